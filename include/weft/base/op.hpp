@@ -1,0 +1,211 @@
+// The operations, shared by programs and loop IR, and the one definition of what each computes.
+//
+// Direct evaluation, the interpreter and constant folding all call `apply`; both code generators print each
+// operation to match it. Where a machine would leave a result open, the table below decides:
+//   integers wrap; x / 0 and x % 0 are 0; `div rem` truncate, `floor_div floor_mod` round down;
+//   shifts take the amount modulo the width; `shr` is arithmetic on signed types;
+//   min(a, b) = a < b ? a : b and max(a, b) = a > b ? a : b, for floats too: a NaN in either gives b;
+//   float -> integer truncates and saturates, NaN gives 0; anything -> bool is `!= 0`.
+#pragma once
+
+#include <bit>
+#include <cstdint>
+#include <string_view>
+#include <type_traits>
+
+#include "weft/base/dtype.hpp"
+
+namespace weft::inline WEFT_ABI {
+
+enum class op : std::uint8_t {
+  // leaves
+  literal,  // value: the bits
+  extent,   // program only: one dimension of an input
+  scalar,   // a plain number given at each call
+  axis,     // program: an axis of a stage; IR: a loop variable
+  load,     // an element of a tensor or buffer
+  self,     // the accumulator inside a reduction's update
+  // vectors, IR only
+  ramp,       // base, base + 1, ... one per lane
+  broadcast,  // the same in every lane
+  // one operand
+  neg,
+  logical_not,
+  cast,
+  bitcast,
+  exp,  // replaced by arithmetic before lowering
+  // two operands
+  add,
+  sub,
+  mul,
+  div,
+  rem,
+  floor_div,
+  floor_mod,
+  min,
+  max,
+  bit_and,
+  bit_or,
+  bit_xor,
+  shl,
+  shr,
+  lt,
+  le,
+  eq,
+  ne,
+  logical_and,
+  logical_or,
+  // three operands
+  fma,     // a * b + c, rounded once
+  select,  // a ? b : c; a load in the branch not taken is not performed
+};
+inline constexpr int op_count = static_cast<int>(op::select) + 1;
+
+constexpr std::string_view name(op o) {
+  constexpr std::string_view names[] = {
+      "literal", "extent", "scalar",    "axis",      "load", "self", "ramp",    "broadcast", "neg",
+      "not",     "cast",   "bitcast",   "exp",       "add",  "sub",  "mul",     "div",       "rem",
+      "fdiv",    "fmod",   "min",       "max",       "band", "bor",  "bxor",    "shl",       "shr",
+      "lt",      "le",     "eq",        "ne",        "and",  "or",   "fma",     "select"};
+  static_assert(sizeof(names) / sizeof(names[0]) == op_count);
+  return names[static_cast<int>(o)];
+}
+constexpr int arity(op o) {
+  return o <= op::self ? 0 : o <= op::exp ? 1 : o <= op::logical_or ? 2 : 3;
+}
+constexpr bool is_comparison(op o) { return o >= op::lt && o <= op::ne; }
+
+// An element of any dtype as 64 bits: integers sign- or zero-extended, f32 in the low half.
+template <element T>
+constexpr std::int64_t to_bits(T value) {
+  if constexpr (std::is_same_v<T, float>)
+    return std::bit_cast<std::uint32_t>(value);
+  else if constexpr (std::is_same_v<T, double>)
+    return std::bit_cast<std::int64_t>(value);
+  else
+    return static_cast<std::int64_t>(value);
+}
+template <element T>
+constexpr T from_bits(std::int64_t bits) {
+  if constexpr (std::is_same_v<T, float>)
+    return std::bit_cast<float>(static_cast<std::uint32_t>(bits));
+  else if constexpr (std::is_same_v<T, double>)
+    return std::bit_cast<double>(bits);
+  else
+    return static_cast<T>(bits);
+}
+
+template <element To, element From>
+constexpr To cast_element(From x) {
+  if constexpr (std::is_same_v<To, bool>) {
+    return x != From{};
+  } else if constexpr (std::is_floating_point_v<From> && std::is_integral_v<To>) {
+    constexpr auto lowest = std::is_signed_v<To> ? To(std::uint64_t(1) << (sizeof(To) * 8 - 1)) : To(0);
+    constexpr auto highest = To(~lowest);
+    if (!(x == x)) return To(0);
+    // Both limits' neighbours are powers of two, exact in f32 and f64.
+    if (x <= static_cast<From>(lowest)) return lowest;
+    if (x >= -static_cast<From>(std::is_signed_v<To> ? lowest : To(0)) && std::is_signed_v<To>) return highest;
+    if (!std::is_signed_v<To> && x >= static_cast<From>(highest)) return highest;
+    return static_cast<To>(x);
+  } else {
+    return static_cast<To>(x);
+  }
+}
+
+namespace detail {
+template <class T>
+constexpr T integer_op(op o, T a, T b) {
+  using U = std::make_unsigned_t<T>;
+  // u8 promotes to int in C++; one cast back gives the wrapped result.
+  constexpr unsigned mask = sizeof(T) * 8 - 1;
+  auto const ua = static_cast<U>(a), ub = static_cast<U>(b);
+  switch (o) {
+    case op::add: return static_cast<T>(static_cast<U>(ua + ub));
+    case op::sub: return static_cast<T>(static_cast<U>(ua - ub));
+    case op::mul: return static_cast<T>(static_cast<U>(std::uint64_t(ua) * std::uint64_t(ub)));
+    case op::bit_and: return static_cast<T>(ua & ub);
+    case op::bit_or: return static_cast<T>(ua | ub);
+    case op::bit_xor: return static_cast<T>(ua ^ ub);
+    case op::shl: return static_cast<T>(static_cast<U>(std::uint64_t(ua) << (ub & mask)));
+    case op::shr: return static_cast<T>(a >> (ub & mask));
+    default: break;
+  }
+  if (b == 0) return 0;
+  if (std::is_signed_v<T> && b == static_cast<T>(-1)) {
+    bool const quotient = o == op::div || o == op::floor_div;
+    return quotient ? static_cast<T>(static_cast<U>(U(0) - ua)) : T(0);
+  }
+  auto const q = static_cast<T>(a / b), r = static_cast<T>(a % b);
+  bool const down = r != 0 && ((r < 0) != (b < 0));
+  switch (o) {
+    case op::div: return q;
+    case op::rem: return r;
+    case op::floor_div: return down ? static_cast<T>(q - 1) : q;
+    case op::floor_mod: return down ? static_cast<T>(r + b) : r;
+    default: return 0;
+  }
+}
+}  // namespace detail
+
+/// The value of a one-, two- or three-operand arithmetic operation whose operands have type T.
+/// Comparisons, casts and select are answered by `apply` below.
+template <element T>
+constexpr T arithmetic(op o, T a, T b, T c) {
+  if (o == op::min) return a < b ? a : b;
+  if (o == op::max) return a > b ? a : b;
+  if constexpr (std::is_same_v<T, bool>) {
+    switch (o) {
+      case op::logical_not: return !a;
+      case op::logical_and:
+      case op::mul:
+      case op::bit_and: return a && b;
+      case op::logical_or:
+      case op::bit_or: return a || b;
+      case op::bit_xor:
+      case op::add: return a != b;
+      default: return false;
+    }
+  } else if constexpr (std::is_floating_point_v<T>) {
+    switch (o) {
+      case op::neg: return -a;
+      case op::add: return a + b;
+      case op::sub: return a - b;
+      case op::mul: return a * b;
+      case op::div: return a / b;
+      case op::fma:
+        if constexpr (std::is_same_v<T, float>)
+          return __builtin_fmaf(a, b, c);
+        else
+          return __builtin_fma(a, b, c);
+      default: return T{};
+    }
+  } else {
+    if (o == op::neg) return detail::integer_op<T>(op::sub, T(0), a);
+    if (o == op::fma) return detail::integer_op<T>(op::add, detail::integer_op<T>(op::mul, a, b), c);
+    return detail::integer_op<T>(o, a, b);
+  }
+}
+
+/// Operand bits in, result bits out. `type` is the operands' type (for cast and bitcast: the source's, with
+/// `to` the target's); a select's condition is in `a`.
+constexpr std::int64_t apply(op o, dtype type, std::int64_t a, std::int64_t b = 0, std::int64_t c = 0,
+                             dtype to = dtype::boolean) {
+  if (o == op::select) return a ? b : c;
+  return with_dtype(type, [&]<class T>(T) -> std::int64_t {
+    T const x = from_bits<T>(a), y = from_bits<T>(b);
+    switch (o) {
+      case op::lt: return x < y;
+      case op::le: return x <= y;
+      case op::eq: return x == y;
+      case op::ne: return x != y;
+      case op::bitcast:
+        return to == dtype::i32 ? static_cast<std::int32_t>(a) : to == dtype::f32 ? a & 0xffffffffLL : a;
+      case op::cast:
+        return with_dtype(to, [&]<class To>(To) -> std::int64_t { return to_bits(cast_element<To>(x)); });
+      default: return to_bits(arithmetic<T>(o, x, y, from_bits<T>(c)));
+    }
+  });
+}
+
+}  // namespace weft::inline WEFT_ABI

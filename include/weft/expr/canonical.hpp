@@ -1,0 +1,101 @@
+// One numbering for equal programs, and a digest of it.
+#pragma once
+
+#include "weft/expr/program.hpp"
+
+namespace weft::inline WEFT_ABI {
+
+namespace detail {
+struct renumbering {
+  program const& from;
+  program to{};
+  std::vector<std::int32_t> node_of{};  // old -> new, -1 while unseen
+  std::vector<std::int32_t> axis_of{};
+
+  constexpr int visit(int id) {
+    if (id < 0) return -1;
+    auto const at = static_cast<std::size_t>(id);
+    if (node_of[at] >= 0) return node_of[at];
+    node n = from.at(id);
+    if (n.kind == op::load) {
+      std::vector<std::int32_t> indices;
+      for (int i = 0; i < n.c; ++i) indices.push_back(visit(program::at(from.operands, n.b + i)));
+      n.b = static_cast<std::int32_t>(to.operands.size());
+      for (std::int32_t i : indices) to.operands.push_back(i);
+    } else if (n.kind == op::axis) {
+      n.a = axis_of[static_cast<std::size_t>(n.a)];
+    } else if (arity(n.kind) > 0) {
+      n.a = visit(n.a);
+      n.b = visit(n.b);
+      n.c = visit(n.c);
+    }
+    return node_of[at] = to.add(n);
+  }
+};
+}  // namespace detail
+
+/// The same program with nodes numbered in the order in which the stages, left to right and operands first,
+/// use them; what nothing uses is gone, except stages: they keep the order of their definition.
+/// Cost O(nodes); constant-evaluated for the compile-time check.
+constexpr program canonical(program const& p) {
+  detail::renumbering r{p};
+  r.node_of.resize(p.nodes.size(), -1);
+  r.axis_of.resize(p.axes.size(), -1);
+  r.to.inputs = p.inputs;
+  r.to.tensors = p.tensors;
+  r.to.outputs = p.outputs;
+  r.to.scalars = p.scalars;
+  auto shape = [&](int tensor) {
+    tensor_info& t = r.to.tensors[static_cast<std::size_t>(tensor)];
+    std::vector<std::int32_t> ids;
+    for (int d = 0; d < t.rank; ++d) ids.push_back(r.visit(p.extent_of(tensor, d)));
+    t.first_extent = static_cast<std::int32_t>(r.to.extents.size());
+    for (std::int32_t id : ids) r.to.extents.push_back(id);
+  };
+  for (std::size_t i = 0; i < p.inputs.size(); ++i)
+    if (p.inputs[i].tensor >= 0) shape(p.inputs[i].tensor);
+  for (std::size_t s = 0; s < p.stages.size(); ++s) {
+    stage_info stage = p.stages[s];
+    shape(stage.tensor);
+    int const first = static_cast<int>(r.to.axes.size());
+    for (int i = 0; i < stage.axes(); ++i) {
+      int const old = i < stage.spatial ? stage.first_axis + i : stage.first_reduced + i - stage.spatial;
+      axis_info const a = program::at(p.axes, old);
+      r.axis_of[static_cast<std::size_t>(old)] = static_cast<std::int32_t>(r.to.axes.size());
+      r.to.axes.push_back({r.visit(a.extent), static_cast<std::int32_t>(s), i >= stage.spatial});
+    }
+    stage.first_axis = first;
+    stage.first_reduced = first + stage.spatial;
+    stage.body = r.visit(stage.body);
+    r.to.stages.push_back(stage);
+  }
+  return static_cast<program&&>(r.to);
+}
+
+constexpr std::uint64_t mix(std::uint64_t h, std::uint64_t v) {
+  h = (h ^ v) * 0x9e3779b97f4a7c15ULL;
+  return h ^ (h >> 29);
+}
+
+/// 64 bits that are equal for equal canonical programs, whichever compiler or run made them.
+constexpr std::uint64_t digest(program const& p) {
+  std::uint64_t h = p.nodes.size();
+  auto pair = [](std::int32_t a, std::int32_t b) {
+    return static_cast<std::uint64_t>(static_cast<std::uint32_t>(a)) << 32 | static_cast<std::uint32_t>(b);
+  };
+  for (node const& n : p.nodes) {
+    h = mix(h, pair(static_cast<int>(n.kind) * 256 + static_cast<int>(n.type), n.a));
+    h = mix(h, pair(n.b, n.c) ^ static_cast<std::uint64_t>(n.value));
+  }
+  for (std::int32_t i : p.operands) h = mix(h, static_cast<std::uint64_t>(i));
+  for (std::int32_t i : p.extents) h = mix(h, static_cast<std::uint64_t>(i));
+  for (axis_info const& a : p.axes) h = mix(h, pair(a.extent, a.reduced ? 1 : 0));
+  for (stage_info const& s : p.stages)
+    h = mix(mix(mix(h, pair(s.tensor, s.first_axis)), pair(s.spatial, s.body)),
+            static_cast<std::uint64_t>(s.identity));
+  for (input_info const& i : p.inputs) h = mix(h, pair(i.tensor, static_cast<int>(i.type)));
+  for (std::int32_t o : p.outputs) h = mix(h, static_cast<std::uint64_t>(o));
+  return h;
+}
+
+}  // namespace weft::inline WEFT_ABI

@@ -1,0 +1,200 @@
+// The loop program: immutable nodes, owned by one arena per compile.
+//
+// Expressions are hash-consed: equal expressions are one node, so equality is a comparison of pointers. Nodes
+// are numbered in the order of their making, and nothing hangs on addresses, so equal inputs give equal code.
+// Elements and indices are typed: an index is i64; the operations mean what base/op.hpp says, lane by lane.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "weft/base/dtype.hpp"
+#include "weft/base/error.hpp"
+#include "weft/base/op.hpp"
+#include "weft/schedule/nest.hpp"  // loop_kind
+
+namespace weft::inline WEFT_ABI {
+namespace ir {
+
+/// A contiguous piece of arena memory.
+template <class T>
+struct list {
+  T const* first = nullptr;
+  std::uint32_t count = 0;
+  constexpr T const* begin() const { return first; }
+  constexpr T const* end() const { return first + count; }
+  constexpr std::uint32_t size() const { return count; }
+  constexpr T const& operator[](std::size_t i) const { return first[i]; }
+};
+
+struct expr_node;
+struct stmt_node;
+struct buffer;
+using expr = expr_node const*;
+using stmt = stmt_node const*;
+
+/// One value, or `lanes` of them side by side.
+///
+///   literal    value = bits (every lane the same when lanes > 1)
+///   extent     value = number of a run-time size in `function::sizes` (i64)
+///   scalar     value = number of a run-time scalar argument
+///   axis       value = number of a loop variable in `function::variables` (i64)
+///   load       buf, indices (one per dimension, scalar or vector), a = mask or null: a lane whose mask is
+///              false reads nothing and is 0
+///   self       the element so far; only inside the value of an accumulate
+///   ramp       a, a + value, a + 2 value, ...: a is a scalar i64, value the stride
+///   broadcast  a in every lane
+///   others     a, b, c: operands with the same number of lanes (a select's mask too)
+struct expr_node {
+  op kind = op::literal;
+  dtype type = dtype::i64;
+  std::uint16_t lanes = 1;
+  std::uint32_t id = 0;
+  expr a = nullptr, b = nullptr, c = nullptr;
+  std::int64_t value = 0;
+  buffer const* buf = nullptr;
+  list<expr> indices;
+};
+
+/// Where a buffer's elements live. argument: the caller's memory. heap: the workspace of the call.
+/// registers: a single value of `lanes` elements, rank 0 plus lanes; never outlives the loop it stands in.
+enum class scope : std::uint8_t { argument, heap, registers };
+
+/// Memory of a known shape. Index [x0, x1, ..] stands at element x0 * strides[0] + x1 * strides[1] + ...
+struct buffer {
+  std::string name;
+  dtype type = dtype::f32;
+  scope where = scope::argument;
+  std::uint16_t lanes = 1;       // registers only
+  std::int32_t id = 0;           // position in function::buffers
+  std::int32_t argument = -1;    // position among the call's pointers
+  bool written = false;          // an output or an intermediate
+  std::int32_t alias_class = 0;  // buffers of different classes never overlap
+  std::int32_t alignment = 1;    // of the base address, in bytes
+  list<expr> shape, strides;     // in elements
+};
+
+enum class stmt_kind : std::uint8_t { block, loop, store, accumulate, branch, allocate };
+
+/// One statement.
+///
+///   block       children, one after the other
+///   loop        for variable in begin .. begin + extent: children[0], run as `how` says
+///   store       buf[indices] = value where mask (null: always)
+///   accumulate  buf[indices] = value, in which `self` is buf[indices] so far; in the iteration in which every
+///               variable of `first` stands at its loop's begin, `self` is `identity` instead and the memory
+///               is not read. There is no separate loop nest for initialisation.
+///   branch      if value: children[0] else: children[1] (may be absent)
+///   allocate    buf exists in children[0]; its elements are undefined at first
+struct stmt_node {
+  stmt_kind kind = stmt_kind::block;
+  loop_kind how = loop_kind::serial;
+  std::int32_t variable = -1;
+  expr begin = nullptr, extent = nullptr;
+  buffer const* buf = nullptr;
+  list<expr> indices;
+  expr value = nullptr, mask = nullptr, identity = nullptr;
+  list<std::int32_t> first;
+  list<stmt> children;
+};
+
+/// Owns nodes; hands out equal expressions once.
+class arena {
+ public:
+  arena() = default;
+  arena(arena const&) = delete;
+  arena& operator=(arena const&) = delete;
+  ~arena();
+
+  expr make(expr_node n);
+  stmt make(stmt_node n);
+  buffer* make_buffer();
+  template <class T>
+  list<T> make_list(std::vector<T> const& from) {
+    auto* to = static_cast<T*>(allocate(sizeof(T) * from.size()));
+    for (std::size_t i = 0; i < from.size(); ++i) to[i] = from[i];
+    return {to, static_cast<std::uint32_t>(from.size())};
+  }
+  std::uint32_t expressions() const { return next_id_; }
+
+ private:
+  void* allocate(std::size_t bytes);
+  void grow_table();
+  std::vector<void*> chunks_;
+  std::size_t used_ = 0, size_ = 0;
+  std::vector<expr> table_;
+  std::vector<buffer*> buffers_;
+  std::uint32_t next_id_ = 0;
+};
+
+/// A whole kernel.
+struct function {
+  std::string name;
+  arena* nodes = nullptr;
+  std::vector<buffer const*> buffers;  // arguments first, in the order of the call's pointers
+  std::vector<std::string> sizes;      // run-time extents and strides; empty when all are literals
+  std::vector<std::pair<std::string, dtype>> scalars;
+  std::vector<std::string> variables;  // names of loop variables; unique
+  stmt body = nullptr;
+};
+
+// --- making expressions; each folds literals and drops what has no effect -----------------------------------
+expr literal(arena& m, dtype type, std::int64_t bits, int lanes = 1);
+inline expr index(arena& m, std::int64_t value) { return literal(m, dtype::i64, value); }
+expr variable(arena& m, std::int32_t number);
+expr unary(arena& m, op kind, expr a);
+expr binary(arena& m, op kind, expr a, expr b);
+expr ternary(arena& m, op kind, expr a, expr b, expr c);
+expr cast(arena& m, op kind, dtype to, expr a);  // op::cast or op::bitcast
+expr ramp(arena& m, expr base, std::int64_t stride, int lanes);
+expr broadcast(arena& m, expr a, int lanes);
+expr load(arena& m, buffer const* buf, std::vector<expr> const& indices, expr mask = nullptr);
+expr self(arena& m, dtype type, int lanes);
+expr all_of(arena& m, expr a, expr b);  // either may be null, meaning true
+
+// --- making statements --------------------------------------------------------------------------------------
+stmt block(arena& m, std::vector<stmt> const& children);  // flattens; one child stands for itself
+stmt loop(arena& m, loop_kind how, std::int32_t variable, expr begin, expr extent, stmt body);
+stmt branch(arena& m, expr condition, stmt then, stmt otherwise = nullptr);
+
+inline bool is_literal(expr e, std::int64_t bits) { return e->kind == op::literal && e->value == bits; }
+inline bool is_index(expr e) { return e->type == dtype::i64; }
+
+/// Rebuilds `e` with every node for which `f` answers something else than null replaced by that answer; each
+/// distinct node is asked once.
+class rewriter {
+ public:
+  explicit rewriter(arena& m) : m_(m) {}
+  virtual ~rewriter() = default;
+  expr operator()(expr e);
+  stmt operator()(stmt s);
+
+ protected:
+  virtual expr replace(expr) { return nullptr; }
+  virtual stmt replace(stmt) { return nullptr; }
+  expr children(expr e);
+  stmt children(stmt s);
+  void forget() { memo_.clear(); }
+  arena& m_;
+
+ private:
+  std::vector<expr> memo_;  // by expr id
+};
+
+/// `e` or `s` with loop variable `number` replaced.
+expr substitute(arena& m, expr e, std::int32_t number, expr by);
+stmt substitute(arena& m, stmt s, std::int32_t number, expr by);
+
+/// Whether `e` reads loop variable `number`.
+bool uses(expr e, std::int32_t number);
+/// Whether `e` reads memory or the accumulator.
+bool reads(expr e);
+
+}  // namespace ir
+}  // namespace weft::inline WEFT_ABI
+
+#if WEFT_HEADER_ONLY
+#include "weft/ir/ir.ipp"
+#endif

@@ -1,0 +1,69 @@
+// What can be wrong with a schedule, and how the compiler is made to say it on the user's own line.
+//
+// Each diagnosis is an enumerator, a sentence for schedule_error, and a function that is not constexpr and
+// whose name is the message: in a constant evaluation, calling it is the compile error.
+#pragma once
+
+#include <cstdint>
+#include <string_view>
+
+#include "weft/config.hpp"
+
+namespace weft::inline WEFT_ABI {
+
+/// illegal: would change the result, or cannot be done. deferred: the extents or the target at the first call
+/// decide. Verdicts join to the larger one: what was illegal once stays illegal.
+enum class verdict : std::uint8_t { legal, deferred, illegal };
+
+// clang-format off
+#define WEFT_DIAGNOSES(X)                                                                                     \
+  X(the_axis_was_split_already, "the axis was split already; use the two axes that the split returned")       \
+  X(the_axis_belongs_to_no_stage_of_this_schedule, "no such axis in this schedule")                           \
+  X(a_factor_must_be_at_least_1, "the factor must be at least 1")                                             \
+  X(an_axis_is_named_twice, "an axis is named twice")                                                         \
+  X(the_axes_belong_to_different_stages, "the axes belong to different stages; reorder within one stage")     \
+  X(the_axis_is_unrolled_vectorized_or_parallel_already, "the axis is unrolled, vectorized or parallel already; split it first, then mark its parts") \
+  X(a_reduction_axis_cannot_run_in_parallel__use_rfactor, "a reduction axis cannot run in parallel: its iterations add to the same element; run a spatial axis in parallel, or use rfactor") \
+  X(a_reduction_axis_cannot_be_vectorized__use_rfactor, "a reduction axis cannot be vectorized: that would change the order of the sum; vectorize a spatial axis, or use rfactor") \
+  X(the_stage_has_a_parallel_axis_already, "the stage has a parallel axis already")                           \
+  X(the_stage_has_a_vectorized_axis_already, "the stage has a vectorized axis already")                       \
+  X(a_parallel_axis_cannot_stand_inside_an_unrolled_or_vectorized_one__reorder_first, "a parallel axis cannot stand inside an unrolled or vectorized one; reorder first") \
+  X(an_inner_part_of_this_axis_runs_inside_it__vectorize_that_part, "an inner part of the same axis runs inside it; vectorize that part, or reorder first") \
+  X(an_unrolled_axis_runs_more_than_1024_times__split_it_first, "an unrolled axis runs more than 1024 times; split it and unroll the inner part") \
+  X(a_vectorized_axis_has_more_than_1024_lanes__split_it_first, "a vectorized axis has more than 1024 lanes; split it and vectorize the inner part") \
+  X(a_knob_needs_at_least_one_value, "a knob needs at least one value")                                       \
+  X(the_tile_does_not_fit_the_vector_registers__make_it_smaller, "the tile of accumulators does not fit the vector registers of this CPU; unroll or vectorize less")
+// clang-format on
+
+enum class diagnosis : std::uint8_t {
+  none,
+#define WEFT_X(name, text) name,
+  WEFT_DIAGNOSES(WEFT_X)
+#undef WEFT_X
+};
+
+#define WEFT_X(name, text) \
+  inline void name() {}
+WEFT_DIAGNOSES(WEFT_X)
+#undef WEFT_X
+
+/// Fails to be a constant expression, under the diagnosis' name.
+constexpr void say(diagnosis d) {
+  switch (d) {
+    case diagnosis::none: return;
+#define WEFT_X(name, text) \
+  case diagnosis::name: return ::weft::name();
+      WEFT_DIAGNOSES(WEFT_X)
+#undef WEFT_X
+  }
+}
+constexpr std::string_view sentence(diagnosis d) {
+  constexpr std::string_view all[] = {"",
+#define WEFT_X(name, text) text,
+                                      WEFT_DIAGNOSES(WEFT_X)
+#undef WEFT_X
+  };
+  return all[static_cast<int>(d)];
+}
+
+}  // namespace weft::inline WEFT_ABI

@@ -1,0 +1,129 @@
+// The loops of every stage while a schedule is being written: a flat literal value that the steps change.
+#pragma once
+
+#include <array>
+#include <cstdint>
+#include <vector>
+
+#include "weft/expr/program.hpp"
+#include "weft/schedule/diagnosis.hpp"
+
+namespace weft::inline WEFT_ABI {
+
+/// How a loop's iterations are run. The GPU's axes will join here.
+enum class loop_kind : std::uint8_t { serial, unrolled, vectorized, parallel };
+constexpr std::string_view name(loop_kind k) {
+  constexpr std::string_view names[] = {"serial", "unrolled", "vectorized", "parallel"};
+  return names[static_cast<int>(k)];
+}
+
+/// One loop, or an axis that was split into two (then it is not live). A split axis is outer * factor + inner.
+struct loop_info {
+  std::int32_t stage = -1;
+  std::int32_t root = -1;    // the program's axis
+  std::int32_t parent = -1;  // the loop it was split from
+  std::int32_t outer = -1, inner = -1;
+  std::int64_t factor = 0;  // of its own split
+  std::int64_t extent = -1;  // trip count; of an inner loop the longest; -1 while unknown
+  loop_kind kind = loop_kind::serial;
+  bool reduced = false;
+  short_name name;
+  constexpr bool live() const { return outer < 0; }
+};
+
+/// The axis of a stage, or a part of one. A step that failed hands out axes with id -1.
+struct axis {
+  int id = -1;
+};
+
+/// What of the machine a rule needs to know; 0 while it is not known (in the compile-time check).
+struct schedule_limits {
+  int vector_registers = 0;
+  int vector_bytes = 0;
+};
+
+enum class verb : std::uint8_t { split, reorder, unroll, vectorize, parallel };
+inline constexpr int verb_count = 5;
+constexpr std::string_view name(verb v) {
+  constexpr std::string_view names[] = {"split", "reorder", "unroll", "vectorize", "parallel"};
+  return names[static_cast<int>(v)];
+}
+
+/// A step as data: what the trace holds, prints, parses and replays.
+struct step {
+  static constexpr int max_axes = 16;
+  verb what = verb::split;
+  std::int32_t count = 0;
+  std::array<std::int32_t, max_axes> loops{};
+  std::int64_t factor = 0;
+  verdict ruling = verdict::legal;
+  diagnosis reason = diagnosis::none;
+  constexpr bool operator==(step const& o) const {
+    if (what != o.what || count != o.count || factor != o.factor) return false;
+    for (int i = 0; i < count; ++i)
+      if (loops[static_cast<std::size_t>(i)] != o.loops[static_cast<std::size_t>(i)]) return false;
+    return true;
+  }
+};
+
+/// What a rule answers.
+struct ruling {
+  verdict v = verdict::legal;
+  diagnosis why = diagnosis::none;
+};
+constexpr ruling illegal(diagnosis why) { return {verdict::illegal, why}; }
+
+/// The state that the steps change: all loops, and for each stage the order of its live ones, outermost first.
+struct nest {
+  program const* computation = nullptr;
+  std::vector<loop_info> loops;
+  std::vector<std::vector<std::int32_t>> order;
+  schedule_limits limits;
+
+  constexpr nest() = default;
+  template <class Extents>
+  constexpr nest(program const& p, Extents const& inputs, schedule_limits l) : computation(&p), limits(l) {
+    constexpr std::string_view letters[] = {"i", "j", "k", "l", "m", "n", "p", "q", "r", "s", "t", "u"};
+    order.resize(p.stages.size());
+    for (std::size_t s = 0; s < p.stages.size(); ++s)
+      for (int i = 0; i < p.stages[s].axes(); ++i) {
+        axis_info const& a = program::at(p.axes, p.stages[s].first_axis + i);
+        loop_info loop;
+        loop.stage = static_cast<std::int32_t>(s);
+        loop.root = p.stages[s].first_axis + i;
+        loop.extent = extent_value(p, a.extent, inputs);
+        loop.reduced = a.reduced;
+        loop.name = short_name(i < 12 ? letters[i] : std::string_view("x"));
+        if (i >= 12) loop.name.append(i);
+        order[s].push_back(static_cast<std::int32_t>(loops.size()));
+        loops.push_back(loop);
+      }
+  }
+  constexpr loop_info& at(int id) { return loops[static_cast<std::size_t>(id)]; }
+  constexpr loop_info const& at(int id) const { return loops[static_cast<std::size_t>(id)]; }
+  constexpr std::vector<std::int32_t>& order_of(int loop) { return order[static_cast<std::size_t>(at(loop).stage)]; }
+  constexpr std::vector<std::int32_t> const& order_of(int loop) const {
+    return order[static_cast<std::size_t>(at(loop).stage)];
+  }
+  constexpr int position(int loop) const {
+    std::vector<std::int32_t> const& o = order_of(loop);
+    for (std::size_t i = 0; i < o.size(); ++i)
+      if (o[i] == loop) return static_cast<int>(i);
+    return -1;
+  }
+  /// Common to all steps: the axis exists and is a loop now.
+  constexpr ruling usable(int loop) const {
+    if (loop < 0 || loop >= static_cast<int>(loops.size()))
+      return illegal(diagnosis::the_axis_belongs_to_no_stage_of_this_schedule);
+    if (!at(loop).live()) return illegal(diagnosis::the_axis_was_split_already);
+    return {};
+  }
+  constexpr ruling unmarked(int loop) const {
+    ruling const r = usable(loop);
+    if (r.v == verdict::legal && at(loop).kind != loop_kind::serial)
+      return illegal(diagnosis::the_axis_is_unrolled_vectorized_or_parallel_already);
+    return r;
+  }
+};
+
+}  // namespace weft::inline WEFT_ABI

@@ -1,0 +1,38 @@
+// Step: parallel.
+#pragma once
+
+#include "weft/schedule/nest.hpp"
+
+namespace weft::inline WEFT_ABI {
+
+struct parallel_rule {
+  static constexpr ruling check(nest const& n, step const& s) {
+    int const id = s.loops[0];
+    if (ruling const r = n.unmarked(id); r.v != verdict::legal) return r;
+    if (n.at(id).reduced) return illegal(diagnosis::a_reduction_axis_cannot_run_in_parallel__use_rfactor);
+    bool outside = true;
+    for (std::int32_t other : n.order_of(id)) {
+      if (other == id) outside = false;
+      loop_kind const kind = n.at(other).kind;
+      if (kind == loop_kind::parallel) return illegal(diagnosis::the_stage_has_a_parallel_axis_already);
+      if (outside && kind != loop_kind::serial)
+        return illegal(diagnosis::a_parallel_axis_cannot_stand_inside_an_unrolled_or_vectorized_one__reorder_first);
+    }
+    return {};
+  }
+  static constexpr void perform(nest& n, step const& s) { n.at(s.loops[0]).kind = loop_kind::parallel; }
+};
+
+template <class Schedule>
+struct parallel_step {
+  /// Shares the loop's iterations out to the threads of the pool, in contiguous pieces.
+  ///
+  /// Needs   a spatial axis, one per stage, not inside an unrolled or vectorized one
+  /// Cost    one fork and join each time the loop is reached: put it outermost, or outside all but few iterations
+  constexpr void parallel(axis i) {
+    step request{verb::parallel, 1, {i.id}};
+    static_cast<Schedule&>(*this).take(request);
+  }
+};
+
+}  // namespace weft::inline WEFT_ABI

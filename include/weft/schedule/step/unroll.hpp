@@ -1,0 +1,35 @@
+// Step: unroll.
+#pragma once
+
+#include "weft/schedule/nest.hpp"
+
+namespace weft::inline WEFT_ABI {
+
+struct unroll_rule {
+  static constexpr ruling check(nest const& n, step const& s) {
+    if (ruling const r = n.unmarked(s.loops[0]); r.v != verdict::legal) return r;
+    std::int64_t const extent = n.at(s.loops[0]).extent;
+    if (extent < 0) return {verdict::deferred};
+    if (extent > 1024) return illegal(diagnosis::an_unrolled_axis_runs_more_than_1024_times__split_it_first);
+    return {};
+  }
+  static constexpr void perform(nest& n, step const& s) { n.at(s.loops[0]).kind = loop_kind::unrolled; }
+};
+
+template <class Schedule>
+struct unroll_step {
+  /// Writes the loop's body out once per iteration. A loop inside it is jammed: the copies stand in its body.
+  ///
+  ///     for i in 0..2:                    for k:
+  ///       for k:              ->            body(0, k)
+  ///         body(i, k)                      body(1, k)
+  ///
+  /// Needs   at most 1024 iterations (decided at the first call when the extent is not a number yet)
+  /// Cost    code grows by the number of iterations; together with vectorize it makes the register tile
+  constexpr void unroll(axis i) {
+    step request{verb::unroll, 1, {i.id}};
+    static_cast<Schedule&>(*this).take(request);
+  }
+};
+
+}  // namespace weft::inline WEFT_ABI

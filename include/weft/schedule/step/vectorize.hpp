@@ -1,0 +1,47 @@
+// Step: vectorize.
+#pragma once
+
+#include "weft/schedule/nest.hpp"
+
+namespace weft::inline WEFT_ABI {
+
+struct vectorize_rule {
+  static constexpr ruling check(nest const& n, step const& s) {
+    int const id = s.loops[0];
+    if (ruling const r = n.unmarked(id); r.v != verdict::legal) return r;
+    loop_info const& loop = n.at(id);
+    if (loop.reduced) return illegal(diagnosis::a_reduction_axis_cannot_be_vectorized__use_rfactor);
+    bool inside = false;
+    for (std::int32_t other : n.order_of(id)) {
+      if (n.at(other).kind == loop_kind::vectorized)
+        return illegal(diagnosis::the_stage_has_a_vectorized_axis_already);
+      if (inside && n.at(other).root == loop.root)
+        return illegal(diagnosis::an_inner_part_of_this_axis_runs_inside_it__vectorize_that_part);
+      if (inside && n.at(other).kind == loop_kind::parallel)
+        return illegal(diagnosis::a_parallel_axis_cannot_stand_inside_an_unrolled_or_vectorized_one__reorder_first);
+      inside = inside || other == id;
+    }
+    if (loop.extent < 0) return {verdict::deferred};
+    if (loop.extent > 1024) return illegal(diagnosis::a_vectorized_axis_has_more_than_1024_lanes__split_it_first);
+    return {};
+  }
+  static constexpr void perform(nest& n, step const& s) { n.at(s.loops[0]).kind = loop_kind::vectorized; }
+};
+
+template <class Schedule>
+struct vectorize_step {
+  /// Runs the loop's iterations as lanes of vector instructions; more lanes than the machine has become
+  /// several vectors.
+  ///
+  ///     for j in 0..64:                   C[.., 0:16] += ...
+  ///       C[.., j] += ...       ->        C[.., 16:32] += ...     (on a machine with 16 lanes)
+  ///
+  /// Needs   a spatial axis, one per stage; at most 1024 iterations (perhaps decided at the first call)
+  /// Tail    masked lanes; they neither read nor write memory
+  constexpr void vectorize(axis i) {
+    step request{verb::vectorize, 1, {i.id}};
+    static_cast<Schedule&>(*this).take(request);
+  }
+};
+
+}  // namespace weft::inline WEFT_ABI
