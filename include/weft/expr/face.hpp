@@ -1,6 +1,6 @@
 // What a what-lambda sees: expression objects whose types hold dtype and rank, over the untyped program.
 //
-//   tensor<T, Rank>   an input or a stage; call it with Rank indices to read an element
+//   expr::tensor<T, Rank>   an input or a stage; call it with Rank indices to read an element
 //   value<T>          a number computed per element       axis_index   a loop variable, or arithmetic on them
 //   extent            the size of a dimension             reduction<T> what sum, min and max return
 //
@@ -73,8 +73,15 @@ constexpr bool is_scratch(program const& p) { return p.tensors.empty() && p.inpu
 constexpr int in(program& to, term t) {
   return t.p == &to ? t.id : import_node(to, *t.p, t.id);
 }
+/// Where the program of a term is now: a scratch program may have been copied into another one since.
+constexpr program* home_of(program* p) {
+  while (p != nullptr && p->moved_to != nullptr) p = p->moved_to;
+  return p;
+}
 /// The program in which operands meet: the real one, if any of them has it.
 constexpr program* meet(program* a, program* b) {
+  a = home_of(a);
+  b = home_of(b);
   if (a == nullptr) return b;
   if (b == nullptr || a == b) return a;
   return is_scratch(*a) ? b : a;
@@ -183,10 +190,16 @@ concept value_pair = operand<A> && operand<B> && (expression<A> || expression<B>
 
 template <op O, op IndexO, class A, class B>
 constexpr auto arithmetic(A const& a, B const& b) {
-  if constexpr (index_pair<A, B>)
+  if constexpr (index_pair<A, B>) {
     return binary<std::int64_t, index_result<A, B>>(IndexO, a, b);
-  else
-    return binary<common_t<A, B>, value<common_t<A, B>>>(O, a, b);
+  } else {
+    using T = common_t<A, B>;
+    static_assert(O == op::min || O == op::max || !std::is_same_v<T, bool>,
+                  "weft: arithmetic on two conditions; use && and ||, or cast one first, for example "
+                  "weft::cast<int>(a) + b");
+    static_assert(O != op::rem || std::is_integral_v<T>, "weft: % needs integers; cast the operands first");
+    return binary<T, value<T>>(O, a, b);
+  }
 }
 template <class A, class B>
 concept meets = index_pair<A, B> || value_pair<A, B>;
@@ -261,6 +274,7 @@ constexpr auto select(value<bool> condition, A const& a, B const& b) {
 
 /// `x` as a number of type To: float to integer truncates and saturates, NaN gives 0.
 template <element To, detail::expression X>
+  requires detail::operand<X>
 constexpr value<To> cast(X const& x) {
   if constexpr (std::is_same_v<To, typename X::element_type>) return {{x.p, x.id}};
   return {{x.p, x.p->operation(op::cast, dtype_of<To>, x.id)}};
@@ -273,7 +287,8 @@ constexpr value<T> exp(value<T> x) {
   return {{x.p, x.p->operation(op::exp, dtype_of<T>, x.id)}};
 }
 
-/// An input of the kernel, or the result of an earlier stage.
+namespace expr {
+/// An input of the kernel, or the result of an earlier stage. (weft::tensor is the one that owns memory.)
 template <element T, int Rank>
 struct tensor {
   program* p = nullptr;
@@ -301,6 +316,7 @@ struct tensor {
   template <class... Index>
   value<T> operator()(Index const&...) const&& = delete;
 };
+}  // namespace expr
 
 // The one call that is not constexpr: its name is what the compiler prints.
 [[noreturn]] inline void a_body_that_names_no_input_has_no_program__start_from_an_extent_of_an_input() {
@@ -358,6 +374,10 @@ constexpr auto trace_body(A const&... a) {
     auto result = last_of(a...)(axis_index{{p, nodes[I]}}...);
     using R = decltype(result);
     static_assert(expression<R>, "weft: the lambda given to compute or to a reduction returns a value");
+    if (program* now = home_of(result.p); now != result.p) {
+      result.id = in(*now, result);
+      result.p = now;
+    }
     if (result.p == &scratch) a_body_that_names_no_input_has_no_program__start_from_an_extent_of_an_input();
     if (result.p != p) {
       first = axis_base(*p, *result.p);
@@ -390,6 +410,8 @@ constexpr auto reduce(A const&... a) {
   static_assert(!is_reduction<V>::value,
                 "weft: a reduction inside a reduction; give all axes to one: weft::sum(M, N, [=](auto i, auto j) ...)");
   using T = typename V::element_type;
+  static_assert(Combine != op::add || !std::is_same_v<T, bool>,
+                "weft: a sum of conditions; to count them, cast to an integer: weft::cast<int>(...)");
   program& p = *t.result.p;
   int const self = p.add({op::self, dtype_of<T>});
   int const update = p.operation(Combine, dtype_of<T>, self, t.result.id);
@@ -435,7 +457,7 @@ constexpr auto compute(A const&... extents_and_body) {
     s.identity = t.result.identity;
   }
   std::vector<std::int32_t> const shape(t.extents, t.extents + rank);
-  return tensor<T, rank>{&p, p.add_stage(short_name(Name.view()), s, dtype_of<T>, shape)};
+  return expr::tensor<T, rank>{&p, p.add_stage(short_name(Name.view()), s, dtype_of<T>, shape)};
 }
 
 }  // namespace weft::inline WEFT_ABI

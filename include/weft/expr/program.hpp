@@ -134,17 +134,25 @@ struct program {
       bool taken = false;
       for (tensor_info const& t : tensors) taken = taken || t.name == candidate;
       if (!taken) return candidate;
-      candidate = wanted;
+      // A name of full length is cut, or no suffix would ever fit.
+      candidate = short_name(wanted.view().substr(0, short_name::capacity - 6));
       candidate.append("_").append(suffix);
     }
   }
 };
 
+/// The letter of a stage's axis, by its place among the spatial and then the reduced ones: i, j, k, l, m, ...
+constexpr short_name axis_name(int place) {
+  constexpr std::string_view letters = "ijklmnpqrstu";  // without o, which ends the name of an outer part
+  if (place < 12) return short_name(letters.substr(static_cast<std::size_t>(place), 1));
+  return short_name("x").append(place);
+}
+
 constexpr std::int64_t floor_div(std::int64_t a, std::int64_t b) {
   return apply(op::floor_div, dtype::i64, a, b);
 }
 constexpr std::int64_t ceil_div(std::int64_t a, std::int64_t b) {
-  return apply(op::floor_div, dtype::i64, a + b - 1, b);
+  return apply(op::floor_div, dtype::i64, a - 1, b) + 1;  // a + b - 1 could overflow
 }
 
 /// The value of an extent expression, given the extents of the inputs: `inputs(tensor, dim)`.

@@ -85,7 +85,7 @@ enum class stmt_kind : std::uint8_t { block, loop, store, accumulate, branch, al
 ///   store       buf[indices] = value where mask (null: always)
 ///   accumulate  buf[indices] = value, in which `self` is buf[indices] so far; in the iteration in which every
 ///               variable of `first` stands at its loop's begin, `self` is `identity` instead and the memory
-///               is not read. There is no separate loop nest for initialisation.
+///               is not read. With an empty `first` it is always read. There is no separate nest for initialisation.
 ///   branch      if value: children[0] else: children[1] (may be absent)
 ///   allocate    buf exists in children[0]; its elements are undefined at first
 struct stmt_node {

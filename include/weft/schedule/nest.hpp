@@ -83,7 +83,6 @@ struct nest {
   constexpr nest() = default;
   template <class Extents>
   constexpr nest(program const& p, Extents const& inputs, schedule_limits l) : computation(&p), limits(l) {
-    constexpr std::string_view letters[] = {"i", "j", "k", "l", "m", "n", "p", "q", "r", "s", "t", "u"};
     order.resize(p.stages.size());
     for (std::size_t s = 0; s < p.stages.size(); ++s)
       for (int i = 0; i < p.stages[s].axes(); ++i) {
@@ -93,8 +92,7 @@ struct nest {
         loop.root = p.stages[s].first_axis + i;
         loop.extent = extent_value(p, a.extent, inputs);
         loop.reduced = a.reduced;
-        loop.name = short_name(i < 12 ? letters[i] : std::string_view("x"));
-        if (i >= 12) loop.name.append(i);
+        loop.name = axis_name(i);
         order[s].push_back(static_cast<std::int32_t>(loops.size()));
         loops.push_back(loop);
       }
@@ -110,6 +108,30 @@ struct nest {
     for (std::size_t i = 0; i < o.size(); ++i)
       if (o[i] == loop) return static_cast<int>(i);
     return -1;
+  }
+  /// Whether a loop of this kind runs inside `loop`.
+  constexpr bool has_inside(int loop, loop_kind kind) const {
+    bool inside = false;
+    for (std::int32_t other : order_of(loop)) {
+      if (inside && at(other).kind == kind) return true;
+      inside = inside || other == loop;
+    }
+    return false;
+  }
+  /// What the marks that loops have demand of their order; `unroll`, `vectorize` and `parallel` rule alike.
+  constexpr ruling marks_fit(std::vector<std::int32_t> const& outermost_first) const {
+    bool tile = false;
+    int vector_root = -1;
+    for (std::int32_t l : outermost_first) {
+      loop_info const& loop = at(l);
+      if (tile && loop.kind == loop_kind::parallel)
+        return illegal(diagnosis::a_parallel_axis_cannot_stand_inside_an_unrolled_or_vectorized_one__reorder_first);
+      if (loop.root == vector_root)
+        return illegal(diagnosis::an_inner_part_of_this_axis_runs_inside_it__vectorize_that_part);
+      tile = tile || loop.kind == loop_kind::unrolled || loop.kind == loop_kind::vectorized;
+      if (loop.kind == loop_kind::vectorized) vector_root = loop.root;
+    }
+    return {};
   }
   /// Common to all steps: the axis exists and is a loop now.
   constexpr ruling usable(int loop) const {

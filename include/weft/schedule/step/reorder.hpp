@@ -14,11 +14,20 @@ struct reorder_rule {
       for (int k = 0; k < i; ++k)
         if (s.loops[static_cast<std::size_t>(k)] == l) return illegal(diagnosis::an_axis_is_named_twice);
     }
+    for (std::int32_t l : n.order_of(s.loops[0]))
+      if (n.at(l).kind != loop_kind::serial) {
+        std::vector<std::int32_t> order = n.order_of(s.loops[0]);
+        rearrange(order, s);
+        return n.marks_fit(order);
+      }
     return {};
   }
-  static constexpr void perform(nest& n, step const& s) {
+  static constexpr void perform(nest& n, step const& s) { rearrange(n.order_of(s.loops[0]), s); }
+
+ private:
+  static constexpr void rearrange(std::vector<std::int32_t>& order, step const& s) {
     std::size_t next = 0;
-    for (std::int32_t& l : n.order_of(s.loops[0])) {
+    for (std::int32_t& l : order) {
       bool named = false;
       for (int i = 0; i < s.count; ++i) named = named || s.loops[static_cast<std::size_t>(i)] == l;
       if (named) l = s.loops[next++];
@@ -32,7 +41,8 @@ struct reorder_step {
   ///
   ///     for i: for j: for k:   ->   reorder(k, i, j)   ->   for k: for i: for j:
   ///
-  /// Needs   live loops of one stage, each named once
+  /// Needs   live loops of one stage, each named once; a parallel loop stays outside of unrolled and vectorized
+  ///         ones, an inner part of a vectorized axis outside of it
   /// Keeps   each element's sum is taken over the same terms; their order changes only when two parts of
   ///         reduced axes change places
   /// Source  Ragan-Kelley et al., PLDI 2013, section 3

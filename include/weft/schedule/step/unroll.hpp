@@ -8,6 +8,8 @@ namespace weft::inline WEFT_ABI {
 struct unroll_rule {
   static constexpr ruling check(nest const& n, step const& s) {
     if (ruling const r = n.unmarked(s.loops[0]); r.v != verdict::legal) return r;
+    if (n.has_inside(s.loops[0], loop_kind::parallel))
+      return illegal(diagnosis::a_parallel_axis_cannot_stand_inside_an_unrolled_or_vectorized_one__reorder_first);
     std::int64_t const extent = n.at(s.loops[0]).extent;
     if (extent < 0) return {verdict::deferred};
     if (extent > 1024) return illegal(diagnosis::an_unrolled_axis_runs_more_than_1024_times__split_it_first);
@@ -24,7 +26,7 @@ struct unroll_step {
   ///       for k:              ->            body(0, k)
   ///         body(i, k)                      body(1, k)
   ///
-  /// Needs   at most 1024 iterations (decided at the first call when the extent is not a number yet)
+  /// Needs   no parallel loop inside it; at most 1024 iterations (decided at the first call when the extent is not a number yet)
   /// Cost    code grows by the number of iterations; together with vectorize it makes the register tile
   constexpr void unroll(axis i) {
     step request{verb::unroll, 1, {i.id}};

@@ -1,0 +1,22 @@
+// The one place that reads the environment.
+#pragma once
+
+#include "weft/config.hpp"
+
+namespace weft::inline WEFT_ABI {
+
+/// The value of environment variable `name`, null when unset or empty; also null in a setuid program, since
+/// the variables that weft reads name files to load. Known names:
+///
+///     WEFT_LLVM     which LLVM: a major version (19) or the path of a libLLVM
+///     WEFT_THREADS  how many threads a parallel loop may use, 1 or more
+char const* environment(char const* name);
+
+/// Variable `name` as a decimal number; `otherwise` when unset, malformed or outside lowest..highest.
+int environment_number(char const* name, int lowest, int highest, int otherwise);
+
+}  // namespace weft::inline WEFT_ABI
+
+#if WEFT_HEADER_ONLY
+#include "weft/base/env.ipp"
+#endif

@@ -1,0 +1,30 @@
+// How compiled code is called: one function, one argument, no external symbol.
+#pragma once
+
+#include <cstdint>
+
+#include "weft/config.hpp"
+
+namespace weft::inline WEFT_ABI {
+
+/// What a kernel may ask of the program that runs it.
+struct services {
+  /// Calls body(context, begin, end) so that every index in 0 .. count is covered once; returns when all is done.
+  void (*parallel_for)(void* pool, std::int64_t count,
+                       void (*body)(void* context, std::int64_t begin, std::int64_t end), void* context);
+  void* pool;
+};
+
+/// The argument of every kernel. Layout is part of the code generators (they count the members).
+struct launch {
+  void* const* pointers;        // tensors: inputs, then outputs
+  std::int64_t const* sizes;    // run-time extents and strides; may be null when there are none
+  std::int64_t const* scalars;  // each as its bits
+  void* workspace;              // 64-byte aligned; workspace_bytes() of it
+  services const* host;
+};
+
+/// 0 when all went well.
+using kernel_entry = std::int32_t (*)(launch const*);
+
+}  // namespace weft::inline WEFT_ABI

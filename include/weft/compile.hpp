@@ -1,0 +1,65 @@
+// The whole path, from a program and a schedule to a function pointer, on one page (the bodies: compile.ipp).
+//
+//     program  ->  expand  ->  schedule  ->  lower  ->  run_passes  ->  codegen/llvm  ->  link  ->  entry
+#pragma once
+
+#include <string>
+
+#include "weft/codegen/launch.hpp"
+#include "weft/codegen/llvm/jit.hpp"
+#include "weft/codegen/target.hpp"
+#include "weft/lower/lower.hpp"
+#include "weft/schedule/schedule.hpp"
+
+namespace weft::inline WEFT_ABI {
+
+/// What is to be compiled, and for what.
+struct compile_request {
+  std::string_view name;
+  program const* what = nullptr;  // canonical
+  /// Writes the schedule; null: the plain nest.
+  void (*how)(void const* context, schedule& s) = nullptr;
+  void const* context = nullptr;
+  call_layout const* layout = nullptr;
+  target const* machine = nullptr;
+};
+
+/// Code that can be called, and what a caller must bring.
+struct compiled_kernel {
+  codegen::llvm::loaded_code code;
+  kernel_entry entry = nullptr;
+  std::int64_t workspace_bytes = 0;
+  trace steps;
+};
+
+/// The texts that show what a kernel became.
+struct kernel_texts {
+  std::string loops;     // the nest, for people
+  std::string steps;     // the trace
+  std::string ir;        // the loop program as the code generator gets it
+  std::string llvm_ir;   // after LLVM's passes
+  std::string assembly;
+};
+
+/// The schedule with real extents: the how-lambda run with each knob's first value, or, when that is illegal for
+/// these extents or this target, with the first values that are legal.
+/// Errors  schedule_error: step, axis, nest, a way out
+schedule make_schedule(compile_request const& r, program const& expanded);
+
+/// The loop program after all passes. Errors: schedule_error; argument_error for an access out of bounds.
+ir::function make_loops(ir::arena& m, compile_request const& r, schedule& s);
+
+/// All of it. Reads WEFT_DUMP (a list of: schedule, lower, pass, pass/NAME, llvm, asm), WEFT_TIME and WEFT_VERIFY;
+/// what they ask for goes to stderr.
+/// Errors  as above; device_error without LLVM; internal_error with the loop program when weft itself failed
+/// Cost    3 to 12 ms
+compiled_kernel compile(compile_request const& r);
+
+/// The texts alone; nothing is linked or kept. `machine_code`: the last two as well, which needs LLVM.
+kernel_texts inspect(compile_request const& r, bool machine_code);
+
+}  // namespace weft::inline WEFT_ABI
+
+#if WEFT_HEADER_ONLY
+#include "weft/compile.ipp"
+#endif

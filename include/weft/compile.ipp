@@ -1,0 +1,151 @@
+#include <cstdio>
+#include <cstring>
+
+#include "weft/base/env.hpp"
+#include "weft/codegen/llvm/module.hpp"
+#include "weft/codegen/workspace.hpp"
+#include "weft/compile.hpp"
+#include "weft/expr/expand.hpp"
+#include "weft/ir/print.hpp"
+#include "weft/ir/verify.hpp"
+#include "weft/lower/bounds.hpp"
+#include "weft/pass/pipeline.hpp"
+#include "weft/schedule/pressure.hpp"
+#include "weft/schedule/print.hpp"
+
+namespace weft::inline WEFT_ABI {
+namespace detail {
+
+/// Whether WEFT_DUMP names `stage`, or the folder that it stands in.
+inline bool dump_wanted(std::string_view stage) {
+  char const* list = environment("WEFT_DUMP");
+  if (list == nullptr) return false;
+  std::string_view rest(list);
+  while (!rest.empty()) {
+    std::size_t const comma = rest.find(',');
+    std::string_view const one = rest.substr(0, comma);
+    if (one == stage || (stage.size() > one.size() && stage.substr(0, one.size()) == one && stage[one.size()] == '/'))
+      return true;
+    rest = comma == std::string_view::npos ? std::string_view() : rest.substr(comma + 1);
+  }
+  return false;
+}
+inline void dump(std::string_view stage, std::string const& text) {
+  std::fprintf(stderr, "--- weft: %.*s\n%s", static_cast<int>(stage.size()), stage.data(), text.c_str());
+}
+inline void verify_or_throw(char const* after, ir::function const& f) {
+  std::string const fault = verify(f);
+  if (!fault.empty())
+    WEFT_THROW(internal_error("after " + std::string(after) + ": " + fault + "\n" + print(f)));
+}
+struct pass_log {
+  bool verify = false;
+  std::string last{};
+};
+inline void after_pass(void* context, char const* pass, ir::function const& f) {
+  auto& log = *static_cast<pass_log*>(context);
+  if (log.verify) verify_or_throw(pass, f);
+  std::string const stage = std::string("pass/") + pass;
+  if (!dump_wanted(stage)) return;
+  std::string text = print(f);
+  dump(stage, text == log.last ? "(no change)\n" : text);
+  log.last = static_cast<std::string&&>(text);
+}
+
+/// Advances `choices` to the next combination of knob values; false after the last.
+inline bool next_choice(std::vector<std::int32_t>& choices, std::vector<knob_info> const& knobs) {
+  choices.resize(knobs.size(), 0);
+  for (std::size_t i = knobs.size(); i-- > 0;) {
+    if (static_cast<std::size_t>(++choices[i]) < knobs[i].values.size()) return true;
+    choices[i] = 0;
+  }
+  return false;
+}
+}  // namespace detail
+
+WEFT_DECL schedule make_schedule(compile_request const& r, program const& expanded) {
+  auto const extents = [&](int tensor, int dim) {
+    std::size_t position = 0;
+    for (input_info const& i : expanded.inputs) {
+      if (i.tensor == tensor) return r.layout->arguments[position].extents[static_cast<std::size_t>(dim)];
+      if (i.tensor >= 0) ++position;
+    }
+    return std::int64_t(-1);
+  };
+  schedule_limits const limits{r.machine->vector_registers, r.machine->vector_bytes};
+  std::vector<std::int32_t> choices;
+  std::string why;
+  for (int tries = 0; tries < 256; ++tries) {
+    schedule s(expanded, extents, limits);
+    s.choices = choices;
+    if (r.how != nullptr) r.how(r.context, s);
+    std::string const problem = s.state == verdict::illegal ? explain(s, r.name) : register_pressure(s);
+    if (problem.empty()) return s;
+    if (why.empty()) why = problem;
+    if (!detail::next_choice(choices, s.knobs)) break;
+  }
+  WEFT_THROW(schedule_error(why));
+}
+
+WEFT_DECL ir::function make_loops(ir::arena& m, compile_request const& r, schedule& s) {
+  program const expanded = expand(*r.what, r.machine->fma);
+  s = make_schedule(r, expanded);
+  s.computation = r.what;  // `expanded` ends here, and what people see is what they wrote
+  if (detail::dump_wanted("schedule")) detail::dump("schedule", print_loops(s));
+  nest const plain(expanded, [](int, int) { return std::int64_t(-1); }, {});
+  if (std::string const why = check_bounds(lower(m, expanded, plain, *r.layout, r.name)); !why.empty())
+    WEFT_THROW(argument_error(std::string(r.name) + ": " + why));
+  ir::function f = lower(m, expanded, s, *r.layout, r.name);
+  detail::pass_log log;
+  log.verify = environment_number("WEFT_VERIFY", 0, 1, 0) == 1;
+  if (log.verify) detail::verify_or_throw("lower", f);
+  if (detail::dump_wanted("lower")) detail::dump("lower", print(f));
+  run_passes(f, r.machine->vector_bytes, {detail::after_pass, &log});
+  return f;
+}
+
+WEFT_DECL compiled_kernel compile(compile_request const& r) {
+  double const start = codegen::llvm::detail::now_ms();
+  ir::arena m;
+  schedule s;
+  ir::function const f = make_loops(m, r, s);
+  double const lowered = codegen::llvm::detail::now_ms();
+  codegen::llvm::load_llvm();
+  double const loaded = codegen::llvm::detail::now_ms();
+  bool const want_ir = detail::dump_wanted("llvm"), want_assembly = detail::dump_wanted("asm");
+  codegen::llvm::object_code const object = codegen::llvm::compile(f, *r.machine, {want_ir, want_assembly});
+  double const compiled = codegen::llvm::detail::now_ms();
+  compiled_kernel k;
+  k.code = codegen::llvm::jit::instance().link(object.bytes, object.symbol);
+  k.entry = reinterpret_cast<kernel_entry>(k.code.entry());
+  k.workspace_bytes = workspace_bytes(f, {});
+  k.steps = s.steps;
+  double const linked = codegen::llvm::detail::now_ms();
+  if (want_ir) detail::dump("llvm", object.ir);
+  if (want_assembly) detail::dump("asm", object.assembly);
+  if (environment_number("WEFT_TIME", 0, 1, 0) == 1)
+    std::fprintf(stderr,
+                 "weft: %-16.*s %6.2f ms   lower and passes %.2f, llvm: load %.2f, build %.2f, passes %.2f, "
+                 "machine code %.2f, link %.2f; %zu bytes\n",
+                 static_cast<int>(r.name.size()), r.name.data(), linked - start, lowered - start, loaded - lowered,
+                 object.emit_ms, object.passes_ms, object.machine_ms, linked - compiled, object.bytes.size());
+  return k;
+}
+
+WEFT_DECL kernel_texts inspect(compile_request const& r, bool machine_code) {
+  ir::arena m;
+  schedule s;
+  ir::function const f = make_loops(m, r, s);
+  kernel_texts t;
+  t.loops = print_loops(s);
+  t.steps = print_trace(s);
+  t.ir = print(f);
+  if (machine_code) {
+    codegen::llvm::object_code object = codegen::llvm::compile(f, *r.machine, {true, true});
+    t.llvm_ir = static_cast<std::string&&>(object.ir);
+    t.assembly = static_cast<std::string&&>(object.assembly);
+  }
+  return t;
+}
+
+}  // namespace weft::inline WEFT_ABI

@@ -1,0 +1,132 @@
+// Direct evaluation: the program computed as it is written, one element at a time. The first of the three
+// executors that must agree, and constexpr, so that a tiny kernel can be tested by static_assert.
+#pragma once
+
+#include "weft/expr/expand.hpp"
+
+namespace weft::inline WEFT_ABI {
+
+/// Elements in row-major order, each as its bits (base/op.hpp).
+struct dense {
+  dtype type = dtype::f32;
+  std::vector<std::int64_t> shape;
+  std::vector<std::int64_t> bits;
+  constexpr bool operator==(dense const&) const = default;
+};
+
+/// Evaluates an expanded program (expand.hpp) over given inputs.
+///
+/// Cost    one visit per node, output element and reduction point; `at` visits only what that element needs
+/// Errors  argument_error when an access leaves a tensor
+class evaluator {
+ public:
+  constexpr evaluator(program const& p, std::vector<dense> const& tensors, std::vector<std::int64_t> const& scalars)
+      : p_(p), inputs_(tensors), scalars_(scalars), results_(p.stages.size()) {}
+
+  /// The whole result of stage `s`; every stage before it that is needed is computed once.
+  constexpr dense const& stage(int s) {
+    dense& r = results_[static_cast<std::size_t>(s)];
+    if (!r.shape.empty() || !r.bits.empty()) return r;
+    dense made = described(s);
+    std::int64_t count = 1;
+    for (std::int64_t e : made.shape) count *= e;
+    std::vector<std::int64_t> index(made.shape.size(), 0);
+    for (std::int64_t n = 0; n < count; ++n) {
+      made.bits.push_back(element(s, index, true));
+      for (std::size_t d = index.size(); d-- > 0;) {
+        if (++index[d] < made.shape[d]) break;
+        index[d] = 0;
+      }
+    }
+    return results_[static_cast<std::size_t>(s)] = made;
+  }
+  /// One element of stage `s`, computed from the inputs alone.
+  constexpr std::int64_t at(int s, std::vector<std::int64_t> const& index) { return element(s, index, false); }
+
+ private:
+  struct frame {
+    std::vector<std::int64_t> axis;   // by axis number of the program, relative to the stage's first
+    std::vector<std::int64_t> value;  // by node
+    std::vector<std::int32_t> known;  // == stamp: value is of this point
+    std::int32_t stamp = 0;
+    int first_axis = 0;
+    std::int64_t self = 0;
+    bool whole = false;
+  };
+
+  constexpr dense described(int s) const {
+    stage_info const& st = p_.stages[static_cast<std::size_t>(s)];
+    dense d{program::at(p_.tensors, st.tensor).type, {}, {}};
+    for (int i = 0; i < st.spatial; ++i) d.shape.push_back(axis_extent(st.first_axis + i));
+    return d;
+  }
+  constexpr std::int64_t axis_extent(int axis) const {
+    return extent_value(p_, program::at(p_.axes, axis).extent, [&](int tensor, int dim) {
+      return inputs_[static_cast<std::size_t>(tensor)].shape[static_cast<std::size_t>(dim)];
+    });
+  }
+  constexpr std::int64_t element(int s, std::vector<std::int64_t> const& index, bool whole) {
+    stage_info const& st = p_.stages[static_cast<std::size_t>(s)];
+    frame f;
+    f.axis = index;
+    f.axis.resize(static_cast<std::size_t>(st.axes()), 0);
+    f.value.resize(p_.nodes.size(), 0);
+    f.known.resize(p_.nodes.size(), 0);
+    f.first_axis = st.first_axis;
+    f.self = st.identity;
+    f.whole = whole;
+    std::int64_t points = 1;
+    for (int i = 0; i < st.reduced; ++i) points *= axis_extent(st.first_reduced + i);
+    for (std::int64_t n = 0; n < points; ++n) {
+      ++f.stamp;
+      f.self = visit(f, st.body);
+      for (int d = st.axes(); d-- > st.spatial;) {
+        std::int64_t& x = f.axis[static_cast<std::size_t>(d)];
+        if (++x < axis_extent(st.first_axis + d)) break;
+        x = 0;
+      }
+    }
+    return f.self;
+  }
+  constexpr std::int64_t visit(frame& f, int id) {
+    auto const at = static_cast<std::size_t>(id);
+    if (f.known[at] == f.stamp) return f.value[at];
+    std::int64_t const v = compute(f, p_.nodes[at]);
+    f.known[at] = f.stamp;
+    return f.value[at] = v;
+  }
+  constexpr std::int64_t compute(frame& f, node const& n) {
+    switch (n.kind) {
+      case op::literal: return n.value;
+      case op::scalar: return scalars_[static_cast<std::size_t>(n.a)];
+      case op::axis: return f.axis[static_cast<std::size_t>(n.a - f.first_axis)];
+      case op::self: return f.self;
+      case op::extent: return inputs_[static_cast<std::size_t>(n.a)].shape[static_cast<std::size_t>(n.b)];
+      case op::load: return element_of(f, n);
+      case op::select: return visit(f, n.a) ? visit(f, n.b) : visit(f, n.c);
+      default: break;
+    }
+    std::int64_t const a = visit(f, n.a), b = n.b >= 0 ? visit(f, n.b) : 0, c = n.c >= 0 ? visit(f, n.c) : 0;
+    return apply(n.kind, p_.at(n.a).type, a, b, c, n.type);
+  }
+  constexpr std::int64_t element_of(frame& f, node const& n) {
+    std::vector<std::int64_t> index;
+    for (int d = 0; d < n.c; ++d) index.push_back(visit(f, program::at(p_.operands, n.b + d)));
+    int const s = program::at(p_.tensors, n.a).stage;
+    if (s >= 0 && !f.whole) return element(s, index, false);
+    dense const& t = s >= 0 ? stage(s) : inputs_[static_cast<std::size_t>(n.a)];
+    std::size_t flat = 0;
+    for (std::size_t d = 0; d < index.size(); ++d) {
+      if (index[d] < 0 || index[d] >= t.shape[d]) WEFT_THROW(argument_error("evaluate: an access leaves its tensor"));
+      flat = flat * static_cast<std::size_t>(t.shape[d]) + static_cast<std::size_t>(index[d]);
+    }
+    return t.bits[flat];
+  }
+
+  program const& p_;
+  std::vector<dense> const& inputs_;  // by tensor number; entries of stages are not looked at
+  std::vector<std::int64_t> const& scalars_;
+  std::vector<dense> results_;
+};
+
+}  // namespace weft::inline WEFT_ABI

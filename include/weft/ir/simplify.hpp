@@ -1,0 +1,48 @@
+// Integer arithmetic over loop variables: linear forms, ranges, and what they prove.
+#pragma once
+
+#include "weft/ir/ir.hpp"
+
+namespace weft::inline WEFT_ABI {
+
+/// An inclusive range of i64 values; `unbounded` on a side where nothing is known.
+struct interval {
+  static constexpr std::int64_t unbounded = std::int64_t(1) << 60;
+  std::int64_t low = -unbounded, high = unbounded;
+};
+
+/// What is known of each loop variable.
+class range_table {
+ public:
+  interval of(std::int32_t variable) const {
+    auto const at = static_cast<std::size_t>(variable);
+    return at < known_.size() ? known_[at] : interval{};
+  }
+  void set(std::int32_t variable, interval range) {
+    auto const at = static_cast<std::size_t>(variable);
+    if (known_.size() <= at) known_.resize(at + 1);
+    known_[at] = range;
+  }
+  /// For a loop that runs from `begin`, `extent` times.
+  void set(std::int32_t variable, ir::expr begin, ir::expr extent);
+  /// The range of a scalar i64 expression; exact for one linear form over independent variables.
+  interval of(ir::expr e) const;
+
+ private:
+  std::vector<interval> known_;
+};
+
+/// Simplifies every integer and condition in `e` or `s`: equal linear forms become equal nodes, comparisons
+/// that the ranges decide become literals, loops of one iteration and branches never taken disappear, a mask
+/// is dropped where the access is inside the buffer anyway.
+///
+/// Runs after every pass that substitutes variables; later passes and both code generators rely on it for
+/// equal addresses to be equal nodes. Floating-point arithmetic is never touched. Idempotent. Cost O(nodes).
+ir::expr simplify(ir::arena& m, ir::expr e, range_table const& ranges = {});
+ir::stmt simplify(ir::arena& m, ir::stmt s);
+
+}  // namespace weft::inline WEFT_ABI
+
+#if WEFT_HEADER_ONLY
+#include "weft/ir/simplify.ipp"
+#endif

@@ -1,0 +1,372 @@
+#include "weft/ir/simplify.hpp"
+
+namespace weft::inline WEFT_ABI {
+namespace detail {
+
+/// constant + sum of coefficient * atom, atoms sorted by their number.
+struct linear {
+  struct term {
+    ir::expr atom;
+    std::int64_t coefficient;
+  };
+  std::vector<term> terms;
+  std::int64_t constant = 0;
+
+  void add(ir::expr atom, std::int64_t c) {
+    std::size_t i = 0;
+    while (i < terms.size() && terms[i].atom->id < atom->id) ++i;
+    if (i < terms.size() && terms[i].atom == atom) {
+      terms[i].coefficient += c;
+      if (terms[i].coefficient == 0) terms.erase(terms.begin() + static_cast<std::ptrdiff_t>(i));
+    } else if (c != 0) {
+      terms.insert(terms.begin() + static_cast<std::ptrdiff_t>(i), {atom, c});
+    }
+  }
+  void add(linear const& o, std::int64_t scale) {
+    constant += o.constant * scale;
+    for (term const& t : o.terms) add(t.atom, t.coefficient * scale);
+  }
+};
+
+inline bool small(std::int64_t v) { return v > -(std::int64_t(1) << 31) && v < (std::int64_t(1) << 31); }
+
+inline void collect(linear& into, ir::expr e, std::int64_t scale) {
+  switch (e->kind) {
+    case op::literal: into.constant += e->value * scale; return;
+    case op::add: collect(into, e->a, scale), collect(into, e->b, scale); return;
+    case op::sub: collect(into, e->a, scale), collect(into, e->b, -scale); return;
+    case op::neg: collect(into, e->a, -scale); return;
+    case op::mul:
+      if (e->b->kind == op::literal && small(e->b->value) && small(scale))
+        return collect(into, e->a, scale * e->b->value);
+      if (e->a->kind == op::literal && small(e->a->value) && small(scale))
+        return collect(into, e->b, scale * e->a->value);
+      break;
+    default: break;
+  }
+  into.add(e, scale);
+}
+inline linear linear_form(ir::expr e) {
+  linear l;
+  collect(l, e, 1);
+  return l;
+}
+inline ir::expr rebuild(ir::arena& m, linear const& l) {
+  ir::expr sum = nullptr;
+  for (linear::term const& t : l.terms) {
+    ir::expr const scaled = ir::binary(m, op::mul, t.atom, ir::index(m, t.coefficient));
+    sum = sum == nullptr ? scaled : ir::binary(m, op::add, sum, scaled);
+  }
+  if (sum == nullptr) return ir::index(m, l.constant);
+  return l.constant == 0 ? sum : ir::binary(m, op::add, sum, ir::index(m, l.constant));
+}
+
+inline bool infinite(std::int64_t v) { return v >= interval::unbounded || v <= -interval::unbounded; }
+inline std::int64_t times(std::int64_t a, std::int64_t b) {
+  std::int64_t r = 0;
+  if (!__builtin_mul_overflow(a, b, &r) && !infinite(r)) return r;
+  return (a < 0) == (b < 0) ? interval::unbounded : -interval::unbounded;
+}
+inline std::int64_t plus(std::int64_t a, std::int64_t b) {
+  if (infinite(a)) return a;  // infinity stays infinity whatever is added to it
+  if (infinite(b)) return b;
+  std::int64_t const r = a + b;
+  return !infinite(r) ? r : r > 0 ? interval::unbounded : -interval::unbounded;
+}
+inline interval range_of(linear const& l, range_table const& ranges) {
+  interval r{l.constant, l.constant};
+  for (linear::term const& t : l.terms) {
+    interval const a = ranges.of(t.atom);
+    std::int64_t const x = times(a.low, t.coefficient), y = times(a.high, t.coefficient);
+    r.low = plus(r.low, x < y ? x : y);
+    r.high = plus(r.high, x < y ? y : x);
+  }
+  return r;
+}
+inline interval range_of_atom(ir::expr e, range_table const& ranges) {
+  switch (e->kind) {
+    case op::axis: return ranges.of(static_cast<std::int32_t>(e->value));
+    case op::extent: return {0, std::int64_t(1) << 40};
+    case op::min:
+    case op::max: {
+      interval const a = ranges.of(e->a), b = ranges.of(e->b);
+      bool const lower = e->kind == op::min;
+      return {(a.low < b.low) == lower ? a.low : b.low, (a.high < b.high) == lower ? a.high : b.high};
+    }
+    case op::select: {
+      interval const a = ranges.of(e->b), b = ranges.of(e->c);
+      return {a.low < b.low ? a.low : b.low, a.high > b.high ? a.high : b.high};
+    }
+    case op::floor_div:
+      if (e->b->kind == op::literal && e->b->value > 0) {
+        interval const a = ranges.of(e->a);
+        auto const down = [&](std::int64_t v) {
+          return v <= -interval::unbounded || v >= interval::unbounded ? v : floor_div(v, e->b->value);
+        };
+        return {down(a.low), down(a.high)};
+      }
+      break;
+    case op::floor_mod:
+      if (e->b->kind == op::literal && e->b->value > 0) return {0, e->b->value - 1};
+      break;
+    case op::rem:
+      if (e->b->kind == op::literal && e->b->value > 0) return {1 - e->b->value, e->b->value - 1};
+      break;
+    case op::cast:
+      if (e->a->type == dtype::u8) return {0, 255};
+      if (e->a->type == dtype::boolean) return {0, 1};
+      break;
+    default: break;
+  }
+  return {};
+}
+
+class simplifier final : public ir::rewriter {
+ public:
+  simplifier(ir::arena& m, range_table ranges) : ir::rewriter(m), ranges_(static_cast<range_table&&>(ranges)) {}
+
+ protected:
+  ir::expr replace(ir::expr e) override {
+    switch (e->kind) {
+      case op::literal:
+      case op::self: return e;
+      case op::load: return load(e);
+      case op::axis: {
+        interval const r = ranges_.of(static_cast<std::int32_t>(e->value));
+        return r.low == r.high ? ir::index(m_, r.low) : e;
+      }
+      default: break;
+    }
+    ir::expr const r = children(e);
+    if (is_comparison(r->kind) && r->a->type == dtype::i64) return comparison(r);
+    if (!is_index(r) || r->lanes > 1) return r;
+    switch (r->kind) {
+      case op::add:
+      case op::sub:
+      case op::mul:
+      case op::neg: return rebuild(m_, linear_form(r));
+      case op::min:
+      case op::max: return min_max(r);
+      case op::floor_div:
+      case op::floor_mod: return division(r);
+      default: return r;
+    }
+  }
+  ir::stmt replace(ir::stmt s) override {
+    if (s->kind == ir::stmt_kind::loop) return loop(s);
+    if (s->kind == ir::stmt_kind::branch) return branch(s);
+    return nullptr;
+  }
+
+ private:
+  ir::expr truth(bool value, int lanes) { return ir::literal(m_, dtype::boolean, value, lanes); }
+
+  /// A vector of indices as base + lane * stride; false for what is neither ramp nor broadcast.
+  static bool split(ir::expr e, linear& base, std::int64_t& stride) {
+    stride = e->kind == op::ramp ? e->value : 0;
+    if (e->lanes > 1 && e->kind != op::ramp && e->kind != op::broadcast && e->kind != op::literal) return false;
+    base = linear_form(e->kind == op::ramp || e->kind == op::broadcast ? e->a : e);
+    return true;
+  }
+  ir::expr comparison(ir::expr e) {
+    linear x, y;
+    std::int64_t sx = 0, sy = 0;
+    if (!split(e->a, x, sx) || !split(e->b, y, sy)) return e;
+    x.add(y, -1);
+    interval r = range_of(x, ranges_);
+    std::int64_t const drift = (sx - sy) * (e->lanes - 1);
+    (drift < 0 ? r.low : r.high) = plus(drift < 0 ? r.low : r.high, drift);
+    switch (e->kind) {
+      case op::lt:
+        if (r.high < 0 || r.low >= 0) return truth(r.high < 0, e->lanes);
+        break;
+      case op::le:
+        if (r.high <= 0 || r.low > 0) return truth(r.high <= 0, e->lanes);
+        break;
+      default:
+        if (r.low > 0 || r.high < 0) return truth(e->kind == op::ne, e->lanes);
+        if (r.low == 0 && r.high == 0) return truth(e->kind == op::eq, e->lanes);
+    }
+    return e;
+  }
+  ir::expr min_max(ir::expr e) {
+    linear d = linear_form(e->a);
+    d.add(linear_form(e->b), -1);
+    interval const r = range_of(d, ranges_);
+    bool const lower = e->kind == op::min;
+    if (r.high <= 0) return lower ? e->a : e->b;
+    if (r.low >= 0) return lower ? e->b : e->a;
+    return e;
+  }
+  /// (c * x + r) / c = x + r / c; and r / c is 0 where 0 <= r < c.
+  ir::expr division(ir::expr e) {
+    if (e->b->kind != op::literal || e->b->value <= 0) return e;
+    std::int64_t const c = e->b->value;
+    linear whole, rest;
+    linear const all = linear_form(e->a);
+    for (linear::term const& t : all.terms)
+      if (t.coefficient % c == 0) whole.add(t.atom, t.coefficient / c);
+      else rest.add(t.atom, t.coefficient);
+    whole.constant = floor_div(all.constant, c);
+    rest.constant = all.constant - whole.constant * c;
+    interval const r = range_of(rest, ranges_);
+    if (r.low >= 0 && r.high < c) return e->kind == op::floor_div ? rebuild(m_, whole) : rebuild(m_, rest);
+    if (e->kind == op::floor_mod) return ir::binary(m_, op::floor_mod, rebuild(m_, rest), e->b);
+    if (whole.terms.empty() && whole.constant == 0) return e;
+    whole.add(ir::binary(m_, op::floor_div, rebuild(m_, rest), e->b), 1);
+    return rebuild(m_, whole);
+  }
+  ir::expr load(ir::expr e) {
+    ir::expr const r = children(e);
+    if (r->kind != op::load || r->a == nullptr) return r;
+    for (std::size_t d = 0; d < r->indices.size(); ++d) {
+      linear base;
+      std::int64_t stride = 0;
+      if (!split(r->indices[d], base, stride)) return r;
+      interval low = range_of(base, ranges_);
+      std::int64_t const drift = stride * (r->indices[d]->lanes - 1);
+      (drift < 0 ? low.low : low.high) = plus(drift < 0 ? low.low : low.high, drift);
+      base.add(linear_form(r->buf->shape[d]), -1);
+      interval high = range_of(base, ranges_);
+      if (drift > 0) high.high = plus(high.high, drift);
+      if (low.low < 0 || high.high >= 0) return r;
+    }
+    // Every lane is inside: reading it all is cheaper than masking, and select drops what is not wanted.
+    std::vector<ir::expr> const indices(r->indices.begin(), r->indices.end());
+    ir::expr const bare = ir::load(m_, r->buf, indices);
+    return bare->lanes == r->lanes ? bare : ir::broadcast(m_, bare, r->lanes);
+  }
+
+  ir::stmt loop(ir::stmt s) {
+    ir::expr const begin = (*this)(s->begin), extent = (*this)(s->extent);
+    if (extent->kind == op::literal && extent->value <= 0) return ir::block(m_, {});
+    if (ir::is_literal(extent, 1)) return once(s, begin);
+    interval const before = ranges_.of(s->variable), range = interval_of_loop(begin, extent);
+    ranges_.set(s->variable, range);
+    if (before.low != range.low || before.high != range.high) forget();  // copies of a nest share variables
+    ir::stmt const body = (*this)(s->children[0]);
+    if (body->kind == ir::stmt_kind::block && body->children.size() == 0) return body;
+    return ir::loop(m_, s->how, s->variable, begin, extent, body);
+  }
+  interval interval_of_loop(ir::expr begin, ir::expr extent) {
+    range_table t = ranges_;
+    t.set(0x7fff, begin, extent);
+    return t.of(0x7fff);
+  }
+  ir::stmt once(ir::stmt s, ir::expr begin);
+  ir::stmt branch(ir::stmt s) {
+    ir::expr const condition = (*this)(s->value);
+    if (condition->kind == op::literal) {
+      if (condition->value) return (*this)(s->children[0]);
+      return s->children.size() > 1 ? (*this)(s->children[1]) : ir::block(m_, {});
+    }
+    range_table const before = ranges_;
+    learn(condition, true);
+    ir::stmt const then = (*this)(s->children[0]);
+    ranges_ = before;
+    ir::stmt otherwise = nullptr;
+    if (s->children.size() > 1) {
+      learn(condition, false);
+      otherwise = (*this)(s->children[1]);
+      ranges_ = before;
+    }
+    forget();
+    return ir::branch(m_, condition, then, otherwise);
+  }
+  /// In a branch on c * v + constant < 0 (scalar, one variable) the variable's range is smaller.
+  void learn(ir::expr condition, bool holds) {
+    forget();
+    if (condition->kind != op::lt && condition->kind != op::le) return;
+    if (condition->a->type != dtype::i64 || condition->lanes > 1) return;
+    linear d = linear_form(condition->a);
+    d.add(linear_form(condition->b), -1);
+    if (condition->kind == op::le) d.constant -= 1;
+    if (d.terms.size() != 1 || d.terms[0].atom->kind != op::axis) return;
+    auto const v = static_cast<std::int32_t>(d.terms[0].atom->value);
+    std::int64_t const c = d.terms[0].coefficient;
+    interval r = ranges_.of(v);
+    // holds: c v <= -constant - 1; else: c v >= -constant
+    std::int64_t const bound = holds ? -d.constant - 1 : -d.constant;
+    bool const upper = holds == (c > 0);
+    std::int64_t const limit = upper ? floor_div(c > 0 ? bound : -bound, c > 0 ? c : -c)
+                                     : ceil_div(c > 0 ? bound : -bound, c > 0 ? c : -c);
+    if (upper && limit < r.high) r.high = limit;
+    if (!upper && limit > r.low) r.low = limit;
+    ranges_.set(v, r);
+  }
+
+  range_table ranges_;
+};
+
+/// Replaces `self` by a value: an accumulate whose first iteration it always is becomes a store.
+class self_replacement final : public ir::rewriter {
+ public:
+  self_replacement(ir::arena& m, ir::expr by) : ir::rewriter(m), by_(by) {}
+
+ protected:
+  ir::expr replace(ir::expr e) override {
+    return e->kind == op::self ? ir::broadcast(m_, by_, e->lanes) : nullptr;
+  }
+  using ir::rewriter::replace;
+
+ private:
+  ir::expr by_;
+};
+
+/// Loop variable `number` stands at its begin (or never again does) in `s`: takes it out of every `first`.
+class first_iteration final : public ir::rewriter {
+ public:
+  first_iteration(ir::arena& m, std::int32_t number, bool at_begin)
+      : ir::rewriter(m), number_(number), at_begin_(at_begin) {}
+
+ protected:
+  using ir::rewriter::replace;
+  ir::stmt replace(ir::stmt s) override {
+    if (s->kind != ir::stmt_kind::accumulate) return nullptr;
+    std::vector<std::int32_t> rest;
+    bool found = false;
+    for (std::int32_t v : s->first) {
+      if (v == number_) found = true;
+      else rest.push_back(v);
+    }
+    if (!found) return s;
+    ir::stmt_node n = *s;
+    n.first = m_.make_list(at_begin_ ? rest : std::vector<std::int32_t>{});
+    if (at_begin_ && rest.empty()) {
+      n.kind = ir::stmt_kind::store;
+      n.value = self_replacement(m_, s->identity)(s->value);
+      n.identity = nullptr;
+    }
+    return m_.make(n);
+  }
+
+ private:
+  std::int32_t number_;
+  bool at_begin_;
+};
+
+inline ir::stmt simplifier::once(ir::stmt s, ir::expr begin) {
+  ir::stmt const bare = first_iteration(m_, s->variable, true)(s->children[0]);
+  return (*this)(ir::substitute(m_, bare, s->variable, begin));
+}
+}  // namespace detail
+
+WEFT_DECL void range_table::set(std::int32_t variable, ir::expr begin, ir::expr extent) {
+  interval const b = of(begin), e = of(extent);
+  set(variable, interval{b.low, detail::plus(detail::plus(b.high, e.high), -1)});
+}
+WEFT_DECL interval range_table::of(ir::expr e) const {
+  if (e->kind == op::literal) return {e->value, e->value};
+  if (e->kind == op::add || e->kind == op::sub || e->kind == op::mul || e->kind == op::neg) {
+    detail::linear const l = detail::linear_form(e);
+    if (l.terms.size() == 1 && l.terms[0].atom == e) return {};  // a product of two unknowns
+    return detail::range_of(l, *this);
+  }
+  return detail::range_of_atom(e, *this);
+}
+WEFT_DECL ir::expr simplify(ir::arena& m, ir::expr e, range_table const& ranges) {
+  return detail::simplifier(m, ranges)(e);
+}
+WEFT_DECL ir::stmt simplify(ir::arena& m, ir::stmt s) { return detail::simplifier(m, {})(s); }
+
+}  // namespace weft::inline WEFT_ABI

@@ -1,0 +1,464 @@
+// The face of weft: two lambdas become a callable kernel.
+#pragma once
+
+#include <boost/hana/tuple.hpp>
+#include <boost/hana/unpack.hpp>
+#include <iosfwd>
+
+#include "weft/expr/canonical.hpp"
+#include "weft/expr/evaluate.hpp"
+#include "weft/expr/face.hpp"
+#include "weft/kernel_table.hpp"
+#include "weft/runtime/tensor.hpp"
+#include "weft/schedule/schedule.hpp"
+
+namespace weft::inline WEFT_ABI {
+
+/// Several results of a what-lambda: `return weft::outputs(mean, deviation);`
+template <class... Tensor>
+constexpr auto outputs(Tensor const&... t) {
+  return boost::hana::tuple<Tensor...>{t...};
+}
+
+namespace detail {
+namespace hana = boost::hana;
+
+// --- running the what-lambda ----------------------------------------------------------------------------------
+template <class In>
+struct input_of;
+template <class T, std::int64_t... E>
+struct input_of<fixed_arg<T, E...>> {
+  using handle = expr::tensor<T, static_cast<int>(sizeof...(E))>;
+  static constexpr int rank = static_cast<int>(sizeof...(E));
+  static constexpr std::int64_t extents[] = {E..., 0};
+  static constexpr handle make(program& p) {
+    short_name n;
+    if (p.inputs.size() < 26) {
+      char const letter[] = {static_cast<char>('A' + p.inputs.size())};
+      n = short_name(std::string_view(letter, 1));
+    } else {
+      n = short_name("in");
+      n.append(static_cast<int>(p.inputs.size()));
+    }
+    return {&p, p.add_input(n, dtype_of<T>, rank)};
+  }
+};
+template <class T>
+struct input_of<scalar_arg<T>> {
+  using handle = value<T>;
+  static constexpr int rank = -1;
+  static constexpr std::int64_t extents[] = {0};
+  static constexpr handle make(program& p) { return {{&p, p.add_scalar(dtype_of<T>)}}; }
+};
+
+template <class T>
+struct results_of;  // of a what-lambda: one tensor or weft::outputs of several
+template <class T, int Rank>
+struct results_of<expr::tensor<T, Rank>> {
+  static constexpr int count = 1;
+  using owning = tensor<T, Rank>;
+  static constexpr void add(program& p, expr::tensor<T, Rank> const& t) { p.outputs.push_back(t.id); }
+};
+template <class... T>
+struct results_of<hana::tuple<T...>> {
+  static constexpr int count = static_cast<int>(sizeof...(T));
+  using owning = hana::tuple<typename results_of<T>::owning...>;
+  static constexpr void add(program& p, hana::tuple<T...> const& t) {
+    hana::unpack(t, [&](auto const&... one) { (p.outputs.push_back(one.id), ...); });
+  }
+};
+template <class What, class... In>
+using result_t = std::remove_cvref_t<std::invoke_result_t<What const&, typename input_of<In>::handle...>>;
+
+[[noreturn]] inline void the_same_stage_is_returned_twice_or_an_input_is_returned() {
+  WEFT_THROW(argument_error("weft: a what-lambda returns stages that it made, each once; to copy an input, compute "
+                            "a stage from it"));
+}
+
+/// The program of a what-lambda for these argument types.
+template <class... In, class What>
+constexpr program build(What const& what) {
+  program p;
+  hana::tuple<typename input_of<In>::handle...> const inputs{input_of<In>::make(p)...};
+  auto const result = hana::unpack(inputs, what);
+  results_of<std::remove_cvref_t<decltype(result)>>::add(p, result);
+  for (std::size_t i = 0; i < p.outputs.size(); ++i) {
+    bool wrong = program::at(p.tensors, p.outputs[i]).stage < 0;
+    for (std::size_t k = 0; k < i; ++k) wrong = wrong || p.outputs[k] == p.outputs[i];
+    if (wrong) the_same_stage_is_returned_twice_or_an_input_is_returned();
+  }
+  return canonical(p);
+}
+
+// --- what the compiler learns of it ---------------------------------------------------------------------------
+struct program_summary {
+  static constexpr int most = 128;
+  int stages = 0;
+  int axes[most] = {};
+  std::uint64_t digest = 0;
+};
+template <class What, class... In>
+constexpr program_summary summarise() {
+  program const p = build<In...>(What{});
+  program_summary s;
+  s.stages = static_cast<int>(p.stages.size());
+  for (int i = 0; i < s.stages && i < program_summary::most; ++i) s.axes[i] = p.stages[static_cast<std::size_t>(i)].axes();
+  s.digest = digest(p);
+  return s;
+}
+template <class What, class... In>
+concept compiler_runs_what = std::is_default_constructible_v<What> && requires {
+  typename std::bool_constant<(summarise<What, In...>(), true)>;
+};
+template <class What, class... In>
+inline constexpr program_summary summary = summarise<What, In...>();
+
+// --- running the how-lambda -----------------------------------------------------------------------------------
+/// One handle per input, then per stage. Without a constant program the number of stages is not known, and the
+/// lambda takes the schedule alone.
+template <class What, class... In, class How>
+constexpr void write_schedule(How const& how, schedule& s) {
+  if constexpr (std::is_invocable_v<How const&, schedule&>) {
+    how(s);
+  } else if constexpr (compiler_runs_what<What, In...>) {
+    constexpr int inputs = static_cast<int>(sizeof...(In));
+    constexpr int stages = summary<What, In...>.stages;
+    [&]<int... I, int... S>(std::integer_sequence<int, I...>, std::integer_sequence<int, S...>) {
+      static_assert(std::is_invocable_v<How const&, schedule&, decltype(input_handle{I})...,
+                                        stage_handle<summary<What, In...>.axes[S]>...>,
+                    "weft: the how-lambda takes the schedule, then one handle per input, then one per stage");
+      how(s, input_handle{I}..., handle_of<summary<What, In...>.axes[S]>(s, S)...);
+    }
+    (std::make_integer_sequence<int, inputs>{}, std::make_integer_sequence<int, stages>{});
+  } else {
+    static_assert(std::is_invocable_v<How const&, schedule&>,
+                  "weft: the compiler cannot run this what-lambda (it captures, or calls what is not constexpr), so "
+                  "its stages are not known here: let the how-lambda take (auto& s) alone and ask for "
+                  "weft::stage<\"C\", 3>(s)");
+  }
+}
+
+/// What a constant run of the how-lambda found.
+struct schedule_report {
+  static constexpr int most = 32;
+  verdict state = verdict::legal;
+  int steps = 0;
+  verdict rulings[256] = {};
+  int knobs = 0;
+  int values[most] = {};
+};
+/// The extents that the argument types tell; the others are -1.
+template <class... In>
+constexpr std::int64_t known_extent(int tensor, int dim) {
+  int at = 0;
+  std::int64_t found = dynamic;
+  auto const one = [&]<class I>(I) {
+    if (input_of<typename I::type>::rank < 0) return;
+    if (at++ == tensor) found = input_of<typename I::type>::extents[dim];
+  };
+  (one(std::type_identity<In>{}), ...);
+  return found;
+}
+template <class What, class How, class... In>
+constexpr schedule_report try_schedule(bool loud, int knob = -1, int choice = 0) {
+  program const p = build<In...>(What{});
+  schedule s(p, known_extent<In...>, {}, loud);
+  if (knob >= 0) {
+    s.choices.resize(static_cast<std::size_t>(knob) + 1, 0);
+    s.choices.back() = choice;
+  }
+  write_schedule<What, In...>(How{}, s);
+  schedule_report r;
+  r.state = s.state;
+  r.steps = static_cast<int>(s.steps.size());
+  for (int i = 0; i < r.steps && i < 256; ++i) r.rulings[i] = s.steps[static_cast<std::size_t>(i)].ruling;
+  r.knobs = static_cast<int>(s.knobs.size());
+  for (int i = 0; i < r.knobs && i < schedule_report::most; ++i)
+    r.values[i] = static_cast<int>(s.knobs[static_cast<std::size_t>(i)].values.size());
+  return r;
+}
+template <class What, class How, class... In>
+concept compiler_runs_how = compiler_runs_what<What, In...> && std::is_default_constructible_v<How> && requires {
+  typename std::bool_constant<(try_schedule<What, How, In...>(false), true)>;
+};
+template <class What, class How, class... In>
+inline constexpr schedule_report report = try_schedule<What, How, In...>(false);
+
+/// A second, loud run where the quiet one was illegal: the error stands on the user's line.
+template <class What, class How, int Knob, int Choice, class... In>
+constexpr bool choice_is_legal() {
+  if constexpr (try_schedule<What, How, In...>(false, Knob, Choice).state == verdict::illegal)
+    static_assert(try_schedule<What, How, In...>(true, Knob, Choice).state != verdict::illegal,
+                  "weft: an illegal schedule step; the lines above name it");
+  return true;
+}
+// One value of one knob at a time, the others at their first; combinations are checked when they are used.
+template <class What, class How, int Knob, class... In, int... Choice>
+constexpr bool values_are_legal(std::integer_sequence<int, Choice...>) {
+  return (true && ... && choice_is_legal<What, How, Knob, Choice + 1, In...>());
+}
+template <class What, class How, class... In, int... Knob>
+constexpr bool knobs_are_legal(std::integer_sequence<int, Knob...>) {
+  return (true && ... && values_are_legal<What, How, Knob, In...>(
+                             std::make_integer_sequence<int, report<What, How, In...>.values[Knob] - 1>{}));
+}
+/// Checks the schedule as far as the compiler can run the lambdas; a compile error when it is illegal.
+template <class What, class How, class... In>
+constexpr bool checked_schedule() {
+  if constexpr (compiler_runs_how<What, How, In...>) {
+    if constexpr (report<What, How, In...>.state == verdict::illegal)
+      static_assert(try_schedule<What, How, In...>(true).state != verdict::illegal,
+                    "weft: an illegal schedule step; the lines above name it");
+    else
+      static_assert(knobs_are_legal<What, How, In...>(
+          std::make_integer_sequence<int, report<What, How, In...>.knobs>{}));
+    return true;
+  } else {
+    return false;  // checked at the first call, by the same rules
+  }
+}
+
+struct no_schedule {
+  constexpr void operator()(schedule&) const {}
+};
+
+template <class A>
+using traits = argument_traits<std::remove_cvref_t<A>>;
+
+// The inputs among the arguments' types, in order.
+template <class Done, class... A>
+struct inputs_among;
+template <class... In>
+struct inputs_among<hana::tuple<In...>> {
+  using type = hana::tuple<In...>;
+};
+template <class... In, class A, class... Rest>
+struct inputs_among<hana::tuple<In...>, A, Rest...>
+    : std::conditional_t<traits<A>::is_output, inputs_among<hana::tuple<In...>, Rest...>,
+                         inputs_among<hana::tuple<In..., typename traits<A>::type>, Rest...>> {};
+template <class T>
+struct type_of_owning;
+
+/// Everything about a call that follows from types.
+template <class What, class How, class Inputs>
+struct call_types;
+template <class What, class How, class... In>
+struct call_types<What, How, hana::tuple<In...>> {
+  using result = result_t<What, In...>;
+  static constexpr int inputs = static_cast<int>(sizeof...(In));
+  static constexpr int outputs = results_of<result>::count;
+  static constexpr bool scheduled = !std::is_same_v<How, no_schedule>;
+  static constexpr bool has_captures =
+      !std::is_default_constructible_v<What> || !std::is_default_constructible_v<How>;
+  static constexpr bool check() {
+    if constexpr (scheduled) return checked_schedule<What, How, In...>();
+    else return compiler_runs_what<What, In...>;
+  }
+  static constexpr std::uint64_t digest() {
+    if constexpr (compiler_runs_what<What, In...>) return summary<What, In...>.digest;
+    else return 0;
+  }
+  static program run_what(void const* lambdas) { return build<In...>(static_cast<pair const*>(lambdas)->what); }
+  static void run_how(void const* lambdas, schedule& s) {
+    write_schedule<What, In...>(static_cast<pair const*>(lambdas)->how, s);
+  }
+  struct pair {
+    What what;
+    How how;
+  };
+};
+}  // namespace detail
+
+/// A kernel that is compiled already: call it with arguments of the shapes that it was prepared for.
+///
+/// Errors  argument_error when the shapes, strides or shared memory differ
+/// Cost    25 ns over the call of a function pointer
+template <int Inputs, int Outputs>
+class prepared_kernel {
+ public:
+  explicit prepared_kernel(ready_kernel const& k) : k_(&k) {}
+  template <class... A>
+  void operator()(A const&... a) const {
+    static_assert(sizeof...(A) == static_cast<std::size_t>(Inputs + Outputs),
+                  "weft: a prepared kernel takes all inputs and all outputs");
+    argument arguments[sizeof...(A)];
+    int input = 0, output = Inputs;
+    (detail::traits<A>::describe(a, arguments[detail::traits<A>::is_output ? output++ : input++]), ...);
+    if (!fits(*k_, arguments, Inputs + Outputs) || shared_with(arguments) != k_->shared) refuse();
+    run(*k_, arguments, Inputs + Outputs);
+  }
+
+ private:
+  static std::uint64_t shared_with(argument const* a);
+  [[noreturn]] void refuse() const {
+    WEFT_THROW(argument_error(k_->name + ": these arguments have other shapes, strides or shared memory than those "
+                                         "that it was prepared for; prepare again, or call the kernel itself"));
+  }
+  ready_kernel const* k_;
+};
+
+/// A computation and a schedule. Make one with weft::kernel; call it with tensors, views, ranges and numbers.
+///
+/// Threads  any number at once; the first call for each list of types and shapes compiles, the others wait for it
+/// Cost     first call 3 to 12 ms (once 10 to 30 ms more for loading LLVM), then 40 ns over a function pointer
+template <fixed_string Name, class What, class How>
+struct kernel_t {
+  What what;
+  How how;
+  target const* machine = nullptr;
+
+  /// Runs the kernel. Outputs marked by weft::out are written; when none is given, they are returned, new.
+  ///
+  /// Errors  argument_error (nothing has run), schedule_error, device_error
+  template <class... A>
+  auto operator()(A const&... a) const {
+    using types = types_for<A...>;
+    constexpr int given = (0 + ... + (detail::traits<A>::is_output ? 1 : 0));
+    static_assert(given == 0 || given == types::outputs,
+                  "weft: give a weft::out(...) for each output of this kernel, or for none");
+    argument arguments[types::inputs + types::outputs];
+    ready_kernel const& k = find<given == 0>(arguments, a...);
+    if constexpr (given > 0) {
+      run(k, arguments, types::inputs + types::outputs);
+    } else {
+      typename detail::results_of<typename types::result>::owning made;
+      attach(made, k.arguments.data() + types::inputs, arguments + types::inputs);
+      run(k, arguments, types::inputs + types::outputs);
+      return made;
+    }
+  }
+
+  /// Compiles for these shapes now; later calls of the result check little and never compile.
+  template <class... A>
+  auto prepare(A const&... a) const {
+    using types = types_for<A...>;
+    static_assert((0 + ... + (detail::traits<A>::is_output ? 1 : 0)) == types::outputs,
+                  "weft: prepare takes a weft::out(...) for each output");
+    argument arguments[types::inputs + types::outputs];
+    return prepared_kernel<types::inputs, types::outputs>(find<false>(arguments, a...));
+  }
+
+  /// The same kernel compiled for another target: `.on(weft::x86_64_avx2())`. The target must outlive it.
+  constexpr kernel_t on(target const& t) const {
+    kernel_t k = *this;
+    k.machine = &t;
+    return k;
+  }
+
+  // What the kernel becomes for these arguments; nothing runs. Outputs may be left out.
+  template <class... A>
+  std::string loops(A const&... a) const { return texts(false, a...).loops; }
+  template <class... A>
+  std::string trace(A const&... a) const { return texts(false, a...).steps; }
+  template <class... A>
+  std::string ir(A const&... a) const { return texts(false, a...).ir; }
+  template <class... A>
+  std::string llvm_ir(A const&... a) const { return texts(true, a...).llvm_ir; }
+  template <class... A>
+  std::string assembly(A const&... a) const { return texts(true, a...).assembly; }
+  template <class... A>
+  kernel_texts texts(bool machine_code, A const&... a) const {
+    using types = types_for<A...>;
+    argument arguments[types::inputs + types::outputs];
+    constexpr int given = (0 + ... + (detail::traits<A>::is_output ? 1 : 0));
+    fill<types, given == 0>(arguments, a...);
+    typename types::pair const lambdas{what, how};
+    return inspect(face<types>(&lambdas), arguments, types::inputs + types::outputs, machine_code);
+  }
+
+  template <class... A>
+  struct types_check {
+    static_assert((detail::traits<A>::supported && ...),
+                  "weft: an argument is a weft::tensor, a weft::view or weft::out, a contiguous range, or a number");
+  };
+  template <class... A>
+  using types_for = detail::call_types<
+      What, How, typename detail::inputs_among<boost::hana::tuple<>, std::remove_cvref_t<A>...>::type>;
+
+ private:
+  template <class Types>
+  kernel_face face(typename Types::pair const* lambdas) const {
+    return {Name.view(),
+            lambdas,
+            &Types::run_what,
+            Types::scheduled ? &Types::run_how : nullptr,
+            Types::has_captures,
+            Types::digest(),
+            machine};
+  }
+  template <class Types, bool LeftOut, class... A>
+  static void fill(argument* arguments, A const&... a) {
+    static_assert(sizeof(types_check<A...>) > 0);
+    constexpr bool checked = Types::check();  // an illegal schedule is an error here
+    static_cast<void>(checked);
+    int input = 0, output = Types::inputs;
+    (detail::traits<A>::describe(a, arguments[detail::traits<A>::is_output ? output++ : input++]), ...);
+    for (; output < Types::inputs + Types::outputs; ++output) {
+      arguments[output].is_output = true;
+      arguments[output].is_allocated_here = LeftOut;
+    }
+  }
+  template <bool LeftOut, class... A>
+  ready_kernel const& find(argument* arguments, A const&... a) const {
+    using types = types_for<A...>;
+    fill<types, LeftOut>(arguments, a...);
+    static kernel_table table;
+    typename types::pair const lambdas{what, how};
+    return find_or_compile(table, face<types>(&lambdas), arguments, types::inputs + types::outputs);
+  }
+  template <class T, int Rank>
+  static void attach(tensor<T, Rank>& made, argument const* bound, argument* out) {
+    std::array<std::int64_t, static_cast<std::size_t>(Rank)> shape{};
+    for (int d = 0; d < Rank; ++d) shape[static_cast<std::size_t>(d)] = bound->extents[d];
+    made = tensor<T, Rank>(shape);
+    out->data = made.data();
+  }
+  template <class... T>
+  static void attach(boost::hana::tuple<T...>& made, argument const* bound, argument* out) {
+    boost::hana::unpack(made, [&](auto&... one) { (attach(one, bound++, out++), ...); });
+  }
+};
+
+/// A kernel from what it computes and how its loops run; without the second lambda, the plain nest.
+///
+///     inline constexpr auto scale = weft::kernel<"scale">([](auto x, auto a) {
+///       return weft::compute<"y">(x.extent(0), [=](auto i) { return a * x(i); });
+///     });
+///
+/// The lambdas are ordinary functions. Where the compiler can run them (no captures, nothing but constexpr), it
+/// checks them while the program compiles; else the first call does, by the same rules.
+template <fixed_string Name, class What>
+constexpr auto kernel(What what) {
+  return kernel_t<Name, What, detail::no_schedule>{what, {}};
+}
+template <fixed_string Name, class What, class How>
+constexpr auto kernel(What what, How how) {
+  return kernel_t<Name, What, How>{what, how};
+}
+
+/// True, or a compile error: `static_assert(weft::checked<matmul, weft::arg<float, 2>, weft::arg<float, 2>>);`
+/// A kernel that the compiler cannot run is an error too: nothing would have been checked.
+template <auto const& Kernel, class... In>
+inline constexpr bool checked = [] {
+  using k = std::remove_cvref_t<decltype(Kernel)>;
+  using types = detail::call_types<decltype(k::what), decltype(k::how), boost::hana::tuple<In...>>;
+  static_assert(types::check(), "weft: the compiler cannot run this kernel's lambdas (they capture, or call what is "
+                                "not constexpr), so nothing was checked");
+  return true;
+}();
+
+/// What each step of the schedule was judged, for arguments of these types: legal, or deferred to the first call.
+template <auto const& Kernel, class... In>
+inline constexpr detail::schedule_report verdicts =
+    detail::report<decltype(std::remove_cvref_t<decltype(Kernel)>::what),
+                   decltype(std::remove_cvref_t<decltype(Kernel)>::how), In...>;
+
+/// The CPU that this program runs on, for `.on(weft::cpu())`.
+inline target const& cpu() { return host(); }
+
+template <int Inputs, int Outputs>
+std::uint64_t prepared_kernel<Inputs, Outputs>::shared_with(argument const* a) {
+  return shared_memory(a, Inputs + Outputs);
+}
+
+}  // namespace weft::inline WEFT_ABI

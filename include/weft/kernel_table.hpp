@@ -1,0 +1,63 @@
+// The compiled forms of one kernel: which one fits a call, and making it when none does.
+#pragma once
+
+#include "weft/base/mutex.hpp"
+#include "weft/compile.hpp"
+#include "weft/runtime/argument.hpp"
+#include "weft/runtime/bind.hpp"
+
+namespace weft::inline WEFT_ABI {
+
+/// A kernel with its types erased: what kernel.hpp knows of the two lambdas.
+struct kernel_face {
+  std::string_view name;
+  void const* object = nullptr;                         // the two lambdas
+  program (*what)(void const* object) = nullptr;        // runs the first; canonical
+  void (*how)(void const* object, schedule& s) = nullptr;
+  bool has_captures = false;   // then captured values are part of what is looked up
+  std::uint64_t digest = 0;    // of the program that the compiler saw; 0 when it saw none
+  target const* machine = nullptr;  // null: host()
+};
+
+/// One compiled form: for these extents, strides, shared memory, target, and (with captures) program and steps.
+struct ready_kernel {
+  std::vector<argument> arguments;  // as bound: inputs, then outputs
+  std::uint64_t shared = 0;
+  target machine;
+  program what;
+  trace steps;
+  compiled_kernel code;
+  bool nothing_to_do = false;  // an empty output
+  std::string name;
+  mutable void* workspace = nullptr;  // taken by the call that uses it
+  ready_kernel* next = nullptr;
+};
+
+/// All compiled forms of a kernel for one list of argument types. Zero-initialised, so it costs nothing before main.
+struct kernel_table {
+  ready_kernel* first = nullptr;
+  mutex lock;
+};
+
+/// The compiled form that fits, made if need be: once, however many threads ask. `arguments`: inputs in order, then
+/// outputs; the shapes of outputs with is_allocated_here are filled in.
+///
+/// Errors  argument_error, schedule_error, device_error, internal_error; a form that failed is tried again
+/// Threads any; a hit takes no lock
+/// Cost    a hit compares the extents and strides
+ready_kernel const& find_or_compile(kernel_table& table, kernel_face const& face, argument* arguments, int count);
+
+/// Whether `k` was made for such arguments.
+bool fits(ready_kernel const& k, argument const* arguments, int count);
+
+/// Runs `k` on arguments that fit it. Errors: device_error when there is no memory for intermediate tensors.
+void run(ready_kernel const& k, argument const* arguments, int count);
+
+/// For `loops`, `ir` and the like: never looked up, never kept.
+kernel_texts inspect(kernel_face const& face, argument* arguments, int count, bool machine_code);
+
+}  // namespace weft::inline WEFT_ABI
+
+#if WEFT_HEADER_ONLY
+#include "weft/kernel_table.ipp"
+#endif

@@ -1,0 +1,164 @@
+#include <cstdlib>
+
+#include "weft/expr/canonical.hpp"
+#include "weft/kernel_table.hpp"
+#include "weft/runtime/bind.hpp"
+#include "weft/runtime/thread_pool.hpp"
+
+namespace weft::inline WEFT_ABI {
+namespace detail {
+
+inline bool same_trace(trace const& a, trace const& b) {
+  if (a.size() != b.size()) return false;
+  for (std::size_t i = 0; i < a.size(); ++i)
+    if (!(a[i] == b[i])) return false;
+  return true;
+}
+inline bool same_program(program const& a, program const& b) {
+  if (a.nodes != b.nodes || a.operands != b.operands || a.extents != b.extents || a.outputs != b.outputs ||
+      a.stages.size() != b.stages.size() || a.axes.size() != b.axes.size() || digest(a) != digest(b))
+    return false;
+  return true;
+}
+
+/// What the lambdas of a kernel with captures say today.
+struct lambda_state {
+  program what;
+  trace steps;
+};
+inline target const& machine_of(kernel_face const& face) { return face.machine != nullptr ? *face.machine : host(); }
+
+inline ready_kernel const* lookup(kernel_table const& table, kernel_face const& face, argument const* arguments,
+                                  int count, std::uint64_t shared, lambda_state const* captured) {
+  for (ready_kernel const* k = __atomic_load_n(&table.first, __ATOMIC_ACQUIRE); k != nullptr; k = k->next) {
+    if (k->shared != shared || !fits(*k, arguments, count)) continue;
+    if (face.machine != nullptr && !(k->machine == *face.machine)) continue;
+    if (face.machine == nullptr && !(k->machine == host())) continue;
+    if (captured != nullptr && !(same_program(k->what, captured->what) && same_trace(k->steps, captured->steps)))
+      continue;
+    return k;
+  }
+  return nullptr;
+}
+
+inline void check_digest(kernel_face const& face, program const& p) {
+  if (face.digest == 0 || digest(p) == face.digest) return;
+  WEFT_THROW(schedule_error(std::string(face.name) +
+                            ": its stages came in another order at run time than in the compiler; two of them are "
+                            "made in one expression: give each a name of its own (auto c = weft::compute<..>(..);)"));
+}
+inline bool has_empty_output(argument const* arguments, int count) {
+  bool all = count > 0;
+  bool any = false;
+  for (int i = 0; i < count; ++i) {
+    if (!arguments[i].is_output) continue;
+    any = true;
+    bool empty = false;
+    for (int d = 0; d < arguments[i].rank; ++d) empty = empty || arguments[i].extents[d] == 0;
+    all = all && empty;
+  }
+  return any && all;
+}
+inline compile_request request(kernel_face const& face, program const& what, call_layout const& layout,
+                               target const& machine) {
+  return {face.name, &what, face.how, face.object, &layout, &machine};
+}
+inline void parallel_for(void* pool, std::int64_t count, void (*body)(void*, std::int64_t, std::int64_t),
+                         void* context) {
+  static_cast<runtime::thread_pool*>(pool)->run(count, body, context);
+}
+}  // namespace detail
+
+WEFT_DECL bool fits(ready_kernel const& k, argument const* arguments, int count) {
+  if (static_cast<std::size_t>(count) != k.arguments.size()) return false;
+  for (int i = 0; i < count; ++i) {
+    argument const &a = arguments[i], &b = k.arguments[static_cast<std::size_t>(i)];
+    if (a.is_allocated_here != b.is_allocated_here) return false;
+    if (a.is_allocated_here) continue;  // its shape follows from the others
+    if (a.rank != b.rank || a.type != b.type || a.is_scalar != b.is_scalar) return false;
+    if (a.data == nullptr && !a.is_scalar && !k.nothing_to_do) return false;  // let the slow path say what is wrong
+    for (int d = 0; d < a.rank; ++d)
+      if (a.extents[d] != b.extents[d] || a.strides[d] != b.strides[d]) return false;
+  }
+  return true;
+}
+
+WEFT_DECL ready_kernel const& find_or_compile(kernel_table& table, kernel_face const& face, argument* arguments,
+                                              int count) {
+  std::uint64_t const shared = shared_memory(arguments, count);
+  detail::lambda_state captured;
+  if (face.has_captures) {
+    captured.what = face.what(face.object);
+    if (face.how != nullptr) {
+      // The steps without extents: what the captured values made of the how-lambda.
+      schedule s(captured.what, [](int, int) { return std::int64_t(-1); });
+      face.how(face.object, s);
+      captured.steps = s.steps;
+    }
+  }
+  detail::lambda_state const* const state = face.has_captures ? &captured : nullptr;
+  if (ready_kernel const* k = detail::lookup(table, face, arguments, count, shared, state)) return *k;
+
+  guard const hold(table.lock);
+  if (ready_kernel const* k = detail::lookup(table, face, arguments, count, shared, state)) return *k;
+  auto* made = new ready_kernel;
+  struct dropper {
+    ready_kernel*& k;
+    ~dropper() { delete k; }
+  } const drop{made};
+  made->what = face.has_captures ? captured.what : face.what(face.object);
+  made->steps = captured.steps;
+  detail::check_digest(face, made->what);
+  bool left_out = false;
+  for (int i = 0; i < count; ++i) left_out = left_out || arguments[i].is_allocated_here;
+  if (left_out) shape_outputs(made->what, arguments, count);
+  call_layout const layout = bind(made->what, face.name, arguments, count);
+  made->arguments.assign(arguments, arguments + count);
+  made->shared = shared;
+  made->machine = detail::machine_of(face);
+  made->name = std::string(face.name);
+  made->nothing_to_do = detail::has_empty_output(arguments, count);
+  if (!made->nothing_to_do) made->code = compile(detail::request(face, made->what, layout, made->machine));
+  made->next = table.first;
+  __atomic_store_n(&table.first, made, __ATOMIC_RELEASE);
+  ready_kernel const& result = *made;
+  made = nullptr;  // kept for the life of the process: code may be running in it at any time
+  return result;
+}
+
+WEFT_DECL void run(ready_kernel const& k, argument const* arguments, int count) {
+  if (k.nothing_to_do) return;
+  constexpr int most = 64;
+  void* pointers[most];
+  std::int64_t scalars[most];
+  int tensors = 0, numbers = 0;
+  for (int i = 0; i < count && i < most; ++i) {
+    if (arguments[i].is_scalar) scalars[numbers++] = arguments[i].scalar_bits;
+    else pointers[tensors++] = arguments[i].data;
+  }
+  void* workspace = nullptr;
+  if (k.code.workspace_bytes > 0) {
+    workspace = __atomic_exchange_n(&k.workspace, nullptr, __ATOMIC_ACQ_REL);
+    if (workspace == nullptr)
+      workspace = std::aligned_alloc(64, static_cast<std::size_t>((k.code.workspace_bytes + 63) / 64 * 64));
+    if (workspace == nullptr)
+      WEFT_THROW(device_error(k.name + ": no memory for " + std::to_string(k.code.workspace_bytes) +
+                              " bytes of intermediate tensors"));
+  }
+  static services const host_services{detail::parallel_for, &runtime::default_pool()};
+  launch const l{pointers, nullptr, scalars, workspace, &host_services};
+  k.code.entry(&l);
+  if (workspace != nullptr) std::free(__atomic_exchange_n(&k.workspace, workspace, __ATOMIC_ACQ_REL));
+}
+
+WEFT_DECL kernel_texts inspect(kernel_face const& face, argument* arguments, int count, bool machine_code) {
+  program const what = face.what(face.object);
+  detail::check_digest(face, what);
+  bool left_out = false;
+  for (int i = 0; i < count; ++i) left_out = left_out || arguments[i].is_allocated_here;
+  if (left_out) shape_outputs(what, arguments, count);
+  call_layout const layout = bind(what, face.name, arguments, count);
+  return inspect(detail::request(face, what, layout, detail::machine_of(face)), machine_code);
+}
+
+}  // namespace weft::inline WEFT_ABI

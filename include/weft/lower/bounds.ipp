@@ -1,0 +1,98 @@
+#include "weft/ir/simplify.hpp"
+#include "weft/lower/bounds.hpp"
+
+namespace weft::inline WEFT_ABI {
+namespace detail {
+
+class bounds_proof {
+ public:
+  std::string statement(ir::stmt s) {
+    if (s->kind == ir::stmt_kind::loop) ranges_.set(s->variable, s->begin, s->extent);
+    if (s->value != nullptr)
+      if (std::string why = expression(s->value); !why.empty()) return why;
+    for (ir::stmt c : s->children)
+      if (std::string why = statement(c); !why.empty()) return why;
+    return {};
+  }
+
+ private:
+  std::string expression(ir::expr e) {
+    if (e == nullptr) return {};
+    if (seen_.size() <= e->id) seen_.resize(e->id + 64, false);
+    if (seen_[e->id]) return {};
+    seen_[e->id] = true;
+    if (e->kind == op::load)
+      if (std::string why = load(e); !why.empty()) return why;
+    for (ir::expr x : {e->a, e->b, e->c})
+      if (std::string why = expression(x); !why.empty()) return why;
+    for (ir::expr x : e->indices)
+      if (std::string why = expression(x); !why.empty()) return why;
+    return {};
+  }
+  std::string load(ir::expr e) {
+    given_.clear();
+    range_table const outside = ranges_;
+    if (e->a != nullptr) suppose(e->a, true);
+    std::string why;
+    for (std::size_t d = 0; d < e->indices.size() && why.empty(); ++d) {
+      linear const index = linear_form(e->indices[d]);
+      linear room = linear_form(e->buf->shape[d]);
+      room.constant -= 1;
+      room.add(index, -1);
+      if (never_negative(index) && never_negative(room)) continue;
+      interval const r = range_of(index, ranges_), size = ranges_.of(e->buf->shape[d]);
+      why = e->buf->name + ": index " + std::to_string(d) + " runs from " + number(r.low) + " to " + number(r.high) +
+            ", but " + e->buf->name + " has " + number(size.high) +
+            " there; clamp the index, guard the access by select, or give a larger tensor";
+    }
+    ranges_ = outside;
+    return why;
+  }
+  static std::string number(std::int64_t v) {
+    return infinite(v) ? std::string("an unknown number") : std::to_string(v);
+  }
+  bool never_negative(linear const& l) const {
+    if (range_of(l, ranges_).low >= 0) return true;
+    for (linear const& g : given_) {
+      linear d = l;
+      d.add(g, -1);
+      if (range_of(d, ranges_).low >= 0) return true;
+    }
+    return false;
+  }
+  /// Takes a condition apart into linear forms that are not negative where the load happens.
+  void suppose(ir::expr c, bool holds) {
+    if (c->kind == op::logical_not) return suppose(c->a, !holds);
+    if (c->kind == (holds ? op::logical_and : op::logical_or)) {
+      suppose(c->a, holds);
+      suppose(c->b, holds);
+      return;
+    }
+    if (!is_comparison(c->kind) || c->a->type != dtype::i64) return;
+    if (c->kind == op::lt) note(holds ? c->b : c->a, holds ? c->a : c->b, holds ? 1 : 0);
+    if (c->kind == op::le) note(holds ? c->b : c->a, holds ? c->a : c->b, holds ? 0 : 1);
+    if ((c->kind == op::eq) == holds) note(c->a, c->b, 0), note(c->b, c->a, 0);
+  }
+  void note(ir::expr larger, ir::expr smaller, std::int64_t margin) {  // larger - smaller - margin >= 0
+    linear d = linear_form(larger);
+    d.add(linear_form(smaller), -1);
+    d.constant -= margin;
+    given_.push_back(d);
+    if (d.terms.size() != 1 || d.terms[0].atom->kind != op::axis) return;
+    auto const v = static_cast<std::int32_t>(d.terms[0].atom->value);
+    std::int64_t const c = d.terms[0].coefficient;
+    interval r = ranges_.of(v);
+    if (c > 0) r.low = ceil_div(-d.constant, c) > r.low ? ceil_div(-d.constant, c) : r.low;
+    else r.high = floor_div(d.constant, -c) < r.high ? floor_div(d.constant, -c) : r.high;
+    ranges_.set(v, r);
+  }
+
+  range_table ranges_;
+  std::vector<linear> given_;
+  std::vector<bool> seen_;
+};
+}  // namespace detail
+
+WEFT_DECL std::string check_bounds(ir::function const& f) { return detail::bounds_proof().statement(f.body); }
+
+}  // namespace weft::inline WEFT_ABI

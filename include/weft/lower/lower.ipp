@@ -1,0 +1,329 @@
+#include "weft/lower/lower.hpp"
+#include "weft/ir/simplify.hpp"  // linear forms of guards
+
+namespace weft::inline WEFT_ABI {
+namespace detail {
+
+/// `index < bound`, wanted because a split need not divide.
+struct guard {
+  ir::expr index, bound;
+  int depth = -1;      // of the innermost loop in `index`
+  int decided = -1;    // of the innermost one that is neither unrolled nor vectorized
+};
+
+class lowering {
+ public:
+  lowering(ir::function& f, program const& p, nest const& n, call_layout const& layout)
+      : f_(f), m_(*f.nodes), p_(p), n_(n), layout_(layout), tensor_(p.tensors.size(), nullptr) {}
+
+  void run() {
+    for (input_info const& i : p_.inputs) {
+      if (i.tensor >= 0) make_argument(i.tensor, false);
+      else f_.scalars.push_back({"s" + std::to_string(f_.scalars.size()), i.type});
+    }
+    for (std::int32_t t : p_.outputs) make_argument(t, true);
+    std::vector<bool> const needed = needed_stages();
+    for (std::size_t s = 0; s < p_.stages.size(); ++s)
+      if (needed[s] && tensor_[at(p_.stages[s].tensor)] == nullptr) make_intermediate(p_.stages[s].tensor);
+    std::vector<ir::stmt> nests;
+    for (std::size_t s = 0; s < p_.stages.size(); ++s)
+      if (needed[s]) nests.push_back(stage_nest(static_cast<int>(s)));
+    f_.body = ir::block(m_, nests);
+  }
+
+ private:
+  static std::size_t at(int i) { return static_cast<std::size_t>(i); }
+
+  std::vector<bool> needed_stages() const {
+    std::vector<bool> needed(p_.stages.size(), false);
+    for (std::int32_t t : p_.outputs) needed[at(p_.tensors[at(t)].stage)] = true;
+    for (std::size_t s = p_.stages.size(); s-- > 0;) {
+      if (!needed[s]) continue;
+      std::vector<bool> seen(p_.nodes.size(), false);
+      mark_loads(p_.stages[s].body, needed, seen);
+    }
+    return needed;
+  }
+  void mark_loads(int id, std::vector<bool>& needed, std::vector<bool>& seen) const {
+    if (id < 0 || seen[at(id)]) return;
+    seen[at(id)] = true;
+    node const& n = p_.at(id);
+    if (n.kind == op::load) {
+      if (int const s = p_.tensors[at(n.a)].stage; s >= 0) needed[at(s)] = true;
+      for (int i = 0; i < n.c; ++i) mark_loads(p_.operands[at(n.b + i)], needed, seen);
+    } else if (arity(n.kind) > 0) {
+      mark_loads(n.a, needed, seen), mark_loads(n.b, needed, seen), mark_loads(n.c, needed, seen);
+    }
+  }
+
+  // --- buffers ------------------------------------------------------------------------------------------
+  std::string unused_name(std::string_view wanted) const {
+    std::string name(wanted);
+    for (int k = 1;; ++k) {
+      bool taken = false;
+      for (ir::buffer const* b : f_.buffers) taken = taken || b->name == name;
+      for (std::string const& v : f_.variables) taken = taken || v == name;
+      if (!taken) return name;
+      name = std::string(wanted) + "_" + std::to_string(k);
+    }
+  }
+  ir::expr size(std::int64_t value, std::string name) {
+    if (!layout_.symbolic) return ir::index(m_, value);
+    ir::expr_node n;
+    n.kind = op::extent;
+    n.value = static_cast<std::int64_t>(f_.sizes.size());
+    f_.sizes.push_back(static_cast<std::string&&>(name));
+    return m_.make(n);
+  }
+  void make_argument(int tensor, bool output) {
+    tensor_info const& t = p_.tensors[at(tensor)];
+    argument_layout const& a = layout_.arguments[f_.buffers.size()];
+    ir::buffer* b = new_buffer(tensor);
+    b->argument = b->id;
+    b->written = output;
+    b->alignment = a.alignment;
+    b->alias_class = a.alias_class;
+    std::vector<ir::expr> shape, strides;
+    for (int d = 0; d < t.rank; ++d) {
+      shape.push_back(size(a.extents[at(d)], b->name + "_n" + std::to_string(d)));
+      // A stride of 1 is part of the kernel's key: it decides between vector loads and gathers.
+      strides.push_back(a.strides[at(d)] == 1 ? ir::index(m_, 1)
+                                              : size(a.strides[at(d)], b->name + "_s" + std::to_string(d)));
+    }
+    b->shape = m_.make_list(shape);
+    b->strides = m_.make_list(strides);
+  }
+  void make_intermediate(int tensor) {
+    ir::buffer* b = new_buffer(tensor);
+    tensor_info const& t = p_.tensors[at(tensor)];
+    b->where = ir::scope::heap;
+    b->written = true;
+    b->alignment = 64;
+    b->alias_class = 1000000 + b->id;
+    std::vector<ir::expr> shape, strides(at(t.rank), nullptr);
+    for (int d = 0; d < t.rank; ++d) shape.push_back(extent(p_.extent_of(tensor, d)));
+    ir::expr stride = ir::index(m_, 1);
+    for (int d = t.rank; d-- > 0;) {
+      strides[at(d)] = stride;
+      stride = ir::binary(m_, op::mul, stride, shape[at(d)]);
+    }
+    b->shape = m_.make_list(shape);
+    b->strides = m_.make_list(strides);
+  }
+  ir::buffer* new_buffer(int tensor) {
+    ir::buffer* b = m_.make_buffer();
+    b->id = static_cast<std::int32_t>(f_.buffers.size());
+    b->name = unused_name(p_.tensors[at(tensor)].name.view());
+    b->type = p_.tensors[at(tensor)].type;
+    f_.buffers.push_back(b);
+    tensor_[at(tensor)] = b;
+    return b;
+  }
+  /// An extent expression of the program over the arguments' shapes.
+  ir::expr extent(int id) {
+    node const& n = p_.at(id);
+    if (n.kind == op::literal) return ir::literal(m_, n.type, n.value);
+    if (n.kind == op::extent) return tensor_[at(n.a)]->shape[at(n.b)];
+    ir::expr const a = extent(n.a), b = n.b >= 0 ? extent(n.b) : nullptr, c = n.c >= 0 ? extent(n.c) : nullptr;
+    return operation(n, a, b, c);
+  }
+  ir::expr operation(node const& n, ir::expr a, ir::expr b, ir::expr c) {
+    if (n.kind == op::cast || n.kind == op::bitcast) return ir::cast(m_, n.kind, n.type, a);
+    if (arity(n.kind) == 1) return ir::unary(m_, n.kind, a);
+    return arity(n.kind) == 2 ? ir::binary(m_, n.kind, a, b) : ir::ternary(m_, n.kind, a, b, c);
+  }
+
+  // --- loops --------------------------------------------------------------------------------------------
+  struct open_loop {
+    int id;
+    std::int32_t variable;
+    loop_kind how;
+    ir::expr extent;
+  };
+  ir::expr longest(int id) {  // trip count; of an inner loop when nothing is cut off
+    loop_info const& l = n_.at(id);
+    if (l.parent < 0) return extent(p_.axes[at(l.root)].extent);
+    loop_info const& parent = n_.at(l.parent);
+    if (parent.inner == id) return ir::index(m_, l.extent >= 0 ? l.extent : parent.factor);
+    return simplify(m_, ir::binary(m_, op::floor_div,
+                                   ir::binary(m_, op::add, longest(l.parent), ir::index(m_, parent.factor - 1)),
+                                   ir::index(m_, parent.factor)));
+  }
+  ir::expr index_of(int id) const {
+    loop_info const& l = n_.at(id);
+    if (l.live()) {
+      for (open_loop const& o : loops_)
+        if (o.id == id) return ir::variable(m_, o.variable);
+      return ir::index(m_, 0);  // a reduced loop of an empty reduction
+    }
+    ir::expr const scaled = ir::binary(m_, op::mul, index_of(l.outer), ir::index(m_, l.factor));
+    return ir::binary(m_, op::add, scaled, index_of(l.inner));
+  }
+  bool is_tile(int position) const {
+    loop_kind const how = loops_[at(position)].how;
+    return how == loop_kind::unrolled || how == loop_kind::vectorized;
+  }
+
+  ir::stmt stage_nest(int s) {
+    stage_ = &p_.stages[at(s)];
+    loops_.clear();
+    guards_.clear();
+    bool empty = false;  // a reduction over nothing: its identity is stored
+    for (int i = 0; i < stage_->reduced; ++i)
+      empty = empty || ir::is_literal(extent(p_.axes[at(stage_->first_reduced + i)].extent), 0);
+    for (std::int32_t id : n_.order[at(s)]) {
+      if (empty && n_.at(id).reduced) continue;
+      f_.variables.push_back(unused_name(n_.at(id).name.view()));
+      loops_.push_back({id, static_cast<std::int32_t>(f_.variables.size()) - 1, n_.at(id).kind, longest(id)});
+    }
+    empty_ = empty;
+    for (std::size_t l = 0; l < n_.loops.size(); ++l)
+      if (n_.loops[l].stage == s && !n_.loops[l].live() && !(empty && n_.loops[l].reduced))
+        add_guard(static_cast<int>(l));
+    return nest_from(0, std::vector<bool>(guards_.size(), false));
+  }
+  void add_guard(int split) {
+    guard g{index_of(split), longest(split)};
+    range_table ranges;
+    for (open_loop const& o : loops_) ranges.set(o.variable, ir::index(m_, 0), o.extent);
+    if (is_literal(simplify(m_, ir::binary(m_, op::lt, g.index, g.bound), ranges), 1)) return;
+    for (std::size_t i = 0; i < loops_.size(); ++i)
+      if (uses(g.index, loops_[i].variable)) {
+        g.depth = static_cast<int>(i);
+        if (!is_tile(g.depth)) g.decided = g.depth;
+      }
+    guards_.push_back(g);
+  }
+
+  /// The loops from `position` inwards. dropped[g]: guard g is known to hold here.
+  ir::stmt nest_from(std::size_t position, std::vector<bool> dropped) {
+    if (position == loops_.size()) return leaf(dropped);
+    open_loop const& o = loops_[position];
+    ir::expr trips = o.extent;
+    if (!is_tile(static_cast<int>(position)))
+      for (std::size_t g = 0; g < guards_.size(); ++g)
+        if (!dropped[g] && guards_[g].depth == static_cast<int>(position)) {
+          trips = ir::binary(m_, op::min, trips, trips_within(guards_[g], o.variable));
+          dropped[g] = true;
+        }
+    ir::stmt const body = tile_branches(position, 0, dropped);
+    return ir::loop(m_, o.how, o.variable, ir::index(m_, 0), trips, body);
+  }
+  /// How often a serial loop runs before its guard fails: index = rest + c * variable < bound.
+  ir::expr trips_within(guard const& g, std::int32_t variable) {
+    ir::expr const rest = ir::substitute(m_, g.index, variable, ir::index(m_, 0));
+    ir::expr const one = ir::substitute(m_, g.index, variable, ir::index(m_, 1));
+    ir::expr const step = simplify(m_, ir::binary(m_, op::sub, one, rest));
+    ir::expr const room = ir::binary(m_, op::sub, g.bound, rest);
+    ir::expr const up = ir::binary(m_, op::add, room, ir::binary(m_, op::sub, step, ir::index(m_, 1)));
+    return ir::binary(m_, op::max, simplify(m_, ir::binary(m_, op::floor_div, up, step)), ir::index(m_, 0));
+  }
+  /// Inside the loop at `position`: one branch per guard that is decided here but for unrolled and vector axes.
+  ir::stmt tile_branches(std::size_t position, std::size_t g, std::vector<bool> dropped) {
+    for (; g < guards_.size(); ++g)
+      if (!dropped[g] && guards_[g].decided == static_cast<int>(position) &&
+          guards_[g].depth > static_cast<int>(position))
+        break;
+    if (g == guards_.size()) return nest_from(position + 1, dropped);
+    ir::expr last = guards_[g].index;
+    for (std::size_t i = position + 1; i < loops_.size(); ++i)
+      last = ir::substitute(m_, last, loops_[i].variable,
+                            ir::binary(m_, op::sub, loops_[i].extent, ir::index(m_, 1)));
+    std::vector<bool> full = dropped;
+    full[g] = true;
+    ir::stmt const then = tile_branches(position, g + 1, full);
+    ir::stmt const otherwise = tile_branches(position, g + 1, dropped);
+    return ir::branch(m_, simplify(m_, ir::binary(m_, op::lt, last, guards_[g].bound)), then, otherwise);
+  }
+
+  // --- one element --------------------------------------------------------------------------------------
+  ir::stmt leaf(std::vector<bool> const& dropped) {
+    ir::expr mask = nullptr;
+    for (std::size_t g = 0; g < guards_.size(); ++g)
+      if (!dropped[g]) mask = ir::all_of(m_, mask, ir::binary(m_, op::lt, guards_[g].index, guards_[g].bound));
+    ir::buffer const* out = tensor_[at(stage_->tensor)];
+    ir::stmt_node s;
+    s.kind = stage_->reduced > 0 && !empty_ ? ir::stmt_kind::accumulate : ir::stmt_kind::store;
+    s.buf = out;
+    std::vector<ir::expr> indices;
+    for (int i = 0; i < stage_->spatial; ++i) indices.push_back(index_of(stage_->first_axis + i));
+    s.indices = m_.make_list(indices);
+    s.mask = mask;
+    ir::expr const identity = ir::literal(m_, out->type, stage_->identity);
+    if (empty_) {
+      s.value = identity;
+    } else {
+      values_.assign(p_.nodes.size(), {});
+      s.value = value(stage_->body, mask);
+    }
+    if (s.kind == ir::stmt_kind::accumulate) {
+      s.identity = identity;
+      std::vector<std::int32_t> first;
+      for (open_loop const& o : loops_)
+        if (n_.at(o.id).reduced) first.push_back(o.variable);
+      s.first = m_.make_list(first);
+    }
+    return m_.make(s);
+  }
+  /// The node's value where `condition` (null: always) holds; elsewhere it must not read memory.
+  ir::expr value(int id, ir::expr condition) {
+    for (auto const& [c, e] : values_[at(id)])
+      if (c == condition) return e;
+    ir::expr const e = make_value(p_.at(id), condition);
+    values_[at(id)].push_back({condition, e});
+    return e;
+  }
+  ir::expr make_value(node const& n, ir::expr condition) {
+    switch (n.kind) {
+      case op::literal: return ir::literal(m_, n.type, n.value);
+      case op::extent: return tensor_[at(n.a)]->shape[at(n.b)];
+      case op::scalar: {
+        ir::expr_node s;
+        s.kind = op::scalar;
+        s.type = n.type;
+        s.value = n.a;
+        return m_.make(s);
+      }
+      case op::axis: return index_of(n.a);
+      case op::self: return ir::self(m_, n.type, 1);
+      case op::load: {
+        std::vector<ir::expr> indices;
+        for (int i = 0; i < n.c; ++i) indices.push_back(value(p_.operands[at(n.b + i)], condition));
+        return ir::load(m_, tensor_[at(n.a)], indices, condition);
+      }
+      case op::select: {
+        ir::expr const c = value(n.a, condition);
+        ir::expr const then = value(n.b, ir::all_of(m_, condition, c));
+        return ir::ternary(m_, op::select, c, then,
+                           value(n.c, ir::all_of(m_, condition, ir::unary(m_, op::logical_not, c))));
+      }
+      default: break;
+    }
+    ir::expr const a = value(n.a, condition), b = n.b >= 0 ? value(n.b, condition) : nullptr;
+    return operation(n, a, b, n.c >= 0 ? value(n.c, condition) : nullptr);
+  }
+
+  ir::function& f_;
+  ir::arena& m_;
+  program const& p_;
+  nest const& n_;
+  call_layout const& layout_;
+  std::vector<ir::buffer*> tensor_;
+  stage_info const* stage_ = nullptr;
+  bool empty_ = false;
+  std::vector<open_loop> loops_;
+  std::vector<guard> guards_;
+  std::vector<std::vector<std::pair<ir::expr, ir::expr>>> values_;  // by node: under which condition, what
+};
+}  // namespace detail
+
+WEFT_DECL ir::function lower(ir::arena& m, program const& p, nest const& n, call_layout const& layout,
+                             std::string_view name) {
+  ir::function f;
+  f.name = std::string(name);
+  f.nodes = &m;
+  detail::lowering(f, p, n, layout).run();
+  return f;
+}
+
+}  // namespace weft::inline WEFT_ABI

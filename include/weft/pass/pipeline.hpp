@@ -1,0 +1,25 @@
+// The list of passes, in order: the table of contents of what happens to a loop program.
+#pragma once
+
+#include "weft/ir/ir.hpp"
+
+namespace weft::inline WEFT_ABI {
+
+/// Called after each pass with its name; for dumps and the verifier.
+struct pass_observer {
+  void (*after)(void* context, char const* pass, ir::function const& f) = nullptr;
+  void* context = nullptr;
+  void operator()(char const* pass, ir::function const& f) const {
+    if (after != nullptr) after(context, pass, f);
+  }
+};
+
+/// Brings a lowered function into the form that the code generators take: no vectorized or unrolled loop, no
+/// accumulate, every guard that can be decided gone.
+void run_passes(ir::function& f, int vector_bytes, pass_observer const& observe = {});
+
+}  // namespace weft::inline WEFT_ABI
+
+#if WEFT_HEADER_ONLY
+#include "weft/pass/pipeline.ipp"
+#endif

@@ -1,0 +1,25 @@
+// Accumulators move into registers, and accumulate statements into plain loads and stores.
+#pragma once
+
+#include "weft/ir/ir.hpp"
+
+namespace weft::inline WEFT_ABI {
+
+/// Keeps in a register every element that a reduction loop comes back to, then lowers what is left.
+///
+///     for k in 0..n:                                 acc = C[0:16] unless first, else 0
+///       accumulate C[0:16] = ..self..       ->       for k in 0..n:
+///                                                      acc = ..acc..
+///                                                    C[0:16] = acc
+///
+/// A loop is taken when nothing but accumulates stands in it, their targets do not move with it or with a loop
+/// inside it, and none of them reads the memory that another one writes. Updates of one element that stand side by
+/// side (an unrolled reduction) become one. Runs after `unroll`, which makes targets constant, and before code
+/// generation, which meets no accumulate any more. Cost O(nodes + accumulators * accumulators).
+ir::stmt promote(ir::function& f, ir::stmt s);
+
+}  // namespace weft::inline WEFT_ABI
+
+#if WEFT_HEADER_ONLY
+#include "weft/pass/promote.ipp"
+#endif

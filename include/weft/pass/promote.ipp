@@ -1,0 +1,231 @@
+#include "weft/pass/promote.hpp"
+#include "weft/ir/simplify.hpp"  // self_replacement
+
+namespace weft::inline WEFT_ABI {
+namespace detail {
+
+inline bool is_update(ir::stmt s) {
+  return s->kind == ir::stmt_kind::store || s->kind == ir::stmt_kind::accumulate;
+}
+inline bool same_target(ir::stmt a, ir::stmt b) {
+  if (a->buf != b->buf || a->mask != b->mask || a->indices.size() != b->indices.size()) return false;
+  for (std::size_t i = 0; i < a->indices.size(); ++i)
+    if (a->indices[i] != b->indices[i]) return false;
+  return true;
+}
+class load_finder final : public ir::rewriter {
+ public:
+  load_finder(ir::arena& m, std::int32_t alias_class) : ir::rewriter(m), alias_class_(alias_class) {}
+  bool found = false;
+
+ protected:
+  using ir::rewriter::replace;
+  ir::expr replace(ir::expr e) override {
+    if (e->kind == op::load && e->buf->alias_class == alias_class_) found = true;
+    return nullptr;
+  }
+
+ private:
+  std::int32_t alias_class_;
+};
+inline bool reads_memory_of(ir::arena& m, ir::stmt reader, ir::stmt writer) {
+  load_finder f(m, writer->buf->alias_class);
+  f(reader->value);
+  return f.found;
+}
+
+class promoter final : public ir::rewriter {
+ public:
+  explicit promoter(ir::function& f) : ir::rewriter(*f.nodes), f_(f) {}
+
+ protected:
+  using ir::rewriter::replace;
+  ir::stmt replace(ir::stmt s) override {
+    if (s->kind == ir::stmt_kind::block) {
+      std::vector<ir::stmt> parts;
+      for (ir::stmt c : merged(s)) parts.push_back((*this)(c));
+      return ir::block(m_, parts);
+    }
+    if (s->kind == ir::stmt_kind::accumulate) return in_memory(s);
+    if (s->kind != ir::stmt_kind::loop) return nullptr;
+    std::vector<ir::stmt> updates;
+    std::vector<std::int32_t> inner;
+    ir::stmt const tidy = with_merged_blocks(s);
+    if (s->how != loop_kind::parallel && promotable(tidy, inner, updates) && fits(updates, inner))
+      return promoted(tidy, updates, inner);
+    return nullptr;
+  }
+
+ private:
+  /// Updates of one element that stand side by side become one; all others keep their order.
+  std::vector<ir::stmt> merged(ir::stmt block) {
+    std::vector<ir::stmt> out;
+    for (ir::stmt s : block->children) {
+      std::size_t at = out.size();
+      if (s->kind == ir::stmt_kind::accumulate && s->first.size() == 0)
+        for (std::size_t i = out.size(); i-- > 0;) {
+          if (!is_update(out[i]) || reads_memory_of(m_, out[i], s) || reads_memory_of(m_, s, out[i])) break;
+          if (same_target(out[i], s)) {
+            at = i;
+            break;
+          }
+        }
+      if (at == out.size()) {
+        out.push_back(s);
+      } else {
+        ir::stmt_node n = *out[at];
+        n.value = self_replacement(m_, n.value)(s->value);
+        out[at] = m_.make(n);
+      }
+    }
+    return out;
+  }
+  ir::stmt with_merged_blocks(ir::stmt s) {
+    if (s->kind == ir::stmt_kind::block) {
+      std::vector<ir::stmt> parts;
+      for (ir::stmt c : merged(s)) parts.push_back(with_merged_blocks(c));
+      return ir::block(m_, parts);
+    }
+    if (s->kind != ir::stmt_kind::loop) return s;
+    return ir::loop(m_, s->how, s->variable, s->begin, s->extent, with_merged_blocks(s->children[0]));
+  }
+
+  /// Collects the updates below `s` and the variables bound there; false when something else stands there.
+  bool promotable(ir::stmt s, std::vector<std::int32_t>& inner, std::vector<ir::stmt>& updates) const {
+    switch (s->kind) {
+      case ir::stmt_kind::accumulate: updates.push_back(s); return true;
+      case ir::stmt_kind::loop:
+        if (s->how == loop_kind::parallel) return false;
+        inner.push_back(s->variable);
+        return promotable(s->children[0], inner, updates);
+      case ir::stmt_kind::block:
+        for (ir::stmt c : s->children)
+          if (!promotable(c, inner, updates)) return false;
+        return true;
+      default: return false;
+    }
+  }
+  bool fits(std::vector<ir::stmt> const& updates, std::vector<std::int32_t> const& inner) {
+    if (updates.empty() || updates.size() > 256) return false;
+    for (ir::stmt u : updates) {
+      if (u->buf->where == ir::scope::registers) return false;
+      for (std::int32_t v : inner) {
+        for (ir::expr i : u->indices)
+          if (ir::uses(i, v)) return false;
+        if (ir::uses(u->mask, v)) return false;
+      }
+      for (ir::stmt w : updates)
+        if (reads_memory_of(m_, u, w)) return false;
+    }
+    return true;
+  }
+  /// True in the iteration in which all of `first` except `inner` stand at their begin; null: always.
+  ir::expr is_first(ir::stmt u, std::vector<std::int32_t> const& inner) {
+    if (u->first.size() == 0) return ir::literal(m_, dtype::boolean, 0);
+    ir::expr all = nullptr;
+    for (std::int32_t v : u->first) {
+      bool own = false;
+      for (std::int32_t i : inner) own = own || i == v;
+      if (!own) all = ir::all_of(m_, all, ir::binary(m_, op::eq, ir::variable(m_, v), begin_of(v)));
+    }
+    return all;
+  }
+  // Lowering starts every loop at 0, and no pass moves a reduced one.
+  ir::expr begin_of(std::int32_t) { return ir::index(m_, 0); }
+
+  /// The element before this update: the identity at first, else what is in memory.
+  ir::expr before(ir::stmt u, ir::expr first) {
+    int const lanes = u->value->lanes;
+    ir::expr const identity = ir::broadcast(m_, u->identity, lanes);
+    if (first == nullptr) return identity;
+    ir::expr mask = ir::unary(m_, op::logical_not, first);
+    if (u->mask != nullptr) mask = ir::all_of(m_, mask, u->mask);
+    if (ir::is_literal(mask, 1)) mask = nullptr;
+    std::vector<ir::expr> const indices(u->indices.begin(), u->indices.end());
+    ir::expr const stored = ir::broadcast(m_, ir::load(m_, u->buf, indices, mask), lanes);
+    // The condition becomes a vector of equal lanes only here, at the edge.
+    return ir::ternary(m_, op::select, ir::broadcast(m_, first, lanes), identity, stored);
+  }
+  ir::stmt in_memory(ir::stmt u) {
+    ir::stmt_node n = *u;
+    n.kind = ir::stmt_kind::store;
+    n.value = self_replacement(m_, before(u, is_first(u, {})))(u->value);
+    n.identity = nullptr;
+    n.first = {};
+    return m_.make(n);
+  }
+
+  ir::stmt promoted(ir::stmt loop, std::vector<ir::stmt> const& updates, std::vector<std::int32_t> const& inner) {
+    std::vector<ir::stmt> targets;  // one of the updates for each element
+    std::vector<ir::buffer const*> registers;
+    std::vector<ir::stmt> steps;
+    for (ir::stmt u : updates) {
+      bool known = false;
+      for (ir::stmt t : targets) known = known || same_target(t, u);
+      if (known) continue;
+      targets.push_back(u);
+      registers.push_back(make_register(u));
+      ir::stmt_node n;
+      n.kind = ir::stmt_kind::store;
+      n.buf = registers.back();
+      n.value = before(u, is_first(u, inner));
+      steps.push_back(m_.make(n));
+    }
+    steps.push_back(with_registers(loop, targets, registers));
+    for (std::size_t i = 0; i < targets.size(); ++i) {
+      ir::stmt_node n = *targets[i];
+      n.kind = ir::stmt_kind::store;
+      n.value = ir::load(m_, registers[i], {});
+      n.identity = nullptr;
+      n.first = {};
+      steps.push_back(m_.make(n));
+    }
+    ir::stmt body = ir::block(m_, steps);
+    for (std::size_t i = registers.size(); i-- > 0;) {
+      ir::stmt_node n;
+      n.kind = ir::stmt_kind::allocate;
+      n.buf = registers[i];
+      n.children = m_.make_list(std::vector<ir::stmt>{body});
+      body = m_.make(n);
+    }
+    return body;
+  }
+  ir::stmt with_registers(ir::stmt s, std::vector<ir::stmt> const& targets,
+                          std::vector<ir::buffer const*> const& registers) {
+    if (s->kind == ir::stmt_kind::block) {
+      std::vector<ir::stmt> parts;
+      for (ir::stmt c : s->children) parts.push_back(with_registers(c, targets, registers));
+      return ir::block(m_, parts);
+    }
+    if (s->kind == ir::stmt_kind::loop)
+      return ir::loop(m_, s->how, s->variable, s->begin, s->extent,
+                      with_registers(s->children[0], targets, registers));
+    std::size_t at = 0;
+    while (!same_target(targets[at], s)) ++at;
+    ir::stmt_node n;
+    n.kind = ir::stmt_kind::store;
+    n.buf = registers[at];
+    n.value = self_replacement(m_, ir::load(m_, registers[at], {}))(s->value);
+    return m_.make(n);
+  }
+  ir::buffer const* make_register(ir::stmt u) {
+    ir::buffer* b = m_.make_buffer();
+    b->id = static_cast<std::int32_t>(f_.buffers.size());
+    b->name = "acc" + std::to_string(b->id);
+    b->type = u->buf->type;
+    b->where = ir::scope::registers;
+    b->lanes = u->value->lanes;
+    b->written = true;
+    b->alias_class = 1000000 + b->id;
+    b->alignment = 64;
+    f_.buffers.push_back(b);
+    return b;
+  }
+
+  ir::function& f_;
+};
+}  // namespace detail
+
+WEFT_DECL ir::stmt promote(ir::function& f, ir::stmt s) { return detail::promoter(f)(s); }
+
+}  // namespace weft::inline WEFT_ABI

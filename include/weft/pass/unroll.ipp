@@ -1,0 +1,53 @@
+#include "weft/base/error.hpp"
+#include "weft/ir/simplify.hpp"  // first_iteration
+#include "weft/pass/unroll.hpp"
+
+namespace weft::inline WEFT_ABI {
+namespace detail {
+
+/// Whether some accumulate in `s` counts both variables among its reduced ones.
+inline bool one_reduction(ir::stmt s, std::int32_t a, std::int32_t b) {
+  bool has_a = false, has_b = false;
+  for (std::int32_t v : s->first) has_a = has_a || v == a, has_b = has_b || v == b;
+  if (has_a && has_b) return true;
+  for (ir::stmt c : s->children)
+    if (one_reduction(c, a, b)) return true;
+  return false;
+}
+
+class unroller final : public ir::rewriter {
+ public:
+  using ir::rewriter::rewriter;
+
+ protected:
+  using ir::rewriter::replace;
+  ir::stmt replace(ir::stmt s) override {
+    if (s->kind != ir::stmt_kind::loop || s->how != loop_kind::unrolled) return nullptr;
+    if (s->extent->kind != op::literal) WEFT_THROW(internal_error("unroll: an extent is not a number"));
+    return jam((*this)(s->children[0]), s);
+  }
+
+ private:
+  ir::stmt jam(ir::stmt body, ir::stmt over) {
+    std::int32_t const v = over->variable;
+    if (body->kind == ir::stmt_kind::loop && !ir::uses(body->begin, v) && !ir::uses(body->extent, v) &&
+        !one_reduction(body, v, body->variable))
+      return ir::loop(m_, body->how, body->variable, body->begin, body->extent, jam(body->children[0], over));
+    if (body->kind == ir::stmt_kind::branch && !ir::uses(body->value, v)) {
+      ir::stmt const then = jam(body->children[0], over);
+      return ir::branch(m_, body->value, then, body->children.size() > 1 ? jam(body->children[1], over) : nullptr);
+    }
+    std::vector<ir::stmt> copies;
+    for (std::int64_t i = 0; i < over->extent->value; ++i) {
+      ir::stmt const copy = first_iteration(m_, v, i == 0)(body);
+      copies.push_back(
+          ir::substitute(m_, copy, v, ir::binary(m_, op::add, over->begin, ir::index(m_, i))));
+    }
+    return ir::block(m_, copies);
+  }
+};
+}  // namespace detail
+
+WEFT_DECL ir::stmt unroll(ir::arena& m, ir::stmt s) { return detail::unroller(m)(s); }
+
+}  // namespace weft::inline WEFT_ABI

@@ -1,0 +1,30 @@
+// A call's arguments against the program: everything that can be wrong with them, before any code runs.
+#pragma once
+
+#include <string_view>
+
+#include "weft/expr/program.hpp"
+#include "weft/lower/lower.hpp"
+#include "weft/runtime/argument.hpp"
+
+namespace weft::inline WEFT_ABI {
+
+/// Which pairs of arguments share memory: bit (a * count + b) for a < b. Outputs only: inputs may overlap.
+/// Cost a few comparisons per pair; part of every call.
+std::uint64_t shared_memory(argument const* arguments, int count);
+
+/// Fills the extents (and row-major strides) of outputs that the caller left out.
+void shape_outputs(program const& p, argument* arguments, int count);
+
+/// Checks the arguments (inputs in order, then outputs) and says what the kernel may assume of them.
+///
+/// Errors  argument_error for a wrong dtype, rank or extent, a negative or overflowing shape, a null pointer, an
+///         output whose elements overlap each other, or memory shared in any other way than element by
+///         element in place
+call_layout bind(program const& p, std::string_view name, argument const* arguments, int count);
+
+}  // namespace weft::inline WEFT_ABI
+
+#if WEFT_HEADER_ONLY
+#include "weft/runtime/bind.ipp"
+#endif

@@ -1,0 +1,263 @@
+#include "weft/runtime/bind.hpp"
+
+namespace weft::inline WEFT_ABI {
+namespace detail {
+
+/// The addresses that an argument's elements lie between.
+inline void footprint(argument const& a, std::uintptr_t& first, std::uintptr_t& last) {
+  // Unsigned, since a shape that overflows is refused only after this.
+  std::uint64_t low = 0, high = 1;
+  for (int d = 0; d < a.rank; ++d) {
+    if (a.extents[d] <= 0) {
+      first = last = 0;
+      return;
+    }
+    std::uint64_t const reach = static_cast<std::uint64_t>(a.extents[d] - 1) * static_cast<std::uint64_t>(a.strides[d]);
+    (a.strides[d] < 0 ? low : high) += reach;
+  }
+  auto const base = reinterpret_cast<std::uintptr_t>(a.data);
+  first = base + low * static_cast<std::uint64_t>(size_bytes(a.type));
+  last = base + high * static_cast<std::uint64_t>(size_bytes(a.type));
+}
+
+class binder {
+ public:
+  binder(program const& p, std::string_view name, argument const* arguments, int count)
+      : p_(p), name_(name), arguments_(arguments), count_(count) {}
+
+  call_layout run() {
+    tensors();
+    for (int i = 0; i < static_cast<int>(given_.size()); ++i) one(i);
+    for (std::size_t i = 0; i < p_.outputs.size(); ++i) output_shape(static_cast<int>(i));
+    for (stage_info const& s : p_.stages) walked_axes(s.body);
+    aliases();
+    return static_cast<call_layout&&>(layout_);
+  }
+
+ private:
+  struct given {
+    argument const* a;
+    int tensor;
+  };
+  [[noreturn]] void refuse(std::string const& what) const {
+    WEFT_THROW(argument_error(std::string(name_) + ": " + what));
+  }
+  std::string const called(int i) const {
+    return std::string(program::at(p_.tensors, given_[static_cast<std::size_t>(i)].tensor).name.view());
+  }
+  static std::string shape(argument const& a) {
+    std::string s;
+    for (int d = 0; d < a.rank; ++d) s += (d > 0 ? " x " : "") + std::to_string(a.extents[d]);
+    return a.rank == 0 ? "a single element" : s;
+  }
+
+  /// Pairs arguments with the program's tensors.
+  void tensors() {
+    std::size_t const inputs = p_.inputs.size(), outputs = p_.outputs.size();
+    if (static_cast<std::size_t>(count_) != inputs + outputs)
+      refuse("takes " + std::to_string(inputs) + " inputs and " + std::to_string(outputs) + " outputs, was given " +
+             std::to_string(count_) + " arguments");
+    for (std::size_t i = 0; i < inputs; ++i) {
+      argument const& a = arguments_[i];
+      input_info const& in = p_.inputs[i];
+      if (a.is_scalar != (in.tensor < 0) || a.type != in.type)
+        refuse("argument " + std::to_string(i + 1) + " is " + (a.is_scalar ? "a number" : "a tensor") + " of " +
+               std::string(weft::name(a.type)) + ", the program wants " + (in.tensor < 0 ? "a number" : "a tensor") +
+               " of " + std::string(weft::name(in.type)));
+      if (in.tensor >= 0) given_.push_back({&a, in.tensor});
+    }
+    first_output_ = static_cast<int>(given_.size());
+    for (std::size_t i = 0; i < outputs; ++i) given_.push_back({&arguments_[inputs + i], p_.outputs[i]});
+  }
+  void one(int i) {
+    argument const& a = *given_[static_cast<std::size_t>(i)].a;
+    tensor_info const& t = program::at(p_.tensors, given_[static_cast<std::size_t>(i)].tensor);
+    if (a.rank != t.rank)
+      refuse(called(i) + " has rank " + std::to_string(t.rank) + ", its argument has rank " + std::to_string(a.rank));
+    if (a.type != t.type)
+      refuse(called(i) + " holds " + std::string(weft::name(t.type)) + ", its argument holds " +
+             std::string(weft::name(a.type)));
+    std::int64_t reach = 1;
+    bool empty = false, overflow = false;
+    for (int d = 0; d < a.rank; ++d) {
+      if (a.extents[d] < 0) refuse(called(i) + " has a negative extent: " + shape(a));
+      empty = empty || a.extents[d] == 0;
+    }
+    for (int d = 0; d < a.rank && !empty; ++d) {
+      std::int64_t part = 0;
+      std::int64_t const stride = a.strides[d] < 0 ? -a.strides[d] : a.strides[d];
+      overflow = overflow || __builtin_mul_overflow(a.extents[d] - 1, stride, &part) ||
+                 __builtin_add_overflow(reach, part, &reach);
+    }
+    if (overflow || reach > (std::int64_t(1) << 47))
+      refuse(called(i) + " reaches further than memory does: " + shape(a));
+    if (a.data == nullptr && !empty && !a.is_allocated_here) refuse(called(i) + " has no memory (a null pointer)");
+    argument_layout l;
+    l.extents.assign(a.extents, a.extents + a.rank);
+    l.strides.assign(a.strides, a.strides + a.rank);
+    l.alignment = size_bytes(a.type);
+    l.alias_class = i;
+    layout_.arguments.push_back(l);
+    if (i >= first_output_ && !empty) no_overlap_within(i, a);
+  }
+  /// Sorted by stride, each dimension must step over all that the smaller ones reach.
+  void no_overlap_within(int i, argument const& a) {
+    std::int64_t reach = 0;
+    bool done[max_rank] = {};
+    for (int n = 0; n < a.rank; ++n) {
+      int next = -1;
+      auto const step = [&](int d) { return a.strides[d] < 0 ? -a.strides[d] : a.strides[d]; };
+      for (int d = 0; d < a.rank; ++d)
+        if (!done[d] && (next < 0 || step(d) < step(next))) next = d;
+      done[next] = true;
+      if (a.extents[next] == 1) continue;
+      if (step(next) <= reach)
+        refuse("the strides of output " + called(i) + " let two elements share memory");
+      reach += (a.extents[next] - 1) * step(next);
+    }
+  }
+  std::int64_t input_extent(int tensor, int dim) const {
+    for (given const& g : given_)
+      if (g.tensor == tensor) return g.a->extents[dim];
+    return -1;
+  }
+  void output_shape(int o) {
+    int const i = first_output_ + o;
+    given const& g = given_[static_cast<std::size_t>(i)];
+    auto const extents = [&](int t, int d) { return input_extent(t, d); };
+    for (int d = 0; d < g.a->rank; ++d) {
+      std::int64_t const want = extent_value(p_, p_.extent_of(g.tensor, d), extents);
+      if (want < 0) refuse(called(i) + " would have a negative extent in dimension " + std::to_string(d));
+      if (want != g.a->extents[d])
+        refuse("output " + called(i) + " is " + shape(*g.a) + ", but dimension " + std::to_string(d) + " has " +
+               std::to_string(want) + " elements");
+    }
+  }
+  /// Two inputs walked along one whole dimension by the same axis have the same extent there.
+  void walked_axes(int id) {
+    if (id < 0) return;
+    if (seen_.empty()) seen_.resize(p_.nodes.size(), false);
+    if (seen_[static_cast<std::size_t>(id)]) return;
+    seen_[static_cast<std::size_t>(id)] = true;
+    node const& n = p_.at(id);
+    if (n.kind != op::load) {
+      if (arity(n.kind) > 0) walked_axes(n.a), walked_axes(n.b), walked_axes(n.c);
+      return;
+    }
+    for (int d = 0; d < n.c; ++d) {
+      int const index = program::at(p_.operands, n.b + d);
+      walked_axes(index);
+      node const& x = p_.at(index);
+      if (x.kind != op::axis || program::at(p_.tensors, n.a).stage >= 0) continue;
+      node const& e = p_.at(program::at(p_.axes, x.a).extent);
+      if (e.kind != op::extent || input_extent(e.a, e.b) == input_extent(n.a, d)) continue;
+      auto const side = [&](int t, int dim) {
+        return std::string(program::at(p_.tensors, t).name.view()) + ".extent(" + std::to_string(dim) +
+               ") = " + std::to_string(input_extent(t, dim));
+      };
+      refuse(side(n.a, d) + " and " + side(e.a, e.b) + " must be equal: one axis walks both");
+    }
+  }
+  void aliases() {
+    int const tensors = static_cast<int>(given_.size());
+    for (int o = first_output_; o < tensors; ++o)
+      for (int i = 0; i < o; ++i) {
+        argument const &a = *given_[static_cast<std::size_t>(o)].a, &b = *given_[static_cast<std::size_t>(i)].a;
+        std::uintptr_t a0 = 0, a1 = 0, b0 = 0, b1 = 0;
+        footprint(a, a0, a1);
+        footprint(b, b0, b1);
+        if (a0 >= b1 || b0 >= a1 || a0 == a1 || b0 == b1) continue;
+        if (i >= first_output_) refuse("outputs " + called(i) + " and " + called(o) + " share memory");
+        bool same = a.data == b.data && a.type == b.type && a.rank == b.rank;
+        for (int d = 0; same && d < a.rank; ++d)
+          same = a.extents[d] == b.extents[d] && (a.strides[d] == b.strides[d] || a.extents[d] == 1);
+        if (!same)
+          refuse("output " + called(o) + " overlaps input " + called(i) +
+                 " without being the same elements; give it memory of its own");
+        if (!in_place(given_[static_cast<std::size_t>(i)].tensor, given_[static_cast<std::size_t>(o)].tensor))
+          refuse("output " + called(o) + " cannot be written over input " + called(i) +
+                 ": an element of it is read after its place was written; give it memory of its own");
+        layout_.arguments[static_cast<std::size_t>(o)].alias_class =
+            layout_.arguments[static_cast<std::size_t>(i)].alias_class;
+      }
+  }
+  /// Whether the stage of `output` may overwrite `input`: read by no later stage, and by this one only the
+  /// element that it then writes.
+  bool in_place(int input, int output) const {
+    int const writer = program::at(p_.tensors, output).stage;
+    for (std::size_t s = static_cast<std::size_t>(writer); s < p_.stages.size(); ++s) {
+      std::vector<bool> seen(p_.nodes.size(), false);
+      bool const own = static_cast<int>(s) == writer;
+      if (!reads_only_in_place(p_.stages[s].body, input, own ? &p_.stages[s] : nullptr, seen)) return false;
+    }
+    return true;
+  }
+  bool reads_only_in_place(int id, int input, stage_info const* stage, std::vector<bool>& seen) const {
+    if (id < 0 || seen[static_cast<std::size_t>(id)]) return true;
+    seen[static_cast<std::size_t>(id)] = true;
+    node const& n = p_.at(id);
+    if (n.kind != op::load)
+      return arity(n.kind) == 0 || (reads_only_in_place(n.a, input, stage, seen) &&
+                                    reads_only_in_place(n.b, input, stage, seen) &&
+                                    reads_only_in_place(n.c, input, stage, seen));
+    if (n.a != input) return true;
+    if (stage == nullptr || stage->reduced > 0) return false;
+    for (int d = 0; d < n.c; ++d) {
+      node const& x = p_.at(program::at(p_.operands, n.b + d));
+      if (x.kind != op::axis || x.a != stage->first_axis + d) return false;
+    }
+    return true;
+  }
+
+  program const& p_;
+  std::string_view name_;
+  argument const* arguments_;
+  int count_;
+  int first_output_ = 0;
+  std::vector<given> given_;
+  std::vector<bool> seen_;
+  call_layout layout_;
+};
+}  // namespace detail
+
+WEFT_DECL std::uint64_t shared_memory(argument const* arguments, int count) {
+  std::uint64_t bits = 0;
+  for (int o = 0; o < count; ++o) {
+    if (!arguments[o].is_output || arguments[o].is_allocated_here) continue;
+    std::uintptr_t o0 = 0, o1 = 0;
+    detail::footprint(arguments[o], o0, o1);
+    for (int i = 0; i < count; ++i) {
+      if (i == o || arguments[i].is_scalar || (arguments[i].is_output && i > o)) continue;
+      std::uintptr_t i0 = 0, i1 = 0;
+      detail::footprint(arguments[i], i0, i1);
+      if (o0 < i1 && i0 < o1) bits |= std::uint64_t(1) << ((o * 8 + i) % 64) | std::uint64_t(1) << 63;
+    }
+  }
+  return bits;
+}
+WEFT_DECL void shape_outputs(program const& p, argument* arguments, int count) {
+  int const inputs = static_cast<int>(p.inputs.size());
+  auto const extents = [&](int tensor, int dim) {
+    for (int i = 0; i < inputs; ++i)
+      if (p.inputs[static_cast<std::size_t>(i)].tensor == tensor) return arguments[i].extents[dim];
+    return std::int64_t(-1);
+  };
+  for (int o = inputs; o < count; ++o) {
+    argument& a = arguments[o];
+    int const t = p.outputs[static_cast<std::size_t>(o - inputs)];
+    a.type = program::at(p.tensors, t).type;
+    a.rank = static_cast<std::int8_t>(program::at(p.tensors, t).rank);
+    std::int64_t stride = 1;
+    for (int d = a.rank; d-- > 0;) {
+      a.extents[d] = extent_value(p, p.extent_of(t, d), extents);
+      a.strides[d] = stride;
+      stride *= a.extents[d] > 1 ? a.extents[d] : 1;
+    }
+  }
+}
+
+WEFT_DECL call_layout bind(program const& p, std::string_view name, argument const* arguments, int count) {
+  return detail::binder(p, name, arguments, count).run();
+}
+
+}  // namespace weft::inline WEFT_ABI

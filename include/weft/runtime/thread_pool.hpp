@@ -1,0 +1,81 @@
+// Fork and join: a loop cut into contiguous pieces, one per thread.
+//
+// weft has its own pool because libgomp's hangs in the child of a fork, and because a kernel's parallel loop needs
+// nothing else: no tasks, no stealing between workers, no allocation after the threads are there.
+#pragma once
+
+#include <cstdint>
+
+#include "weft/config.hpp"
+
+namespace weft::inline WEFT_ABI {
+namespace runtime {
+
+/// Threads that wait for loops.
+///
+/// Workers start at the first loop that needs them. After a loop they spin for `spin_ns`, so that the next loop of
+/// a kernel finds them awake, then sleep. They have all signals blocked.
+class thread_pool {
+ public:
+  static constexpr int max_threads = 1024;
+  static constexpr std::int64_t spin_ns = 30000;
+
+  using loop_body = void (*)(void* context, std::int64_t begin, std::int64_t end);
+
+  /// `threads` counts the caller of `run`: 1 has no workers.
+  explicit thread_pool(int threads);
+  /// Joins the workers. No `run` may be under way.
+  ~thread_pool();
+  thread_pool(thread_pool const&) = delete;
+  thread_pool& operator=(thread_pool const&) = delete;
+
+  /// Calls `body` for contiguous pieces that together are 0..count, each at most once per thread, and returns when
+  /// all are done. The caller takes part; piece i goes to the same worker each time unless that one is late.
+  ///
+  /// Needs    `body` does not throw, and does not go on in the child of a fork that it made
+  /// Threads  any; a call from within a body, or while another thread's loop runs, is done by its caller alone
+  /// Fork     works in the child, with workers of its own
+  /// Cost     with awake workers 0.5 us for two threads; a sleeping worker takes the kernel's time to wake, but the
+  ///          caller does the pieces that nobody has begun
+  void run(std::int64_t count, loop_body body, void* context, int at_most_threads = max_threads);
+
+  int threads() const { return threads_; }
+
+ private:
+  struct worker;
+  friend struct fork_handlers;
+  static void* start(void* argument);
+  void work(worker& me);
+  std::uint64_t next_job(std::uint64_t seen);
+  int start_workers(int wanted);
+  bool claim(int piece, std::uint64_t job);
+  void run_piece(int piece, int pieces) const;
+  void finish_piece();
+  void await_pieces();
+  void forget_workers();
+
+  // What a loop is; workers read it after they claimed a piece, which keeps the loop from ending.
+  alignas(64) std::uint64_t job_ = 0;  // number of the loop << 16 | pieces; its low half is what workers sleep on
+  loop_body body_ = nullptr;
+  void* context_ = nullptr;
+  std::int64_t count_ = 0;
+  alignas(64) std::uint32_t remaining_ = 0;  // pieces not done, without the caller's; top bit: the caller sleeps
+  alignas(64) std::int32_t sleepers_ = 0;
+  std::int32_t busy_ = 0;      // a loop is under way
+  std::int32_t stopping_ = 0;
+  int started_ = 0;
+  int threads_;
+  std::int64_t spin_ns_;
+  worker* workers_;
+  thread_pool *next_ = nullptr, *previous_ = nullptr;  // of all pools, for the child of a fork
+};
+
+/// The pool of the process: WEFT_THREADS threads, else `host().threads`. Never destroyed.
+thread_pool& default_pool();
+
+}  // namespace runtime
+}  // namespace weft::inline WEFT_ABI
+
+#if WEFT_HEADER_ONLY
+#include "weft/runtime/thread_pool.ipp"
+#endif

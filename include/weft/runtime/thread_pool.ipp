@@ -1,0 +1,227 @@
+#include <linux/futex.h>
+#include <pthread.h>
+#include <signal.h>
+#include <sys/syscall.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "weft/base/env.hpp"
+#include "weft/base/mutex.hpp"
+#include "weft/codegen/target.hpp"
+#include "weft/runtime/thread_pool.hpp"
+
+namespace weft::inline WEFT_ABI {
+namespace runtime {
+
+struct alignas(64) thread_pool::worker {
+  std::uint64_t claimed = 0;  // the last loop whose piece `index` somebody took
+  std::uint64_t seen = 0;     // the job of before the start
+  thread_pool* pool = nullptr;
+  int index = 0;
+  pthread_t thread{};
+};
+
+namespace detail {
+inline constexpr std::uint32_t caller_sleeps = 0x80000000u;
+
+inline void futex_wait(void const* word, std::uint32_t expected) {
+  ::syscall(SYS_futex, word, FUTEX_WAIT_PRIVATE, expected, nullptr, nullptr, 0);
+}
+inline void futex_wake(void const* word, int count) {
+  ::syscall(SYS_futex, word, FUTEX_WAKE_PRIVATE, count, nullptr, nullptr, 0);
+}
+inline void const* low_half(std::uint64_t const* word) {
+  return reinterpret_cast<char const*>(word) + (__BYTE_ORDER__ == __ORDER_BIG_ENDIAN__ ? 4 : 0);
+}
+inline std::int64_t now_ns() {
+  timespec t;
+  ::clock_gettime(CLOCK_MONOTONIC, &t);
+  return std::int64_t(t.tv_sec) * 1000000000 + t.tv_nsec;
+}
+inline void relax() {
+#if defined(__x86_64__)
+  __builtin_ia32_pause();
+#else
+  __asm__ volatile("yield");
+#endif
+}
+// Whether `ready()` became true within `ns`. By the clock, because a pause takes 10 to 140 cycles.
+template <class Ready>
+inline bool spin_until(std::int64_t ns, Ready ready) {
+  if (ready()) return true;
+  if (ns == 0) return false;
+  for (std::int64_t const end = now_ns() + ns; now_ns() < end;)
+    for (int i = 0; i < 32; ++i) {
+      if (ready()) return true;
+      relax();
+    }
+  return false;
+}
+}  // namespace detail
+
+// A fork leaves the child without workers and perhaps in the middle of another thread's loop, so the child's
+// pools start anew. The list is locked over the fork, so that the child finds it whole.
+struct fork_handlers {
+  mutex lock;
+  thread_pool* first = nullptr;
+
+  static fork_handlers& instance() {
+    static fork_handlers& only = *new fork_handlers;
+    static int const registered = ::pthread_atfork([] { instance().lock.lock(); }, [] { instance().lock.unlock(); },
+                                                   [] { instance().in_child(); });
+    (void)registered;
+    return only;
+  }
+  void in_child() {
+    for (auto* p = first; p != nullptr; p = p->next_) p->forget_workers();
+    lock.unlock();
+  }
+  void add(thread_pool& p) {
+    guard const g(lock);
+    p.next_ = first;
+    if (first != nullptr) first->previous_ = &p;
+    first = &p;
+  }
+  void remove(thread_pool& p) {
+    guard const g(lock);
+    (p.previous_ != nullptr ? p.previous_->next_ : first) = p.next_;
+    if (p.next_ != nullptr) p.next_->previous_ = p.previous_;
+  }
+};
+
+WEFT_DECL thread_pool::thread_pool(int threads)
+    : threads_(threads < 1 ? 1 : threads > max_threads ? max_threads : threads),
+      // More threads than processors: whoever spins keeps the one from running that is waited for.
+      spin_ns_(threads_ > host().threads ? 0 : spin_ns),
+      workers_(new worker[static_cast<std::size_t>(threads_)]) {
+  fork_handlers::instance().add(*this);
+}
+
+WEFT_DECL thread_pool::~thread_pool() {
+  fork_handlers::instance().remove(*this);
+  __atomic_store_n(&stopping_, 1, __ATOMIC_RELAXED);
+  __atomic_store_n(&job_, ((job_ >> 16) + 1) << 16, __ATOMIC_SEQ_CST);
+  detail::futex_wake(detail::low_half(&job_), max_threads);
+  for (int i = 1; i <= started_; ++i) ::pthread_join(workers_[i].thread, nullptr);
+  delete[] workers_;
+}
+
+WEFT_DECL void thread_pool::forget_workers() {
+  started_ = 0;
+  sleepers_ = 0;
+  busy_ = 0;
+}
+
+// Makes the number of workers `wanted`, or as many as the system gives; answers how many there are.
+WEFT_DECL int thread_pool::start_workers(int wanted) {
+  if (started_ >= wanted) return started_;
+  sigset_t all, before;
+  ::sigfillset(&all);
+  ::pthread_sigmask(SIG_SETMASK, &all, &before);
+  while (started_ < wanted) {
+    worker& w = workers_[started_ + 1];
+    w.seen = job_;
+    w.pool = this;
+    w.index = started_ + 1;
+    if (::pthread_create(&w.thread, nullptr, start, &w) != 0) break;
+    ++started_;
+  }
+  ::pthread_sigmask(SIG_SETMASK, &before, nullptr);
+  return started_;
+}
+
+WEFT_DECL void* thread_pool::start(void* argument) {
+  auto& me = *static_cast<worker*>(argument);
+  me.pool->work(me);
+  return nullptr;
+}
+
+WEFT_DECL void thread_pool::work(worker& me) {
+  for (std::uint64_t job = me.seen;;) {
+    job = next_job(job);
+    int const pieces = static_cast<int>(job & 0xffff);
+    if (pieces == 0 && __atomic_load_n(&stopping_, __ATOMIC_RELAXED) != 0) return;
+    if (me.index >= pieces || !claim(me.index, job)) continue;
+    run_piece(me.index, pieces);
+    finish_piece();
+  }
+}
+
+// Waits until the job is another one than `seen`.
+WEFT_DECL std::uint64_t thread_pool::next_job(std::uint64_t seen) {
+  std::uint64_t job = seen;
+  auto const changed = [&] { return (job = __atomic_load_n(&job_, __ATOMIC_ACQUIRE)) != seen; };
+  if (detail::spin_until(spin_ns_, changed)) return job;
+  // Either `run` sees the sleeper and wakes it, or the kernel sees the new job and does not let it sleep. After
+  // exactly 65536 loops in between it would sleep over one, whose piece the caller then does.
+  __atomic_fetch_add(&sleepers_, 1, __ATOMIC_SEQ_CST);
+  while (!changed()) detail::futex_wait(detail::low_half(&job_), static_cast<std::uint32_t>(seen));
+  __atomic_fetch_sub(&sleepers_, 1, __ATOMIC_SEQ_CST);
+  return job;
+}
+
+// Takes a piece of a loop for the calling thread, false when it is taken. A worker that comes too late for `job`
+// finds the piece taken, since a loop ends only when all its pieces were; so claims only ever grow.
+WEFT_DECL bool thread_pool::claim(int piece, std::uint64_t job) {
+  std::uint64_t const number = job >> 16;
+  std::uint64_t before = __atomic_load_n(&workers_[piece].claimed, __ATOMIC_RELAXED);
+  return before < number && __atomic_compare_exchange_n(&workers_[piece].claimed, &before, number, false,
+                                                        __ATOMIC_ACQ_REL, __ATOMIC_RELAXED);
+}
+
+WEFT_DECL void thread_pool::run_piece(int piece, int pieces) const {
+  std::int64_t const size = count_ / pieces, longer = count_ % pieces;  // the first `longer` have one more
+  std::int64_t const begin = piece * size + (piece < longer ? piece : longer);
+  body_(context_, begin, begin + size + (piece < longer ? 1 : 0));
+}
+
+WEFT_DECL void thread_pool::finish_piece() {
+  if (__atomic_fetch_sub(&remaining_, 1, __ATOMIC_ACQ_REL) == detail::caller_sleeps + 1)
+    detail::futex_wake(&remaining_, 1);
+}
+
+WEFT_DECL void thread_pool::await_pieces() {
+  auto const done = [&] { return (__atomic_load_n(&remaining_, __ATOMIC_ACQUIRE) & ~detail::caller_sleeps) == 0; };
+  if (detail::spin_until(spin_ns_, done)) return;
+  // What is looked at must be what the kernel compares: between two loads the last piece may end, and wake nobody.
+  auto left = __atomic_fetch_or(&remaining_, detail::caller_sleeps, __ATOMIC_ACQ_REL) | detail::caller_sleeps;
+  for (; left != detail::caller_sleeps; left = __atomic_load_n(&remaining_, __ATOMIC_ACQUIRE))
+    detail::futex_wait(&remaining_, left);
+}
+
+WEFT_DECL void thread_pool::run(std::int64_t count, loop_body body, void* context, int at_most_threads) {
+  if (count <= 0) return;
+  int pieces = at_most_threads < threads_ ? at_most_threads : threads_;
+  if (count < pieces) pieces = static_cast<int>(count);
+  std::int32_t idle = 0;
+  if (pieces <= 1 || !__atomic_compare_exchange_n(&busy_, &idle, 1, false, __ATOMIC_ACQUIRE, __ATOMIC_RELAXED))
+    return body(context, 0, count);
+  int const workers = start_workers(pieces - 1);
+  if (pieces > workers + 1) pieces = workers + 1;
+
+  body_ = body;
+  context_ = context;
+  count_ = count;
+  __atomic_store_n(&remaining_, static_cast<std::uint32_t>(pieces - 1), __ATOMIC_RELAXED);
+  std::uint64_t const job = ((job_ >> 16) + 1) << 16 | static_cast<std::uint64_t>(pieces);
+  __atomic_store_n(&job_, job, __ATOMIC_SEQ_CST);
+  if (__atomic_load_n(&sleepers_, __ATOMIC_SEQ_CST) > 0) detail::futex_wake(detail::low_half(&job_), max_threads);
+
+  run_piece(0, pieces);
+  for (int i = 1; i < pieces; ++i)
+    if (claim(i, job)) {
+      run_piece(i, pieces);
+      finish_piece();
+    }
+  await_pieces();
+  __atomic_store_n(&busy_, 0, __ATOMIC_RELEASE);
+}
+
+WEFT_DECL thread_pool& default_pool() {
+  static thread_pool& pool =
+      *new thread_pool(environment_number("WEFT_THREADS", 1, thread_pool::max_threads, host().threads));
+  return pool;
+}
+
+}  // namespace runtime
+}  // namespace weft::inline WEFT_ABI
