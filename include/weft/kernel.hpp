@@ -258,6 +258,10 @@ struct call_types<What, How, hana::tuple<In...>> {
     if constexpr (compiler_runs_what<What, In...>) return summary<What, In...>.digest;
     else return 0;
   }
+  template <class Pair>
+  static constexpr program program_of(Pair const& lambdas) {
+    return build<In...>(lambdas.what);
+  }
   static program run_what(void const* lambdas) { return build<In...>(static_cast<pair const*>(lambdas)->what); }
   static void run_how(void const* lambdas, schedule& s) {
     write_schedule<What, In...>(static_cast<pair const*>(lambdas)->how, s);

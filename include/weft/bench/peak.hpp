@@ -1,0 +1,20 @@
+// The most that this machine's cores can compute, measured by a weft kernel.
+#pragma once
+
+#include "weft/config.hpp"
+
+namespace weft::inline WEFT_ABI {
+
+/// GFLOP/s of fused multiply-adds on f32 in registers, one thread: the ceiling of every dense kernel.
+///
+/// The kernel keeps twelve vectors of sums and adds a product to each, over and over; nothing leaves the registers
+/// (a loop over an array of vectors in C++ is not that: compilers keep the array in memory).
+/// Units   10^9 floating-point operations a second, an fma counts as two; the best of several runs
+/// Cost    20 ms
+double fma_peak_gflops();
+
+}  // namespace weft::inline WEFT_ABI
+
+#if WEFT_HEADER_ONLY
+#include "weft/bench/peak.ipp"
+#endif
