@@ -251,15 +251,22 @@ WEFT_DECL expr ternary(arena& m, op kind, expr a, expr b, expr c) {
   return m.make(n);
 }
 WEFT_DECL expr load(arena& m, buffer const* buf, std::vector<expr> const& indices, expr mask) {
+  int lanes = buf->lanes;
+  for (expr i : indices)
+    if (i->lanes > lanes) lanes = i->lanes;
+  if (mask != nullptr && mask->lanes > lanes) {
+    // One element for all lanes: where all agree on the mask it is a scalar load.
+    if (mask->kind == op::broadcast) return broadcast(m, load(m, buf, indices, mask->a), mask->lanes);
+    if (mask->kind == op::literal)
+      return broadcast(m, load(m, buf, indices, literal(m, dtype::boolean, mask->value)), mask->lanes);
+    lanes = mask->lanes;
+  }
+  if (mask != nullptr && is_literal(mask, 1)) mask = nullptr;
+  if (mask != nullptr && is_literal(mask, 0)) return literal(m, buf->type, 0, lanes);
   expr_node n;
   n.kind = op::load;
   n.type = buf->type;
-  n.lanes = buf->lanes;
-  for (expr i : indices)
-    if (i->lanes > n.lanes) n.lanes = i->lanes;
-  if (mask != nullptr && mask->lanes > n.lanes) n.lanes = mask->lanes;
-  if (mask != nullptr && is_literal(mask, 1)) mask = nullptr;
-  if (mask != nullptr && is_literal(mask, 0)) return literal(m, buf->type, 0, n.lanes);
+  n.lanes = static_cast<std::uint16_t>(lanes);
   n.buf = buf;
   n.indices = m.make_list(indices);
   n.a = mask;

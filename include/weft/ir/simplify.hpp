@@ -23,7 +23,8 @@ class range_table {
     if (known_.size() <= at) known_.resize(at + 1);
     known_[at] = range;
   }
-  /// For a loop that runs from `begin`, `extent` times.
+  /// Of the variable of a loop that runs from `begin`, `extent` times.
+  interval of_loop(ir::expr begin, ir::expr extent) const;
   void set(std::int32_t variable, ir::expr begin, ir::expr extent);
   /// The range of a scalar i64 expression; exact for one linear form over independent variables.
   interval of(ir::expr e) const;
@@ -33,8 +34,7 @@ class range_table {
 };
 
 /// Simplifies every integer and condition in `e` or `s`: equal linear forms become equal nodes, comparisons
-/// that the ranges decide become literals, loops of one iteration and branches never taken disappear, a mask
-/// is dropped where the access is inside the buffer anyway.
+/// that the ranges decide become literals, loops of one iteration and branches never taken disappear.
 ///
 /// Runs after every pass that substitutes variables; later passes and both code generators rely on it for
 /// equal addresses to be equal nodes. Floating-point arithmetic is never touched. Idempotent. Cost O(nodes).

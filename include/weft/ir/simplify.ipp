@@ -130,7 +130,6 @@ class simplifier final : public ir::rewriter {
     switch (e->kind) {
       case op::literal:
       case op::self: return e;
-      case op::load: return load(e);
       case op::axis: {
         interval const r = ranges_.of(static_cast<std::int32_t>(e->value));
         return r.low == r.high ? ir::index(m_, r.low) : e;
@@ -216,42 +215,16 @@ class simplifier final : public ir::rewriter {
     whole.add(ir::binary(m_, op::floor_div, rebuild(m_, rest), e->b), 1);
     return rebuild(m_, whole);
   }
-  ir::expr load(ir::expr e) {
-    ir::expr const r = children(e);
-    if (r->kind != op::load || r->a == nullptr) return r;
-    for (std::size_t d = 0; d < r->indices.size(); ++d) {
-      linear base;
-      std::int64_t stride = 0;
-      if (!split(r->indices[d], base, stride)) return r;
-      interval low = range_of(base, ranges_);
-      std::int64_t const drift = stride * (r->indices[d]->lanes - 1);
-      (drift < 0 ? low.low : low.high) = plus(drift < 0 ? low.low : low.high, drift);
-      base.add(linear_form(r->buf->shape[d]), -1);
-      interval high = range_of(base, ranges_);
-      if (drift > 0) high.high = plus(high.high, drift);
-      if (low.low < 0 || high.high >= 0) return r;
-    }
-    // Every lane is inside: reading it all is cheaper than masking, and select drops what is not wanted.
-    std::vector<ir::expr> const indices(r->indices.begin(), r->indices.end());
-    ir::expr const bare = ir::load(m_, r->buf, indices);
-    return bare->lanes == r->lanes ? bare : ir::broadcast(m_, bare, r->lanes);
-  }
-
   ir::stmt loop(ir::stmt s) {
     ir::expr const begin = (*this)(s->begin), extent = (*this)(s->extent);
     if (extent->kind == op::literal && extent->value <= 0) return ir::block(m_, {});
     if (ir::is_literal(extent, 1)) return once(s, begin);
-    interval const before = ranges_.of(s->variable), range = interval_of_loop(begin, extent);
+    interval const before = ranges_.of(s->variable), range = ranges_.of_loop(begin, extent);
     ranges_.set(s->variable, range);
     if (before.low != range.low || before.high != range.high) forget();  // copies of a nest share variables
     ir::stmt const body = (*this)(s->children[0]);
     if (body->kind == ir::stmt_kind::block && body->children.size() == 0) return body;
     return ir::loop(m_, s->how, s->variable, begin, extent, body);
-  }
-  interval interval_of_loop(ir::expr begin, ir::expr extent) {
-    range_table t = ranges_;
-    t.set(0x7fff, begin, extent);
-    return t.of(0x7fff);
   }
   ir::stmt once(ir::stmt s, ir::expr begin);
   ir::stmt branch(ir::stmt s) {
@@ -351,9 +324,12 @@ inline ir::stmt simplifier::once(ir::stmt s, ir::expr begin) {
 }
 }  // namespace detail
 
-WEFT_DECL void range_table::set(std::int32_t variable, ir::expr begin, ir::expr extent) {
+WEFT_DECL interval range_table::of_loop(ir::expr begin, ir::expr extent) const {
   interval const b = of(begin), e = of(extent);
-  set(variable, interval{b.low, detail::plus(detail::plus(b.high, e.high), -1)});
+  return {b.low, detail::plus(detail::plus(b.high, e.high), -1)};
+}
+WEFT_DECL void range_table::set(std::int32_t variable, ir::expr begin, ir::expr extent) {
+  set(variable, of_loop(begin, extent));
 }
 WEFT_DECL interval range_table::of(ir::expr e) const {
   if (e->kind == op::literal) return {e->value, e->value};

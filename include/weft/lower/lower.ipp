@@ -289,7 +289,9 @@ class lowering {
       case op::load: {
         std::vector<ir::expr> indices;
         for (int i = 0; i < n.c; ++i) indices.push_back(value(p_.operands[at(n.b + i)], condition));
-        return ir::load(m_, tensor_[at(n.a)], indices, condition);
+        ir::buffer const* const buf = tensor_[at(n.a)];
+        // Inside the buffer anyway: reading it all is cheaper than masking, and select drops what is not wanted.
+        return ir::load(m_, buf, indices, condition != nullptr && inside(*buf, indices) ? nullptr : condition);
       }
       case op::select: {
         ir::expr const c = value(n.a, condition);
@@ -301,6 +303,16 @@ class lowering {
     }
     ir::expr const a = value(n.a, condition), b = n.b >= 0 ? value(n.b, condition) : nullptr;
     return operation(n, a, b, n.c >= 0 ? value(n.c, condition) : nullptr);
+  }
+
+  bool inside(ir::buffer const& buf, std::vector<ir::expr> const& indices) const {
+    range_table ranges;
+    for (open_loop const& o : loops_) ranges.set(o.variable, ir::index(m_, 0), o.extent);
+    for (std::size_t d = 0; d < indices.size(); ++d)
+      if (ranges.of(indices[d]).low < 0 ||
+          !ir::is_literal(simplify(m_, ir::binary(m_, op::lt, indices[d], buf.shape[d]), ranges), 1))
+        return false;
+    return true;
   }
 
   ir::function& f_;

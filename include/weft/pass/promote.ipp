@@ -143,7 +143,7 @@ class promoter final : public ir::rewriter {
     if (ir::is_literal(mask, 1)) mask = nullptr;
     std::vector<ir::expr> const indices(u->indices.begin(), u->indices.end());
     ir::expr const stored = ir::broadcast(m_, ir::load(m_, u->buf, indices, mask), lanes);
-    // The condition becomes a vector of equal lanes only here, at the edge.
+    if (ir::is_literal(identity, 0)) return stored;  // what a masked load gives anyway
     return ir::ternary(m_, op::select, ir::broadcast(m_, first, lanes), identity, stored);
   }
   ir::stmt in_memory(ir::stmt u) {

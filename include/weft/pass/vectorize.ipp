@@ -86,8 +86,7 @@ class vectorizer final : public ir::rewriter {
     int lanes = 1;
     while (lanes < vector_bytes_ / width.bytes && lanes < count) lanes *= 2;
     if (lanes == 1) return ir::loop(m_, loop_kind::unrolled, s->variable, s->begin, s->extent, s->children[0]);
-    auto const chunk = static_cast<std::int32_t>(f_.variables.size());
-    f_.variables.push_back(f_.variables[static_cast<std::size_t>(s->variable)] + "v");
+    std::int32_t const chunk = chunk_of(s->variable);
     ir::expr const base = ir::binary(m_, op::add, s->begin,
                                      ir::binary(m_, op::mul, ir::variable(m_, chunk), ir::index(m_, lanes)));
     ir::expr const ramp = ir::ramp(m_, base, 1, lanes);
@@ -99,11 +98,21 @@ class vectorizer final : public ir::rewriter {
   }
 
  private:
+  /// The variable that counts the chunks of loop variable `v`; one, however many copies of the loop there are.
+  std::int32_t chunk_of(std::int32_t v) {
+    for (auto const& [whole, chunk] : chunks_)
+      if (whole == v) return chunk;
+    auto const chunk = static_cast<std::int32_t>(f_.variables.size());
+    f_.variables.push_back(f_.variables[static_cast<std::size_t>(v)] + "v");
+    chunks_.push_back({v, chunk});
+    return chunk;
+  }
   /// `s` with every access also under `condition`.
   ir::stmt masked(ir::stmt s, ir::expr condition);
 
   ir::function& f_;
   int vector_bytes_;
+  std::vector<std::pair<std::int32_t, std::int32_t>> chunks_;
 };
 
 class masking final : public ir::rewriter {

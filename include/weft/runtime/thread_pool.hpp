@@ -46,8 +46,9 @@ class thread_pool {
   friend struct fork_handlers;
   static void* start(void* argument);
   void work(worker& me);
-  std::uint64_t next_job(std::uint64_t seen);
+  std::uint64_t next_job(worker& me, std::uint64_t seen);
   int start_workers(int wanted);
+  void wake_workers(int pieces);
   bool claim(int piece, std::uint64_t job);
   void run_piece(int piece, int pieces) const;
   void finish_piece();
@@ -61,11 +62,13 @@ class thread_pool {
   std::int64_t count_ = 0;
   alignas(64) std::uint32_t remaining_ = 0;  // pieces not done, without the caller's; top bit: the caller sleeps
   alignas(64) std::int32_t sleepers_ = 0;
-  std::int32_t busy_ = 0;      // a loop is under way
+  std::int32_t busy_ = 0;  // a loop is under way
   std::int32_t stopping_ = 0;
   int started_ = 0;
   int threads_;
   std::int64_t spin_ns_;
+  bool spread_;                   // there is a processor for each thread
+  unsigned char allowed_[128]{};  // the processors of the thread that started the workers, a cpu_set_t
   worker* workers_;
   thread_pool *next_ = nullptr, *previous_ = nullptr;  // of all pools, for the child of a fork
 };

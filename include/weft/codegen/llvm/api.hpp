@@ -81,6 +81,7 @@ using error_reporter = void (*)(void* user, error_ref);
 using lookup_handler = void (*)(error_ref, symbol_address* found, std::size_t count, void* user);
 
 /// Every enumerator that weft uses: X(name without LLVM, value).
+// clang-format off
 #define WEFT_LLVM_CONSTANTS(X)                                                                          \
   X(IntEQ, 32) X(IntNE, 33) X(IntUGT, 34) X(IntUGE, 35) X(IntULT, 36) X(IntULE, 37) X(IntSGT, 38)       \
   X(IntSGE, 39) X(IntSLT, 40) X(IntSLE, 41) X(RealOEQ, 1) X(RealOGT, 2) X(RealOGE, 3) X(RealOLT, 4)     \
@@ -95,6 +96,7 @@ using lookup_handler = void (*)(error_ref, symbol_address* found, std::size_t co
   X(CodeGenLevelAggressive, 3) X(RelocStatic, 1) X(RelocPIC, 2) X(CodeModelDefault, 0)                  \
   X(CodeModelSmall, 3) X(AssemblyFile, 0) X(ObjectFile, 1) X(OrcLookupKindStatic, 0)                    \
   X(OrcJITDylibLookupFlagsMatchExportedSymbolsOnly, 0) X(OrcSymbolLookupFlagsRequiredSymbol, 0)
+// clang-format on
 
 #define WEFT_LLVM_CONSTANT(name, value) name = value,
 enum constant : unsigned { WEFT_LLVM_CONSTANTS(WEFT_LLVM_CONSTANT) };

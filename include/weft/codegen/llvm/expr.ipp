@@ -48,37 +48,90 @@ WEFT_DECL value_ref expression_emitter::call_intrinsic(char const* name, std::ve
 
 // --- regions --------------------------------------------------------------------------------------------------
 
-WEFT_DECL void expression_emitter::define(ir::expr e, value_ref v) {
-  if (values_.size() <= e->id) values_.resize(e->id + 256, nullptr);
-  values_[e->id] = v;
-  log_.push_back(e->id);
+WEFT_DECL std::uint64_t expression_emitter::classes_written(ir::stmt s) {
+  std::uint64_t bits = s->kind == ir::stmt_kind::store ? class_of(s->buf) : 0;
+  for (ir::stmt c : s->children) bits |= classes_written(c);
+  return bits;
 }
-WEFT_DECL void expression_emitter::leave(std::size_t mark) {
-  for (; log_.size() > mark; log_.pop_back()) values_[log_.back()] = nullptr;
+WEFT_DECL void expression_emitter::enter(block_ref before, bool is_loop, bool guarded, ir::stmt body) {
+  region r;
+  r.before = before;
+  r.is_loop = is_loop;
+  r.guarded = guarded;
+  r.written = classes_written(body);
+  r.pointers = pointers_.size();
+  // What was read before a loop may be overwritten in an earlier iteration of it.
+  if (is_loop) forget_memory(r.written);
+  regions_.push_back(static_cast<region&&>(r));
 }
-WEFT_DECL std::vector<value_ref> expression_emitter::hide() {
-  std::vector<value_ref> known(values_.size(), nullptr);
-  known.swap(values_);
-  return known;
+WEFT_DECL void expression_emitter::leave() {
+  region& r = regions_.back();
+  for (std::uint32_t id : r.values) values_[id] = nullptr;
+  for (std::uint32_t id : r.levels) levels_[id] = 0;
+  std::uint64_t const written = r.written;
+  // Pointers found inside may belong to outer regions, but finding them again costs little.
+  pointers_.resize(r.pointers);
+  regions_.pop_back();
+  if (!regions_.empty()) forget_memory(written);
 }
-/// One bit per alias class (modulo 64: a clash forgets more than it must).
 WEFT_DECL std::uint64_t expression_emitter::memory_read(ir::expr e) {
   if (e == nullptr || e->kind == op::literal) return 0;
-  if (classes_.size() <= e->id) classes_.resize(e->id + 256, 0);
   constexpr std::uint64_t known = std::uint64_t(1) << 63;
-  if (classes_[e->id] & known) return classes_[e->id] & ~known;
+  if (e->id < classes_.size() && (classes_[e->id] & known) != 0) return classes_[e->id] & ~known;
   std::uint64_t bits = memory_read(e->a) | memory_read(e->b) | memory_read(e->c);
   for (ir::expr i : e->indices) bits |= memory_read(i);
-  if (e->kind == op::load) bits |= std::uint64_t(1) << (e->buf->alias_class % 63);
+  if (e->kind == op::load) bits |= class_of(e->buf);
   if (classes_.size() <= e->id) classes_.resize(e->id + 256, 0);
   classes_[e->id] = bits | known;
   return bits;
 }
-WEFT_DECL void expression_emitter::forget_memory(ir::buffer const* written) {
-  std::uint64_t const bits =
-      written == nullptr ? ~std::uint64_t(0) >> 1 : std::uint64_t(1) << (written->alias_class % 63);
-  for (std::uint32_t id : log_)
-    if (id < classes_.size() && (classes_[id] & bits) != 0) values_[id] = nullptr;
+WEFT_DECL void expression_emitter::forget_memory(std::uint64_t classes) {
+  if (classes == 0) return;
+  for (region const& r : regions_)
+    for (std::uint32_t id : r.values)
+      if (id < classes_.size() && (classes_[id] & classes) != 0) values_[id] = nullptr;
+}
+/// The outermost region where everything that `e` stands on is known.
+WEFT_DECL int expression_emitter::level_of(ir::expr e) {
+  if (e == nullptr || e->kind == op::literal) return 0;
+  if (e->kind == op::axis) return variable_region_[static_cast<std::size_t>(e->value)];
+  if (e->id < levels_.size() && levels_[e->id] > 0) return levels_[e->id] - 1;
+  int level = 0;
+  auto const at_least = [&](int l) { level = l > level ? l : level; };
+  at_least(level_of(e->a)), at_least(level_of(e->b)), at_least(level_of(e->c));
+  for (ir::expr i : e->indices) at_least(level_of(i));
+  if (e->kind == op::load) level = level_of_load(e, level);
+  if (levels_.size() <= e->id) levels_.resize(e->id + 256, 0);
+  levels_[e->id] = level + 1;
+  regions_.back().levels.push_back(e->id);
+  return level;
+}
+/// A load stays inside a branch, inside loops that write its memory, and, when a loop may not run at all, in the
+/// block that runs only with it.
+WEFT_DECL int expression_emitter::level_of_load(ir::expr e, int level) const {
+  int stay = static_cast<int>(regions_.size()) - 1;
+  if (e->buf->where == ir::scope::registers) return stay;
+  for (; stay > level; --stay) {
+    region const& r = regions_[static_cast<std::size_t>(stay)];
+    if (!r.is_loop || (r.written & class_of(e->buf)) != 0) break;
+    if (r.guarded) return stay - 1;
+  }
+  return stay;
+}
+/// Emits by `f` in region `level`: where the builder stands, or in front of the region inside it.
+template <class F>
+inline value_ref expression_emitter::at_level(int level, F const& f) {
+  int const innermost = static_cast<int>(regions_.size()) - 1, here = at_ < 0 ? innermost : at_;
+  if (level >= here) return f();
+  block_ref const block = l_.GetInsertBlock(b_);
+  l_.PositionBuilderBefore(b_, l_.GetBasicBlockTerminator(regions_[static_cast<std::size_t>(level) + 1].before));
+  int const saved = at_;
+  at_ = level;
+  value_ref const v = f();
+  at_ = saved;
+  if (at_ < 0) l_.PositionBuilderAtEnd(b_, block);
+  else l_.PositionBuilderBefore(b_, l_.GetBasicBlockTerminator(block));
+  return v;
 }
 
 // --- values ---------------------------------------------------------------------------------------------------
@@ -86,8 +139,13 @@ WEFT_DECL void expression_emitter::forget_memory(ir::buffer const* written) {
 WEFT_DECL value_ref expression_emitter::emit(ir::expr e) {
   if (e->id < values_.size() && values_[e->id] != nullptr) return values_[e->id];
   memory_read(e);
-  value_ref const v = make(e);
-  define(e, v);
+  int const here = at_ < 0 ? static_cast<int>(regions_.size()) - 1 : at_;
+  int level = level_of(e);
+  if (level > here) level = here;
+  value_ref const v = at_level(level, [&] { return make(e); });
+  if (values_.size() <= e->id) values_.resize(e->id + 256, nullptr);
+  values_[e->id] = v;
+  regions_[static_cast<std::size_t>(level)].values.push_back(e->id);
   return v;
 }
 WEFT_DECL value_ref expression_emitter::make_literal(ir::expr e) {
@@ -290,34 +348,48 @@ WEFT_DECL value_ref expression_emitter::zero_words() {
   }
   return zeros_;
 }
-WEFT_DECL int expression_emitter::depth_of(ir::expr e) const {
-  if (e == nullptr || e->kind == op::literal) return -1;
-  if (e->kind == op::axis) return depth_[static_cast<std::size_t>(e->value)];
-  int d = depth_of(e->a);
-  for (ir::expr x : {e->b, e->c})
-    if (int const other = depth_of(x); other > d) d = other;
-  for (ir::expr x : e->indices)
-    if (int const other = depth_of(x); other > d) d = other;
-  return d;
+WEFT_DECL value_ref expression_emitter::all_lanes(int lanes) {
+  return l_.ConstAllOnes(with_lanes(l_.Int1TypeInContext(s_.context), lanes));
 }
-/// The terms of a sum, those of outer loops first: what an inner loop does not change is one value in front of it.
-WEFT_DECL ir::expr expression_emitter::ordered_sum(ir::expr e) {
+/// base + flat, as a chain of steps from outer loops to inner ones: each step stands in front of the loops that do
+/// not change it, and accesses share steps. The constant part comes last and becomes the displacement.
+WEFT_DECL value_ref expression_emitter::pointer_at(ir::buffer const* buf, ir::expr flat) {
   ir::arena& m = *s_.f.nodes;
+  type_ref const element = memory_type(buf->type);
   std::vector<ir::expr> terms;
-  for (; e->kind == op::add && e->lanes == 1; e = e->a) terms.push_back(e->b);
-  terms.push_back(e);
-  ir::expr sum = nullptr;
-  ir::expr constant = nullptr;
-  for (int d = -1; !terms.empty(); ++d)
+  for (; flat->kind == op::add; flat = flat->a) terms.push_back(flat->b);
+  terms.push_back(flat);
+  std::int64_t displacement = 0;
+  value_ref p = bases_[static_cast<std::size_t>(buf->id)];
+  ir::expr prefix = ir::index(m, 0);
+  int const innermost = static_cast<int>(regions_.size());
+  for (int level = 0; level < innermost; ++level) {
+    ir::expr step = nullptr;
     for (std::size_t i = terms.size(); i-- > 0;) {
-      if (depth_of(terms[i]) > d) continue;
-      ir::expr const t = terms[i];
-      terms.erase(terms.begin() + static_cast<std::ptrdiff_t>(i));
-      if (t->kind == op::literal) constant = t;
-      else sum = sum == nullptr ? t : ir::binary(m, op::add, sum, t);
+      if (terms[i] == nullptr || level_of(terms[i]) > level) continue;
+      if (terms[i]->kind == op::literal) displacement += terms[i]->value;
+      else step = step == nullptr ? terms[i] : ir::binary(m, op::add, step, terms[i]);
+      terms[i] = nullptr;
     }
-  if (sum == nullptr) return constant;
-  return constant == nullptr ? sum : ir::binary(m, op::add, sum, constant);
+    if (step == nullptr) continue;
+    prefix = ir::binary(m, op::add, prefix, step);
+    value_ref known = nullptr;
+    for (known_pointer const& k : pointers_)
+      if (k.buf == buf && k.prefix == prefix) known = k.pointer;
+    if (known == nullptr) {
+      known = at_level(level, [&] {
+        value_ref index[] = {emit(step)};
+        return l_.BuildGEP2(b_, element, p, index, 1, "");
+      });
+      pointers_.push_back({buf, prefix, known});
+    }
+    p = known;
+  }
+  if (displacement != 0) {
+    value_ref index[] = {number(displacement)};
+    p = l_.BuildGEP2(b_, element, p, index, 1, "");
+  }
+  return p;
 }
 WEFT_DECL expression_emitter::place expression_emitter::address(ir::buffer const* buf, ir::list<ir::expr> indices,
                                                                 int lanes) {
@@ -347,26 +419,15 @@ WEFT_DECL expression_emitter::place expression_emitter::address(ir::buffer const
     at.pointer = l_.BuildGEP2(b_, element, base, index, 1, "");
     return at;
   }
-  scalar = ordered_sum(simplify(m, scalar));
-  // A constant last part becomes the displacement of the address; the rest is shared.
-  std::int64_t displacement = 0;
-  if (scalar->kind == op::literal) {
-    displacement = scalar->value;
-    scalar = nullptr;
-  } else if (scalar->kind == op::add && scalar->b->kind == op::literal) {
-    displacement = scalar->b->value;
-    scalar = scalar->a;
-  }
-  at.pointer = base;
-  if (scalar != nullptr) {
-    value_ref index[] = {emit(scalar)};
-    at.pointer = l_.BuildGEP2(b_, element, at.pointer, index, 1, "");
-  }
-  if (displacement != 0) {
-    value_ref index[] = {number(displacement)};
-    at.pointer = l_.BuildGEP2(b_, element, at.pointer, index, 1, "");
-  }
+  at.pointer = pointer_at(buf, simplify(m, scalar));
   return at;
+}
+WEFT_DECL value_ref expression_emitter::lane_pointers(place const& at, type_ref element, int lanes) {
+  if (at.scattered) return at.pointer;
+  std::vector<value_ref> steps;
+  for (int i = 0; i < lanes; ++i) steps.push_back(number(i * at.stride));
+  value_ref index[] = {l_.ConstVector(steps.data(), static_cast<unsigned>(lanes))};
+  return l_.BuildGEP2(b_, element, at.pointer, index, 1, "");
 }
 WEFT_DECL value_ref expression_emitter::make_load(ir::expr e) {
   ir::buffer const* buf = e->buf;
@@ -375,30 +436,20 @@ WEFT_DECL value_ref expression_emitter::make_load(ir::expr e) {
     return from_memory(l_.BuildLoad2(b_, with_lanes(memory_type(buf->type), lanes),
                                      bases_[static_cast<std::size_t>(buf->id)], ""),
                        buf->type, lanes);
-  place at = address(buf, e->indices, lanes);
+  place const at = address(buf, e->indices, lanes);
   type_ref const element = memory_type(buf->type), vector = with_lanes(element, lanes);
   auto const bytes = static_cast<unsigned>(size_bytes(buf->type));
-  value_ref v = nullptr;
   value_ref const alignment = l_.ConstInt(l_.Int32TypeInContext(s_.context), bytes, 0);
-  if (at.scattered || (at.stride != 1 && at.stride != 0)) {
-    if (!at.scattered) {
-      std::vector<value_ref> steps;
-      for (int i = 0; i < lanes; ++i) steps.push_back(number(i * at.stride));
-      value_ref index[] = {l_.ConstVector(steps.data(), static_cast<unsigned>(lanes))};
-      at.pointer = l_.BuildGEP2(b_, element, at.pointer, index, 1, "");
-    }
-    value_ref const mask = e->a != nullptr ? mask_vector(e->a, lanes)
-                                           : l_.ConstAllOnes(with_lanes(l_.Int1TypeInContext(s_.context), lanes));
+  bool const per_lane = e->a != nullptr && (e->a->lanes > 1 || lanes > 1);
+  value_ref v = nullptr;
+  if (at.scattered || (at.stride != 1 && at.stride != 0) || (per_lane && at.stride == 0)) {
+    // Of equal addresses too, when a mask decides per lane: a gather reads nothing when no lane wants it.
     v = call_intrinsic("llvm.masked.gather", {vector, with_lanes(pointer(), lanes)},
-                       {at.pointer, alignment, mask, l_.ConstNull(vector)});
-  } else if (lanes > 1 && at.stride == 1 && e->a != nullptr) {
+                       {lane_pointers(at, element, lanes), alignment,
+                        e->a != nullptr ? mask_vector(e->a, lanes) : all_lanes(lanes), l_.ConstNull(vector)});
+  } else if (per_lane) {
     v = call_intrinsic("llvm.masked.load", {vector, pointer()},
                        {at.pointer, alignment, mask_vector(e->a, lanes), l_.ConstNull(vector)});
-  } else if (e->a != nullptr && e->a->lanes > 1) {
-    // One element for all lanes that want it: a gather of equal addresses reads nothing when none does.
-    value_ref const mask = mask_vector(e->a, lanes);
-    v = call_intrinsic("llvm.masked.gather", {vector, with_lanes(pointer(), lanes)},
-                       {splat(at.pointer, lanes), alignment, mask, l_.ConstNull(vector)});
   } else {
     value_ref p = at.pointer;
     if (e->a != nullptr) p = l_.BuildSelect(b_, emit(e->a), p, zero_words(), "");

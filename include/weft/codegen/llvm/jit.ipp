@@ -63,8 +63,7 @@ WEFT_DECL jit& jit::instance() {
 
 WEFT_DECL void* jit::add_and_find(loaded_code const& code, std::string_view object_bytes, char const* symbol,
                                   std::string& why) {
-  auto* const buffer =
-      llvm_.CreateMemoryBufferWithMemoryRangeCopy(object_bytes.data(), object_bytes.size(), "weft");
+  auto* const buffer = llvm_.CreateMemoryBufferWithMemoryRangeCopy(object_bytes.data(), object_bytes.size(), "weft");
   why = take_message(llvm_, llvm_.OrcLLJITAddObjectFileWithRT(orc_, code.tracker_, buffer));
   if (!why.empty()) return nullptr;
   detail::lookup result;

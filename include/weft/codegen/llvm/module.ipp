@@ -68,11 +68,11 @@ WEFT_DECL object_code compile(ir::function const& f, target const& machine, obje
   function_emitter(state).entry(code.symbol);
 
   double const emitted = detail::now_ms();
-  // Registers are stack slots until sroa; early-cse joins what the regions repeat; licm moves addresses and
-  // loop-invariant loads out. Unrolling, vectors and fma are in our IR already, so nothing else is needed.
+  // Registers are stack slots until mem2reg. Unrolling, vectors, fma, common subexpressions and what loops do not
+  // change are seen to before, so nothing else is needed.
   pass_options_ref const options = l.CreatePassBuilderOptions();
   error_ref const failed =
-      l.RunPasses(s.module, "function(sroa,early-cse,instcombine,loop-mssa(licm))", s.machine, options);
+      l.RunPasses(s.module, "function(mem2reg,early-cse)", s.machine, options);
   l.DisposePassBuilderOptions(options);
   if (failed != nullptr) WEFT_THROW(internal_error("llvm: " + take_message(l, failed) + s.diagnostics));
   double const optimised = detail::now_ms();

@@ -2,6 +2,7 @@
 #pragma once
 
 #include "weft/codegen/llvm/expr.hpp"
+#include "weft/ir/simplify.hpp"  // range_table
 
 namespace weft::inline WEFT_ABI {
 namespace codegen::llvm {
@@ -40,6 +41,7 @@ class function_emitter : public expression_emitter {
   value_ref function_ = nullptr;
   block_ref entry_ = nullptr;
   std::vector<std::int32_t> open_;  // loop variables around the current statement
+  range_table ranges_;              // of the loop variables: a loop that surely runs needs no test before it
   int bodies_ = 0;
 };
 

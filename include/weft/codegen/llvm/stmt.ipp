@@ -2,7 +2,6 @@
 
 #include "weft/codegen/llvm/stmt.hpp"
 #include "weft/codegen/workspace.hpp"
-#include "weft/ir/simplify.hpp"
 
 namespace weft::inline WEFT_ABI {
 namespace codegen::llvm {
@@ -94,11 +93,12 @@ WEFT_DECL value_ref function_emitter::alloca_in_entry(type_ref type, unsigned al
 
 WEFT_DECL void function_emitter::entry(std::string const& name) {
   variables_.assign(s_.f.variables.size(), nullptr);
-  depth_.assign(s_.f.variables.size(), 0);
+  variable_region_.assign(s_.f.variables.size(), 0);
   value_ref const exported = new_function(name, l_.Int32TypeInContext(s_.context), {pointer()}, true);
   value_ref const body = body_function(name + ".body", {}, false);
   function_ = exported;
   l_.PositionBuilderAtEnd(b_, new_block());
+  enter(nullptr, false, false, s_.f.body);
   bases_ = load_buffers(l_.GetParam(exported, 0));
   std::vector<value_ref> arguments{launch_};
   for (ir::buffer const* b : s_.f.buffers)
@@ -107,11 +107,12 @@ WEFT_DECL void function_emitter::entry(std::string const& name) {
   type_ref const t = l_.FunctionType(l_.VoidTypeInContext(s_.context), types.data(), static_cast<unsigned>(types.size()), 0);
   l_.BuildCall2(b_, t, body, arguments.data(), static_cast<unsigned>(arguments.size()), "");
   l_.BuildRet(b_, l_.ConstInt(l_.Int32TypeInContext(s_.context), 0, 0));
-  leave(0);
+  leave();
   open_body(body, {});
+  enter(nullptr, false, false, s_.f.body);
   statement(s_.f.body);
   l_.BuildRetVoid(b_);
-  leave(0);
+  leave();
 }
 
 WEFT_DECL void function_emitter::statement(ir::stmt s) {
@@ -131,23 +132,27 @@ WEFT_DECL void function_emitter::statement(ir::stmt s) {
 WEFT_DECL void function_emitter::loop(ir::stmt s) {
   value_ref const begin = emit(s->begin);
   value_ref const end = ir::is_literal(s->begin, 0) ? emit(s->extent) : l_.BuildAdd(b_, begin, emit(s->extent), "");
-  range_table const nothing;
-  counted(s->variable, begin, end, nothing.of(s->extent).low >= 1, s->children[0]);
+  bool const at_least_once = ranges_.of(s->extent).low >= 1;
+  ranges_.set(s->variable, s->begin, s->extent);
+  counted(s->variable, begin, end, at_least_once, s->children[0]);
 }
 /// for variable in begin .. end: body, tested at its end; before it too when it may run no time at all.
 WEFT_DECL void function_emitter::counted(std::int32_t variable, value_ref begin, value_ref end, bool at_least_once,
                                          ir::stmt body) {
   block_ref const header = new_block(), after = new_block();
-  if (at_least_once) l_.BuildBr(b_, header);
-  else l_.BuildCondBr(b_, l_.BuildICmp(b_, IntSLT, begin, end, ""), header, after);
-  // What was read before the loop may be overwritten in it.
-  forget_memory(nullptr);
-  std::size_t const mark = enter();
+  if (!at_least_once) {
+    block_ref const preheader = new_block();
+    l_.BuildCondBr(b_, l_.BuildICmp(b_, IntSLT, begin, end, ""), preheader, after);
+    l_.MoveBasicBlockAfter(preheader, l_.GetInsertBlock(b_));
+    l_.PositionBuilderAtEnd(b_, preheader);
+  }
+  l_.BuildBr(b_, header);
   block_ref before = l_.GetInsertBlock(b_);
+  enter(before, true, !at_least_once, body);
   l_.PositionBuilderAtEnd(b_, header);
   value_ref const v = l_.BuildPhi(b_, i64(), "");
   variables_[static_cast<std::size_t>(variable)] = v;
-  depth_[static_cast<std::size_t>(variable)] = static_cast<int>(open_.size());
+  variable_region_[static_cast<std::size_t>(variable)] = static_cast<int>(regions_.size()) - 1;
   open_.push_back(variable);
   statement(body);
   open_.pop_back();
@@ -156,7 +161,7 @@ WEFT_DECL void function_emitter::counted(std::int32_t variable, value_ref begin,
   l_.BuildCondBr(b_, l_.BuildICmp(b_, IntSLT, next, end, ""), header, after);
   l_.AddIncoming(v, &begin, &before, 1);
   l_.AddIncoming(v, &next, &latch, 1);
-  leave(mark);
+  leave();
   l_.MoveBasicBlockAfter(after, latch);
   l_.PositionBuilderAtEnd(b_, after);
 }
@@ -164,11 +169,15 @@ WEFT_DECL void function_emitter::counted(std::int32_t variable, value_ref begin,
 struct function_emitter::frame {
   value_ref function, launch;
   block_ref entry, block;
-  std::vector<value_ref> bases, variables;
+  std::vector<value_ref> bases, variables, values;
+  std::vector<int> variable_region, levels;
+  std::vector<region> regions;
+  std::vector<known_pointer> pointers;
 };
 
 WEFT_DECL void function_emitter::parallel(ir::stmt s) {
   value_ref const begin = emit(s->begin), extent = emit(s->extent);
+  ranges_.set(s->variable, s->begin, s->extent);
   std::string const name = s_.f.name + ".parallel" + std::to_string(bodies_++);
   // The context: launch, begin, buffers.., variables.., a word each.
   std::vector<value_ref> words{launch_, begin};
@@ -192,8 +201,9 @@ WEFT_DECL void function_emitter::parallel(ir::stmt s) {
   type_ref service[] = {pointer(), i64(), pointer(), pointer()};
   value_ref call[] = {pool, extent, thunk, context};
   l_.BuildCall2(b_, l_.FunctionType(void_type, service, 4, 0), run, call, 4, "");
-  forget_memory(nullptr);
-  frame const saved{function_, launch_, entry_, l_.GetInsertBlock(b_), bases_, variables_};
+  forget_memory(classes_written(s));
+  frame saved{function_,        launch_, entry_,           l_.GetInsertBlock(b_), bases_,    variables_,
+              values_, variable_region_, levels_, regions_, pointers_};
 
   function_ = thunk;
   l_.PositionBuilderAtEnd(b_, new_block());
@@ -217,14 +227,20 @@ WEFT_DECL void function_emitter::parallel(ir::stmt s) {
   l_.BuildRetVoid(b_);
 
   // Nothing emitted so far is of use in another function.
-  std::vector<value_ref> const known = hide();
+  values_.assign(values_.size(), nullptr);
+  levels_.assign(levels_.size(), 0);
+  regions_.clear();
+  pointers_.clear();
+  for (std::int32_t v : open_) variable_region_[static_cast<std::size_t>(v)] = 0;
   open_body(body, open_);
+  enter(nullptr, false, false, s);
   auto const last = static_cast<unsigned>(types.size());
   counted(s->variable, l_.GetParam(body, last - 2), l_.GetParam(body, last - 1), false, s->children[0]);
   l_.BuildRetVoid(b_);
-  restore(known);
   function_ = saved.function, launch_ = saved.launch, entry_ = saved.entry;
-  bases_ = saved.bases, variables_ = saved.variables;
+  bases_.swap(saved.bases), variables_.swap(saved.variables), values_.swap(saved.values);
+  variable_region_.swap(saved.variable_region), levels_.swap(saved.levels);
+  regions_.swap(saved.regions), pointers_.swap(saved.pointers);
   l_.PositionBuilderAtEnd(b_, saved.block);
 }
 
@@ -236,24 +252,17 @@ WEFT_DECL void function_emitter::store(ir::stmt s) {
   value_ref v = to_memory(emit(s->value), buf->type, s->value->lanes);
   if (buf->where == ir::scope::registers) {
     l_.BuildStore(b_, v, bases_[static_cast<std::size_t>(buf->id)]);
-    return forget_memory(buf);
+    return forget_memory(class_of(buf));
   }
   if (s->value->lanes < lanes) v = splat(v, lanes);
-  place at = address(buf, s->indices, lanes);
+  place const at = address(buf, s->indices, lanes);
   auto const bytes = static_cast<unsigned>(size_bytes(buf->type));
   type_ref const element = memory_type(buf->type), vector = with_lanes(element, lanes);
   value_ref const alignment = l_.ConstInt(l_.Int32TypeInContext(s_.context), bytes, 0);
   if (lanes > 1 && (at.scattered || at.stride != 1)) {
-    if (!at.scattered) {
-      std::vector<value_ref> steps;
-      for (int i = 0; i < lanes; ++i) steps.push_back(number(i * at.stride));
-      value_ref index[] = {l_.ConstVector(steps.data(), static_cast<unsigned>(lanes))};
-      at.pointer = l_.BuildGEP2(b_, element, at.pointer, index, 1, "");
-    }
-    value_ref const mask = s->mask != nullptr
-                               ? mask_vector(s->mask, lanes)
-                               : l_.ConstAllOnes(with_lanes(l_.Int1TypeInContext(s_.context), lanes));
-    call_intrinsic("llvm.masked.scatter", {vector, with_lanes(pointer(), lanes)}, {v, at.pointer, alignment, mask});
+    call_intrinsic("llvm.masked.scatter", {vector, with_lanes(pointer(), lanes)},
+                   {v, lane_pointers(at, element, lanes), alignment,
+                    s->mask != nullptr ? mask_vector(s->mask, lanes) : all_lanes(lanes)});
   } else if (lanes > 1 && s->mask != nullptr) {
     call_intrinsic("llvm.masked.store", {vector, pointer()}, {v, at.pointer, alignment, mask_vector(s->mask, lanes)});
   } else if (s->mask != nullptr) {
@@ -266,17 +275,21 @@ WEFT_DECL void function_emitter::store(ir::stmt s) {
   } else {
     l_.SetAlignment(l_.BuildStore(b_, v, at.pointer), bytes);
   }
-  forget_memory(buf);
+  forget_memory(class_of(buf));
 }
 WEFT_DECL void function_emitter::branch(ir::stmt s) {
   bool const two = s->children.size() > 1;
+  value_ref const condition = emit(s->value);
+  block_ref const before = l_.GetInsertBlock(b_);
   block_ref const then = new_block(), otherwise = two ? new_block() : nullptr, after = new_block();
-  l_.BuildCondBr(b_, emit(s->value), then, two ? otherwise : after);
+  l_.BuildCondBr(b_, condition, then, two ? otherwise : after);
   for (std::size_t i = 0; i < s->children.size(); ++i) {
-    l_.PositionBuilderAtEnd(b_, i == 0 ? then : otherwise);
-    std::size_t const mark = enter();
+    block_ref const part = i == 0 ? then : otherwise;
+    l_.MoveBasicBlockAfter(part, l_.GetInsertBlock(b_));
+    l_.PositionBuilderAtEnd(b_, part);
+    enter(before, false, false, s->children[i]);
     statement(s->children[i]);
-    leave(mark);
+    leave();
     l_.BuildBr(b_, after);
   }
   l_.MoveBasicBlockAfter(after, l_.GetInsertBlock(b_));

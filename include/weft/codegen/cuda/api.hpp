@@ -1,0 +1,49 @@
+// NVRTC, the compiler of CUDA text: the functions that weft uses, loaded when first needed.
+#pragma once
+
+#include <cstddef>
+#include <string>
+#include <vector>
+
+#include "weft/base/error.hpp"
+
+namespace weft::inline WEFT_ABI {
+
+/// The part of NVRTC that weft calls, as nvrtc.h of CUDA 12 and 13 declares it; a result other than 0 is an error.
+struct nvrtc_api {
+  using program = struct program_t*;
+  int (*nvrtcVersion)(int* major, int* minor);
+  char const* (*nvrtcGetErrorString)(int result);
+  int (*nvrtcCreateProgram)(program*, char const* source, char const* name, int headers, char const* const* texts,
+                            char const* const* names);
+  int (*nvrtcDestroyProgram)(program*);
+  int (*nvrtcCompileProgram)(program, int count, char const* const* options);
+  int (*nvrtcGetProgramLogSize)(program, std::size_t*);
+  int (*nvrtcGetProgramLog)(program, char*);
+  int (*nvrtcGetPTXSize)(program, std::size_t*);
+  int (*nvrtcGetPTX)(program, char*);
+  int (*nvrtcGetCUBINSize)(program, std::size_t*);
+  int (*nvrtcGetCUBIN)(program, char*);
+};
+
+/// The library, loaded by the first call: by its name, then from CUDA's usual folder. Null when there is none.
+/// Threads  may be called from several at once
+nvrtc_api const* find_nvrtc();
+
+struct cuda_binary {
+  std::string cubin, ptx, log;
+};
+
+/// Compiles text to machine code for one architecture.
+///
+/// `architecture` names a real one: "sm_80", "sm_90a". `options` go to NVRTC as they are.
+/// Errors  device_error: no NVRTC on this machine. internal_error: the text has an error; the log is in the message
+/// Cost    tens of milliseconds; the first call in a process more, for the library is loaded
+cuda_binary compile_cuda(std::string const& text, std::string const& architecture,
+                         std::vector<std::string> const& options = {});
+
+}  // namespace weft::inline WEFT_ABI
+
+#if WEFT_HEADER_ONLY
+#include "weft/codegen/cuda/api.ipp"
+#endif

@@ -1,0 +1,87 @@
+// Expressions as CUDA text.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "weft/codegen/cuda/types.hpp"
+#include "weft/ir/ir.hpp"
+
+namespace weft::inline WEFT_ABI {
+namespace cuda_text {
+
+/// A loop variable while its loop is open: its name, where it starts, and its magnitude in bits.
+struct open_variable {
+  std::string name, begin;
+  int bits = 64;
+  bool open = false;
+};
+
+/// What all parts of one kernel's text share.
+struct kernel_text {
+  explicit kernel_text(ir::function const& f);
+  /// Says that the printer cannot express something. Errors: internal_error, always.
+  [[noreturn]] void refuse(std::string const& why) const;
+
+  ir::function const& f;
+  names taken;
+  std::string kernel;                                // its name, as cuda_kernel_name says
+  std::vector<std::string> buffers, sizes, scalars;  // their names in the text
+  std::string self;                                  // of the accumulate that is being printed
+  std::vector<open_variable> variables;
+  std::vector<std::string> called;  // prelude functions
+  std::string prelude;
+};
+
+/// How tightly an expression binds, as far as the text needs it.
+enum class binding { none, logical, comparison, sum, product, prefix, whole };
+
+/// Prints the expressions of one statement. What is used twice gets a local; what is read only under a
+/// condition stays there.
+///
+/// A known gap: loads under a select's branch are printed once per use, so deep chains of selects over shared
+/// loads grow; past 1 MB the kernel is refused.
+class expr_printer {
+ public:
+  explicit expr_printer(kernel_text& k) : k_(k) {}
+
+  /// Declares the locals that `roots` share. The text, one line each, stands before the uses; all of `text`
+  /// until the next `share` belongs to these roots.
+  std::string share(std::vector<ir::expr> const& roots, std::string const& indent);
+  std::string text(ir::expr e, binding needed = binding::none);
+  /// The text of `buf[indices]`, as an lvalue.
+  std::string element(ir::buffer const* buf, ir::list<ir::expr> const& indices);
+  /// The text of an i64 where the place says that it is one: literals without suffix.
+  std::string plain(ir::expr e, binding needed = binding::none);
+  /// How many bits the magnitude of an i64 has at most: below 64, its C++ text cannot overflow.
+  int bits(ir::expr e);
+
+ private:
+  struct note {
+    std::int32_t uses = 0;
+    std::int16_t bits = 0;  // 0: not asked yet
+    bool always = false;    // stands under no condition
+    bool reads = false;     // memory of others
+    bool declared = false;
+    std::string local;
+  };
+  note& at(ir::expr e);
+  void count(ir::expr e);
+  void mark_always(ir::expr e);
+  void declare(ir::expr e, std::string const& indent, std::string& out);
+  std::string call(op kind, dtype type, std::vector<ir::expr> const& arguments, dtype to = dtype::boolean);
+  std::string infix(char const* sign, ir::expr a, ir::expr b, binding left, binding right);
+  std::string operation(ir::expr e, binding& own);
+  std::string conversion(ir::expr e, binding& own);
+
+  kernel_text& k_;
+  std::vector<note> notes_;  // by expr id
+  std::vector<ir::expr> touched_;
+};
+
+}  // namespace cuda_text
+}  // namespace weft::inline WEFT_ABI
+
+#if WEFT_HEADER_ONLY
+#include "weft/codegen/cuda/expr.ipp"
+#endif

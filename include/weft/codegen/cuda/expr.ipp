@@ -1,0 +1,259 @@
+#include "weft/codegen/cuda/expr.hpp"
+#include "weft/codegen/cuda/prelude.hpp"
+
+namespace weft::inline WEFT_ABI {
+namespace cuda_text {
+
+WEFT_DECL kernel_text::kernel_text(ir::function const& function) : f(function) {
+  kernel = taken.unique(f.name + "_kernel");
+  for (ir::buffer const* b : f.buffers) buffers.push_back(taken.unique(b->name));
+  for (std::string const& s : f.sizes) sizes.push_back(taken.unique(s));
+  for (auto const& s : f.scalars) scalars.push_back(taken.unique(s.first));
+  for (std::string const& v : f.variables) variables.push_back({taken.unique(v), "0", 64, false});
+}
+WEFT_DECL void kernel_text::refuse(std::string const& why) const {
+  WEFT_THROW(internal_error("CUDA text of kernel " + f.name + ": " + why));
+}
+
+namespace detail {
+inline bool leaf(ir::expr e) {
+  return arity(e->kind) == 0 && (e->kind != op::load || e->buf->where == ir::scope::registers);
+}
+// An index like i + 1 is no clearer as a local.
+inline bool worth_a_local(ir::expr e) {
+  if (leaf(e)) return false;
+  return e->type != dtype::i64 || arity(e->kind) != 2 || !leaf(e->a) || !leaf(e->b);
+}
+inline int bits_of_literal(std::int64_t v) {
+  auto size = v < 0 ? 0 - static_cast<std::uint64_t>(v) : static_cast<std::uint64_t>(v);
+  int n = 1;
+  while (size >>= 1) ++n;
+  return n;
+}
+}  // namespace detail
+
+WEFT_DECL expr_printer::note& expr_printer::at(ir::expr e) {
+  if (notes_.size() <= e->id) notes_.resize(e->id + 256);
+  return notes_[e->id];
+}
+
+WEFT_DECL void expr_printer::count(ir::expr e) {
+  if (e == nullptr || at(e).uses++ > 0) return;
+  touched_.push_back(e);
+  if (e->lanes != 1)
+    k_.refuse("vector code (" + std::to_string(e->lanes) + " lanes) has no text yet; leave vectorize out");
+  bool reads = e->kind == op::load && e->buf->where != ir::scope::registers;
+  auto const visit = [&](ir::expr x) {
+    count(x);
+    reads = reads || (x != nullptr && at(x).reads);
+  };
+  for (ir::expr i : e->indices) visit(i);
+  for (ir::expr x : {e->a, e->b, e->c}) visit(x);
+  at(e).reads = reads;
+}
+WEFT_DECL void expr_printer::mark_always(ir::expr e) {
+  if (e == nullptr || at(e).always) return;
+  at(e).always = true;
+  mark_always(e->a);  // of a load, the mask
+  if (e->kind == op::select) return;
+  mark_always(e->b);
+  mark_always(e->c);
+  if (e->kind != op::load || e->a == nullptr)
+    for (ir::expr i : e->indices) mark_always(i);
+}
+WEFT_DECL void expr_printer::declare(ir::expr e, std::string const& indent, std::string& out) {
+  if (e == nullptr || at(e).declared) return;
+  at(e).declared = true;
+  for (ir::expr i : e->indices) declare(i, indent, out);
+  for (ir::expr x : {e->a, e->b, e->c}) declare(x, indent, out);
+  if (at(e).uses < 2 || !detail::worth_a_local(e) || (at(e).reads && !at(e).always)) return;
+  std::string const value = text(e);
+  at(e).local = k_.taken.unique("t");
+  out += indent + std::string(type_name(e->type)) + " const " + at(e).local + " = " + value + ";\n";
+}
+WEFT_DECL std::string expr_printer::share(std::vector<ir::expr> const& roots, std::string const& indent) {
+  for (ir::expr e : touched_) at(e) = note{};
+  touched_.clear();
+  std::string out;
+  for (ir::expr r : roots) count(r);
+  for (ir::expr r : roots) mark_always(r);
+  for (ir::expr r : roots) declare(r, indent, out);
+  return out;
+}
+
+// Sizes are of memory that exists, hence below 2^47; a loop that counts further than that does not end.
+WEFT_DECL int expr_printer::bits(ir::expr e) {
+  if (at(e).bits != 0) return at(e).bits;
+  int n = 64;
+  auto const wider = [&] {
+    int const a = bits(e->a), b = bits(e->b);
+    return a > b ? a : b;
+  };
+  switch (e->kind) {
+    case op::literal: n = detail::bits_of_literal(e->value); break;
+    case op::extent: n = 47; break;
+    case op::axis: n = k_.variables[static_cast<std::size_t>(e->value)].bits; break;
+    case op::cast: n = is_integer(e->a->type) || e->a->type == dtype::boolean ? size_bytes(e->a->type) * 8 : 64; break;
+    case op::add:
+    case op::sub: n = wider() + 1; break;
+    case op::mul: n = bits(e->a) + bits(e->b); break;
+    case op::min:
+    case op::max: n = wider(); break;
+    case op::select: {
+      int const b = bits(e->b), c = bits(e->c);
+      n = b > c ? b : c;
+      break;
+    }
+    case op::div:
+    case op::neg: n = bits(e->a); break;
+    case op::floor_div: n = bits(e->a) + 1; break;
+    case op::rem:
+    case op::floor_mod: n = bits(e->b); break;
+    default: break;
+  }
+  at(e).bits = static_cast<std::int16_t>(n < 64 ? n : 64);
+  return at(e).bits;
+}
+
+WEFT_DECL std::string expr_printer::plain(ir::expr e, binding needed) {
+  return e->kind == op::literal && e->type == dtype::i64 ? literal(e->type, e->value, false) : text(e, needed);
+}
+WEFT_DECL std::string expr_printer::element(ir::buffer const* buf, ir::list<ir::expr> const& indices) {
+  std::string const& name = k_.buffers[static_cast<std::size_t>(buf->id)];
+  if (buf->where == ir::scope::registers) return name;
+  // Infix: an element that exists lies less than 2^63 bytes from its buffer's begin.
+  std::string offset;
+  for (std::size_t d = 0; d < indices.size(); ++d) {
+    ir::expr const i = indices[d], stride = buf->strides[d];
+    if (ir::is_literal(i, 0) || ir::is_literal(stride, 0)) continue;
+    binding const term = offset.empty() ? binding::sum : binding::product;
+    if (!offset.empty()) offset += " + ";
+    if (ir::is_literal(stride, 1))
+      offset += plain(i, term);
+    else if (i->kind == op::literal && stride->kind == op::literal)
+      offset += text(i) + " * " + plain(stride);
+    else
+      offset += plain(i, binding::product) + " * " + plain(stride, binding::prefix);
+  }
+  return name + "[" + (offset.empty() ? "0" : offset) + "]";
+}
+WEFT_DECL std::string expr_printer::call(op kind, dtype type, std::vector<ir::expr> const& arguments, dtype to) {
+  prelude_function const p = cuda_text::prelude(kind, type, to);
+  if (p.name.empty()) k_.refuse(std::string(name(kind)) + " means nothing on " + std::string(name(type)));
+  bool known = false;
+  for (std::string const& c : k_.called) known = known || c == p.name;
+  if (!known) {
+    k_.called.push_back(p.name);
+    k_.prelude += p.definition;
+  }
+  std::string s = p.name + "(";
+  for (std::size_t i = 0; i < arguments.size(); ++i) s += (i != 0 ? ", " : "") + plain(arguments[i]);
+  return s + ")";
+}
+WEFT_DECL std::string expr_printer::infix(char const* sign, ir::expr a, ir::expr b, binding left, binding right) {
+  bool const both = a->kind == op::literal && b->kind == op::literal;  // then one must say that it is an i64
+  return (both ? text(a, left) : plain(a, left)) + " " + sign + " " + plain(b, right);
+}
+
+WEFT_DECL std::string expr_printer::text(ir::expr e, binding needed) {
+  if (!at(e).local.empty()) return at(e).local;
+  binding own = binding::whole;
+  std::string s = operation(e, own);
+  if (s.size() > 1000000) k_.refuse("an expression grows past 1 MB because selects share loads");
+  return own < needed ? "(" + s + ")" : s;
+}
+WEFT_DECL std::string expr_printer::conversion(ir::expr e, binding& own) {
+  dtype const from = e->a->type, to = e->type;
+  if (e->kind == op::bitcast) {
+    char const* f = from == dtype::f32 && to == dtype::i32   ? "__float_as_int"
+                    : from == dtype::i32 && to == dtype::f32 ? "__int_as_float"
+                    : from == dtype::f64 && to == dtype::i64 ? "__double_as_longlong"
+                    : from == dtype::i64 && to == dtype::f64 ? "__longlong_as_double"
+                                                             : nullptr;
+    if (f == nullptr) k_.refuse("no bitcast from " + std::string(name(from)) + " to " + std::string(name(to)));
+    return f + ("(" + plain(e->a) + ")");
+  }
+  if (to == dtype::boolean) {
+    own = binding::comparison;
+    return text(e->a, binding::sum) + " != 0";
+  }
+  if (is_float(from) && is_integer(to)) return call(op::cast, from, {e->a}, to);
+  own = binding::prefix;
+  return "(" + std::string(type_name(to)) + ")" + text(e->a, binding::prefix);
+}
+WEFT_DECL std::string expr_printer::operation(ir::expr e, binding& own) {
+  ir::expr const a = e->a, b = e->b;
+  auto const number = static_cast<std::size_t>(e->value);
+  auto const as = [&own](binding level, std::string s) {
+    own = level;
+    return s;
+  };
+  auto const operands = [&](char const* sign, binding level, binding left, binding right) {
+    own = level;
+    return infix(sign, a, b, left, right);
+  };
+  bool const fits = e->type == dtype::i64 && arity(e->kind) > 0 && bits(e) < 64;
+  bool const truth = e->type == dtype::boolean;
+  switch (e->kind) {
+    case op::literal: {
+      std::string const s = literal(e->type, e->value);
+      return as(s[0] == '-' ? binding::prefix : binding::whole, s);
+    }
+    case op::extent: return k_.sizes[number];
+    case op::scalar: return k_.scalars[number];
+    case op::axis:
+      if (!k_.variables[number].open) k_.refuse("variable " + k_.variables[number].name + " is used outside its loop");
+      return k_.variables[number].name;
+    case op::self: return k_.self;
+    case op::load: {
+      if (a == nullptr) return element(e->buf, e->indices);
+      std::string const mask = text(a, binding::logical);
+      return as(binding::none, mask + " ? " + element(e->buf, e->indices) + " : " + literal(e->type, 0));
+    }
+    case op::cast:
+    case op::bitcast: return conversion(e, own);
+    case op::logical_not: return as(binding::prefix, "!" + text(a, binding::prefix));
+    case op::select:
+      own = binding::none;
+      return text(a, binding::logical) + " ? " + text(b, binding::logical) + " : " + text(e->c, binding::logical);
+    case op::lt: return operands("<", binding::comparison, binding::sum, binding::sum);
+    case op::le: return operands("<=", binding::comparison, binding::sum, binding::sum);
+    case op::eq: return operands("==", binding::comparison, binding::sum, binding::sum);
+    case op::ne: return operands("!=", binding::comparison, binding::sum, binding::sum);
+    case op::bit_and:
+    case op::logical_and:
+      if (truth) return operands("&&", binding::logical, binding::comparison, binding::comparison);
+      return operands("&", binding::none, binding::prefix, binding::prefix);
+    case op::bit_or:
+    case op::logical_or:
+      if (truth) return operands("||", binding::logical, binding::comparison, binding::comparison);
+      return operands("|", binding::none, binding::prefix, binding::prefix);
+    case op::bit_xor:
+      if (truth) return operands("!=", binding::comparison, binding::sum, binding::sum);
+      return operands("^", binding::none, binding::prefix, binding::prefix);
+    case op::add:
+      if (truth) return operands("!=", binding::comparison, binding::sum, binding::sum);
+      if (fits) return operands("+", binding::sum, binding::sum, binding::product);
+      break;
+    case op::sub:
+      if (fits) return operands("-", binding::sum, binding::sum, binding::product);
+      break;
+    case op::mul:
+      if (truth) return operands("&&", binding::logical, binding::comparison, binding::comparison);
+      if (fits) return operands("*", binding::product, binding::product, binding::prefix);
+      break;
+    case op::neg:
+      if (fits || is_float(e->type)) return as(binding::prefix, "-" + text(a, binding::whole));
+      break;
+    case op::ramp:
+    case op::broadcast:
+    case op::exp: k_.refuse(std::string(name(e->kind)) + " must be gone before text is printed");
+    default: break;
+  }
+  std::vector<ir::expr> arguments = {a, b, e->c};
+  arguments.resize(static_cast<std::size_t>(arity(e->kind)));
+  return call(e->kind, a->type, arguments);
+}
+
+}  // namespace cuda_text
+}  // namespace weft::inline WEFT_ABI

@@ -1,0 +1,33 @@
+// The small functions that a kernel's text calls where plain C++ would leave a result open.
+//
+// They give integers that wrap, divisions without exceptions and float arithmetic that no compiler contracts.
+// Only those that a kernel calls are printed in front of it. They use nothing but CUDA's own intrinsics, so that
+// a host shim which defines these runs the very same text.
+#pragma once
+
+#include <string>
+
+#include "weft/base/op.hpp"
+
+namespace weft::inline WEFT_ABI {
+namespace cuda_text {
+
+struct prelude_function {
+  std::string name, definition;  // an empty name: the operation means nothing on this type
+};
+
+/// The function for `kind` on operands of `type`; for op::cast, from a float `type` to an integer `to`.
+///
+///     add, f32  ->  static __device__ __forceinline__ float weft_add_f32(float a, float b) {
+///                     return __fadd_rn(a, b);
+///                   }
+///
+/// Source  CUDA C++ Programming Guide: __fadd_rn and __fmul_rn are never merged into a multiply-add
+prelude_function prelude(op kind, dtype type, dtype to = dtype::boolean);
+
+}  // namespace cuda_text
+}  // namespace weft::inline WEFT_ABI
+
+#if WEFT_HEADER_ONLY
+#include "weft/codegen/cuda/prelude.ipp"
+#endif

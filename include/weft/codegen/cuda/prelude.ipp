@@ -1,0 +1,92 @@
+#include "weft/codegen/cuda/prelude.hpp"
+#include "weft/codegen/cuda/types.hpp"
+
+namespace weft::inline WEFT_ABI {
+namespace cuda_text {
+
+namespace detail {
+// In the bodies, T is the type, U its unsigned one (at least as wide as int), M the mask of shift amounts.
+inline std::string_view integer_body(op kind, bool is_signed) {
+  switch (kind) {
+    case op::neg: return "return ($T)(($U)0 - ($U)a);";
+    case op::add: return "return ($T)(($U)a + ($U)b);";
+    case op::sub: return "return ($T)(($U)a - ($U)b);";
+    case op::mul: return "return ($T)(($U)a * ($U)b);";
+    case op::fma: return "return ($T)(($U)a * ($U)b + ($U)c);";
+    case op::shl: return "return ($T)(($U)a << (b & $M));";
+    case op::shr: return "return ($T)(a >> (b & $M));";
+    default: break;
+  }
+  bool const quotient = kind == op::div || kind == op::floor_div, down = kind >= op::floor_div;
+  if (kind < op::div || kind > op::floor_mod) return {};
+  if (!is_signed) return quotient ? "return ($T)(b == 0 ? 0 : a / b);" : "return ($T)(b == 0 ? 0 : a % b);";
+  if (!down)
+    return quotient ? "return b == 0 ? 0 : b == -1 ? ($T)(($U)0 - ($U)a) : a / b;"
+                    : "return b == 0 || b == -1 ? 0 : a % b;";
+  return quotient ? "if (b == 0 || b == -1) return b == 0 ? 0 : ($T)(($U)0 - ($U)a);\n"
+                    "  return a / b - (a % b != 0 && (a % b < 0) != (b < 0));"
+                  : "if (b == 0 || b == -1) return 0;\n"
+                    "  return a % b + (a % b != 0 && (a % b < 0) != (b < 0) ? b : 0);";
+}
+inline std::string_view float_body(op kind, bool single) {
+  switch (kind) {
+    case op::add: return single ? "return __fadd_rn(a, b);" : "return __dadd_rn(a, b);";
+    case op::sub: return single ? "return __fsub_rn(a, b);" : "return __dsub_rn(a, b);";
+    case op::mul: return single ? "return __fmul_rn(a, b);" : "return __dmul_rn(a, b);";
+    case op::div: return single ? "return __fdiv_rn(a, b);" : "return __ddiv_rn(a, b);";
+    case op::fma: return single ? "return __fmaf_rn(a, b, c);" : "return __fma_rn(a, b, c);";
+    default: return {};
+  }
+}
+// The limits are powers of two, or 0 and 255: exact in f32 too.
+inline std::string saturating_body(dtype from, dtype to) {
+  std::string const f = from == dtype::f32 ? "f" : "";
+  std::string const low = to == dtype::u8 ? "0.0" + f : to == dtype::i32 ? "-0x1p31" + f : "-0x1p63" + f;
+  std::string const high = to == dtype::u8 ? "255.0" + f : to == dtype::i32 ? "0x1p31" + f : "0x1p63" + f;
+  std::int64_t const lowest = to == dtype::u8 ? 0 : to == dtype::i32 ? INT32_MIN : INT64_MIN;
+  std::int64_t const highest = to == dtype::u8 ? 255 : to == dtype::i32 ? INT32_MAX : INT64_MAX;
+  return "if (!(a == a)) return 0;\n  if (a <= " + low + ") return " + literal(to, lowest) + ";\n  if (a >= " + high +
+         ") return " + literal(to, highest) + ";\n  return (" + std::string(type_name(to)) + ")a;";
+}
+inline std::string fill(std::string_view body, dtype type) {
+  std::string out;
+  for (std::size_t i = 0; i < body.size(); ++i) {
+    if (body[i] != '$') {
+      out += body[i];
+      continue;
+    }
+    char const what = body[++i];
+    if (what == 'T') out += type_name(type);
+    if (what == 'U') out += type == dtype::i64 ? "unsigned long long" : "unsigned";
+    if (what == 'M') out += std::to_string(size_bytes(type) * 8 - 1);
+  }
+  return out;
+}
+}  // namespace detail
+
+WEFT_DECL prelude_function prelude(op kind, dtype type, dtype to) {
+  std::string body;
+  if (kind == op::min || kind == op::max)
+    body = kind == op::min ? "return a < b ? a : b;" : "return a > b ? a : b;";
+  else if (kind == op::cast)
+    body = detail::saturating_body(type, to);
+  else if (is_float(type))
+    body = detail::float_body(kind, type == dtype::f32);
+  else if (is_integer(type))
+    body = detail::fill(detail::integer_body(kind, is_signed_integer(type)), type);
+  if (body.empty()) return {};
+
+  prelude_function r;
+  bool const convert = kind == op::cast;
+  r.name = convert ? "weft_" + std::string(name(type)) + "_to_" + std::string(name(to))
+                   : "weft_" + std::string(name(kind)) + "_" + std::string(name(type));
+  std::string const t(type_name(type)), result(type_name(convert ? to : type));
+  r.definition = "static __device__ __forceinline__ " + result + " " + r.name + "(" + t + " a";
+  if (arity(kind) > 1) r.definition += ", " + t + " b";
+  if (arity(kind) > 2) r.definition += ", " + t + " c";
+  r.definition += ") {\n  " + body + "\n}\n";
+  return r;
+}
+
+}  // namespace cuda_text
+}  // namespace weft::inline WEFT_ABI

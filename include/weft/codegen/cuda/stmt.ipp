@@ -1,0 +1,184 @@
+#include "weft/codegen/cuda/module.hpp"
+#include "weft/codegen/cuda/stmt.hpp"
+
+namespace weft::inline WEFT_ABI {
+namespace cuda_text {
+
+namespace detail {
+inline bool has_parallel(ir::stmt s) {
+  if (s->kind == ir::stmt_kind::loop && s->how == loop_kind::parallel) return true;
+  for (ir::stmt c : s->children)
+    if (has_parallel(c)) return true;
+  return false;
+}
+inline bool first_has(ir::stmt s, std::int32_t variable) {
+  for (std::int32_t v : s->first)
+    if (v == variable) return true;
+  for (ir::stmt c : s->children)
+    if (first_has(c, variable)) return true;
+  return false;
+}
+// `seen`, by expr id: each node of the graph is asked once.
+inline bool uses_self(ir::expr e, std::vector<bool>& seen) {
+  if (e == nullptr) return false;
+  if (seen.size() <= e->id) seen.resize(e->id + 256);
+  if (seen[e->id]) return false;
+  seen[e->id] = true;
+  for (ir::expr i : e->indices)
+    if (uses_self(i, seen)) return true;
+  return e->kind == op::self || uses_self(e->a, seen) || uses_self(e->b, seen) || uses_self(e->c, seen);
+}
+}  // namespace detail
+
+WEFT_DECL void stmt_printer::open(std::string const& head) {
+  line(head.empty() ? "{" : head + " {");
+  indent_ += "  ";
+}
+WEFT_DECL void stmt_printer::close() {
+  indent_.resize(indent_.size() - 2);
+  line("}");
+}
+
+WEFT_DECL std::string stmt_printer::body() {
+  if (ir::stmt const g = grid_loop(k_.f)) {
+    grid(g);
+  } else {
+    if (detail::has_parallel(k_.f.body))
+      k_.refuse("a parallel loop must be the whole body: one launch cannot order two of them");
+    open("if (blockIdx.x == 0 && threadIdx.x == 0)");
+    print(k_.f.body);
+    close();
+  }
+  return static_cast<std::string&&>(out_);
+}
+
+WEFT_DECL void stmt_printer::enter(ir::stmt s, std::string const& begin) {
+  open_variable& v = k_.variables[static_cast<std::size_t>(s->variable)];
+  int const a = exprs_.bits(s->begin), b = exprs_.bits(s->extent);
+  int const most = (a > b ? a : b) + 1;
+  v.bits = ir::is_literal(s->begin, 0) ? (b < 47 ? b : 47) : most < 64 ? most : 64;
+  v.begin = begin;
+  v.open = true;
+}
+WEFT_DECL void stmt_printer::grid(ir::stmt s) {
+  if (detail::first_has(s, s->variable)) k_.refuse("a reduction runs over the grid");
+  out_ += exprs_.share({s->begin, s->extent}, indent_);
+  std::string const begin = exprs_.plain(s->begin, binding::sum), extent = exprs_.plain(s->extent, binding::sum);
+  enter(s, begin);
+  std::string const& name = k_.variables[static_cast<std::size_t>(s->variable)].name;
+  std::string const thread = "(long long)blockIdx.x * blockDim.x + threadIdx.x";
+  if (begin == "0") {
+    line("long long const " + name + " = " + thread + ";");
+    open("if (" + name + " < " + extent + ")");
+  } else {
+    std::string const step = k_.taken.unique(name + "_step");
+    line("long long const " + step + " = " + thread + ";");
+    open("if (" + step + " < " + extent + ")");
+    line("long long const " + name + " = " + begin + " + " + step + ";");
+  }
+  print(s->children[0]);
+  close();
+  k_.variables[static_cast<std::size_t>(s->variable)].open = false;
+}
+
+WEFT_DECL void stmt_printer::print(ir::stmt s) {
+  switch (s->kind) {
+    case ir::stmt_kind::block:
+      for (ir::stmt c : s->children) print(c);
+      break;
+    case ir::stmt_kind::loop: loop(s); break;
+    case ir::stmt_kind::store: store(s); break;
+    case ir::stmt_kind::accumulate: accumulate(s); break;
+    case ir::stmt_kind::branch: branch(s); break;
+    case ir::stmt_kind::allocate: allocate(s); break;
+  }
+}
+
+// Begin and extent are read once, before the first iteration; literals stand in the head.
+WEFT_DECL void stmt_printer::loop(ir::stmt s) {
+  if (s->how == loop_kind::vectorized) k_.refuse("a vectorized loop has no text yet; leave vectorize out");
+  std::string const& name = k_.variables[static_cast<std::size_t>(s->variable)].name;
+  out_ += exprs_.share({s->begin, s->extent}, indent_);
+  bool const simple = ir::is_literal(s->begin, 0) && (s->extent->kind == op::literal || s->extent->kind == op::extent);
+  std::string begin = exprs_.plain(s->begin), end = exprs_.plain(s->extent);
+  if (s->begin->kind != op::literal) {
+    std::string const local = k_.taken.unique(name + "_begin");
+    line("long long const " + local + " = " + begin + ";");
+    begin = local;
+  }
+  if (!simple) {
+    std::string const local = k_.taken.unique(name + "_end"), extent = exprs_.plain(s->extent, binding::product);
+    line("long long const " + local + " = " + (begin == "0" ? extent : begin + " + " + extent) + ";");
+    end = local;
+  }
+  enter(s, begin);
+  open("for (long long " + name + " = " + begin + "; " + name + " < " + end + "; ++" + name + ")");
+  print(s->children[0]);
+  close();
+  k_.variables[static_cast<std::size_t>(s->variable)].open = false;
+}
+
+WEFT_DECL void stmt_printer::store(ir::stmt s) {
+  if (s->mask != nullptr) {
+    out_ += exprs_.share({s->mask}, indent_);
+    open("if (" + exprs_.text(s->mask) + ")");
+  }
+  std::vector<ir::expr> roots(s->indices.begin(), s->indices.end());
+  roots.push_back(s->value);
+  out_ += exprs_.share(roots, indent_);
+  line(exprs_.element(s->buf, s->indices) + " = " + exprs_.text(s->value) + ";");
+  if (s->mask != nullptr) close();
+}
+
+WEFT_DECL std::string stmt_printer::first_iteration(ir::stmt s) {
+  std::string condition;
+  for (std::int32_t number : s->first) {
+    open_variable const& v = k_.variables[static_cast<std::size_t>(number)];
+    if (!v.open) k_.refuse("an accumulate asks for the first iteration of " + v.name + ", whose loop is not around it");
+    condition += (condition.empty() ? "" : " && ") + v.name + " == " + v.begin;
+  }
+  return condition;
+}
+WEFT_DECL void stmt_printer::accumulate(ir::stmt s) {
+  std::vector<bool> seen;
+  bool const self = detail::uses_self(s->value, seen);
+  if (s->mask != nullptr) out_ += exprs_.share({s->mask}, indent_);
+  if (s->mask != nullptr) open("if (" + exprs_.text(s->mask) + ")");
+  std::vector<ir::expr> roots(s->indices.begin(), s->indices.end());
+  roots.push_back(s->identity);
+  out_ += exprs_.share(roots, indent_);
+  std::string const element = exprs_.element(s->buf, s->indices);
+  if (self) {
+    std::string const first = first_iteration(s), identity = exprs_.text(s->identity, binding::logical);
+    k_.self = k_.taken.unique("self");
+    line(std::string(type_name(s->buf->type)) + " const " + k_.self + " = " +
+         (first.empty() ? identity : first + " ? " + identity + " : " + element) + ";");
+  }
+  out_ += exprs_.share({s->value}, indent_);
+  line(element + " = " + exprs_.text(s->value) + ";");
+  if (s->mask != nullptr) close();
+}
+WEFT_DECL void stmt_printer::branch(ir::stmt s) {
+  out_ += exprs_.share({s->value}, indent_);
+  open("if (" + exprs_.text(s->value) + ")");
+  print(s->children[0]);
+  close();
+  if (s->children.size() < 2) return;
+  out_.back() = ' ';  // instead of the line's end
+  out_ += "else {\n";
+  indent_ += "  ";
+  print(s->children[1]);
+  close();
+}
+WEFT_DECL void stmt_printer::allocate(ir::stmt s) {
+  if (s->buf->where != ir::scope::registers)
+    k_.refuse("buffer " + s->buf->name + " lies in the workspace; only registers have text yet");
+  if (s->buf->lanes != 1) k_.refuse("buffer " + s->buf->name + " is a vector register; leave vectorize out");
+  open("");
+  line(std::string(type_name(s->buf->type)) + " " + k_.buffers[static_cast<std::size_t>(s->buf->id)] + ";");
+  print(s->children[0]);
+  close();
+}
+
+}  // namespace cuda_text
+}  // namespace weft::inline WEFT_ABI

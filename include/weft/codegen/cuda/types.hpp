@@ -1,0 +1,36 @@
+// What the CUDA text calls things: types, literals, names.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "weft/base/dtype.hpp"
+
+namespace weft::inline WEFT_ABI {
+namespace cuda_text {
+
+/// The C++ type of an element: an i64 is a `long long`, as in CUDA's own intrinsics.
+std::string_view type_name(dtype t);
+
+/// The exact value of `bits` (see to_bits). Integers are decimal; floats are decimal where they are small whole
+/// numbers and hexadecimal otherwise; infinities and NaNs go by their bits.
+/// `typed` gives an i64 its suffix; without it the place must make a long long of an int.
+std::string literal(dtype t, std::int64_t bits, bool typed = true);
+
+/// Identifiers of one kernel: hands out each only once, and none that means something to CUDA C++ or the prelude.
+class names {
+ public:
+  std::string unique(std::string_view wanted);
+
+ private:
+  std::vector<std::string> taken_;
+};
+
+}  // namespace cuda_text
+}  // namespace weft::inline WEFT_ABI
+
+#if WEFT_HEADER_ONLY
+#include "weft/codegen/cuda/types.ipp"
+#endif

@@ -1,0 +1,53 @@
+// What the generated code runs on, as a value: passes and schedules ask it, none of them asks the machine.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "weft/config.hpp"
+
+namespace weft::inline WEFT_ABI {
+
+enum class architecture : std::uint8_t { x86_64, aarch64 };
+
+/// A CPU. Two targets with equal features and cpu run the same code; the rest steers schedules only.
+struct target {
+  architecture arch = architecture::x86_64;
+  std::string cpu;                    // LLVM's name for the code generator's tables: "x86-64-v3"
+  std::vector<std::string> features;  // LLVM's names, sorted: "avx2", "fma"
+  std::int32_t vector_bytes = 16;
+  std::int32_t vector_registers = 16;
+  bool fma = false;           // a * b + c in one instruction for vectors of f32 and f64
+  std::int64_t l1_bytes = 0;  // data cache of one core; 0: not known
+  std::int64_t l2_bytes = 0;
+  std::int64_t l3_bytes = 0;  // as one core sees it, shared by several
+  std::int32_t threads = 1;   // that this process may run at the same time
+
+  bool has(std::string_view feature) const;
+  /// "+avx,+avx2,...", as LLVM takes them.
+  std::string feature_string() const;
+  /// "x86_64-unknown-linux-gnu"
+  char const* triple() const;
+  bool operator==(target const&) const = default;
+};
+
+/// This machine, asked once.
+///
+/// A feature is there when the processor has it and the operating system saves its registers. The probe is
+/// weft's own, since it belongs to the key of code on disk and a warm start loads no LLVM; it names the features
+/// that weft can use, a subset of LLVM's.
+/// Source  Intel SDM vol. 2, CPUID and XGETBV; Linux Documentation/arch/arm64/elf_hwcaps.rst
+target const& host();
+
+/// The x86-64 of every machine, and that of 2013 (Haswell): for code that must run elsewhere, and to try here what
+/// a smaller machine would get. Caches and threads are the host's.
+target x86_64_sse2();
+target x86_64_avx2();
+
+}  // namespace weft::inline WEFT_ABI
+
+#if WEFT_HEADER_ONLY
+#include "weft/codegen/target.ipp"
+#endif

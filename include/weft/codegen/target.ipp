@@ -1,0 +1,212 @@
+#include <fcntl.h>
+#include <sched.h>
+#include <unistd.h>
+
+#include <cstdlib>
+
+#if defined(__aarch64__)
+#include <sys/auxv.h>
+#endif
+
+#include "weft/codegen/target.hpp"
+
+namespace weft::inline WEFT_ABI {
+
+namespace detail {
+struct feature_bit {
+  char const* name;
+  unsigned char word, bit;
+  unsigned char saved;  // what the operating system must save: 0 nothing beyond xmm, 1 ymm, 2 zmm and masks
+  unsigned char level;  // of the x86-64 psABI: x86-64-v<level> has it; 9: none does
+};
+
+// In the order of the names, so that lists of them are sorted. Words: 0, 1 = ecx, edx of leaf 1; 2, 3, 4 = ebx,
+// ecx, edx of leaf 7.0; 5, 6 = eax, edx of leaf 7.1; 7 = ecx of leaf 0x80000001. AMX is left out: a process must
+// ask the kernel for it.
+// clang-format off
+inline constexpr feature_bit x86_features[] = {
+    {"avx", 0, 28, 1, 3}, {"avx2", 2, 5, 1, 3}, {"avx512bf16", 5, 5, 2, 9},
+    {"avx512bitalg", 3, 12, 2, 9}, {"avx512bw", 2, 30, 2, 4}, {"avx512cd", 2, 28, 2, 4},
+    {"avx512dq", 2, 17, 2, 4}, {"avx512f", 2, 16, 2, 4}, {"avx512fp16", 4, 23, 2, 9},
+    {"avx512ifma", 2, 21, 2, 9}, {"avx512vbmi", 3, 1, 2, 9}, {"avx512vbmi2", 3, 6, 2, 9},
+    {"avx512vl", 2, 31, 2, 4}, {"avx512vnni", 3, 11, 2, 9}, {"avx512vpopcntdq", 3, 14, 2, 9},
+    {"avxifma", 5, 23, 1, 9}, {"avxneconvert", 6, 5, 1, 9}, {"avxvnni", 5, 4, 1, 9},
+    {"avxvnniint16", 6, 10, 1, 9}, {"avxvnniint8", 6, 4, 1, 9}, {"bmi", 2, 3, 0, 3},
+    {"bmi2", 2, 8, 0, 3}, {"cx16", 0, 13, 0, 2}, {"f16c", 0, 29, 1, 3},
+    {"fma", 0, 12, 1, 3}, {"gfni", 3, 8, 0, 9}, {"lzcnt", 7, 5, 0, 3},
+    {"movbe", 0, 22, 0, 3}, {"pclmul", 0, 1, 0, 9}, {"popcnt", 0, 23, 0, 2},
+    {"prfchw", 7, 8, 0, 9}, {"sahf", 7, 0, 0, 2}, {"sse2", 1, 26, 0, 1},
+    {"sse3", 0, 0, 0, 2}, {"sse4.1", 0, 19, 0, 2}, {"sse4.2", 0, 20, 0, 2},
+    {"ssse3", 0, 9, 0, 2}, {"xsave", 0, 26, 1, 3},
+};
+// clang-format on
+
+// The highest psABI level of which nothing is missing.
+inline int x86_level(target const& t) {
+  int level = 4;
+  for (feature_bit const& f : x86_features)
+    if (f.level <= level && !t.has(f.name)) level = f.level - 1;
+  return level;
+}
+
+// Everything that follows from the features.
+inline void derive_x86(target& t) {
+  t.arch = architecture::x86_64;
+  int const level = x86_level(t);
+  t.cpu = level == 4 ? "x86-64-v4" : level == 3 ? "x86-64-v3" : level == 2 ? "x86-64-v2" : "x86-64";
+  t.vector_bytes = level == 4 ? 64 : t.has("avx2") ? 32 : 16;
+  t.vector_registers = level == 4 ? 32 : 16;
+  t.fma = t.has("fma");
+}
+
+inline std::int64_t read_sysfs(char const* path, char* text, std::size_t size) {
+  int const file = ::open(path, O_RDONLY | O_CLOEXEC);
+  if (file < 0) return -1;
+  auto const n = ::read(file, text, size - 1);
+  ::close(file);
+  text[n > 0 ? n : 0] = '\0';
+  return std::strtoll(text, nullptr, 10);
+}
+
+inline void note_cache(target& t, int level, std::int64_t bytes) {
+  if (bytes <= 0) return;
+  if (level == 1) t.l1_bytes = bytes;
+  if (level == 2) t.l2_bytes = bytes;
+  if (level == 3) t.l3_bytes = bytes;
+}
+
+inline void probe_caches_sysfs(target& t) {
+  char path[] = "/sys/devices/system/cpu/cpu0/cache/index0/";
+  for (char digit = '0'; digit < '6'; ++digit) {
+    path[sizeof path - 3] = digit;
+    char type[16], level[16], size[32];
+    if (read_sysfs((std::string(path) + "type").c_str(), type, sizeof type) < 0) return;
+    if (type[0] == 'I') continue;  // Instruction
+    auto const number = read_sysfs((std::string(path) + "level").c_str(), level, sizeof level);
+    auto const kib = read_sysfs((std::string(path) + "size").c_str(), size, sizeof size);  // "48K"
+    note_cache(t, static_cast<int>(number), kib * 1024);
+  }
+}
+
+// How many processors the process may run on, from a mask that is large enough for every kernel.
+inline std::int32_t probe_threads() {
+  alignas(8) unsigned long mask[8192 / (8 * sizeof(unsigned long))]{};
+  if (::sched_getaffinity(0, sizeof mask, reinterpret_cast<cpu_set_t*>(mask)) != 0) {
+    long const online = ::sysconf(_SC_NPROCESSORS_ONLN);
+    return online > 0 ? static_cast<std::int32_t>(online) : 1;
+  }
+  std::int32_t count = 0;
+  for (unsigned long word : mask) count += __builtin_popcountl(word);
+  return count > 0 ? count : 1;
+}
+
+#if defined(__x86_64__)
+struct registers {
+  std::uint32_t eax, ebx, ecx, edx;
+};
+// <cpuid.h> would define some hundred macros in the user's file.
+inline registers cpuid(std::uint32_t leaf, std::uint32_t subleaf) {
+  registers r;
+  __asm__ volatile("cpuid" : "=a"(r.eax), "=b"(r.ebx), "=c"(r.ecx), "=d"(r.edx) : "a"(leaf), "c"(subleaf));
+  return r;
+}
+
+inline int state_saved_by_system(registers const& leaf1) {
+  if ((leaf1.ecx >> 27 & 1) == 0) return 0;  // OSXSAVE: xgetbv exists
+  std::uint32_t low = 0, high = 0;
+  __asm__ volatile("xgetbv" : "=a"(low), "=d"(high) : "c"(0));
+  return (low & 0x6) != 0x6 ? 0 : (low & 0xe0) != 0xe0 ? 1 : 2;
+}
+
+inline void probe_x86_features(target& t) {
+  std::uint32_t const last = cpuid(0, 0).eax, last_extended = cpuid(0x80000000u, 0).eax;
+  registers const one = cpuid(1, 0), none{0, 0, 0, 0};
+  registers const seven = last >= 7 ? cpuid(7, 0) : none;
+  registers const seven_one = seven.eax >= 1 ? cpuid(7, 1) : none;
+  registers const extended = last_extended >= 0x80000001u ? cpuid(0x80000001u, 0) : none;
+  std::uint32_t const words[] = {one.ecx,   one.edx,       seven.ebx,     seven.ecx,
+                                 seven.edx, seven_one.eax, seven_one.edx, extended.ecx};
+  int const saved = state_saved_by_system(one);
+  for (feature_bit const& f : x86_features)
+    if ((words[f.word] >> f.bit & 1) != 0 && saved >= f.saved) t.features.push_back(f.name);
+}
+
+// Leaf 4 (Intel) and 0x8000001d (AMD, Hygon) describe one cache per subleaf in the same form.
+inline void probe_x86_caches(target& t, std::uint32_t leaf) {
+  for (std::uint32_t i = 0; i < 16; ++i) {
+    registers const r = cpuid(leaf, i);
+    std::uint32_t const type = r.eax & 31;
+    if (type == 0) return;
+    if (type == 2) continue;  // instructions
+    std::int64_t const ways = (r.ebx >> 22) + 1, partitions = (r.ebx >> 12 & 1023) + 1, line = (r.ebx & 4095) + 1;
+    note_cache(t, static_cast<int>(r.eax >> 5 & 7), ways * partitions * line * (std::int64_t(r.ecx) + 1));
+  }
+}
+
+inline void probe(target& t) {
+  probe_x86_features(t);
+  derive_x86(t);
+  if (cpuid(0, 0).eax >= 4) probe_x86_caches(t, 4);
+  if (t.l1_bytes == 0 && cpuid(0x80000000u, 0).eax >= 0x8000001du) probe_x86_caches(t, 0x8000001du);
+}
+#elif defined(__aarch64__)
+inline void probe(target& t) {
+  // Bits of AT_HWCAP (below 64) and AT_HWCAP2 (64 and up), in the order of LLVM's names.
+  struct {
+    char const* name;
+    int bit;
+  } constexpr bits[] = {{"bf16", 64 + 14}, {"dotprod", 20}, {"fp-armv8", 0}, {"fullfp16", 10},
+                        {"i8mm", 64 + 13}, {"lse", 8},      {"neon", 1}};
+  unsigned long const words[] = {::getauxval(AT_HWCAP), ::getauxval(AT_HWCAP2)};
+  for (auto const& b : bits)
+    if ((words[b.bit / 64] >> (b.bit % 64) & 1) != 0) t.features.push_back(b.name);
+  t.arch = architecture::aarch64;
+  t.cpu = "generic";
+  t.vector_bytes = 16;
+  t.vector_registers = 32;
+  t.fma = true;
+}
+#else
+#error "weft generates CPU code for x86-64 and aarch64"
+#endif
+
+inline target probe_host() {
+  target t;
+  probe(t);
+  if (t.l1_bytes == 0) probe_caches_sysfs(t);
+  t.threads = probe_threads();
+  return t;
+}
+
+inline target x86_of_level(int level) {
+  target t = host();
+  t.features.clear();
+  for (feature_bit const& f : x86_features)
+    if (f.level <= level) t.features.push_back(f.name);
+  derive_x86(t);
+  return t;
+}
+}  // namespace detail
+
+WEFT_DECL bool target::has(std::string_view feature) const {
+  for (auto const& f : features)
+    if (f == feature) return true;
+  return false;
+}
+WEFT_DECL std::string target::feature_string() const {
+  std::string text;
+  for (auto const& f : features) text += (text.empty() ? "+" : ",+") + f;
+  return text;
+}
+WEFT_DECL char const* target::triple() const {
+  return arch == architecture::x86_64 ? "x86_64-unknown-linux-gnu" : "aarch64-unknown-linux-gnu";
+}
+
+WEFT_DECL target const& host() {
+  static target const machine = detail::probe_host();
+  return machine;
+}
+WEFT_DECL target x86_64_sse2() { return detail::x86_of_level(1); }
+WEFT_DECL target x86_64_avx2() { return detail::x86_of_level(3); }
+
+}  // namespace weft::inline WEFT_ABI

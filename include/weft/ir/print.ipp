@@ -1,0 +1,377 @@
+#include <charconv>
+#include <cstdio>
+
+#include "weft/ir/print.hpp"
+#include "weft/ir/text.hpp"
+
+namespace weft::inline WEFT_ABI {
+namespace ir {
+namespace detail {
+
+inline std::string type_text(dtype t, int lanes) {
+  return std::string(name(t)) + (lanes == 1 ? "" : "x" + std::to_string(lanes));
+}
+/// A name as itself, or in backquotes with \` \\ and \xHH.
+inline std::string name_text(std::string const& name) {
+  if (is_plain_name(name)) return name;
+  std::string s = "`";
+  for (char c : name) {
+    char hex[8];
+    if (c == '`' || c == '\\') s += '\\';
+    if (static_cast<unsigned char>(c) >= 32) s += c;
+    else s.append(hex, static_cast<std::size_t>(std::snprintf(hex, sizeof hex, "\\x%02x", static_cast<unsigned>(c))));
+  }
+  return s + "`";
+}
+/// A finite or infinite float; told apart by its bits, since a TU may be compiled with -ffast-math.
+template <class T>
+std::string float_text(std::int64_t bits, std::int64_t infinity, std::string const& type) {
+  std::int64_t const size = bits & (sizeof(T) == 4 ? 0x7fffffff : 0x7fffffffffffffff);
+  if (size == infinity) return (size == bits ? "inf<" : "-inf<") + type + ">";
+  if (size > infinity) return "";
+  char digits[64];  // the shortest that reads back as the same, whatever the locale
+  std::string s(digits, std::to_chars(digits, digits + sizeof digits, from_bits<T>(bits)).ptr);
+  if (s.find_first_of(".e") == std::string::npos) s += ".0";
+  return s + type;
+}
+inline std::string literal_text(dtype t, std::int64_t bits, int lanes) {
+  std::string const type = type_text(t, lanes);
+  char hex[24];
+  std::snprintf(hex, sizeof hex, "0x%llx", static_cast<unsigned long long>(bits));
+  bool const canonical = is_float(t) ? t == dtype::f64 || (bits >> 32) == 0
+                                     : with_dtype(t, [&]<class T>(T) { return to_bits(from_bits<T>(bits)) == bits; });
+  std::int64_t const infinity = t == dtype::f32 ? 0x7f800000 : 0x7ff0000000000000;
+  std::string s;
+  if (!canonical) return "bits<" + type + ">(" + hex + ")";
+  if (t == dtype::boolean) return (bits ? "true" : "false") + type.substr(4);
+  if (!is_float(t)) return std::to_string(bits) + (t == dtype::i64 && lanes == 1 ? "" : type);
+  if (bits == (infinity | infinity >> 1)) return "nan<" + type + ">";  // the quiet one without payload
+  s = t == dtype::f32 ? float_text<float>(bits, infinity, type) : float_text<double>(bits, infinity, type);
+  return s.empty() ? "bits<" + type + ">(" + hex + ")" : s;
+}
+
+class printer {
+ public:
+  explicit printer(function const& f) : f_(f) {}
+  std::string whole();
+  std::string one(stmt s) {
+    statement(s);
+    return static_cast<std::string&&>(out_);
+  }
+  std::string one(expr e) {
+    begin_line({e});
+    put(e);
+    return static_cast<std::string&&>(out_);
+  }
+
+ private:
+  struct note {
+    std::uint32_t stamp = 0, uses = 0, size = 0, height = 0;
+    int let = -1;
+  };
+  // A part gets a `let` when it would be repeated and is at least this big, or when it nests this deep: the
+  // parser takes 200 levels, of which one node may cost three.
+  static constexpr std::uint32_t shared_size = 12, deepest = 32;
+
+  note& at(expr e) {
+    if (notes_.size() <= e->id) notes_.resize(e->id + 256);
+    return notes_[e->id];
+  }
+  void count(expr e, std::vector<expr>& order);
+  void weigh(expr e);
+  void begin_line(std::vector<expr> const& roots);
+  void end_line(char const* end = "") { out_ += end, out_ += '\n'; }
+
+  void put(expr e, int level = level_any);
+  void bare(expr e);
+  void arguments(std::initializer_list<expr> list);
+  void items(list<expr> const& l, expr mask = nullptr);
+  template <class List>
+  void name_at(List const& l, std::int64_t i) {
+    if (i >= 0 && static_cast<std::size_t>(i) < l.size()) out_ += name_text(l[static_cast<std::size_t>(i)]);
+    else out_ += "?" + std::to_string(i);
+  }
+  void put(buffer const* b) { out_ += b == nullptr ? "?" : name_text(b->name); }
+  void declare(buffer const* b);
+  void statement(stmt s);
+  void body(stmt s);
+  void indented(stmt s) {
+    indent_ += "  ";
+    body(s);
+    indent_.resize(indent_.size() - 2);
+  }
+  void loop(stmt s);
+  void update(stmt s);
+
+  function const& f_;
+  std::string out_, indent_;
+  std::vector<note> notes_;  // by expression id
+  std::uint32_t stamp_ = 0;
+  bool in_let_ = false;
+};
+
+inline void printer::count(expr e, std::vector<expr>& order) {
+  if (e == nullptr) return;
+  if (at(e).stamp == stamp_) {
+    ++at(e).uses;
+    return;
+  }
+  at(e) = note{stamp_, 1};
+  for (expr i : e->indices) count(i, order);
+  for (expr x : {e->a, e->b, e->c}) count(x, order);
+  order.push_back(e);
+}
+/// How big and how deep the text of `e` is, its parts being known.
+inline void printer::weigh(expr e) {
+  note n = at(e);
+  n.size = 1;
+  auto const part = [&](expr x) {
+    if (x == nullptr) return;
+    bool const named = at(x).let >= 0;
+    n.size += named ? 1 : at(x).size;
+    if (!named && at(x).height + 1 > n.height) n.height = at(x).height + 1;
+  };
+  for (expr i : e->indices) part(i);
+  for (expr x : {e->a, e->b, e->c}) part(x);
+  at(e) = n;
+}
+/// Decides what of these expressions gets a `let`, prints those lines, and begins the statement's own.
+inline void printer::begin_line(std::vector<expr> const& roots) {
+  ++stamp_;
+  std::vector<expr> order;
+  for (expr r : roots) count(r, order);
+  int lets = 0;
+  for (expr e : order) {
+    weigh(e);
+    if ((at(e).uses < 2 || at(e).size < shared_size) && at(e).height < deepest) continue;
+    out_ += indent_ + "let $" + std::to_string(lets) + " = ";
+    in_let_ = true;
+    bare(e);
+    in_let_ = false;
+    end_line();
+    at(e).let = lets++;
+  }
+  out_ += indent_;
+}
+
+inline void printer::put(expr e, int level) {
+  if (e == nullptr) {
+    out_ += '?';
+    return;
+  }
+  if (at(e).stamp == stamp_ && at(e).let >= 0) {
+    out_ += '$' + std::to_string(at(e).let);
+    return;
+  }
+  infix const* const i = infix_of(e->kind);
+  int const own = i != nullptr                  ? i->level
+                  : e->kind == op::logical_not ? level_not
+                  : e->kind == op::neg         ? level_prefix
+                                               : level_primary;
+  if (own < level) out_ += '(';
+  bare(e);
+  if (own < level) out_ += ')';
+}
+inline void printer::bare(expr e) {
+  switch (e->kind) {
+    case op::literal: out_ += literal_text(e->type, e->value, e->lanes); return;
+    case op::extent: return name_at(f_.sizes, e->value);
+    case op::axis: return name_at(f_.variables, e->value);
+    case op::scalar:
+      if (e->value < 0 || static_cast<std::size_t>(e->value) >= f_.scalars.size()) out_ += '?';
+      else out_ += name_text(f_.scalars[static_cast<std::size_t>(e->value)].first);
+      return;
+    case op::load:
+      put(e->buf);
+      return items(e->indices, e->a);
+    case op::self:
+      out_ += in_let_ ? "self<" + type_text(e->type, e->lanes) + ">" : "self";
+      return;
+    case op::ramp:
+    case op::broadcast:
+      out_ += std::string(name(e->kind)) + "(";
+      put(e->a);
+      if (e->kind == op::ramp) out_ += ", " + std::to_string(e->value);
+      out_ += ", " + std::to_string(e->lanes) + ")";
+      return;
+    case op::neg: {
+      bool const number = e->a != nullptr && e->a->kind == op::literal;  // -5 is a literal, -(5) its negation
+      out_ += number ? "-(" : "-";
+      put(e->a, level_primary);
+      if (number) out_ += ')';
+      return;
+    }
+    case op::logical_not:
+      out_ += "not ";
+      return put(e->a, level_not);
+    case op::cast:
+    case op::bitcast:
+      out_ += std::string(name(e->kind)) + "<" + std::string(name(e->type)) + ">";
+      return arguments({e->a});
+    default: break;
+  }
+  if (infix const* const i = infix_of(e->kind)) {
+    put(e->a, i->level + (i->level == level_comparison));
+    (out_ += ' ').append(i->sign) += ' ';
+    return put(e->b, i->level + 1);
+  }
+  out_ += name(e->kind);
+  if (arity(e->kind) == 1) arguments({e->a});
+  else if (arity(e->kind) == 2) arguments({e->a, e->b});
+  else arguments({e->a, e->b, e->c});
+}
+inline void printer::arguments(std::initializer_list<expr> list) {
+  char const* before = "(";
+  for (expr e : list) {
+    out_ += before;
+    put(e);
+    before = ", ";
+  }
+  out_ += ')';
+}
+inline void printer::items(list<expr> const& l, expr mask) {
+  out_ += '[';
+  for (std::uint32_t i = 0; i < l.size(); ++i) {
+    if (i > 0) out_ += ", ";
+    put(l[i]);
+  }
+  if (mask != nullptr) {
+    out_ += l.size() > 0 ? " where " : "where ";
+    put(mask);
+  }
+  out_ += ']';
+}
+
+inline void printer::body(stmt s) {
+  if (s == nullptr || s->kind != stmt_kind::block || s->children.size() < 2) return statement(s);
+  for (stmt c : s->children) statement(c);
+}
+inline void printer::loop(stmt s) {
+  begin_line({s->begin, s->extent});
+  out_ += "for ";
+  name_at(f_.variables, s->variable);
+  out_ += " in ";
+  put(s->begin);
+  out_ += "..";
+  bool const numbers = s->begin != nullptr && s->extent != nullptr && s->begin->kind == op::literal &&
+                       s->extent->kind == op::literal && is_index(s->begin) && is_index(s->extent);
+  if (numbers) {
+    out_ += std::to_string(apply(op::add, dtype::i64, s->begin->value, s->extent->value));
+  } else {
+    bool const from_zero = s->begin != nullptr && is_literal(s->begin, 0);
+    if (!from_zero) {
+      put(s->begin, infix_of(op::add)->level);
+      out_ += " + ";
+    }
+    put(s->extent, from_zero ? level_any : infix_of(op::add)->level + 1);
+  }
+  if (s->how != loop_kind::serial) (out_ += ' ') += name(s->how);
+  end_line(":");
+  indented(s->children.size() > 0 ? s->children[0] : nullptr);
+}
+inline void printer::update(stmt s) {
+  std::vector<expr> roots(s->indices.begin(), s->indices.end());
+  for (expr e : {s->value, s->identity, s->mask}) roots.push_back(e);
+  begin_line(roots);
+  if (s->kind == stmt_kind::accumulate) out_ += "accumulate ";
+  put(s->buf);
+  items(s->indices);
+  out_ += " = ";
+  put(s->value);
+  if (s->kind == stmt_kind::accumulate) {
+    out_ += " from ";
+    put(s->identity);
+    out_ += " first [";
+    for (std::uint32_t i = 0; i < s->first.size(); ++i) {
+      if (i > 0) out_ += ", ";
+      name_at(f_.variables, s->first[i]);
+    }
+    out_ += ']';
+  }
+  if (s->mask != nullptr) {
+    out_ += " where ";
+    put(s->mask);
+  }
+  end_line();
+}
+inline void printer::statement(stmt s) {
+  if (s == nullptr) {
+    out_ += indent_ + "?\n";
+    return;
+  }
+  switch (s->kind) {
+    case stmt_kind::loop: return loop(s);
+    case stmt_kind::store:
+    case stmt_kind::accumulate: return update(s);
+    case stmt_kind::block:
+      out_ += indent_ + (s->children.size() == 0 ? "pass\n" : "block:\n");
+      indent_ += "  ";
+      for (stmt c : s->children) statement(c);
+      indent_.resize(indent_.size() - 2);
+      return;
+    case stmt_kind::branch:
+      begin_line({s->value});
+      out_ += "if ";
+      put(s->value);
+      end_line(":");
+      indented(s->children.size() > 0 ? s->children[0] : nullptr);
+      if (s->children.size() < 2) return;
+      out_ += indent_ + "else:\n";
+      return indented(s->children[1]);
+    case stmt_kind::allocate: break;
+  }
+  out_ += indent_ + "allocate ";
+  put(s->buf);
+  stmt inside = s->children.size() > 0 ? s->children[0] : nullptr;
+  // A register tile is dozens of them, one in the other.
+  for (; inside != nullptr && inside->kind == stmt_kind::allocate && inside->children.size() > 0;
+       inside = inside->children[0]) {
+    out_ += ", ";
+    put(inside->buf);
+  }
+  end_line(":");
+  indented(inside);
+}
+
+inline void printer::declare(buffer const* b) {
+  ++stamp_;
+  constexpr char const* scopes[] = {"argument", "heap", "registers"};
+  out_ += "  buffer ";
+  put(b);
+  if (b == nullptr) return end_line();
+  out_ += ": " + type_text(b->type, b->lanes);
+  items(b->shape);
+  out_ += " strides ";
+  items(b->strides);
+  (out_ += " in ") += scopes[static_cast<int>(b->where)];
+  if (b->argument != -1) out_ += " " + std::to_string(b->argument);
+  if (b->written) out_ += " written";
+  out_ += " alias " + std::to_string(b->alias_class) + " align " + std::to_string(b->alignment);
+  end_line();
+}
+inline std::string printer::whole() {
+  auto const heading = [&](char const* what, std::size_t n, auto const& item) {
+    for (std::size_t i = 0; i < n; ++i) {
+      out_ += i == 0 ? "  " + std::string(what) + " " : ", ";
+      item(i);
+    }
+    if (n > 0) out_ += '\n';
+  };
+  out_ = "kernel " + name_text(f_.name) + ":\n";
+  heading("sizes", f_.sizes.size(), [&](std::size_t i) { out_ += name_text(f_.sizes[i]); });
+  heading("scalars", f_.scalars.size(), [&](std::size_t i) {
+    out_ += name_text(f_.scalars[i].first) + ": " + std::string(name(f_.scalars[i].second));
+  });
+  heading("variables", f_.variables.size(), [&](std::size_t i) { out_ += name_text(f_.variables[i]); });
+  for (buffer const* b : f_.buffers) declare(b);
+  if (f_.body != nullptr) indented(f_.body);
+  return static_cast<std::string&&>(out_);
+}
+}  // namespace detail
+
+WEFT_DECL std::string print(function const& f) { return detail::printer(f).whole(); }
+WEFT_DECL std::string print(stmt s, function const& f) { return detail::printer(f).one(s); }
+WEFT_DECL std::string print(expr e, function const& f) { return detail::printer(f).one(e); }
+
+}  // namespace ir
+}  // namespace weft::inline WEFT_ABI

@@ -1,0 +1,338 @@
+#include "weft/ir/print.hpp"
+#include "weft/ir/verify.hpp"
+
+namespace weft::inline WEFT_ABI {
+namespace ir {
+namespace detail {
+
+/// Lanes of a store or accumulate: of its vector indices, or of the register it names.
+inline std::uint16_t access_lanes(buffer const* b, list<expr> const& indices) {
+  std::uint16_t n = b->lanes;
+  for (expr i : indices)
+    if (i->lanes > n) n = i->lanes;
+  return n;
+}
+
+class verifier {
+ public:
+  explicit verifier(function const& f)
+      : f_(f), bound_(f.variables.size(), false), allocated_(f.buffers.size(), false) {}
+  std::string run() {
+    if (f_.nodes == nullptr) return "the function has no arena";
+    names();
+    for (std::size_t i = 0; i < f_.buffers.size() && ok(); ++i) declaration(i);
+    if (!ok()) return fault_;
+    if (f_.body == nullptr) wrong("the function has no body");
+    else statement(f_.body);
+    return fault_;
+  }
+
+ private:
+  bool ok() const { return fault_.empty(); }
+  void wrong(std::string const& what) {
+    if (!ok()) return;
+    fault_ = what;
+    if (now_ == nullptr) return;
+    std::string text = print(now_, f_);  // its own line, and the lets in front
+    std::size_t end = 0;
+    while (text.compare(end, 4, "let ") == 0) end = text.find('\n', end) + 1;
+    fault_ += "\n  in: " + text.substr(0, text.find('\n', end));
+  }
+  void require(bool holds, char const* what) {
+    if (!holds) wrong(what);
+  }
+  /// `what` about expression `e`.
+  void require(bool holds, expr e, char const* what) {
+    if (holds || !ok()) return;
+    std::string text = print(e, f_);
+    if (text.size() > 200) text = std::string(name(e->kind)) + " ..";
+    wrong(text + ": " + what);
+  }
+
+  void names();
+  void declaration(std::size_t position);
+  bool is_size(expr e);
+  void root(expr e, buffer const* target = nullptr, std::uint16_t target_lanes = 1);
+  void expression(expr e);
+  void leaf(expr e);
+  void load(expr e);
+  void operation(expr e);
+  bool is_known(buffer const* b) const {
+    return b != nullptr && b->id >= 0 && static_cast<std::size_t>(b->id) < f_.buffers.size() &&
+           f_.buffers[static_cast<std::size_t>(b->id)] == b;
+  }
+  void usable(buffer const* b) {
+    if (!is_known(b)) return wrong("a buffer that is not one of the function's");
+    if (b->where == scope::registers && !allocated_[static_cast<std::size_t>(b->id)])
+      wrong(b->name + " is used outside of its allocate");
+  }
+  void mask(expr e, std::uint16_t lanes) {
+    if (e != nullptr && (e->type != dtype::boolean || (e->lanes != 1 && e->lanes != lanes)))
+      wrong("a mask must be bool, of 1 lane or as many as the access");
+  }
+  void indices(buffer const* b, list<expr> const& list, std::uint16_t lanes);
+  bool scalar(expr e, dtype t) const { return e != nullptr && e->type == t && e->lanes == 1; }
+
+  void statement(stmt s);
+  void loop(stmt s);
+  void update(stmt s);
+  void allocate(stmt s);
+
+  function const& f_;
+  std::string fault_;
+  stmt now_ = nullptr;
+  std::vector<bool> bound_, allocated_;  // variables in scope, registers by buffer id
+  std::vector<std::uint32_t> seen_;      // by expression id: the last root it was reached from
+  std::uint32_t stamp_ = 0;
+  buffer const* target_ = nullptr;  // of the accumulate whose value is looked at
+  std::uint16_t target_lanes_ = 1;
+};
+
+inline void verifier::names() {
+  std::vector<std::string const*> all;
+  auto const add = [&](std::string const& name, std::size_t from) {
+    for (std::size_t i = from; i < all.size(); ++i)
+      if (*all[i] == name) wrong("two things are named " + name);
+    all.push_back(&name);
+  };
+  for (std::string const& s : f_.sizes) add(s, 0);
+  for (auto const& s : f_.scalars) add(s.first, 0);
+  for (std::string const& s : f_.variables) add(s, 0);
+  std::size_t const buffers = all.size();  // a name before [ is a buffer's: no clash with the others
+  for (buffer const* b : f_.buffers) {
+    if (b == nullptr) return wrong("a buffer is null");
+    add(b->name, buffers);
+  }
+}
+inline bool verifier::is_size(expr e) {
+  if (e == nullptr || e->type != dtype::i64 || e->lanes != 1) return false;
+  root(e);
+  std::vector<expr> todo{e};
+  for (std::size_t i = 0; i < todo.size(); ++i) {
+    if (todo[i]->kind == op::axis || todo[i]->kind == op::scalar || todo[i]->kind == op::load) return false;
+    if (todo.size() > 10000) return false;
+    for (expr x : {todo[i]->a, todo[i]->b, todo[i]->c})
+      if (x != nullptr) todo.push_back(x);
+  }
+  return true;
+}
+inline void verifier::declaration(std::size_t position) {
+  buffer const& b = *f_.buffers[position];
+  bool const registers = b.where == scope::registers, argument = b.where == scope::argument;
+  auto const check = [&](bool holds, char const* what) {
+    if (!holds) wrong("buffer " + b.name + ": " + what);
+  };
+  check(b.id == static_cast<std::int32_t>(position), "its id is not its position");
+  check(!argument || b.argument == b.id, "arguments stand first, in the order of the call's pointers");
+  check(b.alignment >= 1, "its alignment is less than a byte");
+  check(b.shape.size() == b.strides.size(), "shape and strides have different ranks");
+  check(!registers || b.shape.size() == 0, "registers have rank 0");
+  check(b.lanes == 1 || registers, "only registers have lanes");
+  check(b.lanes >= 1 && b.lanes <= 1024, "it must have 1 to 1024 lanes");
+  for (list<expr> const* l : {&b.shape, &b.strides})
+    for (expr e : *l) check(is_size(e), "shape and strides must be scalar i64 of literals and sizes");
+}
+
+// --- expressions ----------------------------------------------------------------------------------------------
+
+/// `target`: of the accumulate whose value `e` is.
+inline void verifier::root(expr e, buffer const* target, std::uint16_t target_lanes) {
+  ++stamp_;
+  target_ = target;
+  target_lanes_ = target_lanes;
+  if (e != nullptr) expression(e);
+  target_ = nullptr;
+}
+inline void verifier::expression(expr e) {
+  if (!ok()) return;
+  if (seen_.size() <= e->id) seen_.resize(e->id + 256, 0);
+  if (seen_[e->id] == stamp_) return;
+  seen_[e->id] = stamp_;
+  require(e->lanes >= 1 && e->lanes <= 1024, e, "an expression has 1 to 1024 lanes");
+  if (e->kind == op::load) return load(e);
+  if (arity(e->kind) == 0) return leaf(e);
+  int present = 0;
+  for (expr x : {e->a, e->b, e->c}) {
+    if (x == nullptr) break;
+    if (x->id >= e->id) return wrong("an operand was made after its operation");
+    expression(x);
+    ++present;
+  }
+  require(present == arity(e->kind) && (present == 3 || e->c == nullptr), e, "wrong number of operands");
+  if (ok()) operation(e);
+}
+inline void verifier::leaf(expr e) {
+  auto const below = [&](std::size_t n) { return e->value >= 0 && static_cast<std::size_t>(e->value) < n; };
+  switch (e->kind) {
+    case op::literal: {
+      bool const canonical = is_float(e->type)
+                                 ? e->type == dtype::f64 || (e->value >> 32) == 0
+                                 : with_dtype(e->type, [&]<class T>(T) { return to_bits(from_bits<T>(e->value)) == e->value; });
+      return require(canonical, e, "the bits are not those of an element of its type");
+    }
+    case op::self:
+      if (target_ == nullptr) return wrong("self outside of the value of an accumulate");
+      return require(e->type == target_->type && e->lanes == target_lanes_, e,
+                     "self must have the type of the buffer and the lanes of the access");
+    case op::extent:
+      require(below(f_.sizes.size()), e, "no such size");
+      return require(scalar(e, dtype::i64), e, "a size is a scalar i64");
+    case op::scalar:
+      require(below(f_.scalars.size()), e, "no such scalar argument");
+      if (ok()) require(scalar(e, f_.scalars[static_cast<std::size_t>(e->value)].second), e, "it has another type");
+      return;
+    case op::axis:
+      require(below(f_.variables.size()), e, "no such variable");
+      if (ok()) require(bound_[static_cast<std::size_t>(e->value)], e, "a variable used outside of its loop");
+      return require(scalar(e, dtype::i64), e, "a variable is a scalar i64");
+    default: return;
+  }
+}
+inline void verifier::indices(buffer const* b, list<expr> const& list, std::uint16_t lanes) {
+  if (list.size() != b->shape.size())
+    return wrong(b->name + " has " + std::to_string(b->shape.size()) + " dimensions, the access " +
+                 std::to_string(list.size()) + " indices");
+  for (expr i : list) {
+    require(i->type == dtype::i64, i, "an index must be i64");
+    require(i->lanes == 1 || i->lanes == lanes, i, "an index must have 1 lane or as many as the access");
+  }
+}
+inline void verifier::load(expr e) {
+  usable(e->buf);
+  for (expr i : e->indices) {
+    if (i == nullptr || i->id >= e->id) return wrong("an index is missing or was made after its load");
+    expression(i);
+  }
+  if (e->a != nullptr && e->a->id >= e->id) return wrong("a mask was made after its load");
+  if (e->a != nullptr) expression(e->a);
+  if (!ok()) return;
+  std::uint16_t lanes = access_lanes(e->buf, e->indices);
+  if (e->a != nullptr && e->a->lanes > lanes) lanes = e->a->lanes;
+  indices(e->buf, e->indices, lanes);
+  mask(e->a, lanes);
+  require(e->buf->lanes == 1 || e->buf->lanes == lanes, e, "it must have the lanes of its register");
+  require(e->type == e->buf->type && e->lanes == lanes, e, "a load has the type of its buffer and the lanes of the access");
+}
+inline void verifier::operation(expr e) {
+  dtype const t = e->a->type;
+  bool const integer = is_integer(t), truth = t == dtype::boolean;
+  if (e->kind == op::ramp || e->kind == op::broadcast) {
+    require(e->a->lanes == 1 && e->lanes > 1, e, "it makes several lanes of one");
+    return require(e->type == t && (e->kind == op::broadcast || is_index(e)), e, "a ramp is of i64, a broadcast of what it repeats");
+  }
+  bool const choice = e->kind == op::select;
+  for (expr x : {e->a, e->b, e->c})
+    if (x != nullptr) {
+      require(x->lanes == e->lanes, e, "operands must have the lanes of the operation");
+      require((choice && x == e->a) || x->type == (choice ? e->b->type : t), e, "operands must be of one type");
+    }
+  dtype result = t;
+  switch (e->kind) {
+    case op::neg:
+    case op::sub:
+    case op::div:
+    case op::fma: require(!truth, e, "it means nothing on bool"); break;
+    case op::rem:
+    case op::floor_div:
+    case op::floor_mod:
+    case op::shl:
+    case op::shr: require(integer, e, "it means nothing but on integers"); break;
+    case op::bit_and:
+    case op::bit_or:
+    case op::bit_xor: require(integer || truth, e, "it means nothing on floats"); break;
+    case op::logical_not:
+    case op::logical_and:
+    case op::logical_or: require(truth, e, "its operands must be bool"); break;
+    case op::select:
+      require(truth, e, "the condition must be bool");
+      result = e->b->type;
+      break;
+    case op::cast: result = e->type; break;
+    case op::bitcast:
+      result = e->type;
+      require(size_bytes(t) == size_bytes(result) && size_bytes(t) >= 4, e, "it takes types of 4 or of 8 bytes");
+      break;
+    case op::exp: return require(false, e, "exp must be replaced by arithmetic before lowering");
+    default: break;
+  }
+  if (is_comparison(e->kind)) result = dtype::boolean;
+  require(e->type == result, e, "its type is not what its operands give");
+}
+
+// --- statements -----------------------------------------------------------------------------------------------
+
+inline void verifier::loop(stmt s) {
+  root(s->begin);
+  root(s->extent);
+  require(scalar(s->begin, dtype::i64) && scalar(s->extent, dtype::i64), "begin and extent must be scalar i64");
+  require(s->variable >= 0 && static_cast<std::size_t>(s->variable) < bound_.size(), "no such loop variable");
+  require(s->children.size() == 1, "a loop has one child");
+  if (!ok()) return;
+  auto const v = static_cast<std::size_t>(s->variable);
+  if (bound_[v]) return wrong("variable " + f_.variables[v] + " is bound twice");
+  bound_[v] = true;
+  statement(s->children[0]);
+  bound_[v] = false;
+}
+inline void verifier::update(stmt s) {
+  usable(s->buf);
+  for (expr i : s->indices) {
+    if (i == nullptr) return wrong("an index is missing");
+    root(i);
+  }
+  root(s->mask);
+  if (!ok()) return;
+  std::uint16_t const lanes = access_lanes(s->buf, s->indices);
+  indices(s->buf, s->indices, lanes);
+  mask(s->mask, lanes);
+  require(s->buf->written, "a store to a buffer that is not written");
+  require(s->buf->lanes == 1 || s->buf->lanes == lanes, "the access must have the lanes of its register");
+  bool const accumulate = s->kind == stmt_kind::accumulate;
+  root(s->value, accumulate ? s->buf : nullptr, lanes);
+  require(s->value != nullptr && s->value->type == s->buf->type && s->value->lanes == lanes,
+          "the value must have the type of the buffer and the lanes of the access");
+  if (!accumulate || !ok()) return;
+  root(s->identity);
+  require(s->identity != nullptr && s->identity->type == s->buf->type &&
+              (s->identity->lanes == 1 || s->identity->lanes == lanes),
+          "the identity must have the type of the buffer, and 1 lane or as many as the access");
+  for (std::int32_t v : s->first)
+    require(v >= 0 && static_cast<std::size_t>(v) < bound_.size() && bound_[static_cast<std::size_t>(v)],
+            "first must name loops around the accumulate");
+}
+inline void verifier::allocate(stmt s) {
+  if (!is_known(s->buf)) return wrong("a buffer that is not one of the function's");
+  require(s->buf->where != scope::argument, "an argument cannot be allocated");
+  require(s->children.size() == 1, "an allocate has one child");
+  auto const b = static_cast<std::size_t>(s->buf->id);
+  if (ok() && allocated_[b]) wrong(s->buf->name + " is allocated twice");
+  if (!ok()) return;
+  allocated_[b] = true;
+  statement(s->children[0]);
+  allocated_[b] = false;
+}
+inline void verifier::statement(stmt s) {
+  if (!ok()) return;
+  if (s == nullptr) return wrong("a statement is missing");
+  now_ = s;
+  switch (s->kind) {
+    case stmt_kind::block:
+      for (stmt c : s->children) statement(c);
+      return;
+    case stmt_kind::loop: return loop(s);
+    case stmt_kind::store:
+    case stmt_kind::accumulate: return update(s);
+    case stmt_kind::allocate: return allocate(s);
+    case stmt_kind::branch: break;
+  }
+  root(s->value);
+  require(scalar(s->value, dtype::boolean), "a condition must be a scalar bool");
+  require(s->children.size() == 1 || s->children.size() == 2, "a branch has one or two children");
+  for (stmt c : s->children) statement(c);
+}
+}  // namespace detail
+
+WEFT_DECL std::string verify(function const& f) { return detail::verifier(f).run(); }
+
+}  // namespace ir
+}  // namespace weft::inline WEFT_ABI
