@@ -1,5 +1,7 @@
 // Lesson 1: a kernel is two lambdas.
 //
+// runs: in under 5 s
+//
 // The first says what is computed, element by element; the second says how the loop runs. Nothing is linked and
 // nothing is generated before: the first call compiles machine code for this CPU, the next ones just run it.
 

@@ -1,4 +1,6 @@
 // Lesson 2: reductions, stages, run-time numbers, and what happens when something is wrong.
+//
+// runs: in under 5 s
 
 #include <weft/weft.hpp>
 

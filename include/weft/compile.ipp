@@ -95,7 +95,8 @@ WEFT_DECL ir::function make_loops(ir::arena& m, compile_request const& r, schedu
   nest const plain(expanded, [](int, int) { return std::int64_t(-1); }, {});
   if (std::string const why = check_bounds(lower(m, expanded, plain, *r.layout, r.name)); !why.empty())
     WEFT_THROW(argument_error(std::string(r.name) + ": " + why));
-  ir::function f = lower(m, expanded, s, *r.layout, r.name);
+  ir::function f = lower(m, expanded, s, *r.layout, r.name,
+                         r.machine->has("avx512f") ? vector_tails::mask : vector_tails::partition);
   detail::pass_log log;
   log.verify = environment_number("WEFT_VERIFY", 0, 1, 0) == 1;
   if (log.verify) detail::verify_or_throw("lower", f);

@@ -29,8 +29,9 @@ struct input_of;
 template <class T, std::int64_t... E>
 struct input_of<fixed_arg<T, E...>> {
   using handle = expr::tensor<T, static_cast<int>(sizeof...(E))>;
+  static constexpr dtype type = dtype_of<T>;
   static constexpr int rank = static_cast<int>(sizeof...(E));
-  static constexpr std::int64_t extents[] = {E..., 0};
+  static constexpr std::int64_t extents[sizeof...(E) + 1] = {E..., 0};
   static constexpr handle make(program& p) {
     short_name n;
     if (p.inputs.size() < 26) {
@@ -46,47 +47,68 @@ struct input_of<fixed_arg<T, E...>> {
 template <class T>
 struct input_of<scalar_arg<T>> {
   using handle = value<T>;
+  static constexpr dtype type = dtype_of<T>;
   static constexpr int rank = -1;
-  static constexpr std::int64_t extents[] = {0};
+  static constexpr std::int64_t extents[1] = {0};
   static constexpr handle make(program& p) { return {{&p, p.add_scalar(dtype_of<T>)}}; }
 };
 
-template <class T>
-struct results_of;  // of a what-lambda: one tensor or weft::outputs of several
+/// Of a what-lambda: one tensor or weft::outputs of several.
+template <class Result>
+struct results_of {
+  static_assert(sizeof(Result) == 0, "weft: the what-lambda returns a stage, or weft::outputs of several");
+};
 template <class T, int Rank>
 struct results_of<expr::tensor<T, Rank>> {
   static constexpr int count = 1;
+  static constexpr dtype types[1] = {dtype_of<T>};
+  static constexpr int ranks[1] = {Rank};
   using owning = tensor<T, Rank>;
   static constexpr void add(program& p, expr::tensor<T, Rank> const& t) { p.outputs.push_back(t.id); }
 };
 template <class... T>
 struct results_of<hana::tuple<T...>> {
   static constexpr int count = static_cast<int>(sizeof...(T));
+  static constexpr dtype types[sizeof...(T)] = {results_of<T>::types[0]...};
+  static constexpr int ranks[sizeof...(T)] = {results_of<T>::ranks[0]...};
   using owning = hana::tuple<typename results_of<T>::owning...>;
   static constexpr void add(program& p, hana::tuple<T...> const& t) {
     hana::unpack(t, [&](auto const&... one) { (p.outputs.push_back(one.id), ...); });
   }
 };
 template <class What, class... In>
-using result_t = std::remove_cvref_t<std::invoke_result_t<What const&, typename input_of<In>::handle...>>;
+struct result_type {
+  static_assert(std::is_invocable_v<What const&, typename input_of<In>::handle...>,
+                "weft: the what-lambda cannot be called with these inputs: it takes one parameter per input, a tensor "
+                "or a number");
+  using type = std::remove_cvref_t<std::invoke_result_t<What const&, typename input_of<In>::handle...>>;
+};
+template <class What, class... In>
+using result_t = typename result_type<What, In...>::type;
+#define WEFT_RETURNED_WRONGLY \
+  "weft: a what-lambda returns stages that it made, each once; to copy an input, compute a stage from it"
 
-[[noreturn]] inline void the_same_stage_is_returned_twice_or_an_input_is_returned() {
-  WEFT_THROW(argument_error("weft: a what-lambda returns stages that it made, each once; to copy an input, compute "
-                            "a stage from it"));
-}
-
-/// The program of a what-lambda for these argument types.
 template <class... In, class What>
-constexpr program build(What const& what) {
+constexpr program raw_program(What const& what) {
   program p;
   hana::tuple<typename input_of<In>::handle...> const inputs{input_of<In>::make(p)...};
   auto const result = hana::unpack(inputs, what);
   results_of<std::remove_cvref_t<decltype(result)>>::add(p, result);
+  return p;
+}
+constexpr bool returns_stages(program const& p) {
   for (std::size_t i = 0; i < p.outputs.size(); ++i) {
-    bool wrong = program::at(p.tensors, p.outputs[i]).stage < 0;
-    for (std::size_t k = 0; k < i; ++k) wrong = wrong || p.outputs[k] == p.outputs[i];
-    if (wrong) the_same_stage_is_returned_twice_or_an_input_is_returned();
+    if (program::at(p.tensors, p.outputs[i]).stage < 0) return false;
+    for (std::size_t k = 0; k < i; ++k)
+      if (p.outputs[k] == p.outputs[i]) return false;
   }
+  return true;
+}
+/// The program of a what-lambda for these argument types.
+template <class... In, class What>
+constexpr program build(What const& what) {
+  program const p = raw_program<In...>(what);
+  if (!returns_stages(p)) WEFT_THROW(argument_error(WEFT_RETURNED_WRONGLY));
   return canonical(p);
 }
 
@@ -96,11 +118,14 @@ struct program_summary {
   int stages = 0;
   int axes[most] = {};
   std::uint64_t digest = 0;
+  bool returns_stages = true;
 };
 template <class What, class... In>
 constexpr program_summary summarise() {
-  program const p = build<In...>(What{});
+  program p = raw_program<In...>(What{});
   program_summary s;
+  s.returns_stages = returns_stages(p);
+  if (s.returns_stages) p = canonical(p);
   s.stages = static_cast<int>(p.stages.size());
   for (int i = 0; i < s.stages && i < program_summary::most; ++i) s.axes[i] = p.stages[static_cast<std::size_t>(i)].axes();
   s.digest = digest(p);
@@ -130,11 +155,6 @@ constexpr void write_schedule(How const& how, schedule& s) {
       how(s, input_handle{I}..., handle_of<summary<What, In...>.axes[S]>(s, S)...);
     }
     (std::make_integer_sequence<int, inputs>{}, std::make_integer_sequence<int, stages>{});
-  } else {
-    static_assert(std::is_invocable_v<How const&, schedule&>,
-                  "weft: the compiler cannot run this what-lambda (it captures, or calls what is not constexpr), so "
-                  "its stages are not known here: let the how-lambda take (auto& s) alone and ask for "
-                  "weft::stage<\"C\", 3>(s)");
   }
 }
 
@@ -236,8 +256,19 @@ template <class... In, class A, class... Rest>
 struct inputs_among<hana::tuple<In...>, A, Rest...>
     : std::conditional_t<traits<A>::is_output, inputs_among<hana::tuple<In...>, Rest...>,
                          inputs_among<hana::tuple<In..., typename traits<A>::type>, Rest...>> {};
-template <class T>
-struct type_of_owning;
+/// 0: the arguments marked weft::out fit the results; 1, 2: one has another dtype, another rank.
+template <class Results, class... A>
+constexpr int misfit() {
+  int found = 0, n = 0;
+  auto const one = [&](bool output, dtype type, int rank) {
+    if (!output || found != 0 || n >= Results::count) return;
+    if (type != Results::types[n]) found = 1;
+    else if (rank != Results::ranks[n]) found = 2;
+    ++n;
+  };
+  (one(traits<A>::is_output, input_of<typename traits<A>::type>::type, input_of<typename traits<A>::type>::rank), ...);
+  return found;
+}
 
 /// Everything about a call that follows from types.
 template <class What, class How, class Inputs>
@@ -251,8 +282,24 @@ struct call_types<What, How, hana::tuple<In...>> {
   static constexpr bool has_captures =
       !std::is_default_constructible_v<What> || !std::is_default_constructible_v<How>;
   static constexpr bool check() {
+    if constexpr (compiler_runs_what<What, In...>)
+      static_assert(summary<What, In...>.returns_stages, WEFT_RETURNED_WRONGLY);
+    else
+      static_assert(std::is_invocable_v<How const&, schedule&>,
+                    "weft: the compiler cannot run this what-lambda (it captures, or calls what is not constexpr), so "
+                    "its stages are not known here: let the how-lambda take (auto& s) alone and ask for "
+                    "weft::stage<\"C\", 3>(s)");
     if constexpr (scheduled) return checked_schedule<What, How, In...>();
     else return compiler_runs_what<What, In...>;
+  }
+  /// Without captures the compiler names what it could not run, on the user's line.
+  static constexpr void say_why_not_checked() {
+    if constexpr (has_captures) {
+    } else if constexpr (!compiler_runs_what<What, In...>) {
+      static_assert(summarise<What, In...>().stages >= 0);
+    } else if constexpr (scheduled && !compiler_runs_how<What, How, In...>) {
+      static_assert(try_schedule<What, How, In...>(true).steps >= 0);
+    }
   }
   static constexpr std::uint64_t digest() {
     if constexpr (compiler_runs_what<What, In...>) return summary<What, In...>.digest;
@@ -316,10 +363,8 @@ struct kernel_t {
   /// Errors  argument_error (nothing has run), schedule_error, device_error
   template <class... A>
   auto operator()(A const&... a) const {
+    constexpr int given = call_check<A...>::given;
     using types = types_for<A...>;
-    constexpr int given = (0 + ... + (detail::traits<A>::is_output ? 1 : 0));
-    static_assert(given == 0 || given == types::outputs,
-                  "weft: give a weft::out(...) for each output of this kernel, or for none");
     argument arguments[types::inputs + types::outputs];
     ready_kernel const& k = find<given == 0>(arguments, a...);
     if constexpr (given > 0) {
@@ -336,7 +381,7 @@ struct kernel_t {
   template <class... A>
   auto prepare(A const&... a) const {
     using types = types_for<A...>;
-    static_assert((0 + ... + (detail::traits<A>::is_output ? 1 : 0)) == types::outputs,
+    static_assert(call_check<A...>::given == types::outputs,
                   "weft: prepare takes a weft::out(...) for each output");
     argument arguments[types::inputs + types::outputs];
     return prepared_kernel<types::inputs, types::outputs>(find<false>(arguments, a...));
@@ -349,35 +394,45 @@ struct kernel_t {
     return k;
   }
 
-  // What the kernel becomes for these arguments; nothing runs. Outputs may be left out.
+  // What the kernel becomes for these arguments, as std::string; nothing runs. Outputs may be left out.
   template <class... A>
-  std::string loops(A const&... a) const { return texts(false, a...).loops; }
+  auto loops(A const&... a) const { return texts(false, a...).loops; }
   template <class... A>
-  std::string trace(A const&... a) const { return texts(false, a...).steps; }
+  auto trace(A const&... a) const { return texts(false, a...).steps; }
   template <class... A>
-  std::string ir(A const&... a) const { return texts(false, a...).ir; }
+  auto ir(A const&... a) const { return texts(false, a...).ir; }
   template <class... A>
-  std::string llvm_ir(A const&... a) const { return texts(true, a...).llvm_ir; }
+  auto llvm_ir(A const&... a) const { return texts(true, a...).llvm_ir; }
   template <class... A>
-  std::string assembly(A const&... a) const { return texts(true, a...).assembly; }
+  auto assembly(A const&... a) const { return texts(true, a...).assembly; }
   template <class... A>
-  kernel_texts texts(bool machine_code, A const&... a) const {
+  auto texts(bool machine_code, A const&... a) const {
+    constexpr int given = call_check<A...>::given;
     using types = types_for<A...>;
     argument arguments[types::inputs + types::outputs];
-    constexpr int given = (0 + ... + (detail::traits<A>::is_output ? 1 : 0));
     fill<types, given == 0>(arguments, a...);
     typename types::pair const lambdas{what, how};
     return inspect(face<types>(&lambdas), arguments, types::inputs + types::outputs, machine_code);
   }
 
   template <class... A>
-  struct types_check {
-    static_assert((detail::traits<A>::supported && ...),
-                  "weft: an argument is a weft::tensor, a weft::view or weft::out, a contiguous range, or a number");
-  };
-  template <class... A>
   using types_for = detail::call_types<
       What, How, typename detail::inputs_among<boost::hana::tuple<>, std::remove_cvref_t<A>...>::type>;
+  /// All that is refused while the program compiles. Named in the bodies of functions that return auto, which are
+  /// instantiated where they are called: from a later place clang does not show the user's line.
+  template <class... A>
+  struct call_check {
+    static constexpr int given = (0 + ... + (detail::traits<A>::is_output ? 1 : 0));
+    static_assert((detail::traits<A>::supported && ...),
+                  "weft: an argument is a weft::tensor, a weft::view or weft::out, a contiguous range, or a number");
+    using types = types_for<A...>;
+    static_assert(given == 0 || given == types::outputs,
+                  "weft: give a weft::out(...) for each output of this kernel, or for none");
+    static constexpr int misfit = detail::misfit<detail::results_of<typename types::result>, A...>();
+    static_assert(misfit != 1, "weft: an output has another element type than the result that it takes");
+    static_assert(misfit != 2, "weft: an output has another rank than the result that it takes");
+    static_assert(types::check() || true);  // an illegal schedule
+  };
 
  private:
   template <class Types>
@@ -392,9 +447,6 @@ struct kernel_t {
   }
   template <class Types, bool LeftOut, class... A>
   static void fill(argument* arguments, A const&... a) {
-    static_assert(sizeof(types_check<A...>) > 0);
-    constexpr bool checked = Types::check();  // an illegal schedule is an error here
-    static_cast<void>(checked);
     int input = 0, output = Types::inputs;
     (detail::traits<A>::describe(a, arguments[detail::traits<A>::is_output ? output++ : input++]), ...);
     for (; output < Types::inputs + Types::outputs; ++output) {
@@ -446,6 +498,7 @@ template <auto const& Kernel, class... In>
 inline constexpr bool checked = [] {
   using k = std::remove_cvref_t<decltype(Kernel)>;
   using types = detail::call_types<decltype(k::what), decltype(k::how), boost::hana::tuple<In...>>;
+  types::say_why_not_checked();
   static_assert(types::check(), "weft: the compiler cannot run this kernel's lambdas (they capture, or call what is "
                                 "not constexpr), so nothing was checked");
   return true;
@@ -456,6 +509,8 @@ template <auto const& Kernel, class... In>
 inline constexpr detail::schedule_report verdicts =
     detail::report<decltype(std::remove_cvref_t<decltype(Kernel)>::what),
                    decltype(std::remove_cvref_t<decltype(Kernel)>::how), In...>;
+
+#undef WEFT_RETURNED_WRONGLY
 
 /// The CPU that this program runs on, for `.on(weft::cpu())`.
 inline target const& cpu() { return host(); }

@@ -24,6 +24,7 @@ struct ready_kernel {
   std::vector<argument> arguments;  // as bound: inputs, then outputs
   std::uint64_t shared = 0;
   target machine;
+  bool is_for_host = false;  // machine == host()
   program what;
   trace steps;
   compiled_kernel code;

@@ -18,10 +18,10 @@ struct renumbering {
     if (node_of[at] >= 0) return node_of[at];
     node n = from.at(id);
     if (n.kind == op::load) {
-      std::vector<std::int32_t> indices;
-      for (int i = 0; i < n.c; ++i) indices.push_back(visit(program::at(from.operands, n.b + i)));
+      for (int i = 0; i < n.c; ++i) visit(program::at(from.operands, n.b + i));
+      int const first = n.b;
       n.b = static_cast<std::int32_t>(to.operands.size());
-      for (std::int32_t i : indices) to.operands.push_back(i);
+      for (int i = 0; i < n.c; ++i) to.operands.push_back(visit(program::at(from.operands, first + i)));
     } else if (n.kind == op::axis) {
       n.a = axis_of[static_cast<std::size_t>(n.a)];
     } else if (arity(n.kind) > 0) {
@@ -41,6 +41,11 @@ constexpr program canonical(program const& p) {
   detail::renumbering r{p};
   r.node_of.resize(p.nodes.size(), -1);
   r.axis_of.resize(p.axes.size(), -1);
+  r.to.nodes.reserve(p.nodes.size());  // 30 stages take clang 22 130,000 constexpr steps with it, 190,000 without
+  r.to.operands.reserve(p.operands.size());
+  r.to.extents.reserve(p.extents.size());
+  r.to.axes.reserve(p.axes.size());
+  r.to.stages.reserve(p.stages.size());
   r.to.inputs = p.inputs;
   r.to.tensors = p.tensors;
   r.to.outputs = p.outputs;

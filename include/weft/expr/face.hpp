@@ -21,6 +21,14 @@ namespace weft::inline WEFT_ABI {
 struct term {
   program* p = nullptr;
   int id = -1;
+  /// Asked for by `if`, `?:`, `&&`: refused in words. A template, so that only its use is an error.
+  template <std::same_as<bool> T>
+  constexpr explicit operator T() const {
+    static_assert(!std::same_as<T, bool>,
+                  "weft: no size and no element has a value while a kernel is being described, so nothing can be "
+                  "decided by it here; use weft::select(condition, a, b)");
+    return false;
+  }
 };
 template <element T>
 struct value : term {
@@ -44,12 +52,18 @@ struct reduction : term {
 
 namespace detail {
 
+constexpr bool is_scratch(program const& p) { return p.tensors.empty() && p.inputs.empty(); }
+
 /// The number that axis 0 of the scratch program `from` has in `to`; its axes are added there when first asked.
 constexpr int axis_base(program& from, program& to) {
   if (from.moved_to != nullptr && from.moved_to != &to) return axis_base(*from.moved_to, to) + from.moved_axis;
   if (from.moved_to == nullptr) {
     from.moved_to = &to;
     from.moved_axis = static_cast<std::int32_t>(to.axes.size());
+    if (is_scratch(to)) {
+      from.next_guest = to.guests;
+      to.guests = &from;
+    }
     for (axis_info const& a : from.axes)
       to.add_axis(to.literal(dtype::i64, from.at(a.extent).value), a.stage, a.reduced);
   }
@@ -67,7 +81,27 @@ constexpr int import_node(program& to, program& from, int id) {
   }
   return to.add(n);
 }
-constexpr bool is_scratch(program const& p) { return p.tensors.empty() && p.inputs.empty(); }
+/// Before a scratch program ends: those that were copied into it live longer when they are of an outer
+/// `compute`, and go on to where it went.
+constexpr void leave(program& scratch) {
+  program* const to = scratch.moved_to;
+  if (to == nullptr) return;
+  if (is_scratch(*to)) {
+    program** link = &to->guests;
+    while (*link != &scratch) link = &(*link)->next_guest;
+    *link = scratch.next_guest;
+  }
+  while (scratch.guests != nullptr) {
+    program& guest = *scratch.guests;
+    scratch.guests = guest.next_guest;
+    guest.moved_to = to;
+    guest.moved_axis += scratch.moved_axis;
+    guest.next_guest = nullptr;
+    if (!is_scratch(*to)) continue;
+    guest.next_guest = to->guests;
+    to->guests = &guest;
+  }
+}
 
 /// The node of `t` in the program `to`.
 constexpr int in(program& to, term t) {
@@ -165,6 +199,9 @@ constexpr program* program_of(A const& a) {
 /// The node of `a`, converted to element type T, in program `p`.
 template <class T, class A>
 constexpr int node_as(program& p, A const& a) {
+  static_assert(!is_reduction<A>::value,
+                "weft: a reduction is the whole body of a stage; what is done with it is the next stage: "
+                "auto S = weft::compute<\"S\">(...), then weft::compute<\"T\">(..., S(i) + 1)");
   if constexpr (plain_number<A>) {
     check_weak<A, T>();
     return p.literal(dtype_of<T>, to_bits(static_cast<T>(a)));
@@ -187,6 +224,10 @@ template <class A, class B>
 concept index_pair = index_operand<A> && index_operand<B> && (index_like<A> || index_like<B>);
 template <class A, class B>
 concept value_pair = operand<A> && operand<B> && (expression<A> || expression<B>) && !index_pair<A, B>;
+// Let in to be refused in words by node_as.
+template <class A, class B>
+concept with_a_reduction =
+    (is_reduction<A>::value && (expression<B> || plain_number<B>)) || (is_reduction<B>::value && operand<A>);
 
 template <op O, op IndexO, class A, class B>
 constexpr auto arithmetic(A const& a, B const& b) {
@@ -202,7 +243,7 @@ constexpr auto arithmetic(A const& a, B const& b) {
   }
 }
 template <class A, class B>
-concept meets = index_pair<A, B> || value_pair<A, B>;
+concept meets = index_pair<A, B> || value_pair<A, B> || with_a_reduction<A, B>;
 
 }  // namespace detail
 
@@ -311,10 +352,13 @@ struct tensor {
     for (std::size_t d = 0; d < ids.size(); ++d) ids[d] = indices[d];
     return {{p, p->load(id, ids)}};
   }
-  /// A stage needs a name before it is read: `auto C = weft::compute<"C">(...);`. Two stages made inside one
-  /// expression would be numbered as the compiler pleases.
+  /// Two stages made inside one expression would be numbered as the compiler pleases.
   template <class... Index>
-  value<T> operator()(Index const&...) const&& = delete;
+  constexpr value<T> operator()(Index const&...) const&& {
+    static_assert(sizeof...(Index) > 99,
+                  "weft: a stage needs a name before it is read: auto B = weft::compute<\"B\">(...); then B(i)");
+    return {};
+  }
 };
 }  // namespace expr
 
@@ -385,6 +429,7 @@ constexpr auto trace_body(A const&... a) {
     }
     traced_body<R> t{result, first, {}};
     for (std::size_t d = 0; d < count; ++d) t.extents[d] = ids[d];
+    leave(scratch);
     return t;
   }
   (std::make_index_sequence<count>{}, std::make_index_sequence<count + 1>{});

@@ -73,6 +73,8 @@ struct program {
   // A scratch program (see face.hpp) that was copied into another one; never set in a finished program.
   program* moved_to = nullptr;
   std::int32_t moved_axis = 0;
+  program* guests = nullptr;  // the scratch programs that were copied into this one
+  program* next_guest = nullptr;
 
   constexpr int add(node n) {
     nodes.push_back(n);
@@ -106,7 +108,8 @@ struct program {
     inputs.push_back({-1, type});
     return add({op::scalar, type, scalars++});
   }
-  /// Ends a stage, whose axes were added before. `shape` holds one extent node per spatial axis. Equal names get a suffix.
+  /// Ends a stage, whose axes were added before. `shape` holds one extent node per spatial axis. Equal names get
+  /// a suffix.
   constexpr int add_stage(short_name name, stage_info s, dtype type, std::vector<std::int32_t> const& shape) {
     int const id = static_cast<int>(tensors.size());
     s.tensor = id;
@@ -128,15 +131,28 @@ struct program {
   }
 
  private:
-  constexpr short_name unused_name(short_name wanted) const {
-    short_name candidate = wanted;
-    for (int suffix = 1;; ++suffix) {
-      bool taken = false;
-      for (tensor_info const& t : tensors) taken = taken || t.name == candidate;
-      if (!taken) return candidate;
-      // A name of full length is cut, or no suffix would ever fit.
-      candidate = short_name(wanted.view().substr(0, short_name::capacity - 6));
+  // Names are compared by hand, the last character first: most differ there, and each step counts when it is
+  // the compiler that takes it.
+  constexpr bool is_name(short_name const& name) const {
+    for (tensor_info const& t : tensors)
+      if (t.name.size == name.size && (name.size == 0 || t.name.data[name.size - 1] == name.data[name.size - 1]) &&
+          t.name == name)
+        return true;
+    return false;
+  }
+  constexpr short_name unused_name(short_name const& wanted) const {
+    if (!is_name(wanted)) return wanted;
+    // A name of full length is cut, or no suffix would ever fit.
+    short_name const base(wanted.view().substr(0, short_name::capacity - 6));
+    int suffix = 0;  // how many bear the name already, or one that looks like it: the first guess
+    for (tensor_info const& t : tensors) {
+      char const end = t.name.size < base.size ? 'x' : t.name.data[base.size];
+      if ((end == '_' || end == 0) && t.name.data[0] == base.data[0]) ++suffix;
+    }
+    for (suffix = suffix > 0 ? suffix : 1;; ++suffix) {
+      short_name candidate = base;
       candidate.append("_").append(suffix);
+      if (!is_name(candidate)) return candidate;
     }
   }
 };

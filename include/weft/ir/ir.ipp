@@ -315,11 +315,10 @@ WEFT_DECL stmt branch(arena& m, expr condition, stmt then, stmt otherwise) {
 
 WEFT_DECL expr rewriter::operator()(expr e) {
   if (e == nullptr) return nullptr;
-  if (memo_.size() <= e->id) memo_.resize(e->id + 64, nullptr);
-  if (memo_[e->id] != nullptr) return memo_[e->id];
+  if (arena::note const& n = m_.note_of(e); n.epoch == epoch_) return n.value;
   expr r = replace(e);
   if (r == nullptr) r = children(e);
-  memo_[e->id] = r;
+  m_.note_of(e) = {epoch_, r};
   return r;
 }
 WEFT_DECL expr rewriter::children(expr e) {

@@ -1,54 +1,9 @@
-#include <charconv>
-#include <cstdio>
-
 #include "weft/ir/print.hpp"
-#include "weft/ir/text.hpp"
+#include "weft/ir/text_writer.hpp"
 
 namespace weft::inline WEFT_ABI {
 namespace ir {
 namespace detail {
-
-inline std::string type_text(dtype t, int lanes) {
-  return std::string(name(t)) + (lanes == 1 ? "" : "x" + std::to_string(lanes));
-}
-/// A name as itself, or in backquotes with \` \\ and \xHH.
-inline std::string name_text(std::string const& name) {
-  if (is_plain_name(name)) return name;
-  std::string s = "`";
-  for (char c : name) {
-    char hex[8];
-    if (c == '`' || c == '\\') s += '\\';
-    if (static_cast<unsigned char>(c) >= 32) s += c;
-    else s.append(hex, static_cast<std::size_t>(std::snprintf(hex, sizeof hex, "\\x%02x", static_cast<unsigned>(c))));
-  }
-  return s + "`";
-}
-/// A finite or infinite float; told apart by its bits, since a TU may be compiled with -ffast-math.
-template <class T>
-std::string float_text(std::int64_t bits, std::int64_t infinity, std::string const& type) {
-  std::int64_t const size = bits & (sizeof(T) == 4 ? 0x7fffffff : 0x7fffffffffffffff);
-  if (size == infinity) return (size == bits ? "inf<" : "-inf<") + type + ">";
-  if (size > infinity) return "";
-  char digits[64];  // the shortest that reads back as the same, whatever the locale
-  std::string s(digits, std::to_chars(digits, digits + sizeof digits, from_bits<T>(bits)).ptr);
-  if (s.find_first_of(".e") == std::string::npos) s += ".0";
-  return s + type;
-}
-inline std::string literal_text(dtype t, std::int64_t bits, int lanes) {
-  std::string const type = type_text(t, lanes);
-  char hex[24];
-  std::snprintf(hex, sizeof hex, "0x%llx", static_cast<unsigned long long>(bits));
-  bool const canonical = is_float(t) ? t == dtype::f64 || (bits >> 32) == 0
-                                     : with_dtype(t, [&]<class T>(T) { return to_bits(from_bits<T>(bits)) == bits; });
-  std::int64_t const infinity = t == dtype::f32 ? 0x7f800000 : 0x7ff0000000000000;
-  std::string s;
-  if (!canonical) return "bits<" + type + ">(" + hex + ")";
-  if (t == dtype::boolean) return (bits ? "true" : "false") + type.substr(4);
-  if (!is_float(t)) return std::to_string(bits) + (t == dtype::i64 && lanes == 1 ? "" : type);
-  if (bits == (infinity | infinity >> 1)) return "nan<" + type + ">";  // the quiet one without payload
-  s = t == dtype::f32 ? float_text<float>(bits, infinity, type) : float_text<double>(bits, infinity, type);
-  return s.empty() ? "bits<" + type + ">(" + hex + ")" : s;
-}
 
 class printer {
  public:
@@ -88,8 +43,10 @@ class printer {
   void items(list<expr> const& l, expr mask = nullptr);
   template <class List>
   void name_at(List const& l, std::int64_t i) {
-    if (i >= 0 && static_cast<std::size_t>(i) < l.size()) out_ += name_text(l[static_cast<std::size_t>(i)]);
-    else out_ += "?" + std::to_string(i);
+    if (i >= 0 && static_cast<std::size_t>(i) < l.size())
+      out_ += name_text(l[static_cast<std::size_t>(i)]);
+    else
+      out_ += "?" + std::to_string(i);
   }
   void put(buffer const* b) { out_ += b == nullptr ? "?" : name_text(b->name); }
   void declare(buffer const* b);
@@ -164,7 +121,7 @@ inline void printer::put(expr e, int level) {
     return;
   }
   infix const* const i = infix_of(e->kind);
-  int const own = i != nullptr                  ? i->level
+  int const own = i != nullptr                 ? i->level
                   : e->kind == op::logical_not ? level_not
                   : e->kind == op::neg         ? level_prefix
                                                : level_primary;
@@ -178,15 +135,13 @@ inline void printer::bare(expr e) {
     case op::extent: return name_at(f_.sizes, e->value);
     case op::axis: return name_at(f_.variables, e->value);
     case op::scalar:
-      if (e->value < 0 || static_cast<std::size_t>(e->value) >= f_.scalars.size()) out_ += '?';
-      else out_ += name_text(f_.scalars[static_cast<std::size_t>(e->value)].first);
+      if (e->value < 0 || static_cast<std::size_t>(e->value) >= f_.scalars.size())
+        out_ += '?';
+      else
+        out_ += name_text(f_.scalars[static_cast<std::size_t>(e->value)].first);
       return;
-    case op::load:
-      put(e->buf);
-      return items(e->indices, e->a);
-    case op::self:
-      out_ += in_let_ ? "self<" + type_text(e->type, e->lanes) + ">" : "self";
-      return;
+    case op::load: put(e->buf); return items(e->indices, e->a);
+    case op::self: out_ += in_let_ ? "self<" + type_text(e->type, e->lanes) + ">" : "self"; return;
     case op::ramp:
     case op::broadcast:
       out_ += std::string(name(e->kind)) + "(";
@@ -201,9 +156,7 @@ inline void printer::bare(expr e) {
       if (number) out_ += ')';
       return;
     }
-    case op::logical_not:
-      out_ += "not ";
-      return put(e->a, level_not);
+    case op::logical_not: out_ += "not "; return put(e->a, level_not);
     case op::cast:
     case op::bitcast:
       out_ += std::string(name(e->kind)) + "<" + std::string(name(e->type)) + ">";
@@ -216,9 +169,12 @@ inline void printer::bare(expr e) {
     return put(e->b, i->level + 1);
   }
   out_ += name(e->kind);
-  if (arity(e->kind) == 1) arguments({e->a});
-  else if (arity(e->kind) == 2) arguments({e->a, e->b});
-  else arguments({e->a, e->b, e->c});
+  if (arity(e->kind) == 1)
+    arguments({e->a});
+  else if (arity(e->kind) == 2)
+    arguments({e->a, e->b});
+  else
+    arguments({e->a, e->b, e->c});
 }
 inline void printer::arguments(std::initializer_list<expr> list) {
   char const* before = "(";

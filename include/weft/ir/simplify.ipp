@@ -12,19 +12,21 @@ struct linear {
   std::vector<term> terms;
   std::int64_t constant = 0;
 
+  // Modulo 2^64, as the program itself computes: data of type i64 is taken apart like indices.
+  static std::int64_t wrapped(op o, std::int64_t a, std::int64_t b) { return apply(o, dtype::i64, a, b); }
   void add(ir::expr atom, std::int64_t c) {
     std::size_t i = 0;
     while (i < terms.size() && terms[i].atom->id < atom->id) ++i;
     if (i < terms.size() && terms[i].atom == atom) {
-      terms[i].coefficient += c;
+      terms[i].coefficient = wrapped(op::add, terms[i].coefficient, c);
       if (terms[i].coefficient == 0) terms.erase(terms.begin() + static_cast<std::ptrdiff_t>(i));
     } else if (c != 0) {
       terms.insert(terms.begin() + static_cast<std::ptrdiff_t>(i), {atom, c});
     }
   }
   void add(linear const& o, std::int64_t scale) {
-    constant += o.constant * scale;
-    for (term const& t : o.terms) add(t.atom, t.coefficient * scale);
+    constant = wrapped(op::add, constant, wrapped(op::mul, o.constant, scale));
+    for (term const& t : o.terms) add(t.atom, wrapped(op::mul, t.coefficient, scale));
   }
 };
 
@@ -32,10 +34,12 @@ inline bool small(std::int64_t v) { return v > -(std::int64_t(1) << 31) && v < (
 
 inline void collect(linear& into, ir::expr e, std::int64_t scale) {
   switch (e->kind) {
-    case op::literal: into.constant += e->value * scale; return;
+    case op::literal:
+      into.constant = linear::wrapped(op::add, into.constant, linear::wrapped(op::mul, e->value, scale));
+      return;
     case op::add: collect(into, e->a, scale), collect(into, e->b, scale); return;
-    case op::sub: collect(into, e->a, scale), collect(into, e->b, -scale); return;
-    case op::neg: collect(into, e->a, -scale); return;
+    case op::sub: collect(into, e->a, scale), collect(into, e->b, linear::wrapped(op::sub, 0, scale)); return;
+    case op::neg: collect(into, e->a, linear::wrapped(op::sub, 0, scale)); return;
     case op::mul:
       if (e->b->kind == op::literal && small(e->b->value) && small(scale))
         return collect(into, e->a, scale * e->b->value);
@@ -82,6 +86,11 @@ inline interval range_of(linear const& l, range_table const& ranges) {
     r.high = plus(r.high, x < y ? y : x);
   }
   return r;
+}
+/// Whether the form's value is the sum that it reads as. Of data that may be any i64, the sum may have wrapped.
+inline bool is_exact(linear const& l, range_table const& ranges) {
+  interval const r = range_of(l, ranges);
+  return !infinite(r.low) && !infinite(r.high);
 }
 inline interval range_of_atom(ir::expr e, range_table const& ranges) {
   switch (e->kind) {
@@ -171,6 +180,7 @@ class simplifier final : public ir::rewriter {
     linear x, y;
     std::int64_t sx = 0, sy = 0;
     if (!split(e->a, x, sx) || !split(e->b, y, sy)) return e;
+    if (!is_exact(x, ranges_) || !is_exact(y, ranges_) || !small(sx) || !small(sy)) return e;
     x.add(y, -1);
     interval r = range_of(x, ranges_);
     std::int64_t const drift = (sx - sy) * (e->lanes - 1);
@@ -190,7 +200,9 @@ class simplifier final : public ir::rewriter {
   }
   ir::expr min_max(ir::expr e) {
     linear d = linear_form(e->a);
-    d.add(linear_form(e->b), -1);
+    linear const other = linear_form(e->b);
+    if (!is_exact(d, ranges_) || !is_exact(other, ranges_)) return e;
+    d.add(other, -1);
     interval const r = range_of(d, ranges_);
     bool const lower = e->kind == op::min;
     if (r.high <= 0) return lower ? e->a : e->b;
@@ -203,6 +215,7 @@ class simplifier final : public ir::rewriter {
     std::int64_t const c = e->b->value;
     linear whole, rest;
     linear const all = linear_form(e->a);
+    if (!is_exact(all, ranges_)) return e;
     for (linear::term const& t : all.terms)
       if (t.coefficient % c == 0) whole.add(t.atom, t.coefficient / c);
       else rest.add(t.atom, t.coefficient);
@@ -219,6 +232,7 @@ class simplifier final : public ir::rewriter {
     ir::expr const begin = (*this)(s->begin), extent = (*this)(s->extent);
     if (extent->kind == op::literal && extent->value <= 0) return ir::block(m_, {});
     if (ir::is_literal(extent, 1)) return once(s, begin);
+    if (ranges_.of(extent).high <= 1) return at_most_once(s, begin, extent);
     interval const before = ranges_.of(s->variable), range = ranges_.of_loop(begin, extent);
     ranges_.set(s->variable, range);
     if (before.low != range.low || before.high != range.high) forget();  // copies of a nest share variables
@@ -227,6 +241,7 @@ class simplifier final : public ir::rewriter {
     return ir::loop(m_, s->how, s->variable, begin, extent, body);
   }
   ir::stmt once(ir::stmt s, ir::expr begin);
+  ir::stmt at_most_once(ir::stmt s, ir::expr begin, ir::expr extent);
   ir::stmt branch(ir::stmt s) {
     ir::expr const condition = (*this)(s->value);
     if (condition->kind == op::literal) {
@@ -321,6 +336,18 @@ class first_iteration final : public ir::rewriter {
 inline ir::stmt simplifier::once(ir::stmt s, ir::expr begin) {
   ir::stmt const bare = first_iteration(m_, s->variable, true)(s->children[0]);
   return (*this)(ir::substitute(m_, bare, s->variable, begin));
+}
+/// As a branch, no pass takes it for a loop that comes back to its elements: promotion would write one back that
+/// the loop, run no time, never reached.
+inline ir::stmt simplifier::at_most_once(ir::stmt s, ir::expr begin, ir::expr extent) {
+  while (extent->kind == op::min && (extent->a->kind == op::literal || extent->b->kind == op::literal)) {
+    bool const left = extent->a->kind == op::literal;
+    if ((left ? extent->a : extent->b)->value < 1) break;
+    extent = left ? extent->b : extent->a;
+  }
+  ir::stmt const bare = first_iteration(m_, s->variable, true)(s->children[0]);
+  return (*this)(ir::branch(m_, ir::binary(m_, op::lt, ir::index(m_, 0), extent),
+                            ir::substitute(m_, bare, s->variable, begin)));
 }
 }  // namespace detail
 

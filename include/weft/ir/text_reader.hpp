@@ -26,7 +26,7 @@ class text_reader {
     }
     WEFT_THROW(parse_error("loop IR, line " + std::to_string(line) + ", column " + std::to_string(at_ - begin + 1) +
                            ": expected " + expected + ", found " +
-                           (!found.empty()          ? "'" + found + "'"
+                           (!found.empty()        ? "'" + found + "'"
                             : at_ == text_.size() ? "the end of the text"
                                                   : "the end of the line")));
   }
@@ -111,8 +111,10 @@ class text_reader {
     std::string_view const digits = text_.substr(at_, n);
     T value{};
     std::from_chars_result r{};
-    if constexpr (std::is_floating_point_v<T>) r = std::from_chars(digits.data(), digits.data() + digits.size(), value);
-    else r = std::from_chars(digits.data(), digits.data() + digits.size(), value, base);
+    if constexpr (std::is_floating_point_v<T>)
+      r = std::from_chars(digits.data(), digits.data() + digits.size(), value);
+    else
+      r = std::from_chars(digits.data(), digits.data() + digits.size(), value, base);
     if (n == 0 || digits.size() != n || r.ec != std::errc() || r.ptr != digits.data() + digits.size()) fail(expected);
     at_ += n;
     return value;

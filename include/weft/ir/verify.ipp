@@ -22,8 +22,10 @@ class verifier {
     names();
     for (std::size_t i = 0; i < f_.buffers.size() && ok(); ++i) declaration(i);
     if (!ok()) return fault_;
-    if (f_.body == nullptr) wrong("the function has no body");
-    else statement(f_.body);
+    if (f_.body == nullptr)
+      wrong("the function has no body");
+    else
+      statement(f_.body);
     return fault_;
   }
 
@@ -165,9 +167,10 @@ inline void verifier::leaf(expr e) {
   auto const below = [&](std::size_t n) { return e->value >= 0 && static_cast<std::size_t>(e->value) < n; };
   switch (e->kind) {
     case op::literal: {
-      bool const canonical = is_float(e->type)
-                                 ? e->type == dtype::f64 || (e->value >> 32) == 0
-                                 : with_dtype(e->type, [&]<class T>(T) { return to_bits(from_bits<T>(e->value)) == e->value; });
+      bool const canonical =
+          is_float(e->type)
+              ? e->type == dtype::f64 || (e->value >> 32) == 0
+              : with_dtype(e->type, [&]<class T>(T) { return to_bits(from_bits<T>(e->value)) == e->value; });
       return require(canonical, e, "the bits are not those of an element of its type");
     }
     case op::self:
@@ -211,14 +214,16 @@ inline void verifier::load(expr e) {
   indices(e->buf, e->indices, lanes);
   mask(e->a, lanes);
   require(e->buf->lanes == 1 || e->buf->lanes == lanes, e, "it must have the lanes of its register");
-  require(e->type == e->buf->type && e->lanes == lanes, e, "a load has the type of its buffer and the lanes of the access");
+  require(e->type == e->buf->type && e->lanes == lanes, e,
+          "a load has the type of its buffer and the lanes of the access");
 }
 inline void verifier::operation(expr e) {
   dtype const t = e->a->type;
   bool const integer = is_integer(t), truth = t == dtype::boolean;
   if (e->kind == op::ramp || e->kind == op::broadcast) {
     require(e->a->lanes == 1 && e->lanes > 1, e, "it makes several lanes of one");
-    return require(e->type == t && (e->kind == op::broadcast || is_index(e)), e, "a ramp is of i64, a broadcast of what it repeats");
+    return require(e->type == t && (e->kind == op::broadcast || is_index(e)), e,
+                   "a ramp is of i64, a broadcast of what it repeats");
   }
   bool const choice = e->kind == op::select;
   for (expr x : {e->a, e->b, e->c})

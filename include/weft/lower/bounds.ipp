@@ -6,8 +6,12 @@ namespace detail {
 
 class bounds_proof {
  public:
+  explicit bounds_proof(ir::arena& m) : m_(m) {}
   std::string statement(ir::stmt s) {
-    if (s->kind == ir::stmt_kind::loop) ranges_.set(s->variable, s->begin, s->extent);
+    if (s->kind == ir::stmt_kind::loop) {
+      if (s->extent->kind == op::literal && s->extent->value <= 0) return {};  // what never runs reads nothing
+      ranges_.set(s->variable, s->begin, s->extent);
+    }
     if (s->value != nullptr)
       if (std::string why = expression(s->value); !why.empty()) return why;
     for (ir::stmt c : s->children)
@@ -31,15 +35,16 @@ class bounds_proof {
   }
   std::string load(ir::expr e) {
     given_.clear();
+    never_ = false;
     range_table const outside = ranges_;
     if (e->a != nullptr) suppose(e->a, true);
     std::string why;
-    for (std::size_t d = 0; d < e->indices.size() && why.empty(); ++d) {
+    for (std::size_t d = 0; d < e->indices.size() && why.empty() && !never_; ++d) {
       linear const index = linear_form(e->indices[d]);
       linear room = linear_form(e->buf->shape[d]);
       room.constant -= 1;
       room.add(index, -1);
-      if (never_negative(index) && never_negative(room)) continue;
+      if (never_negative(index) && (never_negative(room) || below(e->indices[d], e->buf->shape[d]))) continue;
       interval const r = range_of(index, ranges_), size = ranges_.of(e->buf->shape[d]);
       why = e->buf->name + ": index " + std::to_string(d) + " runs from " + number(r.low) + " to " + number(r.high) +
             ", but " + e->buf->name + " has " + number(size.high) +
@@ -60,6 +65,10 @@ class bounds_proof {
     }
     return false;
   }
+  /// By the same means by which lowering found that an access needs no mask.
+  bool below(ir::expr index, ir::expr bound) const {
+    return ir::is_literal(simplify(m_, ir::binary(m_, op::lt, index, bound), ranges_), 1);
+  }
   /// Takes a condition apart into linear forms that are not negative where the load happens.
   void suppose(ir::expr c, bool holds) {
     if (c->kind == op::logical_not) return suppose(c->a, !holds);
@@ -78,6 +87,7 @@ class bounds_proof {
     d.add(linear_form(smaller), -1);
     d.constant -= margin;
     given_.push_back(d);
+    never_ = never_ || range_of(d, ranges_).high < 0;  // as the border of a small tensor: nothing is read there
     if (d.terms.size() != 1 || d.terms[0].atom->kind != op::axis) return;
     auto const v = static_cast<std::int32_t>(d.terms[0].atom->value);
     std::int64_t const c = d.terms[0].coefficient;
@@ -87,12 +97,14 @@ class bounds_proof {
     ranges_.set(v, r);
   }
 
+  ir::arena& m_;
   range_table ranges_;
   std::vector<linear> given_;
+  bool never_ = false;  // the conditions contradict each other
   std::vector<bool> seen_;
 };
 }  // namespace detail
 
-WEFT_DECL std::string check_bounds(ir::function const& f) { return detail::bounds_proof().statement(f.body); }
+WEFT_DECL std::string check_bounds(ir::function const& f) { return detail::bounds_proof(*f.nodes).statement(f.body); }
 
 }  // namespace weft::inline WEFT_ABI

@@ -13,8 +13,8 @@ struct guard {
 
 class lowering {
  public:
-  lowering(ir::function& f, program const& p, nest const& n, call_layout const& layout)
-      : f_(f), m_(*f.nodes), p_(p), n_(n), layout_(layout), tensor_(p.tensors.size(), nullptr) {}
+  lowering(ir::function& f, program const& p, nest const& n, call_layout const& layout, vector_tails tails)
+      : f_(f), m_(*f.nodes), p_(p), n_(n), layout_(layout), tails_(tails), tensor_(p.tensors.size(), nullptr) {}
 
   void run() {
     for (input_info const& i : p_.inputs) {
@@ -222,7 +222,7 @@ class lowering {
   ir::stmt tile_branches(std::size_t position, std::size_t g, std::vector<bool> dropped) {
     for (; g < guards_.size(); ++g)
       if (!dropped[g] && guards_[g].decided == static_cast<int>(position) &&
-          guards_[g].depth > static_cast<int>(position))
+          guards_[g].depth > static_cast<int>(position) && !(tails_ == vector_tails::mask && only_vector(guards_[g])))
         break;
     if (g == guards_.size()) return nest_from(position + 1, dropped);
     ir::expr last = guards_[g].index;
@@ -236,11 +236,22 @@ class lowering {
     return ir::branch(m_, simplify(m_, ir::binary(m_, op::lt, last, guards_[g].bound)), then, otherwise);
   }
 
+  /// No unrolled axis is in the guard: masks alone can see to it.
+  bool only_vector(guard const& g) const {
+    for (open_loop const& o : loops_)
+      if (o.how == loop_kind::unrolled && uses(g.index, o.variable)) return false;
+    return true;
+  }
+
   // --- one element --------------------------------------------------------------------------------------
   ir::stmt leaf(std::vector<bool> const& dropped) {
     ir::expr mask = nullptr;
+    open_guards_.clear();
     for (std::size_t g = 0; g < guards_.size(); ++g)
-      if (!dropped[g]) mask = ir::all_of(m_, mask, ir::binary(m_, op::lt, guards_[g].index, guards_[g].bound));
+      if (!dropped[g]) {
+        open_guards_.push_back(ir::binary(m_, op::lt, guards_[g].index, guards_[g].bound));
+        mask = ir::all_of(m_, mask, open_guards_.back());
+      }
     ir::buffer const* out = tensor_[at(stage_->tensor)];
     ir::stmt_node s;
     s.kind = stage_->reduced > 0 && !empty_ ? ir::stmt_kind::accumulate : ir::stmt_kind::store;
@@ -254,7 +265,7 @@ class lowering {
       s.value = identity;
     } else {
       values_.assign(p_.nodes.size(), {});
-      s.value = value(stage_->body, mask);
+      s.value = value(stage_->body, nullptr);
     }
     if (s.kind == ir::stmt_kind::accumulate) {
       s.identity = identity;
@@ -265,7 +276,7 @@ class lowering {
     }
     return m_.make(s);
   }
-  /// The node's value where `condition` (null: always) holds; elsewhere it must not read memory.
+  /// The node's value where `condition` (of selects; null: always) holds; elsewhere it must not read memory.
   ir::expr value(int id, ir::expr condition) {
     for (auto const& [c, e] : values_[at(id)])
       if (c == condition) return e;
@@ -290,8 +301,9 @@ class lowering {
         std::vector<ir::expr> indices;
         for (int i = 0; i < n.c; ++i) indices.push_back(value(p_.operands[at(n.b + i)], condition));
         ir::buffer const* const buf = tensor_[at(n.a)];
-        // Inside the buffer anyway: reading it all is cheaper than masking, and select drops what is not wanted.
-        return ir::load(m_, buf, indices, condition != nullptr && inside(*buf, indices) ? nullptr : condition);
+        // Inside the buffer anyway: reading it all is cheaper than masking, and what is not wanted is dropped later.
+        ir::expr const mask = guarded(indices, condition);
+        return ir::load(m_, buf, indices, mask != nullptr && inside(*buf, indices) ? nullptr : mask);
       }
       case op::select: {
         ir::expr const c = value(n.a, condition);
@@ -305,6 +317,21 @@ class lowering {
     return operation(n, a, b, n.c >= 0 ? value(n.c, condition) : nullptr);
   }
 
+  /// `condition` and those of the leaf's guards that have a variable in common with the access. Another guard cannot
+  /// matter: some iteration passes it, and there the access is the same.
+  ir::expr guarded(std::vector<ir::expr> const& indices, ir::expr condition) const {
+    ir::expr mask = condition;
+    for (ir::expr g : open_guards_) {
+      bool shared = false;
+      for (open_loop const& o : loops_) {
+        bool used = condition != nullptr && uses(condition, o.variable);
+        for (ir::expr i : indices) used = used || uses(i, o.variable);
+        shared = shared || (used && uses(g, o.variable));
+      }
+      if (shared) mask = ir::all_of(m_, mask, g);
+    }
+    return mask;
+  }
   bool inside(ir::buffer const& buf, std::vector<ir::expr> const& indices) const {
     range_table ranges;
     for (open_loop const& o : loops_) ranges.set(o.variable, ir::index(m_, 0), o.extent);
@@ -320,21 +347,23 @@ class lowering {
   program const& p_;
   nest const& n_;
   call_layout const& layout_;
+  vector_tails tails_;
   std::vector<ir::buffer*> tensor_;
   stage_info const* stage_ = nullptr;
   bool empty_ = false;
   std::vector<open_loop> loops_;
   std::vector<guard> guards_;
+  std::vector<ir::expr> open_guards_;  // of the leaf being made
   std::vector<std::vector<std::pair<ir::expr, ir::expr>>> values_;  // by node: under which condition, what
 };
 }  // namespace detail
 
 WEFT_DECL ir::function lower(ir::arena& m, program const& p, nest const& n, call_layout const& layout,
-                             std::string_view name) {
+                             std::string_view name, vector_tails tails) {
   ir::function f;
   f.name = std::string(name);
   f.nodes = &m;
-  detail::lowering(f, p, n, layout).run();
+  detail::lowering(f, p, n, layout, tails).run();
   return f;
 }
 

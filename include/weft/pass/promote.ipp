@@ -208,10 +208,17 @@ class promoter final : public ir::rewriter {
     n.value = self_replacement(m_, ir::load(m_, registers[at], {}))(s->value);
     return m_.make(n);
   }
+  std::string unused_name(std::string name) const {
+    for (ir::buffer const* b : f_.buffers)
+      if (b->name == name) return unused_name(name + "_");
+    for (std::string const& v : f_.variables)
+      if (v == name) return unused_name(name + "_");
+    return name;
+  }
   ir::buffer const* make_register(ir::stmt u) {
     ir::buffer* b = m_.make_buffer();
     b->id = static_cast<std::int32_t>(f_.buffers.size());
-    b->name = "acc" + std::to_string(b->id);
+    b->name = unused_name("acc" + std::to_string(b->id));
     b->type = u->buf->type;
     b->where = ir::scope::registers;
     b->lanes = u->value->lanes;

@@ -98,12 +98,21 @@ class vectorizer final : public ir::rewriter {
   }
 
  private:
+  bool taken(std::string const& name) const {
+    for (std::string const& other : f_.variables)
+      if (other == name) return true;
+    for (ir::buffer const* b : f_.buffers)
+      if (b->name == name) return true;
+    return false;
+  }
   /// The variable that counts the chunks of loop variable `v`; one, however many copies of the loop there are.
   std::int32_t chunk_of(std::int32_t v) {
     for (auto const& [whole, chunk] : chunks_)
       if (whole == v) return chunk;
     auto const chunk = static_cast<std::int32_t>(f_.variables.size());
-    f_.variables.push_back(f_.variables[static_cast<std::size_t>(v)] + "v");
+    std::string name = f_.variables[static_cast<std::size_t>(v)] + "v";
+    while (taken(name)) name += "v";
+    f_.variables.push_back(name);
     chunks_.push_back({v, chunk});
     return chunk;
   }

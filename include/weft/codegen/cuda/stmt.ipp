@@ -152,7 +152,7 @@ WEFT_DECL void stmt_printer::accumulate(ir::stmt s) {
     std::string const first = first_iteration(s), identity = exprs_.text(s->identity, binding::logical);
     k_.self = k_.taken.unique("self");
     line(std::string(type_name(s->buf->type)) + " const " + k_.self + " = " +
-         (first.empty() ? identity : first + " ? " + identity + " : " + element) + ";");
+         (first.empty() ? element : first + " ? " + identity + " : " + element) + ";");
   }
   out_ += exprs_.share({s->value}, indent_);
   line(element + " = " + exprs_.text(s->value) + ";");

@@ -61,6 +61,7 @@ class expression_emitter {
     block_ref before = nullptr;    // ends in the jump into the region; what is moved out goes in front of it
     bool is_loop = false;
     bool guarded = false;          // `before` runs only when the loop does
+    bool has_loop = false;         // a loop stands inside
     std::uint64_t written = 0;     // alias classes stored to inside, as bits
     std::vector<std::uint32_t> values, levels;  // expressions known since this region began
     std::size_t pointers = 0;      // of pointers_ at its beginning
@@ -70,6 +71,8 @@ class expression_emitter {
   void forget_memory(std::uint64_t classes);
   static std::uint64_t class_of(ir::buffer const* b) { return std::uint64_t(1) << (b->alias_class % 63); }
   static std::uint64_t classes_written(ir::stmt s);
+  static bool contains_loop(ir::stmt s);
+  bool moves_in_outer_loop(int level) const;
 
   module_state& s_;
   api const& l_;

@@ -53,12 +53,19 @@ WEFT_DECL std::uint64_t expression_emitter::classes_written(ir::stmt s) {
   for (ir::stmt c : s->children) bits |= classes_written(c);
   return bits;
 }
+WEFT_DECL bool expression_emitter::contains_loop(ir::stmt s) {
+  if (s->kind == ir::stmt_kind::loop) return true;
+  for (ir::stmt c : s->children)
+    if (contains_loop(c)) return true;
+  return false;
+}
 WEFT_DECL void expression_emitter::enter(block_ref before, bool is_loop, bool guarded, ir::stmt body) {
   region r;
   r.before = before;
   r.is_loop = is_loop;
   r.guarded = guarded;
   r.written = classes_written(body);
+  r.has_loop = contains_loop(body);
   r.pointers = pointers_.size();
   // What was read before a loop may be overwritten in an earlier iteration of it.
   if (is_loop) forget_memory(r.written);
@@ -348,6 +355,12 @@ WEFT_DECL value_ref expression_emitter::zero_words() {
   }
   return zeros_;
 }
+/// Whether the loop that region `level` belongs to has loops inside.
+WEFT_DECL bool expression_emitter::moves_in_outer_loop(int level) const {
+  for (int r = level; r > 0; --r)
+    if (regions_[static_cast<std::size_t>(r)].is_loop) return regions_[static_cast<std::size_t>(r)].has_loop;
+  return false;
+}
 WEFT_DECL value_ref expression_emitter::all_lanes(int lanes) {
   return l_.ConstAllOnes(with_lanes(l_.Int1TypeInContext(s_.context), lanes));
 }
@@ -379,7 +392,10 @@ WEFT_DECL value_ref expression_emitter::pointer_at(ir::buffer const* buf, ir::ex
     if (known == nullptr) {
       known = at_level(level, [&] {
         value_ref index[] = {emit(step)};
-        return l_.BuildGEP2(b_, element, p, index, 1, "");
+        value_ref const moved = l_.BuildGEP2(b_, element, p, index, 1, "");
+        // An address that an outer loop moves has many users inside; LLVM's strength reduction would weigh ways to
+        // count each of them up, which is a sixth of the compile time and gains nothing. A freeze hides it.
+        return moves_in_outer_loop(level) ? l_.BuildFreeze(b_, moved, "") : moved;
       });
       pointers_.push_back({buf, prefix, known});
     }

@@ -72,7 +72,7 @@ WEFT_DECL object_code compile(ir::function const& f, target const& machine, obje
   // change are seen to before, so nothing else is needed.
   pass_options_ref const options = l.CreatePassBuilderOptions();
   error_ref const failed =
-      l.RunPasses(s.module, "function(mem2reg,early-cse)", s.machine, options);
+      l.RunPasses(s.module, "function(mem2reg)", s.machine, options);
   l.DisposePassBuilderOptions(options);
   if (failed != nullptr) WEFT_THROW(internal_error("llvm: " + take_message(l, failed) + s.diagnostics));
   double const optimised = detail::now_ms();

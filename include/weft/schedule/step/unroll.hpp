@@ -26,7 +26,8 @@ struct unroll_step {
   ///       for k:              ->            body(0, k)
   ///         body(i, k)                      body(1, k)
   ///
-  /// Needs   no parallel loop inside it; at most 1024 iterations (decided at the first call when the extent is not a number yet)
+  /// Needs   no parallel loop inside it; at most 1024 iterations (decided at the first call when the extent is
+  ///         not a number yet)
   /// Cost    code grows by the number of iterations; together with vectorize it makes the register tile
   constexpr void unroll(axis i) {
     step request{verb::unroll, 1, {i.id}};

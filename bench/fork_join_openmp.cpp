@@ -1,0 +1,16 @@
+// The OpenMP side of fork_join; compiled with -fopenmp where there is one.
+#include "fork_join.hpp"
+
+namespace bench {
+#ifdef _OPENMP
+bool openmp_loop(std::int64_t times, void (*body)(std::int64_t)) {
+  while (times-- > 0) {
+#pragma omp parallel for num_threads(2) schedule(static)
+    for (int i = 0; i < 2; ++i) body(i);
+  }
+  return true;
+}
+#else
+bool openmp_loop(std::int64_t, void (*)(std::int64_t)) { return false; }
+#endif
+}  // namespace bench

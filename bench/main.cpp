@@ -1,0 +1,64 @@
+// weft-bench: how fast compiled kernels, their compilation and their calls are on this machine.
+//
+//     weft-bench [--filter text] [--json] [--list] [--rounds n]
+//
+// The ratio is speed over the case's reference variant: above 1 is faster. Where weft promises a figure, it stands in
+// the column `bar`. Exit status: 0; 1 when a variant computed something wrong; 2 for a wrong command line.
+#include <cstdio>
+#include <cstdlib>
+#include <string_view>
+
+#include "harness.hpp"
+
+namespace {
+struct named_case {
+  char const* name;
+  void (*run)(bench::report&);
+};
+constexpr named_case cases[] = {
+    {"matmul_1024", [](bench::report& r) { bench::matmul(r, 1024); }},
+    {"matmul_256", [](bench::report& r) { bench::matmul(r, 256); }},
+    {"matmul_512", [](bench::report& r) { bench::matmul(r, 512); }},
+    {"matmul_1000", [](bench::report& r) { bench::matmul(r, 1000); }},
+    {"matmul_1023", [](bench::report& r) { bench::matmul(r, 1023); }},
+    {"matmul_1024_two_threads", bench::matmul_two_threads},
+    {"jit", bench::jit},
+    {"call", bench::call},
+    {"fork_join", bench::fork_join},
+};
+
+[[noreturn]] void usage(int status) {
+  std::fprintf(status == 0 ? stdout : stderr, "usage: weft-bench [--filter text] [--json] [--list] [--rounds n]\n");
+  std::exit(status);
+}
+bench::options read(int argc, char** argv) {
+  bench::options o;
+  for (int i = 1; i < argc; ++i) {
+    std::string_view const a = argv[i];
+    bool const last = i + 1 == argc;
+    if (a == "--json") o.json = true;
+    else if (a == "--list") o.list = true;
+    else if (a == "--filter" && !last) o.filter = argv[++i];
+    else if (a == "--rounds" && !last && std::atoi(argv[i + 1]) > 0) o.rounds = std::atoi(argv[++i]);
+    else usage(a == "--help" ? 0 : 2);
+  }
+  return o;
+}
+}  // namespace
+
+int main(int argc, char** argv) {
+  if (argc == 2 && std::string_view(argv[1]) == "--first-jit") return bench::first_jit();
+  // Before anything asks for the pool: "two threads" is two on every machine.
+  ::setenv("WEFT_THREADS", "2", 1);
+  bench::report r(read(argc, argv));
+  for (named_case const& c : cases) {
+    if (std::string_view(c.name).find(r.wanted.filter) == std::string_view::npos) continue;
+    if (r.wanted.list) {
+      std::printf("%s\n", c.name);
+      continue;
+    }
+    r.begin(c.name);
+    c.run(r);
+  }
+  return r.all_right() ? 0 : 1;
+}

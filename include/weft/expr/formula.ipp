@@ -1,0 +1,204 @@
+#include <cstdio>
+#include <cstdlib>
+
+#include "weft/expr/formula.hpp"
+#include "weft/expr/text.hpp"
+
+namespace weft::inline WEFT_ABI {
+namespace detail {
+
+/// As few digits as give the number back, with a point in every locale.
+inline std::string shortest(dtype type, std::int64_t bits) {
+  bool const f32 = type == dtype::f32;
+  double const value = f32 ? static_cast<double>(from_bits<float>(bits)) : from_bits<double>(bits);
+  char text[40];
+  for (int digits = 1; digits <= 17; ++digits) {
+    std::snprintf(text, sizeof text, "%.*g", digits, value);
+    double const back = std::strtod(text, nullptr);
+    if (f32 ? static_cast<float>(back) == static_cast<float>(value) : back == value) break;
+  }
+  for (char& c : text)
+    if (c == ',') c = '.';
+  return text;
+}
+WEFT_DECL std::string literal_text(dtype type, std::int64_t bits) {
+  if (type == dtype::boolean) return bits != 0 ? "true" : "false";
+  return is_float(type) ? shortest(type, bits) : std::to_string(bits);
+}
+
+/// Infix notation with as few parentheses as C++ would need; stops growing when the line is full.
+class infix {
+ public:
+  infix(program const& p, int first_axis, std::string self) : p_(p), first_axis_(first_axis), self_(self) {}
+  static constexpr std::size_t full = 160;
+
+  std::string text(int id) {
+    write(id, 0);
+    if (out_.size() > full) out_.replace(full - 3, out_.size(), "...");
+    return out_;
+  }
+
+ private:
+  struct symbol {
+    char const* text;
+    int binds;  // 0: written as a call
+  };
+  static symbol symbol_of(op o) {
+    switch (o) {
+      case op::logical_or: return {" || ", 1};
+      case op::logical_and: return {" && ", 2};
+      case op::bit_or: return {" | ", 3};
+      case op::bit_xor: return {" ^ ", 4};
+      case op::bit_and: return {" & ", 5};
+      case op::eq: return {" == ", 6};
+      case op::ne: return {" != ", 6};
+      case op::lt: return {" < ", 7};
+      case op::le: return {" <= ", 7};
+      case op::shl: return {" << ", 8};
+      case op::shr: return {" >> ", 8};
+      case op::add: return {" + ", 9};
+      case op::sub: return {" - ", 9};
+      case op::mul: return {" * ", 10};
+      case op::div:
+      case op::floor_div: return {" / ", 10};
+      case op::rem:
+      case op::floor_mod: return {" % ", 10};
+      default: return {"", 0};
+    }
+  }
+  void write(int id, int around) {
+    if (out_.size() > full) return;
+    node const& n = p_.at(id);
+    symbol const s = symbol_of(n.kind);
+    if (s.binds > 0) {
+      bool const parentheses = s.binds < around;
+      if (parentheses) out_ += '(';
+      write(n.a, is_comparison(n.kind) ? s.binds + 1 : s.binds);
+      out_ += s.text;
+      write(n.b, s.binds + 1);
+      if (parentheses) out_ += ')';
+      return;
+    }
+    switch (n.kind) {
+      case op::literal: out_ += literal_text(n.type, n.value); return;
+      case op::extent: out_ += tensor_text(p_, n.a) + ".extent(" + std::to_string(n.b) + ")"; return;
+      case op::scalar: out_ += "s" + std::to_string(n.a); return;
+      case op::axis: out_ += axis_name(n.a - first_axis_).view(); return;
+      case op::self: out_ += self_; return;
+      case op::load: return list(tensor_text(p_, n.a) + "[", n.b, n.c, "]");
+      case op::neg:
+      case op::logical_not: {
+        out_ += n.kind == op::neg ? "-" : "!";
+        return write(n.a, 11);
+      }
+      case op::cast: out_ += name(n.type); break;
+      case op::bitcast: (out_ += "bits_as_") += name(n.type); break;
+      default: out_ += name(n.kind);
+    }
+    out_ += '(';
+    write(n.a, 0);
+    for (int o : {n.b, n.c})
+      if (o >= 0) out_ += ", ", write(o, 0);
+    out_ += ')';
+  }
+  void list(std::string const& open, int first, int count, char const* close) {
+    out_ += open;
+    for (int d = 0; d < count; ++d) {
+      if (d > 0) out_ += ", ";
+      write(program::at(p_.operands, first + d), 0);
+    }
+    out_ += close;
+  }
+
+  program const& p_;
+  int first_axis_;
+  std::string self_, out_;
+};
+
+WEFT_DECL std::string tensor_text(program const& p, int tensor) {
+  std::string_view const wanted = program::at(p.tensors, tensor).name.view();
+  for (std::size_t t = 0; t < p.tensors.size(); ++t)
+    if (p.tensors[t].name.view() == wanted && static_cast<int>(t) != tensor) return "@" + std::to_string(tensor);
+  return quoted(wanted);
+}
+WEFT_DECL std::string expression_text(program const& p, int id) { return infix(p, 0, "").text(id); }
+WEFT_DECL std::string element_text(program const& p, int stage) {
+  stage_info const& s = program::at(p.stages, stage);
+  std::string out = tensor_text(p, s.tensor) + "[";
+  for (int i = 0; i < s.spatial; ++i) (out += i > 0 ? ", " : "") += axis_name(i).view();
+  return out + "]";
+}
+
+/// A body as one operation on the value so far and a term without it.
+struct reduction_form {
+  op combine = op::literal;  // add, mul, min or max; literal: of another form
+  std::string term;
+};
+inline bool reads_self(program const& p, int id) {
+  std::vector<bool> used(static_cast<std::size_t>(id) + 1, false);
+  used[static_cast<std::size_t>(id)] = true;
+  for (int i = id; i >= 0; --i) {
+    node const& n = p.at(i);
+    if (!used[static_cast<std::size_t>(i)]) continue;
+    if (n.kind == op::self) return true;
+    if (arity(n.kind) > 0)
+      for (int o : {n.a, n.b, n.c})
+        if (o >= 0) used[static_cast<std::size_t>(o)] = true;
+  }
+  return false;
+}
+inline reduction_form form_of(program const& p, int stage) {
+  stage_info const& s = program::at(p.stages, stage);
+  node const& n = p.at(s.body);
+  infix writer(p, s.first_axis, element_text(p, stage));
+  auto const is_self = [&](int id) { return id >= 0 && p.at(id).kind == op::self; };
+  bool const known = n.kind == op::add || n.kind == op::mul || n.kind == op::min || n.kind == op::max;
+  if (known && is_self(n.a) && !reads_self(p, n.b)) return {n.kind, writer.text(n.b)};
+  // A sum of products whose rounding was joined (expand.hpp).
+  if (n.kind == op::fma && is_self(n.c) && !reads_self(p, n.a) && !reads_self(p, n.b)) {
+    program product = p;
+    return {op::add, infix(product, s.first_axis, "").text(product.operation(op::mul, n.type, n.a, n.b))};
+  }
+  return {op::literal, writer.text(s.body)};
+}
+WEFT_DECL std::string update_text(program const& p, int stage) {
+  reduction_form const f = form_of(p, stage);
+  if (program::at(p.stages, stage).reduced == 0) return " = " + f.term;
+  switch (f.combine) {
+    case op::add: return " += " + f.term;
+    case op::mul: return " *= " + f.term;
+    case op::min: return " min= " + f.term;
+    case op::max: return " max= " + f.term;
+    default: return " = " + f.term;
+  }
+}
+}  // namespace detail
+
+WEFT_DECL std::string formula(program const& p, int stage) {
+  stage_info const& s = program::at(p.stages, stage);
+  detail::reduction_form const f = detail::form_of(p, stage);
+  std::string out = detail::element_text(p, stage) + " = ";
+  if (s.reduced > 0) {
+    switch (f.combine) {
+      case op::add: out += "sum"; break;
+      case op::mul: out += "product"; break;
+      case op::min:
+      case op::max: out += name(f.combine); break;
+      default: out += "reduction";
+    }
+    out += " over ";
+    for (int i = s.spatial; i < s.axes(); ++i) {
+      axis_info const& a = program::at(p.axes, s.first_axis + i);
+      ((out += i > s.spatial ? ", " : "") += axis_name(i).view()) += " < ";
+      out += detail::expression_text(p, a.extent);
+    }
+    dtype const type = program::at(p.tensors, s.tensor).type;
+    if (f.combine == op::literal) out += " from " + detail::literal_text(type, s.identity);
+    out += " of ";
+  }
+  out += f.term;
+  if (out.size() > detail::infix::full) out.replace(detail::infix::full - 3, out.size(), "...");
+  return out;
+}
+
+}  // namespace weft::inline WEFT_ABI

@@ -1,0 +1,233 @@
+#include "weft/expr/formula.hpp"
+#include "weft/expr/print.hpp"
+#include "weft/expr/text.hpp"
+#include "weft/expr/verify.hpp"
+
+namespace weft::inline WEFT_ABI {
+namespace detail {
+
+inline std::string exact_text(dtype type, std::int64_t bits) {
+  if (!is_float(type)) return std::to_string(bits);
+  double const value = type == dtype::f32 ? static_cast<double>(from_bits<float>(bits)) : from_bits<double>(bits);
+  if (value > -1e6 && value < 1e6) {
+    auto const whole = static_cast<int>(value);
+    std::int64_t const back = type == dtype::f32 ? to_bits(static_cast<float>(whole)) : to_bits(double(whole));
+    if (back == bits) return std::to_string(whole) + ".0";  // not -0.0
+  }
+  constexpr char digits[] = "0123456789abcdef";
+  std::string out = "0x";
+  for (int shift = type == dtype::f32 ? 28 : 60; shift >= 0; shift -= 4) out += digits[bits >> shift & 15];
+  return out;
+}
+
+class program_writer {
+ public:
+  explicit program_writer(program const& p) : p_(p) {}
+  std::string run() {
+    out_ = "program\n";
+    for (input_info const& i : p_.inputs)
+      if (i.tensor >= 0)
+        head("input ", i.tensor), shape(i.tensor);
+      else
+        ((out_ += "scalar ") += name(i.type)) += '\n';
+    for (stage_info const& s : p_.stages) stage(s);
+    nodes_up_to(static_cast<int>(p_.nodes.size()) - 1);
+    for (std::int32_t t : p_.outputs) (out_ += "output " + tensor_text(p_, t)) += '\n';
+    return out_;
+  }
+
+ private:
+  static std::string reference(int id) { return " %" + std::to_string(id); }
+  void head(char const* what, int tensor) {
+    tensor_info const& t = program::at(p_.tensors, tensor);
+    ((((out_ += what) += quoted(t.name.view())) += ' ') += name(t.type)) += '\n';
+  }
+  void shape(int tensor) {
+    int const rank = program::at(p_.tensors, tensor).rank;
+    for (int d = 0; d < rank; ++d) nodes_up_to(p_.extent_of(tensor, d));
+    out_ += "  shape";
+    for (int d = 0; d < rank; ++d) out_ += reference(p_.extent_of(tensor, d));
+    out_ += '\n';
+  }
+  void stage(stage_info const& s) {
+    head("stage ", s.tensor);
+    shape(s.tensor);
+    for (int i = 0; i < s.axes(); ++i) {
+      axis_info const& a = program::at(p_.axes, s.first_axis + i);
+      nodes_up_to(a.extent);
+      out_ += "  axis " + std::to_string(s.first_axis + i) + " <" + reference(a.extent);
+      out_ += a.reduced ? " reduced\n" : "\n";
+    }
+    nodes_up_to(s.body);
+    out_ += "  body" + reference(s.body);
+    dtype const type = program::at(p_.tensors, s.tensor).type;
+    if (s.reduced > 0 || s.identity != 0) out_ += " from " + exact_text(type, s.identity);
+    out_ += '\n';
+  }
+  void nodes_up_to(int last) {
+    for (; next_ <= last; ++next_) {
+      node const& n = p_.at(next_);
+      ((((out_ += " " + reference(next_)) += " = ") += name(n.kind)) += ' ') += name(n.type);
+      rest(n);
+      out_ += '\n';
+    }
+  }
+  void rest(node const& n) {
+    switch (n.kind) {
+      case op::literal: {
+        std::string const text = exact_text(n.type, n.value);
+        out_ += " " + text;
+        if (text.size() > 1 && text[1] == 'x') out_ += "  # " + literal_text(n.type, n.value);
+        return;
+      }
+      case op::extent: out_ += " " + tensor_text(p_, n.a) + " " + std::to_string(n.b); return;
+      case op::scalar:
+      case op::axis: out_ += " " + std::to_string(n.a); return;
+      case op::load:
+        out_ += " " + tensor_text(p_, n.a);
+        for (int d = 0; d < n.c; ++d) out_ += reference(program::at(p_.operands, n.b + d));
+        return;
+      default:
+        for (int o : {n.a, n.b, n.c})
+          if (o >= 0) out_ += reference(o);
+    }
+  }
+
+  program const& p_;
+  std::string out_;
+  int next_ = 0;
+};
+
+class program_parser {
+ public:
+  explicit program_parser(std::string_view text) : r_(text, "program") {}
+  program run() {
+    if (!r_.at_end()) r_.expect("program");
+    for (r_.end_line(); !r_.at_end(); r_.end_line()) line();
+    if (std::string const fault = fault_of(p_); !fault.empty()) r_.fail(fault);
+    return static_cast<program&&>(p_);
+  }
+
+ private:
+  void line() {
+    if (r_.accept("%")) return read_node();
+    std::string_view const what = r_.word("input, scalar, stage, axis, shape, body, output or %number");
+    if (what == "input") return input();
+    if (what == "scalar") return p_.inputs.push_back({-1, type()}), void(++p_.scalars);
+    if (what == "stage") return stage();
+    if (what == "output") return p_.outputs.push_back(tensor());
+    if (what == "shape") return shape();
+    if (what == "axis") return axis();
+    if (what == "body") return body();
+    r_.fail("expected input, scalar, stage, axis, shape, body, output or %number");
+  }
+  dtype type() {
+    std::string_view const wanted = r_.word("a dtype");
+    for (int i = 0; i < dtype_count; ++i)
+      if (name(static_cast<dtype>(i)) == wanted) return static_cast<dtype>(i);
+    r_.fail("there is no such dtype");
+  }
+  op operation() {
+    std::string_view const wanted = r_.word("an operation");
+    for (int i = 0; i < op_count; ++i)
+      if (name(static_cast<op>(i)) == wanted) return static_cast<op>(i);
+    r_.fail("there is no such operation");
+  }
+  std::int32_t tensor() {
+    if (r_.accept("@")) return r_.number_below(p_.tensors.size(), "tensor");
+    short_name const wanted = r_.name();
+    for (std::size_t t = 0; t < p_.tensors.size(); ++t)
+      if (p_.tensors[t].name == wanted) return static_cast<std::int32_t>(t);
+    r_.fail("there is no such tensor before this line");
+  }
+  std::int32_t reference() {
+    r_.expect("%");
+    return r_.number_below(p_.nodes.size(), "node before this line");
+  }
+  std::int64_t literal(dtype t) {
+    if (is_float(t) && r_.accept("0x")) return static_cast<std::int64_t>(r_.hexadecimal());
+    std::int64_t const value = r_.number();
+    if (!is_float(t)) return value;
+    r_.expect(".0");
+    return t == dtype::f32 ? to_bits(static_cast<float>(value)) : to_bits(static_cast<double>(value));
+  }
+
+  void open(short_name name, dtype t, int stage) {
+    p_.tensors.push_back({name, t, 0, static_cast<std::int32_t>(p_.extents.size()), stage});
+    shaped_ = false;
+  }
+  void input() {
+    short_name const name = r_.name();
+    dtype const t = type();
+    p_.inputs.push_back({static_cast<std::int32_t>(p_.tensors.size()), t});
+    open(name, t, -1);
+  }
+  void stage() {
+    stage_info s;
+    s.tensor = static_cast<std::int32_t>(p_.tensors.size());
+    s.first_axis = s.first_reduced = static_cast<std::int32_t>(p_.axes.size());
+    short_name const name = r_.name();
+    open(name, type(), static_cast<std::int32_t>(p_.stages.size()));
+    p_.stages.push_back(s);
+  }
+  void shape() {
+    if (p_.tensors.empty() || shaped_) r_.fail("a shape follows its input or stage");
+    shaped_ = true;
+    for (; !r_.line_ends(); ++p_.tensors.back().rank) p_.extents.push_back(reference());
+  }
+  stage_info& open_stage() {
+    if (p_.stages.empty() || p_.stages.back().body >= 0) r_.fail("this line belongs into a stage, before its body");
+    return p_.stages.back();
+  }
+  void axis() {
+    stage_info& s = open_stage();
+    if (r_.number() != static_cast<std::int64_t>(p_.axes.size())) r_.fail("axes are numbered 0, 1, 2, ... in order");
+    r_.expect("<");
+    std::int32_t const extent = reference();
+    bool const reduced = r_.accept("reduced");
+    ++(reduced ? s.reduced : s.spatial);
+    if (!reduced) ++s.first_reduced;
+    p_.axes.push_back({extent, static_cast<std::int32_t>(p_.stages.size()) - 1, reduced});
+  }
+  void body() {
+    stage_info& s = open_stage();
+    s.body = reference();
+    if (r_.accept("from")) s.identity = literal(program::at(p_.tensors, s.tensor).type);
+  }
+  void read_node() {
+    if (r_.number() != static_cast<std::int64_t>(p_.nodes.size())) r_.fail("nodes are numbered 0, 1, 2, ... in order");
+    r_.expect("=");
+    node n;
+    n.kind = operation();
+    n.type = type();
+    switch (n.kind) {
+      case op::literal: n.value = literal(n.type); break;
+      case op::extent:
+        n.a = tensor();
+        n.b = r_.number_below(8, "dimension");
+        break;
+      case op::scalar: n.a = r_.number_below(p_.inputs.size(), "scalar"); break;
+      case op::axis: n.a = r_.number_below(p_.axes.size(), "axis before this line"); break;
+      case op::load:
+        n.a = tensor();
+        n.b = static_cast<std::int32_t>(p_.operands.size());
+        for (n.c = 0; !r_.line_ends(); ++n.c) p_.operands.push_back(reference());
+        break;
+      default: {
+        std::int32_t* const operands[] = {&n.a, &n.b, &n.c};
+        for (int i = 0; i < arity(n.kind); ++i) *operands[i] = reference();
+      }
+    }
+    p_.add(n);
+  }
+
+  text_reader r_;
+  program p_;
+  bool shaped_ = true;
+};
+}  // namespace detail
+
+WEFT_DECL std::string print(program const& p) { return detail::program_writer(p).run(); }
+WEFT_DECL program parse_program(std::string_view text) { return detail::program_parser(text).run(); }
+
+}  // namespace weft::inline WEFT_ABI

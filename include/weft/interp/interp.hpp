@@ -1,0 +1,38 @@
+// The interpreter of loop programs: what a kernel means, and what it must not do.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "weft/interp/options.hpp"
+#include "weft/ir/ir.hpp"
+
+namespace weft::inline WEFT_ABI {
+
+/// Runs `f` on the caller's memory and looks at every access. Empty when all went well, else the first fault, with
+/// the values of the loop variables; what was stored before it stays.
+///
+///   bounds    an index outside of its dimension, or an element outside of the memory
+///   reads     of an element of an output, a heap buffer or a register that nothing has written yet; an accumulate
+///             reads its element except in the first iteration, if its value has `self`
+///   races     two iterations of one parallel loop (the innermost or any around it) on the same element, one of them
+///             writing. Iterations run one after the other, in random order
+///   sharing   arguments of different alias classes over the same memory, one of them written
+///   the call  a function that `verify` refuses, too few pointers, sizes or scalars, more than `max_operations`
+///
+/// A select evaluates, lane by lane, only what it takes. A store evaluates its value in lanes that the mask leaves
+/// out too, as vector code does: a load there may be of anything, but must be inside its buffer or masked itself.
+/// Integers, floats and rounding are those of base/op.hpp; unrolled and vectorized loops run as serial ones.
+///
+/// Needs   `pointers` by buffer::argument; `sizes` by function::sizes; scalars as bits (base/op.hpp)
+/// Cost    0.17 s for a scalar 64 x 64 x 64 matmul (g++ 12 -O2), three times that at -O0; memory of 9 bytes per element
+///         of buffers that a parallel loop touches, 24 per iteration of such a loop
+std::string interpret(ir::function const& f, std::vector<interp_argument> const& pointers,
+                      std::vector<std::int64_t> const& sizes, std::vector<std::int64_t> const& scalar_bits,
+                      interp_options const& options = {});
+
+}  // namespace weft::inline WEFT_ABI
+
+#if WEFT_HEADER_ONLY
+#include "weft/interp/interp.ipp"
+#endif

@@ -1,0 +1,326 @@
+#include <cstring>
+
+#include "weft/interp/interp.hpp"
+#include "weft/interp/interpreter.hpp"
+#include "weft/ir/verify.hpp"
+
+namespace weft::inline WEFT_ABI {
+namespace detail {
+
+inline void interpreter::fault(std::string const& what) {
+  if (!ok()) return;
+  fault_ = what;
+  for (std::size_t i = 0; i < open_.size(); ++i)
+    fault_ += (i == 0 ? ", in iteration " : ", ") + f_.variables[at(open_[i])] + " = " +
+              std::to_string(variable_[at(open_[i])]);
+}
+
+// --- memory ---------------------------------------------------------------------------------------------------
+
+inline std::string interpreter::element_text(ir::buffer const* b, ir::list<ir::expr> const& indices, int l) {
+  std::string s = b->name + "[";
+  for (std::size_t d = 0; d < indices.size(); ++d) s += (d > 0 ? ", " : "") + std::to_string(lane(indices[d], l));
+  return s + "]";
+}
+/// Evaluates shape and strides; gives intermediates their memory.
+inline bool interpreter::prepare(ir::buffer const* b) {
+  memory& m = memory_[at(b->id)];
+  std::int64_t last = 0, count = 1;
+  bool fits = true;
+  for (std::size_t d = 0; d < b->shape.size(); ++d) {
+    m.shape.push_back(scalar(b->shape[d]));
+    m.strides.push_back(scalar(b->strides[d]));
+    if (m.shape[d] < 0) fault("buffer " + b->name + " has extent " + std::to_string(m.shape[d]));
+    if (m.shape[d] == 0) count = 0;
+    std::int64_t far = 0;
+    fits = fits && !__builtin_mul_overflow(m.shape[d] - 1, m.strides[d], &far) &&
+           !__builtin_add_overflow(last, far < 0 ? 0 : far, &last);
+  }
+  m.shadow = at(b->id);
+  bool initialised = false;
+  if (b->where == ir::scope::argument) {
+    interp_argument const& a = pointers_[at(b->argument)];
+    m.data = static_cast<unsigned char*>(a.data);
+    m.elements = a.elements;
+    initialised = a.initialised;
+  } else {
+    if (count > 0 && (!fits || last >= options_.max_heap_elements))
+      fault("buffer " + b->name + " is too large to interpret");
+    if (!ok()) return false;
+    m.elements = count == 0 ? 0 : (last + 1) * b->lanes;
+    m.own.resize(at(m.elements) * at(size_bytes(b->type)));
+    m.data = m.own.data();
+  }
+  if (m.elements < 0 || (m.data == nullptr && m.elements > 0)) fault("argument " + b->name + " has no memory");
+  if (ok()) shadows_[m.shadow].reset(at(m.elements), initialised);
+  return ok();
+}
+/// Arguments over the same memory see each other's writes.
+inline void interpreter::share_shadows() {
+  for (ir::buffer const* b : f_.buffers)
+    for (ir::buffer const* o : f_.buffers) {
+      if (o == b) break;
+      if (b->where != ir::scope::argument || o->where != ir::scope::argument) continue;
+      memory &mb = memory_[at(b->id)], &mo = memory_[at(o->id)];
+      auto const begin = [](memory const& m) { return reinterpret_cast<std::uintptr_t>(m.data); };
+      auto const end = [&](memory const& m, ir::buffer const* x) {
+        return begin(m) + at(m.elements * size_bytes(x->type));
+      };
+      if (begin(mb) >= end(mo, o) || begin(mo) >= end(mb, b)) continue;
+      bool const same = mb.data == mo.data && size_bytes(b->type) == size_bytes(o->type);
+      if (!b->written && !o->written && !(same && b->alias_class == o->alias_class)) continue;
+      if (b->alias_class != o->alias_class)
+        return fault("arguments " + o->name + " and " + b->name + " share memory, but not an alias class");
+      if (!same) return fault("arguments " + o->name + " and " + b->name + " overlap in part: that is not interpreted");
+      shadow& s = shadows_[mo.shadow];
+      std::size_t const elements = s.written.size() > at(mb.elements) ? s.written.size() : at(mb.elements);
+      s.reset(elements, s.written[0] != 0 || pointers_[at(b->argument)].initialised);
+      mb.shadow = mo.shadow;
+    }
+}
+/// The element that a lane's indices stand for; false after a fault.
+inline bool interpreter::locate(ir::buffer const* b, ir::list<ir::expr> const& indices, int l, std::int64_t& element) {
+  memory const& m = memory_[at(b->id)];
+  element = b->lanes > 1 ? l : 0;
+  bool inside = true, fits = true;
+  for (std::size_t d = 0; d < indices.size(); ++d) {
+    std::int64_t const i = lane(indices[d], l);
+    inside = inside && i >= 0 && i < m.shape[d];
+    std::int64_t step = 0;
+    fits = fits && !__builtin_mul_overflow(i, m.strides[d], &step) && !__builtin_add_overflow(element, step, &element);
+  }
+  if (inside && fits && element >= 0 && element < m.elements) return true;
+  std::string shape;
+  for (std::int64_t e : m.shape) shape += (shape.empty() ? "" : ", ") + std::to_string(e);
+  if (!inside)
+    fault("out of bounds: " + element_text(b, indices, l) + " of " + b->name + " with shape [" + shape + "]");
+  else
+    fault("out of bounds: " + element_text(b, indices, l) + " is element " + std::to_string(element) + " of the " +
+          std::to_string(m.elements) + " of " + b->name);
+  return false;
+}
+inline void interpreter::touch(ir::buffer const* b, std::int64_t element, bool writes) {
+  shadow& s = shadows_[memory_[at(b->id)].shadow];
+  std::uint32_t const writer = s.writer.empty() ? shadow::nobody : s.writer[at(element)];
+  std::uint32_t const earlier = s.touch(tree_, at(element), place_, writes);
+  if (earlier == shadow::nobody) return;
+  iteration_tree::meeting const m = tree_.meet(earlier, place_);
+  iteration_tree::entry const &then = tree_.entries[m.from_a], &now = tree_.entries[m.from_b];
+  std::string const& name = f_.variables[at(now.variable)];
+  fault("race in parallel loop " + name + ": element " + std::to_string(element) + " of " + b->name + " is " +
+        (earlier == writer ? "written" : "read") + " in " +
+        (m.from_a == m.at ? "several iterations" : "iteration " + name + " = " + std::to_string(then.value)) + " and " +
+        (writes ? "written" : "read"));
+}
+inline std::int64_t interpreter::read(ir::buffer const* b, ir::list<ir::expr> const& indices, int l, bool matters) {
+  std::int64_t element = 0;
+  if (!locate(b, indices, l, element)) return 0;
+  memory const& m = memory_[at(b->id)];
+  if (matters) {
+    if (!shadows_[m.shadow].written[at(element)]) fault("uninitialised read of " + element_text(b, indices, l));
+    touch(b, element, false);
+  }
+  return with_dtype(b->type, [&]<class T>(T x) -> std::int64_t {
+    if constexpr (std::is_same_v<T, bool>) return m.data[element] != 0;
+    std::memcpy(&x, m.data + element * static_cast<std::int64_t>(sizeof x), sizeof x);
+    return to_bits(x);
+  });
+}
+inline void interpreter::write(ir::buffer const* b, ir::list<ir::expr> const& indices, int l, std::int64_t bits) {
+  std::int64_t element = 0;
+  if (!locate(b, indices, l, element)) return;
+  memory const& m = memory_[at(b->id)];
+  touch(b, element, true);
+  if (!ok()) return;
+  shadows_[m.shadow].written[at(element)] = 1;
+  with_dtype(b->type, [&]<class T>(T) {
+    T const x = from_bits<T>(bits);
+    std::memcpy(m.data + element * static_cast<std::int64_t>(sizeof x), &x, sizeof x);
+  });
+}
+
+// --- values ---------------------------------------------------------------------------------------------------
+
+/// The lanes of `lanes` (out of `count`) in which `mask` is true.
+inline lane_set interpreter::where(ir::expr mask, lane_set const& lanes, int count) {
+  need(mask, lanes);
+  lane_set s;
+  for (int l = 0; l < count && ok(); ++l)
+    if (lanes.has(l) && lane(mask, l) != 0) s.add(l);
+  return s;
+}
+/// Fills in the lanes of `wanted` that are not known yet. A node that many others share is computed once per lane.
+inline void interpreter::compute(ir::expr e, lane_set const& wanted) {
+  if (e->kind == op::literal || !ok()) return;
+  value_cell& cell = values_[e->id];
+  if (cell.epoch != epoch_) {
+    cell.epoch = epoch_;
+    cell.known = {};
+    cell.lanes.resize(e->lanes);
+  }
+  lane_set const missing = wanted.without(cell.known);
+  if (!missing.any()) return;
+  for (std::size_t i = 0; i < 16; ++i) cell.known.words[i] |= missing.words[i];
+  if ((operations_ += e->lanes) > options_.max_operations) return fault("more operations than interp_options allows");
+
+  std::vector<std::int64_t>& out = cell.lanes;
+  switch (e->kind) {
+    case op::extent: out[0] = sizes_[at(e->value)]; return;
+    case op::scalar: out[0] = scalars_[at(e->value)]; return;
+    case op::axis: out[0] = variable_[at(e->value)]; return;
+    case op::load: return compute_load(e, missing);
+    case op::self: return compute_self(missing, out);
+    case op::select: {
+      lane_set const taken = where(e->a, missing, e->lanes);
+      need(e->b, taken);
+      need(e->c, missing.without(taken));
+      for (int l = 0; l < e->lanes && ok(); ++l)
+        if (missing.has(l)) out[at(l)] = lane(taken.has(l) ? e->b : e->c, l);
+      return;
+    }
+    default: break;
+  }
+  need(e->a, missing);
+  if (e->b != nullptr) need(e->b, missing);
+  if (e->c != nullptr) need(e->c, missing);
+  for (int l = 0; l < e->lanes && ok(); ++l) {
+    if (!missing.has(l)) continue;
+    std::int64_t const a = lane(e->a, l);
+    if (e->kind == op::broadcast)
+      out[at(l)] = a;
+    else if (e->kind == op::ramp)
+      out[at(l)] = apply(op::add, dtype::i64, a, apply(op::mul, dtype::i64, l, e->value));
+    else
+      out[at(l)] = apply(e->kind, e->a->type, a, e->b != nullptr ? lane(e->b, l) : 0,
+                         e->c != nullptr ? lane(e->c, l) : 0, e->type);
+  }
+}
+inline void interpreter::compute_load(ir::expr e, lane_set const& missing) {
+  lane_set const active = e->a != nullptr ? where(e->a, missing, e->lanes) : missing;
+  for (ir::expr i : e->indices) need(i, active);
+  bool const any_live = live_.any();
+  for (int l = 0; l < e->lanes && ok(); ++l) {
+    if (!missing.has(l)) continue;
+    bool const matters = e->lanes == live_lanes_ ? live_.has(l) : any_live;
+    std::int64_t const bits = active.has(l) ? read(e->buf, e->indices, l, matters) : 0;
+    values_[e->id].lanes[at(l)] = bits;
+  }
+}
+/// The element so far: the identity in the first iteration. Nothing is read for lanes that are not stored.
+inline void interpreter::compute_self(lane_set const& missing, std::vector<std::int64_t>& out) {
+  bool first = update_->first.size() > 0;
+  for (std::int32_t v : update_->first) first = first && variable_[at(v)] == begin_[at(v)];
+  lane_set const stored = missing.without(lane_set::all(live_lanes_).without(live_));
+  if (first)
+    need(update_->identity, missing);
+  else
+    for (ir::expr i : update_->indices) need(i, stored);
+  for (int l = 0; l < live_lanes_ && ok(); ++l)
+    if (missing.has(l))
+      out[at(l)] = first           ? lane(update_->identity, l)
+                   : stored.has(l) ? read(update_->buf, update_->indices, l, true)
+                                   : 0;
+}
+
+// --- statements -----------------------------------------------------------------------------------------------
+
+inline void interpreter::update(ir::stmt s) {
+  int lanes = s->buf->lanes;
+  for (ir::expr i : s->indices)
+    if (i->lanes > lanes) lanes = i->lanes;
+  lane_set const all = lane_set::all(lanes);
+  lane_set const stored = s->mask != nullptr ? where(s->mask, all, lanes) : all;
+  live_ = stored;
+  live_lanes_ = lanes;
+  update_ = s;
+  need(s->value, all);
+  for (ir::expr i : s->indices) need(i, stored);
+  for (int l = 0; l < lanes && ok(); ++l)
+    if (stored.has(l)) write(s->buf, s->indices, l, lane(s->value, l));
+  live_ = lane_set::all(1);
+  live_lanes_ = 1;
+}
+inline void interpreter::parallel(ir::stmt s, std::int64_t begin, std::int64_t extent) {
+  std::uint32_t const outside = place_, run = tree_.add(outside, -1, 0);
+  std::vector<std::int64_t> order;
+  for (std::int64_t i = 0; i < extent; ++i) {
+    auto const other = random() % (static_cast<std::uint64_t>(i) + 1);
+    order.push_back(i);
+    order[at(i)] = order[other];
+    order[other] = i;
+  }
+  for (std::int64_t i : order) {
+    variable_[at(s->variable)] = begin + i;
+    place_ = tree_.add(run, s->variable, begin + i);
+    statement(s->children[0]);
+    if (!ok()) return;
+  }
+  place_ = outside;
+}
+inline void interpreter::loop(ir::stmt s) {
+  std::int64_t const begin = scalar(s->begin), extent = scalar(s->extent);
+  std::int64_t end = 0;
+  if (!ok() || extent <= 0) return;
+  if (__builtin_add_overflow(begin, extent, &end)) return fault("a loop runs past the last i64");
+  begin_[at(s->variable)] = variable_[at(s->variable)] = begin;
+  if (extent > options_.max_operations - operations_) return fault("more operations than interp_options allows");
+  open_.push_back(s->variable);
+  if (s->how == loop_kind::parallel) {
+    if (extent > 1 << 26) return fault("more than 2^26 iterations of a parallel loop are not interpreted");
+    parallel(s, begin, extent);
+  } else {
+    for (std::int64_t i = begin; i < end && ok(); ++i) {
+      variable_[at(s->variable)] = i;
+      statement(s->children[0]);
+    }
+  }
+  open_.pop_back();
+}
+inline void interpreter::statement(ir::stmt s) {
+  if (!ok()) return;
+  if (++operations_ > options_.max_operations) return fault("more operations than interp_options allows");
+  forget();
+  switch (s->kind) {
+    case ir::stmt_kind::block:
+      for (ir::stmt c : s->children) statement(c);
+      return;
+    case ir::stmt_kind::loop: return loop(s);
+    case ir::stmt_kind::store:
+    case ir::stmt_kind::accumulate: return update(s);
+    case ir::stmt_kind::branch:
+      if (scalar(s->value))
+        statement(s->children[0]);
+      else if (s->children.size() > 1)
+        statement(s->children[1]);
+      return;
+    case ir::stmt_kind::allocate: break;
+  }
+  memory const& m = memory_[at(s->buf->id)];
+  shadows_[m.shadow].reset(at(m.elements), false);
+  statement(s->children[0]);
+}
+inline std::string interpreter::run() {
+  if (std::string const unsound = ir::verify(f_); !unsound.empty()) return "not a sound function: " + unsound;
+  if (sizes_.size() < f_.sizes.size()) return "too few sizes: the first without a value is " + f_.sizes[sizes_.size()];
+  if (scalars_.size() < f_.scalars.size())
+    return "too few scalars: the first without a value is " + f_.scalars[scalars_.size()].first;
+  values_.resize(f_.nodes->expressions());  // references into it stay valid from here on
+  live_ = lane_set::all(1);
+  for (ir::buffer const* b : f_.buffers) {
+    if (b->where == ir::scope::argument && at(b->argument) >= pointers_.size())
+      return "too few pointers: the first buffer without memory is " + b->name;
+    if (!prepare(b)) return fault_;
+  }
+  share_shadows();
+  statement(f_.body);
+  return fault_;
+}
+}  // namespace detail
+
+WEFT_DECL std::string interpret(ir::function const& f, std::vector<interp_argument> const& pointers,
+                                std::vector<std::int64_t> const& sizes, std::vector<std::int64_t> const& scalar_bits,
+                                interp_options const& options) {
+  return detail::interpreter(f, pointers, sizes, scalar_bits, options).run();
+}
+
+}  // namespace weft::inline WEFT_ABI

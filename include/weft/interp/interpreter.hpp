@@ -1,0 +1,135 @@
+// The interpreter's state and the parts it is made of; what they do stands in interp.ipp. For that file only.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "weft/interp/options.hpp"
+#include "weft/interp/shadow.hpp"
+#include "weft/ir/ir.hpp"
+
+namespace weft::inline WEFT_ABI {
+namespace detail {
+
+/// A set of up to 1024 lanes.
+struct lane_set {
+  std::uint64_t words[16] = {};
+  static lane_set all(int lanes) {
+    lane_set s;
+    for (int l = 0; l < lanes; l += 64) s.words[l / 64] = lanes - l >= 64 ? ~0ULL : (1ULL << (lanes - l)) - 1;
+    return s;
+  }
+  bool has(int lane) const { return words[lane / 64] >> (lane % 64) & 1; }
+  void add(int lane) { words[lane / 64] |= 1ULL << (lane % 64); }
+  bool any() const {
+    for (std::uint64_t w : words)
+      if (w != 0) return true;
+    return false;
+  }
+  lane_set without(lane_set const& o) const {
+    lane_set s;
+    for (int i = 0; i < 16; ++i) s.words[i] = words[i] & ~o.words[i];
+    return s;
+  }
+};
+
+class interpreter {
+ public:
+  interpreter(ir::function const& f, std::vector<interp_argument> const& pointers,
+              std::vector<std::int64_t> const& sizes, std::vector<std::int64_t> const& scalars,
+              interp_options const& options)
+      : f_(f),
+        pointers_(pointers),
+        sizes_(sizes),
+        scalars_(scalars),
+        options_(options),
+        random_(options.seed),
+        memory_(f.buffers.size()),
+        shadows_(f.buffers.size()),
+        variable_(f.variables.size(), 0),
+        begin_(f.variables.size(), 0) {}
+  std::string run();
+
+ private:
+  struct memory {
+    unsigned char* data = nullptr;
+    std::int64_t elements = 0;
+    std::vector<std::int64_t> shape, strides;
+    std::size_t shadow = 0;  // arguments over the same memory have one
+    std::vector<unsigned char> own;
+  };
+  /// The lanes of an expression that were computed for the statement that runs now.
+  struct value_cell {
+    std::uint64_t epoch = 0;
+    lane_set known;
+    std::vector<std::int64_t> lanes;
+  };
+  static std::size_t at(std::int64_t i) { return static_cast<std::size_t>(i); }
+  bool ok() const { return fault_.empty(); }
+  void fault(std::string const& what);
+
+  // --- memory
+  bool prepare(ir::buffer const* b);
+  void share_shadows();
+  bool locate(ir::buffer const* b, ir::list<ir::expr> const& indices, int lane, std::int64_t& element);
+  void touch(ir::buffer const* b, std::int64_t element, bool writes);
+  std::int64_t read(ir::buffer const* b, ir::list<ir::expr> const& indices, int lane, bool matters);
+  void write(ir::buffer const* b, ir::list<ir::expr> const& indices, int lane, std::int64_t bits);
+  std::string element_text(ir::buffer const* b, ir::list<ir::expr> const& indices, int lane);
+  std::string element_text(ir::buffer const* b, std::int64_t element) const;
+
+  // --- values
+  void forget() { ++epoch_; }
+  void compute(ir::expr e, lane_set const& wanted);
+  void compute_load(ir::expr e, lane_set const& missing);
+  void compute_self(lane_set const& missing, std::vector<std::int64_t>& out);
+  void need(ir::expr e, lane_set const& lanes) {
+    if (e->lanes > 1)
+      compute(e, lanes);
+    else if (lanes.any())
+      compute(e, lane_set::all(1));
+  }
+  std::int64_t lane(ir::expr e, int l) const {
+    return e->kind == op::literal ? e->value : values_[e->id].lanes[e->lanes > 1 ? at(l) : 0];
+  }
+  std::int64_t scalar(ir::expr e) {
+    compute(e, lane_set::all(1));
+    return lane(e, 0);
+  }
+  lane_set where(ir::expr mask, lane_set const& lanes, int count);
+
+  // --- statements
+  void statement(ir::stmt s);
+  void loop(ir::stmt s);
+  void update(ir::stmt s);
+  void parallel(ir::stmt s, std::int64_t begin, std::int64_t extent);
+  std::uint64_t random() {
+    std::uint64_t z = (random_ += 0x9e3779b97f4a7c15ULL);  // splitmix64
+    z = (z ^ (z >> 30)) * 0xbf58476d1ce4e5b9ULL;
+    z = (z ^ (z >> 27)) * 0x94d049bb133111ebULL;
+    return z ^ (z >> 31);
+  }
+
+  ir::function const& f_;
+  std::vector<interp_argument> const& pointers_;
+  std::vector<std::int64_t> const& sizes_;
+  std::vector<std::int64_t> const& scalars_;
+  interp_options options_;
+  std::uint64_t random_;
+  std::string fault_;
+  std::int64_t operations_ = 0;
+  std::vector<memory> memory_;                  // by buffer id
+  std::vector<shadow> shadows_;                 // by memory::shadow
+  std::vector<std::int64_t> variable_, begin_;  // by variable
+  std::vector<std::int32_t> open_;              // variables of the loops around, outermost first
+  iteration_tree tree_;
+  std::uint32_t place_ = 0;
+  std::vector<value_cell> values_;  // by expression id
+  std::uint64_t epoch_ = 1;
+  ir::stmt update_ = nullptr;  // the store or accumulate that runs
+  lane_set live_;              // its lanes that are stored
+  int live_lanes_ = 1;
+};
+
+}  // namespace detail
+}  // namespace weft::inline WEFT_ABI

@@ -1,0 +1,71 @@
+// Names, types and literals as the text of a loop program has them. For print.ipp only.
+#pragma once
+
+#include <cstdio>
+#include <cstdlib>
+#include <string>
+
+#include "weft/ir/text.hpp"
+
+namespace weft::inline WEFT_ABI {
+namespace ir::detail {
+
+inline std::string type_text(dtype t, int lanes) {
+  return std::string(name(t)) + (lanes == 1 ? "" : "x" + std::to_string(lanes));
+}
+/// A name as itself, or in backquotes with \` \\ and \xHH.
+inline std::string name_text(std::string const& name) {
+  if (is_plain_name(name)) return name;
+  std::string s = "`";
+  for (char c : name) {
+    char hex[8];
+    if (c == '`' || c == '\\') s += '\\';
+    if (static_cast<unsigned char>(c) >= 32)
+      s += c;
+    else
+      s.append(hex, static_cast<std::size_t>(std::snprintf(hex, sizeof hex, "\\x%02x", static_cast<unsigned>(c))));
+  }
+  return s + "`";
+}
+/// A finite or infinite float; told apart by its bits, since a TU may be compiled with -ffast-math.
+template <class T>
+std::string float_text(std::int64_t bits, std::int64_t infinity, std::string const& type) {
+  std::int64_t const size = bits & (sizeof(T) == 4 ? 0x7fffffff : 0x7fffffffffffffff);
+  if (size == infinity) return (size == bits ? "inf<" : "-inf<") + type + ">";
+  if (size > infinity) return "";
+  // The fewest digits that read back as the same. Not std::to_chars: <charconv> costs each TU 60 ms.
+  T const x = from_bits<T>(bits);
+  char text[64];
+  for (int digits = 6;; ++digits) {
+    std::snprintf(text, sizeof text, "%.*g", digits, static_cast<double>(x));
+    if (digits == 17 || static_cast<T>(sizeof(T) == 4 ? std::strtof(text, nullptr) : std::strtod(text, nullptr)) == x)
+      break;
+  }
+  std::string s;
+  for (char const* c = text; *c != '\0'; ++c) {  // the locale may write the point as something else, of any length
+    if (is_digit(*c) || *c == '-' || *c == '+' || *c == 'e')
+      s += *c;
+    else if (s.find('.') == std::string::npos)
+      s += '.';
+  }
+  if (s.find_first_of(".e") == std::string::npos) s += ".0";
+  return s + type;
+}
+inline std::string literal_text(dtype t, std::int64_t bits, int lanes) {
+  std::string const type = type_text(t, lanes);
+  char hex[24];
+  std::snprintf(hex, sizeof hex, "0x%llx", static_cast<unsigned long long>(bits));
+  bool const canonical = is_float(t) ? t == dtype::f64 || (bits >> 32) == 0
+                                     : with_dtype(t, [&]<class T>(T) { return to_bits(from_bits<T>(bits)) == bits; });
+  std::int64_t const infinity = t == dtype::f32 ? 0x7f800000 : 0x7ff0000000000000;
+  std::string s;
+  if (!canonical) return "bits<" + type + ">(" + hex + ")";
+  if (t == dtype::boolean) return (bits ? "true" : "false") + type.substr(4);
+  if (!is_float(t)) return std::to_string(bits) + (t == dtype::i64 && lanes == 1 ? "" : type);
+  if (bits == (infinity | infinity >> 1)) return "nan<" + type + ">";  // the quiet one without payload
+  s = t == dtype::f32 ? float_text<float>(bits, infinity, type) : float_text<double>(bits, infinity, type);
+  return s.empty() ? "bits<" + type + ">(" + hex + ")" : s;
+}
+
+}  // namespace ir::detail
+}  // namespace weft::inline WEFT_ABI

@@ -1,0 +1,80 @@
+#include "weft/schedule/pressure.hpp"
+#include "weft/schedule/print.hpp"
+
+namespace weft::inline WEFT_ABI {
+namespace detail {
+
+/// The widest element that a stage computes with; arithmetic on indices does not count.
+inline int widest_bytes(program const& p, stage_info const& stage) {
+  int widest = size_bytes(program::at(p.tensors, stage.tensor).type);
+  std::vector<bool> used(static_cast<std::size_t>(stage.body) + 1, false);
+  used[static_cast<std::size_t>(stage.body)] = true;
+  for (int i = stage.body; i >= 0; --i) {
+    node const& n = p.at(i);
+    if (!used[static_cast<std::size_t>(i)]) continue;
+    bool const data = n.type != dtype::i64 || n.kind == op::load || n.kind == op::self || n.kind == op::scalar;
+    if (data && size_bytes(n.type) > widest) widest = size_bytes(n.type);
+    if (arity(n.kind) > 0)
+      for (int o : {n.a, n.b, n.c})
+        if (o >= 0) used[static_cast<std::size_t>(o)] = true;
+  }
+  return widest;
+}
+/// Where the innermost serial reduced loop stands, if no serial spatial one stands inside it; else -1.
+inline int reduction_position(nest const& n, std::vector<std::int32_t> const& order) {
+  for (std::size_t i = order.size(); i-- > 0;) {
+    loop_info const& l = n.at(order[i]);
+    if (l.kind == loop_kind::unrolled || l.kind == loop_kind::vectorized) continue;
+    return l.reduced ? static_cast<int>(i) : -1;
+  }
+  return -1;
+}
+}  // namespace detail
+
+WEFT_DECL register_use registers_of(nest const& n, int stage) {
+  program const& p = *n.computation;
+  stage_info const& s = program::at(p.stages, stage);
+  std::vector<std::int32_t> const& order = n.order[static_cast<std::size_t>(stage)];
+  register_use use;
+  if (s.reduced == 0 || n.limits.vector_bytes <= 0 || detail::reduction_position(n, order) < 0) return use;
+  int const bytes = detail::widest_bytes(p, s);
+  use.lanes = n.limits.vector_bytes > bytes ? n.limits.vector_bytes / bytes : 1;
+  std::int64_t rows = 1, row = 0;
+  for (std::int32_t id : order) {
+    loop_info const& l = n.at(id);
+    if (l.reduced || (l.kind != loop_kind::unrolled && l.kind != loop_kind::vectorized)) continue;
+    if (l.extent < 0) return use;
+    if (l.kind == loop_kind::vectorized)
+      row = ceil_div(l.extent, use.lanes);
+    else
+      rows = rows * l.extent > 1 << 20 ? 1 << 20 : rows * l.extent;  // far beyond any machine
+  }
+  use.accumulators = rows * (row > 0 ? row : 1);
+  use.row = row;
+  return use;
+}
+
+WEFT_DECL std::string register_pressure(nest const& n) {
+  if (n.limits.vector_registers <= 0) return "";
+  for (std::size_t s = 0; s < n.order.size(); ++s) {
+    int const stage = static_cast<int>(s);
+    register_use const use = registers_of(n, stage);
+    std::int64_t const limit = n.limits.vector_registers;
+    if (use.needed() <= limit) continue;
+    std::int64_t const per_row = use.row > 0 ? use.row : 1;
+    std::int64_t const rows = (limit - 1 - use.row) / per_row;
+    std::string out(sentence(diagnosis::the_tile_does_not_fit_the_vector_registers__make_it_smaller));
+    out +=
+        "\n  in    stage " +
+        std::string(program::at(n.computation->tensors, program::at(n.computation->stages, stage).tensor).name.view());
+    out += ": " + std::to_string(use.accumulators) + " accumulators + " + std::to_string(use.row) +
+           " for a row + 1 = " + std::to_string(use.needed()) + " vectors of " + std::to_string(use.lanes) +
+           " lanes, the CPU has " + std::to_string(limit) + "\n" + detail::nest_text(n, stage, -1);
+    out += rows >= 1 ? "\n  try   unrolled loops of at most " + std::to_string(rows) + " iterations together"
+                     : "\n  try   at most " + std::to_string((limit - 1) / 2 * use.lanes) + " vectorized iterations";
+    return out;
+  }
+  return "";
+}
+
+}  // namespace weft::inline WEFT_ABI

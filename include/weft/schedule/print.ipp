@@ -1,0 +1,290 @@
+#include "weft/expr/canonical.hpp"  // mix
+#include "weft/expr/formula.hpp"
+#include "weft/expr/text.hpp"
+#include "weft/schedule/print.hpp"
+
+namespace weft::inline WEFT_ABI {
+namespace detail {
+
+inline bool is_loop(nest const& n, int id) { return id >= 0 && id < static_cast<int>(n.loops.size()); }
+inline std::string stage_text(nest const& n, int stage) {
+  return tensor_text(*n.computation, program::at(n.computation->stages, stage).tensor);
+}
+/// A loop's name within `stage`. A name that was cut may not be the only one of its kind.
+inline std::string loop_text(nest const& n, int stage, int id) {
+  if (!is_loop(n, id) || n.at(id).stage != stage || n.at(id).name.size == short_name::capacity)
+    return "@" + std::to_string(id);
+  return std::string(n.at(id).name.view());
+}
+/// How often a loop runs: a number, or the program's expression for it.
+inline std::string trips_text(nest const& n, int id) {
+  loop_info const& l = n.at(id);
+  if (l.extent >= 0) return std::to_string(l.extent);
+  program const& p = *n.computation;
+  if (l.parent < 0) return expression_text(p, program::at(p.axes, l.root).extent);
+  std::string const whole = trips_text(n, l.parent);
+  bool const simple = whole.find(' ') == std::string::npos;
+  return "ceil(" + (simple ? whole : "(" + whole + ")") + "/" + std::to_string(n.at(l.parent).factor) + ")";
+}
+/// An axis in terms of its live parts: `(ioo*4 + ioi)*8 + ii`.
+inline std::string parts_text(nest const& n, int id) {
+  loop_info const& l = n.at(id);
+  if (l.live()) return loop_text(n, l.stage, id);
+  std::string const outer = parts_text(n, l.outer);
+  return (n.at(l.outer).live() ? outer : "(" + outer + ")") + "*" + std::to_string(l.factor) + " + " +
+         parts_text(n, l.inner);
+}
+
+inline void stage_loops(nest const& n, int stage, std::string& out) {
+  program const& p = *n.computation;
+  out += stage_text(n, stage) + "\n";
+  std::string indent = "  ";
+  for (std::int32_t id : n.order[static_cast<std::size_t>(stage)]) {
+    loop_kind const kind = n.at(id).kind;
+    (out += indent) += kind == loop_kind::serial ? "for" : name(kind);
+    out += " " + loop_text(n, stage, id) + " in 0.." + trips_text(n, id) + "\n";
+    indent += "  ";
+  }
+  out += indent + element_text(p, stage) + update_text(p, stage) + "\n";
+  bool split = false;
+  for (std::size_t id = 0; id < n.loops.size(); ++id) {
+    loop_info const& l = n.loops[id];
+    if (l.stage != stage || l.live() || l.parent >= 0) continue;
+    (((out += split ? ", " : "  where ") += l.name.view()) += " = ") += parts_text(n, static_cast<int>(id));
+    split = true;
+  }
+  if (split) out += "\n";
+}
+
+WEFT_DECL std::string step_text(nest const& n, step const& s) {
+  int const stage = is_loop(n, s.loops[0]) ? n.at(s.loops[0]).stage : -1;
+  std::string out(name(s.what));
+  for (int i = 0; i < s.count; ++i)
+    (out += i > 0 ? ", " : "(") += loop_text(n, stage, s.loops[static_cast<std::size_t>(i)]);
+  if (s.what == verb::split) out += ", " + std::to_string(s.factor);
+  return out + ")";
+}
+/// The whole line. `after`: the parts of a split are known.
+inline std::string step_line(nest const& n, step const& s, bool after) {
+  bool const exists = is_loop(n, s.loops[0]);
+  std::string out = (exists ? stage_text(n, n.at(s.loops[0]).stage) + ": " : "") + step_text(n, s);
+  if (after && s.what == verb::split) {
+    loop_info const& l = n.at(s.loops[0]);
+    out += " -> " + loop_text(n, l.stage, l.outer) + ", " + loop_text(n, l.stage, l.inner);
+  }
+  return out;
+}
+
+WEFT_DECL std::string nest_text(nest const& n, int stage, int marked) {
+  std::string line, mark;
+  for (std::int32_t id : n.order[static_cast<std::size_t>(stage)]) {
+    if (!line.empty()) line += " > ";
+    loop_info const& l = n.at(id);
+    if (l.kind != loop_kind::serial) (line += name(l.kind)) += ' ';
+    std::string const text = loop_text(n, stage, id);
+    if (id == marked) (mark = std::string(line.size(), ' ')).append(text.size(), '^');
+    line += text + "(" + trips_text(n, id) + ")";
+  }
+  return "  nest  " + line + (mark.empty() ? "" : "\n        " + mark);
+}
+
+// --- reading a trace ----------------------------------------------------------------------------------------
+class trace_parser {
+ public:
+  trace_parser(std::string_view text, schedule const& fresh) : r_(text, "trace"), s_(fresh) { s_.loud = false; }
+  trace run() {
+    for (; !r_.at_end(); r_.end_line()) line();
+    return static_cast<trace&&>(s_.steps);
+  }
+
+ private:
+  void line() {
+    if (s_.failed >= 0) r_.fail("the step before this one is illegal here");
+    int stage = -1;  // a step on no loop of the schedule has none
+    if (!r_.accept("?")) stage = stage_number();
+    r_.expect(":");
+    step s;
+    s.what = verb_of(r_.word("a step"));
+    r_.expect("(");
+    s.loops[0] = loop(stage);
+    s.count = 1;
+    while (s.what == verb::reorder && r_.accept(",")) {
+      if (s.count == step::max_axes) r_.fail("a reorder takes at most 16 axes");
+      s.loops[static_cast<std::size_t>(s.count++)] = loop(stage);
+    }
+    if (s.what == verb::split) {
+      r_.expect(",");
+      s.factor = r_.number();
+    }
+    r_.expect(")");
+    bool const taken = s_.take(s);
+    if (taken && s.what == verb::split && r_.accept("->")) {
+      part(stage, s_.at(s.loops[0]).outer);
+      r_.expect(",");
+      part(stage, s_.at(s.loops[0]).inner);
+    }
+  }
+  int stage_number() {
+    program const& p = *s_.computation;
+    bool const numbered = r_.accept("@");
+    int const number = numbered ? r_.number_below(p.tensors.size(), "tensor") : -1;
+    short_name const wanted = numbered ? short_name() : r_.name();
+    for (std::size_t i = 0; i < p.stages.size(); ++i) {
+      int const t = p.stages[i].tensor;
+      if (numbered ? t == number : program::at(p.tensors, t).name == wanted) return static_cast<int>(i);
+    }
+    r_.fail("there is no such stage");
+  }
+  verb verb_of(std::string_view wanted) {
+    for (int v = 0; v < verb_count; ++v)
+      if (name(static_cast<verb>(v)) == wanted) return static_cast<verb>(v);
+    r_.fail("there is no such step");
+  }
+  std::int32_t loop(int stage) {
+    if (r_.accept("@")) {
+      if (r_.accept("-1")) return -1;
+      return r_.number_below(1u << 30, "loop");
+    }
+    short_name const wanted(r_.word("an axis"));
+    for (std::size_t i = 0; i < s_.loops.size(); ++i)
+      if (s_.loops[i].stage == stage && s_.loops[i].name == wanted) return static_cast<std::int32_t>(i);
+    r_.fail("the stage has no such axis here");
+  }
+  void part(int stage, int expected) {
+    if (loop(stage) != expected) r_.fail("the split gives its parts other names");
+  }
+
+  text_reader r_;
+  schedule s_;
+};
+
+// --- the story of an illegal step ---------------------------------------------------------------------------
+/// Which of the step's axes the rule stumbled over.
+inline int offending_loop(nest const& n, step const& s) {
+  for (int i = 0; i < s.count; ++i) {
+    int const id = s.loops[static_cast<std::size_t>(i)];
+    if (n.usable(id).v != verdict::legal || n.at(id).stage != n.at(s.loops[0]).stage) return id;
+    for (int k = 0; k < i; ++k)
+      if (s.loops[static_cast<std::size_t>(k)] == id) return id;
+  }
+  // What the marks of other loops forbid is shown at the loop that would stand wrong.
+  if (s.what == verb::reorder)
+    for (int i = s.count; i-- > 0;)
+      if (n.at(s.loops[static_cast<std::size_t>(i)]).kind != loop_kind::serial)
+        return s.loops[static_cast<std::size_t>(i)];
+  return s.loops[0];
+}
+/// Live loops of a stage, after `one of`: below: only parts of loop `below` (-1: all); else also by what they are.
+struct loop_choice {
+  int below = -1;
+  bool spatial = false, serial = false;
+  int outside = -1;  // only loops outside of this one
+};
+inline bool is_part(nest const& n, int id, int of) {
+  while (id >= 0 && id != of) id = n.at(id).parent;
+  return id == of;
+}
+inline std::string loops_text(nest const& n, int stage, loop_choice c) {
+  std::string out;
+  for (std::int32_t id : n.order[static_cast<std::size_t>(stage)]) {
+    if (id == c.outside) break;
+    loop_info const& l = n.at(id);
+    if ((c.spatial && l.reduced) || (c.serial && l.kind != loop_kind::serial)) continue;
+    if (c.below >= 0 && !is_part(n, id, c.below)) continue;
+    out += (out.empty() ? "" : ", ") + loop_text(n, stage, id);
+  }
+  return out;
+}
+inline std::string one_of(std::string const& loops, char const* otherwise) {
+  if (loops.empty()) return otherwise;
+  return loops.find(',') == std::string::npos ? loops : "one of " + loops;
+}
+inline std::string way_out(nest const& n, step const& s, diagnosis why, int stage, int loop) {
+  auto const choice = [&](loop_choice c) { return loops_text(n, stage, c); };
+  auto const text = [&](int id) { return loop_text(n, stage, id); };
+  switch (why) {
+    case diagnosis::the_axis_was_split_already: return one_of(choice({loop}), "the parts of it");
+    case diagnosis::the_axis_belongs_to_no_stage_of_this_schedule:
+      return stage < 0 ? "an axis of a stage of this schedule, as C.axes() returns them" : one_of(choice({}), "");
+    case diagnosis::a_factor_must_be_at_least_1: return "split(" + text(loop) + ", 8), or any other factor from 1 on";
+    case diagnosis::an_axis_is_named_twice: return "naming each axis once: " + choice({});
+    case diagnosis::the_axes_belong_to_different_stages: return "one reorder per stage; of this one: " + choice({});
+    case diagnosis::the_axis_is_unrolled_vectorized_or_parallel_already:
+      return std::string(name(s.what)) + " of " + text(loop) + " before it is marked, or " +
+             one_of(choice({-1, false, true}), "no more of it");
+    case diagnosis::a_reduction_axis_cannot_run_in_parallel__use_rfactor:
+    case diagnosis::a_reduction_axis_cannot_be_vectorized__use_rfactor:
+      return one_of(choice({-1, true, true}), "a spatial axis: split one that is marked before it is marked");
+    case diagnosis::the_stage_has_a_parallel_axis_already:
+    case diagnosis::the_stage_has_a_vectorized_axis_already: return "leaving this step out, or the one before it";
+    case diagnosis::a_parallel_axis_cannot_stand_inside_an_unrolled_or_vectorized_one__reorder_first:
+      return "an order in which the parallel axis stands outside of them";
+    case diagnosis::an_inner_part_of_this_axis_runs_inside_it__vectorize_that_part: {
+      std::int32_t inner = -1;
+      for (std::int32_t id : n.order[static_cast<std::size_t>(stage)])
+        if (n.at(id).root == n.at(loop).root) inner = id;
+      return inner == loop ? "an order in which " + text(loop) + " stands inside the other parts of its axis"
+                           : "vectorize(" + text(inner) + ")";
+    }
+    case diagnosis::an_unrolled_axis_runs_more_than_1024_times__split_it_first:
+    case diagnosis::a_vectorized_axis_has_more_than_1024_lanes__split_it_first:
+      return "split(" + text(loop) + ", 8), then " + std::string(name(s.what)) + " of its inner part";
+    case diagnosis::a_knob_needs_at_least_one_value: return "a list such as {4, 8}";
+    case diagnosis::the_tile_does_not_fit_the_vector_registers__make_it_smaller: return "smaller factors";
+    case diagnosis::none: break;
+  }
+  return "another step";
+}
+}  // namespace detail
+
+WEFT_DECL std::string print_loops(nest const& n) {
+  std::string out;
+  for (std::size_t s = 0; s < n.order.size(); ++s) detail::stage_loops(n, static_cast<int>(s), out);
+  return out;
+}
+WEFT_DECL std::string print_trace(schedule const& s) {
+  std::string out;
+  for (std::size_t i = 0; i < s.steps.size(); ++i) {
+    bool const exists = detail::is_loop(s, s.steps[i].loops[0]);
+    out += exists ? "" : "?: ";
+    out += detail::step_line(s, s.steps[i], static_cast<int>(i) != s.failed) + "\n";
+  }
+  return out;
+}
+WEFT_DECL trace parse_trace(std::string_view text, schedule const& fresh) {
+  return detail::trace_parser(text, fresh).run();
+}
+WEFT_DECL bool replay(schedule& s, trace const& steps) {
+  for (step one : steps) {
+    if (one.count < 1 || one.count > step::max_axes || static_cast<int>(one.what) >= verb_count) return false;
+    if (!s.take(one)) return false;
+  }
+  return s.failed < 0;
+}
+WEFT_DECL std::uint64_t hash(trace const& steps) {
+  std::uint64_t h = steps.size();
+  for (step const& s : steps) {
+    h = mix(h, static_cast<std::uint64_t>(s.what) << 32 | static_cast<std::uint32_t>(s.count));
+    h = mix(h, static_cast<std::uint64_t>(s.factor));
+    for (int i = 0; i < s.count; ++i) h = mix(h, static_cast<std::uint32_t>(s.loops[static_cast<std::size_t>(i)]));
+  }
+  return h;
+}
+
+WEFT_DECL std::string explain(schedule const& s, std::string_view kernel_name) {
+  if (s.state != verdict::illegal) return "";
+  if (s.failed < 0)  // a knob is the one fault that is no step
+    return "knob: " + std::string(sentence(diagnosis::a_knob_needs_at_least_one_value)) + "\n  in    schedule of " +
+           std::string(kernel_name) + "\n  try   a list such as {4, 8}";
+  step const& bad = s.steps[static_cast<std::size_t>(s.failed)];
+  std::string out(name(bad.what));
+  ((out += ": ") += sentence(bad.reason)) += "\n  in    schedule of ";
+  (out += kernel_name) += ", step " + std::to_string(s.failed + 1) + ": " + detail::step_line(s, bad, false) + "\n";
+  int const loop = detail::offending_loop(s, bad);
+  int stage = detail::is_loop(s, bad.loops[0]) ? s.at(bad.loops[0]).stage : -1;
+  if (stage < 0 && s.order.size() == 1) stage = 0;
+  if (stage >= 0) out += detail::nest_text(s, stage, loop) + "\n";
+  return out + "  try   " + detail::way_out(s, bad, bad.reason, stage, loop);
+}
+
+}  // namespace weft::inline WEFT_ABI

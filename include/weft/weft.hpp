@@ -1,0 +1,50 @@
+// weft: tensor kernels in C++20, compiled for this machine while the program runs.
+//
+// This page is the table of contents, in the order of the data's way from two lambdas to a function pointer.
+// Each folder includes only what stands before it; tests/headers/layers.py holds it to that.
+#pragma once
+
+// What everything stands on: element types, operations and what they compute, names, errors, the environment.
+#include "weft/base/dtype.hpp"
+#include "weft/base/env.hpp"
+#include "weft/base/error.hpp"
+#include "weft/base/op.hpp"
+
+// What is computed: a what-lambda's typed expressions, and the flat program that they write.
+#include "weft/expr/canonical.hpp"
+#include "weft/expr/evaluate.hpp"
+#include "weft/expr/expand.hpp"
+#include "weft/expr/face.hpp"
+
+// How its loops run: the steps of a how-lambda, their rules, and the trace they leave.
+#include "weft/schedule/schedule.hpp"
+
+// The loop program: a value that is printed, parsed and verified.
+#include "weft/ir/ir.hpp"
+
+// Program and trace become a loop program.
+#include "weft/lower/lower.hpp"
+
+// Loop program to loop program, one function per header, in the order of pipeline.hpp.
+#include "weft/pass/pipeline.hpp"
+
+// A loop program becomes machine code: text for LLVM on the CPU, for NVRTC on a GPU.
+#include "weft/codegen/launch.hpp"
+#include "weft/codegen/target.hpp"
+#include "weft/codegen/workspace.hpp"
+
+#include "weft/codegen/llvm/jit.hpp"
+#include "weft/codegen/llvm/module.hpp"
+
+#include "weft/codegen/cuda/module.hpp"
+
+// What a kernel meets when it runs: arguments and the tensors that own memory, threads.
+#include "weft/runtime/argument.hpp"
+#include "weft/runtime/tensor.hpp"
+#include "weft/runtime/thread_pool.hpp"
+
+// The whole path on one page, the table of compiled kernels, and what a user calls.
+#include "weft/compile.hpp"
+#include "weft/kernel_table.hpp"
+
+#include "weft/kernel.hpp"

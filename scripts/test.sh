@@ -1,0 +1,79 @@
+#!/usr/bin/env bash
+# Installs what is missing, builds the tests and runs them.
+#
+#   scripts/test.sh          with the compiler and the LLVM that are there
+#   scripts/test.sh --all    with g++, its sanitizers, clang 19 and 22, LLVM 19 and 22
+#   --long                   also what takes minutes: tests labelled long, and a fresh machine (fresh.sh)
+#
+# Lines that begin with [skip] say what could not be tested here, and why. With CI=true it is a failure when LLVM
+# or NVRTC is what was missing.
+# shellcheck source=scripts/common.sh
+source "$(dirname "${BASH_SOURCE[0]}")/common.sh"
+
+all=0 long=0
+for argument in "$@"; do
+  case $argument in
+    --all) all=1 ;;
+    --long) long=1 ;;
+    *) sed -n '2,9s/^# \{0,1\}//p' "$0" >&2; exit 2 ;;
+  esac
+done
+
+want_to_build
+want doctest-dev "/usr/include/doctest/doctest.h" "/usr/local/include/doctest/doctest.h"
+want python3 python3
+if ((all)); then
+  want g++ g++
+  for version in 19 22; do
+    mapfile -t libraries < <(llvm_library $version)
+    want clang-$version clang++-$version
+    want libllvm$version "${libraries[@]}"
+    want llvm-$version-dev "/usr/lib/llvm-$version/include/llvm-c/Core.h"
+  done
+fi
+install_missing
+cd "$root"
+results=$(mktemp -d)
+trap 'rm -rf "$results"' EXIT
+
+# stage PRESET "TARGETS" CTEST_ARGUMENT...: one line when all is well, else what went wrong.
+stage() {
+  local preset=$1 targets start=$SECONDS
+  read -ra targets <<<"$2"
+  shift 2
+  if ! { cmake --preset "$preset" && cmake --build --preset "$preset" -j "$jobs" --target "${targets[@]}"; } \
+    >"$results/$preset.log" 2>&1; then
+    echo "[fail] $preset: does not build"
+    # Ninja stops at the first failure; what matters begins there.
+    sed -n '/^FAILED\|^CMake Error/,$p' "$results/$preset.log" | head -n 60
+    touch "$results/$preset.broken"
+    return
+  fi
+  local built=$((SECONDS - start))
+  ((long)) || set -- "$@" -LE long
+  ctest --test-dir "build/$preset" -j "$jobs" --no-tests=error --output-on-failure --test-output-size-passed 100000 \
+    --output-junit "$results/$preset.xml" "$@" >"$results/$preset.log" 2>&1 || true
+  if [[ ! -e $results/$preset.xml ]]; then
+    echo "[fail] $preset: no test was run"
+    tail -n 5 "$results/$preset.log"
+    touch "$results/$preset.broken"
+    return
+  fi
+  echo "$preset: built in $built s, tested in $((SECONDS - start - built)) s"
+}
+
+stage dev all
+if ((all)); then
+  # The variants with a chosen LLVM add nothing here: LLVM is not instrumented.
+  stage asan weft-tests -L unit -E '\.llvm[0-9]+$'
+  stage tsan weft-tests -L threads -E '\.llvm[0-9]+$'
+  for version in 19 22; do
+    stage clang$version "weft-headers weft-examples" -L 'headers|examples'
+  done
+fi
+if ((long)); then
+  code=0
+  scripts/fresh.sh || code=$?
+  ((code == 0 || code == 77)) || touch "$results/fresh.broken"
+fi
+python3 scripts/summary.py "$results"

@@ -1,0 +1,214 @@
+// Every operation on every type, as its CUDA text runs on the host, against the one definition in base/op.hpp.
+#include "weft/codegen/cuda/prelude.hpp"
+
+#include <doctest/doctest.h>
+
+#include <vector>
+
+#include "../../support/cuda_host.hpp"
+#include "programs.hpp"
+#include "weft/codegen/cuda/api.hpp"
+#include "weft/codegen/cuda/module.hpp"
+
+using namespace weft;
+using namespace weft_test;
+
+namespace {
+
+constexpr dtype types[] = {dtype::boolean, dtype::u8, dtype::i32, dtype::i64, dtype::f32, dtype::f64};
+
+std::vector<op> operations(dtype t) {
+  if (t == dtype::boolean)
+    return {op::add,    op::mul,     op::min,         op::max,        op::bit_and,
+            op::bit_or, op::bit_xor, op::logical_and, op::logical_or, op::logical_not};
+  if (is_float(t)) return {op::neg, op::add, op::sub, op::mul, op::div, op::min, op::max, op::fma};
+  return {op::neg, op::add, op::sub, op::mul, op::div,     op::rem,    op::floor_div, op::floor_mod,
+          op::min, op::max, op::shl, op::shr, op::bit_and, op::bit_or, op::bit_xor,   op::fma};
+}
+constexpr op comparisons[] = {op::lt, op::le, op::eq, op::ne};
+
+// The values at which definitions differ: limits, zeros, signs, halves, what just fits an integer and what does not.
+std::vector<std::int64_t> edges(dtype t) {
+  switch (t) {
+    case dtype::boolean: return {0, 1};
+    case dtype::u8: return {0, 1, 2, 7, 8, 127, 128, 200, 255};
+    case dtype::i32: return {0, 1, -1, 2, -2, 7, -7, 31, 33, 65537, INT32_MAX, INT32_MIN, INT32_MIN + 1};
+    case dtype::i64:
+      return {0,         1,         -1,           3, -3, 63, 65, INT32_MAX, (1LL << 53) + 1, 0x123456789abcdefLL,
+              INT64_MAX, INT64_MIN, INT64_MIN + 1};
+    default: break;
+  }
+  std::vector<std::int64_t> bits;
+  for (double v : {0.0,
+                   -0.0,
+                   1.0,
+                   -1.0,
+                   0.1,
+                   -0.75,
+                   1.5,
+                   254.9,
+                   255.0,
+                   256.0,
+                   2147483647.0,
+                   2147483648.0,
+                   -2147483648.0,
+                   -2147483904.0,
+                   9223372036854775808.0,
+                   -9223372036854775808.0,
+                   1e30,
+                   -1e30,
+                   1e-30,
+                   __builtin_inf(),
+                   -__builtin_inf(),
+                   __builtin_nan("")})
+    bits.push_back(t == dtype::f32 ? to_bits(static_cast<float>(v)) : to_bits(v));
+  bits.push_back(1);  // the smallest denormal
+  return bits;
+}
+bool is_nan(dtype t, std::int64_t bits) {
+  return t == dtype::f32 ? from_bits<float>(bits) != from_bits<float>(bits)
+                         : t == dtype::f64 && from_bits<double>(bits) != from_bits<double>(bits);
+}
+
+/// One kernel: R[o, i] = A[i] o B[i] (and C[i]) for each operation o, Q[o, i] for comparisons, and a row of a
+/// matrix per target type for the casts.
+void make_all(loop_program& p, dtype t, std::int64_t n) {
+  std::vector<op> const all = operations(t);
+  ir::expr const count = p.number(n), i = p.variable("i");
+  auto* const a = p.buffer("A", t, {count}, false);
+  auto* const b = p.buffer("B", t, {count}, false);
+  auto* const c = p.buffer("C", t, {count}, false);
+  auto* const r = p.buffer("R", t, {p.number(static_cast<std::int64_t>(all.size()) + 1), count}, true);
+  auto* const q = p.buffer("Q", dtype::boolean, {p.number(4), count}, true);
+  ir::expr const x = p.load(a, {i}), y = p.load(b, {i}), z = p.load(c, {i});
+  std::vector<ir::stmt> body;
+  auto const row = [&](ir::buffer const* to, std::size_t number, ir::expr value) {
+    body.push_back(p.store(to, {p.number(static_cast<std::int64_t>(number)), i}, value));
+  };
+  for (std::size_t o = 0; o < all.size(); ++o) {
+    int const operands = arity(all[o]);
+    row(r, o,
+        operands == 1   ? ir::unary(p.m, all[o], x)
+        : operands == 2 ? p.two(all[o], x, y)
+                        : ir::ternary(p.m, all[o], x, y, z));
+  }
+  row(r, all.size(), ir::ternary(p.m, op::select, p.two(op::lt, x, y), z, ir::literal(p.m, t, edges(t)[1])));
+  for (std::size_t o = 0; o < 4; ++o) row(q, o, p.two(comparisons[o], x, y));
+  for (dtype to : types)
+    row(p.buffer("to_" + std::string(name(to)), to, {p.number(1), count}, true), 0, ir::cast(p.m, op::cast, to, x));
+  p.f.body = p.loop(loop_kind::parallel, i, count, ir::block(p.m, body));
+}
+
+std::vector<unsigned char> packed(dtype t, std::vector<std::int64_t> const& bits) {
+  std::vector<unsigned char> bytes;
+  for (std::int64_t v : bits)
+    for (int k = 0; k < size_bytes(t); ++k) bytes.push_back(static_cast<unsigned char>(v >> (8 * k)));
+  return bytes;
+}
+std::int64_t element_at(dtype t, std::vector<unsigned char> const& bytes, std::size_t i) {
+  return with_dtype(t, [&]<class T>(T v) {
+    __builtin_memcpy(&v, &bytes[i * sizeof(T)], sizeof(T));
+    return to_bits(v);
+  });
+}
+
+}  // namespace
+
+TEST_CASE("every operation and cast of every type runs as base/op.hpp defines it, on edge values") {
+  if (!cuda_on_host::available()) {
+    MESSAGE("[skip] neither $CXX nor c++ runs here");
+    return;
+  }
+  std::string text;
+  for (dtype t : types) {
+    auto const n = static_cast<std::int64_t>(edges(t).size() * edges(t).size());
+    loop_program p("all_" + std::string(name(t)));
+    make_all(p, t, n);
+    text += "namespace all_" + std::string(name(t)) + " {\n" + cuda_source(p.f) + "}\n";
+  }
+  cuda_on_host const kernel(text);
+  REQUIRE_MESSAGE(kernel.loaded(), kernel.messages);
+  CHECK(kernel.messages == "");
+  for (dtype t : types) {
+    CAPTURE(name(t));
+    std::vector<std::int64_t> const values = edges(t);
+    std::vector<std::int64_t> a, b, c;
+    for (std::int64_t x : values)
+      for (std::int64_t y : values) {
+        a.push_back(x);
+        b.push_back(y);
+        c.push_back(values[(a.size() * 7) % values.size()]);
+      }
+    std::size_t const n = a.size();
+    std::vector<op> const all = operations(t);
+    auto const in_a = packed(t, a), in_b = packed(t, b), in_c = packed(t, c);
+    std::vector<unsigned char> r(n * (all.size() + 1) * 8), q(n * 4), to[6];
+    for (auto& v : to) v.resize(n * 8);
+    REQUIRE(kernel.launch(("all_" + std::string(name(t)) + "_kernel").c_str(), static_cast<long long>(n), 64, 0,
+                          in_a.data(), in_b.data(), in_c.data(), r.data(), q.data(), to[0].data(), to[1].data(),
+                          to[2].data(), to[3].data(), to[4].data(), to[5].data()));
+    auto const check = [&](dtype type, std::int64_t got, std::int64_t wanted, std::string_view what, std::size_t i) {
+      bool const equal = got == wanted || (is_nan(type, got) && is_nan(type, wanted));
+      if (!equal)
+        FAIL_CHECK(what << "(" << a[i] << ", " << b[i] << ", " << c[i] << ") = " << got << ", not " << wanted);
+    };
+    for (std::size_t i = 0; i < n; ++i) {
+      for (std::size_t o = 0; o < all.size(); ++o)
+        check(t, element_at(t, r, o * n + i), apply(all[o], t, a[i], b[i], c[i]), name(all[o]), i);
+      std::int64_t const chosen = apply(op::lt, t, a[i], b[i]) ? c[i] : values[1];
+      check(t, element_at(t, r, all.size() * n + i), chosen, "select", i);
+      for (std::size_t o = 0; o < 4; ++o)
+        check(dtype::boolean, q[o * n + i], apply(comparisons[o], t, a[i], b[i]), name(comparisons[o]), i);
+      for (dtype target : types) {
+        std::int64_t const wanted = target == t ? a[i] : apply(op::cast, t, a[i], 0, 0, target);
+        check(target, element_at(target, to[static_cast<int>(target)], i), wanted, name(target), i);
+      }
+    }
+  }
+}
+
+TEST_CASE("NVRTC accepts every operation and cast of every type") {
+  if (find_nvrtc() == nullptr) {
+    MESSAGE("[skip] no NVRTC on this machine");
+    return;
+  }
+  for (dtype t : types) {
+    CAPTURE(name(t));
+    loop_program p("all");
+    make_all(p, t, 1000);
+    cuda_binary const r = compile_cuda(cuda_source(p.f), "sm_80");
+    CHECK(r.cubin.size() > 4);
+    CHECK(r.log == "");
+  }
+}
+
+TEST_CASE("bit casts keep every bit") {
+  if (!cuda_on_host::available()) {
+    MESSAGE("[skip] neither $CXX nor c++ runs here");
+    return;
+  }
+  loop_program p("bits");
+  ir::expr const i = p.variable("i"), n = p.number(3);
+  auto* const f = p.buffer("F", dtype::f32, {n}, false);
+  auto* const d = p.buffer("D", dtype::i64, {n}, false);
+  auto* const fi = p.buffer("FI", dtype::i32, {n}, true);
+  auto* const di = p.buffer("DI", dtype::f64, {n}, true);
+  ir::stmt const body = ir::block(p.m, {p.store(fi, {i}, ir::cast(p.m, op::bitcast, dtype::i32, p.load(f, {i}))),
+                                        p.store(di, {i}, ir::cast(p.m, op::bitcast, dtype::f64, p.load(d, {i})))});
+  p.f.body = p.loop(loop_kind::parallel, i, n, body);
+  cuda_on_host const kernel(cuda_source(p.f));
+  REQUIRE_MESSAGE(kernel.loaded(), kernel.messages);
+  float const in_f[] = {-0.0f, 0.1f, from_bits<float>(0x7fc12345)};
+  std::int64_t const in_d[] = {1, -1, 0x3ff0000000000000};
+  std::int32_t out_f[3] = {};
+  double out_d[3] = {};
+  REQUIRE(kernel.launch("bits_kernel", 3, 4, 0, &in_f[0], &in_d[0], &out_f[0], &out_d[0]));
+  for (int k = 0; k < 3; ++k) CHECK(to_bits(in_f[k]) == static_cast<std::uint32_t>(out_f[k]));
+  for (int k = 0; k < 3; ++k) CHECK(to_bits(out_d[k]) == in_d[k]);
+}
+
+TEST_CASE("an operation that means nothing on a type has no function") {
+  CHECK(cuda_text::prelude(op::rem, dtype::f32).name == "");
+  CHECK(cuda_text::prelude(op::sub, dtype::boolean).name == "");
+  CHECK(cuda_text::prelude(op::fma, dtype::f64).name == "weft_fma_f64");
+}

@@ -1,0 +1,159 @@
+#include "weft/expr/expand.hpp"
+
+#include <doctest/doctest.h>
+
+#include <cmath>
+#include <limits>
+
+#include "programs.hpp"
+#include "weft/expr/verify.hpp"
+
+using namespace weft_test;
+using weft::op;
+using weft::program;
+
+namespace {
+/// |got - exact| in units of the last place of T at `exact`.
+template <class T>
+long double ulps(T got, long double exact) {
+  int exponent = 0;
+  std::frexp(exact, &exponent);
+  int const lowest = std::numeric_limits<T>::min_exponent;
+  int const unit = (exponent > lowest ? exponent : lowest) - std::numeric_limits<T>::digits;
+  return std::fabs(std::ldexp(static_cast<long double>(got) - exact, -unit));
+}
+/// The worst error of exp over `x`; results that overflow or are not numbers are checked for being the same.
+template <class T>
+long double worst_error(std::vector<T> const& x, bool contract) {
+  std::vector<T> const got = map(
+      x, [](auto a) { return weft::exp(a); }, contract);
+  long double worst = 0;
+  for (std::size_t n = 0; n < x.size(); ++n) {
+    long double const exact = std::exp(static_cast<long double>(x[n]));
+    // Beyond the largest number by less than half a unit, either answer is within 1 ulp.
+    if (std::isinf(got[n])) {
+      CHECK(ulps(std::numeric_limits<T>::max(), exact) > 0);
+      CHECK(exact > static_cast<long double>(std::numeric_limits<T>::max()) * (1 - 1e-7L));
+      continue;
+    }
+    long double const error = ulps(got[n], exact);
+    if (error > worst) worst = error;
+  }
+  return worst;
+}
+template <class T>
+std::vector<T> grid(T from, T to, int count) {
+  std::vector<T> x;
+  for (int n = 0; n <= count; ++n) x.push_back(from + (to - from) * static_cast<T>(n) / static_cast<T>(count));
+  return x;
+}
+int count(program const& p, op kind) {
+  int n = 0;
+  for (weft::node const& one : p.nodes) n += one.kind == kind;
+  return n;
+}
+template <class F>
+program one_stage(F f) {
+  program p;
+  auto const A = input<float, 1>(p, "A"), B = input<float, 1>(p, "B");
+  p.outputs.push_back(weft::compute<"C">(A.extent(0), [=](auto i) { return f(A(i), B(i)); }).id);
+  return weft::canonical(p);
+}
+}  // namespace
+
+TEST_CASE("exp is within 1 ulp, from results that vanish to results that overflow, contracted or not") {
+  for (bool contract : {false, true}) {
+    CAPTURE(contract);
+    CHECK(worst_error(grid(-104.5f, 89.5f, 4001), contract) < 1.0L);
+    CHECK(worst_error(grid(-1.0f, 1.0f, 2001), contract) < 1.0L);
+    CHECK(worst_error(grid(-104.0f, -87.0f, 2001), contract) < 1.0L);  // denormal results
+    CHECK(worst_error(grid(-1e-6f, 1e-6f, 101), contract) < 1.0L);
+    CHECK(worst_error(grid(-746.0, 710.0, 4001), contract) < 1.0L);
+    CHECK(worst_error(grid(-1.0, 1.0, 2001), contract) < 1.0L);
+    CHECK(worst_error(grid(-745.5, -708.0, 2001), contract) < 1.0L);
+  }
+}
+
+TEST_CASE("exp at the edges") {
+  float const inf = std::numeric_limits<float>::infinity();
+  float const largest = 88.72283f;  // e to this is the largest finite float, nearly
+  auto const y = map(std::vector<float>{0, -0.0f, inf, -inf, 1e30f, -1e30f, largest, 88.73f, -103.9f, -104.0f},
+                     [](auto a) { return weft::exp(a); });
+  CHECK(y[0] == 1);
+  CHECK(y[1] == 1);
+  CHECK(y[2] == inf);
+  CHECK(y[3] == 0);
+  CHECK(y[4] == inf);
+  CHECK(y[5] == 0);
+  CHECK(std::isfinite(y[6]));
+  CHECK(y[6] > 3.4e38f);
+  CHECK(y[7] == inf);
+  CHECK(y[8] == std::numeric_limits<float>::denorm_min());
+  CHECK(y[9] == 0);
+  CHECK(std::isnan(map(std::vector<float>{std::nanf("")}, [](auto a) { return weft::exp(a); })[0]));
+  double const big = std::numeric_limits<double>::infinity();
+  auto const z = map(std::vector<double>{0, big, -big, 709.78, 710, -745.1, -745.2, std::nan("")},
+                     [](auto a) { return weft::exp(a); });
+  CHECK(z[0] == 1);
+  CHECK(z[1] == big);
+  CHECK(z[2] == 0);
+  CHECK(std::isfinite(z[3]));
+  CHECK(z[4] == big);
+  CHECK(z[5] == std::numeric_limits<double>::denorm_min());
+  CHECK(z[6] == 0);
+  CHECK(std::isnan(z[7]));
+}
+
+TEST_CASE("exp falls by at most one unit in the last place between neighbouring floats") {
+  for (float start : {-87.4f, -1.0f, -0.35f, 0.0f, 0.34f, 0.69f, 1.0f, 20.0f}) {
+    std::vector<float> x{start};
+    for (int n = 0; n < 200; ++n) x.push_back(std::nextafter(x.back(), 100.0f));
+    auto const y = map(x, [](auto a) { return weft::exp(a); });
+    for (std::size_t n = 1; n < y.size(); ++n) CHECK(y[n - 1] <= std::nextafter(y[n], 1e30f));
+  }
+}
+
+TEST_CASE("expand leaves no exp, keeps the program well-formed and the stages' numbers") {
+  program const p = one_stage([](auto a, auto b) { return weft::exp(a) * b + weft::exp(b); });
+  for (bool contract : {false, true}) {
+    program const q = weft::expand(p, contract);
+    CHECK(count(p, op::exp) == 2);
+    CHECK(count(q, op::exp) == 0);
+    CHECK(weft::fault_of(q) == "");
+    CHECK((count(q, op::fma) > 0) == contract);
+    CHECK(q.stages.size() == p.stages.size());
+    CHECK(weft::digest(weft::canonical(weft::expand(weft::canonical(q), contract))) ==
+          weft::digest(weft::canonical(q)));
+  }
+}
+
+TEST_CASE("contraction makes one rounding of a product and a sum, with the signs right") {
+  struct {
+    float a, b;
+  } const samples[] = {{1.0f + 0x1p-12f, 3.0f}, {-0.1f, 0.3f}, {1e20f, -1e-20f}};
+  auto const check = [&](auto f, auto contracted) {
+    for (auto const& s : samples) {
+      program const p = one_stage(f);
+      auto const value = [&](bool contract) {
+        return elements<float>(run(p, {dense<float>({1}, {s.a}), dense<float>({1}, {s.b})}, {}, contract))[0];
+      };
+      CHECK(value(true) == contracted(s.a, s.b));
+    }
+  };
+  check([](auto a, auto b) { return a * a + b; }, [](float a, float b) { return std::fma(a, a, b); });
+  check([](auto a, auto b) { return b + a * a; }, [](float a, float b) { return std::fma(a, a, b); });
+  check([](auto a, auto b) { return b - a * a; }, [](float a, float b) { return std::fma(-a, a, b); });
+  check([](auto a, auto b) { return a * a - b; }, [](float a, float b) { return std::fma(a, a, -b); });
+}
+
+TEST_CASE("contraction changes a result that has two roundings without it, and leaves integers alone") {
+  float const a = 1.0f + 0x1p-12f;
+  auto const square = [](auto x) { return x * x - 1.0f; };
+  float const once = map(std::vector<float>{a}, square, true)[0], twice = map(std::vector<float>{a}, square, false)[0];
+  CHECK(once == 0x1p-11f + 0x1p-24f);
+  CHECK(twice == 0x1p-11f);
+  program p;
+  auto const A = input<std::int32_t, 1>(p, "A");
+  weft::compute<"C">(A.extent(0), [=](auto i) { return A(i) * A(i) + 1; });
+  CHECK(count(weft::expand(p, true), op::fma) == 0);
+}

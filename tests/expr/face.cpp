@@ -1,0 +1,205 @@
+#include "weft/expr/face.hpp"
+
+#include <doctest/doctest.h>
+
+#include "programs.hpp"
+#include "weft/expr/print.hpp"
+#include "weft/expr/verify.hpp"
+
+using namespace weft_test;
+using weft::program;
+
+namespace {
+using byte = std::uint8_t;
+template <class A, class B>
+using sum_type = typename decltype(std::declval<A>() + std::declval<B>())::element_type;
+template <class T>
+using v = weft::value<T>;
+using weft::axis_index;
+using weft::extent;
+
+// The dtype table, by the types of the face.
+static_assert(std::is_same_v<sum_type<v<float>, v<double>>, double>);
+static_assert(std::is_same_v<sum_type<v<std::int64_t>, v<float>>, float>);
+static_assert(std::is_same_v<sum_type<v<byte>, v<std::int32_t>>, std::int32_t>);
+static_assert(std::is_same_v<sum_type<v<std::int32_t>, v<std::int64_t>>, std::int64_t>);
+static_assert(std::is_same_v<sum_type<v<bool>, v<byte>>, byte>);
+static_assert(std::is_same_v<sum_type<v<float>, axis_index>, float>);
+static_assert(std::is_same_v<sum_type<v<std::int32_t>, axis_index>, std::int64_t>);
+// Numbers are weak.
+static_assert(std::is_same_v<sum_type<v<float>, double>, float>);
+static_assert(std::is_same_v<sum_type<v<byte>, long>, byte>);
+static_assert(std::is_same_v<sum_type<int, v<double>>, double>);
+// Arithmetic on indices stays an index, on extents an extent.
+static_assert(std::is_same_v<decltype(axis_index{} + 1), axis_index>);
+static_assert(std::is_same_v<decltype(extent{} * axis_index{}), axis_index>);
+static_assert(std::is_same_v<decltype(extent{} - 2), extent>);
+static_assert(std::is_same_v<decltype(axis_index{} < extent{}), v<bool>>);
+// Extents are no numbers, and a reduction is not cast.
+static_assert(!std::is_convertible_v<extent, bool> && !std::is_convertible_v<extent, std::int64_t>);
+template <class A, class B>
+concept adds = requires(A a, B b) {
+  a + b;
+};
+template <class A>
+concept casts = requires(A a) {
+  weft::cast<float>(a);
+};
+static_assert(adds<v<float>, v<float>> && !adds<v<float>, char const*>);
+static_assert(casts<v<int>> && casts<axis_index> && !casts<weft::reduction<double, 1>>);
+}  // namespace
+
+TEST_CASE("operators compute what C++ computes") {
+  std::vector<float> const x{-2.5f, 0.0f, 0.1f, 3.0f};
+  auto const check = [&](auto f) {
+    std::vector<float> const got = map(x, f);
+    for (std::size_t n = 0; n < x.size(); ++n) CHECK(got[n] == f(x[n]));
+  };
+  check([](auto a) { return a + a * a - 2 * a; });
+  check([](auto a) { return 1 / (a + 10) - a; });
+  check([](auto a) { return -a; });
+  auto const flags = map(x, [](auto a) { return weft::select((a < 0 || a >= 3) && !(a == 3), a, -1.0f); });
+  CHECK(flags == std::vector<float>{-2.5f, -1, -1, -1});
+  CHECK(map(x, [](auto a) { return a > 0.05f; }) == std::vector<bool>{false, false, true, true});
+  CHECK(map(x, [](auto a) { return a <= 0 && a != 0; }) == std::vector<bool>{true, false, false, false});
+}
+
+TEST_CASE("clamp, min and max of values") {
+  std::vector<int> const x{-5, 0, 3, 9};
+  CHECK(map(x, [](auto a) { return weft::clamp(a, 0, 4); }) == std::vector<int>{0, 0, 3, 4});
+  CHECK(map(x, [](auto a) { return weft::max(a, 1); }) == std::vector<int>{1, 1, 3, 9});
+  CHECK(map(x, [](auto a) { return weft::min(2, a); }) == std::vector<int>{-5, 0, 2, 2});
+}
+
+TEST_CASE("division on integers truncates, on indices it rounds down") {
+  CHECK(map(std::vector<int>{-7, 7, 5}, [](auto a) { return a / 2; }) == std::vector<int>{-3, 3, 2});
+  CHECK(map(std::vector<int>{-7, 7, 5}, [](auto a) { return a % 4; }) == std::vector<int>{-3, 3, 1});
+  program p;
+  auto const A = input<float, 1>(p, "A");
+  weft::compute<"C">(A.extent(0),
+                     [=](auto i) { return weft::cast<int>((i - 3) / 2) * 100 + weft::cast<int>((i - 3) % 4); });
+  CHECK(elements<int>(run(p, {dense<float>({5}, {0, 0, 0, 0, 0})})) ==
+        std::vector<int>{-200 + 1, -100 + 2, -100 + 3, 0, 1});
+}
+
+TEST_CASE("a number takes the type of what it meets") {
+  CHECK(map(std::vector<std::uint8_t>{200}, [](auto a) { return a + 100; }) == std::vector<std::uint8_t>{44});
+  CHECK(map(std::vector<float>{1}, [](auto a) { return a + 0.1; }) == std::vector<float>{1.1f});
+  CHECK(map(std::vector<float>{2}, [](auto a) { return weft::select(a > 1, 1, 0); }) == std::vector<int>{1});
+}
+
+TEST_CASE("scalars keep their own types and places") {
+  program p;
+  auto const A = input<float, 1>(p, "A");
+  weft::value<float> const a{{&p, p.add_scalar(weft::dtype::f32)}};
+  weft::value<std::int32_t> const b{{&p, p.add_scalar(weft::dtype::i32)}};
+  weft::compute<"C">(A.extent(0), [=](auto i) { return a * A(i) + b; });
+  auto const c = run(p, {dense<float>({2}, {1, 2})}, {weft::to_bits(0.5f), weft::to_bits(3)});
+  CHECK(elements<float>(c) == std::vector<float>{3.5f, 4});
+}
+
+TEST_CASE("stages read earlier stages; equal names get suffixes, long ones too") {
+  program p;
+  auto const A = input<float, 1>(p, "A");
+  auto const B = weft::compute<"A">(A.extent(0), [=](auto i) { return A(i) + 1; });
+  auto const C = weft::compute<"A">(B.extent(0), [=](auto i) { return B(i) * A(i); });
+  CHECK(p.tensors[1].name.view() == "A_1");
+  CHECK(p.tensors[2].name.view() == "A_2");
+  CHECK(elements<float>(run(p, {dense<float>({3}, {1, 2, 3})})) == std::vector<float>{2, 6, 12});
+  for (int n = 0; n < 3; ++n)
+    weft::compute<"a_name_of_exactly_30_characters">(C.extent(0), [=](auto i) { return C(i); });
+  CHECK(p.tensors[3].name.size == 30);
+  CHECK_FALSE(p.tensors[4].name == p.tensors[3].name);
+  CHECK_FALSE(p.tensors[5].name == p.tensors[4].name);
+}
+
+TEST_CASE("a short expression of extents is a shape") {
+  program p;
+  auto const A = input<float, 1>(p, "A");
+  weft::compute<"C">(A.extent(0) - 2, [=](auto i) { return weft::sum(3, [=](auto k) { return A(i + k); }); });
+  CHECK(elements<float>(run(p, {dense<float>({5}, {1, 2, 3, 4, 5})})) == std::vector<float>{6, 9, 12});
+}
+
+// Literal extents: which axes meet which program when, in every order.
+TEST_CASE("literal extents find their program whatever meets first") {
+  std::vector<float> a(16), b(16), c(16);
+  for (std::size_t n = 0; n < 16; ++n) a[n] = float(n), b[n] = float(n % 5), c[n] = float(n * n % 7);
+  auto const check = [&](auto body, auto expected) {
+    program p;
+    auto const A = input<float, 1>(p, "A"), B = input<float, 1>(p, "B"), C = input<float, 1>(p, "C");
+    auto const D = weft::compute<"D">(
+        4, [=](auto i) { return weft::sum(3, 2, [=](auto k, auto l) { return body(A, B, C, i, k, l); }); });
+    p.outputs.push_back(D.id);
+    program const q = weft::canonical(p);
+    REQUIRE(weft::fault_of(q) == "");
+    CHECK(q.axes.size() == 3);
+    CHECK(q.tensors.size() == 4);
+    std::vector<float> const got =
+        elements<float>(run(p, {dense<float>({16}, a), dense<float>({16}, b), dense<float>({16}, c)}));
+    for (std::size_t i = 0; i < 4; ++i) {
+      float sum = 0;
+      for (std::size_t k = 0; k < 3; ++k)
+        for (std::size_t l = 0; l < 2; ++l) sum += expected(i, k, l);
+      CHECK(got[i] == sum);
+    }
+  };
+  check([](auto A, auto, auto, auto i, auto k, auto l) { return A(i + k * 2 + l); },
+        [&](auto i, auto k, auto l) { return a[i + k * 2 + l]; });
+  check([](auto A, auto, auto, auto i, auto k, auto l) { return A(k + l + i); },
+        [&](auto i, auto k, auto l) { return a[i + k + l]; });
+  // Each axis meets the program by itself before they meet each other.
+  check([](auto A, auto B, auto C, auto i, auto k, auto l) { return A(k) * B(i) * C(i + k) + l; },
+        [&](auto i, auto k, auto l) { return a[k] * b[i] * c[i + k] + float(l); });
+  check([](auto A, auto B, auto C, auto i, auto k, auto l) { return A(i) * B(k) * C(k + i + l); },
+        [&](auto i, auto k, auto l) { return a[i] * b[k] * c[i + k + l]; });
+  // The axes meet each other first, in one order and then in the other.
+  check(
+      [](auto A, auto B, auto, auto i, auto k, auto l) {
+        auto const one = i + k;
+        auto const other = l + (k + i);
+        return A(other) - B(one);
+      },
+      [&](auto i, auto k, auto l) { return a[i + k + l] - b[i + k]; });
+  check(
+      [](auto A, auto B, auto, auto i, auto k, auto l) {
+        auto const one = k + i;
+        auto const other = i + k;
+        return weft::select(one < other + l, A(i), B(-k + 2));
+      },
+      [&](auto i, auto k, auto l) { return l > 0 ? a[i] : b[2 - k]; });
+  // The value itself is made of axes that have moved on already.
+  check(
+      [](auto A, auto, auto, auto i, auto k, auto l) {
+        auto const unused = A(k);
+        static_cast<void>(unused);
+        return weft::cast<float>(i * 10) + weft::cast<float>(k) * weft::cast<float>(l);
+      },
+      [&](auto i, auto k, auto l) { return float(i * 10) + float(k) * float(l); });
+}
+
+TEST_CASE("literal and other extents mix") {
+  program p;
+  auto const A = input<float, 2>(p, "A");
+  auto const C = weft::compute<"C">(2, A.extent(1), [=](auto i, auto j) {
+    return weft::sum(A.extent(0), 2, [=](auto k, auto l) { return A(k, j) * (l + 1) + i; });
+  });
+  p.outputs.push_back(C.id);
+  CHECK(weft::fault_of(weft::canonical(p)) == "");
+  CHECK(elements<float>(run(p, {dense<float>({2, 2}, {1, 2, 3, 4})})) == std::vector<float>{12, 18, 16, 22});
+}
+
+TEST_CASE("a body that names no input is refused with what to do") {
+  auto const make = [] { weft::compute<"C">(4, [](auto i) { return i + 1; }); };
+  CHECK_THROWS_AS(make(), weft::argument_error);
+}
+
+TEST_CASE("what the face makes passes fault_of") {
+  program p;
+  auto const A = input<float, 2>(p, "A");
+  auto const B =
+      weft::compute<"B">(A.extent(0), [=](auto i) { return weft::max(A.extent(1), [=](auto k) { return A(i, k); }); });
+  auto const C = weft::compute<"C">(A.extent(0), 3, [=](auto i, auto j) { return weft::exp(A(i, j) - B(i)) > 0.5f; });
+  p.outputs = {C.id, B.id};
+  CHECK(weft::fault_of(weft::canonical(p)) == "");
+  CHECK(weft::fault_of(weft::expand(weft::canonical(p), true)) == "");
+}

@@ -1,0 +1,345 @@
+// Random programs, each from one 64-bit seed: stages of every operation over small tensors, every access in bounds.
+#pragma once
+
+#include "fuzz/random.hpp"
+#include "weft/expr/canonical.hpp"
+#include "weft/expr/face.hpp"  // identities of reductions
+
+namespace weft_test::fuzz {
+
+/// A program with everything that it is run on.
+struct drawn {
+  std::uint64_t seed = 0;
+  weft::program what;                 // canonical
+  std::vector<weft::dense> tensors;   // by tensor number, of the inputs
+  std::vector<std::int64_t> scalars;  // bits
+  std::vector<bool> order_free;       // by stage: its reduction gives the same bits in any order
+  bool has_empty = false;             // some extent is 0
+};
+
+/// Makes a program, and its inputs, knowing all shapes beforehand.
+class program_maker {
+ public:
+  explicit program_maker(std::uint64_t seed) : r_(seed) { d_.seed = seed; }
+
+  drawn make() {
+    for (int i = 0; i < 4; ++i) sizes_.push_back(r_.one_of({1, 2, 3, 5, 7, 8, 13, 16, 17, 31, 33, 64}));
+    if (r_.chance(8)) sizes_.push_back(0);
+    int const inputs = r_.between(1, 3), scalars = r_.chance(40) ? r_.between(1, 2) : 0, stages = r_.between(1, 4);
+    for (int i = 0; i < inputs; ++i) input(i);
+    for (int i = 0; i < scalars; ++i) {
+      weft::dtype const t = any_type();
+      scalars_.push_back({p_.add_scalar(t), -1, 0});
+      d_.scalars.push_back(draw_element(r_, t, r_.chance(30)));
+    }
+    for (int s = 0; s < stages; ++s) {
+      stage(s);
+      if (s + 1 == stages || r_.chance(25)) p_.outputs.push_back(static_cast<int>(p_.tensors.size()) - 1);
+    }
+    d_.what = weft::canonical(p_);
+    return static_cast<drawn&&>(d_);
+  }
+
+ private:
+  // A node. Floats on a grid: all values are multiples of 2^-fraction, |value| at most `most`; most < 0: not known.
+  struct number {
+    int node = -1;
+    double most = -1;
+    int fraction = 0;
+    bool on_grid(weft::dtype t) const {
+      return most >= 0 && most * static_cast<double>(1LL << fraction) < (t == weft::dtype::f64 ? 0x1p53 : 0x1p24) &&
+             fraction < 40;
+    }
+  };
+  struct axis {
+    int node, extent_node;
+    std::int64_t extent;
+  };
+  struct known_tensor {
+    std::vector<std::int64_t> shape;
+    double most = -1;
+    int fraction = 0;
+  };
+  static std::size_t at(int i) { return static_cast<std::size_t>(i); }
+  weft::dtype any_type() {
+    using enum weft::dtype;
+    return r_.one_of({f32, f32, f32, f32, f64, f64, i32, i32, i64, i64, u8, boolean});
+  }
+  weft::node const& node(int id) const { return p_.nodes[at(id)]; }
+  int op(weft::op o, int a, int b = -1, int c = -1) {
+    return p_.operation(o, weft::is_comparison(o) ? weft::dtype::boolean : node(o == weft::op::select ? b : a).type, a, b, c);
+  }
+  int cast(int id, weft::dtype t) { return node(id).type == t ? id : p_.operation(weft::op::cast, t, id); }
+  int index(std::int64_t v) { return p_.literal(weft::dtype::i64, v); }
+
+  // --- tensors ------------------------------------------------------------------------------------------------
+  void input(int number_of_it) {
+    weft::dtype const t = any_type();
+    std::vector<std::int64_t> shape;
+    std::int64_t count = 1;
+    for (int rank = r_.one_of({0, 1, 1, 1, 2, 2, 2, 3}); rank > 0; --rank) {
+      std::int64_t e = r_.one_of(sizes_);
+      if (count * e > 1024) e = r_.between(1, 3);
+      count *= e;
+      shape.push_back(e);
+    }
+    char const name[] = {static_cast<char>('A' + number_of_it)};
+    p_.add_input(weft::short_name(std::string_view(name, 1)), t, static_cast<int>(shape.size()));
+    bool const wild = r_.chance(25);
+    known_.push_back({shape, -1, 0});
+    if (weft::is_float(t) && !wild) known_.back().most = 2, known_.back().fraction = 3;
+    for (std::int64_t e : shape) d_.has_empty = d_.has_empty || e == 0;
+    d_.tensors.push_back(draw_tensor(r_, t, shape, wild));
+  }
+  std::int64_t value_of(int extent_node) const {
+    return weft::extent_value(p_, extent_node, [&](int t, int d) { return known_[at(t)].shape[at(d)]; });
+  }
+  /// The node of an extent of at most `most`.
+  int extent(std::int64_t most) {
+    int const kind = r_.below(10);
+    int e = -1;
+    if (kind < 7) {
+      std::vector<int> all;
+      for (std::size_t t = 0; t < known_.size(); ++t)
+        for (std::size_t d = 0; d < known_[t].shape.size(); ++d)
+          all.push_back(p_.extent_of(static_cast<int>(t), static_cast<int>(d)));
+      if (!all.empty()) e = r_.one_of(all);
+      if (e >= 0 && kind == 5 && value_of(e) >= 2) e = op(weft::op::add, e, index(-2));
+      if (e >= 0 && kind == 6) e = op(weft::op::floor_div, op(weft::op::add, e, index(1)), index(2));
+    }
+    if (e < 0 || value_of(e) > most || value_of(e) < 0) {
+      std::int64_t literal = r_.one_of(sizes_);
+      if (literal > most) literal = r_.between(1, static_cast<int>(most < 9 ? most : 9));
+      e = index(literal);
+    }
+    d_.has_empty = d_.has_empty || value_of(e) == 0;
+    return e;
+  }
+
+  // --- stages -------------------------------------------------------------------------------------------------
+  void stage(int s) {
+    std::int64_t points = 1;
+    std::int64_t const most = r_.one_of({200, 200, 400, 1200, 3000});
+    axes_.clear();
+    for (auto& pool : seen_) pool.clear();
+    int const spatial = r_.one_of({0, 1, 1, 1, 2, 2, 2, 3}), reduced = r_.one_of({0, 0, 0, 0, 1, 1, 2});
+    int const first = static_cast<int>(p_.axes.size());
+    std::vector<std::int32_t> shape;
+    known_tensor made;
+    for (int i = 0; i < spatial + reduced; ++i) {
+      int const e = extent(most > points ? most / points : 1);
+      std::int64_t const value = value_of(e);
+      points *= value > 0 ? value : 1;
+      axes_.push_back({p_.axis_node(p_.add_axis(e, -1, i >= spatial)), e, value});
+      if (i < spatial) shape.push_back(e), made.shape.push_back(value);
+    }
+    weft::dtype const t = any_type();
+    weft::stage_info info{-1, first, spatial, first + spatial, reduced, -1, 0};
+    number body = value(t, r_.between(1, 4));
+    d_.order_free.push_back(true);
+    if (reduced > 0) body = reduction(t, body, info);
+    info.body = body.node;
+    if (body.on_grid(t)) made.most = body.most, made.fraction = body.fraction;
+    char const name[] = {'S', static_cast<char>('0' + s)};
+    p_.add_stage(weft::short_name(std::string_view(name, 2)), info, t, shape);
+    known_.push_back(made);
+  }
+  number reduction(weft::dtype t, number x, weft::stage_info& info) {
+    double terms = 1;
+    for (int i = 0; i < info.reduced; ++i) terms *= static_cast<double>(axes_[at(info.spatial + i)].extent);
+    int const self = p_.add({weft::op::self, t});
+    using weft::op;
+    op const combine = t == weft::dtype::boolean ? r_.one_of({op::min, op::max, op::bit_xor})
+                                                 : r_.one_of({op::add, op::add, op::add, op::min, op::max});
+    info.identity = weft::with_dtype(t, [&]<class T>(T) {
+      if (combine == op::min) return weft::detail::identity_of<op::min, T>();
+      if (combine == op::max) return weft::detail::identity_of<op::max, T>();
+      return std::int64_t(0);
+    });
+    number result{-1, x.most, x.fraction};
+    if (combine == op::add && t != weft::dtype::boolean && r_.chance(15)) {  // a polynomial: only in this order
+      d_.order_free.back() = false;
+      int const factor = p_.literal(t, weft::with_dtype(t, []<class T>(T) { return weft::to_bits(static_cast<T>(2)); }));
+      result.node = this->op(op::add, this->op(op::mul, self, factor), x.node);
+      result.most = -1;
+      return result;
+    }
+    if (combine == op::add && x.most >= 0) result.most = x.most * (terms > 1 ? terms : 1);
+    if (weft::is_float(t)) {
+      d_.order_free.back() = result.on_grid(t);
+      // min and max of 0 and -0 depend on their order; with 0 added there is no -0.
+      if (combine != op::add) x.node = this->op(op::add, x.node, p_.literal(t, 0));
+      if (combine != op::add && terms == 0) result.most = -1;  // infinite
+    }
+    result.node = this->op(combine, self, x.node);
+    return result;
+  }
+
+  // --- values -------------------------------------------------------------------------------------------------
+  number remember(weft::dtype t, number n) {
+    seen_[at(static_cast<int>(t))].push_back(n);
+    return n;
+  }
+  number value(weft::dtype t, int depth) {
+    auto const& pool = seen_[at(static_cast<int>(t))];
+    if (!pool.empty() && r_.chance(12)) return r_.one_of(pool);
+    if (depth <= 0 || r_.chance(15)) return remember(t, leaf(t));
+    if (r_.chance(10)) return remember(t, converted(t, any_type(), depth));
+    if (r_.chance(12)) return remember(t, selected(t, depth));
+    if (t == weft::dtype::boolean) return remember(t, truth(depth));
+    return remember(t, weft::is_float(t) ? real(t, depth) : integer(t, depth));
+  }
+  number leaf(weft::dtype t) {
+    int const kind = r_.below(10);
+    if (kind == 0) {
+      std::int64_t const bits = draw_element(r_, t, false);
+      return {p_.literal(t, bits), weft::is_float(t) ? 2.0 : -1, 3};
+    }
+    if (kind == 1 && !scalars_.empty()) {
+      number const s = r_.one_of(scalars_);
+      return {cast(s.node, t), -1, 0};
+    }
+    if (kind <= 3 && !axes_.empty()) {
+      axis const& a = r_.one_of(axes_);
+      return {cast(a.node, t), static_cast<double>(a.extent), 0};
+    }
+    if (kind == 4 && t == weft::dtype::i64 && !axes_.empty()) return {r_.one_of(axes_).extent_node, -1, 0};
+    return load(t, 1);
+  }
+  number converted(weft::dtype t, weft::dtype from, int depth) {
+    number x = value(from, depth - 1);
+    if (from == t) return x;
+    if (from == weft::dtype::boolean) x.most = 1, x.fraction = 0;
+    if (from == weft::dtype::u8) x.most = 255, x.fraction = 0;
+    if (weft::is_integer(from) && from != weft::dtype::u8) x.most = -1;
+    if (!x.on_grid(t)) x.most = -1;
+    x.node = cast(x.node, t);
+    return x;
+  }
+  number selected(weft::dtype t, int depth) {
+    int const c = value(weft::dtype::boolean, depth - 1).node;
+    number const a = value(t, depth - 1), b = value(t, depth - 1);
+    return larger(op(weft::op::select, c, a.node, b.node), a, b);
+  }
+  static number larger(int node, number a, number b) {
+    if (a.most < 0 || b.most < 0) return {node, -1, 0};
+    return {node, a.most > b.most ? a.most : b.most, a.fraction > b.fraction ? a.fraction : b.fraction};
+  }
+  number real(weft::dtype t, int depth) {
+    using weft::op;
+    number const a = value(t, depth - 1);
+    if (r_.chance(8)) return {this->op(op::neg, a.node), a.most, a.fraction};
+    if (exps_ < 2 && r_.chance(5)) return ++exps_, number{this->op(op::exp, a.node), -1, 0};
+    number const b = value(t, depth - 1);
+    op const o = r_.one_of({op::add, op::add, op::sub, op::mul, op::mul, op::min, op::max, op::div});
+    number n = larger(this->op(o, a.node, b.node), a, b);
+    if (o == op::div) n.most = -1;
+    if (n.most >= 0 && (o == op::add || o == op::sub)) n.most = a.most + b.most;
+    if (n.most >= 0 && o == op::mul) n.most = a.most * b.most, n.fraction = a.fraction + b.fraction;
+    if (!n.on_grid(t)) n.most = -1;
+    return n;
+  }
+  number integer(weft::dtype t, int depth) {
+    using weft::op;
+    int const a = value(t, depth - 1).node;
+    if (r_.chance(8)) return {this->op(op::neg, a)};
+    int const b = value(t, depth - 1).node;
+    if (r_.chance(5)) return {p_.operation(op::fma, t, a, b, value(t, depth - 1).node)};
+    return {this->op(r_.one_of({op::add, op::add, op::sub, op::mul, op::min, op::max, op::div, op::rem, op::floor_div,
+                                op::floor_mod, op::bit_and, op::bit_or, op::bit_xor, op::shl, op::shr}),
+                     a, b)};
+  }
+  number truth(int depth) {
+    using weft::op;
+    if (r_.chance(60)) {
+      weft::dtype const t = any_type();
+      int const a = value(t, depth - 1).node, b = value(t, depth - 1).node;
+      return {this->op(r_.one_of({op::lt, op::le, op::eq, op::ne}), a, b)};
+    }
+    int const a = value(weft::dtype::boolean, depth - 1).node;
+    if (r_.chance(20)) return {this->op(op::logical_not, a)};
+    int const b = value(weft::dtype::boolean, depth - 1).node;
+    return {this->op(r_.one_of({op::logical_and, op::logical_or, op::bit_and, op::bit_or, op::bit_xor, op::min, op::max,
+                                op::add, op::mul, op::eq, op::ne, op::lt, op::le}),
+                     a, b)};
+  }
+
+  // --- accesses -----------------------------------------------------------------------------------------------
+  /// An element of some tensor, the later ones more often, as a `t`.
+  number load(weft::dtype t, int depth) {
+    int const count = static_cast<int>(known_.size());
+    int const tensor = r_.chance(40) ? count - 1 : r_.below(count);
+    known_tensor const k = known_[at(tensor)];
+    std::vector<int> indices;
+    int guard = -1;
+    for (std::size_t d = 0; d < k.shape.size(); ++d)
+      indices.push_back(index_within(k.shape[d], p_.extent_of(tensor, static_cast<int>(d)), guard, depth));
+    int id = p_.load(tensor, indices);
+    weft::dtype const from = p_.tensors[at(tensor)].type;
+    number n{cast(id, t), k.most, k.fraction};
+    if (from == weft::dtype::boolean) n.most = 1;
+    if (from == weft::dtype::u8) n.most = 255;
+    // Not of a stage's element: a NaN that was computed may have any bits.
+    if (from == weft::dtype::f32 && t == weft::dtype::i32 && p_.tensors[at(tensor)].stage < 0 && r_.chance(30))
+      n.node = p_.operation(weft::op::bitcast, t, id);
+    if (from == weft::dtype::f64 && t == weft::dtype::f32 && !n.on_grid(t)) n.most = -1;
+    if (guard < 0) return n;
+    number const other = leaf_without_access(t);
+    if (r_.chance(50)) return larger(op(weft::op::select, guard, n.node, other.node), n, other);
+    int const outside = op(weft::op::logical_not, guard);
+    return larger(op(weft::op::select, outside, other.node, n.node), n, other);
+  }
+  number leaf_without_access(weft::dtype t) {
+    return {p_.literal(t, draw_element(r_, t, false)), weft::is_float(t) ? 2.0 : -1, 3};
+  }
+  /// An index into a dimension of `n` elements. Where it may lie outside, `guard` is joined with what keeps it in.
+  int index_within(std::int64_t n, int n_node, int& guard, int depth) {
+    using weft::op;
+    if (axes_.empty()) return n > 0 ? index(r_.below(static_cast<int>(n))) : guarded(index(0), n_node, guard);
+    if (depth > 0 && n > 0 && r_.chance(5))  // data-dependent
+      return clamped(load(weft::dtype::i64, depth - 1).node, n_node);
+    axis const a = r_.one_of(axes_), b = r_.one_of(axes_);
+    std::int64_t const a_last = a.extent > 0 ? a.extent - 1 : 0, b_last = b.extent > 0 ? b.extent - 1 : 0;
+    // Walks along the whole dimension are what most programs do.
+    if (r_.chance(60))
+      for (axis const& whole : axes_)
+        if (whole.extent == n && r_.chance(70)) return whole.node;
+    int x = -1;
+    std::int64_t low = 0, high = a_last, c = r_.between(-2, 2);
+    switch (r_.below(9)) {
+      case 0: x = this->op(op::add, a.node, index(c)), low = c, high = a_last + c; break;
+      case 1: x = this->op(op::add, this->op(op::mul, a.node, index(2)), index(c)), low = c, high = 2 * a_last + c; break;
+      case 2: x = this->op(op::sub, this->op(op::add, n_node, index(-1)), a.node), low = n - 1 - a_last, high = n - 1; break;
+      case 3: x = this->op(op::add, a.node, b.node), high = a_last + b_last; break;
+      case 4: x = this->op(op::sub, a.node, b.node), low = -b_last; break;
+      case 5: x = this->op(op::floor_div, a.node, index(2)), high = a_last / 2; break;
+      case 6: x = this->op(op::floor_mod, a.node, index(3)), high = 2; break;
+      case 7: x = index(c = r_.between(0, 3)), low = high = c; break;
+      default: x = this->op(op::add, a.node, index(0));
+    }
+    if (low >= 0 && high < n) return x;
+    if (n > 0 && r_.chance(50)) return clamped(x, n_node);
+    return guarded(x, n_node, guard);
+  }
+  int clamped(int x, int n_node) {
+    int const last = op(weft::op::add, n_node, index(-1));
+    return op(weft::op::min, op(weft::op::max, x, index(0)), last);
+  }
+  int guarded(int x, int n_node, int& guard) {
+    int const inside = op(weft::op::logical_and, op(weft::op::le, index(0), x), op(weft::op::lt, x, n_node));
+    guard = guard < 0 ? inside : op(weft::op::logical_and, guard, inside);
+    return x;
+  }
+
+  random_source r_;
+  drawn d_;
+  weft::program p_;
+  std::vector<int> sizes_;
+  std::vector<known_tensor> known_;  // by tensor
+  std::vector<number> scalars_;
+  std::vector<axis> axes_;           // of the stage being made
+  std::vector<number> seen_[weft::dtype_count];
+  int exps_ = 0;
+};
+
+}  // namespace weft_test::fuzz

@@ -1,0 +1,71 @@
+// Random numbers that are the same on every machine, and the elements of tensors drawn with them.
+#pragma once
+
+#include <cstdint>
+#include <initializer_list>
+#include <vector>
+
+#include "weft/expr/evaluate.hpp"
+
+namespace weft_test::fuzz {
+
+/// splitmix64 (Steele, Lea, Flood, OOPSLA 2014).
+class random_source {
+ public:
+  explicit random_source(std::uint64_t seed) : state_(seed) {}
+  std::uint64_t next() {
+    std::uint64_t z = (state_ += 0x9e3779b97f4a7c15ULL);
+    z = (z ^ (z >> 30)) * 0xbf58476d1ce4e5b9ULL;
+    z = (z ^ (z >> 27)) * 0x94d049bb133111ebULL;
+    return z ^ (z >> 31);
+  }
+  int below(int n) { return static_cast<int>(next() % static_cast<std::uint64_t>(n)); }
+  int between(int low, int high) { return low + below(high - low + 1); }
+  bool chance(int percent) { return below(100) < percent; }
+  template <class T>
+  T one_of(std::initializer_list<T> list) {
+    return list.begin()[below(static_cast<int>(list.size()))];
+  }
+  template <class T>
+  T const& one_of(std::vector<T> const& list) {
+    return list[static_cast<std::size_t>(below(static_cast<int>(list.size())))];
+  }
+
+ private:
+  std::uint64_t state_;
+};
+
+/// One element. Tame floats are k / 8 with |k| <= 16: sums and products of a few are exact. Wild ones are of any
+/// size, with infinities, NaN and both zeros.
+inline std::int64_t draw_element(random_source& r, weft::dtype t, bool wild) {
+  using weft::to_bits;
+  if (t == weft::dtype::boolean) return r.below(2);
+  if (t == weft::dtype::u8) return wild ? r.below(256) : r.below(10);
+  if (weft::is_float(t)) {
+    double x = r.between(-16, 16) / 8.0;
+    if (x == 0) x = 0;  // no negative zero
+    if (wild) {
+      double const inf = __builtin_inf();
+      double const picked = r.one_of({x, x * 1e3, x * 1e10, x * 1e-10, 1e-42, inf, -inf, inf - inf, 0.0, -0.0, 2147483648.0,
+                                      -2147483648.0, 9.3e18, 255.5, 0.1, 88.5, 3.4e38});
+      x = r.chance(60) ? x * 1.1 : picked;
+    }
+    return t == weft::dtype::f32 ? to_bits(static_cast<float>(x)) : to_bits(x);
+  }
+  std::int64_t x = r.between(-9, 9);
+  if (wild && r.chance(60)) {
+    x = static_cast<std::int64_t>(r.next());
+    if (r.chance(50)) x = r.one_of({INT64_MIN, INT64_MAX, INT64_MIN + 1, std::int64_t(INT32_MIN), std::int64_t(INT32_MAX)});
+  }
+  return t == weft::dtype::i32 ? static_cast<std::int32_t>(x) : x;
+}
+
+inline weft::dense draw_tensor(random_source& r, weft::dtype t, std::vector<std::int64_t> const& shape, bool wild) {
+  weft::dense d{t, shape, {}};
+  std::int64_t count = 1;
+  for (std::int64_t e : shape) count *= e;
+  for (std::int64_t i = 0; i < count; ++i) d.bits.push_back(draw_element(r, t, wild));
+  return d;
+}
+
+}  // namespace weft_test::fuzz

@@ -1,0 +1,152 @@
+// Random legal schedules, and making a failing one smaller.
+#pragma once
+
+#include "fuzz/generate.hpp"
+#include "weft/schedule/pressure.hpp"
+#include "weft/schedule/schedule.hpp"
+
+namespace weft_test::fuzz {
+
+/// What a schedule may be besides legal, for one way of running it.
+struct step_limits {
+  std::int64_t copies = 64;          // of a stage's body, written out
+  bool numbers_only = false;         // unrolled and vectorized loops have a known length
+  weft::schedule_limits machine{};   // with registers: their number is kept to
+};
+
+/// The loops that a part of `loop` became, in the order of its iterations.
+inline void natural_order(weft::nest const& n, int loop, std::vector<std::int32_t>& out) {
+  if (n.at(loop).live()) return out.push_back(loop);
+  natural_order(n, n.at(loop).outer, out);
+  natural_order(n, n.at(loop).inner, out);
+}
+/// Whether each reduction that needs it runs over its terms in the order of the program.
+inline bool keeps_order(weft::nest const& n, std::vector<bool> const& order_free) {
+  for (std::size_t s = 0; s < n.order.size(); ++s) {
+    if (order_free[s]) continue;
+    std::vector<std::int32_t> natural, now;
+    for (std::size_t l = 0; l < n.loops.size(); ++l)
+      if (n.loops[l].stage == static_cast<std::int32_t>(s) && n.loops[l].parent < 0 && n.loops[l].reduced)
+        natural_order(n, static_cast<int>(l), natural);
+    for (std::int32_t l : n.order[s])
+      if (n.at(l).reduced) now.push_back(l);
+    if (natural != now) return false;
+  }
+  return true;
+}
+inline bool fits(weft::schedule const& s, step_limits const& limits) {
+  for (std::vector<std::int32_t> const& order : s.order) {
+    std::int64_t copies = 1;
+    for (std::int32_t id : order) {
+      weft::loop_info const& l = s.at(id);
+      if (l.kind != weft::loop_kind::unrolled && l.kind != weft::loop_kind::vectorized) continue;
+      if (l.extent < 0 && limits.numbers_only) return false;
+      if (l.extent > 1) copies *= l.kind == weft::loop_kind::unrolled ? l.extent : (l.extent + 7) / 8;
+      if (copies > limits.copies) return false;
+    }
+  }
+  return weft::register_pressure(s).empty();
+}
+/// Takes `one` if it is legal and keeps to the limits.
+inline bool try_step(weft::schedule& s, weft::step one, std::vector<bool> const& order_free, step_limits const& limits) {
+  if (weft::schedule::check(s, one).v == weft::verdict::illegal) return false;
+  weft::schedule trial = s;
+  trial.take(one);
+  if (!keeps_order(trial, order_free) || !fits(trial, limits)) return false;
+  s = static_cast<weft::schedule&&>(trial);
+  return true;
+}
+
+inline weft::trace draw_steps(random_source& r, weft::schedule s, std::vector<bool> const& order_free,
+                              step_limits const& limits) {
+  using weft::step, weft::verb;
+  auto const attempt = [&](step const& one) { return try_step(s, one, order_free, limits); };
+  for (int n = r.one_of({0, 2, 4, 6, 8, 10, 14}); n > 0; --n) {
+    std::vector<std::int32_t> const order = s.order[static_cast<std::size_t>(r.below(static_cast<int>(s.order.size())))];
+    if (order.empty()) continue;
+    int const place = r.below(static_cast<int>(order.size()));
+    std::int32_t const loop = order[static_cast<std::size_t>(place)];
+    std::int64_t const factor = r.one_of({1, 2, 3, 4, 4, 5, 6, 7, 8, 8, 9, 16, 16, 33, 64});
+    bool const room = order.size() < 8;
+    switch (r.below(8)) {
+      case 0:
+      case 1:
+        if (room) attempt({verb::split, 1, {loop}, factor});
+        break;
+      case 2: {
+        step one{verb::reorder, 0, {}};
+        std::vector<std::int32_t> left = order;
+        for (int count = r.between(2, 6); count > 0 && !left.empty(); --count) {
+          int const at = r.below(static_cast<int>(left.size()));
+          one.loops[static_cast<std::size_t>(one.count++)] = left[static_cast<std::size_t>(at)];
+          left.erase(left.begin() + at);
+        }
+        attempt(one);
+        break;
+      }
+      case 3: {  // as tile does
+        if (!room || place + 1 == static_cast<int>(order.size())) break;
+        std::int32_t const inner = order[static_cast<std::size_t>(place) + 1];
+        if (!attempt({verb::split, 1, {loop}, r.between(1, 6)}) || !attempt({verb::split, 1, {inner}, factor})) break;
+        attempt({verb::reorder, 4, {s.at(loop).outer, s.at(inner).outer, s.at(loop).inner, s.at(inner).inner}});
+        break;
+      }
+      case 4:
+      case 5: attempt({verb::vectorize, 1, {loop}}); break;
+      case 6: attempt({verb::unroll, 1, {loop}}); break;
+      default: attempt({verb::parallel, 1, {loop}});
+    }
+  }
+  return s.steps;
+}
+
+/// `steps` without number `gone`: what it made is spoken of no more.
+inline weft::trace without(weft::trace const& steps, std::size_t gone, std::int32_t first_made) {
+  weft::trace out;
+  weft::step const& dropped = steps[gone];
+  bool const split = dropped.what == weft::verb::split;
+  for (std::size_t i = 0; i < steps.size(); ++i) {
+    weft::step s = steps[i];
+    if (i == gone) continue;
+    if (split && i > gone) {
+      int kept = 0;
+      bool lost = false;
+      for (int k = 0; k < s.count; ++k) {
+        std::int32_t l = s.loops[static_cast<std::size_t>(k)];
+        if (l == first_made + 1) {
+          lost = true;
+          continue;
+        }
+        if (l == first_made) l = dropped.loops[0];
+        if (l > first_made + 1) l -= 2;
+        s.loops[static_cast<std::size_t>(kept++)] = l;
+      }
+      if (lost && s.what != weft::verb::reorder) {
+        // A part of the lost loop cannot be followed any further.
+        if (s.what == weft::verb::split) return {};
+        continue;
+      }
+      s.count = kept;
+    }
+    out.push_back(s);
+  }
+  return out;
+}
+
+/// Drops steps as long as `fails` still says so.
+template <class Fails>
+weft::trace smallest(weft::trace steps, std::int32_t loops, Fails const& fails) {
+  for (bool smaller = true; smaller;) {
+    smaller = false;
+    for (std::size_t i = steps.size(); i-- > 0 && !smaller;) {
+      std::int32_t made = loops;
+      for (std::size_t k = 0; k < i; ++k) made += steps[k].what == weft::verb::split ? 2 : 0;
+      weft::trace const less = without(steps, i, made);
+      if (less.size() + 1 < steps.size() && less.empty()) continue;
+      if (less.size() < steps.size() && fails(less)) steps = less, smaller = true;
+    }
+  }
+  return steps;
+}
+
+}  // namespace weft_test::fuzz

@@ -1,0 +1,175 @@
+#include "weft/ir/verify.hpp"
+
+#include <doctest/doctest.h>
+
+#include "ir/random_function.hpp"
+#include "weft/ir/parse.hpp"
+
+using namespace weft;
+
+namespace {
+std::string const head =
+    "kernel k:\n"
+    "  sizes n\n"
+    "  scalars alpha: f32\n"
+    "  variables i, j\n"
+    "  buffer A: f32[n, 8] strides [8, 1] in argument 0 alias 0 align 4\n"
+    "  buffer B: f32[n] strides [1] in argument 1 written alias 1 align 4\n"
+    "  buffer N: i32[n] strides [1] in argument 2 alias 2 align 4\n"
+    "  buffer M: bool[n] strides [1] in argument 3 alias 3 align 1\n"
+    "  buffer tmp: f32[n] strides [1] in heap written alias 4 align 64\n"
+    "  buffer acc: f32x4[] strides [] in registers written alias 5 align 64\n";
+/// What verify says of a kernel with this body. The parser lets every type error through.
+std::string verdict_on(std::string const& body, std::string const& other_head = head) {
+  ir::arena m;
+  return ir::verify(ir::parse(m, other_head + body));
+}
+}  // namespace
+
+TEST_CASE("verify: sound functions at random are sound") {
+  for (std::uint64_t seed = 1000; seed < 1100; ++seed) {
+    weft_test::random_function r(seed);
+    CHECK(ir::verify(r.f) == "");
+  }
+}
+
+TEST_CASE("verify: what is allowed") {
+  for (char const* body : {
+           "  for i in 0..n parallel:\n    for j in i..i + 4:\n      B[i] = A[i, j] * alpha\n",
+           "  for i in 0..2:\n    B[i] = 0.0f32\n  for i in 0..2:\n    B[i] = 1.0f32\n",
+           "  if n < 3:\n    for i in 0..2:\n      pass\n  else:\n    for i in 0..2:\n      pass\n",
+           "  B[ramp(0, 1, 4)] = broadcast(A[0, 0], 4) where truex4\n",
+           "  B[ramp(0, 1, 4)] = A[0, ramp(0, 2, 4) where true] where M[0]\n",
+           "  B[ramp(0, 1, 4)] = A[0, 0 where falsex4]\n",
+           "  allocate acc:\n    acc[] = 0.0f32x4\n    accumulate acc[] = self + acc[] from 0.0f32 first []\n",
+           "  accumulate B[ramp(0, 1, 4)] = self + 1.0f32x4 from 0.0f32x4 first []\n",
+           "  B[0] = select(M[0] & true, bitcast<f32>(N[0]), cast<f32>(M[1] + M[2]))\n",
+       })
+    CHECK_MESSAGE(verdict_on(body) == "", body);
+}
+
+TEST_CASE("verify: each rule, broken alone, is named with its statement") {
+  struct {
+    char const* body;
+    char const* message;
+  } const cases[] = {
+      // variables
+      {"  B[i] = 0.0f32\n", "i: a variable used outside of its loop\n  in: B[i] = 0.0f32"},
+      {"  for i in 0..2:\n    pass\n  B[i] = 0.0f32\n", "i: a variable used outside of its loop"},
+      {"  for i in 0..i:\n    pass\n", "i: a variable used outside of its loop\n  in: for i in 0..i:"},
+      {"  for i in 0..2:\n    for j in 0..2:\n      for i in 0..2:\n        pass\n", "variable i is bound twice"},
+      {"  for i in 0..2:\n    accumulate B[i] = self from 0.0f32 first [j]\n", "first must name loops around"},
+      // loops and branches
+      {"  for i in 0..2i32:\n    pass\n", "begin and extent must be scalar i64"},
+      {"  for i in 0..ramp(0, 1, 4):\n    pass\n", "begin and extent must be scalar i64"},
+      {"  if n:\n    pass\n", "a condition must be a scalar bool"},
+      {"  if truex4:\n    pass\n", "a condition must be a scalar bool"},
+      // accesses
+      {"  B[0, 0] = 0.0f32\n", "B has 1 dimensions, the access 2 indices"},
+      {"  B[0] = A[0]\n", "A has 2 dimensions, the access 1 indices"},
+      {"  B[0i32] = 0.0f32\n", "0i32: an index must be i64"},
+      {"  B[0] = A[0, 1i32]\n", "1i32: an index must be i64"},
+      {"  B[0] = A[ramp(0, 1, 4), ramp(0, 1, 2)]\n", "an index must have 1 lane or as many as the access"},
+      {"  A[0, 0] = 0.0f32\n", "a store to a buffer that is not written"},
+      {"  accumulate A[0, 0] = self from 0.0f32 first []\n", "a store to a buffer that is not written"},
+      {"  B[0] = 0.0f32 where 1\n", "a mask must be bool"},
+      {"  B[0] = 0.0f32 where truex4\n", "a mask must be bool, of 1 lane or as many"},
+      {"  B[ramp(0, 1, 4)] = A[ramp(0, 1, 4), 0 where truex2]\n", "a mask must be bool, of 1 lane or as many"},
+      {"  B[0] = 0.0f64\n", "the value must have the type of the buffer"},
+      {"  B[0] = 0.0f32x4\n", "the lanes of the access"},
+      {"  B[ramp(0, 1, 4)] = 0.0f32\n", "the lanes of the access"},
+      // registers
+      {"  B[0] = 0.0f32\n  acc[] = 0.0f32x4\n", "acc is used outside of its allocate\n  in: acc[] = 0.0f32x4"},
+      {"  B[ramp(0, 1, 4)] = acc[]\n", "acc is used outside of its allocate"},
+      {"  allocate acc:\n    pass\n  acc[] = 0.0f32x4\n", "acc is used outside of its allocate"},
+      {"  allocate acc, acc:\n    pass\n", "acc is allocated twice"},
+      {"  allocate B:\n    pass\n", "an argument cannot be allocated"},
+      // self
+      {"  B[0] = self<f32>\n", "self outside of the value of an accumulate"},
+      {"  accumulate B[0] = self from self<f32> first []\n", "self outside of the value of an accumulate"},
+      {"  let $0 = self<f64>\n  accumulate B[0] = cast<f32>($0) from 0.0f32 first []\n",
+       "self must have the type of the buffer"},
+      {"  accumulate B[0] = self from 0 first []\n", "the identity must have the type of the buffer"},
+      // operations
+      {"  B[0] = 1.0f32 + 1.0f64\n", "operands must be of one type"},
+      {"  B[0] = 1.0f32 + 1.0f32x4\n", "operands must have the lanes of the operation"},
+      {"  B[0] = 1.0f32 % 2.0f32\n", "it means nothing but on integers"},
+      {"  B[0] = 1.0f32 // 2.0f32\n", "it means nothing but on integers"},
+      {"  B[0] = 1.0f32 << 2.0f32\n", "it means nothing but on integers"},
+      {"  B[0] = 1.0f32 & 2.0f32\n", "it means nothing on floats"},
+      {"  if true - true:\n    pass\n", "it means nothing on bool"},
+      {"  if -true:\n    pass\n", "it means nothing on bool"},
+      {"  if 1 and 2:\n    pass\n", "its operands must be bool"},
+      {"  if not 1:\n    pass\n", "its operands must be bool"},
+      {"  B[0] = select(1, 2.0f32, 3.0f32)\n", "the condition must be bool"},
+      {"  B[0] = select(true, 2.0f32, 3)\n", "operands must be of one type"},
+      {"  B[0] = fma(2.0f32, 3.0f32, 1)\n", "operands must be of one type"},
+      {"  B[0] = bitcast<f32>(1)\n", "it takes types of 4 or of 8 bytes"},
+      {"  B[0] = exp(1.0f32)\n", "exp must be replaced"},
+      {"  B[0] = cast<f32>(ramp(0i32, 1, 4))\n", "a ramp is of i64"},
+      {"  B[0] = cast<f32>(bits<u8>(0x12c))\n", "the bits are not those of an element of its type"},
+      {"  B[broadcast(ramp(0, 1, 4), 4)] = 0.0f32x4\n", "it makes several lanes of one"},
+      {"  B[ramp(0, 1, 2048)] = 0.0f32x2048\n", "1 to 1024 lanes"},
+      {"", "the function has no body"},
+  };
+  for (auto const& c : cases) {
+    std::string const said = verdict_on(c.body);
+    CHECK_MESSAGE(said.find(c.message) != std::string::npos, c.body << " -> " << said);
+  }
+}
+
+TEST_CASE("verify: declarations") {
+  auto const with = [](std::string const& from, std::string const& to) {
+    std::string changed = head;
+    changed.replace(changed.find(from), from.size(), to);
+    return verdict_on("  pass\n", changed);
+  };
+  CHECK(with("n", "n") == "");
+  CHECK(with("in argument 1", "in argument 3").find("buffer B: arguments stand first") == 0);
+  CHECK(with("f32x4[]", "f32x4[1]").find("buffer acc: shape and strides have different ranks") == 0);
+  CHECK(with("f32x4[] strides []", "f32x4[1] strides [1]").find("buffer acc: registers have rank 0") == 0);
+  CHECK(with("tmp: f32[n]", "tmp: f32x4[n]").find("buffer tmp: only registers have lanes") == 0);
+  CHECK(with("tmp: f32[n]", "tmp: f32[2i32]").find("buffer tmp: shape and strides must be scalar i64") == 0);
+  CHECK(with("tmp: f32[n]", "tmp: f32[cast<i64>(alpha)]").find("buffer tmp: shape and strides must be") == 0);
+  CHECK(with("tmp: f32[n]", "tmp: f32[i]").find("i: a variable used outside of its loop") == 0);
+  CHECK(with("align 64", "align 0").find("its alignment is less than a byte") != std::string::npos);
+}
+
+TEST_CASE("verify: what no text can say") {
+  ir::arena m;
+  auto const of = [&](auto const& change) {
+    ir::function f = ir::parse(m, head + "  for i in 0..n:\n    B[i] = A[i, 0]\n");
+    change(f);
+    return ir::verify(f);
+  };
+  CHECK(of([](ir::function&) {}) == "");
+  CHECK(of([](ir::function& f) { f.variables[1] = "n"; }) == "two things are named n");
+  CHECK(of([](ir::function& f) { f.variables.clear(); }).find("no such loop variable") == 0);
+  CHECK(of([](ir::function& f) { f.sizes.clear(); }).find("no such size") != std::string::npos);
+  CHECK(of([](ir::function& f) { std::swap(f.buffers[0], f.buffers[1]); }).find("its id is not its position") !=
+        std::string::npos);
+  CHECK(of([](ir::function& f) { f.buffers.resize(1); }).find("a buffer that is not one of the function's") == 0);
+  CHECK(of([](ir::function& f) { f.nodes = nullptr; }) == "the function has no arena");
+  CHECK(of([&](ir::function& f) {
+          ir::stmt_node n = *f.body;
+          n.children = {};
+          f.body = m.make(n);
+        }).find("a loop has one child") == 0);
+  CHECK(of([&](ir::function& f) {
+          ir::expr_node n;
+          n.kind = op::add;
+          n.a = ir::index(m, 1);
+          f.body = ir::loop(m, loop_kind::serial, 0, ir::index(m, 0), m.make(n), f.body->children[0]);
+        }).find("1 + ?: wrong number of operands") == 0);
+}
+
+TEST_CASE("verify: shared expressions are looked at once") {
+  ir::arena m;
+  ir::function f = ir::parse(m, head + "  B[0] = A[0, 0]\n");
+  ir::expr e = f.body->value;
+  for (int n = 0; n < 200; ++n) e = ir::binary(m, op::mul, e, e);  // 2^200 as a tree
+  ir::stmt_node s = *f.body;
+  s.value = e;
+  f.body = m.make(s);
+  CHECK(ir::verify(f) == "");
+}

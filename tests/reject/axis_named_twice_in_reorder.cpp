@@ -1,0 +1,15 @@
+// expect: an_axis_is_named_twice
+#include <weft/weft.hpp>
+
+constexpr auto doubled = weft::kernel<"doubled">(
+    [](auto A) {
+      return weft::compute<"C">(A.extent(0), A.extent(1), [=](auto i, auto j) { return A(i, j) + A(i, j); });
+    },
+    [](auto& s, auto, auto C) {
+      auto [i, j] = C.axes();
+      s.reorder(j, i, j);  // <- here
+      s.reorder(j, i);
+    });
+static_assert(weft::checked<doubled, weft::arg<float, 2>>);
+
+int main() {}

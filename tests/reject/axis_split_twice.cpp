@@ -1,0 +1,16 @@
+// expect: the_axis_was_split_already
+#include <weft/weft.hpp>
+
+constexpr auto doubled = weft::kernel<"doubled">(
+    [](auto A) {
+      return weft::compute<"C">(A.extent(0), A.extent(1), [=](auto i, auto j) { return A(i, j) + A(i, j); });
+    },
+    [](auto& s, auto, auto C) {
+      auto [i, j] = C.axes();
+      auto [jo, ji] = s.split(j, 8);
+      s.split(j, 4);  // <- here
+      s.vectorize(ji);
+    });
+static_assert(weft::checked<doubled, weft::arg<float, 2>>);
+
+int main() {}

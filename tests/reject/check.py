@@ -1,0 +1,105 @@
+"""A program that must not compile: the compiler refuses it, in the right words, on the user's own line.
+
+    check.py INCLUDE FILE COMPILER [FLAG...]
+    check.py --self-test COMPILER [FLAG...]
+
+In FILE's comments:
+
+    // expect: words          must be in what the compiler says; `expect-gcc:` and `expect-clang:` for one of them
+    ...            // <- here the one line that the error, or a note of it, must point to
+    // whole: reason          the program is not tried without that line
+
+Without the marked line the same program must compile: else it may be refused for another reason.
+"""
+
+import os
+import pathlib
+import re
+import subprocess
+import sys
+import tempfile
+
+EXPECT = re.compile(r"^\s*// expect(-gcc|-clang)?: *(.+?) *$", re.M)
+HERE = "// <- here"
+
+
+def refusal(command, text, name, folder):
+    """What the compiler says of `text`; None when it accepts it. Paths in the answer end in `name`."""
+    path = pathlib.Path(folder, name)
+    path.write_text(text)
+    # Not -fsyntax-only: functions that are only generated are then not looked at by every compiler.
+    run = subprocess.run([*command, "-std=c++20", "-O0", "-c", "-o", "/dev/null", str(path)],
+                         capture_output=True, text=True, env={**os.environ, "LC_ALL": "C"})
+    return None if run.returncode == 0 else run.stderr
+
+
+def faults(text, name, command):
+    """One sentence per expectation that is not met."""
+    family = "-clang" if "clang" in pathlib.Path(command[0]).name else "-gcc"
+    words = [w for which, w in EXPECT.findall(text) if which in ("", family)]
+    marked = [i for i, line in enumerate(text.splitlines(), 1) if line.rstrip().endswith(HERE)]
+    if not words or len(marked) != 1:
+        return ["a reject test needs `// expect: words` and one line that ends in `// <- here`"]
+    with tempfile.TemporaryDirectory() as folder:
+        said = refusal(command, text, name, folder)
+        if said is None:
+            return ["it compiles, and must not"]
+        # Carets and quoted source lines are no evidence: they would find the words in the program itself.
+        said = "\n".join(line for line in said.splitlines() if not re.match(r"\s*\d*\s*\|", line))
+        found = [f"the compiler does not say: {w}" for w in words if w not in said]
+        # gcc speaks of a template's frames as `file:line:column:   required from here`.
+        if not re.search(rf"{re.escape(name)}:{marked[0]}:", said):
+            found.append(f"the compiler does not point to line {marked[0]}")
+        if found:
+            return found + [said[:6000]]
+        if not re.search(r"^\s*// whole: ", text, re.M):
+            lines = text.splitlines()
+            lines[marked[0] - 1] = ""
+            other = refusal(command, "\n".join(lines) + "\n", name, folder)
+            if other is not None:
+                return [f"without line {marked[0]} it must compile, and does not:", other[:6000]]
+    return []
+
+
+def self_test(command):
+    """The harness itself: each program with the first words of what must be said of it; "" for nothing."""
+    bad = 'static_assert(sizeof(int) == 1, "an int has %s bytes");'
+    cases = [
+        (f"// expect: an int has four bytes\n{bad % 'four'}  {HERE}\n", ""),
+        (f"// expect: an int\nint x;  {HERE}\n", "it compiles"),
+        (f"// expect: an int has five bytes\n{bad % 'four'}  {HERE}\n", "the compiler does not say"),
+        (f"// expect: an int has four bytes\nint x;  {HERE}\n{bad % 'four'}\n",
+         "the compiler does not point to line 2"),
+        (f"// expect: an int has four bytes\n{bad % 'four'}  {HERE}\nint x = y;\n", "without line 2"),
+        (f"// expect: an int has four bytes\n// whole: shown\n{bad % 'four'}  {HERE}\nint x = y;\n", ""),
+        # The words stand in the program, but the compiler says something else.
+        (f"// expect: an int has four bytes\nint an_int = y; /* an int has four bytes */  {HERE}\n",
+         "the compiler does not say"),
+        ("// expect: an int\nint x = y;\n", "a reject test needs"),
+        (f"int x = y;  {HERE}\n", "a reject test needs"),
+        # Words for both families: whichever compiler this is, one of the two is wrong.
+        (f"// expect-gcc: an int has {'five' if 'clang' not in command[0] else 'four'} bytes\n"
+         f"// expect-clang: an int has {'five' if 'clang' in command[0] else 'four'} bytes\n{bad % 'four'}  {HERE}\n",
+         "the compiler does not say"),
+        # A template's error stands elsewhere, the note on the user's line.
+        (f"// expect: an int has four bytes\ntemplate <class T> struct s {{ static_assert(sizeof(T) == 1, "
+         f"\"an int has four bytes\"); }};\ns<int> x;  {HERE}\n", ""),
+    ]
+    wrong = []
+    for text, expected in cases:
+        found = faults(text, "case.cpp", command)
+        first = found[0] if found else ""
+        if (expected == "") != (first == "") or not first.startswith(expected):
+            wrong.append(f"{text}-- expected '{expected}', got {found}")
+    return wrong
+
+
+if __name__ == "__main__":
+    if sys.argv[1] == "--self-test":
+        result = self_test(sys.argv[2:])
+    else:
+        include, file, *command = sys.argv[1:]
+        path = pathlib.Path(file)
+        result = faults(path.read_text(), path.name, [*command, "-I", include])
+    print("\n".join(result) or "refused as it must be")
+    sys.exit(1 if result else 0)

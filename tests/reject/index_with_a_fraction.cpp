@@ -1,0 +1,12 @@
+// expect: weft: an index is an axis, an extent, an integer, or arithmetic on them
+#include <weft/weft.hpp>
+
+constexpr auto k = weft::kernel<"k">([](auto A) {
+  return weft::compute<"C">(A.extent(0), [=](auto i) {
+    return A(0.5);  // <- here
+    return A(i);
+  });
+});
+static_assert(weft::checked<k, weft::arg<float, 1>>);
+
+int main() {}

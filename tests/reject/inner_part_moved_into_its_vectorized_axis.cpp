@@ -1,0 +1,17 @@
+// expect: an_inner_part_of_this_axis_runs_inside_it__vectorize_that_part
+#include <weft/weft.hpp>
+
+constexpr auto doubled = weft::kernel<"doubled">(
+    [](auto A) {
+      return weft::compute<"C">(A.extent(0), A.extent(1), [=](auto i, auto j) { return A(i, j) + A(i, j); });
+    },
+    [](auto& s, auto, auto C) {
+      auto [i, j] = C.axes();
+      auto [jo, ji] = s.split(j, 8);
+      s.reorder(ji, jo);
+      s.vectorize(jo);
+      s.reorder(jo, ji);  // <- here
+    });
+static_assert(weft::checked<doubled, weft::arg<float, 2>>);
+
+int main() {}

@@ -1,0 +1,15 @@
+// expect: the_axis_is_unrolled_vectorized_or_parallel_already
+#include <weft/weft.hpp>
+
+constexpr auto doubled = weft::kernel<"doubled">(
+    [](auto A) {
+      return weft::compute<"C">(A.extent(0), A.extent(1), [=](auto i, auto j) { return A(i, j) + A(i, j); });
+    },
+    [](auto& s, auto, auto C) {
+      auto [i, j] = C.axes();
+      s.parallel(i);
+      s.split(i, 4);  // <- here
+    });
+static_assert(weft::checked<doubled, weft::arg<float, 2>>);
+
+int main() {}

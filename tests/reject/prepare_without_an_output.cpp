@@ -1,0 +1,12 @@
+// expect: weft: prepare takes a weft::out(...) for each output
+#include <weft/weft.hpp>
+
+constexpr auto doubled = weft::kernel<"doubled">([](auto A) {
+  return weft::compute<"C">(A.extent(0), [=](auto i) { return A(i) + A(i); });
+});
+
+int main() {
+  std::vector<float> a(4), c(4);
+  doubled.prepare(a);  // <- here
+  doubled(a, weft::out(c));
+}

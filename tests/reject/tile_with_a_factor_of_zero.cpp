@@ -1,0 +1,14 @@
+// expect: a_factor_must_be_at_least_1
+#include <weft/weft.hpp>
+
+constexpr auto doubled = weft::kernel<"doubled">(
+    [](auto A) {
+      return weft::compute<"C">(A.extent(0), A.extent(1), [=](auto i, auto j) { return A(i, j) + A(i, j); });
+    },
+    [](auto& s, auto, auto C) {
+      auto [i, j] = C.axes();
+      s.tile(i, j, 8, 0);  // <- here
+    });
+static_assert(weft::checked<doubled, weft::arg<float, 2>>);
+
+int main() {}

@@ -1,0 +1,70 @@
+// Compiles CUDA text with the host's compiler against cuda_shim.hpp and launches it.
+#pragma once
+
+#include <dlfcn.h>
+#include <unistd.h>
+
+#include <cstdio>
+#include <cstdlib>
+#include <fstream>
+#include <iterator>
+#include <string>
+
+namespace weft_test {
+
+/// A kernel's text as a loaded shared object. Files live in a temporary folder that goes with the value.
+class cuda_on_host {
+ public:
+  /// False when this machine has no compiler ($CXX, else c++) to run; a test then says [skip].
+  static bool available() {
+    static bool const found = std::system((compiler() + " --version > /dev/null 2>&1").c_str()) == 0;
+    return found;
+  }
+  explicit cuda_on_host(std::string const& text) {
+    char const* const temporary = std::getenv("TMPDIR");
+    folder_ = std::string(temporary != nullptr ? temporary : "/tmp") + "/weft_cuda_XXXXXX";
+    if (mkdtemp(&folder_[0]) == nullptr) return;
+    std::ofstream(folder_ + "/kernel.cpp") << text;
+    std::string const command = compiler() + " -std=c++17 -O2 -Wall -ffp-contract=off -fno-fast-math -fPIC -shared" +
+                                " -include '" + WEFT_TESTS_DIR + "/support/cuda_shim.hpp' -o '" + folder_ +
+                                "/kernel.so' '" + folder_ + "/kernel.cpp' > '" + folder_ + "/log' 2>&1";
+    int const status = std::system(command.c_str());
+    std::ifstream log(folder_ + "/log");
+    messages.assign(std::istreambuf_iterator<char>(log), {});
+    if (status == 0) library_ = dlopen((folder_ + "/kernel.so").c_str(), RTLD_NOW | RTLD_LOCAL);
+  }
+  cuda_on_host(cuda_on_host const&) = delete;
+  cuda_on_host& operator=(cuda_on_host const&) = delete;
+  ~cuda_on_host() {
+    if (library_ != nullptr) dlclose(library_);
+    for (char const* file : {"/kernel.cpp", "/kernel.so", "/log"}) std::remove((folder_ + file).c_str());
+    rmdir(folder_.c_str());
+  }
+  bool loaded() const { return library_ != nullptr; }
+
+  /// Launches `kernel` with enough blocks of `threads` for `count` iterations, and one more that has nothing to do.
+  /// False when the object has no such kernel.
+  template <class... Args>
+  bool launch(char const* kernel, long long count, unsigned threads, unsigned order, Args... args) const {
+    using launcher = void (*)(unsigned, unsigned, void (*)(void*), void*, unsigned);
+    auto const run = reinterpret_cast<launcher>(dlsym(library_, "shim_launch"));
+    auto const function = reinterpret_cast<void (*)(Args...)>(dlsym(library_, kernel));
+    if (run == nullptr || function == nullptr) return false;
+    auto body = [&] { function(args...); };
+    auto const thread = [](void* data) { (*static_cast<decltype(body)*>(data))(); };
+    run(static_cast<unsigned>((count + threads - 1) / threads + 1), threads, thread, &body, order);
+    return true;
+  }
+
+  std::string messages;  // the compiler's warnings and errors
+
+ private:
+  static std::string compiler() {
+    char const* const cxx = std::getenv("CXX");
+    return cxx != nullptr && *cxx != '\0' ? cxx : "c++";
+  }
+  std::string folder_;
+  void* library_ = nullptr;
+};
+
+}  // namespace weft_test
