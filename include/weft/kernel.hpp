@@ -278,6 +278,7 @@ struct call_types<What, How, hana::tuple<In...>> {
   using result = result_t<What, In...>;
   static constexpr int inputs = static_cast<int>(sizeof...(In));
   static constexpr int outputs = results_of<result>::count;
+  static_assert(inputs + outputs <= max_arguments, "weft: a kernel has at most 64 inputs and outputs");
   static constexpr bool scheduled = !std::is_same_v<How, no_schedule>;
   static constexpr bool has_captures =
       !std::is_default_constructible_v<What> || !std::is_default_constructible_v<How>;

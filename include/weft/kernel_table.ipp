@@ -138,11 +138,10 @@ WEFT_DECL ready_kernel const& find_or_compile(kernel_table& table, kernel_face c
 
 WEFT_DECL void run(ready_kernel const& k, argument const* arguments, int count) {
   if (k.nothing_to_do) return;
-  constexpr int most = 64;
-  void* pointers[most];
-  std::int64_t scalars[most];
+  void* pointers[max_arguments];
+  std::int64_t scalars[max_arguments];
   int tensors = 0, numbers = 0;
-  for (int i = 0; i < count && i < most; ++i) {
+  for (int i = 0; i < count; ++i) {
     if (arguments[i].is_scalar) scalars[numbers++] = arguments[i].scalar_bits;
     else pointers[tensors++] = arguments[i].data;
   }

@@ -1,7 +1,8 @@
 // weft: tensor kernels in C++20, compiled for this machine while the program runs.
 //
 // This page is the table of contents, in the order of the data's way from two lambdas to a function pointer.
-// Each folder includes only what stands before it; tests/headers/layers.py holds it to that.
+// Each folder includes only what stands before it; tests/headers/layers.py holds it to that. A line that is commented
+// out has its place here too, but most programs need not pay for it: include it yourself.
 #pragma once
 
 // What everything stands on: element types, operations and what they compute, names, errors, the environment.
@@ -15,18 +16,24 @@
 #include "weft/expr/evaluate.hpp"
 #include "weft/expr/expand.hpp"
 #include "weft/expr/face.hpp"
+// #include "weft/expr/print.hpp"
+// #include "weft/expr/verify.hpp"
 
 // How its loops run: the steps of a how-lambda, their rules, and the trace they leave.
 #include "weft/schedule/schedule.hpp"
 
 // The loop program: a value that is printed, parsed and verified.
 #include "weft/ir/ir.hpp"
+// #include "weft/ir/parse.hpp"
 
 // Program and trace become a loop program.
 #include "weft/lower/lower.hpp"
 
 // Loop program to loop program, one function per header, in the order of pipeline.hpp.
 #include "weft/pass/pipeline.hpp"
+
+// What a loop program means, executed step by step.
+// #include "weft/interp/interp.hpp"
 
 // A loop program becomes machine code: text for LLVM on the CPU, for NVRTC on a GPU.
 #include "weft/codegen/launch.hpp"
@@ -35,16 +42,20 @@
 
 #include "weft/codegen/llvm/jit.hpp"
 #include "weft/codegen/llvm/module.hpp"
-
-#include "weft/codegen/cuda/module.hpp"
+// #include "weft/codegen/cuda/module.hpp"
 
 // What a kernel meets when it runs: arguments and the tensors that own memory, threads.
 #include "weft/runtime/argument.hpp"
 #include "weft/runtime/tensor.hpp"
 #include "weft/runtime/thread_pool.hpp"
 
-// The whole path on one page, the table of compiled kernels, and what a user calls.
+// The whole path on one page, the table of compiled kernels, what a user calls, and the same without machine code.
 #include "weft/compile.hpp"
 #include "weft/kernel_table.hpp"
 
 #include "weft/kernel.hpp"
+
+#include "weft/direct.hpp"
+
+// What this machine can do at most.
+// #include "weft/bench/peak.hpp"

@@ -1,4 +1,4 @@
-"""A folder includes only itself and what weft.hpp includes before it; weft.hpp is the order.
+"""A folder includes only itself and what weft.hpp names before it; weft.hpp is the order.
 
     layers.py INCLUDE        checks the tree
     layers.py --self-test    checks that each kind of fault is found
@@ -12,6 +12,9 @@ import sys
 import tempfile
 
 INCLUDE = re.compile(r"^\s*#\s*include\s*([<\"])([^>\"]+)[>\"]", re.M)
+
+# In weft.hpp a line that is commented out has its place in the order as well.
+ORDER = re.compile(INCLUDE.pattern.replace(r"^\s*#", r"^\s*(?://\s*)?#"), re.M)
 
 # Code is generated for two targets side by side; neither may know the other.
 SIBLINGS = {"codegen/llvm", "codegen/cuda"}
@@ -39,7 +42,7 @@ def faults(root):
     """One sentence per fault of the tree root/weft."""
     weft = pathlib.Path(root, "weft")
     order = []
-    for _, name in includes(weft / "weft.hpp"):
+    for _, name in ORDER.findall((weft / "weft.hpp").read_text()):
         unit = layer(name.removeprefix("weft/"))
         if name.startswith("weft/") and unit not in order and unit not in GROUND:
             order.append(unit)
@@ -91,7 +94,7 @@ def missing_bodies(weft):
 def self_test():
     good = {
         "weft.hpp": '#include "weft/base/a.hpp"\n#include "weft/codegen/llvm/l.hpp"\n'
-                    '#include "weft/codegen/cuda/c.hpp"\n'
+                    '// #include "weft/codegen/cuda/c.hpp"\n'
                     '#include "weft/kernel.hpp"\n',
         "impl.hpp": '#include "weft/base/a.ipp"\n',
         "config.hpp": "", "base/a.hpp": '#include "weft/config.hpp"\n', "base/a.ipp": '#include "weft/base/a.hpp"\n',

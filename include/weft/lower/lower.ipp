@@ -174,7 +174,11 @@ class lowering {
     for (std::int32_t id : n_.order[at(s)]) {
       if (empty && n_.at(id).reduced) continue;
       f_.variables.push_back(unused_name(n_.at(id).name.view()));
-      loops_.push_back({id, static_cast<std::int32_t>(f_.variables.size()) - 1, n_.at(id).kind, longest(id)});
+      ir::expr const trips = longest(id);
+      loop_kind how = n_.at(id).kind;
+      // A whole axis of a size that only the call knows cannot be written out.
+      if (trips->kind != op::literal && how != loop_kind::parallel) how = loop_kind::serial;
+      loops_.push_back({id, static_cast<std::int32_t>(f_.variables.size()) - 1, how, trips});
     }
     empty_ = empty;
     for (std::size_t l = 0; l < n_.loops.size(); ++l)

@@ -12,6 +12,7 @@
 namespace weft::inline WEFT_ABI {
 
 inline constexpr int max_rank = 8;
+inline constexpr int max_arguments = 64;
 inline constexpr std::int64_t dynamic = -1;
 
 /// One argument of a call with its type erased. Strides are in elements.

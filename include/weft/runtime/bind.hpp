@@ -9,7 +9,7 @@
 
 namespace weft::inline WEFT_ABI {
 
-/// Which pairs of arguments share memory: bit (a * count + b) for a < b. Outputs only: inputs may overlap.
+/// Which outputs share memory with which other arguments, as a number; 0 when none does. Inputs may overlap.
 /// Cost a few comparisons per pair; part of every call.
 std::uint64_t shared_memory(argument const* arguments, int count);
 

@@ -230,7 +230,7 @@ WEFT_DECL std::uint64_t shared_memory(argument const* arguments, int count) {
       if (i == o || arguments[i].is_scalar || (arguments[i].is_output && i > o)) continue;
       std::uintptr_t i0 = 0, i1 = 0;
       detail::footprint(arguments[i], i0, i1);
-      if (o0 < i1 && i0 < o1) bits |= std::uint64_t(1) << ((o * 8 + i) % 64) | std::uint64_t(1) << 63;
+      if (o0 < i1 && i0 < o1) bits = bits * 4099 + static_cast<std::uint64_t>(o * 64 + i + 1);
     }
   }
   return bits;
