@@ -30,8 +30,8 @@ def scheduled(added):
         for n in range(15):
             lines.append(f"auto const [o{n}, i{n}] = s.split({outer}, 2);")
             outer = f"o{n}"
-        lines += ["auto const [ko, ki] = s.split(k, 64);", f"s.reorder(ko, jo, {outer}, ki, i1, i0, ji);", "s.unroll(i0);",
-                  "s.unroll(i1);", "s.parallel(jo);"]
+        lines += ["auto const [ko, ki] = s.split(k, 64);", f"s.reorder(ko, jo, {outer}, ki, i1, i0, ji);",
+                  "s.unroll(i0);", "s.unroll(i1);", "s.parallel(jo);"]
     return UMBRELLA + """
 inline constexpr auto matmul = weft::kernel<"matmul">(
     [](auto A, auto B) {
@@ -51,7 +51,8 @@ def residual(stages):
     """Each stage adds a function of itself to the one before."""
     lines = ['auto s0 = weft::compute<"s0">(n, [=](auto i) { return x(i) + 1.0f; });']
     for n in range(1, stages):
-        lines.append(f'auto s{n} = weft::compute<"s{n}">(n, [=](auto i) {{ return s{n - 1}(i) + 0.5f * s{n - 1}(i) * x(i); }});')
+        lines.append(f'auto s{n} = weft::compute<"s{n}">(n, [=](auto i) {{\n'
+                     f'    return s{n - 1}(i) + 0.5f * s{n - 1}(i) * x(i);\n  }});')
     return UMBRELLA + """
 inline constexpr auto residual = weft::kernel<"residual">([](auto x) {
   auto n = x.extent(0);
@@ -141,8 +142,9 @@ def main():
                 middle = statistics.median(samples)
                 width = spread(samples, middle)
                 if asked.json:
-                    print(json.dumps({"case": "compile_time", "variant": f"{compiler} {variant}", "median": round(middle, 4),
-                                      "spread": round(width, 4), "unit": "s", "ratio": None, "reference": None,
+                    print(json.dumps({"case": "compile_time", "variant": f"{compiler} {variant}",
+                                      "median": round(middle, 4), "spread": round(width, 4), "unit": "s",
+                                      "ratio": None, "reference": None,
                                       "bar": f"<= {bar:g} s", "pass": middle <= bar}), flush=True)
                 else:
                     print(f"{'compile_time':<14} {compiler:<12} {variant:<28} {middle:8.3f} s    {100 * width:6.1f}%  "

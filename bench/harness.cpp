@@ -69,7 +69,7 @@ std::vector<figure> measure(std::vector<variant> const& variants, sampling const
     auto const& reference = samples[static_cast<std::size_t>(variants[i].reference)];
     std::vector<double> ratios;
     for (std::size_t n = 0; n < samples[i].size(); ++n) ratios.push_back(reference[n] / samples[i][n]);
-    figures[i] = {median(samples[i]), spread(samples[i]), median(ratios)};
+    figures[i] = {median(samples[i]), spread(samples[i]), median(ratios), percentile(samples[i], 0)};
   }
   return figures;
 }

@@ -29,6 +29,7 @@ struct figure {
   double median = 0;
   double spread = 0;  // (p90 - p10) / median
   double ratio = 1;   // the reference's time over this one's, median of the rounds: above 1 is faster
+  double fastest = 0;
 };
 
 struct sampling {

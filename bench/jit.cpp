@@ -19,6 +19,13 @@ double milliseconds(F const& f) {
   f();
   return (now_ns() - start) * 1e-6;
 }
+std::size_t elements(std::int64_t rows, std::int64_t columns) { return static_cast<std::size_t>(rows * columns); }
+double prepare_matmul(buffer const& a, buffer const& b, buffer const& c, std::int64_t m, std::int64_t n,
+                      std::int64_t k) {
+  auto const left = weft::view(a.data(), m, k), right = weft::view(b.data(), k, n);
+  auto const result = weft::out(c.data(), m, n);
+  return milliseconds([&] { static_cast<void>(matmul_kernel.prepare(left, right, result)); });
+}
 row as_ms(char const* name, std::vector<double> const& ms) {
   row r;
   r.variant = name, r.median = median(ms), r.spread = spread(ms), r.unit = "ms";
@@ -90,16 +97,14 @@ void later_vector_add(report& r, int shapes) {
 }
 
 /// Fresh shapes by another K each: the loop over k is the same code for each.
-row later_matmul(char const* name, std::int64_t m, std::int64_t n, std::int64_t first_k, std::int64_t step, int shapes) {
-  auto const elements = [](std::int64_t rows, std::int64_t columns) { return static_cast<std::size_t>(rows * columns); };
-  std::int64_t const most_k = first_k + step * shapes;
+row later_matmul(char const* name, std::int64_t m, std::int64_t n, std::int64_t first_k, std::int64_t step,
+                 int shapes) {
+  auto const most_k = first_k + step * shapes;
   buffer const a(elements(m, most_k), 1), b(elements(most_k, n), 2), c(elements(m, n), 3);  // never touched
   std::vector<double> ms;
   for (int i = 0; i <= shapes; ++i) {
     std::int64_t const k = first_k + step * i;
-    double const t = milliseconds([&] {
-      static_cast<void>(matmul_kernel.prepare(weft::view(a.data(), m, k), weft::view(b.data(), k, n), weft::out(c.data(), m, n)));
-    });
+    double const t = prepare_matmul(a, b, c, m, n, k);
     if (i > 0) ms.push_back(t);
   }
   return as_ms(name, ms);
@@ -109,11 +114,8 @@ row later_matmul(char const* name, std::int64_t m, std::int64_t n, std::int64_t 
 int first_jit() {
   double const load = milliseconds([] { weft::codegen::llvm::load_llvm(); });
   std::int64_t const n = 1023;
-  buffer const a(static_cast<std::size_t>(n * n), 1), b(a.size(), 2), c(a.size(), 3);
-  double const prepare = milliseconds([&] {
-    static_cast<void>(matmul_kernel.prepare(weft::view(a.data(), n, n), weft::view(b.data(), n, n), weft::out(c.data(), n, n)));
-  });
-  std::printf("%.4f %.4f\n", load, prepare);
+  buffer const a(elements(n, n), 1), b(a.size(), 2), c(a.size(), 3);
+  std::printf("%.4f %.4f\n", load, prepare_matmul(a, b, c, n, n, n));
   return 0;
 }
 

@@ -27,8 +27,8 @@ inline constexpr auto register_tile = [](auto& s, auto C, bool columns_outermost
 };
 inline constexpr auto matmul_kernel =
     weft::kernel<"matmul">(product, [](auto& s, auto, auto, auto C) { register_tile(s, C, false); });
-inline constexpr auto matmul_parallel =
-    weft::kernel<"matmul_parallel">(product, [](auto& s, auto, auto, auto C) { s.parallel(register_tile(s, C, false)); });
+inline constexpr auto matmul_parallel = weft::kernel<"matmul_parallel">(
+    product, [](auto& s, auto, auto, auto C) { s.parallel(register_tile(s, C, false)); });
 inline constexpr auto matmul_columns =
     weft::kernel<"matmul_columns">(product, [](auto& s, auto, auto, auto C) { register_tile(s, C, true); });
 inline constexpr auto matmul_columns_parallel = weft::kernel<"matmul_columns_parallel">(

@@ -83,7 +83,8 @@ double peak() {
   static double const gflops = weft::fma_peak_gflops();
   return gflops;
 }
-row as_gflops(matrices const& p, std::vector<variant> const& v, std::vector<figure> const& f, std::size_t i, int threads) {
+row as_gflops(matrices const& p, std::vector<variant> const& v, std::vector<figure> const& f, std::size_t i,
+              int threads) {
   row r;
   double const gflops = p.gflop() / f[i].median * 1e9;
   auto const reference = static_cast<std::size_t>(v[i].reference);
@@ -156,6 +157,8 @@ void matmul_two_threads(report& r) {
   for (std::size_t i = 0; i < variants.size(); ++i) {
     row line = as_gflops(p, variants, figures, i, i % 2 == 0 ? 1 : 2);
     if (i == 1 || i == 3) demand_at_least(line, line.ratio, 1.8, "x");
+    // Another program on one of the processors hits two threads harder than one; this is without it, with luck.
+    if (i % 2 == 1) line.note += text(", %.2fx by the fastest samples", figures[i - 1].fastest / figures[i].fastest);
     r.add(line);
   }
 }

@@ -44,7 +44,8 @@ struct nest {
     using reg = typename Vector::reg;
     auto const mask = Vector::mask(Partial ? p.n - j - (Columns - 1) * lanes : lanes);
     auto const load = [&](float const* at, int column) {
-      return Partial && column == Columns - 1 ? Vector::load(at + column * lanes, mask) : Vector::load(at + column * lanes);
+      at += column * lanes;
+      return Partial && column == Columns - 1 ? Vector::load(at, mask) : Vector::load(at);
     };
     reg sum[Rows][Columns];
 #pragma GCC unroll 8

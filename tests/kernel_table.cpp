@@ -1,0 +1,94 @@
+#include "weft/kernel_table.hpp"
+
+#include <doctest/doctest.h>
+
+#include <vector>
+
+#include "weft/kernel.hpp"
+
+namespace {
+
+constexpr auto sum_of_two = [](auto a, auto b) {
+  return weft::compute<"c">(a.extent(0), [=](auto i) { return a(i) + b(i); });
+};
+weft::program what(void const*) { return weft::detail::build<weft::arg<float, 1>, weft::arg<float, 1>>(sum_of_two); }
+
+struct call {
+  std::vector<float> a, b, c;
+  weft::argument arguments[3];
+  explicit call(std::size_t n) : a(n, 1.5f), b(n, 0.25f), c(n) { describe(c); }
+  void describe(std::vector<float>& result) {
+    weft::detail::traits<std::vector<float>>::describe(a, arguments[0]);
+    weft::detail::traits<std::vector<float>>::describe(b, arguments[1]);
+    weft::detail::traits<decltype(weft::out(c))>::describe(weft::out(result), arguments[2]);
+  }
+};
+struct lookup {
+  weft::kernel_table table{};
+  weft::kernel_face face{"sum_of_two", nullptr, what, nullptr, false, 0, nullptr};
+  weft::ready_kernel const* operator()(call& c, weft::target const* machine = nullptr) {
+    face.machine = machine;
+    return &weft::find_or_compile(table, face, c.arguments, 3);
+  }
+};
+
+}  // namespace
+
+TEST_CASE("a call that fits is answered by the form that was made for it") {
+  lookup find;
+  call first(16), same_shape(16), longer(17);
+  auto const* made = find(first);
+  CHECK(find(first) == made);
+  CHECK(find(same_shape) == made);
+  CHECK(find(longer) != made);
+  CHECK(find(first) == made);
+}
+
+TEST_CASE("a target is told by its value: the host by any name is the host, another is not") {
+  lookup find;
+  call c(16);
+  auto const* made = find(c);
+  weft::target const copy = weft::host();
+  CHECK(find(c, &weft::host()) == made);
+  CHECK(find(c, &copy) == made);
+
+  weft::target other = weft::host();
+  other.cpu = "x86-64";
+  other.features = weft::x86_64_sse2().features;
+  other.vector_bytes = 16;
+  other.fma = false;
+  if (other == weft::host()) return;  // this machine is the plain one
+  auto const* plain = find(c, &other);
+  CHECK(plain != made);
+  CHECK(find(c) == made);
+  CHECK(find(c, &other) == plain);
+  weft::run(*plain, c.arguments, 3);
+  CHECK(c.c == std::vector<float>(16, 1.75f));
+}
+
+TEST_CASE("memory shared in another way asks for another form") {
+  lookup find;
+  call c(16);
+  auto const* apart = find(c);
+  c.describe(c.a);
+  auto const* over_first = find(c);
+  CHECK(over_first != apart);
+  c.describe(c.b);
+  auto const* over_second = find(c);
+  CHECK(over_second != apart);
+  CHECK(over_second != over_first);
+  c.describe(c.c);
+  CHECK(find(c) == apart);
+}
+
+TEST_CASE("a captured value is part of what is looked up") {
+  std::vector<float> x(8, 2.0f), y(8);
+  auto const scaled = [&](float factor) {
+    return weft::kernel<"scaled">(
+        [factor](auto a) { return weft::compute<"y">(a.extent(0), [=](auto i) { return a(i) * factor; }); });
+  };
+  for (float const factor : {3.0f, 5.0f, 3.0f}) {
+    scaled(factor)(x, weft::out(y));
+    CHECK(y == std::vector<float>(8, 2.0f * factor));
+  }
+}
