@@ -55,6 +55,10 @@ ir::function make_loops(ir::arena& m, compile_request const& r, schedule& s);
 /// Cost    3 to 12 ms
 compiled_kernel compile(compile_request const& r);
 
+/// How often `compile` was called in this process, with or without success; for tests and for whoever wonders why a
+/// call was slow.
+std::uint64_t compilations();
+
 /// The texts alone; nothing is linked or kept. `machine_code`: the last two as well, which needs LLVM.
 kernel_texts inspect(compile_request const& r, bool machine_code);
 

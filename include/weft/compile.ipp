@@ -105,7 +105,12 @@ WEFT_DECL ir::function make_loops(ir::arena& m, compile_request const& r, schedu
   return f;
 }
 
+namespace detail {
+inline std::uint64_t compilation_count = 0;
+}
+WEFT_DECL std::uint64_t compilations() { return __atomic_load_n(&detail::compilation_count, __ATOMIC_RELAXED); }
 WEFT_DECL compiled_kernel compile(compile_request const& r) {
+  __atomic_fetch_add(&detail::compilation_count, 1, __ATOMIC_RELAXED);
   double const start = codegen::llvm::detail::now_ms();
   ir::arena m;
   schedule s;

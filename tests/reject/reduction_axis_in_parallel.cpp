@@ -3,7 +3,9 @@
 
 constexpr auto row_sums = weft::kernel<"row_sums">(
     [](auto A) {
-      return weft::compute<"C">(A.extent(0), [=](auto i) { return weft::sum(A.extent(1), [=](auto k) { return A(i, k); }); });
+      return weft::compute<"C">(A.extent(0), [=](auto i) {
+        return weft::sum(A.extent(1), [=](auto k) { return A(i, k); });
+      });
     },
     [](auto& s, auto, auto C) {
       auto [i, k] = C.axes();

@@ -3,7 +3,9 @@
 
 constexpr auto sums = weft::kernel<"sums">(
     [](auto A) {
-      return weft::compute<"C">(A.extent(0), [=](auto i) { return weft::sum(2000, [=](auto k) { return A(i) * weft::cast<float>(k); }); });
+      return weft::compute<"C">(A.extent(0), [=](auto i) {
+        return weft::sum(2000, [=](auto k) { return A(i) * weft::cast<float>(k); });
+      });
     },
     [](auto& s, auto, auto C) {
       auto [i, k] = C.axes();

@@ -7,12 +7,13 @@ namespace detail {
 inline bool is_update(ir::stmt s) {
   return s->kind == ir::stmt_kind::store || s->kind == ir::stmt_kind::accumulate;
 }
-inline bool same_target(ir::stmt a, ir::stmt b) {
-  if (a->buf != b->buf || a->mask != b->mask || a->indices.size() != b->indices.size()) return false;
+inline bool same_element(ir::stmt a, ir::stmt b) {
+  if (a->buf != b->buf || a->indices.size() != b->indices.size()) return false;
   for (std::size_t i = 0; i < a->indices.size(); ++i)
     if (a->indices[i] != b->indices[i]) return false;
   return true;
 }
+inline bool same_target(ir::stmt a, ir::stmt b) { return a->mask == b->mask && same_element(a, b); }
 class load_finder final : public ir::rewriter {
  public:
   load_finder(ir::arena& m, std::int32_t alias_class) : ir::rewriter(m), alias_class_(alias_class) {}
@@ -114,8 +115,9 @@ class promoter final : public ir::rewriter {
           if (ir::uses(i, v)) return false;
         if (ir::uses(u->mask, v)) return false;
       }
+      // Under two masks (the last tile of an unrolled reduction) an element would have two registers.
       for (ir::stmt w : updates)
-        if (reads_memory_of(m_, u, w)) return false;
+        if (reads_memory_of(m_, u, w) || (w->mask != u->mask && same_element(u, w))) return false;
     }
     return true;
   }

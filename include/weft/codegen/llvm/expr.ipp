@@ -69,6 +69,11 @@ WEFT_DECL void expression_emitter::enter(block_ref before, bool is_loop, bool gu
   r.pointers = pointers_.size();
   // What was read before a loop may be overwritten in an earlier iteration of it.
   if (is_loop) forget_memory(r.written);
+  // A load that could stand far out must not do so beside what this region writes.
+  if (r.written != 0)
+    for (region const& outer : regions_)
+      for (std::uint32_t id : outer.levels)
+        if (id < classes_.size() && (classes_[id] & r.written) != 0) levels_[id] = 0;
   regions_.push_back(static_cast<region&&>(r));
 }
 WEFT_DECL void expression_emitter::leave() {

@@ -1,0 +1,176 @@
+#include "weft/ir/simplify.hpp"
+
+#include <doctest/doctest.h>
+
+#include <string>
+#include <vector>
+
+#include "fuzz/random.hpp"
+#include "weft/ir/parse.hpp"
+#include "weft/ir/print.hpp"
+
+using namespace weft;
+using ir::index;
+
+namespace {
+struct world {
+  ir::arena m;
+  range_table ranges;
+  ir::expr i = ir::variable(m, 0), j = ir::variable(m, 1), data = nullptr;
+  world() {
+    ranges.set(0, interval{0, 9});
+    ranges.set(1, interval{2, 5});
+    ir::buffer* b = m.make_buffer();
+    b->type = dtype::i64;
+    b->shape = m.make_list(std::vector<ir::expr>{index(m, 10)});
+    b->strides = m.make_list(std::vector<ir::expr>{index(m, 1)});
+    data = ir::load(m, b, {index(m, 0)});  // any i64
+  }
+  ir::expr op2(op o, ir::expr a, ir::expr b) { return ir::binary(m, o, a, b); }
+  ir::expr add(ir::expr a, std::int64_t c) { return op2(op::add, a, index(m, c)); }
+  ir::expr times(ir::expr a, std::int64_t c) { return op2(op::mul, a, index(m, c)); }
+  ir::expr simple(ir::expr e) { return simplify(m, e, ranges); }
+  bool is(ir::expr e, bool value) { return simple(e)->kind == op::literal && simple(e)->value == value; }
+};
+/// The value of an expression over the variables 0 and 1.
+std::int64_t value(ir::expr e, std::int64_t i, std::int64_t j) {
+  if (e->kind == op::literal) return e->value;
+  if (e->kind == op::axis) return e->value == 0 ? i : j;
+  return apply(e->kind, e->kind == op::select ? e->b->type : e->a->type, value(e->a, i, j),
+               e->b ? value(e->b, i, j) : 0, e->c ? value(e->c, i, j) : 0, e->type);
+}
+std::string simplified(std::string const& body) {
+  ir::arena m;
+  ir::function f = ir::parse(m,
+                             "kernel k:\n  sizes n\n  variables i, j, k\n"
+                             "  buffer A: f32[10] strides [1] in argument 0 alias 0 align 4\n"
+                             "  buffer B: f32[64] strides [1] in argument 1 written alias 1 align 4\n" + body);
+  return ir::print(simplify(m, f.body), f);
+}
+}  // namespace
+
+TEST_CASE("equal linear forms become equal nodes, however they were written") {
+  world w;
+  ir::expr const a = w.op2(op::add, w.times(w.add(w.i, 3), 2), w.op2(op::sub, w.j, w.i));
+  ir::expr const b = w.op2(op::add, w.add(w.j, 6), w.i);
+  CHECK(a != b);
+  CHECK(w.simple(a) == w.simple(b));
+  CHECK(w.simple(w.op2(op::sub, a, b)) == index(w.m, 0));
+}
+TEST_CASE("ranges of linear forms are exact") {
+  world w;
+  auto const range = [&](ir::expr e, std::int64_t low, std::int64_t high) {
+    interval const r = w.ranges.of(e);
+    CHECK(r.low == low);
+    CHECK(r.high == high);
+  };
+  range(w.op2(op::sub, w.times(w.i, 3), w.j), -5, 25);
+  range(w.op2(op::sub, w.i, w.i), 0, 0);
+  range(w.op2(op::floor_div, w.add(w.i, -5), index(w.m, 2)), -3, 2);
+  range(w.op2(op::floor_mod, w.data, index(w.m, 4)), 0, 3);
+  range(w.op2(op::min, w.op2(op::max, w.data, index(w.m, 0)), index(w.m, 7)), 0, 7);
+  range(w.op2(op::rem, w.data, index(w.m, 4)), -3, 3);
+}
+TEST_CASE("comparisons are decided where the ranges decide them, for every lane") {
+  world w;
+  CHECK(w.is(w.op2(op::lt, w.i, index(w.m, 10)), true));
+  CHECK(w.is(w.op2(op::lt, w.i, w.add(w.i, 1)), true));
+  CHECK(w.is(w.op2(op::lt, w.i, index(w.m, 0)), false));
+  CHECK(w.simple(w.op2(op::le, w.add(w.j, 7), w.i))->kind == op::le);
+  CHECK(w.is(w.op2(op::eq, w.i, index(w.m, 10)), false));
+  CHECK(w.is(w.op2(op::ne, w.add(w.i, 20), w.j), true));
+  CHECK(w.simple(w.op2(op::lt, w.i, index(w.m, 9)))->kind == op::lt);
+  ir::expr const lanes = ir::ramp(w.m, w.j, 1, 4);  // up to 8
+  CHECK(w.simple(w.op2(op::lt, lanes, ir::literal(w.m, dtype::i64, 9, 4)))->kind == op::literal);
+  CHECK(w.simple(w.op2(op::lt, lanes, ir::literal(w.m, dtype::i64, 8, 4)))->kind == op::lt);
+  ir::expr const back = ir::ramp(w.m, w.j, -1, 4);  // from -1
+  CHECK(w.simple(w.op2(op::le, ir::literal(w.m, dtype::i64, -1, 4), back))->kind == op::literal);
+  CHECK(w.simple(w.op2(op::le, ir::literal(w.m, dtype::i64, 0, 4), back))->kind == op::le);
+}
+TEST_CASE("data of type i64 may wrap: nothing is decided of it by linear forms") {
+  world w;
+  ir::expr const more = w.add(w.data, 5);
+  CHECK(w.simple(w.op2(op::lt, w.data, more))->kind == op::lt);       // false near the largest
+  CHECK(w.simple(w.op2(op::min, w.data, more))->kind == op::min);
+  CHECK(w.simple(w.op2(op::max, index(w.m, INT64_MIN), w.data))->kind == op::max);  // a bound as large as "unbounded"
+  CHECK(w.simple(w.op2(op::floor_div, w.times(w.data, 4), index(w.m, 4)))->kind == op::floor_div);
+  CHECK(w.simple(w.op2(op::floor_mod, w.add(w.times(w.data, 4), 1), index(w.m, 4))) != index(w.m, 1));
+  // Sums are modulo 2^64 in both forms.
+  CHECK(w.simple(w.op2(op::sub, more, w.data)) == index(w.m, 5));
+  CHECK(w.simple(w.add(index(w.m, INT64_MAX), 1)) == index(w.m, INT64_MIN));
+  CHECK(w.simple(w.times(w.add(w.data, INT64_MAX), 2))->b == index(w.m, -2));
+}
+TEST_CASE("a quotient takes out the multiples of its divisor") {
+  world w;
+  ir::expr const e = w.op2(op::add, w.times(w.i, 8), w.j);
+  CHECK(w.simple(w.op2(op::floor_div, e, index(w.m, 8))) == w.i);
+  CHECK(w.simple(w.op2(op::floor_mod, e, index(w.m, 8))) == w.j);
+  CHECK(w.simple(w.op2(op::floor_div, w.add(e, 8), index(w.m, 8))) == w.simple(w.add(w.i, 1)));
+  CHECK(w.simple(w.op2(op::floor_div, w.times(w.i, 2), index(w.m, 4)))->kind == op::floor_div);
+}
+TEST_CASE("a simplified expression has the value of the original at every point of the ranges") {
+  weft_test::fuzz::random_source r(11);
+  for (int round = 0; round < 2000; ++round) {
+    world w;
+    std::vector<ir::expr> pool{w.i, w.j, index(w.m, r.between(-9, 9)), index(w.m, r.between(1, 6))};
+    std::vector<ir::expr> truths;
+    for (int n = r.between(1, 8); n > 0; --n) {
+      op const o = r.one_of({op::add, op::add, op::sub, op::mul, op::min, op::max, op::floor_div, op::floor_mod, op::div,
+                             op::rem, op::neg, op::lt, op::le, op::eq, op::ne, op::select});
+      ir::expr const a = r.one_of(pool), b = r.one_of(pool);
+      if (o == op::neg) pool.push_back(ir::unary(w.m, o, a));
+      else if (o == op::select) {
+        if (!truths.empty()) pool.push_back(ir::ternary(w.m, o, r.one_of(truths), a, b));
+      } else {
+        (is_comparison(o) ? truths : pool).push_back(w.op2(o, a, b));
+      }
+    }
+    std::vector<ir::expr> all{pool.back()};
+    if (!truths.empty()) all.push_back(truths.back());
+    for (ir::expr e : all) {
+      ir::expr const s = w.simple(e);
+      bool same = true;
+      interval const range = e->type == dtype::i64 ? w.ranges.of(e) : interval{};
+      for (std::int64_t i = 0; i <= 9; ++i)
+        for (std::int64_t j = 2; j <= 5; ++j) {
+          std::int64_t const v = value(e, i, j);
+          same = same && value(s, i, j) == v && v >= range.low && v <= range.high;
+        }
+      ir::function const f{"k", &w.m, {}, {}, {}, {"i", "j"}, nullptr};
+      INFO("round " << round << ": " << ir::print(e, f) << "  ->  " << ir::print(s, f));
+      CHECK(same);
+      CHECK(w.simple(s) == s);  // idempotent
+    }
+  }
+}
+TEST_CASE("loops of one iteration, of none, and branches never taken disappear") {
+  CHECK(simplified("  for i in 0..1:\n    B[i] = A[i]\n") == "B[0] = A[0]\n");
+  CHECK(simplified("  for i in 3..4:\n    B[i] = A[i]\n") == "B[3] = A[3]\n");
+  CHECK(simplified("  for i in 0..0:\n    B[i] = A[i]\n  B[7] = 1.0f32\n") == "B[7] = 1.0f32\n");
+  CHECK(simplified("  for i in 0..8:\n    if i < 8:\n      B[i] = A[i]\n    else:\n      B[i] = 0.0f32\n") ==
+        "for i in 0..8:\n  B[i] = A[i]\n");
+}
+TEST_CASE("a loop of at most one iteration becomes a branch") {
+  CHECK(simplified("  for i in 0..7:\n    for j in 0..min(1, 5 - i):\n      B[i + j] = A[i]\n") ==
+        "for i in 0..7:\n  if 0 < i * -1 + 5:\n    B[i] = A[i]\n");
+}
+TEST_CASE("in a branch the condition holds, in the other one it does not") {
+  CHECK(simplified("  for i in 0..10:\n    if i < 4:\n      B[i] = A[i where i < 6]\n"
+                   "    else:\n      B[i] = A[min(i, 3)]\n") ==
+        "for i in 0..10:\n  if i < 4:\n    B[i] = A[i]\n  else:\n    B[i] = A[3]\n");
+}
+TEST_CASE("a mask goes where it always holds, and stays where only the buffer would allow the access") {
+  CHECK(simplified("  for i in 0..7:\n    B[i] = A[i where i < 7]\n") == "for i in 0..7:\n  B[i] = A[i]\n");
+  CHECK(simplified("  for i in 0..7:\n    B[i] = A[i where 7 < i]\n") == "for i in 0..7:\n  B[i] = 0.0f32\n");
+  CHECK(simplified("  for i in 0..10:\n    B[i] = A[i where i < 7]\n") == "for i in 0..10:\n  B[i] = A[i where i < 7]\n");
+}
+TEST_CASE("the first iteration of an accumulate is a store when no reduced loop is left") {
+  CHECK(simplified("  for k in 0..1:\n    accumulate B[0] = self + A[k] from 0.0f32 first [k]\n") ==
+        "B[0] = 0.0f32 + A[0]\n");
+  CHECK(simplified("  for i in 0..2:\n    for k in 0..1:\n      accumulate B[0] = self + A[i] from 0.0f32 first [i, k]\n") ==
+        "for i in 0..2:\n  accumulate B[0] = self + A[i] from 0.0f32 first [i]\n");
+}
+TEST_CASE("copies of a nest that share their variables are simplified each by its own range") {
+  CHECK(simplified("  for i in 0..4:\n    B[i] = A[i where i < 10]\n  for i in 0..12:\n    B[i] = A[i where i < 10]\n") ==
+        "block:\n  for i in 0..4:\n    B[i] = A[i]\n  for i in 0..12:\n    B[i] = A[i where i < 10]\n");
+}

@@ -1,0 +1,90 @@
+#include "weft/lower/bounds.hpp"
+
+#include <doctest/doctest.h>
+
+#include "lower/programs.hpp"
+
+using namespace weft;
+using weft_test::lowered_program, weft_test::map_program;
+
+namespace {
+/// What check_bounds says of `B[i] = body(A, i)` for `n` elements.
+template <class Body>
+std::string said(std::int64_t n, Body const& body) {
+  lowered_program l{map_program(body), {{n}}};
+  return check_bounds(l.plain());
+}
+template <class Body>
+bool fine(std::int64_t n, Body const& body) {
+  return said(n, body).empty();
+}
+}  // namespace
+
+TEST_CASE("affine indices are fine exactly when they stay inside") {
+  CHECK(fine(10, [](auto x, auto i) { return x(i); }));
+  CHECK(fine(10, [](auto x, auto i) { return x(9 - i); }));
+  CHECK(fine(10, [](auto x, auto i) { return x(x.extent(0) - 1 - i); }));
+  CHECK(fine(10, [](auto x, auto i) { return x(i / 3); }));
+  CHECK(fine(10, [](auto x, auto i) { return x(i % 10); }));
+  CHECK(fine(10, [](auto x, auto i) { return x(i * 3 - i * 2); }));
+  CHECK_FALSE(fine(10, [](auto x, auto i) { return x(i + 1); }));
+  CHECK_FALSE(fine(10, [](auto x, auto i) { return x(i - 1); }));
+  CHECK_FALSE(fine(10, [](auto x, auto i) { return x(8 - i); }));
+  CHECK_FALSE(fine(10, [](auto x, auto i) { return x(i * 2); }));
+  CHECK_FALSE(fine(10, [](auto x, auto i) { return x(i % 11); }));
+  CHECK_FALSE(fine(10, [](auto x, auto) { return x(10); }));
+}
+TEST_CASE("the sentence names tensor, dimension and both ranges, and a way out") {
+  CHECK(said(10, [](auto x, auto i) { return x(i + 1) + x(i); }) ==
+        "A: index 0 runs from 1 to 10, but A has 10 there; clamp the index, guard the access by select, or give a "
+        "larger tensor");
+}
+TEST_CASE("clamp and select make an access fine, and only with the right limits") {
+  CHECK(fine(10, [](auto x, auto i) { return x(clamp(i - 3, 0, x.extent(0) - 1)); }));
+  CHECK_FALSE(fine(10, [](auto x, auto i) { return x(clamp(i - 3, -1, x.extent(0) - 1)); }));
+  CHECK_FALSE(fine(10, [](auto x, auto i) { return x(clamp(i + 3, 0, x.extent(0))); }));
+  CHECK(fine(10, [](auto x, auto i) { return select(i > 0, x(i - 1), 0.0f); }));
+  CHECK(fine(10, [](auto x, auto i) { return select(i < 1, 0.0f, x(i - 1)); }));
+  CHECK(fine(10, [](auto x, auto i) { return select(i >= 2 && i + 3 < x.extent(0), x(i + 3) + x(i - 2), 0.0f); }));
+  CHECK(fine(10, [](auto x, auto i) { return select(i < 2 || i == 9, 0.0f, x(i + 1) + x(i - 2)); }) == false);
+  CHECK(fine(10, [](auto x, auto i) { return select(i < 2 || i >= 9, 0.0f, x(i + 1) + x(i - 2)); }));
+  CHECK_FALSE(fine(10, [](auto x, auto i) { return select(i > 0, x(i - 2), 0.0f); }));
+  CHECK_FALSE(fine(10, [](auto x, auto i) { return select(i > 0, 0.0f, x(i - 1)); }));
+  CHECK(fine(10, [](auto x, auto i) { return select(i == 4, x(i + 5), 0.0f); }));
+}
+TEST_CASE("data as an index is fine when clamped or compared") {
+  CHECK(fine(10, [](auto x, auto i) { return x(i % 3) + x(clamp(i - i, 0, 9)); }));
+  program p;
+  p.add_input(short_name("A"), dtype::f32, 1);
+  p.add_input(short_name("I"), dtype::i64, 1);
+  auto const gather = [&](bool limited) {
+    program q = p;
+    int const axis = q.axis_node(q.add_axis(q.extent_of(1, 0), -1, false));
+    int index = q.load(1, std::vector<int>{axis});
+    if (limited) {
+      index = q.operation(op::max, dtype::i64, index, q.literal(dtype::i64, 0));
+      index = q.operation(op::min, dtype::i64, index, q.literal(dtype::i64, 6));
+    }
+    int const value = q.load(0, std::vector<int>{index});
+    int const out = q.add_stage(short_name("B"), {-1, 0, 1, 0, 0, value, 0}, dtype::f32, {q.extent_of(1, 0)});
+    q.outputs.push_back(out);
+    lowered_program l{canonical(q), {{7}, {3}}};
+    return check_bounds(l.plain());
+  };
+  CHECK(gather(true) == "");
+  CHECK(gather(false).find("A: index 0 runs from an unknown number to an unknown number") == 0);
+}
+TEST_CASE("what never happens needs no proof: empty loops, and borders of tensors too small to have an inside") {
+  CHECK(fine(0, [](auto x, auto i) { return x(i + 7); }));
+  CHECK(fine(1, [](auto x, auto i) { return select(i >= 1 && i < x.extent(0), x(i * 5 - 1), 0.0f); }));
+  CHECK(fine(2, [](auto x, auto i) { return select(i + 2 < x.extent(0), x(i + 2) + x(i - i + 3), 0.0f); }));
+}
+TEST_CASE("every access of every stage is looked at, also in the branches of a select and in indices") {
+  program p;
+  expr::tensor<float, 2> const x{&p, p.add_input(short_name("A"), dtype::f32, 2)};
+  auto const c = compute<"C">(x.extent(0), [=](auto i) { return sum(x.extent(1), [=](auto k) { return x(i, k); }); });
+  auto const d = compute<"D">(x.extent(0), [=](auto i) { return c(i + 1); });
+  p.outputs.push_back(d.id);
+  lowered_program l{canonical(p), {{4, 5}}};
+  CHECK(check_bounds(l.plain()).find("C: index 0 runs from 1 to 4") == 0);
+}

@@ -1,0 +1,117 @@
+#include "weft/lower/lower.hpp"
+
+#include <doctest/doctest.h>
+
+#include "lower/programs.hpp"
+#include "support/golden.hpp"
+
+using namespace weft;
+using weft_test::body, weft_test::lowered_program, weft_test::map_program;
+
+namespace {
+using loops = std::vector<std::int32_t> const&;
+program doubled() {
+  return map_program([](auto x, auto i) { return x(i) + x(i); });
+}
+std::string split_by(std::int64_t n, std::int64_t factor, void (*mark)(schedule&, axis)) {
+  lowered_program l{doubled(), {{n}}};
+  return body(l([&](schedule& s, loops o) {
+    auto const parts = s.split(axis{o[0]}, factor);
+    mark(s, parts[1]);
+  }));
+}
+}  // namespace
+
+TEST_CASE("a factor that divides leaves no guard, whatever runs inside") {
+  char const* const whole = "for io in 0..4:\n  for ii in 0..8%s:\n    B[io * 8 + ii] = A[io * 8 + ii] + A[io * 8 + ii]\n";
+  auto const expected = [&](char const* mark) {
+    std::string s = whole;
+    return s.replace(s.find("%s"), 2, mark);
+  };
+  CHECK(split_by(32, 8, [](schedule&, axis) {}) == expected(""));
+  CHECK(split_by(32, 8, [](schedule& s, axis a) { s.unroll(a); }) == expected(" unrolled"));
+  CHECK(split_by(32, 8, [](schedule& s, axis a) { s.vectorize(a); }) == expected(" vectorized"));
+}
+TEST_CASE("a tail ends a serial loop early and cuts a tile in two") {
+  weft_test::check_golden("lower/tail_serial.ir", split_by(13, 8, [](schedule&, axis) {}));
+  weft_test::check_golden("lower/tail_unrolled.ir", split_by(13, 8, [](schedule& s, axis a) { s.unroll(a); }));
+  weft_test::check_golden("lower/tail_vectorized.ir", split_by(13, 8, [](schedule& s, axis a) { s.vectorize(a); }));
+}
+TEST_CASE("with masked tails a vectorized axis is not cut, an unrolled one is") {
+  auto const text = [](void (*mark)(schedule&, axis)) {
+    lowered_program l{doubled(), {{13}}};
+    l.tails = vector_tails::mask;
+    return body(l([&](schedule& s, loops o) { mark(s, s.split(axis{o[0]}, 8)[1]); }));
+  };
+  CHECK(text([](schedule& s, axis a) { s.vectorize(a); }).find("if ") == std::string::npos);
+  CHECK(text([](schedule& s, axis a) { s.vectorize(a); }).find("where") != std::string::npos);
+  CHECK(text([](schedule& s, axis a) { s.unroll(a); }).find("if ") != std::string::npos);
+}
+TEST_CASE("a part longer than its axis is cut to it") {
+  CHECK(split_by(5, 64, [](schedule&, axis) {}).find("for ii in 0..5:") != std::string::npos);
+}
+TEST_CASE("a parallel loop runs over the ceiling, once") {
+  lowered_program l{doubled(), {{13}}};
+  std::string const text = body(l([](schedule& s, loops o) { s.parallel(s.split(axis{o[0]}, 4)[0]); }));
+  CHECK(text.find("for io in 0..4 parallel:") == 0);
+  CHECK(text.find("parallel", 30) == std::string::npos);
+}
+TEST_CASE("a reduction is one accumulate that names the loops of its first iteration") {
+  lowered_program l{weft_test::matmul(), {{2, 3}, {3, 4}}};
+  CHECK(body(l.plain()) ==
+        "for i in 0..2:\n  for j in 0..4:\n    for k in 0..3:\n"
+        "      accumulate C[i, j] = self + A[i, k] * B[k, j] from 0.0f32 first [k]\n");
+  lowered_program split{weft_test::matmul(), {{2, 3}, {3, 4}}};
+  std::string const text = body(split([](schedule& s, loops o) { s.split(axis{o[2]}, 2); }));
+  CHECK(text.find("first [ko, ki]") != std::string::npos);
+}
+TEST_CASE("a reduction over nothing stores its identity, without a loop over it") {
+  lowered_program l{weft_test::two_stages(), {{3, 0}}};
+  CHECK(body(l([](schedule& s, loops o) { s.split(axis{o[1]}, 4); })).find("C[i] = -inf<f32>") != std::string::npos);
+}
+TEST_CASE("stages that no output needs are left out; intermediates get memory and a class of their own") {
+  lowered_program l{weft_test::two_stages(), {{3, 4}}};
+  ir::function const f = l.plain();
+  REQUIRE(f.buffers.size() == 3);
+  CHECK(f.buffers[2]->name == "C");
+  CHECK(f.buffers[2]->where == ir::scope::heap);
+  CHECK(f.buffers[2]->alignment == 64);
+  CHECK(f.buffers[2]->alias_class != f.buffers[0]->alias_class);
+  CHECK(f.buffers[2]->alias_class != f.buffers[1]->alias_class);
+
+  program p = weft_test::two_stages();
+  p.outputs = {p.stages[0].tensor};  // C alone: D is needed by nobody
+  lowered_program first{canonical(p), {{3, 4}}};
+  ir::function const g = first.plain();
+  CHECK(g.buffers.size() == 2);
+  CHECK(body(g).find("D[") == std::string::npos);
+}
+TEST_CASE("names of loops and buffers are unique in the function") {
+  lowered_program l{weft_test::two_stages(), {{3, 4}}};
+  ir::function const f = l.plain();  // both stages have an i
+  CHECK(f.variables == std::vector<std::string>{"i", "j", "i_1", "j_1"});
+}
+TEST_CASE("a load is masked by the select that guards it, unless it is inside anyway") {
+  lowered_program l{map_program([](auto x, auto i) { return select(i > 0, x(i - 1), 5.0f); }), {{9}}};
+  CHECK(body(l.plain()) == "for i in 0..9:\n  B[i] = select(0 < i, A[i - 1 where 0 < i], 5.0f32)\n");
+  lowered_program inside{map_program([](auto x, auto i) { return select(i > 3, x(i), 5.0f); }), {{9}}};
+  CHECK(body(inside.plain()) == "for i in 0..9:\n  B[i] = select(3 < i, A[i], 5.0f32)\n");
+  lowered_program other{map_program([](auto x, auto i) { return select(i > 0, 5.0f, x(i - 1 + 1)); }), {{9}}};
+  CHECK(body(other.plain()).find("where") == std::string::npos);
+}
+TEST_CASE("run-time sizes are named, except strides of 1, which are numbers") {
+  lowered_program l{weft_test::matmul(), {{2, 3}, {3, 4}}};
+  l.symbolic = true;
+  ir::function const f = l.plain();
+  CHECK(f.sizes == std::vector<std::string>{"A_n0", "A_s0", "A_n1", "B_n0", "B_s0", "B_n1", "C_n0", "C_s0", "C_n1"});
+  CHECK(body(f).find("for k in 0..A_n1:") != std::string::npos);
+  CHECK(ir::is_literal(f.buffers[0]->strides[1], 1));
+}
+TEST_CASE("loops may be nested in any order: a guard stands at the innermost loop that it needs") {
+  lowered_program l{doubled(), {{13}}};
+  std::string const text = body(l([](schedule& s, loops o) {
+    auto const [io, ii] = s.split(axis{o[0]}, 8);
+    s.reorder(ii, io);
+  }));
+  CHECK(text.find("for ii in 0..8:\n  for io in 0..min(2, ") == 0);
+}

@@ -1,0 +1,69 @@
+// Programs lowered for given shapes, as text.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "schedule/programs.hpp"
+#include "weft/expr/expand.hpp"
+#include "weft/ir/print.hpp"
+#include "weft/ir/verify.hpp"
+#include "weft/lower/lower.hpp"
+
+namespace weft_test {
+
+/// A program over inputs of the given shapes, row-major.
+struct lowered_program {
+  weft::program p;
+  std::vector<std::vector<std::int64_t>> shapes;  // of the inputs
+  weft::ir::arena m{};
+  bool symbolic = false;
+  weft::vector_tails tails = weft::vector_tails::partition;
+
+  std::int64_t extent(int tensor, int dim) const {
+    return shapes[static_cast<std::size_t>(tensor)][static_cast<std::size_t>(dim)];
+  }
+  weft::call_layout layout() const {
+    weft::call_layout l;
+    l.symbolic = symbolic;
+    auto const add = [&](std::vector<std::int64_t> const& shape) {
+      weft::argument_layout a{shape, std::vector<std::int64_t>(shape.size(), 1), 4,
+                              static_cast<std::int32_t>(l.arguments.size())};
+      for (std::size_t d = shape.size(); d > 1; --d) a.strides[d - 2] = a.strides[d - 1] * (shape[d - 1] > 1 ? shape[d - 1] : 1);
+      l.arguments.push_back(a);
+    };
+    for (auto const& s : shapes) add(s);
+    for (std::int32_t t : p.outputs) {
+      std::vector<std::int64_t> shape;
+      for (int d = 0; d < p.tensors[static_cast<std::size_t>(t)].rank; ++d)
+        shape.push_back(extent_value(p, p.extent_of(t, d), [&](int x, int dim) { return extent(x, dim); }));
+      add(shape);
+    }
+    return l;
+  }
+  /// `how(schedule, loops of the first stage)`
+  template <class How>
+  weft::ir::function operator()(How const& how) {
+    weft::schedule s(p, [&](int t, int d) { return symbolic ? -1 : extent(t, d); });
+    how(s, s.order[0]);
+    weft::ir::function f = weft::lower(m, p, s, layout(), "k", tails);
+    CHECK(weft::ir::verify(f) == "");
+    return f;
+  }
+  weft::ir::function plain() {
+    return (*this)([](auto&, auto const&) {});
+  }
+};
+inline std::string body(weft::ir::function const& f) { return weft::ir::print(f.body, f); }
+
+/// `body(inputs.., axes..)` over one input of rank 1, as a stage as long as the input.
+template <class Body>
+weft::program map_program(Body const& body) {
+  weft::program p;
+  weft::expr::tensor<float, 1> const x{&p, p.add_input(weft::short_name("A"), weft::dtype::f32, 1)};
+  auto const y = weft::compute<"B">(x.extent(0), [=](auto i) { return body(x, i); });
+  p.outputs.push_back(y.id);
+  return weft::canonical(p);
+}
+
+}  // namespace weft_test

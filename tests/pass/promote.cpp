@@ -1,0 +1,83 @@
+#include "weft/pass/promote.hpp"
+
+#include <doctest/doctest.h>
+
+#include "pass/text.hpp"
+
+namespace {
+std::string promoted(std::string const& body) {
+  return weft_test::from_text(body).after([](weft::ir::function& f) { return weft::promote(f, f.body); });
+}
+bool has(std::string const& text, std::string const& part) { return text.find(part) != std::string::npos; }
+}  // namespace
+
+TEST_CASE("a reduction loop keeps its element in a register and stores it once") {
+  CHECK(promoted("  for k in 0..8:\n    accumulate B[3] = self + A[k] from 0.0f32 first [k]\n") ==
+        "allocate acc4:\n  acc4[] = 0.0f32\n  for k in 0..8:\n    acc4[] = acc4[] + A[k]\n  B[3] = acc4[]\n");
+}
+TEST_CASE("when an outer loop may have begun the sum, the register starts with the identity or with memory") {
+  CHECK(promoted("  for l in 0..4:\n    for k in 0..8:\n"
+                 "      accumulate C[0, 3] = self + A[l * 8 + k] from 0.0f32 first [l, k]\n") ==
+        "allocate acc4:\n  acc4[] = 0.0f32\n  for l in 0..4:\n    for k in 0..8:\n      acc4[] = acc4[] + A[l * 8 + k]\n"
+        "  C[0, 3] = acc4[]\n");
+  std::string const text = promoted(
+      "  for l in 0..4:\n    for j in 0..64:\n      for k in 0..8:\n"
+      "        accumulate C[0, j] = self + A[l * 8 + k] from 0.0f32 first [l, k]\n");
+  INFO(text);
+  CHECK(has(text, "acc4[] = select(l == 0, 0.0f32, C[0, j where not l == 0])"));
+}
+TEST_CASE("several elements of one loop, a register tile, get a register each, of as many lanes as they have") {
+  std::string const text = promoted(
+      "  for k in 0..8:\n"
+      "    accumulate C[0, ramp(0, 1, 8)] = self + broadcast(A[k], 8) from 0.0f32 first [k]\n"
+      "    accumulate C[1, ramp(0, 1, 8)] = self + broadcast(A[k + 8], 8) from 0.0f32 first [k]\n");
+  INFO(text);
+  CHECK(has(text, "allocate acc4, acc5:"));
+  CHECK(has(text, "acc4[] = 0.0f32x8"));
+  CHECK(has(text, "C[1, ramp(0, 1, 8)] = acc5[]"));
+}
+TEST_CASE("a target that moves with the loop stays in memory") {
+  CHECK(promoted("  for k in 0..8:\n    for j in 0..64:\n      accumulate C[0, j] = self + A[k] from 0.0f32 first [k]\n") ==
+        "for k in 0..8:\n  for j in 0..64:\n"
+        "    C[0, j] = select(k == 0, 0.0f32, C[0, j where not k == 0]) + A[k]\n");
+}
+TEST_CASE("an element that another update reads is not kept in a register") {
+  std::string const text = promoted(
+      "  for k in 0..8:\n    accumulate B[0] = self + C[0, 0] from 0.0f32 first [k]\n"
+      "    accumulate C[0, 0] = self + A[k] from 0.0f32 first [k]\n");
+  INFO(text);
+  CHECK_FALSE(has(text, "acc"));
+}
+TEST_CASE("one element under two masks is not kept in two registers") {
+  // The last tile of an unrolled reduction; with a register each, one store overwrote the other's sum.
+  std::string const text = promoted(
+      "  for l in 0..4:\n"
+      "    accumulate B[0] = self + A[l] from 0.0f32 first [l] where 3 < n\n"
+      "    accumulate B[0] = self + A[l + 8] from 0.0f32 where 4 < n\n");
+  INFO(text);
+  CHECK_FALSE(has(text, "acc"));
+}
+TEST_CASE("an accumulate that is never first always reads its element") {
+  CHECK(promoted("  accumulate B[3] = self + A[0] from 0.0f32\n") == "B[3] = B[3] + A[0]\n");
+}
+TEST_CASE("updates of one element side by side become one, unless something between reads it") {
+  CHECK(promoted("  accumulate B[3] = self + A[0] from 0.0f32\n  accumulate B[3] = self * alpha from 0.0f32\n") ==
+        "B[3] = (B[3] + A[0]) * alpha\n");
+  CHECK(promoted("  accumulate B[3] = self + A[0] from 0.0f32\n  C[0, 0] = B[3]\n"
+                 "  accumulate B[3] = self + A[1] from 0.0f32\n") ==
+        "block:\n  B[3] = B[3] + A[0]\n  C[0, 0] = B[3]\n  B[3] = B[3] + A[1]\n");
+  CHECK(promoted("  B[3] = A[5]\n  accumulate B[3] = self + A[0] from 0.0f32\n") == "B[3] = A[5] + A[0]\n");
+}
+TEST_CASE("a parallel loop is no place for a register, loops inside it are") {
+  std::string const text = promoted(
+      "  for i in 0..8 parallel:\n    for k in 0..8:\n      accumulate B[i] = self + C[i, k] from 0.0f32 first [k]\n");
+  CHECK(text.find("for i in 0..8 parallel:\n  allocate acc4:\n") == 0);
+}
+TEST_CASE("masked elements are read and written under their mask") {
+  std::string const text = promoted(
+      "  for l in 0..2:\n    for i in 0..8:\n      for k in 0..8:\n"
+      "        accumulate B[i] = self + A[k] from 0.0f32 first [l, k] where i < n\n");
+  INFO(text);
+  CHECK(has(text, "B[i where not l == 0 and i < n]"));
+  CHECK(has(text, "B[i] = acc4[] where i < n"));
+}

@@ -1,0 +1,93 @@
+#include "weft/runtime/argument.hpp"
+
+#include <doctest/doctest.h>
+
+#include <array>
+#include <limits>
+#include <string>
+#include <vector>
+
+#include "weft/base/op.hpp"
+
+using namespace weft;
+
+namespace {
+template <class A>
+argument described(A const& a) {
+  argument to;
+  detail::argument_traits<A>::describe(a, to);
+  return to;
+}
+template <class A>
+using type_of = typename detail::argument_traits<A>::type;
+}  // namespace
+
+// What an argument tells the compiler.
+static_assert(std::is_same_v<type_of<std::vector<double>>, arg<double, 1>>);
+static_assert(std::is_same_v<type_of<std::array<int, 4>>, arg<int, 1>>);
+static_assert(std::is_same_v<type_of<float>, scalar_arg<float>>);
+static_assert(std::is_same_v<type_of<decltype(view(std::declval<float const*>(), 2, 3))>, arg<float, 2>>);
+static_assert(std::is_same_v<type_of<decltype(view(std::declval<float*>(), std::integral_constant<int, 8>{}, 3))>,
+                             fixed_arg<float, 8, dynamic>>);
+static_assert(!detail::argument_traits<std::string>::supported);
+static_assert(!detail::argument_traits<char const*>::supported);
+static_assert(!detail::argument_traits<short>::supported);
+static_assert(detail::argument_traits<decltype(out(std::declval<float*>(), 2))>::is_output);
+static_assert(!detail::argument_traits<decltype(view(std::declval<float*>(), 2))>::is_output);
+
+TEST_CASE("a view is row-major until it is told otherwise") {
+  float data[24] = {};
+  auto const v = view(data, 2, 3, 4);
+  CHECK(v.strides == std::array<std::int64_t, 3>{12, 4, 1});
+  CHECK(v.strided(1, 2, -6).strides == std::array<std::int64_t, 3>{1, 2, -6});
+  CHECK(v.strided(1, 2, -6).extents == v.extents);
+  CHECK(v.strided(1, 2, -6).data == data);
+  CHECK(view(data, 2, 0, 4).strides == std::array<std::int64_t, 3>{4, 4, 1});  // of nothing, but no stride is 0
+  CHECK(view(data).rank == 0);
+}
+TEST_CASE("strides that overflow are cut, not undefined") {
+  float data[1] = {};
+  auto const v = view(data, 2, std::int64_t(1) << 40, std::int64_t(1) << 40);
+  CHECK(v.strides == std::array<std::int64_t, 3>{INT64_MAX, std::int64_t(1) << 40, 1});
+}
+TEST_CASE("a range that is shorter than its shape is refused, a longer one is not") {
+  std::vector<int> v(11);
+  CHECK_NOTHROW(static_cast<void>(view(v, 2, 5)));
+  CHECK_NOTHROW(static_cast<void>(out(v, 11)));
+  CHECK_THROWS_WITH_AS(static_cast<void>(view(v, 3, 4)), "view: 3 x 4 elements are wanted of a range of 11", argument_error);
+  CHECK_THROWS_AS(static_cast<void>(out(v, 12)), argument_error);
+  CHECK_THROWS_AS(static_cast<void>(view(v, std::int64_t(1) << 62, 4)), argument_error);  // 2^64 elements are not 0
+}
+TEST_CASE("describing an argument tells its memory, type and shape") {
+  std::vector<double> v(6);
+  argument const a = described(out(v, 2, 3).strided(1, 2));
+  CHECK(a.data == v.data());
+  CHECK(a.type == dtype::f64);
+  CHECK(a.rank == 2);
+  CHECK(a.is_output);
+  CHECK_FALSE(a.is_scalar);
+  CHECK(a.extents[0] == 2);
+  CHECK(a.extents[1] == 3);
+  CHECK(a.strides[0] == 1);
+  CHECK(a.strides[1] == 2);
+  CHECK(described(v).extents[0] == 6);
+  CHECK_FALSE(described(v).is_output);
+}
+TEST_CASE("a number is described by the bits that the operations work on") {
+  CHECK(described(true).scalar_bits == 1);
+  CHECK(described(std::uint8_t(200)).scalar_bits == 200);
+  CHECK(described(-3).scalar_bits == -3);
+  CHECK(described(std::numeric_limits<std::int64_t>::min()).scalar_bits == INT64_MIN);
+  CHECK(described(-0.0f).scalar_bits == to_bits(-0.0f));
+  CHECK(described(-1.5).scalar_bits == to_bits(-1.5));
+  CHECK(described(-1.5f).scalar_bits == 0xbfc00000);  // the upper half is 0
+  CHECK(described(7).is_scalar);
+}
+TEST_CASE("a view of constant memory is an input; as an output it does not exist") {
+  std::vector<float> const v(3);
+  CHECK(described(view(v)).data == v.data());
+  float data[3] = {};
+  auto const input = view(static_cast<float*>(data), 3);
+  CHECK(out(input).is_output);
+  CHECK(out(input).data == data);
+}
