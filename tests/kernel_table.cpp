@@ -2,7 +2,7 @@
 
 #include <doctest/doctest.h>
 
-#include <vector>
+#include <weft/base/sequence.hpp>
 
 #include "weft/kernel.hpp"
 
@@ -14,12 +14,12 @@ constexpr auto sum_of_two = [](auto a, auto b) {
 weft::program what(void const*) { return weft::detail::build<weft::arg<float, 1>, weft::arg<float, 1>>(sum_of_two); }
 
 struct call {
-  std::vector<float> a, b, c;
+  weft::sequence<float> a, b, c;
   weft::argument arguments[3];
   explicit call(std::size_t n) : a(n, 1.5f), b(n, 0.25f), c(n) { describe(c); }
-  void describe(std::vector<float>& result) {
-    weft::detail::traits<std::vector<float>>::describe(a, arguments[0]);
-    weft::detail::traits<std::vector<float>>::describe(b, arguments[1]);
+  void describe(weft::sequence<float>& result) {
+    weft::detail::traits<weft::sequence<float>>::describe(a, arguments[0]);
+    weft::detail::traits<weft::sequence<float>>::describe(b, arguments[1]);
     weft::detail::traits<decltype(weft::out(c))>::describe(weft::out(result), arguments[2]);
   }
 };
@@ -63,7 +63,7 @@ TEST_CASE("a target is told by its value: the host by any name is the host, anot
   CHECK(find(c) == made);
   CHECK(find(c, &other) == plain);
   weft::run(*plain, c.arguments, 3);
-  CHECK(c.c == std::vector<float>(16, 1.75f));
+  CHECK(c.c == weft::sequence<float>(16, 1.75f));
 }
 
 TEST_CASE("memory shared in another way asks for another form") {
@@ -82,13 +82,13 @@ TEST_CASE("memory shared in another way asks for another form") {
 }
 
 TEST_CASE("a captured value is part of what is looked up") {
-  std::vector<float> x(8, 2.0f), y(8);
+  weft::sequence<float> x(8, 2.0f), y(8);
   auto const scaled = [&](float factor) {
     return weft::kernel<"scaled">(
         [factor](auto a) { return weft::compute<"y">(a.extent(0), [=](auto i) { return a(i) * factor; }); });
   };
   for (float const factor : {3.0f, 5.0f, 3.0f}) {
     scaled(factor)(x, weft::out(y));
-    CHECK(y == std::vector<float>(8, 2.0f * factor));
+    CHECK(y == weft::sequence<float>(8, 2.0f * factor));
   }
 }

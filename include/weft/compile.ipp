@@ -53,7 +53,7 @@ inline void after_pass(void* context, char const* pass, ir::function const& f) {
 }
 
 /// Advances `choices` to the next combination of knob values; false after the last.
-inline bool next_choice(std::vector<std::int32_t>& choices, std::vector<knob_info> const& knobs) {
+inline bool next_choice(sequence<std::int32_t>& choices, sequence<knob_info> const& knobs) {
   choices.resize(knobs.size(), 0);
   for (std::size_t i = knobs.size(); i-- > 0;) {
     if (static_cast<std::size_t>(++choices[i]) < knobs[i].values.size()) return true;
@@ -73,7 +73,7 @@ WEFT_DECL schedule make_schedule(compile_request const& r, program const& expand
     return std::int64_t(-1);
   };
   schedule_limits const limits{r.machine->vector_registers, r.machine->vector_bytes};
-  std::vector<std::int32_t> choices;
+  sequence<std::int32_t> choices;
   std::string why;
   for (int tries = 0; tries < 256; ++tries) {
     schedule s(expanded, extents, limits);

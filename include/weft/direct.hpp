@@ -1,6 +1,7 @@
 // Direct evaluation of a kernel's what-lambda: no schedule, no machine code, and constexpr.
 #pragma once
 
+#include "weft/base/sequence.hpp"
 #include "weft/kernel.hpp"
 
 namespace weft::inline WEFT_ABI {
@@ -13,8 +14,8 @@ struct evaluate_options {
 /// The elements of one result in row-major order, and its shape.
 template <element T>
 struct evaluated {
-  std::vector<std::int64_t> shape;
-  std::vector<T> values;
+  sequence<std::int64_t> shape;
+  sequence<T> values;
   constexpr T operator[](std::size_t i) const { return values[i]; }
   constexpr std::size_t size() const { return values.size(); }
   /// Equal to a range of the same elements.
@@ -54,8 +55,8 @@ constexpr dense elements_of(R const& range) {
   return elements_of(make_view<false>(range.data(), range.size()));
 }
 struct direct_inputs {
-  std::vector<dense> tensors;
-  std::vector<std::int64_t> scalars;
+  sequence<dense> tensors;
+  sequence<std::int64_t> scalars;
 };
 template <class A>
 constexpr void add_input(direct_inputs& in, A const& a) {

@@ -2,6 +2,7 @@
 #pragma once
 
 #include "weft/base/mutex.hpp"
+#include "weft/base/sequence.hpp"
 #include "weft/compile.hpp"
 #include "weft/runtime/argument.hpp"
 #include "weft/runtime/bind.hpp"
@@ -21,7 +22,7 @@ struct kernel_face {
 
 /// One compiled form: for these extents, strides, shared memory, target, and (with captures) program and steps.
 struct ready_kernel {
-  std::vector<argument> arguments;  // as bound: inputs, then outputs
+  sequence<argument> arguments;  // as bound: inputs, then outputs
   std::uint64_t shared = 0;
   target machine;
   bool is_for_host = false;  // machine == host()

@@ -6,7 +6,7 @@
 #include <unistd.h>
 
 #include <string>
-#include <vector>
+#include <weft/base/sequence.hpp>
 
 #include "support/child_process.hpp"
 #include "weft/codegen/llvm/api.hpp"
@@ -14,7 +14,7 @@
 namespace weft {
 namespace {
 
-bool sorted(std::vector<std::string> const& names) {
+bool sorted(weft::sequence<std::string> const& names) {
   for (std::size_t i = 1; i < names.size(); ++i)
     if (!(names[i - 1] < names[i])) return false;
   return true;

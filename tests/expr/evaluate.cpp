@@ -14,8 +14,8 @@ namespace {
 constexpr std::int64_t M = 5, N = 4, K = 7;
 
 template <class T>
-constexpr std::vector<T> numbers(std::int64_t count, int seed) {
-  std::vector<T> x;
+constexpr weft::sequence<T> numbers(std::int64_t count, int seed) {
+  weft::sequence<T> x;
   for (std::int64_t n = 0; n < count; ++n) x.push_back(static_cast<T>((n * 37 + seed) % 19 - 9) / static_cast<T>(4));
   return x;
 }
@@ -30,7 +30,7 @@ constexpr program matmul() {
 constexpr bool small_product() {
   program const p = matmul<int>();
   return elements<int>(run(p, {dense<int>({2, 3}, {1, 2, 3, 4, 5, 6}), dense<int>({3, 2}, {7, 8, 9, 10, 11, 12})})) ==
-         std::vector<int>{58, 64, 139, 154};
+         weft::sequence<int>{58, 64, 139, 154};
 }
 static_assert(small_product());
 constexpr bool small_floats() {
@@ -38,7 +38,7 @@ constexpr bool small_floats() {
   auto const A = input<float, 1>(p, "A");
   auto const S = weft::compute<"S">(1, [=](auto) { return weft::sum(A.extent(0), [=](auto k) { return A(k); }); });
   weft::compute<"C">(A.extent(0), [=](auto i) { return weft::select(A(i) > 1.5f, A(i) / S(0), -A(i)); });
-  return elements<float>(run(p, {dense<float>({2}, {1, 3})})) == std::vector<float>{-1, 0.75f};
+  return elements<float>(run(p, {dense<float>({2}, {1, 3})})) == weft::sequence<float>{-1, 0.75f};
 }
 static_assert(small_floats());
 // Literal extents in each other, and axes that meet late: the scratch programs in the compiler.
@@ -48,11 +48,11 @@ constexpr bool small_window() {
   weft::compute<"C">(
       2, [=](auto i) { return weft::sum(2, 2, [=](auto k, auto l) { return A(k) * B(i) + A(k + i + l); }); });
   return elements<int>(run(p, {dense<int>({4}, {1, 2, 3, 4}), dense<int>({2}, {10, 20})})) ==
-         std::vector<int>{2 * 30 + 8, 2 * 60 + 12};
+         weft::sequence<int>{2 * 30 + 8, 2 * 60 + 12};
 }
 static_assert(small_window());
 constexpr bool e_to_the_zero() {
-  return map(std::vector<float>{0, -200}, [](auto a) { return weft::exp(a); }) == std::vector<float>{1, 0};
+  return map(weft::sequence<float>{0, -200}, [](auto a) { return weft::exp(a); }) == weft::sequence<float>{1, 0};
 }
 static_assert(e_to_the_zero());
 }  // namespace
@@ -70,7 +70,7 @@ TEST_CASE("evaluate of a matrix product is the three loops") {
 }
 
 TEST_CASE("evaluate of a stencil: clamp repeats the edge, select keeps from reading beyond it") {
-  std::vector<int> const a{3, 1, 4, 1, 5, 9, 2};
+  weft::sequence<int> const a{3, 1, 4, 1, 5, 9, 2};
   program p;
   auto const A = input<int, 1>(p, "A");
   auto const n = A.extent(0);
@@ -123,11 +123,11 @@ TEST_CASE("a reduction of no elements is its identity") {
 TEST_CASE("a result of no elements is empty") {
   auto const c = run(matmul<float>(), {dense<float>({0, 3}, {}), dense<float>({3, 2}, {1, 2, 3, 4, 5, 6})});
   CHECK(c.bits.empty());
-  CHECK(c.shape == std::vector<std::int64_t>{0, 2});
+  CHECK(c.shape == weft::sequence<std::int64_t>{0, 2});
 }
 
 TEST_CASE("integer division: the whole table, for values and for indices") {
-  std::vector<int> const x{-7, -2, -1, 0, 1, 2, 7, INT32_MIN, INT32_MAX};
+  weft::sequence<int> const x{-7, -2, -1, 0, 1, 2, 7, INT32_MIN, INT32_MAX};
   program p;
   auto const A = input<int, 1>(p, "A");
   weft::compute<"quotients">(9, 9, [=](auto i, auto j) { return A(i) / A(j); });
@@ -146,7 +146,7 @@ TEST_CASE("integer division: the whole table, for values and for indices") {
     return weft::cast<int>((i - 6) / 4) + 100 * weft::cast<int>((i - 6) % 4) +
            1000 * weft::cast<int>((i - 6) / (i - 6));
   });
-  auto const c = elements<int>(run(down, {dense<int>({13}, std::vector<int>(13))}));
+  auto const c = elements<int>(run(down, {dense<int>({13}, weft::sequence<int>(13))}));
   for (int i = 0; i < 13; ++i) {
     int const floor = (i + 6) / 4 - 3, modulo = (i + 6) % 4;
     CHECK(c[static_cast<std::size_t>(i)] == floor + 100 * modulo + (i == 6 ? 0 : 1000));
@@ -154,40 +154,40 @@ TEST_CASE("integer division: the whole table, for values and for indices") {
 }
 
 TEST_CASE("integers wrap") {
-  CHECK(map(std::vector<int>{INT32_MAX}, [](auto a) { return a + 1; })[0] == INT32_MIN);
-  CHECK(map(std::vector<int>{INT32_MIN}, [](auto a) { return -a; })[0] == INT32_MIN);
-  CHECK(map(std::vector<std::int64_t>{INT64_MAX}, [](auto a) { return a * a; })[0] == 1);
-  CHECK(map(std::vector<std::uint8_t>{3}, [](auto a) { return a - 5; })[0] == 254);
+  CHECK(map(weft::sequence<int>{INT32_MAX}, [](auto a) { return a + 1; })[0] == INT32_MIN);
+  CHECK(map(weft::sequence<int>{INT32_MIN}, [](auto a) { return -a; })[0] == INT32_MIN);
+  CHECK(map(weft::sequence<std::int64_t>{INT64_MAX}, [](auto a) { return a * a; })[0] == 1);
+  CHECK(map(weft::sequence<std::uint8_t>{3}, [](auto a) { return a - 5; })[0] == 254);
 }
 
 TEST_CASE("casts saturate, truncate, and take NaN to 0") {
   float const inf = std::numeric_limits<float>::infinity(), nan = std::numeric_limits<float>::quiet_NaN();
-  std::vector<float> const x{-1.9f, 2.9f, 255.5f, 256, -1, 3e9f, -3e9f, inf, -inf, nan, 1e30f};
+  weft::sequence<float> const x{-1.9f, 2.9f, 255.5f, 256, -1, 3e9f, -3e9f, inf, -inf, nan, 1e30f};
   CHECK(map(x, [](auto a) { return weft::cast<std::int32_t>(a); }) ==
-        std::vector<std::int32_t>{-1, 2, 255, 256, -1, INT32_MAX, INT32_MIN, INT32_MAX, INT32_MIN, 0, INT32_MAX});
+        weft::sequence<std::int32_t>{-1, 2, 255, 256, -1, INT32_MAX, INT32_MIN, INT32_MAX, INT32_MIN, 0, INT32_MAX});
   CHECK(map(x, [](auto a) { return weft::cast<std::uint8_t>(a); }) ==
-        std::vector<std::uint8_t>{0, 2, 255, 255, 0, 255, 0, 255, 0, 0, 255});
+        weft::sequence<std::uint8_t>{0, 2, 255, 255, 0, 255, 0, 255, 0, 0, 255});
   auto const wide =
-      map(std::vector<double>{9.3e18, -9.3e18, 9007199254740993.0}, [](auto a) { return weft::cast<std::int64_t>(a); });
-  CHECK(wide == std::vector<std::int64_t>{INT64_MAX, INT64_MIN, 9007199254740992});
-  CHECK(map(std::vector<float>{0, -0.0f, 0.5f, nan}, [](auto a) { return weft::cast<bool>(a); }) ==
-        std::vector<bool>{false, false, true, true});
-  CHECK(map(std::vector<int>{-1, 256, 511}, [](auto a) { return weft::cast<std::uint8_t>(a); }) ==
-        std::vector<std::uint8_t>{255, 0, 255});
-  CHECK(map(std::vector<std::int64_t>{(1LL << 24) + 1}, [](auto a) { return weft::cast<float>(a); })[0] == 16777216.0f);
+      map(weft::sequence<double>{9.3e18, -9.3e18, 9007199254740993.0}, [](auto a) { return weft::cast<std::int64_t>(a); });
+  CHECK(wide == weft::sequence<std::int64_t>{INT64_MAX, INT64_MIN, 9007199254740992});
+  CHECK(map(weft::sequence<float>{0, -0.0f, 0.5f, nan}, [](auto a) { return weft::cast<bool>(a); }) ==
+        weft::sequence<bool>{false, false, true, true});
+  CHECK(map(weft::sequence<int>{-1, 256, 511}, [](auto a) { return weft::cast<std::uint8_t>(a); }) ==
+        weft::sequence<std::uint8_t>{255, 0, 255});
+  CHECK(map(weft::sequence<std::int64_t>{(1LL << 24) + 1}, [](auto a) { return weft::cast<float>(a); })[0] == 16777216.0f);
 }
 
 TEST_CASE("min and max give the second operand when one is NaN") {
   float const nan = std::numeric_limits<float>::quiet_NaN();
-  CHECK(map(std::vector<float>{nan}, [](auto a) { return weft::min(a, 1); })[0] == 1);
-  CHECK(map(std::vector<float>{nan}, [](auto a) { return weft::max(a, 1); })[0] == 1);
-  float const kept = map(std::vector<float>{nan}, [](auto a) { return weft::max(1, a); })[0];
+  CHECK(map(weft::sequence<float>{nan}, [](auto a) { return weft::min(a, 1); })[0] == 1);
+  CHECK(map(weft::sequence<float>{nan}, [](auto a) { return weft::max(a, 1); })[0] == 1);
+  float const kept = map(weft::sequence<float>{nan}, [](auto a) { return weft::max(1, a); })[0];
   CHECK(kept != kept);
 }
 
 TEST_CASE("sums run over the last axis fastest, from the identity") {
   // Powers of two so far apart that each order of adding has another result.
-  std::vector<float> const a{1e8f, 1, -1e8f, 1, 0.5f, 3};
+  weft::sequence<float> const a{1e8f, 1, -1e8f, 1, 0.5f, 3};
   program p;
   auto const A = input<float, 2>(p, "A");
   weft::compute<"rows">(
@@ -210,9 +210,9 @@ TEST_CASE("one element by itself is the element of the whole, across stages") {
   weft::compute<"C">(A.extent(0), A.extent(1),
                      [=](auto i, auto j) { return A(i, j) / S(i) + S((i + 1) % A.extent(0)); });
   program const q = weft::expand(weft::canonical(p), true);
-  std::vector<weft::dense> inputs{dense<float>({M, N}, numbers<float>(M * N, 3))};
+  weft::sequence<weft::dense> inputs{dense<float>({M, N}, numbers<float>(M * N, 3))};
   inputs.resize(q.tensors.size());
-  std::vector<std::int64_t> const none;
+  weft::sequence<std::int64_t> const none;
   weft::evaluator whole(q, inputs, none), single(q, inputs, none);
   weft::dense const c = whole.stage(1);
   for (std::int64_t i = 0; i < M; ++i)

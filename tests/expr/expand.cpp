@@ -24,8 +24,8 @@ long double ulps(T got, long double exact) {
 }
 /// The worst error of exp over `x`; results that overflow or are not numbers are checked for being the same.
 template <class T>
-long double worst_error(std::vector<T> const& x, bool contract) {
-  std::vector<T> const got = map(
+long double worst_error(weft::sequence<T> const& x, bool contract) {
+  weft::sequence<T> const got = map(
       x, [](auto a) { return weft::exp(a); }, contract);
   long double worst = 0;
   for (std::size_t n = 0; n < x.size(); ++n) {
@@ -42,8 +42,8 @@ long double worst_error(std::vector<T> const& x, bool contract) {
   return worst;
 }
 template <class T>
-std::vector<T> grid(T from, T to, int count) {
-  std::vector<T> x;
+weft::sequence<T> grid(T from, T to, int count) {
+  weft::sequence<T> x;
   for (int n = 0; n <= count; ++n) x.push_back(from + (to - from) * static_cast<T>(n) / static_cast<T>(count));
   return x;
 }
@@ -77,7 +77,7 @@ TEST_CASE("exp is within 1 ulp, from results that vanish to results that overflo
 TEST_CASE("exp at the edges") {
   float const inf = std::numeric_limits<float>::infinity();
   float const largest = 88.72283f;  // e to this is the largest finite float, nearly
-  auto const y = map(std::vector<float>{0, -0.0f, inf, -inf, 1e30f, -1e30f, largest, 88.73f, -103.9f, -104.0f},
+  auto const y = map(weft::sequence<float>{0, -0.0f, inf, -inf, 1e30f, -1e30f, largest, 88.73f, -103.9f, -104.0f},
                      [](auto a) { return weft::exp(a); });
   CHECK(y[0] == 1);
   CHECK(y[1] == 1);
@@ -90,9 +90,9 @@ TEST_CASE("exp at the edges") {
   CHECK(y[7] == inf);
   CHECK(y[8] == std::numeric_limits<float>::denorm_min());
   CHECK(y[9] == 0);
-  CHECK(std::isnan(map(std::vector<float>{std::nanf("")}, [](auto a) { return weft::exp(a); })[0]));
+  CHECK(std::isnan(map(weft::sequence<float>{std::nanf("")}, [](auto a) { return weft::exp(a); })[0]));
   double const big = std::numeric_limits<double>::infinity();
-  auto const z = map(std::vector<double>{0, big, -big, 709.78, 710, -745.1, -745.2, std::nan("")},
+  auto const z = map(weft::sequence<double>{0, big, -big, 709.78, 710, -745.1, -745.2, std::nan("")},
                      [](auto a) { return weft::exp(a); });
   CHECK(z[0] == 1);
   CHECK(z[1] == big);
@@ -106,7 +106,7 @@ TEST_CASE("exp at the edges") {
 
 TEST_CASE("exp falls by at most one unit in the last place between neighbouring floats") {
   for (float start : {-87.4f, -1.0f, -0.35f, 0.0f, 0.34f, 0.69f, 1.0f, 20.0f}) {
-    std::vector<float> x{start};
+    weft::sequence<float> x{start};
     for (int n = 0; n < 200; ++n) x.push_back(std::nextafter(x.back(), 100.0f));
     auto const y = map(x, [](auto a) { return weft::exp(a); });
     for (std::size_t n = 1; n < y.size(); ++n) CHECK(y[n - 1] <= std::nextafter(y[n], 1e30f));
@@ -149,7 +149,7 @@ TEST_CASE("contraction makes one rounding of a product and a sum, with the signs
 TEST_CASE("contraction changes a result that has two roundings without it, and leaves integers alone") {
   float const a = 1.0f + 0x1p-12f;
   auto const square = [](auto x) { return x * x - 1.0f; };
-  float const once = map(std::vector<float>{a}, square, true)[0], twice = map(std::vector<float>{a}, square, false)[0];
+  float const once = map(weft::sequence<float>{a}, square, true)[0], twice = map(weft::sequence<float>{a}, square, false)[0];
   CHECK(once == 0x1p-11f + 0x1p-24f);
   CHECK(twice == 0x1p-11f);
   program p;

@@ -50,42 +50,42 @@ static_assert(casts<v<int>> && casts<axis_index> && !casts<weft::reduction<doubl
 }  // namespace
 
 TEST_CASE("operators compute what C++ computes") {
-  std::vector<float> const x{-2.5f, 0.0f, 0.1f, 3.0f};
+  weft::sequence<float> const x{-2.5f, 0.0f, 0.1f, 3.0f};
   auto const check = [&](auto f) {
-    std::vector<float> const got = map(x, f);
+    weft::sequence<float> const got = map(x, f);
     for (std::size_t n = 0; n < x.size(); ++n) CHECK(got[n] == f(x[n]));
   };
   check([](auto a) { return a + a * a - 2 * a; });
   check([](auto a) { return 1 / (a + 10) - a; });
   check([](auto a) { return -a; });
   auto const flags = map(x, [](auto a) { return weft::select((a < 0 || a >= 3) && !(a == 3), a, -1.0f); });
-  CHECK(flags == std::vector<float>{-2.5f, -1, -1, -1});
-  CHECK(map(x, [](auto a) { return a > 0.05f; }) == std::vector<bool>{false, false, true, true});
-  CHECK(map(x, [](auto a) { return a <= 0 && a != 0; }) == std::vector<bool>{true, false, false, false});
+  CHECK(flags == weft::sequence<float>{-2.5f, -1, -1, -1});
+  CHECK(map(x, [](auto a) { return a > 0.05f; }) == weft::sequence<bool>{false, false, true, true});
+  CHECK(map(x, [](auto a) { return a <= 0 && a != 0; }) == weft::sequence<bool>{true, false, false, false});
 }
 
 TEST_CASE("clamp, min and max of values") {
-  std::vector<int> const x{-5, 0, 3, 9};
-  CHECK(map(x, [](auto a) { return weft::clamp(a, 0, 4); }) == std::vector<int>{0, 0, 3, 4});
-  CHECK(map(x, [](auto a) { return weft::max(a, 1); }) == std::vector<int>{1, 1, 3, 9});
-  CHECK(map(x, [](auto a) { return weft::min(2, a); }) == std::vector<int>{-5, 0, 2, 2});
+  weft::sequence<int> const x{-5, 0, 3, 9};
+  CHECK(map(x, [](auto a) { return weft::clamp(a, 0, 4); }) == weft::sequence<int>{0, 0, 3, 4});
+  CHECK(map(x, [](auto a) { return weft::max(a, 1); }) == weft::sequence<int>{1, 1, 3, 9});
+  CHECK(map(x, [](auto a) { return weft::min(2, a); }) == weft::sequence<int>{-5, 0, 2, 2});
 }
 
 TEST_CASE("division on integers truncates, on indices it rounds down") {
-  CHECK(map(std::vector<int>{-7, 7, 5}, [](auto a) { return a / 2; }) == std::vector<int>{-3, 3, 2});
-  CHECK(map(std::vector<int>{-7, 7, 5}, [](auto a) { return a % 4; }) == std::vector<int>{-3, 3, 1});
+  CHECK(map(weft::sequence<int>{-7, 7, 5}, [](auto a) { return a / 2; }) == weft::sequence<int>{-3, 3, 2});
+  CHECK(map(weft::sequence<int>{-7, 7, 5}, [](auto a) { return a % 4; }) == weft::sequence<int>{-3, 3, 1});
   program p;
   auto const A = input<float, 1>(p, "A");
   weft::compute<"C">(A.extent(0),
                      [=](auto i) { return weft::cast<int>((i - 3) / 2) * 100 + weft::cast<int>((i - 3) % 4); });
   CHECK(elements<int>(run(p, {dense<float>({5}, {0, 0, 0, 0, 0})})) ==
-        std::vector<int>{-200 + 1, -100 + 2, -100 + 3, 0, 1});
+        weft::sequence<int>{-200 + 1, -100 + 2, -100 + 3, 0, 1});
 }
 
 TEST_CASE("a number takes the type of what it meets") {
-  CHECK(map(std::vector<std::uint8_t>{200}, [](auto a) { return a + 100; }) == std::vector<std::uint8_t>{44});
-  CHECK(map(std::vector<float>{1}, [](auto a) { return a + 0.1; }) == std::vector<float>{1.1f});
-  CHECK(map(std::vector<float>{2}, [](auto a) { return weft::select(a > 1, 1, 0); }) == std::vector<int>{1});
+  CHECK(map(weft::sequence<std::uint8_t>{200}, [](auto a) { return a + 100; }) == weft::sequence<std::uint8_t>{44});
+  CHECK(map(weft::sequence<float>{1}, [](auto a) { return a + 0.1; }) == weft::sequence<float>{1.1f});
+  CHECK(map(weft::sequence<float>{2}, [](auto a) { return weft::select(a > 1, 1, 0); }) == weft::sequence<int>{1});
 }
 
 TEST_CASE("scalars keep their own types and places") {
@@ -95,7 +95,7 @@ TEST_CASE("scalars keep their own types and places") {
   weft::value<std::int32_t> const b{{&p, p.add_scalar(weft::dtype::i32)}};
   weft::compute<"C">(A.extent(0), [=](auto i) { return a * A(i) + b; });
   auto const c = run(p, {dense<float>({2}, {1, 2})}, {weft::to_bits(0.5f), weft::to_bits(3)});
-  CHECK(elements<float>(c) == std::vector<float>{3.5f, 4});
+  CHECK(elements<float>(c) == weft::sequence<float>{3.5f, 4});
 }
 
 TEST_CASE("stages read earlier stages; equal names get suffixes, long ones too") {
@@ -105,7 +105,7 @@ TEST_CASE("stages read earlier stages; equal names get suffixes, long ones too")
   auto const C = weft::compute<"A">(B.extent(0), [=](auto i) { return B(i) * A(i); });
   CHECK(p.tensors[1].name.view() == "A_1");
   CHECK(p.tensors[2].name.view() == "A_2");
-  CHECK(elements<float>(run(p, {dense<float>({3}, {1, 2, 3})})) == std::vector<float>{2, 6, 12});
+  CHECK(elements<float>(run(p, {dense<float>({3}, {1, 2, 3})})) == weft::sequence<float>{2, 6, 12});
   for (int n = 0; n < 3; ++n)
     weft::compute<"a_name_of_exactly_30_characters">(C.extent(0), [=](auto i) { return C(i); });
   CHECK(p.tensors[3].name.size == 30);
@@ -117,12 +117,12 @@ TEST_CASE("a short expression of extents is a shape") {
   program p;
   auto const A = input<float, 1>(p, "A");
   weft::compute<"C">(A.extent(0) - 2, [=](auto i) { return weft::sum(3, [=](auto k) { return A(i + k); }); });
-  CHECK(elements<float>(run(p, {dense<float>({5}, {1, 2, 3, 4, 5})})) == std::vector<float>{6, 9, 12});
+  CHECK(elements<float>(run(p, {dense<float>({5}, {1, 2, 3, 4, 5})})) == weft::sequence<float>{6, 9, 12});
 }
 
 // Literal extents: which axes meet which program when, in every order.
 TEST_CASE("literal extents find their program whatever meets first") {
-  std::vector<float> a(16), b(16), c(16);
+  weft::sequence<float> a(16), b(16), c(16);
   for (std::size_t n = 0; n < 16; ++n) a[n] = float(n), b[n] = float(n % 5), c[n] = float(n * n % 7);
   auto const check = [&](auto body, auto expected) {
     program p;
@@ -134,7 +134,7 @@ TEST_CASE("literal extents find their program whatever meets first") {
     REQUIRE(weft::fault_of(q) == "");
     CHECK(q.axes.size() == 3);
     CHECK(q.tensors.size() == 4);
-    std::vector<float> const got =
+    weft::sequence<float> const got =
         elements<float>(run(p, {dense<float>({16}, a), dense<float>({16}, b), dense<float>({16}, c)}));
     for (std::size_t i = 0; i < 4; ++i) {
       float sum = 0;
@@ -185,7 +185,7 @@ TEST_CASE("literal and other extents mix") {
   });
   p.outputs.push_back(C.id);
   CHECK(weft::fault_of(weft::canonical(p)) == "");
-  CHECK(elements<float>(run(p, {dense<float>({2, 2}, {1, 2, 3, 4})})) == std::vector<float>{12, 18, 16, 22});
+  CHECK(elements<float>(run(p, {dense<float>({2, 2}, {1, 2, 3, 4})})) == weft::sequence<float>{12, 18, 16, 22});
 }
 
 TEST_CASE("a body that names no input is refused with what to do") {

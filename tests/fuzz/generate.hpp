@@ -11,9 +11,9 @@ namespace weft_test::fuzz {
 struct drawn {
   std::uint64_t seed = 0;
   weft::program what;                 // canonical
-  std::vector<weft::dense> tensors;   // by tensor number, of the inputs
-  std::vector<std::int64_t> scalars;  // bits
-  std::vector<bool> order_free;       // by stage: its reduction gives the same bits in any order
+  weft::sequence<weft::dense> tensors;   // by tensor number, of the inputs
+  weft::sequence<std::int64_t> scalars;  // bits
+  weft::sequence<bool> order_free;       // by stage: its reduction gives the same bits in any order
   bool has_empty = false;             // some extent is 0
 };
 
@@ -56,7 +56,7 @@ class program_maker {
     std::int64_t extent;
   };
   struct known_tensor {
-    std::vector<std::int64_t> shape;
+    weft::sequence<std::int64_t> shape;
     double most = -1;
     int fraction = 0;
   };
@@ -75,7 +75,7 @@ class program_maker {
   // --- tensors ------------------------------------------------------------------------------------------------
   void input(int number_of_it) {
     weft::dtype const t = any_type();
-    std::vector<std::int64_t> shape;
+    weft::sequence<std::int64_t> shape;
     std::int64_t count = 1;
     for (int rank = r_.one_of({0, 1, 1, 1, 2, 2, 2, 3}); rank > 0; --rank) {
       std::int64_t e = r_.one_of(sizes_);
@@ -99,7 +99,7 @@ class program_maker {
     int const kind = r_.below(10);
     int e = -1;
     if (kind < 7) {
-      std::vector<int> all;
+      weft::sequence<int> all;
       for (std::size_t t = 0; t < known_.size(); ++t)
         for (std::size_t d = 0; d < known_[t].shape.size(); ++d)
           all.push_back(p_.extent_of(static_cast<int>(t), static_cast<int>(d)));
@@ -124,7 +124,7 @@ class program_maker {
     for (auto& pool : seen_) pool.clear();
     int const spatial = r_.one_of({0, 1, 1, 1, 2, 2, 2, 3}), reduced = r_.one_of({0, 0, 0, 0, 1, 1, 2});
     int const first = static_cast<int>(p_.axes.size());
-    std::vector<std::int32_t> shape;
+    weft::sequence<std::int32_t> shape;
     known_tensor made;
     for (int i = 0; i < spatial + reduced; ++i) {
       int const e = extent(most > points ? most / points : 1);
@@ -270,7 +270,7 @@ class program_maker {
     int const count = static_cast<int>(known_.size());
     int const tensor = r_.chance(40) ? count - 1 : r_.below(count);
     known_tensor const k = known_[at(tensor)];
-    std::vector<int> indices;
+    weft::sequence<int> indices;
     int guard = -1;
     for (std::size_t d = 0; d < k.shape.size(); ++d)
       indices.push_back(index_within(k.shape[d], p_.extent_of(tensor, static_cast<int>(d)), guard, depth));
@@ -334,11 +334,11 @@ class program_maker {
   random_source r_;
   drawn d_;
   weft::program p_;
-  std::vector<int> sizes_;
-  std::vector<known_tensor> known_;  // by tensor
-  std::vector<number> scalars_;
-  std::vector<axis> axes_;           // of the stage being made
-  std::vector<number> seen_[weft::dtype_count];
+  weft::sequence<int> sizes_;
+  weft::sequence<known_tensor> known_;  // by tensor
+  weft::sequence<number> scalars_;
+  weft::sequence<axis> axes_;           // of the stage being made
+  weft::sequence<number> seen_[weft::dtype_count];
   int exps_ = 0;
 };
 

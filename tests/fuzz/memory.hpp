@@ -15,9 +15,9 @@ class tensor_memory {
   static constexpr unsigned char unused = 0x5a;
 
   /// `may_run_back`: strides may be negative, so that elements stand before the first one.
-  tensor_memory(random_source& r, weft::dtype t, std::vector<std::int64_t> const& shape, bool output, bool may_run_back)
+  tensor_memory(random_source& r, weft::dtype t, weft::sequence<std::int64_t> const& shape, bool output, bool may_run_back)
       : type_(t), shape_(shape), strides_(shape.size(), 1) {
-    std::vector<std::size_t> order;  // innermost first
+    weft::sequence<std::size_t> order;  // innermost first
     for (std::size_t d = shape.size(); d-- > 0;) order.push_back(d);
     if (r.chance(25))
       for (std::size_t d = order.size(); d > 1; --d) std::swap(order[d - 1], order[static_cast<std::size_t>(r.below(static_cast<int>(d)))]);
@@ -52,7 +52,7 @@ class tensor_memory {
   std::int64_t elements() const { return last_ + 1 - first_; }
   void clear() { std::memset(bytes_.data(), unused, bytes_.size()); }
   void put(weft::dense const& values) {
-    for_each([&](std::size_t n, std::int64_t place, std::vector<std::int64_t> const&) {
+    for_each([&](std::size_t n, std::int64_t place, weft::sequence<std::int64_t> const&) {
       weft::with_dtype(type_, [&]<class T>(T) {
         T const x = weft::from_bits<T>(values.bits[n]);
         std::memcpy(element(place), &x, sizeof x);
@@ -63,7 +63,7 @@ class tensor_memory {
   /// With a dimension of stride 0 the elements are not those that were put: gives those that are there.
   weft::dense get() {
     weft::dense d{type_, shape_, {}};
-    for_each([&](std::size_t, std::int64_t place, std::vector<std::int64_t> const&) {
+    for_each([&](std::size_t, std::int64_t place, weft::sequence<std::int64_t> const&) {
       d.bits.push_back(bits(place));
       return true;
     });
@@ -72,8 +72,8 @@ class tensor_memory {
   /// Empty when the elements are `expected` and nothing else was written.
   std::string difference(weft::dense const& expected) {
     std::string fault;
-    std::vector<unsigned char> rest = bytes_;
-    for_each([&](std::size_t n, std::int64_t place, std::vector<std::int64_t> const& index) {
+    weft::sequence<unsigned char> rest = bytes_;
+    for_each([&](std::size_t n, std::int64_t place, weft::sequence<std::int64_t> const& index) {
       std::memset(rest.data() + place * size(), unused, static_cast<std::size_t>(size()));
       std::int64_t const is = bits(place), wanted = expected.bits[n];
       if (is != wanted && !(is_nan(is) && is_nan(wanted)))
@@ -106,7 +106,7 @@ class tensor_memory {
     if (type_ == weft::dtype::f64) s += " (" + std::to_string(weft::from_bits<double>(b)) + ")";
     return s;
   }
-  static std::string text(std::vector<std::int64_t> const& index) {
+  static std::string text(weft::sequence<std::int64_t> const& index) {
     std::string s;
     for (std::int64_t i : index) s += (s.empty() ? "" : ", ") + std::to_string(i);
     return s;
@@ -114,7 +114,7 @@ class tensor_memory {
   /// Calls f(number of the element, its place in memory, its index) until it answers false.
   template <class F>
   void for_each(F const& f) const {
-    std::vector<std::int64_t> index(shape_.size(), 0);
+    weft::sequence<std::int64_t> index(shape_.size(), 0);
     std::int64_t count = 1;
     for (std::int64_t e : shape_) count *= e;
     for (std::int64_t n = 0; n < count; ++n) {
@@ -129,9 +129,9 @@ class tensor_memory {
   }
 
   weft::dtype type_;
-  std::vector<std::int64_t> shape_, strides_;
+  weft::sequence<std::int64_t> shape_, strides_;
   std::int64_t first_ = 0, last_ = 0;  // the first element, and the highest place of any
-  std::vector<unsigned char> bytes_;
+  weft::sequence<unsigned char> bytes_;
 };
 
 }  // namespace weft_test::fuzz

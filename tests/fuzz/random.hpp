@@ -3,7 +3,7 @@
 
 #include <cstdint>
 #include <initializer_list>
-#include <vector>
+#include <weft/base/sequence.hpp>
 
 #include "weft/expr/evaluate.hpp"
 
@@ -27,7 +27,7 @@ class random_source {
     return list.begin()[below(static_cast<int>(list.size()))];
   }
   template <class T>
-  T const& one_of(std::vector<T> const& list) {
+  T const& one_of(weft::sequence<T> const& list) {
     return list[static_cast<std::size_t>(below(static_cast<int>(list.size())))];
   }
 
@@ -60,7 +60,7 @@ inline std::int64_t draw_element(random_source& r, weft::dtype t, bool wild) {
   return t == weft::dtype::i32 ? static_cast<std::int32_t>(x) : x;
 }
 
-inline weft::dense draw_tensor(random_source& r, weft::dtype t, std::vector<std::int64_t> const& shape, bool wild) {
+inline weft::dense draw_tensor(random_source& r, weft::dtype t, weft::sequence<std::int64_t> const& shape, bool wild) {
   weft::dense d{t, shape, {}};
   std::int64_t count = 1;
   for (std::int64_t e : shape) count *= e;

@@ -1,6 +1,7 @@
 // A drawn program run in every way that weft has; all must give the same bits.
 #pragma once
 
+#include <vector>
 #include <doctest/doctest.h>
 
 #include <cstdio>
@@ -96,7 +97,7 @@ class trial {
                                 if (half > 0) body(to, 0, half);
                               },
                               nullptr};
-    std::vector<void*> pointers;
+    weft::sequence<void*> pointers;
     for (tensor_memory& t : memory_) pointers.push_back(t.data());
     std::unique_ptr<void, void (*)(void*)> const workspace(
         std::aligned_alloc(64, static_cast<std::size_t>((k.workspace_bytes + 64) / 64 * 64)), std::free);
@@ -120,8 +121,8 @@ class trial {
     }
     return "";
   }
-  std::string interpreted(std::string const& what, weft::ir::function const& f, std::vector<std::int64_t> const& sizes) {
-    std::vector<weft::interp_argument> pointers;
+  std::string interpreted(std::string const& what, weft::ir::function const& f, weft::sequence<std::int64_t> const& sizes) {
+    weft::sequence<weft::interp_argument> pointers;
     for (std::size_t i = 0; i < memory_.size(); ++i)
       pointers.push_back({memory_[i].data(), memory_[i].elements(), i < inputs_.size()});
     clear();
@@ -131,7 +132,7 @@ class trial {
     if (fault.empty()) fault = difference();
     return fault.empty() ? fault : what + ": " + fault + "\n" + weft::ir::print(f);
   }
-  std::string with_passes(std::string const& what, weft::ir::function& f, int bytes, std::vector<std::int64_t> const& sizes) {
+  std::string with_passes(std::string const& what, weft::ir::function& f, int bytes, weft::sequence<std::int64_t> const& sizes) {
     std::string fault;
     weft::run_passes(f, bytes, {[](void* to, char const* pass, weft::ir::function const& now) {
                                   auto& first = *static_cast<std::string*>(to);
@@ -148,7 +149,7 @@ class trial {
     for (weft::step const& one : steps) try_step(s, one, d_.order_free, {64, true, {}});
     weft::call_layout layout = layout_;
     layout.symbolic = true;
-    std::vector<std::int64_t> sizes;
+    weft::sequence<std::int64_t> sizes;
     for (weft::argument_layout const& a : layout.arguments)
       for (std::size_t d = 0; d < a.extents.size(); ++d) {
         sizes.push_back(a.extents[d]);
@@ -164,8 +165,8 @@ class trial {
   random_source random_;
   std::size_t scalars_ = 0;
   std::vector<tensor_memory> memory_;  // inputs, then outputs
-  std::vector<weft::dense> inputs_, expected_;
-  std::vector<weft::argument> arguments_;
+  weft::sequence<weft::dense> inputs_, expected_;
+  weft::sequence<weft::argument> arguments_;
   weft::call_layout layout_;
 };
 
@@ -182,8 +183,8 @@ inline std::string check_interpreted(drawn const& d, weft::trace const& steps) {
   return without_exceptions([&] { return trial(d, d.seed % 2 == 0, false).interpreted(steps); });
 }
 inline std::string check_compiled(drawn const& d, weft::trace const& steps) {
-  static std::vector<weft::target> const machines = [] {
-    std::vector<weft::target> all{weft::host()};
+  static weft::sequence<weft::target> const machines = [] {
+    weft::sequence<weft::target> all{weft::host()};
     for (weft::target const& t : {weft::x86_64_avx2(), weft::x86_64_sse2()}) {
       bool runs_here = t.arch == all[0].arch;
       for (std::string const& f : t.features) runs_here = runs_here && all[0].has(f);

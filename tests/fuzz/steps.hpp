@@ -15,16 +15,16 @@ struct step_limits {
 };
 
 /// The loops that a part of `loop` became, in the order of its iterations.
-inline void natural_order(weft::nest const& n, int loop, std::vector<std::int32_t>& out) {
+inline void natural_order(weft::nest const& n, int loop, weft::sequence<std::int32_t>& out) {
   if (n.at(loop).live()) return out.push_back(loop);
   natural_order(n, n.at(loop).outer, out);
   natural_order(n, n.at(loop).inner, out);
 }
 /// Whether each reduction that needs it runs over its terms in the order of the program.
-inline bool keeps_order(weft::nest const& n, std::vector<bool> const& order_free) {
+inline bool keeps_order(weft::nest const& n, weft::sequence<bool> const& order_free) {
   for (std::size_t s = 0; s < n.order.size(); ++s) {
     if (order_free[s]) continue;
-    std::vector<std::int32_t> natural, now;
+    weft::sequence<std::int32_t> natural, now;
     for (std::size_t l = 0; l < n.loops.size(); ++l)
       if (n.loops[l].stage == static_cast<std::int32_t>(s) && n.loops[l].parent < 0 && n.loops[l].reduced)
         natural_order(n, static_cast<int>(l), natural);
@@ -35,7 +35,7 @@ inline bool keeps_order(weft::nest const& n, std::vector<bool> const& order_free
   return true;
 }
 inline bool fits(weft::schedule const& s, step_limits const& limits) {
-  for (std::vector<std::int32_t> const& order : s.order) {
+  for (weft::sequence<std::int32_t> const& order : s.order) {
     std::int64_t copies = 1;
     for (std::int32_t id : order) {
       weft::loop_info const& l = s.at(id);
@@ -48,7 +48,7 @@ inline bool fits(weft::schedule const& s, step_limits const& limits) {
   return weft::register_pressure(s).empty();
 }
 /// Takes `one` if it is legal and keeps to the limits.
-inline bool try_step(weft::schedule& s, weft::step one, std::vector<bool> const& order_free, step_limits const& limits) {
+inline bool try_step(weft::schedule& s, weft::step one, weft::sequence<bool> const& order_free, step_limits const& limits) {
   if (weft::schedule::check(s, one).v == weft::verdict::illegal) return false;
   weft::schedule trial = s;
   trial.take(one);
@@ -57,12 +57,12 @@ inline bool try_step(weft::schedule& s, weft::step one, std::vector<bool> const&
   return true;
 }
 
-inline weft::trace draw_steps(random_source& r, weft::schedule s, std::vector<bool> const& order_free,
+inline weft::trace draw_steps(random_source& r, weft::schedule s, weft::sequence<bool> const& order_free,
                               step_limits const& limits) {
   using weft::step, weft::verb;
   auto const attempt = [&](step const& one) { return try_step(s, one, order_free, limits); };
   for (int n = r.one_of({0, 2, 4, 6, 8, 10, 14}); n > 0; --n) {
-    std::vector<std::int32_t> const order = s.order[static_cast<std::size_t>(r.below(static_cast<int>(s.order.size())))];
+    weft::sequence<std::int32_t> const order = s.order[static_cast<std::size_t>(r.below(static_cast<int>(s.order.size())))];
     if (order.empty()) continue;
     int const place = r.below(static_cast<int>(order.size()));
     std::int32_t const loop = order[static_cast<std::size_t>(place)];
@@ -75,7 +75,7 @@ inline weft::trace draw_steps(random_source& r, weft::schedule s, std::vector<bo
         break;
       case 2: {
         step one{verb::reorder, 0, {}};
-        std::vector<std::int32_t> left = order;
+        weft::sequence<std::int32_t> left = order;
         for (int count = r.between(2, 6); count > 0 && !left.empty(); --count) {
           int const at = r.below(static_cast<int>(left.size()));
           one.loops[static_cast<std::size_t>(one.count++)] = left[static_cast<std::size_t>(at)];

@@ -4,7 +4,7 @@
 
 #include <cmath>
 #include <cstring>
-#include <vector>
+#include <weft/base/sequence.hpp>
 
 #include "weft/ir/parse.hpp"
 
@@ -13,7 +13,7 @@ using namespace weft;
 namespace {
 /// A kernel from text, with memory for its arguments: f32 buffers A (8 x 8, all read) and B (64, unwritten).
 struct run {
-  std::vector<float> a = std::vector<float>(64), b = std::vector<float>(64, -1.0f);
+  weft::sequence<float> a = weft::sequence<float>(64), b = weft::sequence<float>(64, -1.0f);
   std::int64_t n = 8;
   interp_options options{};
   std::string more{};  // header lines
@@ -44,8 +44,8 @@ void says(std::string const& text, std::string const& part) {
 }
 /// Kernel text over one argument of each of two types; the result of `value` on the first, per element.
 template <class To, class From>
-std::vector<To> map(std::string const& value, std::vector<From> from, std::size_t count) {
-  std::vector<std::uint8_t> out(count * sizeof(To));
+weft::sequence<To> map(std::string const& value, weft::sequence<From> from, std::size_t count) {
+  weft::sequence<std::uint8_t> out(count * sizeof(To));
   std::string const text =
       "kernel k:\n  variables i\n  buffer A: " + std::string(name(dtype_of<From>)) +
       "[64] strides [1] in argument 0 alias 0 align 1\n  buffer B: " + std::string(name(dtype_of<To>)) +
@@ -54,7 +54,7 @@ std::vector<To> map(std::string const& value, std::vector<From> from, std::size_
   ir::arena m;
   auto const elements = static_cast<std::int64_t>(count);
   CHECK(interpret(ir::parse(m, text), {{from.data(), elements, true}, {out.data(), elements, false}}, {}, {}) == "");
-  std::vector<To> result(count);
+  weft::sequence<To> result(count);
   std::memcpy(result.data(), out.data(), out.size());
   return result;
 }
@@ -98,27 +98,27 @@ TEST_CASE("interpret: vectors do lane by lane what scalars do") {
   for (float x : wide.b) CHECK(x == 0);
 }
 TEST_CASE("interpret: operations mean what base/op.hpp says") {
-  using ints = std::vector<std::int32_t>;
+  using ints = weft::sequence<std::int32_t>;
   ints const x{7, -7, 7, -7, 0x7fffffff};
   CHECK(map<std::int32_t>("A[i] / 2i32", x, 5) == ints{3, -3, 3, -3, 0x3fffffff});
   CHECK(map<std::int32_t>("A[i] // -2i32", x, 5) == ints{-4, 3, -4, 3, -0x40000000});
   CHECK(map<std::int32_t>("A[i] % 0i32", x, 5) == ints{0, 0, 0, 0, 0});
   CHECK(map<std::int32_t>("A[i] %% 4i32", x, 5) == ints{3, 1, 3, 1, 3});
   CHECK(map<std::int32_t>("A[i] + 1i32", x, 5) == ints{8, -6, 8, -6, -0x7fffffff - 1});
-  CHECK(map<std::uint8_t>("cast<u8>(A[i])", x, 2) == std::vector<std::uint8_t>{7, 249});
-  CHECK(map<std::int32_t>("cast<i32>(A[i])", std::vector<float>{1.9f, -1.9f, 1e20f, NAN}, 4) ==
+  CHECK(map<std::uint8_t>("cast<u8>(A[i])", x, 2) == weft::sequence<std::uint8_t>{7, 249});
+  CHECK(map<std::int32_t>("cast<i32>(A[i])", weft::sequence<float>{1.9f, -1.9f, 1e20f, NAN}, 4) ==
         ints{1, -1, 0x7fffffff, 0});
-  CHECK(map<std::int32_t>("bitcast<i32>(A[i])", std::vector<float>{1.0f, -0.0f}, 2) ==
+  CHECK(map<std::int32_t>("bitcast<i32>(A[i])", weft::sequence<float>{1.0f, -0.0f}, 2) ==
         ints{0x3f800000, -0x7fffffff - 1});
-  CHECK(map<std::uint8_t>("cast<u8>(A[i] < 2.0f64 and not A[i] == 1.0f64)", std::vector<double>{0, 1, 2}, 3) ==
-        std::vector<std::uint8_t>{1, 0, 0});
+  CHECK(map<std::uint8_t>("cast<u8>(A[i] < 2.0f64 and not A[i] == 1.0f64)", weft::sequence<double>{0, 1, 2}, 3) ==
+        weft::sequence<std::uint8_t>{1, 0, 0});
   // One rounding: 2^24 + 1 is no float, yet the product is not rounded before the sum.
-  CHECK(map<float>("fma(A[i], A[i], -16777216.0f32)", std::vector<float>{4097.0f}, 1)[0] == 8193.0f);
-  CHECK(map<float>("A[i] * A[i] - 16777216.0f32", std::vector<float>{4097.0f}, 1)[0] == 8192.0f);
+  CHECK(map<float>("fma(A[i], A[i], -16777216.0f32)", weft::sequence<float>{4097.0f}, 1)[0] == 8193.0f);
+  CHECK(map<float>("A[i] * A[i] - 16777216.0f32", weft::sequence<float>{4097.0f}, 1)[0] == 8192.0f);
 }
 TEST_CASE("interpret: bool elements are bytes 0 and 1") {
-  auto const out = map<std::uint8_t>("cast<u8>(A[i] < 2u8)", std::vector<std::uint8_t>{0, 1, 2}, 3);
-  CHECK(out == std::vector<std::uint8_t>{1, 1, 0});
+  auto const out = map<std::uint8_t>("cast<u8>(A[i] < 2u8)", weft::sequence<std::uint8_t>{0, 1, 2}, 3);
+  CHECK(out == weft::sequence<std::uint8_t>{1, 1, 0});
   std::uint8_t in[] = {0, 1}, result[] = {9, 9};
   ir::arena m;
   CHECK(interpret(ir::parse(m,
@@ -258,7 +258,7 @@ TEST_CASE("interpret: a register around a parallel loop is shared by its iterati
 
 TEST_CASE("interpret: arguments over the same memory see each other") {
   auto const of = [](std::string const& body, int alias, std::int64_t shift) {
-    std::vector<float> x(16, 1.0f);
+    weft::sequence<float> x(16, 1.0f);
     ir::arena m;
     ir::function const f =
         ir::parse(m,

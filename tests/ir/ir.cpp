@@ -2,7 +2,7 @@
 
 #include <doctest/doctest.h>
 
-#include <vector>
+#include <weft/base/sequence.hpp>
 
 using namespace weft;
 using ir::index;
@@ -15,8 +15,8 @@ struct world {
   ir::expr i = ir::variable(m, 0), j = ir::variable(m, 1);
   world() {
     a->type = dtype::f32;
-    a->shape = m.make_list(std::vector<ir::expr>{index(m, 10)});
-    a->strides = m.make_list(std::vector<ir::expr>{index(m, 1)});
+    a->shape = m.make_list(weft::sequence<ir::expr>{index(m, 10)});
+    a->strides = m.make_list(weft::sequence<ir::expr>{index(m, 1)});
   }
   ir::expr op2(op o, ir::expr x, ir::expr y) { return ir::binary(m, o, x, y); }
   ir::expr number(dtype t, std::int64_t bits) { return ir::literal(m, t, bits); }
@@ -39,7 +39,7 @@ TEST_CASE("equal expressions are one node, different ones are not") {
 }
 TEST_CASE("nodes stay where they are, and one node, however many are made") {
   world w;
-  std::vector<ir::expr> made;
+  weft::sequence<ir::expr> made;
   for (int k = 0; k < 5000; ++k) made.push_back(w.op2(op::add, w.i, index(w.m, k + 1)));
   for (int k = 0; k < 5000; ++k) {
     CHECK(made[static_cast<std::size_t>(k)]->b->value == k + 1);
@@ -55,8 +55,8 @@ TEST_CASE("ids are handed out in the order of making") {
 }
 TEST_CASE("literals fold to what base/op.hpp says") {
   world w;
-  std::vector<std::int64_t> const values{0, 1, -1, 2, 7, -8, 100, INT32_MAX, INT32_MIN, INT64_MAX, INT64_MIN};
-  std::vector<op> const all{op::add, op::sub, op::mul, op::div, op::rem, op::floor_div, op::floor_mod, op::min, op::max,
+  weft::sequence<std::int64_t> const values{0, 1, -1, 2, 7, -8, 100, INT32_MAX, INT32_MIN, INT64_MAX, INT64_MIN};
+  weft::sequence<op> const all{op::add, op::sub, op::mul, op::div, op::rem, op::floor_div, op::floor_mod, op::min, op::max,
                             op::bit_and, op::bit_or, op::bit_xor, op::shl, op::shr, op::lt, op::le, op::eq, op::ne};
   for (op o : all)
     for (std::int64_t x : values)
@@ -144,7 +144,7 @@ TEST_CASE("blocks are flat, one statement stands for itself, and nothing stands 
   n.kind = ir::stmt_kind::store;
   n.buf = w.a;
   n.value = w.number(dtype::f32, 0);
-  n.indices = w.m.make_list(std::vector<ir::expr>{w.i});
+  n.indices = w.m.make_list(weft::sequence<ir::expr>{w.i});
   ir::stmt const s = w.m.make(n);
   CHECK(ir::block(w.m, {s}) == s);
   CHECK(ir::block(w.m, {nullptr, s}) == s);
@@ -178,7 +178,7 @@ TEST_CASE("a store under a mask that became false disappears, under true it lose
   n.kind = ir::stmt_kind::store;
   n.buf = w.a;
   n.value = w.number(dtype::f32, 0);
-  n.indices = w.m.make_list(std::vector<ir::expr>{w.i});
+  n.indices = w.m.make_list(weft::sequence<ir::expr>{w.i});
   n.mask = w.op2(op::lt, w.j, index(w.m, 3));
   ir::stmt const s = w.m.make(n);
   CHECK(ir::substitute(w.m, s, 1, index(w.m, 2))->mask == nullptr);

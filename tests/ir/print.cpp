@@ -22,7 +22,7 @@ struct scene {
     f.variables = {"i", "j", "k"};
     A = m.make_buffer();
     A->name = "A";
-    A->shape = A->strides = m.make_list(std::vector<ir::expr>{ir::index(m, 8), ir::index(m, 8)});
+    A->shape = A->strides = m.make_list(weft::sequence<ir::expr>{ir::index(m, 8), ir::index(m, 8)});
     f.buffers = {A};
   }
   ir::expr raw(op kind, dtype t, ir::expr a, ir::expr b = nullptr, ir::expr c = nullptr) {

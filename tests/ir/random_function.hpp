@@ -3,7 +3,7 @@
 
 #include <cstdint>
 #include <string>
-#include <vector>
+#include <weft/base/sequence.hpp>
 
 #include "weft/ir/ir.hpp"
 
@@ -34,7 +34,7 @@ class random_function {
     return state_ ^= state_ << 17;
   }
   int below(int n) { return static_cast<int>((next() >> 20) % static_cast<std::uint64_t>(n)); }
-  char const* pick(std::vector<char const*> const& of) {
+  char const* pick(weft::sequence<char const*> const& of) {
     return of[static_cast<std::size_t>(below(static_cast<int>(of.size())))];
   }
 
@@ -62,7 +62,7 @@ class random_function {
     b->lanes = i == 5 ? 4 : 1;
     b->alias_class = below(3) * 1000000 - 5;
     b->alignment = 1 << below(7);
-    std::vector<ir::expr> shape, strides;
+    weft::sequence<ir::expr> shape, strides;
     for (int d = i >= 4 ? 0 : below(4); d > 0; --d) {
       shape.push_back(size(2));
       strides.push_back(size(1));
@@ -75,7 +75,7 @@ class random_function {
     if (depth == 0)
       return below(2) ? ir::index(m, below(9) - 2)
                       : make(op::extent, dtype::i64, 1, nullptr, nullptr, nullptr, below(3));
-    op const o = std::vector<op>{op::add, op::mul, op::floor_div, op::min}[static_cast<std::size_t>(below(4))];
+    op const o = weft::sequence<op>{op::add, op::mul, op::floor_div, op::min}[static_cast<std::size_t>(below(4))];
     return make(o, dtype::i64, 1, size(depth - 1), size(depth - 1));
   }
   ir::expr literal(dtype t, int lanes) {
@@ -151,9 +151,9 @@ class random_function {
                                           op::shl, op::shr, op::bit_and, op::bit_or, op::bit_xor, op::max});
     return make(kind, t, lanes, value(t, lanes, d), value(t, lanes, d));
   }
-  op one_of(std::vector<op> const& of) { return of[static_cast<std::size_t>(below(static_cast<int>(of.size())))]; }
-  std::vector<ir::expr> indices(ir::buffer const* b, int lanes, int depth) {
-    std::vector<ir::expr> list;
+  op one_of(weft::sequence<op> const& of) { return of[static_cast<std::size_t>(below(static_cast<int>(of.size())))]; }
+  weft::sequence<ir::expr> indices(ir::buffer const* b, int lanes, int depth) {
+    weft::sequence<ir::expr> list;
     for (std::uint32_t d = 0; d < b->shape.size(); ++d)
       list.push_back(value(dtype::i64, d == 0 || below(2) ? lanes : 1, depth));
     return list;
@@ -176,7 +176,7 @@ class random_function {
   }
 
   ir::stmt block(int depth, int children) {
-    std::vector<ir::stmt> list;
+    weft::sequence<ir::stmt> list;
     for (int i = 0; i < children; ++i) list.push_back(statement(depth));
     ir::stmt_node n;
     n.children = m.make_list(list);
@@ -194,14 +194,14 @@ class random_function {
       n.begin = below(2) ? ir::index(m, below(3) * 5 - 5) : value(dtype::i64, 1, 3);
       n.extent = below(2) ? ir::index(m, below(100) - 1) : value(dtype::i64, 1, 3);
       open_.push_back(n.variable);
-      n.children = m.make_list(std::vector<ir::stmt>{statement(depth - 1)});
+      n.children = m.make_list(weft::sequence<ir::stmt>{statement(depth - 1)});
       open_.pop_back();
       return m.make(n);
     }
     if (choice <= 7) {
       n.kind = ir::stmt_kind::branch;
       n.value = value(dtype::boolean, 1, 3);
-      std::vector<ir::stmt> ways{statement(depth - 1)};
+      weft::sequence<ir::stmt> ways{statement(depth - 1)};
       if (below(2)) ways.push_back(statement(depth - 1));
       n.children = m.make_list(ways);
       return m.make(n);
@@ -214,14 +214,14 @@ class random_function {
     allocated_ = true;
     ir::stmt_node n;
     n.children =
-        m.make_list(std::vector<ir::stmt>{statement(depth - 1), update(f.buffers[4], 1), update(f.buffers[5], 4)});
+        m.make_list(weft::sequence<ir::stmt>{statement(depth - 1), update(f.buffers[4], 1), update(f.buffers[5], 4)});
     ir::stmt body = m.make(n);
     allocated_ = false;
     for (std::size_t i : {4u, 5u}) {
       n = {};
       n.kind = ir::stmt_kind::allocate;
       n.buf = f.buffers[i];
-      n.children = m.make_list(std::vector<ir::stmt>{body});
+      n.children = m.make_list(weft::sequence<ir::stmt>{body});
       body = m.make(n);
     }
     return body;
@@ -236,7 +236,7 @@ class random_function {
     if (below(3) == 0) n.mask = value(dtype::boolean, below(2) ? lanes : 1, 3);
     if (n.kind == ir::stmt_kind::accumulate) {
       n.identity = literal(b->type, 1);
-      std::vector<std::int32_t> first;
+      weft::sequence<std::int32_t> first;
       for (std::int32_t v : open_)
         if (below(2)) first.push_back(v);
       n.first = m.make_list(first);
@@ -250,8 +250,8 @@ class random_function {
   }
 
   std::uint64_t state_;
-  std::vector<std::int32_t> open_;
-  std::vector<ir::expr> made_;
+  weft::sequence<std::int32_t> open_;
+  weft::sequence<ir::expr> made_;
   ir::buffer const* self_ = nullptr;
   int self_lanes_ = 1;
   bool allocated_ = false;

@@ -3,7 +3,7 @@
 #include <doctest/doctest.h>
 
 #include <string>
-#include <vector>
+#include <weft/base/sequence.hpp>
 
 #include "fuzz/random.hpp"
 #include "weft/ir/parse.hpp"
@@ -22,8 +22,8 @@ struct world {
     ranges.set(1, interval{2, 5});
     ir::buffer* b = m.make_buffer();
     b->type = dtype::i64;
-    b->shape = m.make_list(std::vector<ir::expr>{index(m, 10)});
-    b->strides = m.make_list(std::vector<ir::expr>{index(m, 1)});
+    b->shape = m.make_list(weft::sequence<ir::expr>{index(m, 10)});
+    b->strides = m.make_list(weft::sequence<ir::expr>{index(m, 1)});
     data = ir::load(m, b, {index(m, 0)});  // any i64
   }
   ir::expr op2(op o, ir::expr a, ir::expr b) { return ir::binary(m, o, a, b); }
@@ -112,8 +112,8 @@ TEST_CASE("a simplified expression has the value of the original at every point 
   weft_test::fuzz::random_source r(11);
   for (int round = 0; round < 2000; ++round) {
     world w;
-    std::vector<ir::expr> pool{w.i, w.j, index(w.m, r.between(-9, 9)), index(w.m, r.between(1, 6))};
-    std::vector<ir::expr> truths;
+    weft::sequence<ir::expr> pool{w.i, w.j, index(w.m, r.between(-9, 9)), index(w.m, r.between(1, 6))};
+    weft::sequence<ir::expr> truths;
     for (int n = r.between(1, 8); n > 0; --n) {
       op const o = r.one_of({op::add, op::add, op::sub, op::mul, op::min, op::max, op::floor_div, op::floor_mod, op::div,
                              op::rem, op::neg, op::lt, op::le, op::eq, op::ne, op::select});
@@ -125,7 +125,7 @@ TEST_CASE("a simplified expression has the value of the original at every point 
         (is_comparison(o) ? truths : pool).push_back(w.op2(o, a, b));
       }
     }
-    std::vector<ir::expr> all{pool.back()};
+    weft::sequence<ir::expr> all{pool.back()};
     if (!truths.empty()) all.push_back(truths.back());
     for (ir::expr e : all) {
       ir::expr const s = w.simple(e);

@@ -9,7 +9,7 @@ using namespace weft;
 using weft_test::body, weft_test::lowered_program, weft_test::map_program;
 
 namespace {
-using loops = std::vector<std::int32_t> const&;
+using loops = weft::sequence<std::int32_t> const&;
 program doubled() {
   return map_program([](auto x, auto i) { return x(i) + x(i); });
 }
@@ -89,7 +89,7 @@ TEST_CASE("stages that no output needs are left out; intermediates get memory an
 TEST_CASE("names of loops and buffers are unique in the function") {
   lowered_program l{weft_test::two_stages(), {{3, 4}}};
   ir::function const f = l.plain();  // both stages have an i
-  CHECK(f.variables == std::vector<std::string>{"i", "j", "i_1", "j_1"});
+  CHECK(f.variables == weft::sequence<std::string>{"i", "j", "i_1", "j_1"});
 }
 TEST_CASE("a load is masked by the select that guards it, unless it is inside anyway") {
   lowered_program l{map_program([](auto x, auto i) { return select(i > 0, x(i - 1), 5.0f); }), {{9}}};
@@ -103,7 +103,7 @@ TEST_CASE("run-time sizes are named, except strides of 1, which are numbers") {
   lowered_program l{weft_test::matmul(), {{2, 3}, {3, 4}}};
   l.symbolic = true;
   ir::function const f = l.plain();
-  CHECK(f.sizes == std::vector<std::string>{"A_n0", "A_s0", "A_n1", "B_n0", "B_s0", "B_n1", "C_n0", "C_s0", "C_n1"});
+  CHECK(f.sizes == weft::sequence<std::string>{"A_n0", "A_s0", "A_n1", "B_n0", "B_s0", "B_n1", "C_n0", "C_s0", "C_n1"});
   CHECK(body(f).find("for k in 0..A_n1:") != std::string::npos);
   CHECK(ir::is_literal(f.buffers[0]->strides[1], 1));
 }

@@ -2,7 +2,7 @@
 #pragma once
 
 #include <string>
-#include <vector>
+#include <weft/base/sequence.hpp>
 
 #include "schedule/programs.hpp"
 #include "weft/expr/expand.hpp"
@@ -15,7 +15,7 @@ namespace weft_test {
 /// A program over inputs of the given shapes, row-major.
 struct lowered_program {
   weft::program p;
-  std::vector<std::vector<std::int64_t>> shapes;  // of the inputs
+  weft::sequence<weft::sequence<std::int64_t>> shapes;  // of the inputs
   weft::ir::arena m{};
   bool symbolic = false;
   weft::vector_tails tails = weft::vector_tails::partition;
@@ -26,15 +26,15 @@ struct lowered_program {
   weft::call_layout layout() const {
     weft::call_layout l;
     l.symbolic = symbolic;
-    auto const add = [&](std::vector<std::int64_t> const& shape) {
-      weft::argument_layout a{shape, std::vector<std::int64_t>(shape.size(), 1), 4,
+    auto const add = [&](weft::sequence<std::int64_t> const& shape) {
+      weft::argument_layout a{shape, weft::sequence<std::int64_t>(shape.size(), 1), 4,
                               static_cast<std::int32_t>(l.arguments.size())};
       for (std::size_t d = shape.size(); d > 1; --d) a.strides[d - 2] = a.strides[d - 1] * (shape[d - 1] > 1 ? shape[d - 1] : 1);
       l.arguments.push_back(a);
     };
     for (auto const& s : shapes) add(s);
     for (std::int32_t t : p.outputs) {
-      std::vector<std::int64_t> shape;
+      weft::sequence<std::int64_t> shape;
       for (int d = 0; d < p.tensors[static_cast<std::size_t>(t)].rank; ++d)
         shape.push_back(extent_value(p, p.extent_of(t, d), [&](int x, int dim) { return extent(x, dim); }));
       add(shape);

@@ -31,7 +31,7 @@ TEST_CASE("two loops of one reduction are not jammed: the order of the terms wou
   CHECK(unrolled("  for i in 0..2 unrolled:\n    for k in 0..8:\n"
                  "      accumulate B[0] = self + C[i, k] from 0.0f32 first [i, k]\n") ==
         "block:\n  for k in 0..8:\n    accumulate B[0] = self + C[0, k] from 0.0f32 first [k]\n"
-        "  for k in 0..8:\n    accumulate B[0] = self + C[1, k] from 0.0f32\n");
+        "  for k in 0..8:\n    accumulate B[0] = self + C[1, k] from 0.0f32 first []\n");
   CHECK(unrolled("  for i in 0..2 unrolled:\n    for k in 0..8:\n"
                  "      accumulate B[i] = self + C[i, k] from 0.0f32 first [k]\n") ==
         "for k in 0..8:\n  accumulate B[0] = self + C[0, k] from 0.0f32 first [k]\n"
@@ -39,12 +39,12 @@ TEST_CASE("two loops of one reduction are not jammed: the order of the terms wou
 }
 TEST_CASE("only the first copy of an unrolled reduction can be the first iteration") {
   CHECK(unrolled("  for k in 0..3 unrolled:\n    accumulate B[0] = self + A[k] from 0.0f32 first [k]\n") ==
-        "block:\n  B[0] = 0.0f32 + A[0]\n  accumulate B[0] = self + A[1] from 0.0f32\n"
-        "  accumulate B[0] = self + A[2] from 0.0f32\n");
+        "block:\n  B[0] = 0.0f32 + A[0]\n  accumulate B[0] = self + A[1] from 0.0f32 first []\n"
+        "  accumulate B[0] = self + A[2] from 0.0f32 first []\n");
   CHECK(unrolled("  for l in 0..4:\n    for k in 0..2 unrolled:\n"
                  "      accumulate B[0] = self + C[k, l] from 0.0f32 first [l, k]\n") ==
         "for l in 0..4:\n  accumulate B[0] = self + C[0, l] from 0.0f32 first [l]\n"
-        "  accumulate B[0] = self + C[1, l] from 0.0f32\n");
+        "  accumulate B[0] = self + C[1, l] from 0.0f32 first []\n");
 }
 TEST_CASE("nested unrolled loops are written out in the order of the loops") {
   CHECK(unrolled("  for i in 0..2 unrolled:\n    for j in 0..2 unrolled:\n      C[i, j] = A[j]\n") ==

@@ -52,7 +52,7 @@ constexpr outcome judge(weft::program const& p, std::int64_t extent, How how) {
 /// As `judge`, on the axes i, j, k of the matrix product.
 template <class How>
 constexpr outcome judge_matmul(std::int64_t extent, How how) {
-  return judge(matmul(), extent, [&](weft::schedule& s, std::vector<std::int32_t> const& order) {
+  return judge(matmul(), extent, [&](weft::schedule& s, weft::sequence<std::int32_t> const& order) {
     weft::axis const i{order[0]}, j{order[1]}, k{order[2]};
     how(s, i, j, k);
   });
@@ -69,17 +69,17 @@ inline std::string loop_names(weft::nest const& n, std::size_t stage) {
 }
 /// The value that each root axis of `stage` has at every point of the nest, in the order of execution; points
 /// that a guard keeps out are missing. Row-major in the order of the axes.
-inline std::vector<std::vector<std::int64_t>> points(weft::nest const& n, std::size_t stage) {
-  std::vector<std::int32_t> const& order = n.order[stage];
-  std::vector<std::int64_t> at(n.loops.size(), 0);
-  std::vector<std::vector<std::int64_t>> out;
+inline weft::sequence<weft::sequence<std::int64_t>> points(weft::nest const& n, std::size_t stage) {
+  weft::sequence<std::int32_t> const& order = n.order[stage];
+  weft::sequence<std::int64_t> at(n.loops.size(), 0);
+  weft::sequence<weft::sequence<std::int64_t>> out;
   auto const visit = [&](auto const& self, std::size_t depth) -> void {
     if (depth < order.size()) {
       auto& x = at[static_cast<std::size_t>(order[depth])];
       for (x = 0; x < n.at(order[depth]).extent; ++x) self(self, depth + 1);
       return;
     }
-    std::vector<std::int64_t> value = at, point;
+    weft::sequence<std::int64_t> value = at, point;
     bool inside = true;
     for (std::size_t l = n.loops.size(); l-- > 0;) {  // parts are numbered behind what they are parts of
       weft::loop_info const& loop = n.loops[l];

@@ -139,7 +139,7 @@ TEST_CASE("hash tells steps apart") {
                                "C: reorder(j, i, k)",
                                "C: split(k, 4)\nC: split(j, 4)",
                                "C: split(j, 4)\nC: split(k, 4)"};
-  std::vector<std::uint64_t> seen;
+  weft::sequence<std::uint64_t> seen;
   for (char const* text : texts) {
     std::uint64_t const h = weft::hash(weft::parse_trace(text, fresh));
     for (std::uint64_t other : seen) CHECK(h != other);
@@ -205,7 +205,7 @@ TEST_CASE("a knob takes its first value, or what was chosen for it") {
   CHECK(s.knob("mr", {6, 4, 2}) == 6);
   REQUIRE(s.knobs.size() == 2);
   CHECK(s.knobs[1].name.view() == "mr");
-  CHECK(s.knobs[1].values == std::vector<std::int64_t>{6, 4, 2});
+  CHECK(s.knobs[1].values == weft::sequence<std::int64_t>{6, 4, 2});
   weft::schedule t(p, all_extents{64});
   t.choices = {1, 2};
   CHECK(t.knob("kb", {256, 512}) == 512);

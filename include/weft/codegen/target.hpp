@@ -4,8 +4,8 @@
 #include <cstdint>
 #include <string>
 #include <string_view>
-#include <vector>
 
+#include "weft/base/sequence.hpp"
 #include "weft/config.hpp"
 
 namespace weft::inline WEFT_ABI {
@@ -16,7 +16,7 @@ enum class architecture : std::uint8_t { x86_64, aarch64 };
 struct target {
   architecture arch = architecture::x86_64;
   std::string cpu;                    // LLVM's name for the code generator's tables: "x86-64-v3"
-  std::vector<std::string> features;  // LLVM's names, sorted: "avx2", "fma"
+  sequence<std::string> features;  // LLVM's names, sorted: "avx2", "fma"
   std::int32_t vector_bytes = 16;
   std::int32_t vector_registers = 16;
   bool fma = false;           // a * b + c in one instruction for vectors of f32 and f64

@@ -1,6 +1,7 @@
 // Where the intermediate tensors of a kernel stand in its workspace.
 #pragma once
 
+#include "weft/base/sequence.hpp"
 #include "weft/ir/ir.hpp"
 
 namespace weft::inline WEFT_ABI {
@@ -10,7 +11,7 @@ namespace weft::inline WEFT_ABI {
 ir::expr workspace_offset(ir::arena& m, ir::function const& f, ir::buffer const* b);
 
 /// The bytes of workspace that a call with these run-time sizes needs. Errors: argument_error past 2^48.
-std::int64_t workspace_bytes(ir::function const& f, std::vector<std::int64_t> const& sizes);
+std::int64_t workspace_bytes(ir::function const& f, sequence<std::int64_t> const& sizes);
 
 }  // namespace weft::inline WEFT_ABI
 

@@ -19,7 +19,7 @@ WEFT_DECL ir::expr workspace_offset(ir::arena& m, ir::function const& f, ir::buf
 }
 
 namespace detail {
-inline std::int64_t index_value(ir::expr e, std::vector<std::int64_t> const& sizes) {
+inline std::int64_t index_value(ir::expr e, sequence<std::int64_t> const& sizes) {
   if (e->kind == op::literal) return e->value;
   if (e->kind == op::extent) return sizes[static_cast<std::size_t>(e->value)];
   std::int64_t const a = index_value(e->a, sizes), b = e->b ? index_value(e->b, sizes) : 0;
@@ -28,7 +28,7 @@ inline std::int64_t index_value(ir::expr e, std::vector<std::int64_t> const& siz
 }
 }  // namespace detail
 
-WEFT_DECL std::int64_t workspace_bytes(ir::function const& f, std::vector<std::int64_t> const& sizes) {
+WEFT_DECL std::int64_t workspace_bytes(ir::function const& f, sequence<std::int64_t> const& sizes) {
   double estimate = 0;
   for (ir::buffer const* b : f.buffers) {
     if (b->where != ir::scope::heap) continue;

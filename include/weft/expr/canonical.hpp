@@ -1,6 +1,7 @@
 // One numbering for equal programs, and a digest of it.
 #pragma once
 
+#include "weft/base/sequence.hpp"
 #include "weft/expr/program.hpp"
 
 namespace weft::inline WEFT_ABI {
@@ -9,8 +10,8 @@ namespace detail {
 struct renumbering {
   program const& from;
   program to{};
-  std::vector<std::int32_t> node_of{};  // old -> new, -1 while unseen
-  std::vector<std::int32_t> axis_of{};
+  sequence<std::int32_t> node_of{};  // old -> new, -1 while unseen
+  sequence<std::int32_t> axis_of{};
 
   constexpr int visit(int id) {
     if (id < 0) return -1;
@@ -52,7 +53,7 @@ constexpr program canonical(program const& p) {
   r.to.scalars = p.scalars;
   auto shape = [&](int tensor) {
     tensor_info& t = r.to.tensors[static_cast<std::size_t>(tensor)];
-    std::vector<std::int32_t> ids;
+    sequence<std::int32_t> ids;
     for (int d = 0; d < t.rank; ++d) ids.push_back(r.visit(p.extent_of(tensor, d)));
     t.first_extent = static_cast<std::int32_t>(r.to.extents.size());
     for (std::int32_t id : ids) r.to.extents.push_back(id);

@@ -2,6 +2,7 @@
 // executors that must agree, and constexpr, so that a tiny kernel can be tested by static_assert.
 #pragma once
 
+#include "weft/base/sequence.hpp"
 #include "weft/expr/expand.hpp"
 
 namespace weft::inline WEFT_ABI {
@@ -9,8 +10,8 @@ namespace weft::inline WEFT_ABI {
 /// Elements in row-major order, each as its bits (base/op.hpp).
 struct dense {
   dtype type = dtype::f32;
-  std::vector<std::int64_t> shape;
-  std::vector<std::int64_t> bits;
+  sequence<std::int64_t> shape;
+  sequence<std::int64_t> bits;
   constexpr bool operator==(dense const&) const = default;
 };
 
@@ -20,7 +21,7 @@ struct dense {
 /// Errors  argument_error when an access leaves a tensor
 class evaluator {
  public:
-  constexpr evaluator(program const& p, std::vector<dense> const& tensors, std::vector<std::int64_t> const& scalars)
+  constexpr evaluator(program const& p, sequence<dense> const& tensors, sequence<std::int64_t> const& scalars)
       : p_(p), inputs_(tensors), scalars_(scalars), results_(p.stages.size()) {}
 
   /// The whole result of stage `s`; every stage before it that is needed is computed once.
@@ -30,7 +31,7 @@ class evaluator {
     dense made = described(s);
     std::int64_t count = 1;
     for (std::int64_t e : made.shape) count *= e;
-    std::vector<std::int64_t> index(made.shape.size(), 0);
+    sequence<std::int64_t> index(made.shape.size(), 0);
     for (std::int64_t n = 0; n < count; ++n) {
       made.bits.push_back(element(s, index, true));
       for (std::size_t d = index.size(); d-- > 0;) {
@@ -41,13 +42,13 @@ class evaluator {
     return results_[static_cast<std::size_t>(s)] = made;
   }
   /// One element of stage `s`, computed from the inputs alone.
-  constexpr std::int64_t at(int s, std::vector<std::int64_t> const& index) { return element(s, index, false); }
+  constexpr std::int64_t at(int s, sequence<std::int64_t> const& index) { return element(s, index, false); }
 
  private:
   struct frame {
-    std::vector<std::int64_t> axis;   // by axis number of the program, relative to the stage's first
-    std::vector<std::int64_t> value;  // by node
-    std::vector<std::int32_t> known;  // == stamp: value is of this point
+    sequence<std::int64_t> axis;   // by axis number of the program, relative to the stage's first
+    sequence<std::int64_t> value;  // by node
+    sequence<std::int32_t> known;  // == stamp: value is of this point
     std::int32_t stamp = 0;
     int first_axis = 0;
     std::int64_t self = 0;
@@ -65,7 +66,7 @@ class evaluator {
       return inputs_[static_cast<std::size_t>(tensor)].shape[static_cast<std::size_t>(dim)];
     });
   }
-  constexpr std::int64_t element(int s, std::vector<std::int64_t> const& index, bool whole) {
+  constexpr std::int64_t element(int s, sequence<std::int64_t> const& index, bool whole) {
     stage_info const& st = p_.stages[static_cast<std::size_t>(s)];
     frame f;
     f.axis = index;
@@ -110,7 +111,7 @@ class evaluator {
     return apply(n.kind, p_.at(n.a).type, a, b, c, n.type);
   }
   constexpr std::int64_t element_of(frame& f, node const& n) {
-    std::vector<std::int64_t> index;
+    sequence<std::int64_t> index;
     for (int d = 0; d < n.c; ++d) index.push_back(visit(f, program::at(p_.operands, n.b + d)));
     int const s = program::at(p_.tensors, n.a).stage;
     if (s >= 0 && !f.whole) return element(s, index, false);
@@ -124,9 +125,9 @@ class evaluator {
   }
 
   program const& p_;
-  std::vector<dense> const& inputs_;  // by tensor number; entries of stages are not looked at
-  std::vector<std::int64_t> const& scalars_;
-  std::vector<dense> results_;
+  sequence<dense> const& inputs_;  // by tensor number; entries of stages are not looked at
+  sequence<std::int64_t> const& scalars_;
+  sequence<dense> results_;
 };
 
 }  // namespace weft::inline WEFT_ABI

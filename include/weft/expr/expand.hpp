@@ -2,6 +2,7 @@
 // becomes fma or stays two roundings.
 #pragma once
 
+#include "weft/base/sequence.hpp"
 #include "weft/expr/program.hpp"
 
 namespace weft::inline WEFT_ABI {
@@ -81,7 +82,7 @@ constexpr program expand(program const& p, bool contract) {
   program to = p;
   to.nodes.clear();
   detail::expansion e{to, contract};
-  std::vector<std::int32_t> at(p.nodes.size(), -1);
+  sequence<std::int32_t> at(p.nodes.size(), -1);
   auto const mapped = [&](int id) { return id < 0 ? -1 : at[static_cast<std::size_t>(id)]; };
   for (std::size_t i = 0; i < p.nodes.size(); ++i) {
     node n = p.nodes[i];

@@ -14,6 +14,7 @@
 #include <type_traits>
 #include <utility>
 
+#include "weft/base/sequence.hpp"
 #include "weft/expr/program.hpp"
 
 namespace weft::inline WEFT_ABI {
@@ -501,7 +502,7 @@ constexpr auto compute(A const&... extents_and_body) {
     s.reduced = V::axes;
     s.identity = t.result.identity;
   }
-  std::vector<std::int32_t> const shape(t.extents, t.extents + rank);
+  sequence<std::int32_t> const shape(t.extents, t.extents + rank);
   return expr::tensor<T, rank>{&p, p.add_stage(short_name(Name.view()), s, dtype_of<T>, shape)};
 }
 

@@ -135,7 +135,7 @@ struct reduction_form {
   std::string term;
 };
 inline bool reads_self(program const& p, int id) {
-  std::vector<bool> used(static_cast<std::size_t>(id) + 1, false);
+  sequence<bool> used(static_cast<std::size_t>(id) + 1, false);
   used[static_cast<std::size_t>(id)] = true;
   for (int i = id; i >= 0; --i) {
     node const& n = p.at(i);

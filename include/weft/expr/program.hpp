@@ -6,12 +6,12 @@
 
 #include <cstdint>
 #include <string>
-#include <vector>
 
 #include "weft/base/dtype.hpp"
 #include "weft/base/error.hpp"
 #include "weft/base/fixed_string.hpp"
 #include "weft/base/op.hpp"
+#include "weft/base/sequence.hpp"
 
 namespace weft::inline WEFT_ABI {
 
@@ -61,14 +61,14 @@ struct stage_info {
 
 /// The whole computation. Copyable, comparable, printable; no pointers.
 struct program {
-  std::vector<node> nodes;
-  std::vector<std::int32_t> operands;  // indices of loads
-  std::vector<std::int32_t> extents;   // shapes of tensors
-  std::vector<input_info> inputs;
-  std::vector<tensor_info> tensors;
-  std::vector<axis_info> axes;
-  std::vector<stage_info> stages;
-  std::vector<std::int32_t> outputs;  // tensors, in the order in which the what-lambda returned them
+  sequence<node> nodes;
+  sequence<std::int32_t> operands;  // indices of loads
+  sequence<std::int32_t> extents;   // shapes of tensors
+  sequence<input_info> inputs;
+  sequence<tensor_info> tensors;
+  sequence<axis_info> axes;
+  sequence<stage_info> stages;
+  sequence<std::int32_t> outputs;  // tensors, in the order in which the what-lambda returned them
   std::int32_t scalars = 0;
   // A scratch program (see face.hpp) that was copied into another one; never set in a finished program.
   program* moved_to = nullptr;
@@ -110,7 +110,7 @@ struct program {
   }
   /// Ends a stage, whose axes were added before. `shape` holds one extent node per spatial axis. Equal names get
   /// a suffix.
-  constexpr int add_stage(short_name name, stage_info s, dtype type, std::vector<std::int32_t> const& shape) {
+  constexpr int add_stage(short_name name, stage_info s, dtype type, sequence<std::int32_t> const& shape) {
     int const id = static_cast<int>(tensors.size());
     s.tensor = id;
     tensors.push_back({unused_name(name), type, s.spatial, static_cast<std::int32_t>(extents.size()),
@@ -120,9 +120,9 @@ struct program {
     return id;
   }
 
-  // Checked by hand: indexing a std::vector costs a constant evaluation several steps more.
+  // Checked by hand: indexing a sequence costs a constant evaluation several steps more.
   template <class T>
-  static constexpr T const& at(std::vector<T> const& v, int i) {
+  static constexpr T const& at(sequence<T> const& v, int i) {
     return v[static_cast<std::size_t>(i)];
   }
   constexpr node const& at(int i) const { return at(nodes, i); }

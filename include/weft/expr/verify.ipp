@@ -22,7 +22,7 @@ class program_check {
 
  private:
   template <class T>
-  static bool within(std::int64_t i, std::vector<T> const& v) {
+  static bool within(std::int64_t i, sequence<T> const& v) {
     return i >= 0 && i < static_cast<std::int64_t>(v.size());
   }
   bool need(bool holds, char const* sentence) {
@@ -193,7 +193,7 @@ class program_check {
   }
   program const& p_;
   std::string fault_;
-  std::vector<facts> facts_;  // by node
+  sequence<facts> facts_;  // by node
   int axes_ = 0;              // numbered so far
 };
 }  // namespace detail

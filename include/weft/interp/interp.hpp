@@ -2,8 +2,8 @@
 #pragma once
 
 #include <string>
-#include <vector>
 
+#include "weft/base/sequence.hpp"
 #include "weft/interp/options.hpp"
 #include "weft/ir/ir.hpp"
 
@@ -27,8 +27,8 @@ namespace weft::inline WEFT_ABI {
 /// Needs   `pointers` by buffer::argument; `sizes` by function::sizes; scalars as bits (base/op.hpp)
 /// Cost    0.17 s for a scalar 64 x 64 x 64 matmul (g++ 12 -O2), three times that at -O0; memory of 9 bytes per element
 ///         of buffers that a parallel loop touches, 24 per iteration of such a loop
-std::string interpret(ir::function const& f, std::vector<interp_argument> const& pointers,
-                      std::vector<std::int64_t> const& sizes, std::vector<std::int64_t> const& scalar_bits,
+std::string interpret(ir::function const& f, sequence<interp_argument> const& pointers,
+                      sequence<std::int64_t> const& sizes, sequence<std::int64_t> const& scalar_bits,
                       interp_options const& options = {});
 
 }  // namespace weft::inline WEFT_ABI

@@ -163,7 +163,7 @@ inline void interpreter::compute(ir::expr e, lane_set const& wanted) {
   for (std::size_t i = 0; i < 16; ++i) cell.known.words[i] |= missing.words[i];
   if ((operations_ += e->lanes) > options_.max_operations) return fault("more operations than interp_options allows");
 
-  std::vector<std::int64_t>& out = cell.lanes;
+  sequence<std::int64_t>& out = cell.lanes;
   switch (e->kind) {
     case op::extent: out[0] = sizes_[at(e->value)]; return;
     case op::scalar: out[0] = scalars_[at(e->value)]; return;
@@ -207,7 +207,7 @@ inline void interpreter::compute_load(ir::expr e, lane_set const& missing) {
   }
 }
 /// The element so far: the identity in the first iteration. Nothing is read for lanes that are not stored.
-inline void interpreter::compute_self(lane_set const& missing, std::vector<std::int64_t>& out) {
+inline void interpreter::compute_self(lane_set const& missing, sequence<std::int64_t>& out) {
   bool first = update_->first.size() > 0;
   for (std::int32_t v : update_->first) first = first && variable_[at(v)] == begin_[at(v)];
   lane_set const stored = missing.without(lane_set::all(live_lanes_).without(live_));
@@ -242,7 +242,7 @@ inline void interpreter::update(ir::stmt s) {
 }
 inline void interpreter::parallel(ir::stmt s, std::int64_t begin, std::int64_t extent) {
   std::uint32_t const outside = place_, run = tree_.add(outside, -1, 0);
-  std::vector<std::int64_t> order;
+  sequence<std::int64_t> order;
   for (std::int64_t i = 0; i < extent; ++i) {
     auto const other = random() % (static_cast<std::uint64_t>(i) + 1);
     order.push_back(i);
@@ -317,8 +317,8 @@ inline std::string interpreter::run() {
 }
 }  // namespace detail
 
-WEFT_DECL std::string interpret(ir::function const& f, std::vector<interp_argument> const& pointers,
-                                std::vector<std::int64_t> const& sizes, std::vector<std::int64_t> const& scalar_bits,
+WEFT_DECL std::string interpret(ir::function const& f, sequence<interp_argument> const& pointers,
+                                sequence<std::int64_t> const& sizes, sequence<std::int64_t> const& scalar_bits,
                                 interp_options const& options) {
   return detail::interpreter(f, pointers, sizes, scalar_bits, options).run();
 }

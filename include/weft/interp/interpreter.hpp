@@ -2,8 +2,8 @@
 #pragma once
 
 #include <string>
-#include <vector>
 
+#include "weft/base/sequence.hpp"
 #include "weft/interp/options.hpp"
 #include "weft/interp/shadow.hpp"
 #include "weft/ir/ir.hpp"
@@ -35,8 +35,8 @@ struct lane_set {
 
 class interpreter {
  public:
-  interpreter(ir::function const& f, std::vector<interp_argument> const& pointers,
-              std::vector<std::int64_t> const& sizes, std::vector<std::int64_t> const& scalars,
+  interpreter(ir::function const& f, sequence<interp_argument> const& pointers,
+              sequence<std::int64_t> const& sizes, sequence<std::int64_t> const& scalars,
               interp_options const& options)
       : f_(f),
         pointers_(pointers),
@@ -54,15 +54,15 @@ class interpreter {
   struct memory {
     unsigned char* data = nullptr;
     std::int64_t elements = 0;
-    std::vector<std::int64_t> shape, strides;
+    sequence<std::int64_t> shape, strides;
     std::size_t shadow = 0;  // arguments over the same memory have one
-    std::vector<unsigned char> own;
+    sequence<unsigned char> own;
   };
   /// The lanes of an expression that were computed for the statement that runs now.
   struct value_cell {
     std::uint64_t epoch = 0;
     lane_set known;
-    std::vector<std::int64_t> lanes;
+    sequence<std::int64_t> lanes;
   };
   static std::size_t at(std::int64_t i) { return static_cast<std::size_t>(i); }
   bool ok() const { return fault_.empty(); }
@@ -82,7 +82,7 @@ class interpreter {
   void forget() { ++epoch_; }
   void compute(ir::expr e, lane_set const& wanted);
   void compute_load(ir::expr e, lane_set const& missing);
-  void compute_self(lane_set const& missing, std::vector<std::int64_t>& out);
+  void compute_self(lane_set const& missing, sequence<std::int64_t>& out);
   void need(ir::expr e, lane_set const& lanes) {
     if (e->lanes > 1)
       compute(e, lanes);
@@ -111,20 +111,20 @@ class interpreter {
   }
 
   ir::function const& f_;
-  std::vector<interp_argument> const& pointers_;
-  std::vector<std::int64_t> const& sizes_;
-  std::vector<std::int64_t> const& scalars_;
+  sequence<interp_argument> const& pointers_;
+  sequence<std::int64_t> const& sizes_;
+  sequence<std::int64_t> const& scalars_;
   interp_options options_;
   std::uint64_t random_;
   std::string fault_;
   std::int64_t operations_ = 0;
-  std::vector<memory> memory_;                  // by buffer id
-  std::vector<shadow> shadows_;                 // by memory::shadow
-  std::vector<std::int64_t> variable_, begin_;  // by variable
-  std::vector<std::int32_t> open_;              // variables of the loops around, outermost first
+  sequence<memory> memory_;                  // by buffer id
+  sequence<shadow> shadows_;                 // by memory::shadow
+  sequence<std::int64_t> variable_, begin_;  // by variable
+  sequence<std::int32_t> open_;              // variables of the loops around, outermost first
   iteration_tree tree_;
   std::uint32_t place_ = 0;
-  std::vector<value_cell> values_;  // by expression id
+  sequence<value_cell> values_;  // by expression id
   std::uint64_t epoch_ = 1;
   ir::stmt update_ = nullptr;  // the store or accumulate that runs
   lane_set live_;              // its lanes that are stored

@@ -2,8 +2,8 @@
 #pragma once
 
 #include <cstdint>
-#include <vector>
 
+#include "weft/base/sequence.hpp"
 #include "weft/config.hpp"
 
 namespace weft::inline WEFT_ABI {
@@ -18,7 +18,7 @@ struct iteration_tree {
     std::int64_t value = 0;
     bool is_run() const { return depth % 2 == 1; }
   };
-  std::vector<entry> entries{1};
+  sequence<entry> entries{1};
 
   std::uint32_t add(std::uint32_t parent, std::int32_t variable, std::int64_t value) {
     entries.push_back({parent, entries[parent].depth + 1, variable, value});
@@ -48,8 +48,8 @@ struct iteration_tree {
 /// stood for by the run itself, which every later access of that run meets there.
 struct shadow {
   static constexpr std::uint32_t nobody = 0xffffffff;
-  std::vector<unsigned char> written;
-  std::vector<std::uint32_t> writer, reader;
+  sequence<unsigned char> written;
+  sequence<std::uint32_t> writer, reader;
 
   void reset(std::size_t elements, bool initialised) {
     written.assign(elements, initialised);

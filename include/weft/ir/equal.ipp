@@ -41,7 +41,7 @@ class comparer {
   }
 
  private:
-  std::vector<expr> known_;  // by id of the left expression: the right one that it equals
+  sequence<expr> known_;  // by id of the left expression: the right one that it equals
 };
 }  // namespace detail
 

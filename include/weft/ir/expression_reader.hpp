@@ -1,6 +1,7 @@
 // The expressions in the text of a loop program. For parse.ipp only.
 #pragma once
 
+#include "weft/base/sequence.hpp"
 #include "weft/ir/ir.hpp"
 #include "weft/ir/text_reader.hpp"
 
@@ -13,7 +14,7 @@ class expression_reader : protected text_reader {
   expression_reader(arena& m, std::string_view text) : text_reader(text), m_(m) {}
   expr expression() { return binary(level_any); }
   /// [a, b, c where mask]; without `mask` there is none.
-  std::vector<expr> items(expr* mask);
+  sequence<expr> items(expr* mask);
   void enter() {
     if (++depth_ > deepest) fail("less nesting: 200 levels are the limit");
   }
@@ -26,8 +27,8 @@ class expression_reader : protected text_reader {
 
   arena& m_;
   function f_;
-  std::vector<buffer*> buffers_;
-  std::vector<expr> lets_;  // of the statement that is read
+  sequence<buffer*> buffers_;
+  sequence<expr> lets_;  // of the statement that is read
   int depth_ = 0;
   buffer const* target_ = nullptr;  // of the accumulate whose value is read
   std::uint16_t target_lanes_ = 1;
@@ -53,7 +54,7 @@ class expression_reader : protected text_reader {
     return t;
   }
 
-  std::vector<std::uint16_t> height_;  // by expression id
+  sequence<std::uint16_t> height_;  // by expression id
 };
 
 inline expr expression_reader::make(expr_node const& n) {
@@ -247,8 +248,8 @@ inline expr expression_reader::call(op kind) {
   if (kind != op::cast && kind != op::bitcast) n.type = arity(kind) == 3 ? n.b->type : n.a->type;
   return make(n);
 }
-inline std::vector<expr> expression_reader::items(expr* mask) {
-  std::vector<expr> list;
+inline sequence<expr> expression_reader::items(expr* mask) {
+  sequence<expr> list;
   expect("[");
   if (try_sign("]")) return list;
   if (mask == nullptr || peek_word() != "where") do

@@ -8,11 +8,11 @@
 #include <cstdint>
 #include <string>
 #include <utility>
-#include <vector>
 
 #include "weft/base/dtype.hpp"
 #include "weft/base/error.hpp"
 #include "weft/base/op.hpp"
+#include "weft/base/sequence.hpp"
 #include "weft/schedule/nest.hpp"  // loop_kind
 
 namespace weft::inline WEFT_ABI {
@@ -112,7 +112,7 @@ class arena {
   stmt make(stmt_node n);
   buffer* make_buffer();
   template <class T>
-  list<T> make_list(std::vector<T> const& from) {
+  list<T> make_list(sequence<T> const& from) {
     auto* to = static_cast<T*>(allocate(sizeof(T) * from.size()));
     for (std::size_t i = 0; i < from.size(); ++i) to[i] = from[i];
     return {to, static_cast<std::uint32_t>(from.size())};
@@ -134,11 +134,11 @@ class arena {
  private:
   void* allocate(std::size_t bytes);
   void grow_table();
-  std::vector<void*> chunks_;
+  sequence<void*> chunks_;
   std::size_t used_ = 0, size_ = 0;
-  std::vector<expr> table_;
-  std::vector<buffer*> buffers_;
-  std::vector<note> notes_;
+  sequence<expr> table_;
+  sequence<buffer*> buffers_;
+  sequence<note> notes_;
   std::uint32_t epoch_ = 0;
   std::uint32_t next_id_ = 0;
 };
@@ -147,10 +147,10 @@ class arena {
 struct function {
   std::string name;
   arena* nodes = nullptr;
-  std::vector<buffer const*> buffers;  // arguments first, in the order of the call's pointers
-  std::vector<std::string> sizes;      // run-time extents and strides; empty when all are literals
-  std::vector<std::pair<std::string, dtype>> scalars;
-  std::vector<std::string> variables;  // names of loop variables; unique
+  sequence<buffer const*> buffers;  // arguments first, in the order of the call's pointers
+  sequence<std::string> sizes;      // run-time extents and strides; empty when all are literals
+  sequence<std::pair<std::string, dtype>> scalars;
+  sequence<std::string> variables;  // names of loop variables; unique
   stmt body = nullptr;
 };
 
@@ -164,12 +164,12 @@ expr ternary(arena& m, op kind, expr a, expr b, expr c);
 expr cast(arena& m, op kind, dtype to, expr a);  // op::cast or op::bitcast
 expr ramp(arena& m, expr base, std::int64_t stride, int lanes);
 expr broadcast(arena& m, expr a, int lanes);
-expr load(arena& m, buffer const* buf, std::vector<expr> const& indices, expr mask = nullptr);
+expr load(arena& m, buffer const* buf, sequence<expr> const& indices, expr mask = nullptr);
 expr self(arena& m, dtype type, int lanes);
 expr all_of(arena& m, expr a, expr b);  // either may be null, meaning true
 
 // --- making statements --------------------------------------------------------------------------------------
-stmt block(arena& m, std::vector<stmt> const& children);  // flattens; one child stands for itself
+stmt block(arena& m, sequence<stmt> const& children);  // flattens; one child stands for itself
 stmt loop(arena& m, loop_kind how, std::int32_t variable, expr begin, expr extent, stmt body);
 stmt branch(arena& m, expr condition, stmt then, stmt otherwise = nullptr);
 

@@ -49,7 +49,7 @@ inline bool same(expr_node const& x, expr_node const& y) {
 }  // namespace detail
 
 WEFT_DECL void arena::grow_table() {
-  std::vector<expr> old(table_.empty() ? 256 : table_.size() * 2, nullptr);
+  sequence<expr> old(table_.empty() ? 256 : table_.size() * 2, nullptr);
   old.swap(table_);
   for (expr e : old)
     if (e != nullptr) {
@@ -250,7 +250,7 @@ WEFT_DECL expr ternary(arena& m, op kind, expr a, expr b, expr c) {
   n.c = c;
   return m.make(n);
 }
-WEFT_DECL expr load(arena& m, buffer const* buf, std::vector<expr> const& indices, expr mask) {
+WEFT_DECL expr load(arena& m, buffer const* buf, sequence<expr> const& indices, expr mask) {
   int lanes = buf->lanes;
   for (expr i : indices)
     if (i->lanes > lanes) lanes = i->lanes;
@@ -278,8 +278,8 @@ WEFT_DECL expr all_of(arena& m, expr a, expr b) {
   return binary(m, op::logical_and, broadcast(m, a, lanes), broadcast(m, b, lanes));
 }
 
-WEFT_DECL stmt block(arena& m, std::vector<stmt> const& children) {
-  std::vector<stmt> flat;
+WEFT_DECL stmt block(arena& m, sequence<stmt> const& children) {
+  sequence<stmt> flat;
   for (stmt s : children) {
     if (s == nullptr) continue;
     if (s->kind == stmt_kind::block)
@@ -299,7 +299,7 @@ WEFT_DECL stmt loop(arena& m, loop_kind how, std::int32_t variable, expr begin, 
   n.variable = variable;
   n.begin = begin;
   n.extent = extent;
-  n.children = m.make_list(std::vector<stmt>{body});
+  n.children = m.make_list(sequence<stmt>{body});
   return m.make(n);
 }
 WEFT_DECL stmt branch(arena& m, expr condition, stmt then, stmt otherwise) {
@@ -308,8 +308,8 @@ WEFT_DECL stmt branch(arena& m, expr condition, stmt then, stmt otherwise) {
   stmt_node n;
   n.kind = stmt_kind::branch;
   n.value = condition;
-  n.children = otherwise != nullptr ? m.make_list(std::vector<stmt>{then, otherwise})
-                                    : m.make_list(std::vector<stmt>{then});
+  n.children = otherwise != nullptr ? m.make_list(sequence<stmt>{then, otherwise})
+                                    : m.make_list(sequence<stmt>{then});
   return m.make(n);
 }
 
@@ -329,7 +329,7 @@ WEFT_DECL expr rewriter::children(expr e) {
     case op::axis:
     case op::self: return e;
     case op::load: {
-      std::vector<expr> indices;
+      sequence<expr> indices;
       bool changed = false;
       for (expr i : e->indices) {
         indices.push_back((*this)(i));
@@ -360,9 +360,9 @@ WEFT_DECL stmt rewriter::children(stmt s) {
   n.value = (*this)(s->value);
   n.mask = (*this)(s->mask);
   n.identity = (*this)(s->identity);
-  std::vector<expr> indices;
+  sequence<expr> indices;
   for (expr i : s->indices) indices.push_back((*this)(i));
-  std::vector<stmt> parts;
+  sequence<stmt> parts;
   for (stmt c : s->children) parts.push_back((*this)(c));
   if (s->kind == stmt_kind::block) return block(m_, parts);
   if (s->kind == stmt_kind::branch) return branch(m_, n.value, parts[0], parts.size() > 1 ? parts[1] : nullptr);

@@ -13,14 +13,14 @@ class parser final : expression_reader {
  private:
   static constexpr int most_allocated = 2000;
 
-  std::vector<stmt> children(std::int64_t outside);
+  sequence<stmt> children(std::int64_t outside);
   stmt body(std::int64_t outside);
   stmt statement();
   stmt loop(std::int64_t indent);
   stmt update(stmt_kind kind);
   stmt branch(std::int64_t indent);
   stmt allocate(std::int64_t indent);
-  stmt block(std::vector<stmt> const& list) {
+  stmt block(sequence<stmt> const& list) {
     stmt_node n;
     n.children = m_.make_list(list);
     return m_.make(n);
@@ -52,16 +52,16 @@ inline buffer* parser::a_buffer() {
   return buffers_[static_cast<std::size_t>(b)];
 }
 /// The statements that stand further right than `outside`.
-inline std::vector<stmt> parser::children(std::int64_t outside) {
+inline sequence<stmt> parser::children(std::int64_t outside) {
   if (indent_ <= outside) fail("an indented statement");
   std::int64_t const own = indent_;
-  std::vector<stmt> list;
+  sequence<stmt> list;
   while (indent_ == own) list.push_back(statement());
   if (indent_ > outside) fail("the indentation of a line above");
   return list;
 }
 inline stmt parser::body(std::int64_t outside) {
-  std::vector<stmt> const list = children(outside);
+  sequence<stmt> const list = children(outside);
   return list.size() == 1 ? list[0] : block(list);
 }
 inline stmt parser::statement() {
@@ -119,7 +119,7 @@ inline stmt parser::loop(std::int64_t indent) {
     if (n.how == loop_kind::serial && try_word(name(k))) n.how = k;
   expect(":");
   next_line();
-  n.children = m_.make_list(std::vector<stmt>{body(indent)});
+  n.children = m_.make_list(sequence<stmt>{body(indent)});
   return m_.make(n);
 }
 inline stmt parser::branch(std::int64_t indent) {
@@ -128,7 +128,7 @@ inline stmt parser::branch(std::int64_t indent) {
   n.value = expression();
   expect(":");
   next_line();
-  std::vector<stmt> ways{body(indent)};
+  sequence<stmt> ways{body(indent)};
   if (indent_ == indent && try_word("else")) {
     expect(":");
     next_line();
@@ -138,7 +138,7 @@ inline stmt parser::branch(std::int64_t indent) {
   return m_.make(n);
 }
 inline stmt parser::allocate(std::int64_t indent) {
-  std::vector<buffer const*> list;
+  sequence<buffer const*> list;
   do {
     list.push_back(a_buffer());
     if (++allocated_ > most_allocated) fail("fewer allocations: 2000 inside each other are the limit");
@@ -150,7 +150,7 @@ inline stmt parser::allocate(std::int64_t indent) {
     stmt_node n;
     n.kind = stmt_kind::allocate;
     n.buf = list[i];
-    n.children = m_.make_list(std::vector<stmt>{s});
+    n.children = m_.make_list(sequence<stmt>{s});
     s = m_.make(n);
   }
   return s;
@@ -174,7 +174,7 @@ inline stmt parser::update(stmt_kind kind) {
     n.identity = expression();
     expect("first");
     expect("[");
-    std::vector<std::int32_t> first;
+    sequence<std::int32_t> first;
     if (!try_sign("]")) {
       do first.push_back(variable());
       while (try_sign(","));

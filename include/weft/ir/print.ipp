@@ -32,9 +32,9 @@ class printer {
     if (notes_.size() <= e->id) notes_.resize(e->id + 256);
     return notes_[e->id];
   }
-  void count(expr e, std::vector<expr>& order);
+  void count(expr e, sequence<expr>& order);
   void weigh(expr e);
-  void begin_line(std::vector<expr> const& roots);
+  void begin_line(sequence<expr> const& roots);
   void end_line(char const* end = "") { out_ += end, out_ += '\n'; }
 
   void put(expr e, int level = level_any);
@@ -62,12 +62,12 @@ class printer {
 
   function const& f_;
   std::string out_, indent_;
-  std::vector<note> notes_;  // by expression id
+  sequence<note> notes_;  // by expression id
   std::uint32_t stamp_ = 0;
   bool in_let_ = false;
 };
 
-inline void printer::count(expr e, std::vector<expr>& order) {
+inline void printer::count(expr e, sequence<expr>& order) {
   if (e == nullptr) return;
   if (at(e).stamp == stamp_) {
     ++at(e).uses;
@@ -93,9 +93,9 @@ inline void printer::weigh(expr e) {
   at(e) = n;
 }
 /// Decides what of these expressions gets a `let`, prints those lines, and begins the statement's own.
-inline void printer::begin_line(std::vector<expr> const& roots) {
+inline void printer::begin_line(sequence<expr> const& roots) {
   ++stamp_;
-  std::vector<expr> order;
+  sequence<expr> order;
   for (expr r : roots) count(r, order);
   int lets = 0;
   for (expr e : order) {
@@ -226,7 +226,7 @@ inline void printer::loop(stmt s) {
   indented(s->children.size() > 0 ? s->children[0] : nullptr);
 }
 inline void printer::update(stmt s) {
-  std::vector<expr> roots(s->indices.begin(), s->indices.end());
+  sequence<expr> roots(s->indices.begin(), s->indices.end());
   for (expr e : {s->value, s->identity, s->mask}) roots.push_back(e);
   begin_line(roots);
   if (s->kind == stmt_kind::accumulate) out_ += "accumulate ";

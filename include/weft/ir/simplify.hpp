@@ -1,6 +1,7 @@
 // Integer arithmetic over loop variables: linear forms, ranges, and what they prove.
 #pragma once
 
+#include "weft/base/sequence.hpp"
 #include "weft/ir/ir.hpp"
 
 namespace weft::inline WEFT_ABI {
@@ -30,7 +31,7 @@ class range_table {
   interval of(ir::expr e) const;
 
  private:
-  std::vector<interval> known_;
+  sequence<interval> known_;
 };
 
 /// Simplifies every integer and condition in `e` or `s`: equal linear forms become equal nodes, comparisons

@@ -9,7 +9,7 @@ struct linear {
     ir::expr atom;
     std::int64_t coefficient;
   };
-  std::vector<term> terms;
+  sequence<term> terms;
   std::int64_t constant = 0;
 
   // Modulo 2^64, as the program itself computes: data of type i64 is taken apart like indices.
@@ -311,7 +311,7 @@ class first_iteration final : public ir::rewriter {
   using ir::rewriter::replace;
   ir::stmt replace(ir::stmt s) override {
     if (s->kind != ir::stmt_kind::accumulate) return nullptr;
-    std::vector<std::int32_t> rest;
+    sequence<std::int32_t> rest;
     bool found = false;
     for (std::int32_t v : s->first) {
       if (v == number_) found = true;
@@ -319,7 +319,7 @@ class first_iteration final : public ir::rewriter {
     }
     if (!found) return s;
     ir::stmt_node n = *s;
-    n.first = m_.make_list(at_begin_ ? rest : std::vector<std::int32_t>{});
+    n.first = m_.make_list(at_begin_ ? rest : sequence<std::int32_t>{});
     if (at_begin_ && rest.empty()) {
       n.kind = ir::stmt_kind::store;
       n.value = self_replacement(m_, s->identity)(s->value);

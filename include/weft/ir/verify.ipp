@@ -83,15 +83,15 @@ class verifier {
   function const& f_;
   std::string fault_;
   stmt now_ = nullptr;
-  std::vector<bool> bound_, allocated_;  // variables in scope, registers by buffer id
-  std::vector<std::uint32_t> seen_;      // by expression id: the last root it was reached from
+  sequence<bool> bound_, allocated_;  // variables in scope, registers by buffer id
+  sequence<std::uint32_t> seen_;      // by expression id: the last root it was reached from
   std::uint32_t stamp_ = 0;
   buffer const* target_ = nullptr;  // of the accumulate whose value is looked at
   std::uint16_t target_lanes_ = 1;
 };
 
 inline void verifier::names() {
-  std::vector<std::string const*> all;
+  sequence<std::string const*> all;
   auto const add = [&](std::string const& name, std::size_t from) {
     for (std::size_t i = from; i < all.size(); ++i)
       if (*all[i] == name) wrong("two things are named " + name);
@@ -109,7 +109,7 @@ inline void verifier::names() {
 inline bool verifier::is_size(expr e) {
   if (e == nullptr || e->type != dtype::i64 || e->lanes != 1) return false;
   root(e);
-  std::vector<expr> todo{e};
+  sequence<expr> todo{e};
   for (std::size_t i = 0; i < todo.size(); ++i) {
     if (todo[i]->kind == op::axis || todo[i]->kind == op::scalar || todo[i]->kind == op::load) return false;
     if (todo.size() > 10000) return false;

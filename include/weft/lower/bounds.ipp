@@ -80,7 +80,7 @@ class bounds_proof {
     if (!is_comparison(c->kind) || c->a->type != dtype::i64) return;
     if (c->kind == op::lt) note(holds ? c->b : c->a, holds ? c->a : c->b, holds ? 1 : 0);
     if (c->kind == op::le) note(holds ? c->b : c->a, holds ? c->a : c->b, holds ? 0 : 1);
-    if ((c->kind == op::eq) == holds) note(c->a, c->b, 0), note(c->b, c->a, 0);
+    if (c->kind == (holds ? op::eq : op::ne)) note(c->a, c->b, 0), note(c->b, c->a, 0);
   }
   void note(ir::expr larger, ir::expr smaller, std::int64_t margin) {  // larger - smaller - margin >= 0
     linear d = linear_form(larger);
@@ -99,9 +99,9 @@ class bounds_proof {
 
   ir::arena& m_;
   range_table ranges_;
-  std::vector<linear> given_;
+  sequence<linear> given_;
   bool never_ = false;  // the conditions contradict each other
-  std::vector<bool> seen_;
+  sequence<bool> seen_;
 };
 }  // namespace detail
 

@@ -1,6 +1,7 @@
 // Program and schedule become a loop program: the first place that needs run-time extents.
 #pragma once
 
+#include "weft/base/sequence.hpp"
 #include "weft/ir/ir.hpp"
 #include "weft/schedule/schedule.hpp"
 
@@ -8,14 +9,14 @@ namespace weft::inline WEFT_ABI {
 
 /// What the kernel may assume of one tensor argument.
 struct argument_layout {
-  std::vector<std::int64_t> extents, strides;  // strides in elements
+  sequence<std::int64_t> extents, strides;  // strides in elements
   std::int32_t alignment = 1;                  // bytes
   std::int32_t alias_class = 0;                // equal for arguments that may share memory
 };
 
 /// The tensors of a call: inputs in the order of the what-lambda's parameters, then outputs.
 struct call_layout {
-  std::vector<argument_layout> arguments;
+  sequence<argument_layout> arguments;
   /// Extents and strides are read at run time (from launch::sizes) instead of being numbers in the code.
   bool symbolic = false;
 };

@@ -22,10 +22,10 @@ class lowering {
       else f_.scalars.push_back({"s" + std::to_string(f_.scalars.size()), i.type});
     }
     for (std::int32_t t : p_.outputs) make_argument(t, true);
-    std::vector<bool> const needed = needed_stages();
+    sequence<bool> const needed = needed_stages();
     for (std::size_t s = 0; s < p_.stages.size(); ++s)
       if (needed[s] && tensor_[at(p_.stages[s].tensor)] == nullptr) make_intermediate(p_.stages[s].tensor);
-    std::vector<ir::stmt> nests;
+    sequence<ir::stmt> nests;
     for (std::size_t s = 0; s < p_.stages.size(); ++s)
       if (needed[s]) nests.push_back(stage_nest(static_cast<int>(s)));
     f_.body = ir::block(m_, nests);
@@ -34,17 +34,17 @@ class lowering {
  private:
   static std::size_t at(int i) { return static_cast<std::size_t>(i); }
 
-  std::vector<bool> needed_stages() const {
-    std::vector<bool> needed(p_.stages.size(), false);
+  sequence<bool> needed_stages() const {
+    sequence<bool> needed(p_.stages.size(), false);
     for (std::int32_t t : p_.outputs) needed[at(p_.tensors[at(t)].stage)] = true;
     for (std::size_t s = p_.stages.size(); s-- > 0;) {
       if (!needed[s]) continue;
-      std::vector<bool> seen(p_.nodes.size(), false);
+      sequence<bool> seen(p_.nodes.size(), false);
       mark_loads(p_.stages[s].body, needed, seen);
     }
     return needed;
   }
-  void mark_loads(int id, std::vector<bool>& needed, std::vector<bool>& seen) const {
+  void mark_loads(int id, sequence<bool>& needed, sequence<bool>& seen) const {
     if (id < 0 || seen[at(id)]) return;
     seen[at(id)] = true;
     node const& n = p_.at(id);
@@ -83,7 +83,7 @@ class lowering {
     b->written = output;
     b->alignment = a.alignment;
     b->alias_class = a.alias_class;
-    std::vector<ir::expr> shape, strides;
+    sequence<ir::expr> shape, strides;
     for (int d = 0; d < t.rank; ++d) {
       shape.push_back(size(a.extents[at(d)], b->name + "_n" + std::to_string(d)));
       // A stride of 1 is part of the kernel's key: it decides between vector loads and gathers.
@@ -100,7 +100,7 @@ class lowering {
     b->written = true;
     b->alignment = 64;
     b->alias_class = 1000000 + b->id;
-    std::vector<ir::expr> shape, strides(at(t.rank), nullptr);
+    sequence<ir::expr> shape, strides(at(t.rank), nullptr);
     for (int d = 0; d < t.rank; ++d) shape.push_back(extent(p_.extent_of(tensor, d)));
     ir::expr stride = ir::index(m_, 1);
     for (int d = t.rank; d-- > 0;) {
@@ -184,7 +184,7 @@ class lowering {
     for (std::size_t l = 0; l < n_.loops.size(); ++l)
       if (n_.loops[l].stage == s && !n_.loops[l].live() && !(empty && n_.loops[l].reduced))
         add_guard(static_cast<int>(l));
-    return nest_from(0, std::vector<bool>(guards_.size(), false));
+    return nest_from(0, sequence<bool>(guards_.size(), false));
   }
   void add_guard(int split) {
     guard g{index_of(split), longest(split)};
@@ -200,7 +200,7 @@ class lowering {
   }
 
   /// The loops from `position` inwards. dropped[g]: guard g is known to hold here.
-  ir::stmt nest_from(std::size_t position, std::vector<bool> dropped) {
+  ir::stmt nest_from(std::size_t position, sequence<bool> dropped) {
     if (position == loops_.size()) return leaf(dropped);
     open_loop const& o = loops_[position];
     ir::expr trips = o.extent;
@@ -223,7 +223,7 @@ class lowering {
     return ir::binary(m_, op::max, simplify(m_, ir::binary(m_, op::floor_div, up, step)), ir::index(m_, 0));
   }
   /// Inside the loop at `position`: one branch per guard that is decided here but for unrolled and vector axes.
-  ir::stmt tile_branches(std::size_t position, std::size_t g, std::vector<bool> dropped) {
+  ir::stmt tile_branches(std::size_t position, std::size_t g, sequence<bool> dropped) {
     for (; g < guards_.size(); ++g)
       if (!dropped[g] && guards_[g].decided == static_cast<int>(position) &&
           guards_[g].depth > static_cast<int>(position) && !(tails_ == vector_tails::mask && only_vector(guards_[g])))
@@ -233,7 +233,7 @@ class lowering {
     for (std::size_t i = position + 1; i < loops_.size(); ++i)
       last = ir::substitute(m_, last, loops_[i].variable,
                             ir::binary(m_, op::sub, loops_[i].extent, ir::index(m_, 1)));
-    std::vector<bool> full = dropped;
+    sequence<bool> full = dropped;
     full[g] = true;
     ir::stmt const then = tile_branches(position, g + 1, full);
     ir::stmt const otherwise = tile_branches(position, g + 1, dropped);
@@ -248,7 +248,7 @@ class lowering {
   }
 
   // --- one element --------------------------------------------------------------------------------------
-  ir::stmt leaf(std::vector<bool> const& dropped) {
+  ir::stmt leaf(sequence<bool> const& dropped) {
     ir::expr mask = nullptr;
     open_guards_.clear();
     for (std::size_t g = 0; g < guards_.size(); ++g)
@@ -260,7 +260,7 @@ class lowering {
     ir::stmt_node s;
     s.kind = stage_->reduced > 0 && !empty_ ? ir::stmt_kind::accumulate : ir::stmt_kind::store;
     s.buf = out;
-    std::vector<ir::expr> indices;
+    sequence<ir::expr> indices;
     for (int i = 0; i < stage_->spatial; ++i) indices.push_back(index_of(stage_->first_axis + i));
     s.indices = m_.make_list(indices);
     s.mask = mask;
@@ -273,7 +273,7 @@ class lowering {
     }
     if (s.kind == ir::stmt_kind::accumulate) {
       s.identity = identity;
-      std::vector<std::int32_t> first;
+      sequence<std::int32_t> first;
       for (open_loop const& o : loops_)
         if (n_.at(o.id).reduced) first.push_back(o.variable);
       s.first = m_.make_list(first);
@@ -302,7 +302,7 @@ class lowering {
       case op::axis: return index_of(n.a);
       case op::self: return ir::self(m_, n.type, 1);
       case op::load: {
-        std::vector<ir::expr> indices;
+        sequence<ir::expr> indices;
         for (int i = 0; i < n.c; ++i) indices.push_back(value(p_.operands[at(n.b + i)], condition));
         ir::buffer const* const buf = tensor_[at(n.a)];
         // Inside the buffer anyway: reading it all is cheaper than masking, and what is not wanted is dropped later.
@@ -323,7 +323,7 @@ class lowering {
 
   /// `condition` and those of the leaf's guards that have a variable in common with the access. Another guard cannot
   /// matter: some iteration passes it, and there the access is the same.
-  ir::expr guarded(std::vector<ir::expr> const& indices, ir::expr condition) const {
+  ir::expr guarded(sequence<ir::expr> const& indices, ir::expr condition) const {
     ir::expr mask = condition;
     for (ir::expr g : open_guards_) {
       bool shared = false;
@@ -336,7 +336,7 @@ class lowering {
     }
     return mask;
   }
-  bool inside(ir::buffer const& buf, std::vector<ir::expr> const& indices) const {
+  bool inside(ir::buffer const& buf, sequence<ir::expr> const& indices) const {
     range_table ranges;
     for (open_loop const& o : loops_) ranges.set(o.variable, ir::index(m_, 0), o.extent);
     for (std::size_t d = 0; d < indices.size(); ++d)
@@ -352,13 +352,13 @@ class lowering {
   nest const& n_;
   call_layout const& layout_;
   vector_tails tails_;
-  std::vector<ir::buffer*> tensor_;
+  sequence<ir::buffer*> tensor_;
   stage_info const* stage_ = nullptr;
   bool empty_ = false;
-  std::vector<open_loop> loops_;
-  std::vector<guard> guards_;
-  std::vector<ir::expr> open_guards_;  // of the leaf being made
-  std::vector<std::vector<std::pair<ir::expr, ir::expr>>> values_;  // by node: under which condition, what
+  sequence<open_loop> loops_;
+  sequence<guard> guards_;
+  sequence<ir::expr> open_guards_;  // of the leaf being made
+  sequence<sequence<std::pair<ir::expr, ir::expr>>> values_;  // by node: under which condition, what
 };
 }  // namespace detail
 

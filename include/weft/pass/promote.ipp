@@ -43,14 +43,14 @@ class promoter final : public ir::rewriter {
   using ir::rewriter::replace;
   ir::stmt replace(ir::stmt s) override {
     if (s->kind == ir::stmt_kind::block) {
-      std::vector<ir::stmt> parts;
+      sequence<ir::stmt> parts;
       for (ir::stmt c : merged(s)) parts.push_back((*this)(c));
       return ir::block(m_, parts);
     }
     if (s->kind == ir::stmt_kind::accumulate) return in_memory(s);
     if (s->kind != ir::stmt_kind::loop) return nullptr;
-    std::vector<ir::stmt> updates;
-    std::vector<std::int32_t> inner;
+    sequence<ir::stmt> updates;
+    sequence<std::int32_t> inner;
     ir::stmt const tidy = with_merged_blocks(s);
     if (s->how != loop_kind::parallel && promotable(tidy, inner, updates) && fits(updates, inner))
       return promoted(tidy, updates, inner);
@@ -59,8 +59,8 @@ class promoter final : public ir::rewriter {
 
  private:
   /// Updates of one element that stand side by side become one; all others keep their order.
-  std::vector<ir::stmt> merged(ir::stmt block) {
-    std::vector<ir::stmt> out;
+  sequence<ir::stmt> merged(ir::stmt block) {
+    sequence<ir::stmt> out;
     for (ir::stmt s : block->children) {
       std::size_t at = out.size();
       if (s->kind == ir::stmt_kind::accumulate && s->first.size() == 0)
@@ -83,7 +83,7 @@ class promoter final : public ir::rewriter {
   }
   ir::stmt with_merged_blocks(ir::stmt s) {
     if (s->kind == ir::stmt_kind::block) {
-      std::vector<ir::stmt> parts;
+      sequence<ir::stmt> parts;
       for (ir::stmt c : merged(s)) parts.push_back(with_merged_blocks(c));
       return ir::block(m_, parts);
     }
@@ -92,7 +92,7 @@ class promoter final : public ir::rewriter {
   }
 
   /// Collects the updates below `s` and the variables bound there; false when something else stands there.
-  bool promotable(ir::stmt s, std::vector<std::int32_t>& inner, std::vector<ir::stmt>& updates) const {
+  bool promotable(ir::stmt s, sequence<std::int32_t>& inner, sequence<ir::stmt>& updates) const {
     switch (s->kind) {
       case ir::stmt_kind::accumulate: updates.push_back(s); return true;
       case ir::stmt_kind::loop:
@@ -106,7 +106,7 @@ class promoter final : public ir::rewriter {
       default: return false;
     }
   }
-  bool fits(std::vector<ir::stmt> const& updates, std::vector<std::int32_t> const& inner) {
+  bool fits(sequence<ir::stmt> const& updates, sequence<std::int32_t> const& inner) {
     if (updates.empty() || updates.size() > 256) return false;
     for (ir::stmt u : updates) {
       if (u->buf->where == ir::scope::registers) return false;
@@ -122,7 +122,7 @@ class promoter final : public ir::rewriter {
     return true;
   }
   /// True in the iteration in which all of `first` except `inner` stand at their begin; null: always.
-  ir::expr is_first(ir::stmt u, std::vector<std::int32_t> const& inner) {
+  ir::expr is_first(ir::stmt u, sequence<std::int32_t> const& inner) {
     if (u->first.size() == 0) return ir::literal(m_, dtype::boolean, 0);
     ir::expr all = nullptr;
     for (std::int32_t v : u->first) {
@@ -143,7 +143,7 @@ class promoter final : public ir::rewriter {
     ir::expr mask = ir::unary(m_, op::logical_not, first);
     if (u->mask != nullptr) mask = ir::all_of(m_, mask, u->mask);
     if (ir::is_literal(mask, 1)) mask = nullptr;
-    std::vector<ir::expr> const indices(u->indices.begin(), u->indices.end());
+    sequence<ir::expr> const indices(u->indices.begin(), u->indices.end());
     ir::expr const stored = ir::broadcast(m_, ir::load(m_, u->buf, indices, mask), lanes);
     if (ir::is_literal(identity, 0)) return stored;  // what a masked load gives anyway
     return ir::ternary(m_, op::select, ir::broadcast(m_, first, lanes), identity, stored);
@@ -157,10 +157,10 @@ class promoter final : public ir::rewriter {
     return m_.make(n);
   }
 
-  ir::stmt promoted(ir::stmt loop, std::vector<ir::stmt> const& updates, std::vector<std::int32_t> const& inner) {
-    std::vector<ir::stmt> targets;  // one of the updates for each element
-    std::vector<ir::buffer const*> registers;
-    std::vector<ir::stmt> steps;
+  ir::stmt promoted(ir::stmt loop, sequence<ir::stmt> const& updates, sequence<std::int32_t> const& inner) {
+    sequence<ir::stmt> targets;  // one of the updates for each element
+    sequence<ir::buffer const*> registers;
+    sequence<ir::stmt> steps;
     for (ir::stmt u : updates) {
       bool known = false;
       for (ir::stmt t : targets) known = known || same_target(t, u);
@@ -187,15 +187,15 @@ class promoter final : public ir::rewriter {
       ir::stmt_node n;
       n.kind = ir::stmt_kind::allocate;
       n.buf = registers[i];
-      n.children = m_.make_list(std::vector<ir::stmt>{body});
+      n.children = m_.make_list(sequence<ir::stmt>{body});
       body = m_.make(n);
     }
     return body;
   }
-  ir::stmt with_registers(ir::stmt s, std::vector<ir::stmt> const& targets,
-                          std::vector<ir::buffer const*> const& registers) {
+  ir::stmt with_registers(ir::stmt s, sequence<ir::stmt> const& targets,
+                          sequence<ir::buffer const*> const& registers) {
     if (s->kind == ir::stmt_kind::block) {
-      std::vector<ir::stmt> parts;
+      sequence<ir::stmt> parts;
       for (ir::stmt c : s->children) parts.push_back(with_registers(c, targets, registers));
       return ir::block(m_, parts);
     }

@@ -37,7 +37,7 @@ class unroller final : public ir::rewriter {
       ir::stmt const then = jam(body->children[0], over);
       return ir::branch(m_, body->value, then, body->children.size() > 1 ? jam(body->children[1], over) : nullptr);
     }
-    std::vector<ir::stmt> copies;
+    sequence<ir::stmt> copies;
     for (std::int64_t i = 0; i < over->extent->value; ++i) {
       ir::stmt const copy = first_iteration(m_, v, i == 0)(body);
       copies.push_back(

@@ -26,7 +26,7 @@ class lane_rewriter final : public ir::rewriter {
   ir::stmt replace(ir::stmt s) override {
     if (s->kind != ir::stmt_kind::store && s->kind != ir::stmt_kind::accumulate) return nullptr;
     ir::stmt_node n = *s;
-    std::vector<ir::expr> indices;
+    sequence<ir::expr> indices;
     for (ir::expr i : s->indices) indices.push_back((*this)(i));
     n.indices = m_.make_list(indices);
     n.value = ir::broadcast(m_, (*this)(s->value), lanes_);
@@ -121,7 +121,7 @@ class vectorizer final : public ir::rewriter {
 
   ir::function& f_;
   int vector_bytes_;
-  std::vector<std::pair<std::int32_t, std::int32_t>> chunks_;
+  sequence<std::pair<std::int32_t, std::int32_t>> chunks_;
 };
 
 class masking final : public ir::rewriter {
@@ -131,7 +131,7 @@ class masking final : public ir::rewriter {
  protected:
   ir::expr replace(ir::expr e) override {
     if (e->kind != op::load) return nullptr;
-    std::vector<ir::expr> indices;
+    sequence<ir::expr> indices;
     for (ir::expr i : e->indices) indices.push_back((*this)(i));
     return ir::load(m_, e->buf, indices, ir::all_of(m_, e->a == nullptr ? nullptr : (*this)(e->a), condition_));
   }

@@ -186,13 +186,13 @@ class binder {
   bool in_place(int input, int output) const {
     int const writer = program::at(p_.tensors, output).stage;
     for (std::size_t s = static_cast<std::size_t>(writer); s < p_.stages.size(); ++s) {
-      std::vector<bool> seen(p_.nodes.size(), false);
+      sequence<bool> seen(p_.nodes.size(), false);
       bool const own = static_cast<int>(s) == writer;
       if (!reads_only_in_place(p_.stages[s].body, input, own ? &p_.stages[s] : nullptr, seen)) return false;
     }
     return true;
   }
-  bool reads_only_in_place(int id, int input, stage_info const* stage, std::vector<bool>& seen) const {
+  bool reads_only_in_place(int id, int input, stage_info const* stage, sequence<bool>& seen) const {
     if (id < 0 || seen[static_cast<std::size_t>(id)]) return true;
     seen[static_cast<std::size_t>(id)] = true;
     node const& n = p_.at(id);
@@ -214,8 +214,8 @@ class binder {
   argument const* arguments_;
   int count_;
   int first_output_ = 0;
-  std::vector<given> given_;
-  std::vector<bool> seen_;
+  sequence<given> given_;
+  sequence<bool> seen_;
   call_layout layout_;
 };
 }  // namespace detail

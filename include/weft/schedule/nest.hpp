@@ -3,8 +3,8 @@
 
 #include <array>
 #include <cstdint>
-#include <vector>
 
+#include "weft/base/sequence.hpp"
 #include "weft/expr/program.hpp"
 #include "weft/schedule/diagnosis.hpp"
 
@@ -76,8 +76,8 @@ constexpr ruling illegal(diagnosis why) { return {verdict::illegal, why}; }
 /// The state that the steps change: all loops, and for each stage the order of its live ones, outermost first.
 struct nest {
   program const* computation = nullptr;
-  std::vector<loop_info> loops;
-  std::vector<std::vector<std::int32_t>> order;
+  sequence<loop_info> loops;
+  sequence<sequence<std::int32_t>> order;
   schedule_limits limits;
 
   constexpr nest() = default;
@@ -99,12 +99,12 @@ struct nest {
   }
   constexpr loop_info& at(int id) { return loops[static_cast<std::size_t>(id)]; }
   constexpr loop_info const& at(int id) const { return loops[static_cast<std::size_t>(id)]; }
-  constexpr std::vector<std::int32_t>& order_of(int loop) { return order[static_cast<std::size_t>(at(loop).stage)]; }
-  constexpr std::vector<std::int32_t> const& order_of(int loop) const {
+  constexpr sequence<std::int32_t>& order_of(int loop) { return order[static_cast<std::size_t>(at(loop).stage)]; }
+  constexpr sequence<std::int32_t> const& order_of(int loop) const {
     return order[static_cast<std::size_t>(at(loop).stage)];
   }
   constexpr int position(int loop) const {
-    std::vector<std::int32_t> const& o = order_of(loop);
+    sequence<std::int32_t> const& o = order_of(loop);
     for (std::size_t i = 0; i < o.size(); ++i)
       if (o[i] == loop) return static_cast<int>(i);
     return -1;
@@ -119,7 +119,7 @@ struct nest {
     return false;
   }
   /// What the marks that loops have demand of their order; `unroll`, `vectorize` and `parallel` rule alike.
-  constexpr ruling marks_fit(std::vector<std::int32_t> const& outermost_first) const {
+  constexpr ruling marks_fit(sequence<std::int32_t> const& outermost_first) const {
     bool tile = false;
     int vector_root = -1;
     for (std::int32_t l : outermost_first) {

@@ -7,7 +7,7 @@ namespace detail {
 /// The widest element that a stage computes with; arithmetic on indices does not count.
 inline int widest_bytes(program const& p, stage_info const& stage) {
   int widest = size_bytes(program::at(p.tensors, stage.tensor).type);
-  std::vector<bool> used(static_cast<std::size_t>(stage.body) + 1, false);
+  sequence<bool> used(static_cast<std::size_t>(stage.body) + 1, false);
   used[static_cast<std::size_t>(stage.body)] = true;
   for (int i = stage.body; i >= 0; --i) {
     node const& n = p.at(i);
@@ -21,7 +21,7 @@ inline int widest_bytes(program const& p, stage_info const& stage) {
   return widest;
 }
 /// Where the innermost serial reduced loop stands, if no serial spatial one stands inside it; else -1.
-inline int reduction_position(nest const& n, std::vector<std::int32_t> const& order) {
+inline int reduction_position(nest const& n, sequence<std::int32_t> const& order) {
   for (std::size_t i = order.size(); i-- > 0;) {
     loop_info const& l = n.at(order[i]);
     if (l.kind == loop_kind::unrolled || l.kind == loop_kind::vectorized) continue;
@@ -34,7 +34,7 @@ inline int reduction_position(nest const& n, std::vector<std::int32_t> const& or
 WEFT_DECL register_use registers_of(nest const& n, int stage) {
   program const& p = *n.computation;
   stage_info const& s = program::at(p.stages, stage);
-  std::vector<std::int32_t> const& order = n.order[static_cast<std::size_t>(stage)];
+  sequence<std::int32_t> const& order = n.order[static_cast<std::size_t>(stage)];
   register_use use;
   if (s.reduced == 0 || n.limits.vector_bytes <= 0 || detail::reduction_position(n, order) < 0) return use;
   int const bytes = detail::widest_bytes(p, s);

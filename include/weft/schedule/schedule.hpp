@@ -3,6 +3,7 @@
 
 #include <initializer_list>
 
+#include "weft/base/sequence.hpp"
 #include "weft/schedule/step/parallel.hpp"
 #include "weft/schedule/step/reorder.hpp"
 #include "weft/schedule/step/split.hpp"
@@ -13,12 +14,12 @@
 namespace weft::inline WEFT_ABI {
 
 /// The steps taken, in order.
-using trace = std::vector<step>;
+using trace = sequence<step>;
 
 /// A number that may be chosen, and which of its values this run took.
 struct knob_info {
   short_name name;
-  std::vector<std::int64_t> values;
+  sequence<std::int64_t> values;
   std::int32_t chosen = 0;
 };
 
@@ -34,8 +35,8 @@ struct schedule : nest,
                   vectorize_step<schedule>,
                   parallel_step<schedule> {
   trace steps;
-  std::vector<knob_info> knobs;
-  std::vector<std::int32_t> choices;  // per knob in order of use; 0 beyond the end
+  sequence<knob_info> knobs;
+  sequence<std::int32_t> choices;  // per knob in order of use; 0 beyond the end
   verdict state = verdict::legal;
   bool loud = false;
   std::int32_t failed = -1;  // the first illegal step

@@ -4,7 +4,7 @@
 #include <sys/mman.h>
 #include <unistd.h>
 
-#include <vector>
+#include <weft/base/sequence.hpp>
 
 #include "../../support/cuda_host.hpp"
 #include "../../support/golden.hpp"
@@ -19,8 +19,8 @@ namespace {
 constexpr unsigned orders[] = {0, 1, 77};
 constexpr float canary = -12345.0f;
 
-std::vector<float> numbers(std::size_t n, unsigned seed) {
-  std::vector<float> v(n);
+weft::sequence<float> numbers(std::size_t n, unsigned seed) {
+  weft::sequence<float> v(n);
   for (float& x : v) {
     seed = seed * 1664525u + 1013904223u;
     x = static_cast<float>(static_cast<std::int32_t>(seed)) / 1e9f;
@@ -129,7 +129,7 @@ TEST_CASE("vector add on the host: the guard keeps threads past the end from wri
   for (std::size_t n : {1u, 31u, 256u, 1000u})
     for (unsigned order : orders) {
       auto const a = numbers(n, 1), b = numbers(n, 2);
-      std::vector<float> c(n + 600, canary);
+      weft::sequence<float> c(n + 600, canary);
       REQUIRE(kernel.launch("vector_add_kernel", static_cast<long long>(n), 128, order, a.data(), b.data(), c.data(),
                             static_cast<long long>(n)));
       bool equal = true;
@@ -142,7 +142,7 @@ TEST_CASE("matmul on the host equals the plain loops bit by bit, with the sum in
   if (no_compiler()) return;
   std::size_t const M = 33, N = 17, K = 41;
   auto const a = numbers(M * K, 3), b = numbers(K * N, 4);
-  std::vector<float> expected(M * N);
+  weft::sequence<float> expected(M * N);
   for (std::size_t i = 0; i < M; ++i)
     for (std::size_t j = 0; j < N; ++j) {
       float sum = 0;
@@ -159,7 +159,7 @@ TEST_CASE("matmul on the host equals the plain loops bit by bit, with the sum in
     REQUIRE_MESSAGE(kernel.loaded(), kernel.messages);
     CHECK(kernel.messages == "");
     for (unsigned order : orders) {
-      std::vector<float> c(M * N, __builtin_nanf(""));  // a first iteration that reads it would keep the NaN
+      weft::sequence<float> c(M * N, __builtin_nanf(""));  // a first iteration that reads it would keep the NaN
       REQUIRE(kernel.launch("matmul_kernel", M, 16, order, a.data(), b.data(), c.data()));
       CHECK_MESSAGE(c == expected, "local " << local << ", order " << order);
     }
@@ -179,7 +179,7 @@ TEST_CASE("a stencil's border: what a clamp, a select or a mask excludes is not 
     for (bool at_end : {false, true}) {
       fenced const a(at_end, n);
       for (std::size_t i = 0; i < n; ++i) a.data[i] = values[i];
-      std::vector<float> out(n, canary), expected(n);
+      weft::sequence<float> out(n, canary), expected(n);
       for (std::size_t i = 0; i < n; ++i)
         expected[i] = (values[i == 0 ? 0 : i - 1] + values[i]) + (i + 1 < n ? values[i + 1] : 0.0f);
       REQUIRE(kernel.launch("stencil_kernel", n, 32, 0, a.data, out.data(), static_cast<long long>(n)));
@@ -208,7 +208,7 @@ TEST_CASE("a value used twice is computed once, yet not in front of the conditio
   REQUIRE_MESSAGE(kernel.loaded(), kernel.messages);
   fenced const in(true, 8);
   for (std::size_t e = 0; e < 8; ++e) in.data[e] = static_cast<float>(e);
-  std::vector<float> out(8);
+  weft::sequence<float> out(8);
   REQUIRE(kernel.launch("chain_kernel", 8, 4, 0, in.data, out.data(), 8LL, 0.5f));  // 0.5 is the chain's fixed point
   for (std::size_t e = 0; e < 8; ++e) CHECK(out[e] == 0.5f + (e < 7 ? static_cast<float>((e + 1) * (e + 1)) : 0.0f));
 }
@@ -231,7 +231,7 @@ TEST_CASE("loops with begins, run-time ends, masks and branches keep their meani
   REQUIRE_MESSAGE(kernel.loaded(), kernel.messages);
   CHECK(kernel.messages == "");
   long long const size = 20;
-  std::vector<long long> sums(20, -1), odds(20, -1);
+  weft::sequence<long long> sums(20, -1), odds(20, -1);
   REQUIRE(kernel.launch("ranges_kernel", size, 8, 1, sums.data(), odds.data(), size));
   for (long long row = 2; row < size; ++row) {
     long long sum = 1000, last_odd = -1;

@@ -3,7 +3,7 @@
 
 #include <doctest/doctest.h>
 
-#include <vector>
+#include <weft/base/sequence.hpp>
 
 #include "../../support/cuda_host.hpp"
 #include "programs.hpp"
@@ -17,7 +17,7 @@ namespace {
 
 constexpr dtype types[] = {dtype::boolean, dtype::u8, dtype::i32, dtype::i64, dtype::f32, dtype::f64};
 
-std::vector<op> operations(dtype t) {
+weft::sequence<op> operations(dtype t) {
   if (t == dtype::boolean)
     return {op::add,    op::mul,     op::min,         op::max,        op::bit_and,
             op::bit_or, op::bit_xor, op::logical_and, op::logical_or, op::logical_not};
@@ -28,7 +28,7 @@ std::vector<op> operations(dtype t) {
 constexpr op comparisons[] = {op::lt, op::le, op::eq, op::ne};
 
 // The values at which definitions differ: limits, zeros, signs, halves, what just fits an integer and what does not.
-std::vector<std::int64_t> edges(dtype t) {
+weft::sequence<std::int64_t> edges(dtype t) {
   switch (t) {
     case dtype::boolean: return {0, 1};
     case dtype::u8: return {0, 1, 2, 7, 8, 127, 128, 200, 255};
@@ -38,7 +38,7 @@ std::vector<std::int64_t> edges(dtype t) {
               INT64_MAX, INT64_MIN, INT64_MIN + 1};
     default: break;
   }
-  std::vector<std::int64_t> bits;
+  weft::sequence<std::int64_t> bits;
   for (double v : {0.0,
                    -0.0,
                    1.0,
@@ -73,7 +73,7 @@ bool is_nan(dtype t, std::int64_t bits) {
 /// One kernel: R[o, i] = A[i] o B[i] (and C[i]) for each operation o, Q[o, i] for comparisons, and a row of a
 /// matrix per target type for the casts.
 void make_all(loop_program& p, dtype t, std::int64_t n) {
-  std::vector<op> const all = operations(t);
+  weft::sequence<op> const all = operations(t);
   ir::expr const count = p.number(n), i = p.variable("i");
   auto* const a = p.buffer("A", t, {count}, false);
   auto* const b = p.buffer("B", t, {count}, false);
@@ -81,7 +81,7 @@ void make_all(loop_program& p, dtype t, std::int64_t n) {
   auto* const r = p.buffer("R", t, {p.number(static_cast<std::int64_t>(all.size()) + 1), count}, true);
   auto* const q = p.buffer("Q", dtype::boolean, {p.number(4), count}, true);
   ir::expr const x = p.load(a, {i}), y = p.load(b, {i}), z = p.load(c, {i});
-  std::vector<ir::stmt> body;
+  weft::sequence<ir::stmt> body;
   auto const row = [&](ir::buffer const* to, std::size_t number, ir::expr value) {
     body.push_back(p.store(to, {p.number(static_cast<std::int64_t>(number)), i}, value));
   };
@@ -99,13 +99,13 @@ void make_all(loop_program& p, dtype t, std::int64_t n) {
   p.f.body = p.loop(loop_kind::parallel, i, count, ir::block(p.m, body));
 }
 
-std::vector<unsigned char> packed(dtype t, std::vector<std::int64_t> const& bits) {
-  std::vector<unsigned char> bytes;
+weft::sequence<unsigned char> packed(dtype t, weft::sequence<std::int64_t> const& bits) {
+  weft::sequence<unsigned char> bytes;
   for (std::int64_t v : bits)
     for (int k = 0; k < size_bytes(t); ++k) bytes.push_back(static_cast<unsigned char>(v >> (8 * k)));
   return bytes;
 }
-std::int64_t element_at(dtype t, std::vector<unsigned char> const& bytes, std::size_t i) {
+std::int64_t element_at(dtype t, weft::sequence<unsigned char> const& bytes, std::size_t i) {
   return with_dtype(t, [&]<class T>(T v) {
     __builtin_memcpy(&v, &bytes[i * sizeof(T)], sizeof(T));
     return to_bits(v);
@@ -131,8 +131,8 @@ TEST_CASE("every operation and cast of every type runs as base/op.hpp defines it
   CHECK(kernel.messages == "");
   for (dtype t : types) {
     CAPTURE(name(t));
-    std::vector<std::int64_t> const values = edges(t);
-    std::vector<std::int64_t> a, b, c;
+    weft::sequence<std::int64_t> const values = edges(t);
+    weft::sequence<std::int64_t> a, b, c;
     for (std::int64_t x : values)
       for (std::int64_t y : values) {
         a.push_back(x);
@@ -140,9 +140,9 @@ TEST_CASE("every operation and cast of every type runs as base/op.hpp defines it
         c.push_back(values[(a.size() * 7) % values.size()]);
       }
     std::size_t const n = a.size();
-    std::vector<op> const all = operations(t);
+    weft::sequence<op> const all = operations(t);
     auto const in_a = packed(t, a), in_b = packed(t, b), in_c = packed(t, c);
-    std::vector<unsigned char> r(n * (all.size() + 1) * 8), q(n * 4), to[6];
+    weft::sequence<unsigned char> r(n * (all.size() + 1) * 8), q(n * 4), to[6];
     for (auto& v : to) v.resize(n * 8);
     REQUIRE(kernel.launch(("all_" + std::string(name(t)) + "_kernel").c_str(), static_cast<long long>(n), 64, 0,
                           in_a.data(), in_b.data(), in_c.data(), r.data(), q.data(), to[0].data(), to[1].data(),

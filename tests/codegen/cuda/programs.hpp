@@ -3,7 +3,7 @@
 
 #include <cstdint>
 #include <string>
-#include <vector>
+#include <weft/base/sequence.hpp>
 
 #include "weft/ir/ir.hpp"
 
@@ -34,7 +34,7 @@ struct loop_program {
     return ir::variable(m, static_cast<std::int32_t>(f.variables.size()) - 1);
   }
   /// A row-major argument of its own alias class; with `where` registers, a local of rank 0.
-  ir::buffer* buffer(std::string name, dtype t, std::vector<ir::expr> const& shape, bool written,
+  ir::buffer* buffer(std::string name, dtype t, weft::sequence<ir::expr> const& shape, bool written,
                      ir::scope where = ir::scope::argument) {
     ir::buffer* const b = m.make_buffer();
     b->name = static_cast<std::string&&>(name);
@@ -42,7 +42,7 @@ struct loop_program {
     b->where = where;
     b->written = written;
     b->id = b->argument = b->alias_class = static_cast<std::int32_t>(f.buffers.size());
-    std::vector<ir::expr> strides(shape.size(), number(1));
+    weft::sequence<ir::expr> strides(shape.size(), number(1));
     for (std::size_t d = shape.size(); d-- > 1;) strides[d - 1] = ir::binary(m, op::mul, strides[d], shape[d]);
     b->shape = m.make_list(shape);
     b->strides = m.make_list(strides);
@@ -50,14 +50,14 @@ struct loop_program {
     return b;
   }
   ir::expr two(op kind, ir::expr a, ir::expr b) { return ir::binary(m, kind, a, b); }
-  ir::expr load(ir::buffer const* b, std::vector<ir::expr> const& indices, ir::expr mask = nullptr) {
+  ir::expr load(ir::buffer const* b, weft::sequence<ir::expr> const& indices, ir::expr mask = nullptr) {
     return ir::load(m, b, indices, mask);
   }
   ir::stmt loop(loop_kind how, ir::expr variable, ir::expr extent, ir::stmt body, ir::expr begin = nullptr) {
     return ir::loop(m, how, static_cast<std::int32_t>(variable->value), begin != nullptr ? begin : number(0), extent,
                     body);
   }
-  ir::stmt store(ir::buffer const* b, std::vector<ir::expr> const& indices, ir::expr value, ir::expr mask = nullptr) {
+  ir::stmt store(ir::buffer const* b, weft::sequence<ir::expr> const& indices, ir::expr value, ir::expr mask = nullptr) {
     ir::stmt_node n;
     n.kind = ir::stmt_kind::store;
     n.buf = b;
@@ -66,9 +66,9 @@ struct loop_program {
     n.mask = mask;
     return m.make(n);
   }
-  ir::stmt accumulate(ir::buffer const* b, std::vector<ir::expr> const& indices, ir::expr value, ir::expr identity,
-                      std::vector<ir::expr> const& first, ir::expr mask = nullptr) {
-    std::vector<std::int32_t> numbers;
+  ir::stmt accumulate(ir::buffer const* b, weft::sequence<ir::expr> const& indices, ir::expr value, ir::expr identity,
+                      weft::sequence<ir::expr> const& first, ir::expr mask = nullptr) {
+    weft::sequence<std::int32_t> numbers;
     for (ir::expr v : first) numbers.push_back(static_cast<std::int32_t>(v->value));
     ir::stmt_node n;
     n.kind = ir::stmt_kind::accumulate;
@@ -84,7 +84,7 @@ struct loop_program {
     ir::stmt_node n;
     n.kind = ir::stmt_kind::allocate;
     n.buf = b;
-    n.children = m.make_list(std::vector<ir::stmt>{body});
+    n.children = m.make_list(weft::sequence<ir::stmt>{body});
     return m.make(n);
   }
 

@@ -5,7 +5,7 @@
 
 #include <cstdint>
 #include <string>
-#include <vector>
+#include <weft/base/sequence.hpp>
 
 #include "support/child_process.hpp"
 
@@ -27,7 +27,7 @@ struct module_under_test {
     l.DisposeModule(m);
     l.ContextDispose(c);
   }
-  value_ref begin(char const* name, type_ref result, std::vector<type_ref> parameters) {
+  value_ref begin(char const* name, type_ref result, weft::sequence<type_ref> parameters) {
     auto const count = static_cast<unsigned>(parameters.size());
     value_ref const f = l.AddFunction(m, name, l.FunctionType(result, parameters.data(), count, 0));
     l.PositionBuilderAtEnd(b, l.AppendBasicBlockInContext(c, f, "entry"));

@@ -1,5 +1,6 @@
 #include "../programs.hpp"
 
+#include <vector>
 #include <doctest/doctest.h>
 
 using namespace weft_test;

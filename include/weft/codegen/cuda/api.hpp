@@ -3,9 +3,9 @@
 
 #include <cstddef>
 #include <string>
-#include <vector>
 
 #include "weft/base/error.hpp"
+#include "weft/base/sequence.hpp"
 
 namespace weft::inline WEFT_ABI {
 
@@ -40,7 +40,7 @@ struct cuda_binary {
 /// Errors  device_error: no NVRTC on this machine. internal_error: the text has an error; the log is in the message
 /// Cost    tens of milliseconds; the first call in a process more, for the library is loaded
 cuda_binary compile_cuda(std::string const& text, std::string const& architecture,
-                         std::vector<std::string> const& options = {});
+                         sequence<std::string> const& options = {});
 
 }  // namespace weft::inline WEFT_ABI
 

@@ -53,12 +53,12 @@ WEFT_DECL nvrtc_api const* find_nvrtc() {
 }
 
 WEFT_DECL cuda_binary compile_cuda(std::string const& text, std::string const& architecture,
-                                   std::vector<std::string> const& options) {
+                                   sequence<std::string> const& options) {
   nvrtc_api const* const api = find_nvrtc();
   if (api == nullptr)
     WEFT_THROW(device_error("no NVRTC on this machine: install the CUDA toolkit 12 or 13, or its nvrtc package"));
   std::string const arch = "--gpu-architecture=" + architecture;
-  std::vector<char const*> all = {arch.c_str()};
+  sequence<char const*> all = {arch.c_str()};
   for (std::string const& o : options) all.push_back(o.c_str());
 
   nvrtc_api::program p = nullptr;

@@ -2,8 +2,8 @@
 #pragma once
 
 #include <string>
-#include <vector>
 
+#include "weft/base/sequence.hpp"
 #include "weft/codegen/cuda/types.hpp"
 #include "weft/ir/ir.hpp"
 
@@ -26,10 +26,10 @@ struct kernel_text {
   ir::function const& f;
   names taken;
   std::string kernel;                                // its name, as cuda_kernel_name says
-  std::vector<std::string> buffers, sizes, scalars;  // their names in the text
+  sequence<std::string> buffers, sizes, scalars;  // their names in the text
   std::string self;                                  // of the accumulate that is being printed
-  std::vector<open_variable> variables;
-  std::vector<std::string> called;  // prelude functions
+  sequence<open_variable> variables;
+  sequence<std::string> called;  // prelude functions
   std::string prelude;
 };
 
@@ -47,7 +47,7 @@ class expr_printer {
 
   /// Declares the locals that `roots` share. The text, one line each, stands before the uses; all of `text`
   /// until the next `share` belongs to these roots.
-  std::string share(std::vector<ir::expr> const& roots, std::string const& indent);
+  std::string share(sequence<ir::expr> const& roots, std::string const& indent);
   std::string text(ir::expr e, binding needed = binding::none);
   /// The text of `buf[indices]`, as an lvalue.
   std::string element(ir::buffer const* buf, ir::list<ir::expr> const& indices);
@@ -69,14 +69,14 @@ class expr_printer {
   void count(ir::expr e);
   void mark_always(ir::expr e);
   void declare(ir::expr e, std::string const& indent, std::string& out);
-  std::string call(op kind, dtype type, std::vector<ir::expr> const& arguments, dtype to = dtype::boolean);
+  std::string call(op kind, dtype type, sequence<ir::expr> const& arguments, dtype to = dtype::boolean);
   std::string infix(char const* sign, ir::expr a, ir::expr b, binding left, binding right);
   std::string operation(ir::expr e, binding& own);
   std::string conversion(ir::expr e, binding& own);
 
   kernel_text& k_;
-  std::vector<note> notes_;  // by expr id
-  std::vector<ir::expr> touched_;
+  sequence<note> notes_;  // by expr id
+  sequence<ir::expr> touched_;
 };
 
 }  // namespace cuda_text

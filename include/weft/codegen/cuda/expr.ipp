@@ -71,7 +71,7 @@ WEFT_DECL void expr_printer::declare(ir::expr e, std::string const& indent, std:
   at(e).local = k_.taken.unique("t");
   out += indent + std::string(type_name(e->type)) + " const " + at(e).local + " = " + value + ";\n";
 }
-WEFT_DECL std::string expr_printer::share(std::vector<ir::expr> const& roots, std::string const& indent) {
+WEFT_DECL std::string expr_printer::share(sequence<ir::expr> const& roots, std::string const& indent) {
   for (ir::expr e : touched_) at(e) = note{};
   touched_.clear();
   std::string out;
@@ -137,7 +137,7 @@ WEFT_DECL std::string expr_printer::element(ir::buffer const* buf, ir::list<ir::
   }
   return name + "[" + (offset.empty() ? "0" : offset) + "]";
 }
-WEFT_DECL std::string expr_printer::call(op kind, dtype type, std::vector<ir::expr> const& arguments, dtype to) {
+WEFT_DECL std::string expr_printer::call(op kind, dtype type, sequence<ir::expr> const& arguments, dtype to) {
   prelude_function const p = cuda_text::prelude(kind, type, to);
   if (p.name.empty()) k_.refuse(std::string(name(kind)) + " means nothing on " + std::string(name(type)));
   bool known = false;
@@ -250,7 +250,7 @@ WEFT_DECL std::string expr_printer::operation(ir::expr e, binding& own) {
     case op::exp: k_.refuse(std::string(name(e->kind)) + " must be gone before text is printed");
     default: break;
   }
-  std::vector<ir::expr> arguments = {a, b, e->c};
+  sequence<ir::expr> arguments = {a, b, e->c};
   arguments.resize(static_cast<std::size_t>(arity(e->kind)));
   return call(e->kind, a->type, arguments);
 }

@@ -21,7 +21,7 @@ inline bool alone(ir::function const& f, ir::buffer const* b) {
   return true;
 }
 inline std::string parameters(kernel_text const& k) {
-  std::vector<std::string> all;
+  sequence<std::string> all;
   for (ir::buffer const* b : k.f.buffers) {
     if (b->where != ir::scope::argument) continue;
     std::string p(type_name(b->type));

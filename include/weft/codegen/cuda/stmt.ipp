@@ -19,7 +19,7 @@ inline bool first_has(ir::stmt s, std::int32_t variable) {
   return false;
 }
 // `seen`, by expr id: each node of the graph is asked once.
-inline bool uses_self(ir::expr e, std::vector<bool>& seen) {
+inline bool uses_self(ir::expr e, sequence<bool>& seen) {
   if (e == nullptr) return false;
   if (seen.size() <= e->id) seen.resize(e->id + 256);
   if (seen[e->id]) return false;
@@ -123,7 +123,7 @@ WEFT_DECL void stmt_printer::store(ir::stmt s) {
     out_ += exprs_.share({s->mask}, indent_);
     open("if (" + exprs_.text(s->mask) + ")");
   }
-  std::vector<ir::expr> roots(s->indices.begin(), s->indices.end());
+  sequence<ir::expr> roots(s->indices.begin(), s->indices.end());
   roots.push_back(s->value);
   out_ += exprs_.share(roots, indent_);
   line(exprs_.element(s->buf, s->indices) + " = " + exprs_.text(s->value) + ";");
@@ -140,11 +140,11 @@ WEFT_DECL std::string stmt_printer::first_iteration(ir::stmt s) {
   return condition;
 }
 WEFT_DECL void stmt_printer::accumulate(ir::stmt s) {
-  std::vector<bool> seen;
+  sequence<bool> seen;
   bool const self = detail::uses_self(s->value, seen);
   if (s->mask != nullptr) out_ += exprs_.share({s->mask}, indent_);
   if (s->mask != nullptr) open("if (" + exprs_.text(s->mask) + ")");
-  std::vector<ir::expr> roots(s->indices.begin(), s->indices.end());
+  sequence<ir::expr> roots(s->indices.begin(), s->indices.end());
   roots.push_back(s->identity);
   out_ += exprs_.share(roots, indent_);
   std::string const element = exprs_.element(s->buf, s->indices);

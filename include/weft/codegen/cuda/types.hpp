@@ -4,9 +4,9 @@
 #include <cstdint>
 #include <string>
 #include <string_view>
-#include <vector>
 
 #include "weft/base/dtype.hpp"
+#include "weft/base/sequence.hpp"
 
 namespace weft::inline WEFT_ABI {
 namespace cuda_text {
@@ -25,7 +25,7 @@ class names {
   std::string unique(std::string_view wanted);
 
  private:
-  std::vector<std::string> taken_;
+  sequence<std::string> taken_;
 };
 
 }  // namespace cuda_text

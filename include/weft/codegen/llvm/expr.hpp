@@ -1,6 +1,7 @@
 // Loop IR expressions to LLVM values.
 #pragma once
 
+#include "weft/base/sequence.hpp"
 #include "weft/codegen/llvm/api.hpp"
 #include "weft/codegen/target.hpp"
 #include "weft/ir/ir.hpp"
@@ -40,7 +41,7 @@ class expression_emitter {
   type_ref pointer() const { return l_.PointerTypeInContext(s_.context, 0); }
   value_ref number(std::int64_t v) const { return l_.ConstInt(i64(), static_cast<unsigned long long>(v), 1); }
   value_ref splat(value_ref scalar, int lanes);
-  value_ref call_intrinsic(char const* name, std::vector<type_ref> overloads, std::vector<value_ref> arguments);
+  value_ref call_intrinsic(char const* name, sequence<type_ref> overloads, sequence<value_ref> arguments);
 
   // memory
   struct place {
@@ -63,7 +64,7 @@ class expression_emitter {
     bool guarded = false;          // `before` runs only when the loop does
     bool has_loop = false;         // a loop stands inside
     std::uint64_t written = 0;     // alias classes stored to inside, as bits
-    std::vector<std::uint32_t> values, levels;  // expressions known since this region began
+    sequence<std::uint32_t> values, levels;  // expressions known since this region began
     std::size_t pointers = 0;      // of pointers_ at its beginning
   };
   void enter(block_ref before, bool is_loop, bool guarded, ir::stmt body);
@@ -77,10 +78,10 @@ class expression_emitter {
   module_state& s_;
   api const& l_;
   builder_ref b_;
-  std::vector<value_ref> bases_;           // by buffer id: pointer to the elements
-  std::vector<value_ref> variables_;       // by loop variable
-  std::vector<int> variable_region_;       // by loop variable: position of its loop in regions_
-  std::vector<region> regions_;
+  sequence<value_ref> bases_;           // by buffer id: pointer to the elements
+  sequence<value_ref> variables_;       // by loop variable
+  sequence<int> variable_region_;       // by loop variable: position of its loop in regions_
+  sequence<region> regions_;
   value_ref launch_ = nullptr;
   value_ref zeros_ = nullptr;
 
@@ -90,9 +91,9 @@ class expression_emitter {
     ir::expr prefix;
     value_ref pointer;
   };
-  std::vector<value_ref> values_;          // by expression id
-  std::vector<int> levels_;                // by expression id: region where its operands are known, + 1
-  std::vector<known_pointer> pointers_;
+  sequence<value_ref> values_;          // by expression id
+  sequence<int> levels_;                // by expression id: region where its operands are known, + 1
+  sequence<known_pointer> pointers_;
 
  private:
   value_ref make(ir::expr e);
@@ -110,7 +111,7 @@ class expression_emitter {
   template <class F>
   value_ref at_level(int level, F const& f);
 
-  std::vector<std::uint64_t> classes_;     // by expression id: alias classes read, as bits; never forgotten
+  sequence<std::uint64_t> classes_;     // by expression id: alias classes read, as bits; never forgotten
   int at_ = -1;                            // the region in which the builder stands; -1: the innermost
 };
 

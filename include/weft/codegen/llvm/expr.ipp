@@ -30,8 +30,8 @@ WEFT_DECL value_ref expression_emitter::splat(value_ref scalar, int lanes) {
   type_ref const indices = with_lanes(l_.Int32TypeInContext(s_.context), lanes);
   return l_.BuildShuffleVector(b_, one, l_.GetPoison(vector), l_.ConstNull(indices), "");
 }
-WEFT_DECL value_ref expression_emitter::call_intrinsic(char const* name, std::vector<type_ref> overloads,
-                                                       std::vector<value_ref> arguments) {
+WEFT_DECL value_ref expression_emitter::call_intrinsic(char const* name, sequence<type_ref> overloads,
+                                                       sequence<value_ref> arguments) {
   unsigned const id = l_.LookupIntrinsicID(name, std::strlen(name));
   value_ref const f = l_.GetIntrinsicDeclaration(s_.module, id, overloads.data(), overloads.size());
   type_ref const t = l_.IntrinsicGetType(s_.context, id, overloads.data(), overloads.size());
@@ -172,7 +172,7 @@ WEFT_DECL value_ref expression_emitter::make_literal(ir::expr e) {
     v = l_.ConstInt(scalar_type(e->type), static_cast<unsigned long long>(e->value), 1);
   }
   if (e->lanes == 1) return v;
-  std::vector<value_ref> const all(e->lanes, v);
+  sequence<value_ref> const all(e->lanes, v);
   return l_.ConstVector(const_cast<value_ref*>(all.data()), e->lanes);
 }
 WEFT_DECL value_ref expression_emitter::run_time_number(int member, std::int64_t position) {
@@ -199,7 +199,7 @@ WEFT_DECL value_ref expression_emitter::make(ir::expr e) {
     case op::load: return make_load(e);
     case op::broadcast: return splat(emit(e->a), e->lanes);
     case op::ramp: {
-      std::vector<value_ref> steps;
+      sequence<value_ref> steps;
       for (int i = 0; i < e->lanes; ++i) steps.push_back(number(i * e->value));
       return l_.BuildAdd(b_, splat(emit(e->a), e->lanes), l_.ConstVector(steps.data(), e->lanes), "");
     }
@@ -374,7 +374,7 @@ WEFT_DECL value_ref expression_emitter::all_lanes(int lanes) {
 WEFT_DECL value_ref expression_emitter::pointer_at(ir::buffer const* buf, ir::expr flat) {
   ir::arena& m = *s_.f.nodes;
   type_ref const element = memory_type(buf->type);
-  std::vector<ir::expr> terms;
+  sequence<ir::expr> terms;
   for (; flat->kind == op::add; flat = flat->a) terms.push_back(flat->b);
   terms.push_back(flat);
   std::int64_t displacement = 0;
@@ -445,7 +445,7 @@ WEFT_DECL expression_emitter::place expression_emitter::address(ir::buffer const
 }
 WEFT_DECL value_ref expression_emitter::lane_pointers(place const& at, type_ref element, int lanes) {
   if (at.scattered) return at.pointer;
-  std::vector<value_ref> steps;
+  sequence<value_ref> steps;
   for (int i = 0; i < lanes; ++i) steps.push_back(number(i * at.stride));
   value_ref index[] = {l_.ConstVector(steps.data(), static_cast<unsigned>(lanes))};
   return l_.BuildGEP2(b_, element, at.pointer, index, 1, "");

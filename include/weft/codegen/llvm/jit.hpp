@@ -6,9 +6,9 @@
 
 #include <string>
 #include <string_view>
-#include <vector>
 
 #include "weft/base/mutex.hpp"
+#include "weft/base/sequence.hpp"
 #include "weft/codegen/llvm/api.hpp"
 
 namespace weft::inline WEFT_ABI {
@@ -63,7 +63,7 @@ class jit {
   lljit_ref orc_ = nullptr;
   session_ref session_ = nullptr;
   std::string reported_;          // what ORC would have printed during this link
-  std::vector<dylib_ref> empty_;  // ORC's C interface cannot remove a dylib: they are used again
+  sequence<dylib_ref> empty_;  // ORC's C interface cannot remove a dylib: they are used again
   bool leaving_ = false;          // LLVM's own statics may be gone already
 };
 

@@ -1,6 +1,7 @@
 // Loop IR statements to LLVM basic blocks.
 #pragma once
 
+#include "weft/base/sequence.hpp"
 #include "weft/codegen/llvm/expr.hpp"
 #include "weft/ir/simplify.hpp"  // range_table
 
@@ -30,17 +31,17 @@ class function_emitter : public expression_emitter {
   void allocate(ir::stmt s);
   void counted(std::int32_t variable, value_ref begin, value_ref end, bool at_least_once, ir::stmt body);
 
-  value_ref new_function(std::string const& name, type_ref result, std::vector<type_ref> parameters, bool exported);
-  value_ref body_function(std::string const& name, std::vector<std::int32_t> const& variables, bool ranged);
-  void open_body(value_ref function, std::vector<std::int32_t> const& variables);
-  std::vector<value_ref> load_buffers(value_ref launch);
+  value_ref new_function(std::string const& name, type_ref result, sequence<type_ref> parameters, bool exported);
+  value_ref body_function(std::string const& name, sequence<std::int32_t> const& variables, bool ranged);
+  void open_body(value_ref function, sequence<std::int32_t> const& variables);
+  sequence<value_ref> load_buffers(value_ref launch);
   value_ref alloca_in_entry(type_ref type, unsigned alignment);
   block_ref new_block();
   bool is_parameter(ir::buffer const* b) const { return b->where != ir::scope::registers; }
 
   value_ref function_ = nullptr;
   block_ref entry_ = nullptr;
-  std::vector<std::int32_t> open_;  // loop variables around the current statement
+  sequence<std::int32_t> open_;  // loop variables around the current statement
   range_table ranges_;              // of the loop variables: a loop that surely runs needs no test before it
   int bodies_ = 0;
 };

@@ -9,7 +9,7 @@ namespace codegen::llvm {
 WEFT_DECL block_ref function_emitter::new_block() { return l_.AppendBasicBlockInContext(s_.context, function_, ""); }
 
 WEFT_DECL value_ref function_emitter::new_function(std::string const& name, type_ref result,
-                                                   std::vector<type_ref> parameters, bool exported) {
+                                                   sequence<type_ref> parameters, bool exported) {
   type_ref const t = l_.FunctionType(result, parameters.data(), static_cast<unsigned>(parameters.size()), 0);
   value_ref const f = l_.AddFunction(s_.module, name.c_str(), t);
   if (!exported) l_.SetLinkage(f, InternalLinkage);
@@ -29,8 +29,8 @@ WEFT_DECL value_ref function_emitter::new_function(std::string const& name, type
 }
 
 /// The buffers' addresses, by buffer id; registers have none yet.
-WEFT_DECL std::vector<value_ref> function_emitter::load_buffers(value_ref launch) {
-  std::vector<value_ref> bases(s_.f.buffers.size(), nullptr);
+WEFT_DECL sequence<value_ref> function_emitter::load_buffers(value_ref launch) {
+  sequence<value_ref> bases(s_.f.buffers.size(), nullptr);
   launch_ = launch;
   value_ref const pointers = l_.BuildLoad2(b_, pointer(), launch, "");
   value_ref workspace = nullptr;
@@ -53,9 +53,9 @@ WEFT_DECL std::vector<value_ref> function_emitter::load_buffers(value_ref launch
 
 /// body(launch, buffers.., variables.. [, begin, end])
 WEFT_DECL value_ref function_emitter::body_function(std::string const& name,
-                                                    std::vector<std::int32_t> const& variables, bool ranged) {
-  std::vector<type_ref> parameters{pointer()};
-  std::vector<unsigned> alone;  // parameters whose memory no other buffer shares
+                                                    sequence<std::int32_t> const& variables, bool ranged) {
+  sequence<type_ref> parameters{pointer()};
+  sequence<unsigned> alone;  // parameters whose memory no other buffer shares
   for (ir::buffer const* b : s_.f.buffers) {
     if (!is_parameter(b)) continue;
     bool shared = false;
@@ -69,7 +69,7 @@ WEFT_DECL value_ref function_emitter::body_function(std::string const& name,
   for (unsigned p : alone) l_.AddAttributeAtIndex(f, p + 1, l_.CreateEnumAttribute(s_.context, noalias, 0));
   return f;
 }
-WEFT_DECL void function_emitter::open_body(value_ref function, std::vector<std::int32_t> const& variables) {
+WEFT_DECL void function_emitter::open_body(value_ref function, sequence<std::int32_t> const& variables) {
   function_ = function;
   entry_ = new_block();
   block_ref const start = new_block();
@@ -100,10 +100,10 @@ WEFT_DECL void function_emitter::entry(std::string const& name) {
   l_.PositionBuilderAtEnd(b_, new_block());
   enter(nullptr, false, false, s_.f.body);
   bases_ = load_buffers(l_.GetParam(exported, 0));
-  std::vector<value_ref> arguments{launch_};
+  sequence<value_ref> arguments{launch_};
   for (ir::buffer const* b : s_.f.buffers)
     if (is_parameter(b)) arguments.push_back(bases_[static_cast<std::size_t>(b->id)]);
-  std::vector<type_ref> types(arguments.size(), pointer());
+  sequence<type_ref> types(arguments.size(), pointer());
   type_ref const t = l_.FunctionType(l_.VoidTypeInContext(s_.context), types.data(), static_cast<unsigned>(types.size()), 0);
   l_.BuildCall2(b_, t, body, arguments.data(), static_cast<unsigned>(arguments.size()), "");
   l_.BuildRet(b_, l_.ConstInt(l_.Int32TypeInContext(s_.context), 0, 0));
@@ -169,10 +169,10 @@ WEFT_DECL void function_emitter::counted(std::int32_t variable, value_ref begin,
 struct function_emitter::frame {
   value_ref function, launch;
   block_ref entry, block;
-  std::vector<value_ref> bases, variables, values;
-  std::vector<int> variable_region, levels;
-  std::vector<region> regions;
-  std::vector<known_pointer> pointers;
+  sequence<value_ref> bases, variables, values;
+  sequence<int> variable_region, levels;
+  sequence<region> regions;
+  sequence<known_pointer> pointers;
 };
 
 WEFT_DECL void function_emitter::parallel(ir::stmt s) {
@@ -180,8 +180,8 @@ WEFT_DECL void function_emitter::parallel(ir::stmt s) {
   ranges_.set(s->variable, s->begin, s->extent);
   std::string const name = s_.f.name + ".parallel" + std::to_string(bodies_++);
   // The context: launch, begin, buffers.., variables.., a word each.
-  std::vector<value_ref> words{launch_, begin};
-  std::vector<bool> is_address{true, false};
+  sequence<value_ref> words{launch_, begin};
+  sequence<bool> is_address{true, false};
   for (ir::buffer const* b : s_.f.buffers)
     if (is_parameter(b)) words.push_back(bases_[static_cast<std::size_t>(b->id)]), is_address.push_back(true);
   for (std::int32_t v : open_) words.push_back(variables_[static_cast<std::size_t>(v)]), is_address.push_back(false);
@@ -207,8 +207,8 @@ WEFT_DECL void function_emitter::parallel(ir::stmt s) {
 
   function_ = thunk;
   l_.PositionBuilderAtEnd(b_, new_block());
-  std::vector<value_ref> arguments;
-  std::vector<type_ref> types;
+  sequence<value_ref> arguments;
+  sequence<type_ref> types;
   for (std::size_t i = 0; i < words.size(); ++i) {
     value_ref at[] = {number(static_cast<std::int64_t>(i))};
     types.push_back(is_address[i] ? pointer() : i64());

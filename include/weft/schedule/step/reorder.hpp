@@ -1,6 +1,7 @@
 // Step: reorder.
 #pragma once
 
+#include "weft/base/sequence.hpp"
 #include "weft/schedule/nest.hpp"
 
 namespace weft::inline WEFT_ABI {
@@ -16,7 +17,7 @@ struct reorder_rule {
     }
     for (std::int32_t l : n.order_of(s.loops[0]))
       if (n.at(l).kind != loop_kind::serial) {
-        std::vector<std::int32_t> order = n.order_of(s.loops[0]);
+        sequence<std::int32_t> order = n.order_of(s.loops[0]);
         rearrange(order, s);
         return n.marks_fit(order);
       }
@@ -25,7 +26,7 @@ struct reorder_rule {
   static constexpr void perform(nest& n, step const& s) { rearrange(n.order_of(s.loops[0]), s); }
 
  private:
-  static constexpr void rearrange(std::vector<std::int32_t>& order, step const& s) {
+  static constexpr void rearrange(sequence<std::int32_t>& order, step const& s) {
     std::size_t next = 0;
     for (std::int32_t& l : order) {
       bool named = false;

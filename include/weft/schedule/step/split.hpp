@@ -1,6 +1,7 @@
 // Step: split.
 #pragma once
 
+#include "weft/base/sequence.hpp"
 #include "weft/schedule/nest.hpp"
 
 namespace weft::inline WEFT_ABI {
@@ -28,8 +29,8 @@ struct split_rule {
     whole.outer = outer;
     whole.inner = outer + 1;
     whole.factor = s.factor;
-    std::vector<std::int32_t>& order = n.order_of(id);
-    std::vector<std::int32_t> next;
+    sequence<std::int32_t>& order = n.order_of(id);
+    sequence<std::int32_t> next;
     for (std::int32_t l : order) {
       next.push_back(l == id ? outer : l);
       if (l == id) next.push_back(outer + 1);
