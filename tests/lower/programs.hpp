@@ -45,7 +45,9 @@ struct lowered_program {
   template <class How>
   weft::ir::function operator()(How const& how) {
     weft::schedule s(p, [&](int t, int d) { return symbolic ? -1 : extent(t, d); });
-    how(s, s.order[0]);
+    auto const first = s.order[0];  // as it is before the steps
+    how(s, first);
+    CHECK(s.state != weft::verdict::illegal);
     weft::ir::function f = weft::lower(m, p, s, layout(), "k", tails);
     CHECK(weft::ir::verify(f) == "");
     return f;

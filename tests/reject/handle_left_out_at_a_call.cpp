@@ -1,4 +1,6 @@
 // expect: weft: the how-lambda takes the schedule, then one handle per input, then one per stage
+#include <vector>
+
 #include <weft/weft.hpp>
 
 constexpr auto doubled = weft::kernel<"doubled">(

@@ -1,4 +1,6 @@
 // expect: its stages are not known here: let the how-lambda take (auto& s) alone
+#include <vector>
+
 #include <weft/weft.hpp>
 
 int weight = 3;

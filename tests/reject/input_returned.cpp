@@ -1,4 +1,6 @@
 // expect: weft: a what-lambda returns stages that it made, each once
+#include <vector>
+
 #include <weft/weft.hpp>
 
 constexpr auto k = weft::kernel<"k">([](auto A) { return A; });

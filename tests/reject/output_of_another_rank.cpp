@@ -1,4 +1,6 @@
 // expect: weft: an output has another rank than the result
+#include <vector>
+
 #include <weft/weft.hpp>
 
 constexpr auto doubled = weft::kernel<"doubled">([](auto A) {

@@ -1,4 +1,6 @@
 // expect: weft: an output cannot be constant
+#include <vector>
+
 #include <weft/weft.hpp>
 
 constexpr auto doubled = weft::kernel<"doubled">([](auto A) {

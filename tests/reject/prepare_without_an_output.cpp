@@ -1,4 +1,6 @@
 // expect: weft: prepare takes a weft::out(...) for each output
+#include <vector>
+
 #include <weft/weft.hpp>
 
 constexpr auto doubled = weft::kernel<"doubled">([](auto A) {

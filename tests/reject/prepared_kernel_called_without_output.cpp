@@ -1,4 +1,6 @@
 // expect: weft: a prepared kernel takes all inputs and all outputs
+#include <vector>
+
 #include <weft/weft.hpp>
 
 constexpr auto doubled = weft::kernel<"doubled">([](auto A) {

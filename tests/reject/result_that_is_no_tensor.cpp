@@ -1,4 +1,6 @@
 // expect: weft: the what-lambda returns a stage, or weft::outputs of several
+#include <vector>
+
 #include <weft/weft.hpp>
 
 constexpr auto k = weft::kernel<"k">([](auto A) { return A.extent(0); });

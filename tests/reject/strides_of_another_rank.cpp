@@ -1,4 +1,6 @@
 // expect: weft: one stride per dimension
+#include <vector>
+
 #include <weft/weft.hpp>
 
 constexpr auto doubled = weft::kernel<"doubled">([](auto A) {

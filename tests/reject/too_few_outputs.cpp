@@ -1,4 +1,6 @@
 // expect: weft: give a weft::out(...) for each output of this kernel, or for none
+#include <vector>
+
 #include <weft/weft.hpp>
 
 constexpr auto both = weft::kernel<"both">([](auto A) {

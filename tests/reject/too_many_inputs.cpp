@@ -1,4 +1,6 @@
 // expect: weft: the what-lambda cannot be called with these inputs
+#include <vector>
+
 #include <weft/weft.hpp>
 
 constexpr auto doubled = weft::kernel<"doubled">([](auto A) {

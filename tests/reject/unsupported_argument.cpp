@@ -1,4 +1,6 @@
 // expect: weft: an argument is a weft::tensor, a weft::view or weft::out, a contiguous range, or a number
+#include <vector>
+
 #include <weft/weft.hpp>
 
 constexpr auto doubled = weft::kernel<"doubled">([](auto A) {

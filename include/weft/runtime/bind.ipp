@@ -163,6 +163,7 @@ class binder {
     for (int o = first_output_; o < tensors; ++o)
       for (int i = 0; i < o; ++i) {
         argument const &a = *given_[static_cast<std::size_t>(o)].a, &b = *given_[static_cast<std::size_t>(i)].a;
+        if (a.is_allocated_here || b.is_allocated_here) continue;  // they have no address yet
         std::uintptr_t a0 = 0, a1 = 0, b0 = 0, b1 = 0;
         footprint(a, a0, a1);
         footprint(b, b0, b1);

@@ -234,13 +234,13 @@ TEST_CASE("loops with begins, run-time ends, masks and branches keep their meani
   weft::sequence<long long> sums(20, -1), odds(20, -1);
   REQUIRE(kernel.launch("ranges_kernel", size, 8, 1, sums.data(), odds.data(), size));
   for (long long row = 2; row < size; ++row) {
-    long long sum = 1000, last_odd = -1;
+    long long sum = 1000, of_odd = -1;
     for (long long c = row; c < size; ++c) {
       sum += c;
-      if (c % 2 == 1) last_odd = c;  // an empty `first` is always the first iteration
+      if (c % 2 == 1) of_odd += c;  // with an empty `first` the element is always read
     }
     CHECK(sums[static_cast<std::size_t>(row)] == sum);
-    CHECK(odds[static_cast<std::size_t>(row)] == last_odd);
+    CHECK(odds[static_cast<std::size_t>(row)] == of_odd);
   }
   CHECK(sums[0] == size - 1);
   CHECK(odds[0] == -7);

@@ -1,0 +1,104 @@
+// What random programs once found, each made small and named by what was wrong.
+#include "fuzz/run.hpp"
+#include "schedule/programs.hpp"
+#include "weft/compile.hpp"
+
+namespace weft_test::fuzz {
+namespace {
+
+using weft::compute, weft::expr::tensor;
+
+/// Inputs made of sequences of extents; `steps` as print_trace writes them.
+struct found {
+  weft::program p{};
+  weft::sequence<weft::sequence<std::int64_t>> shapes{};
+
+  template <class T, int Rank>
+  tensor<T, Rank> input(weft::sequence<std::int64_t> const& shape) {
+    char const name[] = {static_cast<char>('A' + p.inputs.size())};
+    shapes.push_back(shape);
+    return {&p, p.add_input(weft::short_name(std::string_view(name, 1)), weft::dtype_of<T>, Rank)};
+  }
+  /// Runs the program with this last stage in every way, over memory and numbers of several kinds.
+  template <class Stage>
+  void check(Stage const& last, std::string const& steps) {
+    p.outputs.push_back(last.id);
+    for (std::uint64_t seed = 0; seed < 12; ++seed) {
+      drawn d;
+      d.seed = seed;
+      d.what = weft::canonical(p);
+      random_source r(seed);
+      for (std::size_t t = 0; t < shapes.size(); ++t) {
+        d.tensors.push_back(draw_tensor(r, p.tensors[t].type, shapes[t], seed % 2 == 1));
+        for (std::int64_t e : shapes[t]) d.has_empty = d.has_empty || e == 0;
+      }
+      d.order_free.resize(p.stages.size(), true);
+      weft::trace const trace = weft::parse_trace(steps, weft::schedule(d.what, extents_of(d)));
+      INFO(describe(d, trace));
+      CHECK(check_interpreted(d, trace) == "");
+      CHECK(check_compiled(d, trace) == "");
+    }
+  }
+};
+
+TEST_CASE("a loop that runs no time wrote back an element beyond the end, from a register that it never reached") {
+  found f;
+  auto const a = f.input<std::int32_t, 2>({29, 2});
+  auto const s = compute<"S">(a.extent(0), [=](auto i) {
+    return weft::max(a.extent(1), [=](auto k) { return a(i, k); });
+  });
+  f.check(s, "S: split(i, 3) -> io, ii\nS: split(ii, 1) -> iio, iii\n");
+}
+TEST_CASE("a maximum of i64 was folded to its identity: its limits were taken for what is not known") {
+  found f;
+  auto const a = f.input<std::int64_t, 1>({16});
+  auto const s = compute<"S">(a.extent(0), [=](auto i) {
+    return weft::max(4, [=](auto k) { return a(i) + weft::cast<std::int64_t>(k) + 1; });
+  });
+  f.check(s, "S: unroll(j)\n");
+}
+TEST_CASE("comparisons of i64 data were decided as if sums did not wrap") {
+  found f;
+  auto const a = f.input<std::int64_t, 1>({64});
+  auto const s = compute<"S">(a.extent(0), [=](auto i) {
+    return weft::select(a(i) < a(i) + 5, weft::min(a(i), a(i) + 1), weft::max(a(i), a(i) - 1));
+  });
+  f.check(s, "S: split(i, 16) -> io, ii\nS: vectorize(ii)\n");
+}
+TEST_CASE("one element had two registers when the tail of an unrolled reduction stood under several masks") {
+  found f;
+  auto const a = f.input<std::int32_t, 1>({3});
+  auto const b = f.input<std::int32_t, 2>({3, 5});
+  auto const s = compute<"S">(a.extent(0), [=](auto i) {
+    return weft::sum(b.extent(0), b.extent(1), [=](auto j, auto k) { return a(i) * b(j, k); });
+  });
+  f.check(s, "S: split(j, 8) -> jo, ji\nS: split(ji, 6) -> jio, jii\nS: reorder(jio, k, jii)\nS: unroll(jii)\n");
+}
+TEST_CASE("a load was moved in front of a loop that stores to it, because it had stood out there before") {
+  found f;
+  auto const a = f.input<std::int64_t, 1>({29});
+  // The copies of ii that need no guard leave loads of S outside of the loops; the last ones add inside a branch.
+  auto const s = compute<"S">(1, [=](auto) { return weft::sum(a.extent(0), [=](auto k) { return a(k); }); });
+  f.check(s, "S: split(j, 8) -> jo, ji\nS: split(jo, 1) -> joo, joi\nS: unroll(ji)\nS: reorder(ji, joo, joi)\n");
+}
+TEST_CASE("accesses of a stage without elements were refused") {
+  found f;
+  auto const a = f.input<float, 1>({4});
+  auto const empty = f.input<float, 1>({0});
+  auto const none = compute<"N">(empty.extent(0), [=](auto i) { return a(i + 9); });
+  auto const s = compute<"S">(a.extent(0), [=](auto i) {
+    return a(i) + weft::select(i < empty.extent(0), none(i), 1.0f);
+  });
+  f.check(s, "");
+}
+TEST_CASE("a guarded access was refused where the tensor is too small for the guard ever to hold") {
+  found f;
+  auto const a = f.input<float, 2>({1, 4});
+  auto const s = compute<"S">(a.extent(0), a.extent(1), [=](auto i, auto j) {
+    return weft::select(i * 2 - 2 >= 0 && i * 2 - 2 < a.extent(0), a(i * 2 - 2, j * 5), 0.5f);
+  });
+  f.check(s, "");
+}
+
+}  // namespace
+}  // namespace weft_test::fuzz
