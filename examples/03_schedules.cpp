@@ -1,7 +1,9 @@
 // Lesson 3: one computation, six schedules.
 //
 // The what-lambda is written once. Each how-lambda changes only the order and the manner in which its loops run;
-// the result is checked against the same reference every time.
+// the result is checked against the same reference every time. An argument is the largest size (1024).
+//
+// runs: in under 5 s with 256
 
 #include <weft/bench/peak.hpp>
 #include <weft/weft.hpp>

@@ -7,7 +7,7 @@
 #include <doctest/doctest.h>
 
 #include <array>
-#include <weft/base/sequence.hpp>
+#include <vector>
 
 #include "weft/runtime/tensor.hpp"
 
@@ -35,13 +35,14 @@ constexpr std::array other{1, 0, 2, 0, 1, 3};
 // In the compiler: no machine code, no call of any kind.
 static_assert(weft::evaluate(scale, std::array{1.f, 2.f}, 3.f) == std::array{3.f, 6.f});
 static_assert(weft::evaluate(product, view(matrix, 2, 3), view(other, 3, 2)) == std::array{8, 9, 20, 18});
-static_assert(weft::evaluate_at(product, std::array<std::int64_t, 2>{1, 0}, view(matrix, 2, 3), view(other, 3, 2)) == 20);
+static_assert(weft::evaluate_at(product, std::array<std::int64_t, 2>{1, 0}, view(matrix, 2, 3), view(other, 3, 2)) ==
+              20);
 static_assert(weft::evaluate(moments, std::array{1, 2, 3})[boost::hana::size_c<0>] == std::array{-5, -4, -3});
 static_assert(weft::evaluate(moments, std::array{1, 2, 3})[boost::hana::size_c<1>] == std::array{6});
 
 TEST_CASE("evaluate gives the shape and the values in row-major order") {
   auto const c = weft::evaluate(product, view(matrix, 3, 2), view(other, 2, 3));
-  CHECK(c.shape == weft::sequence<std::int64_t>{3, 3});
+  CHECK(c.shape == std::vector<std::int64_t>{3, 3});
   REQUIRE(c.size() == 9);
   CHECK(c[5] == 3 * 2 + 4 * 3);  // row 1, column 2
 }
@@ -50,9 +51,9 @@ TEST_CASE("evaluate reads through strides, owning tensors and vectors alike") {
   for (int i = 0; i < 6; ++i) t.data()[i] = matrix[static_cast<std::size_t>(i)];
   auto const plain = weft::evaluate(product, view(matrix, 2, 3), view(other, 3, 2));
   CHECK(weft::evaluate(product, t, view(other, 3, 2)) == plain.values);
-  weft::sequence<int> const columns{1, 4, 2, 5, 3, 6};
+  std::vector<int> const columns{1, 4, 2, 5, 3, 6};
   CHECK(weft::evaluate(product, view(columns, 2, 3).strided(1, 2), view(other, 3, 2)) == plain.values);
-  CHECK(weft::evaluate(scale, weft::sequence<int>{1, 2}, 5) == weft::sequence<int>{5, 10});
+  CHECK(weft::evaluate(scale, std::vector<int>{1, 2}, 5) == std::vector<int>{5, 10});
 }
 TEST_CASE("evaluate with contract rounds a product and a sum once, without it twice") {
   // (1 + e)(1 - e) - 1 = -e e, which two roundings lose.
@@ -68,7 +69,7 @@ TEST_CASE("evaluate with contract rounds a product and a sum once, without it tw
   CHECK(weft::evaluate({.contract = true}, product, view(p, 1, 2), view(q, 2, 1))[0] == -0x1p-40f);
 }
 TEST_CASE("a sample agrees with the whole, through stages") {
-  weft::sequence<int> const x{5, -2, 9, 1};
+  std::vector<int> const x{5, -2, 9, 1};
   auto const whole = weft::evaluate(moments, x);
   for (std::int64_t i = 0; i < 4; ++i)
     CHECK(weft::evaluate_at(moments, std::array<std::int64_t, 1>{i}, x) ==
@@ -78,7 +79,7 @@ TEST_CASE("an access outside of its tensor is an argument_error") {
   static constexpr auto shifted = weft::kernel<"shifted">([](auto a) {
     return compute<"b">(a.extent(0), [=](auto i) { return a(i + 1); });
   });
-  CHECK_THROWS_AS(weft::evaluate(shifted, weft::sequence<float>{1, 2}), weft::argument_error);
+  CHECK_THROWS_AS(weft::evaluate(shifted, std::vector<float>{1, 2}), weft::argument_error);
 }
 TEST_CASE("an evaluated result equals only a range of the same length and elements") {
   auto const y = weft::evaluate(scale, std::array{1.f, 2.f}, 3.f);

@@ -6,7 +6,7 @@
 #include <cmath>
 #include <string>
 #include <thread>
-#include <weft/base/sequence.hpp>
+#include <vector>
 
 #include "weft/direct.hpp"
 
@@ -47,13 +47,15 @@ inline constexpr auto row_sums = weft::kernel<"row_sums">([](auto a) {
   return compute<"s">(a.extent(0), [=](auto i) { return sum(a.extent(1), [=](auto k) { return a(i, k); }); });
 });
 inline constexpr auto spread = weft::kernel<"spread">([](auto a) {
-  auto low = compute<"low">(a.extent(0), [=](auto i) { return weft::min(a.extent(1), [=](auto k) { return a(i, k); }); });
-  auto high = compute<"high">(a.extent(0), [=](auto i) { return weft::max(a.extent(1), [=](auto k) { return a(i, k); }); });
+  auto low =
+      compute<"low">(a.extent(0), [=](auto i) { return weft::min(a.extent(1), [=](auto k) { return a(i, k); }); });
+  auto high =
+      compute<"high">(a.extent(0), [=](auto i) { return weft::max(a.extent(1), [=](auto k) { return a(i, k); }); });
   return weft::outputs(high, low);
 });
 
-weft::sequence<float> numbers(std::size_t n, int step = 5) {
-  weft::sequence<float> v(n);
+std::vector<float> numbers(std::size_t n, int step = 5) {
+  std::vector<float> v(n);
   for (std::size_t i = 0; i < n; ++i) v[i] = static_cast<float>(static_cast<int>(i) * step % 13 - 6) / 4;
   return v;
 }
@@ -81,17 +83,17 @@ std::string refusal(F const& call) {
 TEST_CASE("a call gives the bits of direct evaluation, whatever the tails") {
   for (auto [m, k, n] : {std::array{1, 1, 1}, {6, 16, 64}, {13, 70, 9}, {7, 300, 65}, {61, 35, 47}}) {
     auto const M = static_cast<std::size_t>(m), K = static_cast<std::size_t>(k), N = static_cast<std::size_t>(n);
-    weft::sequence<float> const a = numbers(M * K), b = numbers(K * N, 7);
-    weft::sequence<float> c(M * N, -1.0f);
+    std::vector<float> const a = numbers(M * K), b = numbers(K * N, 7);
+    std::vector<float> c(M * N, -1.0f);
     matmul(view(a, M, K), view(b, K, N), out(c, M, N));
     auto const e = weft::evaluate({.contract = weft::cpu().fma}, matmul, view(a, M, K), view(b, K, N));
     CHECK(e == c);
   }
 }
 TEST_CASE("compiled code works under any strides: padded rows, columns first, backwards, one element for all") {
-  weft::sequence<float> const a = numbers(400), b = numbers(400, 7);
+  std::vector<float> const a = numbers(400), b = numbers(400, 7);
   auto const check = [&](auto const& x, auto const& y) {
-    weft::sequence<float> c(7 * 9, -1.0f);
+    std::vector<float> c(7 * 9, -1.0f);
     matmul(x, y, out(c, 7, 9));
     CHECK(weft::evaluate({.contract = weft::cpu().fma}, matmul, x, y) == c);
   };
@@ -102,8 +104,8 @@ TEST_CASE("compiled code works under any strides: padded rows, columns first, ba
   check(x.strided(0, 0), view(b.data() + 399, 5, 9).strided(-9, -2));
 }
 TEST_CASE("strided outputs are written at their elements and nowhere else") {
-  weft::sequence<float> const x = numbers(10), y = numbers(10, 3);
-  weft::sequence<float> z(40, 99.0f);
+  std::vector<float> const x = numbers(10), y = numbers(10, 3);
+  std::vector<float> z(40, 99.0f);
   saxpy(x, y, 2.0f, out(z.data() + 30, 10).strided(-3));
   for (std::size_t i = 0; i < z.size(); ++i) {
     bool const element = i >= 3 && i <= 30 && i % 3 == 0;
@@ -111,29 +113,29 @@ TEST_CASE("strided outputs are written at their elements and nowhere else") {
   }
 }
 TEST_CASE("outputs that are left out are returned, new, with the shape that follows from the inputs") {
-  weft::sequence<float> const a = numbers(12);
+  std::vector<float> const a = numbers(12);
   weft::tensor<float, 1> const s = row_sums(view(a, 3, 4));
   REQUIRE(s.shape() == std::array<std::int64_t, 1>{3});
   CHECK(s(1) == a[4] + a[5] + a[6] + a[7]);
   CHECK(row_sums(view(a, 4, 3)).shape() == std::array<std::int64_t, 1>{4});
 }
 TEST_CASE("several outputs come back as a tuple in the order of the return, or are matched to the outs in it") {
-  weft::sequence<float> const a{3, 1, 2, 9, 7, 8};
+  std::vector<float> const a{3, 1, 2, 9, 7, 8};
   auto const both = spread(view(a, 2, 3));
   CHECK(both[boost::hana::size_c<0>](0) == 3);
   CHECK(both[boost::hana::size_c<0>](1) == 9);
   CHECK(both[boost::hana::size_c<1>](0) == 1);
   CHECK(both[boost::hana::size_c<1>](1) == 7);
-  weft::sequence<float> high(2), low(2);
+  std::vector<float> high(2), low(2);
   spread(view(a, 2, 3), out(high), out(low));
-  CHECK(high == weft::sequence<float>{3, 9});
-  CHECK(low == weft::sequence<float>{1, 7});
+  CHECK(high == std::vector<float>{3, 9});
+  CHECK(low == std::vector<float>{1, 7});
 }
 TEST_CASE("outs may stand before inputs: each kind is matched in its own order") {
-  weft::sequence<float> const x{1, 2}, y{10, 20};
-  weft::sequence<float> z(2);
+  std::vector<float> const x{1, 2}, y{10, 20};
+  std::vector<float> z(2);
   saxpy(out(z), x, y, 3.0f);
-  CHECK(z == weft::sequence<float>{13, 26});
+  CHECK(z == std::vector<float>{13, 26});
 }
 
 // --- sizes of nothing -------------------------------------------------------------------------------------------
@@ -143,18 +145,18 @@ TEST_CASE("an empty output is no call at all: pointers may be null, nothing is c
   float* const nowhere = nullptr;
   matmul(view(nowhere, 0, 5), view(numbers(15), 5, 3), out(nowhere, 0, 3));
   saxpy(view(nowhere, 0), view(nowhere, 0), 1.0f, out(nowhere, 0));
-  CHECK(saxpy(weft::sequence<float>{}, weft::sequence<float>{}, 1.0f).size() == 0);
+  CHECK(saxpy(std::vector<float>{}, std::vector<float>{}, 1.0f).size() == 0);
   CHECK(weft::compilations() == before);
 }
 TEST_CASE("a reduction over nothing gives its identity") {
-  weft::sequence<float> c(6, -1.0f);
+  std::vector<float> c(6, -1.0f);
   float* const nowhere = nullptr;
   matmul(view(nowhere, 2, 0), view(nowhere, 0, 3), out(c, 2, 3));
-  CHECK(c == weft::sequence<float>(6, 0.0f));
-  weft::sequence<float> high(2), low(2);
+  CHECK(c == std::vector<float>(6, 0.0f));
+  std::vector<float> high(2), low(2);
   spread(view(nowhere, 2, 0), out(high), out(low));
-  CHECK(high == weft::sequence<float>(2, -INFINITY));
-  CHECK(low == weft::sequence<float>(2, INFINITY));
+  CHECK(high == std::vector<float>(2, -INFINITY));
+  CHECK(low == std::vector<float>(2, INFINITY));
 }
 
 // --- what is compiled, and how often ------------------------------------------------------------------------------
@@ -163,14 +165,14 @@ TEST_CASE("the first call of 64 threads compiles once") {
   static constexpr auto once = weft::kernel<"once">([](auto x) {
     return compute<"y">(x.extent(0), [=](auto i) { return x(i) * 3.0f; });
   });
-  weft::sequence<float> const x = numbers(100);
+  std::vector<float> const x = numbers(100);
   std::uint64_t const before = weft::compilations();
-  weft::sequence<weft::sequence<float>> results(64, weft::sequence<float>(100));
-  weft::sequence<std::thread> threads;
-  for (weft::sequence<float>& y : results) threads.emplace_back([&x, &y] { once(x, out(y)); });
+  std::vector<std::vector<float>> results(64, std::vector<float>(100));
+  std::vector<std::thread> threads;
+  for (std::vector<float>& y : results) threads.emplace_back([&x, &y] { once(x, out(y)); });
   for (std::thread& t : threads) t.join();
   CHECK(weft::compilations() == before + 1);
-  for (weft::sequence<float> const& y : results) CHECK(y[99] == x[99] * 3);
+  for (std::vector<float> const& y : results) CHECK(y[99] == x[99] * 3);
 }
 TEST_CASE("threads that share a kernel with intermediate tensors do not share their memory") {
   static constexpr auto twice = weft::kernel<"twice">([](auto x) {
@@ -178,11 +180,11 @@ TEST_CASE("threads that share a kernel with intermediate tensors do not share th
     auto n = x.extent(0);
     return compute<"y">(n, [=](auto i) { return t(n - 1 - i) + t(i); });
   });
-  weft::sequence<std::thread> threads;
+  std::vector<std::thread> threads;
   int wrong = 0;
   for (int t = 0; t < 8; ++t)
     threads.emplace_back([t, &wrong] {
-      weft::sequence<float> x(500, static_cast<float>(t)), y(500);
+      std::vector<float> x(500, static_cast<float>(t)), y(500);
       for (int round = 0; round < 50; ++round) {
         twice(x, out(y));
         for (float v : y)
@@ -193,8 +195,8 @@ TEST_CASE("threads that share a kernel with intermediate tensors do not share th
   CHECK(wrong == 0);
 }
 TEST_CASE("run-time scalars, other memory and shapes seen before do not compile again") {
-  weft::sequence<float> const x = numbers(33), y = numbers(33, 7);
-  weft::sequence<float> z(33), other(33);
+  std::vector<float> const x = numbers(33), y = numbers(33, 7);
+  std::vector<float> z(33), other(33);
   saxpy(x, y, 1.0f, out(z));
   std::uint64_t const before = weft::compilations();
   for (float alpha : {0.0f, -2.5f, 1e30f}) {
@@ -202,16 +204,16 @@ TEST_CASE("run-time scalars, other memory and shapes seen before do not compile 
     CHECK(other[5] == (weft::cpu().fma ? __builtin_fmaf(alpha, x[5], y[5]) : alpha * x[5] + y[5]));
   }
   CHECK(weft::compilations() == before);
-  weft::sequence<float> const longer = numbers(34);
-  weft::sequence<float> result(34);
+  std::vector<float> const longer = numbers(34);
+  std::vector<float> result(34);
   saxpy(longer, longer, 1.0f, out(result));
   CHECK(weft::compilations() == before + 1);
   saxpy(x, y, 1.0f, out(z));
   CHECK(weft::compilations() == before + 1);
 }
 TEST_CASE("a call that threw leaves no kernel behind, and the next good one works") {
-  weft::sequence<float> const x = numbers(21);
-  weft::sequence<float> z(20);
+  std::vector<float> const x = numbers(21);
+  std::vector<float> z(20);
   CHECK_THROWS_AS(saxpy(x, x, 1.0f, out(z)), weft::argument_error);
   z.resize(21);
   saxpy(x, x, 1.0f, out(z));
@@ -219,7 +221,7 @@ TEST_CASE("a call that threw leaves no kernel behind, and the next good one work
 }
 TEST_CASE("another target gets its own code, with the same bits where fma agrees") {
   static weft::target const machines[] = {weft::x86_64_sse2(), weft::x86_64_avx2()};
-  weft::sequence<float> const a = numbers(6 * 40), b = numbers(40 * 50, 7);
+  std::vector<float> const a = numbers(6 * 40), b = numbers(40 * 50, 7);
   for (weft::target const& machine : machines) {
     bool runs_here = machine.arch == weft::cpu().arch;
     for (std::string const& f : machine.features) runs_here = runs_here && weft::cpu().has(f);
@@ -228,7 +230,7 @@ TEST_CASE("another target gets its own code, with the same bits where fma agrees
       continue;
     }
     std::uint64_t const before = weft::compilations();
-    weft::sequence<float> c(6 * 50);
+    std::vector<float> c(6 * 50);
     matmul.on(machine)(view(a, 6, 40), view(b, 40, 50), out(c, 6, 50));
     matmul.on(machine)(view(a, 6, 40), view(b, 40, 50), out(c, 6, 50));
     CHECK(weft::compilations() <= before + 1);
@@ -245,7 +247,7 @@ auto scaled_by(float factor) {
     return compute<"y">(x.extent(0), [=](auto i) { return x(i) * factor; });
   });
 }
-auto filtered_by(weft::sequence<float> const& taps) {  // the lambda holds the vector itself
+auto filtered_by(std::vector<float> const& taps) {  // the lambda holds the vector itself
   return weft::kernel<"filtered_by">([taps](auto x) {
     return compute<"y">(x.extent(0), [=](auto i) {
       auto v = x(i) * taps[0];
@@ -257,7 +259,7 @@ auto filtered_by(weft::sequence<float> const& taps) {  // the lambda holds the v
 }  // namespace
 
 TEST_CASE("kernels of one lambda type with other captured numbers never share code") {
-  weft::sequence<float> const x{1, 2, 3};
+  std::vector<float> const x{1, 2, 3};
   auto const twice = scaled_by(2), thrice = scaled_by(3);
   CHECK(twice(x)(2) == 6);
   CHECK(thrice(x)(2) == 9);
@@ -270,7 +272,7 @@ TEST_CASE("kernels of one lambda type with other captured numbers never share co
   CHECK(!std::signbit(scaled_by(0.0f)(x)(1)));
 }
 TEST_CASE("captured coefficients are part of the code, in number and in value") {
-  weft::sequence<float> const x{1, 2};
+  std::vector<float> const x{1, 2};
   CHECK(filtered_by({1, 2})(x)(1) == 6);
   CHECK(filtered_by({1, 3})(x)(1) == 8);
   CHECK(filtered_by({1, 2, 4})(x)(1) == 14);
@@ -281,7 +283,7 @@ TEST_CASE("a captured reference is read at each call") {
   auto const scaled = weft::kernel<"scaled">([&factor](auto x) {
     return compute<"y">(x.extent(0), [&, x](auto i) { return x(i) * factor; });
   });
-  weft::sequence<float> const x{1, 2, 3};
+  std::vector<float> const x{1, 2, 3};
   CHECK(scaled(x)(0) == 2);
   factor = 5;
   CHECK(scaled(x)(0) == 5);
@@ -289,7 +291,7 @@ TEST_CASE("a captured reference is read at each call") {
   CHECK(scaled(x)(0) == 2);
 }
 TEST_CASE("what the how-lambda captures is part of the key as well") {
-  weft::sequence<float> const x = numbers(40);
+  std::vector<float> const x = numbers(40);
   auto const with_lanes = [](int lanes) {
     return weft::kernel<"with_lanes">(
         [](auto a) { return compute<"y">(a.extent(0), [=](auto i) { return a(i) + 1.0f; }); },
@@ -311,11 +313,13 @@ TEST_CASE("what the how-lambda captures is part of the key as well") {
 // --- wrong arguments ------------------------------------------------------------------------------------------------
 
 TEST_CASE("every wrong argument is refused in words before anything is written") {
-  weft::sequence<float> const a = numbers(60), b = numbers(60, 7);
-  weft::sequence<float> c(60, -1.0f);
+  std::vector<float> const a = numbers(60), b = numbers(60, 7);
+  std::vector<float> c(60, -1.0f);
   float* const nowhere = nullptr;
-  CHECK_REFUSED("B.extent(0) = 4 and A.extent(1) = 5 must be equal", matmul(view(a, 3, 5), view(b, 4, 6), out(c, 3, 6)));
-  CHECK_REFUSED("output C is 3 x 7, but dimension 1 has 6 elements", matmul(view(a, 3, 5), view(b, 5, 6), out(c, 3, 7)));
+  CHECK_REFUSED("B.extent(0) = 4 and A.extent(1) = 5 must be equal",
+                matmul(view(a, 3, 5), view(b, 4, 6), out(c, 3, 6)));
+  CHECK_REFUSED("output C is 3 x 7, but dimension 1 has 6 elements",
+                matmul(view(a, 3, 5), view(b, 5, 6), out(c, 3, 7)));
   CHECK_REFUSED("A has no memory", matmul(view(nowhere, 3, 5), view(b, 5, 6), out(c, 3, 6)));
   CHECK_REFUSED("C has no memory", matmul(view(a, 3, 5), view(b, 5, 6), out(nowhere, 3, 6)));
   CHECK_REFUSED("61 elements are wanted of a range of 60", static_cast<void>(view(a, 61)));
@@ -327,9 +331,9 @@ TEST_CASE("every wrong argument is refused in words before anything is written")
                 matmul(view(a, 3, 5), view(b, 5, 6), out(c.data(), 3, 6).strided(5, 1)));
   CHECK_REFUSED("the strides of output C let two elements share memory",
                 matmul(view(a, 3, 5), view(b, 5, 6), out(c.data(), 3, 6).strided(6, 0)));
-  weft::sequence<float> short_one(4);
+  std::vector<float> short_one(4);
   CHECK_REFUSED("z", saxpy(a, b, 1.0f, out(short_one)));
-  CHECK(c == weft::sequence<float>(60, -1.0f));
+  CHECK(c == std::vector<float>(60, -1.0f));
 }
 TEST_CASE("an access that cannot be proved inside its tensor is refused at the first call") {
   static constexpr auto shifted = weft::kernel<"shifted">([](auto a) {
@@ -365,8 +369,8 @@ inline constexpr auto read_later = weft::kernel<"read_later">([](auto x) {
 }  // namespace
 
 TEST_CASE("in place is right where each element is read at its own index alone") {
-  weft::sequence<float> const x = numbers(37), y = numbers(37, 7);
-  weft::sequence<float> z = y, expected(37);
+  std::vector<float> const x = numbers(37), y = numbers(37, 7);
+  std::vector<float> z = y, expected(37);
   saxpy(x, y, 3.0f, out(expected));
   saxpy(x, z, 3.0f, out(z));
   CHECK(z == expected);
@@ -374,19 +378,19 @@ TEST_CASE("in place is right where each element is read at its own index alone")
   saxpy(z, y, 3.0f, out(z));
   CHECK(z == expected);
 
-  weft::sequence<float> m = numbers(5 * 23);
-  weft::sequence<float> positive = m;
+  std::vector<float> m = numbers(5 * 23);
+  std::vector<float> positive = m;
   for (float& v : positive) v = v > 0 ? v : 0;
   relu(view(m, 5, 23), out(m, 5, 23));
   CHECK(m == positive);
 
-  weft::sequence<float> c{5, 7, 1};
+  std::vector<float> c{5, 7, 1};
   centred(c, out(c));  // x is read by the first stage alone, which runs before y is written
-  CHECK(c == weft::sequence<float>{0, 4, -8});
+  CHECK(c == std::vector<float>{0, 4, -8});
 }
 TEST_CASE("every other overlap is refused: neighbours, reductions, transposes, shifts, other types, other outputs") {
-  weft::sequence<float> a = numbers(64), b = numbers(64, 7);
-  weft::sequence<float> const before = a;
+  std::vector<float> a = numbers(64), b = numbers(64, 7);
+  std::vector<float> const before = a;
   CHECK_REFUSED("cannot be written over input A", blur(a, out(a)));
   CHECK_REFUSED("cannot be written over input A", matmul(view(a, 8, 8), view(b, 8, 8), out(a, 8, 8)));
   CHECK_REFUSED("cannot be written over input A", transposed(view(a, 8, 8), out(a, 8, 8)));
@@ -394,7 +398,7 @@ TEST_CASE("every other overlap is refused: neighbours, reductions, transposes, s
   CHECK_REFUSED("without being the same elements", saxpy(view(a.data(), 20), view(b, 20), 1.0f, out(a.data() + 1, 20)));
   CHECK_REFUSED("without being the same elements",
                 saxpy(view(a.data(), 20), view(b, 20), 1.0f, out(a.data() + 19, 20).strided(-1)));
-  weft::sequence<float> t(8);
+  std::vector<float> t(8);
   CHECK_REFUSED("cannot be written over input A", read_later(view(a.data(), 8), out(a.data(), 8), out(t)));
   CHECK_REFUSED("share memory", read_later(view(b.data(), 8), out(t), out(t)));
   CHECK_REFUSED("share memory", spread(view(b, 8, 8), out(a.data(), 8), out(a.data() + 7, 8)));
@@ -404,7 +408,7 @@ TEST_CASE("every other overlap is refused: neighbours, reductions, transposes, s
                 saxpy(view(a.data(), 10).strided(2), view(b.data(), 10), 1.0f, out(a.data() + 1, 10).strided(2)));
 }
 TEST_CASE("code made for separate memory is not used for shared memory, nor the other way round") {
-  weft::sequence<float> x = numbers(29), y(29), z = x;
+  std::vector<float> x = numbers(29), y(29), z = x;
   static constexpr auto negated = weft::kernel<"negated">([](auto a) {
     return compute<"b">(a.extent(0), [=](auto i) { return -a(i); });
   });
@@ -447,13 +451,13 @@ TEST_CASE("a deferred step is legal at the call with a short axis, and a schedul
   }
 }
 TEST_CASE("extents that the types know are used like numbers") {
-  weft::sequence<float> const x = numbers(16);
+  std::vector<float> const x = numbers(16);
   auto const fixed = view(x, std::integral_constant<int, 16>{});
   CHECK(unrolled(fixed)(15) == x[15] + 1);
 }
 TEST_CASE("a knob takes its first value that is legal for these extents and this target") {
   static weft::target const small = weft::x86_64_sse2();  // 16 registers of 4 floats: 6 x 64 sums do not fit
-  weft::sequence<float> const a = numbers(6 * 8), b = numbers(8 * 64);
+  std::vector<float> const a = numbers(6 * 8), b = numbers(8 * 64);
   if (weft::cpu().arch == weft::architecture::x86_64) {
     auto const trace = matmul.on(small).trace(view(a, 6, 8), view(b, 8, 64));
     INFO(trace);
@@ -491,12 +495,12 @@ TEST_CASE("a computation whose stages come in another order at run time is an er
 // --- prepare ------------------------------------------------------------------------------------------------------
 
 TEST_CASE("a prepared kernel runs without compiling and refuses what it was not prepared for") {
-  weft::sequence<float> const x = numbers(50), y = numbers(50, 7);
-  weft::sequence<float> z(50), other(50), longer(51);
+  std::vector<float> const x = numbers(50), y = numbers(50, 7);
+  std::vector<float> z(50), other(50), longer(51);
   std::uint64_t const before = weft::compilations();
   auto const prepared = saxpy.prepare(x, y, 1.0f, out(z));
   CHECK(weft::compilations() == before + 1);
-  CHECK(z == weft::sequence<float>(50));  // nothing ran
+  CHECK(z == std::vector<float>(50));  // nothing ran
   prepared(x, y, 1.0f, out(z));
   prepared(y, x, 2.0f, out(other));  // other memory, other numbers
   CHECK(z[49] == x[49] + y[49]);
@@ -511,7 +515,7 @@ TEST_CASE("a prepared kernel runs without compiling and refuses what it was not 
 
 TEST_CASE("the texts show each stage of the way, and compile nothing") {
   std::uint64_t const before = weft::compilations();
-  weft::sequence<float> const x = numbers(50), y = numbers(50, 7);
+  std::vector<float> const x = numbers(50), y = numbers(50, 7);
   CHECK(saxpy.loops(x, y, 1.0f).find("vectorized ii in 0..16") != std::string::npos);
   CHECK(saxpy.trace(x, y, 1.0f) == "z: split(i, 16) -> io, ii\nz: vectorize(ii)\n");
   CHECK(saxpy.ir(x, y, 1.0f).find("kernel saxpy:") == 0);

@@ -15,19 +15,22 @@ class tensor_memory {
   static constexpr unsigned char unused = 0x5a;
 
   /// `may_run_back`: strides may be negative, so that elements stand before the first one.
-  tensor_memory(random_source& r, weft::dtype t, weft::sequence<std::int64_t> const& shape, bool output, bool may_run_back)
+  tensor_memory(random_source& r, weft::dtype t, weft::sequence<std::int64_t> const& shape, bool output,
+                bool may_run_back)
       : type_(t), shape_(shape), strides_(shape.size(), 1) {
     weft::sequence<std::size_t> order;  // innermost first
     for (std::size_t d = shape.size(); d-- > 0;) order.push_back(d);
     if (r.chance(25))
-      for (std::size_t d = order.size(); d > 1; --d) std::swap(order[d - 1], order[static_cast<std::size_t>(r.below(static_cast<int>(d)))]);
+      for (std::size_t d = order.size(); d > 1; --d)
+        std::swap(order[d - 1], order[static_cast<std::size_t>(r.below(static_cast<int>(d)))]);
     std::int64_t reach = r.chance(10) ? 2 : 1;  // every other element
     for (std::size_t d : order) {
       strides_[d] = reach;
       reach *= shape[d] > 1 ? shape[d] : 1;
       if (r.chance(25)) reach += r.between(1, 3);
     }
-    if (!output && !shape.empty() && r.chance(10)) strides_[static_cast<std::size_t>(r.below(static_cast<int>(shape.size())))] = 0;
+    if (!output && !shape.empty() && r.chance(10))
+      strides_[static_cast<std::size_t>(r.below(static_cast<int>(shape.size())))] = 0;
     first_ = last_ = r.chance(50) ? 64 : 64 + r.below(9);
     for (std::size_t d = 0; d < shape.size(); ++d) {
       if (may_run_back && r.chance(15)) strides_[d] = -strides_[d];

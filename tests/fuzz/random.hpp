@@ -46,8 +46,8 @@ inline std::int64_t draw_element(random_source& r, weft::dtype t, bool wild) {
     if (x == 0) x = 0;  // no negative zero
     if (wild) {
       double const inf = __builtin_inf();
-      double const picked = r.one_of({x, x * 1e3, x * 1e10, x * 1e-10, 1e-42, inf, -inf, inf - inf, 0.0, -0.0, 2147483648.0,
-                                      -2147483648.0, 9.3e18, 255.5, 0.1, 88.5, 3.4e38});
+      double const picked = r.one_of({x, x * 1e3, x * 1e10, x * 1e-10, 1e-42, inf, -inf, inf - inf, 0.0, -0.0,
+                                      2147483648.0, -2147483648.0, 9.3e18, 255.5, 0.1, 88.5, 3.4e38});
       x = r.chance(60) ? x * 1.1 : picked;
     }
     return t == weft::dtype::f32 ? to_bits(static_cast<float>(x)) : to_bits(x);
@@ -55,7 +55,8 @@ inline std::int64_t draw_element(random_source& r, weft::dtype t, bool wild) {
   std::int64_t x = r.between(-9, 9);
   if (wild && r.chance(60)) {
     x = static_cast<std::int64_t>(r.next());
-    if (r.chance(50)) x = r.one_of({INT64_MIN, INT64_MAX, INT64_MIN + 1, std::int64_t(INT32_MIN), std::int64_t(INT32_MAX)});
+    if (r.chance(50))
+      x = r.one_of({INT64_MIN, INT64_MAX, INT64_MIN + 1, std::int64_t(INT32_MIN), std::int64_t(INT32_MAX)});
   }
   return t == weft::dtype::i32 ? static_cast<std::int32_t>(x) : x;
 }

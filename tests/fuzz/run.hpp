@@ -121,7 +121,8 @@ class trial {
     }
     return "";
   }
-  std::string interpreted(std::string const& what, weft::ir::function const& f, weft::sequence<std::int64_t> const& sizes) {
+  std::string interpreted(std::string const& what, weft::ir::function const& f,
+                          weft::sequence<std::int64_t> const& sizes) {
     weft::sequence<weft::interp_argument> pointers;
     for (std::size_t i = 0; i < memory_.size(); ++i)
       pointers.push_back({memory_[i].data(), memory_[i].elements(), i < inputs_.size()});
@@ -132,13 +133,15 @@ class trial {
     if (fault.empty()) fault = difference();
     return fault.empty() ? fault : what + ": " + fault + "\n" + weft::ir::print(f);
   }
-  std::string with_passes(std::string const& what, weft::ir::function& f, int bytes, weft::sequence<std::int64_t> const& sizes) {
+  std::string with_passes(std::string const& what, weft::ir::function& f, int bytes,
+                          weft::sequence<std::int64_t> const& sizes) {
     std::string fault;
     weft::run_passes(f, bytes, {[](void* to, char const* pass, weft::ir::function const& now) {
                                   auto& first = *static_cast<std::string*>(to);
                                   if (!first.empty()) return;
                                   first = weft::ir::verify(now);
-                                  if (!first.empty()) first = std::string("after ") + pass + ": " + first + "\n" + weft::ir::print(now);
+                                  if (!first.empty())
+                                    first = std::string("after ") + pass + ": " + first + "\n" + weft::ir::print(now);
                                 },
                                 &fault});
     return fault.empty() ? interpreted(what, f, sizes) : what + ", " + fault;

@@ -48,7 +48,8 @@ inline bool fits(weft::schedule const& s, step_limits const& limits) {
   return weft::register_pressure(s).empty();
 }
 /// Takes `one` if it is legal and keeps to the limits.
-inline bool try_step(weft::schedule& s, weft::step one, weft::sequence<bool> const& order_free, step_limits const& limits) {
+inline bool try_step(weft::schedule& s, weft::step one, weft::sequence<bool> const& order_free,
+                     step_limits const& limits) {
   if (weft::schedule::check(s, one).v == weft::verdict::illegal) return false;
   weft::schedule trial = s;
   trial.take(one);
@@ -62,7 +63,8 @@ inline weft::trace draw_steps(random_source& r, weft::schedule s, weft::sequence
   using weft::step, weft::verb;
   auto const attempt = [&](step const& one) { return try_step(s, one, order_free, limits); };
   for (int n = r.one_of({0, 2, 4, 6, 8, 10, 14}); n > 0; --n) {
-    weft::sequence<std::int32_t> const order = s.order[static_cast<std::size_t>(r.below(static_cast<int>(s.order.size())))];
+    weft::sequence<std::int32_t> const order =
+        s.order[static_cast<std::size_t>(r.below(static_cast<int>(s.order.size())))];
     if (order.empty()) continue;
     int const place = r.below(static_cast<int>(order.size()));
     std::int32_t const loop = order[static_cast<std::size_t>(place)];

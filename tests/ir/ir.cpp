@@ -56,8 +56,9 @@ TEST_CASE("ids are handed out in the order of making") {
 TEST_CASE("literals fold to what base/op.hpp says") {
   world w;
   weft::sequence<std::int64_t> const values{0, 1, -1, 2, 7, -8, 100, INT32_MAX, INT32_MIN, INT64_MAX, INT64_MIN};
-  weft::sequence<op> const all{op::add, op::sub, op::mul, op::div, op::rem, op::floor_div, op::floor_mod, op::min, op::max,
-                            op::bit_and, op::bit_or, op::bit_xor, op::shl, op::shr, op::lt, op::le, op::eq, op::ne};
+  weft::sequence<op> const all{op::add,       op::sub, op::mul, op::div,     op::rem,    op::floor_div,
+                               op::floor_mod, op::min, op::max, op::bit_and, op::bit_or, op::bit_xor,
+                               op::shl,       op::shr, op::lt,  op::le,      op::eq,     op::ne};
   for (op o : all)
     for (std::int64_t x : values)
       for (std::int64_t y : values) {

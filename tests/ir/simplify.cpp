@@ -115,8 +115,8 @@ TEST_CASE("a simplified expression has the value of the original at every point 
     weft::sequence<ir::expr> pool{w.i, w.j, index(w.m, r.between(-9, 9)), index(w.m, r.between(1, 6))};
     weft::sequence<ir::expr> truths;
     for (int n = r.between(1, 8); n > 0; --n) {
-      op const o = r.one_of({op::add, op::add, op::sub, op::mul, op::min, op::max, op::floor_div, op::floor_mod, op::div,
-                             op::rem, op::neg, op::lt, op::le, op::eq, op::ne, op::select});
+      op const o = r.one_of({op::add, op::add, op::sub, op::mul, op::min, op::max, op::floor_div, op::floor_mod,
+                             op::div, op::rem, op::neg, op::lt, op::le, op::eq, op::ne, op::select});
       ir::expr const a = r.one_of(pool), b = r.one_of(pool);
       if (o == op::neg) pool.push_back(ir::unary(w.m, o, a));
       else if (o == op::select) {
@@ -162,15 +162,18 @@ TEST_CASE("in a branch the condition holds, in the other one it does not") {
 TEST_CASE("a mask goes where it always holds, and stays where only the buffer would allow the access") {
   CHECK(simplified("  for i in 0..7:\n    B[i] = A[i where i < 7]\n") == "for i in 0..7:\n  B[i] = A[i]\n");
   CHECK(simplified("  for i in 0..7:\n    B[i] = A[i where 7 < i]\n") == "for i in 0..7:\n  B[i] = 0.0f32\n");
-  CHECK(simplified("  for i in 0..10:\n    B[i] = A[i where i < 7]\n") == "for i in 0..10:\n  B[i] = A[i where i < 7]\n");
+  CHECK(simplified("  for i in 0..10:\n    B[i] = A[i where i < 7]\n") ==
+        "for i in 0..10:\n  B[i] = A[i where i < 7]\n");
 }
 TEST_CASE("the first iteration of an accumulate is a store when no reduced loop is left") {
   CHECK(simplified("  for k in 0..1:\n    accumulate B[0] = self + A[k] from 0.0f32 first [k]\n") ==
         "B[0] = 0.0f32 + A[0]\n");
-  CHECK(simplified("  for i in 0..2:\n    for k in 0..1:\n      accumulate B[0] = self + A[i] from 0.0f32 first [i, k]\n") ==
+  CHECK(simplified(
+            "  for i in 0..2:\n    for k in 0..1:\n      accumulate B[0] = self + A[i] from 0.0f32 first [i, k]\n") ==
         "for i in 0..2:\n  accumulate B[0] = self + A[i] from 0.0f32 first [i]\n");
 }
 TEST_CASE("copies of a nest that share their variables are simplified each by its own range") {
-  CHECK(simplified("  for i in 0..4:\n    B[i] = A[i where i < 10]\n  for i in 0..12:\n    B[i] = A[i where i < 10]\n") ==
-        "block:\n  for i in 0..4:\n    B[i] = A[i]\n  for i in 0..12:\n    B[i] = A[i where i < 10]\n");
+  CHECK(
+      simplified("  for i in 0..4:\n    B[i] = A[i where i < 10]\n  for i in 0..12:\n    B[i] = A[i where i < 10]\n") ==
+      "block:\n  for i in 0..4:\n    B[i] = A[i]\n  for i in 0..12:\n    B[i] = A[i where i < 10]\n");
 }

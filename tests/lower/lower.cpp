@@ -23,7 +23,8 @@ std::string split_by(std::int64_t n, std::int64_t factor, void (*mark)(schedule&
 }  // namespace
 
 TEST_CASE("a factor that divides leaves no guard, whatever runs inside") {
-  char const* const whole = "for io in 0..4:\n  for ii in 0..8%s:\n    B[io * 8 + ii] = A[io * 8 + ii] + A[io * 8 + ii]\n";
+  char const* const whole =
+      "for io in 0..4:\n  for ii in 0..8%s:\n    B[io * 8 + ii] = A[io * 8 + ii] + A[io * 8 + ii]\n";
   auto const expected = [&](char const* mark) {
     std::string s = whole;
     return s.replace(s.find("%s"), 2, mark);

@@ -29,7 +29,8 @@ struct lowered_program {
     auto const add = [&](weft::sequence<std::int64_t> const& shape) {
       weft::argument_layout a{shape, weft::sequence<std::int64_t>(shape.size(), 1), 4,
                               static_cast<std::int32_t>(l.arguments.size())};
-      for (std::size_t d = shape.size(); d > 1; --d) a.strides[d - 2] = a.strides[d - 1] * (shape[d - 1] > 1 ? shape[d - 1] : 1);
+      for (std::size_t d = shape.size(); d > 1; --d)
+        a.strides[d - 2] = a.strides[d - 1] * (shape[d - 1] > 1 ? shape[d - 1] : 1);
       l.arguments.push_back(a);
     };
     for (auto const& s : shapes) add(s);

@@ -16,10 +16,11 @@ TEST_CASE("a reduction loop keeps its element in a register and stores it once")
         "allocate acc4:\n  acc4[] = 0.0f32\n  for k in 0..8:\n    acc4[] = acc4[] + A[k]\n  B[3] = acc4[]\n");
 }
 TEST_CASE("when an outer loop may have begun the sum, the register starts with the identity or with memory") {
-  CHECK(promoted("  for l in 0..4:\n    for k in 0..8:\n"
-                 "      accumulate C[0, 3] = self + A[l * 8 + k] from 0.0f32 first [l, k]\n") ==
-        "allocate acc4:\n  acc4[] = 0.0f32\n  for l in 0..4:\n    for k in 0..8:\n      acc4[] = acc4[] + A[l * 8 + k]\n"
-        "  C[0, 3] = acc4[]\n");
+  CHECK(
+      promoted("  for l in 0..4:\n    for k in 0..8:\n"
+               "      accumulate C[0, 3] = self + A[l * 8 + k] from 0.0f32 first [l, k]\n") ==
+      "allocate acc4:\n  acc4[] = 0.0f32\n  for l in 0..4:\n    for k in 0..8:\n      acc4[] = acc4[] + A[l * 8 + k]\n"
+      "  C[0, 3] = acc4[]\n");
   std::string const text = promoted(
       "  for l in 0..4:\n    for j in 0..64:\n      for k in 0..8:\n"
       "        accumulate C[0, j] = self + A[l * 8 + k] from 0.0f32 first [l, k]\n");
@@ -42,7 +43,8 @@ TEST_CASE("several elements of one loop, a register tile, get a register each, o
   CHECK(has(text, "C[1, ramp(0, 1, 8)] = acc5[]"));
 }
 TEST_CASE("a target that moves with the loop stays in memory") {
-  CHECK(promoted("  for k in 0..8:\n    for j in 0..64:\n      accumulate C[0, j] = self + A[k] from 0.0f32 first [k]\n") ==
+  CHECK(promoted(
+            "  for k in 0..8:\n    for j in 0..64:\n      accumulate C[0, j] = self + A[k] from 0.0f32 first [k]\n") ==
         "for k in 0..8:\n  for j in 0..64:\n"
         "    C[0, j] = C[0, j where not k == 0] + A[k]\n");
 }
@@ -66,8 +68,8 @@ TEST_CASE("an accumulate that is never first always reads its element") {
   CHECK(promoted("  accumulate B[3] = self + A[0] from 0.0f32 first []\n") == "B[3] = B[3] + A[0]\n");
 }
 TEST_CASE("updates of one element side by side become one, unless something between reads it") {
-  CHECK(promoted("  accumulate B[3] = self + A[0] from 0.0f32 first []\n  accumulate B[3] = self * alpha from 0.0f32 first []\n") ==
-        "B[3] = (B[3] + A[0]) * alpha\n");
+  CHECK(promoted("  accumulate B[3] = self + A[0] from 0.0f32 first []\n  accumulate B[3] = self * alpha from 0.0f32 "
+                 "first []\n") == "B[3] = (B[3] + A[0]) * alpha\n");
   CHECK(promoted("  accumulate B[3] = self + A[0] from 0.0f32 first []\n  C[0, 0] = B[3]\n"
                  "  accumulate B[3] = self + A[1] from 0.0f32 first []\n") ==
         "block:\n  B[3] = B[3] + A[0]\n  C[0, 0] = B[3]\n  B[3] = B[3] + A[1]\n");

@@ -54,7 +54,8 @@ TEST_CASE("a range that is shorter than its shape is refused, a longer one is no
   std::vector<int> v(11);
   CHECK_NOTHROW(static_cast<void>(view(v, 2, 5)));
   CHECK_NOTHROW(static_cast<void>(out(v, 11)));
-  CHECK_THROWS_WITH_AS(static_cast<void>(view(v, 3, 4)), "view: 3 x 4 elements are wanted of a range of 11", argument_error);
+  CHECK_THROWS_WITH_AS(static_cast<void>(view(v, 3, 4)), "view: 3 x 4 elements are wanted of a range of 11",
+                       argument_error);
   CHECK_THROWS_AS(static_cast<void>(out(v, 12)), argument_error);
   CHECK_THROWS_AS(static_cast<void>(view(v, std::int64_t(1) << 62, 4)), argument_error);  // 2^64 elements are not 0
 }

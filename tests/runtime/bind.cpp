@@ -73,9 +73,12 @@ TEST_CASE("every wrong argument has its sentence") {
   CHECK(said([](call& c) { c.a[1].extents[0] = 4; }) ==
         "matmul: B.extent(0) = 4 and A.extent(1) = 3 must be equal: one axis walks both");
   CHECK(said([](call& c) { c.a[2].extents[0] = 3; }) == "matmul: output C is 3 x 4, but dimension 0 has 2 elements");
-  CHECK(said([](call& c) { c.a[2].strides[0] = 3; }) == "matmul: the strides of output C let two elements share memory");
-  CHECK(said([](call& c) { c.a[2].strides[0] = -3; }) == "matmul: the strides of output C let two elements share memory");
-  CHECK(said([](call& c) { c.a[2].strides[1] = 0; }) == "matmul: the strides of output C let two elements share memory");
+  CHECK(said([](call& c) { c.a[2].strides[0] = 3; }) ==
+        "matmul: the strides of output C let two elements share memory");
+  CHECK(said([](call& c) { c.a[2].strides[0] = -3; }) ==
+        "matmul: the strides of output C let two elements share memory");
+  CHECK(said([](call& c) { c.a[2].strides[1] = 0; }) ==
+        "matmul: the strides of output C let two elements share memory");
   CHECK(said([](call& c) { c.a[2].data = c.a[0].data; }).find("without being the same elements") != std::string::npos);
 }
 TEST_CASE("a shape that reaches further than memory is refused, whichever way it overflows") {
