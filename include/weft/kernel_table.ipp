@@ -114,7 +114,7 @@ inline ready_kernel const& find_by_lambdas(kernel_table& table, kernel_face cons
 }
 }  // namespace detail
 
-WEFT_DECL bool fits(ready_kernel const& k, argument const* arguments, int count) {
+WEFT_HOT_DECL bool fits(ready_kernel const& k, argument const* arguments, int count) {
   if (static_cast<std::size_t>(count) != k.arguments.size()) return false;
   for (int i = 0; i < count; ++i) {
     argument const &a = arguments[i], &b = k.arguments[static_cast<std::size_t>(i)];
@@ -128,7 +128,7 @@ WEFT_DECL bool fits(ready_kernel const& k, argument const* arguments, int count)
   return true;
 }
 
-WEFT_DECL ready_kernel const& find_or_compile(kernel_table& table, kernel_face const& face, argument* arguments,
+WEFT_HOT_DECL ready_kernel const& find_or_compile(kernel_table& table, kernel_face const& face, argument* arguments,
                                               int count) {
   std::uint64_t const shared = shared_memory(arguments, count);
   if (!face.has_captures)
@@ -136,7 +136,7 @@ WEFT_DECL ready_kernel const& find_or_compile(kernel_table& table, kernel_face c
   return detail::find_by_lambdas(table, face, arguments, count, shared);
 }
 
-WEFT_DECL void run(ready_kernel const& k, argument const* arguments, int count) {
+WEFT_HOT_DECL void run(ready_kernel const& k, argument const* arguments, int count) {
   if (k.nothing_to_do) return;
   void* pointers[max_arguments];
   std::int64_t scalars[max_arguments];

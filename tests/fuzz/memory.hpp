@@ -1,13 +1,46 @@
 // The memory of a call: tensors under random strides, amid bytes that nothing may touch.
 #pragma once
 
+#include <doctest/doctest.h>
+#include <sys/mman.h>
+
 #include <cstring>
 #include <string>
+#include <utility>
 
 #include "fuzz/random.hpp"
 #include "weft/runtime/argument.hpp"
 
 namespace weft_test::fuzz {
+
+/// Bytes between two pages that cannot be touched, flush with the one or the other.
+class fenced_bytes {
+ public:
+  fenced_bytes() = default;
+  fenced_bytes(std::size_t size, bool at_end) : size_(size), mapped_((size + page - 1) / page * page + 2 * page) {
+    void* const all = ::mmap(nullptr, mapped_, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+    REQUIRE(all != MAP_FAILED);
+    map_ = static_cast<unsigned char*>(all);
+    REQUIRE(::mprotect(map_ + page, mapped_ - 2 * page, PROT_READ | PROT_WRITE) == 0);
+    data_ = at_end ? map_ + mapped_ - page - size : map_ + page;
+  }
+  fenced_bytes(fenced_bytes&& other) noexcept { *this = std::move(other); }
+  fenced_bytes& operator=(fenced_bytes&& other) noexcept {
+    std::swap(map_, other.map_), std::swap(data_, other.data_);
+    std::swap(size_, other.size_), std::swap(mapped_, other.mapped_);
+    return *this;
+  }
+  ~fenced_bytes() {
+    if (map_ != nullptr) ::munmap(map_, mapped_);
+  }
+  unsigned char* data() const { return data_; }
+  std::size_t size() const { return size_; }
+
+ private:
+  static constexpr std::size_t page = 65536;  // of any machine
+  unsigned char *map_ = nullptr, *data_ = nullptr;
+  std::size_t size_ = 0, mapped_ = 0;
+};
 
 /// One tensor in memory. Bytes that are none of its elements keep `unused`.
 class tensor_memory {
@@ -31,16 +64,18 @@ class tensor_memory {
     }
     if (!output && !shape.empty() && r.chance(10))
       strides_[static_cast<std::size_t>(r.below(static_cast<int>(shape.size())))] = 0;
-    first_ = last_ = r.chance(50) ? 64 : 64 + r.below(9);
+    int const fence = r.below(3);  // none near, right before the first element, right behind the last one
+    first_ = fence == 1 ? 0 : r.chance(50) ? 64 : 64 + r.below(9);
     for (std::size_t d = 0; d < shape.size(); ++d) {
       if (may_run_back && r.chance(15)) strides_[d] = -strides_[d];
       std::int64_t const way = shape[d] > 0 ? (shape[d] - 1) * strides_[d] : 0;
-      if (way < 0) first_ -= way, last_ -= way;
+      if (way < 0) first_ -= way;
     }
     last_ = first_;
     for (std::size_t d = 0; d < shape.size(); ++d)
       if (shape[d] > 0 && strides_[d] > 0) last_ += (shape[d] - 1) * strides_[d];
-    bytes_.resize(static_cast<std::size_t>((last_ + 1 + 64) * size()), unused);
+    bytes_ = fenced_bytes(static_cast<std::size_t>((last_ + 1 + (fence == 2 ? 0 : 64)) * size()), fence == 2);
+    clear();
   }
   weft::argument argument(bool output) {
     weft::argument a;
@@ -75,7 +110,7 @@ class tensor_memory {
   /// Empty when the elements are `expected` and nothing else was written.
   std::string difference(weft::dense const& expected) {
     std::string fault;
-    weft::sequence<unsigned char> rest = bytes_;
+    weft::sequence<unsigned char> rest(bytes_.data(), bytes_.data() + bytes_.size());
     for_each([&](std::size_t n, std::int64_t place, weft::sequence<std::int64_t> const& index) {
       std::memset(rest.data() + place * size(), unused, static_cast<std::size_t>(size()));
       std::int64_t const is = bits(place), wanted = expected.bits[n];
@@ -134,7 +169,7 @@ class tensor_memory {
   weft::dtype type_;
   weft::sequence<std::int64_t> shape_, strides_;
   std::int64_t first_ = 0, last_ = 0;  // the first element, and the highest place of any
-  weft::sequence<unsigned char> bytes_;
+  fenced_bytes bytes_;
 };
 
 }  // namespace weft_test::fuzz

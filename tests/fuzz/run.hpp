@@ -1,177 +1,19 @@
-// A drawn program run in every way that weft has; all must give the same bits.
+// Drawn programs checked, failures made small and described; all executors must give the same bits.
 #pragma once
 
-#include <vector>
 #include <doctest/doctest.h>
+#include <signal.h>
+#include <unistd.h>
 
 #include <cstdio>
 #include <cstdlib>
 #include <ctime>
-#include <memory>
 
-#include "fuzz/memory.hpp"
-#include "fuzz/steps.hpp"
-#include "weft/compile.hpp"
-#include "weft/expr/expand.hpp"
+#include "fuzz/trial.hpp"
 #include "weft/expr/print.hpp"
 #include "weft/expr/verify.hpp"
-#include "weft/interp/interp.hpp"
-#include "weft/ir/print.hpp"
-#include "weft/ir/verify.hpp"
-#include "weft/lower/bounds.hpp"
-#include "weft/pass/pipeline.hpp"
-#include "weft/runtime/bind.hpp"
-#include "weft/schedule/print.hpp"
 
 namespace weft_test::fuzz {
-
-inline auto extents_of(drawn const& d) {
-  return [&d](int t, int dim) { return d.tensors[static_cast<std::size_t>(t)].shape[static_cast<std::size_t>(dim)]; };
-}
-inline constexpr char const* not_legal = "the steps are not legal";
-
-/// One program on one set of arguments.
-class trial {
- public:
-  trial(drawn const& d, bool contract, bool may_run_back)
-      : d_(d), expanded_(weft::expand(d.what, contract)), random_(d.seed ^ 0x517) {
-    for (weft::input_info const& i : d.what.inputs) {
-      if (i.tensor < 0) {
-        weft::argument a;
-        a.is_scalar = true;
-        a.type = i.type;
-        a.scalar_bits = d.scalars[scalars_++];
-        arguments_.push_back(a);
-        continue;
-      }
-      weft::dense const& values = d.tensors[static_cast<std::size_t>(i.tensor)];
-      memory_.emplace_back(random_, values.type, values.shape, false, may_run_back);
-      memory_.back().put(values);
-      inputs_.push_back(memory_.back().get());
-      arguments_.push_back(memory_.back().argument(false));
-    }
-    weft::evaluator e(expanded_, inputs_, d.scalars);
-    for (std::int32_t t : d.what.outputs) {
-      expected_.push_back(e.stage(weft::program::at(d.what.tensors, t).stage));
-      memory_.emplace_back(random_, expected_.back().type, expected_.back().shape, true, may_run_back);
-      arguments_.push_back(memory_.back().argument(true));
-    }
-    layout_ = weft::bind(d.what, "fuzz", arguments_.data(), static_cast<int>(arguments_.size()));
-  }
-
-  /// The loop program before its passes and after them, for vectors of all sizes, and once with run-time sizes.
-  std::string interpreted(weft::trace const& steps) {
-    weft::ir::arena m;
-    weft::nest const plain(expanded_, [](int, int) { return std::int64_t(-1); }, {});
-    weft::ir::function const unscheduled = weft::lower(m, expanded_, plain, layout_, "fuzz");
-    if (std::string const why = weft::check_bounds(unscheduled); !why.empty())
-      return "check_bounds refuses: " + why + "\n" + weft::ir::print(unscheduled);
-    weft::schedule s(expanded_, extents_of(d_));
-    if (!weft::replay(s, steps)) return not_legal;
-    auto const tails = d_.seed % 4 < 2 ? weft::vector_tails::mask : weft::vector_tails::partition;
-    weft::ir::function f = weft::lower(m, expanded_, s, layout_, "fuzz", tails);
-    std::string fault = interpreted("lowered", f, {});
-    for (int bytes : {16, 32, 64}) {
-      if (!fault.empty()) return fault;
-      weft::ir::function after = f;
-      fault = with_passes("for vectors of " + std::to_string(bytes) + " bytes", after, bytes, {});
-    }
-    return fault.empty() && !d_.has_empty ? symbolic(steps) : fault;
-  }
-  std::string compiled(weft::trace const& steps, weft::target const& machine) {
-    struct context {
-      drawn const& d;
-      weft::trace const& steps;
-      std::string ir{};
-    } c{d_, steps};
-    auto const how = [](void const* p, weft::schedule& s) {
-      auto const& to = *static_cast<context const*>(p);
-      for (weft::step const& one : to.steps) try_step(s, one, to.d.order_free, {});
-    };
-    weft::compiled_kernel const k =
-        weft::compile({"fuzz", &d_.what, how, &c, &layout_, &machine});
-    // Pieces in no order; threads are another test's business.
-    weft::services const host{[](void*, std::int64_t count, void (*body)(void*, std::int64_t, std::int64_t), void* to) {
-                                std::int64_t const half = count / 2;
-                                if (half < count) body(to, half, count);
-                                if (half > 0) body(to, 0, half);
-                              },
-                              nullptr};
-    weft::sequence<void*> pointers;
-    for (tensor_memory& t : memory_) pointers.push_back(t.data());
-    std::unique_ptr<void, void (*)(void*)> const workspace(
-        std::aligned_alloc(64, static_cast<std::size_t>((k.workspace_bytes + 64) / 64 * 64)), std::free);
-    weft::launch const l{pointers.data(), nullptr, d_.scalars.data(), workspace.get(), &host};
-    clear();
-    k.entry(&l);
-    std::string const fault = difference();
-    return fault.empty() ? fault : "machine code for " + machine.cpu + ": " + fault;
-  }
-
- private:
-  void clear() {
-    for (std::size_t o = 0; o < expected_.size(); ++o) memory_[inputs_.size() + o].clear();
-  }
-  std::string difference() {
-    for (std::size_t i = 0; i < memory_.size(); ++i) {
-      bool const input = i < inputs_.size();
-      std::string const fault = memory_[i].difference(input ? inputs_[i] : expected_[i - inputs_.size()]);
-      std::int32_t const t = input ? static_cast<std::int32_t>(i) : d_.what.outputs[i - inputs_.size()];
-      if (!fault.empty()) return std::string(weft::program::at(d_.what.tensors, t).name.view()) + fault;
-    }
-    return "";
-  }
-  std::string interpreted(std::string const& what, weft::ir::function const& f,
-                          weft::sequence<std::int64_t> const& sizes) {
-    weft::sequence<weft::interp_argument> pointers;
-    for (std::size_t i = 0; i < memory_.size(); ++i)
-      pointers.push_back({memory_[i].data(), memory_[i].elements(), i < inputs_.size()});
-    clear();
-    weft::interp_options options;
-    options.seed = d_.seed;
-    std::string fault = weft::interpret(f, pointers, sizes, d_.scalars, options);
-    if (fault.empty()) fault = difference();
-    return fault.empty() ? fault : what + ": " + fault + "\n" + weft::ir::print(f);
-  }
-  std::string with_passes(std::string const& what, weft::ir::function& f, int bytes,
-                          weft::sequence<std::int64_t> const& sizes) {
-    std::string fault;
-    weft::run_passes(f, bytes, {[](void* to, char const* pass, weft::ir::function const& now) {
-                                  auto& first = *static_cast<std::string*>(to);
-                                  if (!first.empty()) return;
-                                  first = weft::ir::verify(now);
-                                  if (!first.empty())
-                                    first = std::string("after ") + pass + ": " + first + "\n" + weft::ir::print(now);
-                                },
-                                &fault});
-    return fault.empty() ? interpreted(what, f, sizes) : what + ", " + fault;
-  }
-  std::string symbolic(weft::trace const& steps) {
-    weft::ir::arena m;
-    weft::schedule s(expanded_, [](int, int) { return std::int64_t(-1); });
-    for (weft::step const& one : steps) try_step(s, one, d_.order_free, {64, true, {}});
-    weft::call_layout layout = layout_;
-    layout.symbolic = true;
-    weft::sequence<std::int64_t> sizes;
-    for (weft::argument_layout const& a : layout.arguments)
-      for (std::size_t d = 0; d < a.extents.size(); ++d) {
-        sizes.push_back(a.extents[d]);
-        if (a.strides[d] != 1) sizes.push_back(a.strides[d]);
-      }
-    weft::ir::function f = weft::lower(m, expanded_, s, layout, "fuzz");
-    std::string const fault = interpreted("with run-time sizes, lowered", f, sizes);
-    return fault.empty() ? with_passes("with run-time sizes", f, 32, sizes) : fault;
-  }
-
-  drawn const& d_;
-  weft::program expanded_;
-  random_source random_;
-  std::size_t scalars_ = 0;
-  std::vector<tensor_memory> memory_;  // inputs, then outputs
-  weft::sequence<weft::dense> inputs_, expected_;
-  weft::sequence<weft::argument> arguments_;
-  weft::call_layout layout_;
-};
 
 template <class F>
 std::string without_exceptions(F const& f) {
@@ -235,6 +77,42 @@ inline std::string check_case(std::uint64_t seed, check_function check) {
   return describe(d, steps) + "fault\n  " + check(d, steps) + "\n";
 }
 
+/// Says which case it was when machine code crashes; doctest's own handler goes on from there.
+class crash_report {
+ public:
+  crash_report() {
+    for (int i = 0; i < 4; ++i) {
+      struct sigaction a = {};
+      a.sa_handler = say;
+      a.sa_flags = SA_ONSTACK;  // a stack of doctest's
+      ::sigaction(signals[i], &a, &before()[i]);
+    }
+  }
+  crash_report(crash_report const&) = delete;
+  crash_report& operator=(crash_report const&) = delete;
+  ~crash_report() { restore(); }
+  void now(std::uint64_t seed) { text() = "crashed: WEFT_FUZZ_SEED=" + std::to_string(seed) + " WEFT_FUZZ_CASES=1\n"; }
+
+ private:
+  static constexpr int signals[] = {SIGSEGV, SIGBUS, SIGILL, SIGFPE};
+  static std::string& text() {
+    static std::string t;
+    return t;
+  }
+  static struct sigaction* before() {
+    static struct sigaction all[4];
+    return all;
+  }
+  static void restore() {
+    for (int i = 0; i < 4; ++i) ::sigaction(signals[i], &before()[i], nullptr);
+  }
+  static void say(int signal) {
+    if (::write(STDOUT_FILENO, text().data(), text().size()) < 0) return;
+    restore();
+    ::raise(signal);
+  }
+};
+
 /// Runs `count` cases from a fresh seed. WEFT_FUZZ_SEED=n: from that one; with WEFT_FUZZ_CASES=1 case n alone.
 inline void run_cases(char const* what, int count, check_function check) {
 #if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
@@ -248,11 +126,13 @@ inline void run_cases(char const* what, int count, check_function check) {
   std::printf("fuzz, %s: %d cases, WEFT_FUZZ_SEED=%llu\n", what, count, static_cast<unsigned long long>(first));
   std::fflush(stdout);
   random_source seeds(first);
+  crash_report report;
   int failures = 0;
   for (int i = 0; i < count && failures < 3; ++i) {
     // Case 0 has the seed itself, so that any case can be run alone.
     std::uint64_t const seed = i == 0 ? first : seeds.next();
     INFO("WEFT_FUZZ_SEED=" << seed << " WEFT_FUZZ_CASES=1");
+    report.now(seed);
     std::string const fault = check_case(seed, check);
     CHECK_MESSAGE(fault.empty(), fault);
     failures += !fault.empty();

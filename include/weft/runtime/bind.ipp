@@ -221,7 +221,7 @@ class binder {
 };
 }  // namespace detail
 
-WEFT_DECL std::uint64_t shared_memory(argument const* arguments, int count) {
+WEFT_HOT_DECL std::uint64_t shared_memory(argument const* arguments, int count) {
   std::uint64_t bits = 0;
   for (int o = 0; o < count; ++o) {
     if (!arguments[o].is_output || arguments[o].is_allocated_here) continue;

@@ -92,7 +92,7 @@ struct fork_handlers {
   }
 };
 
-WEFT_DECL thread_pool::thread_pool(int threads)
+WEFT_HOT_DECL thread_pool::thread_pool(int threads)
     : threads_(threads < 1             ? 1
                : threads > max_threads ? max_threads
                                        : threads),
@@ -103,7 +103,7 @@ WEFT_DECL thread_pool::thread_pool(int threads)
   fork_handlers::instance().add(*this);
 }
 
-WEFT_DECL thread_pool::~thread_pool() {
+WEFT_HOT_DECL thread_pool::~thread_pool() {
   fork_handlers::instance().remove(*this);
   __atomic_store_n(&stopping_, 1, __ATOMIC_RELAXED);
   __atomic_store_n(&job_, ((job_ >> 16) + 1) << 16, __ATOMIC_SEQ_CST);
@@ -112,14 +112,14 @@ WEFT_DECL thread_pool::~thread_pool() {
   delete[] workers_;
 }
 
-WEFT_DECL void thread_pool::forget_workers() {
+WEFT_HOT_DECL void thread_pool::forget_workers() {
   started_ = 0;
   sleepers_ = 0;
   busy_ = 0;
 }
 
 // Makes the number of workers `wanted`, or as many as the system gives; answers how many there are.
-WEFT_DECL int thread_pool::start_workers(int wanted) {
+WEFT_HOT_DECL int thread_pool::start_workers(int wanted) {
   if (started_ >= wanted) return started_;
   if (started_ == 0 && ::sched_getaffinity(0, sizeof allowed_, reinterpret_cast<cpu_set_t*>(allowed_)) != 0)
     spread_ = false;
@@ -139,14 +139,14 @@ WEFT_DECL int thread_pool::start_workers(int wanted) {
   return started_;
 }
 
-WEFT_DECL void* thread_pool::start(void* argument) {
+WEFT_HOT_DECL void* thread_pool::start(void* argument) {
   auto& me = *static_cast<worker*>(argument);
   __atomic_store_n(&me.number, static_cast<int>(::syscall(SYS_gettid)), __ATOMIC_RELAXED);
   me.pool->work(me);
   return nullptr;
 }
 
-WEFT_DECL void thread_pool::work(worker& me) {
+WEFT_HOT_DECL void thread_pool::work(worker& me) {
   for (std::uint64_t job = me.seen;;) {
     job = next_job(me, job);
     int const pieces = static_cast<int>(job & 0xffff);
@@ -158,7 +158,7 @@ WEFT_DECL void thread_pool::work(worker& me) {
 }
 
 // Waits until the job is another one than `seen`.
-WEFT_DECL std::uint64_t thread_pool::next_job(worker& me, std::uint64_t seen) {
+WEFT_HOT_DECL std::uint64_t thread_pool::next_job(worker& me, std::uint64_t seen) {
   std::uint64_t job = seen;
   auto const changed = [&] { return (job = __atomic_load_n(&job_, __ATOMIC_ACQUIRE)) != seen; };
   if (detail::spin_until(spin_ns_, changed)) return job;
@@ -174,7 +174,7 @@ WEFT_DECL std::uint64_t thread_pool::next_job(worker& me, std::uint64_t seen) {
 // Linux may wake a thread on the processor of the caller, beside an idle one, and the loop then takes as long as
 // without threads (seen in each of 25 loops of 2 x 200 us, kernel 6.18, two processors). So a worker that fell
 // asleep here is told first to run elsewhere.
-WEFT_DECL void thread_pool::wake_workers(int pieces) {
+WEFT_HOT_DECL void thread_pool::wake_workers(int pieces) {
   int const here = ::sched_getcpu();
   for (int i = 1; spread_ && i < pieces; ++i) {
     worker& w = workers_[i];
@@ -192,25 +192,25 @@ WEFT_DECL void thread_pool::wake_workers(int pieces) {
 
 // Takes a piece of a loop for the calling thread, false when it is taken. A worker that comes too late for `job`
 // finds the piece taken, since a loop ends only when all its pieces were; so claims only ever grow.
-WEFT_DECL bool thread_pool::claim(int piece, std::uint64_t job) {
+WEFT_HOT_DECL bool thread_pool::claim(int piece, std::uint64_t job) {
   std::uint64_t const number = job >> 16;
   std::uint64_t before = __atomic_load_n(&workers_[piece].claimed, __ATOMIC_RELAXED);
   return before < number && __atomic_compare_exchange_n(&workers_[piece].claimed, &before, number, false,
                                                         __ATOMIC_ACQ_REL, __ATOMIC_RELAXED);
 }
 
-WEFT_DECL void thread_pool::run_piece(int piece, int pieces) const {
+WEFT_HOT_DECL void thread_pool::run_piece(int piece, int pieces) const {
   std::int64_t const size = count_ / pieces, longer = count_ % pieces;  // the first `longer` have one more
   std::int64_t const begin = piece * size + (piece < longer ? piece : longer);
   body_(context_, begin, begin + size + (piece < longer ? 1 : 0));
 }
 
-WEFT_DECL void thread_pool::finish_piece() {
+WEFT_HOT_DECL void thread_pool::finish_piece() {
   if (__atomic_fetch_sub(&remaining_, 1, __ATOMIC_ACQ_REL) == detail::caller_sleeps + 1)
     detail::futex_wake(&remaining_, 1);
 }
 
-WEFT_DECL void thread_pool::await_pieces() {
+WEFT_HOT_DECL void thread_pool::await_pieces() {
   auto const done = [&] { return (__atomic_load_n(&remaining_, __ATOMIC_ACQUIRE) & ~detail::caller_sleeps) == 0; };
   if (detail::spin_until(spin_ns_, done)) return;
   // What is looked at must be what the kernel compares: between two loads the last piece may end, and wake nobody.
@@ -219,7 +219,7 @@ WEFT_DECL void thread_pool::await_pieces() {
     detail::futex_wait(&remaining_, left);
 }
 
-WEFT_DECL void thread_pool::run(std::int64_t count, loop_body body, void* context, int at_most_threads) {
+WEFT_HOT_DECL void thread_pool::run(std::int64_t count, loop_body body, void* context, int at_most_threads) {
   if (count <= 0) return;
   int pieces = at_most_threads < threads_ ? at_most_threads : threads_;
   if (count < pieces) pieces = static_cast<int>(count);
@@ -247,7 +247,7 @@ WEFT_DECL void thread_pool::run(std::int64_t count, loop_body body, void* contex
   __atomic_store_n(&busy_, 0, __ATOMIC_RELEASE);
 }
 
-WEFT_DECL thread_pool& default_pool() {
+WEFT_HOT_DECL thread_pool& default_pool() {
   static thread_pool& pool =
       *new thread_pool(environment_number("WEFT_THREADS", 1, thread_pool::max_threads, host().threads));
   return pool;
