@@ -9,7 +9,8 @@ namespace weft_test::fuzz {
 /// Holds the program being made, and makes loads in it.
 class access_maker {
  protected:
-  explicit access_maker(std::uint64_t seed) : r_(seed) {}
+  /// `risky`: some accesses are guarded by conditions that may not do.
+  explicit access_maker(std::uint64_t seed, bool risky) : r_(seed), risky_(risky) {}
 
   // A node. Floats on a grid: all values are multiples of 2^-fraction, |value| at most `most`; most < 0: not known.
   struct number {
@@ -104,6 +105,7 @@ class access_maker {
       case 7: x = index(c = r_.between(0, 3)), low = high = c; break;
       default: x = this->op(op::add, a.node, index(0));
     }
+    if (risky_ && r_.chance(40)) return half_guarded(x, a.node, n_node, guard);
     if (low >= 0 && high < n) return x;
     if (n > 0 && r_.chance(50)) return clamped(x, n_node);
     return guarded(x, n_node, guard);
@@ -113,12 +115,32 @@ class access_maker {
     return op(weft::op::min, op(weft::op::max, x, index(0)), last);
   }
   int guarded(int x, int n_node, int& guard) {
-    int const inside = op(weft::op::logical_and, op(weft::op::le, index(0), x), op(weft::op::lt, x, n_node));
-    guard = guard < 0 ? inside : op(weft::op::logical_and, guard, inside);
+    join(guard, op(weft::op::logical_and, op(weft::op::le, index(0), x), op(weft::op::lt, x, n_node)));
+    return x;
+  }
+  void join(int& guard, int condition) {
+    guard = guard < 0 ? condition : op(weft::op::logical_and, guard, condition);
+  }
+  /// With conditions on the index and its axis that may let it leave the dimension.
+  int half_guarded(int x, int axis_node, int n_node, int& guard) {
+    using weft::op;
+    for (int parts = r_.below(3); parts > 0; --parts) {
+      int c = -1;
+      switch (r_.below(4)) {
+        case 0: c = this->op(op::le, index(0), x); break;
+        case 1: c = this->op(r_.chance(80) ? op::lt : op::le, x, n_node); break;
+        default: c = this->op(r_.one_of({op::lt, op::le, op::eq, op::ne}), axis_node, index(r_.between(-1, 6)));
+      }
+      if (r_.chance(40)) c = this->op(op::logical_not, c);
+      if (guard >= 0 && r_.chance(20)) guard = this->op(op::logical_or, guard, c);
+      else join(guard, c);
+    }
+    if (guard >= 0 && r_.chance(30)) guard = this->op(op::logical_not, guard);
     return x;
   }
 
   random_source r_;
+  bool risky_;
   weft::program p_;
   weft::sequence<known_tensor> known_;  // by tensor
   weft::sequence<axis> axes_;           // of the stage being made

@@ -20,7 +20,7 @@ struct drawn {
 /// Makes a program, and its inputs, knowing all shapes beforehand.
 class program_maker : access_maker {
  public:
-  explicit program_maker(std::uint64_t seed) : access_maker(seed) { d_.seed = seed; }
+  explicit program_maker(std::uint64_t seed, bool risky = false) : access_maker(seed, risky) { d_.seed = seed; }
 
   drawn make() {
     for (int i = 0; i < 4; ++i) sizes_.push_back(r_.one_of({1, 2, 3, 5, 7, 8, 13, 16, 17, 31, 33, 64}));

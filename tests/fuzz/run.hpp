@@ -77,6 +77,39 @@ inline std::string check_case(std::uint64_t seed, check_function check) {
   return describe(d, steps) + "fault\n  " + check(d, steps) + "\n";
 }
 
+/// Draws a program whose accesses may leave their tensors. What check_bounds accepts must not, as the interpreter
+/// sees it; `accepted` counts that.
+inline std::string check_refusal(std::uint64_t seed, int& accepted) {
+  drawn const d = program_maker(seed, true).make();
+  random_source r(seed);
+  weft::call_layout layout;
+  std::vector<tensor_memory> memory;
+  auto const add = [&](weft::dense const& t, bool output) {
+    memory.emplace_back(r, t.type, t.shape, output, false);
+    if (!output) memory.back().put(t);
+    weft::argument const a = memory.back().argument(output);
+    layout.arguments.push_back({t.shape, {a.strides, a.strides + a.rank}, 1, static_cast<std::int32_t>(memory.size())});
+  };
+  for (weft::dense const& t : d.tensors) add(t, false);
+  for (std::int32_t t : d.what.outputs) {
+    weft::tensor_info const& info = weft::program::at(d.what.tensors, t);
+    weft::dense out{info.type, {}, {}};
+    for (int dim = 0; dim < info.rank; ++dim)
+      out.shape.push_back(weft::extent_value(d.what, d.what.extent_of(t, dim), extents_of(d)));
+    add(out, true);
+  }
+  weft::ir::arena m;
+  weft::program const expanded = weft::expand(d.what, false);
+  weft::ir::function const f = weft::lower(m, expanded, weft::schedule(expanded, extents_of(d)), layout, "fuzz");
+  if (!weft::check_bounds(f).empty()) return "";
+  ++accepted;
+  weft::sequence<weft::interp_argument> pointers;
+  for (std::size_t i = 0; i < memory.size(); ++i)
+    pointers.push_back({memory[i].data(), memory[i].elements(), i < d.tensors.size()});
+  std::string const fault = weft::interpret(f, pointers, {}, d.scalars);
+  return fault.empty() ? fault : describe(d, {}) + "fault\n  accepted, but " + fault + "\n" + weft::ir::print(f);
+}
+
 /// Says which case it was when machine code crashes; doctest's own handler goes on from there.
 class crash_report {
  public:
@@ -114,7 +147,8 @@ class crash_report {
 };
 
 /// Runs `count` cases from a fresh seed. WEFT_FUZZ_SEED=n: from that one; with WEFT_FUZZ_CASES=1 case n alone.
-inline void run_cases(char const* what, int count, check_function check) {
+template <class Check>
+void for_each_case(char const* what, int count, Check const& check) {
 #if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
   count /= 10;
 #endif
@@ -133,10 +167,14 @@ inline void run_cases(char const* what, int count, check_function check) {
     std::uint64_t const seed = i == 0 ? first : seeds.next();
     INFO("WEFT_FUZZ_SEED=" << seed << " WEFT_FUZZ_CASES=1");
     report.now(seed);
-    std::string const fault = check_case(seed, check);
+    std::string const fault = check(seed);
     CHECK_MESSAGE(fault.empty(), fault);
     failures += !fault.empty();
   }
+}
+
+inline void run_cases(char const* what, int count, check_function check) {
+  for_each_case(what, count, [&](std::uint64_t seed) { return check_case(seed, check); });
 }
 
 }  // namespace weft_test::fuzz

@@ -24,8 +24,9 @@ class sequence {
   template <class It>
     requires requires(It i) { *i; }
   constexpr sequence(It first, It last) {
-    reserve(static_cast<std::size_t>(last - first));
-    for (; first != last; ++first) push_back(*first);
+    std::size_t const n = static_cast<std::size_t>(last - first);
+    reserve(n);
+    for (; size_ < n; ++first) data_[size_++] = *first;
   }
   /// From a std::vector or the like.
   template <class R>
