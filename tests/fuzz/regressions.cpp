@@ -81,6 +81,15 @@ TEST_CASE("a load was moved in front of a loop that stores to it, because it had
   auto const s = compute<"S">(1, [=](auto) { return weft::sum(a.extent(0), [=](auto k) { return a(k); }); });
   f.check(s, "S: split(j, 8) -> jo, ji\nS: split(jo, 1) -> joo, joi\nS: unroll(ji)\nS: reorder(ji, joo, joi)\n");
 }
+TEST_CASE("LLVM 22 stored one lane of a truncated vector as wide as it was before, over what stands behind") {
+  found f;
+  auto const a = f.input<std::int32_t, 1>({17});
+  auto const b = f.input<std::int64_t, 1>({9});
+  auto const s = compute<"S">(a.extent(0), [=](auto i) { return weft::cast<std::uint8_t>(a(i)); });
+  f.p.outputs.push_back(s.id);
+  auto const t = compute<"T">(b.extent(0), [=](auto i) { return weft::cast<std::int32_t>(b(i)); });
+  f.check(t, "S: vectorize(i)\nT: vectorize(i)\n");
+}
 TEST_CASE("accesses of a stage without elements were refused") {
   found f;
   auto const a = f.input<float, 1>({4});

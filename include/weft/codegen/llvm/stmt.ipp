@@ -244,6 +244,30 @@ WEFT_DECL void function_emitter::parallel(ir::stmt s) {
   l_.PositionBuilderAtEnd(b_, saved.block);
 }
 
+namespace detail {
+/// The value of one lane of a mask, if it hangs on literals alone.
+inline bool known_lane(ir::expr e, int lane, int depth, std::int64_t& value) {
+  if (e->kind == op::literal) return value = e->value, true;
+  if (e->kind == op::ramp || e->kind == op::broadcast)
+    return value = e->a->value + (e->kind == op::ramp ? lane * e->value : 0), e->a->kind == op::literal;
+  std::int64_t a = 0, b = 0, c = 0;
+  if (depth == 0 || arity(e->kind) == 0 || !known_lane(e->a, lane, depth - 1, a)) return false;
+  if (e->b != nullptr && !known_lane(e->b, lane, depth - 1, b)) return false;
+  if (e->c != nullptr && !known_lane(e->c, lane, depth - 1, c)) return false;
+  return value = apply(e->kind, e->kind == op::select ? e->b->type : e->a->type, a, b, c, e->type), true;
+}
+/// The only lane of a mask that is true, if that is known; else -1.
+inline int only_lane(ir::expr mask) {
+  int found = -1;
+  for (int lane = 0; lane < mask->lanes; ++lane) {
+    std::int64_t on = 0;
+    if (!known_lane(mask, lane, 6, on) || (on != 0 && found >= 0)) return -1;
+    if (on != 0) found = lane;
+  }
+  return found;
+}
+}  // namespace detail
+
 WEFT_DECL void function_emitter::store(ir::stmt s) {
   ir::buffer const* buf = s->buf;
   int lanes = s->value->lanes;
@@ -263,6 +287,12 @@ WEFT_DECL void function_emitter::store(ir::stmt s) {
     call_intrinsic("llvm.masked.scatter", {vector, with_lanes(pointer(), lanes)},
                    {v, lane_pointers(at, element, lanes), alignment,
                     s->mask != nullptr ? mask_vector(s->mask, lanes) : all_lanes(lanes)});
+  } else if (int const one = lanes > 1 && s->mask != nullptr ? detail::only_lane(s->mask) : -1; one >= 0) {
+    // LLVM 22 (22.1.8; llvm-project issue 179489) makes such a masked store of a truncated vector one that writes an
+    // element as wide as before the truncation, past the end of the buffer.
+    value_ref lane[] = {number(one)};
+    value_ref const p = one == 0 ? at.pointer : l_.BuildGEP2(b_, element, at.pointer, lane, 1, "");
+    l_.SetAlignment(l_.BuildStore(b_, l_.BuildExtractElement(b_, v, number(one), ""), p), bytes);
   } else if (lanes > 1 && s->mask != nullptr) {
     call_intrinsic("llvm.masked.store", {vector, pointer()}, {v, at.pointer, alignment, mask_vector(s->mask, lanes)});
   } else if (s->mask != nullptr) {
