@@ -1,7 +1,3 @@
-// g++ 12 takes the braces of hana::tuple{..} in direct.hpp for a call, whose arguments have no order.
-#if defined(__GNUC__) && !defined(__clang__)
-#pragma GCC diagnostic ignored "-Wsequence-point"
-#endif
 #include "weft/direct.hpp"
 
 #include <doctest/doctest.h>

@@ -81,8 +81,9 @@ template <class First, class... Rest>
 struct first_element<hana::tuple<First, Rest...>> : first_element<First> {};
 template <class... T>
 constexpr auto result_of(evaluator& e, program const& p, std::size_t, hana::tuple<T...> const*) {
-  std::size_t next = 0;
-  return hana::tuple{result_of(e, p, next++, static_cast<T const*>(nullptr))...};
+  return [&]<std::size_t... I>(std::index_sequence<I...>) {
+    return hana::make_tuple(result_of(e, p, I, static_cast<T const*>(nullptr))...);
+  }(std::index_sequence_for<T...>{});
 }
 }  // namespace detail
 

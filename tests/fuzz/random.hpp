@@ -46,7 +46,8 @@ inline std::int64_t draw_element(random_source& r, weft::dtype t, bool wild) {
     if (x == 0) x = 0;  // no negative zero
     if (wild) {
       double const inf = __builtin_inf();
-      double const picked = r.one_of({x, x * 1e3, x * 1e10, x * 1e-10, 1e-42, inf, -inf, inf - inf, inf - inf, inf - inf, 0.0, -0.0,
+      double const nan = inf - inf;
+      double const picked = r.one_of({x, x * 1e3, x * 1e10, x * 1e-10, 1e-42, inf, -inf, nan, nan, nan, 0.0, -0.0,
                                       2147483648.0, -2147483648.0, 9.3e18, 255.5, 0.1, 88.5, 3.4e38});
       x = r.chance(60) ? x * 1.1 : picked;
     }

@@ -92,7 +92,8 @@ class vectorizer final : public ir::rewriter {
     ir::expr const ramp = ir::ramp(m_, base, 1, lanes);
     ir::stmt body = s->children[0];
     if (count % lanes != 0)
-      body = masked(body, ir::binary(m_, op::lt, ir::variable(m_, s->variable), ir::index(m_, s->begin->value + count)));
+      body = masked(body, ir::binary(m_, op::lt, ir::variable(m_, s->variable), ir::index(m_, s->begin->value + count)),
+                    s->variable);
     body = lane_rewriter(m_, s->variable, ramp)(body);
     return ir::loop(m_, loop_kind::unrolled, chunk, ir::index(m_, 0), ir::index(m_, ceil_div(count, lanes)), body);
   }
@@ -116,8 +117,8 @@ class vectorizer final : public ir::rewriter {
     chunks_.push_back({v, chunk});
     return chunk;
   }
-  /// `s` with every access also under `condition`.
-  ir::stmt masked(ir::stmt s, ir::expr condition);
+  /// `s` with every access that moves with `variable` also under `condition`.
+  ir::stmt masked(ir::stmt s, ir::expr condition, std::int32_t variable);
 
   ir::function& f_;
   int vector_bytes_;
@@ -126,11 +127,14 @@ class vectorizer final : public ir::rewriter {
 
 class masking final : public ir::rewriter {
  public:
-  masking(ir::arena& m, ir::expr condition) : ir::rewriter(m), condition_(condition) {}
+  masking(ir::arena& m, ir::expr condition, std::int32_t variable)
+      : ir::rewriter(m), condition_(condition), variable_(variable) {}
 
  protected:
   ir::expr replace(ir::expr e) override {
     if (e->kind != op::load) return nullptr;
+    // The first lane of a chunk is always live, and for it a load that does not move with the loop is the same.
+    if (!ir::uses(e, variable_)) return e;
     sequence<ir::expr> indices;
     for (ir::expr i : e->indices) indices.push_back((*this)(i));
     return ir::load(m_, e->buf, indices, ir::all_of(m_, e->a == nullptr ? nullptr : (*this)(e->a), condition_));
@@ -145,8 +149,11 @@ class masking final : public ir::rewriter {
 
  private:
   ir::expr condition_;
+  std::int32_t variable_;
 };
-inline ir::stmt vectorizer::masked(ir::stmt s, ir::expr condition) { return masking(m_, condition)(s); }
+inline ir::stmt vectorizer::masked(ir::stmt s, ir::expr condition, std::int32_t variable) {
+  return masking(m_, condition, variable)(s);
+}
 
 }  // namespace detail
 
