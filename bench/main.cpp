@@ -48,6 +48,7 @@ bench::options read(int argc, char** argv) {
 
 int main(int argc, char** argv) {
   if (argc == 2 && std::string_view(argv[1]) == "--first-jit") return bench::first_jit();
+  ::setenv("WEFT_CACHE", "off", 1);  // what is measured is compiled here; `warm_start` has a directory of its own
   // Before anything asks for the pool: "two threads" is two on every machine.
   ::setenv("WEFT_THREADS", "2", 1);
   bench::report r(read(argc, argv));
