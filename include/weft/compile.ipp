@@ -127,18 +127,17 @@ inline bool way_is_shown() {
   char const* const list = environment("WEFT_DUMP");
   return list != nullptr && std::string_view(list) != "schedule";
 }
-inline void load(compiled_kernel& k, std::string_view object, std::string_view symbol) {
-  k.code = runtime::link(object, symbol);
-  k.entry = reinterpret_cast<kernel_entry>(k.code.entry());
-}
-
 inline bool load_from_disk(compile_request const& r, std::string_view key, double schedule_ms, compiled_kernel& k) {
   stopwatch watch;
   std::string bytes;
   cache::entry e;
   if (!cache::find(key, bytes, e)) return false;
   double const found = watch.lap();
-  load(k, e.object, e.symbol);
+  // What weft's own loader refuses is made anew: ORC would throw, or believe it.
+  std::string why;
+  bool const by_orc = runtime::default_linker() == runtime::linker::orc;
+  k.code = by_orc ? runtime::link(e.object, e.symbol) : runtime::linked_object(runtime::map_object(e.object, e.symbol, why));
+  if (k.code.entry() == nullptr) return false;
   k.workspace_bytes = e.workspace_bytes;
   double const linked = watch.lap();
   if (times_wanted())
@@ -155,12 +154,13 @@ inline void make_code(compile_request const& r, schedule const& s, std::string_v
   ir::arena m;
   ir::function const f = make_loops(m, r, s);
   double const lowered = watch.lap();
+  codegen::llvm::llvm_use const use;
   codegen::llvm::api const& llvm = codegen::llvm::load_llvm();
   double const loaded = watch.lap();
   bool const want_ir = dump_wanted("llvm"), want_assembly = dump_wanted("asm");
   codegen::llvm::object_code const object = codegen::llvm::compile(f, *r.machine, {want_ir, want_assembly});
   watch.lap();
-  load(k, object.bytes, object.symbol);
+  k.code = runtime::link(object.bytes, object.symbol);
   k.workspace_bytes = workspace_bytes(f, {});
   double const linked = watch.lap();
   std::string const version =
@@ -190,6 +190,7 @@ WEFT_DECL compiled_kernel compile(compile_request const& r) {
   compiled_kernel k;
   if (detail::way_is_shown() || !detail::load_from_disk(r, key, schedule_ms, k))
     detail::make_code(r, s, key, schedule_ms, k);
+  k.entry = reinterpret_cast<kernel_entry>(k.code.entry());
   k.steps = s.steps;
   return k;
 }

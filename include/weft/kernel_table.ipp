@@ -77,6 +77,10 @@ inline void parallel_for(void* pool, std::int64_t count, void (*body)(void*, std
                          void* context) {
   static_cast<runtime::thread_pool*>(pool)->run(count, body, context);
 }
+inline services const& host_services() {
+  static services const host{parallel_for, &runtime::default_pool()};
+  return host;
+}
 /// The way of a first call, and of every call of a kernel with captures: the lambdas run.
 inline ready_kernel const& find_by_lambdas(kernel_table& table, kernel_face const& face, argument* arguments,
                                            int count, std::uint64_t shared) {
@@ -116,6 +120,7 @@ inline ready_kernel const& find_by_lambdas(kernel_table& table, kernel_face cons
   made->name = std::string(face.name);
   made->nothing_to_do = has_empty_output(arguments, count);
   if (!made->nothing_to_do) made->code = compile(request(face, made->what, layout, made->machine));
+  static_cast<void>(host_services());  // made here, where no other thread forks
   made->next = table.first;
   __atomic_store_n(&table.first, made, __ATOMIC_RELEASE);
   ready_kernel const& result = *made;
@@ -172,8 +177,7 @@ WEFT_HOT_DECL void run(ready_kernel const& k, argument const* arguments, int cou
       WEFT_THROW(device_error(k.name + ": no memory for " + std::to_string(k.code.workspace_bytes) +
                               " bytes of intermediate tensors"));
   }
-  static services const host_services{detail::parallel_for, &runtime::default_pool()};
-  launch const l{pointers, nullptr, scalars, workspace, &host_services};
+  launch const l{pointers, nullptr, scalars, workspace, &detail::host_services()};
   k.code.entry(&l);
   if (workspace != nullptr) std::free(__atomic_exchange_n(&k.workspace, workspace, __ATOMIC_ACQ_REL));
 }

@@ -16,6 +16,7 @@ struct kernel_object {
   weft::codegen::llvm::object_code code;
   weft::sequence<std::size_t> elements;  // of each argument, the output last
   std::int64_t workspace_bytes = 0;
+  std::string loops;  // the loop program that it was made of
 
   /// What it computes of inputs that are always the same; `parallel_for` null: alone.
   weft::sequence<float> run(void* entry, decltype(weft::services::parallel_for) parallel_for = nullptr) const {
@@ -46,7 +47,8 @@ inline kernel_object object_of(std::string const& name, lowered_program const& l
   weft::compile_request const r{name, &l.p, how, nullptr, &layout, &machine};
   weft::ir::arena m;
   weft::ir::function const f = weft::make_loops(m, r, weft::make_schedule(r));
-  kernel_object o{weft::codegen::llvm::compile(f, machine), {}, weft::workspace_bytes(f, {})};
+  kernel_object o{weft::codegen::llvm::compile(f, machine, {.want_ir = true}), {}, weft::workspace_bytes(f, {}),
+                  weft::ir::print(f)};
   for (weft::argument_layout const& a : layout.arguments) {
     std::size_t n = 1;
     for (std::int64_t e : a.extents) n *= static_cast<std::size_t>(e);

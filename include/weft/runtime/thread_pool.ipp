@@ -7,6 +7,7 @@
 #include <unistd.h>
 
 #include "weft/base/env.hpp"
+#include "weft/base/fork_gate.hpp"
 #include "weft/base/mutex.hpp"
 #include "weft/base/unload.hpp"
 #include "weft/codegen/target.hpp"
@@ -253,6 +254,9 @@ WEFT_HOT_DECL void thread_pool::run(std::int64_t count, loop_body body, void* co
 }
 
 WEFT_HOT_DECL thread_pool& default_pool() {
+  static constinit thread_pool* known = nullptr;
+  if (thread_pool* const pool = __atomic_load_n(&known, __ATOMIC_ACQUIRE)) return *pool;
+  fork_gate const no_fork;  // in the child of a fork nobody would finish the static that another thread began
   static struct kept {
     thread_pool* pool =
         new thread_pool(environment_number("WEFT_THREADS", 1, thread_pool::max_threads, host().threads));
@@ -261,6 +265,7 @@ WEFT_HOT_DECL thread_pool& default_pool() {
       if (library_is_unloaded()) pool->retire();
     }
   } const only;
+  __atomic_store_n(&known, only.pool, __ATOMIC_RELEASE);
   return *only.pool;
 }
 

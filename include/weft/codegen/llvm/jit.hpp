@@ -62,8 +62,7 @@ class jit {
   lljit_ref orc_ = nullptr;
   session_ref session_ = nullptr;
   std::string reported_;          // what ORC would have printed during this link
-  sequence<dylib_ref> empty_;  // ORC's C interface cannot remove a dylib: they are used again
-  bool leaving_ = false;          // LLVM's own statics may be gone already
+  sequence<dylib_ref> empty_;     // ORC's C interface cannot remove a dylib: they are used again
 };
 
 }  // namespace codegen::llvm
