@@ -23,6 +23,7 @@ constexpr named_case cases[] = {
     {"matmul_1023", [](bench::report& r) { bench::matmul(r, 1023); }},
     {"matmul_1024_two_threads", bench::matmul_two_threads},
     {"jit", bench::jit},
+    {"warm_start", bench::warm_start},
     {"call", bench::call},
     {"fork_join", bench::fork_join},
 };
