@@ -127,7 +127,7 @@ inline bool way_is_shown() {
   char const* const list = environment("WEFT_DUMP");
   return list != nullptr && std::string_view(list) != "schedule";
 }
-inline bool load_from_disk(compile_request const& r, std::string_view key, double schedule_ms, compiled_kernel& k) {
+[[gnu::cold]] inline bool load_from_disk(compile_request const& r, std::string_view key, double schedule_ms, compiled_kernel& k) {
   stopwatch watch;
   std::string bytes;
   cache::entry e;
@@ -147,7 +147,7 @@ inline bool load_from_disk(compile_request const& r, std::string_view key, doubl
   return true;
 }
 
-inline void make_code(compile_request const& r, schedule const& s, std::string_view key, double schedule_ms,
+[[gnu::cold]] inline void make_code(compile_request const& r, schedule const& s, std::string_view key, double schedule_ms,
                       compiled_kernel& k) {
   __atomic_fetch_add(&compilation_count, 1, __ATOMIC_RELAXED);
   stopwatch watch;
@@ -163,8 +163,8 @@ inline void make_code(compile_request const& r, schedule const& s, std::string_v
   k.code = runtime::link(object.bytes, object.symbol);
   k.workspace_bytes = workspace_bytes(f, {});
   double const linked = watch.lap();
-  std::string const version =
-      std::to_string(llvm.major) + "." + std::to_string(llvm.minor) + "." + std::to_string(llvm.patch);
+  char version[40];
+  std::snprintf(version, sizeof version, "%u.%u.%u", llvm.major, llvm.minor, llvm.patch);
   cache::keep({key, version, object.symbol, object.bytes, k.workspace_bytes});
   double const kept = watch.lap();
   if (want_ir) dump("llvm", object.ir);

@@ -100,7 +100,7 @@ inline void tell_unwinder(void (*call)(void*), char* frames, std::uint64_t size,
 class object_mapper {
  public:
   object_mapper(std::string_view object, std::string_view symbol) : object_(object), symbol_(symbol) {}
-  mapped_object run(std::string& why) {
+  WEFT_DECL mapped_object run(std::string& why) {
     why = "";
     if (read_sections() && place() && read_symbols() && copy() && relocate() &&
         (frames() || refuse("its .eh_frame has a form that no kernel's has")) && protect())
@@ -120,7 +120,7 @@ class object_mapper {
     std::uint64_t at = nowhere;  // in memory, from its start
   };
 
-  bool refuse(char const* why) {
+  WEFT_DECL bool refuse(char const* why) {
     why_ = why;
     return false;
   }
@@ -135,7 +135,7 @@ class object_mapper {
     return value;
   }
   /// The name at `offset` of string table `table`; empty when it does not end there.
-  std::string_view name(std::uint32_t table, std::uint32_t offset) const {
+  WEFT_DECL std::string_view name(std::uint32_t table, std::uint32_t offset) const {
     if (table >= parts_.size()) return {};
     elf_section const& s = parts_[table].s;
     if (s.type == detail::section_nobits || offset >= s.size) return {};
@@ -145,7 +145,7 @@ class object_mapper {
                           : std::string_view(first, static_cast<std::size_t>(static_cast<char const*>(end) - first));
   }
 
-  bool read_sections() {
+  WEFT_DECL bool read_sections() {
     if (!holds(0, sizeof(elf_header))) return refuse("it is shorter than a header");
     if (object_.size() > detail::largest_object) return refuse("it is larger than 64 MiB");
     auto const h = element<elf_header>(0, 0);
@@ -165,7 +165,7 @@ class object_mapper {
     return true;
   }
   /// Code first, then from a new page on what is only read, .eh_frame last.
-  bool place() {
+  WEFT_DECL bool place() {
     page_ = static_cast<std::uint64_t>(::sysconf(_SC_PAGESIZE));
     std::uint64_t end = 0;
     for (int pass = 0; pass < 3; ++pass) {
@@ -194,7 +194,7 @@ class object_mapper {
     bytes_ = (end + 8 + page_ - 1) / page_ * page_;  // zeros end .eh_frame
     return true;
   }
-  bool read_symbols() {
+  WEFT_DECL bool read_symbols() {
     for (std::uint32_t i = 0; i < parts_.size(); ++i) {
       if (parts_[i].s.type != detail::section_symbols) continue;
       if (symbols_ != 0) return refuse("it has several symbol tables");
@@ -213,12 +213,12 @@ class object_mapper {
     return refuse("it has no such function");
   }
   /// Where a symbol will stand in memory; nowhere when it is not of this object.
-  std::uint64_t address(elf_symbol const& s) const {
+  WEFT_DECL std::uint64_t address(elf_symbol const& s) const {
     if (s.section == 0 || s.section >= parts_.size()) return nowhere;
     part const& p = parts_[s.section];
     return p.at == nowhere || s.value > p.s.size ? nowhere : p.at + s.value;
   }
-  bool copy() {
+  WEFT_DECL bool copy() {
     void* const memory = ::mmap(nullptr, static_cast<std::size_t>(bytes_), PROT_READ | PROT_WRITE,
                                 MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
     if (memory == MAP_FAILED) return refuse("there is no memory for it");
@@ -228,7 +228,7 @@ class object_mapper {
         std::memcpy(made_.m_.memory + p.at, object_.data() + p.s.offset, static_cast<std::size_t>(p.s.size));
     return true;
   }
-  bool relocate() {
+  WEFT_DECL bool relocate() {
     for (part const& list : parts_) {
       std::uint32_t const target = list.s.info;
       bool const relocates = list.s.type == detail::section_rela || list.s.type == detail::section_rel;
@@ -241,7 +241,7 @@ class object_mapper {
     }
     return true;
   }
-  bool apply(elf_relocation const& r, part const& target) {
+  WEFT_DECL bool apply(elf_relocation const& r, part const& target) {
     enum : std::uint32_t { to_64 = 1, pc_32 = 2, plt_32 = 4, to_32 = 10, to_32s = 11 };
     std::uint64_t const width = r.type == to_64 ? 8 : 4;
     if (target.s.size < width || r.offset > target.s.size - width)
@@ -268,12 +268,12 @@ class object_mapper {
     std::memcpy(place, &value, static_cast<std::size_t>(width));
     return true;
   }
-  bool frames() const {
+  WEFT_DECL bool frames() const {
     if (frames_ == 0) return true;
     part const& p = parts_[frames_];
     return detail::each_frame(made_.m_.memory + p.at, p.s.size, made_.m_.memory, text_end_, [](char*) {});
   }
-  bool protect() {
+  WEFT_DECL bool protect() {
     mapped_object::mapping& m = made_.m_;
     auto const text = static_cast<std::size_t>(text_bytes_);
     if (::mprotect(m.memory, text, PROT_READ | PROT_EXEC) != 0 ||

@@ -1,7 +1,7 @@
 #include <sys/auxv.h>
 
 #include <cstdio>
-#include <cstdlib>
+#include <cstring>
 
 #include "weft/base/env.hpp"
 #include "weft/base/fork_gate.hpp"
@@ -38,28 +38,28 @@ struct held_settings {
 
 /// Where the kernels are; without a directory, why not.
 struct place {
-  std::string directory, why;
+  std::string directory;
+  char const* why = "";
   creation create = creation::anywhere;
 };
-inline place chosen_place() {
+[[gnu::cold]] inline place chosen_place() {
   place p;
   held_settings s;
-  std::string_view const asked = environment("WEFT_CACHE") != nullptr ? environment("WEFT_CACHE") : "";
-  char const *xdg = environment("XDG_CACHE_HOME"), *home = environment("HOME");
+  char const *asked = environment("WEFT_CACHE"), *xdg = environment("XDG_CACHE_HOME"), *home = environment("HOME");
   if (::getauxval(AT_SECURE) != 0) {
     p.why = "the program runs with the rights of another user than the one who started it";
   } else if (s->disabled) {
     p.why = "the program called weft::cache::disable()";
   } else if (!s->directory.empty()) {
     p.directory = s->directory;
-  } else if (asked == "off" || asked == "0") {
-    p.why = "WEFT_CACHE=" + std::string(asked);
-  } else if (!asked.empty()) {
-    p.directory = std::string(asked);
+  } else if (asked != nullptr && (std::strcmp(asked, "off") == 0 || std::strcmp(asked, "0") == 0)) {
+    p.why = "WEFT_CACHE says so";
+  } else if (asked != nullptr) {
+    p.directory = asked;
   } else {
     p.create = creation::below_own;
-    if (xdg != nullptr && *xdg == '/') p.directory = std::string(xdg) + "/weft";
-    else if (home != nullptr && *home == '/') p.directory = std::string(home) + "/.cache/weft";
+    bool const by_xdg = xdg != nullptr && *xdg == '/';
+    if (by_xdg || (home != nullptr && *home == '/')) p.directory.append(by_xdg ? xdg : home).append(by_xdg ? "/weft" : "/.cache/weft");
     else p.why = "neither XDG_CACHE_HOME nor HOME names a directory; set WEFT_CACHE to one";
   }
   return p;
@@ -115,7 +115,7 @@ WEFT_DECL void keep(entry const& e) {
 
 WEFT_DECL std::string status() {
   detail::place const p = detail::chosen_place();
-  if (p.directory.empty()) return "not used: " + p.why;
+  if (p.directory.empty()) return std::string("not used: ") + p.why;
   directory const d(p.directory, p.create);
   return d.usable() ? "used: " + p.directory : "not used: " + d.why();
 }

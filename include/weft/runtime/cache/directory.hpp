@@ -32,8 +32,8 @@ class directory {
   directory(directory const&) = delete;
   directory& operator=(directory const&) = delete;
   bool usable() const { return descriptor_ >= 0; }
-  /// In words, why it is not.
-  std::string const& why() const { return why_; }
+  /// In words, why it is not. Most programs never ask, and so are not given the code that makes sentences.
+  std::string why() const;
 
   /// The content of file `name`; false unless it is a regular file of ours with one name that nobody else may write.
   /// A file that was not used for an hour is marked as used.
@@ -46,8 +46,15 @@ class directory {
   sequence<file_info> list() const;
 
  private:
+  enum class fault : std::uint8_t { none, not_there, parent_of_others, not_made, no_directory, not_opened, of_others,
+                                    written_by_others };
+  fault make(creation create);
+  fault open();
+
+  std::string path_;
   int descriptor_ = -1;
-  std::string why_;
+  fault fault_ = fault::none;
+  int error_ = 0;  // of the system
 };
 
 /// The name of the file for a kernel: 16 hexadecimal digits and ".kernel".

@@ -44,46 +44,52 @@ inline pid_t writer_of(file_info const& f) {
   end += 1 + std::strspn(end + 1, "0123456789");
   return std::strcmp(end, temporary_suffix) == 0 ? static_cast<pid_t>(process) : 0;
 }
-
-/// "" when the directory is there; else why it cannot be made.
-inline std::string make(std::string const& path, creation create) {
-  struct stat s {};
-  if (::stat(path.c_str(), &s) == 0) return "";
-  std::size_t const slash = path.find_last_of('/');
-  std::string const parent = slash == std::string::npos ? "." : slash == 0 ? "/" : path.substr(0, slash);
-  if (parent != path)
-    if (std::string why = make(parent, create); !why.empty()) return why;
-  if (::stat(parent.c_str(), &s) == 0 && create != creation::anywhere && s.st_uid != ::geteuid())
-    return parent + " belongs to another user, so nothing is made in it";
-  if (::mkdir(path.c_str(), 0700) == 0 || errno == EEXIST) return "";
-  return path + " cannot be made: " + std::strerror(errno);
-}
-inline std::string octal(unsigned mode) {
-  char text[16];
-  std::snprintf(text, sizeof text, "%04o", mode & 07777);
-  return text;
-}
 }  // namespace detail
 
-WEFT_DECL directory::directory(std::string const& path, creation create) {
-  std::string place = path;
-  while (place.size() > 1 && place.back() == '/') place.pop_back();  // behind a slash a link would be followed
-  if (create != creation::never) why_ = detail::make(place, create);
-  if (!why_.empty()) return;
-  int const fd = ::open(place.c_str(), O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
-  if (fd < 0) {
-    why_ = place + (errno == ENOENT ? " is not there yet"
-                    : errno == ELOOP || errno == ENOTDIR ? " is a symbolic link or no directory"
-                                                         : std::string(" cannot be opened: ") + std::strerror(errno));
-    return;
-  }
+WEFT_DECL directory::directory(std::string const& path, creation create) : path_(path) {
+  while (path_.size() > 1 && path_.back() == '/') path_.pop_back();  // behind a slash a link would be followed
+  if (create != creation::never) fault_ = make(create);
+  if (fault_ == fault::none) fault_ = open();
+  error_ = errno;
+}
+/// Makes what is missing of the path, from its beginning.
+WEFT_DECL directory::fault directory::make(creation create) {
   struct stat s {};
-  if (::fstat(fd, &s) != 0) why_ = place + " cannot be looked at";
-  else if (s.st_uid != ::geteuid()) why_ = place + " belongs to another user";
-  else if (!detail::only_we_write(s))
-    why_ = place + " may be written by others (mode " + detail::octal(s.st_mode) + "): chmod 700 " + place;
-  if (why_.empty()) descriptor_ = fd;
-  else ::close(fd);
+  bool within_own = ::stat(path_[0] == '/' ? "/" : ".", &s) == 0 && s.st_uid == ::geteuid();
+  for (std::size_t end = 1; end <= path_.size(); ++end) {
+    if (end < path_.size() && path_[end] != '/') continue;
+    std::string const part = path_.substr(0, end);
+    if (::stat(part.c_str(), &s) == 0) {
+      within_own = s.st_uid == ::geteuid();
+      continue;
+    }
+    if (!within_own && create == creation::below_own) return fault::parent_of_others;
+    if (::mkdir(part.c_str(), 0700) != 0 && errno != EEXIST) return fault::not_made;
+    within_own = true;
+  }
+  return fault::none;
+}
+WEFT_DECL directory::fault directory::open() {
+  int const fd = ::open(path_.c_str(), O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
+  if (fd < 0)
+    return errno == ENOENT ? fault::not_there : errno == ELOOP || errno == ENOTDIR ? fault::no_directory : fault::not_opened;
+  struct stat s {};
+  if (::fstat(fd, &s) == 0 && detail::only_we_write(s)) {
+    descriptor_ = fd;
+    return fault::none;
+  }
+  ::close(fd);
+  return s.st_uid != ::geteuid() ? fault::of_others : fault::written_by_others;
+}
+WEFT_DECL std::string directory::why() const {
+  static constexpr char const* sentences[] = {
+      "", " is not there yet", " would be made in a directory that belongs to another user", " cannot be made: ",
+      " is a symbolic link or no directory", " cannot be opened: ", " belongs to another user",
+      " may be written by others: chmod 700 "};
+  if (fault_ == fault::none) return "";
+  std::string text = path_ + sentences[static_cast<int>(fault_)];
+  if (fault_ == fault::not_made || fault_ == fault::not_opened) text += std::strerror(error_);
+  return fault_ == fault::written_by_others ? text + path_ : text;
 }
 WEFT_DECL directory::~directory() {
   if (descriptor_ >= 0) ::close(descriptor_);

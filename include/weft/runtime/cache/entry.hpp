@@ -32,12 +32,18 @@ class byte_writer {
   std::string bytes;
   template <class... Number>
   void numbers(Number... n) {
-    (bytes.append(reinterpret_cast<char const*>(&n), sizeof n), ...);
+    char packed[(sizeof n + ...)];
+    char* at = packed;
+    ((std::memcpy(at, &n, sizeof n), at += sizeof n), ...);
+    raw(packed, sizeof packed);
   }
   void text(std::string_view t) {
     numbers(static_cast<std::uint32_t>(t.size()));
-    bytes.append(t);
+    raw(t.data(), t.size());
   }
+
+ protected:
+  void raw(void const* from, std::size_t n);
 };
 
 /// The way back; after the end everything is 0 or empty, and `good` is false.

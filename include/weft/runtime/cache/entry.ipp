@@ -8,6 +8,8 @@ namespace detail {
 inline constexpr std::string_view magic("weft kernel\r\n\x1a\0\1", 16);
 }  // namespace detail
 
+WEFT_DECL void byte_writer::raw(void const* from, std::size_t n) { bytes.append(static_cast<char const*>(from), n); }
+
 WEFT_DECL std::string encode(entry const& e) {
   byte_writer w;
   w.bytes.reserve(e.key.size() + e.object.size() + 256);

@@ -33,21 +33,21 @@ inline constexpr char weft_version[] = WEFT_VERSION_TEXT(WEFT_VERSION_MAJOR, WEF
 // here whether code depends on it.
 class key_writer : public byte_writer {
  public:
-  void write(target const& t) {
+  WEFT_DECL void write(target const& t) {
     auto const& [arch, cpu, features, vector_bytes, vector_registers, fma, l1, l2, l3, threads] = t;
     text(cpu);
     numbers(arch, vector_bytes, vector_registers, fma);
     each(features, [&](std::string const& f) { text(f); });
   }
-  void write(program const& p) {
+  WEFT_DECL void write(program const& p) {
     auto const& [nodes, operands, extents, inputs, tensors, axes, stages, outputs, scalars, moved_to, moved_axis, guests,
                  next_guest] = p;
     each(nodes, [&](node const& n) {
       auto const& [kind, type, a, b, c, value] = n;
       numbers(kind, type, a, b, c, value);
     });
-    each(operands, [&](std::int32_t i) { numbers(i); });
-    each(extents, [&](std::int32_t i) { numbers(i); });
+    all(operands);
+    all(extents);
     each(inputs, [&](input_info const& i) {
       auto const& [tensor, type] = i;
       numbers(tensor, type);
@@ -65,32 +65,38 @@ class key_writer : public byte_writer {
       auto const& [tensor, first_axis, spatial, first_reduced, reduced, body, identity] = s;
       numbers(tensor, first_axis, spatial, first_reduced, reduced, body, identity);
     });
-    each(outputs, [&](std::int32_t i) { numbers(i); });
+    all(outputs);
     numbers(scalars);
   }
-  void write(trace const& steps) {
+  WEFT_DECL void write(trace const& steps) {
     each(steps, [&](step const& s) {
       auto const& [what, count, loops, factor, ruling, reason] = s;
       numbers(what, factor, count);
       for (int i = 0; i < count; ++i) numbers(loops[static_cast<std::size_t>(i)]);
     });
   }
-  void write(call_layout const& l) {
+  WEFT_DECL void write(call_layout const& l) {
     auto const& [arguments, symbolic] = l;
     numbers(symbolic);
     each(arguments, [&](argument_layout const& a) {
       auto const& [extents, strides, alignment, alias_class] = a;
       numbers(alignment, alias_class);
-      each(extents, [&](std::int64_t e) { numbers(e); });
-      each(strides, [&](std::int64_t s) { numbers(s); });
+      all(extents);
+      all(strides);
     });
   }
 
  private:
+  /// Plain numbers.
+  template <class T>
+  void all(sequence<T> const& plain) {
+    numbers(static_cast<std::uint32_t>(plain.size()));
+    raw(plain.data(), plain.size() * sizeof(T));
+  }
   template <class T, class F>
-  void each(sequence<T> const& all, F const& one) {
-    numbers(static_cast<std::uint32_t>(all.size()));
-    for (T const& t : all) one(t);
+  void each(sequence<T> const& list, F const& one) {
+    numbers(static_cast<std::uint32_t>(list.size()));
+    for (T const& t : list) one(t);
   }
 };
 }  // namespace detail
