@@ -48,15 +48,18 @@ inline void check_digest(kernel_face const& face, program const& p) {
                             ": its stages came in another order at run time than in the compiler; two of them are "
                             "made in one expression: give each a name of its own (auto c = weft::compute<..>(..);)"));
 }
+inline bool is_empty(argument const& a) {
+  bool empty = false;
+  for (int d = 0; d < a.rank; ++d) empty = empty || a.extents[d] == 0;
+  return empty;
+}
 inline bool has_empty_output(argument const* arguments, int count) {
   bool all = count > 0;
   bool any = false;
   for (int i = 0; i < count; ++i) {
     if (!arguments[i].is_output) continue;
     any = true;
-    bool empty = false;
-    for (int d = 0; d < arguments[i].rank; ++d) empty = empty || arguments[i].extents[d] == 0;
-    all = all && empty;
+    all = all && is_empty(arguments[i]);
   }
   return any && all;
 }
@@ -121,9 +124,10 @@ WEFT_HOT_DECL bool fits(ready_kernel const& k, argument const* arguments, int co
     if (a.is_allocated_here != b.is_allocated_here) return false;
     if (a.is_allocated_here) continue;  // its shape follows from the others
     if (a.rank != b.rank || a.type != b.type || a.is_scalar != b.is_scalar) return false;
-    if (a.data == nullptr && !a.is_scalar && !k.nothing_to_do) return false;  // let the slow path say what is wrong
     for (int d = 0; d < a.rank; ++d)
       if (a.extents[d] != b.extents[d] || a.strides[d] != b.strides[d]) return false;
+    // Let the slow path say what is wrong.
+    if (a.data == nullptr && !a.is_scalar && !k.nothing_to_do && !detail::is_empty(a)) return false;
   }
   return true;
 }

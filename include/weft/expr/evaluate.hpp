@@ -18,7 +18,7 @@ struct dense {
 /// Evaluates an expanded program (expand.hpp) over given inputs.
 ///
 /// Cost    one visit per node, output element and reduction point; `at` visits only what that element needs
-/// Errors  argument_error when an access leaves a tensor
+/// Errors  argument_error when an access leaves a tensor or an extent is negative
 class evaluator {
  public:
   constexpr evaluator(program const& p, sequence<dense> const& tensors, sequence<std::int64_t> const& scalars)
@@ -62,9 +62,11 @@ class evaluator {
     return d;
   }
   constexpr std::int64_t axis_extent(int axis) const {
-    return extent_value(p_, program::at(p_.axes, axis).extent, [&](int tensor, int dim) {
+    std::int64_t const extent = extent_value(p_, program::at(p_.axes, axis).extent, [&](int tensor, int dim) {
       return inputs_[static_cast<std::size_t>(tensor)].shape[static_cast<std::size_t>(dim)];
     });
+    if (extent < 0) WEFT_THROW(argument_error("evaluate: an axis has a negative extent"));
+    return extent;
   }
   constexpr std::int64_t element(int s, sequence<std::int64_t> const& index, bool whole) {
     stage_info const& st = p_.stages[static_cast<std::size_t>(s)];
