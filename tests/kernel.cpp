@@ -532,6 +532,38 @@ TEST_CASE("a value or a reduction kept from another stage is refused") {
   CHECK_THROWS_AS(shared(view(a, 3)), weft::argument_error);
   CHECK_THROWS_AS(kept(view(a, 3)), weft::argument_error);
 }
+TEST_CASE("a reduction is not written over its input, not even where each element is read at its own index") {
+  constexpr auto k = weft::kernel<"k">([](auto x, auto w) {
+    return compute<"y">(x.extent(0), [=](auto i) { return sum(w.extent(0), [=](auto j) { return x(i) * w(j); }); });
+  });
+  std::vector<float> x{1, 2, 3}, w{1, 1};
+  CHECK_THROWS_AS(k(view(x, 3), view(w, 2), out(x, 3)), weft::argument_error);
+  CHECK(x == std::vector<float>{1, 2, 3});
+}
+TEST_CASE("one tensor may be both inputs and the output") {
+  std::vector<float> x = numbers(37), want = x;
+  for (float& v : want) v = 2.0f * v + v;
+  saxpy(x, x, 2.0f, out(x));
+  CHECK(x == want);
+}
+TEST_CASE("inputs that one axis walks are compared in every dimension") {
+  constexpr auto k = weft::kernel<"k">([](auto a, auto b) {
+    return compute<"c">(a.extent(0), a.extent(1), [=](auto i, auto j) { return a(i, j) + b(i, j); });
+  });
+  std::vector<float> const a(12), b(15);
+  CHECK_THROWS_AS(k(view(a, 3, 4), view(b, 3, 5)), weft::argument_error);
+}
+namespace {
+float factor_of_today = 2;
+}
+TEST_CASE("what a lambda reads of the program around it is read at each call") {
+  auto const k = weft::kernel<"k">(
+      [](auto x) { return compute<"y">(x.extent(0), [x, f = factor_of_today](auto i) { return x(i) * f; }); });
+  std::vector<float> const x{1};
+  CHECK(k(view(x, 1))(0) == 2);
+  factor_of_today = 5;
+  CHECK(k(view(x, 1))(0) == 5);
+}
 TEST_CASE("the largest factor splits into one full loop") {
   constexpr auto k = weft::kernel<"k">(
       [](auto x) { return compute<"y">(x.extent(0), [=](auto i) { return x(i) + 1.f; }); },

@@ -42,7 +42,9 @@ struct kernel_texts {
 };
 
 /// The schedule with real extents: the how-lambda run with each knob's first value, or, when that is illegal for
-/// these extents or this target, with the first values that are legal.
+/// these extents or does not fit the registers of this target, with the first values that do. When none fits this
+/// target, but some would fit a machine with more registers, the one of those that needs the fewest: a program that
+/// ran on its author's machine runs on a smaller one, slower, and `loops` says why.
 /// Errors  schedule_error: step, axis, nest, a way out
 schedule make_schedule(compile_request const& r, program const& expanded);
 

@@ -292,6 +292,12 @@ struct call_types<What, How, hana::tuple<In...>> {
   static_assert(inputs + outputs <= max_arguments, "weft: a kernel has at most 64 inputs and outputs");
   static constexpr bool scheduled = !std::is_same_v<How, no_schedule>;
   static constexpr bool has_captures = !stateless<What> || !stateless<How>;
+  /// What the compiler cannot run may read anything that changes from call to call, and is looked at each time.
+  static constexpr bool is_constant() {
+    if constexpr (!compiler_runs_what<What, In...>) return false;
+    else if constexpr (scheduled) return compiler_runs_how<What, How, In...>;
+    else return true;
+  }
   static constexpr bool check() {
     if constexpr (compiler_runs_what<What, In...>) {
       static_assert(summary<What, In...>.returns_stages, WEFT_RETURNED_WRONGLY);
@@ -453,7 +459,7 @@ struct kernel_t {
             lambdas,
             &Types::run_what,
             Types::scheduled ? &Types::run_how : nullptr,
-            Types::has_captures,
+            !Types::is_constant(),
             Types::digest(),
             machine};
   }

@@ -21,7 +21,7 @@ inline bool same_program(program const& a, program const& b) {
   return true;
 }
 
-/// What the lambdas of a kernel with captures say today.
+/// What the lambdas of a kernel that varies say today.
 struct lambda_state {
   program what;
   trace steps;
@@ -71,11 +71,11 @@ inline void parallel_for(void* pool, std::int64_t count, void (*body)(void*, std
                          void* context) {
   static_cast<runtime::thread_pool*>(pool)->run(count, body, context);
 }
-/// The way of a first call, and of every call of a kernel with captures: the lambdas run.
+/// The way of a first call, and of every call of a kernel that varies: the lambdas run.
 inline ready_kernel const& find_by_lambdas(kernel_table& table, kernel_face const& face, argument* arguments,
                                            int count, std::uint64_t shared) {
   lambda_state captured;
-  if (face.has_captures) {
+  if (face.varies) {
     captured.what = face.what(face.object);
     if (face.how != nullptr) {
       // The steps without extents: what the captured values made of the how-lambda.
@@ -84,7 +84,7 @@ inline ready_kernel const& find_by_lambdas(kernel_table& table, kernel_face cons
       captured.steps = s.steps;
     }
   }
-  lambda_state const* const state = face.has_captures ? &captured : nullptr;
+  lambda_state const* const state = face.varies ? &captured : nullptr;
   if (state != nullptr)
     if (ready_kernel const* k = lookup(table, face, arguments, count, shared, state)) return *k;
 
@@ -95,7 +95,7 @@ inline ready_kernel const& find_by_lambdas(kernel_table& table, kernel_face cons
     ready_kernel*& k;
     ~dropper() { delete k; }
   } const drop{made};
-  made->what = face.has_captures ? captured.what : face.what(face.object);
+  made->what = face.varies ? captured.what : face.what(face.object);
   made->steps = captured.steps;
   check_digest(face, made->what);
   bool left_out = false;
@@ -135,7 +135,7 @@ WEFT_HOT_DECL bool fits(ready_kernel const& k, argument const* arguments, int co
 WEFT_HOT_DECL ready_kernel const& find_or_compile(kernel_table& table, kernel_face const& face, argument* arguments,
                                               int count) {
   std::uint64_t const shared = shared_memory(arguments, count);
-  if (!face.has_captures)
+  if (!face.varies)
     if (ready_kernel const* k = detail::lookup(table, face, arguments, count, shared, nullptr)) return *k;
   return detail::find_by_lambdas(table, face, arguments, count, shared);
 }

@@ -41,6 +41,9 @@ class evaluator {
     }
     return results_[static_cast<std::size_t>(s)] = made;
   }
+  constexpr std::int64_t extent(int s, int dim) const {
+    return axis_extent(p_.stages[static_cast<std::size_t>(s)].first_axis + dim);
+  }
   /// One element of stage `s`, computed from the inputs alone.
   constexpr std::int64_t at(int s, sequence<std::int64_t> const& index) { return element(s, index, false); }
 

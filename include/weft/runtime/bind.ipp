@@ -199,8 +199,10 @@ class binder {
         if (!in_place(given_[static_cast<std::size_t>(i)].tensor, given_[static_cast<std::size_t>(o)].tensor))
           refuse("output " + called(o) + " cannot be written over input " + called(i) +
                  ": an element of it is read after its place was written; give it memory of its own");
-        layout_.arguments[static_cast<std::size_t>(o)].alias_class =
-            layout_.arguments[static_cast<std::size_t>(i)].alias_class;
+        // Of several inputs that are the same memory, all are in the class of the first.
+        auto const out = static_cast<std::size_t>(o), in = static_cast<std::size_t>(i);
+        if (layout_.arguments[out].alias_class == o) layout_.arguments[out].alias_class = i;
+        else layout_.arguments[in].alias_class = layout_.arguments[out].alias_class;
       }
   }
   /// Whether the stage of `output` may overwrite `input`: read by no later stage, and by this one only the

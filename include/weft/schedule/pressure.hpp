@@ -22,9 +22,14 @@ struct register_use {
 ///       C[i, j] += A[i, k] * B[k, j]                          and one element of A: 29 registers
 register_use registers_of(nest const& n, int stage);
 
+/// Of the stage that needs the most.
+std::int64_t registers_needed(nest const& n);
 /// Empty when every stage's tile fits `n.limits`, or they are not known; else the text of a schedule_error.
 /// A tile that does not fit is spilled at each iteration, which costs more than the tile gains.
 std::string register_pressure(nest const& n);
+/// Whether it would be empty on the machines with the most registers, 32 of 64 bytes. A tile that fits none of them is
+/// a mistake on every machine, and refused on every machine.
+bool fits_some_machine(nest const& n);
 
 }  // namespace weft::inline WEFT_ABI
 

@@ -54,6 +54,12 @@ WEFT_DECL register_use registers_of(nest const& n, int stage) {
   return use;
 }
 
+WEFT_DECL std::int64_t registers_needed(nest const& n) {
+  std::int64_t most = 0;
+  for (std::size_t s = 0; s < n.order.size(); ++s)
+    if (std::int64_t const needed = registers_of(n, static_cast<int>(s)).needed(); needed > most) most = needed;
+  return most;
+}
 WEFT_DECL std::string register_pressure(nest const& n) {
   if (n.limits.vector_registers <= 0) return "";
   for (std::size_t s = 0; s < n.order.size(); ++s) {
@@ -75,6 +81,13 @@ WEFT_DECL std::string register_pressure(nest const& n) {
     return out;
   }
   return "";
+}
+
+WEFT_DECL bool fits_some_machine(nest const& n) {
+  nest largest = n;
+  largest.limits.vector_registers = 32;
+  largest.limits.vector_bytes = 64;
+  return register_pressure(largest).empty();
 }
 
 }  // namespace weft::inline WEFT_ABI
