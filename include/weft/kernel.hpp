@@ -6,6 +6,7 @@
 #include <iosfwd>
 
 #include "weft/expr/canonical.hpp"
+#include "weft/expr/depth.hpp"
 #include "weft/expr/evaluate.hpp"
 #include "weft/expr/face.hpp"
 #include "weft/kernel_table.hpp"
@@ -108,6 +109,7 @@ constexpr bool returns_stages(program const& p) {
 template <class... In, class What>
 constexpr program build(What const& what) {
   program const p = raw_program<In...>(what);
+  if (!std::is_constant_evaluated()) check_depth(p, 2000);  // before anything recurses over it
   if (!returns_stages(p)) WEFT_THROW(argument_error(WEFT_RETURNED_WRONGLY));
   return canonical(p);
 }
