@@ -149,12 +149,15 @@ constexpr void write_schedule(How const& how, schedule& s) {
     how(s);
   } else if constexpr (compiler_runs_what<What, In...>) {
     constexpr int inputs = static_cast<int>(sizeof...(In));
-    constexpr int stages = summary<What, In...>.stages;
+    constexpr bool few = summary<What, In...>.stages <= program_summary::most;
+    static_assert(few, "weft: a how-lambda is given handles of at most 128 stages; let it take (auto& s) alone and ask "
+                       "for weft::stage<\"C\", 3>(s)");
+    constexpr int stages = few ? summary<What, In...>.stages : 0;
     [&]<int... I, int... S>(std::integer_sequence<int, I...>, std::integer_sequence<int, S...>) {
-      static_assert(std::is_invocable_v<How const&, schedule&, decltype(input_handle{I})...,
+      static_assert(!few || std::is_invocable_v<How const&, schedule&, decltype(input_handle{I})...,
                                         stage_handle<summary<What, In...>.axes[S]>...>,
                     "weft: the how-lambda takes the schedule, then one handle per input, then one per stage");
-      how(s, input_handle{I}..., handle_of<summary<What, In...>.axes[S]>(s, S)...);
+      if constexpr (few) how(s, input_handle{I}..., handle_of<summary<What, In...>.axes[S]>(s, S)...);
     }
     (std::make_integer_sequence<int, inputs>{}, std::make_integer_sequence<int, stages>{});
   }
@@ -162,7 +165,7 @@ constexpr void write_schedule(How const& how, schedule& s) {
 
 /// What a constant run of the how-lambda found.
 struct schedule_report {
-  static constexpr int most = 32;
+  static constexpr int most = static_cast<int>(schedule::max_knobs);
   verdict state = verdict::legal;
   int steps = 0;
   verdict rulings[256] = {};
