@@ -341,6 +341,24 @@ TEST_CASE("an access that cannot be proved inside its tensor is refused at the f
   });
   CHECK_REFUSED("A: index 0 runs from 1 to 10, but A has 10 there", shifted(numbers(10)));
 }
+TEST_CASE("a shorter tensor that a select guards is no mismatch of extents; without the guard it is one") {
+  static constexpr auto padded = weft::kernel<"padded">([](auto a, auto b) {
+    return compute<"y">(a.extent(0), [=](auto i) { return a(i) + weft::select(i < b.extent(0), b(i), 0.0f); });
+  });
+  static constexpr auto unguarded = weft::kernel<"unguarded">([](auto a, auto b) {
+    return compute<"y">(a.extent(0), [=](auto i) { return weft::select(b(i) > 0.0f, a(i) + b(i), 0.0f); });
+  });
+  static constexpr auto wrongly_guarded = weft::kernel<"wrongly_guarded">([](auto a, auto b) {
+    return compute<"y">(a.extent(0), [=](auto i) { return a(i) + weft::select(i < a.extent(0), b(i), 0.0f); });
+  });
+  std::vector<float> const a = numbers(10), b = numbers(4, 7);
+  weft::tensor<float, 1> const y = padded(a, b);
+  for (std::size_t i = 0; i < 10; ++i) CHECK(y(static_cast<std::int64_t>(i)) == a[i] + (i < 4 ? b[i] : 0.0f));
+  CHECK(weft::evaluate(padded, a, b)[3] == a[3] + b[3]);
+  CHECK(padded(b, a)(3) == a[3] + b[3]);
+  CHECK_REFUSED("B.extent(0) = 4 and A.extent(0) = 10 must be equal", unguarded(a, b));
+  CHECK_REFUSED("B: index 0 runs from 0 to 9, but B has 4 there", wrongly_guarded(a, b));
+}
 
 // --- in place -----------------------------------------------------------------------------------------------------
 
@@ -632,6 +650,187 @@ TEST_CASE("a computation whose stages come in another order at run time is an er
     return compute<"y">(x.extent(0), [=](auto i) { return p(i) - t(i); });
   });
   CHECK_THROWS_AS(unsteady(numbers(8)), weft::schedule_error);
+}
+
+// --- names of stages, knobs, kernels in kernels ------------------------------------------------------------------
+
+TEST_CASE("a stage is found by the name that it was given, whatever it is called in texts") {
+  static constexpr auto renamed = weft::kernel<"renamed">(
+      [](auto x) { return compute<"A">(x.extent(0), [=](auto i) { return x(i) + 1.0f; }); },
+      [](auto& s) {
+        auto [i] = weft::stage<"A", 1>(s).axes();  // the input is A, so this one is A_1
+        s.split(i, 4);
+      });
+  CHECK(renamed.trace(numbers(8)) == "A_1: split(i, 4) -> io, ii\n");
+  static constexpr auto by_text = weft::kernel<"by_text">(
+      [](auto x) {
+        auto const first = compute<"S">(x.extent(0), [=](auto i) { return x(i) + 1.0f; });
+        return compute<"S">(x.extent(0), [=](auto i) { return first(i) * 2.0f; });
+      },
+      [](auto& s) {
+        s.split(weft::stage<"S", 1>(s).axes()[0], 4);
+        s.split(weft::stage<"S_1", 1>(s).axes()[0], 8);
+      });
+  CHECK(by_text.trace(numbers(8)) == "S: split(i, 4) -> io, ii\nS_1: split(i, 8) -> io, ii\n");
+}
+TEST_CASE("a stage that is not there, or not alone, is a schedule_error with the stages there are") {
+  int const capture = 0;
+  auto const missing = weft::kernel<"missing">(
+      [capture](auto x) {
+        static_cast<void>(capture);
+        auto const first = compute<"A">(x.extent(0), [=](auto i) { return x(i) + 1.0f; });
+        return compute<"A">(x.extent(0), 2, [=](auto i, auto) { return first(i) * 2.0f; });
+      },
+      [](auto& s) { s.split(weft::stage<"A", 3>(s).axes()[0], 4); });
+  auto const ambiguous = weft::kernel<"ambiguous">(
+      [capture](auto x) {
+        static_cast<void>(capture);
+        auto const first = compute<"A">(x.extent(0), [=](auto i) { return x(i) + 1.0f; });
+        return compute<"A">(x.extent(0), [=](auto i) { return first(i) * 2.0f; });
+      },
+      [](auto& s) { s.split(weft::stage<"A", 1>(s).axes()[0], 4); });
+  auto const said = [](auto const& k) -> std::string {
+    try {
+      k(numbers(8));
+    } catch (weft::schedule_error const& e) {
+      return e.what();
+    }
+    return "nothing";
+  };
+  CHECK(said(missing) ==
+        "stage<\"A\">: no stage has this name and so many axes\n  in    schedule of missing\n"
+        "  try   one of stage<\"A_1\", 1>, stage<\"A_2\", 2>");
+  CHECK(said(ambiguous).find("several stages have this name; give each its own") != std::string::npos);
+  CHECK(said(ambiguous).find("stage<\"A_1\", 1>, stage<\"A_2\", 1>") != std::string::npos);
+}
+TEST_CASE("a kernel whose lambdas call it again, directly or through another, is a schedule_error and no deadlock") {
+  static std::vector<float> const x = numbers(8);
+  static float (*again)() = nullptr;
+  auto const calling = [](auto y) {
+    static_cast<void>(again());
+    return compute<"y">(y.extent(0), [=](auto i) { return y(i) + 1.0f; });
+  };
+  static auto const direct = weft::kernel<"direct">(calling);
+  static auto const outer = weft::kernel<"outer">([](auto y) {
+    static_cast<void>(again());
+    return compute<"y">(y.extent(0), [=](auto i) { return y(i) + 2.0f; });
+  });
+  static auto const other = weft::kernel<"other">([](auto y) {
+    static_cast<void>(outer(x));
+    return compute<"y">(y.extent(0), [=](auto i) { return y(i) + 3.0f; });
+  });
+  int const capture = 1;
+  static auto const captured = weft::kernel<"captured">([capture](auto y) {
+    static_cast<void>(again());
+    return compute<"y">(y.extent(0), [=](auto i) { return y(i) + static_cast<float>(capture); });
+  });
+  again = [] { return direct(x)(0); };
+  CHECK_THROWS_AS(direct(x), weft::schedule_error);
+  again = [] { return static_cast<float>(direct.ir(x).size()); };
+  CHECK_THROWS_AS(direct.ir(x), weft::schedule_error);
+  again = [] { return captured(x)(0); };
+  CHECK_THROWS_AS(captured(x), weft::schedule_error);
+  again = [] { return other(x)(0); };
+  CHECK_THROWS_AS(outer(x), weft::schedule_error);
+  // From both ends at once: neither waits for the other.
+  std::thread first([] { CHECK_THROWS_AS(outer(x), weft::schedule_error); });
+  std::thread second([] { CHECK_THROWS_AS(other(x), weft::schedule_error); });
+  first.join();
+  second.join();
+  // A kernel that only calls others is fine, and what failed works when its reason is gone.
+  again = [] { return row_sums(view(x.data(), 2, 4))(0); };
+  CHECK(outer(x)(3) == x[3] + 2);
+  CHECK(direct(x)(3) == x[3] + 1);
+  CHECK(other(x)(3) == x[3] + 3);
+}
+TEST_CASE("the first legal combination of knob values is found behind hundreds of others") {
+  static constexpr auto late = weft::kernel<"late_choice">(
+      [](auto x) { return compute<"y">(x.extent(0), [=](auto i) { return x(i) + 1.0f; }); },
+      [](auto& s, auto, auto y) {
+        auto [i] = y.axes();
+        long const whole = s.knob("whole", {1, 2, 3, 4, 5, 6, 7, 0});
+        static_cast<void>(s.knob("b", {1, 2, 3, 4, 5, 6, 7, 8}));
+        static_cast<void>(s.knob("c", {1, 2, 3, 4, 5, 6, 7, 8}));
+        if (whole != 0) s.unroll(i);
+      });
+  CHECK(late(numbers(2000))(1999) == numbers(2000)[1999] + 1);
+  static constexpr auto never = weft::kernel<"no_choice">(
+      [](auto x) { return compute<"y">(x.extent(0), [=](auto i) { return x(i) + 1.0f; }); },
+      [](auto& s, auto, auto y) {
+        auto [i] = y.axes();
+        for (int n = 0; n < 5; ++n) static_cast<void>(s.knob("a", {1, 2, 3, 4, 5, 6, 7, 8}));
+        s.unroll(i);
+      });
+  std::string said;
+  try {
+    never(numbers(2000));
+  } catch (weft::schedule_error const& e) {
+    said = e.what();
+  }
+  CHECK(said.find("runs more than 1024 times") != std::string::npos);
+  CHECK(said.find("note  of the combinations of knob values, 4096 were tried") != std::string::npos);
+}
+
+// --- shared subexpressions ------------------------------------------------------------------------------------------
+
+// Each of these has some 2^40 ways from its end to its beginning: a walk that takes them all does not come back.
+TEST_CASE("sorting networks of whole numbers compile in time") {
+  int const capture = 0;
+  auto const median = weft::kernel<"median25">([capture](auto x) {
+    static_cast<void>(capture);
+    return compute<"y">(x.extent(0), [=](auto i) {
+      std::array<decltype(x(i)), 25> v{};
+      for (int t = 0; t < 25; ++t) v[static_cast<std::size_t>(t)] = x(weft::clamp(i + (t - 12), 0, x.extent(0) - 1));
+      for (std::size_t round = 0; round < 25; ++round)
+        for (std::size_t t = round % 2; t + 1 < 25; t += 2) {
+          auto const low = weft::min(v[t], v[t + 1]), high = weft::max(v[t], v[t + 1]);
+          v[t] = low, v[t + 1] = high;
+        }
+      return v[12];
+    });
+  });
+  std::vector<std::int64_t> x(25);
+  for (std::size_t i = 0; i < x.size(); ++i) x[i] = static_cast<std::int64_t>(i * 7 % 25);
+  CHECK(median(x)(12) == 12);
+}
+TEST_CASE("chains of selects compile in time, and each access keeps the condition that guards it") {
+  auto const chain = weft::kernel<"chain">(
+      [](auto x, auto b) {
+        return compute<"y">(x.extent(0), [=](auto i) {
+          auto v = weft::select(i < b.extent(0), b(i), x(i));
+          for (int n = 0; n < 40; ++n) v = weft::select(v > 2.0f, v * 0.5f, v + 1.0f);
+          return v;
+        });
+      },
+      [](auto& s, auto, auto, auto y) {
+        auto [i] = y.axes();
+        auto [io, ii] = s.split(i, 16);
+        s.vectorize(ii);
+      });
+  std::vector<float> const x = numbers(37), b = numbers(5, 7);
+  std::vector<float> y(37);
+  chain(x, b, out(y));
+  CHECK(weft::evaluate({.contract = weft::cpu().fma}, chain, x, b) == y);
+}
+TEST_CASE("vectorized tails and literal extents do not walk shared subexpressions again and again") {
+  auto const tail = weft::kernel<"tail">(
+      [](auto x, auto b) {
+        return compute<"y">(x.extent(0), 19, [=](auto i, auto j) {
+          auto at = j;
+          for (int n = 0; n < 40; ++n) at = weft::min(at + at, j) + n - n;
+          auto v = b(weft::clamp(at, 0, 18));
+          for (int n = 0; n < 40; ++n) v = v * v - v;
+          return weft::select(v > 1.0f, x(i, j), 0.5f);
+        });
+      },
+      [](auto& s, auto, auto, auto y) {
+        auto [i, j] = y.axes();
+        auto [jo, ji] = s.split(j, 16);
+        s.vectorize(ji);
+      });
+  std::vector<float> const x = numbers(38), b = numbers(19, 7);
+  CHECK(weft::evaluate({.contract = weft::cpu().fma}, tail, view(x.data(), 2, 19), b)[20] ==
+        tail(view(x.data(), 2, 19), b)(1, 1));
 }
 
 // --- prepare ------------------------------------------------------------------------------------------------------

@@ -16,19 +16,40 @@
 namespace weft::inline WEFT_ABI {
 namespace detail {
 
+/// The next item of a list with commas, without the spaces around it.
+inline std::string_view next_item(std::string_view& list) {
+  std::size_t const comma = list.find(',');
+  std::string_view one = list.substr(0, comma);
+  list = comma == std::string_view::npos ? std::string_view() : list.substr(comma + 1);
+  while (!one.empty() && one.front() == ' ') one.remove_prefix(1);
+  while (!one.empty() && one.back() == ' ') one.remove_suffix(1);
+  return one;
+}
 /// Whether WEFT_DUMP names `stage`, or the folder that it stands in.
 inline bool dump_wanted(std::string_view stage) {
   char const* list = environment("WEFT_DUMP");
   if (list == nullptr) return false;
-  std::string_view rest(list);
-  while (!rest.empty()) {
-    std::size_t const comma = rest.find(',');
-    std::string_view const one = rest.substr(0, comma);
+  for (std::string_view rest(list); !rest.empty();) {
+    std::string_view const one = next_item(rest);
     if (one == stage || (stage.size() > one.size() && stage.substr(0, one.size()) == one && stage[one.size()] == '/'))
       return true;
-    rest = comma == std::string_view::npos ? std::string_view() : rest.substr(comma + 1);
   }
   return false;
+}
+/// Once in a process: the items of WEFT_DUMP that name nothing.
+inline void name_unknown_dumps() {
+  static bool told = false;
+  char const* list = environment("WEFT_DUMP");
+  if (list == nullptr || __atomic_exchange_n(&told, true, __ATOMIC_RELAXED)) return;
+  std::string known;
+  for (char const* one : {"schedule", "lower", "pass", "llvm", "asm"}) (known += one) += ", ";
+  for (char const* pass : pass_names) (known += "pass/") += std::string(pass) + ", ";
+  for (std::string_view rest(list); !rest.empty();) {
+    std::string const one(next_item(rest));
+    if (!one.empty() && (", " + known).find(", " + one + ", ") == std::string::npos)
+      std::fprintf(stderr, "weft: WEFT_DUMP: no such item: %s; known are %s\n", one.c_str(),
+                   known.substr(0, known.size() - 2).c_str());
+  }
 }
 inline void dump(std::string_view stage, std::string const& text) {
   std::fprintf(stderr, "--- weft: %.*s\n%s", static_cast<int>(stage.size()), stage.data(), text.c_str());
@@ -77,23 +98,30 @@ WEFT_DECL schedule make_schedule(compile_request const& r, program const& expand
   sequence<std::int32_t> choices;
   std::string why;
   sequence<schedule> spilling;  // the one that comes nearest to fitting the registers of this machine
-  for (int tries = 0; tries < 256; ++tries) {
+  constexpr int most_tries = 4096;  // 5 us each
+  for (int tries = 1;; ++tries) {
     schedule s(expanded, extents, limits);
     s.choices = choices;
     if (r.how != nullptr) r.how(r.context, s);
-    bool const legal = s.state != verdict::illegal;
-    std::string const problem = legal ? register_pressure(s) : explain(s, r.name);
+    std::string problem = s.state == verdict::illegal ? explain(s, r.name) : written_out_too_often(s);
+    bool const legal = problem.empty();
+    if (legal) problem = register_pressure(s);
     if (problem.empty()) return s;
     if (legal && fits_some_machine(s) && (spilling.empty() || registers_needed(s) < registers_needed(spilling[0])))
       spilling = sequence<schedule>(1, s);
     if (why.empty()) why = problem;
     if (!detail::next_choice(choices, s.knobs)) break;
+    if (tries < most_tries) continue;
+    why += "\n  note  of the combinations of knob values, " + std::to_string(most_tries) +
+           " were tried, the last knob fastest; none was legal";
+    break;
   }
   if (!spilling.empty()) return spilling[0];
   WEFT_THROW(schedule_error(why));
 }
 
 WEFT_DECL ir::function make_loops(ir::arena& m, compile_request const& r, schedule& s) {
+  detail::name_unknown_dumps();
   program const expanded = expand(*r.what, r.machine->fma);
   s = make_schedule(r, expanded);
   s.computation = r.what;  // `expanded` ends here, and what people see is what they wrote

@@ -17,6 +17,7 @@
 #include "weft/codegen/target.ipp"
 #include "weft/codegen/workspace.ipp"
 #include "weft/compile.ipp"
+#include "weft/expr/depth.ipp"
 #include "weft/expr/formula.ipp"
 #include "weft/expr/print.ipp"
 #include "weft/expr/verify.ipp"

@@ -6,6 +6,7 @@
 #include <iosfwd>
 
 #include "weft/expr/canonical.hpp"
+#include "weft/expr/depth.hpp"
 #include "weft/expr/evaluate.hpp"
 #include "weft/expr/face.hpp"
 #include "weft/kernel_table.hpp"
@@ -111,6 +112,7 @@ constexpr bool returns_stages(program const& p) {
 template <class... In, class What>
 constexpr program build(What const& what) {
   program const p = raw_program<In...>(what);
+  if (!std::is_constant_evaluated()) check_depth(p, 2000);  // before anything recurses over it
   if (!returns_stages(p)) WEFT_THROW(argument_error(WEFT_RETURNED_WRONGLY));
   bool foreign = false;
   program const c = canonical(p, foreign);
@@ -158,12 +160,15 @@ constexpr void write_schedule(How const& how, schedule& s) {
     how(s);
   } else if constexpr (compiler_runs_what<What, In...>) {
     constexpr int inputs = static_cast<int>(sizeof...(In));
-    constexpr int stages = summary<What, In...>.stages;
+    constexpr bool few = summary<What, In...>.stages <= program_summary::most;
+    static_assert(few, "weft: a how-lambda is given handles of at most 128 stages; let it take (auto& s) alone and ask "
+                       "for weft::stage<\"C\", 3>(s)");
+    constexpr int stages = few ? summary<What, In...>.stages : 0;
     [&]<int... I, int... S>(std::integer_sequence<int, I...>, std::integer_sequence<int, S...>) {
-      static_assert(std::is_invocable_v<How const&, schedule&, decltype(input_handle{I})...,
+      static_assert(!few || std::is_invocable_v<How const&, schedule&, decltype(input_handle{I})...,
                                         stage_handle<summary<What, In...>.axes[S]>...>,
                     "weft: the how-lambda takes the schedule, then one handle per input, then one per stage");
-      how(s, input_handle{I}..., handle_of<summary<What, In...>.axes[S]>(s, S)...);
+      if constexpr (few) how(s, input_handle{I}..., handle_of<summary<What, In...>.axes[S]>(s, S)...);
     }
     (std::make_integer_sequence<int, inputs>{}, std::make_integer_sequence<int, stages>{});
   }
@@ -171,7 +176,7 @@ constexpr void write_schedule(How const& how, schedule& s) {
 
 /// What a constant run of the how-lambda found.
 struct schedule_report {
-  static constexpr int most = 32;
+  static constexpr int most = static_cast<int>(schedule::max_knobs);
   verdict state = verdict::legal;
   int steps = 0;
   verdict rulings[256] = {};

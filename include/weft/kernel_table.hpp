@@ -45,7 +45,8 @@ struct kernel_table {
 /// outputs; the shapes of outputs with is_allocated_here are filled in.
 ///
 /// Errors  argument_error, schedule_error, device_error, internal_error; a form that failed is tried again
-/// Threads any; a hit takes no lock
+/// Threads any; a hit takes no lock. In the lambdas of another kernel, a form that another thread is making just then
+///         is made once more
 /// Cost    a hit compares the extents and strides
 ready_kernel const& find_or_compile(kernel_table& table, kernel_face const& face, argument* arguments, int count);
 

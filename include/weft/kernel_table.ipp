@@ -71,9 +71,50 @@ inline void parallel_for(void* pool, std::int64_t count, void (*body)(void*, std
                          void* context) {
   static_cast<runtime::thread_pool*>(pool)->run(count, body, context);
 }
+/// A kernel whose lambdas run on this thread. One that comes back to itself, through whichever others, would wait for
+/// its own table or never end.
+class running_lambdas {
+ public:
+  explicit running_lambdas(kernel_face const& face) : what_(face.what), outer_(innermost()) {
+    for (running_lambdas const* r = outer_; r != nullptr; r = r->outer_)
+      if (r->what_ == what_)
+        WEFT_THROW(schedule_error(std::string(face.name) +
+                                  ": its lambdas call the kernel itself, perhaps through another one; they describe it "
+                                  "and cannot run it: compute before it what they need, and capture that"));
+    innermost() = this;
+  }
+  running_lambdas(running_lambdas const&) = delete;
+  running_lambdas& operator=(running_lambdas const&) = delete;
+  ~running_lambdas() { innermost() = outer_; }
+  bool is_nested() const { return outer_ != nullptr; }
+
+ private:
+  static running_lambdas const*& innermost() {
+    thread_local running_lambdas const* r = nullptr;
+    return r;
+  }
+  program (*what_)(void const*);
+  running_lambdas const* outer_;
+};
+/// Holds a table while its kernel is compiled, so that others wait instead of compiling too. Not so within the lambdas
+/// of another kernel: two threads that each hold what the other wants would wait forever.
+class table_hold {
+ public:
+  table_hold(mutex& m, bool wait) : m_(m), held_(wait ? (m.lock(), true) : m.try_lock()) {}
+  table_hold(table_hold const&) = delete;
+  table_hold& operator=(table_hold const&) = delete;
+  ~table_hold() {
+    if (held_) m_.unlock();
+  }
+
+ private:
+  mutex& m_;
+  bool held_;
+};
 /// The way of a first call, and of every call of a kernel that varies: the lambdas run.
 inline ready_kernel const& find_by_lambdas(kernel_table& table, kernel_face const& face, argument* arguments,
                                            int count, std::uint64_t shared) {
+  running_lambdas const running(face);
   lambda_state captured;
   if (face.varies) {
     captured.what = face.what(face.object);
@@ -88,7 +129,7 @@ inline ready_kernel const& find_by_lambdas(kernel_table& table, kernel_face cons
   if (state != nullptr)
     if (ready_kernel const* k = lookup(table, face, arguments, count, shared, state)) return *k;
 
-  weft::guard const hold(table.lock);
+  table_hold const hold(table.lock, !running.is_nested());
   if (ready_kernel const* k = lookup(table, face, arguments, count, shared, state)) return *k;
   auto* made = new ready_kernel;
   struct dropper {
@@ -109,8 +150,9 @@ inline ready_kernel const& find_by_lambdas(kernel_table& table, kernel_face cons
   made->name = std::string(face.name);
   made->nothing_to_do = has_empty_output(arguments, count);
   if (!made->nothing_to_do) made->code = compile(request(face, made->what, layout, made->machine));
-  made->next = table.first;
-  __atomic_store_n(&table.first, made, __ATOMIC_RELEASE);
+  made->next = __atomic_load_n(&table.first, __ATOMIC_ACQUIRE);
+  while (!__atomic_compare_exchange_n(&table.first, &made->next, made, false, __ATOMIC_RELEASE, __ATOMIC_ACQUIRE)) {
+  }
   ready_kernel const& result = *made;
   made = nullptr;  // kept for the life of the process: code may be running in it at any time
   return result;
@@ -165,6 +207,7 @@ WEFT_HOT_DECL void run(ready_kernel const& k, argument const* arguments, int cou
 }
 
 WEFT_DECL kernel_texts inspect(kernel_face const& face, argument* arguments, int count, bool machine_code) {
+  detail::running_lambdas const running(face);
   program const what = face.what(face.object);
   detail::check_digest(face, what);
   bool left_out = false;

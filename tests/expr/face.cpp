@@ -107,7 +107,7 @@ TEST_CASE("stages read earlier stages; equal names get suffixes, long ones too")
   CHECK(p.tensors[2].name.view() == "A_2");
   CHECK(elements<float>(run(p, {dense<float>({3}, {1, 2, 3})})) == weft::sequence<float>{2, 6, 12});
   for (int n = 0; n < 3; ++n)
-    weft::compute<"a_name_of_exactly_30_characters">(C.extent(0), [=](auto i) { return C(i); });
+    weft::compute<"the_name_has_just_30_character">(C.extent(0), [=](auto i) { return C(i); });
   CHECK(p.tensors[3].name.size == 30);
   CHECK_FALSE(p.tensors[4].name == p.tensors[3].name);
   CHECK_FALSE(p.tensors[5].name == p.tensors[4].name);

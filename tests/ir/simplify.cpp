@@ -185,3 +185,31 @@ TEST_CASE("copies of a nest that share their variables are simplified each by it
       simplified("  for i in 0..4:\n    B[i] = A[i where i < 10]\n  for i in 0..12:\n    B[i] = A[i where i < 10]\n") ==
       "block:\n  for i in 0..4:\n    B[i] = A[i]\n  for i in 0..12:\n    B[i] = A[i where i < 10]\n");
 }
+TEST_CASE("sums that share their parts are taken apart once, with the coefficients of all their ways") {
+  world w;
+  ir::expr e = w.i;
+  for (int n = 0; n < 40; ++n) e = w.op2(op::sub, w.op2(op::add, e, e), w.op2(op::sub, e, index(w.m, 1)));  // e + 1
+  CHECK(w.simple(e) == w.simple(w.add(w.i, 40)));
+  CHECK(w.ranges.of(e).low == 40);
+  CHECK(w.ranges.of(e).high == 49);
+  ir::expr f = w.i;
+  for (int n = 0; n < 40; ++n) f = w.op2(op::add, w.times(f, 2), w.op2(op::mul, index(w.m, 3), f));
+  CHECK(ir::is_literal(w.simple(w.op2(op::sub, f, f)), 0));
+}
+TEST_CASE("the range of a network of min and max is found in time, and is never too narrow") {
+  world w;
+  ir::expr low = w.i, high = w.j;
+  for (int n = 0; n < 60; ++n) {
+    ir::expr const a = w.op2(op::min, low, high), b = w.op2(op::max, low, w.add(high, n % 2));
+    low = a, high = b;
+  }
+  interval const r = w.ranges.of(low);
+  CHECK(r.low <= 0);
+  CHECK(r.high >= 5);
+  CHECK(w.simple(low) != nullptr);
+  // What index arithmetic needs is far below the limit.
+  ir::expr border = w.i;
+  for (int n = 0; n < 10; ++n) border = w.op2(op::min, w.op2(op::max, w.add(border, -3), index(w.m, 0)), index(w.m, 7));
+  CHECK(w.ranges.of(border).low == 0);
+  CHECK(w.ranges.of(border).high <= 7);
+}

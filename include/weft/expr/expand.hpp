@@ -2,7 +2,10 @@
 // becomes fma or stays two roundings.
 #pragma once
 
+#include <type_traits>
+
 #include "weft/base/sequence.hpp"
+#include "weft/expr/depth.hpp"
 #include "weft/expr/program.hpp"
 
 namespace weft::inline WEFT_ABI {
@@ -78,6 +81,7 @@ struct expansion {
 
 /// The same program in elementary operations. `contract`: whether a * b + c on floats is rounded once;
 /// the target decides (target::fma), and direct evaluation is told the same.
+/// Errors  argument_error for what is nested too deep
 constexpr program expand(program const& p, bool contract) {
   program to = p;
   to.nodes.clear();
@@ -100,6 +104,7 @@ constexpr program expand(program const& p, bool contract) {
   for (std::int32_t& i : to.extents) i = mapped(i);
   for (axis_info& a : to.axes) a.extent = mapped(a.extent);
   for (stage_info& s : to.stages) s.body = mapped(s.body);
+  if (!std::is_constant_evaluated()) check_depth(to, 6000);  // an exp is a dozen operations deep
   return to;
 }
 

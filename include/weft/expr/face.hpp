@@ -70,17 +70,27 @@ constexpr int axis_base(program& from, program& to) {
   }
   return from.moved_axis;
 }
-/// Copies a node of a scratch program, and the axes it stands on, into the program `to`.
+/// Copies a node of a scratch program, what it is made of (each node once, however many share it) and the axes it
+/// stands on into the program `to`.
 constexpr int import_node(program& to, program& from, int id) {
-  node n = from.at(id);
-  if (n.kind == op::axis)
-    n.a += axis_base(from, to);
-  else if (arity(n.kind) > 0) {
-    n.a = import_node(to, from, n.a);
-    if (n.b >= 0) n.b = import_node(to, from, n.b);
-    if (n.c >= 0) n.c = import_node(to, from, n.c);
+  sequence<std::int32_t> copy(static_cast<std::size_t>(id) + 1, -1);  // -2: wanted
+  copy.back() = -2;
+  for (int i = id; i >= 0; --i) {
+    node const& n = from.at(i);
+    if (copy[static_cast<std::size_t>(i)] == -1 || arity(n.kind) == 0) continue;
+    for (int o : {n.a, n.b, n.c})
+      if (o >= 0) copy[static_cast<std::size_t>(o)] = -2;
   }
-  return to.add(n);
+  for (int i = 0; i <= id; ++i) {
+    if (copy[static_cast<std::size_t>(i)] == -1) continue;
+    node n = from.at(i);
+    if (n.kind == op::axis) n.a += axis_base(from, to);
+    if (arity(n.kind) > 0)
+      for (std::int32_t* o : {&n.a, &n.b, &n.c})
+        if (*o >= 0) *o = copy[static_cast<std::size_t>(*o)];
+    copy[static_cast<std::size_t>(i)] = to.add(n);
+  }
+  return copy.back();
 }
 /// Before a scratch program ends: those that were copied into it live longer when they are of an outer
 /// `compute`, and go on to where it went.
@@ -494,6 +504,7 @@ constexpr auto min(A const&... extents_and_body) {
 template <fixed_string Name, class... A>
 constexpr auto compute(A const&... extents_and_body) {
   static_assert(sizeof...(A) >= 2, "weft: compute takes its extents, then a lambda");
+  static_assert(Name.view().size() <= short_name::capacity, "weft: the name of a stage has at most 30 characters");
   constexpr int rank = static_cast<int>(sizeof...(A)) - 1;
   auto const t = detail::trace_body<false>(extents_and_body...);
   using V = std::remove_cvref_t<decltype(t.result)>;

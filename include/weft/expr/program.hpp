@@ -34,6 +34,13 @@ struct tensor_info {
   std::int32_t rank = 0;
   std::int32_t first_extent = 0;
   std::int32_t stage = -1;  // -1: an input
+  std::int8_t given = -1;   // so many characters of the name are the user's, the rest tells it from others; -1: all
+  static constexpr std::size_t longest_given = short_name::capacity - 6;
+  /// Whether the user called it so.
+  constexpr bool is_called(std::string_view wanted) const {
+    if (given < 0) return name.view() == wanted;
+    return wanted.substr(0, longest_given) == name.view().substr(0, static_cast<std::size_t>(given));
+  }
 };
 
 /// One parameter of the what-lambda, in order: a tensor, or a scalar (tensor == -1).
@@ -114,8 +121,12 @@ struct program {
   constexpr int add_stage(short_name name, stage_info s, dtype type, sequence<std::int32_t> const& shape) {
     int const id = static_cast<int>(tensors.size());
     s.tensor = id;
-    tensors.push_back({unused_name(name), type, s.spatial, static_cast<std::int32_t>(extents.size()),
+    bool const taken = is_name(name);
+    tensors.push_back({taken ? unused_name(name) : name, type, s.spatial, static_cast<std::int32_t>(extents.size()),
                        static_cast<std::int32_t>(stages.size())});
+    if (taken)
+      tensors.back().given =
+          static_cast<std::int8_t>(name.size < tensor_info::longest_given ? name.size : tensor_info::longest_given);
     for (std::int32_t e : shape) extents.push_back(e);
     stages.push_back(s);
     return id;
@@ -142,9 +153,8 @@ struct program {
     return false;
   }
   constexpr short_name unused_name(short_name const& wanted) const {
-    if (!is_name(wanted)) return wanted;
     // A name of full length is cut, or no suffix would ever fit.
-    short_name const base(wanted.view().substr(0, short_name::capacity - 6));
+    short_name const base(wanted.view().substr(0, tensor_info::longest_given));
     int suffix = 0;  // how many bear the name already, or one that looks like it: the first guess
     for (tensor_info const& t : tensors) {
       char const end = t.name.size < base.size ? 'x' : t.name.data[base.size];

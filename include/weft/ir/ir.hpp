@@ -56,6 +56,7 @@ struct expr_node {
   std::int64_t value = 0;
   buffer const* buf = nullptr;
   list<expr> indices;
+  std::uint64_t variables = 0;  // read by it, as bits: of those from 63 on, bit 63; set by arena::make
 };
 
 /// Where a buffer's elements live. argument: the caller's memory. heap: the workspace of the call.
@@ -201,10 +202,8 @@ class rewriter {
 expr substitute(arena& m, expr e, std::int32_t number, expr by);
 stmt substitute(arena& m, stmt s, std::int32_t number, expr by);
 
-/// Whether `e` reads loop variable `number`.
+/// Whether `e` reads loop variable `number`. Cost O(1) for the first 63 variables, O(nodes) for the others.
 bool uses(expr e, std::int32_t number);
-/// Whether `e` reads memory or the accumulator.
-bool reads(expr e);
 
 }  // namespace ir
 }  // namespace weft::inline WEFT_ABI

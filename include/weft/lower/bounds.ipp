@@ -35,6 +35,7 @@ class bounds_proof {
   }
   std::string load(ir::expr e) {
     given_.clear();
+    supposed_.clear();
     never_ = false;
     range_table const outside = ranges_;
     if (e->a != nullptr) suppose(e->a, true);
@@ -73,6 +74,9 @@ class bounds_proof {
   void suppose(ir::expr c, bool holds) {
     if (c->kind == op::logical_not) return suppose(c->a, !holds);
     if (c->kind == (holds ? op::logical_and : op::logical_or)) {
+      for (auto const& [known, held] : supposed_)  // a condition may be shared by many
+        if (known == c && held == holds) return;
+      supposed_.push_back({c, holds});
       suppose(c->a, holds);
       suppose(c->b, holds);
       return;
@@ -107,6 +111,7 @@ class bounds_proof {
   ir::arena& m_;
   range_table ranges_;
   sequence<linear> given_;
+  sequence<std::pair<ir::expr, bool>> supposed_;  // the conjunctions taken apart already
   bool never_ = false;  // the conditions contradict each other
   sequence<bool> seen_;
 };

@@ -119,13 +119,15 @@ class lowering {
     tensor_[at(tensor)] = b;
     return b;
   }
-  /// An extent expression of the program over the arguments' shapes.
+  /// An extent expression of the program over the arguments' shapes; each node once: it may be shared.
   ir::expr extent(int id) {
     node const& n = p_.at(id);
     if (n.kind == op::literal) return ir::literal(m_, n.type, n.value);
     if (n.kind == op::extent) return tensor_[at(n.a)]->shape[at(n.b)];
+    if (extents_.empty()) extents_.resize(p_.nodes.size(), nullptr);
+    if (extents_[at(id)] != nullptr) return extents_[at(id)];
     ir::expr const a = extent(n.a), b = n.b >= 0 ? extent(n.b) : nullptr, c = n.c >= 0 ? extent(n.c) : nullptr;
-    return operation(n, a, b, c);
+    return extents_[at(id)] = operation(n, a, b, c);
   }
   ir::expr operation(node const& n, ir::expr a, ir::expr b, ir::expr c) {
     if (n.kind == op::cast || n.kind == op::bitcast) return ir::cast(m_, n.kind, n.type, a);
@@ -282,9 +284,14 @@ class lowering {
     return m_.make(s);
   }
   /// The node's value where `condition` (of selects; null: always) holds; elsewhere it must not read memory.
+  ///
+  /// A chain of selects, v = select(f(v), g(v), h(v)), asks for its first value under 3^length conditions; what is
+  /// asked for under more than 16 is made without any. The same happens in the plain nest on which bounds are proved,
+  /// so an access that then lacks its condition is refused there, in words.
   ir::expr value(int id, ir::expr condition) {
     for (auto const& [c, e] : values_[at(id)])
       if (c == condition) return e;
+    if (values_[at(id)].size() > 16 && condition != nullptr) return value(id, nullptr);
     ir::expr const e = make_value(p_.at(id), condition);
     values_[at(id)].push_back({condition, e});
     return e;
@@ -354,6 +361,7 @@ class lowering {
   call_layout const& layout_;
   vector_tails tails_;
   sequence<ir::buffer*> tensor_;
+  sequence<ir::expr> extents_;  // by node; empty at first
   stage_info const* stage_ = nullptr;
   bool empty_ = false;
   sequence<open_loop> loops_;

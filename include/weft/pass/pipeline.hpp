@@ -14,6 +14,10 @@ struct pass_observer {
   }
 };
 
+/// The names, in the order of the passes.
+inline constexpr char const* pass_names[] = {"simplify", "vectorize", "unroll", "simplify_copies", "promote",
+                                             "simplify_last"};
+
 /// Brings a lowered function into the form that the code generators take: no vectorized or unrolled loop, no
 /// accumulate, every guard that can be decided gone.
 void run_passes(ir::function& f, int vector_bytes, pass_observer const& observe = {});

@@ -14,25 +14,29 @@ inline bool same_element(ir::stmt a, ir::stmt b) {
   return true;
 }
 inline bool same_target(ir::stmt a, ir::stmt b) { return a->mask == b->mask && same_element(a, b); }
-class load_finder final : public ir::rewriter {
+class read_finder final : public ir::rewriter {
  public:
-  load_finder(ir::arena& m, std::int32_t alias_class) : ir::rewriter(m), alias_class_(alias_class) {}
-  bool found = false;
+  using ir::rewriter::rewriter;
+  sequence<std::int32_t> classes;
 
  protected:
   using ir::rewriter::replace;
   ir::expr replace(ir::expr e) override {
-    if (e->kind == op::load && e->buf->alias_class == alias_class_) found = true;
+    if (e->kind == op::load) classes.push_back(e->buf->alias_class);
     return nullptr;
   }
-
- private:
-  std::int32_t alias_class_;
 };
-inline bool reads_memory_of(ir::arena& m, ir::stmt reader, ir::stmt writer) {
-  load_finder f(m, writer->buf->alias_class);
-  f(reader->value);
-  return f.found;
+/// The alias classes of the memory that an update's value reads. Found once per update, not once per pair of them:
+/// 128 x 128 unrolled sums took 1.8 s.
+inline sequence<std::int32_t> classes_read(ir::arena& m, ir::stmt s) {
+  read_finder f(m);
+  f(s->value);
+  return static_cast<sequence<std::int32_t>&&>(f.classes);
+}
+inline bool reads_memory_of(sequence<std::int32_t> const& classes, ir::stmt writer) {
+  for (std::int32_t c : classes)
+    if (c == writer->buf->alias_class) return true;
+  return false;
 }
 
 class promoter final : public ir::rewriter {
@@ -61,11 +65,13 @@ class promoter final : public ir::rewriter {
   /// Updates of one element that stand side by side become one; all others keep their order.
   sequence<ir::stmt> merged(ir::stmt block) {
     sequence<ir::stmt> out;
+    sequence<sequence<std::int32_t>> reads;  // by position in `out`
     for (ir::stmt s : block->children) {
       std::size_t at = out.size();
+      sequence<std::int32_t> const own = is_update(s) ? classes_read(m_, s) : sequence<std::int32_t>{};
       if (s->kind == ir::stmt_kind::accumulate && s->first.size() == 0)
         for (std::size_t i = out.size(); i-- > 0;) {
-          if (!is_update(out[i]) || reads_memory_of(m_, out[i], s) || reads_memory_of(m_, s, out[i])) break;
+          if (!is_update(out[i]) || reads_memory_of(reads[i], s) || reads_memory_of(own, out[i])) break;
           if (same_target(out[i], s)) {
             at = i;
             break;
@@ -73,10 +79,12 @@ class promoter final : public ir::rewriter {
         }
       if (at == out.size()) {
         out.push_back(s);
+        reads.push_back(own);
       } else {
         ir::stmt_node n = *out[at];
         n.value = self_replacement(m_, n.value)(s->value);
         out[at] = m_.make(n);
+        reads[at].insert(reads[at].end(), own.begin(), own.end());
       }
     }
     return out;
@@ -115,9 +123,10 @@ class promoter final : public ir::rewriter {
           if (ir::uses(i, v)) return false;
         if (ir::uses(u->mask, v)) return false;
       }
+      sequence<std::int32_t> const reads = classes_read(m_, u);
       // Under two masks (the last tile of an unrolled reduction) an element would have two registers.
       for (ir::stmt w : updates)
-        if (reads_memory_of(m_, u, w) || (w->mask != u->mask && same_element(u, w))) return false;
+        if (reads_memory_of(reads, w) || (w->mask != u->mask && same_element(u, w))) return false;
     }
     return true;
   }

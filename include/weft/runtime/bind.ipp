@@ -157,13 +157,15 @@ class binder {
                std::to_string(want) + " elements");
     }
   }
-  /// Two inputs walked along one whole dimension by the same axis have the same extent there.
+  /// Two inputs walked along one whole dimension by the same axis have the same extent there. In the branches of a
+  /// select they may differ: its condition decides what is read, and check_bounds whether that is inside.
   void walked_axes(int id) {
     if (id < 0) return;
     if (seen_.empty()) seen_.resize(p_.nodes.size(), false);
     if (seen_[static_cast<std::size_t>(id)]) return;
     seen_[static_cast<std::size_t>(id)] = true;
     node const& n = p_.at(id);
+    if (n.kind == op::select) return walked_axes(n.a);
     if (n.kind != op::load) {
       if (arity(n.kind) > 0) walked_axes(n.a), walked_axes(n.b), walked_axes(n.c);
       return;
