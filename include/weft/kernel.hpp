@@ -8,7 +8,7 @@
 #include "weft/expr/canonical.hpp"
 #include "weft/expr/depth.hpp"
 #include "weft/expr/evaluate.hpp"
-#include "weft/expr/face.hpp"
+#include "weft/expr/compute.hpp"
 #include "weft/kernel_table.hpp"
 #include "weft/runtime/tensor.hpp"
 #include "weft/schedule/schedule.hpp"
@@ -75,6 +75,14 @@ struct results_of<hana::tuple<T...>> {
   using owning = hana::tuple<typename results_of<T>::owning...>;
   static constexpr void add(program& p, hana::tuple<T...> const& t) {
     hana::unpack(t, [&](auto const&... one) { (p.outputs.push_back(one.id), ...); });
+  }
+};
+template <class... T>
+struct results_of<several<T...>> : results_of<hana::tuple<T...>> {
+  static constexpr void add(program& p, several<T...> const& t) {
+    [&]<std::size_t... I>(std::index_sequence<I...>) {
+      (p.outputs.push_back(get<I>(t).id), ...);
+    }(std::index_sequence_for<T...>{});
   }
 };
 template <class What, class... In>

@@ -15,7 +15,7 @@
 #include "weft/expr/canonical.hpp"
 #include "weft/expr/evaluate.hpp"
 #include "weft/expr/expand.hpp"
-#include "weft/expr/face.hpp"
+#include "weft/expr/compute.hpp"
 // #include "weft/expr/print.hpp"
 // #include "weft/expr/verify.hpp"
 

@@ -1,4 +1,4 @@
-#include "weft/expr/face.hpp"
+#include "weft/expr/compute.hpp"
 
 #include <doctest/doctest.h>
 

@@ -3,7 +3,7 @@
 
 #include "fuzz/accesses.hpp"
 #include "weft/expr/canonical.hpp"
-#include "weft/expr/face.hpp"  // identities of reductions
+#include "weft/expr/compute.hpp"  // identities of reductions
 
 namespace weft_test::fuzz {
 
@@ -102,21 +102,41 @@ class program_maker : access_maker {
       axes_.push_back({p_.axis_node(p_.add_axis(e, -1, i >= spatial)), e, value});
       if (i < spatial) shape.push_back(e), made.shape.push_back(value);
     }
-    weft::dtype const t = any_type();
-    weft::stage_info info{-1, first, spatial, first + spatial, reduced, -1, 0};
-    number body = value(t, r_.between(1, 4));
+    weft::stage_info const info{-1, first, spatial, first + spatial, reduced};
+    int const results = r_.chance(15) ? r_.between(2, 3) : 1;
+    weft::sequence<weft::dtype> types;
+    for (int i = 0; i < results; ++i) types.push_back(any_type());
     d_.order_free.push_back(true);
-    if (reduced > 0) body = reduction(t, body, info);
-    info.body = body.node;
-    if (body.on_grid(t)) made.most = body.most, made.fraction = body.fraction;
-    char const name[] = {'S', static_cast<char>('0' + s)};
-    p_.add_stage(weft::short_name(std::string_view(name, 2)), info, t, shape);
-    known_.push_back(made);
+    for (int i = 0; i < results; ++i) {
+      weft::dtype const t = types[at(i)];
+      weft::result_info result;
+      number body = value(t, r_.between(1, 4));
+      if (reduced > 0 && results > 1 && r_.chance(50)) body = mixed(t, body, types);
+      if (reduced > 0) body = reduction(t, body, info, i, result);
+      result.body = body.node;
+      known_tensor one = made;
+      if (body.on_grid(t)) one.most = body.most, one.fraction = body.fraction;
+      char const name[] = {'S', static_cast<char>('0' + s)};
+      weft::short_name const called(std::string_view(name, 2));
+      if (i == 0) p_.add_stage(called, info, t, shape, result);
+      else p_.add_result(called, t, shape, result);
+      known_.push_back(one);
+    }
   }
-  number reduction(weft::dtype t, number x, weft::stage_info& info) {
+  /// What the value so far of some result makes of `x`: only right when all are evaluated before any is written.
+  number mixed(weft::dtype t, number x, weft::sequence<weft::dtype> const& types) {
+    d_.order_free.back() = false;
+    int const other = r_.below(static_cast<int>(types.size()));
+    int const self = p_.add({weft::op::self, types[at(other)], other});
+    int const first = p_.add({weft::op::self, types[0], 0});
+    int const second = cast(p_.add({weft::op::self, types[1], 1}), types[0]);
+    int const smaller = p_.operation(weft::op::lt, weft::dtype::boolean, first, second);
+    return {p_.operation(weft::op::select, t, smaller, cast(self, t), x.node), -1, 0};
+  }
+  number reduction(weft::dtype t, number x, weft::stage_info const& stage, int place, weft::result_info& info) {
     double terms = 1;
-    for (int i = 0; i < info.reduced; ++i) terms *= static_cast<double>(axes_[at(info.spatial + i)].extent);
-    int const self = p_.add({weft::op::self, t});
+    for (int i = 0; i < stage.reduced; ++i) terms *= static_cast<double>(axes_[at(stage.spatial + i)].extent);
+    int const self = p_.add({weft::op::self, t, place});
     using weft::op;
     op const combine = t == weft::dtype::boolean ? r_.one_of({op::min, op::max, op::bit_xor})
                                                  : r_.one_of({op::add, op::add, op::add, op::min, op::max});

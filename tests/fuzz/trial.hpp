@@ -46,7 +46,7 @@ class trial {
     }
     weft::evaluator e(expanded_, inputs_, d.scalars);
     for (std::int32_t t : d.what.outputs) {
-      expected_.push_back(e.stage(weft::program::at(d.what.tensors, t).stage));
+      expected_.push_back(e.result(t));
       memory_.emplace_back(random_, expected_.back().type, expected_.back().shape, true, may_run_back);
       arguments_.push_back(memory_.back().argument(true));
     }

@@ -97,7 +97,7 @@ class random_function {
     return ir::literal(m, t, bits, lanes);
   }
   ir::expr leaf(dtype t, int lanes) {
-    if (self_ != nullptr && self_->type == t && self_lanes_ == lanes && below(2)) return ir::self(m, t, lanes);
+    if (self_ != nullptr && self_->type == t && self_lanes_ == lanes && below(2)) return ir::self(m, t, lanes, self_number_);
     if (lanes == 1 && t == dtype::i64 && !open_.empty() && below(3))
       return ir::variable(m, open_[static_cast<std::size_t>(below(static_cast<int>(open_.size())))]);
     if (lanes == 1 && t == dtype::i64 && below(2)) return make(op::extent, t, 1, nullptr, nullptr, nullptr, below(3));
@@ -207,7 +207,12 @@ class random_function {
       return m.make(n);
     }
     if (choice == 8 && !allocated_) return with_registers(depth);
-    return update(f.buffers[static_cast<std::size_t>(2 + below(allocated_ ? 4 : 2))], below(2) ? 1 : 4);
+    int const lanes = below(2) ? 1 : 4;
+    if (below(5) == 0) {
+      ir::stmt const one = update(f.buffers[2], lanes);
+      return ir::together(m, {one, update(f.buffers[3], lanes, one)});
+    }
+    return update(f.buffers[static_cast<std::size_t>(2 + below(allocated_ ? 4 : 2))], lanes);
   }
   /// Both registers around a statement and an update of each.
   ir::stmt with_registers(int depth) {
@@ -226,21 +231,24 @@ class random_function {
     }
     return body;
   }
-  ir::stmt update(ir::buffer const* b, int lanes) {
+  /// `beside`: the statement before it in a `together`.
+  ir::stmt update(ir::buffer const* b, int lanes, ir::stmt beside = nullptr) {
     if (b->shape.size() == 0) lanes = b->lanes;
     ir::stmt_node n;
-    n.kind = below(2) ? ir::stmt_kind::store : ir::stmt_kind::accumulate;
+    n.kind = beside != nullptr ? beside->kind : below(2) ? ir::stmt_kind::store : ir::stmt_kind::accumulate;
     n.buf = b;
     made_.clear();
     n.indices = m.make_list(indices(b, lanes, 2));
-    if (below(3) == 0) n.mask = value(dtype::boolean, below(2) ? lanes : 1, 3);
+    if (beside != nullptr) n.mask = beside->mask;
+    else if (below(3) == 0) n.mask = value(dtype::boolean, below(2) ? lanes : 1, 3);
     if (n.kind == ir::stmt_kind::accumulate) {
       n.identity = literal(b->type, 1);
       weft::sequence<std::int32_t> first;
       for (std::int32_t v : open_)
         if (below(2)) first.push_back(v);
-      n.first = m.make_list(first);
+      n.first = beside != nullptr ? beside->first : m.make_list(first);
       self_ = b;
+      self_number_ = beside != nullptr ? 1 : 0;
       self_lanes_ = lanes;
     }
     n.value = value(b->type, lanes, below(7));
@@ -253,7 +261,7 @@ class random_function {
   weft::sequence<std::int32_t> open_;
   weft::sequence<ir::expr> made_;
   ir::buffer const* self_ = nullptr;
-  int self_lanes_ = 1;
+  int self_lanes_ = 1, self_number_ = 0;
   bool allocated_ = false;
 };
 

@@ -90,6 +90,20 @@ TEST_CASE("verify: each rule, broken alone, is named with its statement") {
       {"  let $0 = self<f64>\n  accumulate B[0] = cast<f32>($0) from 0.0f32 first []\n",
        "self must have the type of the buffer"},
       {"  accumulate B[0] = self from 0 first []\n", "the identity must have the type of the buffer"},
+      {"  accumulate B[0] = self<f32>(1) from 0.0f32 first []\n", "self outside of the value of an accumulate"},
+      // together
+      {"  together:\n    B[0] = 1.0f32\n    B[1] = 1.0f32\n", "must write different buffers"},
+      {"  together:\n    B[0] = 1.0f32\n    accumulate C[0, 0] = self from 0.0f32 first []\n",
+       "only stores, or only accumulates, of one mask"},
+      {"  together:\n    B[0] = 1.0f32\n    C[0, 0] = 1.0f32 where true and 1 < 2\n",
+       "only stores, or only accumulates, of one mask"},
+      {"  for i in 0..2:\n    together:\n      accumulate B[0] = self from 0.0f32 first [i]\n"
+       "      accumulate C[0, 0] = self from 0.0f32 first []\n",
+       "must have one first"},
+      {"  together:\n    B[0] = 1.0f32\n    C[0, ramp(0, 1, 4)] = 1.0f32x4\n", "equally many lanes"},
+      {"  together:\n    accumulate B[0] = self from 0.0f32 first []\n"
+       "    accumulate C[0, 0] = self<f32>(2) from 0.0f32 first []\n",
+       "self outside of the value of an accumulate"},
       // operations
       {"  B[0] = 1.0f32 + 1.0f64\n", "operands must be of one type"},
       {"  B[0] = 1.0f32 + 1.0f32x4\n", "operands must have the lanes of the operation"},

@@ -79,7 +79,7 @@ TEST_CASE("a condition on a sum that may wrap says nothing") {
     int const inside = q.operation(op::logical_and, dtype::boolean, low, high);
     int const value = q.operation(op::select, dtype::f32, inside, q.load(0, weft::sequence<int>{index}),
                                   q.literal(dtype::f32, 0));
-    q.outputs.push_back(q.add_stage(short_name("B"), {-1, 0, 1, 0, 0, value, 0}, dtype::f32, {q.extent_of(1, 0)}));
+    q.outputs.push_back(q.add_stage(short_name("B"), {-1, 0, 1, 0, 0}, dtype::f32, {q.extent_of(1, 0)}, {value, 0}));
     lowered_program l{canonical(q), {{7}, {3}}};
     return check_bounds(l.plain());
   };
@@ -100,7 +100,7 @@ TEST_CASE("data as an index is fine when clamped or compared") {
       index = q.operation(op::min, dtype::i64, index, q.literal(dtype::i64, 6));
     }
     int const value = q.load(0, weft::sequence<int>{index});
-    int const out = q.add_stage(short_name("B"), {-1, 0, 1, 0, 0, value, 0}, dtype::f32, {q.extent_of(1, 0)});
+    int const out = q.add_stage(short_name("B"), {-1, 0, 1, 0, 0}, dtype::f32, {q.extent_of(1, 0)}, {value, 0});
     q.outputs.push_back(out);
     lowered_program l{canonical(q), {{7}, {3}}};
     return check_bounds(l.plain());

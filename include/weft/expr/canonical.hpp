@@ -67,6 +67,7 @@ constexpr program canonical(program const& p, bool& foreign) {
   r.to.tensors = p.tensors;
   r.to.outputs = p.outputs;
   r.to.scalars = p.scalars;
+  r.to.results.reserve(p.results.size());
   auto shape = [&](int tensor) {
     tensor_info& t = r.to.tensors[static_cast<std::size_t>(tensor)];
     sequence<std::int32_t> ids;
@@ -79,7 +80,7 @@ constexpr program canonical(program const& p, bool& foreign) {
   for (std::size_t s = 0; s < p.stages.size(); ++s) {
     stage_info stage = p.stages[s];
     r.stage = static_cast<std::int32_t>(s);
-    shape(stage.tensor);
+    for (int i = 0; i < stage.results; ++i) shape(stage.tensor + i);
     int const first = static_cast<int>(r.to.axes.size());
     for (int i = 0; i < stage.axes(); ++i) {
       int const old = i < stage.spatial ? stage.first_axis + i : stage.first_reduced + i - stage.spatial;
@@ -90,7 +91,11 @@ constexpr program canonical(program const& p, bool& foreign) {
     }
     stage.first_axis = first;
     stage.first_reduced = first + stage.spatial;
-    stage.body = r.visit(stage.body);
+    for (int i = 0; i < stage.results; ++i) {
+      result_info const& result = p.result(stage, i);
+      r.to.results.push_back({r.visit(result.body), result.identity});
+    }
+    stage.first_result = static_cast<std::int32_t>(r.to.results.size()) - stage.results;
     r.to.stages.push_back(stage);
   }
   foreign = r.foreign;
@@ -120,8 +125,9 @@ constexpr std::uint64_t digest(program const& p) {
   for (std::int32_t i : p.extents) h = mix(h, static_cast<std::uint64_t>(i));
   for (axis_info const& a : p.axes) h = mix(h, pair(a.extent, a.reduced ? 1 : 0));
   for (stage_info const& s : p.stages)
-    h = mix(mix(mix(h, pair(s.tensor, s.first_axis)), pair(s.spatial, s.body)),
-            static_cast<std::uint64_t>(s.identity));
+    h = mix(mix(h, pair(s.tensor, s.first_axis)), pair(s.spatial, s.results));
+  for (result_info const& r : p.results)
+    h = mix(mix(h, static_cast<std::uint64_t>(r.body)), static_cast<std::uint64_t>(r.identity));
   for (input_info const& i : p.inputs) h = mix(h, pair(i.tensor, static_cast<int>(i.type)));
   for (std::int32_t o : p.outputs) h = mix(h, static_cast<std::uint64_t>(o));
   return h;

@@ -20,8 +20,8 @@ namespace weft::inline WEFT_ABI {
 struct node {
   op kind = op::literal;
   dtype type = dtype::i64;
-  /// extent: tensor, dimension. scalar: its number. axis: its number. load: tensor, first of its indices in
-  /// `program::operands`, how many. literal: the bits in `value`. Else the operands; cast, bitcast: a.
+  /// extent: tensor, dimension. scalar: its number. axis: its number. self: of which result. load: tensor, first of
+  /// its indices in `program::operands`, how many. literal: the bits in `value`. Else the operands; cast, bitcast: a.
   std::int32_t a = -1, b = -1, c = -1;
   std::int64_t value = 0;
   constexpr bool operator==(node const&) const = default;
@@ -56,14 +56,21 @@ struct axis_info {
   bool reduced = false;
 };
 
-/// `tensor(spatial axes) = body`. For a reduction the body has op::self for the value so far, which starts
-/// as `identity`; it is evaluated for all points of the reduced axes, the last axis fastest.
-struct stage_info {
-  std::int32_t tensor = -1;
-  std::int32_t first_axis = 0, spatial = 0;
-  std::int32_t first_reduced = 0, reduced = 0;  // in a canonical program right behind the spatial ones
+/// What a stage computes for one of its tensors.
+struct result_info {
   std::int32_t body = -1;
   std::int64_t identity = 0;
+  constexpr bool operator==(result_info const&) const = default;
+};
+
+/// `tensor(spatial axes) = body`, for one or several tensors, all of whose bodies are evaluated before any of them
+/// is written. In a reduction, the bodies have op::self for the values so far, which start as `identity`; they are
+/// evaluated for all points of the reduced axes, the last axis fastest.
+struct stage_info {
+  std::int32_t tensor = -1;  // the first; the others are numbered behind it
+  std::int32_t first_axis = 0, spatial = 0;
+  std::int32_t first_reduced = 0, reduced = 0;  // in a canonical program right behind the spatial ones
+  std::int32_t first_result = 0, results = 1;   // in program::results
   constexpr int axes() const { return spatial + reduced; }
 };
 
@@ -76,6 +83,7 @@ struct program {
   sequence<tensor_info> tensors;
   sequence<axis_info> axes;
   sequence<stage_info> stages;
+  sequence<result_info> results;
   sequence<std::int32_t> outputs;  // tensors, in the order in which the what-lambda returned them
   std::int32_t scalars = 0;
   // A scratch program (see face.hpp) that was copied into another one; never set in a finished program.
@@ -116,20 +124,28 @@ struct program {
     inputs.push_back({-1, type});
     return add({op::scalar, type, scalars++});
   }
-  /// Ends a stage, whose axes were added before. `shape` holds one extent node per spatial axis. Equal names get
-  /// a suffix.
-  constexpr int add_stage(short_name name, stage_info s, dtype type, sequence<std::int32_t> const& shape) {
-    int const id = static_cast<int>(tensors.size());
-    s.tensor = id;
+  /// Ends a stage of one result, whose axes were added before. `shape` holds one extent node per spatial axis. Equal
+  /// names get a suffix.
+  constexpr int add_stage(short_name name, stage_info s, dtype type, sequence<std::int32_t> const& shape,
+                          result_info result) {
+    s.tensor = static_cast<std::int32_t>(tensors.size());
+    s.first_result = static_cast<std::int32_t>(results.size());
+    s.results = 0;
+    stages.push_back(s);
+    return add_result(name, type, shape, result);
+  }
+  /// One more result of the stage that was added last.
+  constexpr int add_result(short_name name, dtype type, sequence<std::int32_t> const& shape, result_info result) {
+    stage_info& s = stages.back();
     bool const taken = is_name(name);
     tensors.push_back({taken ? unused_name(name) : name, type, s.spatial, static_cast<std::int32_t>(extents.size()),
-                       static_cast<std::int32_t>(stages.size())});
+                       static_cast<std::int32_t>(stages.size()) - 1});
     if (taken)
       tensors.back().given =
           static_cast<std::int8_t>(name.size < tensor_info::longest_given ? name.size : tensor_info::longest_given);
     for (std::int32_t e : shape) extents.push_back(e);
-    stages.push_back(s);
-    return id;
+    results.push_back(result);
+    return s.tensor + s.results++;
   }
 
   // Checked by hand: indexing a sequence costs a constant evaluation several steps more.
@@ -138,6 +154,9 @@ struct program {
     return v[static_cast<std::size_t>(i)];
   }
   constexpr node const& at(int i) const { return at(nodes, i); }
+  constexpr result_info const& result(stage_info const& s, int number) const {
+    return at(results, s.first_result + number);
+  }
   constexpr int extent_of(int tensor, int dim) const {
     return at(extents, at(tensors, tensor).first_extent + dim);
   }

@@ -188,8 +188,13 @@ inline expr expression_reader::word() {
   if (w == "self") {
     at_ += 4;
     if (target_ == nullptr && peek() != '<') fail_at(at_ - 4, "something else outside of an accumulate's value");
-    element_type const t = target_ != nullptr ? element_type{target_->type, target_lanes_} : bracketed_type();
-    return self(m_, t.type, t.lanes);
+    element_type const t = peek() == '<' ? bracketed_type() : element_type{target_->type, target_lanes_};
+    std::int64_t which = 0;
+    if (try_sign("(")) {
+      which = integer(0, 1000, "the number of a statement");
+      expect(")");
+    }
+    return self(m_, t.type, t.lanes, which);
   }
   for (op const o : {op::cast, op::bitcast, op::ramp, op::broadcast})
     if (w == name(o)) return at_ += w.size(), call(o);

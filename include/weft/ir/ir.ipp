@@ -92,9 +92,10 @@ WEFT_DECL expr variable(arena& m, std::int32_t number) {
   n.value = number;
   return m.make(n);
 }
-WEFT_DECL expr self(arena& m, dtype type, int lanes) {
+WEFT_DECL expr self(arena& m, dtype type, int lanes, std::int64_t which) {
   expr_node n;
   n.kind = op::self;
+  n.value = which;
   n.type = type;
   n.lanes = static_cast<std::uint16_t>(lanes);
   return m.make(n);
@@ -318,6 +319,16 @@ WEFT_DECL stmt branch(arena& m, expr condition, stmt then, stmt otherwise) {
   return m.make(n);
 }
 
+WEFT_DECL stmt together(arena& m, sequence<stmt> const& children) {
+  if (children.size() == 1) return children[0];
+  // Their masks are one: when it is never true, none of them is left.
+  if (children[0]->kind == stmt_kind::block) return block(m, {});
+  stmt_node n;
+  n.kind = stmt_kind::together;
+  n.children = m.make_list(children);
+  return m.make(n);
+}
+
 WEFT_DECL expr rewriter::operator()(expr e) {
   if (e == nullptr) return nullptr;
   if (arena::note const& n = m_.note_of(e); n.epoch == epoch_) return n.value;
@@ -370,6 +381,7 @@ WEFT_DECL stmt rewriter::children(stmt s) {
   sequence<stmt> parts;
   for (stmt c : s->children) parts.push_back((*this)(c));
   if (s->kind == stmt_kind::block) return block(m_, parts);
+  if (s->kind == stmt_kind::together) return together(m_, parts);
   if (s->kind == stmt_kind::branch) return branch(m_, n.value, parts[0], parts.size() > 1 ? parts[1] : nullptr);
   if (n.mask != nullptr && is_literal(n.mask, 1)) n.mask = nullptr;
   if (n.mask != nullptr && is_literal(n.mask, 0)) return block(m_, {});

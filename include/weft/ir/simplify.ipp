@@ -307,19 +307,20 @@ class simplifier final : public ir::rewriter {
   range_table ranges_;
 };
 
-/// Replaces `self` by a value: an accumulate whose first iteration it always is becomes a store.
+/// Replaces `self` by values, one for each accumulate that is together with others: an accumulate whose first
+/// iteration it always is becomes a store.
 class self_replacement final : public ir::rewriter {
  public:
-  self_replacement(ir::arena& m, ir::expr by) : ir::rewriter(m), by_(by) {}
+  self_replacement(ir::arena& m, sequence<ir::expr> const& by) : ir::rewriter(m), by_(by) {}
 
  protected:
   ir::expr replace(ir::expr e) override {
-    return e->kind == op::self ? ir::broadcast(m_, by_, e->lanes) : nullptr;
+    return e->kind == op::self ? ir::broadcast(m_, by_[static_cast<std::size_t>(e->value)], e->lanes) : nullptr;
   }
   using ir::rewriter::replace;
 
  private:
-  ir::expr by_;
+  sequence<ir::expr> by_;
 };
 
 /// Loop variable `number` stands at its begin (or never again does) in `s`: takes it out of every `first`.
@@ -331,7 +332,17 @@ class first_iteration final : public ir::rewriter {
  protected:
   using ir::rewriter::replace;
   ir::stmt replace(ir::stmt s) override {
-    if (s->kind != ir::stmt_kind::accumulate) return nullptr;
+    if (s->kind == ir::stmt_kind::accumulate) return replaced(s, {s->identity});
+    if (s->kind != ir::stmt_kind::together || s->children[0]->kind != ir::stmt_kind::accumulate) return nullptr;
+    sequence<ir::expr> identities;
+    for (ir::stmt c : s->children) identities.push_back(c->identity);
+    sequence<ir::stmt> parts;
+    for (ir::stmt c : s->children) parts.push_back(replaced(c, identities));
+    return ir::together(m_, parts);
+  }
+
+ private:
+  ir::stmt replaced(ir::stmt s, sequence<ir::expr> const& identities) {
     sequence<std::int32_t> rest;
     bool found = false;
     for (std::int32_t v : s->first) {
@@ -343,13 +354,12 @@ class first_iteration final : public ir::rewriter {
     n.first = m_.make_list(at_begin_ ? rest : sequence<std::int32_t>{});
     if (at_begin_ && rest.empty()) {
       n.kind = ir::stmt_kind::store;
-      n.value = self_replacement(m_, s->identity)(s->value);
+      n.value = self_replacement(m_, identities)(s->value);
       n.identity = nullptr;
     }
     return m_.make(n);
   }
 
- private:
   std::int32_t number_;
   bool at_begin_;
 };

@@ -52,7 +52,7 @@ constexpr bool is_plain_name(std::string_view name) {
   constexpr std::string_view reserved[] = {
       "and",       "or",         "not",   "self", "inf",    "nan",    "bits",    "cast",     "bitcast", "ramp",
       "broadcast", "exp",        "min",   "max",  "fma",    "select", "if",      "else",     "for",     "let",
-      "allocate",  "accumulate", "block", "pass", "buffer", "sizes",  "scalars", "variables"};
+      "allocate",  "accumulate", "block", "together", "pass", "buffer", "sizes",  "scalars", "variables"};
   if (name.empty() || !is_letter(name[0])) return false;
   for (char c : name)
     if (!is_letter(c) && !is_digit(c)) return false;

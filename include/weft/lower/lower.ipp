@@ -24,7 +24,8 @@ class lowering {
     for (std::int32_t t : p_.outputs) make_argument(t, true);
     sequence<bool> const needed = needed_stages();
     for (std::size_t s = 0; s < p_.stages.size(); ++s)
-      if (needed[s] && tensor_[at(p_.stages[s].tensor)] == nullptr) make_intermediate(p_.stages[s].tensor);
+      for (int r = 0; r < p_.stages[s].results && needed[s]; ++r)
+        if (tensor_[at(p_.stages[s].tensor + r)] == nullptr) make_intermediate(p_.stages[s].tensor + r);
     sequence<ir::stmt> nests;
     for (std::size_t s = 0; s < p_.stages.size(); ++s)
       if (needed[s]) nests.push_back(stage_nest(static_cast<int>(s)));
@@ -40,7 +41,7 @@ class lowering {
     for (std::size_t s = p_.stages.size(); s-- > 0;) {
       if (!needed[s]) continue;
       sequence<bool> seen(p_.nodes.size(), false);
-      mark_loads(p_.stages[s].body, needed, seen);
+      for (int r = 0; r < p_.stages[s].results; ++r) mark_loads(p_.result(p_.stages[s], r).body, needed, seen);
     }
     return needed;
   }
@@ -250,7 +251,7 @@ class lowering {
     return true;
   }
 
-  // --- one element --------------------------------------------------------------------------------------
+  // --- one element of each result --------------------------------------------------------------------------------------
   ir::stmt leaf(sequence<bool> const& dropped) {
     ir::expr mask = nullptr;
     open_guards_.clear();
@@ -259,7 +260,13 @@ class lowering {
         open_guards_.push_back(ir::binary(m_, op::lt, guards_[g].index, guards_[g].bound));
         mask = ir::all_of(m_, mask, open_guards_.back());
       }
-    ir::buffer const* out = tensor_[at(stage_->tensor)];
+    values_.assign(p_.nodes.size(), {});
+    sequence<ir::stmt> results;
+    for (int r = 0; r < stage_->results; ++r) results.push_back(update(r, mask));
+    return ir::together(m_, results);
+  }
+  ir::stmt update(int result, ir::expr mask) {
+    ir::buffer const* out = tensor_[at(stage_->tensor + result)];
     ir::stmt_node s;
     s.kind = stage_->reduced > 0 && !empty_ ? ir::stmt_kind::accumulate : ir::stmt_kind::store;
     s.buf = out;
@@ -267,13 +274,8 @@ class lowering {
     for (int i = 0; i < stage_->spatial; ++i) indices.push_back(index_of(stage_->first_axis + i));
     s.indices = m_.make_list(indices);
     s.mask = mask;
-    ir::expr const identity = ir::literal(m_, out->type, stage_->identity);
-    if (empty_) {
-      s.value = identity;
-    } else {
-      values_.assign(p_.nodes.size(), {});
-      s.value = value(stage_->body, nullptr);
-    }
+    ir::expr const identity = ir::literal(m_, out->type, p_.result(*stage_, result).identity);
+    s.value = empty_ ? identity : value(p_.result(*stage_, result).body, nullptr);
     if (s.kind == ir::stmt_kind::accumulate) {
       s.identity = identity;
       sequence<std::int32_t> first;
@@ -308,7 +310,7 @@ class lowering {
         return m_.make(s);
       }
       case op::axis: return index_of(n.a);
-      case op::self: return ir::self(m_, n.type, 1);
+      case op::self: return ir::self(m_, n.type, 1, n.a);
       case op::load: {
         sequence<ir::expr> indices;
         for (int i = 0; i < n.c; ++i) indices.push_back(value(p_.operands[at(n.b + i)], condition));

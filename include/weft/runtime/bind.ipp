@@ -38,7 +38,7 @@ class binder {
     for (int i = 0; i < static_cast<int>(given_.size()); ++i) one(i);
     axes();
     for (std::size_t i = 0; i < p_.outputs.size(); ++i) output_shape(static_cast<int>(i));
-    for (stage_info const& s : p_.stages) walked_axes(s.body);
+    for (result_info const& r : p_.results) walked_axes(r.body);
     aliases();
     return static_cast<call_layout&&>(layout_);
   }
@@ -214,7 +214,9 @@ class binder {
     for (std::size_t s = static_cast<std::size_t>(writer); s < p_.stages.size(); ++s) {
       sequence<bool> seen(p_.nodes.size(), false);
       bool const own = static_cast<int>(s) == writer;
-      if (!reads_only_in_place(p_.stages[s].body, input, own ? &p_.stages[s] : nullptr, seen)) return false;
+      for (int r = 0; r < p_.stages[s].results; ++r)
+        if (!reads_only_in_place(p_.result(p_.stages[s], r).body, input, own ? &p_.stages[s] : nullptr, seen))
+          return false;
     }
     return true;
   }

@@ -6,10 +6,15 @@ namespace detail {
 
 /// The widest element that a stage computes with; arithmetic on indices does not count.
 inline int widest_bytes(program const& p, stage_info const& stage) {
-  int widest = size_bytes(program::at(p.tensors, stage.tensor).type);
-  sequence<bool> used(static_cast<std::size_t>(stage.body) + 1, false);
-  used[static_cast<std::size_t>(stage.body)] = true;
-  for (int i = stage.body; i >= 0; --i) {
+  int widest = 1, last = 0;
+  sequence<bool> used(p.nodes.size(), false);
+  for (int r = 0; r < stage.results; ++r) {
+    int const bytes = size_bytes(program::at(p.tensors, stage.tensor + r).type), body = p.result(stage, r).body;
+    if (bytes > widest) widest = bytes;
+    if (body > last) last = body;
+    used[static_cast<std::size_t>(body)] = true;
+  }
+  for (int i = last; i >= 0; --i) {
     node const& n = p.at(i);
     if (!used[static_cast<std::size_t>(i)]) continue;
     bool const data = n.type != dtype::i64 || n.kind == op::load || n.kind == op::self || n.kind == op::scalar;
@@ -49,7 +54,7 @@ WEFT_DECL register_use registers_of(nest const& n, int stage) {
     else
       rows = rows * l.extent > 1 << 20 ? 1 << 20 : rows * l.extent;  // far beyond any machine
   }
-  use.accumulators = rows * (row > 0 ? row : 1);
+  use.accumulators = rows * (row > 0 ? row : 1) * s.results;
   use.row = row;
   return use;
 }

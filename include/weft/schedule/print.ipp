@@ -45,7 +45,7 @@ inline void stage_loops(nest const& n, int stage, std::string& out) {
     out += " " + loop_text(n, stage, id) + " in 0.." + trips_text(n, id) + "\n";
     indent += "  ";
   }
-  out += indent + element_text(p, stage) + update_text(p, stage) + "\n";
+  out += indent + elements_text(p, stage) + update_text(p, stage) + "\n";
   bool split = false;
   for (std::size_t id = 0; id < n.loops.size(); ++id) {
     loop_info const& l = n.loops[id];

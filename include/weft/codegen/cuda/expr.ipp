@@ -204,7 +204,7 @@ WEFT_DECL std::string expr_printer::operation(ir::expr e, binding& own) {
     case op::axis:
       if (!k_.variables[number].open) k_.refuse("variable " + k_.variables[number].name + " is used outside its loop");
       return k_.variables[number].name;
-    case op::self: return k_.self;
+    case op::self: return k_.selves[static_cast<std::size_t>(e->value)];
     case op::load: {
       if (a == nullptr) return element(e->buf, e->indices);
       std::string const mask = text(a, binding::logical);
