@@ -146,6 +146,13 @@ template <class T>
 concept index_like = std::same_as<T, axis_index> || std::same_as<T, extent>;
 template <class T>
 concept index_operand = index_like<T> || std::integral<T>;
+template <class T>
+struct is_integer_value : std::false_type {};
+template <std::integral T>
+struct is_integer_value<value<T>> : std::bool_constant<!std::same_as<T, bool>> {};
+/// What stands between the parentheses behind a tensor.
+template <class T>
+concept subscript = index_operand<T> || is_integer_value<T>::value;
 
 // Plain numbers are weak: they take the type of what they meet.
 template <class T>
@@ -354,12 +361,14 @@ struct tensor {
   constexpr weft::extent extent(int d) const { return {{p, p->extent_of(id, d)}}; }
   static constexpr int rank() { return Rank; }
 
-  /// The element at these indices.
+  /// The element at these indices. One that is read from a tensor is clamped by whoever wrote the kernel, for no one
+  /// else knows where it leads: `A(clamp(position(i), 0, A.extent(0) - 1), j)`.
   template <class... Index>
   constexpr value<T> operator()(Index const&... index) const& {
     static_assert(sizeof...(Index) == Rank, "weft: this tensor has another rank: give one index per dimension");
-    static_assert((detail::index_operand<Index> && ...),
-                  "weft: an index is an axis, an extent, an integer, or arithmetic on them");
+    static_assert((detail::subscript<Index> && ...),
+                  "weft: an index is an axis, an extent, an integer, arithmetic on them, or an element of a tensor of "
+                  "integers");
     // Each index is made before the load, left to right, so that numbering does not hang on the compiler.
     int const indices[] = {detail::node_as<std::int64_t>(*p, index)..., 0};
     std::array<int, sizeof...(Index)> ids{};

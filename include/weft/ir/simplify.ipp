@@ -101,6 +101,25 @@ inline bool is_exact(linear const& l, range_table const& ranges) {
   interval const r = range_of(l, ranges);
   return !infinite(r.low) && !infinite(r.high);
 }
+/// Of an integer of any type, by its type and by what chooses among such: sums may have wrapped. `depth`: choices looked
+/// into, as operands may be shared.
+inline interval range_of_element(ir::expr e, int depth = 6) {
+  if (e->kind == op::literal && !is_float(e->type)) return {e->value, e->value};
+  if (depth > 0 && (e->kind == op::min || e->kind == op::max || e->kind == op::select)) {
+    interval const a = range_of_element(e->kind == op::select ? e->c : e->a, depth - 1);
+    interval const b = range_of_element(e->b, depth - 1);
+    bool const lower = e->kind == op::min, upper = e->kind == op::max;
+    return {(a.low < b.low) != upper ? a.low : b.low, (a.high < b.high) == lower ? a.high : b.high};
+  }
+  if (e->kind == op::cast && is_integer(e->type) && size_bytes(e->a->type) < size_bytes(e->type) &&
+      (is_signed_integer(e->type) || !is_signed_integer(e->a->type)) && !is_float(e->a->type))
+    return range_of_element(e->a, depth);
+  if (e->type == dtype::boolean) return {0, 1};
+  if (!is_integer(e->type) || size_bytes(e->type) == 8) return {};
+  int const bits = size_bytes(e->type) * 8 - (is_signed_integer(e->type) ? 1 : 0);
+  std::int64_t const high = (std::int64_t(1) << bits) - 1;
+  return {is_signed_integer(e->type) ? -high - 1 : 0, high};
+}
 inline interval range_of_atom(ir::expr e, range_table const& ranges, int& visits) {
   auto const of = [&](ir::expr x) { return range_of(x, ranges, visits); };
   switch (e->kind) {
@@ -110,6 +129,12 @@ inline interval range_of_atom(ir::expr e, range_table const& ranges, int& visits
     case op::max: {
       interval const a = of(e->a), b = of(e->b);
       bool const lower = e->kind == op::min;
+      // min(x, s - x) is at most s / 2: how a border mirrors an index.
+      if (lower)
+        if (linear sum = linear_form(e->a); (sum.add(linear_form(e->b), 1), sum.terms.empty())) {
+          std::int64_t const half = floor_div(sum.constant, 2), high = a.high < b.high ? a.high : b.high;
+          return {a.low < b.low ? a.low : b.low, half < high ? half : high};
+        }
       return {(a.low < b.low) == lower ? a.low : b.low, (a.high < b.high) == lower ? a.high : b.high};
     }
     case op::select: {
@@ -126,15 +151,12 @@ inline interval range_of_atom(ir::expr e, range_table const& ranges, int& visits
       }
       break;
     case op::floor_mod:
-      if (e->b->kind == op::literal && e->b->value > 0) return {0, e->b->value - 1};
+      if (e->b->kind == op::literal && e->b->value >= 0) return {0, e->b->value > 0 ? e->b->value - 1 : 0};  // x / 0 is 0
       break;
     case op::rem:
       if (e->b->kind == op::literal && e->b->value > 0) return {1 - e->b->value, e->b->value - 1};
       break;
-    case op::cast:
-      if (e->a->type == dtype::u8) return {0, 255};
-      if (e->a->type == dtype::boolean) return {0, 1};
-      break;
+    case op::cast: return range_of_element(e->a);
     default: break;
   }
   return {};
