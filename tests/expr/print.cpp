@@ -121,8 +121,9 @@ TEST_CASE("parse_program(print(p)) has p's digest, names and print; so has it fo
     for (std::size_t i = 0; i < p.stages.size(); ++i) {
       CHECK(q.stages[i].first_reduced == p.stages[i].first_reduced);
       CHECK(q.stages[i].reduced == p.stages[i].reduced);
-      CHECK(q.stages[i].identity == p.stages[i].identity);
+      CHECK(q.stages[i].results == p.stages[i].results);
     }
+    CHECK(q.results == p.results);
   }
 }
 
@@ -153,9 +154,9 @@ TEST_CASE("every literal comes back with its bits") {
     CAPTURE(c.bits);
     program p;
     auto const A = input<float, 1>(p, "A");
-    weft::stage_info s{-1, 0, 1, 1, 0, p.literal(c.type, c.bits), 0};
+    weft::result_info const r{p.literal(c.type, c.bits), 0};
     p.add_axis(p.extent_of(A.id, 0), 0, false);
-    p.outputs.push_back(p.add_stage(short_name("C"), s, c.type, {p.extent_of(A.id, 0)}));
+    p.outputs.push_back(p.add_stage(short_name("C"), {-1, 0, 1, 1, 0}, c.type, {p.extent_of(A.id, 0)}, r));
     program const q = weft::parse_program(print(weft::canonical(p)));
     CHECK(q.nodes.back().value == c.bits);
     CHECK(q.nodes.back().type == c.type);
@@ -183,7 +184,7 @@ TEST_CASE("formula writes a stage as the mathematics has it, with as few parenth
 
 TEST_CASE("formula shows a contracted sum as the sum that it is") {
   program const p = weft::canonical(weft::expand(matmul(), true));
-  REQUIRE(p.at(p.stages[0].body).kind == weft::op::fma);
+  REQUIRE(p.at(p.results[0].body).kind == weft::op::fma);
   CHECK(weft::formula(p, 0) == weft::formula(matmul(), 0));
 }
 

@@ -107,6 +107,7 @@ class program_maker : access_maker {
     weft::sequence<weft::dtype> types;
     for (int i = 0; i < results; ++i) types.push_back(any_type());
     d_.order_free.push_back(true);
+    weft::sequence<known_tensor> finished;  // no body reads the stage's own tensors
     for (int i = 0; i < results; ++i) {
       weft::dtype const t = types[at(i)];
       weft::result_info result;
@@ -120,8 +121,9 @@ class program_maker : access_maker {
       weft::short_name const called(std::string_view(name, 2));
       if (i == 0) p_.add_stage(called, info, t, shape, result);
       else p_.add_result(called, t, shape, result);
-      known_.push_back(one);
+      finished.push_back(one);
     }
+    for (known_tensor const& one : finished) known_.push_back(one);
   }
   /// What the value so far of some result makes of `x`: only right when all are evaluated before any is written.
   number mixed(weft::dtype t, number x, weft::sequence<weft::dtype> const& types) {

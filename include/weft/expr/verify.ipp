@@ -167,7 +167,7 @@ class program_check {
       return;
     results_ += st.results;
     bool const numbered = st.first_axis == axes_ && st.first_reduced == axes_ + st.spatial && st.spatial >= 0 &&
-                          st.reduced >= 0 && st.reduced <= 8 && st.spatial <= 8 &&
+                          st.reduced >= 0 && st.reduced <= 8 && st.spatial == tensor(st.tensor).rank &&
                           axes_ + st.axes() <= static_cast<int>(p_.axes.size());
     if (!need(numbered, "the axes are not numbered stage by stage, spatial ones first")) return;
     for (int i = 0; i < st.axes(); ++i) {
