@@ -122,8 +122,12 @@ inline interval range_of_atom(ir::expr e, range_table const& ranges) {
       if (e->b->kind == op::literal && e->b->value > 0) return {1 - e->b->value, e->b->value - 1};
       break;
     case op::cast:
-      if (e->a->type == dtype::u8) return {0, 255};
       if (e->a->type == dtype::boolean) return {0, 1};
+      if (is_integer(e->a->type) && size_bytes(e->a->type) < 8) {
+        int const bits = 8 * size_bytes(e->a->type) - is_signed_integer(e->a->type);
+        std::int64_t const limit = std::int64_t(1) << bits;
+        return {is_signed_integer(e->a->type) ? -limit : 0, limit - 1};
+      }
       break;
     default: break;
   }

@@ -1,4 +1,5 @@
 #include "weft/pass/pipeline.hpp"
+#include "weft/pass/legalise.hpp"
 #include "weft/pass/promote.hpp"
 #include "weft/ir/simplify.hpp"
 #include "weft/pass/unroll.hpp"
@@ -6,11 +7,11 @@
 
 namespace weft::inline WEFT_ABI {
 
-WEFT_DECL void run_passes(ir::function& f, int vector_bytes, pass_observer const& observe) {
+WEFT_DECL void run_passes(ir::function& f, pass_limits limits, pass_observer const& observe) {
   ir::arena& m = *f.nodes;
   f.body = simplify(m, f.body);  // guards that cannot fail vanish; last tiles get their exact size
   observe("simplify", f);
-  f.body = vectorize(f, f.body, vector_bytes);
+  f.body = vectorize(f, f.body, limits.vector_bytes);
   observe("vectorize", f);
   f.body = unroll(m, f.body);
   observe("unroll", f);
@@ -20,6 +21,8 @@ WEFT_DECL void run_passes(ir::function& f, int vector_bytes, pass_observer const
   observe("promote", f);
   f.body = simplify(m, f.body);  // whether it is the first iteration is often known now
   observe("simplify_last", f);
+  f.body = legalise(m, f.body, limits.converts_f16);
+  observe("legalise", f);
 }
 
 }  // namespace weft::inline WEFT_ABI
