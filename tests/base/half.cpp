@@ -3,48 +3,15 @@
 
 #include <doctest/doctest.h>
 
-#include <cmath>
-#include <cstdint>
-#include <random>
-
-#include "weft/base/op.hpp"
+#include "base/reference.hpp"
 
 using weft::bf16, weft::f16;
+using namespace weft_test;
 
 namespace {
 
-struct format {
-  int mantissa, bias;
-  int exponent_bits() const { return 15 - mantissa; }
-  std::uint32_t infinity() const { return ((1u << exponent_bits()) - 1) << mantissa; }
-};
-constexpr format binary16{10, 15}, brain{7, 127};
-
-/// What the bits of a finite number say, by the definition.
-double value_of(format const& f, std::uint32_t bits) {
-  int const exponent = static_cast<int>(bits >> f.mantissa & ((1u << f.exponent_bits()) - 1));
-  double const fraction = static_cast<double>(bits & ((1u << f.mantissa) - 1));
-  double const size = exponent == 0 ? std::ldexp(fraction, 1 - f.bias - f.mantissa)
-                                    : std::ldexp(fraction + std::ldexp(1.0, f.mantissa), exponent - f.bias - f.mantissa);
-  return bits & 0x8000 ? -size : size;
-}
-/// The nearest of the format, ties to the even one: bits as integers are in the order of the values.
-std::uint32_t nearest(format const& f, double x) {
-  std::uint32_t const sign = std::signbit(x) ? 0x8000 : 0;
-  double const size = std::fabs(x);
-  std::uint32_t low = 0, high = f.infinity();  // value(low) <= size < value(high), infinity as if the range went on
-  auto const value = [&](std::uint32_t b) { return b == f.infinity() ? std::ldexp(1.0, f.bias + 1) : value_of(f, b); };
-  if (size >= value(high)) return sign | high;
-  while (high - low > 1) {
-    std::uint32_t const middle = (low + high) / 2;
-    (value(middle) <= size ? low : high) = middle;
-  }
-  double const below = size - value(low), above = value(high) - size;  // exact: all are multiples of f32's spacing
-  bool const up = above < below || (above == below && low % 2 == 1);
-  return sign | (up ? high : low);
-}
 template <class Half>
-void check_rounding(format const& f, float x) {
+void check_rounding(half_format const& f, float x) {
   std::uint32_t const got = Half(x).bits, wanted = nearest(f, x);
   if (got != wanted) FAIL_CHECK("of ", x, " (", weft::to_bits(x), ") is ", got, " and should be ", wanted);
 #if defined(__FLT16_MAX__)
@@ -53,7 +20,7 @@ void check_rounding(format const& f, float x) {
 #endif
 }
 template <class Half>
-void check_all(format const& f) {
+void check_all(half_format const& f) {
   for (std::uint32_t b = 0; b < 65536; ++b) {
     Half const h = weft::from_bits<Half>(b);
     float const x = h;
@@ -71,7 +38,7 @@ void check_all(format const& f) {
 }
 /// Every exponent with mantissas that are random, at ties, beside them, all ones and all zeros.
 template <class Half>
-void check_roundings(format const& f) {
+void check_roundings(half_format const& f) {
   std::mt19937_64 random(20261121);
   int const cut = 23 - f.mantissa;
   for (std::uint32_t exponent = 0; exponent < 255; ++exponent)

@@ -77,7 +77,9 @@ class binder {
     if (a.type != t.type)
       refuse(called(i) + " holds " + std::string(weft::name(t.type)) + ", its argument holds " +
              std::string(weft::name(a.type)) +
-             (t.stage < 0 ? "" : "; arithmetic widens narrow types: end the stage with a weft::cast to what is stored"));
+             (computed(a.type) == t.type
+                  ? "; arithmetic widens narrow types: end the stage with a weft::cast to " + std::string(weft::name(a.type))
+                  : ""));
     std::int64_t reach = 1;
     bool empty = false, overflow = false;
     for (int d = 0; d < a.rank; ++d) {
