@@ -135,7 +135,7 @@ WEFT_DECL ir::function make_loops(ir::arena& m, compile_request const& r, schedu
   log.verify = detail::verify_wanted();
   if (log.verify) detail::verify_or_throw("lower", f);
   if (detail::dump_wanted("lower")) detail::dump("lower", print(f));
-  run_passes(f, r.machine->vector_bytes, {detail::after_pass, &log});
+  run_passes(f, {r.machine->vector_bytes, r.machine->converts_f16()}, {detail::after_pass, &log});
   return f;
 }
 

@@ -31,6 +31,7 @@
 #include "weft/kernel_table.ipp"
 #include "weft/lower/bounds.ipp"
 #include "weft/lower/lower.ipp"
+#include "weft/pass/legalise.ipp"
 #include "weft/pass/pipeline.ipp"
 #include "weft/pass/promote.ipp"
 #include "weft/pass/unroll.ipp"

@@ -29,7 +29,7 @@ template <class In>
 struct input_of;
 template <class T, std::int64_t... E>
 struct input_of<fixed_arg<T, E...>> {
-  using handle = expr::tensor<T, static_cast<int>(sizeof...(E))>;
+  using handle = expr::tensor<element_t<dtype_of<T>>, static_cast<int>(sizeof...(E))>;
   static constexpr dtype type = dtype_of<T>;
   static constexpr int rank = static_cast<int>(sizeof...(E));
   static constexpr std::int64_t extents[sizeof...(E) + 1] = {E..., 0};
@@ -47,7 +47,7 @@ struct input_of<fixed_arg<T, E...>> {
 };
 template <class T>
 struct input_of<scalar_arg<T>> {
-  using handle = value<T>;
+  using handle = value<element_t<dtype_of<T>>>;
   static constexpr dtype type = dtype_of<T>;
   static constexpr int rank = -1;
   static constexpr std::int64_t extents[1] = {0};
@@ -101,8 +101,9 @@ using result_t = typename result_type<What, In...>::type;
   "weft: a what-lambda returns stages that it made, each once; to copy an input, compute a stage from it"
 
 template <class... In, class What>
-constexpr program raw_program(What const& what) {
+constexpr program raw_program(What const& what, bool loud = false) {
   program p;
+  p.loud = loud;
   hana::tuple<typename input_of<In>::handle...> const inputs{input_of<In>::make(p)...};
   auto const result = hana::unpack(inputs, what);
   results_of<std::remove_cvref_t<decltype(result)>>::add(p, result);
@@ -116,11 +117,18 @@ constexpr bool returns_stages(program const& p) {
   }
   return true;
 }
+/// Whether each plain number fits the element type that it took.
+constexpr bool numbers_fit(program const& p) {
+  for (node const& n : p.nodes)
+    if (n.kind == op::literal && n.a == program::misfit) return false;
+  return true;
+}
 /// The program of a what-lambda for these argument types.
 template <class... In, class What>
 constexpr program build(What const& what) {
   program const p = raw_program<In...>(what);
   if (!std::is_constant_evaluated()) check_depth(p, 2000);  // before anything recurses over it
+  if (!numbers_fit(p)) a_number_does_not_fit_the_element_type_that_it_meets__cast_the_tensor_to_a_wider_one();
   if (!returns_stages(p)) WEFT_THROW(argument_error(WEFT_RETURNED_WRONGLY));
   bool foreign = false;
   program const c = canonical(p, foreign);
@@ -137,13 +145,14 @@ struct program_summary {
   int stages = 0;
   int axes[most] = {};
   std::uint64_t digest = 0;
-  bool returns_stages = true, keeps_to_its_axes = true;
+  bool returns_stages = true, keeps_to_its_axes = true, numbers_fit = true;
 };
 template <class What, class... In>
-constexpr program_summary summarise() {
-  program p = raw_program<In...>(What{});
+constexpr program_summary summarise(bool loud = false) {
+  program p = raw_program<In...>(What{}, loud);
   program_summary s;
   s.returns_stages = returns_stages(p);
+  s.numbers_fit = numbers_fit(p);
   bool foreign = false;
   if (s.returns_stages) p = canonical(p, foreign);
   s.keeps_to_its_axes = !foreign;
@@ -315,11 +324,14 @@ struct call_types<What, How, hana::tuple<In...>> {
     if constexpr (compiler_runs_what<What, In...>) {
       static_assert(summary<What, In...>.returns_stages, WEFT_RETURNED_WRONGLY);
       static_assert(summary<What, In...>.keeps_to_its_axes, WEFT_KEPT_FROM_ANOTHER_STAGE);
-    } else
+      if constexpr (!summary<What, In...>.numbers_fit)
+        static_assert(summarise<What, In...>(true).numbers_fit, "weft: a number does not fit; the lines above name it");
+    } else {
       static_assert(std::is_invocable_v<How const&, schedule&>,
                     "weft: the compiler cannot run this what-lambda (it captures, or calls what is not constexpr), so "
                     "its stages are not known here: let the how-lambda take (auto& s) alone and ask for "
                     "weft::stage<\"C\", 3>(s)");
+    }
     if constexpr (scheduled) return checked_schedule<What, How, In...>();
     else return compiler_runs_what<What, In...>;
   }
@@ -460,7 +472,9 @@ struct kernel_t {
     static_assert(given == 0 || given == types::outputs,
                   "weft: give a weft::out(...) for each output of this kernel, or for none");
     static constexpr int misfit = detail::misfit<detail::results_of<typename types::result>, A...>();
-    static_assert(misfit != 1, "weft: an output has another element type than the result that it takes");
+    static_assert(misfit != 1, "weft: an output has another element type than the result that it takes. Narrow types "
+                               "widen in arithmetic (u8 + u8 is i32, f16 * f16 is f32): end the stage with a weft::cast "
+                               "to what is to be stored, for example weft::cast<weft::f16>(...)");
     static_assert(misfit != 2, "weft: an output has another rank than the result that it takes");
     static_assert(types::check() || true);  // an illegal schedule
   };

@@ -148,11 +148,14 @@ class program_maker : access_maker {
       return std::int64_t(0);
     });
     number result{-1, x.most, x.fraction};
+    // A half adds and compares as f32, and is rounded in each step.
+    weft::dtype const as = weft::is_half(t) ? weft::dtype::f32 : t;
+    int const before = cast(self, as);
+    x.node = cast(x.node, as);
     if (combine == op::add && t != weft::dtype::boolean && r_.chance(15)) {  // a polynomial: only in this order
       d_.order_free.back() = false;
-      int const factor =
-          p_.literal(t, weft::with_dtype(t, []<class T>(T) { return weft::to_bits(static_cast<T>(2)); }));
-      result.node = this->op(op::add, this->op(op::mul, self, factor), x.node);
+      int const factor = p_.literal(as, weft::converted(weft::dtype::i64, as, 2));
+      result.node = cast(this->op(op::add, this->op(op::mul, before, factor), x.node), t);
       result.most = -1;
       return result;
     }
@@ -160,10 +163,10 @@ class program_maker : access_maker {
     if (weft::is_float(t)) {
       d_.order_free.back() = result.on_grid(t);
       // min and max of 0 and -0 depend on their order; with 0 added there is no -0.
-      if (combine != op::add) x.node = this->op(op::add, x.node, p_.literal(t, 0));
+      if (combine != op::add) x.node = this->op(op::add, x.node, p_.literal(as, 0));
       if (combine != op::add && terms == 0) result.most = -1;  // infinite
     }
-    result.node = this->op(combine, self, x.node);
+    result.node = cast(this->op(combine, before, x.node), t);
     return result;
   }
 
@@ -179,6 +182,7 @@ class program_maker : access_maker {
     if (r_.chance(10)) return remember(t, converted(t, any_type(), depth));
     if (r_.chance(12)) return remember(t, selected(t, depth));
     if (t == weft::dtype::boolean) return remember(t, truth(depth));
+    if (weft::is_half(t)) return remember(t, half(t, depth));
     return remember(t, weft::is_float(t) ? real(t, depth) : integer(t, depth));
   }
   number leaf(weft::dtype t) {
@@ -193,7 +197,7 @@ class program_maker : access_maker {
     }
     if (kind <= 3 && !axes_.empty()) {
       axis const& a = r_.one_of(axes_);
-      return {cast(a.node, t), static_cast<double>(a.extent), 0};
+      return number{cast(a.node, t), static_cast<double>(a.extent), 0}.in(t);
     }
     if (kind == 4 && t == weft::dtype::i64 && !axes_.empty()) return {r_.one_of(axes_).extent_node, -1, 0};
     return load(t, 1);
@@ -201,12 +205,9 @@ class program_maker : access_maker {
   number converted(weft::dtype t, weft::dtype from, int depth) {
     number x = value(from, depth - 1);
     if (from == t) return x;
-    if (from == weft::dtype::boolean) x.most = 1, x.fraction = 0;
-    if (from == weft::dtype::u8) x.most = 255, x.fraction = 0;
-    if (weft::is_integer(from) && from != weft::dtype::u8) x.most = -1;
-    if (!x.on_grid(t)) x.most = -1;
+    if (!weft::is_float(from)) x.most = most_of(from), x.fraction = 0;
     x.node = cast(x.node, t);
-    return x;
+    return x.in(t);
   }
   number selected(weft::dtype t, int depth) {
     int const c = value(weft::dtype::boolean, depth - 1).node;
@@ -227,6 +228,14 @@ class program_maker : access_maker {
     if (!n.on_grid(t)) n.most = -1;
     return n;
   }
+  /// A half of what was computed as another type; of two halves the smaller or larger one as the face makes it.
+  number half(weft::dtype t, int depth) {
+    using weft::op;
+    if (r_.chance(60)) return converted(t, r_.one_of({weft::dtype::f32, weft::dtype::f32, any_computing_type()}), depth);
+    number const a = value(t, depth - 1), b = value(t, depth - 1);
+    int const x = cast(a.node, weft::dtype::f32), y = cast(b.node, weft::dtype::f32);
+    return larger(cast(this->op(r_.one_of({op::min, op::max}), x, y), t), a, b);
+  }
   number integer(weft::dtype t, int depth) {
     using weft::op;
     int const a = value(t, depth - 1).node;
@@ -240,8 +249,8 @@ class program_maker : access_maker {
   number truth(int depth) {
     using weft::op;
     if (r_.chance(60)) {
-      weft::dtype const t = any_type();
-      int const a = value(t, depth - 1).node, b = value(t, depth - 1).node;
+      weft::dtype const t = any_type(), as = weft::is_half(t) ? weft::dtype::f32 : t;
+      int const a = cast(value(t, depth - 1).node, as), b = cast(value(t, depth - 1).node, as);
       return {this->op(r_.one_of({op::lt, op::le, op::eq, op::ne}), a, b)};
     }
     int const a = value(weft::dtype::boolean, depth - 1).node;

@@ -173,18 +173,11 @@ constexpr auto trace_body(A const&... a) {
 
 template <op Combine, class T>
 constexpr std::int64_t identity_of() {
-  if constexpr (Combine == op::add) {
-    return 0;
-  } else if constexpr (Combine == op::mul) {
-    return to_bits(T(1));
-  } else if constexpr (std::is_floating_point_v<T>) {
-    T const infinite = static_cast<T>(__builtin_inf());
-    return to_bits(Combine == op::max ? -infinite : infinite);
-  } else if constexpr (std::is_same_v<T, bool>) {
-    return Combine == op::min || Combine == op::logical_and;
-  } else {
-    return to_bits(cast_element<T>(Combine == op::max ? -1e30 : 1e30));  // saturates to the type's limit
-  }
+  if (Combine == op::add) return 0;
+  if (Combine == op::mul) return number_bits<T>(1);
+  if (std::is_same_v<T, bool>) return Combine == op::min || Combine == op::logical_and;
+  double const infinite = __builtin_inf();  // becomes an integer type's limit
+  return converted(dtype::f64, dtype_of<T>, to_bits(Combine == op::max ? -infinite : infinite));
 }
 #define WEFT_LONG_NAME "weft: the name of a stage has at most 30 characters"
 #define WEFT_NESTED_REDUCTION \
@@ -208,14 +201,17 @@ constexpr auto reduce(A const&... a) {
   using V = std::remove_cvref_t<decltype(x)>;
   static_assert(!is_reduction<V>::value && !is_reduction_of_several<V>::value, WEFT_NESTED_REDUCTION);
   static_assert(expression<V>, "weft: this reduction takes a body of one value; see weft::reduce for more");
-  using T = typename V::element_type;
-  static_assert((Combine != op::add && Combine != op::mul) || !std::is_same_v<T, bool>,
+  constexpr bool computes = Combine == op::add || Combine == op::mul;
+  using Element = typename V::element_type;
+  using T = std::conditional_t<computes, computed_t<Element>, Element>;
+  static_assert(!computes || !std::is_same_v<T, bool>,
                 "weft: a sum of conditions; to count them, cast to an integer: weft::cast<int>(...)");
   static_assert((Combine != op::logical_and && Combine != op::logical_or) || std::is_same_v<T, bool>,
                 "weft: any and all take a condition: weft::any(K, [=](auto k) { return A(k) > 0; })");
   program& p = *t.p;
-  int const self = p.add({op::self, dtype_of<T>, 0});
-  int const update = unless_excluded(p, t.result, dtype_of<T>, p.operation(Combine, dtype_of<T>, self, x.id), self);
+  value<T> const self{{&p, p.add({op::self, dtype_of<T>, 0})}};
+  int const combined = binary<T, value<T>>(Combine, self, x).id;
+  int const update = unless_excluded(p, t.result, dtype_of<T>, combined, self.id);
   return reduction<T, static_cast<int>(sizeof...(A)) - 1>{{&p, update}, t.first_axis, identity_of<Combine, T>()};
 }
 template <class... A>
@@ -237,7 +233,7 @@ template <class T, class Number>
 constexpr std::int64_t identity_bits(Number const& n) {
   static_assert(plain_number<Number>, "weft: the identity of a reduction is a plain number, or weft::values of some");
   check_weak<Number, T>();
-  return to_bits(static_cast<T>(n));
+  return number_bits<T>(n);
 }
 
 /// The reduction of what `trace_body` gave, as the values `x`, from `identity` by `combine(so far, x)`.
@@ -283,7 +279,7 @@ constexpr auto position_of(A const&... a) {
   return combined<axes>(t, x, identity, [](auto const& so_far, auto const& next) {
     auto const held = get<1>(so_far), met = get<1>(next);
     value<bool> better = Largest ? held < met : met < held;
-    if constexpr (std::is_floating_point_v<T>) better = better || (met != met && held == held);
+    if constexpr (is_float(dtype_of<T>)) better = better || (met != met && held == held);
     better = better || get<0>(so_far) < 0;
     return values(select(better, get<0>(next), get<0>(so_far)), select(better, met, held));
   });
@@ -327,9 +323,9 @@ constexpr auto add_stage(program& p, std::array<short_name, Named> const& names,
   for (std::size_t i = 1; i < sizeof...(T); ++i)
     p.add_result(i < Named ? names[i] : names[0], types[i], shape, all.results[i]);
   if constexpr (Named == 1)
-    return expr::tensor<typename element_type_of<types[0]>::type, Rank>{&p, first};
+    return expr::tensor<element_t<types[0]>, Rank>{&p, first};
   else
-    return values(expr::tensor<typename element_type_of<types[I]>::type, Rank>{&p, first + static_cast<int>(I)}...);
+    return values(expr::tensor<element_t<types[I]>, Rank>{&p, first + static_cast<int>(I)}...);
 }
 template <std::size_t Named, class... A>
 constexpr auto stage(std::array<short_name, Named> const& names, A const&... extents_and_body) {

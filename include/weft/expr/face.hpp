@@ -10,46 +10,19 @@
 #pragma once
 
 #include <array>
-#include <concepts>
-#include <type_traits>
 #include <utility>
 
 #include "weft/base/sequence.hpp"
+#include "weft/expr/operand.hpp"
 #include "weft/expr/program.hpp"
 
 namespace weft::inline WEFT_ABI {
 
-struct term {
-  program* p = nullptr;
-  int id = -1;
-  /// Asked for by `if`, `?:`, `&&`: refused in words. A template, so that only its use is an error.
-  template <std::same_as<bool> T>
-  constexpr explicit operator T() const {
-    static_assert(!std::same_as<T, bool>,
-                  "weft: no size and no element has a value while a kernel is being described, so nothing can be "
-                  "decided by it here; use weft::select(condition, a, b)");
-    return false;
-  }
-};
-template <element T>
-struct value : term {
-  using element_type = T;
-};
-struct axis_index : term {
-  using element_type = std::int64_t;
-};
-struct extent : term {
-  using element_type = std::int64_t;
-};
-/// A whole reduction. It has no operators on purpose: a reduction is a stage's entire body, what follows it
-/// is the next stage, and whether the two run together is the schedule's business.
-template <element T, int Axes>
-struct reduction : term {
-  using element_type = T;
-  static constexpr int axes = Axes;
-  int first_axis = 0;
-  std::int64_t identity = 0;
-};
+// Calls that are not constexpr: their names are what the compiler prints.
+[[noreturn]] inline void a_number_does_not_fit_the_element_type_that_it_meets__cast_the_tensor_to_a_wider_one() {
+  WEFT_THROW(argument_error("weft: a plain number takes the element type of what it meets, and this one does not fit "
+                            "it; cast the tensor to a wider type first, for example weft::cast<int>(A(i)) - 300"));
+}
 
 namespace detail {
 
@@ -84,6 +57,8 @@ constexpr int import_node(program& to, program& from, int id) {
   for (int i = 0; i <= id; ++i) {
     if (copy[static_cast<std::size_t>(i)] == -1) continue;
     node n = from.at(i);
+    if (n.kind == op::literal && n.a == program::misfit && to.loud)
+      a_number_does_not_fit_the_element_type_that_it_meets__cast_the_tensor_to_a_wider_one();
     if (n.kind == op::axis) n.a += axis_base(from, to);
     if (arity(n.kind) > 0)
       for (std::int32_t* o : {&n.a, &n.b, &n.c})
@@ -132,81 +107,6 @@ constexpr program* meet(program* a, program* b) {
   return is_scratch(*a) ? b : a;
 }
 
-template <class T>
-concept plain_number = std::is_arithmetic_v<T>;
-template <class T>
-concept expression = std::derived_from<T, term> && requires { typename T::element_type; };
-template <class T>
-struct is_reduction : std::false_type {};
-template <class T, int N>
-struct is_reduction<reduction<T, N>> : std::true_type {};
-template <class T>
-concept operand = (expression<T> && !is_reduction<T>::value) || plain_number<T>;
-template <class T>
-concept index_like = std::same_as<T, axis_index> || std::same_as<T, extent>;
-template <class T>
-concept index_operand = index_like<T> || std::integral<T>;
-template <class T>
-struct is_integer_value : std::false_type {};
-template <std::integral T>
-struct is_integer_value<value<T>> : std::bool_constant<!std::same_as<T, bool>> {};
-/// What stands between the parentheses behind a tensor.
-template <class T>
-concept subscript = index_operand<T> || is_integer_value<T>::value;
-
-// Plain numbers are weak: they take the type of what they meet.
-template <class T>
-struct element_of {
-  using type = T;
-};
-template <expression T>
-struct element_of<T> {
-  using type = typename T::element_type;
-};
-template <class T>
-using element_of_t = typename element_of<T>::type;
-template <dtype>
-struct element_type_of;
-// clang-format off
-template <> struct element_type_of<dtype::boolean> { using type = bool; };
-template <> struct element_type_of<dtype::u8> { using type = std::uint8_t; };
-template <> struct element_type_of<dtype::i32> { using type = std::int32_t; };
-template <> struct element_type_of<dtype::i64> { using type = std::int64_t; };
-template <> struct element_type_of<dtype::f32> { using type = float; };
-template <> struct element_type_of<dtype::f64> { using type = double; };
-// clang-format on
-
-template <class A, class B>
-struct common {
-  using type = typename element_type_of<promote(dtype_of<element_of_t<A>>, dtype_of<element_of_t<B>>)>::type;
-};
-template <class Number, class T>
-constexpr void check_weak() {
-  static_assert(!(std::is_floating_point_v<Number> && !std::is_floating_point_v<T>),
-                "weft: a number with a fraction meets an integer tensor; cast the tensor first, for example "
-                "weft::cast<float>(A(i)) * 0.5f");
-}
-template <plain_number A, expression B>
-struct common<A, B> {
-  using type = element_of_t<B>;
-};
-template <expression A, plain_number B>
-struct common<A, B> {
-  using type = element_of_t<A>;
-};
-template <class A, class B>
-using common_t = typename common<A, B>::type;
-
-template <class A, class B>
-struct select_type : common<A, B> {};
-template <plain_number A, plain_number B>
-struct select_type<A, B> {
-  static_assert(std::same_as<A, B>, "weft: select between two plain numbers of different types");
-  using type = A;
-};
-template <class A, class B>
-using select_t = typename select_type<A, B>::type;
-
 template <class A>
 constexpr program* program_of(A const& a) {
   if constexpr (expression<A>)
@@ -222,18 +122,30 @@ constexpr int node_as(program& p, A const& a) {
                 "auto S = weft::compute<\"S\">(...), then weft::compute<\"T\">(..., S(i) + 1)");
   if constexpr (plain_number<A>) {
     check_weak<A, T>();
-    return p.literal(dtype_of<T>, to_bits(static_cast<T>(a)));
+    bool const fits = represents<T>(a);
+    if (!fits && (p.loud || !std::is_constant_evaluated()))
+      a_number_does_not_fit_the_element_type_that_it_meets__cast_the_tensor_to_a_wider_one();
+    return p.add({op::literal, dtype_of<T>, fits ? -1 : program::misfit, -1, -1, number_bits<T>(a)});
   } else {
     int const id = in(p, a);
     constexpr dtype from = dtype_of<element_of_t<A>>, to = dtype_of<T>;
     return from == to ? id : p.operation(op::cast, to, id);
   }
 }
+/// min or max of two halves, which compute as f32; the way back is exact.
+template <class T>
+constexpr int half_chosen(program& p, op o, int x, int y) {
+  int const wide_x = p.operation(op::cast, dtype::f32, x), wide_y = p.operation(op::cast, dtype::f32, y);
+  return p.operation(op::cast, dtype_of<T>, p.operation(o, dtype::f32, wide_x, wide_y));
+}
 template <class T, class Result, class A, class B>
 constexpr Result binary(op o, A const& a, B const& b) {
   program* p = meet(program_of(a), program_of(b));
   int const x = node_as<T>(*p, a), y = node_as<T>(*p, b);
-  return Result{{p, p->operation(o, dtype_of<typename Result::element_type>, x, y)}};
+  if constexpr (is_half(dtype_of<T>))
+    return Result{{p, half_chosen<T>(*p, o, x, y)}};
+  else
+    return Result{{p, p->operation(o, dtype_of<typename Result::element_type>, x, y)}};
 }
 // Arithmetic on extents is an extent, with an axis in it an index, with a tensor's element in it a value.
 template <class A, class B>
@@ -252,13 +164,20 @@ constexpr auto arithmetic(A const& a, B const& b) {
   if constexpr (index_pair<A, B>) {
     return binary<std::int64_t, index_result<A, B>>(IndexO, a, b);
   } else {
-    using T = common_t<A, B>;
+    using T = std::conditional_t<O == op::min || O == op::max, chosen<A, B>, common<A, B>>::type;
     static_assert(O == op::min || O == op::max || !std::is_same_v<T, bool>,
                   "weft: arithmetic on two conditions; use && and ||, or cast one first, for example "
                   "weft::cast<int>(a) + b");
     static_assert(O != op::rem || std::is_integral_v<T>, "weft: % needs integers; cast the operands first");
     return binary<T, value<T>>(O, a, b);
   }
+}
+template <class T>
+constexpr auto negated(value<T> a) {
+  using R = computed_t<T>;
+  static_assert(!std::is_same_v<R, bool>, "weft: a condition has no negative; use !, or cast it first");
+  int const x = node_as<R>(*a.p, a);
+  return value<R>{{a.p, a.p->operation(op::neg, dtype_of<R>, x)}};
 }
 template <class A, class B>
 concept meets = index_pair<A, B> || value_pair<A, B> || with_a_reduction<A, B>;
@@ -300,10 +219,7 @@ constexpr value<bool> operator&&(value<bool> a, value<bool> b) { return detail::
 constexpr value<bool> operator||(value<bool> a, value<bool> b) { return detail::binary<bool, value<bool>>(op::logical_or, a, b); }
 constexpr value<bool> operator!(value<bool> a) { return {{a.p, a.p->operation(op::logical_not, dtype::boolean, a.id)}}; }
 template <element T>
-constexpr value<T> operator-(value<T> a) {
-  static_assert(!std::same_as<T, bool>, "weft: arithmetic on a condition; use !, or cast it first, for example -weft::cast<int>(a)");
-  return {{a.p, a.p->operation(op::neg, dtype_of<T>, a.id)}};
-}
+constexpr auto operator-(value<T> a) { return detail::negated(a); }
 constexpr axis_index operator-(axis_index a) { return {{a.p, a.p->operation(op::neg, dtype::i64, a.id)}}; }
 // clang-format on
 
@@ -327,26 +243,29 @@ constexpr auto select(value<bool> condition, A const& a, B const& b) {
     int const x = detail::node_as<std::int64_t>(*p, a), y = detail::node_as<std::int64_t>(*p, b);
     return R{{p, p->operation(op::select, dtype::i64, c, x, y)}};
   } else {
-    using T = detail::select_t<A, B>;
+    using T = detail::chosen_t<A, B>;
     int const c = detail::in(*p, condition);
     int const x = detail::node_as<T>(*p, a), y = detail::node_as<T>(*p, b);
     return value<T>{{p, p->operation(op::select, dtype_of<T>, c, x, y)}};
   }
 }
 
-/// `x` as a number of type To: float to integer truncates and saturates, NaN gives 0.
+/// `x` as a number of type To: float to integer truncates and saturates, NaN gives 0; integer to narrower integer
+/// wraps; to f16 and bf16 it rounds to nearest even, by way of f32.
 template <element To, detail::expression X>
   requires detail::operand<X>
-constexpr value<To> cast(X const& x) {
-  if constexpr (std::is_same_v<To, typename X::element_type>) return {{x.p, x.id}};
-  return {{x.p, x.p->operation(op::cast, dtype_of<To>, x.id)}};
+constexpr auto cast(X const& x) {
+  using T = element_t<dtype_of<To>>;
+  return value<T>{{x.p, detail::node_as<T>(*x.p, x)}};
 }
 
-/// e to the power x, within 1 ulp; overflow gives infinity, NaN stays NaN.
+/// e to the power x, within 1 ulp; overflow gives infinity, NaN stays NaN. Of an f16 or bf16 it is an f32.
 template <element T>
-  requires std::is_floating_point_v<T>
-constexpr value<T> exp(value<T> x) {
-  return {{x.p, x.p->operation(op::exp, dtype_of<T>, x.id)}};
+  requires(is_float(dtype_of<T>))
+constexpr auto exp(value<T> x) {
+  using R = detail::computed_t<T>;
+  int const wide = detail::node_as<R>(*x.p, x);
+  return value<R>{{x.p, x.p->operation(op::exp, dtype_of<R>, wide)}};
 }
 
 namespace expr {

@@ -9,13 +9,11 @@ namespace detail {
 
 /// As few digits as give the number back, with a point in every locale.
 inline std::string shortest(dtype type, std::int64_t bits) {
-  bool const f32 = type == dtype::f32;
-  double const value = f32 ? static_cast<double>(from_bits<float>(bits)) : from_bits<double>(bits);
+  double const value = from_bits<double>(converted(type, dtype::f64, bits));
   char text[40];
   for (int digits = 1; digits <= 17; ++digits) {
     std::snprintf(text, sizeof text, "%.*g", digits, value);
-    double const back = std::strtod(text, nullptr);
-    if (f32 ? static_cast<float>(back) == static_cast<float>(value) : back == value) break;
+    if (converted(dtype::f64, type, to_bits(std::strtod(text, nullptr))) == bits) break;
   }
   for (char& c : text)
     if (c == ',') c = '.';
@@ -23,6 +21,7 @@ inline std::string shortest(dtype type, std::int64_t bits) {
 }
 WEFT_DECL std::string literal_text(dtype type, std::int64_t bits) {
   if (type == dtype::boolean) return bits != 0 ? "true" : "false";
+  if (type == dtype::u64) return std::to_string(static_cast<std::uint64_t>(bits));
   return is_float(type) ? shortest(type, bits) : std::to_string(bits);
 }
 

@@ -7,16 +7,16 @@ namespace weft::inline WEFT_ABI {
 namespace detail {
 
 inline std::string exact_text(dtype type, std::int64_t bits) {
+  if (type == dtype::u64) return std::to_string(static_cast<std::uint64_t>(bits));
   if (!is_float(type)) return std::to_string(bits);
-  double const value = type == dtype::f32 ? static_cast<double>(from_bits<float>(bits)) : from_bits<double>(bits);
+  double const value = from_bits<double>(converted(type, dtype::f64, bits));
   if (value > -1e6 && value < 1e6) {
     auto const whole = static_cast<int>(value);
-    std::int64_t const back = type == dtype::f32 ? to_bits(static_cast<float>(whole)) : to_bits(double(whole));
-    if (back == bits) return std::to_string(whole) + ".0";  // not -0.0
+    if (converted(dtype::i64, type, whole) == bits) return std::to_string(whole) + ".0";  // not -0.0
   }
   constexpr char digits[] = "0123456789abcdef";
   std::string out = "0x";
-  for (int shift = type == dtype::f32 ? 28 : 60; shift >= 0; shift -= 4) out += digits[bits >> shift & 15];
+  for (int shift = 8 * size_bytes(type) - 4; shift >= 0; shift -= 4) out += digits[bits >> shift & 15];
   return out;
 }
 
@@ -155,10 +155,11 @@ class program_parser {
   }
   std::int64_t literal(dtype t) {
     if (is_float(t) && r_.accept("0x")) return static_cast<std::int64_t>(r_.hexadecimal());
+    if (t == dtype::u64) return static_cast<std::int64_t>(r_.natural());
     std::int64_t const value = r_.number();
     if (!is_float(t)) return value;
     r_.expect(".0");
-    return t == dtype::f32 ? to_bits(static_cast<float>(value)) : to_bits(static_cast<double>(value));
+    return converted(dtype::i64, t, value);
   }
 
   void open(short_name name, dtype t, int stage) {

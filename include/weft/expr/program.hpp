@@ -86,6 +86,10 @@ struct program {
   sequence<result_info> results;
   sequence<std::int32_t> outputs;  // tensors, in the order in which the what-lambda returned them
   std::int32_t scalars = 0;
+  // Of a literal node, `a` when the number in the source did not fit its type: kernel.hpp refuses such a program, and
+  // has the lambda run again with `loud` set, where the number is refused on its own line.
+  static constexpr std::int32_t misfit = 0;
+  bool loud = false;
   // A scratch program (see face.hpp) that was copied into another one; never set in a finished program.
   program* moved_to = nullptr;
   std::int32_t moved_axis = 0;

@@ -112,7 +112,7 @@ class program_check {
   bool leaf_fits(node const& n) const {
     switch (n.kind) {
       case op::literal:
-        return n.value == with_dtype(n.type, [&]<class T>(T) { return to_bits(from_bits<T>(n.value)); });
+        return n.a == -1 && is_element(n.type, n.value);
       case op::extent:
         return n.type == dtype::i64 && within(n.a, p_.tensors) && tensor(n.a).stage < 0 && n.b >= 0 &&
                n.b < tensor(n.a).rank;
@@ -130,12 +130,13 @@ class program_check {
   }
   bool types_fit(node const& n, dtype a) const {
     bool const boolean = a == dtype::boolean, real = is_float(a);
+    if (is_half(a) && n.kind != op::cast && n.kind != op::bitcast) return false;  // a select's `a` is its condition
     auto const pair = [&] { return p_.at(n.b).type == a; };
     switch (n.kind) {
       case op::neg: return n.type == a && !boolean;
       case op::logical_not: return n.type == a && boolean;
       case op::cast: return true;
-      case op::bitcast: return size_bytes(n.type) == size_bytes(a) && size_bytes(a) >= 4;
+      case op::bitcast: return size_bytes(n.type) == size_bytes(a) && !boolean && n.type != dtype::boolean;
       case op::exp: return n.type == a && real;
       case op::select: return boolean && p_.at(n.b).type == n.type && p_.at(n.c).type == n.type;
       case op::fma: return n.type == a && !boolean && pair() && p_.at(n.c).type == a;
@@ -189,8 +190,7 @@ class program_check {
     if (!need(within(r.body, p_.nodes) && p_.at(r.body).type == tensor(t).type,
               "a stage's body has not the stage's dtype"))
       return;
-    need(r.identity == with_dtype(tensor(t).type, [&]<class T>(T) { return to_bits(from_bits<T>(r.identity)); }),
-         "an identity does not fit its dtype");
+    need(is_element(tensor(t).type, r.identity), "an identity does not fit its dtype");
     facts const& body = below(r.body);
     need(body.axis_stage == -1 || body.axis_stage == s, "a body uses the axis of another stage");
     need(body.last_read < s, "a body reads its own or a later stage");

@@ -168,11 +168,7 @@ inline void verifier::leaf(expr e) {
   auto const below = [&](std::size_t n) { return e->value >= 0 && static_cast<std::size_t>(e->value) < n; };
   switch (e->kind) {
     case op::literal: {
-      bool const canonical =
-          is_float(e->type)
-              ? e->type == dtype::f64 || (e->value >> 32) == 0
-              : with_dtype(e->type, [&]<class T>(T) { return to_bits(from_bits<T>(e->value)) == e->value; });
-      return require(canonical, e, "the bits are not those of an element of its type");
+      return require(is_element(e->type, e->value), e, "the bits are not those of an element of its type");
     }
     case op::self:
       if (!below(targets_.size())) return wrong("self outside of the value of an accumulate");
@@ -232,6 +228,8 @@ inline void verifier::operation(expr e) {
       require(x->lanes == e->lanes, e, "operands must have the lanes of the operation");
       require((choice && x == e->a) || x->type == (choice ? e->b->type : t), e, "operands must be of one type");
     }
+  require(!is_half(t) || e->kind == op::cast || e->kind == op::bitcast, e,
+          "f16 and bf16 are loaded, stored, cast and selected; to compute, cast to f32");
   dtype result = t;
   switch (e->kind) {
     case op::neg:
@@ -256,7 +254,8 @@ inline void verifier::operation(expr e) {
     case op::cast: result = e->type; break;
     case op::bitcast:
       result = e->type;
-      require(size_bytes(t) == size_bytes(result) && size_bytes(t) >= 4, e, "it takes types of 4 or of 8 bytes");
+      require(size_bytes(t) == size_bytes(result) && !truth && result != dtype::boolean, e,
+              "it takes types of the same size, but for bool");
       break;
     case op::exp: return require(false, e, "exp must be replaced by arithmetic before lowering");
     default: break;

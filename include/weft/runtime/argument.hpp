@@ -8,6 +8,7 @@
 
 #include "weft/base/dtype.hpp"
 #include "weft/base/error.hpp"
+#include "weft/base/op.hpp"
 
 namespace weft::inline WEFT_ABI {
 
@@ -168,9 +169,7 @@ struct argument_traits<T> {
   static void describe(T value, argument& a) {
     a.is_scalar = true;
     a.type = dtype_of<T>;
-    if constexpr (std::is_same_v<T, float>) a.scalar_bits = __builtin_bit_cast(std::int32_t, value) & 0xffffffffLL;
-    else if constexpr (std::is_same_v<T, double>) a.scalar_bits = __builtin_bit_cast(std::int64_t, value);
-    else a.scalar_bits = static_cast<std::int64_t>(value);
+    a.scalar_bits = to_bits(value);
   }
 };
 template <class T, bool Output, std::int64_t... E>

@@ -85,7 +85,10 @@ class binder {
       refuse(called(i) + " has rank " + std::to_string(t.rank) + ", its argument has rank " + std::to_string(a.rank));
     if (a.type != t.type)
       refuse(called(i) + " holds " + std::string(weft::name(t.type)) + ", its argument holds " +
-             std::string(weft::name(a.type)));
+             std::string(weft::name(a.type)) +
+             (computed(a.type) == t.type
+                  ? "; arithmetic widens narrow types: end the stage with a weft::cast to " + std::string(weft::name(a.type))
+                  : ""));
     std::int64_t reach = 1;
     bool empty = false, overflow = false;
     for (int d = 0; d < a.rank; ++d) {

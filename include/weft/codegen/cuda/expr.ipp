@@ -165,14 +165,21 @@ WEFT_DECL std::string expr_printer::text(ir::expr e, binding needed) {
 WEFT_DECL std::string expr_printer::conversion(ir::expr e, binding& own) {
   dtype const from = e->a->type, to = e->type;
   if (e->kind == op::bitcast) {
-    char const* f = from == dtype::f32 && to == dtype::i32   ? "__float_as_int"
-                    : from == dtype::i32 && to == dtype::f32 ? "__int_as_float"
-                    : from == dtype::f64 && to == dtype::i64 ? "__double_as_longlong"
-                    : from == dtype::i64 && to == dtype::f64 ? "__longlong_as_double"
-                                                             : nullptr;
-    if (f == nullptr) k_.refuse("no bitcast from " + std::string(name(from)) + " to " + std::string(name(to)));
-    return f + ("(" + plain(e->a) + ")");
+    bool const wide = size_bytes(to) == 8;
+    std::string const cast = is_unsigned_integer(to) || is_half(to) ? "(" + std::string(type_name(to)) + ")" : "";
+    if (to == dtype::f32 || to == dtype::f64) {
+      std::string const bits = is_unsigned_integer(from) ? wide ? "(long long)" : "(int)" : "";
+      return (wide ? "__longlong_as_double(" : "__int_as_float(") + bits +
+             (bits.empty() ? plain(e->a) : text(e->a, binding::prefix)) + ")";
+    }
+    if (!cast.empty()) own = binding::prefix;
+    if (from == dtype::f32 || from == dtype::f64)
+      return cast + (wide ? "__double_as_longlong(" : "__float_as_int(") + plain(e->a) + ")";
+    own = binding::prefix;
+    return "(" + std::string(type_name(to)) + ")" + text(e->a, binding::prefix);
   }
+  if (is_half(from) || is_half(to))
+    k_.refuse("a cast from " + std::string(name(from)) + " to " + std::string(name(to)) + " is left: legalise first");
   if (to == dtype::boolean) {
     own = binding::comparison;
     return text(e->a, binding::sum) + " != 0";
