@@ -70,8 +70,24 @@ TEST_CASE("when no combination is legal, the first one's error is told") {
     CHECK(has(e.what(), "a reduction axis cannot run in parallel"));
     CHECK(has(e.what(), "schedule of product, step 1"));
   }
-  wanted const too_small({{64, 64}, {64, 64}}, tile, with(16, 4));
-  CHECK_THROWS_AS(inspect(too_small.r, false), schedule_error);
+}
+TEST_CASE("a tile that fits a larger machine runs on a smaller one, with the fewest registers there are, and says so") {
+  wanted const small({{64, 64}, {64, 64}}, tile, with(16, 4));
+  CHECK(has(steps_of(small), "split(i, 4)"));
+  CHECK(has(steps_of(small), "split(j, 16)"));
+  CHECK(has(inspect(small.r, false).loops, "note: the tile of accumulators does not fit"));
+}
+TEST_CASE("a tile that fits no machine is refused on every machine") {
+  auto const too_large = [](void const*, schedule& s) {
+    axis const i = at(s, 0), j = at(s, 1), k = at(s, 2);
+    auto const [io, ii] = s.split(i, 14);
+    auto const [jo, ji] = s.split(j, 64);
+    s.reorder(io, jo, k, ii, ji);
+    s.unroll(ii);
+    s.vectorize(ji);
+  };
+  for (target const& t : {with(64, 32), with(32, 16), with(16, 16)})
+    CHECK_THROWS_AS(inspect(wanted({{64, 64}, {64, 64}}, too_large, t).r, false), schedule_error);
 }
 TEST_CASE("compiled code runs by its entry alone") {
   wanted const w({{3, 4}, {4, 5}}, tile);

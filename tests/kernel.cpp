@@ -456,6 +456,148 @@ static_assert(weft::verdicts<unrolled, weft::arg<float, 1>>.state == weft::verdi
 static_assert(weft::verdicts<unrolled, weft::fixed_arg<float, 16>>.state == weft::verdict::legal);
 static_assert(weft::verdicts<unrolled, weft::fixed_arg<float, 4096>>.state == weft::verdict::illegal);
 
+TEST_CASE("a shifted overlap is refused although the same shapes ran in place before") {
+  constexpr auto plus_one = weft::kernel<"plus_one">(
+      [](auto x) { return compute<"y">(x.extent(0), [=](auto i) { return x(i) + 1.f; }); });
+  std::vector<float> v(40, 0.f);
+  plus_one(view(v.data(), 20), out(v.data(), 20));
+  CHECK_THROWS_AS(plus_one(view(v.data(), 20), out(v.data() + 1, 20)), weft::argument_error);
+  auto const prepared = plus_one.prepare(view(v.data(), 20), out(v.data(), 20));
+  CHECK_THROWS_AS(prepared(view(v.data(), 20), out(v.data() + 1, 20)), weft::argument_error);
+  CHECK(v[20] == 0);
+  plus_one(view(v.data(), 20), out(v.data(), 20));
+  CHECK(v[19] == 2);
+}
+TEST_CASE("an empty input without memory compiles once, and its prepared form takes it") {
+  constexpr auto rows = weft::kernel<"rows">([](auto A) {
+    return compute<"r">(A.extent(0), [=](auto i) { return sum(A.extent(1), [=](auto k) { return A(i, k); }); });
+  });
+  std::vector<float> const none;
+  std::vector<float> r(4, 1.f);
+  auto const before = weft::compilations();
+  for (int i = 0; i < 5; ++i) rows(view(none, 4, 0), out(r, 4));
+  rows.prepare(view(none, 4, 0), out(r, 4))(view(none, 4, 0), out(r, 4));
+  CHECK(weft::compilations() == before + 1);
+  CHECK(r[3] == 0);
+}
+namespace {
+struct scale_by {
+  float factor = 1;
+  constexpr auto operator()(auto x) const {
+    return compute<"y">(x.extent(0), [x, f = factor](auto i) { return x(i) * f; });
+  }
+};
+}  // namespace
+TEST_CASE("function objects with state never share code, though they could be made without it") {
+  std::vector<float> const x{3.f};
+  auto const two = weft::kernel<"scaled">(scale_by{2}), one = weft::kernel<"scaled">(scale_by{});
+  CHECK(two(view(x, 1))(0) == 6);
+  CHECK(one(view(x, 1))(0) == 3);
+}
+TEST_CASE("a negative extent anywhere is an argument_error, also where no output shows it") {
+  constexpr auto reduced = weft::kernel<"reduced">([](auto x) {
+    return compute<"y">(1, [=](auto) { return sum(x.extent(0) - 5, [=](auto k) { return x(k); }); });
+  });
+  constexpr auto twice = weft::kernel<"twice">([](auto x) {
+    return compute<"y">(1, [=](auto) {
+      return sum(x.extent(0) - 4, x.extent(0) - 5, [=](auto k, auto l) { return x(k + l); });
+    });
+  });
+  constexpr auto hidden = weft::kernel<"hidden">([](auto x) {
+    auto n = x.extent(0);
+    auto t = compute<"t">(n - 1000, [=](auto i) { return x(weft::clamp(i, 0, n - 1)); });
+    auto u = compute<"u">(n, [=](auto i) { return x(i); });
+    return compute<"y">(n, [=](auto i) { return weft::select(i < n - 1000, t(i), u(i)); });
+  });
+  std::vector<float> const x{1, 2, 3};
+  CHECK_THROWS_AS(reduced(view(x, 3)), weft::argument_error);
+  CHECK_THROWS_AS(twice(view(x, 3)), weft::argument_error);
+  CHECK_THROWS_AS(hidden(view(x, 3)), weft::argument_error);
+  CHECK_THROWS_AS(weft::evaluate(reduced, view(x, 3)), weft::argument_error);
+}
+TEST_CASE("an extent may be negative on its way") {
+  constexpr auto k = weft::kernel<"k">([](auto x) {
+    auto n = x.extent(0);
+    return compute<"y">(weft::max(n - 5, 0) + 1, [=](auto) {
+      return sum(weft::clamp(n - 5, 1, 8), [=](auto i) { return x(i); });
+    });
+  });
+  constexpr auto valid = weft::kernel<"valid">([](auto x, auto w) {
+    return compute<"y">(x.extent(0) - w.extent(0) + 1, [=](auto i) {
+      return sum(w.extent(0), [=](auto j) { return x(i + j) * w(j); });
+    });
+  });
+  std::vector<float> const x{1, 2, 3};
+  CHECK(k(view(x, 3)).extent(0) == 1);
+  CHECK(k(view(x, 3))(0) == 1);
+  CHECK(valid(view(x, 2), view(x, 3)).extent(0) == 0);
+  CHECK(valid(view(x, 3), view(x, 2)).extent(0) == 2);
+  CHECK_THROWS_AS(valid(view(x, 1), view(x, 3)), weft::argument_error);
+}
+TEST_CASE("a value or a reduction kept from another stage is refused") {
+  float const one = 1;  // a capture: the compiler does not see these programs
+  auto const shared = weft::kernel<"shared">([one](auto A) {
+    auto total = sum(A.extent(0), [=](auto k) { return A(k) * one; });
+    auto B = compute<"B">(2, [=](auto) { return total; });
+    return weft::outputs(B, compute<"C">(3, [=](auto) { return total; }));
+  });
+  auto const kept = weft::kernel<"kept">([one](auto A) {
+    weft::value<float> x{};
+    auto B = compute<"B">(A.extent(0), [=, &x](auto i) { return x = A(i) * one; });
+    return compute<"C">(A.extent(0), [=](auto i) { return B(i) + x; });
+  });
+  std::vector<float> const a{1, 2, 3};
+  CHECK_THROWS_AS(shared(view(a, 3)), weft::argument_error);
+  CHECK_THROWS_AS(kept(view(a, 3)), weft::argument_error);
+}
+TEST_CASE("a reduction is not written over its input, not even where each element is read at its own index") {
+  constexpr auto k = weft::kernel<"k">([](auto x, auto w) {
+    return compute<"y">(x.extent(0), [=](auto i) { return sum(w.extent(0), [=](auto j) { return x(i) * w(j); }); });
+  });
+  std::vector<float> x{1, 2, 3}, w{1, 1};
+  CHECK_THROWS_AS(k(view(x, 3), view(w, 2), out(x, 3)), weft::argument_error);
+  CHECK(x == std::vector<float>{1, 2, 3});
+}
+TEST_CASE("one tensor may be both inputs and the output") {
+  std::vector<float> x = numbers(37), want = x;
+  for (float& v : want) v = 2.0f * v + v;
+  saxpy(x, x, 2.0f, out(x));
+  CHECK(x == want);
+}
+TEST_CASE("inputs that one axis walks are compared in every dimension") {
+  constexpr auto k = weft::kernel<"k">([](auto a, auto b) {
+    return compute<"c">(a.extent(0), a.extent(1), [=](auto i, auto j) { return a(i, j) + b(i, j); });
+  });
+  std::vector<float> const a(12), b(15);
+  CHECK_THROWS_AS(k(view(a, 3, 4), view(b, 3, 5)), weft::argument_error);
+}
+namespace {
+float factor_of_today = 2;
+}
+TEST_CASE("what a lambda reads of the program around it is read at each call") {
+  auto const k = weft::kernel<"k">(
+      [](auto x) { return compute<"y">(x.extent(0), [x, f = factor_of_today](auto i) { return x(i) * f; }); });
+  std::vector<float> const x{1};
+  CHECK(k(view(x, 1))(0) == 2);
+  factor_of_today = 5;
+  CHECK(k(view(x, 1))(0) == 5);
+}
+TEST_CASE("the largest factor splits into one full loop") {
+  constexpr auto k = weft::kernel<"k">(
+      [](auto x) { return compute<"y">(x.extent(0), [=](auto i) { return x(i) + 1.f; }); },
+      [](auto& s, auto, auto y) {
+        auto [i] = y.axes();
+        s.split(i, std::int64_t(0x7fffffffffffffff));
+      });
+  std::vector<float> const x{1, 2, 3};
+  CHECK(k(view(x, 3))(2) == 4);
+}
+TEST_CASE("a stride that no number can be the opposite of is refused") {
+  constexpr auto k = weft::kernel<"k">(
+      [](auto x) { return compute<"y">(x.extent(0), [=](auto i) { return x(i) + 1.f; }); });
+  std::vector<float> const x{1, 2, 3};
+  CHECK_THROWS_AS(k(view(x, 2).strided(std::int64_t(-0x7fffffffffffffff) - 1)), weft::argument_error);
+}
 TEST_CASE("a deferred step is legal at the call with a short axis, and a schedule_error with a long one") {
   CHECK(unrolled(numbers(1000))(999) == numbers(1000)[999] + 1);
   try {

@@ -42,8 +42,10 @@ struct kernel_texts {
 };
 
 /// The schedule with real extents: the how-lambda run with each knob's first value, or, when that is illegal for
-/// these extents or this target, with the first values that are legal, the last knob fastest; 4096 combinations are
-/// tried at most.
+/// these extents or does not fit the registers of this target, with the first values that do. When none fits this
+/// target, but some would fit a machine with more registers, the one of those that needs the fewest: a program that
+/// ran on its author's machine runs on a smaller one, slower, and `loops` says why.
+/// The last knob changes fastest; 4096 combinations are tried at most.
 /// Errors  schedule_error: step, axis, nest, a way out
 schedule make_schedule(compile_request const& r, program const& expanded);
 

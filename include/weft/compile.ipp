@@ -59,6 +59,7 @@ inline void verify_or_throw(char const* after, ir::function const& f) {
   if (!fault.empty())
     WEFT_THROW(internal_error("after " + std::string(after) + ": " + fault + "\n" + print(f)));
 }
+inline bool verify_wanted() { return environment_number("WEFT_VERIFY", 0, 1, 0) == 1; }
 struct pass_log {
   bool verify = false;
   std::string last{};
@@ -97,13 +98,17 @@ WEFT_DECL schedule make_schedule(compile_request const& r, program const& expand
   sequence<std::int32_t> choices;
   std::string why;
   constexpr int most_tries = 4096;  // 5 us each
+  sequence<schedule> spilling;  // the one that comes nearest to fitting the registers of this machine
   for (int tries = 1;; ++tries) {
     schedule s(expanded, extents, limits);
     s.choices = choices;
     if (r.how != nullptr) r.how(r.context, s);
-    std::string problem = s.state == verdict::illegal ? explain(s, r.name) : register_pressure(s);
-    if (problem.empty()) problem = written_out_too_often(s);
+    std::string problem = s.state == verdict::illegal ? explain(s, r.name) : written_out_too_often(s);
+    bool const legal = problem.empty();
+    if (legal) problem = register_pressure(s);
     if (problem.empty()) return s;
+    if (legal && fits_some_machine(s) && (spilling.empty() || registers_needed(s) < registers_needed(spilling[0])))
+      spilling = sequence<schedule>(1, s);
     if (why.empty()) why = problem;
     if (!detail::next_choice(choices, s.knobs)) break;
     if (tries < most_tries) continue;
@@ -111,6 +116,7 @@ WEFT_DECL schedule make_schedule(compile_request const& r, program const& expand
            " were tried, the last knob fastest; none was legal";
     break;
   }
+  if (!spilling.empty()) return spilling[0];
   WEFT_THROW(schedule_error(why));
 }
 
@@ -126,7 +132,7 @@ WEFT_DECL ir::function make_loops(ir::arena& m, compile_request const& r, schedu
   ir::function f = lower(m, expanded, s, *r.layout, r.name,
                          r.machine->has("avx512f") ? vector_tails::mask : vector_tails::partition);
   detail::pass_log log;
-  log.verify = environment_number("WEFT_VERIFY", 0, 1, 0) == 1;
+  log.verify = detail::verify_wanted();
   if (log.verify) detail::verify_or_throw("lower", f);
   if (detail::dump_wanted("lower")) detail::dump("lower", print(f));
   run_passes(f, r.machine->vector_bytes, {detail::after_pass, &log});
@@ -147,7 +153,8 @@ WEFT_DECL compiled_kernel compile(compile_request const& r) {
   codegen::llvm::load_llvm();
   double const loaded = codegen::llvm::detail::now_ms();
   bool const want_ir = detail::dump_wanted("llvm"), want_assembly = detail::dump_wanted("asm");
-  codegen::llvm::object_code const object = codegen::llvm::compile(f, *r.machine, {want_ir, want_assembly});
+  codegen::llvm::object_code const object =
+      codegen::llvm::compile(f, *r.machine, {want_ir, want_assembly, detail::verify_wanted()});
   double const compiled = codegen::llvm::detail::now_ms();
   compiled_kernel k;
   k.code = codegen::llvm::jit::instance().link(object.bytes, object.symbol);
@@ -172,6 +179,7 @@ WEFT_DECL kernel_texts inspect(compile_request const& r, bool machine_code) {
   ir::function const f = make_loops(m, r, s);
   kernel_texts t;
   t.loops = print_loops(s);
+  if (std::string const spills = register_pressure(s); !spills.empty()) t.loops += "note: " + spills + "\n";
   t.steps = print_trace(s);
   t.ir = print(f);
   if (machine_code) {

@@ -93,7 +93,8 @@ constexpr auto result_of(evaluator& e, program const& p, std::size_t, hana::tupl
 ///
 /// Compiled code gives the same bits: exactly, with the same `contract`, unless a schedule step changes the order
 /// of a sum. Several outputs come as a tuple.
-/// Errors  argument_error when an access leaves its tensor
+/// Errors  argument_error when an access leaves its tensor or an extent is negative. What a call asks of the inputs
+///         beyond that, as equal extents of two that one axis walks, is not asked here
 /// Cost    some 50 ns per operation and element at run time
 template <class Kernel, class... A>
 constexpr auto evaluate(evaluate_options options, Kernel const& kernel, A const&... inputs) {
@@ -112,16 +113,22 @@ constexpr auto evaluate(Kernel const& kernel, A const&... inputs) {
 }
 
 /// One element of the first output, computed from the inputs alone: for samples of big results.
+/// Errors  argument_error when the index is outside of the output, or an access leaves its tensor
 template <class Kernel, std::size_t Rank, class... A>
 constexpr auto evaluate_at(evaluate_options options, Kernel const& kernel, std::array<std::int64_t, Rank> const& index,
                            A const&... inputs) {
   using types = typename Kernel::template types_for<A...>;
+  static_assert(detail::results_of<typename types::result>::ranks[0] == static_cast<int>(Rank),
+                "weft: evaluate_at takes one index per dimension of the first output");
   typename types::pair const lambdas{kernel.what, kernel.how};
   program const p = expand(types::program_of(lambdas), options.contract);
   detail::direct_inputs in;
   (detail::add_input(in, inputs), ...);
   evaluator e(p, in.tensors, in.scalars);
   tensor_info const& t = program::at(p.tensors, p.outputs[0]);
+  for (std::size_t d = 0; d < Rank; ++d)
+    if (index[d] < 0 || index[d] >= e.extent(t.stage, static_cast<int>(d)))
+      WEFT_THROW(argument_error("evaluate_at: the index is outside of the output"));
   return from_bits<typename detail::first_element<typename types::result>::type>(
       e.at(t.stage, {index.begin(), index.end()}));
 }

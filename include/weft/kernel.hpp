@@ -86,6 +86,9 @@ struct result_type {
 };
 template <class What, class... In>
 using result_t = typename result_type<What, In...>::type;
+#define WEFT_KEPT_FROM_ANOTHER_STAGE \
+  "weft: a stage uses an axis of another stage: a value, an index or a reduction was kept from one lambda for another; " \
+  "read the finished stage instead, as in S(i)"
 #define WEFT_RETURNED_WRONGLY \
   "weft: a what-lambda returns stages that it made, each once; to copy an input, compute a stage from it"
 
@@ -111,8 +114,14 @@ constexpr program build(What const& what) {
   program const p = raw_program<In...>(what);
   if (!std::is_constant_evaluated()) check_depth(p, 2000);  // before anything recurses over it
   if (!returns_stages(p)) WEFT_THROW(argument_error(WEFT_RETURNED_WRONGLY));
-  return canonical(p);
+  bool foreign = false;
+  program const c = canonical(p, foreign);
+  if (foreign) WEFT_THROW(argument_error(WEFT_KEPT_FROM_ANOTHER_STAGE));
+  return c;
 }
+/// What the compiler can make of a lambda without having the object: nothing in it can differ from call to call.
+template <class Lambda>
+concept stateless = std::is_empty_v<Lambda> && std::is_default_constructible_v<Lambda>;
 
 // --- what the compiler learns of it ---------------------------------------------------------------------------
 struct program_summary {
@@ -120,21 +129,23 @@ struct program_summary {
   int stages = 0;
   int axes[most] = {};
   std::uint64_t digest = 0;
-  bool returns_stages = true;
+  bool returns_stages = true, keeps_to_its_axes = true;
 };
 template <class What, class... In>
 constexpr program_summary summarise() {
   program p = raw_program<In...>(What{});
   program_summary s;
   s.returns_stages = returns_stages(p);
-  if (s.returns_stages) p = canonical(p);
+  bool foreign = false;
+  if (s.returns_stages) p = canonical(p, foreign);
+  s.keeps_to_its_axes = !foreign;
   s.stages = static_cast<int>(p.stages.size());
   for (int i = 0; i < s.stages && i < program_summary::most; ++i) s.axes[i] = p.stages[static_cast<std::size_t>(i)].axes();
   s.digest = digest(p);
   return s;
 }
 template <class What, class... In>
-concept compiler_runs_what = std::is_default_constructible_v<What> && requires {
+concept compiler_runs_what = stateless<What> && requires {
   typename std::bool_constant<(summarise<What, In...>(), true)>;
 };
 template <class What, class... In>
@@ -203,7 +214,7 @@ constexpr schedule_report try_schedule(bool loud, int knob = -1, int choice = 0)
   return r;
 }
 template <class What, class How, class... In>
-concept compiler_runs_how = compiler_runs_what<What, In...> && std::is_default_constructible_v<How> && requires {
+concept compiler_runs_how = compiler_runs_what<What, In...> && stateless<How> && requires {
   typename std::bool_constant<(try_schedule<What, How, In...>(false), true)>;
 };
 template <class What, class How, class... In>
@@ -285,12 +296,18 @@ struct call_types<What, How, hana::tuple<In...>> {
   static constexpr int outputs = results_of<result>::count;
   static_assert(inputs + outputs <= max_arguments, "weft: a kernel has at most 64 inputs and outputs");
   static constexpr bool scheduled = !std::is_same_v<How, no_schedule>;
-  static constexpr bool has_captures =
-      !std::is_default_constructible_v<What> || !std::is_default_constructible_v<How>;
+  static constexpr bool has_captures = !stateless<What> || !stateless<How>;
+  /// What the compiler cannot run may read anything that changes from call to call, and is looked at each time.
+  static constexpr bool is_constant() {
+    if constexpr (!compiler_runs_what<What, In...>) return false;
+    else if constexpr (scheduled) return compiler_runs_how<What, How, In...>;
+    else return true;
+  }
   static constexpr bool check() {
-    if constexpr (compiler_runs_what<What, In...>)
+    if constexpr (compiler_runs_what<What, In...>) {
       static_assert(summary<What, In...>.returns_stages, WEFT_RETURNED_WRONGLY);
-    else
+      static_assert(summary<What, In...>.keeps_to_its_axes, WEFT_KEPT_FROM_ANOTHER_STAGE);
+    } else
       static_assert(std::is_invocable_v<How const&, schedule&>,
                     "weft: the compiler cannot run this what-lambda (it captures, or calls what is not constexpr), so "
                     "its stages are not known here: let the how-lambda take (auto& s) alone and ask for "
@@ -447,7 +464,7 @@ struct kernel_t {
             lambdas,
             &Types::run_what,
             Types::scheduled ? &Types::run_how : nullptr,
-            Types::has_captures,
+            !Types::is_constant(),
             Types::digest(),
             machine};
   }

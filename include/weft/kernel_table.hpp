@@ -15,12 +15,12 @@ struct kernel_face {
   void const* object = nullptr;                         // the two lambdas
   program (*what)(void const* object) = nullptr;        // runs the first; canonical
   void (*how)(void const* object, schedule& s) = nullptr;
-  bool has_captures = false;   // then captured values are part of what is looked up
+  bool varies = false;         // by captures or else; then what the lambdas say is part of what is looked up
   std::uint64_t digest = 0;    // of the program that the compiler saw; 0 when it saw none
   target const* machine = nullptr;  // null: host()
 };
 
-/// One compiled form: for these extents, strides, shared memory, target, and (with captures) program and steps.
+/// One compiled form: for these extents, strides, shared memory, target, and (when the lambdas vary) program and steps.
 struct ready_kernel {
   sequence<argument> arguments;  // as bound: inputs, then outputs
   std::uint64_t shared = 0;

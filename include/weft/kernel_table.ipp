@@ -21,7 +21,7 @@ inline bool same_program(program const& a, program const& b) {
   return true;
 }
 
-/// What the lambdas of a kernel with captures say today.
+/// What the lambdas of a kernel that varies say today.
 struct lambda_state {
   program what;
   trace steps;
@@ -48,15 +48,18 @@ inline void check_digest(kernel_face const& face, program const& p) {
                             ": its stages came in another order at run time than in the compiler; two of them are "
                             "made in one expression: give each a name of its own (auto c = weft::compute<..>(..);)"));
 }
+inline bool is_empty(argument const& a) {
+  bool empty = false;
+  for (int d = 0; d < a.rank; ++d) empty = empty || a.extents[d] == 0;
+  return empty;
+}
 inline bool has_empty_output(argument const* arguments, int count) {
   bool all = count > 0;
   bool any = false;
   for (int i = 0; i < count; ++i) {
     if (!arguments[i].is_output) continue;
     any = true;
-    bool empty = false;
-    for (int d = 0; d < arguments[i].rank; ++d) empty = empty || arguments[i].extents[d] == 0;
-    all = all && empty;
+    all = all && is_empty(arguments[i]);
   }
   return any && all;
 }
@@ -108,12 +111,12 @@ class table_hold {
   mutex& m_;
   bool held_;
 };
-/// The way of a first call, and of every call of a kernel with captures: the lambdas run.
+/// The way of a first call, and of every call of a kernel that varies: the lambdas run.
 inline ready_kernel const& find_by_lambdas(kernel_table& table, kernel_face const& face, argument* arguments,
                                            int count, std::uint64_t shared) {
   running_lambdas const running(face);
   lambda_state captured;
-  if (face.has_captures) {
+  if (face.varies) {
     captured.what = face.what(face.object);
     if (face.how != nullptr) {
       // The steps without extents: what the captured values made of the how-lambda.
@@ -122,7 +125,7 @@ inline ready_kernel const& find_by_lambdas(kernel_table& table, kernel_face cons
       captured.steps = s.steps;
     }
   }
-  lambda_state const* const state = face.has_captures ? &captured : nullptr;
+  lambda_state const* const state = face.varies ? &captured : nullptr;
   if (state != nullptr)
     if (ready_kernel const* k = lookup(table, face, arguments, count, shared, state)) return *k;
 
@@ -133,7 +136,7 @@ inline ready_kernel const& find_by_lambdas(kernel_table& table, kernel_face cons
     ready_kernel*& k;
     ~dropper() { delete k; }
   } const drop{made};
-  made->what = face.has_captures ? captured.what : face.what(face.object);
+  made->what = face.varies ? captured.what : face.what(face.object);
   made->steps = captured.steps;
   check_digest(face, made->what);
   bool left_out = false;
@@ -163,9 +166,10 @@ WEFT_HOT_DECL bool fits(ready_kernel const& k, argument const* arguments, int co
     if (a.is_allocated_here != b.is_allocated_here) return false;
     if (a.is_allocated_here) continue;  // its shape follows from the others
     if (a.rank != b.rank || a.type != b.type || a.is_scalar != b.is_scalar) return false;
-    if (a.data == nullptr && !a.is_scalar && !k.nothing_to_do) return false;  // let the slow path say what is wrong
     for (int d = 0; d < a.rank; ++d)
       if (a.extents[d] != b.extents[d] || a.strides[d] != b.strides[d]) return false;
+    // Let the slow path say what is wrong.
+    if (a.data == nullptr && !a.is_scalar && !k.nothing_to_do && !detail::is_empty(a)) return false;
   }
   return true;
 }
@@ -173,7 +177,7 @@ WEFT_HOT_DECL bool fits(ready_kernel const& k, argument const* arguments, int co
 WEFT_HOT_DECL ready_kernel const& find_or_compile(kernel_table& table, kernel_face const& face, argument* arguments,
                                               int count) {
   std::uint64_t const shared = shared_memory(arguments, count);
-  if (!face.has_captures)
+  if (!face.varies)
     if (ready_kernel const* k = detail::lookup(table, face, arguments, count, shared, nullptr)) return *k;
   return detail::find_by_lambdas(table, face, arguments, count, shared);
 }

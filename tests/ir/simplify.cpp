@@ -159,6 +159,14 @@ TEST_CASE("in a branch the condition holds, in the other one it does not") {
                    "    else:\n      B[i] = A[min(i, 3)]\n") ==
         "for i in 0..10:\n  if i < 4:\n    B[i] = A[i]\n  else:\n    B[i] = A[3]\n");
 }
+TEST_CASE("what a branch says is known to the last number") {
+  CHECK(simplified("  for i in 0..10:\n    if i < 4:\n      B[i] = A[i where i < 4]\n"
+                   "    else:\n      B[i] = A[i where 4 <= i]\n") ==
+        "for i in 0..10:\n  if i < 4:\n    B[i] = A[i]\n  else:\n    B[i] = A[i]\n");
+  CHECK(simplified("  for i in 0..10:\n    if i < 4:\n      B[i] = A[i where i < 3]\n"
+                   "    else:\n      B[i] = A[i where 5 <= i]\n")
+            .find("A[i]") == std::string::npos);
+}
 TEST_CASE("a mask goes where it always holds, and stays where only the buffer would allow the access") {
   CHECK(simplified("  for i in 0..7:\n    B[i] = A[i where i < 7]\n") == "for i in 0..7:\n  B[i] = A[i]\n");
   CHECK(simplified("  for i in 0..7:\n    B[i] = A[i where 7 < i]\n") == "for i in 0..7:\n  B[i] = 0.0f32\n");

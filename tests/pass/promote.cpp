@@ -88,3 +88,8 @@ TEST_CASE("masked elements are read and written under their mask") {
   CHECK(has(text, "B[i where not l == 0 and i < n]"));
   CHECK(has(text, "B[i] = acc4[] where i < n"));
 }
+TEST_CASE("an update is not moved in front of a store that it reads") {
+  CHECK(promoted("  accumulate B[3] = self + A[0] from 0.0f32 first []\n  C[0, 0] = A[1]\n"
+                 "  accumulate B[3] = self + C[0, 0] from 0.0f32 first []\n") ==
+        "block:\n  B[3] = B[3] + A[0]\n  C[0, 0] = A[1]\n  B[3] = B[3] + C[0, 0]\n");
+}

@@ -203,8 +203,9 @@ WEFT_DECL char const* target::triple() const {
 }
 
 WEFT_DECL target const& host() {
-  static target const machine = detail::probe_host();
-  return machine;
+  // Never destroyed: a kernel may be called by the destructor of a static object.
+  static target const* const machine = new target(detail::probe_host());
+  return *machine;
 }
 WEFT_DECL target x86_64_sse2() { return detail::x86_of_level(1); }
 WEFT_DECL target x86_64_avx2() { return detail::x86_of_level(3); }

@@ -18,7 +18,7 @@ struct dense {
 /// Evaluates an expanded program (expand.hpp) over given inputs.
 ///
 /// Cost    one visit per node, output element and reduction point; `at` visits only what that element needs
-/// Errors  argument_error when an access leaves a tensor
+/// Errors  argument_error when an access leaves a tensor or an extent is negative
 class evaluator {
  public:
   constexpr evaluator(program const& p, sequence<dense> const& tensors, sequence<std::int64_t> const& scalars)
@@ -41,6 +41,9 @@ class evaluator {
     }
     return results_[static_cast<std::size_t>(s)] = made;
   }
+  constexpr std::int64_t extent(int s, int dim) const {
+    return axis_extent(p_.stages[static_cast<std::size_t>(s)].first_axis + dim);
+  }
   /// One element of stage `s`, computed from the inputs alone.
   constexpr std::int64_t at(int s, sequence<std::int64_t> const& index) { return element(s, index, false); }
 
@@ -62,9 +65,11 @@ class evaluator {
     return d;
   }
   constexpr std::int64_t axis_extent(int axis) const {
-    return extent_value(p_, program::at(p_.axes, axis).extent, [&](int tensor, int dim) {
+    std::int64_t const extent = extent_value(p_, program::at(p_.axes, axis).extent, [&](int tensor, int dim) {
       return inputs_[static_cast<std::size_t>(tensor)].shape[static_cast<std::size_t>(dim)];
     });
+    if (extent < 0) WEFT_THROW(argument_error("evaluate: an axis has a negative extent"));
+    return extent;
   }
   constexpr std::int64_t element(int s, sequence<std::int64_t> const& index, bool whole) {
     stage_info const& st = p_.stages[static_cast<std::size_t>(s)];

@@ -293,7 +293,10 @@ constexpr value<bool> operator&&(value<bool> a, value<bool> b) { return detail::
 constexpr value<bool> operator||(value<bool> a, value<bool> b) { return detail::binary<bool, value<bool>>(op::logical_or, a, b); }
 constexpr value<bool> operator!(value<bool> a) { return {{a.p, a.p->operation(op::logical_not, dtype::boolean, a.id)}}; }
 template <element T>
-constexpr value<T> operator-(value<T> a) { return {{a.p, a.p->operation(op::neg, dtype_of<T>, a.id)}}; }
+constexpr value<T> operator-(value<T> a) {
+  static_assert(!std::same_as<T, bool>, "weft: arithmetic on a condition; use !, or cast it first, for example -weft::cast<int>(a)");
+  return {{a.p, a.p->operation(op::neg, dtype_of<T>, a.id)}};
+}
 constexpr axis_index operator-(axis_index a) { return {{a.p, a.p->operation(op::neg, dtype::i64, a.id)}}; }
 // clang-format on
 

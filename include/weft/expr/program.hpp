@@ -6,6 +6,7 @@
 
 #include <cstdint>
 #include <string>
+#include <type_traits>
 
 #include "weft/base/dtype.hpp"
 #include "weft/base/error.hpp"
@@ -181,21 +182,48 @@ constexpr std::int64_t ceil_div(std::int64_t a, std::int64_t b) {
   return apply(op::floor_div, dtype::i64, a - 1, b) + 1;  // a + b - 1 could overflow
 }
 
-/// The value of an extent expression, given the extents of the inputs: `inputs(tensor, dim)`.
-/// Anything that depends on an unknown extent (negative) is -1.
+/// No extent has this value, though arithmetic on extents may well be negative on its way.
+inline constexpr std::int64_t unknown_extent = std::int64_t(-0x7fffffffffffffff) - 1;
+
+namespace detail {
+template <class Extents>
+struct extent_evaluation {
+  program const& p;
+  Extents const& inputs;
+  sequence<std::int64_t> values{};  // by node, at run time: an operand may be shared by many
+  sequence<bool> done{};
+
+  constexpr std::int64_t value(int id) {
+    node const& n = p.at(id);
+    if (n.kind == op::literal) return n.value;
+    if (n.kind == op::extent) {
+      std::int64_t const given = inputs(n.a, n.b);
+      return given < 0 ? unknown_extent : given;
+    }
+    if (arity(n.kind) == 0) return unknown_extent;
+    if (std::is_constant_evaluated()) return computed(n);
+    if (done.empty()) values.resize(p.nodes.size(), 0), done.resize(p.nodes.size(), false);
+    auto const at = static_cast<std::size_t>(id);
+    if (!done[at]) {
+      std::int64_t const v = computed(n);
+      values[at] = v;
+      done[at] = true;
+    }
+    return values[at];
+  }
+  constexpr std::int64_t computed(node const& n) {
+    std::int64_t const a = value(n.a), b = n.b >= 0 ? value(n.b) : 0, c = n.c >= 0 ? value(n.c) : 0;
+    if (a == unknown_extent || b == unknown_extent || c == unknown_extent) return unknown_extent;
+    return apply(n.kind, p.at(n.kind == op::select ? n.b : n.a).type, a, b, c, n.type);
+  }
+};
+}  // namespace detail
+
+/// The value of an extent expression, given the extents of the inputs: `inputs(tensor, dim)`. It may be negative.
+/// Anything that depends on an unknown extent (for which `inputs` is negative) is unknown_extent.
 template <class Extents>
 constexpr std::int64_t extent_value(program const& p, int id, Extents const& inputs) {
-  node const& n = p.at(id);
-  if (n.kind == op::literal) return n.value;
-  if (n.kind == op::extent) return inputs(n.a, n.b);
-  if (arity(n.kind) == 0) return -1;
-  std::int64_t const a = extent_value(p, n.a, inputs);
-  std::int64_t const b = n.b >= 0 ? extent_value(p, n.b, inputs) : 0;
-  std::int64_t const c = n.c >= 0 ? extent_value(p, n.c, inputs) : 0;
-  // A literal may be negative (extent - 1 is extent + -1), an unknown extent is what makes the rest unknown.
-  auto const unknown = [&](int x, std::int64_t v) { return x >= 0 && v < 0 && p.at(x).kind != op::literal; };
-  if (unknown(n.a, a) || unknown(n.b, b) || unknown(n.c, c)) return -1;
-  return apply(n.kind, p.at(n.kind == op::select ? n.b : n.a).type, a, b, c, n.type);
+  return detail::extent_evaluation<Extents>{p, inputs}.value(id);
 }
 
 }  // namespace weft::inline WEFT_ABI

@@ -147,9 +147,10 @@ class lowering {
     if (l.parent < 0) return extent(p_.axes[at(l.root)].extent);
     loop_info const& parent = n_.at(l.parent);
     if (parent.inner == id) return ir::index(m_, l.extent >= 0 ? l.extent : parent.factor);
-    return simplify(m_, ir::binary(m_, op::floor_div,
-                                   ir::binary(m_, op::add, longest(l.parent), ir::index(m_, parent.factor - 1)),
-                                   ir::index(m_, parent.factor)));
+    // (n + factor - 1) / factor, but for a factor near the largest number.
+    ir::expr const before_last = ir::binary(m_, op::sub, longest(l.parent), ir::index(m_, 1));
+    ir::expr const full = ir::binary(m_, op::floor_div, before_last, ir::index(m_, parent.factor));
+    return simplify(m_, ir::binary(m_, op::add, full, ir::index(m_, 1)));
   }
   ir::expr index_of(int id) const {
     loop_info const& l = n_.at(id);

@@ -133,10 +133,6 @@ constexpr auto out(R& range, E const&... extents) {
     return v;
   }
 }
-template <class T, std::int64_t... E>
-constexpr auto out(tensor_view<T, false, E...> const& v) {
-  return tensor_view<T, true, E...>{v.data, v.extents, v.strides};
-}
 
 /// A type-level argument, for checks without a call: `arg<float, 2>`, `fixed_arg<float, 16, dynamic>`, and
 /// `scalar_arg<float>`.

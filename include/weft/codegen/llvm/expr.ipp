@@ -157,7 +157,10 @@ WEFT_DECL value_ref expression_emitter::emit(ir::expr e) {
   value_ref const v = at_level(level, [&] { return make(e); });
   if (values_.size() <= e->id) values_.resize(e->id + 256, nullptr);
   values_[e->id] = v;
-  regions_[static_cast<std::size_t>(level)].values.push_back(e->id);
+  // In front of a loop that may not run at all, it is known in that loop alone.
+  auto owner = static_cast<std::size_t>(level);
+  if (owner + 1 < regions_.size() && regions_[owner + 1].guarded) ++owner;
+  regions_[owner].values.push_back(e->id);
   return v;
 }
 WEFT_DECL value_ref expression_emitter::make_literal(ir::expr e) {
