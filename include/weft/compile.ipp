@@ -97,8 +97,8 @@ WEFT_DECL schedule make_schedule(compile_request const& r, program const& expand
   schedule_limits const limits{r.machine->vector_registers, r.machine->vector_bytes};
   sequence<std::int32_t> choices;
   std::string why;
-  sequence<schedule> spilling;  // the one that comes nearest to fitting the registers of this machine
   constexpr int most_tries = 4096;  // 5 us each
+  sequence<schedule> spilling;  // the one that comes nearest to fitting the registers of this machine
   for (int tries = 1;; ++tries) {
     schedule s(expanded, extents, limits);
     s.choices = choices;

@@ -32,10 +32,10 @@ std::string register_pressure(nest const& n);
 /// a mistake on every machine, and refused on every machine.
 bool fits_some_machine(nest const& n);
 
-/// Empty when no stage's statement is written out more than 1024 times, unrolled iterations times vectors per row;
-/// else the text of a schedule_error. LLVM's scheduler takes more than linear time in such a block: y = 2 x + x' in f64
-/// took 0.1 s of CPU time for 256 copies, 0.5 s for 512, 0.5 to 1.5 s for 1024 (LLVM 19 and 22, a loaded Xeon,
-/// 2026-11-21); 8192 took 12 s.
+/// Empty when no stage's statement is written out more than 1024 times, unrolled iterations times vectors per row of
+/// 16 bytes (the narrowest: the answer is the same on every machine); else the text of a schedule_error. LLVM's
+/// scheduler takes more than linear time in such a block: y = 2 x + x' in f64 took 0.1 s of CPU time for 256 copies,
+/// 0.5 s for 512, 0.5 to 1.5 s for 1024 (LLVM 19 and 22, a loaded Xeon, 2026-11-21); 8192 took 12 s.
 std::string written_out_too_often(nest const& n);
 
 }  // namespace weft::inline WEFT_ABI

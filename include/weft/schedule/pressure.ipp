@@ -59,18 +59,11 @@ WEFT_DECL register_use registers_of(nest const& n, int stage) {
   return use;
 }
 
-WEFT_DECL std::int64_t registers_needed(nest const& n) {
-  std::int64_t most = 0;
-  for (std::size_t s = 0; s < n.order.size(); ++s)
-    if (std::int64_t const needed = registers_of(n, static_cast<int>(s)).needed(); needed > most) most = needed;
-  return most;
-}
 WEFT_DECL std::string written_out_too_often(nest const& n) {
-  constexpr std::int64_t most = 1024;
+  constexpr std::int64_t most = 1024, vector_bytes = 16;
   for (std::size_t s = 0; s < n.order.size(); ++s) {
     stage_info const& st = program::at(n.computation->stages, static_cast<int>(s));
-    int const bytes = detail::widest_bytes(*n.computation, st);
-    std::int64_t const lanes = n.limits.vector_bytes > bytes ? n.limits.vector_bytes / bytes : 1;
+    std::int64_t const lanes = vector_bytes / detail::widest_bytes(*n.computation, st);
     std::int64_t copies = 1, vectors = 1;
     for (std::int32_t id : n.order[s]) {
       loop_info const& l = n.at(id);
@@ -82,12 +75,19 @@ WEFT_DECL std::string written_out_too_often(nest const& n) {
     std::string out(sentence(diagnosis::the_unrolled_and_vectorized_axes_make_more_than_1024_copies));
     out += "\n  in    stage " + std::string(program::at(n.computation->tensors, st.tensor).name.view()) + ": " +
            std::to_string(copies) + (copies == 1 << 20 ? " or more" : "") + " unrolled iterations";
-    if (vectors > 1) out += " of " + std::to_string(vectors) + " vectors";
+    if (vectors > 1) out += " of " + std::to_string(vectors) + " vectors of 16 bytes";
     out += "\n" + detail::nest_text(n, static_cast<int>(s), -1);
     return out + "\n  try   unrolled loops of at most " + std::to_string(most / vectors) +
            " iterations together: split an axis and unroll its inner part";
   }
   return "";
+}
+
+WEFT_DECL std::int64_t registers_needed(nest const& n) {
+  std::int64_t most = 0;
+  for (std::size_t s = 0; s < n.order.size(); ++s)
+    if (std::int64_t const needed = registers_of(n, static_cast<int>(s)).needed(); needed > most) most = needed;
+  return most;
 }
 
 WEFT_DECL std::string register_pressure(nest const& n) {
