@@ -125,8 +125,7 @@ constexpr meeting_type promote(dtype a, dtype b) {
     bool const f64 = a == dtype::f64 || b == dtype::f64;
     return {true, f64 ? dtype::f64 : dtype::f32};
   }
-  dtype const x = computed(a), y = computed(b);
-  if (is_signed_integer(a) == is_signed_integer(b)) return {true, size_bytes(y) > size_bytes(x) ? y : x};
+  if (is_signed_integer(a) == is_signed_integer(b)) return {true, computed(size_bytes(b) > size_bytes(a) ? b : a)};
   dtype const s = is_signed_integer(a) ? a : b, u = is_signed_integer(a) ? b : a;
   if (u == dtype::u64) return {false, dtype::i64};
   return {true, s == dtype::i64 || u == dtype::u32 ? dtype::i64 : dtype::i32};

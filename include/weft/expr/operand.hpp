@@ -133,29 +133,30 @@ constexpr void check_weak() {
                 "weft: a number with a fraction meets an integer tensor; cast the tensor first, for example "
                 "weft::cast<float>(A(i)) * 0.5f");
 }
+/// `number` as bits of element type T.
+template <class T, plain_number Number>
+constexpr std::int64_t number_bits(Number number) {
+  if constexpr (std::is_same_v<T, Number>) return to_bits(number);
+  else if constexpr (is_float(dtype_of<T>) && !std::is_same_v<T, double>)
+    return from_f32(dtype_of<T>, static_cast<float>(number));
+  else return to_bits(static_cast<T>(number));
+}
 /// Whether element type T can stand for `number`: integers exactly; in floats it may be rounded, but not to infinity.
 template <class T, plain_number Number>
 constexpr bool represents(Number number) {
-  if constexpr (is_float(dtype_of<T>)) {
-    auto const x = static_cast<double>(number);
+  if constexpr (std::is_same_v<T, Number>) {
+    return true;
+  } else if constexpr (is_float(dtype_of<T>)) {
+    constexpr std::int64_t infinity = infinity_bits(dtype_of<T>);
     constexpr double largest = 0x1.fffffffffffffp1023;
-    bool const finite = x >= -largest && x <= largest;
-    std::int64_t const infinity = infinity_bits(dtype_of<T>);
-    return !finite || (converted(dtype::f64, dtype_of<T>, to_bits(x)) & infinity) != infinity;
+    auto const x = static_cast<double>(number);
+    return (number_bits<T>(number) & infinity) != infinity || !(x >= -largest && x <= largest);
   } else if constexpr (std::is_integral_v<Number>) {
     auto const taken = static_cast<T>(number);
     return static_cast<Number>(taken) == number && (taken < T(0)) == (number < Number(0));
   } else {
     return false;  // check_weak refuses it
   }
-}
-/// `number` as bits of element type T.
-template <class T, plain_number Number>
-constexpr std::int64_t number_bits(Number number) {
-  if constexpr (is_float(dtype_of<T>) && !std::is_same_v<T, double>)
-    return from_f32(dtype_of<T>, static_cast<float>(number));
-  else
-    return to_bits(static_cast<T>(number));
 }
 
 }  // namespace detail
