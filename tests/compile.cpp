@@ -113,14 +113,19 @@ TEST_CASE("intermediate tensors are counted in the workspace, in whole lines of 
   call_layout const layout = l.layout();
   CHECK(compile({"rows", &l.p, nullptr, nullptr, &layout, &host()}).workspace_bytes == 128);
 }
-TEST_CASE("every compilation is counted, one that fails too; texts are none") {
+TEST_CASE("every compilation is counted, one that fails too; texts are none, nor is a schedule that is refused") {
   wanted const good({{3, 4}, {4, 5}}, nullptr);
-  wanted const bad({{3, 4}, {4, 5}}, [](void const*, schedule& s) { s.split(at(s, 0), 0); });
+  wanted const refused({{3, 4}, {4, 5}}, [](void const*, schedule& s) { s.split(at(s, 0), 0); });
+  lowered_program l{weft_test::map_program([](auto x, auto i) { return x(i + 1); }), {{8}}};
+  call_layout const layout = l.layout();
+  compile_request const outside{"shifted", &l.p, nullptr, nullptr, &layout, &host()};
   std::uint64_t const before = compilations();
   inspect(good.r, true);
   CHECK(compilations() == before);
   static_cast<void>(compile(good.r));
-  CHECK_THROWS_AS(compile(bad.r), schedule_error);
+  CHECK_THROWS_AS(compile(refused.r), schedule_error);
+  CHECK(compilations() == before + 1);
+  CHECK_THROWS_AS(compile(outside), argument_error);
   CHECK(compilations() == before + 2);
 }
 TEST_CASE("equal requests give equal texts down to the machine code") {

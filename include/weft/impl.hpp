@@ -2,6 +2,8 @@
 #pragma once
 
 #include "weft/base/env.ipp"
+#include "weft/base/fork_gate.ipp"
+#include "weft/base/hash.ipp"
 #include "weft/bench/peak.ipp"
 #include "weft/codegen/cuda/api.ipp"
 #include "weft/codegen/cuda/expr.ipp"
@@ -38,6 +40,11 @@
 #include "weft/pass/vectorize.ipp"
 #include "weft/runtime/argument.ipp"
 #include "weft/runtime/bind.ipp"
+#include "weft/runtime/cache/cache.ipp"
+#include "weft/runtime/cache/directory.ipp"
+#include "weft/runtime/cache/entry.ipp"
+#include "weft/runtime/cache/key.ipp"
+#include "weft/runtime/loader.ipp"
 #include "weft/runtime/tensor.ipp"
 #include "weft/runtime/thread_pool.ipp"
 #include "weft/schedule/pressure.ipp"

@@ -3,6 +3,7 @@
 
 #include "weft/base/mutex.hpp"
 #include "weft/base/sequence.hpp"
+#include "weft/base/unload.hpp"
 #include "weft/compile.hpp"
 #include "weft/runtime/argument.hpp"
 #include "weft/runtime/bind.hpp"
@@ -27,7 +28,7 @@ struct ready_kernel {
   target machine;
   bool is_for_host = false;  // machine == host()
   program what;
-  trace steps;
+  trace steps;  // with captures: what the how-lambda does with each knob's first value
   compiled_kernel code;
   bool nothing_to_do = false;  // an empty output
   std::string name;
@@ -36,9 +37,16 @@ struct ready_kernel {
 };
 
 /// All compiled forms of a kernel for one list of argument types. Zero-initialised, so it costs nothing before main.
+/// They live as long as the program, or until the shared library that the kernel is in is unloaded.
 struct kernel_table {
   ready_kernel* first = nullptr;
   mutex lock;
+  ~kernel_table() {
+    if (library_is_unloaded()) drop();
+  }
+
+ private:
+  void drop();
 };
 
 /// The compiled form that fits, made if need be: once, however many threads ask. `arguments`: inputs in order, then

@@ -1,5 +1,6 @@
 #include <cstdlib>
 
+#include "weft/base/fork_gate.hpp"
 #include "weft/expr/canonical.hpp"
 #include "weft/kernel_table.hpp"
 #include "weft/runtime/bind.hpp"
@@ -24,9 +25,22 @@ inline bool same_program(program const& a, program const& b) {
 /// What the lambdas of a kernel that varies say today.
 struct lambda_state {
   program what;
-  trace steps;
+  trace steps;  // with each knob's first value
 };
 inline target const& machine_of(kernel_face const& face) { return face.machine != nullptr ? *face.machine : host(); }
+
+inline compile_request request(kernel_face const& face, program const& what, call_layout const& layout,
+                               target const& machine) {
+  return {face.name, &what, face.how, face.object, &layout, &machine};
+}
+/// Whether today's lambdas would make the form `k`, which fits the call. Equal steps are legal or illegal alike; if they
+/// were not legal, `k` has others, by knob values that these lambdas may not offer or do other steps with.
+inline bool says_the_same(ready_kernel const& k, kernel_face const& face, lambda_state const& today) {
+  if (!same_program(k.what, today.what) || !same_trace(k.steps, today.steps)) return false;
+  if (k.nothing_to_do || same_trace(k.steps, k.code.steps)) return true;
+  call_layout const layout = bind(today.what, face.name, k.arguments.data(), static_cast<int>(k.arguments.size()));
+  return same_trace(make_schedule(request(face, today.what, layout, machine_of(face))).steps, k.code.steps);
+}
 
 inline ready_kernel const* lookup(kernel_table const& table, kernel_face const& face, argument const* arguments,
                                   int count, std::uint64_t shared, lambda_state const* captured) {
@@ -35,8 +49,7 @@ inline ready_kernel const* lookup(kernel_table const& table, kernel_face const& 
   for (ready_kernel const* k = __atomic_load_n(&table.first, __ATOMIC_ACQUIRE); k != nullptr; k = k->next) {
     if (k->shared != shared || !fits(*k, arguments, count)) continue;
     if (on_host ? !k->is_for_host : !(k->machine == *face.machine)) continue;
-    if (captured != nullptr && !(same_program(k->what, captured->what) && same_trace(k->steps, captured->steps)))
-      continue;
+    if (captured != nullptr && !says_the_same(*k, face, *captured)) continue;
     return k;
   }
   return nullptr;
@@ -62,10 +75,6 @@ inline bool has_empty_output(argument const* arguments, int count) {
     all = all && is_empty(arguments[i]);
   }
   return any && all;
-}
-inline compile_request request(kernel_face const& face, program const& what, call_layout const& layout,
-                               target const& machine) {
-  return {face.name, &what, face.how, face.object, &layout, &machine};
 }
 inline void parallel_for(void* pool, std::int64_t count, void (*body)(void*, std::int64_t, std::int64_t),
                          void* context) {
@@ -111,6 +120,10 @@ class table_hold {
   mutex& m_;
   bool held_;
 };
+inline services const& host_services() {
+  static services const host{parallel_for, &runtime::default_pool()};
+  return host;
+}
 /// The way of a first call, and of every call of a kernel that varies: the lambdas run.
 inline ready_kernel const& find_by_lambdas(kernel_table& table, kernel_face const& face, argument* arguments,
                                            int count, std::uint64_t shared) {
@@ -129,6 +142,7 @@ inline ready_kernel const& find_by_lambdas(kernel_table& table, kernel_face cons
   if (state != nullptr)
     if (ready_kernel const* k = lookup(table, face, arguments, count, shared, state)) return *k;
 
+  fork_gate const no_fork;
   table_hold const hold(table.lock, !running.is_nested());
   if (ready_kernel const* k = lookup(table, face, arguments, count, shared, state)) return *k;
   auto* made = new ready_kernel;
@@ -150,6 +164,7 @@ inline ready_kernel const& find_by_lambdas(kernel_table& table, kernel_face cons
   made->name = std::string(face.name);
   made->nothing_to_do = has_empty_output(arguments, count);
   if (!made->nothing_to_do) made->code = compile(request(face, made->what, layout, made->machine));
+  static_cast<void>(host_services());  // made here, where no other thread forks
   made->next = __atomic_load_n(&table.first, __ATOMIC_ACQUIRE);
   while (!__atomic_compare_exchange_n(&table.first, &made->next, made, false, __ATOMIC_RELEASE, __ATOMIC_ACQUIRE)) {
   }
@@ -158,6 +173,14 @@ inline ready_kernel const& find_by_lambdas(kernel_table& table, kernel_face cons
   return result;
 }
 }  // namespace detail
+
+WEFT_DECL void kernel_table::drop() {
+  while (ready_kernel* const k = first) {
+    first = k->next;
+    std::free(k->workspace);
+    delete k;
+  }
+}
 
 WEFT_HOT_DECL bool fits(ready_kernel const& k, argument const* arguments, int count) {
   if (static_cast<std::size_t>(count) != k.arguments.size()) return false;
@@ -200,8 +223,7 @@ WEFT_HOT_DECL void run(ready_kernel const& k, argument const* arguments, int cou
       WEFT_THROW(device_error(k.name + ": no memory for " + std::to_string(k.code.workspace_bytes) +
                               " bytes of intermediate tensors"));
   }
-  static services const host_services{detail::parallel_for, &runtime::default_pool()};
-  launch const l{pointers, nullptr, scalars, workspace, &host_services};
+  launch const l{pointers, nullptr, scalars, workspace, &detail::host_services()};
   k.code.entry(&l);
   if (workspace != nullptr) std::free(__atomic_exchange_n(&k.workspace, workspace, __ATOMIC_ACQ_REL));
 }

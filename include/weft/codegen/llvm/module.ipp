@@ -51,6 +51,7 @@ inline std::string emit_file(scratch& s, unsigned kind) {
 }  // namespace detail
 
 WEFT_DECL object_code compile(ir::function const& f, target const& machine, object_request want) {
+  llvm_use const use;
   api const& l = load_llvm();
   double const start = detail::now_ms();
   detail::scratch s{l};
