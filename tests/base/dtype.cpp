@@ -7,7 +7,7 @@
 
 #include "base/reference.hpp"
 #include "support/golden.hpp"
-#include "weft/expr/face.hpp"
+#include "weft/expr/compute.hpp"
 #include "weft/expr/formula.hpp"
 
 using namespace weft;
