@@ -107,9 +107,9 @@ inline weft::sequence<std::int64_t> many_elements(dtype t, int random_ones, std:
       }
   for (int bit = 0; bit < 64; ++bit)
     for (std::int64_t near = -3; near <= 3; ++near) {
-      auto const around = static_cast<std::int64_t>((std::uint64_t(1) << bit) + static_cast<std::uint64_t>(near));
-      if (weft::is_integer(t)) add(around), add(-around);
-      else add(weft::converted(dtype::i64, t, around)), add(weft::converted(dtype::i64, t, -around));
+      std::uint64_t const around = (std::uint64_t(1) << bit) + static_cast<std::uint64_t>(near);
+      for (auto const x : {static_cast<std::int64_t>(around), static_cast<std::int64_t>(0 - around)})
+        add(weft::is_integer(t) ? x : weft::converted(dtype::i64, t, x));
     }
   if (weft::is_float(t))
     for (std::int64_t bits : {std::int64_t(0), weft::infinity_bits(t), weft::infinity_bits(t) | 1,
