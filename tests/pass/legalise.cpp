@@ -32,7 +32,8 @@ TEST_CASE("legalise: f16 keeps its conversions where the machine has them, and o
 }
 TEST_CASE("legalise: vectors as scalars; masks, indices and what has no half stay; once is enough") {
   std::string const body =
-      "  for i in 0..8:\n    B[ramp(i * 8, 1, 8)] = cast<f32>(cast<bf16>(A[ramp(i * 8, 1, 8) where ramp(i, 1, 8) < 9i64x8])) "
+      "  for i in 0..8:\n    B[ramp(i * 8, 1, 8)] = cast<f32>(cast<bf16>(A[ramp(i * 8, 1, 8) where ramp(i, 1, 8) < "
+      "9i64x8])) "
       "where ramp(i, 2, 8) < 20i64x8\n";
   std::string const once = legalised(body, false);
   CHECK(count(once, "A[ramp(i * 8, 1, 8) where ramp(i, 1, 8) < 9i64x8]") > 0);
