@@ -36,7 +36,8 @@ constexpr auto relu = weft::kernel<"relu">(
     });
 constexpr auto average = weft::kernel<"average">(
     [](auto A) {
-      return weft::compute<"B">(A.extent(0) - 1, [=](auto i) { return weft::cast<std::uint8_t>((A(i) + A(i + 1)) / 2); });
+      return weft::compute<"B">(A.extent(0) - 1,
+                                [=](auto i) { return weft::cast<std::uint8_t>((A(i) + A(i + 1)) / 2); });
     },
     [](auto& s, auto, auto B) {
       auto [i] = B.axes();
@@ -72,8 +73,10 @@ std::vector<T> elements(std::size_t n) {
     std::int64_t const bits = static_cast<std::int64_t>(random());
     constexpr weft::dtype t = weft::dtype_of<T>;
     // Of floats numbers, since NaN is not equal to itself.
-    if constexpr (weft::is_float(t)) all.push_back(weft::from_bits<T>(weft::converted(weft::dtype::i8, t, bits % 128)));
-    else all.push_back(weft::from_bits<T>(t == weft::dtype::boolean ? bits & 1 : weft::wrapped(t, bits)));
+    if constexpr (weft::is_float(t))
+      all.push_back(weft::from_bits<T>(weft::converted(weft::dtype::i8, t, bits % 128)));
+    else
+      all.push_back(weft::from_bits<T>(t == weft::dtype::boolean ? bits & 1 : weft::wrapped(t, bits)));
   }
   return all;
 }
@@ -95,7 +98,8 @@ void check_type() {
   for (std::size_t i = 0; i < a.size(); ++i) REQUIRE(c.data()[i] == (a[i] > a[5] ? a[i] : a[5]));
   if constexpr (!std::is_same_v<T, bool>) {
     auto const sum = total(a);
-    static_assert(std::is_same_v<decltype(sum), weft::tensor<weft::element_t<weft::computed(weft::dtype_of<T>)>, 1> const>);
+    static_assert(
+        std::is_same_v<decltype(sum), weft::tensor<weft::element_t<weft::computed(weft::dtype_of<T>)>, 1> const>);
     CHECK(weft::evaluate(total, a) == sum);
   }
 }
@@ -104,7 +108,8 @@ void check_matmul() {
   auto const a = elements<Half>(5 * 40), b = elements<Half>(40 * 51);
   std::vector<Half> c(5 * 51);
   matmul<Half>(weft::view(a, 5, 40), weft::view(b, 40, 51), weft::out(c, 5, 51));
-  auto const expected = weft::evaluate({.contract = weft::cpu().fma}, matmul<Half>, weft::view(a, 5, 40), weft::view(b, 40, 51));
+  auto const expected =
+      weft::evaluate({.contract = weft::cpu().fma}, matmul<Half>, weft::view(a, 5, 40), weft::view(b, 40, 51));
   for (std::size_t i = 0; i < c.size(); ++i) CHECK(c[i].bits == expected[i].bits);
 }
 

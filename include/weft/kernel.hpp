@@ -472,9 +472,10 @@ struct kernel_t {
     static_assert(given == 0 || given == types::outputs,
                   "weft: give a weft::out(...) for each output of this kernel, or for none");
     static constexpr int misfit = detail::misfit<detail::results_of<typename types::result>, A...>();
-    static_assert(misfit != 1, "weft: an output has another element type than the result that it takes. Narrow types "
-                               "widen in arithmetic (u8 + u8 is i32, f16 * f16 is f32): end the stage with a weft::cast "
-                               "to what is to be stored, for example weft::cast<weft::f16>(...)");
+    static_assert(misfit != 1,
+                  "weft: an output has another element type than the result that it takes. Narrow types "
+                  "widen in arithmetic (u8 + u8 is i32, f16 * f16 is f32): end the stage with a weft::cast "
+                  "to what is to be stored, for example weft::cast<weft::f16>(...)");
     static_assert(misfit != 2, "weft: an output has another rank than the result that it takes");
     static_assert(types::check() || true);  // an illegal schedule
   };

@@ -35,7 +35,8 @@ static_assert(as_in_cpp<std::uint16_t, std::uint64_t>() && as_in_cpp<std::int8_t
 static_assert(as_in_cpp<std::int64_t, float>() && as_in_cpp<float, double>() && as_in_cpp<bool, std::int16_t>());
 // And where it does not.
 static_assert(!as_in_cpp<std::int32_t, std::uint32_t>() && !promote(dtype::u64, dtype::i8).exists);
-static_assert(std::is_same_v<element_t<dtype::f16>, f16> && dtype_of<bf16> == dtype::bf16 && size_bytes(dtype::u64) == 8);
+static_assert(std::is_same_v<element_t<dtype::f16>, f16> && dtype_of<bf16> == dtype::bf16 &&
+              size_bytes(dtype::u64) == 8);
 static_assert(is_half(dtype::bf16) && !is_half(dtype::f32) && !is_half(dtype::i16) && is_float(dtype::f16));
 static_assert(!element<char> && !element<long double> && !element<wchar_t>);
 #if defined(__FLT16_MAX__)
@@ -78,7 +79,8 @@ TEST_CASE("integers and bool meet in a type that holds every value of both; only
 }
 
 TEST_CASE("docs/numbers.md shows the types as they are") {
-  std::string out = "| dtype | C++ | bytes | `-a`, `a + a`, `sum` | `min`, `max`, `select` | of no elements: `max`, `min` |\n";
+  std::string out =
+      "| dtype | C++ | bytes | `-a`, `a + a`, `sum` | `min`, `max`, `select` | of no elements: `max`, `min` |\n";
   out += "|---|---|---|---|---|---|\n";
   constexpr char const* cpp[] = {
 #define WEFT_TEST_NAME(id, type, text, kind, computed) #type,
@@ -87,15 +89,16 @@ TEST_CASE("docs/numbers.md shows the types as they are") {
   };
   for (dtype t : all_types()) {
     auto const limit = [&](bool largest) {
-      std::int64_t const bits = with_dtype(
-          t, [&]<class T>(T) { return largest ? detail::identity_of<op::min, T>() : detail::identity_of<op::max, T>(); });
+      std::int64_t const bits = with_dtype(t, [&]<class T>(T) {
+        return largest ? detail::identity_of<op::min, T>() : detail::identity_of<op::max, T>();
+      });
       if (is_float(t)) return std::string(bits == infinity_bits(t) ? "inf" : "-inf");
       if (t == dtype::boolean) return std::string(bits ? "true" : "false");
       return t == dtype::u64 ? std::to_string(static_cast<std::uint64_t>(bits)) : std::to_string(bits);
     };
     out += "| " + text(t) + " | `" + cpp[static_cast<int>(t)] + "` | " + std::to_string(size_bytes(t)) + " | " +
-           (t == dtype::boolean ? "-" : text(computed(t))) + " | " + text(t) + " | " + limit(false) + ", " + limit(true) +
-           " |\n";
+           (t == dtype::boolean ? "-" : text(computed(t))) + " | " + text(t) + " | " + limit(false) + ", " +
+           limit(true) + " |\n";
   }
   check_section("docs/numbers.md", "types", out);
 }
@@ -114,7 +117,8 @@ TEST_CASE("docs/numbers.md shows what two types meet in as it is") {
   check_section("docs/numbers.md", "promotion", out);
 }
 TEST_CASE("docs/numbers.md shows conversions as they are") {
-  sequence<dtype> const to{dtype::boolean, dtype::i8, dtype::u8, dtype::i32, dtype::u32, dtype::u64, dtype::f16, dtype::bf16, dtype::f32};
+  sequence<dtype> const to{dtype::boolean, dtype::i8,  dtype::u8,   dtype::i32, dtype::u32,
+                           dtype::u64,     dtype::f16, dtype::bf16, dtype::f32};
   std::string out = "| from |", rule = "|---|";
   for (dtype t : to) out += " " + text(t) + " |", rule += "---|";
   out += "\n" + rule + "\n";

@@ -30,8 +30,10 @@ void check_all(half_format const& f) {
       CHECK(std::signbit(x) == (b >= 0x8000));
       CHECK(Half(x).bits == (b | 1u << (f.mantissa - 1)));  // quiet, the rest of the payload kept
     } else {
-      if (size == f.infinity()) CHECK(x == (b >= 0x8000 ? -HUGE_VALF : HUGE_VALF));
-      else CHECK(weft::to_bits(static_cast<double>(x)) == weft::to_bits(value_of(f, b)));
+      if (size == f.infinity())
+        CHECK(x == (b >= 0x8000 ? -HUGE_VALF : HUGE_VALF));
+      else
+        CHECK(weft::to_bits(static_cast<double>(x)) == weft::to_bits(value_of(f, b)));
       CHECK(Half(x).bits == b);
     }
   }

@@ -20,7 +20,8 @@ constexpr std::int64_t cast(dtype from, dtype to, std::int64_t bits) { return ap
 static_assert(cast(dtype::f32, dtype::u8, to_bits(255.9f)) == 255 && cast(dtype::f32, dtype::u8, to_bits(-0.9f)) == 0);
 static_assert(cast(dtype::f32, dtype::i8, to_bits(-200.0f)) == -128);
 static_assert(cast(dtype::f64, dtype::u64, to_bits(0x1.fffffffffffffp63)) == -2048);
-static_assert(cast(dtype::f64, dtype::u64, to_bits(1e300)) == -1 && cast(dtype::f64, dtype::i64, to_bits(-1e300)) == INT64_MIN);
+static_assert(cast(dtype::f64, dtype::u64, to_bits(1e300)) == -1 &&
+              cast(dtype::f64, dtype::i64, to_bits(-1e300)) == INT64_MIN);
 static_assert(cast(dtype::u64, dtype::f32, -1) == to_bits(0x1p64f) && cast(dtype::i32, dtype::u16, -1) == 65535);
 static_assert(cast(dtype::f64, dtype::f16, to_bits(1.0 + 0x1p-11 + 0x1p-40)) == 0x3c00);  // twice rounded
 static_assert(cast(dtype::i64, dtype::f16, 70000) == 0x7c00 && cast(dtype::f16, dtype::u8, 0x7c00) == 255);

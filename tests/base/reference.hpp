@@ -26,8 +26,9 @@ inline constexpr half_format binary16{10, 15}, brain{7, 127};
 inline double value_of(half_format const& f, std::uint32_t bits) {
   int const exponent = static_cast<int>(bits >> f.mantissa & ((1u << f.exponent_bits()) - 1));
   double const fraction = static_cast<double>(bits & ((1u << f.mantissa) - 1));
-  double const size = exponent == 0 ? std::ldexp(fraction, 1 - f.bias - f.mantissa)
-                                    : std::ldexp(fraction + std::ldexp(1.0, f.mantissa), exponent - f.bias - f.mantissa);
+  double const size = exponent == 0
+                          ? std::ldexp(fraction, 1 - f.bias - f.mantissa)
+                          : std::ldexp(fraction + std::ldexp(1.0, f.mantissa), exponent - f.bias - f.mantissa);
   return bits & 0x8000 ? -size : size;
 }
 /// The nearest of the format, ties to the even one: bits as integers are in the order of the values.
@@ -77,15 +78,18 @@ inline std::int64_t reference_cast(dtype from, dtype to, std::int64_t bits) {
     if constexpr (std::is_integral_v<To>) {
       if (!weft::is_float(from)) return to_bits(static_cast<To>(static_cast<std::uint64_t>(bits)));
       long double const whole = std::trunc(x);
-      if (whole <= static_cast<long double>(std::numeric_limits<To>::min())) return to_bits(std::numeric_limits<To>::min());
-      if (whole >= static_cast<long double>(std::numeric_limits<To>::max())) return to_bits(std::numeric_limits<To>::max());
+      if (whole <= static_cast<long double>(std::numeric_limits<To>::min()))
+        return to_bits(std::numeric_limits<To>::min());
+      if (whole >= static_cast<long double>(std::numeric_limits<To>::max()))
+        return to_bits(std::numeric_limits<To>::max());
       return to_bits(static_cast<To>(whole));
     }
     return 0;
   });
 }
 
-/// All elements of a type of at most 16 bits; of others those at which definitions differ, and random ones of all sizes.
+/// All elements of a type of at most 16 bits; of others those at which definitions differ, and random ones of all
+/// sizes.
 inline weft::sequence<std::int64_t> many_elements(dtype t, int random_ones, std::uint64_t seed = 1) {
   weft::sequence<std::int64_t> all;
   auto const add = [&](std::int64_t bits) { all.push_back(t == dtype::boolean ? bits & 1 : weft::wrapped(t, bits)); };
@@ -97,8 +101,8 @@ inline weft::sequence<std::int64_t> many_elements(dtype t, int random_ones, std:
   std::mt19937_64 random(seed);
   // Powers of two, their neighbours, and ties of each precision; as floats, and as integers.
   for (int power = -152; power < 129; ++power)
-    for (double part : {1.0, 1.5, 1 + 0x1p-8, 1 + 0x1p-9, 1 + 0x3p-9, 1 + 0x1p-11, 1 + 0x3p-11, 1 + 0x1p-24, 1 + 0x1p-52,
-                        2 - 0x1p-24, 2 - 0x1p-52, 2 - 0x1p-9, 2 - 0x1p-12})
+    for (double part : {1.0, 1.5, 1 + 0x1p-8, 1 + 0x1p-9, 1 + 0x3p-9, 1 + 0x1p-11, 1 + 0x3p-11, 1 + 0x1p-24,
+                        1 + 0x1p-52, 2 - 0x1p-24, 2 - 0x1p-52, 2 - 0x1p-9, 2 - 0x1p-12})
       for (double sign : {1.0, -1.0}) {
         double const x = sign * std::ldexp(part, power);
         if (t == dtype::f64) add(weft::to_bits(x));
@@ -107,9 +111,9 @@ inline weft::sequence<std::int64_t> many_elements(dtype t, int random_ones, std:
       }
   for (int bit = 0; bit < 64; ++bit)
     for (std::int64_t near = -3; near <= 3; ++near) {
-      auto const around = static_cast<std::int64_t>((std::uint64_t(1) << bit) + static_cast<std::uint64_t>(near));
-      if (weft::is_integer(t)) add(around), add(-around);
-      else add(weft::converted(dtype::i64, t, around)), add(weft::converted(dtype::i64, t, -around));
+      std::uint64_t const around = (std::uint64_t(1) << bit) + static_cast<std::uint64_t>(near);
+      for (auto const x : {static_cast<std::int64_t>(around), static_cast<std::int64_t>(0 - around)})
+        add(weft::is_integer(t) ? x : weft::converted(dtype::i64, t, x));
     }
   if (weft::is_float(t))
     for (std::int64_t bits : {std::int64_t(0), weft::infinity_bits(t), weft::infinity_bits(t) | 1,

@@ -135,7 +135,8 @@ TEST_CASE("a number that does not fit the type that it takes is refused, and one
   refused(weft::sequence<bool>{true}, [](auto a) { return a == 2; });
   CHECK(map(bytes, [](auto a) { return a + -300; }) == weft::sequence<int>{-300, -100});
   CHECK(map(bytes, [](auto a) { return a < 300; }) == weft::sequence<bool>{true, true});
-  CHECK(map(large, [](auto a) { return weft::min(a, ~std::uint64_t(0) - 1); }) == weft::sequence<std::uint64_t>{large[0] - 1});
+  CHECK(map(large, [](auto a) { return weft::min(a, ~std::uint64_t(0) - 1); }) ==
+        weft::sequence<std::uint64_t>{large[0] - 1});
   CHECK(map(large, [](auto a) { return a % 10u + 1; }) == weft::sequence<std::uint64_t>{6});
   CHECK(map(halves, [](auto a) { return weft::min(a, __builtin_inf()); })[0].bits == f16(2.0f).bits);
   CHECK(map(halves, [](auto a) { return weft::max(a, 65504); })[0].bits == 0x7bff);

@@ -37,7 +37,7 @@ class access_maker {
   static std::size_t at(int i) { return static_cast<std::size_t>(i); }
   weft::dtype any_type() {
     using enum weft::dtype;
-    return r_.one_of({f32, f32, f32, f32, f64, f64, i32,  i32,  i64,  i64, u8,     i8,
+    return r_.one_of({f32, f32, f32, f32, f64, f64, i32,  i32,  i64,  i64, u8,      i8,
                       i16, u16, u32, u64, f16, f16, bf16, bf16, bf16, f16, boolean, boolean});
   }
   /// What operations compute in.

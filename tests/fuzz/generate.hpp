@@ -231,7 +231,8 @@ class program_maker : access_maker {
   /// A half of what was computed as another type; of two halves the smaller or larger one as the face makes it.
   number half(weft::dtype t, int depth) {
     using weft::op;
-    if (r_.chance(60)) return converted(t, r_.one_of({weft::dtype::f32, weft::dtype::f32, any_computing_type()}), depth);
+    if (r_.chance(60))
+      return converted(t, r_.one_of({weft::dtype::f32, weft::dtype::f32, any_computing_type()}), depth);
     number const a = value(t, depth - 1), b = value(t, depth - 1);
     int const x = cast(a.node, weft::dtype::f32), y = cast(b.node, weft::dtype::f32);
     return larger(cast(this->op(r_.one_of({op::min, op::max}), x, y), t), a, b);

@@ -46,8 +46,9 @@ inline std::int64_t draw_element(random_source& r, weft::dtype t, bool wild) {
       double const inf = __builtin_inf();
       double const nan = inf - inf;
       double const picked =
-          r.one_of({x, x * 1e3, x * 1e10, x * 1e-10, 1e-42, inf, -inf, nan, nan, nan, 0.0, -0.0, 2147483648.0,
-                    -2147483648.0, 4294967296.0, 9.3e18, 1.9e19, 255.5, 0.1, 88.5, 3.4e38, 65519.0, 65520.0, x * 1e-5, 6e-8});
+          r.one_of({x,   x * 1e3, x * 1e10, x * 1e-10,    1e-42,         inf,          -inf,   nan,    nan,
+                    nan, 0.0,     -0.0,     2147483648.0, -2147483648.0, 4294967296.0, 9.3e18, 1.9e19, 255.5,
+                    0.1, 88.5,    3.4e38,   65519.0,      65520.0,       x * 1e-5,     6e-8});
       x = r.chance(60) ? x * 1.1 : picked;
     }
     return weft::converted(weft::dtype::f64, t, weft::to_bits(x));

@@ -21,7 +21,11 @@ class random_function {
     f.name = pick({"matmul", "for", "two words", "back`tick\\\n"});
     f.nodes = &m;
     f.sizes = {"n", "min", "parallel"};
-    f.scalars = {{"alpha", dtype::f32}, {"truex4", dtype::boolean}, {"self", dtype::i64}, {"b", dtype::u8}, {"half", dtype::f16}};
+    f.scalars = {{"alpha", dtype::f32},
+                 {"truex4", dtype::boolean},
+                 {"self", dtype::i64},
+                 {"b", dtype::u8},
+                 {"half", dtype::f16}};
     f.variables = {"io", "in", "0 begins with a digit", "j", "kv", "first"};
     for (char const* name : {"A", "if", "C", "tmp", "acc", "wide"}) buffer(name);
     f.body = statement(4);
@@ -137,11 +141,13 @@ class random_function {
           one_of({op::logical_and, op::logical_or, op::bit_and, op::bit_or, op::bit_xor, op::add, op::mul, op::min}), t,
           lanes, value(t, lanes, d), value(t, lanes, d));
     }
-    if (choice == 6 && !is_half(t)) return make(op::fma, t, lanes, value(t, lanes, d), value(t, lanes, d), value(t, lanes, d));
+    if (choice == 6 && !is_half(t))
+      return make(op::fma, t, lanes, value(t, lanes, d), value(t, lanes, d), value(t, lanes, d));
     if (choice == 7 && !is_half(t)) return make(op::neg, t, lanes, value(t, lanes, d));
     if (choice == 8 || is_half(t)) {
       dtype of = t;
-      while (of == t || of == dtype::boolean || size_bytes(of) != size_bytes(t)) of = static_cast<dtype>(below(dtype_count));
+      while (of == t || of == dtype::boolean || size_bytes(of) != size_bytes(t))
+        of = static_cast<dtype>(below(dtype_count));
       return make(op::bitcast, t, lanes, value(of, lanes, d));
     }
     op const kind = is_float(t) ? one_of({op::add, op::sub, op::mul, op::div, op::min, op::max})

@@ -33,7 +33,8 @@ static_assert(!detail::argument_traits<std::string>::supported);
 static_assert(!detail::argument_traits<char const*>::supported);
 static_assert(!detail::argument_traits<long double>::supported && !detail::argument_traits<wchar_t>::supported);
 static_assert(std::is_same_v<type_of<short>, scalar_arg<std::int16_t>>);
-static_assert(std::is_same_v<type_of<std::vector<f16>>, arg<f16, 1>> && std::is_same_v<type_of<bf16>, scalar_arg<bf16>>);
+static_assert(std::is_same_v<type_of<std::vector<f16>>, arg<f16, 1>> &&
+              std::is_same_v<type_of<bf16>, scalar_arg<bf16>>);
 static_assert(detail::argument_traits<decltype(out(std::declval<float*>(), 2))>::is_output);
 static_assert(!detail::argument_traits<decltype(view(std::declval<float*>(), 2))>::is_output);
 

@@ -66,9 +66,10 @@ TEST_CASE("every wrong argument has its sentence") {
         "matmul: argument 2 is a number of f32, the program wants a tensor of f32");
   CHECK(said([](call& c) { c.a[1].type = dtype::i32; }) ==
         "matmul: argument 2 is a tensor of i32, the program wants a tensor of f32");
-  CHECK(said([](call& c) { c.a[2].type = dtype::f16; }) ==
-        "matmul: C holds f32, its argument holds f16; arithmetic widens narrow types: end the stage with a weft::cast to "
-        "f16");
+  CHECK(
+      said([](call& c) { c.a[2].type = dtype::f16; }) ==
+      "matmul: C holds f32, its argument holds f16; arithmetic widens narrow types: end the stage with a weft::cast to "
+      "f16");
   CHECK(said([](call& c) { c.a[2].type = dtype::f64; }) == "matmul: C holds f32, its argument holds f64");
   CHECK(said([](call& c) { c.a[0].rank = 1; }) == "matmul: A has rank 2, its argument has rank 1");
   CHECK(said([](call& c) { c.a[0].extents[1] = -3; }) == "matmul: A has a negative extent: 2 x -3");

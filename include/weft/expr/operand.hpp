@@ -86,8 +86,8 @@ template <class A, class B>
 struct common {
   static constexpr meeting_type meeting = promote(dtype_of<element_of_t<A>>, dtype_of<element_of_t<B>>);
   static_assert(meeting.exists,
-                "weft: u64 meets a signed integer (an index is one), and no type holds the numbers of both; cast one of "
-                "them first, for example weft::cast<std::int64_t>(A(i)) + B(i)");
+                "weft: u64 meets a signed integer (an index is one), and no type holds the numbers of both; cast one "
+                "of them first, for example weft::cast<std::int64_t>(A(i)) + B(i)");
   using type = element_t<meeting.type>;
 };
 template <plain_number A, expression B>
@@ -136,10 +136,12 @@ constexpr void check_weak() {
 /// `number` as bits of element type T.
 template <class T, plain_number Number>
 constexpr std::int64_t number_bits(Number number) {
-  if constexpr (std::is_same_v<T, Number>) return to_bits(number);
+  if constexpr (std::is_same_v<T, Number>)
+    return to_bits(number);
   else if constexpr (is_float(dtype_of<T>) && !std::is_same_v<T, double>)
     return from_f32(dtype_of<T>, static_cast<float>(number));
-  else return to_bits(static_cast<T>(number));
+  else
+    return to_bits(static_cast<T>(number));
 }
 /// Whether element type T can stand for `number`: integers exactly; in floats it may be rounded, but not to infinity.
 template <class T, plain_number Number>

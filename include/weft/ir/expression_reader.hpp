@@ -148,10 +148,14 @@ inline expr expression_reader::number() {
   char const first = name(t.type)[0];
   std::string const expected = (first == 'i' || first == 'f' ? "an " : "a ") + std::string(name(t.type));
   std::int64_t bits = 0;
-  if (t.type == dtype::f64) bits = to_bits(from_text<double>(size, 10, expected.c_str()));
-  else if (is_float(t.type)) bits = weft::detail::from_f32(t.type, from_text<float>(size, 10, expected.c_str()));
-  else if (t.type == dtype::u64) bits = to_bits(from_text<std::uint64_t>(size, 10, expected.c_str()));
-  else bits = from_text<std::int64_t>(size, 10, expected.c_str());
+  if (t.type == dtype::f64)
+    bits = to_bits(from_text<double>(size, 10, expected.c_str()));
+  else if (is_float(t.type))
+    bits = weft::detail::from_f32(t.type, from_text<float>(size, 10, expected.c_str()));
+  else if (t.type == dtype::u64)
+    bits = to_bits(from_text<std::uint64_t>(size, 10, expected.c_str()));
+  else
+    bits = from_text<std::int64_t>(size, 10, expected.c_str());
   if (!is_element(t.type, bits)) fail_at(start, expected);
   at_ = end;
   return literal(t, bits);

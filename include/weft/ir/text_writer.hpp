@@ -37,8 +37,8 @@ inline std::string float_text(dtype t, std::int64_t bits, std::string const& typ
   char text[64];
   for (int digits = is_half(t) ? 3 : 6;; ++digits) {
     std::snprintf(text, sizeof text, "%.*g", digits, x);
-    std::int64_t const back = t == dtype::f64 ? to_bits(std::strtod(text, nullptr))
-                                              : weft::detail::from_f32(t, std::strtof(text, nullptr));
+    std::int64_t const back =
+        t == dtype::f64 ? to_bits(std::strtod(text, nullptr)) : weft::detail::from_f32(t, std::strtof(text, nullptr));
     if (digits == 17 || back == bits) break;
   }
   std::string s;

@@ -44,8 +44,10 @@ weft::sequence<std::int64_t> edges(dtype t) {
     case dtype::u16: return {0, 1, 2, 15, 16, 17, 255, 256, 32767, 32768, 65535};
     case dtype::u32: return {0, 1, 2, 31, 33, 65537, INT32_MAX, 1LL << 31, UINT32_MAX - 1, UINT32_MAX};
     case dtype::u64: return {0, 1, 3, 63, 65, UINT32_MAX, (1LL << 53) + 1, INT64_MAX, INT64_MIN, -2, -1};
-    case dtype::f16: return {0, 0x8000, 1, 0x3ff, 0x400, 0x3c00, 0xbc00, 0x2e66, 0x5bf8, 0x7bff, 0xfbff, 0x7c00, 0xfc00, 0x7e00};
-    case dtype::bf16: return {0, 0x8000, 1, 0x7f, 0x80, 0x3f80, 0xbfc0, 0x437f, 0x4f00, 0xcf00, 0x5f00, 0x7f7f, 0x7f80, 0xff80, 0x7fc0};
+    case dtype::f16:
+      return {0, 0x8000, 1, 0x3ff, 0x400, 0x3c00, 0xbc00, 0x2e66, 0x5bf8, 0x7bff, 0xfbff, 0x7c00, 0xfc00, 0x7e00};
+    case dtype::bf16:
+      return {0, 0x8000, 1, 0x7f, 0x80, 0x3f80, 0xbfc0, 0x437f, 0x4f00, 0xcf00, 0x5f00, 0x7f7f, 0x7f80, 0xff80, 0x7fc0};
     case dtype::i32: return {0, 1, -1, 2, -2, 7, -7, 31, 33, 65537, INT32_MAX, INT32_MIN, INT32_MIN + 1};
     case dtype::i64:
       return {0,         1,         -1,           3, -3, 63, 65, INT32_MAX, (1LL << 53) + 1, 0x123456789abcdefLL,
@@ -111,7 +113,8 @@ void make_all(loop_program& p, dtype t, std::int64_t n) {
   }
   // Halves are compared by their bits.
   auto const word = [&](ir::expr e) { return is_half(t) ? ir::cast(p.m, op::bitcast, dtype::u16, e) : e; };
-  row(r, all.size(), ir::ternary(p.m, op::select, p.two(op::lt, word(x), word(y)), z, ir::literal(p.m, t, edges(t)[1])));
+  row(r, all.size(),
+      ir::ternary(p.m, op::select, p.two(op::lt, word(x), word(y)), z, ir::literal(p.m, t, edges(t)[1])));
   for (std::size_t o = 0; o < 4; ++o) row(q, o, p.two(comparisons[o], word(x), word(y)));
   for (dtype to : types)
     row(p.buffer("to_" + std::string(name(to)), to, {p.number(1), count}, true), 0, ir::cast(p.m, op::cast, to, x));

@@ -32,7 +32,8 @@ std::string casts_text(dtype from, sequence<dtype> const& targets, std::int64_t 
   };
   buffer("A", from, false);
   for (dtype to : targets) {
-    std::string const type(weft::name(to)), o = "o_" + type, i = "i_" + type, at = "[" + o + " * " + l + " + " + i + "]";
+    std::string const type(weft::name(to)), o = "o_" + type, i = "i_" + type,
+                                            at = "[" + o + " * " + l + " + " + i + "]";
     names += (names.empty() ? "" : ", ") + o + ", " + i;
     buffer("to_" + type, to, true);
     loops += "  for " + o + " in 0.." + std::to_string(count / lanes) + ":\n    for " + i + " in 0.." + l +
@@ -60,7 +61,8 @@ struct conversions {
   sequence<std::int64_t> in;
   std::vector<unsigned char> memory;
   std::vector<std::vector<unsigned char>> out{};
-  conversions(dtype f, sequence<dtype> const& to, sequence<std::int64_t> const& elements) : from(f), targets(to), in(elements) {
+  conversions(dtype f, sequence<dtype> const& to, sequence<std::int64_t> const& elements)
+      : from(f), targets(to), in(elements) {
     while (in.size() % 320 != 0) in.push_back(in[in.size() % elements.size()]);  // a multiple of all numbers of lanes
     memory = packed(f, in);
     for (dtype t : targets) out.emplace_back(in.size() * static_cast<std::size_t>(size_bytes(t)));
@@ -76,8 +78,8 @@ struct conversions {
       for (std::size_t i = 0; i < in.size() && wrong < 3; ++i) {
         std::uint64_t word = 0;
         std::memcpy(&word, &out[t][i * size], size);
-        std::int64_t const got = to == dtype::boolean ? static_cast<std::int64_t>(word)
-                                                      : wrapped(to, static_cast<std::int64_t>(word));
+        std::int64_t const got =
+            to == dtype::boolean ? static_cast<std::int64_t>(word) : wrapped(to, static_cast<std::int64_t>(word));
         std::int64_t const wanted = apply(op::cast, from, in[i], 0, 0, to);
         if (got != wanted) {
           ++wrong;
@@ -220,7 +222,8 @@ TEST_CASE("the interpreter gives the same, before the passes and after them") {
     sequence<std::int64_t> some, every = many_elements(from, 1000);
     for (std::size_t i = 0; i < every.size(); i += every.size() < 2000 ? 1 : 23) some.push_back(every[i]);
     for (int round = 0; round < (all ? 2 : 1); ++round) {
-      sequence<dtype> const most = from == dtype::f32 ? sequence<dtype>{dtype::f16, dtype::bf16} : sequence<dtype>{dtype::f32};
+      sequence<dtype> const most =
+          from == dtype::f32 ? sequence<dtype>{dtype::f16, dtype::bf16} : sequence<dtype>{dtype::f32};
       conversions c(from, round == 0 ? all_types() : most, round == 0 ? some : every);
       for (bool const converts_f16 : {false, true})
         for (std::int64_t lanes : {1, 5, 64}) {

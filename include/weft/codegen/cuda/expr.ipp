@@ -164,27 +164,25 @@ WEFT_DECL std::string expr_printer::text(ir::expr e, binding needed) {
 }
 WEFT_DECL std::string expr_printer::conversion(ir::expr e, binding& own) {
   dtype const from = e->a->type, to = e->type;
-  if (e->kind == op::bitcast) {
-    bool const wide = size_bytes(to) == 8;
-    std::string const cast = is_unsigned_integer(to) || is_half(to) ? "(" + std::string(type_name(to)) + ")" : "";
-    if (to == dtype::f32 || to == dtype::f64) {
-      std::string const bits = is_unsigned_integer(from) ? wide ? "(long long)" : "(int)" : "";
-      return (wide ? "__longlong_as_double(" : "__int_as_float(") + bits +
-             (bits.empty() ? plain(e->a) : text(e->a, binding::prefix)) + ")";
-    }
-    if (!cast.empty()) own = binding::prefix;
-    if (from == dtype::f32 || from == dtype::f64)
-      return cast + (wide ? "__double_as_longlong(" : "__float_as_int(") + plain(e->a) + ")";
+  auto const is_word = [](dtype t) { return !is_float(t) || is_half(t); };  // its text is that of an integer
+  if (e->kind == op::bitcast && !(is_word(from) && is_word(to))) {
+    // CUDA's functions are between floats and signed integers.
+    char const* f = is_word(from) ? size_bytes(to) == 8 ? "__longlong_as_double" : "__int_as_float"
+                                  : size_bytes(to) == 8 ? "__double_as_longlong" : "__float_as_int";
+    if (!is_unsigned_integer(from) && !is_unsigned_integer(to)) return f + ("(" + plain(e->a) + ")");
+    std::string const cast = size_bytes(to) == 8 ? "(long long)" : "(int)";
+    if (is_word(from)) return f + ("(" + cast + text(e->a, binding::prefix) + ")");
     own = binding::prefix;
-    return "(" + std::string(type_name(to)) + ")" + text(e->a, binding::prefix);
+    return "(" + std::string(type_name(to)) + ")" + f + "(" + plain(e->a) + ")";
   }
-  if (is_half(from) || is_half(to))
+  bool const convert = e->kind == op::cast;
+  if (convert && (is_half(from) || is_half(to)))
     k_.refuse("a cast from " + std::string(name(from)) + " to " + std::string(name(to)) + " is left: legalise first");
   if (to == dtype::boolean) {
     own = binding::comparison;
     return text(e->a, binding::sum) + " != 0";
   }
-  if (is_float(from) && is_integer(to)) return call(op::cast, from, {e->a}, to);
+  if (convert && is_float(from) && is_integer(to)) return call(op::cast, from, {e->a}, to);
   own = binding::prefix;
   return "(" + std::string(type_name(to)) + ")" + text(e->a, binding::prefix);
 }
