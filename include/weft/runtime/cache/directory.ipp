@@ -159,6 +159,7 @@ WEFT_DECL sequence<file_info> directory::list() const {
     files.push_back(f);
   }
   ::closedir(stream);
+  if (files.empty()) return files;  // qsort wants an address
   std::qsort(files.data(), files.size(), sizeof(file_info), [](void const* a, void const* b) {
     std::int64_t const x = static_cast<file_info const*>(a)->age_s, y = static_cast<file_info const*>(b)->age_s;
     return x > y ? -1 : x < y ? 1 : 0;
