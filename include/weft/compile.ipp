@@ -95,6 +95,7 @@ inline schedule finished(compile_request const& r, schedule& s) {
 }  // namespace detail
 
 WEFT_DECL schedule make_schedule(compile_request const& r) {
+  detail::name_unknown_dumps();
   program const expanded = expand(*r.what, r.machine->fma);
   auto const extents = [&](int tensor, int dim) {
     std::size_t position = 0;
@@ -218,7 +219,6 @@ inline void make_code(compile_request const& r, schedule const& s, std::string_v
 WEFT_DECL std::uint64_t compilations() { return __atomic_load_n(&detail::compilation_count, __ATOMIC_RELAXED); }
 WEFT_DECL compiled_kernel compile(compile_request const& r) {
   fork_gate const no_fork;
-  detail::name_unknown_dumps();
   detail::stopwatch watch;
   schedule const s = make_schedule(r);
   std::string const key = cache::key_of(r.name, *r.what, s.steps, *r.layout, *r.machine);

@@ -218,7 +218,9 @@ class random_function {
     int const lanes = below(2) ? 1 : 4;
     if (below(5) == 0) {
       ir::stmt const one = update(f.buffers[2], lanes);
-      return ir::together(m, {one, update(f.buffers[3], lanes, one)});
+      int const same = one->value->lanes;  // a buffer of rank 0 has one lane, whatever is asked for
+      if (same != 1 && f.buffers[3]->shape.size() == 0) return one;
+      return ir::together(m, {one, update(f.buffers[3], same, one)});
     }
     return update(f.buffers[static_cast<std::size_t>(2 + below(allocated_ ? 4 : 2))], lanes);
   }
