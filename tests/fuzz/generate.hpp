@@ -130,8 +130,9 @@ class program_maker : access_maker {
     d_.order_free.back() = false;
     int const other = r_.below(static_cast<int>(types.size()));
     int const self = p_.add({weft::op::self, types[at(other)], other});
-    int const first = p_.add({weft::op::self, types[0], 0});
-    int const second = cast(p_.add({weft::op::self, types[1], 1}), types[0]);
+    weft::dtype const compared = weft::is_half(types[0]) ? weft::dtype::f32 : types[0];
+    int const first = cast(p_.add({weft::op::self, types[0], 0}), compared);
+    int const second = cast(p_.add({weft::op::self, types[1], 1}), compared);
     int const smaller = p_.operation(weft::op::lt, weft::dtype::boolean, first, second);
     return {p_.operation(weft::op::select, t, smaller, cast(self, t), x.node), -1, 0};
   }

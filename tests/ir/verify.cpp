@@ -93,16 +93,16 @@ TEST_CASE("verify: each rule, broken alone, is named with its statement") {
       {"  accumulate B[0] = self<f32>(1) from 0.0f32 first []\n", "self outside of the value of an accumulate"},
       // together
       {"  together:\n    B[0] = 1.0f32\n    B[1] = 1.0f32\n", "must write different buffers"},
-      {"  together:\n    B[0] = 1.0f32\n    accumulate C[0, 0] = self from 0.0f32 first []\n",
+      {"  together:\n    B[0] = 1.0f32\n    accumulate tmp[0] = self from 0.0f32 first []\n",
        "only stores, or only accumulates, of one mask"},
-      {"  together:\n    B[0] = 1.0f32\n    C[0, 0] = 1.0f32 where true and 1 < 2\n",
+      {"  together:\n    B[0] = 1.0f32\n    tmp[0] = 1.0f32 where true and 1 < 2\n",
        "only stores, or only accumulates, of one mask"},
       {"  for i in 0..2:\n    together:\n      accumulate B[0] = self from 0.0f32 first [i]\n"
-       "      accumulate C[0, 0] = self from 0.0f32 first []\n",
+       "      accumulate tmp[0] = self from 0.0f32 first []\n",
        "must have one first"},
-      {"  together:\n    B[0] = 1.0f32\n    C[0, ramp(0, 1, 4)] = 1.0f32x4\n", "equally many lanes"},
+      {"  together:\n    B[0] = 1.0f32\n    tmp[ramp(0, 1, 4)] = 1.0f32x4\n", "equally many lanes"},
       {"  together:\n    accumulate B[0] = self from 0.0f32 first []\n"
-       "    accumulate C[0, 0] = self<f32>(2) from 0.0f32 first []\n",
+       "    accumulate tmp[0] = self<f32>(2) from 0.0f32 first []\n",
        "self outside of the value of an accumulate"},
       // operations
       {"  B[0] = 1.0f32 + 1.0f64\n", "operands must be of one type"},
