@@ -16,6 +16,7 @@
 #include "weft/expr/evaluate.hpp"
 #include "weft/expr/expand.hpp"
 #include "weft/expr/face.hpp"
+#include "weft/expr/math/functions.hpp"
 // #include "weft/expr/print.hpp"
 // #include "weft/expr/verify.hpp"
 

@@ -322,13 +322,6 @@ constexpr value<To> cast(X const& x) {
   return {{x.p, x.p->operation(op::cast, dtype_of<To>, x.id)}};
 }
 
-/// e to the power x, within 1 ulp; overflow gives infinity, NaN stays NaN.
-template <element T>
-  requires std::is_floating_point_v<T>
-constexpr value<T> exp(value<T> x) {
-  return {{x.p, x.p->operation(op::exp, dtype_of<T>, x.id)}};
-}
-
 namespace expr {
 /// An input of the kernel, or the result of an earlier stage. (weft::tensor is the one that owns memory.)
 template <element T, int Rank>

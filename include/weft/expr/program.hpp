@@ -185,7 +185,7 @@ constexpr std::int64_t extent_value(program const& p, int id, Extents const& inp
   // A literal may be negative (extent - 1 is extent + -1), an unknown extent is what makes the rest unknown.
   auto const unknown = [&](int x, std::int64_t v) { return x >= 0 && v < 0 && p.at(x).kind != op::literal; };
   if (unknown(n.a, a) || unknown(n.b, b) || unknown(n.c, c)) return -1;
-  return apply(n.kind, p.at(n.kind == op::select ? n.b : n.a).type, a, b, c, n.type);
+  return apply(n.kind, p.at(is_choice(n.kind) ? n.b : n.a).type, a, b, c, n.type);
 }
 
 }  // namespace weft::inline WEFT_ABI
