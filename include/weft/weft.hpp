@@ -14,6 +14,7 @@
 // What is computed: a what-lambda's typed expressions, and the flat program that they write.
 #include "weft/expr/face.hpp"
 #include "weft/expr/compute.hpp"
+#include "weft/expr/math/functions.hpp"
 #include "weft/expr/boundary.hpp"
 #include "weft/expr/einsum.hpp"
 

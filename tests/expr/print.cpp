@@ -7,6 +7,7 @@
 #include "weft/expr/canonical.hpp"
 #include "weft/expr/expand.hpp"
 #include "weft/expr/compute.hpp"
+#include "weft/expr/math/functions.hpp"
 #include "weft/expr/verify.hpp"
 
 using weft::dtype;

@@ -4,6 +4,7 @@
 #include "weft/expr/canonical.hpp"
 #include "weft/expr/evaluate.hpp"
 #include "weft/expr/compute.hpp"
+#include "weft/expr/math/functions.hpp"
 
 namespace weft_test {
 

@@ -5,6 +5,7 @@
 //   integers wrap; x / 0 and x % 0 are 0; `div rem` truncate, `floor_div floor_mod` round down;
 //   shifts take the amount modulo the width; `shr` is arithmetic on signed types;
 //   min(a, b) = a < b ? a : b and max(a, b) = a > b ? a : b, for floats too: a NaN in either gives b;
+//   sqrt is rounded once; `floor ceil trunc round` keep the sign of a zero, and a half goes to the even neighbour;
 //   float -> integer truncates and saturates, NaN gives 0; anything -> bool is `!= 0`; integer -> narrower integer
 //   wraps; to f16 and bf16 everything goes through f32 and rounds to nearest even (base/half.hpp).
 // Integers of all widths compute, and wrap; f16 and bf16 know load, store, cast, bitcast and select only.
@@ -35,7 +36,28 @@ enum class op : std::uint8_t {
   logical_not,
   cast,
   bitcast,
-  exp,  // replaced by arithmetic before lowering
+  sqrt,
+  floor,
+  ceil,
+  trunc,
+  round,
+  // math of one operand: replaced by arithmetic before lowering (expr/math)
+  abs,
+  exp,
+  exp2,
+  expm1,
+  log,
+  log2,
+  log1p,
+  rsqrt,
+  sin,
+  cos,
+  tan,
+  atan,
+  tanh,
+  sigmoid,
+  erf,
+  gelu,
   // two operands
   add,
   sub,
@@ -57,24 +79,38 @@ enum class op : std::uint8_t {
   ne,
   logical_and,
   logical_or,
+  // math of two operands, replaced too; so is `rem` of floats, which is C's fmod
+  copysign,
+  pow,
+  atan2,
   // three operands
   fma,     // a * b + c, rounded once
   select,  // a ? b : c; a load in the branch not taken is not performed
+  rare,    // a ? b : c; machine code jumps over b where no lane wants it
+  blend,   // program only: a ? b : c, where b and c read nothing that is not read anyway
 };
-inline constexpr int op_count = static_cast<int>(op::select) + 1;
+inline constexpr int op_count = static_cast<int>(op::blend) + 1;
 
 constexpr std::string_view name(op o) {
   constexpr std::string_view names[] = {
-      "literal", "extent", "scalar",    "axis",      "load", "self", "ramp",    "broadcast", "neg",
-      "not",     "cast",   "bitcast",   "exp",       "add",  "sub",  "mul",     "div",       "rem",
-      "fdiv",    "fmod",   "min",       "max",       "band", "bor",  "bxor",    "shl",       "shr",
-      "lt",      "le",     "eq",        "ne",        "and",  "or",   "fma",     "select"};
+      "literal", "extent", "scalar",  "axis", "load",  "self", "ramp", "broadcast", "neg",  "not",  "cast", "bitcast",
+      "sqrt",    "floor",  "ceil",    "trunc", "round", "abs",  "exp",  "exp2",      "expm1", "log", "log2", "log1p",
+      "rsqrt",   "sin",    "cos",     "tan",  "atan",  "tanh", "sigmoid", "erf",    "gelu", "add",  "sub",  "mul",
+      "div",     "rem",    "fdiv",    "fmod", "min",   "max",  "band", "bor",       "bxor", "shl",  "shr",  "lt",
+      "le",      "eq",     "ne",      "and",  "or",    "copysign", "pow", "atan2",  "fma",  "select", "rare",
+      "blend"};
   static_assert(sizeof(names) / sizeof(names[0]) == op_count);
   return names[static_cast<int>(o)];
 }
 constexpr int arity(op o) {
-  return o <= op::self ? 0 : o <= op::exp ? 1 : o <= op::logical_or ? 2 : 3;
+  return o <= op::self ? 0 : o <= op::gelu ? 1 : o <= op::atan2 ? 2 : 3;
 }
+/// Whether `expand` replaces the operation on operands of type `t` by others.
+constexpr bool is_math(op o, dtype t) {
+  return (o >= op::abs && o <= op::gelu) || (o >= op::copysign && o <= op::atan2) || (o == op::rem && is_float(t));
+}
+/// a ? b : c
+constexpr bool is_choice(op o) { return o >= op::select; }
 constexpr bool is_comparison(op o) { return o >= op::lt && o <= op::ne; }
 
 // An element of any dtype as 64 bits: integers sign- or zero-extended, narrow floats in the low bits.
@@ -191,10 +227,24 @@ constexpr T integer_op(op o, T a, T b) {
     default: return 0;
   }
 }
+/// floor, ceil, trunc, round, by arithmetic that the compiler can do too: adding and taking away 2^23 (2^52) leaves
+/// the integer nearest to |x|, which is 1 too far at most.
+template <class T>
+constexpr T rounded(op o, T x) {
+  constexpr T whole = sizeof(T) == 4 ? T(0x1p23) : T(0x1p52);
+  T const size = x < 0 ? -x : x;
+  if (!(size < whole)) return x == x ? x : x + x;
+  if (x == 0) return x;
+  T const nearest = (size + whole) - whole;
+  bool const down = o == op::trunc || o == (x < 0 ? op::ceil : op::floor);
+  bool const up = o == (x < 0 ? op::floor : op::ceil);
+  T const r = down && nearest > size ? nearest - 1 : up && nearest < size ? nearest + 1 : nearest;
+  return x < 0 ? -r : r;
+}
 }  // namespace detail
 
 /// The value of a one-, two- or three-operand arithmetic operation on bool, i64, u64, f32 or f64: `apply` below has
-/// narrower integers as 64 bits. Comparisons, casts and select are answered there.
+/// narrower integers as 64 bits. Comparisons, casts and choices are answered there.
 template <element T>
 constexpr T arithmetic(op o, T a, T b, T c) {
   if (o == op::min) return a < b ? a : b;
@@ -223,6 +273,15 @@ constexpr T arithmetic(op o, T a, T b, T c) {
           return __builtin_fmaf(a, b, c);
         else
           return __builtin_fma(a, b, c);
+      case op::sqrt:
+        if constexpr (std::is_same_v<T, float>)
+          return __builtin_sqrtf(a);
+        else
+          return __builtin_sqrt(a);
+      case op::floor:
+      case op::ceil:
+      case op::trunc:
+      case op::round: return detail::rounded(o, a);
       default: return T{};
     }
   } else {
@@ -245,10 +304,10 @@ constexpr std::int64_t with_arithmetic_type(dtype t, F&& f) {
 }  // namespace detail
 
 /// Operand bits in, result bits out. `type` is the operands' type (for cast and bitcast: the source's, with
-/// `to` the target's); a select's condition is in `a`.
+/// `to` the target's); a choice's condition is in `a`.
 constexpr std::int64_t apply(op o, dtype type, std::int64_t a, std::int64_t b = 0, std::int64_t c = 0,
                              dtype to = dtype::boolean) {
-  if (o == op::select) return a ? b : c;
+  if (is_choice(o)) return a ? b : c;
   if (o == op::cast) return converted(type, to, a);
   if (o == op::bitcast) return wrapped(to, a);
   if (o == op::shl || o == op::shr) b &= 8 * size_bytes(type) - 1;

@@ -123,7 +123,9 @@ class evaluator {
       case op::self: return f.self[static_cast<std::size_t>(n.a)];
       case op::extent: return inputs_[static_cast<std::size_t>(n.a)].shape[static_cast<std::size_t>(n.b)];
       case op::load: return element_of(f, n);
-      case op::select: return visit(f, n.a) ? visit(f, n.b) : visit(f, n.c);
+      case op::select:
+      case op::rare:
+      case op::blend: return visit(f, n.a) ? visit(f, n.b) : visit(f, n.c);
       default: break;
     }
     std::int64_t const a = visit(f, n.a), b = n.b >= 0 ? visit(f, n.b) : 0, c = n.c >= 0 ? visit(f, n.c) : 0;

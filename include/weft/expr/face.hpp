@@ -259,15 +259,6 @@ constexpr auto cast(X const& x) {
   return value<T>{{x.p, detail::node_as<T>(*x.p, x)}};
 }
 
-/// e to the power x, within 1 ulp; overflow gives infinity, NaN stays NaN. Of an f16 or bf16 it is an f32.
-template <element T>
-  requires(is_float(dtype_of<T>))
-constexpr auto exp(value<T> x) {
-  using R = detail::computed_t<T>;
-  int const wide = detail::node_as<R>(*x.p, x);
-  return value<R>{{x.p, x.p->operation(op::exp, dtype_of<R>, wide)}};
-}
-
 namespace expr {
 /// An input of the kernel, or the result of an earlier stage. (weft::tensor is the one that owns memory.)
 template <element T, int Rank>

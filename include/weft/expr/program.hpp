@@ -237,7 +237,7 @@ struct extent_evaluation {
   constexpr std::int64_t computed(node const& n) {
     std::int64_t const a = value(n.a), b = n.b >= 0 ? value(n.b) : 0, c = n.c >= 0 ? value(n.c) : 0;
     if (a == unknown_extent || b == unknown_extent || c == unknown_extent) return unknown_extent;
-    return apply(n.kind, p.at(n.kind == op::select ? n.b : n.a).type, a, b, c, n.type);
+    return apply(n.kind, p.at(is_choice(n.kind) ? n.b : n.a).type, a, b, c, n.type);
   }
 };
 }  // namespace detail

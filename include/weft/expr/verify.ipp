@@ -137,8 +137,12 @@ class program_check {
       case op::logical_not: return n.type == a && boolean;
       case op::cast: return true;
       case op::bitcast: return size_bytes(n.type) == size_bytes(a) && !boolean && n.type != dtype::boolean;
-      case op::exp: return n.type == a && real;
-      case op::select: return boolean && p_.at(n.b).type == n.type && p_.at(n.c).type == n.type;
+      case op::copysign:
+      case op::pow:
+      case op::atan2: return n.type == a && real && pair();
+      case op::select:
+      case op::rare:
+      case op::blend: return boolean && p_.at(n.b).type == n.type && p_.at(n.c).type == n.type;
       case op::fma: return n.type == a && !boolean && pair() && p_.at(n.c).type == a;
       case op::add:
       case op::mul:
@@ -146,7 +150,7 @@ class program_check {
       case op::max: return n.type == a && pair();
       case op::sub:
       case op::div: return n.type == a && pair() && !boolean;
-      case op::rem:
+      case op::rem: return n.type == a && pair() && !boolean;
       case op::floor_div:
       case op::floor_mod:
       case op::shl:
@@ -156,7 +160,9 @@ class program_check {
       case op::bit_xor: return n.type == a && pair() && !real;
       case op::logical_and:
       case op::logical_or: return n.type == a && pair() && boolean;
-      default: return is_comparison(n.kind) && n.type == dtype::boolean && pair();
+      default:
+        if (arity(n.kind) == 1) return n.type == a && real;  // sqrt to round, and math
+        return is_comparison(n.kind) && n.type == dtype::boolean && pair();
     }
   }
 

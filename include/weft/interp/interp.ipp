@@ -170,7 +170,8 @@ inline void interpreter::compute(ir::expr e, lane_set const& wanted) {
     case op::axis: out[0] = variable_[at(e->value)]; return;
     case op::load: return compute_load(e, missing);
     case op::self: return compute_self(e, missing);
-    case op::select: {
+    case op::select:
+    case op::rare: {
       lane_set const taken = where(e->a, missing, e->lanes);
       need(e->b, taken);
       need(e->c, missing.without(taken));

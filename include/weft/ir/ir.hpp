@@ -47,7 +47,7 @@ using stmt = stmt_node const*;
 ///              around it; 0 when alone
 ///   ramp       a, a + value, a + 2 value, ...: a is a scalar i64, value the stride
 ///   broadcast  a in every lane
-///   others     a, b, c: operands with the same number of lanes (a select's mask too)
+///   others     a, b, c: operands with the same number of lanes (a condition too)
 struct expr_node {
   op kind = op::literal;
   dtype type = dtype::i64;

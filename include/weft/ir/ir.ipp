@@ -123,7 +123,7 @@ WEFT_DECL expr broadcast(arena& m, expr a, int lanes) {
 
 WEFT_DECL expr unary(arena& m, op kind, expr a) {
   if (a->kind == op::literal) return literal(m, a->type, apply(kind, a->type, a->value), a->lanes);
-  if (a->kind == kind) return a->a;  // neg and not undo themselves
+  if (a->kind == kind && (kind == op::neg || kind == op::logical_not)) return a->a;
   expr_node n;
   n.kind = kind;
   n.type = a->type;
@@ -241,7 +241,7 @@ WEFT_DECL expr binary(arena& m, op kind, expr a, expr b) {
   return m.make(n);
 }
 WEFT_DECL expr ternary(arena& m, op kind, expr a, expr b, expr c) {
-  if (kind == op::select) {
+  if (is_choice(kind)) {
     if (a->kind == op::literal) return a->value ? b : c;
     if (b == c) return b;
   } else if (a->kind == op::literal && b->kind == op::literal && c->kind == op::literal) {

@@ -222,7 +222,7 @@ inline void verifier::operation(expr e) {
     return require(e->type == t && (e->kind == op::broadcast || is_index(e)), e,
                    "a ramp is of i64, a broadcast of what it repeats");
   }
-  bool const choice = e->kind == op::select;
+  bool const choice = is_choice(e->kind);
   for (expr x : {e->a, e->b, e->c})
     if (x != nullptr) {
       require(x->lanes == e->lanes, e, "operands must have the lanes of the operation");
@@ -230,6 +230,8 @@ inline void verifier::operation(expr e) {
     }
   require(!is_half(t) || e->kind == op::cast || e->kind == op::bitcast, e,
           "f16 and bf16 are loaded, stored, cast and selected; to compute, cast to f32");
+  if (is_math(e->kind, dtype::boolean) || e->kind == op::blend)
+    return require(false, e, "it is a program's; lowering begins with what expand makes of it");
   dtype result = t;
   switch (e->kind) {
     case op::neg:
@@ -248,6 +250,7 @@ inline void verifier::operation(expr e) {
     case op::logical_and:
     case op::logical_or: require(truth, e, "its operands must be bool"); break;
     case op::select:
+    case op::rare:
       require(truth, e, "the condition must be bool");
       result = e->b->type;
       break;
@@ -257,7 +260,11 @@ inline void verifier::operation(expr e) {
       require(size_bytes(t) == size_bytes(result) && !truth && result != dtype::boolean, e,
               "it takes types of the same size, but for bool");
       break;
-    case op::exp: return require(false, e, "exp must be replaced by arithmetic before lowering");
+    case op::sqrt:
+    case op::floor:
+    case op::ceil:
+    case op::trunc:
+    case op::round: require(is_float(t), e, "it means nothing but on floats"); break;
     default: break;
   }
   if (is_comparison(e->kind)) result = dtype::boolean;

@@ -133,7 +133,8 @@ class lowering {
   ir::expr operation(node const& n, ir::expr a, ir::expr b, ir::expr c) {
     if (n.kind == op::cast || n.kind == op::bitcast) return ir::cast(m_, n.kind, n.type, a);
     if (arity(n.kind) == 1) return ir::unary(m_, n.kind, a);
-    return arity(n.kind) == 2 ? ir::binary(m_, n.kind, a, b) : ir::ternary(m_, n.kind, a, b, c);
+    if (arity(n.kind) == 2) return ir::binary(m_, n.kind, a, b);
+    return ir::ternary(m_, n.kind == op::blend ? op::select : n.kind, a, b, c);
   }
 
   // --- loops --------------------------------------------------------------------------------------------

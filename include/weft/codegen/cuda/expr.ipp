@@ -99,7 +99,8 @@ WEFT_DECL int expr_printer::bits(ir::expr e) {
     case op::mul: n = bits(e->a) + bits(e->b); break;
     case op::min:
     case op::max: n = wider(); break;
-    case op::select: {
+    case op::select:
+    case op::rare: {
       int const b = bits(e->b), c = bits(e->c);
       n = b > c ? b : c;
       break;
@@ -219,6 +220,7 @@ WEFT_DECL std::string expr_printer::operation(ir::expr e, binding& own) {
     case op::bitcast: return conversion(e, own);
     case op::logical_not: return as(binding::prefix, "!" + text(a, binding::prefix));
     case op::select:
+    case op::rare:
       own = binding::none;
       return text(a, binding::logical) + " ? " + text(b, binding::logical) + " : " + text(e->c, binding::logical);
     case op::lt: return operands("<", binding::comparison, binding::sum, binding::sum);
@@ -251,8 +253,7 @@ WEFT_DECL std::string expr_printer::operation(ir::expr e, binding& own) {
       if (fits || is_float(e->type)) return as(binding::prefix, "-" + text(a, binding::whole));
       break;
     case op::ramp:
-    case op::broadcast:
-    case op::exp: k_.refuse(std::string(name(e->kind)) + " must be gone before text is printed");
+    case op::broadcast: k_.refuse(std::string(name(e->kind)) + " must be gone before text is printed");
     default: break;
   }
   sequence<ir::expr> arguments = {a, b, e->c};

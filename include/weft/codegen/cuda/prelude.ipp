@@ -35,6 +35,11 @@ inline std::string_view float_body(op kind, bool single) {
     case op::mul: return single ? "return __fmul_rn(a, b);" : "return __dmul_rn(a, b);";
     case op::div: return single ? "return __fdiv_rn(a, b);" : "return __ddiv_rn(a, b);";
     case op::fma: return single ? "return __fmaf_rn(a, b, c);" : "return __fma_rn(a, b, c);";
+    case op::sqrt: return single ? "return __fsqrt_rn(a);" : "return __dsqrt_rn(a);";
+    case op::floor: return single ? "return floorf(a);" : "return floor(a);";
+    case op::ceil: return single ? "return ceilf(a);" : "return ceil(a);";
+    case op::trunc: return single ? "return truncf(a);" : "return trunc(a);";
+    case op::round: return single ? "return rintf(a);" : "return rint(a);";
     default: return {};
   }
 }

@@ -104,6 +104,9 @@ class expression_emitter {
   value_ref make_binary(ir::expr e);
   value_ref make_division(ir::expr e, value_ref a, value_ref b);
   value_ref make_comparison(op o, dtype t, value_ref a, value_ref b);
+  value_ref make_rounded(ir::expr e);
+  value_ref make_rare(ir::expr e);
+  void hint_rare(value_ref branch);
   value_ref run_time_number(int member, std::int64_t position);
   value_ref pointer_at(ir::buffer const* buf, ir::expr flat);
   int level_of(ir::expr e);
@@ -113,6 +116,7 @@ class expression_emitter {
   value_ref at_level(int level, F const& f);
 
   sequence<std::uint64_t> classes_;     // by expression id: alias classes read, as bits; never forgotten
+  int rare_floor_ = -1;                    // inside what is rarely computed: the region around it
   int at_ = -1;                            // the region in which the builder stands; -1: the innermost
 };
 

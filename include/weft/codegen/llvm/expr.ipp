@@ -1,6 +1,7 @@
 #include <cstring>
 
 #include "weft/codegen/llvm/expr.hpp"
+#include "weft/codegen/rounding.hpp"
 #include "weft/ir/simplify.hpp"
 
 namespace weft::inline WEFT_ABI {
@@ -153,7 +154,7 @@ WEFT_DECL value_ref expression_emitter::emit(ir::expr e) {
   memory_read(e);
   int const here = at_ < 0 ? static_cast<int>(regions_.size()) - 1 : at_;
   int level = level_of(e);
-  if (level > here) level = here;
+  if (level > here || (rare_floor_ >= 0 && at_ < 0 && level >= rare_floor_)) level = here;
   value_ref const v = at_level(level, [&] { return make(e); });
   if (values_.size() <= e->id) values_.resize(e->id + 256, nullptr);
   values_[e->id] = v;
@@ -216,6 +217,12 @@ WEFT_DECL value_ref expression_emitter::make(ir::expr e) {
       value_ref const c = emit(e->a), x = emit(e->b), y = emit(e->c);
       return l_.BuildSelect(b_, c, x, y, "");
     }
+    case op::rare: return make_rare(e);
+    case op::sqrt: return call_intrinsic("llvm.sqrt", {type_of(e)}, {emit(e->a)});
+    case op::floor:
+    case op::ceil:
+    case op::trunc:
+    case op::round: return make_rounded(e);
     case op::fma: {
       value_ref const x = emit(e->a), y = emit(e->b), z = emit(e->c);
       if (is_float(e->type)) return call_intrinsic("llvm.fma", {type_of(e)}, {x, y, z});
@@ -226,6 +233,61 @@ WEFT_DECL value_ref expression_emitter::make(ir::expr e) {
   if (arity(e->kind) != 2)
     WEFT_THROW(internal_error("llvm: no code for operation " + std::string(name(e->kind))));
   return make_binary(e);
+}
+/// Without an instruction for it LLVM would call libm: x86-64 has it since SSE4.1.
+WEFT_DECL value_ref expression_emitter::make_rounded(ir::expr e) {
+  if (s_.machine.arch == architecture::aarch64 || s_.machine.has("sse4.1")) {
+    char const* const name = e->kind == op::floor  ? "llvm.floor"
+                             : e->kind == op::ceil ? "llvm.ceil"
+                             : e->kind == op::trunc ? "llvm.trunc"
+                                                    : "llvm.roundeven";
+    return call_intrinsic(name, {type_of(e)}, {emit(e->a)});
+  }
+  return emit(rounded_by_arithmetic(*s_.f.nodes, e));
+}
+/// A jump over what no lane wants. In front of a loop, where it would have to part a block that other jumps name, both
+/// sides are computed: once.
+WEFT_DECL value_ref expression_emitter::make_rare(ir::expr e) {
+  value_ref const condition = emit(e->a), usual = emit(e->c);
+  if (at_ >= 0 || rare_floor_ >= 0) return l_.BuildSelect(b_, condition, emit(e->b), usual, "");
+  value_ref any = condition;
+  if (e->lanes > 1) {
+    type_ref const bits = l_.IntTypeInContext(s_.context, e->lanes);
+    any = l_.BuildICmp(b_, IntNE, l_.BuildBitCast(b_, condition, bits, ""), l_.ConstNull(bits), "");
+  }
+  block_ref before = l_.GetInsertBlock(b_);
+  value_ref const function = l_.GetBasicBlockParent(before);
+  block_ref const there = l_.AppendBasicBlockInContext(s_.context, function, "");
+  block_ref const after = l_.AppendBasicBlockInContext(s_.context, function, "");
+  l_.MoveBasicBlockAfter(after, before);
+  hint_rare(l_.BuildCondBr(b_, any, there, after));
+  // What only the other side needs is emitted there, unless it stands in front of a loop already.
+  region r;
+  r.before = before;
+  r.pointers = pointers_.size();
+  regions_.push_back(static_cast<region&&>(r));
+  rare_floor_ = static_cast<int>(regions_.size()) - 2;
+  l_.PositionBuilderAtEnd(b_, there);
+  value_ref chosen = l_.BuildSelect(b_, condition, emit(e->b), usual, "");
+  block_ref there_end = l_.GetInsertBlock(b_);
+  l_.BuildBr(b_, after);
+  rare_floor_ = -1;
+  leave();
+  l_.PositionBuilderAtEnd(b_, after);
+  value_ref const v = l_.BuildPhi(b_, type_of(e), "");
+  value_ref expected = usual;
+  l_.AddIncoming(v, &chosen, &there_end, 1);
+  l_.AddIncoming(v, &expected, &before, 1);
+  return v;
+}
+/// Says that the first way of a branch is hardly ever taken.
+WEFT_DECL void expression_emitter::hint_rare(value_ref branch) {
+  auto const weight = [&](unsigned long long w) {
+    return l_.ValueAsMetadata(l_.ConstInt(l_.Int32TypeInContext(s_.context), w, 0));
+  };
+  metadata_ref parts[] = {l_.MDStringInContext2(s_.context, "branch_weights", 14), weight(1), weight(1000000)};
+  l_.SetMetadata(branch, l_.GetMDKindIDInContext(s_.context, "prof", 4),
+                 l_.MetadataAsValue(s_.context, l_.MDNodeInContext2(s_.context, parts, 3)));
 }
 WEFT_DECL value_ref expression_emitter::make_comparison(op o, dtype t, value_ref a, value_ref b) {
   if (is_float(t)) {
