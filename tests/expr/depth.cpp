@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "weft/direct.hpp"
+#include "weft/expr/math/functions.hpp"
 
 namespace {
 /// Whether `k` is refused for its depth, before anything recurses over it.

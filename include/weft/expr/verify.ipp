@@ -161,7 +161,8 @@ class program_check {
       case op::logical_and:
       case op::logical_or: return n.type == a && pair() && boolean;
       default:
-        if (arity(n.kind) == 1) return n.type == a && real;  // sqrt to round, and math
+        if (n.kind == op::ramp || n.kind == op::broadcast) return false;  // the loop program's
+        if (arity(n.kind) == 1) return n.type == a && real;               // sqrt to round, and math
         return is_comparison(n.kind) && n.type == dtype::boolean && pair();
     }
   }
