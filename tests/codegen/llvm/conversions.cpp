@@ -20,8 +20,9 @@ using namespace weft_test;
 
 namespace {
 
-/// to_T[i] = cast<T>(A[i]) for each type T among `targets`, in a loop each; inner loops of `lanes` are vectorized.
-std::string casts_text(dtype from, sequence<dtype> const& targets, std::int64_t count, std::int64_t lanes) {
+/// to_T[i] = cast<T>(A[i]) for each type T among `targets`, in a loop each; inner loops of `lanes` are vectorized. With
+/// another `via` than `from` each goes there first.
+std::string casts_text(dtype from, dtype via, sequence<dtype> const& targets, std::int64_t count, std::int64_t lanes) {
   std::string const n = std::to_string(count), l = std::to_string(lanes);
   std::string names, buffers, loops;
   int argument = 0;
@@ -31,6 +32,9 @@ std::string casts_text(dtype from, sequence<dtype> const& targets, std::int64_t 
                (written ? " written alias " : " alias ") + number + " align " + std::to_string(size_bytes(t)) + "\n";
   };
   buffer("A", from, false);
+  auto const element = [&](std::string const& at) {
+    return via == from ? "A" + at : "cast<" + std::string(weft::name(via)) + ">(A" + at + ")";
+  };
   for (dtype to : targets) {
     std::string const type(weft::name(to)), o = "o_" + type, i = "i_" + type,
                                             at = "[" + o + " * " + l + " + " + i + "]";
@@ -38,7 +42,7 @@ std::string casts_text(dtype from, sequence<dtype> const& targets, std::int64_t 
     buffer("to_" + type, to, true);
     loops += "  for " + o + " in 0.." + std::to_string(count / lanes) + ":\n    for " + i + " in 0.." + l +
              (lanes > 1 ? " vectorized" : "") + ":\n      to_" + type + at + " = " +
-             (to == from ? "A" + at : "cast<" + type + ">(A" + at + ")") + "\n";
+             (to == via ? element(at) : "cast<" + type + ">(" + element(at) + ")") + "\n";
   }
   return "kernel casts:\n  variables " + names + "\n" + buffers + loops;
 }
@@ -56,13 +60,15 @@ sequence<dtype> all_types() {
 
 /// The inputs and what the conversions of them must give.
 struct conversions {
-  dtype from;
+  dtype from, via;
   sequence<dtype> targets;
   sequence<std::int64_t> in;
   std::vector<unsigned char> memory;
   std::vector<std::vector<unsigned char>> out{};
   conversions(dtype f, sequence<dtype> const& to, sequence<std::int64_t> const& elements)
-      : from(f), targets(to), in(elements) {
+      : conversions(f, f, to, elements) {}
+  conversions(dtype f, dtype v, sequence<dtype> const& to, sequence<std::int64_t> const& elements)
+      : from(f), via(v), targets(to), in(elements) {
     while (in.size() % 320 != 0) in.push_back(in[in.size() % elements.size()]);  // a multiple of all numbers of lanes
     memory = packed(f, in);
     for (dtype t : targets) out.emplace_back(in.size() * static_cast<std::size_t>(size_bytes(t)));
@@ -80,7 +86,7 @@ struct conversions {
         std::memcpy(&word, &out[t][i * size], size);
         std::int64_t const got =
             to == dtype::boolean ? static_cast<std::int64_t>(word) : wrapped(to, static_cast<std::int64_t>(word));
-        std::int64_t const wanted = apply(op::cast, from, in[i], 0, 0, to);
+        std::int64_t const wanted = apply(op::cast, via, apply(op::cast, from, in[i], 0, 0, via), 0, 0, to);
         if (got != wanted) {
           ++wrong;
           FAIL_CHECK(how, ": ", cast_text(from, to, in[i]), " is ", got, ", not ", wanted);
@@ -89,7 +95,7 @@ struct conversions {
     }
   }
   ir::function loops(ir::arena& m, std::int64_t lanes) const {
-    ir::function f = ir::parse(m, casts_text(from, targets, static_cast<std::int64_t>(in.size()), lanes));
+    ir::function f = ir::parse(m, casts_text(from, via, targets, static_cast<std::int64_t>(in.size()), lanes));
     REQUIRE(ir::verify(f) == "");
     return f;
   }
@@ -143,6 +149,19 @@ sequence<target> machines() {
   all.push_back(x86_64_sse2());
   return all;
 }
+/// Runs machine code of the conversions and checks what it gives.
+void compiled(conversions& c, target const& machine, std::int64_t lanes) {
+  ir::arena m;
+  ir::function const f = passed(c, m, lanes, {machine.vector_bytes, machine.converts_f16()});
+  codegen::llvm::object_code const object = codegen::llvm::compile(f, machine);
+  codegen::llvm::loaded_code const code = codegen::llvm::jit::instance().link(object.bytes, object.symbol);
+  sequence<void*> pointers{c.memory.data()};
+  for (auto& o : c.out) pointers.push_back(o.data());
+  launch const l{pointers.data(), nullptr, nullptr, nullptr, nullptr};
+  c.clear();
+  REQUIRE(reinterpret_cast<kernel_entry>(code.entry())(&l) == 0);
+  c.check(what(machine) + ", " + std::to_string(lanes) + " lanes");
+}
 }  // namespace
 
 TEST_CASE("machine code converts every type to every other as base/op.hpp does, vectorized and not") {
@@ -153,19 +172,20 @@ TEST_CASE("machine code converts every type to every other as base/op.hpp does, 
     }
     for (dtype from : all_types()) {
       conversions c(from, all_types(), many_elements(from, 1000));
-      for (std::int64_t lanes : {1, 2, 5, 64}) {
-        ir::arena m;
-        ir::function const f = passed(c, m, lanes, {machine.vector_bytes, machine.converts_f16()});
-        codegen::llvm::object_code const object = codegen::llvm::compile(f, machine);
-        codegen::llvm::loaded_code const code = codegen::llvm::jit::instance().link(object.bytes, object.symbol);
-        sequence<void*> pointers{c.memory.data()};
-        for (auto& o : c.out) pointers.push_back(o.data());
-        launch const l{pointers.data(), nullptr, nullptr, nullptr, nullptr};
-        c.clear();
-        REQUIRE(reinterpret_cast<kernel_entry>(code.entry())(&l) == 0);
-        c.check(what(machine) + ", " + std::to_string(lanes) + " lanes");
-      }
+      for (std::int64_t lanes : {1, 2, 5, 64}) compiled(c, machine, lanes);
     }
+  }
+}
+
+TEST_CASE("there and back is two conversions: a NaN becomes quiet") {
+  for (target const& machine : machines()) {
+    if (!runs_here(machine)) continue;
+    for (dtype from : {dtype::f16, dtype::bf16, dtype::f32})
+      for (dtype via : {dtype::f16, dtype::bf16, dtype::f32, dtype::f64}) {
+        if (from == via) continue;
+        conversions c(from, via, {dtype::f16, dtype::bf16, dtype::f32, dtype::f64}, many_elements(from, 100));
+        for (std::int64_t lanes : {1, 5, 64}) compiled(c, machine, lanes);
+      }
   }
 }
 

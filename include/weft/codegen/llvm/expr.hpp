@@ -101,6 +101,7 @@ class expression_emitter {
   value_ref make_load(ir::expr e);
   value_ref make_cast(ir::expr e);
   value_ref make_half_cast(ir::expr e, value_ref a);
+  value_ref narrowed(ir::expr e, value_ref v, type_ref to);
   value_ref make_binary(ir::expr e);
   value_ref make_division(ir::expr e, value_ref a, value_ref b);
   value_ref make_comparison(op o, dtype t, value_ref a, value_ref b);
