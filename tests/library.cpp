@@ -28,7 +28,8 @@ struct outcome {
 /// Runs weft-program, or `program` in its place, with the kernels in `cache`.
 outcome run(std::string const& arguments, std::string const& cache, std::string const& more = "",
             std::string const& program = WEFT_TEST_PROGRAM) {
-  std::string const command = "exec env WEFT_THREADS=2 WEFT_CACHE='" + cache + "' " + more + " '" + program + "' " + arguments;
+  std::string const command =
+      "exec env WEFT_THREADS=2 WEFT_CACHE='" + cache + "' " + more + " '" + program + "' " + arguments;
   std::FILE* const child = ::popen(command.c_str(), "r");
   REQUIRE(child != nullptr);
   outcome o;
@@ -132,7 +133,8 @@ TEST_CASE("a program that runs with another user's rights never uses it") {
   outcome const o = run("call", t.path + "/cache", "", program);
   if (o.output.find("the rights of another user") == std::string::npos && o.output.find("used: ") == 0)
     MESSAGE("[skip] this disk is mounted without the right to be another user");
-  else CHECK(o.output == "made 2, LLVM is loaded, not used: the program runs with the rights of another user than the one who started it\n");
+  else CHECK(o.output == "made 2, LLVM is loaded, not used: the program runs with the rights of another user than the one "
+                         "who started it\n");
   CHECK(t.files().size() == 1);
 }
 TEST_CASE("a program that ends while its threads call kernels ends well") {

@@ -43,7 +43,10 @@ struct kernel_texts {
 };
 
 /// The schedule with real extents: the how-lambda run with each knob's first value, or, when that is illegal for
-/// these extents or this target, with the first values that are legal.
+/// these extents or does not fit the registers of this target, with the first values that do, the last knob fastest; 4096
+/// combinations are tried at most. When none fits this target, but some would fit a machine with more registers, the one
+/// of those that needs the fewest: a program that ran on its author's machine runs on a smaller one, slower, and `loops`
+/// says why.
 /// Errors  schedule_error: step, axis, nest, a way out
 /// Cost    20 us for a matmul
 schedule make_schedule(compile_request const& r);
@@ -52,7 +55,8 @@ schedule make_schedule(compile_request const& r);
 ir::function make_loops(ir::arena& m, compile_request const& r, schedule const& s);
 
 /// All of it. Reads WEFT_DUMP (a list of: schedule, lower, pass, pass/NAME, llvm, asm), WEFT_TIME and WEFT_VERIFY;
-/// what they ask for goes to stderr. Where a text of the way is asked for, the kernel is made anew even if it is on disk.
+/// what they ask for goes to stderr, and once in a process the items of WEFT_DUMP that name nothing. Where a text of the
+/// way is asked for, the kernel is made anew even if it is on disk.
 /// Errors  as above; device_error without LLVM; internal_error with the loop program when weft itself failed
 /// Cost    3 to 12 ms; from disk 0.1
 compiled_kernel compile(compile_request const& r);

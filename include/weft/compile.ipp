@@ -19,19 +19,40 @@
 namespace weft::inline WEFT_ABI {
 namespace detail {
 
+/// The next item of a list with commas, without the spaces around it.
+inline std::string_view next_item(std::string_view& list) {
+  std::size_t const comma = list.find(',');
+  std::string_view one = list.substr(0, comma);
+  list = comma == std::string_view::npos ? std::string_view() : list.substr(comma + 1);
+  while (!one.empty() && one.front() == ' ') one.remove_prefix(1);
+  while (!one.empty() && one.back() == ' ') one.remove_suffix(1);
+  return one;
+}
 /// Whether WEFT_DUMP names `stage`, or the folder that it stands in.
 inline bool dump_wanted(std::string_view stage) {
   char const* list = environment("WEFT_DUMP");
   if (list == nullptr) return false;
-  std::string_view rest(list);
-  while (!rest.empty()) {
-    std::size_t const comma = rest.find(',');
-    std::string_view const one = rest.substr(0, comma);
+  for (std::string_view rest(list); !rest.empty();) {
+    std::string_view const one = next_item(rest);
     if (one == stage || (stage.size() > one.size() && stage.substr(0, one.size()) == one && stage[one.size()] == '/'))
       return true;
-    rest = comma == std::string_view::npos ? std::string_view() : rest.substr(comma + 1);
   }
   return false;
+}
+/// Once in a process: the items of WEFT_DUMP that name nothing.
+inline void name_unknown_dumps() {
+  static bool told = false;
+  char const* list = environment("WEFT_DUMP");
+  if (list == nullptr || __atomic_exchange_n(&told, true, __ATOMIC_RELAXED)) return;
+  std::string known;
+  for (char const* one : {"schedule", "lower", "pass", "llvm", "asm"}) (known += one) += ", ";
+  for (char const* pass : pass_names) (known += "pass/") += std::string(pass) + ", ";
+  for (std::string_view rest(list); !rest.empty();) {
+    std::string const one(next_item(rest));
+    if (!one.empty() && (", " + known).find(", " + one + ", ") == std::string::npos)
+      std::fprintf(stderr, "weft: WEFT_DUMP: no such item: %s; known are %s\n", one.c_str(),
+                   known.substr(0, known.size() - 2).c_str());
+  }
 }
 inline void dump(std::string_view stage, std::string const& text) {
   std::fprintf(stderr, "--- weft: %.*s\n%s", static_cast<int>(stage.size()), stage.data(), text.c_str());
@@ -41,6 +62,7 @@ inline void verify_or_throw(char const* after, ir::function const& f) {
   if (!fault.empty())
     WEFT_THROW(internal_error("after " + std::string(after) + ": " + fault + "\n" + print(f)));
 }
+inline bool verify_wanted() { return environment_number("WEFT_VERIFY", 0, 1, 0) == 1; }
 struct pass_log {
   bool verify = false;
   std::string last{};
@@ -64,9 +86,16 @@ inline bool next_choice(sequence<std::int32_t>& choices, sequence<knob_info> con
   }
   return false;
 }
+/// What people see is what they wrote, and it outlives the expanded program.
+inline schedule finished(compile_request const& r, schedule& s) {
+  s.computation = r.what;
+  if (dump_wanted("schedule")) dump("schedule", print_loops(s));
+  return static_cast<schedule&&>(s);
+}
 }  // namespace detail
 
 WEFT_DECL schedule make_schedule(compile_request const& r) {
+  detail::name_unknown_dumps();
   program const expanded = expand(*r.what, r.machine->fma);
   auto const extents = [&](int tensor, int dim) {
     std::size_t position = 0;
@@ -79,19 +108,26 @@ WEFT_DECL schedule make_schedule(compile_request const& r) {
   schedule_limits const limits{r.machine->vector_registers, r.machine->vector_bytes};
   sequence<std::int32_t> choices;
   std::string why;
-  for (int tries = 0; tries < 256; ++tries) {
+  constexpr int most_tries = 4096;  // 5 us each
+  sequence<schedule> spilling;  // the one that comes nearest to fitting the registers of this machine
+  for (int tries = 1;; ++tries) {
     schedule s(expanded, extents, limits);
     s.choices = choices;
     if (r.how != nullptr) r.how(r.context, s);
-    std::string const problem = s.state == verdict::illegal ? explain(s, r.name) : register_pressure(s);
-    if (problem.empty()) {
-      s.computation = r.what;  // `expanded` ends here, and what people see is what they wrote
-      if (detail::dump_wanted("schedule")) detail::dump("schedule", print_loops(s));
-      return s;
-    }
+    std::string problem = s.state == verdict::illegal ? explain(s, r.name) : written_out_too_often(s);
+    bool const legal = problem.empty();
+    if (legal) problem = register_pressure(s);
+    if (problem.empty()) return detail::finished(r, s);
+    if (legal && fits_some_machine(s) && (spilling.empty() || registers_needed(s) < registers_needed(spilling[0])))
+      spilling = sequence<schedule>(1, s);
     if (why.empty()) why = problem;
     if (!detail::next_choice(choices, s.knobs)) break;
+    if (tries < most_tries) continue;
+    why += "\n  note  of the combinations of knob values, " + std::to_string(most_tries) +
+           " were tried, the last knob fastest; none was legal";
+    break;
   }
+  if (!spilling.empty()) return detail::finished(r, spilling[0]);
   WEFT_THROW(schedule_error(why));
 }
 
@@ -103,10 +139,10 @@ WEFT_DECL ir::function make_loops(ir::arena& m, compile_request const& r, schedu
   ir::function f = lower(m, expanded, s, *r.layout, r.name,
                          r.machine->has("avx512f") ? vector_tails::mask : vector_tails::partition);
   detail::pass_log log;
-  log.verify = environment_number("WEFT_VERIFY", 0, 1, 0) == 1;
+  log.verify = detail::verify_wanted();
   if (log.verify) detail::verify_or_throw("lower", f);
   if (detail::dump_wanted("lower")) detail::dump("lower", print(f));
-  run_passes(f, r.machine->vector_bytes, {detail::after_pass, &log});
+  run_passes(f, {r.machine->vector_bytes, r.machine->converts_f16()}, {detail::after_pass, &log});
   return f;
 }
 
@@ -123,11 +159,12 @@ struct stopwatch {
 };
 inline bool times_wanted() { return environment_number("WEFT_TIME", 0, 1, 0) == 1; }
 inline bool way_is_shown() {
-  if (environment_number("WEFT_VERIFY", 0, 1, 0) == 1) return true;
+  if (verify_wanted()) return true;
   char const* const list = environment("WEFT_DUMP");
   return list != nullptr && std::string_view(list) != "schedule";
 }
-[[gnu::cold]] inline bool load_from_disk(compile_request const& r, std::string_view key, double schedule_ms, compiled_kernel& k) {
+[[gnu::cold]] inline bool load_from_disk(compile_request const& r, std::string_view key, double schedule_ms,
+                                         compiled_kernel& k) {
   stopwatch watch;
   std::string bytes;
   cache::entry e;
@@ -136,19 +173,21 @@ inline bool way_is_shown() {
   // What weft's own loader refuses is made anew: ORC would throw, or believe it.
   std::string why;
   bool const by_orc = runtime::default_linker() == runtime::linker::orc;
-  k.code = by_orc ? runtime::link(e.object, e.symbol) : runtime::linked_object(runtime::map_object(e.object, e.symbol, why));
+  k.code = by_orc ? runtime::link(e.object, e.symbol)
+                  : runtime::linked_object(runtime::map_object(e.object, e.symbol, why));
   if (k.code.entry() == nullptr) return false;
   k.workspace_bytes = e.workspace_bytes;
   double const linked = watch.lap();
   if (times_wanted())
-    std::fprintf(stderr, "weft: %-16.*s %6.2f ms   from disk: schedule %.2f, find %.2f, link %.2f; %zu bytes, LLVM %.*s\n",
-                 static_cast<int>(r.name.size()), r.name.data(), schedule_ms + found + linked, schedule_ms, found, linked,
-                 e.object.size(), static_cast<int>(e.llvm.size()), e.llvm.data());
+    std::fprintf(stderr,
+                 "weft: %-16.*s %6.2f ms   from disk: schedule %.2f, find %.2f, link %.2f; %zu bytes, LLVM %.*s\n",
+                 static_cast<int>(r.name.size()), r.name.data(), schedule_ms + found + linked, schedule_ms, found,
+                 linked, e.object.size(), static_cast<int>(e.llvm.size()), e.llvm.data());
   return true;
 }
 
 [[gnu::cold]] inline void make_code(compile_request const& r, schedule const& s, std::string_view key, double schedule_ms,
-                      compiled_kernel& k) {
+                                    compiled_kernel& k) {
   __atomic_fetch_add(&compilation_count, 1, __ATOMIC_RELAXED);
   stopwatch watch;
   ir::arena m;
@@ -158,7 +197,8 @@ inline bool way_is_shown() {
   codegen::llvm::api const& llvm = codegen::llvm::load_llvm();
   double const loaded = watch.lap();
   bool const want_ir = dump_wanted("llvm"), want_assembly = dump_wanted("asm");
-  codegen::llvm::object_code const object = codegen::llvm::compile(f, *r.machine, {want_ir, want_assembly});
+  codegen::llvm::object_code const object =
+      codegen::llvm::compile(f, *r.machine, {want_ir, want_assembly, verify_wanted()});
   watch.lap();
   k.code = runtime::link(object.bytes, object.symbol);
   k.workspace_bytes = workspace_bytes(f, {});
@@ -202,6 +242,7 @@ WEFT_DECL kernel_texts inspect(compile_request const& r, bool machine_code) {
   ir::function const f = make_loops(m, r, s);
   kernel_texts t;
   t.loops = print_loops(s);
+  if (std::string const spills = register_pressure(s); !spills.empty()) t.loops += "note: " + spills + "\n";
   t.steps = print_trace(s);
   t.ir = print(f);
   if (machine_code) {

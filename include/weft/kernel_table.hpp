@@ -16,12 +16,12 @@ struct kernel_face {
   void const* object = nullptr;                         // the two lambdas
   program (*what)(void const* object) = nullptr;        // runs the first; canonical
   void (*how)(void const* object, schedule& s) = nullptr;
-  bool has_captures = false;   // then captured values are part of what is looked up
+  bool varies = false;         // by captures or else; then what the lambdas say is part of what is looked up
   std::uint64_t digest = 0;    // of the program that the compiler saw; 0 when it saw none
   target const* machine = nullptr;  // null: host()
 };
 
-/// One compiled form: for these extents, strides, shared memory, target, and (with captures) program and steps.
+/// One compiled form: for these extents, strides, shared memory, target, and (when the lambdas vary) program and steps.
 struct ready_kernel {
   sequence<argument> arguments;  // as bound: inputs, then outputs
   std::uint64_t shared = 0;
@@ -53,7 +53,8 @@ struct kernel_table {
 /// outputs; the shapes of outputs with is_allocated_here are filled in.
 ///
 /// Errors  argument_error, schedule_error, device_error, internal_error; a form that failed is tried again
-/// Threads any; a hit takes no lock
+/// Threads any; a hit takes no lock. In the lambdas of another kernel, a form that another thread is making just then
+///         is made once more
 /// Cost    a hit compares the extents and strides
 ready_kernel const& find_or_compile(kernel_table& table, kernel_face const& face, argument* arguments, int count);
 

@@ -12,10 +12,15 @@
 #include "weft/base/op.hpp"
 
 // What is computed: a what-lambda's typed expressions, and the flat program that they write.
+#include "weft/expr/face.hpp"
+#include "weft/expr/compute.hpp"
+#include "weft/expr/math/functions.hpp"
+#include "weft/expr/boundary.hpp"
+#include "weft/expr/einsum.hpp"
+
 #include "weft/expr/canonical.hpp"
 #include "weft/expr/evaluate.hpp"
 #include "weft/expr/expand.hpp"
-#include "weft/expr/face.hpp"
 // #include "weft/expr/print.hpp"
 // #include "weft/expr/verify.hpp"
 

@@ -69,7 +69,8 @@ int leave() {
   if (!call_doubled(5000) || !call_product(5)) return 1;
   for (std::size_t t = 0; t < 2; ++t)
     std::thread([t] {
-      for (std::size_t i = 0;; ++i) static_cast<void>(call_doubled(5000)), static_cast<void>(call_product(6 + t * 1000 + i % 50));
+      for (std::size_t i = 0;; ++i)
+        static_cast<void>(call_doubled(5000)), static_cast<void>(call_product(6 + t * 1000 + i % 50));
     }).detach();
   ::usleep(30000);
   return 0;
@@ -86,7 +87,8 @@ int fork_while_compiling(int children) {
     pid_t const child = ::fork();
     if (child == 0) {
       ::alarm(60);  // a lock that nobody will open
-      ::_exit(call_product(static_cast<std::size_t>(200000 + i)) && call_doubled(static_cast<std::size_t>(200000 + i)) ? 0 : 1);
+      auto const n = static_cast<std::size_t>(200000 + i);
+      ::_exit(call_product(n) && call_doubled(n) ? 0 : 1);
     }
     int status = 1;
     if (child < 0 || ::waitpid(child, &status, 0) != child || status != 0) right = false;

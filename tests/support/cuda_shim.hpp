@@ -26,6 +26,10 @@ static inline double __dsub_rn(double a, double b) { return a - b; }
 static inline double __dmul_rn(double a, double b) { return a * b; }
 static inline double __ddiv_rn(double a, double b) { return a / b; }
 static inline double __fma_rn(double a, double b, double c) { return __builtin_fma(a, b, c); }
+static inline float __fsqrt_rn(float a) { return __builtin_sqrtf(a); }
+static inline double __dsqrt_rn(double a) { return __builtin_sqrt(a); }
+extern "C" float floorf(float), ceilf(float), truncf(float), rintf(float);
+extern "C" double floor(double), ceil(double), trunc(double), rint(double);
 
 template <class To, class From>
 static inline To shim_bits(From from) {

@@ -5,6 +5,7 @@
 #include <weft/base/sequence.hpp>
 
 #include "lower/programs.hpp"
+#include "weft/expr/math/functions.hpp"
 #include "weft/codegen/llvm/module.hpp"
 #include "weft/codegen/workspace.hpp"
 #include "weft/compile.hpp"

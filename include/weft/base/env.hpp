@@ -13,6 +13,9 @@ namespace weft::inline WEFT_ABI {
 ///     WEFT_LLVM     which LLVM: a major version (19) or the path of a libLLVM
 ///     WEFT_LOADER   orc: LLVM links objects instead of weft's own loader
 ///     WEFT_THREADS  how many threads a parallel loop may use, 1 or more
+///     WEFT_DUMP     which texts go to stderr: a list of schedule, lower, pass, pass/NAME, llvm, asm
+///     WEFT_TIME     1: what each compilation cost, on stderr
+///     WEFT_VERIFY   1: the loop program is verified after each pass
 ///     XDG_CACHE_HOME, HOME   where kernels are kept otherwise
 char const* environment(char const* name);
 

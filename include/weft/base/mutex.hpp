@@ -14,6 +14,7 @@ class mutex {
   mutex(mutex const&) = delete;
   mutex& operator=(mutex const&) = delete;
   void lock() { ::pthread_mutex_lock(&handle_); }
+  bool try_lock() { return ::pthread_mutex_trylock(&handle_) == 0; }
   void unlock() { ::pthread_mutex_unlock(&handle_); }
 
  private:

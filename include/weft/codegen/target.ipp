@@ -207,7 +207,7 @@ WEFT_DECL target const& host() {
   static constinit target const* known = nullptr;
   if (target const* t = __atomic_load_n(&known, __ATOMIC_ACQUIRE)) return *t;
   fork_gate const no_fork;  // in the child of a fork nobody would finish the static that another thread began
-  static target const* const machine = new target(detail::probe_host());  // used until the process is gone
+  static target const* const machine = new target(detail::probe_host());  // used until the process is gone, by destructors of statics too
   __atomic_store_n(&known, machine, __ATOMIC_RELEASE);
   return *machine;
 }

@@ -24,7 +24,7 @@ inline std::int64_t index_value(ir::expr e, sequence<std::int64_t> const& sizes)
   if (e->kind == op::extent) return sizes[static_cast<std::size_t>(e->value)];
   std::int64_t const a = index_value(e->a, sizes), b = e->b ? index_value(e->b, sizes) : 0;
   std::int64_t const c = e->c ? index_value(e->c, sizes) : 0;
-  return apply(e->kind, e->kind == op::select ? e->b->type : e->a->type, a, b, c, e->type);
+  return apply(e->kind, is_choice(e->kind) ? e->b->type : e->a->type, a, b, c, e->type);
 }
 }  // namespace detail
 

@@ -15,7 +15,7 @@
 // Blocks are indented as in Python. `begin..end` has the end, the node has the extent: i..i + 4 runs four times.
 //   operators    or | and | not | < <= == != | bitwise: | ^ & | << >> | + - | * / % // %% | - , loosest first;
 //                `/ %` truncate (op::div, op::rem), `// %%` round down (floor_div, floor_mod)
-//   calls        min max fma select exp; cast<f32>(x) bitcast<i32>(x); ramp(base, stride, lanes) broadcast(x, lanes)
+//   calls        sqrt floor ceil trunc round min max fma select rare; cast<f32>(x) bitcast<i32>(x); ramp(base, stride, lanes) broadcast(x, lanes)
 //   literals     3 is i64; 3i32 1.5f32 true; inf<f32> nan<f64>; any bits: bits<f32>(0x7fc00001); in every one of
 //                16 lanes: 3i64x16 truex16 inf<f32x16>
 //   let $0 = x   before a statement: a part that occurs often, or too deep to read in one line. Text only: nodes

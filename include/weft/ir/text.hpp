@@ -32,7 +32,8 @@ constexpr infix const* infix_of(op kind) {
 }
 
 /// Operations written as calls: name(a, b, ..).
-inline constexpr op calls[] = {op::exp, op::min, op::max, op::fma, op::select};
+inline constexpr op calls[] = {op::sqrt, op::floor, op::ceil, op::trunc,  op::round,
+                               op::min,  op::max,   op::fma,  op::select, op::rare};
 
 constexpr bool is_digit(char c) { return c >= '0' && c <= '9'; }
 constexpr bool is_letter(char c) { return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || c == '_'; }
@@ -50,9 +51,9 @@ constexpr bool is_with_lanes(std::string_view word, std::string_view stem) {
 /// Whether a name reads as itself; others stand in backquotes.
 constexpr bool is_plain_name(std::string_view name) {
   constexpr std::string_view reserved[] = {
-      "and",       "or",         "not",   "self", "inf",    "nan",    "bits",    "cast",     "bitcast", "ramp",
-      "broadcast", "exp",        "min",   "max",  "fma",    "select", "if",      "else",     "for",     "let",
-      "allocate",  "accumulate", "block", "pass", "buffer", "sizes",  "scalars", "variables"};
+      "and",   "or",   "not",   "self",  "inf",      "nan",        "bits",  "cast", "bitcast", "ramp",  "broadcast",
+      "sqrt",  "floor", "ceil", "trunc", "round",    "min",        "max",   "fma",  "select",  "rare",  "if",
+      "else",  "for",  "let",   "pass",  "allocate", "accumulate", "block", "together", "buffer", "sizes", "scalars", "variables"};
   if (name.empty() || !is_letter(name[0])) return false;
   for (char c : name)
     if (!is_letter(c) && !is_digit(c)) return false;

@@ -303,8 +303,7 @@ TEST_CASE("objects from disk are loaded by either linker") {
   variable const by_orc("WEFT_LOADER", "orc");
   CHECK(k.made() == 0);
 }
-TEST_CASE("an illegal schedule is illegal also when a kernel with the same steps is on disk") {
-  // A step that the machine refuses is found before the key is made.
+TEST_CASE("a kernel with the same steps that was made for more registers is not taken for a machine with fewer") {
   private_cache const c;
   lowered_program l{weft_test::matmul(), {{64, 64}, {64, 64}}};
   call_layout const layout = l.layout();
@@ -320,7 +319,9 @@ TEST_CASE("an illegal schedule is illegal also when a kernel with the same steps
   static_cast<void>(compile({"product", &l.p, tile, nullptr, &layout, &host()}));
   target small = host();
   small.vector_registers = 2;
-  CHECK_THROWS_AS(compile({"product", &l.p, tile, nullptr, &layout, &small}), schedule_error);
+  auto const before = compilations();
+  static_cast<void>(compile({"product", &l.p, tile, nullptr, &layout, &small}));
+  CHECK(compilations() == before + 1);
 }
 TEST_CASE("threads that make and find the same kernels at once all get right ones") {
   private_cache const c;

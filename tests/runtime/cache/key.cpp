@@ -63,7 +63,7 @@ TEST_CASE("equal kernels have equal keys, and everything that code follows from 
   other([](parts& p) { p.layout.arguments[2].strides[0] = 64; });
   other([](parts& p) { p.layout.arguments[1].alignment = 64; });
   other([](parts& p) { p.layout.arguments[2].alias_class = 0; });
-  other([](parts& p) { p.what.stages[0].identity = 1; });
+  other([](parts& p) { p.what.results[0].identity = 1; });
   other([](parts& p) { p.what.tensors[0].type = dtype::f64; });
   other([](parts& p) { p.what.tensors[2].name = short_name("D"); });
   other([](parts& p) { p.what.inputs[0].type = dtype::i32; });

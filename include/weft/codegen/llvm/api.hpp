@@ -128,6 +128,7 @@ enum constant : unsigned { WEFT_LLVM_CONSTANTS(WEFT_LLVM_CONSTANT) };
   X(type_ref, Int16TypeInContext, (context_ref))                                                        \
   X(type_ref, Int32TypeInContext, (context_ref))                                                        \
   X(type_ref, Int64TypeInContext, (context_ref))                                                        \
+  X(type_ref, IntTypeInContext, (context_ref, unsigned))                                                \
   X(type_ref, HalfTypeInContext, (context_ref))                                                         \
   X(type_ref, BFloatTypeInContext, (context_ref))                                                       \
   X(type_ref, FloatTypeInContext, (context_ref))                                                        \

@@ -124,7 +124,8 @@ WEFT_DECL void function_emitter::statement(ir::stmt s) {
     case ir::stmt_kind::store: return store(s);
     case ir::stmt_kind::branch: return branch(s);
     case ir::stmt_kind::allocate: return allocate(s);
-    case ir::stmt_kind::accumulate: break;
+    case ir::stmt_kind::accumulate:
+    case ir::stmt_kind::together: break;
   }
   WEFT_THROW(internal_error("llvm: an accumulate is left after pass/promote"));
 }
@@ -254,7 +255,7 @@ inline bool known_lane(ir::expr e, int lane, int depth, std::int64_t& value) {
   if (depth == 0 || arity(e->kind) == 0 || !known_lane(e->a, lane, depth - 1, a)) return false;
   if (e->b != nullptr && !known_lane(e->b, lane, depth - 1, b)) return false;
   if (e->c != nullptr && !known_lane(e->c, lane, depth - 1, c)) return false;
-  return value = apply(e->kind, e->kind == op::select ? e->b->type : e->a->type, a, b, c, e->type), true;
+  return value = apply(e->kind, is_choice(e->kind) ? e->b->type : e->a->type, a, b, c, e->type), true;
 }
 /// The only lane of a mask that is true, if that is known; else -1.
 inline int only_lane(ir::expr mask) {

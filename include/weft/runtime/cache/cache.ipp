@@ -58,8 +58,8 @@ struct place {
     p.directory = asked;
   } else {
     p.create = creation::below_own;
-    bool const by_xdg = xdg != nullptr && *xdg == '/';
-    if (by_xdg || (home != nullptr && *home == '/')) p.directory.append(by_xdg ? xdg : home).append(by_xdg ? "/weft" : "/.cache/weft");
+    bool const by_xdg = xdg != nullptr && *xdg == '/', by_home = home != nullptr && *home == '/';
+    if (by_xdg || by_home) p.directory.append(by_xdg ? xdg : home).append(by_xdg ? "/weft" : "/.cache/weft");
     else p.why = "neither XDG_CACHE_HOME nor HOME names a directory; set WEFT_CACHE to one";
   }
   return p;

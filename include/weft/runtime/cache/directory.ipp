@@ -59,20 +59,22 @@ WEFT_DECL directory::fault directory::make(creation create) {
   for (std::size_t end = 1; end <= path_.size(); ++end) {
     if (end < path_.size() && path_[end] != '/') continue;
     std::string const part = path_.substr(0, end);
-    if (::stat(part.c_str(), &s) == 0) {
-      within_own = s.st_uid == ::geteuid();
-      continue;
+    bool there = ::stat(part.c_str(), &s) == 0;
+    if (!there) {
+      if (!within_own && create == creation::below_own) return fault::parent_of_others;
+      if (::mkdir(part.c_str(), 0700) != 0 && errno != EEXIST) return fault::not_made;
+      there = ::stat(part.c_str(), &s) == 0;  // another user may have been faster
     }
-    if (!within_own && create == creation::below_own) return fault::parent_of_others;
-    if (::mkdir(part.c_str(), 0700) != 0 && errno != EEXIST) return fault::not_made;
-    within_own = true;
+    within_own = there && s.st_uid == ::geteuid();
   }
   return fault::none;
 }
 WEFT_DECL directory::fault directory::open() {
   int const fd = ::open(path_.c_str(), O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
   if (fd < 0)
-    return errno == ENOENT ? fault::not_there : errno == ELOOP || errno == ENOTDIR ? fault::no_directory : fault::not_opened;
+    return errno == ENOENT                       ? fault::not_there
+           : errno == ELOOP || errno == ENOTDIR ? fault::no_directory
+                                                : fault::not_opened;
   struct stat s {};
   if (::fstat(fd, &s) == 0 && detail::only_we_write(s)) {
     descriptor_ = fd;

@@ -40,8 +40,8 @@ class key_writer : public byte_writer {
     each(features, [&](std::string const& f) { text(f); });
   }
   WEFT_DECL void write(program const& p) {
-    auto const& [nodes, operands, extents, inputs, tensors, axes, stages, outputs, scalars, moved_to, moved_axis, guests,
-                 next_guest] = p;
+    auto const& [nodes, operands, extents, inputs, tensors, axes, stages, results, outputs, scalars, loud, moved_to,
+                 moved_axis, guests, next_guest] = p;
     each(nodes, [&](node const& n) {
       auto const& [kind, type, a, b, c, value] = n;
       numbers(kind, type, a, b, c, value);
@@ -53,7 +53,7 @@ class key_writer : public byte_writer {
       numbers(tensor, type);
     });
     each(tensors, [&](tensor_info const& t) {
-      auto const& [name, type, rank, first_extent, stage] = t;
+      auto const& [name, type, rank, first_extent, stage, given] = t;
       text(name.view());
       numbers(type, rank, first_extent, stage);
     });
@@ -62,8 +62,12 @@ class key_writer : public byte_writer {
       numbers(extent, stage, reduced);
     });
     each(stages, [&](stage_info const& s) {
-      auto const& [tensor, first_axis, spatial, first_reduced, reduced, body, identity] = s;
-      numbers(tensor, first_axis, spatial, first_reduced, reduced, body, identity);
+      auto const& [tensor, first_axis, spatial, first_reduced, reduced, first_result, results_of_it] = s;
+      numbers(tensor, first_axis, spatial, first_reduced, reduced, first_result, results_of_it);
+    });
+    each(results, [&](result_info const& r) {
+      auto const& [body, identity] = r;
+      numbers(body, identity);
     });
     all(outputs);
     numbers(scalars);

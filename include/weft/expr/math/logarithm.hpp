@@ -1,0 +1,87 @@
+// Logarithms. For math.ipp only.
+//
+// log x = k ln 2 + log(1 + f) with x = 2^k (1 + f); f64 by s = f / (2 + f), log(1 + f) = 2 atanh s, as in fdlibm's
+// e_log.c (Sun Microsystems, 1993), f32 by a polynomial in f, which needs no division.
+#pragma once
+
+#include "weft/expr/math/builder.hpp"
+#include "weft/expr/math/coefficients.hpp"
+
+namespace weft::inline WEFT_ABI {
+namespace detail::math {
+
+/// Where 1 + f begins: 2/3 (f32), sqrt(1/2) (f64).
+inline std::int64_t first_fraction(num x) { return x.single() ? 0x3f2aaaab : 0x3fe6a09e667f3bcd; }
+struct exponent_parts {
+  num shifted;  // k, as an integer that stands where an exponent stands
+  num k;
+};
+/// k of a positive normal x.
+inline exponent_parts exponent_of(num x) {
+  num const i = bits(x);
+  if (x.single()) {
+    num const e = (i - first_fraction(x)) & (std::int64_t(-1) << 23);
+    return {e, cast(e, dtype::f32) * 0x1p-23};
+  }
+  // With a bias, so that all is positive: there is no conversion from i64, nor a signed shift, before AVX-512.
+  std::int64_t const bias = std::int64_t(1023) << 52;
+  num const e = (i + (bias - first_fraction(x))) & (std::int64_t(0x7ff) << 52);
+  return {e - bias, real((e >> 52) | std::int64_t(0x433) << 52) - (0x1p52 + 1023)};
+}
+/// log(1 + f) - f
+inline num log1p_tail(num f) {
+  if (f.single()) return (f * f) * horner(f, log_f32);
+  num const s = f / (f + 2), z = s * s, half_square = f * 0.5 * f;
+  return mad(s, mad(z, halved(z, log_f64), half_square), -half_square);
+}
+/// k ln 2 + log(1 + f)
+inline num log_sum(num k, num f) {
+  if (f.single()) return mad(k, 0x1.62e43p-1, mad(f * f, horner(f, log_f32), f));
+  num const s = f / (f + 2), z = s * s, half_square = f * 0.5 * f;
+  num const t = mad(s, mad(z, halved(z, log_f64), half_square), k * 0x1.a39ef35793c76p-33);
+  return mad(k, 0x1.62e42feep-1, f - (half_square - t));
+}
+/// `r`, or what a logarithm is where it has no normal value: the argument is `x`, the pole is at `pole`.
+inline num with_edges(num r, num x, double pole) {
+  r = blend(x < infinity(), r, x);
+  return blend(literal(x, pole) < x, r, blend(x == pole, literal(x, -infinity()), not_a_number()));
+}
+struct scaled_argument {
+  num x, k;  // the argument is x * 2^k
+};
+/// A denormal becomes normal.
+inline scaled_argument normalised(num x) {
+  num const tiny = x < smallest_normal(x);
+  double const power = x.single() ? 24 : 54;
+  return {blend(tiny, x * (x.single() ? 0x1p24 : 0x1p54), x), blend(tiny, literal(x, -power), 0.0)};
+}
+inline num log(num x) {
+  scaled_argument const a = normalised(x);
+  exponent_parts const e = exponent_of(a.x);
+  num const f = real(bits(a.x) - e.shifted) - 1;
+  return with_edges(log_sum(e.k + a.k, f), x, 0);
+}
+/// f and what is beyond it, times log2 e in two parts: k + that is rounded once.
+inline num log2(num x) {
+  scaled_argument const a = normalised(x);
+  exponent_parts const e = exponent_of(a.x);
+  num const f = real(bits(a.x) - e.shifted) - 1;
+  pair const l = fast_sum(f, log1p_tail(f));
+  double const high = x.single() ? 0x1.715476p+0 : 0x1.71547652b82fep+0;
+  double const low = x.single() ? 0x1.4ae0cp-26 : 0x1.777d0ffda0d24p-56;
+  pair const p = exact_product(l.high, literal(x, high));
+  num const tail = mad(l.high, low, mad(l.low, high, p.low));
+  pair const sum = fast_sum(e.k + a.k, p.high);
+  return with_edges(sum.high + (sum.low + tail), x, 0);
+}
+/// 1 + x may round; f comes from x itself: x 2^-k + (2^-k - 1). Four times 2^-k is normal for every k.
+inline num log1p(num x) {
+  exponent_parts const e = exponent_of(x + 1);
+  std::int64_t const four = x.single() ? 0x40800000 : std::int64_t(0x401) << 52;
+  num const f = real(bits(x) - e.shifted) + mad(real(four - e.shifted), 0.25, -1);
+  num const r = real(bits(log_sum(e.k, f)) | sign(x));  // log1p(-0)
+  return with_edges(r, x, -1);
+}
+
+}  // namespace detail::math
+}  // namespace weft::inline WEFT_ABI

@@ -1,0 +1,254 @@
+"""Prints include/weft/expr/math/coefficients.hpp: the polynomials behind weft's math functions.
+
+    python3 -m venv venv && venv/bin/pip install mpmath
+    venv/bin/python scripts/math_coefficients.py > include/weft/expr/math/coefficients.hpp
+
+Each is the polynomial of least weighted maximum error on a grid of Chebyshev points, found by the exchange algorithm
+(E. Remez, 1934; as in Muller, Elementary Functions, 3rd ed., section 3.6). The coefficients are then rounded one
+after the other, the most important (lowest) first; after each the others are fitted anew, so that they take up what
+rounding left. `names on the command line`: only these.
+"""
+
+import sys
+
+from mpmath import (atan, atanh, cos, erf, erfc, exp, expm1, fabs, floor, inf, ldexp, log, log1p, lu_solve, matrix, mp, mpf,
+                    pi, sin, sqrt, tan, tanh)
+
+mp.prec = 220
+
+
+def chebyshev(a, b, count):
+    return [(a + b) / 2 + (b - a) / 2 * cos(pi * (i + mpf(1) / 2) / count) for i in range(count)][::-1]
+
+
+def rounded(c, bits):
+    """c as a float of so many bits."""
+    if c == 0:
+        return mpf(0)
+    saved, mp.prec = mp.prec, bits
+    r = +c
+    mp.prec = saved
+    return r
+
+
+def best(points, values, weights, powers):
+    """Coefficients of x^p, p in powers, of least max |weight * (value - polynomial)|, and that maximum."""
+    n = len(powers)
+    rows = [[x**p for p in powers] for x in points]
+    picked = [round(i * (len(points) - 1) / n) for i in range(n + 1)]
+    for _ in range(60):
+        a, b = matrix(n + 1, n + 1), matrix(n + 1, 1)
+        for k, i in enumerate(picked):
+            for j in range(n):
+                a[k, j] = rows[i][j] * weights[i]
+            a[k, n] = (-1)**k
+            b[k] = values[i] * weights[i]
+        c = lu_solve(a, b)
+        level = fabs(c[n])
+        errors = [weights[i] * (values[i] - sum(c[j] * rows[i][j] for j in range(n))) for i in range(len(points))]
+        # One extremum for each stretch of equal sign; of neighbours of equal sign the larger.
+        extrema = []
+        for i, e in enumerate(errors):
+            if extrema and (errors[extrema[-1]] > 0) == (e > 0):
+                if fabs(e) > fabs(errors[extrema[-1]]):
+                    extrema[-1] = i
+            else:
+                extrema.append(i)
+        while len(extrema) > n + 1:
+            drop = 0 if fabs(errors[extrema[0]]) < fabs(errors[extrema[-1]]) else -1
+            if len(extrema) > n + 2:  # two neighbours, so that the signs go on alternating
+                k = min(range(len(extrema) - 1),
+                        key=lambda i: max(fabs(errors[extrema[i]]), fabs(errors[extrema[i + 1]])))
+                del extrema[k:k + 2]
+                continue
+            del extrema[drop]
+        worst = max(fabs(e) for e in errors)
+        if len(extrema) < n + 1 or worst <= level * (1 + mpf(10)**-6):
+            return [c[j] for j in range(n)], worst
+        picked = extrema
+    return [c[j] for j in range(n)], worst
+
+
+def fit(f, weight, a, b, count, bits, step=1, fixed=()):
+    """Coefficients c_0.. of sum c_k x^(k * step); the first ones may be given."""
+    points = chebyshev(mpf(a), mpf(b), max(30 * count, 200))
+    values, weights = [f(x) for x in points], [weight(x) for x in points]
+    done = []
+    rest = [v - sum(c * x**(k * step) for k, c in enumerate(fixed)) for v, x in zip(values, points)]
+    _, ideal = best(points, rest, weights, [k * step for k in range(len(fixed), count)])
+    for k in range(count):
+        if k < len(fixed):
+            c = fixed[k]
+        else:
+            c, _ = best(points, values, weights, [j * step for j in range(k, count)])
+            c = c[0]
+        size = bits[k] if isinstance(bits, (list, tuple)) else bits
+        c = rounded(mpf(c), size)
+        done.append(c)
+        values = [v - c * x**(k * step) for v, x in zip(values, points)]
+    worst = max(fabs(w * v) for v, w in zip(values, weights))
+    return done, worst, ideal
+
+
+def print_array(what, kind, name, items):
+    print(f"// {what}")
+    lines, line = [], "   "
+    for i, item in enumerate(items):
+        item += "," if i + 1 < len(items) else "};"
+        if len(line) + 1 + len(item) > 118:
+            lines.append(line)
+            line = "   "
+        line += " " + item
+    lines.append(line)
+    print(f"inline constexpr {kind} {name}[] = {{\n" + "\n".join(lines), flush=True)
+
+
+def hexadecimal(c):
+    """C's hexadecimal notation of a float of at most 53 bits."""
+    return float(c).hex()
+
+
+half_ln2 = log(2) / 2 * (1 + ldexp(1, -10))
+third = mpf(1) / 3
+
+
+def by_series(f, series):
+    """f, but where |x| is so small that it would cancel, its series."""
+    return lambda x: series(x) if fabs(x) < ldexp(1, -30) else f(x)
+
+
+exp_tail = by_series(lambda r: (expm1(r) - r) / r**2, lambda r: mpf(1) / 2 + r / 6 + r**2 / 24)
+expm1_weight = by_series(lambda r: r**2 / fabs(expm1(r)), fabs)
+def exp_weight(r):
+    return r**2 / exp(r)
+
+
+exp2_tail = by_series(lambda r: (2**r - 1) / r, lambda r: log(2) + log(2)**2 / 2 * r + log(2)**3 / 6 * r * r)
+log_tail = by_series(lambda f: (log1p(f) - f) / f**2, lambda f: -mpf(1) / 2 + f / 3 - f * f / 4)
+log_weight = by_series(lambda f: f**2 / fabs(log1p(f)), fabs)
+
+atanh_tail = by_series(lambda z: (2 * atanh(sqrt(z)) / sqrt(z) - 2) / z, lambda z: mpf(2) / 3 + 2 * z / 5)
+root_z = (sqrt(2) - 1) / (sqrt(2) + 1)  # s at the ends of the interval of m
+
+tanh_tail = by_series(lambda z: (tanh(sqrt(z)) / sqrt(z) - 1) / z, lambda z: -mpf(1) / 3 + 2 * z / 15)
+
+
+def odd_weight(f):
+    """For f(x) = x + x z p(z), z = x^2, relative to f."""
+    return by_series(lambda z: z * sqrt(z) / f(sqrt(z)), lambda z: z)
+
+
+def parts(value, sizes):
+    """`value` as a sum of floats of so many bits each."""
+    found = []
+    for size in sizes:
+        found.append(rounded(value, size))
+        value -= found[-1]
+    return found
+
+
+sin_tail = by_series(lambda z: (1 - sin(sqrt(z)) / sqrt(z)) / z, lambda z: mpf(1) / 6 - z / 120)
+cos_tail = by_series(lambda z: (1 - cos(sqrt(z))) / z, lambda z: mpf(1) / 2 - z / 24 + z * z / 720)
+half_turn, quarter_turn = (pi / 2 * (1 + ldexp(1, -20)))**2, (pi / 4 * (1 + ldexp(1, -20)))**2
+atan_tail = by_series(lambda z: (atan(sqrt(z)) / sqrt(z) - 1) / z, lambda z: -mpf(1) / 3 + z / 5)
+erf_tail = by_series(lambda z: erf(sqrt(z)) / sqrt(z) - 1, lambda z: 2 / sqrt(pi) * (1 - z / 3) - 1)
+
+
+def erf_weight(z):
+    return sqrt(z) / erf(sqrt(z)) if z > 0 else sqrt(pi) / 2
+
+
+def erfc_log(t):
+    """log erfc t = -t - t p(t)"""
+    return -log(erfc(t)) / t - 1
+
+
+def erfc_weight(t):
+    return t * erfc(t) / erf(t)
+
+
+def gelu_tail(pole):
+    """y = (t - k) / (t + k) -> Phi(-t) e^(t^2 / 2) (t + k)"""
+    def f(y):
+        t = pole * (1 + y) / (1 - y)
+        return erfc(t / sqrt(mpf(2))) / 2 * exp(t * t / 2) * (t + pole)
+    return f
+
+
+def gelu_range(pole, t):
+    return (mpf(t) - pole) / (mpf(t) + pole)
+
+
+log2_tail = by_series(lambda z: (2 * atanh(sqrt(z)) / sqrt(z)) / log(2), lambda z: (2 + 2 * z / 3) / log(2))
+log2_third = by_series(lambda z: (2 * atanh(sqrt(z)) / sqrt(z) - 2 - 2 * z / 3) / log(2) / z**2,
+                       lambda z: (mpf(2) / 5 + 2 * z / 7) / log(2))
+
+PARTS = {
+    # name: (what it is, value, bits of each part)
+    "pi_fused": ("pi in parts, for fma", pi, [53, 53, 53]),
+    "log2_first": ("2 / log 2", 2 / log(2), [53, 53]),
+    "log2_second": ("2 / 3 / log 2", mpf(2) / 3 / log(2), [53, 53]),
+    "pi_exact": ("pi in parts whose products with integers below 2^26 are exact; the last as it comes", pi,
+                 [27, 27, 27, 53]),
+}
+
+POLYNOMIALS = {
+    # name: (what it is, function, weight, from, to, count, bits[, step])
+    "exp_f32": ("exp(r) = 1 + r + r^2 p(r), |r| < 0.347", exp_tail, exp_weight, -half_ln2, half_ln2, 5, 24),
+    "exp_f64": ("the same", exp_tail, exp_weight, -half_ln2, half_ln2, 10, 53),
+    "exp2_f32": ("2^r = 1 + r p(r), |r| <= 1/2", exp2_tail, lambda r: fabs(r) / 2**r, -0.5, 0.5, 6, 24),
+    "exp2_wide_f32": ("the same, for f32 in f64", exp2_tail, lambda r: fabs(r) / 2**r, -0.5, 0.5, 6, 53),
+    "exp2_f64": ("the same", exp2_tail, lambda r: fabs(r) / 2**r, -0.5, 0.5, 11, 53),
+    "log_f32": ("log(1 + f) = f + f^2 p(f), |f| <= 1/3", log_tail, log_weight, -third, third, 9, 24),
+    "tanh_f32": ("tanh x = x + x z p(z), z = x^2, |x| < 0.9375", tanh_tail, odd_weight(tanh), 0, mpf("0.8789"), 7, 24),
+    "sin_f32": ("sin x = x - x z p(z), z = x^2, |x| <= pi / 2, for f32 in f64", sin_tail, odd_weight(sin), 0, half_turn,
+                4, 53),
+    "sin_f64": ("the same", sin_tail, odd_weight(sin), 0, half_turn, 8, 53),
+    "quarter_sin_f32": ("the same, |x| <= pi / 4, for f32 in f64", sin_tail, odd_weight(sin), 0, quarter_turn, 3, 53),
+    "quarter_sin_f64": ("the same", sin_tail, odd_weight(sin), 0, quarter_turn, 6, 53),
+    "quarter_cos_f32": ("cos x = 1 - z p(z), |x| <= pi / 4, for f32 in f64", cos_tail, lambda z: z, 0, quarter_turn, 4,
+                        53),
+    "quarter_cos_f64": ("the same", cos_tail, lambda z: z, 0, quarter_turn, 7, 53, 1, [0.5]),
+    "atan_f32": ("atan x = x + x z p(z), z = x^2, |x| <= 1", atan_tail, odd_weight(atan), 0, 1, 9, 24),
+    "atan_f64": ("the same", atan_tail, odd_weight(atan), 0, 1, 20, 53),
+    "erf_f32": ("erf x = x + x p(x^2), |x| <= 0.9375", erf_tail, erf_weight, 0, mpf(225) / 256, 7, 24),
+    "erf_f64": ("the same, |x| <= 1", erf_tail, erf_weight, 0, 1, 13, 53),
+    "erfc_f32": ("log erfc t = -t - t p(t), 0.9375 <= t <= 4", erfc_log, erfc_weight, mpf(15) / 16, 4, 6, 24),
+    "erfc_f64": ("the same, 1 <= t <= 6", erfc_log, erfc_weight, 1, 6, 18, 53),
+    "gelu_f32": ("Phi(-t) e^(t^2 / 2) = p(y) / (t + 4), y = (t - 4) / (t + 4), t < 14.6", gelu_tail(4),
+                 lambda y: 1 / gelu_tail(4)(y), -1, gelu_range(4, "14.6"), 10, 24),
+    "gelu_f64": ("Phi(-t) e^(t^2 / 2) = p(y) / (t + 5), y = (t - 5) / (t + 5), t < 38.8", gelu_tail(5),
+                 lambda y: 1 / gelu_tail(5)(y), -1, gelu_range(5, "38.8"), 23, 53),
+    "log2_f32": ("log2((1 + s) / (1 - s)) = s p(z), z = s^2 <= 0.0295, for f32 in f64", log2_tail, lambda z: mpf(1) / 3, 0,
+                 root_z**2 * (1 + ldexp(1, -10)), 5, 53),
+    "log2_f64": ("log2((1 + s) / (1 - s)) = (2 s + 2 s z / 3) / log 2 + s z^2 p(z)", log2_third, lambda z: z**2 / 3, 0,
+                 root_z**2 * (1 + ldexp(1, -10)), 7, 53),
+    "log_f64": ("log((1 + s) / (1 - s)) = 2 s + s z p(z), z = s^2 <= 0.0295", atanh_tail, lambda z: z / 2, 0,
+                root_z**2 * (1 + ldexp(1, -10)), 7, 53),
+}
+
+
+def main():
+    wanted = sys.argv[1:]
+    print("// Generated by scripts/math_coefficients.py, which says how; for the .ipp files of this folder.")
+    print("#pragma once\n\n#include <cstdint>\n\n#include \"weft/config.hpp\"\n")
+    print("namespace weft::inline WEFT_ABI {\nnamespace detail::math {\n")
+    for name, (what, value, sizes) in PARTS.items():
+        print_array(what, "double", name, [hexadecimal(x) for x in parts(value, sizes)])
+    saved, mp.prec = mp.prec, 1600
+    bits = int(floor(ldexp(1 / pi, 20 * 64)))
+    mp.prec = saved
+    print_array("1 / pi behind its point, 64 bits each", "std::uint64_t", "inverse_pi",
+                [f"0x{bits >> 64 * (19 - i) & (2**64 - 1):016x}" for i in range(20)])
+    for name, (what, f, weight, a, b, count, bits, *rest) in POLYNOMIALS.items():
+        if wanted and name not in wanted:
+            continue
+        c, worst, ideal = fit(f, weight, a, b, count, bits, *rest)
+        errors = f"error 2^{float(log(worst, 2)):.1f} (2^{float(log(ideal, 2)):.1f} before rounding)"
+        print_array(f"{what}; {errors}", "double", name, [hexadecimal(x) for x in c])
+        print(f"{name}: {float(log(worst, 2)):.2f} ideal {float(log(ideal, 2)):.2f}", file=sys.stderr)
+    print("\n}  // namespace detail::math\n}  // namespace weft::inline WEFT_ABI")
+
+
+if __name__ == "__main__":
+    main()
