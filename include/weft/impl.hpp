@@ -1,6 +1,12 @@
 // All bodies, for the one TU of weft::compiled; tests/headers/layers.py holds this list complete.
 #pragma once
 
+#include "weft/config.hpp"
+
+#if WEFT_HEADER_ONLY
+#error "weft/impl.hpp is for the one file of weft::compiled: -DWEFT_COMPILED=1; header-only programs include weft/weft.hpp"
+#else
+
 #include "weft/base/env.ipp"
 #include "weft/base/fork_gate.ipp"
 #include "weft/base/hash.ipp"
@@ -51,3 +57,4 @@
 #include "weft/runtime/thread_pool.ipp"
 #include "weft/schedule/pressure.ipp"
 #include "weft/schedule/print.ipp"
+#endif

@@ -5,6 +5,8 @@
 // out has its place here too, but most programs need not pay for it: include it yourself.
 #pragma once
 
+#include "weft/config.hpp"
+
 // What everything stands on: element types, operations and what they compute, names, errors, the environment.
 #include "weft/base/dtype.hpp"
 #include "weft/base/env.hpp"

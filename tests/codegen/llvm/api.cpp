@@ -118,15 +118,20 @@ TEST_CASE("diagnostics of the code generator are collected, not printed") {
 
 // The next ones run in processes of their own; see the case that starts them.
 TEST_CASE("child: WEFT_LLVM=path of nothing" * doctest::skip()) {
-  CHECK(failure_of_load().find("WEFT_LLVM asks for /nowhere/libLLVM.so, which cannot be loaded") == 0);
+  std::string const why = failure_of_load();
+  CHECK(why.find("WEFT_LLVM asks for /nowhere/libLLVM.so, which cannot be loaded: ") == 0);
+  CHECK(why.find("; set it to one of 19 to 22, to the path of a libLLVM.so, or leave it unset") != std::string::npos);
   // What failed is tried again.
   ::unsetenv("WEFT_LLVM");
   CHECK(failure_of_load().empty());
 }
 TEST_CASE("child: WEFT_LLVM=another library" * doctest::skip()) {
-  CHECK(failure_of_load() == "WEFT_LLVM asks for libm.so.6, which is not one of LLVM 19 to 22");
+  CHECK(failure_of_load() == "WEFT_LLVM asks for libm.so.6, which is not one of LLVM 19 to 22; set it to one of 19 to "
+                             "22, to the path of a libLLVM.so, or leave it unset");
 }
-TEST_CASE("child: WEFT_LLVM=14" * doctest::skip()) { CHECK(failure_of_load().find("WEFT_LLVM asks for") == 0); }
+TEST_CASE("child: WEFT_LLVM=14" * doctest::skip()) {
+  CHECK(failure_of_load().find("WEFT_LLVM asks for LLVM 14, which is not one of LLVM 19 to 22; ") == 0);
+}
 TEST_CASE("child: WEFT_LLVM=number" * doctest::skip()) {
   REQUIRE(failure_of_load().empty());
   CHECK(std::to_string(load_llvm().major) == std::getenv("WEFT_LLVM"));

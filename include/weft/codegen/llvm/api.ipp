@@ -53,16 +53,16 @@ inline void* open_asked(char const* asked, api& a) {
   long const major = std::strtol(asked, &end, 10);
   bool const number = *end == '\0' && major > 0 && major < 1000;
   void* library = number ? open_major(static_cast<int>(major), false) : open(asked, false);
-  if (library == nullptr) {
-    char const* reason = number ? nullptr : ::dlerror();
-    WEFT_THROW(device_error(std::string("WEFT_LLVM asks for ") + (number ? "LLVM " : "") + asked +
-                            ", which cannot be loaded" + (reason ? std::string(": ") + reason : std::string())));
+  if (library != nullptr && supported(library, a)) return library;
+  std::string why = std::string("WEFT_LLVM asks for ") + (number ? "LLVM " : "") + asked;
+  if (library != nullptr || (number && (major < oldest_major || major > newest_major))) {
+    why += ", which is not one of LLVM 19 to 22";
+  } else {
+    char const* const reason = number ? nullptr : ::dlerror();
+    why += std::string(", which cannot be loaded") + (reason != nullptr ? ": " : "") + (reason != nullptr ? reason : "");
   }
-  if (!supported(library, a)) {
-    ::dlclose(library);
-    WEFT_THROW(device_error(std::string("WEFT_LLVM asks for ") + asked + ", which is not one of LLVM 19 to 22"));
-  }
-  return library;
+  if (library != nullptr) ::dlclose(library);
+  WEFT_THROW(device_error(why + "; set it to one of 19 to 22, to the path of a libLLVM.so, or leave it unset"));
 }
 
 inline void* open_any(api& a) {
@@ -76,7 +76,8 @@ inline void* open_any(api& a) {
     if (supported(library, a)) return library;
     ::dlclose(library);
   }
-  WEFT_THROW(device_error("weft needs LLVM 19 to 22 at run time; on Debian: apt-get install libllvm19"));
+  WEFT_THROW(device_error("weft needs LLVM 19 to 22 at run time, and none was found; on Debian: apt-get install libllvm19; "
+                          "elsewhere WEFT_LLVM may be the path of a libLLVM.so"));
 }
 
 // The members stand in the order of the names, so the struct is filled from front to back.
