@@ -1,13 +1,31 @@
-// The addresses of some functions of weft, as one TU sees them.
+// One kernel, and the addresses of some functions of weft, as one TU sees them.
 #pragma once
 
+#include <vector>
 #include <weft/weft.hpp>
 
-struct addresses {
+inline constexpr auto line = weft::kernel<"line">(
+    [](auto x) { return weft::compute<"y">(x.extent(0), [=](auto i) { return x(i) * 2.0f + 1.0f; }); },
+    [](auto& s, auto, auto y) {
+      auto [chunk, lane] = s.split(y.axes()[0], 8);
+      s.vectorize(lane);
+    });
+
+struct seen {
   decltype(&weft::environment) text;
   decltype(&weft::environment_number) number;
-  bool operator==(addresses const&) const = default;
+  decltype(&line) kernel;
+  bool operator==(seen const&) const = default;
 };
-inline constexpr addresses seen_here() { return {&weft::environment, &weft::environment_number}; }
+// Not inline: one in each TU, and it calls the kernel there.
+static bool call_here() {
+  std::vector<float> x(100, 1.5f), y(100);
+  line(x, weft::out(y));
+  for (float v : y)
+    if (v != 4.0f) return false;
+  return true;
+}
+static constexpr seen seen_here() { return {&weft::environment, &weft::environment_number, &line}; }
 
-addresses seen_by_the_other_unit();
+bool call_there();
+seen seen_there();

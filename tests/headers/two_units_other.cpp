@@ -1,3 +1,4 @@
 #include "two_units.hpp"
 
-addresses seen_by_the_other_unit() { return seen_here(); }
+bool call_there() { return call_here(); }
+seen seen_there() { return seen_here(); }

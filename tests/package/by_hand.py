@@ -154,7 +154,26 @@ def cuda(p):
     p.expect("./a.out", "right...")
 
 
-WAYS = {f.__name__: f for f in (plain, no_exceptions, pkg_config, amalgamated, mixing, impl_by_mistake, cuda)}
+def tests_without_llvm(p):
+    """weft's own tests say what they skip on such a machine, and run the rest."""
+    p.do(*p.cpp, "-shared", "-fPIC", p.here / "no_llvm.cpp", "-o", "no_llvm.so")
+    tests, without = p.build / "tests/weft-tests", {"LD_PRELOAD": "./no_llvm.so"}
+    count = {}
+    for name, environment in ("with", {}), ("without", without):
+        code, said = p.ask(tests, "--count", **environment)
+        count[name] = int(re.search(r"filters: (\d+)", said).group(1))
+        if code != 0 or (name == "without") != said.startswith("[skip] tests that compile kernels: weft needs LLVM"):
+            raise Failure(f"{name} LLVM: {said}")
+    if not 0 < count["without"] < count["with"]:
+        raise Failure(f"test cases: {count}")
+    code, said = p.ask(tests, "--source-file=*/tests/kernel.cpp", **without)
+    if code != 77 or not said.startswith("[skip] this compiles kernels: weft needs LLVM"):
+        raise Failure(f"tests/kernel.cpp ends with {code}: {said}")
+    p.do(tests, "--source-file=*/tests/ir/ir.cpp", **without)
+
+
+WAYS = {f.__name__: f for f in (plain, no_exceptions, pkg_config, amalgamated, mixing, impl_by_mistake, cuda,
+                                tests_without_llvm)}
 
 
 def main(way, source, build, *compiler):
