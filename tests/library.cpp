@@ -58,17 +58,51 @@ std::size_t resident_pages() {
 }
 /// What a library leaves is unreachable when it is gone; here its amount is looked at instead.
 void count_no_leaks() { ::setenv("ASAN_OPTIONS", "detect_leaks=0", 1); }
+/// The plugin, loaded into this process.
+struct plugin {
+  explicit plugin(std::string const& path, int mode = RTLD_LOCAL) : library(::dlopen(path.c_str(), RTLD_NOW | mode)) {
+    REQUIRE_MESSAGE(library != nullptr, ::dlerror());
+    find("use_kernels", use), find("use_kernels_at_unload", use_later), find("made", made);
+  }
+  template <class F>
+  void find(char const* name, F*& f) {
+    f = reinterpret_cast<F*>(::dlsym(library, name));
+    REQUIRE((f != nullptr));
+  }
+  void close() { REQUIRE(::dlclose(library) == 0); }
+  void* library;
+  bool (*use)();
+  void (*use_later)();
+  int (*made)();
+};
+bool is_there(std::string const& library) {
+  return ::dlopen(library.c_str(), RTLD_NOW | RTLD_NOLOAD) != nullptr;
+}
 /// One life of the plugin in this process.
 void load_use_unload(bool at_unload) {
-  void* const library = ::dlopen(WEFT_TEST_PLUGIN, RTLD_NOW | RTLD_LOCAL);
-  REQUIRE_MESSAGE(library != nullptr, ::dlerror());
-  auto const use = reinterpret_cast<bool (*)()>(::dlsym(library, "use_kernels"));
-  auto const use_later = reinterpret_cast<void (*)()>(::dlsym(library, "use_kernels_at_unload"));
-  REQUIRE((use != nullptr && use_later != nullptr));
-  REQUIRE(use());
-  if (at_unload) use_later();
-  REQUIRE(::dlclose(library) == 0);
-  REQUIRE(::dlopen(WEFT_TEST_PLUGIN, RTLD_NOW | RTLD_NOLOAD) == nullptr);  // really unloaded
+  plugin p(WEFT_TEST_PLUGIN);
+  REQUIRE(p.use());
+  if (at_unload) p.use_later();
+  p.close();
+  REQUIRE_FALSE(is_there(WEFT_TEST_PLUGIN));
+}
+/// Two libraries in one process, which come and go in every order; each calls its kernels while the other is there, was
+/// never there, and is gone. `made`: what each has compiled, when it counts for itself.
+void use_side_by_side(std::string const& one, std::string const& other, int mode, int made) {
+  for (int round = 0; round < 5; ++round) {
+    plugin a(one, mode);
+    REQUIRE(a.use());
+    plugin b(other, mode);
+    REQUIRE((b.use() && a.use()));
+    if (made > 0) CHECK((a.made() == made && b.made() == made));
+    a.close();
+    REQUIRE(b.use());
+    plugin again(one, mode);
+    REQUIRE((again.use() && b.use()));
+    b.close();
+    REQUIRE(again.use());
+    again.close();
+  }
 }
 
 }  // namespace
@@ -174,4 +208,21 @@ TEST_CASE("a plugin that uses weft is loaded and unloaded a thousand times") {
 TEST_CASE("a plugin that compiles is unloaded, too") {
   count_no_leaks();
   CHECK(weft::test::run_case("child: a plugin comes and goes", "WEFT_TEST_CACHE", nullptr) == 0);
+}
+TEST_CASE("child: two plugins side by side" * doctest::skip()) {
+  temporary_directory const t;
+  std::string const hidden = t.path + "/hidden.so", visible = t.path + "/visible.so";
+  std::filesystem::copy_file(WEFT_TEST_PLUGIN, hidden);
+  std::filesystem::copy_file(WEFT_TEST_VISIBLE_PLUGIN, visible);
+  use_side_by_side(WEFT_TEST_PLUGIN, hidden, RTLD_LOCAL, 2);
+  CHECK_FALSE((is_there(WEFT_TEST_PLUGIN) || is_there(hidden)));
+  // Whose functions and statics the others see, and which compilers then keep in the process.
+  use_side_by_side(WEFT_TEST_VISIBLE_PLUGIN, hidden, RTLD_LOCAL, 0);
+  CHECK_FALSE(is_there(hidden));
+  use_side_by_side(WEFT_TEST_VISIBLE_PLUGIN, visible, RTLD_LOCAL, 0);
+  use_side_by_side(WEFT_TEST_VISIBLE_PLUGIN, visible, RTLD_GLOBAL, 0);
+}
+TEST_CASE("two plugins that use weft live side by side, and each outlives the other") {
+  count_no_leaks();
+  CHECK(weft::test::run_case("child: two plugins side by side", "WEFT_TEST_CACHE", nullptr) == 0);
 }
