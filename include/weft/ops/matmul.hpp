@@ -26,16 +26,16 @@ inline constexpr auto matmul = []<class T, int RankA, class U, int RankB>(expr::
   extent const inner = a.extent(RankA - (o.transpose_a ? 2 : 1));
   require(inner == b.extent(RankB - (o.transpose_b ? 1 : 2)));
   shape<batch + 2> all{};
-  for (std::size_t d = 0; d < batch; ++d) all[d] = batches.extents[d];
+  for (std::size_t d = 0; extent const& e : batches.extents) all[d++] = e;
   all[batch] = a.extent(RankA - (o.transpose_a ? 1 : 2));
   all[batch + 1] = b.extent(RankB - (o.transpose_b ? 2 : 1));
   auto const matrix = [=]<class E, int Rank>(expr::tensor<E, Rank> const& t, indices<batch + 2> const& i, axis_index row,
                                              axis_index column) {
     indices<batch> outer{};
-    for (std::size_t d = 0; d < batch; ++d) outer[d] = i[d];
+    for (std::size_t d = 0; axis_index& one : outer) one = i[d++];
     indices<Rank - 2> const mine = batches.template indices_of<Rank - 2>(t, outer);
     indices<Rank> at{};
-    for (std::size_t d = 0; d < Rank - 2; ++d) at[d] = mine[d];
+    for (std::size_t d = 0; axis_index const& one : mine) at[d++] = one;
     at[Rank - 2] = row;
     at[Rank - 1] = column;
     return element_at(t, at);
