@@ -43,7 +43,11 @@ struct window {
   }
   /// How many places it has along spatial dimension `d`, being `size` long.
   constexpr extent places(std::size_t d, extent size) const {
-    return (x.extent(static_cast<int>(first + d)) + 2 * padding[d] - dilation[d] * (size - 1) - 1) / stride[d] + 1;
+    extent const n = x.extent(static_cast<int>(first + d));
+    extent const room = padding[d] == 0 ? n : n + 2 * padding[d];
+    extent const reach = dilation[d] == 1 ? size : (size - 1) * dilation[d] + 1;
+    require(reach <= room);
+    return (room - reach) / stride[d] + 1;
   }
   /// `i`, with the place in the result, becomes that in `x` of the window's element `k`.
   template <class Offsets>
@@ -68,7 +72,7 @@ constexpr auto convolution(expr::tensor<T, Rank> const& x, expr::tensor<U, Rank>
   int const channel = channels_first ? 1 : Rank - 1;
   int const to = channels_first ? 0 : Rank - 1, from = channels_first ? 1 : dims, size = channels_first ? 2 : 0;  // of w
   window<T, Rank> const moving(x, o);
-  require(x.extent(channel) == w.extent(from) * o.groups);
+  require(x.extent(channel) == (o.groups == 1 ? w.extent(from) : w.extent(from) * o.groups));
   if (o.groups > 1) require(w.extent(to) % o.groups == 0);
   shape<Rank> all = shape_of(x);
   all[static_cast<std::size_t>(channel)] = w.extent(to);

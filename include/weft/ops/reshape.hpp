@@ -138,13 +138,13 @@ inline constexpr auto take = []<class T, int Rank, class U, int Which>(expr::ten
 };
 /// Each element from its own place along an axis: y(i, j) = x(which(i, j), j) along 0.
 ///
-/// Shape   that of `which`, which is not larger than `x` but along the axis. A place outside counts as the nearest
+/// Shape   that of `which`, which but for the axis is that of `x`. A place outside of `x` counts as the nearest
 /// Source  torch.gather; ONNX GatherElements
 inline constexpr auto gather = []<class T, int Rank, class U>(expr::tensor<T, Rank> const& x, expr::tensor<U, Rank> const& which,
                                                               along const& o = {}) {
   std::size_t const axis = detail::dimension(o.axis, Rank);
   for (std::size_t d = 0; d < Rank; ++d)
-    if (d != axis) require(which.extent(static_cast<int>(d)) <= x.extent(static_cast<int>(d)));
+    if (d != axis) require(x.extent(static_cast<int>(d)) == which.extent(static_cast<int>(d)));
   return compute_over<"gather">(shape_of(which), [&](auto const& i) {
     auto const place = weft::clamp(element_at(which, i), 0, x.extent(static_cast<int>(axis)) - 1);
     auto from = i;

@@ -36,8 +36,9 @@ class binder {
 
   call_layout run() {
     tensors();
-    for (int i = 0; i < static_cast<int>(given_.size()); ++i) one(i);
+    for (int i = 0; i < first_output_; ++i) one(i);
     for (std::int32_t c : p_.conditions) condition(c);
+    for (int i = first_output_; i < static_cast<int>(given_.size()); ++i) one(i);
     axes();
     for (std::size_t i = 0; i < p_.outputs.size(); ++i) output_shape(static_cast<int>(i));
     for (result_info const& r : p_.results) walked_axes(r.body);
