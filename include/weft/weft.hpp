@@ -22,12 +22,18 @@ WEFT_COLD_BEGIN  // up to WEFT_COLD_END: what runs when a kernel is compiled (co
 #include "weft/expr/math/functions.hpp"
 #include "weft/expr/boundary.hpp"
 #include "weft/expr/einsum.hpp"
+// #include "weft/expr/any_rank.hpp"
+// #include "weft/expr/broadcast.hpp"
 
 #include "weft/expr/canonical.hpp"
 #include "weft/expr/evaluate.hpp"
 #include "weft/expr/expand.hpp"
 // #include "weft/expr/print.hpp"
 // #include "weft/expr/verify.hpp"
+
+// Ready what-lambdas: matmul, conv2d, softmax, attention and the like, a header per family.
+// #include "weft/ops/layout.hpp"
+// #include "weft/ops.hpp"
 
 // How its loops run: the steps of a how-lambda, their rules, and the trace they leave.
 #include "weft/schedule/schedule.hpp"

@@ -36,6 +36,7 @@ class program_maker : access_maker {
       stage(s);
       if (s + 1 == stages || r_.chance(25)) p_.outputs.push_back(static_cast<int>(p_.tensors.size()) - 1);
     }
+    if (r_.chance(10)) require();
     d_.what = weft::canonical(p_);
     return static_cast<drawn&&>(d_);
   }
@@ -83,6 +84,16 @@ class program_maker : access_maker {
     }
     d_.has_empty = d_.has_empty || value_of(e) == 0;
     return e;
+  }
+
+  /// A condition that the shapes meet.
+  void require() {
+    int const a = extent(64), b = extent(64);
+    int const literal = index(value_of(a));
+    int const sum = p_.operation(weft::op::add, weft::dtype::i64, literal, b);
+    int const larger = p_.operation(weft::op::add, weft::dtype::i64, a, b);
+    weft::op const o = r_.one_of({weft::op::eq, weft::op::le});
+    p_.conditions.push_back(p_.operation(o, weft::dtype::boolean, larger, sum));
   }
 
   // --- stages -------------------------------------------------------------------------------------------------

@@ -98,6 +98,8 @@ constexpr program canonical(program const& p, bool& foreign) {
     stage.first_result = static_cast<std::int32_t>(r.to.results.size()) - stage.results;
     r.to.stages.push_back(stage);
   }
+  r.stage = -1;
+  for (std::int32_t c : p.conditions) r.to.conditions.push_back(r.visit(c));
   foreign = r.foreign;
   return static_cast<program&&>(r.to);
 }
@@ -130,6 +132,7 @@ constexpr std::uint64_t digest(program const& p) {
     h = mix(mix(h, static_cast<std::uint64_t>(r.body)), static_cast<std::uint64_t>(r.identity));
   for (input_info const& i : p.inputs) h = mix(h, pair(i.tensor, static_cast<int>(i.type)));
   for (std::int32_t o : p.outputs) h = mix(h, static_cast<std::uint64_t>(o));
+  for (std::int32_t c : p.conditions) h = mix(h, static_cast<std::uint64_t>(c));
   return h;
 }
 

@@ -4,6 +4,7 @@
 //   sum prod min max any all          reductions over one or more axes, of a body
 //   argmin argmax                     where the smallest or largest stands
 //   reduce(identity, combine, ...)    a reduction of your own
+//   require(condition)                what the inputs' extents have to meet
 //   where(condition, x)               in a reduction's body: only elements for which the condition holds take part
 #pragma once
 
@@ -48,6 +49,14 @@ template <class V>
 constexpr conditional<V> where(value<bool> condition, V const& x) {
   return {condition, x};
 }
+
+/// What the extents of the inputs have to meet, for a computation that would mean something else, or nothing, otherwise:
+///
+///     weft::require(A.extent(1) == 2 * B.extent(0));
+///
+/// Errors  argument_error "needs A.extent(1) == 2 * B.extent(0), but A.extent(1) = 5, B.extent(0) = 3" from a call whose
+///         extents do not; nothing has run
+constexpr void require(value<bool> condition) { condition.p->conditions.push_back(condition.id); }
 
 /// A reduction that keeps several values; see `reduction`. With fewer names than values in `compute`, the others stay
 /// inside the stage.

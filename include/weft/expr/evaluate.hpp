@@ -18,11 +18,15 @@ struct dense {
 /// Evaluates an expanded program (expand.hpp) over given inputs.
 ///
 /// Cost    one visit per node, output element and reduction point; `at` visits only what that element needs
-/// Errors  argument_error when an access leaves a tensor or an extent is negative
+/// Errors  argument_error when an access leaves a tensor, an extent is negative or a weft::require is not met
 class evaluator {
  public:
   constexpr evaluator(program const& p, sequence<dense> const& tensors, sequence<std::int64_t> const& scalars)
-      : p_(p), inputs_(tensors), scalars_(scalars), results_(p.results.size()) {}
+      : p_(p), inputs_(tensors), scalars_(scalars), results_(p.results.size()) {
+    for (std::int32_t c : p.conditions)
+      if (extent_of(c) != 1)
+        WEFT_THROW(argument_error("evaluate: the extents of the inputs do not meet a weft::require of the computation"));
+  }
 
   /// The whole of tensor `t`, the result of a stage; every stage before it that is needed is computed once.
   constexpr dense const& result(int t) {
@@ -76,10 +80,13 @@ class evaluator {
     for (int i = 0; i < st.spatial; ++i) d.shape.push_back(axis_extent(st.first_axis + i));
     return d;
   }
-  constexpr std::int64_t axis_extent(int axis) const {
-    std::int64_t const extent = extent_value(p_, program::at(p_.axes, axis).extent, [&](int tensor, int dim) {
+  constexpr std::int64_t extent_of(int id) const {
+    return extent_value(p_, id, [&](int tensor, int dim) {
       return inputs_[static_cast<std::size_t>(tensor)].shape[static_cast<std::size_t>(dim)];
     });
+  }
+  constexpr std::int64_t axis_extent(int axis) const {
+    std::int64_t const extent = extent_of(program::at(p_.axes, axis).extent);
     if (extent < 0) WEFT_THROW(argument_error("evaluate: an axis has a negative extent"));
     return extent;
   }

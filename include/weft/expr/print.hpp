@@ -25,7 +25,7 @@ namespace weft::inline WEFT_ABI {
 ///       body %4
 ///     output C
 ///
-/// A reduction's axes end in `reduced`, its body in `from` and the identity. Literals are decimal, those of
+/// In front of the outputs stand the conditions on extents, as `require %5`. A reduction's axes end in `reduced`, its body in `from` and the identity. Literals are decimal, those of
 /// floats `2.0` when whole, else bits.
 ///
 /// Keeps   parse_program(print(p)) has the digest of `p` and prints the same; this text is the program's

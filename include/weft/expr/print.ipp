@@ -32,6 +32,7 @@ class program_writer {
         ((out_ += "scalar ") += name(i.type)) += '\n';
     for (stage_info const& s : p_.stages) stage(s);
     nodes_up_to(static_cast<int>(p_.nodes.size()) - 1);
+    for (std::int32_t c : p_.conditions) (out_ += "require" + reference(c)) += '\n';
     for (std::int32_t t : p_.outputs) (out_ += "output " + tensor_text(p_, t)) += '\n';
     return out_;
   }
@@ -118,17 +119,19 @@ class program_parser {
 
  private:
   void line() {
+    constexpr char known[] = "input, scalar, stage, and, axis, shape, body, require, output or %number";
     if (r_.accept("%")) return read_node();
-    std::string_view const what = r_.word("input, scalar, stage, and, axis, shape, body, output or %number");
+    std::string_view const what = r_.word(known);
     if (what == "input") return input();
     if (what == "scalar") return p_.inputs.push_back({-1, type()}), void(++p_.scalars);
     if (what == "stage") return stage();
     if (what == "and") return one_more();
     if (what == "output") return p_.outputs.push_back(tensor());
+    if (what == "require") return p_.conditions.push_back(reference());
     if (what == "shape") return shape();
     if (what == "axis") return axis();
     if (what == "body") return body();
-    r_.fail("expected input, scalar, stage, and, axis, shape, body, output or %number");
+    r_.fail(std::string("expected ") + known);
   }
   dtype type() {
     std::string_view const wanted = r_.word("a dtype");

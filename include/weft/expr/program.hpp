@@ -85,6 +85,7 @@ struct program {
   sequence<stage_info> stages;
   sequence<result_info> results;
   sequence<std::int32_t> outputs;  // tensors, in the order in which the what-lambda returned them
+  sequence<std::int32_t> conditions;  // on the inputs' extents (weft::require): what a call has to meet
   std::int32_t scalars = 0;
   // Of a literal node, `a` when the number in the source did not fit its type: kernel.hpp refuses such a program, and
   // has the lambda run again with `loud` set, where the number is refused on its own line.

@@ -14,6 +14,9 @@ class program_check {
     for (std::size_t s = 0; s < p_.stages.size() && fault_.empty(); ++s) one_stage(static_cast<int>(s));
     if (fault_.empty()) {
       need(axes_ == static_cast<int>(p_.axes.size()), "an axis belongs to no stage");
+      for (std::int32_t c : p_.conditions)
+        need(within(c, p_.nodes) && !below(c).data && p_.at(c).type == dtype::boolean,
+             "what a call has to meet is no condition on extents");
       need(!p_.outputs.empty(), "the program has no output");
       for (std::int32_t t : p_.outputs) need(within(t, p_.tensors) && tensor(t).stage >= 0, "an output is no stage");
     }

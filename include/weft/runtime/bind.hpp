@@ -21,7 +21,7 @@ void shape_outputs(program const& p, argument* arguments, int count);
 
 /// Checks the arguments (inputs in order, then outputs) and says what the kernel may assume of them.
 ///
-/// Errors  argument_error for a wrong dtype, rank or extent, a negative or overflowing shape, a null pointer, an
+/// Errors  argument_error for a weft::require that is not met, a wrong dtype, rank or extent, a negative or overflowing shape, a null pointer, an
 ///         output whose elements overlap each other, or memory shared in any other way than element by
 ///         element in place
 call_layout bind(program const& p, std::string_view name, argument const* arguments, int count);

@@ -1,3 +1,4 @@
+#include "weft/expr/formula.hpp"
 #include "weft/runtime/bind.hpp"
 
 namespace weft::inline WEFT_ABI {
@@ -35,7 +36,9 @@ class binder {
 
   call_layout run() {
     tensors();
-    for (int i = 0; i < static_cast<int>(given_.size()); ++i) one(i);
+    for (int i = 0; i < first_output_; ++i) one(i);
+    for (std::int32_t c : p_.conditions) condition(c);
+    for (int i = first_output_; i < static_cast<int>(given_.size()); ++i) one(i);
     axes();
     for (std::size_t i = 0; i < p_.outputs.size(); ++i) output_shape(static_cast<int>(i));
     for (result_info const& r : p_.results) walked_axes(r.body);
@@ -134,6 +137,28 @@ class binder {
     for (given const& g : given_)
       if (g.tensor == tensor) return g.a->extents[dim];
     return -1;
+  }
+  /// What weft::require asked for.
+  void condition(int id) const {
+    std::int64_t const met = value_of(id);
+    if (met == 1) return;
+    std::string const wanted = expression_text(p_, id);
+    if (met == unknown_extent)
+      refuse("weft::require takes a condition on extents alone, and " + wanted + " asks for more");
+    std::string but;
+    sequence<bool> said(static_cast<std::size_t>(id) + 1, false);
+    extents_in(id, but, said);
+    refuse("needs " + wanted + ", but " + but);
+  }
+  /// `A.extent(0) = 3, B.extent(1) = 5`: those that node `id` asks about.
+  void extents_in(int id, std::string& out, sequence<bool>& said) const {
+    if (id < 0 || said[static_cast<std::size_t>(id)]) return;
+    said[static_cast<std::size_t>(id)] = true;
+    node const& n = p_.at(id);
+    if (n.kind == op::extent)
+      out += (out.empty() ? "" : ", ") + expression_text(p_, id) + " = " + std::to_string(value_of(id));
+    else if (arity(n.kind) > 0)
+      extents_in(n.a, out, said), extents_in(n.b, out, said), extents_in(n.c, out, said);
   }
   /// Of all stages: one that no output shows has a size too.
   void axes() {
@@ -234,10 +259,22 @@ class binder {
     if (n.a != input) return true;
     if (stage == nullptr || stage->reduced > 0) return false;
     for (int d = 0; d < n.c; ++d) {
-      node const& x = p_.at(program::at(p_.operands, n.b + d));
-      if (x.kind != op::axis || x.a != stage->first_axis + d) return false;
+      int const axis = stage->first_axis + d;
+      node const& x = decided(program::at(p_.operands, n.b + d));
+      bool const only_one = x.kind == op::literal && x.value == 0 && value_of(program::at(p_.axes, axis).extent) == 1;
+      if (!only_one && (x.kind != op::axis || x.a != axis)) return false;
     }
     return true;
+  }
+  /// What an index is with these extents: where one decides between two, as in broadcasting, the one that it takes.
+  node const& decided(int id) const {
+    node const* n = &p_.at(id);
+    while (n->kind == op::select) {
+      std::int64_t const condition = value_of(n->a);
+      if (condition == unknown_extent) break;
+      n = &p_.at(condition != 0 ? n->b : n->c);
+    }
+    return *n;
   }
 
   program const& p_;

@@ -40,8 +40,8 @@ class key_writer : public byte_writer {
     each(features, [&](std::string const& f) { text(f); });
   }
   WEFT_DECL void write(program const& p) {
-    auto const& [nodes, operands, extents, inputs, tensors, axes, stages, results, outputs, scalars, loud, moved_to,
-                 moved_axis, guests, next_guest] = p;
+    auto const& [nodes, operands, extents, inputs, tensors, axes, stages, results, outputs, conditions, scalars, loud,
+                 moved_to, moved_axis, guests, next_guest] = p;
     each(nodes, [&](node const& n) {
       auto const& [kind, type, a, b, c, value] = n;
       numbers(kind, type, a, b, c, value);

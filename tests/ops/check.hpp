@@ -1,0 +1,98 @@
+// An op against a plain loop that knows nothing of weft, and all executors against each other.
+#pragma once
+
+#include <array>
+#include <cmath>
+#include <initializer_list>
+
+#include "fuzz/run.hpp"
+#include "weft/weft.hpp"
+
+namespace weft_test {
+
+/// Tame numbers (fuzz/random.hpp): of floats k / 8 with |k| <= 16, so that sums of a few thousand products are exact in
+/// f32, in any order.
+template <class T, class... Extent>
+weft::tensor<T, static_cast<int>(sizeof...(Extent))> drawn(std::uint64_t seed, Extent... extents) {
+  weft::tensor<T, static_cast<int>(sizeof...(Extent))> t(extents...);
+  fuzz::random_source r(seed);
+  for (T& x : t) x = weft::from_bits<T>(fuzz::draw_element(r, weft::dtype_of<T>, false));
+  return t;
+}
+/// The bits of a tensor, as the evaluator takes them.
+template <class T, int Rank>
+weft::dense dense_of(weft::tensor<T, Rank> const& t) {
+  weft::dense d{weft::dtype_of<T>, {t.shape().begin(), t.shape().end()}, {}};
+  for (T const& x : t) d.bits.push_back(weft::to_bits(x));
+  return d;
+}
+/// Runs the kernel's computation under schedules that `seed` draws: by the interpreter, before and after the passes, for
+/// sizes that are known and that are not, and by machine code for each kind of target; against direct evaluation. Says
+/// what differs.
+template <class Kernel, class... In>
+std::string executors_differ(std::uint64_t seed, Kernel const& k, In const&... inputs) {
+  using types = typename Kernel::template types_for<In...>;
+  typename types::pair const lambdas{k.what, k.how};
+  fuzz::drawn d;
+  d.seed = seed;
+  d.what = types::program_of(lambdas);
+  auto const add = [&](auto const& in) {
+    if constexpr (weft::element<std::remove_cvref_t<decltype(in)>>) d.scalars.push_back(weft::to_bits(in));
+    else d.tensors.push_back(dense_of(in)), d.has_empty = d.has_empty || in.size() == 0;
+  };
+  (add(inputs), ...);
+  d.order_free.resize(d.what.stages.size(), false);
+  fuzz::random_source r(seed);
+  weft::trace const steps = fuzz::draw_steps(r, weft::schedule(d.what, fuzz::extents_of(d)), d.order_free, {});
+  std::string fault = fuzz::check_interpreted(d, steps);
+  if (fault.empty()) fault = fuzz::check_compiled(d, steps);
+  return fault.empty() ? fault : fuzz::describe(d, steps) + fault;
+}
+
+/// Checks each element of the first output against `expected(i, j, ...)`, a double, within `bound` of it, the shape, and
+/// the executors.
+template <class Kernel, std::size_t Rank, class Expected, class... In>
+void check_op(Kernel const& k, std::array<std::int64_t, Rank> const& shape, double bound, Expected const& expected,
+              In const&... inputs) {
+  auto const result = k(inputs...);
+  REQUIRE(result.shape() == shape);
+  bool same = weft::evaluate({.contract = weft::cpu().fma}, k, inputs...).size() == result.size();
+  CHECK(same);
+  std::array<std::int64_t, Rank> i{};
+  int wrong = 0;
+  for (auto const& got : result) {
+    auto const wanted = static_cast<double>(std::apply(expected, i));
+    auto const found = static_cast<double>(got);
+    bool const fine = found == wanted || std::fabs(found - wanted) <= bound || (std::isnan(found) && std::isnan(wanted));
+    if (!fine && ++wrong < 4) {
+      std::string place;
+      for (std::int64_t at : i) place += std::to_string(at) + " ";
+      CHECK_MESSAGE(false, "at " << place << ": " << found << ", expected " << wanted << " within " << bound);
+    }
+    for (std::size_t d = Rank; d-- > 0;) {
+      if (++i[d] < shape[d]) break;
+      i[d] = 0;
+    }
+  }
+  CHECK(wrong == 0);
+  for (std::uint64_t seed : {1, 2, 3}) {
+    CAPTURE(seed);
+    std::string const fault = executors_differ(seed, k, inputs...);
+    CHECK_MESSAGE(fault.empty(), fault);
+  }
+}
+template <std::size_t Rank>
+using shape_t = std::array<std::int64_t, Rank>;
+
+/// What the call was refused for.
+template <class F>
+std::string refusal_of(F const& call) {
+  try {
+    call();
+  } catch (weft::argument_error const& e) {
+    return e.what();
+  }
+  return "";
+}
+
+}  // namespace weft_test
