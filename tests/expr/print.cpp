@@ -232,7 +232,7 @@ TEST_CASE("a text that breaks what later parts rely on is refused, whichever lin
   } const cases[] = {
       {"%10 = mul f32 %7 %9", "%10 = mul f32 %7 %6", "an operation has the wrong types"},
       {"%10 = mul f32 %7 %9", "%10 = mul f64 %7 %9", "an operation has the wrong types"},
-      {"%10 = mul f32 %7 %9", "%10 = rem f32 %7 %9", "an operation has the wrong types"},
+      {"%10 = mul f32 %7 %9", "%10 = fdiv f32 %7 %9", "an operation has the wrong types"},
       {"%10 = mul f32 %7 %9", "%10 = ramp f32 %7", "an operation has the wrong types"},
       {"%10 = mul f32 %7 %9", "%10 = not f32 %7", "an operation has the wrong types"},
       {"%10 = mul f32 %7 %9", "%10 = lt bool %7 %9", "an operation has the wrong types"},

@@ -158,7 +158,7 @@ class program_check {
       case op::logical_and:
       case op::logical_or: return n.type == a && pair() && boolean;
       default:
-        if (arity(n.kind) == 1) return n.type == a && real;  // sqrt to round, and math
+        if (n.kind >= op::sqrt && n.kind <= op::gelu) return n.type == a && real;
         return is_comparison(n.kind) && n.type == dtype::boolean && pair();
     }
   }

@@ -46,33 +46,34 @@ inline num with_edges(num r, num x, double pole) {
   r = blend(x < infinity(), r, x);
   return blend(literal(x, pole) < x, r, blend(x == pole, literal(x, -infinity()), not_a_number()));
 }
-struct scaled_argument {
-  num x, k;  // the argument is x * 2^k
-};
-/// A denormal becomes normal.
-inline scaled_argument normalised(num x) {
-  num const tiny = x < smallest_normal(x);
-  double const power = x.single() ? 24 : 54;
-  return {blend(tiny, x * (x.single() ? 0x1p24 : 0x1p54), x), blend(tiny, literal(x, -power), 0.0)};
+/// `of_normal(x, k)`, the logarithm of a normal x 2^k, for any x. What is not positive, normal and finite is rare.
+template <class F>
+num logarithm(num x, F const& of_normal) {
+  // bits(x) - least < beyond - least without signs, by turning the circle of integers half way on.
+  num const turned = bits(x) + (x.single() ? 0x7f800000 : 0x7ff0000000000000);
+  num const usual = turned < (x.single() ? -0x01000000 : -0x0020000000000000);
+  num const scaled = of_normal(x * (x.single() ? 0x1p24 : 0x1p54), x.single() ? -24.0 : -54.0);
+  return rare(!usual, with_edges(scaled, x, 0), of_normal(x, 0.0));
 }
 inline num log(num x) {
-  scaled_argument const a = normalised(x);
-  exponent_parts const e = exponent_of(a.x);
-  num const f = real(bits(a.x) - e.shifted) - 1;
-  return with_edges(log_sum(e.k + a.k, f), x, 0);
+  return logarithm(x, [](num a, double k) {
+    exponent_parts const e = exponent_of(a);
+    return log_sum(k < 0 ? e.k + k : e.k, real(bits(a) - e.shifted) - 1);
+  });
 }
 /// f and what is beyond it, times log2 e in two parts: k + that is rounded once.
 inline num log2(num x) {
-  scaled_argument const a = normalised(x);
-  exponent_parts const e = exponent_of(a.x);
-  num const f = real(bits(a.x) - e.shifted) - 1;
-  pair const l = fast_sum(f, log1p_tail(f));
-  double const high = x.single() ? 0x1.715476p+0 : 0x1.71547652b82fep+0;
-  double const low = x.single() ? 0x1.4ae0cp-26 : 0x1.777d0ffda0d24p-56;
-  pair const p = exact_product(l.high, literal(x, high));
-  num const tail = mad(l.high, low, mad(l.low, high, p.low));
-  pair const sum = fast_sum(e.k + a.k, p.high);
-  return with_edges(sum.high + (sum.low + tail), x, 0);
+  return logarithm(x, [](num a, double k) {
+    exponent_parts const e = exponent_of(a);
+    num const f = real(bits(a) - e.shifted) - 1;
+    pair const l = fast_sum(f, log1p_tail(f));
+    double const high = a.single() ? 0x1.715476p+0 : 0x1.71547652b82fep+0;
+    double const low = a.single() ? 0x1.4ae0cp-26 : 0x1.777d0ffda0d24p-56;
+    pair const p = exact_product(l.high, literal(a, high));
+    num const tail = mad(l.high, low, mad(l.low, high, p.low));
+    pair const sum = fast_sum(k < 0 ? e.k + k : e.k, p.high);
+    return sum.high + (sum.low + tail);
+  });
 }
 /// 1 + x may round; f comes from x itself: x 2^-k + (2^-k - 1). Four times 2^-k is normal for every k.
 inline num log1p(num x) {

@@ -15,6 +15,14 @@ inline num short_log2(num x) {
   num const f = real(bits(x) - e.shifted) - 1, s = f / (f + 2);
   return mad(s, horner(s * s, log2_f32), e.k);
 }
+struct scaled_argument {
+  num x, k;  // the argument is x * 2^k
+};
+/// A denormal becomes normal.
+inline scaled_argument normalised(num x) {
+  num const tiny = x < smallest_normal(x);
+  return {blend(tiny, x * 0x1p54, x), blend(tiny, literal(x, -54.0), 0.0)};
+}
 /// The same in two numbers. Source of the exact quotient: Dekker, as in builder.hpp.
 inline pair long_log2(num x) {
   scaled_argument const a = normalised(x);
