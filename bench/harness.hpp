@@ -109,6 +109,7 @@ void matmul_two_threads(report& r);
 void jit(report& r);
 void call(report& r);
 void fork_join(report& r);
+void warm_start(report& r);
 
 /// The body of the process that `jit` starts to see a first compilation.
 int first_jit();

@@ -23,6 +23,7 @@ constexpr named_case cases[] = {
     {"matmul_1023", [](bench::report& r) { bench::matmul(r, 1023); }},
     {"matmul_1024_two_threads", bench::matmul_two_threads},
     {"jit", bench::jit},
+    {"warm_start", bench::warm_start},
     {"call", bench::call},
     {"fork_join", bench::fork_join},
 };
@@ -48,6 +49,7 @@ bench::options read(int argc, char** argv) {
 
 int main(int argc, char** argv) {
   if (argc == 2 && std::string_view(argv[1]) == "--first-jit") return bench::first_jit();
+  ::setenv("WEFT_CACHE", "off", 1);  // what is measured is compiled here; `warm_start` has a directory of its own
   // Before anything asks for the pool: "two threads" is two on every machine.
   ::setenv("WEFT_THREADS", "2", 1);
   bench::report r(read(argc, argv));

@@ -36,6 +36,12 @@ static_assert(weft::evaluate_at(product, std::array<std::int64_t, 2>{1, 0}, view
 static_assert(weft::evaluate(moments, std::array{1, 2, 3})[boost::hana::size_c<0>] == std::array{-5, -4, -3});
 static_assert(weft::evaluate(moments, std::array{1, 2, 3})[boost::hana::size_c<1>] == std::array{6});
 
+TEST_CASE("evaluate_at refuses an index outside of the output") {
+  CHECK_THROWS_AS(weft::evaluate_at(product, std::array<std::int64_t, 2>{2, 0}, view(matrix, 2, 3), view(other, 3, 2)),
+                  weft::argument_error);
+  CHECK_THROWS_AS(weft::evaluate_at(product, std::array<std::int64_t, 2>{0, -1}, view(matrix, 2, 3), view(other, 3, 2)),
+                  weft::argument_error);
+}
 TEST_CASE("evaluate gives the shape and the values in row-major order") {
   auto const c = weft::evaluate(product, view(matrix, 3, 2), view(other, 2, 3));
   CHECK(c.shape == std::vector<std::int64_t>{3, 3});

@@ -341,6 +341,24 @@ TEST_CASE("an access that cannot be proved inside its tensor is refused at the f
   });
   CHECK_REFUSED("A: index 0 runs from 1 to 10, but A has 10 there", shifted(numbers(10)));
 }
+TEST_CASE("a shorter tensor that a select guards is no mismatch of extents; without the guard it is one") {
+  static constexpr auto padded = weft::kernel<"padded">([](auto a, auto b) {
+    return compute<"y">(a.extent(0), [=](auto i) { return a(i) + weft::select(i < b.extent(0), b(i), 0.0f); });
+  });
+  static constexpr auto unguarded = weft::kernel<"unguarded">([](auto a, auto b) {
+    return compute<"y">(a.extent(0), [=](auto i) { return weft::select(b(i) > 0.0f, a(i) + b(i), 0.0f); });
+  });
+  static constexpr auto wrongly_guarded = weft::kernel<"wrongly_guarded">([](auto a, auto b) {
+    return compute<"y">(a.extent(0), [=](auto i) { return a(i) + weft::select(i < a.extent(0), b(i), 0.0f); });
+  });
+  std::vector<float> const a = numbers(10), b = numbers(4, 7);
+  weft::tensor<float, 1> const y = padded(a, b);
+  for (std::size_t i = 0; i < 10; ++i) CHECK(y(static_cast<std::int64_t>(i)) == a[i] + (i < 4 ? b[i] : 0.0f));
+  CHECK(weft::evaluate(padded, a, b)[3] == a[3] + b[3]);
+  CHECK(padded(b, a)(3) == a[3] + b[3]);
+  CHECK_REFUSED("B.extent(0) = 4 and A.extent(0) = 10 must be equal", unguarded(a, b));
+  CHECK_REFUSED("B: index 0 runs from 0 to 9, but B has 4 there", wrongly_guarded(a, b));
+}
 
 // --- in place -----------------------------------------------------------------------------------------------------
 
@@ -438,6 +456,148 @@ static_assert(weft::verdicts<unrolled, weft::arg<float, 1>>.state == weft::verdi
 static_assert(weft::verdicts<unrolled, weft::fixed_arg<float, 16>>.state == weft::verdict::legal);
 static_assert(weft::verdicts<unrolled, weft::fixed_arg<float, 4096>>.state == weft::verdict::illegal);
 
+TEST_CASE("a shifted overlap is refused although the same shapes ran in place before") {
+  constexpr auto plus_one = weft::kernel<"plus_one">(
+      [](auto x) { return compute<"y">(x.extent(0), [=](auto i) { return x(i) + 1.f; }); });
+  std::vector<float> v(40, 0.f);
+  plus_one(view(v.data(), 20), out(v.data(), 20));
+  CHECK_THROWS_AS(plus_one(view(v.data(), 20), out(v.data() + 1, 20)), weft::argument_error);
+  auto const prepared = plus_one.prepare(view(v.data(), 20), out(v.data(), 20));
+  CHECK_THROWS_AS(prepared(view(v.data(), 20), out(v.data() + 1, 20)), weft::argument_error);
+  CHECK(v[20] == 0);
+  plus_one(view(v.data(), 20), out(v.data(), 20));
+  CHECK(v[19] == 2);
+}
+TEST_CASE("an empty input without memory compiles once, and its prepared form takes it") {
+  constexpr auto rows = weft::kernel<"rows">([](auto A) {
+    return compute<"r">(A.extent(0), [=](auto i) { return sum(A.extent(1), [=](auto k) { return A(i, k); }); });
+  });
+  std::vector<float> const none;
+  std::vector<float> r(4, 1.f);
+  auto const before = weft::compilations();
+  for (int i = 0; i < 5; ++i) rows(view(none, 4, 0), out(r, 4));
+  rows.prepare(view(none, 4, 0), out(r, 4))(view(none, 4, 0), out(r, 4));
+  CHECK(weft::compilations() == before + 1);
+  CHECK(r[3] == 0);
+}
+namespace {
+struct scale_by {
+  float factor = 1;
+  constexpr auto operator()(auto x) const {
+    return compute<"y">(x.extent(0), [x, f = factor](auto i) { return x(i) * f; });
+  }
+};
+}  // namespace
+TEST_CASE("function objects with state never share code, though they could be made without it") {
+  std::vector<float> const x{3.f};
+  auto const two = weft::kernel<"scaled">(scale_by{2}), one = weft::kernel<"scaled">(scale_by{});
+  CHECK(two(view(x, 1))(0) == 6);
+  CHECK(one(view(x, 1))(0) == 3);
+}
+TEST_CASE("a negative extent anywhere is an argument_error, also where no output shows it") {
+  constexpr auto reduced = weft::kernel<"reduced">([](auto x) {
+    return compute<"y">(1, [=](auto) { return sum(x.extent(0) - 5, [=](auto k) { return x(k); }); });
+  });
+  constexpr auto twice = weft::kernel<"twice">([](auto x) {
+    return compute<"y">(1, [=](auto) {
+      return sum(x.extent(0) - 4, x.extent(0) - 5, [=](auto k, auto l) { return x(k + l); });
+    });
+  });
+  constexpr auto hidden = weft::kernel<"hidden">([](auto x) {
+    auto n = x.extent(0);
+    auto t = compute<"t">(n - 1000, [=](auto i) { return x(weft::clamp(i, 0, n - 1)); });
+    auto u = compute<"u">(n, [=](auto i) { return x(i); });
+    return compute<"y">(n, [=](auto i) { return weft::select(i < n - 1000, t(i), u(i)); });
+  });
+  std::vector<float> const x{1, 2, 3};
+  CHECK_THROWS_AS(reduced(view(x, 3)), weft::argument_error);
+  CHECK_THROWS_AS(twice(view(x, 3)), weft::argument_error);
+  CHECK_THROWS_AS(hidden(view(x, 3)), weft::argument_error);
+  CHECK_THROWS_AS(weft::evaluate(reduced, view(x, 3)), weft::argument_error);
+}
+TEST_CASE("an extent may be negative on its way") {
+  constexpr auto k = weft::kernel<"k">([](auto x) {
+    auto n = x.extent(0);
+    return compute<"y">(weft::max(n - 5, 0) + 1, [=](auto) {
+      return sum(weft::clamp(n - 5, 1, 8), [=](auto i) { return x(i); });
+    });
+  });
+  constexpr auto valid = weft::kernel<"valid">([](auto x, auto w) {
+    return compute<"y">(x.extent(0) - w.extent(0) + 1, [=](auto i) {
+      return sum(w.extent(0), [=](auto j) { return x(i + j) * w(j); });
+    });
+  });
+  std::vector<float> const x{1, 2, 3};
+  CHECK(k(view(x, 3)).extent(0) == 1);
+  CHECK(k(view(x, 3))(0) == 1);
+  CHECK(valid(view(x, 2), view(x, 3)).extent(0) == 0);
+  CHECK(valid(view(x, 3), view(x, 2)).extent(0) == 2);
+  CHECK_THROWS_AS(valid(view(x, 1), view(x, 3)), weft::argument_error);
+}
+TEST_CASE("a value or a reduction kept from another stage is refused") {
+  float const one = 1;  // a capture: the compiler does not see these programs
+  auto const shared = weft::kernel<"shared">([one](auto A) {
+    auto total = sum(A.extent(0), [=](auto k) { return A(k) * one; });
+    auto B = compute<"B">(2, [=](auto) { return total; });
+    return weft::outputs(B, compute<"C">(3, [=](auto) { return total; }));
+  });
+  auto const kept = weft::kernel<"kept">([one](auto A) {
+    weft::value<float> x{};
+    auto B = compute<"B">(A.extent(0), [=, &x](auto i) { return x = A(i) * one; });
+    return compute<"C">(A.extent(0), [=](auto i) { return B(i) + x; });
+  });
+  std::vector<float> const a{1, 2, 3};
+  CHECK_THROWS_AS(shared(view(a, 3)), weft::argument_error);
+  CHECK_THROWS_AS(kept(view(a, 3)), weft::argument_error);
+}
+TEST_CASE("a reduction is not written over its input, not even where each element is read at its own index") {
+  constexpr auto k = weft::kernel<"k">([](auto x, auto w) {
+    return compute<"y">(x.extent(0), [=](auto i) { return sum(w.extent(0), [=](auto j) { return x(i) * w(j); }); });
+  });
+  std::vector<float> x{1, 2, 3}, w{1, 1};
+  CHECK_THROWS_AS(k(view(x, 3), view(w, 2), out(x, 3)), weft::argument_error);
+  CHECK(x == std::vector<float>{1, 2, 3});
+}
+TEST_CASE("one tensor may be both inputs and the output") {
+  std::vector<float> x = numbers(37), want = x;
+  for (float& v : want) v = 2.0f * v + v;
+  saxpy(x, x, 2.0f, out(x));
+  CHECK(x == want);
+}
+TEST_CASE("inputs that one axis walks are compared in every dimension") {
+  constexpr auto k = weft::kernel<"k">([](auto a, auto b) {
+    return compute<"c">(a.extent(0), a.extent(1), [=](auto i, auto j) { return a(i, j) + b(i, j); });
+  });
+  std::vector<float> const a(12), b(15);
+  CHECK_THROWS_AS(k(view(a, 3, 4), view(b, 3, 5)), weft::argument_error);
+}
+namespace {
+float factor_of_today = 2;
+}
+TEST_CASE("what a lambda reads of the program around it is read at each call") {
+  auto const k = weft::kernel<"k">(
+      [](auto x) { return compute<"y">(x.extent(0), [x, f = factor_of_today](auto i) { return x(i) * f; }); });
+  std::vector<float> const x{1};
+  CHECK(k(view(x, 1))(0) == 2);
+  factor_of_today = 5;
+  CHECK(k(view(x, 1))(0) == 5);
+}
+TEST_CASE("the largest factor splits into one full loop") {
+  constexpr auto k = weft::kernel<"k">(
+      [](auto x) { return compute<"y">(x.extent(0), [=](auto i) { return x(i) + 1.f; }); },
+      [](auto& s, auto, auto y) {
+        auto [i] = y.axes();
+        s.split(i, std::int64_t(0x7fffffffffffffff));
+      });
+  std::vector<float> const x{1, 2, 3};
+  CHECK(k(view(x, 3))(2) == 4);
+}
+TEST_CASE("a stride that no number can be the opposite of is refused") {
+  constexpr auto k = weft::kernel<"k">(
+      [](auto x) { return compute<"y">(x.extent(0), [=](auto i) { return x(i) + 1.f; }); });
+  std::vector<float> const x{1, 2, 3};
+  CHECK_THROWS_AS(k(view(x, 2).strided(std::int64_t(-0x7fffffffffffffff) - 1)), weft::argument_error);
+}
 TEST_CASE("a deferred step is legal at the call with a short axis, and a schedule_error with a long one") {
   CHECK(unrolled(numbers(1000))(999) == numbers(1000)[999] + 1);
   try {
@@ -490,6 +650,187 @@ TEST_CASE("a computation whose stages come in another order at run time is an er
     return compute<"y">(x.extent(0), [=](auto i) { return p(i) - t(i); });
   });
   CHECK_THROWS_AS(unsteady(numbers(8)), weft::schedule_error);
+}
+
+// --- names of stages, knobs, kernels in kernels ------------------------------------------------------------------
+
+TEST_CASE("a stage is found by the name that it was given, whatever it is called in texts") {
+  static constexpr auto renamed = weft::kernel<"renamed">(
+      [](auto x) { return compute<"A">(x.extent(0), [=](auto i) { return x(i) + 1.0f; }); },
+      [](auto& s) {
+        auto [i] = weft::stage<"A", 1>(s).axes();  // the input is A, so this one is A_1
+        s.split(i, 4);
+      });
+  CHECK(renamed.trace(numbers(8)) == "A_1: split(i, 4) -> io, ii\n");
+  static constexpr auto by_text = weft::kernel<"by_text">(
+      [](auto x) {
+        auto const first = compute<"S">(x.extent(0), [=](auto i) { return x(i) + 1.0f; });
+        return compute<"S">(x.extent(0), [=](auto i) { return first(i) * 2.0f; });
+      },
+      [](auto& s) {
+        s.split(weft::stage<"S", 1>(s).axes()[0], 4);
+        s.split(weft::stage<"S_1", 1>(s).axes()[0], 8);
+      });
+  CHECK(by_text.trace(numbers(8)) == "S: split(i, 4) -> io, ii\nS_1: split(i, 8) -> io, ii\n");
+}
+TEST_CASE("a stage that is not there, or not alone, is a schedule_error with the stages there are") {
+  int const capture = 0;
+  auto const missing = weft::kernel<"missing">(
+      [capture](auto x) {
+        static_cast<void>(capture);
+        auto const first = compute<"A">(x.extent(0), [=](auto i) { return x(i) + 1.0f; });
+        return compute<"A">(x.extent(0), 2, [=](auto i, auto) { return first(i) * 2.0f; });
+      },
+      [](auto& s) { s.split(weft::stage<"A", 3>(s).axes()[0], 4); });
+  auto const ambiguous = weft::kernel<"ambiguous">(
+      [capture](auto x) {
+        static_cast<void>(capture);
+        auto const first = compute<"A">(x.extent(0), [=](auto i) { return x(i) + 1.0f; });
+        return compute<"A">(x.extent(0), [=](auto i) { return first(i) * 2.0f; });
+      },
+      [](auto& s) { s.split(weft::stage<"A", 1>(s).axes()[0], 4); });
+  auto const said = [](auto const& k) -> std::string {
+    try {
+      k(numbers(8));
+    } catch (weft::schedule_error const& e) {
+      return e.what();
+    }
+    return "nothing";
+  };
+  CHECK(said(missing) ==
+        "stage<\"A\">: no stage has this name and so many axes\n  in    schedule of missing\n"
+        "  try   one of stage<\"A_1\", 1>, stage<\"A_2\", 2>");
+  CHECK(said(ambiguous).find("several stages have this name; give each its own") != std::string::npos);
+  CHECK(said(ambiguous).find("stage<\"A_1\", 1>, stage<\"A_2\", 1>") != std::string::npos);
+}
+TEST_CASE("a kernel whose lambdas call it again, directly or through another, is a schedule_error and no deadlock") {
+  static std::vector<float> const x = numbers(8);
+  static float (*again)() = nullptr;
+  auto const calling = [](auto y) {
+    static_cast<void>(again());
+    return compute<"y">(y.extent(0), [=](auto i) { return y(i) + 1.0f; });
+  };
+  static auto const direct = weft::kernel<"direct">(calling);
+  static auto const outer = weft::kernel<"outer">([](auto y) {
+    static_cast<void>(again());
+    return compute<"y">(y.extent(0), [=](auto i) { return y(i) + 2.0f; });
+  });
+  static auto const other = weft::kernel<"other">([](auto y) {
+    static_cast<void>(outer(x));
+    return compute<"y">(y.extent(0), [=](auto i) { return y(i) + 3.0f; });
+  });
+  int const capture = 1;
+  static auto const captured = weft::kernel<"captured">([capture](auto y) {
+    static_cast<void>(again());
+    return compute<"y">(y.extent(0), [=](auto i) { return y(i) + static_cast<float>(capture); });
+  });
+  again = [] { return direct(x)(0); };
+  CHECK_THROWS_AS(direct(x), weft::schedule_error);
+  again = [] { return static_cast<float>(direct.ir(x).size()); };
+  CHECK_THROWS_AS(direct.ir(x), weft::schedule_error);
+  again = [] { return captured(x)(0); };
+  CHECK_THROWS_AS(captured(x), weft::schedule_error);
+  again = [] { return other(x)(0); };
+  CHECK_THROWS_AS(outer(x), weft::schedule_error);
+  // From both ends at once: neither waits for the other.
+  std::thread first([] { CHECK_THROWS_AS(outer(x), weft::schedule_error); });
+  std::thread second([] { CHECK_THROWS_AS(other(x), weft::schedule_error); });
+  first.join();
+  second.join();
+  // A kernel that only calls others is fine, and what failed works when its reason is gone.
+  again = [] { return row_sums(view(x.data(), 2, 4))(0); };
+  CHECK(outer(x)(3) == x[3] + 2);
+  CHECK(direct(x)(3) == x[3] + 1);
+  CHECK(other(x)(3) == x[3] + 3);
+}
+TEST_CASE("the first legal combination of knob values is found behind hundreds of others") {
+  static constexpr auto late = weft::kernel<"late_choice">(
+      [](auto x) { return compute<"y">(x.extent(0), [=](auto i) { return x(i) + 1.0f; }); },
+      [](auto& s, auto, auto y) {
+        auto [i] = y.axes();
+        long const whole = s.knob("whole", {1, 2, 3, 4, 5, 6, 7, 0});
+        static_cast<void>(s.knob("b", {1, 2, 3, 4, 5, 6, 7, 8}));
+        static_cast<void>(s.knob("c", {1, 2, 3, 4, 5, 6, 7, 8}));
+        if (whole != 0) s.unroll(i);
+      });
+  CHECK(late(numbers(2000))(1999) == numbers(2000)[1999] + 1);
+  static constexpr auto never = weft::kernel<"no_choice">(
+      [](auto x) { return compute<"y">(x.extent(0), [=](auto i) { return x(i) + 1.0f; }); },
+      [](auto& s, auto, auto y) {
+        auto [i] = y.axes();
+        for (int n = 0; n < 5; ++n) static_cast<void>(s.knob("a", {1, 2, 3, 4, 5, 6, 7, 8}));
+        s.unroll(i);
+      });
+  std::string said;
+  try {
+    never(numbers(2000));
+  } catch (weft::schedule_error const& e) {
+    said = e.what();
+  }
+  CHECK(said.find("runs more than 1024 times") != std::string::npos);
+  CHECK(said.find("note  of the combinations of knob values, 4096 were tried") != std::string::npos);
+}
+
+// --- shared subexpressions ------------------------------------------------------------------------------------------
+
+// Each of these has some 2^40 ways from its end to its beginning: a walk that takes them all does not come back.
+TEST_CASE("sorting networks of whole numbers compile in time") {
+  int const capture = 0;
+  auto const median = weft::kernel<"median25">([capture](auto x) {
+    static_cast<void>(capture);
+    return compute<"y">(x.extent(0), [=](auto i) {
+      std::array<decltype(x(i)), 25> v{};
+      for (int t = 0; t < 25; ++t) v[static_cast<std::size_t>(t)] = x(weft::clamp(i + (t - 12), 0, x.extent(0) - 1));
+      for (std::size_t round = 0; round < 25; ++round)
+        for (std::size_t t = round % 2; t + 1 < 25; t += 2) {
+          auto const low = weft::min(v[t], v[t + 1]), high = weft::max(v[t], v[t + 1]);
+          v[t] = low, v[t + 1] = high;
+        }
+      return v[12];
+    });
+  });
+  std::vector<std::int64_t> x(25);
+  for (std::size_t i = 0; i < x.size(); ++i) x[i] = static_cast<std::int64_t>(i * 7 % 25);
+  CHECK(median(x)(12) == 12);
+}
+TEST_CASE("chains of selects compile in time, and each access keeps the condition that guards it") {
+  auto const chain = weft::kernel<"chain">(
+      [](auto x, auto b) {
+        return compute<"y">(x.extent(0), [=](auto i) {
+          auto v = weft::select(i < b.extent(0), b(i), x(i));
+          for (int n = 0; n < 40; ++n) v = weft::select(v > 2.0f, v * 0.5f, v + 1.0f);
+          return v;
+        });
+      },
+      [](auto& s, auto, auto, auto y) {
+        auto [i] = y.axes();
+        auto [io, ii] = s.split(i, 16);
+        s.vectorize(ii);
+      });
+  std::vector<float> const x = numbers(37), b = numbers(5, 7);
+  std::vector<float> y(37);
+  chain(x, b, out(y));
+  CHECK(weft::evaluate({.contract = weft::cpu().fma}, chain, x, b) == y);
+}
+TEST_CASE("vectorized tails and literal extents do not walk shared subexpressions again and again") {
+  auto const tail = weft::kernel<"tail">(
+      [](auto x, auto b) {
+        return compute<"y">(x.extent(0), 19, [=](auto i, auto j) {
+          auto at = j;
+          for (int n = 0; n < 40; ++n) at = weft::min(at + at, j) + n - n;
+          auto v = b(weft::clamp(at, 0, 18));
+          for (int n = 0; n < 40; ++n) v = v * v - v;
+          return weft::select(v > 1.0f, x(i, j), 0.5f);
+        });
+      },
+      [](auto& s, auto, auto, auto y) {
+        auto [i, j] = y.axes();
+        auto [jo, ji] = s.split(j, 16);
+        s.vectorize(ji);
+      });
+  std::vector<float> const x = numbers(38), b = numbers(19, 7);
+  CHECK(weft::evaluate({.contract = weft::cpu().fma}, tail, view(x.data(), 2, 19), b)[20] ==
+        tail(view(x.data(), 2, 19), b)(1, 1));
 }
 
 // --- prepare ------------------------------------------------------------------------------------------------------

@@ -99,3 +99,40 @@ TEST_CASE("a captured value is part of what is looked up") {
     CHECK(y == weft::sequence<float>(8, 2.0f * factor));
   }
 }
+TEST_CASE("how-lambdas that take other ways when their first values are illegal do not share a form") {
+  // Both try an unrolled tile that no machine holds first; the fallback is what differs.
+  auto const tiled = [](std::int64_t fallback, bool vectorized) {
+    return weft::kernel<"tiled">(
+        [](auto a, auto b) {
+          auto const n = a.extent(0), m = b.extent(1), k = a.extent(1);
+          return weft::compute<"c">(n, m, [=](auto i, auto j) {
+            return weft::sum(k, [=](auto l) { return a(i, l) * b(l, j); });
+          });
+        },
+        [=](auto& s) {
+          auto [i, j, k] = weft::stage<"c", 3>(s).axes();
+          std::int64_t const rows = s.knob("rows", {120, fallback});
+          auto [io, ii] = s.split(i, rows);
+          auto [jo, ji] = s.split(j, 16);
+          s.reorder(io, jo, k, ii, ji);
+          s.unroll(ii);
+          if (rows == 120 || vectorized) s.vectorize(ji);
+        });
+  };
+  weft::tensor<float, 2> a(128, 8), b(8, 32);
+  for (std::int64_t i = 0; i < 128 * 8; ++i) a.data()[i] = static_cast<float>(i % 5);
+  for (std::int64_t i = 0; i < 8 * 32; ++i) b.data()[i] = static_cast<float>(i % 3);
+  weft::tensor<float, 2> c(128, 32);
+  auto const made_by = [&](std::int64_t fallback, bool vectorized) {
+    std::uint64_t const before = weft::compilations();
+    tiled(fallback, vectorized)(a, b, weft::out(c));
+    return weft::compilations() - before;
+  };
+  CHECK(made_by(2, true) == 1);
+  CHECK(made_by(2, true) == 0);
+  CHECK(made_by(4, true) == 1);   // another value of the knob
+  CHECK(made_by(2, false) == 1);  // other steps with the same value
+  CHECK(made_by(4, true) == 0);
+  CHECK(made_by(2, true) == 0);
+  CHECK(made_by(2, false) == 0);
+}

@@ -1,14 +1,15 @@
 // The whole path, from a program and a schedule to a function pointer, on one page (the bodies: compile.ipp).
 //
-//     program  ->  expand  ->  schedule  ->  lower  ->  run_passes  ->  codegen/llvm  ->  link  ->  entry
+//     program -> expand -> schedule -> cache::find -+-> (on disk) ------------------------------------> link -> entry
+//                                                   +-> lower -> run_passes -> codegen/llvm -> cache::keep --^
 #pragma once
 
 #include <string>
 
 #include "weft/codegen/launch.hpp"
-#include "weft/codegen/llvm/jit.hpp"
 #include "weft/codegen/target.hpp"
 #include "weft/lower/lower.hpp"
+#include "weft/runtime/loader.hpp"
 #include "weft/schedule/schedule.hpp"
 
 namespace weft::inline WEFT_ABI {
@@ -26,7 +27,7 @@ struct compile_request {
 
 /// Code that can be called, and what a caller must bring.
 struct compiled_kernel {
-  codegen::llvm::loaded_code code;
+  runtime::linked_object code;
   kernel_entry entry = nullptr;
   std::int64_t workspace_bytes = 0;
   trace steps;
@@ -42,21 +43,26 @@ struct kernel_texts {
 };
 
 /// The schedule with real extents: the how-lambda run with each knob's first value, or, when that is illegal for
-/// these extents or this target, with the first values that are legal.
+/// these extents or does not fit the registers of this target, with the first values that do, the last knob fastest; 4096
+/// combinations are tried at most. When none fits this target, but some would fit a machine with more registers, the one
+/// of those that needs the fewest: a program that ran on its author's machine runs on a smaller one, slower, and `loops`
+/// says why.
 /// Errors  schedule_error: step, axis, nest, a way out
-schedule make_schedule(compile_request const& r, program const& expanded);
+/// Cost    20 us for a matmul
+schedule make_schedule(compile_request const& r);
 
-/// The loop program after all passes. Errors: schedule_error; argument_error for an access out of bounds.
-ir::function make_loops(ir::arena& m, compile_request const& r, schedule& s);
+/// The loop program after all passes. Errors: argument_error for an access out of bounds.
+ir::function make_loops(ir::arena& m, compile_request const& r, schedule const& s);
 
 /// All of it. Reads WEFT_DUMP (a list of: schedule, lower, pass, pass/NAME, llvm, asm), WEFT_TIME and WEFT_VERIFY;
-/// what they ask for goes to stderr.
+/// what they ask for goes to stderr, and once in a process the items of WEFT_DUMP that name nothing. Where a text of the
+/// way is asked for, the kernel is made anew even if it is on disk.
 /// Errors  as above; device_error without LLVM; internal_error with the loop program when weft itself failed
-/// Cost    3 to 12 ms
+/// Cost    3 to 12 ms; from disk 0.1
 compiled_kernel compile(compile_request const& r);
 
-/// How often `compile` was called in this process, with or without success; for tests and for whoever wonders why a
-/// call was slow.
+/// How often `compile` made code in this process, or tried to, because it was not on disk; for tests and for whoever
+/// wonders why a call was slow.
 std::uint64_t compilations();
 
 /// The texts alone; nothing is linked or kept. `machine_code`: the last two as well, which needs LLVM.

@@ -2,6 +2,7 @@
 #include <cstring>
 
 #include "weft/base/env.hpp"
+#include "weft/base/fork_gate.hpp"
 #include "weft/codegen/llvm/module.hpp"
 #include "weft/codegen/workspace.hpp"
 #include "weft/compile.hpp"
@@ -10,25 +11,48 @@
 #include "weft/ir/verify.hpp"
 #include "weft/lower/bounds.hpp"
 #include "weft/pass/pipeline.hpp"
+#include "weft/runtime/cache/cache.hpp"
+#include "weft/runtime/cache/key.hpp"
 #include "weft/schedule/pressure.hpp"
 #include "weft/schedule/print.hpp"
 
 namespace weft::inline WEFT_ABI {
 namespace detail {
 
+/// The next item of a list with commas, without the spaces around it.
+inline std::string_view next_item(std::string_view& list) {
+  std::size_t const comma = list.find(',');
+  std::string_view one = list.substr(0, comma);
+  list = comma == std::string_view::npos ? std::string_view() : list.substr(comma + 1);
+  while (!one.empty() && one.front() == ' ') one.remove_prefix(1);
+  while (!one.empty() && one.back() == ' ') one.remove_suffix(1);
+  return one;
+}
 /// Whether WEFT_DUMP names `stage`, or the folder that it stands in.
 inline bool dump_wanted(std::string_view stage) {
   char const* list = environment("WEFT_DUMP");
   if (list == nullptr) return false;
-  std::string_view rest(list);
-  while (!rest.empty()) {
-    std::size_t const comma = rest.find(',');
-    std::string_view const one = rest.substr(0, comma);
+  for (std::string_view rest(list); !rest.empty();) {
+    std::string_view const one = next_item(rest);
     if (one == stage || (stage.size() > one.size() && stage.substr(0, one.size()) == one && stage[one.size()] == '/'))
       return true;
-    rest = comma == std::string_view::npos ? std::string_view() : rest.substr(comma + 1);
   }
   return false;
+}
+/// Once in a process: the items of WEFT_DUMP that name nothing.
+inline void name_unknown_dumps() {
+  static bool told = false;
+  char const* list = environment("WEFT_DUMP");
+  if (list == nullptr || __atomic_exchange_n(&told, true, __ATOMIC_RELAXED)) return;
+  std::string known;
+  for (char const* one : {"schedule", "lower", "pass", "llvm", "asm"}) (known += one) += ", ";
+  for (char const* pass : pass_names) (known += "pass/") += std::string(pass) + ", ";
+  for (std::string_view rest(list); !rest.empty();) {
+    std::string const one(next_item(rest));
+    if (!one.empty() && (", " + known).find(", " + one + ", ") == std::string::npos)
+      std::fprintf(stderr, "weft: WEFT_DUMP: no such item: %s; known are %s\n", one.c_str(),
+                   known.substr(0, known.size() - 2).c_str());
+  }
 }
 inline void dump(std::string_view stage, std::string const& text) {
   std::fprintf(stderr, "--- weft: %.*s\n%s", static_cast<int>(stage.size()), stage.data(), text.c_str());
@@ -38,6 +62,7 @@ inline void verify_or_throw(char const* after, ir::function const& f) {
   if (!fault.empty())
     WEFT_THROW(internal_error("after " + std::string(after) + ": " + fault + "\n" + print(f)));
 }
+inline bool verify_wanted() { return environment_number("WEFT_VERIFY", 0, 1, 0) == 1; }
 struct pass_log {
   bool verify = false;
   std::string last{};
@@ -61,9 +86,17 @@ inline bool next_choice(sequence<std::int32_t>& choices, sequence<knob_info> con
   }
   return false;
 }
+/// What people see is what they wrote, and it outlives the expanded program.
+inline schedule finished(compile_request const& r, schedule& s) {
+  s.computation = r.what;
+  if (dump_wanted("schedule")) dump("schedule", print_loops(s));
+  return static_cast<schedule&&>(s);
+}
 }  // namespace detail
 
-WEFT_DECL schedule make_schedule(compile_request const& r, program const& expanded) {
+WEFT_DECL schedule make_schedule(compile_request const& r) {
+  detail::name_unknown_dumps();
+  program const expanded = expand(*r.what, r.machine->fma);
   auto const extents = [&](int tensor, int dim) {
     std::size_t position = 0;
     for (input_info const& i : expanded.inputs) {
@@ -75,75 +108,137 @@ WEFT_DECL schedule make_schedule(compile_request const& r, program const& expand
   schedule_limits const limits{r.machine->vector_registers, r.machine->vector_bytes};
   sequence<std::int32_t> choices;
   std::string why;
-  for (int tries = 0; tries < 256; ++tries) {
+  constexpr int most_tries = 4096;  // 5 us each
+  sequence<schedule> spilling;  // the one that comes nearest to fitting the registers of this machine
+  for (int tries = 1;; ++tries) {
     schedule s(expanded, extents, limits);
     s.choices = choices;
     if (r.how != nullptr) r.how(r.context, s);
-    std::string const problem = s.state == verdict::illegal ? explain(s, r.name) : register_pressure(s);
-    if (problem.empty()) return s;
+    std::string problem = s.state == verdict::illegal ? explain(s, r.name) : written_out_too_often(s);
+    bool const legal = problem.empty();
+    if (legal) problem = register_pressure(s);
+    if (problem.empty()) return detail::finished(r, s);
+    if (legal && fits_some_machine(s) && (spilling.empty() || registers_needed(s) < registers_needed(spilling[0])))
+      spilling = sequence<schedule>(1, s);
     if (why.empty()) why = problem;
     if (!detail::next_choice(choices, s.knobs)) break;
+    if (tries < most_tries) continue;
+    why += "\n  note  of the combinations of knob values, " + std::to_string(most_tries) +
+           " were tried, the last knob fastest; none was legal";
+    break;
   }
+  if (!spilling.empty()) return detail::finished(r, spilling[0]);
   WEFT_THROW(schedule_error(why));
 }
 
-WEFT_DECL ir::function make_loops(ir::arena& m, compile_request const& r, schedule& s) {
+WEFT_DECL ir::function make_loops(ir::arena& m, compile_request const& r, schedule const& s) {
   program const expanded = expand(*r.what, r.machine->fma);
-  s = make_schedule(r, expanded);
-  s.computation = r.what;  // `expanded` ends here, and what people see is what they wrote
-  if (detail::dump_wanted("schedule")) detail::dump("schedule", print_loops(s));
   nest const plain(expanded, [](int, int) { return std::int64_t(-1); }, {});
   if (std::string const why = check_bounds(lower(m, expanded, plain, *r.layout, r.name)); !why.empty())
     WEFT_THROW(argument_error(std::string(r.name) + ": " + why));
   ir::function f = lower(m, expanded, s, *r.layout, r.name,
                          r.machine->has("avx512f") ? vector_tails::mask : vector_tails::partition);
   detail::pass_log log;
-  log.verify = environment_number("WEFT_VERIFY", 0, 1, 0) == 1;
+  log.verify = detail::verify_wanted();
   if (log.verify) detail::verify_or_throw("lower", f);
   if (detail::dump_wanted("lower")) detail::dump("lower", print(f));
-  run_passes(f, r.machine->vector_bytes, {detail::after_pass, &log});
+  run_passes(f, {r.machine->vector_bytes, r.machine->converts_f16()}, {detail::after_pass, &log});
   return f;
 }
 
 namespace detail {
 inline std::uint64_t compilation_count = 0;
+
+/// Milliseconds since the last call.
+struct stopwatch {
+  double last = codegen::llvm::detail::now_ms();
+  double lap() {
+    double const before = last;
+    return (last = codegen::llvm::detail::now_ms()) - before;
+  }
+};
+inline bool times_wanted() { return environment_number("WEFT_TIME", 0, 1, 0) == 1; }
+inline bool way_is_shown() {
+  if (verify_wanted()) return true;
+  char const* const list = environment("WEFT_DUMP");
+  return list != nullptr && std::string_view(list) != "schedule";
 }
+inline bool load_from_disk(compile_request const& r, std::string_view key, double schedule_ms, compiled_kernel& k) {
+  stopwatch watch;
+  std::string bytes;
+  cache::entry e;
+  if (!cache::find(key, bytes, e)) return false;
+  double const found = watch.lap();
+  // What weft's own loader refuses is made anew: ORC would throw, or believe it.
+  std::string why;
+  bool const by_orc = runtime::default_linker() == runtime::linker::orc;
+  k.code = by_orc ? runtime::link(e.object, e.symbol) : runtime::linked_object(runtime::map_object(e.object, e.symbol, why));
+  if (k.code.entry() == nullptr) return false;
+  k.workspace_bytes = e.workspace_bytes;
+  double const linked = watch.lap();
+  if (times_wanted())
+    std::fprintf(stderr, "weft: %-16.*s %6.2f ms   from disk: schedule %.2f, find %.2f, link %.2f; %zu bytes, LLVM %.*s\n",
+                 static_cast<int>(r.name.size()), r.name.data(), schedule_ms + found + linked, schedule_ms, found, linked,
+                 e.object.size(), static_cast<int>(e.llvm.size()), e.llvm.data());
+  return true;
+}
+
+inline void make_code(compile_request const& r, schedule const& s, std::string_view key, double schedule_ms,
+                      compiled_kernel& k) {
+  __atomic_fetch_add(&compilation_count, 1, __ATOMIC_RELAXED);
+  stopwatch watch;
+  ir::arena m;
+  ir::function const f = make_loops(m, r, s);
+  double const lowered = watch.lap();
+  codegen::llvm::llvm_use const use;
+  codegen::llvm::api const& llvm = codegen::llvm::load_llvm();
+  double const loaded = watch.lap();
+  bool const want_ir = dump_wanted("llvm"), want_assembly = dump_wanted("asm");
+  codegen::llvm::object_code const object = codegen::llvm::compile(f, *r.machine, {want_ir, want_assembly, verify_wanted()});
+  watch.lap();
+  k.code = runtime::link(object.bytes, object.symbol);
+  k.workspace_bytes = workspace_bytes(f, {});
+  double const linked = watch.lap();
+  std::string const version =
+      std::to_string(llvm.major) + "." + std::to_string(llvm.minor) + "." + std::to_string(llvm.patch);
+  cache::keep({key, version, object.symbol, object.bytes, k.workspace_bytes});
+  double const kept = watch.lap();
+  if (want_ir) dump("llvm", object.ir);
+  if (want_assembly) dump("asm", object.assembly);
+  if (times_wanted())
+    std::fprintf(stderr,
+                 "weft: %-16.*s %6.2f ms   schedule %.2f, lower and passes %.2f, llvm: load %.2f, build %.2f, passes %.2f, "
+                 "machine code %.2f, link %.2f, keep %.2f; %zu bytes\n",
+                 static_cast<int>(r.name.size()), r.name.data(),
+                 schedule_ms + lowered + loaded + object.emit_ms + object.passes_ms + object.machine_ms + linked + kept,
+                 schedule_ms, lowered, loaded, object.emit_ms, object.passes_ms, object.machine_ms, linked, kept,
+                 object.bytes.size());
+}
+}  // namespace detail
+
 WEFT_DECL std::uint64_t compilations() { return __atomic_load_n(&detail::compilation_count, __ATOMIC_RELAXED); }
 WEFT_DECL compiled_kernel compile(compile_request const& r) {
-  __atomic_fetch_add(&detail::compilation_count, 1, __ATOMIC_RELAXED);
-  double const start = codegen::llvm::detail::now_ms();
-  ir::arena m;
-  schedule s;
-  ir::function const f = make_loops(m, r, s);
-  double const lowered = codegen::llvm::detail::now_ms();
-  codegen::llvm::load_llvm();
-  double const loaded = codegen::llvm::detail::now_ms();
-  bool const want_ir = detail::dump_wanted("llvm"), want_assembly = detail::dump_wanted("asm");
-  codegen::llvm::object_code const object = codegen::llvm::compile(f, *r.machine, {want_ir, want_assembly});
-  double const compiled = codegen::llvm::detail::now_ms();
+  fork_gate const no_fork;
+  detail::stopwatch watch;
+  schedule const s = make_schedule(r);
+  std::string const key = cache::key_of(r.name, *r.what, s.steps, *r.layout, *r.machine);
+  double const schedule_ms = watch.lap();
   compiled_kernel k;
-  k.code = codegen::llvm::jit::instance().link(object.bytes, object.symbol);
+  if (detail::way_is_shown() || !detail::load_from_disk(r, key, schedule_ms, k))
+    detail::make_code(r, s, key, schedule_ms, k);
   k.entry = reinterpret_cast<kernel_entry>(k.code.entry());
-  k.workspace_bytes = workspace_bytes(f, {});
   k.steps = s.steps;
-  double const linked = codegen::llvm::detail::now_ms();
-  if (want_ir) detail::dump("llvm", object.ir);
-  if (want_assembly) detail::dump("asm", object.assembly);
-  if (environment_number("WEFT_TIME", 0, 1, 0) == 1)
-    std::fprintf(stderr,
-                 "weft: %-16.*s %6.2f ms   lower and passes %.2f, llvm: load %.2f, build %.2f, passes %.2f, "
-                 "machine code %.2f, link %.2f; %zu bytes\n",
-                 static_cast<int>(r.name.size()), r.name.data(), linked - start, lowered - start, loaded - lowered,
-                 object.emit_ms, object.passes_ms, object.machine_ms, linked - compiled, object.bytes.size());
   return k;
 }
 
 WEFT_DECL kernel_texts inspect(compile_request const& r, bool machine_code) {
+  fork_gate const no_fork;
   ir::arena m;
-  schedule s;
+  schedule const s = make_schedule(r);
   ir::function const f = make_loops(m, r, s);
   kernel_texts t;
   t.loops = print_loops(s);
+  if (std::string const spills = register_pressure(s); !spills.empty()) t.loops += "note: " + spills + "\n";
   t.steps = print_trace(s);
   t.ir = print(f);
   if (machine_code) {

@@ -66,7 +66,7 @@ constexpr void add_input(direct_inputs& in, A const& a) {
 }
 template <class T, int Rank>
 constexpr evaluated<T> result_of(evaluator& e, program const& p, std::size_t output, expr::tensor<T, Rank> const*) {
-  dense const& d = e.stage(program::at(p.tensors, p.outputs[output]).stage);
+  dense const& d = e.result(program::at(p.outputs, static_cast<int>(output)));
   evaluated<T> r{d.shape, {}};
   for (std::int64_t b : d.bits) r.values.push_back(from_bits<T>(b));
   return r;
@@ -79,8 +79,10 @@ struct first_element<expr::tensor<T, Rank>> {
 };
 template <class First, class... Rest>
 struct first_element<hana::tuple<First, Rest...>> : first_element<First> {};
-template <class... T>
-constexpr auto result_of(evaluator& e, program const& p, std::size_t, hana::tuple<T...> const*) {
+template <class First, class... Rest>
+struct first_element<several<First, Rest...>> : first_element<First> {};
+template <template <class...> class Several, class... T>
+constexpr auto result_of(evaluator& e, program const& p, std::size_t, Several<T...> const*) {
   return [&]<std::size_t... I>(std::index_sequence<I...>) {
     return hana::make_tuple(result_of(e, p, I, static_cast<T const*>(nullptr))...);
   }(std::index_sequence_for<T...>{});
@@ -93,7 +95,8 @@ constexpr auto result_of(evaluator& e, program const& p, std::size_t, hana::tupl
 ///
 /// Compiled code gives the same bits: exactly, with the same `contract`, unless a schedule step changes the order
 /// of a sum. Several outputs come as a tuple.
-/// Errors  argument_error when an access leaves its tensor
+/// Errors  argument_error when an access leaves its tensor or an extent is negative. What a call asks of the inputs
+///         beyond that, as equal extents of two that one axis walks, is not asked here
 /// Cost    some 50 ns per operation and element at run time
 template <class Kernel, class... A>
 constexpr auto evaluate(evaluate_options options, Kernel const& kernel, A const&... inputs) {
@@ -112,18 +115,23 @@ constexpr auto evaluate(Kernel const& kernel, A const&... inputs) {
 }
 
 /// One element of the first output, computed from the inputs alone: for samples of big results.
+/// Errors  argument_error when the index is outside of the output, or an access leaves its tensor
 template <class Kernel, std::size_t Rank, class... A>
 constexpr auto evaluate_at(evaluate_options options, Kernel const& kernel, std::array<std::int64_t, Rank> const& index,
                            A const&... inputs) {
   using types = typename Kernel::template types_for<A...>;
+  static_assert(detail::results_of<typename types::result>::ranks[0] == static_cast<int>(Rank),
+                "weft: evaluate_at takes one index per dimension of the first output");
   typename types::pair const lambdas{kernel.what, kernel.how};
   program const p = expand(types::program_of(lambdas), options.contract);
   detail::direct_inputs in;
   (detail::add_input(in, inputs), ...);
   evaluator e(p, in.tensors, in.scalars);
-  tensor_info const& t = program::at(p.tensors, p.outputs[0]);
+  for (std::size_t d = 0; d < Rank; ++d)
+    if (index[d] < 0 || index[d] >= e.extent(p.outputs[0], static_cast<int>(d)))
+      WEFT_THROW(argument_error("evaluate_at: the index is outside of the output"));
   return from_bits<typename detail::first_element<typename types::result>::type>(
-      e.at(t.stage, {index.begin(), index.end()}));
+      e.at(p.outputs[0], {index.begin(), index.end()}));
 }
 
 template <class Kernel, std::size_t Rank, class... A>

@@ -6,8 +6,9 @@
 #include <iosfwd>
 
 #include "weft/expr/canonical.hpp"
+#include "weft/expr/depth.hpp"
 #include "weft/expr/evaluate.hpp"
-#include "weft/expr/face.hpp"
+#include "weft/expr/compute.hpp"
 #include "weft/kernel_table.hpp"
 #include "weft/runtime/tensor.hpp"
 #include "weft/schedule/schedule.hpp"
@@ -28,7 +29,7 @@ template <class In>
 struct input_of;
 template <class T, std::int64_t... E>
 struct input_of<fixed_arg<T, E...>> {
-  using handle = expr::tensor<T, static_cast<int>(sizeof...(E))>;
+  using handle = expr::tensor<element_t<dtype_of<T>>, static_cast<int>(sizeof...(E))>;
   static constexpr dtype type = dtype_of<T>;
   static constexpr int rank = static_cast<int>(sizeof...(E));
   static constexpr std::int64_t extents[sizeof...(E) + 1] = {E..., 0};
@@ -46,7 +47,7 @@ struct input_of<fixed_arg<T, E...>> {
 };
 template <class T>
 struct input_of<scalar_arg<T>> {
-  using handle = value<T>;
+  using handle = value<element_t<dtype_of<T>>>;
   static constexpr dtype type = dtype_of<T>;
   static constexpr int rank = -1;
   static constexpr std::int64_t extents[1] = {0};
@@ -76,6 +77,14 @@ struct results_of<hana::tuple<T...>> {
     hana::unpack(t, [&](auto const&... one) { (p.outputs.push_back(one.id), ...); });
   }
 };
+template <class... T>
+struct results_of<several<T...>> : results_of<hana::tuple<T...>> {
+  static constexpr void add(program& p, several<T...> const& t) {
+    [&]<std::size_t... I>(std::index_sequence<I...>) {
+      (p.outputs.push_back(get<I>(t).id), ...);
+    }(std::index_sequence_for<T...>{});
+  }
+};
 template <class What, class... In>
 struct result_type {
   static_assert(std::is_invocable_v<What const&, typename input_of<In>::handle...>,
@@ -85,12 +94,16 @@ struct result_type {
 };
 template <class What, class... In>
 using result_t = typename result_type<What, In...>::type;
+#define WEFT_KEPT_FROM_ANOTHER_STAGE \
+  "weft: a stage uses an axis of another stage: a value, an index or a reduction was kept from one lambda for another; " \
+  "read the finished stage instead, as in S(i)"
 #define WEFT_RETURNED_WRONGLY \
   "weft: a what-lambda returns stages that it made, each once; to copy an input, compute a stage from it"
 
 template <class... In, class What>
-constexpr program raw_program(What const& what) {
+constexpr program raw_program(What const& what, bool loud = false) {
   program p;
+  p.loud = loud;
   hana::tuple<typename input_of<In>::handle...> const inputs{input_of<In>::make(p)...};
   auto const result = hana::unpack(inputs, what);
   results_of<std::remove_cvref_t<decltype(result)>>::add(p, result);
@@ -104,13 +117,27 @@ constexpr bool returns_stages(program const& p) {
   }
   return true;
 }
+/// Whether each plain number fits the element type that it took.
+constexpr bool numbers_fit(program const& p) {
+  for (node const& n : p.nodes)
+    if (n.kind == op::literal && n.a == program::misfit) return false;
+  return true;
+}
 /// The program of a what-lambda for these argument types.
 template <class... In, class What>
 constexpr program build(What const& what) {
   program const p = raw_program<In...>(what);
+  if (!std::is_constant_evaluated()) check_depth(p, 2000);  // before anything recurses over it
+  if (!numbers_fit(p)) a_number_does_not_fit_the_element_type_that_it_meets__cast_the_tensor_to_a_wider_one();
   if (!returns_stages(p)) WEFT_THROW(argument_error(WEFT_RETURNED_WRONGLY));
-  return canonical(p);
+  bool foreign = false;
+  program const c = canonical(p, foreign);
+  if (foreign) WEFT_THROW(argument_error(WEFT_KEPT_FROM_ANOTHER_STAGE));
+  return c;
 }
+/// What the compiler can make of a lambda without having the object: nothing in it can differ from call to call.
+template <class Lambda>
+concept stateless = std::is_empty_v<Lambda> && std::is_default_constructible_v<Lambda>;
 
 // --- what the compiler learns of it ---------------------------------------------------------------------------
 struct program_summary {
@@ -118,21 +145,24 @@ struct program_summary {
   int stages = 0;
   int axes[most] = {};
   std::uint64_t digest = 0;
-  bool returns_stages = true;
+  bool returns_stages = true, keeps_to_its_axes = true, numbers_fit = true;
 };
 template <class What, class... In>
-constexpr program_summary summarise() {
-  program p = raw_program<In...>(What{});
+constexpr program_summary summarise(bool loud = false) {
+  program p = raw_program<In...>(What{}, loud);
   program_summary s;
   s.returns_stages = returns_stages(p);
-  if (s.returns_stages) p = canonical(p);
+  s.numbers_fit = numbers_fit(p);
+  bool foreign = false;
+  if (s.returns_stages) p = canonical(p, foreign);
+  s.keeps_to_its_axes = !foreign;
   s.stages = static_cast<int>(p.stages.size());
   for (int i = 0; i < s.stages && i < program_summary::most; ++i) s.axes[i] = p.stages[static_cast<std::size_t>(i)].axes();
   s.digest = digest(p);
   return s;
 }
 template <class What, class... In>
-concept compiler_runs_what = std::is_default_constructible_v<What> && requires {
+concept compiler_runs_what = stateless<What> && requires {
   typename std::bool_constant<(summarise<What, In...>(), true)>;
 };
 template <class What, class... In>
@@ -147,12 +177,15 @@ constexpr void write_schedule(How const& how, schedule& s) {
     how(s);
   } else if constexpr (compiler_runs_what<What, In...>) {
     constexpr int inputs = static_cast<int>(sizeof...(In));
-    constexpr int stages = summary<What, In...>.stages;
+    constexpr bool few = summary<What, In...>.stages <= program_summary::most;
+    static_assert(few, "weft: a how-lambda is given handles of at most 128 stages; let it take (auto& s) alone and ask "
+                       "for weft::stage<\"C\", 3>(s)");
+    constexpr int stages = few ? summary<What, In...>.stages : 0;
     [&]<int... I, int... S>(std::integer_sequence<int, I...>, std::integer_sequence<int, S...>) {
-      static_assert(std::is_invocable_v<How const&, schedule&, decltype(input_handle{I})...,
+      static_assert(!few || std::is_invocable_v<How const&, schedule&, decltype(input_handle{I})...,
                                         stage_handle<summary<What, In...>.axes[S]>...>,
                     "weft: the how-lambda takes the schedule, then one handle per input, then one per stage");
-      how(s, input_handle{I}..., handle_of<summary<What, In...>.axes[S]>(s, S)...);
+      if constexpr (few) how(s, input_handle{I}..., handle_of<summary<What, In...>.axes[S]>(s, S)...);
     }
     (std::make_integer_sequence<int, inputs>{}, std::make_integer_sequence<int, stages>{});
   }
@@ -160,7 +193,7 @@ constexpr void write_schedule(How const& how, schedule& s) {
 
 /// What a constant run of the how-lambda found.
 struct schedule_report {
-  static constexpr int most = 32;
+  static constexpr int most = static_cast<int>(schedule::max_knobs);
   verdict state = verdict::legal;
   int steps = 0;
   verdict rulings[256] = {};
@@ -198,7 +231,7 @@ constexpr schedule_report try_schedule(bool loud, int knob = -1, int choice = 0)
   return r;
 }
 template <class What, class How, class... In>
-concept compiler_runs_how = compiler_runs_what<What, In...> && std::is_default_constructible_v<How> && requires {
+concept compiler_runs_how = compiler_runs_what<What, In...> && stateless<How> && requires {
   typename std::bool_constant<(try_schedule<What, How, In...>(false), true)>;
 };
 template <class What, class How, class... In>
@@ -280,16 +313,25 @@ struct call_types<What, How, hana::tuple<In...>> {
   static constexpr int outputs = results_of<result>::count;
   static_assert(inputs + outputs <= max_arguments, "weft: a kernel has at most 64 inputs and outputs");
   static constexpr bool scheduled = !std::is_same_v<How, no_schedule>;
-  static constexpr bool has_captures =
-      !std::is_default_constructible_v<What> || !std::is_default_constructible_v<How>;
+  static constexpr bool has_captures = !stateless<What> || !stateless<How>;
+  /// What the compiler cannot run may read anything that changes from call to call, and is looked at each time.
+  static constexpr bool is_constant() {
+    if constexpr (!compiler_runs_what<What, In...>) return false;
+    else if constexpr (scheduled) return compiler_runs_how<What, How, In...>;
+    else return true;
+  }
   static constexpr bool check() {
-    if constexpr (compiler_runs_what<What, In...>)
+    if constexpr (compiler_runs_what<What, In...>) {
       static_assert(summary<What, In...>.returns_stages, WEFT_RETURNED_WRONGLY);
-    else
+      static_assert(summary<What, In...>.keeps_to_its_axes, WEFT_KEPT_FROM_ANOTHER_STAGE);
+      if constexpr (!summary<What, In...>.numbers_fit)
+        static_assert(summarise<What, In...>(true).numbers_fit, "weft: a number does not fit; the lines above name it");
+    } else {
       static_assert(std::is_invocable_v<How const&, schedule&>,
                     "weft: the compiler cannot run this what-lambda (it captures, or calls what is not constexpr), so "
                     "its stages are not known here: let the how-lambda take (auto& s) alone and ask for "
                     "weft::stage<\"C\", 3>(s)");
+    }
     if constexpr (scheduled) return checked_schedule<What, How, In...>();
     else return compiler_runs_what<What, In...>;
   }
@@ -430,7 +472,10 @@ struct kernel_t {
     static_assert(given == 0 || given == types::outputs,
                   "weft: give a weft::out(...) for each output of this kernel, or for none");
     static constexpr int misfit = detail::misfit<detail::results_of<typename types::result>, A...>();
-    static_assert(misfit != 1, "weft: an output has another element type than the result that it takes");
+    static_assert(misfit != 1,
+                  "weft: an output has another element type than the result that it takes. Narrow types "
+                  "widen in arithmetic (u8 + u8 is i32, f16 * f16 is f32): end the stage with a weft::cast "
+                  "to what is to be stored, for example weft::cast<weft::f16>(...)");
     static_assert(misfit != 2, "weft: an output has another rank than the result that it takes");
     static_assert(types::check() || true);  // an illegal schedule
   };
@@ -442,7 +487,7 @@ struct kernel_t {
             lambdas,
             &Types::run_what,
             Types::scheduled ? &Types::run_how : nullptr,
-            Types::has_captures,
+            !Types::is_constant(),
             Types::digest(),
             machine};
   }

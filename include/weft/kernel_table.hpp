@@ -3,6 +3,7 @@
 
 #include "weft/base/mutex.hpp"
 #include "weft/base/sequence.hpp"
+#include "weft/base/unload.hpp"
 #include "weft/compile.hpp"
 #include "weft/runtime/argument.hpp"
 #include "weft/runtime/bind.hpp"
@@ -15,19 +16,19 @@ struct kernel_face {
   void const* object = nullptr;                         // the two lambdas
   program (*what)(void const* object) = nullptr;        // runs the first; canonical
   void (*how)(void const* object, schedule& s) = nullptr;
-  bool has_captures = false;   // then captured values are part of what is looked up
+  bool varies = false;         // by captures or else; then what the lambdas say is part of what is looked up
   std::uint64_t digest = 0;    // of the program that the compiler saw; 0 when it saw none
   target const* machine = nullptr;  // null: host()
 };
 
-/// One compiled form: for these extents, strides, shared memory, target, and (with captures) program and steps.
+/// One compiled form: for these extents, strides, shared memory, target, and (when the lambdas vary) program and steps.
 struct ready_kernel {
   sequence<argument> arguments;  // as bound: inputs, then outputs
   std::uint64_t shared = 0;
   target machine;
   bool is_for_host = false;  // machine == host()
   program what;
-  trace steps;
+  trace steps;  // with captures: what the how-lambda does with each knob's first value
   compiled_kernel code;
   bool nothing_to_do = false;  // an empty output
   std::string name;
@@ -36,16 +37,24 @@ struct ready_kernel {
 };
 
 /// All compiled forms of a kernel for one list of argument types. Zero-initialised, so it costs nothing before main.
+/// They live as long as the program, or until the shared library that the kernel is in is unloaded.
 struct kernel_table {
   ready_kernel* first = nullptr;
   mutex lock;
+  ~kernel_table() {
+    if (library_is_unloaded()) drop();
+  }
+
+ private:
+  void drop();
 };
 
 /// The compiled form that fits, made if need be: once, however many threads ask. `arguments`: inputs in order, then
 /// outputs; the shapes of outputs with is_allocated_here are filled in.
 ///
 /// Errors  argument_error, schedule_error, device_error, internal_error; a form that failed is tried again
-/// Threads any; a hit takes no lock
+/// Threads any; a hit takes no lock. In the lambdas of another kernel, a form that another thread is making just then
+///         is made once more
 /// Cost    a hit compares the extents and strides
 ready_kernel const& find_or_compile(kernel_table& table, kernel_face const& face, argument* arguments, int count);
 

@@ -1,5 +1,6 @@
 #include <cstdlib>
 
+#include "weft/base/fork_gate.hpp"
 #include "weft/expr/canonical.hpp"
 #include "weft/kernel_table.hpp"
 #include "weft/runtime/bind.hpp"
@@ -21,12 +22,25 @@ inline bool same_program(program const& a, program const& b) {
   return true;
 }
 
-/// What the lambdas of a kernel with captures say today.
+/// What the lambdas of a kernel that varies say today.
 struct lambda_state {
   program what;
-  trace steps;
+  trace steps;  // with each knob's first value
 };
 inline target const& machine_of(kernel_face const& face) { return face.machine != nullptr ? *face.machine : host(); }
+
+inline compile_request request(kernel_face const& face, program const& what, call_layout const& layout,
+                               target const& machine) {
+  return {face.name, &what, face.how, face.object, &layout, &machine};
+}
+/// Whether today's lambdas would make the form `k`, which fits the call. Equal steps are legal or illegal alike; if they
+/// were not legal, `k` has others, by knob values that these lambdas may not offer or do other steps with.
+inline bool says_the_same(ready_kernel const& k, kernel_face const& face, lambda_state const& today) {
+  if (!same_program(k.what, today.what) || !same_trace(k.steps, today.steps)) return false;
+  if (k.nothing_to_do || same_trace(k.steps, k.code.steps)) return true;
+  call_layout const layout = bind(today.what, face.name, k.arguments.data(), static_cast<int>(k.arguments.size()));
+  return same_trace(make_schedule(request(face, today.what, layout, machine_of(face))).steps, k.code.steps);
+}
 
 inline ready_kernel const* lookup(kernel_table const& table, kernel_face const& face, argument const* arguments,
                                   int count, std::uint64_t shared, lambda_state const* captured) {
@@ -35,8 +49,7 @@ inline ready_kernel const* lookup(kernel_table const& table, kernel_face const& 
   for (ready_kernel const* k = __atomic_load_n(&table.first, __ATOMIC_ACQUIRE); k != nullptr; k = k->next) {
     if (k->shared != shared || !fits(*k, arguments, count)) continue;
     if (on_host ? !k->is_for_host : !(k->machine == *face.machine)) continue;
-    if (captured != nullptr && !(same_program(k->what, captured->what) && same_trace(k->steps, captured->steps)))
-      continue;
+    if (captured != nullptr && !says_the_same(*k, face, *captured)) continue;
     return k;
   }
   return nullptr;
@@ -48,31 +61,75 @@ inline void check_digest(kernel_face const& face, program const& p) {
                             ": its stages came in another order at run time than in the compiler; two of them are "
                             "made in one expression: give each a name of its own (auto c = weft::compute<..>(..);)"));
 }
+inline bool is_empty(argument const& a) {
+  bool empty = false;
+  for (int d = 0; d < a.rank; ++d) empty = empty || a.extents[d] == 0;
+  return empty;
+}
 inline bool has_empty_output(argument const* arguments, int count) {
   bool all = count > 0;
   bool any = false;
   for (int i = 0; i < count; ++i) {
     if (!arguments[i].is_output) continue;
     any = true;
-    bool empty = false;
-    for (int d = 0; d < arguments[i].rank; ++d) empty = empty || arguments[i].extents[d] == 0;
-    all = all && empty;
+    all = all && is_empty(arguments[i]);
   }
   return any && all;
-}
-inline compile_request request(kernel_face const& face, program const& what, call_layout const& layout,
-                               target const& machine) {
-  return {face.name, &what, face.how, face.object, &layout, &machine};
 }
 inline void parallel_for(void* pool, std::int64_t count, void (*body)(void*, std::int64_t, std::int64_t),
                          void* context) {
   static_cast<runtime::thread_pool*>(pool)->run(count, body, context);
 }
-/// The way of a first call, and of every call of a kernel with captures: the lambdas run.
+/// A kernel whose lambdas run on this thread. One that comes back to itself, through whichever others, would wait for
+/// its own table or never end.
+class running_lambdas {
+ public:
+  explicit running_lambdas(kernel_face const& face) : what_(face.what), outer_(innermost()) {
+    for (running_lambdas const* r = outer_; r != nullptr; r = r->outer_)
+      if (r->what_ == what_)
+        WEFT_THROW(schedule_error(std::string(face.name) +
+                                  ": its lambdas call the kernel itself, perhaps through another one; they describe it "
+                                  "and cannot run it: compute before it what they need, and capture that"));
+    innermost() = this;
+  }
+  running_lambdas(running_lambdas const&) = delete;
+  running_lambdas& operator=(running_lambdas const&) = delete;
+  ~running_lambdas() { innermost() = outer_; }
+  bool is_nested() const { return outer_ != nullptr; }
+
+ private:
+  static running_lambdas const*& innermost() {
+    thread_local running_lambdas const* r = nullptr;
+    return r;
+  }
+  program (*what_)(void const*);
+  running_lambdas const* outer_;
+};
+/// Holds a table while its kernel is compiled, so that others wait instead of compiling too. Not so within the lambdas
+/// of another kernel: two threads that each hold what the other wants would wait forever.
+class table_hold {
+ public:
+  table_hold(mutex& m, bool wait) : m_(m), held_(wait ? (m.lock(), true) : m.try_lock()) {}
+  table_hold(table_hold const&) = delete;
+  table_hold& operator=(table_hold const&) = delete;
+  ~table_hold() {
+    if (held_) m_.unlock();
+  }
+
+ private:
+  mutex& m_;
+  bool held_;
+};
+inline services const& host_services() {
+  static services const host{parallel_for, &runtime::default_pool()};
+  return host;
+}
+/// The way of a first call, and of every call of a kernel that varies: the lambdas run.
 inline ready_kernel const& find_by_lambdas(kernel_table& table, kernel_face const& face, argument* arguments,
                                            int count, std::uint64_t shared) {
+  running_lambdas const running(face);
   lambda_state captured;
-  if (face.has_captures) {
+  if (face.varies) {
     captured.what = face.what(face.object);
     if (face.how != nullptr) {
       // The steps without extents: what the captured values made of the how-lambda.
@@ -81,18 +138,19 @@ inline ready_kernel const& find_by_lambdas(kernel_table& table, kernel_face cons
       captured.steps = s.steps;
     }
   }
-  lambda_state const* const state = face.has_captures ? &captured : nullptr;
+  lambda_state const* const state = face.varies ? &captured : nullptr;
   if (state != nullptr)
     if (ready_kernel const* k = lookup(table, face, arguments, count, shared, state)) return *k;
 
-  weft::guard const hold(table.lock);
+  fork_gate const no_fork;
+  table_hold const hold(table.lock, !running.is_nested());
   if (ready_kernel const* k = lookup(table, face, arguments, count, shared, state)) return *k;
   auto* made = new ready_kernel;
   struct dropper {
     ready_kernel*& k;
     ~dropper() { delete k; }
   } const drop{made};
-  made->what = face.has_captures ? captured.what : face.what(face.object);
+  made->what = face.varies ? captured.what : face.what(face.object);
   made->steps = captured.steps;
   check_digest(face, made->what);
   bool left_out = false;
@@ -106,13 +164,23 @@ inline ready_kernel const& find_by_lambdas(kernel_table& table, kernel_face cons
   made->name = std::string(face.name);
   made->nothing_to_do = has_empty_output(arguments, count);
   if (!made->nothing_to_do) made->code = compile(request(face, made->what, layout, made->machine));
-  made->next = table.first;
-  __atomic_store_n(&table.first, made, __ATOMIC_RELEASE);
+  static_cast<void>(host_services());  // made here, where no other thread forks
+  made->next = __atomic_load_n(&table.first, __ATOMIC_ACQUIRE);
+  while (!__atomic_compare_exchange_n(&table.first, &made->next, made, false, __ATOMIC_RELEASE, __ATOMIC_ACQUIRE)) {
+  }
   ready_kernel const& result = *made;
   made = nullptr;  // kept for the life of the process: code may be running in it at any time
   return result;
 }
 }  // namespace detail
+
+WEFT_DECL void kernel_table::drop() {
+  while (ready_kernel* const k = first) {
+    first = k->next;
+    std::free(k->workspace);
+    delete k;
+  }
+}
 
 WEFT_HOT_DECL bool fits(ready_kernel const& k, argument const* arguments, int count) {
   if (static_cast<std::size_t>(count) != k.arguments.size()) return false;
@@ -121,9 +189,10 @@ WEFT_HOT_DECL bool fits(ready_kernel const& k, argument const* arguments, int co
     if (a.is_allocated_here != b.is_allocated_here) return false;
     if (a.is_allocated_here) continue;  // its shape follows from the others
     if (a.rank != b.rank || a.type != b.type || a.is_scalar != b.is_scalar) return false;
-    if (a.data == nullptr && !a.is_scalar && !k.nothing_to_do) return false;  // let the slow path say what is wrong
     for (int d = 0; d < a.rank; ++d)
       if (a.extents[d] != b.extents[d] || a.strides[d] != b.strides[d]) return false;
+    // Let the slow path say what is wrong.
+    if (a.data == nullptr && !a.is_scalar && !k.nothing_to_do && !detail::is_empty(a)) return false;
   }
   return true;
 }
@@ -131,7 +200,7 @@ WEFT_HOT_DECL bool fits(ready_kernel const& k, argument const* arguments, int co
 WEFT_HOT_DECL ready_kernel const& find_or_compile(kernel_table& table, kernel_face const& face, argument* arguments,
                                               int count) {
   std::uint64_t const shared = shared_memory(arguments, count);
-  if (!face.has_captures)
+  if (!face.varies)
     if (ready_kernel const* k = detail::lookup(table, face, arguments, count, shared, nullptr)) return *k;
   return detail::find_by_lambdas(table, face, arguments, count, shared);
 }
@@ -154,13 +223,13 @@ WEFT_HOT_DECL void run(ready_kernel const& k, argument const* arguments, int cou
       WEFT_THROW(device_error(k.name + ": no memory for " + std::to_string(k.code.workspace_bytes) +
                               " bytes of intermediate tensors"));
   }
-  static services const host_services{detail::parallel_for, &runtime::default_pool()};
-  launch const l{pointers, nullptr, scalars, workspace, &host_services};
+  launch const l{pointers, nullptr, scalars, workspace, &detail::host_services()};
   k.code.entry(&l);
   if (workspace != nullptr) std::free(__atomic_exchange_n(&k.workspace, workspace, __ATOMIC_ACQ_REL));
 }
 
 WEFT_DECL kernel_texts inspect(kernel_face const& face, argument* arguments, int count, bool machine_code) {
+  detail::running_lambdas const running(face);
   program const what = face.what(face.object);
   detail::check_digest(face, what);
   bool left_out = false;

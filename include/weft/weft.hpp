@@ -12,11 +12,15 @@
 #include "weft/base/op.hpp"
 
 // What is computed: a what-lambda's typed expressions, and the flat program that they write.
+#include "weft/expr/face.hpp"
+#include "weft/expr/compute.hpp"
+#include "weft/expr/math/functions.hpp"
+#include "weft/expr/boundary.hpp"
+#include "weft/expr/einsum.hpp"
+
 #include "weft/expr/canonical.hpp"
 #include "weft/expr/evaluate.hpp"
 #include "weft/expr/expand.hpp"
-#include "weft/expr/face.hpp"
-#include "weft/expr/math/functions.hpp"
 // #include "weft/expr/print.hpp"
 // #include "weft/expr/verify.hpp"
 
@@ -37,6 +41,7 @@
 // #include "weft/interp/interp.hpp"
 
 // A loop program becomes machine code: text for LLVM on the CPU, for NVRTC on a GPU.
+#include "weft/codegen/epoch.hpp"
 #include "weft/codegen/launch.hpp"
 #include "weft/codegen/target.hpp"
 #include "weft/codegen/workspace.hpp"
@@ -45,8 +50,11 @@
 #include "weft/codegen/llvm/module.hpp"
 // #include "weft/codegen/cuda/module.hpp"
 
-// What a kernel meets when it runs: arguments and the tensors that own memory, threads.
+// What a kernel meets when it runs: arguments and the tensors that own memory, threads. Where it comes from: an object
+// file that is loaded, kept on disk for the next process.
 #include "weft/runtime/argument.hpp"
+#include "weft/runtime/cache/cache.hpp"
+#include "weft/runtime/loader.hpp"
 #include "weft/runtime/tensor.hpp"
 #include "weft/runtime/thread_pool.hpp"
 

@@ -1,4 +1,4 @@
-#include "weft/expr/face.hpp"
+#include "weft/expr/compute.hpp"
 
 #include <doctest/doctest.h>
 
@@ -18,18 +18,45 @@ using v = weft::value<T>;
 using weft::axis_index;
 using weft::extent;
 
-// The dtype table, by the types of the face.
+template <class A, class B>
+using larger_type = typename decltype(weft::max(std::declval<A>(), std::declval<B>()))::element_type;
+template <class T>
+using negative_type = typename decltype(-std::declval<v<T>>())::element_type;
+using i8 = std::int8_t;
+using i16 = std::int16_t;
+using i32 = std::int32_t;
+using i64 = std::int64_t;
+using u16 = std::uint16_t;
+using u32 = std::uint32_t;
+using u64 = std::uint64_t;
+using weft::f16, weft::bf16;
+
+// The dtype table, by the types of the face (tests/base/dtype.cpp has its laws).
 static_assert(std::is_same_v<sum_type<v<float>, v<double>>, double>);
-static_assert(std::is_same_v<sum_type<v<std::int64_t>, v<float>>, float>);
-static_assert(std::is_same_v<sum_type<v<byte>, v<std::int32_t>>, std::int32_t>);
-static_assert(std::is_same_v<sum_type<v<std::int32_t>, v<std::int64_t>>, std::int64_t>);
-static_assert(std::is_same_v<sum_type<v<bool>, v<byte>>, byte>);
+static_assert(std::is_same_v<sum_type<v<i64>, v<float>>, float>);
+static_assert(std::is_same_v<sum_type<v<byte>, v<i32>>, i32>);
+static_assert(std::is_same_v<sum_type<v<i32>, v<i64>>, i64>);
+static_assert(std::is_same_v<sum_type<v<bool>, v<byte>>, i32>);
 static_assert(std::is_same_v<sum_type<v<float>, axis_index>, float>);
-static_assert(std::is_same_v<sum_type<v<std::int32_t>, axis_index>, std::int64_t>);
-// Numbers are weak.
+static_assert(std::is_same_v<sum_type<v<i32>, axis_index>, i64>);
+static_assert(std::is_same_v<sum_type<v<i32>, v<u32>>, i64> && std::is_same_v<sum_type<v<u64>, v<u32>>, u64>);
+// Narrow types widen before they compute, by themselves too.
+static_assert(std::is_same_v<sum_type<v<byte>, v<byte>>, i32> && std::is_same_v<sum_type<v<i8>, v<u16>>, i32>);
+static_assert(std::is_same_v<sum_type<v<f16>, v<f16>>, float> && std::is_same_v<sum_type<v<f16>, v<bf16>>, float>);
+static_assert(std::is_same_v<sum_type<v<f16>, v<double>>, double> && std::is_same_v<sum_type<v<bf16>, v<i64>>, float>);
+static_assert(std::is_same_v<negative_type<i16>, i32> && std::is_same_v<negative_type<f16>, float>);
+static_assert(std::is_same_v<negative_type<u32>, u32>);
+// What only chooses keeps the type of equal ones.
+static_assert(std::is_same_v<larger_type<v<byte>, v<byte>>, byte> && std::is_same_v<larger_type<v<f16>, v<f16>>, f16>);
+static_assert(std::is_same_v<larger_type<v<i8>, v<i16>>, i32> && std::is_same_v<larger_type<v<f16>, v<bf16>>, float>);
+static_assert(std::is_same_v<decltype(weft::select(std::declval<v<bool>>(), std::declval<v<f16>>(), 0)), v<f16>>);
+static_assert(std::is_same_v<decltype(weft::clamp(std::declval<v<i8>>(), 0, 9)), v<i8>>);
+// Numbers are weak: they take the type that the other side computes in, or has where it is only chosen.
 static_assert(std::is_same_v<sum_type<v<float>, double>, float>);
-static_assert(std::is_same_v<sum_type<v<byte>, long>, byte>);
-static_assert(std::is_same_v<sum_type<int, v<double>>, double>);
+static_assert(std::is_same_v<sum_type<v<byte>, long>, i32> && std::is_same_v<sum_type<v<u64>, int>, u64>);
+static_assert(std::is_same_v<sum_type<int, v<double>>, double> && std::is_same_v<sum_type<v<f16>, double>, float>);
+static_assert(std::is_same_v<larger_type<v<byte>, int>, byte> && std::is_same_v<larger_type<float, v<f16>>, f16>);
+static_assert(std::is_same_v<sum_type<v<float>, f16>, float>);
 // Arithmetic on indices stays an index, on extents an extent.
 static_assert(std::is_same_v<decltype(axis_index{} + 1), axis_index>);
 static_assert(std::is_same_v<decltype(extent{} * axis_index{}), axis_index>);
@@ -83,9 +110,64 @@ TEST_CASE("division on integers truncates, on indices it rounds down") {
 }
 
 TEST_CASE("a number takes the type of what it meets") {
-  CHECK(map(weft::sequence<std::uint8_t>{200}, [](auto a) { return a + 100; }) == weft::sequence<std::uint8_t>{44});
+  // Once a u8 that wrapped to 44: narrow types widen now.
+  CHECK(map(weft::sequence<std::uint8_t>{200}, [](auto a) { return a + 100; }) == weft::sequence<int>{300});
+  CHECK(map(weft::sequence<std::uint8_t>{3, 200}, [](auto a) { return weft::max(a, 100); }) ==
+        weft::sequence<std::uint8_t>{100, 200});
   CHECK(map(weft::sequence<float>{1}, [](auto a) { return a + 0.1; }) == weft::sequence<float>{1.1f});
   CHECK(map(weft::sequence<float>{2}, [](auto a) { return weft::select(a > 1, 1, 0); }) == weft::sequence<int>{1});
+}
+
+TEST_CASE("a number that does not fit the type that it takes is refused, and one that does is not") {
+  weft::sequence<std::uint8_t> const bytes{0, 200};
+  weft::sequence<std::uint64_t> const large{~std::uint64_t(0)};
+  weft::sequence<f16> const halves{f16(2.0f)};
+  auto const refused = [](auto const& x, auto f) { CHECK_THROWS_AS(map(x, f), weft::argument_error); };
+  refused(bytes, [](auto a) { return weft::max(a, 300); });
+  refused(bytes, [](auto a) { return weft::select(a > 3, a, -1); });
+  refused(bytes, [](auto a) { return weft::clamp(a, 0, 256); });
+  refused(bytes, [](auto a) { return a + (1LL << 31); });
+  refused(large, [](auto a) { return a + -1; });
+  refused(large, [](auto a) { return a == -1; });
+  refused(weft::sequence<std::int64_t>{1}, [](auto a) { return a + ~std::uint64_t(0); });
+  refused(halves, [](auto a) { return weft::max(a, 70000); });
+  refused(halves, [](auto a) { return a * 1e300; });
+  refused(weft::sequence<bool>{true}, [](auto a) { return a == 2; });
+  CHECK(map(bytes, [](auto a) { return a + -300; }) == weft::sequence<int>{-300, -100});
+  CHECK(map(bytes, [](auto a) { return a < 300; }) == weft::sequence<bool>{true, true});
+  CHECK(map(large, [](auto a) { return weft::min(a, ~std::uint64_t(0) - 1); }) ==
+        weft::sequence<std::uint64_t>{large[0] - 1});
+  CHECK(map(large, [](auto a) { return a % 10u + 1; }) == weft::sequence<std::uint64_t>{6});
+  CHECK(map(halves, [](auto a) { return weft::min(a, __builtin_inf()); })[0].bits == f16(2.0f).bits);
+  CHECK(map(halves, [](auto a) { return weft::max(a, 65504); })[0].bits == 0x7bff);
+  CHECK(map(halves, [](auto a) { return a * f16(0.1f); }) == weft::sequence<float>{2 * float(f16(0.1f))});
+}
+
+TEST_CASE("sums of narrow types are wide, maxima keep the type") {
+  auto const reduced = [](auto const& x, auto reduce) {
+    using T = typename std::remove_cvref_t<decltype(x)>::value_type;
+    program p;
+    auto const A = input<T, 1>(p, "A");
+    auto const C = weft::compute<"C">(1, [=](auto) { return reduce(A.extent(0), [=](auto k) { return A(k); }); });
+    p.outputs = {C.id};
+    CHECK(weft::fault_of(weft::canonical(p)) == "");
+    using R = typename decltype(C(0))::element_type;
+    return elements<R>(run(p, {dense<T>({static_cast<std::int64_t>(x.size())}, x)}))[0];
+  };
+  auto const sum = [](auto n, auto f) { return weft::sum(n, f); };
+  auto const max = [](auto n, auto f) { return weft::max(n, f); };
+  auto const min = [](auto n, auto f) { return weft::min(n, f); };
+  CHECK(reduced(weft::sequence<i8>{100, 100, -1}, sum) == 199);
+  CHECK(reduced(weft::sequence<u16>{65535, 65535}, sum) == 131070);
+  CHECK(reduced(weft::sequence<f16>{f16(65504.0f), f16(65504.0f)}, sum) == 131008.0f);
+  CHECK(reduced(weft::sequence<u64>{~u64(0), 2}, sum) == 1);
+  auto const byte_max = reduced(weft::sequence<byte>{3, 250}, max);
+  static_assert(std::is_same_v<decltype(byte_max), byte const>);
+  CHECK(byte_max == 250);
+  CHECK(reduced(weft::sequence<f16>{}, max).bits == 0xfc00);  // of nothing: minus infinity
+  CHECK(reduced(weft::sequence<bf16>{bf16(1.0f), bf16(-3.0f)}, min).bits == bf16(-3.0f).bits);
+  CHECK(reduced(weft::sequence<u64>{}, min) == ~u64(0));
+  CHECK(reduced(weft::sequence<i8>{}, max) == -128);
 }
 
 TEST_CASE("scalars keep their own types and places") {
@@ -107,7 +189,7 @@ TEST_CASE("stages read earlier stages; equal names get suffixes, long ones too")
   CHECK(p.tensors[2].name.view() == "A_2");
   CHECK(elements<float>(run(p, {dense<float>({3}, {1, 2, 3})})) == weft::sequence<float>{2, 6, 12});
   for (int n = 0; n < 3; ++n)
-    weft::compute<"a_name_of_exactly_30_characters">(C.extent(0), [=](auto i) { return C(i); });
+    weft::compute<"the_name_has_just_30_character">(C.extent(0), [=](auto i) { return C(i); });
   CHECK(p.tensors[3].name.size == 30);
   CHECK_FALSE(p.tensors[4].name == p.tensors[3].name);
   CHECK_FALSE(p.tensors[5].name == p.tensors[4].name);

@@ -6,7 +6,7 @@
 
 #include "weft/expr/canonical.hpp"
 #include "weft/expr/expand.hpp"
-#include "weft/expr/face.hpp"
+#include "weft/expr/compute.hpp"
 #include "weft/expr/math/functions.hpp"
 #include "weft/expr/verify.hpp"
 
@@ -122,8 +122,9 @@ TEST_CASE("parse_program(print(p)) has p's digest, names and print; so has it fo
     for (std::size_t i = 0; i < p.stages.size(); ++i) {
       CHECK(q.stages[i].first_reduced == p.stages[i].first_reduced);
       CHECK(q.stages[i].reduced == p.stages[i].reduced);
-      CHECK(q.stages[i].identity == p.stages[i].identity);
+      CHECK(q.stages[i].results == p.stages[i].results);
     }
+    CHECK(q.results == p.results);
   }
 }
 
@@ -149,14 +150,23 @@ TEST_CASE("every literal comes back with its bits") {
       {dtype::i32, INT32_MIN},
       {dtype::u8, 255},
       {dtype::boolean, 1},
+      {dtype::i8, -128},
+      {dtype::u64, -1},
+      {dtype::u64, INT64_MIN},
+      {dtype::u32, 0xffffffff},
+      {dtype::f16, 1},
+      {dtype::f16, 0x7bff},
+      {dtype::f16, 0x8000},
+      {dtype::bf16, 0x4000},
+      {dtype::bf16, 0xff80},
   };
   for (auto const& c : cases) {
     CAPTURE(c.bits);
     program p;
     auto const A = input<float, 1>(p, "A");
-    weft::stage_info s{-1, 0, 1, 1, 0, p.literal(c.type, c.bits), 0};
+    weft::result_info const r{p.literal(c.type, c.bits), 0};
     p.add_axis(p.extent_of(A.id, 0), 0, false);
-    p.outputs.push_back(p.add_stage(short_name("C"), s, c.type, {p.extent_of(A.id, 0)}));
+    p.outputs.push_back(p.add_stage(short_name("C"), {-1, 0, 1, 1, 0}, c.type, {p.extent_of(A.id, 0)}, r));
     program const q = weft::parse_program(print(weft::canonical(p)));
     CHECK(q.nodes.back().value == c.bits);
     CHECK(q.nodes.back().type == c.type);
@@ -184,7 +194,7 @@ TEST_CASE("formula writes a stage as the mathematics has it, with as few parenth
 
 TEST_CASE("formula shows a contracted sum as the sum that it is") {
   program const p = weft::canonical(weft::expand(matmul(), true));
-  REQUIRE(p.at(p.stages[0].body).kind == weft::op::fma);
+  REQUIRE(p.at(p.results[0].body).kind == weft::op::fma);
   CHECK(weft::formula(p, 0) == weft::formula(matmul(), 0));
 }
 
@@ -211,7 +221,7 @@ TEST_CASE("comments, empty lines and spacing are free") {
 TEST_CASE("what is wrong with a text is said with line and column") {
   CHECK(error_of("") == "program:1:1: the program has no output");
   CHECK(error_of("prog") == "program:1:1: expected 'program'");
-  CHECK(error_of("program\ninput A f16\n") == "program:2:12: there is no such dtype");
+  CHECK(error_of("program\ninput A f80\n") == "program:2:12: there is no such dtype");
   CHECK(error_of("program\ninput A f32\n  %1 = extent i64 A 0") ==
         "program:3:5: nodes are numbered 0, 1, 2, ... in order");
   CHECK(error_of("program\ninput A f32\n  %0 = expand i64 A 0") == "program:3:14: there is no such operation");
@@ -236,6 +246,7 @@ TEST_CASE("a text that breaks what later parts rely on is refused, whichever lin
       {"%10 = mul f32 %7 %9", "%10 = ramp f32 %7", "an operation has the wrong types"},
       {"%10 = mul f32 %7 %9", "%10 = not f32 %7", "an operation has the wrong types"},
       {"%10 = mul f32 %7 %9", "%10 = lt bool %7 %9", "an operation has the wrong types"},
+      {"%10 = mul f32 %7 %9", "%10 = literal f16 0x10000", "an operation has the wrong types"},
       {"%8 = axis i64 1", "%8 = literal bool 7", "an operation has the wrong types"},
       {"%5 %6\n", "%5\n", "a load has not one index per dimension"},
       {"load f32 A %5 %6", "load f32 C %5 %6", "a body reads its own or a later stage"},
@@ -262,6 +273,20 @@ TEST_CASE("a text that breaks what later parts rely on is refused, whichever lin
     CAPTURE(message);
     CHECK((*c.error == 0 ? message.empty() : message.find(c.error) != std::string::npos));
   }
+}
+
+TEST_CASE("f16 and bf16 are read, cast and selected; whatever else is done with them is refused") {
+  auto const error_with = [](std::string const& line) {
+    return error_of("program\ninput A f16\n  %0 = literal i64 4\n  shape %0\nstage C f16\n  shape %0\n  axis 0 < %0\n" +
+                    std::string("  %1 = axis i64 0\n  %2 = load f16 A %1\n  %3 = literal bool 1\n") + line);
+  };
+  auto const c = [](std::string const& node) { return "  %4 = " + node + "\n  body %4\noutput C\n"; };
+  CHECK(error_with(c("select f16 %3 %2 %2")) == "");
+  CHECK(error_with("  %4 = cast u8 %2\n  %5 = cast f16 %4\n  body %5\noutput C\n") == "");
+  CHECK(error_with("  %4 = bitcast i16 %2\n  %5 = bitcast f16 %4\n  body %5\noutput C\n") == "");
+  for (std::string const node : {"neg f16 %2", "add f16 %2 %2", "min f16 %2 %2", "max f16 %2 %2", "fma f16 %2 %2 %2",
+                                 "exp f16 %2", "div f16 %2 %2", "bitcast f16 %3", "lt bool %2 %2", "eq bool %2 %2"})
+    CHECK_MESSAGE(error_with(c(node)).find("an operation has the wrong types") != std::string::npos, node);
 }
 
 TEST_CASE("a chain too deep for the stack is refused, a long one is not") {

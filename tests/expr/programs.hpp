@@ -3,7 +3,7 @@
 
 #include "weft/expr/canonical.hpp"
 #include "weft/expr/evaluate.hpp"
-#include "weft/expr/face.hpp"
+#include "weft/expr/compute.hpp"
 #include "weft/expr/math/functions.hpp"
 
 namespace weft_test {
@@ -30,7 +30,7 @@ constexpr weft::dense run(weft::program const& p, weft::sequence<weft::dense> in
   weft::program const ready = weft::expand(weft::canonical(p), contract);
   inputs.resize(ready.tensors.size());
   weft::evaluator e(ready, inputs, scalars);
-  return e.stage(stage < 0 ? static_cast<int>(ready.stages.size()) - 1 : stage);
+  return e.result((stage < 0 ? ready.stages.back() : ready.stages[static_cast<std::size_t>(stage)]).tensor);
 }
 /// Applies `f(element)` to each of `x` by a one-stage program.
 template <class T, class F>

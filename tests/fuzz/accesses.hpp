@@ -18,9 +18,12 @@ class access_maker {
     double most = -1;
     int fraction = 0;
     bool on_grid(weft::dtype t) const {
-      return most >= 0 && most * static_cast<double>(1LL << fraction) < (t == weft::dtype::f64 ? 0x1p53 : 0x1p24) &&
-             fraction < 40;
+      using enum weft::dtype;
+      double const limit = t == f64 ? 0x1p53 : t == f16 ? 0x1p11 : t == bf16 ? 0x1p8 : 0x1p24;
+      return most >= 0 && fraction < (t == f16 ? 20 : 40) && most * static_cast<double>(1LL << fraction) < limit;
     }
+    /// As a `t`, which may be too narrow.
+    number in(weft::dtype t) const { return !weft::is_float(t) || on_grid(t) ? *this : number{node, -1, 0}; }
   };
   struct axis {
     int node, extent_node;
@@ -34,7 +37,17 @@ class access_maker {
   static std::size_t at(int i) { return static_cast<std::size_t>(i); }
   weft::dtype any_type() {
     using enum weft::dtype;
-    return r_.one_of({f32, f32, f32, f32, f64, f64, i32, i32, i64, i64, u8, boolean});
+    return r_.one_of({f32, f32, f32, f32, f64, f64, i32,  i32,  i64,  i64, u8,      i8,
+                      i16, u16, u32, u64, f16, f16, bf16, bf16, bf16, f16, boolean, boolean});
+  }
+  /// What operations compute in.
+  weft::dtype any_computing_type() {
+    weft::dtype const t = any_type();
+    return weft::is_half(t) ? weft::dtype::f32 : t;
+  }
+  /// The largest magnitude in an integer type, where that is of use.
+  static double most_of(weft::dtype t) {
+    return t == weft::dtype::boolean ? 1 : weft::size_bytes(t) > 2 ? -1 : weft::size_bytes(t) == 2 ? 65535 : 255;
   }
   weft::node const& node(int id) const { return p_.nodes[at(id)]; }
   int op(weft::op o, int a, int b = -1, int c = -1) {
@@ -61,12 +74,12 @@ class access_maker {
     int id = p_.load(tensor, indices);
     weft::dtype const from = p_.tensors[at(tensor)].type;
     number n{cast(id, t), k.most, k.fraction};
-    if (from == weft::dtype::boolean) n.most = 1;
-    if (from == weft::dtype::u8) n.most = 255;
+    if (!weft::is_float(from)) n.most = most_of(from), n.fraction = 0;
+    n = n.in(t);
     // Not of a stage's element: a NaN that was computed may have any bits.
-    if (from == weft::dtype::f32 && t == weft::dtype::i32 && p_.tensors[at(tensor)].stage < 0 && r_.chance(30))
-      n.node = p_.operation(weft::op::bitcast, t, id);
-    if (from == weft::dtype::f64 && t == weft::dtype::f32 && !n.on_grid(t)) n.most = -1;
+    if (from != t && weft::size_bytes(from) == weft::size_bytes(t) && from != weft::dtype::boolean &&
+        t != weft::dtype::boolean && p_.tensors[at(tensor)].stage < 0 && r_.chance(30))
+      n = {p_.operation(weft::op::bitcast, t, id), -1, 0};
     if (guard < 0) return n;
     number const other = leaf_without_access(t);
     if (r_.chance(50)) return larger(op(weft::op::select, guard, n.node, other.node), n, other);

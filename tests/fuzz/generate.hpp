@@ -3,7 +3,7 @@
 
 #include "fuzz/accesses.hpp"
 #include "weft/expr/canonical.hpp"
-#include "weft/expr/face.hpp"  // identities of reductions
+#include "weft/expr/compute.hpp"  // identities of reductions
 
 namespace weft_test::fuzz {
 
@@ -102,21 +102,44 @@ class program_maker : access_maker {
       axes_.push_back({p_.axis_node(p_.add_axis(e, -1, i >= spatial)), e, value});
       if (i < spatial) shape.push_back(e), made.shape.push_back(value);
     }
-    weft::dtype const t = any_type();
-    weft::stage_info info{-1, first, spatial, first + spatial, reduced, -1, 0};
-    number body = value(t, r_.between(1, 4));
+    weft::stage_info const info{-1, first, spatial, first + spatial, reduced};
+    int const results = r_.chance(15) ? r_.between(2, 3) : 1;
+    weft::sequence<weft::dtype> types;
+    for (int i = 0; i < results; ++i) types.push_back(any_type());
     d_.order_free.push_back(true);
-    if (reduced > 0) body = reduction(t, body, info);
-    info.body = body.node;
-    if (body.on_grid(t)) made.most = body.most, made.fraction = body.fraction;
-    char const name[] = {'S', static_cast<char>('0' + s)};
-    p_.add_stage(weft::short_name(std::string_view(name, 2)), info, t, shape);
-    known_.push_back(made);
+    weft::sequence<known_tensor> finished;  // no body reads the stage's own tensors
+    for (int i = 0; i < results; ++i) {
+      weft::dtype const t = types[at(i)];
+      weft::result_info result;
+      number body = value(t, r_.between(1, 4));
+      if (reduced > 0 && results > 1 && r_.chance(50)) body = mixed(t, body, types);
+      if (reduced > 0) body = reduction(t, body, info, i, result);
+      result.body = body.node;
+      known_tensor one = made;
+      if (body.on_grid(t)) one.most = body.most, one.fraction = body.fraction;
+      char const name[] = {'S', static_cast<char>('0' + s)};
+      weft::short_name const called(std::string_view(name, 2));
+      if (i == 0) p_.add_stage(called, info, t, shape, result);
+      else p_.add_result(called, t, shape, result);
+      finished.push_back(one);
+    }
+    for (known_tensor const& one : finished) known_.push_back(one);
   }
-  number reduction(weft::dtype t, number x, weft::stage_info& info) {
+  /// What the value so far of some result makes of `x`: only right when all are evaluated before any is written.
+  number mixed(weft::dtype t, number x, weft::sequence<weft::dtype> const& types) {
+    d_.order_free.back() = false;
+    int const other = r_.below(static_cast<int>(types.size()));
+    int const self = p_.add({weft::op::self, types[at(other)], other});
+    weft::dtype const compared = weft::is_half(types[0]) ? weft::dtype::f32 : types[0];
+    int const first = cast(p_.add({weft::op::self, types[0], 0}), compared);
+    int const second = cast(p_.add({weft::op::self, types[1], 1}), compared);
+    int const smaller = p_.operation(weft::op::lt, weft::dtype::boolean, first, second);
+    return {p_.operation(weft::op::select, t, smaller, cast(self, t), x.node), -1, 0};
+  }
+  number reduction(weft::dtype t, number x, weft::stage_info const& stage, int place, weft::result_info& info) {
     double terms = 1;
-    for (int i = 0; i < info.reduced; ++i) terms *= static_cast<double>(axes_[at(info.spatial + i)].extent);
-    int const self = p_.add({weft::op::self, t});
+    for (int i = 0; i < stage.reduced; ++i) terms *= static_cast<double>(axes_[at(stage.spatial + i)].extent);
+    int const self = p_.add({weft::op::self, t, place});
     using weft::op;
     op const combine = t == weft::dtype::boolean ? r_.one_of({op::min, op::max, op::bit_xor})
                                                  : r_.one_of({op::add, op::add, op::add, op::min, op::max});
@@ -126,11 +149,14 @@ class program_maker : access_maker {
       return std::int64_t(0);
     });
     number result{-1, x.most, x.fraction};
+    // A half adds and compares as f32, and is rounded in each step.
+    weft::dtype const as = weft::is_half(t) ? weft::dtype::f32 : t;
+    int const before = cast(self, as);
+    x.node = cast(x.node, as);
     if (combine == op::add && t != weft::dtype::boolean && r_.chance(15)) {  // a polynomial: only in this order
       d_.order_free.back() = false;
-      int const factor =
-          p_.literal(t, weft::with_dtype(t, []<class T>(T) { return weft::to_bits(static_cast<T>(2)); }));
-      result.node = this->op(op::add, this->op(op::mul, self, factor), x.node);
+      int const factor = p_.literal(as, weft::converted(weft::dtype::i64, as, 2));
+      result.node = cast(this->op(op::add, this->op(op::mul, before, factor), x.node), t);
       result.most = -1;
       return result;
     }
@@ -138,10 +164,10 @@ class program_maker : access_maker {
     if (weft::is_float(t)) {
       d_.order_free.back() = result.on_grid(t);
       // min and max of 0 and -0 depend on their order; with 0 added there is no -0.
-      if (combine != op::add) x.node = this->op(op::add, x.node, p_.literal(t, 0));
+      if (combine != op::add) x.node = this->op(op::add, x.node, p_.literal(as, 0));
       if (combine != op::add && terms == 0) result.most = -1;  // infinite
     }
-    result.node = this->op(combine, self, x.node);
+    result.node = cast(this->op(combine, before, x.node), t);
     return result;
   }
 
@@ -157,6 +183,7 @@ class program_maker : access_maker {
     if (r_.chance(10)) return remember(t, converted(t, any_type(), depth));
     if (r_.chance(12)) return remember(t, selected(t, depth));
     if (t == weft::dtype::boolean) return remember(t, truth(depth));
+    if (weft::is_half(t)) return remember(t, half(t, depth));
     return remember(t, weft::is_float(t) ? real(t, depth) : integer(t, depth));
   }
   number leaf(weft::dtype t) {
@@ -171,7 +198,7 @@ class program_maker : access_maker {
     }
     if (kind <= 3 && !axes_.empty()) {
       axis const& a = r_.one_of(axes_);
-      return {cast(a.node, t), static_cast<double>(a.extent), 0};
+      return number{cast(a.node, t), static_cast<double>(a.extent), 0}.in(t);
     }
     if (kind == 4 && t == weft::dtype::i64 && !axes_.empty()) return {r_.one_of(axes_).extent_node, -1, 0};
     return load(t, 1);
@@ -179,12 +206,9 @@ class program_maker : access_maker {
   number converted(weft::dtype t, weft::dtype from, int depth) {
     number x = value(from, depth - 1);
     if (from == t) return x;
-    if (from == weft::dtype::boolean) x.most = 1, x.fraction = 0;
-    if (from == weft::dtype::u8) x.most = 255, x.fraction = 0;
-    if (weft::is_integer(from) && from != weft::dtype::u8) x.most = -1;
-    if (!x.on_grid(t)) x.most = -1;
+    if (!weft::is_float(from)) x.most = most_of(from), x.fraction = 0;
     x.node = cast(x.node, t);
-    return x;
+    return x.in(t);
   }
   number selected(weft::dtype t, int depth) {
     int const c = value(weft::dtype::boolean, depth - 1).node;
@@ -205,6 +229,15 @@ class program_maker : access_maker {
     if (!n.on_grid(t)) n.most = -1;
     return n;
   }
+  /// A half of what was computed as another type; of two halves the smaller or larger one as the face makes it.
+  number half(weft::dtype t, int depth) {
+    using weft::op;
+    if (r_.chance(60))
+      return converted(t, r_.one_of({weft::dtype::f32, weft::dtype::f32, any_computing_type()}), depth);
+    number const a = value(t, depth - 1), b = value(t, depth - 1);
+    int const x = cast(a.node, weft::dtype::f32), y = cast(b.node, weft::dtype::f32);
+    return larger(cast(this->op(r_.one_of({op::min, op::max}), x, y), t), a, b);
+  }
   number integer(weft::dtype t, int depth) {
     using weft::op;
     int const a = value(t, depth - 1).node;
@@ -218,8 +251,8 @@ class program_maker : access_maker {
   number truth(int depth) {
     using weft::op;
     if (r_.chance(60)) {
-      weft::dtype const t = any_type();
-      int const a = value(t, depth - 1).node, b = value(t, depth - 1).node;
+      weft::dtype const t = any_type(), as = weft::is_half(t) ? weft::dtype::f32 : t;
+      int const a = cast(value(t, depth - 1).node, as), b = cast(value(t, depth - 1).node, as);
       return {this->op(r_.one_of({op::lt, op::le, op::eq, op::ne}), a, b)};
     }
     int const a = value(weft::dtype::boolean, depth - 1).node;

@@ -134,14 +134,12 @@ class tensor_memory {
     });
   }
   bool is_nan(std::int64_t b) const {
-    return type_ == weft::dtype::f32   ? (b & 0x7fffffff) > 0x7f800000
-           : type_ == weft::dtype::f64 ? (b & INT64_MAX) > 0x7ff0000000000000
-                                       : false;
+    return weft::is_float(type_) && (b & ~weft::sign_bit(type_)) > weft::infinity_bits(type_);
   }
   std::string text(std::int64_t b) const {
     std::string s = std::to_string(b);
-    if (type_ == weft::dtype::f32) s += " (" + std::to_string(weft::from_bits<float>(b)) + ")";
-    if (type_ == weft::dtype::f64) s += " (" + std::to_string(weft::from_bits<double>(b)) + ")";
+    if (weft::is_float(type_))
+      s += " (" + std::to_string(weft::from_bits<double>(weft::converted(type_, weft::dtype::f64, b))) + ")";
     return s;
   }
   static std::string text(weft::sequence<std::int64_t> const& index) {

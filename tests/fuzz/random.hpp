@@ -35,31 +35,32 @@ class random_source {
   std::uint64_t state_;
 };
 
-/// One element. Tame floats are k / 8 with |k| <= 16: sums and products of a few are exact. Wild ones are of any
-/// size, with infinities, NaN and both zeros.
+/// One element. Tame floats are k / 8 with |k| <= 16: sums and products of a few are exact, in every type. Wild ones
+/// are of any size, with infinities, NaN and both zeros.
 inline std::int64_t draw_element(random_source& r, weft::dtype t, bool wild) {
-  using weft::to_bits;
   if (t == weft::dtype::boolean) return r.below(2);
-  if (t == weft::dtype::u8) return wild ? r.below(256) : r.below(10);
   if (weft::is_float(t)) {
     double x = r.between(-16, 16) / 8.0;
     if (x == 0) x = 0;  // no negative zero
     if (wild) {
       double const inf = __builtin_inf();
       double const nan = inf - inf;
-      double const picked = r.one_of({x, x * 1e3, x * 1e10, x * 1e-10, 1e-42, inf, -inf, nan, nan, nan, 0.0, -0.0,
-                                      2147483648.0, -2147483648.0, 9.3e18, 255.5, 0.1, 88.5, 3.4e38});
+      double const picked =
+          r.one_of({x,   x * 1e3, x * 1e10, x * 1e-10,    1e-42,         inf,          -inf,   nan,    nan,
+                    nan, 0.0,     -0.0,     2147483648.0, -2147483648.0, 4294967296.0, 9.3e18, 1.9e19, 255.5,
+                    0.1, 88.5,    3.4e38,   65519.0,      65520.0,       x * 1e-5,     6e-8});
       x = r.chance(60) ? x * 1.1 : picked;
     }
-    return t == weft::dtype::f32 ? to_bits(static_cast<float>(x)) : to_bits(x);
+    return weft::converted(weft::dtype::f64, t, weft::to_bits(x));
   }
-  std::int64_t x = r.between(-9, 9);
+  std::int64_t x = weft::is_signed_integer(t) ? r.between(-9, 9) : r.below(10);
   if (wild && r.chance(60)) {
     x = static_cast<std::int64_t>(r.next());
-    if (r.chance(50))
-      x = r.one_of({INT64_MIN, INT64_MAX, INT64_MIN + 1, std::int64_t(INT32_MIN), std::int64_t(INT32_MAX)});
+    // The ends of t, and of others.
+    std::int64_t const end = std::int64_t(1) << (8 * r.one_of({1, 2, 4, 8, weft::size_bytes(t)}) - r.below(2)) % 64;
+    if (r.chance(50)) x = r.one_of({INT64_MIN, INT64_MAX, INT64_MIN + 1, end, end - 1, -end, std::int64_t(-1)});
   }
-  return t == weft::dtype::i32 ? static_cast<std::int32_t>(x) : x;
+  return weft::wrapped(t, x);
 }
 
 inline weft::dense draw_tensor(random_source& r, weft::dtype t, weft::sequence<std::int64_t> const& shape, bool wild) {

@@ -22,6 +22,7 @@ struct found {
   /// Runs the program with this last stage in every way, over memory and numbers of several kinds.
   template <class Stage>
   void check(Stage const& last, std::string const& steps) {
+    verified_compilations const verified;
     p.outputs.push_back(last.id);
     for (std::uint64_t seed = 0; seed < 12; ++seed) {
       drawn d;

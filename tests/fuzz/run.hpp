@@ -147,6 +147,12 @@ class crash_report {
 };
 
 /// Runs `count` cases from a fresh seed. WEFT_FUZZ_SEED=n: from that one; with WEFT_FUZZ_CASES=1 case n alone.
+/// While it lives, each compilation is verified after each pass, and by LLVM before its passes.
+struct verified_compilations {
+  verified_compilations() { setenv("WEFT_VERIFY", "1", 1); }
+  ~verified_compilations() { unsetenv("WEFT_VERIFY"); }
+};
+
 template <class Check>
 void for_each_case(char const* what, int count, Check const& check) {
 #if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
@@ -160,6 +166,7 @@ void for_each_case(char const* what, int count, Check const& check) {
   std::printf("fuzz, %s: %d cases, WEFT_FUZZ_SEED=%llu\n", what, count, static_cast<unsigned long long>(first));
   std::fflush(stdout);
   random_source seeds(first);
+  verified_compilations const verified;
   crash_report report;
   int failures = 0;
   for (int i = 0; i < count && failures < 3; ++i) {

@@ -162,8 +162,6 @@ TEST_CASE("substitution replaces a variable everywhere, in indices and masks too
   CHECK(ir::uses(e, 0));
   CHECK(ir::uses(e, 1));
   CHECK_FALSE(ir::uses(e, 2));
-  CHECK(ir::reads(e));
-  CHECK_FALSE(ir::reads(mask));
   ir::expr const done = ir::substitute(w.m, e, 0, index(w.m, 4));
   CHECK_FALSE(ir::uses(done, 0));
   CHECK(done->a->indices[0] == index(w.m, 4));
@@ -186,4 +184,27 @@ TEST_CASE("a store under a mask that became false disappears, under true it lose
   ir::stmt const gone = ir::substitute(w.m, s, 1, index(w.m, 3));
   CHECK(gone->kind == ir::stmt_kind::block);
   CHECK(gone->children.size() == 0);
+}
+TEST_CASE("which loop variables an expression reads is known however often its parts are shared") {
+  world w;
+  auto const deep = [&](ir::expr e) {
+    for (int n = 0; n < 100; ++n) e = w.op2(op::add, w.op2(op::mul, e, e), e);  // 3^100 ways to the bottom
+    return e;
+  };
+  ir::expr const near = deep(w.op2(op::add, w.i, ir::variable(w.m, 62)));
+  ir::expr const far = deep(w.op2(op::add, w.i, ir::load(w.m, w.a, {ir::variable(w.m, 64)})));
+  auto const used = [](ir::expr e, std::initializer_list<std::int32_t> numbers) {
+    bool all = true;
+    for (std::int32_t n = 0; n < 70; ++n) {
+      bool expected = false;
+      for (std::int32_t m : numbers) expected = expected || m == n;
+      all = all && ir::uses(e, n) == expected;
+    }
+    return all;
+  };
+  CHECK(used(near, {0, 62}));
+  CHECK(used(far, {0, 64}));
+  CHECK(used(ir::substitute(w.m, far, 64, ir::variable(w.m, 63)), {0, 63}));
+  CHECK(used(ir::substitute(w.m, far, 64, w.j), {0, 1}));
+  CHECK_FALSE(ir::uses(nullptr, 0));
 }

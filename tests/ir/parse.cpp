@@ -77,6 +77,30 @@ TEST_CASE("parse(print(f)) is f at the limits of depth") {
   }
 }
 
+TEST_CASE("every f16 and bf16 comes back from its text") {
+  for (dtype t : {dtype::f16, dtype::bf16}) {
+    ir::arena m;
+    ir::function f = ir::parse(m, head + "  B[0] = cast<f32>(1.0f16)\n");
+    for (std::int64_t first = 0; first < 65536; first += 256) {
+      weft::sequence<ir::stmt> all;
+      for (std::int64_t bits = first; bits < first + 256; ++bits) {
+        ir::stmt_node n = *f.body;
+        n.kind = ir::stmt_kind::store;
+        ir::expr_node cast;
+        cast.kind = op::cast;
+        cast.type = dtype::f32;
+        cast.a = ir::literal(m, t, bits);
+        n.value = m.make(cast);
+        all.push_back(m.make(n));
+      }
+      ir::function g = f;
+      g.body = ir::block(m, all);
+      ir::arena other;
+      REQUIRE(ir::equal(ir::parse(other, ir::print(g)), g));
+    }
+  }
+}
+
 TEST_CASE("equal sees every difference that the text shows") {
   std::string const body = "  for i in 0..n parallel:\n    B[i] = A[i] + 1.0f32 where i < 5\n";
   ir::arena m;

@@ -86,7 +86,16 @@ TEST_CASE("print: a literal says its type unless it is an index") {
   CHECK(literal(dtype::u8, 255, 4) == "255u8x4");
   CHECK(literal(dtype::boolean, 1) == "true");
   CHECK(literal(dtype::boolean, 0, 8) == "falsex8");
+  CHECK(literal(dtype::u64, -1) == "18446744073709551615u64");
+  CHECK(literal(dtype::u32, 0xffffffff, 2) == "4294967295u32x2");
+  CHECK(literal(dtype::i8, -128) == "-128i8");
   CHECK(literal(dtype::f32, to_bits(1.5f)) == "1.5f32");
+  CHECK(literal(dtype::f16, to_bits(f16(0.1f))) == "0.1f16");
+  CHECK(literal(dtype::f16, 1) == "5.96e-08f16");
+  CHECK(literal(dtype::bf16, to_bits(bf16(-2.0f)), 8) == "-2.0bf16x8");
+  CHECK(literal(dtype::f16, 0xfc00) == "-inf<f16>");
+  CHECK(literal(dtype::bf16, 0x7fc0) == "nan<bf16>");
+  CHECK(literal(dtype::bf16, 0xffc0) == "bits<bf16>(0xffc0)");
   CHECK(literal(dtype::f32, to_bits(0.1f)) == "0.1f32");
   CHECK(literal(dtype::f64, to_bits(0.1)) == "0.1f64");
   CHECK(literal(dtype::f32, to_bits(-0.0f)) == "-0.0f32");

@@ -21,7 +21,11 @@ class random_function {
     f.name = pick({"matmul", "for", "two words", "back`tick\\\n"});
     f.nodes = &m;
     f.sizes = {"n", "min", "parallel"};
-    f.scalars = {{"alpha", dtype::f32}, {"truex4", dtype::boolean}, {"self", dtype::i64}, {"b", dtype::u8}};
+    f.scalars = {{"alpha", dtype::f32},
+                 {"truex4", dtype::boolean},
+                 {"self", dtype::i64},
+                 {"b", dtype::u8},
+                 {"half", dtype::f16}};
     f.variables = {"io", "in", "0 begins with a digit", "j", "kv", "first"};
     for (char const* name : {"A", "if", "C", "tmp", "acc", "wide"}) buffer(name);
     f.body = statement(4);
@@ -93,11 +97,11 @@ class random_function {
     std::int64_t bits = static_cast<std::int64_t>(next()) >> below(64);
     if (t == dtype::f64 && below(2)) bits = static_cast<std::int64_t>(floats[below(9)]);
     if (t == dtype::f32) bits = below(2) ? singles[below(9)] : static_cast<std::uint32_t>(next());
-    if (!is_float(t)) bits = with_dtype(t, [&]<class T>(T) { return to_bits(from_bits<T>(bits)); });
-    return ir::literal(m, t, bits, lanes);
+    if (is_half(t) && below(2)) bits = converted(dtype::f32, t, singles[below(9)]);
+    return ir::literal(m, t, t == dtype::boolean ? bits & 1 : wrapped(t, bits), lanes);
   }
   ir::expr leaf(dtype t, int lanes) {
-    if (self_ != nullptr && self_->type == t && self_lanes_ == lanes && below(2)) return ir::self(m, t, lanes);
+    if (self_ != nullptr && self_->type == t && self_lanes_ == lanes && below(2)) return ir::self(m, t, lanes, self_number_);
     if (lanes == 1 && t == dtype::i64 && !open_.empty() && below(3))
       return ir::variable(m, open_[static_cast<std::size_t>(below(static_cast<int>(open_.size())))]);
     if (lanes == 1 && t == dtype::i64 && below(2)) return make(op::extent, t, 1, nullptr, nullptr, nullptr, below(3));
@@ -129,7 +133,7 @@ class random_function {
       return make(op::ramp, t, lanes, value(t, 1, d), nullptr, nullptr, below(7) - 3);
     if (t == dtype::boolean) {
       if (choice < 7) {
-        dtype const of = static_cast<dtype>(below(dtype_count));
+        dtype const of = computing_type();
         return make(one_of({op::lt, op::le, op::eq, op::ne}), t, lanes, value(of, lanes, d), value(of, lanes, d));
       }
       if (choice == 7) return make(op::logical_not, t, lanes, value(t, lanes, d));
@@ -137,19 +141,23 @@ class random_function {
           one_of({op::logical_and, op::logical_or, op::bit_and, op::bit_or, op::bit_xor, op::add, op::mul, op::min}), t,
           lanes, value(t, lanes, d), value(t, lanes, d));
     }
-    if (choice == 6) return make(op::fma, t, lanes, value(t, lanes, d), value(t, lanes, d), value(t, lanes, d));
-    if (choice == 7) return make(op::neg, t, lanes, value(t, lanes, d));
-    if (choice == 8 && t != dtype::u8) {
-      dtype const of = t == dtype::f32   ? dtype::i32
-                       : t == dtype::i32 ? dtype::f32
-                       : t == dtype::f64 ? dtype::i64
-                                         : dtype::f64;
+    if (choice == 6 && !is_half(t))
+      return make(op::fma, t, lanes, value(t, lanes, d), value(t, lanes, d), value(t, lanes, d));
+    if (choice == 7 && !is_half(t)) return make(op::neg, t, lanes, value(t, lanes, d));
+    if (choice == 8 || is_half(t)) {
+      dtype of = t;
+      while (of == t || of == dtype::boolean || size_bytes(of) != size_bytes(t))
+        of = static_cast<dtype>(below(dtype_count));
       return make(op::bitcast, t, lanes, value(of, lanes, d));
     }
     op const kind = is_float(t) ? one_of({op::add, op::sub, op::mul, op::div, op::min, op::max})
                                 : one_of({op::add, op::sub, op::mul, op::div, op::rem, op::floor_div, op::floor_mod,
                                           op::shl, op::shr, op::bit_and, op::bit_or, op::bit_xor, op::max});
     return make(kind, t, lanes, value(t, lanes, d), value(t, lanes, d));
+  }
+  dtype computing_type() {
+    for (;;)
+      if (dtype const t = static_cast<dtype>(below(dtype_count)); !is_half(t)) return t;
   }
   op one_of(weft::sequence<op> const& of) { return of[static_cast<std::size_t>(below(static_cast<int>(of.size())))]; }
   weft::sequence<ir::expr> indices(ir::buffer const* b, int lanes, int depth) {
@@ -207,7 +215,14 @@ class random_function {
       return m.make(n);
     }
     if (choice == 8 && !allocated_) return with_registers(depth);
-    return update(f.buffers[static_cast<std::size_t>(2 + below(allocated_ ? 4 : 2))], below(2) ? 1 : 4);
+    int const lanes = below(2) ? 1 : 4;
+    if (below(5) == 0) {
+      ir::stmt const one = update(f.buffers[2], lanes);
+      int const same = one->value->lanes;  // a buffer of rank 0 has one lane, whatever is asked for
+      if (same != 1 && f.buffers[3]->shape.size() == 0) return one;
+      return ir::together(m, {one, update(f.buffers[3], same, one)});
+    }
+    return update(f.buffers[static_cast<std::size_t>(2 + below(allocated_ ? 4 : 2))], lanes);
   }
   /// Both registers around a statement and an update of each.
   ir::stmt with_registers(int depth) {
@@ -226,21 +241,24 @@ class random_function {
     }
     return body;
   }
-  ir::stmt update(ir::buffer const* b, int lanes) {
+  /// `beside`: the statement before it in a `together`.
+  ir::stmt update(ir::buffer const* b, int lanes, ir::stmt beside = nullptr) {
     if (b->shape.size() == 0) lanes = b->lanes;
     ir::stmt_node n;
-    n.kind = below(2) ? ir::stmt_kind::store : ir::stmt_kind::accumulate;
+    n.kind = beside != nullptr ? beside->kind : below(2) ? ir::stmt_kind::store : ir::stmt_kind::accumulate;
     n.buf = b;
     made_.clear();
     n.indices = m.make_list(indices(b, lanes, 2));
-    if (below(3) == 0) n.mask = value(dtype::boolean, below(2) ? lanes : 1, 3);
+    if (beside != nullptr) n.mask = beside->mask;
+    else if (below(3) == 0) n.mask = value(dtype::boolean, below(2) ? lanes : 1, 3);
     if (n.kind == ir::stmt_kind::accumulate) {
       n.identity = literal(b->type, 1);
       weft::sequence<std::int32_t> first;
       for (std::int32_t v : open_)
         if (below(2)) first.push_back(v);
-      n.first = m.make_list(first);
+      n.first = beside != nullptr ? beside->first : m.make_list(first);
       self_ = b;
+      self_number_ = beside != nullptr ? 1 : 0;
       self_lanes_ = lanes;
     }
     n.value = value(b->type, lanes, below(7));
@@ -253,7 +271,7 @@ class random_function {
   weft::sequence<std::int32_t> open_;
   weft::sequence<ir::expr> made_;
   ir::buffer const* self_ = nullptr;
-  int self_lanes_ = 1;
+  int self_lanes_ = 1, self_number_ = 0;
   bool allocated_ = false;
 };
 

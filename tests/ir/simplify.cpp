@@ -159,6 +159,14 @@ TEST_CASE("in a branch the condition holds, in the other one it does not") {
                    "    else:\n      B[i] = A[min(i, 3)]\n") ==
         "for i in 0..10:\n  if i < 4:\n    B[i] = A[i]\n  else:\n    B[i] = A[3]\n");
 }
+TEST_CASE("what a branch says is known to the last number") {
+  CHECK(simplified("  for i in 0..10:\n    if i < 4:\n      B[i] = A[i where i < 4]\n"
+                   "    else:\n      B[i] = A[i where 4 <= i]\n") ==
+        "for i in 0..10:\n  if i < 4:\n    B[i] = A[i]\n  else:\n    B[i] = A[i]\n");
+  CHECK(simplified("  for i in 0..10:\n    if i < 4:\n      B[i] = A[i where i < 3]\n"
+                   "    else:\n      B[i] = A[i where 5 <= i]\n")
+            .find("A[i]") == std::string::npos);
+}
 TEST_CASE("a mask goes where it always holds, and stays where only the buffer would allow the access") {
   CHECK(simplified("  for i in 0..7:\n    B[i] = A[i where i < 7]\n") == "for i in 0..7:\n  B[i] = A[i]\n");
   CHECK(simplified("  for i in 0..7:\n    B[i] = A[i where 7 < i]\n") == "for i in 0..7:\n  B[i] = 0.0f32\n");
@@ -176,4 +184,32 @@ TEST_CASE("copies of a nest that share their variables are simplified each by it
   CHECK(
       simplified("  for i in 0..4:\n    B[i] = A[i where i < 10]\n  for i in 0..12:\n    B[i] = A[i where i < 10]\n") ==
       "block:\n  for i in 0..4:\n    B[i] = A[i]\n  for i in 0..12:\n    B[i] = A[i where i < 10]\n");
+}
+TEST_CASE("sums that share their parts are taken apart once, with the coefficients of all their ways") {
+  world w;
+  ir::expr e = w.i;
+  for (int n = 0; n < 40; ++n) e = w.op2(op::sub, w.op2(op::add, e, e), w.op2(op::sub, e, index(w.m, 1)));  // e + 1
+  CHECK(w.simple(e) == w.simple(w.add(w.i, 40)));
+  CHECK(w.ranges.of(e).low == 40);
+  CHECK(w.ranges.of(e).high == 49);
+  ir::expr f = w.i;
+  for (int n = 0; n < 40; ++n) f = w.op2(op::add, w.times(f, 2), w.op2(op::mul, index(w.m, 3), f));
+  CHECK(ir::is_literal(w.simple(w.op2(op::sub, f, f)), 0));
+}
+TEST_CASE("the range of a network of min and max is found in time, and is never too narrow") {
+  world w;
+  ir::expr low = w.i, high = w.j;
+  for (int n = 0; n < 60; ++n) {
+    ir::expr const a = w.op2(op::min, low, high), b = w.op2(op::max, low, w.add(high, n % 2));
+    low = a, high = b;
+  }
+  interval const r = w.ranges.of(low);
+  CHECK(r.low <= 0);
+  CHECK(r.high >= 5);
+  CHECK(w.simple(low) != nullptr);
+  // What index arithmetic needs is far below the limit.
+  ir::expr border = w.i;
+  for (int n = 0; n < 10; ++n) border = w.op2(op::min, w.op2(op::max, w.add(border, -3), index(w.m, 0)), index(w.m, 7));
+  CHECK(w.ranges.of(border).low == 0);
+  CHECK(w.ranges.of(border).high <= 7);
 }

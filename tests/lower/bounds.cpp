@@ -64,6 +64,28 @@ TEST_CASE("what a condition does not say is not taken from it") {
   CHECK_FALSE(fine(10, [](auto x, auto i) { return select(!(i > 4 && i > 5), x(i + 5), 0.0f); }));
   CHECK(fine(10, [](auto x, auto i) { return select(!(i > 4 || i > 5), x(i + 5), 0.0f); }));
 }
+TEST_CASE("a condition on a sum that may wrap says nothing") {
+  CHECK_FALSE(fine(10, [](auto x, auto i) { return select(i + std::int64_t(0x7fffffffffffffff) < 0, x(i + 100), 0.0f); }));
+  program p;
+  p.add_input(short_name("A"), dtype::f32, 1);
+  p.add_input(short_name("I"), dtype::i64, 1);
+  auto const guarded = [&](int added) {  // select(0 <= I(i) + added < 7, A(I(i) + added), 0)
+    program q = p;
+    int const axis = q.axis_node(q.add_axis(q.extent_of(1, 0), -1, false));
+    int const index = q.operation(op::add, dtype::i64, q.load(1, weft::sequence<int>{axis}),
+                                  q.literal(dtype::i64, added));
+    int const low = q.operation(op::le, dtype::boolean, q.literal(dtype::i64, 0), index);
+    int const high = q.operation(op::lt, dtype::boolean, index, q.literal(dtype::i64, 7));
+    int const inside = q.operation(op::logical_and, dtype::boolean, low, high);
+    int const value = q.operation(op::select, dtype::f32, inside, q.load(0, weft::sequence<int>{index}),
+                                  q.literal(dtype::f32, 0));
+    q.outputs.push_back(q.add_stage(short_name("B"), {-1, 0, 1, 0, 0}, dtype::f32, {q.extent_of(1, 0)}, {value, 0}));
+    lowered_program l{canonical(q), {{7}, {3}}};
+    return check_bounds(l.plain());
+  };
+  CHECK(guarded(0) == "");
+  CHECK(guarded(1) != "");
+}
 TEST_CASE("data as an index is fine when clamped or compared") {
   CHECK(fine(10, [](auto x, auto i) { return x(i % 3) + x(clamp(i - i, 0, 9)); }));
   program p;
@@ -78,7 +100,7 @@ TEST_CASE("data as an index is fine when clamped or compared") {
       index = q.operation(op::min, dtype::i64, index, q.literal(dtype::i64, 6));
     }
     int const value = q.load(0, weft::sequence<int>{index});
-    int const out = q.add_stage(short_name("B"), {-1, 0, 1, 0, 0, value, 0}, dtype::f32, {q.extent_of(1, 0)});
+    int const out = q.add_stage(short_name("B"), {-1, 0, 1, 0, 0}, dtype::f32, {q.extent_of(1, 0)}, {value, 0});
     q.outputs.push_back(out);
     lowered_program l{canonical(q), {{7}, {3}}};
     return check_bounds(l.plain());

@@ -15,7 +15,7 @@ using loops = sequence<std::int32_t> const&;
 template <class How>
 ir::function passed(lowered_program& l, int bytes, How const& how) {
   ir::function f = l(how);
-  run_passes(f, bytes, {[](void*, char const* pass, ir::function const& now) {
+  run_passes(f, {bytes}, {[](void*, char const* pass, ir::function const& now) {
                           INFO(pass);
                           CHECK(ir::verify(now) == "");
                         }});
@@ -120,9 +120,9 @@ TEST_CASE("the observer hears of each pass by name, in order, with the program a
   lowered_program l{added(), {{100}, {100}}};
   ir::function f = l(plain);
   std::string heard;
-  run_passes(f, 32, {[](void* to, char const* pass, ir::function const& now) {
+  run_passes(f, {32}, {[](void* to, char const* pass, ir::function const& now) {
                        *static_cast<std::string*>(to) += std::string(pass) + (now.body != nullptr ? " " : "? ");
                      },
                      &heard});
-  CHECK(heard == "simplify vectorize unroll simplify_copies promote simplify_last ");
+  CHECK(heard == "simplify vectorize unroll simplify_copies promote simplify_last legalise ");
 }

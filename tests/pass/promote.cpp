@@ -88,3 +88,20 @@ TEST_CASE("masked elements are read and written under their mask") {
   CHECK(has(text, "B[i where not l == 0 and i < n]"));
   CHECK(has(text, "B[i] = acc4[] where i < n"));
 }
+TEST_CASE("an update is not moved in front of a store that it reads") {
+  CHECK(promoted("  accumulate B[3] = self + A[0] from 0.0f32 first []\n  C[0, 0] = A[1]\n"
+                 "  accumulate B[3] = self + C[0, 0] from 0.0f32 first []\n") ==
+        "block:\n  B[3] = B[3] + A[0]\n  C[0, 0] = A[1]\n  B[3] = B[3] + C[0, 0]\n");
+}
+TEST_CASE("what is together meets in registers before any of it is stored") {
+  CHECK(promoted("  together:\n    B[0] = C[0, 0]\n    C[0, 0] = B[0]\n") ==
+        "allocate acc4, acc5:\n  acc4[] = C[0, 0]\n  acc5[] = B[0]\n  B[0] = acc4[]\n  C[0, 0] = acc5[]\n");
+}
+TEST_CASE("a reduction of two values keeps both in registers, and each update sees both as they were") {
+  CHECK(promoted("  for k in 0..8:\n    together:\n"
+                 "      accumulate B[3] = self + self<f32>(1) from 0.0f32 first [k]\n"
+                 "      accumulate C[0, 0] = self * A[k] from 1.0f32 first [k]\n") ==
+        "allocate acc4, acc5:\n  acc4[] = 0.0f32\n  acc5[] = 1.0f32\n  for k in 0..8:\n    allocate acc6, acc7:\n"
+        "      acc6[] = acc4[] + acc5[]\n      acc7[] = acc4[] * A[k]\n      acc4[] = acc6[]\n      acc5[] = acc7[]\n"
+        "  B[3] = acc4[]\n  C[0, 0] = acc5[]\n");
+}

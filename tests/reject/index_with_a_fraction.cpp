@@ -1,4 +1,4 @@
-// expect: weft: an index is an axis, an extent, an integer, or arithmetic on them
+// expect: weft: an index is an axis, an extent, an integer, arithmetic on them
 #include <weft/weft.hpp>
 
 constexpr auto k = weft::kernel<"k">([](auto A) {

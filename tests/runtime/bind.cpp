@@ -66,6 +66,10 @@ TEST_CASE("every wrong argument has its sentence") {
         "matmul: argument 2 is a number of f32, the program wants a tensor of f32");
   CHECK(said([](call& c) { c.a[1].type = dtype::i32; }) ==
         "matmul: argument 2 is a tensor of i32, the program wants a tensor of f32");
+  CHECK(
+      said([](call& c) { c.a[2].type = dtype::f16; }) ==
+      "matmul: C holds f32, its argument holds f16; arithmetic widens narrow types: end the stage with a weft::cast to "
+      "f16");
   CHECK(said([](call& c) { c.a[2].type = dtype::f64; }) == "matmul: C holds f32, its argument holds f64");
   CHECK(said([](call& c) { c.a[0].rank = 1; }) == "matmul: A has rank 2, its argument has rank 1");
   CHECK(said([](call& c) { c.a[0].extents[1] = -3; }) == "matmul: A has a negative extent: 2 x -3");
@@ -150,6 +154,11 @@ TEST_CASE("shape_outputs gives row-major strides, and 1 where an extent is 0") {
 }
 TEST_CASE("shared_memory tells which arguments share, not merely whether") {
   call c;
+  for (int i : {1, 2})  // of one shape
+    for (int d = 0; d < c.a[0].rank; ++d) {
+      c.a[i].extents[d] = c.a[0].extents[d];
+      c.a[i].strides[d] = c.a[0].strides[d];
+    }
   std::uint64_t const none = shared_memory(c.a, 3);
   CHECK(none == 0);
   c.a[2].data = c.a[0].data;
@@ -161,6 +170,8 @@ TEST_CASE("shared_memory tells which arguments share, not merely whether") {
   CHECK(with_first != with_second);
   c.a[2].data = c.a[0].data;
   CHECK(shared_memory(c.a, 3) == with_first);
+  c.a[2].data = static_cast<float*>(c.a[0].data) + 1;
+  CHECK(shared_memory(c.a, 3) == weft::shared_in_part);
   call d;
   d.a[1].data = d.a[0].data;  // two inputs
   CHECK(shared_memory(d.a, 3) == 0);

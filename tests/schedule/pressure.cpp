@@ -126,3 +126,38 @@ TEST_CASE("the refusal counts, shows the nest and says how far to go down") {
   CHECK(fits(tile(p, avx2, 1, 56)));
   CHECK(fits(tile(p, avx512, 6, 64)));  // what was proposed
 }
+
+TEST_CASE("a statement that is written out more than 1024 times is refused, whatever makes the copies") {
+  weft::program const p = matmul();
+  auto const unrolled = [&](std::int64_t rows, std::int64_t columns, bool vectorized, std::int64_t reduced = 1) {
+    weft::schedule s = tile(p, avx512, rows, columns, vectorized, 4096);
+    auto const [ko, ki] = s.split(axis{2}, reduced);
+    s.unroll(ki);
+    return written_out_too_often(s);
+  };
+  CHECK(unrolled(32, 32, false).empty());
+  CHECK(unrolled(32, 1, false, 32).empty());
+  CHECK_FALSE(unrolled(32, 32, false, 2).empty());
+  CHECK_FALSE(unrolled(32, 33, false).empty());
+  CHECK(unrolled(4, 1024, true).empty());  // 256 vectors of 4 lanes in a row
+  CHECK_FALSE(unrolled(5, 1024, true).empty());
+  CHECK(unrolled(1, 1024, true).empty());
+}
+TEST_CASE("what is unrolled too often is said with the numbers, the nest and a way out") {
+  weft::program const p = matmul();
+  std::string const why = written_out_too_often(tile(p, avx512, 64, 1024));
+  INFO(why);
+  CHECK(why.find("make more than 1024 copies of the stage's statement\n"
+                 "  in    stage C: 64 unrolled iterations of 256 vectors of 16 bytes\n") != std::string::npos);
+  CHECK(why.find("try   unrolled loops of at most 4 iterations together") != std::string::npos);
+  CHECK(written_out_too_often(tile(p, avx2, 64, 1024)) == why);  // the author of a program meets it, not its user
+  // Real extents alone make the copies; while they are not known, nothing is refused.
+  weft::schedule unknown(p, all_extents{-1}, avx512);
+  unknown.unroll(axis{0});
+  unknown.unroll(axis{1});
+  CHECK(written_out_too_often(unknown).empty());
+  weft::schedule known(p, all_extents{100}, avx512);
+  known.unroll(axis{0});
+  known.unroll(axis{1});
+  CHECK(written_out_too_often(known).find("10000 unrolled iterations") != std::string::npos);
+}

@@ -2,7 +2,7 @@
 #pragma once
 
 #include "weft/expr/canonical.hpp"
-#include "weft/expr/face.hpp"
+#include "weft/expr/compute.hpp"
 #include "weft/schedule/schedule.hpp"
 
 namespace weft_test {

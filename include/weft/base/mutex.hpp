@@ -7,13 +7,14 @@
 
 namespace weft::inline WEFT_ABI {
 
+// Without a destructor, which would do nothing but end it: threads lock those of static objects until the process is gone.
 class mutex {
  public:
   mutex() = default;
   mutex(mutex const&) = delete;
   mutex& operator=(mutex const&) = delete;
-  ~mutex() { ::pthread_mutex_destroy(&handle_); }
   void lock() { ::pthread_mutex_lock(&handle_); }
+  bool try_lock() { return ::pthread_mutex_trylock(&handle_) == 0; }
   void unlock() { ::pthread_mutex_unlock(&handle_); }
 
  private:

@@ -6,7 +6,9 @@
 //   shifts take the amount modulo the width; `shr` is arithmetic on signed types;
 //   min(a, b) = a < b ? a : b and max(a, b) = a > b ? a : b, for floats too: a NaN in either gives b;
 //   sqrt is rounded once; `floor ceil trunc round` keep the sign of a zero, and a half goes to the even neighbour;
-//   float -> integer truncates and saturates, NaN gives 0; anything -> bool is `!= 0`.
+//   float -> integer truncates and saturates, NaN gives 0; anything -> bool is `!= 0`; integer -> narrower integer
+//   wraps; to f16 and bf16 everything goes through f32 and rounds to nearest even (base/half.hpp).
+// Integers of all widths compute, and wrap; f16 and bf16 know load, store, cast, bitcast and select only.
 #pragma once
 
 #include <bit>
@@ -111,49 +113,92 @@ constexpr bool is_math(op o, dtype t) {
 constexpr bool is_choice(op o) { return o >= op::select; }
 constexpr bool is_comparison(op o) { return o >= op::lt && o <= op::ne; }
 
-// An element of any dtype as 64 bits: integers sign- or zero-extended, f32 in the low half.
+// An element of any dtype as 64 bits: integers sign- or zero-extended, narrow floats in the low bits.
 template <element T>
 constexpr std::int64_t to_bits(T value) {
-  if constexpr (std::is_same_v<T, float>)
-    return std::bit_cast<std::uint32_t>(value);
-  else if constexpr (std::is_same_v<T, double>)
-    return std::bit_cast<std::int64_t>(value);
-  else
+  if constexpr (!is_float(dtype_of<T>))
     return static_cast<std::int64_t>(value);
+  else if constexpr (sizeof(T) == 2)
+    return std::bit_cast<std::uint16_t>(value);
+  else if constexpr (sizeof(T) == 4)
+    return std::bit_cast<std::uint32_t>(value);
+  else
+    return std::bit_cast<std::int64_t>(value);
 }
 template <element T>
 constexpr T from_bits(std::int64_t bits) {
-  if constexpr (std::is_same_v<T, float>)
-    return std::bit_cast<float>(static_cast<std::uint32_t>(bits));
-  else if constexpr (std::is_same_v<T, double>)
-    return std::bit_cast<double>(bits);
-  else
+  if constexpr (!is_float(dtype_of<T>))
     return static_cast<T>(bits);
+  else if constexpr (sizeof(T) == 2)
+    return std::bit_cast<T>(static_cast<std::uint16_t>(bits));
+  else if constexpr (sizeof(T) == 4)
+    return std::bit_cast<T>(static_cast<std::uint32_t>(bits));
+  else
+    return std::bit_cast<T>(bits);
 }
+/// The low bits of `bits` as an element of `t`.
+constexpr std::int64_t wrapped(dtype t, std::int64_t bits) {
+  int const unused = 64 - 8 * size_bytes(t);
+  auto const up = static_cast<std::uint64_t>(bits) << unused;
+  return is_signed_integer(t) ? static_cast<std::int64_t>(up) >> unused : static_cast<std::int64_t>(up >> unused);
+}
+/// Whether `bits` are those that to_bits gives of some element of `t`.
+constexpr bool is_element(dtype t, std::int64_t bits) {
+  return t == dtype::boolean ? (bits | 1) == 1 : wrapped(t, bits) == bits;
+}
+/// The bits of +infinity in a float type; those above are NaN.
+constexpr std::int64_t infinity_bits(dtype t) {
+  return t == dtype::f16 ? 0x7c00 : t == dtype::bf16 ? 0x7f80 : t == dtype::f32 ? 0x7f800000 : 0x7ff0000000000000;
+}
+constexpr std::int64_t sign_bit(dtype t) { return std::int64_t(std::uint64_t(1) << (8 * size_bytes(t) - 1)); }
 
-template <element To, element From>
-constexpr To cast_element(From x) {
-  if constexpr (std::is_same_v<To, bool>) {
-    return x != From{};
-  } else if constexpr (std::is_floating_point_v<From> && std::is_integral_v<To>) {
-    constexpr auto lowest = std::is_signed_v<To> ? To(std::uint64_t(1) << (sizeof(To) * 8 - 1)) : To(0);
-    constexpr auto highest = To(~lowest);
-    if (!(x == x)) return To(0);
-    // Both limits' neighbours are powers of two, exact in f32 and f64.
-    if (x <= static_cast<From>(lowest)) return lowest;
-    if (x >= -static_cast<From>(std::is_signed_v<To> ? lowest : To(0)) && std::is_signed_v<To>) return highest;
-    if (!std::is_signed_v<To> && x >= static_cast<From>(highest)) return highest;
-    return static_cast<To>(x);
-  } else {
-    return static_cast<To>(x);
+namespace detail {
+constexpr std::int64_t from_f32(dtype to, float x) {
+  std::int64_t const bits = to_bits(x);
+  auto const word = static_cast<std::uint32_t>(bits);
+  if (to == dtype::f16) return f16_bits_of_f32(word);
+  if (to == dtype::bf16) return bf16_bits_of_f32(word);
+  return bits;
+}
+constexpr float to_f32(dtype from, std::int64_t bits) {
+  auto const word = static_cast<std::uint32_t>(bits);
+  return std::bit_cast<float>(from == dtype::f16    ? f32_bits_of_f16(word)
+                              : from == dtype::bf16 ? f32_bits_of_bf16(word)
+                                                    : word);
+}
+}  // namespace detail
+
+/// op::cast. Not a template over both types: their pairs cost each including TU more than these branches do a run.
+constexpr std::int64_t converted(dtype from, dtype to, std::int64_t bits) {
+  if (from == to) return bits;
+  if (!is_float(from)) {
+    if (to == dtype::boolean) return bits != 0;
+    if (!is_float(to)) return wrapped(to, bits);
+    auto const natural = static_cast<std::uint64_t>(bits);
+    bool const above = from == dtype::u64;
+    if (to == dtype::f64) return to_bits(above ? static_cast<double>(natural) : static_cast<double>(bits));
+    return detail::from_f32(to, above ? static_cast<float>(natural) : static_cast<float>(bits));
   }
+  if (is_float(to) && to != dtype::f64)
+    return detail::from_f32(
+        to, from == dtype::f64 ? static_cast<float>(from_bits<double>(bits)) : detail::to_f32(from, bits));
+  double const x = from == dtype::f64 ? from_bits<double>(bits) : detail::to_f32(from, bits);
+  if (to == dtype::f64) return to_bits(x);
+  if (to == dtype::boolean) return x != 0;
+  if ((to_bits(x) & INT64_MAX) > infinity_bits(dtype::f64)) return 0;
+  bool const negative = is_signed_integer(to);
+  int const width = 8 * size_bytes(to) - negative;
+  double const limit = 2.0 * static_cast<double>(std::uint64_t(1) << (width - 1));  // one more than the largest
+  std::uint64_t const largest = ~std::uint64_t(0) >> (64 - width);
+  if (x >= limit) return static_cast<std::int64_t>(largest);
+  if (!negative) return x <= 0 ? 0 : static_cast<std::int64_t>(static_cast<std::uint64_t>(x));
+  return x <= -limit ? static_cast<std::int64_t>(~largest) : static_cast<std::int64_t>(x);
 }
 
 namespace detail {
 template <class T>
 constexpr T integer_op(op o, T a, T b) {
   using U = std::make_unsigned_t<T>;
-  // u8 promotes to int in C++; one cast back gives the wrapped result.
   constexpr unsigned mask = sizeof(T) * 8 - 1;
   auto const ua = static_cast<U>(a), ub = static_cast<U>(b);
   switch (o) {
@@ -198,8 +243,8 @@ constexpr T rounded(op o, T x) {
 }
 }  // namespace detail
 
-/// The value of a one-, two- or three-operand arithmetic operation whose operands have type T.
-/// Comparisons, casts and choices are answered by `apply` below.
+/// The value of a one-, two- or three-operand arithmetic operation on bool, i64, u64, f32 or f64: `apply` below has
+/// narrower integers as 64 bits. Comparisons, casts and choices are answered there.
 template <element T>
 constexpr T arithmetic(op o, T a, T b, T c) {
   if (o == op::min) return a < b ? a : b;
@@ -246,23 +291,34 @@ constexpr T arithmetic(op o, T a, T b, T c) {
   }
 }
 
+namespace detail {
+/// Calls `f` with the type that `arithmetic` computes elements of `t` in. (f16 and bf16 do not come here: verified
+/// programs compute nothing in them.)
+template <class F>
+constexpr std::int64_t with_arithmetic_type(dtype t, F&& f) {
+  if (t == dtype::f32) return f(float{});
+  if (t == dtype::f64) return f(double{});
+  if (t == dtype::boolean) return f(bool{});
+  return is_signed_integer(t) ? f(std::int64_t{}) : f(std::uint64_t{});
+}
+}  // namespace detail
+
 /// Operand bits in, result bits out. `type` is the operands' type (for cast and bitcast: the source's, with
 /// `to` the target's); a choice's condition is in `a`.
 constexpr std::int64_t apply(op o, dtype type, std::int64_t a, std::int64_t b = 0, std::int64_t c = 0,
                              dtype to = dtype::boolean) {
   if (is_choice(o)) return a ? b : c;
-  return with_dtype(type, [&]<class T>(T) -> std::int64_t {
+  if (o == op::cast) return converted(type, to, a);
+  if (o == op::bitcast) return wrapped(to, a);
+  if (o == op::shl || o == op::shr) b &= 8 * size_bytes(type) - 1;
+  return detail::with_arithmetic_type(type, [&]<class T>(T) -> std::int64_t {
     T const x = from_bits<T>(a), y = from_bits<T>(b);
     switch (o) {
       case op::lt: return x < y;
       case op::le: return x <= y;
       case op::eq: return x == y;
       case op::ne: return x != y;
-      case op::bitcast:
-        return to == dtype::i32 ? static_cast<std::int32_t>(a) : to == dtype::f32 ? a & 0xffffffffLL : a;
-      case op::cast:
-        return with_dtype(to, [&]<class To>(To) -> std::int64_t { return to_bits(cast_element<To>(x)); });
-      default: return to_bits(arithmetic<T>(o, x, y, from_bits<T>(c)));
+      default: return wrapped(type, to_bits(arithmetic<T>(o, x, y, from_bits<T>(c))));
     }
   });
 }

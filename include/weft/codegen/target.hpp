@@ -26,6 +26,8 @@ struct target {
   std::int32_t threads = 1;   // that this process may run at the same time
 
   bool has(std::string_view feature) const;
+  /// Whether an instruction converts between f16 and f32: F16C, or any aarch64.
+  bool converts_f16() const { return arch == architecture::aarch64 || has("f16c"); }
   /// "+avx,+avx2,...", as LLVM takes them.
   std::string feature_string() const;
   /// "x86_64-unknown-linux-gnu"

@@ -8,6 +8,7 @@
 #include <sys/auxv.h>
 #endif
 
+#include "weft/base/fork_gate.hpp"
 #include "weft/codegen/target.hpp"
 
 namespace weft::inline WEFT_ABI {
@@ -203,8 +204,12 @@ WEFT_DECL char const* target::triple() const {
 }
 
 WEFT_DECL target const& host() {
-  static target const machine = detail::probe_host();
-  return machine;
+  static constinit target const* known = nullptr;
+  if (target const* t = __atomic_load_n(&known, __ATOMIC_ACQUIRE)) return *t;
+  fork_gate const no_fork;  // in the child of a fork nobody would finish the static that another thread began
+  static target const* const machine = new target(detail::probe_host());  // used until the process is gone, by destructors of statics too
+  __atomic_store_n(&known, machine, __ATOMIC_RELEASE);
+  return *machine;
 }
 WEFT_DECL target x86_64_sse2() { return detail::x86_of_level(1); }
 WEFT_DECL target x86_64_avx2() { return detail::x86_of_level(3); }

@@ -18,31 +18,41 @@ struct dense {
 /// Evaluates an expanded program (expand.hpp) over given inputs.
 ///
 /// Cost    one visit per node, output element and reduction point; `at` visits only what that element needs
-/// Errors  argument_error when an access leaves a tensor
+/// Errors  argument_error when an access leaves a tensor or an extent is negative
 class evaluator {
  public:
   constexpr evaluator(program const& p, sequence<dense> const& tensors, sequence<std::int64_t> const& scalars)
-      : p_(p), inputs_(tensors), scalars_(scalars), results_(p.stages.size()) {}
+      : p_(p), inputs_(tensors), scalars_(scalars), results_(p.results.size()) {}
 
-  /// The whole result of stage `s`; every stage before it that is needed is computed once.
-  constexpr dense const& stage(int s) {
-    dense& r = results_[static_cast<std::size_t>(s)];
+  /// The whole of tensor `t`, the result of a stage; every stage before it that is needed is computed once.
+  constexpr dense const& result(int t) {
+    stage_info const& s = stage_of(t);
+    dense& r = results_[place_of(t)];
     if (!r.shape.empty() || !r.bits.empty()) return r;
-    dense made = described(s);
+    sequence<dense> made(static_cast<std::size_t>(s.results), described(s));
     std::int64_t count = 1;
-    for (std::int64_t e : made.shape) count *= e;
-    sequence<std::int64_t> index(made.shape.size(), 0);
+    for (std::int64_t e : made[0].shape) count *= e;
+    sequence<std::int64_t> index(made[0].shape.size(), 0);
     for (std::int64_t n = 0; n < count; ++n) {
-      made.bits.push_back(element(s, index, true));
+      sequence<std::int64_t> const values = elements(s, index, true);
+      for (std::size_t i = 0; i < made.size(); ++i) made[i].bits.push_back(values[i]);
       for (std::size_t d = index.size(); d-- > 0;) {
-        if (++index[d] < made.shape[d]) break;
+        if (++index[d] < made[0].shape[d]) break;
         index[d] = 0;
       }
     }
-    return results_[static_cast<std::size_t>(s)] = made;
+    for (int i = 0; i < s.results; ++i) {
+      dense& one = made[static_cast<std::size_t>(i)];
+      one.type = program::at(p_.tensors, s.tensor + i).type;
+      results_[place_of(s.tensor + i)] = static_cast<dense&&>(one);
+    }
+    return r;
   }
-  /// One element of stage `s`, computed from the inputs alone.
-  constexpr std::int64_t at(int s, sequence<std::int64_t> const& index) { return element(s, index, false); }
+  /// One element of tensor `t`, computed from the inputs alone.
+  constexpr std::int64_t at(int t, sequence<std::int64_t> const& index) {
+    return elements(stage_of(t), index, false)[static_cast<std::size_t>(t - stage_of(t).tensor)];
+  }
+  constexpr std::int64_t extent(int t, int dim) const { return axis_extent(stage_of(t).first_axis + dim); }
 
  private:
   struct frame {
@@ -51,36 +61,45 @@ class evaluator {
     sequence<std::int32_t> known;  // == stamp: value is of this point
     std::int32_t stamp = 0;
     int first_axis = 0;
-    std::int64_t self = 0;
+    sequence<std::int64_t> self;
     bool whole = false;
   };
 
-  constexpr dense described(int s) const {
-    stage_info const& st = p_.stages[static_cast<std::size_t>(s)];
-    dense d{program::at(p_.tensors, st.tensor).type, {}, {}};
+  constexpr stage_info const& stage_of(int t) const {
+    return program::at(p_.stages, program::at(p_.tensors, t).stage);
+  }
+  constexpr std::size_t place_of(int t) const {
+    return static_cast<std::size_t>(stage_of(t).first_result + t - stage_of(t).tensor);
+  }
+  constexpr dense described(stage_info const& st) const {
+    dense d;
     for (int i = 0; i < st.spatial; ++i) d.shape.push_back(axis_extent(st.first_axis + i));
     return d;
   }
   constexpr std::int64_t axis_extent(int axis) const {
-    return extent_value(p_, program::at(p_.axes, axis).extent, [&](int tensor, int dim) {
+    std::int64_t const extent = extent_value(p_, program::at(p_.axes, axis).extent, [&](int tensor, int dim) {
       return inputs_[static_cast<std::size_t>(tensor)].shape[static_cast<std::size_t>(dim)];
     });
+    if (extent < 0) WEFT_THROW(argument_error("evaluate: an axis has a negative extent"));
+    return extent;
   }
-  constexpr std::int64_t element(int s, sequence<std::int64_t> const& index, bool whole) {
-    stage_info const& st = p_.stages[static_cast<std::size_t>(s)];
+  /// Of all results of the stage.
+  constexpr sequence<std::int64_t> elements(stage_info const& st, sequence<std::int64_t> const& index, bool whole) {
     frame f;
     f.axis = index;
     f.axis.resize(static_cast<std::size_t>(st.axes()), 0);
     f.value.resize(p_.nodes.size(), 0);
     f.known.resize(p_.nodes.size(), 0);
     f.first_axis = st.first_axis;
-    f.self = st.identity;
+    for (int i = 0; i < st.results; ++i) f.self.push_back(p_.result(st, i).identity);
     f.whole = whole;
+    sequence<std::int64_t> next(f.self.size(), 0);
     std::int64_t points = 1;
     for (int i = 0; i < st.reduced; ++i) points *= axis_extent(st.first_reduced + i);
     for (std::int64_t n = 0; n < points; ++n) {
       ++f.stamp;
-      f.self = visit(f, st.body);
+      for (int i = 0; i < st.results; ++i) next[static_cast<std::size_t>(i)] = visit(f, p_.result(st, i).body);
+      for (std::size_t i = 0; i < next.size(); ++i) f.self[i] = next[i];
       for (int d = st.axes(); d-- > st.spatial;) {
         std::int64_t& x = f.axis[static_cast<std::size_t>(d)];
         if (++x < axis_extent(st.first_axis + d)) break;
@@ -101,7 +120,7 @@ class evaluator {
       case op::literal: return n.value;
       case op::scalar: return scalars_[static_cast<std::size_t>(n.a)];
       case op::axis: return f.axis[static_cast<std::size_t>(n.a - f.first_axis)];
-      case op::self: return f.self;
+      case op::self: return f.self[static_cast<std::size_t>(n.a)];
       case op::extent: return inputs_[static_cast<std::size_t>(n.a)].shape[static_cast<std::size_t>(n.b)];
       case op::load: return element_of(f, n);
       case op::select:
@@ -115,9 +134,9 @@ class evaluator {
   constexpr std::int64_t element_of(frame& f, node const& n) {
     sequence<std::int64_t> index;
     for (int d = 0; d < n.c; ++d) index.push_back(visit(f, program::at(p_.operands, n.b + d)));
-    int const s = program::at(p_.tensors, n.a).stage;
-    if (s >= 0 && !f.whole) return element(s, index, false);
-    dense const& t = s >= 0 ? stage(s) : inputs_[static_cast<std::size_t>(n.a)];
+    bool const made_here = program::at(p_.tensors, n.a).stage >= 0;
+    if (made_here && !f.whole) return at(n.a, index);
+    dense const& t = made_here ? result(n.a) : inputs_[static_cast<std::size_t>(n.a)];
     std::size_t flat = 0;
     for (std::size_t d = 0; d < index.size(); ++d) {
       if (index[d] < 0 || index[d] >= t.shape[d]) WEFT_THROW(argument_error("evaluate: an access leaves its tensor"));
@@ -129,7 +148,7 @@ class evaluator {
   program const& p_;
   sequence<dense> const& inputs_;  // by tensor number; entries of stages are not looked at
   sequence<std::int64_t> const& scalars_;
-  sequence<dense> results_;
+  sequence<dense> results_;  // by place in program::results
 };
 
 }  // namespace weft::inline WEFT_ABI

@@ -2,7 +2,10 @@
 // becomes fma or stays two roundings.
 #pragma once
 
+#include <type_traits>
+
 #include "weft/base/sequence.hpp"
+#include "weft/expr/depth.hpp"
 #include "weft/expr/math/math.hpp"
 
 namespace weft::inline WEFT_ABI {
@@ -23,6 +26,7 @@ constexpr int add_contracted(program& to, node n, bool product_is_b) {
 /// The same program in elementary operations. `contract`: whether a * b + c on floats is rounded once, and whether math
 /// functions may use fma; the target decides (target::fma), and direct evaluation is told the same.
 /// Constexpr for programs without math functions.
+/// Errors  argument_error for what is nested too deep
 constexpr program expand(program const& p, bool contract) {
   program to = p;
   to.nodes.clear();
@@ -43,7 +47,8 @@ constexpr program expand(program const& p, bool contract) {
   for (std::int32_t& i : to.operands) i = mapped(i);
   for (std::int32_t& i : to.extents) i = mapped(i);
   for (axis_info& a : to.axes) a.extent = mapped(a.extent);
-  for (stage_info& s : to.stages) s.body = mapped(s.body);
+  for (result_info& r : to.results) r.body = mapped(r.body);
+  if (!std::is_constant_evaluated()) check_depth(to, 6000);  // an exp is a dozen operations deep
   return to;
 }
 

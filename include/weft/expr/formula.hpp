@@ -17,8 +17,9 @@ std::string formula(program const& p, int stage);
 namespace detail {
 /// What formula writes behind `C[i, j]`, as the loop nest shows it: `" += A[i, k] * B[k, j]"`, cut likewise.
 std::string update_text(program const& p, int stage);
-/// `C[i, j]`
-std::string element_text(program const& p, int stage);
+/// `C[i, j]`, or `re[i], im[i]` of a stage of several results
+std::string elements_text(program const& p, int stage);
+std::string element_text(program const& p, int tensor);
 /// Node `id` in infix notation: `A.extent(0) + 2`.
 std::string expression_text(program const& p, int id);
 /// A literal, of floats as few digits as give the number back: `0.1`, `3`, `true`.

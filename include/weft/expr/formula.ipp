@@ -9,13 +9,11 @@ namespace detail {
 
 /// As few digits as give the number back, with a point in every locale.
 inline std::string shortest(dtype type, std::int64_t bits) {
-  bool const f32 = type == dtype::f32;
-  double const value = f32 ? static_cast<double>(from_bits<float>(bits)) : from_bits<double>(bits);
+  double const value = from_bits<double>(converted(type, dtype::f64, bits));
   char text[40];
   for (int digits = 1; digits <= 17; ++digits) {
     std::snprintf(text, sizeof text, "%.*g", digits, value);
-    double const back = std::strtod(text, nullptr);
-    if (f32 ? static_cast<float>(back) == static_cast<float>(value) : back == value) break;
+    if (converted(dtype::f64, type, to_bits(std::strtod(text, nullptr))) == bits) break;
   }
   for (char& c : text)
     if (c == ',') c = '.';
@@ -23,13 +21,16 @@ inline std::string shortest(dtype type, std::int64_t bits) {
 }
 WEFT_DECL std::string literal_text(dtype type, std::int64_t bits) {
   if (type == dtype::boolean) return bits != 0 ? "true" : "false";
+  if (type == dtype::u64) return std::to_string(static_cast<std::uint64_t>(bits));
   return is_float(type) ? shortest(type, bits) : std::to_string(bits);
 }
 
 /// Infix notation with as few parentheses as C++ would need; stops growing when the line is full.
 class infix {
  public:
-  infix(program const& p, int first_axis, std::string self) : p_(p), first_axis_(first_axis), self_(self) {}
+  /// `stage`: whose body it is; null of an extent.
+  infix(program const& p, stage_info const* stage)
+      : p_(p), stage_(stage), first_axis_(stage != nullptr ? stage->first_axis : 0) {}
   static constexpr std::size_t full = 160;
 
   std::string text(int id) {
@@ -84,7 +85,7 @@ class infix {
       case op::extent: out_ += tensor_text(p_, n.a) + ".extent(" + std::to_string(n.b) + ")"; return;
       case op::scalar: out_ += "s" + std::to_string(n.a); return;
       case op::axis: out_ += axis_name(n.a - first_axis_).view(); return;
-      case op::self: out_ += self_; return;
+      case op::self: out_ += element_text(p_, stage_->tensor + n.a); return;
       case op::load: return list(tensor_text(p_, n.a) + "[", n.b, n.c, "]");
       case op::neg:
       case op::logical_not: {
@@ -111,8 +112,9 @@ class infix {
   }
 
   program const& p_;
+  stage_info const* stage_;
   int first_axis_;
-  std::string self_, out_;
+  std::string out_;
 };
 
 WEFT_DECL std::string tensor_text(program const& p, int tensor) {
@@ -121,11 +123,10 @@ WEFT_DECL std::string tensor_text(program const& p, int tensor) {
     if (p.tensors[t].name.view() == wanted && static_cast<int>(t) != tensor) return "@" + std::to_string(tensor);
   return quoted(wanted);
 }
-WEFT_DECL std::string expression_text(program const& p, int id) { return infix(p, 0, "").text(id); }
-WEFT_DECL std::string element_text(program const& p, int stage) {
-  stage_info const& s = program::at(p.stages, stage);
-  std::string out = tensor_text(p, s.tensor) + "[";
-  for (int i = 0; i < s.spatial; ++i) (out += i > 0 ? ", " : "") += axis_name(i).view();
+WEFT_DECL std::string expression_text(program const& p, int id) { return infix(p, nullptr).text(id); }
+WEFT_DECL std::string element_text(program const& p, int tensor) {
+  std::string out = tensor_text(p, tensor) + "[";
+  for (int i = 0; i < program::at(p.tensors, tensor).rank; ++i) (out += i > 0 ? ", " : "") += axis_name(i).view();
   return out + "]";
 }
 
@@ -147,23 +148,36 @@ inline bool reads_self(program const& p, int id) {
   }
   return false;
 }
-inline reduction_form form_of(program const& p, int stage) {
-  stage_info const& s = program::at(p.stages, stage);
-  node const& n = p.at(s.body);
-  infix writer(p, s.first_axis, element_text(p, stage));
+inline reduction_form form_of(program const& p, stage_info const& s, int result) {
+  int const body = p.result(s, result).body;
+  node const& n = p.at(body);
+  infix writer(p, &s);
+  if (s.results > 1) return {op::literal, writer.text(body)};
   auto const is_self = [&](int id) { return id >= 0 && p.at(id).kind == op::self; };
   bool const known = n.kind == op::add || n.kind == op::mul || n.kind == op::min || n.kind == op::max;
   if (known && is_self(n.a) && !reads_self(p, n.b)) return {n.kind, writer.text(n.b)};
   // A sum of products whose rounding was joined (expand.hpp).
   if (n.kind == op::fma && is_self(n.c) && !reads_self(p, n.a) && !reads_self(p, n.b)) {
     program product = p;
-    return {op::add, infix(product, s.first_axis, "").text(product.operation(op::mul, n.type, n.a, n.b))};
+    return {op::add, infix(product, &s).text(product.operation(op::mul, n.type, n.a, n.b))};
   }
-  return {op::literal, writer.text(s.body)};
+  return {op::literal, writer.text(body)};
+}
+inline reduction_form form_of(program const& p, stage_info const& s) {
+  reduction_form f = form_of(p, s, 0);
+  for (int r = 1; r < s.results; ++r) f.term += ", " + form_of(p, s, r).term;
+  return f;
+}
+WEFT_DECL std::string elements_text(program const& p, int stage) {
+  stage_info const& s = program::at(p.stages, stage);
+  std::string out = element_text(p, s.tensor);
+  for (int r = 1; r < s.results; ++r) out += ", " + element_text(p, s.tensor + r);
+  return out;
 }
 WEFT_DECL std::string update_text(program const& p, int stage) {
-  reduction_form const f = form_of(p, stage);
-  if (program::at(p.stages, stage).reduced == 0) return " = " + f.term;
+  stage_info const& s = program::at(p.stages, stage);
+  reduction_form const f = form_of(p, s);
+  if (s.reduced == 0) return " = " + f.term;
   switch (f.combine) {
     case op::add: return " += " + f.term;
     case op::mul: return " *= " + f.term;
@@ -176,8 +190,8 @@ WEFT_DECL std::string update_text(program const& p, int stage) {
 
 WEFT_DECL std::string formula(program const& p, int stage) {
   stage_info const& s = program::at(p.stages, stage);
-  detail::reduction_form const f = detail::form_of(p, stage);
-  std::string out = detail::element_text(p, stage) + " = ";
+  detail::reduction_form const f = detail::form_of(p, s);
+  std::string out = detail::elements_text(p, stage) + " = ";
   if (s.reduced > 0) {
     switch (f.combine) {
       case op::add: out += "sum"; break;
@@ -192,8 +206,9 @@ WEFT_DECL std::string formula(program const& p, int stage) {
       ((out += i > s.spatial ? ", " : "") += axis_name(i).view()) += " < ";
       out += detail::expression_text(p, a.extent);
     }
-    dtype const type = program::at(p.tensors, s.tensor).type;
-    if (f.combine == op::literal) out += " from " + detail::literal_text(type, s.identity);
+    for (int r = 0; r < s.results && f.combine == op::literal; ++r)
+      out += (r > 0 ? ", " : " from ") +
+             detail::literal_text(program::at(p.tensors, s.tensor + r).type, p.result(s, r).identity);
     out += " of ";
   }
   out += f.term;

@@ -7,16 +7,16 @@ namespace weft::inline WEFT_ABI {
 namespace detail {
 
 inline std::string exact_text(dtype type, std::int64_t bits) {
+  if (type == dtype::u64) return std::to_string(static_cast<std::uint64_t>(bits));
   if (!is_float(type)) return std::to_string(bits);
-  double const value = type == dtype::f32 ? static_cast<double>(from_bits<float>(bits)) : from_bits<double>(bits);
+  double const value = from_bits<double>(converted(type, dtype::f64, bits));
   if (value > -1e6 && value < 1e6) {
     auto const whole = static_cast<int>(value);
-    std::int64_t const back = type == dtype::f32 ? to_bits(static_cast<float>(whole)) : to_bits(double(whole));
-    if (back == bits) return std::to_string(whole) + ".0";  // not -0.0
+    if (converted(dtype::i64, type, whole) == bits) return std::to_string(whole) + ".0";  // not -0.0
   }
   constexpr char digits[] = "0123456789abcdef";
   std::string out = "0x";
-  for (int shift = type == dtype::f32 ? 28 : 60; shift >= 0; shift -= 4) out += digits[bits >> shift & 15];
+  for (int shift = 8 * size_bytes(type) - 4; shift >= 0; shift -= 4) out += digits[bits >> shift & 15];
   return out;
 }
 
@@ -50,19 +50,24 @@ class program_writer {
     out_ += '\n';
   }
   void stage(stage_info const& s) {
-    head("stage ", s.tensor);
-    shape(s.tensor);
+    for (int r = 0; r < s.results; ++r) {
+      head(r == 0 ? "stage " : "and ", s.tensor + r);
+      shape(s.tensor + r);
+    }
     for (int i = 0; i < s.axes(); ++i) {
       axis_info const& a = program::at(p_.axes, s.first_axis + i);
       nodes_up_to(a.extent);
       out_ += "  axis " + std::to_string(s.first_axis + i) + " <" + reference(a.extent);
       out_ += a.reduced ? " reduced\n" : "\n";
     }
-    nodes_up_to(s.body);
-    out_ += "  body" + reference(s.body);
-    dtype const type = program::at(p_.tensors, s.tensor).type;
-    if (s.reduced > 0 || s.identity != 0) out_ += " from " + exact_text(type, s.identity);
-    out_ += '\n';
+    for (int i = 0; i < s.results; ++i) {
+      result_info const& r = p_.result(s, i);
+      nodes_up_to(r.body);
+      out_ += "  body" + reference(r.body);
+      dtype const type = program::at(p_.tensors, s.tensor + i).type;
+      if (s.reduced > 0 || r.identity != 0) out_ += " from " + exact_text(type, r.identity);
+      out_ += '\n';
+    }
   }
   void nodes_up_to(int last) {
     for (; next_ <= last; ++next_) {
@@ -83,6 +88,9 @@ class program_writer {
       case op::extent: out_ += " " + tensor_text(p_, n.a) + " " + std::to_string(n.b); return;
       case op::scalar:
       case op::axis: out_ += " " + std::to_string(n.a); return;
+      case op::self:
+        if (n.a > 0) out_ += " " + std::to_string(n.a);
+        return;
       case op::load:
         out_ += " " + tensor_text(p_, n.a);
         for (int d = 0; d < n.c; ++d) out_ += reference(program::at(p_.operands, n.b + d));
@@ -111,15 +119,16 @@ class program_parser {
  private:
   void line() {
     if (r_.accept("%")) return read_node();
-    std::string_view const what = r_.word("input, scalar, stage, axis, shape, body, output or %number");
+    std::string_view const what = r_.word("input, scalar, stage, and, axis, shape, body, output or %number");
     if (what == "input") return input();
     if (what == "scalar") return p_.inputs.push_back({-1, type()}), void(++p_.scalars);
     if (what == "stage") return stage();
+    if (what == "and") return one_more();
     if (what == "output") return p_.outputs.push_back(tensor());
     if (what == "shape") return shape();
     if (what == "axis") return axis();
     if (what == "body") return body();
-    r_.fail("expected input, scalar, stage, axis, shape, body, output or %number");
+    r_.fail("expected input, scalar, stage, and, axis, shape, body, output or %number");
   }
   dtype type() {
     std::string_view const wanted = r_.word("a dtype");
@@ -146,10 +155,11 @@ class program_parser {
   }
   std::int64_t literal(dtype t) {
     if (is_float(t) && r_.accept("0x")) return static_cast<std::int64_t>(r_.hexadecimal());
+    if (t == dtype::u64) return static_cast<std::int64_t>(r_.natural());
     std::int64_t const value = r_.number();
     if (!is_float(t)) return value;
     r_.expect(".0");
-    return t == dtype::f32 ? to_bits(static_cast<float>(value)) : to_bits(static_cast<double>(value));
+    return converted(dtype::i64, t, value);
   }
 
   void open(short_name name, dtype t, int stage) {
@@ -166,9 +176,20 @@ class program_parser {
     stage_info s;
     s.tensor = static_cast<std::int32_t>(p_.tensors.size());
     s.first_axis = s.first_reduced = static_cast<std::int32_t>(p_.axes.size());
-    short_name const name = r_.name();
-    open(name, type(), static_cast<std::int32_t>(p_.stages.size()));
+    s.first_result = static_cast<std::int32_t>(p_.results.size());
+    s.results = 0;
     p_.stages.push_back(s);
+    result();
+  }
+  void one_more() {
+    if (p_.stages.empty() || open_stage().axes() > 0) r_.fail("a stage's tensors stand before its axes");
+    result();
+  }
+  void result() {
+    short_name const name = r_.name();
+    open(name, type(), static_cast<std::int32_t>(p_.stages.size()) - 1);
+    ++p_.stages.back().results;
+    p_.results.push_back({});
   }
   void shape() {
     if (p_.tensors.empty() || shaped_) r_.fail("a shape follows its input or stage");
@@ -176,7 +197,7 @@ class program_parser {
     for (; !r_.line_ends(); ++p_.tensors.back().rank) p_.extents.push_back(reference());
   }
   stage_info& open_stage() {
-    if (p_.stages.empty() || p_.stages.back().body >= 0) r_.fail("this line belongs into a stage, before its body");
+    if (p_.stages.empty() || p_.results.back().body >= 0) r_.fail("this line belongs into a stage, before its body");
     return p_.stages.back();
   }
   void axis() {
@@ -191,8 +212,11 @@ class program_parser {
   }
   void body() {
     stage_info& s = open_stage();
-    s.body = reference();
-    if (r_.accept("from")) s.identity = literal(program::at(p_.tensors, s.tensor).type);
+    int i = 0;  // the first result that has no body yet
+    while (p_.result(s, i).body >= 0) ++i;
+    result_info& r = p_.results[static_cast<std::size_t>(s.first_result + i)];
+    r.body = reference();
+    if (r_.accept("from")) r.identity = literal(program::at(p_.tensors, s.tensor + i).type);
   }
   void read_node() {
     if (r_.number() != static_cast<std::int64_t>(p_.nodes.size())) r_.fail("nodes are numbered 0, 1, 2, ... in order");
@@ -208,6 +232,7 @@ class program_parser {
         break;
       case op::scalar: n.a = r_.number_below(p_.inputs.size(), "scalar"); break;
       case op::axis: n.a = r_.number_below(p_.axes.size(), "axis before this line"); break;
+      case op::self: n.a = r_.line_ends() ? 0 : r_.number_below(64, "result of a stage"); break;
       case op::load:
         n.a = tensor();
         n.b = static_cast<std::int32_t>(p_.operands.size());

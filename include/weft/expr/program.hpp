@@ -6,6 +6,7 @@
 
 #include <cstdint>
 #include <string>
+#include <type_traits>
 
 #include "weft/base/dtype.hpp"
 #include "weft/base/error.hpp"
@@ -19,8 +20,8 @@ namespace weft::inline WEFT_ABI {
 struct node {
   op kind = op::literal;
   dtype type = dtype::i64;
-  /// extent: tensor, dimension. scalar: its number. axis: its number. load: tensor, first of its indices in
-  /// `program::operands`, how many. literal: the bits in `value`. Else the operands; cast, bitcast: a.
+  /// extent: tensor, dimension. scalar: its number. axis: its number. self: of which result. load: tensor, first of
+  /// its indices in `program::operands`, how many. literal: the bits in `value`. Else the operands; cast, bitcast: a.
   std::int32_t a = -1, b = -1, c = -1;
   std::int64_t value = 0;
   constexpr bool operator==(node const&) const = default;
@@ -33,6 +34,13 @@ struct tensor_info {
   std::int32_t rank = 0;
   std::int32_t first_extent = 0;
   std::int32_t stage = -1;  // -1: an input
+  std::int8_t given = -1;   // so many characters of the name are the user's, the rest tells it from others; -1: all
+  static constexpr std::size_t longest_given = short_name::capacity - 6;
+  /// Whether the user called it so.
+  constexpr bool is_called(std::string_view wanted) const {
+    if (given < 0) return name.view() == wanted;
+    return wanted.substr(0, longest_given) == name.view().substr(0, static_cast<std::size_t>(given));
+  }
 };
 
 /// One parameter of the what-lambda, in order: a tensor, or a scalar (tensor == -1).
@@ -48,14 +56,21 @@ struct axis_info {
   bool reduced = false;
 };
 
-/// `tensor(spatial axes) = body`. For a reduction the body has op::self for the value so far, which starts
-/// as `identity`; it is evaluated for all points of the reduced axes, the last axis fastest.
-struct stage_info {
-  std::int32_t tensor = -1;
-  std::int32_t first_axis = 0, spatial = 0;
-  std::int32_t first_reduced = 0, reduced = 0;  // in a canonical program right behind the spatial ones
+/// What a stage computes for one of its tensors.
+struct result_info {
   std::int32_t body = -1;
   std::int64_t identity = 0;
+  constexpr bool operator==(result_info const&) const = default;
+};
+
+/// `tensor(spatial axes) = body`, for one or several tensors, all of whose bodies are evaluated before any of them
+/// is written. In a reduction, the bodies have op::self for the values so far, which start as `identity`; they are
+/// evaluated for all points of the reduced axes, the last axis fastest.
+struct stage_info {
+  std::int32_t tensor = -1;  // the first; the others are numbered behind it
+  std::int32_t first_axis = 0, spatial = 0;
+  std::int32_t first_reduced = 0, reduced = 0;  // in a canonical program right behind the spatial ones
+  std::int32_t first_result = 0, results = 1;   // in program::results
   constexpr int axes() const { return spatial + reduced; }
 };
 
@@ -68,8 +83,13 @@ struct program {
   sequence<tensor_info> tensors;
   sequence<axis_info> axes;
   sequence<stage_info> stages;
+  sequence<result_info> results;
   sequence<std::int32_t> outputs;  // tensors, in the order in which the what-lambda returned them
   std::int32_t scalars = 0;
+  // Of a literal node, `a` when the number in the source did not fit its type: kernel.hpp refuses such a program, and
+  // has the lambda run again with `loud` set, where the number is refused on its own line.
+  static constexpr std::int32_t misfit = 0;
+  bool loud = false;
   // A scratch program (see face.hpp) that was copied into another one; never set in a finished program.
   program* moved_to = nullptr;
   std::int32_t moved_axis = 0;
@@ -108,16 +128,28 @@ struct program {
     inputs.push_back({-1, type});
     return add({op::scalar, type, scalars++});
   }
-  /// Ends a stage, whose axes were added before. `shape` holds one extent node per spatial axis. Equal names get
-  /// a suffix.
-  constexpr int add_stage(short_name name, stage_info s, dtype type, sequence<std::int32_t> const& shape) {
-    int const id = static_cast<int>(tensors.size());
-    s.tensor = id;
-    tensors.push_back({unused_name(name), type, s.spatial, static_cast<std::int32_t>(extents.size()),
-                       static_cast<std::int32_t>(stages.size())});
-    for (std::int32_t e : shape) extents.push_back(e);
+  /// Ends a stage of one result, whose axes were added before. `shape` holds one extent node per spatial axis. Equal
+  /// names get a suffix.
+  constexpr int add_stage(short_name name, stage_info s, dtype type, sequence<std::int32_t> const& shape,
+                          result_info result) {
+    s.tensor = static_cast<std::int32_t>(tensors.size());
+    s.first_result = static_cast<std::int32_t>(results.size());
+    s.results = 0;
     stages.push_back(s);
-    return id;
+    return add_result(name, type, shape, result);
+  }
+  /// One more result of the stage that was added last.
+  constexpr int add_result(short_name name, dtype type, sequence<std::int32_t> const& shape, result_info result) {
+    stage_info& s = stages.back();
+    bool const taken = is_name(name);
+    tensors.push_back({taken ? unused_name(name) : name, type, s.spatial, static_cast<std::int32_t>(extents.size()),
+                       static_cast<std::int32_t>(stages.size()) - 1});
+    if (taken)
+      tensors.back().given =
+          static_cast<std::int8_t>(name.size < tensor_info::longest_given ? name.size : tensor_info::longest_given);
+    for (std::int32_t e : shape) extents.push_back(e);
+    results.push_back(result);
+    return s.tensor + s.results++;
   }
 
   // Checked by hand: indexing a sequence costs a constant evaluation several steps more.
@@ -126,6 +158,9 @@ struct program {
     return v[static_cast<std::size_t>(i)];
   }
   constexpr node const& at(int i) const { return at(nodes, i); }
+  constexpr result_info const& result(stage_info const& s, int number) const {
+    return at(results, s.first_result + number);
+  }
   constexpr int extent_of(int tensor, int dim) const {
     return at(extents, at(tensors, tensor).first_extent + dim);
   }
@@ -141,9 +176,8 @@ struct program {
     return false;
   }
   constexpr short_name unused_name(short_name const& wanted) const {
-    if (!is_name(wanted)) return wanted;
     // A name of full length is cut, or no suffix would ever fit.
-    short_name const base(wanted.view().substr(0, short_name::capacity - 6));
+    short_name const base(wanted.view().substr(0, tensor_info::longest_given));
     int suffix = 0;  // how many bear the name already, or one that looks like it: the first guess
     for (tensor_info const& t : tensors) {
       char const end = t.name.size < base.size ? 'x' : t.name.data[base.size];
@@ -171,21 +205,48 @@ constexpr std::int64_t ceil_div(std::int64_t a, std::int64_t b) {
   return apply(op::floor_div, dtype::i64, a - 1, b) + 1;  // a + b - 1 could overflow
 }
 
-/// The value of an extent expression, given the extents of the inputs: `inputs(tensor, dim)`.
-/// Anything that depends on an unknown extent (negative) is -1.
+/// No extent has this value, though arithmetic on extents may well be negative on its way.
+inline constexpr std::int64_t unknown_extent = std::int64_t(-0x7fffffffffffffff) - 1;
+
+namespace detail {
+template <class Extents>
+struct extent_evaluation {
+  program const& p;
+  Extents const& inputs;
+  sequence<std::int64_t> values{};  // by node, at run time: an operand may be shared by many
+  sequence<bool> done{};
+
+  constexpr std::int64_t value(int id) {
+    node const& n = p.at(id);
+    if (n.kind == op::literal) return n.value;
+    if (n.kind == op::extent) {
+      std::int64_t const given = inputs(n.a, n.b);
+      return given < 0 ? unknown_extent : given;
+    }
+    if (arity(n.kind) == 0) return unknown_extent;
+    if (std::is_constant_evaluated()) return computed(n);
+    if (done.empty()) values.resize(p.nodes.size(), 0), done.resize(p.nodes.size(), false);
+    auto const at = static_cast<std::size_t>(id);
+    if (!done[at]) {
+      std::int64_t const v = computed(n);
+      values[at] = v;
+      done[at] = true;
+    }
+    return values[at];
+  }
+  constexpr std::int64_t computed(node const& n) {
+    std::int64_t const a = value(n.a), b = n.b >= 0 ? value(n.b) : 0, c = n.c >= 0 ? value(n.c) : 0;
+    if (a == unknown_extent || b == unknown_extent || c == unknown_extent) return unknown_extent;
+    return apply(n.kind, p.at(is_choice(n.kind) ? n.b : n.a).type, a, b, c, n.type);
+  }
+};
+}  // namespace detail
+
+/// The value of an extent expression, given the extents of the inputs: `inputs(tensor, dim)`. It may be negative.
+/// Anything that depends on an unknown extent (for which `inputs` is negative) is unknown_extent.
 template <class Extents>
 constexpr std::int64_t extent_value(program const& p, int id, Extents const& inputs) {
-  node const& n = p.at(id);
-  if (n.kind == op::literal) return n.value;
-  if (n.kind == op::extent) return inputs(n.a, n.b);
-  if (arity(n.kind) == 0) return -1;
-  std::int64_t const a = extent_value(p, n.a, inputs);
-  std::int64_t const b = n.b >= 0 ? extent_value(p, n.b, inputs) : 0;
-  std::int64_t const c = n.c >= 0 ? extent_value(p, n.c, inputs) : 0;
-  // A literal may be negative (extent - 1 is extent + -1), an unknown extent is what makes the rest unknown.
-  auto const unknown = [&](int x, std::int64_t v) { return x >= 0 && v < 0 && p.at(x).kind != op::literal; };
-  if (unknown(n.a, a) || unknown(n.b, b) || unknown(n.c, c)) return -1;
-  return apply(n.kind, p.at(is_choice(n.kind) ? n.b : n.a).type, a, b, c, n.type);
+  return detail::extent_evaluation<Extents>{p, inputs}.value(id);
 }
 
 }  // namespace weft::inline WEFT_ABI

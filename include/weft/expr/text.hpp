@@ -86,16 +86,12 @@ class text_reader {
     line_ends();
     std::size_t const from = at_;
     bool const negative = accept("-");
-    std::uint64_t const limit = negative ? std::uint64_t(1) << 63 : ~std::uint64_t(0) >> 1;
-    std::uint64_t value = 0;
-    std::size_t const digits = at_;
-    for (; at_ < text_.size() && text_[at_] >= '0' && text_[at_] <= '9'; ++at_) {
-      auto const digit = static_cast<std::uint64_t>(text_[at_] - '0');
-      if (value > (limit - digit) / 10) at_ = from, fail("the number does not fit 64 bits");
-      value = value * 10 + digit;
-    }
-    if (at_ == digits) at_ = from, fail("expected a number");
+    std::uint64_t const value = digits(from, negative ? std::uint64_t(1) << 63 : ~std::uint64_t(0) >> 1);
     return static_cast<std::int64_t>(negative ? 0 - value : value);
+  }
+  std::uint64_t natural() {
+    line_ends();
+    return digits(at_, ~std::uint64_t(0));
   }
   /// A number that must lie in 0..limit.
   std::int32_t number_below(std::size_t limit, char const* what) {
@@ -121,6 +117,18 @@ class text_reader {
   }
 
  private:
+  /// A number of at most `limit` that began at `from`.
+  std::uint64_t digits(std::size_t from, std::uint64_t limit) {
+    std::uint64_t value = 0;
+    std::size_t const first = at_;
+    for (; at_ < text_.size() && text_[at_] >= '0' && text_[at_] <= '9'; ++at_) {
+      auto const digit = static_cast<std::uint64_t>(text_[at_] - '0');
+      if (value > (limit - digit) / 10) at_ = from, fail("the number does not fit 64 bits");
+      value = value * 10 + digit;
+    }
+    if (at_ == first) at_ = from, fail("expected a number");
+    return value;
+  }
   static int digit(char c) {
     return c >= '0' && c <= '9' ? c - '0' : c >= 'a' && c <= 'f' ? c - 'a' + 10 : -1;
   }

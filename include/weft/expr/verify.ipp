@@ -41,8 +41,9 @@ class program_check {
                  tensor(i.tensor).type == i.type,
              "the inputs are not numbered in their order");
     need(scalars == p_.scalars, "the number of scalars is wrong");
-    need(p_.tensors.size() == static_cast<std::size_t>(tensors) + p_.stages.size(),
-         "a tensor is neither an input nor a stage");
+    inputs_ = tensors;
+    need(p_.tensors.size() == static_cast<std::size_t>(tensors) + p_.results.size(),
+         "a tensor is neither an input nor a result of a stage");
     for (tensor_info const& t : p_.tensors) {
       need(t.rank >= 0 && t.rank <= 8, "a tensor has more than 8 dimensions");
       need(static_cast<int>(t.type) < dtype_count, "a tensor has an unknown dtype");
@@ -57,7 +58,8 @@ class program_check {
   /// What stands at a node and below it. Numbers: -1 none, -2 several different ones.
   struct facts {
     int depth = 0;
-    int axis_stage = -1, self_type = -1;
+    int axis_stage = -1;
+    bool self = false;
     int last_read = -1;  // the latest stage that is read
     bool data = false;   // holds something else than literals and dimensions of inputs
   };
@@ -67,7 +69,7 @@ class program_check {
   static void join(facts& all, facts const& one) {
     if (one.depth > all.depth) all.depth = one.depth;
     join(all.axis_stage, one.axis_stage);
-    join(all.self_type, one.self_type);
+    all.self = all.self || one.self;
     if (one.last_read > all.last_read) all.last_read = one.last_read;
     all.data = all.data || one.data;
   }
@@ -101,7 +103,7 @@ class program_check {
       return false;
     ++all.depth;
     if (n.kind == op::axis) all.axis_stage = program::at(p_.axes, n.a).stage;
-    if (n.kind == op::self) all.self_type = static_cast<int>(n.type);
+    all.self = all.self || n.kind == op::self;
     if (n.kind == op::load) all.last_read = all.last_read > tensor(n.a).stage ? all.last_read : tensor(n.a).stage;
     all.data = all.data || (count == 0 && n.kind != op::literal && n.kind != op::extent);
     facts_.push_back(all);
@@ -110,7 +112,7 @@ class program_check {
   bool leaf_fits(node const& n) const {
     switch (n.kind) {
       case op::literal:
-        return n.value == with_dtype(n.type, [&]<class T>(T) { return to_bits(from_bits<T>(n.value)); });
+        return n.a == -1 && is_element(n.type, n.value);
       case op::extent:
         return n.type == dtype::i64 && within(n.a, p_.tensors) && tensor(n.a).stage < 0 && n.b >= 0 &&
                n.b < tensor(n.a).rank;
@@ -122,18 +124,19 @@ class program_check {
       }
       case op::axis: return n.type == dtype::i64 && within(n.a, p_.axes);
       case op::load: return n.type == tensor(n.a).type;
-      case op::self: return true;
+      case op::self: return n.a >= 0;
       default: return false;  // ramp and broadcast are the loop program's
     }
   }
   bool types_fit(node const& n, dtype a) const {
     bool const boolean = a == dtype::boolean, real = is_float(a);
+    if (is_half(a) && n.kind != op::cast && n.kind != op::bitcast) return false;  // a select's `a` is its condition
     auto const pair = [&] { return p_.at(n.b).type == a; };
     switch (n.kind) {
       case op::neg: return n.type == a && !boolean;
       case op::logical_not: return n.type == a && boolean;
       case op::cast: return true;
-      case op::bitcast: return size_bytes(n.type) == size_bytes(a) && size_bytes(a) >= 4;
+      case op::bitcast: return size_bytes(n.type) == size_bytes(a) && !boolean && n.type != dtype::boolean;
       case op::copysign:
       case op::pow:
       case op::atan2: return n.type == a && real && pair();
@@ -158,16 +161,19 @@ class program_check {
       case op::logical_and:
       case op::logical_or: return n.type == a && pair() && boolean;
       default:
-        if (n.kind >= op::sqrt && n.kind <= op::gelu) return n.type == a && real;
+        if (n.kind == op::ramp || n.kind == op::broadcast) return false;  // the loop program's
+        if (arity(n.kind) == 1) return n.type == a && real;               // sqrt to round, and math
         return is_comparison(n.kind) && n.type == dtype::boolean && pair();
     }
   }
 
   void one_stage(int s) {
     stage_info const& st = program::at(p_.stages, s);
-    int const inputs = static_cast<int>(p_.tensors.size() - p_.stages.size());
-    if (!need(st.tensor == inputs + s && tensor(st.tensor).stage == s, "the stages are not numbered in their order"))
+    if (!need(st.results >= 1 && st.first_result == results_ && st.tensor == inputs_ + results_ &&
+                  results_ + st.results <= static_cast<int>(p_.results.size()),
+              "the stages are not numbered in their order"))
       return;
+    results_ += st.results;
     bool const numbered = st.first_axis == axes_ && st.first_reduced == axes_ + st.spatial && st.spatial >= 0 &&
                           st.reduced >= 0 && st.reduced <= 8 && st.spatial == tensor(st.tensor).rank &&
                           axes_ + st.axes() <= static_cast<int>(p_.axes.size());
@@ -177,21 +183,38 @@ class program_check {
       if (!need(a.stage == s && a.reduced == (i >= st.spatial) && is_extent(a.extent), "an axis is malformed")) return;
       node const& e = p_.at(a.extent);
       need(e.kind != op::literal || e.value >= 0, "an extent is negative");
-      if (i < st.spatial)
-        need(same_extent(a.extent, p_.extent_of(st.tensor, i)), "an axis has not its tensor's extent");
     }
     axes_ += st.axes();
-    if (!need(within(st.body, p_.nodes) && p_.at(st.body).type == tensor(st.tensor).type,
+    for (int r = 0; r < st.results && fault_.empty(); ++r) one_result(s, st, r);
+  }
+  void one_result(int s, stage_info const& st, int number) {
+    result_info const& r = p_.result(st, number);
+    int const t = st.tensor + number;
+    if (!need(tensor(t).stage == s && tensor(t).rank == st.spatial, "a stage's tensors are not its own")) return;
+    for (int i = 0; i < st.spatial; ++i)
+      need(same_extent(program::at(p_.axes, st.first_axis + i).extent, p_.extent_of(t, i)),
+           "an axis has not its tensor's extent");
+    if (!need(within(r.body, p_.nodes) && p_.at(r.body).type == tensor(t).type,
               "a stage's body has not the stage's dtype"))
       return;
-    need(st.identity ==
-             with_dtype(tensor(st.tensor).type, [&]<class T>(T) { return to_bits(from_bits<T>(st.identity)); }),
-         "an identity does not fit its dtype");
-    facts const& body = below(st.body);
+    need(is_element(tensor(t).type, r.identity), "an identity does not fit its dtype");
+    facts const& body = below(r.body);
     need(body.axis_stage == -1 || body.axis_stage == s, "a body uses the axis of another stage");
     need(body.last_read < s, "a body reads its own or a later stage");
-    need(body.self_type == -1 || (st.reduced > 0 && body.self_type == static_cast<int>(tensor(st.tensor).type)),
-         "the value so far stands outside of its reduction");
+    if (body.self) need(st.reduced > 0 && selves_fit(r.body, st), "the value so far stands outside of its reduction");
+  }
+  bool selves_fit(int body, stage_info const& st) const {
+    sequence<bool> used(static_cast<std::size_t>(body) + 1, false);
+    used[static_cast<std::size_t>(body)] = true;
+    for (int i = body; i >= 0; --i) {
+      node const& n = p_.at(i);
+      if (!used[static_cast<std::size_t>(i)]) continue;
+      if (n.kind == op::self && (n.a >= st.results || n.type != tensor(st.tensor + n.a).type)) return false;
+      if (arity(n.kind) > 0)
+        for (int o : {n.a, n.b, n.c})
+          if (o >= 0) used[static_cast<std::size_t>(o)] = true;
+    }
+    return true;
   }
   bool same_extent(int a, int b) const {
     node const &x = p_.at(a), &y = p_.at(b);
@@ -200,7 +223,8 @@ class program_check {
   program const& p_;
   std::string fault_;
   sequence<facts> facts_;  // by node
-  int axes_ = 0;              // numbered so far
+  int axes_ = 0, results_ = 0;  // numbered so far
+  int inputs_ = 0;              // how many are tensors
 };
 }  // namespace detail
 

@@ -169,7 +169,7 @@ inline void interpreter::compute(ir::expr e, lane_set const& wanted) {
     case op::scalar: out[0] = scalars_[at(e->value)]; return;
     case op::axis: out[0] = variable_[at(e->value)]; return;
     case op::load: return compute_load(e, missing);
-    case op::self: return compute_self(missing, out);
+    case op::self: return compute_self(e, missing);
     case op::select:
     case op::rare: {
       lane_set const taken = where(e->a, missing, e->lanes);
@@ -208,24 +208,28 @@ inline void interpreter::compute_load(ir::expr e, lane_set const& missing) {
   }
 }
 /// The element so far: the identity in the first iteration. Nothing is read for lanes that are not stored.
-inline void interpreter::compute_self(lane_set const& missing, sequence<std::int64_t>& out) {
-  bool first = update_->first.size() > 0;
-  for (std::int32_t v : update_->first) first = first && variable_[at(v)] == begin_[at(v)];
+inline void interpreter::compute_self(ir::expr e, lane_set const& missing) {
+  sequence<std::int64_t>& out = values_[e->id].lanes;
+  ir::stmt const update = updates_[at(e->value)];
+  bool first = update->first.size() > 0;
+  for (std::int32_t v : update->first) first = first && variable_[at(v)] == begin_[at(v)];
   lane_set const stored = missing.without(lane_set::all(live_lanes_).without(live_));
   if (first)
-    need(update_->identity, missing);
+    need(update->identity, missing);
   else
-    for (ir::expr i : update_->indices) need(i, stored);
+    for (ir::expr i : update->indices) need(i, stored);
   for (int l = 0; l < live_lanes_ && ok(); ++l)
     if (missing.has(l))
-      out[at(l)] = first           ? lane(update_->identity, l)
-                   : stored.has(l) ? read(update_->buf, update_->indices, l, true)
+      out[at(l)] = first           ? lane(update->identity, l)
+                   : stored.has(l) ? read(update->buf, update->indices, l, true)
                                    : 0;
 }
 
 // --- statements -----------------------------------------------------------------------------------------------
 
-inline void interpreter::update(ir::stmt s) {
+/// Stores or accumulates that are evaluated before any of them writes.
+inline void interpreter::update(ir::list<ir::stmt> const& together) {
+  ir::stmt const s = together[0];
   int lanes = s->buf->lanes;
   for (ir::expr i : s->indices)
     if (i->lanes > lanes) lanes = i->lanes;
@@ -233,11 +237,14 @@ inline void interpreter::update(ir::stmt s) {
   lane_set const stored = s->mask != nullptr ? where(s->mask, all, lanes) : all;
   live_ = stored;
   live_lanes_ = lanes;
-  update_ = s;
-  need(s->value, all);
-  for (ir::expr i : s->indices) need(i, stored);
-  for (int l = 0; l < lanes && ok(); ++l)
-    if (stored.has(l)) write(s->buf, s->indices, l, lane(s->value, l));
+  updates_ = together;
+  for (ir::stmt u : together) {
+    need(u->value, all);
+    for (ir::expr i : u->indices) need(i, stored);
+  }
+  for (ir::stmt u : together)
+    for (int l = 0; l < lanes && ok(); ++l)
+      if (stored.has(l)) write(u->buf, u->indices, l, lane(u->value, l));
   live_ = lane_set::all(1);
   live_lanes_ = 1;
 }
@@ -287,7 +294,8 @@ inline void interpreter::statement(ir::stmt s) {
       return;
     case ir::stmt_kind::loop: return loop(s);
     case ir::stmt_kind::store:
-    case ir::stmt_kind::accumulate: return update(s);
+    case ir::stmt_kind::accumulate: return update({&s, 1});
+    case ir::stmt_kind::together: return update(s->children);
     case ir::stmt_kind::branch:
       if (scalar(s->value))
         statement(s->children[0]);

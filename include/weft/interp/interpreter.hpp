@@ -82,7 +82,7 @@ class interpreter {
   void forget() { ++epoch_; }
   void compute(ir::expr e, lane_set const& wanted);
   void compute_load(ir::expr e, lane_set const& missing);
-  void compute_self(lane_set const& missing, sequence<std::int64_t>& out);
+  void compute_self(ir::expr e, lane_set const& missing);
   void need(ir::expr e, lane_set const& lanes) {
     if (e->lanes > 1)
       compute(e, lanes);
@@ -101,7 +101,7 @@ class interpreter {
   // --- statements
   void statement(ir::stmt s);
   void loop(ir::stmt s);
-  void update(ir::stmt s);
+  void update(ir::list<ir::stmt> const& together);
   void parallel(ir::stmt s, std::int64_t begin, std::int64_t extent);
   std::uint64_t random() {
     std::uint64_t z = (random_ += 0x9e3779b97f4a7c15ULL);  // splitmix64
@@ -126,7 +126,7 @@ class interpreter {
   std::uint32_t place_ = 0;
   sequence<value_cell> values_;  // by expression id
   std::uint64_t epoch_ = 1;
-  ir::stmt update_ = nullptr;  // the store or accumulate that runs
+  ir::list<ir::stmt> updates_;  // the stores or accumulates that run
   lane_set live_;              // its lanes that are stored
   int live_lanes_ = 1;
 };

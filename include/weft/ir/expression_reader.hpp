@@ -128,7 +128,7 @@ inline expr expression_reader::negative() {
   ++at_;
   if (peek_word() == "inf") {
     expr const e = word();
-    return literal({e->type, e->lanes}, e->value | (e->type == dtype::f32 ? 0x80000000LL : lowest));
+    return literal({e->type, e->lanes}, e->value | sign_bit(e->type));
   }
   expr_node n;
   n.kind = op::neg;
@@ -144,15 +144,19 @@ inline expr expression_reader::number() {
   if (is_letter(peek())) t = a_type();
   std::size_t const end = at_;
   at_ = start;
+  if (t.type == dtype::boolean) fail("true or false");
+  char const first = name(t.type)[0];
+  std::string const expected = (first == 'i' || first == 'f' ? "an " : "a ") + std::string(name(t.type));
   std::int64_t bits = 0;
-  switch (t.type) {
-    case dtype::u8: bits = from_text<std::uint8_t>(size, 10, "a u8"); break;
-    case dtype::i32: bits = from_text<std::int32_t>(size, 10, "an i32"); break;
-    case dtype::i64: bits = from_text<std::int64_t>(size, 10, "an i64"); break;
-    case dtype::f32: bits = to_bits(from_text<float>(size, 10, "an f32")); break;
-    case dtype::f64: bits = to_bits(from_text<double>(size, 10, "an f64")); break;
-    case dtype::boolean: fail("true or false");
-  }
+  if (t.type == dtype::f64)
+    bits = to_bits(from_text<double>(size, 10, expected.c_str()));
+  else if (is_float(t.type))
+    bits = weft::detail::from_f32(t.type, from_text<float>(size, 10, expected.c_str()));
+  else if (t.type == dtype::u64)
+    bits = to_bits(from_text<std::uint64_t>(size, 10, expected.c_str()));
+  else
+    bits = from_text<std::int64_t>(size, 10, expected.c_str());
+  if (!is_element(t.type, bits)) fail_at(start, expected);
   at_ = end;
   return literal(t, bits);
 }
@@ -176,7 +180,7 @@ inline expr expression_reader::word() {
     at_ += 3;
     element_type const t = bracketed_type();
     if (!is_float(t.type)) fail("a float type before this");
-    std::int64_t const infinity = t.type == dtype::f32 ? 0x7f800000 : 0x7ff0000000000000;
+    std::int64_t const infinity = infinity_bits(t.type);
     return literal(t, w == "inf" ? infinity : infinity | infinity >> 1);
   }
   for (std::string_view const truth : {"true", "false"})
@@ -188,8 +192,13 @@ inline expr expression_reader::word() {
   if (w == "self") {
     at_ += 4;
     if (target_ == nullptr && peek() != '<') fail_at(at_ - 4, "something else outside of an accumulate's value");
-    element_type const t = target_ != nullptr ? element_type{target_->type, target_lanes_} : bracketed_type();
-    return self(m_, t.type, t.lanes);
+    element_type const t = peek() == '<' ? bracketed_type() : element_type{target_->type, target_lanes_};
+    std::int64_t which = 0;
+    if (try_sign("(")) {
+      which = integer(0, 1000, "the number of a statement");
+      expect(")");
+    }
+    return self(m_, t.type, t.lanes, which);
   }
   for (op const o : {op::cast, op::bitcast, op::ramp, op::broadcast})
     if (w == name(o)) return at_ += w.size(), call(o);

@@ -43,7 +43,8 @@ using stmt = stmt_node const*;
 ///   axis       value = number of a loop variable in `function::variables` (i64)
 ///   load       buf, indices (one per dimension, scalar or vector), a = mask or null: a lane whose mask is
 ///              false reads nothing and is 0
-///   self       the element so far; only inside the value of an accumulate
+///   self       the element so far; only inside the value of an accumulate. value = which child's of the `together`
+///              around it; 0 when alone
 ///   ramp       a, a + value, a + 2 value, ...: a is a scalar i64, value the stride
 ///   broadcast  a in every lane
 ///   others     a, b, c: operands with the same number of lanes (a condition too)
@@ -56,6 +57,7 @@ struct expr_node {
   std::int64_t value = 0;
   buffer const* buf = nullptr;
   list<expr> indices;
+  std::uint64_t variables = 0;  // read by it, as bits: of those from 63 on, bit 63; set by arena::make
 };
 
 /// Where a buffer's elements live. argument: the caller's memory. heap: the workspace of the call.
@@ -76,7 +78,7 @@ struct buffer {
   list<expr> shape, strides;     // in elements
 };
 
-enum class stmt_kind : std::uint8_t { block, loop, store, accumulate, branch, allocate };
+enum class stmt_kind : std::uint8_t { block, loop, store, accumulate, branch, allocate, together };
 
 /// One statement.
 ///
@@ -88,6 +90,8 @@ enum class stmt_kind : std::uint8_t { block, loop, store, accumulate, branch, al
 ///               is not read. With an empty `first` it is always read. There is no separate nest for initialisation.
 ///   branch      if value: children[0] else: children[1] (may be absent)
 ///   allocate    buf exists in children[0]; its elements are undefined at first
+///   together    children are stores, or accumulates with one `first`, to different buffers; all of them are
+///               evaluated before any of them writes
 struct stmt_node {
   stmt_kind kind = stmt_kind::block;
   loop_kind how = loop_kind::serial;
@@ -165,13 +169,14 @@ expr cast(arena& m, op kind, dtype to, expr a);  // op::cast or op::bitcast
 expr ramp(arena& m, expr base, std::int64_t stride, int lanes);
 expr broadcast(arena& m, expr a, int lanes);
 expr load(arena& m, buffer const* buf, sequence<expr> const& indices, expr mask = nullptr);
-expr self(arena& m, dtype type, int lanes);
+expr self(arena& m, dtype type, int lanes, std::int64_t which = 0);
 expr all_of(arena& m, expr a, expr b);  // either may be null, meaning true
 
 // --- making statements --------------------------------------------------------------------------------------
 stmt block(arena& m, sequence<stmt> const& children);  // flattens; one child stands for itself
 stmt loop(arena& m, loop_kind how, std::int32_t variable, expr begin, expr extent, stmt body);
 stmt branch(arena& m, expr condition, stmt then, stmt otherwise = nullptr);
+stmt together(arena& m, sequence<stmt> const& children);  // one child stands for itself
 
 inline bool is_literal(expr e, std::int64_t bits) { return e->kind == op::literal && e->value == bits; }
 inline bool is_index(expr e) { return e->type == dtype::i64; }
@@ -201,10 +206,8 @@ class rewriter {
 expr substitute(arena& m, expr e, std::int32_t number, expr by);
 stmt substitute(arena& m, stmt s, std::int32_t number, expr by);
 
-/// Whether `e` reads loop variable `number`.
+/// Whether `e` reads loop variable `number`. Cost O(1) for the first 63 variables, O(nodes) for the others.
 bool uses(expr e, std::int32_t number);
-/// Whether `e` reads memory or the accumulator.
-bool reads(expr e);
 
 }  // namespace ir
 }  // namespace weft::inline WEFT_ABI

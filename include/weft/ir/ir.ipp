@@ -38,6 +38,7 @@ inline std::size_t hash(expr_node const& n) {
   for (expr i : n.indices) mix(i->id);
   return static_cast<std::size_t>(h);
 }
+inline std::uint64_t variable_bit(std::int32_t number) { return std::uint64_t(1) << (number < 63 ? number : 63); }
 inline bool same(expr_node const& x, expr_node const& y) {
   if (x.kind != y.kind || x.type != y.type || x.lanes != y.lanes || x.a != y.a || x.b != y.b || x.c != y.c ||
       x.value != y.value || x.buf != y.buf || x.indices.size() != y.indices.size())
@@ -64,6 +65,10 @@ WEFT_DECL expr arena::make(expr_node n) {
   for (; table_[at] != nullptr; at = (at + 1) & (table_.size() - 1))
     if (detail::same(*table_[at], n)) return table_[at];
   n.id = next_id_++;
+  n.variables = n.kind == op::axis ? detail::variable_bit(static_cast<std::int32_t>(n.value)) : 0;
+  for (expr o : {n.a, n.b, n.c})
+    if (o != nullptr) n.variables |= o->variables;
+  for (expr i : n.indices) n.variables |= i->variables;
   auto* e = static_cast<expr_node*>(allocate(sizeof(expr_node)));
   *e = n;
   return table_[at] = e;
@@ -87,9 +92,10 @@ WEFT_DECL expr variable(arena& m, std::int32_t number) {
   n.value = number;
   return m.make(n);
 }
-WEFT_DECL expr self(arena& m, dtype type, int lanes) {
+WEFT_DECL expr self(arena& m, dtype type, int lanes, std::int64_t which) {
   expr_node n;
   n.kind = op::self;
+  n.value = which;
   n.type = type;
   n.lanes = static_cast<std::uint16_t>(lanes);
   return m.make(n);
@@ -313,6 +319,16 @@ WEFT_DECL stmt branch(arena& m, expr condition, stmt then, stmt otherwise) {
   return m.make(n);
 }
 
+WEFT_DECL stmt together(arena& m, sequence<stmt> const& children) {
+  if (children.size() == 1) return children[0];
+  // Their masks are one: when it is never true, none of them is left.
+  if (children[0]->kind == stmt_kind::block) return block(m, {});
+  stmt_node n;
+  n.kind = stmt_kind::together;
+  n.children = m.make_list(children);
+  return m.make(n);
+}
+
 WEFT_DECL expr rewriter::operator()(expr e) {
   if (e == nullptr) return nullptr;
   if (arena::note const& n = m_.note_of(e); n.epoch == epoch_) return n.value;
@@ -365,6 +381,7 @@ WEFT_DECL stmt rewriter::children(stmt s) {
   sequence<stmt> parts;
   for (stmt c : s->children) parts.push_back((*this)(c));
   if (s->kind == stmt_kind::block) return block(m_, parts);
+  if (s->kind == stmt_kind::together) return together(m_, parts);
   if (s->kind == stmt_kind::branch) return branch(m_, n.value, parts[0], parts.size() > 1 ? parts[1] : nullptr);
   if (n.mask != nullptr && is_literal(n.mask, 1)) n.mask = nullptr;
   if (n.mask != nullptr && is_literal(n.mask, 0)) return block(m_, {});
@@ -393,16 +410,22 @@ WEFT_DECL expr substitute(arena& m, expr e, std::int32_t number, expr by) {
 WEFT_DECL stmt substitute(arena& m, stmt s, std::int32_t number, expr by) {
   return detail::substitution(m, number, by)(s);
 }
-WEFT_DECL bool uses(expr e, std::int32_t number) {
-  if (e == nullptr) return false;
+namespace detail {
+/// One of the variables that share bit 63: the expressions that have it are looked through, each once.
+inline bool finds(expr e, std::int32_t number, sequence<bool>& seen) {
+  if (e == nullptr || (e->variables >> 63) == 0 || seen[e->id]) return false;
+  seen[e->id] = true;
   if (e->kind == op::axis) return e->value == number;
   for (expr i : e->indices)
-    if (uses(i, number)) return true;
-  return uses(e->a, number) || uses(e->b, number) || uses(e->c, number);
+    if (finds(i, number, seen)) return true;
+  return finds(e->a, number, seen) || finds(e->b, number, seen) || finds(e->c, number, seen);
 }
-WEFT_DECL bool reads(expr e) {
-  return e != nullptr &&
-         (e->kind == op::load || e->kind == op::self || reads(e->a) || reads(e->b) || reads(e->c));
+}  // namespace detail
+WEFT_DECL bool uses(expr e, std::int32_t number) {
+  if (e == nullptr || (e->variables & detail::variable_bit(number)) == 0) return false;
+  if (number < 63 || e->kind == op::axis) return number < 63 || e->value == number;
+  sequence<bool> seen(e->id + std::size_t(1), false);
+  return detail::finds(e, number, seen);
 }
 
 }  // namespace ir

@@ -89,6 +89,15 @@ inline stmt parser::statement() {
     expect(":");
     next_line();
     s = block(children(indent));
+  } else if (try_word("together")) {
+    expect(":");
+    next_line();
+    sequence<stmt> const list = children(indent);
+    if (list.size() < 2) fail("two statements at least above this");
+    stmt_node n;
+    n.kind = stmt_kind::together;
+    n.children = m_.make_list(list);
+    s = m_.make(n);
   } else if (try_word("pass")) {
     next_line();
     s = block({});

@@ -141,7 +141,11 @@ inline void printer::bare(expr e) {
         out_ += name_text(f_.scalars[static_cast<std::size_t>(e->value)].first);
       return;
     case op::load: put(e->buf); return items(e->indices, e->a);
-    case op::self: out_ += in_let_ ? "self<" + type_text(e->type, e->lanes) + ">" : "self"; return;
+    case op::self:
+      out_ += "self";
+      if (in_let_ || e->value != 0) out_ += "<" + type_text(e->type, e->lanes) + ">";
+      if (e->value != 0) out_ += "(" + std::to_string(e->value) + ")";
+      return;
     case op::ramp:
     case op::broadcast:
       out_ += std::string(name(e->kind)) + "(";
@@ -260,7 +264,8 @@ inline void printer::statement(stmt s) {
     case stmt_kind::store:
     case stmt_kind::accumulate: return update(s);
     case stmt_kind::block:
-      out_ += indent_ + (s->children.size() == 0 ? "pass\n" : "block:\n");
+    case stmt_kind::together:
+      out_ += indent_ + (s->kind == stmt_kind::together ? "together:\n" : s->children.size() == 0 ? "pass\n" : "block:\n");
       indent_ += "  ";
       for (stmt c : s->children) statement(c);
       indent_.resize(indent_.size() - 2);

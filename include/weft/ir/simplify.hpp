@@ -27,7 +27,8 @@ class range_table {
   /// Of the variable of a loop that runs from `begin`, `extent` times.
   interval of_loop(ir::expr begin, ir::expr extent) const;
   void set(std::int32_t variable, ir::expr begin, ir::expr extent);
-  /// The range of a scalar i64 expression; exact for one linear form over independent variables.
+  /// The range of a scalar i64 expression; exact for one linear form over independent variables, wide where more
+  /// than 128 nodes would have to be visited.
   interval of(ir::expr e) const;
 
  private:

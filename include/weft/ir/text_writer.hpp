@@ -28,18 +28,18 @@ inline std::string name_text(std::string const& name) {
   return s + "`";
 }
 /// A finite or infinite float; told apart by its bits, since a TU may be compiled with -ffast-math.
-template <class T>
-std::string float_text(std::int64_t bits, std::int64_t infinity, std::string const& type) {
-  std::int64_t const size = bits & (sizeof(T) == 4 ? 0x7fffffff : 0x7fffffffffffffff);
+inline std::string float_text(dtype t, std::int64_t bits, std::string const& type) {
+  std::int64_t const infinity = infinity_bits(t), size = bits & ~sign_bit(t);
   if (size == infinity) return (size == bits ? "inf<" : "-inf<") + type + ">";
   if (size > infinity) return "";
   // The fewest digits that read back as the same. Not std::to_chars: <charconv> costs each TU 60 ms.
-  T const x = from_bits<T>(bits);
+  double const x = from_bits<double>(converted(t, dtype::f64, bits));
   char text[64];
-  for (int digits = 6;; ++digits) {
-    std::snprintf(text, sizeof text, "%.*g", digits, static_cast<double>(x));
-    if (digits == 17 || static_cast<T>(sizeof(T) == 4 ? std::strtof(text, nullptr) : std::strtod(text, nullptr)) == x)
-      break;
+  for (int digits = is_half(t) ? 3 : 6;; ++digits) {
+    std::snprintf(text, sizeof text, "%.*g", digits, x);
+    std::int64_t const back =
+        t == dtype::f64 ? to_bits(std::strtod(text, nullptr)) : weft::detail::from_f32(t, std::strtof(text, nullptr));
+    if (digits == 17 || back == bits) break;
   }
   std::string s;
   for (char const* c = text; *c != '\0'; ++c) {  // the locale may write the point as something else, of any length
@@ -55,15 +55,14 @@ inline std::string literal_text(dtype t, std::int64_t bits, int lanes) {
   std::string const type = type_text(t, lanes);
   char hex[24];
   std::snprintf(hex, sizeof hex, "0x%llx", static_cast<unsigned long long>(bits));
-  bool const canonical = is_float(t) ? t == dtype::f64 || (bits >> 32) == 0
-                                     : with_dtype(t, [&]<class T>(T) { return to_bits(from_bits<T>(bits)) == bits; });
-  std::int64_t const infinity = t == dtype::f32 ? 0x7f800000 : 0x7ff0000000000000;
+  std::int64_t const infinity = infinity_bits(t);
   std::string s;
-  if (!canonical) return "bits<" + type + ">(" + hex + ")";
+  if (!is_element(t, bits)) return "bits<" + type + ">(" + hex + ")";
   if (t == dtype::boolean) return (bits ? "true" : "false") + type.substr(4);
+  if (t == dtype::u64) return std::to_string(static_cast<std::uint64_t>(bits)) + type;
   if (!is_float(t)) return std::to_string(bits) + (t == dtype::i64 && lanes == 1 ? "" : type);
   if (bits == (infinity | infinity >> 1)) return "nan<" + type + ">";  // the quiet one without payload
-  s = t == dtype::f32 ? float_text<float>(bits, infinity, type) : float_text<double>(bits, infinity, type);
+  s = float_text(t, bits, type);
   return s.empty() ? "bits<" + type + ">(" + hex + ")" : s;
 }
 

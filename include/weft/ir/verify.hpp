@@ -15,7 +15,8 @@ namespace ir {
 ///                i64 of literals and sizes, one of each per dimension; registers have rank 0 and only they have lanes
 ///   variables    are bound by one loop at a time and used inside it only; `first` names loops around
 ///   expressions  operands have the lanes of the operation, and its type (see base/op.hpp): bits and shifts on integers
-///                (bits on bool too), remainders on integers, not/and/or on bool, comparisons give bool; exp is gone
+///                (bits on bool too), remainders on integers, not/and/or on bool, comparisons give bool; exp is gone;
+///                f16 and bf16 are loaded, stored, cast, bitcast and selected, no more
 ///   accesses     one scalar or vector i64 index per dimension; the access has the lanes of its vectors, all equal; a
 ///                mask is bool, of 1 lane or as many; a load's lanes may come from its mask alone; nothing is stored
 ///                where `written` is false; registers are used inside their allocate

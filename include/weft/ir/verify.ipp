@@ -54,7 +54,7 @@ class verifier {
   void names();
   void declaration(std::size_t position);
   bool is_size(expr e);
-  void root(expr e, buffer const* target = nullptr, std::uint16_t target_lanes = 1);
+  void root(expr e, list<stmt> const& targets = {}, std::uint16_t target_lanes = 1);
   void expression(expr e);
   void leaf(expr e);
   void load(expr e);
@@ -77,7 +77,8 @@ class verifier {
 
   void statement(stmt s);
   void loop(stmt s);
-  void update(stmt s);
+  void update(stmt s, list<stmt> const& side_by_side);
+  void together(stmt s);
   void allocate(stmt s);
 
   function const& f_;
@@ -86,7 +87,7 @@ class verifier {
   sequence<bool> bound_, allocated_;  // variables in scope, registers by buffer id
   sequence<std::uint32_t> seen_;      // by expression id: the last root it was reached from
   std::uint32_t stamp_ = 0;
-  buffer const* target_ = nullptr;  // of the accumulate whose value is looked at
+  list<stmt> targets_;  // the accumulates whose elements `self` may mean
   std::uint16_t target_lanes_ = 1;
 };
 
@@ -137,13 +138,13 @@ inline void verifier::declaration(std::size_t position) {
 
 // --- expressions ----------------------------------------------------------------------------------------------
 
-/// `target`: of the accumulate whose value `e` is.
-inline void verifier::root(expr e, buffer const* target, std::uint16_t target_lanes) {
+/// `targets`: of the accumulate whose value `e` is, and those beside it.
+inline void verifier::root(expr e, list<stmt> const& targets, std::uint16_t target_lanes) {
   ++stamp_;
-  target_ = target;
+  targets_ = targets;
   target_lanes_ = target_lanes;
   if (e != nullptr) expression(e);
-  target_ = nullptr;
+  targets_ = {};
 }
 inline void verifier::expression(expr e) {
   if (!ok()) return;
@@ -167,15 +168,11 @@ inline void verifier::leaf(expr e) {
   auto const below = [&](std::size_t n) { return e->value >= 0 && static_cast<std::size_t>(e->value) < n; };
   switch (e->kind) {
     case op::literal: {
-      bool const canonical =
-          is_float(e->type)
-              ? e->type == dtype::f64 || (e->value >> 32) == 0
-              : with_dtype(e->type, [&]<class T>(T) { return to_bits(from_bits<T>(e->value)) == e->value; });
-      return require(canonical, e, "the bits are not those of an element of its type");
+      return require(is_element(e->type, e->value), e, "the bits are not those of an element of its type");
     }
     case op::self:
-      if (target_ == nullptr) return wrong("self outside of the value of an accumulate");
-      return require(e->type == target_->type && e->lanes == target_lanes_, e,
+      if (!below(targets_.size())) return wrong("self outside of the value of an accumulate");
+      return require(e->type == targets_[static_cast<std::size_t>(e->value)]->buf->type && e->lanes == target_lanes_, e,
                      "self must have the type of the buffer and the lanes of the access");
     case op::extent:
       require(below(f_.sizes.size()), e, "no such size");
@@ -231,6 +228,8 @@ inline void verifier::operation(expr e) {
       require(x->lanes == e->lanes, e, "operands must have the lanes of the operation");
       require((choice && x == e->a) || x->type == (choice ? e->b->type : t), e, "operands must be of one type");
     }
+  require(!is_half(t) || e->kind == op::cast || e->kind == op::bitcast, e,
+          "f16 and bf16 are loaded, stored, cast and selected; to compute, cast to f32");
   if (is_math(e->kind, dtype::boolean) || e->kind == op::blend)
     return require(false, e, "it is a program's; lowering begins with what expand makes of it");
   dtype result = t;
@@ -258,7 +257,8 @@ inline void verifier::operation(expr e) {
     case op::cast: result = e->type; break;
     case op::bitcast:
       result = e->type;
-      require(size_bytes(t) == size_bytes(result) && size_bytes(t) >= 4, e, "it takes types of 4 or of 8 bytes");
+      require(size_bytes(t) == size_bytes(result) && !truth && result != dtype::boolean, e,
+              "it takes types of the same size, but for bool");
       break;
     case op::sqrt:
     case op::floor:
@@ -286,7 +286,8 @@ inline void verifier::loop(stmt s) {
   statement(s->children[0]);
   bound_[v] = false;
 }
-inline void verifier::update(stmt s) {
+/// `side_by_side`: it alone, or the children of a `together`.
+inline void verifier::update(stmt s, list<stmt> const& side_by_side) {
   usable(s->buf);
   for (expr i : s->indices) {
     if (i == nullptr) return wrong("an index is missing");
@@ -300,7 +301,7 @@ inline void verifier::update(stmt s) {
   require(s->buf->written, "a store to a buffer that is not written");
   require(s->buf->lanes == 1 || s->buf->lanes == lanes, "the access must have the lanes of its register");
   bool const accumulate = s->kind == stmt_kind::accumulate;
-  root(s->value, accumulate ? s->buf : nullptr, lanes);
+  root(s->value, accumulate ? side_by_side : list<stmt>{}, lanes);
   require(s->value != nullptr && s->value->type == s->buf->type && s->value->lanes == lanes,
           "the value must have the type of the buffer and the lanes of the access");
   if (!accumulate || !ok()) return;
@@ -311,6 +312,30 @@ inline void verifier::update(stmt s) {
   for (std::int32_t v : s->first)
     require(v >= 0 && static_cast<std::size_t>(v) < bound_.size() && bound_[static_cast<std::size_t>(v)],
             "first must name loops around the accumulate");
+}
+inline void verifier::together(stmt s) {
+  require(s->children.size() >= 2, "fewer than two statements are together");
+  for (stmt c : s->children) {
+    stmt const one = s->children[0];
+    require(c != nullptr && (c->kind == stmt_kind::store || c->kind == stmt_kind::accumulate) && c->kind == one->kind &&
+                c->mask == one->mask && c->buf != nullptr,
+            "only stores, or only accumulates, of one mask can be together");
+    if (!ok()) return;
+    bool same = c->first.size() == one->first.size();
+    for (std::size_t i = 0; same && i < c->first.size(); ++i) same = c->first[i] == one->first[i];
+    require(same, "accumulates that are together must have one first");
+    for (stmt other : s->children) {
+      if (other == c) break;
+      require(other->buf != c->buf, "statements that are together must write different buffers");
+    }
+  }
+  for (stmt c : s->children) {
+    if (!ok()) return;
+    now_ = c;
+    require(access_lanes(c->buf, c->indices) == access_lanes(s->children[0]->buf, s->children[0]->indices),
+            "statements that are together must have equally many lanes");
+    update(c, s->children);
+  }
 }
 inline void verifier::allocate(stmt s) {
   if (!is_known(s->buf)) return wrong("a buffer that is not one of the function's");
@@ -333,7 +358,8 @@ inline void verifier::statement(stmt s) {
       return;
     case stmt_kind::loop: return loop(s);
     case stmt_kind::store:
-    case stmt_kind::accumulate: return update(s);
+    case stmt_kind::accumulate: return update(s, {&s, 1});
+    case stmt_kind::together: return together(s);
     case stmt_kind::allocate: return allocate(s);
     case stmt_kind::branch: break;
   }

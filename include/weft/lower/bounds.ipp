@@ -35,6 +35,7 @@ class bounds_proof {
   }
   std::string load(ir::expr e) {
     given_.clear();
+    supposed_.clear();
     never_ = false;
     range_table const outside = ranges_;
     if (e->a != nullptr) suppose(e->a, true);
@@ -73,6 +74,9 @@ class bounds_proof {
   void suppose(ir::expr c, bool holds) {
     if (c->kind == op::logical_not) return suppose(c->a, !holds);
     if (c->kind == (holds ? op::logical_and : op::logical_or)) {
+      for (auto const& [known, held] : supposed_)  // a condition may be shared by many
+        if (known == c && held == holds) return;
+      supposed_.push_back({c, holds});
       suppose(c->a, holds);
       suppose(c->b, holds);
       return;
@@ -82,9 +86,16 @@ class bounds_proof {
     if (c->kind == op::le) note(holds ? c->b : c->a, holds ? c->a : c->b, holds ? 0 : 1);
     if (c->kind == (holds ? op::eq : op::ne)) note(c->a, c->b, 0), note(c->b, c->a, 0);
   }
+  /// Whether the form is one value as it stands, or a sum that cannot wrap.
+  bool is_value(linear const& l) const {
+    return (l.terms.size() == 1 && l.terms[0].coefficient == 1 && l.constant == 0) || is_exact(l, ranges_);
+  }
   void note(ir::expr larger, ir::expr smaller, std::int64_t margin) {  // larger - smaller - margin >= 0
     linear d = linear_form(larger);
-    d.add(linear_form(smaller), -1);
+    linear const s = linear_form(smaller);
+    // `x + 5 < n` says nothing about x when the sum wraps.
+    if (!is_value(d) || !is_value(s)) return;
+    d.add(s, -1);
     d.constant -= margin;
     given_.push_back(d);
     never_ = never_ || range_of(d, ranges_).high < 0;  // as the border of a small tensor: nothing is read there
@@ -100,6 +111,7 @@ class bounds_proof {
   ir::arena& m_;
   range_table ranges_;
   sequence<linear> given_;
+  sequence<std::pair<ir::expr, bool>> supposed_;  // the conjunctions taken apart already
   bool never_ = false;  // the conditions contradict each other
   sequence<bool> seen_;
 };

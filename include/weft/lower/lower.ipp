@@ -24,7 +24,8 @@ class lowering {
     for (std::int32_t t : p_.outputs) make_argument(t, true);
     sequence<bool> const needed = needed_stages();
     for (std::size_t s = 0; s < p_.stages.size(); ++s)
-      if (needed[s] && tensor_[at(p_.stages[s].tensor)] == nullptr) make_intermediate(p_.stages[s].tensor);
+      for (int r = 0; r < p_.stages[s].results && needed[s]; ++r)
+        if (tensor_[at(p_.stages[s].tensor + r)] == nullptr) make_intermediate(p_.stages[s].tensor + r);
     sequence<ir::stmt> nests;
     for (std::size_t s = 0; s < p_.stages.size(); ++s)
       if (needed[s]) nests.push_back(stage_nest(static_cast<int>(s)));
@@ -40,7 +41,7 @@ class lowering {
     for (std::size_t s = p_.stages.size(); s-- > 0;) {
       if (!needed[s]) continue;
       sequence<bool> seen(p_.nodes.size(), false);
-      mark_loads(p_.stages[s].body, needed, seen);
+      for (int r = 0; r < p_.stages[s].results; ++r) mark_loads(p_.result(p_.stages[s], r).body, needed, seen);
     }
     return needed;
   }
@@ -119,13 +120,15 @@ class lowering {
     tensor_[at(tensor)] = b;
     return b;
   }
-  /// An extent expression of the program over the arguments' shapes.
+  /// An extent expression of the program over the arguments' shapes; each node once: it may be shared.
   ir::expr extent(int id) {
     node const& n = p_.at(id);
     if (n.kind == op::literal) return ir::literal(m_, n.type, n.value);
     if (n.kind == op::extent) return tensor_[at(n.a)]->shape[at(n.b)];
+    if (extents_.empty()) extents_.resize(p_.nodes.size(), nullptr);
+    if (extents_[at(id)] != nullptr) return extents_[at(id)];
     ir::expr const a = extent(n.a), b = n.b >= 0 ? extent(n.b) : nullptr, c = n.c >= 0 ? extent(n.c) : nullptr;
-    return operation(n, a, b, c);
+    return extents_[at(id)] = operation(n, a, b, c);
   }
   ir::expr operation(node const& n, ir::expr a, ir::expr b, ir::expr c) {
     if (n.kind == op::cast || n.kind == op::bitcast) return ir::cast(m_, n.kind, n.type, a);
@@ -146,9 +149,10 @@ class lowering {
     if (l.parent < 0) return extent(p_.axes[at(l.root)].extent);
     loop_info const& parent = n_.at(l.parent);
     if (parent.inner == id) return ir::index(m_, l.extent >= 0 ? l.extent : parent.factor);
-    return simplify(m_, ir::binary(m_, op::floor_div,
-                                   ir::binary(m_, op::add, longest(l.parent), ir::index(m_, parent.factor - 1)),
-                                   ir::index(m_, parent.factor)));
+    // (n + factor - 1) / factor, but for a factor near the largest number.
+    ir::expr const before_last = ir::binary(m_, op::sub, longest(l.parent), ir::index(m_, 1));
+    ir::expr const full = ir::binary(m_, op::floor_div, before_last, ir::index(m_, parent.factor));
+    return simplify(m_, ir::binary(m_, op::add, full, ir::index(m_, 1)));
   }
   ir::expr index_of(int id) const {
     loop_info const& l = n_.at(id);
@@ -248,7 +252,7 @@ class lowering {
     return true;
   }
 
-  // --- one element --------------------------------------------------------------------------------------
+  // --- one element of each result --------------------------------------------------------------------------------------
   ir::stmt leaf(sequence<bool> const& dropped) {
     ir::expr mask = nullptr;
     open_guards_.clear();
@@ -257,7 +261,13 @@ class lowering {
         open_guards_.push_back(ir::binary(m_, op::lt, guards_[g].index, guards_[g].bound));
         mask = ir::all_of(m_, mask, open_guards_.back());
       }
-    ir::buffer const* out = tensor_[at(stage_->tensor)];
+    values_.assign(p_.nodes.size(), {});
+    sequence<ir::stmt> results;
+    for (int r = 0; r < stage_->results; ++r) results.push_back(update(r, mask));
+    return ir::together(m_, results);
+  }
+  ir::stmt update(int result, ir::expr mask) {
+    ir::buffer const* out = tensor_[at(stage_->tensor + result)];
     ir::stmt_node s;
     s.kind = stage_->reduced > 0 && !empty_ ? ir::stmt_kind::accumulate : ir::stmt_kind::store;
     s.buf = out;
@@ -265,13 +275,8 @@ class lowering {
     for (int i = 0; i < stage_->spatial; ++i) indices.push_back(index_of(stage_->first_axis + i));
     s.indices = m_.make_list(indices);
     s.mask = mask;
-    ir::expr const identity = ir::literal(m_, out->type, stage_->identity);
-    if (empty_) {
-      s.value = identity;
-    } else {
-      values_.assign(p_.nodes.size(), {});
-      s.value = value(stage_->body, nullptr);
-    }
+    ir::expr const identity = ir::literal(m_, out->type, p_.result(*stage_, result).identity);
+    s.value = empty_ ? identity : value(p_.result(*stage_, result).body, nullptr);
     if (s.kind == ir::stmt_kind::accumulate) {
       s.identity = identity;
       sequence<std::int32_t> first;
@@ -282,9 +287,14 @@ class lowering {
     return m_.make(s);
   }
   /// The node's value where `condition` (of selects; null: always) holds; elsewhere it must not read memory.
+  ///
+  /// A chain of selects, v = select(f(v), g(v), h(v)), asks for its first value under 3^length conditions; what is
+  /// asked for under more than 16 is made without any. The same happens in the plain nest on which bounds are proved,
+  /// so an access that then lacks its condition is refused there, in words.
   ir::expr value(int id, ir::expr condition) {
     for (auto const& [c, e] : values_[at(id)])
       if (c == condition) return e;
+    if (values_[at(id)].size() > 16 && condition != nullptr) return value(id, nullptr);
     ir::expr const e = make_value(p_.at(id), condition);
     values_[at(id)].push_back({condition, e});
     return e;
@@ -301,7 +311,7 @@ class lowering {
         return m_.make(s);
       }
       case op::axis: return index_of(n.a);
-      case op::self: return ir::self(m_, n.type, 1);
+      case op::self: return ir::self(m_, n.type, 1, n.a);
       case op::load: {
         sequence<ir::expr> indices;
         for (int i = 0; i < n.c; ++i) indices.push_back(value(p_.operands[at(n.b + i)], condition));
@@ -354,6 +364,7 @@ class lowering {
   call_layout const& layout_;
   vector_tails tails_;
   sequence<ir::buffer*> tensor_;
+  sequence<ir::expr> extents_;  // by node; empty at first
   stage_info const* stage_ = nullptr;
   bool empty_ = false;
   sequence<open_loop> loops_;

@@ -14,9 +14,18 @@ struct pass_observer {
   }
 };
 
+/// The names, in the order of the passes.
+inline constexpr char const* pass_names[] = {"simplify", "vectorize", "unroll", "simplify_copies", "promote",
+                                             "simplify_last", "legalise"};
+/// What the passes must know of the machine.
+struct pass_limits {
+  int vector_bytes = 16;
+  bool converts_f16 = false;  // between f16 and f32 in one instruction
+};
+
 /// Brings a lowered function into the form that the code generators take: no vectorized or unrolled loop, no
-/// accumulate, every guard that can be decided gone.
-void run_passes(ir::function& f, int vector_bytes, pass_observer const& observe = {});
+/// accumulate, every guard that can be decided gone, no conversion that the machine lacks.
+void run_passes(ir::function& f, pass_limits limits, pass_observer const& observe = {});
 
 }  // namespace weft::inline WEFT_ABI
 

@@ -1,4 +1,5 @@
 #include "weft/pass/pipeline.hpp"
+#include "weft/pass/legalise.hpp"
 #include "weft/pass/promote.hpp"
 #include "weft/ir/simplify.hpp"
 #include "weft/pass/unroll.hpp"
@@ -6,20 +7,22 @@
 
 namespace weft::inline WEFT_ABI {
 
-WEFT_DECL void run_passes(ir::function& f, int vector_bytes, pass_observer const& observe) {
+WEFT_DECL void run_passes(ir::function& f, pass_limits limits, pass_observer const& observe) {
   ir::arena& m = *f.nodes;
   f.body = simplify(m, f.body);  // guards that cannot fail vanish; last tiles get their exact size
-  observe("simplify", f);
-  f.body = vectorize(f, f.body, vector_bytes);
-  observe("vectorize", f);
+  observe(pass_names[0], f);
+  f.body = vectorize(f, f.body, limits.vector_bytes);
+  observe(pass_names[1], f);
   f.body = unroll(m, f.body);
-  observe("unroll", f);
+  observe(pass_names[2], f);
   f.body = simplify(m, f.body);  // the copies' constants; equal addresses become equal nodes
-  observe("simplify_copies", f);
+  observe(pass_names[3], f);
   f.body = promote(f, f.body);
-  observe("promote", f);
+  observe(pass_names[4], f);
   f.body = simplify(m, f.body);  // whether it is the first iteration is often known now
-  observe("simplify_last", f);
+  observe(pass_names[5], f);
+  f.body = legalise(m, f.body, limits.converts_f16);
+  observe(pass_names[6], f);
 }
 
 }  // namespace weft::inline WEFT_ABI

@@ -13,7 +13,7 @@ class lane_rewriter final : public ir::rewriter {
  protected:
   ir::expr replace(ir::expr e) override {
     if (e->kind == op::axis) return e->value == variable_ ? ramp_ : e;
-    if (e->kind == op::self) return ir::self(m_, e->type, lanes_);
+    if (e->kind == op::self) return ir::self(m_, e->type, lanes_, e->value);
     if (arity(e->kind) < 2) return nullptr;
     ir::expr a = (*this)(e->a), b = (*this)(e->b), c = (*this)(e->c);
     int lanes = a->lanes > b->lanes ? a->lanes : b->lanes;

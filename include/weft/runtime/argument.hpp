@@ -8,6 +8,7 @@
 
 #include "weft/base/dtype.hpp"
 #include "weft/base/error.hpp"
+#include "weft/base/op.hpp"
 
 namespace weft::inline WEFT_ABI {
 
@@ -133,10 +134,6 @@ constexpr auto out(R& range, E const&... extents) {
     return v;
   }
 }
-template <class T, std::int64_t... E>
-constexpr auto out(tensor_view<T, false, E...> const& v) {
-  return tensor_view<T, true, E...>{v.data, v.extents, v.strides};
-}
 
 /// A type-level argument, for checks without a call: `arg<float, 2>`, `fixed_arg<float, 16, dynamic>`, and
 /// `scalar_arg<float>`.
@@ -172,9 +169,7 @@ struct argument_traits<T> {
   static void describe(T value, argument& a) {
     a.is_scalar = true;
     a.type = dtype_of<T>;
-    if constexpr (std::is_same_v<T, float>) a.scalar_bits = __builtin_bit_cast(std::int32_t, value) & 0xffffffffLL;
-    else if constexpr (std::is_same_v<T, double>) a.scalar_bits = __builtin_bit_cast(std::int64_t, value);
-    else a.scalar_bits = static_cast<std::int64_t>(value);
+    a.scalar_bits = to_bits(value);
   }
 };
 template <class T, bool Output, std::int64_t... E>

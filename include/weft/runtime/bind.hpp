@@ -9,8 +9,11 @@
 
 namespace weft::inline WEFT_ABI {
 
-/// Which outputs share memory with which other arguments, as a number; 0 when none does. Inputs may overlap.
-/// Cost a few comparisons per pair; part of every call.
+/// What shared_memory says when an output overlaps another argument without being the same elements. No compiled form
+/// has it: such a call is bound, and refused, each time.
+inline constexpr std::uint64_t shared_in_part = ~std::uint64_t(0);
+/// Which outputs are the same elements as which other arguments, as a number; 0 when they share no memory. Inputs may
+/// overlap. Cost a few comparisons per pair; part of every call.
 std::uint64_t shared_memory(argument const* arguments, int count);
 
 /// Fills the extents (and row-major strides) of outputs that the caller left out.

@@ -20,6 +20,14 @@ inline void footprint(argument const& a, std::uintptr_t& first, std::uintptr_t& 
   last = base + high * static_cast<std::uint64_t>(size_bytes(a.type));
 }
 
+/// Whether two arguments are the same elements in the same order.
+inline bool same_elements(argument const& a, argument const& b) {
+  bool same = a.data == b.data && a.type == b.type && a.rank == b.rank;
+  for (int d = 0; same && d < a.rank; ++d)
+    same = a.extents[d] == b.extents[d] && (a.strides[d] == b.strides[d] || a.extents[d] == 1);
+  return same;
+}
+
 class binder {
  public:
   binder(program const& p, std::string_view name, argument const* arguments, int count)
@@ -28,8 +36,9 @@ class binder {
   call_layout run() {
     tensors();
     for (int i = 0; i < static_cast<int>(given_.size()); ++i) one(i);
+    axes();
     for (std::size_t i = 0; i < p_.outputs.size(); ++i) output_shape(static_cast<int>(i));
-    for (stage_info const& s : p_.stages) walked_axes(s.body);
+    for (result_info const& r : p_.results) walked_axes(r.body);
     aliases();
     return static_cast<call_layout&&>(layout_);
   }
@@ -76,7 +85,10 @@ class binder {
       refuse(called(i) + " has rank " + std::to_string(t.rank) + ", its argument has rank " + std::to_string(a.rank));
     if (a.type != t.type)
       refuse(called(i) + " holds " + std::string(weft::name(t.type)) + ", its argument holds " +
-             std::string(weft::name(a.type)));
+             std::string(weft::name(a.type)) +
+             (computed(a.type) == t.type
+                  ? "; arithmetic widens narrow types: end the stage with a weft::cast to " + std::string(weft::name(a.type))
+                  : ""));
     std::int64_t reach = 1;
     bool empty = false, overflow = false;
     for (int d = 0; d < a.rank; ++d) {
@@ -85,8 +97,8 @@ class binder {
     }
     for (int d = 0; d < a.rank && !empty; ++d) {
       std::int64_t part = 0;
-      std::int64_t const stride = a.strides[d] < 0 ? -a.strides[d] : a.strides[d];
-      overflow = overflow || __builtin_mul_overflow(a.extents[d] - 1, stride, &part) ||
+      overflow = overflow || __builtin_mul_overflow(a.extents[d] - 1, a.strides[d], &part) ||
+                 __builtin_sub_overflow(std::int64_t(0), part < 0 ? part : -part, &part) ||
                  __builtin_add_overflow(reach, part, &reach);
     }
     if (overflow || reach > (std::int64_t(1) << 47))
@@ -106,7 +118,9 @@ class binder {
     bool done[max_rank] = {};
     for (int n = 0; n < a.rank; ++n) {
       int next = -1;
-      auto const step = [&](int d) { return a.strides[d] < 0 ? -a.strides[d] : a.strides[d]; };
+      auto const step = [&](int d) {
+        return a.extents[d] == 1 ? 0 : a.strides[d] < 0 ? -a.strides[d] : a.strides[d];
+      };
       for (int d = 0; d < a.rank; ++d)
         if (!done[d] && (next < 0 || step(d) < step(next))) next = d;
       done[next] = true;
@@ -121,25 +135,40 @@ class binder {
       if (g.tensor == tensor) return g.a->extents[dim];
     return -1;
   }
+  /// Of all stages: one that no output shows has a size too.
+  void axes() {
+    for (stage_info const& s : p_.stages)
+      for (int d = 0; d < s.axes(); ++d) {
+        std::int64_t const extent = value_of(program::at(p_.axes, s.first_axis + d).extent);
+        if (extent >= 0) continue;
+        std::string const name(program::at(p_.tensors, s.tensor).name.view());
+        refuse(d < s.spatial ? name + " would have a negative extent in dimension " + std::to_string(d) + ": " +
+                                   std::to_string(extent)
+                             : "a reduction of " + name + " would run over " + std::to_string(extent) + " elements");
+      }
+  }
+  std::int64_t value_of(int extent) const {
+    return extent_value(p_, extent, [&](int t, int d) { return input_extent(t, d); });
+  }
   void output_shape(int o) {
     int const i = first_output_ + o;
     given const& g = given_[static_cast<std::size_t>(i)];
-    auto const extents = [&](int t, int d) { return input_extent(t, d); };
     for (int d = 0; d < g.a->rank; ++d) {
-      std::int64_t const want = extent_value(p_, p_.extent_of(g.tensor, d), extents);
-      if (want < 0) refuse(called(i) + " would have a negative extent in dimension " + std::to_string(d));
+      std::int64_t const want = value_of(p_.extent_of(g.tensor, d));
       if (want != g.a->extents[d])
         refuse("output " + called(i) + " is " + shape(*g.a) + ", but dimension " + std::to_string(d) + " has " +
                std::to_string(want) + " elements");
     }
   }
-  /// Two inputs walked along one whole dimension by the same axis have the same extent there.
+  /// Two inputs walked along one whole dimension by the same axis have the same extent there. In the branches of a
+  /// select they may differ: its condition decides what is read, and check_bounds whether that is inside.
   void walked_axes(int id) {
     if (id < 0) return;
     if (seen_.empty()) seen_.resize(p_.nodes.size(), false);
     if (seen_[static_cast<std::size_t>(id)]) return;
     seen_[static_cast<std::size_t>(id)] = true;
     node const& n = p_.at(id);
+    if (n.kind == op::select) return walked_axes(n.a);
     if (n.kind != op::load) {
       if (arity(n.kind) > 0) walked_axes(n.a), walked_axes(n.b), walked_axes(n.c);
       return;
@@ -169,17 +198,16 @@ class binder {
         footprint(b, b0, b1);
         if (a0 >= b1 || b0 >= a1 || a0 == a1 || b0 == b1) continue;
         if (i >= first_output_) refuse("outputs " + called(i) + " and " + called(o) + " share memory");
-        bool same = a.data == b.data && a.type == b.type && a.rank == b.rank;
-        for (int d = 0; same && d < a.rank; ++d)
-          same = a.extents[d] == b.extents[d] && (a.strides[d] == b.strides[d] || a.extents[d] == 1);
-        if (!same)
+        if (!same_elements(a, b))
           refuse("output " + called(o) + " overlaps input " + called(i) +
                  " without being the same elements; give it memory of its own");
         if (!in_place(given_[static_cast<std::size_t>(i)].tensor, given_[static_cast<std::size_t>(o)].tensor))
           refuse("output " + called(o) + " cannot be written over input " + called(i) +
                  ": an element of it is read after its place was written; give it memory of its own");
-        layout_.arguments[static_cast<std::size_t>(o)].alias_class =
-            layout_.arguments[static_cast<std::size_t>(i)].alias_class;
+        // Of several inputs that are the same memory, all are in the class of the first.
+        auto const out = static_cast<std::size_t>(o), in = static_cast<std::size_t>(i);
+        if (layout_.arguments[out].alias_class == o) layout_.arguments[out].alias_class = i;
+        else layout_.arguments[in].alias_class = layout_.arguments[out].alias_class;
       }
   }
   /// Whether the stage of `output` may overwrite `input`: read by no later stage, and by this one only the
@@ -189,7 +217,9 @@ class binder {
     for (std::size_t s = static_cast<std::size_t>(writer); s < p_.stages.size(); ++s) {
       sequence<bool> seen(p_.nodes.size(), false);
       bool const own = static_cast<int>(s) == writer;
-      if (!reads_only_in_place(p_.stages[s].body, input, own ? &p_.stages[s] : nullptr, seen)) return false;
+      for (int r = 0; r < p_.stages[s].results; ++r)
+        if (!reads_only_in_place(p_.result(p_.stages[s], r).body, input, own ? &p_.stages[s] : nullptr, seen))
+          return false;
     }
     return true;
   }
@@ -231,7 +261,10 @@ WEFT_HOT_DECL std::uint64_t shared_memory(argument const* arguments, int count) 
       if (i == o || arguments[i].is_scalar || (arguments[i].is_output && i > o)) continue;
       std::uintptr_t i0 = 0, i1 = 0;
       detail::footprint(arguments[i], i0, i1);
-      if (o0 < i1 && i0 < o1) bits = bits * 4099 + static_cast<std::uint64_t>(o * 64 + i + 1);
+      if (o0 >= i1 || i0 >= o1 || o0 == o1 || i0 == i1) continue;
+      // Code was made for what is in place element by element; anything else is looked at (and refused) each time.
+      if (!detail::same_elements(arguments[o], arguments[i])) return shared_in_part;
+      bits = bits * 4099 + static_cast<std::uint64_t>(o * 64 + i + 1);
     }
   }
   return bits;

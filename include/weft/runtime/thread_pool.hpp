@@ -24,7 +24,7 @@ class thread_pool {
 
   /// `threads` counts the caller of `run`: 1 has no workers.
   explicit thread_pool(int threads);
-  /// Joins the workers. No `run` may be under way.
+  /// `retire`.
   ~thread_pool();
   thread_pool(thread_pool const&) = delete;
   thread_pool& operator=(thread_pool const&) = delete;
@@ -38,6 +38,9 @@ class thread_pool {
   /// Cost     with awake workers 0.5 us for two threads; a sleeping worker takes the kernel's time to wake, but the
   ///          caller does the pieces that nobody has begun
   void run(std::int64_t count, loop_body body, void* context, int at_most_threads = max_threads);
+
+  /// Joins the workers; loops are done by their callers alone from then on. No `run` may be under way.
+  void retire();
 
   int threads() const { return threads_; }
 
@@ -73,7 +76,8 @@ class thread_pool {
   thread_pool *next_ = nullptr, *previous_ = nullptr;  // of all pools, for the child of a fork
 };
 
-/// The pool of the process: WEFT_THREADS threads, else `host().threads`. Never destroyed.
+/// The pool of the process: WEFT_THREADS threads, else `host().threads`. Never destroyed; it retires when the shared
+/// library that has it is unloaded.
 thread_pool& default_pool();
 
 }  // namespace runtime

@@ -7,7 +7,9 @@
 #include <unistd.h>
 
 #include "weft/base/env.hpp"
+#include "weft/base/fork_gate.hpp"
 #include "weft/base/mutex.hpp"
+#include "weft/base/unload.hpp"
 #include "weft/codegen/target.hpp"
 #include "weft/runtime/thread_pool.hpp"
 
@@ -103,14 +105,18 @@ WEFT_HOT_DECL thread_pool::thread_pool(int threads)
   fork_handlers::instance().add(*this);
 }
 
-WEFT_HOT_DECL thread_pool::~thread_pool() {
+WEFT_HOT_DECL void thread_pool::retire() {
+  if (workers_ == nullptr) return;
   fork_handlers::instance().remove(*this);
+  threads_ = 1;
   __atomic_store_n(&stopping_, 1, __ATOMIC_RELAXED);
   __atomic_store_n(&job_, ((job_ >> 16) + 1) << 16, __ATOMIC_SEQ_CST);
   detail::futex_wake(detail::low_half(&job_), max_threads);
   for (int i = 1; i <= started_; ++i) ::pthread_join(workers_[i].thread, nullptr);
   delete[] workers_;
+  workers_ = nullptr;
 }
+WEFT_HOT_DECL thread_pool::~thread_pool() { retire(); }
 
 WEFT_HOT_DECL void thread_pool::forget_workers() {
   started_ = 0;
@@ -248,9 +254,19 @@ WEFT_HOT_DECL void thread_pool::run(std::int64_t count, loop_body body, void* co
 }
 
 WEFT_HOT_DECL thread_pool& default_pool() {
-  static thread_pool& pool =
-      *new thread_pool(environment_number("WEFT_THREADS", 1, thread_pool::max_threads, host().threads));
-  return pool;
+  static constinit thread_pool* known = nullptr;
+  if (thread_pool* const pool = __atomic_load_n(&known, __ATOMIC_ACQUIRE)) return *pool;
+  fork_gate const no_fork;  // in the child of a fork nobody would finish the static that another thread began
+  static struct kept {
+    thread_pool* pool =
+        new thread_pool(environment_number("WEFT_THREADS", 1, thread_pool::max_threads, host().threads));
+    // Workers in code that is unmapped would crash. Static objects that are destroyed later still find a pool.
+    ~kept() {
+      if (library_is_unloaded()) pool->retire();
+    }
+  } const only;
+  __atomic_store_n(&known, only.pool, __ATOMIC_RELEASE);
+  return *only.pool;
 }
 
 }  // namespace runtime

@@ -32,6 +32,10 @@ enum class verdict : std::uint8_t { legal, deferred, illegal };
   X(an_unrolled_axis_runs_more_than_1024_times__split_it_first, "an unrolled axis runs more than 1024 times; split it and unroll the inner part") \
   X(a_vectorized_axis_has_more_than_1024_lanes__split_it_first, "a vectorized axis has more than 1024 lanes; split it and vectorize the inner part") \
   X(a_knob_needs_at_least_one_value, "a knob needs at least one value")                                       \
+  X(a_schedule_has_at_most_32_knobs, "a schedule has at most 32 knobs")                                       \
+  X(no_stage_has_this_name_and_so_many_axes, "no stage has this name and so many axes")                       \
+  X(several_stages_have_this_name__give_each_its_own, "several stages have this name; give each its own")     \
+  X(the_unrolled_and_vectorized_axes_make_more_than_1024_copies, "the unrolled and vectorized axes make more than 1024 copies of the stage's statement") \
   X(the_tile_does_not_fit_the_vector_registers__make_it_smaller, "the tile of accumulators does not fit the vector registers of this CPU; unroll or vectorize less")
 // clang-format on
 

@@ -90,7 +90,8 @@ struct nest {
         loop_info loop;
         loop.stage = static_cast<std::int32_t>(s);
         loop.root = p.stages[s].first_axis + i;
-        loop.extent = extent_value(p, a.extent, inputs);
+        std::int64_t const extent = extent_value(p, a.extent, inputs);
+        loop.extent = extent < 0 ? -1 : extent;  // a call with a negative one is refused by bind
         loop.reduced = a.reduced;
         loop.name = axis_name(i);
         order[s].push_back(static_cast<std::int32_t>(loops.size()));

@@ -6,10 +6,15 @@ namespace detail {
 
 /// The widest element that a stage computes with; arithmetic on indices does not count.
 inline int widest_bytes(program const& p, stage_info const& stage) {
-  int widest = size_bytes(program::at(p.tensors, stage.tensor).type);
-  sequence<bool> used(static_cast<std::size_t>(stage.body) + 1, false);
-  used[static_cast<std::size_t>(stage.body)] = true;
-  for (int i = stage.body; i >= 0; --i) {
+  int widest = 1, last = 0;
+  sequence<bool> used(p.nodes.size(), false);
+  for (int r = 0; r < stage.results; ++r) {
+    int const bytes = size_bytes(program::at(p.tensors, stage.tensor + r).type), body = p.result(stage, r).body;
+    if (bytes > widest) widest = bytes;
+    if (body > last) last = body;
+    used[static_cast<std::size_t>(body)] = true;
+  }
+  for (int i = last; i >= 0; --i) {
     node const& n = p.at(i);
     if (!used[static_cast<std::size_t>(i)]) continue;
     bool const data = n.type != dtype::i64 || n.kind == op::load || n.kind == op::self || n.kind == op::scalar;
@@ -49,9 +54,40 @@ WEFT_DECL register_use registers_of(nest const& n, int stage) {
     else
       rows = rows * l.extent > 1 << 20 ? 1 << 20 : rows * l.extent;  // far beyond any machine
   }
-  use.accumulators = rows * (row > 0 ? row : 1);
+  use.accumulators = rows * (row > 0 ? row : 1) * s.results;
   use.row = row;
   return use;
+}
+
+WEFT_DECL std::string written_out_too_often(nest const& n) {
+  constexpr std::int64_t most = 1024, vector_bytes = 16;
+  for (std::size_t s = 0; s < n.order.size(); ++s) {
+    stage_info const& st = program::at(n.computation->stages, static_cast<int>(s));
+    std::int64_t const lanes = vector_bytes / detail::widest_bytes(*n.computation, st);
+    std::int64_t copies = 1, vectors = 1;
+    for (std::int32_t id : n.order[s]) {
+      loop_info const& l = n.at(id);
+      if (l.extent < 0) continue;  // stays a loop
+      if (l.kind == loop_kind::unrolled) copies = copies * l.extent > 1 << 20 ? 1 << 20 : copies * l.extent;
+      if (l.kind == loop_kind::vectorized) vectors = ceil_div(l.extent, lanes);
+    }
+    if (copies * vectors <= most) continue;
+    std::string out(sentence(diagnosis::the_unrolled_and_vectorized_axes_make_more_than_1024_copies));
+    out += "\n  in    stage " + std::string(program::at(n.computation->tensors, st.tensor).name.view()) + ": " +
+           std::to_string(copies) + (copies == 1 << 20 ? " or more" : "") + " unrolled iterations";
+    if (vectors > 1) out += " of " + std::to_string(vectors) + " vectors of 16 bytes";
+    out += "\n" + detail::nest_text(n, static_cast<int>(s), -1);
+    return out + "\n  try   unrolled loops of at most " + std::to_string(most / vectors) +
+           " iterations together: split an axis and unroll its inner part";
+  }
+  return "";
+}
+
+WEFT_DECL std::int64_t registers_needed(nest const& n) {
+  std::int64_t most = 0;
+  for (std::size_t s = 0; s < n.order.size(); ++s)
+    if (std::int64_t const needed = registers_of(n, static_cast<int>(s)).needed(); needed > most) most = needed;
+  return most;
 }
 
 WEFT_DECL std::string register_pressure(nest const& n) {
@@ -75,6 +111,13 @@ WEFT_DECL std::string register_pressure(nest const& n) {
     return out;
   }
   return "";
+}
+
+WEFT_DECL bool fits_some_machine(nest const& n) {
+  nest largest = n;
+  largest.limits.vector_registers = 32;
+  largest.limits.vector_bytes = 64;
+  return register_pressure(largest).empty();
 }
 
 }  // namespace weft::inline WEFT_ABI

@@ -45,7 +45,7 @@ inline void stage_loops(nest const& n, int stage, std::string& out) {
     out += " " + loop_text(n, stage, id) + " in 0.." + trips_text(n, id) + "\n";
     indent += "  ";
   }
-  out += indent + element_text(p, stage) + update_text(p, stage) + "\n";
+  out += indent + elements_text(p, stage) + update_text(p, stage) + "\n";
   bool split = false;
   for (std::size_t id = 0; id < n.loops.size(); ++id) {
     loop_info const& l = n.loops[id];
@@ -199,6 +199,13 @@ inline std::string one_of(std::string const& loops, char const* otherwise) {
   if (loops.empty()) return otherwise;
   return loops.find(',') == std::string::npos ? loops : "one of " + loops;
 }
+inline std::string stages_text(program const& p) {
+  std::string out = p.stages.size() > 1 ? "one of " : "";
+  for (std::size_t i = 0; i < p.stages.size(); ++i)
+    out += (i > 0 ? ", stage<\"" : "stage<\"") + std::string(program::at(p.tensors, p.stages[i].tensor).name.view()) +
+           "\", " + std::to_string(p.stages[i].axes()) + ">";
+  return out;
+}
 inline std::string way_out(nest const& n, step const& s, diagnosis why, int stage, int loop) {
   auto const choice = [&](loop_choice c) { return loops_text(n, stage, c); };
   auto const text = [&](int id) { return loop_text(n, stage, id); };
@@ -230,7 +237,11 @@ inline std::string way_out(nest const& n, step const& s, diagnosis why, int stag
     case diagnosis::a_vectorized_axis_has_more_than_1024_lanes__split_it_first:
       return "split(" + text(loop) + ", 8), then " + std::string(name(s.what)) + " of its inner part";
     case diagnosis::a_knob_needs_at_least_one_value: return "a list such as {4, 8}";
-    case diagnosis::the_tile_does_not_fit_the_vector_registers__make_it_smaller: return "smaller factors";
+    case diagnosis::a_schedule_has_at_most_32_knobs: return "values that follow from fewer knobs";
+    case diagnosis::no_stage_has_this_name_and_so_many_axes:
+    case diagnosis::several_stages_have_this_name__give_each_its_own: return stages_text(*n.computation);
+    case diagnosis::the_tile_does_not_fit_the_vector_registers__make_it_smaller:
+    case diagnosis::the_unrolled_and_vectorized_axes_make_more_than_1024_copies: return "smaller factors";
     case diagnosis::none: break;
   }
   return "another step";
@@ -273,9 +284,13 @@ WEFT_DECL std::uint64_t hash(trace const& steps) {
 
 WEFT_DECL std::string explain(schedule const& s, std::string_view kernel_name) {
   if (s.state != verdict::illegal) return "";
-  if (s.failed < 0)  // a knob is the one fault that is no step
-    return "knob: " + std::string(sentence(diagnosis::a_knob_needs_at_least_one_value)) + "\n  in    schedule of " +
-           std::string(kernel_name) + "\n  try   a list such as {4, 8}";
+  if (s.fault != diagnosis::none) {  // no step, but a knob or the name of a stage
+    bool const knob = s.fault == diagnosis::a_knob_needs_at_least_one_value ||
+                      s.fault == diagnosis::a_schedule_has_at_most_32_knobs;
+    std::string out = knob ? "knob: " : "stage<\"" + std::string(s.asked.view()) + "\">: ";
+    ((out += sentence(s.fault)) += "\n  in    schedule of ") += kernel_name;
+    return out + "\n  try   " + detail::way_out(s, {}, s.fault, -1, -1);
+  }
   step const& bad = s.steps[static_cast<std::size_t>(s.failed)];
   std::string out(name(bad.what));
   ((out += ": ") += sentence(bad.reason)) += "\n  in    schedule of ";

@@ -40,6 +40,10 @@ struct schedule : nest,
   verdict state = verdict::legal;
   bool loud = false;
   std::int32_t failed = -1;  // the first illegal step
+  diagnosis fault = diagnosis::none;  // the first one that is no step's, and the stage that was asked for
+  short_name asked;
+
+  static constexpr std::size_t max_knobs = 32;
 
   constexpr schedule() = default;
   template <class Extents>
@@ -48,15 +52,19 @@ struct schedule : nest,
 
   /// One of `values`: the first, unless the tuner or a tuned result says otherwise.
   constexpr std::int64_t knob(std::string_view name, std::initializer_list<std::int64_t> values) {
-    if (values.size() == 0) {
-      if (loud) say(diagnosis::a_knob_needs_at_least_one_value);
-      state = verdict::illegal;
-      return 1;
-    }
     std::size_t const i = knobs.size();
+    if (values.size() == 0) return refuse(diagnosis::a_knob_needs_at_least_one_value), 1;
+    if (i == max_knobs) return refuse(diagnosis::a_schedule_has_at_most_32_knobs), *values.begin();
     std::int32_t const chosen = i < choices.size() ? choices[i] : 0;
     knobs.push_back({short_name(name), {values.begin(), values.end()}, chosen});
     return values.begin()[static_cast<std::size_t>(chosen) % values.size()];
+  }
+
+  /// Makes the schedule illegal for what is no step.
+  constexpr void refuse(diagnosis why) {
+    if (loud) say(why);
+    if (fault == diagnosis::none) fault = why;
+    state = verdict::illegal;
   }
 
   static constexpr ruling check(nest const& n, step const& s) {
@@ -116,13 +124,27 @@ constexpr stage_handle<Axes> handle_of(schedule const& s, int stage) {
   return h;
 }
 
-/// The stage called Name, for a how-lambda that takes the schedule alone.
+/// The stage called Name with this number of axes, for a how-lambda that takes the schedule alone. A stage that bears
+/// another name in texts, because its own was taken, is found by the one that it was given.
+///
+/// Errors  schedule_error, or a compile error, when there is none, or several of which none is called so in texts
 template <fixed_string Name, int Axes>
-constexpr stage_handle<Axes> stage(schedule const& s) {
+constexpr stage_handle<Axes> stage(schedule& s) {
+  static_assert(Name.view().size() <= short_name::capacity, "weft: the name of a stage has at most 30 characters");
   program const& p = *s.computation;
-  for (std::size_t i = 0; i < p.stages.size(); ++i)
-    if (program::at(p.tensors, p.stages[i].tensor).name.view() == Name.view() && p.stages[i].axes() == Axes)
-      return handle_of<Axes>(s, static_cast<int>(i));
+  int found = -1, count = 0;
+  for (std::size_t i = 0; i < p.stages.size(); ++i) {
+    tensor_info const& t = program::at(p.tensors, p.stages[i].tensor);
+    if (p.stages[i].axes() != Axes) continue;
+    if (t.name.view() == Name.view()) return handle_of<Axes>(s, static_cast<int>(i));
+    if (!t.is_called(Name.view())) continue;
+    found = static_cast<int>(i);
+    ++count;
+  }
+  if (count == 1) return handle_of<Axes>(s, found);
+  if (s.fault == diagnosis::none) s.asked = short_name(Name.view());
+  s.refuse(count == 0 ? diagnosis::no_stage_has_this_name_and_so_many_axes
+                      : diagnosis::several_stages_have_this_name__give_each_its_own);
   return {};
 }
 

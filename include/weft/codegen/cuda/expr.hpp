@@ -27,7 +27,7 @@ struct kernel_text {
   names taken;
   std::string kernel;                                // its name, as cuda_kernel_name says
   sequence<std::string> buffers, sizes, scalars;  // their names in the text
-  std::string self;                                  // of the accumulate that is being printed
+  sequence<std::string> selves;                      // of the accumulates that are being printed
   sequence<open_variable> variables;
   sequence<std::string> called;  // prelude functions
   std::string prelude;

@@ -165,20 +165,25 @@ WEFT_DECL std::string expr_printer::text(ir::expr e, binding needed) {
 }
 WEFT_DECL std::string expr_printer::conversion(ir::expr e, binding& own) {
   dtype const from = e->a->type, to = e->type;
-  if (e->kind == op::bitcast) {
-    char const* f = from == dtype::f32 && to == dtype::i32   ? "__float_as_int"
-                    : from == dtype::i32 && to == dtype::f32 ? "__int_as_float"
-                    : from == dtype::f64 && to == dtype::i64 ? "__double_as_longlong"
-                    : from == dtype::i64 && to == dtype::f64 ? "__longlong_as_double"
-                                                             : nullptr;
-    if (f == nullptr) k_.refuse("no bitcast from " + std::string(name(from)) + " to " + std::string(name(to)));
-    return f + ("(" + plain(e->a) + ")");
+  auto const is_word = [](dtype t) { return !is_float(t) || is_half(t); };  // its text is that of an integer
+  if (e->kind == op::bitcast && !(is_word(from) && is_word(to))) {
+    // CUDA's functions are between floats and signed integers.
+    char const* f = is_word(from) ? size_bytes(to) == 8 ? "__longlong_as_double" : "__int_as_float"
+                                  : size_bytes(to) == 8 ? "__double_as_longlong" : "__float_as_int";
+    if (!is_unsigned_integer(from) && !is_unsigned_integer(to)) return f + ("(" + plain(e->a) + ")");
+    std::string const cast = size_bytes(to) == 8 ? "(long long)" : "(int)";
+    if (is_word(from)) return f + ("(" + cast + text(e->a, binding::prefix) + ")");
+    own = binding::prefix;
+    return "(" + std::string(type_name(to)) + ")" + f + "(" + plain(e->a) + ")";
   }
+  bool const convert = e->kind == op::cast;
+  if (convert && (is_half(from) || is_half(to)))
+    k_.refuse("a cast from " + std::string(name(from)) + " to " + std::string(name(to)) + " is left: legalise first");
   if (to == dtype::boolean) {
     own = binding::comparison;
     return text(e->a, binding::sum) + " != 0";
   }
-  if (is_float(from) && is_integer(to)) return call(op::cast, from, {e->a}, to);
+  if (convert && is_float(from) && is_integer(to)) return call(op::cast, from, {e->a}, to);
   own = binding::prefix;
   return "(" + std::string(type_name(to)) + ")" + text(e->a, binding::prefix);
 }
@@ -205,7 +210,7 @@ WEFT_DECL std::string expr_printer::operation(ir::expr e, binding& own) {
     case op::axis:
       if (!k_.variables[number].open) k_.refuse("variable " + k_.variables[number].name + " is used outside its loop");
       return k_.variables[number].name;
-    case op::self: return k_.self;
+    case op::self: return k_.selves[static_cast<std::size_t>(e->value)];
     case op::load: {
       if (a == nullptr) return element(e->buf, e->indices);
       std::string const mask = text(a, binding::logical);

@@ -19,7 +19,7 @@ struct cuda_options {
 /// contracts as the compiler likes, whatever its flags.
 ///
 /// Needs   run-time sizes within +-2^47, as those of memory that exists are; loops of kind `unrolled` were
-///         unrolled before, or run serially
+///         unrolled before, or run serially; conversions of f16 and bf16 written out by pass/legalise
 /// Errors  internal_error for what has no text yet: vector code, workspace memory, a parallel loop that is not
 ///         the whole body
 /// Cost    linear in the program; see expr_printer for the exception

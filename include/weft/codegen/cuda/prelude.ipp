@@ -43,15 +43,16 @@ inline std::string_view float_body(op kind, bool single) {
     default: return {};
   }
 }
-// The limits are powers of two, or 0 and 255: exact in f32 too.
+// One more than the highest is a power of two, exact in f32 too; as is the lowest.
 inline std::string saturating_body(dtype from, dtype to) {
   std::string const f = from == dtype::f32 ? "f" : "";
-  std::string const low = to == dtype::u8 ? "0.0" + f : to == dtype::i32 ? "-0x1p31" + f : "-0x1p63" + f;
-  std::string const high = to == dtype::u8 ? "255.0" + f : to == dtype::i32 ? "0x1p31" + f : "0x1p63" + f;
-  std::int64_t const lowest = to == dtype::u8 ? 0 : to == dtype::i32 ? INT32_MIN : INT64_MIN;
-  std::int64_t const highest = to == dtype::u8 ? 255 : to == dtype::i32 ? INT32_MAX : INT64_MAX;
-  return "if (!(a == a)) return 0;\n  if (a <= " + low + ") return " + literal(to, lowest) + ";\n  if (a >= " + high +
-         ") return " + literal(to, highest) + ";\n  return (" + std::string(type_name(to)) + ")a;";
+  bool const negative = is_signed_integer(to);
+  std::string const limit = "0x1p" + std::to_string(8 * size_bytes(to) - negative) + f;
+  std::int64_t const highest = converted(dtype::f64, to, infinity_bits(dtype::f64));
+  std::int64_t const lowest = negative ? -1 - highest : 0;
+  return "if (!(a == a)) return 0;\n  if (a <= " + (negative ? "-" + limit : "0.0" + f) + ") return " +
+         literal(to, lowest) + ";\n  if (a >= " + limit + ") return " + literal(to, highest) + ";\n  return (" +
+         std::string(type_name(to)) + ")a;";
 }
 inline std::string fill(std::string_view body, dtype type) {
   std::string out;
@@ -62,7 +63,7 @@ inline std::string fill(std::string_view body, dtype type) {
     }
     char const what = body[++i];
     if (what == 'T') out += type_name(type);
-    if (what == 'U') out += type == dtype::i64 ? "unsigned long long" : "unsigned";
+    if (what == 'U') out += size_bytes(type) == 8 ? "unsigned long long" : "unsigned";
     if (what == 'M') out += std::to_string(size_bytes(type) * 8 - 1);
   }
   return out;
@@ -71,10 +72,12 @@ inline std::string fill(std::string_view body, dtype type) {
 
 WEFT_DECL prelude_function prelude(op kind, dtype type, dtype to) {
   std::string body;
-  if (kind == op::min || kind == op::max)
+  if ((kind == op::min || kind == op::max) && !is_half(type))
     body = kind == op::min ? "return a < b ? a : b;" : "return a > b ? a : b;";
   else if (kind == op::cast)
     body = detail::saturating_body(type, to);
+  else if (is_half(type))
+    return {};
   else if (is_float(type))
     body = detail::float_body(kind, type == dtype::f32);
   else if (is_integer(type))

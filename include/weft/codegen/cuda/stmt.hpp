@@ -26,8 +26,8 @@ class stmt_printer {
   void print(ir::stmt s);
   void grid(ir::stmt loop);
   void loop(ir::stmt s);
-  void store(ir::stmt s);
-  void accumulate(ir::stmt s);
+  void updates(ir::list<ir::stmt> const& together);
+  void old_element(ir::stmt s, std::string const& element, bool wanted);
   void branch(ir::stmt s);
   void allocate(ir::stmt s);
   void line(std::string const& text) { out_ += indent_ + text + "\n"; }

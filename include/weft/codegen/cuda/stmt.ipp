@@ -18,15 +18,16 @@ inline bool first_has(ir::stmt s, std::int32_t variable) {
     if (first_has(c, variable)) return true;
   return false;
 }
-// `seen`, by expr id: each node of the graph is asked once.
-inline bool uses_self(ir::expr e, sequence<bool>& seen) {
-  if (e == nullptr) return false;
+// Marks in `used` the numbers of the elements so far that `e` reads. `seen`, by expr id: each node of the graph is
+// asked once.
+inline void mark_selves(ir::expr e, sequence<bool>& used, sequence<bool>& seen) {
+  if (e == nullptr) return;
   if (seen.size() <= e->id) seen.resize(e->id + 256);
-  if (seen[e->id]) return false;
+  if (seen[e->id]) return;
   seen[e->id] = true;
-  for (ir::expr i : e->indices)
-    if (uses_self(i, seen)) return true;
-  return e->kind == op::self || uses_self(e->a, seen) || uses_self(e->b, seen) || uses_self(e->c, seen);
+  if (e->kind == op::self) used[static_cast<std::size_t>(e->value)] = true;
+  for (ir::expr i : e->indices) mark_selves(i, used, seen);
+  for (ir::expr x : {e->a, e->b, e->c}) mark_selves(x, used, seen);
 }
 }  // namespace detail
 
@@ -87,8 +88,9 @@ WEFT_DECL void stmt_printer::print(ir::stmt s) {
       for (ir::stmt c : s->children) print(c);
       break;
     case ir::stmt_kind::loop: loop(s); break;
-    case ir::stmt_kind::store: store(s); break;
-    case ir::stmt_kind::accumulate: accumulate(s); break;
+    case ir::stmt_kind::store:
+    case ir::stmt_kind::accumulate: updates({&s, 1}); break;
+    case ir::stmt_kind::together: updates(s->children); break;
     case ir::stmt_kind::branch: branch(s); break;
     case ir::stmt_kind::allocate: allocate(s); break;
   }
@@ -118,18 +120,6 @@ WEFT_DECL void stmt_printer::loop(ir::stmt s) {
   k_.variables[static_cast<std::size_t>(s->variable)].open = false;
 }
 
-WEFT_DECL void stmt_printer::store(ir::stmt s) {
-  if (s->mask != nullptr) {
-    out_ += exprs_.share({s->mask}, indent_);
-    open("if (" + exprs_.text(s->mask) + ")");
-  }
-  sequence<ir::expr> roots(s->indices.begin(), s->indices.end());
-  roots.push_back(s->value);
-  out_ += exprs_.share(roots, indent_);
-  line(exprs_.element(s->buf, s->indices) + " = " + exprs_.text(s->value) + ";");
-  if (s->mask != nullptr) close();
-}
-
 WEFT_DECL std::string stmt_printer::first_iteration(ir::stmt s) {
   std::string condition;
   for (std::int32_t number : s->first) {
@@ -139,24 +129,47 @@ WEFT_DECL std::string stmt_printer::first_iteration(ir::stmt s) {
   }
   return condition;
 }
-WEFT_DECL void stmt_printer::accumulate(ir::stmt s) {
-  sequence<bool> seen;
-  bool const self = detail::uses_self(s->value, seen);
-  if (s->mask != nullptr) out_ += exprs_.share({s->mask}, indent_);
-  if (s->mask != nullptr) open("if (" + exprs_.text(s->mask) + ")");
-  sequence<ir::expr> roots(s->indices.begin(), s->indices.end());
-  roots.push_back(s->identity);
-  out_ += exprs_.share(roots, indent_);
-  std::string const element = exprs_.element(s->buf, s->indices);
-  if (self) {
-    std::string const first = first_iteration(s), identity = exprs_.text(s->identity, binding::logical);
-    k_.self = k_.taken.unique("self");
-    line(std::string(type_name(s->buf->type)) + " const " + k_.self + " = " +
-         (first.empty() ? element : first + " ? " + identity + " : " + element) + ";");
+WEFT_DECL void stmt_printer::old_element(ir::stmt s, std::string const& element, bool wanted) {
+  k_.selves.push_back({});
+  if (!wanted) return;
+  std::string const first = first_iteration(s), identity = exprs_.text(s->identity, binding::logical);
+  k_.selves.back() = k_.taken.unique("self");
+  line(std::string(type_name(s->buf->type)) + " const " + k_.selves.back() + " = " +
+       (first.empty() ? element : first + " ? " + identity + " : " + element) + ";");
+}
+// Stores or accumulates of one mask. When there are several, their values are all named before the first is stored.
+WEFT_DECL void stmt_printer::updates(ir::list<ir::stmt> const& together) {
+  ir::expr const mask = together[0]->mask;
+  bool const accumulate = together[0]->kind == ir::stmt_kind::accumulate;
+  if (mask != nullptr) {
+    out_ += exprs_.share({mask}, indent_);
+    open("if (" + exprs_.text(mask) + ")");
   }
-  out_ += exprs_.share({s->value}, indent_);
-  line(element + " = " + exprs_.text(s->value) + ";");
-  if (s->mask != nullptr) close();
+  sequence<ir::expr> roots;
+  sequence<bool> used(together.size(), false), seen;
+  for (ir::stmt s : together) {
+    for (ir::expr i : s->indices) roots.push_back(i);
+    if (accumulate) roots.push_back(s->identity);
+    else roots.push_back(s->value);
+    detail::mark_selves(s->value, used, seen);
+  }
+  out_ += exprs_.share(roots, indent_);
+  k_.selves.clear();
+  sequence<std::string> elements, values;
+  for (ir::stmt s : together) {
+    elements.push_back(exprs_.element(s->buf, s->indices));
+    if (accumulate) old_element(s, elements.back(), used[elements.size() - 1]);
+  }
+  for (ir::stmt s : together) {
+    if (accumulate) out_ += exprs_.share({s->value}, indent_);
+    values.push_back(exprs_.text(s->value));
+    if (together.size() == 1) break;
+    std::string const next = k_.taken.unique("next");
+    line(std::string(type_name(s->buf->type)) + " const " + next + " = " + values.back() + ";");
+    values.back() = next;
+  }
+  for (std::size_t i = 0; i < values.size(); ++i) line(elements[i] + " = " + values[i] + ";");
+  if (mask != nullptr) close();
 }
 WEFT_DECL void stmt_printer::branch(ir::stmt s) {
   out_ += exprs_.share({s->value}, indent_);

@@ -11,7 +11,8 @@
 namespace weft::inline WEFT_ABI {
 namespace cuda_text {
 
-/// The C++ type of an element: an i64 is a `long long`, as in CUDA's own intrinsics.
+/// The C++ type of an element: an i64 is a `long long`, as in CUDA's own intrinsics; f16 and bf16 are their bits in an
+/// `unsigned short`, since pass/legalise has written out what computes with them.
 std::string_view type_name(dtype t);
 
 /// The exact value of `bits` (see to_bits). Integers are decimal; floats are decimal where they are small whole

@@ -1,3 +1,5 @@
+#include <bit>
+
 #include "weft/base/op.hpp"
 #include "weft/codegen/cuda/types.hpp"
 
@@ -5,8 +7,13 @@ namespace weft::inline WEFT_ABI {
 namespace cuda_text {
 
 WEFT_DECL std::string_view type_name(dtype t) {
-  constexpr std::string_view names[] = {"bool", "unsigned char", "int", "long long", "float", "double"};
-  return names[static_cast<int>(t)];
+  if (t == dtype::boolean) return "bool";
+  if (t == dtype::f32) return "float";
+  if (t == dtype::f64) return "double";
+  constexpr std::string_view with_sign[] = {"signed char", "short", "int", "long long"};
+  constexpr std::string_view without[] = {"unsigned char", "unsigned short", "unsigned", "unsigned long long"};
+  auto const width = std::countr_zero(static_cast<unsigned>(size_bytes(t)));
+  return (is_signed_integer(t) ? with_sign : without)[width];
 }
 
 namespace detail {
@@ -50,7 +57,9 @@ inline bool reserved(std::string const& name) {
 
 WEFT_DECL std::string literal(dtype t, std::int64_t bits, bool typed) {
   if (t == dtype::boolean) return bits != 0 ? "true" : "false";
-  if (is_float(t)) return detail::float_literal(bits, t == dtype::f32);
+  if (is_float(t) && !is_half(t)) return detail::float_literal(bits, t == dtype::f32);
+  if (t == dtype::u32) return std::to_string(bits) + "U";
+  if (t == dtype::u64) return std::to_string(static_cast<std::uint64_t>(bits)) + "ULL";
   std::string const suffix = t == dtype::i64 && typed ? "LL" : "";
   bool const lowest = t == dtype::i32 ? bits == INT32_MIN : bits == INT64_MIN;  // its digits alone do not fit
   if (lowest) return "(" + std::to_string(bits + 1) + suffix + " - 1)";

@@ -328,6 +328,23 @@ struct api {
 /// Cost     the first call 9 ms with the file in the page cache, later ones a load and a branch
 api const& load_llvm();
 
+/// Stands around each use of LLVM: the end of the program waits for it, since LLVM's own static objects go then.
+/// Errors  device_error when the program has ended meanwhile, after five seconds: threads that nobody waits for are gone
+///         by then, one that a static object's destructor waits for gets an answer
+/// Threads any; one may hold several
+///
+/// A known gap: when the end of the program begins while another thread loads LLVM or compiles the first kernel, the
+/// statics that LLVM makes in just that time are destroyed, and that thread may crash.
+class llvm_use {
+ public:
+  llvm_use();
+  ~llvm_use();
+  llvm_use(llvm_use const&) = delete;
+  llvm_use& operator=(llvm_use const&) = delete;
+  /// Whether LLVM's statics may be gone already.
+  static bool is_over();
+};
+
 /// The text of an error, which is consumed.
 std::string take_message(api const& l, error_ref e);
 /// The text of a message owned by the caller (empty when null), which is freed.

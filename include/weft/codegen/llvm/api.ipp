@@ -1,10 +1,12 @@
 #include <dlfcn.h>
+#include <time.h>
 
 #include <cstdio>
 #include <cstdlib>
 #include <cstring>
 
 #include "weft/base/env.hpp"
+#include "weft/base/unload.hpp"
 #include "weft/codegen/llvm/api.hpp"
 
 namespace weft::inline WEFT_ABI {
@@ -106,9 +108,47 @@ inline api load() {
 }
 }  // namespace detail
 
+namespace detail {
+inline constinit std::int32_t llvm_users = 0;
+inline constinit thread_local int llvm_uses = 0;  // of this thread
+inline constinit bool llvm_is_over = false;
+
+/// Until `ready()`, five seconds at most.
+template <class Ready>
+inline void nap_until(Ready ready) {
+  timespec const millisecond{0, 1000000};
+  for (int i = 0; i < 5000 && !ready(); ++i) ::nanosleep(&millisecond, nullptr);
+}
+inline void end_llvm() {
+  if (library_is_unloaded()) return;  // LLVM stays
+  __atomic_store_n(&llvm_is_over, true, __ATOMIC_SEQ_CST);
+  nap_until([] { return __atomic_load_n(&llvm_users, __ATOMIC_SEQ_CST) == 0; });
+}
+}  // namespace detail
+
 WEFT_DECL api const& load_llvm() {
+  llvm_use const use;
   static api const functions = detail::load();
   return functions;
+}
+
+WEFT_DECL bool llvm_use::is_over() { return __atomic_load_n(&detail::llvm_is_over, __ATOMIC_SEQ_CST); }
+WEFT_DECL llvm_use::llvm_use() {
+  if (detail::llvm_uses++ > 0) return;
+  // Before LLVM is loaded, too: the program may begin to end while that happens. When it has ended this fails.
+  static bool const registered = std::atexit(detail::end_llvm) == 0;
+  __atomic_fetch_add(&detail::llvm_users, 1, __ATOMIC_SEQ_CST);
+  if (registered && !is_over()) return;
+  __atomic_fetch_sub(&detail::llvm_users, 1, __ATOMIC_SEQ_CST);
+  detail::llvm_uses = 0;
+  detail::nap_until([] { return false; });
+  WEFT_THROW(device_error("the program is ending, and LLVM with it: no kernel is compiled any more"));
+}
+WEFT_DECL llvm_use::~llvm_use() {
+  if (--detail::llvm_uses > 0) return;
+  // Handlers run in reverse, and LLVM makes statics in its first uses: again, so that ours is before theirs.
+  std::atexit(detail::end_llvm);
+  __atomic_fetch_sub(&detail::llvm_users, 1, __ATOMIC_SEQ_CST);
 }
 
 WEFT_DECL std::string take_message(api const& l, error_ref e) {

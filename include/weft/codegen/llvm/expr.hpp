@@ -33,7 +33,7 @@ class expression_emitter {
   value_ref emit(ir::expr e);
 
   // types
-  type_ref scalar_type(dtype t) const;  // bool is i1
+  type_ref scalar_type(dtype t) const;  // bool is i1, f16 and bf16 are i16
   type_ref memory_type(dtype t) const;  // bool is i8
   type_ref with_lanes(type_ref t, int lanes) const;
   type_ref type_of(ir::expr e) const { return with_lanes(scalar_type(e->type), e->lanes); }
@@ -100,6 +100,8 @@ class expression_emitter {
   value_ref make_literal(ir::expr e);
   value_ref make_load(ir::expr e);
   value_ref make_cast(ir::expr e);
+  value_ref make_half_cast(ir::expr e, value_ref a);
+  value_ref narrowed(ir::expr e, value_ref v, type_ref to);
   value_ref make_binary(ir::expr e);
   value_ref make_division(ir::expr e, value_ref a, value_ref b);
   value_ref make_comparison(op o, dtype t, value_ref a, value_ref b);

@@ -8,15 +8,15 @@ namespace weft::inline WEFT_ABI {
 namespace codegen::llvm {
 
 WEFT_DECL type_ref expression_emitter::scalar_type(dtype t) const {
-  switch (t) {
-    case dtype::boolean: return l_.Int1TypeInContext(s_.context);
-    case dtype::u8: return l_.Int8TypeInContext(s_.context);
-    case dtype::i32: return l_.Int32TypeInContext(s_.context);
-    case dtype::i64: return i64();
-    case dtype::f32: return l_.FloatTypeInContext(s_.context);
-    case dtype::f64: break;
+  if (t == dtype::boolean) return l_.Int1TypeInContext(s_.context);
+  if (t == dtype::f32) return l_.FloatTypeInContext(s_.context);
+  if (t == dtype::f64) return l_.DoubleTypeInContext(s_.context);
+  switch (size_bytes(t)) {
+    case 1: return l_.Int8TypeInContext(s_.context);
+    case 2: return l_.Int16TypeInContext(s_.context);
+    case 4: return l_.Int32TypeInContext(s_.context);
+    default: return i64();
   }
-  return l_.DoubleTypeInContext(s_.context);
 }
 WEFT_DECL type_ref expression_emitter::memory_type(dtype t) const {
   return scalar_type(t == dtype::boolean ? dtype::u8 : t);
@@ -158,19 +158,21 @@ WEFT_DECL value_ref expression_emitter::emit(ir::expr e) {
   value_ref const v = at_level(level, [&] { return make(e); });
   if (values_.size() <= e->id) values_.resize(e->id + 256, nullptr);
   values_[e->id] = v;
-  regions_[static_cast<std::size_t>(level)].values.push_back(e->id);
+  // In front of a loop that may not run at all, it is known in that loop alone.
+  auto owner = static_cast<std::size_t>(level);
+  if (owner + 1 < regions_.size() && regions_[owner + 1].guarded) ++owner;
+  regions_[owner].values.push_back(e->id);
   return v;
 }
 WEFT_DECL value_ref expression_emitter::make_literal(ir::expr e) {
   value_ref v = nullptr;
   if (e->type == dtype::f32) {
-    v = l_.ConstBitCast(l_.ConstInt(l_.Int32TypeInContext(s_.context),
-                                    static_cast<unsigned long long>(e->value & 0xffffffff), 0),
+    v = l_.ConstBitCast(l_.ConstInt(l_.Int32TypeInContext(s_.context), static_cast<unsigned long long>(e->value), 0),
                         scalar_type(e->type));
   } else if (e->type == dtype::f64) {
     v = l_.ConstBitCast(number(e->value), scalar_type(e->type));
   } else {
-    v = l_.ConstInt(scalar_type(e->type), static_cast<unsigned long long>(e->value), 1);
+    v = l_.ConstInt(scalar_type(e->type), static_cast<unsigned long long>(e->value), is_signed_integer(e->type));
   }
   if (e->lanes == 1) return v;
   sequence<value_ref> const all(e->lanes, v);
@@ -190,7 +192,7 @@ WEFT_DECL value_ref expression_emitter::make(ir::expr e) {
     case op::extent: return run_time_number(1, e->value);
     case op::scalar: {
       value_ref const bits = run_time_number(2, e->value);
-      if (e->type == dtype::i64) return bits;
+      if (scalar_type(e->type) == i64()) return bits;
       if (e->type == dtype::f64) return l_.BuildBitCast(b_, bits, scalar_type(e->type), "");
       if (e->type == dtype::f32)
         return l_.BuildBitCast(b_, l_.BuildTrunc(b_, bits, l_.Int32TypeInContext(s_.context), ""),
@@ -381,6 +383,21 @@ WEFT_DECL value_ref expression_emitter::make_division(ir::expr e, value_ref a, v
   if (is_zero != nullptr) q = l_.BuildSelect(b_, is_zero, zero, q, "");
   return q;
 }
+/// Without the fence LLVM takes f16 -> f32 -> f16 for nothing, and a signalling NaN stays one. It costs no instruction.
+WEFT_DECL value_ref expression_emitter::narrowed(ir::expr e, value_ref v, type_ref to) {
+  return l_.BuildFPTrunc(b_, call_intrinsic("llvm.arithmetic.fence", {type_of(e)}, {v}), to, "");
+}
+/// f16 <-> f32 by the machine's own instruction; the rest is gone since pass/legalise. Elsewhere an f16 is an i16, so
+/// that nothing computes with LLVM's half by mistake.
+WEFT_DECL value_ref expression_emitter::make_half_cast(ir::expr e, value_ref a) {
+  bool const widens = e->type == dtype::f32;
+  if ((widens ? e->a->type : e->type) != dtype::f16 || (widens ? e->type : e->a->type) != dtype::f32)
+    WEFT_THROW(internal_error("llvm: a cast from " + std::string(name(e->a->type)) + " to " +
+                              std::string(name(e->type)) + " is left after pass/legalise"));
+  type_ref const half = with_lanes(l_.HalfTypeInContext(s_.context), e->lanes);
+  if (widens) return l_.BuildFPExt(b_, l_.BuildBitCast(b_, a, half, ""), type_of(e), "");
+  return l_.BuildBitCast(b_, narrowed(e->a, a, half), type_of(e), "");
+}
 WEFT_DECL value_ref expression_emitter::make_cast(ir::expr e) {
   value_ref const a = emit(e->a);
   type_ref const to = type_of(e);
@@ -390,8 +407,9 @@ WEFT_DECL value_ref expression_emitter::make_cast(ir::expr e) {
     value_ref const zero = l_.ConstNull(type_of(e->a));
     return is_float(from) ? l_.BuildFCmp(b_, RealUNE, a, zero, "") : l_.BuildICmp(b_, IntNE, a, zero, "");
   }
+  if (is_half(from) || is_half(e->type)) return make_half_cast(e, a);
   if (is_float(from) && is_float(e->type))
-    return e->type == dtype::f64 ? l_.BuildFPExt(b_, a, to, "") : l_.BuildFPTrunc(b_, a, to, "");
+    return e->type == dtype::f64 ? l_.BuildFPExt(b_, a, to, "") : narrowed(e->a, a, to);
   if (is_float(from))
     return call_intrinsic(is_signed_integer(e->type) ? "llvm.fptosi.sat" : "llvm.fptoui.sat", {to, type_of(e->a)}, {a});
   if (is_float(e->type))

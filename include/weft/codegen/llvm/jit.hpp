@@ -1,7 +1,6 @@
 // From the bytes of an object file to callable code, by LLVM's ORC.
 //
-// The objects come from this process or from the disk cache; both ways end here. (The cache's own loader, which
-// needs no LLVM, is tested on the same bytes.)
+// The other way, and the usual one on x86-64, is runtime/loader.hpp, which needs no LLVM; both are tested on the same bytes.
 #pragma once
 
 #include <string>
@@ -63,8 +62,7 @@ class jit {
   lljit_ref orc_ = nullptr;
   session_ref session_ = nullptr;
   std::string reported_;          // what ORC would have printed during this link
-  sequence<dylib_ref> empty_;  // ORC's C interface cannot remove a dylib: they are used again
-  bool leaving_ = false;          // LLVM's own statics may be gone already
+  sequence<dylib_ref> empty_;     // ORC's C interface cannot remove a dylib: they are used again
 };
 
 }  // namespace codegen::llvm

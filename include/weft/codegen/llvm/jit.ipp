@@ -51,13 +51,6 @@ WEFT_DECL jit::jit() : llvm_(load_llvm()) {
 
 WEFT_DECL jit& jit::instance() {
   static jit& only = *new jit;
-  // Registered after LLVM's own exit handlers, so it runs before them: code held by statics stays loaded then.
-  static int const registered = std::atexit([] {
-    jit& j = instance();
-    guard const g(j.lock_);
-    j.leaving_ = true;
-  });
-  (void)registered;
   return only;
 }
 
@@ -76,6 +69,7 @@ WEFT_DECL void* jit::add_and_find(loaded_code const& code, std::string_view obje
 }
 
 WEFT_DECL loaded_code jit::link(std::string_view object_bytes, std::string_view symbol) {
+  llvm_use const use;
   guard const g(lock_);
   loaded_code code;
   if (empty_.empty()) {
@@ -105,10 +99,10 @@ WEFT_DECL void jit::remove(tracker_ref tracker, dylib_ref dylib) {
 }
 
 WEFT_DECL loaded_code::~loaded_code() {
-  if (tracker_ == nullptr) return;
+  if (tracker_ == nullptr || llvm_use::is_over()) return;
   jit& j = jit::instance();
   guard const g(j.lock_);
-  if (!j.leaving_) j.remove(tracker_, dylib_);
+  j.remove(tracker_, dylib_);
 }
 WEFT_DECL void loaded_code::swap(loaded_code& other) noexcept {
   auto const exchange = [](auto& a, auto& b) {

@@ -20,6 +20,7 @@ struct object_code {
 };
 struct object_request {
   bool want_ir = false, want_assembly = false;
+  bool verify = false;  // by LLVM's own verifier, before its passes
 };
 
 /// Compiles `f` (after run_passes) for `machine`.

@@ -51,6 +51,7 @@ inline std::string emit_file(scratch& s, unsigned kind) {
 }  // namespace detail
 
 WEFT_DECL object_code compile(ir::function const& f, target const& machine, object_request want) {
+  llvm_use const use;
   api const& l = load_llvm();
   double const start = detail::now_ms();
   detail::scratch s{l};
@@ -68,6 +69,12 @@ WEFT_DECL object_code compile(ir::function const& f, target const& machine, obje
   function_emitter(state).entry(code.symbol);
 
   double const emitted = detail::now_ms();
+  if (want.verify) {
+    char* message = nullptr;
+    bool const unsound = l.VerifyModule(s.module, ReturnStatusAction, &message) != 0;
+    std::string const why = take_message(l, message);
+    if (unsound) WEFT_THROW(internal_error("llvm: " + why + take_message(l, l.PrintModuleToString(s.module))));
+  }
   // Registers are stack slots until mem2reg. Unrolling, vectors, fma, common subexpressions and what loops do not
   // change are seen to before, so nothing else is needed.
   pass_options_ref const options = l.CreatePassBuilderOptions();

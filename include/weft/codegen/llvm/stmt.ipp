@@ -124,7 +124,8 @@ WEFT_DECL void function_emitter::statement(ir::stmt s) {
     case ir::stmt_kind::store: return store(s);
     case ir::stmt_kind::branch: return branch(s);
     case ir::stmt_kind::allocate: return allocate(s);
-    case ir::stmt_kind::accumulate: break;
+    case ir::stmt_kind::accumulate:
+    case ir::stmt_kind::together: break;
   }
   WEFT_THROW(internal_error("llvm: an accumulate is left after pass/promote"));
 }

@@ -1,6 +1,6 @@
 // The math functions of the face: weft::exp(x) and its kin.
 //
-// Each is for f32 and f64; other types (indices too) are computed in f32. How far results are from the truth, in units
+// Each is for f32 and f64; other types (halves, integers, indices) are computed in f32. How far results are from the truth, in units
 // of the last place of the true result, is said as "f32; f64", the most that was found on machines with fma or
 // without: of f32 functions of one operand over all floats, else of samples (docs/math.md has the table and how it is
 // made). What happens to zeros, infinities and NaN is C's Annex F. All executors give the same bits. The expansions:
@@ -19,18 +19,19 @@ template <class A>
 struct math_type<A> {
   static_assert(!std::is_same_v<element_of_t<A>, bool>,
                 "weft: a math function of a condition; cast it first, for example weft::cast<float>(a)");
-  using type = typename element_type_of<promote(dtype_of<element_of_t<A>>, dtype::f32)>::type;
+  static constexpr dtype computed_in = computed(dtype_of<element_of_t<A>>);
+  using type = element_t<is_float(computed_in) ? computed_in : dtype::f32>;
 };
 template <class A, class B>
 struct math_type<A, B> : math_type<common_t<A, B>> {};
 
 template <op O, class X>
-constexpr auto math(X const& x) {
+constexpr auto math_of(X const& x) {
   using T = typename math_type<X>::type;
   return value<T>{{x.p, x.p->operation(O, dtype_of<T>, node_as<T>(*x.p, x))}};
 }
 template <op O, class A, class B>
-constexpr auto math(A const& a, B const& b) {
+constexpr auto math_of(A const& a, B const& b) {
   using T = typename math_type<A, B>::type;
   return binary<T, value<T>>(O, a, b);
 }
@@ -43,52 +44,52 @@ template <op O, class X>
 constexpr auto rounding(X const& x) {
   using T = typename X::element_type;
   if constexpr (std::is_integral_v<T> && !std::is_same_v<T, bool>) return value<T>{{x.p, x.id}};
-  else return math<O>(x);
+  else return math_of<O>(x);
 }
 }  // namespace detail
 
 // clang-format off
 /// e to the power x. Within 0.88; 0.96 ulp.
-template <detail::expression X> constexpr auto exp(X const& x) { return detail::math<op::exp>(x); }
+template <detail::expression X> constexpr auto exp(X const& x) { return detail::math_of<op::exp>(x); }
 /// 2 to the power x. Within 1.15; 1.25 ulp.
-template <detail::expression X> constexpr auto exp2(X const& x) { return detail::math<op::exp2>(x); }
+template <detail::expression X> constexpr auto exp2(X const& x) { return detail::math_of<op::exp2>(x); }
 /// e to the power x, minus 1, also where x is small.
-template <detail::expression X> constexpr auto expm1(X const& x) { return detail::math<op::expm1>(x); }
+template <detail::expression X> constexpr auto expm1(X const& x) { return detail::math_of<op::expm1>(x); }
 /// The natural logarithm.
-template <detail::expression X> constexpr auto log(X const& x) { return detail::math<op::log>(x); }
+template <detail::expression X> constexpr auto log(X const& x) { return detail::math_of<op::log>(x); }
 /// The logarithm to base 2.
-template <detail::expression X> constexpr auto log2(X const& x) { return detail::math<op::log2>(x); }
+template <detail::expression X> constexpr auto log2(X const& x) { return detail::math_of<op::log2>(x); }
 /// The natural logarithm of 1 + x, also where x is small.
-template <detail::expression X> constexpr auto log1p(X const& x) { return detail::math<op::log1p>(x); }
+template <detail::expression X> constexpr auto log1p(X const& x) { return detail::math_of<op::log1p>(x); }
 /// x to the power y.
 template <class X, class Y> requires detail::math_pair<X, Y>
-constexpr auto pow(X const& x, Y const& y) { return detail::math<op::pow>(x, y); }
+constexpr auto pow(X const& x, Y const& y) { return detail::math_of<op::pow>(x, y); }
 /// The square root, rounded correctly.
-template <detail::expression X> constexpr auto sqrt(X const& x) { return detail::math<op::sqrt>(x); }
+template <detail::expression X> constexpr auto sqrt(X const& x) { return detail::math_of<op::sqrt>(x); }
 /// 1 / sqrt(x), which are two roundings. Within 1.5; 1.5 ulp.
-template <detail::expression X> constexpr auto rsqrt(X const& x) { return detail::math<op::rsqrt>(x); }
+template <detail::expression X> constexpr auto rsqrt(X const& x) { return detail::math_of<op::rsqrt>(x); }
 /// The sine of an angle in radians, of any size.
-template <detail::expression X> constexpr auto sin(X const& x) { return detail::math<op::sin>(x); }
+template <detail::expression X> constexpr auto sin(X const& x) { return detail::math_of<op::sin>(x); }
 /// The cosine of an angle in radians, of any size.
-template <detail::expression X> constexpr auto cos(X const& x) { return detail::math<op::cos>(x); }
+template <detail::expression X> constexpr auto cos(X const& x) { return detail::math_of<op::cos>(x); }
 /// The tangent of an angle in radians, of any size.
-template <detail::expression X> constexpr auto tan(X const& x) { return detail::math<op::tan>(x); }
+template <detail::expression X> constexpr auto tan(X const& x) { return detail::math_of<op::tan>(x); }
 /// The angle in radians, -pi/2 to pi/2, whose tangent is x.
-template <detail::expression X> constexpr auto atan(X const& x) { return detail::math<op::atan>(x); }
+template <detail::expression X> constexpr auto atan(X const& x) { return detail::math_of<op::atan>(x); }
 /// The angle in radians, -pi to pi, of the point (x, y).
 template <class Y, class X> requires detail::math_pair<Y, X>
-constexpr auto atan2(Y const& y, X const& x) { return detail::math<op::atan2>(y, x); }
+constexpr auto atan2(Y const& y, X const& x) { return detail::math_of<op::atan2>(y, x); }
 /// The hyperbolic tangent.
-template <detail::expression X> constexpr auto tanh(X const& x) { return detail::math<op::tanh>(x); }
+template <detail::expression X> constexpr auto tanh(X const& x) { return detail::math_of<op::tanh>(x); }
 /// 1 / (1 + e^-x); nothing overflows on the way.
-template <detail::expression X> constexpr auto sigmoid(X const& x) { return detail::math<op::sigmoid>(x); }
+template <detail::expression X> constexpr auto sigmoid(X const& x) { return detail::math_of<op::sigmoid>(x); }
 /// The error function.
-template <detail::expression X> constexpr auto erf(X const& x) { return detail::math<op::erf>(x); }
+template <detail::expression X> constexpr auto erf(X const& x) { return detail::math_of<op::erf>(x); }
 /// x (1 + erf(x / sqrt 2)) / 2, the exact form; where x is far below 0 as well.
-template <detail::expression X> constexpr auto gelu(X const& x) { return detail::math<op::gelu>(x); }
+template <detail::expression X> constexpr auto gelu(X const& x) { return detail::math_of<op::gelu>(x); }
 /// What is left of x / y, with the sign of x: exact, however large the quotient. Source: C, fmod.
 template <class X, class Y> requires detail::math_pair<X, Y>
-constexpr auto fmod(X const& x, Y const& y) { return detail::math<op::rem>(x, y); }
+constexpr auto fmod(X const& x, Y const& y) { return detail::math_of<op::rem>(x, y); }
 /// |x|; of integers too, where the lowest stays as it is.
 template <detail::expression X> constexpr auto abs(X const& x) {
   if constexpr (std::is_signed_v<typename X::element_type> && std::is_integral_v<typename X::element_type>)
@@ -97,7 +98,7 @@ template <detail::expression X> constexpr auto abs(X const& x) {
 }
 /// |x| with the sign of y, that of a zero or NaN too.
 template <class X, class Y> requires detail::math_pair<X, Y>
-constexpr auto copysign(X const& x, Y const& y) { return detail::math<op::copysign>(x, y); }
+constexpr auto copysign(X const& x, Y const& y) { return detail::math_of<op::copysign>(x, y); }
 /// The integer not above x, as a number of the same type; exact. -0 stays.
 template <detail::expression X> constexpr auto floor(X const& x) { return detail::rounding<op::floor>(x); }
 /// The integer not below x; exact. -0.5 gives -0.

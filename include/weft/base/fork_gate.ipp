@@ -1,0 +1,54 @@
+#include <pthread.h>
+
+#include "weft/base/fork_gate.hpp"
+
+namespace weft::inline WEFT_ABI {
+namespace detail {
+
+struct fork_state {
+  pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
+  pthread_cond_t changed = PTHREAD_COND_INITIALIZER;
+  int inside = 0;   // threads that hold a gate
+  int forking = 0;  // threads that want to fork, or do
+  bool registered = false;
+};
+inline constinit fork_state forks{};
+inline constinit thread_local int gates_held = 0;
+
+inline void before_fork() {
+  ::pthread_mutex_lock(&forks.lock);
+  ++forks.forking;
+  while (gates_held == 0 && forks.inside > 0) ::pthread_cond_wait(&forks.changed, &forks.lock);
+  // Held over the fork, so that the child finds it whole.
+}
+inline void after_fork_in_parent() {
+  --forks.forking;
+  ::pthread_cond_broadcast(&forks.changed);
+  ::pthread_mutex_unlock(&forks.lock);
+}
+inline void after_fork_in_child() {
+  forks = fork_state{};
+  forks.registered = true;
+  forks.inside = gates_held > 0 ? 1 : 0;
+}
+}  // namespace detail
+
+WEFT_DECL fork_gate::fork_gate() {
+  using namespace detail;
+  if (gates_held++ > 0) return;
+  ::pthread_mutex_lock(&forks.lock);
+  while (forks.forking > 0) ::pthread_cond_wait(&forks.changed, &forks.lock);
+  ++forks.inside;
+  if (!forks.registered) ::pthread_atfork(before_fork, after_fork_in_parent, after_fork_in_child);
+  forks.registered = true;
+  ::pthread_mutex_unlock(&forks.lock);
+}
+WEFT_DECL fork_gate::~fork_gate() {
+  using namespace detail;
+  if (--gates_held > 0) return;
+  ::pthread_mutex_lock(&forks.lock);
+  if (--forks.inside == 0) ::pthread_cond_broadcast(&forks.changed);
+  ::pthread_mutex_unlock(&forks.lock);
+}
+
+}  // namespace weft::inline WEFT_ABI

@@ -1,0 +1,451 @@
+// Stages and reductions: the functions that take a body as a lambda and run it once, on axes of their own.
+//
+//   compute<"C">(M, N, body)          a stage; with several names, one of several results
+//   sum prod min max any all          reductions over one or more axes, of a body
+//   argmin argmax                     where the smallest or largest stands
+//   reduce(identity, combine, ...)    a reduction of your own
+//   where(condition, x)               in a reduction's body: only elements for which the condition holds take part
+#pragma once
+
+#include "weft/expr/face.hpp"
+
+namespace weft::inline WEFT_ABI {
+
+/// Several values at once: what a body returns that computes more than one number. Taken apart by a structured
+/// binding or by `get`.
+template <class... V>
+struct several;
+template <>
+struct several<> {};
+template <class First, class... Rest>
+struct several<First, Rest...> {
+  First first;
+  several<Rest...> rest;
+};
+template <std::size_t I, class First, class... Rest>
+constexpr auto get(several<First, Rest...> const& v) {
+  if constexpr (I == 0) return v.first;
+  else return get<I - 1>(v.rest);
+}
+
+/// `return weft::values(sine, cosine);` in a body of two results; also the identity of such a reduction.
+constexpr several<> values() { return {}; }
+template <class First, class... Rest>
+constexpr several<First, Rest...> values(First const& first, Rest const&... rest) {
+  return {first, values(rest...)};
+}
+
+/// What `where` returns.
+template <class V>
+struct conditional {
+  value<bool> condition;
+  V x;
+};
+/// In the body of a reduction: `x` takes part where `condition` holds; elsewhere its tensors are not read.
+///
+///     weft::sum(K, [=](auto k) { return weft::where(A(k) > 0, A(k)); })
+template <class V>
+constexpr conditional<V> where(value<bool> condition, V const& x) {
+  return {condition, x};
+}
+
+/// A reduction that keeps several values; see `reduction`. With fewer names than values in `compute`, the others stay
+/// inside the stage.
+template <int Axes, element... T>
+struct reduction_of_several {
+  static constexpr int axes = Axes;
+  program* p = nullptr;
+  int first_axis = 0;
+  result_info results[sizeof...(T)] = {};
+};
+
+// The one call that is not constexpr: its name is what the compiler prints.
+[[noreturn]] inline void a_body_that_names_no_input_has_no_program__start_from_an_extent_of_an_input() {
+  WEFT_THROW(argument_error("weft: this compute or sum has only literal extents and its body reads no input, so it "
+                            "belongs to no program; write an extent of an input (A.extent(0)) for one of them"));
+}
+
+namespace detail {
+template <class>
+struct is_several : std::false_type {};
+template <class... V>
+struct is_several<several<V...>> : std::true_type {};
+template <class>
+struct is_conditional : std::false_type {};
+template <class V>
+struct is_conditional<conditional<V>> : std::true_type {};
+template <class>
+struct is_reduction_of_several : std::false_type {};
+template <int Axes, class... T>
+struct is_reduction_of_several<reduction_of_several<Axes, T...>> : std::true_type {};
+
+/// Calls `f` with every term in what a body returned.
+template <class R, class F>
+constexpr void each_term(R& r, F const& f) {
+  if constexpr (expression<R>) {
+    f(r);
+  } else if constexpr (is_conditional<R>::value) {
+    f(r.condition);
+    each_term(r.x, f);
+  } else if constexpr (is_reduction_of_several<R>::value) {
+    for (result_info& one : r.results) {
+      term t{r.p, one.body};
+      f(t);
+      one.body = t.id;
+    }
+    r.p = home_of(r.p);
+  } else if constexpr (requires { r.rest; }) {
+    each_term(r.first, f);
+    each_term(r.rest, f);
+  } else {
+    static_assert(is_several<R>::value,
+                  "weft: the lambda given to compute or to a reduction returns a value, or weft::values of several");
+  }
+}
+
+template <class E>
+constexpr int extent_node(program& p, E const& e) {
+  static_assert(std::same_as<E, extent> || std::integral<E>,
+                "weft: an extent is a size of a tensor (A.extent(0)), an integer, or arithmetic on them");
+  return node_as<std::int64_t>(p, e);
+}
+template <class First, class... Rest>
+constexpr program* first_program(First const& first, Rest const&... rest) {
+  if (program* p = program_of(first)) return p;
+  if constexpr (sizeof...(Rest) > 0) return first_program(rest...);
+  return nullptr;
+}
+template <class First, class... Rest>
+constexpr auto const& last_of(First const& first, Rest const&... rest) {
+  if constexpr (sizeof...(Rest) == 0)
+    return first;
+  else
+    return last_of(rest...);
+}
+template <std::size_t I, std::size_t Count, class A>
+constexpr int extent_or_body(program& p, A const& a) {
+  if constexpr (I < Count)
+    return extent_node(p, a);
+  else
+    return -1;
+}
+
+/// Axes for `extents..., body`, and the body run on them, in the program `p` where all of it ended up.
+template <class R>
+struct traced_body {
+  program* p;
+  R result;
+  int first_axis;
+  int extents[8];
+};
+template <bool Reduced, class... A>
+constexpr auto trace_body(A const&... a) {
+  constexpr std::size_t count = sizeof...(A) - 1;
+  static_assert(count >= 1 && count <= 8, "weft: one to eight extents, then the lambda");
+  return [&]<std::size_t... I, std::size_t... All>(std::index_sequence<I...>, std::index_sequence<All...>) {
+    program scratch;
+    program* home = first_program(a...);
+    program* p = home != nullptr ? home : &scratch;
+    int ids[] = {extent_or_body<All, count>(*p, a)...};
+    int first = static_cast<int>(p->axes.size());
+    for (std::size_t d = 0; d < count; ++d) p->add_axis(ids[d], -1, Reduced);
+    int const nodes[] = {p->axis_node(first + static_cast<int>(I))...};
+    auto result = last_of(a...)(axis_index{{p, nodes[I]}}...);
+    program* now = nullptr;
+    each_term(result, [&](auto& t) { now = meet(now, t.p); });
+    each_term(result, [&](auto& t) {
+      if (t.p == now) return;
+      t.id = in(*now, t);
+      t.p = now;
+    });
+    if (now == &scratch) a_body_that_names_no_input_has_no_program__start_from_an_extent_of_an_input();
+    if (now != p) {
+      first = axis_base(*p, *now);
+      for (std::size_t d = 0; d < count; ++d) ids[d] = now->literal(dtype::i64, p->at(ids[d]).value);
+    }
+    traced_body<decltype(result)> t{now, result, first, {}};
+    for (std::size_t d = 0; d < count; ++d) t.extents[d] = ids[d];
+    leave(scratch);
+    return t;
+  }
+  (std::make_index_sequence<count>{}, std::make_index_sequence<count + 1>{});
+}
+
+template <op Combine, class T>
+constexpr std::int64_t identity_of() {
+  if (Combine == op::add) return 0;
+  if (Combine == op::mul) return number_bits<T>(1);
+  if (std::is_same_v<T, bool>) return Combine == op::min || Combine == op::logical_and;
+  double const infinite = __builtin_inf();  // becomes an integer type's limit
+  return converted(dtype::f64, dtype_of<T>, to_bits(Combine == op::max ? -infinite : infinite));
+}
+#define WEFT_LONG_NAME "weft: the name of a stage has at most 30 characters"
+#define WEFT_NESTED_REDUCTION \
+  "weft: a reduction inside a reduction; give all axes to one: weft::sum(M, N, [=](auto i, auto j) ...)"
+
+/// The update that leaves the value so far as it is where `where` says so.
+template <class R>
+constexpr int unless_excluded(program& p, R const& traced, dtype type, int update, int self) {
+  if constexpr (is_conditional<R>::value) return p.operation(op::select, type, traced.condition.id, update, self);
+  else return update;
+}
+template <class R>
+constexpr auto const& without_condition(R const& r) {
+  if constexpr (is_conditional<R>::value) return r.x;
+  else return r;
+}
+template <op Combine, class... A>
+constexpr auto reduce(A const&... a) {
+  auto const t = trace_body<true>(a...);
+  auto const& x = without_condition(t.result);
+  using V = std::remove_cvref_t<decltype(x)>;
+  static_assert(!is_reduction<V>::value && !is_reduction_of_several<V>::value, WEFT_NESTED_REDUCTION);
+  static_assert(expression<V>, "weft: this reduction takes a body of one value; see weft::reduce for more");
+  constexpr bool computes = Combine == op::add || Combine == op::mul;
+  using Element = typename V::element_type;
+  using T = std::conditional_t<computes, computed_t<Element>, Element>;
+  static_assert(!computes || !std::is_same_v<T, bool>,
+                "weft: a sum of conditions; to count them, cast to an integer: weft::cast<int>(...)");
+  static_assert((Combine != op::logical_and && Combine != op::logical_or) || std::is_same_v<T, bool>,
+                "weft: any and all take a condition: weft::any(K, [=](auto k) { return A(k) > 0; })");
+  program& p = *t.p;
+  value<T> const self{{&p, p.add({op::self, dtype_of<T>, 0})}};
+  int const combined = binary<T, value<T>>(Combine, self, x).id;
+  int const update = unless_excluded(p, t.result, dtype_of<T>, combined, self.id);
+  return reduction<T, static_cast<int>(sizeof...(A)) - 1>{{&p, update}, t.first_axis, identity_of<Combine, T>()};
+}
+template <class... A>
+concept extents_then_body = sizeof...(A) >= 2 && !operand<std::remove_cvref_t<decltype(last_of(std::declval<A>()...))>>;
+
+/// A body's values, whatever it returned.
+template <class V>
+constexpr auto as_values(V const& v) {
+  static_assert(expression<V>, "weft: weft::values holds values that depend on an input or an axis, no plain numbers");
+  return values(value<typename V::element_type>{{v.p, v.id}});
+}
+template <class... V>
+constexpr auto as_values(several<V...> const& v) {
+  return [&]<std::size_t... I>(std::index_sequence<I...>) {
+    return values(as_values(get<I>(v)).first...);
+  }(std::index_sequence_for<V...>{});
+}
+template <class T, class Number>
+constexpr std::int64_t identity_bits(Number const& n) {
+  static_assert(plain_number<Number>, "weft: the identity of a reduction is a plain number, or weft::values of some");
+  check_weak<Number, T>();
+  return number_bits<T>(n);
+}
+
+/// The reduction of what `trace_body` gave, as the values `x`, from `identity` by `combine(so far, x)`.
+template <int Axes, class R, class... V, class... Number, class Combine, std::size_t... I>
+constexpr auto combined(R const& traced, several<V...> const& x, several<Number...> const& identity,
+                        Combine const& combine, std::index_sequence<I...>) {
+  static_assert(sizeof...(V) == sizeof...(Number), "weft: a reduction has as many identities as its body has values");
+  program& p = *traced.p;
+  int const selves[] = {p.add({op::self, dtype_of<typename V::element_type>, static_cast<std::int32_t>(I)})...};
+  several<V...> const so_far = values(V{{&p, selves[I]}}...);
+  auto const next = as_values([&] {
+    if constexpr (sizeof...(V) == 1) return combine(so_far.first, x.first);
+    else return combine(so_far, x);
+  }());
+  static_assert(std::same_as<std::remove_cvref_t<decltype(next)>, several<V...>>,
+                "weft: the combiner of a reduction returns the types that it takes; cast what it returns");
+  reduction_of_several<Axes, typename V::element_type...> r{&p, traced.first_axis, {}};
+  ((r.results[I] = {unless_excluded(p, traced.result, dtype_of<typename V::element_type>, in(p, get<I>(next)), selves[I]),
+                    identity_bits<typename V::element_type>(get<I>(identity))}),
+   ...);
+  return r;
+}
+template <int Axes, class R, class... V, class Identity, class Combine>
+constexpr auto combined(R const& traced, several<V...> const& x, Identity const& identity, Combine const& combine) {
+  constexpr std::index_sequence_for<V...> all{};
+  if constexpr (is_several<Identity>::value) return combined<Axes>(traced, x, identity, combine, all);
+  else return combined<Axes>(traced, x, values(identity), combine, all);
+}
+
+template <bool Largest, class... A>
+constexpr auto position_of(A const&... a) {
+  auto const t = trace_body<true>(a...);
+  using V = std::remove_cvref_t<decltype(without_condition(t.result))>;
+  static_assert(!is_reduction<V>::value && !is_reduction_of_several<V>::value, WEFT_NESTED_REDUCTION);
+  static_assert(expression<V>, "weft: argmin and argmax take a body of one value");
+  using T = typename V::element_type;
+  constexpr int axes = static_cast<int>(sizeof...(A)) - 1;
+  axis_index place{{t.p, t.p->axis_node(t.first_axis)}};
+  for (int d = 1; d < axes; ++d)
+    place = place * extent{{t.p, t.extents[d]}} + axis_index{{t.p, t.p->axis_node(t.first_axis + d)}};
+  auto const x = as_values(values(place, without_condition(t.result)));
+  auto const identity = values(-1, from_bits<T>(identity_of<Largest ? op::max : op::min, T>()));
+  return combined<axes>(t, x, identity, [](auto const& so_far, auto const& next) {
+    auto const held = get<1>(so_far), met = get<1>(next);
+    value<bool> better = Largest ? held < met : met < held;
+    if constexpr (is_float(dtype_of<T>)) better = better || (met != met && held == held);
+    better = better || get<0>(so_far) < 0;
+    return values(select(better, get<0>(next), get<0>(so_far)), select(better, met, held));
+  });
+}
+
+/// What a stage writes: types, and bodies with their identities.
+template <element... T>
+struct stage_results {
+  result_info results[sizeof...(T)];
+};
+template <expression V>
+constexpr auto results_in(V const& v) {
+  return stage_results<typename V::element_type>{{{v.id, 0}}};
+}
+template <element T, int Axes>
+constexpr auto results_in(reduction<T, Axes> const& r) {
+  return stage_results<T>{{{r.id, r.identity}}};
+}
+template <int Axes, element... T>
+constexpr auto results_in(reduction_of_several<Axes, T...> const& r) {
+  stage_results<T...> all{};
+  for (std::size_t i = 0; i < sizeof...(T); ++i) all.results[i] = r.results[i];
+  return all;
+}
+template <class... V>
+constexpr auto results_in(several<V...> const& v) {
+  static_assert(!((is_reduction<V>::value || is_reduction_of_several<V>::value) || ...),
+                "weft: several reductions in one body; weft::reduce makes one of several values");
+  auto const all = as_values(v);
+  return [&]<std::size_t... I>(std::index_sequence<I...>) {
+    return stage_results<typename V::element_type...>{{{get<I>(all).id, 0}...}};
+  }(std::index_sequence_for<V...>{});
+}
+template <int Rank, bool Reduced, std::size_t Named, element... T, std::size_t... I>
+constexpr auto add_stage(program& p, std::array<short_name, Named> const& names, stage_info const& s,
+                         sequence<std::int32_t> const& shape, stage_results<T...> const& all, std::index_sequence<I...>) {
+  static_assert(Named <= sizeof...(T), "weft: this compute has more names than its body has values");
+  static_assert(Reduced || Named == sizeof...(T), "weft: this compute needs a name for each value of its body");
+  constexpr dtype types[] = {dtype_of<T>...};
+  int const first = p.add_stage(names[0], s, types[0], shape, all.results[0]);
+  for (std::size_t i = 1; i < sizeof...(T); ++i)
+    p.add_result(i < Named ? names[i] : names[0], types[i], shape, all.results[i]);
+  if constexpr (Named == 1)
+    return expr::tensor<element_t<types[0]>, Rank>{&p, first};
+  else
+    return values(expr::tensor<element_t<types[I]>, Rank>{&p, first + static_cast<int>(I)}...);
+}
+template <std::size_t Named, class... A>
+constexpr auto stage(std::array<short_name, Named> const& names, A const&... extents_and_body) {
+  static_assert(sizeof...(A) >= 2, "weft: compute takes its extents, then a lambda");
+  constexpr int rank = static_cast<int>(sizeof...(A)) - 1;
+  auto const t = trace_body<false>(extents_and_body...);
+  using V = std::remove_cvref_t<decltype(t.result)>;
+  static_assert(!is_conditional<V>::value, "weft: where belongs into the body of a reduction; see weft::select");
+  stage_info s{-1, t.first_axis, rank, 0, 0, 0, 0};
+  constexpr bool reduced = is_reduction<V>::value || is_reduction_of_several<V>::value;
+  if constexpr (reduced) {
+    s.first_reduced = t.result.first_axis;
+    s.reduced = V::axes;
+  }
+  return add_stage<rank, reduced>(*t.p, names, s, sequence<std::int32_t>(t.extents, t.extents + rank), results_in(t.result),
+                               std::make_index_sequence<Named>{});
+}
+}  // namespace detail
+
+/// `sum(K, [=](auto k) { return A(i, k) * B(k, j); })`: the sum over one or more axes, from 0, the last axis
+/// fastest. A sum of integers wraps.
+template <class... A>
+  requires detail::extents_then_body<A...>
+constexpr auto sum(A const&... extents_and_body) {
+  return detail::reduce<op::add>(extents_and_body...);
+}
+/// The product; of no elements: 1.
+template <class... A>
+  requires detail::extents_then_body<A...>
+constexpr auto prod(A const&... extents_and_body) {
+  return detail::reduce<op::mul>(extents_and_body...);
+}
+/// The largest; of no elements: minus infinity, or the lowest integer.
+template <class... A>
+  requires detail::extents_then_body<A...>
+constexpr auto max(A const&... extents_and_body) {
+  return detail::reduce<op::max>(extents_and_body...);
+}
+/// The smallest; of no elements: infinity, or the highest integer.
+template <class... A>
+  requires detail::extents_then_body<A...>
+constexpr auto min(A const&... extents_and_body) {
+  return detail::reduce<op::min>(extents_and_body...);
+}
+/// Whether a condition holds somewhere; of no elements: false.
+template <class... A>
+  requires detail::extents_then_body<A...>
+constexpr auto any(A const&... extents_and_body) {
+  return detail::reduce<op::logical_or>(extents_and_body...);
+}
+/// Whether a condition holds everywhere; of no elements: true.
+template <class... A>
+  requires detail::extents_then_body<A...>
+constexpr auto all(A const&... extents_and_body) {
+  return detail::reduce<op::logical_and>(extents_and_body...);
+}
+
+/// Where the largest element stands, as an i64: the first of equal ones; NaN counts as larger than all others, as in
+/// NumPy; of no elements: -1. Over several axes the position is that in row-major order.
+///
+///     auto best = weft::compute<"best">(M, [=](auto i) { return weft::argmax(K, [=](auto k) { return A(i, k); }); });
+///
+/// `compute<"best", "score">` keeps the element itself too.
+template <class... A>
+  requires detail::extents_then_body<A...>
+constexpr auto argmax(A const&... extents_and_body) {
+  return detail::position_of<true>(extents_and_body...);
+}
+/// Where the smallest element stands; NaN counts as smaller than all others. See argmax.
+template <class... A>
+  requires detail::extents_then_body<A...>
+constexpr auto argmin(A const&... extents_and_body) {
+  return detail::position_of<false>(extents_and_body...);
+}
+
+/// A reduction of your own: the value so far starts as `identity` and becomes `combine(so far, body(k))` for all points
+/// of the axes, the last axis fastest. With weft::values for the identity and for what the body and `combine` return,
+/// it has several values.
+///
+///     auto product = [](auto a, auto b) {                              // of complex numbers
+///       auto [ar, ai] = a;
+///       auto [br, bi] = b;
+///       return weft::values(ar * br - ai * bi, ar * bi + ai * br);
+///     };
+///     auto z = weft::compute<"re", "im">(M, [=](auto i) {
+///       return weft::reduce(weft::values(1, 0), product, K, [=](auto k) { return weft::values(X(i, k), Y(i, k)); });
+///     });
+///     return weft::outputs(weft::get<0>(z), weft::get<1>(z));
+template <class Identity, class Combine, class... A>
+  requires detail::extents_then_body<A...>
+constexpr auto reduce(Identity const& identity, Combine const& combine, A const&... extents_and_body) {
+  auto const t = detail::trace_body<true>(extents_and_body...);
+  using V = std::remove_cvref_t<decltype(detail::without_condition(t.result))>;
+  static_assert(!detail::is_reduction<V>::value && !detail::is_reduction_of_several<V>::value, WEFT_NESTED_REDUCTION);
+  return detail::combined<static_cast<int>(sizeof...(A)) - 1>(
+      t, detail::as_values(detail::without_condition(t.result)), identity, combine);
+}
+
+/// A stage: `compute<"C">(M, N, [=](auto i, auto j) { return ...; })` defines C(i, j) for all i < M, j < N.
+template <fixed_string Name, class... A>
+constexpr auto compute(A const&... extents_and_body) {
+  static_assert(Name.view().size() <= short_name::capacity, WEFT_LONG_NAME);
+  return detail::stage(std::array{short_name(Name.view())}, extents_and_body...);
+}
+/// A stage of several results, all computed before any of them is written: `compute<"sine", "cosine">(N, ...)`, whose
+/// body returns weft::values or a reduction of several values. They come back as weft::values.
+template <fixed_string First, fixed_string Second, fixed_string... More, class... A>
+constexpr auto compute(A const&... extents_and_body) {
+  static_assert(First.view().size() <= short_name::capacity && Second.view().size() <= short_name::capacity &&
+                    ((More.view().size() <= short_name::capacity) && ...),
+                WEFT_LONG_NAME);
+  return detail::stage(std::array{short_name(First.view()), short_name(Second.view()), short_name(More.view())...},
+                       extents_and_body...);
+}
+
+}  // namespace weft::inline WEFT_ABI
+
+template <class... V>
+struct std::tuple_size<weft::several<V...>> : std::integral_constant<std::size_t, sizeof...(V)> {};
+template <std::size_t I, class... V>
+struct std::tuple_element<I, weft::several<V...>> {
+  using type = std::remove_cvref_t<decltype(weft::get<I>(std::declval<weft::several<V...> const&>()))>;
+};

@@ -1,0 +1,23 @@
+// What the machine has no instruction for becomes what it has.
+#pragma once
+
+#include "weft/ir/ir.hpp"
+
+namespace weft::inline WEFT_ABI {
+
+/// Writes conversions to and from 16-bit floats out as arithmetic on i32, scalars and vectors alike.
+///
+///     cast<f32>(A[i])  of bf16   ->   bitcast<f32>(cast<i32>(bitcast<u16>(A[i])) << 16i32)
+///
+/// Those between a half and another type than f32 take their way through f32 first. With `converts_f16` (F16C) the
+/// ones between f16 and f32 stay; bf16's are always written out, since vcvtneps2bf16 flushes denormals and LLVM calls
+/// functions that no object of ours may name. The bits are those of base/half.hpp, whose definition this pass runs.
+/// Runs last: `vectorize` must count a conversion by the width of what it converts, and before it is one node to fold
+/// and to share. Cost O(nodes), 2 to 20 nodes more for each conversion.
+ir::stmt legalise(ir::arena& m, ir::stmt s, bool converts_f16);
+
+}  // namespace weft::inline WEFT_ABI
+
+#if WEFT_HEADER_ONLY
+#include "weft/pass/legalise.ipp"
+#endif

@@ -1,0 +1,72 @@
+#include "weft/base/half.hpp"
+#include "weft/pass/legalise.hpp"
+
+namespace weft::inline WEFT_ABI {
+namespace detail {
+
+/// An expression of i32 with the operators that the definitions of base/half.hpp are written in.
+struct ir_word {
+  ir::arena* m;
+  ir::expr e;
+
+  ir_word with(op kind, ir_word o) const { return {m, ir::binary(*m, kind, e, o.e)}; }
+  friend ir_word like(ir_word w, std::uint32_t constant) {
+    return {w.m, ir::literal(*w.m, dtype::i32, wrapped(dtype::i32, constant), w.e->lanes)};
+  }
+  friend ir_word operator|(ir_word a, ir_word b) { return a.with(op::bit_or, b); }
+  friend ir_word operator&(ir_word a, std::uint32_t b) { return a.with(op::bit_and, like(a, b)); }
+  friend ir_word operator|(ir_word a, std::uint32_t b) { return a.with(op::bit_or, like(a, b)); }
+  friend ir_word operator+(ir_word a, std::uint32_t b) { return a.with(op::add, like(a, b)); }
+  friend ir_word operator+(ir_word a, ir_word b) { return a.with(op::add, b); }
+  friend ir_word operator<<(ir_word a, std::uint32_t b) { return a.with(op::shl, like(a, b)); }
+  friend ir_word operator>>(ir_word a, std::uint32_t b) { return a.with(op::shr, like(a, b)); }
+  friend ir::expr operator<(ir_word a, ir_word b) { return ir::binary(*a.m, op::lt, a.e, b.e); }
+  friend ir::expr operator>(ir_word a, ir_word b) { return b < a; }
+  friend ir_word choose(ir::expr condition, ir_word a, ir_word b) {
+    return {a.m, ir::ternary(*a.m, op::select, condition, a.e, b.e)};
+  }
+  ir_word on_floats(op kind, ir_word o) const {
+    auto const as_float = [&](ir::expr x) { return ir::cast(*m, op::bitcast, dtype::f32, x); };
+    return {m, ir::cast(*m, op::bitcast, dtype::i32, ir::binary(*m, kind, as_float(e), as_float(o.e)))};
+  }
+  friend ir_word float_sum(ir_word a, ir_word b) { return a.on_floats(op::add, b); }
+  friend ir_word float_difference(ir_word a, ir_word b) { return a.on_floats(op::sub, b); }
+};
+
+class legaliser final : public ir::rewriter {
+ public:
+  legaliser(ir::arena& m, bool converts_f16) : ir::rewriter(m), converts_f16_(converts_f16) {}
+
+ protected:
+  using ir::rewriter::replace;
+  ir::expr replace(ir::expr e) override {
+    if (e->kind != op::cast || !(is_half(e->type) || is_half(e->a->type))) return nullptr;
+    ir::expr a = (*this)(e->a);
+    if (is_half(a->type)) a = widened(a);
+    if (!is_half(e->type)) return ir::cast(m_, op::cast, e->type, a);
+    return narrowed(ir::cast(m_, op::cast, dtype::f32, a), e->type);
+  }
+
+ private:
+  ir::expr as(op kind, dtype t, ir::expr e) { return ir::cast(m_, kind, t, e); }
+  ir::expr widened(ir::expr half) {
+    if (half->type == dtype::f16 && converts_f16_) return as(op::cast, dtype::f32, half);
+    ir_word const h{&m_, as(op::cast, dtype::i32, as(op::bitcast, dtype::u16, half))};
+    return as(op::bitcast, dtype::f32, (half->type == dtype::f16 ? f32_bits_of_f16(h) : f32_bits_of_bf16(h)).e);
+  }
+  ir::expr narrowed(ir::expr wide, dtype to) {
+    if (to == dtype::f16 && converts_f16_) return as(op::cast, to, wide);
+    ir_word const x{&m_, as(op::bitcast, dtype::i32, wide)};
+    ir_word const half = to == dtype::f16 ? f16_bits_of_f32(x) : bf16_bits_of_f32(x);
+    return as(op::bitcast, to, as(op::cast, dtype::u16, half.e));
+  }
+
+  bool converts_f16_;
+};
+}  // namespace detail
+
+WEFT_DECL ir::stmt legalise(ir::arena& m, ir::stmt s, bool converts_f16) {
+  return detail::legaliser(m, converts_f16)(s);
+}
+
+}  // namespace weft::inline WEFT_ABI

@@ -1,0 +1,36 @@
+// What the code of a kernel follows from, as bytes: equal keys, equal code.
+#pragma once
+
+#include <string>
+#include <string_view>
+
+#include "weft/codegen/target.hpp"
+#include "weft/expr/program.hpp"
+#include "weft/lower/lower.hpp"
+#include "weft/schedule/schedule.hpp"
+
+namespace weft::inline WEFT_ABI {
+namespace cache {
+
+/// The key of a kernel: weft's version and codegen_epoch, the numbering of its operations, name, target, the LLVM that
+/// WEFT_LLVM asks for, the canonical program (captured values are literals in it), the steps with the knobs' values
+/// resolved, and of each argument extents, strides, alignment and alias class.
+///
+/// What only steers a schedule (caches, threads, knobs not taken) is not in it: the steps are. Nor is anything that
+/// differs from run to run: types' names, addresses, run-time scalars.
+/// Cost 4 us for a matmul
+std::string key_of(std::string_view name, program const& what, trace const& steps, call_layout const& layout,
+                   target const& machine);
+
+/// What the head of a key says, for people.
+struct key_head {
+  std::string_view version, kernel, target;
+};
+key_head head_of(std::string_view key);
+
+}  // namespace cache
+}  // namespace weft::inline WEFT_ABI
+
+#if WEFT_HEADER_ONLY
+#include "weft/runtime/cache/key.ipp"
+#endif

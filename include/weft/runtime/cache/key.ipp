@@ -1,0 +1,128 @@
+#include "weft/base/env.hpp"
+#include "weft/codegen/epoch.hpp"
+#include "weft/expr/canonical.hpp"
+#include "weft/runtime/cache/entry.hpp"
+#include "weft/runtime/cache/key.hpp"
+
+namespace weft::inline WEFT_ABI {
+namespace cache {
+namespace detail {
+
+/// Of the names of all operations, dtypes and steps in the order of their numbers: the numbers stand in keys, and an
+/// operation that is put between others must not make an old key mean another program.
+constexpr std::uint64_t vocabulary() {
+  std::uint64_t h = 0;
+  auto const take = [&](std::string_view name) {
+    h = mix(h, name.size());
+    for (char c : name) h = mix(h, static_cast<std::uint64_t>(c));
+  };
+  for (int i = 0; i < op_count; ++i) take(name(static_cast<op>(i)));
+  for (int i = 0; i < dtype_count; ++i) take(name(static_cast<dtype>(i)));
+  for (int i = 0; i < verb_count; ++i) take(name(static_cast<verb>(i)));
+  return h;
+}
+inline constexpr std::uint64_t vocabulary_digest = vocabulary();
+
+#define WEFT_TEXT_OF(x) #x
+#define WEFT_VERSION_TEXT(major, minor, patch) WEFT_TEXT_OF(major) "." WEFT_TEXT_OF(minor) "." WEFT_TEXT_OF(patch)
+inline constexpr char weft_version[] = WEFT_VERSION_TEXT(WEFT_VERSION_MAJOR, WEFT_VERSION_MINOR, WEFT_VERSION_PATCH);
+#undef WEFT_VERSION_TEXT
+#undef WEFT_TEXT_OF
+
+// Members are taken apart by structured bindings, which do not compile when one is added: whoever adds a member decides
+// here whether code depends on it.
+class key_writer : public byte_writer {
+ public:
+  void write(target const& t) {
+    auto const& [arch, cpu, features, vector_bytes, vector_registers, fma, l1, l2, l3, threads] = t;
+    text(cpu);
+    numbers(arch, vector_bytes, vector_registers, fma);
+    each(features, [&](std::string const& f) { text(f); });
+  }
+  void write(program const& p) {
+    auto const& [nodes, operands, extents, inputs, tensors, axes, stages, results, outputs, scalars, loud, moved_to,
+                 moved_axis, guests, next_guest] = p;
+    each(nodes, [&](node const& n) {
+      auto const& [kind, type, a, b, c, value] = n;
+      numbers(kind, type, a, b, c, value);
+    });
+    each(operands, [&](std::int32_t i) { numbers(i); });
+    each(extents, [&](std::int32_t i) { numbers(i); });
+    each(inputs, [&](input_info const& i) {
+      auto const& [tensor, type] = i;
+      numbers(tensor, type);
+    });
+    each(tensors, [&](tensor_info const& t) {
+      auto const& [name, type, rank, first_extent, stage, given] = t;
+      text(name.view());
+      numbers(type, rank, first_extent, stage);
+    });
+    each(axes, [&](axis_info const& a) {
+      auto const& [extent, stage, reduced] = a;
+      numbers(extent, stage, reduced);
+    });
+    each(stages, [&](stage_info const& s) {
+      auto const& [tensor, first_axis, spatial, first_reduced, reduced, first_result, results_of_it] = s;
+      numbers(tensor, first_axis, spatial, first_reduced, reduced, first_result, results_of_it);
+    });
+    each(results, [&](result_info const& r) {
+      auto const& [body, identity] = r;
+      numbers(body, identity);
+    });
+    each(outputs, [&](std::int32_t i) { numbers(i); });
+    numbers(scalars);
+  }
+  void write(trace const& steps) {
+    each(steps, [&](step const& s) {
+      auto const& [what, count, loops, factor, ruling, reason] = s;
+      numbers(what, factor, count);
+      for (int i = 0; i < count; ++i) numbers(loops[static_cast<std::size_t>(i)]);
+    });
+  }
+  void write(call_layout const& l) {
+    auto const& [arguments, symbolic] = l;
+    numbers(symbolic);
+    each(arguments, [&](argument_layout const& a) {
+      auto const& [extents, strides, alignment, alias_class] = a;
+      numbers(alignment, alias_class);
+      each(extents, [&](std::int64_t e) { numbers(e); });
+      each(strides, [&](std::int64_t s) { numbers(s); });
+    });
+  }
+
+ private:
+  template <class T, class F>
+  void each(sequence<T> const& all, F const& one) {
+    numbers(static_cast<std::uint32_t>(all.size()));
+    for (T const& t : all) one(t);
+  }
+};
+}  // namespace detail
+
+WEFT_DECL std::string key_of(std::string_view name, program const& what, trace const& steps, call_layout const& layout,
+                             target const& machine) {
+  detail::key_writer w;
+  w.bytes.reserve(2048);
+  char const* const llvm = environment("WEFT_LLVM");
+  w.text(detail::weft_version);
+  w.text(name);
+  w.write(machine);
+  w.numbers(codegen_epoch, detail::vocabulary_digest);
+  w.text(llvm != nullptr ? llvm : "");
+  w.write(what);
+  w.write(steps);
+  w.write(layout);
+  return static_cast<std::string&&>(w.bytes);
+}
+
+WEFT_DECL key_head head_of(std::string_view key) {
+  byte_reader r(key);
+  key_head h;
+  h.version = r.text();
+  h.kernel = r.text();
+  h.target = r.text();
+  return h;
+}
+
+}  // namespace cache
+}  // namespace weft::inline WEFT_ABI

@@ -1,0 +1,47 @@
+#include "weft/pass/legalise.hpp"
+
+#include "pass/text.hpp"
+
+using namespace weft;
+
+namespace {
+std::string legalised(std::string const& body, bool converts_f16) {
+  return weft_test::from_text(body).after([&](ir::function& f) { return legalise(*f.nodes, f.body, converts_f16); });
+}
+std::size_t count(std::string const& text, std::string const& part) {
+  std::size_t n = 0;
+  for (std::size_t at = text.find(part); at != std::string::npos; at = text.find(part, at + 1)) ++n;
+  return n;
+}
+}  // namespace
+
+TEST_CASE("legalise: a bf16 widens by a shift and narrows by integers, with F16C too") {
+  for (bool const f16c : {false, true}) {
+    std::string const text = legalised("  B[0] = cast<f32>(bitcast<bf16>(cast<u16>(A[0])))\n", f16c);
+    CHECK(text == "B[0] = bitcast<f32>(cast<i32>(bitcast<u16>(bitcast<bf16>(cast<u16>(A[0])))) << 16i32)\n");
+    std::string const back = legalised("  B[0] = cast<f32>(bitcast<u16>(cast<bf16>(A[0])))\n", f16c);
+    CHECK(back.find("cast<u16>(select(2139095040i32 < bitcast<i32>(A[0]) & 2147483647i32, ") != std::string::npos);
+  }
+}
+TEST_CASE("legalise: f16 keeps its conversions where the machine has them, and only those to and from f32") {
+  std::string const both = "  B[0] = cast<f32>(cast<f16>(A[0]))\n";
+  CHECK("  " + legalised(both, true) == both);
+  CHECK(count(legalised(both, false), "f16>") == 0 + count("bitcast<f16>", "f16>"));
+  std::string const far = legalised("  B[0] = cast<f32>(cast<i64>(cast<f16>(D[0])))\n", true);
+  CHECK(far == "B[0] = cast<f32>(cast<i64>(cast<f32>(cast<f16>(cast<f32>(D[0])))))\n");
+}
+TEST_CASE("legalise: vectors as scalars; masks, indices and what has no half stay; once is enough") {
+  std::string const body =
+      "  for i in 0..8:\n    B[ramp(i * 8, 1, 8)] = cast<f32>(cast<bf16>(A[ramp(i * 8, 1, 8) where ramp(i, 1, 8) < "
+      "9i64x8])) "
+      "where ramp(i, 2, 8) < 20i64x8\n";
+  std::string const once = legalised(body, false);
+  CHECK(count(once, "A[ramp(i * 8, 1, 8) where ramp(i, 1, 8) < 9i64x8]") > 0);
+  CHECK(once.find("] where ramp(i, 2, 8) < 20i64x8\n") == std::string::npos);
+  CHECK(once.substr(once.rfind(" where ")) == " where ramp(i, 2, 8) < 20i64x8\n");
+  CHECK(count(once, "32767i32x8") > 0);
+  weft_test::from_text twice(body);
+  twice.f.body = legalise(twice.m, twice.f.body, false);
+  ir::stmt const again = legalise(twice.m, twice.f.body, false);
+  CHECK(ir::print(again, twice.f) == ir::print(twice.f.body, twice.f));
+}

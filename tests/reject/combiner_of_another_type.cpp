@@ -1,0 +1,12 @@
+// expect: weft: the combiner of a reduction returns the types that it takes
+#include <weft/weft.hpp>
+
+constexpr auto k = weft::kernel<"k">([](auto A) {
+  return weft::compute<"B">(1, [=](auto) {
+    [[maybe_unused]] auto x = weft::reduce(0.f, [](auto a, auto b) { return a < b; }, A.extent(0), [=](auto i) { return A(i); });  // <- here
+    return weft::sum(A.extent(0), [=](auto i) { return A(i); });
+  });
+});
+static_assert(weft::checked<k, weft::arg<float, 1>>);
+
+int main() {}

@@ -1,0 +1,12 @@
+// expect: weft: arithmetic on a condition; use !
+#include <weft/weft.hpp>
+
+constexpr auto k = weft::kernel<"k">([](auto A) {
+  return weft::compute<"B">(A.extent(0), [=](auto i) {
+    [[maybe_unused]] auto b = -(A(i) > 0);  // <- here
+    return A(i);
+  });
+});
+static_assert(weft::checked<k, weft::arg<float, 1>>);
+
+int main() {}

@@ -1,0 +1,12 @@
+// expect: weft: a condition has no negative; use !, or cast it first
+#include <weft/weft.hpp>
+
+constexpr auto k = weft::kernel<"k">([](auto A) {
+  return weft::compute<"C">(A.extent(0), [=](auto i) {
+    return -(A(i) > 0);  // <- here
+    return A(i) > 0;
+  });
+});
+static_assert(weft::checked<k, weft::arg<float, 1>>);
+
+int main() {}
