@@ -18,8 +18,8 @@ inline weft::program math_program(weft::op o, weft::dtype type) {
   int const extent = p.extent_of(a, 0);
   int const axis = p.axis_node(p.add_axis(extent, 0, false));
   int const x = p.load(a, weft::sequence<int>{axis}), y = two ? p.load(b, weft::sequence<int>{axis}) : -1;
-  p.outputs.push_back(p.add_stage(weft::short_name("y"), {-1, 0, 1, 1, 0, p.operation(o, type, x, y), 0}, type,
-                                  {static_cast<std::int32_t>(extent)}));
+  p.outputs.push_back(p.add_stage(weft::short_name("y"), {-1, 0, 1, 1, 0}, type, {static_cast<std::int32_t>(extent)},
+                                  {p.operation(o, type, x, y), 0}));
   return weft::canonical(p);
 }
 

@@ -75,7 +75,8 @@ inline angle far_angle(num x, precision p) {
   num const top = digit[count - 1] + (one_bit << 25);
   double scale = 0x1p-26;
   auto const next = [&](int k) { return from_integer(digit[k]) * (scale *= 0x1p-28); };
-  pair f = fast_sum(from_integer((top & ((one_bit << 26) - 1)) - (one_bit << 25)) * scale, next(count - 2));
+  num const first = from_integer((top & ((one_bit << 26) - 1)) - (one_bit << 25)) * scale;  // before scale changes
+  pair f = fast_sum(first, next(count - 2));
   f = fast_sum(f.high, f.low + next(count - 3));
   num const turns = unsigned_shift(top, 26);
   if (!full) return {f.high * half_pi_f64[0], f.low, turns};
