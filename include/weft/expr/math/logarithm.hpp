@@ -61,18 +61,20 @@ inline num log(num x) {
     return log_sum(k < 0 ? e.k + k : e.k, real(bits(a) - e.shifted) - 1);
   });
 }
-/// f and what is beyond it, times log2 e in two parts: k + that is rounded once.
+/// k + log2 e (f + what is beyond it): k + f times the first part of log2 e is one number and what it leaves.
 inline num log2(num x) {
   return logarithm(x, [](num a, double k) {
     exponent_parts const e = exponent_of(a);
-    num const f = real(bits(a) - e.shifted) - 1;
-    pair const l = fast_sum(f, log1p_tail(f));
+    num const f = real(bits(a) - e.shifted) - 1, whole = k < 0 ? e.k + k : e.k;
     double const high = a.single() ? 0x1.715476p+0 : 0x1.71547652b82fep+0;
     double const low = a.single() ? 0x1.4ae0cp-26 : 0x1.777d0ffda0d24p-56;
-    pair const p = exact_product(l.high, literal(a, high));
-    num const tail = mad(l.high, low, mad(l.low, high, p.low));
-    pair const sum = fast_sum(k < 0 ? e.k + k : e.k, p.high);
-    return sum.high + (sum.low + tail);
+    num const tail = mad(f, low, log1p_tail(f) * high);
+    if (a.fused) {
+      num const sum = mad(f, high, whole);
+      return sum + (mad(f, high, whole - sum) + tail);
+    }
+    pair const p = exact_product(f, literal(a, high)), sum = fast_sum(whole, p.high);
+    return sum.high + (sum.low + (p.low + tail));
   });
 }
 /// 1 + x may round; f comes from x itself: x 2^-k + (2^-k - 1). Four times 2^-k is normal for every k.

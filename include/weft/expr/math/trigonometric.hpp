@@ -29,9 +29,10 @@ inline angle near_angle(num x, precision p) {
   if (!x.fused) before = less(before, n, *part++);
   if (p == precision::wide) return {less(before, n, part[0]), before, bits(turns)};
   // What rounding leaves of the next difference is exact too: its operands are of like size, or it needs no rounding.
+  // It comes last, since it has to wait longest.
   pair const next = exact_product(n, literal(x, part[0]));
   num const r = before - next.high;
-  return {r, mad(n, part[1], next.low - ((before - r) - next.high)), bits(turns)};
+  return {r, mad(n, part[1], next.low) - ((before - r) - next.high), bits(turns)};
 }
 
 /// An integer of a size below 2^51, as f64: AVX-512 is the first to convert from i64.
@@ -99,7 +100,7 @@ inline num of_angle(op o, angle const& a, precision p) {
     // The polynomials need not wait for excess: it counts only in their last steps. The order of terms keeps -0.
     bool const narrow = p == precision::narrow;
     s = a.r - mad(a.r * z, narrow ? horner(z, sin_f32) : halved(z, sin_f64), a.excess);
-    c = less(1, mad(a.r, a.r, a.r * (a.excess * -2)), narrow ? horner(z, cos_f32) : halved(z, cos_f64));
+    c = less(1, mad(a.r, a.r, (a.r * -2) * a.excess), narrow ? horner(z, cos_f32) : halved(z, cos_f64));
   }
   // n odd: cos for sin, -sin for cos, -cos / sin for sin / cos.
   int const top = z.single() ? 31 : 63;
