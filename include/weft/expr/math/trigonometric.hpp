@@ -94,13 +94,13 @@ inline num of_angle(op o, angle const& a, precision p) {
   num const z = a.r * a.r;
   num s = z, c = z;
   if (p == precision::wide) {
-    s = a.r * less(1, z, horner(z, sin_wide_f32));
-    c = less(1, z, horner(z, cos_wide_f32));
+    s = a.r * less(1, z, polynomial(z, sin_wide_f32));
+    c = less(1, z, polynomial(z, cos_wide_f32));
   } else {
     // The polynomials need not wait for excess: it counts only in their last steps. The order of terms keeps -0.
     bool const narrow = p == precision::narrow;
-    s = a.r - mad(a.r * z, narrow ? horner(z, sin_f32) : halved(z, sin_f64), a.excess);
-    c = less(1, mad(a.r, a.r, (a.r * -2) * a.excess), narrow ? horner(z, cos_f32) : halved(z, cos_f64));
+    s = a.r - mad(a.r * z, narrow ? polynomial(z, sin_f32) : polynomial(z, sin_f64), a.excess);
+    c = less(1, mad(a.r, a.r, (a.r * -2) * a.excess), narrow ? polynomial(z, cos_f32) : polynomial(z, cos_f64));
   }
   // n odd: cos for sin, -sin for cos, -cos / sin for sin / cos.
   int const top = z.single() ? 31 : 63;
@@ -111,7 +111,7 @@ inline num of_angle(op o, angle const& a, precision p) {
 }
 inline num trigonometric(op o, num x) {
   bool const single = x.single();
-  precision const p = !single ? precision::full : x.fused && o != op::tan ? precision::narrow : precision::wide;
+  precision const p = !single ? precision::full : x.fused ? precision::narrow : precision::wide;
   num const size = magnitude(x), big = cast(size, dtype::f64);
   precision const there = single ? precision::wide : precision::full;
   num far = cast(of_angle(o, far_angle(big, there), there), x.type);
