@@ -163,24 +163,25 @@ inline num residual(num c, num a, num b) {
 
 /// c[0] + c[step] x + c[2 step] x^2 + ..., `count` terms. square[0] is x, square[1] its square, and so on.
 ///
-/// By Horner's rule, the fewest operations, up to 5 terms. More are cut into odd and even powers, again and again, which is an
-/// operation more each time and half as long to wait for: what a processor has under way at a time holds only a few
-/// iterations of such a loop. Log of f32, 9 terms: 0.54 -> 0.45 ns (EPYC Milan, loaded, 2026-11-21).
-inline num polynomial(num const* square, double const* c, int count, int step) {
-  if (count > 5) {
-    num const even = polynomial(square + 1, c, (count + 1) / 2, 2 * step);
-    return mad(*square, polynomial(square + 1, c + step, count / 2, 2 * step), even);
+/// By Horner's rule, the fewest operations, up to `longest` terms. More are cut into odd and even powers, again and again,
+/// which is an operation more each time and half as long to wait for: what a processor has under way at a time holds only
+/// a few iterations of such a loop. Log of f32, 9 terms: 0.54 -> 0.45 ns (EPYC Milan, loaded, 2026-11-21). Where terms
+/// of either sign cancel, the parts are larger than the whole, and cutting costs up to a unit in the last place.
+inline num polynomial(num const* square, double const* c, int count, int longest, int step = 1) {
+  if (count > longest) {
+    num const even = polynomial(square + 1, c, (count + 1) / 2, longest, 2 * step);
+    return mad(*square, polynomial(square + 1, c + step, count / 2, longest, 2 * step), even);
   }
   num p = literal(*square, c[(count - 1) * step]);
   for (int k = count - 2; k >= 0; --k) p = mad(*square, p, c[k * step]);
   return p;
 }
 template <int Count>
-num polynomial(num x, double const (&c)[Count]) {
+num polynomial(num x, double const (&c)[Count], int longest = 5) {
   num square[] = {x, x, x, x};
   static_assert(Count <= 40);
-  for (int k = 1, count = Count; count > 5; ++k, count = (count + 1) / 2) square[k] = square[k - 1] * square[k - 1];
-  return polynomial(square, c, Count, 1);
+  for (int k = 1, count = Count; count > longest; ++k, count = (count + 1) / 2) square[k] = square[k - 1] * square[k - 1];
+  return polynomial(square, c, Count, longest);
 }
 
 }  // namespace detail::math

@@ -27,7 +27,7 @@ inline num gelu(num x) {
   // The polynomial is steep near t = 0: y must be right in its last place, so what it leaves of the division is added.
   num const w = 1 / (t + pole), about = mad(w, -2 * pole, 1);
   num const y = mad(residual(less(t, about + 1, pole), t, about), w, about);
-  num const share = (x.single() ? polynomial(y, gelu_f32) : polynomial(y, gelu_f64)) * w;
+  num const share = (x.single() ? polynomial(y, gelu_f32, 12) : polynomial(y, gelu_f64, 12)) * w;
   pair const square = exact_product(t, t * -0.5);
   reduced const d = reduce_exponent(square.high, 2 * exponent_bias(x));
   num const r = d.r + square.low;

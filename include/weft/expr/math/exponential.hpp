@@ -88,7 +88,7 @@ inline num tanh(num x) {
   num const power = power_of_two(d.biased), s = expm1_core(d.r), more = power + 1;
   num const below = mad(power, s, more);
   if (x.single()) {
-    num const z = x * x, near = mad(z * polynomial(z, tanh_f32), x, x);
+    num const z = x * x, near = mad(z * polynomial(z, tanh_f32, 7), x, x);
     return real(bits(blend(small, near, 1 - 2 / below)) | sign(x));
   }
   num const fewer = power - 1, above = mad(power, s, fewer), q = blend(small, above, 2) / below;
