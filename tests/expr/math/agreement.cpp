@@ -4,6 +4,7 @@
 #include "expr/math/bounds.hpp"
 #include "expr/math/kernel.hpp"
 #include "expr/math/samples.hpp"
+#include "weft/compile.hpp"
 
 namespace {
 using namespace weft_test;

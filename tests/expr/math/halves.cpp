@@ -9,6 +9,7 @@
 #include "expr/math/bounds.hpp"
 #include "expr/math/kernel.hpp"
 #include "expr/programs.hpp"
+#include "weft/compile.hpp"
 
 namespace {
 using namespace weft_test;
