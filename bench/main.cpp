@@ -9,6 +9,7 @@
 #include <string_view>
 
 #include "harness.hpp"
+#include "math_peers.hpp"
 
 namespace {
 struct named_case {
@@ -22,6 +23,9 @@ constexpr named_case cases[] = {
     {"matmul_1000", [](bench::report& r) { bench::matmul(r, 1000); }},
     {"matmul_1023", [](bench::report& r) { bench::matmul(r, 1023); }},
     {"matmul_1024_two_threads", bench::matmul_two_threads},
+#define BENCH_NAMED(name, low, high) {"math_" #name, bench::math_##name},
+    BENCH_MATH(BENCH_NAMED, BENCH_NAMED)
+#undef BENCH_NAMED
     {"jit", bench::jit},
     {"warm_start", bench::warm_start},
     {"call", bench::call},

@@ -139,17 +139,18 @@ def odd_weight(f):
 
 
 def parts(value, sizes):
-    """`value` as a sum of floats of so many bits each."""
+    """`value` as a sum of positive floats of so many bits each."""
     found = []
     for size in sizes:
-        found.append(rounded(value, size))
+        unit = ldexp(1, int(floor(log(value, 2))) + 1 - size)
+        found.append(floor(value / unit) * unit)
         value -= found[-1]
     return found
 
 
 sin_tail = by_series(lambda z: (1 - sin(sqrt(z)) / sqrt(z)) / z, lambda z: mpf(1) / 6 - z / 120)
 cos_tail = by_series(lambda z: (1 - cos(sqrt(z))) / z, lambda z: mpf(1) / 2 - z / 24 + z * z / 720)
-half_turn, quarter_turn = (pi / 2 * (1 + ldexp(1, -20)))**2, (pi / 4 * (1 + ldexp(1, -20)))**2
+quarter_turn = (pi / 4 * (1 + ldexp(1, -20)))**2
 atan_tail = by_series(lambda z: (atan(sqrt(z)) / sqrt(z) - 1) / z, lambda z: -mpf(1) / 3 + z / 5)
 erf_tail = by_series(lambda z: erf(sqrt(z)) / sqrt(z) - 1, lambda z: 2 / sqrt(pi) * (1 - z / 3) - 1)
 
@@ -185,11 +186,12 @@ log2_third = by_series(lambda z: (2 * atanh(sqrt(z)) / sqrt(z) - 2 - 2 * z / 3) 
 
 PARTS = {
     # name: (what it is, value, bits of each part)
-    "pi_fused": ("pi in parts, for fma", pi, [53, 53, 53]),
+    "half_pi_f32": ("pi / 2 in parts, for fma: products with integers need not be exact", pi / 2, [24, 24, 24]),
+    "half_pi_f64": ("the same for f64", pi / 2, [53, 53, 53]),
     "log2_first": ("2 / log 2", 2 / log(2), [53, 53]),
     "log2_second": ("2 / 3 / log 2", mpf(2) / 3 / log(2), [53, 53]),
-    "pi_exact": ("pi in parts whose products with integers below 2^26 are exact; the last as it comes", pi,
-                 [27, 27, 27, 53]),
+    "half_pi_exact": ("pi / 2 in parts whose products with integers below 2^26 are exact; the last as it comes", pi / 2,
+                      [27, 27, 27, 53]),
 }
 
 POLYNOMIALS = {
@@ -201,14 +203,12 @@ POLYNOMIALS = {
     "exp2_f64": ("the same", exp2_tail, lambda r: fabs(r) / 2**r, -0.5, 0.5, 11, 53),
     "log_f32": ("log(1 + f) = f + f^2 p(f), |f| <= 1/3", log_tail, log_weight, -third, third, 9, 24),
     "tanh_f32": ("tanh x = x + x z p(z), z = x^2, |x| < 0.9375", tanh_tail, odd_weight(tanh), 0, mpf("0.8789"), 7, 24),
-    "sin_f32": ("sin x = x - x z p(z), z = x^2, |x| <= pi / 2, for f32 in f64", sin_tail, odd_weight(sin), 0, half_turn,
-                4, 53),
-    "sin_f64": ("the same", sin_tail, odd_weight(sin), 0, half_turn, 8, 53),
-    "quarter_sin_f32": ("the same, |x| <= pi / 4, for f32 in f64", sin_tail, odd_weight(sin), 0, quarter_turn, 3, 53),
-    "quarter_sin_f64": ("the same", sin_tail, odd_weight(sin), 0, quarter_turn, 6, 53),
-    "quarter_cos_f32": ("cos x = 1 - z p(z), |x| <= pi / 4, for f32 in f64", cos_tail, lambda z: z, 0, quarter_turn, 4,
-                        53),
-    "quarter_cos_f64": ("the same", cos_tail, lambda z: z, 0, quarter_turn, 7, 53, 1, [0.5]),
+    "sin_f32": ("sin x = x - x z p(z), z = x^2, |x| <= pi / 4", sin_tail, odd_weight(sin), 0, quarter_turn, 3, 24),
+    "sin_wide_f32": ("the same, for f32 in f64", sin_tail, odd_weight(sin), 0, quarter_turn, 3, 53),
+    "sin_f64": ("the same", sin_tail, odd_weight(sin), 0, quarter_turn, 6, 53),
+    "cos_f32": ("cos x = 1 - z p(z), |x| <= pi / 4", cos_tail, lambda z: z, 0, quarter_turn, 4, 24, 1, [0.5]),
+    "cos_wide_f32": ("the same, for f32 in f64", cos_tail, lambda z: z, 0, quarter_turn, 4, 53),
+    "cos_f64": ("the same", cos_tail, lambda z: z, 0, quarter_turn, 7, 53, 1, [0.5]),
     "atan_f32": ("atan x = x + x z p(z), z = x^2, |x| <= 1", atan_tail, odd_weight(atan), 0, 1, 9, 24),
     "atan_f64": ("the same", atan_tail, odd_weight(atan), 0, 1, 20, 53),
     "erf_f32": ("erf x = x + x p(x^2), |x| <= 0.9375", erf_tail, erf_weight, 0, mpf(225) / 256, 7, 24),

@@ -23,6 +23,7 @@ want_to_build
 want doctest-dev "/usr/include/doctest/doctest.h" "/usr/local/include/doctest/doctest.h"
 want python3 python3
 want pkg-config pkg-config
+want libmpfr-dev "/usr/include/mpfr.h" "/usr/local/include/mpfr.h"
 if ((all)); then
   want g++ g++
   for version in 19 22; do

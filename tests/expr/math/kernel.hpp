@@ -18,8 +18,8 @@ inline weft::program math_program(weft::op o, weft::dtype type) {
   int const extent = p.extent_of(a, 0);
   int const axis = p.axis_node(p.add_axis(extent, 0, false));
   int const x = p.load(a, weft::sequence<int>{axis}), y = two ? p.load(b, weft::sequence<int>{axis}) : -1;
-  p.outputs.push_back(p.add_stage(weft::short_name("y"), {-1, 0, 1, 1, 0, p.operation(o, type, x, y), 0}, type,
-                                  {static_cast<std::int32_t>(extent)}));
+  p.outputs.push_back(p.add_stage(weft::short_name("y"), {-1, 0, 1, 1, 0}, type, {static_cast<std::int32_t>(extent)},
+                                  {p.operation(o, type, x, y), 0}));
   return weft::canonical(p);
 }
 
@@ -27,13 +27,16 @@ inline weft::program math_program(weft::op o, weft::dtype type) {
 class math_kernel {
  public:
   math_kernel(weft::op o, weft::dtype type, weft::target const& machine, std::int64_t count, int lanes)
-      : program_(math_program(o, type)), count_(count), lanes_(lanes), two_(weft::arity(o) == 2) {
+      : math_kernel(math_program(o, type), machine, count, lanes) {}
+  /// Of a program of one or two inputs and one output, all of `count` elements.
+  math_kernel(weft::program const& p, weft::target const& machine, std::int64_t count, int lanes)
+      : program_(p), lanes_(lanes), two_(p.inputs.size() == 2) {
     weft::call_layout layout;
     for (std::int32_t k = 0; k < (two_ ? 3 : 2); ++k) layout.arguments.push_back({{count}, {1}, 1, k});
     auto const how = [](void const* self, weft::schedule& s) {
-      int const lanes = static_cast<math_kernel const*>(self)->lanes_;
-      if (lanes == 1) return;
-      auto const [outer, inner] = s.split(weft::axis{s.order[0][0]}, lanes);
+      int const wanted = static_cast<math_kernel const*>(self)->lanes_;
+      if (wanted == 1) return;
+      auto const [outer, inner] = s.split(weft::axis{s.order[0][0]}, wanted);
       s.vectorize(inner);
       static_cast<void>(outer);
     };
@@ -45,12 +48,10 @@ class math_kernel {
     weft::launch const l{pointers, nullptr, nullptr, nullptr, nullptr};
     kernel_.entry(&l);
   }
-  std::int64_t count() const { return count_; }
 
  private:
   weft::program program_;
   weft::compiled_kernel kernel_;
-  std::int64_t count_;
   int lanes_;
   bool two_;
 };

@@ -161,26 +161,27 @@ inline num residual(num c, num a, num b) {
 
 // --- polynomials ------------------------------------------------------------------------------------------------
 
-/// c[0] + c[1] x + ... by Horner's rule: the fewest operations.
-inline num horner(num x, double const* c, int count) {
-  num p = literal(x, c[count - 1]);
-  for (int k = count - 2; k >= 0; --k) p = mad(x, p, c[k]);
+/// c[0] + c[step] x + c[2 step] x^2 + ..., `count` terms. square[0] is x, square[1] its square, and so on.
+///
+/// By Horner's rule, the fewest operations, up to `longest` terms. More are cut into odd and even powers, again and again,
+/// which is an operation more each time and half as long to wait for: what a processor has under way at a time holds only
+/// a few iterations of such a loop. Log of f32, 9 terms: 0.54 -> 0.45 ns (EPYC Milan, loaded, 2026-11-21). Where terms
+/// of either sign cancel, the parts are larger than the whole, and cutting costs up to a unit in the last place.
+inline num polynomial(num const* square, double const* c, int count, int longest, int step = 1) {
+  if (count > longest) {
+    num const even = polynomial(square + 1, c, (count + 1) / 2, longest, 2 * step);
+    return mad(*square, polynomial(square + 1, c + step, count / 2, longest, 2 * step), even);
+  }
+  num p = literal(*square, c[(count - 1) * step]);
+  for (int k = count - 2; k >= 0; --k) p = mad(*square, p, c[k * step]);
   return p;
 }
 template <int Count>
-num horner(num x, double const (&c)[Count]) {
-  return horner(x, c, Count);
-}
-/// The same with odd and even powers apart: one operation more, half as long to wait for.
-inline num halved(num x, double const* c, int count) {
-  num const y = x * x;
-  num even = literal(x, c[(count - 1) / 2 * 2]), odd = literal(x, c[(count - 2) / 2 * 2 + 1]);
-  for (int k = count - 3; k >= 0; --k) (k % 2 == 0 ? even : odd) = mad(y, k % 2 == 0 ? even : odd, c[k]);
-  return mad(x, odd, even);
-}
-template <int Count>
-num halved(num x, double const (&c)[Count]) {
-  return halved(x, c, Count);
+num polynomial(num x, double const (&c)[Count], int longest = 5) {
+  num square[] = {x, x, x, x};
+  static_assert(Count <= 40);
+  for (int k = 1, count = Count; count > longest; ++k, count = (count + 1) / 2) square[k] = square[k - 1] * square[k - 1];
+  return polynomial(square, c, Count, longest);
 }
 
 }  // namespace detail::math

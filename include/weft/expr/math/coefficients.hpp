@@ -8,18 +8,21 @@
 namespace weft::inline WEFT_ABI {
 namespace detail::math {
 
-// pi in parts, for fma
-inline constexpr double pi_fused[] = {
-    0x1.921fb54442d18p+1, 0x1.1a62633145c07p-53, -0x1.f1976b7ed8fbcp-109};
+// pi / 2 in parts, for fma: products with integers need not be exact
+inline constexpr double half_pi_f32[] = {
+    0x1.921fb40000000p+0, 0x1.4442d00000000p-24, 0x1.8469880000000p-48};
+// the same for f64
+inline constexpr double half_pi_f64[] = {
+    0x1.921fb54442d18p+0, 0x1.1a62633145c06p-54, 0x1.c1cd129024e08p-107};
 // 2 / log 2
 inline constexpr double log2_first[] = {
-    0x1.71547652b82fep+1, 0x1.777d0ffda0d24p-55};
+    0x1.71547652b82fep+1, 0x1.777d0ffda0d23p-55};
 // 2 / 3 / log 2
 inline constexpr double log2_second[] = {
-    0x1.ec709dc3a03fdp-1, 0x1.d27f05548af0cp-55};
-// pi in parts whose products with integers below 2^26 are exact; the last as it comes
-inline constexpr double pi_exact[] = {
-    0x1.921fb54000000p+1, 0x1.10b4610000000p-29, 0x1.a626330000000p-57, 0x1.45c06e0e68948p-85};
+    0x1.ec709dc3a03fdp-1, 0x1.d27f05548af0bp-55};
+// pi / 2 in parts whose products with integers below 2^26 are exact; the last as it comes
+inline constexpr double half_pi_exact[] = {
+    0x1.921fb54000000p+0, 0x1.10b4610000000p-30, 0x1.a626330000000p-58, 0x1.45c06e0e68948p-86};
 // 1 / pi behind its point, 64 bits each
 inline constexpr std::uint64_t inverse_pi[] = {
     0x517cc1b727220a94, 0xfe13abe8fa9a6ee0, 0x6db14acc9e21c820, 0xff28b1d5ef5de2b0, 0xdb92371d2126e970,
@@ -55,25 +58,24 @@ inline constexpr double log_f32[] = {
 inline constexpr double tanh_f32[] = {
     -0x1.55554a0000000p-2, 0x1.110e600000000p-3, -0x1.b9ac020000000p-5, 0x1.61fdb20000000p-6, -0x1.0b099c0000000p-7,
     0x1.43e7fc0000000p-9, -0x1.b1e5bc0000000p-12};
-// sin x = x - x z p(z), z = x^2, |x| <= pi / 2, for f32 in f64; error 2^-27.3 (2^-27.3 before rounding)
+// sin x = x - x z p(z), z = x^2, |x| <= pi / 4; error 2^-27.9 (2^-28.0 before rounding)
 inline constexpr double sin_f32[] = {
-    0x1.55554bc85270fp-3, -0x1.110ed3871e391p-7, 0x1.9f70006ccd35dp-13, -0x1.5dbe08755cc68p-19};
-// the same; error 2^-55.3 (2^-61.7 before rounding)
-inline constexpr double sin_f64[] = {
-    0x1.5555555555555p-3, -0x1.11111111110c8p-7, 0x1.a01a01a014d95p-13, -0x1.71de3a52a36e8p-19, 0x1.ae6454b0bbacbp-26,
-    -0x1.6123b153e22e9p-33, 0x1.ae35bebd93f0cp-41, -0x1.85f5763267c78p-49};
-// the same, |x| <= pi / 4, for f32 in f64; error 2^-28.0 (2^-28.0 before rounding)
-inline constexpr double quarter_sin_f32[] = {
+    0x1.5555460000000p-3, -0x1.1107780000000p-7, 0x1.9954080000000p-13};
+// the same, for f32 in f64; error 2^-28.0 (2^-28.0 before rounding)
+inline constexpr double sin_wide_f32[] = {
     0x1.5555452658a1cp-3, -0x1.11073af2021fcp-7, 0x1.9943df0c9ddd5p-13};
 // the same; error 2^-57.9 (2^-57.9 before rounding)
-inline constexpr double quarter_sin_f64[] = {
+inline constexpr double sin_f64[] = {
     0x1.5555555555548p-3, -0x1.111111110f731p-7, 0x1.a01a019be965bp-13, -0x1.71de3555884e5p-19, 0x1.ae5e4be9b03ffp-26,
     -0x1.5d8b7c7861517p-33};
-// cos x = 1 - z p(z), |x| <= pi / 4, for f32 in f64; error 2^-34.1 (2^-34.1 before rounding)
-inline constexpr double quarter_cos_f32[] = {
+// cos x = 1 - z p(z), |x| <= pi / 4; error 2^-33.1 (2^-33.3 before rounding)
+inline constexpr double cos_f32[] = {
+    0x1.0000000000000p-1, -0x1.55554a0000000p-5, 0x1.6c0c1a0000000p-10, -0x1.99e0ec0000000p-16};
+// the same, for f32 in f64; error 2^-34.1 (2^-34.1 before rounding)
+inline constexpr double cos_wide_f32[] = {
     0x1.ffffffd0c68d9p-2, -0x1.55553e1089ba1p-5, 0x1.6c087e9516706p-10, -0x1.993432bb72f05p-16};
 // the same; error 2^-64.2 (2^-64.2 before rounding)
-inline constexpr double quarter_cos_f64[] = {
+inline constexpr double cos_f64[] = {
     0x1.0000000000000p-1, -0x1.555555555554cp-5, 0x1.6c16c16c1521fp-10, -0x1.a01a019cbf598p-16, 0x1.27e4f812a7974p-22,
     -0x1.1ee9f1431130dp-29, 0x1.8fb12683aecb9p-37};
 // atan x = x + x z p(z), z = x^2, |x| <= 1; error 2^-28.5 (2^-28.5 before rounding)

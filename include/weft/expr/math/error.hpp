@@ -10,9 +10,9 @@ namespace detail::math {
 /// Source: N. Juffa, "Efficiently computing the error function in single precision", stackoverflow.com/a/35148199
 inline num erf(num x) {
   num const size = magnitude(x), z = x * x;
-  num const near = mad(x.single() ? horner(z, erf_f32) : halved(z, erf_f64), x, x);
+  num const near = mad(x.single() ? polynomial(z, erf_f32) : polynomial(z, erf_f64), x, x);
   num const t = min(literal(x, x.single() ? 4.0 : 6.0), size);
-  num const q = mad(x.single() ? horner(t, erfc_f32) : halved(t, erfc_f64), -t, -t);
+  num const q = mad(x.single() ? polynomial(t, erfc_f32) : polynomial(t, erfc_f64), -t, -t);
   reduced const d = reduce_exponent(q, exponent_bias(x));
   // 1 - 2^n (1 + s): 1 - 2^n is exact.
   num const power = power_of_two(d.biased), far = less(1 - power, power, expm1_core(d.r));
@@ -27,7 +27,7 @@ inline num gelu(num x) {
   // The polynomial is steep near t = 0: y must be right in its last place, so what it leaves of the division is added.
   num const w = 1 / (t + pole), about = mad(w, -2 * pole, 1);
   num const y = mad(residual(less(t, about + 1, pole), t, about), w, about);
-  num const share = (x.single() ? horner(y, gelu_f32) : halved(y, gelu_f64)) * w;
+  num const share = (x.single() ? polynomial(y, gelu_f32, 12) : polynomial(y, gelu_f64, 12)) * w;
   pair const square = exact_product(t, t * -0.5);
   reduced const d = reduce_exponent(square.high, 2 * exponent_bias(x));
   num const r = d.r + square.low;

@@ -42,7 +42,7 @@ inline num scaled(num p, num biased) {
   halves const power = power_in_halves(biased);
   return (p * power.lower) * power.upper;
 }
-inline num exp_polynomial(num r) { return r.single() ? horner(r, exp_f32) : halved(r, exp_f64); }
+inline num exp_polynomial(num r) { return r.single() ? polynomial(r, exp_f32) : polynomial(r, exp_f64); }
 /// e^r - 1
 inline num expm1_core(num r) { return mad(r * r, exp_polynomial(r), r); }
 /// x, brought into [low, high]; NaN stays.
@@ -59,7 +59,7 @@ inline num exp2(num x) {
   x = x.single() ? clamped(x, -151, 129) : clamped(x, -1076, 1025);
   double const magic = rounding_magic(x) + 2 * exponent_bias(x);
   num const shifted = x + magic, r = x - (shifted - magic);
-  num const p = x.single() ? horner(r, exp2_f32) : halved(r, exp2_f64);
+  num const p = x.single() ? polynomial(r, exp2_f32) : polynomial(r, exp2_f64);
   return scaled(mad(r, p, 1), bits(shifted));
 }
 /// 2^n (e^r - 1) + (2^n - 1). Half of it, since 2^n may be too large by one factor of 2.
@@ -88,7 +88,7 @@ inline num tanh(num x) {
   num const power = power_of_two(d.biased), s = expm1_core(d.r), more = power + 1;
   num const below = mad(power, s, more);
   if (x.single()) {
-    num const z = x * x, near = mad(z * horner(z, tanh_f32), x, x);
+    num const z = x * x, near = mad(z * polynomial(z, tanh_f32, 7), x, x);
     return real(bits(blend(small, near, 1 - 2 / below)) | sign(x));
   }
   num const fewer = power - 1, above = mad(power, s, fewer), q = blend(small, above, 2) / below;

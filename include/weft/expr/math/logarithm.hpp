@@ -30,15 +30,15 @@ inline exponent_parts exponent_of(num x) {
 }
 /// log(1 + f) - f
 inline num log1p_tail(num f) {
-  if (f.single()) return (f * f) * horner(f, log_f32);
+  if (f.single()) return (f * f) * polynomial(f, log_f32);
   num const s = f / (f + 2), z = s * s, half_square = f * 0.5 * f;
-  return mad(s, mad(z, halved(z, log_f64), half_square), -half_square);
+  return mad(s, mad(z, polynomial(z, log_f64), half_square), -half_square);
 }
 /// k ln 2 + log(1 + f)
 inline num log_sum(num k, num f) {
-  if (f.single()) return mad(k, 0x1.62e43p-1, mad(f * f, horner(f, log_f32), f));
+  if (f.single()) return mad(k, 0x1.62e43p-1, mad(f * f, polynomial(f, log_f32), f));
   num const s = f / (f + 2), z = s * s, half_square = f * 0.5 * f;
-  num const t = mad(s, mad(z, halved(z, log_f64), half_square), k * 0x1.a39ef35793c76p-33);
+  num const t = mad(s, mad(z, polynomial(z, log_f64), half_square), k * 0x1.a39ef35793c76p-33);
   return mad(k, 0x1.62e42feep-1, f - (half_square - t));
 }
 /// `r`, or what a logarithm is where it has no normal value: the argument is `x`, the pole is at `pole`.
@@ -46,33 +46,36 @@ inline num with_edges(num r, num x, double pole) {
   r = blend(x < infinity(), r, x);
   return blend(literal(x, pole) < x, r, blend(x == pole, literal(x, -infinity()), not_a_number()));
 }
-struct scaled_argument {
-  num x, k;  // the argument is x * 2^k
-};
-/// A denormal becomes normal.
-inline scaled_argument normalised(num x) {
-  num const tiny = x < smallest_normal(x);
-  double const power = x.single() ? 24 : 54;
-  return {blend(tiny, x * (x.single() ? 0x1p24 : 0x1p54), x), blend(tiny, literal(x, -power), 0.0)};
+/// `of_normal(x, k)`, the logarithm of a normal x 2^k, for any x. What is not positive, normal and finite is rare.
+template <class F>
+num logarithm(num x, F const& of_normal) {
+  // bits(x) - least < beyond - least without signs, by turning the circle of integers half way on.
+  num const turned = bits(x) + (x.single() ? 0x7f800000 : 0x7ff0000000000000);
+  num const usual = turned < (x.single() ? -0x01000000 : -0x0020000000000000);
+  num const scaled = of_normal(x * (x.single() ? 0x1p24 : 0x1p54), x.single() ? -24.0 : -54.0);
+  return rare(!usual, with_edges(scaled, x, 0), of_normal(x, 0.0));
 }
 inline num log(num x) {
-  scaled_argument const a = normalised(x);
-  exponent_parts const e = exponent_of(a.x);
-  num const f = real(bits(a.x) - e.shifted) - 1;
-  return with_edges(log_sum(e.k + a.k, f), x, 0);
+  return logarithm(x, [](num a, double k) {
+    exponent_parts const e = exponent_of(a);
+    return log_sum(k < 0 ? e.k + k : e.k, real(bits(a) - e.shifted) - 1);
+  });
 }
-/// f and what is beyond it, times log2 e in two parts: k + that is rounded once.
+/// k + log2 e (f + what is beyond it): k + f times the first part of log2 e is one number and what it leaves.
 inline num log2(num x) {
-  scaled_argument const a = normalised(x);
-  exponent_parts const e = exponent_of(a.x);
-  num const f = real(bits(a.x) - e.shifted) - 1;
-  pair const l = fast_sum(f, log1p_tail(f));
-  double const high = x.single() ? 0x1.715476p+0 : 0x1.71547652b82fep+0;
-  double const low = x.single() ? 0x1.4ae0cp-26 : 0x1.777d0ffda0d24p-56;
-  pair const p = exact_product(l.high, literal(x, high));
-  num const tail = mad(l.high, low, mad(l.low, high, p.low));
-  pair const sum = fast_sum(e.k + a.k, p.high);
-  return with_edges(sum.high + (sum.low + tail), x, 0);
+  return logarithm(x, [](num a, double k) {
+    exponent_parts const e = exponent_of(a);
+    num const f = real(bits(a) - e.shifted) - 1, whole = k < 0 ? e.k + k : e.k;
+    double const high = a.single() ? 0x1.715476p+0 : 0x1.71547652b82fep+0;
+    double const low = a.single() ? 0x1.4ae0cp-26 : 0x1.777d0ffda0d24p-56;
+    num const tail = mad(f, low, log1p_tail(f) * high);
+    if (a.fused) {
+      num const sum = mad(f, high, whole);
+      return sum + (mad(f, high, whole - sum) + tail);
+    }
+    pair const p = exact_product(f, literal(a, high)), sum = fast_sum(whole, p.high);
+    return sum.high + (sum.low + (p.low + tail));
+  });
 }
 /// 1 + x may round; f comes from x itself: x 2^-k + (2^-k - 1). Four times 2^-k is normal for every k.
 inline num log1p(num x) {

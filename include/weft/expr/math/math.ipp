@@ -31,9 +31,9 @@ WEFT_DECL int expand_math(program& to, bool fused, op o, dtype type, int a, int 
     case op::log: return log(x).id;
     case op::log2: return log2(x).id;
     case op::log1p: return log1p(x).id;
-    case op::sin: return sin(x).id;
-    case op::cos: return cos(x).id;
-    case op::tan: return tan(x).id;
+    case op::sin:
+    case op::cos:
+    case op::tan: return trigonometric(o, x).id;
     case op::atan: return atan(x).id;
     case op::atan2: return atan2(x, y).id;
     case op::erf: return erf(x).id;

@@ -13,7 +13,15 @@ namespace detail::math {
 inline num short_log2(num x) {
   exponent_parts const e = exponent_of(x);
   num const f = real(bits(x) - e.shifted) - 1, s = f / (f + 2);
-  return mad(s, horner(s * s, log2_f32), e.k);
+  return mad(s, polynomial(s * s, log2_f32), e.k);
+}
+struct scaled_argument {
+  num x, k;  // the argument is x * 2^k
+};
+/// A denormal becomes normal.
+inline scaled_argument normalised(num x) {
+  num const tiny = x < smallest_normal(x);
+  return {blend(tiny, x * 0x1p54, x), blend(tiny, literal(x, -54.0), 0.0)};
 }
 /// The same in two numbers. Source of the exact quotient: Dekker, as in builder.hpp.
 inline pair long_log2(num x) {
@@ -25,7 +33,7 @@ inline pair long_log2(num x) {
   pair const square = exact_product(s, s);
   num const square_low = mad(s * 2, s_low, square.low);
   // 2 / log 2 + z (2 / 3 / log 2 + z p(z))
-  pair inner = fast_sum(literal(x, log2_second[0]), square.high * halved(square.high, log2_f64));
+  pair inner = fast_sum(literal(x, log2_second[0]), square.high * polynomial(square.high, log2_f64));
   inner.low = inner.low + log2_second[1];
   pair const grown = exact_product(square.high, inner.high);
   num const grown_low = mad(square.high, inner.low, mad(square_low, inner.high, grown.low));
@@ -40,7 +48,7 @@ inline pair long_log2(num x) {
 inline num exp2_of_sum(num e, num low, int bias) {
   double const magic = rounding_magic(e) + bias;
   num const shifted = e + magic, r = (e - (shifted - magic)) + low;
-  return scaled(mad(r, halved(r, exp2_f64), 1), bits(shifted));
+  return scaled(mad(r, polynomial(r, exp2_f64), 1), bits(shifted));
 }
 
 /// What pow makes of |x|, x and y where they are not plain: C's Annex F.
@@ -63,7 +71,7 @@ inline num pow(num x, num y) {
     num const e = cast(y, dtype::f64) * short_log2(cast(size, dtype::f64));
     num const near = clamped(e, -160, 160), shifted = near + rounding_magic(near) + exponent_bias(near);
     num const r = near - ((shifted - rounding_magic(near)) - exponent_bias(near));
-    plain = cast(mad(r, horner(r, exp2_wide_f32), 1) * power_of_two(bits(shifted)), dtype::f32);
+    plain = cast(mad(r, polynomial(r, exp2_wide_f32), 1) * power_of_two(bits(shifted)), dtype::f32);
   } else {
     // Beyond 2^900 only x = 1 does not overflow; halves of y would.
     num const times = y.fused ? y : clamped(y, -0x1p900, 0x1p900);
