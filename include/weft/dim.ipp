@@ -145,6 +145,20 @@ class open_kernel_sizes final : public open_sizes {
     return values[workspace_];
   }
 
+  void name_extents(std::string& text) const override {
+    std::size_t i = 0;
+    for (input_info const& in : program_.inputs) {
+      if (in.tensor < 0) continue;
+      argument_layout const& l = layout.arguments[i++];
+      for (std::size_t d = 0; d < l.extents.size(); ++d) {
+        if (l.extents[d] >= 0) continue;
+        std::string const long_name = std::string(program::at(program_.tensors, in.tensor).name.view()) + ".extent(" + std::to_string(d) + ")";
+        for (std::size_t at = 0; (at = text.find(long_name, at)) != std::string::npos;)
+          text.replace(at, long_name.size(), dim_text(l.extents[d]));
+      }
+    }
+  }
+
  private:
   struct extent_of_argument {
     std::int32_t argument, dim;

@@ -253,12 +253,12 @@ WEFT_DECL kernel_texts inspect(kernel_face const& face, argument* arguments, int
   for (int i = 0; i < count; ++i) left_out = left_out || arguments[i].is_allocated_here;
   if (left_out) shape_outputs(what, arguments, count);
   call_layout layout = bind(what, face.name, arguments, count);
-  if (face.open != nullptr)
-    if (open_sizes const* const open = face.open(what, face.name, arguments, count)) {
-      layout = open->layout;
-      delete open;
-    }
-  return inspect(detail::request(face, what, layout, detail::machine_of(face)), machine_code);
+  ready_kernel form;
+  if (face.open != nullptr) form.open = face.open(what, face.name, arguments, count);
+  if (form.open != nullptr) layout = form.open->layout;
+  kernel_texts texts = inspect(detail::request(face, what, layout, detail::machine_of(face)), machine_code);
+  if (form.open != nullptr) form.open->name_extents(texts.loops);
+  return texts;
 }
 
 }  // namespace weft::inline WEFT_ABI

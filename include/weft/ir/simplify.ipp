@@ -160,6 +160,8 @@ inline interval range_of_atom(ir::expr e, range_table const& ranges, int& visits
       break;
     case op::floor_mod:
       if (e->b->kind == op::literal && e->b->value >= 0) return {0, e->b->value > 0 ? e->b->value - 1 : 0};  // x / 0 is 0
+      if (ranges.has_open())
+        if (interval const b = of(e->b); b.low >= 0) return {0, b.high > 0 ? b.high - 1 : 0};
       break;
     case op::rem:
       if (e->b->kind == op::literal && e->b->value > 0) return {1 - e->b->value, e->b->value - 1};
@@ -188,13 +190,15 @@ inline std::int64_t low_of(linear const& l, range_table const& ranges, int& visi
   for (std::size_t i = l.terms.size(); i-- > 0;) {
     if (visits <= 0) return low;
     auto const [t, c] = l.terms[i];
-    auto const with = [&, t = t](linear const& by, std::int64_t times) {
-      linear s = l;
-      s.add(t, -l.terms[i].coefficient);
-      s.add(by, times);
-      bool exact = is_exact(by, ranges) && small(times) && small(s.constant);
+    // With c * by / parts in place of c * t.
+    auto const with = [&, t = t, c = c](linear const& by, std::int64_t parts = 1) {
+      if (!small(c) || !is_exact(by, ranges)) return -interval::unbounded;
+      linear s;
+      s.add(l, parts), s.add(t, -c * parts), s.add(by, c);
+      bool exact = small(s.constant);
       for (linear::term const& term : s.terms) exact = exact && small(term.coefficient);
-      return exact ? low_of(s, ranges, visits) : -interval::unbounded;
+      std::int64_t const least = exact ? low_of(s, ranges, visits) : -interval::unbounded;
+      return infinite(least) ? least : ceil_div(least, parts);
     };
     std::int64_t found = 0;
     if (t->kind == op::axis) {
@@ -202,14 +206,25 @@ inline std::int64_t low_of(linear const& l, range_table const& ranges, int& visi
       if (v.extent == nullptr) continue;
       linear by = linear_form(v.begin);
       if (c < 0) by.add(linear_form(v.extent), 1), by.constant -= 1;
-      found = with(by, c);
-    } else if (t->kind == op::floor_div && t->b->kind == op::literal && t->b->value > 0 && c % t->b->value == 0) {
+      found = with(by);
+    } else if (t->kind == op::floor_div && t->b->kind == op::literal && t->b->value > 0 && small(t->b->value)) {
       linear by = linear_form(t->a);  // x - (d - 1) <= floor(x / d) * d <= x
       if (c > 0) by.constant -= t->b->value - 1;
-      found = with(by, c / t->b->value);
+      found = with(by, t->b->value);
+    } else if (t->kind == op::floor_mod && c < 0) {
+      linear by = linear_form(t->b);  // x % d is less than d; x % 0 is 0
+      std::int64_t const least = range_of(by, ranges, visits).low;
+      if (least < 0) continue;
+      by.constant -= least > 0;
+      found = with(by);
     } else if (t->kind == op::min || t->kind == op::max || t->kind == op::select) {
-      std::int64_t const x = with(linear_form(t->b), c), y = with(linear_form(t->kind == op::select ? t->c : t->a), c);
+      std::int64_t const x = with(linear_form(t->b)), y = with(linear_form(t->kind == op::select ? t->c : t->a));
       found = (x < y) == (t->kind != op::select && (t->kind == op::min) == (c < 0)) ? y : x;
+      if (t->kind == op::min && c < 0 && found < 0) {  // min(x, y) is at most (x + y) / 2: how a border mirrors an index
+        linear both = linear_form(t->a);
+        both.add(linear_form(t->b), 1);
+        if (std::int64_t const half = with(both, 2); half > found) found = half;
+      }
     } else {
       continue;
     }

@@ -61,8 +61,8 @@ class condition_finder final : public bounds_proof {
         if (e->b->kind == op::extent) return both(op::floor_div, of(e->a), e->b);
         break;
       case op::floor_mod:
-        if (e->b->kind != op::extent) break;
-        return most ? ir::binary(m_, op::sub, e->b, ir::index(m_, 1)) : ir::index(m_, 0);
+        if (ranges_.of(e->b).low < 1) break;
+        return most ? both(op::sub, of(e->b), ir::index(m_, 1)) : ir::index(m_, 0);
       default: break;
     }
     interval const r = ranges_.of(e);
