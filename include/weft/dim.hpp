@@ -75,12 +75,17 @@ struct open_call<true, A...> {
 template <fixed_string Name>
 inline constexpr detail::dim_name<Name> dim{};
 
+namespace detail {
+template <class R>
+concept plain_range = contiguous_range<R> && !requires(R const& r) { r.extent(0); };
+}
+
 /// A range as a vector of the open size Name; a tensor with a name for each extent.
-template <detail::contiguous_range R, fixed_string Name>
+template <detail::plain_range R, fixed_string Name>
 constexpr auto view(R const& range, detail::dim_name<Name> n) {
   return view(range.data(), n(range.size()));
 }
-template <detail::contiguous_range R, fixed_string Name>
+template <detail::plain_range R, fixed_string Name>
 constexpr auto out(R& range, detail::dim_name<Name> n) {
   static_assert(!std::is_const_v<detail::range_element<R>>, "weft: an output cannot be constant");
   return out(range.data(), n(range.size()));

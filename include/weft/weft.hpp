@@ -33,6 +33,7 @@
 
 // Program and trace become a loop program.
 #include "weft/lower/lower.hpp"
+// #include "weft/lower/open_bounds.hpp"
 
 // Loop program to loop program, one function per header, in the order of pipeline.hpp.
 #include "weft/pass/pipeline.hpp"
@@ -65,6 +66,9 @@
 #include "weft/kernel.hpp"
 
 #include "weft/direct.hpp"
+
+// weft::dim<"n">: sizes that stay open, one compiled kernel for all of them.
+// #include "weft/dim.hpp"
 
 // What this machine can do at most.
 // #include "weft/bench/peak.hpp"
