@@ -185,7 +185,7 @@ TEST_CASE("borders, subscripts that are read, extents that follow from several")
   for (auto [m, n] : {std::pair{3, 5}, {1, 1}, {7, 11}}) {
     std::vector<float> const a = numbers(m * n);
     std::vector<float> f(a.size());
-    flattened += compiled_by([&, m = m, n = n] { flat(view(a, m_(m), n_(n)), out(f)); });
+    flattened += compiled_by([&] { flat(view(a, m_(m), n_(n)), out(f)); });
     CHECK(same_bits(a, f));
   }
   CHECK(flattened == 1);
@@ -258,8 +258,12 @@ TEST_CASE("what has one name has one size; what one axis walks is equal; all acc
         "add: B.extent(0) = 6 and A.extent(0) = 5 must be equal: one axis walks both");
   CHECK(refused([&] { add_of(6, 6, 5); }).find("output z is 5, but dimension 0 has 6 elements") != std::string::npos);
   CHECK(refused([&] { add_of(6, 6, 6); }) == "nothing");
-  CHECK(refused([&] { gather(view(x.data(), n_(5)), view(std::vector<std::int64_t>{1, 2, 3}, n_), out(z.data(), 3)); }) ==
+  std::vector<std::int64_t> const at{1, 2, 3};
+  CHECK(refused([&] { gather(view(x.data(), n_(5)), view(at, n_), out(z.data(), 3)); }) ==
         "gather: n is 5 in dimension 0 of A and 3 in dimension 0 of B; what has one name has one size");
+  CHECK(refused([&] { gather(view(x.data(), n_(3)), view(at, k_), out(z.data(), n_(3))); }) == "nothing");
+  CHECK(refused([&] { gather(view(x.data(), n_(4)), view(at, k_), out(z.data(), n_(3))); }) ==
+        "gather: n is 4 in dimension 0 of A and 3 in dimension 0 of g; what has one name has one size");
   CHECK(refused([&] { add(view(x, n_), view(static_cast<float*>(nullptr), n_(20)), out(z)); }).find("null") !=
         std::string::npos);
 

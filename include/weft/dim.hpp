@@ -27,7 +27,8 @@ struct named_number {
 /// What weft::dim<"n"> is: alone the name, for types and for ranges that know their size; with a number an extent.
 template <fixed_string Name>
 struct dim_name {
-  static_assert(names_a_dim(Name.view()), "weft: the name of a dim has one to eight letters, digits or _, no digit first");
+  static_assert(names_a_dim(Name.view()),
+                "weft: the name of a dim has one to eight letters, digits or _, no digit first");
   constexpr operator std::int64_t() const { return dim_code(Name.view()); }
   template <std::integral N>
   constexpr named_number<dim_code(Name.view())> operator()(N number) const {
@@ -35,17 +36,18 @@ struct dim_name {
   }
 };
 
-/// The form for open sizes of a kernel called with such arguments, or null when the call has an extent of 0 in it or one
-/// past 2^40: such a call gets code of its own. `names`: max_rank for each argument, in the order of `arguments`.
+/// The form for open sizes of a kernel called with such arguments, or null when the call has an extent of 0 in it or
+/// one past 2^40: such a call gets code of its own. `numbers`: what bind says; `names`: max_rank for each argument.
 ///
 /// Errors  argument_error when two extents of one name differ, or an access leaves its tensor
 /// Cost    100 us
 open_sizes* open_form(program const& what, std::string_view name, argument const* arguments, int count,
-                      std::int64_t const* names);
+                      call_layout const& numbers, std::int64_t const* names);
 
 template <class... A>
 struct open_call<true, A...> {
-  static open_sizes* make(program const& what, std::string_view name, argument const* arguments, int count) {
+  static open_sizes* make(program const& what, std::string_view name, argument const* arguments, int count,
+                          call_layout const& numbers) {
     std::int64_t names[max_arguments * max_rank] = {};
     int input = 0, output = static_cast<int>(what.inputs.size());
     auto const one = [&]<class In>(std::type_identity<In>, bool is_output) {
@@ -53,7 +55,7 @@ struct open_call<true, A...> {
       for (int d = 0; d < input_of<In>::rank; ++d) to[d] = input_of<In>::extents[d];
     };
     (one(std::type_identity<typename traits<A>::type>{}, traits<A>::is_output), ...);
-    return open_form(what, name, arguments, count, names);
+    return open_form(what, name, arguments, count, numbers, names);
   }
 };
 }  // namespace detail
@@ -64,14 +66,14 @@ struct open_call<true, A...> {
 ///     matmul(weft::view(a, weft::dim<"m">(m), 512), weft::view(b, 512, 768), weft::out(c, m, 768));
 ///     static_assert(weft::checked<matmul, weft::fixed_arg<float, weft::dim<"m">, 512>, weft::arg<float, 2>>);
 ///
-/// What has one name has one size. Extents without a name are numbers in the code, and what follows from named ones (of
-/// outputs, stages, row-major strides) is open too. Splits of an open axis leave a tail, since nothing is known to divide
-/// it; to unroll or vectorize one whole is refused.
+/// What has one name has one size. Extents without a name are numbers in the code, and what follows from named ones
+/// (of outputs, stages, row-major strides) is open too. Splits of an open axis leave a tail, since nothing is known to
+/// divide it; to unroll or vectorize one whole is refused.
 ///
 /// Errors  argument_error when two extents of one name differ, and as for any call
-/// Cost    a call 10 to 20 ns more than one with numbers. A call with an extent of 0 or past 2^40 that is not a
-///         no-op gets code of its own. Where an access is in bounds for reasons that intervals do not show, each call proves
-///         it anew (50 us)
+/// Cost    a call 10 to 20 ns more than one with numbers. One with an extent of 0 or past 2^40 that is not a no-op
+///         gets code of its own. Where an access is in bounds for reasons that intervals do not show, each call
+///         proves it anew (50 us)
 template <fixed_string Name>
 inline constexpr detail::dim_name<Name> dim{};
 

@@ -76,21 +76,43 @@ class open_kernel_sizes final : public open_sizes {
       : program_(expand(p, false)), name_(name), given_(arguments, arguments + count) {
     for (int i = 0; i < count; ++i)
       if (!arguments[i].is_scalar) places_.push_back(i);
-    for (walked_pair const& w : walked_together(p)) pairs_.push_back({place(p, w.tensor), w.dim, place(p, w.other), w.other_dim});
   }
   /// Of the layout, once it has its open extents. False: these sizes are special, or the code would be too long.
-  bool derive() {
+  bool derive(program const& what, std::int64_t const* names) {
     ir::arena m;
     ir::function const f = lower(m, program_, plain(), layout, name_);
     sizes_ = open_sizes_of(layout);
+    auto const of = [&](std::int32_t tensor, std::int32_t dim) {
+      for (ir::buffer const* b : f.buffers)
+        if (b->argument >= 0 && places_[static_cast<std::size_t>(b->argument)] == place(tensor))
+          return b->shape[static_cast<std::size_t>(dim)];
+      return ir::expr();
+    };
+    for (walked_pair const& w : walked_together(what))
+      if (of(w.tensor, w.dim) != of(w.other, w.other_dim))
+        pairs_.push_back({place(w.tensor), w.dim, place(w.other), w.other_dim});
     open_conditions const c = conditions_of(f);
     for (ir::expr e : c.lengths) lengths_.push_back(code_.add(e));
     for (ir::expr e : c.accesses) accesses_.push_back(code_.add(e));
     complete_ = c.complete;
-    for (std::size_t i = 0; i < layout.arguments.size(); ++i)
-      for (std::size_t d = 0; d < layout.arguments[i].extents.size(); ++d)
-        if (layout.arguments[i].extents[d] < 0) extents_.push_back({static_cast<std::int32_t>(i), static_cast<std::int32_t>(d), code_.add(f.buffers[i]->shape[d])});
-    workspace_ = code_.add(workspace_offset(m, f, nullptr));
+    for (std::size_t i = 0; i < places_.size(); ++i)
+      for (std::size_t d = 0; d < layout.arguments[i].extents.size(); ++d) {
+        auto const equals = [&](ir::expr size) {
+          int const a = places_[i], dim = static_cast<int>(d);
+          if (size->kind != op::extent) return extents_.push_back({a, dim, code_.add(size)});
+          open_size const& s = sizes_[static_cast<std::size_t>(size->value)];
+          if (a != places_[static_cast<std::size_t>(s.argument)] || dim != s.dim)
+            copies_.push_back({a, dim, static_cast<int>(size->value)});
+        };
+        if (layout.arguments[i].extents[d] < 0) equals(f.buffers[i]->shape[d]);
+        // The name of an output's extent is that of an input's, or says nothing.
+        std::int64_t const name = names[places_[i] * max_rank + static_cast<int>(d)];
+        for (open_size const& s : sizes_)
+          if (given_[static_cast<std::size_t>(places_[i])].is_output && !s.is_stride && s.name == name)
+            equals(f.buffers[static_cast<std::size_t>(s.argument)]->shape[static_cast<std::size_t>(s.dim)]);
+      }
+    ir::expr const bytes = workspace_offset(m, f, nullptr);
+    if (!ir::is_literal(bytes, 0)) workspace_ = code_.add(bytes);
     std::int64_t sizes[most], values[size_code::most];
     if (sizes_.size() > most || code_.size() > size_code::most) return false;
     take(given_.data(), sizes);
@@ -130,16 +152,14 @@ class open_kernel_sizes final : public open_sizes {
       if (!same_class(arguments[places_[i]], layout.arguments[i])) return false;
     for (walked_pair const& w : pairs_)
       if (arguments[w.tensor].extents[w.dim] != arguments[w.other].extents[w.other_dim]) return false;
-    if (!code_.run(sizes, values) || !all(lengths_, values) || values[workspace_] > std::int64_t(1) << 48) return false;
-    for (extent_of_argument const& e : extents_) {
-      argument const& a = arguments[places_[static_cast<std::size_t>(e.argument)]];
-      if (!a.is_allocated_here && a.extents[e.dim] != values[e.value]) return false;
-    }
+    if (differ(copies_, arguments, sizes) || !code_.run(sizes, values) || !all(lengths_, values) ||
+        differ(extents_, arguments, values) || (workspace_ >= 0 && values[workspace_] > std::int64_t(1) << 48))
+      return false;
     return (complete_ && all(accesses_, values)) || fault_of(arguments).empty();
   }
   std::int64_t read(argument const* arguments, std::int64_t* sizes) const override {
     take(arguments, sizes);
-    if (workspace_ == 0) return 0;
+    if (workspace_ < 0) return 0;
     std::int64_t values[size_code::most];
     code_.run(sizes, values);
     return values[workspace_];
@@ -152,7 +172,8 @@ class open_kernel_sizes final : public open_sizes {
       argument_layout const& l = layout.arguments[i++];
       for (std::size_t d = 0; d < l.extents.size(); ++d) {
         if (l.extents[d] >= 0) continue;
-        std::string const long_name = std::string(program::at(program_.tensors, in.tensor).name.view()) + ".extent(" + std::to_string(d) + ")";
+        std::string const tensor(program::at(program_.tensors, in.tensor).name.view());
+        std::string const long_name = tensor + ".extent(" + std::to_string(d) + ")";
         for (std::size_t at = 0; (at = text.find(long_name, at)) != std::string::npos;)
           text.replace(at, long_name.size(), dim_text(l.extents[d]));
       }
@@ -161,22 +182,28 @@ class open_kernel_sizes final : public open_sizes {
 
  private:
   struct extent_of_argument {
-    std::int32_t argument, dim;
-    int value;
+    int argument, dim, value;
   };
   nest plain() const {
     return nest(program_, [](int, int) { return std::int64_t(-1); }, {});
   }
-  static std::int32_t place(program const& p, std::int32_t tensor) {
-    for (std::size_t i = 0; i < p.inputs.size(); ++i)
-      if (p.inputs[i].tensor == tensor) return static_cast<std::int32_t>(i);
-    return 0;
+  /// Of an input among the arguments.
+  std::int32_t place(std::int32_t tensor) const {
+    std::int32_t i = 0;
+    while (program_.inputs[static_cast<std::size_t>(i)].tensor != tensor) ++i;
+    return i;
   }
   void take(argument const* arguments, std::int64_t* sizes) const {
     for (open_size const& s : sizes_) {
       argument const& a = arguments[places_[static_cast<std::size_t>(s.argument)]];
       *sizes++ = s.is_stride ? a.strides[s.dim] : a.extents[s.dim];
     }
+  }
+  static bool differ(sequence<extent_of_argument> const& all, argument const* arguments, std::int64_t const* values) {
+    for (extent_of_argument const& e : all)
+      if (argument const& a = arguments[e.argument]; !a.is_allocated_here && a.extents[e.dim] != values[e.value])
+        return true;
+    return false;
   }
   static bool all(sequence<int> const& conditions, std::int64_t const* values) {
     for (int c : conditions)
@@ -196,35 +223,37 @@ class open_kernel_sizes final : public open_sizes {
     if (l.packed) return true;
     for (int d = 0; d < a.rank; ++d) {
       std::int64_t const s = l.strides[static_cast<std::size_t>(d)];
-      if (s == open_stride ? a.strides[d] == 1 && a.extents[d] > 1 : s != a.strides[d] && (!open || a.extents[d] > 1)) return false;
+      bool const one_index = open && a.extents[d] == 1;
+      if (!one_index && (s == open_stride ? a.strides[d] == 1 : a.strides[d] != s)) return false;
     }
     return !open || (!reaches_too_far(a) && !(a.is_output && overlaps_itself(a)));
   }
 
   program program_;  // expanded
   std::string name_;
-  sequence<argument> given_;    // of the call that it was made for
-  sequence<int> places_;        // of the layout's tensors among the arguments
-  sequence<walked_pair> pairs_; // by place
+  sequence<argument> given_;     // of the call that it was made for
+  sequence<int> places_;         // of the layout's tensors among the arguments
+  sequence<walked_pair> pairs_;  // by place, of sizes with different names
   sequence<open_size> sizes_;
   size_code code_;
   sequence<int> lengths_, accesses_;
   bool complete_ = true;
-  sequence<extent_of_argument> extents_;
-  int workspace_ = 0;
+  sequence<extent_of_argument> copies_, extents_;  // equal to a size; to a value of the code
+  int workspace_ = -1;
 };
 }  // namespace detail
 
 WEFT_DECL open_sizes* detail::open_form(program const& what, std::string_view name, argument const* arguments, int count,
-                                        std::int64_t const* names) {
+                                        call_layout const& numbers, std::int64_t const* names) {
   auto* made = new open_kernel_sizes(what, name, arguments, count);
   struct dropper {
     open_kernel_sizes*& k;
     ~dropper() { delete k; }
   } const drop{made};
   call_layout& layout = made->layout;
-  layout = bind(what, name, arguments, count);
+  layout = numbers;
   bool special = false;
+  int const inputs = static_cast<int>(what.inputs.size());
   auto const named = [&](int i, int d) { return names[i * max_rank + d] < dynamic; };
   for (int i = 0; i < count; ++i)
     for (int d = 0; d < arguments[i].rank; ++d) {
@@ -235,7 +264,6 @@ WEFT_DECL open_sizes* detail::open_form(program const& what, std::string_view na
         for (int e = 0; e < arguments[j].rank; ++e)
           if (!arguments[j].is_scalar && names[j * max_rank + e] == code && arguments[j].extents[e] != size) {
             auto const where = [&](int a, int dim) {
-              int const inputs = static_cast<int>(what.inputs.size());
               int const t = a < inputs ? what.inputs[static_cast<std::size_t>(a)].tensor
                                        : what.outputs[static_cast<std::size_t>(a - inputs)];
               return std::to_string(arguments[a].extents[dim]) + " in dimension " + std::to_string(dim) + " of " +
@@ -246,7 +274,6 @@ WEFT_DECL open_sizes* detail::open_form(program const& what, std::string_view na
           }
     }
   if (special) return nullptr;
-  int const inputs = static_cast<int>(what.inputs.size());
   std::size_t tensor = 0;
   for (int i = 0; i < count; ++i) {
     if (arguments[i].is_scalar) continue;
@@ -274,7 +301,7 @@ WEFT_DECL open_sizes* detail::open_form(program const& what, std::string_view na
     for (std::int64_t& s : l.strides)
       if (l.packed || s != 1) s = open_stride;
   }
-  if (!made->derive()) return nullptr;
+  if (!made->derive(what, names)) return nullptr;
   if (std::string const why = made->fault_of(arguments); !why.empty())
     WEFT_THROW(argument_error(std::string(name) + ": " + why));
   open_sizes* const result = made;

@@ -34,7 +34,8 @@ struct kernel_face {
   std::uint64_t digest = 0;    // of the program that the compiler saw; 0 when it saw none
   target const* machine = nullptr;  // null: host()
   /// Null when no extent of these argument types is open; may answer null when the sizes of a call are special.
-  open_sizes* (*open)(program const& what, std::string_view name, argument const* arguments, int count) = nullptr;
+  open_sizes* (*open)(program const& what, std::string_view name, argument const* arguments, int count,
+                      call_layout const& numbers) = nullptr;
 };
 
 /// One compiled form: for these extents (those that are not open), strides, shared memory, target, and (when the lambdas

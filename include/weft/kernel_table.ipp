@@ -161,7 +161,7 @@ inline ready_kernel const& find_by_lambdas(kernel_table& table, kernel_face cons
   for (int i = 0; i < count; ++i) left_out = left_out || arguments[i].is_allocated_here;
   if (left_out) shape_outputs(made->what, arguments, count);
   call_layout layout = bind(made->what, face.name, arguments, count);
-  if (face.open != nullptr) made->open = face.open(made->what, face.name, arguments, count);
+  if (face.open != nullptr) made->open = face.open(made->what, face.name, arguments, count, layout);
   if (made->open != nullptr) layout = made->open->layout;
   made->arguments.assign(arguments, arguments + count);
   made->shared = shared;
@@ -254,7 +254,7 @@ WEFT_DECL kernel_texts inspect(kernel_face const& face, argument* arguments, int
   if (left_out) shape_outputs(what, arguments, count);
   call_layout layout = bind(what, face.name, arguments, count);
   ready_kernel form;
-  if (face.open != nullptr) form.open = face.open(what, face.name, arguments, count);
+  if (face.open != nullptr) form.open = face.open(what, face.name, arguments, count, layout);
   if (form.open != nullptr) layout = form.open->layout;
   kernel_texts texts = inspect(detail::request(face, what, layout, detail::machine_of(face)), machine_code);
   if (form.open != nullptr) form.open->name_extents(texts.loops);

@@ -174,7 +174,8 @@ class trial {
     bool any = false;
     for (std::int64_t n : names_) any = any || n < -1;
     if (!any) return nullptr;
-    return weft::detail::open_form(d_.what, "fuzz", arguments_.data(), static_cast<int>(arguments_.size()), names_.data());
+    return weft::detail::open_form(d_.what, "fuzz", arguments_.data(), static_cast<int>(arguments_.size()), layout_,
+                                   names_.data());
   }
   std::string interpreted_open(weft::trace const& steps) {
     std::unique_ptr<weft::open_sizes> const open(open_form());

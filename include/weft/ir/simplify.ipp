@@ -189,9 +189,10 @@ inline std::int64_t low_of(linear const& l, range_table const& ranges, int& visi
   std::int64_t const low = range_of(l, ranges, visits).low;
   for (std::size_t i = l.terms.size(); i-- > 0;) {
     if (visits <= 0) return low;
-    auto const [t, c] = l.terms[i];
+    ir::expr const t = l.terms[i].atom;
+    std::int64_t const c = l.terms[i].coefficient;
     // With c * by / parts in place of c * t.
-    auto const with = [&, t = t, c = c](linear const& by, std::int64_t parts = 1) {
+    auto const with = [&](linear const& by, std::int64_t parts = 1) {
       if (!small(c) || !is_exact(by, ranges)) return -interval::unbounded;
       linear s;
       s.add(l, parts), s.add(t, -c * parts), s.add(by, c);
@@ -220,7 +221,7 @@ inline std::int64_t low_of(linear const& l, range_table const& ranges, int& visi
     } else if (t->kind == op::min || t->kind == op::max || t->kind == op::select) {
       std::int64_t const x = with(linear_form(t->b)), y = with(linear_form(t->kind == op::select ? t->c : t->a));
       found = (x < y) == (t->kind != op::select && (t->kind == op::min) == (c < 0)) ? y : x;
-      if (t->kind == op::min && c < 0 && found < 0) {  // min(x, y) is at most (x + y) / 2: how a border mirrors an index
+      if (t->kind == op::min && c < 0 && found < 0) {  // at most half the sum: how a border mirrors an index
         linear both = linear_form(t->a);
         both.add(linear_form(t->b), 1);
         if (std::int64_t const half = with(both, 2); half > found) found = half;
@@ -474,7 +475,8 @@ WEFT_DECL interval range_table::of_loop(ir::expr begin, ir::expr extent) const {
 namespace detail {
 inline bool hangs_on_sizes(ir::expr e, int& visits) {
   if (e == nullptr || --visits < 0) return false;
-  return e->kind == op::extent || hangs_on_sizes(e->a, visits) || hangs_on_sizes(e->b, visits) || hangs_on_sizes(e->c, visits);
+  return e->kind == op::extent || hangs_on_sizes(e->a, visits) || hangs_on_sizes(e->b, visits) ||
+         hangs_on_sizes(e->c, visits);
 }
 }  // namespace detail
 WEFT_DECL void range_table::set(std::int32_t variable, ir::expr begin, ir::expr extent) {

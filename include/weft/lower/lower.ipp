@@ -97,7 +97,9 @@ class lowering {
     sequence<ir::expr> shape, strides;
     for (int d = 0; d < t.rank; ++d) {
       std::int64_t const e = a.extents[at(d)], s = a.strides[at(d)];
-      shape.push_back(e >= 0 ? ir::index(m_, e) : e == -1 ? extent(p_.extent_of(tensor, d)) : size(place, d, false));
+      shape.push_back(e >= 0    ? ir::index(m_, e)
+                      : e == -1 ? extent(p_.extent_of(tensor, d))
+                                : size(place, d, false));
       if (!a.packed) strides.push_back(s != open_stride ? ir::index(m_, s) : size(place, d, true));
     }
     if (a.packed) strides = packed_strides(shape);

@@ -13,8 +13,8 @@ struct open_conditions {
   bool complete = true;         // false: for some access there is none, and its proof needs the numbers
 };
 
-/// Of `f`: what holds for all sizes from 1 on is left out, so that where tensors share the names of their extents nothing
-/// is left. The others are intervals: x(i / 2 + k) with i in 0..n, k in 0..3 needs x.extent(0) - 1 - ((n - 1) / 2 + 2).
+/// Of `f`: what holds for all sizes from 1 on is left out, so that where tensors share the names of their extents
+/// nothing is left. The others are intervals: x(i / 2 + k) with i in 0..n, k in 0..3 needs x.extent(0) - 1 - ((n - 1) / 2 + 2).
 /// Cost as check_bounds
 open_conditions conditions_of(ir::function const& f);
 
