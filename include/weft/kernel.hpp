@@ -289,6 +289,18 @@ template <class... In, class A, class... Rest>
 struct inputs_among<hana::tuple<In...>, A, Rest...>
     : std::conditional_t<traits<A>::is_output, inputs_among<hana::tuple<In...>, Rest...>,
                          inputs_among<hana::tuple<In..., typename traits<A>::type>, Rest...>> {};
+/// Whether the type of an argument names an extent, which is then open: dim.hpp, where the calls of such are, too.
+template <class... A>
+inline constexpr bool has_open = (... || [](std::int64_t const* extents, int rank) {
+  bool open = false;
+  for (int d = 0; d < rank; ++d) open = open || extents[d] < dynamic;
+  return open;
+}(input_of<typename traits<A>::type>::extents, input_of<typename traits<A>::type>::rank));
+template <bool Open, class... A>
+struct open_call {
+  static_assert(!Open, "weft: open extents are made by weft::dim of weft/dim.hpp");
+  static constexpr decltype(kernel_face::open) make = nullptr;
+};
 /// 0: the arguments marked weft::out fit the results; 1, 2: one has another dtype, another rank.
 template <class Results, class... A>
 constexpr int misfit() {
@@ -414,7 +426,7 @@ struct kernel_t {
       run(k, arguments, types::inputs + types::outputs);
     } else {
       typename detail::results_of<typename types::result>::owning made;
-      attach(made, k.arguments.data() + types::inputs, arguments + types::inputs);
+      attach(made, shaped(k, arguments, types::inputs + types::outputs) + types::inputs, arguments + types::inputs);
       run(k, arguments, types::inputs + types::outputs);
       return made;
     }
@@ -455,7 +467,7 @@ struct kernel_t {
     argument arguments[types::inputs + types::outputs];
     fill<types, given == 0>(arguments, a...);
     typename types::pair const lambdas{what, how};
-    return inspect(face<types>(&lambdas), arguments, types::inputs + types::outputs, machine_code);
+    return inspect(face<types, A...>(&lambdas), arguments, types::inputs + types::outputs, machine_code);
   }
 
   template <class... A>
@@ -481,7 +493,7 @@ struct kernel_t {
   };
 
  private:
-  template <class Types>
+  template <class Types, class... A>
   kernel_face face(typename Types::pair const* lambdas) const {
     return {Name.view(),
             lambdas,
@@ -489,7 +501,8 @@ struct kernel_t {
             Types::scheduled ? &Types::run_how : nullptr,
             !Types::is_constant(),
             Types::digest(),
-            machine};
+            machine,
+            detail::open_call<detail::has_open<A...>, A...>::make};
   }
   template <class Types, bool LeftOut, class... A>
   static void fill(argument* arguments, A const&... a) {
@@ -506,7 +519,7 @@ struct kernel_t {
     fill<types, LeftOut>(arguments, a...);
     static kernel_table table;
     typename types::pair const lambdas{what, how};
-    return find_or_compile(table, face<types>(&lambdas), arguments, types::inputs + types::outputs);
+    return find_or_compile(table, face<types, A...>(&lambdas), arguments, types::inputs + types::outputs);
   }
   template <class T, int Rank>
   static void attach(tensor<T, Rank>& made, argument const* bound, argument* out) {

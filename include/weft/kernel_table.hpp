@@ -10,6 +10,20 @@
 
 namespace weft::inline WEFT_ABI {
 
+/// What a compiled form whose sizes are open knows of them (dim.hpp).
+class open_sizes {
+ public:
+  static constexpr int most = 64;
+  virtual ~open_sizes() = default;
+  /// Whether the code is right for these arguments. Part of each call, before any of it runs.
+  virtual bool fit(argument const* arguments, int count) const = 0;
+  /// Fills launch::sizes from arguments that fit; gives the bytes of workspace.
+  virtual std::int64_t read(argument const* arguments, std::int64_t* sizes) const = 0;
+  /// Writes `n` for A.extent(0) in a text for people.
+  virtual void name_extents(std::string& text) const = 0;
+  call_layout layout;  // with the open extents
+};
+
 /// A kernel with its types erased: what kernel.hpp knows of the two lambdas.
 struct kernel_face {
   std::string_view name;
@@ -19,9 +33,13 @@ struct kernel_face {
   bool varies = false;         // by captures or else; then what the lambdas say is part of what is looked up
   std::uint64_t digest = 0;    // of the program that the compiler saw; 0 when it saw none
   target const* machine = nullptr;  // null: host()
+  /// Null when no extent of these argument types is open; may answer null when the sizes of a call are special.
+  open_sizes* (*open)(program const& what, std::string_view name, argument const* arguments, int count,
+                      call_layout const& numbers) = nullptr;
 };
 
-/// One compiled form: for these extents, strides, shared memory, target, and (when the lambdas vary) program and steps.
+/// One compiled form: for these extents (those that are not open), strides, shared memory, target, and (when the lambdas
+/// vary) program and steps.
 struct ready_kernel {
   sequence<argument> arguments;  // as bound: inputs, then outputs
   std::uint64_t shared = 0;
@@ -32,8 +50,13 @@ struct ready_kernel {
   compiled_kernel code;
   bool nothing_to_do = false;  // an empty output
   std::string name;
+  open_sizes const* open = nullptr;   // owned
   mutable void* workspace = nullptr;  // taken by the call that uses it
   ready_kernel* next = nullptr;
+  ready_kernel() = default;
+  ready_kernel(ready_kernel const&) = delete;
+  ready_kernel& operator=(ready_kernel const&) = delete;
+  ~ready_kernel() { delete open; }
 };
 
 /// All compiled forms of a kernel for one list of argument types. Zero-initialised, so it costs nothing before main.
@@ -50,7 +73,7 @@ struct kernel_table {
 };
 
 /// The compiled form that fits, made if need be: once, however many threads ask. `arguments`: inputs in order, then
-/// outputs; the shapes of outputs with is_allocated_here are filled in.
+/// outputs.
 ///
 /// Errors  argument_error, schedule_error, device_error, internal_error; a form that failed is tried again
 /// Threads any; a hit takes no lock. In the lambdas of another kernel, a form that another thread is making just then
@@ -60,6 +83,10 @@ ready_kernel const& find_or_compile(kernel_table& table, kernel_face const& face
 
 /// Whether `k` was made for such arguments.
 bool fits(ready_kernel const& k, argument const* arguments, int count);
+
+/// The arguments with the shapes of outputs that were left out: those that the form was made for, or, where sizes are
+/// open, `arguments`, filled in.
+argument const* shaped(ready_kernel const& k, argument* arguments, int count);
 
 /// Runs `k` on arguments that fit it. Errors: device_error when there is no memory for intermediate tensors.
 void run(ready_kernel const& k, argument const* arguments, int count);

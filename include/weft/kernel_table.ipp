@@ -1,3 +1,5 @@
+#include <malloc.h>
+
 #include <cstdlib>
 
 #include "weft/base/fork_gate.hpp"
@@ -38,7 +40,9 @@ inline compile_request request(kernel_face const& face, program const& what, cal
 inline bool says_the_same(ready_kernel const& k, kernel_face const& face, lambda_state const& today) {
   if (!same_program(k.what, today.what) || !same_trace(k.steps, today.steps)) return false;
   if (k.nothing_to_do || same_trace(k.steps, k.code.steps)) return true;
-  call_layout const layout = bind(today.what, face.name, k.arguments.data(), static_cast<int>(k.arguments.size()));
+  call_layout const layout = k.open != nullptr ? k.open->layout
+                                               : bind(today.what, face.name, k.arguments.data(),
+                                                      static_cast<int>(k.arguments.size()));
   return same_trace(make_schedule(request(face, today.what, layout, machine_of(face))).steps, k.code.steps);
 }
 
@@ -156,7 +160,9 @@ inline ready_kernel const& find_by_lambdas(kernel_table& table, kernel_face cons
   bool left_out = false;
   for (int i = 0; i < count; ++i) left_out = left_out || arguments[i].is_allocated_here;
   if (left_out) shape_outputs(made->what, arguments, count);
-  call_layout const layout = bind(made->what, face.name, arguments, count);
+  call_layout layout = bind(made->what, face.name, arguments, count);
+  if (face.open != nullptr) made->open = face.open(made->what, face.name, arguments, count, layout);
+  if (made->open != nullptr) layout = made->open->layout;
   made->arguments.assign(arguments, arguments + count);
   made->shared = shared;
   made->machine = machine_of(face);
@@ -183,6 +189,7 @@ WEFT_DECL void kernel_table::drop() {
 }
 
 WEFT_HOT_DECL bool fits(ready_kernel const& k, argument const* arguments, int count) {
+  if (k.open != nullptr) return k.open->fit(arguments, count);
   if (static_cast<std::size_t>(count) != k.arguments.size()) return false;
   for (int i = 0; i < count; ++i) {
     argument const &a = arguments[i], &b = k.arguments[static_cast<std::size_t>(i)];
@@ -205,6 +212,12 @@ WEFT_HOT_DECL ready_kernel const& find_or_compile(kernel_table& table, kernel_fa
   return detail::find_by_lambdas(table, face, arguments, count, shared);
 }
 
+WEFT_HOT_DECL argument const* shaped(ready_kernel const& k, argument* arguments, int count) {
+  if (k.open == nullptr) return k.arguments.data();
+  shape_outputs(k.what, arguments, count);
+  return arguments;
+}
+
 WEFT_HOT_DECL void run(ready_kernel const& k, argument const* arguments, int count) {
   if (k.nothing_to_do) return;
   void* pointers[max_arguments];
@@ -214,16 +227,20 @@ WEFT_HOT_DECL void run(ready_kernel const& k, argument const* arguments, int cou
     if (arguments[i].is_scalar) scalars[numbers++] = arguments[i].scalar_bits;
     else pointers[tensors++] = arguments[i].data;
   }
+  std::int64_t sizes[open_sizes::most];
+  std::int64_t const bytes = k.open != nullptr ? k.open->read(arguments, sizes) : k.code.workspace_bytes;
   void* workspace = nullptr;
-  if (k.code.workspace_bytes > 0) {
+  if (bytes > 0) {
     workspace = __atomic_exchange_n(&k.workspace, nullptr, __ATOMIC_ACQ_REL);
+    if (k.open != nullptr && malloc_usable_size(workspace) < static_cast<std::size_t>(bytes)) {
+      std::free(workspace);  // of a call with smaller sizes
+      workspace = nullptr;
+    }
+    if (workspace == nullptr) workspace = std::aligned_alloc(64, static_cast<std::size_t>((bytes + 63) / 64 * 64));
     if (workspace == nullptr)
-      workspace = std::aligned_alloc(64, static_cast<std::size_t>((k.code.workspace_bytes + 63) / 64 * 64));
-    if (workspace == nullptr)
-      WEFT_THROW(device_error(k.name + ": no memory for " + std::to_string(k.code.workspace_bytes) +
-                              " bytes of intermediate tensors"));
+      WEFT_THROW(device_error(k.name + ": no memory for " + std::to_string(bytes) + " bytes of intermediate tensors"));
   }
-  launch const l{pointers, nullptr, scalars, workspace, &detail::host_services()};
+  launch const l{pointers, sizes, scalars, workspace, &detail::host_services()};
   k.code.entry(&l);
   if (workspace != nullptr) std::free(__atomic_exchange_n(&k.workspace, workspace, __ATOMIC_ACQ_REL));
 }
@@ -235,8 +252,13 @@ WEFT_DECL kernel_texts inspect(kernel_face const& face, argument* arguments, int
   bool left_out = false;
   for (int i = 0; i < count; ++i) left_out = left_out || arguments[i].is_allocated_here;
   if (left_out) shape_outputs(what, arguments, count);
-  call_layout const layout = bind(what, face.name, arguments, count);
-  return inspect(detail::request(face, what, layout, detail::machine_of(face)), machine_code);
+  call_layout layout = bind(what, face.name, arguments, count);
+  ready_kernel form;
+  if (face.open != nullptr) form.open = face.open(what, face.name, arguments, count, layout);
+  if (form.open != nullptr) layout = form.open->layout;
+  kernel_texts texts = inspect(detail::request(face, what, layout, detail::machine_of(face)), machine_code);
+  if (form.open != nullptr) form.open->name_extents(texts.loops);
+  return texts;
 }
 
 }  // namespace weft::inline WEFT_ABI

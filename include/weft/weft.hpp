@@ -44,6 +44,7 @@ WEFT_COLD_BEGIN  // up to WEFT_COLD_END: what runs when a kernel is compiled (co
 
 // Program and trace become a loop program.
 #include "weft/lower/lower.hpp"
+// #include "weft/lower/open_bounds.hpp"
 
 // Loop program to loop program, one function per header, in the order of pipeline.hpp.
 #include "weft/pass/pipeline.hpp"
@@ -86,6 +87,9 @@ WEFT_COLD_END
 #include "weft/kernel.hpp"
 
 #include "weft/direct.hpp"
+
+// weft::dim<"n">: sizes that stay open, one compiled kernel for all of them.
+// #include "weft/dim.hpp"
 
 // What this machine can do at most.
 // #include "weft/bench/peak.hpp"

@@ -8,6 +8,7 @@
 #include "fuzz/memory.hpp"
 #include "fuzz/steps.hpp"
 #include "weft/compile.hpp"
+#include "weft/dim.hpp"
 #include "weft/expr/expand.hpp"
 #include "weft/interp/interp.hpp"
 #include "weft/ir/print.hpp"
@@ -51,6 +52,7 @@ class trial {
       arguments_.push_back(memory_.back().argument(true));
     }
     layout_ = weft::bind(d.what, "fuzz", arguments_.data(), static_cast<int>(arguments_.size()));
+    draw_names();
   }
 
   /// The loop program before its passes and after them, for vectors of all sizes, and once with run-time sizes.
@@ -70,9 +72,17 @@ class trial {
       weft::ir::function after = f;
       fault = with_passes("for vectors of " + std::to_string(bytes) + " bytes", after, bytes, {});
     }
-    return fault.empty() && !d_.has_empty ? symbolic(steps) : fault;
+    return fault.empty() ? interpreted_open(steps) : fault;
   }
+  /// With numbers in the code, and once with open sizes.
   std::string compiled(weft::trace const& steps, weft::target const& machine) {
+    std::string const fault = compiled(steps, machine, nullptr);
+    std::unique_ptr<weft::open_sizes> const open(open_form());
+    return fault.empty() && open != nullptr ? compiled(steps, machine, open.get()) : fault;
+  }
+
+ private:
+  std::string compiled(weft::trace const& steps, weft::target const& machine, weft::open_sizes const* open) {
     struct context {
       drawn const& d;
       weft::trace const& steps;
@@ -83,7 +93,11 @@ class trial {
       for (weft::step const& one : to.steps) try_step(s, one, to.d.order_free, {});
     };
     weft::compiled_kernel const k =
-        weft::compile({"fuzz", &d_.what, how, &c, &layout_, &machine});
+        weft::compile({"fuzz", &d_.what, how, &c, open != nullptr ? &open->layout : &layout_, &machine});
+    std::int64_t sizes[weft::open_sizes::most];
+    if (open != nullptr && !open->fit(arguments_.data(), static_cast<int>(arguments_.size())))
+      return "the form for open sizes does not fit the call that it was made for";
+    std::int64_t const bytes = open != nullptr ? open->read(arguments_.data(), sizes) : k.workspace_bytes;
     // Pieces in no order; threads are another test's business.
     weft::services const host{[](void*, std::int64_t count, void (*body)(void*, std::int64_t, std::int64_t), void* to) {
                                 std::int64_t const half = count / 2;
@@ -94,15 +108,14 @@ class trial {
     weft::sequence<void*> pointers;
     for (tensor_memory& t : memory_) pointers.push_back(t.data());
     std::unique_ptr<void, void (*)(void*)> const workspace(
-        std::aligned_alloc(64, static_cast<std::size_t>((k.workspace_bytes + 64) / 64 * 64)), std::free);
-    weft::launch const l{pointers.data(), nullptr, d_.scalars.data(), workspace.get(), &host};
+        std::aligned_alloc(64, static_cast<std::size_t>((bytes + 64) / 64 * 64)), std::free);
+    weft::launch const l{pointers.data(), sizes, d_.scalars.data(), workspace.get(), &host};
     clear();
     k.entry(&l);
     std::string const fault = difference();
-    return fault.empty() ? fault : "machine code for " + machine.cpu + ": " + fault;
+    return fault.empty() ? fault : "machine code for " + machine.cpu + (open != nullptr ? ", open: " : ": ") + fault;
   }
 
- private:
   void clear() {
     for (std::size_t o = 0; o < expected_.size(); ++o) memory_[inputs_.size() + o].clear();
   }
@@ -140,21 +153,43 @@ class trial {
                                 &fault});
     return fault.empty() ? interpreted(what, f, sizes) : what + ", " + fault;
   }
-  std::string symbolic(weft::trace const& steps) {
+  /// Some extents of the inputs get names, equal ones perhaps the same.
+  void draw_names() {
+    random_source r(d_.seed ^ 0xd1);
+    weft::sequence<std::int64_t> known;
+    names_.resize(arguments_.size() * weft::max_rank, -1);
+    for (std::size_t i = 0; i < d_.what.inputs.size(); ++i)
+      for (int d = 0; d < arguments_[i].rank && !arguments_[i].is_scalar; ++d) {
+        if (r.chance(20)) continue;
+        std::int64_t const size = arguments_[i].extents[d];
+        std::size_t at = known.size();
+        for (std::size_t k = 0; k < known.size() && at == known.size(); ++k)
+          if (known[k] == size && r.chance(60)) at = k;
+        if (at == known.size()) known.push_back(size);
+        names_[i * weft::max_rank + static_cast<std::size_t>(d)] =
+            -2 - static_cast<std::int64_t>('a' + at % 26 + 128 * ('a' + at / 26));
+      }
+  }
+  weft::open_sizes* open_form() const {
+    bool any = false;
+    for (std::int64_t n : names_) any = any || n < -1;
+    if (!any) return nullptr;
+    return weft::detail::open_form(d_.what, "fuzz", arguments_.data(), static_cast<int>(arguments_.size()), layout_,
+                                   names_.data());
+  }
+  std::string interpreted_open(weft::trace const& steps) {
+    std::unique_ptr<weft::open_sizes> const open(open_form());
+    if (open == nullptr) return "";
     weft::ir::arena m;
     weft::schedule s(expanded_, [](int, int) { return std::int64_t(-1); });
     for (weft::step const& one : steps) try_step(s, one, d_.order_free, {64, true, {}});
-    weft::call_layout layout = layout_;
-    layout.symbolic = true;
-    weft::sequence<std::int64_t> sizes;
-    for (weft::argument_layout const& a : layout.arguments)
-      for (std::size_t d = 0; d < a.extents.size(); ++d) {
-        sizes.push_back(a.extents[d]);
-        if (a.strides[d] != 1) sizes.push_back(a.strides[d]);
-      }
-    weft::ir::function f = weft::lower(m, expanded_, s, layout, "fuzz");
-    std::string const fault = interpreted("with run-time sizes, lowered", f, sizes);
-    return fault.empty() ? with_passes("with run-time sizes", f, 32, sizes) : fault;
+    weft::sequence<std::int64_t> sizes(weft::open_sizes::most, 0);
+    open->read(arguments_.data(), sizes.data());
+    auto const tails = d_.seed % 4 < 2 ? weft::vector_tails::mask : weft::vector_tails::partition;
+    weft::ir::function f = weft::lower(m, expanded_, s, open->layout, "fuzz", tails);
+    sizes.resize(f.sizes.size());
+    std::string const fault = interpreted("with open sizes, lowered", f, sizes);
+    return fault.empty() ? with_passes("with open sizes", f, 32, sizes) : fault;
   }
 
   drawn const& d_;
@@ -165,6 +200,7 @@ class trial {
   weft::sequence<weft::dense> inputs_, expected_;
   weft::sequence<weft::argument> arguments_;
   weft::call_layout layout_;
+  weft::sequence<std::int64_t> names_;  // max_rank for each argument; -1: none
 };
 
 }  // namespace weft_test::fuzz

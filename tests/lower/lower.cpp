@@ -100,13 +100,42 @@ TEST_CASE("a load is masked by the select that guards it, unless it is inside an
   lowered_program other{map_program([](auto x, auto i) { return select(i > 0, 5.0f, x(i - 1 + 1)); }), {{9}}};
   CHECK(body(other.plain()).find("where") == std::string::npos);
 }
-TEST_CASE("run-time sizes are named, except strides of 1, which are numbers") {
+TEST_CASE("open extents of one name are one size, and strides of packed tensors follow from them") {
   lowered_program l{weft_test::matmul(), {{2, 3}, {3, 4}}};
-  l.symbolic = true;
+  l.dims = {{"m", "k"}, {"k", nullptr}};
   ir::function const f = l.plain();
-  CHECK(f.sizes == weft::sequence<std::string>{"A_n0", "A_s0", "A_n1", "B_n0", "B_s0", "B_n1", "C_n0", "C_s0", "C_n1"});
-  CHECK(body(f).find("for k in 0..A_n1:") != std::string::npos);
+  CHECK(f.sizes == weft::sequence<std::string>{"m", "k"});
+  CHECK(body(f).find("for k_1 in 0..k:") != std::string::npos);
+  CHECK(f.buffers[0]->strides[0] == f.buffers[0]->shape[1]);
   CHECK(ir::is_literal(f.buffers[0]->strides[1], 1));
+  CHECK(ir::is_literal(f.buffers[1]->strides[0], 4));
+  CHECK(f.buffers[2]->shape[0] == f.buffers[0]->shape[0]);
+  CHECK(ir::is_literal(f.buffers[2]->strides[0], 4));
+}
+TEST_CASE("of other tensors with open extents the strides are sizes too, except 1, which is part of the key") {
+  lowered_program l{weft_test::two_stages(), {{3, 4}}};
+  l.dims = {{"n", nullptr}};
+  call_layout layout = l.layout();
+  layout.arguments[0].packed = false;
+  layout.arguments[0].strides = {open_stride, 1};
+  CHECK(open_sizes_of(layout).size() == 2);
+  ir::function const f = lower(l.m, l.p, nest(l.p, [](int, int) { return std::int64_t(-1); }, {}), layout, "k");
+  CHECK(f.sizes == weft::sequence<std::string>{"n", "s0_0"});
+  CHECK(f.buffers[0]->strides[0]->kind == op::extent);
+  CHECK(ir::is_literal(f.buffers[0]->strides[1], 1));
+}
+TEST_CASE("under open extents a split leaves a tail, and a serial part that surely runs is not asked whether it does") {
+  lowered_program l{doubled(), {{13}}};
+  l.dims = {{"n"}};
+  std::string const serial = body(l([](schedule& s, loops o) { s.split(axis{o[0]}, 8); }));
+  CHECK(ir::print(simplify(l.m, l([](schedule& s, loops o) { s.split(axis{o[0]}, 8); }).body), l.plain()).find("max") ==
+        std::string::npos);
+  CHECK(serial.find("for ii in 0..") != std::string::npos);
+  lowered_program t{doubled(), {{13}}};
+  t.dims = {{"n"}};
+  std::string const tile = body(t([](schedule& s, loops o) { s.vectorize(s.split(axis{o[0]}, 8)[1]); }));
+  CHECK(tile.find("if io * 8 + 7 < n:") != std::string::npos);
+  CHECK(tile.find("where io * 8 + ii < n") != std::string::npos);
 }
 TEST_CASE("loops may be nested in any order: a guard stands at the innermost loop that it needs") {
   lowered_program l{doubled(), {{13}}};

@@ -12,20 +12,32 @@
 
 namespace weft_test {
 
+/// What stands for a name in a layout; see weft::dim_text.
+constexpr std::int64_t dim_code(std::string_view name) {
+  std::int64_t code = 0;
+  for (std::size_t i = name.size(); i-- > 0;) code = code * 128 + name[i];
+  return -2 - code;
+}
+
 /// A program over inputs of the given shapes, row-major.
 struct lowered_program {
   weft::program p;
   weft::sequence<weft::sequence<std::int64_t>> shapes;  // of the inputs
   weft::ir::arena m{};
-  bool symbolic = false;
+  weft::sequence<weft::sequence<char const*>> dims{};  // of the inputs; null: a number. Empty: all numbers
   weft::vector_tails tails = weft::vector_tails::partition;
 
   std::int64_t extent(int tensor, int dim) const {
     return shapes[static_cast<std::size_t>(tensor)][static_cast<std::size_t>(dim)];
   }
+  /// The extent, or the code of its name.
+  std::int64_t given(int tensor, int dim) const {
+    char const* const name =
+        dims.empty() ? nullptr : dims[static_cast<std::size_t>(tensor)][static_cast<std::size_t>(dim)];
+    return name == nullptr ? extent(tensor, dim) : dim_code(name);
+  }
   weft::call_layout layout() const {
     weft::call_layout l;
-    l.symbolic = symbolic;
     auto const add = [&](weft::sequence<std::int64_t> const& shape) {
       weft::argument_layout a{shape, weft::sequence<std::int64_t>(shape.size(), 1), 4,
                               static_cast<std::int32_t>(l.arguments.size())};
@@ -40,12 +52,25 @@ struct lowered_program {
         shape.push_back(extent_value(p, p.extent_of(t, d), [&](int x, int dim) { return extent(x, dim); }));
       add(shape);
     }
+    if (dims.empty()) return l;
+    for (std::size_t i = 0; i < l.arguments.size(); ++i) {
+      weft::argument_layout& a = l.arguments[i];
+      for (std::size_t d = 0; d < a.extents.size(); ++d) {
+        auto const in = [&](int t, int dim) { return given(t, dim); };
+        std::int64_t const e = i < shapes.size()
+                                   ? given(static_cast<int>(i), static_cast<int>(d))
+                                   : extent_value(p, p.extent_of(p.outputs[i - shapes.size()], static_cast<int>(d)), in);
+        a.extents[d] = e == weft::open_extent ? -1 : e;
+        a.packed = a.packed || e < 0;
+      }
+      for (std::int64_t& s : a.strides) s = a.packed ? weft::open_stride : s;
+    }
     return l;
   }
   /// `how(schedule, loops of the first stage)`
   template <class How>
   weft::ir::function operator()(How const& how) {
-    weft::schedule s(p, [&](int t, int d) { return symbolic ? -1 : extent(t, d); });
+    weft::schedule s(p, [&](int t, int d) { return given(t, d); });
     auto const first = s.order[0];  // as it is before the steps
     how(s, first);
     CHECK(s.state != weft::verdict::illegal);

@@ -206,8 +206,9 @@ constexpr std::int64_t ceil_div(std::int64_t a, std::int64_t b) {
   return apply(op::floor_div, dtype::i64, a - 1, b) + 1;  // a + b - 1 could overflow
 }
 
-/// No extent has this value, though arithmetic on extents may well be negative on its way.
-inline constexpr std::int64_t unknown_extent = std::int64_t(-0x7fffffffffffffff) - 1;
+/// No extent has one of these values, though arithmetic on extents may well be negative on its way. Open: the code is to
+/// be for all sizes (dim.hpp).
+inline constexpr std::int64_t unknown_extent = std::int64_t(-0x7fffffffffffffff) - 1, open_extent = unknown_extent + 1;
 
 namespace detail {
 template <class Extents>
@@ -222,7 +223,7 @@ struct extent_evaluation {
     if (n.kind == op::literal) return n.value;
     if (n.kind == op::extent) {
       std::int64_t const given = inputs(n.a, n.b);
-      return given < 0 ? unknown_extent : given;
+      return given >= 0 ? given : given == -1 ? unknown_extent : open_extent;
     }
     if (arity(n.kind) == 0) return unknown_extent;
     if (std::is_constant_evaluated()) return computed(n);
@@ -237,14 +238,16 @@ struct extent_evaluation {
   }
   constexpr std::int64_t computed(node const& n) {
     std::int64_t const a = value(n.a), b = n.b >= 0 ? value(n.b) : 0, c = n.c >= 0 ? value(n.c) : 0;
-    if (a == unknown_extent || b == unknown_extent || c == unknown_extent) return unknown_extent;
+    std::int64_t const least = a < b ? (a < c ? a : c) : (b < c ? b : c);
+    if (least <= open_extent) return least;
     return apply(n.kind, p.at(is_choice(n.kind) ? n.b : n.a).type, a, b, c, n.type);
   }
 };
 }  // namespace detail
 
 /// The value of an extent expression, given the extents of the inputs: `inputs(tensor, dim)`. It may be negative.
-/// Anything that depends on an unknown extent (for which `inputs` is negative) is unknown_extent.
+/// Anything that depends on an unknown extent (for which `inputs` is -1) is unknown_extent, else what depends on an open
+/// one (below -1) is open_extent.
 template <class Extents>
 constexpr std::int64_t extent_value(program const& p, int id, Extents const& inputs) {
   return detail::extent_evaluation<Extents>{p, inputs}.value(id);

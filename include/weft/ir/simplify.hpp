@@ -12,18 +12,26 @@ struct interval {
   std::int64_t low = -unbounded, high = unbounded;
 };
 
-/// What is known of each loop variable.
+/// What is known of each loop variable. A size that is open is at least 1 and at most 2^40.
 class range_table {
  public:
-  interval of(std::int32_t variable) const {
+  /// A range, and where the loop's length hangs on open sizes, the loop: it may have one of its iterations.
+  struct entry {
+    interval range;
+    ir::expr begin = nullptr, extent = nullptr;
+  };
+  entry known(std::int32_t variable) const {
     auto const at = static_cast<std::size_t>(variable);
-    return at < known_.size() ? known_[at] : interval{};
+    return at < known_.size() ? known_[at] : entry{};
   }
+  interval of(std::int32_t variable) const { return known(variable).range; }
+  /// Makes the range of a variable smaller.
   void set(std::int32_t variable, interval range) {
     auto const at = static_cast<std::size_t>(variable);
     if (known_.size() <= at) known_.resize(at + 1);
-    known_[at] = range;
+    known_[at].range = range;
   }
+  bool has_open() const { return has_open_; }
   /// Of the variable of a loop that runs from `begin`, `extent` times.
   interval of_loop(ir::expr begin, ir::expr extent) const;
   void set(std::int32_t variable, ir::expr begin, ir::expr extent);
@@ -32,7 +40,8 @@ class range_table {
   interval of(ir::expr e) const;
 
  private:
-  sequence<interval> known_;
+  sequence<entry> known_;
+  bool has_open_ = false;
 };
 
 /// Simplifies every integer and condition in `e` or `s`: equal linear forms become equal nodes, comparisons

@@ -92,14 +92,22 @@ inline interval range_of(linear const& l, range_table const& ranges, int& visits
   }
   return r;
 }
-inline interval range_of(linear const& l, range_table const& ranges) {
-  int visits = visits_of_one_range;
-  return range_of(l, ranges, visits);
-}
 /// Whether the form's value is the sum that it reads as. Of data that may be any i64, the sum may have wrapped.
 inline bool is_exact(linear const& l, range_table const& ranges) {
-  interval const r = range_of(l, ranges);
+  int visits = visits_of_one_range;
+  interval const r = range_of(l, ranges, visits);
   return !infinite(r.low) && !infinite(r.high);
+}
+inline std::int64_t low_of(linear const& l, range_table const& ranges, int& visits);
+inline interval range_of(linear const& l, range_table const& ranges) {
+  int visits = visits_of_one_range;
+  interval r = range_of(l, ranges, visits);
+  if (!ranges.has_open()) return r;
+  linear minus;
+  minus.add(l, -1);
+  std::int64_t const low = low_of(l, ranges, visits = visits_of_one_range);
+  std::int64_t const high = -low_of(minus, ranges, visits = visits_of_one_range);
+  return {low > r.low ? low : r.low, high < r.high ? high : r.high};
 }
 /// Of an integer of any type, by its type and by what chooses among such: sums may have wrapped. `depth`: choices looked
 /// into, as operands may be shared.
@@ -124,7 +132,7 @@ inline interval range_of_atom(ir::expr e, range_table const& ranges, int& visits
   auto const of = [&](ir::expr x) { return range_of(x, ranges, visits); };
   switch (e->kind) {
     case op::axis: return ranges.of(static_cast<std::int32_t>(e->value));
-    case op::extent: return {0, std::int64_t(1) << 40};
+    case op::extent: return {1, std::int64_t(1) << 40};
     case op::min:
     case op::max: {
       interval const a = of(e->a), b = of(e->b);
@@ -152,6 +160,8 @@ inline interval range_of_atom(ir::expr e, range_table const& ranges, int& visits
       break;
     case op::floor_mod:
       if (e->b->kind == op::literal && e->b->value >= 0) return {0, e->b->value > 0 ? e->b->value - 1 : 0};  // x / 0 is 0
+      if (ranges.has_open())
+        if (interval const b = of(e->b); b.low >= 0) return {0, b.high > 0 ? b.high - 1 : 0};
       break;
     case op::rem:
       if (e->b->kind == op::literal && e->b->value > 0) return {1 - e->b->value, e->b->value - 1};
@@ -171,6 +181,57 @@ inline interval range_of(ir::expr e, range_table const& ranges, int& visits) {
     return range_of(l, ranges, visits);
   }
   return range_of_atom(e, ranges, visits);
+}
+
+/// What the form never falls below. Loop variables, quotients, minima and maxima give way to what bounds them, so that
+/// open sizes cancel: n - 1 - i with i in 0..n is at least n - 1 - (n - 1).
+inline std::int64_t low_of(linear const& l, range_table const& ranges, int& visits) {
+  std::int64_t const low = range_of(l, ranges, visits).low;
+  for (std::size_t i = l.terms.size(); i-- > 0;) {
+    if (visits <= 0) return low;
+    ir::expr const t = l.terms[i].atom;
+    std::int64_t const c = l.terms[i].coefficient;
+    // With c * by / parts in place of c * t.
+    auto const with = [&](linear const& by, std::int64_t parts = 1) {
+      if (!small(c) || !is_exact(by, ranges)) return -interval::unbounded;
+      linear s;
+      s.add(l, parts), s.add(t, -c * parts), s.add(by, c);
+      bool exact = small(s.constant);
+      for (linear::term const& term : s.terms) exact = exact && small(term.coefficient);
+      std::int64_t const least = exact ? low_of(s, ranges, visits) : -interval::unbounded;
+      return infinite(least) ? least : ceil_div(least, parts);
+    };
+    std::int64_t found = 0;
+    if (t->kind == op::axis) {
+      range_table::entry const v = ranges.known(static_cast<std::int32_t>(t->value));
+      if (v.extent == nullptr) continue;
+      linear by = linear_form(v.begin);
+      if (c < 0) by.add(linear_form(v.extent), 1), by.constant -= 1;
+      found = with(by);
+    } else if (t->kind == op::floor_div && t->b->kind == op::literal && t->b->value > 0 && small(t->b->value)) {
+      linear by = linear_form(t->a);  // x - (d - 1) <= floor(x / d) * d <= x
+      if (c > 0) by.constant -= t->b->value - 1;
+      found = with(by, t->b->value);
+    } else if (t->kind == op::floor_mod && c < 0) {
+      linear by = linear_form(t->b);  // x % d is less than d; x % 0 is 0
+      std::int64_t const least = range_of(by, ranges, visits).low;
+      if (least < 0) continue;
+      by.constant -= least > 0;
+      found = with(by);
+    } else if (t->kind == op::min || t->kind == op::max || t->kind == op::select) {
+      std::int64_t const x = with(linear_form(t->b)), y = with(linear_form(t->kind == op::select ? t->c : t->a));
+      found = (x < y) == (t->kind != op::select && (t->kind == op::min) == (c < 0)) ? y : x;
+      if (t->kind == op::min && c < 0 && found < 0) {  // at most half the sum: how a border mirrors an index
+        linear both = linear_form(t->a);
+        both.add(linear_form(t->b), 1);
+        if (std::int64_t const half = with(both, 2); half > found) found = half;
+      }
+    } else {
+      continue;
+    }
+    return found > low ? found : low;
+  }
+  return low;
 }
 
 class simplifier final : public ir::rewriter {
@@ -276,9 +337,12 @@ class simplifier final : public ir::rewriter {
     if (extent->kind == op::literal && extent->value <= 0) return ir::block(m_, {});
     if (ir::is_literal(extent, 1)) return once(s, begin);
     if (ranges_.of(extent).high <= 1) return at_most_once(s, begin, extent);
-    interval const before = ranges_.of(s->variable), range = ranges_.of_loop(begin, extent);
-    ranges_.set(s->variable, range);
-    if (before.low != range.low || before.high != range.high) forget();  // copies of a nest share variables
+    range_table::entry const before = ranges_.known(s->variable);
+    ranges_.set(s->variable, begin, extent);
+    range_table::entry const now = ranges_.known(s->variable);
+    if (before.range.low != now.range.low || before.range.high != now.range.high || before.begin != now.begin ||
+        before.extent != now.extent)
+      forget();  // copies of a nest share variables
     ir::stmt const body = (*this)(s->children[0]);
     if (body->kind == ir::stmt_kind::block && body->children.size() == 0) return body;
     return ir::loop(m_, s->how, s->variable, begin, extent, body);
@@ -408,10 +472,24 @@ WEFT_DECL interval range_table::of_loop(ir::expr begin, ir::expr extent) const {
   interval const b = of(begin), e = of(extent);
   return {b.low, detail::plus(detail::plus(b.high, e.high), -1)};
 }
+namespace detail {
+inline bool hangs_on_sizes(ir::expr e, int& visits) {
+  if (e == nullptr || --visits < 0) return false;
+  return e->kind == op::extent || hangs_on_sizes(e->a, visits) || hangs_on_sizes(e->b, visits) ||
+         hangs_on_sizes(e->c, visits);
+}
+}  // namespace detail
 WEFT_DECL void range_table::set(std::int32_t variable, ir::expr begin, ir::expr extent) {
   set(variable, of_loop(begin, extent));
+  int visits = detail::visits_of_one_range;
+  bool const open = detail::hangs_on_sizes(extent, visits);
+  entry& e = known_[static_cast<std::size_t>(variable)];
+  e.begin = open ? begin : nullptr;
+  e.extent = open ? extent : nullptr;
+  has_open_ = has_open_ || open;
 }
 WEFT_DECL interval range_table::of(ir::expr e) const {
+  if (has_open_ && e->kind != op::literal) return detail::range_of(detail::linear_form(e), *this);
   int visits = detail::visits_of_one_range;
   return detail::range_of(e, *this, visits);
 }

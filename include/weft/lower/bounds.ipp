@@ -7,6 +7,7 @@ namespace detail {
 class bounds_proof {
  public:
   explicit bounds_proof(ir::arena& m) : m_(m) {}
+  virtual ~bounds_proof() = default;
   std::string statement(ir::stmt s) {
     if (s->kind == ir::stmt_kind::loop) {
       if (s->extent->kind == op::literal && s->extent->value <= 0) return {};  // what never runs reads nothing
@@ -18,6 +19,17 @@ class bounds_proof {
       if (std::string why = statement(c); !why.empty()) return why;
     return {};
   }
+
+ protected:
+  /// What to say of dimension `d` of a load that is not proved to stay inside.
+  virtual std::string unproved(ir::expr load, std::size_t d) {
+    interval const r = range_of(linear_form(load->indices[d]), ranges_), size = ranges_.of(load->buf->shape[d]);
+    return load->buf->name + ": index " + std::to_string(d) + " runs from " + number(r.low) + " to " + number(r.high) +
+           ", but " + load->buf->name + " has " + number(size.high) +
+           " there; clamp the index, guard the access by select, or give a larger tensor";
+  }
+  ir::arena& m_;
+  range_table ranges_;
 
  private:
   std::string expression(ir::expr e) {
@@ -46,10 +58,7 @@ class bounds_proof {
       room.constant -= 1;
       room.add(index, -1);
       if (never_negative(index) && (never_negative(room) || below(e->indices[d], e->buf->shape[d]))) continue;
-      interval const r = range_of(index, ranges_), size = ranges_.of(e->buf->shape[d]);
-      why = e->buf->name + ": index " + std::to_string(d) + " runs from " + number(r.low) + " to " + number(r.high) +
-            ", but " + e->buf->name + " has " + number(size.high) +
-            " there; clamp the index, guard the access by select, or give a larger tensor";
+      why = unproved(e, d);
     }
     ranges_ = outside;
     return why;
@@ -108,8 +117,6 @@ class bounds_proof {
     ranges_.set(v, r);
   }
 
-  ir::arena& m_;
-  range_table ranges_;
   sequence<linear> given_;
   sequence<std::pair<ir::expr, bool>> supposed_;  // the conjunctions taken apart already
   bool never_ = false;  // the conditions contradict each other

@@ -14,13 +14,17 @@ struct guard {
 class lowering {
  public:
   lowering(ir::function& f, program const& p, nest const& n, call_layout const& layout, vector_tails tails)
-      : f_(f), m_(*f.nodes), p_(p), n_(n), layout_(layout), tails_(tails), tensor_(p.tensors.size(), nullptr) {}
+      : f_(f), m_(*f.nodes), p_(p), n_(n), layout_(layout), sizes_(open_sizes_of(layout)), tails_(tails),
+        tensor_(p.tensors.size(), nullptr) {}
 
   void run() {
-    for (input_info const& i : p_.inputs) {
+    for (input_info const& i : p_.inputs)
+      if (i.tensor < 0) f_.scalars.push_back({"s" + std::to_string(f_.scalars.size()), i.type});
+    for (open_size const& s : sizes_)
+      f_.sizes.push_back(unused_name(s.is_stride ? "s" + std::to_string(s.argument) + "_" + std::to_string(s.dim)
+                                                 : dim_text(s.name)));
+    for (input_info const& i : p_.inputs)
       if (i.tensor >= 0) make_argument(i.tensor, false);
-      else f_.scalars.push_back({"s" + std::to_string(f_.scalars.size()), i.type});
-    }
     for (std::int32_t t : p_.outputs) make_argument(t, true);
     sequence<bool> const needed = needed_stages();
     for (std::size_t s = 0; s < p_.stages.size(); ++s)
@@ -64,21 +68,27 @@ class lowering {
       bool taken = false;
       for (ir::buffer const* b : f_.buffers) taken = taken || b->name == name;
       for (std::string const& v : f_.variables) taken = taken || v == name;
+      for (std::string const& s : f_.sizes) taken = taken || s == name;
+      for (auto const& s : f_.scalars) taken = taken || (!f_.sizes.empty() && s.first == name);
       if (!taken) return name;
       name = std::string(wanted) + "_" + std::to_string(k);
     }
   }
-  ir::expr size(std::int64_t value, std::string name) {
-    if (!layout_.symbolic) return ir::index(m_, value);
+  ir::expr size(int argument, int dim, bool is_stride) {
     ir::expr_node n;
     n.kind = op::extent;
-    n.value = static_cast<std::int64_t>(f_.sizes.size());
-    f_.sizes.push_back(static_cast<std::string&&>(name));
-    return m_.make(n);
+    for (open_size const& s : sizes_) {
+      if (s.is_stride == is_stride && (is_stride ? s.argument == argument && s.dim == dim
+                                                 : s.name == layout_.arguments[at(argument)].extents[at(dim)]))
+        return m_.make(n);
+      ++n.value;
+    }
+    WEFT_THROW(internal_error("lower: a size of the layout has no place"));
   }
   void make_argument(int tensor, bool output) {
     tensor_info const& t = p_.tensors[at(tensor)];
-    argument_layout const& a = layout_.arguments[f_.buffers.size()];
+    int const place = static_cast<int>(f_.buffers.size());
+    argument_layout const& a = layout_.arguments[at(place)];
     ir::buffer* b = new_buffer(tensor);
     b->argument = b->id;
     b->written = output;
@@ -86,13 +96,24 @@ class lowering {
     b->alias_class = a.alias_class;
     sequence<ir::expr> shape, strides;
     for (int d = 0; d < t.rank; ++d) {
-      shape.push_back(size(a.extents[at(d)], b->name + "_n" + std::to_string(d)));
-      // A stride of 1 is part of the kernel's key: it decides between vector loads and gathers.
-      strides.push_back(a.strides[at(d)] == 1 ? ir::index(m_, 1)
-                                              : size(a.strides[at(d)], b->name + "_s" + std::to_string(d)));
+      std::int64_t const e = a.extents[at(d)], s = a.strides[at(d)];
+      shape.push_back(e >= 0    ? ir::index(m_, e)
+                      : e == -1 ? extent(p_.extent_of(tensor, d))
+                                : size(place, d, false));
+      if (!a.packed) strides.push_back(s != open_stride ? ir::index(m_, s) : size(place, d, true));
     }
+    if (a.packed) strides = packed_strides(shape);
     b->shape = m_.make_list(shape);
     b->strides = m_.make_list(strides);
+  }
+  sequence<ir::expr> packed_strides(sequence<ir::expr> const& shape) {
+    sequence<ir::expr> strides(shape.size(), nullptr);
+    ir::expr stride = ir::index(m_, 1);
+    for (std::size_t d = shape.size(); d-- > 0;) {
+      strides[d] = stride;
+      stride = ir::binary(m_, op::mul, stride, shape[d]);
+    }
+    return strides;
   }
   void make_intermediate(int tensor) {
     ir::buffer* b = new_buffer(tensor);
@@ -101,15 +122,10 @@ class lowering {
     b->written = true;
     b->alignment = 64;
     b->alias_class = 1000000 + b->id;
-    sequence<ir::expr> shape, strides(at(t.rank), nullptr);
+    sequence<ir::expr> shape;
     for (int d = 0; d < t.rank; ++d) shape.push_back(extent(p_.extent_of(tensor, d)));
-    ir::expr stride = ir::index(m_, 1);
-    for (int d = t.rank; d-- > 0;) {
-      strides[at(d)] = stride;
-      stride = ir::binary(m_, op::mul, stride, shape[at(d)]);
-    }
     b->shape = m_.make_list(shape);
-    b->strides = m_.make_list(strides);
+    b->strides = m_.make_list(packed_strides(shape));
   }
   ir::buffer* new_buffer(int tensor) {
     ir::buffer* b = m_.make_buffer();
@@ -362,6 +378,7 @@ class lowering {
   program const& p_;
   nest const& n_;
   call_layout const& layout_;
+  sequence<open_size> sizes_;
   vector_tails tails_;
   sequence<ir::buffer*> tensor_;
   sequence<ir::expr> extents_;  // by node; empty at first
@@ -373,6 +390,26 @@ class lowering {
   sequence<sequence<std::pair<ir::expr, ir::expr>>> values_;  // by node: under which condition, what
 };
 }  // namespace detail
+
+WEFT_DECL std::string dim_text(std::int64_t code) {
+  std::string name;
+  for (std::int64_t rest = -2 - code; rest > 0; rest >>= 7) name += static_cast<char>(rest & 127);
+  return name;
+}
+WEFT_DECL sequence<open_size> open_sizes_of(call_layout const& layout) {
+  sequence<open_size> sizes;
+  std::int32_t number = 0;
+  for (argument_layout const& a : layout.arguments) {
+    for (std::size_t d = 0; d < a.extents.size(); ++d) {
+      bool known = a.extents[d] >= -1;
+      for (open_size const& s : sizes) known = known || (!s.is_stride && s.name == a.extents[d]);
+      if (!known) sizes.push_back({number, static_cast<std::int32_t>(d), false, a.extents[d]});
+      if (!a.packed && a.strides[d] == open_stride) sizes.push_back({number, static_cast<std::int32_t>(d), true, 0});
+    }
+    ++number;
+  }
+  return sizes;
+}
 
 WEFT_DECL ir::function lower(ir::arena& m, program const& p, nest const& n, call_layout const& layout,
                              std::string_view name, vector_tails tails) {

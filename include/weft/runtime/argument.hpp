@@ -30,7 +30,7 @@ struct argument {
 };
 
 /// A tensor in memory that somebody else owns: base address, extents and strides (in elements).
-/// `Extent...` are the sizes known to the compiler; `dynamic` where they are not.
+/// `Extent...` are the sizes known to the compiler; `dynamic` where they are not, below that the name of an open one.
 template <element T, bool Output, std::int64_t... Extent>
 struct tensor_view {
   using element_type = T;
@@ -54,18 +54,23 @@ namespace detail {
 // An extent is a run-time integer, or a constant: std::integral_constant, boost::hana's 16_c.
 template <class E>
 concept constant_extent = std::is_empty_v<E> && requires { { E::value } -> std::convertible_to<std::int64_t>; };
+// A named one (dim.hpp) brings a number, and in its type the code of its name, which is below `dynamic`.
+template <class E>
+concept named_extent = requires(E const& e) { E::code, e.number; };
 template <class E>
 constexpr std::int64_t extent_constant() {
-  if constexpr (constant_extent<E>) return static_cast<std::int64_t>(E::value);
+  if constexpr (named_extent<E>) return E::code;
+  else if constexpr (constant_extent<E>) return static_cast<std::int64_t>(E::value);
   else return dynamic;
 }
 template <class E>
 constexpr std::int64_t extent_number(E const& e) {
-  if constexpr (constant_extent<E>) return static_cast<std::int64_t>(E::value);
+  if constexpr (named_extent<E>) return e.number;
+  else if constexpr (constant_extent<E>) return static_cast<std::int64_t>(E::value);
   else return static_cast<std::int64_t>(e);
 }
 template <class E>
-concept extent_argument = constant_extent<E> || std::integral<E>;
+concept extent_argument = constant_extent<E> || std::integral<E> || named_extent<E>;
 template <class R>
 concept contiguous_range = requires(R& r) {
   { *r.data() };

@@ -16,6 +16,20 @@ inline constexpr std::uint64_t shared_in_part = ~std::uint64_t(0);
 /// overlap. Cost a few comparisons per pair; part of every call.
 std::uint64_t shared_memory(argument const* arguments, int count);
 
+namespace detail {
+/// Dimension `dim` of input `tensor` and `other_dim` of `other`: one axis walks along both, so they must be as long.
+struct walked_pair {
+  std::int32_t tensor, dim, other, other_dim;
+};
+/// All of them. In the branches of a select extents may differ: its condition decides what is read, and check_bounds
+/// whether that is inside.
+sequence<walked_pair> walked_together(program const& p);
+/// Whether elements stand further from the first one than memory reaches.
+bool reaches_too_far(argument const& a);
+/// Whether two elements may be the same memory.
+bool overlaps_itself(argument const& a);
+}  // namespace detail
+
 /// Fills the extents (and row-major strides) of outputs that the caller left out.
 void shape_outputs(program const& p, argument* arguments, int count);
 

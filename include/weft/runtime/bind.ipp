@@ -29,6 +29,34 @@ inline bool same_elements(argument const& a, argument const& b) {
   return same;
 }
 
+/// Finds what one axis walks along; each node once.
+struct walk {
+  program const& p;
+  sequence<bool> seen{};
+  sequence<walked_pair> found{};
+
+  void node_of(int id) {
+    if (id < 0) return;
+    if (seen.empty()) seen.resize(p.nodes.size(), false);
+    if (seen[static_cast<std::size_t>(id)]) return;
+    seen[static_cast<std::size_t>(id)] = true;
+    node const& n = p.at(id);
+    if (n.kind == op::select) return node_of(n.a);
+    if (n.kind != op::load) {
+      if (arity(n.kind) > 0) node_of(n.a), node_of(n.b), node_of(n.c);
+      return;
+    }
+    for (int d = 0; d < n.c; ++d) {
+      int const index = program::at(p.operands, n.b + d);
+      node_of(index);
+      node const& x = p.at(index);
+      if (x.kind != op::axis || program::at(p.tensors, n.a).stage >= 0) continue;
+      node const& e = p.at(program::at(p.axes, x.a).extent);
+      if (e.kind == op::extent && (e.a != n.a || e.b != d)) found.push_back({n.a, d, e.a, e.b});
+    }
+  }
+};
+
 class binder {
  public:
   binder(program const& p, std::string_view name, argument const* arguments, int count)
@@ -41,7 +69,7 @@ class binder {
     for (int i = first_output_; i < static_cast<int>(given_.size()); ++i) one(i);
     axes();
     for (std::size_t i = 0; i < p_.outputs.size(); ++i) output_shape(static_cast<int>(i));
-    for (result_info const& r : p_.results) walked_axes(r.body);
+    walked_axes();
     aliases();
     return static_cast<call_layout&&>(layout_);
   }
@@ -92,19 +120,12 @@ class binder {
              (computed(a.type) == t.type
                   ? "; arithmetic widens narrow types: end the stage with a weft::cast to " + std::string(weft::name(a.type))
                   : ""));
-    std::int64_t reach = 1;
-    bool empty = false, overflow = false;
+    bool empty = false;
     for (int d = 0; d < a.rank; ++d) {
       if (a.extents[d] < 0) refuse(called(i) + " has a negative extent: " + shape(a));
       empty = empty || a.extents[d] == 0;
     }
-    for (int d = 0; d < a.rank && !empty; ++d) {
-      std::int64_t part = 0;
-      overflow = overflow || __builtin_mul_overflow(a.extents[d] - 1, a.strides[d], &part) ||
-                 __builtin_sub_overflow(std::int64_t(0), part < 0 ? part : -part, &part) ||
-                 __builtin_add_overflow(reach, part, &reach);
-    }
-    if (overflow || reach > (std::int64_t(1) << 47))
+    if (!empty && reaches_too_far(a))
       refuse(called(i) + " reaches further than memory does: " + shape(a));
     if (a.data == nullptr && !empty && !a.is_allocated_here) refuse(called(i) + " has no memory (a null pointer)");
     argument_layout l;
@@ -113,25 +134,8 @@ class binder {
     l.alignment = size_bytes(a.type);
     l.alias_class = i;
     layout_.arguments.push_back(l);
-    if (i >= first_output_ && !empty) no_overlap_within(i, a);
-  }
-  /// Sorted by stride, each dimension must step over all that the smaller ones reach.
-  void no_overlap_within(int i, argument const& a) {
-    std::int64_t reach = 0;
-    bool done[max_rank] = {};
-    for (int n = 0; n < a.rank; ++n) {
-      int next = -1;
-      auto const step = [&](int d) {
-        return a.extents[d] == 1 ? 0 : a.strides[d] < 0 ? -a.strides[d] : a.strides[d];
-      };
-      for (int d = 0; d < a.rank; ++d)
-        if (!done[d] && (next < 0 || step(d) < step(next))) next = d;
-      done[next] = true;
-      if (a.extents[next] == 1) continue;
-      if (step(next) <= reach)
-        refuse("the strides of output " + called(i) + " let two elements share memory");
-      reach += (a.extents[next] - 1) * step(next);
-    }
+    if (i >= first_output_ && !empty && overlaps_itself(a))
+      refuse("the strides of output " + called(i) + " let two elements share memory");
   }
   std::int64_t input_extent(int tensor, int dim) const {
     for (given const& g : given_)
@@ -185,31 +189,14 @@ class binder {
                std::to_string(want) + " elements");
     }
   }
-  /// Two inputs walked along one whole dimension by the same axis have the same extent there. In the branches of a
-  /// select they may differ: its condition decides what is read, and check_bounds whether that is inside.
-  void walked_axes(int id) {
-    if (id < 0) return;
-    if (seen_.empty()) seen_.resize(p_.nodes.size(), false);
-    if (seen_[static_cast<std::size_t>(id)]) return;
-    seen_[static_cast<std::size_t>(id)] = true;
-    node const& n = p_.at(id);
-    if (n.kind == op::select) return walked_axes(n.a);
-    if (n.kind != op::load) {
-      if (arity(n.kind) > 0) walked_axes(n.a), walked_axes(n.b), walked_axes(n.c);
-      return;
-    }
-    for (int d = 0; d < n.c; ++d) {
-      int const index = program::at(p_.operands, n.b + d);
-      walked_axes(index);
-      node const& x = p_.at(index);
-      if (x.kind != op::axis || program::at(p_.tensors, n.a).stage >= 0) continue;
-      node const& e = p_.at(program::at(p_.axes, x.a).extent);
-      if (e.kind != op::extent || input_extent(e.a, e.b) == input_extent(n.a, d)) continue;
+  void walked_axes() {
+    for (walked_pair const& w : walked_together(p_)) {
+      if (input_extent(w.tensor, w.dim) == input_extent(w.other, w.other_dim)) continue;
       auto const side = [&](int t, int dim) {
         return std::string(program::at(p_.tensors, t).name.view()) + ".extent(" + std::to_string(dim) +
                ") = " + std::to_string(input_extent(t, dim));
       };
-      refuse(side(n.a, d) + " and " + side(e.a, e.b) + " must be equal: one axis walks both");
+      refuse(side(w.tensor, w.dim) + " and " + side(w.other, w.other_dim) + " must be equal: one axis walks both");
     }
   }
   void aliases() {
@@ -283,11 +270,42 @@ class binder {
   int count_;
   int first_output_ = 0;
   sequence<given> given_;
-  sequence<bool> seen_;
   call_layout layout_;
 };
 }  // namespace detail
 
+WEFT_DECL sequence<detail::walked_pair> detail::walked_together(program const& p) {
+  walk w{p};
+  for (result_info const& r : p.results) w.node_of(r.body);
+  return static_cast<sequence<walked_pair>&&>(w.found);
+}
+WEFT_DECL bool detail::reaches_too_far(argument const& a) {
+  std::int64_t reach = 1;
+  for (int d = 0; d < a.rank; ++d) {
+    std::int64_t part = 0;
+    if (__builtin_mul_overflow(a.extents[d] - 1, a.strides[d], &part) ||
+        __builtin_sub_overflow(std::int64_t(0), part < 0 ? part : -part, &part) ||
+        __builtin_add_overflow(reach, part, &reach))
+      return true;
+  }
+  return reach > (std::int64_t(1) << 47);
+}
+/// Sorted by stride, each dimension must step over all that the smaller ones reach.
+WEFT_DECL bool detail::overlaps_itself(argument const& a) {
+  std::int64_t reach = 0;
+  bool done[max_rank] = {};
+  for (int n = 0; n < a.rank; ++n) {
+    int next = -1;
+    auto const step = [&](int d) { return a.extents[d] == 1 ? 0 : a.strides[d] < 0 ? -a.strides[d] : a.strides[d]; };
+    for (int d = 0; d < a.rank; ++d)
+      if (!done[d] && (next < 0 || step(d) < step(next))) next = d;
+    done[next] = true;
+    if (a.extents[next] == 1) continue;
+    if (step(next) <= reach) return true;
+    reach += (a.extents[next] - 1) * step(next);
+  }
+  return false;
+}
 WEFT_HOT_DECL std::uint64_t shared_memory(argument const* arguments, int count) {
   std::uint64_t bits = 0;
   for (int o = 0; o < count; ++o) {

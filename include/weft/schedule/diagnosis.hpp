@@ -31,6 +31,8 @@ enum class verdict : std::uint8_t { legal, deferred, illegal };
   X(an_inner_part_of_this_axis_runs_inside_it__vectorize_that_part, "an inner part of the same axis runs inside it; vectorize that part, or reorder first") \
   X(an_unrolled_axis_runs_more_than_1024_times__split_it_first, "an unrolled axis runs more than 1024 times; split it and unroll the inner part") \
   X(a_vectorized_axis_has_more_than_1024_lanes__split_it_first, "a vectorized axis has more than 1024 lanes; split it and vectorize the inner part") \
+  X(an_unrolled_axis_has_an_open_extent__split_it_first, "an unrolled axis has an open extent (weft::dim); split it and unroll the inner part") \
+  X(a_vectorized_axis_has_an_open_extent__split_it_first, "a vectorized axis has an open extent (weft::dim); split it and vectorize the inner part") \
   X(a_knob_needs_at_least_one_value, "a knob needs at least one value")                                       \
   X(a_schedule_has_at_most_32_knobs, "a schedule has at most 32 knobs")                                       \
   X(no_stage_has_this_name_and_so_many_axes, "no stage has this name and so many axes")                       \

@@ -17,6 +17,9 @@ constexpr std::string_view name(loop_kind k) {
   return names[static_cast<int>(k)];
 }
 
+/// The trip count of a loop whose code is to be for all sizes.
+inline constexpr std::int64_t open_trips = -2;
+
 /// One loop, or an axis that was split into two (then it is not live). A split axis is outer * factor + inner.
 struct loop_info {
   std::int32_t stage = -1;
@@ -24,7 +27,7 @@ struct loop_info {
   std::int32_t parent = -1;  // the loop it was split from
   std::int32_t outer = -1, inner = -1;
   std::int64_t factor = 0;  // of its own split
-  std::int64_t extent = -1;  // trip count; of an inner loop the longest; -1 while unknown
+  std::int64_t extent = -1;  // trip count; of an inner loop the longest; -1 while unknown, open_trips when never known
   loop_kind kind = loop_kind::serial;
   bool reduced = false;
   short_name name;
@@ -91,7 +94,8 @@ struct nest {
         loop.stage = static_cast<std::int32_t>(s);
         loop.root = p.stages[s].first_axis + i;
         std::int64_t const extent = extent_value(p, a.extent, inputs);
-        loop.extent = extent < 0 ? -1 : extent;  // a call with a negative one is refused by bind
+        // A call with a negative one is refused by bind.
+        loop.extent = extent == open_extent ? open_trips : extent < 0 ? -1 : extent;
         loop.reduced = a.reduced;
         loop.name = axis_name(i);
         order[s].push_back(static_cast<std::int32_t>(loops.size()));

@@ -235,6 +235,8 @@ inline std::string way_out(nest const& n, step const& s, diagnosis why, int stag
     }
     case diagnosis::an_unrolled_axis_runs_more_than_1024_times__split_it_first:
     case diagnosis::a_vectorized_axis_has_more_than_1024_lanes__split_it_first:
+    case diagnosis::an_unrolled_axis_has_an_open_extent__split_it_first:
+    case diagnosis::a_vectorized_axis_has_an_open_extent__split_it_first:
       return "split(" + text(loop) + ", 8), then " + std::string(name(s.what)) + " of its inner part";
     case diagnosis::a_knob_needs_at_least_one_value: return "a list such as {4, 8}";
     case diagnosis::a_schedule_has_at_most_32_knobs: return "values that follow from fewer knobs";

@@ -58,7 +58,10 @@ TEST_CASE("equal kernels have equal keys, and everything that code follows from 
   other([](parts& p) { p.steps[0].factor = 8; });
   other([](parts& p) { p.steps[0].loops[0] = 1; });
   other([](parts& p) { p.steps[0].what = verb::unroll; });
-  other([](parts& p) { p.layout.symbolic = true; });
+  other([](parts& p) { p.layout.arguments[0].packed = true; });
+  other([](parts& p) { p.layout.arguments[0].strides[0] = open_stride; });
+  other([](parts& p) { p.layout.arguments[0].extents[0] = weft_test::dim_code("m"); });
+  other([](parts& p) { p.layout.arguments[0].extents[0] = weft_test::dim_code("n"); });
   other([](parts& p) { p.layout.arguments[0].extents[0] = 8; });
   other([](parts& p) { p.layout.arguments[2].strides[0] = 64; });
   other([](parts& p) { p.layout.arguments[1].alignment = 64; });

@@ -14,7 +14,7 @@ namespace cache {
 
 /// The key of a kernel: weft's version and codegen_epoch, the numbering of its operations, name, target, the LLVM that
 /// WEFT_LLVM asks for, the canonical program (captured values are literals in it), the steps with the knobs' values
-/// resolved, and of each argument extents, strides, alignment and alias class.
+/// resolved, and of each argument extents (open ones by name), strides, alignment and alias class.
 ///
 /// What only steers a schedule (caches, threads, knobs not taken) is not in it: the steps are. Nor is anything that
 /// differs from run to run: types' names, addresses, run-time scalars.

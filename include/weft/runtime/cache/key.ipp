@@ -80,11 +80,10 @@ class key_writer : public byte_writer {
     });
   }
   WEFT_DECL void write(call_layout const& l) {
-    auto const& [arguments, symbolic] = l;
-    numbers(symbolic);
+    auto const& [arguments] = l;
     each(arguments, [&](argument_layout const& a) {
-      auto const& [extents, strides, alignment, alias_class] = a;
-      numbers(alignment, alias_class);
+      auto const& [extents, strides, alignment, alias_class, packed] = a;
+      numbers(alignment, alias_class, packed);
       all(extents);
       all(strides);
     });

@@ -20,7 +20,7 @@ struct split_rule {
     std::int64_t const extent = part.extent;
     part.parent = id;
     part.name = short_name(name.view()).append("o");
-    part.extent = extent < 0 ? -1 : ceil_div(extent, s.factor);
+    part.extent = extent < 0 ? extent : ceil_div(extent, s.factor);
     n.loops.push_back(part);
     part.name = short_name(name.view()).append("i");
     part.extent = extent >= 0 && extent < s.factor ? extent : s.factor;

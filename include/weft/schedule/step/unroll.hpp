@@ -11,6 +11,7 @@ struct unroll_rule {
     if (n.has_inside(s.loops[0], loop_kind::parallel))
       return illegal(diagnosis::a_parallel_axis_cannot_stand_inside_an_unrolled_or_vectorized_one__reorder_first);
     std::int64_t const extent = n.at(s.loops[0]).extent;
+    if (extent == open_trips) return illegal(diagnosis::an_unrolled_axis_has_an_open_extent__split_it_first);
     if (extent < 0) return {verdict::deferred};
     if (extent > 1024) return illegal(diagnosis::an_unrolled_axis_runs_more_than_1024_times__split_it_first);
     return {};

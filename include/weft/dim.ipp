@@ -1,0 +1,312 @@
+#include "weft/codegen/workspace.hpp"
+#include "weft/dim.hpp"
+#include "weft/expr/expand.hpp"
+#include "weft/ir/simplify.hpp"
+#include "weft/lower/bounds.hpp"
+#include "weft/lower/open_bounds.hpp"
+
+namespace weft::inline WEFT_ABI {
+namespace detail {
+
+/// Expressions over launch::sizes, flattened for evaluation at each call.
+class size_code {
+ public:
+  static constexpr int most = 512;
+  /// The number of `e`'s value. Operands stand before what is made of them; equal nodes are one.
+  int add(ir::expr e) {
+    for (std::size_t i = 0; i < nodes_.size(); ++i)
+      if (nodes_[i] == e) return static_cast<int>(i);
+    instruction n{e->kind, e->type, -1, -1, -1, e->value};
+    if (e->a != nullptr) n.a = add(e->a);
+    if (e->b != nullptr) n.b = add(e->b);
+    if (e->c != nullptr) n.c = add(e->c);
+    if (is_choice(e->kind)) n.type = e->b->type;
+    else if (e->a != nullptr) n.type = e->a->type;
+    n.result = e->type;
+    nodes_.push_back(e);
+    code_.push_back(n);
+    return static_cast<int>(code_.size()) - 1;
+  }
+  int size() const { return static_cast<int>(code_.size()); }
+  /// False when a value is too large for what sizes and their products are.
+  bool run(std::int64_t const* sizes, std::int64_t* values) const {
+    std::int64_t* to = values;
+    for (instruction const& n : code_) {
+      std::int64_t product = 0;
+      if (n.kind == op::literal) *to = n.value;
+      else if (n.kind == op::extent) *to = sizes[n.value];
+      else if (n.kind == op::mul && n.type == dtype::i64) {
+        if (__builtin_mul_overflow(values[n.a], values[n.b], &product)) return false;
+        *to = product;
+      } else {
+        *to = apply(n.kind, n.type, values[n.a], n.b >= 0 ? values[n.b] : 0, n.c >= 0 ? values[n.c] : 0, n.result);
+      }
+      // Sums of such cannot wrap.
+      if (*to > std::int64_t(1) << 62 || *to < -(std::int64_t(1) << 62)) return false;
+      ++to;
+    }
+    return true;
+  }
+
+ private:
+  struct instruction {
+    op kind;
+    dtype type;
+    std::int32_t a, b, c;
+    std::int64_t value;
+    dtype result = dtype::i64;
+  };
+  sequence<instruction> code_;
+  sequence<ir::expr> nodes_;  // of an arena that lives as long as this is written
+};
+
+/// Whether the elements are row-major without gaps; strides of dimensions with one index do not matter.
+inline bool is_packed(argument const& a) {
+  std::int64_t stride = 1;
+  for (int d = a.rank; d-- > 0;) {
+    if (a.extents[d] > 1 && a.strides[d] != stride) return false;
+    if (__builtin_mul_overflow(stride, a.extents[d], &stride) || stride > std::int64_t(1) << 47) return false;
+  }
+  return true;
+}
+
+class open_kernel_sizes final : public open_sizes {
+ public:
+  open_kernel_sizes(program const& p, std::string_view name, argument const* arguments, int count)
+      : program_(expand(p, false)), name_(name), given_(arguments, arguments + count) {
+    for (int i = 0; i < count; ++i)
+      if (!arguments[i].is_scalar) places_.push_back(i);
+  }
+  /// Of the layout, once it has its open extents. False: these sizes are special, or the code would be too long.
+  bool derive(program const& what, std::int64_t const* names) {
+    ir::arena m;
+    ir::function const f = lower(m, program_, plain(), layout, name_);
+    sizes_ = open_sizes_of(layout);
+    auto const of = [&](std::int32_t tensor, std::int32_t dim) {
+      for (ir::buffer const* b : f.buffers)
+        if (b->argument >= 0 && places_[static_cast<std::size_t>(b->argument)] == place(tensor))
+          return b->shape[static_cast<std::size_t>(dim)];
+      return ir::expr();
+    };
+    for (walked_pair const& w : walked_together(what))
+      if (of(w.tensor, w.dim) != of(w.other, w.other_dim))
+        pairs_.push_back({place(w.tensor), w.dim, place(w.other), w.other_dim});
+    open_conditions const c = conditions_of(f);
+    for (ir::expr e : c.lengths) lengths_.push_back(code_.add(e));
+    for (ir::expr e : c.accesses) accesses_.push_back(code_.add(e));
+    complete_ = c.complete;
+    for (std::size_t i = 0; i < places_.size(); ++i)
+      for (std::size_t d = 0; d < layout.arguments[i].extents.size(); ++d) {
+        auto const equals = [&](ir::expr size) {
+          int const a = places_[i], dim = static_cast<int>(d);
+          if (size->kind != op::extent) return extents_.push_back({a, dim, code_.add(size)});
+          open_size const& s = sizes_[static_cast<std::size_t>(size->value)];
+          if (a != places_[static_cast<std::size_t>(s.argument)] || dim != s.dim)
+            copies_.push_back({a, dim, static_cast<int>(size->value)});
+        };
+        if (layout.arguments[i].extents[d] < 0) equals(f.buffers[i]->shape[d]);
+        // The name of an output's extent is that of an input's, or says nothing.
+        std::int64_t const name = names[places_[i] * max_rank + static_cast<int>(d)];
+        for (open_size const& s : sizes_)
+          if (given_[static_cast<std::size_t>(places_[i])].is_output && !s.is_stride && s.name == name)
+            equals(f.buffers[static_cast<std::size_t>(s.argument)]->shape[static_cast<std::size_t>(s.dim)]);
+      }
+    ir::expr const bytes = workspace_offset(m, f, nullptr);
+    if (!ir::is_literal(bytes, 0)) workspace_ = code_.add(bytes);
+    std::int64_t sizes[most], values[size_code::most];
+    if (sizes_.size() > most || code_.size() > size_code::most) return false;
+    take(given_.data(), sizes);
+    return code_.run(sizes, values) && all(lengths_, values);
+  }
+  /// Of the accesses with the numbers of a call.
+  std::string fault_of(argument const* arguments) const {
+    call_layout numbers = layout;
+    for (std::size_t i = 0; i < places_.size(); ++i) {
+      argument const& a = arguments[places_[i]];
+      argument_layout& l = numbers.arguments[i];
+      for (std::size_t d = 0; d < l.extents.size(); ++d) {
+        bool const follows = a.is_allocated_here;  // and its accesses are in no question
+        l.extents[d] = follows ? 1 : a.extents[d];
+        l.strides[d] = follows ? 1 : a.strides[d];
+      }
+      l.packed = false;
+    }
+    ir::arena m;
+    return check_bounds(lower(m, program_, plain(), numbers, name_));
+  }
+
+  bool fit(argument const* arguments, int count) const override {
+    if (static_cast<std::size_t>(count) != given_.size()) return false;
+    for (int i = 0; i < count; ++i) {
+      argument const &a = arguments[i], &b = given_[static_cast<std::size_t>(i)];
+      if (a.is_allocated_here != b.is_allocated_here) return false;
+      if (a.is_allocated_here) continue;
+      if (a.rank != b.rank || a.type != b.type || a.is_scalar != b.is_scalar) return false;
+      if (a.data == nullptr && !a.is_scalar) return false;
+    }
+    std::int64_t sizes[most], values[size_code::most];
+    take(arguments, sizes);
+    for (std::size_t i = 0; i < sizes_.size(); ++i)
+      if (!sizes_[i].is_stride && (sizes[i] < 1 || sizes[i] > std::int64_t(1) << 40)) return false;
+    for (std::size_t i = 0; i < places_.size(); ++i)
+      if (!same_class(arguments[places_[i]], layout.arguments[i])) return false;
+    for (walked_pair const& w : pairs_)
+      if (arguments[w.tensor].extents[w.dim] != arguments[w.other].extents[w.other_dim]) return false;
+    if (differ(copies_, arguments, sizes) || !code_.run(sizes, values) || !all(lengths_, values) ||
+        differ(extents_, arguments, values) || (workspace_ >= 0 && values[workspace_] > std::int64_t(1) << 48))
+      return false;
+    return (complete_ && all(accesses_, values)) || fault_of(arguments).empty();
+  }
+  std::int64_t read(argument const* arguments, std::int64_t* sizes) const override {
+    take(arguments, sizes);
+    if (workspace_ < 0) return 0;
+    std::int64_t values[size_code::most];
+    code_.run(sizes, values);
+    return values[workspace_];
+  }
+
+  void name_extents(std::string& text) const override {
+    std::size_t i = 0;
+    for (input_info const& in : program_.inputs) {
+      if (in.tensor < 0) continue;
+      argument_layout const& l = layout.arguments[i++];
+      for (std::size_t d = 0; d < l.extents.size(); ++d) {
+        if (l.extents[d] >= 0) continue;
+        std::string const tensor(program::at(program_.tensors, in.tensor).name.view());
+        std::string const long_name = tensor + ".extent(" + std::to_string(d) + ")";
+        for (std::size_t at = 0; (at = text.find(long_name, at)) != std::string::npos;)
+          text.replace(at, long_name.size(), dim_text(l.extents[d]));
+      }
+    }
+  }
+
+ private:
+  struct extent_of_argument {
+    int argument, dim, value;
+  };
+  nest plain() const {
+    return nest(program_, [](int, int) { return std::int64_t(-1); }, {});
+  }
+  /// Of an input among the arguments.
+  std::int32_t place(std::int32_t tensor) const {
+    std::int32_t i = 0;
+    while (program_.inputs[static_cast<std::size_t>(i)].tensor != tensor) ++i;
+    return i;
+  }
+  void take(argument const* arguments, std::int64_t* sizes) const {
+    for (open_size const& s : sizes_) {
+      argument const& a = arguments[places_[static_cast<std::size_t>(s.argument)]];
+      *sizes++ = s.is_stride ? a.strides[s.dim] : a.extents[s.dim];
+    }
+  }
+  static bool differ(sequence<extent_of_argument> const& all, argument const* arguments, std::int64_t const* values) {
+    for (extent_of_argument const& e : all)
+      if (argument const& a = arguments[e.argument]; !a.is_allocated_here && a.extents[e.dim] != values[e.value])
+        return true;
+    return false;
+  }
+  static bool all(sequence<int> const& conditions, std::int64_t const* values) {
+    for (int c : conditions)
+      if (values[c] < 0) return false;
+    return true;
+  }
+  /// Equal in all that is a number in the code. Open extents are compared by value afterwards.
+  static bool same_class(argument const& a, argument_layout const& l) {
+    if (a.is_allocated_here) return true;
+    bool open = false;
+    for (int d = 0; d < a.rank; ++d) {
+      std::int64_t const e = l.extents[static_cast<std::size_t>(d)];
+      open = open || e < 0;
+      if (e >= 0 && e != a.extents[d]) return false;
+    }
+    if (open && is_packed(a) != l.packed) return false;
+    if (l.packed) return true;
+    for (int d = 0; d < a.rank; ++d) {
+      std::int64_t const s = l.strides[static_cast<std::size_t>(d)];
+      bool const one_index = open && a.extents[d] == 1;
+      if (!one_index && (s == open_stride ? a.strides[d] == 1 : a.strides[d] != s)) return false;
+    }
+    return !open || (!reaches_too_far(a) && !(a.is_output && overlaps_itself(a)));
+  }
+
+  program program_;  // expanded
+  std::string name_;
+  sequence<argument> given_;     // of the call that it was made for
+  sequence<int> places_;         // of the layout's tensors among the arguments
+  sequence<walked_pair> pairs_;  // by place, of sizes with different names
+  sequence<open_size> sizes_;
+  size_code code_;
+  sequence<int> lengths_, accesses_;
+  bool complete_ = true;
+  sequence<extent_of_argument> copies_, extents_;  // equal to a size; to a value of the code
+  int workspace_ = -1;
+};
+}  // namespace detail
+
+WEFT_DECL open_sizes* detail::open_form(program const& what, std::string_view name, argument const* arguments, int count,
+                                        call_layout const& numbers, std::int64_t const* names) {
+  auto* made = new open_kernel_sizes(what, name, arguments, count);
+  struct dropper {
+    open_kernel_sizes*& k;
+    ~dropper() { delete k; }
+  } const drop{made};
+  call_layout& layout = made->layout;
+  layout = numbers;
+  bool special = false;
+  int const inputs = static_cast<int>(what.inputs.size());
+  auto const named = [&](int i, int d) { return names[i * max_rank + d] < dynamic; };
+  for (int i = 0; i < count; ++i)
+    for (int d = 0; d < arguments[i].rank; ++d) {
+      std::int64_t const code = names[i * max_rank + d], size = arguments[i].extents[d];
+      if (arguments[i].is_scalar || !named(i, d)) continue;
+      special = special || size < 1 || size > std::int64_t(1) << 40;
+      for (int j = 0; j <= i; ++j)
+        for (int e = 0; e < arguments[j].rank; ++e)
+          if (!arguments[j].is_scalar && names[j * max_rank + e] == code && arguments[j].extents[e] != size) {
+            auto const where = [&](int a, int dim) {
+              int const t = a < inputs ? what.inputs[static_cast<std::size_t>(a)].tensor
+                                       : what.outputs[static_cast<std::size_t>(a - inputs)];
+              return std::to_string(arguments[a].extents[dim]) + " in dimension " + std::to_string(dim) + " of " +
+                     std::string(program::at(what.tensors, t).name.view());
+            };
+            WEFT_THROW(argument_error(std::string(name) + ": " + dim_text(code) + " is " + where(j, e) + " and " +
+                                      where(i, d) + "; what has one name has one size"));
+          }
+    }
+  if (special) return nullptr;
+  std::size_t tensor = 0;
+  for (int i = 0; i < count; ++i) {
+    if (arguments[i].is_scalar) continue;
+    argument_layout& l = layout.arguments[tensor++];
+    bool open = false;
+    for (int d = 0; d < arguments[i].rank; ++d) {
+      std::int64_t& e = l.extents[static_cast<std::size_t>(d)];
+      if (i < inputs && named(i, d)) e = names[i * max_rank + d];
+      if (i >= inputs) {
+        std::int64_t const value = extent_value(
+            what, what.extent_of(what.outputs[static_cast<std::size_t>(i - inputs)], d), [&](int t, int dim) {
+              std::size_t at = 0;
+              for (input_info const& in : what.inputs) {
+                if (in.tensor == t) return layout.arguments[at].extents[static_cast<std::size_t>(dim)];
+                if (in.tensor >= 0) ++at;
+              }
+              return std::int64_t(-1);
+            });
+        if (value == open_extent) e = -1;
+      }
+      open = open || e < 0;
+    }
+    if (!open) continue;
+    l.packed = is_packed(arguments[i]);
+    for (std::int64_t& s : l.strides)
+      if (l.packed || s != 1) s = open_stride;
+  }
+  if (!made->derive(what, names)) return nullptr;
+  if (std::string const why = made->fault_of(arguments); !why.empty())
+    WEFT_THROW(argument_error(std::string(name) + ": " + why));
+  open_sizes* const result = made;
+  made = nullptr;
+  return result;
+}
+
+}  // namespace weft::inline WEFT_ABI
