@@ -38,7 +38,7 @@ inline compile_request request(kernel_face const& face, program const& what, cal
 inline bool says_the_same(ready_kernel const& k, kernel_face const& face, lambda_state const& today) {
   if (!same_program(k.what, today.what) || !same_trace(k.steps, today.steps)) return false;
   if (k.nothing_to_do || same_trace(k.steps, k.code.steps)) return true;
-  call_layout const layout = bind(today.what, face.name, k.arguments.data(), static_cast<int>(k.arguments.size()));
+  call_layout const layout = weft::bind(today.what, face.name, k.arguments.data(), static_cast<int>(k.arguments.size()));
   return same_trace(make_schedule(request(face, today.what, layout, machine_of(face))).steps, k.code.steps);
 }
 
@@ -156,7 +156,7 @@ inline ready_kernel const& find_by_lambdas(kernel_table& table, kernel_face cons
   bool left_out = false;
   for (int i = 0; i < count; ++i) left_out = left_out || arguments[i].is_allocated_here;
   if (left_out) shape_outputs(made->what, arguments, count);
-  call_layout const layout = bind(made->what, face.name, arguments, count);
+  call_layout const layout = weft::bind(made->what, face.name, arguments, count);
   made->arguments.assign(arguments, arguments + count);
   made->shared = shared;
   made->machine = machine_of(face);
@@ -214,18 +214,25 @@ WEFT_HOT_DECL void run(ready_kernel const& k, argument const* arguments, int cou
     if (arguments[i].is_scalar) scalars[numbers++] = arguments[i].scalar_bits;
     else pointers[tensors++] = arguments[i].data;
   }
-  void* workspace = nullptr;
+  // Lent to this call, and given back however it ends.
+  struct loan {
+    void** home;
+    void* memory = nullptr;
+    ~loan() {
+      if (memory != nullptr) std::free(__atomic_exchange_n(home, memory, __ATOMIC_ACQ_REL));
+    }
+  } workspace{&k.workspace};
   if (k.code.workspace_bytes > 0) {
-    workspace = __atomic_exchange_n(&k.workspace, nullptr, __ATOMIC_ACQ_REL);
-    if (workspace == nullptr)
-      workspace = std::aligned_alloc(64, static_cast<std::size_t>((k.code.workspace_bytes + 63) / 64 * 64));
-    if (workspace == nullptr)
+    workspace.memory = __atomic_exchange_n(&k.workspace, nullptr, __ATOMIC_ACQ_REL);
+    if (workspace.memory == nullptr)
+      workspace.memory = std::aligned_alloc(64, static_cast<std::size_t>((k.code.workspace_bytes + 63) / 64 * 64));
+    if (workspace.memory == nullptr)
       WEFT_THROW(device_error(k.name + ": no memory for " + std::to_string(k.code.workspace_bytes) +
                               " bytes of intermediate tensors"));
   }
-  launch const l{pointers, nullptr, scalars, workspace, &detail::host_services()};
-  k.code.entry(&l);
-  if (workspace != nullptr) std::free(__atomic_exchange_n(&k.workspace, workspace, __ATOMIC_ACQ_REL));
+  launch const l{pointers, nullptr, scalars, workspace.memory, &detail::host_services()};
+  if (loop_runner const* const r = __atomic_load_n(&detail::chosen_runner, __ATOMIC_ACQUIRE)) r->call(*r, k.code.entry, l);
+  else k.code.entry(&l);
 }
 
 WEFT_DECL kernel_texts inspect(kernel_face const& face, argument* arguments, int count, bool machine_code) {
@@ -235,7 +242,7 @@ WEFT_DECL kernel_texts inspect(kernel_face const& face, argument* arguments, int
   bool left_out = false;
   for (int i = 0; i < count; ++i) left_out = left_out || arguments[i].is_allocated_here;
   if (left_out) shape_outputs(what, arguments, count);
-  call_layout const layout = bind(what, face.name, arguments, count);
+  call_layout const layout = weft::bind(what, face.name, arguments, count);
   return inspect(detail::request(face, what, layout, detail::machine_of(face)), machine_code);
 }
 

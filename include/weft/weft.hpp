@@ -54,7 +54,10 @@
 // file that is loaded, kept on disk for the next process.
 #include "weft/runtime/argument.hpp"
 #include "weft/runtime/cache/cache.hpp"
+// #include "weft/runtime/dlpack.hpp"
+// #include "weft/runtime/executor.hpp"
 #include "weft/runtime/loader.hpp"
+// #include "weft/runtime/npy.hpp"
 #include "weft/runtime/tensor.hpp"
 #include "weft/runtime/thread_pool.hpp"
 
