@@ -1,6 +1,7 @@
 #include <exception>
 
 #include "weft/base/error.hpp"
+#include "weft/base/fork_gate.hpp"
 #include "weft/base/mutex.hpp"
 #include "weft/codegen/launch.hpp"
 #include "weft/runtime/executor.hpp"
@@ -89,6 +90,7 @@ WEFT_DECL executor set_executor(executor const& e) {
   if (e.threads < 0)
     WEFT_THROW(argument_error("set_executor: " + std::to_string(e.threads) +
                               " threads; give the number of tasks that a loop is cut into, or 0 for the machine's threads"));
+  fork_gate const no_fork;
   guard const hold(executors_lock);
   auto const* const before = static_cast<known_executor const*>(__atomic_load_n(&chosen_runner, __ATOMIC_RELAXED));
   known_executor* chosen = known_executors;
