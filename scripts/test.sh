@@ -22,6 +22,12 @@ done
 want_to_build
 want doctest-dev "/usr/include/doctest/doctest.h" "/usr/local/include/doctest/doctest.h"
 want python3 python3
+want libeigen3-dev "/usr/include/eigen3/Eigen/Core"
+want libtbb-dev "/usr/include/oneapi/tbb/parallel_for.h"
+if ((long)); then
+  want python3-venv "/usr/lib/python3*/ensurepip/__init__.py" # NumPy from PyPI
+  want python3-torch "/usr/lib/python3/dist-packages/torch/__init__.py"
+fi
 if ((all)); then
   want g++ g++
   for version in 19 22; do

@@ -11,7 +11,6 @@ import pathlib
 import re
 import sys
 import tempfile
-import textwrap
 
 FENCE = re.compile(r"^```(?:cpp|c\+\+|C\+\+|cc)\s*\n(.*?)^```", re.M | re.S)
 
@@ -21,7 +20,9 @@ def lines_of(text):
 
 
 def dedented(lines):
-    return textwrap.dedent("\n".join(lines)).split("\n")
+    """Without their common indentation, which lines of the preprocessor have no part in."""
+    shift = min((len(line) - len(line.lstrip()) for line in lines if line and line.lstrip()[0] != "#"), default=0)
+    return [line.lstrip() if line.lstrip().startswith("#") else line[shift:] for line in lines]
 
 
 def parts(piece):
@@ -66,13 +67,16 @@ def faults(root):
 
 
 def self_test():
-    source = "int f() {\n  int a = 1;\n\n  return a;\n}\nint g();\n"
+    source = "int f() {\n  int a = 1;\n\n  return a;\n}\nint g();\n  while (a)\n#pragma p\n    b();\n"
     pages = [  # a page, and how many faults it has
         ("```cpp\nint a = 1;\n\nreturn a;\n```\n", 0),
         ("text\n```cpp\nint f() {\n...\n}\n```\n```sh\nls\n```\n", 0),
         ("```cpp\nint a = 1;\n```\n```cpp\nint b = 1;\n```\n", 1),
         ("```cpp\nint a = 1;\nreturn a;\n```\n", 1),
         ("```cpp\nint g();\n...\nint f() {\n```\n", 1),
+        ("```cpp\nint f() {\n  int a = 1;\n```\n", 0),
+        ("```cpp\nwhile (a)\n#pragma p\n  b();\n```\n", 0),
+        ("```cpp\nwhile (a)\n#pragma p\nb();\n```\n", 1),
         ("```c++\n  return a;\n}\n```\n", 0),
         ("```cpp\nreturn a;\n}\n```\n", 1),
     ]

@@ -3,6 +3,7 @@
 
 #include <array>
 #include <cstddef>
+#include <cstdint>
 #include <string>
 #include <type_traits>
 #include <vector>
@@ -98,8 +99,30 @@ TEST_CASE("an mdspan brings its extents and strides; its static extents are in i
   CHECK(described(old_span<float>{{a.data(), {3, 4}}}).strides[0] == 4);
 }
 
+namespace camera {
+struct image {
+  std::vector<std::uint8_t> pixels;
+  int rows, columns, pitch;
+};
+auto view(image const& i) { return weft::view(i.pixels.data(), i.rows, i.columns).strided(i.pitch, 1); }
+struct no_image {};
+int view(no_image const&) { return 0; }  // answers something else
+}  // namespace camera
+static_assert(std::is_same_v<type_of<camera::image>, arg<std::uint8_t, 2>>);
+static_assert(!detail::argument_traits<camera::no_image>::supported && !detail::argument_traits<float*>::supported &&
+              !detail::argument_traits<float[3]>::supported);
+
+inline constexpr auto brighter = weft::kernel<"brighter">([](auto I) {
+  return weft::compute<"J">(I.extent(0), I.extent(1), [=](auto y, auto x) { return 2 * I(y, x); });
+});
+TEST_CASE("a type of the program's is an argument by a view beside it") {
+  camera::image const i{{1, 2, 0, 0, 3, 4, 0, 0}, 2, 2, 4};
+  auto const j = brighter(i);
+  CHECK(std::vector<int>(j.begin(), j.end()) == std::vector<int>{2, 4, 6, 8});
+  CHECK(weft::evaluate(brighter, i) == std::vector<int>{2, 4, 6, 8});
+}
+
 #if WEFT_TEST_EIGEN
-// [Eigen's objects as arguments]
 inline constexpr auto product = weft::kernel<"product">([](auto A, auto B) {
   return weft::compute<"C">(A.extent(0), B.extent(1), [=](auto i, auto j) {
     return weft::sum(A.extent(1), [=](auto k) { return A(i, k) * B(k, j); });
