@@ -59,7 +59,7 @@ struct run_of_waves {
   grid now, before;
   double us_per_step = 0;
 };
-/// `steps` moments. Of `before` only the element that is just being replaced is read, so the next moment takes its place.
+/// `steps` moments. Of `before` only the element that is being replaced is read, so the next moment takes its place.
 template <class Kernel>
 run_of_waves run(Kernel const& kernel, grid start, int steps) {
   run_of_waves r{start.clone(), static_cast<grid&&>(start)};
@@ -91,7 +91,8 @@ void draw(grid const& u) {
 bool write_picture(char const* file, grid const& u) {
   std::ofstream out(file, std::ios::binary);
   out << "P5 " << width << ' ' << height << " 255\n";
-  for (float h : u) out.put(static_cast<char>(static_cast<unsigned char>(std::fmin(std::fmax(127.5f + 512.0f * h, 0.0f), 255.0f))));
+  for (float h : u)
+    out.put(static_cast<char>(static_cast<unsigned char>(std::fmin(std::fmax(127.5f + 512.0f * h, 0.0f), 255.0f))));
   return static_cast<bool>(out);
 }
 
@@ -105,8 +106,8 @@ int main(int argc, char** argv) {
     all_right = all_right && right;
     float highest = 0;
     for (float h : r.now) highest = std::fmax(highest, h);
-    std::printf("%-8s %12.3f %12.3f %12.3f %12.1f   %s\n", name, total(start), total(r.now), static_cast<double>(highest),
-                r.us_per_step, right ? "yes" : "WRONG");
+    std::printf("%-8s %12.3f %12.3f %12.3f %12.1f   %s\n", name, total(start), total(r.now),
+                static_cast<double>(highest), r.us_per_step, right ? "yes" : "WRONG");
     return r.now.clone();
   };
   grid const basin = row("walls", walls);

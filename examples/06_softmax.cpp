@@ -40,7 +40,8 @@ inline constexpr auto four_stages = weft::kernel<"four_stages">(
 // The pair (m, s) of a part of a row; two parts make one: the sums are brought to the larger of both m.
 constexpr auto join = [](auto const& a, auto const& b) {
   auto const m = weft::max(weft::get<0>(a), weft::get<0>(b));
-  return weft::values(m, weft::get<1>(a) * weft::exp(weft::get<0>(a) - m) + weft::get<1>(b) * weft::exp(weft::get<0>(b) - m));
+  return weft::values(
+      m, weft::get<1>(a) * weft::exp(weft::get<0>(a) - m) + weft::get<1>(b) * weft::exp(weft::get<0>(b) - m));
 };
 inline constexpr auto one_pass = weft::kernel<"one_pass">(
     [](auto x) {
@@ -99,7 +100,8 @@ accuracy accuracy_of(std::vector<float> const& x, std::vector<float> const& y, s
     double s = 0, all = 0;
     for (std::size_t j = 0; j < cols; ++j) s += std::exp(static_cast<double>(x[i * cols + j]) - m);
     for (std::size_t j = 0; j < cols; ++j) {
-      double const want = std::exp(static_cast<double>(x[i * cols + j]) - m) / s, got = static_cast<double>(y[i * cols + j]);
+      double const want = std::exp(static_cast<double>(x[i * cols + j]) - m) / s,
+                   got = static_cast<double>(y[i * cols + j]);
       a.relative = std::max(a.relative, std::abs(got / want - 1));
       all += got;
     }
@@ -133,8 +135,8 @@ int main() {
   // Large numbers do not overflow, since the largest of a row is taken away first.
   float const large[] = {1000, 1001, 1002};
   weft::tensor<float, 2> const p = four_stages(weft::view(large, 1, 3));
-  std::printf("\nsoftmax(1000, 1001, 1002) = %.4f %.4f %.4f\n\n", static_cast<double>(p(0, 0)), static_cast<double>(p(0, 1)),
-              static_cast<double>(p(0, 2)));
+  std::printf("\nsoftmax(1000, 1001, 1002) = %.4f %.4f %.4f\n\n", static_cast<double>(p(0, 0)),
+              static_cast<double>(p(0, 1)), static_cast<double>(p(0, 2)));
   std::printf("The loops of one_pass:\n\n%s", one_pass.loops(in, out, weft::out(m), weft::out(s)).c_str());
   return all_right ? 0 : 1;
 }

@@ -23,8 +23,8 @@ inline constexpr auto two_loops = weft::kernel<"two_loops">(
       s.parallel(B.axes()[0]);
     });
 
-/// 0 when kernels give under `e` what they give on weft's own pool: one after the other, from several threads at once, and
-/// from `inside`, which calls its argument in tasks of the same threads.
+/// 0 when kernels give under `e` what they give on weft's own pool: one after the other, from several threads at once,
+/// and from `inside`, which calls its argument in tasks of the same threads.
 template <class Inside>
 int check(char const* name, weft::executor const& e, Inside const& inside) {
   ::alarm(120);  // a hang is a failure

@@ -8,5 +8,6 @@ int main() {
   tbb.run = [](void*, int count, weft::executor::task task, void* data) {
     oneapi::tbb::parallel_for(0, count, [=](int i) { task(data, i); });
   };
-  return weft_test::check("oneTBB", tbb, [](auto const& once) { oneapi::tbb::parallel_for(0, 20, [&](int) { once(); }); });
+  return weft_test::check("oneTBB", tbb,
+                          [](auto const& once) { oneapi::tbb::parallel_for(0, 20, [&](int) { once(); }); });
 }

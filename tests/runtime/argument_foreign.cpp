@@ -40,7 +40,9 @@ struct span_of {
   T* handle;
   std::array<int, sizeof...(E)> sizes;
   static constexpr std::size_t rank() noexcept { return sizeof...(E); }
-  static constexpr std::size_t static_extent(std::size_t r) noexcept { return std::array<std::size_t, sizeof...(E)>{E...}[r]; }
+  static constexpr std::size_t static_extent(std::size_t r) noexcept {
+    return std::array<std::size_t, sizeof...(E)>{E...}[r];
+  }
   constexpr int extent(std::size_t r) const { return sizes[r]; }
   constexpr std::array<int, sizeof...(E)> const& extents() const { return sizes; }
   constexpr std::size_t size() const { return 0; }
@@ -112,9 +114,8 @@ static_assert(std::is_same_v<type_of<camera::image>, arg<std::uint8_t, 2>>);
 static_assert(!detail::argument_traits<camera::no_image>::supported && !detail::argument_traits<float*>::supported &&
               !detail::argument_traits<float[3]>::supported);
 
-inline constexpr auto brighter = weft::kernel<"brighter">([](auto I) {
-  return weft::compute<"J">(I.extent(0), I.extent(1), [=](auto y, auto x) { return 2 * I(y, x); });
-});
+inline constexpr auto brighter = weft::kernel<"brighter">(
+    [](auto I) { return weft::compute<"J">(I.extent(0), I.extent(1), [=](auto y, auto x) { return 2 * I(y, x); }); });
 TEST_CASE("a type of the program's is an argument by a view beside it") {
   camera::image const i{{1, 2, 0, 0, 3, 4, 0, 0}, 2, 2, 4};
   auto const j = brighter(i);
@@ -186,7 +187,7 @@ TEST_CASE("Eigen's vectors have one dimension, with the step of where they lie")
   Eigen::Vector4f const w(1, 10, 100, 1000);
   weighted(A, w, weft::out(C));
   CHECK(C == ((A * w.asDiagonal()).array() + 1).matrix().eval());
-  CHECK(described(A.row(1)).strides[0] == 3);   // of a matrix by columns
+  CHECK(described(A.row(1)).strides[0] == 3);  // of a matrix by columns
   CHECK(described(A.row(1)).extents[0] == 4);
   CHECK(described(A.col(1)).strides[0] == 1);
   CHECK(described(A.col(1)).data == &A(0, 1));

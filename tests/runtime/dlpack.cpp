@@ -14,10 +14,12 @@
 using namespace weft;
 
 // The binary interface: sizes and offsets as the header of DLPack 1.1 has them on 64-bit machines.
-static_assert(sizeof(dlpack::tensor) == 48 && offsetof(dlpack::tensor, ndim) == 16 && offsetof(dlpack::tensor, dtype) == 20 &&
-              offsetof(dlpack::tensor, shape) == 24 && offsetof(dlpack::tensor, byte_offset) == 40);
+static_assert(sizeof(dlpack::tensor) == 48 && offsetof(dlpack::tensor, ndim) == 16 &&
+              offsetof(dlpack::tensor, dtype) == 20 && offsetof(dlpack::tensor, shape) == 24 &&
+              offsetof(dlpack::tensor, byte_offset) == 40);
 static_assert(sizeof(dlpack::managed_tensor) == 64 && offsetof(dlpack::managed_tensor, deleter) == 56);
-static_assert(sizeof(dlpack::managed_tensor_versioned) == 80 && offsetof(dlpack::managed_tensor_versioned, deleter) == 16 &&
+static_assert(sizeof(dlpack::managed_tensor_versioned) == 80 &&
+              offsetof(dlpack::managed_tensor_versioned, deleter) == 16 &&
               offsetof(dlpack::managed_tensor_versioned, flags) == 24 &&
               offsetof(dlpack::managed_tensor_versioned, dl_tensor) == 32);
 
@@ -58,9 +60,8 @@ struct producer {
   }
 };
 
-inline constexpr auto doubled = weft::kernel<"doubled">([](auto A) {
-  return weft::compute<"C">(A.extent(0), A.extent(1), [=](auto i, auto j) { return 2 * A(i, j); });
-});
+inline constexpr auto doubled = weft::kernel<"doubled">(
+    [](auto A) { return weft::compute<"C">(A.extent(0), A.extent(1), [=](auto i, auto j) { return 2 * A(i, j); }); });
 }  // namespace
 
 TEST_CASE("a tensor of another library is an argument, where it lies, and is given back once") {
@@ -119,7 +120,8 @@ TEST_CASE("a plain tensor is borrowed, the struct of before 1.0 is taken over, a
   dlpack::managed_tensor old{p.made.dl_tensor, nullptr, [](dlpack::managed_tensor*) { ++deleted; }};
   CHECK(doubled(from_dlpack<float, 2>(&old))(1, 2) == 10);
   CHECK(deleted == 1);
-  foreign_managed theirs{{p.memory.data(), {foreign_cpu, 0}, 2, {2, 32, 1}, p.shape.data(), nullptr, 0}, nullptr,
+  foreign_managed theirs{{p.memory.data(), {foreign_cpu, 0}, 2, {2, 32, 1}, p.shape.data(), nullptr, 0},
+                         nullptr,
                          [](foreign_managed*) { ++deleted; }};
   CHECK(doubled(from_dlpack<float, 2>(&theirs))(1, 2) == 10);
   CHECK(deleted == 2);
@@ -138,7 +140,8 @@ TEST_CASE("what does not fit is refused in words, and stays the caller's") {
     return why;
   };
   CHECK(refused([](producer& p) { p.made.version = {2, 0}; }) ==
-        "dlpack: the tensor is laid out by version 2.0 of DLPack, and version 1 is read; ask its producer for that (in Python: "
+        "dlpack: the tensor is laid out by version 2.0 of DLPack, and version 1 is read; ask its producer for that (in "
+        "Python: "
         "__dlpack__(max_version=(1, 1)))");
   CHECK(refused([](producer& p) { p.made.dl_tensor.device = {2, 1}; }) ==
         "dlpack: the tensor is on a device of type 2, number 1; weft reads the CPU's memory: copy it there first");
@@ -148,8 +151,10 @@ TEST_CASE("what does not fit is refused in words, and stays the caller's") {
   CHECK(refused([](producer& p) { p.made.dl_tensor.dtype.lanes = 4; }).find("and 4 lanes") != std::string::npos);
   CHECK(refused([](producer& p) { p.made.dl_tensor.ndim = 3; }) == "dlpack: the tensor has 3 dimensions, not 2");
   CHECK(refused([](producer& p) { p.made.dl_tensor.ndim = -1; }) == "dlpack: the tensor has -1 dimensions, not 2");
-  CHECK(refused([](producer& p) { p.made.dl_tensor.shape = nullptr; }) == "dlpack: the tensor has no shape (a null pointer)");
-  CHECK(refused([](producer& p) { p.made.dl_tensor.data = nullptr; }) == "dlpack: the tensor has no memory (a null pointer)");
+  CHECK(refused([](producer& p) { p.made.dl_tensor.shape = nullptr; }) ==
+        "dlpack: the tensor has no shape (a null pointer)");
+  CHECK(refused([](producer& p) { p.made.dl_tensor.data = nullptr; }) ==
+        "dlpack: the tensor has no memory (a null pointer)");
   CHECK(refused([](producer& p) { p.shape[1] = -3; }) == "dlpack: dimension 1 has -3 elements");
   CHECK(refused([](producer& p) { p.made.dl_tensor.byte_offset = 2; }) ==
         "dlpack: the tensor's first element is not at a multiple of its 4 bytes; copy it first");

@@ -43,7 +43,8 @@ std::vector<int> blur_of(std::vector<int> const& a) {
 }
 std::vector<int> expected(std::vector<int> const& a) {
   std::vector<int> b;
-  for (std::size_t i = 0; i < a.size(); ++i) b.push_back(2 * a[i > 0 ? i - 1 : 0] + 2 * a[i + 1 < a.size() ? i + 1 : i]);
+  for (std::size_t i = 0; i < a.size(); ++i)
+    b.push_back(2 * a[i > 0 ? i - 1 : 0] + 2 * a[i + 1 < a.size() ? i + 1 : i]);
   return b;
 }
 
@@ -197,9 +198,10 @@ TEST_CASE("an executor that leaves out a task, or does one twice, is named") {
     for (int i = 1; i < count; ++i) task(data, i);
   };
   weft::set_executor(lazy);
-  CHECK_THROWS_WITH_AS(blur_of(numbers(100)),
-                       "the executor's run did 3 of 4 tasks; it must call each index once, and return after the last one",
-                       weft::device_error);
+  CHECK_THROWS_WITH_AS(
+      blur_of(numbers(100)),
+      "the executor's run did 3 of 4 tasks; it must call each index once, and return after the last one",
+      weft::device_error);
   weft::executor eager{.threads = 4};
   eager.run = [](void*, int count, weft::executor::task task, void* data) {
     for (int i = 0; i <= count; ++i) task(data, i);  // the last index does not exist, and is not run

@@ -1,9 +1,9 @@
 #include "weft/runtime/npy.hpp"
 
 #include <doctest/doctest.h>
+#include <signal.h>
 #include <sys/resource.h>
 #include <sys/stat.h>
-#include <signal.h>
 
 #include <cstring>
 #include <random>
@@ -135,7 +135,8 @@ TEST_CASE("what cannot be read is refused by name and in words, before memory is
   CHECK(of("'<f4'", "False", "(1000000000000, 1)").find("asks for 4000000000000 bytes") != std::string::npos);
   CHECK(of("'<f4'", "False", "(99999999999999999999, 1)") == "has an extent beyond 2^63");
   CHECK(of("'<f4'", "False", "(0, 1099511627776)") == "");  // of nothing, and takes no memory
-  CHECK(of("'>f4'", "False", "(2, 3)") == "holds elements of type '>f4', which are big-endian; write them little-endian");
+  CHECK(of("'>f4'", "False", "(2, 3)") ==
+        "holds elements of type '>f4', which are big-endian; write them little-endian");
   CHECK(of("'<c8'", "False", "(2, 3)") == "holds elements of type '<c8', which weft has no element type for");
   CHECK(of("'|O'", "False", "(2, 3)") == "holds elements of type '|O', which weft has no element type for");
   CHECK(of("[('a', '<f4')]", "False", "(2, 3)") == "holds structures, which weft has no element type for");

@@ -84,12 +84,15 @@ concept mdspan_like = requires(M& m) {
   { detail::data_of(m, 0) } -> element_pointer;
   { m.extent(0) } -> std::convertible_to<std::int64_t>;
   { m.stride(0) } -> std::convertible_to<std::int64_t>;
-} && !requires { requires !std::is_lvalue_reference_v<typename M::reference>; } && !requires { requires !M::is_always_strided(); };
+} && !requires { requires !std::is_lvalue_reference_v<typename M::reference>; } && !requires {
+  requires !M::is_always_strided();
+};
 // Eigen's matrices and arrays, and what is computed from them.
 template <class M>
 concept eigen_expression = requires(M& m) {
   typename std::bool_constant<bool(M::IsRowMajor) || bool(M::IsVectorAtCompileTime)>;
-  typename std::integral_constant<std::int64_t, std::int64_t(M::RowsAtCompileTime) + std::int64_t(M::ColsAtCompileTime)>;
+  typename std::integral_constant<std::int64_t, std::int64_t(M::RowsAtCompileTime)>;
+  typename std::integral_constant<std::int64_t, std::int64_t(M::ColsAtCompileTime)>;
   m.rows(), m.cols();
 } && element<typename M::Scalar>;
 // Those that are memory with strides: Matrix, Array, Map, Ref, Block, a transpose of these.
@@ -105,7 +108,8 @@ template <class R>
 concept contiguous_range = requires(R& r) {
   { *r.data() };
   { r.size() } -> std::convertible_to<std::size_t>;
-} && element<std::remove_cvref_t<decltype(*std::declval<R&>().data())>> && !requires(R& r) { r.extents; } && !foreign_tensor<R>;
+} && element<std::remove_cvref_t<decltype(*std::declval<R&>().data())>> && !requires(R& r) { r.extents; } &&
+                           !foreign_tensor<R>;
 template <class R>
 using range_element = std::remove_reference_t<decltype(*std::declval<R&>().data())>;
 
@@ -152,7 +156,8 @@ constexpr auto foreign_view(M& m) {
   if constexpr (mdspan_like<M>) {
     return [&]<std::size_t... R>(std::index_sequence<R...>) {
       using numbers = std::array<std::int64_t, sizeof...(R)>;
-      return strided_view<Output, static_extent<M>(R)...>(data_of(m, 0), numbers{static_cast<std::int64_t>(m.extent(R))...},
+      return strided_view<Output, static_extent<M>(R)...>(data_of(m, 0),
+                                                          numbers{static_cast<std::int64_t>(m.extent(R))...},
                                                           numbers{static_cast<std::int64_t>(m.stride(R))...});
     }(std::make_index_sequence<M::rank()>{});
   } else {
@@ -162,7 +167,8 @@ constexpr auto foreign_view(M& m) {
     if constexpr (!eigen_like<M>) {
     } else if constexpr (bool(M::IsVectorAtCompileTime)) {
       using number = std::array<std::int64_t, 1>;
-      return strided_view<Output, rows == 1 ? cols : rows>(m.data(), number{m.rows() * m.cols()}, number{m.innerStride()});
+      return strided_view<Output, rows == 1 ? cols : rows>(m.data(), number{m.rows() * m.cols()},
+                                                           number{m.innerStride()});
     } else {
       using numbers = std::array<std::int64_t, 2>;
       std::int64_t const inner = m.innerStride(), outer = m.outerStride();
@@ -191,8 +197,8 @@ constexpr auto view(R const& range, E const&... extents) {
     return v;
   }
 }
-/// A tensor of another library, with its strides: std::mdspan and its like; Eigen's Matrix, Array, Map, Ref and Block, of
-/// which vectors have one dimension. Extents that are in its type are known to the compiler here, too.
+/// A tensor of another library, with its strides: std::mdspan and its like; Eigen's Matrix, Array, Map, Ref and Block,
+/// of which vectors have one dimension. Extents that are in its type are known to the compiler here, too.
 template <detail::foreign_tensor M>
 constexpr auto view(M const& m) {
   return detail::foreign_view<false>(m);

@@ -9,8 +9,9 @@
 
 namespace weft::inline WEFT_ABI {
 
-/// The structs of DLPack's binary interface, version 1, with its names of the members. Whoever has dlpack.h may use those
-/// of it instead: all functions here take either.
+/// The structs of DLPack's binary interface, version 1, with its names of the members. Whoever has dlpack.h may use
+/// those of it instead: all functions here take either.
+///
 /// Source  the DLPack specification and header, 1.1 (dmlc.github.io/dlpack)
 namespace dlpack {
 struct device {
@@ -44,17 +45,17 @@ struct managed_tensor_versioned {  // DLManagedTensorVersioned
   std::uint64_t flags;
   tensor dl_tensor;
 };
-inline constexpr std::int32_t cpu = 1;                    // kDLCPU
-inline constexpr std::uint64_t read_only = 1;             // DLPACK_FLAG_BITMASK_READ_ONLY
+inline constexpr std::int32_t cpu = 1;         // kDLCPU
+inline constexpr std::uint64_t read_only = 1;  // DLPACK_FLAG_BITMASK_READ_ONLY
 inline constexpr std::uint32_t version_major = 1, version_minor = 1;
 
 /// How DLPack writes an element type: bool 6, integers 0, unsigned 1, floats 2, bfloat16 4; one lane.
 constexpr data_type type_of(dtype t) {
-  std::uint8_t const code = t == dtype::boolean        ? 6
-                            : t == dtype::bf16         ? 4
-                            : is_float(t)              ? 2
-                            : is_unsigned_integer(t)   ? 1
-                                                       : 0;
+  std::uint8_t const code = t == dtype::boolean      ? 6
+                            : t == dtype::bf16       ? 4
+                            : is_float(t)            ? 2
+                            : is_unsigned_integer(t) ? 1
+                                                     : 0;
   return {code, static_cast<std::uint8_t>(8 * size_bytes(t)), 1};
 }
 }  // namespace dlpack
@@ -80,8 +81,8 @@ auto view_as(fixed_arg<T, E...>, argument const& a) {
 }
 }  // namespace detail
 
-/// Another library's tensor, as an argument and, where it is not read-only, by weft::out as an output. What `from_dlpack`
-/// took over is given back when this ends. Moves, does not copy.
+/// Another library's tensor, as an argument and, where it is not read-only, by weft::out as an output. What
+/// `from_dlpack` took over is given back when this ends. Moves, does not copy.
 template <element T, int Rank>
 class dlpack_tensor {
  public:
@@ -120,11 +121,11 @@ auto out(dlpack_tensor<T, Rank> const& t) {
   return detail::view_as<true>(arg<T, Rank>{}, t.source().is);
 }
 
-/// A DLManagedTensorVersioned* or DLManagedTensor*, which it takes over, or a DLTensor*, which it borrows, as a tensor of
-/// T with `Rank` dimensions; nothing is copied. Strides may be negative, or null for row-major.
+/// A DLManagedTensorVersioned* or DLManagedTensor*, which it takes over, or a DLTensor*, which it borrows, as a tensor
+/// of T with `Rank` dimensions; nothing is copied. Strides may be negative, or null for row-major.
 ///
-/// Errors  argument_error, and `p` still belongs to the caller: another element type or rank, a device that is not the CPU,
-///         a version other than 1, memory that is null or misaligned
+/// Errors  argument_error, and `p` still belongs to the caller: another element type or rank, a device that is not
+///         the CPU, a version other than 1, memory that is null or misaligned
 template <element T, int Rank, class Dlpack>
 dlpack_tensor<T, Rank> from_dlpack(Dlpack* p) {
   static_assert(Rank >= 0 && Rank <= max_rank, "weft: a tensor has at most eight dimensions");
@@ -142,7 +143,8 @@ dlpack_tensor<T, Rank> from_dlpack(Dlpack* p) {
   };
   if constexpr (requires { p->deleter; }) {
     if constexpr (requires { p->version; }) {
-      if (p->version.major != dlpack::version_major) detail::imported::refuse_version(p->version.major, p->version.minor);
+      if (p->version.major != dlpack::version_major)
+        detail::imported::refuse_version(p->version.major, p->version.minor);
       made.read_only = (p->flags & dlpack::read_only) != 0;
     }
     read(p->dl_tensor);
@@ -172,7 +174,8 @@ template <class Managed = dlpack::managed_tensor_versioned, element T, int Rank>
 Managed* to_dlpack(tensor<T, Rank>&& t) {
   auto* const e = new detail::exported<Managed, T, Rank>{{}, static_cast<tensor<T, Rank>&&>(t)};
   auto const v = view(e->owner);
-  for (std::size_t d = 0; d < static_cast<std::size_t>(Rank); ++d) e->shape[d] = v.extents[d], e->strides[d] = v.strides[d];
+  for (std::size_t d = 0; d < static_cast<std::size_t>(Rank); ++d)
+    e->shape[d] = v.extents[d], e->strides[d] = v.strides[d];
   Managed& m = e->managed;
   auto& to = m.dl_tensor;
   to.data = v.data;
@@ -182,7 +185,8 @@ Managed* to_dlpack(tensor<T, Rank>&& t) {
   to.dtype.code = type.code, to.dtype.bits = type.bits, to.dtype.lanes = type.lanes;
   to.shape = e->shape;
   to.strides = e->strides;
-  if constexpr (requires { m.version; }) m.version.major = dlpack::version_major, m.version.minor = dlpack::version_minor;
+  if constexpr (requires { m.version; })
+    m.version.major = dlpack::version_major, m.version.minor = dlpack::version_minor;
   m.manager_ctx = e;
   m.deleter = [](Managed* self) { delete static_cast<detail::exported<Managed, T, Rank>*>(self->manager_ctx); };
   return &m;

@@ -6,8 +6,8 @@ namespace detail {
 inline std::string type_text(dlpack::data_type t) {
   for (int i = 0; i < dtype_count; ++i)
     if (dlpack::type_of(static_cast<dtype>(i)) == t) return std::string(name(static_cast<dtype>(i)));
-  return "type code " + std::to_string(t.code) + " with " + std::to_string(t.bits) + " bits and " + std::to_string(t.lanes) +
-         " lanes, which weft has no element type for";
+  return "type code " + std::to_string(t.code) + " with " + std::to_string(t.bits) + " bits and " +
+         std::to_string(t.lanes) + " lanes, which weft has no element type for";
 }
 }  // namespace detail
 
@@ -23,8 +23,7 @@ WEFT_DECL void detail::imported::read(dlpack::tensor const& t, dtype type, int r
            std::to_string(t.device.device_id) + "; weft reads the CPU's memory: copy it there first");
   if (!(t.dtype == dlpack::type_of(type)))
     refuse("the tensor holds " + type_text(t.dtype) + ", not " + std::string(name(type)));
-  if (t.ndim != rank)
-    refuse("the tensor has " + std::to_string(t.ndim) + " dimensions, not " + std::to_string(rank));
+  if (t.ndim != rank) refuse("the tensor has " + std::to_string(t.ndim) + " dimensions, not " + std::to_string(rank));
   if (rank > 0 && t.shape == nullptr) refuse("the tensor has no shape (a null pointer)");
   is.type = type;
   is.rank = static_cast<std::int8_t>(rank);

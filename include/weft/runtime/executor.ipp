@@ -59,7 +59,8 @@ struct executor_call {
     pieces = loop.pieces;
     done = __atomic_load_n(&loop.done, __ATOMIC_RELAXED);
   }
-  static void parallel_for(void* self, std::int64_t count, void (*body)(void*, std::int64_t, std::int64_t), void* context) {
+  static void parallel_for(void* self, std::int64_t count, void (*body)(void*, std::int64_t, std::int64_t),
+                           void* context) {
     auto& call = *static_cast<executor_call*>(self);
     if (call.failed() || count <= 0) return;
     int const most = call.with.threads > 0 ? call.with.threads : runtime::default_pool().threads();
@@ -79,7 +80,8 @@ inline std::int32_t call_by_executor(loop_runner const& self, kernel_entry entry
   if (call.thrown != nullptr) std::rethrow_exception(call.thrown);
 #endif
   if (call.failed())
-    WEFT_THROW(device_error("the executor's run did " + std::to_string(call.done) + " of " + std::to_string(call.pieces) +
+    WEFT_THROW(device_error("the executor's run did " + std::to_string(call.done) + " of " +
+                            std::to_string(call.pieces) +
                             " tasks; it must call each index once, and return after the last one"));
   return status;
 }
@@ -88,15 +90,17 @@ inline std::int32_t call_by_executor(loop_runner const& self, kernel_entry entry
 WEFT_DECL executor set_executor(executor const& e) {
   using namespace detail;
   if (e.threads < 0)
-    WEFT_THROW(argument_error("set_executor: " + std::to_string(e.threads) +
-                              " threads; give the number of tasks that a loop is cut into, or 0 for the machine's threads"));
+    WEFT_THROW(
+        argument_error("set_executor: " + std::to_string(e.threads) +
+                       " threads; give the number of tasks that a loop is cut into, or 0 for the machine's threads"));
   fork_gate const no_fork;
-  guard const hold(executors_lock);
+  weft::guard const hold(executors_lock);
   auto const* const before = static_cast<known_executor const*>(__atomic_load_n(&chosen_runner, __ATOMIC_RELAXED));
   known_executor* chosen = known_executors;
   while (chosen != nullptr && !(chosen->is == e)) chosen = chosen->next;
   bool const is_own = e == executor{};
-  if (chosen == nullptr && !is_own) chosen = known_executors = new known_executor{{call_by_executor}, e, known_executors};
+  if (chosen == nullptr && !is_own)
+    chosen = known_executors = new known_executor{{call_by_executor}, e, known_executors};
   __atomic_store_n(&chosen_runner, is_own ? nullptr : chosen, __ATOMIC_RELEASE);
   return before == nullptr ? executor{} : before->is;
 }

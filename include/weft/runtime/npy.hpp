@@ -21,15 +21,16 @@ struct npy_header {
 
 /// Reads the header alone: for whoever does not know what is in the file.
 ///
-/// Errors  argument_error, with the file's name, for what is no .npy of version 1 to 3, has elements that weft has no type
-///         for (big-endian, complex, text, objects), more than eight dimensions, or ends before its last element;
+/// Errors  argument_error, with the file's name, for what is no .npy of version 1 to 3, has elements that weft has no
+///         type for (big-endian, complex, text, objects), more than eight dimensions, or ends before its last element;
 ///         device_error where the system refuses to read
 /// Source  the format's description, NumPy enhancement proposal 1, and numpy.lib.format
 npy_header read_npy_header(std::string const& file);
 
 namespace detail {
 /// Opens the file, checks the header against what is wanted and reads the elements into `data`, which `allocate` makes.
-void read_npy(std::string const& file, dtype type, int rank, void* (*allocate)(void* to, std::int64_t const* extents), void* to);
+void read_npy(std::string const& file, dtype type, int rank, void* (*allocate)(void* to, std::int64_t const* extents),
+              void* to);
 void write_npy(std::string const& file, argument const& a);
 }  // namespace detail
 
@@ -54,8 +55,9 @@ tensor<T, Rank> read_npy(std::string const& file) {
   return made;
 }
 
-/// Writes any argument of a kernel (a tensor, view, range, mdspan, Eigen's matrix) in row-major order, as format 1.0 with the
-/// elements at a multiple of 64 bytes. The file is there whole or not at all: a temporary one beside it gets its name.
+/// Writes any argument of a kernel (a tensor, view, range, mdspan, Eigen's matrix) in row-major order, as format 1.0
+/// with the elements at a multiple of 64 bytes. The file is there whole or not at all: a temporary one beside it gets
+/// its name.
 ///
 /// Errors  argument_error for bf16, which NumPy has no name for; device_error where the system refuses to write
 template <class A>

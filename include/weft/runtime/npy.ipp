@@ -21,7 +21,8 @@ inline std::string npy_name(dtype t) {
 /// A file that is open; what is refused names it.
 class npy_file {
  public:
-  npy_file(std::string const& name, int flags) : name_(name), descriptor_(::open(name.c_str(), flags | O_CLOEXEC, 0666)) {}
+  npy_file(std::string const& name, int flags)
+      : name_(name), descriptor_(::open(name.c_str(), flags | O_CLOEXEC, 0666)) {}
   npy_file(npy_file const&) = delete;
   npy_file& operator=(npy_file const&) = delete;
   ~npy_file() {
@@ -74,8 +75,9 @@ class npy_reader {
       std::string_view const key = quoted();
       need(':');
       bool& known = key == "descr" ? descr : key == "fortran_order" ? order : shape;
-      if ((&known == &shape && key != "shape") || known) file_.refuse("has a header with '" + std::string(key) + "' in it" +
-                                                                      (known ? " twice" : ", which is not known"));
+      if ((&known == &shape && key != "shape") || known)
+        file_.refuse("has a header with '" + std::string(key) + "' in it" +
+                     (known ? " twice" : ", which is not known"));
       known = true;
       if (&known == &descr) type();
       else if (&known == &order) h_.fortran_order = truth();
@@ -193,8 +195,9 @@ inline npy_header read_header(npy_file const& f) {
     f.refuse("is of version " + std::to_string(start[6]) + " of the format; 1 to 3 are known");
   if (start[6] > 1) f.read(start + 10, 2);
   std::int64_t const begin = start[6] > 1 ? 12 : 10;
-  std::uint32_t const length = start[6] > 1 ? start[8] | start[9] << 8u | start[10] << 16u | std::uint32_t(start[11]) << 24u
-                                            : static_cast<std::uint32_t>(start[8] | start[9] << 8u);
+  std::uint32_t const length = start[6] > 1
+                                   ? start[8] | start[9] << 8u | start[10] << 16u | std::uint32_t(start[11]) << 24u
+                                   : static_cast<std::uint32_t>(start[8] | start[9] << 8u);
   // The three keys with eight numbers take 300 bytes; 2.0 was made for structures of many members.
   if (length > 65536) f.refuse("has a header of " + std::to_string(length) + " bytes, and 65536 are read");
   std::string text(length, ' ');
@@ -204,13 +207,14 @@ inline npy_header read_header(npy_file const& f) {
   std::int64_t bytes = 0;
   bool const counted = count_bytes(h.type, h.extents, h.rank, bytes);
   if (!counted || bytes > about.st_size - h.data_begin)
-    f.refuse("ends before its last element: the header asks for " + (counted ? std::to_string(bytes) : "more than 2^63") +
-             " bytes of elements, and there are " + std::to_string(about.st_size - h.data_begin));
+    f.refuse("ends before its last element: the header asks for " +
+             (counted ? std::to_string(bytes) : "more than 2^63") + " bytes of elements, and there are " +
+             std::to_string(about.st_size - h.data_begin));
   return h;
 }
 
-/// Copies the elements of `a`, the last index fastest, to or from a buffer that `full` fills before and empties after each
-/// time that it is walked through.
+/// Copies the elements of `a`, the last index fastest, to or from a buffer that `full` fills before and empties after
+/// each time that it is walked through.
 template <class Copy, class Full>
 void walk(argument const& a, std::int64_t count, Copy copy, Full full) {
   std::int64_t const most = npy_buffer_bytes / size_bytes(a.type);
@@ -258,7 +262,9 @@ WEFT_DECL void read_npy(std::string const& file, dtype type, int rank,
     char buffer[npy_buffer_bytes];
     walk(
         a, bytes / size,
-        [&](std::int64_t n, std::int64_t at) { std::memcpy(data + at * size, buffer + n * size, static_cast<std::size_t>(size)); },
+        [&](std::int64_t n, std::int64_t at) {
+          std::memcpy(data + at * size, buffer + n * size, static_cast<std::size_t>(size));
+        },
         [&](std::int64_t elements, bool begins) {
           if (begins) f.read(buffer, elements * size);
         });
@@ -269,7 +275,8 @@ WEFT_DECL void read_npy(std::string const& file, dtype type, int rank,
 WEFT_DECL void write_npy(std::string const& file, argument const& a) {
   std::string const type = npy_name(a.type);
   if (type.empty())
-    WEFT_THROW(argument_error(file + ": bf16 has no name in NumPy's files; weft::cast it to f32, which holds it exactly"));
+    WEFT_THROW(
+        argument_error(file + ": bf16 has no name in NumPy's files; weft::cast it to f32, which holds it exactly"));
   std::string text = std::string("{'descr': '") + (size_bytes(a.type) == 1 ? '|' : '<') + type +
                      "', 'fortran_order': False, 'shape': (";
   std::int64_t bytes = 0, stride = 1;
@@ -281,7 +288,8 @@ WEFT_DECL void write_npy(std::string const& file, argument const& a) {
   }
   if (!counted || (a.data == nullptr && bytes > 0))
     WEFT_THROW(argument_error(file + ": what is to be written has no shape that memory holds, or no memory"));
-  for (int d = 0; d < a.rank; ++d) text += std::to_string(a.extents[d]) + (a.rank == 1 ? "," : d + 1 < a.rank ? ", " : "");
+  for (int d = 0; d < a.rank; ++d)
+    text += std::to_string(a.extents[d]) + (a.rank == 1 ? "," : d + 1 < a.rank ? ", " : "");
   text += "), }";
   while ((10 + text.size() + 1) % 64 != 0) text += ' ';
   text += '\n';
@@ -303,7 +311,9 @@ WEFT_DECL void write_npy(std::string const& file, argument const& a) {
   else
     walk(
         a, bytes / size,
-        [&](std::int64_t n, std::int64_t at) { std::memcpy(buffer + n * size, data + at * size, static_cast<std::size_t>(size)); },
+        [&](std::int64_t n, std::int64_t at) {
+          std::memcpy(buffer + n * size, data + at * size, static_cast<std::size_t>(size));
+        },
         [&](std::int64_t elements, bool begins) {
           if (!begins) good = good && f.write(buffer, elements * size);
         });
