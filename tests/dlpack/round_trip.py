@@ -1,4 +1,4 @@
-"""Tensors of NumPy and PyTorch to weft and back, through DLPack.
+"""Tensors of NumPy and PyTorch to weft and back, through DLPack; files of NumPy's.
 
     round_trip.py LIBRARY           with the NumPy and PyTorch of this Python
     round_trip.py LIBRARY FOLDER    with NumPy from PyPI, in a virtual environment in FOLDER that is made if need be
@@ -12,6 +12,7 @@ import os
 import pathlib
 import subprocess
 import sys
+import tempfile
 
 OLD, NEW = b"dltensor", b"dltensor_versioned"
 USED = {OLD: b"used_dltensor", NEW: b"used_dltensor_versioned"}
@@ -35,6 +36,7 @@ class Weft:
         self.c.weft_scaled.restype = ctypes.c_void_p
         self.c.weft_scaled.argtypes = [ctypes.c_void_p, ctypes.c_int, ctypes.c_float, ctypes.c_int, ctypes.c_char_p,
                                        ctypes.c_size_t]
+        self.c.weft_copy_npy.argtypes = [ctypes.c_char_p, ctypes.c_char_p, ctypes.c_char_p, ctypes.c_size_t]
         self.c.weft_scale_in_place.argtypes = [ctypes.c_void_p, ctypes.c_int, ctypes.c_float, ctypes.c_char_p,
                                                ctypes.c_size_t]
 
@@ -49,6 +51,12 @@ class Weft:
         if message.value:
             raise Refused(message.value.decode())
         return result
+
+    def copy_npy(self, source, target):
+        message = ctypes.create_string_buffer(1000)
+        self.c.weft_copy_npy(os.fsencode(source), os.fsencode(target), message, 1000)
+        if message.value:
+            raise Refused(message.value.decode())
 
     def scaled(self, x, a, versioned=True):
         return Result(self, x, a, versioned)
@@ -124,6 +132,28 @@ def with_numpy(weft, numpy):
     return f"NumPy {numpy.__version__}, {python.PyCapsule_GetName(export(x, True)).decode()}"
 
 
+def with_files(weft, numpy):
+    with tempfile.TemporaryDirectory() as folder:
+        theirs, ours = os.path.join(folder, "theirs.npy"), os.path.join(folder, "ours.npy")
+        for name in "? b h i q B H I Q e f d".split():
+            whole = (numpy.arange(60) % 7 - 2).astype(name)
+            for a in (whole, whole[::3], whole.reshape(5, 12), whole.reshape(5, 12).T, whole.reshape(3, 4, 5),
+                      numpy.asfortranarray(whole.reshape(3, 4, 5)), whole[:0].reshape(0, 4), whole[7].reshape(())):
+                numpy.save(theirs, a)
+                weft.copy_npy(theirs, ours)
+                b = numpy.load(ours, allow_pickle=False)
+                assert b.dtype == a.dtype and same(a, b), (name, a.shape)
+        for version in ((1, 0), (2, 0), (3, 0)):
+            with open(theirs, "wb") as file:
+                numpy.lib.format.write_array(file, whole, version)
+            weft.copy_npy(theirs, ours)
+            assert same(numpy.load(ours), whole)
+        for bad in (whole.astype(">f4"), whole.astype("F"), numpy.array(["a"]), numpy.zeros(2, "f4,i4")):
+            numpy.save(theirs, bad)
+            expect_refusal("holds ", lambda: weft.copy_npy(theirs, ours))
+    return f"files of NumPy {numpy.__version__}"
+
+
 def with_torch(weft, torch):
     x = torch.arange(35, dtype=torch.float32).reshape(5, 7)
     for versioned in (True, False):
@@ -156,7 +186,7 @@ def main():
         print(f"[skip] no NumPy from PyPI: {enter(sys.argv[2])}")
         return 77
     weft, tested = Weft(sys.argv[1]), 0
-    for name, test in (("numpy", with_numpy), ("torch", with_torch)):
+    for name, test in (("numpy", with_numpy), ("numpy", with_files), ("torch", with_torch)):
         try:
             module = __import__(name)
         except ImportError as missing:
