@@ -195,9 +195,8 @@ inline npy_header read_header(npy_file const& f) {
     f.refuse("is of version " + std::to_string(start[6]) + " of the format; 1 to 3 are known");
   if (start[6] > 1) f.read(start + 10, 2);
   std::int64_t const begin = start[6] > 1 ? 12 : 10;
-  std::uint32_t const length = start[6] > 1
-                                   ? start[8] | start[9] << 8u | start[10] << 16u | std::uint32_t(start[11]) << 24u
-                                   : static_cast<std::uint32_t>(start[8] | start[9] << 8u);
+  std::uint32_t length = 0;
+  for (std::int64_t i = begin; i-- > 8;) length = length << 8u | start[i];
   // The three keys with eight numbers take 300 bytes; 2.0 was made for structures of many members.
   if (length > 65536) f.refuse("has a header of " + std::to_string(length) + " bytes, and 65536 are read");
   std::string text(length, ' ');
