@@ -169,16 +169,20 @@ def with_torch(weft, torch):
 
 def enter(folder):
     """Goes on in a virtual environment that has NumPy; returns why not."""
-    inside = pathlib.Path(folder, "bin", "python")
-    if not inside.exists():
-        for command in ([sys.executable, "-m", "venv", folder], [str(inside), "-m", "pip", "install", "-q", "numpy"]):
-            try:
-                run = subprocess.run(command, capture_output=True, text=True, timeout=300)
-            except (OSError, subprocess.TimeoutExpired) as failed:
-                return str(failed)
-            if run.returncode != 0:
-                return (run.stderr or run.stdout).strip().splitlines()[-1]
-    os.execv(inside, [str(inside), __file__, sys.argv[1]])
+    inside = str(pathlib.Path(folder, "bin", "python"))
+
+    def failure(*command):
+        try:
+            run = subprocess.run(command, capture_output=True, text=True, timeout=300)
+        except (OSError, subprocess.TimeoutExpired) as failed:
+            return str(failed)
+        return "" if run.returncode == 0 else (run.stderr or run.stdout or "no reason given").strip().splitlines()[-1]
+
+    if failure(inside, "-c", "import numpy"):
+        why = failure(sys.executable, "-m", "venv", folder) or failure(inside, "-m", "pip", "install", "-q", "numpy")
+        if why:
+            return why
+    os.execv(inside, [inside, __file__, sys.argv[1]])
 
 
 def main():
