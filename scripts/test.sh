@@ -24,6 +24,12 @@ want doctest-dev "/usr/include/doctest/doctest.h" "/usr/local/include/doctest/do
 want python3 python3
 want pkg-config pkg-config
 want libmpfr-dev "/usr/include/mpfr.h" "/usr/local/include/mpfr.h"
+want libeigen3-dev "/usr/include/eigen3/Eigen/Core"
+want libtbb-dev "/usr/include/oneapi/tbb/parallel_for.h"
+if ((long)); then
+  want python3-venv "/usr/lib/python3*/ensurepip/__init__.py" # NumPy from PyPI
+  want python3-torch "/usr/lib/python3/dist-packages/torch/__init__.py"
+fi
 if ((all)); then
   want g++ g++
   for version in 19 22; do

@@ -46,13 +46,9 @@ constexpr dense elements_of(tensor_view<T, Output, E...> const& v) {
   }
   return d;
 }
-template <class T, int Rank>
-dense elements_of(tensor<T, Rank> const& t) {
-  return elements_of(view(t));
-}
-template <contiguous_range R>
-constexpr dense elements_of(R const& range) {
-  return elements_of(make_view<false>(range.data(), range.size()));
+template <viewable A>
+constexpr dense elements_of(A const& a) {
+  return elements_of(view(a));
 }
 struct direct_inputs {
   sequence<dense> tensors;

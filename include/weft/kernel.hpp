@@ -479,7 +479,8 @@ struct kernel_t {
   struct call_check {
     static constexpr int given = (0 + ... + (detail::traits<A>::is_output ? 1 : 0));
     static_assert((detail::traits<A>::supported && ...),
-                  "weft: an argument is a weft::tensor, a weft::view or weft::out, a contiguous range, or a number");
+                  "weft: an argument is a weft::tensor, a weft::view or weft::out, a contiguous range, an mdspan, an Eigen "
+                  "object, or a number");
     using types = types_for<A...>;
     static_assert(given == 0 || given == types::outputs,
                   "weft: give a weft::out(...) for each output of this kernel, or for none");

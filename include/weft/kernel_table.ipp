@@ -41,8 +41,8 @@ inline bool says_the_same(ready_kernel const& k, kernel_face const& face, lambda
   if (!same_program(k.what, today.what) || !same_trace(k.steps, today.steps)) return false;
   if (k.nothing_to_do || same_trace(k.steps, k.code.steps)) return true;
   call_layout const layout = k.open != nullptr ? k.open->layout
-                                               : bind(today.what, face.name, k.arguments.data(),
-                                                      static_cast<int>(k.arguments.size()));
+                                               : weft::bind(today.what, face.name, k.arguments.data(),
+                                                            static_cast<int>(k.arguments.size()));
   return same_trace(make_schedule(request(face, today.what, layout, machine_of(face))).steps, k.code.steps);
 }
 
@@ -160,7 +160,7 @@ inline ready_kernel const& find_by_lambdas(kernel_table& table, kernel_face cons
   bool left_out = false;
   for (int i = 0; i < count; ++i) left_out = left_out || arguments[i].is_allocated_here;
   if (left_out) shape_outputs(made->what, arguments, count);
-  call_layout layout = bind(made->what, face.name, arguments, count);
+  call_layout layout = weft::bind(made->what, face.name, arguments, count);
   if (face.open != nullptr) made->open = face.open(made->what, face.name, arguments, count, layout);
   if (made->open != nullptr) layout = made->open->layout;
   made->arguments.assign(arguments, arguments + count);
@@ -227,22 +227,30 @@ WEFT_HOT_DECL void run(ready_kernel const& k, argument const* arguments, int cou
     if (arguments[i].is_scalar) scalars[numbers++] = arguments[i].scalar_bits;
     else pointers[tensors++] = arguments[i].data;
   }
+  // Lent to this call, and given back however it ends.
+  struct loan {
+    void** home;
+    void* memory = nullptr;
+    ~loan() {
+      if (memory != nullptr) std::free(__atomic_exchange_n(home, memory, __ATOMIC_ACQ_REL));
+    }
+  } workspace{&k.workspace};
   std::int64_t sizes[open_sizes::most];
   std::int64_t const bytes = k.open != nullptr ? k.open->read(arguments, sizes) : k.code.workspace_bytes;
-  void* workspace = nullptr;
   if (bytes > 0) {
-    workspace = __atomic_exchange_n(&k.workspace, nullptr, __ATOMIC_ACQ_REL);
-    if (k.open != nullptr && malloc_usable_size(workspace) < static_cast<std::size_t>(bytes)) {
-      std::free(workspace);  // of a call with smaller sizes
-      workspace = nullptr;
+    workspace.memory = __atomic_exchange_n(&k.workspace, nullptr, __ATOMIC_ACQ_REL);
+    if (k.open != nullptr && malloc_usable_size(workspace.memory) < static_cast<std::size_t>(bytes)) {
+      std::free(workspace.memory);  // of a call with smaller sizes
+      workspace.memory = nullptr;
     }
-    if (workspace == nullptr) workspace = std::aligned_alloc(64, static_cast<std::size_t>((bytes + 63) / 64 * 64));
-    if (workspace == nullptr)
+    if (workspace.memory == nullptr)
+      workspace.memory = std::aligned_alloc(64, static_cast<std::size_t>((bytes + 63) / 64 * 64));
+    if (workspace.memory == nullptr)
       WEFT_THROW(device_error(k.name + ": no memory for " + std::to_string(bytes) + " bytes of intermediate tensors"));
   }
-  launch const l{pointers, sizes, scalars, workspace, &detail::host_services()};
-  k.code.entry(&l);
-  if (workspace != nullptr) std::free(__atomic_exchange_n(&k.workspace, workspace, __ATOMIC_ACQ_REL));
+  launch const l{pointers, sizes, scalars, workspace.memory, &detail::host_services()};
+  if (loop_runner const* const r = __atomic_load_n(&detail::chosen_runner, __ATOMIC_ACQUIRE)) r->call(*r, k.code.entry, l);
+  else k.code.entry(&l);
 }
 
 WEFT_DECL kernel_texts inspect(kernel_face const& face, argument* arguments, int count, bool machine_code) {
@@ -252,7 +260,7 @@ WEFT_DECL kernel_texts inspect(kernel_face const& face, argument* arguments, int
   bool left_out = false;
   for (int i = 0; i < count; ++i) left_out = left_out || arguments[i].is_allocated_here;
   if (left_out) shape_outputs(what, arguments, count);
-  call_layout layout = bind(what, face.name, arguments, count);
+  call_layout layout = weft::bind(what, face.name, arguments, count);
   ready_kernel form;
   if (face.open != nullptr) form.open = face.open(what, face.name, arguments, count, layout);
   if (form.open != nullptr) layout = form.open->layout;

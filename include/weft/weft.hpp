@@ -67,6 +67,7 @@ WEFT_COLD_END
 // What a kernel meets when it runs: arguments, the tensors that own memory, threads.
 #include "weft/runtime/argument.hpp"
 #include "weft/runtime/bind.hpp"
+// #include "weft/runtime/executor.hpp"
 #include "weft/runtime/tensor.hpp"
 #include "weft/runtime/thread_pool.hpp"
 
@@ -75,6 +76,10 @@ WEFT_COLD_BEGIN
 // Where it comes from: an object file that is loaded, kept on disk for the next process.
 #include "weft/runtime/cache/cache.hpp"
 #include "weft/runtime/loader.hpp"
+
+// Tensors that come from elsewhere.
+// #include "weft/runtime/dlpack.hpp"
+// #include "weft/runtime/npy.hpp"
 
 // The whole path on one page.
 #include "weft/compile.hpp"

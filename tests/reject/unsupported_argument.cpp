@@ -1,4 +1,4 @@
-// expect: weft: an argument is a weft::tensor, a weft::view or weft::out, a contiguous range, or a number
+// expect: weft: an argument is a weft::tensor, a weft::view or weft::out, a contiguous range, an mdspan, an Eigen object, or a number
 #include <vector>
 
 #include <weft/weft.hpp>

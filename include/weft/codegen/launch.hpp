@@ -27,4 +27,12 @@ struct launch {
 /// 0 when all went well.
 using kernel_entry = std::int32_t (*)(launch const*);
 
+/// Calls kernels for a program that wants their parallel loops elsewhere than on weft's own pool; runtime/executor.hpp.
+struct loop_runner {
+  std::int32_t (*call)(loop_runner const& self, kernel_entry entry, launch const& l);
+};
+namespace detail {
+inline constinit loop_runner const* chosen_runner = nullptr;  // none: weft's own pool
+}
+
 }  // namespace weft::inline WEFT_ABI

@@ -71,11 +71,50 @@ constexpr std::int64_t extent_number(E const& e) {
 }
 template <class E>
 concept extent_argument = constant_extent<E> || std::integral<E> || named_extent<E>;
+// Tensors of other libraries, told by what they offer; none of their headers is included.
+template <class P>
+concept element_pointer = std::is_pointer_v<P> && element<std::remove_cv_t<std::remove_pointer_t<P>>>;
+template <class M>
+constexpr auto data_of(M& m, int) -> decltype(m.data_handle()) {
+  return m.data_handle();
+}
+template <class M>
+constexpr auto data_of(M& m, long) -> decltype(m.data()) {
+  return m.data();
+}
+// std::mdspan and its like. Not where an accessor computes what it gives, or a layout has no strides.
+template <class M>
+concept mdspan_like = requires(M& m) {
+  typename std::integral_constant<std::size_t, M::rank()>;
+  { detail::data_of(m, 0) } -> element_pointer;
+  { m.extent(0) } -> std::convertible_to<std::int64_t>;
+  { m.stride(0) } -> std::convertible_to<std::int64_t>;
+} && !requires { requires !std::is_lvalue_reference_v<typename M::reference>; } && !requires {
+  requires !M::is_always_strided();
+};
+// Eigen's matrices and arrays, and what is computed from them.
+template <class M>
+concept eigen_expression = requires(M& m) {
+  typename std::bool_constant<bool(M::IsRowMajor) || bool(M::IsVectorAtCompileTime)>;
+  typename std::integral_constant<std::int64_t, std::int64_t(M::RowsAtCompileTime)>;
+  typename std::integral_constant<std::int64_t, std::int64_t(M::ColsAtCompileTime)>;
+  m.rows(), m.cols();
+} && element<typename M::Scalar>;
+// Those that are memory with strides: Matrix, Array, Map, Ref, Block, a transpose of these.
+template <class M>
+concept eigen_like = eigen_expression<M> && requires(M& m) {
+  { m.data() } -> element_pointer;
+  m.outerStride(), m.innerStride();
+};
+template <class M>
+concept foreign_tensor = mdspan_like<M> || eigen_expression<M>;
+
 template <class R>
 concept contiguous_range = requires(R& r) {
   { *r.data() };
   { r.size() } -> std::convertible_to<std::size_t>;
-} && element<std::remove_cvref_t<decltype(*std::declval<R&>().data())>> && !requires(R& r) { r.extents; };
+} && element<std::remove_cvref_t<decltype(*std::declval<R&>().data())>> && !requires(R& r) { r.extents; } &&
+                           !foreign_tensor<R>;
 template <class R>
 using range_element = std::remove_reference_t<decltype(*std::declval<R&>().data())>;
 
@@ -103,6 +142,46 @@ constexpr auto make_view(T* data, E const&... e) {
   v.strides = row_major(v.extents);
   return v;
 }
+
+template <bool Output, std::int64_t... E, class T>
+constexpr auto strided_view(T* data, std::array<std::int64_t, sizeof...(E)> const& extents,
+                            std::array<std::int64_t, sizeof...(E)> const& strides) {
+  static_assert(!Output || !std::is_const_v<T>, "weft: an output cannot be constant");
+  using U = std::remove_const_t<T>;
+  return tensor_view<U, Output, E...>{const_cast<U*>(data), extents, strides};
+}
+/// mdspan's and Eigen's mark of an extent that is not in the type is -1, as weft's own.
+template <class M>
+constexpr std::int64_t static_extent(std::size_t r) {
+  if constexpr (requires { M::static_extent(r); }) return static_cast<std::int64_t>(M::static_extent(r));
+  else return dynamic;
+}
+template <bool Output, class M>
+constexpr auto foreign_view(M& m) {
+  if constexpr (mdspan_like<M>) {
+    return [&]<std::size_t... R>(std::index_sequence<R...>) {
+      using numbers = std::array<std::int64_t, sizeof...(R)>;
+      return strided_view<Output, static_extent<M>(R)...>(data_of(m, 0),
+                                                          numbers{static_cast<std::int64_t>(m.extent(R))...},
+                                                          numbers{static_cast<std::int64_t>(m.stride(R))...});
+    }(std::make_index_sequence<M::rank()>{});
+  } else {
+    static_assert(eigen_like<M>, "weft: this matrix is an expression (as A * B) or sparse: it has no memory in which "
+                                 "its elements stand; evaluate it first, as in (A * B).eval()");
+    constexpr std::int64_t rows = M::RowsAtCompileTime, cols = M::ColsAtCompileTime;
+    if constexpr (!eigen_like<M>) {
+    } else if constexpr (bool(M::IsVectorAtCompileTime)) {
+      using number = std::array<std::int64_t, 1>;
+      return strided_view<Output, rows == 1 ? cols : rows>(m.data(), number{m.rows() * m.cols()},
+                                                           number{m.innerStride()});
+    } else {
+      using numbers = std::array<std::int64_t, 2>;
+      std::int64_t const inner = m.innerStride(), outer = m.outerStride();
+      return strided_view<Output, rows, cols>(m.data(), numbers{m.rows(), m.cols()},
+                                              bool(M::IsRowMajor) ? numbers{outer, inner} : numbers{inner, outer});
+    }
+  }
+}
 }  // namespace detail
 
 /// A row-major input of these extents in the caller's memory: `view(a, rows, cols)`.
@@ -123,6 +202,12 @@ constexpr auto view(R const& range, E const&... extents) {
     return v;
   }
 }
+/// A tensor of another library, with its strides: std::mdspan and its like; Eigen's Matrix, Array, Map, Ref and Block,
+/// of which vectors have one dimension. Extents that are in its type are known to the compiler here, too.
+template <detail::foreign_tensor M>
+constexpr auto view(M const& m) {
+  return detail::foreign_view<false>(m);
+}
 /// The same as an output: the kernel writes it. A range without extents is a vector.
 template <element T, detail::extent_argument... E>
 constexpr auto out(T* data, E const&... extents) {
@@ -138,6 +223,11 @@ constexpr auto out(R& range, E const&... extents) {
     detail::check_range_size(range.size(), v.extents.data(), v.rank);
     return v;
   }
+}
+template <class M>
+  requires detail::foreign_tensor<std::remove_reference_t<M>>
+constexpr auto out(M&& m) {
+  return detail::foreign_view<true>(m);
 }
 
 /// A type-level argument, for checks without a call: `arg<float, 2>`, `fixed_arg<float, 16, dynamic>`, and
@@ -191,14 +281,17 @@ struct argument_traits<tensor_view<T, Output, E...>> {
     for (std::size_t d = 0; d < sizeof...(E); ++d) a.extents[d] = v.extents[d], a.strides[d] = v.strides[d];
   }
 };
-template <class R>
-  requires(contiguous_range<R const>)
-struct argument_traits<R> {
-  static constexpr bool supported = true;
-  static constexpr bool is_output = false;
-  using type = fixed_arg<std::remove_const_t<range_element<R const>>, dynamic>;
-  static void describe(R const& r, argument& a) {
-    auto const v = make_view<false>(r.data(), r.size());
+template <class V>
+inline constexpr bool is_tensor_view = false;
+template <class T, bool Output, std::int64_t... E>
+inline constexpr bool is_tensor_view<tensor_view<T, Output, E...>> = true;
+/// Ranges, tensors of other libraries, and whatever else has a `view` that answers a weft::view.
+template <class A>
+concept viewable = std::is_class_v<A> && is_tensor_view<decltype(view(std::declval<A const&>()))>;
+template <viewable A>
+struct argument_traits<A> : argument_traits<decltype(view(std::declval<A const&>()))> {
+  static void describe(A const& from, argument& a) {
+    auto const v = view(from);
     argument_traits<std::remove_const_t<decltype(v)>>::describe(v, a);
   }
 };

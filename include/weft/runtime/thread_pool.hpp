@@ -11,6 +11,12 @@
 namespace weft::inline WEFT_ABI {
 namespace runtime {
 
+/// Where piece `i` begins of a loop over 0..count in contiguous pieces of nearly equal size.
+constexpr std::int64_t piece_begin(std::int64_t count, int pieces, int i) {
+  std::int64_t const longer = count % pieces;  // so many pieces, the first ones, have one more
+  return i * (count / pieces) + (i < longer ? i : longer);
+}
+
 /// Threads that wait for loops.
 ///
 /// Workers start at the first loop that needs them. After a loop they spin for `spin_ns`, so that the next loop of

@@ -206,9 +206,7 @@ WEFT_HOT_DECL bool thread_pool::claim(int piece, std::uint64_t job) {
 }
 
 WEFT_HOT_DECL void thread_pool::run_piece(int piece, int pieces) const {
-  std::int64_t const size = count_ / pieces, longer = count_ % pieces;  // the first `longer` have one more
-  std::int64_t const begin = piece * size + (piece < longer ? piece : longer);
-  body_(context_, begin, begin + size + (piece < longer ? 1 : 0));
+  body_(context_, piece_begin(count_, pieces, piece), piece_begin(count_, pieces, piece + 1));
 }
 
 WEFT_HOT_DECL void thread_pool::finish_piece() {

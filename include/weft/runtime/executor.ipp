@@ -1,0 +1,108 @@
+#include <exception>
+
+#include "weft/base/error.hpp"
+#include "weft/base/fork_gate.hpp"
+#include "weft/base/mutex.hpp"
+#include "weft/codegen/launch.hpp"
+#include "weft/runtime/executor.hpp"
+
+namespace weft::inline WEFT_ABI {
+namespace detail {
+
+// Kept for the life of the process, once for each executor that differs, since calls may be under way with any of them.
+struct known_executor : loop_runner {
+  executor is;
+  known_executor* next;
+};
+inline constinit known_executor* known_executors = nullptr;
+inline constinit mutex executors_lock;
+
+struct executor_loop {
+  std::int64_t count;
+  int pieces;
+  void (*body)(void* context, std::int64_t begin, std::int64_t end);
+  void* context;
+  int done = 0;
+
+  static void task(void* self, int i) {
+    auto& loop = *static_cast<executor_loop*>(self);
+    __atomic_fetch_add(&loop.done, 1, __ATOMIC_RELAXED);
+    if (i < 0 || i >= loop.pieces) return;  // one of the others is then missing, or there is one too many
+    loop.body(loop.context, runtime::piece_begin(loop.count, loop.pieces, i),
+              runtime::piece_begin(loop.count, loop.pieces, i + 1));
+  }
+};
+// One call of a kernel. What goes wrong in it waits until the kernel has ended: nothing unwinds through its code.
+struct executor_call {
+  executor const& with;
+  int pieces = 0, done = 0;  // of the loop that was not done as it should be
+#if WEFT_HAS_EXCEPTIONS
+  std::exception_ptr thrown{};
+#endif
+
+  bool failed() const {
+#if WEFT_HAS_EXCEPTIONS
+    if (thrown != nullptr) return true;
+#endif
+    return done != pieces;
+  }
+  void run(executor_loop& loop) {
+#if WEFT_HAS_EXCEPTIONS
+    try {
+      with.run(with.context, loop.pieces, executor_loop::task, &loop);
+    } catch (...) {
+      thrown = std::current_exception();
+    }
+#else
+    with.run(with.context, loop.pieces, executor_loop::task, &loop);
+#endif
+    pieces = loop.pieces;
+    done = __atomic_load_n(&loop.done, __ATOMIC_RELAXED);
+  }
+  static void parallel_for(void* self, std::int64_t count, void (*body)(void*, std::int64_t, std::int64_t),
+                           void* context) {
+    auto& call = *static_cast<executor_call*>(self);
+    if (call.failed() || count <= 0) return;
+    int const most = call.with.threads > 0 ? call.with.threads : runtime::default_pool().threads();
+    if (call.with.run == nullptr) return runtime::default_pool().run(count, body, context, most);
+    executor_loop loop{count, count < most ? static_cast<int>(count) : most, body, context};
+    if (loop.pieces == 1) body(context, 0, count);
+    else call.run(loop);
+  }
+};
+inline std::int32_t call_by_executor(loop_runner const& self, kernel_entry entry, launch const& l) {
+  executor_call call{static_cast<known_executor const&>(self).is};
+  services const mine{executor_call::parallel_for, &call};
+  launch own = l;
+  own.host = &mine;
+  std::int32_t const status = entry(&own);
+#if WEFT_HAS_EXCEPTIONS
+  if (call.thrown != nullptr) std::rethrow_exception(call.thrown);
+#endif
+  if (call.failed())
+    WEFT_THROW(device_error("the executor's run did " + std::to_string(call.done) + " of " +
+                            std::to_string(call.pieces) +
+                            " tasks; it must call each index once, and return after the last one"));
+  return status;
+}
+}  // namespace detail
+
+WEFT_DECL executor set_executor(executor const& e) {
+  using namespace detail;
+  if (e.threads < 0)
+    WEFT_THROW(
+        argument_error("set_executor: " + std::to_string(e.threads) +
+                       " threads; give the number of tasks that a loop is cut into, or 0 for the machine's threads"));
+  fork_gate const no_fork;
+  weft::guard const hold(executors_lock);
+  auto const* const before = static_cast<known_executor const*>(__atomic_load_n(&chosen_runner, __ATOMIC_RELAXED));
+  known_executor* chosen = known_executors;
+  while (chosen != nullptr && !(chosen->is == e)) chosen = chosen->next;
+  bool const is_own = e == executor{};
+  if (chosen == nullptr && !is_own)
+    chosen = known_executors = new known_executor{{call_by_executor}, e, known_executors};
+  __atomic_store_n(&chosen_runner, is_own ? nullptr : chosen, __ATOMIC_RELEASE);
+  return before == nullptr ? executor{} : before->is;
+}
+
+}  // namespace weft::inline WEFT_ABI

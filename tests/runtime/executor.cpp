@@ -1,0 +1,246 @@
+#include "weft/runtime/executor.hpp"
+
+#include <doctest/doctest.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <atomic>
+#include <condition_variable>
+#include <deque>
+#include <functional>
+#include <memory>
+#include <mutex>
+#include <stdexcept>
+#include <string>
+#include <thread>
+#include <vector>
+
+#include "weft/weft.hpp"
+
+namespace {
+
+// Two parallel loops, with memory in between that the call lends.
+inline constexpr auto blurred = weft::kernel<"blurred">(
+    [](auto A) {
+      auto S = weft::compute<"S">(A.extent(0), [=](auto i) { return 2 * A(i); });
+      auto P = weft::repeat_edge(S);
+      return weft::compute<"B">(A.extent(0), [=](auto i) { return P(i - 1) + P(i + 1); });
+    },
+    [](auto& s, auto, auto S, auto B) {
+      s.parallel(S.axes()[0]);
+      s.parallel(B.axes()[0]);
+    });
+
+std::vector<int> numbers(int count) {
+  std::vector<int> v;
+  for (int i = 0; i < count; ++i) v.push_back(i * i % 101);
+  return v;
+}
+std::vector<int> blur_of(std::vector<int> const& a) {
+  std::vector<int> b(a.size(), -1);
+  blurred(a, weft::out(b));
+  return b;
+}
+std::vector<int> expected(std::vector<int> const& a) {
+  std::vector<int> b;
+  for (std::size_t i = 0; i < a.size(); ++i)
+    b.push_back(2 * a[i > 0 ? i - 1 : 0] + 2 * a[i + 1 < a.size() ? i + 1 : i]);
+  return b;
+}
+
+/// Weft's own pool again, whatever the test did.
+struct own_pool_again {
+  ~own_pool_again() { weft::set_executor({}); }
+};
+
+// A pool of the program's: threads that take work from a queue.
+class queue_pool {
+ public:
+  explicit queue_pool(int threads) {
+    for (int i = 0; i < threads; ++i) workers_.emplace_back([this] { work(); });
+  }
+  ~queue_pool() {
+    {
+      std::lock_guard const hold(lock_);
+      stopping_ = true;
+    }
+    changed_.notify_all();
+    for (std::thread& w : workers_) w.join();
+  }
+  void post(std::function<void()> job) {
+    {
+      std::lock_guard const hold(lock_);
+      jobs_.push_back(std::move(job));
+    }
+    changed_.notify_one();
+  }
+  // The caller works too, and so a loop within a task of the pool ends even if all workers wait.
+  static void run(void* context, int count, weft::executor::task task, void* data) {
+    auto& pool = *static_cast<queue_pool*>(context);
+    ++pool.loops;
+    struct loop_state {
+      std::atomic<int> next{0}, done{0};
+    };
+    auto const state = std::make_shared<loop_state>();
+    auto const share = [=] {
+      for (int i = 0; (i = state->next++) < count; ++state->done) task(data, i);
+    };
+    for (int i = 1; i < count; ++i) pool.post(share);
+    share();
+    while (state->done < count) std::this_thread::yield();
+  }
+  std::atomic<int> loops{0};
+
+ private:
+  void work() {
+    for (;;) {
+      std::unique_lock hold(lock_);
+      changed_.wait(hold, [&] { return stopping_ || !jobs_.empty(); });
+      if (jobs_.empty()) return;
+      auto const job = std::move(jobs_.front());
+      jobs_.pop_front();
+      hold.unlock();
+      job();
+    }
+  }
+  std::mutex lock_;
+  std::condition_variable changed_;
+  std::deque<std::function<void()>> jobs_;
+  bool stopping_ = false;
+  std::vector<std::thread> workers_;
+};
+
+TEST_CASE("a kernel gives the same on threads of the program's own") {
+  own_pool_again const after;
+  queue_pool pool(3);
+  for (int threads : {1, 2, 3, 16, 1000}) {
+    weft::set_executor({queue_pool::run, &pool, threads});
+    for (int count : {1, 2, 5, 100, 1001}) {
+      pool.loops = 0;
+      auto const a = numbers(count);
+      CHECK(blur_of(a) == expected(a));
+      CHECK(pool.loops == (threads == 1 || count == 1 ? 0 : 2));  // one task is its caller's
+    }
+  }
+}
+TEST_CASE("each task is asked for once, and their number is what was said") {
+  own_pool_again const after;
+  static std::vector<int> counts;
+  counts.clear();
+  weft::executor backwards;
+  backwards.run = [](void*, int count, weft::executor::task task, void* data) {
+    counts.push_back(count);
+    for (int i = count; i-- > 0;) task(data, i);
+  };
+  backwards.threads = 7;
+  weft::set_executor(backwards);
+  CHECK(blur_of(numbers(100)) == expected(numbers(100)));
+  CHECK(blur_of(numbers(5)) == expected(numbers(5)));
+  CHECK(counts == std::vector<int>{7, 7, 5, 5});
+  backwards.threads = 0;  // as many as weft's own pool would have
+  weft::set_executor(backwards);
+  counts.clear();
+  CHECK(blur_of(numbers(100)) == expected(numbers(100)));
+  int const own = weft::runtime::default_pool().threads();
+  CHECK(counts == (own == 1 ? std::vector<int>{} : std::vector<int>{own, own}));
+}
+TEST_CASE("what was there before comes back, and {} is weft's own pool") {
+  own_pool_again const after;
+  queue_pool pool(1);
+  weft::executor const mine{queue_pool::run, &pool, 2};
+  CHECK(weft::set_executor(mine) == weft::executor{});
+  CHECK(weft::set_executor({.threads = 1}) == mine);
+  CHECK(blur_of(numbers(50)) == expected(numbers(50)));
+  CHECK(weft::set_executor({}) == weft::executor{.threads = 1});
+  CHECK(blur_of(numbers(50)) == expected(numbers(50)));
+  CHECK(pool.loops == 0);
+}
+TEST_CASE("kernels that are called in tasks of the pool end, and so do those of many threads") {
+  own_pool_again const after;
+  queue_pool pool(2);
+  weft::set_executor({queue_pool::run, &pool, 4});
+  auto const a = numbers(300), want = expected(a);
+  std::atomic<int> right{0}, ended{0};
+  for (int i = 0; i < 20; ++i)
+    pool.post([&] {
+      right += blur_of(a) == want;
+      ++ended;
+    });
+  std::vector<std::thread> callers;
+  for (int t = 0; t < 3; ++t)
+    callers.emplace_back([&] {
+      for (int i = 0; i < 20; ++i) right += blur_of(a) == want;
+    });
+  for (std::thread& c : callers) c.join();
+  while (ended < 20) std::this_thread::yield();
+  CHECK(right == 80);
+}
+TEST_CASE("what the program's pool throws leaves the call, after the kernel has ended; the next call is whole") {
+  own_pool_again const after;
+  static int loops = 0;
+  loops = 0;
+  weft::executor failing{.threads = 4};
+  failing.run = [](void*, int, weft::executor::task task, void* data) {
+    task(data, 0);
+    ++loops;
+    throw std::runtime_error("the pool is closed");
+  };
+  weft::set_executor(failing);
+  for (int i = 0; i < 3; ++i) CHECK_THROWS_WITH_AS(blur_of(numbers(100)), "the pool is closed", std::runtime_error);
+  CHECK(loops == 3);  // the second loop of the kernel was not begun
+  weft::set_executor({});
+  CHECK(blur_of(numbers(100)) == expected(numbers(100)));
+}
+TEST_CASE("an executor that leaves out a task, or does one twice, is named") {
+  own_pool_again const after;
+  weft::executor lazy{.threads = 4};
+  lazy.run = [](void*, int count, weft::executor::task task, void* data) {
+    for (int i = 1; i < count; ++i) task(data, i);
+  };
+  weft::set_executor(lazy);
+  CHECK_THROWS_WITH_AS(
+      blur_of(numbers(100)),
+      "the executor's run did 3 of 4 tasks; it must call each index once, and return after the last one",
+      weft::device_error);
+  weft::executor eager{.threads = 4};
+  eager.run = [](void*, int count, weft::executor::task task, void* data) {
+    for (int i = 0; i <= count; ++i) task(data, i);  // the last index does not exist, and is not run
+  };
+  weft::set_executor(eager);
+  CHECK_THROWS_AS(blur_of(numbers(100)), weft::device_error);
+  CHECK_THROWS_AS(weft::set_executor({.threads = -1}), weft::argument_error);
+}
+TEST_CASE("a prepared kernel and one that returns its result use the executor of the moment") {
+  own_pool_again const after;
+  queue_pool pool(1);
+  auto const a = numbers(64);
+  std::vector<int> b(64);
+  auto const ready = blurred.prepare(a, weft::out(b));
+  weft::set_executor({queue_pool::run, &pool, 2});
+  ready(a, weft::out(b));
+  CHECK(b == expected(a));
+  auto const made = blurred(a);
+  CHECK(std::vector<int>(made.begin(), made.end()) == expected(a));
+  CHECK(pool.loops == 4);
+}
+TEST_CASE("after parallel kernels a child of a fork runs them too, on weft's own pool") {
+  auto const a = numbers(5000), want = expected(a);
+  CHECK(blur_of(a) == want);
+  for (int round = 0; round < 3; ++round) {
+    pid_t const child = ::fork();
+    REQUIRE(child >= 0);
+    if (child == 0) {
+      ::alarm(60);  // a hang is a failure
+      bool good = true;
+      for (int i = 0; i < 20; ++i) good = good && blur_of(a) == want;
+      ::_exit(good ? 0 : 1);
+    }
+    int status = 0;
+    REQUIRE(::waitpid(child, &status, 0) == child);
+    CHECK(WIFEXITED(status));
+    CHECK(WEXITSTATUS(status) == 0);
+  }
+  CHECK(blur_of(a) == want);
+}
+
+}  // namespace
