@@ -400,6 +400,7 @@ struct kernel_t {
   What what;
   How how;
   target const* machine = nullptr;
+  options wanted{};
 
   /// Runs the kernel. Outputs marked by weft::out are written; when none is given, they are returned, new.
   ///
@@ -434,6 +435,13 @@ struct kernel_t {
   constexpr kernel_t on(target const& t) const {
     kernel_t k = *this;
     k.machine = &t;
+    return k;
+  }
+
+  /// The same kernel compiled in another way: `.with({.checked = true})`.
+  constexpr kernel_t with(options o) const {
+    kernel_t k = *this;
+    k.wanted = o;
     return k;
   }
 
@@ -489,7 +497,8 @@ struct kernel_t {
             Types::scheduled ? &Types::run_how : nullptr,
             !Types::is_constant(),
             Types::digest(),
-            machine};
+            machine,
+            wanted};
   }
   template <class Types, bool LeftOut, class... A>
   static void fill(argument* arguments, A const&... a) {

@@ -19,6 +19,7 @@ struct kernel_face {
   bool varies = false;         // by captures or else; then what the lambdas say is part of what is looked up
   std::uint64_t digest = 0;    // of the program that the compiler saw; 0 when it saw none
   target const* machine = nullptr;  // null: host()
+  options wanted{};
 };
 
 /// One compiled form: for these extents, strides, shared memory, target, and (when the lambdas vary) program and steps.
@@ -27,6 +28,7 @@ struct ready_kernel {
   std::uint64_t shared = 0;
   target machine;
   bool is_for_host = false;  // machine == host()
+  options wanted;            // by the kernel; the environment's are in the code
   program what;
   trace steps;  // with captures: what the how-lambda does with each knob's first value
   compiled_kernel code;
@@ -61,7 +63,8 @@ ready_kernel const& find_or_compile(kernel_table& table, kernel_face const& face
 /// Whether `k` was made for such arguments.
 bool fits(ready_kernel const& k, argument const* arguments, int count);
 
-/// Runs `k` on arguments that fit it. Errors: device_error when there is no memory for intermediate tensors.
+/// Runs `k` on arguments that fit it. Errors: device_error when there is no memory for intermediate tensors; access_error
+/// from checked code.
 void run(ready_kernel const& k, argument const* arguments, int count);
 
 /// For `loops`, `ir` and the like: never looked up, never kept.

@@ -60,6 +60,7 @@
 
 // The whole path on one page, the table of compiled kernels, what a user calls, and the same without machine code.
 #include "weft/compile.hpp"
+// #include "weft/debug.hpp"
 #include "weft/kernel_table.hpp"
 
 #include "weft/kernel.hpp"

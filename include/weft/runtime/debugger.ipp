@@ -1,0 +1,104 @@
+#include <fcntl.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <cstdio>
+#include <cstring>
+
+#include "weft/base/env.hpp"
+#include "weft/base/hash.hpp"
+#include "weft/base/mutex.hpp"
+#include "weft/runtime/debugger.hpp"
+#include "weft/runtime/perf_map.hpp"
+
+// One list per process, by names that debuggers know: weak, since LLVM, or another compiler in the program, has them too.
+extern "C" {
+struct weft_jit_code_entry {
+  weft_jit_code_entry *next, *previous;
+  char const* object;
+  std::uint64_t bytes;
+};
+struct weft_jit_descriptor {
+  std::uint32_t version, action;  // 1: an entry is new, 2: it goes
+  weft_jit_code_entry *relevant, *first;
+};
+/// Debuggers stop here, and read the descriptor.
+[[gnu::weak, gnu::noinline, gnu::used, gnu::visibility("default")]] void __jit_debug_register_code() {
+  __asm__ volatile("" ::: "memory");
+}
+[[gnu::weak, gnu::used, gnu::visibility("default")]] weft_jit_descriptor __jit_debug_descriptor = {1, 0, nullptr, nullptr};
+}
+
+namespace weft::inline WEFT_ABI {
+namespace runtime {
+namespace detail {
+inline constinit mutex debugger_lock;
+
+inline void notify_debugger(std::uint32_t action, weft_jit_code_entry* entry) {
+  __jit_debug_descriptor.relevant = entry;
+  __jit_debug_descriptor.action = action;
+  __jit_debug_register_code();
+}
+struct told_object : weft_jit_code_entry {
+  std::string image;
+};
+}  // namespace detail
+
+WEFT_DECL void* tell_debugger(std::string_view object, std::string_view symbol, void const* entry) {
+  char const* text = nullptr;
+  std::uint32_t section = 0;
+  functions_of(object, symbol, entry, text, section);
+  detail::object_reader const elf(object);
+  detail::elf_section code{};
+  if (text == nullptr || !elf.read(elf.place_of(section), code)) return nullptr;
+  auto* const told = new detail::told_object;
+  told->image = object;
+  // The debugger relocates the rest, which it needs for itself only, from there.
+  code.address = reinterpret_cast<std::uintptr_t>(text);
+  std::memcpy(told->image.data() + elf.place_of(section), &code, sizeof code);
+  told->object = told->image.data();
+  told->bytes = told->image.size();
+  guard const g(detail::debugger_lock);
+  told->previous = nullptr;
+  told->next = __jit_debug_descriptor.first;
+  if (told->next != nullptr) told->next->previous = told;
+  __jit_debug_descriptor.first = told;
+  detail::notify_debugger(1, told);
+  return told;
+}
+WEFT_DECL void untell_debugger(void* note) {
+  auto* const told = static_cast<detail::told_object*>(note);
+  guard const g(detail::debugger_lock);
+  if (told->next != nullptr) told->next->previous = told->previous;
+  (told->previous != nullptr ? told->previous->next : __jit_debug_descriptor.first) = told->next;
+  detail::notify_debugger(2, told);
+  delete told;
+}
+
+WEFT_DECL source_file write_source(std::string const& name, std::string_view text) {
+  char const* const asked = environment("TMPDIR");
+  std::string const directory = std::string(asked != nullptr ? asked : "/tmp") + "/weft-" + std::to_string(::geteuid());
+  ::mkdir(directory.c_str(), 0700);
+  int const folder = ::open(directory.c_str(), O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
+  if (folder < 0) return {};
+  struct stat status {};
+  source_file made;
+  if (::fstat(folder, &status) == 0 && status.st_uid == ::geteuid() && (status.st_mode & 022) == 0) {
+    char digest[24];
+    std::snprintf(digest, sizeof digest, ".%016llx", static_cast<unsigned long long>(xxh64(text)));
+    made = {directory, name.substr(0, 200) + digest + ".loops"};
+    std::string const part = made.file + "." + std::to_string(::getpid());
+    int const file = ::openat(folder, part.c_str(), O_WRONLY | O_CREAT | O_TRUNC | O_NOFOLLOW | O_CLOEXEC, 0600);
+    bool const whole = file >= 0 && ::write(file, text.data(), text.size()) == static_cast<ssize_t>(text.size());
+    if (file >= 0) ::close(file);
+    if (!whole || ::renameat(folder, part.c_str(), folder, made.file.c_str()) != 0) {
+      ::unlinkat(folder, part.c_str(), 0);
+      made = {};
+    }
+  }
+  ::close(folder);
+  return made;
+}
+
+}  // namespace runtime
+}  // namespace weft::inline WEFT_ABI
