@@ -13,6 +13,9 @@
 #include "weft/schedule/schedule.hpp"
 
 namespace weft::inline WEFT_ABI {
+namespace codegen::llvm {
+struct module_state;
+}
 
 /// How code is compiled beside what it computes, `kernel.with({.checked = true})`; docs/debugging.md. All kernels of a
 /// program by an environment variable each. Needs <weft/debug.hpp> in one file of the program, or weft::compiled.
@@ -56,7 +59,7 @@ class debugger_note {
   void (*take_back_)(void*) = nullptr;
 };
 
-/// What options need, which most programs do without: null unless debug.hpp is included somewhere.
+/// What options need, which most programs do without.
 struct instruments {
   void (*prepare)(ir::function& f);
   void (*emit)(codegen::llvm::module_state& s, std::string const& symbol, void const* wanted);  // an options
@@ -65,6 +68,11 @@ struct instruments {
   void (*raise)(failure const& f);
 };
 [[gnu::weak]] extern instruments const linked_instruments;
+/// Null unless debug.hpp is included somewhere in the program.
+inline instruments const* find_instruments() {
+  instruments const* const there = &linked_instruments;
+  return there;
+}
 
 /// Code that can be called, and what a caller must bring.
 struct compiled_kernel {

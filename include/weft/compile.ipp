@@ -136,7 +136,7 @@ namespace detail {
 inline options wanted_options(compile_request const& r) {
   auto const set = [](bool asked, char const* variable) { return asked || environment_number(variable, 0, 1, 0) == 1; };
   options const o{set(r.wanted.checked, "WEFT_CHECKED"), set(r.wanted.debug, "WEFT_DEBUG"), set(r.wanted.perf, "WEFT_PERF")};
-  if (o.any() && &linked_instruments == nullptr)
+  if (o.any() && find_instruments() == nullptr)
     WEFT_THROW(device_error(std::string(r.name) +
                             ": checked, debug and perf (or WEFT_CHECKED, WEFT_DEBUG, WEFT_PERF) need #include "
                             "<weft/debug.hpp> in one file of the program, or weft::compiled"));
@@ -172,7 +172,7 @@ WEFT_DECL ir::function make_loops(ir::arena& m, compile_request const& r, schedu
   program const expanded = expand(*r.what, r.machine->fma);
   nest const plain(expanded, [](int, int) { return std::int64_t(-1); }, {});
   if (std::string const why = checked ? "" : check_bounds(lower(m, expanded, plain, *r.layout, r.name)); !why.empty())
-    WEFT_THROW(argument_error(std::string(r.name) + ": " + why));
+    WEFT_THROW(argument_error(std::string(r.name) + ": " + why + "; .with({.checked = true}) tells which element it is"));
   ir::function f = checked ? detail::checked_loops(m, r, expanded, s)
                            : lower(m, expanded, s, *r.layout, r.name,
                                    r.machine->has("avx512f") ? vector_tails::mask : vector_tails::partition);

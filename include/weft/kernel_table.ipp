@@ -121,8 +121,8 @@ class table_hold {
   bool held_;
 };
 inline services const& host_services() {
-  static services const host{parallel_for, &runtime::default_pool(),
-                             &linked_instruments != nullptr ? linked_instruments.report : nullptr};
+  instruments const* const extra = find_instruments();
+  static services const host{parallel_for, &runtime::default_pool(), extra != nullptr ? extra->report : nullptr};
   return host;
 }
 /// The way of a first call, and of every call of a kernel that varies: the lambdas run.

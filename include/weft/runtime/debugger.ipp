@@ -49,13 +49,26 @@ WEFT_DECL void* tell_debugger(std::string_view object, std::string_view symbol, 
   std::uint32_t section = 0;
   functions_of(object, symbol, entry, text, section);
   detail::object_reader const elf(object);
-  detail::elf_section code{};
-  if (text == nullptr || !elf.read(elf.place_of(section), code)) return nullptr;
+  if (text == nullptr) return nullptr;
   auto* const told = new detail::told_object;
   told->image = object;
-  // The debugger relocates the rest, which it needs for itself only, from there.
-  code.address = reinterpret_cast<std::uintptr_t>(text);
-  std::memcpy(told->image.data() + elf.place_of(section), &code, sizeof code);
+  // The debugger relocates its copy, from the addresses that it finds. Where the code is must be true. The rest stands
+  // behind it in the order of weft's own loader; ORC may have put it elsewhere, but a debugger reads constants and
+  // .eh_frame in the copy, and only asks that the code be in reach.
+  auto const page = static_cast<std::uint64_t>(::sysconf(_SC_PAGESIZE));
+  std::uint64_t end = 0;
+  for (int pass = 0; pass < 3; ++pass) {
+    if (pass == 1) end = (end + page - 1) / page * page;
+    for (std::uint32_t i = 0; i < elf.head.section_count; ++i) {
+      detail::elf_section s{};
+      if (!elf.read(elf.place_of(i), s) || (s.flags & detail::flag_allocated) == 0) continue;
+      if (pass != (i == section ? 0 : elf.name(elf.head.name_section, s.name) == ".eh_frame" ? 2 : 1)) continue;
+      if (s.alignment > 1) end = (end + s.alignment - 1) / s.alignment * s.alignment;
+      s.address = reinterpret_cast<std::uintptr_t>(text) + end;
+      end += s.size;
+      std::memcpy(told->image.data() + elf.place_of(i), &s, sizeof s);
+    }
+  }
   told->object = told->image.data();
   told->bytes = told->image.size();
   guard const g(detail::debugger_lock);

@@ -47,7 +47,7 @@ class instrumented_emitter final : public function_emitter {
       l_.BuildCondBr(b_, wanted, inside, after);
       l_.PositionBuilderAtEnd(b_, inside);
     }
-    std::string const place = buf->name + (load != nullptr ? " is read at " : " is written at ") + places(index.size());
+    std::string const where = buf->name + (load != nullptr ? " is read at " : " is written at ") + places(index.size());
     sequence<value_ref> numbers = index;
     value_ref good = nullptr;
     for (std::size_t d = 0; d < index.size(); ++d) {
@@ -56,12 +56,12 @@ class instrumented_emitter final : public function_emitter {
       numbers.push_back(extent[d]);
     }
     if (good != nullptr)
-      give_up_unless(good, place + ", outside of its extents " + places(index.size()), numbers, load);
+      give_up_unless(good, where + ", outside of its extents " + places(index.size()), numbers, load);
     type_ref const byte = l_.Int8TypeInContext(s_.context);
     if (written != nullptr && load == nullptr) l_.BuildStore(b_, l_.ConstInt(byte, 1, 0), written);
     if (written != nullptr && load != nullptr)
       give_up_unless(l_.BuildICmp(b_, IntNE, l_.BuildLoad2(b_, byte, written, ""), l_.ConstNull(byte), ""),
-                     place + " before anything was written there", index, load);
+                     where + " before anything was written there", index, load);
     l_.BuildBr(b_, after);
     l_.PositionBuilderAtEnd(b_, after);
   }
