@@ -2,12 +2,14 @@
 #pragma once
 
 #include <cstdlib>
+#include <cstring>
 #include <memory>
 #include <vector>
 
 #include "fuzz/memory.hpp"
 #include "fuzz/steps.hpp"
 #include "weft/compile.hpp"
+#include "weft/debug.hpp"
 #include "weft/expr/expand.hpp"
 #include "weft/interp/interp.hpp"
 #include "weft/ir/print.hpp"
@@ -23,6 +25,39 @@ inline auto extents_of(drawn const& d) {
   return [&d](int t, int dim) { return d.tensors[static_cast<std::size_t>(t)].shape[static_cast<std::size_t>(dim)]; };
 }
 inline constexpr char const* not_legal = "the steps are not legal";
+
+/// Calls machine code; parallel loops run as pieces in no order: threads are another test's business. Answers what checked
+/// code found.
+inline std::string call(weft::compiled_kernel const& k, weft::sequence<void*> const& pointers,
+                        weft::sequence<std::int64_t> const& scalars) {
+  weft::services const host{[](void*, std::int64_t count, void (*body)(void*, std::int64_t, std::int64_t), void* to) {
+                              std::int64_t const half = count / 2;
+                              if (half < count) body(to, half, count);
+                              if (half > 0) body(to, 0, half);
+                            },
+                            nullptr, weft::linked_instruments.report};
+  auto const bytes = static_cast<std::size_t>((k.workspace_bytes + 64) / 64 * 64);
+  std::unique_ptr<void, void (*)(void*)> const workspace(std::aligned_alloc(64, bytes), std::free);
+  std::memset(workspace.get(), k.checked ? 0 : 0x5a, bytes);
+  weft::failure failed;
+  weft::launch const l{pointers.data(), nullptr, scalars.data(), workspace.get(), &host, &failed};
+  if (k.entry(&l) == 0) return "";
+  try {
+    weft::linked_instruments.raise(failed);
+  } catch (weft::access_error const& e) {
+    return e.what();
+  }
+  return "nothing was thrown";
+}
+/// What a compile_request takes: a how-lambda that takes these steps.
+struct steps_to_take {
+  drawn const& d;
+  weft::trace const& steps;
+  static void how(void const* p, weft::schedule& s) {
+    auto const& to = *static_cast<steps_to_take const*>(p);
+    for (weft::step const& one : to.steps) try_step(s, one, to.d.order_free, {});
+  }
+};
 
 /// One program on one set of arguments.
 class trial {
@@ -72,34 +107,16 @@ class trial {
     }
     return fault.empty() && !d_.has_empty ? symbolic(steps) : fault;
   }
-  std::string compiled(weft::trace const& steps, weft::target const& machine) {
-    struct context {
-      drawn const& d;
-      weft::trace const& steps;
-      std::string ir{};
-    } c{d_, steps};
-    auto const how = [](void const* p, weft::schedule& s) {
-      auto const& to = *static_cast<context const*>(p);
-      for (weft::step const& one : to.steps) try_step(s, one, to.d.order_free, {});
-    };
+  std::string compiled(weft::trace const& steps, weft::target const& machine, weft::options wanted = {}) {
+    steps_to_take const to{d_, steps};
     weft::compiled_kernel const k =
-        weft::compile({"fuzz", &d_.what, how, &c, &layout_, &machine});
-    // Pieces in no order; threads are another test's business.
-    weft::services const host{[](void*, std::int64_t count, void (*body)(void*, std::int64_t, std::int64_t), void* to) {
-                                std::int64_t const half = count / 2;
-                                if (half < count) body(to, half, count);
-                                if (half > 0) body(to, 0, half);
-                              },
-                              nullptr};
+        weft::compile({"fuzz", &d_.what, steps_to_take::how, &to, &layout_, &machine, wanted});
     weft::sequence<void*> pointers;
     for (tensor_memory& t : memory_) pointers.push_back(t.data());
-    std::unique_ptr<void, void (*)(void*)> const workspace(
-        std::aligned_alloc(64, static_cast<std::size_t>((k.workspace_bytes + 64) / 64 * 64)), std::free);
-    weft::launch const l{pointers.data(), nullptr, d_.scalars.data(), workspace.get(), &host};
     clear();
-    k.entry(&l);
-    std::string const fault = difference();
-    return fault.empty() ? fault : "machine code for " + machine.cpu + ": " + fault;
+    std::string fault = call(k, pointers, d_.scalars);
+    if (fault.empty()) fault = difference();
+    return fault.empty() ? fault : (wanted.checked ? "checked code for " : "machine code for ") + machine.cpu + ": " + fault;
   }
 
  private:
