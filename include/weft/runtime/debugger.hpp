@@ -2,10 +2,25 @@
 // its lines name.
 #pragma once
 
+#include <cstdint>
 #include <string>
 #include <string_view>
 
 #include "weft/config.hpp"
+
+// What debuggers read, as they know it.
+extern "C" {
+struct weft_jit_code_entry {
+  weft_jit_code_entry *next, *previous;
+  char const* object;
+  std::uint64_t bytes;
+};
+struct weft_jit_descriptor {
+  std::uint32_t version, action;  // 1: an entry is new, 2: it goes
+  weft_jit_code_entry *relevant, *first;
+};
+extern weft_jit_descriptor __jit_debug_descriptor;
+}
 
 namespace weft::inline WEFT_ABI {
 namespace runtime {

@@ -9,19 +9,10 @@
 #include "weft/base/hash.hpp"
 #include "weft/base/mutex.hpp"
 #include "weft/runtime/debugger.hpp"
-#include "weft/runtime/perf_map.hpp"
+#include "weft/runtime/object_reader.hpp"
 
 // One list per process, by names that debuggers know: weak, since LLVM, or another compiler in the program, has them too.
 extern "C" {
-struct weft_jit_code_entry {
-  weft_jit_code_entry *next, *previous;
-  char const* object;
-  std::uint64_t bytes;
-};
-struct weft_jit_descriptor {
-  std::uint32_t version, action;  // 1: an entry is new, 2: it goes
-  weft_jit_code_entry *relevant, *first;
-};
 /// Debuggers stop here, and read the descriptor.
 [[gnu::weak, gnu::noinline, gnu::used, gnu::visibility("default")]] void __jit_debug_register_code() {
   __asm__ volatile("" ::: "memory");
@@ -45,11 +36,8 @@ struct told_object : weft_jit_code_entry {
 }  // namespace detail
 
 WEFT_DECL void* tell_debugger(std::string_view object, std::string_view symbol, void const* entry) {
-  char const* text = nullptr;
-  std::uint32_t section = 0;
-  functions_of(object, symbol, entry, text, section);
-  detail::object_reader const elf(object);
-  if (text == nullptr) return nullptr;
+  detail::object_reader const elf(object, symbol, entry);
+  if (elf.text() == 0) return nullptr;
   auto* const told = new detail::told_object;
   told->image = object;
   // The debugger relocates its copy, from the addresses that it finds. Where the code is must be true. The rest stands
@@ -59,12 +47,12 @@ WEFT_DECL void* tell_debugger(std::string_view object, std::string_view symbol, 
   std::uint64_t end = 0;
   for (int pass = 0; pass < 3; ++pass) {
     if (pass == 1) end = (end + page - 1) / page * page;
-    for (std::uint32_t i = 0; i < elf.head.section_count; ++i) {
+    for (std::uint32_t i = 0; i < elf.sections(); ++i) {
       detail::elf_section s{};
       if (!elf.read(elf.place_of(i), s) || (s.flags & detail::flag_allocated) == 0) continue;
-      if (pass != (i == section ? 0 : elf.name(elf.head.name_section, s.name) == ".eh_frame" ? 2 : 1)) continue;
+      if (pass != (i == elf.text_section() ? 0 : elf.section_name(s) == ".eh_frame" ? 2 : 1)) continue;
       if (s.alignment > 1) end = (end + s.alignment - 1) / s.alignment * s.alignment;
-      s.address = reinterpret_cast<std::uintptr_t>(text) + end;
+      s.address = elf.text() + end;
       end += s.size;
       std::memcpy(told->image.data() + elf.place_of(i), &s, sizeof s);
     }
