@@ -13,6 +13,19 @@
 #include "weft/schedule/schedule.hpp"
 
 namespace weft::inline WEFT_ABI {
+namespace codegen::llvm {
+struct module_state;
+}
+
+/// How code is compiled beside what it computes, `kernel.with({.checked = true})`; docs/debugging.md. All kernels of a
+/// program by an environment variable each. Needs <weft/debug.hpp> in one file of the program, or weft::compiled.
+struct options {
+  bool checked = false;  // WEFT_CHECKED=1: each access is looked at, in code without vectors
+  bool debug = false;    // WEFT_DEBUG=1: a debugger sees the loop program as the source; not kept on disk
+  bool perf = false;     // WEFT_PERF=1: its functions are listed for `perf`
+  constexpr bool operator==(options const&) const = default;
+  constexpr bool any() const { return checked || debug || perf; }
+};
 
 /// What is to be compiled, and for what.
 struct compile_request {
@@ -23,14 +36,52 @@ struct compile_request {
   void const* context = nullptr;
   call_layout const* layout = nullptr;
   target const* machine = nullptr;
+  options wanted{};
 };
+
+/// What a debugger was told of a kernel, taken back when this goes.
+class debugger_note {
+ public:
+  debugger_note() = default;
+  debugger_note(void* note, void (*take_back)(void*)) : note_(note), take_back_(take_back) {}
+  debugger_note(debugger_note&& o) noexcept : note_(o.note_), take_back_(o.take_back_) { o.note_ = nullptr; }
+  debugger_note& operator=(debugger_note&& o) noexcept {
+    void* const note = note_;
+    note_ = o.note_, take_back_ = o.take_back_, o.note_ = note;
+    return *this;
+  }
+  ~debugger_note() {
+    if (note_ != nullptr) take_back_(note_);
+  }
+
+ private:
+  void* note_ = nullptr;
+  void (*take_back_)(void*) = nullptr;
+};
+
+/// What options need, which most programs do without.
+struct instruments {
+  void (*prepare)(ir::function& f);
+  void (*emit)(codegen::llvm::module_state& s, std::string const& symbol, void const* wanted);  // an options
+  debugger_note (*loaded)(std::string_view object, std::string_view symbol, void* entry, options wanted);
+  decltype(services::report) report;
+  void (*raise)(failure const& f);
+};
+[[gnu::weak]] extern instruments const linked_instruments;
+/// Null unless debug.hpp is included somewhere in the program.
+inline instruments const* find_instruments() {
+  instruments const* const there = &linked_instruments;
+  return there;
+}
 
 /// Code that can be called, and what a caller must bring.
 struct compiled_kernel {
   runtime::linked_object code;
   kernel_entry entry = nullptr;
   std::int64_t workspace_bytes = 0;
+  bool checked = false;  // brings zeroed workspace, and a `failure`
   trace steps;
+  debugger_note note;
 };
 
 /// The texts that show what a kernel became.
@@ -51,10 +102,11 @@ struct kernel_texts {
 /// Cost    20 us for a matmul
 schedule make_schedule(compile_request const& r);
 
-/// The loop program after all passes. Errors: argument_error for an access out of bounds.
+/// The loop program after all passes. Errors: argument_error for an access out of bounds. Checked, that is left to the
+/// code, and unrolled and vectorized loops are serial ones, so that their variables can be told.
 ir::function make_loops(ir::arena& m, compile_request const& r, schedule const& s);
 
-/// All of it. Reads WEFT_DUMP (a list of: schedule, lower, pass, pass/NAME, llvm, asm), WEFT_TIME and WEFT_VERIFY;
+/// All of it, with the options of the request and of the environment. Reads WEFT_DUMP (a list of: schedule, lower, pass, pass/NAME, llvm, asm), WEFT_TIME and WEFT_VERIFY;
 /// what they ask for goes to stderr, and once in a process the items of WEFT_DUMP that name nothing. Where a text of the
 /// way is asked for, the kernel is made anew even if it is on disk.
 /// Errors  as above; device_error without LLVM; internal_error with the loop program when weft itself failed

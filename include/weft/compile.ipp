@@ -131,20 +131,61 @@ WEFT_DECL schedule make_schedule(compile_request const& r) {
   WEFT_THROW(schedule_error(why));
 }
 
+namespace detail {
+/// The request's options and the environment's.
+inline options wanted_options(compile_request const& r) {
+  auto const set = [](bool asked, char const* variable) { return asked || environment_number(variable, 0, 1, 0) == 1; };
+  options const o{set(r.wanted.checked, "WEFT_CHECKED"), set(r.wanted.debug, "WEFT_DEBUG"), set(r.wanted.perf, "WEFT_PERF")};
+  if (o.any() && find_instruments() == nullptr)
+    WEFT_THROW(device_error(std::string(r.name) +
+                            ": checked, debug and perf (or WEFT_CHECKED, WEFT_DEBUG, WEFT_PERF) need #include "
+                            "<weft/debug.hpp> in one file of the program, or weft::compiled"));
+  return o;
+}
+/// Where an error is looked for, every loop is run one iteration after the other, but for parallel ones.
+inline ir::function checked_loops(ir::arena& m, compile_request const& r, program const& expanded, nest n) {
+  for (loop_info& l : n.loops)
+    if (l.kind != loop_kind::parallel) l.kind = loop_kind::serial;
+  return lower(m, expanded, n, *r.layout, r.name);
+}
+/// What profilers and debuggers call the code, and a valid symbol: matmul_1024x768x512_f32, with the loops' extents in
+/// the stage of the first output.
+inline std::string code_name(compile_request const& r, schedule const& s) {
+  tensor_info const& out = program::at(r.what->tensors, r.what->outputs[0]);
+  std::string name;
+  for (char const c : r.name) {
+    bool const plain = (c >= '0' && c <= '9') || (c >= 'A' && c <= 'Z') || (c >= 'a' && c <= 'z');
+    name += plain ? c : '_';
+  }
+  char before = '_';
+  for (loop_info const& l : s.loops) {
+    if (l.stage != out.stage || l.parent >= 0) continue;
+    name += before + (l.extent < 0 ? std::string("n") : std::to_string(l.extent));
+    before = 'x';
+  }
+  return (name += '_') += weft::name(out.type);
+}
+}  // namespace detail
+
 WEFT_DECL ir::function make_loops(ir::arena& m, compile_request const& r, schedule const& s) {
+  bool const checked = detail::wanted_options(r).checked;
   program const expanded = expand(*r.what, r.machine->fma);
   nest const plain(expanded, [](int, int) { return std::int64_t(-1); }, {});
-  ir::function const unscheduled = lower(m, expanded, plain, *r.layout, r.name);
-  // Open sizes are proved call by call (open_sizes::fit).
-  if (std::string const why = unscheduled.sizes.empty() ? check_bounds(unscheduled) : ""; !why.empty())
-    WEFT_THROW(argument_error(std::string(r.name) + ": " + why));
-  ir::function f = lower(m, expanded, s, *r.layout, r.name,
-                         r.machine->has("avx512f") ? vector_tails::mask : vector_tails::partition);
+  // Open sizes are proved call by call (open_sizes::fit), and checked code looks itself.
+  if (!checked) {
+    ir::function const unscheduled = lower(m, expanded, plain, *r.layout, r.name);
+    if (std::string const why = unscheduled.sizes.empty() ? check_bounds(unscheduled) : ""; !why.empty())
+      WEFT_THROW(argument_error(std::string(r.name) + ": " + why + "; .with({.checked = true}) tells which element it is"));
+  }
+  ir::function f = checked ? detail::checked_loops(m, r, expanded, s)
+                           : lower(m, expanded, s, *r.layout, r.name,
+                                   r.machine->has("avx512f") ? vector_tails::mask : vector_tails::partition);
   detail::pass_log log;
   log.verify = detail::verify_wanted();
   if (log.verify) detail::verify_or_throw("lower", f);
   if (detail::dump_wanted("lower")) detail::dump("lower", print(f));
   run_passes(f, {r.machine->vector_bytes, r.machine->converts_f16()}, {detail::after_pass, &log});
+  if (checked) linked_instruments.prepare(f);
   return f;
 }
 
@@ -160,13 +201,13 @@ struct stopwatch {
   }
 };
 inline bool times_wanted() { return environment_number("WEFT_TIME", 0, 1, 0) == 1; }
-inline bool way_is_shown() {
-  if (verify_wanted()) return true;
+inline bool way_is_shown(options wanted) {
+  if (verify_wanted() || wanted.debug) return true;
   char const* const list = environment("WEFT_DUMP");
   return list != nullptr && std::string_view(list) != "schedule";
 }
-[[gnu::cold]] inline bool load_from_disk(compile_request const& r, std::string_view key, double schedule_ms,
-                                         compiled_kernel& k) {
+[[gnu::cold]] inline bool load_from_disk(compile_request const& r, options wanted, std::string_view key,
+                                         double schedule_ms, compiled_kernel& k) {
   stopwatch watch;
   std::string bytes;
   cache::entry e;
@@ -178,6 +219,7 @@ inline bool way_is_shown() {
   k.code = by_orc ? runtime::link(e.object, e.symbol)
                   : runtime::linked_object(runtime::map_object(e.object, e.symbol, why));
   if (k.code.entry() == nullptr) return false;
+  if (wanted.perf) k.note = linked_instruments.loaded(e.object, e.symbol, k.code.entry(), wanted);
   k.workspace_bytes = e.workspace_bytes;
   double const linked = watch.lap();
   if (times_wanted())
@@ -188,8 +230,16 @@ inline bool way_is_shown() {
   return true;
 }
 
-[[gnu::cold]] inline void make_code(compile_request const& r, schedule const& s, std::string_view key, double schedule_ms,
-                                    compiled_kernel& k) {
+/// What the code generator is told beside the loop program.
+inline codegen::llvm::object_request object_wanted(compile_request const& r, schedule const& s, options const& wanted) {
+  codegen::llvm::object_request o{.name = code_name(r, s)};
+  if (!wanted.checked && !wanted.debug) return o;
+  o.emit = linked_instruments.emit;
+  o.context = &wanted;
+  return o;
+}
+[[gnu::cold]] inline void make_code(compile_request const& r, schedule const& s, options const& wanted,
+                                    std::string_view key, double schedule_ms, compiled_kernel& k) {
   __atomic_fetch_add(&compilation_count, 1, __ATOMIC_RELAXED);
   stopwatch watch;
   ir::arena m;
@@ -199,15 +249,17 @@ inline bool way_is_shown() {
   codegen::llvm::api const& llvm = codegen::llvm::load_llvm();
   double const loaded = watch.lap();
   bool const want_ir = dump_wanted("llvm"), want_assembly = dump_wanted("asm");
-  codegen::llvm::object_code const object =
-      codegen::llvm::compile(f, *r.machine, {want_ir, want_assembly, verify_wanted()});
+  codegen::llvm::object_request request = object_wanted(r, s, wanted);
+  request.want_ir = want_ir, request.want_assembly = want_assembly, request.verify = verify_wanted();
+  codegen::llvm::object_code const object = codegen::llvm::compile(f, *r.machine, request);
   watch.lap();
   k.code = runtime::link(object.bytes, object.symbol);
+  if (wanted.debug || wanted.perf) k.note = linked_instruments.loaded(object.bytes, object.symbol, k.code.entry(), wanted);
   k.workspace_bytes = f.sizes.empty() ? workspace_bytes(f, {}) : 0;  // else by call
   double const linked = watch.lap();
   char version[40];
   std::snprintf(version, sizeof version, "%u.%u.%u", llvm.major, llvm.minor, llvm.patch);
-  cache::keep({key, version, object.symbol, object.bytes, k.workspace_bytes});
+  if (!wanted.debug) cache::keep({key, version, object.symbol, object.bytes, k.workspace_bytes});
   double const kept = watch.lap();
   if (want_ir) dump("llvm", object.ir);
   if (want_assembly) dump("asm", object.assembly);
@@ -226,12 +278,14 @@ WEFT_DECL std::uint64_t compilations() { return __atomic_load_n(&detail::compila
 WEFT_DECL compiled_kernel compile(compile_request const& r) {
   fork_gate const no_fork;
   detail::stopwatch watch;
+  options const wanted = detail::wanted_options(r);
   schedule const s = make_schedule(r);
-  std::string const key = cache::key_of(r.name, *r.what, s.steps, *r.layout, *r.machine);
+  std::string const key = cache::key_of(r.name, *r.what, s.steps, *r.layout, *r.machine, wanted.checked);
   double const schedule_ms = watch.lap();
   compiled_kernel k;
-  if (detail::way_is_shown() || !detail::load_from_disk(r, key, schedule_ms, k))
-    detail::make_code(r, s, key, schedule_ms, k);
+  k.checked = wanted.checked;
+  if (detail::way_is_shown(wanted) || !detail::load_from_disk(r, wanted, key, schedule_ms, k))
+    detail::make_code(r, s, wanted, key, schedule_ms, k);
   k.entry = reinterpret_cast<kernel_entry>(k.code.entry());
   k.steps = s.steps;
   return k;
@@ -248,7 +302,10 @@ WEFT_DECL kernel_texts inspect(compile_request const& r, bool machine_code) {
   t.steps = print_trace(s);
   t.ir = print(f);
   if (machine_code) {
-    codegen::llvm::object_code object = codegen::llvm::compile(f, *r.machine, {true, true});
+    options const wanted = detail::wanted_options(r);
+    codegen::llvm::object_request request = detail::object_wanted(r, s, wanted);
+    request.want_ir = request.want_assembly = true;
+    codegen::llvm::object_code object = codegen::llvm::compile(f, *r.machine, request);
     t.llvm_ir = static_cast<std::string&&>(object.ir);
     t.assembly = static_cast<std::string&&>(object.assembly);
   }

@@ -412,6 +412,7 @@ struct kernel_t {
   What what;
   How how;
   target const* machine = nullptr;
+  options wanted{};
 
   /// Runs the kernel. Outputs marked by weft::out are written; when none is given, they are returned, new.
   ///
@@ -446,6 +447,13 @@ struct kernel_t {
   constexpr kernel_t on(target const& t) const {
     kernel_t k = *this;
     k.machine = &t;
+    return k;
+  }
+
+  /// The same kernel compiled in another way: `.with({.checked = true})`.
+  constexpr kernel_t with(options o) const {
+    kernel_t k = *this;
+    k.wanted = o;
     return k;
   }
 
@@ -503,7 +511,9 @@ struct kernel_t {
             !Types::is_constant(),
             Types::digest(),
             machine,
-            detail::open_call<detail::has_open<A...>, A...>::make};
+            detail::open_call<detail::has_open<A...>, A...>::make,
+
+            wanted};
   }
   template <class Types, bool LeftOut, class... A>
   static void fill(argument* arguments, A const&... a) {

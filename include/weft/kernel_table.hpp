@@ -36,6 +36,7 @@ struct kernel_face {
   /// Null when no extent of these argument types is open; may answer null when the sizes of a call are special.
   open_sizes* (*open)(program const& what, std::string_view name, argument const* arguments, int count,
                       call_layout const& numbers) = nullptr;
+  options wanted{};
 };
 
 /// One compiled form: for these extents (those that are not open), strides, shared memory, target, and (when the lambdas
@@ -45,6 +46,7 @@ struct ready_kernel {
   std::uint64_t shared = 0;
   target machine;
   bool is_for_host = false;  // machine == host()
+  options wanted;            // by the kernel; the environment's are in the code
   program what;
   trace steps;  // with captures: what the how-lambda does with each knob's first value
   compiled_kernel code;
@@ -88,7 +90,8 @@ bool fits(ready_kernel const& k, argument const* arguments, int count);
 /// open, `arguments`, filled in.
 argument const* shaped(ready_kernel const& k, argument* arguments, int count);
 
-/// Runs `k` on arguments that fit it. Errors: device_error when there is no memory for intermediate tensors.
+/// Runs `k` on arguments that fit it. Errors: device_error when there is no memory for intermediate tensors; access_error
+/// from checked code.
 void run(ready_kernel const& k, argument const* arguments, int count);
 
 /// For `loops`, `ir` and the like: never looked up, never kept.

@@ -33,7 +33,7 @@ inline target const& machine_of(kernel_face const& face) { return face.machine !
 
 inline compile_request request(kernel_face const& face, program const& what, call_layout const& layout,
                                target const& machine) {
-  return {face.name, &what, face.how, face.object, &layout, &machine};
+  return {face.name, &what, face.how, face.object, &layout, &machine, face.wanted};
 }
 /// Whether today's lambdas would make the form `k`, which fits the call. Equal steps are legal or illegal alike; if they
 /// were not legal, `k` has others, by knob values that these lambdas may not offer or do other steps with.
@@ -51,7 +51,7 @@ inline ready_kernel const* lookup(kernel_table const& table, kernel_face const& 
   // Comparing targets feature by feature took 95 of a call's 130 ns, so the usual one is told by its address.
   bool const on_host = face.machine == nullptr || face.machine == &host();
   for (ready_kernel const* k = __atomic_load_n(&table.first, __ATOMIC_ACQUIRE); k != nullptr; k = k->next) {
-    if (k->shared != shared || !fits(*k, arguments, count)) continue;
+    if (k->shared != shared || !(k->wanted == face.wanted) || !fits(*k, arguments, count)) continue;
     if (on_host ? !k->is_for_host : !(k->machine == *face.machine)) continue;
     if (captured != nullptr && !says_the_same(*k, face, *captured)) continue;
     return k;
@@ -125,7 +125,8 @@ class table_hold {
   bool held_;
 };
 inline services const& host_services() {
-  static services const host{parallel_for, &runtime::default_pool()};
+  instruments const* const extra = find_instruments();
+  static services const host{parallel_for, &runtime::default_pool(), extra != nullptr ? extra->report : nullptr};
   return host;
 }
 /// The way of a first call, and of every call of a kernel that varies: the lambdas run.
@@ -167,6 +168,7 @@ inline ready_kernel const& find_by_lambdas(kernel_table& table, kernel_face cons
   made->shared = shared;
   made->machine = machine_of(face);
   made->is_for_host = made->machine == host();
+  made->wanted = face.wanted;
   made->name = std::string(face.name);
   made->nothing_to_do = has_empty_output(arguments, count);
   if (!made->nothing_to_do) made->code = compile(request(face, made->what, layout, made->machine));
@@ -248,9 +250,11 @@ WEFT_HOT_DECL void run(ready_kernel const& k, argument const* arguments, int cou
     if (workspace.memory == nullptr)
       WEFT_THROW(device_error(k.name + ": no memory for " + std::to_string(bytes) + " bytes of intermediate tensors"));
   }
-  launch const l{pointers, sizes, scalars, workspace.memory, &detail::host_services()};
-  if (loop_runner const* const r = __atomic_load_n(&detail::chosen_runner, __ATOMIC_ACQUIRE)) r->call(*r, k.code.entry, l);
-  else k.code.entry(&l);
+  failure failed;
+  if (k.code.checked && bytes > 0) __builtin_memset(workspace.memory, 0, static_cast<std::size_t>(bytes));
+  launch const l{pointers, sizes, scalars, workspace.memory, &detail::host_services(), &failed};
+  loop_runner const* const r = __atomic_load_n(&detail::chosen_runner, __ATOMIC_ACQUIRE);
+  if ((r != nullptr ? r->call(*r, k.code.entry, l) : k.code.entry(&l)) != 0) linked_instruments.raise(failed);
 }
 
 WEFT_DECL kernel_texts inspect(kernel_face const& face, argument* arguments, int count, bool machine_code) {

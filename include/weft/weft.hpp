@@ -83,6 +83,7 @@ WEFT_COLD_BEGIN
 
 // The whole path on one page.
 #include "weft/compile.hpp"
+// #include "weft/debug.hpp"
 
 WEFT_COLD_END
 

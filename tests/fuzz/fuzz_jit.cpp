@@ -7,5 +7,10 @@ namespace weft_test::fuzz {
 TEST_CASE("machine code for every target that runs here gives the bits of direct evaluation") {
   run_cases("machine code", 2000, check_compiled);
 }
+TEST_CASE("checked code finds the accesses outside of a tensor that the interpreter finds, and no others") {
+  int found = 0, cases = 0;
+  for_each_case("checked", 500, [&](std::uint64_t seed) { return ++cases, check_found(seed, found); });
+  if (cases >= 500) CHECK((found > cases / 20 && found < cases * 19 / 20));
+}
 
 }  // namespace weft_test::fuzz

@@ -10,6 +10,7 @@
 #include <ctime>
 
 #include "fuzz/trial.hpp"
+#include "support/private_cache.hpp"
 #include "weft/expr/print.hpp"
 #include "weft/expr/verify.hpp"
 
@@ -40,7 +41,9 @@ inline std::string check_compiled(drawn const& d, weft::trace const& steps) {
   return without_exceptions([&] {
     for (weft::target const& machine : machines)
       if (std::string const fault = trial(d, machine.fma, true).compiled(steps, machine); !fault.empty()) return fault;
-    return std::string();
+    // Every third is checked as well, now and then with lines for a debugger.
+    weft::options const wanted{.checked = d.seed % 3 == 0, .debug = d.seed % 10 == 0};
+    return wanted.any() ? trial(d, machines[0].fma, true).compiled(steps, machines[0], wanted) : std::string();
   });
 }
 
@@ -77,13 +80,25 @@ inline std::string check_case(std::uint64_t seed, check_function check) {
   return describe(d, steps) + "fault\n  " + check(d, steps) + "\n";
 }
 
-/// Draws a program whose accesses may leave their tensors. What check_bounds accepts must not, as the interpreter
-/// sees it; `accepted` counts that.
-inline std::string check_refusal(std::uint64_t seed, int& accepted) {
-  drawn const d = program_maker(seed, true).make();
-  random_source r(seed);
-  weft::call_layout layout;
-  std::vector<tensor_memory> memory;
+/// A program whose accesses may leave their tensors, with its arguments.
+struct unruly {
+  drawn d;
+  random_source r;
+  weft::call_layout layout{};
+  std::vector<tensor_memory> memory{};
+  weft::ir::arena m{};
+  weft::ir::function f{};  // the plain nest
+
+  explicit unruly(std::uint64_t seed);
+  std::string interpreted() { return interpreted(f); }
+  std::string interpreted(weft::ir::function const& of) {
+    weft::sequence<weft::interp_argument> pointers;
+    for (std::size_t i = 0; i < memory.size(); ++i)
+      pointers.push_back({memory[i].data(), memory[i].elements(), i < d.tensors.size()});
+    return weft::interpret(of, pointers, {}, d.scalars);
+  }
+};
+inline unruly::unruly(std::uint64_t seed) : d(program_maker(seed, true).make()), r(seed) {
   auto const add = [&](weft::dense const& t, bool output) {
     memory.emplace_back(r, t.type, t.shape, output, false);
     if (!output) memory.back().put(t);
@@ -98,16 +113,39 @@ inline std::string check_refusal(std::uint64_t seed, int& accepted) {
       out.shape.push_back(weft::extent_value(d.what, d.what.extent_of(t, dim), extents_of(d)));
     add(out, true);
   }
-  weft::ir::arena m;
   weft::program const expanded = weft::expand(d.what, false);
-  weft::ir::function const f = weft::lower(m, expanded, weft::schedule(expanded, extents_of(d)), layout, "fuzz");
-  if (!weft::check_bounds(f).empty()) return "";
+  f = weft::lower(m, expanded, weft::schedule(expanded, extents_of(d)), layout, "fuzz");
+}
+/// What check_bounds accepts must not leave its tensors, as the interpreter sees it; `accepted` counts that.
+inline std::string check_refusal(std::uint64_t seed, int& accepted) {
+  unruly u(seed);
+  if (!weft::check_bounds(u.f).empty()) return "";
   ++accepted;
-  weft::sequence<weft::interp_argument> pointers;
-  for (std::size_t i = 0; i < memory.size(); ++i)
-    pointers.push_back({memory[i].data(), memory[i].elements(), i < d.tensors.size()});
-  std::string const fault = weft::interpret(f, pointers, {}, d.scalars);
-  return fault.empty() ? fault : describe(d, {}) + "fault\n  accepted, but " + fault + "\n" + weft::ir::print(f);
+  std::string const fault = u.interpreted();
+  return fault.empty() ? fault : describe(u.d, {}) + "fault\n  accepted, but " + fault + "\n" + weft::ir::print(u.f);
+}
+/// Checked code, under any schedule, tells of an access exactly where the interpreter tells of one in the same loops, and
+/// only where it tells of one in the plain nest (an access whose value does not matter, as in x * 0, may be gone from those
+/// loops); `found` counts that.
+inline std::string check_found(std::uint64_t seed, int& found) {
+  unruly u(seed);
+  weft::trace const steps = draw_steps(u.r, weft::schedule(u.d.what, extents_of(u.d)), u.d.order_free, {});
+  steps_to_take const to{u.d, steps};
+  weft::sequence<void*> pointers;
+  for (tensor_memory& t : u.memory) pointers.push_back(t.data());
+  weft::compile_request const r{"fuzz",    &u.d.what,     steps_to_take::how, &to,
+                                &u.layout, &weft::host(), {.checked = true}};
+  std::string loops, fault;
+  std::string const told = without_exceptions([&] {
+    weft::ir::arena m;
+    weft::ir::function const f = weft::make_loops(m, r, weft::make_schedule(r));
+    loops = weft::ir::print(f);
+    fault = u.interpreted(f);
+    return call(weft::compile(r), pointers, u.d.scalars);
+  });
+  found += !fault.empty();
+  if (fault.empty() == told.empty() && told.find("thrown") != 0 && (told.empty() || !u.interpreted().empty())) return "";
+  return describe(u.d, steps) + "fault\n  interpreter: " + fault + "\n  checked code: " + told + "\n" + loops;
 }
 
 /// Says which case it was when machine code crashes; doctest's own handler goes on from there.
@@ -147,10 +185,17 @@ class crash_report {
 };
 
 /// Runs `count` cases from a fresh seed. WEFT_FUZZ_SEED=n: from that one; with WEFT_FUZZ_CASES=1 case n alone.
-/// While it lives, each compilation is verified after each pass, and by LLVM before its passes.
-struct verified_compilations {
-  verified_compilations() { setenv("WEFT_VERIFY", "1", 1); }
-  ~verified_compilations() { unsetenv("WEFT_VERIFY"); }
+/// While it lives, each compilation is verified after each pass, and by LLVM before its passes; what is written for
+/// debuggers goes with it.
+struct verified_compilations : temporary_directory {
+  verified_compilations() {
+    setenv("WEFT_VERIFY", "1", 1);
+    setenv("TMPDIR", path.c_str(), 1);
+  }
+  ~verified_compilations() {
+    unsetenv("WEFT_VERIFY");
+    unsetenv("TMPDIR");
+  }
 };
 
 template <class Check>

@@ -2,12 +2,14 @@
 #pragma once
 
 #include <cstdlib>
+#include <cstring>
 #include <memory>
 #include <vector>
 
 #include "fuzz/memory.hpp"
 #include "fuzz/steps.hpp"
 #include "weft/compile.hpp"
+#include "weft/debug.hpp"
 #include "weft/dim.hpp"
 #include "weft/expr/expand.hpp"
 #include "weft/interp/interp.hpp"
@@ -24,6 +26,41 @@ inline auto extents_of(drawn const& d) {
   return [&d](int t, int dim) { return d.tensors[static_cast<std::size_t>(t)].shape[static_cast<std::size_t>(dim)]; };
 }
 inline constexpr char const* not_legal = "the steps are not legal";
+
+/// Calls machine code; parallel loops run as pieces in no order: threads are another test's business. Answers what checked
+/// code found.
+inline std::string call(weft::compiled_kernel const& k, weft::sequence<void*> const& pointers,
+                        weft::sequence<std::int64_t> const& scalars, std::int64_t const* sizes = nullptr,
+                        std::int64_t workspace_bytes = -1) {
+  weft::services const host{[](void*, std::int64_t count, void (*body)(void*, std::int64_t, std::int64_t), void* to) {
+                              std::int64_t const half = count / 2;
+                              if (half < count) body(to, half, count);
+                              if (half > 0) body(to, 0, half);
+                            },
+                            nullptr, weft::linked_instruments.report};
+  if (workspace_bytes < 0) workspace_bytes = k.workspace_bytes;
+  auto const bytes = static_cast<std::size_t>((workspace_bytes + 64) / 64 * 64);
+  std::unique_ptr<void, void (*)(void*)> const workspace(std::aligned_alloc(64, bytes), std::free);
+  std::memset(workspace.get(), k.checked ? 0 : 0x5a, bytes);
+  weft::failure failed;
+  weft::launch const l{pointers.data(), sizes, scalars.data(), workspace.get(), &host, &failed};
+  if (k.entry(&l) == 0) return "";
+  try {
+    weft::linked_instruments.raise(failed);
+  } catch (weft::access_error const& e) {
+    return e.what();
+  }
+  return "nothing was thrown";
+}
+/// What a compile_request takes: a how-lambda that takes these steps.
+struct steps_to_take {
+  drawn const& d;
+  weft::trace const& steps;
+  static void how(void const* p, weft::schedule& s) {
+    auto const& to = *static_cast<steps_to_take const*>(p);
+    for (weft::step const& one : to.steps) try_step(s, one, to.d.order_free, {});
+  }
+};
 
 /// One program on one set of arguments.
 class trial {
@@ -75,47 +112,31 @@ class trial {
     return fault.empty() ? interpreted_open(steps) : fault;
   }
   /// With numbers in the code, and once with open sizes.
-  std::string compiled(weft::trace const& steps, weft::target const& machine) {
-    std::string const fault = compiled(steps, machine, nullptr);
+  std::string compiled(weft::trace const& steps, weft::target const& machine, weft::options wanted = {}) {
+    std::string const fault = compiled(steps, machine, wanted, nullptr);
     std::unique_ptr<weft::open_sizes> const open(open_form());
-    return fault.empty() && open != nullptr ? compiled(steps, machine, open.get()) : fault;
+    return fault.empty() && open != nullptr ? compiled(steps, machine, wanted, open.get()) : fault;
   }
 
  private:
-  std::string compiled(weft::trace const& steps, weft::target const& machine, weft::open_sizes const* open) {
-    struct context {
-      drawn const& d;
-      weft::trace const& steps;
-      std::string ir{};
-    } c{d_, steps};
-    auto const how = [](void const* p, weft::schedule& s) {
-      auto const& to = *static_cast<context const*>(p);
-      for (weft::step const& one : to.steps) try_step(s, one, to.d.order_free, {});
-    };
-    weft::compiled_kernel const k =
-        weft::compile({"fuzz", &d_.what, how, &c, open != nullptr ? &open->layout : &layout_, &machine});
+  std::string compiled(weft::trace const& steps, weft::target const& machine, weft::options wanted,
+                       weft::open_sizes const* open) {
+    steps_to_take const to{d_, steps};
+    weft::compiled_kernel const k = weft::compile(
+        {"fuzz", &d_.what, steps_to_take::how, &to, open != nullptr ? &open->layout : &layout_, &machine, wanted});
     std::int64_t sizes[weft::open_sizes::most];
     if (open != nullptr && !open->fit(arguments_.data(), static_cast<int>(arguments_.size())))
       return "the form for open sizes does not fit the call that it was made for";
     std::int64_t const bytes = open != nullptr ? open->read(arguments_.data(), sizes) : k.workspace_bytes;
-    // Pieces in no order; threads are another test's business.
-    weft::services const host{[](void*, std::int64_t count, void (*body)(void*, std::int64_t, std::int64_t), void* to) {
-                                std::int64_t const half = count / 2;
-                                if (half < count) body(to, half, count);
-                                if (half > 0) body(to, 0, half);
-                              },
-                              nullptr};
     weft::sequence<void*> pointers;
     for (tensor_memory& t : memory_) pointers.push_back(t.data());
-    std::unique_ptr<void, void (*)(void*)> const workspace(
-        std::aligned_alloc(64, static_cast<std::size_t>((bytes + 64) / 64 * 64)), std::free);
-    weft::launch const l{pointers.data(), sizes, d_.scalars.data(), workspace.get(), &host};
     clear();
-    k.entry(&l);
-    std::string const fault = difference();
-    return fault.empty() ? fault : "machine code for " + machine.cpu + (open != nullptr ? ", open: " : ": ") + fault;
+    std::string fault = call(k, pointers, d_.scalars, sizes, bytes);
+    if (fault.empty()) fault = difference();
+    return fault.empty() ? fault
+                         : (wanted.checked ? "checked code for " : "machine code for ") + machine.cpu +
+                               (open != nullptr ? ", open: " : ": ") + fault;
   }
-
   void clear() {
     for (std::size_t o = 0; o < expected_.size(); ++o) memory_[inputs_.size() + o].clear();
   }

@@ -188,3 +188,18 @@ TEST_CASE("print: what is broken is printed too") {
   CHECK(ir::print(s.m.make(loop), s.f) == "for ?-1 in ?..? + ?:\n  ?\n");
   CHECK(ir::print(ir::stmt(nullptr), s.f) == "?\n");
 }
+TEST_CASE("print: with lines, each statement stands on the line that is told, behind its lets") {
+  ir::arena m;
+  std::string const text =
+      "kernel k:\n  variables i, j\n  buffer A: f32[8, 8] strides [8, 1] in argument 0 written alias 0 align 4\n"
+      "  for i in 0..8:\n    if i < 4:\n      A[i, 0] = 1.0f32\n    else:\n"
+      "      let $0 = sqrt(A[i, 1] * A[i, 2] + A[i, 3] * A[i, 4])\n"
+      "      A[i, 0] = $0 * $0\n    for j in 0..2:\n      A[i, j] = 0.0f32\n";
+  ir::function const f = ir::parse(m, text);
+  sequence<ir::stmt_line> lines;
+  REQUIRE(ir::print(f, lines) == text);
+  std::string told;
+  for (auto const& [s, line] : lines)
+    told += std::to_string(line) + (s->kind == ir::stmt_kind::loop ? " loop " : s->kind == ir::stmt_kind::branch ? " if " : " store ");
+  CHECK(told == "4 loop 5 if 6 store 9 store 10 loop 11 store ");
+}

@@ -1,4 +1,4 @@
-// What can go wrong, and how it leaves the library: as one of four exceptions, through one macro.
+// What can go wrong, and how it leaves the library: as one of a few exceptions, through one macro.
 #pragma once
 
 #include <exception>
@@ -27,6 +27,10 @@ class schedule_error : public error {
 };
 /// The machine lacks something: LLVM, memory, a device.
 class device_error : public error {
+  using error::error;
+};
+/// Checked code met an access outside of a tensor, or to an element that nothing had written; outputs are written in part.
+class access_error : public error {
   using error::error;
 };
 /// A text (loop IR, trace, program) could not be read; the message has line and column.

@@ -7,12 +7,24 @@
 
 namespace weft::inline WEFT_ABI {
 
+struct launch;
+
+/// What checked code found wrong first in a call. Layout is part of the code generators, as that of the structs below.
+struct failure {
+  static constexpr int most = 48;
+  std::int32_t state = 0;      // 0: nothing; else what the kernel returns
+  char const* text = nullptr;  // in the kernel's memory; each character 1 stands for the next number
+  std::int64_t numbers[most];
+};
+
 /// What a kernel may ask of the program that runs it.
 struct services {
   /// Calls body(context, begin, end) so that every index in 0 .. count is covered once; returns when all is done.
   void (*parallel_for)(void* pool, std::int64_t count,
                        void (*body)(void* context, std::int64_t begin, std::int64_t end), void* context);
   void* pool;
+  /// Checked code calls it before it gives up; from any thread, the first one counts.
+  void (*report)(launch const* call, char const* text, std::int64_t const* numbers, std::int64_t count) = nullptr;
 };
 
 /// The argument of every kernel. Layout is part of the code generators (they count the members).
@@ -22,6 +34,7 @@ struct launch {
   std::int64_t const* scalars;  // each as its bits
   void* workspace;              // 64-byte aligned; workspace_bytes() of it
   services const* host;
+  failure* failed = nullptr;    // of checked code only
 };
 
 /// 0 when all went well.

@@ -33,6 +33,12 @@ namespace ir {
 /// The whole function. For a sound one (verify.hpp), `equal(parse(m, print(f)), f)`. Anything may be printed:
 /// what is missing or out of range is a `?`, which does not parse. Cost and size O(nodes), shared ones once.
 std::string print(function const& f);
+/// The same, and on which line (1 is the first) each statement stands that does something: for debuggers.
+struct stmt_line {
+  stmt s;
+  std::int32_t line;
+};
+std::string print(function const& f, sequence<stmt_line>& lines);
 /// One statement, with what stands inside it; ends with a newline.
 std::string print(stmt s, function const& f);
 /// One expression; lines `let $0 = ..` stand in front when it is big.

@@ -7,7 +7,7 @@ namespace detail {
 
 class printer {
  public:
-  explicit printer(function const& f) : f_(f) {}
+  explicit printer(function const& f, sequence<stmt_line>* lines = nullptr) : f_(f), lines_(lines) {}
   std::string whole();
   std::string one(stmt s) {
     statement(s);
@@ -61,6 +61,10 @@ class printer {
   void update(stmt s);
 
   function const& f_;
+  sequence<stmt_line>* lines_;
+  stmt current_ = nullptr;
+  std::size_t counted_ = 0;  // characters whose newlines are in line_
+  std::int32_t line_ = 1;
   std::string out_, indent_;
   sequence<note> notes_;  // by expression id
   std::uint32_t stamp_ = 0;
@@ -109,6 +113,9 @@ inline void printer::begin_line(sequence<expr> const& roots) {
     at(e).let = lets++;
   }
   out_ += indent_;
+  if (lines_ == nullptr || current_ == nullptr) return;
+  for (; counted_ < out_.size(); ++counted_) line_ += out_[counted_] == '\n';
+  lines_->push_back({current_, line_});
 }
 
 inline void printer::put(expr e, int level) {
@@ -259,6 +266,7 @@ inline void printer::statement(stmt s) {
     out_ += indent_ + "?\n";
     return;
   }
+  current_ = s;
   switch (s->kind) {
     case stmt_kind::loop: return loop(s);
     case stmt_kind::store:
@@ -331,6 +339,7 @@ inline std::string printer::whole() {
 }  // namespace detail
 
 WEFT_DECL std::string print(function const& f) { return detail::printer(f).whole(); }
+WEFT_DECL std::string print(function const& f, sequence<stmt_line>& lines) { return detail::printer(f, &lines).whole(); }
 WEFT_DECL std::string print(stmt s, function const& f) { return detail::printer(f).one(s); }
 WEFT_DECL std::string print(expr e, function const& f) { return detail::printer(f).one(e); }
 

@@ -72,7 +72,7 @@ struct executor_call {
 };
 inline std::int32_t call_by_executor(loop_runner const& self, kernel_entry entry, launch const& l) {
   executor_call call{static_cast<known_executor const&>(self).is};
-  services const mine{executor_call::parallel_for, &call};
+  services const mine{executor_call::parallel_for, &call, l.host->report};
   launch own = l;
   own.host = &mine;
   std::int32_t const status = entry(&own);

@@ -18,6 +18,7 @@
 #include <type_traits>
 
 #include "weft/codegen/llvm/api.hpp"
+#include "weft/codegen/llvm/debug_api.hpp"
 
 namespace weft::codegen::llvm {
 namespace {
@@ -54,9 +55,15 @@ struct mapped<Result(Parameters...), false> {
 WEFT_LLVM_FUNCTIONS(WEFT_TEST_FUNCTION)
 WEFT_LLVM_TARGET_FUNCTIONS(WEFT_TEST_FUNCTION)
 #undef WEFT_TEST_FUNCTION
+#define WEFT_TEST_FUNCTION(result, name, parameters)                                                         \
+  static_assert(std::is_same_v<mapped_t<decltype(&::LLVM##name)>, decltype(debug_api::name)>, "LLVM" #name); \
+  static_assert(std::is_same_v<result(*) parameters, decltype(debug_api::name)>, #name);
+WEFT_LLVM_DEBUG_FUNCTIONS(WEFT_TEST_FUNCTION)
+#undef WEFT_TEST_FUNCTION
 
 #define WEFT_TEST_CONSTANT(name, value) static_assert(static_cast<unsigned>(::LLVM##name) == value, "LLVM" #name);
 WEFT_LLVM_CONSTANTS(WEFT_TEST_CONSTANT)
+WEFT_LLVM_DEBUG_CONSTANTS(WEFT_TEST_CONSTANT)
 #undef WEFT_TEST_CONSTANT
 
 #define WEFT_TEST_LAYOUT(ours, member, theirs, their_member)                                          \

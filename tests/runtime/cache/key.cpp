@@ -27,7 +27,8 @@ struct parts {
     s.split(axis{0}, 4);
     steps = s.steps;
   }
-  std::string key() const { return cache::key_of(name, what, steps, layout, machine); }
+  bool checked = false;
+  std::string key() const { return cache::key_of(name, what, steps, layout, machine, checked); }
 };
 template <class Change>
 std::string changed(Change const& change) {
@@ -47,6 +48,7 @@ TEST_CASE("equal kernels have equal keys, and everything that code follows from 
     CHECK_MESSAGE(keys.size() == ++made, "change number " << made - 1);
   };
   other([](parts& p) { p.name = "product_"; });
+  other([](parts& p) { p.checked = true; });
   other([](parts& p) { p.machine.cpu = "x86-64-v4"; });
   other([](parts& p) { p.machine.arch = architecture::aarch64; });
   other([](parts& p) { p.machine.features.pop_back(); });

@@ -316,6 +316,7 @@ struct api {
   WEFT_LLVM_TARGET_FUNCTIONS(WEFT_LLVM_MEMBER)
 #undef WEFT_LLVM_MEMBER
   unsigned major, minor, patch;
+  void* library;  // for what is not in the list
 };
 
 /// The process's LLVM, loaded at the first call and kept until exit.

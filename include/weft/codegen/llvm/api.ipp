@@ -95,6 +95,7 @@ inline api load() {
   api a{};
   char const* asked = environment("WEFT_LLVM");
   void* const library = asked != nullptr ? open_asked(asked, a) : open_any(a);
+  a.library = library;
   char* const targets = fill(reinterpret_cast<char*>(&a), library, required_names, true);
   char* const end = fill(targets, library, target_names, false);
   static_assert(sizeof(a.GetVersion) == sizeof(void*));

@@ -17,6 +17,7 @@ struct module_state {
   context_ref context;
   module_ref module;
   builder_ref builder;
+  std::string name;  // of its functions; f's, or one that says more
 };
 
 /// Emits expressions, each in the outermost region where it has all it needs.
@@ -28,8 +29,15 @@ struct module_state {
 class expression_emitter {
  public:
   explicit expression_emitter(module_state& s) : s_(s), l_(s.l), b_(s.builder) {}
+  virtual ~expression_emitter() = default;
 
  protected:
+  /// In front of each load and store of memory if `checks_`: code may be emitted, and blocks parted.
+  virtual void before_access(ir::buffer const*, ir::list<ir::expr>, ir::expr /*mask*/, ir::expr /*load, null: a store*/) {}
+  /// The builder stands where it stood, after it has been elsewhere; LLVM took that place's line for its own.
+  virtual void moved_back() {}
+  bool checks_ = false;  // then no load leaves the place where it stands
+
   value_ref emit(ir::expr e);
 
   // types
@@ -55,6 +63,7 @@ class expression_emitter {
   value_ref from_memory(value_ref v, dtype t, int lanes);  // i8 -> i1
   value_ref mask_vector(ir::expr mask, int lanes);
   value_ref all_lanes(int lanes);
+  void hint_rare(value_ref branch);
   value_ref zero_words();  // 64 bytes of 0 to read instead of what a mask forbids
 
   // regions
@@ -107,7 +116,6 @@ class expression_emitter {
   value_ref make_comparison(op o, dtype t, value_ref a, value_ref b);
   value_ref make_rounded(ir::expr e);
   value_ref make_rare(ir::expr e);
-  void hint_rare(value_ref branch);
   value_ref run_time_number(int member, std::int64_t position);
   value_ref pointer_at(ir::buffer const* buf, ir::expr flat);
   int level_of(ir::expr e);

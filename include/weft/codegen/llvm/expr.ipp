@@ -108,6 +108,7 @@ WEFT_DECL void expression_emitter::forget_memory(std::uint64_t classes) {
 WEFT_DECL int expression_emitter::level_of(ir::expr e) {
   if (e == nullptr || e->kind == op::literal) return 0;
   if (e->kind == op::axis) return variable_region_[static_cast<std::size_t>(e->value)];
+  if (checks_ && memory_read(e) != 0) return static_cast<int>(regions_.size()) - 1;
   if (e->id < levels_.size() && levels_[e->id] > 0) return levels_[e->id] - 1;
   int level = 0;
   auto const at_least = [&](int l) { level = l > level ? l : level; };
@@ -144,6 +145,7 @@ inline value_ref expression_emitter::at_level(int level, F const& f) {
   at_ = saved;
   if (at_ < 0) l_.PositionBuilderAtEnd(b_, block);
   else l_.PositionBuilderBefore(b_, l_.GetBasicBlockTerminator(block));
+  moved_back();
   return v;
 }
 
@@ -537,6 +539,7 @@ WEFT_DECL value_ref expression_emitter::make_load(ir::expr e) {
     return from_memory(l_.BuildLoad2(b_, with_lanes(memory_type(buf->type), lanes),
                                      bases_[static_cast<std::size_t>(buf->id)], ""),
                        buf->type, lanes);
+  if (checks_) before_access(buf, e->indices, e->a, e);
   place const at = address(buf, e->indices, lanes);
   type_ref const element = memory_type(buf->type), vector = with_lanes(element, lanes);
   auto const bytes = static_cast<unsigned>(size_bytes(buf->type));

@@ -50,7 +50,7 @@ inline std::string emit_file(scratch& s, unsigned kind) {
 }
 }  // namespace detail
 
-WEFT_DECL object_code compile(ir::function const& f, target const& machine, object_request want) {
+WEFT_DECL object_code compile(ir::function const& f, target const& machine, object_request const& want) {
   llvm_use const use;
   api const& l = load_llvm();
   double const start = detail::now_ms();
@@ -63,10 +63,11 @@ WEFT_DECL object_code compile(ir::function const& f, target const& machine, obje
   l.SetTarget(s.module, machine.triple());
   l.SetModuleDataLayout(s.module, s.layout);
   s.builder = l.CreateBuilderInContext(s.context);
-  module_state state{l, f, machine, s.context, s.module, s.builder};
+  module_state state{l, f, machine, s.context, s.module, s.builder, want.name.empty() ? f.name : want.name};
   object_code code;
-  code.symbol = "weft_" + f.name;
-  function_emitter(state).entry(code.symbol);
+  code.symbol = "weft_" + state.name;
+  if (want.emit != nullptr) want.emit(state, code.symbol, want.context);
+  else function_emitter(state).entry(code.symbol);
 
   double const emitted = detail::now_ms();
   if (want.verify) {

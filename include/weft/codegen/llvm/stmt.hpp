@@ -20,6 +20,19 @@ class function_emitter : public expression_emitter {
   /// `int32 name(launch*)`, the only exported symbol.
   void entry(std::string const& name);
 
+ protected:
+  /// What is emitted from here on belongs to `s` (null: to the whole) and stands in function_.
+  virtual void located(ir::stmt) {}
+  /// Where code of other threads may have given up meanwhile.
+  virtual void stop_if_failed() {}
+  /// What the kernel returns.
+  virtual value_ref result() { return l_.ConstInt(l_.Int32TypeInContext(s_.context), 0, 0); }
+  virtual value_ref new_function(std::string const& name, type_ref result, sequence<type_ref> parameters, bool exported);
+  value_ref alloca_in_entry(type_ref type, unsigned alignment);
+  block_ref new_block();
+  value_ref function_ = nullptr;
+  sequence<std::int32_t> open_;  // loop variables around the current statement
+
  private:
   struct frame;  // what is saved while another function is emitted
 
@@ -31,17 +44,12 @@ class function_emitter : public expression_emitter {
   void allocate(ir::stmt s);
   void counted(std::int32_t variable, value_ref begin, value_ref end, bool at_least_once, ir::stmt body);
 
-  value_ref new_function(std::string const& name, type_ref result, sequence<type_ref> parameters, bool exported);
   value_ref body_function(std::string const& name, sequence<std::int32_t> const& variables, bool ranged);
   void open_body(value_ref function, sequence<std::int32_t> const& variables);
   sequence<value_ref> load_buffers(value_ref launch);
-  value_ref alloca_in_entry(type_ref type, unsigned alignment);
-  block_ref new_block();
   bool is_parameter(ir::buffer const* b) const { return b->where != ir::scope::registers; }
 
-  value_ref function_ = nullptr;
   block_ref entry_ = nullptr;
-  sequence<std::int32_t> open_;  // loop variables around the current statement
   range_table ranges_;              // of the loop variables: a loop that surely runs needs no test before it
   int bodies_ = 0;
 };

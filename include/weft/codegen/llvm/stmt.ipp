@@ -71,6 +71,7 @@ WEFT_DECL value_ref function_emitter::body_function(std::string const& name,
 }
 WEFT_DECL void function_emitter::open_body(value_ref function, sequence<std::int32_t> const& variables) {
   function_ = function;
+  located(nullptr);
   entry_ = new_block();
   block_ref const start = new_block();
   l_.PositionBuilderAtEnd(b_, entry_);
@@ -88,6 +89,7 @@ WEFT_DECL value_ref function_emitter::alloca_in_entry(type_ref type, unsigned al
   value_ref const slot = l_.BuildAlloca(b_, type, "");
   l_.SetAlignment(slot, alignment);
   l_.PositionBuilderAtEnd(b_, here);
+  moved_back();
   return slot;
 }
 
@@ -98,6 +100,7 @@ WEFT_DECL void function_emitter::entry(std::string const& name) {
   value_ref const body = body_function(name + ".body", {}, false);
   function_ = exported;
   l_.PositionBuilderAtEnd(b_, new_block());
+  located(nullptr);
   enter(nullptr, false, false, s_.f.body);
   bases_ = load_buffers(l_.GetParam(exported, 0));
   sequence<value_ref> arguments{launch_};
@@ -106,7 +109,7 @@ WEFT_DECL void function_emitter::entry(std::string const& name) {
   sequence<type_ref> types(arguments.size(), pointer());
   type_ref const t = l_.FunctionType(l_.VoidTypeInContext(s_.context), types.data(), static_cast<unsigned>(types.size()), 0);
   l_.BuildCall2(b_, t, body, arguments.data(), static_cast<unsigned>(arguments.size()), "");
-  l_.BuildRet(b_, l_.ConstInt(l_.Int32TypeInContext(s_.context), 0, 0));
+  l_.BuildRet(b_, result());
   leave();
   open_body(body, {});
   enter(nullptr, false, false, s_.f.body);
@@ -116,6 +119,7 @@ WEFT_DECL void function_emitter::entry(std::string const& name) {
 }
 
 WEFT_DECL void function_emitter::statement(ir::stmt s) {
+  located(s);
   switch (s->kind) {
     case ir::stmt_kind::block:
       for (ir::stmt c : s->children) statement(c);
@@ -179,7 +183,7 @@ struct function_emitter::frame {
 WEFT_DECL void function_emitter::parallel(ir::stmt s) {
   value_ref const begin = emit(s->begin), extent = emit(s->extent);
   ranges_.set(s->variable, s->begin, s->extent);
-  std::string const name = s_.f.name + ".parallel" + std::to_string(bodies_++);
+  std::string const name = s_.name + ".parallel" + std::to_string(bodies_++);
   // The context: launch, begin, buffers.., variables.., a word each.
   sequence<value_ref> words{launch_, begin};
   sequence<bool> is_address{true, false};
@@ -203,11 +207,13 @@ WEFT_DECL void function_emitter::parallel(ir::stmt s) {
   value_ref call[] = {pool, extent, thunk, context};
   l_.BuildCall2(b_, l_.FunctionType(void_type, service, 4, 0), run, call, 4, "");
   forget_memory(classes_written(s));
+  stop_if_failed();
   frame saved{function_,        launch_, entry_,           l_.GetInsertBlock(b_), bases_,    variables_,
               values_, variable_region_, levels_, regions_, pointers_};
 
   function_ = thunk;
   l_.PositionBuilderAtEnd(b_, new_block());
+  located(s);
   sequence<value_ref> arguments;
   sequence<type_ref> types;
   for (std::size_t i = 0; i < words.size(); ++i) {
@@ -234,6 +240,8 @@ WEFT_DECL void function_emitter::parallel(ir::stmt s) {
   pointers_.clear();
   for (std::int32_t v : open_) variable_region_[static_cast<std::size_t>(v)] = 0;
   open_body(body, open_);
+  located(s);
+  stop_if_failed();
   enter(nullptr, false, false, s);
   auto const last = static_cast<unsigned>(types.size());
   counted(s->variable, l_.GetParam(body, last - 2), l_.GetParam(body, last - 1), false, s->children[0]);
@@ -243,6 +251,7 @@ WEFT_DECL void function_emitter::parallel(ir::stmt s) {
   variable_region_.swap(saved.variable_region), levels_.swap(saved.levels);
   regions_.swap(saved.regions), pointers_.swap(saved.pointers);
   l_.PositionBuilderAtEnd(b_, saved.block);
+  located(s);
 }
 
 namespace detail {
@@ -280,6 +289,7 @@ WEFT_DECL void function_emitter::store(ir::stmt s) {
     return forget_memory(class_of(buf));
   }
   if (s->value->lanes < lanes) v = splat(v, lanes);
+  if (checks_) before_access(buf, s->indices, s->mask, nullptr);
   place const at = address(buf, s->indices, lanes);
   auto const bytes = static_cast<unsigned>(size_bytes(buf->type));
   type_ref const element = memory_type(buf->type), vector = with_lanes(element, lanes);

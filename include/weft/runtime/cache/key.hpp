@@ -14,13 +14,14 @@ namespace cache {
 
 /// The key of a kernel: weft's version and codegen_epoch, the numbering of its operations, name, target, the LLVM that
 /// WEFT_LLVM asks for, the canonical program (captured values are literals in it), the steps with the knobs' values
-/// resolved, and of each argument extents (open ones by name), strides, alignment and alias class.
+/// resolved, of each argument extents (open ones by name), strides, alignment and alias class, and whether the code is
+/// checked.
 ///
 /// What only steers a schedule (caches, threads, knobs not taken) is not in it: the steps are. Nor is anything that
 /// differs from run to run: types' names, addresses, run-time scalars.
 /// Cost 4 us for a matmul
 std::string key_of(std::string_view name, program const& what, trace const& steps, call_layout const& layout,
-                   target const& machine);
+                   target const& machine, bool checked = false);
 
 /// What the head of a key says, for people.
 struct key_head {

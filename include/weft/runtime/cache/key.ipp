@@ -105,7 +105,7 @@ class key_writer : public byte_writer {
 }  // namespace detail
 
 WEFT_DECL std::string key_of(std::string_view name, program const& what, trace const& steps, call_layout const& layout,
-                             target const& machine) {
+                             target const& machine, bool checked) {
   detail::key_writer w;
   w.bytes.reserve(2048);
   char const* const llvm = environment("WEFT_LLVM");
@@ -118,6 +118,7 @@ WEFT_DECL std::string key_of(std::string_view name, program const& what, trace c
   w.write(what);
   w.write(steps);
   w.write(layout);
+  if (checked) w.text("checked");
   return static_cast<std::string&&>(w.bytes);
 }
 

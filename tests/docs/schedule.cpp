@@ -1,0 +1,110 @@
+// The nests that docs/schedule.md shows, printed by the library: each section of the page is one call here.
+#include <doctest/doctest.h>
+
+#include <string>
+
+#include "support/golden.hpp"
+#include "weft/weft.hpp"
+
+// What a step makes need not be used to be shown.
+#pragma GCC diagnostic ignored "-Wunused-variable"
+
+namespace {
+
+constexpr auto product = [](auto A, auto B) {
+  auto M = A.extent(0), K = A.extent(1), N = B.extent(1);
+  return weft::compute<"C">(M, N, [=](auto i, auto j) {
+    return weft::sum(K, [=](auto k) { return A(i, k) * B(k, j); });
+  });
+};
+constexpr auto addition = [](auto A, auto B) {
+  return weft::compute<"C">(A.extent(0), [=](auto i) { return A(i) + B(i); });
+};
+
+float memory[24 * 2000];
+weft::target const& avx2() {
+  static weft::target const t = weft::x86_64_avx2();
+  return t;
+}
+// A is 12 x 16 and B 16 x 20.
+std::string nest_of_product(auto const& kernel) {
+  return kernel.on(avx2()).loops(weft::view(memory, 12, 16), weft::view(memory, 16, 20));
+}
+
+std::string fenced(char const* language, std::string const& text) {
+  return std::string("```") + language + "\n" + text + "```\n";
+}
+/// Statements that the preprocessor made one line, a line each.
+std::string lines(std::string text) {
+  for (std::size_t at = 0; (at = text.find("; ", at)) != std::string::npos;) text.replace(at, 2, ";\n");
+  return text + "\n";
+}
+/// Shows steps, the nest before them and the one after.
+void show(std::string const& section, char const* steps, std::string const& before, std::string const& after) {
+  std::string text = fenced("cpp", lines(steps));
+  text += "\nbefore:\n\n" + fenced("", before);
+  weft_test::check_section("docs/schedule.md", section, text + "\nafter:\n\n" + fenced("", after));
+}
+
+#define WEFT_TEST_TEXT(...) #__VA_ARGS__
+#define WEFT_TEST_CODE(...) __VA_ARGS__
+// The axes of C are i, j and k; `given` was done before. Both are statements in parentheses.
+#define WEFT_TEST_SHOW(section, given, steps)                                                                 \
+  show(section, WEFT_TEST_TEXT steps, nest_of_product(weft::kernel<"product">(product, [](auto& s, auto, auto, auto C) { \
+         [[maybe_unused]] auto [i, j, k] = C.axes();                                                          \
+         static_cast<void>(s);                                                                                \
+         WEFT_TEST_CODE given                                                                                 \
+       })),                                                                                                   \
+       nest_of_product(weft::kernel<"product">(product, [](auto& s, auto, auto, auto C) {                     \
+         [[maybe_unused]] auto [i, j, k] = C.axes();                                                          \
+         WEFT_TEST_CODE given WEFT_TEST_CODE steps                                                            \
+       })))
+
+}  // namespace
+
+TEST_CASE("docs/schedule.md shows the nest without a schedule") {
+  weft_test::check_section("docs/schedule.md", "plain", fenced("", nest_of_product(weft::kernel<"product">(product))));
+}
+TEST_CASE("docs/schedule.md shows each step with the nest before and after it") {
+  WEFT_TEST_SHOW("split", (), (auto [jo, ji] = s.split(j, 8);));
+  WEFT_TEST_SHOW("reorder", (), (s.reorder(k, i, j);));
+  WEFT_TEST_SHOW("tile", (), (auto [io, jo, ii, ji] = s.tile(i, j, 4, 10); s.reorder(io, jo, k, ii, ji);));
+  WEFT_TEST_SHOW("unroll", (auto [io, ii] = s.split(i, 4); s.reorder(io, j, k, ii);), (s.unroll(ii);));
+  WEFT_TEST_SHOW("vectorize", (auto [jo, ji] = s.split(j, 8); s.reorder(i, jo, k, ji);), (s.vectorize(ji);));
+  WEFT_TEST_SHOW("parallel", (), (s.parallel(i);));
+  WEFT_TEST_SHOW("knob", (),
+                 (auto [io, ii] = s.split(i, s.knob("mr", {6, 4})); auto [jo, ji] = s.split(j, s.knob("nr", {64, 32, 16, 8}));
+                  s.reorder(io, jo, k, ii, ji); s.unroll(ii); s.vectorize(ji);));
+}
+TEST_CASE("docs/schedule.md shows what becomes of a split that does not divide") {
+  auto const add = weft::kernel<"add">(addition, [](auto& s, auto, auto, auto C) {
+    auto [i] = C.axes();
+    auto [io, ii] = s.split(i, 8);
+    s.vectorize(ii);
+  });
+  auto const A = weft::view(memory, 20);
+  weft_test::check_section("docs/schedule.md", "tail", fenced("", add.on(avx2()).ir(A, A)));
+}
+TEST_CASE("docs/schedule.md shows the trace of a schedule, and a step that the extents of a call refuse") {
+  auto const tiled = weft::kernel<"product">(product, [](auto& s, auto, auto, auto C) {
+    auto [i, j, k] = C.axes();
+    auto [io, jo, ii, ji] = s.tile(i, j, 4, 8);
+    s.reorder(io, jo, k, ii, ji);
+    s.unroll(ii);
+    s.vectorize(ji);
+    s.parallel(io);
+  });
+  weft_test::check_section("docs/schedule.md", "trace",
+                           fenced("", tiled.on(avx2()).trace(weft::view(memory, 12, 16), weft::view(memory, 16, 20))));
+  auto const unrolled = weft::kernel<"product">(product, [](auto& s, auto, auto, auto C) {
+    auto [i, j, k] = C.axes();
+    s.unroll(j);
+  });
+  std::string refusal;
+  try {
+    static_cast<void>(unrolled.on(avx2()).loops(weft::view(memory, 12, 16), weft::view(memory, 16, 2000)));
+  } catch (weft::schedule_error const& e) {
+    refusal = e.what();
+  }
+  weft_test::check_section("docs/schedule.md", "refused", fenced("", refusal + "\n"));
+}
