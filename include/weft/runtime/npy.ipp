@@ -215,7 +215,7 @@ inline npy_header read_header(npy_file const& f) {
 /// Copies the elements of `a`, the last index fastest, to or from a buffer that `full` fills before and empties after
 /// each time that it is walked through.
 template <class Copy, class Full>
-void walk(argument const& a, std::int64_t count, Copy copy, Full full) {
+void walk_elements(argument const& a, std::int64_t count, Copy copy, Full full) {
   std::int64_t const most = npy_buffer_bytes / size_bytes(a.type);
   std::int64_t index[max_rank]{}, at = 0;
   while (count > 0) {
@@ -259,7 +259,7 @@ WEFT_DECL void read_npy(std::string const& file, dtype type, int rank,
       a.strides[rank - 1 - d] = stride;
     }
     char buffer[npy_buffer_bytes];
-    walk(
+    walk_elements(
         a, bytes / size,
         [&](std::int64_t n, std::int64_t at) {
           std::memcpy(data + at * size, buffer + n * size, static_cast<std::size_t>(size));
@@ -308,7 +308,7 @@ WEFT_DECL void write_npy(std::string const& file, argument const& a) {
   auto const* const data = static_cast<char const*>(a.data);
   if (compact) good = good && f.write(data, bytes);
   else
-    walk(
+    walk_elements(
         a, bytes / size,
         [&](std::int64_t n, std::int64_t at) {
           std::memcpy(buffer + n * size, data + at * size, static_cast<std::size_t>(size));
