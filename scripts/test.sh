@@ -24,6 +24,7 @@ want doctest-dev "/usr/include/doctest/doctest.h" "/usr/local/include/doctest/do
 want python3 python3
 want pkg-config pkg-config
 if ((all)); then
+  want doxygen doxygen
   want g++ g++
   for version in 19 22; do
     mapfile -t libraries < <(llvm_library $version)
