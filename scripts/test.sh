@@ -31,6 +31,7 @@ if ((long)); then
   want python3-torch "/usr/lib/python3/dist-packages/torch/__init__.py"
 fi
 if ((all)); then
+  want doxygen doxygen
   want g++ g++
   for version in 19 22; do
     mapfile -t libraries < <(llvm_library $version)

@@ -35,8 +35,8 @@ constexpr std::string_view need_llvm = WEFT_TESTS_THAT_NEED_LLVM;
 }  // namespace
 
 int main(int argc, char** argv) {
-  // No test reads or writes the user's own kernels on disk: those that are about them name a directory of their own, and
-  // all others compile what they test. WEFT_TEST_CACHE is for processes that such a test starts.
+  // No test reads or writes the user's own kernels on disk: those that are about them name a directory of their own,
+  // and all others compile what they test. WEFT_TEST_CACHE is for processes that such a test starts.
   char const* const own = std::getenv("WEFT_TEST_CACHE");
   ::setenv("WEFT_CACHE", own != nullptr ? own : "off", 1);
 

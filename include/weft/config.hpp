@@ -50,11 +50,11 @@
 #define WEFT_COLD_END _Pragma("GCC pop_options")
 #endif
 
-// Every switch that changes what a function means is in the inline namespace's name, so that two TUs that differ fail to
-// link instead of sharing one inline function: an inline function compiled with -mavx512f must not be the copy that a
-// plain x86-64 TU calls, one that throws not the copy of a TU without exceptions, and where the compiler may take NaN
-// for impossible others must still see it. In weft::compiled as well, whose headers have inline functions enough: a
-// program with such switches builds that library with them, too.
+// Every switch that changes what a function means is in the inline namespace's name, so that two TUs that differ fail
+// to link instead of sharing one inline function: one compiled with -mavx512f must not be the copy that a plain x86-64
+// TU calls, one that throws not the copy of a TU without exceptions, and where the compiler may take NaN for impossible
+// others must still see it. In weft::compiled as well, whose headers have inline functions enough: a program with such
+// switches builds that library with them, too.
 #if defined(__AVX512F__)
 #define WEFT_ABI_ISA avx512
 #elif defined(__AVX2__)

@@ -6,6 +6,7 @@
 
 namespace weft::inline WEFT_ABI {
 
+/// How `evaluate` rounds.
 struct evaluate_options {
   /// a * b + c rounded once, as compiled code does where the target has fma (`weft::cpu().fma`).
   bool contract = false;
@@ -16,7 +17,9 @@ template <element T>
 struct evaluated {
   sequence<std::int64_t> shape;
   sequence<T> values;
+  /// The i-th element in row-major order; not checked.
   constexpr T operator[](std::size_t i) const { return values[i]; }
+  /// How many elements there are.
   constexpr std::size_t size() const { return values.size(); }
   /// Equal to a range of the same elements.
   template <detail::contiguous_range R>

@@ -382,7 +382,9 @@ struct call_types<What, How, hana::tuple<In...>> {
 template <int Inputs, int Outputs>
 class prepared_kernel {
  public:
+  /// What `kernel_t::prepare` does.
   explicit prepared_kernel(ready_kernel const& k) : k_(&k) {}
+  /// Runs it on these inputs and outputs.
   template <class... A>
   void operator()(A const&... a) const {
     static_assert(sizeof...(A) == static_cast<std::size_t>(Inputs + Outputs),
@@ -457,17 +459,22 @@ struct kernel_t {
     return k;
   }
 
-  // What the kernel becomes for these arguments, as std::string; nothing runs. Outputs may be left out.
+  /// Its loops for these arguments, as a std::string; nothing runs. Here and below outputs may be left out.
   template <class... A>
   auto loops(A const&... a) const { return texts(false, a...).loops; }
+  /// The steps of its schedule, with what each was ruled.
   template <class... A>
   auto trace(A const&... a) const { return texts(false, a...).steps; }
+  /// The loop program that becomes code.
   template <class... A>
   auto ir(A const&... a) const { return texts(false, a...).ir; }
+  /// LLVM's text of it, after LLVM's passes.
   template <class... A>
   auto llvm_ir(A const&... a) const { return texts(true, a...).llvm_ir; }
+  /// The machine code, as assembly.
   template <class... A>
   auto assembly(A const&... a) const { return texts(true, a...).assembly; }
+  /// All of these at once, as `kernel_texts`; the last two only with `machine_code`.
   template <class... A>
   auto texts(bool machine_code, A const&... a) const {
     constexpr int given = call_check<A...>::given;

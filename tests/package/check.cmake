@@ -18,8 +18,9 @@ if(way STREQUAL "installed")
   endforeach()
   set(found -D CMAKE_PREFIX_PATH=${place}/prefix)
 elseif(way STREQUAL "subdirectory")
-  # Here weft::compiled is a shared library.
-  set(found -D WEFT_SOURCE=${source} -D BUILD_SHARED_LIBS=ON)
+  # Here weft::compiled is a shared library, in a project that hides what it does not mean to show.
+  set(found -D WEFT_SOURCE=${source} -D BUILD_SHARED_LIBS=ON -D CMAKE_CXX_VISIBILITY_PRESET=hidden
+            -D CMAKE_VISIBILITY_INLINES_HIDDEN=ON)
 elseif(way STREQUAL "fetched")
   # Nothing but what a program needs: no tests, no examples.
   file(MAKE_DIRECTORY ${place})

@@ -35,6 +35,7 @@ enum class dtype : std::uint8_t {
 #undef WEFT_X
 };
 enum class dtype_kind : std::uint8_t { truth, signed_integer, unsigned_integer, real };
+/// What is known of an element type; `computed` is the type in which its arithmetic is done.
 struct dtype_facts {
   std::string_view name;
   dtype_kind kind;

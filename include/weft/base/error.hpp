@@ -11,7 +11,9 @@ namespace weft::inline WEFT_ABI {
 /// Everything that weft throws. `what()` says what was asked, what is there, and a way out.
 class error : public std::exception {
  public:
+  /// With the whole text: what was asked, what is there, a way out.
   explicit error(std::string message) : message_(static_cast<std::string&&>(message)) {}
+  /// The whole text.
   char const* what() const noexcept override { return message_.c_str(); }
 
  private:

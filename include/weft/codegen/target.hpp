@@ -25,6 +25,7 @@ struct target {
   std::int64_t l3_bytes = 0;  // as one core sees it, shared by several
   std::int32_t threads = 1;   // that this process may run at the same time
 
+  /// Whether `features` holds this one: `has("avx512f")`.
   bool has(std::string_view feature) const;
   /// Whether an instruction converts between f16 and f32: F16C, or any aarch64.
   bool converts_f16() const { return arch == architecture::aarch64 || has("f16c"); }
@@ -32,6 +33,7 @@ struct target {
   std::string feature_string() const;
   /// "x86_64-unknown-linux-gnu"
   char const* triple() const;
+  /// All members; kernels are compiled once for equal targets.
   bool operator==(target const&) const = default;
 };
 

@@ -38,9 +38,12 @@ struct bounded_tensor {
   expr::tensor<T, Rank> inner;
   T exterior{};
 
+  /// The size of dimension `d` of the tensor inside.
   constexpr weft::extent extent(int d) const { return inner.extent(d); }
+  /// How many indices it takes.
   static constexpr int rank() { return Rank; }
 
+  /// The element at these indices, or what the border says when they are outside.
   template <detail::subscript... Index>
   constexpr value<T> operator()(Index const&... index) const {
     static_assert(sizeof...(Index) == Rank, "weft: this tensor has another rank: give one index per dimension");

@@ -18,6 +18,7 @@ template <class... V>
 struct several;
 template <>
 struct several<> {};
+/// The first value and the others.
 template <class First, class... Rest>
 struct several<First, Rest...> {
   First first;
@@ -452,9 +453,11 @@ constexpr auto compute(A const&... extents_and_body) {
 
 }  // namespace weft::inline WEFT_ABI
 
+/// @cond  doxygen does not find std
 template <class... V>
 struct std::tuple_size<weft::several<V...>> : std::integral_constant<std::size_t, sizeof...(V)> {};
 template <std::size_t I, class... V>
 struct std::tuple_element<I, weft::several<V...>> {
   using type = std::remove_cvref_t<decltype(weft::get<I>(std::declval<weft::several<V...> const&>()))>;
 };
+/// @endcond

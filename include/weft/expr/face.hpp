@@ -269,6 +269,7 @@ struct tensor {
   /// The size of dimension `d`, usable in `compute`, `sum` and index arithmetic. It is not a number: its
   /// value may be known only at the call, so it does not convert to bool or int.
   constexpr weft::extent extent(int d) const { return {{p, p->extent_of(id, d)}}; }
+  /// How many indices it takes.
   static constexpr int rank() { return Rank; }
 
   /// The element at these indices. One that is read from a tensor is clamped by whoever wrote the kernel, for no one

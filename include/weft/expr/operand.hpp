@@ -9,6 +9,7 @@
 
 namespace weft::inline WEFT_ABI {
 
+/// A node of the program that is being written: what every typed expression is underneath.
 struct term {
   program* p = nullptr;
   int id = -1;
@@ -21,13 +22,16 @@ struct term {
     return false;
   }
 };
+/// A number of type T that the kernel computes, element by element.
 template <element T>
 struct value : term {
   using element_type = T;
 };
+/// The index along an axis of a stage or of a reduction; in arithmetic an i64.
 struct axis_index : term {
   using element_type = std::int64_t;
 };
+/// The size of a dimension, known at the call; in arithmetic an i64.
 struct extent : term {
   using element_type = std::int64_t;
 };

@@ -24,13 +24,19 @@ class tensor {
   static constexpr int rank = Rank;
 
   tensor() = default;
+  /// Zeros, of these extents.
+  ///
+  /// Errors  argument_error for a negative or overflowing shape, device_error when there is no memory
   template <std::integral... E>
     requires(sizeof...(E) == static_cast<std::size_t>(Rank))
   explicit tensor(E... extents) : tensor(std::array<std::int64_t, sizeof...(E)>{static_cast<std::int64_t>(extents)...}) {}
+  /// The same.
   explicit tensor(std::array<std::int64_t, static_cast<std::size_t>(Rank)> const& shape)
       : shape_(shape),
         data_(static_cast<T*>(detail::allocate_elements(shape.data(), Rank, static_cast<int>(sizeof(T))))) {}
+  /// Takes the memory of `other`, which is empty then.
   tensor(tensor&& other) noexcept : shape_(other.shape_), data_(other.data_) { other.release(); }
+  /// The same; its own memory goes.
   tensor& operator=(tensor&& other) noexcept {
     if (this != &other) {
       detail::free_elements(data_);
@@ -41,34 +47,42 @@ class tensor {
     return *this;
   }
   ~tensor() { detail::free_elements(data_); }
+  /// A tensor with memory of its own and the same elements.
   tensor clone() const {
     tensor t(shape_);
     for (std::size_t i = 0; i < size(); ++i) t.data_[i] = data_[i];
     return t;
   }
 
+  /// The size of dimension `d`.
   std::int64_t extent(int d) const { return shape_[static_cast<std::size_t>(d)]; }
+  /// How many elements there are.
   std::size_t size() const {
     std::size_t n = data_ == nullptr ? 0 : 1;
     for (std::int64_t e : shape_) n *= static_cast<std::size_t>(e);
     return n;
   }
+  ///@{
+  /// The elements in row-major order.
   T* data() { return data_; }
   T const* data() const { return data_; }
   T* begin() { return data_; }
   T* end() { return data_ + size(); }
   T const* begin() const { return data_; }
   T const* end() const { return data_ + size(); }
+  ///@}
 
   /// The element at these indices; not checked.
   template <std::integral... I>
   T& operator()(I... index) {
     return data_[offset(index...)];
   }
+  /// The same.
   template <std::integral... I>
   T const& operator()(I... index) const {
     return data_[offset(index...)];
   }
+  /// All extents.
   std::array<std::int64_t, static_cast<std::size_t>(Rank)> const& shape() const { return shape_; }
 
  private:

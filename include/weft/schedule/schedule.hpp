@@ -46,6 +46,7 @@ struct schedule : nest,
   static constexpr std::size_t max_knobs = 32;
 
   constexpr schedule() = default;
+  /// The plain nest of `p`; `inputs` gives the extents of its inputs, -1 while they are not known.
   template <class Extents>
   constexpr schedule(program const& p, Extents const& inputs, schedule_limits l = {}, bool say_it = false)
       : nest(p, inputs, l), loud(say_it) {}
@@ -67,6 +68,7 @@ struct schedule : nest,
     state = verdict::illegal;
   }
 
+  /// Whether the step may be taken there.
   static constexpr ruling check(nest const& n, step const& s) {
     switch (s.what) {
       case verb::split: return split_rule::check(n, s);
@@ -77,6 +79,7 @@ struct schedule : nest,
     }
     return parallel_rule::check(n, s);
   }
+  /// Takes a step that was ruled not illegal.
   constexpr void perform(step const& s) {
     switch (s.what) {
       case verb::split: return split_rule::perform(*this, s);

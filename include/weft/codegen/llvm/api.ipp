@@ -59,7 +59,8 @@ inline void* open_asked(char const* asked, api& a) {
     why += ", which is not one of LLVM 19 to 22";
   } else {
     char const* const reason = number ? nullptr : ::dlerror();
-    why += std::string(", which cannot be loaded") + (reason != nullptr ? ": " : "") + (reason != nullptr ? reason : "");
+    why += ", which cannot be loaded";
+    if (reason != nullptr) why += std::string(": ") + reason;
   }
   if (library != nullptr) ::dlclose(library);
   WEFT_THROW(device_error(why + "; set it to one of 19 to 22, to the path of a libLLVM.so, or leave it unset"));

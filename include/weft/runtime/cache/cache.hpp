@@ -48,6 +48,7 @@ void set_directory(std::string path);
 
 /// Neither reads nor keeps kernels until `enable`. For programs that must write nothing.
 void disable();
+/// Takes `disable` back.
 void enable();
 
 /// How many bytes the kernels may take, 256 MiB at first. When new ones exceed it, those go that were not used for

@@ -23,6 +23,7 @@ struct parallel_rule {
   static constexpr void perform(nest& n, step const& s) { n.at(s.loops[0]).kind = loop_kind::parallel; }
 };
 
+/// `s.parallel`, as a part of `schedule`.
 template <class Schedule>
 struct parallel_step {
   /// Shares the loop's iterations out to the threads of the pool, in contiguous pieces.

@@ -36,6 +36,7 @@ struct reorder_rule {
   }
 };
 
+/// `s.reorder`, as a part of `schedule`.
 template <class Schedule>
 struct reorder_step {
   /// Puts the named loops into this order, outermost first; loops that are not named keep their places.

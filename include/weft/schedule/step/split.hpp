@@ -39,6 +39,7 @@ struct split_rule {
   }
 };
 
+/// `s.split`, as a part of `schedule`.
 template <class Schedule>
 struct split_step {
   /// Cuts a loop in two; the inner one runs `factor` times.

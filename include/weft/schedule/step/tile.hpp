@@ -5,6 +5,7 @@
 
 namespace weft::inline WEFT_ABI {
 
+/// `s.tile`, as a part of `schedule`.
 template <class Schedule>
 struct tile_step {
   /// Cuts two loops into blocks; returns {io, jo, ii, ji} in their new order.

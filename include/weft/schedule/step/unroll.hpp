@@ -19,6 +19,7 @@ struct unroll_rule {
   static constexpr void perform(nest& n, step const& s) { n.at(s.loops[0]).kind = loop_kind::unrolled; }
 };
 
+/// `s.unroll`, as a part of `schedule`.
 template <class Schedule>
 struct unroll_step {
   /// Writes the loop's body out once per iteration. A loop inside it is jammed: the copies stand in its body.

@@ -29,6 +29,7 @@ struct vectorize_rule {
   static constexpr void perform(nest& n, step const& s) { n.at(s.loops[0]).kind = loop_kind::vectorized; }
 };
 
+/// `s.vectorize`, as a part of `schedule`.
 template <class Schedule>
 struct vectorize_step {
   /// Runs the loop's iterations as lanes of vector instructions; more lanes than the machine has become
