@@ -75,7 +75,7 @@ void check_op(Kernel const& k, std::array<std::int64_t, Rank> const& shape, doub
     }
   }
   CHECK(wrong == 0);
-  for (std::uint64_t seed : {1, 2, 3}) {
+  for (std::uint64_t seed = 1; seed <= 3; ++seed) {
     CAPTURE(seed);
     std::string const fault = executors_differ(seed, k, inputs...);
     CHECK_MESSAGE(fault.empty(), fault);

@@ -19,10 +19,11 @@ TEST_CASE("blurs weigh the pixels around, mirrored at the border") {
   constexpr auto box = weft::kernel<"box">(ops::box_blur);
   constexpr auto wide = weft::kernel<"wide">([](auto x) { return ops::box_blur(x, {.radius = 2}); });
   constexpr auto gaussian = weft::kernel<"gaussian">(ops::gaussian_blur);
-  for (auto [h, w] : {std::array<long, 2>{1, 1}, {2, 3}, {5, 7}}) {
+  for (std::array<long, 2> const& size : {std::array<long, 2>{1, 1}, {2, 3}, {5, 7}}) {
+    long const h = size[0], w = size[1];
     auto const x = drawn<float>(1, h, w);
     auto const y = drawn<std::uint8_t>(2, h, w);
-    auto const mean = [h = h, w = w](auto const& image, long i, long j, long r) {
+    auto const mean = [h, w](auto const& image, long i, long j, long r) {
       double s = 0;
       for (long a = -r; a <= r; ++a)
         for (long b = -r; b <= r; ++b) s += image(reflected(i + a, h), reflected(j + b, w));
@@ -70,16 +71,17 @@ TEST_CASE("resize to more and to fewer pixels, in both layouts") {
   auto const place = [](long i, long from, long to) {
     return std::fmax((static_cast<double>(i) + 0.5) * static_cast<double>(from) / static_cast<double>(to) - 0.5, 0);
   };
-  for (auto [h, w] : {std::array<long, 2>{3, 5}, {1, 1}, {14, 3}}) {
+  for (std::array<long, 2> const& size : {std::array<long, 2>{3, 5}, {1, 1}, {14, 3}}) {
+    long const h = size[0], w = size[1];
     auto const x = drawn<float>(1, 2, 2, h, w), z = drawn<float>(2, 1, h, w, 3);
-    auto const between = [&, h = h, w = w](auto const& at, long i, long j) {
+    auto const between = [&](auto const& at, long i, long j) {
       double const y = place(i, h, 7), c = place(j, w, 3);
       long const y0 = static_cast<long>(y), x0 = static_cast<long>(c), y1 = y0 + 1 < h ? y0 + 1 : y0, x1 = x0 + 1 < w ? x0 + 1 : x0;
       double const a = y - static_cast<double>(y0), b = c - static_cast<double>(x0);
       return (1 - a) * ((1 - b) * at(y0, x0) + b * at(y0, x1)) + a * ((1 - b) * at(y1, x0) + b * at(y1, x1));
     };
     check_op(nearest, shape_t<4>{2, 2, 7, 3}, 0,
-             [&, h = h, w = w](long n, long c, long i, long j) { return x(n, c, i * h / 7, j * w / 3); }, x);
+             [&](long n, long c, long i, long j) { return x(n, c, i * h / 7, j * w / 3); }, x);
     // Numbers below 2, their differences below 4: a place within u, and four roundings in each direction.
     double const bound = 2 * (4 * u + 4 * 4 * u);
     check_op(linear, shape_t<4>{2, 2, 7, 3}, bound,

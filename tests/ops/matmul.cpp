@@ -17,10 +17,11 @@ static_assert(weft::checked<tt, weft::arg<float, 3>, weft::arg<float, 2>>);
 }  // namespace
 
 TEST_CASE("matmul in all transpositions is the triple loop") {
-  for (auto [m, k, n] : {std::array<long, 3>{1, 1, 1}, {3, 5, 7}, {2, 0, 3}, {13, 17, 19}}) {
+  for (std::array<long, 3> const& size : {std::array<long, 3>{1, 1, 1}, {3, 5, 7}, {2, 0, 3}, {13, 17, 19}}) {
+    long const m = size[0], k = size[1], n = size[2];
     auto const a = drawn<float>(1, m, k), b = drawn<float>(2, k, n);
     auto const at = drawn<float>(3, k, m), bt = drawn<float>(4, n, k);
-    auto const product = [k = k](auto const& x, auto const& y) {
+    auto const product = [k](auto const& x, auto const& y) {
       return [&x, &y, k](long i, long j) {
         double s = 0;
         for (long p = 0; p < k; ++p) s += x(i, p) * y(p, j);

@@ -71,6 +71,7 @@ TEST_CASE("prefix sums, products and maxima, forwards and backwards, with the el
   constexpr auto back = weft::kernel<"back">([](auto x) { return ops::cumsum(x, {.exclusive = true, .reverse = true}); });
   constexpr auto products = weft::kernel<"products">(ops::cumprod);
   constexpr auto largest = weft::kernel<"largest">([](auto x) { return ops::cummax(x, {.reverse = true}); });
+  constexpr auto smallest = weft::kernel<"smallest">(ops::cummin);
   auto const x = drawn<float>(1, 3, 7);
   auto const over = [](auto const& at, long from, long to, double start, auto const& combine) {
     for (long k = from; k < to; ++k) start = combine(start, static_cast<double>(at(k)));
@@ -83,6 +84,9 @@ TEST_CASE("prefix sums, products and maxima, forwards and backwards, with the el
   check_op(before, shape_t<2>{3, 7}, 0, [&](long i, long j) { return over([&](long k) { return x(k, j); }, 0, i, 0, plus); }, x);
   check_op(products, shape_t<2>{3, 7}, 0,
            [&](long i, long j) { return over(row(i), 0, j + 1, 1, [](double a, double b) { return a * b; }); }, x);
+  check_op(smallest, shape_t<2>{3, 7}, 0, [&](long i, long j) {
+    return over(row(i), 0, j + 1, INFINITY, [](double a, double b) { return std::fmin(a, b); });
+  }, x);
   check_op(largest, shape_t<2>{3, 7}, 0, [&](long i, long j) {
     return over(row(i), j, 7, -INFINITY, [](double a, double b) { return std::fmax(a, b); });
   }, x);

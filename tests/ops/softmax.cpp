@@ -39,6 +39,18 @@ TEST_CASE("softmax along any axis of tensors of any rank") {
   check_op(softmax, shape_t<1>{13}, softmax_bound(13), [&](long i) { return softmax_of(13, w, i); }, w);
   check_op(softmax, shape_t<2>{0, 4}, 0, [](long, long) { return 0; }, drawn<float>(4, 0, 4));
 }
+TEST_CASE("the stages that a docstring names are there for the schedule") {
+  static constexpr auto scheduled = weft::kernel<"scheduled">(ops::softmax, [](auto& s, auto, auto top, auto e, auto, auto y) {
+    s.parallel(top.axes()[0]);
+    s.vectorize(s.split(e.axes()[1], 8)[1]);
+    s.vectorize(s.split(y.axes()[1], 8)[1]);
+  });
+  static_assert(weft::checked<scheduled, weft::arg<float, 2>>);
+  auto const x = drawn<float>(1, 3, 21);
+  CHECK(weft::evaluate({.contract = weft::cpu().fma}, scheduled, x) == scheduled(x));
+  std::string const loops = scheduled.loops(x);
+  for (char const* stage : {"top", "e", "total", "softmax"}) CHECK(loops.find(std::string(stage) + "[i, j]") != std::string::npos);
+}
 TEST_CASE("softmax of large numbers does not overflow, and of halves is computed in f32") {
   weft::tensor<float, 1> x(3);
   x(0) = 3e38f, x(1) = 3e38f, x(2) = -3e38f;

@@ -25,6 +25,11 @@ template <class T, int Rank>
 constexpr extent literal_extent(expr::tensor<T, Rank> const& t, std::int64_t n) {
   return {{t.p, t.p->literal(dtype::i64, n)}};
 }
+/// An integer that is read from a tensor, as an index to stand among others.
+template <std::integral T>
+constexpr axis_index as_index(value<T> place) {
+  return {{place.p, detail::node_as<std::int64_t>(*place.p, place)}};
+}
 template <class T, int Rank>
 constexpr value<T> element_at(expr::tensor<T, Rank> const& t, indices<Rank> const& at) {
   return [&]<std::size_t... D>(std::index_sequence<D...>) {

@@ -26,10 +26,6 @@ inline constexpr auto mean_of = []<class T>(expr::tensor<T, 1> const& x) {
   auto const total = detail::reduced<"total">(x, 0, sums);
   return elementwise<"mean">([](auto t, auto n) { return t / n; }, total, detail::count_along(x, 0));
 };
-/// (x - y)^2, broadcast.
-inline constexpr auto squared_error = [](auto const& x, auto const& y) {
-  return elementwise<"squared_error">([](auto a, auto b) { auto const d = a - b; return d * d; }, x, y);
-};
 
 }  // namespace ops
 }  // namespace weft::inline WEFT_ABI

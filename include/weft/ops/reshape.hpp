@@ -131,7 +131,7 @@ inline constexpr auto take = []<class T, int Rank, class U, int Which>(expr::ten
     auto const place = weft::clamp(element_at(which, named), 0, x.extent(static_cast<int>(axis)) - 1);
     indices<Rank> from{};
     for (std::size_t d = 0; d < Rank; ++d)
-      if (d == axis) from[d] = {{x.p, weft::detail::node_as<std::int64_t>(*x.p, place)}};
+      if (d == axis) from[d] = as_index(place);
       else from[d] = i[d < axis ? d : d + Which - 1];
     return element_at(x, from);
   });
@@ -148,7 +148,7 @@ inline constexpr auto gather = []<class T, int Rank, class U>(expr::tensor<T, Ra
   return compute_over<"gather">(shape_of(which), [&](auto const& i) {
     auto const place = weft::clamp(element_at(which, i), 0, x.extent(static_cast<int>(axis)) - 1);
     auto from = i;
-    from[axis] = {{x.p, weft::detail::node_as<std::int64_t>(*x.p, place)}};
+    from[axis] = as_index(place);
     return element_at(x, from);
   });
 };
