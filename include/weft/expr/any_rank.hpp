@@ -43,8 +43,8 @@ constexpr auto compute_over(std::array<extent, Rank> const& extents, Body const&
     return compute<Name>(extents[D]..., [&](auto... i) { return body(std::array<axis_index, Rank>{i...}); });
   }(std::make_index_sequence<Rank>{});
 }
-/// A reduction likewise: `reduce_over(sums, {K, L}, [=](auto k) { return A(k[0], k[1]); })`, where `sums` calls weft::sum
-/// with what it is given.
+/// A reduction likewise: `reduce_over(sums, {K, L}, [=](auto k) { return A(k[0], k[1]); })`, where `sums` calls
+/// weft::sum with what it is given.
 template <class Reduce, std::size_t Rank, class Body>
 constexpr auto reduce_over(Reduce const& reduce, std::array<extent, Rank> const& extents, Body const& body) {
   return [&]<std::size_t... D>(std::index_sequence<D...>) {
