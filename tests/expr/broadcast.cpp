@@ -9,9 +9,8 @@ namespace {
 constexpr auto sum3 = weft::kernel<"sum3">([](auto A, auto B, auto C) {
   return weft::elementwise<"S">([](auto a, auto b, auto c) { return a + 2 * b + 4 * c; }, A, B, C);
 });
-constexpr auto plus = weft::kernel<"plus">([](auto A, auto B) {
-  return weft::elementwise<"S">([](auto a, auto b) { return a + b; }, A, B);
-});
+constexpr auto plus = weft::kernel<"plus">(
+    [](auto A, auto B) { return weft::elementwise<"S">([](auto a, auto b) { return a + b; }, A, B); });
 static_assert(weft::checked<plus, weft::arg<float, 1>, weft::arg<float, 3>>);
 }  // namespace
 
@@ -19,8 +18,9 @@ TEST_CASE("shapes stand below each other from the last dimension on, and an exte
   auto const a = drawn<float>(1, 3, 1);
   auto const b = drawn<float>(2, 4);
   auto const c = drawn<float>(3, 2, 1, 4);
-  check_op(sum3, shape_t<3>{2, 3, 4}, 0,
-           [&](long i, long j, long k) { return a(j, 0) + 2 * b(k) + 4 * c(i, 0, k); }, a, b, c);
+  check_op(
+      sum3, shape_t<3>{2, 3, 4}, 0, [&](long i, long j, long k) { return a(j, 0) + 2 * b(k) + 4 * c(i, 0, k); }, a, b,
+      c);
   auto const one = drawn<float>(4, 1);
   check_op(sum3, shape_t<2>{3, 1}, 0, [&](long j, long) { return a(j, 0) + 2 * one(0) + 4 * a(j, 0); }, a, one, a);
 }
@@ -34,7 +34,8 @@ TEST_CASE("an extent of 0 meets 1 and 0") {
 TEST_CASE("extents that differ and are not 1 are refused before anything runs, whichever is larger") {
   auto const two = drawn<float>(1, 2), three = drawn<float>(2, 3);
   CHECK(refusal_of([&] { plus(two, three); }) ==
-        "plus: needs A.extent(0) == B.extent(0) || A.extent(0) == 1 || B.extent(0) == 1, but A.extent(0) = 2, B.extent(0) "
+        "plus: needs A.extent(0) == B.extent(0) || A.extent(0) == 1 || B.extent(0) == 1, but A.extent(0) = 2, "
+        "B.extent(0) "
         "= 3");
   CHECK(refusal_of([&] { plus(three, two); }) != "");
   CHECK_THROWS_AS(weft::evaluate(plus, two, three), weft::argument_error);

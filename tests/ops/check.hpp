@@ -26,9 +26,9 @@ weft::dense dense_of(weft::tensor<T, Rank> const& t) {
   for (T const& x : t) d.bits.push_back(weft::to_bits(x));
   return d;
 }
-/// Runs the kernel's computation under schedules that `seed` draws: by the interpreter, before and after the passes, for
-/// sizes that are known and that are not, and by machine code for each kind of target; against direct evaluation. Says
-/// what differs.
+/// Runs the kernel's computation under schedules that `seed` draws: by the interpreter, before and after the passes,
+/// for sizes that are known and that are not, and by machine code for each kind of target; against direct evaluation.
+/// Says what differs.
 template <class Kernel, class... In>
 std::string executors_differ(std::uint64_t seed, Kernel const& k, In const&... inputs) {
   using types = typename Kernel::template types_for<In...>;
@@ -37,8 +37,10 @@ std::string executors_differ(std::uint64_t seed, Kernel const& k, In const&... i
   d.seed = seed;
   d.what = types::program_of(lambdas);
   auto const add = [&](auto const& in) {
-    if constexpr (weft::element<std::remove_cvref_t<decltype(in)>>) d.scalars.push_back(weft::to_bits(in));
-    else d.tensors.push_back(dense_of(in)), d.has_empty = d.has_empty || in.size() == 0;
+    if constexpr (weft::element<std::remove_cvref_t<decltype(in)>>)
+      d.scalars.push_back(weft::to_bits(in));
+    else
+      d.tensors.push_back(dense_of(in)), d.has_empty = d.has_empty || in.size() == 0;
   };
   (add(inputs), ...);
   d.order_free.resize(d.what.stages.size(), false);
@@ -49,21 +51,22 @@ std::string executors_differ(std::uint64_t seed, Kernel const& k, In const&... i
   return fault.empty() ? fault : fuzz::describe(d, steps) + fault;
 }
 
-/// Checks each element of the first output against `expected(i, j, ...)`, a double, within `bound` of it, the shape, and
-/// the executors.
+/// Checks each element of the first output against `expected(i, j, ...)`, a double, within `bound` of it, the shape,
+/// and the executors.
 template <class Kernel, std::size_t Rank, class Expected, class... In>
 void check_op(Kernel const& k, std::array<std::int64_t, Rank> const& shape, double bound, Expected const& expected,
               In const&... inputs) {
   auto const result = k(inputs...);
   REQUIRE(result.shape() == shape);
-  bool same = weft::evaluate({.contract = weft::cpu().fma}, k, inputs...).size() == result.size();
+  bool const same = weft::evaluate({.contract = weft::cpu().fma}, k, inputs...) == result;
   CHECK(same);
   std::array<std::int64_t, Rank> i{};
   int wrong = 0;
   for (auto const& got : result) {
     auto const wanted = static_cast<double>(std::apply(expected, i));
     auto const found = static_cast<double>(got);
-    bool const fine = found == wanted || std::fabs(found - wanted) <= bound || (std::isnan(found) && std::isnan(wanted));
+    bool const fine =
+        found == wanted || std::fabs(found - wanted) <= bound || (std::isnan(found) && std::isnan(wanted));
     if (!fine && ++wrong < 4) {
       std::string place;
       for (std::int64_t at : i) place += std::to_string(at) + " ";
@@ -75,7 +78,7 @@ void check_op(Kernel const& k, std::array<std::int64_t, Rank> const& shape, doub
     }
   }
   CHECK(wrong == 0);
-  for (std::uint64_t seed : {1, 2, 3}) {
+  for (std::uint64_t seed = 1; seed <= 3; ++seed) {
     CAPTURE(seed);
     std::string const fault = executors_differ(seed, k, inputs...);
     CHECK_MESSAGE(fault.empty(), fault);

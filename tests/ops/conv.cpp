@@ -50,12 +50,13 @@ void check_conv2d(First const& first, Last const& last, dimension y, dimension x
     for (long c = 0; c < part; ++c)
       for (long i = 0; i < y.kernel; ++i)
         for (long j = 0; j < x.kernel; ++j) w_last(i, j, c, o) = w(o, c, i, j);
-  check_op(last, shape_t<4>{2, y.out(), x.out(), 6}, 0,
-           [&](long n, long i, long j, long o) { return expected(n, o, i, j); }, in_last, w_last);
+  check_op(
+      last, shape_t<4>{2, y.out(), x.out(), 6}, 0, [&](long n, long i, long j, long o) { return expected(n, o, i, j); },
+      in_last, w_last);
 }
-#define BOTH_LAYOUTS(...)                                                             \
-  weft::kernel<"first">([](auto x, auto w) { return ops::conv2d(x, w, {__VA_ARGS__}); }), \
-      weft::kernel<"last">([](auto x, auto w) {                                       \
+#define BOTH_LAYOUTS(...)                                                                           \
+  weft::kernel<"first">([](auto x, auto w) { return ops::conv2d(x, w, {__VA_ARGS__}); }),           \
+      weft::kernel<"last">([](auto x, auto w) {                                                     \
         return ops::conv2d(x, w, {__VA_ARGS__ __VA_OPT__(, ).layout = ops::layout::channels_last}); \
       })
 }  // namespace
@@ -68,58 +69,76 @@ TEST_CASE("conv2d with strides, padding, dilation and groups, in both layouts") 
   check_conv2d(BOTH_LAYOUTS(), {1, 1}, {1, 1}, 1);
 }
 TEST_CASE("conv1d and conv3d are the same in one and three dimensions") {
-  constexpr auto conv1d = weft::kernel<"conv1d">([](auto x, auto w) { return ops::conv1d(x, w, {.stride = {2}, .padding = {1}}); });
+  constexpr auto conv1d =
+      weft::kernel<"conv1d">([](auto x, auto w) { return ops::conv1d(x, w, {.stride = {2}, .padding = {1}}); });
   auto const x = drawn<float>(1, 2, 3, 11), w = drawn<float>(2, 5, 3, 4);
   dimension const d{11, 4, 2, 1}, none{1, 1};
-  check_op(conv1d, shape_t<3>{2, 5, d.out()}, 0, [&](long n, long o, long i) {
-    return over_window(d, none, i, 0, [&](long at, long, long a, long) {
-      double s = 0;
-      for (long c = 0; c < 3; ++c) s += x(n, c, at) * w(o, c, a);
-      return s;
-    });
-  }, x, w);
-  constexpr auto conv3d = weft::kernel<"conv3d">([](auto a, auto b) { return ops::conv3d(a, b, {.padding = {0, 1, 0}}); });
-  auto const y = drawn<float>(3, 1, 2, 3, 3, 4), v = drawn<float>(4, 3, 2, 2, 3, 2);
-  check_op(conv3d, shape_t<5>{1, 3, 2, 3, 3}, 0, [&](long n, long o, long i, long j, long k) {
-    double s = 0;
-    for (long c = 0; c < 2; ++c)
-      for (long a = 0; a < 2; ++a)
-        s += over_window({3, 3, 1, 1}, {4, 2}, j, k, [&](long row, long column, long p, long q) {
-          return double(y(n, c, i + a, row, column) * v(o, c, a, p, q));
+  check_op(
+      conv1d, shape_t<3>{2, 5, d.out()}, 0,
+      [&](long n, long o, long i) {
+        return over_window(d, none, i, 0, [&](long at, long, long a, long) {
+          double s = 0;
+          for (long c = 0; c < 3; ++c) s += x(n, c, at) * w(o, c, a);
+          return s;
         });
-    return s;
-  }, y, v);
+      },
+      x, w);
+  constexpr auto conv3d =
+      weft::kernel<"conv3d">([](auto a, auto b) { return ops::conv3d(a, b, {.padding = {0, 1, 0}}); });
+  auto const y = drawn<float>(3, 1, 2, 3, 3, 4), v = drawn<float>(4, 3, 2, 2, 3, 2);
+  check_op(
+      conv3d, shape_t<5>{1, 3, 2, 3, 3}, 0,
+      [&](long n, long o, long i, long j, long k) {
+        double s = 0;
+        for (long c = 0; c < 2; ++c)
+          for (long a = 0; a < 2; ++a)
+            s += over_window({3, 3, 1, 1}, {4, 2}, j, k, [&](long row, long column, long p, long q) {
+              return double(y(n, c, i + a, row, column) * v(o, c, a, p, q));
+            });
+        return s;
+      },
+      y, v);
 }
 TEST_CASE("a depthwise convolution is one with as many groups as channels") {
-  constexpr auto depthwise = weft::kernel<"depthwise">([](auto x, auto w) {
-    return ops::depthwise_conv2d(x, w, {.stride = {2, 1}, .padding = {1, 1}});
-  });
+  constexpr auto depthwise = weft::kernel<"depthwise">(
+      [](auto x, auto w) { return ops::depthwise_conv2d(x, w, {.stride = {2, 1}, .padding = {1, 1}}); });
   constexpr auto last = weft::kernel<"last">([](auto x, auto w) {
     return ops::depthwise_conv2d(x, w, {.padding = {1, 0}, .layout = ops::layout::channels_last});
   });
   auto const x = drawn<float>(1, 2, 3, 5, 7);
   auto const w = drawn<float>(2, 3, 3, 3);
-  check_op(depthwise, shape_t<4>{2, 3, 3, 7}, 0, [&](long n, long c, long i, long j) {
-    return over_window({5, 3, 2, 1}, {7, 3, 1, 1}, i, j,
-                       [&](long row, long column, long a, long b) { return double(x(n, c, row, column) * w(c, a, b)); });
-  }, x, w);
+  check_op(
+      depthwise, shape_t<4>{2, 3, 3, 7}, 0,
+      [&](long n, long c, long i, long j) {
+        return over_window({5, 3, 2, 1}, {7, 3, 1, 1}, i, j, [&](long row, long column, long a, long b) {
+          return double(x(n, c, row, column) * w(c, a, b));
+        });
+      },
+      x, w);
   auto const z = drawn<float>(3, 1, 5, 7, 3);
   auto const k = drawn<float>(4, 3, 2, 3);
-  check_op(last, shape_t<4>{1, 5, 6, 3}, 0, [&](long n, long i, long j, long c) {
-    return over_window({5, 3, 1, 1}, {7, 2}, i, j,
-                       [&](long row, long column, long a, long b) { return double(z(n, row, column, c) * k(a, b, c)); });
-  }, z, k);
+  check_op(
+      last, shape_t<4>{1, 5, 6, 3}, 0,
+      [&](long n, long i, long j, long c) {
+        return over_window({5, 3, 1, 1}, {7, 2}, i, j, [&](long row, long column, long a, long b) {
+          return double(z(n, row, column, c) * k(a, b, c));
+        });
+      },
+      z, k);
 }
 TEST_CASE("products of bytes are added as ints") {
   auto const x = drawn<std::int8_t>(1, 1, 2, 3, 3), w = drawn<std::int8_t>(2, 1, 2, 2, 2);
   static_assert(std::is_same_v<decltype(conv2d(x, w)), weft::tensor<int, 4>>);
-  check_op(conv2d, shape_t<4>{1, 1, 2, 2}, 0, [&](long, long, long i, long j) {
-    int s = 0;
-    for (long c = 0; c < 2; ++c)
-      for (long a = 0; a < 2; ++a)
-        for (long b = 0; b < 2; ++b) s += x(0, c, i + a, j + b) * w(0, c, a, b);
-    return s;
-  }, x, w);
+  check_op(
+      conv2d, shape_t<4>{1, 1, 2, 2}, 0,
+      [&](long, long, long i, long j) {
+        int s = 0;
+        for (long c = 0; c < 2; ++c)
+          for (long a = 0; a < 2; ++a)
+            for (long b = 0; b < 2; ++b) s += x(0, c, i + a, j + b) * w(0, c, a, b);
+        return s;
+      },
+      x, w);
 }
 TEST_CASE("what does not fit is refused at the call, in words") {
   auto const x = drawn<float>(1, 1, 4, 3, 3);

@@ -20,14 +20,16 @@ void check_binary(Op, F const& f, double within = 0) {
   constexpr auto k = weft::kernel<"binary">(Op{});
   auto const x = drawn<float>(7, 3, 11);
   auto const y = drawn<float>(8, 11);
-  check_op(k, shape_t<2>{3, 11}, within,
-           [&](long i, long j) { return f(static_cast<double>(x(i, j)), static_cast<double>(y(j))); }, x, y);
+  check_op(
+      k, shape_t<2>{3, 11}, within,
+      [&](long i, long j) { return f(static_cast<double>(x(i, j)), static_cast<double>(y(j))); }, x, y);
 }
 }  // namespace
 
 TEST_CASE("activations are their formulas") {
   check_unary(ops::relu, [](double v) { return v > 0 ? v : 0; }, 0);
-  check_unary(ops::relu6, [](double v) { return v > 0 ? v : 0; }, 0);
+  check_unary([](auto x) { return ops::relu6(ops::mul(x, 8)); },
+              [](double v) { return std::fmin(6, std::fmax(0, 8 * v)); }, 0);
   check_unary(ops::sigmoid, [](double v) { return 1 / (1 + std::exp(-v)); });
   check_unary(ops::silu, [](double v) { return v / (1 + std::exp(-v)); });
   check_unary(ops::gelu, [](double v) { return v * (1 + std::erf(v / std::sqrt(2.0))) / 2; });
@@ -40,9 +42,12 @@ TEST_CASE("activations are their formulas") {
   check_unary(ops::hard_swish, [](double v) { return v * std::fmin(6, std::fmax(0, v + 3)) / 6; });
 }
 TEST_CASE("activations with options") {
-  check_unary([](auto x) { return ops::leaky_relu(x, {.slope = 0.25f}); }, [](double v) { return v < 0 ? v / 4 : v; }, 0);
-  check_unary([](auto x) { return ops::elu(x, {.alpha = 0.5f}); }, [](double v) { return v > 0 ? v : std::expm1(v) / 2; });
-  check_unary([](auto x) { return ops::clamp(x, -1, 0.5f); }, [](double v) { return std::fmin(std::fmax(v, -1), 0.5); }, 0);
+  check_unary([](auto x) { return ops::leaky_relu(x, {.slope = 0.25f}); }, [](double v) { return v < 0 ? v / 4 : v; },
+              0);
+  check_unary([](auto x) { return ops::elu(x, {.alpha = 0.5f}); },
+              [](double v) { return v > 0 ? v : std::expm1(v) / 2; });
+  check_unary([](auto x) { return ops::clamp(x, -1, 0.5f); }, [](double v) { return std::fmin(std::fmax(v, -1), 0.5); },
+              0);
 }
 TEST_CASE("relu keeps NaN and the type") {
   constexpr auto relu = weft::kernel<"relu">(ops::relu);
@@ -68,6 +73,13 @@ TEST_CASE("functions of one number") {
   check_unary(ops::floor, [](double v) { return std::floor(v); }, 0);
   check_unary(ops::round, [](double v) { return std::nearbyint(v); }, 0);
   check_unary([](auto x) { return ops::sqrt(ops::square(x)); }, [](double v) { return std::fabs(v); });
+  check_unary([](auto x) { return ops::rsqrt(ops::add(ops::square(x), 0.5f)); },
+              [](double v) { return 1 / std::sqrt(v * v + 0.5); });
+  check_unary([](auto x) { return ops::log(ops::add(ops::square(x), 0.5f)); },
+              [](double v) { return std::log(v * v + 0.5); });
+  check_unary(ops::cos, [](double v) { return std::cos(v); });
+  check_unary(ops::erf, [](double v) { return std::erf(v); });
+  check_unary(ops::ceil, [](double v) { return std::ceil(v); }, 0);
   check_unary([](auto x) { return ops::reciprocal(ops::exp(x)); }, [](double v) { return std::exp(-v); });
 }
 TEST_CASE("functions of two, broadcast") {
@@ -76,6 +88,12 @@ TEST_CASE("functions of two, broadcast") {
   check_binary(ops::mul, [](double a, double b) { return a * b; });
   check_binary(ops::maximum, [](double a, double b) { return a > b ? a : b; });
   check_binary(ops::minimum, [](double a, double b) { return a < b ? a : b; });
+  check_binary(ops::equal, [](double a, double b) { return a == b; });
+  check_binary(ops::less_equal, [](double a, double b) { return a <= b; });
+  check_binary([](auto x, auto y) { return ops::fmod(x, ops::add(y, 3)); },
+               [](double a, double b) { return std::fmod(a, b + 3); });
+  check_binary([](auto x, auto y) { return ops::pow(ops::abs(x), y); },
+               [](double a, double b) { return std::pow(std::fabs(a), b); }, 8 * 0x1p-23 * 64);
   check_binary(ops::less, [](double a, double b) { return a < b; });
   check_binary(ops::squared_difference, [](double a, double b) { return (a - b) * (a - b); });
   constexpr auto smaller_or_twice = [](auto x, auto y) {
@@ -83,8 +101,7 @@ TEST_CASE("functions of two, broadcast") {
     auto const twice = ops::mul(y, 2);
     return ops::where(smaller, x, twice);
   };
-  check_binary(smaller_or_twice,
-               [](double a, double b) { return a < b ? a : 2 * b; });
+  check_binary(smaller_or_twice, [](double a, double b) { return a < b ? a : 2 * b; });
 }
 TEST_CASE("integers divide towards 0, and cast narrows") {
   constexpr auto div = weft::kernel<"div">(ops::div);

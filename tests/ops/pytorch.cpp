@@ -19,7 +19,8 @@ void write_array(std::string const& name, weft::tensor<T, Rank> const& t) {
   std::string shape;
   for (std::int64_t e : t.shape()) shape += std::to_string(e) + ",";
   std::string const kind = std::is_floating_point_v<T> ? "f" : "i";
-  std::string header = "{'descr': '<" + kind + std::to_string(sizeof(T)) + "', 'fortran_order': False, 'shape': (" + shape + "), }";
+  std::string header =
+      "{'descr': '<" + kind + std::to_string(sizeof(T)) + "', 'fortran_order': False, 'shape': (" + shape + "), }";
   header.resize((header.size() + 10) / 64 * 64 + 64 - 10 - 1, ' ');
   header += '\n';
   std::FILE* const f = std::fopen((directory + "/" + name + ".npy").c_str(), "wb");
@@ -93,7 +94,8 @@ void write_all() {
   write("depthwise_conv2d", OP(depthwise_conv2d(x..., {.padding = {1, 1}})), image, numbers(18, 6, 3, 3));
   write("max_pool2d", OP(max_pool2d(x..., {.kernel = {3, 2}, .stride = {2, 2}, .padding = {1, 1}})), image);
   write("avg_pool2d", OP(avg_pool2d(x..., {.kernel = {3, 2}, .stride = {2, 1}, .padding = {1, 1}})), image);
-  write("avg_pool2d_inside", OP(avg_pool2d(x..., {.kernel = {3, 2}, .padding = {1, 1}, .count_include_pad = false})), image);
+  write("avg_pool2d_inside", OP(avg_pool2d(x..., {.kernel = {3, 2}, .padding = {1, 1}, .count_include_pad = false})),
+        image);
   write("max_pool1d", OP(max_pool1d(x..., {.kernel = {4}})), numbers(19, 2, 5, 31));
   write("avg_pool3d", OP(avg_pool3d(x..., {.kernel = {2, 2, 2}})), numbers(20, 1, 3, 5, 6, 7));
 
@@ -117,7 +119,8 @@ void write_all() {
   write("slice", OP(slice(x..., {.begin = {2, -20}, .end = {-3, 30}, .step = {3, 2}})), x2);
   write("flip", OP(flip(x..., {.axis = 0})), x2);
   write("pad", OP(pad(x..., {.before = {1, 2}, .after = {3, 0}, .value = 0.5})), x2);
-  write("pad_reflect", OP(pad(x..., {.before = {0, 0, 1, 2}, .after = {0, 0, 3, 4}, .mode = ops::pad_mode::reflect})), image);
+  write("pad_reflect", OP(pad(x..., {.before = {0, 0, 1, 2}, .after = {0, 0, 3, 4}, .mode = ops::pad_mode::reflect})),
+        image);
   write("take", OP(take(x..., {.axis = 1})), x2, positions(30, 33, 50));
   weft::tensor<std::int64_t, 2> which(17, 9);
   for (int n = 0; auto& one : which) one = n++ * 7 % 33;

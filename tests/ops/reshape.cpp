@@ -19,15 +19,22 @@ TEST_CASE("concat along any axis, of tensors that may be empty; others must fit"
   constexpr auto last = weft::kernel<"last">(ops::concat);
   constexpr auto first = weft::kernel<"first">([](auto a, auto b) { return ops::concat(a, b, {.axis = 0}); });
   constexpr auto three = weft::kernel<"three">([](auto a, auto b) { return ops::concat(ops::concat(a, b), a); });
-  auto const a = drawn<float>(1, 2, 3), b = drawn<float>(2, 2, 5), c = drawn<float>(3, 7, 3), none = drawn<float>(4, 2, 0);
+  auto const a = drawn<float>(1, 2, 3), b = drawn<float>(2, 2, 5), c = drawn<float>(3, 7, 3),
+             none = drawn<float>(4, 2, 0);
   check_op(last, shape_t<2>{2, 8}, 0, [&](long i, long j) { return j < 3 ? a(i, j) : b(i, j - 3); }, a, b);
   check_op(first, shape_t<2>{9, 3}, 0, [&](long i, long j) { return i < 2 ? a(i, j) : c(i - 2, j); }, a, c);
   check_op(last, shape_t<2>{2, 3}, 0, [&](long i, long j) { return a(i, j); }, none, a);
-  check_op(three, shape_t<2>{2, 11}, 0, [&](long i, long j) { return j < 3 ? a(i, j) : j < 8 ? b(i, j - 3) : a(i, j - 8); }, a, b);
-  CHECK(refusal_of([&] { last(a, c); }) == "last: needs A.extent(0) == B.extent(0), but A.extent(0) = 2, B.extent(0) = 7");
+  check_op(
+      three, shape_t<2>{2, 11}, 0, [&](long i, long j) { return j < 3   ? a(i, j)
+                                                                : j < 8 ? b(i, j - 3)
+                                                                        : a(i, j - 8); },
+      a, b);
+  CHECK(refusal_of([&] { last(a, c); }) ==
+        "last: needs A.extent(0) == B.extent(0), but A.extent(0) = 2, B.extent(0) = 7");
 }
 TEST_CASE("slice as NumPy cuts, and flip") {
-  constexpr auto cut = weft::kernel<"cut">([](auto x) { return ops::slice(x, {.begin = {1, -4}, .end = {-1, 100}, .step = {2, 3}}); });
+  constexpr auto cut =
+      weft::kernel<"cut">([](auto x) { return ops::slice(x, {.begin = {1, -4}, .end = {-1, 100}, .step = {2, 3}}); });
   constexpr auto flip = weft::kernel<"flip">([](auto x) { return ops::flip(x, {.axis = 0}); });
   for (long m : {1, 2, 6, 7})
     for (long n : {1, 3, 4, 9}) {
@@ -38,9 +45,12 @@ TEST_CASE("slice as NumPy cuts, and flip") {
     }
 }
 TEST_CASE("pad in each mode, wider than the tensor too") {
-  constexpr auto constant = weft::kernel<"constant">([](auto x) { return ops::pad(x, {.before = {1, 2}, .after = {0, 3}, .value = 7}); });
-  constexpr auto edge = weft::kernel<"edge">([](auto x) { return ops::pad(x, {.before = {1, 2}, .after = {0, 3}, .mode = ops::pad_mode::edge}); });
-  constexpr auto reflect = weft::kernel<"reflect">([](auto x) { return ops::pad(x, {.before = {1, 2}, .after = {0, 3}, .mode = ops::pad_mode::reflect}); });
+  constexpr auto constant =
+      weft::kernel<"constant">([](auto x) { return ops::pad(x, {.before = {1, 2}, .after = {0, 3}, .value = 7}); });
+  constexpr auto edge = weft::kernel<"edge">(
+      [](auto x) { return ops::pad(x, {.before = {1, 2}, .after = {0, 3}, .mode = ops::pad_mode::edge}); });
+  constexpr auto reflect = weft::kernel<"reflect">(
+      [](auto x) { return ops::pad(x, {.before = {1, 2}, .after = {0, 3}, .mode = ops::pad_mode::reflect}); });
   auto const x = drawn<float>(1, 2, 3);
   auto const inside = [&](long i, long j) { return i >= 1 && j >= 2 && j < 5; };
   auto const clamped = [](long v, long n) { return v < 0 ? 0 : v >= n ? n - 1 : v; };
@@ -59,18 +69,22 @@ TEST_CASE("take and gather read where they are told, within the tensor") {
   auto const deep = drawn<std::int64_t>(3, 4, 7);
   auto const near = [](long at, long n) { return at < 0 ? 0 : at >= n ? n - 1 : at; };
   check_op(rows, shape_t<3>{2, 3, 7}, 0, [&](long a, long b, long j) { return x(near(which(a, b), 5), j); }, x, which);
-  check_op(columns, shape_t<3>{5, 2, 3}, 0, [&](long i, long a, long b) { return x(i, near(which(a, b), 7)); }, x, which);
+  check_op(
+      columns, shape_t<3>{5, 2, 3}, 0, [&](long i, long a, long b) { return x(i, near(which(a, b), 7)); }, x, which);
   auto const pair = drawn<float>(4, 2, 7);
   check_op(gather, shape_t<2>{2, 3}, 0, [&](long i, long j) { return pair(i, near(which(i, j), 7)); }, pair, which);
   check_op(down, shape_t<2>{4, 7}, 0, [&](long i, long j) { return x(near(deep(i, j), 5), j); }, x, deep);
-  CHECK(refusal_of([&] { gather(x, which); }) == "gather: needs A.extent(0) == B.extent(0), but A.extent(0) = 5, B.extent(0) = 2");
+  CHECK(refusal_of([&] { gather(x, which); }) ==
+        "gather: needs A.extent(0) == B.extent(0), but A.extent(0) = 5, B.extent(0) = 2");
 }
 TEST_CASE("prefix sums, products and maxima, forwards and backwards, with the element and without") {
   constexpr auto sums = weft::kernel<"sums">(ops::cumsum);
   constexpr auto before = weft::kernel<"before">([](auto x) { return ops::cumsum(x, {.axis = 0, .exclusive = true}); });
-  constexpr auto back = weft::kernel<"back">([](auto x) { return ops::cumsum(x, {.exclusive = true, .reverse = true}); });
+  constexpr auto back =
+      weft::kernel<"back">([](auto x) { return ops::cumsum(x, {.exclusive = true, .reverse = true}); });
   constexpr auto products = weft::kernel<"products">(ops::cumprod);
   constexpr auto largest = weft::kernel<"largest">([](auto x) { return ops::cummax(x, {.reverse = true}); });
+  constexpr auto smallest = weft::kernel<"smallest">(ops::cummin);
   auto const x = drawn<float>(1, 3, 7);
   auto const over = [](auto const& at, long from, long to, double start, auto const& combine) {
     for (long k = from; k < to; ++k) start = combine(start, static_cast<double>(at(k)));
@@ -80,12 +94,22 @@ TEST_CASE("prefix sums, products and maxima, forwards and backwards, with the el
   auto const row = [&](long i) { return [&x, i](long k) { return x(i, k); }; };
   check_op(sums, shape_t<2>{3, 7}, 0, [&](long i, long j) { return over(row(i), 0, j + 1, 0, plus); }, x);
   check_op(back, shape_t<2>{3, 7}, 0, [&](long i, long j) { return over(row(i), j + 1, 7, 0, plus); }, x);
-  check_op(before, shape_t<2>{3, 7}, 0, [&](long i, long j) { return over([&](long k) { return x(k, j); }, 0, i, 0, plus); }, x);
-  check_op(products, shape_t<2>{3, 7}, 0,
-           [&](long i, long j) { return over(row(i), 0, j + 1, 1, [](double a, double b) { return a * b; }); }, x);
-  check_op(largest, shape_t<2>{3, 7}, 0, [&](long i, long j) {
-    return over(row(i), j, 7, -INFINITY, [](double a, double b) { return std::fmax(a, b); });
-  }, x);
+  check_op(
+      before, shape_t<2>{3, 7}, 0, [&](long i, long j) { return over([&](long k) { return x(k, j); }, 0, i, 0, plus); },
+      x);
+  check_op(
+      products, shape_t<2>{3, 7}, 0,
+      [&](long i, long j) { return over(row(i), 0, j + 1, 1, [](double a, double b) { return a * b; }); }, x);
+  check_op(
+      smallest, shape_t<2>{3, 7}, 0,
+      [&](long i, long j) {
+        return over(row(i), 0, j + 1, INFINITY, [](double a, double b) { return std::fmin(a, b); });
+      },
+      x);
+  check_op(
+      largest, shape_t<2>{3, 7}, 0,
+      [&](long i, long j) { return over(row(i), j, 7, -INFINITY, [](double a, double b) { return std::fmax(a, b); }); },
+      x);
 }
 TEST_CASE("the triangles of a matrix, and of a batch of them") {
   constexpr auto lower = weft::kernel<"lower">([](auto x) { return ops::tril(x, {.diagonal = 1}); });

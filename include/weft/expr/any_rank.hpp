@@ -25,6 +25,11 @@ template <class T, int Rank>
 constexpr extent literal_extent(expr::tensor<T, Rank> const& t, std::int64_t n) {
   return {{t.p, t.p->literal(dtype::i64, n)}};
 }
+/// An integer that is read from a tensor, as an index to stand among others.
+template <std::integral T>
+constexpr axis_index as_index(value<T> place) {
+  return {{place.p, detail::node_as<std::int64_t>(*place.p, place)}};
+}
 template <class T, int Rank>
 constexpr value<T> element_at(expr::tensor<T, Rank> const& t, indices<Rank> const& at) {
   return [&]<std::size_t... D>(std::index_sequence<D...>) {
@@ -38,8 +43,8 @@ constexpr auto compute_over(std::array<extent, Rank> const& extents, Body const&
     return compute<Name>(extents[D]..., [&](auto... i) { return body(std::array<axis_index, Rank>{i...}); });
   }(std::make_index_sequence<Rank>{});
 }
-/// A reduction likewise: `reduce_over(sums, {K, L}, [=](auto k) { return A(k[0], k[1]); })`, where `sums` calls weft::sum
-/// with what it is given.
+/// A reduction likewise: `reduce_over(sums, {K, L}, [=](auto k) { return A(k[0], k[1]); })`, where `sums` calls
+/// weft::sum with what it is given.
 template <class Reduce, std::size_t Rank, class Body>
 constexpr auto reduce_over(Reduce const& reduce, std::array<extent, Rank> const& extents, Body const& body) {
   return [&]<std::size_t... D>(std::index_sequence<D...>) {

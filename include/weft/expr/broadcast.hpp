@@ -5,8 +5,8 @@
 
 namespace weft::inline WEFT_ABI {
 
-/// The shape in which tensors meet: shapes stand below each other, the last dimensions aligned; where extents differ, one
-/// of them is 1 and repeats. Which it is, is known at the call: a pair of others is refused there.
+/// The shape in which tensors meet: shapes stand below each other, the last dimensions aligned; where extents differ,
+/// one of them is 1 and repeats. Which it is, is known at the call: a pair of others is refused there.
 ///
 /// Source  NumPy manual, "Broadcasting"
 template <int Rank>
@@ -58,12 +58,15 @@ template <class T, int Rank>
 struct rank_of<expr::tensor<T, Rank>> : std::integral_constant<int, Rank> {};
 template <int Rank, class T>
 constexpr auto element_of_broadcast(broadcast_shape<Rank> const& all, T const& t, indices<Rank> const& i) {
-  if constexpr (operand<T>) return t;
-  else return element_at(t, all.template indices_of<rank_of<T>::value>(t, i));
+  if constexpr (operand<T>)
+    return t;
+  else
+    return element_at(t, all.template indices_of<rank_of<T>::value>(t, i));
 }
 template <int Rank, class T>
 constexpr void meet(broadcast_shape<Rank>& all, T const& t) {
-  static_assert(operand<T> || rank_of<T>::value > 0, "weft: elementwise takes tensors of one dimension or more, and numbers");
+  static_assert(operand<T> || rank_of<T>::value > 0,
+                "weft: elementwise takes tensors of one dimension or more, and numbers");
   if constexpr (!operand<T>) all.template meet<rank_of<T>::value>(t);
 }
 }  // namespace detail

@@ -15,8 +15,8 @@ struct attention_options {
 namespace detail {
 /// The scores s of queries against keys become `seen(s * scale)`, and then weights of the values.
 template <class T, int Rank, class K, class V, class Seen, class... Mask>
-constexpr auto attend(expr::tensor<T, Rank> const& q, K const& k, V const& v, attention_options const& o, Seen const& seen,
-                      Mask const&... mask) {
+constexpr auto attend(expr::tensor<T, Rank> const& q, K const& k, V const& v, attention_options const& o,
+                      Seen const& seen, Mask const&... mask) {
   auto const product = matmul(q, k, {.transpose_b = true});
   auto const root = weft::sqrt(count_along(q, -1));
   auto const scaled = elementwise<"scores">(
@@ -44,8 +44,8 @@ struct attention_op {
 ///
 ///     auto y = ops::attention(q, k, v, {.causal = true});       auto z = ops::attention(q, k, v, mask);
 ///
-/// Shape   ... L x E, ... S x E and ... S x F give ... L x F; the dimensions before are batches, broadcast as in matmul.
-///         A mask is broadcast against the scores, ... L x S, and added to them: minus infinity hides a key
+/// Shape   ... L x E, ... S x E and ... S x F give ... L x F; the dimensions before are batches, broadcast as in matmul;
+///         a mask is broadcast against the scores, ... L x S, and added to them: minus infinity hides a key
 /// Needs   each query sees a key; of none it is NaN
 /// Cost    memory for four times the scores
 /// Source  Vaswani et al.: Attention Is All You Need, 2017; torch.nn.functional.scaled_dot_product_attention

@@ -36,7 +36,11 @@ struct window {
   std::size_t first;  // spatial dimension
 
   constexpr window(expr::tensor<T, Rank> const& of, conv_options<Rank - 2> const& o)
-      : x(of), stride(o.stride), padding(o.padding), dilation(o.dilation), first(o.layout == layout::channels_first ? 2 : 1) {
+      : x(of),
+        stride(o.stride),
+        padding(o.padding),
+        dilation(o.dilation),
+        first(o.layout == layout::channels_first ? 2 : 1) {
     for (std::size_t d = 0; d < dims; ++d)
       check(stride[d] >= 1 && dilation[d] >= 1 && padding[d] >= 0,
             "weft::ops: strides and dilations are 1 or more in each dimension, padding is not negative");
@@ -59,18 +63,21 @@ struct window {
   /// Whether that is in `x`, and not in the padding.
   constexpr value<bool> holds(indices<Rank> const& i) const {
     value<bool> all = 0 <= i[first] && i[first] < x.extent(static_cast<int>(first));
-    for (std::size_t d = first + 1; d < first + dims; ++d) all = all && 0 <= i[d] && i[d] < x.extent(static_cast<int>(d));
+    for (std::size_t d = first + 1; d < first + dims; ++d)
+      all = all && 0 <= i[d] && i[d] < x.extent(static_cast<int>(d));
     return all;
   }
 };
 
 template <fixed_string Name, class T, class U, int Rank>
-constexpr auto convolution(expr::tensor<T, Rank> const& x, expr::tensor<U, Rank> const& w, conv_options<Rank - 2> const& o) {
+constexpr auto convolution(expr::tensor<T, Rank> const& x, expr::tensor<U, Rank> const& w,
+                           conv_options<Rank - 2> const& o) {
   constexpr int dims = Rank - 2;
   check(o.groups >= 1, "weft::ops: a convolution has 1 group or more");
   bool const channels_first = o.layout == layout::channels_first;
   int const channel = channels_first ? 1 : Rank - 1;
-  int const to = channels_first ? 0 : Rank - 1, from = channels_first ? 1 : dims, size = channels_first ? 2 : 0;  // of w
+  // Dimensions of w: channels made, channels read, the first of the kernel's size.
+  int const to = channels_first ? 0 : Rank - 1, from = channels_first ? 1 : dims, size = channels_first ? 2 : 0;
   window<T, Rank> const moving(x, o);
   require(x.extent(channel) == (o.groups == 1 ? w.extent(from) : w.extent(from) * o.groups));
   if (o.groups > 1) require(w.extent(to) % o.groups == 0);
@@ -85,7 +92,8 @@ constexpr auto convolution(expr::tensor<T, Rank> const& x, expr::tensor<U, Rank>
     axis_index const c = i[static_cast<std::size_t>(channel)];
     return reduce_over(sums, summed, [=](auto k) {
       indices<Rank> there = moving.at(i, k, 1), weight{};
-      there[static_cast<std::size_t>(channel)] = o.groups == 1 ? k[0] : c / (w.extent(to) / o.groups) * w.extent(from) + k[0];
+      there[static_cast<std::size_t>(channel)] =
+          o.groups == 1 ? k[0] : c / (w.extent(to) / o.groups) * w.extent(from) + k[0];
       weight[static_cast<std::size_t>(to)] = c;
       weight[static_cast<std::size_t>(from)] = k[0];
       for (std::size_t d = 0; d < dims; ++d) weight[static_cast<std::size_t>(size) + d] = k[d + 1];
@@ -100,7 +108,7 @@ constexpr auto convolution(expr::tensor<T, Rank> const& x, expr::tensor<U, Rank>
 /// Shape   channels first: N x C x spatial with O x C / groups x kernel gives N x O x spatial';
 ///         channels last: N x spatial x C with kernel x C / groups x O gives N x spatial' x O;
 ///         spatial' = (spatial + 2 padding - dilation (kernel - 1) - 1) / stride + 1, rounded down
-/// Errors  argument_error at a call whose channels do not fit the groups, or whose kernel is larger than the padded input
+/// Errors  argument_error at a call whose channels do not fit the groups, or whose kernel exceeds the padded input
 /// Source  torch.nn.functional.conv2d; channels last: tf.nn.conv2d
 inline constexpr auto conv1d = [](auto const& x, auto const& w, conv_options<1> const& o = {}) {
   return detail::convolution<"conv1d">(x, w, o);
@@ -130,7 +138,8 @@ inline constexpr auto depthwise_conv2d = []<class T, class U>(expr::tensor<T, 4>
     return reduce_over(sums, kernel, [=](auto k) {
       auto const there = moving.at(i, k, 0);
       axis_index const c = i[channel];
-      return select(moving.holds(there), element_at(x, there), 0) * (channels_first ? w(c, k[0], k[1]) : w(k[0], k[1], c));
+      return select(moving.holds(there), element_at(x, there), 0) *
+             (channels_first ? w(c, k[0], k[1]) : w(k[0], k[1], c));
     });
   });
 };

@@ -10,8 +10,8 @@ namespace ops {
 // The math functions and operators of the face by their names. Types are theirs: halves are computed in f32.
 #define WEFT_OPS_UNARY(name, expression) \
   inline constexpr auto name = [](auto const& x) { return elementwise<#name>([](auto v) { return expression; }, x); };
-#define WEFT_OPS_BINARY(name, expression) \
-  inline constexpr auto name = [](auto const& x, auto const& y) { \
+#define WEFT_OPS_BINARY(name, expression)                                       \
+  inline constexpr auto name = [](auto const& x, auto const& y) {               \
     return elementwise<#name>([](auto a, auto b) { return expression; }, x, y); \
   };
 
@@ -80,7 +80,8 @@ inline constexpr auto clamp = [](auto const& x, auto const& low, auto const& hig
 };
 /// `ops::cast<weft::f16>(y)`: what is computed in f32 stored as a half. See weft::cast for the rules.
 template <element To>
-inline constexpr auto cast = [](auto const& x) { return elementwise<"cast">([](auto v) { return weft::cast<To>(v); }, x); };
+inline constexpr auto cast =
+    [](auto const& x) { return elementwise<"cast">([](auto v) { return weft::cast<To>(v); }, x); };
 
 }  // namespace ops
 }  // namespace weft::inline WEFT_ABI

@@ -37,9 +37,8 @@ inline constexpr auto gaussian_blur = []<class T>(expr::tensor<T, 2> const& imag
     return weighed([&](int d) { return weft::cast<real>(bounded(y, x + d)); });
   });
   auto const columns = reflect(rows);
-  return compute<"gaussian_blur">(image.extent(0), image.extent(1), [&](auto y, auto x) {
-    return weighed([&](int d) { return columns(y + d, x); });
-  });
+  return compute<"gaussian_blur">(image.extent(0), image.extent(1),
+                                  [&](auto y, auto x) { return weighed([&](int d) { return columns(y + d, x); }); });
 };
 
 namespace detail {

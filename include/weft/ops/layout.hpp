@@ -43,7 +43,7 @@ constexpr auto reduced(expr::tensor<T, Rank> const& x, int axis, Reduce const& r
 
 /// The float type in which numbers of type T are computed with: f64 for itself, else f32.
 template <class T>
-using real_t = typename weft::detail::math_type<value<T>>::type;
+using real_t = std::conditional_t<std::is_same_v<T, double>, double, float>;
 /// How many elements stand along an axis, as a number to divide by.
 template <class T, int Rank>
 constexpr auto count_along(expr::tensor<T, Rank> const& x, int axis) {

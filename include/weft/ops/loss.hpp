@@ -11,12 +11,12 @@ namespace ops {
 /// Shape   N x C, and N integers from 0 to C - 1, give N; a target outside of them counts as the nearest
 /// Source  torch.nn.functional.cross_entropy with reduction='none'
 /// Stages  those of log_softmax, cross_entropy
-inline constexpr auto cross_entropy = []<class T, class U>(expr::tensor<T, 2> const& logits, expr::tensor<U, 1> const& target) {
+inline constexpr auto cross_entropy = []<class T, class U>(expr::tensor<T, 2> const& logits,
+                                                           expr::tensor<U, 1> const& target) {
   require(logits.extent(0) == target.extent(0));
   auto const score = log_softmax(logits);
-  return compute<"cross_entropy">(logits.extent(0), [&](auto i) {
-    return -score(i, weft::clamp(target(i), 0, logits.extent(1) - 1));
-  });
+  return compute<"cross_entropy">(logits.extent(0),
+                                  [&](auto i) { return -score(i, weft::clamp(target(i), 0, logits.extent(1) - 1)); });
 };
 /// The mean of all elements of a tensor of one dimension, which need not be there: of none it is NaN.
 ///
@@ -25,10 +25,6 @@ inline constexpr auto cross_entropy = []<class T, class U>(expr::tensor<T, 2> co
 inline constexpr auto mean_of = []<class T>(expr::tensor<T, 1> const& x) {
   auto const total = detail::reduced<"total">(x, 0, sums);
   return elementwise<"mean">([](auto t, auto n) { return t / n; }, total, detail::count_along(x, 0));
-};
-/// (x - y)^2, broadcast.
-inline constexpr auto squared_error = [](auto const& x, auto const& y) {
-  return elementwise<"squared_error">([](auto a, auto b) { auto const d = a - b; return d * d; }, x, y);
 };
 
 }  // namespace ops

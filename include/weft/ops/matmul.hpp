@@ -16,9 +16,10 @@ struct matmul_options {
 ///         matrices in their last two dimensions; those before them are broadcast, as in numpy.matmul
 /// Errors  argument_error at a call whose inner extents differ
 inline constexpr auto matmul = []<class T, int RankA, class U, int RankB>(expr::tensor<T, RankA> const& a,
-                                                                        expr::tensor<U, RankB> const& b,
-                                                                        matmul_options o = {}) {
-  static_assert(RankA >= 2 && RankB >= 2, "weft::ops::matmul: matrices have two dimensions or more; see ops::matvec, ops::dot");
+                                                                          expr::tensor<U, RankB> const& b,
+                                                                          matmul_options o = {}) {
+  static_assert(RankA >= 2 && RankB >= 2,
+                "weft::ops::matmul: matrices have two dimensions or more; see ops::matvec, ops::dot");
   constexpr int batch = (RankA > RankB ? RankA : RankB) - 2;
   broadcast_shape<batch> batches;
   batches.template meet<RankA - 2>(a);
@@ -29,8 +30,8 @@ inline constexpr auto matmul = []<class T, int RankA, class U, int RankB>(expr::
   for (std::size_t d = 0; extent const& e : batches.extents) all[d++] = e;
   all[batch] = a.extent(RankA - (o.transpose_a ? 1 : 2));
   all[batch + 1] = b.extent(RankB - (o.transpose_b ? 2 : 1));
-  auto const matrix = [=]<class E, int Rank>(expr::tensor<E, Rank> const& t, indices<batch + 2> const& i, axis_index row,
-                                             axis_index column) {
+  auto const matrix = [=]<class E, int Rank>(expr::tensor<E, Rank> const& t, indices<batch + 2> const& i,
+                                             axis_index row, axis_index column) {
     indices<batch> outer{};
     for (std::size_t d = 0; axis_index& one : outer) one = i[d++];
     indices<Rank - 2> const mine = batches.template indices_of<Rank - 2>(t, outer);
@@ -61,8 +62,8 @@ inline constexpr auto dot = [](auto const& x, auto const& y) { return einsum<"i,
 ///
 /// Shape   ... x K and N x K, and N, give ... x N
 /// Source  torch.nn.functional.linear
-inline constexpr auto linear = []<class T, int Rank, class U>(expr::tensor<T, Rank> const& x, expr::tensor<U, 2> const& w,
-                                                              auto const&... bias) {
+inline constexpr auto linear = []<class T, int Rank, class U>(expr::tensor<T, Rank> const& x,
+                                                              expr::tensor<U, 2> const& w, auto const&... bias) {
   static_assert(sizeof...(bias) <= 1, "weft::ops::linear takes x, weights and at most one bias");
   constexpr std::size_t last = Rank - 1;
   require(x.extent(Rank - 1) == w.extent(1));
@@ -75,8 +76,10 @@ inline constexpr auto linear = []<class T, int Rank, class U>(expr::tensor<T, Ra
       return element_at(x, from) * w(i[last], k);
     });
   });
-  if constexpr (sizeof...(bias) == 0) return product;
-  else return elementwise<"biased">([](auto v, auto b) { return v + b; }, product, bias...);
+  if constexpr (sizeof...(bias) == 0)
+    return product;
+  else
+    return elementwise<"biased">([](auto v, auto b) { return v + b; }, product, bias...);
 };
 
 }  // namespace ops

@@ -12,6 +12,14 @@ struct norm_options {
   int axis = -1;
   double epsilon = 1e-5;
 };
+namespace detail {
+inline constexpr auto sums_of_squares = [](auto const& extent, auto const& element) {
+  return sum(extent, [&](auto k) {
+    auto const v = element(k);
+    return v * v;
+  });
+};
+}  // namespace detail
 
 /// (x - mean) / sqrt(variance + epsilon) * weight + bias; mean and variance (over n) along an axis.
 ///
@@ -22,13 +30,10 @@ inline constexpr auto layer_norm = [](auto const& x, auto const& weight, auto co
   auto const n = detail::count_along(x, o.axis);
   auto const total = detail::reduced<"total">(x, o.axis, sums);
   auto const centred = elementwise<"centred">([](auto v, auto t, auto m) { return v - t / m; }, x, total, n);
-  auto const squares =
-      detail::reduced<"squares">(centred, o.axis, [](auto const& extent, auto const& at) {
-        return sum(extent, [&](auto k) { auto const v = at(k); return v * v; });
-      });
+  auto const squares = detail::reduced<"squares">(centred, o.axis, detail::sums_of_squares);
   return elementwise<"layer_norm">(
-      [=](auto v, auto s, auto m, auto w, auto b) { return v * weft::rsqrt(s / m + o.epsilon) * w + b; }, centred, squares,
-      n, weight, bias);
+      [=](auto v, auto s, auto m, auto w, auto b) { return v * weft::rsqrt(s / m + o.epsilon) * w + b; }, centred,
+      squares, n, weight, bias);
 };
 /// x / sqrt(mean of squares + epsilon) * weight, along an axis.
 ///
@@ -36,19 +41,16 @@ inline constexpr auto layer_norm = [](auto const& x, auto const& weight, auto co
 /// Source  Zhang, Sennrich: Root Mean Square Layer Normalization, 2019
 /// Stages  squares, rms_norm
 inline constexpr auto rms_norm = [](auto const& x, auto const& weight, norm_options const& o = {}) {
-  auto const squares = detail::reduced<"squares">(x, o.axis, [](auto const& extent, auto const& at) {
-    return sum(extent, [&](auto k) { auto const v = at(k); return v * v; });
-  });
-  return elementwise<"rms_norm">(
-      [=](auto v, auto s, auto m, auto w) { return v * weft::rsqrt(s / m + o.epsilon) * w; }, x, squares,
-      detail::count_along(x, o.axis), weight);
+  auto const squares = detail::reduced<"squares">(x, o.axis, detail::sums_of_squares);
+  return elementwise<"rms_norm">([=](auto v, auto s, auto m, auto w) { return v * weft::rsqrt(s / m + o.epsilon) * w; },
+                                 x, squares, detail::count_along(x, o.axis), weight);
 };
 
 struct batch_norm_options {
   double epsilon = 1e-5;
   ops::layout layout = ops::layout::channels_first;
 };
-/// (x - mean) / sqrt(variance + epsilon) * weight + bias, with the mean and variance that training left for each channel.
+/// (x - mean) / sqrt(variance + epsilon) * weight + bias, with the mean and variance that training left per channel.
 ///
 /// Shape   N x C x ... (or N x ... x C) and four times C give the shape of `x`
 /// Source  Ioffe, Szegedy: Batch Normalization, 2015; torch.nn.functional.batch_norm with training=False

@@ -45,8 +45,10 @@ inline constexpr auto concat = []<class T, int Rank>(expr::tensor<T, Rank> const
   shape<Rank> all = shape_of(a);
   extent const border = all[axis];
   for (std::size_t d = 0; d < Rank; ++d)
-    if (d == axis) all[d] = border + b.extent(static_cast<int>(d));
-    else require(all[d] == b.extent(static_cast<int>(d)));
+    if (d == axis)
+      all[d] = border + b.extent(static_cast<int>(d));
+    else
+      require(all[d] == b.extent(static_cast<int>(d)));
   return compute_over<"concat">(all, [&](auto const& i) {
     auto behind = i;
     behind[axis] = i[axis] - border;
@@ -54,8 +56,8 @@ inline constexpr auto concat = []<class T, int Rank>(expr::tensor<T, Rank> const
   });
 };
 
-/// `{.begin = {0, -3}, .step = {2, 1}}`: per dimension where to begin, in front of which to end, every how many; negative
-/// places count from the end. What is not said is the whole dimension.
+/// `{.begin = {0, -3}, .step = {2, 1}}`: per dimension where to begin, in front of which to end, every how many;
+/// negative places count from the end. What is not said is the whole dimension.
 struct slices {
   static constexpr std::int64_t all = std::int64_t(1) << 40;
   std::int64_t begin[8] = {};
@@ -117,8 +119,8 @@ inline constexpr auto pad = []<class T, int Rank>(expr::tensor<T, Rank> const& x
 /// Shape   `x` with the axis replaced by the dimensions of `which`: 5 x 7 by 2 x 3 along 0 is 2 x 3 x 7
 /// Source  numpy.take with mode='clip'; ONNX Gather; an embedding is take(table, tokens, {.axis = 0})
 inline constexpr auto take = []<class T, int Rank, class U, int Which>(expr::tensor<T, Rank> const& x,
-                                                                     expr::tensor<U, Which> const& which,
-                                                                     along const& o = {.axis = 0}) {
+                                                                       expr::tensor<U, Which> const& which,
+                                                                       along const& o = {.axis = 0}) {
   std::size_t const axis = detail::dimension(o.axis, Rank);
   shape<Rank + Which - 1> all{};
   for (std::size_t d = 0; d < all.size(); ++d)
@@ -131,8 +133,10 @@ inline constexpr auto take = []<class T, int Rank, class U, int Which>(expr::ten
     auto const place = weft::clamp(element_at(which, named), 0, x.extent(static_cast<int>(axis)) - 1);
     indices<Rank> from{};
     for (std::size_t d = 0; d < Rank; ++d)
-      if (d == axis) from[d] = {{x.p, weft::detail::node_as<std::int64_t>(*x.p, place)}};
-      else from[d] = i[d < axis ? d : d + Which - 1];
+      if (d == axis)
+        from[d] = as_index(place);
+      else
+        from[d] = i[d < axis ? d : d + Which - 1];
     return element_at(x, from);
   });
 };
@@ -140,15 +144,15 @@ inline constexpr auto take = []<class T, int Rank, class U, int Which>(expr::ten
 ///
 /// Shape   that of `which`, which but for the axis is that of `x`. A place outside of `x` counts as the nearest
 /// Source  torch.gather; ONNX GatherElements
-inline constexpr auto gather = []<class T, int Rank, class U>(expr::tensor<T, Rank> const& x, expr::tensor<U, Rank> const& which,
-                                                              along const& o = {}) {
+inline constexpr auto gather = []<class T, int Rank, class U>(expr::tensor<T, Rank> const& x,
+                                                              expr::tensor<U, Rank> const& which, along const& o = {}) {
   std::size_t const axis = detail::dimension(o.axis, Rank);
   for (std::size_t d = 0; d < Rank; ++d)
     if (d != axis) require(x.extent(static_cast<int>(d)) == which.extent(static_cast<int>(d)));
   return compute_over<"gather">(shape_of(which), [&](auto const& i) {
     auto const place = weft::clamp(element_at(which, i), 0, x.extent(static_cast<int>(axis)) - 1);
     auto from = i;
-    from[axis] = {{x.p, weft::detail::node_as<std::int64_t>(*x.p, place)}};
+    from[axis] = as_index(place);
     return element_at(x, from);
   });
 };

@@ -27,10 +27,18 @@ constexpr auto scanned(expr::tensor<T, Rank> const& x, scan_options const& o, Re
 }  // namespace detail
 
 /// y(i) = x(0) + ... + x(i). Source  numpy.cumsum; ONNX CumSum for the options
-inline constexpr auto cumsum = [](auto const& x, scan_options const& o = {}) { return detail::scanned<"cumsum">(x, o, sums); };
-inline constexpr auto cumprod = [](auto const& x, scan_options const& o = {}) { return detail::scanned<"cumprod">(x, o, products); };
-inline constexpr auto cummax = [](auto const& x, scan_options const& o = {}) { return detail::scanned<"cummax">(x, o, maxima); };
-inline constexpr auto cummin = [](auto const& x, scan_options const& o = {}) { return detail::scanned<"cummin">(x, o, minima); };
+inline constexpr auto cumsum = [](auto const& x, scan_options const& o = {}) {
+  return detail::scanned<"cumsum">(x, o, sums);
+};
+inline constexpr auto cumprod = [](auto const& x, scan_options const& o = {}) {
+  return detail::scanned<"cumprod">(x, o, products);
+};
+inline constexpr auto cummax = [](auto const& x, scan_options const& o = {}) {
+  return detail::scanned<"cummax">(x, o, maxima);
+};
+inline constexpr auto cummin = [](auto const& x, scan_options const& o = {}) {
+  return detail::scanned<"cummin">(x, o, minima);
+};
 
 struct triangle {
   std::int64_t diagonal = 0;  // that many to the right of the main one
