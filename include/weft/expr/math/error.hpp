@@ -10,7 +10,7 @@ namespace detail::math {
 /// Source: N. Juffa, "Efficiently computing the error function in single precision", stackoverflow.com/a/35148199
 inline num erf(num x) {
   num const size = magnitude(x), z = x * x;
-  num const near = mad(x.single() ? polynomial(z, erf_f32) : polynomial(z, erf_f64), x, x);
+  num const near = mad(x.single() ? polynomial(z, erf_f32, 7) : polynomial(z, erf_f64), x, x);
   num const t = min(literal(x, x.single() ? 4.0 : 6.0), size);
   num const q = mad(x.single() ? polynomial(t, erfc_f32) : polynomial(t, erfc_f64), -t, -t);
   reduced const d = reduce_exponent(q, exponent_bias(x));
