@@ -61,6 +61,7 @@ class debugger_note {
 
 /// What options need, which most programs do without.
 struct instruments {
+  ir::function (*lower)(ir::arena& m, compile_request const& r, program const& expanded, nest const& n);
   void (*prepare)(ir::function& f);
   void (*emit)(codegen::llvm::module_state& s, std::string const& symbol, void const* wanted);  // an options
   debugger_note (*loaded)(std::string_view object, std::string_view symbol, void* entry, options wanted);

@@ -6,6 +6,13 @@
 namespace weft::inline WEFT_ABI {
 namespace detail {
 
+/// Where an error is looked for, every loop is run one iteration after the other, but for parallel ones.
+inline ir::function lower_checked(ir::arena& m, compile_request const& r, program const& expanded, nest const& n) {
+  nest serial = n;
+  for (loop_info& l : serial.loops)
+    if (l.kind != loop_kind::parallel) l.kind = loop_kind::serial;
+  return lower(m, expanded, serial, *r.layout, r.name);
+}
 inline void emit_as_wanted(codegen::llvm::module_state& s, std::string const& symbol, void const* context) {
   auto const& wanted = *static_cast<options const*>(context);
   codegen::llvm::instrumentation how;
@@ -41,7 +48,7 @@ inline void throw_failure(failure const& f) {
 }
 }  // namespace detail
 
-instruments const linked_instruments{codegen::llvm::add_shadows, detail::emit_as_wanted, detail::tell_of,
-                                     detail::note_failure, detail::throw_failure};
+instruments const linked_instruments{detail::lower_checked, codegen::llvm::add_shadows, detail::emit_as_wanted,
+                                     detail::tell_of,       detail::note_failure,       detail::throw_failure};
 
 }  // namespace weft::inline WEFT_ABI

@@ -5,5 +5,6 @@
 int main() {
   addresses const here = seen_here();
   bool const same = here == seen_by_the_other_unit();
-  return same && here.number("WEFT_NO_SUCH_VARIABLE", 0, 9, 7) == 7 ? 0 : 1;
+  // <weft/debug.hpp> in one of them is there for both.
+  return same && weft::find_instruments() != nullptr && here.number("WEFT_NO_SUCH_VARIABLE", 0, 9, 7) == 7 ? 0 : 1;
 }

@@ -18,7 +18,7 @@ class instrumented_emitter final : public function_emitter {
   void finish() {
     if (builder_ != nullptr) debug_->DIBuilderFinalize(builder_);
   }
-  ~instrumented_emitter() override {
+  ~instrumented_emitter() {
     if (builder_ != nullptr) debug_->DisposeDIBuilder(builder_);
   }
 
