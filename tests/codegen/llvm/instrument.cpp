@@ -4,6 +4,7 @@
 
 #include <string>
 
+#include "support/objects.hpp"
 #include "weft/codegen/launch.hpp"
 #include "weft/codegen/llvm/debug_api.hpp"
 #include "weft/codegen/llvm/jit.hpp"
@@ -11,6 +12,8 @@
 #include "weft/codegen/workspace.hpp"
 #include "weft/debug.hpp"
 #include "weft/ir/parse.hpp"
+#include "weft/runtime/loader.hpp"
+#include "weft/runtime/object_reader.hpp"
 
 using namespace weft;
 
@@ -126,6 +129,35 @@ TEST_CASE("with lines for a debugger the code does the same, and LLVM's verifier
   CHECK(run_checked(heading + loops, {a, b}, true) == "");
   CHECK(b[3] == 4);
   CHECK(b[5] == 2);
+}
+TEST_CASE("lines for a debugger change no instruction") {
+#if defined(__x86_64__)
+  codegen::llvm::object_request with_lines;
+  with_lines.emit = [](codegen::llvm::module_state& s, std::string const& symbol, void const*) {
+    codegen::llvm::instrumentation how;
+    how.directory = "/nowhere", how.file = "k.loops";
+    ir::print(s.f, how.lines);
+    codegen::llvm::emit_instrumented(s, symbol, how);
+  };
+  struct image {
+    std::string names, code;
+    std::size_t bytes;
+    explicit image(weft_test::kernel_object const& o) : bytes(o.code.bytes.size()) {
+      std::string why;
+      runtime::mapped_object const m = runtime::map_object(o.code.bytes, o.code.symbol, why);
+      REQUIRE(why == "");
+      for (auto const& f : runtime::detail::object_reader(o.code.bytes, o.code.symbol, m.entry()).functions()) {
+        names.append(f.name) += ' ';
+        code.append(reinterpret_cast<char const*>(f.begin), f.bytes);
+      }
+    }
+  };
+  image const plain(weft_test::tile_object(host())), debugged(weft_test::tile_object_as(host(), with_lines));
+  CHECK(debugged.bytes > plain.bytes);
+  CHECK(debugged.names == plain.names);
+  CHECK(plain.code.size() > 200);
+  CHECK(debugged.code == plain.code);
+#endif
 }
 TEST_CASE("every function for debug information is filled") {
   auto const& l = codegen::llvm::load_llvm_debug();
