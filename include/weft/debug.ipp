@@ -42,8 +42,10 @@ inline void throw_failure(failure const& f) {
   std::string text;
   int next = 0;
   for (char const* c = f.text; *c != '\0'; ++c)
-    if (*c == '\1' && next < failure::most) text += std::to_string(f.numbers[next++]);
-    else text += *c;
+    if (*c == '\1' && next < failure::most)
+      text += std::to_string(f.numbers[next++]);
+    else
+      text += *c;
   WEFT_THROW(access_error(text));
 }
 }  // namespace detail

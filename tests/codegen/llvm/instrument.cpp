@@ -72,12 +72,14 @@ TEST_CASE("an access outside of a dimension is told, with indices, extents and l
         "k: A is read at [4], outside of its extents [4]\n  in    i=2, j=0\n  by    A[i * 2 + j]");
   CHECK(run_checked(heading + "  for i in 0..3:\n    for j in 0..3:\n      B[i, j] = A[j]\n", {a, b}) ==
         "k: B is written at [0, 2], outside of its extents [3, 2]\n  in    i=0, j=2");
-  CHECK(run_checked(heading + "  for i in -1..3:\n    B[i, 0] = A[0]\n", {a, b}).find("k: B is written at [-1, 0], outside") == 0);
+  CHECK(run_checked(heading + "  for i in -1..3:\n    B[i, 0] = A[0]\n", {a, b})
+            .find("k: B is written at [-1, 0], outside") == 0);
   CHECK(b[6] == 77);
 }
 TEST_CASE("what a mask leaves out is not looked at") {
   float a[4] = {1, 2, 3, 4}, b[6] = {};
-  std::string const loops = "  for i in 0..3:\n    for j in 0..9:\n      B[i, j] = A[i + j where i + j < 4] where j < 2\n";
+  std::string const loops =
+      "  for i in 0..3:\n    for j in 0..9:\n      B[i, j] = A[i + j where i + j < 4] where j < 2\n";
   CHECK(run_checked(heading + loops, {a, b}) == "");
   CHECK(b[5] == 4);
 }
@@ -110,8 +112,9 @@ TEST_CASE("an index that is read from memory is read where the loop is, checked 
       "  buffer B: f32[] strides [] in argument 1 alias 1 align 4\n"
       "  buffer C: f32[2] strides [1] in argument 2 written alias 2 align 4\n"
       "  for i in 0..2:\n    C[cast<i64>(I[i])] = B[]\n    C[cast<i64>(I[i])] = C[cast<i64>(I[cast<i64>(I[i])])]\n";
-  CHECK(run_checked(text, {index, b, c}) == "k: C is read at [0] before anything was written there\n  in    i=0\n  by    "
-                                            "C[cast<i64>(I[cast<i64>(I[i])])]");
+  CHECK(run_checked(text, {index, b, c}) ==
+        "k: C is read at [0] before anything was written there\n  in    i=0\n  by    "
+        "C[cast<i64>(I[cast<i64>(I[i])])]");
 }
 TEST_CASE("of a parallel loop the first failure is told, later pieces do nothing, and nothing runs behind the loop") {
   float a[4] = {1, 2, 3, 4}, b[6] = {};
