@@ -18,9 +18,7 @@ using weft_test::content;
 namespace {
 
 inline constexpr auto gather = weft::kernel<"gather">(
-    [](auto x, auto index) {
-      return weft::compute<"y">(index.extent(0), [=](auto i) { return x(index(i)) * 2.0f; });
-    },
+    [](auto x, auto index) { return weft::compute<"y">(index.extent(0), [=](auto i) { return x(index(i)) * 2.0f; }); },
     [](auto& s, auto, auto, auto y) {
       auto [i] = y.axes();
       auto [io, ii] = s.split(i, 8);
@@ -44,19 +42,16 @@ inline constexpr auto product = weft::kernel<"product of two">(
       s.parallel(jo);
     });
 /// Softmax of rows: three stages, an intermediate tensor each, and a border.
-inline constexpr auto softmax = weft::kernel<"softmax">(
-    [](auto x) {
-      auto M = x.extent(0), N = x.extent(1);
-      auto top = weft::compute<"top">(M, [=](auto i) {
-        return weft::max(N, [=](auto j) { return weft::select(j > 0, x(i, j - 1), x(i, j)); });
-      });
-      auto all = weft::compute<"all">(M, [=](auto i) {
-        return weft::sum(N, [=](auto j) { return weft::exp(x(i, j) - top(i)); });
-      });
-      return weft::compute<"y">(M, N, [=](auto i, auto j) { return weft::exp(x(i, j) - top(i)) / all(i); });
-    });
-inline constexpr auto twice = weft::kernel<"twice">(
-    [](auto x) { return weft::compute<"y">(x.extent(0), [=](auto i) { return x(i) + x(i); }); });
+inline constexpr auto softmax = weft::kernel<"softmax">([](auto x) {
+  auto M = x.extent(0), N = x.extent(1);
+  auto top = weft::compute<"top">(
+      M, [=](auto i) { return weft::max(N, [=](auto j) { return weft::select(j > 0, x(i, j - 1), x(i, j)); }); });
+  auto all = weft::compute<"all">(
+      M, [=](auto i) { return weft::sum(N, [=](auto j) { return weft::exp(x(i, j) - top(i)); }); });
+  return weft::compute<"y">(M, N, [=](auto i, auto j) { return weft::exp(x(i, j) - top(i)) / all(i); });
+});
+inline constexpr auto twice =
+    weft::kernel<"twice">([](auto x) { return weft::compute<"y">(x.extent(0), [=](auto i) { return x(i) + x(i); }); });
 
 constexpr weft::options checked{.checked = true};
 
@@ -106,16 +101,19 @@ TEST_CASE("a gather outside of its tensor is told with index, extent and loops, 
   for (std::size_t i = 0; i < 20; ++i) CHECK(call.y[i] == static_cast<float>(2 * call.index[i]));
   call.index[13] = 12;
   std::string const told =
-      "gather: A is read at [12], outside of its extents [10]\n  in    io=1, ii=5\n  by    A[cast<i64>(B[io * 8 + ii])]";
+      "gather: A is read at [12], outside of its extents [10]\n  in    io=1, ii=5\n  by    A[cast<i64>(B[io * 8 + "
+      "ii])]";
   CHECK(call(gather.with(checked)) == told);
   CHECK(call(gather.with(checked)) == told);
   call.index[13] = -1;
   CHECK(call(gather.with(checked)).find("gather: A is read at [-1], outside") == 0);
   call.index[13] = 9;
   CHECK(call(gather.with(checked)) == "");
-  auto const prepared = gather.with(checked).prepare(weft::view(call.x, 10), weft::view(call.index, 20), weft::out(call.y, 20));
+  auto const prepared =
+      gather.with(checked).prepare(weft::view(call.x, 10), weft::view(call.index, 20), weft::out(call.y, 20));
   call.index[13] = 12;
-  CHECK_THROWS_AS(prepared(weft::view(call.x, 10), weft::view(call.index, 20), weft::out(call.y, 20)), weft::access_error);
+  CHECK_THROWS_AS(prepared(weft::view(call.x, 10), weft::view(call.index, 20), weft::out(call.y, 20)),
+                  weft::access_error);
 }
 TEST_CASE("without checks what cannot be proved is refused before anything runs, with the way to find the element") {
   gather_call call;
@@ -138,7 +136,7 @@ TEST_CASE("checked and plain forms of a kernel are compiled apart, and stand on 
   CHECK(run({}) == 0);
   CHECK(run(checked) == 0);
   CHECK(cache.files().size() == 2);
-  CHECK(run({.perf = true}) == 0);   // the code is that of the plain form
+  CHECK(run({.perf = true}) == 0);  // the code is that of the plain form
   weft_test::temporary_directory const sources;
   ::setenv("TMPDIR", sources.path.c_str(), 1);
   CHECK(run({.debug = true}) == 1);  // names a file that may be gone
@@ -229,11 +227,12 @@ TEST_CASE("gdb stops in a kernel, shows the loop program as its source, and whol
   weft_test::temporary_directory const directory;
   for (char const* loader : {"own", "orc"}) {
     std::string const output = directory.path + "/output";
-    std::string const command =
-        "env WEFT_DEBUG=1 WEFT_THREADS=1 WEFT_LOADER=" + std::string(loader) + " TMPDIR='" + directory.path +
-        "' gdb -nx -q -batch -ex 'set breakpoint pending on' -ex 'set debuginfod enabled off' "
-        "-ex 'break product_of_two_3x20x4_f32.parallel0' -ex run -ex bt -ex 'list 1,100' -ex next -ex 'info line' --args '" +
-        self + "' --no-skip --test-case='a program under a debugger' > '" + output + "' 2>&1";
+    std::string const command = "env WEFT_DEBUG=1 WEFT_THREADS=1 WEFT_LOADER=" + std::string(loader) + " TMPDIR='" +
+                                directory.path +
+                                "' gdb -nx -q -batch -ex 'set breakpoint pending on' -ex 'set debuginfod enabled off' "
+                                "-ex 'break product_of_two_3x20x4_f32.parallel0' -ex run -ex bt -ex 'list 1,100' -ex "
+                                "next -ex 'info line' --args '" +
+                                self + "' --no-skip --test-case='a program under a debugger' > '" + output + "' 2>&1";
     CHECK(std::system(command.c_str()) == 0);
     std::string const said = content(output);
     if (said.find("ptrace") != std::string::npos) {
@@ -241,7 +240,8 @@ TEST_CASE("gdb stops in a kernel, shows the loop program as its source, and whol
       return;
     }
     INFO(said);
-    CHECK(said.find("Breakpoint 1, product_of_two_3x20x4_f32.parallel0 () at product_of_two_3x20x4_f32.") != std::string::npos);
+    CHECK(said.find("Breakpoint 1, product_of_two_3x20x4_f32.parallel0 () at product_of_two_3x20x4_f32.") !=
+          std::string::npos);
     CHECK(said.find("in product_of_two_3x20x4_f32.parallel0.thunk () at") != std::string::npos);
     CHECK(said.find("in weft_product_of_two_3x20x4_f32 () at") != std::string::npos);
     CHECK(said.find(" in main (") != std::string::npos);

@@ -61,6 +61,7 @@ class debugger_note {
 
 /// What options need, which most programs do without.
 struct instruments {
+  ir::function (*lower)(ir::arena& m, compile_request const& r, program const& expanded, nest const& n);
   void (*prepare)(ir::function& f);
   void (*emit)(codegen::llvm::module_state& s, std::string const& symbol, void const* wanted);  // an options
   debugger_note (*loaded)(std::string_view object, std::string_view symbol, void* entry, options wanted);
@@ -106,7 +107,8 @@ schedule make_schedule(compile_request const& r);
 /// code, and unrolled and vectorized loops are serial ones, so that their variables can be told.
 ir::function make_loops(ir::arena& m, compile_request const& r, schedule const& s);
 
-/// All of it, with the options of the request and of the environment. Reads WEFT_DUMP (a list of: schedule, lower, pass, pass/NAME, llvm, asm), WEFT_TIME and WEFT_VERIFY;
+/// All of it, with the options of the request and of the environment. Reads WEFT_DUMP (a list of: schedule, lower, pass,
+/// pass/NAME, llvm, asm), WEFT_TIME and WEFT_VERIFY;
 /// what they ask for goes to stderr, and once in a process the items of WEFT_DUMP that name nothing. Where a text of the
 /// way is asked for, the kernel is made anew even if it is on disk.
 /// Errors  as above; device_error without LLVM; internal_error with the loop program when weft itself failed

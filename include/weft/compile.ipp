@@ -142,12 +142,6 @@ inline options wanted_options(compile_request const& r) {
                             "<weft/debug.hpp> in one file of the program, or weft::compiled"));
   return o;
 }
-/// Where an error is looked for, every loop is run one iteration after the other, but for parallel ones.
-inline ir::function checked_loops(ir::arena& m, compile_request const& r, program const& expanded, nest n) {
-  for (loop_info& l : n.loops)
-    if (l.kind != loop_kind::parallel) l.kind = loop_kind::serial;
-  return lower(m, expanded, n, *r.layout, r.name);
-}
 /// What profilers and debuggers call the code, and a valid symbol: matmul_1024x768x512_f32, with the loops' extents in
 /// the stage of the first output.
 inline std::string code_name(compile_request const& r, schedule const& s) {
@@ -177,7 +171,7 @@ WEFT_DECL ir::function make_loops(ir::arena& m, compile_request const& r, schedu
     if (std::string const why = unscheduled.sizes.empty() ? check_bounds(unscheduled) : ""; !why.empty())
       WEFT_THROW(argument_error(std::string(r.name) + ": " + why + "; .with({.checked = true}) tells which element it is"));
   }
-  ir::function f = checked ? detail::checked_loops(m, r, expanded, s)
+  ir::function f = checked ? linked_instruments.lower(m, r, expanded, s)
                            : lower(m, expanded, s, *r.layout, r.name,
                                    r.machine->has("avx512f") ? vector_tails::mask : vector_tails::partition);
   detail::pass_log log;

@@ -6,6 +6,13 @@
 namespace weft::inline WEFT_ABI {
 namespace detail {
 
+/// Where an error is looked for, every loop is run one iteration after the other, but for parallel ones.
+inline ir::function lower_checked(ir::arena& m, compile_request const& r, program const& expanded, nest const& n) {
+  nest serial = n;
+  for (loop_info& l : serial.loops)
+    if (l.kind != loop_kind::parallel) l.kind = loop_kind::serial;
+  return lower(m, expanded, serial, *r.layout, r.name);
+}
 inline void emit_as_wanted(codegen::llvm::module_state& s, std::string const& symbol, void const* context) {
   auto const& wanted = *static_cast<options const*>(context);
   codegen::llvm::instrumentation how;
@@ -35,13 +42,15 @@ inline void throw_failure(failure const& f) {
   std::string text;
   int next = 0;
   for (char const* c = f.text; *c != '\0'; ++c)
-    if (*c == '\1' && next < failure::most) text += std::to_string(f.numbers[next++]);
-    else text += *c;
+    if (*c == '\1' && next < failure::most)
+      text += std::to_string(f.numbers[next++]);
+    else
+      text += *c;
   WEFT_THROW(access_error(text));
 }
 }  // namespace detail
 
-instruments const linked_instruments{codegen::llvm::add_shadows, detail::emit_as_wanted, detail::tell_of,
-                                     detail::note_failure, detail::throw_failure};
+instruments const linked_instruments{detail::lower_checked, codegen::llvm::add_shadows, detail::emit_as_wanted,
+                                     detail::tell_of,       detail::note_failure,       detail::throw_failure};
 
 }  // namespace weft::inline WEFT_ABI

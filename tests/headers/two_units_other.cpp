@@ -9,5 +9,7 @@
 
 #include "two_units.hpp"
 
+#include <weft/debug.hpp>
+
 bool call_there() { return call_here(); }
 seen seen_there() { return seen_here(); }

@@ -43,12 +43,13 @@ struct kernel_object {
 };
 
 inline kernel_object object_of(std::string const& name, lowered_program const& l,
-                               void (*how)(void const*, weft::schedule&), weft::target const& machine) {
+                               void (*how)(void const*, weft::schedule&), weft::target const& machine,
+                               weft::codegen::llvm::object_request const& want = {.want_ir = true}) {
   weft::call_layout const layout = l.layout();
   weft::compile_request const r{name, &l.p, how, nullptr, &layout, &machine};
   weft::ir::arena m;
   weft::ir::function const f = weft::make_loops(m, r, weft::make_schedule(r));
-  kernel_object o{weft::codegen::llvm::compile(f, machine, {.want_ir = true}), {}, weft::workspace_bytes(f, {}),
+  kernel_object o{weft::codegen::llvm::compile(f, machine, want), {}, weft::workspace_bytes(f, {}),
                   weft::ir::print(f)};
   for (weft::argument_layout const& a : layout.arguments) {
     std::size_t n = 1;
@@ -59,7 +60,7 @@ inline kernel_object object_of(std::string const& name, lowered_program const& l
 }
 
 /// A register tile with tails in each direction, whose masks and splats are constants in .rodata.
-inline kernel_object tile_object(weft::target const& machine) {
+inline kernel_object tile_object_as(weft::target const& machine, weft::codegen::llvm::object_request const& want) {
   auto const tile = [](void const*, weft::schedule& s) {
     auto const at = [&](int place) { return weft::axis{s.order[0][static_cast<std::size_t>(place)]}; };
     weft::axis const i = at(0), j = at(1), k = at(2);
@@ -69,7 +70,10 @@ inline kernel_object tile_object(weft::target const& machine) {
     s.unroll(ii);
     s.vectorize(ji);
   };
-  return object_of("tile", {matmul(), {{7, 9}, {9, 45}}}, tile, machine);
+  return object_of("tile", {matmul(), {{7, 9}, {9, 45}}}, tile, machine, want);
+}
+inline kernel_object tile_object(weft::target const& machine) {
+  return tile_object_as(machine, {.want_ir = true});
 }
 /// A parallel loop: a function whose address is taken, and the constants of exp.
 inline kernel_object parallel_object(weft::target const& machine) {

@@ -1,5 +1,5 @@
-// What a debugger is told of a kernel: an object file in memory, by the interface that GDB and LLDB watch; and the text that
-// its lines name.
+// What a debugger is told of a kernel: an object file in memory, by the interface that GDB and LLDB watch; and the text
+// that its lines name.
 #pragma once
 
 #include <cstdint>
@@ -25,8 +25,8 @@ extern weft_jit_descriptor __jit_debug_descriptor;
 namespace weft::inline WEFT_ABI {
 namespace runtime {
 
-/// Tells debuggers of the object whose `symbol` stands at `entry`; the answer takes it back by untell_debugger. Null for
-/// what is no object.
+/// Tells debuggers of the object whose `symbol` stands at `entry`; the answer takes it back by untell_debugger. Null
+/// for what is no object.
 ///
 /// Threads any, as far as weft goes: another compiler in the process whose list is the same has a lock of its own
 /// Cost    a copy of the object; with a debugger attached, milliseconds
@@ -34,8 +34,8 @@ namespace runtime {
 void* tell_debugger(std::string_view object, std::string_view symbol, void const* entry);
 void untell_debugger(void* told);
 
-/// Writes `text` to a file named after `name` and the text, in a directory of the user's own, weft-UID in $TMPDIR or /tmp;
-/// the same text is written once. Answers directory and file, empty when that cannot be done.
+/// Writes `text` to a file named after `name` and the text, in a directory of the user's own, weft-UID in $TMPDIR or
+/// /tmp; the same text is written once. Answers directory and file, empty when that cannot be done.
 struct source_file {
   std::string directory, file;
 };

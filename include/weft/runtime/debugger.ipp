@@ -11,13 +11,15 @@
 #include "weft/runtime/debugger.hpp"
 #include "weft/runtime/object_reader.hpp"
 
-// One list per process, by names that debuggers know: weak, since LLVM, or another compiler in the program, has them too.
+// One list per process, by names that debuggers know: weak, since LLVM, or another compiler in the program, has them
+// too.
 extern "C" {
 /// Debuggers stop here, and read the descriptor.
 [[gnu::weak, gnu::noinline, gnu::used, gnu::visibility("default")]] void __jit_debug_register_code() {
   __asm__ volatile("" ::: "memory");
 }
-[[gnu::weak, gnu::used, gnu::visibility("default")]] weft_jit_descriptor __jit_debug_descriptor = {1, 0, nullptr, nullptr};
+[[gnu::weak, gnu::used, gnu::visibility("default")]] weft_jit_descriptor __jit_debug_descriptor = {1, 0, nullptr,
+                                                                                                   nullptr};
 }
 
 namespace weft::inline WEFT_ABI {

@@ -11,8 +11,8 @@ namespace weft::inline WEFT_ABI {
 namespace runtime {
 namespace detail {
 
-/// An object whose `symbol` stands at `entry`, whoever linked it: its code stands together there as it does in the bytes.
-/// Nothing outside of the bytes is read; what is no such object has no text and no functions.
+/// An object whose `symbol` stands at `entry`, whoever linked it: its code stands together there as it does in the
+/// bytes. Nothing outside of the bytes is read; what is no such object has no text and no functions.
 class object_reader {
  public:
   struct function {
@@ -21,7 +21,11 @@ class object_reader {
     std::size_t bytes = 0;
   };
   object_reader(std::string_view object, std::string_view symbol, void const* entry) : bytes_(object) {
-    if (!read(0, head_) || std::memcmp(head_.ident, "\x7f" "ELF\2\1\1", 7) != 0 ||
+    if (!read(0, head_) ||
+        std::memcmp(head_.ident,
+                    "\x7f"
+                    "ELF\2\1\1",
+                    7) != 0 ||
         head_.section_size != sizeof(elf_section))
       head_.section_count = 0;
     each_function([&](std::string_view name, elf_symbol const& s) {

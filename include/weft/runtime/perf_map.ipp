@@ -14,8 +14,7 @@ WEFT_DECL void write_perf_map(std::string_view object, std::string_view symbol, 
   std::string lines;
   for (auto const& f : detail::object_reader(object, symbol, entry).functions()) {
     char numbers[64];
-    std::snprintf(numbers, sizeof numbers, "%llx %zx ",
-                  static_cast<unsigned long long>(f.begin), f.bytes);
+    std::snprintf(numbers, sizeof numbers, "%llx %zx ", static_cast<unsigned long long>(f.begin), f.bytes);
     (lines += numbers).append(f.name) += '\n';
   }
   std::string const path = "/tmp/perf-" + std::to_string(::getpid()) + ".map";

@@ -4,6 +4,7 @@
 
 #include <string>
 
+#include "support/objects.hpp"
 #include "weft/codegen/launch.hpp"
 #include "weft/codegen/llvm/debug_api.hpp"
 #include "weft/codegen/llvm/jit.hpp"
@@ -11,6 +12,8 @@
 #include "weft/codegen/workspace.hpp"
 #include "weft/debug.hpp"
 #include "weft/ir/parse.hpp"
+#include "weft/runtime/loader.hpp"
+#include "weft/runtime/object_reader.hpp"
 
 using namespace weft;
 
@@ -69,12 +72,14 @@ TEST_CASE("an access outside of a dimension is told, with indices, extents and l
         "k: A is read at [4], outside of its extents [4]\n  in    i=2, j=0\n  by    A[i * 2 + j]");
   CHECK(run_checked(heading + "  for i in 0..3:\n    for j in 0..3:\n      B[i, j] = A[j]\n", {a, b}) ==
         "k: B is written at [0, 2], outside of its extents [3, 2]\n  in    i=0, j=2");
-  CHECK(run_checked(heading + "  for i in -1..3:\n    B[i, 0] = A[0]\n", {a, b}).find("k: B is written at [-1, 0], outside") == 0);
+  CHECK(run_checked(heading + "  for i in -1..3:\n    B[i, 0] = A[0]\n", {a, b})
+            .find("k: B is written at [-1, 0], outside") == 0);
   CHECK(b[6] == 77);
 }
 TEST_CASE("what a mask leaves out is not looked at") {
   float a[4] = {1, 2, 3, 4}, b[6] = {};
-  std::string const loops = "  for i in 0..3:\n    for j in 0..9:\n      B[i, j] = A[i + j where i + j < 4] where j < 2\n";
+  std::string const loops =
+      "  for i in 0..3:\n    for j in 0..9:\n      B[i, j] = A[i + j where i + j < 4] where j < 2\n";
   CHECK(run_checked(heading + loops, {a, b}) == "");
   CHECK(b[5] == 4);
 }
@@ -107,8 +112,9 @@ TEST_CASE("an index that is read from memory is read where the loop is, checked 
       "  buffer B: f32[] strides [] in argument 1 alias 1 align 4\n"
       "  buffer C: f32[2] strides [1] in argument 2 written alias 2 align 4\n"
       "  for i in 0..2:\n    C[cast<i64>(I[i])] = B[]\n    C[cast<i64>(I[i])] = C[cast<i64>(I[cast<i64>(I[i])])]\n";
-  CHECK(run_checked(text, {index, b, c}) == "k: C is read at [0] before anything was written there\n  in    i=0\n  by    "
-                                            "C[cast<i64>(I[cast<i64>(I[i])])]");
+  CHECK(run_checked(text, {index, b, c}) ==
+        "k: C is read at [0] before anything was written there\n  in    i=0\n  by    "
+        "C[cast<i64>(I[cast<i64>(I[i])])]");
 }
 TEST_CASE("of a parallel loop the first failure is told, later pieces do nothing, and nothing runs behind the loop") {
   float a[4] = {1, 2, 3, 4}, b[6] = {};
@@ -126,6 +132,35 @@ TEST_CASE("with lines for a debugger the code does the same, and LLVM's verifier
   CHECK(run_checked(heading + loops, {a, b}, true) == "");
   CHECK(b[3] == 4);
   CHECK(b[5] == 2);
+}
+TEST_CASE("lines for a debugger change no instruction") {
+#if defined(__x86_64__)
+  codegen::llvm::object_request with_lines;
+  with_lines.emit = [](codegen::llvm::module_state& s, std::string const& symbol, void const*) {
+    codegen::llvm::instrumentation how;
+    how.directory = "/nowhere", how.file = "k.loops";
+    ir::print(s.f, how.lines);
+    codegen::llvm::emit_instrumented(s, symbol, how);
+  };
+  struct image {
+    std::string names, code;
+    std::size_t bytes;
+    explicit image(weft_test::kernel_object const& o) : bytes(o.code.bytes.size()) {
+      std::string why;
+      runtime::mapped_object const m = runtime::map_object(o.code.bytes, o.code.symbol, why);
+      REQUIRE(why == "");
+      for (auto const& f : runtime::detail::object_reader(o.code.bytes, o.code.symbol, m.entry()).functions()) {
+        names.append(f.name) += ' ';
+        code.append(reinterpret_cast<char const*>(f.begin), f.bytes);
+      }
+    }
+  };
+  image const plain(weft_test::tile_object(host())), debugged(weft_test::tile_object_as(host(), with_lines));
+  CHECK(debugged.bytes > plain.bytes);
+  CHECK(debugged.names == plain.names);
+  CHECK(plain.code.size() > 200);
+  CHECK(debugged.code == plain.code);
+#endif
 }
 TEST_CASE("every function for debug information is filled") {
   auto const& l = codegen::llvm::load_llvm_debug();

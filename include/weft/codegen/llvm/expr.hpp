@@ -29,7 +29,6 @@ struct module_state {
 class expression_emitter {
  public:
   explicit expression_emitter(module_state& s) : s_(s), l_(s.l), b_(s.builder) {}
-  virtual ~expression_emitter() = default;
 
  protected:
   /// In front of each load and store of memory if `checks_`: code may be emitted, and blocks parted.

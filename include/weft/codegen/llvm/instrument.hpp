@@ -9,8 +9,8 @@
 namespace weft::inline WEFT_ABI {
 namespace codegen::llvm {
 
-/// Gives each tensor that `f` writes, and that shares memory with no other, a second buffer in the workspace: a byte for
-/// each element, 1 when the element has been written. The caller of the kernel zeroes the workspace.
+/// Gives each tensor that `f` writes, and that shares memory with no other, a second buffer in the workspace: a byte
+/// for each element, 1 when the element has been written. The caller of the kernel zeroes the workspace.
 void add_shadows(ir::function& f);
 
 struct instrumentation {
@@ -22,7 +22,8 @@ struct instrumentation {
 
 /// Emits the kernel like function_emitter, and
 ///
-///   checked   in front of each load and store: each index is inside of its dimension, and an element of a buffer with a
+///   checked   in front of each load and store: each index is inside of its dimension, and an element of a buffer with
+///   a
 ///             shadow that is loaded has been written. At the first failure the code calls services::report, with a
 ///             text that stands in the object, and returns; chunks of parallel loops that begin later return at once.
 ///             No load is moved out of a loop. Needs code without vectors (compile.hpp makes it so)

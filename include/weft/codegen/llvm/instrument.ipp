@@ -18,7 +18,7 @@ class instrumented_emitter final : public function_emitter {
   void finish() {
     if (builder_ != nullptr) debug_->DIBuilderFinalize(builder_);
   }
-  ~instrumented_emitter() override {
+  ~instrumented_emitter() {
     if (builder_ != nullptr) debug_->DisposeDIBuilder(builder_);
   }
 
@@ -29,7 +29,8 @@ class instrumented_emitter final : public function_emitter {
       if (s->alias_class == shadow_class + b->id) return s;
     return nullptr;
   }
-  /// All values that are needed are emitted first: those emitted behind a jump would be known where they are not computed.
+  /// All values that are needed are emitted first: those emitted behind a jump would be known where they are not
+  /// computed.
   void before_access(ir::buffer const* buf, ir::list<ir::expr> indices, ir::expr mask, ir::expr load) override {
     if (buf->where == ir::scope::registers) return;
     sequence<value_ref> index, extent;
@@ -91,8 +92,8 @@ class instrumented_emitter final : public function_emitter {
     }
     type_ref parameters[] = {pointer(), pointer(), pointer(), i64()};
     value_ref arguments[] = {launch_, text_in_object(what), list, number(static_cast<std::int64_t>(numbers.size()))};
-    l_.BuildCall2(b_, l_.FunctionType(l_.VoidTypeInContext(s_.context), parameters, 4, 0), member(member(launch_, 4), 2),
-                  arguments, 4, "");
+    l_.BuildCall2(b_, l_.FunctionType(l_.VoidTypeInContext(s_.context), parameters, 4, 0),
+                  member(member(launch_, 4), 2), arguments, 4, "");
     l_.BuildRetVoid(b_);
     l_.PositionBuilderAtEnd(b_, fine);
   }
@@ -139,12 +140,14 @@ class instrumented_emitter final : public function_emitter {
     flag("Debug Info Version", 3);
     flag("Dwarf Version", 4);
     builder_ = d.CreateDIBuilder(s_.module);
-    file_ = d.DIBuilderCreateFile(builder_, how_.file.data(), how_.file.size(), how_.directory.data(), how_.directory.size());
-    d.DIBuilderCreateCompileUnit(builder_, DWARFSourceLanguageC99, file_, "weft", 4, 1, "", 0, 0, "", 0, DWARFEmissionFull,
-                                 0, 0, 0, "", 0, "", 0);
+    file_ = d.DIBuilderCreateFile(builder_, how_.file.data(), how_.file.size(), how_.directory.data(),
+                                  how_.directory.size());
+    d.DIBuilderCreateCompileUnit(builder_, DWARFSourceLanguageC99, file_, "weft", 4, 1, "", 0, 0, "", 0,
+                                 DWARFEmissionFull, 0, 0, 0, "", 0, "", 0);
     signature_ = d.DIBuilderCreateSubroutineType(builder_, file_, nullptr, 0, DIFlagZero);
   }
-  value_ref new_function(std::string const& name, type_ref result, sequence<type_ref> parameters, bool exported) override {
+  value_ref new_function(std::string const& name, type_ref result, sequence<type_ref> parameters,
+                         bool exported) override {
     value_ref const f = function_emitter::new_function(name, result, parameters, exported);
     if (builder_ == nullptr) return f;
     metadata_ref const scope =
