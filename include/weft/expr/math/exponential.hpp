@@ -59,7 +59,7 @@ inline num exp2(num x) {
   x = x.single() ? clamped(x, -151, 129) : clamped(x, -1076, 1025);
   double const magic = rounding_magic(x) + 2 * exponent_bias(x);
   num const shifted = x + magic, r = x - (shifted - magic);
-  num const p = x.single() ? polynomial(r, exp2_f32) : polynomial(r, exp2_f64);
+  num const p = x.single() ? polynomial(r, exp2_f32, 6) : polynomial(r, exp2_f64);
   return scaled(mad(r, p, 1), bits(shifted));
 }
 /// 2^n (e^r - 1) + (2^n - 1). Half of it, since 2^n may be too large by one factor of 2.

@@ -1,10 +1,8 @@
 // The math functions of the face: weft::exp(x) and its kin.
 //
-// Each is for f32 and f64; other types (halves, integers, indices) are computed in f32. How far results are from the truth, in units
-// of the last place of the true result, is said as "f32; f64", the most that was found on machines with fma or
-// without: of f32 functions of one operand over all floats, else of samples (docs/math.md has the table and how it is
-// made). What happens to zeros, infinities and NaN is C's Annex F. All executors give the same bits. The expansions:
-// expr/math/math.hpp.
+// Each is for f32 and f64; other types (halves, integers, indices) are computed in f32. What happens to zeros, infinities
+// and NaN is C's Annex F. All executors give the same bits. How far results are from the truth: docs/math.md. The
+// expansions: expr/math/math.hpp.
 #pragma once
 
 #include "weft/expr/face.hpp"
@@ -49,9 +47,9 @@ constexpr auto rounding(X const& x) {
 }  // namespace detail
 
 // clang-format off
-/// e to the power x. Within 0.88; 0.96 ulp.
+/// e to the power x.
 template <detail::expression X> constexpr auto exp(X const& x) { return detail::math_of<op::exp>(x); }
-/// 2 to the power x. Within 1.15; 1.25 ulp.
+/// 2 to the power x.
 template <detail::expression X> constexpr auto exp2(X const& x) { return detail::math_of<op::exp2>(x); }
 /// e to the power x, minus 1, also where x is small.
 template <detail::expression X> constexpr auto expm1(X const& x) { return detail::math_of<op::expm1>(x); }
@@ -66,7 +64,7 @@ template <class X, class Y> requires detail::math_pair<X, Y>
 constexpr auto pow(X const& x, Y const& y) { return detail::math_of<op::pow>(x, y); }
 /// The square root, rounded correctly.
 template <detail::expression X> constexpr auto sqrt(X const& x) { return detail::math_of<op::sqrt>(x); }
-/// 1 / sqrt(x), which are two roundings. Within 1.5; 1.5 ulp.
+/// 1 / sqrt(x), which are two roundings.
 template <detail::expression X> constexpr auto rsqrt(X const& x) { return detail::math_of<op::rsqrt>(x); }
 /// The sine of an angle in radians, of any size.
 template <detail::expression X> constexpr auto sin(X const& x) { return detail::math_of<op::sin>(x); }

@@ -3,7 +3,7 @@
 // x = n pi / 2 + r, |r| <= pi / 4: by subtracting n times pi / 2 in parts (Cody and Waite, as in exponential.hpp) where x
 // is not large, and beyond, where hardly anybody goes, by the digits of 1 / pi that matter (M. Payne and R. Hanek,
 // SIGNUM Newsletter 18, 1983), which machine code jumps over. Half turns would need one polynomial instead of two, but
-// where a sine is near 1 it would be two units off, and cos 0 not be 1. f32 without fma, and its tan, are computed in f64.
+// where a sine is near 1 it would be two units off, and cos 0 not be 1. f32 without fma is computed in f64.
 #pragma once
 
 #include "weft/expr/math/builder.hpp"
