@@ -219,8 +219,8 @@ class open_kernel_sizes final : public open_sizes {
       open = open || e < 0;
       if (e >= 0 && e != a.extents[d]) return false;
     }
-    if (open && is_packed(a) != l.packed) return false;
-    if (l.packed) return true;
+    if (l.packed) return is_packed(a);
+    if (open && is_packed(a)) return false;
     for (int d = 0; d < a.rank; ++d) {
       std::int64_t const s = l.strides[static_cast<std::size_t>(d)];
       bool const one_index = open && a.extents[d] == 1;

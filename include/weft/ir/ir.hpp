@@ -152,7 +152,7 @@ struct function {
   std::string name;
   arena* nodes = nullptr;
   sequence<buffer const*> buffers;  // arguments first, in the order of the call's pointers
-  sequence<std::string> sizes;      // run-time extents and strides; empty when all are literals
+  sequence<std::string> sizes;      // open extents, which are 1 to 2^40, and strides; empty when all are literals
   sequence<std::pair<std::string, dtype>> scalars;
   sequence<std::string> variables;  // names of loop variables; unique
   stmt body = nullptr;
