@@ -5,11 +5,16 @@
 // out has its place here too, but most programs need not pay for it: include it yourself.
 #pragma once
 
+// Everything that is included and is not weft.
+#include "weft/foreign.hpp"
+
 // What everything stands on: element types, operations and what they compute, names, errors, the environment.
 #include "weft/base/dtype.hpp"
 #include "weft/base/env.hpp"
 #include "weft/base/error.hpp"
 #include "weft/base/op.hpp"
+
+WEFT_COLD_BEGIN  // up to WEFT_COLD_END: what runs when a kernel is compiled (config.hpp)
 
 // What is computed: a what-lambda's typed expressions, and the flat program that they write.
 #include "weft/expr/face.hpp"
@@ -50,17 +55,27 @@
 #include "weft/codegen/llvm/module.hpp"
 // #include "weft/codegen/cuda/module.hpp"
 
-// What a kernel meets when it runs: arguments and the tensors that own memory, threads. Where it comes from: an object
-// file that is loaded, kept on disk for the next process.
+WEFT_COLD_END
+
+// What a kernel meets when it runs: arguments, the tensors that own memory, threads.
 #include "weft/runtime/argument.hpp"
-#include "weft/runtime/cache/cache.hpp"
-#include "weft/runtime/loader.hpp"
+#include "weft/runtime/bind.hpp"
 #include "weft/runtime/tensor.hpp"
 #include "weft/runtime/thread_pool.hpp"
 
-// The whole path on one page, the table of compiled kernels, what a user calls, and the same without machine code.
+WEFT_COLD_BEGIN
+
+// Where it comes from: an object file that is loaded, kept on disk for the next process.
+#include "weft/runtime/cache/cache.hpp"
+#include "weft/runtime/loader.hpp"
+
+// The whole path on one page.
 #include "weft/compile.hpp"
 // #include "weft/debug.hpp"
+
+WEFT_COLD_END
+
+// The table of compiled kernels, what a user calls, and the same without machine code.
 #include "weft/kernel_table.hpp"
 
 #include "weft/kernel.hpp"

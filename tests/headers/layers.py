@@ -3,7 +3,7 @@
     layers.py INCLUDE        checks the tree
     layers.py --self-test    checks that each kind of fault is found
 
-Also: foreign interfaces stand where they are allowed, and impl.hpp lists every .ipp.
+Also: foreign interfaces stand where they are allowed, impl.hpp lists every .ipp, and foreign.hpp what is not weft.
 """
 
 import pathlib
@@ -19,12 +19,12 @@ ORDER = re.compile(INCLUDE.pattern.replace(r"^\s*#", r"^\s*(?://\s*)?#"), re.M)
 # Code is generated for two targets side by side; neither may know the other.
 SIBLINGS = {"codegen/llvm", "codegen/cuda"}
 # Included by every folder, and including none.
-GROUND = {"config.hpp", "version.hpp"}
+GROUND = {"config.hpp", "version.hpp", "foreign.hpp"}
 # Foreign header -> where it may stand. weft declares LLVM's and CUDA's functions itself.
 FOREIGN = {
     r"llvm-c/|llvm/|clang-c/": (),
     r"cuda|nvrtc|sqlite": (),
-    r"boost/": ("expr/", "kernel.hpp", "argument.hpp"),
+    r"boost/": ("expr/", "kernel.hpp", "argument.hpp", "foreign.hpp"),
 }
 
 
@@ -61,7 +61,7 @@ def faults(root):
                 found += wrong_place(file, here, name.removeprefix("weft/"), order)
             else:
                 found += wrong_foreign(file, name)
-    return found + missing_bodies(weft)
+    return found + missing_bodies(weft) + missing_foreign(weft)
 
 
 def wrong_place(file, here, name, order):
@@ -91,24 +91,53 @@ def missing_bodies(weft):
         for f in sorted({f for f in listed if f not in there or listed.count(f) > 1})]
 
 
+def missing_foreign(weft):
+    """foreign.hpp has what weft.hpp reaches, no more: by WEFT_HEADER_ONLY what only bodies need."""
+    def reached(file, with_bodies, seen):
+        names = set()
+        if file in seen or file == "foreign.hpp" or (file.endswith(".ipp") and not with_bodies):
+            return names
+        seen.add(file)
+        for _, name in includes(weft / file):
+            own = name.startswith("weft/")
+            names |= reached(name.removeprefix("weft/"), with_bodies, seen) if own else {name}
+        return names
+
+    declared = reached("weft.hpp", False, set())
+    bodies = reached("weft.hpp", True, set()) - declared
+    always, _, header_only = (weft / "foreign.hpp").read_text().partition("#if WEFT_HEADER_ONLY")
+    found = []
+    for needed, text, where in ((declared, always, "foreign.hpp"),
+                                (bodies, header_only, "foreign.hpp, under WEFT_HEADER_ONLY,")):
+        listed = {name for _, name in INCLUDE.findall(text) if not name.startswith("weft/")}
+        found += [f"{where} lacks <{name}>" for name in sorted(needed - listed)]
+        found += [f"{where} has <{name}>, which nothing needs there" for name in sorted(listed - needed)]
+    return found
+
+
 def self_test():
     good = {
         "weft.hpp": '#include "weft/base/a.hpp"\n#include "weft/codegen/llvm/l.hpp"\n'
                     '// #include "weft/codegen/cuda/c.hpp"\n'
                     '#include "weft/kernel.hpp"\n',
         "impl.hpp": '#include "weft/base/a.ipp"\n',
-        "config.hpp": "", "base/a.hpp": '#include "weft/config.hpp"\n', "base/a.ipp": '#include "weft/base/a.hpp"\n',
+        "foreign.hpp": '#include <boost/hana/tuple.hpp>\n#if WEFT_HEADER_ONLY\n#include <cstdio>\n#endif\n',
+        "config.hpp": "", "base/a.hpp": '#include "weft/config.hpp"\n#include "weft/base/a.ipp"\n',
+        "base/a.ipp": '#include <cstdio>\n#include "weft/base/a.hpp"\n',
         "codegen/llvm/l.hpp": '#include "weft/base/a.hpp"\n', "codegen/cuda/c.hpp": "",
         "kernel.hpp": '#include <boost/hana/tuple.hpp>\n#include "weft/codegen/llvm/l.hpp"\n',
     }
-    # Each bad tree is the good one with one file changed, and a word of the sentence that must come.
+    # Each bad tree is the good one with one file changed, and words of the sentence that must come.
     bad = [
-        ("base/a.hpp", '#include "weft/kernel.hpp"\n', "comes later"),
-        ("base/a.hpp", '# include <weft/codegen/llvm/l.hpp>\n', "comes later"),
+        ("base/a.hpp", '#include "weft/base/a.ipp"\n#include "weft/kernel.hpp"\n', "comes later"),
+        ("base/a.hpp", '#include "weft/base/a.ipp"\n# include <weft/codegen/llvm/l.hpp>\n', "comes later"),
         ("config.hpp", '#include "weft/base/a.hpp"\n', "comes later"),
         ("codegen/cuda/c.hpp", '#include "weft/codegen/llvm/l.hpp"\n', "do not know each other"),
-        ("codegen/llvm/l.hpp", '#include <llvm-c/Core.h>\n', "nowhere"),
-        ("base/a.ipp", '#include <boost/hana/tuple.hpp>\n', "only in"),
+        ("codegen/cuda/c.hpp", '#include <llvm-c/Core.h>\n', "nowhere"),
+        ("base/a.ipp", '#include <cstdio>\n#include <boost/hana/tuple.hpp>\n', "only in"),
+        ("base/a.ipp", '#include <cstdio>\n#include <cstdlib>\n', "lacks <cstdlib>"),
+        ("base/a.hpp", '#include <array>\n#include "weft/base/a.ipp"\n', "foreign.hpp lacks <array>"),
+        ("base/a.ipp", "", "has <cstdio>"),
         ("base/b.ipp", "", "does not include weft/base/b.ipp"),
         ("impl.hpp", '#include "weft/base/a.ipp"\n#include "weft/base/a.ipp"\n', "twice"),
         ("lost/x.hpp", "", "no place"),

@@ -160,7 +160,7 @@ inline void interpreter::compute(ir::expr e, lane_set const& wanted) {
   }
   lane_set const missing = wanted.without(cell.known);
   if (!missing.any()) return;
-  for (std::size_t i = 0; i < 16; ++i) cell.known.words[i] |= missing.words[i];
+  cell.known.add(missing);
   if ((operations_ += e->lanes) > options_.max_operations) return fault("more operations than interp_options allows");
 
   sequence<std::int64_t>& out = cell.lanes;

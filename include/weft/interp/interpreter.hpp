@@ -11,24 +11,42 @@
 namespace weft::inline WEFT_ABI {
 namespace detail {
 
-/// A set of up to 1024 lanes.
+/// A set of up to 1024 lanes, of which only the words up to the last one used are touched: most sets are of one word.
 struct lane_set {
-  std::uint64_t words[16] = {};
+  int used = 1;
+  std::uint64_t words[16];
+  lane_set() { words[0] = 0; }
+  lane_set(lane_set const& o) { *this = o; }
+  lane_set& operator=(lane_set const& o) {
+    used = o.used;
+    for (int i = 0; i < used; ++i) words[i] = o.words[i];
+    return *this;
+  }
   static lane_set all(int lanes) {
     lane_set s;
+    s.used = (lanes + 63) / 64;
     for (int l = 0; l < lanes; l += 64) s.words[l / 64] = lanes - l >= 64 ? ~0ULL : (1ULL << (lanes - l)) - 1;
     return s;
   }
-  bool has(int lane) const { return words[lane / 64] >> (lane % 64) & 1; }
-  void add(int lane) { words[lane / 64] |= 1ULL << (lane % 64); }
+  std::uint64_t word(int i) const { return i < used ? words[i] : 0; }
+  bool has(int lane) const { return word(lane / 64) >> (lane % 64) & 1; }
+  void add(int lane) {
+    while (used <= lane / 64) words[used++] = 0;
+    words[lane / 64] |= 1ULL << (lane % 64);
+  }
+  void add(lane_set const& o) {
+    while (used < o.used) words[used++] = 0;
+    for (int i = 0; i < o.used; ++i) words[i] |= o.words[i];
+  }
   bool any() const {
-    for (std::uint64_t w : words)
-      if (w != 0) return true;
+    for (int i = 0; i < used; ++i)
+      if (words[i] != 0) return true;
     return false;
   }
   lane_set without(lane_set const& o) const {
     lane_set s;
-    for (int i = 0; i < 16; ++i) s.words[i] = words[i] & ~o.words[i];
+    s.used = used;
+    for (int i = 0; i < used; ++i) s.words[i] = words[i] & ~o.word(i);
     return s;
   }
 };

@@ -10,7 +10,8 @@ namespace detail {
 
 /// Of the names of all operations, dtypes and steps in the order of their numbers: the numbers stand in keys, and an
 /// operation that is put between others must not make an old key mean another program.
-constexpr std::uint64_t vocabulary() {
+/// Not constexpr: clang would take 150 ms for it in every TU.
+inline std::uint64_t vocabulary() {
   std::uint64_t h = 0;
   auto const take = [&](std::string_view name) {
     h = mix(h, name.size());
@@ -21,7 +22,6 @@ constexpr std::uint64_t vocabulary() {
   for (int i = 0; i < verb_count; ++i) take(name(static_cast<verb>(i)));
   return h;
 }
-inline constexpr std::uint64_t vocabulary_digest = vocabulary();
 
 #define WEFT_TEXT_OF(x) #x
 #define WEFT_VERSION_TEXT(major, minor, patch) WEFT_TEXT_OF(major) "." WEFT_TEXT_OF(minor) "." WEFT_TEXT_OF(patch)
@@ -107,7 +107,8 @@ WEFT_DECL std::string key_of(std::string_view name, program const& what, trace c
   w.text(detail::weft_version);
   w.text(name);
   w.write(machine);
-  w.numbers(codegen_epoch, detail::vocabulary_digest);
+  static std::uint64_t const vocabulary_digest = detail::vocabulary();
+  w.numbers(codegen_epoch, vocabulary_digest);
   w.text(llvm != nullptr ? llvm : "");
   w.write(what);
   w.write(steps);
