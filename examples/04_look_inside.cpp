@@ -4,8 +4,9 @@
 //
 // runs: in under 5 s
 
-#include <weft/debug.hpp>  // for .with({.checked = true}); a program that links weft::compiled has it already
 #include <weft/weft.hpp>
+
+#include <weft/debug.hpp>  // for .with({.checked = true}); a program that links weft::compiled has it already
 
 #include <cstdio>
 #include <cstdlib>

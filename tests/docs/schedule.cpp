@@ -8,6 +8,7 @@
 
 // What a step makes need not be used to be shown.
 #pragma GCC diagnostic ignored "-Wunused-variable"
+#pragma GCC diagnostic ignored "-Wunused-but-set-variable"
 
 namespace {
 
