@@ -23,7 +23,9 @@ struct options {
   bool checked = false;  // WEFT_CHECKED=1: each access is looked at, in code without vectors
   bool debug = false;    // WEFT_DEBUG=1: a debugger sees the loop program as the source; not kept on disk
   bool perf = false;     // WEFT_PERF=1: its functions are listed for `perf`
+  /// All alike.
   constexpr bool operator==(options const&) const = default;
+  /// Whether one is asked for.
   constexpr bool any() const { return checked || debug || perf; }
 };
 
@@ -43,8 +45,11 @@ struct compile_request {
 class debugger_note {
  public:
   debugger_note() = default;
+  /// `note` is given to `take_back` at the end.
   debugger_note(void* note, void (*take_back)(void*)) : note_(note), take_back_(take_back) {}
+  /// `o` has nothing left to take back.
   debugger_note(debugger_note&& o) noexcept : note_(o.note_), take_back_(o.take_back_) { o.note_ = nullptr; }
+  /// Exchanges the two.
   debugger_note& operator=(debugger_note&& o) noexcept {
     void* const note = note_;
     note_ = o.note_, take_back_ = o.take_back_, o.note_ = note;

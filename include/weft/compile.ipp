@@ -132,10 +132,11 @@ WEFT_DECL schedule make_schedule(compile_request const& r) {
 }
 
 namespace detail {
+inline bool is_set(bool asked, char const* variable) { return asked || environment_number(variable, 0, 1, 0) == 1; }
+inline bool is_checked(options const& o) { return is_set(o.checked, "WEFT_CHECKED"); }
 /// The request's options and the environment's.
 inline options wanted_options(compile_request const& r) {
-  auto const set = [](bool asked, char const* variable) { return asked || environment_number(variable, 0, 1, 0) == 1; };
-  options const o{set(r.wanted.checked, "WEFT_CHECKED"), set(r.wanted.debug, "WEFT_DEBUG"), set(r.wanted.perf, "WEFT_PERF")};
+  options const o{is_checked(r.wanted), is_set(r.wanted.debug, "WEFT_DEBUG"), is_set(r.wanted.perf, "WEFT_PERF")};
   if (o.any() && find_instruments() == nullptr)
     WEFT_THROW(device_error(std::string(r.name) +
                             ": checked, debug and perf (or WEFT_CHECKED, WEFT_DEBUG, WEFT_PERF) need #include "

@@ -28,6 +28,7 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <linux/futex.h>
+#include <malloc.h>
 #include <sched.h>
 #include <signal.h>
 #include <sys/auxv.h>

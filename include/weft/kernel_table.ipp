@@ -35,6 +35,8 @@ inline compile_request request(kernel_face const& face, program const& what, cal
                                target const& machine) {
   return {face.name, &what, face.how, face.object, &layout, &machine, face.wanted};
 }
+/// Checked code is made for the sizes of a call: it tells of accesses that no proof for all sizes lets through.
+inline bool may_stay_open(kernel_face const& face) { return face.open != nullptr && !is_checked(face.wanted); }
 /// Whether today's lambdas would make the form `k`, which fits the call. Equal steps are legal or illegal alike; if they
 /// were not legal, `k` has others, by knob values that these lambdas may not offer or do other steps with.
 inline bool says_the_same(ready_kernel const& k, kernel_face const& face, lambda_state const& today) {
@@ -162,7 +164,7 @@ inline ready_kernel const& find_by_lambdas(kernel_table& table, kernel_face cons
   for (int i = 0; i < count; ++i) left_out = left_out || arguments[i].is_allocated_here;
   if (left_out) shape_outputs(made->what, arguments, count);
   call_layout layout = weft::bind(made->what, face.name, arguments, count);
-  if (face.open != nullptr) made->open = face.open(made->what, face.name, arguments, count, layout);
+  if (detail::may_stay_open(face)) made->open = face.open(made->what, face.name, arguments, count, layout);
   if (made->open != nullptr) layout = made->open->layout;
   made->arguments.assign(arguments, arguments + count);
   made->shared = shared;
@@ -266,7 +268,7 @@ WEFT_DECL kernel_texts inspect(kernel_face const& face, argument* arguments, int
   if (left_out) shape_outputs(what, arguments, count);
   call_layout layout = weft::bind(what, face.name, arguments, count);
   ready_kernel form;
-  if (face.open != nullptr) form.open = face.open(what, face.name, arguments, count, layout);
+  if (detail::may_stay_open(face)) form.open = face.open(what, face.name, arguments, count, layout);
   if (form.open != nullptr) layout = form.open->layout;
   kernel_texts texts = inspect(detail::request(face, what, layout, detail::machine_of(face)), machine_code);
   if (form.open != nullptr) form.open->name_extents(texts.loops);

@@ -111,10 +111,10 @@ class trial {
     }
     return fault.empty() ? interpreted_open(steps) : fault;
   }
-  /// With numbers in the code, and once with open sizes.
+  /// With numbers in the code, and once with open sizes (checked code has none).
   std::string compiled(weft::trace const& steps, weft::target const& machine, weft::options wanted = {}) {
     std::string const fault = compiled(steps, machine, wanted, nullptr);
-    std::unique_ptr<weft::open_sizes> const open(open_form());
+    std::unique_ptr<weft::open_sizes> const open(wanted.checked ? nullptr : open_form());
     return fault.empty() && open != nullptr ? compiled(steps, machine, wanted, open.get()) : fault;
   }
 

@@ -1,4 +1,4 @@
-// expect: weft: arithmetic on a condition; use !
+// expect: weft: a condition has no negative; use !, or cast it first
 #include <weft/weft.hpp>
 
 constexpr auto k = weft::kernel<"k">([](auto A) {

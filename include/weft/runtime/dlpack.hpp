@@ -14,15 +14,18 @@ namespace weft::inline WEFT_ABI {
 ///
 /// Source  the DLPack specification and header, 1.1 (dmlc.github.io/dlpack)
 namespace dlpack {
+/// DLDevice
 struct device {
   std::int32_t device_type, device_id;
 };
+/// DLDataType
 struct data_type {
   std::uint8_t code, bits;
   std::uint16_t lanes;
   friend bool operator==(data_type const&, data_type const&) = default;
 };
-struct tensor {  // DLTensor
+/// DLTensor
+struct tensor {
   void* data;
   dlpack::device device;
   std::int32_t ndim;
@@ -31,12 +34,14 @@ struct tensor {  // DLTensor
   std::int64_t* strides;      // in elements; null: row-major, as was allowed before 1.2
   std::uint64_t byte_offset;  // of the first element from `data`
 };
-struct managed_tensor {  // DLManagedTensor, of before 1.0
+/// DLManagedTensor, of before 1.0
+struct managed_tensor {
   tensor dl_tensor;
   void* manager_ctx;
   void (*deleter)(managed_tensor* self);
 };
-struct managed_tensor_versioned {  // DLManagedTensorVersioned
+/// DLManagedTensorVersioned
+struct managed_tensor_versioned {
   struct {
     std::uint32_t major, minor;
   } version;
@@ -86,8 +91,11 @@ auto view_as(fixed_arg<T, E...>, argument const& a) {
 template <element T, int Rank>
 class dlpack_tensor {
  public:
+  /// For `from_dlpack`.
   explicit dlpack_tensor(detail::imported const& from) : from_(from) {}
+  /// `other` is left with a borrowed tensor.
   dlpack_tensor(dlpack_tensor&& other) noexcept : from_(other.from_) { other.from_.managed = nullptr; }
+  /// Exchanges the two.
   dlpack_tensor& operator=(dlpack_tensor&& other) noexcept {
     detail::imported const mine = from_;
     from_ = other.from_;
@@ -98,21 +106,29 @@ class dlpack_tensor {
     if (from_.managed != nullptr && from_.release != nullptr) from_.release(from_.managed);
   }
 
+  /// Elements along dimension `d`.
   std::int64_t extent(int d) const { return from_.is.extents[d]; }
+  /// Elements from one index of dimension `d` to the next.
   std::int64_t stride_of(int d) const { return from_.is.strides[d]; }
+  /// The first element.
   T const* data() const { return static_cast<T const*>(from_.is.data); }
+  /// Whether its producer forbids writing.
   bool is_read_only() const { return from_.read_only; }
 
+  /// For `view` and `out`.
   detail::imported const& source() const { return from_; }
 
  private:
   detail::imported from_;
 };
 
+/// As an input.
 template <class T, int Rank>
 auto view(dlpack_tensor<T, Rank> const& t) {
   return detail::view_as<false>(arg<T, Rank>{}, t.source().is);
 }
+/// As an output.
+///
 /// Errors  argument_error when the tensor's producer says that it is read-only
 template <class T, int Rank>
 auto out(dlpack_tensor<T, Rank> const& t) {
