@@ -1,6 +1,7 @@
 // What a call of a ready kernel costs beside its work.
 #include "harness.hpp"
 #include "kernels.hpp"
+#include "weft/dim.hpp"
 
 namespace bench {
 namespace {
@@ -9,6 +10,10 @@ constexpr std::int64_t count = 16;
 __attribute__((noinline)) void add_16(float const* a, float const* b, float* c) {
   for (std::int64_t i = 0; i < count; ++i) c[i] = a[i] + b[i];
 }
+// The same 16 elements as tensors of rank 2, which have more to be checked.
+inline constexpr auto add_4x4 = weft::kernel<"add_4x4">([](auto a, auto b) {
+  return weft::compute<"c">(a.extent(0), a.extent(1), [=](auto i, auto j) { return a(i, j) + b(i, j); });
+});
 // Volatile, so that the call stays a call.
 void (*volatile add_16_pointer)(float const*, float const*, float*) = add_16;
 }  // namespace
@@ -19,6 +24,13 @@ void call(report& r) {
   auto const x = weft::view(a.data(), count), y = weft::view(b.data(), count);
   auto const z = weft::out(c.data(), count);
   auto const ready = vector_add.prepare(x, y, z);
+  auto const x2 = weft::view(a.data(), 4, 4), y2 = weft::view(b.data(), 4, 4);
+  auto const z2 = weft::out(c.data(), 4, 4);
+  auto const ready2 = add_4x4.prepare(x2, y2, z2);
+  auto const rows = weft::dim<"m">(4);
+  auto const columns = weft::dim<"n">(4);
+  auto const open_x = weft::view(a.data(), rows, columns), open_y = weft::view(b.data(), rows, columns);
+  auto const open_z = weft::out(c.data(), rows, columns);
   std::vector<variant> const variants{
       {"function pointer",
        [&](std::int64_t times) {
@@ -33,6 +45,21 @@ void call(report& r) {
       {"kernel",
        [&](std::int64_t times) {
          while (times-- > 0) vector_add(x, y, z);
+       },
+       0},
+      {"prepared kernel, rank 2",
+       [&](std::int64_t times) {
+         while (times-- > 0) ready2(x2, y2, z2);
+       },
+       0},
+      {"kernel, rank 2",
+       [&](std::int64_t times) {
+         while (times-- > 0) add_4x4(x2, y2, z2);
+       },
+       0},
+      {"kernel, rank 2, open sizes",
+       [&](std::int64_t times) {
+         while (times-- > 0) add_4x4(open_x, open_y, open_z);
        },
        0}};
   for (variant const& v : variants) {

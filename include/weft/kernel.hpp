@@ -161,12 +161,25 @@ constexpr program_summary summarise(bool loud = false) {
   s.digest = digest(p);
   return s;
 }
-template <class What, class... In>
-concept compiler_runs_what = stateless<What> && requires {
-  typename std::bool_constant<(summarise<What, In...>(), true)>;
+// Whether the compiler can run something, and what it finds, in one run: as a template argument, which is no error when it
+// is no constant.
+template <auto Found>
+struct found_by_compiler {
+  static constexpr auto const& value = Found;
 };
 template <class What, class... In>
-inline constexpr program_summary summary = summarise<What, In...>();
+struct what_run {
+  template <class W>
+    requires stateless<W>
+  static auto run(int) -> found_by_compiler<summarise<W, In...>()>;
+  template <class W>
+  static auto run(long) -> void;
+  using type = decltype(run<What>(0));
+};
+template <class What, class... In>
+concept compiler_runs_what = !std::is_void_v<typename what_run<What, In...>::type>;
+template <class What, class... In>
+inline constexpr program_summary const& summary = what_run<What, In...>::type::value;
 
 // --- running the how-lambda -----------------------------------------------------------------------------------
 /// One handle per input, then per stage. Without a constant program the number of stages is not known, and the
@@ -231,11 +244,18 @@ constexpr schedule_report try_schedule(bool loud, int knob = -1, int choice = 0)
   return r;
 }
 template <class What, class How, class... In>
-concept compiler_runs_how = compiler_runs_what<What, In...> && stateless<How> && requires {
-  typename std::bool_constant<(try_schedule<What, How, In...>(false), true)>;
+struct how_run {
+  template <class H>
+    requires(compiler_runs_what<What, In...> && stateless<H>)
+  static auto run(int) -> found_by_compiler<try_schedule<What, H, In...>(false)>;
+  template <class H>
+  static auto run(long) -> void;
+  using type = decltype(run<How>(0));
 };
 template <class What, class How, class... In>
-inline constexpr schedule_report report = try_schedule<What, How, In...>(false);
+concept compiler_runs_how = !std::is_void_v<typename how_run<What, How, In...>::type>;
+template <class What, class How, class... In>
+inline constexpr schedule_report const& report = how_run<What, How, In...>::type::value;
 
 /// A second, loud run where the quiet one was illegal: the error stands on the user's line.
 template <class What, class How, int Knob, int Choice, class... In>
@@ -352,8 +372,8 @@ struct call_types<What, How, hana::tuple<In...>> {
     if constexpr (has_captures) {
     } else if constexpr (!compiler_runs_what<What, In...>) {
       static_assert(summarise<What, In...>().stages >= 0);
-    } else if constexpr (scheduled && !compiler_runs_how<What, How, In...>) {
-      static_assert(try_schedule<What, How, In...>(true).steps >= 0);
+    } else if constexpr (scheduled) {
+      if constexpr (!compiler_runs_how<What, How, In...>) static_assert(try_schedule<What, How, In...>(true).steps >= 0);
     }
   }
   static constexpr std::uint64_t digest() {
