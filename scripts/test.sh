@@ -54,7 +54,7 @@ stage() {
     >"$results/$preset.log" 2>&1; then
     echo "[fail] $preset: does not build"
     # Ninja stops at the first failure; what matters begins there.
-    sed -n '/^FAILED\|^CMake Error/,$p' "$results/$preset.log" | head -n 60
+    sed -n '/^FAILED\|^CMake Error/,$p' "$results/$preset.log" | sed -n 1,60p
     touch "$results/$preset.broken"
     return
   fi

@@ -1,6 +1,7 @@
 """A program that must not compile: the compiler refuses it, in the right words, on the user's own line.
 
-    check.py INCLUDE FILE COMPILER [FLAG...]
+    check.py FILE UMBRELLA COMPILER [FLAG...]
+    check.py --umbrella UMBRELLA COMPILER [FLAG...]    compiles weft.hpp once, for all that is done with it after
     check.py --self-test COMPILER [FLAG...]
 
 In FILE's comments:
@@ -23,19 +24,46 @@ EXPECT = re.compile(r"^\s*// expect(-gcc|-clang)?: *(.+?) *$", re.M)
 HERE = "// <- here"
 
 
+FLAGS = ["-std=c++20", "-O0"]
+
+
+def is_clang(command):
+    return "clang" in pathlib.Path(command[0]).name
+
+
+def compile_umbrella(folder, command):
+    """Parsing weft takes longer than what these programs add to it, and each is compiled twice."""
+    where = pathlib.Path(folder, "weft")
+    where.mkdir(parents=True, exist_ok=True)
+    source = where / "umbrella.hpp"
+    source.write_text("#include <weft/weft.hpp>\n")
+    made = where / "weft.hpp.gch"  # where g++ looks for it
+    new = made.with_suffix(".new")
+    run = subprocess.run([*command, *FLAGS, "-x", "c++-header", str(source), "-o", str(new)])
+    if run.returncode == 0:
+        new.replace(made)
+    return run.returncode
+
+
+def with_umbrella(folder, command):
+    made = str(pathlib.Path(folder, "weft", "weft.hpp.gch"))
+    use = ["-include-pch", made] if is_clang(command) else ["-I", folder]
+    return [command[0], *use, *command[1:]]
+
+
 def refusal(command, text, name, folder):
     """What the compiler says of `text`; None when it accepts it. Paths in the answer end in `name`."""
     path = pathlib.Path(folder, name)
     path.write_text(text)
     # Not -fsyntax-only: functions that are only generated are then not looked at by every compiler.
-    run = subprocess.run([*command, "-std=c++20", "-O0", "-c", "-o", "/dev/null", str(path)],
+    run = subprocess.run([*command, *FLAGS, "-c", "-o", "/dev/null", str(path)],
                          capture_output=True, text=True, env={**os.environ, "LC_ALL": "C"})
     return None if run.returncode == 0 else run.stderr
 
 
 def faults(text, name, command):
     """One sentence per expectation that is not met."""
-    family = "-clang" if "clang" in pathlib.Path(command[0]).name else "-gcc"
+    family = "-clang" if is_clang(command) else "-gcc"
     words = [w for which, w in EXPECT.findall(text) if which in ("", family)]
     marked = [i for i, line in enumerate(text.splitlines(), 1) if line.rstrip().endswith(HERE)]
     if not words or len(marked) != 1:
@@ -97,9 +125,11 @@ def self_test(command):
 if __name__ == "__main__":
     if sys.argv[1] == "--self-test":
         result = self_test(sys.argv[2:])
+    elif sys.argv[1] == "--umbrella":
+        sys.exit(compile_umbrella(sys.argv[2], sys.argv[3:]))
     else:
-        include, file, *command = sys.argv[1:]
+        file, umbrella, *command = sys.argv[1:]
         path = pathlib.Path(file)
-        result = faults(path.read_text(), path.name, [*command, "-I", include])
+        result = faults(path.read_text(), path.name, with_umbrella(umbrella, command))
     print("\n".join(result) or "refused as it must be")
     sys.exit(1 if result else 0)

@@ -24,8 +24,10 @@ struct einsum_form {
 };
 constexpr einsum_form parse_einsum(std::string_view text) {
   einsum_form f;
-  std::size_t const arrow = text.find("->");
-  if (arrow == std::string_view::npos) return f.sound = false, f;
+  // Not text.find: under g++'s sanitizers a template argument's characters cannot be compared by pointer.
+  std::size_t arrow = 0;
+  while (arrow + 1 < text.size() && !(text[arrow] == '-' && text[arrow + 1] == '>')) ++arrow;
+  if (arrow + 1 >= text.size()) return f.sound = false, f;
   auto const is_letter = [](char c) { return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z'); };
   for (char c : text.substr(arrow + 2)) {
     f.sound = f.sound && is_letter(c) && f.find(c) < 0 && f.spatial < 8;
