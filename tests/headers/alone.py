@@ -5,6 +5,7 @@
 A header that only works after another one was included fails here, on every compiler that the tests know.
 """
 
+import concurrent.futures
 import pathlib
 import subprocess
 import sys
@@ -19,13 +20,17 @@ def main(include, mode, *compiler):
     flags = ["-std=c++20", "-fsyntax-only", *WARNINGS, "-I", include]
     if mode == "compiled":
         flags.append("-DWEFT_COMPILED=1")
+
+    def compile_alone(header):
+        return subprocess.run([*compiler, *flags, "-x", "c++", "-"], input=f'#include "{header}"\n',
+                              capture_output=True, text=True)
+
     failed = 0
-    for header in headers:
-        run = subprocess.run([*compiler, *flags, "-x", "c++", "-"], input=f'#include "{header}"\n',
-                             capture_output=True, text=True)
-        if run.returncode != 0:
-            failed += 1
-            print(f"{header} does not compile alone:\n{run.stderr[:4000]}")
+    with concurrent.futures.ThreadPoolExecutor(2) as pool:
+        for header, run in zip(headers, pool.map(compile_alone, headers)):
+            if run.returncode != 0:
+                failed += 1
+                print(f"{header} does not compile alone:\n{run.stderr[:4000]}")
     print(f"{len(headers)} headers, {failed} failed")
     return 0 if headers and failed == 0 else 1
 
