@@ -43,8 +43,11 @@
 #define WEFT_COLD_BEGIN
 #define WEFT_COLD_END
 #elif defined(__clang__)
-#define WEFT_COLD_BEGIN _Pragma("clang attribute push(__attribute__((minsize, noinline)), apply_to = function)")
-#define WEFT_COLD_END _Pragma("clang attribute pop")
+// Nothing stands in between when all of it was included before.
+#define WEFT_COLD_BEGIN                                                                          \
+  _Pragma("clang diagnostic push") _Pragma("clang diagnostic ignored \"-Wpragma-clang-attribute\"") \
+      _Pragma("clang attribute push(__attribute__((minsize, noinline)), apply_to = function)")
+#define WEFT_COLD_END _Pragma("clang attribute pop") _Pragma("clang diagnostic pop")
 #else
 #define WEFT_COLD_BEGIN _Pragma("GCC push_options") _Pragma("GCC optimize(\"Og\")")
 #define WEFT_COLD_END _Pragma("GCC pop_options")

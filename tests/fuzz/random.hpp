@@ -57,8 +57,11 @@ inline std::int64_t draw_element(random_source& r, weft::dtype t, bool wild) {
   if (wild && r.chance(60)) {
     x = static_cast<std::int64_t>(r.next());
     // The ends of t, and of others.
-    std::int64_t const end = std::int64_t(1) << (8 * r.one_of({1, 2, 4, 8, weft::size_bytes(t)}) - r.below(2)) % 64;
-    if (r.chance(50)) x = r.one_of({INT64_MIN, INT64_MAX, INT64_MIN + 1, end, end - 1, -end, std::int64_t(-1)});
+    auto const end = std::uint64_t(1) << (8 * r.one_of({1, 2, 4, 8, weft::size_bytes(t)}) - r.below(2)) % 64;
+    auto const as_signed = [](std::uint64_t v) { return static_cast<std::int64_t>(v); };
+    if (r.chance(50))
+      x = r.one_of({INT64_MIN, INT64_MAX, INT64_MIN + 1, as_signed(end), as_signed(end - 1), as_signed(0 - end),
+                    std::int64_t(-1)});
   }
   return weft::wrapped(t, x);
 }

@@ -37,7 +37,7 @@ inline angle near_angle(num x, precision p) {
 
 /// An integer of a size below 2^51, as f64: AVX-512 is the first to convert from i64.
 inline num from_integer(num i) { return real(i + (std::int64_t(0x4338) << 48)) - 0x1.8p52; }
-inline num unsigned_shift(num x, int by) { return (x >> by) & ((std::int64_t(1) << (64 - by)) - 1); }
+inline num unsigned_shift(num x, int by) { return (x >> by) & static_cast<std::int64_t>(~std::uint64_t(0) >> by); }
 
 /// For a finite f64 x >= far_away. x = m 2^p: m times the bits of 1 / pi of weight 2^-p and below, modulo 2, by digits of
 /// 28 bits; 7 digits leave 60 bits where 62 cancel, which is the worst that f64 knows. An f32 has 24 bits in m, and at
