@@ -515,7 +515,8 @@ struct kernel_t {
     static constexpr int given = (0 + ... + (detail::traits<A>::is_output ? 1 : 0));
     static_assert((detail::traits<A>::supported && ...),
                   "weft: an argument is a weft::tensor, a weft::view or weft::out, a contiguous range, an mdspan, an Eigen "
-                  "object, or a number");
+                  "object, or a number; its elements are bool, signed or unsigned integers of 1 to 8 bytes (not char), "
+                  "float, double, weft::f16 or weft::bf16");
     using types = types_for<A...>;
     static_assert(given == 0 || given == types::outputs,
                   "weft: give a weft::out(...) for each output of this kernel, or for none");
