@@ -274,6 +274,9 @@ WEFT_DECL compiled_kernel compile(compile_request const& r) {
   fork_gate const no_fork;
   detail::stopwatch watch;
   options const wanted = detail::wanted_options(r);
+  if (std::string const why = r.machine == &host() ? "" : cannot_run_here(*r.machine); !why.empty())
+    WEFT_THROW(device_error(std::string(r.name) + ": code for this target cannot run here: " + why +
+                            "; .ir, .llvm_ir and .assembly show it all the same"));
   schedule const s = make_schedule(r);
   std::string const key = cache::key_of(r.name, *r.what, s.steps, *r.layout, *r.machine, wanted.checked);
   double const schedule_ms = watch.lap();

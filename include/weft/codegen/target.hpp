@@ -50,6 +50,17 @@ target const& host();
 target x86_64_sse2();
 target x86_64_avx2();
 
+/// A copy of `t` for as long as the process lives, the same for equal targets; null for what equals the host.
+///
+/// Threads any. Cost one comparison with each target that was asked for so far, 0.1 us
+target const* kept_target(target const& t);
+
+/// In words, why LLVM makes no code for `t`; empty when it does. LLVM ends the process at the name of a CPU that it does
+/// not know, and its C interface does not tell which those are: known here are the names that probes and presets give.
+std::string cannot_be_made(target const& t);
+/// In words, why this machine cannot run code for `t`; empty when it can.
+std::string cannot_run_here(target const& t);
+
 }  // namespace weft::inline WEFT_ABI
 
 #if WEFT_HEADER_ONLY
