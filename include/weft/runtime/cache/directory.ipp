@@ -2,7 +2,6 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <signal.h>
-#include <sys/resource.h>
 #include <sys/stat.h>
 #include <time.h>
 #include <unistd.h>
@@ -11,6 +10,7 @@
 #include <cstdlib>
 #include <cstring>
 
+#include "weft/base/file_limit.hpp"
 #include "weft/runtime/cache/directory.hpp"
 
 namespace weft::inline WEFT_ABI {
@@ -118,11 +118,8 @@ WEFT_DECL bool directory::read(char const* name, std::string& bytes) const {
 }
 
 WEFT_DECL bool directory::write(char const* name, std::string_view bytes) const {
-  // A write beyond this limit would be answered by a signal that ends the process.
-  rlimit longest{};
-  if (static_cast<std::int64_t>(bytes.size()) > detail::largest_file || ::getrlimit(RLIMIT_FSIZE, &longest) != 0 ||
-      bytes.size() > longest.rlim_cur)
-    return false;
+  auto const size = static_cast<std::int64_t>(bytes.size());
+  if (size > detail::largest_file || !file_may_hold(size)) return false;
   char temporary[32];
   int fd = -1;
   for (int tries = 0; tries < 16 && fd < 0; ++tries) {  // a process of this number may have left some
