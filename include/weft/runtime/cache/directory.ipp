@@ -81,17 +81,21 @@ WEFT_DECL directory::fault directory::open() {
     return fault::none;
   }
   ::close(fd);
+  // /tmp and its like. What root may close to others may be the system's: /var/mail, /usr/local.
+  if ((s.st_mode & S_ISVTX) != 0 || (::geteuid() == 0 && s.st_uid == 0)) return fault::of_all;
   return s.st_uid != ::geteuid() ? fault::of_others : fault::written_by_others;
 }
 WEFT_DECL std::string directory::why() const {
   static constexpr char const* sentences[] = {
       "", " is not there yet", " would be made in a directory that belongs to another user", " cannot be made: ",
       " is a symbolic link or no directory", " cannot be opened: ", " belongs to another user",
-      " may be written by others: chmod 700 "};
+      " may be written by others: chmod 700 ",
+      " may be written by others; a directory below it would be made for its user alone: "};
   if (fault_ == fault::none) return "";
   std::string text = path_ + sentences[static_cast<int>(fault_)];
   if (fault_ == fault::not_made || fault_ == fault::not_opened) text += std::strerror(error_);
-  return fault_ == fault::written_by_others ? text + path_ : text;
+  if (fault_ == fault::written_by_others || fault_ == fault::of_all) text += path_;
+  return fault_ == fault::of_all ? text + "/weft" : text;
 }
 WEFT_DECL directory::~directory() {
   if (descriptor_ >= 0) ::close(descriptor_);
