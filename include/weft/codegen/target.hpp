@@ -15,7 +15,7 @@ enum class architecture : std::uint8_t { x86_64, aarch64 };
 /// A CPU. Two targets with equal features and cpu run the same code; the rest steers schedules only.
 struct target {
   architecture arch = architecture::x86_64;
-  std::string cpu;                    // LLVM's name for the code generator's tables: "x86-64-v3"
+  std::string cpu;                    // for LLVM's tables: "x86-64", "x86-64-v2" .. "x86-64-v4", "generic"
   sequence<std::string> features;  // LLVM's names, sorted: "avx2", "fma"
   std::int32_t vector_bytes = 16;
   std::int32_t vector_registers = 16;

@@ -6,6 +6,7 @@
 #include <cstring>
 
 #include "weft/base/env.hpp"
+#include "weft/base/file_limit.hpp"
 #include "weft/base/hash.hpp"
 #include "weft/base/mutex.hpp"
 #include "weft/runtime/debugger.hpp"
