@@ -204,7 +204,7 @@ TEST_CASE("what is written over keeps its mode, and stays where a link leads") {
     CHECK(::lstat(of.c_str(), &s) == 0);
     return s.st_mode;
   };
-  for (mode_t m : {0640, 0604, 0777, 0200}) {
+  for (mode_t m : {0640u, 0604u, 0777u, 0200u}) {
     REQUIRE(::chmod(file.c_str(), m) == 0);
     write_npy(file, six);
     CHECK((mode(file) & 07777) == m);
