@@ -2,6 +2,7 @@
 #include "weft/debug.hpp"
 
 #include <doctest/doctest.h>
+#include <sys/resource.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -52,6 +53,8 @@ inline constexpr auto softmax = weft::kernel<"softmax">([](auto x) {
 });
 inline constexpr auto twice =
     weft::kernel<"twice">([](auto x) { return weft::compute<"y">(x.extent(0), [=](auto i) { return x(i) + x(i); }); });
+inline constexpr auto thrice =
+    weft::kernel<"thrice">([](auto x) { return weft::compute<"y">(x.extent(0), [=](auto i) { return 3.0f * x(i); }); });
 
 constexpr weft::options checked{.checked = true};
 
@@ -200,6 +203,15 @@ TEST_CASE("in a program with WEFT_PERF=1" * doctest::skip()) {
   REQUIRE(::symlink((directory.path + "/target").c_str(), path.c_str()) == 0);
   twice(weft::view(c, 60), weft::out(c, 60));
   CHECK(content(directory.path + "/target") == "");
+  ::unlink(path.c_str());
+  // Where no file may be written, there is none; the signal of one that grew too long would end this process.
+  rlimit saved{}, none{};
+  REQUIRE(::getrlimit(RLIMIT_FSIZE, &saved) == 0);
+  none.rlim_max = saved.rlim_max;
+  REQUIRE(::setrlimit(RLIMIT_FSIZE, &none) == 0);
+  thrice(weft::view(c, 60), weft::out(c, 60));
+  REQUIRE(::setrlimit(RLIMIT_FSIZE, &saved) == 0);
+  CHECK(content(path) == "");
   ::unlink(path.c_str());
 }
 TEST_CASE("WEFT_PERF=1 lists each function of a kernel for perf, whoever links it") {

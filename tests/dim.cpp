@@ -236,6 +236,7 @@ TEST_CASE("strides: those of packed tensors follow from the extents, others are 
   CHECK(open == 2);
   for (int n : {5, 31, 12, 1}) both(7, n, [](auto v) { return v; });  // the form of the matrix product above
   CHECK(open <= 3);
+  CHECK_THROWS_AS(static_cast<void>(view(a, n_).strided(2)), weft::argument_error);  // out of the range
 }
 TEST_CASE("in place, with open sizes") {
   CHECK(compiled_by([] {

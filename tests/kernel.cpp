@@ -238,6 +238,63 @@ TEST_CASE("another target gets its own code, with the same bits where fma agrees
     CHECK(matmul.on(machine).llvm_ir(view(a, 6, 40), view(b, 40, 50)).find(machine.cpu) != std::string::npos);
   }
 }
+TEST_CASE("a kernel keeps its target, whatever becomes of the one that it was given") {
+  std::vector<float> const x{1, 2, 3};
+  auto const temporary = saxpy.on(weft::x86_64_avx2());
+  weft::target changing = weft::x86_64_sse2();
+  auto const named = saxpy.on(changing);
+  changing = weft::x86_64_avx2();
+  changing.cpu = "x86-64-v2";
+  CHECK(temporary.llvm_ir(x, x, 2.0f).find("\"x86-64-v3\"") != std::string::npos);
+  CHECK(named.llvm_ir(x, x, 2.0f).find("\"x86-64\"") != std::string::npos);
+  weft::target const same = weft::cpu();
+  std::vector<float> z(3);
+  saxpy(x, x, 2.0f, out(z));
+  std::uint64_t const before = weft::compilations();
+  saxpy.on(same)(x, x, 2.0f, out(z));
+  CHECK(weft::compilations() == before);
+}
+TEST_CASE("code that cannot run here is refused in words, and shown all the same") {
+  std::vector<float> const x{1, 2, 3};
+  std::vector<float> z(3, -1.0f);
+  auto const refusal = [&](weft::target const& t) {
+    try {
+      saxpy.on(t)(x, x, 2.0f, out(z));
+    } catch (weft::device_error const& e) {
+      return std::string(e.what());
+    }
+    return std::string();
+  };
+  std::string const end = "; .ir, .llvm_ir and .assembly show it all the same";
+  weft::target t = weft::cpu();
+  t.features.push_back("nonsense");
+  CHECK(refusal(t) == "saxpy: code for this target cannot run here: this machine has no nonsense" + end);
+  t = weft::cpu();
+  bool const is_x86 = t.arch == weft::architecture::x86_64;
+  t.arch = is_x86 ? weft::architecture::aarch64 : weft::architecture::x86_64;
+  t.cpu = "generic";
+  t.features = {};
+  CHECK(refusal(t).find(is_x86 ? "its code is for aarch64-unknown-linux-gnu, this is x86_64-unknown-linux-gnu"
+                               : "its code is for x86_64-unknown-linux-gnu, this is aarch64") != std::string::npos);
+  CHECK(saxpy.on(t).assembly(x, x, 2.0f).find(is_x86 ? "ret" : "retq") != std::string::npos);
+  if (is_x86 && weft::cpu().cpu != "x86-64-v4") {  // the name alone brings features
+    t = weft::x86_64_sse2();
+    t.cpu = "x86-64-v4";
+    CHECK(refusal(t).find("avx512f") != std::string::npos);
+    CHECK(saxpy.on(t).assembly(x, x, 2.0f) != "");
+    t = weft::cpu();
+    t.features.push_back("avx512f");
+    t.vector_bytes = 64;
+    CHECK(refusal(t).find("this machine has no avx512f") != std::string::npos);
+    CHECK(saxpy.on(t).llvm_ir(x, x, 2.0f).find("+avx512f") != std::string::npos);
+  }
+  t = weft::cpu();
+  t.cpu = "no-such-cpu";
+  CHECK_THROWS_AS(saxpy.on(t)(x, x, 2.0f, out(z)), weft::argument_error);
+  CHECK_THROWS_WITH_AS(static_cast<void>(saxpy.on(t).assembly(x, x, 2.0f)),
+                       doctest::Contains("the target's CPU is called 'no-such-cpu'; give generic"), weft::argument_error);
+  CHECK(z[0] == -1.0f);
+}
 
 // --- captured values ----------------------------------------------------------------------------------------------
 
@@ -596,7 +653,7 @@ TEST_CASE("a stride that no number can be the opposite of is refused") {
   constexpr auto k = weft::kernel<"k">(
       [](auto x) { return compute<"y">(x.extent(0), [=](auto i) { return x(i) + 1.f; }); });
   std::vector<float> const x{1, 2, 3};
-  CHECK_THROWS_AS(k(view(x, 2).strided(std::int64_t(-0x7fffffffffffffff) - 1)), weft::argument_error);
+  CHECK_THROWS_AS(k(view(x.data(), 2).strided(std::int64_t(-0x7fffffffffffffff) - 1)), weft::argument_error);
 }
 TEST_CASE("a deferred step is legal at the call with a short axis, and a schedule_error with a long one") {
   CHECK(unrolled(numbers(1000))(999) == numbers(1000)[999] + 1);

@@ -1,6 +1,7 @@
 // Kernels on every element type, called as users call them.
 #include <doctest/doctest.h>
 
+#include <limits>
 #include <random>
 #include <vector>
 
@@ -145,6 +146,19 @@ TEST_CASE("bytes are added as ints: no sum of two wraps") {
   std::vector<std::uint8_t> b(999);
   average(a, weft::out(b));
   for (std::size_t i = 0; i < b.size(); ++i) REQUIRE(b[i] == (a[i] + a[i + 1]) / 2);
+}
+TEST_CASE("long long is an i64, as an element and as a number") {
+  std::vector<long long> const a{1, -2, std::numeric_limits<long long>::max()};
+  std::vector<long long> b(3);
+  larger(a, -1, weft::out(b));
+  CHECK(b == std::vector<long long>{1, -1, a[2]});
+  auto const c = larger(a, 2LL);
+  static_assert(std::is_same_v<decltype(c), weft::tensor<std::int64_t, 1> const>);
+  CHECK(c(0) == 2);
+  CHECK(c(2) == a[2]);
+  CHECK(weft::evaluate(larger, a, 2LL)[1] == 2);
+  std::vector<unsigned long long> const u{~0ULL, 1};
+  CHECK(larger(u, 5ULL)(0) == ~0ULL);
 }
 #if defined(__FLT16_MAX__)
 TEST_CASE("the compiler's own 16-bit float is an f16") {

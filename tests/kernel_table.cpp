@@ -34,7 +34,7 @@ struct lookup {
   weft::kernel_table& table = kept_table();
   weft::kernel_face face{"sum_of_two", nullptr, what, nullptr, false, 0, nullptr};
   weft::ready_kernel const* operator()(call& c, weft::target const* machine = nullptr) {
-    face.machine = machine;
+    face.machine = machine != nullptr ? weft::kept_target(*machine) : nullptr;
     return &weft::find_or_compile(table, face, c.arguments, 3);
   }
 };

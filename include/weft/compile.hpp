@@ -116,7 +116,7 @@ ir::function make_loops(ir::arena& m, compile_request const& r, schedule const& 
 /// pass/NAME, llvm, asm), WEFT_TIME and WEFT_VERIFY;
 /// what they ask for goes to stderr, and once in a process the items of WEFT_DUMP that name nothing. Where a text of the
 /// way is asked for, the kernel is made anew even if it is on disk.
-/// Errors  as above; device_error without LLVM; internal_error with the loop program when weft itself failed
+/// Errors  as above; device_error without LLVM, or for a target that cannot run here; internal_error with the loop program when weft itself failed
 /// Cost    3 to 12 ms; from disk 0.1
 compiled_kernel compile(compile_request const& r);
 

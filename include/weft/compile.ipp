@@ -62,7 +62,7 @@ inline void verify_or_throw(char const* after, ir::function const& f) {
   if (!fault.empty())
     WEFT_THROW(internal_error("after " + std::string(after) + ": " + fault + "\n" + print(f)));
 }
-inline bool verify_wanted() { return environment_number("WEFT_VERIFY", 0, 1, 0) == 1; }
+inline bool verify_wanted() { return environment_switch("WEFT_VERIFY"); }
 struct pass_log {
   bool verify = false;
   std::string last{};
@@ -132,7 +132,7 @@ WEFT_DECL schedule make_schedule(compile_request const& r) {
 }
 
 namespace detail {
-inline bool is_set(bool asked, char const* variable) { return asked || environment_number(variable, 0, 1, 0) == 1; }
+inline bool is_set(bool asked, char const* variable) { return asked || environment_switch(variable); }
 inline bool is_checked(options const& o) { return is_set(o.checked, "WEFT_CHECKED"); }
 /// The request's options and the environment's.
 inline options wanted_options(compile_request const& r) {
@@ -195,7 +195,7 @@ struct stopwatch {
     return (last = codegen::llvm::detail::now_ms()) - before;
   }
 };
-inline bool times_wanted() { return environment_number("WEFT_TIME", 0, 1, 0) == 1; }
+inline bool times_wanted() { return environment_switch("WEFT_TIME"); }
 inline bool way_is_shown(options wanted) {
   if (verify_wanted() || wanted.debug) return true;
   char const* const list = environment("WEFT_DUMP");
@@ -274,6 +274,9 @@ WEFT_DECL compiled_kernel compile(compile_request const& r) {
   fork_gate const no_fork;
   detail::stopwatch watch;
   options const wanted = detail::wanted_options(r);
+  if (std::string const why = r.machine == &host() ? "" : cannot_run_here(*r.machine); !why.empty())
+    WEFT_THROW(device_error(std::string(r.name) + ": code for this target cannot run here: " + why +
+                            "; .ir, .llvm_ir and .assembly show it all the same"));
   schedule const s = make_schedule(r);
   std::string const key = cache::key_of(r.name, *r.what, s.steps, *r.layout, *r.machine, wanted.checked);
   double const schedule_ms = watch.lap();

@@ -85,12 +85,14 @@ concept plain_range = contiguous_range<R> && !requires(R const& r) { r.extent(0)
 /// A range as a vector of the open size Name; a tensor with a name for each extent.
 template <detail::plain_range R, fixed_string Name>
 constexpr auto view(R const& range, detail::dim_name<Name> n) {
-  return view(range.data(), n(range.size()));
+  return detail::range_view<false>(range, n(range.size()));
 }
-template <detail::plain_range R, fixed_string Name>
-constexpr auto out(R& range, detail::dim_name<Name> n) {
-  static_assert(!std::is_const_v<detail::range_element<R>>, "weft: an output cannot be constant");
-  return out(range.data(), n(range.size()));
+template <class R, fixed_string Name>
+  requires detail::plain_range<std::remove_reference_t<R>>
+constexpr auto out(R&& range, detail::dim_name<Name> n) {
+  static_assert(detail::outlived_by_its_memory<R>, "weft: an output that is a temporary would be gone after the call: "
+                                                   "give it a name");
+  return detail::range_view<true>(range, n(range.size()));
 }
 template <class T, int Rank, fixed_string... Name>
 auto view(tensor<T, Rank> const& t, detail::dim_name<Name>... names) {

@@ -8,6 +8,8 @@
 #else
 
 #include "weft/base/env.ipp"
+#include "weft/base/error.ipp"
+#include "weft/base/file_limit.ipp"
 #include "weft/base/fork_gate.ipp"
 #include "weft/base/hash.ipp"
 #include "weft/bench/peak.ipp"

@@ -433,7 +433,7 @@ template <fixed_string Name, class What, class How>
 struct kernel_t {
   What what;
   How how;
-  target const* machine = nullptr;
+  target const* machine = nullptr;  // null: this machine
   options wanted{};
 
   /// Runs the kernel. Outputs marked by weft::out are written; when none is given, they are returned, new.
@@ -465,10 +465,14 @@ struct kernel_t {
     return prepared_kernel<types::inputs, types::outputs>(find<false>(arguments, a...));
   }
 
-  /// The same kernel compiled for another target: `.on(weft::x86_64_avx2())`. The target must outlive it.
-  constexpr kernel_t on(target const& t) const {
+  /// The same kernel compiled for another target, of which it keeps a copy: `.on(weft::x86_64_avx2())`.
+  ///
+  /// Errors  a call ends in device_error when this machine cannot run such code, its texts can be had all the same;
+  ///         argument_error when LLVM does not know the target's CPU
+  /// Cost    0.1 us; keep the result to pay it once
+  kernel_t on(target const& t) const {
     kernel_t k = *this;
-    k.machine = &t;
+    k.machine = kept_target(t);
     return k;
   }
 
@@ -515,7 +519,8 @@ struct kernel_t {
     static constexpr int given = (0 + ... + (detail::traits<A>::is_output ? 1 : 0));
     static_assert((detail::traits<A>::supported && ...),
                   "weft: an argument is a weft::tensor, a weft::view or weft::out, a contiguous range, an mdspan, an Eigen "
-                  "object, or a number");
+                  "object, or a number; its elements are bool, signed or unsigned integers of 1 to 8 bytes (not char), "
+                  "float, double, weft::f16 or weft::bf16");
     using types = types_for<A...>;
     static_assert(given == 0 || given == types::outputs,
                   "weft: give a weft::out(...) for each output of this kernel, or for none");

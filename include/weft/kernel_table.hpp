@@ -32,7 +32,7 @@ struct kernel_face {
   void (*how)(void const* object, schedule& s) = nullptr;
   bool varies = false;         // by captures or else; then what the lambdas say is part of what is looked up
   std::uint64_t digest = 0;    // of the program that the compiler saw; 0 when it saw none
-  target const* machine = nullptr;  // null: host()
+  target const* machine = nullptr;  // of kept_target: null for the host
   /// Null when no extent of these argument types is open; may answer null when the sizes of a call are special.
   open_sizes* (*open)(program const& what, std::string_view name, argument const* arguments, int count,
                       call_layout const& numbers) = nullptr;
@@ -44,8 +44,7 @@ struct kernel_face {
 struct ready_kernel {
   sequence<argument> arguments;  // as bound: inputs, then outputs
   std::uint64_t shared = 0;
-  target machine;
-  bool is_for_host = false;  // machine == host()
+  target const* machine = nullptr;  // as the face's
   options wanted;            // by the kernel; the environment's are in the code
   program what;
   trace steps;  // with captures: what the how-lambda does with each knob's first value

@@ -38,6 +38,8 @@ static_assert(!as_in_cpp<std::int32_t, std::uint32_t>() && !promote(dtype::u64, 
 static_assert(std::is_same_v<element_t<dtype::f16>, f16> && dtype_of<bf16> == dtype::bf16 &&
               size_bytes(dtype::u64) == 8);
 static_assert(is_half(dtype::bf16) && !is_half(dtype::f32) && !is_half(dtype::i16) && is_float(dtype::f16));
+static_assert(dtype_of<long> == dtype::i64 && dtype_of<long long> == dtype::i64 && dtype_of<decltype(2ULL)> == dtype::u64);
+static_assert(std::is_same_v<element_t<dtype_of<long long>>, std::int64_t>);
 static_assert(!element<char> && !element<long double> && !element<wchar_t>);
 #if defined(__FLT16_MAX__)
 static_assert(dtype_of<_Float16> == dtype::f16);

@@ -154,6 +154,28 @@ TEST_CASE("targets compare by value") {
   t.l2_bytes += 1;
   CHECK(t != x86_64_avx2());
 }
+TEST_CASE("equal targets are kept once, and the host is not") {
+  target const copy = host();
+  CHECK(kept_target(host()) == nullptr);
+  CHECK(kept_target(copy) == nullptr);
+  target t = x86_64_avx2();
+  t.threads += 1000;
+  auto const* kept = kept_target(t);
+  CHECK(*kept == t);
+  CHECK(kept_target(target(t)) == kept);
+  t.threads += 1;
+  CHECK(kept_target(t) != kept);
+  CHECK(kept->threads == t.threads - 1);
+}
+TEST_CASE("what the probe and the presets give can be made, and this machine runs its own") {
+  for (target const& t : {host(), x86_64_sse2(), x86_64_avx2()}) CHECK(cannot_be_made(t) == "");
+  CHECK(cannot_run_here(host()) == "");
+  target t = host();
+  t.features.push_back("sse99"), t.features.push_back("x");
+  CHECK(cannot_run_here(t) == "this machine has no sse99, x");
+  t.cpu = "";
+  CHECK(cannot_be_made(t).find("CPU is called ''") != std::string::npos);
+}
 
 }  // namespace
 }  // namespace weft

@@ -10,6 +10,7 @@ import pathlib
 import platform
 import re
 import shutil
+import signal
 import subprocess
 import sys
 import tempfile
@@ -79,6 +80,9 @@ def plain(p):
 def no_exceptions(p):
     p.do(*p.with_weft, "-fno-exceptions", "-fno-rtti", p.here / "no_exceptions.cpp")
     p.expect("./a.out", "right\nsum_of: ...", 3)
+    code, said = p.ask("./a.out", "without a handler of its own")
+    if code != -signal.SIGABRT or not said.startswith("right\nweft: sum_of: "):
+        raise Failure(f"by weft's own handler it ends with {code}, and says\n{said}")
 
 
 def pkg_config(p):

@@ -4,6 +4,7 @@
 
 #include <array>
 #include <limits>
+#include <span>
 #include <string>
 #include <vector>
 
@@ -62,6 +63,29 @@ TEST_CASE("a range that is shorter than its shape is refused, a longer one is no
   CHECK_THROWS_AS(static_cast<void>(out(v, 12)), argument_error);
   CHECK_THROWS_AS(static_cast<void>(view(v, std::int64_t(1) << 62, 4)), argument_error);  // 2^64 elements are not 0
 }
+TEST_CASE("strides that lead outside of a range are refused, whatever they belong to") {
+  std::vector<int> v(16);
+  CHECK_NOTHROW(static_cast<void>(view(v, 8).strided(2)));
+  CHECK_NOTHROW(static_cast<void>(view(v, 2, 8).strided(1, 2)));  // the last one is the 16th
+  CHECK_NOTHROW(static_cast<void>(view(v, 0, 8).strided(1, 1 << 20)));
+  CHECK_NOTHROW(static_cast<void>(view(v, 16).strided(0)));
+  CHECK_NOTHROW(static_cast<void>(view(v.data(), 8).strided(1 << 20)));  // of a pointer nobody knows
+  CHECK_NOTHROW(static_cast<void>(view(v.data() + 7, 8).strided(-1)));
+  CHECK_THROWS_WITH_AS(static_cast<void>(view(v, 8).strided(3)),
+                       "view: 8 elements with strides (3) reach from element 0 to 21 of a range of 16; a view of a "
+                       "pointer into it may begin elsewhere",
+                       argument_error);
+  CHECK_THROWS_AS(static_cast<void>(view(v, 9).strided(2)), argument_error);
+  CHECK_THROWS_AS(static_cast<void>(view(v, 2, 8).strided(2, 2)), argument_error);
+  CHECK_THROWS_AS(static_cast<void>(view(v).strided(2)), argument_error);
+  CHECK_THROWS_WITH_AS(static_cast<void>(out(v, 2, 8).strided(9, -1)),
+                       "view: 2 x 8 elements with strides (9, -1) reach from element -7 to 9 of a range of 16; a view "
+                       "of a pointer into it may begin elsewhere",
+                       argument_error);
+  CHECK_THROWS_AS(static_cast<void>(out(v).strided(-1)), argument_error);
+  CHECK_THROWS_AS(static_cast<void>(view(v, 3).strided(INT64_MAX)), argument_error);
+  CHECK_THROWS_AS(static_cast<void>(view(v, 2, 2).strided(INT64_MAX, INT64_MAX)), argument_error);
+}
 TEST_CASE("describing an argument tells its memory, type and shape") {
   std::vector<double> v(6);
   argument const a = described(out(v, 2, 3).strided(1, 2));
@@ -91,6 +115,15 @@ TEST_CASE("a number is described by the bits that the operations work on") {
   CHECK(described(-1.5).scalar_bits == to_bits(-1.5));
   CHECK(described(-1.5f).scalar_bits == 0xbfc00000);  // the upper half is 0
   CHECK(described(7).is_scalar);
+}
+TEST_CASE("an output may be a span that nobody keeps") {
+  std::vector<float> v(6);
+  CHECK(out(std::span<float>(v)).data == v.data());
+  CHECK(out(std::span<float, 3>(v.data(), 3)).extents[0] == 3);
+  CHECK(out(std::span(v).subspan(2), 2, 2).data == v.data() + 2);
+  CHECK_THROWS_AS(static_cast<void>(out(std::span<float>(v), 7)), argument_error);
+  std::span<float> const kept(v);
+  CHECK(out(kept).extents[0] == 6);
 }
 TEST_CASE("a view of constant memory is an input; as an output it does not exist") {
   std::vector<float> const v(3);

@@ -191,24 +191,72 @@ TEST_CASE("what the program's pool throws leaves the call, after the kernel has 
   weft::set_executor({});
   CHECK(blur_of(numbers(100)) == expected(numbers(100)));
 }
-TEST_CASE("an executor that leaves out a task, or does one twice, is named") {
+// What a kernel's call says when tasks of `threads` are asked for in this order.
+std::string refusal_of(std::vector<int> const& order, int threads) {
+  static std::vector<int> asked;
+  asked = order;
+  weft::executor e{.threads = threads};
+  e.run = [](void*, int, weft::executor::task task, void* data) {
+    for (int i : asked) task(data, i);
+  };
+  weft::set_executor(e);
+  try {
+    blur_of(numbers(1000));
+  } catch (weft::device_error const& why) {
+    return why.what();
+  }
+  return "";
+}
+TEST_CASE("an executor that leaves out a task, asks for one twice or for one that is not there, is named") {
   own_pool_again const after;
-  weft::executor lazy{.threads = 4};
-  lazy.run = [](void*, int count, weft::executor::task task, void* data) {
-    for (int i = 1; i < count; ++i) task(data, i);
-  };
-  weft::set_executor(lazy);
-  CHECK_THROWS_WITH_AS(
-      blur_of(numbers(100)),
-      "the executor's run did 3 of 4 tasks; it must call each index once, and return after the last one",
-      weft::device_error);
-  weft::executor eager{.threads = 4};
-  eager.run = [](void*, int count, weft::executor::task task, void* data) {
-    for (int i = 0; i <= count; ++i) task(data, i);  // the last index does not exist, and is not run
-  };
-  weft::set_executor(eager);
-  CHECK_THROWS_AS(blur_of(numbers(100)), weft::device_error);
+  std::string const rule = "; it must call each index from 0 once, and return after the last one";
+  CHECK(refusal_of({3, 1, 0, 2}, 4) == "");
+  CHECK(refusal_of({1, 2, 3}, 4) == "the executor's run did 3 of 4 tasks" + rule);
+  CHECK(refusal_of({}, 4) == "the executor's run did 0 of 4 tasks" + rule);
+  CHECK(refusal_of({0, 1, 1, 3}, 4) == "the executor's run did 3 of 4 tasks, 1 again" + rule);  // as many as there are
+  CHECK(refusal_of({0, 0, 0, 0}, 4) == "the executor's run did 1 of 4 tasks, 0 again" + rule);
+  CHECK(refusal_of({1, 2, 3, 4}, 4) == "the executor's run did 3 of 4 tasks, and there is no 4" + rule);
+  CHECK(refusal_of({-1, 1, 2, 3}, 4) == "the executor's run did 3 of 4 tasks, and there is no -1" + rule);
+  CHECK(refusal_of({0, 1, 2, 3, 2}, 4) == "the executor's run did 4 of 4 tasks, 2 again" + rule);
+  std::vector<int> many(1000);
+  for (int i = 0; i < 1000; ++i) many[static_cast<std::size_t>(i)] = 999 - i;
+  CHECK(refusal_of(many, 1000) == "");
+  many[700] = many[3];
+  CHECK(refusal_of(many, 1000) == "the executor's run did 999 of 1000 tasks, 996 again" + rule);
   CHECK_THROWS_AS(weft::set_executor({.threads = -1}), weft::argument_error);
+}
+TEST_CASE("a task that is asked for twice is done once, on however many threads") {
+  own_pool_again const after;
+  static std::atomic<int> counted;
+  weft::executor twice{.threads = 100};
+  twice.run = [](void*, int count, weft::executor::task task, void* data) {
+    auto const all = [=] {
+      for (int i = 0; i < count; ++i) task(data, i);
+    };
+    std::thread other(all);
+    all();
+    other.join();
+    counted += count;
+  };
+  weft::set_executor(twice);
+  auto const a = numbers(1000);
+  std::vector<int> b(a.size());
+  CHECK_THROWS_AS(blurred(a, weft::out(b)), weft::device_error);
+  CHECK(counted == 100);  // the second loop was not begun
+}
+TEST_CASE("a loop is cut into 4096 tasks at most") {
+  own_pool_again const after;
+  static int most;
+  most = 0;
+  weft::executor fine{.threads = 1 << 20};
+  fine.run = [](void*, int count, weft::executor::task task, void* data) {
+    most = count;
+    for (int i = 0; i < count; ++i) task(data, i);
+  };
+  weft::set_executor(fine);
+  auto const a = numbers(5000);
+  CHECK(blur_of(a) == expected(a));
+  CHECK(most == 4096);
 }
 TEST_CASE("a prepared kernel and one that returns its result use the executor of the moment") {
   own_pool_again const after;

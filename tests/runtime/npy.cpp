@@ -1,13 +1,13 @@
 #include "weft/runtime/npy.hpp"
 
 #include <doctest/doctest.h>
-#include <signal.h>
 #include <sys/resource.h>
 #include <sys/stat.h>
 
 #include <cstring>
 #include <random>
 #include <string>
+#include <thread>
 #include <vector>
 
 #include "support/private_cache.hpp"
@@ -195,6 +195,59 @@ TEST_CASE("files with bytes changed, cut and doubled are read or refused, and no
   CHECK(read > 0);
   CHECK(refused > 0);
 }
+TEST_CASE("what is written over keeps its mode, and stays where a link leads") {
+  temporary_directory const here;
+  std::string const file = here.path + "/a.npy", link = here.path + "/link.npy", next = here.path + "/next.npy";
+  write_file(file, "before");
+  auto const mode = [&](std::string const& of) {
+    struct stat s {};
+    CHECK(::lstat(of.c_str(), &s) == 0);
+    return s.st_mode;
+  };
+  for (mode_t m : {0640u, 0604u, 0777u, 0200u}) {
+    REQUIRE(::chmod(file.c_str(), m) == 0);
+    write_npy(file, six);
+    CHECK((mode(file) & 07777) == m);
+  }
+  REQUIRE(::chmod(file.c_str(), 0600) == 0);
+  REQUIRE(::symlink("a.npy", link.c_str()) == 0);
+  REQUIRE(::symlink(link.c_str(), next.c_str()) == 0);
+  write_npy(next, std::vector<float>{7});
+  CHECK(S_ISLNK(mode(link)));
+  CHECK(S_ISLNK(mode(next)));
+  CHECK((mode(file) & 07777) == 0600);
+  CHECK(elements(read_npy<float, 1>(file)) == std::vector<float>{7});
+  ::unlink(file.c_str());
+  write_npy(next, six);  // the link leads to what is not there yet
+  CHECK(elements(read_npy<float, 1>(file)) == six);
+  CHECK(here.files().size() == 3);
+  std::string const round = here.path + "/round";
+  REQUIRE(::symlink("round", round.c_str()) == 0);
+  CHECK_THROWS_WITH_AS(write_npy(round, six), (round + ": cannot be written: Too many levels of symbolic links").c_str(),
+                       device_error);
+  CHECK_THROWS_WITH_AS(write_npy(here.path, six), (here.path + ": cannot be written: Is a directory").c_str(),
+                       device_error);
+}
+TEST_CASE("what is no file is written to as it is") {
+  temporary_directory const here;
+  std::string const file = here.path + "/a.npy", pipe = here.path + "/pipe", read = here.path + "/read";
+  write_npy(file, six);
+  REQUIRE(::mkfifo(pipe.c_str(), 0600) == 0);
+  std::thread reader([&] { write_file(read, content(pipe)); });
+  write_npy(pipe, six);
+  reader.join();
+  CHECK(content(read) == content(file));
+  struct stat s {};
+  CHECK(::lstat(pipe.c_str(), &s) == 0);
+  CHECK(S_ISFIFO(s.st_mode));
+  std::string const null = here.path + "/null";
+  REQUIRE(::symlink("/dev/null", null.c_str()) == 0);
+  write_npy(null, six);
+  CHECK(::stat("/dev/null", &s) == 0);
+  CHECK(S_ISCHR(s.st_mode));
+  CHECK_THROWS_AS(write_npy("/dev/full", six), device_error);
+  CHECK(here.files().size() == 4);
+}
 TEST_CASE("a write that fails leaves what was there, and nothing half-written") {
   temporary_directory const here;
   std::string const file = here.path + "/a.npy";
@@ -205,7 +258,6 @@ TEST_CASE("a write that fails leaves what was there, and nothing half-written") 
   REQUIRE(::getrlimit(RLIMIT_FSIZE, &saved) == 0);
   rlimit small = saved;
   small.rlim_cur = 50000;
-  auto const old = ::signal(SIGXFSZ, SIG_IGN);
   REQUIRE(::setrlimit(RLIMIT_FSIZE, &small) == 0);
   bool refused = false;
   try {
@@ -214,7 +266,6 @@ TEST_CASE("a write that fails leaves what was there, and nothing half-written") 
     refused = std::string(e.what()) == file + ": cannot be written: File too large";
   }
   REQUIRE(::setrlimit(RLIMIT_FSIZE, &saved) == 0);
-  ::signal(SIGXFSZ, old);
   CHECK(refused);
   CHECK(content(file) == before);
   CHECK(here.files().size() == 1);

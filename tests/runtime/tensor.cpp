@@ -71,3 +71,9 @@ TEST_CASE("view and out of a tensor have its memory and strides") {
   CHECK(a.strides[0] == 4);
   CHECK(a.extents[1] == 4);
 }
+TEST_CASE("strides of a view of a tensor do not lead out of it") {
+  weft::tensor<float, 2> t(3, 4);
+  CHECK(view(t).strided(1, 3).strides[1] == 3);
+  CHECK_THROWS_AS(static_cast<void>(view(t).strided(5, 1)), weft::argument_error);
+  CHECK_THROWS_AS(static_cast<void>(out(t).strided(4, -1)), weft::argument_error);
+}

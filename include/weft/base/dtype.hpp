@@ -76,6 +76,11 @@ struct element_type_of;
   };
 WEFT_DTYPES(WEFT_X)
 #undef WEFT_X
+// The other type of C++ with the same 64 bits, as in 2LL.
+template <>
+struct dtype_of_t<long long> : dtype_of_t<std::int64_t> {};
+template <>
+struct dtype_of_t<unsigned long long> : dtype_of_t<std::uint64_t> {};
 // The compiler's own 16-bit floats (std::float16_t is one of them), where it has them, are elements too.
 #if defined(__FLT16_MAX__)
 template <>
@@ -93,7 +98,7 @@ template <class T>
 concept element = requires { dtype_of_t<T>::value; };
 template <element T>
 inline constexpr dtype dtype_of = dtype_of_t<T>::value;
-/// The element type of `t`; of two that share a dtype (f16 and _Float16) weft's own.
+/// The element type of `t`; of two that share a dtype the first: f16 of _Float16, std::int64_t of long long.
 template <dtype T>
 using element_t = typename element_type_of<T>::type;
 

@@ -45,11 +45,12 @@ class internal_error : public error {
 };
 
 #if !WEFT_HAS_EXCEPTIONS
-/// Without exceptions, this is called instead of throwing; it must not return. The default ends the program
-/// by std::terminate, as an exception that nobody catches would.
+/// Without exceptions, this is called instead of throwing; it must not return. The default is `end_with`.
 using failure_handler = void (*)(error const&);
+/// Ends the program as an exception that nobody catches would: its text on stderr, then std::terminate.
+void end_with(error const& e);
 inline failure_handler& on_failure() {
-  static failure_handler handler = [](error const&) { std::terminate(); };
+  static failure_handler handler = end_with;
   return handler;
 }
 template <class E>
@@ -63,3 +64,7 @@ template <class E>
 #endif
 
 }  // namespace weft::inline WEFT_ABI
+
+#if WEFT_HEADER_ONLY
+#include "weft/base/error.ipp"
+#endif

@@ -15,7 +15,7 @@ enum class architecture : std::uint8_t { x86_64, aarch64 };
 /// A CPU. Two targets with equal features and cpu run the same code; the rest steers schedules only.
 struct target {
   architecture arch = architecture::x86_64;
-  std::string cpu;                    // LLVM's name for the code generator's tables: "x86-64-v3"
+  std::string cpu;                    // for LLVM's tables: "x86-64", "x86-64-v2" .. "x86-64-v4", "generic"
   sequence<std::string> features;  // LLVM's names, sorted: "avx2", "fma"
   std::int32_t vector_bytes = 16;
   std::int32_t vector_registers = 16;
@@ -49,6 +49,17 @@ target const& host();
 /// a smaller machine would get. Caches and threads are the host's.
 target x86_64_sse2();
 target x86_64_avx2();
+
+/// A copy of `t` for as long as the process lives, the same for equal targets; null for what equals the host.
+///
+/// Threads any. Cost one comparison with each target that was asked for so far, 0.1 us
+target const* kept_target(target const& t);
+
+/// In words, why LLVM makes no code for `t`; empty when it does. LLVM ends the process at the name of a CPU that it does
+/// not know, and its C interface does not tell which those are: known here are the names that probes and presets give.
+std::string cannot_be_made(target const& t);
+/// In words, why this machine cannot run code for `t`; empty when it can.
+std::string cannot_run_here(target const& t);
 
 }  // namespace weft::inline WEFT_ABI
 

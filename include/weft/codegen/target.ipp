@@ -9,6 +9,7 @@
 #endif
 
 #include "weft/base/fork_gate.hpp"
+#include "weft/base/mutex.hpp"
 #include "weft/codegen/target.hpp"
 
 namespace weft::inline WEFT_ABI {
@@ -179,6 +180,27 @@ inline target probe_host() {
   return t;
 }
 
+// By the name of a CPU; 0: not known.
+inline int x86_level_of(std::string_view cpu) {
+  constexpr std::string_view names[] = {"x86-64", "x86-64-v2", "x86-64-v3", "x86-64-v4"};
+  for (int level = 1; level <= 4; ++level)
+    if (cpu == names[level - 1]) return level;
+  return cpu == "generic" ? 1 : 0;
+}
+
+struct kept_targets {
+  target one;
+  kept_targets const* next;
+};
+inline constinit kept_targets const* targets_kept = nullptr;
+inline constinit mutex targets_lock;
+
+inline target const* find_kept(target const& t) {
+  for (kept_targets const* k = __atomic_load_n(&targets_kept, __ATOMIC_ACQUIRE); k != nullptr; k = k->next)
+    if (k->one == t) return &k->one;
+  return nullptr;
+}
+
 inline target x86_of_level(int level) {
   target t = host();
   t.features.clear();
@@ -213,5 +235,34 @@ WEFT_DECL target const& host() {
 }
 WEFT_DECL target x86_64_sse2() { return detail::x86_of_level(1); }
 WEFT_DECL target x86_64_avx2() { return detail::x86_of_level(3); }
+
+WEFT_DECL target const* kept_target(target const& t) {
+  if (&t == &host() || t == host()) return nullptr;
+  if (target const* known = detail::find_kept(t)) return known;
+  fork_gate const no_fork;
+  guard const hold(detail::targets_lock);
+  if (target const* known = detail::find_kept(t)) return known;
+  auto const* const made = new detail::kept_targets{t, detail::targets_kept};
+  __atomic_store_n(&detail::targets_kept, made, __ATOMIC_RELEASE);
+  return &made->one;
+}
+WEFT_DECL std::string cannot_be_made(target const& t) {
+  bool const x86 = t.arch == architecture::x86_64;
+  if (x86 ? detail::x86_level_of(t.cpu) > 0 : t.cpu == "generic") return "";
+  return "the target's CPU is called '" + t.cpu + "'; give generic" +
+         (x86 ? ", x86-64, x86-64-v2, x86-64-v3 or x86-64-v4" : "") + ", and its features by name";
+}
+WEFT_DECL std::string cannot_run_here(target const& t) {
+  std::string missing;
+  auto const need = [&](std::string const& feature) {
+    if (!host().has(feature)) missing += (missing.empty() ? "" : ", ") + feature;
+  };
+  if (t.arch != host().arch) return "its code is for " + std::string(t.triple()) + ", this is " + host().triple();
+  for (std::string const& f : t.features) need(f);
+  if (missing.empty() && t.arch == architecture::x86_64)
+    for (detail::feature_bit const& f : detail::x86_features)  // LLVM takes them from the name alone
+      if (f.level <= detail::x86_level_of(t.cpu)) need(f.name);
+  return missing.empty() ? "" : "this machine has no " + missing;
+}
 
 }  // namespace weft::inline WEFT_ABI

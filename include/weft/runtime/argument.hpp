@@ -3,6 +3,7 @@
 
 #include <array>
 #include <concepts>
+#include <string_view>  // declares std::ranges::enable_borrowed_range
 #include <type_traits>
 #include <utility>
 
@@ -29,6 +30,13 @@ struct argument {
   std::int64_t strides[max_rank];
 };
 
+namespace detail {
+/// Throws argument_error when the extents ask for more than `size` elements.
+void check_range_size(std::size_t size, std::int64_t const* extents, int rank);
+/// Throws argument_error when these strides lead outside of `size` elements.
+void check_reach(std::int64_t size, std::int64_t const* extents, std::int64_t const* strides, int rank);
+}  // namespace detail
+
 /// A tensor in memory that somebody else owns: base address, extents and strides (in elements).
 /// `Extent...` are the sizes known to the compiler; `dynamic` where they are not, below that the name of an open one.
 template <element T, bool Output, std::int64_t... Extent>
@@ -39,13 +47,19 @@ struct tensor_view {
   T* data = nullptr;
   std::array<std::int64_t, sizeof...(Extent)> extents{};
   std::array<std::int64_t, sizeof...(Extent)> strides{};
+  /// How many elements the range that it was made of has; `dynamic`: it was made of a pointer.
+  std::int64_t size_of_range = dynamic;
 
   /// The same elements under other strides: `view(p, rows, cols).strided(row_stride, 1)`.
+  ///
+  /// Errors  argument_error when it was made of a range, and leads outside of it
   template <class... S>
   constexpr tensor_view strided(S... s) const {
     static_assert(sizeof...(S) == sizeof...(Extent), "weft: one stride per dimension");
     tensor_view v = *this;
     v.strides = {static_cast<std::int64_t>(s)...};
+    if (size_of_range >= 0 && !std::is_constant_evaluated())
+      detail::check_reach(size_of_range, v.extents.data(), v.strides.data(), rank);
     return v;
   }
 };
@@ -115,6 +129,10 @@ concept contiguous_range = requires(R& r) {
   { r.size() } -> std::convertible_to<std::size_t>;
 } && element<std::remove_cvref_t<decltype(*std::declval<R&>().data())>> && !requires(R& r) { r.extents; } &&
                            !foreign_tensor<R>;
+/// A name of a range, or a span and its like.
+template <class R>
+concept outlived_by_its_memory =
+    std::is_lvalue_reference_v<R> || std::ranges::enable_borrowed_range<std::remove_cvref_t<R>>;
 template <class R>
 using range_element = std::remove_reference_t<decltype(*std::declval<R&>().data())>;
 
@@ -129,9 +147,6 @@ constexpr std::array<std::int64_t, N> row_major(std::array<std::int64_t, N> cons
   }
   return strides;
 }
-/// Throws argument_error when `size` elements are fewer than the extents ask for.
-void check_range_size(std::size_t size, std::int64_t const* extents, int rank);
-
 template <bool Output, class T, class... E>
 constexpr auto make_view(T* data, E const&... e) {
   using U = std::remove_const_t<T>;
@@ -140,6 +155,14 @@ constexpr auto make_view(T* data, E const&... e) {
   v.data = const_cast<U*>(data);
   v.extents = {extent_number(e)...};
   v.strides = row_major(v.extents);
+  return v;
+}
+template <bool Output, class R, class... E>
+constexpr auto range_view(R& range, E const&... e) {
+  static_assert(!Output || !std::is_const_v<range_element<R>>, "weft: an output cannot be constant");
+  auto v = make_view<Output>(range.data(), e...);
+  v.size_of_range = static_cast<std::int64_t>(range.size());
+  if (!std::is_constant_evaluated()) check_range_size(range.size(), v.extents.data(), v.rank);
   return v;
 }
 
@@ -194,13 +217,8 @@ constexpr auto view(T const* data, E const&... extents) {
 }
 template <detail::contiguous_range R, detail::extent_argument... E>
 constexpr auto view(R const& range, E const&... extents) {
-  if constexpr (sizeof...(E) == 0) {
-    return detail::make_view<false>(range.data(), range.size());
-  } else {
-    auto const v = detail::make_view<false>(range.data(), extents...);
-    if (!std::is_constant_evaluated()) detail::check_range_size(range.size(), v.extents.data(), v.rank);
-    return v;
-  }
+  if constexpr (sizeof...(E) == 0) return detail::range_view<false>(range, range.size());
+  else return detail::range_view<false>(range, extents...);
 }
 /// A tensor of another library, with its strides: std::mdspan and its like; Eigen's Matrix, Array, Map, Ref and Block,
 /// of which vectors have one dimension. Extents that are in its type are known to the compiler here, too.
@@ -213,16 +231,13 @@ template <element T, detail::extent_argument... E>
 constexpr auto out(T* data, E const&... extents) {
   return detail::make_view<true>(data, extents...);
 }
-template <detail::contiguous_range R, detail::extent_argument... E>
-constexpr auto out(R& range, E const&... extents) {
-  static_assert(!std::is_const_v<detail::range_element<R>>, "weft: an output cannot be constant");
-  if constexpr (sizeof...(E) == 0) {
-    return detail::make_view<true>(range.data(), range.size());
-  } else {
-    auto const v = detail::make_view<true>(range.data(), extents...);
-    detail::check_range_size(range.size(), v.extents.data(), v.rank);
-    return v;
-  }
+template <class R, detail::extent_argument... E>
+  requires detail::contiguous_range<std::remove_reference_t<R>>
+constexpr auto out(R&& range, E const&... extents) {
+  static_assert(detail::outlived_by_its_memory<R>, "weft: an output that is a temporary would be gone after the call: "
+                                                   "give it a name");
+  if constexpr (sizeof...(E) == 0) return detail::range_view<true>(range, range.size());
+  else return detail::range_view<true>(range, extents...);
 }
 template <class M>
   requires detail::foreign_tensor<std::remove_reference_t<M>>

@@ -6,6 +6,7 @@
 #include <cstring>
 
 #include "weft/base/env.hpp"
+#include "weft/base/file_limit.hpp"
 #include "weft/base/hash.hpp"
 #include "weft/base/mutex.hpp"
 #include "weft/runtime/debugger.hpp"
@@ -86,7 +87,8 @@ WEFT_DECL source_file write_source(std::string const& name, std::string_view tex
   if (folder < 0) return {};
   struct stat status {};
   source_file made;
-  if (::fstat(folder, &status) == 0 && status.st_uid == ::geteuid() && (status.st_mode & 022) == 0) {
+  if (::fstat(folder, &status) == 0 && status.st_uid == ::geteuid() && (status.st_mode & 022) == 0 &&
+      file_may_hold(static_cast<std::int64_t>(text.size()))) {
     char digest[24];
     std::snprintf(digest, sizeof digest, ".%016llx", static_cast<unsigned long long>(xxh64(text)));
     made = {directory, name.substr(0, 200) + digest + ".loops"};

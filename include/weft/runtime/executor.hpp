@@ -27,8 +27,8 @@ struct executor {
   void (*run)(void* context, int count, task each, void* data) = nullptr;
   /// Handed to `run`.
   void* context = nullptr;
-  /// In how many tasks a loop is cut at most; 0: one for each thread that weft's own pool would have (WEFT_THREADS). A
-  /// loop that is a single task runs on its caller.
+  /// In how many tasks a loop is cut at most, 4096 where there are more; 0: one for each thread that weft's own pool would
+  /// have (WEFT_THREADS). A loop that is a single task runs on its caller.
   int threads = 0;
 
   friend bool operator==(executor const&, executor const&) = default;
@@ -37,10 +37,10 @@ struct executor {
 /// From now on kernels that are called in this process, on any thread, use `e`; answers what they used before. `{}` is
 /// weft's own pool, `{.threads = n}` no more than n of its threads.
 ///
-/// Errors  argument_error when `threads` is negative; a kernel's call ends in device_error when `run` did more or fewer
-///         tasks than it was given
+/// Errors  argument_error when `threads` is negative; a kernel's call ends in device_error when `run` left out a task,
+///         asked for one again (it is not done twice), or for one that does not exist
 /// Threads any; calls under way go on with the executor that they began with, which must live until they end
-/// Cost    one atomic addition for each task, beside what `run` takes; with weft's own pool, one load for each call
+/// Cost    one atomic operation for each task, beside what `run` takes; with weft's own pool, one load for each call
 executor set_executor(executor const& e);
 
 }  // namespace weft::inline WEFT_ABI

@@ -17,17 +17,35 @@ struct known_executor : loop_runner {
 inline constinit known_executor* known_executors = nullptr;
 inline constinit mutex executors_lock;
 
+inline constexpr int most_tasks = 4096;  // of a loop: so many bits lie on the caller's stack
+
 struct executor_loop {
   std::int64_t count;
   int pieces;
   void (*body)(void* context, std::int64_t begin, std::int64_t end);
   void* context;
-  int done = 0;
+  bool strayed = false;  // some task was asked for again, or does not exist: `stray`
+  int stray = 0;
+  std::uint64_t begun[most_tasks / 64];  // a bit for each task
 
+  executor_loop(std::int64_t n, int cut_into, void (*f)(void*, std::int64_t, std::int64_t), void* c)
+      : count(n), pieces(cut_into), body(f), context(c) {
+    for (int w = 0; w < words(); ++w) begun[w] = 0;
+  }
+  int words() const { return (pieces + 63) / 64; }
+  int done() const {
+    int n = 0;
+    for (int w = 0; w < words(); ++w) n += __builtin_popcountll(__atomic_load_n(&begun[w], __ATOMIC_RELAXED));
+    return n;
+  }
   static void task(void* self, int i) {
     auto& loop = *static_cast<executor_loop*>(self);
-    __atomic_fetch_add(&loop.done, 1, __ATOMIC_RELAXED);
-    if (i < 0 || i >= loop.pieces) return;  // one of the others is then missing, or there is one too many
+    std::uint64_t const bit = std::uint64_t(1) << (static_cast<unsigned>(i) % 64);
+    if (i < 0 || i >= loop.pieces || (__atomic_fetch_or(&loop.begun[i / 64], bit, __ATOMIC_RELAXED) & bit) != 0) {
+      __atomic_store_n(&loop.stray, i, __ATOMIC_RELAXED);
+      __atomic_store_n(&loop.strayed, true, __ATOMIC_RELAXED);
+      return;
+    }
     loop.body(loop.context, runtime::piece_begin(loop.count, loop.pieces, i),
               runtime::piece_begin(loop.count, loop.pieces, i + 1));
   }
@@ -35,7 +53,8 @@ struct executor_loop {
 // One call of a kernel. What goes wrong in it waits until the kernel has ended: nothing unwinds through its code.
 struct executor_call {
   executor const& with;
-  int pieces = 0, done = 0;  // of the loop that was not done as it should be
+  int pieces = 0, done = 0, stray = 0;  // of the loop that was not done as it should be
+  bool strayed = false;
 #if WEFT_HAS_EXCEPTIONS
   std::exception_ptr thrown{};
 #endif
@@ -44,7 +63,7 @@ struct executor_call {
 #if WEFT_HAS_EXCEPTIONS
     if (thrown != nullptr) return true;
 #endif
-    return done != pieces;
+    return done != pieces || strayed;
   }
   void run(executor_loop& loop) {
 #if WEFT_HAS_EXCEPTIONS
@@ -57,15 +76,18 @@ struct executor_call {
     with.run(with.context, loop.pieces, executor_loop::task, &loop);
 #endif
     pieces = loop.pieces;
-    done = __atomic_load_n(&loop.done, __ATOMIC_RELAXED);
+    done = loop.done();
+    strayed = __atomic_load_n(&loop.strayed, __ATOMIC_RELAXED);
+    stray = __atomic_load_n(&loop.stray, __ATOMIC_RELAXED);
   }
   static void parallel_for(void* self, std::int64_t count, void (*body)(void*, std::int64_t, std::int64_t),
                            void* context) {
     auto& call = *static_cast<executor_call*>(self);
     if (call.failed() || count <= 0) return;
-    int const most = call.with.threads > 0 ? call.with.threads : runtime::default_pool().threads();
+    int most = call.with.threads > 0 ? call.with.threads : runtime::default_pool().threads();
     if (call.with.run == nullptr) return runtime::default_pool().run(count, body, context, most);
-    executor_loop loop{count, count < most ? static_cast<int>(count) : most, body, context};
+    if (most > most_tasks) most = most_tasks;
+    executor_loop loop(count, count < most ? static_cast<int>(count) : most, body, context);
     if (loop.pieces == 1) body(context, 0, count);
     else call.run(loop);
   }
@@ -81,8 +103,11 @@ inline std::int32_t call_by_executor(loop_runner const& self, kernel_entry entry
 #endif
   if (call.failed())
     WEFT_THROW(device_error("the executor's run did " + std::to_string(call.done) + " of " +
-                            std::to_string(call.pieces) +
-                            " tasks; it must call each index once, and return after the last one"));
+                            std::to_string(call.pieces) + " tasks" +
+                            (!call.strayed                                 ? std::string()
+                             : call.stray >= 0 && call.stray < call.pieces ? ", " + std::to_string(call.stray) + " again"
+                                 : ", and there is no " + std::to_string(call.stray)) +
+                            "; it must call each index from 0 once, and return after the last one"));
   return status;
 }
 }  // namespace detail

@@ -57,9 +57,11 @@ tensor<T, Rank> read_npy(std::string const& file) {
 
 /// Writes any argument of a kernel (a tensor, view, range, mdspan, Eigen's matrix) in row-major order, as format 1.0
 /// with the elements at a multiple of 64 bytes. The file is there whole or not at all: a temporary one beside it gets
-/// its name.
+/// its name. A link is followed, and a file that is there keeps its mode; what is no file (a pipe, /dev/stdout) is written
+/// to as it is.
 ///
-/// Errors  argument_error for bf16, which NumPy has no name for; device_error where the system refuses to write
+/// Errors  argument_error for bf16, which NumPy has no name for; device_error where the system refuses to write, or the
+///         file would be longer than `ulimit -f` allows
 template <class A>
   requires(detail::argument_traits<A>::supported)
 void write_npy(std::string const& file, A const& tensor_like) {

@@ -6,6 +6,7 @@
 #include <cstring>
 #include <string_view>
 
+#include "weft/base/file_limit.hpp"
 #include "weft/runtime/npy.hpp"
 
 namespace weft::inline WEFT_ABI {
@@ -21,8 +22,9 @@ inline std::string npy_name(dtype t) {
 /// A file that is open; what is refused names it.
 class npy_file {
  public:
-  npy_file(std::string const& name, int flags)
-      : name_(name), descriptor_(::open(name.c_str(), flags | O_CLOEXEC, 0666)) {}
+  npy_file(std::string const& name, int flags) : npy_file(name, name, flags) {}
+  npy_file(std::string const& name, std::string const& path, int flags)
+      : name_(name), descriptor_(::open(path.c_str(), flags | O_CLOEXEC | O_NOCTTY, 0666)) {}
   npy_file(npy_file const&) = delete;
   npy_file& operator=(npy_file const&) = delete;
   ~npy_file() {
@@ -271,6 +273,41 @@ WEFT_DECL void read_npy(std::string const& file, dtype type, int rank,
   for (std::int64_t i = 0; type == dtype::boolean && i < bytes; ++i) data[i] = data[i] != 0;  // else it is no bool
 }
 
+/// The file that a name leads to through symbolic links, also where there is none yet.
+inline std::string behind_links(std::string path) {
+  char link[4096];
+  for (int links = 0; links < 40; ++links) {
+    ssize_t const n = ::readlink(path.c_str(), link, sizeof link);
+    if (n <= 0 || n == sizeof link) break;
+    if (link[0] == '/') path.clear();
+    else path.resize(path.rfind('/') + 1);  // npos + 1 is 0
+    path.append(link, static_cast<std::size_t>(n));
+  }
+  return path;
+}
+/// Owner and mode of the file that `f` will replace. Where its group cannot be kept, ours is given no rights.
+inline bool give_mode(npy_file const& f, struct stat const& before) {
+  bool const same_group = ::fchown(f.descriptor(), before.st_uid, before.st_gid) == 0;
+  return ::fchmod(f.descriptor(), before.st_mode & (same_group ? 0777 : 0707)) == 0;
+}
+inline bool write_all(npy_file const& f, std::string const& start, argument const& a, bool compact,
+                      std::int64_t bytes) {
+  bool good = f.write(start.data(), static_cast<std::int64_t>(start.size()));
+  auto const* const data = static_cast<char const*>(a.data);
+  if (compact) return good && f.write(data, bytes);
+  std::int64_t const size = size_bytes(a.type);
+  char buffer[npy_buffer_bytes];
+  walk_elements(
+      a, bytes / size,
+      [&](std::int64_t n, std::int64_t at) {
+        std::memcpy(buffer + n * size, data + at * size, static_cast<std::size_t>(size));
+      },
+      [&](std::int64_t elements, bool begins) {
+        if (!begins) good = good && f.write(buffer, elements * size);
+      });
+  return good;
+}
+
 WEFT_DECL void write_npy(std::string const& file, argument const& a) {
   std::string const type = npy_name(a.type);
   if (type.empty())
@@ -297,31 +334,32 @@ WEFT_DECL void write_npy(std::string const& file, argument const& a) {
   start += static_cast<char>(text.size() >> 8);
   start += text;
 
+  npy_file const there(file, O_WRONLY);
+  struct stat before {};
+  bool const exists = there.is_open();
+  if (exists ? ::fstat(there.descriptor(), &before) != 0 : errno != ENOENT) there.fail("cannot be written");
+  if (exists && !S_ISREG(before.st_mode)) {
+    if (!write_all(there, start, a, compact, bytes)) there.fail("cannot be written");
+    return;
+  }
+  std::int64_t length = 0;
+  if (__builtin_add_overflow(bytes, static_cast<std::int64_t>(start.size()), &length) || !file_may_hold(length)) {
+    errno = EFBIG;
+    there.fail("cannot be written");
+  }
   static int numbers = 0;  // of this process's temporary files
-  std::string const temporary = file + ".tmp" + std::to_string(::getpid()) + "." +
+  std::string const real = behind_links(file);
+  std::string const temporary = real + ".tmp" + std::to_string(::getpid()) + "." +
                                 std::to_string(__atomic_fetch_add(&numbers, 1, __ATOMIC_RELAXED));
-  npy_file f(temporary, O_WRONLY | O_CREAT | O_EXCL);
-  if (!f.is_open()) f.fail("cannot be made");
-  bool good = f.write(start.data(), static_cast<std::int64_t>(start.size()));
-  std::int64_t const size = size_bytes(a.type);
-  char buffer[npy_buffer_bytes];
-  auto const* const data = static_cast<char const*>(a.data);
-  if (compact) good = good && f.write(data, bytes);
-  else
-    walk_elements(
-        a, bytes / size,
-        [&](std::int64_t n, std::int64_t at) {
-          std::memcpy(buffer + n * size, data + at * size, static_cast<std::size_t>(size));
-        },
-        [&](std::int64_t elements, bool begins) {
-          if (!begins) good = good && f.write(buffer, elements * size);
-        });
-  good = f.close() && good && ::rename(temporary.c_str(), file.c_str()) == 0;
+  npy_file f(file, temporary, O_WRONLY | O_CREAT | O_EXCL);
+  if (!f.is_open()) f.fail("cannot be written");
+  bool good = (!exists || give_mode(f, before)) && write_all(f, start, a, compact, bytes);
+  good = f.close() && good && ::rename(temporary.c_str(), real.c_str()) == 0;
   if (good) return;
   int const why = errno;
   ::unlink(temporary.c_str());
   errno = why;
-  WEFT_THROW(device_error(file + ": cannot be written: " + std::strerror(errno)));
+  f.fail("cannot be written");
 }
 }  // namespace detail
 

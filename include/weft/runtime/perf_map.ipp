@@ -5,6 +5,7 @@
 #include <cstdio>
 #include <string>
 
+#include "weft/base/file_limit.hpp"
 #include "weft/runtime/object_reader.hpp"
 #include "weft/runtime/perf_map.hpp"
 
@@ -23,7 +24,7 @@ WEFT_DECL void write_perf_map(std::string_view object, std::string_view symbol, 
   struct stat status {};
   // One write for all lines: those of other threads, and of other compilers in this process, stay whole.
   if (::fstat(file, &status) == 0 && S_ISREG(status.st_mode) && status.st_uid == ::geteuid() && status.st_nlink == 1 &&
-      (status.st_mode & 022) == 0)
+      (status.st_mode & 022) == 0 && file_may_hold(status.st_size + static_cast<std::int64_t>(lines.size())))
     static_cast<void>(::write(file, lines.data(), lines.size()) < 0);
   ::close(file);
 }

@@ -123,7 +123,9 @@ struct argument_traits<tensor<T, Rank>> {
 };
 template <class T, int Rank, bool Output, std::size_t... I>
 auto view_of(T* data, std::array<std::int64_t, static_cast<std::size_t>(Rank)> const& shape, std::index_sequence<I...>) {
-  return make_view<Output>(data, shape[I]...);
+  auto v = make_view<Output>(data, shape[I]...);
+  v.size_of_range = (std::int64_t(1) * ... * shape[I]);
+  return v;
 }
 }  // namespace detail
 

@@ -204,12 +204,8 @@ TEST_CASE("the environment says where it is, unless the program does") {
   weft_test::temporary_directory const t;
   scaled const k(2.0f);
   variable const no_home("HOME", nullptr), no_xdg("XDG_CACHE_HOME", nullptr);
-  {
-    variable const off("WEFT_CACHE", "off");
-    CHECK(cache::status() == "not used: WEFT_CACHE says so");
-  }
-  {
-    variable const off("WEFT_CACHE", "0");
+  for (char const* word : {"off", "0", "OFF", "Off", "no", "False"}) {
+    variable const off("WEFT_CACHE", word);
     CHECK(cache::status() == "not used: WEFT_CACHE says so");
   }
   {
@@ -227,6 +223,10 @@ TEST_CASE("the environment says where it is, unless the program does") {
     CHECK(has(cache::status(), "not used: neither"));
     variable const home("HOME", (t.path + "/home").c_str());
     CHECK(cache::status() == "used: " + t.path + "/home/.cache/weft");
+    for (char const* word : {"on", "1", "YES"}) {
+      variable const on("WEFT_CACHE", word);
+      CHECK(cache::status() == "used: " + t.path + "/home/.cache/weft");
+    }
     variable const xdg("XDG_CACHE_HOME", (t.path + "/xdg").c_str());
     CHECK(cache::status() == "used: " + t.path + "/xdg/weft");
   }

@@ -34,6 +34,7 @@ struct scratch {
 inline machine_ref make_machine(api const& l, target const& t) {
   target_ref backend = nullptr;
   char* message = nullptr;
+  if (std::string const why = cannot_be_made(t); !why.empty()) WEFT_THROW(argument_error(why));
   if (l.GetTargetFromTriple(t.triple(), &backend, &message))
     WEFT_THROW(device_error("this LLVM has no code generator for " + std::string(t.triple()) + ": " + take_message(l, message)));
   return l.CreateTargetMachine(backend, t.triple(), t.cpu.c_str(), t.feature_string().c_str(),

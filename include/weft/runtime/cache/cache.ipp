@@ -1,7 +1,6 @@
 #include <sys/auxv.h>
 
 #include <cstdio>
-#include <cstring>
 
 #include "weft/base/env.hpp"
 #include "weft/base/fork_gate.hpp"
@@ -52,9 +51,9 @@ struct place {
     p.why = "the program called weft::cache::disable()";
   } else if (!s->directory.empty()) {
     p.directory = s->directory;
-  } else if (asked != nullptr && (std::strcmp(asked, "off") == 0 || std::strcmp(asked, "0") == 0)) {
+  } else if (asked != nullptr && switch_value(asked) == 0) {
     p.why = "WEFT_CACHE says so";
-  } else if (asked != nullptr) {
+  } else if (asked != nullptr && switch_value(asked) < 0) {
     p.directory = asked;
   } else {
     p.create = creation::below_own;

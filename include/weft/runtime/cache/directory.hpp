@@ -47,7 +47,7 @@ class directory {
 
  private:
   enum class fault : std::uint8_t { none, not_there, parent_of_others, not_made, no_directory, not_opened, of_others,
-                                    written_by_others };
+                                    written_by_others, of_all };
   fault make(creation create);
   fault open();
 

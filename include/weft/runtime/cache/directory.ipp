@@ -2,7 +2,6 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <signal.h>
-#include <sys/resource.h>
 #include <sys/stat.h>
 #include <time.h>
 #include <unistd.h>
@@ -11,6 +10,7 @@
 #include <cstdlib>
 #include <cstring>
 
+#include "weft/base/file_limit.hpp"
 #include "weft/runtime/cache/directory.hpp"
 
 namespace weft::inline WEFT_ABI {
@@ -81,17 +81,21 @@ WEFT_DECL directory::fault directory::open() {
     return fault::none;
   }
   ::close(fd);
+  // /tmp and its like. What root may close to others may be the system's: /var/mail, /usr/local.
+  if ((s.st_mode & S_ISVTX) != 0 || (::geteuid() == 0 && s.st_uid == 0)) return fault::of_all;
   return s.st_uid != ::geteuid() ? fault::of_others : fault::written_by_others;
 }
 WEFT_DECL std::string directory::why() const {
   static constexpr char const* sentences[] = {
       "", " is not there yet", " would be made in a directory that belongs to another user", " cannot be made: ",
       " is a symbolic link or no directory", " cannot be opened: ", " belongs to another user",
-      " may be written by others: chmod 700 "};
+      " may be written by others: chmod 700 ",
+      " may be written by others; a directory below it would be made for its user alone: "};
   if (fault_ == fault::none) return "";
   std::string text = path_ + sentences[static_cast<int>(fault_)];
   if (fault_ == fault::not_made || fault_ == fault::not_opened) text += std::strerror(error_);
-  return fault_ == fault::written_by_others ? text + path_ : text;
+  if (fault_ == fault::written_by_others || fault_ == fault::of_all) text += path_;
+  return fault_ == fault::of_all ? text + "/weft" : text;
 }
 WEFT_DECL directory::~directory() {
   if (descriptor_ >= 0) ::close(descriptor_);
@@ -118,11 +122,8 @@ WEFT_DECL bool directory::read(char const* name, std::string& bytes) const {
 }
 
 WEFT_DECL bool directory::write(char const* name, std::string_view bytes) const {
-  // A write beyond this limit would be answered by a signal that ends the process.
-  rlimit longest{};
-  if (static_cast<std::int64_t>(bytes.size()) > detail::largest_file || ::getrlimit(RLIMIT_FSIZE, &longest) != 0 ||
-      bytes.size() > longest.rlim_cur)
-    return false;
+  auto const size = static_cast<std::int64_t>(bytes.size());
+  if (size > detail::largest_file || !file_may_hold(size)) return false;
   char temporary[32];
   int fd = -1;
   for (int tries = 0; tries < 16 && fd < 0; ++tries) {  // a process of this number may have left some
