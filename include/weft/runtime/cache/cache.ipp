@@ -1,8 +1,7 @@
-#include <sys/auxv.h>
-
 #include <cstdio>
 #include <cstring>
 
+#include "weft/base/auxiliary.hpp"
 #include "weft/base/env.hpp"
 #include "weft/base/fork_gate.hpp"
 #include "weft/base/hash.hpp"
@@ -46,7 +45,7 @@ struct place {
   place p;
   held_settings s;
   char const *asked = environment("WEFT_CACHE"), *xdg = environment("XDG_CACHE_HOME"), *home = environment("HOME");
-  if (::getauxval(AT_SECURE) != 0) {
+  if (weft::detail::weft_auxiliary_value(weft::detail::auxiliary_secure) != 0) {
     p.why = "the program runs with the rights of another user than the one who started it";
   } else if (s->disabled) {
     p.why = "the program called weft::cache::disable()";
