@@ -230,7 +230,8 @@ class binder {
   static std::string how_known(argument const& a, argument const& b) {
     bool same = a.rank == b.rank && a.type == b.type;
     for (int d = 0; same && d < a.rank; ++d) same = a.strides[d] == b.strides[d];
-    return same ? "" : " (of tensors with other strides, rank or dtype all addresses from the first to the last element count)";
+    return same ? ""
+                : " (of tensors with other strides, rank or dtype all addresses from the first to the last element count)";
   }
   /// Whether the stage of `output` may overwrite `input`: read by no later stage, and by this one only the
   /// element that it then writes.
