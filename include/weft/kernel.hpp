@@ -182,8 +182,8 @@ template <class What, class... In>
 inline constexpr program_summary const& summary = what_run<What, In...>::type::value;
 
 // --- running the how-lambda -----------------------------------------------------------------------------------
-/// One handle per input, then per stage. Without a constant program the number of stages is not known, and the
-/// lambda takes the schedule alone.
+/// One handle per input, numbers too, then per stage. Without a constant program the number of stages is not known, and
+/// the lambda takes the schedule alone.
 template <class What, class... In, class How>
 constexpr void write_schedule(How const& how, schedule& s) {
   if constexpr (std::is_invocable_v<How const&, schedule&>) {

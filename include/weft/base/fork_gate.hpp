@@ -9,8 +9,8 @@ namespace weft::inline WEFT_ABI {
 ///
 /// The child of a fork has only the thread that forked. A lock that another thread held, in weft, in LLVM or in the
 /// unwinder, would be locked there for ever, so what takes such locks goes through here. A fork thus waits until the
-/// compilations under way have ended, however long they take; none begins meanwhile. A thread that forks inside of its own
-/// compilation, from a lambda, waits for nobody: its child may use weft only if no other thread was compiling.
+/// compilations under way have ended, however long they take; none begins meanwhile. A thread that forks inside of its
+/// own compilation, from a lambda, waits for nobody: its child may use weft only if no other thread was compiling.
 ///
 /// Threads any; one may hold several. Cost 20 ns
 class fork_gate {

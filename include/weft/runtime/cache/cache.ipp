@@ -82,6 +82,14 @@ inline std::string age_text(std::int64_t s) {
     if (s >= 2 * u.seconds) return std::to_string(s / u.seconds) + " " + u.name;
   return std::to_string(s < 0 ? 0 : s) + " seconds";
 }
+/// In one cell of a table: at most `most` characters, on one line, whatever a kernel was called.
+inline std::string cell(std::string const& text, std::size_t most) {
+  std::string t = text.substr(0, most);
+  for (char& c : t)
+    if (static_cast<unsigned char>(c) < 32 || c == 127) c = '?';
+  if (text.size() > most) t.replace(most - 2, 2, "..");
+  return t;
+}
 }  // namespace detail
 
 WEFT_DECL bool find(std::string_view key, std::string& bytes, entry& into) {
@@ -159,9 +167,10 @@ WEFT_DECL std::string report::text() const {
   std::snprintf(line, sizeof line, "%-24s %-12s %10s  %-12s %s\n", "kernel", "target", "bytes", "age", "made by");
   t += line;
   for (stored const& k : kernels) {
-    std::snprintf(line, sizeof line, "%-24s %-12s %10lld  %-12s weft %s, LLVM %s\n", k.kernel.c_str(), k.target.c_str(),
-                  static_cast<long long>(k.bytes), detail::age_text(k.age_s).c_str(), k.version.c_str(),
-                  k.llvm.c_str());
+    std::snprintf(line, sizeof line, "%-24s %-12s %10lld  %-12s weft %s, LLVM %s\n", detail::cell(k.kernel, 64).c_str(),
+                  detail::cell(k.target, 32).c_str(), static_cast<long long>(k.bytes),
+                  detail::age_text(k.age_s).c_str(), detail::cell(k.version, 32).c_str(),
+                  detail::cell(k.llvm, 32).c_str());
     t += line;
   }
   return t;
