@@ -46,7 +46,7 @@ class Place:
 
     def expect(self, program, wanted, code=0, **environment):
         """`program` says this; a part of it when `wanted` ends in "..."."""
-        found, said = self.ask(program, **environment)
+        found, said = self.ask(*(program if isinstance(program, list) else [program]), **environment)
         fits = said.startswith(wanted[:-3]) if wanted.endswith("...") else said == wanted
         if code == 0 and found != 0 and "none was found" in said:
             raise Skip(f"built, not run: {said.splitlines()[-1].strip()}")
@@ -110,6 +110,17 @@ def amalgamated(p):
     code, said = p.ask(*p.cpp, "-DWEFT_COMPILED=1", "-fsyntax-only", "-I", p.folder, p.here / "user/main.cpp")
     if code == 0 or "header-only" not in said:
         raise Failure(f"the one file must not be taken for weft::compiled: {said[:2000]}")
+    (p.folder / "more").mkdir()
+    headers = [f"weft/{h}.hpp" for h in ("weft", "ops", "dim", "debug", "runtime/executor", "runtime/npy", "runtime/dlpack")]
+    (p.folder / "more/weft.hpp").write_text(more := p.do(script, *headers))
+    for header in headers:
+        if more.count(f"// ---- {header}\n") != 1:
+            raise Failure(f"scripts/amalgamate has {header} {more.count(header)} times")
+    p.do(*p.cpp, "-Wall", "-Wextra", "-Wpedantic", "-Werror", "-I", p.folder / "more", p.here / "carried.cpp")
+    p.expect(["./a.out", p.folder / "a.npy"], "right\n")
+    code, said = p.ask(script, "weft/nothing.hpp")
+    if code == 0 or "weft has no header weft/nothing.hpp" not in said or "Traceback" in said:
+        raise Failure(f"scripts/amalgamate with a header that is not there: {said}")
 
 
 def mixing(p):
