@@ -87,11 +87,13 @@ template <detail::plain_range R, fixed_string Name>
 constexpr auto view(R const& range, detail::dim_name<Name> n) {
   return view(range.data(), n(range.size()));
 }
+/// As an output.
 template <detail::plain_range R, fixed_string Name>
 constexpr auto out(R& range, detail::dim_name<Name> n) {
   static_assert(!std::is_const_v<detail::range_element<R>>, "weft: an output cannot be constant");
   return out(range.data(), n(range.size()));
 }
+/// A tensor with a name for each extent.
 template <class T, int Rank, fixed_string... Name>
 auto view(tensor<T, Rank> const& t, detail::dim_name<Name>... names) {
   static_assert(sizeof...(Name) == static_cast<std::size_t>(Rank), "weft: one name per dimension");
@@ -99,6 +101,7 @@ auto view(tensor<T, Rank> const& t, detail::dim_name<Name>... names) {
     return view(t.data(), names(t.extent(D))...);
   }(std::make_integer_sequence<int, Rank>{});
 }
+/// As an output.
 template <class T, int Rank, fixed_string... Name>
 auto out(tensor<T, Rank>& t, detail::dim_name<Name>... names) {
   static_assert(sizeof...(Name) == static_cast<std::size_t>(Rank), "weft: one name per dimension");

@@ -584,6 +584,7 @@ template <fixed_string Name, class What>
 constexpr auto kernel(What what) {
   return kernel_t<Name, What, detail::no_schedule>{what, {}};
 }
+/// With the second lambda.
 template <fixed_string Name, class What, class How>
 constexpr auto kernel(What what, How how) {
   return kernel_t<Name, What, How>{what, how};

@@ -12,8 +12,11 @@
 
 namespace weft::inline WEFT_ABI {
 
+/// Dimensions of a tensor at most.
 inline constexpr int max_rank = 8;
+/// Inputs and outputs of a kernel at most.
 inline constexpr int max_arguments = 64;
+/// In a list of extents of a type: one that the call says.
 inline constexpr std::int64_t dynamic = -1;
 
 /// One argument of a call with its type erased. Strides are in elements.
@@ -192,6 +195,9 @@ template <element T, detail::extent_argument... E>
 constexpr auto view(T const* data, E const&... extents) {
   return detail::make_view<false>(data, extents...);
 }
+/// Of a contiguous range; without extents it is a vector.
+///
+/// Errors  argument_error when the range is shorter than the product of the extents
 template <detail::contiguous_range R, detail::extent_argument... E>
 constexpr auto view(R const& range, E const&... extents) {
   if constexpr (sizeof...(E) == 0) {
@@ -213,6 +219,9 @@ template <element T, detail::extent_argument... E>
 constexpr auto out(T* data, E const&... extents) {
   return detail::make_view<true>(data, extents...);
 }
+/// Of a contiguous range as an output; without extents it is a vector.
+///
+/// Errors  argument_error when the range is shorter than the product of the extents
 template <detail::contiguous_range R, detail::extent_argument... E>
 constexpr auto out(R& range, E const&... extents) {
   static_assert(!std::is_const_v<detail::range_element<R>>, "weft: an output cannot be constant");
@@ -224,6 +233,7 @@ constexpr auto out(R& range, E const&... extents) {
     return v;
   }
 }
+/// A tensor of another library as an output.
 template <class M>
   requires detail::foreign_tensor<std::remove_reference_t<M>>
 constexpr auto out(M&& m) {

@@ -50,10 +50,18 @@ struct managed_tensor_versioned {
   std::uint64_t flags;
   tensor dl_tensor;
 };
-inline constexpr std::int32_t cpu = 1;                       // kDLCPU
-inline constexpr std::int32_t cuda_host = 3, rocm_host = 11;  // kDLCUDAHost, kDLROCMHost: the CPU's memory, pinned
-inline constexpr std::uint64_t read_only = 1;                // DLPACK_FLAG_BITMASK_READ_ONLY
-inline constexpr std::uint32_t version_major = 1, version_minor = 1;
+/// kDLCPU
+inline constexpr std::int32_t cpu = 1;
+/// kDLCUDAHost: memory of the CPU that a GPU's driver has pinned.
+inline constexpr std::int32_t cuda_host = 3;
+/// kDLROCMHost: likewise.
+inline constexpr std::int32_t rocm_host = 11;
+/// DLPACK_FLAG_BITMASK_READ_ONLY
+inline constexpr std::uint64_t read_only = 1;
+/// What `to_dlpack` writes.
+inline constexpr std::uint32_t version_major = 1;
+/// What `to_dlpack` writes.
+inline constexpr std::uint32_t version_minor = 1;
 
 /// How DLPack writes an element type: bool 6, integers 0, unsigned 1, floats 2, bfloat16 4; one lane.
 constexpr data_type type_of(dtype t) {
