@@ -14,7 +14,7 @@ inline constexpr auto add = weft::kernel<"add">(
     [](auto a, auto b) {  // what: c(i) for all i below the extent of a
       return weft::compute<"c">(a.extent(0), [=](auto i) { return a(i) + b(i); });
     },
-    [](auto& s, auto, auto, auto c) {  // how: one handle per input, then one per stage
+    [](auto& s, auto, auto, auto c) {  // how: one handle per input (numbers too), then one per stage
       auto [i] = c.axes();
       auto [chunk, lane] = s.split(i, 32);
       s.vectorize(lane);

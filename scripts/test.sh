@@ -5,8 +5,8 @@
 #   scripts/test.sh --all    with g++, its sanitizers, clang 19 and 22, LLVM 19 and 22
 #   --long                   also what takes minutes: tests labelled long, and a fresh machine (fresh.sh)
 #
-# Lines that begin with [skip] say what could not be tested here, and why. With CI=true it is a failure when LLVM
-# or NVRTC is what was missing.
+# Lines that begin with [skip] say what could not be tested here, and why. With CI=true it is a failure when
+# what was missing can be installed, as LLVM.
 # shellcheck source=scripts/common.sh
 source "$(dirname "${BASH_SOURCE[0]}")/common.sh"
 
@@ -32,6 +32,7 @@ if ((long)); then
 fi
 if ((all)); then
   want doxygen doxygen
+  want gdb gdb
   want g++ g++
   for version in 19 22; do
     mapfile -t libraries < <(llvm_library $version)

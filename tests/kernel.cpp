@@ -478,9 +478,30 @@ TEST_CASE("every other overlap is refused: neighbours, reductions, transposes, s
   CHECK_REFUSED("share memory", read_later(view(b.data(), 8), out(t), out(t)));
   CHECK_REFUSED("share memory", spread(view(b, 8, 8), out(a.data(), 8), out(a.data() + 7, 8)));
   CHECK(a == before);
-  // Interleaved elements meet in no byte, but their footprints do; that much is not told apart.
-  CHECK_REFUSED("without being the same elements",
-                saxpy(view(a.data(), 10).strided(2), view(b.data(), 10), 1.0f, out(a.data() + 1, 10).strided(2)));
+  // Of other strides all addresses in between count, although no element of these is shared.
+  CHECK_REFUSED("without being the same elements (of tensors with other strides",
+                saxpy(view(a.data(), 10).strided(2), view(b.data(), 10), 1.0f, out(a.data() + 1, 10).strided(4)));
+  CHECK_REFUSED("share memory (of",
+                spread(view(b, 8, 8), out(a.data(), 8).strided(2), out(a.data() + 1, 8).strided(4)));
+}
+TEST_CASE("what lies among an input without sharing an element is an output, prepared or not, and stays checked") {
+  std::vector<float> a = numbers(64), b = numbers(64, 7), want(10);
+  saxpy(view(a.data(), 10).strided(2), view(b.data(), 10), 2.0f, out(want));
+  auto const odd = out(a.data() + 1, 10).strided(2);
+  saxpy(view(a.data(), 10).strided(2), view(b.data(), 10), 2.0f, odd);
+  std::uint64_t const before = weft::compilations();
+  for (int i = 0; i < 10; ++i) {
+    CHECK(a[static_cast<std::size_t>(2 * i + 1)] == want[static_cast<std::size_t>(i)]);
+    a[static_cast<std::size_t>(2 * i + 1)] = 0;
+  }
+  auto const prepared = saxpy.prepare(view(a.data(), 10).strided(2), view(b.data(), 10), 2.0f, odd);
+  prepared(view(a.data(), 10).strided(2), view(b.data(), 10), 2.0f, odd);
+  for (int i = 0; i < 10; ++i) CHECK(a[static_cast<std::size_t>(2 * i + 1)] == want[static_cast<std::size_t>(i)]);
+  CHECK(weft::compilations() == before);  // its form is that of separate memory
+  auto const even = out(a.data() + 2, 10).strided(2);
+  CHECK_REFUSED("or shared memory", prepared(view(a.data(), 10).strided(2), view(b.data(), 10), 2.0f, even));
+  CHECK_REFUSED("without being the same elements; give",
+                saxpy(view(a.data(), 10).strided(2), view(b.data(), 10), 2.0f, even));
 }
 TEST_CASE("code made for separate memory is not used for shared memory, nor the other way round") {
   std::vector<float> x = numbers(29), y(29), z = x;

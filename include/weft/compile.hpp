@@ -73,6 +73,7 @@ struct instruments {
   decltype(services::report) report;
   void (*raise)(failure const& f);
 };
+/// Of debug.hpp, and null without it.
 [[gnu::weak]] extern instruments const linked_instruments;
 /// Null unless debug.hpp is included somewhere in the program.
 inline instruments const* find_instruments() {

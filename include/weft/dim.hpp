@@ -87,6 +87,7 @@ template <detail::plain_range R, fixed_string Name>
 constexpr auto view(R const& range, detail::dim_name<Name> n) {
   return detail::range_view<false>(range, n(range.size()));
 }
+/// As an output.
 template <class R, fixed_string Name>
   requires detail::plain_range<std::remove_reference_t<R>>
 constexpr auto out(R&& range, detail::dim_name<Name> n) {
@@ -94,6 +95,7 @@ constexpr auto out(R&& range, detail::dim_name<Name> n) {
                                                    "give it a name");
   return detail::range_view<true>(range, n(range.size()));
 }
+/// A tensor with a name for each extent.
 template <class T, int Rank, fixed_string... Name>
 auto view(tensor<T, Rank> const& t, detail::dim_name<Name>... names) {
   static_assert(sizeof...(Name) == static_cast<std::size_t>(Rank), "weft: one name per dimension");
@@ -101,6 +103,7 @@ auto view(tensor<T, Rank> const& t, detail::dim_name<Name>... names) {
     return view(t.data(), names(t.extent(D))...);
   }(std::make_integer_sequence<int, Rank>{});
 }
+/// As an output.
 template <class T, int Rank, fixed_string... Name>
 auto out(tensor<T, Rank>& t, detail::dim_name<Name>... names) {
   static_assert(sizeof...(Name) == static_cast<std::size_t>(Rank), "weft: one name per dimension");

@@ -107,6 +107,9 @@ constexpr auto evaluate(evaluate_options options, Kernel const& kernel, A const&
   evaluator e(p, in.tensors, in.scalars);
   return detail::result_of(e, p, 0, static_cast<typename types::result const*>(nullptr));
 }
+/// Without contraction.
+///
+/// Errors  as above
 template <class Kernel, class... A>
   requires(!std::is_same_v<Kernel, evaluate_options>)
 constexpr auto evaluate(Kernel const& kernel, A const&... inputs) {
@@ -133,6 +136,9 @@ constexpr auto evaluate_at(evaluate_options options, Kernel const& kernel, std::
       e.at(p.outputs[0], {index.begin(), index.end()}));
 }
 
+/// Without contraction.
+///
+/// Errors  as above
 template <class Kernel, std::size_t Rank, class... A>
   requires(!std::is_same_v<Kernel, evaluate_options>)
 constexpr auto evaluate_at(Kernel const& kernel, std::array<std::int64_t, Rank> const& index, A const&... inputs) {

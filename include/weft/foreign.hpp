@@ -31,7 +31,6 @@
 #include <malloc.h>
 #include <sched.h>
 #include <signal.h>
-#include <sys/auxv.h>
 #include <sys/mman.h>
 #include <sys/resource.h>
 #include <sys/stat.h>

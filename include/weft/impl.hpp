@@ -54,6 +54,7 @@
 #include "weft/pass/unroll.ipp"
 #include "weft/pass/vectorize.ipp"
 #include "weft/runtime/argument.ipp"
+#include "weft/runtime/apart.ipp"
 #include "weft/runtime/bind.ipp"
 #include "weft/runtime/cache/cache.ipp"
 #include "weft/runtime/cache/directory.ipp"

@@ -182,8 +182,8 @@ template <class What, class... In>
 inline constexpr program_summary const& summary = what_run<What, In...>::type::value;
 
 // --- running the how-lambda -----------------------------------------------------------------------------------
-/// One handle per input, then per stage. Without a constant program the number of stages is not known, and the
-/// lambda takes the schedule alone.
+/// One handle per input, numbers too, then per stage. Without a constant program the number of stages is not known, and
+/// the lambda takes the schedule alone.
 template <class What, class... In, class How>
 constexpr void write_schedule(How const& how, schedule& s) {
   if constexpr (std::is_invocable_v<How const&, schedule&>) {
@@ -589,6 +589,7 @@ template <fixed_string Name, class What>
 constexpr auto kernel(What what) {
   return kernel_t<Name, What, detail::no_schedule>{what, {}};
 }
+/// With the second lambda.
 template <fixed_string Name, class What, class How>
 constexpr auto kernel(What what, How how) {
   return kernel_t<Name, What, How>{what, how};

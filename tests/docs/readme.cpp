@@ -10,7 +10,7 @@ inline constexpr auto matmul = weft::kernel<"matmul">(
         return weft::sum(K, [=](auto k) { return A(i, k) * B(k, j); });
       });
     },
-    [](auto& s, auto, auto, auto C) {                       // how: a handle per input, then per stage
+    [](auto& s, auto, auto, auto C) {                       // how: a handle per argument, then per stage
       auto [i, j, k] = C.axes();
       auto [ko, ki] = s.split(k, 256);
       auto [io, ii] = s.split(i, s.knob("mr", {6, 4}));

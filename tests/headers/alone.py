@@ -1,8 +1,9 @@
-"""Compiles every header of weft alone, in a program of one line.
+"""Compiles every header of weft alone, in a program of one line, and all of them together in one.
 
     alone.py INCLUDE header_only|compiled COMPILER [FLAG...]
 
-A header that only works after another one was included fails here, on every compiler that the tests know.
+A header that only works after another one was included fails here, and one that does not work after another one, on every
+compiler that the tests know.
 """
 
 import concurrent.futures
@@ -21,17 +22,20 @@ def main(include, mode, *compiler):
     if mode == "compiled":
         flags.append("-DWEFT_COMPILED=1")
 
-    def compile_alone(header):
-        return subprocess.run([*compiler, *flags, "-x", "c++", "-"], input=f'#include "{header}"\n',
+    def compile_program(program):
+        return subprocess.run([*compiler, *flags, "-x", "c++", "-"], input="".join(f'#include "{h}"\n' for h in program[1]),
                               capture_output=True, text=True)
 
+    programs = [("the headers in the order of their names do not compile together", headers),
+                ("the headers in the reverse order of their names do not compile together", headers[::-1])]
+    programs += [(f"{header} does not compile alone", [header]) for header in headers]
     failed = 0
     with concurrent.futures.ThreadPoolExecutor(2) as pool:
-        for header, run in zip(headers, pool.map(compile_alone, headers)):
+        for (fault, _), run in zip(programs, pool.map(compile_program, programs)):
             if run.returncode != 0:
                 failed += 1
-                print(f"{header} does not compile alone:\n{run.stderr[:4000]}")
-    print(f"{len(headers)} headers, {failed} failed")
+                print(f"{fault}:\n{run.stderr[:4000]}")
+    print(f"{len(headers)} headers, alone and together: {failed} programs failed")
     return 0 if headers and failed == 0 else 1
 
 

@@ -1,40 +1,79 @@
-"""Only macros that begin with WEFT_ are left behind by `#include <weft/weft.hpp>`.
+"""Only macros that begin with WEFT_ are left behind by weft's headers, and those of the few system headers that it names.
 
-    macros.py INCLUDE COMPILER [FLAG...]
+    macros.py INCLUDE COMPILER [FLAG...]       checks the tree, header-only
+    macros.py --self-test COMPILER [FLAG...]   checks that each kind of fault is found
 
-Compares the macros after weft.hpp with those after just the foreign headers that weft's headers name.
+Compares the macros after all public headers with those after the headers of SYSTEM alone. One that is new there costs
+every user what it defines: <sys/auxv.h> would bring the 3,000 macros of <elf.h>.
 """
 
 import pathlib
 import re
 import subprocess
 import sys
+import tempfile
+
+# What a header of weft may leave in a user's file.
+SYSTEM = """
+    array bit boost/hana/tuple.hpp boost/hana/unpack.hpp charconv concepts cstddef cstdint cstdio cstdlib cstring exception
+    initializer_list iosfwd string string_view type_traits utility
+    dirent.h dlfcn.h errno.h fcntl.h linux/futex.h malloc.h pthread.h sched.h signal.h sys/mman.h sys/resource.h sys/stat.h
+    sys/syscall.h time.h unistd.h
+""".split()
 
 
-def macros(compiler, include, text):
+def macros(compiler, include, headers):
     run = subprocess.run([*compiler, "-std=c++20", "-E", "-dM", "-I", include, "-x", "c++", "-"],
-                         input=text, capture_output=True, text=True, check=True)
+                         input="".join(f"#include <{h}>\n" for h in headers), capture_output=True, text=True, check=True)
     return dict(re.match(r"#define (\w+)(.*)", line).groups() for line in run.stdout.splitlines())
 
 
-def main(include, *compiler):
-    foreign = set()
-    for path in pathlib.Path(include, "weft").rglob("*.[hi]pp"):
-        foreign.update(re.findall(r"^\s*#\s*include\s*(<(?!weft/)[^>]+>)", path.read_text(), re.M))
-    # __has_include: some stand behind a condition.
-    before = "".join(f"#if __has_include({h})\n#include {h}\n#endif\n" for h in sorted(foreign))
-    allowed = macros(compiler, include, before)
-    after = macros(compiler, include, before + "#include <weft/weft.hpp>\n")
-    left = [name for name in after if name not in allowed]
-    wrong = [name for name in left if not name.startswith("WEFT_")]
-    changed = [name for name in allowed if after.get(name) != allowed[name]]
-    for name in wrong:
-        print(f"weft.hpp leaves a macro behind: {name}")
-    for name in changed:
-        print(f"weft.hpp changes a macro: {name}")
-    print(f"{len(left)} macros of weft's, {len(wrong) + len(changed)} wrong")
+def faults(include, compiler):
+    """One sentence per fault, and how many macros weft has."""
+    ours = sorted(p.relative_to(include).as_posix() for p in pathlib.Path(include, "weft").rglob("*.hpp"))
+    if "weft/impl.hpp" in ours:
+        ours.remove("weft/impl.hpp")
+    before = macros(compiler, include, SYSTEM)
+    # After them, so that a macro of theirs that weft changes is seen.
+    after = macros(compiler, include, [*SYSTEM, *ours])
+    left = [name for name in after if name not in before]
+    found = [f"weft leaves a macro behind: {name}" for name in left if not name.startswith("WEFT_")]
+    found += [f"weft changes a macro: {name}" for name in before if after.get(name) != before[name]]
     # None at all would mean that nothing was looked at: config.hpp defines some.
-    return 0 if left and not wrong and not changed else 1
+    if len(found) == len(left):
+        found.append("no macro of weft's was found")
+    return found, len(left)
+
+
+def self_test(compiler):
+    wrong = []
+    good = "#pragma once\n#include <cstdio>\n#define WEFT_A 1\n"
+    trees = [  # a header, and words of a sentence about it
+        (good, None),
+        (good + "#define LEFT 1\n", "leaves a macro behind: LEFT"),
+        (good + "#undef EOF\n", "changes a macro: EOF"),
+        (good + "#include <sys/auxv.h>\n", "leaves a macro behind: AT_SECURE"),
+        (good + "#include <elf.h>\n", "leaves a macro behind: EI_NIDENT"),
+        ("#include <cstdio>\n", "no macro of weft's"),
+    ]
+    for text, words in trees:
+        with tempfile.TemporaryDirectory() as root:
+            pathlib.Path(root, "weft").mkdir()
+            pathlib.Path(root, "weft/a.hpp").write_text(text)
+            found, _ = faults(root, compiler)
+            if (not found) != (words is None) or (words and not any(words in f for f in found)):
+                wrong.append(f"{text!r}: expected {words}, got {found[:3]}")
+    return wrong
+
+
+def main(*arguments):
+    if arguments[0] == "--self-test":
+        found = self_test(arguments[1:])
+        print("\n".join(found) or "all in order")
+    else:
+        found, count = faults(arguments[0], arguments[1:])
+        print("\n".join([*found[:50], f"{count} macros of weft's, {len(found)} faults"]))
+    return 1 if found else 0
 
 
 if __name__ == "__main__":

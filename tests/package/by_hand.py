@@ -47,7 +47,7 @@ class Place:
 
     def expect(self, program, wanted, code=0, **environment):
         """`program` says this; a part of it when `wanted` ends in "..."."""
-        found, said = self.ask(program, **environment)
+        found, said = self.ask(*(program if isinstance(program, list) else [program]), **environment)
         fits = said.startswith(wanted[:-3]) if wanted.endswith("...") else said == wanted
         if code == 0 and found != 0 and "none was found" in said:
             raise Skip(f"built, not run: {said.splitlines()[-1].strip()}")
@@ -114,24 +114,46 @@ def amalgamated(p):
     code, said = p.ask(*p.cpp, "-DWEFT_COMPILED=1", "-fsyntax-only", "-I", p.folder, p.here / "user/main.cpp")
     if code == 0 or "header-only" not in said:
         raise Failure(f"the one file must not be taken for weft::compiled: {said[:2000]}")
+    (p.folder / "more").mkdir()
+    headers = [f"weft/{h}.hpp" for h in ("weft", "ops", "dim", "debug", "runtime/executor", "runtime/npy", "runtime/dlpack")]
+    (p.folder / "more/weft.hpp").write_text(more := p.do(script, *headers))
+    for header in headers:
+        if more.count(f"// ---- {header}\n") != 1:
+            raise Failure(f"scripts/amalgamate has {header} {more.count(header)} times")
+    p.do(*p.cpp, "-Wall", "-Wextra", "-Wpedantic", "-Werror", "-I", p.folder / "more", p.here / "carried.cpp")
+    p.expect(["./a.out", p.folder / "a.npy"], "right\n")
+    code, said = p.ask(script, "weft/nothing.hpp")
+    if code == 0 or "weft has no header weft/nothing.hpp" not in said or "Traceback" in said:
+        raise Failure(f"scripts/amalgamate with a header that is not there: {said}")
 
 
 def mixing(p):
     """Two TUs whose switches give functions another meaning do not link, and the linker names both ABIs."""
     switches = {"": "v0_1_header_base", "-fno-exceptions": "v0_1_header_base_no_exceptions",
-                "-ffast-math": "v0_1_header_base_fast_math", "-DWEFT_COMPILED=1": "v0_1_compiled_base"}
+                "-ffast-math": "v0_1_header_base_fast_math", "-DWEFT_COMPILED=1": "v0_1_compiled_base",
+                "-D_GLIBCXX_USE_CXX11_ABI=0": "v0_1_header_base_old_strings",
+                "-D_GLIBCXX_DEBUG": "v0_1_header_base_std_debug"}
     if platform.machine() == "x86_64":
-        switches |= {"-mavx2": "v0_1_header_avx2", "-mavx512f": "v0_1_header_avx512"}
+        switches |= {"-msse3": "v0_1_header_sse3", "-msse4.2": "v0_1_header_sse42", "-mbmi2": "v0_1_header_base_bmi2",
+                     "-mpopcnt": "v0_1_header_base_popcnt", "-mavx": "v0_1_header_avx", "-mfma": "v0_1_header_avx_fma",
+                     "-march=ivybridge": "v0_1_header_avx_f16c", "-mavx2": "v0_1_header_avx2",
+                     "-mavx512f": "v0_1_header_avx512", "-march=x86-64-v2": "v0_1_header_sse42",
+                     "-march=x86-64-v3": "v0_1_header_x86v3", "-march=x86-64-v4 -mgfni": "v0_1_header_x86v4_gfni"}
     p.do(*p.with_weft, "-c", p.here / "mixing/main.cpp")
     for switch, abi in switches.items():
         p.do(*p.with_weft, *switch.split(), "-c", p.here / "mixing/fill.cpp")
-        if abi not in p.do("nm", "-C", "fill.o"):
+        if not re.search(rf"\b{abi}(_f16c_fma)?::", p.do("nm", "-C", "fill.o")):  # clang's -mavx512f has these two
             raise Failure(f"with {switch} the ABI is not {abi}")
         code, said = p.ask(*p.cpp, "main.o", "fill.o")
         if switch == "":
             p.expect("./a.out", "")
         elif code == 0 or not re.search(r"undefined.*fill\(weft::v0_1_header_base::tensor", said):
             raise Failure(f"main.cpp without and fill.cpp with {switch}: {said or 'they link'}")
+    for switch in "-fpack-struct", "-fpack-struct=4", "-fshort-enums":
+        code, said = p.ask(*p.with_weft, switch, "-fsyntax-only", p.here / "mixing/fill.cpp")
+        errors = [line for line in said.splitlines() if " error: " in line]
+        if code == 0 or "change the layout of what" not in said or "static assertion failed" not in errors[0]:
+            raise Failure(f"{switch}: {said[:2000] or 'it compiles'}")
 
 
 def impl_by_mistake(p):

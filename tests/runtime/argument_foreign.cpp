@@ -181,6 +181,16 @@ TEST_CASE("blocks, transposes, references and maps with strides are Eigen's own 
   CHECK(strided == want);
   CHECK(memory[1] == -99);
 }
+TEST_CASE("one block of a matrix is computed from another of its blocks") {
+  Eigen::MatrixXf A(9, 9);
+  number(A);
+  Eigen::MatrixXf const before = A, want = A.block(0, 0, 4, 3) * A.block(5, 4, 3, 5);
+  product(A.block(0, 0, 4, 3), A.block(5, 4, 3, 5), weft::out(A.block(0, 4, 4, 5)));  // beside the one, above the other
+  CHECK(A.block(0, 4, 4, 5) == want);
+  A.block(0, 4, 4, 5) = before.block(0, 4, 4, 5);
+  CHECK(A == before);
+  CHECK_THROWS_AS(product(A.block(0, 0, 4, 3), A.block(5, 4, 3, 5), weft::out(A.block(0, 2, 4, 5))), argument_error);
+}
 TEST_CASE("Eigen's vectors have one dimension, with the step of where they lie") {
   Eigen::MatrixXf A(3, 4), C(3, 4);
   number(A);

@@ -172,6 +172,10 @@ TEST_CASE("shared_memory tells which arguments share, not merely whether") {
   CHECK(shared_memory(c.a, 3) == with_first);
   c.a[2].data = static_cast<float*>(c.a[0].data) + 1;
   CHECK(shared_memory(c.a, 3) == weft::shared_in_part);
+  for (int i : {0, 2}) c.a[i].strides[0] = 6, c.a[i].strides[1] = 2;
+  CHECK(shared_memory(c.a, 3) == 0);  // odd elements among even ones
+  c.a[2].strides[0] = 3;
+  CHECK(shared_memory(c.a, 3) == weft::shared_in_part);
   call d;
   d.a[1].data = d.a[0].data;  // two inputs
   CHECK(shared_memory(d.a, 3) == 0);

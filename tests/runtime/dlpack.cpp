@@ -99,6 +99,13 @@ TEST_CASE("strides, null strides and the byte offset are honoured") {
   CHECK(x.stride_of(0) == 3);
   CHECK(doubled(x)(1, 2) == 12);
 }
+TEST_CASE("memory of the CPU that a GPU's driver has pinned is the CPU's") {
+  for (std::int32_t device : {3, 11}) {
+    producer p;
+    p.made.dl_tensor.device = {device, 0};
+    CHECK(doubled(from_dlpack<float, 2>(&p.made))(1, 2) == 10);
+  }
+}
 TEST_CASE("an output is written where it lies, a read-only tensor is none") {
   producer p, q;
   auto x = from_dlpack<float, 2>(&p.made), y = from_dlpack<float, 2>(&q.made);

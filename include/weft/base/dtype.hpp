@@ -29,11 +29,13 @@ namespace weft::inline WEFT_ABI {
   X(f64,     double,        "f64",  real,             f64)
 // clang-format on
 
+/// An element type by name: f16, bf16, f32, f64, i8 to i64, u8 to u64, boolean.
 enum class dtype : std::uint8_t {
 #define WEFT_X(id, type, text, kind, computed) id,
   WEFT_DTYPES(WEFT_X)
 #undef WEFT_X
 };
+/// What kind of number an element is.
 enum class dtype_kind : std::uint8_t { truth, signed_integer, unsigned_integer, real };
 /// What is known of an element type; `computed` is the type in which its arithmetic is done.
 struct dtype_facts {
@@ -42,23 +44,32 @@ struct dtype_facts {
   std::uint8_t bytes;
   dtype computed;
 };
+/// The facts of all element types, in the order of `dtype`.
 inline constexpr dtype_facts dtype_table[] = {
 #define WEFT_X(id, type, text, kind, computed) {text, dtype_kind::kind, sizeof(type), dtype::computed},
     WEFT_DTYPES(WEFT_X)
 #undef WEFT_X
 };
+/// How many element types there are.
 inline constexpr int dtype_count = sizeof dtype_table / sizeof dtype_table[0];
 
+/// What is known of `t`.
 constexpr dtype_facts const& facts(dtype t) { return dtype_table[static_cast<int>(t)]; }
+/// Bytes of one element.
 constexpr int size_bytes(dtype t) { return facts(t).bytes; }
+/// As it is printed: "f32".
 constexpr std::string_view name(dtype t) { return facts(t).name; }
 /// The type in which arithmetic on elements of `t` alone is done.
 constexpr dtype computed(dtype t) { return facts(t).computed; }
+/// f16, bf16, f32 or f64.
 constexpr bool is_float(dtype t) { return facts(t).kind == dtype_kind::real; }
 /// f16 or bf16: loaded, stored, cast, selected; nothing computes in them.
 constexpr bool is_half(dtype t) { return is_float(t) && size_bytes(t) == 2; }
+/// i8 to i64.
 constexpr bool is_signed_integer(dtype t) { return facts(t).kind == dtype_kind::signed_integer; }
+/// u8 to u64; not boolean.
 constexpr bool is_unsigned_integer(dtype t) { return facts(t).kind == dtype_kind::unsigned_integer; }
+/// Either; not boolean.
 constexpr bool is_integer(dtype t) { return is_signed_integer(t) || is_unsigned_integer(t); }
 
 template <class T>
@@ -94,8 +105,10 @@ struct dtype_of_t<__bf16> {
   static constexpr dtype value = dtype::bf16;
 };
 #endif
+/// A C++ type whose values are elements of tensors.
 template <class T>
 concept element = requires { dtype_of_t<T>::value; };
+/// The element type of T: `dtype_of<float>` is f32.
 template <element T>
 inline constexpr dtype dtype_of = dtype_of_t<T>::value;
 /// The element type of `t`; of two that share a dtype the first: f16 of _Float16, std::int64_t of long long.

@@ -8,9 +8,9 @@ namespace weft::inline WEFT_ABI {
 /// While one of these lives, no other thread's fork happens; a fork under way delays it.
 ///
 /// The child of a fork has only the thread that forked. A lock that another thread held, in weft, in LLVM or in the
-/// unwinder, would be locked there for ever, so what takes such locks goes through here. A fork thus waits for a
-/// compilation under way, 15 ms at most. A thread that forks inside of its own compilation, from a lambda, waits for
-/// nobody: its child may use weft only if no other thread was compiling.
+/// unwinder, would be locked there for ever, so what takes such locks goes through here. A fork thus waits until the
+/// compilations under way have ended, however long they take; none begins meanwhile. A thread that forks inside of its
+/// own compilation, from a lambda, waits for nobody: its child may use weft only if no other thread was compiling.
 ///
 /// Threads any; one may hold several. Cost 20 ns
 class fork_gate {

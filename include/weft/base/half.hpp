@@ -75,8 +75,10 @@ struct f16 {
 struct bf16 {
   std::uint16_t bits;
   bf16() = default;
+  /// To nearest even; a NaN stays one.
   constexpr explicit bf16(float x)
       : bits(static_cast<std::uint16_t>(detail::bf16_bits_of_f32(std::bit_cast<std::uint32_t>(x)))) {}
+  /// Exact, and so without a cast.
   constexpr operator float() const { return std::bit_cast<float>(detail::f32_bits_of_bf16(std::uint32_t(bits))); }
 };
 

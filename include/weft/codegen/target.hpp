@@ -10,6 +10,7 @@
 
 namespace weft::inline WEFT_ABI {
 
+/// What instructions a CPU has at all.
 enum class architecture : std::uint8_t { x86_64, aarch64 };
 
 /// A CPU. Two targets with equal features and cpu run the same code; the rest steers schedules only.
@@ -48,6 +49,7 @@ target const& host();
 /// The x86-64 of every machine, and that of 2013 (Haswell): for code that must run elsewhere, and to try here what
 /// a smaller machine would get. Caches and threads are the host's.
 target x86_64_sse2();
+/// x86-64 of 2013, as `x86_64_sse2` says.
 target x86_64_avx2();
 
 /// A copy of `t` for as long as the process lives, the same for equal targets; null for what equals the host.

@@ -4,10 +4,7 @@
 
 #include <cstdlib>
 
-#if defined(__aarch64__)
-#include <sys/auxv.h>
-#endif
-
+#include "weft/base/auxiliary.hpp"
 #include "weft/base/fork_gate.hpp"
 #include "weft/base/mutex.hpp"
 #include "weft/codegen/target.hpp"
@@ -159,7 +156,7 @@ inline void probe(target& t) {
     int bit;
   } constexpr bits[] = {{"bf16", 64 + 14}, {"dotprod", 20}, {"fp-armv8", 0}, {"fullfp16", 10},
                         {"i8mm", 64 + 13}, {"lse", 8},      {"neon", 1}};
-  unsigned long const words[] = {::getauxval(AT_HWCAP), ::getauxval(AT_HWCAP2)};
+  unsigned long const words[] = {weft_auxiliary_value(auxiliary_hwcap), weft_auxiliary_value(auxiliary_hwcap2)};
   for (auto const& b : bits)
     if ((words[b.bit / 64] >> (b.bit % 64) & 1) != 0) t.features.push_back(b.name);
   t.arch = architecture::aarch64;

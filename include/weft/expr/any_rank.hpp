@@ -9,11 +9,14 @@
 
 namespace weft::inline WEFT_ABI {
 
+/// The extents of a tensor of `Rank` dimensions.
 template <int Rank>
 using shape = std::array<extent, static_cast<std::size_t>(Rank)>;
+/// The indices of one of its elements.
 template <int Rank>
 using indices = std::array<axis_index, static_cast<std::size_t>(Rank)>;
 
+/// All extents of `t`.
 template <class T, int Rank>
 constexpr shape<Rank> shape_of(expr::tensor<T, Rank> const& t) {
   shape<Rank> all{};
@@ -30,6 +33,7 @@ template <std::integral T>
 constexpr axis_index as_index(value<T> place) {
   return {{place.p, detail::node_as<std::int64_t>(*place.p, place)}};
 }
+/// The element of `t` there.
 template <class T, int Rank>
 constexpr value<T> element_at(expr::tensor<T, Rank> const& t, indices<Rank> const& at) {
   return [&]<std::size_t... D>(std::index_sequence<D...>) {
@@ -52,9 +56,13 @@ constexpr auto reduce_over(Reduce const& reduce, std::array<extent, Rank> const&
   }(std::make_index_sequence<Rank>{});
 }
 
+/// weft::sum for `reduce_over`.
 inline constexpr auto sums = [](auto const&... extents_and_body) { return sum(extents_and_body...); };
+/// weft::prod for `reduce_over`.
 inline constexpr auto products = [](auto const&... extents_and_body) { return prod(extents_and_body...); };
+/// weft::max for `reduce_over`.
 inline constexpr auto maxima = [](auto const&... extents_and_body) { return max(extents_and_body...); };
+/// weft::min for `reduce_over`.
 inline constexpr auto minima = [](auto const&... extents_and_body) { return min(extents_and_body...); };
 
 }  // namespace weft::inline WEFT_ABI

@@ -24,6 +24,7 @@ struct several<First, Rest...> {
   First first;
   several<Rest...> rest;
 };
+/// The value number I.
 template <std::size_t I, class First, class... Rest>
 constexpr auto get(several<First, Rest...> const& v) {
   if constexpr (I == 0) return v.first;
@@ -32,6 +33,7 @@ constexpr auto get(several<First, Rest...> const& v) {
 
 /// `return weft::values(sine, cosine);` in a body of two results; also the identity of such a reduction.
 constexpr several<> values() { return {}; }
+/// As many values as a stage or a reduction has results.
 template <class First, class... Rest>
 constexpr several<First, Rest...> values(First const& first, Rest const&... rest) {
   return {first, values(rest...)};
@@ -70,6 +72,9 @@ struct reduction_of_several {
 };
 
 // The one call that is not constexpr: its name is what the compiler prints.
+/// What a call ends in whose stage has no program to belong to.
+///
+/// Errors  argument_error
 [[noreturn]] inline void a_body_that_names_no_input_has_no_program__start_from_an_extent_of_an_input() {
   WEFT_THROW(argument_error("weft: this compute or sum has only literal extents and its body reads no input, so it "
                             "belongs to no program; write an extent of an input (A.extent(0)) for one of them"));

@@ -19,6 +19,9 @@
 namespace weft::inline WEFT_ABI {
 
 // Calls that are not constexpr: their names are what the compiler prints.
+/// What a call ends in whose plain number does not fit.
+///
+/// Errors  argument_error
 [[noreturn]] inline void a_number_does_not_fit_the_element_type_that_it_meets__cast_the_tensor_to_a_wider_one() {
   WEFT_THROW(argument_error("weft: a plain number takes the element type of what it meets, and this one does not fit "
                             "it; cast the tensor to a wider type first, for example weft::cast<int>(A(i)) - 300"));
@@ -185,10 +188,13 @@ concept meets = index_pair<A, B> || value_pair<A, B> || with_a_reduction<A, B>;
 }  // namespace detail
 
 // clang-format off
+/// Integers wrap around; halves are added as f32.
 template <class A, class B> requires detail::meets<A, B>
 constexpr auto operator+(A const& a, B const& b) { return detail::arithmetic<op::add, op::add>(a, b); }
+/// As `+`.
 template <class A, class B> requires detail::meets<A, B>
 constexpr auto operator-(A const& a, B const& b) { return detail::arithmetic<op::sub, op::sub>(a, b); }
+/// As `+`. With a sum it may be contracted: docs/numbers.md.
 template <class A, class B> requires detail::meets<A, B>
 constexpr auto operator*(A const& a, B const& b) { return detail::arithmetic<op::mul, op::mul>(a, b); }
 /// On integers truncates towards zero, as in C++; on indices and extents rounds down. x / 0 is 0.
@@ -203,23 +209,34 @@ constexpr auto min(A const& a, B const& b) { return detail::arithmetic<op::min, 
 /// `a > b ? a : b`; a NaN in either gives `b`.
 template <class A, class B> requires detail::meets<A, B>
 constexpr auto max(A const& a, B const& b) { return detail::arithmetic<op::max, op::max>(a, b); }
+/// Numbers are compared in the type in which they would be added; with NaN it is false.
 template <class A, class B> requires detail::meets<A, B>
 constexpr value<bool> operator<(A const& a, B const& b) { return detail::binary<detail::common_t<A, B>, value<bool>>(op::lt, a, b); }
+/// As `<`.
 template <class A, class B> requires detail::meets<A, B>
 constexpr value<bool> operator<=(A const& a, B const& b) { return detail::binary<detail::common_t<A, B>, value<bool>>(op::le, a, b); }
+/// As `<`.
 template <class A, class B> requires detail::meets<A, B>
 constexpr value<bool> operator>(A const& a, B const& b) { return b < a; }
+/// As `<`.
 template <class A, class B> requires detail::meets<A, B>
 constexpr value<bool> operator>=(A const& a, B const& b) { return b <= a; }
+/// As `<`.
 template <class A, class B> requires detail::meets<A, B>
 constexpr value<bool> operator==(A const& a, B const& b) { return detail::binary<detail::common_t<A, B>, value<bool>>(op::eq, a, b); }
+/// As `<`, but true with NaN.
 template <class A, class B> requires detail::meets<A, B>
 constexpr value<bool> operator!=(A const& a, B const& b) { return detail::binary<detail::common_t<A, B>, value<bool>>(op::ne, a, b); }
+/// Both are computed.
 constexpr value<bool> operator&&(value<bool> a, value<bool> b) { return detail::binary<bool, value<bool>>(op::logical_and, a, b); }
+/// Both are computed.
 constexpr value<bool> operator||(value<bool> a, value<bool> b) { return detail::binary<bool, value<bool>>(op::logical_or, a, b); }
+/// True where `a` is not.
 constexpr value<bool> operator!(value<bool> a) { return {{a.p, a.p->operation(op::logical_not, dtype::boolean, a.id)}}; }
+/// The sign of a float is changed, of NaN too; integers wrap around.
 template <element T>
 constexpr auto operator-(value<T> a) { return detail::negated(a); }
+/// As an index.
 constexpr axis_index operator-(axis_index a) { return {{a.p, a.p->operation(op::neg, dtype::i64, a.id)}}; }
 // clang-format on
 

@@ -7,6 +7,7 @@
 namespace weft::inline WEFT_ABI {
 namespace ops {
 
+/// Which keys a query sees, and the scale of its scores.
 struct attention_options {
   bool causal = false;  // query i sees keys 0 to i only
   double scale = 0;     // of the scores; 0: 1 / sqrt(E)

@@ -113,9 +113,11 @@ constexpr auto convolution(expr::tensor<T, Rank> const& x, expr::tensor<U, Rank>
 inline constexpr auto conv1d = [](auto const& x, auto const& w, conv_options<1> const& o = {}) {
   return detail::convolution<"conv1d">(x, w, o);
 };
+/// As conv1d, over two dimensions.
 inline constexpr auto conv2d = [](auto const& x, auto const& w, conv_options<2> const& o = {}) {
   return detail::convolution<"conv2d">(x, w, o);
 };
+/// As conv1d, over three dimensions.
 inline constexpr auto conv3d = [](auto const& x, auto const& w, conv_options<3> const& o = {}) {
   return detail::convolution<"conv3d">(x, w, o);
 };

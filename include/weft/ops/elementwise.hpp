@@ -15,6 +15,8 @@ namespace ops {
     return elementwise<#name>([](auto a, auto b) { return expression; }, x, y); \
   };
 
+/// The function or operator of that name, of each element.
+///@{
 WEFT_OPS_UNARY(abs, weft::abs(v))
 WEFT_OPS_UNARY(neg, -v)
 WEFT_OPS_UNARY(square, v * v)
@@ -30,8 +32,10 @@ WEFT_OPS_UNARY(erf, weft::erf(v))
 WEFT_OPS_UNARY(floor, weft::floor(v))
 WEFT_OPS_UNARY(ceil, weft::ceil(v))
 WEFT_OPS_UNARY(round, weft::round(v))
+///@}
 
-// Activations. Source: the definitions of torch.nn.functional and ONNX.
+/// An activation, of each element. Source  the definitions of torch.nn.functional and ONNX
+///@{
 WEFT_OPS_UNARY(relu, weft::max(0, v))  // NaN stays: max(a, b) is a > b ? a : b
 WEFT_OPS_UNARY(relu6, weft::min(6, weft::max(0, v)))
 WEFT_OPS_UNARY(sigmoid, weft::sigmoid(v))
@@ -42,7 +46,10 @@ WEFT_OPS_UNARY(softplus, weft::max(0, v) + weft::log1p(weft::exp(-weft::abs(v)))
 WEFT_OPS_UNARY(mish, v * weft::tanh(weft::max(0, v) + weft::log1p(weft::exp(-weft::abs(v)))))
 WEFT_OPS_UNARY(hard_sigmoid, weft::min(6, weft::max(0, v + 3)) / 6)
 WEFT_OPS_UNARY(hard_swish, v * weft::min(6, weft::max(0, v + 3)) / 6)
+///@}
 
+/// The function or operator of that name, of each two elements that belong together.
+///@{
 WEFT_OPS_BINARY(add, a + b)
 WEFT_OPS_BINARY(sub, a - b)
 WEFT_OPS_BINARY(mul, a * b)
@@ -55,19 +62,24 @@ WEFT_OPS_BINARY(equal, a == b)
 WEFT_OPS_BINARY(less, a < b)
 WEFT_OPS_BINARY(less_equal, a <= b)
 WEFT_OPS_BINARY(squared_difference, (a - b) * (a - b))
+///@}
 
 #undef WEFT_OPS_UNARY
 #undef WEFT_OPS_BINARY
 
+/// The slope below 0.
 struct leaky_relu_options {
   float slope = 0.01f;
 };
+/// x, or x * slope where x < 0.
 inline constexpr auto leaky_relu = [](auto const& x, leaky_relu_options const& o = {}) {
   return elementwise<"leaky_relu">([=](auto v) { return weft::select(v < 0, v * o.slope, v); }, x);
 };
+/// The limit far below 0 is -alpha.
 struct elu_options {
   float alpha = 1;
 };
+/// x, or alpha (e^x - 1) where x is not above 0.
 inline constexpr auto elu = [](auto const& x, elu_options const& o = {}) {
   return elementwise<"elu">([=](auto v) { return weft::select(v > 0, v, o.alpha * weft::expm1(v)); }, x);
 };
@@ -75,6 +87,7 @@ inline constexpr auto elu = [](auto const& x, elu_options const& o = {}) {
 inline constexpr auto where = [](auto const& condition, auto const& x, auto const& y) {
   return elementwise<"where">([](auto c, auto a, auto b) { return weft::select(c, a, b); }, condition, x, y);
 };
+/// x between `low` and `high`, all three broadcast.
 inline constexpr auto clamp = [](auto const& x, auto const& low, auto const& high) {
   return elementwise<"clamp">([](auto v, auto l, auto h) { return weft::clamp(v, l, h); }, x, low, high);
 };

@@ -7,14 +7,15 @@
 namespace weft::inline WEFT_ABI {
 namespace ops {
 
+/// How far a blur looks to each side.
+struct blur_options {
+  std::int64_t radius = 1;
+};
 /// The mean of the square of (2 radius + 1)^2 pixels around each.
 ///
 /// Shape   H x W gives H x W
 /// Source  OpenCV, blur with BORDER_REFLECT_101
 /// Stages  total, box_blur
-struct blur_options {
-  std::int64_t radius = 1;
-};
 inline constexpr auto box_blur = []<class T>(expr::tensor<T, 2> const& image, blur_options const& o = {}) {
   auto const bounded = reflect(image);
   std::int64_t const side = 2 * o.radius + 1;

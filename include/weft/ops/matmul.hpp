@@ -7,6 +7,7 @@
 namespace weft::inline WEFT_ABI {
 namespace ops {
 
+/// Which of the two is transposed.
 struct matmul_options {
   bool transpose_a = false, transpose_b = false;
 };

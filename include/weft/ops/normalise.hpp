@@ -46,6 +46,7 @@ inline constexpr auto rms_norm = [](auto const& x, auto const& weight, norm_opti
                                  x, squares, detail::count_along(x, o.axis), weight);
 };
 
+/// `epsilon` is added to the variance.
 struct batch_norm_options {
   double epsilon = 1e-5;
   ops::layout layout = ops::layout::channels_first;

@@ -88,9 +88,11 @@ constexpr auto avg_pool(expr::tensor<T, Rank> const& x, pool_options<Rank - 2> c
 inline constexpr auto max_pool1d = [](auto const& x, pool_options<1> const& o) {
   return detail::max_pool<"max_pool1d">(x, o);
 };
+/// As max_pool1d, over two dimensions.
 inline constexpr auto max_pool2d = [](auto const& x, pool_options<2> const& o) {
   return detail::max_pool<"max_pool2d">(x, o);
 };
+/// As max_pool1d, over three dimensions.
 inline constexpr auto max_pool3d = [](auto const& x, pool_options<3> const& o) {
   return detail::max_pool<"max_pool3d">(x, o);
 };
@@ -100,9 +102,11 @@ inline constexpr auto max_pool3d = [](auto const& x, pool_options<3> const& o) {
 inline constexpr auto avg_pool1d = [](auto const& x, pool_options<1> const& o) {
   return detail::avg_pool<"avg_pool1d">(x, o);
 };
+/// As avg_pool1d, over two dimensions.
 inline constexpr auto avg_pool2d = [](auto const& x, pool_options<2> const& o) {
   return detail::avg_pool<"avg_pool2d">(x, o);
 };
+/// As avg_pool1d, over three dimensions.
 inline constexpr auto avg_pool3d = [](auto const& x, pool_options<3> const& o) {
   return detail::avg_pool<"avg_pool3d">(x, o);
 };

@@ -88,7 +88,9 @@ inline constexpr auto flip = [](auto const& x, along const& o = {}) {
   });
 };
 
+/// What is read outside, as in expr/boundary.hpp.
 enum class pad_mode : std::uint8_t { constant, edge, wrap, mirror, reflect };  // as in expr/boundary.hpp
+/// How many elements stand before and after each dimension, and what they are.
 struct padding {
   std::int64_t before[8] = {}, after[8] = {};
   pad_mode mode = pad_mode::constant;

@@ -6,6 +6,7 @@
 namespace weft::inline WEFT_ABI {
 namespace ops {
 
+/// The size that images get, and where their channels are.
 struct resize_options {
   std::int64_t size[2] = {};  // height and width of the result
   ops::layout layout = ops::layout::channels_first;

@@ -6,6 +6,7 @@
 namespace weft::inline WEFT_ABI {
 namespace ops {
 
+/// Along which axis, and how.
 struct scan_options {
   int axis = -1;
   bool exclusive = false;  // without the element itself
@@ -30,16 +31,20 @@ constexpr auto scanned(expr::tensor<T, Rank> const& x, scan_options const& o, Re
 inline constexpr auto cumsum = [](auto const& x, scan_options const& o = {}) {
   return detail::scanned<"cumsum">(x, o, sums);
 };
+/// The products likewise.
 inline constexpr auto cumprod = [](auto const& x, scan_options const& o = {}) {
   return detail::scanned<"cumprod">(x, o, products);
 };
+/// The largest so far.
 inline constexpr auto cummax = [](auto const& x, scan_options const& o = {}) {
   return detail::scanned<"cummax">(x, o, maxima);
 };
+/// The smallest so far.
 inline constexpr auto cummin = [](auto const& x, scan_options const& o = {}) {
   return detail::scanned<"cummin">(x, o, minima);
 };
 
+/// Where a triangle ends.
 struct triangle {
   std::int64_t diagonal = 0;  // that many to the right of the main one
 };

@@ -13,8 +13,11 @@
 
 namespace weft::inline WEFT_ABI {
 
+/// Dimensions of a tensor at most.
 inline constexpr int max_rank = 8;
+/// Inputs and outputs of a kernel at most.
 inline constexpr int max_arguments = 64;
+/// In a list of extents of a type: one that the call says.
 inline constexpr std::int64_t dynamic = -1;
 
 /// One argument of a call with its type erased. Strides are in elements.
@@ -215,6 +218,9 @@ template <element T, detail::extent_argument... E>
 constexpr auto view(T const* data, E const&... extents) {
   return detail::make_view<false>(data, extents...);
 }
+/// Of a contiguous range; without extents it is a vector.
+///
+/// Errors  argument_error when the range is shorter than the product of the extents
 template <detail::contiguous_range R, detail::extent_argument... E>
 constexpr auto view(R const& range, E const&... extents) {
   if constexpr (sizeof...(E) == 0) return detail::range_view<false>(range, range.size());
@@ -231,6 +237,9 @@ template <element T, detail::extent_argument... E>
 constexpr auto out(T* data, E const&... extents) {
   return detail::make_view<true>(data, extents...);
 }
+/// Of a contiguous range as an output; without extents it is a vector.
+///
+/// Errors  argument_error when the range is shorter than the product of the extents
 template <class R, detail::extent_argument... E>
   requires detail::contiguous_range<std::remove_reference_t<R>>
 constexpr auto out(R&& range, E const&... extents) {
@@ -239,6 +248,7 @@ constexpr auto out(R&& range, E const&... extents) {
   if constexpr (sizeof...(E) == 0) return detail::range_view<true>(range, range.size());
   else return detail::range_view<true>(range, extents...);
 }
+/// A tensor of another library as an output.
 template <class M>
   requires detail::foreign_tensor<std::remove_reference_t<M>>
 constexpr auto out(M&& m) {

@@ -1,4 +1,5 @@
 #include "weft/expr/formula.hpp"
+#include "weft/runtime/apart.hpp"
 #include "weft/runtime/bind.hpp"
 
 namespace weft::inline WEFT_ABI {
@@ -209,10 +210,13 @@ class binder {
         footprint(a, a0, a1);
         footprint(b, b0, b1);
         if (a0 >= b1 || b0 >= a1 || a0 == a1 || b0 == b1) continue;
-        if (i >= first_output_) refuse("outputs " + called(i) + " and " + called(o) + " share memory");
-        if (!same_elements(a, b))
-          refuse("output " + called(o) + " overlaps input " + called(i) +
-                 " without being the same elements; give it memory of its own");
+        bool const same = same_elements(a, b);
+        if (!same && apart(a, b)) continue;
+        if (i >= first_output_)
+          refuse("outputs " + called(i) + " and " + called(o) + " share memory" + how_known(a, b));
+        if (!same)
+          refuse("output " + called(o) + " overlaps input " + called(i) + " without being the same elements" +
+                 how_known(a, b) + "; give it memory of its own");
         if (!in_place(given_[static_cast<std::size_t>(i)].tensor, given_[static_cast<std::size_t>(o)].tensor))
           refuse("output " + called(o) + " cannot be written over input " + called(i) +
                  ": an element of it is read after its place was written; give it memory of its own");
@@ -221,6 +225,13 @@ class binder {
         if (layout_.arguments[out].alias_class == o) layout_.arguments[out].alias_class = i;
         else layout_.arguments[in].alias_class = layout_.arguments[out].alias_class;
       }
+  }
+  /// What `apart` cannot decide.
+  static std::string how_known(argument const& a, argument const& b) {
+    bool same = a.rank == b.rank && a.type == b.type;
+    for (int d = 0; same && d < a.rank; ++d) same = a.strides[d] == b.strides[d];
+    return same ? ""
+                : " (of tensors with other strides, rank or dtype all addresses from the first to the last element count)";
   }
   /// Whether the stage of `output` may overwrite `input`: read by no later stage, and by this one only the
   /// element that it then writes.
@@ -318,7 +329,10 @@ WEFT_HOT_DECL std::uint64_t shared_memory(argument const* arguments, int count) 
       detail::footprint(arguments[i], i0, i1);
       if (o0 >= i1 || i0 >= o1 || o0 == o1 || i0 == i1) continue;
       // Code was made for what is in place element by element; anything else is looked at (and refused) each time.
-      if (!detail::same_elements(arguments[o], arguments[i])) return shared_in_part;
+      if (!detail::same_elements(arguments[o], arguments[i])) {
+        if (detail::apart(arguments[o], arguments[i])) continue;
+        return shared_in_part;
+      }
       bits = bits * 4099 + static_cast<std::uint64_t>(o * 64 + i + 1);
     }
   }

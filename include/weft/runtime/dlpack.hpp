@@ -50,9 +50,18 @@ struct managed_tensor_versioned {
   std::uint64_t flags;
   tensor dl_tensor;
 };
-inline constexpr std::int32_t cpu = 1;         // kDLCPU
-inline constexpr std::uint64_t read_only = 1;  // DLPACK_FLAG_BITMASK_READ_ONLY
-inline constexpr std::uint32_t version_major = 1, version_minor = 1;
+/// kDLCPU
+inline constexpr std::int32_t cpu = 1;
+/// kDLCUDAHost: memory of the CPU that a GPU's driver has pinned.
+inline constexpr std::int32_t cuda_host = 3;
+/// kDLROCMHost: likewise.
+inline constexpr std::int32_t rocm_host = 11;
+/// DLPACK_FLAG_BITMASK_READ_ONLY
+inline constexpr std::uint64_t read_only = 1;
+/// What `to_dlpack` writes.
+inline constexpr std::uint32_t version_major = 1;
+/// What `to_dlpack` writes.
+inline constexpr std::uint32_t version_minor = 1;
 
 /// How DLPack writes an element type: bool 6, integers 0, unsigned 1, floats 2, bfloat16 4; one lane.
 constexpr data_type type_of(dtype t) {
@@ -141,7 +150,7 @@ auto out(dlpack_tensor<T, Rank> const& t) {
 /// of T with `Rank` dimensions; nothing is copied. Strides may be negative, or null for row-major.
 ///
 /// Errors  argument_error, and `p` still belongs to the caller: another element type or rank, a device that is not
-///         the CPU, a version other than 1, memory that is null or misaligned
+///         the CPU (pinned memory is the CPU's), a version other than 1, memory that is null or misaligned
 template <element T, int Rank, class Dlpack>
 dlpack_tensor<T, Rank> from_dlpack(Dlpack* p) {
   static_assert(Rank >= 0 && Rank <= max_rank, "weft: a tensor has at most eight dimensions");

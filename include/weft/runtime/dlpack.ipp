@@ -18,7 +18,8 @@ WEFT_DECL void detail::imported::refuse_version(std::uint32_t major, std::uint32
 }
 
 WEFT_DECL void detail::imported::read(dlpack::tensor const& t, dtype type, int rank) {
-  if (t.device.device_type != dlpack::cpu)
+  std::int32_t const device = t.device.device_type;
+  if (device != dlpack::cpu && device != dlpack::cuda_host && device != dlpack::rocm_host)
     refuse("the tensor is on a device of type " + std::to_string(t.device.device_type) + ", number " +
            std::to_string(t.device.device_id) + "; weft reads the CPU's memory: copy it there first");
   if (!(t.dtype == dlpack::type_of(type)))

@@ -134,6 +134,7 @@ template <class T, int Rank>
 auto out(tensor<T, Rank>& t) {
   return detail::view_of<T, Rank, true>(t.data(), t.shape(), std::make_index_sequence<static_cast<std::size_t>(Rank)>{});
 }
+/// A tensor as an input, as which it is taken without this, too.
 template <class T, int Rank>
 auto view(tensor<T, Rank> const& t) {
   return detail::view_of<T const, Rank, false>(t.data(), t.shape(),

@@ -48,6 +48,7 @@ class thread_pool {
   /// Joins the workers; loops are done by their callers alone from then on. No `run` may be under way.
   void retire();
 
+  /// The caller counts as one.
   int threads() const { return threads_; }
 
  private:

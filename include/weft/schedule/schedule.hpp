@@ -119,6 +119,7 @@ struct input_handle {
   int input = -1;
 };
 
+/// The handle of a stage by its number; a how-lambda is given it.
 template <int Axes>
 constexpr stage_handle<Axes> handle_of(schedule const& s, int stage) {
   stage_handle<Axes> h{stage, {}};

@@ -3,6 +3,7 @@
 #include <doctest/doctest.h>
 #include <sys/stat.h>
 
+#include <algorithm>
 #include <cstdlib>
 #include <cstring>
 #include <functional>
@@ -258,6 +259,13 @@ TEST_CASE("it can be looked at and cleared") {
   CHECK(r.hits == before.hits + 1);
   CHECK(r.misses == before.misses + 2);
   for (char const* part : {"used: ", "2 kernels", "scaled", "1 files that cannot be used", "LLVM "}) CHECK(has(r.text(), part));
+  cache::report odd;
+  odd.kernels.push_back({"a\nb\x1b[1m", "cpu", "19.1", "0.1", 10, 5});
+  odd.kernels.push_back({std::string(500, 'x'), "cpu", "19.1", "0.1", 10, 5});
+  std::string const table = odd.text();
+  CHECK(has(table, "a?b?[1m "));
+  CHECK(has(table, "xx.. cpu"));
+  CHECK(std::count(table.begin(), table.end(), '\n') == 5);  // status, counts, heading, two kernels
   CHECK(cache::clear() == 3);
   CHECK(cache::inspect().kernels.empty());
   CHECK(c.files().size() == 1);  // notes.txt

@@ -30,7 +30,7 @@ struct report {
   std::int64_t bytes = 0, limit = 0;
   std::int64_t unreadable = 0;  // files that hold no kernel of this format, whole and ours
   std::uint64_t hits = 0, misses = 0;
-  /// A table: kernel, target, bytes, age.
+  /// A table: kernel, target, bytes, age; a line for each, long names cut.
   std::string text() const;
 };
 /// Cost reads every file

@@ -1,7 +1,6 @@
-#include <sys/auxv.h>
-
 #include <cstdio>
 
+#include "weft/base/auxiliary.hpp"
 #include "weft/base/env.hpp"
 #include "weft/base/fork_gate.hpp"
 #include "weft/base/hash.hpp"
@@ -45,7 +44,7 @@ struct place {
   place p;
   held_settings s;
   char const *asked = environment("WEFT_CACHE"), *xdg = environment("XDG_CACHE_HOME"), *home = environment("HOME");
-  if (::getauxval(AT_SECURE) != 0) {
+  if (weft::detail::weft_auxiliary_value(weft::detail::auxiliary_secure) != 0) {
     p.why = "the program runs with the rights of another user than the one who started it";
   } else if (s->disabled) {
     p.why = "the program called weft::cache::disable()";
@@ -81,6 +80,14 @@ inline std::string age_text(std::int64_t s) {
   for (auto const& u : units)
     if (s >= 2 * u.seconds) return std::to_string(s / u.seconds) + " " + u.name;
   return std::to_string(s < 0 ? 0 : s) + " seconds";
+}
+/// In one cell of a table: at most `most` characters, on one line, whatever a kernel was called.
+inline std::string cell(std::string const& text, std::size_t most) {
+  std::string t = text.substr(0, most);
+  for (char& c : t)
+    if (static_cast<unsigned char>(c) < 32 || c == 127) c = '?';
+  if (text.size() > most) t.replace(most - 2, 2, "..");
+  return t;
 }
 }  // namespace detail
 
@@ -159,9 +166,10 @@ WEFT_DECL std::string report::text() const {
   std::snprintf(line, sizeof line, "%-24s %-12s %10s  %-12s %s\n", "kernel", "target", "bytes", "age", "made by");
   t += line;
   for (stored const& k : kernels) {
-    std::snprintf(line, sizeof line, "%-24s %-12s %10lld  %-12s weft %s, LLVM %s\n", k.kernel.c_str(), k.target.c_str(),
-                  static_cast<long long>(k.bytes), detail::age_text(k.age_s).c_str(), k.version.c_str(),
-                  k.llvm.c_str());
+    std::snprintf(line, sizeof line, "%-24s %-12s %10lld  %-12s weft %s, LLVM %s\n", detail::cell(k.kernel, 64).c_str(),
+                  detail::cell(k.target, 32).c_str(), static_cast<long long>(k.bytes),
+                  detail::age_text(k.age_s).c_str(), detail::cell(k.version, 32).c_str(),
+                  detail::cell(k.llvm, 32).c_str());
     t += line;
   }
   return t;
