@@ -180,7 +180,8 @@ WEFT_DECL ir::expr lowering::largest(ir::expr e, range_table const& ranges) {
   return high < std::int64_t(1) << 31 ? ir::index(m_, high < 0 ? 0 : high) : nullptr;
 }
 /// On the stack of the thread that runs the loop where all guests of the kernel together are small enough for it;
-/// else in the workspace, where each iteration of a parallel loop around it has memory of its own.
+/// else in the workspace, where each iteration of a parallel loop around it has memory of its own. How much workspace a
+/// kernel for open sizes needs is known before its schedule is: as much as with all stages computed whole (dim.ipp).
 WEFT_DECL void lowering::make_guest_memory(stage_frame& guest, int stage) {
   constexpr std::int64_t most_on_stack = 64 * 1024;
   stage_info const& s = p_.stages[at(stage)];
@@ -202,6 +203,12 @@ WEFT_DECL void lowering::make_guest_memory(stage_frame& guest, int stage) {
       for (int i = 0; i <= of->host_position; ++i) {
         open_loop const& o = f->loops[at(i)];
         if (o.how != loop_kind::parallel) continue;
+        if (!f_.sizes.empty())
+          WEFT_THROW(schedule_error(
+              "compute_at: inside a parallel axis, while sizes are open (weft::dim), there is memory for a part of at "
+              "most 64 KiB\n  in    stage " +
+              std::string(p_.tensors[at(s.tensor)].name.view()) +
+              "\n  try   splits that make the part smaller, compute_root, or sizes that are not open"));
         guest.parallel_around.push_back(ir::variable(m_, o.variable));
         around.push_back(o.extent->variables == 0 ? o.extent : axis_extent(n_.at(o.id).root));
       }
@@ -212,7 +219,11 @@ WEFT_DECL void lowering::make_guest_memory(stage_frame& guest, int stage) {
     b->alignment = 64;
     b->alias_class = 1000000 + b->id;
     sequence<ir::expr> shape = around;
-    for (part const& p : guest.parts) shape.push_back(p.most);
+    for (std::size_t d = 0; d < guest.parts.size(); ++d) {
+      ir::expr const most = guest.parts[d].most;
+      bool const may_exceed = !on_stack && !f_.sizes.empty();
+      shape.push_back(may_exceed ? ir::binary(m_, op::min, most, axis_extent(s.first_axis + static_cast<int>(d))) : most);
+    }
     b->shape = m_.make_list(shape);
     b->strides = m_.make_list(packed_strides(shape));
   }

@@ -55,6 +55,7 @@ class function_emitter : public expression_emitter {
   }
 
   block_ref entry_ = nullptr;
+  sequence<std::pair<value_ref, value_ref>> slots_;  // by buffer: on the stack of which function, where
   range_table ranges_;              // of the loop variables: a loop that surely runs needs no test before it
   int bodies_ = 0;
 };

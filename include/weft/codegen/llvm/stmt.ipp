@@ -346,7 +346,10 @@ WEFT_DECL void function_emitter::allocate(ir::stmt s) {
     t = l_.ArrayType2(t, static_cast<std::uint64_t>(count > 0 ? count : 1));
   }
   if (bases_.size() <= id) bases_.resize(id + 1, nullptr);
-  bases_[id] = alloca_in_entry(t, 64);
+  // A loop that stands twice, for full tiles and the last, has its memory once: addresses are remembered by buffer.
+  if (slots_.size() <= id) slots_.resize(id + 1, {});
+  if (slots_[id].first != function_) slots_[id] = {function_, alloca_in_entry(t, 64)};
+  bases_[id] = slots_[id].second;
   statement(s->children[0]);
   bases_[id] = nullptr;
 }
