@@ -78,6 +78,7 @@ WEFT_DECL ir::expr lowering::make_value(node const& n, ir::expr condition) {
     case op::self: return ir::self(m_, n.type, 1, n.a);
     case op::load: return load(n, condition);
     case op::select: {
+      if (n.b == n.c) return value(n.b, condition);  // whatever is asked, under any schedule
       ir::expr const c = value(n.a, condition);
       ir::expr const then = value(n.b, ir::all_of(m_, condition, c));
       return ir::ternary(m_, op::select, c, then,

@@ -162,22 +162,24 @@ WEFT_DECL void lowering::find_parts(stage_frame& guest, int stage, guest_spans& 
       auto const length = [&](ir::expr from, ir::expr to) {
         return simplify(m_, ir::binary(m_, op::add, ir::binary(m_, op::sub, to, from), one));
       };
-      if (ir::expr const most = largest(length(r.low, r.high), ranges); most != nullptr) {
+      ir::expr const all = length(r.low, r.high);
+      std::int64_t const most = spans.difference(r.high, r.low, ranges) + 1;
+      if (most < std::int64_t(1) << 31) {
         // Beyond the borders nothing is read. Each length by itself is linear, which ranges can be told of.
         p.begin = spans.most(r.low, zero, ranges);
-        p.extent = spans.least(length(r.low, r.high), length(r.low, last), ranges);
-        if (p.begin != r.low) p.extent = spans.least(p.extent, spans.least(length(zero, r.high), whole, ranges), ranges);
+        p.most = ir::index(m_, most < 0 ? 0 : most);
+        if (all->kind == op::literal) {
+          p.extent = spans.least(all, length(r.low, last), ranges);
+          if (p.begin != r.low) p.extent = spans.least(p.extent, spans.least(length(zero, r.high), whole, ranges), ranges);
+        } else {
+          p.extent = spans.least(p.most, length(p.begin, last), ranges);  // perhaps some more than what is read
+        }
         p.extent = spans.most(p.extent, zero, ranges);
-        p.most = whole->kind == op::literal && whole->value < most->value ? whole : most;
+        if (whole->kind == op::literal && whole->value < p.most->value) p.most = whole;
       }
     }
     guest.parts.push_back(p);
   }
-}
-/// A bound of `e` that hangs on no loop; null when none is known.
-WEFT_DECL ir::expr lowering::largest(ir::expr e, range_table const& ranges) {
-  std::int64_t const high = ranges.of(e).high;
-  return high < std::int64_t(1) << 31 ? ir::index(m_, high < 0 ? 0 : high) : nullptr;
 }
 /// On the stack of the thread that runs the loop where all guests of the kernel together are small enough for it;
 /// else in the workspace, where each iteration of a parallel loop around it has memory of its own. How much workspace a

@@ -98,7 +98,6 @@ class lowering {
   ir::stmt with_guests(int position, sequence<bool> const& dropped);
   void find_parts(stage_frame& guest, int stage, class guest_spans& spans);
   void make_guest_memory(stage_frame& guest, int stage);
-  ir::expr largest(ir::expr e, range_table const& ranges);
 
   // --- element.ipp ------------------------------------------------------------------------------------------------
   ir::stmt leaf(sequence<bool> const& dropped);

@@ -24,6 +24,8 @@ class index_spans {
   span of(int id, range_table const& ranges);
   /// Around both; unknown when one is.
   span around(span a, span b, range_table const& ranges);
+  /// No less than a - b.
+  std::int64_t difference(ir::expr a, ir::expr b, range_table const& ranges, int depth = 6);
   /// The smaller (larger) of two, without an operation where the ranges decide.
   ir::expr least(ir::expr a, ir::expr b, range_table const& ranges);
   ir::expr most(ir::expr a, ir::expr b, range_table const& ranges);

@@ -49,13 +49,25 @@ WEFT_DECL span index_spans::make(node const& n, range_table const& ranges) {
     default: return {};
   }
 }
+WEFT_DECL std::int64_t index_spans::difference(ir::expr a, ir::expr b, range_table const& ranges, int depth) {
+  if (a == b) return 0;
+  std::int64_t least = ranges.of(arithmetic(op::sub, a, b)).high;
+  if (depth == 0 || a->kind != b->kind || (a->kind != op::min && a->kind != op::max)) return least;
+  // min(x, c) - min(y, c) is no further from 0 than x - y: how far a border moves two indices that it clamps.
+  for (ir::expr x : {a->a, a->b})
+    for (ir::expr y : {b->a, b->b}) {
+      ir::expr const c = x == a->a ? a->b : a->a;
+      if (c != (y == b->a ? b->b : b->a)) continue;
+      std::int64_t const by = difference(x, y, ranges, depth - 1);
+      if (by < least) least = by > 0 ? by : 0;
+    }
+  return least;
+}
 WEFT_DECL ir::expr index_spans::least(ir::expr a, ir::expr b, range_table const& ranges) {
-  interval const difference = ranges.of(arithmetic(op::sub, a, b));
-  return difference.high <= 0 ? a : difference.low >= 0 ? b : arithmetic(op::min, a, b);
+  return difference(a, b, ranges) <= 0 ? a : difference(b, a, ranges) <= 0 ? b : arithmetic(op::min, a, b);
 }
 WEFT_DECL ir::expr index_spans::most(ir::expr a, ir::expr b, range_table const& ranges) {
-  interval const difference = ranges.of(arithmetic(op::sub, a, b));
-  return difference.low >= 0 ? a : difference.high <= 0 ? b : arithmetic(op::max, a, b);
+  return difference(b, a, ranges) <= 0 ? a : difference(a, b, ranges) <= 0 ? b : arithmetic(op::max, a, b);
 }
 WEFT_DECL span index_spans::around(span a, span b, range_table const& ranges) {
   if (!a.known() || !b.known()) return {};
