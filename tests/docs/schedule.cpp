@@ -61,8 +61,34 @@ void show(std::string const& section, char const* steps, std::string const& befo
          WEFT_TEST_CODE given WEFT_TEST_CODE steps                                                            \
        })))
 
+constexpr auto blur = [](auto A) {
+  auto H = A.extent(0), W = A.extent(1);
+  auto row = weft::compute<"row">(H, W - 2, [=](auto y, auto x) { return A(y, x) + A(y, x + 1) + A(y, x + 2); });
+  return weft::compute<"out">(H - 2, W - 2, [=](auto y, auto x) { return row(y, x) + row(y + 1, x) + row(y + 2, x); });
+};
+// A is 66 x 34; the axes of out are i and j.
+#define WEFT_TEST_BLUR(...)                                                        \
+  weft::kernel<"blur">(blur, [](auto& s, auto, [[maybe_unused]] auto row, auto out) { \
+    [[maybe_unused]] auto [i, j] = out.axes();                                     \
+    static_cast<void>(s);                                                          \
+    __VA_ARGS__                                                                    \
+  })
+std::string nest_of_blur(auto const& kernel) { return kernel.on(avx2()).loops(weft::view(memory, 66, 34)); }
+std::string code_of_blur(auto const& kernel) {
+  return fenced("", nest_of_blur(kernel)) + "\nand as a loop program:\n\n" +
+         fenced("", kernel.on(avx2()).ir(weft::view(memory, 66, 34)));
+}
+#define WEFT_TEST_SHOW_BLUR(section, steps)                     \
+  weft_test::check_section("docs/schedule.md", section,         \
+                           fenced("cpp", lines(WEFT_TEST_TEXT steps)) + "\n" + code_of_blur(WEFT_TEST_BLUR(WEFT_TEST_CODE steps)))
+
 }  // namespace
 
+TEST_CASE("docs/schedule.md shows where stages are computed") {
+  weft_test::check_section("docs/schedule.md", "stages", fenced("", nest_of_blur(WEFT_TEST_BLUR())));
+  WEFT_TEST_SHOW_BLUR("compute_at", (auto [io, ii] = s.split(i, 16); s.parallel(io); s.compute_at(row, io);));
+  WEFT_TEST_SHOW_BLUR("compute_inline", (s.compute_inline(row);));
+}
 TEST_CASE("docs/schedule.md shows the nest without a schedule") {
   weft_test::check_section("docs/schedule.md", "plain", fenced("", nest_of_product(weft::kernel<"product">(product))));
 }

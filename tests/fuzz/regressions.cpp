@@ -111,4 +111,14 @@ TEST_CASE("a guarded access was refused where the tensor is too small for the gu
 }
 
 }  // namespace
+TEST_CASE("a stage was computed a little further than it was read, and read another one where that was not computed") {
+  found f;
+  auto const A = f.input<float, 1>({17});
+  auto const n = A.extent(0);
+  auto const S = compute<"S">(n, [=](auto i) { return A(i) + A(i); });
+  auto const T = compute<"T">(n, [=](auto i) { return S(n - 1 - i); });
+  f.check(compute<"U">(n, n, [=](auto i, auto j) { return T(j) + select(j + i < n, T(j + i), 0.0f); }),
+          "T: compute_at(U, j)\nS: compute_at(U, j)\n");
+}
+
 }  // namespace weft_test::fuzz

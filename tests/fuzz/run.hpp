@@ -193,7 +193,7 @@ inline std::string check_found(std::uint64_t seed, int& found) {
 class crash_report {
  public:
   crash_report() {
-    for (int i = 0; i < 4; ++i) {
+    for (int i = 0; i < 5; ++i) {
       struct sigaction a = {};
       a.sa_handler = say;
       a.sa_flags = SA_ONSTACK;  // a stack of doctest's
@@ -206,17 +206,17 @@ class crash_report {
   void now(std::uint64_t seed) { text() = "crashed: WEFT_FUZZ_SEED=" + std::to_string(seed) + " WEFT_FUZZ_CASES=1\n"; }
 
  private:
-  static constexpr int signals[] = {SIGSEGV, SIGBUS, SIGILL, SIGFPE};
+  static constexpr int signals[] = {SIGSEGV, SIGBUS, SIGILL, SIGFPE, SIGABRT};
   static std::string& text() {
     static std::string t;
     return t;
   }
   static struct sigaction* before() {
-    static struct sigaction all[4];
+    static struct sigaction all[5];
     return all;
   }
   static void restore() {
-    for (int i = 0; i < 4; ++i) ::sigaction(signals[i], &before()[i], nullptr);
+    for (int i = 0; i < 5; ++i) ::sigaction(signals[i], &before()[i], nullptr);
   }
   static void say(int signal) {
     if (::write(STDOUT_FILENO, text().data(), text().size()) < 0) return;

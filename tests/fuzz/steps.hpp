@@ -70,7 +70,7 @@ inline weft::trace draw_steps(random_source& r, weft::schedule s, weft::sequence
     std::int32_t const loop = order[static_cast<std::size_t>(place)];
     std::int64_t const factor = r.one_of({1, 2, 3, 4, 4, 5, 6, 7, 8, 8, 9, 16, 16, 33, 64});
     bool const room = order.size() < 8;
-    switch (r.below(8)) {
+    switch (r.below(s.order.size() > 1 ? 14 : 8)) {
       case 0:
       case 1:
         if (room) attempt({verb::split, 1, {loop}, factor});
@@ -96,7 +96,17 @@ inline weft::trace draw_steps(random_source& r, weft::schedule s, weft::sequence
       case 4:
       case 5: attempt({verb::vectorize, 1, {loop}}); break;
       case 6: attempt({verb::unroll, 1, {loop}}); break;
-      default: attempt({verb::parallel, 1, {loop}});
+      case 7: attempt({verb::parallel, 1, {loop}}); break;
+      default: {  // a stage, computed in a loop of one behind it
+        step one{r.one_of({verb::compute_at, verb::compute_at, verb::compute_at, verb::compute_inline, verb::compute_root})};
+        one.stage = r.below(static_cast<int>(s.order.size()) - 1);
+        int const host = r.between(one.stage + 1, static_cast<int>(s.order.size()) - 1);
+        weft::sequence<std::int32_t> const& loops = s.order[static_cast<std::size_t>(host)];
+        if (one.what == verb::compute_at && loops.empty()) break;
+        if (one.what == verb::compute_at)
+          one.count = 1, one.loops[0] = loops[static_cast<std::size_t>(r.below(static_cast<int>(loops.size())))];
+        attempt(one);
+      }
     }
   }
   return s.steps;

@@ -62,7 +62,8 @@ struct expr_node {
 
 /// Where a buffer's elements live. argument: the caller's memory. heap: the workspace of the call.
 /// registers: a single value of `lanes` elements, rank 0 plus lanes; never outlives the loop it stands in.
-enum class scope : std::uint8_t { argument, heap, registers };
+/// stack: memory of a literal size on the stack of the thread that runs its allocate.
+enum class scope : std::uint8_t { argument, heap, registers, stack };
 
 /// Memory of a known shape. Index [x0, x1, ..] stands at element x0 * strides[0] + x1 * strides[1] + ...
 struct buffer {

@@ -220,8 +220,10 @@ inline void parser::declare() {
     b->where = scope::heap;
   else if (try_word("registers"))
     b->where = scope::registers;
+  else if (try_word("stack"))
+    b->where = scope::stack;
   else
-    fail("argument, heap or registers");
+    fail("argument, heap, registers or stack");
   auto const number = [&](char const* expected) {
     return static_cast<std::int32_t>(integer(-0x7fffffff - 1, 0x7fffffff, expected));
   };

@@ -65,7 +65,8 @@ class verifier {
   }
   void usable(buffer const* b) {
     if (!is_known(b)) return wrong("a buffer that is not one of the function's");
-    if (b->where == scope::registers && !allocated_[static_cast<std::size_t>(b->id)])
+    bool const local = b->where == scope::registers || b->where == scope::stack;
+    if (local && !allocated_[static_cast<std::size_t>(b->id)])
       wrong(b->name + " is used outside of its allocate");
   }
   void mask(expr e, std::uint16_t lanes) {
@@ -130,6 +131,8 @@ inline void verifier::declaration(std::size_t position) {
   check(b.alignment >= 1, "its alignment is less than a byte");
   check(b.shape.size() == b.strides.size(), "shape and strides have different ranks");
   check(!registers || b.shape.size() == 0, "registers have rank 0");
+  for (expr e : b.shape)
+    check(b.where != scope::stack || (e != nullptr && e->kind == op::literal), "memory on the stack has a literal size");
   check(b.lanes == 1 || registers, "only registers have lanes");
   check(b.lanes >= 1 && b.lanes <= 1024, "it must have 1 to 1024 lanes");
   for (list<expr> const* l : {&b.shape, &b.strides})

@@ -33,6 +33,16 @@ enum class verdict : std::uint8_t { legal, deferred, illegal };
   X(a_vectorized_axis_has_more_than_1024_lanes__split_it_first, "a vectorized axis has more than 1024 lanes; split it and vectorize the inner part") \
   X(an_unrolled_axis_has_an_open_extent__split_it_first, "an unrolled axis has an open extent (weft::dim); split it and unroll the inner part") \
   X(a_vectorized_axis_has_an_open_extent__split_it_first, "a vectorized axis has an open extent (weft::dim); split it and vectorize the inner part") \
+  X(the_stage_is_none_of_this_schedule, "no such stage in this schedule")                                   \
+  X(an_output_is_computed_in_a_nest_of_its_own, "an output of the kernel is computed in a nest of its own")   \
+  X(a_stage_cannot_be_computed_inside_itself, "a stage cannot be computed inside itself")                     \
+  X(a_stage_that_reads_it_runs_outside_of_this_axis__compute_it_further_out, "a stage that reads it runs outside of this axis; compute it further out, or that stage further in") \
+  X(a_stage_cannot_be_computed_inside_an_unrolled_or_vectorized_axis, "a stage cannot be computed inside an unrolled or vectorized axis") \
+  X(a_parallel_axis_cannot_run_inside_a_parallel_axis_of_another_stage, "a parallel axis cannot run inside a parallel axis of another stage") \
+  X(a_stage_is_computed_inside_this_axis__split_it_before_compute_at, "a stage is computed inside this axis; split it before compute_at") \
+  X(the_stage_of_this_axis_is_inlined__it_has_no_loops, "the stage of this axis is inlined: it has no loops")  \
+  X(a_reduction_cannot_be_inlined__use_compute_at, "a reduction cannot be inlined; use compute_at")           \
+  X(a_stage_that_others_are_computed_in_cannot_be_inlined, "a stage in whose loops others are computed cannot be inlined") \
   X(a_knob_needs_at_least_one_value, "a knob needs at least one value")                                       \
   X(a_schedule_has_at_most_32_knobs, "a schedule has at most 32 knobs")                                       \
   X(no_stage_has_this_name_and_so_many_axes, "no stage has this name and so many axes")                       \

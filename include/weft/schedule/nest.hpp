@@ -45,12 +45,15 @@ struct schedule_limits {
   int vector_bytes = 0;
 };
 
-enum class verb : std::uint8_t { split, reorder, unroll, vectorize, parallel };
-inline constexpr int verb_count = 5;
+enum class verb : std::uint8_t { split, reorder, unroll, vectorize, parallel, compute_at, compute_inline, compute_root };
+inline constexpr int verb_count = 8;
 constexpr std::string_view name(verb v) {
-  constexpr std::string_view names[] = {"split", "reorder", "unroll", "vectorize", "parallel"};
+  constexpr std::string_view names[] = {"split",      "reorder",        "unroll",      "vectorize", "parallel",
+                                        "compute_at", "compute_inline", "compute_root"};
   return names[static_cast<int>(v)];
 }
+/// Whether the step says where a stage is computed: such a step names the stage, and has a loop only for compute_at.
+constexpr bool is_placement(verb v) { return v >= verb::compute_at; }
 
 /// A step as data: what the trace holds, prints, parses and replays.
 struct step {
@@ -59,10 +62,11 @@ struct step {
   std::int32_t count = 0;
   std::array<std::int32_t, max_axes> loops{};
   std::int64_t factor = 0;
+  std::int32_t stage = -1;  // of a placement; the other steps' stage is that of their loops
   verdict ruling = verdict::legal;
   diagnosis reason = diagnosis::none;
   constexpr bool operator==(step const& o) const {
-    if (what != o.what || count != o.count || factor != o.factor) return false;
+    if (what != o.what || count != o.count || factor != o.factor || stage != o.stage) return false;
     for (int i = 0; i < count; ++i)
       if (loops[static_cast<std::size_t>(i)] != o.loops[static_cast<std::size_t>(i)]) return false;
     return true;
@@ -76,17 +80,28 @@ struct ruling {
 };
 constexpr ruling illegal(diagnosis why) { return {verdict::illegal, why}; }
 
-/// The state that the steps change: all loops, and for each stage the order of its live ones, outermost first.
+/// Where a stage is computed: in a nest of its own before those that read it; inside a loop of one of them, so much of it
+/// as is read there; or, inlined, wherever an element of it is read.
+struct placement {
+  bool inlined = false;
+  std::int32_t loop = -1;
+  constexpr bool operator==(placement const&) const = default;
+};
+
+/// The state that the steps change: all loops, for each stage the order of its live ones, outermost first, and where it
+/// is computed.
 struct nest {
   program const* computation = nullptr;
   sequence<loop_info> loops;
   sequence<sequence<std::int32_t>> order;
+  sequence<placement> places;
   schedule_limits limits;
 
   constexpr nest() = default;
   template <class Extents>
   constexpr nest(program const& p, Extents const& inputs, schedule_limits l) : computation(&p), limits(l) {
     order.resize(p.stages.size());
+    places.resize(p.stages.size());
     for (std::size_t s = 0; s < p.stages.size(); ++s)
       for (int i = 0; i < p.stages[s].axes(); ++i) {
         axis_info const& a = program::at(p.axes, p.stages[s].first_axis + i);

@@ -21,7 +21,8 @@ namespace weft::inline WEFT_ABI {
 /// max=, or an assignment in which the element stands for its value so far.
 std::string print_loops(nest const& n);
 
-/// The steps, one a line: `C: split(k, 256) -> ko, ki`, `C: reorder(ko, i, j, ki)`, `C: parallel(i)`.
+/// The steps, one a line: `C: split(k, 256) -> ko, ki`, `C: reorder(ko, i, j, ki)`, `C: parallel(i)`,
+/// `B: compute_at(C, ko)`.
 ///
 /// Keeps   parse_trace(print_trace(s), fresh) == s.steps for every `fresh` schedule of the same program in
 ///         which the steps rule as they did in `s`

@@ -19,9 +19,15 @@ inline std::string loop_text(nest const& n, int stage, int id) {
 /// How often a loop runs: a number, or the program's expression for it.
 inline std::string trips_text(nest const& n, int id) {
   loop_info const& l = n.at(id);
-  if (l.extent >= 0) return std::to_string(l.extent);
+  // Of a stage that is computed inside a loop of another, the extents of the part that is read there.
+  bool const part = program::at(n.places, l.stage).loop >= 0 && !l.reduced;
+  bool const inner = l.parent >= 0 && n.at(l.parent).inner == id;
+  if (l.extent >= 0 && (!part || inner)) return std::to_string(l.extent);
   program const& p = *n.computation;
-  if (l.parent < 0) return expression_text(p, program::at(p.axes, l.root).extent);
+  if (l.parent < 0) {
+    std::string const all = l.extent >= 0 ? std::to_string(l.extent) : expression_text(p, program::at(p.axes, l.root).extent);
+    return part ? "part(" + all + ")" : all;
+  }
   std::string const whole = trips_text(n, l.parent);
   bool const simple = whole.find(' ') == std::string::npos;
   return "ceil(" + (simple ? whole : "(" + whole + ")") + "/" + std::to_string(n.at(l.parent).factor) + ")";
@@ -35,39 +41,52 @@ inline std::string parts_text(nest const& n, int id) {
          parts_text(n, l.inner);
 }
 
-inline void stage_loops(nest const& n, int stage, std::string& out) {
+/// The stage that a step is about; -1 when there is none.
+inline int stage_of(nest const& n, step const& s) {
+  if (is_placement(s.what)) return s.stage < static_cast<int>(n.order.size()) ? s.stage : -1;
+  return is_loop(n, s.loops[0]) ? n.at(s.loops[0]).stage : -1;
+}
+
+inline void stage_loops(nest const& n, int stage, std::string indent, std::string& out) {
   program const& p = *n.computation;
-  out += stage_text(n, stage) + "\n";
-  std::string indent = "  ";
+  out += indent + stage_text(n, stage);
+  bool const inlined = program::at(n.places, stage).inlined;
+  out += inlined ? " inlined\n" : "\n";
+  std::string const outside = indent += "  ";
   for (std::int32_t id : n.order[static_cast<std::size_t>(stage)]) {
+    if (inlined) break;
     loop_kind const kind = n.at(id).kind;
     (out += indent) += kind == loop_kind::serial ? "for" : name(kind);
     out += " " + loop_text(n, stage, id) + " in 0.." + trips_text(n, id) + "\n";
     indent += "  ";
+    for (std::size_t guest = 0; guest < n.places.size(); ++guest)
+      if (n.places[guest].loop == id) stage_loops(n, static_cast<int>(guest), indent, out);
   }
   out += indent + elements_text(p, stage) + update_text(p, stage) + "\n";
   bool split = false;
   for (std::size_t id = 0; id < n.loops.size(); ++id) {
     loop_info const& l = n.loops[id];
-    if (l.stage != stage || l.live() || l.parent >= 0) continue;
-    (((out += split ? ", " : "  where ") += l.name.view()) += " = ") += parts_text(n, static_cast<int>(id));
+    if (l.stage != stage || l.live() || l.parent >= 0 || inlined) continue;
+    (((out += split ? ", " : outside + "where ") += l.name.view()) += " = ") += parts_text(n, static_cast<int>(id));
     split = true;
   }
   if (split) out += "\n";
 }
 
 WEFT_DECL std::string step_text(nest const& n, step const& s) {
-  int const stage = is_loop(n, s.loops[0]) ? n.at(s.loops[0]).stage : -1;
   std::string out(name(s.what));
+  out += "(";
+  int const stage = is_loop(n, s.loops[0]) ? n.at(s.loops[0]).stage : -1;
+  if (s.what == verb::compute_at && stage >= 0) out += stage_text(n, stage) + ", ";
   for (int i = 0; i < s.count; ++i)
-    (out += i > 0 ? ", " : "(") += loop_text(n, stage, s.loops[static_cast<std::size_t>(i)]);
+    (out += i > 0 ? ", " : "") += loop_text(n, stage, s.loops[static_cast<std::size_t>(i)]);
   if (s.what == verb::split) out += ", " + std::to_string(s.factor);
   return out + ")";
 }
 /// The whole line. `after`: the parts of a split are known.
 inline std::string step_line(nest const& n, step const& s, bool after) {
-  bool const exists = is_loop(n, s.loops[0]);
-  std::string out = (exists ? stage_text(n, n.at(s.loops[0]).stage) + ": " : "") + step_text(n, s);
+  int const stage = stage_of(n, s);
+  std::string out = (stage >= 0 ? stage_text(n, stage) + ": " : "") + step_text(n, s);
   if (after && s.what == verb::split) {
     loop_info const& l = n.at(s.loops[0]);
     out += " -> " + loop_text(n, l.stage, l.outer) + ", " + loop_text(n, l.stage, l.inner);
@@ -106,8 +125,20 @@ class trace_parser {
     step s;
     s.what = verb_of(r_.word("a step"));
     r_.expect("(");
-    s.loops[0] = loop(stage);
-    s.count = 1;
+    if (is_placement(s.what)) {
+      s.stage = stage;
+      if (s.what == verb::compute_at && !r_.accept("@-1")) {
+        stage = stage_number();
+        r_.expect(",");
+      } else if (s.what == verb::compute_at) {
+        s.loops[0] = -1;
+        s.count = 1;
+      }
+    }
+    if (s.count == 0 && (!is_placement(s.what) || s.what == verb::compute_at)) {
+      s.loops[0] = loop(stage);
+      s.count = 1;
+    }
     while (s.what == verb::reorder && r_.accept(",")) {
       if (s.count == step::max_axes) r_.fail("a reorder takes at most 16 axes");
       s.loops[static_cast<std::size_t>(s.count++)] = loop(stage);
@@ -161,6 +192,7 @@ class trace_parser {
 // --- the story of an illegal step ---------------------------------------------------------------------------
 /// Which of the step's axes the rule stumbled over.
 inline int offending_loop(nest const& n, step const& s) {
+  if (is_placement(s.what)) return s.what == verb::compute_at ? s.loops[0] : -1;
   for (int i = 0; i < s.count; ++i) {
     int const id = s.loops[static_cast<std::size_t>(i)];
     if (n.usable(id).v != verdict::legal || n.at(id).stage != n.at(s.loops[0]).stage) return id;
@@ -238,6 +270,20 @@ inline std::string way_out(nest const& n, step const& s, diagnosis why, int stag
     case diagnosis::an_unrolled_axis_has_an_open_extent__split_it_first:
     case diagnosis::a_vectorized_axis_has_an_open_extent__split_it_first:
       return "split(" + text(loop) + ", 8), then " + std::string(name(s.what)) + " of its inner part";
+    case diagnosis::the_stage_is_none_of_this_schedule: return stages_text(*n.computation);
+    case diagnosis::an_output_is_computed_in_a_nest_of_its_own:
+    case diagnosis::a_stage_cannot_be_computed_inside_itself: return "leaving this step out, or a stage that another one reads";
+    case diagnosis::a_stage_that_reads_it_runs_outside_of_this_axis__compute_it_further_out:
+      return "leaving this step out, or compute_root";
+    case diagnosis::a_stage_cannot_be_computed_inside_an_unrolled_or_vectorized_axis:
+      return "an axis outside of those that are marked: " + one_of(loops_text(n, stage, {-1, false, true}), "split one first");
+    case diagnosis::a_parallel_axis_cannot_run_inside_a_parallel_axis_of_another_stage:
+      return "leaving one of the two serial";
+    case diagnosis::a_stage_is_computed_inside_this_axis__split_it_before_compute_at:
+      return "this split before that compute_at, which then names one of its parts";
+    case diagnosis::the_stage_of_this_axis_is_inlined__it_has_no_loops:
+    case diagnosis::a_stage_that_others_are_computed_in_cannot_be_inlined: return "compute_at for both stages, or compute_root";
+    case diagnosis::a_reduction_cannot_be_inlined__use_compute_at: return "compute_at an axis of a stage that reads it";
     case diagnosis::a_knob_needs_at_least_one_value: return "a list such as {4, 8}";
     case diagnosis::a_schedule_has_at_most_32_knobs: return "values that follow from fewer knobs";
     case diagnosis::no_stage_has_this_name_and_so_many_axes:
@@ -252,14 +298,14 @@ inline std::string way_out(nest const& n, step const& s, diagnosis why, int stag
 
 WEFT_DECL std::string print_loops(nest const& n) {
   std::string out;
-  for (std::size_t s = 0; s < n.order.size(); ++s) detail::stage_loops(n, static_cast<int>(s), out);
+  for (std::size_t s = 0; s < n.order.size(); ++s)
+    if (n.places[s].loop < 0) detail::stage_loops(n, static_cast<int>(s), "", out);
   return out;
 }
 WEFT_DECL std::string print_trace(schedule const& s) {
   std::string out;
   for (std::size_t i = 0; i < s.steps.size(); ++i) {
-    bool const exists = detail::is_loop(s, s.steps[i].loops[0]);
-    out += exists ? "" : "?: ";
+    out += detail::stage_of(s, s.steps[i]) >= 0 ? "" : "?: ";
     out += detail::step_line(s, s.steps[i], static_cast<int>(i) != s.failed) + "\n";
   }
   return out;
@@ -269,7 +315,8 @@ WEFT_DECL trace parse_trace(std::string_view text, schedule const& fresh) {
 }
 WEFT_DECL bool replay(schedule& s, trace const& steps) {
   for (step one : steps) {
-    if (one.count < 1 || one.count > step::max_axes || static_cast<int>(one.what) >= verb_count) return false;
+    if (static_cast<int>(one.what) >= verb_count || one.count > step::max_axes) return false;
+    if (one.count < 1 && (!is_placement(one.what) || one.what == verb::compute_at)) return false;
     if (!s.take(one)) return false;
   }
   return s.failed < 0;
@@ -279,6 +326,7 @@ WEFT_DECL std::uint64_t hash(trace const& steps) {
   for (step const& s : steps) {
     h = mix(h, static_cast<std::uint64_t>(s.what) << 32 | static_cast<std::uint32_t>(s.count));
     h = mix(h, static_cast<std::uint64_t>(s.factor));
+    h = mix(h, static_cast<std::uint32_t>(s.stage));
     for (int i = 0; i < s.count; ++i) h = mix(h, static_cast<std::uint32_t>(s.loops[static_cast<std::size_t>(i)]));
   }
   return h;
@@ -298,7 +346,7 @@ WEFT_DECL std::string explain(schedule const& s, std::string_view kernel_name) {
   ((out += ": ") += sentence(bad.reason)) += "\n  in    schedule of ";
   (out += kernel_name) += ", step " + std::to_string(s.failed + 1) + ": " + detail::step_line(s, bad, false) + "\n";
   int const loop = detail::offending_loop(s, bad);
-  int stage = detail::is_loop(s, bad.loops[0]) ? s.at(bad.loops[0]).stage : -1;
+  int stage = loop >= 0 && detail::is_loop(s, loop) ? s.at(loop).stage : detail::stage_of(s, bad);
   if (stage < 0 && s.order.size() == 1) stage = 0;
   if (stage >= 0) out += detail::nest_text(s, stage, loop) + "\n";
   return out + "  try   " + detail::way_out(s, bad, bad.reason, stage, loop);

@@ -4,6 +4,9 @@
 #include <initializer_list>
 
 #include "weft/base/sequence.hpp"
+#include "weft/schedule/step/compute_at.hpp"
+#include "weft/schedule/step/compute_inline.hpp"
+#include "weft/schedule/step/compute_root.hpp"
 #include "weft/schedule/step/parallel.hpp"
 #include "weft/schedule/step/reorder.hpp"
 #include "weft/schedule/step/split.hpp"
@@ -33,7 +36,10 @@ struct schedule : nest,
                   tile_step<schedule>,
                   unroll_step<schedule>,
                   vectorize_step<schedule>,
-                  parallel_step<schedule> {
+                  parallel_step<schedule>,
+                  compute_at_step<schedule>,
+                  compute_inline_step<schedule>,
+                  compute_root_step<schedule> {
   trace steps;
   sequence<knob_info> knobs;
   sequence<std::int32_t> choices;  // per knob in order of use; 0 beyond the end
@@ -70,23 +76,24 @@ struct schedule : nest,
 
   /// Whether the step may be taken there.
   static constexpr ruling check(nest const& n, step const& s) {
-    switch (s.what) {
-      case verb::split: return split_rule::check(n, s);
-      case verb::reorder: return reorder_rule::check(n, s);
-      case verb::unroll: return unroll_rule::check(n, s);
-      case verb::vectorize: return vectorize_rule::check(n, s);
-      case verb::parallel: break;
-    }
-    return parallel_rule::check(n, s);
+    ruling const r = check_alone(n, s);
+    if (r.v == verdict::illegal || !(has_guests(n) || is_placement(s.what))) return r;
+    nest after = n;
+    perform(after, s);
+    ruling const together = placements_fit(after);
+    return together.v == verdict::illegal ? together : r;
   }
   /// Takes a step that was ruled not illegal.
-  constexpr void perform(step const& s) {
+  static constexpr void perform(nest& n, step const& s) {
     switch (s.what) {
-      case verb::split: return split_rule::perform(*this, s);
-      case verb::reorder: return reorder_rule::perform(*this, s);
-      case verb::unroll: return unroll_rule::perform(*this, s);
-      case verb::vectorize: return vectorize_rule::perform(*this, s);
-      case verb::parallel: return parallel_rule::perform(*this, s);
+      case verb::split: return split_rule::perform(n, s);
+      case verb::reorder: return reorder_rule::perform(n, s);
+      case verb::unroll: return unroll_rule::perform(n, s);
+      case verb::vectorize: return vectorize_rule::perform(n, s);
+      case verb::parallel: return parallel_rule::perform(n, s);
+      case verb::compute_at: return compute_at_rule::perform(n, s);
+      case verb::compute_inline: return compute_inline_rule::perform(n, s);
+      case verb::compute_root: return compute_root_rule::perform(n, s);
     }
   }
   /// Judges a step, records it, and changes the nest if it is not illegal. After the first illegal step all
@@ -101,8 +108,23 @@ struct schedule : nest,
     if (r.v == verdict::illegal) failed = static_cast<std::int32_t>(steps.size());
     steps.push_back(s);
     if (r.v == verdict::illegal) return false;
-    perform(s);
+    perform(*this, s);
     return true;
+  }
+
+ private:
+  static constexpr ruling check_alone(nest const& n, step const& s) {
+    switch (s.what) {
+      case verb::split: return split_rule::check(n, s);
+      case verb::reorder: return reorder_rule::check(n, s);
+      case verb::unroll: return unroll_rule::check(n, s);
+      case verb::vectorize: return vectorize_rule::check(n, s);
+      case verb::parallel: return parallel_rule::check(n, s);
+      case verb::compute_at: return compute_at_rule::check(n, s);
+      case verb::compute_inline: return compute_inline_rule::check(n, s);
+      case verb::compute_root: break;
+    }
+    return compute_root_rule::check(n, s);
   }
 };
 

@@ -184,11 +184,17 @@ WEFT_DECL void stmt_printer::branch(ir::stmt s) {
   close();
 }
 WEFT_DECL void stmt_printer::allocate(ir::stmt s) {
-  if (s->buf->where != ir::scope::registers)
-    k_.refuse("buffer " + s->buf->name + " lies in the workspace; only registers have text yet");
+  if (s->buf->where == ir::scope::heap)
+    k_.refuse("buffer " + s->buf->name + " lies in the workspace; only registers and the stack have text yet");
   if (s->buf->lanes != 1) k_.refuse("buffer " + s->buf->name + " is a vector register; leave vectorize out");
   open("");
-  line(std::string(type_name(s->buf->type)) + " " + k_.buffers[static_cast<std::size_t>(s->buf->id)] + ";");
+  std::string length;
+  if (s->buf->where == ir::scope::stack) {
+    std::int64_t count = 1;
+    for (ir::expr e : s->buf->shape) count *= e->value;
+    length = "[" + std::to_string(count > 0 ? count : 1) + "]";
+  }
+  line(std::string(type_name(s->buf->type)) + " " + k_.buffers[static_cast<std::size_t>(s->buf->id)] + length + ";");
   print(s->children[0]);
   close();
 }

@@ -47,9 +47,15 @@ class function_emitter : public expression_emitter {
   value_ref body_function(std::string const& name, sequence<std::int32_t> const& variables, bool ranged);
   void open_body(value_ref function, sequence<std::int32_t> const& variables);
   sequence<value_ref> load_buffers(value_ref launch);
-  bool is_parameter(ir::buffer const* b) const { return b->where != ir::scope::registers; }
+  /// Of the body of a parallel loop; of memory on the stack only what is there already.
+  bool is_parameter(ir::buffer const* b) const {
+    if (b->where != ir::scope::stack) return b->where != ir::scope::registers;
+    auto const id = static_cast<std::size_t>(b->id);
+    return id < bases_.size() && bases_[id] != nullptr;
+  }
 
   block_ref entry_ = nullptr;
+  sequence<std::pair<value_ref, value_ref>> slots_;  // by buffer: on the stack of which function, where
   range_table ranges_;              // of the loop variables: a loop that surely runs needs no test before it
   int bodies_ = 0;
 };

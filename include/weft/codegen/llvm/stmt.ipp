@@ -338,10 +338,20 @@ WEFT_DECL void function_emitter::branch(ir::stmt s) {
 }
 WEFT_DECL void function_emitter::allocate(ir::stmt s) {
   auto const id = static_cast<std::size_t>(s->buf->id);
-  type_ref const t = with_lanes(memory_type(s->buf->type), s->buf->lanes);
+  if (s->buf->where == ir::scope::heap) return statement(s->children[0]);  // has its place in the workspace
+  type_ref t = with_lanes(memory_type(s->buf->type), s->buf->lanes);
+  if (s->buf->where == ir::scope::stack) {
+    std::int64_t count = 1;
+    for (ir::expr e : s->buf->shape) count *= e->value;
+    t = l_.ArrayType2(t, static_cast<std::uint64_t>(count > 0 ? count : 1));
+  }
   if (bases_.size() <= id) bases_.resize(id + 1, nullptr);
-  bases_[id] = alloca_in_entry(t, 64);
+  // A loop that stands twice, for full tiles and the last, has its memory once: addresses are remembered by buffer.
+  if (slots_.size() <= id) slots_.resize(id + 1, {});
+  if (slots_[id].first != function_) slots_[id] = {function_, alloca_in_entry(t, 64)};
+  bases_[id] = slots_[id].second;
   statement(s->children[0]);
+  bases_[id] = nullptr;
 }
 
 }  // namespace codegen::llvm

@@ -1,0 +1,157 @@
+#include "weft/lower/lowering.hpp"
+
+namespace weft::inline WEFT_ABI {
+namespace detail {
+
+/// One element of each result.
+WEFT_DECL ir::stmt lowering::leaf(sequence<bool> const& dropped) {
+  ir::expr mask = nullptr;
+  now_->open_guards.clear();
+  for (std::size_t g = 0; g < now_->guards.size(); ++g)
+    if (!dropped[g]) {
+      now_->open_guards.push_back(ir::binary(m_, op::lt, now_->guards[g].index, now_->guards[g].bound));
+      mask = ir::all_of(m_, mask, now_->open_guards.back());
+    }
+  now_->places.clear();
+  now_->places.push_back({now_->number, {}, {}});
+  place_ = 0;
+  sequence<ir::stmt> results;
+  for (int r = 0; r < now_->stage->results; ++r) results.push_back(update(r, mask));
+  return ir::together(m_, results);
+}
+WEFT_DECL ir::stmt lowering::update(int result, ir::expr mask) {
+  stage_info const& stage = *now_->stage;
+  ir::buffer const* out = tensor_[at(stage.tensor + result)];
+  ir::stmt_node s;
+  s.kind = stage.reduced > 0 && !now_->empty ? ir::stmt_kind::accumulate : ir::stmt_kind::store;
+  s.buf = out;
+  sequence<ir::expr> indices = now_->parallel_around;
+  for (int i = 0; i < stage.spatial; ++i) indices.push_back(index_of(stage.first_axis + i));  // within its part
+  s.indices = m_.make_list(indices);
+  s.mask = mask;
+  ir::expr const identity = ir::literal(m_, out->type, p_.result(stage, result).identity);
+  s.value = now_->empty ? identity : value(p_.result(stage, result).body, nullptr);
+  if (s.kind == ir::stmt_kind::accumulate) {
+    s.identity = identity;
+    sequence<std::int32_t> first;
+    for (open_loop const& o : now_->loops)
+      if (n_.at(o.id).reduced) first.push_back(o.variable);
+    s.first = m_.make_list(first);
+  }
+  return m_.make(s);
+}
+/// Where on the program's axis the stage stands, at the place whose nodes are evaluated.
+WEFT_DECL ir::expr lowering::axis_value(int axis) const {
+  element_place const& place = now_->places[place_];
+  int const d = axis - p_.stages[at(place.stage)].first_axis;
+  if (place_ > 0) return place.indices[at(d)];
+  if (now_->parts.empty() || d >= now_->stage->spatial) return index_of(axis);
+  return ir::binary(m_, op::add, index_of(axis), now_->parts[at(d)].begin);
+}
+/// The node's value where `condition` (of selects; null: always) holds; elsewhere it must not read memory.
+///
+/// A chain of selects, v = select(f(v), g(v), h(v)), asks for its first value under 3^length conditions; what is
+/// asked for under more than 16 is made without any. The same happens in the plain nest on which bounds are proved,
+/// so an access that then lacks its condition is refused there, in words.
+WEFT_DECL ir::expr lowering::value(int id, ir::expr condition) {
+  if (now_->places[place_].values.empty()) now_->places[place_].values.resize(p_.nodes.size(), {});
+  auto const known = [&]() -> auto& { return now_->places[place_].values[at(id)]; };
+  for (auto const& [c, e] : known())
+    if (c == condition) return e;
+  if (known().size() > 16 && condition != nullptr) return value(id, nullptr);
+  ir::expr const e = make_value(p_.at(id), condition);
+  known().push_back({condition, e});
+  return e;
+}
+WEFT_DECL ir::expr lowering::make_value(node const& n, ir::expr condition) {
+  switch (n.kind) {
+    case op::literal: return ir::literal(m_, n.type, n.value);
+    case op::extent: return tensor_[at(n.a)]->shape[at(n.b)];
+    case op::scalar: {
+      ir::expr_node s;
+      s.kind = op::scalar;
+      s.type = n.type;
+      s.value = n.a;
+      return m_.make(s);
+    }
+    case op::axis: return axis_value(n.a);
+    case op::self: return ir::self(m_, n.type, 1, n.a);
+    case op::load: return load(n, condition);
+    case op::select: {
+      if (n.b == n.c) return value(n.b, condition);  // whatever is asked, under any schedule
+      ir::expr const c = value(n.a, condition);
+      ir::expr const then = value(n.b, ir::all_of(m_, condition, c));
+      return ir::ternary(m_, op::select, c, then,
+                         value(n.c, ir::all_of(m_, condition, ir::unary(m_, op::logical_not, c))));
+    }
+    default: break;
+  }
+  ir::expr const a = value(n.a, condition), b = n.b >= 0 ? value(n.b, condition) : nullptr;
+  return operation(n, a, b, n.c >= 0 ? value(n.c, condition) : nullptr);
+}
+
+WEFT_DECL ir::expr lowering::load(node const& n, ir::expr condition) {
+  sequence<ir::expr> indices, bounds;
+  for (int i = 0; i < n.c; ++i) indices.push_back(value(p_.operands[at(n.b + i)], condition));
+  int const stage = p_.tensors[at(n.a)].stage;
+  if (stage >= 0 && n_.places[at(stage)].inlined) return inlined_element(n.a, indices, condition);
+  ir::buffer const* const buf = tensor_[at(n.a)];
+  stage_frame const* const guest = stage >= 0 && frames_[at(stage)].host != nullptr ? &frames_[at(stage)] : nullptr;
+  for (std::size_t d = 0; d < indices.size(); ++d) {
+    bounds.push_back(guest != nullptr ? guest->parts[d].extent : buf->shape[d]);
+    if (guest != nullptr) indices[d] = simplify(m_, ir::binary(m_, op::sub, indices[d], guest->parts[d].begin));
+  }
+  // Inside the buffer anyway: reading it all is cheaper than masking, and what is not wanted is dropped later.
+  ir::expr mask = guarded(indices, condition);
+  if (mask != nullptr && inside(indices, bounds)) mask = nullptr;
+  if (guest == nullptr) return ir::load(m_, buf, indices, mask);
+  sequence<ir::expr> all = guest->parallel_around;
+  for (ir::expr i : indices) all.push_back(i);
+  return ir::load(m_, buf, all, mask);
+}
+WEFT_DECL ir::expr lowering::inlined_element(int tensor, sequence<ir::expr> const& indices, ir::expr condition) {
+  constexpr std::size_t most_places = 10000;
+  element_place wanted{p_.tensors[at(tensor)].stage, {}, {}};
+  for (ir::expr i : indices) wanted.indices.push_back(simplify(m_, i));
+  sequence<element_place>& places = now_->places;
+  std::size_t found = 1;
+  while (found < places.size() && (places[found].stage != wanted.stage || !(places[found].indices == wanted.indices))) ++found;
+  if (found == most_places)
+    WEFT_THROW(schedule_error("compute_inline: the inlined stages stand at more than 10,000 places of one stage\n  in    stage " +
+                              std::string(p_.tensors[at(now_->stage->tensor)].name.view()) +
+                              "\n  try   compute_at or compute_root for one that is read at several indices"));
+  if (found == places.size()) places.push_back(static_cast<element_place&&>(wanted));
+  std::size_t const outside = place_;
+  place_ = found;
+  stage_info const& stage = p_.stages[at(p_.tensors[at(tensor)].stage)];
+  ir::expr const e = value(p_.result(stage, tensor - stage.tensor).body, condition);
+  place_ = outside;
+  return e;
+}
+
+/// `condition` and those of the leaf's guards that have a variable in common with the access. Another guard cannot
+/// matter: some iteration passes it, and there the access is the same.
+WEFT_DECL ir::expr lowering::guarded(sequence<ir::expr> const& indices, ir::expr condition) const {
+  ir::expr mask = condition;
+  for (ir::expr g : now_->open_guards) {
+    bool shared = false;
+    for (open_loop const& o : now_->loops) {
+      bool used = condition != nullptr && uses(condition, o.variable);
+      for (ir::expr i : indices) used = used || uses(i, o.variable);
+      shared = shared || (used && uses(g, o.variable));
+    }
+    if (shared) mask = ir::all_of(m_, mask, g);
+  }
+  return mask;
+}
+WEFT_DECL bool lowering::inside(sequence<ir::expr> const& indices, sequence<ir::expr> const& bounds) const {
+  range_table const ranges = ranges_in(*now_, static_cast<int>(now_->loops.size()) - 1);
+  for (std::size_t d = 0; d < indices.size(); ++d)
+    if (ranges.of(indices[d]).low < 0 ||
+        !ir::is_literal(simplify(m_, ir::binary(m_, op::lt, indices[d], bounds[d]), ranges), 1))
+      return false;
+  return true;
+}
+
+}  // namespace detail
+}  // namespace weft::inline WEFT_ABI

@@ -1,0 +1,135 @@
+// The making of a loop program, in three files: loops and what is said of the call (lower.ipp), stages computed inside the
+// loops of others (guests.ipp), single elements (element.ipp). For those files only.
+#pragma once
+
+#include "weft/ir/simplify.hpp"
+#include "weft/lower/lower.hpp"
+#include "weft/lower/spans.hpp"
+
+namespace weft::inline WEFT_ABI {
+namespace detail {
+
+/// `index < bound`, wanted because a split need not divide.
+struct guard {
+  ir::expr index, bound;
+  int depth = -1;      // of the innermost loop in `index`
+  int decided = -1;    // of the innermost one that is neither unrolled nor vectorized
+};
+
+/// A loop of the stage that is being made.
+struct open_loop {
+  int id;
+  std::int32_t variable;
+  loop_kind how;
+  ir::expr extent;
+};
+
+/// Of a dimension of a stage that is computed inside a loop of another: where the part begins that is read there, how
+/// long it is, and the length that memory is made for. They hang on the loops that stand outside.
+struct part {
+  ir::expr begin = nullptr, extent = nullptr, most = nullptr;
+};
+
+/// The values of a stage's nodes at one place: its own, where its loops stand, or that of an inlined stage, at indices
+/// at which another one reads it.
+struct element_place {
+  int stage = -1;
+  sequence<ir::expr> indices;  // of an inlined stage
+  sequence<sequence<std::pair<ir::expr, ir::expr>>> values;  // by node: under which condition, what
+};
+
+/// A stage while its loops are made.
+struct stage_frame {
+  int number = -1;
+  stage_info const* stage = nullptr;
+  stage_frame* host = nullptr;  // the stage in whose loop it is computed
+  int host_position = -1;       // which of the host's loops that is
+  bool is_open = false;
+  bool empty = false;  // a reduction over nothing: its identity is stored
+  sequence<open_loop> loops;
+  sequence<guard> guards;
+  sequence<part> parts;                // of a guest, by spatial axis
+  sequence<ir::expr> parallel_around;  // of a guest whose memory is in the workspace: the iteration that it belongs to
+  sequence<ir::expr> open_guards;      // of the leaf being made
+  sequence<element_place> places;      // of that leaf
+};
+
+class lowering {
+ public:
+  lowering(ir::function& f, program const& p, nest const& n, call_layout const& layout, vector_tails tails)
+      : f_(f), m_(*f.nodes), p_(p), n_(n), layout_(layout), sizes_(open_sizes_of(layout)), tails_(tails),
+        tensor_(p.tensors.size(), nullptr), needed_(p.stages.size(), false), frames_(p.stages.size()) {}
+  void run();
+
+ private:
+  static std::size_t at(int i) { return static_cast<std::size_t>(i); }
+
+  // --- lower.ipp: the call's buffers and sizes; loops -----------------------------------------------------------
+  void find_needed_stages();
+  void mark_loads(int id, sequence<bool>& seen);
+  std::string unused_name(std::string_view wanted) const;
+  ir::expr size(int argument, int dim, bool is_stride);
+  void make_argument(int tensor, bool output);
+  void make_intermediate(int tensor);
+  sequence<ir::expr> packed_strides(sequence<ir::expr> const& shape);
+  ir::buffer* new_buffer(int tensor);
+  ir::expr extent(int id);
+  ir::expr axis_extent(int axis) { return extent(p_.axes[at(axis)].extent); }
+  ir::expr operation(node const& n, ir::expr a, ir::expr b, ir::expr c);
+
+  ir::expr longest(int id);
+  ir::expr index_of(int id) const;
+  bool is_tile(int position) const {
+    loop_kind const how = now_->loops[at(position)].how;
+    return how == loop_kind::unrolled || how == loop_kind::vectorized;
+  }
+  range_table ranges_in(stage_frame const& f, int position) const;
+  ir::stmt stage_nest(int stage);
+  void open(stage_frame& f);
+  void add_guard(int loop);
+  ir::stmt nest_from(std::size_t position, sequence<bool> dropped);
+  ir::expr trips_within(guard const& g, std::int32_t variable);
+  ir::stmt tile_branches(int position, std::size_t g, sequence<bool> dropped);
+  bool only_vector(guard const& g) const;
+
+  // --- guests.ipp -------------------------------------------------------------------------------------------------
+  friend class guest_spans;
+  bool has_guests(int loop) const;
+  ir::stmt with_guests(int position, sequence<bool> const& dropped);
+  void find_parts(stage_frame& guest, int stage, class guest_spans& spans);
+  void make_guest_memory(stage_frame& guest, int stage);
+
+  // --- element.ipp ------------------------------------------------------------------------------------------------
+  ir::stmt leaf(sequence<bool> const& dropped);
+  ir::stmt update(int result, ir::expr mask);
+  ir::expr axis_value(int axis) const;
+  ir::expr value(int id, ir::expr condition);
+  ir::expr make_value(node const& n, ir::expr condition);
+  ir::expr load(node const& n, ir::expr condition);
+  ir::expr inlined_element(int tensor, sequence<ir::expr> const& indices, ir::expr condition);
+  ir::expr guarded(sequence<ir::expr> const& indices, ir::expr condition) const;
+  bool inside(sequence<ir::expr> const& indices, sequence<ir::expr> const& bounds) const;
+
+  ir::function& f_;
+  ir::arena& m_;
+  program const& p_;
+  nest const& n_;
+  call_layout const& layout_;
+  sequence<open_size> sizes_;
+  vector_tails tails_;
+  sequence<ir::buffer*> tensor_;
+  sequence<ir::expr> extents_;  // by node; empty at first
+  sequence<bool> needed_;       // by stage
+  sequence<stage_frame> frames_;
+  stage_frame* now_ = nullptr;
+  std::size_t place_ = 0;          // in now_->places: whose nodes are evaluated
+  std::int64_t stack_bytes_ = 0;   // of all guests
+};
+
+}  // namespace detail
+}  // namespace weft::inline WEFT_ABI
+
+#if WEFT_HEADER_ONLY
+#include "weft/lower/element.ipp"
+#include "weft/lower/guests.ipp"
+#endif

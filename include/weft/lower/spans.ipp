@@ -1,0 +1,78 @@
+#include "weft/lower/spans.hpp"
+
+namespace weft::inline WEFT_ABI {
+namespace detail {
+
+WEFT_DECL span index_spans::of(int id, range_table const& ranges) {
+  if (known_.empty()) known_.resize(p_.nodes.size(), {});
+  auto const at = static_cast<std::size_t>(id);
+  if (known_[at].first) return known_[at].second;
+  span s = make(p_.at(id), ranges);
+  // A sum that may have wrapped is no bound.
+  for (ir::expr e : {s.low, s.high})
+    if (e != nullptr && (infinite(ranges.of(e).low) || infinite(ranges.of(e).high))) s = {};
+  known_[at] = {true, s};
+  return s;
+}
+WEFT_DECL span index_spans::make(node const& n, range_table const& ranges) {
+  if (n.kind == op::axis) return axis(n.a);
+  if (n.type != dtype::i64) return {};
+  if (n.kind == op::literal) return {ir::index(m_, n.value), ir::index(m_, n.value)};
+  if (n.kind == op::extent) return {extent(n), extent(n)};
+  if (arity(n.kind) == 0 || n.kind == op::load) return {};
+  bool const choice = n.kind == op::select || n.kind == op::blend;
+  span const a = of(choice ? n.b : n.a, ranges), b = choice ? of(n.c, ranges) : n.b >= 0 ? of(n.b, ranges) : a;
+  if (!a.known() || !b.known()) return {};
+  auto const both = [&](ir::expr low_b, ir::expr high_b) {
+    return span{arithmetic(n.kind, a.low, low_b), arithmetic(n.kind, a.high, high_b)};
+  };
+  interval const by = ranges.of(b.low);  // used where b is one value
+  switch (n.kind) {
+    case op::add:
+    case op::min:
+    case op::max: return both(b.low, b.high);
+    case op::sub: return both(b.high, b.low);
+    case op::neg: return {simplify(m_, ir::unary(m_, op::neg, a.high)), simplify(m_, ir::unary(m_, op::neg, a.low))};
+    case op::select:
+    case op::blend: return around(a, b, ranges);
+    case op::mul:
+      if (a.low == a.high && a.low->kind == op::literal)
+        return a.low->value >= 0 ? both(b.low, b.high) : both(b.high, b.low);
+      if (b.low != b.high || (by.low < 0 && by.high > 0)) return {};
+      if (by.low >= 0) return both(b.low, b.low);
+      return {arithmetic(op::mul, a.high, b.low), arithmetic(op::mul, a.low, b.low)};
+    case op::floor_div: return b.low == b.high && by.low > 0 ? both(b.low, b.low) : span{};
+    case op::floor_mod:
+      if (b.low != b.high || by.low <= 0) return {};
+      if (a.low == a.high) return both(b.low, b.low);
+      return {ir::index(m_, 0), arithmetic(op::sub, b.low, ir::index(m_, 1))};
+    default: return {};
+  }
+}
+WEFT_DECL std::int64_t index_spans::difference(ir::expr a, ir::expr b, range_table const& ranges, int depth) {
+  if (a == b) return 0;
+  std::int64_t least = ranges.of(arithmetic(op::sub, a, b)).high;
+  if (depth == 0 || a->kind != b->kind || (a->kind != op::min && a->kind != op::max)) return least;
+  // min(x, c) - min(y, c) is no further from 0 than x - y: how far a border moves two indices that it clamps.
+  for (ir::expr x : {a->a, a->b})
+    for (ir::expr y : {b->a, b->b}) {
+      ir::expr const c = x == a->a ? a->b : a->a;
+      if (c != (y == b->a ? b->b : b->a)) continue;
+      std::int64_t const by = difference(x, y, ranges, depth - 1);
+      if (by < least) least = by > 0 ? by : 0;
+    }
+  return least;
+}
+WEFT_DECL ir::expr index_spans::least(ir::expr a, ir::expr b, range_table const& ranges) {
+  return difference(a, b, ranges) <= 0 ? a : difference(b, a, ranges) <= 0 ? b : arithmetic(op::min, a, b);
+}
+WEFT_DECL ir::expr index_spans::most(ir::expr a, ir::expr b, range_table const& ranges) {
+  return difference(b, a, ranges) <= 0 ? a : difference(a, b, ranges) <= 0 ? b : arithmetic(op::max, a, b);
+}
+WEFT_DECL span index_spans::around(span a, span b, range_table const& ranges) {
+  if (!a.known() || !b.known()) return {};
+  return {least(a.low, b.low, ranges), most(a.high, b.high, ranges)};
+}
+
+}  // namespace detail
+}  // namespace weft::inline WEFT_ABI

@@ -1,0 +1,113 @@
+// Where stages are computed: what each reads, and whether all placements of a nest can be kept.
+#pragma once
+
+#include "weft/base/sequence.hpp"
+#include "weft/schedule/nest.hpp"
+
+namespace weft::inline WEFT_ABI {
+namespace detail {
+
+/// Which stages read which: `reader[s]` lists those that read a result of stage s.
+///
+/// Cost  O(nodes)
+constexpr sequence<sequence<std::int32_t>> readers_of(program const& p) {
+  sequence<sequence<std::int32_t>> readers(p.stages.size());
+  sequence<std::int32_t> last(p.nodes.size(), -1), next;  // the stage from which a node was reached last; nodes to visit
+  for (std::int32_t s = 0; s < static_cast<std::int32_t>(p.stages.size()); ++s) {
+    auto const reach = [&](int id) {
+      if (id < 0 || program::at(last, id) == s) return;
+      last[static_cast<std::size_t>(id)] = s;
+      next.push_back(id);
+    };
+    stage_info const& stage = program::at(p.stages, s);
+    for (int r = 0; r < stage.results; ++r) reach(p.result(stage, r).body);
+    while (!next.empty()) {
+      node const n = p.at(next.back());
+      next.pop_back();
+      if (n.kind == op::load) {
+        if (int const from = program::at(p.tensors, n.a).stage; from >= 0) {
+          sequence<std::int32_t>& of = readers[static_cast<std::size_t>(from)];
+          if (of.empty() || of.back() != s) of.push_back(s);
+        }
+        for (int i = 0; i < n.c; ++i) reach(program::at(p.operands, n.b + i));
+      } else if (arity(n.kind) > 0) {
+        reach(n.a), reach(n.b), reach(n.c);
+      }
+    }
+  }
+  return readers;
+}
+
+/// Looks at the placements of all stages of `n` together.
+struct placement_check {
+  nest const& n;
+  sequence<sequence<std::int32_t>> readers;
+
+  constexpr explicit placement_check(nest const& of) : n(of), readers(readers_of(*of.computation)) {}
+
+  constexpr placement place(int stage) const { return program::at(n.places, stage); }
+  /// The loop inside which all that is done for `stage` is done; -1: none.
+  constexpr bool runs_inside(int stage, int loop) const {
+    if (stage == n.at(loop).stage) return true;
+    for (int host = place(stage).loop; host >= 0; host = place(n.at(host).stage).loop)
+      if (n.at(host).stage == n.at(loop).stage) return n.position(host) >= n.position(loop);
+    return false;
+  }
+  constexpr bool readers_run_inside(int stage, int loop) const {
+    for (std::int32_t r : program::at(readers, stage))
+      if (place(r).inlined ? !readers_run_inside(r, loop) : !runs_inside(r, loop)) return false;
+    return true;
+  }
+  constexpr bool has_parallel(int stage) const {
+    for (std::int32_t l : program::at(n.order, stage))
+      if (n.at(l).kind == loop_kind::parallel) return true;
+    return false;
+  }
+  /// What the loops that `host` runs in, itself too, forbid for a stage that is computed there.
+  constexpr ruling around(int host, bool parallel) const {
+    for (; host >= 0; host = place(n.at(host).stage).loop) {
+      for (std::int32_t l : n.order_of(host)) {
+        loop_kind const how = n.at(l).kind;
+        if (how == loop_kind::unrolled || how == loop_kind::vectorized)
+          return illegal(diagnosis::a_stage_cannot_be_computed_inside_an_unrolled_or_vectorized_axis);
+        if (how == loop_kind::parallel && parallel)
+          return illegal(diagnosis::a_parallel_axis_cannot_run_inside_a_parallel_axis_of_another_stage);
+        if (l == host) break;
+      }
+    }
+    return {};
+  }
+  constexpr ruling all() const {
+    for (int s = 0; s < static_cast<int>(n.places.size()); ++s) {
+      int const host = place(s).loop;
+      if (host < 0) continue;
+      if (!n.at(host).live()) return illegal(diagnosis::a_stage_is_computed_inside_this_axis__split_it_before_compute_at);
+      if (place(n.at(host).stage).inlined) return illegal(diagnosis::the_stage_of_this_axis_is_inlined__it_has_no_loops);
+      if (!readers_run_inside(s, host))
+        return illegal(diagnosis::a_stage_that_reads_it_runs_outside_of_this_axis__compute_it_further_out);
+      if (ruling const r = around(host, has_parallel(s)); r.v != verdict::legal) return r;
+    }
+    return {};
+  }
+};
+}  // namespace detail
+
+/// What the steps of schedule/step/compute_*.hpp have in common: a stage that is there and no output of the kernel.
+constexpr ruling can_be_placed(nest const& n, int stage) {
+  program const& p = *n.computation;
+  if (stage < 0 || stage >= static_cast<int>(p.stages.size()))
+    return illegal(diagnosis::the_stage_is_none_of_this_schedule);
+  for (std::int32_t t : p.outputs)
+    if (program::at(p.tensors, t).stage == stage) return illegal(diagnosis::an_output_is_computed_in_a_nest_of_its_own);
+  return {};
+}
+/// Whether some stage is computed inside a loop of another.
+constexpr bool has_guests(nest const& n) {
+  for (placement const& p : n.places)
+    if (p.loop >= 0) return true;
+  return false;
+}
+/// Whether the placements of the nest that a step has led to can be kept.
+constexpr ruling placements_fit(nest const& after) { return detail::placement_check(after).all(); }
+
+}  // namespace weft::inline WEFT_ABI
