@@ -162,15 +162,20 @@ constexpr program_summary summarise(bool loud = false) {
   return s;
 }
 // Whether the compiler can run something, and what it finds, in one run: as a template argument, which is no error when it
-// is no constant.
+// is no constant. (Lambdas with captures are kept away by a specialization: clang looks into the run before it looks at a
+// function's own constraint, and an object that cannot be made is an error there.)
 template <auto Found>
 struct found_by_compiler {
   static constexpr auto const& value = Found;
 };
 template <class What, class... In>
 struct what_run {
+  using type = void;
+};
+template <class What, class... In>
+  requires stateless<What>
+struct what_run<What, In...> {
   template <class W>
-    requires stateless<W>
   static auto run(int) -> found_by_compiler<summarise<W, In...>()>;
   template <class W>
   static auto run(long) -> void;
@@ -245,8 +250,12 @@ constexpr schedule_report try_schedule(bool loud, int knob = -1, int choice = 0)
 }
 template <class What, class How, class... In>
 struct how_run {
+  using type = void;
+};
+template <class What, class How, class... In>
+  requires(stateless<How> && compiler_runs_what<What, In...>)
+struct how_run<What, How, In...> {
   template <class H>
-    requires(compiler_runs_what<What, In...> && stateless<H>)
   static auto run(int) -> found_by_compiler<try_schedule<What, H, In...>(false)>;
   template <class H>
   static auto run(long) -> void;

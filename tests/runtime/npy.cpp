@@ -233,19 +233,20 @@ TEST_CASE("what is no file is written to as it is") {
   std::string const file = here.path + "/a.npy", pipe = here.path + "/pipe", read = here.path + "/read";
   write_npy(file, six);
   REQUIRE(::mkfifo(pipe.c_str(), 0600) == 0);
-  std::thread reader([&] { write_file(read, content(pipe)); });
-  write_npy(pipe, six);
-  reader.join();
-  CHECK(content(read) == content(file));
+  std::string const link = here.path + "/link";
+  REQUIRE(::symlink("pipe", link.c_str()) == 0);
+  // No device of the machine: were it replaced after all, root would have done it for everybody.
+  for (std::string const& name : {pipe, link}) {
+    std::thread reader([&] { write_file(read, content(pipe)); });
+    write_npy(name, six);
+    reader.join();
+    CHECK(content(read) == content(file));
+  }
   struct stat s {};
   CHECK(::lstat(pipe.c_str(), &s) == 0);
   CHECK(S_ISFIFO(s.st_mode));
-  std::string const null = here.path + "/null";
-  REQUIRE(::symlink("/dev/null", null.c_str()) == 0);
-  write_npy(null, six);
-  CHECK(::stat("/dev/null", &s) == 0);
-  CHECK(S_ISCHR(s.st_mode));
-  CHECK_THROWS_AS(write_npy("/dev/full", six), device_error);
+  CHECK(::lstat(link.c_str(), &s) == 0);
+  CHECK(S_ISLNK(s.st_mode));
   CHECK(here.files().size() == 4);
 }
 TEST_CASE("a write that fails leaves what was there, and nothing half-written") {
