@@ -406,7 +406,7 @@ struct call_types<What, How, hana::tuple<In...>> {
 
 /// A kernel that is compiled already: call it with arguments of the shapes that it was prepared for.
 ///
-/// Errors  argument_error when the shapes, strides or shared memory differ
+/// Errors  argument_error when the shapes, strides or shared memory differ; device_error; of checked code access_error
 /// Cost    25 ns over the call of a function pointer
 template <int Inputs, int Outputs>
 class prepared_kernel {
@@ -447,7 +447,7 @@ struct kernel_t {
 
   /// Runs the kernel. Outputs marked by weft::out are written; when none is given, they are returned, new.
   ///
-  /// Errors  argument_error (nothing has run), schedule_error, device_error
+  /// Errors  argument_error and schedule_error (nothing has run), device_error; of checked code access_error
   template <class... A>
   auto operator()(A const&... a) const {
     constexpr int given = call_check<A...>::given;
@@ -465,6 +465,8 @@ struct kernel_t {
   }
 
   /// Compiles for these shapes now; later calls of the result check little and never compile.
+  ///
+  /// Errors  argument_error, schedule_error, device_error, as at a call
   template <class... A>
   auto prepare(A const&... a) const {
     using types = types_for<A...>;
@@ -493,21 +495,33 @@ struct kernel_t {
   }
 
   /// Its loops for these arguments, as a std::string; nothing runs. Here and below outputs may be left out.
+  ///
+  /// Errors  argument_error, schedule_error, as at a call
   template <class... A>
   auto loops(A const&... a) const { return texts(false, a...).loops; }
   /// The steps of its schedule, with what each was ruled.
+  ///
+  /// Errors  as of `loops`
   template <class... A>
   auto trace(A const&... a) const { return texts(false, a...).steps; }
   /// The loop program that becomes code.
+  ///
+  /// Errors  as of `loops`
   template <class... A>
   auto ir(A const&... a) const { return texts(false, a...).ir; }
   /// LLVM's text of it, after LLVM's passes.
+  ///
+  /// Errors  as of `loops`, and device_error when there is no LLVM
   template <class... A>
   auto llvm_ir(A const&... a) const { return texts(true, a...).llvm_ir; }
   /// The machine code, as assembly.
+  ///
+  /// Errors  as of `llvm_ir`
   template <class... A>
   auto assembly(A const&... a) const { return texts(true, a...).assembly; }
   /// All of these at once, as `kernel_texts`; the last two only with `machine_code`.
+  ///
+  /// Errors  as of `loops`; with `machine_code`, of `llvm_ir`
   template <class... A>
   auto texts(bool machine_code, A const&... a) const {
     constexpr int given = call_check<A...>::given;

@@ -201,4 +201,5 @@ def main():
     return 0 if tested else 77
 
 
-sys.exit(main())
+if __name__ == "__main__":
+    sys.exit(main())

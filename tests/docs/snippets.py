@@ -5,6 +5,9 @@
 
 A piece is what stands between ```cpp and ```. Its lines stand in one such file in a row, all shifted by the same number
 of spaces if need be; a line of `...` stands for lines left out.
+
+Exempt are the examples in the comments of headers: they show an expression or a call among names that the reader imagines, and
+do not compile as they stand.
 """
 
 import pathlib

@@ -362,6 +362,8 @@ constexpr auto stage(std::array<short_name, Named> const& names, A const&... ext
 
 /// `sum(K, [=](auto k) { return A(i, k) * B(k, j); })`: the sum over one or more axes, from 0, the last axis
 /// fastest. A sum of integers wraps.
+///
+/// Errors  argument_error when all extents are literals and the body reads no input; so for every reduction
 template <class... A>
   requires detail::extents_then_body<A...>
 constexpr auto sum(A const&... extents_and_body) {
@@ -440,6 +442,8 @@ constexpr auto reduce(Identity const& identity, Combine const& combine, A const&
 }
 
 /// A stage: `compute<"C">(M, N, [=](auto i, auto j) { return ...; })` defines C(i, j) for all i < M, j < N.
+///
+/// Errors  argument_error when all extents are literals and the body reads no input
 template <fixed_string Name, class... A>
 constexpr auto compute(A const&... extents_and_body) {
   static_assert(Name.view().size() <= short_name::capacity, WEFT_LONG_NAME);

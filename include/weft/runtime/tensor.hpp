@@ -48,6 +48,8 @@ class tensor {
   }
   ~tensor() { detail::free_elements(data_); }
   /// A tensor with memory of its own and the same elements.
+  ///
+  /// Errors  device_error when there is no memory
   tensor clone() const {
     tensor t(shape_);
     for (std::size_t i = 0; i < size(); ++i) t.data_[i] = data_[i];
