@@ -106,6 +106,8 @@ class expression_emitter {
  private:
   value_ref make(ir::expr e);
   value_ref make_literal(ir::expr e);
+  bool reads_literal(ir::expr e) const;
+  value_ref load_literal(ir::expr e);
   value_ref make_load(ir::expr e);
   value_ref make_cast(ir::expr e);
   value_ref make_half_cast(ir::expr e, value_ref a);
@@ -123,6 +125,13 @@ class expression_emitter {
   template <class F>
   value_ref at_level(int level, F const& f);
 
+  struct known_literal {
+    std::int64_t bits;
+    dtype type;
+    int lanes;
+    value_ref global;
+  };
+  sequence<known_literal> literals_;    // of the module, as vectors in memory
   sequence<std::uint64_t> classes_;     // by expression id: alias classes read, as bits; never forgotten
   int rare_floor_ = -1;                    // inside what is rarely computed: the region around it
   int at_ = -1;                            // the region in which the builder stands; -1: the innermost
