@@ -38,6 +38,7 @@ class expression_emitter {
   bool checks_ = false;  // then no load leaves the place where it stands
 
   value_ref emit(ir::expr e);
+  int copy_ = 0;  // of the literals in memory: which is read
 
   // types
   type_ref scalar_type(dtype t) const;  // bool is i1, f16 and bf16 are i16
@@ -128,7 +129,7 @@ class expression_emitter {
   struct known_literal {
     std::int64_t bits;
     dtype type;
-    int lanes;
+    int lanes, copy;
     value_ref global;
   };
   sequence<known_literal> literals_;    // of the module, as vectors in memory

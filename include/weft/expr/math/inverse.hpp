@@ -10,7 +10,10 @@ namespace detail::math {
 /// atan(t) for 0 <= t <= 1, or, from `base`, what is left of it; base and atan(t) rounded once together.
 inline num atan_of_unit(num t, num beyond_one) {
   num const z = t * t;
-  num const tail = z * (t.single() ? polynomial(z, atan_f32, 10) : polynomial(z, atan_f64, 10));
+  // Its terms cancel: what the first two wait for may be cut into parts, they themselves not.
+  double const* const c = t.single() ? atan_f32 : atan_f64;
+  num const rest = t.single() ? polynomial(z, atan_f32, 4, 2) : polynomial(z, atan_f64, 5, 2);
+  num const tail = z * mad(z, mad(z, rest, c[1]), c[0]);
   num const a = mad(tail, t, t);
   double const high = t.single() ? 0x1.921fb6p+0 : 0x1.921fb54442d18p+0;
   double const low = t.single() ? -0x1.777a5cp-25 : 0x1.1a62633145c07p-54;
