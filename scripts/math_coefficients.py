@@ -169,6 +169,10 @@ exp2_tail = by_series(lambda r: (2**r - 1) / r, lambda r: log(2) + log(2)**2 / 2
 log_tail = by_series(lambda f: (log1p(f) - f) / f**2, lambda f: -mpf(1) / 2 + f / 3 - f * f / 4)
 log_weight = by_series(lambda f: f**2 / fabs(log1p(f)), fabs)
 
+def log_weight_of_2(f):
+    return log_weight(f) * log(2)
+
+
 atanh_tail = by_series(lambda z: (2 * atanh(sqrt(z)) / sqrt(z) - 2) / z, lambda z: mpf(2) / 3 + 2 * z / 5)
 root_z = (sqrt(2) - 1) / (sqrt(2) + 1)  # s at the ends of the interval of m
 
@@ -261,6 +265,8 @@ POLYNOMIALS = {
     "exp2_wide_f32": ("the same, for f32 in f64", exp2_tail, lambda r: fabs(r) / 2**r, -0.5, 0.5, 6, 53),
     "exp2_f64": ("the same", exp2_tail, lambda r: fabs(r) / 2**r, -0.5, 0.5, 11, 53),
     "log_f32": ("log(1 + f) = f + f^2 p(f), |f| <= 1/3", log_tail, log_weight, -third, third, 9, 24),
+    "log2_tail_f32": ("log2(1 + f) = f log2 e + f^2 p(f), sqrt(1/2) <= 1 + f <= sqrt 2", lambda f: log_tail(f) / log(2),
+                      log_weight_of_2, sqrt(mpf(1) / 2) - 1, sqrt(mpf(2)) - 1, 9, 24),
     "tanh_f32": ("tanh x = x + x z p(z), z = x^2, |x| < 0.9375", tanh_tail, odd_weight(tanh), 0, mpf("0.8789"), 7, 24),
     "sin_f32": ("sin x = x - x z p(z), z = x^2, |x| <= pi / 4", sin_tail, odd_weight(sin), 0, quarter_turn, 3, 24),
     "sin_wide_f32": ("the same, for f32 in f64", sin_tail, odd_weight(sin), 0, quarter_turn, 3, 53),
