@@ -31,6 +31,18 @@ def rounded(c, bits):
     return r
 
 
+def extrema_of(errors):
+    """One for each stretch of equal sign."""
+    found = []
+    for i, e in enumerate(errors):
+        if found and (errors[found[-1]] > 0) == (e > 0):
+            if fabs(e) > fabs(errors[found[-1]]):
+                found[-1] = i
+        else:
+            found.append(i)
+    return found
+
+
 def best(points, values, weights, powers):
     """Coefficients of x^p, p in powers, of least max |weight * (value - polynomial)|, and that maximum."""
     n = len(powers)
@@ -46,14 +58,7 @@ def best(points, values, weights, powers):
         c = lu_solve(a, b)
         level = fabs(c[n])
         errors = [weights[i] * (values[i] - sum(c[j] * rows[i][j] for j in range(n))) for i in range(len(points))]
-        # One extremum for each stretch of equal sign; of neighbours of equal sign the larger.
-        extrema = []
-        for i, e in enumerate(errors):
-            if extrema and (errors[extrema[-1]] > 0) == (e > 0):
-                if fabs(e) > fabs(errors[extrema[-1]]):
-                    extrema[-1] = i
-            else:
-                extrema.append(i)
+        extrema = extrema_of(errors)
         while len(extrema) > n + 1:
             drop = 0 if fabs(errors[extrema[0]]) < fabs(errors[extrema[-1]]) else -1
             if len(extrema) > n + 2:  # two neighbours, so that the signs go on alternating
@@ -88,6 +93,43 @@ def fit(f, weight, a, b, count, bits, step=1, fixed=()):
         values = [v - c * x**(k * step) for v, x in zip(values, points)]
     worst = max(fabs(w * v) for v, w in zip(values, weights))
     return done, worst, ideal
+
+
+def rational(f, a, b, above, below, bits):
+    """p, q of least maximum relative error of (1 - x p(x)) / (1 - x q(x)), by the exchange algorithm; then rounded."""
+    size = above + below + 1
+    points = chebyshev(mpf(a), mpf(b), 40 * size)
+    values = [f(x) for x in points]
+    ends = [(a + b) / 2 - (b - a) / 2 * cos(pi * k / (size - 1)) for k in range(size)]
+    picked = [min(range(len(points)), key=lambda i: fabs(points[i] - x)) for x in ends]
+    level = mpf(0)
+
+    def errors_of(p, q):
+        return [(1 + sum(c * x**(k + 1) for k, c in enumerate(p))) / (1 + sum(c * x**(k + 1) for k, c in enumerate(q))) / v - 1
+                for x, v in zip(points, values)]
+
+    for _ in range(12):
+        for _ in range(8):  # the level is a factor of what is solved for
+            m, right = matrix(size, size), matrix(size, 1)
+            for k, i in enumerate(picked):
+                for j in range(above):
+                    m[k, j] = points[i]**(j + 1)
+                for j in range(below):
+                    m[k, above + j] = -values[i] * (1 + (-1)**k * level) * points[i]**(j + 1)
+                m[k, size - 1] = -values[i] * (-1)**k
+                right[k] = values[i] - 1
+            c = lu_solve(m, right)
+            level = c[size - 1]
+        p, q = [c[j] for j in range(above)], [c[above + j] for j in range(below)]
+        errors = errors_of(p, q)
+        extrema = extrema_of(errors)
+        if len(extrema) != size:
+            break
+        picked = extrema
+    ideal = max(fabs(e) for e in errors)
+    p, q = [rounded(c, bits) for c in p], [rounded(c, bits) for c in q]
+    worst = max(fabs(e) for e in errors_of(p, q))
+    return [-c for c in p], [-c for c in q], worst, ideal
 
 
 def print_array(what, kind, name, items):
@@ -127,6 +169,10 @@ exp2_tail = by_series(lambda r: (2**r - 1) / r, lambda r: log(2) + log(2)**2 / 2
 log_tail = by_series(lambda f: (log1p(f) - f) / f**2, lambda f: -mpf(1) / 2 + f / 3 - f * f / 4)
 log_weight = by_series(lambda f: f**2 / fabs(log1p(f)), fabs)
 
+def log_weight_of_2(f):
+    return log_weight(f) * log(2)
+
+
 atanh_tail = by_series(lambda z: (2 * atanh(sqrt(z)) / sqrt(z) - 2) / z, lambda z: mpf(2) / 3 + 2 * z / 5)
 root_z = (sqrt(2) - 1) / (sqrt(2) + 1)  # s at the ends of the interval of m
 
@@ -150,6 +196,7 @@ def parts(value, sizes):
 
 sin_tail = by_series(lambda z: (1 - sin(sqrt(z)) / sqrt(z)) / z, lambda z: mpf(1) / 6 - z / 120)
 cos_tail = by_series(lambda z: (1 - cos(sqrt(z))) / z, lambda z: mpf(1) / 2 - z / 24 + z * z / 720)
+tan_part = by_series(lambda z: tan(sqrt(z)) / sqrt(z), lambda z: 1 + z / 3)
 quarter_turn = (pi / 4 * (1 + ldexp(1, -20)))**2
 atan_tail = by_series(lambda z: (atan(sqrt(z)) / sqrt(z) - 1) / z, lambda z: -mpf(1) / 3 + z / 5)
 erf_tail = by_series(lambda z: erf(sqrt(z)) / sqrt(z) - 1, lambda z: 2 / sqrt(pi) * (1 - z / 3) - 1)
@@ -159,13 +206,29 @@ def erf_weight(z):
     return sqrt(z) / erf(sqrt(z)) if z > 0 else sqrt(pi) / 2
 
 
-def erfc_log(t):
-    """log erfc t = -t - t p(t)"""
-    return -log(erfc(t)) / t - 1
+def erfc_root(k, t):
+    return erfc(t)**(mpf(1) / k)
 
 
-def erfc_weight(t):
-    return t * erfc(t) / erf(t)
+def erfc_start(k, bits):
+    """A float t a little below 1 where (erfc t)^(1 / k) and its square are almost floats, and those two."""
+    def off(t):
+        root = rounded(erfc_root(k, t), bits)
+        return fabs(root / erfc_root(k, t) - 1) + fabs(rounded(root**2, bits) / root**2 - 1)
+    t = min((1 - i * ldexp(1, -20) for i in range(1, 1000)), key=off)
+    root = rounded(erfc_root(k, t), bits)
+    return [t, root, rounded(root**2, bits)]
+
+
+def erfc_rest(k, bits):
+    t, root, _ = erfc_start(k, bits)
+    return lambda u: (erfc_root(k, t + u) - root) / u
+
+
+def erfc_weight(k, bits):
+    """What an error of the rest makes of erf."""
+    t = erfc_start(k, bits)[0]
+    return lambda u: u * k * erfc(t + u)**(1 - mpf(1) / k) / erf(t + u)
 
 
 def gelu_tail(pole):
@@ -202,6 +265,8 @@ POLYNOMIALS = {
     "exp2_wide_f32": ("the same, for f32 in f64", exp2_tail, lambda r: fabs(r) / 2**r, -0.5, 0.5, 6, 53),
     "exp2_f64": ("the same", exp2_tail, lambda r: fabs(r) / 2**r, -0.5, 0.5, 11, 53),
     "log_f32": ("log(1 + f) = f + f^2 p(f), |f| <= 1/3", log_tail, log_weight, -third, third, 9, 24),
+    "log2_tail_f32": ("log2(1 + f) = f log2 e + f^2 p(f), sqrt(1/2) <= 1 + f <= sqrt 2", lambda f: log_tail(f) / log(2),
+                      log_weight_of_2, sqrt(mpf(1) / 2) - 1, sqrt(mpf(2)) - 1, 9, 24),
     "tanh_f32": ("tanh x = x + x z p(z), z = x^2, |x| < 0.9375", tanh_tail, odd_weight(tanh), 0, mpf("0.8789"), 7, 24),
     "sin_f32": ("sin x = x - x z p(z), z = x^2, |x| <= pi / 4", sin_tail, odd_weight(sin), 0, quarter_turn, 3, 24),
     "sin_wide_f32": ("the same, for f32 in f64", sin_tail, odd_weight(sin), 0, quarter_turn, 3, 53),
@@ -211,10 +276,12 @@ POLYNOMIALS = {
     "cos_f64": ("the same", cos_tail, lambda z: z, 0, quarter_turn, 7, 53, 1, [0.5]),
     "atan_f32": ("atan x = x + x z p(z), z = x^2, |x| <= 1", atan_tail, odd_weight(atan), 0, 1, 9, 24),
     "atan_f64": ("the same", atan_tail, odd_weight(atan), 0, 1, 20, 53),
-    "erf_f32": ("erf x = x + x p(x^2), |x| <= 0.9375", erf_tail, erf_weight, 0, mpf(225) / 256, 7, 24),
-    "erf_f64": ("the same, |x| <= 1", erf_tail, erf_weight, 0, 1, 13, 53),
-    "erfc_f32": ("log erfc t = -t - t p(t), 0.9375 <= t <= 4", erfc_log, erfc_weight, mpf(15) / 16, 4, 6, 24),
-    "erfc_f64": ("the same, 1 <= t <= 6", erfc_log, erfc_weight, 1, 6, 18, 53),
+    "erf_f32": ("erf x = x + x p(x^2), |x| <= 1", erf_tail, erf_weight, 0, 1, 7, 24),
+    "erf_f64": ("the same", erf_tail, erf_weight, 0, 1, 13, 53),
+    "erfc_f32": ("erfc t = (b + u p(u))^4, u = t - a, 1 <= t <= 3.95", erfc_rest(4, 24), erfc_weight(4, 24),
+                 1 - erfc_start(4, 24)[0], mpf("3.95") - erfc_start(4, 24)[0], 9, 24),
+    "erfc_f64": ("erfc t = (b + u p(u))^8, u = t - a, 1 <= t <= 5.95", erfc_rest(8, 53), erfc_weight(8, 53),
+                 1 - erfc_start(8, 53)[0], mpf("5.95") - erfc_start(8, 53)[0], 18, 53),
     "gelu_f32": ("Phi(-t) e^(t^2 / 2) = p(y) / (t + 4), y = (t - 4) / (t + 4), t < 14.6", gelu_tail(4),
                  lambda y: 1 / gelu_tail(4)(y), -1, gelu_range(4, "14.6"), 10, 24),
     "gelu_f64": ("Phi(-t) e^(t^2 / 2) = p(y) / (t + 5), y = (t - 5) / (t + 5), t < 38.8", gelu_tail(5),
@@ -228,6 +295,14 @@ POLYNOMIALS = {
 }
 
 
+RATIONALS = {
+    # name: (what it is, function, from, to, count above, count below, bits)
+    "tan_f32": ("tan x = x (1 - z p(z)) / (1 - z q(z)), z = x^2, |x| <= pi / 4", tan_part, 0, quarter_turn, 2, 2, 24),
+    "tan_wide_f32": ("the same, for f32 in f64", tan_part, 0, quarter_turn, 2, 2, 53),
+    "tan_f64": ("the same", tan_part, 0, quarter_turn, 3, 3, 53),
+}
+
+
 def main():
     wanted = sys.argv[1:]
     print("// Generated by scripts/math_coefficients.py, which says how; for the .ipp files of this folder.")
@@ -235,6 +310,8 @@ def main():
     print("namespace weft::inline WEFT_ABI {\nnamespace detail::math {\n")
     for name, (what, value, sizes) in PARTS.items():
         print_array(what, "double", name, [hexadecimal(x) for x in parts(value, sizes)])
+    print_array("a, b, b^2", "double", "erfc_start_f32", [hexadecimal(x) for x in erfc_start(4, 24)])
+    print_array("the same", "double", "erfc_start_f64", [hexadecimal(x) for x in erfc_start(8, 53)])
     saved, mp.prec = mp.prec, 1600
     bits = int(floor(ldexp(1 / pi, 20 * 64)))
     mp.prec = saved
@@ -246,6 +323,14 @@ def main():
         c, worst, ideal = fit(f, weight, a, b, count, bits, *rest)
         errors = f"error 2^{float(log(worst, 2)):.1f} (2^{float(log(ideal, 2)):.1f} before rounding)"
         print_array(f"{what}; {errors}", "double", name, [hexadecimal(x) for x in c])
+        print(f"{name}: {float(log(worst, 2)):.2f} ideal {float(log(ideal, 2)):.2f}", file=sys.stderr)
+    for name, (what, f, a, b, above, below, bits) in RATIONALS.items():
+        if wanted and name not in wanted:
+            continue
+        p, q, worst, ideal = rational(f, mpf(a), mpf(b), above, below, bits)
+        errors = f"error 2^{float(log(worst, 2)):.1f} (2^{float(log(ideal, 2)):.1f} before rounding)"
+        print_array(f"{what}; {errors}; p", "double", f"{name[:3]}_above{name[3:]}", [hexadecimal(x) for x in p])
+        print_array("q", "double", f"{name[:3]}_below{name[3:]}", [hexadecimal(x) for x in q])
         print(f"{name}: {float(log(worst, 2)):.2f} ideal {float(log(ideal, 2)):.2f}", file=sys.stderr)
     print("\n}  // namespace detail::math\n}  // namespace weft::inline WEFT_ABI")
 

@@ -38,6 +38,7 @@ class expression_emitter {
   bool checks_ = false;  // then no load leaves the place where it stands
 
   value_ref emit(ir::expr e);
+  int copy_ = 0;  // of the literals in memory: which is read
 
   // types
   type_ref scalar_type(dtype t) const;  // bool is i1, f16 and bf16 are i16
@@ -106,6 +107,8 @@ class expression_emitter {
  private:
   value_ref make(ir::expr e);
   value_ref make_literal(ir::expr e);
+  bool reads_literal(ir::expr e) const;
+  value_ref load_literal(ir::expr e);
   value_ref make_load(ir::expr e);
   value_ref make_cast(ir::expr e);
   value_ref make_half_cast(ir::expr e, value_ref a);
@@ -123,6 +126,13 @@ class expression_emitter {
   template <class F>
   value_ref at_level(int level, F const& f);
 
+  struct known_literal {
+    std::int64_t bits;
+    dtype type;
+    int lanes, copy;
+    value_ref global;
+  };
+  sequence<known_literal> literals_;    // of the module, as vectors in memory
   sequence<std::uint64_t> classes_;     // by expression id: alias classes read, as bits; never forgotten
   int rare_floor_ = -1;                    // inside what is rarely computed: the region around it
   int at_ = -1;                            // the region in which the builder stands; -1: the innermost

@@ -31,6 +31,7 @@ class function_emitter : public expression_emitter {
   value_ref alloca_in_entry(type_ref type, unsigned alignment);
   block_ref new_block();
   value_ref function_ = nullptr;
+  block_ref last_store_ = nullptr;  // where it began
   sequence<std::int32_t> open_;  // loop variables around the current statement
 
  private:

@@ -176,12 +176,13 @@ inline num polynomial(num const* square, double const* c, int count, int longest
   for (int k = count - 2; k >= 0; --k) p = mad(*square, p, c[k * step]);
   return p;
 }
+/// From c[first] on.
 template <int Count>
-num polynomial(num x, double const (&c)[Count], int longest = 5) {
+num polynomial(num x, double const (&c)[Count], int longest = 5, int first = 0) {
   num square[] = {x, x, x, x};
   static_assert(Count <= 40);
-  for (int k = 1, count = Count; count > longest; ++k, count = (count + 1) / 2) square[k] = square[k - 1] * square[k - 1];
-  return polynomial(square, c, Count, longest);
+  for (int k = 1, count = Count - first; count > longest; ++k, count = (count + 1) / 2) square[k] = square[k - 1] * square[k - 1];
+  return polynomial(square, c + first, Count - first, longest);
 }
 
 }  // namespace detail::math

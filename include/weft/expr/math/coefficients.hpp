@@ -89,26 +89,26 @@ inline constexpr double atan_f64[] = {
     -0x1.59a695248a16ep-5, 0x1.2c3655c8051a0p-5, -0x1.ea1bfbc381823p-6, 0x1.687034d8a5b5fp-6, -0x1.c7ffb1530b419p-7,
     0x1.d8665332fa091p-8, -0x1.7af2cf4ea0d4bp-9, 0x1.b4fd0b56ebcfcp-11, -0x1.4006de2e1b36ap-13,
     0x1.bd0f14b51ba7fp-17};
-// erf x = x + x p(x^2), |x| <= 0.9375; error 2^-30.0 (2^-30.9 before rounding)
+// erf x = x + x p(x^2), |x| <= 1; error 2^-29.4 (2^-29.6 before rounding)
 inline constexpr double erf_f32[] = {
-    0x1.06eba80000000p-3, -0x1.8127400000000p-2, 0x1.ce2d640000000p-4, -0x1.b801200000000p-6, 0x1.544aa80000000p-8,
-    -0x1.a612760000000p-11, 0x1.4f8eb00000000p-14};
-// the same, |x| <= 1; error 2^-56.3 (2^-62.7 before rounding)
+    0x1.06eba80000000p-3, -0x1.81273e0000000p-2, 0x1.ce2ce60000000p-4, -0x1.b7f71a0000000p-6, 0x1.53f2240000000p-8,
+    -0x1.a3515e0000000p-11, 0x1.4771fc0000000p-14};
+// the same; error 2^-56.3 (2^-62.7 before rounding)
 inline constexpr double erf_f64[] = {
     0x1.06eba8214db69p-3, -0x1.812746b037a25p-2, 0x1.ce2f21a0458dap-4, -0x1.b82ce31354e8bp-6, 0x1.565bcd2c6ad44p-8,
     -0x1.c02db9358af99p-11, 0x1.f9a3b9c4ab01bp-14, -0x1.f4dcfe1fe3471p-17, 0x1.ba69fd67d9b9cp-20,
     -0x1.639b355fa399bp-23, 0x1.13698d14b23b8p-26, -0x1.c6eeed1f26317p-30, 0x1.3f42c65c78b0cp-33};
-// log erfc t = -t - t p(t), 0.9375 <= t <= 4; error 2^-28.3 (2^-28.4 before rounding)
+// erfc t = (b + u p(u))^4, u = t - a, 1 <= t <= 3.95; error 2^-28.5 (2^-30.7 before rounding)
 inline constexpr double erfc_f32[] = {
-    0x1.072f7a0000000p-3, 0x1.457f700000000p-1, 0x1.af0c340000000p-4, -0x1.76c3220000000p-6, 0x1.a4ba880000000p-9,
-    -0x1.bf7a720000000p-13};
-// the same, 1 <= t <= 6; error 2^-58.0 (2^-58.0 before rounding)
+    -0x1.a976fa0000000p-2, 0x1.11bc1e0000000p-8, 0x1.a10e200000000p-5, -0x1.0745bc0000000p-8, -0x1.42ca660000000p-8,
+    0x1.8a4f260000000p-11, 0x1.6540500000000p-12, -0x1.e584aa0000000p-14, 0x1.5a91100000000p-17};
+// erfc t = (b + u p(u))^8, u = t - a, 1 <= t <= 5.95; error 2^-54.0 (2^-57.4 before rounding)
 inline constexpr double erfc_f64[] = {
-    0x1.06eba093db215p-3, 0x1.45f316fd1f445p-1, 0x1.a4f30578917e2p-4, -0x1.3957e6a213fdcp-6, -0x1.bcafb388121f9p-13,
-    0x1.bbb5960d29dd3p-10, -0x1.2d4a972e2b976p-11, -0x1.03cbcf889d4f9p-20, 0x1.907b565c8ebaep-14,
-    -0x1.d6118661008bcp-15, 0x1.556d4acc05ec6p-16, -0x1.69622c4dd3c42p-18, 0x1.21652f710f5fap-20,
-    -0x1.5e12d92189cabp-23, 0x1.3777120e35319p-26, -0x1.81777513494b2p-30, 0x1.289c65c94b880p-34,
-    -0x1.ab78874dda5d4p-40};
+    -0x1.0c0e15e9dd421p-2, -0x1.4b77141c36d6ap-5, 0x1.32aa0bd5d946fp-6, 0x1.555222def4220p-9, -0x1.531ae0c7a6b95p-10,
+    -0x1.a93442269d262p-16, 0x1.aaa85489a3927p-15, -0x1.2f28486a2eac1p-18, -0x1.a38eef984585bp-25,
+    -0x1.0b3083396ce5ep-23, 0x1.86c00023d639bp-27, 0x1.2ba6ec75913fap-26, -0x1.05b51518aff73p-27,
+    0x1.ec9301a3b763ep-30, -0x1.41c17d1ab194bp-32, 0x1.27243f6f0b0a0p-35, -0x1.547a8876a92dfp-39,
+    0x1.6f24206a2ebdcp-44};
 // Phi(-t) e^(t^2 / 2) = p(y) / (t + 4), y = (t - 4) / (t + 4), t < 14.6; error 2^-25.5 (2^-26.8 before rounding)
 inline constexpr double gelu_f32[] = {
     0x1.82b4bc0000000p-1, -0x1.373e380000000p-1, 0x1.8c6d720000000p-2, -0x1.7e002c0000000p-3, 0x1.eee3740000000p-5,
@@ -133,6 +133,34 @@ inline constexpr double log2_f64[] = {
 inline constexpr double log_f64[] = {
     0x1.5555555555593p-1, 0x1.999999997f9ebp-2, 0x1.249249422b47fp-2, 0x1.c71c51d6e34eap-3, 0x1.746649e2687c3p-3,
     0x1.39a0904ea8897p-3, 0x1.2f11b472ff8a4p-3};
+// tan x = x (1 - z p(z)) / (1 - z q(z)), z = x^2, |x| <= pi / 4; error 2^-28.1 (2^-35.2 before rounding); p
+inline constexpr double tan_above_f32[] = {
+    0x1.c81c620000000p-4, -0x1.19bb540000000p-10};
+// q
+inline constexpr double tan_below_f32[] = {
+    0x1.c75c6e0000000p-2, -0x1.05aab80000000p-6};
+// the same, for f32 in f64; error 2^-35.2 (2^-35.2 before rounding); p
+inline constexpr double tan_above_wide_f32[] = {
+    0x1.c81c61c31ea89p-4, -0x1.19bb53be1e6f4p-10};
+// q
+inline constexpr double tan_below_wide_f32[] = {
+    0x1.c75c6db1a84d6p-2, -0x1.05aab86782dd5p-6};
+// the same; error 2^-54.5 (2^-55.4 before rounding); p
+inline constexpr double tan_above_f64[] = {
+    0x1.06b8f5d43ad57p-3, -0x1.6fc341beed077p-9, 0x1.f625546f6252dp-18};
+// q
+inline constexpr double tan_below_f64[] = {
+    0x1.d8b1d03f72bddp-2, -0x1.7e798bac5f974p-6, 0x1.b51d1b95a0ff4p-13};
+// a, b, b^2
+inline constexpr double erfc_start_f32[] = {
+    0x1.ff89c00000000p-1, 0x1.42a2480000000p-1, 0x1.969ca40000000p-2};
+// the same
+inline constexpr double erfc_start_f64[] = {
+    0x1.fff5600000000p-1, 0x1.9652ec7759320p-1, 0x1.4275907372e60p-1};
+// log2(1 + f) = f log2 e + f^2 p(f), sqrt(1/2) <= 1 + f <= sqrt 2; error 2^-26.6 (2^-27.9 before rounding)
+inline constexpr double log2_tail_f32[] = {
+    -0x1.7154700000000p-1, 0x1.ec70e00000000p-2, -0x1.715b7e0000000p-2, 0x1.276b4c0000000p-2, -0x1.ea61120000000p-3,
+    0x1.a58eca0000000p-3, -0x1.8d0c980000000p-3, 0x1.7076e20000000p-3, -0x1.87a1920000000p-4};
 
 }  // namespace detail::math
 }  // namespace weft::inline WEFT_ABI

@@ -6,17 +6,19 @@
 namespace weft::inline WEFT_ABI {
 namespace detail::math {
 
-/// Near 0 a polynomial; further out 1 - e^Q(|x|), where Q, a polynomial too, is log erfc.
-/// Source: N. Juffa, "Efficiently computing the error function in single precision", stackoverflow.com/a/35148199
+/// Near 0 a polynomial; further out 1 - erfc t, whose root of the order 4 or 8 is a polynomial too, b + v, v = u p(u), u = t - a, of
+/// hardly more terms than log erfc and without the exponential. The power multiplies what the root was rounded by, so its
+/// square is made of b^2 and v, which is small where erfc t is not.
 inline num erf(num x) {
+  bool const single = x.single();
+  double const* const start = single ? erfc_start_f32 : erfc_start_f64;
   num const size = magnitude(x), z = x * x;
-  num const near = mad(x.single() ? polynomial(z, erf_f32, 7) : polynomial(z, erf_f64), x, x);
-  num const t = min(literal(x, x.single() ? 4.0 : 6.0), size);
-  num const q = mad(x.single() ? polynomial(t, erfc_f32) : polynomial(t, erfc_f64), -t, -t);
-  reduced const d = reduce_exponent(q, exponent_bias(x));
-  // 1 - 2^n (1 + s): 1 - 2^n is exact.
-  num const power = power_of_two(d.biased), far = less(1 - power, power, expm1_core(d.r));
-  return blend(size < (x.single() ? 0.9375 : 1.0), near, real(bits(far) | sign(x)));
+  num const near = mad(single ? polynomial(z, erf_f32, 7) : polynomial(z, erf_f64), x, x);
+  num const u = min(literal(x, single ? 2.95 : 4.95), size - start[0]);
+  num const v = u * (single ? polynomial(u, erfc_f32) : polynomial(u, erfc_f64));
+  num power = mad(v, v + 2 * start[1], start[2]);
+  if (!single) power = power * power;
+  return blend(size < 1, near, real(bits(less(1, power, power)) | sign(x)));
 }
 
 /// x times the share of a normal distribution below x. With t = |x|, e^(-t^2 / 2) and a polynomial in

@@ -10,24 +10,25 @@
 namespace weft::inline WEFT_ABI {
 namespace detail::math {
 
-/// Where 1 + f begins: 2/3 (f32), sqrt(1/2) (f64).
+/// Where 1 + f begins: 2/3 (f32), sqrt(1/2) (f64, and log2 of f32, where k + log2(1 + f) then hardly cancels).
 inline std::int64_t first_fraction(num x) { return x.single() ? 0x3f2aaaab : 0x3fe6a09e667f3bcd; }
 struct exponent_parts {
   num shifted;  // k, as an integer that stands where an exponent stands
   num k;
 };
 /// k of a positive normal x.
-inline exponent_parts exponent_of(num x) {
+inline exponent_parts exponent_of(num x, std::int64_t first) {
   num const i = bits(x);
   if (x.single()) {
-    num const e = (i - first_fraction(x)) & (std::int64_t(-1) << 23);
+    num const e = (i - first) & (std::int64_t(-1) << 23);
     return {e, cast(e, dtype::f32) * 0x1p-23};
   }
   // With a bias, so that all is positive: there is no conversion from i64, nor a signed shift, before AVX-512.
   std::int64_t const bias = std::int64_t(1023) << 52;
-  num const e = (i + (bias - first_fraction(x))) & (std::int64_t(0x7ff) << 52);
+  num const e = (i + (bias - first)) & (std::int64_t(0x7ff) << 52);
   return {e - bias, real((e >> 52) | std::int64_t(0x433) << 52) - (0x1p52 + 1023)};
 }
+inline exponent_parts exponent_of(num x) { return exponent_of(x, first_fraction(x)); }
 /// log(1 + f) - f
 inline num log1p_tail(num f) {
   if (f.single()) return (f * f) * polynomial(f, log_f32);
@@ -61,13 +62,14 @@ inline num log(num x) {
     return log_sum(k < 0 ? e.k + k : e.k, real(bits(a) - e.shifted) - 1);
   });
 }
-/// k + log2 e (f + what is beyond it): k + f times the first part of log2 e is one number and what it leaves.
+/// k + log2 e (f + what is beyond it). f64: k + f times the first part of log2 e is one number and what it leaves.
 inline num log2(num x) {
   return logarithm(x, [](num a, double k) {
-    exponent_parts const e = exponent_of(a);
+    exponent_parts const e = exponent_of(a, a.single() ? 0x3f3504f3 : first_fraction(a));
     num const f = real(bits(a) - e.shifted) - 1, whole = k < 0 ? e.k + k : e.k;
     double const high = a.single() ? 0x1.715476p+0 : 0x1.71547652b82fep+0;
     double const low = a.single() ? 0x1.4ae0cp-26 : 0x1.777d0ffda0d24p-56;
+    if (a.single()) return whole + mad(f, high, mad(f * f, polynomial(f, log2_tail_f32), f * low));
     num const tail = mad(f, low, log1p_tail(f) * high);
     if (a.fused) {
       num const sum = mad(f, high, whole);

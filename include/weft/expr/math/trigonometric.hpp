@@ -29,10 +29,8 @@ inline angle near_angle(num x, precision p) {
   if (!x.fused) before = less(before, n, *part++);
   if (p == precision::wide) return {less(before, n, part[0]), before, bits(turns)};
   // What rounding leaves of the next difference is exact too: its operands are of like size, or it needs no rounding.
-  // It comes last, since it has to wait longest.
-  pair const next = exact_product(n, literal(x, part[0]));
-  num const r = before - next.high;
-  return {r, mad(n, part[1], next.low) - ((before - r) - next.high), bits(turns)};
+  num const r = before - n * part[0];
+  return {r, mad(n, part[1], mad(n, part[0], r - before)), bits(turns)};
 }
 
 /// An integer of a size below 2^51, as f64: AVX-512 is the first to convert from i64.
@@ -89,7 +87,7 @@ inline angle far_angle(num x, precision p) {
   return {sum.high, -sum.low, turns};
 }
 
-/// sin, cos or tan of an angle.
+/// sin or cos of an angle.
 inline num of_angle(op o, angle const& a, precision p) {
   num const z = a.r * a.r;
   num s = z, c = z;
@@ -102,21 +100,33 @@ inline num of_angle(op o, angle const& a, precision p) {
     s = a.r - mad(a.r * z, narrow ? polynomial(z, sin_f32) : polynomial(z, sin_f64), a.excess);
     c = less(1, mad(a.r, a.r, (a.r * -2) * a.excess), narrow ? polynomial(z, cos_f32) : polynomial(z, cos_f64));
   }
-  // n odd: cos for sin, -sin for cos, -cos / sin for sin / cos.
+  // n odd: cos for sin, -sin for cos.
   int const top = z.single() ? 31 : 63;
-  num const odd = (a.turns << top) < 0;
-  num const second = (o == op::cos ? a.turns + 1 : a.turns) << (o == op::tan ? top : top - 1);
-  num const chosen = o == op::cos ? blend(odd, s, c) : blend(odd, c, s);
-  return flipped(o == op::tan ? chosen / blend(odd, s, c) : chosen, second & sign_mask(z));
+  num const odd = (a.turns << top) < 0, second = (o == op::cos ? a.turns + 1 : a.turns) << (top - 1);
+  return flipped(o == op::cos ? blend(odd, s, c) : blend(odd, c, s), second & sign_mask(z));
+}
+/// tan r = (r - r z p(z)) / (1 - z q(z)), z = r^2; n odd: -1 / tan r. Of excess the divisor can do without its share.
+inline num tangent(angle const& a, precision p) {
+  num const z = a.r * a.r, odd = a.turns << (z.single() ? 31 : 63);
+  auto const of = [&](auto const& narrow, auto const& wide, auto const& full) {
+    return p == precision::narrow ? polynomial(z, narrow) : p == precision::wide ? polynomial(z, wide) : polynomial(z, full);
+  };
+  num const excess = p == precision::wide ? literal(z, 0.0) : a.excess;  // +0 for -0, which so stays -0
+  num const above = a.r - mad(a.r * z, of(tan_above_f32, tan_above_wide_f32, tan_above_f64), excess);
+  num const below = less(1, z, of(tan_below_f32, tan_below_wide_f32, tan_below_f64));
+  return flipped(blend(odd < 0, below, above) / blend(odd < 0, above, below), odd);
 }
 inline num trigonometric(op o, num x) {
   bool const single = x.single();
   precision const p = !single ? precision::full : x.fused ? precision::narrow : precision::wide;
   num const size = magnitude(x), big = cast(size, dtype::f64);
   precision const there = single ? precision::wide : precision::full;
-  num far = cast(of_angle(o, far_angle(big, there), there), x.type);
+  auto const at = [&](angle const& a, precision exact) {
+    return o == op::tan ? tangent(a, exact) : of_angle(o, a, exact);
+  };
+  num far = cast(at(far_angle(big, there), there), x.type);
   if (o != op::cos) far = flipped(far, sign(x));
-  num const near = of_angle(o, near_angle(p == precision::wide ? cast(x, dtype::f64) : x, p), p);
+  num const near = at(near_angle(p == precision::wide ? cast(x, dtype::f64) : x, p), p);
   return rare(far_away(p) <= size, blend(size < infinity(), far, not_a_number()), cast(near, x.type));
 }
 
