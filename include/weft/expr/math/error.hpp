@@ -13,7 +13,7 @@ inline num erf(num x) {
   bool const single = x.single();
   double const* const start = single ? erfc_start_f32 : erfc_start_f64;
   num const size = magnitude(x), z = x * x;
-  num const near = mad(single ? polynomial(z, erf_f32, 7) : polynomial(z, erf_f64), x, x);
+  num const near = mad(single ? polynomial(z, erf_f32, 7) : polynomial(z, erf_f64, 7), x, x);
   num const u = min(literal(x, single ? 2.95 : 4.95), size - start[0]);
   num const v = u * (single ? polynomial(u, erfc_f32) : polynomial(u, erfc_f64));
   num power = mad(v, v + 2 * start[1], start[2]);

@@ -97,8 +97,8 @@ inline num of_angle(op o, angle const& a, precision p) {
   } else {
     // The polynomials need not wait for excess: it counts only in their last steps. The order of terms keeps -0.
     bool const narrow = p == precision::narrow;
-    s = a.r - mad(a.r * z, narrow ? polynomial(z, sin_f32) : polynomial(z, sin_f64), a.excess);
-    c = less(1, mad(a.r, a.r, (a.r * -2) * a.excess), narrow ? polynomial(z, cos_f32) : polynomial(z, cos_f64));
+    s = a.r - mad(a.r * z, narrow ? polynomial(z, sin_f32) : polynomial(z, sin_f64, 6), a.excess);
+    c = less(1, mad(a.r, a.r, (a.r * -2) * a.excess), narrow ? polynomial(z, cos_f32) : polynomial(z, cos_f64, 7));
   }
   // n odd: cos for sin, -sin for cos.
   int const top = z.single() ? 31 : 63;
