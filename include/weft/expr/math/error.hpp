@@ -6,9 +6,9 @@
 namespace weft::inline WEFT_ABI {
 namespace detail::math {
 
-/// Near 0 a polynomial; further out 1 - erfc t, whose root of the order 4 or 8 is a polynomial too, b + v, v = u p(u), u = t - a, of
-/// hardly more terms than log erfc and without the exponential. The power multiplies what the root was rounded by, so its
-/// square is made of b^2 and v, which is small where erfc t is not.
+/// Near 0 a polynomial; further out 1 - erfc t, whose root of the order 4 or 8 is a polynomial too, b + v, v = u p(u),
+/// u = t - a, of hardly more terms than log erfc and without the exponential. The power multiplies what the root was
+/// rounded by, so its square is made of b^2 and v, which is small where erfc t is not.
 inline num erf(num x) {
   bool const single = x.single();
   double const* const start = single ? erfc_start_f32 : erfc_start_f64;

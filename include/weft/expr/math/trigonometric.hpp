@@ -109,7 +109,9 @@ inline num of_angle(op o, angle const& a, precision p) {
 inline num tangent(angle const& a, precision p) {
   num const z = a.r * a.r, odd = a.turns << (z.single() ? 31 : 63);
   auto const of = [&](auto const& narrow, auto const& wide, auto const& full) {
-    return p == precision::narrow ? polynomial(z, narrow) : p == precision::wide ? polynomial(z, wide) : polynomial(z, full);
+    return p == precision::narrow ? polynomial(z, narrow)
+           : p == precision::wide ? polynomial(z, wide)
+                                  : polynomial(z, full);
   };
   num const excess = p == precision::wide ? literal(z, 0.0) : a.excess;  // +0 for -0, which so stays -0
   num const above = a.r - mad(a.r * z, of(tan_above_f32, tan_above_wide_f32, tan_above_f64), excess);
