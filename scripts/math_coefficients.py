@@ -275,7 +275,7 @@ POLYNOMIALS = {
     "cos_wide_f32": ("the same, for f32 in f64", cos_tail, lambda z: z, 0, quarter_turn, 4, 53),
     "cos_f64": ("the same", cos_tail, lambda z: z, 0, quarter_turn, 7, 53, 1, [0.5]),
     "atan_f32": ("atan x = x + x z p(z), z = x^2, |x| <= 1", atan_tail, odd_weight(atan), 0, 1, 9, 24),
-    "atan_f64": ("the same", atan_tail, odd_weight(atan), 0, 1, 20, 53),
+    "atan_f64": ("the same", atan_tail, odd_weight(atan), 0, 1, 19, 53),
     "erf_f32": ("erf x = x + x p(x^2), |x| <= 1", erf_tail, erf_weight, 0, 1, 7, 24),
     "erf_f64": ("the same", erf_tail, erf_weight, 0, 1, 13, 53),
     "erfc_f32": ("erfc t = (b + u p(u))^4, u = t - a, 1 <= t <= 3.95", erfc_rest(4, 24), erfc_weight(4, 24),

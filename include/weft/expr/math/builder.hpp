@@ -181,7 +181,8 @@ template <int Count>
 num polynomial(num x, double const (&c)[Count], int longest = 5, int first = 0) {
   num square[] = {x, x, x, x};
   static_assert(Count <= 40);
-  for (int k = 1, count = Count - first; count > longest; ++k, count = (count + 1) / 2) square[k] = square[k - 1] * square[k - 1];
+  for (int k = 1, count = Count - first; count > longest; ++k, count = (count + 1) / 2)
+    square[k] = square[k - 1] * square[k - 1];
   return polynomial(square, c + first, Count - first, longest);
 }
 

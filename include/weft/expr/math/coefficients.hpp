@@ -23,6 +23,12 @@ inline constexpr double log2_second[] = {
 // pi / 2 in parts whose products with integers below 2^26 are exact; the last as it comes
 inline constexpr double half_pi_exact[] = {
     0x1.921fb54000000p+0, 0x1.10b4610000000p-30, 0x1.a626330000000p-58, 0x1.45c06e0e68948p-86};
+// a, b, b^2
+inline constexpr double erfc_start_f32[] = {
+    0x1.ff89c00000000p-1, 0x1.42a2480000000p-1, 0x1.969ca40000000p-2};
+// the same
+inline constexpr double erfc_start_f64[] = {
+    0x1.fff5600000000p-1, 0x1.9652ec7759320p-1, 0x1.4275907372e60p-1};
 // 1 / pi behind its point, 64 bits each
 inline constexpr std::uint64_t inverse_pi[] = {
     0x517cc1b727220a94, 0xfe13abe8fa9a6ee0, 0x6db14acc9e21c820, 0xff28b1d5ef5de2b0, 0xdb92371d2126e970,
@@ -54,6 +60,10 @@ inline constexpr double exp2_f64[] = {
 inline constexpr double log_f32[] = {
     -0x1.0000000000000p-1, 0x1.5554fa0000000p-2, -0x1.ffff940000000p-3, 0x1.99d5840000000p-3, -0x1.557e4c0000000p-3,
     0x1.1e7e7a0000000p-3, -0x1.f6beb20000000p-4, 0x1.20250a0000000p-3, -0x1.fef5de0000000p-4};
+// log2(1 + f) = f log2 e + f^2 p(f), sqrt(1/2) <= 1 + f <= sqrt 2; error 2^-26.6 (2^-27.9 before rounding)
+inline constexpr double log2_tail_f32[] = {
+    -0x1.7154700000000p-1, 0x1.ec70e00000000p-2, -0x1.715b7e0000000p-2, 0x1.276b4c0000000p-2, -0x1.ea61120000000p-3,
+    0x1.a58eca0000000p-3, -0x1.8d0c980000000p-3, 0x1.7076e20000000p-3, -0x1.87a1920000000p-4};
 // tanh x = x + x z p(z), z = x^2, |x| < 0.9375; error 2^-28.6 (2^-29.0 before rounding)
 inline constexpr double tanh_f32[] = {
     -0x1.55554a0000000p-2, 0x1.110e600000000p-3, -0x1.b9ac020000000p-5, 0x1.61fdb20000000p-6, -0x1.0b099c0000000p-7,
@@ -82,13 +92,12 @@ inline constexpr double cos_f64[] = {
 inline constexpr double atan_f32[] = {
     -0x1.55553e0000000p-2, 0x1.9991e40000000p-3, -0x1.2420840000000p-3, 0x1.c08c180000000p-4, -0x1.5808060000000p-4,
     0x1.da24800000000p-5, -0x1.fd6f020000000p-6, 0x1.6410060000000p-7, -0x1.d32c1c0000000p-10};
-// the same; error 2^-55.6 (2^-57.6 before rounding)
+// the same; error 2^-54.3 (2^-55.0 before rounding)
 inline constexpr double atan_f64[] = {
-    -0x1.5555555555526p-2, 0x1.99999999955b2p-3, -0x1.249249237f4f6p-3, 0x1.c71c717fcd824p-4, -0x1.745d11ae39abcp-4,
-    0x1.3b13669541ac6p-4, -0x1.110e50f9ab33ep-4, 0x1.e1bba5c6ff1d0p-5, -0x1.ae5e80868f8a5p-5, 0x1.82db607082e54p-5,
-    -0x1.59a695248a16ep-5, 0x1.2c3655c8051a0p-5, -0x1.ea1bfbc381823p-6, 0x1.687034d8a5b5fp-6, -0x1.c7ffb1530b419p-7,
-    0x1.d8665332fa091p-8, -0x1.7af2cf4ea0d4bp-9, 0x1.b4fd0b56ebcfcp-11, -0x1.4006de2e1b36ap-13,
-    0x1.bd0f14b51ba7fp-17};
+    -0x1.555555555544cp-2, 0x1.9999999984113p-3, -0x1.2492491fa21fbp-3, 0x1.c71c709e1c8e6p-4, -0x1.745d02312c9a3p-4,
+    0x1.3b12b2e6f6c1ep-4, -0x1.11089c7e34711p-4, 0x1.e1780669b9362p-5, -0x1.ad322c843586ep-5, 0x1.7ee10bcf75ab9p-5,
+    -0x1.4f3ac03f8e32ep-5, 0x1.16fbc2f14d94dp-5, -0x1.a6c80c76b49f3p-6, 0x1.15afc38ce5504p-6, -0x1.2c0b9669e9f52p-7,
+    0x1.f6f92f31f7e17p-9, -0x1.2efd58e607c76p-10, 0x1.cf1ae65a2e47ep-13, -0x1.4f706da8bc69cp-16};
 // erf x = x + x p(x^2), |x| <= 1; error 2^-29.4 (2^-29.6 before rounding)
 inline constexpr double erf_f32[] = {
     0x1.06eba80000000p-3, -0x1.81273e0000000p-2, 0x1.ce2ce60000000p-4, -0x1.b7f71a0000000p-6, 0x1.53f2240000000p-8,
@@ -151,16 +160,6 @@ inline constexpr double tan_above_f64[] = {
 // q
 inline constexpr double tan_below_f64[] = {
     0x1.d8b1d03f72bddp-2, -0x1.7e798bac5f974p-6, 0x1.b51d1b95a0ff4p-13};
-// a, b, b^2
-inline constexpr double erfc_start_f32[] = {
-    0x1.ff89c00000000p-1, 0x1.42a2480000000p-1, 0x1.969ca40000000p-2};
-// the same
-inline constexpr double erfc_start_f64[] = {
-    0x1.fff5600000000p-1, 0x1.9652ec7759320p-1, 0x1.4275907372e60p-1};
-// log2(1 + f) = f log2 e + f^2 p(f), sqrt(1/2) <= 1 + f <= sqrt 2; error 2^-26.6 (2^-27.9 before rounding)
-inline constexpr double log2_tail_f32[] = {
-    -0x1.7154700000000p-1, 0x1.ec70e00000000p-2, -0x1.715b7e0000000p-2, 0x1.276b4c0000000p-2, -0x1.ea61120000000p-3,
-    0x1.a58eca0000000p-3, -0x1.8d0c980000000p-3, 0x1.7076e20000000p-3, -0x1.87a1920000000p-4};
 
 }  // namespace detail::math
 }  // namespace weft::inline WEFT_ABI

@@ -6,14 +6,14 @@
 namespace weft::inline WEFT_ABI {
 namespace detail::math {
 
-/// Near 0 a polynomial; further out 1 - erfc t, whose root of the order 4 or 8 is a polynomial too, b + v, v = u p(u), u = t - a, of
-/// hardly more terms than log erfc and without the exponential. The power multiplies what the root was rounded by, so its
-/// square is made of b^2 and v, which is small where erfc t is not.
+/// Near 0 a polynomial; further out 1 - erfc t, whose root of the order 4 or 8 is a polynomial too, b + v, v = u p(u),
+/// u = t - a, of hardly more terms than log erfc and without the exponential. The power multiplies what the root was
+/// rounded by, so its square is made of b^2 and v, which is small where erfc t is not.
 inline num erf(num x) {
   bool const single = x.single();
   double const* const start = single ? erfc_start_f32 : erfc_start_f64;
   num const size = magnitude(x), z = x * x;
-  num const near = mad(single ? polynomial(z, erf_f32, 7) : polynomial(z, erf_f64), x, x);
+  num const near = mad(single ? polynomial(z, erf_f32, 7) : polynomial(z, erf_f64, 7), x, x);
   num const u = min(literal(x, single ? 2.95 : 4.95), size - start[0]);
   num const v = u * (single ? polynomial(u, erfc_f32) : polynomial(u, erfc_f64));
   num power = mad(v, v + 2 * start[1], start[2]);

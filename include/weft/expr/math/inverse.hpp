@@ -10,9 +10,9 @@ namespace detail::math {
 /// base + atan(t), |t| <= 1; what precedes the last two sums is small.
 inline num atan_from(pair base, num t) {
   num const z = t * t;
-  // The terms cancel: what the first two wait for may be cut into parts.
+  // The terms cancel: what the first ones wait for may be cut into parts.
   double const* const c = t.single() ? atan_f32 : atan_f64;
-  num const rest = t.single() ? polynomial(z, atan_f32, 3, 2) : polynomial(z, atan_f64, 5, 2);
+  num const rest = t.single() ? mad(z, polynomial(z, atan_f32, 3, 3), c[2]) : polynomial(z, atan_f64, 5, 2);
   num const p = mad(z * z, rest, mad(z, c[1], c[0]));
   return base.high + (t + mad(t * z, p, base.low));
 }

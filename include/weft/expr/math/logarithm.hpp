@@ -33,13 +33,13 @@ inline exponent_parts exponent_of(num x) { return exponent_of(x, first_fraction(
 inline num log1p_tail(num f) {
   if (f.single()) return (f * f) * polynomial(f, log_f32);
   num const s = f / (f + 2), z = s * s, half_square = f * 0.5 * f;
-  return mad(s, mad(z, polynomial(z, log_f64), half_square), -half_square);
+  return mad(s, mad(z, polynomial(z, log_f64, 7), half_square), -half_square);
 }
 /// k ln 2 + log(1 + f)
 inline num log_sum(num k, num f) {
   if (f.single()) return mad(k, 0x1.62e43p-1, mad(f * f, polynomial(f, log_f32), f));
   num const s = f / (f + 2), z = s * s, half_square = f * 0.5 * f;
-  num const t = mad(s, mad(z, polynomial(z, log_f64), half_square), k * 0x1.a39ef35793c76p-33);
+  num const t = mad(s, mad(z, polynomial(z, log_f64, 7), half_square), k * 0x1.a39ef35793c76p-33);
   return mad(k, 0x1.62e42feep-1, f - (half_square - t));
 }
 /// `r`, or what a logarithm is where it has no normal value: the argument is `x`, the pole is at `pole`.

@@ -97,8 +97,8 @@ inline num of_angle(op o, angle const& a, precision p) {
   } else {
     // The polynomials need not wait for excess: it counts only in their last steps. The order of terms keeps -0.
     bool const narrow = p == precision::narrow;
-    s = a.r - mad(a.r * z, narrow ? polynomial(z, sin_f32) : polynomial(z, sin_f64), a.excess);
-    c = less(1, mad(a.r, a.r, (a.r * -2) * a.excess), narrow ? polynomial(z, cos_f32) : polynomial(z, cos_f64));
+    s = a.r - mad(a.r * z, narrow ? polynomial(z, sin_f32) : polynomial(z, sin_f64, 6), a.excess);
+    c = less(1, mad(a.r, a.r, (a.r * -2) * a.excess), narrow ? polynomial(z, cos_f32) : polynomial(z, cos_f64, 7));
   }
   // n odd: cos for sin, -sin for cos.
   int const top = z.single() ? 31 : 63;
@@ -109,7 +109,9 @@ inline num of_angle(op o, angle const& a, precision p) {
 inline num tangent(angle const& a, precision p) {
   num const z = a.r * a.r, odd = a.turns << (z.single() ? 31 : 63);
   auto const of = [&](auto const& narrow, auto const& wide, auto const& full) {
-    return p == precision::narrow ? polynomial(z, narrow) : p == precision::wide ? polynomial(z, wide) : polynomial(z, full);
+    return p == precision::narrow ? polynomial(z, narrow)
+           : p == precision::wide ? polynomial(z, wide)
+                                  : polynomial(z, full);
   };
   num const excess = p == precision::wide ? literal(z, 0.0) : a.excess;  // +0 for -0, which so stays -0
   num const above = a.r - mad(a.r * z, of(tan_above_f32, tan_above_wide_f32, tan_above_f64), excess);
