@@ -115,9 +115,11 @@ WEFT_DECL ir::expr lowering::inlined_element(int tensor, sequence<ir::expr> cons
   for (ir::expr i : indices) wanted.indices.push_back(simplify(m_, i));
   sequence<element_place>& places = now_->places;
   std::size_t found = 1;
-  while (found < places.size() && (places[found].stage != wanted.stage || !(places[found].indices == wanted.indices))) ++found;
+  auto const is_wanted = [&](element_place const& p) { return p.stage == wanted.stage && p.indices == wanted.indices; };
+  while (found < places.size() && !is_wanted(places[found])) ++found;
   if (found == most_places)
-    WEFT_THROW(schedule_error("compute_inline: the inlined stages stand at more than 10,000 places of one stage\n  in    stage " +
+    WEFT_THROW(schedule_error("compute_inline: the inlined stages stand at more than 10,000 places of one stage\n"
+                              "  in    stage " +
                               std::string(p_.tensors[at(now_->stage->tensor)].name.view()) +
                               "\n  try   compute_at or compute_root for one that is read at several indices"));
   if (found == places.size()) places.push_back(static_cast<element_place&&>(wanted));

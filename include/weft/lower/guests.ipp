@@ -225,7 +225,8 @@ WEFT_DECL void lowering::make_guest_memory(stage_frame& guest, int stage) {
     for (std::size_t d = 0; d < guest.parts.size(); ++d) {
       ir::expr const most = guest.parts[d].most;
       bool const may_exceed = !on_stack && !f_.sizes.empty();
-      shape.push_back(may_exceed ? ir::binary(m_, op::min, most, axis_extent(s.first_axis + static_cast<int>(d))) : most);
+      ir::expr const whole = axis_extent(s.first_axis + static_cast<int>(d));
+      shape.push_back(may_exceed ? ir::binary(m_, op::min, most, whole) : most);
     }
     b->shape = m_.make_list(shape);
     b->strides = m_.make_list(packed_strides(shape));
