@@ -285,6 +285,9 @@ TEST_CASE("code that cannot run here is refused in words, and shown all the same
     t = weft::cpu();
     t.features.push_back("avx512f");
     t.vector_bytes = 64;
+    CHECK_THROWS_WITH_AS(static_cast<void>(saxpy.on(t).llvm_ir(x, x, 2.0f)), doctest::Contains("without avx512vl"),
+                         weft::argument_error);
+    t.features.push_back("avx512vl");
     CHECK(refusal(t).find("this machine has no avx512f") != std::string::npos);
     CHECK(saxpy.on(t).llvm_ir(x, x, 2.0f).find("+avx512f") != std::string::npos);
   }

@@ -173,7 +173,7 @@ class program_maker : access_maker {
     }
     if (combine == op::add && x.most >= 0) result.most = x.most * (terms > 1 ? terms : 1);
     if (weft::is_float(t)) {
-      d_.order_free.back() = result.on_grid(t);
+      d_.order_free.back() = d_.order_free.back() && result.on_grid(t);
       // min and max of 0 and -0 depend on their order; with 0 added there is no -0.
       if (combine != op::add) x.node = this->op(op::add, x.node, p_.literal(as, 0));
       if (combine != op::add && terms == 0) result.most = -1;  // infinite

@@ -172,6 +172,14 @@ inline void probe(target& t) {
 inline target probe_host() {
   target t;
   probe(t);
+  if (t.has("avx512f") && !t.has("avx512vl")) {  // as of Knights Landing; see cannot_be_made
+    sequence<std::string> others;
+    for (std::string const& f : t.features)
+      if (f.compare(0, 6, "avx512") != 0) others.push_back(f);
+    t.features = others;
+    t.vector_bytes = 32;
+    t.vector_registers = 16;
+  }
   if (t.l1_bytes == 0) probe_caches_sysfs(t);
   t.threads = probe_threads();
   return t;
@@ -226,7 +234,8 @@ WEFT_DECL target const& host() {
   static constinit target const* known = nullptr;
   if (target const* t = __atomic_load_n(&known, __ATOMIC_ACQUIRE)) return *t;
   fork_gate const no_fork;  // in the child of a fork nobody would finish the static that another thread began
-  static target const* const machine = new target(detail::probe_host());  // used until the process is gone, by destructors of statics too
+  // Used until the process is gone, by destructors of statics too.
+  static target const* const machine = new target(detail::probe_host());
   __atomic_store_n(&known, machine, __ATOMIC_RELEASE);
   return *machine;
 }
@@ -245,6 +254,9 @@ WEFT_DECL target const* kept_target(target const& t) {
 }
 WEFT_DECL std::string cannot_be_made(target const& t) {
   bool const x86 = t.arch == architecture::x86_64;
+  // LLVM 19 ends the process over a masked store of which it needs one part: it has no such store for shorter vectors.
+  if (x86 && t.has("avx512f") && !t.has("avx512vl") && detail::x86_level_of(t.cpu) < 4)
+    return "the target has avx512f without avx512vl, for which no code is made; give both, or take avx512f away";
   if (x86 ? detail::x86_level_of(t.cpu) > 0 : t.cpu == "generic") return "";
   return "the target's CPU is called '" + t.cpu + "'; give generic" +
          (x86 ? ", x86-64, x86-64-v2, x86-64-v3 or x86-64-v4" : "") + ", and its features by name";

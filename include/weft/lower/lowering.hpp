@@ -1,10 +1,11 @@
-// The making of a loop program, in three files: loops and what is said of the call (lower.ipp), stages computed inside the
-// loops of others (guests.ipp), single elements (element.ipp). For those files only.
+// The making of a loop program, in three files: buffers and loops (lower.ipp), stages computed inside the loops of others
+// (guests.ipp), single elements (element.ipp). For those files only.
 #pragma once
 
 #include "weft/ir/simplify.hpp"
-#include "weft/lower/lower.hpp"
+#include "weft/lower/layout.hpp"
 #include "weft/lower/spans.hpp"
+#include "weft/schedule/schedule.hpp"
 
 namespace weft::inline WEFT_ABI {
 namespace detail {
