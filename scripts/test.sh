@@ -51,7 +51,7 @@ stage() {
   local preset=$1 targets start=$SECONDS
   read -ra targets <<<"$2"
   shift 2
-  if ! { cmake --preset "$preset" && cmake --build --preset "$preset" -j "$jobs" --target "${targets[@]}"; } \
+  if ! { cmake --preset "$preset" -DWEFT_SANITIZE_OPS=$((long)) && cmake --build --preset "$preset" -j "$jobs" --target "${targets[@]}"; } \
     >"$results/$preset.log" 2>&1; then
     echo "[fail] $preset: does not build"
     # Ninja stops at the first failure; what matters begins there.
