@@ -88,7 +88,8 @@ inline bool next_choice(sequence<std::int32_t>& choices, sequence<knob_info> con
 }
 /// What people see is what they wrote, and it outlives the expanded program.
 inline schedule finished(compile_request const& r, schedule& s) {
-  s.computation = r.what;
+  s.original = r.what;
+  if (!s.extended.empty()) s.extended[0] = with_added_stages(*r.what, s.steps);
   if (dump_wanted("schedule")) dump("schedule", print_loops(s));
   return static_cast<schedule&&>(s);
 }
@@ -164,7 +165,7 @@ inline std::string code_name(compile_request const& r, schedule const& s) {
 
 WEFT_DECL ir::function make_loops(ir::arena& m, compile_request const& r, schedule const& s) {
   bool const checked = detail::wanted_options(r).checked;
-  program const expanded = expand(*r.what, r.machine->fma);
+  program const expanded = expand(*r.what, r.machine->fma), extended = with_added_stages(expanded, s.steps);
   nest const plain(expanded, [](int, int) { return std::int64_t(-1); }, {});
   // Open sizes are proved call by call (open_sizes::fit), and checked code looks itself.
   if (!checked) {
@@ -172,8 +173,8 @@ WEFT_DECL ir::function make_loops(ir::arena& m, compile_request const& r, schedu
     if (std::string const why = unscheduled.sizes.empty() ? check_bounds(unscheduled) : ""; !why.empty())
       WEFT_THROW(argument_error(std::string(r.name) + ": " + why + "; .with({.checked = true}) tells which element it is"));
   }
-  ir::function f = checked ? linked_instruments.lower(m, r, expanded, s)
-                           : lower(m, expanded, s, *r.layout, r.name,
+  ir::function f = checked ? linked_instruments.lower(m, r, extended, s)
+                           : lower(m, extended, s, *r.layout, r.name,
                                    r.machine->has("avx512f") ? vector_tails::mask : vector_tails::partition);
   detail::pass_log log;
   log.verify = detail::verify_wanted();

@@ -143,7 +143,7 @@ concept stateless = std::is_empty_v<Lambda> && std::is_default_constructible_v<L
 struct program_summary {
   static constexpr int most = 128;
   int stages = 0;
-  int axes[most] = {};
+  int axes[most] = {}, spatial[most] = {};
   std::uint64_t digest = 0;
   bool returns_stages = true, keeps_to_its_axes = true, numbers_fit = true;
 };
@@ -157,7 +157,11 @@ constexpr program_summary summarise(bool loud = false) {
   if (s.returns_stages) p = canonical(p, foreign);
   s.keeps_to_its_axes = !foreign;
   s.stages = static_cast<int>(p.stages.size());
-  for (int i = 0; i < s.stages && i < program_summary::most; ++i) s.axes[i] = p.stages[static_cast<std::size_t>(i)].axes();
+  for (int i = 0; i < s.stages && i < program_summary::most; ++i) {
+    stage_info const& stage = p.stages[static_cast<std::size_t>(i)];
+    s.axes[i] = stage.axes();
+    s.spatial[i] = stage.spatial;
+  }
   s.digest = digest(p);
   return s;
 }
@@ -187,6 +191,8 @@ template <class What, class... In>
 inline constexpr program_summary const& summary = what_run<What, In...>::type::value;
 
 // --- running the how-lambda -----------------------------------------------------------------------------------
+template <class In>
+inline constexpr int rank_of = input_of<In>::rank < 0 ? 0 : input_of<In>::rank;
 /// One handle per input, numbers too, then per stage. Without a constant program the number of stages is not known, and
 /// the lambda takes the schedule alone.
 template <class What, class... In, class How>
@@ -200,10 +206,12 @@ constexpr void write_schedule(How const& how, schedule& s) {
                        "for weft::stage<\"C\", 3>(s)");
     constexpr int stages = few ? summary<What, In...>.stages : 0;
     [&]<int... I, int... S>(std::integer_sequence<int, I...>, std::integer_sequence<int, S...>) {
-      static_assert(!few || std::is_invocable_v<How const&, schedule&, decltype(input_handle{I})...,
-                                        stage_handle<summary<What, In...>.axes[S]>...>,
+      static_assert(!few || std::is_invocable_v<How const&, schedule&, input_handle<rank_of<In>>...,
+                                        stage_handle<summary<What, In...>.axes[S], summary<What, In...>.spatial[S]>...>,
                     "weft: the how-lambda takes the schedule, then one handle per input, then one per stage");
-      if constexpr (few) how(s, input_handle{I}..., handle_of<summary<What, In...>.axes[S]>(s, S)...);
+      if constexpr (few)
+        how(s, input_handle<rank_of<In>>{I}...,
+            handle_of<summary<What, In...>.axes[S], summary<What, In...>.spatial[S]>(s, S)...);
     }
     (std::make_integer_sequence<int, inputs>{}, std::make_integer_sequence<int, stages>{});
   }

@@ -26,7 +26,8 @@ WEFT_DECL ir::stmt lowering::update(int result, ir::expr mask) {
   s.kind = stage.reduced > 0 && !now_->empty ? ir::stmt_kind::accumulate : ir::stmt_kind::store;
   s.buf = out;
   sequence<ir::expr> indices = now_->parallel_around;
-  for (int i = 0; i < stage.spatial; ++i) indices.push_back(index_of(stage.first_axis + i));  // within its part
+  for (int i = 0; i < stage.spatial; ++i)  // within its part
+    indices.push_back(index_of(n_.loop_of[at(stage.first_axis + i)]));
   s.indices = m_.make_list(indices);
   s.mask = mask;
   ir::expr const identity = ir::literal(m_, out->type, p_.result(stage, result).identity);
@@ -45,8 +46,9 @@ WEFT_DECL ir::expr lowering::axis_value(int axis) const {
   element_place const& place = now_->places[place_];
   int const d = axis - p_.stages[at(place.stage)].first_axis;
   if (place_ > 0) return place.indices[at(d)];
-  if (now_->parts.empty() || d >= now_->stage->spatial) return index_of(axis);
-  return ir::binary(m_, op::add, index_of(axis), now_->parts[at(d)].begin);
+  ir::expr const index = index_of(n_.loop_of[at(axis)]);
+  if (now_->parts.empty() || d >= now_->stage->spatial) return index;
+  return ir::binary(m_, op::add, index, now_->parts[at(d)].begin);
 }
 /// The node's value where `condition` (of selects; null: always) holds; elsewhere it must not read memory.
 ///

@@ -18,8 +18,7 @@ class guest_spans final : public index_spans {
     stage_info const& wanted = program::at(p_.stages, stage);
     sequence<span> spans;
     bool first = true;
-    for (int reader = stage + 1; reader < static_cast<int>(p_.stages.size()); ++reader) {
-      if (!l_.needed_[static_cast<std::size_t>(reader)]) continue;
+    for (int reader : l_.order_) {
       sequence<std::int32_t> const loads = loads_of(reader, wanted);
       if (loads.empty()) continue;
       if (reader != host_.number) of_stage(reader);  // before reader_ says whose axes are meant
@@ -70,7 +69,7 @@ class guest_spans final : public index_spans {
     stage_info const& s = program::at(p_.stages, reader_);
     int const d = number - s.first_axis;
     if (reader_ == host_.number) {
-      span r = of_loop(number);
+      span r = of_loop(program::at(l_.n_.loop_of, number));
       if (!host_.parts.empty() && d < s.spatial) {
         ir::expr const begin = host_.parts[static_cast<std::size_t>(d)].begin;
         r = {simplify(m_, ir::binary(m_, op::add, r.low, begin)), simplify(m_, ir::binary(m_, op::add, r.high, begin))};
@@ -123,8 +122,8 @@ WEFT_DECL bool lowering::has_guests(int loop) const {
 WEFT_DECL ir::stmt lowering::with_guests(int position, sequence<bool> const& dropped) {
   stage_frame& host = *now_;
   sequence<int> guests;
-  for (std::size_t s = 0; s < n_.places.size(); ++s)
-    if (needed_[s] && n_.places[s].loop == host.loops[at(position)].id) guests.push_back(static_cast<int>(s));
+  for (int s : order_)
+    if (n_.places[at(s)].loop == host.loops[at(position)].id) guests.push_back(s);
   sequence<ir::stmt> steps;
   if (!frames_[at(guests[0])].is_open) {
     guest_spans spans(*this, host, position);

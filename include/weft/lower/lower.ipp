@@ -13,34 +13,44 @@ WEFT_DECL void lowering::run() {
   for (input_info const& i : p_.inputs)
     if (i.tensor >= 0) make_argument(i.tensor, false);
   for (std::int32_t t : p_.outputs) make_argument(t, true);
-  find_needed_stages();
-  auto const is_root = [&](std::size_t s) { return needed_[s] && n_.places[s] == placement(); };
-  for (std::size_t s = 0; s < p_.stages.size(); ++s)
-    for (int r = 0; r < p_.stages[s].results && is_root(s); ++r)
-      if (tensor_[at(p_.stages[s].tensor + r)] == nullptr) make_intermediate(p_.stages[s].tensor + r);
+  find_order();
+  auto const is_root = [&](int s) { return n_.places[at(s)] == placement(); };
+  for (int s : order_)
+    for (int r = 0; r < p_.stages[at(s)].results && is_root(s); ++r)
+      if (tensor_[at(p_.stages[at(s)].tensor + r)] == nullptr) make_intermediate(p_.stages[at(s)].tensor + r);
   sequence<ir::stmt> nests;
-  for (std::size_t s = 0; s < p_.stages.size(); ++s)
-    if (is_root(s)) nests.push_back(stage_nest(static_cast<int>(s)));
+  for (int s : order_)
+    if (is_root(s)) nests.push_back(stage_nest(s));
   f_.body = ir::block(m_, nests);
 }
 
-WEFT_DECL void lowering::find_needed_stages() {
+/// The stages that an output needs, each behind all that it reads: in order of definition, but for those that steps of the
+/// schedule have added.
+WEFT_DECL void lowering::find_order() {
+  auto const readers = readers_of(p_);
   for (std::int32_t t : p_.outputs) needed_[at(p_.tensors[at(t)].stage)] = true;
-  for (std::size_t s = p_.stages.size(); s-- > 0;) {
-    if (!needed_[s]) continue;
-    sequence<bool> seen(p_.nodes.size(), false);
-    for (int r = 0; r < p_.stages[s].results; ++r) mark_loads(p_.result(p_.stages[s], r).body, seen);
+  for (bool changed = true; changed;) {
+    changed = false;
+    for (std::size_t s = readers.size(); s-- > 0;)
+      for (std::int32_t r : readers[s])
+        if (needed_[at(r)] && !needed_[s]) needed_[s] = changed = true;
   }
-}
-WEFT_DECL void lowering::mark_loads(int id, sequence<bool>& seen) {
-  if (id < 0 || seen[at(id)]) return;
-  seen[at(id)] = true;
-  node const& n = p_.at(id);
-  if (n.kind == op::load) {
-    if (int const s = p_.tensors[at(n.a)].stage; s >= 0) needed_[at(s)] = true;
-    for (int i = 0; i < n.c; ++i) mark_loads(p_.operands[at(n.b + i)], seen);
-  } else if (arity(n.kind) > 0) {
-    mark_loads(n.a, seen), mark_loads(n.b, seen), mark_loads(n.c, seen);
+  sequence<bool> waits = needed_;
+  auto const is_ready = [&](std::size_t s) {
+    if (!waits[s]) return false;
+    for (std::size_t read = 0; read < readers.size(); ++read)
+      for (std::int32_t r : readers[read])
+        if (static_cast<std::size_t>(r) == s && waits[read]) return false;
+    return true;
+  };
+  for (std::size_t s = 0; s < waits.size();) {
+    if (!is_ready(s)) {
+      ++s;
+      continue;
+    }
+    waits[s] = false;
+    order_.push_back(static_cast<int>(s));
+    s = 0;  // the least that has become ready
   }
 }
 

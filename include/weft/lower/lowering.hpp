@@ -66,8 +66,7 @@ class lowering {
   static std::size_t at(int i) { return static_cast<std::size_t>(i); }
 
   // --- lower.ipp: the call's buffers and sizes; loops -----------------------------------------------------------
-  void find_needed_stages();
-  void mark_loads(int id, sequence<bool>& seen);
+  void find_order();
   std::string unused_name(std::string_view wanted) const;
   ir::expr size(int argument, int dim, bool is_stride);
   void make_argument(int tensor, bool output);
@@ -121,6 +120,7 @@ class lowering {
   sequence<ir::buffer*> tensor_;
   sequence<ir::expr> extents_;  // by node; empty at first
   sequence<bool> needed_;       // by stage
+  sequence<int> order_;         // of the stages that are
   sequence<stage_frame> frames_;
   stage_frame* now_ = nullptr;
   std::size_t place_ = 0;          // in now_->places: whose nodes are evaluated

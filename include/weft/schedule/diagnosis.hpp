@@ -43,6 +43,8 @@ enum class verdict : std::uint8_t { legal, deferred, illegal };
   X(the_stage_of_this_axis_is_inlined__it_has_no_loops, "the stage of this axis is inlined: it has no loops")  \
   X(a_reduction_cannot_be_inlined__use_compute_at, "a reduction cannot be inlined; use compute_at")           \
   X(a_stage_that_others_are_computed_in_cannot_be_inlined, "a stage in whose loops others are computed cannot be inlined") \
+  X(the_stage_does_not_read_this_tensor, "the stage does not read this tensor")                                \
+  X(the_stage_is_computed_inside_another__cache_read_it_before_compute_at, "the stage is computed inside another, or inlined; cache_read it first, then say where it is computed") \
   X(a_knob_needs_at_least_one_value, "a knob needs at least one value")                                       \
   X(a_schedule_has_at_most_32_knobs, "a schedule has at most 32 knobs")                                       \
   X(no_stage_has_this_name_and_so_many_axes, "no stage has this name and so many axes")                       \

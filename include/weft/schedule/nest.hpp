@@ -45,15 +45,18 @@ struct schedule_limits {
   int vector_bytes = 0;
 };
 
-enum class verb : std::uint8_t { split, reorder, unroll, vectorize, parallel, compute_at, compute_inline, compute_root };
-inline constexpr int verb_count = 8;
+enum class verb : std::uint8_t { split, reorder, unroll, vectorize, parallel, compute_at, compute_inline, compute_root, cache_read };
+inline constexpr int verb_count = 9;
 constexpr std::string_view name(verb v) {
   constexpr std::string_view names[] = {"split",      "reorder",        "unroll",      "vectorize", "parallel",
-                                        "compute_at", "compute_inline", "compute_root"};
+                                        "compute_at", "compute_inline", "compute_root", "cache_read"};
   return names[static_cast<int>(v)];
 }
 /// Whether the step says where a stage is computed: such a step names the stage, and has a loop only for compute_at.
-constexpr bool is_placement(verb v) { return v >= verb::compute_at; }
+constexpr bool is_placement(verb v) { return v >= verb::compute_at && v <= verb::compute_root; }
+/// Whether the step adds a stage to the program: such a step names a tensor by `factor`, and a stage that reads it.
+constexpr bool adds_stage(verb v) { return v == verb::cache_read; }
+constexpr bool names_stage(verb v) { return v >= verb::compute_at; }
 
 /// A step as data: what the trace holds, prints, parses and replays.
 struct step {
@@ -62,7 +65,7 @@ struct step {
   std::int32_t count = 0;
   std::array<std::int32_t, max_axes> loops{};
   std::int64_t factor = 0;
-  std::int32_t stage = -1;  // of a placement; the other steps' stage is that of their loops
+  std::int32_t stage = -1;  // where a stage is named; the other steps' stage is that of their loops
   verdict ruling = verdict::legal;
   diagnosis reason = diagnosis::none;
   constexpr bool operator==(step const& o) const {
@@ -91,31 +94,49 @@ struct placement {
 /// The state that the steps change: all loops, for each stage the order of its live ones, outermost first, and where it
 /// is computed.
 struct nest {
-  program const* computation = nullptr;
+  program const* original = nullptr;
+  sequence<program> extended;  // the program with the stages that steps have added; none: the one that was given
   sequence<loop_info> loops;
   sequence<sequence<std::int32_t>> order;
   sequence<placement> places;
+  sequence<std::int32_t> loop_of;        // by axis of the program: the loop that it was at first
+  sequence<sequence<std::int64_t>> inputs;  // by tensor: the extents of an input; -1 while unknown
   schedule_limits limits;
 
   constexpr nest() = default;
   template <class Extents>
-  constexpr nest(program const& p, Extents const& inputs, schedule_limits l) : computation(&p), limits(l) {
-    order.resize(p.stages.size());
-    places.resize(p.stages.size());
-    for (std::size_t s = 0; s < p.stages.size(); ++s)
-      for (int i = 0; i < p.stages[s].axes(); ++i) {
-        axis_info const& a = program::at(p.axes, p.stages[s].first_axis + i);
-        loop_info loop;
-        loop.stage = static_cast<std::int32_t>(s);
-        loop.root = p.stages[s].first_axis + i;
-        std::int64_t const extent = extent_value(p, a.extent, inputs);
-        // A call with a negative one is refused by bind.
-        loop.extent = extent == open_extent ? open_trips : extent < 0 ? -1 : extent;
-        loop.reduced = a.reduced;
-        loop.name = axis_name(i);
-        order[s].push_back(static_cast<std::int32_t>(loops.size()));
-        loops.push_back(loop);
-      }
+  constexpr nest(program const& p, Extents const& given, schedule_limits l) : original(&p), limits(l) {
+    for (tensor_info const& t : p.tensors) {
+      if (t.stage >= 0) break;
+      inputs.push_back({});
+      for (int d = 0; d < t.rank; ++d) inputs.back().push_back(given(static_cast<int>(inputs.size()) - 1, d));
+    }
+    for (std::size_t s = 0; s < p.stages.size(); ++s) add_loops(static_cast<int>(s));
+  }
+  constexpr program const& computation() const { return extended.empty() ? *original : extended[0]; }
+  /// The plain nest of the stage that is the last so far.
+  constexpr void add_loops(int stage) {
+    program const& p = computation();
+    auto const known = [&](int tensor, int dim) {
+      return inputs[static_cast<std::size_t>(tensor)][static_cast<std::size_t>(dim)];
+    };
+    stage_info const& s = program::at(p.stages, stage);
+    order.push_back({});
+    places.push_back({});
+    for (int i = 0; i < s.axes(); ++i) {
+      axis_info const& a = program::at(p.axes, s.first_axis + i);
+      loop_info loop;
+      loop.stage = stage;
+      loop.root = s.first_axis + i;
+      std::int64_t const extent = extent_value(p, a.extent, known);
+      // A call with a negative one is refused by bind.
+      loop.extent = extent == open_extent ? open_trips : extent < 0 ? -1 : extent;
+      loop.reduced = a.reduced;
+      loop.name = axis_name(i);
+      loop_of.push_back(static_cast<std::int32_t>(loops.size()));
+      order.back().push_back(static_cast<std::int32_t>(loops.size()));
+      loops.push_back(loop);
+    }
   }
   constexpr loop_info& at(int id) { return loops[static_cast<std::size_t>(id)]; }
   constexpr loop_info const& at(int id) const { return loops[static_cast<std::size_t>(id)]; }

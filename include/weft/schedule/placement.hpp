@@ -38,12 +38,36 @@ constexpr sequence<sequence<std::int32_t>> readers_of(program const& p) {
   return readers;
 }
 
+/// Whether a body of stage `reader` reads an element of `tensor`.
+constexpr bool reads_tensor(program const& p, int reader, int tensor) {
+  sequence<bool> seen(p.nodes.size(), false);
+  sequence<std::int32_t> next;
+  auto const reach = [&](int id) {
+    if (id < 0 || program::at(seen, id)) return;
+    seen[static_cast<std::size_t>(id)] = true;
+    next.push_back(id);
+  };
+  stage_info const& stage = program::at(p.stages, reader);
+  for (int r = 0; r < stage.results; ++r) reach(p.result(stage, r).body);
+  while (!next.empty()) {
+    node const n = p.at(next.back());
+    next.pop_back();
+    if (n.kind == op::load) {
+      if (n.a == tensor) return true;
+      for (int i = 0; i < n.c; ++i) reach(program::at(p.operands, n.b + i));
+    } else if (arity(n.kind) > 0) {
+      reach(n.a), reach(n.b), reach(n.c);
+    }
+  }
+  return false;
+}
+
 /// Looks at the placements of all stages of `n` together.
 struct placement_check {
   nest const& n;
   sequence<sequence<std::int32_t>> readers;
 
-  constexpr explicit placement_check(nest const& of) : n(of), readers(readers_of(*of.computation)) {}
+  constexpr explicit placement_check(nest const& of) : n(of), readers(readers_of(of.computation())) {}
 
   constexpr placement place(int stage) const { return program::at(n.places, stage); }
   /// The loop inside which all that is done for `stage` is done; -1: none.
@@ -94,7 +118,7 @@ struct placement_check {
 
 /// What the steps of schedule/step/compute_*.hpp have in common: a stage that is there and no output of the kernel.
 constexpr ruling can_be_placed(nest const& n, int stage) {
-  program const& p = *n.computation;
+  program const& p = n.computation();
   if (stage < 0 || stage >= static_cast<int>(p.stages.size()))
     return illegal(diagnosis::the_stage_is_none_of_this_schedule);
   for (std::int32_t t : p.outputs)

@@ -37,7 +37,7 @@ inline int reduction_position(nest const& n, sequence<std::int32_t> const& order
 }  // namespace detail
 
 WEFT_DECL register_use registers_of(nest const& n, int stage) {
-  program const& p = *n.computation;
+  program const& p = n.computation();
   stage_info const& s = program::at(p.stages, stage);
   sequence<std::int32_t> const& order = n.order[static_cast<std::size_t>(stage)];
   register_use use;
@@ -62,8 +62,8 @@ WEFT_DECL register_use registers_of(nest const& n, int stage) {
 WEFT_DECL std::string written_out_too_often(nest const& n) {
   constexpr std::int64_t most = 1024, vector_bytes = 16;
   for (std::size_t s = 0; s < n.order.size(); ++s) {
-    stage_info const& st = program::at(n.computation->stages, static_cast<int>(s));
-    std::int64_t const lanes = vector_bytes / detail::widest_bytes(*n.computation, st);
+    stage_info const& st = program::at(n.computation().stages, static_cast<int>(s));
+    std::int64_t const lanes = vector_bytes / detail::widest_bytes(n.computation(), st);
     std::int64_t copies = 1, vectors = 1;
     for (std::int32_t id : n.order[s]) {
       loop_info const& l = n.at(id);
@@ -73,7 +73,7 @@ WEFT_DECL std::string written_out_too_often(nest const& n) {
     }
     if (copies * vectors <= most) continue;
     std::string out(sentence(diagnosis::the_unrolled_and_vectorized_axes_make_more_than_1024_copies));
-    out += "\n  in    stage " + std::string(program::at(n.computation->tensors, st.tensor).name.view()) + ": " +
+    out += "\n  in    stage " + std::string(program::at(n.computation().tensors, st.tensor).name.view()) + ": " +
            std::to_string(copies) + (copies == 1 << 20 ? " or more" : "") + " unrolled iterations";
     if (vectors > 1) out += " of " + std::to_string(vectors) + " vectors of 16 bytes";
     out += "\n" + detail::nest_text(n, static_cast<int>(s), -1);
@@ -102,7 +102,7 @@ WEFT_DECL std::string register_pressure(nest const& n) {
     std::string out(sentence(diagnosis::the_tile_does_not_fit_the_vector_registers__make_it_smaller));
     out +=
         "\n  in    stage " +
-        std::string(program::at(n.computation->tensors, program::at(n.computation->stages, stage).tensor).name.view());
+        std::string(program::at(n.computation().tensors, program::at(n.computation().stages, stage).tensor).name.view());
     out += ": " + std::to_string(use.accumulators) + " accumulators + " + std::to_string(use.row) +
            " for a row + 1 = " + std::to_string(use.needed()) + " vectors of " + std::to_string(use.lanes) +
            " lanes, the CPU has " + std::to_string(limit) + "\n" + detail::nest_text(n, stage, -1);

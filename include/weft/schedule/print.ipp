@@ -8,7 +8,7 @@ namespace detail {
 
 inline bool is_loop(nest const& n, int id) { return id >= 0 && id < static_cast<int>(n.loops.size()); }
 inline std::string stage_text(nest const& n, int stage) {
-  return tensor_text(*n.computation, program::at(n.computation->stages, stage).tensor);
+  return tensor_text(n.computation(), program::at(n.computation().stages, stage).tensor);
 }
 /// A loop's name within `stage`. A name that was cut may not be the only one of its kind.
 inline std::string loop_text(nest const& n, int stage, int id) {
@@ -23,7 +23,7 @@ inline std::string trips_text(nest const& n, int id) {
   bool const part = program::at(n.places, l.stage).loop >= 0 && !l.reduced;
   bool const inner = l.parent >= 0 && n.at(l.parent).inner == id;
   if (l.extent >= 0 && (!part || inner)) return std::to_string(l.extent);
-  program const& p = *n.computation;
+  program const& p = n.computation();
   if (l.parent < 0) {
     std::string const all = l.extent >= 0 ? std::to_string(l.extent) : expression_text(p, program::at(p.axes, l.root).extent);
     return part ? "part(" + all + ")" : all;
@@ -43,12 +43,12 @@ inline std::string parts_text(nest const& n, int id) {
 
 /// The stage that a step is about; -1 when there is none.
 inline int stage_of(nest const& n, step const& s) {
-  if (is_placement(s.what)) return s.stage < static_cast<int>(n.order.size()) ? s.stage : -1;
+  if (names_stage(s.what)) return s.stage < static_cast<int>(n.order.size()) ? s.stage : -1;
   return is_loop(n, s.loops[0]) ? n.at(s.loops[0]).stage : -1;
 }
 
 inline void stage_loops(nest const& n, int stage, std::string indent, std::string& out) {
-  program const& p = *n.computation;
+  program const& p = n.computation();
   out += indent + stage_text(n, stage);
   bool const inlined = program::at(n.places, stage).inlined;
   out += inlined ? " inlined\n" : "\n";
@@ -81,6 +81,7 @@ WEFT_DECL std::string step_text(nest const& n, step const& s) {
   for (int i = 0; i < s.count; ++i)
     (out += i > 0 ? ", " : "") += loop_text(n, stage, s.loops[static_cast<std::size_t>(i)]);
   if (s.what == verb::split) out += ", " + std::to_string(s.factor);
+  if (adds_stage(s.what)) out += s.factor < 0 ? "@-1" : tensor_text(n.computation(), static_cast<int>(s.factor));
   return out + ")";
 }
 /// The whole line. `after`: the parts of a split are known.
@@ -125,7 +126,10 @@ class trace_parser {
     step s;
     s.what = verb_of(r_.word("a step"));
     r_.expect("(");
-    if (is_placement(s.what)) {
+    if (adds_stage(s.what)) {
+      s.stage = stage;
+      s.factor = r_.accept("@-1") ? -1 : tensor_number();
+    } else if (is_placement(s.what)) {
       s.stage = stage;
       if (s.what == verb::compute_at && !r_.accept("@-1")) {
         stage = stage_number();
@@ -135,7 +139,7 @@ class trace_parser {
         s.count = 1;
       }
     }
-    if (s.count == 0 && (!is_placement(s.what) || s.what == verb::compute_at)) {
+    if (s.count == 0 && (!names_stage(s.what) || s.what == verb::compute_at)) {
       s.loops[0] = loop(stage);
       s.count = 1;
     }
@@ -155,15 +159,19 @@ class trace_parser {
       part(stage, s_.at(s.loops[0]).inner);
     }
   }
+  int tensor_number() {
+    program const& p = s_.computation();
+    if (r_.accept("@")) return r_.number_below(p.tensors.size(), "tensor");
+    short_name const wanted = r_.name();
+    for (std::size_t t = 0; t < p.tensors.size(); ++t)
+      if (p.tensors[t].name == wanted) return static_cast<int>(t);
+    r_.fail("there is no such tensor");
+  }
   int stage_number() {
-    program const& p = *s_.computation;
-    bool const numbered = r_.accept("@");
-    int const number = numbered ? r_.number_below(p.tensors.size(), "tensor") : -1;
-    short_name const wanted = numbered ? short_name() : r_.name();
-    for (std::size_t i = 0; i < p.stages.size(); ++i) {
-      int const t = p.stages[i].tensor;
-      if (numbered ? t == number : program::at(p.tensors, t).name == wanted) return static_cast<int>(i);
-    }
+    program const& p = s_.computation();
+    int const tensor = tensor_number();
+    for (std::size_t i = 0; i < p.stages.size(); ++i)
+      if (p.stages[i].tensor == tensor) return static_cast<int>(i);
     r_.fail("there is no such stage");
   }
   verb verb_of(std::string_view wanted) {
@@ -192,7 +200,7 @@ class trace_parser {
 // --- the story of an illegal step ---------------------------------------------------------------------------
 /// Which of the step's axes the rule stumbled over.
 inline int offending_loop(nest const& n, step const& s) {
-  if (is_placement(s.what)) return s.what == verb::compute_at ? s.loops[0] : -1;
+  if (names_stage(s.what)) return s.what == verb::compute_at ? s.loops[0] : -1;
   for (int i = 0; i < s.count; ++i) {
     int const id = s.loops[static_cast<std::size_t>(i)];
     if (n.usable(id).v != verdict::legal || n.at(id).stage != n.at(s.loops[0]).stage) return id;
@@ -270,7 +278,7 @@ inline std::string way_out(nest const& n, step const& s, diagnosis why, int stag
     case diagnosis::an_unrolled_axis_has_an_open_extent__split_it_first:
     case diagnosis::a_vectorized_axis_has_an_open_extent__split_it_first:
       return "split(" + text(loop) + ", 8), then " + std::string(name(s.what)) + " of its inner part";
-    case diagnosis::the_stage_is_none_of_this_schedule: return stages_text(*n.computation);
+    case diagnosis::the_stage_is_none_of_this_schedule: return stages_text(n.computation());
     case diagnosis::an_output_is_computed_in_a_nest_of_its_own:
     case diagnosis::a_stage_cannot_be_computed_inside_itself: return "leaving this step out, or a stage that another one reads";
     case diagnosis::a_stage_that_reads_it_runs_outside_of_this_axis__compute_it_further_out:
@@ -284,10 +292,13 @@ inline std::string way_out(nest const& n, step const& s, diagnosis why, int stag
     case diagnosis::the_stage_of_this_axis_is_inlined__it_has_no_loops:
     case diagnosis::a_stage_that_others_are_computed_in_cannot_be_inlined: return "compute_at for both stages, or compute_root";
     case diagnosis::a_reduction_cannot_be_inlined__use_compute_at: return "compute_at an axis of a stage that reads it";
+    case diagnosis::the_stage_does_not_read_this_tensor: return "leaving this step out";
+    case diagnosis::the_stage_is_computed_inside_another__cache_read_it_before_compute_at:
+      return "this step before that compute_at or compute_inline";
     case diagnosis::a_knob_needs_at_least_one_value: return "a list such as {4, 8}";
     case diagnosis::a_schedule_has_at_most_32_knobs: return "values that follow from fewer knobs";
     case diagnosis::no_stage_has_this_name_and_so_many_axes:
-    case diagnosis::several_stages_have_this_name__give_each_its_own: return stages_text(*n.computation);
+    case diagnosis::several_stages_have_this_name__give_each_its_own: return stages_text(n.computation());
     case diagnosis::the_tile_does_not_fit_the_vector_registers__make_it_smaller:
     case diagnosis::the_unrolled_and_vectorized_axes_make_more_than_1024_copies: return "smaller factors";
     case diagnosis::none: break;
@@ -316,7 +327,7 @@ WEFT_DECL trace parse_trace(std::string_view text, schedule const& fresh) {
 WEFT_DECL bool replay(schedule& s, trace const& steps) {
   for (step one : steps) {
     if (static_cast<int>(one.what) >= verb_count || one.count > step::max_axes) return false;
-    if (one.count < 1 && (!is_placement(one.what) || one.what == verb::compute_at)) return false;
+    if (one.count < 1 && (!names_stage(one.what) || one.what == verb::compute_at)) return false;
     if (!s.take(one)) return false;
   }
   return s.failed < 0;

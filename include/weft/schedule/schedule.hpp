@@ -4,6 +4,9 @@
 #include <initializer_list>
 
 #include "weft/base/sequence.hpp"
+#include "weft/expr/rewrite.hpp"
+#include "weft/schedule/handle.hpp"
+#include "weft/schedule/step/cache_read.hpp"
 #include "weft/schedule/step/compute_at.hpp"
 #include "weft/schedule/step/compute_inline.hpp"
 #include "weft/schedule/step/compute_root.hpp"
@@ -18,6 +21,15 @@ namespace weft::inline WEFT_ABI {
 
 /// The steps taken, in order.
 using trace = sequence<step>;
+
+/// What a step that adds a stage does to the program; the number of the stage.
+constexpr int add_stage(program& p, step const& s) { return add_copy(p, static_cast<int>(s.factor), s.stage); }
+/// `p`, a program that has the stages of the one that the steps were taken for, with those that they added.
+constexpr program with_added_stages(program p, trace const& steps) {
+  for (step const& s : steps)
+    if (adds_stage(s.what) && s.ruling != verdict::illegal) add_stage(p, s);
+  return p;
+}
 
 /// A number that may be chosen, and which of its values this run took.
 struct knob_info {
@@ -39,7 +51,8 @@ struct schedule : nest,
                   parallel_step<schedule>,
                   compute_at_step<schedule>,
                   compute_inline_step<schedule>,
-                  compute_root_step<schedule> {
+                  compute_root_step<schedule>,
+                  cache_read_step<schedule> {
   trace steps;
   sequence<knob_info> knobs;
   sequence<std::int32_t> choices;  // per knob in order of use; 0 beyond the end
@@ -52,10 +65,10 @@ struct schedule : nest,
   static constexpr std::size_t max_knobs = 32;
 
   constexpr schedule() = default;
-  /// The plain nest of `p`; `inputs` gives the extents of its inputs, -1 while they are not known.
+  /// The plain nest of `p`; `given` tells the extents of its inputs, -1 while they are not known.
   template <class Extents>
-  constexpr schedule(program const& p, Extents const& inputs, schedule_limits l = {}, bool say_it = false)
-      : nest(p, inputs, l), loud(say_it) {}
+  constexpr schedule(program const& p, Extents const& given, schedule_limits l = {}, bool say_it = false)
+      : nest(p, given, l), loud(say_it) {}
 
   /// One of `values`: the first, unless the tuner or a tuned result says otherwise.
   constexpr std::int64_t knob(std::string_view name, std::initializer_list<std::int64_t> values) {
@@ -77,7 +90,7 @@ struct schedule : nest,
   /// Whether the step may be taken there.
   static constexpr ruling check(nest const& n, step const& s) {
     ruling const r = check_alone(n, s);
-    if (r.v == verdict::illegal || !(has_guests(n) || is_placement(s.what))) return r;
+    if (r.v == verdict::illegal || !(has_guests(n) || is_placement(s.what)) || adds_stage(s.what)) return r;
     nest after = n;
     perform(after, s);
     ruling const together = placements_fit(after);
@@ -85,6 +98,11 @@ struct schedule : nest,
   }
   /// Takes a step that was ruled not illegal.
   static constexpr void perform(nest& n, step const& s) {
+    if (adds_stage(s.what)) {
+      if (n.extended.empty()) n.extended.push_back(*n.original);
+      n.add_loops(add_stage(n.extended[0], s));
+      return;
+    }
     switch (s.what) {
       case verb::split: return split_rule::perform(n, s);
       case verb::reorder: return reorder_rule::perform(n, s);
@@ -94,6 +112,7 @@ struct schedule : nest,
       case verb::compute_at: return compute_at_rule::perform(n, s);
       case verb::compute_inline: return compute_inline_rule::perform(n, s);
       case verb::compute_root: return compute_root_rule::perform(n, s);
+      case verb::cache_read: return;
     }
   }
   /// Judges a step, records it, and changes the nest if it is not illegal. After the first illegal step all
@@ -122,33 +141,12 @@ struct schedule : nest,
       case verb::parallel: return parallel_rule::check(n, s);
       case verb::compute_at: return compute_at_rule::check(n, s);
       case verb::compute_inline: return compute_inline_rule::check(n, s);
+      case verb::cache_read: return cache_read_rule::check(n, s);
       case verb::compute_root: break;
     }
     return compute_root_rule::check(n, s);
   }
 };
-
-/// The handle of a stage in a how-lambda.
-template <int Axes>
-struct stage_handle {
-  int stage = -1;
-  std::array<axis, static_cast<std::size_t>(Axes)> all{};
-  /// The stage's axes, spatial ones first: `auto [i, j, k] = C.axes();`
-  constexpr std::array<axis, static_cast<std::size_t>(Axes)> axes() const { return all; }
-};
-/// The handle of an input in a how-lambda. No step of today takes one; they keep their places in the list.
-struct input_handle {
-  int input = -1;
-};
-
-/// The handle of a stage by its number; a how-lambda is given it.
-template <int Axes>
-constexpr stage_handle<Axes> handle_of(schedule const& s, int stage) {
-  stage_handle<Axes> h{stage, {}};
-  for (std::size_t i = 0; i < h.all.size(); ++i)
-    h.all[i] = axis{s.computation->stages[static_cast<std::size_t>(stage)].first_axis + static_cast<int>(i)};
-  return h;
-}
 
 /// The stage called Name with this number of axes, for a how-lambda that takes the schedule alone. A stage that bears
 /// another name in texts, because its own was taken, is found by the one that it was given.
@@ -157,7 +155,7 @@ constexpr stage_handle<Axes> handle_of(schedule const& s, int stage) {
 template <fixed_string Name, int Axes>
 constexpr stage_handle<Axes> stage(schedule& s) {
   static_assert(Name.view().size() <= short_name::capacity, "weft: the name of a stage has at most 30 characters");
-  program const& p = *s.computation;
+  program const& p = s.computation();
   int found = -1, count = 0;
   for (std::size_t i = 0; i < p.stages.size(); ++i) {
     tensor_info const& t = program::at(p.tensors, p.stages[i].tensor);

@@ -8,7 +8,7 @@ namespace weft::inline WEFT_ABI {
 struct compute_inline_rule {
   static constexpr ruling check(nest const& n, step const& s) {
     if (ruling const r = can_be_placed(n, s.stage); r.v != verdict::legal) return r;
-    if (program::at(n.computation->stages, s.stage).reduced > 0)
+    if (program::at(n.computation().stages, s.stage).reduced > 0)
       return illegal(diagnosis::a_reduction_cannot_be_inlined__use_compute_at);
     for (placement const& p : n.places)
       if (p.loop >= 0 && n.at(p.loop).stage == s.stage)

@@ -1,0 +1,34 @@
+// What a how-lambda is given to name inputs and stages by.
+#pragma once
+
+#include <array>
+
+#include "weft/schedule/nest.hpp"
+
+namespace weft::inline WEFT_ABI {
+
+/// The handle of an input in a how-lambda; a plain number has rank 0.
+template <int Rank>
+struct input_handle {
+  int input = -1;
+};
+/// The handle of a stage in a how-lambda. Spatial: how many of its axes are not reduced.
+template <int Axes, int Spatial = Axes>
+struct stage_handle {
+  int stage = -1;
+  std::array<axis, static_cast<std::size_t>(Axes)> all{};
+  /// The stage's axes, spatial ones first: `auto [i, j, k] = C.axes();`
+  constexpr std::array<axis, static_cast<std::size_t>(Axes)> axes() const { return all; }
+};
+/// The handle of a stage that a nest has.
+template <int Axes, int Spatial = Axes>
+constexpr stage_handle<Axes, Spatial> handle_of(nest const& n, int stage) {
+  stage_handle<Axes, Spatial> h{stage, {}};
+  int const first = program::at(n.computation().stages, stage).first_axis;
+  for (std::size_t i = 0; i < h.all.size(); ++i)
+    h.all[i] = axis{program::at(n.loop_of, first + static_cast<int>(i))};
+  return h;
+}
+
+
+}  // namespace weft::inline WEFT_ABI

@@ -1,0 +1,65 @@
+// Step: cache_read.
+#pragma once
+
+#include "weft/schedule/handle.hpp"
+#include "weft/schedule/placement.hpp"
+
+namespace weft::inline WEFT_ABI {
+
+struct cache_read_rule {
+  static constexpr ruling check(nest const& n, step const& s) {
+    program const& p = n.computation();
+    if (s.stage < 0 || s.stage >= static_cast<int>(p.stages.size()) || s.factor < 0 ||
+        s.factor >= static_cast<std::int64_t>(p.tensors.size()))
+      return illegal(diagnosis::the_stage_is_none_of_this_schedule);
+    int const read = program::at(p.tensors, static_cast<int>(s.factor)).stage;
+    if (!detail::reads_tensor(p, s.stage, static_cast<int>(s.factor)))
+      return illegal(diagnosis::the_stage_does_not_read_this_tensor);
+    // What is computed in a loop of a reader would have to stand where the copy is made.
+    if (read >= 0 && !(program::at(n.places, read) == placement()))
+      return illegal(diagnosis::the_stage_is_computed_inside_another__cache_read_it_before_compute_at);
+    return {};
+  }
+};
+
+/// `s.cache_read`, as a part of `schedule`.
+template <class Schedule>
+struct cache_read_step {
+  /// Lets a stage read a copy of a tensor, made by a stage of its own: put it into a loop by compute_at, and only what is
+  /// read there is copied, side by side.
+  ///
+  ///     for i: for k:                       for i: for j: copy[i, j] = A[i, j]
+  ///       .. A[i, k] ..              ->     for i: for k:
+  ///                                           .. copy[i, k] ..
+  ///
+  /// Needs   `reader` reads the tensor; one that is computed elsewhere than in a nest of its own cannot be copied any more
+  /// Returns the handle of the copy, whose axes are the tensor's dimensions
+  /// Keeps   the bits of all elements
+  /// Cost    a read and a write for each element that is copied
+  template <int Rank, class Reader>
+  constexpr stage_handle<Rank> cache_read(input_handle<Rank> from, Reader const& reader) {
+    auto& s = static_cast<Schedule&>(*this);
+    bool const known = from.input >= 0 && from.input < static_cast<int>(s.computation().inputs.size());
+    return copy_of<Rank>(known ? program::at(s.computation().inputs, from.input).tensor : -1, reader.stage);
+  }
+  /// Of the first result of a stage.
+  template <int Axes, int Spatial, class Reader>
+  constexpr stage_handle<Spatial> cache_read(stage_handle<Axes, Spatial> const& from, Reader const& reader) {
+    auto& s = static_cast<Schedule&>(*this);
+    bool const known = from.stage >= 0 && from.stage < static_cast<int>(s.computation().stages.size());
+    return copy_of<Spatial>(known ? program::at(s.computation().stages, from.stage).tensor : -1, reader.stage);
+  }
+
+ private:
+  template <int Rank>
+  constexpr stage_handle<Rank> copy_of(int tensor, int reader) {
+    auto& s = static_cast<Schedule&>(*this);
+    step request{verb::cache_read};
+    request.stage = reader;
+    request.factor = tensor >= 0 && program::at(s.computation().tensors, tensor).rank == Rank ? tensor : -1;
+    if (!s.take(request)) return {};
+    return handle_of<Rank>(s, static_cast<int>(s.order.size()) - 1);
+  }
+};
+
+}  // namespace weft::inline WEFT_ABI
