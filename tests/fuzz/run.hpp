@@ -75,7 +75,7 @@ inline std::string check_case(std::uint64_t seed, check_function check) {
   weft::trace steps = draw_steps(r, start, d.order_free, {});
   std::string fault = check(d, steps);
   if (fault.empty()) return fault;
-  steps = smallest(steps, static_cast<std::int32_t>(start.loops.size()), [&](weft::trace const& less) {
+  steps = smallest(steps, start, [&](weft::trace const& less) {
     weft::schedule s = start;
     if (!weft::replay(s, less) || !keeps_order(s, d.order_free)) return false;
     std::string const now = check(d, less);

@@ -3,6 +3,7 @@
 
 #include "fuzz/generate.hpp"
 #include "weft/schedule/pressure.hpp"
+#include "weft/schedule/print.hpp"
 #include "weft/schedule/schedule.hpp"
 
 namespace weft_test::fuzz {
@@ -23,7 +24,7 @@ inline void natural_order(weft::nest const& n, int loop, weft::sequence<std::int
 /// Whether each reduction that needs it runs over its terms in the order of the program.
 inline bool keeps_order(weft::nest const& n, weft::sequence<bool> const& order_free) {
   for (std::size_t s = 0; s < n.order.size(); ++s) {
-    if (order_free[s]) continue;
+    if (s >= order_free.size() || order_free[s]) continue;  // a stage that a step added only copies
     weft::sequence<std::int32_t> natural, now;
     for (std::size_t l = 0; l < n.loops.size(); ++l)
       if (n.loops[l].stage == static_cast<std::int32_t>(s) && n.loops[l].parent < 0 && n.loops[l].reduced)
@@ -70,7 +71,7 @@ inline weft::trace draw_steps(random_source& r, weft::schedule s, weft::sequence
     std::int32_t const loop = order[static_cast<std::size_t>(place)];
     std::int64_t const factor = r.one_of({1, 2, 3, 4, 4, 5, 6, 7, 8, 8, 9, 16, 16, 33, 64});
     bool const room = order.size() < 8;
-    switch (r.below(s.order.size() > 1 ? 14 : 8)) {
+    switch (r.below(s.order.size() > 1 ? 16 : 10)) {
       case 0:
       case 1:
         if (room) attempt({verb::split, 1, {loop}, factor});
@@ -97,10 +98,18 @@ inline weft::trace draw_steps(random_source& r, weft::schedule s, weft::sequence
       case 5: attempt({verb::vectorize, 1, {loop}}); break;
       case 6: attempt({verb::unroll, 1, {loop}}); break;
       case 7: attempt({verb::parallel, 1, {loop}}); break;
+      case 8:
+      case 9: {
+        step one{verb::cache_read};
+        one.stage = r.below(static_cast<int>(s.order.size()));
+        one.factor = r.below(static_cast<int>(s.computation().tensors.size()));
+        if (s.order.size() < 8) attempt(one);
+        break;
+      }
       default: {  // a stage, computed in a loop of one behind it
         step one{r.one_of({verb::compute_at, verb::compute_at, verb::compute_at, verb::compute_inline, verb::compute_root})};
-        one.stage = r.below(static_cast<int>(s.order.size()) - 1);
-        int const host = r.between(one.stage + 1, static_cast<int>(s.order.size()) - 1);
+        one.stage = r.below(static_cast<int>(s.order.size()));
+        int const host = r.below(static_cast<int>(s.order.size()));
         weft::sequence<std::int32_t> const& loops = s.order[static_cast<std::size_t>(host)];
         if (one.what == verb::compute_at && loops.empty()) break;
         if (one.what == verb::compute_at)
@@ -116,6 +125,7 @@ inline weft::trace draw_steps(random_source& r, weft::schedule s, weft::sequence
 inline weft::trace without(weft::trace const& steps, std::size_t gone, std::int32_t first_made) {
   weft::trace out;
   weft::step const& dropped = steps[gone];
+  if (weft::adds_stage(dropped.what)) return out;  // what stands on the stage would have to go too
   bool const split = dropped.what == weft::verb::split;
   for (std::size_t i = 0; i < steps.size(); ++i) {
     weft::step s = steps[i];
@@ -147,13 +157,13 @@ inline weft::trace without(weft::trace const& steps, std::size_t gone, std::int3
 
 /// Drops steps as long as `fails` still says so.
 template <class Fails>
-weft::trace smallest(weft::trace steps, std::int32_t loops, Fails const& fails) {
+weft::trace smallest(weft::trace steps, weft::schedule const& start, Fails const& fails) {
   for (bool smaller = true; smaller;) {
     smaller = false;
     for (std::size_t i = steps.size(); i-- > 0 && !smaller;) {
-      std::int32_t made = loops;
-      for (std::size_t k = 0; k < i; ++k) made += steps[k].what == weft::verb::split ? 2 : 0;
-      weft::trace const less = without(steps, i, made);
+      weft::schedule before = start;
+      weft::replay(before, weft::trace(steps.begin(), steps.begin() + i));
+      weft::trace const less = without(steps, i, static_cast<std::int32_t>(before.loops.size()));
       if (less.size() + 1 < steps.size() && less.empty()) continue;
       if (less.size() < steps.size() && fails(less)) steps = less, smaller = true;
     }

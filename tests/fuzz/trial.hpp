@@ -102,7 +102,7 @@ class trial {
     weft::schedule s(expanded_, extents_of(d_));
     if (!weft::replay(s, steps)) return not_legal;
     auto const tails = d_.seed % 4 < 2 ? weft::vector_tails::mask : weft::vector_tails::partition;
-    weft::ir::function f = weft::lower(m, expanded_, s, layout_, "fuzz", tails);
+    weft::ir::function f = weft::lower(m, s.computation(), s, layout_, "fuzz", tails);
     std::string fault = interpreted("lowered", f, {});
     for (int bytes : {16, 32, 64}) {
       if (!fault.empty()) return fault;
@@ -219,7 +219,7 @@ class trial {
     open->read(arguments_.data(), sizes.data());
     auto const tails = d_.seed % 4 < 2 ? weft::vector_tails::mask : weft::vector_tails::partition;
     return allowing_no_memory([&] {
-      weft::ir::function f = weft::lower(m, expanded_, s, open->layout, "fuzz", tails);
+      weft::ir::function f = weft::lower(m, s.computation(), s, open->layout, "fuzz", tails);
       sizes.resize(f.sizes.size());
       std::string const fault = interpreted("with open sizes, lowered", f, sizes);
       return fault.empty() ? with_passes("with open sizes", f, 32, sizes) : fault;
