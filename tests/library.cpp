@@ -174,14 +174,17 @@ TEST_CASE("a program that runs with another user's rights never uses it") {
 TEST_CASE("a program that ends while its threads call kernels ends well") {
   for (int i = 0; i < 20; ++i) CHECK(run("leave", "off").code == 0);
 }
+#if !defined(__SANITIZE_ADDRESS__)  // g++ 12's may fork while another thread holds the lock of its allocator
 TEST_CASE("children of a process that compiles meanwhile compile and run") {
   temporary_directory const t;
-  // Leaks are not looked for: that stops all threads, which now and then fails while one of them forks.
-  std::string const no_leaks = "ASAN_OPTIONS=detect_leaks=0 ";
-  CHECK(run("fork 20", "off", no_leaks).code == 0);
-  CHECK(run("fork 20", t.path, no_leaks).code == 0);
-  CHECK(run("fork 5", "off", no_leaks + "WEFT_LOADER=orc").code == 0);
+  CHECK(run("fork 20", "off").code == 0);
+  CHECK(run("fork 20", t.path).code == 0);
+  CHECK(run("fork 5", "off", "WEFT_LOADER=orc").code == 0);
 }
+TEST_CASE("children of forks that begin before the first kernel is compiled compile and run") {
+  for (int i = 0; i < 20; ++i) CHECK(run("fork 1", "off").code == 0);
+}
+#endif
 
 TEST_CASE("child: a plugin comes and goes" * doctest::skip()) {
   char const* const cache = std::getenv("WEFT_TEST_CACHE");

@@ -12,7 +12,7 @@ namespace weft::inline WEFT_ABI {
 /// compilations under way have ended, however long they take; none begins meanwhile. A thread that forks inside of its
 /// own compilation, from a lambda, waits for nobody: its child may use weft only if no other thread was compiling.
 ///
-/// Threads any; one may hold several. Cost 20 ns
+/// Threads any; one may hold several. Cost 70 ns
 class fork_gate {
  public:
   fork_gate();

@@ -1,4 +1,6 @@
 #include <pthread.h>
+#include <sched.h>
+#include <unistd.h>
 
 #include "weft/base/fork_gate.hpp"
 
@@ -11,6 +13,7 @@ struct fork_state {
   int inside = 0;   // threads that hold a gate
   int forking = 0;  // threads that want to fork, or do
   bool registered = false;
+  pid_t process = 0;  // whose state this is; 0: nobody's yet; negative: whose it is being made
 };
 inline constinit fork_state forks{};
 inline constinit thread_local int gates_held = 0;
@@ -30,17 +33,40 @@ inline void after_fork_in_child() {
   forks = fork_state{};
   forks.registered = true;
   forks.inside = gates_held > 0 ? 1 : 0;
+  forks.process = ::getpid();
+}
+/// Makes the state this process' own. A fork that began before the handlers were registered has run none of them, and its
+/// child may find a lock that was held by a thread of its parent.
+inline void own_forks() {
+  pid_t const self = ::getpid();
+  for (;;) {
+    pid_t owner = __atomic_load_n(&forks.process, __ATOMIC_ACQUIRE);
+    if (owner == self) return;
+    if (owner == -self) {
+      ::sched_yield();
+      continue;
+    }
+    if (!__atomic_compare_exchange_n(&forks.process, &owner, -self, false, __ATOMIC_ACQ_REL, __ATOMIC_ACQUIRE)) continue;
+    if (owner != 0) {
+      forks.lock = PTHREAD_MUTEX_INITIALIZER;
+      forks.changed = PTHREAD_COND_INITIALIZER;
+      forks.inside = forks.forking = 0;
+    }
+    if (!forks.registered) ::pthread_atfork(before_fork, after_fork_in_parent, after_fork_in_child);
+    forks.registered = true;
+    __atomic_store_n(&forks.process, self, __ATOMIC_RELEASE);
+    return;
+  }
 }
 }  // namespace detail
 
 WEFT_DECL fork_gate::fork_gate() {
   using namespace detail;
   if (gates_held++ > 0) return;
+  own_forks();
   ::pthread_mutex_lock(&forks.lock);
   while (forks.forking > 0) ::pthread_cond_wait(&forks.changed, &forks.lock);
   ++forks.inside;
-  if (!forks.registered) ::pthread_atfork(before_fork, after_fork_in_parent, after_fork_in_child);
-  forks.registered = true;
   ::pthread_mutex_unlock(&forks.lock);
 }
 WEFT_DECL fork_gate::~fork_gate() {
