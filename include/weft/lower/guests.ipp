@@ -200,17 +200,13 @@ WEFT_DECL void lowering::make_guest_memory(stage_frame& guest, int stage) {
   bool const on_stack = known && bytes + static_cast<double>(stack_bytes_) <= most_on_stack;
   if (on_stack) stack_bytes_ += static_cast<std::int64_t>(bytes);
   sequence<ir::expr> around;
+  if (!on_stack) need_known_memory(s.tensor);
   if (!on_stack)
     for (stage_frame const *f = guest.host, *of = &guest; f != nullptr; of = f, f = f->host)
       for (int i = 0; i <= of->host_position; ++i) {
         open_loop const& o = f->loops[at(i)];
         if (o.how != loop_kind::parallel) continue;
-        if (!f_.sizes.empty())
-          WEFT_THROW(schedule_error(
-              "compute_at: inside a parallel axis, while sizes are open (weft::dim), there is memory for a part of at "
-              "most 64 KiB\n  in    stage " +
-              std::string(p_.tensors[at(s.tensor)].name.view()) +
-              "\n  try   splits that make the part smaller, compute_root, or sizes that are not open"));
+        need_known_memory(s.tensor, true);
         guest.parallel_around.push_back(ir::variable(m_, o.variable));
         around.push_back(o.extent->variables == 0 ? o.extent : axis_extent(n_.at(o.id).root));
       }

@@ -109,6 +109,7 @@ WEFT_DECL sequence<ir::expr> lowering::packed_strides(sequence<ir::expr> const& 
   return strides;
 }
 WEFT_DECL void lowering::make_intermediate(int tensor) {
+  need_known_memory(tensor);
   ir::buffer* b = new_buffer(tensor);
   tensor_info const& t = p_.tensors[at(tensor)];
   b->where = ir::scope::heap;
@@ -119,6 +120,17 @@ WEFT_DECL void lowering::make_intermediate(int tensor) {
   for (int d = 0; d < t.rank; ++d) shape.push_back(extent(p_.extent_of(tensor, d)));
   b->shape = m_.make_list(shape);
   b->strides = m_.make_list(packed_strides(shape));
+}
+/// How much workspace a kernel for open sizes needs is known before its schedule is (dim.ipp): as much as the stages of the
+/// program need when each is computed whole.
+WEFT_DECL void lowering::need_known_memory(int tensor, bool for_each_iteration) const {
+  bool const added = !n_.extended.empty() && at(p_.tensors[at(tensor)].stage) >= n_.original->stages.size();
+  if (f_.sizes.empty() || (!added && !for_each_iteration)) return;
+  WEFT_THROW(schedule_error(
+      std::string(added ? "cache_read: a copy" : "compute_at: a part of a stage, inside a parallel axis,") +
+      " has memory of at most 64 KiB while sizes are open (weft::dim)\n  in    stage " +
+      std::string(p_.tensors[at(tensor)].name.view()) + "\n  try   splits that make " + (added ? "it" : "the part") +
+      " smaller" + (added ? " and compute_at" : ", compute_root") + ", or sizes that are not open"));
 }
 WEFT_DECL ir::buffer* lowering::new_buffer(int tensor) {
   ir::buffer* b = m_.make_buffer();
