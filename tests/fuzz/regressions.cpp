@@ -111,6 +111,15 @@ TEST_CASE("a guarded access was refused where the tensor is too small for the gu
 }
 
 }  // namespace
+TEST_CASE("a stage whose part has no known length was computed whole, and read another one where that was not computed") {
+  found f;
+  auto const A = f.input<float, 1>({31});
+  auto const n = A.extent(0);
+  auto const S = compute<"S">(8, [=](auto i) { return A(0) + A(clamp(i, 0, n - 1)); });
+  auto const T = compute<"T">(n, [=](auto i) { return S(clamp(i, 0, 7)); });
+  f.check(compute<"U">(n, 3, [=](auto i, auto j) { return T(clamp(j % 3, 0, n - 1)) + T(i); }),
+          "T: compute_at(U, j)\nS: compute_at(U, j)\n");
+}
 TEST_CASE("a stage was computed a little further than it was read, and read another one where that was not computed") {
   found f;
   auto const A = f.input<float, 1>({17});

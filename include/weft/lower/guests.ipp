@@ -163,20 +163,18 @@ WEFT_DECL void lowering::find_parts(stage_frame& guest, int stage, guest_spans& 
       };
       ir::expr const all = length(r.low, r.high);
       std::int64_t const most = spans.difference(r.high, r.low, ranges) + 1;
-      if (most < std::int64_t(1) << 31) {
-        // Beyond the borders nothing is read; and no more is computed than what is, on which the parts of others hang.
-        // Each length by itself is linear, which ranges can be told of.
-        p.begin = spans.most(r.low, zero, ranges);
-        p.most = ir::index(m_, most < 0 ? 0 : most);
-        if (all->kind == op::literal) {
-          p.extent = spans.least(all, length(r.low, last), ranges);
-          if (p.begin != r.low) p.extent = spans.least(p.extent, spans.least(length(zero, r.high), whole, ranges), ranges);
-        } else {
-          p.extent = length(p.begin, spans.least(r.high, last, ranges));
-        }
-        p.extent = spans.most(p.extent, zero, ranges);
-        if (whole->kind == op::literal && whole->value < p.most->value) p.most = whole;
+      bool const bounded = most < std::int64_t(1) << 31;
+      // Beyond the borders nothing is read; and no more is computed than what is, on which the parts of others hang.
+      // Each length by itself is linear, which ranges can be told of.
+      p.begin = spans.most(r.low, zero, ranges);
+      if (all->kind == op::literal) {
+        p.extent = spans.least(all, length(r.low, last), ranges);
+        if (p.begin != r.low) p.extent = spans.least(p.extent, spans.least(length(zero, r.high), whole, ranges), ranges);
+      } else {
+        p.extent = length(p.begin, spans.least(r.high, last, ranges));
       }
+      p.extent = spans.most(p.extent, zero, ranges);
+      if (bounded && !(whole->kind == op::literal && whole->value < most)) p.most = ir::index(m_, most < 0 ? 0 : most);
     }
     guest.parts.push_back(p);
   }

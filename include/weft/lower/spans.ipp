@@ -38,7 +38,8 @@ WEFT_DECL span index_spans::make(node const& n, range_table const& ranges) {
     case op::mul:
       if (a.low == a.high && a.low->kind == op::literal)
         return a.low->value >= 0 ? both(b.low, b.high) : both(b.high, b.low);
-      if (b.low != b.high || (by.low < 0 && by.high > 0)) return {};
+      // By a loop's variable it would be known further out, where that is a range, and not here; but parts are nested.
+      if (b.low != b.high || b.low->variables != 0 || (by.low < 0 && by.high > 0)) return {};
       if (by.low >= 0) return both(b.low, b.low);
       return {arithmetic(op::mul, a.high, b.low), arithmetic(op::mul, a.low, b.low)};
     case op::floor_div: return b.low == b.high && by.low > 0 ? both(b.low, b.low) : span{};
