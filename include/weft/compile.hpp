@@ -81,6 +81,9 @@ inline instruments const* find_instruments() {
   return there;
 }
 
+/// Of compiled_kernel::workspace_bytes: the code tells it, for the sizes of a call (launch::wanted).
+inline constexpr std::int64_t told_by_call = -1;
+
 /// Code that can be called, and what a caller must bring.
 struct compiled_kernel {
   runtime::linked_object code;
@@ -90,6 +93,9 @@ struct compiled_kernel {
   trace steps;
   debugger_note note;
 };
+
+/// The bytes of workspace for these run-time sizes, of a kernel whose code tells it. Errors: argument_error past 2^48.
+std::int64_t wanted_workspace(compiled_kernel const& k, std::string const& name, std::int64_t const* sizes);
 
 /// The texts that show what a kernel became.
 struct kernel_texts {

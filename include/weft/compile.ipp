@@ -89,7 +89,7 @@ inline bool next_choice(sequence<std::int32_t>& choices, sequence<knob_info> con
 /// What people see is what they wrote, and it outlives the expanded program.
 inline schedule finished(compile_request const& r, schedule& s) {
   s.original = r.what;
-  if (!s.extended.empty()) s.extended[0] = with_added_stages(*r.what, s.steps);
+  if (!s.extended.empty()) s.extended[0] = rewritten(*r.what, s.steps);
   if (dump_wanted("schedule")) dump("schedule", print_loops(s));
   return static_cast<schedule&&>(s);
 }
@@ -165,7 +165,7 @@ inline std::string code_name(compile_request const& r, schedule const& s) {
 
 WEFT_DECL ir::function make_loops(ir::arena& m, compile_request const& r, schedule const& s) {
   bool const checked = detail::wanted_options(r).checked;
-  program const expanded = expand(*r.what, r.machine->fma), extended = with_added_stages(expanded, s.steps);
+  program const expanded = expand(*r.what, r.machine->fma), extended = rewritten(expanded, s.steps);
   nest const plain(expanded, [](int, int) { return std::int64_t(-1); }, {});
   // Open sizes are proved call by call (open_sizes::fit), and checked code looks itself.
   if (!checked) {
@@ -251,7 +251,7 @@ inline codegen::llvm::object_request object_wanted(compile_request const& r, sch
   watch.lap();
   k.code = runtime::link(object.bytes, object.symbol);
   if (wanted.debug || wanted.perf) k.note = linked_instruments.loaded(object.bytes, object.symbol, k.code.entry(), wanted);
-  k.workspace_bytes = f.sizes.empty() ? workspace_bytes(f, {}) : 0;  // else by call
+  k.workspace_bytes = f.sizes.empty() ? workspace_bytes(f) : workspace_wanted(m, f) != nullptr ? told_by_call : 0;
   double const linked = watch.lap();
   char version[40];
   std::snprintf(version, sizeof version, "%u.%u.%u", llvm.major, llvm.minor, llvm.patch);
@@ -288,6 +288,16 @@ WEFT_DECL compiled_kernel compile(compile_request const& r) {
   k.entry = reinterpret_cast<kernel_entry>(k.code.entry());
   k.steps = s.steps;
   return k;
+}
+
+WEFT_DECL std::int64_t wanted_workspace(compiled_kernel const& k, std::string const& name,
+                                         std::int64_t const* sizes) {
+  double bytes = 0;
+  launch const question{nullptr, sizes, nullptr, nullptr, nullptr, nullptr, &bytes};
+  k.entry(&question);
+  if (!(bytes <= static_cast<double>(most_workspace)))
+    WEFT_THROW(argument_error(name + ": its intermediate tensors need more than 2^48 bytes"));
+  return static_cast<std::int64_t>(bytes);
 }
 
 WEFT_DECL kernel_texts inspect(compile_request const& r, bool machine_code) {

@@ -1,4 +1,3 @@
-#include "weft/codegen/workspace.hpp"
 #include "weft/dim.hpp"
 #include "weft/expr/expand.hpp"
 #include "weft/ir/simplify.hpp"
@@ -111,8 +110,6 @@ class open_kernel_sizes final : public open_sizes {
           if (given_[static_cast<std::size_t>(places_[i])].is_output && !s.is_stride && s.name == name)
             equals(f.buffers[static_cast<std::size_t>(s.argument)]->shape[static_cast<std::size_t>(s.dim)]);
       }
-    ir::expr const bytes = workspace_offset(m, f, nullptr);
-    if (!ir::is_literal(bytes, 0)) workspace_ = code_.add(bytes);
     std::int64_t sizes[most], values[size_code::most];
     if (sizes_.size() > most || code_.size() > size_code::most) return false;
     take(given_.data(), sizes);
@@ -153,17 +150,11 @@ class open_kernel_sizes final : public open_sizes {
     for (walked_pair const& w : pairs_)
       if (arguments[w.tensor].extents[w.dim] != arguments[w.other].extents[w.other_dim]) return false;
     if (differ(copies_, arguments, sizes) || !code_.run(sizes, values) || !all(lengths_, values) ||
-        differ(extents_, arguments, values) || (workspace_ >= 0 && values[workspace_] > std::int64_t(1) << 48))
+        differ(extents_, arguments, values))
       return false;
     return (complete_ && all(accesses_, values)) || fault_of(arguments).empty();
   }
-  std::int64_t read(argument const* arguments, std::int64_t* sizes) const override {
-    take(arguments, sizes);
-    if (workspace_ < 0) return 0;
-    std::int64_t values[size_code::most];
-    code_.run(sizes, values);
-    return values[workspace_];
-  }
+  void read(argument const* arguments, std::int64_t* sizes) const override { take(arguments, sizes); }
 
   void name_extents(std::string& text) const override {
     std::size_t i = 0;
@@ -239,7 +230,6 @@ class open_kernel_sizes final : public open_sizes {
   sequence<int> lengths_, accesses_;
   bool complete_ = true;
   sequence<extent_of_argument> copies_, extents_;  // equal to a size; to a value of the code
-  int workspace_ = -1;
 };
 }  // namespace detail
 

@@ -17,8 +17,8 @@ class open_sizes {
   virtual ~open_sizes() = default;
   /// Whether the code is right for these arguments. Part of each call, before any of it runs.
   virtual bool fit(argument const* arguments, int count) const = 0;
-  /// Fills launch::sizes from arguments that fit; gives the bytes of workspace.
-  virtual std::int64_t read(argument const* arguments, std::int64_t* sizes) const = 0;
+  /// Fills launch::sizes from arguments that fit.
+  virtual void read(argument const* arguments, std::int64_t* sizes) const = 0;
   /// Writes `n` for A.extent(0) in a text for people.
   virtual void name_extents(std::string& text) const = 0;
   call_layout layout;  // with the open extents

@@ -238,7 +238,8 @@ WEFT_HOT_DECL void run(ready_kernel const& k, argument const* arguments, int cou
     }
   } workspace{&k.workspace};
   std::int64_t sizes[open_sizes::most];
-  std::int64_t const bytes = k.open != nullptr ? k.open->read(arguments, sizes) : k.code.workspace_bytes;
+  if (k.open != nullptr) k.open->read(arguments, sizes);
+  std::int64_t const bytes = k.code.workspace_bytes != told_by_call ? k.code.workspace_bytes : wanted_workspace(k.code, k.name, sizes);
   if (bytes > 0) {
     workspace.memory = __atomic_exchange_n(&k.workspace, nullptr, __ATOMIC_ACQ_REL);
     if (k.open != nullptr && malloc_usable_size(workspace.memory) < static_cast<std::size_t>(bytes)) {

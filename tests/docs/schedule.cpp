@@ -51,12 +51,12 @@ void show(std::string const& section, char const* steps, std::string const& befo
 #define WEFT_TEST_CODE(...) __VA_ARGS__
 // The axes of C are i, j and k; `given` was done before. Both are statements in parentheses.
 #define WEFT_TEST_SHOW(section, given, steps)                                                                 \
-  show(section, WEFT_TEST_TEXT steps, nest_of_product(weft::kernel<"product">(product, [](auto& s, auto, auto, auto C) { \
+  show(section, WEFT_TEST_TEXT steps, nest_of_product(weft::kernel<"product">(product, [](auto& s, auto, [[maybe_unused]] auto B, auto C) { \
          [[maybe_unused]] auto [i, j, k] = C.axes();                                                          \
          static_cast<void>(s);                                                                                \
          WEFT_TEST_CODE given                                                                                 \
        })),                                                                                                   \
-       nest_of_product(weft::kernel<"product">(product, [](auto& s, auto, auto, auto C) {                     \
+       nest_of_product(weft::kernel<"product">(product, [](auto& s, auto, [[maybe_unused]] auto B, auto C) {  \
          [[maybe_unused]] auto [i, j, k] = C.axes();                                                          \
          WEFT_TEST_CODE given WEFT_TEST_CODE steps                                                            \
        })))
@@ -88,6 +88,8 @@ TEST_CASE("docs/schedule.md shows where stages are computed") {
   weft_test::check_section("docs/schedule.md", "stages", fenced("", nest_of_blur(WEFT_TEST_BLUR())));
   WEFT_TEST_SHOW_BLUR("compute_at", (auto [io, ii] = s.split(i, 16); s.parallel(io); s.compute_at(row, io);));
   WEFT_TEST_SHOW_BLUR("compute_inline", (s.compute_inline(row);));
+  WEFT_TEST_SHOW("cache_read", (auto [jo, ji] = s.split(j, 10); s.reorder(jo, i, k, ji);),
+                 (auto panel = s.cache_read(B, C); s.compute_at(panel, jo);));
 }
 TEST_CASE("docs/schedule.md shows the nest without a schedule") {
   weft_test::check_section("docs/schedule.md", "plain", fenced("", nest_of_product(weft::kernel<"product">(product))));

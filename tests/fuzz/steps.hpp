@@ -102,7 +102,7 @@ inline weft::trace draw_steps(random_source& r, weft::schedule s, weft::sequence
       case 9: {
         step one{verb::cache_read};
         one.stage = r.below(static_cast<int>(s.order.size()));
-        one.factor = r.below(static_cast<int>(s.computation().tensors.size()));
+        one.tensor = r.below(static_cast<int>(s.computation().tensors.size()));
         if (s.order.size() < 8) attempt(one);
         break;
       }
@@ -125,7 +125,7 @@ inline weft::trace draw_steps(random_source& r, weft::schedule s, weft::sequence
 inline weft::trace without(weft::trace const& steps, std::size_t gone, std::int32_t first_made) {
   weft::trace out;
   weft::step const& dropped = steps[gone];
-  if (weft::adds_stage(dropped.what)) return out;  // what stands on the stage would have to go too
+  if (dropped.what == weft::verb::cache_read) return out;  // what stands on the stage would have to go too
   bool const split = dropped.what == weft::verb::split;
   for (std::size_t i = 0; i < steps.size(); ++i) {
     weft::step s = steps[i];

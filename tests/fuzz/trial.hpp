@@ -116,20 +116,10 @@ class trial {
     std::string const fault = compiled(steps, machine, wanted, nullptr);
     std::unique_ptr<weft::open_sizes> const open(wanted.checked ? nullptr : open_form());
     if (!fault.empty() || open == nullptr) return fault;
-    return allowing_no_memory([&] { return compiled(steps, machine, wanted, open.get()); });
+    return compiled(steps, machine, wanted, open.get());
   }
 
  private:
-  /// A part of a stage for which there is no memory while sizes are open is refused.
-  template <class F>
-  static std::string allowing_no_memory(F const& f) {
-    try {
-      return f();
-    } catch (weft::schedule_error const& e) {
-      if (std::string(e.what()).find("while sizes are open") == std::string::npos) throw;
-      return "";
-    }
-  }
   std::string compiled(weft::trace const& steps, weft::target const& machine, weft::options wanted,
                        weft::open_sizes const* open) {
     steps_to_take const to{d_, steps};
@@ -138,7 +128,9 @@ class trial {
     std::int64_t sizes[weft::open_sizes::most];
     if (open != nullptr && !open->fit(arguments_.data(), static_cast<int>(arguments_.size())))
       return "the form for open sizes does not fit the call that it was made for";
-    std::int64_t const bytes = open != nullptr ? open->read(arguments_.data(), sizes) : k.workspace_bytes;
+    if (open != nullptr) open->read(arguments_.data(), sizes);
+    std::int64_t const bytes =
+        k.workspace_bytes != weft::told_by_call ? k.workspace_bytes : weft::wanted_workspace(k, "fuzz", sizes);
     weft::sequence<void*> pointers;
     for (tensor_memory& t : memory_) pointers.push_back(t.data());
     clear();
@@ -218,12 +210,10 @@ class trial {
     weft::sequence<std::int64_t> sizes(weft::open_sizes::most, 0);
     open->read(arguments_.data(), sizes.data());
     auto const tails = d_.seed % 4 < 2 ? weft::vector_tails::mask : weft::vector_tails::partition;
-    return allowing_no_memory([&] {
-      weft::ir::function f = weft::lower(m, s.computation(), s, open->layout, "fuzz", tails);
-      sizes.resize(f.sizes.size());
-      std::string const fault = interpreted("with open sizes, lowered", f, sizes);
-      return fault.empty() ? with_passes("with open sizes", f, 32, sizes) : fault;
-    });
+    weft::ir::function f = weft::lower(m, s.computation(), s, open->layout, "fuzz", tails);
+    sizes.resize(f.sizes.size());
+    std::string const fault = interpreted("with open sizes, lowered", f, sizes);
+    return fault.empty() ? with_passes("with open sizes", f, 32, sizes) : fault;
   }
 
   drawn const& d_;

@@ -74,7 +74,7 @@ struct lowered_program {
     auto const first = s.order[0];  // as it is before the steps
     how(s, first);
     CHECK(s.state != weft::verdict::illegal);
-    weft::ir::function f = weft::lower(m, p, s, layout(), "k", tails);
+    weft::ir::function f = weft::lower(m, s.computation(), s, layout(), "k", tails);
     CHECK(weft::ir::verify(f) == "");
     return f;
   }

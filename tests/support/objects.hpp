@@ -49,7 +49,7 @@ inline kernel_object object_of(std::string const& name, lowered_program const& l
   weft::compile_request const r{name, &l.p, how, nullptr, &layout, &machine};
   weft::ir::arena m;
   weft::ir::function const f = weft::make_loops(m, r, weft::make_schedule(r));
-  kernel_object o{weft::codegen::llvm::compile(f, machine, want), {}, weft::workspace_bytes(f, {}),
+  kernel_object o{weft::codegen::llvm::compile(f, machine, want), {}, weft::workspace_bytes(f),
                   weft::ir::print(f)};
   for (weft::argument_layout const& a : layout.arguments) {
     std::size_t n = 1;

@@ -32,9 +32,10 @@ struct launch {
   void* const* pointers;        // tensors: inputs, then outputs
   std::int64_t const* sizes;    // run-time extents and strides; may be null when there are none
   std::int64_t const* scalars;  // each as its bits
-  void* workspace;              // 64-byte aligned; workspace_bytes() of it
+  void* workspace;              // 64-byte aligned; workspace_bytes() of it, or what the kernel says in `wanted`
   services const* host;
   failure* failed = nullptr;    // of checked code only
+  double* wanted = nullptr;     // not null: nothing is computed, but the bytes of workspace for these sizes stored there
 };
 
 /// 0 when all went well.

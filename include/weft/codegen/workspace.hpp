@@ -10,8 +10,14 @@ namespace weft::inline WEFT_ABI {
 /// other at multiples of 64 bytes.
 ir::expr workspace_offset(ir::arena& m, ir::function const& f, ir::buffer const* b);
 
-/// The bytes of workspace that a call with these run-time sizes needs. Errors: argument_error past 2^48.
-std::int64_t workspace_bytes(ir::function const& f, sequence<std::int64_t> const& sizes);
+inline constexpr std::int64_t most_workspace = std::int64_t(1) << 48;
+
+/// The bytes of workspace that a call of a kernel without run-time sizes needs. Errors: argument_error past 2^48.
+std::int64_t workspace_bytes(ir::function const& f);
+
+/// The same for one with run-time sizes, which tells it itself (launch::wanted): not less than it needs, as f64, so that it
+/// cannot wrap. Null: it needs none.
+ir::expr workspace_wanted(ir::arena& m, ir::function const& f);
 
 }  // namespace weft::inline WEFT_ABI
 

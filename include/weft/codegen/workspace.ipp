@@ -18,27 +18,30 @@ WEFT_DECL ir::expr workspace_offset(ir::arena& m, ir::function const& f, ir::buf
   return simplify(m, offset);
 }
 
-namespace detail {
-inline std::int64_t index_value(ir::expr e, sequence<std::int64_t> const& sizes) {
-  if (e->kind == op::literal) return e->value;
-  if (e->kind == op::extent) return sizes[static_cast<std::size_t>(e->value)];
-  std::int64_t const a = index_value(e->a, sizes), b = e->b ? index_value(e->b, sizes) : 0;
-  std::int64_t const c = e->c ? index_value(e->c, sizes) : 0;
-  return apply(e->kind, is_choice(e->kind) ? e->b->type : e->a->type, a, b, c, e->type);
+WEFT_DECL ir::expr workspace_wanted(ir::arena& m, ir::function const& f) {
+  auto const number = [&](double v) { return ir::literal(m, dtype::f64, __builtin_bit_cast(std::int64_t, v)); };
+  ir::expr sum = nullptr;
+  for (ir::buffer const* b : f.buffers) {
+    if (b->where != ir::scope::heap) continue;
+    ir::expr bytes = number(size_bytes(b->type));
+    for (ir::expr e : b->shape) bytes = ir::binary(m, op::mul, bytes, ir::cast(m, op::cast, dtype::f64, e));
+    bytes = ir::binary(m, op::add, bytes, number(64));
+    sum = sum != nullptr ? ir::binary(m, op::add, sum, bytes) : bytes;
+  }
+  return sum;
 }
-}  // namespace detail
 
-WEFT_DECL std::int64_t workspace_bytes(ir::function const& f, sequence<std::int64_t> const& sizes) {
+WEFT_DECL std::int64_t workspace_bytes(ir::function const& f) {
   double estimate = 0;
   for (ir::buffer const* b : f.buffers) {
     if (b->where != ir::scope::heap) continue;
     double bytes = size_bytes(b->type);
-    for (ir::expr e : b->shape) bytes *= static_cast<double>(detail::index_value(e, sizes));
+    for (ir::expr e : b->shape) bytes *= static_cast<double>(simplify(*f.nodes, e)->value);
     estimate += bytes;
   }
-  if (estimate > 281474976710656.0)
+  if (estimate > static_cast<double>(most_workspace))
     WEFT_THROW(argument_error(f.name + ": its intermediate tensors need more than 2^48 bytes"));
-  return detail::index_value(workspace_offset(*f.nodes, f, nullptr), sizes);
+  return workspace_offset(*f.nodes, f, nullptr)->value;
 }
 
 }  // namespace weft::inline WEFT_ABI

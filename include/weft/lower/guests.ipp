@@ -180,8 +180,7 @@ WEFT_DECL void lowering::find_parts(stage_frame& guest, int stage, guest_spans& 
   }
 }
 /// On the stack of the thread that runs the loop where all guests of the kernel together are small enough for it;
-/// else in the workspace, where each iteration of a parallel loop around it has memory of its own. How much workspace a
-/// kernel for open sizes needs is known before its schedule is: as much as with all stages computed whole (dim.ipp).
+/// else in the workspace, where each iteration of a parallel loop around it has memory of its own.
 WEFT_DECL void lowering::make_guest_memory(stage_frame& guest, int stage) {
   constexpr std::int64_t most_on_stack = 64 * 1024;
   stage_info const& s = p_.stages[at(stage)];
@@ -198,13 +197,11 @@ WEFT_DECL void lowering::make_guest_memory(stage_frame& guest, int stage) {
   bool const on_stack = known && bytes + static_cast<double>(stack_bytes_) <= most_on_stack;
   if (on_stack) stack_bytes_ += static_cast<std::int64_t>(bytes);
   sequence<ir::expr> around;
-  if (!on_stack) need_known_memory(s.tensor);
   if (!on_stack)
     for (stage_frame const *f = guest.host, *of = &guest; f != nullptr; of = f, f = f->host)
       for (int i = 0; i <= of->host_position; ++i) {
         open_loop const& o = f->loops[at(i)];
         if (o.how != loop_kind::parallel) continue;
-        need_known_memory(s.tensor, true);
         guest.parallel_around.push_back(ir::variable(m_, o.variable));
         around.push_back(o.extent->variables == 0 ? o.extent : axis_extent(n_.at(o.id).root));
       }
@@ -215,12 +212,7 @@ WEFT_DECL void lowering::make_guest_memory(stage_frame& guest, int stage) {
     b->alignment = 64;
     b->alias_class = 1000000 + b->id;
     sequence<ir::expr> shape = around;
-    for (std::size_t d = 0; d < guest.parts.size(); ++d) {
-      ir::expr const most = guest.parts[d].most;
-      bool const may_exceed = !on_stack && !f_.sizes.empty();
-      ir::expr const whole = axis_extent(s.first_axis + static_cast<int>(d));
-      shape.push_back(may_exceed ? ir::binary(m_, op::min, most, whole) : most);
-    }
+    for (part const& p : guest.parts) shape.push_back(p.most);
     b->shape = m_.make_list(shape);
     b->strides = m_.make_list(packed_strides(shape));
   }

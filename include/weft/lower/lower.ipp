@@ -24,34 +24,31 @@ WEFT_DECL void lowering::run() {
   f_.body = ir::block(m_, nests);
 }
 
-/// The stages that an output needs, each behind all that it reads: in order of definition, but for those that steps of the
-/// schedule have added.
+/// The stages that an output needs, in order of definition, but for those that steps of the schedule have added: such a
+/// one stands before the first stage that reads it.
 WEFT_DECL void lowering::find_order() {
   auto const readers = readers_of(p_);
-  for (std::int32_t t : p_.outputs) needed_[at(p_.tensors[at(t)].stage)] = true;
-  for (bool changed = true; changed;) {
-    changed = false;
-    for (std::size_t s = readers.size(); s-- > 0;)
-      for (std::int32_t r : readers[s])
-        if (needed_[at(r)] && !needed_[s]) needed_[s] = changed = true;
+  sequence<sequence<std::int32_t>> reads(readers.size());
+  for (std::size_t s = 0; s < readers.size(); ++s)
+    for (std::int32_t r : readers[s]) reads[at(r)].push_back(static_cast<std::int32_t>(s));
+  sequence<std::int32_t> next;
+  auto const need = [&](std::int32_t s) {
+    if (!needed_[at(s)]) needed_[at(s)] = true, next.push_back(s);
+  };
+  for (std::int32_t t : p_.outputs) need(p_.tensors[at(t)].stage);
+  while (!next.empty()) {
+    std::int32_t const s = next.back();
+    next.pop_back();
+    for (std::int32_t r : reads[at(s)]) need(r);
   }
   sequence<bool> waits = needed_;
-  auto const is_ready = [&](std::size_t s) {
-    if (!waits[s]) return false;
-    for (std::size_t read = 0; read < readers.size(); ++read)
-      for (std::int32_t r : readers[read])
-        if (static_cast<std::size_t>(r) == s && waits[read]) return false;
-    return true;
+  auto const place = [&](auto const& self, std::int32_t s) -> void {  // as deep as stages were added
+    if (!waits[at(s)]) return;
+    waits[at(s)] = false;
+    for (std::int32_t r : reads[at(s)]) self(self, r);
+    order_.push_back(s);
   };
-  for (std::size_t s = 0; s < waits.size();) {
-    if (!is_ready(s)) {
-      ++s;
-      continue;
-    }
-    waits[s] = false;
-    order_.push_back(static_cast<int>(s));
-    s = 0;  // the least that has become ready
-  }
+  for (std::size_t s = 0; s < waits.size(); ++s) place(place, static_cast<std::int32_t>(s));
 }
 
 // --- buffers ------------------------------------------------------------------------------------------
@@ -109,7 +106,6 @@ WEFT_DECL sequence<ir::expr> lowering::packed_strides(sequence<ir::expr> const& 
   return strides;
 }
 WEFT_DECL void lowering::make_intermediate(int tensor) {
-  need_known_memory(tensor);
   ir::buffer* b = new_buffer(tensor);
   tensor_info const& t = p_.tensors[at(tensor)];
   b->where = ir::scope::heap;
@@ -120,17 +116,6 @@ WEFT_DECL void lowering::make_intermediate(int tensor) {
   for (int d = 0; d < t.rank; ++d) shape.push_back(extent(p_.extent_of(tensor, d)));
   b->shape = m_.make_list(shape);
   b->strides = m_.make_list(packed_strides(shape));
-}
-/// How much workspace a kernel for open sizes needs is known before its schedule is (dim.ipp): as much as the stages of the
-/// program need when each is computed whole.
-WEFT_DECL void lowering::need_known_memory(int tensor, bool for_each_iteration) const {
-  bool const added = !n_.extended.empty() && at(p_.tensors[at(tensor)].stage) >= n_.original->stages.size();
-  if (f_.sizes.empty() || (!added && !for_each_iteration)) return;
-  WEFT_THROW(schedule_error(
-      std::string(added ? "cache_read: a copy" : "compute_at: a part of a stage, inside a parallel axis,") +
-      " has memory of at most 64 KiB while sizes are open (weft::dim)\n  in    stage " +
-      std::string(p_.tensors[at(tensor)].name.view()) + "\n  try   splits that make " + (added ? "it" : "the part") +
-      " smaller" + (added ? " and compute_at" : ", compute_root") + ", or sizes that are not open"));
 }
 WEFT_DECL ir::buffer* lowering::new_buffer(int tensor) {
   ir::buffer* b = m_.make_buffer();

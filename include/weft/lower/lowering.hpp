@@ -71,7 +71,6 @@ class lowering {
   ir::expr size(int argument, int dim, bool is_stride);
   void make_argument(int tensor, bool output);
   void make_intermediate(int tensor);
-  void need_known_memory(int tensor, bool for_each_iteration = false) const;
   sequence<ir::expr> packed_strides(sequence<ir::expr> const& shape);
   ir::buffer* new_buffer(int tensor);
   ir::expr extent(int id);

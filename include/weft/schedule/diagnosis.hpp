@@ -1,7 +1,8 @@
 // What can be wrong with a schedule, and how the compiler is made to say it on the user's own line.
 //
-// Each diagnosis is an enumerator, a sentence for schedule_error, and a function that is not constexpr and
-// whose name is the message: in a constant evaluation, calling it is the compile error.
+// Each diagnosis is an enumerator, a sentence and a way out for schedule_error, and a function that is not constexpr and
+// whose name is the message: in a constant evaluation, calling it is the compile error. A way out that names loops or
+// stages is "" here and made in print.ipp.
 #pragma once
 
 #include <cstdint>
@@ -16,51 +17,119 @@ namespace weft::inline WEFT_ABI {
 enum class verdict : std::uint8_t { legal, deferred, illegal };
 
 // clang-format off
-#define WEFT_DIAGNOSES(X)                                                                                     \
-  X(the_axis_was_split_already, "the axis was split already; use the two axes that the split returned")       \
-  X(the_axis_belongs_to_no_stage_of_this_schedule, "no such axis in this schedule")                           \
-  X(a_factor_must_be_at_least_1, "the factor must be at least 1")                                             \
-  X(an_axis_is_named_twice, "an axis is named twice")                                                         \
-  X(the_axes_belong_to_different_stages, "the axes belong to different stages; reorder within one stage")     \
-  X(the_axis_is_unrolled_vectorized_or_parallel_already, "the axis is unrolled, vectorized or parallel already; split it first, then mark its parts") \
-  X(a_reduction_axis_cannot_run_in_parallel__use_rfactor, "a reduction axis cannot run in parallel: its iterations add to the same element; run a spatial axis in parallel, or use rfactor") \
-  X(a_reduction_axis_cannot_be_vectorized__use_rfactor, "a reduction axis cannot be vectorized: that would change the order of the sum; vectorize a spatial axis, or use rfactor") \
-  X(the_stage_has_a_parallel_axis_already, "the stage has a parallel axis already")                           \
-  X(the_stage_has_a_vectorized_axis_already, "the stage has a vectorized axis already")                       \
-  X(a_parallel_axis_cannot_stand_inside_an_unrolled_or_vectorized_one__reorder_first, "a parallel axis cannot stand inside an unrolled or vectorized one; reorder first") \
-  X(an_inner_part_of_this_axis_runs_inside_it__vectorize_that_part, "an inner part of the same axis runs inside it; vectorize that part, or reorder first") \
-  X(an_unrolled_axis_runs_more_than_1024_times__split_it_first, "an unrolled axis runs more than 1024 times; split it and unroll the inner part") \
-  X(a_vectorized_axis_has_more_than_1024_lanes__split_it_first, "a vectorized axis has more than 1024 lanes; split it and vectorize the inner part") \
-  X(an_unrolled_axis_has_an_open_extent__split_it_first, "an unrolled axis has an open extent (weft::dim); split it and unroll the inner part") \
-  X(a_vectorized_axis_has_an_open_extent__split_it_first, "a vectorized axis has an open extent (weft::dim); split it and vectorize the inner part") \
-  X(the_stage_is_none_of_this_schedule, "no such stage in this schedule")                                   \
-  X(an_output_is_computed_in_a_nest_of_its_own, "an output of the kernel is computed in a nest of its own")   \
-  X(a_stage_cannot_be_computed_inside_itself, "a stage cannot be computed inside itself")                     \
-  X(a_stage_that_reads_it_runs_outside_of_this_axis__compute_it_further_out, "a stage that reads it runs outside of this axis; compute it further out, or that stage further in") \
-  X(a_stage_cannot_be_computed_inside_an_unrolled_or_vectorized_axis, "a stage cannot be computed inside an unrolled or vectorized axis") \
-  X(a_parallel_axis_cannot_run_inside_a_parallel_axis_of_another_stage, "a parallel axis cannot run inside a parallel axis of another stage") \
-  X(a_stage_is_computed_inside_this_axis__split_it_before_compute_at, "a stage is computed inside this axis; split it before compute_at") \
-  X(the_stage_of_this_axis_is_inlined__it_has_no_loops, "the stage of this axis is inlined: it has no loops")  \
-  X(a_reduction_cannot_be_inlined__use_compute_at, "a reduction cannot be inlined; use compute_at")           \
-  X(a_stage_that_others_are_computed_in_cannot_be_inlined, "a stage in whose loops others are computed cannot be inlined") \
-  X(the_stage_does_not_read_this_tensor, "the stage does not read this tensor")                                \
-  X(the_stage_is_computed_inside_another__cache_read_it_before_compute_at, "the stage is computed inside another, or inlined; cache_read it first, then say where it is computed") \
-  X(a_knob_needs_at_least_one_value, "a knob needs at least one value")                                       \
-  X(a_schedule_has_at_most_32_knobs, "a schedule has at most 32 knobs")                                       \
-  X(no_stage_has_this_name_and_so_many_axes, "no stage has this name and so many axes")                       \
-  X(several_stages_have_this_name__give_each_its_own, "several stages have this name; give each its own")     \
-  X(the_unrolled_and_vectorized_axes_make_more_than_1024_copies, "the unrolled and vectorized axes make more than 1024 copies of the stage's statement") \
-  X(the_tile_does_not_fit_the_vector_registers__make_it_smaller, "the tile of accumulators does not fit the vector registers of this CPU; unroll or vectorize less")
+#define WEFT_DIAGNOSES(X) \
+  X(the_axis_was_split_already, \
+    "the axis was split already; use the two axes that the split returned", \
+    "") \
+  X(the_axis_belongs_to_no_stage_of_this_schedule, \
+    "no such axis in this schedule", \
+    "") \
+  X(a_factor_must_be_at_least_1, \
+    "the factor must be at least 1", \
+    "") \
+  X(an_axis_is_named_twice, \
+    "an axis is named twice", \
+    "") \
+  X(the_axes_belong_to_different_stages, \
+    "the axes belong to different stages; reorder within one stage", \
+    "") \
+  X(the_axis_is_unrolled_vectorized_or_parallel_already, \
+    "the axis is unrolled, vectorized or parallel already; split it first, then mark its parts", \
+    "") \
+  X(a_reduction_axis_cannot_run_in_parallel__use_rfactor, \
+    "a reduction axis cannot run in parallel: its iterations add to the same element; run a spatial axis in parallel, or use rfactor", \
+    "") \
+  X(a_reduction_axis_cannot_be_vectorized__use_rfactor, \
+    "a reduction axis cannot be vectorized: that would change the order of the sum; vectorize a spatial axis, or use rfactor", \
+    "") \
+  X(the_stage_has_a_parallel_axis_already, \
+    "the stage has a parallel axis already", \
+    "leaving this step out, or the one before it") \
+  X(the_stage_has_a_vectorized_axis_already, \
+    "the stage has a vectorized axis already", \
+    "leaving this step out, or the one before it") \
+  X(a_parallel_axis_cannot_stand_inside_an_unrolled_or_vectorized_one__reorder_first, \
+    "a parallel axis cannot stand inside an unrolled or vectorized one; reorder first", \
+    "an order in which the parallel axis stands outside of them") \
+  X(an_inner_part_of_this_axis_runs_inside_it__vectorize_that_part, \
+    "an inner part of the same axis runs inside it; vectorize that part, or reorder first", \
+    "") \
+  X(an_unrolled_axis_runs_more_than_1024_times__split_it_first, \
+    "an unrolled axis runs more than 1024 times; split it and unroll the inner part", \
+    "") \
+  X(a_vectorized_axis_has_more_than_1024_lanes__split_it_first, \
+    "a vectorized axis has more than 1024 lanes; split it and vectorize the inner part", \
+    "") \
+  X(an_unrolled_axis_has_an_open_extent__split_it_first, \
+    "an unrolled axis has an open extent (weft::dim); split it and unroll the inner part", \
+    "") \
+  X(a_vectorized_axis_has_an_open_extent__split_it_first, \
+    "a vectorized axis has an open extent (weft::dim); split it and vectorize the inner part", \
+    "") \
+  X(the_stage_is_none_of_this_schedule, \
+    "no such stage in this schedule", \
+    "") \
+  X(an_output_is_computed_in_a_nest_of_its_own, \
+    "an output of the kernel is computed in a nest of its own", \
+    "leaving this step out, or a stage that another one reads") \
+  X(a_stage_cannot_be_computed_inside_itself, \
+    "a stage cannot be computed inside itself", \
+    "leaving this step out, or a stage that another one reads") \
+  X(a_stage_that_reads_it_runs_outside_of_this_axis__compute_it_further_out, \
+    "a stage that reads it runs outside of this axis; compute it further out, or that stage further in", \
+    "leaving this step out, or compute_root") \
+  X(a_stage_cannot_be_computed_inside_an_unrolled_or_vectorized_axis, \
+    "a stage cannot be computed inside an unrolled or vectorized axis", \
+    "") \
+  X(a_parallel_axis_cannot_run_inside_a_parallel_axis_of_another_stage, \
+    "a parallel axis cannot run inside a parallel axis of another stage", \
+    "leaving one of the two serial") \
+  X(a_stage_is_computed_inside_this_axis__split_it_before_compute_at, \
+    "a stage is computed inside this axis; split it before compute_at", \
+    "this split before that compute_at, which then names one of its parts") \
+  X(the_stage_of_this_axis_is_inlined__it_has_no_loops, \
+    "the stage of this axis is inlined: it has no loops", \
+    "compute_at for both stages, or compute_root") \
+  X(a_reduction_cannot_be_inlined__use_compute_at, \
+    "a reduction cannot be inlined; use compute_at", \
+    "compute_at an axis of a stage that reads it") \
+  X(a_stage_that_others_are_computed_in_cannot_be_inlined, \
+    "a stage in whose loops others are computed cannot be inlined", \
+    "compute_at for both stages, or compute_root") \
+  X(the_stage_does_not_read_this_tensor, \
+    "the stage does not read this tensor", \
+    "leaving this step out") \
+  X(the_stage_is_computed_inside_another__cache_read_it_before_compute_at, \
+    "the stage is computed inside another, or inlined; cache_read it first, then say where it is computed", \
+    "this step before that compute_at or compute_inline") \
+  X(a_knob_needs_at_least_one_value, \
+    "a knob needs at least one value", \
+    "a list such as {4, 8}") \
+  X(a_schedule_has_at_most_32_knobs, \
+    "a schedule has at most 32 knobs", \
+    "values that follow from fewer knobs") \
+  X(no_stage_has_this_name_and_so_many_axes, \
+    "no stage has this name and so many axes", \
+    "") \
+  X(several_stages_have_this_name__give_each_its_own, \
+    "several stages have this name; give each its own", \
+    "") \
+  X(the_unrolled_and_vectorized_axes_make_more_than_1024_copies, \
+    "the unrolled and vectorized axes make more than 1024 copies of the stage's statement", \
+    "smaller factors") \
+  X(the_tile_does_not_fit_the_vector_registers__make_it_smaller, \
+    "the tile of accumulators does not fit the vector registers of this CPU; unroll or vectorize less", \
+    "smaller factors")
 // clang-format on
 
 enum class diagnosis : std::uint8_t {
   none,
-#define WEFT_X(name, text) name,
+#define WEFT_X(name, text, way) name,
   WEFT_DIAGNOSES(WEFT_X)
 #undef WEFT_X
 };
 
-#define WEFT_X(name, text) \
+#define WEFT_X(name, text, way) \
   inline void name() {}
 WEFT_DIAGNOSES(WEFT_X)
 #undef WEFT_X
@@ -69,7 +138,7 @@ WEFT_DIAGNOSES(WEFT_X)
 constexpr void say(diagnosis d) {
   switch (d) {
     case diagnosis::none: return;
-#define WEFT_X(name, text) \
+#define WEFT_X(name, text, way) \
   case diagnosis::name: return ::weft::name();
       WEFT_DIAGNOSES(WEFT_X)
 #undef WEFT_X
@@ -77,7 +146,17 @@ constexpr void say(diagnosis d) {
 }
 constexpr std::string_view sentence(diagnosis d) {
   constexpr std::string_view all[] = {"",
-#define WEFT_X(name, text) text,
+#define WEFT_X(name, text, way) text,
+                                      WEFT_DIAGNOSES(WEFT_X)
+#undef WEFT_X
+  };
+  return all[static_cast<int>(d)];
+}
+
+/// What to try instead; "" where that hangs on the schedule.
+constexpr std::string_view static_way_out(diagnosis d) {
+  constexpr std::string_view all[] = {"",
+#define WEFT_X(name, text, way) way,
                                       WEFT_DIAGNOSES(WEFT_X)
 #undef WEFT_X
   };

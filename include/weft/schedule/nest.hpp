@@ -1,12 +1,11 @@
 // The loops of every stage while a schedule is being written: a flat literal value that the steps change.
 #pragma once
 
-#include <array>
 #include <cstdint>
 
 #include "weft/base/sequence.hpp"
 #include "weft/expr/program.hpp"
-#include "weft/schedule/diagnosis.hpp"
+#include "weft/schedule/step.hpp"
 
 namespace weft::inline WEFT_ABI {
 
@@ -45,44 +44,6 @@ struct schedule_limits {
   int vector_bytes = 0;
 };
 
-enum class verb : std::uint8_t { split, reorder, unroll, vectorize, parallel, compute_at, compute_inline, compute_root, cache_read };
-inline constexpr int verb_count = 9;
-constexpr std::string_view name(verb v) {
-  constexpr std::string_view names[] = {"split",      "reorder",        "unroll",      "vectorize", "parallel",
-                                        "compute_at", "compute_inline", "compute_root", "cache_read"};
-  return names[static_cast<int>(v)];
-}
-/// Whether the step says where a stage is computed: such a step names the stage, and has a loop only for compute_at.
-constexpr bool is_placement(verb v) { return v >= verb::compute_at && v <= verb::compute_root; }
-/// Whether the step adds a stage to the program: such a step names a tensor by `factor`, and a stage that reads it.
-constexpr bool adds_stage(verb v) { return v == verb::cache_read; }
-constexpr bool names_stage(verb v) { return v >= verb::compute_at; }
-
-/// A step as data: what the trace holds, prints, parses and replays.
-struct step {
-  static constexpr int max_axes = 16;
-  verb what = verb::split;
-  std::int32_t count = 0;
-  std::array<std::int32_t, max_axes> loops{};
-  std::int64_t factor = 0;
-  std::int32_t stage = -1;  // where a stage is named; the other steps' stage is that of their loops
-  verdict ruling = verdict::legal;
-  diagnosis reason = diagnosis::none;
-  constexpr bool operator==(step const& o) const {
-    if (what != o.what || count != o.count || factor != o.factor || stage != o.stage) return false;
-    for (int i = 0; i < count; ++i)
-      if (loops[static_cast<std::size_t>(i)] != o.loops[static_cast<std::size_t>(i)]) return false;
-    return true;
-  }
-};
-
-/// What a rule answers.
-struct ruling {
-  verdict v = verdict::legal;
-  diagnosis why = diagnosis::none;
-};
-constexpr ruling illegal(diagnosis why) { return {verdict::illegal, why}; }
-
 /// Where a stage is computed: in a nest of its own before those that read it; inside a loop of one of them, so much of it
 /// as is read there; or, inlined, wherever an element of it is read.
 struct placement {
@@ -114,6 +75,11 @@ struct nest {
     for (std::size_t s = 0; s < p.stages.size(); ++s) add_loops(static_cast<int>(s));
   }
   constexpr program const& computation() const { return extended.empty() ? *original : extended[0]; }
+  /// The same, for a step that rewrites it.
+  constexpr program& own_computation() {
+    if (extended.empty()) extended.push_back(*original);
+    return extended[0];
+  }
   /// The plain nest of the stage that is the last so far.
   constexpr void add_loops(int stage) {
     program const& p = computation();

@@ -43,7 +43,7 @@ inline std::string parts_text(nest const& n, int id) {
 
 /// The stage that a step is about; -1 when there is none.
 inline int stage_of(nest const& n, step const& s) {
-  if (names_stage(s.what)) return s.stage < static_cast<int>(n.order.size()) ? s.stage : -1;
+  if (form_of(s.what).stage) return s.stage < static_cast<int>(n.order.size()) ? s.stage : -1;
   return is_loop(n, s.loops[0]) ? n.at(s.loops[0]).stage : -1;
 }
 
@@ -74,15 +74,19 @@ inline void stage_loops(nest const& n, int stage, std::string indent, std::strin
 }
 
 WEFT_DECL std::string step_text(nest const& n, step const& s) {
-  std::string out(name(s.what));
-  out += "(";
+  step_form const& form = form_of(s.what);
+  std::string out(form.name);
+  char const* between = "(";
+  auto const add = [&](std::string const& text) {
+    (out += between) += text;
+    between = ", ";
+  };
   int const stage = is_loop(n, s.loops[0]) ? n.at(s.loops[0]).stage : -1;
-  if (s.what == verb::compute_at && stage >= 0) out += stage_text(n, stage) + ", ";
-  for (int i = 0; i < s.count; ++i)
-    (out += i > 0 ? ", " : "") += loop_text(n, stage, s.loops[static_cast<std::size_t>(i)]);
-  if (s.what == verb::split) out += ", " + std::to_string(s.factor);
-  if (adds_stage(s.what)) out += s.factor < 0 ? "@-1" : tensor_text(n.computation(), static_cast<int>(s.factor));
-  return out + ")";
+  if (form.stage && s.count > 0 && stage >= 0) add(stage_text(n, stage));
+  for (int i = 0; i < s.count; ++i) add(loop_text(n, stage, s.loops[static_cast<std::size_t>(i)]));
+  if (form.tensor) add(s.tensor < 0 ? "@-1" : tensor_text(n.computation(), s.tensor));
+  if (form.factor) add(std::to_string(s.factor));
+  return out + (*between == '(' ? "()" : ")");
 }
 /// The whole line. `after`: the parts of a split are known.
 inline std::string step_line(nest const& n, step const& s, bool after) {
@@ -125,32 +129,21 @@ class trace_parser {
     r_.expect(":");
     step s;
     s.what = verb_of(r_.word("a step"));
-    r_.expect("(");
-    if (adds_stage(s.what)) {
-      s.stage = stage;
-      s.factor = r_.accept("@-1") ? -1 : tensor_number();
-    } else if (is_placement(s.what)) {
-      s.stage = stage;
-      if (s.what == verb::compute_at && !r_.accept("@-1")) {
-        stage = stage_number();
-        r_.expect(",");
-      } else if (s.what == verb::compute_at) {
-        s.loops[0] = -1;
-        s.count = 1;
-      }
-    }
-    if (s.count == 0 && (!names_stage(s.what) || s.what == verb::compute_at)) {
-      s.loops[0] = loop(stage);
-      s.count = 1;
-    }
-    while (s.what == verb::reorder && r_.accept(",")) {
-      if (s.count == step::max_axes) r_.fail("a reorder takes at most 16 axes");
+    step_form const& form = form_of(s.what);
+    char const* before = "(";
+    auto const next = [&] {
+      r_.expect(before);
+      before = ",";
+    };
+    if (form.stage) s.stage = stage;
+    if (form.least_loops > 0) next(), first_loop(s, stage);
+    while (s.count > 0 && s.count < form.most_loops && r_.accept(",")) {
+      if (s.count == step::max_axes) r_.fail("a step takes at most 16 axes");
       s.loops[static_cast<std::size_t>(s.count++)] = loop(stage);
     }
-    if (s.what == verb::split) {
-      r_.expect(",");
-      s.factor = r_.number();
-    }
+    if (form.tensor) next(), s.tensor = r_.accept("@-1") ? -1 : tensor_number();
+    if (form.factor) next(), s.factor = r_.number();
+    if (*before == '(') r_.expect(before);
     r_.expect(")");
     bool const taken = s_.take(s);
     if (taken && s.what == verb::split && r_.accept("->")) {
@@ -158,6 +151,16 @@ class trace_parser {
       r_.expect(",");
       part(stage, s_.at(s.loops[0]).inner);
     }
+  }
+  /// Of another stage than `stage`, where the step names that; `stage` is then the loop's.
+  void first_loop(step& s, int& stage) {
+    s.count = 1;
+    if (form_of(s.what).stage) {
+      if (r_.accept("@-1")) return void(s.loops[0] = -1);
+      stage = stage_number();
+      r_.expect(",");
+    }
+    s.loops[0] = loop(stage);
   }
   int tensor_number() {
     program const& p = s_.computation();
@@ -200,7 +203,7 @@ class trace_parser {
 // --- the story of an illegal step ---------------------------------------------------------------------------
 /// Which of the step's axes the rule stumbled over.
 inline int offending_loop(nest const& n, step const& s) {
-  if (names_stage(s.what)) return s.what == verb::compute_at ? s.loops[0] : -1;
+  if (form_of(s.what).stage) return s.count > 0 ? s.loops[0] : -1;
   for (int i = 0; i < s.count; ++i) {
     int const id = s.loops[static_cast<std::size_t>(i)];
     if (n.usable(id).v != verdict::legal || n.at(id).stage != n.at(s.loops[0]).stage) return id;
@@ -249,6 +252,7 @@ inline std::string stages_text(program const& p) {
 inline std::string way_out(nest const& n, step const& s, diagnosis why, int stage, int loop) {
   auto const choice = [&](loop_choice c) { return loops_text(n, stage, c); };
   auto const text = [&](int id) { return loop_text(n, stage, id); };
+  if (std::string_view const way = static_way_out(why); !way.empty()) return std::string(way);
   switch (why) {
     case diagnosis::the_axis_was_split_already: return one_of(choice({loop}), "the parts of it");
     case diagnosis::the_axis_belongs_to_no_stage_of_this_schedule:
@@ -262,10 +266,6 @@ inline std::string way_out(nest const& n, step const& s, diagnosis why, int stag
     case diagnosis::a_reduction_axis_cannot_run_in_parallel__use_rfactor:
     case diagnosis::a_reduction_axis_cannot_be_vectorized__use_rfactor:
       return one_of(choice({-1, true, true}), "a spatial axis: split one that is marked before it is marked");
-    case diagnosis::the_stage_has_a_parallel_axis_already:
-    case diagnosis::the_stage_has_a_vectorized_axis_already: return "leaving this step out, or the one before it";
-    case diagnosis::a_parallel_axis_cannot_stand_inside_an_unrolled_or_vectorized_one__reorder_first:
-      return "an order in which the parallel axis stands outside of them";
     case diagnosis::an_inner_part_of_this_axis_runs_inside_it__vectorize_that_part: {
       std::int32_t inner = -1;
       for (std::int32_t id : n.order[static_cast<std::size_t>(stage)])
@@ -279,29 +279,11 @@ inline std::string way_out(nest const& n, step const& s, diagnosis why, int stag
     case diagnosis::a_vectorized_axis_has_an_open_extent__split_it_first:
       return "split(" + text(loop) + ", 8), then " + std::string(name(s.what)) + " of its inner part";
     case diagnosis::the_stage_is_none_of_this_schedule: return stages_text(n.computation());
-    case diagnosis::an_output_is_computed_in_a_nest_of_its_own:
-    case diagnosis::a_stage_cannot_be_computed_inside_itself: return "leaving this step out, or a stage that another one reads";
-    case diagnosis::a_stage_that_reads_it_runs_outside_of_this_axis__compute_it_further_out:
-      return "leaving this step out, or compute_root";
     case diagnosis::a_stage_cannot_be_computed_inside_an_unrolled_or_vectorized_axis:
       return "an axis outside of those that are marked: " + one_of(loops_text(n, stage, {-1, false, true}), "split one first");
-    case diagnosis::a_parallel_axis_cannot_run_inside_a_parallel_axis_of_another_stage:
-      return "leaving one of the two serial";
-    case diagnosis::a_stage_is_computed_inside_this_axis__split_it_before_compute_at:
-      return "this split before that compute_at, which then names one of its parts";
-    case diagnosis::the_stage_of_this_axis_is_inlined__it_has_no_loops:
-    case diagnosis::a_stage_that_others_are_computed_in_cannot_be_inlined: return "compute_at for both stages, or compute_root";
-    case diagnosis::a_reduction_cannot_be_inlined__use_compute_at: return "compute_at an axis of a stage that reads it";
-    case diagnosis::the_stage_does_not_read_this_tensor: return "leaving this step out";
-    case diagnosis::the_stage_is_computed_inside_another__cache_read_it_before_compute_at:
-      return "this step before that compute_at or compute_inline";
-    case diagnosis::a_knob_needs_at_least_one_value: return "a list such as {4, 8}";
-    case diagnosis::a_schedule_has_at_most_32_knobs: return "values that follow from fewer knobs";
     case diagnosis::no_stage_has_this_name_and_so_many_axes:
     case diagnosis::several_stages_have_this_name__give_each_its_own: return stages_text(n.computation());
-    case diagnosis::the_tile_does_not_fit_the_vector_registers__make_it_smaller:
-    case diagnosis::the_unrolled_and_vectorized_axes_make_more_than_1024_copies: return "smaller factors";
-    case diagnosis::none: break;
+    default: break;
   }
   return "another step";
 }
@@ -327,7 +309,7 @@ WEFT_DECL trace parse_trace(std::string_view text, schedule const& fresh) {
 WEFT_DECL bool replay(schedule& s, trace const& steps) {
   for (step one : steps) {
     if (static_cast<int>(one.what) >= verb_count || one.count > step::max_axes) return false;
-    if (one.count < 1 && (!names_stage(one.what) || one.what == verb::compute_at)) return false;
+    if (one.count < form_of(one.what).least_loops) return false;
     if (!s.take(one)) return false;
   }
   return s.failed < 0;
@@ -337,7 +319,7 @@ WEFT_DECL std::uint64_t hash(trace const& steps) {
   for (step const& s : steps) {
     h = mix(h, static_cast<std::uint64_t>(s.what) << 32 | static_cast<std::uint32_t>(s.count));
     h = mix(h, static_cast<std::uint64_t>(s.factor));
-    h = mix(h, static_cast<std::uint32_t>(s.stage));
+    h = mix(h, static_cast<std::uint64_t>(s.stage) << 32 | static_cast<std::uint32_t>(s.tensor));
     for (int i = 0; i < s.count; ++i) h = mix(h, static_cast<std::uint32_t>(s.loops[static_cast<std::size_t>(i)]));
   }
   return h;

@@ -4,7 +4,6 @@
 #include <initializer_list>
 
 #include "weft/base/sequence.hpp"
-#include "weft/expr/rewrite.hpp"
 #include "weft/schedule/handle.hpp"
 #include "weft/schedule/step/cache_read.hpp"
 #include "weft/schedule/step/compute_at.hpp"
@@ -19,15 +18,26 @@
 
 namespace weft::inline WEFT_ABI {
 
-/// The steps taken, in order.
-using trace = sequence<step>;
+namespace detail {
+template <class Rule>
+concept rewrites_program = requires(program& p, step const& s) { Rule::rewrite(p, s); };
+template <class Rule>
+constexpr void rewrite_by(program& p, step const& s) {
+  if constexpr (rewrites_program<Rule>) Rule::rewrite(p, s);
+}
+}  // namespace detail
 
-/// What a step that adds a stage does to the program; the number of the stage.
-constexpr int add_stage(program& p, step const& s) { return add_copy(p, static_cast<int>(s.factor), s.stage); }
-/// `p`, a program that has the stages of the one that the steps were taken for, with those that they added.
-constexpr program with_added_stages(program p, trace const& steps) {
-  for (step const& s : steps)
-    if (adds_stage(s.what) && s.ruling != verdict::illegal) add_stage(p, s);
+/// `p`, which has the stages of the program that the steps were taken for, with all that they changed in it.
+constexpr program rewritten(program p, trace const& steps) {
+  for (step const& s : steps) {
+    if (s.ruling == verdict::illegal) break;
+    switch (s.what) {
+#define WEFT_X(name, ...) \
+  case verb::name: detail::rewrite_by<name##_rule>(p, s); break;
+      WEFT_STEPS(WEFT_X)
+#undef WEFT_X
+    }
+  }
   return p;
 }
 
@@ -90,7 +100,7 @@ struct schedule : nest,
   /// Whether the step may be taken there.
   static constexpr ruling check(nest const& n, step const& s) {
     ruling const r = check_alone(n, s);
-    if (r.v == verdict::illegal || !(has_guests(n) || is_placement(s.what)) || adds_stage(s.what)) return r;
+    if (r.v == verdict::illegal || !(has_guests(n) || form_of(s.what).places)) return r;
     nest after = n;
     perform(after, s);
     ruling const together = placements_fit(after);
@@ -98,21 +108,11 @@ struct schedule : nest,
   }
   /// Takes a step that was ruled not illegal.
   static constexpr void perform(nest& n, step const& s) {
-    if (adds_stage(s.what)) {
-      if (n.extended.empty()) n.extended.push_back(*n.original);
-      n.add_loops(add_stage(n.extended[0], s));
-      return;
-    }
     switch (s.what) {
-      case verb::split: return split_rule::perform(n, s);
-      case verb::reorder: return reorder_rule::perform(n, s);
-      case verb::unroll: return unroll_rule::perform(n, s);
-      case verb::vectorize: return vectorize_rule::perform(n, s);
-      case verb::parallel: return parallel_rule::perform(n, s);
-      case verb::compute_at: return compute_at_rule::perform(n, s);
-      case verb::compute_inline: return compute_inline_rule::perform(n, s);
-      case verb::compute_root: return compute_root_rule::perform(n, s);
-      case verb::cache_read: return;
+#define WEFT_X(name, ...) \
+  case verb::name: return name##_rule::perform(n, s);
+      WEFT_STEPS(WEFT_X)
+#undef WEFT_X
     }
   }
   /// Judges a step, records it, and changes the nest if it is not illegal. After the first illegal step all
@@ -134,17 +134,12 @@ struct schedule : nest,
  private:
   static constexpr ruling check_alone(nest const& n, step const& s) {
     switch (s.what) {
-      case verb::split: return split_rule::check(n, s);
-      case verb::reorder: return reorder_rule::check(n, s);
-      case verb::unroll: return unroll_rule::check(n, s);
-      case verb::vectorize: return vectorize_rule::check(n, s);
-      case verb::parallel: return parallel_rule::check(n, s);
-      case verb::compute_at: return compute_at_rule::check(n, s);
-      case verb::compute_inline: return compute_inline_rule::check(n, s);
-      case verb::cache_read: return cache_read_rule::check(n, s);
-      case verb::compute_root: break;
+#define WEFT_X(name, ...) \
+  case verb::name: return name##_rule::check(n, s);
+      WEFT_STEPS(WEFT_X)
+#undef WEFT_X
     }
-    return compute_root_rule::check(n, s);
+    return {};
   }
 };
 

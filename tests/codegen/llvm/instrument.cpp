@@ -38,7 +38,7 @@ std::string run_checked(std::string const& text, sequence<void*> pointers, bool 
   request.context = &how;
   codegen::llvm::object_code const object = codegen::llvm::compile(f, host(), request);
   codegen::llvm::loaded_code const code = codegen::llvm::jit::instance().link(object.bytes, object.symbol);
-  std::string workspace(static_cast<std::size_t>(workspace_bytes(f, {})) + 64, '\0');
+  std::string workspace(static_cast<std::size_t>(workspace_bytes(f)) + 64, '\0');
   auto const line = (reinterpret_cast<std::uintptr_t>(workspace.data()) + 63) / 64 * 64;
   services const host{[](void*, std::int64_t count, void (*body)(void*, std::int64_t, std::int64_t), void* context) {
                         for (std::int64_t i = count; i-- > 0;) body(context, i, i + 1);

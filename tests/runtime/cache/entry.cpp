@@ -93,6 +93,6 @@ TEST_CASE("lengths that lie are refused, and nothing beyond the bytes is read") 
     static_cast<void>(decodes(sealed(other)));
   }
   std::string negative = w.bytes;
-  std::memset(negative.data() + 16, 0xff, 8);  // workspace_bytes
+  std::memset(negative.data() + 16, 0xfe, 8);  // workspace_bytes
   CHECK_FALSE(decodes(sealed(negative)));
 }

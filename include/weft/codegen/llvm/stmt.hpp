@@ -47,7 +47,8 @@ class function_emitter : public expression_emitter {
 
   value_ref body_function(std::string const& name, sequence<std::int32_t> const& variables, bool ranged);
   void open_body(value_ref function, sequence<std::int32_t> const& variables);
-  sequence<value_ref> load_buffers(value_ref launch);
+  sequence<value_ref> load_buffers();
+  void answer_workspace();
   /// Of the body of a parallel loop; of memory on the stack only what is there already.
   bool is_parameter(ir::buffer const* b) const {
     if (b->where != ir::scope::stack) return b->where != ir::scope::registers;

@@ -29,10 +29,9 @@ WEFT_DECL value_ref function_emitter::new_function(std::string const& name, type
 }
 
 /// The buffers' addresses, by buffer id; registers have none yet.
-WEFT_DECL sequence<value_ref> function_emitter::load_buffers(value_ref launch) {
+WEFT_DECL sequence<value_ref> function_emitter::load_buffers() {
   sequence<value_ref> bases(s_.f.buffers.size(), nullptr);
-  launch_ = launch;
-  value_ref const pointers = l_.BuildLoad2(b_, pointer(), launch, "");
+  value_ref const pointers = l_.BuildLoad2(b_, pointer(), launch_, "");
   value_ref workspace = nullptr;
   for (ir::buffer const* b : s_.f.buffers) {
     auto const id = static_cast<std::size_t>(b->id);
@@ -42,13 +41,29 @@ WEFT_DECL sequence<value_ref> function_emitter::load_buffers(value_ref launch) {
     } else if (b->where == ir::scope::heap) {
       if (workspace == nullptr) {
         value_ref member[] = {number(3)};
-        workspace = l_.BuildLoad2(b_, pointer(), l_.BuildGEP2(b_, pointer(), launch, member, 1, ""), "");
+        workspace = l_.BuildLoad2(b_, pointer(), l_.BuildGEP2(b_, pointer(), launch_, member, 1, ""), "");
       }
       value_ref offset[] = {emit(workspace_offset(*s_.f.nodes, s_.f, b))};
       bases[id] = l_.BuildGEP2(b_, l_.Int8TypeInContext(s_.context), workspace, offset, 1, "");
     }
   }
   return bases;
+}
+
+/// if (launch->wanted != nullptr) return *launch->wanted = bytes, 0;
+WEFT_DECL void function_emitter::answer_workspace() {
+  ir::expr const bytes = workspace_wanted(*s_.f.nodes, s_.f);
+  if (s_.f.sizes.empty() || bytes == nullptr) return;
+  value_ref member[] = {number(6)};
+  value_ref const to = l_.BuildLoad2(b_, pointer(), l_.BuildGEP2(b_, pointer(), launch_, member, 1, ""), "");
+  block_ref const before = l_.GetInsertBlock(b_), answer = new_block(), after = new_block();
+  l_.BuildCondBr(b_, l_.BuildICmp(b_, IntEQ, to, l_.ConstNull(pointer()), ""), after, answer);
+  l_.PositionBuilderAtEnd(b_, answer);
+  enter(before, false, false, ir::block(*s_.f.nodes, {}));
+  l_.BuildStore(b_, emit(bytes), to);
+  leave();
+  l_.BuildRet(b_, result());
+  l_.PositionBuilderAtEnd(b_, after);
 }
 
 /// body(launch, buffers.., variables.. [, begin, end])
@@ -102,7 +117,9 @@ WEFT_DECL void function_emitter::entry(std::string const& name) {
   l_.PositionBuilderAtEnd(b_, new_block());
   located(nullptr);
   enter(nullptr, false, false, s_.f.body);
-  bases_ = load_buffers(l_.GetParam(exported, 0));
+  launch_ = l_.GetParam(exported, 0);
+  answer_workspace();
+  bases_ = load_buffers();
   sequence<value_ref> arguments{launch_};
   for (ir::buffer const* b : s_.f.buffers)
     if (is_parameter(b)) arguments.push_back(bases_[static_cast<std::size_t>(b->id)]);

@@ -29,7 +29,7 @@ WEFT_DECL bool decode(std::string_view bytes, entry& into) {
   if (r.take(detail::magic.size()) != detail::magic) return false;
   into.workspace_bytes = r.number<std::int64_t>();
   for (std::string_view* t : {&into.llvm, &into.symbol, &into.key, &into.object}) *t = r.text();
-  return r.good && r.rest.empty() && into.workspace_bytes >= 0;
+  return r.good && r.rest.empty() && into.workspace_bytes >= -1;
 }
 
 }  // namespace cache

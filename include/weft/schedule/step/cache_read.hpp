@@ -1,6 +1,7 @@
 // Step: cache_read.
 #pragma once
 
+#include "weft/expr/rewrite.hpp"
 #include "weft/schedule/handle.hpp"
 #include "weft/schedule/placement.hpp"
 
@@ -9,17 +10,18 @@ namespace weft::inline WEFT_ABI {
 struct cache_read_rule {
   static constexpr ruling check(nest const& n, step const& s) {
     program const& p = n.computation();
-    if (s.stage < 0 || s.stage >= static_cast<int>(p.stages.size()) || s.factor < 0 ||
-        s.factor >= static_cast<std::int64_t>(p.tensors.size()))
+    if (s.stage < 0 || s.stage >= static_cast<int>(p.stages.size()))
       return illegal(diagnosis::the_stage_is_none_of_this_schedule);
-    int const read = program::at(p.tensors, static_cast<int>(s.factor)).stage;
-    if (!detail::reads_tensor(p, s.stage, static_cast<int>(s.factor)))
+    if (s.tensor < 0 || s.tensor >= static_cast<int>(p.tensors.size()) || !detail::reads_tensor(p, s.stage, s.tensor))
       return illegal(diagnosis::the_stage_does_not_read_this_tensor);
     // What is computed in a loop of a reader would have to stand where the copy is made.
+    int const read = program::at(p.tensors, s.tensor).stage;
     if (read >= 0 && !(program::at(n.places, read) == placement()))
       return illegal(diagnosis::the_stage_is_computed_inside_another__cache_read_it_before_compute_at);
     return {};
   }
+  static constexpr int rewrite(program& p, step const& s) { return add_copy(p, s.tensor, s.stage); }
+  static constexpr void perform(nest& n, step const& s) { n.add_loops(rewrite(n.own_computation(), s)); }
 };
 
 /// `s.cache_read`, as a part of `schedule`.
@@ -56,7 +58,7 @@ struct cache_read_step {
     auto& s = static_cast<Schedule&>(*this);
     step request{verb::cache_read};
     request.stage = reader;
-    request.factor = tensor >= 0 && program::at(s.computation().tensors, tensor).rank == Rank ? tensor : -1;
+    request.tensor = tensor >= 0 && program::at(s.computation().tensors, tensor).rank == Rank ? tensor : -1;
     if (!s.take(request)) return {};
     return handle_of<Rank>(s, static_cast<int>(s.order.size()) - 1);
   }

@@ -1,0 +1,85 @@
+// A schedule step as data, and the list of all steps: what a trace holds, prints, parses and replays.
+#pragma once
+
+#include <array>
+#include <cstdint>
+#include <string_view>
+
+#include "weft/base/sequence.hpp"
+#include "weft/schedule/diagnosis.hpp"
+
+namespace weft::inline WEFT_ABI {
+
+/// What a step names, in the order of its line in a trace:
+///
+///     C: reorder(j, i)                 loops of its stage
+///     C: split(i, 4) -> io, ii         a loop and a number; then the loops that it makes
+///     row: compute_at(out, i)          a stage, and a loop of another one
+///     C: cache_read(B)                 a stage and a tensor
+struct step_form {
+  std::string_view name;
+  bool stage = false;                   // step::stage is named; else it is that of the loops
+  std::int8_t least_loops = 0, most_loops = 0;
+  bool tensor = false, factor = false;  // step::tensor, step::factor
+  bool places = false;                  // it says where a stage is computed
+};
+
+// One line per step; its rule, schedule/step/NAME.hpp, says all the rest.
+//
+//    name            stage  loops   tensor factor places
+#define WEFT_STEPS(X)                                   \
+  X(split,          false, 1, 1,  false, true,  false)  \
+  X(reorder,        false, 1, 16, false, false, false)  \
+  X(unroll,         false, 1, 1,  false, false, false)  \
+  X(vectorize,      false, 1, 1,  false, false, false)  \
+  X(parallel,       false, 1, 1,  false, false, false)  \
+  X(compute_at,     true,  1, 1,  false, false, true)   \
+  X(compute_inline, true,  0, 0,  false, false, true)   \
+  X(compute_root,   true,  0, 0,  false, false, true)   \
+  X(cache_read,     true,  0, 0,  true,  false, false)
+
+enum class verb : std::uint8_t {
+#define WEFT_X(name, ...) name,
+  WEFT_STEPS(WEFT_X)
+#undef WEFT_X
+};
+namespace detail {
+inline constexpr step_form step_forms[] = {
+#define WEFT_X(name, ...) {#name, __VA_ARGS__},
+    WEFT_STEPS(WEFT_X)
+#undef WEFT_X
+};
+}  // namespace detail
+inline constexpr int verb_count = static_cast<int>(std::size(detail::step_forms));
+constexpr step_form const& form_of(verb v) { return detail::step_forms[static_cast<int>(v)]; }
+constexpr std::string_view name(verb v) { return form_of(v).name; }
+
+/// One step. What its form does not name stays as it is here.
+struct step {
+  static constexpr int max_axes = 16;
+  verb what = verb::split;
+  std::int32_t count = 0;
+  std::array<std::int32_t, max_axes> loops{};
+  std::int64_t factor = 0;
+  std::int32_t stage = -1, tensor = -1;
+  verdict ruling = verdict::legal;
+  diagnosis reason = diagnosis::none;
+  constexpr bool operator==(step const& o) const {
+    if (what != o.what || count != o.count || factor != o.factor || stage != o.stage || tensor != o.tensor) return false;
+    for (int i = 0; i < count; ++i)
+      if (loops[static_cast<std::size_t>(i)] != o.loops[static_cast<std::size_t>(i)]) return false;
+    return true;
+  }
+};
+
+/// The steps taken, in order.
+using trace = sequence<step>;
+
+/// What a rule answers.
+struct ruling {
+  verdict v = verdict::legal;
+  diagnosis why = diagnosis::none;
+};
+constexpr ruling illegal(diagnosis why) { return {verdict::illegal, why}; }
+
+}  // namespace weft::inline WEFT_ABI

@@ -1,0 +1,101 @@
+#include "../programs.hpp"
+
+#include <doctest/doctest.h>
+
+#include "weft/expr/text.hpp"
+#include "weft/schedule/print.hpp"
+
+using namespace weft_test;
+using weft::diagnosis;
+using weft::verdict;
+
+namespace {
+/// C, a matrix product, and D, a map of it.
+weft::program product_and_map() {
+  weft::program p;
+  weft::expr::tensor<float, 2> const A{&p, p.add_input(weft::short_name("A"), weft::dtype::f32, 2)};
+  weft::expr::tensor<float, 2> const B{&p, p.add_input(weft::short_name("B"), weft::dtype::f32, 2)};
+  auto const C = weft::compute<"C">(A.extent(0), B.extent(1), [=](auto i, auto j) {
+    return weft::sum(A.extent(1), [=](auto k) { return A(i, k) * B(k, j); });
+  });
+  auto const D = weft::compute<"D">(A.extent(0), B.extent(1), [=](auto i, auto j) { return C(i, j) + B(i, j); });
+  p.outputs.push_back(D.id);
+  return weft::canonical(p);
+}
+constexpr weft::input_handle<2> A{0}, B{1};
+struct scheduled {
+  weft::program p = product_and_map();
+  weft::schedule s{p, all_extents{16}};
+  weft::stage_handle<3, 2> C = weft::handle_of<3, 2>(s, 0);
+  weft::stage_handle<2> D = weft::handle_of<2>(s, 1);
+  diagnosis why() const { return s.failed < 0 ? s.fault : s.steps[static_cast<std::size_t>(s.failed)].reason; }
+};
+}  // namespace
+
+TEST_CASE("cache_read: one stage reads the copy, another one the tensor") {
+  scheduled t;
+  auto const [i, j, k] = t.C.axes();
+  t.s.reorder(k, i, j);
+  auto const copy = t.s.cache_read(B, t.C);
+  t.s.compute_at(copy, k);
+  CHECK(t.s.state == verdict::legal);
+  CHECK(weft::print_loops(t.s) == R"(C
+  for k in 0..16
+    B_copy
+      for i in 0..part(16)
+        for j in 0..part(16)
+          B_copy[i, j] = B[i, j]
+    for i in 0..16
+      for j in 0..16
+        C[i, j] += A[i, k] * B_copy[k, j]
+D
+  for i in 0..16
+    for j in 0..16
+      D[i, j] = C[i, j] + B[i, j]
+)");
+  CHECK(weft::print_trace(t.s) == R"(C: reorder(k, i, j)
+C: cache_read(B)
+B_copy: compute_at(C, k)
+)");
+  CHECK(weft::parse_trace(weft::print_trace(t.s), weft::schedule(t.p, all_extents{16})) == t.s.steps);
+}
+TEST_CASE("cache_read: a stage's result is copied, too, and a copy again") {
+  scheduled t;
+  auto const copy = t.s.cache_read(t.C, t.D);
+  auto const again = t.s.cache_read(copy, t.D);
+  CHECK(t.s.state == verdict::legal);
+  CHECK(again.stage == 3);
+  CHECK(elements_text(t.s.computation(), 1) + update_text(t.s.computation(), 1) == "D[i, j] = C_copy_copy[i, j] + B[i, j]");
+}
+TEST_CASE("cache_read: its steps can be taken again for the program with other nodes") {
+  scheduled t;
+  static_cast<void>(t.s.cache_read(A, t.C));
+  static_cast<void>(t.s.cache_read(t.C, t.D));
+  weft::program const again = rewritten(t.p, t.s.steps);
+  CHECK(again.stages.size() == 4);
+  CHECK(again.nodes == t.s.computation().nodes);
+}
+TEST_CASE("cache_read: what cannot be copied") {
+  struct {
+    void (*steps)(scheduled&);
+    diagnosis why;
+  } const cases[] = {
+      {[](scheduled& t) { static_cast<void>(t.s.cache_read(A, t.D)); }, diagnosis::the_stage_does_not_read_this_tensor},
+      {[](scheduled& t) { static_cast<void>(t.s.cache_read(weft::input_handle<2>{7}, t.D)); },
+       diagnosis::the_stage_does_not_read_this_tensor},
+      {[](scheduled& t) { static_cast<void>(t.s.cache_read(t.D, t.C)); }, diagnosis::the_stage_does_not_read_this_tensor},
+      {[](scheduled& t) { static_cast<void>(t.s.cache_read(A, weft::stage_handle<1>{9, {}})); },
+       diagnosis::the_stage_is_none_of_this_schedule},
+      {[](scheduled& t) {
+         t.s.compute_at(t.C, t.D.all[0]);
+         static_cast<void>(t.s.cache_read(t.C, t.D));
+       },
+       diagnosis::the_stage_is_computed_inside_another__cache_read_it_before_compute_at},
+  };
+  for (auto const& c : cases) {
+    scheduled t;
+    c.steps(t);
+    CHECK(t.why() == c.why);
+    CHECK(explain(t.s, "k").find("  try   ") != std::string::npos);
+  }
+}
