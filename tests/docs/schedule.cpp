@@ -66,6 +66,20 @@ constexpr auto blur = [](auto A) {
   auto row = weft::compute<"row">(H, W - 2, [=](auto y, auto x) { return A(y, x) + A(y, x + 1) + A(y, x + 2); });
   return weft::compute<"out">(H - 2, W - 2, [=](auto y, auto x) { return row(y, x) + row(y + 1, x) + row(y + 2, x); });
 };
+constexpr auto row_sums = [](auto A) {
+  return weft::compute<"S">(A.extent(0), [=](auto i) {
+    return weft::sum(A.extent(1), [=](auto k) { return A(i, k); });
+  });
+};
+std::string nest_of_sums(auto const& kernel) { return kernel.on(avx2()).loops(weft::view(memory, 12, 20)); }
+// A is 12 x 20; the axes of S are i and k.
+#define WEFT_TEST_SHOW_SUMS(section, ...)                                                        \
+  show(section, #__VA_ARGS__, nest_of_sums(weft::kernel<"sums">(row_sums)),                     \
+       nest_of_sums(weft::kernel<"sums">(row_sums, [](auto& s, auto, auto S) {                  \
+         auto [i, k] = S.axes();                                                                 \
+         __VA_ARGS__                                                                             \
+       })))
+
 // A is 66 x 34; the axes of out are i and j.
 #define WEFT_TEST_BLUR(...)                                                        \
   weft::kernel<"blur">(blur, [](auto& s, auto, [[maybe_unused]] auto row, auto out) { \
@@ -90,6 +104,13 @@ TEST_CASE("docs/schedule.md shows where stages are computed") {
   WEFT_TEST_SHOW_BLUR("compute_inline", (s.compute_inline(row);));
   WEFT_TEST_SHOW("cache_read", (auto [jo, ji] = s.split(j, 10); s.reorder(jo, i, k, ji);),
                  (auto panel = s.cache_read(B, C); s.compute_at(panel, jo);));
+}
+TEST_CASE("docs/schedule.md shows reductions in parts") {
+  WEFT_TEST_SHOW_SUMS("rfactor", auto [P, v] = s.rfactor(S, k, 8); auto [pi, pv, pu] = P.axes(); s.compute_at(P, i);
+                      s.reorder(pu, pv); s.vectorize(pv););
+  WEFT_TEST_SHOW_SUMS("rfactor_twice", auto [P, v] = s.rfactor(S, k, 3, weft::chunks); auto [pi, pv, pu] = P.axes();
+                      s.reorder(pv, pi, pu); s.parallel(pv); auto [Q, w] = s.rfactor(P, pu, 8);
+                      auto [qi, qv, qw, qu] = Q.axes(); s.compute_at(Q, pi); s.reorder(qu, qw); s.vectorize(qw););
 }
 TEST_CASE("docs/schedule.md shows the nest without a schedule") {
   weft_test::check_section("docs/schedule.md", "plain", fenced("", nest_of_product(weft::kernel<"product">(product))));

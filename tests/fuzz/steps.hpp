@@ -24,7 +24,7 @@ inline void natural_order(weft::nest const& n, int loop, weft::sequence<std::int
 /// Whether each reduction that needs it runs over its terms in the order of the program.
 inline bool keeps_order(weft::nest const& n, weft::sequence<bool> const& order_free) {
   for (std::size_t s = 0; s < n.order.size(); ++s) {
-    if (s >= order_free.size() || order_free[s]) continue;  // a stage that a step added only copies
+    if (s >= order_free.size() || order_free[s]) continue;  // a stage that a step added copies, or is of one that is free
     weft::sequence<std::int32_t> natural, now;
     for (std::size_t l = 0; l < n.loops.size(); ++l)
       if (n.loops[l].stage == static_cast<std::int32_t>(s) && n.loops[l].parent < 0 && n.loops[l].reduced)
@@ -51,6 +51,10 @@ inline bool fits(weft::schedule const& s, step_limits const& limits) {
 /// Takes `one` if it is legal and keeps to the limits.
 inline bool try_step(weft::schedule& s, weft::step one, weft::sequence<bool> const& order_free,
                      step_limits const& limits) {
+  bool const parts = one.what == weft::verb::rfactor || one.what == weft::verb::rfactor_chunks;
+  if (parts && static_cast<std::size_t>(one.stage) < order_free.size() &&
+      !order_free[static_cast<std::size_t>(one.stage)])
+    return false;
   if (weft::schedule::check(s, one).v == weft::verdict::illegal) return false;
   weft::schedule trial = s;
   trial.take(one);
@@ -71,7 +75,7 @@ inline weft::trace draw_steps(random_source& r, weft::schedule s, weft::sequence
     std::int32_t const loop = order[static_cast<std::size_t>(place)];
     std::int64_t const factor = r.one_of({1, 2, 3, 4, 4, 5, 6, 7, 8, 8, 9, 16, 16, 33, 64});
     bool const room = order.size() < 8;
-    switch (r.below(s.order.size() > 1 ? 16 : 10)) {
+    switch (r.below(s.order.size() > 1 ? 18 : 12)) {
       case 0:
       case 1:
         if (room) attempt({verb::split, 1, {loop}, factor});
@@ -106,6 +110,19 @@ inline weft::trace draw_steps(random_source& r, weft::schedule s, weft::sequence
         if (s.order.size() < 8) attempt(one);
         break;
       }
+      case 10:
+      case 11: {
+        weft::sequence<std::int32_t> reduced;
+        for (weft::sequence<std::int32_t> const& loops : s.order)
+          for (std::int32_t l : loops)
+            if (s.at(l).reduced) reduced.push_back(l);
+        if (reduced.empty() || s.order.size() >= 8) break;
+        step one{r.one_of({verb::rfactor, verb::rfactor_chunks}), 1, {}, r.one_of({1, 2, 3, 4, 5, 7, 8, 8, 16, 33})};
+        one.loops[0] = r.one_of(reduced);
+        one.stage = s.at(one.loops[0]).stage;
+        attempt(one);
+        break;
+      }
       default: {  // a stage, computed in a loop of one behind it
         step one{r.one_of({verb::compute_at, verb::compute_at, verb::compute_at, verb::compute_inline, verb::compute_root})};
         one.stage = r.below(static_cast<int>(s.order.size()));
@@ -125,7 +142,8 @@ inline weft::trace draw_steps(random_source& r, weft::schedule s, weft::sequence
 inline weft::trace without(weft::trace const& steps, std::size_t gone, std::int32_t first_made) {
   weft::trace out;
   weft::step const& dropped = steps[gone];
-  if (dropped.what == weft::verb::cache_read) return out;  // what stands on the stage would have to go too
+  bool const adds = dropped.what == weft::verb::rfactor || dropped.what == weft::verb::rfactor_chunks;
+  if (adds || dropped.what == weft::verb::cache_read) return out;  // what stands on the stage would have to go too
   bool const split = dropped.what == weft::verb::split;
   for (std::size_t i = 0; i < steps.size(); ++i) {
     weft::step s = steps[i];

@@ -119,7 +119,28 @@ enum class verdict : std::uint8_t { legal, deferred, illegal };
     "smaller factors") \
   X(the_tile_does_not_fit_the_vector_registers__make_it_smaller, \
     "the tile of accumulators does not fit the vector registers of this CPU; unroll or vectorize less", \
-    "smaller factors")
+    "smaller factors") \
+  X(the_axis_is_gone__use_those_that_its_step_returned, \
+    "the axis is gone: a step made another stage of what ran over it; use the handle and the axes that the step returned", \
+    "") \
+  X(the_stage_does_not_have_this_axis, \
+    "the axis belongs to another stage than the one that is named first", \
+    "an axis of the stage that is named first") \
+  X(only_a_reduced_axis_has_terms_to_share_out, \
+    "only a reduced axis has terms to share out among parts; a spatial one is split", \
+    "") \
+  X(a_reduced_axis_is_split_or_marked_already__rfactor_first, \
+    "a reduced axis of the stage is split, unrolled or the like already; rfactor first, then split the axes that it returns", \
+    "this step before that one") \
+  X(a_stage_is_computed_inside_a_reduced_axis__rfactor_before_compute_at, \
+    "a stage is computed inside a reduced axis of this one, which will be gone; rfactor before compute_at", \
+    "this step before that compute_at, which then names an axis of the stage that rfactor returns") \
+  X(the_parts_would_have_more_than_8_dimensions, \
+    "the parts would be a tensor of more than 8 dimensions", \
+    "leaving this step out") \
+  X(the_order_of_its_terms_counts__rfactor_needs_an_associative_reduction, \
+    "the order of its terms counts, as far as is known: of each result, the value so far may only be joined with terms, by one of + * min max and or xor; or the stage is an argmin or argmax", \
+    "vectorizing or unrolling a spatial axis")
 // clang-format on
 
 enum class diagnosis : std::uint8_t {

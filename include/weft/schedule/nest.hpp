@@ -29,8 +29,10 @@ struct loop_info {
   std::int64_t extent = -1;  // trip count; of an inner loop the longest; -1 while unknown, open_trips when never known
   loop_kind kind = loop_kind::serial;
   bool reduced = false;
+  bool gone = false;  // its stage has other axes now
   short_name name;
-  constexpr bool live() const { return outer < 0; }
+  constexpr bool is_split() const { return outer >= 0; }
+  constexpr bool live() const { return !is_split() && !gone; }
 };
 
 /// The axis of a stage, or a part of one. A step that failed hands out axes with id -1.
@@ -144,6 +146,7 @@ struct nest {
   constexpr ruling usable(int loop) const {
     if (loop < 0 || loop >= static_cast<int>(loops.size()))
       return illegal(diagnosis::the_axis_belongs_to_no_stage_of_this_schedule);
+    if (at(loop).gone) return illegal(diagnosis::the_axis_is_gone__use_those_that_its_step_returned);
     if (!at(loop).live()) return illegal(diagnosis::the_axis_was_split_already);
     return {};
   }

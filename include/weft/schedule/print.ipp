@@ -10,10 +10,13 @@ inline bool is_loop(nest const& n, int id) { return id >= 0 && id < static_cast<
 inline std::string stage_text(nest const& n, int stage) {
   return tensor_text(n.computation(), program::at(n.computation().stages, stage).tensor);
 }
-/// A loop's name within `stage`. A name that was cut may not be the only one of its kind.
+/// A loop's name within `stage`. A name that was cut may not be the only one of its kind, nor may that of one that is
+/// gone.
 inline std::string loop_text(nest const& n, int stage, int id) {
-  if (!is_loop(n, id) || n.at(id).stage != stage || n.at(id).name.size == short_name::capacity)
-    return "@" + std::to_string(id);
+  bool unclear = !is_loop(n, id) || n.at(id).stage != stage || n.at(id).name.size == short_name::capacity;
+  for (std::size_t l = 0; l < n.loops.size() && !unclear && n.at(id).gone; ++l)
+    unclear = static_cast<int>(l) != id && n.loops[l].stage == stage && n.loops[l].name == n.at(id).name;
+  if (unclear) return "@" + std::to_string(id);
   return std::string(n.at(id).name.view());
 }
 /// How often a loop runs: a number, or the program's expression for it.
@@ -66,7 +69,7 @@ inline void stage_loops(nest const& n, int stage, std::string indent, std::strin
   bool split = false;
   for (std::size_t id = 0; id < n.loops.size(); ++id) {
     loop_info const& l = n.loops[id];
-    if (l.stage != stage || l.live() || l.parent >= 0 || inlined) continue;
+    if (l.stage != stage || !l.is_split() || l.parent >= 0 || inlined) continue;
     (((out += split ? ", " : outside + "where ") += l.name.view()) += " = ") += parts_text(n, static_cast<int>(id));
     split = true;
   }
@@ -188,9 +191,14 @@ class trace_parser {
       return r_.number_below(1u << 30, "loop");
     }
     short_name const wanted(r_.word("an axis"));
-    for (std::size_t i = 0; i < s_.loops.size(); ++i)
-      if (s_.loops[i].stage == stage && s_.loops[i].name == wanted) return static_cast<std::int32_t>(i);
-    r_.fail("the stage has no such axis here");
+    std::int32_t gone = -1;
+    for (std::size_t i = 0; i < s_.loops.size(); ++i) {
+      if (s_.loops[i].stage != stage || !(s_.loops[i].name == wanted)) continue;
+      if (!s_.loops[i].gone) return static_cast<std::int32_t>(i);
+      gone = static_cast<std::int32_t>(i);
+    }
+    if (gone < 0) r_.fail("the stage has no such axis here");
+    return gone;
   }
   void part(int stage, int expected) {
     if (loop(stage) != expected) r_.fail("the split gives its parts other names");
@@ -249,20 +257,31 @@ inline std::string stages_text(program const& p) {
            "\", " + std::to_string(p.stages[i].axes()) + ">";
   return out;
 }
+inline step with_factor(step s, std::int64_t factor) {
+  s.factor = factor;
+  return s;
+}
 inline std::string way_out(nest const& n, step const& s, diagnosis why, int stage, int loop) {
   auto const choice = [&](loop_choice c) { return loops_text(n, stage, c); };
   auto const text = [&](int id) { return loop_text(n, stage, id); };
   if (std::string_view const way = static_way_out(why); !way.empty()) return std::string(way);
   switch (why) {
     case diagnosis::the_axis_was_split_already: return one_of(choice({loop}), "the parts of it");
+    case diagnosis::the_axis_is_gone__use_those_that_its_step_returned:
     case diagnosis::the_axis_belongs_to_no_stage_of_this_schedule:
       return stage < 0 ? "an axis of a stage of this schedule, as C.axes() returns them" : one_of(choice({}), "");
-    case diagnosis::a_factor_must_be_at_least_1: return "split(" + text(loop) + ", 8), or any other factor from 1 on";
+    case diagnosis::a_factor_must_be_at_least_1: return step_text(n, with_factor(s, 8)) + ", or any other factor from 1 on";
     case diagnosis::an_axis_is_named_twice: return "naming each axis once: " + choice({});
     case diagnosis::the_axes_belong_to_different_stages: return "one reorder per stage; of this one: " + choice({});
     case diagnosis::the_axis_is_unrolled_vectorized_or_parallel_already:
       return std::string(name(s.what)) + " of " + text(loop) + " before it is marked, or " +
              one_of(choice({-1, false, true}), "no more of it");
+    case diagnosis::only_a_reduced_axis_has_terms_to_share_out: {
+      std::string reduced;
+      for (std::int32_t id : n.order[static_cast<std::size_t>(stage)])
+        if (n.at(id).reduced) reduced += (reduced.empty() ? "" : ", ") + text(id);
+      return one_of(reduced, "a stage that reduces");
+    }
     case diagnosis::a_reduction_axis_cannot_run_in_parallel__use_rfactor:
     case diagnosis::a_reduction_axis_cannot_be_vectorized__use_rfactor:
       return one_of(choice({-1, true, true}), "a spatial axis: split one that is marked before it is marked");

@@ -11,6 +11,7 @@
 #include "weft/schedule/step/compute_root.hpp"
 #include "weft/schedule/step/parallel.hpp"
 #include "weft/schedule/step/reorder.hpp"
+#include "weft/schedule/step/rfactor.hpp"
 #include "weft/schedule/step/split.hpp"
 #include "weft/schedule/step/tile.hpp"
 #include "weft/schedule/step/unroll.hpp"
@@ -62,7 +63,8 @@ struct schedule : nest,
                   compute_at_step<schedule>,
                   compute_inline_step<schedule>,
                   compute_root_step<schedule>,
-                  cache_read_step<schedule> {
+                  cache_read_step<schedule>,
+                  rfactor_step<schedule> {
   trace steps;
   sequence<knob_info> knobs;
   sequence<std::int32_t> choices;  // per knob in order of use; 0 beyond the end
@@ -120,6 +122,7 @@ struct schedule : nest,
   constexpr bool take(step& s) {
     if (failed >= 0) return false;
     ruling const r = check(*this, s);
+    s.axis = s.count > 0 && usable(s.loops[0]).v == verdict::legal ? at(s.loops[0]).root : -1;
     s.ruling = r.v;
     s.reason = r.why;
     if (loud) say(r.why);

@@ -16,6 +16,7 @@ namespace weft::inline WEFT_ABI {
 ///     C: split(i, 4) -> io, ii         a loop and a number; then the loops that it makes
 ///     row: compute_at(out, i)          a stage, and a loop of another one
 ///     C: cache_read(B)                 a stage and a tensor
+///     C: rfactor(C, k, 8)              a stage, a loop (of it, or the step is refused) and a number
 struct step_form {
   std::string_view name;
   bool stage = false;                   // step::stage is named; else it is that of the loops
@@ -36,7 +37,9 @@ struct step_form {
   X(compute_at,     true,  1, 1,  false, false, true)   \
   X(compute_inline, true,  0, 0,  false, false, true)   \
   X(compute_root,   true,  0, 0,  false, false, true)   \
-  X(cache_read,     true,  0, 0,  true,  false, false)
+  X(cache_read,     true,  0, 0,  true,  false, false)  \
+  X(rfactor,        true,  1, 1,  false, true,  false)  \
+  X(rfactor_chunks, true,  1, 1,  false, true,  false)
 
 enum class verb : std::uint8_t {
 #define WEFT_X(name, ...) name,
@@ -62,6 +65,7 @@ struct step {
   std::array<std::int32_t, max_axes> loops{};
   std::int64_t factor = 0;
   std::int32_t stage = -1, tensor = -1;
+  std::int32_t axis = -1;  // of the program, that loops[0] is: noted when the step is taken, for what is done again
   verdict ruling = verdict::legal;
   diagnosis reason = diagnosis::none;
   constexpr bool operator==(step const& o) const {

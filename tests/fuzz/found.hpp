@@ -1,0 +1,46 @@
+// A program written by hand, run in all the ways in which drawn ones are.
+#pragma once
+
+#include "fuzz/run.hpp"
+#include "schedule/programs.hpp"
+#include "weft/compile.hpp"
+
+namespace weft_test::fuzz {
+
+using weft::expr::tensor;
+
+/// Inputs made of sequences of extents; `steps` as print_trace writes them.
+struct found {
+  weft::program p{};
+  weft::sequence<weft::sequence<std::int64_t>> shapes{};
+
+  template <class T, int Rank>
+  tensor<T, Rank> input(weft::sequence<std::int64_t> const& shape) {
+    char const name[] = {static_cast<char>('A' + p.inputs.size())};
+    shapes.push_back(shape);
+    return {&p, p.add_input(weft::short_name(std::string_view(name, 1)), weft::dtype_of<T>, Rank)};
+  }
+  /// Runs the program with this last stage in every way, over memory and numbers of several kinds.
+  template <class Stage>
+  void check(Stage const& last, std::string const& steps) {
+    verified_compilations const verified;
+    p.outputs.push_back(last.id);
+    for (std::uint64_t seed = 0; seed < 12; ++seed) {
+      drawn d;
+      d.seed = seed;
+      d.what = weft::canonical(p);
+      random_source r(seed);
+      for (std::size_t t = 0; t < shapes.size(); ++t) {
+        d.tensors.push_back(draw_tensor(r, p.tensors[t].type, shapes[t], seed % 2 == 1));
+        for (std::int64_t e : shapes[t]) d.has_empty = d.has_empty || e == 0;
+      }
+      d.order_free.resize(p.stages.size(), true);
+      weft::trace const trace = weft::parse_trace(steps, weft::schedule(d.what, extents_of(d)));
+      INFO(describe(d, trace));
+      CHECK(check_interpreted(d, trace) == "");
+      CHECK(check_compiled(d, trace) == "");
+    }
+  }
+};
+
+}  // namespace weft_test::fuzz
