@@ -7,8 +7,11 @@ namespace detail {
 WEFT_DECL ir::stmt lowering::leaf(sequence<bool> const& dropped) {
   ir::expr mask = nullptr;
   now_->open_guards.clear();
+  now_->held.clear();
   for (std::size_t g = 0; g < now_->guards.size(); ++g)
-    if (!dropped[g]) {
+    if (now_->guards[g].condition >= 0) {
+      if (dropped[g]) now_->held.push_back(now_->guards[g].condition);
+    } else if (!dropped[g]) {
       now_->open_guards.push_back(ir::binary(m_, op::lt, now_->guards[g].index, now_->guards[g].bound));
       mask = ir::all_of(m_, mask, now_->open_guards.back());
     }
@@ -56,6 +59,8 @@ WEFT_DECL ir::expr lowering::axis_value(int axis) const {
 /// asked for under more than 16 is made without any. The same happens in the plain nest on which bounds are proved,
 /// so an access that then lacks its condition is refused there, in words.
 WEFT_DECL ir::expr lowering::value(int id, ir::expr condition) {
+  for (int held : now_->held)
+    if (held == id) return ir::literal(m_, dtype::boolean, 1);
   if (now_->places[place_].values.empty()) now_->places[place_].values.resize(p_.nodes.size(), {});
   auto const known = [&]() -> auto& { return now_->places[place_].values[at(id)]; };
   for (auto const& [c, e] : known())

@@ -210,9 +210,44 @@ WEFT_DECL void lowering::open(stage_frame& f) {
     if (n_.loops[l].stage == f.number && n_.loops[l].is_split() && !(f.empty && n_.loops[l].reduced))
       add_guard(static_cast<int>(l));
   for (std::int32_t id : cut) add_guard(id);
+  for (int r = 0; r < f.stage->results && !f.empty; ++r)
+    for (node n = p_.at(p_.result(*f.stage, r).body); n.kind == op::select && p_.at(n.c).kind == op::self; n = p_.at(n.b))
+      add_condition(n.a);
 }
-WEFT_DECL void lowering::add_guard(int loop) {
-  guard g{index_of(loop), longest(loop)};
+/// A condition under which an element changes at all, as that of the last part of a reduction (expr/rewrite.hpp): where
+/// whole tiles meet it, they are made without it.
+WEFT_DECL void lowering::add_condition(int id) {
+  node const& n = p_.at(id);
+  if (n.kind != op::lt || !is_index(n.a) || !is_index(n.b)) return;
+  for (guard const& g : now_->guards)
+    if (g.condition == id) return;
+  now_->places.clear();
+  now_->places.push_back({now_->number, {}, {}});
+  place_ = 0;
+  guard g{simplify(m_, value(n.a, nullptr)), simplify(m_, value(n.b, nullptr))};
+  g.condition = id;
+  range_table const ranges = ranges_in(*now_, static_cast<int>(now_->loops.size()) - 1);
+  bool lanes = false;  // a branch inside a vectorized loop would have to go both ways
+  for (open_loop const& o : now_->loops) {
+    bool const used = uses(g.index, o.variable);
+    if (used && lanes && o.how != loop_kind::unrolled) return;
+    lanes = lanes || (used && o.how == loop_kind::vectorized);
+    ir::expr const next = ir::binary(m_, op::add, ir::variable(m_, o.variable), ir::index(m_, 1));
+    ir::expr const rise = ir::binary(m_, op::sub, ir::substitute(m_, g.index, o.variable, next), g.index);
+    if (uses(g.bound, o.variable) || ranges.of(simplify(m_, rise)).low < 0) return;
+  }
+  add_guard(g);
+}
+/// Whether the node is made of axes and sizes by no more than `depth` operations on each other.
+WEFT_DECL bool lowering::is_index(int id, int depth) const {
+  node const& n = p_.at(id);
+  if (n.type != dtype::i64 || depth == 0) return false;
+  if (n.kind == op::axis || n.kind == op::literal || n.kind == op::extent) return true;
+  bool const known = n.kind == op::add || n.kind == op::sub || n.kind == op::mul || n.kind == op::floor_div;
+  return known && is_index(n.a, depth - 1) && is_index(n.b, depth - 1);
+}
+WEFT_DECL void lowering::add_guard(int loop) { add_guard(guard{index_of(loop), longest(loop)}); }
+WEFT_DECL void lowering::add_guard(guard g) {
   range_table const ranges = ranges_in(*now_, static_cast<int>(now_->loops.size()) - 1);
   if (is_literal(simplify(m_, ir::binary(m_, op::lt, g.index, g.bound), ranges), 1)) return;
   for (std::size_t i = 0; i < now_->loops.size(); ++i)
@@ -230,7 +265,7 @@ WEFT_DECL ir::stmt lowering::nest_from(std::size_t position, sequence<bool> drop
   ir::expr trips = o.extent;
   if (!is_tile(static_cast<int>(position)))
     for (std::size_t g = 0; g < now_->guards.size(); ++g)
-      if (!dropped[g] && now_->guards[g].depth == static_cast<int>(position)) {
+      if (!dropped[g] && now_->guards[g].depth == static_cast<int>(position) && now_->guards[g].condition < 0) {
         trips = ir::binary(m_, op::min, trips, trips_within(now_->guards[g], o.variable));
         dropped[g] = true;
       }
@@ -249,10 +284,11 @@ WEFT_DECL ir::expr lowering::trips_within(guard const& g, std::int32_t variable)
 }
 /// Inside the loop at `position` (-1: around a guest's first loop): one branch per guard that is decided here but for unrolled and vector axes.
 WEFT_DECL ir::stmt lowering::tile_branches(int position, std::size_t g, sequence<bool> dropped) {
-  for (; g < now_->guards.size(); ++g)
-    if (!dropped[g] && now_->guards[g].decided == position && now_->guards[g].depth > position &&
-        !(tails_ == vector_tails::mask && only_vector(now_->guards[g])))
-      break;
+  for (; g < now_->guards.size(); ++g) {
+    guard const& one = now_->guards[g];
+    bool const branches = one.condition >= 0 || (one.depth > position && !(tails_ == vector_tails::mask && only_vector(one)));
+    if (!dropped[g] && one.decided == position && branches) break;
+  }
   if (g == now_->guards.size()) return nest_from(at(position + 1), dropped);
   ir::expr last = now_->guards[g].index;
   for (std::size_t i = at(position + 1); i < now_->loops.size(); ++i)

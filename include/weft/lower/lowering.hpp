@@ -15,6 +15,7 @@ struct guard {
   ir::expr index, bound;
   int depth = -1;      // of the innermost loop in `index`
   int decided = -1;    // of the innermost one that is neither unrolled nor vectorized
+  int condition = -1;  // or a node of the body that says so: what need not happen where it does not hold
 };
 
 /// A loop of the stage that is being made.
@@ -52,6 +53,7 @@ struct stage_frame {
   sequence<part> parts;                // of a guest, by spatial axis
   sequence<ir::expr> parallel_around;  // of a guest whose memory is in the workspace: the iteration that it belongs to
   sequence<ir::expr> open_guards;      // of the leaf being made
+  sequence<int> held;                  // nodes of conditions that are known to hold there
   sequence<element_place> places;      // of that leaf
 };
 
@@ -87,6 +89,9 @@ class lowering {
   ir::stmt stage_nest(int stage);
   void open(stage_frame& f);
   void add_guard(int loop);
+  void add_guard(guard g);
+  void add_condition(int node);
+  bool is_index(int id, int depth = 12) const;
   ir::stmt nest_from(std::size_t position, sequence<bool> dropped);
   ir::expr trips_within(guard const& g, std::int32_t variable);
   ir::stmt tile_branches(int position, std::size_t g, sequence<bool> dropped);

@@ -96,6 +96,8 @@ class promoter final : public ir::rewriter {
       for (ir::stmt c : merged(s)) parts.push_back(with_merged_blocks(c));
       return ir::block(m_, parts);
     }
+    if (s->kind == ir::stmt_kind::branch && s->children.size() == 2)
+      return ir::branch(m_, s->value, with_merged_blocks(s->children[0]), with_merged_blocks(s->children[1]));
     if (s->kind != ir::stmt_kind::loop) return s;
     return ir::loop(m_, s->how, s->variable, s->begin, s->extent, with_merged_blocks(s->children[0]));
   }
@@ -113,8 +115,27 @@ class promoter final : public ir::rewriter {
         for (ir::stmt c : s->children)
           if (!promotable(c, inner, updates)) return false;
         return true;
+      case ir::stmt_kind::branch: {
+        // Both ways must lead to the same elements: one that is not reached may not be there to be written back.
+        if (s->children.size() != 2) return false;
+        std::size_t const before = updates.size();
+        if (!promotable(s->children[0], inner, updates)) return false;
+        std::size_t const half = updates.size();
+        return promotable(s->children[1], inner, updates) && same_targets(updates, before, half, half, updates.size()) &&
+               same_targets(updates, half, updates.size(), before, half);
+      }
       default: return false;
     }
+  }
+  /// Whether each of the first updates has its target among the second ones.
+  static bool same_targets(sequence<ir::stmt> const& all, std::size_t from, std::size_t to, std::size_t other_from,
+                           std::size_t other_to) {
+    for (; from < to; ++from) {
+      std::size_t o = other_from;
+      while (o < other_to && !same_target(all[from], all[o])) ++o;
+      if (o == other_to) return false;
+    }
+    return true;
   }
   bool fits(sequence<ir::stmt> const& updates, sequence<std::int32_t> const& inner) {
     if (updates.empty() || updates.size() > 256) return false;
@@ -247,6 +268,9 @@ class promoter final : public ir::rewriter {
     if (s->kind == ir::stmt_kind::loop)
       return ir::loop(m_, s->how, s->variable, s->begin, s->extent,
                       with_registers(s->children[0], targets, registers));
+    if (s->kind == ir::stmt_kind::branch)
+      return ir::branch(m_, s->value, with_registers(s->children[0], targets, registers),
+                        with_registers(s->children[1], targets, registers));
     auto const register_of = [&](ir::stmt u) {
       std::size_t at = 0;
       while (!same_target(targets[at], u)) ++at;
