@@ -114,6 +114,7 @@ class program_maker : access_maker {
       if (i < spatial) shape.push_back(e), made.shape.push_back(value);
     }
     weft::stage_info const info{-1, first, spatial, first + spatial, reduced};
+    if (reduced > 0 && r_.chance(12)) return position(s, info, shape, made);
     int const results = r_.chance(15) ? r_.between(2, 3) : 1;
     weft::sequence<weft::dtype> types;
     for (int i = 0; i < results; ++i) types.push_back(any_type());
@@ -135,6 +136,46 @@ class program_maker : access_maker {
       finished.push_back(one);
     }
     for (known_tensor const& one : finished) known_.push_back(one);
+  }
+  /// Where the smallest or largest element stands, and that element, as weft::argmin and weft::argmax make it.
+  void position(int s, weft::stage_info const& info, weft::sequence<std::int32_t> const& shape, known_tensor made) {
+    using weft::op;
+    weft::dtype const t = any_type(), wide = weft::is_half(t) ? weft::dtype::f32 : t;
+    bool const largest = r_.chance(50);
+    int place = axes_[at(info.spatial)].node;
+    for (int d = 1; d < info.reduced; ++d) {
+      axis const& a = axes_[at(info.spatial + d)];
+      place = this->op(op::add, this->op(op::mul, place, a.extent_node), a.node);
+    }
+    int const x = value(t, r_.between(1, 3)).node;
+    int const best = p_.add({op::self, weft::dtype::i64, 0}), self = p_.add({op::self, t, 1});
+    int const held = cast(self, wide), met = cast(x, wide);
+    int better = largest ? this->op(op::lt, held, met) : this->op(op::lt, met, held);
+    if (weft::is_float(t))
+      better = this->op(op::logical_or, better,
+                        this->op(op::logical_and, this->op(op::ne, met, met), this->op(op::eq, held, held)));
+    better = this->op(op::logical_or, better, this->op(op::lt, best, index(0)));
+    int bodies[] = {this->op(op::select, better, place, best), this->op(op::select, better, x, self)};
+    if (r_.chance(30)) {
+      int const c = condition();
+      bodies[0] = this->op(op::select, c, bodies[0], best), bodies[1] = this->op(op::select, c, bodies[1], self);
+    }
+    std::int64_t const worst = weft::with_dtype(t, [&]<class T>(T) {
+      return largest ? weft::detail::identity_of<op::max, T>() : weft::detail::identity_of<op::min, T>();
+    });
+    char const name[] = {'P', static_cast<char>('0' + s)};  // see keeps_order
+    weft::short_name const called(std::string_view(name, 2));
+    p_.add_stage(called, info, weft::dtype::i64, shape, {bodies[0], -1});
+    p_.add_result(called, t, shape, {bodies[1], worst});
+    d_.order_free.push_back(false);
+    known_.push_back(made), known_.push_back(made);
+  }
+  /// Of axes, or of anything.
+  int condition() {
+    if (axes_.empty() || r_.chance(30)) return value(weft::dtype::boolean, 1).node;
+    axis const &a = r_.one_of(axes_), &b = r_.one_of(axes_);
+    int const sum = op(weft::op::add, op(weft::op::mul, a.node, index(r_.between(-1, 4))), b.node);
+    return op(weft::op::lt, sum, r_.chance(50) ? a.extent_node : index(r_.between(0, 40)));
   }
   /// What the value so far of some result makes of `x`: only right when all are evaluated before any is written.
   number mixed(weft::dtype t, number x, weft::sequence<weft::dtype> const& types) {
@@ -179,6 +220,7 @@ class program_maker : access_maker {
       if (combine != op::add && terms == 0) result.most = -1;  // infinite
     }
     result.node = cast(this->op(combine, before, x.node), t);
+    if (r_.chance(20)) result.node = this->op(op::select, condition(), result.node, self);
     return result;
   }
 

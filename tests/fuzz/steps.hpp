@@ -21,13 +21,18 @@ inline void natural_order(weft::nest const& n, int loop, weft::sequence<std::int
   natural_order(n, n.at(loop).outer, out);
   natural_order(n, n.at(loop).inner, out);
 }
+/// An argmin or argmax, or a part of one: it keeps its bits in parts, but not in any order.
+inline bool is_position(weft::program const& p, std::size_t stage) {
+  return p.tensors[static_cast<std::size_t>(p.stages[stage].tensor)].name.data[0] == 'P';
+}
 /// Whether each reduction that needs it runs over its terms in the order of the program.
 inline bool keeps_order(weft::nest const& n, weft::sequence<bool> const& order_free) {
   for (std::size_t s = 0; s < n.order.size(); ++s) {
-    if (s >= order_free.size() || order_free[s]) continue;  // a stage that a step added copies, or is of one that is free
+    // What a step added copies, or has parts of what is free.
+    if (s < order_free.size() ? order_free[s] : !is_position(n.computation(), s)) continue;
     weft::sequence<std::int32_t> natural, now;
     for (std::size_t l = 0; l < n.loops.size(); ++l)
-      if (n.loops[l].stage == static_cast<std::int32_t>(s) && n.loops[l].parent < 0 && n.loops[l].reduced)
+      if (n.loops[l].stage == static_cast<std::int32_t>(s) && n.loops[l].parent < 0 && n.loops[l].reduced && !n.loops[l].gone)
         natural_order(n, static_cast<int>(l), natural);
     for (std::int32_t l : n.order[s])
       if (n.at(l).reduced) now.push_back(l);
@@ -53,7 +58,7 @@ inline bool try_step(weft::schedule& s, weft::step one, weft::sequence<bool> con
                      step_limits const& limits) {
   bool const parts = one.what == weft::verb::rfactor || one.what == weft::verb::rfactor_chunks;
   if (parts && static_cast<std::size_t>(one.stage) < order_free.size() &&
-      !order_free[static_cast<std::size_t>(one.stage)])
+      !order_free[static_cast<std::size_t>(one.stage)] && !is_position(s.computation(), static_cast<std::size_t>(one.stage)))
     return false;
   if (weft::schedule::check(s, one).v == weft::verdict::illegal) return false;
   weft::schedule trial = s;
@@ -120,7 +125,19 @@ inline weft::trace draw_steps(random_source& r, weft::schedule s, weft::sequence
         step one{r.one_of({verb::rfactor, verb::rfactor_chunks}), 1, {}, r.one_of({1, 2, 3, 4, 5, 7, 8, 8, 16, 33})};
         one.loops[0] = r.one_of(reduced);
         one.stage = s.at(one.loops[0]).stage;
-        attempt(one);
+        auto const made = static_cast<std::int32_t>(s.order.size());
+        if (!attempt(one)) break;
+        if (r.chance(50)) {  // the lanes inside
+          weft::sequence<std::int32_t> const& parts = s.order[static_cast<std::size_t>(made)];
+          std::int32_t const lanes = parts[static_cast<std::size_t>(s.computation().stages.back().spatial) - 1];
+          attempt({verb::reorder, 2, {parts.back(), lanes}});
+          attempt({r.one_of({verb::vectorize, verb::vectorize, verb::unroll, verb::parallel}), 1, {lanes}});
+        }
+        if (r.chance(50)) {
+          step at{verb::compute_at, 1, {r.one_of(s.order[static_cast<std::size_t>(one.stage)])}};
+          at.stage = made;
+          attempt(at);
+        }
         break;
       }
       default: {  // a stage, computed in a loop of one behind it
