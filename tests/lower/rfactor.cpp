@@ -5,6 +5,7 @@
 #include "lower/programs.hpp"
 #include "support/golden.hpp"
 #include "weft/compile.hpp"
+#include "weft/pass/pipeline.hpp"
 
 using namespace weft;
 using weft_test::lowered_program;
@@ -48,6 +49,12 @@ TEST_CASE("rfactor: interleaved parts are lanes; what stands beyond the end is n
 TEST_CASE("rfactor: chunks are pieces of a row") {
   weft_test::check_golden("lower/parts_chunks.ir", lowered(22, in_chunks));
 }
+TEST_CASE("rfactor: accumulators stay in registers across the branch in front of the last terms") {
+  lowered_program l{row_sums(), {{3, 20}}};
+  ir::function f = l([](schedule& s, auto const&) { in_lanes(s); });
+  run_passes(f, {32, true}, {});
+  weft_test::check_golden("lower/parts_in_registers.ir", ir::print(f));
+}
 TEST_CASE("rfactor: with open sizes") { weft_test::check_golden("lower/parts_open.ir", lowered(20, in_lanes, true)); }
 TEST_CASE("rfactor: where the factor divides, no condition is left") {
   for (auto const how : {in_lanes, in_chunks}) {
@@ -77,10 +84,10 @@ void check_parts(Reduction const& reduction) {
       auto const a = f.input<T, 2>({m, n});
       auto const s = compute<"S">(3, [=](auto i) { return reduction(a, i); });
       if constexpr (requires { s.id; }) {
-        f.check(s, steps);
+        f.check(s, steps, 4, m == 5);
       } else {
         f.p.outputs.push_back(weft::get<0>(s).id);
-        f.check(weft::get<1>(s), steps);
+        f.check(weft::get<1>(s), steps, 4, m == 5);
       }
     }
 }

@@ -149,19 +149,22 @@ inline bool reads_self(program const& p, int id) {
   return false;
 }
 inline reduction_form form_of(program const& p, stage_info const& s, int result) {
-  int const body = p.result(s, result).body;
-  node const& n = p.at(body);
-  infix writer(p, &s);
-  if (s.results > 1) return {op::literal, writer.text(body)};
+  int body = p.result(s, result).body;
+  auto const text = [&](int id) { return infix(p, &s).text(id); };
+  if (s.results > 1) return {op::literal, text(body)};
   auto const is_self = [&](int id) { return id >= 0 && p.at(id).kind == op::self; };
+  std::string where;
+  for (; p.at(body).kind == op::select && is_self(p.at(body).c) && !reads_self(p, p.at(body).a); body = p.at(body).b)
+    where += (where.empty() ? " where " : ", ") + text(p.at(body).a);
+  node const& n = p.at(body);
   bool const known = n.kind == op::add || n.kind == op::mul || n.kind == op::min || n.kind == op::max;
-  if (known && is_self(n.a) && !reads_self(p, n.b)) return {n.kind, writer.text(n.b)};
+  if (known && is_self(n.a) && !reads_self(p, n.b)) return {n.kind, text(n.b) + where};
   // A sum of products whose rounding was joined (expand.hpp).
   if (n.kind == op::fma && is_self(n.c) && !reads_self(p, n.a) && !reads_self(p, n.b)) {
     program product = p;
-    return {op::add, infix(product, &s).text(product.operation(op::mul, n.type, n.a, n.b))};
+    return {op::add, infix(product, &s).text(product.operation(op::mul, n.type, n.a, n.b)) + where};
   }
-  return {op::literal, writer.text(body)};
+  return {op::literal, text(body) + where};
 }
 inline reduction_form form_of(program const& p, stage_info const& s) {
   reduction_form f = form_of(p, s, 0);

@@ -286,8 +286,8 @@ WEFT_DECL ir::expr lowering::trips_within(guard const& g, std::int32_t variable)
 WEFT_DECL ir::stmt lowering::tile_branches(int position, std::size_t g, sequence<bool> dropped) {
   for (; g < now_->guards.size(); ++g) {
     guard const& one = now_->guards[g];
-    bool const branches = one.condition >= 0 || (one.depth > position && !(tails_ == vector_tails::mask && only_vector(one)));
-    if (!dropped[g] && one.decided == position && branches) break;
+    bool const masked = one.condition < 0 && tails_ == vector_tails::mask && only_vector(one);
+    if (!dropped[g] && one.decided == position && one.depth > position && !masked) break;
   }
   if (g == now_->guards.size()) return nest_from(at(position + 1), dropped);
   ir::expr last = now_->guards[g].index;

@@ -69,8 +69,10 @@ inline void stage_loops(nest const& n, int stage, std::string indent, std::strin
   bool split = false;
   for (std::size_t id = 0; id < n.loops.size(); ++id) {
     loop_info const& l = n.loops[id];
-    if (l.stage != stage || !l.is_split() || l.parent >= 0 || inlined) continue;
-    (((out += split ? ", " : outside + "where ") += l.name.view()) += " = ") += parts_text(n, static_cast<int>(id));
+    if (l.stage != stage || l.gone || l.parent >= 0 || inlined) continue;
+    short_name const axis = axis_name(l.root - program::at(p.stages, stage).first_axis);  // as the statement calls it
+    if (l.live() && l.name == axis) continue;
+    (((out += split ? ", " : outside + "where ") += axis.view()) += " = ") += parts_text(n, static_cast<int>(id));
     split = true;
   }
   if (split) out += "\n";

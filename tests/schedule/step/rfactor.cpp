@@ -71,6 +71,7 @@ TEST_CASE("rfactor: the parts are a spatial axis of a new stage, and the one red
   for i in 0..20
     for v in 0..8
       C[i] += C_rf[i, j]
+  where j = v
 D
   for i in 0..20
     for j in 0..20
@@ -79,7 +80,7 @@ C_rf
   for i in 0..20
     for j in 0..8
       for k in 0..3
-        C_rf[i, j] = select(k * 8 + j < A.extent(1), C_rf[i, j] + A[i, k * 8 + j], C_rf[i, j])
+        C_rf[i, j] += A[i, k * 8 + j] where k * 8 + j < A.extent(1)
 )");
   t.s.vectorize(pv);
   t.s.compute_at(P, i);
