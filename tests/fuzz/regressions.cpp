@@ -94,5 +94,13 @@ TEST_CASE("a stage was computed a little further than it was read, and read anot
   f.check(compute<"U">(n, n, [=](auto i, auto j) { return T(j) + select(j + i < n, T(j + i), 0.0f); }),
           "T: compute_at(U, j)\nS: compute_at(U, j)\n");
 }
+TEST_CASE("a reduction whose identity was stored in front was jammed like a loop over elements, in another order") {
+  found f;
+  auto const B = f.input<std::int32_t, 1>({33});
+  f.check(compute<"S">(1, [=](auto) {
+            return weft::reduce(0, [](auto a, auto x) { return a * 2 + x; }, 3, 31, [=](auto k, auto l) { return B(k + l); });
+          }),
+          "S: unroll(j)\nS: decompose_reduction(S, i)\n");
+}
 
 }  // namespace weft_test::fuzz

@@ -80,7 +80,7 @@ inline weft::trace draw_steps(random_source& r, weft::schedule s, weft::sequence
     std::int32_t const loop = order[static_cast<std::size_t>(place)];
     std::int64_t const factor = r.one_of({1, 2, 3, 4, 4, 5, 6, 7, 8, 8, 9, 16, 16, 33, 64});
     bool const room = order.size() < 8;
-    switch (r.below(s.order.size() > 1 ? 18 : 12)) {
+    switch (r.below(s.order.size() > 1 ? 19 : 13)) {
       case 0:
       case 1:
         if (room) attempt({verb::split, 1, {loop}, factor});
@@ -138,6 +138,12 @@ inline weft::trace draw_steps(random_source& r, weft::schedule s, weft::sequence
           at.stage = made;
           attempt(at);
         }
+        break;
+      }
+      case 12: {
+        step one{verb::decompose_reduction, 1, {loop}};
+        one.stage = s.at(loop).stage;
+        attempt(one);
         break;
       }
       default: {  // a stage, computed in a loop of one behind it

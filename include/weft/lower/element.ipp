@@ -39,7 +39,7 @@ WEFT_DECL ir::stmt lowering::update(int result, ir::expr mask) {
     s.identity = identity;
     sequence<std::int32_t> first;
     for (open_loop const& o : now_->loops)
-      if (n_.at(o.id).reduced) first.push_back(o.variable);
+      if (n_.at(o.id).reduced && !now_->started) first.push_back(o.variable);
     s.first = m_.make_list(first);
   }
   return m_.make(s);

@@ -262,6 +262,13 @@ WEFT_DECL void lowering::add_guard(guard g) {
 WEFT_DECL ir::stmt lowering::nest_from(std::size_t position, sequence<bool> dropped) {
   if (position == now_->loops.size()) return leaf(dropped);
   open_loop const& o = now_->loops[position];
+  if (n_.starts[at(now_->number)] == o.id && !now_->started && !now_->empty) {
+    ir::stmt const identity = identity_nest(position, dropped);
+    now_->started = true;
+    ir::stmt const terms = nest_from(position, dropped);
+    now_->started = false;
+    return ir::block(m_, sequence<ir::stmt>{identity, terms});
+  }
   ir::expr trips = o.extent;
   if (!is_tile(static_cast<int>(position)))
     for (std::size_t g = 0; g < now_->guards.size(); ++g)
@@ -270,8 +277,29 @@ WEFT_DECL ir::stmt lowering::nest_from(std::size_t position, sequence<bool> drop
         dropped[g] = true;
       }
   int const here = static_cast<int>(position);
-  ir::stmt const body = has_guests(o.id) ? with_guests(here, dropped) : tile_branches(here, 0, dropped);
+  ir::stmt const body =
+      has_guests(o.id) && !now_->empty ? with_guests(here, dropped) : tile_branches(here, 0, dropped);
   return ir::loop(m_, o.how, o.variable, ir::index(m_, 0), trips, body);
+}
+/// The spatial loops from `position` inwards, which store the identity. Nothing is read there.
+WEFT_DECL ir::stmt lowering::identity_nest(std::size_t position, sequence<bool> const& dropped) {
+  stage_frame* const whole = now_;
+  stage_frame f = *whole;
+  now_ = &f;
+  f.empty = true;
+  f.loops.clear();
+  f.guards.clear();
+  for (std::size_t i = 0; i < whole->loops.size(); ++i)
+    if (i < position || !n_.at(whole->loops[i].id).reduced) f.loops.push_back(whole->loops[i]);
+  for (std::size_t g = 0; g < whole->guards.size(); ++g) {
+    bool spatial = !dropped[g] && whole->guards[g].condition < 0;
+    for (open_loop const& o : whole->loops)
+      spatial = spatial && !(n_.at(o.id).reduced && uses(whole->guards[g].index, o.variable));
+    if (spatial) add_guard({whole->guards[g].index, whole->guards[g].bound});
+  }
+  ir::stmt const nest = nest_from(position, sequence<bool>(f.guards.size(), false));
+  now_ = whole;
+  return nest;
 }
 /// How often a serial loop runs before its guard fails: index = rest + c * variable < bound.
 WEFT_DECL ir::expr lowering::trips_within(guard const& g, std::int32_t variable) {

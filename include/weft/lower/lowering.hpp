@@ -48,6 +48,7 @@ struct stage_frame {
   int host_position = -1;       // which of the host's loops that is
   bool is_open = false;
   bool empty = false;  // a reduction over nothing: its identity is stored
+  bool started = false;  // its identity stands in memory
   sequence<open_loop> loops;
   sequence<guard> guards;
   sequence<part> parts;                // of a guest, by spatial axis
@@ -93,6 +94,7 @@ class lowering {
   void add_condition(int node);
   bool is_index(int id, int depth = 12) const;
   ir::stmt nest_from(std::size_t position, sequence<bool> dropped);
+  ir::stmt identity_nest(std::size_t position, sequence<bool> const& dropped);
   ir::expr trips_within(guard const& g, std::int32_t variable);
   ir::stmt tile_branches(int position, std::size_t g, sequence<bool> dropped);
   bool only_vector(guard const& g) const;

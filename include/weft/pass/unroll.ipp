@@ -5,11 +5,11 @@
 namespace weft::inline WEFT_ABI {
 namespace detail {
 
-/// Whether some accumulate in `s` counts both variables among its reduced ones.
+/// Whether some accumulate in `s` comes back to the same element for all values of both variables.
 inline bool one_reduction(ir::stmt s, std::int32_t a, std::int32_t b) {
-  bool has_a = false, has_b = false;
-  for (std::int32_t v : s->first) has_a = has_a || v == a, has_b = has_b || v == b;
-  if (has_a && has_b) return true;
+  bool apart = s->kind != ir::stmt_kind::accumulate;
+  for (ir::expr i : s->indices) apart = apart || ir::uses(i, a) || ir::uses(i, b);
+  if (!apart) return true;
   for (ir::stmt c : s->children)
     if (one_reduction(c, a, b)) return true;
   return false;

@@ -140,7 +140,16 @@ enum class verdict : std::uint8_t { legal, deferred, illegal };
     "leaving this step out") \
   X(the_order_of_its_terms_counts__rfactor_needs_an_associative_reduction, \
     "the order of its terms counts, as far as is known: of each result, the value so far may only be joined with terms, by one of + * min max and or xor; or the stage is an argmin or argmax", \
-    "vectorizing or unrolling a spatial axis")
+    "vectorizing or unrolling a spatial axis") \
+  X(the_stage_reduces_nothing, \
+    "the stage reduces nothing: it has no identity to store", \
+    "leaving this step out") \
+  X(the_identity_is_stored_in_front_of_this_axis__split_it_first, \
+    "the identity is stored in front of this axis; split or take it apart before decompose_reduction", \
+    "this step before that decompose_reduction, which then names one of its parts") \
+  X(a_reduced_axis_runs_outside_of_this_one__the_identity_is_stored_once, \
+    "a reduced axis runs outside of this one, and the identity is stored once, in front of all terms", \
+    "decompose_reduction of an axis outside of all reduced ones, or the outermost of these")
 // clang-format on
 
 enum class diagnosis : std::uint8_t {

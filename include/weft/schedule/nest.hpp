@@ -62,6 +62,7 @@ struct nest {
   sequence<loop_info> loops;
   sequence<sequence<std::int32_t>> order;
   sequence<placement> places;
+  sequence<std::int32_t> starts;  // by stage: the loop in front of which a reduction's identity is stored; -1: by its first terms
   sequence<std::int32_t> loop_of;        // by axis of the program: the loop that it was at first
   sequence<sequence<std::int64_t>> inputs;  // by tensor: the extents of an input; -1 while unknown
   schedule_limits limits;
@@ -91,6 +92,7 @@ struct nest {
     stage_info const& s = program::at(p.stages, stage);
     order.push_back({});
     places.push_back({});
+    starts.push_back(-1);
     for (int i = 0; i < s.axes(); ++i) {
       axis_info const& a = program::at(p.axes, s.first_axis + i);
       loop_info loop;

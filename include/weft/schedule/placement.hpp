@@ -111,6 +111,14 @@ struct placement_check {
         return illegal(diagnosis::a_stage_that_reads_it_runs_outside_of_this_axis__compute_it_further_out);
       if (ruling const r = around(host, has_parallel(s)); r.v != verdict::legal) return r;
     }
+    for (std::int32_t start : n.starts) {
+      if (start < 0) continue;
+      if (!n.at(start).live()) return illegal(diagnosis::the_identity_is_stored_in_front_of_this_axis__split_it_first);
+      for (std::int32_t l : n.order_of(start)) {
+        if (l == start) break;
+        if (n.at(l).reduced) return illegal(diagnosis::a_reduced_axis_runs_outside_of_this_one__the_identity_is_stored_once);
+      }
+    }
     return {};
   }
 };
@@ -125,10 +133,12 @@ constexpr ruling can_be_placed(nest const& n, int stage) {
     if (program::at(p.tensors, t).stage == stage) return illegal(diagnosis::an_output_is_computed_in_a_nest_of_its_own);
   return {};
 }
-/// Whether some stage is computed inside a loop of another.
-constexpr bool has_guests(nest const& n) {
+/// Whether some stage is computed inside a loop of another, or its identity stored in front of a loop.
+constexpr bool has_placements(nest const& n) {
   for (placement const& p : n.places)
     if (p.loop >= 0) return true;
+  for (std::int32_t start : n.starts)
+    if (start >= 0) return true;
   return false;
 }
 /// Whether the placements of the nest that a step has led to can be kept.

@@ -50,6 +50,23 @@ inline int stage_of(nest const& n, step const& s) {
   return is_loop(n, s.loops[0]) ? n.at(s.loops[0]).stage : -1;
 }
 
+/// `C[i, j] = 0 over ii, j`, the spatial loops from `first` inwards.
+inline std::string identity_text(nest const& n, int stage, int first) {
+  program const& p = n.computation();
+  stage_info const& s = program::at(p.stages, stage);
+  std::string out = elements_text(p, stage);
+  for (int r = 0; r < s.results; ++r)
+    (out += r == 0 ? " = " : ", ") += literal_text(program::at(p.tensors, s.tensor + r).type, p.result(s, r).identity);
+  char const* between = " over ";
+  bool inside = false;
+  for (std::int32_t id : program::at(n.order, stage)) {
+    inside = inside || id == first;
+    if (!inside || n.at(id).reduced) continue;
+    (out += between) += loop_text(n, stage, id);
+    between = ", ";
+  }
+  return out;
+}
 inline void stage_loops(nest const& n, int stage, std::string indent, std::string& out) {
   program const& p = n.computation();
   out += indent + stage_text(n, stage);
@@ -59,6 +76,7 @@ inline void stage_loops(nest const& n, int stage, std::string indent, std::strin
   for (std::int32_t id : n.order[static_cast<std::size_t>(stage)]) {
     if (inlined) break;
     loop_kind const kind = n.at(id).kind;
+    if (program::at(n.starts, stage) == id) out += indent + identity_text(n, stage, id) + "\n";
     (out += indent) += kind == loop_kind::serial ? "for" : name(kind);
     out += " " + loop_text(n, stage, id) + " in 0.." + trips_text(n, id) + "\n";
     indent += "  ";

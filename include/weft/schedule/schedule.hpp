@@ -9,6 +9,7 @@
 #include "weft/schedule/step/compute_at.hpp"
 #include "weft/schedule/step/compute_inline.hpp"
 #include "weft/schedule/step/compute_root.hpp"
+#include "weft/schedule/step/decompose_reduction.hpp"
 #include "weft/schedule/step/parallel.hpp"
 #include "weft/schedule/step/reorder.hpp"
 #include "weft/schedule/step/rfactor.hpp"
@@ -64,7 +65,8 @@ struct schedule : nest,
                   compute_inline_step<schedule>,
                   compute_root_step<schedule>,
                   cache_read_step<schedule>,
-                  rfactor_step<schedule> {
+                  rfactor_step<schedule>,
+                  decompose_reduction_step<schedule> {
   trace steps;
   sequence<knob_info> knobs;
   sequence<std::int32_t> choices;  // per knob in order of use; 0 beyond the end
@@ -102,7 +104,7 @@ struct schedule : nest,
   /// Whether the step may be taken there.
   static constexpr ruling check(nest const& n, step const& s) {
     ruling const r = check_alone(n, s);
-    if (r.v == verdict::illegal || !(has_guests(n) || form_of(s.what).places)) return r;
+    if (r.v == verdict::illegal || !(has_placements(n) || form_of(s.what).places)) return r;
     nest after = n;
     perform(after, s);
     ruling const together = placements_fit(after);

@@ -22,7 +22,7 @@ struct step_form {
   bool stage = false;                   // step::stage is named; else it is that of the loops
   std::int8_t least_loops = 0, most_loops = 0;
   bool tensor = false, factor = false;  // step::tensor, step::factor
-  bool places = false;                  // it says where a stage is computed
+  bool places = false;                  // it says where a stage is computed, or begins
 };
 
 // One line per step; its rule, schedule/step/NAME.hpp, says all the rest.
@@ -39,7 +39,8 @@ struct step_form {
   X(compute_root,   true,  0, 0,  false, false, true)   \
   X(cache_read,     true,  0, 0,  true,  false, false)  \
   X(rfactor,        true,  1, 1,  false, true,  false)  \
-  X(rfactor_chunks, true,  1, 1,  false, true,  false)
+  X(rfactor_chunks, true,  1, 1,  false, true,  false)  \
+  X(decompose_reduction, true, 1, 1, false, false, true)
 
 enum class verb : std::uint8_t {
 #define WEFT_X(name, ...) name,
