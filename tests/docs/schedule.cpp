@@ -111,6 +111,8 @@ TEST_CASE("docs/schedule.md shows reductions in parts") {
   WEFT_TEST_SHOW_SUMS("rfactor_twice", auto [P, v] = s.rfactor(S, k, 3, weft::chunks); auto [pi, pv, pu] = P.axes();
                       s.reorder(pv, pi, pu); s.parallel(pv); auto [Q, w] = s.rfactor(P, pu, 8);
                       auto [qi, qv, qw, qu] = Q.axes(); s.compute_at(Q, pi); s.reorder(qu, qw); s.vectorize(qw););
+  WEFT_TEST_SHOW("decompose_reduction", (auto [ko, ki] = s.split(k, 8); s.reorder(ko, i, j, ki);),
+                 (s.decompose_reduction(C, ko);));
 }
 TEST_CASE("docs/schedule.md shows the nest without a schedule") {
   weft_test::check_section("docs/schedule.md", "plain", fenced("", nest_of_product(weft::kernel<"product">(product))));
