@@ -2,6 +2,7 @@
 
 #include <doctest/doctest.h>
 
+#include <algorithm>
 #include <array>
 #include <cmath>
 #include <string>
@@ -9,6 +10,7 @@
 #include <vector>
 
 #include "weft/direct.hpp"
+#include "weft/expr/math/functions.hpp"
 
 using weft::compute, weft::sum, weft::view, weft::out;
 
@@ -996,6 +998,40 @@ TEST_CASE("a sum in parts is as near to the true sum as any order of it") {
     double const unit = 0x1p-24 * static_cast<double>(n + 1), bound = unit / (1 - unit) * size;
     CHECK(std::abs(static_cast<double>(dot(view(a, n), view(b, n))(0)) - exact) <= bound);
     CHECK(std::abs(static_cast<double>(parallel_dot(view(a, n), view(b, n))(0)) - exact) <= bound);
+  }
+}
+TEST_CASE("an online softmax in parts is as near as one that takes its terms one by one") {
+  static constexpr auto what = [](auto a) {
+    auto merge = weft::any_order([](auto x, auto y) {
+      auto high = weft::max(weft::get<0>(x), weft::get<0>(y));
+      return weft::values(high, weft::get<1>(x) * weft::exp(weft::get<0>(x) - high) +
+                                    weft::get<1>(y) * weft::exp(weft::get<0>(y) - high));
+    });
+    auto r = compute<"high", "sum">(1, [=](auto) {
+      return weft::reduce(weft::values(-1e30f, 0.0f), merge, a.extent(0),
+                          [=](auto k) { return weft::values(a(k), weft::cast<float>(k * 0 + 1)); });
+    });
+    return weft::outputs(weft::get<0>(r), weft::get<1>(r));
+  };
+  static constexpr auto in_parts = weft::kernel<"online_softmax">(what, [](auto& s, auto, auto r) {
+    auto [i, k] = r.axes();
+    auto [parts, v] = s.rfactor(r, k, 16);
+    auto [pi, pv, pu] = parts.axes();
+    s.reorder(pu, pv);
+    s.vectorize(pv);
+  });
+  for (std::size_t n : {1, 15, 16, 1003}) {
+    std::vector<float> a(n);
+    double exact = 0;
+    for (std::size_t i = 0; i < n; ++i) a[i] = std::sin(static_cast<float>(i) * 1.7f) * 20;
+    float const high = *std::max_element(a.begin(), a.end());
+    for (float x : a) exact += std::exp(static_cast<double>(x) - static_cast<double>(high));
+    std::vector<float> m(1), sum(1);
+    in_parts(view(a, n), out(m, 1), out(sum, 1));
+    CHECK(m[0] == high);
+    // Each term is rescaled n times at most, by an exp within 2 ulp of an argument that is rounded (at most 40), and added.
+    double const unit = 0x1p-24 * static_cast<double>(n) * (4 + 40 + 2);
+    CHECK(std::abs(static_cast<double>(sum[0]) - exact) <= unit / (1 - unit) * exact);
   }
 }
 TEST_CASE("a sum in parts adds vectors, and keeps them in registers") {

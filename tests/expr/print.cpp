@@ -329,3 +329,23 @@ TEST_CASE("a damaged text is refused or is another well-formed program, never mo
   CHECK(refused > 500);
   CHECK(read > 50);
 }
+TEST_CASE("what parts of a reduction become is printed and read back, and must fit it") {
+  program p;
+  weft::expr::tensor<float, 2> const A{&p, p.add_input(short_name("A"), dtype::f32, 2)};
+  auto const merge = weft::any_order([](auto a, auto b) { return weft::min(a + b, 9.0f); });
+  auto const C = weft::compute<"C">(A.extent(0), [=](auto i) {
+    return weft::reduce(0, merge, A.extent(1), [=](auto k) { return A(i, k) * A(i, k); });
+  });
+  p.outputs.push_back(C.id);
+  program const c = weft::canonical(p);
+  CHECK(c.results[0].merged >= 0);
+  CHECK(weft::parse_program(weft::print(c)).results == c.results);
+  CHECK(weft::print(weft::parse_program(weft::print(c))) == weft::print(c));
+  program wrong = c;
+  wrong.results[0].merged = 0;  // an extent
+  CHECK(weft::fault_of(wrong) == "what parts of a reduction become has not its dtype");
+  wrong = c;
+  for (weft::node& n : wrong.nodes)
+    if (n.kind == weft::op::self && n.a == 1) n.a = 2;
+  CHECK(weft::fault_of(wrong) == "the value so far stands outside of its reduction");
+}

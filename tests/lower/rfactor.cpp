@@ -125,6 +125,21 @@ TEST_CASE("rfactor keeps the first of equal elements, and NaN, where positions a
     return argmin(a.extent(0), a.extent(1), [=](auto k, auto l) { return a(k, l) / 16 * cast<std::int8_t>(i); });
   });
 }
+TEST_CASE("rfactor joins parts by the combiner that is said to do so, as often as parts are made") {
+  // Complex numbers, multiplied modulo 2^32.
+  check_parts<std::int32_t>([](auto a, auto i) {
+    auto const product = any_order([](auto x, auto y) {
+      return values(get<0>(x) * get<0>(y) - get<1>(x) * get<1>(y), get<0>(x) * get<1>(y) + get<1>(x) * get<0>(y));
+    });
+    return reduce(values(1, 0), product, a.extent(0), a.extent(1),
+                  [=](auto k, auto l) { return where(a(k, l) != 3, values(a(k, l), a(l, 0) + cast<int>(i))); });
+  });
+  // Sums that stay at the upper end, of numbers that are not negative.
+  check_parts<std::uint8_t>([](auto a, auto) {
+    auto const saturating = any_order([](auto x, auto y) { return weft::min(x + y, 99); });
+    return reduce(0, saturating, a.extent(0), a.extent(1), [=](auto k, auto l) { return cast<int>(a(k, l)); });
+  });
+}
 TEST_CASE("rfactor takes all results of a reduction apart") {
   found f;
   auto const a = f.input<std::int32_t, 2>({3, 21});

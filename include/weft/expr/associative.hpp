@@ -6,7 +6,8 @@
 namespace weft::inline WEFT_ABI {
 
 /// What a reduction's bodies are proved to be: each the value so far joined with a term by one operation, all results
-/// apart; or, of two results, the place and the value of argmin and argmax. Anything else is not known.
+/// apart; or, of two results, the place and the value of argmin and argmax. Or said to be so, by weft::any_order.
+/// Anything else is not known.
 ///
 /// Of integers and conditions the bits are the same in any order, and so are places. Floats are rounded in another order;
 /// where a NaN or zeros of both signs meet in min or max, another of them may come out.
@@ -21,6 +22,8 @@ class associative_form {
         self = has_self(n.a) || has_self(n.b) || has_self(n.c);
       selves_.push_back(self);
     }
+    known_ = declared_ = p.result(s_, 0).merged >= 0;
+    if (declared_) return;
     known_ = true;
     for (int r = 0; r < s_.results; ++r) {
       op const by = joined(p.result(s_, r).body, r);
@@ -31,16 +34,19 @@ class associative_form {
     if (!known_) known_ = position_ = is_position();
   }
   constexpr bool known() const { return known_; }
+  /// By result_info::merged.
+  constexpr bool is_declared() const { return declared_; }
   /// What a part of result `r` starts from, so that the whole counts its own identity once.
   constexpr std::int64_t identity(int r) const {
     dtype const t = program::at(p_.tensors, s_.tensor + r).type;
     std::int64_t const whole = p_.result(s_, r).identity;
+    if (declared_ || position_) return whole;
     op const by = program::at(by_, r);
-    if (position_ || (by != op::add && by != op::mul && by != op::bit_xor)) return whole;
+    if ((by != op::add && by != op::mul && by != op::bit_xor)) return whole;
     if (by == op::mul) return converted(dtype::i64, t, 1);
     return is_float(t) && whole == sign_bit(t) ? whole : 0;
   }
-  /// Adds to `to`, which is the program or one made of it, the bodies that join the values so far with those of a part.
+  /// Of one that is not declared: adds to `to`, which is the program or one made of it, the bodies that join the values so far with those of a part.
   constexpr sequence<std::int32_t> merged(program& to, sequence<std::int32_t> const& part) const {
     sequence<std::int32_t> bodies;
     if (position_) return better_of(to, part);
@@ -181,7 +187,7 @@ class associative_form {
   sequence<bool> selves_;  // by node: whether a value so far is in it
   sequence<op> by_;        // by result
   sequence<bool> right_;   // by result: the value so far stands on the right
-  bool known_ = false, position_ = false, largest_ = false, on_right_ = false;
+  bool known_ = false, declared_ = false, position_ = false, largest_ = false, on_right_ = false;
 };
 
 }  // namespace weft::inline WEFT_ABI

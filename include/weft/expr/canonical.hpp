@@ -93,7 +93,7 @@ constexpr program canonical(program const& p, bool& foreign) {
     stage.first_reduced = first + stage.spatial;
     for (int i = 0; i < stage.results; ++i) {
       result_info const& result = p.result(stage, i);
-      r.to.results.push_back({r.visit(result.body), result.identity});
+      r.to.results.push_back({r.visit(result.body), result.identity, r.visit(result.merged)});
     }
     stage.first_result = static_cast<std::int32_t>(r.to.results.size()) - stage.results;
     r.to.stages.push_back(stage);
@@ -129,7 +129,7 @@ constexpr std::uint64_t digest(program const& p) {
   for (stage_info const& s : p.stages)
     h = mix(mix(h, pair(s.tensor, s.first_axis)), pair(s.spatial, s.results));
   for (result_info const& r : p.results)
-    h = mix(mix(h, static_cast<std::uint64_t>(r.body)), static_cast<std::uint64_t>(r.identity));
+    h = mix(mix(h, pair(r.body, r.merged)), static_cast<std::uint64_t>(r.identity));
   for (input_info const& i : p.inputs) h = mix(h, pair(i.tensor, static_cast<int>(i.type)));
   for (std::int32_t o : p.outputs) h = mix(h, static_cast<std::uint64_t>(o));
   for (std::int32_t c : p.conditions) h = mix(h, static_cast<std::uint64_t>(c));

@@ -61,6 +61,31 @@ constexpr conditional<V> where(value<bool> condition, V const& x) {
 ///         extents do not; nothing has run
 constexpr void require(value<bool> condition) { condition.p->conditions.push_back(condition.id); }
 
+/// What `any_order` returns.
+template <class Combine>
+struct any_order_combiner {
+  Combine combine;
+  /// As the combiner that it was made of.
+  template <class A, class B>
+  constexpr auto operator()(A const& a, B const& b) const {
+    return combine(a, b);
+  }
+};
+/// A combiner for `reduce` of which you promise that it joins parts of the terms as well, in any order, so that a schedule
+/// can take the reduction apart (rfactor): combine(combine(a, b), c) means the same as combine(a, combine(b, c)) for all
+/// values that it meets, combine(a, b) as combine(b, a), and combine(a, identity) means a, of the identity too. A maximum
+/// with a sum that is kept relative to it:
+///
+///     auto merge = weft::any_order([](auto a, auto b) {
+///       auto high = weft::max(weft::get<0>(a), weft::get<0>(b));
+///       return weft::values(high, weft::get<1>(a) * weft::exp(weft::get<0>(a) - high) +
+///                                 weft::get<1>(b) * weft::exp(weft::get<0>(b) - high));
+///     });
+template <class Combine>
+constexpr any_order_combiner<Combine> any_order(Combine const& combine) {
+  return {combine};
+}
+
 /// A reduction that keeps several values; see `reduction`. With fewer names than values in `compute`, the others stay
 /// inside the stage.
 template <int Axes, element... T>
@@ -86,6 +111,10 @@ struct is_several : std::false_type {};
 template <class... V>
 struct is_several<several<V...>> : std::true_type {};
 template <class>
+inline constexpr bool is_any_order = false;
+template <class Combine>
+inline constexpr bool is_any_order<any_order_combiner<Combine>> = true;
+template <class>
 struct is_conditional : std::false_type {};
 template <class V>
 struct is_conditional<conditional<V>> : std::true_type {};
@@ -103,11 +132,13 @@ constexpr void each_term(R& r, F const& f) {
     f(r.condition);
     each_term(r.x, f);
   } else if constexpr (is_reduction_of_several<R>::value) {
-    for (result_info& one : r.results) {
-      term t{r.p, one.body};
-      f(t);
-      one.body = t.id;
-    }
+    for (result_info& one : r.results)
+      for (std::int32_t* id : {&one.body, &one.merged}) {
+        if (*id < 0) continue;
+        term t{r.p, *id};
+        f(t);
+        *id = t.id;
+      }
     r.p = home_of(r.p);
   } else if constexpr (requires { r.rest; }) {
     each_term(r.first, f);
@@ -259,16 +290,23 @@ constexpr auto combined(R const& traced, several<V...> const& x, several<Number.
   program& p = *traced.p;
   int const selves[] = {p.add({op::self, dtype_of<typename V::element_type>, static_cast<std::int32_t>(I)})...};
   several<V...> const so_far = values(V{{&p, selves[I]}}...);
-  auto const next = as_values([&] {
-    if constexpr (sizeof...(V) == 1) return combine(so_far.first, x.first);
-    else return combine(so_far, x);
-  }());
+  auto const joined_with = [&](several<V...> const& other) {
+    if constexpr (sizeof...(V) == 1) return as_values(combine(so_far.first, other.first));
+    else return as_values(combine(so_far, other));
+  };
+  auto const next = joined_with(x);
   static_assert(std::same_as<std::remove_cvref_t<decltype(next)>, several<V...>>,
                 "weft: the combiner of a reduction returns the types that it takes; cast what it returns");
   reduction_of_several<Axes, typename V::element_type...> r{&p, traced.first_axis, {}};
   ((r.results[I] = {unless_excluded(p, traced.result, dtype_of<typename V::element_type>, in(p, get<I>(next)), selves[I]),
                     identity_bits<typename V::element_type>(get<I>(identity))}),
    ...);
+  if constexpr (is_any_order<Combine>) {
+    constexpr auto results = static_cast<std::int32_t>(sizeof...(V));
+    int const others[] = {p.add({op::self, dtype_of<typename V::element_type>, static_cast<std::int32_t>(I) + results})...};
+    auto const merged = joined_with(values(V{{&p, others[I]}}...));
+    ((r.results[I].merged = in(p, get<I>(merged))), ...);
+  }
   return r;
 }
 template <int Axes, class R, class... V, class Identity, class Combine>
@@ -431,6 +469,8 @@ constexpr auto argmin(A const&... extents_and_body) {
 ///       return weft::reduce(weft::values(1, 0), product, K, [=](auto k) { return weft::values(X(i, k), Y(i, k)); });
 ///     });
 ///     return weft::outputs(weft::get<0>(z), weft::get<1>(z));
+///
+/// See     any_order, for what may be taken apart by a schedule
 template <class Identity, class Combine, class... A>
   requires detail::extents_then_body<A...>
 constexpr auto reduce(Identity const& identity, Combine const& combine, A const&... extents_and_body) {

@@ -48,7 +48,7 @@ constexpr program expand(program const& p, bool contract) {
   for (std::int32_t& i : to.extents) i = mapped(i);
   for (std::int32_t& i : to.conditions) i = mapped(i);
   for (axis_info& a : to.axes) a.extent = mapped(a.extent);
-  for (result_info& r : to.results) r.body = mapped(r.body);
+  for (result_info& r : to.results) r.body = mapped(r.body), r.merged = mapped(r.merged);
   if (!std::is_constant_evaluated()) check_depth(to, 6000);  // an exp is a dozen operations deep
   return to;
 }

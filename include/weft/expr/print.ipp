@@ -64,9 +64,11 @@ class program_writer {
     for (int i = 0; i < s.results; ++i) {
       result_info const& r = p_.result(s, i);
       nodes_up_to(r.body);
+      nodes_up_to(r.merged);
       out_ += "  body" + reference(r.body);
       dtype const type = program::at(p_.tensors, s.tensor + i).type;
       if (s.reduced > 0 || r.identity != 0) out_ += " from " + exact_text(type, r.identity);
+      if (r.merged >= 0) out_ += " merged" + reference(r.merged);
       out_ += '\n';
     }
   }
@@ -220,6 +222,7 @@ class program_parser {
     result_info& r = p_.results[static_cast<std::size_t>(s.first_result + i)];
     r.body = reference();
     if (r_.accept("from")) r.identity = literal(program::at(p_.tensors, s.tensor + i).type);
+    if (r_.accept("merged")) r.merged = reference();
   }
   void read_node() {
     if (r_.number() != static_cast<std::int64_t>(p_.nodes.size())) r_.fail("nodes are numbered 0, 1, 2, ... in order");

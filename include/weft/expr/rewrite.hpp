@@ -11,6 +11,7 @@ struct redirection {
   program& p;
   std::int32_t from, to;
   sequence<std::int32_t> axes{};  // by axis: the node in its place; -1, or beyond the end: itself
+  sequence<std::int32_t> selves{};  // by number: the node in place of a value so far; -1, or beyond the end: itself
   sequence<std::int32_t> made{};  // by node: its copy; -1: none yet
 
   constexpr int copy(int id) {
@@ -22,6 +23,8 @@ struct redirection {
     bool same = true;
     if (n.kind == op::axis && static_cast<std::size_t>(n.a) < axes.size() && program::at(axes, n.a) >= 0)
       return made[at] = program::at(axes, n.a);
+    if (n.kind == op::self && static_cast<std::size_t>(n.a) < selves.size() && program::at(selves, n.a) >= 0)
+      return made[at] = program::at(selves, n.a);
     if (n.kind == op::load) {
       sequence<std::int32_t> indices;
       for (int i = 0; i < n.c; ++i) {
@@ -122,7 +125,7 @@ constexpr int add_parts(program& p, int stage, int axis, std::int64_t count, boo
     if (guard >= 0) body = p.operation(op::select, t.type, guard, body, p.add({op::self, t.type, r}));
     short_name name(t.name.view().substr(0, short_name::capacity - 3));
     name.append("_rf");
-    result_info const result{body, form.identity(r)};
+    result_info const result{body, form.identity(r), to.copy(p.result(whole, r).merged)};
     read.push_back(r == 0 ? p.add_stage(name, s, t.type, shape, result) : p.add_result(name, t.type, shape, result));
   }
   p.axes[static_cast<std::size_t>(whole.first_reduced)].extent = parts;
@@ -130,7 +133,14 @@ constexpr int add_parts(program& p, int stage, int axis, std::int64_t count, boo
   sequence<std::int32_t> point;
   for (int d = 0; d <= whole.spatial; ++d) point.push_back(p.axis_node(whole.first_axis + d));
   for (std::int32_t& tensor : read) tensor = p.load(tensor, point);
-  sequence<std::int32_t> const bodies = form.merged(p, read);
+  sequence<std::int32_t> bodies;
+  if (form.is_declared()) {
+    detail::redirection joined{p, -1, -1, {}, sequence<std::int32_t>(static_cast<std::size_t>(whole.results), -1)};
+    for (std::int32_t part : read) joined.selves.push_back(part);
+    for (int r = 0; r < whole.results; ++r) bodies.push_back(joined.copy(p.result(whole, r).merged));
+  } else {
+    bodies = form.merged(p, read);
+  }
   for (int r = 0; r < whole.results; ++r)
     p.results[static_cast<std::size_t>(whole.first_result + r)].body = program::at(bodies, r);
   return made;

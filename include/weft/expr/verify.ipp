@@ -201,18 +201,26 @@ class program_check {
               "a stage's body has not the stage's dtype"))
       return;
     need(is_element(tensor(t).type, r.identity), "an identity does not fit its dtype");
-    facts const& body = below(r.body);
+    one_body(s, st, r.body, st.results);
+    if (r.merged < 0) return;
+    if (!need(within(r.merged, p_.nodes) && st.reduced > 0 && p_.at(r.merged).type == tensor(t).type,
+              "what parts of a reduction become has not its dtype"))
+      return;
+    one_body(s, st, r.merged, 2 * st.results);
+  }
+  void one_body(int s, stage_info const& st, int id, int selves) {
+    facts const& body = below(id);
     need(body.axis_stage == -1 || body.axis_stage == s, "a body uses the axis of another stage");
     need(body.last_read < s, "a body reads its own or a later stage");
-    if (body.self) need(st.reduced > 0 && selves_fit(r.body, st), "the value so far stands outside of its reduction");
+    if (body.self) need(st.reduced > 0 && selves_fit(id, st, selves), "the value so far stands outside of its reduction");
   }
-  bool selves_fit(int body, stage_info const& st) const {
+  bool selves_fit(int body, stage_info const& st, int selves) const {
     sequence<bool> used(static_cast<std::size_t>(body) + 1, false);
     used[static_cast<std::size_t>(body)] = true;
     for (int i = body; i >= 0; --i) {
       node const& n = p_.at(i);
       if (!used[static_cast<std::size_t>(i)]) continue;
-      if (n.kind == op::self && (n.a >= st.results || n.type != tensor(st.tensor + n.a).type)) return false;
+      if (n.kind == op::self && (n.a >= selves || n.type != tensor(st.tensor + n.a % st.results).type)) return false;
       if (arity(n.kind) > 0)
         for (int o : {n.a, n.b, n.c})
           if (o >= 0) used[static_cast<std::size_t>(o)] = true;

@@ -139,8 +139,8 @@ enum class verdict : std::uint8_t { legal, deferred, illegal };
     "the parts would be a tensor of more than 8 dimensions", \
     "leaving this step out") \
   X(the_order_of_its_terms_counts__rfactor_needs_an_associative_reduction, \
-    "the order of its terms counts, as far as is known: of each result, the value so far may only be joined with terms, by one of + * min max and or xor; or the stage is an argmin or argmax", \
-    "vectorizing or unrolling a spatial axis") \
+    "the order of its terms counts, as far as is known: of each result, the value so far may only be joined with terms, by one of + * min max and or xor; or it is an argmin or argmax, or its combiner is weft::any_order", \
+    "weft::reduce with weft::any_order(combiner), if parts can be joined by it, or vectorizing a spatial axis") \
   X(the_stage_reduces_nothing, \
     "the stage reduces nothing: it has no identity to store", \
     "leaving this step out") \

@@ -168,6 +168,7 @@ TEST_CASE("rfactor: which reductions are known to be associative") {
   CHECK(own([](auto a, auto x) { return weft::min(a + x, 7); }) == order);
   CHECK(own([](auto a, auto x) { return weft::select(a > 0, a + x, a); }) == order);
   CHECK(own([](auto, auto x) { return x; }) == order);
+  CHECK(own(weft::any_order([](auto a, auto x) { return weft::min(a + x, 7); })) == none);
   auto const pairs = [](auto const& combine) {
     return reduced_by([=](auto A, auto i) {
       return weft::reduce(weft::values(1, 0), combine, A.extent(1),

@@ -66,8 +66,8 @@ class key_writer : public byte_writer {
       numbers(tensor, first_axis, spatial, first_reduced, reduced, first_result, results_of_it);
     });
     each(results, [&](result_info const& r) {
-      auto const& [body, identity] = r;
-      numbers(body, identity);
+      auto const& [body, identity, merged] = r;
+      numbers(body, identity, merged);
     });
     all(outputs);
     numbers(scalars);

@@ -88,7 +88,8 @@ struct rfactor_step {
   /// Returns {parts, v}: the handle of the new stage, with the stage's spatial axes, then v, then its reduced axes; and v as
   ///         the one reduced axis that the stage has now. Its other reduced axes are gone
   /// Needs   a reduction known to be associative: each result joins its value so far with a term by + * min max and or xor,
-  ///         or it is an argmin or argmax; none of its reduced axes is split or marked. Do this before other steps
+  ///         or it is an argmin or argmax; or whose combiner you say to be one, weft::any_order. None of its reduced axes is split
+  ///         or marked. Do this before other steps
   /// Keeps   the bits of integers, conditions and positions. Floats are added and multiplied in another order: with T terms
   ///         of size at most m, sums differ by at most 2 T^2 m epsilon, and not at all while all sums are exact. Where a NaN or
   ///         zeros of both signs meet in min or max, another of them may come out
