@@ -116,6 +116,7 @@ class program_maker : access_maker {
     weft::stage_info const info{-1, first, spatial, first + spatial, reduced};
     if (reduced > 0 && r_.chance(12)) return position(s, info, shape, made);
     int const results = r_.chance(15) ? r_.between(2, 3) : 1;
+    says_merged_ = results == 1 && r_.chance(15);
     weft::sequence<weft::dtype> types;
     for (int i = 0; i < results; ++i) types.push_back(any_type());
     d_.order_free.push_back(true);
@@ -221,6 +222,8 @@ class program_maker : access_maker {
     }
     result.node = cast(this->op(combine, before, x.node), t);
     if (r_.chance(20)) result.node = this->op(op::select, condition(), result.node, self);
+    if (says_merged_)
+      info.merged = cast(this->op(combine, before, cast(p_.add({op::self, t, place + 1}), as)), t);
     return result;
   }
 
@@ -321,6 +324,7 @@ class program_maker : access_maker {
   weft::sequence<number> scalars_;
   weft::sequence<number> seen_[weft::dtype_count];
   int exps_ = 0;
+  bool says_merged_ = false;
 };
 
 }  // namespace weft_test::fuzz

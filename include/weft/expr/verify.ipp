@@ -202,6 +202,7 @@ class program_check {
       return;
     need(is_element(tensor(t).type, r.identity), "an identity does not fit its dtype");
     one_body(s, st, r.body, st.results);
+    need((r.merged < 0) == (p_.result(st, 0).merged < 0), "what parts become is said of some results of a reduction only");
     if (r.merged < 0) return;
     if (!need(within(r.merged, p_.nodes) && st.reduced > 0 && p_.at(r.merged).type == tensor(t).type,
               "what parts of a reduction become has not its dtype"))
