@@ -48,6 +48,19 @@ TEST_CASE("a target that moves with the loop stays in memory") {
         "for k in 0..8:\n  for j in 0..64:\n"
         "    C[0, j] = C[0, j where not k == 0] + A[k]\n");
 }
+TEST_CASE("an element keeps its register across a branch both ways of which lead to it") {
+  CHECK(promoted("  for k in 0..8:\n    if k * 8 + 7 < 60:\n      accumulate B[3] = self + A[k] from 0.0f32 first [k]\n"
+                 "    else:\n      accumulate B[3] = self from 0.0f32 first [k]\n") ==
+        "allocate acc4:\n  acc4[] = 0.0f32\n  for k in 0..8:\n    if k * 8 + 7 < 60:\n      acc4[] = acc4[] + A[k]\n"
+        "    else:\n      acc4[] = acc4[]\n  B[3] = acc4[]\n");
+}
+TEST_CASE("an element that one way of a branch does not reach is not kept in a register: it may not be there") {
+  std::string const update = "      accumulate B[3] = self + A[k] from 0.0f32 first [k]\n";
+  CHECK_FALSE(has(promoted("  for k in 0..8:\n    if k < 5:\n" + update), "acc"));
+  CHECK_FALSE(has(promoted("  for k in 0..8:\n    if k < 5:\n" + update +
+                           "    else:\n      accumulate B[4] = self + A[k] from 0.0f32 first [k]\n"),
+                  "acc"));
+}
 TEST_CASE("an element that another update reads is not kept in a register") {
   std::string const text = promoted(
       "  for k in 0..8:\n    accumulate B[0] = self + C[0, 0] from 0.0f32 first [k]\n"

@@ -37,6 +37,12 @@ TEST_CASE("two loops of one reduction are not jammed: the order of the terms wou
         "for k in 0..8:\n  accumulate B[0] = self + C[0, k] from 0.0f32 first [k]\n"
         "  accumulate B[1] = self + C[1, k] from 0.0f32 first [k]\n");
 }
+TEST_CASE("a loop over terms of the same element is not jammed, whether or not it may begin the sum") {
+  CHECK(unrolled("  for i in 0..2 unrolled:\n    for k in 0..8:\n"
+                 "      accumulate B[0] = self + C[i, k] from 0.0f32 first []\n") ==
+        "block:\n  for k in 0..8:\n    accumulate B[0] = self + C[0, k] from 0.0f32 first []\n"
+        "  for k in 0..8:\n    accumulate B[0] = self + C[1, k] from 0.0f32 first []\n");
+}
 TEST_CASE("only the first copy of an unrolled reduction can be the first iteration") {
   CHECK(unrolled("  for k in 0..3 unrolled:\n    accumulate B[0] = self + A[k] from 0.0f32 first [k]\n") ==
         "block:\n  B[0] = 0.0f32 + A[0]\n  accumulate B[0] = self + A[1] from 0.0f32 first []\n"

@@ -82,10 +82,10 @@ class associative_form {
         op const x = joined(n.b, r), y = joined(n.c, r);
         return x == op::self || x == y ? y : y == op::self ? x : op::literal;
       }
-      case op::cast: {  // a half, and the f32 that it computes in
-        dtype const from = p_.at(n.a).type;
-        return (n.type == dtype::f32 && is_half(from)) || (is_half(n.type) && from == dtype::f32) ? joined(n.a, r)
-                                                                                                  : op::literal;
+      case op::cast: {  // of a half, to the f32 that it computes in, and back
+        dtype const kept = program::at(p_.tensors, s_.tensor + r).type, other = n.type == kept ? p_.at(n.a).type : n.type;
+        bool const fits = (n.type == kept || p_.at(n.a).type == kept) && is_half(kept) && other == dtype::f32;
+        return fits ? joined(n.a, r) : op::literal;
       }
       case op::sub: return has_self(n.b) ? op::literal : onto(n.a, op::add);
       case op::fma: return has_self(n.a) || has_self(n.b) ? op::literal : onto(n.c, op::add);

@@ -13,7 +13,8 @@ namespace weft::inline WEFT_ABI {
 ///                                                    C[0:16] = acc
 ///
 /// A loop is taken when nothing but accumulates stands in it, their targets do not move with it or with a loop
-/// inside it, and none of them reads the memory that another one writes. Updates of one element that stand side by
+/// inside it, and none of them reads the memory that another one writes; of a branch, both ways lead to the same
+/// targets. Updates of one element that stand side by
 /// side (an unrolled reduction) become one. Runs after `unroll`, which makes targets constant, and before code
 /// generation, which meets no accumulate any more. Cost O(nodes + accumulators * accumulators).
 ir::stmt promote(ir::function& f, ir::stmt s);
