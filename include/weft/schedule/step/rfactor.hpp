@@ -9,6 +9,7 @@ namespace weft::inline WEFT_ABI {
 /// Which terms of a reduced axis are in part v of 8: every 8th from v on, for the lanes of a vector; or a piece without
 /// gaps, for threads.
 enum class part_order : std::uint8_t { interleaved, chunks };
+/// For rfactor: parts without gaps.
 inline constexpr part_order chunks = part_order::chunks;
 
 struct rfactor_rule {
