@@ -6,7 +6,7 @@
 namespace weft::inline WEFT_ABI {
 
 /// What a reduction's bodies are proved to be: each the value so far joined with a term by one operation, all results
-/// apart; or, of two results, the place and the value of argmin and argmax. Or said to be so, by weft::any_order.
+/// apart; or, of two results, the place and the value of argmin and argmax. Or they are said to be so, by weft::any_order.
 /// Anything else is not known.
 ///
 /// Of integers and conditions the bits are the same in any order, and so are places. Floats are rounded in another order;
@@ -46,13 +46,16 @@ class associative_form {
     if (by == op::mul) return converted(dtype::i64, t, 1);
     return is_float(t) && whole == sign_bit(t) ? whole : 0;
   }
-  /// Of one that is not declared: adds to `to`, which is the program or one made of it, the bodies that join the values so far with those of a part.
+  /// Of one that is not declared: adds to `to`, which is the program or one made of it, the bodies that join the values
+  /// so far with those of a part.
   constexpr sequence<std::int32_t> merged(program& to, sequence<std::int32_t> const& part) const {
     sequence<std::int32_t> bodies;
     if (position_) return better_of(to, part);
     for (int r = 0; r < s_.results; ++r) {
       dtype const t = program::at(p_.tensors, s_.tensor + r).type, wide = is_half(t) ? dtype::f32 : t;
-      auto const as = [&](dtype from, dtype into, int id) { return from == into ? id : to.operation(op::cast, into, id); };
+      auto const as = [&](dtype from, dtype into, int id) {
+        return from == into ? id : to.operation(op::cast, into, id);
+      };
       int const self = as(t, wide, to.add({op::self, t, r})), met = as(t, wide, program::at(part, r));
       bool const right = program::at(right_, r);
       bodies.push_back(as(wide, t, to.operation(program::at(by_, r), wide, right ? met : self, right ? self : met)));
@@ -83,8 +86,9 @@ class associative_form {
         return x == op::self || x == y ? y : y == op::self ? x : op::literal;
       }
       case op::cast: {  // of a half, to the f32 that it computes in, and back
-        dtype const kept = program::at(p_.tensors, s_.tensor + r).type, other = n.type == kept ? p_.at(n.a).type : n.type;
-        bool const fits = (n.type == kept || p_.at(n.a).type == kept) && is_half(kept) && other == dtype::f32;
+        dtype const kept = program::at(p_.tensors, s_.tensor + r).type, from = p_.at(n.a).type;
+        bool const widened = from == kept && n.type == dtype::f32, narrowed = from == dtype::f32 && n.type == kept;
+        bool const fits = is_half(kept) && (widened || narrowed);
         return fits ? joined(n.a, r) : op::literal;
       }
       case op::sub: return has_self(n.b) ? op::literal : onto(n.a, op::add);
@@ -179,7 +183,8 @@ class associative_form {
     int const first = truth(op::logical_and, equal, truth(op::lt, part[0], place));
     wins = truth(op::logical_or, truth(op::logical_or, wins, first), truth(op::lt, place, zero));
     wins = truth(op::logical_and, wins, truth(op::le, zero, part[0]));
-    return {to.operation(op::select, dtype::i64, wins, part[0], place), to.operation(op::select, t, wins, part[1], value)};
+    return {to.operation(op::select, dtype::i64, wins, part[0], place),
+            to.operation(op::select, t, wins, part[1], value)};
   }
 
   program const& p_;

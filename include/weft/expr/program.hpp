@@ -60,8 +60,8 @@ struct axis_info {
 struct result_info {
   std::int32_t body = -1;
   std::int64_t identity = 0;
-  /// Of a reduction whose terms may be joined in any order (weft::any_order): what two values of parts of it become. op::self, from the
-  /// number of results on, is that of the second part.
+  /// Of a reduction whose terms may be joined in any order (weft::any_order): what two values of parts of it become.
+  /// op::self, from the number of results on, is that of the second part.
   std::int32_t merged = -1;
   constexpr bool operator==(result_info const&) const = default;
 };

@@ -14,9 +14,10 @@ namespace weft::inline WEFT_ABI {
 ///         for k in 0..K: for ii in 0..6 unrolled: ...        divide is cut into full tiles and a last one;
 ///       else: ... where io*6 + ii < M                        a serial inner loop just ends early
 ///
-/// So is a condition on indices under which an element changes at all, as that of the last terms of a reduction in parts:
-/// whole tiles are made without it. Unrolled and vectorized loops are still loops, reductions are accumulate statements. Stages that no output
-/// needs are left out. Cost O(nodes * variants), variants at most 2 per axis with such a tail.
+/// So is a condition on indices under which an element changes at all, as that of the last terms of a reduction in
+/// parts: whole tiles are made without it. Unrolled and vectorized loops are still loops, reductions are accumulate
+/// statements. Stages that no output needs are left out. Cost O(nodes * variants), variants at most 2 per axis with such
+/// a tail and per such condition.
 ir::function lower(ir::arena& m, program const& p, nest const& n, call_layout const& layout, std::string_view name,
                    vector_tails tails = vector_tails::partition);
 

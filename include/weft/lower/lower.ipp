@@ -211,7 +211,8 @@ WEFT_DECL void lowering::open(stage_frame& f) {
       add_guard(static_cast<int>(l));
   for (std::int32_t id : cut) add_guard(id);
   for (int r = 0; r < f.stage->results && !f.empty; ++r)
-    for (node n = p_.at(p_.result(*f.stage, r).body); n.kind == op::select && p_.at(n.c).kind == op::self; n = p_.at(n.b))
+    for (node n = p_.at(p_.result(*f.stage, r).body); n.kind == op::select && p_.at(n.c).kind == op::self;
+         n = p_.at(n.b))
       add_condition(n.a);
 }
 /// A condition under which an element changes at all, as that of the last part of a reduction (expr/rewrite.hpp): where

@@ -62,7 +62,7 @@ struct nest {
   sequence<loop_info> loops;
   sequence<sequence<std::int32_t>> order;
   sequence<placement> places;
-  sequence<std::int32_t> starts;  // by stage: the loop in front of which a reduction's identity is stored; -1: by its first terms
+  sequence<std::int32_t> starts;  // by stage: the loop in front of which its identity is stored; -1: by its first terms
   sequence<std::int32_t> loop_of;        // by axis of the program: the loop that it was at first
   sequence<sequence<std::int64_t>> inputs;  // by tensor: the extents of an input; -1 while unknown
   schedule_limits limits;

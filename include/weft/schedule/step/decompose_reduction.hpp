@@ -30,8 +30,8 @@ struct decompose_reduction_step {
   ///
   /// Needs   `loop` is a loop of the stage, and no reduced one runs outside of it, then or after later steps
   /// Keeps   the bits of all elements
-  /// Cost    a store and a load for each element; what it saves is a choice each time that a tile is begun, if the outermost
-  ///         reduced loop runs outside of spatial ones
+  /// Cost    a store and a load for each element; what it saves is a choice each time that a tile is begun, if the
+  ///         outermost reduced loop runs outside of spatial ones
   /// Source  TVM, tir.Schedule.decompose_reduction
   template <class Stage>
   constexpr void decompose_reduction(Stage const& stage, axis loop) {

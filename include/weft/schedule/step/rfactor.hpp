@@ -76,8 +76,8 @@ struct reduction_parts {
 /// `s.rfactor`, as a part of `schedule`.
 template <class Schedule>
 struct rfactor_step {
-  /// Takes a reduction apart: a stage of its own reduces `count` parts of the terms, which are a spatial axis of it, to be
-  /// vectorized or run in parallel; the stage that is named then reduces those parts.
+  /// Takes a reduction apart: a stage of its own reduces `count` parts of the terms, which are a spatial axis of it, to
+  /// be vectorized or run in parallel; the stage that is named then reduces those parts.
   ///
   ///     for i: for k in 0..K:             for i: for v in 0..8: for u in 0..ceil(K / 8):
   ///       C[i] += A[i, k]          ->       C_rf[i, v] += A[i, u*8 + v]       (where u*8 + v < K)
@@ -86,14 +86,14 @@ struct rfactor_step {
   ///
   /// With weft::chunks, part v has the terms k = v*ceil(K / 8) + u: pieces without gaps, for threads.
   ///
-  /// Returns {parts, v}: the handle of the new stage, with the stage's spatial axes, then v, then its reduced axes; and v as
-  ///         the one reduced axis that the stage has now. Its other reduced axes are gone
-  /// Needs   a reduction known to be associative: each result joins its value so far with a term by + * min max and or xor,
-  ///         or it is an argmin or argmax; or whose combiner you say to be one, weft::any_order. None of its reduced axes is split
-  ///         or marked. Do this before other steps
-  /// Keeps   the bits of integers, conditions and positions. Floats are added and multiplied in another order: with T terms
-  ///         of size at most m, sums differ by at most 2 T^2 m epsilon, and not at all while all sums are exact. Where a NaN or
-  ///         zeros of both signs meet in min or max, another of them may come out
+  /// Returns {parts, v}: the handle of the new stage, with the stage's spatial axes, then v, then its reduced axes; and v
+  ///         as the one reduced axis that the stage has now. Those that it had are gone
+  /// Needs   a reduction known to be associative: each result joins its value so far with a term by + * min max and or
+  ///         xor, or it is an argmin or argmax; or one whose combiner you say to be so, weft::any_order. None of its
+  ///         reduced axes is split or marked. Do this before other steps
+  /// Keeps   the bits of integers, conditions and positions. Floats are added and multiplied in another order: with T
+  ///         terms of size at most m, sums differ by at most 2 T^2 m epsilon, and not at all while all sums are exact.
+  ///         Where a NaN or zeros of both signs meet in min or max, another of them may come out
   /// Errors  schedule_error "rfactor: the order of its terms counts"
   /// Cost    memory for the parts: put the new stage into a loop by compute_at
   /// Source  Suriana, Adams, Kamil, CGO 2017
