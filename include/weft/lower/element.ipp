@@ -26,8 +26,9 @@ WEFT_DECL ir::stmt lowering::update(int result, ir::expr mask) {
   s.kind = stage.reduced > 0 && !now_->empty ? ir::stmt_kind::accumulate : ir::stmt_kind::store;
   s.buf = out;
   sequence<ir::expr> indices = now_->parallel_around;
-  for (int i = 0; i < stage.spatial; ++i)  // within its part
-    indices.push_back(index_of(n_.loop_of[at(stage.first_axis + i)]));
+  for (int i = 0; i < stage.spatial; ++i)
+    indices.push_back(now_->parts.empty() ? index_of(n_.loop_of[at(stage.first_axis + i)])
+                                          : stored_index(*now_, i, axis_value(stage.first_axis + i)));
   s.indices = m_.make_list(indices);
   s.mask = mask;
   ir::expr const identity = ir::literal(m_, out->type, p_.result(stage, result).identity);
@@ -48,7 +49,7 @@ WEFT_DECL ir::expr lowering::axis_value(int axis) const {
   if (place_ > 0) return place.indices[at(d)];
   ir::expr const index = index_of(n_.loop_of[at(axis)]);
   if (now_->parts.empty() || d >= now_->stage->spatial) return index;
-  return ir::binary(m_, op::add, index, now_->parts[at(d)].begin);
+  return ir::binary(m_, op::add, index, (now_->computed.empty() ? now_->parts : now_->computed)[at(d)].begin);
 }
 /// The node's value where `condition` (of selects; null: always) holds; elsewhere it must not read memory.
 ///
@@ -93,7 +94,7 @@ WEFT_DECL ir::expr lowering::make_value(node const& n, ir::expr condition) {
 }
 
 WEFT_DECL ir::expr lowering::load(node const& n, ir::expr condition) {
-  sequence<ir::expr> indices, bounds;
+  sequence<ir::expr> indices, bounds, stored;
   for (int i = 0; i < n.c; ++i) indices.push_back(value(p_.operands[at(n.b + i)], condition));
   int const stage = p_.tensors[at(n.a)].stage;
   if (stage >= 0 && n_.places[at(stage)].inlined) return inlined_element(n.a, indices, condition);
@@ -101,14 +102,16 @@ WEFT_DECL ir::expr lowering::load(node const& n, ir::expr condition) {
   stage_frame const* const guest = stage >= 0 && frames_[at(stage)].host != nullptr ? &frames_[at(stage)] : nullptr;
   for (std::size_t d = 0; d < indices.size(); ++d) {
     bounds.push_back(guest != nullptr ? guest->parts[d].extent : buf->shape[d]);
-    if (guest != nullptr) indices[d] = simplify(m_, ir::binary(m_, op::sub, indices[d], guest->parts[d].begin));
+    if (guest == nullptr) continue;
+    stored.push_back(stored_index(*guest, static_cast<int>(d), indices[d]));
+    indices[d] = simplify(m_, ir::binary(m_, op::sub, indices[d], guest->parts[d].begin));
   }
   // Inside the buffer anyway: reading it all is cheaper than masking, and what is not wanted is dropped later.
   ir::expr mask = guarded(indices, condition);
   if (mask != nullptr && inside(indices, bounds)) mask = nullptr;
   if (guest == nullptr) return ir::load(m_, buf, indices, mask);
   sequence<ir::expr> all = guest->parallel_around;
-  for (ir::expr i : indices) all.push_back(i);
+  for (ir::expr i : stored) all.push_back(i);
   return ir::load(m_, buf, all, mask);
 }
 WEFT_DECL ir::expr lowering::inlined_element(int tensor, sequence<ir::expr> const& indices, ir::expr condition) {

@@ -22,6 +22,8 @@ WEFT_DECL void lowering::run() {
   for (int s : order_)
     if (is_root(s)) nests.push_back(stage_nest(s));
   f_.body = ir::block(m_, nests);
+  for (std::size_t s = n_.places.size(); s-- > 0;)
+    if (needed_[s] && n_.places[s].store == placement::whole_kernel) f_.body = with_memory(static_cast<int>(s), f_.body);
 }
 
 /// The stages that an output needs, in order of definition, but for those that steps of the schedule have added: such a
@@ -147,7 +149,8 @@ WEFT_DECL ir::expr lowering::operation(node const& n, ir::expr a, ir::expr b, ir
 WEFT_DECL ir::expr lowering::longest(int id) {  // trip count; of an inner loop when nothing is cut off
   loop_info const& l = n_.at(id);
   if (l.parent < 0) {
-    sequence<part> const& parts = frames_[at(l.stage)].parts;
+    stage_frame const& f = frames_[at(l.stage)];
+    sequence<part> const& parts = f.computed.empty() ? f.parts : f.computed;
     return parts.empty() || l.reduced ? axis_extent(l.root) : parts[at(l.root - p_.stages[at(l.stage)].first_axis)].extent;
   }
   loop_info const& parent = n_.at(l.parent);
@@ -235,7 +238,9 @@ WEFT_DECL ir::stmt lowering::nest_from(std::size_t position, sequence<bool> drop
         dropped[g] = true;
       }
   int const here = static_cast<int>(position);
-  ir::stmt const body = has_guests(o.id) ? with_guests(here, dropped) : tile_branches(here, 0, dropped);
+  ir::stmt body = has_guests(o.id) ? with_guests(here, dropped) : tile_branches(here, 0, dropped);
+  for (std::size_t s = n_.places.size(); s-- > 0;)
+    if (needed_[s] && n_.places[s].store == o.id) body = with_memory(static_cast<int>(s), body);
   return ir::loop(m_, o.how, o.variable, ir::index(m_, 0), trips, body);
 }
 /// How often a serial loop runs before its guard fails: index = rest + c * variable < bound.

@@ -29,6 +29,7 @@ struct open_loop {
 /// long it is, and the length that memory is made for. They hang on the loops that stand outside.
 struct part {
   ir::expr begin = nullptr, extent = nullptr, most = nullptr;
+  ir::expr last = nullptr;  // known where the part is read at indices that are known
 };
 
 /// The values of a stage's nodes at one place: its own, where its loops stand, or that of an inlined stage, at indices
@@ -49,7 +50,9 @@ struct stage_frame {
   bool empty = false;  // a reduction over nothing: its identity is stored
   sequence<open_loop> loops;
   sequence<guard> guards;
-  sequence<part> parts;                // of a guest, by spatial axis
+  sequence<part> parts;                // of a guest, by spatial axis: what is read of it at a time
+  sequence<part> computed;             // of those what is computed, as the rest is there already; empty: all
+  sequence<part> stored;               // what there is memory for; empty: as much as is read at a time
   sequence<ir::expr> parallel_around;  // of a guest whose memory is in the workspace: the iteration that it belongs to
   sequence<ir::expr> open_guards;      // of the leaf being made
   sequence<element_place> places;      // of that leaf
@@ -96,7 +99,13 @@ class lowering {
   friend class guest_spans;
   bool has_guests(int loop) const;
   ir::stmt with_guests(int position, sequence<bool> const& dropped);
+  sequence<part> parts_of(int stage, class guest_spans& spans);
   void find_parts(stage_frame& guest, int stage, class guest_spans& spans);
+  std::pair<stage_frame const*, int> store_of(stage_frame const& guest) const;
+  sequence<part> slid(stage_frame const& guest, class guest_spans& spans);
+  void need_fewer_than_folded(stage_frame const& guest, int dim, std::int64_t fold) const;
+  ir::expr stored_index(stage_frame const& guest, int dim, ir::expr element);
+  ir::stmt with_memory(int stage, ir::stmt body);
   void make_guest_memory(stage_frame& guest, int stage);
 
   // --- element.ipp ------------------------------------------------------------------------------------------------

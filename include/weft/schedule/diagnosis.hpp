@@ -102,6 +102,18 @@ enum class verdict : std::uint8_t { legal, deferred, illegal };
   X(the_stage_is_computed_inside_another__cache_read_it_before_compute_at, \
     "the stage is computed inside another, or inlined; cache_read it first, then say where it is computed", \
     "this step before that compute_at or compute_inline") \
+  X(the_stage_is_computed_in_no_loop_of_another__compute_at_first, \
+    "the stage is computed in no loop of another one; compute_at first", \
+    "compute_at before this step") \
+  X(the_axis_does_not_stand_around_the_loop_in_which_the_stage_is_computed, \
+    "the axis does not stand around the loop in which the stage is computed", \
+    "an axis outside of that of compute_at") \
+  X(a_parallel_axis_cannot_stand_between_a_stage_and_its_memory, \
+    "a parallel axis cannot stand between a stage and its memory: its iterations would write the same elements", \
+    "store_at an axis inside the parallel one") \
+  X(memory_is_folded_along_an_axis_of_the_stage_itself, \
+    "memory is folded along an axis of the stage itself, which no step has made and no reduction runs over", \
+    "an axis as the stage's axes() gives it") \
   X(a_knob_needs_at_least_one_value, \
     "a knob needs at least one value", \
     "a list such as {4, 8}") \

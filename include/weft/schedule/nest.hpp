@@ -28,6 +28,7 @@ struct loop_info {
   std::int64_t factor = 0;  // of its own split
   std::int64_t extent = -1;  // trip count; of an inner loop the longest; -1 while unknown, open_trips when never known
   loop_kind kind = loop_kind::serial;
+  std::int64_t fold = 0;  // of an axis of the program: so many elements of the stage's memory are kept along it; 0: all
   bool reduced = false;
   short_name name;
   constexpr bool live() const { return outer < 0; }
@@ -45,10 +46,13 @@ struct schedule_limits {
 };
 
 /// Where a stage is computed: in a nest of its own before those that read it; inside a loop of one of them, so much of it
-/// as is read there; or, inlined, wherever an element of it is read.
+/// as is read there; or, inlined, wherever an element of it is read. Where its memory is: as far in as it is computed, or
+/// for all iterations of a loop further out, or for the whole kernel.
 struct placement {
+  static constexpr std::int32_t as_computed = -1, whole_kernel = -2;
   bool inlined = false;
   std::int32_t loop = -1;
+  std::int32_t store = as_computed;  // or a loop
   constexpr bool operator==(placement const&) const = default;
 };
 

@@ -101,6 +101,22 @@ struct placement_check {
     }
     return {};
   }
+  /// Whether the memory of `stage` can stand where it is said to.
+  constexpr ruling memory(int stage) const {
+    int const store = place(stage).store;
+    if (store == placement::as_computed) return {};
+    if (store >= 0 && !n.at(store).live())
+      return illegal(diagnosis::a_stage_is_computed_inside_this_axis__split_it_before_compute_at);
+    for (int host = place(stage).loop; host >= 0; host = place(n.at(host).stage).loop)
+      for (int at = n.position(host); at >= 0; --at) {
+        std::int32_t const l = n.order_of(host)[static_cast<std::size_t>(at)];
+        if (l == store) return {};
+        if (n.at(l).kind == loop_kind::parallel)
+          return illegal(diagnosis::a_parallel_axis_cannot_stand_between_a_stage_and_its_memory);
+      }
+    if (store == placement::whole_kernel) return {};
+    return illegal(diagnosis::the_axis_does_not_stand_around_the_loop_in_which_the_stage_is_computed);
+  }
   constexpr ruling all() const {
     for (int s = 0; s < static_cast<int>(n.places.size()); ++s) {
       int const host = place(s).loop;
@@ -110,6 +126,7 @@ struct placement_check {
       if (!readers_run_inside(s, host))
         return illegal(diagnosis::a_stage_that_reads_it_runs_outside_of_this_axis__compute_it_further_out);
       if (ruling const r = around(host, has_parallel(s)); r.v != verdict::legal) return r;
+      if (ruling const r = memory(s); r.v != verdict::legal) return r;
     }
     return {};
   }

@@ -50,8 +50,14 @@ inline int stage_of(nest const& n, step const& s) {
 inline void stage_loops(nest const& n, int stage, std::string indent, std::string& out) {
   program const& p = n.computation();
   out += indent + stage_text(n, stage);
-  bool const inlined = program::at(n.places, stage).inlined;
-  out += inlined ? " inlined\n" : "\n";
+  placement const place = program::at(n.places, stage);
+  bool const inlined = place.inlined;
+  if (inlined) out += " inlined";
+  if (place.store == placement::whole_kernel) out += " stored for the whole kernel";
+  if (place.store >= 0) out += " stored at " + loop_text(n, n.at(place.store).stage, place.store);
+  for (loop_info const& l : n.loops)
+    if (l.stage == stage && l.fold > 0) (((out += ", ") += l.name.view()) += " folded to ") += std::to_string(l.fold);
+  out += "\n";
   std::string const outside = indent += "  ";
   for (std::int32_t id : n.order[static_cast<std::size_t>(stage)]) {
     if (inlined) break;

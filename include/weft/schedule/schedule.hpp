@@ -9,9 +9,11 @@
 #include "weft/schedule/step/compute_at.hpp"
 #include "weft/schedule/step/compute_inline.hpp"
 #include "weft/schedule/step/compute_root.hpp"
+#include "weft/schedule/step/fold_storage.hpp"
 #include "weft/schedule/step/parallel.hpp"
 #include "weft/schedule/step/reorder.hpp"
 #include "weft/schedule/step/split.hpp"
+#include "weft/schedule/step/store_at.hpp"
 #include "weft/schedule/step/tile.hpp"
 #include "weft/schedule/step/unroll.hpp"
 #include "weft/schedule/step/vectorize.hpp"
@@ -62,7 +64,9 @@ struct schedule : nest,
                   compute_at_step<schedule>,
                   compute_inline_step<schedule>,
                   compute_root_step<schedule>,
-                  cache_read_step<schedule> {
+                  cache_read_step<schedule>,
+                  store_at_step<schedule>,
+                  fold_storage_step<schedule> {
   trace steps;
   sequence<knob_info> knobs;
   sequence<std::int32_t> choices;  // per knob in order of use; 0 beyond the end

@@ -36,7 +36,10 @@ struct step_form {
   X(compute_at,     true,  1, 1,  false, false, true)   \
   X(compute_inline, true,  0, 0,  false, false, true)   \
   X(compute_root,   true,  0, 0,  false, false, true)   \
-  X(cache_read,     true,  0, 0,  true,  false, false)
+  X(cache_read,     true,  0, 0,  true,  false, false)  \
+  X(store_at,       true,  1, 1,  false, false, true)   \
+  X(store_root,     true,  0, 0,  false, false, true)   \
+  X(fold_storage,   false, 1, 1,  false, true,  false)
 
 enum class verb : std::uint8_t {
 #define WEFT_X(name, ...) name,
