@@ -71,7 +71,7 @@ inline weft::trace draw_steps(random_source& r, weft::schedule s, weft::sequence
     std::int32_t const loop = order[static_cast<std::size_t>(place)];
     std::int64_t const factor = r.one_of({1, 2, 3, 4, 4, 5, 6, 7, 8, 8, 9, 16, 16, 33, 64});
     bool const room = order.size() < 8;
-    switch (r.below(s.order.size() > 1 ? 16 : 10)) {
+    switch (r.below(s.order.size() > 1 ? 18 : 10)) {
       case 0:
       case 1:
         if (room) attempt({verb::split, 1, {loop}, factor});
@@ -104,6 +104,24 @@ inline weft::trace draw_steps(random_source& r, weft::schedule s, weft::sequence
         one.stage = r.below(static_cast<int>(s.order.size()));
         one.tensor = r.below(static_cast<int>(s.computation().tensors.size()));
         if (s.order.size() < 8) attempt(one);
+        break;
+      }
+      case 10: {  // memory for more iterations than one, perhaps a ring
+        step one{r.chance(25) ? verb::store_root : verb::store_at};
+        one.stage = r.below(static_cast<int>(s.order.size()));
+        int host = s.places[static_cast<std::size_t>(one.stage)].loop;
+        for (int further = r.below(3); host >= 0 && further > 0; --further)
+          if (int const next = s.places[static_cast<std::size_t>(s.at(host).stage)].loop; next >= 0) host = next;
+        if (host < 0) break;
+        weft::sequence<std::int32_t> const around = s.order_of(host);
+        if (one.what == verb::store_at)
+          one.count = 1, one.loops[0] = around[static_cast<std::size_t>(r.below(s.position(host) + 1))];
+        attempt(one);
+        [[fallthrough]];
+      }
+      case 11: {
+        std::int32_t const any = r.below(static_cast<int>(s.loops.size()));
+        attempt({verb::fold_storage, 1, {any}, r.one_of({1, 2, 3, 4, 5, 8, 8, 16, 16, 32})});
         break;
       }
       default: {  // a stage, computed in a loop of one behind it
