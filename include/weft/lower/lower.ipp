@@ -14,6 +14,7 @@ WEFT_DECL void lowering::run() {
     if (i.tensor >= 0) make_argument(i.tensor, false);
   for (std::int32_t t : p_.outputs) make_argument(t, true);
   find_order();
+  for (int s : order_) frames_[at(s)].number = s, frames_[at(s)].stage = &p_.stages[at(s)];
   auto const is_root = [&](int s) { return n_.places[at(s)] == placement(); };
   for (int s : order_)
     for (int r = 0; r < p_.stages[at(s)].results && is_root(s); ++r)
@@ -179,8 +180,6 @@ WEFT_DECL range_table lowering::ranges_in(stage_frame const& f, int position) co
 WEFT_DECL ir::stmt lowering::stage_nest(int stage) {
   stage_frame* const outside = now_;
   now_ = &frames_[at(stage)];
-  now_->number = stage;
-  now_->stage = &p_.stages[at(stage)];
   if (!now_->is_open) open(*now_);
   sequence<bool> const none(now_->guards.size(), false);
   ir::stmt const nest = now_->host != nullptr ? tile_branches(-1, 0, none) : nest_from(0, none);

@@ -38,8 +38,15 @@ TEST_CASE("store_at: memory for all iterations of a loop around the one in which
   t.s.fold_storage(t.blur.all[0], 2);
   CHECK(t.s.state == verdict::legal);
   CHECK(weft::print_loops(t.s) == R"(out
-  parallel yo in 0..4
+  parallel io in 0..4
     for ii in 0..4
+      blur stored at io, i folded to 2
+        for i in 0..part(15)
+          for j in 0..part(16)
+            blur[i, j] = x[i, j] + x[i + 1, j]
+      for j in 0..16
+        out[i, j] = blur[i, j] + blur[i + 1, j]
+  where i = io*4 + ii
 )");
   CHECK(weft::print_trace(t.s) == R"(out: split(i, 4) -> io, ii
 out: parallel(io)
