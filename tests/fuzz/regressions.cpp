@@ -130,4 +130,13 @@ TEST_CASE("a stage was computed a little further than it was read, and read anot
           "T: compute_at(U, j)\nS: compute_at(U, j)\n");
 }
 
+TEST_CASE("memory was made for a stage in a loop of a reduction over nothing, which has no loops") {
+  found f;
+  auto const A = f.input<float, 1>({5});
+  auto const none = f.input<float, 1>({0});
+  auto const S = compute<"S">(A.extent(0), [=](auto i) { return A(i) + A(i); });
+  f.check(compute<"T">(A.extent(0), [=](auto i) { return sum(none.extent(0), [=](auto k) { return S(i) * none(k); }); }),
+          "S: compute_at(T, j)\nS: store_at(T, i)\n");
+}
+
 }  // namespace weft_test::fuzz

@@ -59,6 +59,39 @@ inline bool try_step(weft::schedule& s, weft::step one, weft::sequence<bool> con
   return true;
 }
 
+/// A stage, computed in a loop of one that reads it, perhaps with memory for more iterations than one, perhaps a ring.
+template <class Attempt>
+void place_a_stage(random_source& r, weft::schedule const& s, Attempt const& attempt) {
+  using weft::step, weft::verb;
+  step one{r.one_of({verb::compute_at, verb::compute_at, verb::compute_at, verb::compute_at, verb::compute_inline,
+                     verb::compute_root})};
+  int const stages = static_cast<int>(s.order.size());
+  one.stage = r.below(stages);
+  weft::sequence<std::int32_t> const readers =
+      weft::detail::readers_of(s.computation())[static_cast<std::size_t>(one.stage)];
+  int const host = readers.empty() || r.chance(20) ? r.below(stages)
+                                                   : readers[static_cast<std::size_t>(r.below(static_cast<int>(readers.size())))];
+  weft::sequence<std::int32_t> const loops = s.order[static_cast<std::size_t>(host)];
+  if (one.what == verb::compute_at) {
+    if (loops.empty()) return;
+    one.count = 1, one.loops[0] = loops[static_cast<std::size_t>(r.below(static_cast<int>(loops.size())))];
+  }
+  if (!attempt(one) || one.what != verb::compute_at || r.chance(50)) return;
+  int around = one.loops[0];
+  step store{s.position(around) == 0 || r.chance(30) ? verb::store_root : verb::store_at};
+  store.stage = one.stage;
+  for (int further = r.below(3); further > 0; --further)
+    if (int const next = s.places[static_cast<std::size_t>(s.at(around).stage)].loop; next >= 0) around = next;
+  int const places = s.position(around) > 0 && r.chance(90) ? s.position(around) : s.position(around) + 1;
+  if (store.what == verb::store_at)
+    store.count = 1, store.loops[0] = s.order_of(around)[static_cast<std::size_t>(r.below(places))];
+  attempt(store);
+  int const first = weft::program::at(s.computation().stages, one.stage).first_axis;
+  int const spatial = weft::program::at(s.computation().stages, one.stage).spatial;
+  if (spatial > 0 && r.chance(40))
+    attempt({verb::fold_storage, 1, {weft::program::at(s.loop_of, first + r.below(spatial))}, r.one_of({1, 2, 3, 4, 5, 8, 16, 32})});
+}
+
 inline weft::trace draw_steps(random_source& r, weft::schedule s, weft::sequence<bool> const& order_free,
                               step_limits const& limits) {
   using weft::step, weft::verb;
@@ -106,34 +139,7 @@ inline weft::trace draw_steps(random_source& r, weft::schedule s, weft::sequence
         if (s.order.size() < 8) attempt(one);
         break;
       }
-      case 10: {  // memory for more iterations than one, perhaps a ring
-        step one{r.chance(25) ? verb::store_root : verb::store_at};
-        one.stage = r.below(static_cast<int>(s.order.size()));
-        int host = s.places[static_cast<std::size_t>(one.stage)].loop;
-        for (int further = r.below(3); host >= 0 && further > 0; --further)
-          if (int const next = s.places[static_cast<std::size_t>(s.at(host).stage)].loop; next >= 0) host = next;
-        if (host < 0) break;
-        weft::sequence<std::int32_t> const around = s.order_of(host);
-        if (one.what == verb::store_at)
-          one.count = 1, one.loops[0] = around[static_cast<std::size_t>(r.below(s.position(host) + 1))];
-        attempt(one);
-        [[fallthrough]];
-      }
-      case 11: {
-        std::int32_t const any = r.below(static_cast<int>(s.loops.size()));
-        attempt({verb::fold_storage, 1, {any}, r.one_of({1, 2, 3, 4, 5, 8, 8, 16, 16, 32})});
-        break;
-      }
-      default: {  // a stage, computed in a loop of one behind it
-        step one{r.one_of({verb::compute_at, verb::compute_at, verb::compute_at, verb::compute_inline, verb::compute_root})};
-        one.stage = r.below(static_cast<int>(s.order.size()));
-        int const host = r.below(static_cast<int>(s.order.size()));
-        weft::sequence<std::int32_t> const& loops = s.order[static_cast<std::size_t>(host)];
-        if (one.what == verb::compute_at && loops.empty()) break;
-        if (one.what == verb::compute_at)
-          one.count = 1, one.loops[0] = loops[static_cast<std::size_t>(r.below(static_cast<int>(loops.size())))];
-        attempt(one);
-      }
+      default: place_a_stage(r, s, attempt);
     }
   }
   return s.steps;

@@ -146,6 +146,7 @@ WEFT_DECL ir::stmt lowering::with_memory(int stage, ir::stmt body) {
     ir::stmt_node n;
     n.kind = ir::stmt_kind::allocate;
     n.buf = tensor_[at(p_.stages[at(stage)].tensor + r)];
+    if (n.buf == nullptr) continue;  // in a loop of a reduction over nothing, which is not made
     n.children = m_.make_list(sequence<ir::stmt>(1, body));
     body = m_.make(n);
   }
