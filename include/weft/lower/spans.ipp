@@ -50,19 +50,37 @@ WEFT_DECL span index_spans::make(node const& n, range_table const& ranges) {
     default: return {};
   }
 }
-WEFT_DECL std::int64_t index_spans::difference(ir::expr a, ir::expr b, range_table const& ranges, int depth) {
+WEFT_DECL std::int64_t index_spans::difference(ir::expr a, ir::expr b, range_table const& ranges) {
+  differences_.clear();
+  return difference_between(a, b, ranges);
+}
+WEFT_DECL std::int64_t index_spans::difference_between(ir::expr a, ir::expr b, range_table const& ranges) {
   if (a == b) return 0;
-  std::int64_t least = ranges.of(arithmetic(op::sub, a, b)).high;
-  if (depth == 0 || a->kind != b->kind || (a->kind != op::min && a->kind != op::max)) return least;
+  for (known_difference const& d : differences_)
+    if (d.a == a && d.b == b) return d.most;
+  auto const is_choice_of_two = [](ir::expr e) { return e->kind == op::min || e->kind == op::max; };
+  std::int64_t most = ranges.of(arithmetic(op::sub, a, b)).high;
+  auto const no_more_than = [&](std::int64_t bound) { most = bound < most ? bound : most; };
+  // max(x, y) - b is one of x - b and y - b, min(x, y) - b is not above either; and the same for b.
+  auto const by_parts = [&](std::int64_t x, std::int64_t y, bool either) { no_more_than((x < y) == either ? y : x); };
+  if (is_choice_of_two(a) && differences_.size() < 200)
+    by_parts(difference_between(a->a, b, ranges), difference_between(a->b, b, ranges), a->kind == op::max);
+  if (is_choice_of_two(b) && differences_.size() < 200)
+    by_parts(difference_between(a, b->a, ranges), difference_between(a, b->b, ranges), b->kind == op::min);
+  // floor(x / c) - floor(y / c) is not above ceil((x - y) / c).
+  if (a->kind == op::floor_div && b->kind == op::floor_div && a->b == b->b && a->b->kind == op::literal && a->b->value > 0)
+    if (std::int64_t const by = difference_between(a->a, b->a, ranges); !infinite(by)) no_more_than(ceil_div(by, a->b->value));
   // min(x, c) - min(y, c) is no further from 0 than x - y: how far a border moves two indices that it clamps.
-  for (ir::expr x : {a->a, a->b})
-    for (ir::expr y : {b->a, b->b}) {
-      ir::expr const c = x == a->a ? a->b : a->a;
-      if (c != (y == b->a ? b->b : b->a)) continue;
-      std::int64_t const by = difference(x, y, ranges, depth - 1);
-      if (by < least) least = by > 0 ? by : 0;
-    }
-  return least;
+  if (a->kind == b->kind && is_choice_of_two(a))
+    for (ir::expr x : {a->a, a->b})
+      for (ir::expr y : {b->a, b->b}) {
+        ir::expr const c = x == a->a ? a->b : a->a;
+        if (c != (y == b->a ? b->b : b->a)) continue;
+        std::int64_t const by = difference_between(x, y, ranges);
+        no_more_than(by > 0 ? by : 0);
+      }
+  differences_.push_back({a, b, most});
+  return most;
 }
 WEFT_DECL ir::expr index_spans::least(ir::expr a, ir::expr b, range_table const& ranges) {
   return difference(a, b, ranges) <= 0 ? a : difference(b, a, ranges) <= 0 ? b : arithmetic(op::min, a, b);
