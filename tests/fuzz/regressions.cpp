@@ -139,4 +139,22 @@ TEST_CASE("memory was made for a stage in a loop of a reduction over nothing, wh
           "S: compute_at(T, j)\nS: store_at(T, i)\n");
 }
 
+TEST_CASE("memory was to stand in a loop of a reduction over nothing, around a loop that is there") {
+  found f;
+  auto const A = f.input<float, 1>({5});
+  auto const none = f.input<float, 1>({0});
+  auto const S = compute<"S">(A.extent(0), [=](auto i) { return A(i) + A(i); });
+  f.check(compute<"T">(A.extent(0), [=](auto i) { return sum(none.extent(0), [=](auto k) { return S(i) * none(k); }); }),
+          "T: reorder(j, i)\nS: compute_at(T, i)\nS: store_at(T, j)\n");
+}
+
+TEST_CASE("the sum of a ring's element stood in a register around a loop over elements, which may have none") {
+  found f;
+  auto const A = f.input<float, 2>({5, 4});
+  auto const n = A.extent(0);
+  auto const S = compute<"S">(n, 3, [=](auto i, auto j) { return sum(A.extent(1), [=](auto k) { return A(i, k) + A(j, k); }); });
+  f.check(compute<"T">(n, [=](auto i) { return S(4, i / 2) + S(0, i / 2); }),
+          "S: compute_at(T, i)\nS: store_root()\nS: fold_storage(j, 1)\n");
+}
+
 }  // namespace weft_test::fuzz

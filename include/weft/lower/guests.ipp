@@ -130,6 +130,9 @@ WEFT_DECL ir::stmt lowering::with_guests(int position, sequence<bool> const& dro
     for (int g : guests) {
       frames_[at(g)].host = &host;
       frames_[at(g)].host_position = position;
+      frames_[at(g)].store = n_.places[at(g)].store;
+      // The loop of a reduction over nothing is not made.
+      if (frames_[at(g)].store >= 0 && store_of(frames_[at(g)]).first == nullptr) frames_[at(g)].store = placement::as_computed;
       find_parts(frames_[at(g)], g, spans);
     }
     for (int g : guests) make_guest_memory(frames_[at(g)], g);
@@ -138,7 +141,7 @@ WEFT_DECL ir::stmt lowering::with_guests(int position, sequence<bool> const& dro
   steps.push_back(tile_branches(position, 0, dropped));
   ir::stmt all = ir::block(m_, steps);
   for (std::size_t i = guests.size(); i-- > 0;)
-    if (n_.places[at(guests[i])].store == placement::as_computed) all = with_memory(guests[i], all);
+    if (frames_[at(guests[i])].store == placement::as_computed) all = with_memory(guests[i], all);
   return all;
 }
 WEFT_DECL ir::stmt lowering::with_memory(int stage, ir::stmt body) {
@@ -190,10 +193,9 @@ WEFT_DECL sequence<part> lowering::parts_of(int stage, guest_spans& spans) {
 }
 WEFT_DECL void lowering::find_parts(stage_frame& guest, int stage, guest_spans& spans) {
   guest.parts = parts_of(stage, spans);
-  placement const place = n_.places[at(stage)];
-  if (place.store == placement::as_computed) return;
+  if (guest.store == placement::as_computed) return;
   stage_info const& s = p_.stages[at(stage)];
-  if (place.store == placement::whole_kernel) {
+  if (guest.store == placement::whole_kernel) {
     for (int d = 0; d < s.spatial; ++d) {
       ir::expr const whole = simplify(m_, axis_extent(s.first_axis + d));
       guest.stored.push_back({ir::index(m_, 0), whole, whole});
@@ -207,11 +209,10 @@ WEFT_DECL void lowering::find_parts(stage_frame& guest, int stage, guest_spans& 
 }
 /// The frame and the position of the loop for all of whose iterations the guest has its memory.
 WEFT_DECL std::pair<stage_frame const*, int> lowering::store_of(stage_frame const& guest) const {
-  std::int32_t const store = n_.places[at(guest.number)].store;
-  if (store == placement::as_computed) return {guest.host, guest.host_position};
+  if (guest.store == placement::as_computed) return {guest.host, guest.host_position};
   for (stage_frame const *f = guest.host, *of = &guest; f != nullptr; of = f, f = f->host)
     for (int i = of->host_position; i >= 0; --i)
-      if (f->loops[at(i)].id == store) return {f, i};
+      if (f->loops[at(i)].id == guest.store) return {f, i};
   return {nullptr, -1};
 }
 /// What is new at each iteration of the loop in which the guest is computed, if what is read of it moves forward along one
@@ -219,7 +220,7 @@ WEFT_DECL std::pair<stage_frame const*, int> lowering::store_of(stage_frame cons
 /// of that began no later. In the first iteration all is new. Empty: the part has to be computed whole.
 WEFT_DECL sequence<part> lowering::slid(stage_frame const& guest, guest_spans& spans) {
   open_loop const& v = guest.host->loops[at(guest.host_position)];
-  if (v.how != loop_kind::serial || n_.places[at(guest.number)].store == v.id) return {};
+  if (v.how != loop_kind::serial || guest.store == v.id) return {};
   range_table const& ranges = spans.ranges();
   ir::expr const here = ir::variable(m_, v.variable), zero = ir::index(m_, 0), one = ir::index(m_, 1);
   auto const before = [&](ir::expr e) {

@@ -46,6 +46,7 @@ struct stage_frame {
   stage_info const* stage = nullptr;
   stage_frame* host = nullptr;  // the stage in whose loop it is computed
   int host_position = -1;       // which of the host's loops that is
+  std::int32_t store = placement::as_computed;  // as of its placement
   bool is_open = false;
   bool empty = false;  // a reduction over nothing: its identity is stored
   sequence<open_loop> loops;

@@ -116,8 +116,23 @@ class promoter final : public ir::rewriter {
       default: return false;
     }
   }
+  /// Whether each of the loops is one that the updates reduce over. Another one, whose variable need not be in the indices
+  /// of a ring, stores an element for each of its iterations, and none if it has none.
+  static bool reduces_over(sequence<ir::stmt> const& updates, sequence<std::int32_t> const& inner) {
+    for (std::int32_t v : inner) {
+      bool found = false;
+      for (ir::stmt u : updates) {
+        bool own = false;
+        for (std::int32_t f : u->first) own = own || f == v;
+        if (!own && u->first.size() > 0) return false;  // with none, it is one more term beside another update
+        found = found || own;
+      }
+      if (!found) return false;
+    }
+    return true;
+  }
   bool fits(sequence<ir::stmt> const& updates, sequence<std::int32_t> const& inner) {
-    if (updates.empty() || updates.size() > 256) return false;
+    if (updates.empty() || updates.size() > 256 || !reduces_over(updates, inner)) return false;
     for (ir::stmt u : updates) {
       if (u->buf->where == ir::scope::registers) return false;
       for (std::int32_t v : inner) {
