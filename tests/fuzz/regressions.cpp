@@ -157,4 +157,13 @@ TEST_CASE("the sum of a ring's element stood in a register around a loop over el
           "S: compute_at(T, i)\nS: store_root()\nS: fold_storage(j, 1)\n");
 }
 
+TEST_CASE("a split that does not divide made a part reach beyond what memory further out was made for") {
+  found f;
+  auto const A = f.input<float, 1>({8});
+  auto const S = compute<"S">(A.extent(0), [=](auto i) { return A(i) + A(i); });
+  auto const T = compute<"T">(A.extent(0), [=](auto i) { return S(i) + S(i); });
+  f.check(compute<"U">(2, 2, [=](auto i, auto j) { return T(j / 2 + i); }),
+          "T: split(i, 3) -> io, ii\nT: compute_at(U, j)\nS: compute_at(T, io)\nS: store_at(U, i)\n");
+}
+
 }  // namespace weft_test::fuzz

@@ -69,7 +69,12 @@ class guest_spans final : public index_spans {
     stage_info const& s = program::at(p_.stages, reader_);
     int const d = number - s.first_axis;
     if (reader_ == host_.number) {
-      span r = of_loop(program::at(l_.n_.loop_of, number));
+      int const root = program::at(l_.n_.loop_of, number);
+      span r = of_loop(root);
+      if (!l_.n_.at(root).live()) {  // parts that do not divide it lead beyond its end, and guards keep them from there
+        ir::expr const last = simplify(m_, ir::binary(m_, op::sub, l_.longest(root), ir::index(m_, 1)));
+        r.high = least(r.high, last, ranges_);
+      }
       if (!host_.parts.empty() && d < s.spatial) {
         ir::expr const begin = (host_.computed.empty() ? host_.parts : host_.computed)[static_cast<std::size_t>(d)].begin;
         r = {simplify(m_, ir::binary(m_, op::add, r.low, begin)), simplify(m_, ir::binary(m_, op::add, r.high, begin))};
