@@ -67,6 +67,16 @@ WEFT_DECL std::int64_t index_spans::difference_between(ir::expr a, ir::expr b, r
     by_parts(difference_between(a->a, b, ranges), difference_between(a->b, b, ranges), a->kind == op::max);
   if (is_choice_of_two(b) && differences_.size() < 200)
     by_parts(difference_between(a, b->a, ranges), difference_between(a, b->b, ranges), b->kind == op::min);
+  // A number added to a choice, which simplify has left outside of it.
+  auto const is_choice_and_number = [&](ir::expr e) {
+    return e->kind == op::add && is_choice_of_two(e->a) && e->b->kind == op::literal && differences_.size() < 200;
+  };
+  auto const plus = [&](std::int64_t by, std::int64_t number) {
+    std::int64_t sum = 0;
+    if (!infinite(by) && !__builtin_add_overflow(by, number, &sum)) no_more_than(sum);
+  };
+  if (is_choice_and_number(a)) plus(difference_between(a->a, b, ranges), a->b->value);
+  if (is_choice_and_number(b) && b->b->value != INT64_MIN) plus(difference_between(a, b->a, ranges), -b->b->value);
   // floor(x / c) - floor(y / c) is not above ceil((x - y) / c).
   if (a->kind == op::floor_div && b->kind == op::floor_div && a->b == b->b && a->b->kind == op::literal && a->b->value > 0)
     if (std::int64_t const by = difference_between(a->a, b->a, ranges); !infinite(by)) no_more_than(ceil_div(by, a->b->value));
