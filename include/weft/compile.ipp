@@ -155,7 +155,7 @@ inline std::string code_name(compile_request const& r, schedule const& s) {
   }
   char before = '_';
   for (loop_info const& l : s.loops) {
-    if (l.stage != out.stage || l.parent >= 0) continue;
+    if (l.stage != out.stage || l.parent >= 0 || l.first >= 0) continue;
     name += before + (l.extent < 0 ? std::string("n") : std::to_string(l.extent));
     before = 'x';
   }

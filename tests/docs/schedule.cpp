@@ -98,6 +98,7 @@ TEST_CASE("docs/schedule.md shows each step with the nest before and after it") 
   WEFT_TEST_SHOW("split", (), (auto [jo, ji] = s.split(j, 8);));
   WEFT_TEST_SHOW("reorder", (), (s.reorder(k, i, j);));
   WEFT_TEST_SHOW("tile", (), (auto [io, jo, ii, ji] = s.tile(i, j, 4, 10); s.reorder(io, jo, k, ii, ji);));
+  WEFT_TEST_SHOW("fuse", (), (auto ij = s.fuse(i, j); auto [f, fi] = s.split(ij, 8); s.vectorize(fi);));
   WEFT_TEST_SHOW("unroll", (auto [io, ii] = s.split(i, 4); s.reorder(io, j, k, ii);), (s.unroll(ii);));
   WEFT_TEST_SHOW("vectorize", (auto [jo, ji] = s.split(j, 8); s.reorder(i, jo, k, ji);), (s.vectorize(ji);));
   WEFT_TEST_SHOW("parallel", (), (s.parallel(i);));

@@ -18,6 +18,10 @@ struct step_limits {
 /// The loops that a part of `loop` became, in the order of its iterations.
 inline void natural_order(weft::nest const& n, int loop, weft::sequence<std::int32_t>& out) {
   if (n.at(loop).live()) return out.push_back(loop);
+  if (int const into = n.at(loop).into; into >= 0) {
+    if (n.at(into).first == loop) natural_order(n, into, out);
+    return;
+  }
   natural_order(n, n.at(loop).outer, out);
   natural_order(n, n.at(loop).inner, out);
 }
@@ -27,7 +31,7 @@ inline bool keeps_order(weft::nest const& n, weft::sequence<bool> const& order_f
     if (s >= order_free.size() || order_free[s]) continue;  // a stage that a step added only copies
     weft::sequence<std::int32_t> natural, now;
     for (std::size_t l = 0; l < n.loops.size(); ++l)
-      if (n.loops[l].stage == static_cast<std::int32_t>(s) && n.loops[l].parent < 0 && n.loops[l].reduced)
+      if (n.loops[l].stage == static_cast<std::int32_t>(s) && n.loops[l].parent < 0 && n.loops[l].first < 0 && n.loops[l].reduced)
         natural_order(n, static_cast<int>(l), natural);
     for (std::int32_t l : n.order[s])
       if (n.at(l).reduced) now.push_back(l);
@@ -71,7 +75,7 @@ inline weft::trace draw_steps(random_source& r, weft::schedule s, weft::sequence
     std::int32_t const loop = order[static_cast<std::size_t>(place)];
     std::int64_t const factor = r.one_of({1, 2, 3, 4, 4, 5, 6, 7, 8, 8, 9, 16, 16, 33, 64});
     bool const room = order.size() < 8;
-    switch (r.below(s.order.size() > 1 ? 16 : 10)) {
+    switch (r.below(s.order.size() > 1 ? 18 : 12)) {
       case 0:
       case 1:
         if (room) attempt({verb::split, 1, {loop}, factor});
@@ -106,6 +110,14 @@ inline weft::trace draw_steps(random_source& r, weft::schedule s, weft::sequence
         if (s.order.size() < 8) attempt(one);
         break;
       }
+      case 10:
+      case 11: {
+        step one{verb::fuse, 0, {}};
+        for (int at = place, count = r.one_of({2, 2, 2, 3, 4}); one.count < count && at < static_cast<int>(order.size()); ++at)
+          one.loops[static_cast<std::size_t>(one.count++)] = order[static_cast<std::size_t>(at)];
+        if (one.count > 1) attempt(one);
+        break;
+      }
       default: {  // a stage, computed in a loop of one behind it
         step one{r.one_of({verb::compute_at, verb::compute_at, verb::compute_at, verb::compute_inline, verb::compute_root})};
         one.stage = r.below(static_cast<int>(s.order.size()));
@@ -126,6 +138,8 @@ inline weft::trace without(weft::trace const& steps, std::size_t gone, std::int3
   weft::trace out;
   weft::step const& dropped = steps[gone];
   if (dropped.what == weft::verb::cache_read) return out;  // what stands on the stage would have to go too
+  // What stands on the fused loop would have to go too.
+  if (dropped.what == weft::verb::fuse) return weft::trace(steps.begin(), steps.begin() + static_cast<std::ptrdiff_t>(gone));
   bool const split = dropped.what == weft::verb::split;
   for (std::size_t i = 0; i < steps.size(); ++i) {
     weft::step s = steps[i];
@@ -145,7 +159,7 @@ inline weft::trace without(weft::trace const& steps, std::size_t gone, std::int3
       }
       if (lost && s.what != weft::verb::reorder) {
         // A part of the lost loop cannot be followed any further.
-        if (s.what == weft::verb::split) return {};
+        if (s.what == weft::verb::split || s.what == weft::verb::fuse) return {};
         continue;
       }
       s.count = kept;

@@ -42,7 +42,7 @@ WEFT_DECL ir::stmt lowering::update(int result, ir::expr mask) {
   return m_.make(s);
 }
 /// Where on the program's axis the stage stands, at the place whose nodes are evaluated.
-WEFT_DECL ir::expr lowering::axis_value(int axis) const {
+WEFT_DECL ir::expr lowering::axis_value(int axis) {
   element_place const& place = now_->places[place_];
   int const d = axis - p_.stages[at(place.stage)].first_axis;
   if (place_ > 0) return place.indices[at(d)];

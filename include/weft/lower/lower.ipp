@@ -144,25 +144,40 @@ WEFT_DECL ir::expr lowering::operation(node const& n, ir::expr a, ir::expr b, ir
 }
 
 // --- loops --------------------------------------------------------------------------------------------
-WEFT_DECL ir::expr lowering::longest(int id) {  // trip count; of an inner loop when nothing is cut off
+/// Trip count; of an inner loop when nothing is cut off. of_whole: as if all of the stage were computed, where it is a guest.
+WEFT_DECL ir::expr lowering::longest(int id, bool of_whole) {
   loop_info const& l = n_.at(id);
+  if (l.first >= 0) {
+    ir::expr product = ir::index(m_, 1);
+    for (int i = l.first; i >= 0; i = n_.at(i).next) product = ir::binary(m_, op::mul, product, longest(i, of_whole));
+    return simplify(m_, product);
+  }
   if (l.parent < 0) {
     sequence<part> const& parts = frames_[at(l.stage)].parts;
-    return parts.empty() || l.reduced ? axis_extent(l.root) : parts[at(l.root - p_.stages[at(l.stage)].first_axis)].extent;
+    return parts.empty() || l.reduced || of_whole ? axis_extent(l.root)
+                                                  : parts[at(l.root - p_.stages[at(l.stage)].first_axis)].extent;
   }
   loop_info const& parent = n_.at(l.parent);
   if (parent.inner == id) return ir::index(m_, l.extent >= 0 ? l.extent : parent.factor);
   // (n + factor - 1) / factor, but for a factor near the largest number.
-  ir::expr const before_last = ir::binary(m_, op::sub, longest(l.parent), ir::index(m_, 1));
+  ir::expr const before_last = ir::binary(m_, op::sub, longest(l.parent, of_whole), ir::index(m_, 1));
   ir::expr const full = ir::binary(m_, op::floor_div, before_last, ir::index(m_, parent.factor));
   return simplify(m_, ir::binary(m_, op::add, full, ir::index(m_, 1)));
 }
-WEFT_DECL ir::expr lowering::index_of(int id) const {
+WEFT_DECL ir::expr lowering::index_of(int id) {
   loop_info const& l = n_.at(id);
   if (l.live()) {
     for (open_loop const& o : now_->loops)
       if (o.id == id) return ir::variable(m_, o.variable);
     return ir::index(m_, 0);  // a reduced loop of an empty reduction
+  }
+  if (l.into >= 0) {
+    ir::expr index = index_of(l.into);
+    sequence<std::int32_t> inside;
+    for (int i = l.next; i >= 0; i = n_.at(i).next) inside.push_back(i);
+    // One after the other: the quotient of one is what the remainder of the next one around it is of.
+    for (std::size_t i = inside.size(); i-- > 0;) index = ir::binary(m_, op::floor_div, index, longest(inside[i]));
+    return n_.at(l.into).first == id ? index : ir::binary(m_, op::floor_mod, index, longest(id));
   }
   ir::expr const scaled = ir::binary(m_, op::mul, index_of(l.outer), ir::index(m_, l.factor));
   return ir::binary(m_, op::add, scaled, index_of(l.inner));
@@ -200,14 +215,16 @@ WEFT_DECL void lowering::open(stage_frame& f) {
     if (trips->kind != op::literal && tile) {
       // A whole axis of a size that only the call knows cannot be written out; that of a part has a largest size.
       int const d = l.root - f.stage->first_axis;
-      ir::expr const most = !f.parts.empty() && l.parent < 0 && d < f.stage->spatial ? f.parts[at(d)].most : nullptr;
+      bool const of_part = !f.parts.empty() && l.parent < 0 && l.first < 0 && d < f.stage->spatial;
+      ir::expr const most = of_part ? f.parts[at(d)].most : nullptr;
       if (most != nullptr && most->kind == op::literal && most->value <= 1024) trips = most, cut.push_back(id);
       else how = loop_kind::serial;
     }
     f.loops.push_back({id, static_cast<std::int32_t>(f_.variables.size()) - 1, how, trips});
   }
   for (std::size_t l = 0; l < n_.loops.size(); ++l)
-    if (n_.loops[l].stage == f.number && !n_.loops[l].live() && !(f.empty && n_.loops[l].reduced))
+    // What was fused is inside its extent where the fused loop is.
+    if (n_.loops[l].stage == f.number && n_.loops[l].outer >= 0 && !(f.empty && n_.loops[l].reduced))
       add_guard(static_cast<int>(l));
   for (std::int32_t id : cut) add_guard(id);
 }
@@ -215,12 +232,21 @@ WEFT_DECL void lowering::add_guard(int loop) {
   guard g{index_of(loop), longest(loop)};
   range_table const ranges = ranges_in(*now_, static_cast<int>(now_->loops.size()) - 1);
   if (is_literal(simplify(m_, ir::binary(m_, op::lt, g.index, g.bound), ranges), 1)) return;
+  // Parts of one loop that were fused again are that loop.
+  if (!is_linear(g.index)) g.index = simplify(m_, g.index, ranges);
   for (std::size_t i = 0; i < now_->loops.size(); ++i)
     if (uses(g.index, now_->loops[i].variable)) {
       g.depth = static_cast<int>(i);
       if (!is_tile(g.depth)) g.decided = g.depth;
+      else g.by_mask = g.by_mask || !is_linear(g.index, now_->loops[i].variable);
     }
   now_->guards.push_back(g);
+}
+/// Whether no loop variable (not this one, if one is given) stands in a quotient or a remainder.
+WEFT_DECL bool lowering::is_linear(ir::expr index, std::int32_t variable) const {
+  for (linear::term const& t : linear_form(index).terms)
+    if (t.atom->kind != op::axis && (variable < 0 ? t.atom->variables != 0 : uses(t.atom, variable))) return false;
+  return true;
 }
 
 /// The loops from `position` inwards. dropped[g]: guard g is known to hold here.
@@ -228,14 +254,19 @@ WEFT_DECL ir::stmt lowering::nest_from(std::size_t position, sequence<bool> drop
   if (position == now_->loops.size()) return leaf(dropped);
   open_loop const& o = now_->loops[position];
   ir::expr trips = o.extent;
+  ir::expr inside = nullptr;  // what can be asked here, but is no end of the loop
   if (!is_tile(static_cast<int>(position)))
-    for (std::size_t g = 0; g < now_->guards.size(); ++g)
-      if (!dropped[g] && now_->guards[g].depth == static_cast<int>(position)) {
-        trips = ir::binary(m_, op::min, trips, trips_within(now_->guards[g], o.variable));
-        dropped[g] = true;
-      }
+    for (std::size_t g = 0; g < now_->guards.size(); ++g) {
+      guard const& wanted = now_->guards[g];
+      if (dropped[g] || wanted.depth != static_cast<int>(position)) continue;
+      if (is_linear(wanted.index, o.variable)) trips = ir::binary(m_, op::min, trips, trips_within(wanted, o.variable));
+      else if (!n_.at(o.id).reduced) inside = ir::all_of(m_, inside, ir::binary(m_, op::lt, wanted.index, wanted.bound));
+      else continue;  // a branch would part a sum from its register
+      dropped[g] = true;
+    }
   int const here = static_cast<int>(position);
-  ir::stmt const body = has_guests(o.id) ? with_guests(here, dropped) : tile_branches(here, 0, dropped);
+  ir::stmt body = has_guests(o.id) ? with_guests(here, dropped) : tile_branches(here, 0, dropped);
+  if (inside != nullptr) body = ir::branch(m_, inside, body);
   return ir::loop(m_, o.how, o.variable, ir::index(m_, 0), trips, body);
 }
 /// How often a serial loop runs before its guard fails: index = rest + c * variable < bound.
@@ -251,7 +282,7 @@ WEFT_DECL ir::expr lowering::trips_within(guard const& g, std::int32_t variable)
 WEFT_DECL ir::stmt lowering::tile_branches(int position, std::size_t g, sequence<bool> dropped) {
   for (; g < now_->guards.size(); ++g)
     if (!dropped[g] && now_->guards[g].decided == position && now_->guards[g].depth > position &&
-        !(tails_ == vector_tails::mask && only_vector(now_->guards[g])))
+        !now_->guards[g].by_mask && !(tails_ == vector_tails::mask && only_vector(now_->guards[g])))
       break;
   if (g == now_->guards.size()) return nest_from(at(position + 1), dropped);
   ir::expr last = now_->guards[g].index;

@@ -10,11 +10,13 @@
 namespace weft::inline WEFT_ABI {
 namespace detail {
 
-/// `index < bound`, wanted because a split need not divide.
+/// `index < bound`, wanted because a split need not divide. Where a variable stands in a quotient or a remainder, as those of
+/// fused loops do, it cannot become the end of that variable's loop.
 struct guard {
   ir::expr index, bound;
   int depth = -1;      // of the innermost loop in `index`
   int decided = -1;    // of the innermost one that is neither unrolled nor vectorized
+  bool by_mask = false;  // hangs on a tile's variable by a quotient: nothing is known of it in front of the tile
 };
 
 /// A loop of the stage that is being made.
@@ -77,8 +79,8 @@ class lowering {
   ir::expr axis_extent(int axis) { return extent(p_.axes[at(axis)].extent); }
   ir::expr operation(node const& n, ir::expr a, ir::expr b, ir::expr c);
 
-  ir::expr longest(int id);
-  ir::expr index_of(int id) const;
+  ir::expr longest(int id, bool of_whole = false);
+  ir::expr index_of(int id);
   bool is_tile(int position) const {
     loop_kind const how = now_->loops[at(position)].how;
     return how == loop_kind::unrolled || how == loop_kind::vectorized;
@@ -87,6 +89,7 @@ class lowering {
   ir::stmt stage_nest(int stage);
   void open(stage_frame& f);
   void add_guard(int loop);
+  bool is_linear(ir::expr index, std::int32_t variable = -1) const;
   ir::stmt nest_from(std::size_t position, sequence<bool> dropped);
   ir::expr trips_within(guard const& g, std::int32_t variable);
   ir::stmt tile_branches(int position, std::size_t g, sequence<bool> dropped);
@@ -102,7 +105,7 @@ class lowering {
   // --- element.ipp ------------------------------------------------------------------------------------------------
   ir::stmt leaf(sequence<bool> const& dropped);
   ir::stmt update(int result, ir::expr mask);
-  ir::expr axis_value(int axis) const;
+  ir::expr axis_value(int axis);
   ir::expr value(int id, ir::expr condition);
   ir::expr make_value(node const& n, ir::expr condition);
   ir::expr load(node const& n, ir::expr condition);

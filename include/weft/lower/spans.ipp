@@ -53,6 +53,11 @@ WEFT_DECL span index_spans::make(node const& n, range_table const& ranges) {
 WEFT_DECL std::int64_t index_spans::difference(ir::expr a, ir::expr b, range_table const& ranges, int depth) {
   if (a == b) return 0;
   std::int64_t least = ranges.of(arithmetic(op::sub, a, b)).high;
+  if (depth > 0 && a->kind == op::floor_div && b->kind == op::floor_div && a->b == b->b && a->b->kind == op::literal &&
+      a->b->value > 0) {
+    std::int64_t const by = difference(a->a, b->a, ranges, depth - 1);
+    if (!infinite(by) && ceil_div(by, a->b->value) < least) least = ceil_div(by, a->b->value);
+  }
   if (depth == 0 || a->kind != b->kind || (a->kind != op::min && a->kind != op::max)) return least;
   // min(x, c) - min(y, c) is no further from 0 than x - y: how far a border moves two indices that it clamps.
   for (ir::expr x : {a->a, a->b})

@@ -31,7 +31,7 @@ enum class verdict : std::uint8_t { legal, deferred, illegal };
     "an axis is named twice", \
     "") \
   X(the_axes_belong_to_different_stages, \
-    "the axes belong to different stages; reorder within one stage", \
+    "the axes belong to different stages; a step changes the loops of one", \
     "") \
   X(the_axis_is_unrolled_vectorized_or_parallel_already, \
     "the axis is unrolled, vectorized or parallel already; split it first, then mark its parts", \
@@ -102,6 +102,21 @@ enum class verdict : std::uint8_t { legal, deferred, illegal };
   X(the_stage_is_computed_inside_another__cache_read_it_before_compute_at, \
     "the stage is computed inside another, or inlined; cache_read it first, then say where it is computed", \
     "this step before that compute_at or compute_inline") \
+  X(the_axis_was_fused_already, \
+    "the axis was fused already; use the axis that fuse returned", \
+    "") \
+  X(the_axes_do_not_stand_directly_inside_each_other__reorder_first, \
+    "the axes do not stand directly inside each other, in this order; reorder first", \
+    "") \
+  X(a_reduction_axis_and_a_spatial_one_cannot_be_fused, \
+    "a reduction axis and a spatial one cannot be fused: a sum would run over elements of several", \
+    "one fuse of spatial axes, and one of those of the reduction") \
+  X(the_fused_axis_would_run_more_than_2_to_the_62_times, \
+    "the fused axis would run more than 2^62 times", \
+    "fewer axes, or smaller factors of the splits that made them") \
+  X(a_stage_is_computed_inside_this_axis__fuse_it_before_compute_at, \
+    "a stage is computed inside this axis; fuse it before compute_at", \
+    "this fuse before that compute_at, which then names the fused axis") \
   X(a_knob_needs_at_least_one_value, \
     "a knob needs at least one value", \
     "a list such as {4, 8}") \

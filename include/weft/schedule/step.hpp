@@ -14,6 +14,7 @@ namespace weft::inline WEFT_ABI {
 ///
 ///     C: reorder(j, i)                 loops of its stage
 ///     C: split(i, 4) -> io, ii         a loop and a number; then the loops that it makes
+///     C: fuse(i, j) -> ij
 ///     row: compute_at(out, i)          a stage, and a loop of another one
 ///     C: cache_read(B)                 a stage and a tensor
 struct step_form {
@@ -36,7 +37,8 @@ struct step_form {
   X(compute_at,     true,  1, 1,  false, false, true)   \
   X(compute_inline, true,  0, 0,  false, false, true)   \
   X(compute_root,   true,  0, 0,  false, false, true)   \
-  X(cache_read,     true,  0, 0,  true,  false, false)
+  X(cache_read,     true,  0, 0,  true,  false, false)  \
+  X(fuse,           false, 2, 16, false, false, false)
 
 enum class verb : std::uint8_t {
 #define WEFT_X(name, ...) name,

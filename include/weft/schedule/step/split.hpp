@@ -19,6 +19,7 @@ struct split_rule {
     short_name const name = part.name;
     std::int64_t const extent = part.extent;
     part.parent = id;
+    part.first = -1;
     part.name = short_name(name.view()).append("o");
     part.extent = extent < 0 ? extent : ceil_div(extent, s.factor);
     n.loops.push_back(part);

@@ -1,0 +1,97 @@
+// Kernels whose loops were fused: what they compute, and what is left of it in machine code.
+#include <doctest/doctest.h>
+
+#include <string>
+#include <vector>
+
+#include "weft/dim.hpp"
+#include "weft/direct.hpp"
+#include "weft/weft.hpp"
+
+using weft::compute, weft::out, weft::sum, weft::view;
+
+namespace {
+
+/// Rows that are shorter than a vector.
+constexpr auto scaled = [](auto A, auto B) {
+  return compute<"C">(A.extent(0), A.extent(1), [=](auto i, auto j) { return A(i, j) * 2.0f + B(i, j); });
+};
+inline constexpr auto fused_rows = weft::kernel<"fused_rows">(scaled, [](auto& s, auto, auto, auto C) {
+  auto [i, j] = C.axes();
+  auto [fo, fi] = s.split(s.fuse(i, j), 8);
+  s.vectorize(fi);
+});
+inline constexpr auto fused_threads = weft::kernel<"fused_threads">(scaled, [](auto& s, auto, auto, auto C) {
+  auto [i, j] = C.axes();
+  auto [io, ii] = s.split(i, 2);
+  s.reorder(io, j, ii);
+  s.parallel(s.fuse(io, j));
+});
+inline constexpr auto sums = weft::kernel<"sums">(
+    [](auto A) {
+      return compute<"S">(A.extent(0), [=](auto i) {
+        return sum(A.extent(1), A.extent(2), [=](auto k, auto l) { return A(i, k, l); });
+      });
+    },
+    [](auto& s, auto, auto S) {
+      auto [i, k, l] = S.axes();
+      auto [fo, fi] = s.split(s.fuse(k, l), 4);
+      s.unroll(fi);
+      auto [io, ii] = s.split(i, 8);
+      s.reorder(io, fo, fi, ii);
+      s.vectorize(ii);
+    });
+
+std::vector<float> numbers(std::size_t n, int step = 5) {
+  std::vector<float> v(n);
+  for (std::size_t i = 0; i < n; ++i) v[i] = static_cast<float>(static_cast<int>(i) * step % 13 - 6) / 4;
+  return v;
+}
+/// Lines of the assembly in which `word` stands.
+int count(std::string const& text, std::string const& word) {
+  int n = 0;
+  for (std::size_t at = text.find(word); at != std::string::npos; at = text.find(word, at + 1)) ++n;
+  return n;
+}
+
+}  // namespace
+
+TEST_CASE("kernels with fused loops give the bits of direct evaluation, whatever divides") {
+  for (std::size_t n : {1, 2, 3, 7, 8})
+    for (std::size_t m : {1, 3, 5, 8, 20}) {
+      std::vector<float> const a = numbers(n * m * 6), b = numbers(n * m, 7);
+      auto const same = [&](auto const& kernel, auto const&... args) {
+        auto const expected = weft::evaluate({.contract = weft::cpu().fma}, kernel, args...);
+        CHECK(kernel(args...) == expected);
+      };
+      same(fused_rows, view(a, n, m), view(b, n, m));
+      same(fused_threads, view(a, n, m), view(b, n, m));
+      same(sums, view(a, n, m, 6));
+      same(fused_rows, view(a, n, m).strided(static_cast<std::int64_t>(m) + 5, 1), view(b, n, m));
+    }
+}
+TEST_CASE("kernels with fused loops: one for all sizes") {
+  std::uint64_t const before = weft::compilations();
+  for (std::size_t n : {1, 3, 8})
+    for (std::size_t m : {1, 5, 20}) {
+      std::vector<float> const a = numbers(n * m * 6), b = numbers(n * m, 7);
+      std::vector<float> c(n * m, -1.0f), s(n);
+      auto const N = weft::dim<"n">(n);
+      auto const M = weft::dim<"m">(m);
+      fused_rows(view(a, N, M), view(b, N, M), out(c, n, m));
+      CHECK(weft::evaluate({.contract = weft::cpu().fma}, fused_rows, view(a, n, m), view(b, n, m)) == c);
+      sums(view(a, N, M, 6), out(s, n));
+      CHECK(weft::evaluate({.contract = weft::cpu().fma}, sums, view(a, n, m, 6)) == s);
+    }
+  CHECK(weft::compilations() == before + 2);
+}
+TEST_CASE("over memory without gaps no quotient is left, and vectors stay vectors") {
+  float memory[12 * 20] = {};
+  for (weft::target const& t : {weft::x86_64_sse2(), weft::x86_64_avx2()}) {
+    auto const text = [&](auto const& kernel) { return kernel.on(t).assembly(view(memory, 12, 20), view(memory, 12, 20)); };
+    std::string const rows = text(fused_rows);
+    INFO(rows);
+    for (char const* word : {"idiv", "gather", "mulq", "imulq"}) CHECK(count(rows, word) == 0);
+    CHECK(count(rows, t.vector_bytes == 32 ? "vmovups" : "movups") >= 2);
+  }
+}
