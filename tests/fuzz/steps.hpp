@@ -115,7 +115,13 @@ inline weft::trace draw_steps(random_source& r, weft::schedule s, weft::sequence
         step one{verb::fuse, 0, {}};
         for (int at = place, count = r.one_of({2, 2, 2, 3, 4}); one.count < count && at < static_cast<int>(order.size()); ++at)
           one.loops[static_cast<std::size_t>(one.count++)] = order[static_cast<std::size_t>(at)];
-        if (one.count > 1) attempt(one);
+        if (one.count < 2 || !attempt(one) || r.chance(40)) break;
+        std::int32_t const whole = s.at(one.loops[0]).into;
+        if (r.chance(70)) attempt({verb::split, 1, {whole}, factor});
+        std::int32_t const part = s.at(whole).live() ? whole : r.chance(50) ? s.at(whole).outer : s.at(whole).inner;
+        step use{r.one_of({verb::vectorize, verb::unroll, verb::parallel, verb::compute_at, verb::compute_at}), 1, {part}};
+        if (use.what == verb::compute_at) use.stage = r.below(static_cast<int>(s.order.size()));
+        attempt(use);
         break;
       }
       default: {  // a stage, computed in a loop of one behind it
