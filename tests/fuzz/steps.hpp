@@ -67,6 +67,11 @@ inline weft::trace draw_steps(random_source& r, weft::schedule s, weft::sequence
                               step_limits const& limits) {
   using weft::step, weft::verb;
   auto const attempt = [&](step const& one) { return try_step(s, one, order_free, limits); };
+  auto const split = [&](std::int32_t loop, std::int64_t factor) {
+    step one{verb::split, 1, {loop}, factor};
+    one.word = static_cast<std::uint8_t>(r.one_of({0, 0, 0, 1, 2, 3}));
+    return attempt(one);
+  };
   for (int n = r.one_of({0, 2, 4, 6, 8, 10, 14}); n > 0; --n) {
     weft::sequence<std::int32_t> const order =
         s.order[static_cast<std::size_t>(r.below(static_cast<int>(s.order.size())))];
@@ -78,7 +83,7 @@ inline weft::trace draw_steps(random_source& r, weft::schedule s, weft::sequence
     switch (r.below(s.order.size() > 1 ? 18 : 12)) {
       case 0:
       case 1:
-        if (room) attempt({verb::split, 1, {loop}, factor});
+        if (room) split(loop, factor);
         break;
       case 2: {
         step one{verb::reorder, 0, {}};
@@ -94,7 +99,7 @@ inline weft::trace draw_steps(random_source& r, weft::schedule s, weft::sequence
       case 3: {  // as tile does
         if (!room || place + 1 == static_cast<int>(order.size())) break;
         std::int32_t const inner = order[static_cast<std::size_t>(place) + 1];
-        if (!attempt({verb::split, 1, {loop}, r.between(1, 6)}) || !attempt({verb::split, 1, {inner}, factor})) break;
+        if (!split(loop, r.between(1, 6)) || !split(inner, factor)) break;
         attempt({verb::reorder, 4, {s.at(loop).outer, s.at(inner).outer, s.at(loop).inner, s.at(inner).inner}});
         break;
       }
@@ -117,7 +122,7 @@ inline weft::trace draw_steps(random_source& r, weft::schedule s, weft::sequence
           one.loops[static_cast<std::size_t>(one.count++)] = order[static_cast<std::size_t>(at)];
         if (one.count < 2 || !attempt(one) || r.chance(40)) break;
         std::int32_t const whole = s.at(one.loops[0]).into;
-        if (r.chance(70)) attempt({verb::split, 1, {whole}, factor});
+        if (r.chance(70)) split(whole, factor);
         std::int32_t const part = s.at(whole).live() ? whole : r.chance(50) ? s.at(whole).outer : s.at(whole).inner;
         step use{r.one_of({verb::vectorize, verb::unroll, verb::parallel, verb::compute_at, verb::compute_at}), 1, {part}};
         if (use.what == verb::compute_at) use.stage = r.below(static_cast<int>(s.order.size()));

@@ -90,7 +90,7 @@ class guest_spans final : public index_spans {
     if (!l.live()) {
       span const outer = of_loop(l.outer), inner = of_loop(l.inner);
       auto const joined = [&](ir::expr o, ir::expr i) {
-        return simplify(m_, ir::binary(m_, op::add, ir::binary(m_, op::mul, o, ir::index(m_, l.factor)), i));
+        return simplify(m_, ir::binary(m_, op::add, l_.part_begin(host_, id, o), i));
       };
       return {joined(outer.low, inner.low), joined(outer.high, inner.high)};
     }
@@ -138,7 +138,7 @@ WEFT_DECL bool lowering::has_guests(int loop) const {
   return false;
 }
 /// Inside the loop at `position`: the nests of the stages that are computed there, then the rest.
-WEFT_DECL ir::stmt lowering::with_guests(int position, sequence<bool> const& dropped) {
+WEFT_DECL ir::stmt lowering::with_guests(int position, guard_states const& states) {
   stage_frame& host = *now_;
   sequence<int> guests;
   for (int s : order_)
@@ -154,7 +154,7 @@ WEFT_DECL ir::stmt lowering::with_guests(int position, sequence<bool> const& dro
     for (int g : guests) make_guest_memory(frames_[at(g)], g);
   }
   for (int g : guests) steps.push_back(stage_nest(g));
-  steps.push_back(tile_branches(position, 0, dropped));
+  steps.push_back(tile_branches(position, 0, states));
   ir::stmt all = ir::block(m_, steps);
   for (std::size_t i = guests.size(); i-- > 0;)
     for (int r = p_.stages[at(guests[i])].results; r-- > 0;) {

@@ -179,8 +179,37 @@ WEFT_DECL ir::expr lowering::index_of(int id) {
     for (std::size_t i = inside.size(); i-- > 0;) index = ir::binary(m_, op::floor_div, index, longest(inside[i]));
     return n_.at(l.into).first == id ? index : ir::binary(m_, op::floor_mod, index, longest(id));
   }
-  ir::expr const scaled = ir::binary(m_, op::mul, index_of(l.outer), ir::index(m_, l.factor));
-  return ir::binary(m_, op::add, scaled, index_of(l.inner));
+  return ir::binary(m_, op::add, part_begin(*now_, id, index_of(l.outer)), index_of(l.inner));
+}
+/// Where the part of a split loop begins in which its outer loop stands at `outer`.
+WEFT_DECL ir::expr lowering::part_begin(stage_frame const& f, int loop, ir::expr outer) {
+  ir::expr const factor = ir::index(m_, n_.at(loop).factor), begin = ir::binary(m_, op::mul, outer, factor);
+  bool shifted = false;
+  for (std::int32_t l : f.shifted) shifted = shifted || l == loop;
+  if (!shifted) return begin;
+  ir::expr const last = ir::binary(m_, op::min, begin, ir::binary(m_, op::sub, longest(loop), factor));
+  return last->kind == op::literal || longest(loop)->kind == op::literal ? last : ir::binary(m_, op::max, last, ir::index(m_, 0));
+}
+/// Whether some elements may be computed twice: each time from the beginning, one time after the other, and from what the
+/// first time has not written.
+WEFT_DECL bool lowering::can_shift(stage_frame const& f, int loop) {
+  loop_info const& l = n_.at(loop);
+  if (l.live() || l.at_end != tail::shift_inwards || f.host != nullptr) return false;
+  ir::expr const extent = longest(loop);
+  if (extent->kind == op::literal && (extent->value < l.factor || extent->value % l.factor == 0)) return false;
+  for (int r = 0; r < f.stage->results; ++r)
+    for (ir::buffer const* b : f_.buffers)
+      if (ir::buffer const* const out = tensor_[at(f.stage->tensor + r)]; b != out && b->alias_class == out->alias_class)
+        return false;
+  ir::expr const outer = index_of(l.outer), inner = index_of(l.inner);
+  bool reduced = false;
+  for (open_loop const& o : f.loops) {
+    reduced = reduced || n_.at(o.id).reduced;
+    if (o.how == loop_kind::parallel && (uses(outer, o.variable) || uses(inner, o.variable))) return false;
+    bool const one_by_one = o.how == loop_kind::serial || (o.how == loop_kind::unrolled && f.stage->reduced == 0);
+    if (uses(outer, o.variable) && (reduced || !one_by_one)) return false;
+  }
+  return true;
 }
 /// What is known of the loops of `f` up to that at `position`, and of all that stand around them.
 WEFT_DECL range_table lowering::ranges_in(stage_frame const& f, int position) const {
@@ -194,8 +223,7 @@ WEFT_DECL ir::stmt lowering::stage_nest(int stage) {
   now_->number = stage;
   now_->stage = &p_.stages[at(stage)];
   if (!now_->is_open) open(*now_);
-  sequence<bool> const none(now_->guards.size(), false);
-  ir::stmt const nest = now_->host != nullptr ? tile_branches(-1, 0, none) : nest_from(0, none);
+  ir::stmt const nest = tile_branches(-1, 0, guard_states(now_->guards.size(), guard_state::wanted));
   now_ = outside;
   return nest;
 }
@@ -223,6 +251,8 @@ WEFT_DECL void lowering::open(stage_frame& f) {
     f.loops.push_back({id, static_cast<std::int32_t>(f_.variables.size()) - 1, how, trips});
   }
   for (std::size_t l = 0; l < n_.loops.size(); ++l)
+    if (n_.loops[l].stage == f.number && can_shift(f, static_cast<int>(l))) f.shifted.push_back(static_cast<std::int32_t>(l));
+  for (std::size_t l = 0; l < n_.loops.size(); ++l)
     // What was fused is inside its extent where the fused loop is.
     if (n_.loops[l].stage == f.number && n_.loops[l].outer >= 0 && !(f.empty && n_.loops[l].reduced))
       add_guard(static_cast<int>(l));
@@ -230,6 +260,10 @@ WEFT_DECL void lowering::open(stage_frame& f) {
 }
 WEFT_DECL void lowering::add_guard(int loop) {
   guard g{index_of(loop), longest(loop)};
+  loop_info const& cut = n_.at(loop);
+  bool shifted = false;
+  for (std::int32_t l : now_->shifted) shifted = shifted || l == loop;
+  if (!cut.live() && (shifted || cut.at_end != tail::shift_inwards)) g.how = cut.at_end;
   range_table const ranges = ranges_in(*now_, static_cast<int>(now_->loops.size()) - 1);
   if (is_literal(simplify(m_, ir::binary(m_, op::lt, g.index, g.bound), ranges), 1)) return;
   // Parts of one loop that were fused again are that loop.
@@ -240,6 +274,17 @@ WEFT_DECL void lowering::add_guard(int loop) {
       if (!is_tile(g.depth)) g.decided = g.depth;
       else g.by_mask = g.by_mask || !is_linear(g.index, now_->loops[i].variable);
     }
+  if (g.how == tail::partition && !is_linear(g.index, now_->loops[at(g.depth)].variable)) g.how = tail::guard;
+  if (g.how == tail::partition && g.decided == g.depth) {
+    g.decided = -1;  // a serial loop is cut in front of it, too
+    for (int i = 0; i < g.depth; ++i)
+      if (uses(g.index, now_->loops[at(i)].variable) && !is_tile(i)) g.decided = i;
+  }
+  if (shifted) {
+    g.enough = ir::binary(m_, op::le, ir::index(m_, cut.factor), g.bound);
+    g.decided = -1;
+    g.by_mask = false;
+  }
   now_->guards.push_back(g);
 }
 /// Whether no loop variable (not this one, if one is given) stands in a quotient or a remainder.
@@ -249,25 +294,29 @@ WEFT_DECL bool lowering::is_linear(ir::expr index, std::int32_t variable) const 
   return true;
 }
 
-/// The loops from `position` inwards. dropped[g]: guard g is known to hold here.
-WEFT_DECL ir::stmt lowering::nest_from(std::size_t position, sequence<bool> dropped) {
-  if (position == now_->loops.size()) return leaf(dropped);
+/// The loops from `position` inwards.
+WEFT_DECL ir::stmt lowering::nest_from(std::size_t position, guard_states states) {
+  if (position == now_->loops.size()) return leaf(states);
   open_loop const& o = now_->loops[position];
   ir::expr trips = o.extent;
   ir::expr inside = nullptr;  // what can be asked here, but is no end of the loop
-  if (!is_tile(static_cast<int>(position)))
-    for (std::size_t g = 0; g < now_->guards.size(); ++g) {
-      guard const& wanted = now_->guards[g];
-      if (dropped[g] || wanted.depth != static_cast<int>(position)) continue;
-      if (is_linear(wanted.index, o.variable)) trips = ir::binary(m_, op::min, trips, trips_within(wanted, o.variable));
-      else if (!n_.at(o.id).reduced) inside = ir::all_of(m_, inside, ir::binary(m_, op::lt, wanted.index, wanted.bound));
-      else continue;  // a branch would part a sum from its register
-      dropped[g] = true;
-    }
+  loop_kind how = o.how;
+  bool hosts = false;  // of a stage in here nothing is computed where nothing is read of it: no mask in its place
+  for (std::size_t l = position; l < now_->loops.size(); ++l) hosts = hosts || has_guests(now_->loops[l].id);
+  for (std::size_t g = 0; g < now_->guards.size(); ++g) {
+    guard const& wanted = now_->guards[g];
+    if (states[g] == guard_state::holds || wanted.depth != static_cast<int>(position)) continue;
+    if (states[g] == guard_state::ends_loop) how = how == loop_kind::parallel ? how : loop_kind::serial;
+    else if (is_tile(static_cast<int>(position)) || (wanted.how == tail::mask && !hosts)) continue;
+    if (is_linear(wanted.index, o.variable)) trips = ir::binary(m_, op::min, trips, trips_within(wanted, o.variable));
+    else if (hosts || !n_.at(o.id).reduced) inside = ir::all_of(m_, inside, ir::binary(m_, op::lt, wanted.index, wanted.bound));
+    else continue;  // a branch would part a sum from its register
+    states[g] = guard_state::holds;
+  }
   int const here = static_cast<int>(position);
-  ir::stmt body = has_guests(o.id) ? with_guests(here, dropped) : tile_branches(here, 0, dropped);
+  ir::stmt body = has_guests(o.id) ? with_guests(here, states) : tile_branches(here, 0, states);
   if (inside != nullptr) body = ir::branch(m_, inside, body);
-  return ir::loop(m_, o.how, o.variable, ir::index(m_, 0), trips, body);
+  return ir::loop(m_, how, o.variable, ir::index(m_, 0), trips, body);
 }
 /// How often a serial loop runs before its guard fails: index = rest + c * variable < bound.
 WEFT_DECL ir::expr lowering::trips_within(guard const& g, std::int32_t variable) {
@@ -278,22 +327,30 @@ WEFT_DECL ir::expr lowering::trips_within(guard const& g, std::int32_t variable)
   ir::expr const up = ir::binary(m_, op::add, room, ir::binary(m_, op::sub, step, ir::index(m_, 1)));
   return ir::binary(m_, op::max, simplify(m_, ir::binary(m_, op::floor_div, up, step)), ir::index(m_, 0));
 }
-/// Inside the loop at `position` (-1: around a guest's first loop): one branch per guard that is decided here but for unrolled and vector axes.
-WEFT_DECL ir::stmt lowering::tile_branches(int position, std::size_t g, sequence<bool> dropped) {
-  for (; g < now_->guards.size(); ++g)
-    if (!dropped[g] && now_->guards[g].decided == position && now_->guards[g].depth > position &&
-        !now_->guards[g].by_mask && !(tails_ == vector_tails::mask && only_vector(now_->guards[g])))
+/// Inside the loop at `position` (-1: around the first loop): one branch per guard that is decided here but for the loops
+/// inside: those of tiles, of a split that is to be partitioned all.
+WEFT_DECL ir::stmt lowering::tile_branches(int position, std::size_t g, guard_states states) {
+  for (; g < now_->guards.size(); ++g) {
+    guard const& wanted = now_->guards[g];
+    bool const here = states[g] == guard_state::wanted && wanted.decided == position && wanted.depth > position;
+    if (!here || wanted.by_mask || wanted.how == tail::mask) continue;
+    if (wanted.how != tail::guard || ((position >= 0 || now_->host != nullptr) &&
+                                      !(tails_ == vector_tails::mask && only_vector(wanted))))
       break;
-  if (g == now_->guards.size()) return nest_from(at(position + 1), dropped);
-  ir::expr last = now_->guards[g].index;
+  }
+  if (g == now_->guards.size()) return nest_from(at(position + 1), states);
+  guard const& cut = now_->guards[g];
+  ir::expr last = cut.index;
   for (std::size_t i = at(position + 1); i < now_->loops.size(); ++i)
     last = ir::substitute(m_, last, now_->loops[i].variable,
                           ir::binary(m_, op::sub, now_->loops[i].extent, ir::index(m_, 1)));
-  sequence<bool> full = dropped;
-  full[g] = true;
+  guard_states full = states;
+  full[g] = guard_state::holds;
+  if (cut.how == tail::partition) states[g] = guard_state::ends_loop;
+  ir::expr const holds = cut.enough != nullptr ? cut.enough : ir::binary(m_, op::lt, last, cut.bound);
   ir::stmt const then = tile_branches(position, g + 1, full);
-  ir::stmt const otherwise = tile_branches(position, g + 1, dropped);
-  return ir::branch(m_, simplify(m_, ir::binary(m_, op::lt, last, now_->guards[g].bound)), then, otherwise);
+  ir::stmt const otherwise = tile_branches(position, g + 1, states);
+  return ir::branch(m_, simplify(m_, holds), then, otherwise);
 }
 
 /// No unrolled axis is in the guard: masks alone can see to it.

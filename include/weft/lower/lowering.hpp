@@ -17,7 +17,13 @@ struct guard {
   int depth = -1;      // of the innermost loop in `index`
   int decided = -1;    // of the innermost one that is neither unrolled nor vectorized
   bool by_mask = false;  // hangs on a tile's variable by a quotient: nothing is known of it in front of the tile
+  tail how = tail::guard;
+  ir::expr enough = nullptr;  // of a last part that is shifted inwards: whether there is room for that
 };
+/// What is done about a guard in the copy of the nest that is being made. ends_loop: the innermost loop in it is a serial one
+/// and ends early.
+enum class guard_state : std::uint8_t { wanted, holds, ends_loop };
+using guard_states = sequence<guard_state>;
 
 /// A loop of the stage that is being made.
 struct open_loop {
@@ -51,6 +57,7 @@ struct stage_frame {
   bool empty = false;  // a reduction over nothing: its identity is stored
   sequence<open_loop> loops;
   sequence<guard> guards;
+  sequence<std::int32_t> shifted;  // loops whose split shifts its last part inwards
   sequence<part> parts;                // of a guest, by spatial axis
   sequence<ir::expr> parallel_around;  // of a guest whose memory is in the workspace: the iteration that it belongs to
   sequence<ir::expr> open_guards;      // of the leaf being made
@@ -90,20 +97,22 @@ class lowering {
   void open(stage_frame& f);
   void add_guard(int loop);
   bool is_linear(ir::expr index, std::int32_t variable = -1) const;
-  ir::stmt nest_from(std::size_t position, sequence<bool> dropped);
+  bool can_shift(stage_frame const& f, int loop);
+  ir::expr part_begin(stage_frame const& f, int loop, ir::expr outer);
+  ir::stmt nest_from(std::size_t position, guard_states states);
   ir::expr trips_within(guard const& g, std::int32_t variable);
-  ir::stmt tile_branches(int position, std::size_t g, sequence<bool> dropped);
+  ir::stmt tile_branches(int position, std::size_t g, guard_states states);
   bool only_vector(guard const& g) const;
 
   // --- guests.ipp -------------------------------------------------------------------------------------------------
   friend class guest_spans;
   bool has_guests(int loop) const;
-  ir::stmt with_guests(int position, sequence<bool> const& dropped);
+  ir::stmt with_guests(int position, guard_states const& states);
   void find_parts(stage_frame& guest, int stage, class guest_spans& spans);
   void make_guest_memory(stage_frame& guest, int stage);
 
   // --- element.ipp ------------------------------------------------------------------------------------------------
-  ir::stmt leaf(sequence<bool> const& dropped);
+  ir::stmt leaf(guard_states const& states);
   ir::stmt update(int result, ir::expr mask);
   ir::expr axis_value(int axis);
   ir::expr value(int id, ir::expr condition);

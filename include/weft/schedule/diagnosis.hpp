@@ -117,6 +117,9 @@ enum class verdict : std::uint8_t { legal, deferred, illegal };
   X(a_stage_is_computed_inside_this_axis__fuse_it_before_compute_at, \
     "a stage is computed inside this axis; fuse it before compute_at", \
     "this fuse before that compute_at, which then names the fused axis") \
+  X(the_last_part_of_a_reduction_cannot_be_shifted_inwards, \
+    "the last part of a reduction axis cannot be shifted inwards: some terms would be added twice", \
+    "tail::guard, mask or partition for this axis") \
   X(a_knob_needs_at_least_one_value, \
     "a knob needs at least one value", \
     "a list such as {4, 8}") \

@@ -30,6 +30,7 @@ struct loop_info {
   std::int32_t into = -1, next = -1;  // the loop that it was fused into, and which of the fused stood directly inside it
   std::int32_t first = -1;   // of a fused loop: the outermost one that went into it
   std::int64_t factor = 0;  // of its own split
+  tail at_end = tail::guard;  // of that split
   std::int64_t extent = -1;  // trip count; of an inner loop the longest; -1 while unknown, open_trips when never known
   loop_kind kind = loop_kind::serial;
   bool reduced = false;

@@ -57,9 +57,11 @@ inline std::string parts_text(nest const& n, int id) {
     if (n.at(l.into).first != id) by(" % ", id);
     return text;
   }
-  std::string const outer = parts_text(n, l.outer);
-  return (n.at(l.outer).live() ? outer : "(" + outer + ")") + "*" + std::to_string(l.factor) + " + " +
-         parts_text(n, l.inner);
+  std::string outer = parts_text(n, l.outer);
+  outer = (n.at(l.outer).live() ? outer : "(" + outer + ")") + "*" + std::to_string(l.factor);
+  bool const shifted = l.at_end == tail::shift_inwards && (l.extent < 0 || (l.extent > l.factor && l.extent % l.factor != 0));
+  if (shifted) outer = "min(" + outer + ", " + trips_text(n, id) + " - " + std::to_string(l.factor) + ")";
+  return outer + " + " + parts_text(n, l.inner);
 }
 
 /// The stage that a step is about; -1 when there is none.
@@ -107,6 +109,7 @@ WEFT_DECL std::string step_text(nest const& n, step const& s) {
   for (int i = 0; i < s.count; ++i) add(loop_text(n, stage, s.loops[static_cast<std::size_t>(i)]));
   if (form.tensor) add(s.tensor < 0 ? "@-1" : tensor_text(n.computation(), s.tensor));
   if (form.factor) add(std::to_string(s.factor));
+  if (s.word > 0 && s.word < form.words.count) add(std::string(form.words.first[s.word]));
   return out + (*between == '(' ? "()" : ")");
 }
 /// The loops that the step has made.
@@ -175,6 +178,7 @@ class trace_parser {
     if (s.count < form.least_loops) r_.fail("this step takes at least " + std::to_string(form.least_loops) + " axes");
     if (form.tensor) next(), s.tensor = r_.accept("@-1") ? -1 : tensor_number();
     if (form.factor) next(), s.factor = r_.number();
+    if (form.words.count > 0 && *before == ',' && r_.accept(",")) s.word = word_of(form.words);
     if (*before == '(') r_.expect(before);
     r_.expect(")");
     if (!s_.take(s) || s.count == 0) return;
@@ -209,6 +213,12 @@ class trace_parser {
     for (std::size_t i = 0; i < p.stages.size(); ++i)
       if (p.stages[i].tensor == tensor) return static_cast<int>(i);
     r_.fail("there is no such stage");
+  }
+  std::uint8_t word_of(word_list known) {
+    std::string_view const wanted = r_.word("a word");
+    for (int i = 0; i < known.count; ++i)
+      if (known.first[i] == wanted) return static_cast<std::uint8_t>(i);
+    r_.fail("this step does not know the word");
   }
   verb verb_of(std::string_view wanted) {
     for (int v = 0; v < verb_count; ++v)
@@ -360,6 +370,7 @@ WEFT_DECL bool replay(schedule& s, trace const& steps) {
   for (step one : steps) {
     if (static_cast<int>(one.what) >= verb_count || one.count > step::max_axes) return false;
     if (one.count < form_of(one.what).least_loops) return false;
+    if (one.word > 0 && one.word >= form_of(one.what).words.count) return false;
     if (!s.take(one)) return false;
   }
   return s.failed < 0;
@@ -369,6 +380,7 @@ WEFT_DECL std::uint64_t hash(trace const& steps) {
   for (step const& s : steps) {
     h = mix(h, static_cast<std::uint64_t>(s.what) << 32 | static_cast<std::uint32_t>(s.count));
     h = mix(h, static_cast<std::uint64_t>(s.factor));
+    if (s.word > 0) h = mix(h, s.word);
     h = mix(h, static_cast<std::uint64_t>(s.stage) << 32 | static_cast<std::uint32_t>(s.tensor));
     for (int i = 0; i < s.count; ++i) h = mix(h, static_cast<std::uint32_t>(s.loops[static_cast<std::size_t>(i)]));
   }

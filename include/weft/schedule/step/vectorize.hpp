@@ -44,6 +44,12 @@ struct vectorize_step {
     step request{verb::vectorize, 1, {i.id}};
     static_cast<Schedule&>(*this).take(request);
   }
+  /// Of an inner part: auto [io, ii] = s.split(i, lanes, at_end); s.vectorize(ii). Returns both.
+  constexpr std::array<axis, 2> vectorize(axis i, std::int64_t lanes, tail at_end = tail::guard) {
+    auto const parts = static_cast<Schedule&>(*this).split(i, lanes, at_end);
+    vectorize(parts[1]);
+    return parts;
+  }
 };
 
 }  // namespace weft::inline WEFT_ABI
