@@ -1,4 +1,5 @@
-// Kernels whose loops were fused: what they compute, and what is left of it in machine code.
+// Kernels whose loops were fused, or whose splits say what becomes of the last part: what they compute, and what is left of
+// it in machine code.
 #include <doctest/doctest.h>
 
 #include <string>
@@ -40,6 +41,27 @@ inline constexpr auto sums = weft::kernel<"sums">(
       auto [io, ii] = s.split(i, 8);
       s.reorder(io, fo, fi, ii);
       s.vectorize(ii);
+    });
+
+template <weft::tail At_end>
+constexpr auto sum_by_vectors = weft::kernel<"sum_by_vectors">(
+    [](auto A, auto B) { return compute<"C">(A.extent(0), [=](auto i) { return A(i) + B(i); }); },
+    [](auto& s, auto, auto, auto C) {
+      auto [i] = C.axes();
+      s.vectorize(i, 8, At_end);
+    });
+template <weft::tail At_end>
+constexpr auto product_by_tiles = weft::kernel<"product_by_tiles">(
+    [](auto A, auto B) {
+      return compute<"C">(A.extent(0), B.extent(1), [=](auto i, auto j) {
+        return sum(A.extent(1), [=](auto k) { return A(i, k) * B(k, j); });
+      });
+    },
+    [](auto& s, auto, auto, auto C) {
+      auto [i, j, k] = C.axes();
+      auto [io, ii] = s.unroll(i, 3, At_end);
+      auto [jo, ji] = s.vectorize(j, 8, At_end);
+      s.reorder(io, jo, k, ii, ji);
     });
 
 std::vector<float> numbers(std::size_t n, int step = 5) {
@@ -84,6 +106,44 @@ TEST_CASE("kernels with fused loops: one for all sizes") {
       CHECK(weft::evaluate({.contract = weft::cpu().fma}, sums, view(a, n, m, 6)) == s);
     }
   CHECK(weft::compilations() == before + 2);
+}
+TEST_CASE("kernels give the bits of direct evaluation under every tail, with sizes that are numbers and with open ones") {
+  auto const check = [](auto const& add, auto const& product) {
+    for (std::size_t n : {1, 3, 7, 8, 9, 13, 16, 31}) {
+      std::vector<float> const a = numbers(n * n), b = numbers(n * n, 7);
+      auto const N = weft::dim<"n">(n);
+      std::vector<float> c(n * n, -1.0f), d(n, -1.0f);
+      weft::evaluate_options const how{.contract = weft::cpu().fma};
+      auto const sums = weft::evaluate(how, add, view(a.data(), n), view(b.data(), n));
+      CHECK(add(view(a.data(), n), view(b.data(), n)) == sums);
+      add(view(a.data(), N), view(b.data(), N), out(d));
+      CHECK(sums == d);
+      auto const products = weft::evaluate(how, product, view(a, n, n), view(b, n, n));
+      CHECK(product(view(a, n, n), view(b, n, n)) == products);
+      product(view(a, N, N), view(b, N, N), out(c, n, n));
+      CHECK(products == c);
+      if (n > 8) {  // in place: what the last part shares with the one before it is written, then read
+        std::vector<float> x(a.begin(), a.begin() + static_cast<std::ptrdiff_t>(n));
+        add(x, view(b.data(), n), out(x));
+        CHECK(sums == x);
+      }
+    }
+  };
+  check(sum_by_vectors<weft::tail::guard>, product_by_tiles<weft::tail::guard>);
+  check(sum_by_vectors<weft::tail::mask>, product_by_tiles<weft::tail::mask>);
+  check(sum_by_vectors<weft::tail::partition>, product_by_tiles<weft::tail::partition>);
+  check(sum_by_vectors<weft::tail::shift_inwards>, product_by_tiles<weft::tail::shift_inwards>);
+}
+TEST_CASE("a last part that is shifted inwards is a vector like all others; one of its own has no masks") {
+  float memory[100] = {};
+  auto const text = [&](auto const& kernel) { return kernel.on(weft::x86_64_avx2()).assembly(view(memory, 100), view(memory, 100)); };
+  std::string const shifted = text(sum_by_vectors<weft::tail::shift_inwards>), apart = text(sum_by_vectors<weft::tail::partition>);
+  INFO(shifted << apart);
+  CHECK(count(shifted, "vaddps") == 1);
+  CHECK(count(shifted, "mask") + count(shifted, "vaddss") == 0);
+  CHECK(count(apart, "mask") == 0);
+  CHECK(count(apart, "vaddss") > 0);
+  CHECK(count(text(sum_by_vectors<weft::tail::mask>), "mask") > 0);
 }
 TEST_CASE("over memory without gaps no quotient is left, and vectors stay vectors") {
   float memory[12 * 20] = {};

@@ -179,7 +179,8 @@ WEFT_DECL ir::expr lowering::index_of(int id) {
     for (std::size_t i = inside.size(); i-- > 0;) index = ir::binary(m_, op::floor_div, index, longest(inside[i]));
     return n_.at(l.into).first == id ? index : ir::binary(m_, op::floor_mod, index, longest(id));
   }
-  return ir::binary(m_, op::add, part_begin(*now_, id, index_of(l.outer)), index_of(l.inner));
+  ir::expr const begin = part_begin(*now_, id, index_of(l.outer));
+  return ir::binary(m_, op::add, begin, index_of(l.inner));
 }
 /// Where the part of a split loop begins in which its outer loop stands at `outer`.
 WEFT_DECL ir::expr lowering::part_begin(stage_frame const& f, int loop, ir::expr outer) {
@@ -275,10 +276,11 @@ WEFT_DECL void lowering::add_guard(int loop) {
       else g.by_mask = g.by_mask || !is_linear(g.index, now_->loops[i].variable);
     }
   if (g.how == tail::partition && !is_linear(g.index, now_->loops[at(g.depth)].variable)) g.how = tail::guard;
-  if (g.how == tail::partition && g.decided == g.depth) {
-    g.decided = -1;  // a serial loop is cut in front of it, too
-    for (int i = 0; i < g.depth; ++i)
-      if (uses(g.index, now_->loops[at(i)].variable) && !is_tile(i)) g.decided = i;
+  if (g.how == tail::partition && (g.decided == g.depth || g.decided < 0)) {
+    g.decided = -1;  // a serial loop is cut in front of it, too; where a tile alone stands around it, in the tile
+    for (bool tiles : {false, true})
+      for (int i = 0; i < g.depth && (!tiles || g.decided < 0); ++i)
+        if (uses(g.index, now_->loops[at(i)].variable) && is_tile(i) == tiles) g.decided = i;
   }
   if (shifted) {
     g.enough = ir::binary(m_, op::le, ir::index(m_, cut.factor), g.bound);
