@@ -63,13 +63,19 @@ inline bool try_step(weft::schedule& s, weft::step one, weft::sequence<bool> con
   return true;
 }
 
+/// The same without splits that round up.
+inline weft::trace without_rounding(weft::trace steps) {
+  for (weft::step& s : steps)
+    if (s.what == weft::verb::split && s.word == static_cast<int>(weft::tail::round_up)) s.word = 0;
+  return steps;
+}
 inline weft::trace draw_steps(random_source& r, weft::schedule s, weft::sequence<bool> const& order_free,
                               step_limits const& limits) {
   using weft::step, weft::verb;
   auto const attempt = [&](step const& one) { return try_step(s, one, order_free, limits); };
   auto const split = [&](std::int32_t loop, std::int64_t factor) {
     step one{verb::split, 1, {loop}, factor};
-    one.word = static_cast<std::uint8_t>(r.one_of({0, 0, 0, 1, 2, 3}));
+    one.word = static_cast<std::uint8_t>(r.one_of({0, 0, 0, 0, 1, 2, 3, 4, 4}));
     return attempt(one);
   };
   for (int n = r.one_of({0, 2, 4, 6, 8, 10, 14}); n > 0; --n) {

@@ -118,3 +118,44 @@ TEST_CASE("a reduction's last part: by a mask, and by full parts and a last one"
     for (bool unroll : {false, true}) text += sums(t, unroll);
   weft_test::check_golden("lower/tail_reduced.ir", text);
 }
+TEST_CASE("round_up: full parts alone, in memory for all of them; what is read beyond the end must be there") {
+  // T reads A beyond its end, where that is not clamped; U reads T.
+  auto const two = [](bool clamped) {
+    program p;
+    expr::tensor<float, 1> const A{&p, p.add_input(short_name("A"), dtype::f32, 1)};
+    auto const n = A.extent(0);
+    auto const T = clamped ? compute<"T">(n, [=](auto i) { return A(min(i, n - 1)) * 2.0f; })
+                           : compute<"T">(n, [=](auto i) { return A(i) * 2.0f; });
+    auto const U = compute<"U">(n, [=](auto i) { return T(i) + T(n - 1 - i); });
+    p.outputs.push_back(U.id);
+    return canonical(p);
+  };
+  auto const rounded = [](schedule& s, loops o) { s.vectorize(s.split(axis{o[0]}, 8, tail::round_up)[1]); };
+  std::string text;
+  for (bool open : {false, true}) {
+    lowered_program l{two(true), {{13}}};
+    if (open) l.dims = {{"n"}};
+    ir::function f = l(rounded);
+    f.body = simplify(l.m, f.body);
+    text += ir::print(f);
+  }
+  weft_test::check_golden("lower/tail_round_up.ir", text);
+  auto const fault = [&](bool clamped, std::int64_t n, bool open, bool guest) {
+    lowered_program l{two(clamped), {{n}}};
+    if (open) l.dims = {{"n"}};
+    schedule s(l.p, [&](int t, int d) { return l.given(t, d); });
+    rounded(s, s.order[0]);
+    if (guest) s.compute_at(handle_of<1>(s, 0), handle_of<1>(s, 1).all[0]);
+    CHECK(s.state != verdict::illegal);
+    return check_rounded(l.m, s.computation(), s, l.layout());
+  };
+  CHECK(fault(true, 13, false, false) == "");
+  CHECK(fault(true, 13, true, false) == "");
+  CHECK(fault(false, 16, false, false) == "");
+  CHECK(fault(false, 5, false, false) == "");
+  CHECK(fault(false, 13, false, true) == "");
+  CHECK(fault(false, 13, false, false) ==
+        "A: index 0 runs from 0 to 15, but A has 13 there; clamp the index, guard the access by select, or give a "
+        "larger tensor");
+  CHECK(fault(false, 13, true, false) != "");
+}

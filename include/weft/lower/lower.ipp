@@ -1,3 +1,4 @@
+#include "weft/lower/bounds.hpp"
 #include "weft/lower/lower.hpp"
 #include "weft/lower/lowering.hpp"
 
@@ -113,9 +114,20 @@ WEFT_DECL void lowering::make_intermediate(int tensor) {
   b->alignment = 64;
   b->alias_class = 1000000 + b->id;
   sequence<ir::expr> shape;
-  for (int d = 0; d < t.rank; ++d) shape.push_back(extent(p_.extent_of(tensor, d)));
+  for (int d = 0; d < t.rank; ++d) shape.push_back(rounded_extent(tensor, d));
   b->shape = m_.make_list(shape);
   b->strides = m_.make_list(packed_strides(shape));
+}
+/// Of a stage's result in memory of its own.
+WEFT_DECL ir::expr lowering::rounded_extent(int tensor, int dim) {
+  int const stage = p_.tensors[at(tensor)].stage, loop = n_.loop_of[at(p_.stages[at(stage)].first_axis + dim)];
+  if (!rounds_up(loop)) return extent(p_.extent_of(tensor, dim));
+  ir::expr const outer = longest(n_.at(loop).outer), inner = longest(n_.at(loop).inner);
+  return simplify(m_, ir::binary(m_, op::mul, outer, inner));
+}
+WEFT_DECL bool lowering::rounds_up(int loop) const {
+  loop_info const& l = n_.at(loop);
+  return l.outer >= 0 && l.at_end == tail::round_up && n_.places[at(l.stage)] == placement();
 }
 WEFT_DECL ir::buffer* lowering::new_buffer(int tensor) {
   ir::buffer* b = m_.make_buffer();
@@ -260,11 +272,12 @@ WEFT_DECL void lowering::open(stage_frame& f) {
   for (std::int32_t id : cut) add_guard(id);
 }
 WEFT_DECL void lowering::add_guard(int loop) {
+  if (rounds_up(loop)) return;
   guard g{index_of(loop), longest(loop)};
   loop_info const& cut = n_.at(loop);
   bool shifted = false;
   for (std::int32_t l : now_->shifted) shifted = shifted || l == loop;
-  if (!cut.live() && (shifted || cut.at_end != tail::shift_inwards)) g.how = cut.at_end;
+  if (!cut.live() && (shifted || cut.at_end < tail::shift_inwards)) g.how = cut.at_end;
   range_table const ranges = ranges_in(*now_, static_cast<int>(now_->loops.size()) - 1);
   if (is_literal(simplify(m_, ir::binary(m_, op::lt, g.index, g.bound), ranges), 1)) return;
   // Parts of one loop that were fused again are that loop.
@@ -363,6 +376,19 @@ WEFT_DECL bool lowering::only_vector(guard const& g) const {
 }
 }  // namespace detail
 
+WEFT_DECL std::string check_rounded(ir::arena& m, program const& p, nest const& n, call_layout const& layout) {
+  nest plain(p, [&](int tensor, int dim) { return n.inputs[static_cast<std::size_t>(tensor)][static_cast<std::size_t>(dim)]; }, {});
+  bool any = false;
+  for (std::size_t a = 0; a < plain.loop_of.size(); ++a) {
+    loop_info const& l = n.at(n.loop_of[a]);
+    if (l.at_end != tail::round_up || !(n.places[static_cast<std::size_t>(l.stage)] == placement())) continue;
+    any = true;
+    step s{verb::split, 1, {plain.loop_of[a]}, l.factor};
+    s.word = static_cast<std::uint8_t>(tail::round_up);
+    split_rule::perform(plain, s);
+  }
+  return any ? check_bounds(lower(m, p, plain, layout, "rounded")) : std::string();
+}
 WEFT_DECL ir::function lower(ir::arena& m, program const& p, nest const& n, call_layout const& layout,
                              std::string_view name, vector_tails tails) {
   ir::function f;

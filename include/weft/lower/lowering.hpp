@@ -97,6 +97,8 @@ class lowering {
   void open(stage_frame& f);
   void add_guard(int loop);
   bool is_linear(ir::expr index, std::int32_t variable = -1) const;
+  ir::expr rounded_extent(int tensor, int dim);
+  bool rounds_up(int loop) const;
   bool can_shift(stage_frame const& f, int loop);
   ir::expr part_begin(stage_frame const& f, int loop, ir::expr outer);
   ir::stmt nest_from(std::size_t position, guard_states states);

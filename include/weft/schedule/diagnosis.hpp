@@ -120,6 +120,12 @@ enum class verdict : std::uint8_t { legal, deferred, illegal };
   X(the_last_part_of_a_reduction_cannot_be_shifted_inwards, \
     "the last part of a reduction axis cannot be shifted inwards: some terms would be added twice", \
     "tail::guard, mask or partition for this axis") \
+  X(an_axis_of_an_output_or_of_a_reduction_cannot_be_rounded_up, \
+    "an axis of an output of the kernel, or of a reduction, cannot be rounded up", \
+    "another tail, or this one for a stage that another one reads") \
+  X(a_part_of_an_axis_cannot_be_rounded_up__round_up_the_whole_axis_first, \
+    "a part of an axis, or several fused, cannot be rounded up: its last part would be that of its neighbour", \
+    "round_up for the first split of the axis") \
   X(a_knob_needs_at_least_one_value, \
     "a knob needs at least one value", \
     "a list such as {4, 8}") \

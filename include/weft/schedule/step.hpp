@@ -32,10 +32,10 @@ struct step_form {
 };
 
 /// What becomes of the last part where a split does not divide; `split` says more.
-enum class tail : std::uint8_t { guard, mask, partition, shift_inwards };
+enum class tail : std::uint8_t { guard, mask, partition, shift_inwards, round_up };
 namespace detail {
-inline constexpr std::string_view tail_names[] = {"guard", "mask", "partition", "shift_inwards"};
-inline constexpr word_list tail_words{tail_names, 4};
+inline constexpr std::string_view tail_names[] = {"guard", "mask", "partition", "shift_inwards", "round_up"};
+inline constexpr word_list tail_words{tail_names, 5};
 }  // namespace detail
 
 // One line per step; its rule, schedule/step/NAME.hpp, says all the rest.

@@ -200,3 +200,26 @@ static_assert(judge_matmul(-1, splits_and_marks).steps == 8);
 static_assert(is(judge_matmul(-1, vectorizes_a_reduction), verdict::illegal,
                  diagnosis::a_reduction_axis_cannot_be_vectorized__use_rfactor));
 static_assert(judge_matmul(-1, shifts_a_reduction).state == verdict::illegal);
+
+TEST_CASE("what cannot be rounded up, and why") {
+  weft::program const p = two_stages();
+  struct {
+    void (*steps)(weft::schedule&);
+    diagnosis why;
+  } const cases[] = {
+      {[](weft::schedule& s) { s.split(weft::axis{s.order[0][0]}, 8, weft::tail::round_up); }, diagnosis::none},
+      {[](weft::schedule& s) { s.split(weft::axis{s.order[0][1]}, 8, weft::tail::round_up); },
+       diagnosis::an_axis_of_an_output_or_of_a_reduction_cannot_be_rounded_up},
+      {[](weft::schedule& s) { s.split(weft::axis{s.order[1][0]}, 8, weft::tail::round_up); },
+       diagnosis::an_axis_of_an_output_or_of_a_reduction_cannot_be_rounded_up},
+      {[](weft::schedule& s) { s.split(s.split(weft::axis{s.order[0][0]}, 8)[1], 3, weft::tail::round_up); },
+       diagnosis::a_part_of_an_axis_cannot_be_rounded_up__round_up_the_whole_axis_first},
+  };
+  for (auto const& c : cases) {
+    weft::schedule s(p, all_extents{13});
+    c.steps(s);
+    CHECK(s.steps.back().reason == c.why);
+    if (c.why != diagnosis::none) CHECK(explain(s, "k").find("\n  try   ") != std::string::npos);
+    else CHECK(weft::print_trace(s) == "C: split(i, 8, round_up) -> io, ii\n");
+  }
+}

@@ -14,6 +14,7 @@ struct split_rule {
     if (s.factor < 1) return illegal(diagnosis::a_factor_must_be_at_least_1);
     if (s.word == static_cast<int>(tail::shift_inwards) && n.at(s.loops[0]).reduced)
       return illegal(diagnosis::the_last_part_of_a_reduction_cannot_be_shifted_inwards);
+    if (s.word == static_cast<int>(tail::round_up)) return can_round_up(n, n.at(s.loops[0]));
     return {};
   }
   static constexpr void perform(nest& n, step const& s) {
@@ -44,6 +45,17 @@ struct split_rule {
     }
     order = next;
   }
+
+ private:
+  static constexpr ruling can_round_up(nest const& n, loop_info const& l) {
+    bool outside = l.reduced;
+    for (std::int32_t t : n.computation().outputs)
+      outside = outside || program::at(n.computation().tensors, t).stage == l.stage;
+    if (outside) return illegal(diagnosis::an_axis_of_an_output_or_of_a_reduction_cannot_be_rounded_up);
+    if (l.parent >= 0 || l.first >= 0)
+      return illegal(diagnosis::a_part_of_an_axis_cannot_be_rounded_up__round_up_the_whole_axis_first);
+    return {};
+  }
 };
 
 /// `s.split`, as a part of `schedule`.
@@ -62,12 +74,15 @@ struct split_step {
   ///     mask           one copy, always under its mask
   ///     partition      full parts, and the last one as a serial loop; no masks
   ///     shift_inwards  the last part begins at n - factor: what it shares with the one before it is computed twice
+  ///     round_up       computed is a little more, in memory that is so much larger; of a whole axis of a stage that is no
+  ///                    output. What that reads must stay in bounds, else schedule_error at the call
   ///
   /// Needs   `i` is a loop of its stage, not unrolled, vectorized or parallel; factor >= 1; to be shifted, no reduction
   /// Keeps   every index is visited exactly once, in the same order; shifted inwards some twice, with the same result.
   ///         Where an element that is computed twice could be seen half done, or what it reads be written (a reduction
   ///         around the outer part, an outer part that is parallel, or unrolled around a reduction, arguments that share
-  ///         memory), where n is below the factor, and for a part of a stage that another one wants, it is a guard
+  ///         memory), where n is below the factor, and for a stage that is computed inside another, it is a guard, as
+  ///         round_up is for the latter
   /// Errors  schedule_error "split: the axis was split already"
   /// Cost    none at run time when the factor divides n
   /// Source  Ragan-Kelley et al., PLDI 2013, section 3; the tail strategies are Halide's
