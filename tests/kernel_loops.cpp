@@ -64,6 +64,22 @@ constexpr auto product_by_tiles = weft::kernel<"product_by_tiles">(
       s.reorder(io, jo, k, ii, ji);
     });
 
+/// Two stages; the first one is computed beyond its end.
+template <bool Clamped>
+constexpr auto rounded_up = weft::kernel<"rounded_up">(
+    [](auto A) {
+      auto n = A.extent(0);
+      auto T = compute<"T">(n, [=](auto i) {
+        if constexpr (Clamped) return A(weft::min(i, n - 1)) * 2.0f;
+        else return A(i) * 2.0f;
+      });
+      return compute<"U">(n, [=](auto i) { return T(i) + T(n - 1 - i); });
+    },
+    [](auto& s, auto, auto T, auto U) {
+      s.vectorize(T.axes()[0], 8, weft::tail::round_up);
+      s.vectorize(U.axes()[0], 8);
+    });
+
 std::vector<float> numbers(std::size_t n, int step = 5) {
   std::vector<float> v(n);
   for (std::size_t i = 0; i < n; ++i) v[i] = static_cast<float>(static_cast<int>(i) * step % 13 - 6) / 4;
@@ -133,6 +149,22 @@ TEST_CASE("kernels give the bits of direct evaluation under every tail, with siz
   check(sum_by_vectors<weft::tail::mask>, product_by_tiles<weft::tail::mask>);
   check(sum_by_vectors<weft::tail::partition>, product_by_tiles<weft::tail::partition>);
   check(sum_by_vectors<weft::tail::shift_inwards>, product_by_tiles<weft::tail::shift_inwards>);
+}
+TEST_CASE("a stage is computed beyond its end where what it reads is there, and else the call is refused in words") {
+  for (std::size_t n : {1, 7, 8, 13, 24}) {
+    std::vector<float> const a = numbers(n);
+    std::vector<float> c(n, -1.0f);
+    auto const expected = weft::evaluate(rounded_up<true>, view(a));
+    CHECK(rounded_up<true>(view(a)) == expected);
+    rounded_up<true>(view(a, weft::dim<"n">), out(c));
+    CHECK(expected == c);
+    if (n <= 8 || n == 24) CHECK(rounded_up<false>(view(a)) == expected);
+    else CHECK_THROWS_WITH_AS(rounded_up<false>(view(a)),
+                              "split: an axis that is rounded up reads too far\n  in    schedule of rounded_up: A: index 0 "
+                              "runs from 0 to 15, but A has 13 there; clamp the index, guard the access by select, or give "
+                              "a larger tensor\n  try   another tail",
+                              weft::schedule_error);
+  }
 }
 TEST_CASE("a last part that is shifted inwards is a vector like all others; one of its own has no masks") {
   float memory[100] = {};
