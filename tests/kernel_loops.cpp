@@ -168,8 +168,11 @@ TEST_CASE("a stage is computed beyond its end where what it reads is there, and 
 }
 TEST_CASE("a last part that is shifted inwards is a vector like all others; one of its own has no masks") {
   float memory[100] = {};
-  auto const text = [&](auto const& kernel) { return kernel.on(weft::x86_64_avx2()).assembly(view(memory, 100), view(memory, 100)); };
-  std::string const shifted = text(sum_by_vectors<weft::tail::shift_inwards>), apart = text(sum_by_vectors<weft::tail::partition>);
+  auto const text = [&](auto const& kernel) {
+    return kernel.on(weft::x86_64_avx2()).assembly(view(memory, 100), view(memory, 100));
+  };
+  std::string const shifted = text(sum_by_vectors<weft::tail::shift_inwards>);
+  std::string const apart = text(sum_by_vectors<weft::tail::partition>);
   INFO(shifted << apart);
   CHECK(count(shifted, "vaddps") == 1);
   CHECK(count(shifted, "mask") + count(shifted, "vaddss") == 0);

@@ -201,7 +201,8 @@ WEFT_DECL ir::expr lowering::part_begin(stage_frame const& f, int loop, ir::expr
   for (std::int32_t l : f.shifted) shifted = shifted || l == loop;
   if (!shifted) return begin;
   ir::expr const last = ir::binary(m_, op::min, begin, ir::binary(m_, op::sub, longest(loop), factor));
-  return last->kind == op::literal || longest(loop)->kind == op::literal ? last : ir::binary(m_, op::max, last, ir::index(m_, 0));
+  if (longest(loop)->kind == op::literal) return last;  // not below the factor
+  return ir::binary(m_, op::max, last, ir::index(m_, 0));
 }
 /// Whether some elements may be computed twice: each time from the beginning, one time after the other, and from what the
 /// first time has not written.
@@ -377,11 +378,12 @@ WEFT_DECL bool lowering::only_vector(guard const& g) const {
 }  // namespace detail
 
 WEFT_DECL std::string check_rounded(ir::arena& m, program const& p, nest const& n, call_layout const& layout) {
-  nest plain(p, [&](int tensor, int dim) { return n.inputs[static_cast<std::size_t>(tensor)][static_cast<std::size_t>(dim)]; }, {});
+  auto const at = [](int i) { return static_cast<std::size_t>(i); };
+  nest plain(p, [&](int tensor, int dim) { return n.inputs[at(tensor)][at(dim)]; }, {});
   bool any = false;
   for (std::size_t a = 0; a < plain.loop_of.size(); ++a) {
     loop_info const& l = n.at(n.loop_of[a]);
-    if (l.at_end != tail::round_up || !(n.places[static_cast<std::size_t>(l.stage)] == placement())) continue;
+    if (l.at_end != tail::round_up || !(n.places[at(l.stage)] == placement())) continue;
     any = true;
     step s{verb::split, 1, {plain.loop_of[a]}, l.factor};
     s.word = static_cast<std::uint8_t>(tail::round_up);

@@ -10,6 +10,11 @@
 
 namespace weft::inline WEFT_ABI {
 
+/// Words of which a step may take one; the first is meant where none stands.
+struct word_list {
+  std::string_view const* first = nullptr;
+  int count = 0;
+};
 /// What a step names, in the order of its line in a trace:
 ///
 ///     C: reorder(j, i)                 loops of its stage
@@ -18,10 +23,6 @@ namespace weft::inline WEFT_ABI {
 ///     C: fuse(i, j) -> ij
 ///     row: compute_at(out, i)          a stage, and a loop of another one
 ///     C: cache_read(B)                 a stage and a tensor
-struct word_list {
-  std::string_view const* first = nullptr;
-  int count = 0;
-};
 struct step_form {
   std::string_view name;
   bool stage = false;                   // step::stage is named; else it is that of the loops
@@ -42,7 +43,7 @@ inline constexpr word_list tail_words{tail_names, 5};
 //
 //    name            stage  loops   tensor factor places words
 #define WEFT_STEPS(X)                                   \
-  X(split,          false, 1, 1,  false, true,  false, tail_words)  \
+  X(split,          false, 1, 1,  false, true,  false, tail_words) \
   X(reorder,        false, 1, 16, false, false, false)  \
   X(unroll,         false, 1, 1,  false, false, false)  \
   X(vectorize,      false, 1, 1,  false, false, false)  \
@@ -77,7 +78,7 @@ struct step {
   std::array<std::int32_t, max_axes> loops{};
   std::int64_t factor = 0;
   std::int32_t stage = -1, tensor = -1;
-  std::uint8_t word = 0;
+  std::uint8_t word = 0;  // position in the list of its form
   verdict ruling = verdict::legal;
   diagnosis reason = diagnosis::none;
   constexpr bool operator==(step const& o) const {
