@@ -155,7 +155,7 @@ inline std::string code_name(compile_request const& r, schedule const& s) {
   }
   char before = '_';
   for (loop_info const& l : s.loops) {
-    if (l.stage != out.stage || l.parent >= 0) continue;
+    if (l.stage != out.stage || l.parent >= 0 || l.first >= 0) continue;
     name += before + (l.extent < 0 ? std::string("n") : std::to_string(l.extent));
     before = 'x';
   }
@@ -173,6 +173,9 @@ WEFT_DECL ir::function make_loops(ir::arena& m, compile_request const& r, schedu
     if (std::string const why = unscheduled.sizes.empty() ? check_bounds(unscheduled) : ""; !why.empty())
       WEFT_THROW(argument_error(std::string(r.name) + ": " + why + "; .with({.checked = true}) tells which element it is"));
   }
+  if (std::string const why = checked ? "" : check_rounded(m, extended, s, *r.layout); !why.empty())
+    WEFT_THROW(schedule_error("split: an axis that is rounded up reads too far\n  in    schedule of " + std::string(r.name) +
+                              ": " + why + "\n  try   another tail"));
   ir::function f = checked ? linked_instruments.lower(m, r, extended, s)
                            : lower(m, extended, s, *r.layout, r.name,
                                    r.machine->has("avx512f") ? vector_tails::mask : vector_tails::partition);

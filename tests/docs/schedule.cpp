@@ -98,8 +98,10 @@ TEST_CASE("docs/schedule.md shows the nest without a schedule") {
 }
 TEST_CASE("docs/schedule.md shows each step with the nest before and after it") {
   WEFT_TEST_SHOW("split", (), (auto [jo, ji] = s.split(j, 8);));
+  WEFT_TEST_SHOW("split_n", (), (auto [a, b, c] = s.split(j, 4, 8);));
   WEFT_TEST_SHOW("reorder", (), (s.reorder(k, i, j);));
   WEFT_TEST_SHOW("tile", (), (auto [io, jo, ii, ji] = s.tile(i, j, 4, 10); s.reorder(io, jo, k, ii, ji);));
+  WEFT_TEST_SHOW("fuse", (), (auto ij = s.fuse(i, j); auto [f, fi] = s.split(ij, 8); s.vectorize(fi);));
   WEFT_TEST_SHOW("unroll", (auto [io, ii] = s.split(i, 4); s.reorder(io, j, k, ii);), (s.unroll(ii);));
   WEFT_TEST_SHOW("vectorize", (auto [jo, ji] = s.split(j, 8); s.reorder(i, jo, k, ji);), (s.vectorize(ji);));
   WEFT_TEST_SHOW("parallel", (), (s.parallel(i);));
@@ -115,6 +117,11 @@ TEST_CASE("docs/schedule.md shows what becomes of a split that does not divide")
   });
   auto const A = weft::view(memory, 20);
   weft_test::check_section("docs/schedule.md", "tail", fenced("", add.on(avx2()).ir(A, A)));
+  auto const shifted = weft::kernel<"add">(addition, [](auto& s, auto, auto, auto C) {
+    auto [i] = C.axes();
+    s.vectorize(i, 8, weft::tail::shift_inwards);
+  });
+  weft_test::check_section("docs/schedule.md", "shift_inwards", fenced("", shifted.on(avx2()).ir(A, A)));
 }
 TEST_CASE("docs/schedule.md shows the trace of a schedule, and a step that the extents of a call refuse") {
   auto const tiled = weft::kernel<"product">(product, [](auto& s, auto, auto, auto C) {

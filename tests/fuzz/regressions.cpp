@@ -111,6 +111,22 @@ TEST_CASE("a guarded access was refused where the tensor is too small for the gu
 }
 
 }  // namespace
+TEST_CASE("a loop whose last part is masked ran on where a stage inside it had computed nothing") {
+  found f;
+  auto const A = f.input<float, 1>({13});
+  auto const n = A.extent(0);
+  auto const S = compute<"S">(n, [=](auto i) { return A(i) + A(i); });
+  auto const last = compute<"U">(n, 3, [=](auto i, auto) { return S(i) * S(i); });
+  f.check(last, "U: split(i, 7, mask) -> io, ii\nS: compute_at(U, j)\n");
+}
+TEST_CASE("checked code computes every stage whole: one that was computed in part, and not rounded up, was rounded up there") {
+  found f;
+  auto const A = f.input<float, 1>({64});
+  auto const n = A.extent(0);
+  auto const S = compute<"S">(n, [=](auto i) { return A(i) + A(i); });
+  f.check(compute<"U">(n, [=](auto i) { return S(i) * S(n - 1 - i); }),
+          "S: compute_at(U, i)\nS: split(i, 33, round_up) -> io, ii\n");
+}
 TEST_CASE("a stage whose part has no known length was computed whole, and read another one where that was not computed") {
   found f;
   auto const A = f.input<float, 1>({31});

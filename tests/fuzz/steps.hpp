@@ -18,6 +18,10 @@ struct step_limits {
 /// The loops that a part of `loop` became, in the order of its iterations.
 inline void natural_order(weft::nest const& n, int loop, weft::sequence<std::int32_t>& out) {
   if (n.at(loop).live()) return out.push_back(loop);
+  if (int const into = n.at(loop).into; into >= 0) {
+    if (n.at(into).first == loop) natural_order(n, into, out);
+    return;
+  }
   natural_order(n, n.at(loop).outer, out);
   natural_order(n, n.at(loop).inner, out);
 }
@@ -27,7 +31,7 @@ inline bool keeps_order(weft::nest const& n, weft::sequence<bool> const& order_f
     if (s >= order_free.size() || order_free[s]) continue;  // a stage that a step added only copies
     weft::sequence<std::int32_t> natural, now;
     for (std::size_t l = 0; l < n.loops.size(); ++l)
-      if (n.loops[l].stage == static_cast<std::int32_t>(s) && n.loops[l].parent < 0 && n.loops[l].reduced)
+      if (n.loops[l].stage == static_cast<std::int32_t>(s) && n.loops[l].parent < 0 && n.loops[l].first < 0 && n.loops[l].reduced)
         natural_order(n, static_cast<int>(l), natural);
     for (std::int32_t l : n.order[s])
       if (n.at(l).reduced) now.push_back(l);
@@ -92,10 +96,21 @@ void place_a_stage(random_source& r, weft::schedule const& s, Attempt const& att
     attempt({verb::fold_storage, 1, {weft::program::at(s.loop_of, first + r.below(spatial))}, r.one_of({1, 2, 3, 4, 5, 8, 16, 32})});
 }
 
+/// The same without splits that round up.
+inline weft::trace without_rounding(weft::trace steps) {
+  for (weft::step& s : steps)
+    if (s.what == weft::verb::split && s.word == static_cast<int>(weft::tail::round_up)) s.word = 0;
+  return steps;
+}
 inline weft::trace draw_steps(random_source& r, weft::schedule s, weft::sequence<bool> const& order_free,
                               step_limits const& limits) {
   using weft::step, weft::verb;
   auto const attempt = [&](step const& one) { return try_step(s, one, order_free, limits); };
+  auto const split = [&](std::int32_t loop, std::int64_t factor) {
+    step one{verb::split, 1, {loop}, factor};
+    one.word = static_cast<std::uint8_t>(r.one_of({0, 0, 0, 0, 1, 2, 3, 4, 4}));
+    return attempt(one);
+  };
   for (int n = r.one_of({0, 2, 4, 6, 8, 10, 14}); n > 0; --n) {
     weft::sequence<std::int32_t> const order =
         s.order[static_cast<std::size_t>(r.below(static_cast<int>(s.order.size())))];
@@ -104,10 +119,10 @@ inline weft::trace draw_steps(random_source& r, weft::schedule s, weft::sequence
     std::int32_t const loop = order[static_cast<std::size_t>(place)];
     std::int64_t const factor = r.one_of({1, 2, 3, 4, 4, 5, 6, 7, 8, 8, 9, 16, 16, 33, 64});
     bool const room = order.size() < 8;
-    switch (r.below(s.order.size() > 1 ? 18 : 10)) {
+    switch (r.below(s.order.size() > 1 ? 20 : 12)) {
       case 0:
       case 1:
-        if (room) attempt({verb::split, 1, {loop}, factor});
+        if (room) split(loop, factor);
         break;
       case 2: {
         step one{verb::reorder, 0, {}};
@@ -123,7 +138,7 @@ inline weft::trace draw_steps(random_source& r, weft::schedule s, weft::sequence
       case 3: {  // as tile does
         if (!room || place + 1 == static_cast<int>(order.size())) break;
         std::int32_t const inner = order[static_cast<std::size_t>(place) + 1];
-        if (!attempt({verb::split, 1, {loop}, r.between(1, 6)}) || !attempt({verb::split, 1, {inner}, factor})) break;
+        if (!split(loop, r.between(1, 6)) || !split(inner, factor)) break;
         attempt({verb::reorder, 4, {s.at(loop).outer, s.at(inner).outer, s.at(loop).inner, s.at(inner).inner}});
         break;
       }
@@ -139,6 +154,20 @@ inline weft::trace draw_steps(random_source& r, weft::schedule s, weft::sequence
         if (s.order.size() < 8) attempt(one);
         break;
       }
+      case 10:
+      case 11: {
+        step one{verb::fuse, 0, {}};
+        for (int at = place, count = r.one_of({2, 2, 2, 3, 4}); one.count < count && at < static_cast<int>(order.size()); ++at)
+          one.loops[static_cast<std::size_t>(one.count++)] = order[static_cast<std::size_t>(at)];
+        if (one.count < 2 || !attempt(one) || r.chance(40)) break;
+        std::int32_t const whole = s.at(one.loops[0]).into;
+        if (r.chance(70)) split(whole, factor);
+        std::int32_t const part = s.at(whole).live() ? whole : r.chance(50) ? s.at(whole).outer : s.at(whole).inner;
+        step use{r.one_of({verb::vectorize, verb::unroll, verb::parallel, verb::compute_at, verb::compute_at}), 1, {part}};
+        if (use.what == verb::compute_at) use.stage = r.below(static_cast<int>(s.order.size()));
+        attempt(use);
+        break;
+      }
       default: place_a_stage(r, s, attempt);
     }
   }
@@ -150,6 +179,8 @@ inline weft::trace without(weft::trace const& steps, std::size_t gone, std::int3
   weft::trace out;
   weft::step const& dropped = steps[gone];
   if (dropped.what == weft::verb::cache_read) return out;  // what stands on the stage would have to go too
+  // What stands on the fused loop would have to go too.
+  if (dropped.what == weft::verb::fuse) return weft::trace(steps.begin(), steps.begin() + static_cast<std::ptrdiff_t>(gone));
   bool const split = dropped.what == weft::verb::split;
   for (std::size_t i = 0; i < steps.size(); ++i) {
     weft::step s = steps[i];
@@ -169,7 +200,7 @@ inline weft::trace without(weft::trace const& steps, std::size_t gone, std::int3
       }
       if (lost && s.what != weft::verb::reorder) {
         // A part of the lost loop cannot be followed any further.
-        if (s.what == weft::verb::split) return {};
+        if (s.what == weft::verb::split || s.what == weft::verb::fuse) return {};
         continue;
       }
       s.count = kept;

@@ -4,11 +4,11 @@ namespace weft::inline WEFT_ABI {
 namespace detail {
 
 /// One element of each result.
-WEFT_DECL ir::stmt lowering::leaf(sequence<bool> const& dropped) {
+WEFT_DECL ir::stmt lowering::leaf(guard_states const& states) {
   ir::expr mask = nullptr;
   now_->open_guards.clear();
   for (std::size_t g = 0; g < now_->guards.size(); ++g)
-    if (!dropped[g]) {
+    if (states[g] == guard_state::wanted) {
       now_->open_guards.push_back(ir::binary(m_, op::lt, now_->guards[g].index, now_->guards[g].bound));
       mask = ir::all_of(m_, mask, now_->open_guards.back());
     }
@@ -43,7 +43,7 @@ WEFT_DECL ir::stmt lowering::update(int result, ir::expr mask) {
   return m_.make(s);
 }
 /// Where on the program's axis the stage stands, at the place whose nodes are evaluated.
-WEFT_DECL ir::expr lowering::axis_value(int axis) const {
+WEFT_DECL ir::expr lowering::axis_value(int axis) {
   element_place const& place = now_->places[place_];
   int const d = axis - p_.stages[at(place.stage)].first_axis;
   if (place_ > 0) return place.indices[at(d)];

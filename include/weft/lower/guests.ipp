@@ -91,10 +91,11 @@ class guest_spans final : public index_spans {
   /// Of an axis of the host, or a part of it: one value if it is a loop outside, else all that it runs over.
   span of_loop(int id) {
     loop_info const& l = l_.n_.at(id);
+    if (l.into >= 0) return of_fused(id);
     if (!l.live()) {
       span const outer = of_loop(l.outer), inner = of_loop(l.inner);
       auto const joined = [&](ir::expr o, ir::expr i) {
-        return simplify(m_, ir::binary(m_, op::add, ir::binary(m_, op::mul, o, ir::index(m_, l.factor)), i));
+        return simplify(m_, ir::binary(m_, op::add, l_.part_begin(host_, id, o), i));
       };
       return {joined(outer.low, inner.low), joined(outer.high, inner.high)};
     }
@@ -105,6 +106,24 @@ class guest_spans final : public index_spans {
       return {ir::index(m_, 0), simplify(m_, ir::binary(m_, op::sub, o.extent, ir::index(m_, 1)))};
     }
     return {ir::index(m_, 0), ir::index(m_, 0)};
+  }
+  /// Of what went into a fused loop: quotients, and a remainder, which is an interval where the quotients at both ends are
+  /// the same.
+  span of_fused(int id) {
+    nest const& n = l_.n_;
+    loop_info const& l = n.at(id);
+    span s = of_loop(l.into);
+    auto const each = [&](op kind, ir::expr by) {
+      auto const of = [&](ir::expr e) { return simplify(m_, ir::binary(m_, kind, e, by), ranges_); };
+      return span{of(s.low), of(s.high)};
+    };
+    sequence<std::int32_t> inside;
+    for (int i = l.next; i >= 0; i = n.at(i).next) inside.push_back(i);
+    for (std::size_t i = inside.size(); i-- > 0;) s = each(op::floor_div, l_.longest(inside[i]));
+    if (n.at(l.into).first == id) return s;
+    ir::expr const length = l_.longest(id);
+    if (span const around = each(op::floor_div, length); around.low == around.high) return each(op::floor_mod, length);
+    return {ir::index(m_, 0), simplify(m_, ir::binary(m_, op::sub, length, ir::index(m_, 1)))};
   }
   ir::expr extent(node const& n) override {
     return l_.tensor_[static_cast<std::size_t>(n.a)]->shape[static_cast<std::size_t>(n.b)];
@@ -124,7 +143,7 @@ WEFT_DECL bool lowering::has_guests(int loop) const {
   return false;
 }
 /// Inside the loop at `position`: the nests of the stages that are computed there, then the rest.
-WEFT_DECL ir::stmt lowering::with_guests(int position, sequence<bool> const& dropped) {
+WEFT_DECL ir::stmt lowering::with_guests(int position, guard_states const& states) {
   stage_frame& host = *now_;
   sequence<int> guests;
   for (int s : order_)
@@ -143,7 +162,7 @@ WEFT_DECL ir::stmt lowering::with_guests(int position, sequence<bool> const& dro
     for (int g : guests) make_guest_memory(frames_[at(g)], g);
   }
   for (int g : guests) steps.push_back(stage_nest(g));
-  steps.push_back(tile_branches(position, 0, dropped));
+  steps.push_back(tile_branches(position, 0, states));
   ir::stmt all = ir::block(m_, steps);
   for (std::size_t i = guests.size(); i-- > 0;)
     if (frames_[at(guests[i])].store == placement::as_computed) all = with_memory(guests[i], all);
@@ -304,7 +323,7 @@ WEFT_DECL void lowering::make_guest_memory(stage_frame& guest, int stage) {
         open_loop const& o = f->loops[at(i)];
         if (o.how != loop_kind::parallel) continue;
         guest.parallel_around.push_back(ir::variable(m_, o.variable));
-        around.push_back(o.extent->variables == 0 ? o.extent : axis_extent(n_.at(o.id).root));
+        around.push_back(o.extent->variables == 0 ? o.extent : longest(o.id, true));
       }
   }
   for (int r = 0; r < s.results; ++r) {

@@ -10,12 +10,20 @@
 namespace weft::inline WEFT_ABI {
 namespace detail {
 
-/// `index < bound`, wanted because a split need not divide.
+/// `index < bound`, wanted because a split need not divide. Where a variable stands in a quotient or a remainder, as those of
+/// fused loops do, it cannot become the end of that variable's loop.
 struct guard {
   ir::expr index, bound;
   int depth = -1;      // of the innermost loop in `index`
   int decided = -1;    // of the innermost one that is neither unrolled nor vectorized
+  bool by_mask = false;  // hangs on a tile's variable by a quotient: nothing is known of it in front of the tile
+  tail how = tail::guard;
+  ir::expr enough = nullptr;  // of a last part that is shifted inwards: whether there is room for that
 };
+/// What is done about a guard in the copy of the nest that is being made. ends_loop: the innermost loop in it is a serial one
+/// and ends early.
+enum class guard_state : std::uint8_t { wanted, holds, ends_loop };
+using guard_states = sequence<guard_state>;
 
 /// A loop of the stage that is being made.
 struct open_loop {
@@ -51,6 +59,7 @@ struct stage_frame {
   bool empty = false;  // a reduction over nothing: its identity is stored
   sequence<open_loop> loops;
   sequence<guard> guards;
+  sequence<std::int32_t> shifted;      // loops whose split shifts its last part inwards
   sequence<part> parts;                // of a guest, by spatial axis: what is read of it at a time
   sequence<part> computed;             // of those what is computed, as the rest is there already; empty: all
   sequence<part> stored;               // what there is memory for; empty: as much as is read at a time
@@ -81,8 +90,8 @@ class lowering {
   ir::expr axis_extent(int axis) { return extent(p_.axes[at(axis)].extent); }
   ir::expr operation(node const& n, ir::expr a, ir::expr b, ir::expr c);
 
-  ir::expr longest(int id);
-  ir::expr index_of(int id) const;
+  ir::expr longest(int id, bool of_whole = false);
+  ir::expr index_of(int id);
   bool is_tile(int position) const {
     loop_kind const how = now_->loops[at(position)].how;
     return how == loop_kind::unrolled || how == loop_kind::vectorized;
@@ -91,15 +100,20 @@ class lowering {
   ir::stmt stage_nest(int stage);
   void open(stage_frame& f);
   void add_guard(int loop);
-  ir::stmt nest_from(std::size_t position, sequence<bool> dropped);
+  bool is_linear(ir::expr index, std::int32_t variable = -1) const;
+  ir::expr rounded_extent(int tensor, int dim);
+  bool rounds_up(int loop) const;
+  bool can_shift(stage_frame const& f, int loop);
+  ir::expr part_begin(stage_frame const& f, int loop, ir::expr outer);
+  ir::stmt nest_from(std::size_t position, guard_states states);
   ir::expr trips_within(guard const& g, std::int32_t variable);
-  ir::stmt tile_branches(int position, std::size_t g, sequence<bool> dropped);
+  ir::stmt tile_branches(int position, std::size_t g, guard_states states);
   bool only_vector(guard const& g) const;
 
   // --- guests.ipp -------------------------------------------------------------------------------------------------
   friend class guest_spans;
   bool has_guests(int loop) const;
-  ir::stmt with_guests(int position, sequence<bool> const& dropped);
+  ir::stmt with_guests(int position, guard_states const& states);
   sequence<part> parts_of(int stage, class guest_spans& spans);
   void find_parts(stage_frame& guest, int stage, class guest_spans& spans);
   std::pair<stage_frame const*, int> store_of(stage_frame const& guest) const;
@@ -110,9 +124,9 @@ class lowering {
   void make_guest_memory(stage_frame& guest, int stage);
 
   // --- element.ipp ------------------------------------------------------------------------------------------------
-  ir::stmt leaf(sequence<bool> const& dropped);
+  ir::stmt leaf(guard_states const& states);
   ir::stmt update(int result, ir::expr mask);
-  ir::expr axis_value(int axis) const;
+  ir::expr axis_value(int axis);
   ir::expr value(int id, ir::expr condition);
   ir::expr make_value(node const& n, ir::expr condition);
   ir::expr load(node const& n, ir::expr condition);

@@ -31,7 +31,7 @@ enum class verdict : std::uint8_t { legal, deferred, illegal };
     "an axis is named twice", \
     "") \
   X(the_axes_belong_to_different_stages, \
-    "the axes belong to different stages; reorder within one stage", \
+    "the axes belong to different stages; a step changes the loops of one", \
     "") \
   X(the_axis_is_unrolled_vectorized_or_parallel_already, \
     "the axis is unrolled, vectorized or parallel already; split it first, then mark its parts", \
@@ -114,6 +114,30 @@ enum class verdict : std::uint8_t { legal, deferred, illegal };
   X(memory_is_folded_along_an_axis_of_the_stage_itself, \
     "memory is folded along an axis of the stage itself, which no step has made and no reduction runs over", \
     "an axis as the stage's axes() gives it") \
+  X(the_axis_was_fused_already, \
+    "the axis was fused already; use the axis that fuse returned", \
+    "") \
+  X(the_axes_do_not_stand_directly_inside_each_other__reorder_first, \
+    "the axes do not stand directly inside each other, in this order; reorder first", \
+    "") \
+  X(a_reduction_axis_and_a_spatial_one_cannot_be_fused, \
+    "a reduction axis and a spatial one cannot be fused: a sum would run over elements of several", \
+    "one fuse of spatial axes, and one of those of the reduction") \
+  X(the_fused_axis_would_run_more_than_2_to_the_62_times, \
+    "the fused axis would run more than 2^62 times", \
+    "fewer axes, or smaller factors of the splits that made them") \
+  X(a_stage_is_computed_inside_this_axis__fuse_it_before_compute_at, \
+    "a stage is computed inside this axis; fuse it before compute_at", \
+    "this fuse before that compute_at, which then names the fused axis") \
+  X(the_last_part_of_a_reduction_cannot_be_shifted_inwards, \
+    "the last part of a reduction axis cannot be shifted inwards: some terms would be added twice", \
+    "tail::guard, mask or partition for this axis") \
+  X(an_axis_of_an_output_or_of_a_reduction_cannot_be_rounded_up, \
+    "an axis of an output of the kernel, or of a reduction, cannot be rounded up", \
+    "another tail, or this one for a stage that another one reads") \
+  X(a_part_of_an_axis_cannot_be_rounded_up__round_up_the_whole_axis_first, \
+    "a part of an axis, or several fused, cannot be rounded up: its last part would be that of its neighbour", \
+    "round_up for the first split of the axis") \
   X(a_knob_needs_at_least_one_value, \
     "a knob needs at least one value", \
     "a list such as {4, 8}") \

@@ -19,19 +19,24 @@ constexpr std::string_view name(loop_kind k) {
 /// The trip count of a loop whose code is to be for all sizes.
 inline constexpr std::int64_t open_trips = -2;
 
-/// One loop, or an axis that was split into two (then it is not live). A split axis is outer * factor + inner.
+/// One loop, or an axis that was split in two or fused with others (then it is not live). A split axis is
+/// outer * factor + inner. Of a fused loop's index, what each of its parts is follows from the extents: the last one is the
+/// rest after division by its own extent.
 struct loop_info {
   std::int32_t stage = -1;
-  std::int32_t root = -1;    // the program's axis
+  std::int32_t root = -1;    // the program's axis; -1: of several, which are fused in it
   std::int32_t parent = -1;  // the loop it was split from
   std::int32_t outer = -1, inner = -1;
+  std::int32_t into = -1, next = -1;  // the loop that it was fused into, and which of the fused stood directly inside it
+  std::int32_t first = -1;   // of a fused loop: the outermost one that went into it
   std::int64_t factor = 0;  // of its own split
+  tail at_end = tail::guard;  // of that split
   std::int64_t extent = -1;  // trip count; of an inner loop the longest; -1 while unknown, open_trips when never known
   loop_kind kind = loop_kind::serial;
   std::int64_t fold = 0;  // of an axis of the program: so many elements of the stage's memory are kept along it; 0: all
   bool reduced = false;
   short_name name;
-  constexpr bool live() const { return outer < 0; }
+  constexpr bool live() const { return outer < 0 && into < 0; }
 };
 
 /// The axis of a stage, or a part of one. A step that failed hands out axes with id -1.
@@ -129,18 +134,33 @@ struct nest {
     }
     return false;
   }
+  /// Whether the loop is the program's axis `root`, a part of it, or fused of such.
+  constexpr bool is_of(int loop, int root) const {
+    while (at(loop).parent >= 0) loop = at(loop).parent;
+    if (at(loop).first < 0) return at(loop).root == root;
+    for (int part = at(loop).first; part >= 0; part = at(part).next)
+      if (is_of(part, root)) return true;
+    return false;
+  }
+  constexpr bool share_an_axis(int x, int y) const {
+    if (at(x).root >= 0) return at(x).root == at(y).root || (at(y).root < 0 && is_of(y, at(x).root));
+    stage_info const& s = program::at(computation().stages, at(x).stage);
+    for (int a = s.first_axis; a < s.first_axis + s.axes(); ++a)
+      if (is_of(x, a) && is_of(y, a)) return true;
+    return false;
+  }
   /// What the marks that loops have demand of their order; `unroll`, `vectorize` and `parallel` rule alike.
   constexpr ruling marks_fit(sequence<std::int32_t> const& outermost_first) const {
     bool tile = false;
-    int vector_root = -1;
+    int vector = -1;
     for (std::int32_t l : outermost_first) {
       loop_info const& loop = at(l);
       if (tile && loop.kind == loop_kind::parallel)
         return illegal(diagnosis::a_parallel_axis_cannot_stand_inside_an_unrolled_or_vectorized_one__reorder_first);
-      if (loop.root == vector_root)
+      if (vector >= 0 && share_an_axis(l, vector))
         return illegal(diagnosis::an_inner_part_of_this_axis_runs_inside_it__vectorize_that_part);
       tile = tile || loop.kind == loop_kind::unrolled || loop.kind == loop_kind::vectorized;
-      if (loop.kind == loop_kind::vectorized) vector_root = loop.root;
+      if (loop.kind == loop_kind::vectorized) vector = l;
     }
     return {};
   }
@@ -148,6 +168,7 @@ struct nest {
   constexpr ruling usable(int loop) const {
     if (loop < 0 || loop >= static_cast<int>(loops.size()))
       return illegal(diagnosis::the_axis_belongs_to_no_stage_of_this_schedule);
+    if (at(loop).into >= 0) return illegal(diagnosis::the_axis_was_fused_already);
     if (!at(loop).live()) return illegal(diagnosis::the_axis_was_split_already);
     return {};
   }

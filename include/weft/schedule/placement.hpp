@@ -121,6 +121,8 @@ struct placement_check {
     for (int s = 0; s < static_cast<int>(n.places.size()); ++s) {
       int const host = place(s).loop;
       if (host < 0) continue;
+      if (n.at(host).into >= 0)
+        return illegal(diagnosis::a_stage_is_computed_inside_this_axis__fuse_it_before_compute_at);
       if (!n.at(host).live()) return illegal(diagnosis::a_stage_is_computed_inside_this_axis__split_it_before_compute_at);
       if (place(n.at(host).stage).inlined) return illegal(diagnosis::the_stage_of_this_axis_is_inlined__it_has_no_loops);
       if (!readers_run_inside(s, host))

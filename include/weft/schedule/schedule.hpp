@@ -10,6 +10,7 @@
 #include "weft/schedule/step/compute_inline.hpp"
 #include "weft/schedule/step/compute_root.hpp"
 #include "weft/schedule/step/fold_storage.hpp"
+#include "weft/schedule/step/fuse.hpp"
 #include "weft/schedule/step/parallel.hpp"
 #include "weft/schedule/step/reorder.hpp"
 #include "weft/schedule/step/split.hpp"
@@ -66,7 +67,8 @@ struct schedule : nest,
                   compute_root_step<schedule>,
                   cache_read_step<schedule>,
                   store_at_step<schedule>,
-                  fold_storage_step<schedule> {
+                  fold_storage_step<schedule>,
+                  fuse_step<schedule> {
   trace steps;
   sequence<knob_info> knobs;
   sequence<std::int32_t> choices;  // per knob in order of use; 0 beyond the end

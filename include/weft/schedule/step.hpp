@@ -10,10 +10,17 @@
 
 namespace weft::inline WEFT_ABI {
 
+/// Words of which a step may take one; the first is meant where none stands.
+struct word_list {
+  std::string_view const* first = nullptr;
+  int count = 0;
+};
 /// What a step names, in the order of its line in a trace:
 ///
 ///     C: reorder(j, i)                 loops of its stage
 ///     C: split(i, 4) -> io, ii         a loop and a number; then the loops that it makes
+///     C: split(i, 4, mask) -> io, ii   and a word, where it is not the first of its list
+///     C: fuse(i, j) -> ij
 ///     row: compute_at(out, i)          a stage, and a loop of another one
 ///     C: cache_read(B)                 a stage and a tensor
 struct step_form {
@@ -22,13 +29,21 @@ struct step_form {
   std::int8_t least_loops = 0, most_loops = 0;
   bool tensor = false, factor = false;  // step::tensor, step::factor
   bool places = false;                  // it says where a stage is computed
+  word_list words{};                    // step::word is one of these
 };
+
+/// What becomes of the last part where a split does not divide; `split` says more.
+enum class tail : std::uint8_t { guard, mask, partition, shift_inwards, round_up };
+namespace detail {
+inline constexpr std::string_view tail_names[] = {"guard", "mask", "partition", "shift_inwards", "round_up"};
+inline constexpr word_list tail_words{tail_names, 5};
+}  // namespace detail
 
 // One line per step; its rule, schedule/step/NAME.hpp, says all the rest.
 //
-//    name            stage  loops   tensor factor places
+//    name            stage  loops   tensor factor places words
 #define WEFT_STEPS(X)                                   \
-  X(split,          false, 1, 1,  false, true,  false)  \
+  X(split,          false, 1, 1,  false, true,  false, tail_words) \
   X(reorder,        false, 1, 16, false, false, false)  \
   X(unroll,         false, 1, 1,  false, false, false)  \
   X(vectorize,      false, 1, 1,  false, false, false)  \
@@ -39,7 +54,8 @@ struct step_form {
   X(cache_read,     true,  0, 0,  true,  false, false)  \
   X(store_at,       true,  1, 1,  false, false, true)   \
   X(store_root,     true,  0, 0,  false, false, true)   \
-  X(fold_storage,   false, 1, 1,  false, true,  false)
+  X(fold_storage,   false, 1, 1,  false, true,  false)  \
+  X(fuse,           false, 2, 16, false, false, false)
 
 enum class verb : std::uint8_t {
 #define WEFT_X(name, ...) name,
@@ -65,10 +81,13 @@ struct step {
   std::array<std::int32_t, max_axes> loops{};
   std::int64_t factor = 0;
   std::int32_t stage = -1, tensor = -1;
+  std::uint8_t word = 0;  // position in the list of its form
   verdict ruling = verdict::legal;
   diagnosis reason = diagnosis::none;
   constexpr bool operator==(step const& o) const {
-    if (what != o.what || count != o.count || factor != o.factor || stage != o.stage || tensor != o.tensor) return false;
+    if (what != o.what || count != o.count || factor != o.factor || stage != o.stage || tensor != o.tensor ||
+        word != o.word)
+      return false;
     for (int i = 0; i < count; ++i)
       if (loops[static_cast<std::size_t>(i)] != o.loops[static_cast<std::size_t>(i)]) return false;
     return true;

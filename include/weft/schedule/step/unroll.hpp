@@ -35,6 +35,12 @@ struct unroll_step {
     step request{verb::unroll, 1, {i.id}};
     static_cast<Schedule&>(*this).take(request);
   }
+  /// Of an inner part: auto [io, ii] = s.split(i, factor, at_end); s.unroll(ii). Returns both.
+  constexpr std::array<axis, 2> unroll(axis i, std::int64_t factor, tail at_end = tail::guard) {
+    auto const parts = static_cast<Schedule&>(*this).split(i, factor, at_end);
+    unroll(parts[1]);
+    return parts;
+  }
 };
 
 }  // namespace weft::inline WEFT_ABI
