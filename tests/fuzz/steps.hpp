@@ -1,6 +1,9 @@
 // Random legal schedules, and making a failing one smaller.
 #pragma once
 
+#include <array>
+#include <vector>
+
 #include "fuzz/generate.hpp"
 #include "weft/schedule/pressure.hpp"
 #include "weft/schedule/print.hpp"
@@ -22,12 +25,16 @@ inline void natural_order(weft::nest const& n, int loop, weft::sequence<std::int
   natural_order(n, n.at(loop).inner, out);
 }
 /// Whether each reduction that needs it runs over its terms in the order of the program.
-inline bool keeps_order(weft::nest const& n, weft::sequence<bool> const& order_free) {
+inline bool keeps_order(weft::schedule const& n, weft::sequence<bool> order_free) {
+  for (weft::step const& one : n.steps) {  // of the stages that steps have added
+    if (one.what == weft::verb::cache_read) order_free.push_back(true);
+    if (one.what == weft::verb::cache_write) order_free.push_back(order_free[static_cast<std::size_t>(one.stage)]);
+  }
   for (std::size_t s = 0; s < n.order.size(); ++s) {
-    if (s >= order_free.size() || order_free[s]) continue;  // a stage that a step added only copies
+    if (order_free[s]) continue;
     weft::sequence<std::int32_t> natural, now;
     for (std::size_t l = 0; l < n.loops.size(); ++l)
-      if (n.loops[l].stage == static_cast<std::int32_t>(s) && n.loops[l].parent < 0 && n.loops[l].reduced)
+      if (n.loops[l].stage == static_cast<std::int32_t>(s) && n.loops[l].parent < 0 && n.loops[l].reduced && !n.loops[l].gone)
         natural_order(n, static_cast<int>(l), natural);
     for (std::int32_t l : n.order[s])
       if (n.at(l).reduced) now.push_back(l);
@@ -59,10 +66,49 @@ inline bool try_step(weft::schedule& s, weft::step one, weft::sequence<bool> con
   return true;
 }
 
+/// Another layout of a stage, of at most some thousand points; of some, one that is refused.
+inline weft::step draw_layout(random_source& r, weft::schedule const& s, int stage) {
+  weft::step one{weft::verb::transform_layout};
+  one.stage = stage;
+  std::int64_t points = 1;
+  std::vector<std::array<std::int64_t, 3>> terms;
+  for (std::int32_t l : s.order[static_cast<std::size_t>(stage)]) {
+    std::int64_t const extent = s.at(l).extent < 1 ? 1 : s.at(l).extent;
+    std::int64_t divisor = 1;
+    auto const dim = s.at(l).root - weft::program::at(s.computation().stages, stage).first_axis;
+    while (!s.at(l).reduced && r.chance(divisor == 1 ? 60 : 20)) {
+      std::int64_t const modulus = r.one_of({1, 2, 3, 4, 5, 8, 16});
+      terms.push_back({dim, divisor, modulus});
+      divisor *= modulus;
+    }
+    points *= (extent + divisor - 1) / divisor * divisor;
+    if (!s.at(l).reduced) terms.push_back({dim, divisor, 0});
+  }
+  for (std::size_t i = terms.size(); i > 1; --i) std::swap(terms[i - 1], terms[static_cast<std::size_t>(r.below(static_cast<int>(i)))]);
+  for (auto const& term : terms)
+    for (std::int64_t number : term) one.numbers.push_back(r.chance(1) ? r.between(-1, 3) : number);
+  one.numbers.push_back(r.one_of({0, 0, 1, -3, 100}));
+  if (points > 4000) one.stage = -1;
+  return one;
+}
+
 inline weft::trace draw_steps(random_source& r, weft::schedule s, weft::sequence<bool> const& order_free,
                               step_limits const& limits) {
   using weft::step, weft::verb;
   auto const attempt = [&](step const& one) { return try_step(s, one, order_free, limits); };
+  auto const change_program = [&](int how) {
+    int const stage = r.below(static_cast<int>(s.order.size()));
+    step one{verb::cache_write};
+    one.stage = stage;
+    if (how == 0) {
+      one.what = verb::cache_read;
+      one.tensor = r.below(static_cast<int>(s.computation().tensors.size()));
+    }
+    if (how == 2) one = draw_layout(r, s, stage);
+    if (how == 2 || s.order.size() < 8) attempt(one);
+  };
+  // Some of these steps come before all others.
+  for (int n = r.one_of({0, 0, 0, 1, 2, 4}); n > 0; --n) change_program(r.below(3));
   for (int n = r.one_of({0, 2, 4, 6, 8, 10, 14}); n > 0; --n) {
     weft::sequence<std::int32_t> const order =
         s.order[static_cast<std::size_t>(r.below(static_cast<int>(s.order.size())))];
@@ -99,13 +145,7 @@ inline weft::trace draw_steps(random_source& r, weft::schedule s, weft::sequence
       case 6: attempt({verb::unroll, 1, {loop}}); break;
       case 7: attempt({verb::parallel, 1, {loop}}); break;
       case 8:
-      case 9: {
-        step one{verb::cache_read};
-        one.stage = r.below(static_cast<int>(s.order.size()));
-        one.tensor = r.below(static_cast<int>(s.computation().tensors.size()));
-        if (s.order.size() < 8) attempt(one);
-        break;
-      }
+      case 9: change_program(n % 3); break;
       default: {  // a stage, computed in a loop of one behind it
         step one{r.one_of({verb::compute_at, verb::compute_at, verb::compute_at, verb::compute_inline, verb::compute_root})};
         one.stage = r.below(static_cast<int>(s.order.size()));
@@ -125,7 +165,9 @@ inline weft::trace draw_steps(random_source& r, weft::schedule s, weft::sequence
 inline weft::trace without(weft::trace const& steps, std::size_t gone, std::int32_t first_made) {
   weft::trace out;
   weft::step const& dropped = steps[gone];
-  if (dropped.what == weft::verb::cache_read) return out;  // what stands on the stage would have to go too
+  // What stands on the stage or its axes would have to go too.
+  if (dropped.what == weft::verb::cache_read || dropped.what == weft::verb::cache_write) return out;
+  if (dropped.what == weft::verb::transform_layout) return out;
   bool const split = dropped.what == weft::verb::split;
   for (std::size_t i = 0; i < steps.size(); ++i) {
     weft::step s = steps[i];

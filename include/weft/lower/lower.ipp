@@ -207,7 +207,7 @@ WEFT_DECL void lowering::open(stage_frame& f) {
     f.loops.push_back({id, static_cast<std::int32_t>(f_.variables.size()) - 1, how, trips});
   }
   for (std::size_t l = 0; l < n_.loops.size(); ++l)
-    if (n_.loops[l].stage == f.number && !n_.loops[l].live() && !(f.empty && n_.loops[l].reduced))
+    if (n_.loops[l].stage == f.number && n_.loops[l].is_split() && !(f.empty && n_.loops[l].reduced))
       add_guard(static_cast<int>(l));
   for (std::int32_t id : cut) add_guard(id);
 }

@@ -102,6 +102,7 @@ class lowering {
   // --- element.ipp ------------------------------------------------------------------------------------------------
   ir::stmt leaf(sequence<bool> const& dropped);
   ir::stmt update(int result, ir::expr mask);
+  ir::expr common_condition();
   ir::expr axis_value(int axis) const;
   ir::expr value(int id, ir::expr condition);
   ir::expr make_value(node const& n, ir::expr condition);
@@ -124,6 +125,7 @@ class lowering {
   sequence<stage_frame> frames_;
   stage_frame* now_ = nullptr;
   std::size_t place_ = 0;          // in now_->places: whose nodes are evaluated
+  ir::expr always_ = nullptr;      // the condition that holds wherever that leaf reads memory; null: none
   std::int64_t stack_bytes_ = 0;   // of all guests
 };
 

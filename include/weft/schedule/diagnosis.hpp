@@ -102,6 +102,18 @@ enum class verdict : std::uint8_t { legal, deferred, illegal };
   X(the_stage_is_computed_inside_another__cache_read_it_before_compute_at, \
     "the stage is computed inside another, or inlined; cache_read it first, then say where it is computed", \
     "this step before that compute_at or compute_inline") \
+  X(the_axis_is_gone__use_those_of_the_handle_that_its_step_returned, \
+    "the axis is gone: cache_write or transform_layout gave its stage others; use those of the handle that it returned", \
+    "") \
+  X(the_stage_was_scheduled_already__cache_write_and_transform_layout_come_first, \
+    "the stage was split, reordered, marked or placed already; cache_write and transform_layout come first", \
+    "this step before all others that name the stage or its axes") \
+  X(an_output_keeps_its_layout__transform_a_copy_or_a_stage_that_others_read, \
+    "an output of the kernel keeps its layout; transform a copy (cache_read) or a stage that others read", \
+    "transform_layout of a copy that cache_read made") \
+  X(a_layout_must_hold_each_element_once__cut_each_dimension_into_quotients_and_remainders, \
+    "a layout must hold each element exactly once: each dimension whole, or cut into quotients and remainders", \
+    "such as dims(j / 16, k, j % 16) of k and j: a factor from 2 to 2^31, and at most 8 dimensions") \
   X(a_knob_needs_at_least_one_value, \
     "a knob needs at least one value", \
     "a list such as {4, 8}") \

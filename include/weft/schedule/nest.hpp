@@ -29,8 +29,10 @@ struct loop_info {
   std::int64_t extent = -1;  // trip count; of an inner loop the longest; -1 while unknown, open_trips when never known
   loop_kind kind = loop_kind::serial;
   bool reduced = false;
+  bool gone = false;  // its stage has other axes now
   short_name name;
-  constexpr bool live() const { return outer < 0; }
+  constexpr bool is_split() const { return outer >= 0; }
+  constexpr bool live() const { return !is_split() && !gone; }
 };
 
 /// The axis of a stage, or a part of one. A step that failed hands out axes with id -1.
@@ -80,15 +82,15 @@ struct nest {
     if (extended.empty()) extended.push_back(*original);
     return extended[0];
   }
-  /// The plain nest of the stage that is the last so far.
+  /// The plain nest of a stage that has none.
   constexpr void add_loops(int stage) {
     program const& p = computation();
     auto const known = [&](int tensor, int dim) {
       return inputs[static_cast<std::size_t>(tensor)][static_cast<std::size_t>(dim)];
     };
     stage_info const& s = program::at(p.stages, stage);
-    order.push_back({});
-    places.push_back({});
+    if (static_cast<int>(order.size()) == stage) order.push_back({}), places.push_back({});
+    sequence<std::int32_t>& own = order[static_cast<std::size_t>(stage)];
     for (int i = 0; i < s.axes(); ++i) {
       axis_info const& a = program::at(p.axes, s.first_axis + i);
       loop_info loop;
@@ -100,9 +102,17 @@ struct nest {
       loop.reduced = a.reduced;
       loop.name = axis_name(i);
       loop_of.push_back(static_cast<std::int32_t>(loops.size()));
-      order.back().push_back(static_cast<std::int32_t>(loops.size()));
+      own.push_back(static_cast<std::int32_t>(loops.size()));
       loops.push_back(loop);
     }
+  }
+  /// Takes loops from a stage that has other axes now: the reduced ones, or all.
+  constexpr void drop_loops(int stage, bool all) {
+    sequence<std::int32_t> left;
+    for (std::int32_t l : order[static_cast<std::size_t>(stage)])
+      if (all || at(l).reduced) at(l).gone = true;
+      else left.push_back(l);
+    order[static_cast<std::size_t>(stage)] = left;
   }
   constexpr loop_info& at(int id) { return loops[static_cast<std::size_t>(id)]; }
   constexpr loop_info const& at(int id) const { return loops[static_cast<std::size_t>(id)]; }
@@ -144,6 +154,7 @@ struct nest {
   constexpr ruling usable(int loop) const {
     if (loop < 0 || loop >= static_cast<int>(loops.size()))
       return illegal(diagnosis::the_axis_belongs_to_no_stage_of_this_schedule);
+    if (at(loop).gone) return illegal(diagnosis::the_axis_is_gone__use_those_of_the_handle_that_its_step_returned);
     if (!at(loop).live()) return illegal(diagnosis::the_axis_was_split_already);
     return {};
   }

@@ -125,6 +125,18 @@ constexpr ruling can_be_placed(nest const& n, int stage) {
     if (program::at(p.tensors, t).stage == stage) return illegal(diagnosis::an_output_is_computed_in_a_nest_of_its_own);
   return {};
 }
+/// Whether a step has split, reordered or marked the stage's loops, placed it, or placed others in its loops.
+constexpr bool is_scheduled(nest const& n, int stage) {
+  if (!(program::at(n.places, stage) == placement())) return true;
+  for (placement const& p : n.places)
+    if (p.loop >= 0 && n.at(p.loop).stage == stage) return true;
+  std::int32_t last = -1;
+  for (std::int32_t l : program::at(n.order, stage)) {
+    if (n.at(l).parent >= 0 || n.at(l).kind != loop_kind::serial || l < last) return true;
+    last = l;
+  }
+  return false;
+}
 /// Whether some stage is computed inside a loop of another.
 constexpr bool has_guests(nest const& n) {
   for (placement const& p : n.places)

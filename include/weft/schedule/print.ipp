@@ -12,7 +12,7 @@ inline std::string stage_text(nest const& n, int stage) {
 }
 /// A loop's name within `stage`. A name that was cut may not be the only one of its kind.
 inline std::string loop_text(nest const& n, int stage, int id) {
-  if (!is_loop(n, id) || n.at(id).stage != stage || n.at(id).name.size == short_name::capacity)
+  if (!is_loop(n, id) || n.at(id).stage != stage || n.at(id).gone || n.at(id).name.size == short_name::capacity)
     return "@" + std::to_string(id);
   return std::string(n.at(id).name.view());
 }
@@ -66,13 +66,23 @@ inline void stage_loops(nest const& n, int stage, std::string indent, std::strin
   bool split = false;
   for (std::size_t id = 0; id < n.loops.size(); ++id) {
     loop_info const& l = n.loops[id];
-    if (l.stage != stage || l.live() || l.parent >= 0 || inlined) continue;
+    if (l.stage != stage || !l.is_split() || l.parent >= 0 || inlined) continue;
     (((out += split ? ", " : outside + "where ") += l.name.view()) += " = ") += parts_text(n, static_cast<int>(id));
     split = true;
   }
   if (split) out += "\n";
 }
 
+/// The word at a place of a list, or @number of a place that it does not have.
+inline std::string word_text(std::string_view words, std::int64_t place) {
+  std::int64_t at = 0;
+  for (std::string_view rest = words; !rest.empty() && place >= 0; ++at) {
+    std::size_t const end = rest.find(' ');
+    if (at == place) return std::string(rest.substr(0, end));
+    rest = end == std::string_view::npos ? std::string_view() : rest.substr(end + 1);
+  }
+  return "@" + std::to_string(place);
+}
 WEFT_DECL std::string step_text(nest const& n, step const& s) {
   step_form const& form = form_of(s.what);
   std::string out(form.name);
@@ -86,6 +96,8 @@ WEFT_DECL std::string step_text(nest const& n, step const& s) {
   for (int i = 0; i < s.count; ++i) add(loop_text(n, stage, s.loops[static_cast<std::size_t>(i)]));
   if (form.tensor) add(s.tensor < 0 ? "@-1" : tensor_text(n.computation(), s.tensor));
   if (form.factor) add(std::to_string(s.factor));
+  if (!form.words.empty()) add(word_text(form.words, s.factor));
+  for (std::int64_t number : s.numbers) add(std::to_string(number));
   return out + (*between == '(' ? "()" : ")");
 }
 /// The whole line. `after`: the parts of a split are known.
@@ -143,6 +155,8 @@ class trace_parser {
     }
     if (form.tensor) next(), s.tensor = r_.accept("@-1") ? -1 : tensor_number();
     if (form.factor) next(), s.factor = r_.number();
+    if (!form.words.empty()) next(), s.factor = r_.accept("@") ? r_.number() : word_of(form.words);
+    while (form.numbers && r_.accept(before)) before = ",", s.numbers.push_back(r_.number());
     if (*before == '(') r_.expect(before);
     r_.expect(")");
     bool const taken = s_.take(s);
@@ -177,6 +191,14 @@ class trace_parser {
       if (p.stages[i].tensor == tensor) return static_cast<int>(i);
     r_.fail("there is no such stage");
   }
+  std::int64_t word_of(std::string_view words) {
+    std::string const wanted(r_.word("a word"));
+    for (std::int64_t i = 0;; ++i) {
+      std::string const known = word_text(words, i);
+      if (known == wanted) return i;
+      if (known[0] == '@') r_.fail("expected one of " + std::string(words));
+    }
+  }
   verb verb_of(std::string_view wanted) {
     for (int v = 0; v < verb_count; ++v)
       if (name(static_cast<verb>(v)) == wanted) return static_cast<verb>(v);
@@ -189,7 +211,7 @@ class trace_parser {
     }
     short_name const wanted(r_.word("an axis"));
     for (std::size_t i = 0; i < s_.loops.size(); ++i)
-      if (s_.loops[i].stage == stage && s_.loops[i].name == wanted) return static_cast<std::int32_t>(i);
+      if (s_.loops[i].stage == stage && !s_.loops[i].gone && s_.loops[i].name == wanted) return static_cast<std::int32_t>(i);
     r_.fail("the stage has no such axis here");
   }
   void part(int stage, int expected) {
@@ -255,6 +277,8 @@ inline std::string way_out(nest const& n, step const& s, diagnosis why, int stag
   if (std::string_view const way = static_way_out(why); !way.empty()) return std::string(way);
   switch (why) {
     case diagnosis::the_axis_was_split_already: return one_of(choice({loop}), "the parts of it");
+    case diagnosis::the_axis_is_gone__use_those_of_the_handle_that_its_step_returned:
+      return one_of(choice({}), "an axis of the stage") + ", or an axis of the handle";
     case diagnosis::the_axis_belongs_to_no_stage_of_this_schedule:
       return stage < 0 ? "an axis of a stage of this schedule, as C.axes() returns them" : one_of(choice({}), "");
     case diagnosis::a_factor_must_be_at_least_1: return "split(" + text(loop) + ", 8), or any other factor from 1 on";
@@ -321,6 +345,7 @@ WEFT_DECL std::uint64_t hash(trace const& steps) {
     h = mix(h, static_cast<std::uint64_t>(s.factor));
     h = mix(h, static_cast<std::uint64_t>(s.stage) << 32 | static_cast<std::uint32_t>(s.tensor));
     for (int i = 0; i < s.count; ++i) h = mix(h, static_cast<std::uint32_t>(s.loops[static_cast<std::size_t>(i)]));
+    for (std::int64_t number : s.numbers) h = mix(h, static_cast<std::uint64_t>(number));
   }
   return h;
 }

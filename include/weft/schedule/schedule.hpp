@@ -6,6 +6,7 @@
 #include "weft/base/sequence.hpp"
 #include "weft/schedule/handle.hpp"
 #include "weft/schedule/step/cache_read.hpp"
+#include "weft/schedule/step/cache_write.hpp"
 #include "weft/schedule/step/compute_at.hpp"
 #include "weft/schedule/step/compute_inline.hpp"
 #include "weft/schedule/step/compute_root.hpp"
@@ -13,6 +14,7 @@
 #include "weft/schedule/step/reorder.hpp"
 #include "weft/schedule/step/split.hpp"
 #include "weft/schedule/step/tile.hpp"
+#include "weft/schedule/step/transform_layout.hpp"
 #include "weft/schedule/step/unroll.hpp"
 #include "weft/schedule/step/vectorize.hpp"
 
@@ -62,7 +64,9 @@ struct schedule : nest,
                   compute_at_step<schedule>,
                   compute_inline_step<schedule>,
                   compute_root_step<schedule>,
-                  cache_read_step<schedule> {
+                  cache_read_step<schedule>,
+                  cache_write_step<schedule>,
+                  transform_layout_step<schedule> {
   trace steps;
   sequence<knob_info> knobs;
   sequence<std::int32_t> choices;  // per knob in order of use; 0 beyond the end

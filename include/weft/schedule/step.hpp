@@ -16,12 +16,16 @@ namespace weft::inline WEFT_ABI {
 ///     C: split(i, 4) -> io, ii         a loop and a number; then the loops that it makes
 ///     row: compute_at(out, i)          a stage, and a loop of another one
 ///     C: cache_read(B)                 a stage and a tensor
+///     copy: transform_layout(1, 1, 0)  a stage and a list of numbers
+///     row: set_scope(stack)            a stage and a word of a list
 struct step_form {
   std::string_view name;
   bool stage = false;                   // step::stage is named; else it is that of the loops
   std::int8_t least_loops = 0, most_loops = 0;
   bool tensor = false, factor = false;  // step::tensor, step::factor
   bool places = false;                  // it says where a stage is computed
+  bool numbers = false;                 // step::numbers, all that stand behind the others
+  std::string_view words{};             // with spaces between them; step::factor is the place of the one that is meant
 };
 
 // One line per step; its rule, schedule/step/NAME.hpp, says all the rest.
@@ -36,7 +40,9 @@ struct step_form {
   X(compute_at,     true,  1, 1,  false, false, true)   \
   X(compute_inline, true,  0, 0,  false, false, true)   \
   X(compute_root,   true,  0, 0,  false, false, true)   \
-  X(cache_read,     true,  0, 0,  true,  false, false)
+  X(cache_read,     true,  0, 0,  true,  false, false)  \
+  X(cache_write,    true,  0, 0,  false, false, false)  \
+  X(transform_layout, true, 0, 0, false, false, false, true)
 
 enum class verb : std::uint8_t {
 #define WEFT_X(name, ...) name,
@@ -62,13 +68,14 @@ struct step {
   std::array<std::int32_t, max_axes> loops{};
   std::int64_t factor = 0;
   std::int32_t stage = -1, tensor = -1;
+  sequence<std::int64_t> numbers{};
   verdict ruling = verdict::legal;
   diagnosis reason = diagnosis::none;
   constexpr bool operator==(step const& o) const {
     if (what != o.what || count != o.count || factor != o.factor || stage != o.stage || tensor != o.tensor) return false;
     for (int i = 0; i < count; ++i)
       if (loops[static_cast<std::size_t>(i)] != o.loops[static_cast<std::size_t>(i)]) return false;
-    return true;
+    return numbers == o.numbers;
   }
 };
 
