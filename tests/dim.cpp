@@ -2,7 +2,9 @@
 
 #include <doctest/doctest.h>
 
+#include <array>
 #include <cstring>
+#include <memory>
 #include <string>
 #include <vector>
 
@@ -64,6 +66,19 @@ inline constexpr auto blur = weft::kernel<"blur">(
       auto [i] = b.axes();
       auto [io, ii] = s.split(i, 3);
       s.unroll(ii);
+    });
+inline constexpr auto packed = weft::kernel<"packed">(
+    [](auto A, auto B) {
+      auto M = A.extent(0), K = A.extent(1), N = B.extent(1);
+      return compute<"C">(M, N, [=](auto i, auto j) { return sum(K, [=](auto k) { return A(i, k) * B(k, j); }); });
+    },
+    [](auto& s, auto, auto B, auto C) {
+      auto [i, j, k] = C.axes();
+      auto [jo, ji] = s.split(j, 16);
+      s.reorder(jo, i, k, ji);
+      s.vectorize(ji);
+      s.parallel(jo);
+      s.compute_at(s.cache_read(B, C), jo);  // each iteration of jo has its own part of the workspace
     });
 inline constexpr auto gather = weft::kernel<"gather">([](auto a, auto at) {
   return compute<"g">(at.extent(0), [=](auto i) { return a(weft::clamp(at(i), 0, a.extent(0) - 1)); });
@@ -160,6 +175,29 @@ TEST_CASE("stages in between have the memory that the sizes of the call ask for"
     CHECK(same_bits(y, z));
   }
   CHECK(open == 1);
+}
+TEST_CASE("a copied panel for each iteration of a parallel axis has the memory that the sizes of the call ask for") {
+  std::uint64_t open = 0;
+  for (auto [m, k, n] : {std::array{3, 5, 7}, {9, 300, 40}, {1, 1, 1}, {4, 1200, 33}, {2, 8, 16}}) {
+    std::vector<float> const a = numbers(m * k), b = numbers(k * n, 7);
+    std::vector<float> c(static_cast<std::size_t>(m * n)), d = c;
+    open += compiled_by([&] { packed(view(a, m_(m), k_(k)), view(b, k_(k), n_(n)), out(c, m, n)); });
+    matmul(view(a, m, k), view(b, k, n), out(d, m, n));
+    CHECK(same_bits(c, d));
+  }
+  CHECK(open == 1);
+}
+TEST_CASE("a workspace past 2^48 bytes is refused before anything runs") {
+  constexpr int n = 1 << 24;
+  auto const outer = weft::kernel<"outer">([](auto x, auto y) {
+    auto t = compute<"t">(x.extent(0), y.extent(0), [=](auto i, auto j) { return x(i) * y(j); });
+    return compute<"z">(x.extent(0), [=](auto i) { return sum(y.extent(0), [=](auto k) { return t(i, k); }); });
+  });
+  std::unique_ptr<float[]> const memory(new float[n]), to(new float[n]);  // never read
+  std::string const why = refused([&] {
+    outer(view(memory.get(), n_(n)), view(memory.get(), m_(n)), out(to.get(), n));
+  });
+  CHECK(why == "outer: its intermediate tensors need more than 2^48 bytes");
 }
 TEST_CASE("borders, subscripts that are read, extents that follow from several") {
   std::uint64_t open = 0;

@@ -4,7 +4,7 @@
 namespace weft_test::fuzz {
 
 TEST_CASE("the interpreter gives the bits of direct evaluation, before the passes and after them") {
-  run_cases("interpreted", 10000, check_interpreted);
+  run_cases("interpreted", 20000, check_interpreted);
 }
 
 TEST_CASE("no access that check_bounds accepts leaves its tensor") {

@@ -6,7 +6,7 @@
 namespace weft_test::fuzz {
 
 TEST_CASE("machine code for this machine and for a lesser one gives the bits of direct evaluation") {
-  run_cases("machine code", 1000, check_compiled);
+  run_cases("machine code", 1500, check_compiled);
 }
 TEST_CASE("checked code finds the accesses outside of a tensor that the interpreter finds, and no others") {
   int found = 0, cases = 0;
