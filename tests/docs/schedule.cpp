@@ -90,6 +90,11 @@ TEST_CASE("docs/schedule.md shows where stages are computed") {
   WEFT_TEST_SHOW_BLUR("compute_inline", (s.compute_inline(row);));
   WEFT_TEST_SHOW("cache_read", (auto [jo, ji] = s.split(j, 10); s.reorder(jo, i, k, ji);),
                  (auto panel = s.cache_read(B, C); s.compute_at(panel, jo);));
+  WEFT_TEST_SHOW("cache_write", (),
+                 (auto acc = s.cache_write(C); auto [io, jo, ii, ji] = s.tile(i, j, 4, 10); s.compute_at(acc, jo);
+                  auto [ai, aj, ak] = acc.axes(); s.reorder(ak, ai, aj);));
+  WEFT_TEST_SHOW("transform_layout", (auto copy = s.cache_read(B, C);),
+                 (auto packed = s.transform_layout(copy, [](auto row, auto column) { return weft::dims(column / 8, row, column % 8);});));
 }
 TEST_CASE("docs/schedule.md shows the nest without a schedule") {
   weft_test::check_section("docs/schedule.md", "plain", fenced("", nest_of_product(weft::kernel<"product">(product))));

@@ -104,8 +104,18 @@ inline weft::trace draw_steps(random_source& r, weft::schedule s, weft::sequence
       one.what = verb::cache_read;
       one.tensor = r.below(static_cast<int>(s.computation().tensors.size()));
     }
-    if (how == 2) one = draw_layout(r, s, stage);
-    if (how == 2 || s.order.size() < 8) attempt(one);
+    if (how == 2) return void(attempt(draw_layout(r, s, stage)));
+    if (s.order.size() >= 8 || !attempt(one)) return;
+    // What it made, in a tile of the stage that reads it, perhaps laid out anew.
+    int const made = static_cast<int>(s.order.size()) - 1;
+    if (r.chance(30)) attempt(draw_layout(r, s, made));
+    auto const& loops = s.order[static_cast<std::size_t>(stage)];
+    if (loops.empty() || r.chance(40)) return;
+    std::int32_t const tiled = r.one_of(loops);
+    if (r.chance(70)) attempt({verb::split, 1, {tiled}, r.one_of({1, 2, 3, 4, 8, 16})});
+    step at{verb::compute_at, 1, {r.one_of(s.order[static_cast<std::size_t>(stage)])}};
+    at.stage = made;
+    attempt(at);
   };
   // Some of these steps come before all others.
   for (int n = r.one_of({0, 0, 0, 1, 2, 4}); n > 0; --n) change_program(r.below(3));

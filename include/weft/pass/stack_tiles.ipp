@@ -18,14 +18,18 @@ class tile_accesses final : public ir::rewriter {
     if (!known_ || tiles_.empty()) return nullptr;
     finding_ = false;
     forget();
-    for (std::size_t i = 0; i < tiles_.size(); ++i) make_register(tiles_[i]);
-    body = (*this)(body);
+    sequence<ir::stmt> steps;
+    for (tile& t : tiles_) {
+      make_register(t);
+      // The lanes that a mask leaves out are read again when the next mask is applied.
+      if (masked_) steps.push_back(register_store(t.reg, ir::literal(m_, buf_->type, 0, t.lanes)));
+    }
+    steps.push_back((*this)(body));
+    body = ir::block(m_, steps);
     for (std::size_t i = tiles_.size(); i-- > 0;) {
       ir::stmt_node n;
       n.kind = ir::stmt_kind::allocate;
       n.buf = tiles_[i].reg;
-      // The lanes that a mask leaves out are read again when the next mask is applied.
-      if (masked_) body = ir::block(m_, {register_store(n.buf, ir::literal(m_, buf_->type, 0, tiles_[i].lanes)), body});
       n.children = m_.make_list(sequence<ir::stmt>(1, body));
       body = m_.make(n);
     }

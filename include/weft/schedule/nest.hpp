@@ -126,6 +126,12 @@ struct nest {
       if (o[i] == loop) return static_cast<int>(i);
     return -1;
   }
+  /// Whether its stage is computed inside a loop of another, so that what is read there decides how often it runs.
+  constexpr bool is_part(int loop) const {
+    loop_info const& l = at(loop);
+    if (l.reduced || places[static_cast<std::size_t>(l.stage)].loop < 0) return false;
+    return l.parent < 0 || at(l.parent).inner != loop;
+  }
   /// Whether a loop of this kind runs inside `loop`.
   constexpr bool has_inside(int loop, loop_kind kind) const {
     bool inside = false;
