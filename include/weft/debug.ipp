@@ -13,6 +13,8 @@ inline ir::function lower_checked(ir::arena& m, compile_request const& r, progra
   for (loop_info& l : serial.loops)
     if (l.kind != loop_kind::parallel) l.kind = loop_kind::serial;
   for (placement& p : serial.places) p = {};
+  for (memory_wish& w : serial.wishes)
+    if (w.dim < 0) w.where = scope::workspace;
   return lower(m, expanded, serial, *r.layout, r.name);
 }
 inline void emit_as_wanted(codegen::llvm::module_state& s, std::string const& symbol, void const* context) {

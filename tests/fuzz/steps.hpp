@@ -127,7 +127,7 @@ inline weft::trace draw_steps(random_source& r, weft::schedule s, weft::sequence
     std::int32_t const loop = order[static_cast<std::size_t>(place)];
     std::int64_t const factor = r.one_of({1, 2, 3, 4, 4, 5, 6, 7, 8, 8, 9, 16, 16, 33, 64});
     bool const room = order.size() < 8;
-    switch (r.below(s.order.size() > 1 ? 16 : 10)) {
+    switch (r.below(s.order.size() > 1 ? 18 : 12)) {
       case 0:
       case 1:
         if (room) attempt({verb::split, 1, {loop}, factor});
@@ -156,6 +156,22 @@ inline weft::trace draw_steps(random_source& r, weft::schedule s, weft::sequence
       case 7: attempt({verb::parallel, 1, {loop}}); break;
       case 8:
       case 9: change_program(n % 3); break;
+      case 10: {
+        step one{verb::storage_align};
+        one.stage = r.below(static_cast<int>(s.order.size()));
+        std::int64_t const align = r.one_of({1, 2, 3, 8, 16});
+        for (std::int64_t number : {std::int64_t(r.below(3)), align, std::int64_t(r.below(static_cast<int>(align)))})
+          one.numbers.push_back(number);
+        attempt(one);
+        break;
+      }
+      case 11: {
+        step one{verb::set_scope};
+        one.stage = r.below(static_cast<int>(s.order.size()));
+        one.factor = r.below(2);
+        attempt(one);
+        break;
+      }
       default: {  // a stage, computed in a loop of one behind it
         step one{r.one_of({verb::compute_at, verb::compute_at, verb::compute_at, verb::compute_inline, verb::compute_root})};
         one.stage = r.below(static_cast<int>(s.order.size()));

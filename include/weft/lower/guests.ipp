@@ -137,14 +137,7 @@ WEFT_DECL ir::stmt lowering::with_guests(int position, sequence<bool> const& dro
   for (int g : guests) steps.push_back(stage_nest(g));
   steps.push_back(tile_branches(position, 0, dropped));
   ir::stmt all = ir::block(m_, steps);
-  for (std::size_t i = guests.size(); i-- > 0;)
-    for (int r = p_.stages[at(guests[i])].results; r-- > 0;) {
-      ir::stmt_node n;
-      n.kind = ir::stmt_kind::allocate;
-      n.buf = tensor_[at(p_.stages[at(guests[i])].tensor + r)];
-      n.children = m_.make_list(sequence<ir::stmt>(1, all));
-      all = m_.make(n);
-    }
+  for (std::size_t i = guests.size(); i-- > 0;) all = with_memory(guests[i], all);
   return all;
 }
 WEFT_DECL void lowering::find_parts(stage_frame& guest, int stage, guest_spans& spans) {
@@ -182,20 +175,13 @@ WEFT_DECL void lowering::find_parts(stage_frame& guest, int stage, guest_spans& 
 /// On the stack of the thread that runs the loop where all guests of the kernel together are small enough for it;
 /// else in the workspace, where each iteration of a parallel loop around it has memory of its own.
 WEFT_DECL void lowering::make_guest_memory(stage_frame& guest, int stage) {
-  constexpr std::int64_t most_on_stack = 64 * 1024;
   stage_info const& s = p_.stages[at(stage)];
-  double bytes = 0;
-  bool known = true;
-  for (int r = 0; r < s.results; ++r) {
-    double of_one = size_bytes(p_.tensors[at(s.tensor + r)].type);
-    for (part const& p : guest.parts) {
-      known = known && p.most->kind == op::literal;
-      of_one *= known ? static_cast<double>(p.most->value) : 0;
-    }
-    bytes += of_one + 64;
-  }
-  bool const on_stack = known && bytes + static_cast<double>(stack_bytes_) <= most_on_stack;
-  if (on_stack) stack_bytes_ += static_cast<std::int64_t>(bytes);
+  sequence<ir::expr> shape;
+  for (part const& p : guest.parts) shape.push_back(p.most);
+  sequence<ir::expr> const strides = packed_strides(shape, stage);
+  double bytes = 64.0 * (s.results - 1);
+  for (int r = 0; r < s.results; ++r) bytes += memory_bytes(p_.tensors[at(s.tensor + r)].type, shape, strides);
+  bool const on_stack = has_place_on_stack(stage, bytes, true);
   sequence<ir::expr> around;
   if (!on_stack)
     for (stage_frame const *f = guest.host, *of = &guest; f != nullptr; of = f, f = f->host)
@@ -211,10 +197,10 @@ WEFT_DECL void lowering::make_guest_memory(stage_frame& guest, int stage) {
     b->written = true;
     b->alignment = 64;
     b->alias_class = 1000000 + b->id;
-    sequence<ir::expr> shape = around;
-    for (part const& p : guest.parts) shape.push_back(p.most);
-    b->shape = m_.make_list(shape);
-    b->strides = m_.make_list(packed_strides(shape));
+    sequence<ir::expr> all = around;
+    for (ir::expr e : shape) all.push_back(e);
+    b->shape = m_.make_list(all);
+    b->strides = m_.make_list(packed_strides(all, stage));
   }
 }
 

@@ -71,7 +71,10 @@ class lowering {
   ir::expr size(int argument, int dim, bool is_stride);
   void make_argument(int tensor, bool output);
   void make_intermediate(int tensor);
-  sequence<ir::expr> packed_strides(sequence<ir::expr> const& shape);
+  sequence<ir::expr> packed_strides(sequence<ir::expr> const& shape, int stage = -1);
+  double memory_bytes(dtype type, sequence<ir::expr> const& shape, sequence<ir::expr> const& strides) const;
+  bool has_place_on_stack(int stage, double bytes, bool else_too);
+  ir::stmt with_memory(int stage, ir::stmt inside);
   ir::buffer* new_buffer(int tensor);
   ir::expr extent(int id);
   ir::expr axis_extent(int axis) { return extent(p_.axes[at(axis)].extent); }
@@ -126,7 +129,7 @@ class lowering {
   stage_frame* now_ = nullptr;
   std::size_t place_ = 0;          // in now_->places: whose nodes are evaluated
   ir::expr always_ = nullptr;      // the condition that holds wherever that leaf reads memory; null: none
-  std::int64_t stack_bytes_ = 0;   // of all guests
+  std::int64_t stack_bytes_ = 0;   // of all stages
 };
 
 }  // namespace detail

@@ -7,8 +7,8 @@ namespace detail {
 class tile_accesses final : public ir::rewriter {
  public:
   tile_accesses(ir::function& f, ir::buffer const* buf) : ir::rewriter(*f.nodes), f_(f), buf_(buf) {
-    std::int64_t elements = 1;
-    for (ir::expr e : buf->shape) elements = elements > 4096 ? elements : elements * e->value;
+    bool const literal = buf->shape.size() == 0 || buf->strides[0]->kind == op::literal;
+    std::int64_t const elements = !literal ? 0 : buf->shape.size() > 0 ? buf->shape[0]->value * buf->strides[0]->value : 1;
     owner_.resize(elements > 4096 ? 0 : static_cast<std::size_t>(elements), -1);
     known_ = !owner_.empty();
   }

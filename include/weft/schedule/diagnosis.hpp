@@ -114,6 +114,18 @@ enum class verdict : std::uint8_t { legal, deferred, illegal };
   X(a_layout_must_hold_each_element_once__cut_each_dimension_into_quotients_and_remainders, \
     "a layout must hold each element exactly once: each dimension whole, or cut into quotients and remainders", \
     "such as dims(j / 16, k, j % 16) of k and j: a factor from 2 to 2^31, and at most 8 dimensions") \
+  X(the_memory_of_an_output_is_the_callers__cache_write_it, \
+    "the memory of an output is the caller's: its place and its strides are given", \
+    "cache_write, and this step for the stage that it returns") \
+  X(an_inlined_stage_has_no_memory, \
+    "an inlined stage has no memory", \
+    "compute_at or compute_root instead of compute_inline") \
+  X(a_stride_has_a_dimension_of_the_stage_a_factor_from_1_to_4096_and_an_offset_below_it, \
+    "a stride has a dimension of the stage, a factor from 1 to 4096 and an offset from 0 to below it", \
+    "such as storage_align(stage, 0, 16, 8)") \
+  X(memory_on_the_stack_has_at_most_64_KiB__compute_the_stage_inside_a_loop, \
+    "memory on the stack has a known size, at most 64 KiB for all stages of a kernel together", \
+    "compute_at a loop in which less of it is read, before this step; or scope::workspace") \
   X(a_knob_needs_at_least_one_value, \
     "a knob needs at least one value", \
     "a list such as {4, 8}") \

@@ -54,6 +54,16 @@ struct placement {
   constexpr bool operator==(placement const&) const = default;
 };
 
+/// Where memory for a stage is: on the stack of the thread that computes it, or in the call's workspace.
+enum class scope : std::uint8_t { stack, workspace };
+
+/// What a step wants of the memory of a stage: its scope, or the stride of a dimension, factor * n + offset elements.
+struct memory_wish {
+  std::int32_t stage = -1, dim = -1;  // dim -1: the scope
+  std::int64_t factor = 1, offset = 0;
+  scope where = scope::workspace;
+};
+
 /// The state that the steps change: all loops, for each stage the order of its live ones, outermost first, and where it
 /// is computed.
 struct nest {
@@ -62,6 +72,7 @@ struct nest {
   sequence<loop_info> loops;
   sequence<sequence<std::int32_t>> order;
   sequence<placement> places;
+  sequence<memory_wish> wishes;
   sequence<std::int32_t> loop_of;        // by axis of the program: the loop that it was at first
   sequence<sequence<std::int64_t>> inputs;  // by tensor: the extents of an input; -1 while unknown
   schedule_limits limits;
@@ -125,6 +136,12 @@ struct nest {
     for (std::size_t i = 0; i < o.size(); ++i)
       if (o[i] == loop) return static_cast<int>(i);
     return -1;
+  }
+  /// The last wish for a dimension of a stage's memory, or (-1) for its scope; null: none.
+  constexpr memory_wish const* wish(int stage, int dim) const {
+    for (std::size_t i = wishes.size(); i-- > 0;)
+      if (wishes[i].stage == stage && wishes[i].dim == dim) return &wishes[i];
+    return nullptr;
   }
   /// Whether its stage is computed inside a loop of another, so that what is read there decides how often it runs.
   constexpr bool is_part(int loop) const {

@@ -125,11 +125,24 @@ constexpr ruling can_be_placed(nest const& n, int stage) {
     if (program::at(p.tensors, t).stage == stage) return illegal(diagnosis::an_output_is_computed_in_a_nest_of_its_own);
   return {};
 }
-/// Whether a step has split, reordered or marked the stage's loops, placed it, or placed others in its loops.
+/// What the memory of all stages that are on the stack may come to: threads of foreign executors have small ones.
+inline constexpr std::int64_t most_on_stack = 64 * 1024;
+/// Whether the stage has memory of which a step can decide.
+constexpr ruling has_memory(nest const& n, int stage) {
+  ruling const r = can_be_placed(n, stage);
+  if (r.why == diagnosis::an_output_is_computed_in_a_nest_of_its_own)
+    return illegal(diagnosis::the_memory_of_an_output_is_the_callers__cache_write_it);
+  if (r.v == verdict::legal && program::at(n.places, stage).inlined) return illegal(diagnosis::an_inlined_stage_has_no_memory);
+  return r;
+}
+/// Whether a step has split, reordered or marked the stage's loops, placed it, placed others in its loops, or wants
+/// something of its memory.
 constexpr bool is_scheduled(nest const& n, int stage) {
   if (!(program::at(n.places, stage) == placement())) return true;
   for (placement const& p : n.places)
     if (p.loop >= 0 && n.at(p.loop).stage == stage) return true;
+  for (memory_wish const& w : n.wishes)
+    if (w.stage == stage) return true;
   std::int32_t last = -1;
   for (std::int32_t l : program::at(n.order, stage)) {
     if (n.at(l).parent >= 0 || n.at(l).kind != loop_kind::serial || l < last) return true;

@@ -12,7 +12,9 @@
 #include "weft/schedule/step/compute_root.hpp"
 #include "weft/schedule/step/parallel.hpp"
 #include "weft/schedule/step/reorder.hpp"
+#include "weft/schedule/step/set_scope.hpp"
 #include "weft/schedule/step/split.hpp"
+#include "weft/schedule/step/storage_align.hpp"
 #include "weft/schedule/step/tile.hpp"
 #include "weft/schedule/step/transform_layout.hpp"
 #include "weft/schedule/step/unroll.hpp"
@@ -66,7 +68,9 @@ struct schedule : nest,
                   compute_root_step<schedule>,
                   cache_read_step<schedule>,
                   cache_write_step<schedule>,
-                  transform_layout_step<schedule> {
+                  transform_layout_step<schedule>,
+                  storage_align_step<schedule>,
+                  set_scope_step<schedule> {
   trace steps;
   sequence<knob_info> knobs;
   sequence<std::int32_t> choices;  // per knob in order of use; 0 beyond the end

@@ -42,7 +42,9 @@ struct step_form {
   X(compute_root,   true,  0, 0,  false, false, true)   \
   X(cache_read,     true,  0, 0,  true,  false, false)  \
   X(cache_write,    true,  0, 0,  false, false, false)  \
-  X(transform_layout, true, 0, 0, false, false, false, true)
+  X(transform_layout, true, 0, 0, false, false, false, true) \
+  X(storage_align,  true,  0, 0,  false, false, false, true) \
+  X(set_scope,      true,  0, 0,  false, false, false, false, "stack workspace")
 
 enum class verb : std::uint8_t {
 #define WEFT_X(name, ...) name,
