@@ -37,6 +37,7 @@ if ((all)); then
   for version in 19 22; do
     mapfile -t libraries < <(llvm_library $version)
     want clang-$version clang++-$version
+    if ((version == 19)); then want libclang-rt-19-dev "/usr/lib/llvm-19/lib/clang/19/lib/linux/libclang_rt.asan-*.a"; fi
     want libllvm$version "${libraries[@]}"
     want llvm-$version-dev "/usr/lib/llvm-$version/include/llvm-c/Core.h"
   done

@@ -192,7 +192,7 @@ inline constexpr program_summary const& summary = what_run<What, In...>::type::v
 
 // --- running the how-lambda -----------------------------------------------------------------------------------
 template <class In>
-inline constexpr int rank_of = input_of<In>::rank < 0 ? 0 : input_of<In>::rank;
+inline constexpr int handle_rank = input_of<In>::rank < 0 ? 0 : input_of<In>::rank;
 /// One handle per input, numbers too, then per stage. Without a constant program the number of stages is not known, and
 /// the lambda takes the schedule alone.
 template <class What, class... In, class How>
@@ -206,11 +206,11 @@ constexpr void write_schedule(How const& how, schedule& s) {
                        "for weft::stage<\"C\", 3>(s)");
     constexpr int stages = few ? summary<What, In...>.stages : 0;
     [&]<int... I, int... S>(std::integer_sequence<int, I...>, std::integer_sequence<int, S...>) {
-      static_assert(!few || std::is_invocable_v<How const&, schedule&, input_handle<rank_of<In>>...,
+      static_assert(!few || std::is_invocable_v<How const&, schedule&, input_handle<handle_rank<In>>...,
                                         stage_handle<summary<What, In...>.axes[S], summary<What, In...>.spatial[S]>...>,
                     "weft: the how-lambda takes the schedule, then one handle per input, then one per stage");
       if constexpr (few)
-        how(s, input_handle<rank_of<In>>{I}...,
+        how(s, input_handle<handle_rank<In>>{I}...,
             handle_of<summary<What, In...>.axes[S], summary<What, In...>.spatial[S]>(s, S)...);
     }
     (std::make_integer_sequence<int, inputs>{}, std::make_integer_sequence<int, stages>{});

@@ -160,7 +160,7 @@ TEST_CASE("relocations of each kind that may occur give the address") {
   CHECK(why == "");
   auto const address = get<std::uint64_t>(std::string(static_cast<char*>(m.entry()) + offset, 8), 0);
   CHECK(permissions(reinterpret_cast<void const*>(address)) == "r--p");
-  for (std::uint32_t type : {10, 11}) {  // 32, 32S: no mapping is that low
+  for (std::uint32_t type : {10u, 11u}) {  // 32, 32S: no mapping is that low
     put<std::uint32_t>(object, r + 8, type);
     CHECK(refusal(object, "weft_parallel") == "a relocation does not reach its symbol");
   }

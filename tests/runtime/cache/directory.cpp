@@ -93,7 +93,7 @@ TEST_CASE("a directory that others may write is refused, in words") {
   write_file(t.path + "/" + name, "x");
   REQUIRE(::chmod((t.path + "/" + name).c_str(), 0600) == 0);
   CHECK(readable(t.path));
-  for (mode_t mode : {0770, 0702, 0777, 01777}) {
+  for (mode_t mode : {0770u, 0702u, 0777u, 01777u}) {
     REQUIRE(::chmod(t.path.c_str(), mode) == 0);
     CHECK_FALSE(readable(t.path));
     CHECK(has(why(t.path), "may be written by others"));
@@ -133,7 +133,7 @@ TEST_CASE("a file counts only when it is a regular one with one name that nobody
     REQUIRE(readable(t.path));
   };
   fresh();
-  for (mode_t mode : {0620, 0602, 0666}) {
+  for (mode_t mode : {0620u, 0602u, 0666u}) {
     REQUIRE(::chmod(file.c_str(), mode) == 0);
     CHECK_FALSE(readable(t.path));
   }
