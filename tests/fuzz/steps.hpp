@@ -127,7 +127,7 @@ inline weft::trace draw_steps(random_source& r, weft::schedule s, weft::sequence
     std::int32_t const loop = order[static_cast<std::size_t>(place)];
     std::int64_t const factor = r.one_of({1, 2, 3, 4, 4, 5, 6, 7, 8, 8, 9, 16, 16, 33, 64});
     bool const room = order.size() < 8;
-    switch (r.below(s.order.size() > 1 ? 18 : 12)) {
+    switch (r.below(s.order.size() > 1 ? 20 : 12)) {
       case 0:
       case 1:
         if (room) attempt({verb::split, 1, {loop}, factor});
@@ -172,6 +172,15 @@ inline weft::trace draw_steps(random_source& r, weft::schedule s, weft::sequence
         attempt(one);
         break;
       }
+      case 12: {
+        step one{r.one_of({verb::reverse_compute_at, verb::reverse_compute_at, verb::reverse_compute_inline})};
+        if (one.what == verb::reverse_compute_at) one.count = 1, one.loops[0] = loop;
+        for (int stage = 0; stage < static_cast<int>(s.order.size()); ++stage) {
+          one.stage = stage;
+          if (attempt(one)) break;
+        }
+        break;
+      }
       default: {  // a stage, computed in a loop of one behind it
         step one{r.one_of({verb::compute_at, verb::compute_at, verb::compute_at, verb::compute_inline, verb::compute_root})};
         one.stage = r.below(static_cast<int>(s.order.size()));
@@ -193,7 +202,8 @@ inline weft::trace without(weft::trace const& steps, std::size_t gone, std::int3
   weft::step const& dropped = steps[gone];
   // What stands on the stage or its axes would have to go too.
   if (dropped.what == weft::verb::cache_read || dropped.what == weft::verb::cache_write) return out;
-  if (dropped.what == weft::verb::transform_layout) return out;
+  if (dropped.what == weft::verb::transform_layout || dropped.what == weft::verb::reverse_compute_at) return out;
+  if (dropped.what == weft::verb::reverse_compute_inline) return out;
   bool const split = dropped.what == weft::verb::split;
   for (std::size_t i = 0; i < steps.size(); ++i) {
     weft::step s = steps[i];

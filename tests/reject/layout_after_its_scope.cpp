@@ -1,4 +1,4 @@
-// expect: the_stage_was_scheduled_already__cache_write_and_transform_layout_come_first
+// expect: the_stage_was_scheduled_already__this_step_comes_before_all_others_on_it
 #include <weft/weft.hpp>
 
 constexpr auto product = [](auto A, auto B) {

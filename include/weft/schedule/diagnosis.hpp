@@ -105,8 +105,8 @@ enum class verdict : std::uint8_t { legal, deferred, illegal };
   X(the_axis_is_gone__use_those_of_the_handle_that_its_step_returned, \
     "the axis is gone: cache_write or transform_layout gave its stage others; use those of the handle that it returned", \
     "") \
-  X(the_stage_was_scheduled_already__cache_write_and_transform_layout_come_first, \
-    "the stage was split, reordered, marked or placed already; cache_write and transform_layout come first", \
+  X(the_stage_was_scheduled_already__this_step_comes_before_all_others_on_it, \
+    "the stage was split, reordered, marked or placed already; this step comes before all others on it", \
     "this step before all others that name the stage or its axes") \
   X(an_output_keeps_its_layout__transform_a_copy_or_a_stage_that_others_read, \
     "an output of the kernel keeps its layout; transform a copy (cache_read) or a stage that others read", \
@@ -126,6 +126,12 @@ enum class verdict : std::uint8_t { legal, deferred, illegal };
   X(memory_on_the_stack_has_at_most_64_KiB__compute_the_stage_inside_a_loop, \
     "memory on the stack has a known size, at most 64 KiB for all stages of a kernel together", \
     "compute_at a loop in which less of it is read, before this step; or scope::workspace") \
+  X(the_stage_must_read_that_one_at_its_own_index_alone, \
+    "the stage must read that one, each element at its own index, and no other element of it", \
+    "compute_at or compute_inline for the stage that is read") \
+  X(a_reduced_axis_runs_outside_of_this_one__no_element_is_complete_there, \
+    "a reduced axis runs outside of this one, or is it: no element is complete there", \
+    "an axis outside of all reduced ones, or cache_write") \
   X(a_knob_needs_at_least_one_value, \
     "a knob needs at least one value", \
     "a list such as {4, 8}") \

@@ -38,8 +38,9 @@ constexpr sequence<sequence<std::int32_t>> readers_of(program const& p) {
   return readers;
 }
 
-/// Whether a body of stage `reader` reads an element of `tensor`.
-constexpr bool reads_tensor(program const& p, int reader, int tensor) {
+/// Calls `f(load)` for each access of a stage's bodies, once each.
+template <class F>
+constexpr void each_load(program const& p, int stage, F const& f) {
   sequence<bool> seen(p.nodes.size(), false);
   sequence<std::int32_t> next;
   auto const reach = [&](int id) {
@@ -47,19 +48,24 @@ constexpr bool reads_tensor(program const& p, int reader, int tensor) {
     seen[static_cast<std::size_t>(id)] = true;
     next.push_back(id);
   };
-  stage_info const& stage = program::at(p.stages, reader);
-  for (int r = 0; r < stage.results; ++r) reach(p.result(stage, r).body);
+  stage_info const& s = program::at(p.stages, stage);
+  for (int r = 0; r < s.results; ++r) reach(p.result(s, r).body);
   while (!next.empty()) {
     node const n = p.at(next.back());
     next.pop_back();
     if (n.kind == op::load) {
-      if (n.a == tensor) return true;
+      f(n);
       for (int i = 0; i < n.c; ++i) reach(program::at(p.operands, n.b + i));
     } else if (arity(n.kind) > 0) {
       reach(n.a), reach(n.b), reach(n.c);
     }
   }
-  return false;
+}
+/// Whether a body of stage `reader` reads an element of `tensor`.
+constexpr bool reads_tensor(program const& p, int reader, int tensor) {
+  bool found = false;
+  each_load(p, reader, [&](node const& n) { found = found || n.a == tensor; });
+  return found;
 }
 
 /// Looks at the placements of all stages of `n` together.

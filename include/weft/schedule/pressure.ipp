@@ -1,3 +1,4 @@
+#include "weft/schedule/placement.hpp"
 #include "weft/schedule/pressure.hpp"
 #include "weft/schedule/print.hpp"
 
@@ -33,22 +34,15 @@ inline std::int64_t longest_trips(nest const& n, int id) {
   if (l.parent >= 0) return -1;
   program const& p = n.computation();
   int const place = n.places[static_cast<std::size_t>(l.stage)].loop;
-  stage_info const &guest = program::at(p.stages, l.stage), &host = program::at(p.stages, n.at(place).stage);
+  stage_info const& guest = program::at(p.stages, l.stage);
   int axis = -1;
   bool same = true;
-  sequence<bool> seen(p.nodes.size(), false);
-  auto const visit = [&](auto const& self, int node_id) -> void {
-    if (node_id < 0 || seen[static_cast<std::size_t>(node_id)]) return;
-    seen[static_cast<std::size_t>(node_id)] = true;
-    node const& x = p.at(node_id);
-    for (int i = 0; x.kind == op::load && i < x.c; ++i) self(self, program::at(p.operands, x.b + i));
-    if (arity(x.kind) > 0) self(self, x.a), self(self, x.b), self(self, x.c);
-    if (x.kind != op::load || x.a < guest.tensor || x.a >= guest.tensor + guest.results) return;
+  each_load(p, n.at(place).stage, [&](node const& x) {
+    if (x.a < guest.tensor || x.a >= guest.tensor + guest.results) return;
     node const& index = p.at(program::at(p.operands, x.b + l.root - guest.first_axis));
     same = same && index.kind == op::axis && (axis < 0 || axis == index.a);
     axis = index.a;
-  };
-  for (int r = 0; r < host.results; ++r) visit(visit, p.result(host, r).body);
+  });
   if (!same || axis < 0) return -1;
   std::int64_t trips = 1;
   for (std::int32_t inside : n.order_of(place))

@@ -12,6 +12,8 @@
 #include "weft/schedule/step/compute_root.hpp"
 #include "weft/schedule/step/parallel.hpp"
 #include "weft/schedule/step/reorder.hpp"
+#include "weft/schedule/step/reverse_compute_at.hpp"
+#include "weft/schedule/step/reverse_compute_inline.hpp"
 #include "weft/schedule/step/set_scope.hpp"
 #include "weft/schedule/step/split.hpp"
 #include "weft/schedule/step/storage_align.hpp"
@@ -70,7 +72,9 @@ struct schedule : nest,
                   cache_write_step<schedule>,
                   transform_layout_step<schedule>,
                   storage_align_step<schedule>,
-                  set_scope_step<schedule> {
+                  set_scope_step<schedule>,
+                  reverse_compute_at_step<schedule>,
+                  reverse_compute_inline_step<schedule> {
   trace steps;
   sequence<knob_info> knobs;
   sequence<std::int32_t> choices;  // per knob in order of use; 0 beyond the end

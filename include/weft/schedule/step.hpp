@@ -44,7 +44,9 @@ struct step_form {
   X(cache_write,    true,  0, 0,  false, false, false)  \
   X(transform_layout, true, 0, 0, false, false, false, true) \
   X(storage_align,  true,  0, 0,  false, false, false, true) \
-  X(set_scope,      true,  0, 0,  false, false, false, false, "stack workspace")
+  X(set_scope,      true,  0, 0,  false, false, false, false, "stack workspace") \
+  X(reverse_compute_at, true, 1, 1, false, false, true) \
+  X(reverse_compute_inline, true, 0, 0, false, false, true)
 
 enum class verb : std::uint8_t {
 #define WEFT_X(name, ...) name,

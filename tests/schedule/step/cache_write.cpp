@@ -96,7 +96,7 @@ TEST_CASE("cache_write: the reduced axes of the stage that copies are gone, and 
   CHECK(weft::parse_trace(weft::print_trace(t.s), weft::schedule(t.p, all_extents{16})) == t.s.steps);
 }
 TEST_CASE("cache_write: what it refuses") {
-  auto const late = diagnosis::the_stage_was_scheduled_already__cache_write_and_transform_layout_come_first;
+  auto const late = diagnosis::the_stage_was_scheduled_already__this_step_comes_before_all_others_on_it;
   struct {
     void (*steps)(scheduled&);
     diagnosis why;

@@ -85,7 +85,7 @@ TEST_CASE("set_scope: what it refuses") {
          t.s.set_scope(copy, scope::stack);
          static_cast<void>(t.s.transform_layout(copy, [](auto k, auto j) { return weft::dims(j, k); }));
        },
-       diagnosis::the_stage_was_scheduled_already__cache_write_and_transform_layout_come_first},
+       diagnosis::the_stage_was_scheduled_already__this_step_comes_before_all_others_on_it},
   };
   for (auto const& c : cases) {
     scheduled t(16);

@@ -131,7 +131,7 @@ TEST_CASE("transform_layout: a stage with a reduction keeps its reduced axes, be
   CHECK(weft::detail::update_text(t.s.computation(), 0) == " = C_acc[i / 4, j / 8, i % 4, j % 8]");
 }
 TEST_CASE("transform_layout: what it refuses") {
-  auto const late = diagnosis::the_stage_was_scheduled_already__cache_write_and_transform_layout_come_first;
+  auto const late = diagnosis::the_stage_was_scheduled_already__this_step_comes_before_all_others_on_it;
   struct {
     void (*steps)(scheduled&);
     diagnosis why;

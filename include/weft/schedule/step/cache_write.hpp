@@ -12,7 +12,7 @@ struct cache_write_rule {
     if (s.stage < 0 || s.stage >= static_cast<int>(n.order.size()))
       return illegal(diagnosis::the_stage_is_none_of_this_schedule);
     if (is_scheduled(n, s.stage))
-      return illegal(diagnosis::the_stage_was_scheduled_already__cache_write_and_transform_layout_come_first);
+      return illegal(diagnosis::the_stage_was_scheduled_already__this_step_comes_before_all_others_on_it);
     return {};
   }
   static constexpr int rewrite(program& p, step const& s) { return add_origin(p, s.stage); }

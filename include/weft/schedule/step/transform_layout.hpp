@@ -45,7 +45,7 @@ struct transform_layout_rule {
       if (program::at(p.tensors, t).stage == s.stage)
         return illegal(diagnosis::an_output_keeps_its_layout__transform_a_copy_or_a_stage_that_others_read);
     if (is_scheduled(n, s.stage))
-      return illegal(diagnosis::the_stage_was_scheduled_already__cache_write_and_transform_layout_come_first);
+      return illegal(diagnosis::the_stage_was_scheduled_already__this_step_comes_before_all_others_on_it);
     if (!holds_each_element_once(s.numbers, program::at(p.stages, s.stage).spatial))
       return illegal(
           diagnosis::a_layout_must_hold_each_element_once__cut_each_dimension_into_quotients_and_remainders);
