@@ -108,6 +108,18 @@ inline weft::trace draw_steps(random_source& r, weft::schedule s, weft::sequence
     if (s.order.size() >= 8 || !attempt(one)) return;
     // What it made, in a tile of the stage that reads it, perhaps laid out anew.
     int const made = static_cast<int>(s.order.size()) - 1;
+    if (one.what == verb::cache_write && r.chance(40)) {  // or the stage in a tile of it
+      auto const any_loop = [&] { return r.one_of(s.order[static_cast<std::size_t>(made)]); };
+      for (int cuts = r.below(4); cuts > 0 && !s.order[static_cast<std::size_t>(made)].empty(); --cuts)
+        attempt({verb::split, 1, {any_loop()}, r.one_of({1, 2, 3, 4, 8})});
+      for (int steps = r.below(4); steps > 0 && s.order[static_cast<std::size_t>(made)].size() > 1; --steps)
+        attempt(r.chance(60) ? step{verb::reorder, 2, {any_loop(), any_loop()}}
+                             : step{r.one_of({verb::parallel, verb::vectorize, verb::unroll}), 1, {any_loop()}});
+      step back{verb::reverse_compute_inline};
+      if (!s.order[static_cast<std::size_t>(made)].empty() && r.chance(75)) back = {verb::reverse_compute_at, 1, {any_loop()}};
+      back.stage = stage;
+      return void(attempt(back));
+    }
     if (r.chance(30)) attempt(draw_layout(r, s, made));
     auto const& loops = s.order[static_cast<std::size_t>(stage)];
     if (loops.empty() || r.chance(40)) return;
