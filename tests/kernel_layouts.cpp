@@ -85,6 +85,54 @@ inline constexpr auto cached_blend = weft::kernel<"cached_blend">(blend, [](auto
   s.compute_at(acc, io);
   s.vectorize(acc.axes()[0]);
 });
+/// A product whose elements are capped while the tile is at hand.
+inline constexpr auto capped = weft::kernel<"capped">(
+    [](auto A, auto B) {
+      auto P = compute<"P">(A.extent(0), B.extent(1), [=](auto i, auto j) {
+        return sum(A.extent(1), [=](auto k) { return A(i, k) * B(k, j); });
+      });
+      return compute<"C">(A.extent(0), B.extent(1), [=](auto i, auto j) { return weft::max(P(i, j), 0); });
+    },
+    [](auto& s, auto, auto, auto P, auto C) {
+      auto [i, j, k] = P.axes();
+      auto [io, jo, ii, ji] = s.tile(i, j, 4, 16);
+      s.reorder(io, jo, k, ii, ji);
+      s.unroll(ii);
+      s.vectorize(ji);
+      s.parallel(io);
+      auto [ci, cj] = s.reverse_compute_at(C, jo);
+      s.unroll(ci);
+      s.vectorize(cj);
+    });
+/// The same product, with B in memory of other strides, and tiles that stay in memory.
+inline constexpr auto elsewhere = weft::kernel<"elsewhere">(product, [](auto& s, auto, auto B, auto C) {
+  auto acc = s.cache_write(C);
+  auto [i, j, k] = C.axes();
+  auto [io, jo, ii, ji] = s.tile(i, j, 4, 16);
+  s.parallel(io);
+  s.compute_at(acc, jo);
+  s.set_scope(acc, weft::scope::workspace);
+  s.storage_align(acc, 0, 16, 1);
+  auto copy = s.cache_read(B, acc);
+  s.storage_align(copy, 0, 32, 5);
+  s.compute_at(copy, io);
+  s.set_scope(copy, weft::scope::workspace);
+});
+constexpr auto smooth = [](auto a) {
+  auto n = a.extent(0);
+  auto x = compute<"x">(n, [=](auto i) { return a(weft::clamp(i - 1, 0, n - 1)) + a(weft::clamp(i + 1, 0, n - 1)); });
+  auto y = compute<"y">(n, [=](auto i) { return a(i) * 2; });
+  return compute<"c">(n, [=](auto i) { return x(i) + y(i); });
+};
+template <class F>
+std::string refusal(F const& call) {
+  try {
+    call();
+  } catch (weft::argument_error const& e) {
+    return e.what();
+  }
+  return "";
+}
 }  // namespace
 
 TEST_CASE("a product over packed panels, its tiles in registers, has the bits of direct evaluation") {
@@ -97,12 +145,17 @@ TEST_CASE("a product over packed panels, its tiles in registers, has the bits of
     CHECK(e == c);
     packed_inside(view(a, M, K), view(b, K, N), out(d, M, N));
     CHECK(e == d);
+    elsewhere(view(a, M, K), view(b, K, N), out(d, M, N));
+    CHECK(e == d);
+    capped(view(a, M, K), view(b, K, N), out(d, M, N));
+    CHECK(weft::evaluate({.contract = weft::cpu().fma}, capped, view(a, M, K), view(b, K, N)) == d);
   }
 }
 TEST_CASE("the tile of such a product is not in memory, nor does its inner loop gather") {
   std::vector<float> const a = numbers(64 * 64), b = numbers(64 * 64);
   std::string const ir = packed.ir(view(a, 64, 64), view(b, 64, 64));
   CHECK(ir.find("C_acc[") == std::string::npos);
+  CHECK(capped.ir(view(a, 64, 64), view(b, 64, 64)).find("P[") == std::string::npos);
   CHECK(ir.find("//") == std::string::npos);  // no quotient, no remainder is left
   CHECK(ir.find("%%") == std::string::npos);
 }
@@ -123,4 +176,39 @@ TEST_CASE("an output in place of an input may be computed in a tile and copied")
     cached_blend(x, y, out(x));
     CHECK(expected == x);
   }
+}
+TEST_CASE("an output is not written over an input that a stage inside its loops reads elsewhere") {
+  constexpr auto inlined = weft::kernel<"inlined">(smooth, [](auto& s, auto, auto x, auto, auto) { s.compute_inline(x); });
+  constexpr auto inside = weft::kernel<"inside">(smooth, [](auto& s, auto, auto x, auto, auto c) {
+    s.compute_at(x, c.axes()[0]);
+  });
+  std::string const words = "output c cannot be written over input A: stage x";
+  std::vector<float> a = numbers(20);
+  std::vector<float> const before = a;
+  CHECK(refusal([&] { inlined(a, out(a)); }).find(words) != std::string::npos);
+  CHECK(refusal([&] { inside(a, out(a)); }).find(words) != std::string::npos);
+  CHECK(a == before);
+  CHECK(refusal([&] { static_cast<void>(inside(a)); }) == "");
+}
+TEST_CASE("it is where those stages read the element alone that is then written, or run before it") {
+  constexpr auto kernels = [](auto const& check) {
+    check(weft::kernel<"plain">(smooth));
+    check(weft::kernel<"inlined">(smooth, [](auto& s, auto, auto, auto y, auto) { s.compute_inline(y); }));
+    check(weft::kernel<"inside">(smooth, [](auto& s, auto, auto, auto y, auto c) { s.compute_at(y, c.axes()[0]); }));
+    check(weft::kernel<"both">(smooth, [](auto& s, auto, auto, auto y, auto c) {
+      auto acc = s.cache_write(c);
+      s.compute_at(acc, s.split(c.axes()[0], 4)[0]);
+      s.compute_inline(y);
+    }));
+    check(weft::kernel<"before">(smooth, [](auto& s, auto, auto x, auto, auto c) {
+      auto acc = s.cache_write(c);
+      s.compute_at(x, acc.axes()[0]);
+    }));
+  };
+  kernels([](auto const& k) {
+    std::vector<float> a = numbers(21);
+    auto const expected = weft::evaluate({.contract = weft::cpu().fma}, k, a);
+    CHECK(refusal([&] { k(a, out(a)); }) == "");
+    CHECK(expected == a);
+  });
 }

@@ -113,6 +113,40 @@ class guest_spans final : public index_spans {
   int reader_ = -1;
 };
 
+/// An output may be written over an input that no stage behind its own reads (runtime/bind), and so it may still when steps
+/// let stages before it run inside its loops, or behind it, as long as those read elements that were not yet written.
+WEFT_DECL void lowering::check_in_place() const {
+  sequence<sequence<std::int32_t>> readers;
+  for (std::int32_t t : p_.outputs)
+    for (input_info const& i : p_.inputs) {
+      if (i.tensor < 0 || tensor_[at(i.tensor)]->alias_class != tensor_[at(t)]->alias_class) continue;
+      if (readers.empty()) readers = readers_of(p_);
+      for (int s : order_) {
+        if (n_.places[at(s)] == placement() || !reads_tensor(p_, s, i.tensor)) continue;
+        if (reads_in_time(s, reads_own_element(p_, s, i.tensor, 1), p_.tensors[at(t)].stage, readers)) continue;
+        auto const called = [&](int tensor) { return std::string(p_.tensors[at(tensor)].name.view()); };
+        std::string const stage = called(p_.stages[at(s)].tensor);
+        WEFT_THROW(argument_error(f_.name + ": output " + called(t) + " cannot be written over input " + called(i.tensor) +
+                                  ": stage " + stage + ", which the schedule computes where it is read, reads elements of " +
+                                  called(i.tensor) + " after their place was written; give " + called(t) +
+                                  " memory of its own, or compute_root(" + stage + ")"));
+      }
+    }
+}
+/// Whether what `stage` reads is read before `writer` writes there. own: it reads the element at its own index.
+WEFT_DECL bool lowering::reads_in_time(int stage, bool own, int writer,
+                                       sequence<sequence<std::int32_t>> const& readers) const {
+  if (stage == writer) return own && p_.stages[at(writer)].reduced == 0;
+  if (!n_.places[at(stage)].inlined) {
+    int root = stage;
+    while (n_.places[at(root)].loop >= 0) root = n_.at(n_.places[at(root)].loop).stage;
+    for (int s : order_)
+      if (root != writer && (s == root || s == writer)) return s == root;
+  }
+  for (std::int32_t r : readers[at(stage)])
+    if (needed_[at(r)] && !reads_in_time(r, own && reads_own_element(p_, r, p_.stages[at(stage)]), writer, readers)) return false;
+  return true;
+}
 WEFT_DECL bool lowering::has_guests(int loop) const {
   for (std::size_t s = 0; s < n_.places.size(); ++s)
     if (needed_[s] && n_.places[s].loop == loop) return true;

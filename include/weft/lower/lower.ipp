@@ -14,6 +14,7 @@ WEFT_DECL void lowering::run() {
     if (i.tensor >= 0) make_argument(i.tensor, false);
   for (std::int32_t t : p_.outputs) make_argument(t, true);
   find_order();
+  check_in_place();
   auto const is_root = [&](int s) { return n_.places[at(s)] == placement(); };
   for (int s : order_)
     for (int r = 0; r < p_.stages[at(s)].results && is_root(s); ++r)

@@ -101,6 +101,8 @@ class lowering {
   ir::stmt with_guests(int position, sequence<bool> const& dropped);
   void find_parts(stage_frame& guest, int stage, class guest_spans& spans);
   void make_guest_memory(stage_frame& guest, int stage);
+  void check_in_place() const;
+  bool reads_in_time(int stage, bool own, int writer, sequence<sequence<std::int32_t>> const& readers) const;
 
   // --- element.ipp ------------------------------------------------------------------------------------------------
   ir::stmt leaf(sequence<bool> const& dropped);

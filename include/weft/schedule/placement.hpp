@@ -68,6 +68,24 @@ constexpr bool reads_tensor(program const& p, int reader, int tensor) {
   return found;
 }
 
+/// Whether stage `reader` reads `results` tensors from `tensor` on, and each element at its own index alone.
+constexpr bool reads_own_element(program const& p, int reader, int tensor, int results) {
+  stage_info const& own = program::at(p.stages, reader);
+  bool any = false, same = own.spatial == program::at(p.tensors, tensor).rank;
+  each_load(p, reader, [&](node const& n) {
+    if (n.a < tensor || n.a >= tensor + results) return;
+    any = true;
+    for (int d = 0; d < n.c && same; ++d) {
+      node const& index = p.at(program::at(p.operands, n.b + d));
+      same = index.kind == op::axis && index.a == own.first_axis + d;
+    }
+  });
+  return any && same;
+}
+constexpr bool reads_own_element(program const& p, int reader, stage_info const& of) {
+  return reads_own_element(p, reader, of.tensor, of.results);
+}
+
 /// Looks at the placements of all stages of `n` together.
 struct placement_check {
   nest const& n;

@@ -9,20 +9,6 @@
 namespace weft::inline WEFT_ABI {
 namespace detail {
 
-/// Whether `reader` reads stage `read`, and each of its elements at the reader's own index alone.
-constexpr bool reads_own_element(program const& p, int reader, int read) {
-  stage_info const &own = program::at(p.stages, reader), &other = program::at(p.stages, read);
-  bool any = false, same = own.spatial == other.spatial;
-  each_load(p, reader, [&](node const& n) {
-    if (program::at(p.tensors, n.a).stage != read) return;
-    any = true;
-    for (int d = 0; d < n.c && same; ++d) {
-      node const& index = p.at(program::at(p.operands, n.b + d));
-      same = index.kind == op::axis && index.a == own.first_axis + d;
-    }
-  });
-  return any && same;
-}
 /// The loop of `stage` that does what loop `like` of a stage of the same axes does; cuts loops as that one was cut.
 constexpr int same_loop(nest& n, int stage, int like) {
   loop_info const l = n.at(like);
@@ -72,7 +58,7 @@ struct reverse_compute_at_rule {
     if (program::at(n.places, read).inlined) return illegal(diagnosis::the_stage_of_this_axis_is_inlined__it_has_no_loops);
     if (is_scheduled(n, s.stage))
       return illegal(diagnosis::the_stage_was_scheduled_already__this_step_comes_before_all_others_on_it);
-    if (!detail::reads_own_element(n.computation(), s.stage, read))
+    if (!detail::reads_own_element(n.computation(), s.stage, program::at(n.computation().stages, read)))
       return illegal(diagnosis::the_stage_must_read_that_one_at_its_own_index_alone);
     for (std::int32_t l : n.order_of(s.loops[0])) {
       if (n.at(l).reduced)

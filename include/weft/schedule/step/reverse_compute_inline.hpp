@@ -14,7 +14,7 @@ struct reverse_compute_inline_rule {
     if (is_scheduled(n, s.stage))
       return illegal(diagnosis::the_stage_was_scheduled_already__this_step_comes_before_all_others_on_it);
     int const read = only_stage_read(n, s.stage);
-    if (read < 0 || !detail::reads_own_element(n.computation(), s.stage, read))
+    if (read < 0 || !detail::reads_own_element(n.computation(), s.stage, program::at(n.computation().stages, read)))
       return illegal(diagnosis::the_stage_must_read_that_one_at_its_own_index_alone);
     if (ruling const r = can_be_placed(n, read); r.v != verdict::legal) return r;
     if (program::at(n.computation().stages, read).reduced > 0)
