@@ -17,14 +17,14 @@ std::vector<float> numbers(std::size_t n, int step = 5) {
   return v;
 }
 constexpr auto product = [](auto A, auto B) {
-  return compute<"C">(A.extent(0), B.extent(1), [=](auto i, auto j) {
-    return sum(A.extent(1), [=](auto k) { return A(i, k) * B(k, j); });
-  });
+  return compute<"C">(A.extent(0), B.extent(1),
+                      [=](auto i, auto j) { return sum(A.extent(1), [=](auto k) { return A(i, k) * B(k, j); }); });
 };
 /// B in panels of 16 columns, made once; C in tiles of 4 x 16, summed in registers.
 inline constexpr auto packed = weft::kernel<"packed">(product, [](auto& s, auto, auto B, auto C) {
   auto acc = s.cache_write(C);
-  auto panels = s.transform_layout(s.cache_read(B, acc), [](auto row, auto column) { return dims(column / 16, row, column % 16); });
+  auto panels = s.transform_layout(s.cache_read(B, acc),
+                                   [](auto row, auto column) { return dims(column / 16, row, column % 16); });
   auto [po, pk, pi] = panels.axes();
   s.vectorize(pi);
   s.parallel(po);
@@ -48,7 +48,8 @@ inline constexpr auto packed_inside = weft::kernel<"packed_inside">(product, [](
   s.unroll(ii);
   s.vectorize(ji);
   s.parallel(jo);
-  auto panel = s.transform_layout(s.cache_read(B, C), [](auto row, auto column) { return dims(column / 16, row, column % 16); });
+  auto panel =
+      s.transform_layout(s.cache_read(B, C), [](auto row, auto column) { return dims(column / 16, row, column % 16); });
   auto [po, pk, pi] = panel.axes();
   s.vectorize(pi);
   s.compute_at(panel, jo);
@@ -57,14 +58,14 @@ inline constexpr auto packed_inside = weft::kernel<"packed_inside">(product, [](
 constexpr auto convolution = [](auto X, auto W) {  // channel, row, column; W: out, in, row, column
   return compute<"Y">(W.extent(0), X.extent(1) - W.extent(2) + 1, X.extent(2) - W.extent(3) + 1,
                       [=](auto o, auto y, auto x) {
-                        return sum(X.extent(0), W.extent(2), W.extent(3), [=](auto c, auto dy, auto dx) {
-                          return X(c, y + dy, x + dx) * W(o, c, dy, dx);
-                        });
+                        return sum(X.extent(0), W.extent(2), W.extent(3),
+                                   [=](auto c, auto dy, auto dx) { return X(c, y + dy, x + dx) * W(o, c, dy, dx); });
                       });
 };
 /// Blocks of 8 channels side by side, in the weights and in what is summed (NCHW8c).
 inline constexpr auto blocked = weft::kernel<"blocked">(convolution, [](auto& s, auto, auto W, auto Y) {
-  auto acc = s.transform_layout(s.cache_write(Y), [](auto to, auto row, auto column) { return dims(to / 8, row, column, to % 8); });
+  auto acc = s.transform_layout(s.cache_write(Y),
+                                [](auto to, auto row, auto column) { return dims(to / 8, row, column, to % 8); });
   auto weights = s.transform_layout(s.cache_read(W, acc), [](auto to, auto from, auto row, auto column) {
     return dims(to / 8, from, row, column, to % 8);
   });
@@ -77,7 +78,9 @@ inline constexpr auto blocked = weft::kernel<"blocked">(convolution, [](auto& s,
   s.vectorize(weights.axes()[4]);
 });
 
-constexpr auto blend = [](auto x, auto y) { return compute<"z">(x.extent(0), [=](auto i) { return x(i) * 2 + y(i); }); };
+constexpr auto blend = [](auto x, auto y) {
+  return compute<"z">(x.extent(0), [=](auto i) { return x(i) * 2 + y(i); });
+};
 inline constexpr auto cached_blend = weft::kernel<"cached_blend">(blend, [](auto& s, auto, auto, auto z) {
   auto acc = s.cache_write(z);
   auto [io, ii] = s.split(z.axes()[0], 8);
@@ -161,7 +164,8 @@ TEST_CASE("the tile of such a product is not in memory, nor does its inner loop 
 }
 TEST_CASE("a convolution in blocks of channels has the bits of direct evaluation") {
   for (auto [channels, outputs, size] : {std::array{3, 8, 9}, {8, 16, 7}, {5, 11, 6}, {1, 1, 3}}) {
-    auto const C = static_cast<std::size_t>(channels), O = static_cast<std::size_t>(outputs), S = static_cast<std::size_t>(size);
+    auto const C = static_cast<std::size_t>(channels), O = static_cast<std::size_t>(outputs),
+               S = static_cast<std::size_t>(size);
     std::vector<float> const x = numbers(C * S * S), w = numbers(O * C * 9, 7);
     std::vector<float> y(O * (S - 2) * (S - 2), -1.0f);
     blocked(view(x, C, S, S), view(w, O, C, 3, 3), out(y, O, S - 2, S - 2));
@@ -178,10 +182,10 @@ TEST_CASE("an output in place of an input may be computed in a tile and copied")
   }
 }
 TEST_CASE("an output is not written over an input that a stage inside its loops reads elsewhere") {
-  constexpr auto inlined = weft::kernel<"inlined">(smooth, [](auto& s, auto, auto x, auto, auto) { s.compute_inline(x); });
-  constexpr auto inside = weft::kernel<"inside">(smooth, [](auto& s, auto, auto x, auto, auto c) {
-    s.compute_at(x, c.axes()[0]);
-  });
+  constexpr auto inlined =
+      weft::kernel<"inlined">(smooth, [](auto& s, auto, auto x, auto, auto) { s.compute_inline(x); });
+  constexpr auto inside =
+      weft::kernel<"inside">(smooth, [](auto& s, auto, auto x, auto, auto c) { s.compute_at(x, c.axes()[0]); });
   std::string const words = "output c cannot be written over input A: stage x";
   std::vector<float> a = numbers(20);
   std::vector<float> const before = a;

@@ -23,8 +23,10 @@ ir::function tile(lowered_program& l, int factor) {
     s.unroll(acc.all[0]);
     s.vectorize(acc.all[1]);
     s.unroll(ii);
-    if (factor == 0) s.vectorize(ji);
-    else s.vectorize(s.split(ji, factor)[1]);
+    if (factor == 0)
+      s.vectorize(ji);
+    else
+      s.vectorize(s.split(ji, factor)[1]);
   });
   run_passes(f, {32, false});
   CHECK(ir::verify(f) == "");

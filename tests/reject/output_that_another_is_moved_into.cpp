@@ -7,9 +7,10 @@ constexpr auto product = [](auto A, auto B) {
   });
   return weft::compute<"C">(A.extent(0), B.extent(1), [=](auto i, auto j) { return weft::max(P(i, j), 0); });
 };
-constexpr auto k = weft::kernel<"k">(product, []([[maybe_unused]] auto& s, auto, auto, [[maybe_unused]] auto P, auto C) {
-  s.reverse_compute_at(P, C.axes()[0]);  // <- here
-});
+constexpr auto k =
+    weft::kernel<"k">(product, []([[maybe_unused]] auto& s, auto, auto, [[maybe_unused]] auto P, auto C) {
+      s.reverse_compute_at(P, C.axes()[0]);  // <- here
+    });
 static_assert(weft::checked<k, weft::arg<float, 2>, weft::arg<float, 2>>);
 
 int main() {}

@@ -12,8 +12,8 @@ struct body_rewriter {
   std::int32_t from = -1, to = -1;  // accesses to tensor `from` go to `to`; where they are one, they are laid out
   sequence<std::int32_t> axes{};    // by axis: the node that stands for it; -1: as it was
   sequence<std::int64_t> const* layout = nullptr;  // dimension, divisor and modulus of each new dimension of `from`
-  std::int32_t results = 1;         // so many tensors from `from` on
-  sequence<std::int32_t> made{};    // by node: its copy; -1: none yet
+  std::int32_t results = 1;                        // so many tensors from `from` on
+  sequence<std::int32_t> made{};                   // by node: its copy; -1: none yet
 
   constexpr int copy(int id) {
     if (id < 0) return -1;
@@ -88,8 +88,8 @@ constexpr short_name name_from(short_name const& name, std::string_view end) {
 }
 }  // namespace detail
 
-/// Adds a stage that is `tensor`, element by element, and lets `reader` read that in its place. Returns its number, which
-/// is the last; it has to be computed before `reader`.
+/// Adds a stage that is `tensor`, element by element, and lets `reader` read that in its place. Returns its number,
+/// which is the last; it has to be computed before `reader`.
 constexpr int add_copy(program& p, int tensor, int reader) {
   tensor_info const source = program::at(p.tensors, tensor);
   int const stage = static_cast<int>(p.stages.size());
@@ -105,8 +105,8 @@ constexpr int add_copy(program& p, int tensor, int reader) {
   return stage;
 }
 
-/// Adds a stage that computes what `stage` did, and lets `stage` be a copy of it. Returns the number of the new one, which
-/// is the last; it has to be computed before `stage`.
+/// Adds a stage that computes what `stage` did, and lets `stage` be a copy of it. Returns the number of the new one,
+/// which is the last; it has to be computed before `stage`.
 constexpr int add_origin(program& p, int stage) {
   stage_info const old = program::at(p.stages, stage);
   int const made = static_cast<int>(p.stages.size());
@@ -155,9 +155,12 @@ constexpr void change_layout(program& p, int stage, sequence<std::int64_t> const
     auto const dim = numbers[static_cast<std::size_t>(3 * t)], divisor = numbers[static_cast<std::size_t>(3 * t + 1)],
                modulus = numbers[static_cast<std::size_t>(3 * t + 2)];
     int const axis = old.first_axis + static_cast<int>(dim), size = program::at(p.axes, axis).extent;
-    if (modulus != 0) shape.push_back(number(modulus));
-    else if (divisor == 1) shape.push_back(size);
-    else shape.push_back(binary(op::floor_div, binary(op::add, size, number(divisor - 1)), number(divisor)));
+    if (modulus != 0)
+      shape.push_back(number(modulus));
+    else if (divisor == 1)
+      shape.push_back(size);
+    else
+      shape.push_back(binary(op::floor_div, binary(op::add, size, number(divisor - 1)), number(divisor)));
     if (divisor != 1) cut[static_cast<std::size_t>(dim)] = true;
     int digit = p.axis_node(p.add_axis(shape.back(), stage, false));
     if (divisor != 1) digit = binary(op::mul, digit, number(divisor));

@@ -11,9 +11,9 @@ namespace weft::inline WEFT_ABI {
 ///       acc[0, 0:16] = ..; acc[1, 0:16] = ..  ->  C[i, j:j + 16] = acc0
 ///       C[i, j:j + 16] = acc[0, 0:16] ..          C[i + 1, ..] = acc1
 ///
-/// Taken when all indices are literals, no two accesses overlap without being the same elements, there are no more than 64
-/// different ones, and none stands in a parallel loop. Runs after `promote`, which makes one store of each element that a
-/// reduction comes back to. Cost O(nodes) for each allocate
+/// Taken when all indices are literals, no two accesses overlap without being the same elements, there are no more than
+/// 64 different ones, and none stands in a parallel loop. Runs after `promote`, which makes one store of each element
+/// that a reduction comes back to. Cost O(nodes) for each allocate
 ir::stmt stack_tiles(ir::function& f, ir::stmt s);
 
 }  // namespace weft::inline WEFT_ABI

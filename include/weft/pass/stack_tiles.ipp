@@ -8,7 +8,9 @@ class tile_accesses final : public ir::rewriter {
  public:
   tile_accesses(ir::function& f, ir::buffer const* buf) : ir::rewriter(*f.nodes), f_(f), buf_(buf) {
     bool const literal = buf->shape.size() == 0 || buf->strides[0]->kind == op::literal;
-    std::int64_t const elements = !literal ? 0 : buf->shape.size() > 0 ? buf->shape[0]->value * buf->strides[0]->value : 1;
+    std::int64_t const elements = !literal                ? 0
+                                  : buf->shape.size() > 0 ? buf->shape[0]->value * buf->strides[0]->value
+                                                          : 1;
     owner_.resize(elements > 4096 ? 0 : static_cast<std::size_t>(elements), -1);
     known_ = !owner_.empty();
   }
@@ -43,7 +45,8 @@ class tile_accesses final : public ir::rewriter {
     if (at < 0 || finding_) return nullptr;
     ir::expr const all = ir::load(m_, tiles_[static_cast<std::size_t>(at)].reg, {});
     if (e->a == nullptr) return all;
-    return ir::ternary(m_, op::select, ir::broadcast(m_, (*this)(e->a), e->lanes), all, ir::literal(m_, e->type, 0, e->lanes));
+    return ir::ternary(m_, op::select, ir::broadcast(m_, (*this)(e->a), e->lanes), all,
+                       ir::literal(m_, e->type, 0, e->lanes));
   }
   ir::stmt replace(ir::stmt s) override {
     if (!known_) return s;
@@ -74,8 +77,8 @@ class tile_accesses final : public ir::rewriter {
     int lanes = 1;
     ir::buffer const* reg = nullptr;
   };
-  /// The place of these elements in `tiles_`, where they are put when they are new; -1, and nothing is known any more, for
-  /// what cannot be in a register.
+  /// The place of these elements in `tiles_`, where they are put when they are new; -1, and nothing is known any more,
+  /// for what cannot be in a register.
   int tile_of(ir::list<ir::expr> indices, int lanes) {
     for (std::size_t t = 0; t < tiles_.size(); ++t) {
       bool same = tiles_[t].lanes == lanes;

@@ -59,7 +59,8 @@ C_acc: compute_at(C, jo)
 C_acc: reorder(k, i, j)
 )");
   CHECK(weft::parse_trace(weft::print_trace(t.s), weft::schedule(t.p, all_extents{16})) == t.s.steps);
-  CHECK(weft::hash(t.s.steps) == weft::hash(weft::parse_trace(weft::print_trace(t.s), weft::schedule(t.p, all_extents{16}))));
+  CHECK(weft::hash(t.s.steps) ==
+        weft::hash(weft::parse_trace(weft::print_trace(t.s), weft::schedule(t.p, all_extents{16}))));
 }
 TEST_CASE("cache_write: all results of a stage are computed in the new one") {
   weft::program const p = two_results();
@@ -88,8 +89,9 @@ TEST_CASE("cache_write: the reduced axes of the stage that copies are gone, and 
   static_cast<void>(t.s.cache_write(t.C));
   t.s.split(t.k, 4);
   CHECK(t.why() == diagnosis::the_axis_is_gone__use_those_of_the_handle_that_its_step_returned);
-  CHECK(explain(t.s, "matmul") ==
-        R"(split: the axis is gone: cache_write or transform_layout gave its stage others; use those of the handle that it returned
+  CHECK(
+      explain(t.s, "matmul") ==
+      R"(split: the axis is gone: cache_write or transform_layout gave its stage others; use those of the handle that it returned
   in    schedule of matmul, step 2: C: split(@2, 4)
   nest  i(16) > j(16)
   try   one of i, j, or an axis of the handle)");
@@ -115,7 +117,9 @@ TEST_CASE("cache_write: what it refuses") {
          static_cast<void>(t.s.cache_write(acc));
        },
        late},
-      {[](scheduled& t) { static_cast<void>(t.s.cache_write(weft::stage_handle<3, 2>{9, {}})); },
+      {[](scheduled& t) {
+         static_cast<void>(t.s.cache_write(weft::stage_handle<3, 2>{9, {}}));
+       },
        diagnosis::the_stage_is_none_of_this_schedule},
       {[](scheduled& t) { static_cast<void>(t.s.cache_write(t.C)), t.s.reorder(t.k, t.i); },
        diagnosis::the_axis_is_gone__use_those_of_the_handle_that_its_step_returned},

@@ -18,10 +18,12 @@ weft::program product_and_map(bool more) {
   auto const P = weft::compute<"P">(A.extent(0), B.extent(1), [=](auto i, auto j) {
     return weft::sum(A.extent(1), [=](auto k) { return A(i, k) * B(k, j); });
   });
-  auto const C = weft::compute<"C">(A.extent(0), B.extent(1), [=](auto i, auto j) { return weft::max(P(i, j), B(0, j)); });
+  auto const C =
+      weft::compute<"C">(A.extent(0), B.extent(1), [=](auto i, auto j) { return weft::max(P(i, j), B(0, j)); });
   p.outputs.push_back(C.id);
   if (more) {
-    auto const D = weft::compute<"D">(A.extent(0) - 1, B.extent(1), [=](auto i, auto j) { return P(i + 1, j) + C(i, j); });
+    auto const D =
+        weft::compute<"D">(A.extent(0) - 1, B.extent(1), [=](auto i, auto j) { return P(i + 1, j) + C(i, j); });
     p.outputs.push_back(D.id);
   }
   return weft::canonical(p);
@@ -33,8 +35,13 @@ struct scheduled {
   weft::stage_handle<2> C;
   axis i, j, k;
   explicit scheduled(bool more = false)
-      : p(product_and_map(more)), s(p, all_extents{20}), P(weft::handle_of<3, 2>(s, 0)), C(weft::handle_of<2>(s, 1)),
-        i(P.all[0]), j(P.all[1]), k(P.all[2]) {}
+      : p(product_and_map(more)),
+        s(p, all_extents{20}),
+        P(weft::handle_of<3, 2>(s, 0)),
+        C(weft::handle_of<2>(s, 1)),
+        i(P.all[0]),
+        j(P.all[1]),
+        k(P.all[2]) {}
   diagnosis why() const { return s.failed < 0 ? s.fault : s.steps[static_cast<std::size_t>(s.failed)].reason; }
 };
 }  // namespace
@@ -97,7 +104,10 @@ TEST_CASE("reverse_compute_at: what it refuses") {
        diagnosis::the_stage_was_scheduled_already__this_step_comes_before_all_others_on_it},
       {false, [](scheduled& t) { t.s.reverse_compute_at(t.C, axis{77}); },
        diagnosis::the_axis_belongs_to_no_stage_of_this_schedule},
-      {false, [](scheduled& t) { t.s.reverse_compute_at(weft::stage_handle<2>{9, {}}, t.i); },
+      {false,
+       [](scheduled& t) {
+         t.s.reverse_compute_at(weft::stage_handle<2>{9, {}}, t.i);
+       },
        diagnosis::the_stage_is_none_of_this_schedule},
       {true, [](scheduled& t) { t.s.reverse_compute_at(weft::handle_of<2>(t.s, 2), t.i); },
        diagnosis::the_stage_must_read_that_one_at_its_own_index_alone},
@@ -109,7 +119,8 @@ TEST_CASE("reverse_compute_at: what it refuses") {
     c.steps(t);
     CHECK(t.why() == c.why);
     CHECK(explain(t.s, "k").find("  try   ") != std::string::npos);
-    if (c.why != diagnosis::the_stage_is_none_of_this_schedule && c.why != diagnosis::the_axis_belongs_to_no_stage_of_this_schedule)
+    if (c.why != diagnosis::the_stage_is_none_of_this_schedule &&
+        c.why != diagnosis::the_axis_belongs_to_no_stage_of_this_schedule)
       CHECK(weft::parse_trace(weft::print_trace(t.s), weft::schedule(t.p, all_extents{20})) == t.s.steps);
   }
 }

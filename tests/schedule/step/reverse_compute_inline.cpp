@@ -25,7 +25,8 @@ weft::program maps(shape kind) {
     q.outputs.push_back(c.id);
     return weft::canonical(q);
   };
-  if (kind == shape::reduction) return finish(weft::compute<"p">(n, [=](auto i) { return weft::sum(n, [=](auto k) { return z(i) * z(k); }); }));
+  if (kind == shape::reduction)
+    return finish(weft::compute<"p">(n, [=](auto i) { return weft::sum(n, [=](auto k) { return z(i) * z(k); }); }));
   return finish(weft::compute<"p">(n, [=](auto i) { return z(i) + 1; }));
 }
 struct scheduled {
@@ -33,7 +34,10 @@ struct scheduled {
   weft::schedule s;
   weft::stage_handle<1> z, middle, c;
   explicit scheduled(shape kind)
-      : p(maps(kind)), s(p, all_extents{40}), z(weft::handle_of<1>(s, 0)), middle(weft::handle_of<1>(s, 1)),
+      : p(maps(kind)),
+        s(p, all_extents{40}),
+        z(weft::handle_of<1>(s, 0)),
+        middle(weft::handle_of<1>(s, 1)),
         c(weft::handle_of<1>(s, 2)) {}
   diagnosis why() const { return s.failed < 0 ? s.fault : s.steps[static_cast<std::size_t>(s.failed)].reason; }
 };
@@ -79,7 +83,10 @@ TEST_CASE("reverse_compute_inline: what it refuses") {
        diagnosis::the_stage_of_this_axis_is_inlined__it_has_no_loops},
       {shape::chain, [](scheduled& t) { t.s.vectorize(t.s.split(t.c.all[0], 8)[1]), t.s.reverse_compute_inline(t.c); },
        diagnosis::the_stage_was_scheduled_already__this_step_comes_before_all_others_on_it},
-      {shape::chain, [](scheduled& t) { t.s.reverse_compute_inline(weft::stage_handle<1>{9, {}}); },
+      {shape::chain,
+       [](scheduled& t) {
+         t.s.reverse_compute_inline(weft::stage_handle<1>{9, {}});
+       },
        diagnosis::the_stage_is_none_of_this_schedule},
   };
   for (auto const& c : cases) {

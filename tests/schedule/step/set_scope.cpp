@@ -52,7 +52,8 @@ B_copy: set_scope(workspace)
 }
 TEST_CASE("set_scope: a word that is none is a parse_error with its line") {
   scheduled t(16);
-  for (char const* text : {"C: cache_read(B)\nB_copy: set_scope(cellar)\n", "C: cache_read(B)\nB_copy: set_scope()\n"}) {
+  for (char const* text :
+       {"C: cache_read(B)\nB_copy: set_scope(cellar)\n", "C: cache_read(B)\nB_copy: set_scope()\n"}) {
     std::string said;
     try {
       weft::parse_trace(text, t.s);
@@ -72,7 +73,9 @@ TEST_CASE("set_scope: what it refuses") {
        diagnosis::the_memory_of_an_output_is_the_callers__cache_write_it},
       {[](scheduled& t) { t.s.set_scope(t.C, scope::workspace); },
        diagnosis::the_memory_of_an_output_is_the_callers__cache_write_it},
-      {[](scheduled& t) { t.s.set_scope(weft::stage_handle<2>{7, {}}, scope::stack); },
+      {[](scheduled& t) {
+         t.s.set_scope(weft::stage_handle<2>{7, {}}, scope::stack);
+       },
        diagnosis::the_stage_is_none_of_this_schedule},
       {[](scheduled& t) {
          auto const copy = t.s.cache_read(B, t.C);

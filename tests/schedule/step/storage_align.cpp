@@ -47,7 +47,9 @@ TEST_CASE("storage_align: what it refuses") {
       {[](scheduled& t, weft::stage_handle<2> c) { t.s.storage_align(c, 0, 16, -1); }, stride},
       {[](scheduled& t, weft::stage_handle<2>) { t.s.storage_align(t.C, 0, 16); },
        diagnosis::the_memory_of_an_output_is_the_callers__cache_write_it},
-      {[](scheduled& t, weft::stage_handle<2>) { t.s.storage_align(weft::stage_handle<2>{7, {}}, 0, 16); },
+      {[](scheduled& t, weft::stage_handle<2>) {
+         t.s.storage_align(weft::stage_handle<2>{7, {}}, 0, 16);
+       },
        diagnosis::the_stage_is_none_of_this_schedule},
       {[](scheduled& t, weft::stage_handle<2> c) { t.s.compute_inline(c), t.s.storage_align(c, 0, 16); },
        diagnosis::an_inlined_stage_has_no_memory},

@@ -11,7 +11,7 @@ using weft::dims;
 using weft::verdict;
 
 namespace {
-constexpr weft::input_handle<2> A{0}, B{1};
+constexpr weft::input_handle<2> B{1};
 struct scheduled {
   weft::program p = matmul();
   weft::schedule s{p, all_extents{20}};
@@ -59,14 +59,10 @@ TEST_CASE("transform_layout: quotients of quotients, remainders of remainders, d
   struct {
     weft::layout_index made, same;
   } const cases[] = {
-      {weft::layout_index{0} / 4 / 2, {0, 8, 0}},
-      {weft::layout_index{0} % 8 / 2, {0, 2, 4}},
-      {weft::layout_index{0} % 8 % 2, {0, 1, 2}},
-      {weft::layout_index{0} / 4 % 8, {0, 4, 8}},
-      {weft::layout_index{0} % 8 / 8, {0, 8, 1}},
-      {weft::layout_index{0} % 8 / 3, {-1, 1, 0}},
-      {weft::layout_index{0} % 8 % 3, {-1, 1, 0}},
-      {weft::layout_index{0} / 0, {-1, 1, 0}},
+      {weft::layout_index{0} / 4 / 2, {0, 8, 0}},  {weft::layout_index{0} % 8 / 2, {0, 2, 4}},
+      {weft::layout_index{0} % 8 % 2, {0, 1, 2}},  {weft::layout_index{0} / 4 % 8, {0, 4, 8}},
+      {weft::layout_index{0} % 8 / 8, {0, 8, 1}},  {weft::layout_index{0} % 8 / 3, {-1, 1, 0}},
+      {weft::layout_index{0} % 8 % 3, {-1, 1, 0}}, {weft::layout_index{0} / 0, {-1, 1, 0}},
       {weft::layout_index{0} % -2, {-1, 1, 0}},
   };
   for (auto const& c : cases) {
@@ -80,11 +76,12 @@ TEST_CASE("transform_layout: what holds each element once, and what does not") {
     weft::step (*layout)(scheduled&, weft::stage_handle<2>);
     bool fits;
   } const cases[] = {
-#define LAYOUT(fits, ...)                                                                    \
-  {[](scheduled& t, weft::stage_handle<2> c) {                                               \
-     static_cast<void>(t.s.transform_layout(c, []([[maybe_unused]] auto k, [[maybe_unused]] auto j) { return dims(__VA_ARGS__); })); \
-     return t.s.steps.back();                                                                \
-   },                                                                                        \
+#define LAYOUT(fits, ...)                                                                                              \
+  {[](scheduled& t, weft::stage_handle<2> c) {                                                                         \
+     static_cast<void>(                                                                                                \
+         t.s.transform_layout(c, []([[maybe_unused]] auto k, [[maybe_unused]] auto j) { return dims(__VA_ARGS__); })); \
+     return t.s.steps.back();                                                                                          \
+   },                                                                                                                  \
    fits}
       LAYOUT(true, j, k),
       LAYOUT(true, k, j),
@@ -94,14 +91,14 @@ TEST_CASE("transform_layout: what holds each element once, and what does not") {
       LAYOUT(true, j / 1, k, j % 1),
       LAYOUT(true, j % 1, k, j),
       LAYOUT(true, j / 4, k, j % 4 / 4, j % 4),
-      LAYOUT(false, j),                            // no k
-      LAYOUT(false, j, k, k),                      // twice
-      LAYOUT(false, j / 16, k, j % 8),             // a gap
-      LAYOUT(false, j / 8, k, j % 16),             // an overlap
-      LAYOUT(false, j / 16, k),                    // no remainder
-      LAYOUT(false, j % 16, k),                    // no quotient
-      LAYOUT(false, j / 16, k, j % 16, j % 16),    // a remainder twice
-      LAYOUT(false, j / 16, j / 16, k, j % 16),    // a quotient twice
+      LAYOUT(false, j),                          // no k
+      LAYOUT(false, j, k, k),                    // twice
+      LAYOUT(false, j / 16, k, j % 8),           // a gap
+      LAYOUT(false, j / 8, k, j % 16),           // an overlap
+      LAYOUT(false, j / 16, k),                  // no remainder
+      LAYOUT(false, j % 16, k),                  // no quotient
+      LAYOUT(false, j / 16, k, j % 16, j % 16),  // a remainder twice
+      LAYOUT(false, j / 16, j / 16, k, j % 16),  // a quotient twice
       LAYOUT(false, j / 6, k, j % 6 % 4, j % 6 / 4),
       LAYOUT(false, j / 0, k, j % 0),
       LAYOUT(false, j / -2, k, j % -2),
@@ -116,7 +113,8 @@ TEST_CASE("transform_layout: what holds each element once, and what does not") {
     INFO("case " << number++);
     CHECK((t.s.state == verdict::legal) == c.fits);
     if (!c.fits)
-      CHECK(taken.reason == diagnosis::a_layout_must_hold_each_element_once__cut_each_dimension_into_quotients_and_remainders);
+      CHECK(taken.reason ==
+            diagnosis::a_layout_must_hold_each_element_once__cut_each_dimension_into_quotients_and_remainders);
     CHECK(weft::parse_trace(weft::print_trace(t.s), weft::schedule(t.p, all_extents{20})) == t.s.steps);
   }
 }
@@ -138,7 +136,9 @@ TEST_CASE("transform_layout: what it refuses") {
   } const cases[] = {
       {[](scheduled& t) { static_cast<void>(t.s.transform_layout(t.C, [](auto i, auto j) { return dims(j, i); })); },
        diagnosis::an_output_keeps_its_layout__transform_a_copy_or_a_stage_that_others_read},
-      {[](scheduled& t) { static_cast<void>(t.s.transform_layout(weft::stage_handle<2>{9, {}}, panels)); },
+      {[](scheduled& t) {
+         static_cast<void>(t.s.transform_layout(weft::stage_handle<2>{9, {}}, panels));
+       },
        diagnosis::the_stage_is_none_of_this_schedule},
       {[](scheduled& t) {
          auto const copy = t.s.cache_read(B, t.C);

@@ -22,8 +22,8 @@ constexpr int same_loop(nest& n, int stage, int like) {
   if (!n.at(whole).is_split()) split_rule::perform(n, cut);
   return n.at(l.parent).outer == like ? n.at(whole).outer : n.at(whole).inner;
 }
-/// Gives `stage` the spatial loops that stand around and at `last` in another stage, with what is done of them there, in the
-/// same order, its own other ones behind them. Returns the loop that is like `last`.
+/// Gives `stage` the spatial loops that stand around and at `last` in another stage, with what is done of them there,
+/// in the same order, its own other ones behind them. Returns the loop that is like `last`.
 constexpr int take_loops(nest& n, int stage, int last) {
   sequence<std::int32_t> const like = n.order_of(last);
   sequence<std::int32_t> order;
@@ -55,7 +55,8 @@ struct reverse_compute_at_rule {
     int const read = n.at(s.loops[0]).stage;
     if (read == s.stage) return illegal(diagnosis::a_stage_cannot_be_computed_inside_itself);
     if (ruling const r = can_be_placed(n, read); r.v != verdict::legal) return r;
-    if (program::at(n.places, read).inlined) return illegal(diagnosis::the_stage_of_this_axis_is_inlined__it_has_no_loops);
+    if (program::at(n.places, read).inlined)
+      return illegal(diagnosis::the_stage_of_this_axis_is_inlined__it_has_no_loops);
     if (is_scheduled(n, s.stage))
       return illegal(diagnosis::the_stage_was_scheduled_already__this_step_comes_before_all_others_on_it);
     if (!detail::reads_own_element(n.computation(), s.stage, program::at(n.computation().stages, read)))
@@ -76,8 +77,8 @@ struct reverse_compute_at_rule {
 /// `s.reverse_compute_at`, as a part of `schedule`.
 template <class Schedule>
 struct reverse_compute_at_step {
-  /// Computes of a stage, at each iteration of a loop of the one that it reads, what is complete there: it takes over that
-  /// loop and those around it, cut and marked as they are, and what it reads is computed inside.
+  /// Computes of a stage, at each iteration of a loop of the one that it reads, what is complete there: it takes over
+  /// that loop and those around it, cut and marked as they are, and what it reads is computed inside.
   ///
   ///     for io: for k: for ii:                        for io:
   ///       P[i] += A[i, k]                               for k: for ii: P[i] += A[i, k]
@@ -86,15 +87,15 @@ struct reverse_compute_at_step {
   ///
   /// Same as splits and a reorder of `stage`, and compute_at for the stage of `i`.
   ///
-  /// Needs   `stage` reads that one at its own index alone, and no step before it names its axes; all others that read it run
-  ///         inside; neither `i` nor an axis around it is reduced, unrolled or vectorized
+  /// Needs   `stage` reads that one at its own index alone, and no step before it names its axes; all others that read
+  ///         it run inside; neither `i` nor an axis around it is reduced, unrolled or vectorized
   /// Returns of each dimension the innermost axis of `stage` that runs inside; id -1 where there is none
   /// Keeps   each element is computed by the same operations
   /// Errors  schedule_error "reverse_compute_at: a reduced axis runs outside of this one"
   /// Source  Feng et al. (TensorIR), ASPLOS 2023, section 3.2
   template <int Axes, int Spatial>
-  constexpr std::array<axis, static_cast<std::size_t>(Spatial)> reverse_compute_at(stage_handle<Axes, Spatial> const& stage,
-                                                                                  axis i) {
+  constexpr std::array<axis, static_cast<std::size_t>(Spatial)> reverse_compute_at(
+      stage_handle<Axes, Spatial> const& stage, axis i) {
     auto& s = static_cast<Schedule&>(*this);
     std::array<axis, static_cast<std::size_t>(Spatial)> inside{};
     step request{verb::reverse_compute_at, 1, {i.id}};
@@ -103,7 +104,8 @@ struct reverse_compute_at_step {
     int const place = s.places[static_cast<std::size_t>(s.at(i.id).stage)].loop;
     int const first = program::at(s.computation().stages, stage.stage).first_axis;
     for (std::int32_t l : s.order_of(place))
-      if (s.position(l) > s.position(place) && !s.at(l).reduced) inside[static_cast<std::size_t>(s.at(l).root - first)].id = l;
+      if (s.position(l) > s.position(place) && !s.at(l).reduced)
+        inside[static_cast<std::size_t>(s.at(l).root - first)].id = l;
     return inside;
   }
 };

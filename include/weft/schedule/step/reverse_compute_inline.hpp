@@ -50,8 +50,8 @@ struct reverse_compute_inline_rule {
 /// `s.reverse_compute_inline`, as a part of `schedule`.
 template <class Schedule>
 struct reverse_compute_inline_step {
-  /// Computes a stage in the loops of the one that it reads, which has none any more: its elements are computed where they
-  /// are read.
+  /// Computes a stage in the loops of the one that it reads, which has none any more: its elements are computed where
+  /// they are read.
   ///
   ///     for io: for ii vectorized:                    for io: for ii vectorized:
   ///       P[i] = f(x[i])                      ->        C[i] = g(f(x[i]))
@@ -60,8 +60,8 @@ struct reverse_compute_inline_step {
   ///
   /// Same as compute_inline for that stage, and its steps for this one.
   ///
-  /// Needs   `stage` reads one stage, at its own index alone; that one has no reduction and is no output; no step before it
-  ///         names an axis of `stage`
+  /// Needs   `stage` reads one stage, at its own index alone; that one has no reduction and is no output; no step
+  ///         before it names an axis of `stage`
   /// Keeps   each element is computed by the same operations, in its type
   /// Cost    where others read that stage too, its elements are computed there again
   /// Source  Feng et al. (TensorIR), ASPLOS 2023, section 3.2

@@ -16,11 +16,15 @@ struct set_scope_rule {
     std::int64_t elements = 1, bytes = 0;
     for (int d = 0; d < stage.spatial; ++d) {
       std::int64_t const extent = n.at(program::at(n.loop_of, stage.first_axis + d)).extent;
-      if (extent == open_trips) elements = most_on_stack + 1;
-      else if (extent < 0) return {verdict::deferred};
-      else elements = extent > most_on_stack || elements * extent > most_on_stack ? most_on_stack + 1 : elements * extent;
+      if (extent == open_trips)
+        elements = most_on_stack + 1;
+      else if (extent < 0)
+        return {verdict::deferred};
+      else
+        elements = extent > most_on_stack || elements * extent > most_on_stack ? most_on_stack + 1 : elements * extent;
     }
-    for (int r = 0; r < stage.results; ++r) bytes += elements * size_bytes(program::at(p.tensors, stage.tensor + r).type);
+    for (int r = 0; r < stage.results; ++r)
+      bytes += elements * size_bytes(program::at(p.tensors, stage.tensor + r).type);
     if (bytes <= most_on_stack) return {};
     return illegal(diagnosis::memory_on_the_stack_has_at_most_64_KiB__compute_the_stage_inside_a_loop);
   }
@@ -32,8 +36,8 @@ struct set_scope_rule {
 /// `s.set_scope`, as a part of `schedule`.
 template <class Schedule>
 struct set_scope_step {
-  /// Says where memory for a stage is: `weft::scope::stack` or `weft::scope::workspace`. Without it what is computed inside a
-  /// loop is on the stack where it is small enough, all else in the workspace.
+  /// Says where memory for a stage is: `weft::scope::stack` or `weft::scope::workspace`. Without it what is computed
+  /// inside a loop is on the stack where it is small enough, all else in the workspace.
   ///
   /// Needs   no output, and not inlined; on the stack a known size, and no more than 64 KiB for all stages together
   /// Keeps   all elements

@@ -23,7 +23,8 @@ struct storage_align_rule {
 /// `s.storage_align`, as a part of `schedule`.
 template <class Schedule>
 struct storage_align_step {
-  /// Makes the stride of a dimension of the stage's memory `factor` * n + `offset` elements, with the least n that is enough.
+  /// Makes the stride of a dimension of the stage's memory `factor` * n + `offset` elements, with the least n that is
+  /// enough.
   ///
   ///     row: f32[64, 32], strides 32, 1     ->     storage_align(row, 0, 16, 8)     ->     strides 40, 1
   ///

@@ -11,7 +11,7 @@
 
 namespace weft::inline WEFT_ABI {
 
-/// A dimension of a layout, made of an index of the old one by / and %: (index / divisor) % modulus; modulus 0: not cut.
+/// A dimension of a layout, made of an index by / and %: (index / divisor) % modulus; modulus 0: without a remainder.
 struct layout_index {
   std::int32_t dim = 0;
   std::int64_t divisor = 1, modulus = 0;
@@ -47,8 +47,7 @@ struct transform_layout_rule {
     if (is_scheduled(n, s.stage))
       return illegal(diagnosis::the_stage_was_scheduled_already__this_step_comes_before_all_others_on_it);
     if (!holds_each_element_once(s.numbers, program::at(p.stages, s.stage).spatial))
-      return illegal(
-          diagnosis::a_layout_must_hold_each_element_once__cut_each_dimension_into_quotients_and_remainders);
+      return illegal(diagnosis::a_layout_must_hold_each_element_once__cut_each_dimension_into_quotients_and_remainders);
     return {};
   }
   static constexpr void rewrite(program& p, step const& s) { change_layout(p, s.stage, s.numbers); }
@@ -67,7 +66,8 @@ struct transform_layout_rule {
     sequence<bool> used(count, false);
     auto const digit = [&](std::int64_t dim, std::int64_t divisor, auto const& modulus_fits) -> std::int64_t {
       for (std::size_t t = 0; t < count; ++t) {
-        if (used[t] || numbers[3 * t] != dim || numbers[3 * t + 1] != divisor || !modulus_fits(numbers[3 * t + 2])) continue;
+        if (used[t] || numbers[3 * t] != dim || numbers[3 * t + 1] != divisor || !modulus_fits(numbers[3 * t + 2]))
+          continue;
         used[t] = true;
         return numbers[3 * t + 2];
       }
@@ -93,7 +93,7 @@ struct transform_layout_step {
   /// reads the same elements, where they stand now; its loops run over the new dimensions.
   ///
   ///     for k in 0..K: for j in 0..N:               for j in 0..ceil(N / 16): for k in 0..K: for l in 0..16:
-  ///       copy[k, j] = B[k, j]                 ->     copy[j, k, l] = B[k, j * 16 + l] where that is inside, else padding
+  ///       copy[k, j] = B[k, j]                 ->     copy[j, k, l] = B[k, j * 16 + l], or padding
   ///     .. copy[k, j] ..                            .. copy[j / 16, k, j % 16] ..
   ///
   ///     auto packed = s.transform_layout(copy, [](auto k, auto j) { return weft::dims(j / 16, k, j % 16); });
@@ -106,7 +106,8 @@ struct transform_layout_step {
   /// Cost    a comparison per element that is computed, where the sizes do not divide
   /// Source  TVM, RFC 39, "buffer layout transformation"
   template <int Axes, int Spatial, class Layout>
-  constexpr auto transform_layout(stage_handle<Axes, Spatial> const& stage, Layout const& layout, std::int64_t padding = 0) {
+  constexpr auto transform_layout(stage_handle<Axes, Spatial> const& stage, Layout const& layout,
+                                  std::int64_t padding = 0) {
     return [&]<std::size_t... D>(std::index_sequence<D...>) {
       static_assert(std::is_invocable_v<Layout const&, std::conditional_t<(D >= 0), layout_index, int>...>,
                     "weft: the layout takes one index for each dimension of the stage, and returns weft::dims(..)");
@@ -121,7 +122,8 @@ struct transform_layout_step {
       request.numbers.push_back(padding);
       if (s.take(request)) h = handle_of<rank + Axes - Spatial, rank>(s, stage.stage);
       return h;
-    }(std::make_index_sequence<static_cast<std::size_t>(Spatial)>());
+    }
+    (std::make_index_sequence<static_cast<std::size_t>(Spatial)>());
   }
 };
 
