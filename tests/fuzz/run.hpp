@@ -68,16 +68,22 @@ inline std::string describe(drawn const& d, weft::trace const& steps) {
 
 using check_function = std::string (*)(drawn const&, weft::trace const&);
 
-/// Draws the case of `seed`, checks it, and says what is wrong with the smallest trace that fails. Of steps under which a
-/// stage is computed so often that it takes long, the last ones are left out.
+/// Of steps under which a stage is computed so often that it takes long, the last ones are left out.
+template <class Check>
+std::string check_in_time(Check const& check, drawn const& d, weft::trace& steps) {
+  std::string fault = check(d, steps);
+  while (!steps.empty() && fault.find(trial::takes_long) != std::string::npos) steps.pop_back(), fault = check(d, steps);
+  return fault;
+}
+
+/// Draws the case of `seed`, checks it, and says what is wrong with the smallest trace that fails.
 inline std::string check_case(std::uint64_t seed, check_function check) {
   drawn const d = program_maker(seed).make();
   if (std::string const fault = weft::fault_of(d.what); !fault.empty()) return "the drawn program: " + fault;
   random_source r(seed ^ 0x5c4ed);
   weft::schedule const start(d.what, extents_of(d));
   weft::trace steps = draw_steps(r, start, d.order_free, {});
-  std::string fault = check(d, steps);
-  while (!steps.empty() && fault.find(trial::takes_long) != std::string::npos) steps.pop_back(), fault = check(d, steps);
+  std::string const fault = check_in_time(check, d, steps);
   if (fault.empty()) return fault;
   steps = smallest(steps, start, [&](weft::trace const& less) {
     weft::schedule s = start;

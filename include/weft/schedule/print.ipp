@@ -149,8 +149,8 @@ class trace_parser {
     };
     if (form.stage) s.stage = stage;
     if (form.least_loops > 0) next(), first_loop(s, stage);
-    while (s.count > 0 && s.count < form.most_loops && r_.accept(",")) {
-      if (s.count == step::max_axes) r_.fail("a step takes at most 16 axes");
+    while (form.most_loops > 1 && r_.accept(",")) {
+      if (s.count == form.most_loops) r_.fail("a " + std::string(form.name) + " takes at most 16 axes");
       s.loops[static_cast<std::size_t>(s.count++)] = loop(stage);
     }
     if (form.tensor) next(), s.tensor = r_.accept("@-1") ? -1 : tensor_number();
@@ -176,17 +176,17 @@ class trace_parser {
     }
     s.loops[0] = loop(stage);
   }
-  int tensor_number() {
+  int tensor_number(char const* what = "tensor") {
     program const& p = s_.computation();
-    if (r_.accept("@")) return r_.number_below(p.tensors.size(), "tensor");
+    if (r_.accept("@")) return r_.number_below(p.tensors.size(), what);
     short_name const wanted = r_.name();
     for (std::size_t t = 0; t < p.tensors.size(); ++t)
       if (p.tensors[t].name == wanted) return static_cast<int>(t);
-    r_.fail("there is no such tensor");
+    r_.fail("there is no such " + std::string(what));
   }
   int stage_number() {
     program const& p = s_.computation();
-    int const tensor = tensor_number();
+    int const tensor = tensor_number("stage");
     for (std::size_t i = 0; i < p.stages.size(); ++i)
       if (p.stages[i].tensor == tensor) return static_cast<int>(i);
     r_.fail("there is no such stage");
