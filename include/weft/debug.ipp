@@ -15,6 +15,8 @@ inline ir::function lower_checked(ir::arena& m, compile_request const& r, progra
     l.at_end = tail::guard;
   }
   for (placement& p : serial.places) p = {};
+  for (memory_wish& w : serial.wishes)
+    if (w.dim < 0) w.where = scope::workspace;
   return lower(m, expanded, serial, *r.layout, r.name);
 }
 inline void emit_as_wanted(codegen::llvm::module_state& s, std::string const& symbol, void const* context) {

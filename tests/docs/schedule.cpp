@@ -92,6 +92,46 @@ TEST_CASE("docs/schedule.md shows where stages are computed") {
                                    auto [r, c] = row.axes(); s.fold_storage(r, 4);));
   WEFT_TEST_SHOW("cache_read", (auto [jo, ji] = s.split(j, 10); s.reorder(jo, i, k, ji);),
                  (auto panel = s.cache_read(B, C); s.compute_at(panel, jo);));
+  WEFT_TEST_SHOW("cache_write", (),
+                 (auto acc = s.cache_write(C); auto [io, jo, ii, ji] = s.tile(i, j, 4, 10); s.compute_at(acc, jo);
+                  auto [ai, aj, ak] = acc.axes(); s.reorder(ak, ai, aj);));
+  WEFT_TEST_SHOW_BLUR("set_scope", (auto [io, ii] = s.split(i, 16); s.compute_at(row, io); s.set_scope(row, weft::scope::workspace);
+                                    s.storage_align(row, 0, 16, 4);));
+  WEFT_TEST_SHOW("transform_layout", (auto copy = s.cache_read(B, C);),
+                 (auto packed = s.transform_layout(copy, [](auto row, auto column) { return weft::dims(column / 8, row, column % 8);});));
+}
+TEST_CASE("docs/schedule.md shows a stage that takes the loops of the one that it reads") {
+  constexpr auto capped = [](auto A, auto B) {
+    auto P = weft::compute<"P">(A.extent(0), B.extent(1), [=](auto i, auto j) {
+      return weft::sum(A.extent(1), [=](auto k) { return A(i, k) * B(k, j); });
+    });
+    return weft::compute<"C">(A.extent(0), B.extent(1), [=](auto i, auto j) { return weft::min(P(i, j), 6); });
+  };
+#define WEFT_TEST_CAPPED(steps)                                                              \
+  nest_of_product(weft::kernel<"capped">(capped, [](auto& s, auto, auto, auto P, auto C) {   \
+    auto [i, j, k] = P.axes();                                                               \
+    auto [io, jo, ii, ji] = s.tile(i, j, 4, 10);                                             \
+    s.reorder(io, jo, k, ii, ji);                                                            \
+    s.parallel(io);                                                                          \
+    static_cast<void>(C);                                                                    \
+    WEFT_TEST_CODE steps                                                                     \
+  }))
+#define WEFT_TEST_SHOW_CAPPED(section, steps) show(section, WEFT_TEST_TEXT steps, WEFT_TEST_CAPPED(()), WEFT_TEST_CAPPED(steps))
+  WEFT_TEST_SHOW_CAPPED("reverse_compute_at", (auto [ci, cj] = s.reverse_compute_at(C, jo);));
+  constexpr auto distances = [](auto x) {
+    auto P = weft::compute<"P">(x.extent(0), [=](auto i) { return x(i) * x(i); });
+    return weft::compute<"C">(x.extent(0), [=](auto i) { return P(i) + 1; });
+  };
+#define WEFT_TEST_DISTANCES(steps)                                                     \
+  weft::kernel<"distances">(distances, [](auto& s, auto, auto P, auto C) {             \
+    auto [i] = P.axes();                                                               \
+    auto [io, ii] = s.split(i, 8);                                                     \
+    s.vectorize(ii);                                                                   \
+    static_cast<void>(C);                                                              \
+    WEFT_TEST_CODE steps                                                               \
+  }).on(avx2()).loops(weft::view(memory, 64))
+  show("reverse_compute_inline", "s.reverse_compute_inline(C);", WEFT_TEST_DISTANCES(()),
+       WEFT_TEST_DISTANCES((s.reverse_compute_inline(C);)));
 }
 TEST_CASE("docs/schedule.md shows the nest without a schedule") {
   weft_test::check_section("docs/schedule.md", "plain", fenced("", nest_of_product(weft::kernel<"product">(product))));

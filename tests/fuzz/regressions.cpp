@@ -109,7 +109,6 @@ TEST_CASE("a guarded access was refused where the tensor is too small for the gu
   });
   f.check(s, "");
 }
-
 }  // namespace
 TEST_CASE("a loop whose last part is masked ran on where a stage inside it had computed nothing") {
   found f;
@@ -144,6 +143,18 @@ TEST_CASE("a stage was computed a little further than it was read, and read anot
   auto const T = compute<"T">(n, [=](auto i) { return S(n - 1 - i); });
   f.check(compute<"U">(n, n, [=](auto i, auto j) { return T(j) + select(j + i < n, T(j + i), 0.0f); }),
           "T: compute_at(U, j)\nS: compute_at(U, j)\n");
+}
+TEST_CASE("what a chain of selects asks for under very many conditions is not read beyond the elements of a layout") {
+  found f;
+  auto const a = f.input<std::int32_t, 1>({5});
+  auto const s = compute<"S">(a.extent(0), [=](auto i) {
+    auto const one = weft::select(a(i) < 3, a(i) + 1, a(i) * 2);
+    auto const two = weft::select(one < 5, one + 1, one * 2);
+    auto const three = weft::select(two < 7, two + 1, two * 2);
+    return weft::select(three < 9, three + 1, three * 2);
+  });
+  auto const r = compute<"R">(a.extent(0), [=](auto i) { return s(i) + a(i); });
+  f.check(r, "S: transform_layout(0, 4, 0, 0, 1, 4, 0)\nS: vectorize(j)\n");
 }
 
 TEST_CASE("memory was made for a stage in a loop of a reduction over nothing, which has no loops") {

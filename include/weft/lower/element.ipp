@@ -15,6 +15,8 @@ WEFT_DECL ir::stmt lowering::leaf(guard_states const& states) {
   now_->places.clear();
   now_->places.push_back({now_->number, {}, {}});
   place_ = 0;
+  always_ = nullptr;
+  always_ = common_condition();
   sequence<ir::stmt> results;
   for (int r = 0; r < now_->stage->results; ++r) results.push_back(update(r, mask));
   return ir::together(m_, results);
@@ -42,6 +44,15 @@ WEFT_DECL ir::stmt lowering::update(int result, ir::expr mask) {
   }
   return m_.make(s);
 }
+/// Under which the stage reads memory at all: of a layout with elements that the stage did not have.
+WEFT_DECL ir::expr lowering::common_condition() {
+  node const& first = p_.at(p_.result(*now_->stage, 0).body);
+  for (int r = 0; r < now_->stage->results; ++r) {
+    node const& n = p_.at(p_.result(*now_->stage, r).body);
+    if (n.kind != op::select || n.a != first.a || p_.at(n.c).kind != op::literal) return nullptr;
+  }
+  return now_->empty ? nullptr : value(first.a, nullptr);
+}
 /// Where on the program's axis the stage stands, at the place whose nodes are evaluated.
 WEFT_DECL ir::expr lowering::axis_value(int axis) {
   element_place const& place = now_->places[place_];
@@ -54,14 +65,14 @@ WEFT_DECL ir::expr lowering::axis_value(int axis) {
 /// The node's value where `condition` (of selects; null: always) holds; elsewhere it must not read memory.
 ///
 /// A chain of selects, v = select(f(v), g(v), h(v)), asks for its first value under 3^length conditions; what is
-/// asked for under more than 16 is made without any. The same happens in the plain nest on which bounds are proved,
+/// asked for under more than 16 is made under the stage's own alone. The same happens in the plain nest on which bounds are proved,
 /// so an access that then lacks its condition is refused there, in words.
 WEFT_DECL ir::expr lowering::value(int id, ir::expr condition) {
   if (now_->places[place_].values.empty()) now_->places[place_].values.resize(p_.nodes.size(), {});
   auto const known = [&]() -> auto& { return now_->places[place_].values[at(id)]; };
   for (auto const& [c, e] : known())
     if (c == condition) return e;
-  if (known().size() > 16 && condition != nullptr) return value(id, nullptr);
+  if (known().size() > 16 && condition != nullptr && condition != always_) return value(id, always_);
   ir::expr const e = make_value(p_.at(id), condition);
   known().push_back({condition, e});
   return e;

@@ -137,6 +137,40 @@ class guest_spans final : public index_spans {
   int reader_ = -1;
 };
 
+/// An output may be written over an input that no stage behind its own reads (runtime/bind), and so it may still when steps
+/// let stages before it run inside its loops, or behind it, as long as those read elements that were not yet written.
+WEFT_DECL void lowering::check_in_place() const {
+  sequence<sequence<std::int32_t>> readers;
+  for (std::int32_t t : p_.outputs)
+    for (input_info const& i : p_.inputs) {
+      if (i.tensor < 0 || tensor_[at(i.tensor)]->alias_class != tensor_[at(t)]->alias_class) continue;
+      if (readers.empty()) readers = readers_of(p_);
+      for (int s : order_) {
+        if (n_.places[at(s)] == placement() || !reads_tensor(p_, s, i.tensor)) continue;
+        if (reads_in_time(s, reads_own_element(p_, s, i.tensor, 1), p_.tensors[at(t)].stage, readers)) continue;
+        auto const called = [&](int tensor) { return std::string(p_.tensors[at(tensor)].name.view()); };
+        std::string const stage = called(p_.stages[at(s)].tensor);
+        WEFT_THROW(argument_error(f_.name + ": output " + called(t) + " cannot be written over input " + called(i.tensor) +
+                                  ": stage " + stage + ", which the schedule computes where it is read, reads elements of " +
+                                  called(i.tensor) + " after their place was written; give " + called(t) +
+                                  " memory of its own, or compute_root(" + stage + ")"));
+      }
+    }
+}
+/// Whether what `stage` reads is read before `writer` writes there. own: it reads the element at its own index.
+WEFT_DECL bool lowering::reads_in_time(int stage, bool own, int writer,
+                                       sequence<sequence<std::int32_t>> const& readers) const {
+  if (stage == writer) return own && p_.stages[at(writer)].reduced == 0;
+  if (!n_.places[at(stage)].inlined) {
+    int root = stage;
+    while (n_.places[at(root)].loop >= 0) root = n_.at(n_.places[at(root)].loop).stage;
+    for (int s : order_)
+      if (root != writer && (s == root || s == writer)) return s == root;
+  }
+  for (std::int32_t r : readers[at(stage)])
+    if (needed_[at(r)] && !reads_in_time(r, own && reads_own_element(p_, r, p_.stages[at(stage)]), writer, readers)) return false;
+  return true;
+}
 WEFT_DECL bool lowering::has_guests(int loop) const {
   for (std::size_t s = 0; s < n_.places.size(); ++s)
     if (needed_[s] && n_.places[s].loop == loop) return true;
@@ -293,7 +327,6 @@ WEFT_DECL void lowering::need_fewer_than_folded(stage_frame const& guest, int di
 /// On the stack of the thread that runs the loop where all guests of the kernel together are small enough for it;
 /// else in the workspace, where each iteration of a parallel loop around it has memory of its own.
 WEFT_DECL void lowering::make_guest_memory(stage_frame& guest, int stage) {
-  constexpr std::int64_t most_on_stack = 64 * 1024;
   stage_info const& s = p_.stages[at(stage)];
   sequence<ir::expr> shape;
   for (int d = 0; d < s.spatial; ++d) {
@@ -303,18 +336,10 @@ WEFT_DECL void lowering::make_guest_memory(stage_frame& guest, int stage) {
       shape.back() = ir::index(m_, fold);
     }
   }
-  double bytes = 0;
-  bool known = true;
-  for (int r = 0; r < s.results; ++r) {
-    double of_one = size_bytes(p_.tensors[at(s.tensor + r)].type);
-    for (ir::expr e : shape) {
-      known = known && e->kind == op::literal;
-      of_one *= known ? static_cast<double>(e->value) : 0;
-    }
-    bytes += of_one + 64;
-  }
-  bool const on_stack = known && bytes + static_cast<double>(stack_bytes_) <= most_on_stack;
-  if (on_stack) stack_bytes_ += static_cast<std::int64_t>(bytes);
+  sequence<ir::expr> const strides = packed_strides(shape, stage);
+  double bytes = 64.0 * (s.results - 1);
+  for (int r = 0; r < s.results; ++r) bytes += memory_bytes(p_.tensors[at(s.tensor + r)].type, shape, strides);
+  bool const on_stack = has_place_on_stack(stage, bytes, true);
   sequence<ir::expr> around;
   if (!on_stack) {
     auto [f, last] = store_of(guest);
@@ -335,7 +360,7 @@ WEFT_DECL void lowering::make_guest_memory(stage_frame& guest, int stage) {
     sequence<ir::expr> all = around;
     for (ir::expr e : shape) all.push_back(e);
     b->shape = m_.make_list(all);
-    b->strides = m_.make_list(packed_strides(all));
+    b->strides = m_.make_list(packed_strides(all, stage));
   }
 }
 

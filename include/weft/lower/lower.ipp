@@ -16,6 +16,7 @@ WEFT_DECL void lowering::run() {
   for (std::int32_t t : p_.outputs) make_argument(t, true);
   find_order();
   for (int s : order_) frames_[at(s)].number = s, frames_[at(s)].stage = &p_.stages[at(s)];
+  check_in_place();
   auto const is_root = [&](int s) { return n_.places[at(s)] == placement(); };
   for (int s : order_)
     for (int r = 0; r < p_.stages[at(s)].results && is_root(s); ++r)
@@ -23,7 +24,13 @@ WEFT_DECL void lowering::run() {
   sequence<ir::stmt> nests;
   for (int s : order_)
     if (is_root(s)) nests.push_back(stage_nest(s));
-  f_.body = ir::block(m_, nests);
+  f_.body = ir::block(m_, {});
+  for (std::size_t i = order_.size(); i-- > 0;) {
+    if (!is_root(order_[i])) continue;
+    f_.body = ir::block(m_, {nests.back(), f_.body});
+    nests.pop_back();
+    if (tensor_[at(p_.stages[at(order_[i])].tensor)]->where == ir::scope::stack) f_.body = with_memory(order_[i], f_.body);
+  }
   for (std::size_t s = n_.places.size(); s-- > 0;)
     if (needed_[s] && n_.places[s].store == placement::whole_kernel) f_.body = with_memory(static_cast<int>(s), f_.body);
 }
@@ -100,10 +107,20 @@ WEFT_DECL void lowering::make_argument(int tensor, bool output) {
   b->shape = m_.make_list(shape);
   b->strides = m_.make_list(strides);
 }
-WEFT_DECL sequence<ir::expr> lowering::packed_strides(sequence<ir::expr> const& shape) {
+/// `stage`: the one whose last dimensions these are, in memory of our own; -1: none.
+WEFT_DECL sequence<ir::expr> lowering::packed_strides(sequence<ir::expr> const& shape, int stage) {
   sequence<ir::expr> strides(shape.size(), nullptr);
   ir::expr stride = ir::index(m_, 1);
   for (std::size_t d = shape.size(); d-- > 0;) {
+    int const behind = static_cast<int>(shape.size() - d);
+    memory_wish const* const wish = stage < 0 ? nullptr : n_.wish(stage, p_.stages[at(stage)].spatial - behind);
+    if (wish != nullptr && p_.stages[at(stage)].spatial >= behind) {
+      // The least factor * n + offset from there on.
+      ir::expr const up = ir::binary(m_, op::add, stride, ir::index(m_, wish->factor - 1 - wish->offset));
+      ir::expr const steps = ir::binary(m_, op::floor_div, up, ir::index(m_, wish->factor));
+      stride = simplify(m_, ir::binary(m_, op::add, ir::binary(m_, op::mul, steps, ir::index(m_, wish->factor)),
+                                       ir::index(m_, wish->offset)));
+    }
     strides[d] = stride;
     stride = ir::binary(m_, op::mul, stride, shape[d]);
   }
@@ -112,14 +129,46 @@ WEFT_DECL sequence<ir::expr> lowering::packed_strides(sequence<ir::expr> const& 
 WEFT_DECL void lowering::make_intermediate(int tensor) {
   ir::buffer* b = new_buffer(tensor);
   tensor_info const& t = p_.tensors[at(tensor)];
-  b->where = ir::scope::heap;
   b->written = true;
   b->alignment = 64;
   b->alias_class = 1000000 + b->id;
   sequence<ir::expr> shape;
   for (int d = 0; d < t.rank; ++d) shape.push_back(rounded_extent(tensor, d));
+  sequence<ir::expr> const strides = packed_strides(shape, t.stage);
   b->shape = m_.make_list(shape);
-  b->strides = m_.make_list(packed_strides(shape));
+  b->strides = m_.make_list(strides);
+  b->where = has_place_on_stack(t.stage, memory_bytes(t.type, shape, strides), false) ? ir::scope::stack : ir::scope::heap;
+}
+/// The bytes from the first element to behind the last one, where they are known; else infinity.
+WEFT_DECL double lowering::memory_bytes(dtype type, sequence<ir::expr> const& shape,
+                                        sequence<ir::expr> const& strides) const {
+  double bytes = size_bytes(type), last = bytes;
+  for (std::size_t d = 0; d < shape.size(); ++d) {
+    if (shape[d]->kind != op::literal || strides[d]->kind != op::literal) return __builtin_inf();
+    bytes *= static_cast<double>(shape[d]->value);
+    if (d == 0) last *= static_cast<double>(shape[d]->value) * static_cast<double>(strides[d]->value);
+  }
+  return bytes > 1e15 ? __builtin_inf() : last;  // strides of so much memory may have wrapped
+}
+/// Whether memory for a stage, or a result of it, is on the stack: where a step wants that, or, with `else_too`, where there
+/// is room and no step wants it elsewhere. It then counts.
+WEFT_DECL bool lowering::has_place_on_stack(int stage, double bytes, bool else_too) {
+  memory_wish const* const wish = n_.wish(stage, -1);
+  bytes += 64;
+  bool const room = bytes + static_cast<double>(stack_bytes_) <= static_cast<double>(most_on_stack);
+  bool const wanted = wish != nullptr && wish->where == scope::stack;
+  if (wanted && !room)
+    WEFT_THROW(schedule_error(
+        "set_scope: " +
+        std::string(sentence(diagnosis::memory_on_the_stack_has_at_most_64_KiB__compute_the_stage_inside_a_loop)) +
+        "\n  in    stage " + std::string(p_.tensors[at(p_.stages[at(stage)].tensor)].name.view()) + ": " +
+        (bytes < 1e16 ? std::to_string(static_cast<std::int64_t>(bytes)) + " bytes, " : "of a size that is not known, ") +
+        std::to_string(stack_bytes_) + " are taken\n  try   " +
+        std::string(
+            static_way_out(diagnosis::memory_on_the_stack_has_at_most_64_KiB__compute_the_stage_inside_a_loop))));
+  bool const on_stack = wanted || (wish == nullptr && else_too && room);
+  if (on_stack) stack_bytes_ += static_cast<std::int64_t>(bytes);
+  return on_stack;
 }
 /// Of a stage's result in memory of its own.
 WEFT_DECL ir::expr lowering::rounded_extent(int tensor, int dim) {
@@ -270,7 +319,7 @@ WEFT_DECL void lowering::open(stage_frame& f) {
     if (n_.loops[l].stage == f.number && can_shift(f, static_cast<int>(l))) f.shifted.push_back(static_cast<std::int32_t>(l));
   for (std::size_t l = 0; l < n_.loops.size(); ++l)
     // What was fused is inside its extent where the fused loop is.
-    if (n_.loops[l].stage == f.number && n_.loops[l].outer >= 0 && !(f.empty && n_.loops[l].reduced))
+    if (n_.loops[l].stage == f.number && n_.loops[l].is_split() && !(f.empty && n_.loops[l].reduced))
       add_guard(static_cast<int>(l));
   for (std::int32_t id : cut) add_guard(id);
 }

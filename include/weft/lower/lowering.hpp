@@ -84,7 +84,10 @@ class lowering {
   ir::expr size(int argument, int dim, bool is_stride);
   void make_argument(int tensor, bool output);
   void make_intermediate(int tensor);
-  sequence<ir::expr> packed_strides(sequence<ir::expr> const& shape);
+  sequence<ir::expr> packed_strides(sequence<ir::expr> const& shape, int stage = -1);
+  double memory_bytes(dtype type, sequence<ir::expr> const& shape, sequence<ir::expr> const& strides) const;
+  bool has_place_on_stack(int stage, double bytes, bool else_too);
+  ir::stmt with_memory(int stage, ir::stmt inside);
   ir::buffer* new_buffer(int tensor);
   ir::expr extent(int id);
   ir::expr axis_extent(int axis) { return extent(p_.axes[at(axis)].extent); }
@@ -120,12 +123,14 @@ class lowering {
   sequence<part> slid(stage_frame const& guest, class guest_spans& spans);
   void need_fewer_than_folded(stage_frame const& guest, int dim, std::int64_t fold) const;
   ir::expr stored_index(stage_frame const& guest, int dim, ir::expr element);
-  ir::stmt with_memory(int stage, ir::stmt body);
   void make_guest_memory(stage_frame& guest, int stage);
+  void check_in_place() const;
+  bool reads_in_time(int stage, bool own, int writer, sequence<sequence<std::int32_t>> const& readers) const;
 
   // --- element.ipp ------------------------------------------------------------------------------------------------
   ir::stmt leaf(guard_states const& states);
   ir::stmt update(int result, ir::expr mask);
+  ir::expr common_condition();
   ir::expr axis_value(int axis);
   ir::expr value(int id, ir::expr condition);
   ir::expr make_value(node const& n, ir::expr condition);
@@ -148,7 +153,8 @@ class lowering {
   sequence<stage_frame> frames_;
   stage_frame* now_ = nullptr;
   std::size_t place_ = 0;          // in now_->places: whose nodes are evaluated
-  std::int64_t stack_bytes_ = 0;   // of all guests
+  ir::expr always_ = nullptr;      // the condition that holds wherever that leaf reads memory; null: none
+  std::int64_t stack_bytes_ = 0;   // of all stages
 };
 
 }  // namespace detail

@@ -42,11 +42,16 @@ WEFT_DECL span index_spans::make(node const& n, range_table const& ranges) {
       if (b.low != b.high || b.low->variables != 0 || (by.low < 0 && by.high > 0)) return {};
       if (by.low >= 0) return both(b.low, b.low);
       return {arithmetic(op::mul, a.high, b.low), arithmetic(op::mul, a.low, b.low)};
-    case op::floor_div: return b.low == b.high && by.low > 0 ? both(b.low, b.low) : span{};
-    case op::floor_mod:
+    case op::floor_div:
+    case op::floor_mod: {
       if (b.low != b.high || by.low <= 0) return {};
-      if (a.low == a.high) return both(b.low, b.low);
+      // The loops outside decide: (jo * 16 + 15) / 16 is jo.
+      auto const divided = [&](op kind, ir::expr x) { return simplify(m_, ir::binary(m_, kind, x, b.low), ranges); };
+      span const quotient{divided(op::floor_div, a.low), divided(op::floor_div, a.high)};
+      if (n.kind == op::floor_div) return quotient;
+      if (quotient.low == quotient.high) return {divided(op::floor_mod, a.low), divided(op::floor_mod, a.high)};
       return {ir::index(m_, 0), arithmetic(op::sub, b.low, ir::index(m_, 1))};
+    }
     default: return {};
   }
 }

@@ -138,6 +138,36 @@ enum class verdict : std::uint8_t { legal, deferred, illegal };
   X(a_part_of_an_axis_cannot_be_rounded_up__round_up_the_whole_axis_first, \
     "a part of an axis, or several fused, cannot be rounded up: its last part would be that of its neighbour", \
     "round_up for the first split of the axis") \
+  X(the_axis_is_gone__use_those_of_the_handle_that_its_step_returned, \
+    "the axis is gone: cache_write or transform_layout gave its stage others; use those of the handle that it returned", \
+    "") \
+  X(the_stage_was_scheduled_already__this_step_comes_before_all_others_on_it, \
+    "the stage was split, reordered, marked or placed already; this step comes before all others on it", \
+    "this step before all others that name the stage or its axes") \
+  X(an_output_keeps_its_layout__transform_a_copy_or_a_stage_that_others_read, \
+    "an output of the kernel keeps its layout; transform a copy (cache_read) or a stage that others read", \
+    "transform_layout of a copy that cache_read made") \
+  X(a_layout_must_hold_each_element_once__cut_each_dimension_into_quotients_and_remainders, \
+    "a layout must hold each element exactly once: each dimension whole, or cut into quotients and remainders", \
+    "such as dims(j / 16, k, j % 16) of k and j: a factor from 2 to 2^31, and at most 8 dimensions") \
+  X(the_memory_of_an_output_is_the_callers__cache_write_it, \
+    "the memory of an output is the caller's: its place and its strides are given", \
+    "cache_write, and this step for the stage that it returns") \
+  X(an_inlined_stage_has_no_memory, \
+    "an inlined stage has no memory", \
+    "compute_at or compute_root instead of compute_inline") \
+  X(a_stride_has_a_dimension_of_the_stage_a_factor_from_1_to_4096_and_an_offset_below_it, \
+    "a stride has a dimension of the stage, a factor from 1 to 4096 and an offset from 0 to below it", \
+    "such as storage_align(stage, 0, 16, 8)") \
+  X(memory_on_the_stack_has_at_most_64_KiB__compute_the_stage_inside_a_loop, \
+    "memory on the stack has a known size, at most 64 KiB for all stages of a kernel together", \
+    "compute_at a loop in which less of it is read, before this step; or scope::workspace") \
+  X(the_stage_must_read_that_one_at_its_own_index_alone, \
+    "the stage must read that one, each element at its own index, and no other element of it", \
+    "compute_at or compute_inline for the stage that is read") \
+  X(a_reduced_axis_runs_outside_of_this_one__no_element_is_complete_there, \
+    "a reduced axis runs outside of this one, or is it: no element is complete there", \
+    "an axis outside of all reduced ones, or cache_write") \
   X(a_knob_needs_at_least_one_value, \
     "a knob needs at least one value", \
     "a list such as {4, 8}") \

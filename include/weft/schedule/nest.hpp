@@ -35,8 +35,10 @@ struct loop_info {
   loop_kind kind = loop_kind::serial;
   std::int64_t fold = 0;  // of an axis of the program: so many elements of the stage's memory are kept along it; 0: all
   bool reduced = false;
+  bool gone = false;  // its stage has other axes now
   short_name name;
-  constexpr bool live() const { return outer < 0 && into < 0; }
+  constexpr bool is_split() const { return outer >= 0; }
+  constexpr bool live() const { return !is_split() && into < 0 && !gone; }
 };
 
 /// The axis of a stage, or a part of one. A step that failed hands out axes with id -1.
@@ -61,6 +63,16 @@ struct placement {
   constexpr bool operator==(placement const&) const = default;
 };
 
+/// Where memory for a stage is: on the stack of the thread that computes it, or in the call's workspace.
+enum class scope : std::uint8_t { stack, workspace };
+
+/// What a step wants of the memory of a stage: its scope, or the stride of a dimension, factor * n + offset elements.
+struct memory_wish {
+  std::int32_t stage = -1, dim = -1;  // dim -1: the scope
+  std::int64_t factor = 1, offset = 0;
+  scope where = scope::workspace;
+};
+
 /// The state that the steps change: all loops, for each stage the order of its live ones, outermost first, and where it
 /// is computed.
 struct nest {
@@ -69,6 +81,7 @@ struct nest {
   sequence<loop_info> loops;
   sequence<sequence<std::int32_t>> order;
   sequence<placement> places;
+  sequence<memory_wish> wishes;
   sequence<std::int32_t> loop_of;        // by axis of the program: the loop that it was at first
   sequence<sequence<std::int64_t>> inputs;  // by tensor: the extents of an input; -1 while unknown
   schedule_limits limits;
@@ -89,15 +102,15 @@ struct nest {
     if (extended.empty()) extended.push_back(*original);
     return extended[0];
   }
-  /// The plain nest of the stage that is the last so far.
+  /// The plain nest of a stage that has none.
   constexpr void add_loops(int stage) {
     program const& p = computation();
     auto const known = [&](int tensor, int dim) {
       return inputs[static_cast<std::size_t>(tensor)][static_cast<std::size_t>(dim)];
     };
     stage_info const& s = program::at(p.stages, stage);
-    order.push_back({});
-    places.push_back({});
+    if (static_cast<int>(order.size()) == stage) order.push_back({}), places.push_back({});
+    sequence<std::int32_t>& own = order[static_cast<std::size_t>(stage)];
     for (int i = 0; i < s.axes(); ++i) {
       axis_info const& a = program::at(p.axes, s.first_axis + i);
       loop_info loop;
@@ -109,9 +122,17 @@ struct nest {
       loop.reduced = a.reduced;
       loop.name = axis_name(i);
       loop_of.push_back(static_cast<std::int32_t>(loops.size()));
-      order.back().push_back(static_cast<std::int32_t>(loops.size()));
+      own.push_back(static_cast<std::int32_t>(loops.size()));
       loops.push_back(loop);
     }
+  }
+  /// Takes loops from a stage that has other axes now: the reduced ones, or all.
+  constexpr void drop_loops(int stage, bool all) {
+    sequence<std::int32_t> left;
+    for (std::int32_t l : order[static_cast<std::size_t>(stage)])
+      if (all || at(l).reduced) at(l).gone = true;
+      else left.push_back(l);
+    order[static_cast<std::size_t>(stage)] = left;
   }
   constexpr loop_info& at(int id) { return loops[static_cast<std::size_t>(id)]; }
   constexpr loop_info const& at(int id) const { return loops[static_cast<std::size_t>(id)]; }
@@ -124,6 +145,18 @@ struct nest {
     for (std::size_t i = 0; i < o.size(); ++i)
       if (o[i] == loop) return static_cast<int>(i);
     return -1;
+  }
+  /// The last wish for a dimension of a stage's memory, or (-1) for its scope; null: none.
+  constexpr memory_wish const* wish(int stage, int dim) const {
+    for (std::size_t i = wishes.size(); i-- > 0;)
+      if (wishes[i].stage == stage && wishes[i].dim == dim) return &wishes[i];
+    return nullptr;
+  }
+  /// Whether its stage is computed inside a loop of another, so that what is read there decides how often it runs.
+  constexpr bool is_part(int loop) const {
+    loop_info const& l = at(loop);
+    if (l.reduced || places[static_cast<std::size_t>(l.stage)].loop < 0) return false;
+    return l.parent < 0 || at(l.parent).inner != loop;
   }
   /// Whether a loop of this kind runs inside `loop`.
   constexpr bool has_inside(int loop, loop_kind kind) const {
@@ -169,6 +202,7 @@ struct nest {
     if (loop < 0 || loop >= static_cast<int>(loops.size()))
       return illegal(diagnosis::the_axis_belongs_to_no_stage_of_this_schedule);
     if (at(loop).into >= 0) return illegal(diagnosis::the_axis_was_fused_already);
+    if (at(loop).gone) return illegal(diagnosis::the_axis_is_gone__use_those_of_the_handle_that_its_step_returned);
     if (!at(loop).live()) return illegal(diagnosis::the_axis_was_split_already);
     return {};
   }

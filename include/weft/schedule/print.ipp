@@ -12,7 +12,7 @@ inline std::string stage_text(nest const& n, int stage) {
 }
 /// A loop's name within `stage`. A name that was cut may not be the only one of its kind.
 inline std::string loop_text(nest const& n, int stage, int id) {
-  if (!is_loop(n, id) || n.at(id).stage != stage || n.at(id).name.size == short_name::capacity)
+  if (!is_loop(n, id) || n.at(id).stage != stage || n.at(id).gone || n.at(id).name.size == short_name::capacity)
     return "@" + std::to_string(id);
   return std::string(n.at(id).name.view());
 }
@@ -95,7 +95,7 @@ inline void stage_loops(nest const& n, int stage, std::string indent, std::strin
   bool split = false;
   for (std::size_t id = 0; id < n.loops.size(); ++id) {
     loop_info const& l = n.loops[id];
-    if (l.stage != stage || l.live() || l.parent >= 0 || l.first >= 0 || inlined) continue;
+    if (l.stage != stage || l.live() || l.gone || l.parent >= 0 || l.first >= 0 || inlined) continue;
     (((out += split ? ", " : outside + "where ") += l.name.view()) += " = ") += parts_text(n, static_cast<int>(id));
     split = true;
   }
@@ -115,7 +115,8 @@ WEFT_DECL std::string step_text(nest const& n, step const& s) {
   for (int i = 0; i < s.count; ++i) add(loop_text(n, stage, s.loops[static_cast<std::size_t>(i)]));
   if (form.tensor) add(s.tensor < 0 ? "@-1" : tensor_text(n.computation(), s.tensor));
   if (form.factor) add(std::to_string(s.factor));
-  if (s.word > 0 && s.word < form.words.count) add(std::string(form.words.first[s.word]));
+  if (s.word < form.words.count && (s.word > 0 || !form.factor)) add(std::string(form.words.first[s.word]));
+  for (std::int64_t number : s.numbers) add(std::to_string(number));
   return out + (*between == '(' ? "()" : ")");
 }
 /// The loops that the step has made.
@@ -184,7 +185,9 @@ class trace_parser {
     if (s.count < form.least_loops) r_.fail("this step takes at least " + std::to_string(form.least_loops) + " axes");
     if (form.tensor) next(), s.tensor = r_.accept("@-1") ? -1 : tensor_number();
     if (form.factor) next(), s.factor = r_.number();
-    if (form.words.count > 0 && *before == ',' && r_.accept(",")) s.word = word_of(form.words);
+    if (form.words.count > 0 && form.factor && *before == ',' && r_.accept(",")) s.word = word_of(form.words);
+    if (form.words.count > 0 && !form.factor) next(), s.word = word_of(form.words);
+    while (form.numbers && r_.accept(before)) before = ",", s.numbers.push_back(r_.number());
     if (*before == '(') r_.expect(before);
     r_.expect(")");
     if (!s_.take(s) || s.count == 0) return;
@@ -238,7 +241,7 @@ class trace_parser {
     }
     short_name const wanted(r_.word("an axis"));
     for (std::size_t i = 0; i < s_.loops.size(); ++i)
-      if (s_.loops[i].stage == stage && s_.loops[i].name == wanted) return static_cast<std::int32_t>(i);
+      if (s_.loops[i].stage == stage && !s_.loops[i].gone && s_.loops[i].name == wanted) return static_cast<std::int32_t>(i);
     r_.fail("the stage has no such axis here");
   }
 
@@ -307,6 +310,8 @@ inline std::string way_out(nest const& n, step const& s, diagnosis why, int stag
   if (std::string_view const way = static_way_out(why); !way.empty()) return std::string(way);
   switch (why) {
     case diagnosis::the_axis_was_split_already: return one_of(choice({loop}), "the parts of it");
+    case diagnosis::the_axis_is_gone__use_those_of_the_handle_that_its_step_returned:
+      return one_of(choice({}), "an axis of the stage") + ", or an axis of the handle";
     case diagnosis::the_axis_belongs_to_no_stage_of_this_schedule:
       return stage < 0 ? "an axis of a stage of this schedule, as C.axes() returns them" : one_of(choice({}), "");
     case diagnosis::a_factor_must_be_at_least_1: return "split(" + text(loop) + ", 8), or any other factor from 1 on";
@@ -389,6 +394,7 @@ WEFT_DECL std::uint64_t hash(trace const& steps) {
     if (s.word > 0) h = mix(h, s.word);
     h = mix(h, static_cast<std::uint64_t>(s.stage) << 32 | static_cast<std::uint32_t>(s.tensor));
     for (int i = 0; i < s.count; ++i) h = mix(h, static_cast<std::uint32_t>(s.loops[static_cast<std::size_t>(i)]));
+    for (std::int64_t number : s.numbers) h = mix(h, static_cast<std::uint64_t>(number));
   }
   return h;
 }

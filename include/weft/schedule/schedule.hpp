@@ -6,6 +6,7 @@
 #include "weft/base/sequence.hpp"
 #include "weft/schedule/handle.hpp"
 #include "weft/schedule/step/cache_read.hpp"
+#include "weft/schedule/step/cache_write.hpp"
 #include "weft/schedule/step/compute_at.hpp"
 #include "weft/schedule/step/compute_inline.hpp"
 #include "weft/schedule/step/compute_root.hpp"
@@ -13,9 +14,14 @@
 #include "weft/schedule/step/fuse.hpp"
 #include "weft/schedule/step/parallel.hpp"
 #include "weft/schedule/step/reorder.hpp"
+#include "weft/schedule/step/reverse_compute_at.hpp"
+#include "weft/schedule/step/reverse_compute_inline.hpp"
+#include "weft/schedule/step/set_scope.hpp"
 #include "weft/schedule/step/split.hpp"
 #include "weft/schedule/step/store_at.hpp"
+#include "weft/schedule/step/storage_align.hpp"
 #include "weft/schedule/step/tile.hpp"
+#include "weft/schedule/step/transform_layout.hpp"
 #include "weft/schedule/step/unroll.hpp"
 #include "weft/schedule/step/vectorize.hpp"
 
@@ -68,7 +74,13 @@ struct schedule : nest,
                   cache_read_step<schedule>,
                   store_at_step<schedule>,
                   fold_storage_step<schedule>,
-                  fuse_step<schedule> {
+                  fuse_step<schedule>,
+                  cache_write_step<schedule>,
+                  transform_layout_step<schedule>,
+                  storage_align_step<schedule>,
+                  set_scope_step<schedule>,
+                  reverse_compute_at_step<schedule>,
+                  reverse_compute_inline_step<schedule> {
   trace steps;
   sequence<knob_info> knobs;
   sequence<std::int32_t> choices;  // per knob in order of use; 0 beyond the end

@@ -23,13 +23,16 @@ struct word_list {
 ///     C: fuse(i, j) -> ij
 ///     row: compute_at(out, i)          a stage, and a loop of another one
 ///     C: cache_read(B)                 a stage and a tensor
+///     copy: transform_layout(1, 1, 0)  a stage and a list of numbers
+///     row: set_scope(stack)            a stage and a word of a list
 struct step_form {
   std::string_view name;
   bool stage = false;                   // step::stage is named; else it is that of the loops
   std::int8_t least_loops = 0, most_loops = 0;
   bool tensor = false, factor = false;  // step::tensor, step::factor
   bool places = false;                  // it says where a stage is computed
-  word_list words{};                    // step::word is one of these
+  word_list words{};                    // step::word is one of these; the first is not shown behind a number
+  bool numbers = false;                 // step::numbers, all that stand behind the others
 };
 
 /// What becomes of the last part where a split does not divide; `split` says more.
@@ -37,11 +40,13 @@ enum class tail : std::uint8_t { guard, mask, partition, shift_inwards, round_up
 namespace detail {
 inline constexpr std::string_view tail_names[] = {"guard", "mask", "partition", "shift_inwards", "round_up"};
 inline constexpr word_list tail_words{tail_names, 5};
+inline constexpr std::string_view scope_names[] = {"stack", "workspace"};
+inline constexpr word_list scope_words{scope_names, 2}, no_words{};
 }  // namespace detail
 
 // One line per step; its rule, schedule/step/NAME.hpp, says all the rest.
 //
-//    name            stage  loops   tensor factor places words
+//    name            stage  loops   tensor factor places words numbers
 #define WEFT_STEPS(X)                                   \
   X(split,          false, 1, 1,  false, true,  false, tail_words) \
   X(reorder,        false, 1, 16, false, false, false)  \
@@ -55,7 +60,13 @@ inline constexpr word_list tail_words{tail_names, 5};
   X(store_at,       true,  1, 1,  false, false, true)   \
   X(store_root,     true,  0, 0,  false, false, true)   \
   X(fold_storage,   false, 1, 1,  false, true,  false)  \
-  X(fuse,           false, 2, 16, false, false, false)
+  X(fuse,           false, 2, 16, false, false, false)  \
+  X(cache_write,    true,  0, 0,  false, false, false)  \
+  X(transform_layout, true, 0, 0, false, false, false, no_words, true) \
+  X(storage_align,  true,  0, 0,  false, false, false, no_words, true) \
+  X(set_scope,      true,  0, 0,  false, false, false, scope_words) \
+  X(reverse_compute_at, true, 1, 1, false, false, true) \
+  X(reverse_compute_inline, true, 0, 0, false, false, true)
 
 enum class verb : std::uint8_t {
 #define WEFT_X(name, ...) name,
@@ -82,6 +93,7 @@ struct step {
   std::int64_t factor = 0;
   std::int32_t stage = -1, tensor = -1;
   std::uint8_t word = 0;  // position in the list of its form
+  sequence<std::int64_t> numbers{};
   verdict ruling = verdict::legal;
   diagnosis reason = diagnosis::none;
   constexpr bool operator==(step const& o) const {
@@ -90,7 +102,7 @@ struct step {
       return false;
     for (int i = 0; i < count; ++i)
       if (loops[static_cast<std::size_t>(i)] != o.loops[static_cast<std::size_t>(i)]) return false;
-    return true;
+    return numbers == o.numbers;
   }
 };
 

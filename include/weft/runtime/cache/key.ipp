@@ -74,9 +74,10 @@ class key_writer : public byte_writer {
   }
   WEFT_DECL void write(trace const& steps) {
     each(steps, [&](step const& s) {
-      auto const& [what, count, loops, factor, stage, tensor, word, ruling, reason] = s;
+      auto const& [what, count, loops, factor, stage, tensor, word, further, ruling, reason] = s;
       numbers(what, factor, stage, tensor, word, count);
       for (int i = 0; i < count; ++i) numbers(loops[static_cast<std::size_t>(i)]);
+      all(further);
     });
   }
   WEFT_DECL void write(call_layout const& l) {

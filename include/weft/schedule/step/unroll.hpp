@@ -13,6 +13,7 @@ struct unroll_rule {
     std::int64_t const extent = n.at(s.loops[0]).extent;
     if (extent == open_trips) return illegal(diagnosis::an_unrolled_axis_has_an_open_extent__split_it_first);
     if (extent < 0) return {verdict::deferred};
+    if (extent > 1024 && n.is_part(s.loops[0])) return {verdict::deferred};
     if (extent > 1024) return illegal(diagnosis::an_unrolled_axis_runs_more_than_1024_times__split_it_first);
     return {};
   }

@@ -23,6 +23,7 @@ struct vectorize_rule {
     }
     if (loop.extent == open_trips) return illegal(diagnosis::a_vectorized_axis_has_an_open_extent__split_it_first);
     if (loop.extent < 0) return {verdict::deferred};
+    if (loop.extent > 1024 && n.is_part(id)) return {verdict::deferred};
     if (loop.extent > 1024) return illegal(diagnosis::a_vectorized_axis_has_more_than_1024_lanes__split_it_first);
     return {};
   }
