@@ -244,6 +244,8 @@ WEFT_DECL sequence<part> lowering::parts_of(int stage, guest_spans& spans) {
       p.extent = spans.most(p.extent, zero, ranges);
       p.last = spans.least(r.high, last, ranges);
       if (bounded && !(whole->kind == op::literal && whole->value < most)) p.most = ir::index(m_, most < 0 ? 0 : most);
+      // Too much for the stack, and perhaps more than there is: an open size is anything up to 2^40.
+      if (p.most != whole && most > most_on_stack) p.most = ir::binary(m_, op::min, p.most, whole);
     }
     parts.push_back(p);
   }

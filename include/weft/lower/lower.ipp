@@ -435,6 +435,7 @@ WEFT_DECL std::string check_rounded(ir::arena& m, program const& p, nest const& 
   nest plain(p, [&](int tensor, int dim) { return n.inputs[at(tensor)][at(dim)]; }, {});
   bool any = false;
   for (std::size_t a = 0; a < plain.loop_of.size(); ++a) {
+    if (plain.loop_of[a] < 0) continue;  // an axis that no stage has any more
     loop_info const& l = n.at(n.loop_of[a]);
     if (l.at_end != tail::round_up || !(n.places[at(l.stage)] == placement())) continue;
     any = true;

@@ -82,7 +82,7 @@ struct nest {
   sequence<sequence<std::int32_t>> order;
   sequence<placement> places;
   sequence<memory_wish> wishes;
-  sequence<std::int32_t> loop_of;        // by axis of the program: the loop that it was at first
+  sequence<std::int32_t> loop_of;        // by axis of the program: the loop that it was at first; -1: of no stage any more
   sequence<sequence<std::int64_t>> inputs;  // by tensor: the extents of an input; -1 while unknown
   schedule_limits limits;
 
@@ -121,7 +121,9 @@ struct nest {
       loop.extent = extent == open_extent ? open_trips : extent < 0 ? -1 : extent;
       loop.reduced = a.reduced;
       loop.name = axis_name(i);
-      loop_of.push_back(static_cast<std::int32_t>(loops.size()));
+      auto const axis = static_cast<std::size_t>(loop.root);
+      if (loop_of.size() <= axis) loop_of.resize(axis + 1, -1);
+      loop_of[axis] = static_cast<std::int32_t>(loops.size());
       own.push_back(static_cast<std::int32_t>(loops.size()));
       loops.push_back(loop);
     }
