@@ -174,6 +174,9 @@ WEFT_DECL ir::function make_loops(ir::arena& m, compile_request const& r, schedu
     if (std::string const why = unscheduled.sizes.empty() ? check_bounds(unscheduled) : ""; !why.empty())
       WEFT_THROW(argument_error(std::string(r.name) + ": " + why + "; .with({.checked = true}) tells which element it is"));
   }
+  if (std::string const why = checked ? "" : check_rounded(m, extended, s, *r.layout); !why.empty())
+    WEFT_THROW(schedule_error("split: an axis that is rounded up reads too far\n  in    schedule of " + std::string(r.name) +
+                              ": " + why + "\n  try   another tail"));
   ir::function f = checked ? linked_instruments.lower(m, r, extended, s)
                            : lower(m, extended, s, *r.layout, r.name,
                                    r.machine->has("avx512f") ? vector_tails::mask : vector_tails::partition);

@@ -6,13 +6,17 @@
 namespace weft::inline WEFT_ABI {
 namespace detail {
 
-/// Where an error is looked for, every stage is computed whole and every loop run one iteration after the other, but for
-/// parallel ones.
+/// Where an error is looked for, every stage is computed whole, no further than it reaches, and every loop run one iteration
+/// after the other, but for parallel ones.
 inline ir::function lower_checked(ir::arena& m, compile_request const& r, program const& expanded, nest const& n) {
   nest serial = n;
-  for (loop_info& l : serial.loops)
+  for (loop_info& l : serial.loops) {
     if (l.kind != loop_kind::parallel) l.kind = loop_kind::serial;
+    l.at_end = tail::guard;
+  }
   for (placement& p : serial.places) p = {};
+  for (memory_wish& w : serial.wishes)
+    if (w.dim < 0) w.where = scope::workspace;
   return lower(m, expanded, serial, *r.layout, r.name);
 }
 inline void emit_as_wanted(codegen::llvm::module_state& s, std::string const& symbol, void const* context) {

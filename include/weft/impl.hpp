@@ -55,6 +55,7 @@
 #include "weft/pass/legalise.ipp"
 #include "weft/pass/pipeline.ipp"
 #include "weft/pass/promote.ipp"
+#include "weft/pass/stack_tiles.ipp"
 #include "weft/pass/unroll.ipp"
 #include "weft/pass/vectorize.ipp"
 #include "weft/runtime/argument.ipp"

@@ -102,8 +102,50 @@ TEST_CASE("docs/schedule.md shows where stages are computed") {
   weft_test::check_section("docs/schedule.md", "stages", fenced("", nest_of_blur(WEFT_TEST_BLUR())));
   WEFT_TEST_SHOW_BLUR("compute_at", (auto [io, ii] = s.split(i, 16); s.parallel(io); s.compute_at(row, io);));
   WEFT_TEST_SHOW_BLUR("compute_inline", (s.compute_inline(row);));
+  WEFT_TEST_SHOW_BLUR("store_at", (auto [yo, yi] = s.split(i, 16); s.parallel(yo); s.compute_at(row, yi); s.store_at(row, yo);
+                                   auto [r, c] = row.axes(); s.fold_storage(r, 4);));
   WEFT_TEST_SHOW("cache_read", (auto [jo, ji] = s.split(j, 10); s.reorder(jo, i, k, ji);),
                  (auto panel = s.cache_read(B, C); s.compute_at(panel, jo);));
+  WEFT_TEST_SHOW("cache_write", (),
+                 (auto acc = s.cache_write(C); auto [io, jo, ii, ji] = s.tile(i, j, 4, 10); s.compute_at(acc, jo);
+                  auto [ai, aj, ak] = acc.axes(); s.reorder(ak, ai, aj);));
+  WEFT_TEST_SHOW_BLUR("set_scope", (auto [io, ii] = s.split(i, 16); s.compute_at(row, io); s.set_scope(row, weft::scope::workspace);
+                                    s.storage_align(row, 0, 16, 4);));
+  WEFT_TEST_SHOW("transform_layout", (auto copy = s.cache_read(B, C);),
+                 (auto packed = s.transform_layout(copy, [](auto row, auto column) { return weft::dims(column / 8, row, column % 8);});));
+}
+TEST_CASE("docs/schedule.md shows a stage that takes the loops of the one that it reads") {
+  constexpr auto capped = [](auto A, auto B) {
+    auto P = weft::compute<"P">(A.extent(0), B.extent(1), [=](auto i, auto j) {
+      return weft::sum(A.extent(1), [=](auto k) { return A(i, k) * B(k, j); });
+    });
+    return weft::compute<"C">(A.extent(0), B.extent(1), [=](auto i, auto j) { return weft::min(P(i, j), 6); });
+  };
+#define WEFT_TEST_CAPPED(steps)                                                              \
+  nest_of_product(weft::kernel<"capped">(capped, [](auto& s, auto, auto, auto P, auto C) {   \
+    auto [i, j, k] = P.axes();                                                               \
+    auto [io, jo, ii, ji] = s.tile(i, j, 4, 10);                                             \
+    s.reorder(io, jo, k, ii, ji);                                                            \
+    s.parallel(io);                                                                          \
+    static_cast<void>(C);                                                                    \
+    WEFT_TEST_CODE steps                                                                     \
+  }))
+#define WEFT_TEST_SHOW_CAPPED(section, steps) show(section, WEFT_TEST_TEXT steps, WEFT_TEST_CAPPED(()), WEFT_TEST_CAPPED(steps))
+  WEFT_TEST_SHOW_CAPPED("reverse_compute_at", (auto [ci, cj] = s.reverse_compute_at(C, jo);));
+  constexpr auto distances = [](auto x) {
+    auto P = weft::compute<"P">(x.extent(0), [=](auto i) { return x(i) * x(i); });
+    return weft::compute<"C">(x.extent(0), [=](auto i) { return P(i) + 1; });
+  };
+#define WEFT_TEST_DISTANCES(steps)                                                     \
+  weft::kernel<"distances">(distances, [](auto& s, auto, auto P, auto C) {             \
+    auto [i] = P.axes();                                                               \
+    auto [io, ii] = s.split(i, 8);                                                     \
+    s.vectorize(ii);                                                                   \
+    static_cast<void>(C);                                                              \
+    WEFT_TEST_CODE steps                                                               \
+  }).on(avx2()).loops(weft::view(memory, 64))
+  show("reverse_compute_inline", "s.reverse_compute_inline(C);", WEFT_TEST_DISTANCES(()),
+       WEFT_TEST_DISTANCES((s.reverse_compute_inline(C);)));
 }
 TEST_CASE("docs/schedule.md shows reductions in parts") {
   WEFT_TEST_SHOW_SUMS("rfactor", auto [P, v] = s.rfactor(S, k, 8); auto [pi, pv, pu] = P.axes(); s.compute_at(P, i);
@@ -119,8 +161,10 @@ TEST_CASE("docs/schedule.md shows the nest without a schedule") {
 }
 TEST_CASE("docs/schedule.md shows each step with the nest before and after it") {
   WEFT_TEST_SHOW("split", (), (auto [jo, ji] = s.split(j, 8);));
+  WEFT_TEST_SHOW("split_n", (), (auto [a, b, c] = s.split(j, 4, 8);));
   WEFT_TEST_SHOW("reorder", (), (s.reorder(k, i, j);));
   WEFT_TEST_SHOW("tile", (), (auto [io, jo, ii, ji] = s.tile(i, j, 4, 10); s.reorder(io, jo, k, ii, ji);));
+  WEFT_TEST_SHOW("fuse", (), (auto ij = s.fuse(i, j); auto [f, fi] = s.split(ij, 8); s.vectorize(fi);));
   WEFT_TEST_SHOW("unroll", (auto [io, ii] = s.split(i, 4); s.reorder(io, j, k, ii);), (s.unroll(ii);));
   WEFT_TEST_SHOW("vectorize", (auto [jo, ji] = s.split(j, 8); s.reorder(i, jo, k, ji);), (s.vectorize(ji);));
   WEFT_TEST_SHOW("parallel", (), (s.parallel(i);));
@@ -136,6 +180,11 @@ TEST_CASE("docs/schedule.md shows what becomes of a split that does not divide")
   });
   auto const A = weft::view(memory, 20);
   weft_test::check_section("docs/schedule.md", "tail", fenced("", add.on(avx2()).ir(A, A)));
+  auto const shifted = weft::kernel<"add">(addition, [](auto& s, auto, auto, auto C) {
+    auto [i] = C.axes();
+    s.vectorize(i, 8, weft::tail::shift_inwards);
+  });
+  weft_test::check_section("docs/schedule.md", "shift_inwards", fenced("", shifted.on(avx2()).ir(A, A)));
 }
 TEST_CASE("docs/schedule.md shows the trace of a schedule, and a step that the extents of a call refuse") {
   auto const tiled = weft::kernel<"product">(product, [](auto& s, auto, auto, auto C) {

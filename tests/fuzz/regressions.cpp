@@ -74,8 +74,23 @@ TEST_CASE("a guarded access was refused where the tensor is too small for the gu
   });
   f.check(s, "");
 }
-
 }  // namespace
+TEST_CASE("a loop whose last part is masked ran on where a stage inside it had computed nothing") {
+  found f;
+  auto const A = f.input<float, 1>({13});
+  auto const n = A.extent(0);
+  auto const S = compute<"S">(n, [=](auto i) { return A(i) + A(i); });
+  auto const last = compute<"U">(n, 3, [=](auto i, auto) { return S(i) * S(i); });
+  f.check(last, "U: split(i, 7, mask) -> io, ii\nS: compute_at(U, j)\n");
+}
+TEST_CASE("checked code computes every stage whole: one that was computed in part, and not rounded up, was rounded up there") {
+  found f;
+  auto const A = f.input<float, 1>({64});
+  auto const n = A.extent(0);
+  auto const S = compute<"S">(n, [=](auto i) { return A(i) + A(i); });
+  f.check(compute<"U">(n, [=](auto i) { return S(i) * S(n - 1 - i); }),
+          "S: compute_at(U, i)\nS: split(i, 33, round_up) -> io, ii\n");
+}
 TEST_CASE("a stage whose part has no known length was computed whole, and read another one where that was not computed") {
   found f;
   auto const A = f.input<float, 1>({31});
@@ -101,6 +116,54 @@ TEST_CASE("a reduction whose identity was stored in front was jammed like a loop
             return weft::reduce(0, [](auto a, auto x) { return a * 2 + x; }, 3, 31, [=](auto k, auto l) { return B(k + l); });
           }),
           "S: unroll(j)\nS: decompose_reduction(S, i)\n");
+}
+TEST_CASE("what a chain of selects asks for under very many conditions is not read beyond the elements of a layout") {
+  found f;
+  auto const a = f.input<std::int32_t, 1>({5});
+  auto const s = compute<"S">(a.extent(0), [=](auto i) {
+    auto const one = weft::select(a(i) < 3, a(i) + 1, a(i) * 2);
+    auto const two = weft::select(one < 5, one + 1, one * 2);
+    auto const three = weft::select(two < 7, two + 1, two * 2);
+    return weft::select(three < 9, three + 1, three * 2);
+  });
+  auto const r = compute<"R">(a.extent(0), [=](auto i) { return s(i) + a(i); });
+  f.check(r, "S: transform_layout(0, 4, 0, 0, 1, 4, 0)\nS: vectorize(j)\n");
+}
+
+TEST_CASE("memory was made for a stage in a loop of a reduction over nothing, which has no loops") {
+  found f;
+  auto const A = f.input<float, 1>({5});
+  auto const none = f.input<float, 1>({0});
+  auto const S = compute<"S">(A.extent(0), [=](auto i) { return A(i) + A(i); });
+  f.check(compute<"T">(A.extent(0), [=](auto i) { return sum(none.extent(0), [=](auto k) { return S(i) * none(k); }); }),
+          "S: compute_at(T, j)\nS: store_at(T, i)\n");
+}
+
+TEST_CASE("memory was to stand in a loop of a reduction over nothing, around a loop that is there") {
+  found f;
+  auto const A = f.input<float, 1>({5});
+  auto const none = f.input<float, 1>({0});
+  auto const S = compute<"S">(A.extent(0), [=](auto i) { return A(i) + A(i); });
+  f.check(compute<"T">(A.extent(0), [=](auto i) { return sum(none.extent(0), [=](auto k) { return S(i) * none(k); }); }),
+          "T: reorder(j, i)\nS: compute_at(T, i)\nS: store_at(T, j)\n");
+}
+
+TEST_CASE("the sum of a ring's element stood in a register around a loop over elements, which may have none") {
+  found f;
+  auto const A = f.input<float, 2>({5, 4});
+  auto const n = A.extent(0);
+  auto const S = compute<"S">(n, 3, [=](auto i, auto j) { return sum(A.extent(1), [=](auto k) { return A(i, k) + A(j, k); }); });
+  f.check(compute<"T">(n, [=](auto i) { return S(4, i / 2) + S(0, i / 2); }),
+          "S: compute_at(T, i)\nS: store_root()\nS: fold_storage(j, 1)\n");
+}
+
+TEST_CASE("a split that does not divide made a part reach beyond what memory further out was made for") {
+  found f;
+  auto const A = f.input<float, 1>({8});
+  auto const S = compute<"S">(A.extent(0), [=](auto i) { return A(i) + A(i); });
+  auto const T = compute<"T">(A.extent(0), [=](auto i) { return S(i) + S(i); });
+  f.check(compute<"U">(2, 2, [=](auto i, auto j) { return T(j / 2 + i); }),
+          "T: split(i, 3) -> io, ii\nT: compute_at(U, j)\nS: compute_at(T, io)\nS: store_at(U, i)\n");
 }
 
 }  // namespace weft_test::fuzz

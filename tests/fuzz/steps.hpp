@@ -1,6 +1,9 @@
 // Random legal schedules, and making a failing one smaller.
 #pragma once
 
+#include <array>
+#include <vector>
+
 #include "fuzz/generate.hpp"
 #include "weft/schedule/pressure.hpp"
 #include "weft/schedule/print.hpp"
@@ -18,6 +21,10 @@ struct step_limits {
 /// The loops that a part of `loop` became, in the order of its iterations.
 inline void natural_order(weft::nest const& n, int loop, weft::sequence<std::int32_t>& out) {
   if (n.at(loop).live()) return out.push_back(loop);
+  if (int const into = n.at(loop).into; into >= 0) {
+    if (n.at(into).first == loop) natural_order(n, into, out);
+    return;
+  }
   natural_order(n, n.at(loop).outer, out);
   natural_order(n, n.at(loop).inner, out);
 }
@@ -25,14 +32,24 @@ inline void natural_order(weft::nest const& n, int loop, weft::sequence<std::int
 inline bool is_position(weft::program const& p, std::size_t stage) {
   return p.tensors[static_cast<std::size_t>(p.stages[stage].tensor)].name.data[0] == 'P';
 }
+/// The same of the stages that steps have added, too.
+inline weft::sequence<bool> with_added(weft::schedule const& n, weft::sequence<bool> order_free) {
+  for (weft::step const& one : n.steps) {
+    bool const same = one.what == weft::verb::cache_write || one.what == weft::verb::rfactor || one.what == weft::verb::rfactor_chunks;
+    if (one.what == weft::verb::cache_read) order_free.push_back(true);
+    if (same) order_free.push_back(order_free[static_cast<std::size_t>(one.stage)]);
+  }
+  return order_free;
+}
 /// Whether each reduction that needs it runs over its terms in the order of the program.
-inline bool keeps_order(weft::nest const& n, weft::sequence<bool> const& order_free) {
+inline bool keeps_order(weft::schedule const& n, weft::sequence<bool> order_free) {
+  order_free = with_added(n, static_cast<weft::sequence<bool>&&>(order_free));
   for (std::size_t s = 0; s < n.order.size(); ++s) {
-    // What a step added copies, or has parts of what is free.
-    if (s < order_free.size() ? order_free[s] : !is_position(n.computation(), s)) continue;
+    if (order_free[s]) continue;
     weft::sequence<std::int32_t> natural, now;
     for (std::size_t l = 0; l < n.loops.size(); ++l)
-      if (n.loops[l].stage == static_cast<std::int32_t>(s) && n.loops[l].parent < 0 && n.loops[l].reduced && !n.loops[l].gone)
+      if (n.loops[l].stage == static_cast<std::int32_t>(s) && n.loops[l].parent < 0 && n.loops[l].first < 0 && n.loops[l].reduced &&
+          !n.loops[l].gone)
         natural_order(n, static_cast<int>(l), natural);
     for (std::int32_t l : n.order[s])
       if (n.at(l).reduced) now.push_back(l);
@@ -57,8 +74,8 @@ inline bool fits(weft::schedule const& s, step_limits const& limits) {
 inline bool try_step(weft::schedule& s, weft::step one, weft::sequence<bool> const& order_free,
                      step_limits const& limits) {
   bool const parts = one.what == weft::verb::rfactor || one.what == weft::verb::rfactor_chunks;
-  if (parts && static_cast<std::size_t>(one.stage) < order_free.size() &&
-      !order_free[static_cast<std::size_t>(one.stage)] && !is_position(s.computation(), static_cast<std::size_t>(one.stage)))
+  if (parts && !with_added(s, order_free)[static_cast<std::size_t>(one.stage)] &&
+      !is_position(s.computation(), static_cast<std::size_t>(one.stage)))
     return false;
   if (weft::schedule::check(s, one).v == weft::verdict::illegal) return false;
   weft::schedule trial = s;
@@ -68,10 +85,115 @@ inline bool try_step(weft::schedule& s, weft::step one, weft::sequence<bool> con
   return true;
 }
 
+/// A stage, computed in a loop of one that reads it, perhaps with memory for more iterations than one, perhaps a ring.
+template <class Attempt>
+void place_a_stage(random_source& r, weft::schedule const& s, Attempt const& attempt) {
+  using weft::step, weft::verb;
+  step one{r.one_of({verb::compute_at, verb::compute_at, verb::compute_at, verb::compute_at, verb::compute_inline,
+                     verb::compute_root})};
+  int const stages = static_cast<int>(s.order.size());
+  one.stage = r.below(stages);
+  weft::sequence<std::int32_t> const readers =
+      weft::detail::readers_of(s.computation())[static_cast<std::size_t>(one.stage)];
+  int const host = readers.empty() || r.chance(20) ? r.below(stages)
+                                                   : readers[static_cast<std::size_t>(r.below(static_cast<int>(readers.size())))];
+  weft::sequence<std::int32_t> const loops = s.order[static_cast<std::size_t>(host)];
+  if (one.what == verb::compute_at) {
+    if (loops.empty()) return;
+    one.count = 1, one.loops[0] = loops[static_cast<std::size_t>(r.below(static_cast<int>(loops.size())))];
+  }
+  if (!attempt(one) || one.what != verb::compute_at || r.chance(50)) return;
+  int around = one.loops[0];
+  step store{s.position(around) == 0 || r.chance(30) ? verb::store_root : verb::store_at};
+  store.stage = one.stage;
+  for (int further = r.below(3); further > 0; --further)
+    if (int const next = s.places[static_cast<std::size_t>(s.at(around).stage)].loop; next >= 0) around = next;
+  int const places = s.position(around) > 0 && r.chance(90) ? s.position(around) : s.position(around) + 1;
+  if (store.what == verb::store_at)
+    store.count = 1, store.loops[0] = s.order_of(around)[static_cast<std::size_t>(r.below(places))];
+  attempt(store);
+  int const first = weft::program::at(s.computation().stages, one.stage).first_axis;
+  int const spatial = weft::program::at(s.computation().stages, one.stage).spatial;
+  if (spatial > 0 && r.chance(40))
+    attempt({verb::fold_storage, 1, {weft::program::at(s.loop_of, first + r.below(spatial))}, r.one_of({1, 2, 3, 4, 5, 8, 16, 32})});
+}
+
+/// The same without splits that round up.
+inline weft::trace without_rounding(weft::trace steps) {
+  for (weft::step& s : steps)
+    if (s.what == weft::verb::split && s.word == static_cast<int>(weft::tail::round_up)) s.word = 0;
+  return steps;
+}
+/// Another layout of a stage, of at most some thousand points; of some, one that is refused.
+inline weft::step draw_layout(random_source& r, weft::schedule const& s, int stage) {
+  weft::step one{weft::verb::transform_layout};
+  one.stage = stage;
+  std::int64_t points = 1;
+  std::vector<std::array<std::int64_t, 3>> terms;
+  for (std::int32_t l : s.order[static_cast<std::size_t>(stage)]) {
+    std::int64_t const extent = s.at(l).extent < 1 ? 1 : s.at(l).extent;
+    std::int64_t divisor = 1;
+    auto const dim = s.at(l).root - weft::program::at(s.computation().stages, stage).first_axis;
+    while (!s.at(l).reduced && r.chance(divisor == 1 ? 60 : 20)) {
+      std::int64_t const modulus = r.one_of({1, 2, 3, 4, 5, 8, 16});
+      terms.push_back({dim, divisor, modulus});
+      divisor *= modulus;
+    }
+    points *= (extent + divisor - 1) / divisor * divisor;
+    if (!s.at(l).reduced) terms.push_back({dim, divisor, 0});
+  }
+  for (std::size_t i = terms.size(); i > 1; --i) std::swap(terms[i - 1], terms[static_cast<std::size_t>(r.below(static_cast<int>(i)))]);
+  for (auto const& term : terms)
+    for (std::int64_t number : term) one.numbers.push_back(r.chance(1) ? r.between(-1, 3) : number);
+  one.numbers.push_back(r.one_of({0, 0, 1, -3, 100}));
+  if (points > 4000) one.stage = -1;
+  return one;
+}
+
 inline weft::trace draw_steps(random_source& r, weft::schedule s, weft::sequence<bool> const& order_free,
                               step_limits const& limits) {
   using weft::step, weft::verb;
   auto const attempt = [&](step const& one) { return try_step(s, one, order_free, limits); };
+  auto const split = [&](std::int32_t loop, std::int64_t factor) {
+    step one{verb::split, 1, {loop}, factor};
+    one.word = static_cast<std::uint8_t>(r.one_of({0, 0, 0, 0, 1, 2, 3, 4, 4}));
+    return attempt(one);
+  };
+  auto const change_program = [&](int how) {
+    int const stage = r.below(static_cast<int>(s.order.size()));
+    step one{verb::cache_write};
+    one.stage = stage;
+    if (how == 0) {
+      one.what = verb::cache_read;
+      one.tensor = r.below(static_cast<int>(s.computation().tensors.size()));
+    }
+    if (how == 2) return void(attempt(draw_layout(r, s, stage)));
+    if (s.order.size() >= 8 || !attempt(one)) return;
+    // What it made, in a tile of the stage that reads it, perhaps laid out anew.
+    int const made = static_cast<int>(s.order.size()) - 1;
+    if (one.what == verb::cache_write && r.chance(40)) {  // or the stage in a tile of it
+      auto const any_loop = [&] { return r.one_of(s.order[static_cast<std::size_t>(made)]); };
+      for (int cuts = r.below(4); cuts > 0 && !s.order[static_cast<std::size_t>(made)].empty(); --cuts)
+        attempt({verb::split, 1, {any_loop()}, r.one_of({1, 2, 3, 4, 8})});
+      for (int steps = r.below(4); steps > 0 && s.order[static_cast<std::size_t>(made)].size() > 1; --steps)
+        attempt(r.chance(60) ? step{verb::reorder, 2, {any_loop(), any_loop()}}
+                             : step{r.one_of({verb::parallel, verb::vectorize, verb::unroll}), 1, {any_loop()}});
+      step back{verb::reverse_compute_inline};
+      if (!s.order[static_cast<std::size_t>(made)].empty() && r.chance(75)) back = {verb::reverse_compute_at, 1, {any_loop()}};
+      back.stage = stage;
+      return void(attempt(back));
+    }
+    if (r.chance(30)) attempt(draw_layout(r, s, made));
+    auto const& loops = s.order[static_cast<std::size_t>(stage)];
+    if (loops.empty() || r.chance(40)) return;
+    std::int32_t const tiled = r.one_of(loops);
+    if (r.chance(70)) attempt({verb::split, 1, {tiled}, r.one_of({1, 2, 3, 4, 8, 16})});
+    step at{verb::compute_at, 1, {r.one_of(s.order[static_cast<std::size_t>(stage)])}};
+    at.stage = made;
+    attempt(at);
+  };
+  // Some of these steps come before all others.
+  for (int n = r.one_of({0, 0, 0, 1, 2, 4}); n > 0; --n) change_program(r.below(3));
   for (int n = r.one_of({0, 2, 4, 6, 8, 10, 14}); n > 0; --n) {
     weft::sequence<std::int32_t> const order =
         s.order[static_cast<std::size_t>(r.below(static_cast<int>(s.order.size())))];
@@ -80,10 +202,10 @@ inline weft::trace draw_steps(random_source& r, weft::schedule s, weft::sequence
     std::int32_t const loop = order[static_cast<std::size_t>(place)];
     std::int64_t const factor = r.one_of({1, 2, 3, 4, 4, 5, 6, 7, 8, 8, 9, 16, 16, 33, 64});
     bool const room = order.size() < 8;
-    switch (r.below(s.order.size() > 1 ? 19 : 13)) {
+    switch (r.below(s.order.size() > 1 ? 25 : 18)) {
       case 0:
       case 1:
-        if (room) attempt({verb::split, 1, {loop}, factor});
+        if (room) split(loop, factor);
         break;
       case 2: {
         step one{verb::reorder, 0, {}};
@@ -99,7 +221,7 @@ inline weft::trace draw_steps(random_source& r, weft::schedule s, weft::sequence
       case 3: {  // as tile does
         if (!room || place + 1 == static_cast<int>(order.size())) break;
         std::int32_t const inner = order[static_cast<std::size_t>(place) + 1];
-        if (!attempt({verb::split, 1, {loop}, r.between(1, 6)}) || !attempt({verb::split, 1, {inner}, factor})) break;
+        if (!split(loop, r.between(1, 6)) || !split(inner, factor)) break;
         attempt({verb::reorder, 4, {s.at(loop).outer, s.at(inner).outer, s.at(loop).inner, s.at(inner).inner}});
         break;
       }
@@ -108,15 +230,48 @@ inline weft::trace draw_steps(random_source& r, weft::schedule s, weft::sequence
       case 6: attempt({verb::unroll, 1, {loop}}); break;
       case 7: attempt({verb::parallel, 1, {loop}}); break;
       case 8:
-      case 9: {
-        step one{verb::cache_read};
+      case 9: change_program(n % 3); break;
+      case 10: {
+        step one{verb::storage_align};
         one.stage = r.below(static_cast<int>(s.order.size()));
-        one.tensor = r.below(static_cast<int>(s.computation().tensors.size()));
-        if (s.order.size() < 8) attempt(one);
+        std::int64_t const align = r.one_of({1, 2, 3, 8, 16});
+        for (std::int64_t number : {std::int64_t(r.below(3)), align, std::int64_t(r.below(static_cast<int>(align)))})
+          one.numbers.push_back(number);
+        attempt(one);
         break;
       }
-      case 10:
       case 11: {
+        step one{verb::set_scope};
+        one.stage = r.below(static_cast<int>(s.order.size()));
+        one.word = static_cast<std::uint8_t>(r.below(2));
+        attempt(one);
+        break;
+      }
+      case 12: {
+        step one{r.one_of({verb::reverse_compute_at, verb::reverse_compute_at, verb::reverse_compute_inline})};
+        if (one.what == verb::reverse_compute_at) one.count = 1, one.loops[0] = loop;
+        for (int stage = 0; stage < static_cast<int>(s.order.size()); ++stage) {
+          one.stage = stage;
+          if (attempt(one)) break;
+        }
+        break;
+      }
+      case 13:
+      case 14: {
+        step one{verb::fuse, 0, {}};
+        for (int at = place, count = r.one_of({2, 2, 2, 3, 4}); one.count < count && at < static_cast<int>(order.size()); ++at)
+          one.loops[static_cast<std::size_t>(one.count++)] = order[static_cast<std::size_t>(at)];
+        if (one.count < 2 || !attempt(one) || r.chance(40)) break;
+        std::int32_t const whole = s.at(one.loops[0]).into;
+        if (r.chance(70)) split(whole, factor);
+        std::int32_t const part = s.at(whole).live() ? whole : r.chance(50) ? s.at(whole).outer : s.at(whole).inner;
+        step use{r.one_of({verb::vectorize, verb::unroll, verb::parallel, verb::compute_at, verb::compute_at}), 1, {part}};
+        if (use.what == verb::compute_at) use.stage = r.below(static_cast<int>(s.order.size()));
+        attempt(use);
+        break;
+      }
+      case 15:
+      case 16: {
         weft::sequence<std::int32_t> reduced;
         for (weft::sequence<std::int32_t> const& loops : s.order)
           for (std::int32_t l : loops)
@@ -140,22 +295,13 @@ inline weft::trace draw_steps(random_source& r, weft::schedule s, weft::sequence
         }
         break;
       }
-      case 12: {
+      case 17: {
         step one{verb::decompose_reduction, 1, {loop}};
         one.stage = s.at(loop).stage;
         attempt(one);
         break;
       }
-      default: {  // a stage, computed in a loop of one behind it
-        step one{r.one_of({verb::compute_at, verb::compute_at, verb::compute_at, verb::compute_inline, verb::compute_root})};
-        one.stage = r.below(static_cast<int>(s.order.size()));
-        int const host = r.below(static_cast<int>(s.order.size()));
-        weft::sequence<std::int32_t> const& loops = s.order[static_cast<std::size_t>(host)];
-        if (one.what == verb::compute_at && loops.empty()) break;
-        if (one.what == verb::compute_at)
-          one.count = 1, one.loops[0] = loops[static_cast<std::size_t>(r.below(static_cast<int>(loops.size())))];
-        attempt(one);
-      }
+      default: place_a_stage(r, s, attempt);
     }
   }
   return s.steps;
@@ -165,8 +311,13 @@ inline weft::trace draw_steps(random_source& r, weft::schedule s, weft::sequence
 inline weft::trace without(weft::trace const& steps, std::size_t gone, std::int32_t first_made) {
   weft::trace out;
   weft::step const& dropped = steps[gone];
-  bool const adds = dropped.what == weft::verb::rfactor || dropped.what == weft::verb::rfactor_chunks;
-  if (adds || dropped.what == weft::verb::cache_read) return out;  // what stands on the stage would have to go too
+  // What stands on the stage or its axes would have to go too.
+  if (dropped.what == weft::verb::cache_read || dropped.what == weft::verb::cache_write) return out;
+  if (dropped.what == weft::verb::rfactor || dropped.what == weft::verb::rfactor_chunks) return out;
+  if (dropped.what == weft::verb::transform_layout || dropped.what == weft::verb::reverse_compute_at) return out;
+  if (dropped.what == weft::verb::reverse_compute_inline) return out;
+  // What stands on the fused loop would have to go too.
+  if (dropped.what == weft::verb::fuse) return weft::trace(steps.begin(), steps.begin() + static_cast<std::ptrdiff_t>(gone));
   bool const split = dropped.what == weft::verb::split;
   for (std::size_t i = 0; i < steps.size(); ++i) {
     weft::step s = steps[i];
@@ -186,7 +337,7 @@ inline weft::trace without(weft::trace const& steps, std::size_t gone, std::int3
       }
       if (lost && s.what != weft::verb::reorder) {
         // A part of the lost loop cannot be followed any further.
-        if (s.what == weft::verb::split) return {};
+        if (s.what == weft::verb::split || s.what == weft::verb::fuse) return {};
         continue;
       }
       s.count = kept;

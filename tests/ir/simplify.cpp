@@ -143,6 +143,49 @@ TEST_CASE("a simplified expression has the value of the original at every point 
     }
   }
 }
+TEST_CASE("a quotient and a remainder of one number are put together, and taken apart by a common factor") {
+  world w;
+  auto const by = [&](op o, ir::expr a, std::int64_t c) { return w.op2(o, a, index(w.m, c)); };
+  ir::expr const f = w.op2(op::add, w.times(w.i, 8), w.j);  // j is below 8
+  CHECK(w.simple(by(op::floor_div, f, 24)) == w.simple(by(op::floor_div, w.i, 3)));
+  CHECK(w.simple(by(op::floor_mod, f, 24)) ==
+        w.simple(w.op2(op::add, w.times(by(op::floor_mod, w.i, 3), 8), w.j)));
+  for (std::int64_t c : {3, 7, 8, 20, 24, 48}) {
+    ir::expr const q = by(op::floor_div, f, c), r = by(op::floor_mod, f, c);
+    CHECK(w.simple(w.op2(op::add, w.times(q, 5 * c), w.times(r, 5))) == w.simple(w.times(f, 5)));
+    CHECK(w.simple(w.op2(op::sub, w.times(q, c), r)) != w.simple(f));
+    for (ir::expr e : {q, r, w.op2(op::add, w.times(q, c), r)}) CHECK(w.simple(w.simple(e)) == w.simple(e));
+  }
+  // Data of type i64 too: no number is lost where a quotient wraps.
+  ir::expr const d = w.data;
+  CHECK(w.simple(w.op2(op::add, w.times(by(op::floor_div, d, 9), 9), by(op::floor_mod, d, 9))) == d);
+}
+TEST_CASE("quotients and remainders by any number keep their values, in each lane") {
+  weft_test::fuzz::random_source r(20261121);
+  for (int n = 0; n < 2000; ++n) {
+    world w;
+    std::int64_t const c = r.between(1, 40), a = r.between(-12, 12), b = r.between(-3, 3), d = r.between(-50, 50);
+    int const lanes = r.one_of({1, 2, 4, 8});
+    std::int64_t const step = r.between(1, 3);
+    ir::expr const f = w.add(w.op2(op::add, w.times(w.i, a), w.times(w.j, b)), d);
+    for (op o : {op::floor_div, op::floor_mod}) {
+      ir::expr const whole = w.simple(w.op2(o, ir::ramp(w.m, f, step, lanes), ir::literal(w.m, dtype::i64, c, lanes)));
+      for (std::int64_t i = 0; i <= 9; ++i)
+        for (std::int64_t j = 2; j <= 5; ++j)
+          for (int lane = 0; lane < lanes; ++lane) {
+            std::int64_t const x = a * i + b * j + d + lane * step;
+            ir::expr e = whole;
+            std::int64_t found = 0;
+            if (lanes == 1) found = value(e, i, j);
+            else if (e->kind == op::broadcast || e->kind == op::ramp) found = value(e->a, i, j) + lane * e->value;
+            else if (e->kind == op::literal) found = e->value;
+            else continue;
+            CAPTURE(c);
+            CHECK(found == apply(o, dtype::i64, x, c));
+          }
+    }
+  }
+}
 TEST_CASE("loops of one iteration, of none, and branches never taken disappear") {
   CHECK(simplified("  for i in 0..1:\n    B[i] = A[i]\n") == "B[0] = A[0]\n");
   CHECK(simplified("  for i in 3..4:\n    B[i] = A[i]\n") == "B[3] = A[3]\n");

@@ -42,3 +42,41 @@ TEST_CASE("while sizes are open, the workspace is as large as the sizes want it"
   ir::function const f = l([](schedule& s, auto const&) { pack_panels(s); });
   CHECK(ir::print(f).find("buffer B_copy: f32[m, 8] strides [8, 1] in heap") != std::string::npos);
 }
+TEST_CASE("what a stage computes is summed on the stack, a tile at a time, and copied from there") {
+  lowered_program l{weft_test::matmul(), {{12, 16}, {16, 20}}};
+  ir::function const f = l([](schedule& s, auto const&) {
+    auto const C = product_of(s);
+    auto const acc = s.cache_write(C);
+    auto const [jo, ji] = s.split(C.all[1], 8);
+    s.reorder(jo, C.all[0], ji);
+    s.compute_at(acc, C.all[0]);
+    s.reorder(acc.all[0], acc.all[2], acc.all[1]);
+  });
+  weft_test::check_golden("lower/tile_on_the_stack.ir", ir::print(f));
+}
+TEST_CASE("panels of a copy are read side by side; beyond the last column stands the padding") {
+  for (std::int64_t columns : {std::int64_t(32), std::int64_t(20)}) {
+    lowered_program l{weft_test::matmul(), {{12, 16}, {16, columns}}};
+    ir::function const f = l([](schedule& s, auto const&) {
+      auto const C = product_of(s);
+      auto const packed = s.transform_layout(s.cache_read(B, C), [](auto k, auto j) { return dims(j / 8, k, j % 8); }, -1);
+      auto const [jo, ji] = s.split(C.all[1], 8);
+      s.reorder(jo, C.all[0], C.all[2], ji);
+      s.vectorize(ji);
+      s.vectorize(packed.all[2]);
+    });
+    weft_test::check_golden(columns == 32 ? "lower/layout_panels.ir" : "lower/layout_panels_padded.ir", ir::print(f));
+  }
+}
+TEST_CASE("a panel inside the loop over tiles is no more than a panel") {
+  lowered_program l{weft_test::matmul(), {{12, 16}, {16, 20}}};
+  ir::function const f = l([](schedule& s, auto const&) {
+    auto const C = product_of(s);
+    auto const packed = s.transform_layout(s.cache_read(B, C), [](auto k, auto j) { return dims(j / 8, k, j % 8); });
+    auto const [jo, ji] = s.split(C.all[1], 8);
+    s.reorder(jo, C.all[0], C.all[2], ji);
+    s.compute_at(packed, jo);
+  });
+  INFO(ir::print(f));
+  CHECK(ir::print(f).find("buffer B_copy: f32[1, 16, 8]") != std::string::npos);
+}

@@ -118,3 +118,9 @@ TEST_CASE("a reduction of two values keeps both in registers, and each update se
         "      acc6[] = acc4[] + acc5[]\n      acc7[] = acc4[] * A[k]\n      acc4[] = acc6[]\n      acc5[] = acc7[]\n"
         "  B[3] = acc4[]\n  C[0, 0] = acc5[]\n");
 }
+TEST_CASE("a loop that the reduction does not run over stays outside of the register, though no index tells of it") {
+  std::string const text =
+      promoted("  for j in 0..4:\n    for k in 0..8:\n      accumulate B[3] = self + A[k + j] from 0.0f32 first [k]\n");
+  INFO(text);
+  CHECK(text.find("for j") < text.find("allocate"));
+}

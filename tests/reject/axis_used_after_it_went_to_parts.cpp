@@ -1,4 +1,4 @@
-// expect: the_axis_is_gone__use_those_that_its_step_returned
+// expect: the_axis_is_gone__use_those_of_the_handle_that_its_step_returned
 #include <weft/weft.hpp>
 
 constexpr auto sums = [](auto A) {

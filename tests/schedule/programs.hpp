@@ -81,16 +81,21 @@ inline weft::sequence<weft::sequence<std::int64_t>> points(weft::nest const& n, 
     }
     weft::sequence<std::int64_t> value = at, point;
     bool inside = true;
-    for (std::size_t l = n.loops.size(); l-- > 0;) {  // parts are numbered behind what they are parts of
+    for (std::size_t l = n.loops.size(); l-- > 0;) {  // what a step makes is numbered behind what it is made of
       weft::loop_info const& loop = n.loops[l];
       if (loop.stage != static_cast<std::int32_t>(stage)) continue;
-      if (!loop.live())
+      if (loop.into >= 0) {
+        std::int64_t behind = 1;
+        for (int k = loop.next; k >= 0; k = n.at(k).next) behind *= n.at(k).extent;
+        value[l] = value[static_cast<std::size_t>(loop.into)] / behind;
+        if (n.at(loop.into).first != static_cast<std::int32_t>(l)) value[l] %= loop.extent;
+      } else if (!loop.live())
         value[l] =
             value[static_cast<std::size_t>(loop.outer)] * loop.factor + value[static_cast<std::size_t>(loop.inner)];
       inside = inside && value[l] < loop.extent;
     }
     for (std::size_t l = 0; l < n.loops.size(); ++l)
-      if (n.loops[l].stage == static_cast<std::int32_t>(stage) && n.loops[l].parent < 0) point.push_back(value[l]);
+      if (n.loops[l].stage == static_cast<std::int32_t>(stage) && n.loops[l].root >= 0 && n.loops[l].parent < 0) point.push_back(value[l]);
     if (inside) out.push_back(point);
   };
   visit(visit, 0);

@@ -13,7 +13,8 @@ bool same_nest(weft::nest const& a, weft::nest const& b) {
   for (std::size_t i = 0; i < a.loops.size(); ++i) {
     weft::loop_info const &x = a.loops[i], &y = b.loops[i];
     if (x.stage != y.stage || x.root != y.root || x.parent != y.parent || x.outer != y.outer || x.inner != y.inner ||
-        x.factor != y.factor || x.extent != y.extent || x.kind != y.kind || x.reduced != y.reduced ||
+        x.factor != y.factor || x.into != y.into || x.next != y.next || x.first != y.first ||
+        x.extent != y.extent || x.kind != y.kind || x.reduced != y.reduced ||
         !(x.name == y.name))
       return false;
   }

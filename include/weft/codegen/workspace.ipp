@@ -3,6 +3,18 @@
 #include "weft/ir/simplify.hpp"
 
 namespace weft::inline WEFT_ABI {
+namespace detail {
+/// Whether no element is left out between others. What storage_align has made longer reaches over the outermost dimension's
+/// strides, which cannot have wrapped: they are at most 4096 times the elements.
+inline bool is_dense(ir::arena& m, ir::buffer const* b) {
+  ir::expr stride = ir::index(m, 1);
+  for (std::size_t d = b->shape.size(); d-- > 0;) {
+    if (b->strides[d] != stride) return false;
+    stride = ir::binary(m, op::mul, stride, b->shape[d]);
+  }
+  return true;
+}
+}  // namespace detail
 
 WEFT_DECL ir::expr workspace_offset(ir::arena& m, ir::function const& f, ir::buffer const* b) {
   ir::expr offset = ir::index(m, 0);
@@ -10,7 +22,9 @@ WEFT_DECL ir::expr workspace_offset(ir::arena& m, ir::function const& f, ir::buf
     if (other == b) break;
     if (other->where != ir::scope::heap) continue;
     ir::expr bytes = ir::index(m, size_bytes(other->type));
-    for (ir::expr e : other->shape) bytes = ir::binary(m, op::mul, bytes, e);
+    bool const dense = detail::is_dense(m, other);
+    if (!dense) bytes = ir::binary(m, op::mul, ir::binary(m, op::mul, bytes, other->strides[0]), other->shape[0]);
+    for (std::size_t d = 0; dense && d < other->shape.size(); ++d) bytes = ir::binary(m, op::mul, bytes, other->shape[d]);
     ir::expr const lines = ir::binary(m, op::floor_div, ir::binary(m, op::add, bytes, ir::index(m, 63)),
                                       ir::index(m, 64));
     offset = ir::binary(m, op::add, offset, ir::binary(m, op::mul, lines, ir::index(m, 64)));
@@ -24,7 +38,10 @@ WEFT_DECL ir::expr workspace_wanted(ir::arena& m, ir::function const& f) {
   for (ir::buffer const* b : f.buffers) {
     if (b->where != ir::scope::heap) continue;
     ir::expr bytes = number(size_bytes(b->type));
-    for (ir::expr e : b->shape) bytes = ir::binary(m, op::mul, bytes, ir::cast(m, op::cast, dtype::f64, e));
+    auto const times = [&](ir::expr x, ir::expr e) { return ir::binary(m, op::mul, x, ir::cast(m, op::cast, dtype::f64, e)); };
+    ir::expr const one = bytes;
+    for (ir::expr e : b->shape) bytes = times(bytes, e);
+    if (!detail::is_dense(m, b)) bytes = ir::binary(m, op::max, bytes, times(times(one, b->shape[0]), b->strides[0]));
     bytes = ir::binary(m, op::add, bytes, number(64));
     sum = sum != nullptr ? ir::binary(m, op::add, sum, bytes) : bytes;
   }
@@ -36,7 +53,10 @@ WEFT_DECL std::int64_t workspace_bytes(ir::function const& f) {
   for (ir::buffer const* b : f.buffers) {
     if (b->where != ir::scope::heap) continue;
     double bytes = size_bytes(b->type);
-    for (ir::expr e : b->shape) bytes *= static_cast<double>(simplify(*f.nodes, e)->value);
+    auto const number = [&](ir::expr e) { return static_cast<double>(simplify(*f.nodes, e)->value); };
+    for (ir::expr e : b->shape) bytes *= number(e);
+    if (bytes <= static_cast<double>(most_workspace) && !detail::is_dense(*f.nodes, b))
+      bytes = size_bytes(b->type) * number(b->shape[0]) * number(b->strides[0]);
     estimate += bytes;
   }
   if (estimate > static_cast<double>(most_workspace))

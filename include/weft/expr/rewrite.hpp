@@ -1,4 +1,4 @@
-// Stages that a schedule adds to a program. What is computed stays the same.
+// Stages that a schedule adds to a program, or lays out anew. What is computed stays the same.
 #pragma once
 
 #include "weft/expr/associative.hpp"
@@ -6,73 +6,202 @@
 namespace weft::inline WEFT_ABI {
 namespace detail {
 
-/// Makes a stage's body anew, with accesses to one tensor going to another of its shape, and nodes in place of axes.
-struct redirection {
+/// Makes bodies anew, with axes, values so far and accesses in the place of others.
+struct body_rewriter {
   program& p;
-  std::int32_t from, to;
-  sequence<std::int32_t> axes{};  // by axis: the node in its place; -1, or beyond the end: itself
-  sequence<std::int32_t> selves{};  // by number: the node in place of a value so far; -1, or beyond the end: itself
-  sequence<std::int32_t> made{};  // by node: its copy; -1: none yet
+  std::int32_t from = -1, to = -1;  // accesses to tensor `from` go to `to`; where they are one, they are laid out
+  sequence<std::int32_t> axes{};    // by axis: the node that stands for it; -1: as it was
+  sequence<std::int64_t> const* layout = nullptr;  // dimension, divisor and modulus of each new dimension of `from`
+  std::int32_t results = 1;                        // so many tensors from `from` on
+  sequence<std::int32_t> selves{};                 // by number of a value so far: likewise
+  sequence<std::int32_t> made{};                   // by node: its copy; -1: none yet
 
   constexpr int copy(int id) {
     if (id < 0) return -1;
     auto const at = static_cast<std::size_t>(id);
     if (made.size() <= at) made.resize(p.nodes.size(), -1);
     if (made[at] >= 0) return made[at];
-    node n = p.at(id);
-    bool same = true;
-    if (n.kind == op::axis && static_cast<std::size_t>(n.a) < axes.size() && program::at(axes, n.a) >= 0)
-      return made[at] = program::at(axes, n.a);
-    if (n.kind == op::self && static_cast<std::size_t>(n.a) < selves.size() && program::at(selves, n.a) >= 0)
-      return made[at] = program::at(selves, n.a);
-    if (n.kind == op::load) {
-      sequence<std::int32_t> indices;
-      for (int i = 0; i < n.c; ++i) {
-        int const old = program::at(p.operands, n.b + i);
-        indices.push_back(copy(old));
-        same = same && indices.back() == old;
-      }
-      if (n.a != from && same) return made[at] = id;
-      int const load = p.load(n.a == from ? to : n.a, indices);
-      return made[at] = load;
-    }
-    if (arity(n.kind) > 0) {
-      node const old = n;
-      n.a = copy(n.a);
-      n.b = copy(n.b);
-      n.c = copy(n.c);
-      same = n == old;
-    }
-    int const result = same ? id : p.add(n);
+    int const result = make(id);
     return made[at] = result;
   }
+  /// Of each result of a stage.
+  constexpr void renew(int stage) {
+    stage_info const s = program::at(p.stages, stage);
+    for (int i = 0; i < s.results; ++i) {
+      result_info const was = p.result(s, i);
+      p.results[static_cast<std::size_t>(s.first_result + i)] = renewed(was);
+    }
+  }
+  constexpr result_info renewed(result_info const& was) {
+    int const body = copy(was.body), merged = copy(was.merged);
+    return {body, was.identity, merged};
+  }
+
+ private:
+  constexpr int make(int id) {
+    node const old = p.at(id);
+    node n = old;
+    if (n.kind == op::axis) {
+      return in_place(axes, n.a, id);
+    }
+    if (n.kind == op::self) return in_place(selves, n.a, id);
+    if (n.kind == op::load) {
+      bool const meant = from >= 0 && n.a >= from && n.a < from + results;
+      bool same = !meant;
+      sequence<std::int32_t> indices;
+      for (int i = 0; i < n.c; ++i) {
+        int const index = program::at(p.operands, n.b + i);
+        indices.push_back(copy(index));
+        same = same && indices.back() == index;
+      }
+      if (same) return id;
+      if (meant && layout != nullptr) indices = laid_out(indices);
+      return p.load(meant ? to + (n.a - from) : n.a, indices);
+    }
+    if (arity(n.kind) == 0) return id;
+    n.a = copy(n.a);
+    n.b = copy(n.b);
+    n.c = copy(n.c);
+    return n == old ? id : p.add(n);
+  }
+  static constexpr int in_place(sequence<std::int32_t> const& others, std::int32_t number, int id) {
+    int const by = number < static_cast<std::int32_t>(others.size()) ? program::at(others, number) : -1;
+    return by >= 0 ? by : id;
+  }
+  constexpr sequence<std::int32_t> laid_out(sequence<std::int32_t> const& old) {
+    sequence<std::int32_t> indices;
+    for (std::size_t t = 0; t + 2 < layout->size(); t += 3) {
+      int index = old[static_cast<std::size_t>((*layout)[t])];
+      if ((*layout)[t + 1] != 1) index = by_number(op::floor_div, index, (*layout)[t + 1]);
+      if ((*layout)[t + 2] != 0) index = by_number(op::floor_mod, index, (*layout)[t + 2]);
+      indices.push_back(index);
+    }
+    return indices;
+  }
+  constexpr int by_number(op kind, int a, std::int64_t b) {
+    int const number = p.literal(dtype::i64, b);
+    return p.operation(kind, dtype::i64, a, number);
+  }
 };
+/// A stage of the program's next axes, which are to be added in this order.
+constexpr stage_info stage_of_new_axes(program const& p, int spatial, int reduced) {
+  stage_info s;
+  s.first_axis = static_cast<std::int32_t>(p.axes.size());
+  s.spatial = spatial;
+  s.first_reduced = s.first_axis + spatial;
+  s.reduced = reduced;
+  return s;
+}
+constexpr short_name name_from(short_name const& name, std::string_view end) {
+  return short_name(name.view().substr(0, short_name::capacity - end.size())).append(end);
+}
 }  // namespace detail
 
-/// Adds a stage that is `tensor`, element by element, and lets `reader` read that in its place. Returns its number, which
-/// is the last; it has to be computed before `reader`.
+/// Adds a stage that is `tensor`, element by element, and lets `reader` read that in its place. Returns its number,
+/// which is the last; it has to be computed before `reader`.
 constexpr int add_copy(program& p, int tensor, int reader) {
   tensor_info const source = program::at(p.tensors, tensor);
   int const stage = static_cast<int>(p.stages.size());
-  stage_info s;
-  s.first_axis = static_cast<std::int32_t>(p.axes.size());
-  s.spatial = source.rank;
-  s.first_reduced = s.first_axis + s.spatial;
+  stage_info const s = detail::stage_of_new_axes(p, source.rank, 0);
   sequence<std::int32_t> shape, indices;
   for (int d = 0; d < source.rank; ++d) {
     shape.push_back(p.extent_of(tensor, d));
     indices.push_back(p.axis_node(p.add_axis(shape.back(), stage, false)));
   }
   int const body = p.load(tensor, indices);
-  short_name name(source.name.view().substr(0, short_name::capacity - 5));
-  int const copy = p.add_stage(name.append("_copy"), s, source.type, shape, {body, 0});
-  stage_info const r = program::at(p.stages, reader);
-  detail::redirection to{p, tensor, copy};
-  for (int i = 0; i < r.results; ++i) {
-    int const old = p.result(r, i).body, made = to.copy(old);
-    p.results[static_cast<std::size_t>(r.first_result + i)].body = made;
-  }
+  int const copy = p.add_stage(detail::name_from(source.name, "_copy"), s, source.type, shape, {body, 0});
+  detail::body_rewriter{p, tensor, copy}.renew(reader);
   return stage;
+}
+
+/// Adds a stage that computes what `stage` did, and lets `stage` be a copy of it. Returns the number of the new one,
+/// which is the last; it has to be computed before `stage`.
+constexpr int add_origin(program& p, int stage) {
+  stage_info const old = program::at(p.stages, stage);
+  int const made = static_cast<int>(p.stages.size());
+  stage_info const s = detail::stage_of_new_axes(p, old.spatial, old.reduced);
+  detail::body_rewriter to{p};
+  to.axes.resize(p.axes.size(), -1);
+  sequence<std::int32_t> indices;
+  for (int i = 0; i < old.axes(); ++i) {
+    int const axis = i < old.spatial ? old.first_axis + i : old.first_reduced + i - old.spatial;
+    int const fresh = p.add_axis(program::at(p.axes, axis).extent, made, i >= old.spatial);
+    to.axes[static_cast<std::size_t>(axis)] = p.axis_node(fresh);
+    if (i < old.spatial) indices.push_back(p.axis_node(axis));
+  }
+  for (int r = 0; r < old.results; ++r) {
+    tensor_info const t = program::at(p.tensors, old.tensor + r);
+    sequence<std::int32_t> shape;
+    for (int d = 0; d < t.rank; ++d) shape.push_back(p.extent_of(old.tensor + r, d));
+    result_info const result = to.renewed(p.result(old, r));
+    short_name const name = detail::name_from(t.name, "_acc");
+    int const tensor = r == 0 ? p.add_stage(name, s, t.type, shape, result) : p.add_result(name, t.type, shape, result);
+    int const copied = p.load(tensor, indices);
+    p.results[static_cast<std::size_t>(old.first_result + r)] = {copied, 0};
+  }
+  p.stages[static_cast<std::size_t>(stage)].reduced = 0;
+  return made;
+}
+
+/// Gives a stage other dimensions, and what reads it the indices at which elements stand then. `numbers`: dimension,
+/// divisor and modulus (0: none) of each new dimension, (index / divisor) % modulus, which have to be a bijection; then
+/// what elements are that it did not have.
+constexpr void change_layout(program& p, int stage, sequence<std::int64_t> const& numbers) {
+  stage_info const old = program::at(p.stages, stage);
+  auto const binary = [&](op kind, int a, int b) { return p.operation(kind, dtype::i64, a, b); };
+  auto const number = [&](std::int64_t n) { return p.literal(dtype::i64, n); };
+  int const rank = static_cast<int>(numbers.size() / 3);
+  stage_info s = detail::stage_of_new_axes(p, rank, old.reduced);
+  s.tensor = old.tensor;
+  s.first_result = old.first_result;
+  s.results = old.results;
+  detail::body_rewriter to{p, old.tensor, old.tensor, {}, &numbers, old.results};
+  to.axes.resize(p.axes.size(), -1);
+  sequence<std::int32_t> shape;
+  sequence<bool> cut(static_cast<std::size_t>(old.spatial), false);  // old dimensions whose size may be rounded up
+  for (int t = 0; t < rank; ++t) {
+    auto const dim = numbers[static_cast<std::size_t>(3 * t)], divisor = numbers[static_cast<std::size_t>(3 * t + 1)],
+               modulus = numbers[static_cast<std::size_t>(3 * t + 2)];
+    int const axis = old.first_axis + static_cast<int>(dim), size = program::at(p.axes, axis).extent;
+    if (modulus != 0)
+      shape.push_back(number(modulus));
+    else if (divisor == 1)
+      shape.push_back(size);
+    else
+      shape.push_back(binary(op::floor_div, binary(op::add, size, number(divisor - 1)), number(divisor)));
+    if (divisor != 1) cut[static_cast<std::size_t>(dim)] = true;
+    int digit = p.axis_node(p.add_axis(shape.back(), stage, false));
+    if (divisor != 1) digit = binary(op::mul, digit, number(divisor));
+    std::int32_t& index = to.axes[static_cast<std::size_t>(axis)];
+    index = index < 0 ? digit : binary(op::add, index, digit);
+  }
+  for (int i = 0; i < old.reduced; ++i) {
+    int const axis = old.first_reduced + i, fresh = p.add_axis(program::at(p.axes, axis).extent, stage, true);
+    to.axes[static_cast<std::size_t>(axis)] = p.axis_node(fresh);
+  }
+  int inside = -1;
+  for (int d = 0; d < old.spatial; ++d) {
+    if (!cut[static_cast<std::size_t>(d)]) continue;
+    int const axis = old.first_axis + d;
+    int const below = p.operation(op::lt, dtype::boolean, program::at(to.axes, axis), program::at(p.axes, axis).extent);
+    inside = inside < 0 ? below : p.operation(op::logical_and, dtype::boolean, inside, below);
+  }
+  // Tensors first: accesses are made for their new rank.
+  for (int r = 0; r < old.results; ++r) {
+    tensor_info& t = p.tensors[static_cast<std::size_t>(old.tensor + r)];
+    t.rank = rank;
+    t.first_extent = static_cast<std::int32_t>(p.extents.size());
+    for (std::int32_t e : shape) p.extents.push_back(e);
+  }
+  p.stages[static_cast<std::size_t>(stage)] = s;
+  for (int other = 0; other < static_cast<int>(p.stages.size()); ++other) to.renew(other);
+  for (int r = 0; r < old.results && inside >= 0; ++r) {
+    dtype const type = program::at(p.tensors, old.tensor + r).type;
+    int const padding = p.literal(type, apply(op::cast, dtype::i64, numbers.back(), 0, 0, type));
+    result_info& result = p.results[static_cast<std::size_t>(old.first_result + r)];
+    int const body = p.operation(op::select, type, inside, result.body, padding);
+    result.body = body;
+  }
 }
 
 /// Takes a reduction apart: adds a stage that reduces `count` parts of it, numbered by one more spatial axis, the last,
@@ -82,11 +211,8 @@ constexpr int add_parts(program& p, int stage, int axis, std::int64_t count, boo
   associative_form const form(p, stage);
   stage_info const whole = program::at(p.stages, stage);
   int const made = static_cast<int>(p.stages.size());
-  stage_info s = whole;
-  s.first_axis = static_cast<std::int32_t>(p.axes.size());
-  s.spatial = whole.spatial + 1;
-  s.first_reduced = s.first_axis + s.spatial;
-  detail::redirection to{p, -1, -1};
+  stage_info const s = detail::stage_of_new_axes(p, whole.spatial + 1, whole.reduced);
+  detail::body_rewriter to{p};
   to.axes.resize(p.axes.size(), -1);
   sequence<std::int32_t> shape;
   auto const same_axis = [&](int old, bool reduced) {
@@ -121,11 +247,10 @@ constexpr int add_parts(program& p, int stage, int axis, std::int64_t count, boo
   sequence<std::int32_t> read;
   for (int r = 0; r < whole.results; ++r) {
     tensor_info const t = program::at(p.tensors, whole.tensor + r);
-    int body = to.copy(p.result(whole, r).body);
-    if (guard >= 0) body = p.operation(op::select, t.type, guard, body, p.add({op::self, t.type, r}));
-    short_name name(t.name.view().substr(0, short_name::capacity - 3));
-    name.append("_rf");
-    result_info const result{body, form.identity(r), to.copy(p.result(whole, r).merged)};
+    result_info result = to.renewed(p.result(whole, r));
+    if (guard >= 0) result.body = p.operation(op::select, t.type, guard, result.body, p.add({op::self, t.type, r}));
+    result.identity = form.identity(r);
+    short_name const name = detail::name_from(t.name, "_rf");
     read.push_back(r == 0 ? p.add_stage(name, s, t.type, shape, result) : p.add_result(name, t.type, shape, result));
   }
   p.axes[static_cast<std::size_t>(whole.first_reduced)].extent = parts;
@@ -135,7 +260,8 @@ constexpr int add_parts(program& p, int stage, int axis, std::int64_t count, boo
   for (std::int32_t& tensor : read) tensor = p.load(tensor, point);
   sequence<std::int32_t> bodies;
   if (form.is_declared()) {
-    detail::redirection joined{p, -1, -1, {}, sequence<std::int32_t>(static_cast<std::size_t>(whole.results), -1)};
+    detail::body_rewriter joined{p};
+    joined.selves.resize(static_cast<std::size_t>(whole.results), -1);
     for (std::int32_t part : read) joined.selves.push_back(part);
     for (int r = 0; r < whole.results; ++r) bodies.push_back(joined.copy(p.result(whole, r).merged));
   } else {

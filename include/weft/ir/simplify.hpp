@@ -50,6 +50,9 @@ class range_table {
 /// Runs after every pass that substitutes variables; later passes and both code generators rely on it for
 /// equal addresses to be equal nodes. Floating-point arithmetic is never touched. Idempotent. Cost O(nodes).
 ir::expr simplify(ir::arena& m, ir::expr e, range_table const& ranges = {});
+/// A sum, of vectors too, in which x / e * e + x % e is x: where memory is contiguous over axes that were fused, an address is
+/// linear in the fused one.
+ir::expr rejoined(ir::arena& m, ir::expr e);
 ir::stmt simplify(ir::arena& m, ir::stmt s);
 
 }  // namespace weft::inline WEFT_ABI

@@ -56,14 +56,81 @@ inline linear linear_form(ir::expr e) {
   }
   return l;
 }
-inline ir::expr rebuild(ir::arena& m, linear const& l) {
+inline ir::expr rebuild(ir::arena& m, linear const& l, int lanes = 1) {
+  auto const number = [&](std::int64_t v) { return ir::literal(m, dtype::i64, v, lanes); };
   ir::expr sum = nullptr;
   for (linear::term const& t : l.terms) {
-    ir::expr const scaled = ir::binary(m, op::mul, t.atom, ir::index(m, t.coefficient));
+    ir::expr const scaled = ir::binary(m, op::mul, t.atom, number(t.coefficient));
     sum = sum == nullptr ? scaled : ir::binary(m, op::add, sum, scaled);
   }
-  if (sum == nullptr) return ir::index(m, l.constant);
-  return l.constant == 0 ? sum : ir::binary(m, op::add, sum, ir::index(m, l.constant));
+  if (sum == nullptr) return number(l.constant);
+  return l.constant == 0 ? sum : ir::binary(m, op::add, sum, number(l.constant));
+}
+
+/// number * factors; a vector of equal factors stands as one of them.
+struct product {
+  std::int64_t number = 1;
+  sequence<ir::expr> factors;
+
+  void multiply(ir::expr e) {
+    if (e->kind == op::broadcast) e = e->a;
+    if (e->kind == op::literal) number = linear::wrapped(op::mul, number, e->value);
+    else if (e->kind == op::mul) multiply(e->a), multiply(e->b);
+    else factors.push_back(e);
+  }
+  /// Takes one factor out.
+  bool take(ir::expr e) {
+    for (std::size_t i = 0; i < factors.size(); ++i)
+      if (factors[i] == e) return factors.erase(factors.begin() + static_cast<std::ptrdiff_t>(i)), true;
+    return false;
+  }
+};
+inline bool surely_positive(ir::expr e) {
+  if (e->kind == op::broadcast) return surely_positive(e->a);
+  if (e->kind == op::mul) return surely_positive(e->a) && surely_positive(e->b);
+  return e->kind == op::extent || (e->kind == op::literal && e->value > 0);  // products of sizes do not wrap
+}
+/// Takes the factor (x / e), of the x and e of `modulo`, out of `p`.
+inline bool take_quotient(product& p, ir::expr modulo) {
+  for (ir::expr f : p.factors)
+    if (f->kind == op::floor_div && f->a == modulo->a && f->b == modulo->b) return p.take(f);
+  return false;
+}
+/// One pair of terms, n * .. * (x / e) * e and n * .. * (x % e), becomes a term of x; false: there is none.
+inline bool rejoin_one(ir::arena& m, linear& l) {
+  for (linear::term const r : l.terms) {
+    if (r.atom->kind != op::floor_mod && r.atom->kind != op::mul) continue;
+    product rest;
+    rest.multiply(r.atom);
+    ir::expr modulo = nullptr;
+    for (ir::expr f : rest.factors)
+      if (f->kind == op::floor_mod && surely_positive(f->b)) modulo = f;
+    if (modulo == nullptr) continue;
+    rest.take(modulo);
+    rest.number = linear::wrapped(op::mul, rest.number, r.coefficient);
+    for (linear::term const q : l.terms) {
+      if (q.atom->kind != op::floor_div && q.atom->kind != op::mul) continue;
+      product whole, wanted = rest;
+      whole.multiply(q.atom);
+      whole.number = linear::wrapped(op::mul, whole.number, q.coefficient);
+      wanted.multiply(modulo->b);
+      bool same = take_quotient(whole, modulo) && whole.number == wanted.number;
+      for (ir::expr f : wanted.factors) same = same && whole.take(f);
+      if (!same || !whole.factors.empty()) continue;
+      ir::expr x = modulo->a;
+      for (ir::expr f : rest.factors) x = ir::binary(m, op::mul, x, ir::broadcast(m, f, x->lanes));
+      l.add(r.atom, linear::wrapped(op::sub, 0, r.coefficient));
+      l.add(q.atom, linear::wrapped(op::sub, 0, q.coefficient));
+      l.add(linear_form(x), rest.number);
+      return true;
+    }
+  }
+  return false;
+}
+inline linear rejoined(ir::arena& m, linear l) {
+  while (rejoin_one(m, l)) {
+  }
+  return l;
 }
 
 inline bool infinite(std::int64_t v) { return v >= interval::unbounded || v <= -interval::unbounded; }
@@ -128,6 +195,23 @@ inline interval range_of_element(ir::expr e, int depth = 6) {
   std::int64_t const high = (std::int64_t(1) << bits) - 1;
   return {is_signed_integer(e->type) ? -high - 1 : 0, high};
 }
+/// Of (v / a) / b, where v counts a loop of a * b * n iterations, n being a size or a number: at most n - 1.
+inline bool quotient_of_loop(ir::expr e, range_table const& ranges, linear& most) {
+  product divisor;
+  for (; e->kind == op::floor_div; e = e->a) divisor.multiply(e->b);
+  if (e->kind != op::axis) return false;
+  range_table::entry const v = ranges.known(static_cast<std::int32_t>(e->value));
+  if (v.extent == nullptr || !ir::is_literal(v.begin, 0)) return false;
+  product rest;
+  rest.multiply(v.extent);
+  for (ir::expr f : divisor.factors)
+    if (!surely_positive(f) || !rest.take(f)) return false;
+  if (divisor.number <= 0 || rest.number % divisor.number != 0 || rest.factors.size() > 1) return false;
+  most.constant = -1;
+  if (rest.factors.empty()) most.constant += rest.number / divisor.number;
+  else most.add(rest.factors[0], rest.number / divisor.number);
+  return true;
+}
 inline interval range_of_atom(ir::expr e, range_table const& ranges, int& visits) {
   auto const of = [&](ir::expr x) { return range_of(x, ranges, visits); };
   switch (e->kind) {
@@ -150,6 +234,8 @@ inline interval range_of_atom(ir::expr e, range_table const& ranges, int& visits
       return {a.low < b.low ? a.low : b.low, a.high > b.high ? a.high : b.high};
     }
     case op::floor_div:
+      if (linear most; ranges.has_open() && quotient_of_loop(e, ranges, most))
+        return {0, range_of(most, ranges, visits).high};
       if (e->b->kind == op::literal && e->b->value > 0) {
         interval const a = of(e->a);
         auto const down = [&](std::int64_t v) {
@@ -212,6 +298,8 @@ inline std::int64_t low_of(linear const& l, range_table const& ranges, int& visi
       linear by = linear_form(t->a);  // x - (d - 1) <= floor(x / d) * d <= x
       if (c > 0) by.constant -= t->b->value - 1;
       found = with(by, t->b->value);
+    } else if (linear most; t->kind == op::floor_div && c < 0 && quotient_of_loop(t, ranges, most)) {
+      found = with(most);
     } else if (t->kind == op::floor_mod && c < 0) {
       linear by = linear_form(t->b);  // x % d is less than d; x % 0 is 0
       std::int64_t const least = range_of(by, ranges, visits).low;
@@ -251,12 +339,13 @@ class simplifier final : public ir::rewriter {
     }
     ir::expr const r = children(e);
     if (is_comparison(r->kind) && r->a->type == dtype::i64) return comparison(r);
-    if (!is_index(r) || r->lanes > 1) return r;
+    if (!is_index(r)) return r;
+    if (r->lanes > 1) return r->kind == op::floor_div || r->kind == op::floor_mod ? division_of_lanes(r) : r;
     switch (r->kind) {
       case op::add:
       case op::sub:
       case op::mul:
-      case op::neg: return rebuild(m_, linear_form(r));
+      case op::neg: return rebuild(m_, rejoined(m_, linear_form(r)));
       case op::min:
       case op::max: return min_max(r);
       case op::floor_div:
@@ -313,6 +402,29 @@ class simplifier final : public ir::rewriter {
     if (r.low >= 0) return lower ? e->b : e->a;
     return e;
   }
+  /// (g * x + r) / (g * d) = x / d where 0 <= r < g, and what is left is g * (x % d) + r: `all` as such an x and r, for the
+  /// largest g between 1 and c; 0 if there is none. `reach`: how much may be added to r.
+  std::int64_t common_step(linear const& all, std::int64_t c, std::int64_t reach, linear& x, linear& r) {
+    std::int64_t found = 0;
+    for (linear::term const& one : all.terms) {
+      std::int64_t g = c;
+      for (std::int64_t other = one.coefficient; other != 0;) {
+        std::int64_t const left = g % other;
+        g = other, other = left;
+      }
+      g = g < 0 ? -g : g;
+      if (g <= found || g == 1 || g == c) continue;
+      linear whole, rest;
+      for (linear::term const& t : all.terms)
+        if (t.coefficient % g == 0) whole.add(t.atom, t.coefficient / g);
+        else rest.add(t.atom, t.coefficient);
+      whole.constant = floor_div(all.constant, g);
+      rest.constant = all.constant - whole.constant * g;
+      interval const range = range_of(rest, ranges_);
+      if (range.low >= 0 && range.high < g - reach) found = g, x = whole, r = rest;
+    }
+    return found;
+  }
   /// (c * x + r) / c = x + r / c; and r / c is 0 where 0 <= r < c.
   ir::expr division(ir::expr e) {
     if (e->b->kind != op::literal || e->b->value <= 0) return e;
@@ -327,10 +439,39 @@ class simplifier final : public ir::rewriter {
     rest.constant = all.constant - whole.constant * c;
     interval const r = range_of(rest, ranges_);
     if (r.low >= 0 && r.high < c) return e->kind == op::floor_div ? rebuild(m_, whole) : rebuild(m_, rest);
+    linear x, inner;
+    if (std::int64_t const g = common_step(rest, c, 0, x, inner); g > 0) {
+      ir::expr const part = ir::binary(m_, e->kind, rebuild(m_, x), ir::index(m_, c / g));
+      linear& sum = e->kind == op::floor_div ? whole : inner;
+      sum.add(part, e->kind == op::floor_div ? 1 : g);
+      return rebuild(m_, sum);
+    }
     if (e->kind == op::floor_mod) return ir::binary(m_, op::floor_mod, rebuild(m_, rest), e->b);
     if (whole.terms.empty() && whole.constant == 0) return e;
     whole.add(ir::binary(m_, op::floor_div, rebuild(m_, rest), e->b), 1);
     return rebuild(m_, whole);
+  }
+  /// Lanes that lie between two multiples of what they are divided by have one quotient.
+  ir::expr division_of_lanes(ir::expr e) {
+    if (e->a->kind != op::ramp || e->a->value <= 0 || !small(e->a->value) || e->b->kind != op::literal || e->b->value <= 0)
+      return e;
+    std::int64_t const c = e->b->value, reach = e->a->value * (e->lanes - 1);
+    linear const all = linear_form(e->a->a);
+    if (!is_exact(all, ranges_)) return e;
+    linear x, rest;
+    if (!aligned(all, c, reach) && common_step(all, c, reach, x, rest) == 0) return e;
+    ir::expr const of_first = (*this)(ir::binary(m_, e->kind, e->a->a, ir::index(m_, c)));
+    return e->kind == op::floor_div ? ir::broadcast(m_, of_first, e->lanes)
+                                    : ir::ramp(m_, of_first, e->a->value, e->lanes);
+  }
+  /// Whether `all` is a multiple of c and what `reach` leaves room for.
+  bool aligned(linear const& all, std::int64_t c, std::int64_t reach) {
+    linear rest;
+    for (linear::term const& t : all.terms)
+      if (t.coefficient % c != 0) rest.add(t.atom, t.coefficient);
+    rest.constant = all.constant - floor_div(all.constant, c) * c;
+    interval const r = range_of(rest, ranges_);
+    return r.low >= 0 && r.high < c - reach;
   }
   ir::stmt loop(ir::stmt s) {
     ir::expr const begin = (*this)(s->begin), extent = (*this)(s->extent);
@@ -495,6 +636,10 @@ WEFT_DECL interval range_table::of(ir::expr e) const {
 }
 WEFT_DECL ir::expr simplify(ir::arena& m, ir::expr e, range_table const& ranges) {
   return detail::simplifier(m, ranges)(e);
+}
+WEFT_DECL ir::expr rejoined(ir::arena& m, ir::expr e) {
+  detail::linear l = detail::linear_form(e);
+  return detail::rejoin_one(m, l) ? detail::rebuild(m, detail::rejoined(m, l), e->lanes) : e;
 }
 WEFT_DECL ir::stmt simplify(ir::arena& m, ir::stmt s) { return detail::simplifier(m, {})(s); }
 

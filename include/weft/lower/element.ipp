@@ -4,20 +4,22 @@ namespace weft::inline WEFT_ABI {
 namespace detail {
 
 /// One element of each result.
-WEFT_DECL ir::stmt lowering::leaf(sequence<bool> const& dropped) {
+WEFT_DECL ir::stmt lowering::leaf(guard_states const& states) {
   ir::expr mask = nullptr;
   now_->open_guards.clear();
   now_->held.clear();
   for (std::size_t g = 0; g < now_->guards.size(); ++g)
     if (now_->guards[g].condition >= 0) {
-      if (dropped[g]) now_->held.push_back(now_->guards[g].condition);
-    } else if (!dropped[g]) {
+      if (states[g] == guard_state::holds) now_->held.push_back(now_->guards[g].condition);
+    } else if (states[g] == guard_state::wanted) {
       now_->open_guards.push_back(ir::binary(m_, op::lt, now_->guards[g].index, now_->guards[g].bound));
       mask = ir::all_of(m_, mask, now_->open_guards.back());
     }
   now_->places.clear();
   now_->places.push_back({now_->number, {}, {}});
   place_ = 0;
+  always_ = nullptr;
+  always_ = common_condition();
   sequence<ir::stmt> results;
   for (int r = 0; r < now_->stage->results; ++r) results.push_back(update(r, mask));
   return ir::together(m_, results);
@@ -29,8 +31,9 @@ WEFT_DECL ir::stmt lowering::update(int result, ir::expr mask) {
   s.kind = stage.reduced > 0 && !now_->empty ? ir::stmt_kind::accumulate : ir::stmt_kind::store;
   s.buf = out;
   sequence<ir::expr> indices = now_->parallel_around;
-  for (int i = 0; i < stage.spatial; ++i)  // within its part
-    indices.push_back(index_of(n_.loop_of[at(stage.first_axis + i)]));
+  for (int i = 0; i < stage.spatial; ++i)
+    indices.push_back(now_->parts.empty() ? index_of(n_.loop_of[at(stage.first_axis + i)])
+                                          : stored_index(*now_, i, axis_value(stage.first_axis + i)));
   s.indices = m_.make_list(indices);
   s.mask = mask;
   ir::expr const identity = ir::literal(m_, out->type, p_.result(stage, result).identity);
@@ -44,19 +47,28 @@ WEFT_DECL ir::stmt lowering::update(int result, ir::expr mask) {
   }
   return m_.make(s);
 }
+/// Under which the stage reads memory at all: of a layout with elements that the stage did not have.
+WEFT_DECL ir::expr lowering::common_condition() {
+  node const& first = p_.at(p_.result(*now_->stage, 0).body);
+  for (int r = 0; r < now_->stage->results; ++r) {
+    node const& n = p_.at(p_.result(*now_->stage, r).body);
+    if (n.kind != op::select || n.a != first.a || p_.at(n.c).kind != op::literal) return nullptr;
+  }
+  return now_->empty ? nullptr : value(first.a, nullptr);
+}
 /// Where on the program's axis the stage stands, at the place whose nodes are evaluated.
-WEFT_DECL ir::expr lowering::axis_value(int axis) const {
+WEFT_DECL ir::expr lowering::axis_value(int axis) {
   element_place const& place = now_->places[place_];
   int const d = axis - p_.stages[at(place.stage)].first_axis;
   if (place_ > 0) return place.indices[at(d)];
   ir::expr const index = index_of(n_.loop_of[at(axis)]);
   if (now_->parts.empty() || d >= now_->stage->spatial) return index;
-  return ir::binary(m_, op::add, index, now_->parts[at(d)].begin);
+  return ir::binary(m_, op::add, index, (now_->computed.empty() ? now_->parts : now_->computed)[at(d)].begin);
 }
 /// The node's value where `condition` (of selects; null: always) holds; elsewhere it must not read memory.
 ///
 /// A chain of selects, v = select(f(v), g(v), h(v)), asks for its first value under 3^length conditions; what is
-/// asked for under more than 16 is made without any. The same happens in the plain nest on which bounds are proved,
+/// asked for under more than 16 is made under the stage's own alone. The same happens in the plain nest on which bounds are proved,
 /// so an access that then lacks its condition is refused there, in words.
 WEFT_DECL ir::expr lowering::value(int id, ir::expr condition) {
   for (int held : now_->held)
@@ -65,7 +77,7 @@ WEFT_DECL ir::expr lowering::value(int id, ir::expr condition) {
   auto const known = [&]() -> auto& { return now_->places[place_].values[at(id)]; };
   for (auto const& [c, e] : known())
     if (c == condition) return e;
-  if (known().size() > 16 && condition != nullptr) return value(id, nullptr);
+  if (known().size() > 16 && condition != nullptr && condition != always_) return value(id, always_);
   ir::expr const e = make_value(p_.at(id), condition);
   known().push_back({condition, e});
   return e;
@@ -98,7 +110,7 @@ WEFT_DECL ir::expr lowering::make_value(node const& n, ir::expr condition) {
 }
 
 WEFT_DECL ir::expr lowering::load(node const& n, ir::expr condition) {
-  sequence<ir::expr> indices, bounds;
+  sequence<ir::expr> indices, bounds, stored;
   for (int i = 0; i < n.c; ++i) indices.push_back(value(p_.operands[at(n.b + i)], condition));
   int const stage = p_.tensors[at(n.a)].stage;
   if (stage >= 0 && n_.places[at(stage)].inlined) return inlined_element(n.a, indices, condition);
@@ -106,14 +118,16 @@ WEFT_DECL ir::expr lowering::load(node const& n, ir::expr condition) {
   stage_frame const* const guest = stage >= 0 && frames_[at(stage)].host != nullptr ? &frames_[at(stage)] : nullptr;
   for (std::size_t d = 0; d < indices.size(); ++d) {
     bounds.push_back(guest != nullptr ? guest->parts[d].extent : buf->shape[d]);
-    if (guest != nullptr) indices[d] = simplify(m_, ir::binary(m_, op::sub, indices[d], guest->parts[d].begin));
+    if (guest == nullptr) continue;
+    stored.push_back(stored_index(*guest, static_cast<int>(d), indices[d]));
+    indices[d] = simplify(m_, ir::binary(m_, op::sub, indices[d], guest->parts[d].begin));
   }
   // Inside the buffer anyway: reading it all is cheaper than masking, and what is not wanted is dropped later.
   ir::expr mask = guarded(indices, condition);
   if (mask != nullptr && inside(indices, bounds)) mask = nullptr;
   if (guest == nullptr) return ir::load(m_, buf, indices, mask);
   sequence<ir::expr> all = guest->parallel_around;
-  for (ir::expr i : indices) all.push_back(i);
+  for (ir::expr i : stored) all.push_back(i);
   return ir::load(m_, buf, all, mask);
 }
 WEFT_DECL ir::expr lowering::inlined_element(int tensor, sequence<ir::expr> const& indices, ir::expr condition) {

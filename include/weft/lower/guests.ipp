@@ -69,9 +69,14 @@ class guest_spans final : public index_spans {
     stage_info const& s = program::at(p_.stages, reader_);
     int const d = number - s.first_axis;
     if (reader_ == host_.number) {
-      span r = of_loop(program::at(l_.n_.loop_of, number));
+      int const root = program::at(l_.n_.loop_of, number);
+      span r = of_loop(root);
+      if (!l_.n_.at(root).live()) {  // parts that do not divide it lead beyond its end, and guards keep them from there
+        ir::expr const last = simplify(m_, ir::binary(m_, op::sub, l_.longest(root), ir::index(m_, 1)));
+        r.high = least(r.high, last, ranges_);
+      }
       if (!host_.parts.empty() && d < s.spatial) {
-        ir::expr const begin = host_.parts[static_cast<std::size_t>(d)].begin;
+        ir::expr const begin = (host_.computed.empty() ? host_.parts : host_.computed)[static_cast<std::size_t>(d)].begin;
         r = {simplify(m_, ir::binary(m_, op::add, r.low, begin)), simplify(m_, ir::binary(m_, op::add, r.high, begin))};
       }
       return r;
@@ -86,10 +91,11 @@ class guest_spans final : public index_spans {
   /// Of an axis of the host, or a part of it: one value if it is a loop outside, else all that it runs over.
   span of_loop(int id) {
     loop_info const& l = l_.n_.at(id);
+    if (l.into >= 0) return of_fused(id);
     if (!l.live()) {
       span const outer = of_loop(l.outer), inner = of_loop(l.inner);
       auto const joined = [&](ir::expr o, ir::expr i) {
-        return simplify(m_, ir::binary(m_, op::add, ir::binary(m_, op::mul, o, ir::index(m_, l.factor)), i));
+        return simplify(m_, ir::binary(m_, op::add, l_.part_begin(host_, id, o), i));
       };
       return {joined(outer.low, inner.low), joined(outer.high, inner.high)};
     }
@@ -100,6 +106,24 @@ class guest_spans final : public index_spans {
       return {ir::index(m_, 0), simplify(m_, ir::binary(m_, op::sub, o.extent, ir::index(m_, 1)))};
     }
     return {ir::index(m_, 0), ir::index(m_, 0)};
+  }
+  /// Of what went into a fused loop: quotients, and a remainder, which is an interval where the quotients at both ends are
+  /// the same.
+  span of_fused(int id) {
+    nest const& n = l_.n_;
+    loop_info const& l = n.at(id);
+    span s = of_loop(l.into);
+    auto const each = [&](op kind, ir::expr by) {
+      auto const of = [&](ir::expr e) { return simplify(m_, ir::binary(m_, kind, e, by), ranges_); };
+      return span{of(s.low), of(s.high)};
+    };
+    sequence<std::int32_t> inside;
+    for (int i = l.next; i >= 0; i = n.at(i).next) inside.push_back(i);
+    for (std::size_t i = inside.size(); i-- > 0;) s = each(op::floor_div, l_.longest(inside[i]));
+    if (n.at(l.into).first == id) return s;
+    ir::expr const length = l_.longest(id);
+    if (span const around = each(op::floor_div, length); around.low == around.high) return each(op::floor_mod, length);
+    return {ir::index(m_, 0), simplify(m_, ir::binary(m_, op::sub, length, ir::index(m_, 1)))};
   }
   ir::expr extent(node const& n) override {
     return l_.tensor_[static_cast<std::size_t>(n.a)]->shape[static_cast<std::size_t>(n.b)];
@@ -113,13 +137,47 @@ class guest_spans final : public index_spans {
   int reader_ = -1;
 };
 
+/// An output may be written over an input that no stage behind its own reads (runtime/bind), and so it may still when steps
+/// let stages before it run inside its loops, or behind it, as long as those read elements that were not yet written.
+WEFT_DECL void lowering::check_in_place() const {
+  sequence<sequence<std::int32_t>> readers;
+  for (std::int32_t t : p_.outputs)
+    for (input_info const& i : p_.inputs) {
+      if (i.tensor < 0 || tensor_[at(i.tensor)]->alias_class != tensor_[at(t)]->alias_class) continue;
+      if (readers.empty()) readers = readers_of(p_);
+      for (int s : order_) {
+        if (n_.places[at(s)] == placement() || !reads_tensor(p_, s, i.tensor)) continue;
+        if (reads_in_time(s, reads_own_element(p_, s, i.tensor, 1), p_.tensors[at(t)].stage, readers)) continue;
+        auto const called = [&](int tensor) { return std::string(p_.tensors[at(tensor)].name.view()); };
+        std::string const stage = called(p_.stages[at(s)].tensor);
+        WEFT_THROW(argument_error(f_.name + ": output " + called(t) + " cannot be written over input " + called(i.tensor) +
+                                  ": stage " + stage + ", which the schedule computes where it is read, reads elements of " +
+                                  called(i.tensor) + " after their place was written; give " + called(t) +
+                                  " memory of its own, or compute_root(" + stage + ")"));
+      }
+    }
+}
+/// Whether what `stage` reads is read before `writer` writes there. own: it reads the element at its own index.
+WEFT_DECL bool lowering::reads_in_time(int stage, bool own, int writer,
+                                       sequence<sequence<std::int32_t>> const& readers) const {
+  if (stage == writer) return own && p_.stages[at(writer)].reduced == 0;
+  if (!n_.places[at(stage)].inlined) {
+    int root = stage;
+    while (n_.places[at(root)].loop >= 0) root = n_.at(n_.places[at(root)].loop).stage;
+    for (int s : order_)
+      if (root != writer && (s == root || s == writer)) return s == root;
+  }
+  for (std::int32_t r : readers[at(stage)])
+    if (needed_[at(r)] && !reads_in_time(r, own && reads_own_element(p_, r, p_.stages[at(stage)]), writer, readers)) return false;
+  return true;
+}
 WEFT_DECL bool lowering::has_guests(int loop) const {
   for (std::size_t s = 0; s < n_.places.size(); ++s)
     if (needed_[s] && n_.places[s].loop == loop) return true;
   return false;
 }
 /// Inside the loop at `position`: the nests of the stages that are computed there, then the rest.
-WEFT_DECL ir::stmt lowering::with_guests(int position, sequence<bool> const& dropped) {
+WEFT_DECL ir::stmt lowering::with_guests(int position, guard_states const& states) {
   stage_frame& host = *now_;
   sequence<int> guests;
   for (int s : order_)
@@ -130,24 +188,34 @@ WEFT_DECL ir::stmt lowering::with_guests(int position, sequence<bool> const& dro
     for (int g : guests) {
       frames_[at(g)].host = &host;
       frames_[at(g)].host_position = position;
+      frames_[at(g)].store = n_.places[at(g)].store;
+      // The loop of a reduction over nothing is not made.
+      if (frames_[at(g)].store >= 0 && store_of(frames_[at(g)]).first == nullptr) frames_[at(g)].store = placement::as_computed;
       find_parts(frames_[at(g)], g, spans);
     }
     for (int g : guests) make_guest_memory(frames_[at(g)], g);
   }
   for (int g : guests) steps.push_back(stage_nest(g));
-  steps.push_back(tile_branches(position, 0, dropped));
+  steps.push_back(tile_branches(position, 0, states));
   ir::stmt all = ir::block(m_, steps);
   for (std::size_t i = guests.size(); i-- > 0;)
-    for (int r = p_.stages[at(guests[i])].results; r-- > 0;) {
-      ir::stmt_node n;
-      n.kind = ir::stmt_kind::allocate;
-      n.buf = tensor_[at(p_.stages[at(guests[i])].tensor + r)];
-      n.children = m_.make_list(sequence<ir::stmt>(1, all));
-      all = m_.make(n);
-    }
+    if (frames_[at(guests[i])].store == placement::as_computed) all = with_memory(guests[i], all);
   return all;
 }
-WEFT_DECL void lowering::find_parts(stage_frame& guest, int stage, guest_spans& spans) {
+WEFT_DECL ir::stmt lowering::with_memory(int stage, ir::stmt body) {
+  for (int r = p_.stages[at(stage)].results; r-- > 0;) {
+    ir::stmt_node n;
+    n.kind = ir::stmt_kind::allocate;
+    n.buf = tensor_[at(p_.stages[at(stage)].tensor + r)];
+    if (n.buf == nullptr) continue;  // in a loop of a reduction over nothing, which is not made
+    n.children = m_.make_list(sequence<ir::stmt>(1, body));
+    body = m_.make(n);
+  }
+  return body;
+}
+/// By spatial axis of `stage`, what is read of it inside the loop of `spans`.
+WEFT_DECL sequence<part> lowering::parts_of(int stage, guest_spans& spans) {
+  sequence<part> parts;
   stage_info const& s = p_.stages[at(stage)];
   sequence<span> const& read = spans.of_stage(stage);
   range_table const& ranges = spans.ranges();
@@ -174,47 +242,127 @@ WEFT_DECL void lowering::find_parts(stage_frame& guest, int stage, guest_spans& 
         p.extent = length(p.begin, spans.least(r.high, last, ranges));
       }
       p.extent = spans.most(p.extent, zero, ranges);
+      p.last = spans.least(r.high, last, ranges);
       if (bounded && !(whole->kind == op::literal && whole->value < most)) p.most = ir::index(m_, most < 0 ? 0 : most);
+      // Too much for the stack, and perhaps more than there is: an open size is anything up to 2^40.
+      if (p.most != whole && most > most_on_stack) p.most = ir::binary(m_, op::min, p.most, whole);
     }
-    guest.parts.push_back(p);
+    parts.push_back(p);
   }
+  return parts;
+}
+WEFT_DECL void lowering::find_parts(stage_frame& guest, int stage, guest_spans& spans) {
+  guest.parts = parts_of(stage, spans);
+  if (guest.store == placement::as_computed) return;
+  stage_info const& s = p_.stages[at(stage)];
+  if (guest.store == placement::whole_kernel) {
+    for (int d = 0; d < s.spatial; ++d) {
+      ir::expr const whole = simplify(m_, axis_extent(s.first_axis + d));
+      guest.stored.push_back({ir::index(m_, 0), whole, whole});
+    }
+  } else {
+    auto const [host, position] = store_of(guest);
+    guest_spans further_out(*this, *host, position);
+    guest.stored = parts_of(stage, further_out);
+  }
+  guest.computed = slid(guest, spans);
+}
+/// The frame and the position of the loop for all of whose iterations the guest has its memory.
+WEFT_DECL std::pair<stage_frame const*, int> lowering::store_of(stage_frame const& guest) const {
+  if (guest.store == placement::as_computed) return {guest.host, guest.host_position};
+  for (stage_frame const *f = guest.host, *of = &guest; f != nullptr; of = f, f = f->host)
+    for (int i = of->host_position; i >= 0; --i)
+      if (f->loops[at(i)].id == guest.store) return {f, i};
+  return {nullptr, -1};
+}
+/// What is new at each iteration of the loop in which the guest is computed, if what is read of it moves forward along one
+/// dimension: element x of the part of iteration v, below the last one of iteration v - 1, was read there, as the part
+/// of that began no later. In the first iteration all is new. Empty: the part has to be computed whole.
+WEFT_DECL sequence<part> lowering::slid(stage_frame const& guest, guest_spans& spans) {
+  open_loop const& v = guest.host->loops[at(guest.host_position)];
+  if (v.how != loop_kind::serial || guest.store == v.id) return {};
+  range_table const& ranges = spans.ranges();
+  ir::expr const here = ir::variable(m_, v.variable), zero = ir::index(m_, 0), one = ir::index(m_, 1);
+  auto const before = [&](ir::expr e) {
+    return simplify(m_, ir::substitute(m_, e, v.variable, ir::binary(m_, op::sub, here, one)));
+  };
+  int moving = -1;
+  for (std::size_t d = 0; d < guest.parts.size(); ++d) {
+    part const& p = guest.parts[d];
+    if (!uses(p.begin, v.variable) && !uses(p.extent, v.variable)) continue;
+    if (moving >= 0 || p.last == nullptr) return {};
+    moving = static_cast<int>(d);
+  }
+  sequence<part> computed = guest.parts;
+  if (moving < 0) {  // the same in all iterations: done in the first one
+    if (computed.empty()) return {};
+    part& p = computed[0];
+    p.extent = ir::ternary(m_, op::select, ir::binary(m_, op::lt, here, one), p.extent, zero);
+    return computed;
+  }
+  part& p = computed[at(moving)];
+  auto const moves_forward = [&](ir::expr e) { return spans.difference(before(e), e, ranges) <= 0; };
+  if (!moves_forward(p.begin) || !moves_forward(p.last)) return {};
+  ir::expr const next = simplify(m_, ir::binary(m_, op::add, before(p.last), one));
+  ir::expr const begin = ir::ternary(m_, op::select, ir::binary(m_, op::lt, here, one), p.begin, spans.most(p.begin, next, ranges));
+  ir::expr const left = ir::binary(m_, op::add, ir::binary(m_, op::sub, p.last, begin), one);
+  p = {begin, spans.most(simplify(m_, left), zero, ranges), p.most, p.last};
+  return computed;
+}
+/// Where in the guest's memory an element stands.
+WEFT_DECL ir::expr lowering::stored_index(stage_frame const& guest, int dim, ir::expr element) {
+  std::int64_t const fold = n_.at(n_.loop_of[at(guest.stage->first_axis + dim)]).fold;
+  if (fold > 0) return simplify(m_, ir::binary(m_, op::floor_mod, element, ir::index(m_, fold)));
+  ir::expr const begin = (guest.stored.empty() ? guest.parts : guest.stored)[at(dim)].begin;
+  return simplify(m_, ir::binary(m_, op::sub, element, begin));
+}
+WEFT_DECL void lowering::need_fewer_than_folded(stage_frame const& guest, int dim, std::int64_t fold) const {
+  ir::expr const most = guest.parts[at(dim)].most;
+  if (most->kind == op::literal && most->value <= fold) return;
+  std::string const count = most->kind == op::literal ? std::to_string(most->value) : "any number of";
+  WEFT_THROW(schedule_error("fold_storage: " + count + " elements along this axis are read at a time, " + std::to_string(fold) +
+                            " are kept\n  in    stage " + std::string(p_.tensors[at(guest.stage->tensor)].name.view()) +
+                            ", axis " + std::string(n_.at(n_.loop_of[at(guest.stage->first_axis + dim)]).name.view()) +
+                            "\n  try   " +
+                            (most->kind == op::literal ? "a factor of " + count : "compute_at a loop further in")));
 }
 /// On the stack of the thread that runs the loop where all guests of the kernel together are small enough for it;
 /// else in the workspace, where each iteration of a parallel loop around it has memory of its own.
 WEFT_DECL void lowering::make_guest_memory(stage_frame& guest, int stage) {
-  constexpr std::int64_t most_on_stack = 64 * 1024;
   stage_info const& s = p_.stages[at(stage)];
-  double bytes = 0;
-  bool known = true;
-  for (int r = 0; r < s.results; ++r) {
-    double of_one = size_bytes(p_.tensors[at(s.tensor + r)].type);
-    for (part const& p : guest.parts) {
-      known = known && p.most->kind == op::literal;
-      of_one *= known ? static_cast<double>(p.most->value) : 0;
+  sequence<ir::expr> shape;
+  for (int d = 0; d < s.spatial; ++d) {
+    shape.push_back((guest.stored.empty() ? guest.parts : guest.stored)[at(d)].most);
+    if (std::int64_t const fold = n_.at(n_.loop_of[at(s.first_axis + d)]).fold; fold > 0) {
+      need_fewer_than_folded(guest, d, fold);
+      shape.back() = ir::index(m_, fold);
     }
-    bytes += of_one + 64;
   }
-  bool const on_stack = known && bytes + static_cast<double>(stack_bytes_) <= most_on_stack;
-  if (on_stack) stack_bytes_ += static_cast<std::int64_t>(bytes);
+  sequence<ir::expr> const strides = packed_strides(shape, stage);
+  double bytes = 64.0 * (s.results - 1);
+  for (int r = 0; r < s.results; ++r) bytes += memory_bytes(p_.tensors[at(s.tensor + r)].type, shape, strides);
+  bool const on_stack = has_place_on_stack(stage, bytes, true);
   sequence<ir::expr> around;
-  if (!on_stack)
-    for (stage_frame const *f = guest.host, *of = &guest; f != nullptr; of = f, f = f->host)
-      for (int i = 0; i <= of->host_position; ++i) {
+  if (!on_stack) {
+    auto [f, last] = store_of(guest);
+    for (; f != nullptr; last = f->host_position, f = f->host)
+      for (int i = 0; i <= last; ++i) {
         open_loop const& o = f->loops[at(i)];
         if (o.how != loop_kind::parallel) continue;
         guest.parallel_around.push_back(ir::variable(m_, o.variable));
-        around.push_back(o.extent->variables == 0 ? o.extent : axis_extent(n_.at(o.id).root));
+        around.push_back(o.extent->variables == 0 ? o.extent : longest(o.id, true));
       }
+  }
   for (int r = 0; r < s.results; ++r) {
     ir::buffer* b = new_buffer(s.tensor + r);
     b->where = on_stack ? ir::scope::stack : ir::scope::heap;
     b->written = true;
     b->alignment = 64;
     b->alias_class = 1000000 + b->id;
-    sequence<ir::expr> shape = around;
-    for (part const& p : guest.parts) shape.push_back(p.most);
-    b->shape = m_.make_list(shape);
-    b->strides = m_.make_list(packed_strides(shape));
+    sequence<ir::expr> all = around;
+    for (ir::expr e : shape) all.push_back(e);
+    b->shape = m_.make_list(all);
+    b->strides = m_.make_list(packed_strides(all, stage));
   }
 }
 

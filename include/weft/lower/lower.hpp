@@ -21,6 +21,10 @@ namespace weft::inline WEFT_ABI {
 ir::function lower(ir::arena& m, program const& p, nest const& n, call_layout const& layout, std::string_view name,
                    vector_tails tails = vector_tails::partition);
 
+/// What check_bounds says of the elements that stages compute beyond their ends, where splits round up; empty when all they
+/// read stays in bounds, and where no split does.
+std::string check_rounded(ir::arena& m, program const& p, nest const& n, call_layout const& layout);
+
 }  // namespace weft::inline WEFT_ABI
 
 #if WEFT_HEADER_ONLY

@@ -1,3 +1,4 @@
+#include "weft/lower/bounds.hpp"
 #include "weft/lower/lower.hpp"
 #include "weft/lower/lowering.hpp"
 
@@ -14,6 +15,8 @@ WEFT_DECL void lowering::run() {
     if (i.tensor >= 0) make_argument(i.tensor, false);
   for (std::int32_t t : p_.outputs) make_argument(t, true);
   find_order();
+  for (int s : order_) frames_[at(s)].number = s, frames_[at(s)].stage = &p_.stages[at(s)];
+  check_in_place();
   auto const is_root = [&](int s) { return n_.places[at(s)] == placement(); };
   for (int s : order_)
     for (int r = 0; r < p_.stages[at(s)].results && is_root(s); ++r)
@@ -21,7 +24,15 @@ WEFT_DECL void lowering::run() {
   sequence<ir::stmt> nests;
   for (int s : order_)
     if (is_root(s)) nests.push_back(stage_nest(s));
-  f_.body = ir::block(m_, nests);
+  f_.body = ir::block(m_, {});
+  for (std::size_t i = order_.size(); i-- > 0;) {
+    if (!is_root(order_[i])) continue;
+    f_.body = ir::block(m_, {nests.back(), f_.body});
+    nests.pop_back();
+    if (tensor_[at(p_.stages[at(order_[i])].tensor)]->where == ir::scope::stack) f_.body = with_memory(order_[i], f_.body);
+  }
+  for (std::size_t s = n_.places.size(); s-- > 0;)
+    if (needed_[s] && n_.places[s].store == placement::whole_kernel) f_.body = with_memory(static_cast<int>(s), f_.body);
 }
 
 /// The stages that an output needs, in order of definition, but for those that steps of the schedule have added: such a
@@ -96,10 +107,20 @@ WEFT_DECL void lowering::make_argument(int tensor, bool output) {
   b->shape = m_.make_list(shape);
   b->strides = m_.make_list(strides);
 }
-WEFT_DECL sequence<ir::expr> lowering::packed_strides(sequence<ir::expr> const& shape) {
+/// `stage`: the one whose last dimensions these are, in memory of our own; -1: none.
+WEFT_DECL sequence<ir::expr> lowering::packed_strides(sequence<ir::expr> const& shape, int stage) {
   sequence<ir::expr> strides(shape.size(), nullptr);
   ir::expr stride = ir::index(m_, 1);
   for (std::size_t d = shape.size(); d-- > 0;) {
+    int const behind = static_cast<int>(shape.size() - d);
+    memory_wish const* const wish = stage < 0 ? nullptr : n_.wish(stage, p_.stages[at(stage)].spatial - behind);
+    if (wish != nullptr && p_.stages[at(stage)].spatial >= behind) {
+      // The least factor * n + offset from there on.
+      ir::expr const up = ir::binary(m_, op::add, stride, ir::index(m_, wish->factor - 1 - wish->offset));
+      ir::expr const steps = ir::binary(m_, op::floor_div, up, ir::index(m_, wish->factor));
+      stride = simplify(m_, ir::binary(m_, op::add, ir::binary(m_, op::mul, steps, ir::index(m_, wish->factor)),
+                                       ir::index(m_, wish->offset)));
+    }
     strides[d] = stride;
     stride = ir::binary(m_, op::mul, stride, shape[d]);
   }
@@ -108,14 +129,57 @@ WEFT_DECL sequence<ir::expr> lowering::packed_strides(sequence<ir::expr> const& 
 WEFT_DECL void lowering::make_intermediate(int tensor) {
   ir::buffer* b = new_buffer(tensor);
   tensor_info const& t = p_.tensors[at(tensor)];
-  b->where = ir::scope::heap;
   b->written = true;
   b->alignment = 64;
   b->alias_class = 1000000 + b->id;
   sequence<ir::expr> shape;
-  for (int d = 0; d < t.rank; ++d) shape.push_back(extent(p_.extent_of(tensor, d)));
+  for (int d = 0; d < t.rank; ++d) shape.push_back(rounded_extent(tensor, d));
+  sequence<ir::expr> const strides = packed_strides(shape, t.stage);
   b->shape = m_.make_list(shape);
-  b->strides = m_.make_list(packed_strides(shape));
+  b->strides = m_.make_list(strides);
+  b->where = has_place_on_stack(t.stage, memory_bytes(t.type, shape, strides), false) ? ir::scope::stack : ir::scope::heap;
+}
+/// The bytes from the first element to behind the last one, where they are known; else infinity.
+WEFT_DECL double lowering::memory_bytes(dtype type, sequence<ir::expr> const& shape,
+                                        sequence<ir::expr> const& strides) const {
+  double bytes = size_bytes(type), last = bytes;
+  for (std::size_t d = 0; d < shape.size(); ++d) {
+    if (shape[d]->kind != op::literal || strides[d]->kind != op::literal) return __builtin_inf();
+    bytes *= static_cast<double>(shape[d]->value);
+    if (d == 0) last *= static_cast<double>(shape[d]->value) * static_cast<double>(strides[d]->value);
+  }
+  return bytes > 1e15 ? __builtin_inf() : last;  // strides of so much memory may have wrapped
+}
+/// Whether memory for a stage, or a result of it, is on the stack: where a step wants that, or, with `else_too`, where there
+/// is room and no step wants it elsewhere. It then counts.
+WEFT_DECL bool lowering::has_place_on_stack(int stage, double bytes, bool else_too) {
+  memory_wish const* const wish = n_.wish(stage, -1);
+  bytes += 64;
+  bool const room = bytes + static_cast<double>(stack_bytes_) <= static_cast<double>(most_on_stack);
+  bool const wanted = wish != nullptr && wish->where == scope::stack;
+  if (wanted && !room)
+    WEFT_THROW(schedule_error(
+        "set_scope: " +
+        std::string(sentence(diagnosis::memory_on_the_stack_has_at_most_64_KiB__compute_the_stage_inside_a_loop)) +
+        "\n  in    stage " + std::string(p_.tensors[at(p_.stages[at(stage)].tensor)].name.view()) + ": " +
+        (bytes < 1e16 ? std::to_string(static_cast<std::int64_t>(bytes)) + " bytes, " : "of a size that is not known, ") +
+        std::to_string(stack_bytes_) + " are taken\n  try   " +
+        std::string(
+            static_way_out(diagnosis::memory_on_the_stack_has_at_most_64_KiB__compute_the_stage_inside_a_loop))));
+  bool const on_stack = wanted || (wish == nullptr && else_too && room);
+  if (on_stack) stack_bytes_ += static_cast<std::int64_t>(bytes);
+  return on_stack;
+}
+/// Of a stage's result in memory of its own.
+WEFT_DECL ir::expr lowering::rounded_extent(int tensor, int dim) {
+  int const stage = p_.tensors[at(tensor)].stage, loop = n_.loop_of[at(p_.stages[at(stage)].first_axis + dim)];
+  if (!rounds_up(loop)) return extent(p_.extent_of(tensor, dim));
+  ir::expr const outer = longest(n_.at(loop).outer), inner = longest(n_.at(loop).inner);
+  return simplify(m_, ir::binary(m_, op::mul, outer, inner));
+}
+WEFT_DECL bool lowering::rounds_up(int loop) const {
+  loop_info const& l = n_.at(loop);
+  return l.outer >= 0 && l.at_end == tail::round_up && n_.places[at(l.stage)] == placement();
 }
 WEFT_DECL ir::buffer* lowering::new_buffer(int tensor) {
   ir::buffer* b = m_.make_buffer();
@@ -144,28 +208,75 @@ WEFT_DECL ir::expr lowering::operation(node const& n, ir::expr a, ir::expr b, ir
 }
 
 // --- loops --------------------------------------------------------------------------------------------
-WEFT_DECL ir::expr lowering::longest(int id) {  // trip count; of an inner loop when nothing is cut off
+/// Trip count; of an inner loop when nothing is cut off. of_whole: as if all of the stage were computed, where it is a guest.
+WEFT_DECL ir::expr lowering::longest(int id, bool of_whole) {
   loop_info const& l = n_.at(id);
+  if (l.first >= 0) {
+    ir::expr product = ir::index(m_, 1);
+    for (int i = l.first; i >= 0; i = n_.at(i).next) product = ir::binary(m_, op::mul, product, longest(i, of_whole));
+    return simplify(m_, product);
+  }
   if (l.parent < 0) {
-    sequence<part> const& parts = frames_[at(l.stage)].parts;
-    return parts.empty() || l.reduced ? axis_extent(l.root) : parts[at(l.root - p_.stages[at(l.stage)].first_axis)].extent;
+    stage_frame const& f = frames_[at(l.stage)];
+    sequence<part> const& parts = f.computed.empty() ? f.parts : f.computed;
+    return parts.empty() || l.reduced || of_whole ? axis_extent(l.root)
+                                                  : parts[at(l.root - p_.stages[at(l.stage)].first_axis)].extent;
   }
   loop_info const& parent = n_.at(l.parent);
   if (parent.inner == id) return ir::index(m_, l.extent >= 0 ? l.extent : parent.factor);
   // (n + factor - 1) / factor, but for a factor near the largest number.
-  ir::expr const before_last = ir::binary(m_, op::sub, longest(l.parent), ir::index(m_, 1));
+  ir::expr const before_last = ir::binary(m_, op::sub, longest(l.parent, of_whole), ir::index(m_, 1));
   ir::expr const full = ir::binary(m_, op::floor_div, before_last, ir::index(m_, parent.factor));
   return simplify(m_, ir::binary(m_, op::add, full, ir::index(m_, 1)));
 }
-WEFT_DECL ir::expr lowering::index_of(int id) const {
+WEFT_DECL ir::expr lowering::index_of(int id) {
   loop_info const& l = n_.at(id);
   if (l.live()) {
     for (open_loop const& o : now_->loops)
       if (o.id == id) return ir::variable(m_, o.variable);
     return ir::index(m_, 0);  // a reduced loop of an empty reduction
   }
-  ir::expr const scaled = ir::binary(m_, op::mul, index_of(l.outer), ir::index(m_, l.factor));
-  return ir::binary(m_, op::add, scaled, index_of(l.inner));
+  if (l.into >= 0) {
+    ir::expr index = index_of(l.into);
+    sequence<std::int32_t> inside;
+    for (int i = l.next; i >= 0; i = n_.at(i).next) inside.push_back(i);
+    // One after the other: the quotient of one is what the remainder of the next one around it is of.
+    for (std::size_t i = inside.size(); i-- > 0;) index = ir::binary(m_, op::floor_div, index, longest(inside[i]));
+    return n_.at(l.into).first == id ? index : ir::binary(m_, op::floor_mod, index, longest(id));
+  }
+  ir::expr const begin = part_begin(*now_, id, index_of(l.outer));
+  return ir::binary(m_, op::add, begin, index_of(l.inner));
+}
+/// Where the part of a split loop begins in which its outer loop stands at `outer`.
+WEFT_DECL ir::expr lowering::part_begin(stage_frame const& f, int loop, ir::expr outer) {
+  ir::expr const factor = ir::index(m_, n_.at(loop).factor), begin = ir::binary(m_, op::mul, outer, factor);
+  bool shifted = false;
+  for (std::int32_t l : f.shifted) shifted = shifted || l == loop;
+  if (!shifted) return begin;
+  ir::expr const last = ir::binary(m_, op::min, begin, ir::binary(m_, op::sub, longest(loop), factor));
+  if (longest(loop)->kind == op::literal) return last;  // not below the factor
+  return ir::binary(m_, op::max, last, ir::index(m_, 0));
+}
+/// Whether some elements may be computed twice: each time from the beginning, one time after the other, and from what the
+/// first time has not written.
+WEFT_DECL bool lowering::can_shift(stage_frame const& f, int loop) {
+  loop_info const& l = n_.at(loop);
+  if (l.live() || l.at_end != tail::shift_inwards || f.host != nullptr) return false;
+  ir::expr const extent = longest(loop);
+  if (extent->kind == op::literal && (extent->value < l.factor || extent->value % l.factor == 0)) return false;
+  for (int r = 0; r < f.stage->results; ++r)
+    for (ir::buffer const* b : f_.buffers)
+      if (ir::buffer const* const out = tensor_[at(f.stage->tensor + r)]; b != out && b->alias_class == out->alias_class)
+        return false;
+  ir::expr const outer = index_of(l.outer), inner = index_of(l.inner);
+  bool reduced = false;  // or behind the identity
+  for (open_loop const& o : f.loops) {
+    reduced = reduced || n_.at(o.id).reduced || n_.starts[at(f.number)] == o.id;
+    if (o.how == loop_kind::parallel && (uses(outer, o.variable) || uses(inner, o.variable))) return false;
+    bool const one_by_one = o.how == loop_kind::serial || (o.how == loop_kind::unrolled && f.stage->reduced == 0);
+    if (uses(outer, o.variable) && (reduced || !one_by_one)) return false;
+  }
+  return true;
 }
 /// What is known of the loops of `f` up to that at `position`, and of all that stand around them.
 WEFT_DECL range_table lowering::ranges_in(stage_frame const& f, int position) const {
@@ -176,11 +287,8 @@ WEFT_DECL range_table lowering::ranges_in(stage_frame const& f, int position) co
 WEFT_DECL ir::stmt lowering::stage_nest(int stage) {
   stage_frame* const outside = now_;
   now_ = &frames_[at(stage)];
-  now_->number = stage;
-  now_->stage = &p_.stages[at(stage)];
   if (!now_->is_open) open(*now_);
-  sequence<bool> const none(now_->guards.size(), false);
-  ir::stmt const nest = now_->host != nullptr ? tile_branches(-1, 0, none) : nest_from(0, none);
+  ir::stmt const nest = tile_branches(-1, 0, guard_states(now_->guards.size(), guard_state::wanted));
   now_ = outside;
   return nest;
 }
@@ -200,13 +308,17 @@ WEFT_DECL void lowering::open(stage_frame& f) {
     if (trips->kind != op::literal && tile) {
       // A whole axis of a size that only the call knows cannot be written out; that of a part has a largest size.
       int const d = l.root - f.stage->first_axis;
-      ir::expr const most = !f.parts.empty() && l.parent < 0 && d < f.stage->spatial ? f.parts[at(d)].most : nullptr;
+      bool const of_part = !f.parts.empty() && l.parent < 0 && l.first < 0 && d < f.stage->spatial;
+      ir::expr const most = of_part ? f.parts[at(d)].most : nullptr;
       if (most != nullptr && most->kind == op::literal && most->value <= 1024) trips = most, cut.push_back(id);
       else how = loop_kind::serial;
     }
     f.loops.push_back({id, static_cast<std::int32_t>(f_.variables.size()) - 1, how, trips});
   }
   for (std::size_t l = 0; l < n_.loops.size(); ++l)
+    if (n_.loops[l].stage == f.number && can_shift(f, static_cast<int>(l))) f.shifted.push_back(static_cast<std::int32_t>(l));
+  for (std::size_t l = 0; l < n_.loops.size(); ++l)
+    // What was fused is inside its extent where the fused loop is.
     if (n_.loops[l].stage == f.number && n_.loops[l].is_split() && !(f.empty && n_.loops[l].reduced))
       add_guard(static_cast<int>(l));
   for (std::int32_t id : cut) add_guard(id);
@@ -247,43 +359,82 @@ WEFT_DECL bool lowering::is_index(int id, int depth) const {
   bool const known = n.kind == op::add || n.kind == op::sub || n.kind == op::mul || n.kind == op::floor_div;
   return known && is_index(n.a, depth - 1) && is_index(n.b, depth - 1);
 }
-WEFT_DECL void lowering::add_guard(int loop) { add_guard(guard{index_of(loop), longest(loop)}); }
+WEFT_DECL void lowering::add_guard(int loop) {
+  if (rounds_up(loop)) return;
+  guard g{index_of(loop), longest(loop)};
+  loop_info const& cut = n_.at(loop);
+  bool shifted = false;
+  for (std::int32_t l : now_->shifted) shifted = shifted || l == loop;
+  if (!cut.live() && (shifted || cut.at_end < tail::shift_inwards)) g.how = cut.at_end;
+  if (shifted) g.enough = ir::binary(m_, op::le, ir::index(m_, cut.factor), g.bound);
+  add_guard(g);
+}
 WEFT_DECL void lowering::add_guard(guard g) {
   range_table const ranges = ranges_in(*now_, static_cast<int>(now_->loops.size()) - 1);
   if (is_literal(simplify(m_, ir::binary(m_, op::lt, g.index, g.bound), ranges), 1)) return;
+  // Parts of one loop that were fused again are that loop.
+  if (!is_linear(g.index)) g.index = simplify(m_, g.index, ranges);
   for (std::size_t i = 0; i < now_->loops.size(); ++i)
     if (uses(g.index, now_->loops[i].variable)) {
       g.depth = static_cast<int>(i);
       if (!is_tile(g.depth)) g.decided = g.depth;
+      else g.by_mask = g.by_mask || !is_linear(g.index, now_->loops[i].variable);
     }
+  if (g.how == tail::partition && !is_linear(g.index, now_->loops[at(g.depth)].variable)) g.how = tail::guard;
+  if (g.how == tail::partition && (g.decided == g.depth || g.decided < 0)) {
+    g.decided = -1;  // a serial loop is cut in front of it, too; where a tile alone stands around it, in the tile
+    for (bool tiles : {false, true})
+      for (int i = 0; i < g.depth && (!tiles || g.decided < 0); ++i)
+        if (uses(g.index, now_->loops[at(i)].variable) && is_tile(i) == tiles) g.decided = i;
+  }
+  if (g.enough != nullptr) {
+    g.decided = -1;
+    g.by_mask = false;
+  }
   now_->guards.push_back(g);
 }
+/// Whether no loop variable (not this one, if one is given) stands in a quotient or a remainder.
+WEFT_DECL bool lowering::is_linear(ir::expr index, std::int32_t variable) const {
+  for (linear::term const& t : linear_form(index).terms)
+    if (t.atom->kind != op::axis && (variable < 0 ? t.atom->variables != 0 : uses(t.atom, variable))) return false;
+  return true;
+}
 
-/// The loops from `position` inwards. dropped[g]: guard g is known to hold here.
-WEFT_DECL ir::stmt lowering::nest_from(std::size_t position, sequence<bool> dropped) {
-  if (position == now_->loops.size()) return leaf(dropped);
+/// The loops from `position` inwards.
+WEFT_DECL ir::stmt lowering::nest_from(std::size_t position, guard_states states) {
+  if (position == now_->loops.size()) return leaf(states);
   open_loop const& o = now_->loops[position];
   if (n_.starts[at(now_->number)] == o.id && !now_->started && !now_->empty) {
-    ir::stmt const identity = identity_nest(position, dropped);
+    ir::stmt const identity = identity_nest(position, states);
     now_->started = true;
-    ir::stmt const terms = nest_from(position, dropped);
+    ir::stmt const terms = nest_from(position, states);
     now_->started = false;
     return ir::block(m_, sequence<ir::stmt>{identity, terms});
   }
   ir::expr trips = o.extent;
-  if (!is_tile(static_cast<int>(position)))
-    for (std::size_t g = 0; g < now_->guards.size(); ++g)
-      if (!dropped[g] && now_->guards[g].depth == static_cast<int>(position) && now_->guards[g].condition < 0) {
-        trips = ir::binary(m_, op::min, trips, trips_within(now_->guards[g], o.variable));
-        dropped[g] = true;
-      }
+  ir::expr inside = nullptr;  // what can be asked here, but is no end of the loop
+  loop_kind how = o.how;
+  bool hosts = false;  // of a stage in here nothing is computed where nothing is read of it: no mask in its place
+  for (std::size_t l = position; l < now_->loops.size() && !now_->empty; ++l) hosts = hosts || has_guests(now_->loops[l].id);
+  for (std::size_t g = 0; g < now_->guards.size(); ++g) {
+    guard const& wanted = now_->guards[g];
+    if (states[g] == guard_state::holds || wanted.depth != static_cast<int>(position) || wanted.condition >= 0) continue;
+    if (states[g] == guard_state::ends_loop) how = how == loop_kind::parallel ? how : loop_kind::serial;
+    else if (is_tile(static_cast<int>(position)) || (wanted.how == tail::mask && !hosts)) continue;
+    if (is_linear(wanted.index, o.variable)) trips = ir::binary(m_, op::min, trips, trips_within(wanted, o.variable));
+    else if (hosts || !n_.at(o.id).reduced) inside = ir::all_of(m_, inside, ir::binary(m_, op::lt, wanted.index, wanted.bound));
+    else continue;  // a branch would part a sum from its register
+    states[g] = guard_state::holds;
+  }
   int const here = static_cast<int>(position);
-  ir::stmt const body =
-      has_guests(o.id) && !now_->empty ? with_guests(here, dropped) : tile_branches(here, 0, dropped);
-  return ir::loop(m_, o.how, o.variable, ir::index(m_, 0), trips, body);
+  ir::stmt body = has_guests(o.id) && !now_->empty ? with_guests(here, states) : tile_branches(here, 0, states);
+  if (inside != nullptr) body = ir::branch(m_, inside, body);
+  for (std::size_t s = n_.places.size(); s-- > 0;)
+    if (needed_[s] && n_.places[s].store == o.id && !now_->empty) body = with_memory(static_cast<int>(s), body);
+  return ir::loop(m_, how, o.variable, ir::index(m_, 0), trips, body);
 }
 /// The spatial loops from `position` inwards, which store the identity. Nothing is read there.
-WEFT_DECL ir::stmt lowering::identity_nest(std::size_t position, sequence<bool> const& dropped) {
+WEFT_DECL ir::stmt lowering::identity_nest(std::size_t position, guard_states const& states) {
   stage_frame* const whole = now_;
   stage_frame f = *whole;
   now_ = &f;
@@ -293,12 +444,14 @@ WEFT_DECL ir::stmt lowering::identity_nest(std::size_t position, sequence<bool> 
   for (std::size_t i = 0; i < whole->loops.size(); ++i)
     if (i < position || !n_.at(whole->loops[i].id).reduced) f.loops.push_back(whole->loops[i]);
   for (std::size_t g = 0; g < whole->guards.size(); ++g) {
-    bool spatial = !dropped[g] && whole->guards[g].condition < 0;
+    bool spatial = states[g] != guard_state::holds && whole->guards[g].condition < 0;
     for (open_loop const& o : whole->loops)
       spatial = spatial && !(n_.at(o.id).reduced && uses(whole->guards[g].index, o.variable));
-    if (spatial) add_guard({whole->guards[g].index, whole->guards[g].bound});
+    guard own{whole->guards[g].index, whole->guards[g].bound};
+    if (whole->guards[g].how == tail::mask) own.how = tail::mask;  // other tails are decided further out, or by their loop
+    if (spatial) add_guard(own);
   }
-  ir::stmt const nest = nest_from(position, sequence<bool>(f.guards.size(), false));
+  ir::stmt const nest = nest_from(position, guard_states(f.guards.size(), guard_state::wanted));
   now_ = whole;
   return nest;
 }
@@ -311,23 +464,30 @@ WEFT_DECL ir::expr lowering::trips_within(guard const& g, std::int32_t variable)
   ir::expr const up = ir::binary(m_, op::add, room, ir::binary(m_, op::sub, step, ir::index(m_, 1)));
   return ir::binary(m_, op::max, simplify(m_, ir::binary(m_, op::floor_div, up, step)), ir::index(m_, 0));
 }
-/// Inside the loop at `position` (-1: around a guest's first loop): one branch per guard that is decided here but for unrolled and vector axes.
-WEFT_DECL ir::stmt lowering::tile_branches(int position, std::size_t g, sequence<bool> dropped) {
+/// Inside the loop at `position` (-1: around the first loop): one branch per guard that is decided here but for the loops
+/// inside: those of tiles, of a split that is to be partitioned all.
+WEFT_DECL ir::stmt lowering::tile_branches(int position, std::size_t g, guard_states states) {
   for (; g < now_->guards.size(); ++g) {
-    guard const& one = now_->guards[g];
-    bool const masked = one.condition < 0 && tails_ == vector_tails::mask && only_vector(one);
-    if (!dropped[g] && one.decided == position && one.depth > position && !masked) break;
+    guard const& wanted = now_->guards[g];
+    bool const here = states[g] == guard_state::wanted && wanted.decided == position && wanted.depth > position;
+    if (!here || wanted.by_mask || wanted.how == tail::mask) continue;
+    if (wanted.how != tail::guard || ((position >= 0 || now_->host != nullptr) &&
+                                      (wanted.condition >= 0 || tails_ != vector_tails::mask || !only_vector(wanted))))
+      break;
   }
-  if (g == now_->guards.size()) return nest_from(at(position + 1), dropped);
-  ir::expr last = now_->guards[g].index;
+  if (g == now_->guards.size()) return nest_from(at(position + 1), states);
+  guard const& cut = now_->guards[g];
+  ir::expr last = cut.index;
   for (std::size_t i = at(position + 1); i < now_->loops.size(); ++i)
     last = ir::substitute(m_, last, now_->loops[i].variable,
                           ir::binary(m_, op::sub, now_->loops[i].extent, ir::index(m_, 1)));
-  sequence<bool> full = dropped;
-  full[g] = true;
+  guard_states full = states;
+  full[g] = guard_state::holds;
+  if (cut.how == tail::partition) states[g] = guard_state::ends_loop;
+  ir::expr const holds = cut.enough != nullptr ? cut.enough : ir::binary(m_, op::lt, last, cut.bound);
   ir::stmt const then = tile_branches(position, g + 1, full);
-  ir::stmt const otherwise = tile_branches(position, g + 1, dropped);
-  return ir::branch(m_, simplify(m_, ir::binary(m_, op::lt, last, now_->guards[g].bound)), then, otherwise);
+  ir::stmt const otherwise = tile_branches(position, g + 1, states);
+  return ir::branch(m_, simplify(m_, holds), then, otherwise);
 }
 
 /// No unrolled axis is in the guard: masks alone can see to it.
@@ -338,6 +498,21 @@ WEFT_DECL bool lowering::only_vector(guard const& g) const {
 }
 }  // namespace detail
 
+WEFT_DECL std::string check_rounded(ir::arena& m, program const& p, nest const& n, call_layout const& layout) {
+  auto const at = [](int i) { return static_cast<std::size_t>(i); };
+  nest plain(p, [&](int tensor, int dim) { return n.inputs[at(tensor)][at(dim)]; }, {});
+  bool any = false;
+  for (std::size_t a = 0; a < plain.loop_of.size(); ++a) {
+    if (plain.loop_of[a] < 0) continue;  // an axis that no stage has any more
+    loop_info const& l = n.at(n.loop_of[a]);
+    if (l.at_end != tail::round_up || !(n.places[at(l.stage)] == placement())) continue;
+    any = true;
+    step s{verb::split, 1, {plain.loop_of[a]}, l.factor};
+    s.word = static_cast<std::uint8_t>(tail::round_up);
+    split_rule::perform(plain, s);
+  }
+  return any ? check_bounds(lower(m, p, plain, layout, "rounded")) : std::string();
+}
 WEFT_DECL ir::function lower(ir::arena& m, program const& p, nest const& n, call_layout const& layout,
                              std::string_view name, vector_tails tails) {
   ir::function f;

@@ -10,13 +10,21 @@
 namespace weft::inline WEFT_ABI {
 namespace detail {
 
-/// `index < bound`, wanted because a split need not divide.
+/// `index < bound`, wanted because a split need not divide. Where a variable stands in a quotient or a remainder, as those of
+/// fused loops do, it cannot become the end of that variable's loop.
 struct guard {
   ir::expr index, bound;
   int depth = -1;      // of the innermost loop in `index`
   int decided = -1;    // of the innermost one that is neither unrolled nor vectorized
   int condition = -1;  // or a node of the body that says so: what need not happen where it does not hold
+  bool by_mask = false;  // hangs on a tile's variable by a quotient: nothing is known of it in front of the tile
+  tail how = tail::guard;
+  ir::expr enough = nullptr;  // of a last part that is shifted inwards: whether there is room for that
 };
+/// What is done about a guard in the copy of the nest that is being made. ends_loop: the innermost loop in it is a serial one
+/// and ends early.
+enum class guard_state : std::uint8_t { wanted, holds, ends_loop };
+using guard_states = sequence<guard_state>;
 
 /// A loop of the stage that is being made.
 struct open_loop {
@@ -30,6 +38,7 @@ struct open_loop {
 /// long it is, and the length that memory is made for. They hang on the loops that stand outside.
 struct part {
   ir::expr begin = nullptr, extent = nullptr, most = nullptr;
+  ir::expr last = nullptr;  // known where the part is read at indices that are known
 };
 
 /// The values of a stage's nodes at one place: its own, where its loops stand, or that of an inlined stage, at indices
@@ -46,12 +55,16 @@ struct stage_frame {
   stage_info const* stage = nullptr;
   stage_frame* host = nullptr;  // the stage in whose loop it is computed
   int host_position = -1;       // which of the host's loops that is
+  std::int32_t store = placement::as_computed;  // as of its placement
   bool is_open = false;
   bool empty = false;  // a reduction over nothing: its identity is stored
   bool started = false;  // its identity stands in memory
   sequence<open_loop> loops;
   sequence<guard> guards;
-  sequence<part> parts;                // of a guest, by spatial axis
+  sequence<std::int32_t> shifted;      // loops whose split shifts its last part inwards
+  sequence<part> parts;                // of a guest, by spatial axis: what is read of it at a time
+  sequence<part> computed;             // of those what is computed, as the rest is there already; empty: all
+  sequence<part> stored;               // what there is memory for; empty: as much as is read at a time
   sequence<ir::expr> parallel_around;  // of a guest whose memory is in the workspace: the iteration that it belongs to
   sequence<ir::expr> open_guards;      // of the leaf being made
   sequence<int> held;                  // nodes of conditions that are known to hold there
@@ -74,14 +87,17 @@ class lowering {
   ir::expr size(int argument, int dim, bool is_stride);
   void make_argument(int tensor, bool output);
   void make_intermediate(int tensor);
-  sequence<ir::expr> packed_strides(sequence<ir::expr> const& shape);
+  sequence<ir::expr> packed_strides(sequence<ir::expr> const& shape, int stage = -1);
+  double memory_bytes(dtype type, sequence<ir::expr> const& shape, sequence<ir::expr> const& strides) const;
+  bool has_place_on_stack(int stage, double bytes, bool else_too);
+  ir::stmt with_memory(int stage, ir::stmt inside);
   ir::buffer* new_buffer(int tensor);
   ir::expr extent(int id);
   ir::expr axis_extent(int axis) { return extent(p_.axes[at(axis)].extent); }
   ir::expr operation(node const& n, ir::expr a, ir::expr b, ir::expr c);
 
-  ir::expr longest(int id);
-  ir::expr index_of(int id) const;
+  ir::expr longest(int id, bool of_whole = false);
+  ir::expr index_of(int id);
   bool is_tile(int position) const {
     loop_kind const how = now_->loops[at(position)].how;
     return how == loop_kind::unrolled || how == loop_kind::vectorized;
@@ -93,23 +109,36 @@ class lowering {
   void add_guard(guard g);
   void add_condition(int node);
   bool is_index(int id, int depth = 12) const;
-  ir::stmt nest_from(std::size_t position, sequence<bool> dropped);
-  ir::stmt identity_nest(std::size_t position, sequence<bool> const& dropped);
+  bool is_linear(ir::expr index, std::int32_t variable = -1) const;
+  ir::expr rounded_extent(int tensor, int dim);
+  bool rounds_up(int loop) const;
+  bool can_shift(stage_frame const& f, int loop);
+  ir::expr part_begin(stage_frame const& f, int loop, ir::expr outer);
+  ir::stmt nest_from(std::size_t position, guard_states states);
+  ir::stmt identity_nest(std::size_t position, guard_states const& states);
   ir::expr trips_within(guard const& g, std::int32_t variable);
-  ir::stmt tile_branches(int position, std::size_t g, sequence<bool> dropped);
+  ir::stmt tile_branches(int position, std::size_t g, guard_states states);
   bool only_vector(guard const& g) const;
 
   // --- guests.ipp -------------------------------------------------------------------------------------------------
   friend class guest_spans;
   bool has_guests(int loop) const;
-  ir::stmt with_guests(int position, sequence<bool> const& dropped);
+  ir::stmt with_guests(int position, guard_states const& states);
+  sequence<part> parts_of(int stage, class guest_spans& spans);
   void find_parts(stage_frame& guest, int stage, class guest_spans& spans);
+  std::pair<stage_frame const*, int> store_of(stage_frame const& guest) const;
+  sequence<part> slid(stage_frame const& guest, class guest_spans& spans);
+  void need_fewer_than_folded(stage_frame const& guest, int dim, std::int64_t fold) const;
+  ir::expr stored_index(stage_frame const& guest, int dim, ir::expr element);
   void make_guest_memory(stage_frame& guest, int stage);
+  void check_in_place() const;
+  bool reads_in_time(int stage, bool own, int writer, sequence<sequence<std::int32_t>> const& readers) const;
 
   // --- element.ipp ------------------------------------------------------------------------------------------------
-  ir::stmt leaf(sequence<bool> const& dropped);
+  ir::stmt leaf(guard_states const& states);
   ir::stmt update(int result, ir::expr mask);
-  ir::expr axis_value(int axis) const;
+  ir::expr common_condition();
+  ir::expr axis_value(int axis);
   ir::expr value(int id, ir::expr condition);
   ir::expr make_value(node const& n, ir::expr condition);
   ir::expr load(node const& n, ir::expr condition);
@@ -131,7 +160,8 @@ class lowering {
   sequence<stage_frame> frames_;
   stage_frame* now_ = nullptr;
   std::size_t place_ = 0;          // in now_->places: whose nodes are evaluated
-  std::int64_t stack_bytes_ = 0;   // of all guests
+  ir::expr always_ = nullptr;      // the condition that holds wherever that leaf reads memory; null: none
+  std::int64_t stack_bytes_ = 0;   // of all stages
 };
 
 }  // namespace detail

@@ -8,7 +8,8 @@ namespace weft::inline WEFT_ABI {
 
 /// Inequalities over the run-time sizes of a plain nest, as expressions that must not be negative.
 struct open_conditions {
-  sequence<ir::expr> lengths;   // a loop runs at least once; the accesses count on it
+  sequence<ir::expr> lengths;   // a loop runs at least once; the accesses count on it. Those of a reduction run at most 2^48
+                                // times together: fused, they are one
   sequence<ir::expr> accesses;  // where they hold, all accesses stay inside; they may be stricter than need be
   bool complete = true;         // false: for some access there is none, and its proof needs the numbers
 };

@@ -13,6 +13,14 @@ class condition_finder final : public bounds_proof {
   void lengths(ir::stmt s) {
     if (s->kind == ir::stmt_kind::loop && ranges_.of(s->extent).low < 1)
       add(found.lengths, ir::binary(m_, op::sub, s->extent, ir::index(m_, 1)));
+    if (s->kind == ir::stmt_kind::accumulate && s->first.size() > 1) {
+      ir::expr product = ir::index(m_, 1);
+      for (std::int32_t v : s->first) {
+        ir::expr const extent = ranges_.known(v).extent;
+        product = ir::binary(m_, op::mul, product, extent != nullptr ? extent : ir::index(m_, ranges_.of(v).high + 1));
+      }
+      add(found.lengths, ir::binary(m_, op::sub, ir::index(m_, std::int64_t(1) << 48), product));
+    }
     for (ir::stmt c : s->children) lengths(c);
   }
 

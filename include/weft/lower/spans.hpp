@@ -25,7 +25,7 @@ class index_spans {
   /// Around both; unknown when one is.
   span around(span a, span b, range_table const& ranges);
   /// No less than a - b.
-  std::int64_t difference(ir::expr a, ir::expr b, range_table const& ranges, int depth = 6);
+  std::int64_t difference(ir::expr a, ir::expr b, range_table const& ranges);
   /// The smaller (larger) of two, without an operation where the ranges decide.
   ir::expr least(ir::expr a, ir::expr b, range_table const& ranges);
   ir::expr most(ir::expr a, ir::expr b, range_table const& ranges);
@@ -39,8 +39,14 @@ class index_spans {
 
  private:
   span make(node const& n, range_table const& ranges);
+  std::int64_t difference_between(ir::expr a, ir::expr b, range_table const& ranges);
   ir::expr arithmetic(op kind, ir::expr a, ir::expr b) { return simplify(m_, ir::binary(m_, kind, a, b)); }
+  struct known_difference {
+    ir::expr a, b;
+    std::int64_t most;
+  };
   sequence<std::pair<bool, span>> known_;  // by node
+  sequence<known_difference> differences_;  // between parts of the two that are asked for
 };
 
 }  // namespace detail

@@ -42,27 +42,60 @@ WEFT_DECL span index_spans::make(node const& n, range_table const& ranges) {
       if (b.low != b.high || b.low->variables != 0 || (by.low < 0 && by.high > 0)) return {};
       if (by.low >= 0) return both(b.low, b.low);
       return {arithmetic(op::mul, a.high, b.low), arithmetic(op::mul, a.low, b.low)};
-    case op::floor_div: return b.low == b.high && by.low > 0 ? both(b.low, b.low) : span{};
-    case op::floor_mod:
+    case op::floor_div:
+    case op::floor_mod: {
       if (b.low != b.high || by.low <= 0) return {};
-      if (a.low == a.high) return both(b.low, b.low);
+      // The loops outside decide: (jo * 16 + 15) / 16 is jo.
+      auto const divided = [&](op kind, ir::expr x) { return simplify(m_, ir::binary(m_, kind, x, b.low), ranges); };
+      span const quotient{divided(op::floor_div, a.low), divided(op::floor_div, a.high)};
+      if (n.kind == op::floor_div) return quotient;
+      if (quotient.low == quotient.high) return {divided(op::floor_mod, a.low), divided(op::floor_mod, a.high)};
       return {ir::index(m_, 0), arithmetic(op::sub, b.low, ir::index(m_, 1))};
+    }
     default: return {};
   }
 }
-WEFT_DECL std::int64_t index_spans::difference(ir::expr a, ir::expr b, range_table const& ranges, int depth) {
+WEFT_DECL std::int64_t index_spans::difference(ir::expr a, ir::expr b, range_table const& ranges) {
+  differences_.clear();
+  return difference_between(a, b, ranges);
+}
+WEFT_DECL std::int64_t index_spans::difference_between(ir::expr a, ir::expr b, range_table const& ranges) {
   if (a == b) return 0;
-  std::int64_t least = ranges.of(arithmetic(op::sub, a, b)).high;
-  if (depth == 0 || a->kind != b->kind || (a->kind != op::min && a->kind != op::max)) return least;
+  for (known_difference const& d : differences_)
+    if (d.a == a && d.b == b) return d.most;
+  auto const is_choice_of_two = [](ir::expr e) { return e->kind == op::min || e->kind == op::max; };
+  std::int64_t most = ranges.of(arithmetic(op::sub, a, b)).high;
+  auto const no_more_than = [&](std::int64_t bound) { most = bound < most ? bound : most; };
+  // max(x, y) - b is one of x - b and y - b, min(x, y) - b is not above either; and the same for b.
+  auto const by_parts = [&](std::int64_t x, std::int64_t y, bool either) { no_more_than((x < y) == either ? y : x); };
+  if (is_choice_of_two(a) && differences_.size() < 200)
+    by_parts(difference_between(a->a, b, ranges), difference_between(a->b, b, ranges), a->kind == op::max);
+  if (is_choice_of_two(b) && differences_.size() < 200)
+    by_parts(difference_between(a, b->a, ranges), difference_between(a, b->b, ranges), b->kind == op::min);
+  // A number added to a choice, which simplify has left outside of it.
+  auto const is_choice_and_number = [&](ir::expr e) {
+    return e->kind == op::add && is_choice_of_two(e->a) && e->b->kind == op::literal && differences_.size() < 200;
+  };
+  auto const plus = [&](std::int64_t by, std::int64_t number) {
+    std::int64_t sum = 0;
+    if (!infinite(by) && !__builtin_add_overflow(by, number, &sum)) no_more_than(sum);
+  };
+  if (is_choice_and_number(a)) plus(difference_between(a->a, b, ranges), a->b->value);
+  if (is_choice_and_number(b) && b->b->value != INT64_MIN) plus(difference_between(a, b->a, ranges), -b->b->value);
+  // floor(x / c) - floor(y / c) is not above ceil((x - y) / c).
+  if (a->kind == op::floor_div && b->kind == op::floor_div && a->b == b->b && a->b->kind == op::literal && a->b->value > 0)
+    if (std::int64_t const by = difference_between(a->a, b->a, ranges); !infinite(by)) no_more_than(ceil_div(by, a->b->value));
   // min(x, c) - min(y, c) is no further from 0 than x - y: how far a border moves two indices that it clamps.
-  for (ir::expr x : {a->a, a->b})
-    for (ir::expr y : {b->a, b->b}) {
-      ir::expr const c = x == a->a ? a->b : a->a;
-      if (c != (y == b->a ? b->b : b->a)) continue;
-      std::int64_t const by = difference(x, y, ranges, depth - 1);
-      if (by < least) least = by > 0 ? by : 0;
-    }
-  return least;
+  if (a->kind == b->kind && is_choice_of_two(a))
+    for (ir::expr x : {a->a, a->b})
+      for (ir::expr y : {b->a, b->b}) {
+        ir::expr const c = x == a->a ? a->b : a->a;
+        if (c != (y == b->a ? b->b : b->a)) continue;
+        std::int64_t const by = difference_between(x, y, ranges);
+        no_more_than(by > 0 ? by : 0);
+      }
+  differences_.push_back({a, b, most});
+  return most;
 }
 WEFT_DECL ir::expr index_spans::least(ir::expr a, ir::expr b, range_table const& ranges) {
   return difference(a, b, ranges) <= 0 ? a : difference(b, a, ranges) <= 0 ? b : arithmetic(op::min, a, b);

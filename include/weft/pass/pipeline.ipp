@@ -2,6 +2,7 @@
 #include "weft/pass/legalise.hpp"
 #include "weft/pass/promote.hpp"
 #include "weft/ir/simplify.hpp"
+#include "weft/pass/stack_tiles.hpp"
 #include "weft/pass/unroll.hpp"
 #include "weft/pass/vectorize.hpp"
 
@@ -17,7 +18,7 @@ WEFT_DECL void run_passes(ir::function& f, pass_limits limits, pass_observer con
   observe(pass_names[2], f);
   f.body = simplify(m, f.body);  // the copies' constants; equal addresses become equal nodes
   observe(pass_names[3], f);
-  f.body = promote(f, f.body);
+  f.body = stack_tiles(f, promote(f, f.body));
   observe(pass_names[4], f);
   f.body = simplify(m, f.body);  // whether it is the first iteration is often known now
   observe(pass_names[5], f);

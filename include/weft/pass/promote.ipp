@@ -137,8 +137,21 @@ class promoter final : public ir::rewriter {
     }
     return true;
   }
+  /// Whether each of the loops is one that the updates reduce over. Another one, whose variable need not be in the indices
+  /// of a ring, stores an element for each of its iterations, and none if it has none. An update that never is the first
+  /// stores what was there then: one more term beside another update, or of a reduction whose identity stands in memory.
+  static bool reduces_over(sequence<ir::stmt> const& updates, sequence<std::int32_t> const& inner) {
+    for (std::int32_t v : inner) {
+      for (ir::stmt u : updates) {
+        bool own = u->first.size() == 0;
+        for (std::int32_t f : u->first) own = own || f == v;
+        if (!own) return false;
+      }
+    }
+    return true;
+  }
   bool fits(sequence<ir::stmt> const& updates, sequence<std::int32_t> const& inner) {
-    if (updates.empty() || updates.size() > 256) return false;
+    if (updates.empty() || updates.size() > 256 || !reduces_over(updates, inner)) return false;
     for (ir::stmt u : updates) {
       if (u->buf->where == ir::scope::registers) return false;
       for (std::int32_t v : inner) {

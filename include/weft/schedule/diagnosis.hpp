@@ -31,7 +31,7 @@ enum class verdict : std::uint8_t { legal, deferred, illegal };
     "an axis is named twice", \
     "") \
   X(the_axes_belong_to_different_stages, \
-    "the axes belong to different stages; reorder within one stage", \
+    "the axes belong to different stages; a step changes the loops of one", \
     "") \
   X(the_axis_is_unrolled_vectorized_or_parallel_already, \
     "the axis is unrolled, vectorized or parallel already; split it first, then mark its parts", \
@@ -102,6 +102,72 @@ enum class verdict : std::uint8_t { legal, deferred, illegal };
   X(the_stage_is_computed_inside_another__cache_read_it_before_compute_at, \
     "the stage is computed inside another, or inlined; cache_read it first, then say where it is computed", \
     "this step before that compute_at or compute_inline") \
+  X(the_stage_is_computed_in_no_loop_of_another__compute_at_first, \
+    "the stage is computed in no loop of another one; compute_at first", \
+    "compute_at before this step") \
+  X(the_axis_does_not_stand_around_the_loop_in_which_the_stage_is_computed, \
+    "the axis does not stand around the loop in which the stage is computed", \
+    "an axis outside of that of compute_at") \
+  X(a_parallel_axis_cannot_stand_between_a_stage_and_its_memory, \
+    "a parallel axis cannot stand between a stage and its memory: its iterations would write the same elements", \
+    "store_at an axis inside the parallel one") \
+  X(memory_is_folded_along_an_axis_of_the_stage_itself, \
+    "memory is folded along an axis of the stage itself, which no step has made and no reduction runs over", \
+    "an axis as the stage's axes() gives it") \
+  X(the_axis_was_fused_already, \
+    "the axis was fused already; use the axis that fuse returned", \
+    "") \
+  X(the_axes_do_not_stand_directly_inside_each_other__reorder_first, \
+    "the axes do not stand directly inside each other, in this order; reorder first", \
+    "") \
+  X(a_reduction_axis_and_a_spatial_one_cannot_be_fused, \
+    "a reduction axis and a spatial one cannot be fused: a sum would run over elements of several", \
+    "one fuse of spatial axes, and one of those of the reduction") \
+  X(the_fused_axis_would_run_more_than_2_to_the_62_times, \
+    "the fused axis would run more than 2^62 times", \
+    "fewer axes, or smaller factors of the splits that made them") \
+  X(a_stage_is_computed_inside_this_axis__fuse_it_before_compute_at, \
+    "a stage is computed inside this axis; fuse it before compute_at", \
+    "this fuse before that compute_at, which then names the fused axis") \
+  X(the_last_part_of_a_reduction_cannot_be_shifted_inwards, \
+    "the last part of a reduction axis cannot be shifted inwards: some terms would be added twice", \
+    "tail::guard, mask or partition for this axis") \
+  X(an_axis_of_an_output_or_of_a_reduction_cannot_be_rounded_up, \
+    "an axis of an output of the kernel, or of a reduction, cannot be rounded up", \
+    "another tail, or this one for a stage that another one reads") \
+  X(a_part_of_an_axis_cannot_be_rounded_up__round_up_the_whole_axis_first, \
+    "a part of an axis, or several fused, cannot be rounded up: its last part would be that of its neighbour", \
+    "round_up for the first split of the axis") \
+  X(the_axis_is_gone__use_those_of_the_handle_that_its_step_returned, \
+    "the axis is gone: cache_write, transform_layout or rfactor gave its stage others; use those of the handle that it returned", \
+    "") \
+  X(the_stage_was_scheduled_already__this_step_comes_before_all_others_on_it, \
+    "the stage was split, reordered, marked or placed already; this step comes before all others on it", \
+    "this step before all others that name the stage or its axes") \
+  X(an_output_keeps_its_layout__transform_a_copy_or_a_stage_that_others_read, \
+    "an output of the kernel keeps its layout; transform a copy (cache_read) or a stage that others read", \
+    "transform_layout of a copy that cache_read made") \
+  X(a_layout_must_hold_each_element_once__cut_each_dimension_into_quotients_and_remainders, \
+    "a layout must hold each element exactly once: each dimension whole, or cut into quotients and remainders", \
+    "such as dims(j / 16, k, j % 16) of k and j: a factor from 2 to 2^31, and at most 8 dimensions") \
+  X(the_memory_of_an_output_is_the_callers__cache_write_it, \
+    "the memory of an output is the caller's: its place and its strides are given", \
+    "cache_write, and this step for the stage that it returns") \
+  X(an_inlined_stage_has_no_memory, \
+    "an inlined stage has no memory", \
+    "compute_at or compute_root instead of compute_inline") \
+  X(a_stride_has_a_dimension_of_the_stage_a_factor_from_1_to_4096_and_an_offset_below_it, \
+    "a stride has a dimension of the stage, a factor from 1 to 4096 and an offset from 0 to below it", \
+    "such as storage_align(stage, 0, 16, 8)") \
+  X(memory_on_the_stack_has_at_most_64_KiB__compute_the_stage_inside_a_loop, \
+    "memory on the stack has a known size, at most 64 KiB for all stages of a kernel together", \
+    "compute_at a loop in which less of it is read, before this step; or scope::workspace") \
+  X(the_stage_must_read_that_one_at_its_own_index_alone, \
+    "the stage must read that one, each element at its own index, and no other element of it", \
+    "compute_at or compute_inline for the stage that is read") \
+  X(a_reduced_axis_runs_outside_of_this_one__no_element_is_complete_there, \
+    "a reduced axis runs outside of this one, or is it: no element is complete there", \
+    "an axis outside of all reduced ones, or cache_write") \
   X(a_knob_needs_at_least_one_value, \
     "a knob needs at least one value", \
     "a list such as {4, 8}") \
@@ -120,9 +186,6 @@ enum class verdict : std::uint8_t { legal, deferred, illegal };
   X(the_tile_does_not_fit_the_vector_registers__make_it_smaller, \
     "the tile of accumulators does not fit the vector registers of this CPU; unroll or vectorize less", \
     "smaller factors") \
-  X(the_axis_is_gone__use_those_that_its_step_returned, \
-    "the axis is gone: a step made another stage of what ran over it; use the handle and the axes that the step returned", \
-    "") \
   X(the_stage_does_not_have_this_axis, \
     "the axis belongs to another stage than the one that is named first", \
     "an axis of the stage that is named first") \
@@ -130,7 +193,7 @@ enum class verdict : std::uint8_t { legal, deferred, illegal };
     "only a reduced axis has terms to share out among parts; a spatial one is split", \
     "") \
   X(a_reduced_axis_is_split_or_marked_already__rfactor_first, \
-    "a reduced axis of the stage is split, unrolled or the like already; rfactor first, then split the axes that it returns", \
+    "a reduced axis of the stage is split, fused, unrolled or the like already; rfactor first, then split the axes that it returns", \
     "this step before that one") \
   X(a_stage_is_computed_inside_a_reduced_axis__rfactor_before_compute_at, \
     "a stage is computed inside a reduced axis of this one, which will be gone; rfactor before compute_at", \
@@ -145,7 +208,7 @@ enum class verdict : std::uint8_t { legal, deferred, illegal };
     "the stage reduces nothing: it has no identity to store", \
     "leaving this step out") \
   X(the_identity_is_stored_in_front_of_this_axis__split_it_first, \
-    "the identity is stored in front of this axis; split or take it apart before decompose_reduction", \
+    "the identity is stored in front of this axis; split, fuse or take it apart before decompose_reduction", \
     "this step before that decompose_reduction, which then names one of its parts") \
   X(a_reduced_axis_runs_outside_of_this_one__the_identity_is_stored_once, \
     "a reduced axis runs outside of this one, and the identity is stored once, in front of all terms", \

@@ -24,9 +24,9 @@ struct stage_handle {
 template <int Axes, int Spatial = Axes>
 constexpr stage_handle<Axes, Spatial> handle_of(nest const& n, int stage) {
   stage_handle<Axes, Spatial> h{stage, {}};
-  int const first = program::at(n.computation().stages, stage).first_axis;
-  for (std::size_t i = 0; i < h.all.size(); ++i)
-    h.all[i] = axis{program::at(n.loop_of, first + static_cast<int>(i))};
+  stage_info const& s = program::at(n.computation().stages, stage);
+  for (int i = 0; i < Axes && i < s.axes(); ++i)  // rfactor may have left fewer
+    h.all[static_cast<std::size_t>(i)] = axis{program::at(n.loop_of, s.first_axis + i)};
   return h;
 }
 

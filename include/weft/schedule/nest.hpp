@@ -19,20 +19,26 @@ constexpr std::string_view name(loop_kind k) {
 /// The trip count of a loop whose code is to be for all sizes.
 inline constexpr std::int64_t open_trips = -2;
 
-/// One loop, or an axis that was split into two (then it is not live). A split axis is outer * factor + inner.
+/// One loop, or an axis that was split in two or fused with others (then it is not live). A split axis is
+/// outer * factor + inner. Of a fused loop's index, what each of its parts is follows from the extents: the last one is the
+/// rest after division by its own extent.
 struct loop_info {
   std::int32_t stage = -1;
-  std::int32_t root = -1;    // the program's axis
+  std::int32_t root = -1;    // the program's axis; -1: of several, which are fused in it
   std::int32_t parent = -1;  // the loop it was split from
   std::int32_t outer = -1, inner = -1;
+  std::int32_t into = -1, next = -1;  // the loop that it was fused into, and which of the fused stood directly inside it
+  std::int32_t first = -1;   // of a fused loop: the outermost one that went into it
   std::int64_t factor = 0;  // of its own split
+  tail at_end = tail::guard;  // of that split
   std::int64_t extent = -1;  // trip count; of an inner loop the longest; -1 while unknown, open_trips when never known
   loop_kind kind = loop_kind::serial;
+  std::int64_t fold = 0;  // of an axis of the program: so many elements of the stage's memory are kept along it; 0: all
   bool reduced = false;
   bool gone = false;  // its stage has other axes now
   short_name name;
   constexpr bool is_split() const { return outer >= 0; }
-  constexpr bool live() const { return !is_split() && !gone; }
+  constexpr bool live() const { return !is_split() && into < 0 && !gone; }
 };
 
 /// The axis of a stage, or a part of one. A step that failed hands out axes with id -1.
@@ -47,11 +53,24 @@ struct schedule_limits {
 };
 
 /// Where a stage is computed: in a nest of its own before those that read it; inside a loop of one of them, so much of it
-/// as is read there; or, inlined, wherever an element of it is read.
+/// as is read there; or, inlined, wherever an element of it is read. Where its memory is: as far in as it is computed, or
+/// for all iterations of a loop further out, or for the whole kernel.
 struct placement {
+  static constexpr std::int32_t as_computed = -1, whole_kernel = -2;
   bool inlined = false;
   std::int32_t loop = -1;
+  std::int32_t store = as_computed;  // or a loop
   constexpr bool operator==(placement const&) const = default;
+};
+
+/// Where memory for a stage is: on the stack of the thread that computes it, or in the call's workspace.
+enum class scope : std::uint8_t { stack, workspace };
+
+/// What a step wants of the memory of a stage: its scope, or the stride of a dimension, factor * n + offset elements.
+struct memory_wish {
+  std::int32_t stage = -1, dim = -1;  // dim -1: the scope
+  std::int64_t factor = 1, offset = 0;
+  scope where = scope::workspace;
 };
 
 /// The state that the steps change: all loops, for each stage the order of its live ones, outermost first, and where it
@@ -63,7 +82,8 @@ struct nest {
   sequence<sequence<std::int32_t>> order;
   sequence<placement> places;
   sequence<std::int32_t> starts;  // by stage: the loop in front of which its identity is stored; -1: by its first terms
-  sequence<std::int32_t> loop_of;        // by axis of the program: the loop that it was at first
+  sequence<memory_wish> wishes;
+  sequence<std::int32_t> loop_of;        // by axis of the program: the loop that it was at first; -1: of no stage any more
   sequence<sequence<std::int64_t>> inputs;  // by tensor: the extents of an input; -1 while unknown
   schedule_limits limits;
 
@@ -83,16 +103,15 @@ struct nest {
     if (extended.empty()) extended.push_back(*original);
     return extended[0];
   }
-  /// The plain nest of the stage that is the last so far.
+  /// The plain nest of a stage that has none.
   constexpr void add_loops(int stage) {
     program const& p = computation();
     auto const known = [&](int tensor, int dim) {
       return inputs[static_cast<std::size_t>(tensor)][static_cast<std::size_t>(dim)];
     };
     stage_info const& s = program::at(p.stages, stage);
-    order.push_back({});
-    places.push_back({});
-    starts.push_back(-1);
+    if (static_cast<int>(order.size()) == stage) order.push_back({}), places.push_back({}), starts.push_back(-1);
+    sequence<std::int32_t>& own = order[static_cast<std::size_t>(stage)];
     for (int i = 0; i < s.axes(); ++i) {
       axis_info const& a = program::at(p.axes, s.first_axis + i);
       loop_info loop;
@@ -103,10 +122,20 @@ struct nest {
       loop.extent = extent == open_extent ? open_trips : extent < 0 ? -1 : extent;
       loop.reduced = a.reduced;
       loop.name = axis_name(i);
-      loop_of.push_back(static_cast<std::int32_t>(loops.size()));
-      order.back().push_back(static_cast<std::int32_t>(loops.size()));
+      auto const axis = static_cast<std::size_t>(loop.root);
+      if (loop_of.size() <= axis) loop_of.resize(axis + 1, -1);
+      loop_of[axis] = static_cast<std::int32_t>(loops.size());
+      own.push_back(static_cast<std::int32_t>(loops.size()));
       loops.push_back(loop);
     }
+  }
+  /// Takes loops from a stage that has other axes now: the reduced ones, or all.
+  constexpr void drop_loops(int stage, bool all) {
+    sequence<std::int32_t> left;
+    for (std::int32_t l : order[static_cast<std::size_t>(stage)])
+      if (all || at(l).reduced) at(l).gone = true;
+      else left.push_back(l);
+    order[static_cast<std::size_t>(stage)] = left;
   }
   constexpr loop_info& at(int id) { return loops[static_cast<std::size_t>(id)]; }
   constexpr loop_info const& at(int id) const { return loops[static_cast<std::size_t>(id)]; }
@@ -120,6 +149,18 @@ struct nest {
       if (o[i] == loop) return static_cast<int>(i);
     return -1;
   }
+  /// The last wish for a dimension of a stage's memory, or (-1) for its scope; null: none.
+  constexpr memory_wish const* wish(int stage, int dim) const {
+    for (std::size_t i = wishes.size(); i-- > 0;)
+      if (wishes[i].stage == stage && wishes[i].dim == dim) return &wishes[i];
+    return nullptr;
+  }
+  /// Whether its stage is computed inside a loop of another, so that what is read there decides how often it runs.
+  constexpr bool is_part(int loop) const {
+    loop_info const& l = at(loop);
+    if (l.reduced || places[static_cast<std::size_t>(l.stage)].loop < 0) return false;
+    return l.parent < 0 || at(l.parent).inner != loop;
+  }
   /// Whether a loop of this kind runs inside `loop`.
   constexpr bool has_inside(int loop, loop_kind kind) const {
     bool inside = false;
@@ -129,18 +170,33 @@ struct nest {
     }
     return false;
   }
+  /// Whether the loop is the program's axis `root`, a part of it, or fused of such.
+  constexpr bool is_of(int loop, int root) const {
+    while (at(loop).parent >= 0) loop = at(loop).parent;
+    if (at(loop).first < 0) return at(loop).root == root;
+    for (int part = at(loop).first; part >= 0; part = at(part).next)
+      if (is_of(part, root)) return true;
+    return false;
+  }
+  constexpr bool share_an_axis(int x, int y) const {
+    if (at(x).root >= 0) return at(x).root == at(y).root || (at(y).root < 0 && is_of(y, at(x).root));
+    stage_info const& s = program::at(computation().stages, at(x).stage);
+    for (int a = s.first_axis; a < s.first_axis + s.axes(); ++a)
+      if (is_of(x, a) && is_of(y, a)) return true;
+    return false;
+  }
   /// What the marks that loops have demand of their order; `unroll`, `vectorize` and `parallel` rule alike.
   constexpr ruling marks_fit(sequence<std::int32_t> const& outermost_first) const {
     bool tile = false;
-    int vector_root = -1;
+    int vector = -1;
     for (std::int32_t l : outermost_first) {
       loop_info const& loop = at(l);
       if (tile && loop.kind == loop_kind::parallel)
         return illegal(diagnosis::a_parallel_axis_cannot_stand_inside_an_unrolled_or_vectorized_one__reorder_first);
-      if (loop.root == vector_root)
+      if (vector >= 0 && share_an_axis(l, vector))
         return illegal(diagnosis::an_inner_part_of_this_axis_runs_inside_it__vectorize_that_part);
       tile = tile || loop.kind == loop_kind::unrolled || loop.kind == loop_kind::vectorized;
-      if (loop.kind == loop_kind::vectorized) vector_root = loop.root;
+      if (loop.kind == loop_kind::vectorized) vector = l;
     }
     return {};
   }
@@ -148,7 +204,8 @@ struct nest {
   constexpr ruling usable(int loop) const {
     if (loop < 0 || loop >= static_cast<int>(loops.size()))
       return illegal(diagnosis::the_axis_belongs_to_no_stage_of_this_schedule);
-    if (at(loop).gone) return illegal(diagnosis::the_axis_is_gone__use_those_that_its_step_returned);
+    if (at(loop).into >= 0) return illegal(diagnosis::the_axis_was_fused_already);
+    if (at(loop).gone) return illegal(diagnosis::the_axis_is_gone__use_those_of_the_handle_that_its_step_returned);
     if (!at(loop).live()) return illegal(diagnosis::the_axis_was_split_already);
     return {};
   }

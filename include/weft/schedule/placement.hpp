@@ -38,8 +38,9 @@ constexpr sequence<sequence<std::int32_t>> readers_of(program const& p) {
   return readers;
 }
 
-/// Whether a body of stage `reader` reads an element of `tensor`.
-constexpr bool reads_tensor(program const& p, int reader, int tensor) {
+/// Calls `f(load)` for each access of a stage's bodies, once each.
+template <class F>
+constexpr void each_load(program const& p, int stage, F const& f) {
   sequence<bool> seen(p.nodes.size(), false);
   sequence<std::int32_t> next;
   auto const reach = [&](int id) {
@@ -47,19 +48,42 @@ constexpr bool reads_tensor(program const& p, int reader, int tensor) {
     seen[static_cast<std::size_t>(id)] = true;
     next.push_back(id);
   };
-  stage_info const& stage = program::at(p.stages, reader);
-  for (int r = 0; r < stage.results; ++r) reach(p.result(stage, r).body);
+  stage_info const& s = program::at(p.stages, stage);
+  for (int r = 0; r < s.results; ++r) reach(p.result(s, r).body);
   while (!next.empty()) {
     node const n = p.at(next.back());
     next.pop_back();
     if (n.kind == op::load) {
-      if (n.a == tensor) return true;
+      f(n);
       for (int i = 0; i < n.c; ++i) reach(program::at(p.operands, n.b + i));
     } else if (arity(n.kind) > 0) {
       reach(n.a), reach(n.b), reach(n.c);
     }
   }
-  return false;
+}
+/// Whether a body of stage `reader` reads an element of `tensor`.
+constexpr bool reads_tensor(program const& p, int reader, int tensor) {
+  bool found = false;
+  each_load(p, reader, [&](node const& n) { found = found || n.a == tensor; });
+  return found;
+}
+
+/// Whether stage `reader` reads `results` tensors from `tensor` on, and each element at its own index alone.
+constexpr bool reads_own_element(program const& p, int reader, int tensor, int results) {
+  stage_info const& own = program::at(p.stages, reader);
+  bool any = false, same = own.spatial == program::at(p.tensors, tensor).rank;
+  each_load(p, reader, [&](node const& n) {
+    if (n.a < tensor || n.a >= tensor + results) return;
+    any = true;
+    for (int d = 0; d < n.c && same; ++d) {
+      node const& index = p.at(program::at(p.operands, n.b + d));
+      same = index.kind == op::axis && index.a == own.first_axis + d;
+    }
+  });
+  return any && same;
+}
+constexpr bool reads_own_element(program const& p, int reader, stage_info const& of) {
+  return reads_own_element(p, reader, of.tensor, of.results);
 }
 
 /// Looks at the placements of all stages of `n` together.
@@ -101,15 +125,34 @@ struct placement_check {
     }
     return {};
   }
+  /// Whether the memory of `stage` can stand where it is said to.
+  constexpr ruling memory(int stage) const {
+    int const store = place(stage).store;
+    if (store == placement::as_computed) return {};
+    if (store >= 0 && !n.at(store).live())
+      return illegal(diagnosis::a_stage_is_computed_inside_this_axis__split_it_before_compute_at);
+    for (int host = place(stage).loop; host >= 0; host = place(n.at(host).stage).loop)
+      for (int at = n.position(host); at >= 0; --at) {
+        std::int32_t const l = n.order_of(host)[static_cast<std::size_t>(at)];
+        if (l == store) return {};
+        if (n.at(l).kind == loop_kind::parallel)
+          return illegal(diagnosis::a_parallel_axis_cannot_stand_between_a_stage_and_its_memory);
+      }
+    if (store == placement::whole_kernel) return {};
+    return illegal(diagnosis::the_axis_does_not_stand_around_the_loop_in_which_the_stage_is_computed);
+  }
   constexpr ruling all() const {
     for (int s = 0; s < static_cast<int>(n.places.size()); ++s) {
       int const host = place(s).loop;
       if (host < 0) continue;
+      if (n.at(host).into >= 0)
+        return illegal(diagnosis::a_stage_is_computed_inside_this_axis__fuse_it_before_compute_at);
       if (!n.at(host).live()) return illegal(diagnosis::a_stage_is_computed_inside_this_axis__split_it_before_compute_at);
       if (place(n.at(host).stage).inlined) return illegal(diagnosis::the_stage_of_this_axis_is_inlined__it_has_no_loops);
       if (!readers_run_inside(s, host))
         return illegal(diagnosis::a_stage_that_reads_it_runs_outside_of_this_axis__compute_it_further_out);
       if (ruling const r = around(host, has_parallel(s)); r.v != verdict::legal) return r;
+      if (ruling const r = memory(s); r.v != verdict::legal) return r;
     }
     for (std::int32_t start : n.starts) {
       if (start < 0) continue;
@@ -132,6 +175,31 @@ constexpr ruling can_be_placed(nest const& n, int stage) {
   for (std::int32_t t : p.outputs)
     if (program::at(p.tensors, t).stage == stage) return illegal(diagnosis::an_output_is_computed_in_a_nest_of_its_own);
   return {};
+}
+/// What the memory of all stages that are on the stack may come to: threads of foreign executors have small ones.
+inline constexpr std::int64_t most_on_stack = 64 * 1024;
+/// Whether the stage has memory of which a step can decide.
+constexpr ruling has_memory(nest const& n, int stage) {
+  ruling const r = can_be_placed(n, stage);
+  if (r.why == diagnosis::an_output_is_computed_in_a_nest_of_its_own)
+    return illegal(diagnosis::the_memory_of_an_output_is_the_callers__cache_write_it);
+  if (r.v == verdict::legal && program::at(n.places, stage).inlined) return illegal(diagnosis::an_inlined_stage_has_no_memory);
+  return r;
+}
+/// Whether a step has split, reordered or marked the stage's loops, placed it, placed others in its loops, or wants
+/// something of its memory, or the identity in front of a loop.
+constexpr bool is_scheduled(nest const& n, int stage) {
+  if (!(program::at(n.places, stage) == placement()) || program::at(n.starts, stage) >= 0) return true;
+  for (placement const& p : n.places)
+    if (p.loop >= 0 && n.at(p.loop).stage == stage) return true;
+  for (memory_wish const& w : n.wishes)
+    if (w.stage == stage) return true;
+  std::int32_t last = -1;
+  for (std::int32_t l : program::at(n.order, stage)) {
+    if (n.at(l).parent >= 0 || n.at(l).kind != loop_kind::serial || l < last) return true;
+    last = l;
+  }
+  return false;
 }
 /// Whether some stage is computed inside a loop of another, or its identity stored in front of a loop.
 constexpr bool has_placements(nest const& n) {

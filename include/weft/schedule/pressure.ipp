@@ -1,3 +1,4 @@
+#include "weft/schedule/placement.hpp"
 #include "weft/schedule/pressure.hpp"
 #include "weft/schedule/print.hpp"
 
@@ -25,6 +26,32 @@ inline int widest_bytes(program const& p, stage_info const& stage) {
   }
   return widest;
 }
+/// How often a loop runs. Of a part that is read by the stage around it at its own indices alone, so long as what stands
+/// inside that loop; -1: not known, as of other parts.
+inline std::int64_t longest_trips(nest const& n, int id) {
+  loop_info const& l = n.at(id);
+  if (!n.is_part(id)) return l.extent;
+  if (l.parent >= 0) return -1;
+  program const& p = n.computation();
+  int const place = n.places[static_cast<std::size_t>(l.stage)].loop;
+  stage_info const& guest = program::at(p.stages, l.stage);
+  int axis = -1;
+  bool same = true;
+  each_load(p, n.at(place).stage, [&](node const& x) {
+    if (x.a < guest.tensor || x.a >= guest.tensor + guest.results) return;
+    node const& index = p.at(program::at(p.operands, x.b + l.root - guest.first_axis));
+    same = same && index.kind == op::axis && (axis < 0 || axis == index.a);
+    axis = index.a;
+  });
+  if (!same || axis < 0) return -1;
+  std::int64_t trips = 1;
+  for (std::int32_t inside : n.order_of(place))
+    if (n.at(inside).root == axis && n.position(inside) > n.position(place)) {
+      if (n.at(inside).extent < 0) return -1;
+      trips = trips * n.at(inside).extent > 1 << 20 ? 1 << 20 : trips * n.at(inside).extent;
+    }
+  return trips;
+}
 /// Where the innermost serial reduced loop stands, if no serial spatial one stands inside it; else -1.
 inline int reduction_position(nest const& n, sequence<std::int32_t> const& order) {
   for (std::size_t i = order.size(); i-- > 0;) {
@@ -48,11 +75,12 @@ WEFT_DECL register_use registers_of(nest const& n, int stage) {
   for (std::int32_t id : order) {
     loop_info const& l = n.at(id);
     if (l.reduced || (l.kind != loop_kind::unrolled && l.kind != loop_kind::vectorized)) continue;
-    if (l.extent < 0) return use;
+    std::int64_t const trips = detail::longest_trips(n, id);
+    if (trips < 0) return use;
     if (l.kind == loop_kind::vectorized)
-      row = ceil_div(l.extent, use.lanes);
+      row = ceil_div(trips, use.lanes);
     else
-      rows = rows * l.extent > 1 << 20 ? 1 << 20 : rows * l.extent;  // far beyond any machine
+      rows = rows * trips > 1 << 20 ? 1 << 20 : rows * trips;  // far beyond any machine
   }
   use.accumulators = rows * (row > 0 ? row : 1) * s.results;
   use.row = row;
@@ -67,9 +95,10 @@ WEFT_DECL std::string written_out_too_often(nest const& n) {
     std::int64_t copies = 1, vectors = 1;
     for (std::int32_t id : n.order[s]) {
       loop_info const& l = n.at(id);
-      if (l.extent < 0) continue;  // stays a loop
-      if (l.kind == loop_kind::unrolled) copies = copies * l.extent > 1 << 20 ? 1 << 20 : copies * l.extent;
-      if (l.kind == loop_kind::vectorized) vectors = ceil_div(l.extent, lanes);
+      if (l.extent < 0 || (l.kind != loop_kind::unrolled && l.kind != loop_kind::vectorized)) continue;  // stays a loop
+      std::int64_t const known = detail::longest_trips(n, id), trips = known < 0 ? l.extent : known;
+      if (l.kind == loop_kind::unrolled) copies = copies * trips > 1 << 20 ? 1 << 20 : copies * trips;
+      if (l.kind == loop_kind::vectorized) vectors = ceil_div(trips, lanes);
     }
     if (copies * vectors <= most) continue;
     std::string out(sentence(diagnosis::the_unrolled_and_vectorized_axes_make_more_than_1024_copies));

@@ -10,13 +10,10 @@ inline bool is_loop(nest const& n, int id) { return id >= 0 && id < static_cast<
 inline std::string stage_text(nest const& n, int stage) {
   return tensor_text(n.computation(), program::at(n.computation().stages, stage).tensor);
 }
-/// A loop's name within `stage`. A name that was cut may not be the only one of its kind, nor may that of one that is
-/// gone.
+/// A loop's name within `stage`. A name that was cut may not be the only one of its kind, nor may that of one that is gone.
 inline std::string loop_text(nest const& n, int stage, int id) {
-  bool unclear = !is_loop(n, id) || n.at(id).stage != stage || n.at(id).name.size == short_name::capacity;
-  for (std::size_t l = 0; l < n.loops.size() && !unclear && n.at(id).gone; ++l)
-    unclear = static_cast<int>(l) != id && n.loops[l].stage == stage && n.loops[l].name == n.at(id).name;
-  if (unclear) return "@" + std::to_string(id);
+  if (!is_loop(n, id) || n.at(id).stage != stage || n.at(id).gone || n.at(id).name.size == short_name::capacity)
+    return "@" + std::to_string(id);
   return std::string(n.at(id).name.view());
 }
 /// How often a loop runs: a number, or the program's expression for it.
@@ -27,6 +24,14 @@ inline std::string trips_text(nest const& n, int id) {
   bool const inner = l.parent >= 0 && n.at(l.parent).inner == id;
   if (l.extent >= 0 && (!part || inner)) return std::to_string(l.extent);
   program const& p = n.computation();
+  if (l.first >= 0) {
+    std::string all;
+    for (int i = l.first; i >= 0; i = n.at(i).next) {
+      std::string const of_part = trips_text(n, i);
+      (all += all.empty() ? "" : "*") += of_part.find(' ') == std::string::npos ? of_part : "(" + of_part + ")";
+    }
+    return all;
+  }
   if (l.parent < 0) {
     std::string const all = l.extent >= 0 ? std::to_string(l.extent) : expression_text(p, program::at(p.axes, l.root).extent);
     return part ? "part(" + all + ")" : all;
@@ -35,13 +40,28 @@ inline std::string trips_text(nest const& n, int id) {
   bool const simple = whole.find(' ') == std::string::npos;
   return "ceil(" + (simple ? whole : "(" + whole + ")") + "/" + std::to_string(n.at(l.parent).factor) + ")";
 }
-/// An axis in terms of its live parts: `(ioo*4 + ioi)*8 + ii`.
+/// An axis in terms of live loops: `(ioo*4 + ioi)*8 + ii`; of three that were fused, `ijk / 5 % 4` is the middle one.
 inline std::string parts_text(nest const& n, int id) {
   loop_info const& l = n.at(id);
   if (l.live()) return loop_text(n, l.stage, id);
-  std::string const outer = parts_text(n, l.outer);
-  return (n.at(l.outer).live() ? outer : "(" + outer + ")") + "*" + std::to_string(l.factor) + " + " +
-         parts_text(n, l.inner);
+  if (l.into >= 0) {
+    std::string text = parts_text(n, l.into);
+    if (!n.at(l.into).live()) text = "(" + text + ")";
+    auto const by = [&](char const* operation, int part) {
+      std::string const trips = trips_text(n, part);
+      text += operation + (trips.find(' ') == std::string::npos ? trips : "(" + trips + ")");
+    };
+    sequence<std::int32_t> inside;
+    for (int i = l.next; i >= 0; i = n.at(i).next) inside.push_back(i);
+    for (std::size_t i = inside.size(); i-- > 0;) by(" / ", inside[i]);
+    if (n.at(l.into).first != id) by(" % ", id);
+    return text;
+  }
+  std::string outer = parts_text(n, l.outer);
+  outer = (n.at(l.outer).live() ? outer : "(" + outer + ")") + "*" + std::to_string(l.factor);
+  bool const shifted = l.at_end == tail::shift_inwards && (l.extent < 0 || (l.extent > l.factor && l.extent % l.factor != 0));
+  if (shifted) outer = "min(" + outer + ", " + trips_text(n, id) + " - " + std::to_string(l.factor) + ")";
+  return outer + " + " + parts_text(n, l.inner);
 }
 
 /// The stage that a step is about; -1 when there is none.
@@ -70,8 +90,14 @@ inline std::string identity_text(nest const& n, int stage, int first) {
 inline void stage_loops(nest const& n, int stage, std::string indent, std::string& out) {
   program const& p = n.computation();
   out += indent + stage_text(n, stage);
-  bool const inlined = program::at(n.places, stage).inlined;
-  out += inlined ? " inlined\n" : "\n";
+  placement const place = program::at(n.places, stage);
+  bool const inlined = place.inlined;
+  if (inlined) out += " inlined";
+  if (place.store == placement::whole_kernel) out += " stored for the whole kernel";
+  if (place.store >= 0) out += " stored at " + loop_text(n, n.at(place.store).stage, place.store);
+  for (loop_info const& l : n.loops)
+    if (l.stage == stage && l.fold > 0) (((out += ", ") += l.name.view()) += " folded to ") += std::to_string(l.fold);
+  out += "\n";
   std::string const outside = indent += "  ";
   for (std::int32_t id : n.order[static_cast<std::size_t>(stage)]) {
     if (inlined) break;
@@ -87,7 +113,7 @@ inline void stage_loops(nest const& n, int stage, std::string indent, std::strin
   bool split = false;
   for (std::size_t id = 0; id < n.loops.size(); ++id) {
     loop_info const& l = n.loops[id];
-    if (l.stage != stage || l.gone || l.parent >= 0 || inlined) continue;
+    if (l.stage != stage || l.gone || l.parent >= 0 || l.first >= 0 || inlined) continue;
     short_name const axis = axis_name(l.root - program::at(p.stages, stage).first_axis);  // as the statement calls it
     if (l.live() && l.name == axis) continue;
     (((out += split ? ", " : outside + "where ") += axis.view()) += " = ") += parts_text(n, static_cast<int>(id));
@@ -109,15 +135,27 @@ WEFT_DECL std::string step_text(nest const& n, step const& s) {
   for (int i = 0; i < s.count; ++i) add(loop_text(n, stage, s.loops[static_cast<std::size_t>(i)]));
   if (form.tensor) add(s.tensor < 0 ? "@-1" : tensor_text(n.computation(), s.tensor));
   if (form.factor) add(std::to_string(s.factor));
+  if (s.word < form.words.count && (s.word > 0 || !form.factor)) add(std::string(form.words.first[s.word]));
+  for (std::int64_t number : s.numbers) add(std::to_string(number));
   return out + (*between == '(' ? "()" : ")");
 }
-/// The whole line. `after`: the parts of a split are known.
+/// The loops that the step has made.
+inline sequence<std::int32_t> made_by(nest const& n, step const& s) {
+  sequence<std::int32_t> made;
+  loop_info const& l = n.at(s.loops[0]);
+  if (s.what == verb::split) made.push_back(l.outer), made.push_back(l.inner);
+  if (s.what == verb::fuse) made.push_back(l.into);
+  return made;
+}
+/// The whole line. `after`: what a step makes is known.
 inline std::string step_line(nest const& n, step const& s, bool after) {
   int const stage = stage_of(n, s);
   std::string out = (stage >= 0 ? stage_text(n, stage) + ": " : "") + step_text(n, s);
-  if (after && s.what == verb::split) {
-    loop_info const& l = n.at(s.loops[0]);
-    out += " -> " + loop_text(n, l.stage, l.outer) + ", " + loop_text(n, l.stage, l.inner);
+  if (!after || s.count == 0) return out;
+  char const* between = " -> ";
+  for (std::int32_t l : made_by(n, s)) {
+    out += between + loop_text(n, n.at(l).stage, l);
+    between = ", ";
   }
   return out;
 }
@@ -164,15 +202,20 @@ class trace_parser {
       if (s.count == form.most_loops) r_.fail("a " + std::string(form.name) + " takes at most 16 axes");
       s.loops[static_cast<std::size_t>(s.count++)] = loop(stage);
     }
+    if (s.count < form.least_loops) r_.fail("this step takes at least " + std::to_string(form.least_loops) + " axes");
     if (form.tensor) next(), s.tensor = r_.accept("@-1") ? -1 : tensor_number();
     if (form.factor) next(), s.factor = r_.number();
+    if (form.words.count > 0 && form.factor && *before == ',' && r_.accept(",")) s.word = word_of(form.words);
+    if (form.words.count > 0 && !form.factor) next(), s.word = word_of(form.words);
+    while (form.numbers && r_.accept(before)) before = ",", s.numbers.push_back(r_.number());
     if (*before == '(') r_.expect(before);
     r_.expect(")");
-    bool const taken = s_.take(s);
-    if (taken && s.what == verb::split && r_.accept("->")) {
-      part(stage, s_.at(s.loops[0]).outer);
-      r_.expect(",");
-      part(stage, s_.at(s.loops[0]).inner);
+    if (!s_.take(s) || s.count == 0) return;
+    sequence<std::int32_t> const made = made_by(s_, s);
+    if (made.empty() || !r_.accept("->")) return;
+    for (std::size_t i = 0; i < made.size(); ++i) {
+      if (i > 0) r_.expect(",");
+      if (loop(stage) != made[i]) r_.fail(std::string("the ") + std::string(name(s.what)) + " gives its parts other names");
     }
   }
   /// Of another stage than `stage`, where the step names that; `stage` is then the loop's.
@@ -200,6 +243,12 @@ class trace_parser {
       if (p.stages[i].tensor == tensor) return static_cast<int>(i);
     r_.fail("there is no such stage");
   }
+  std::uint8_t word_of(word_list known) {
+    std::string_view const wanted = r_.word("a word");
+    for (int i = 0; i < known.count; ++i)
+      if (known.first[i] == wanted) return static_cast<std::uint8_t>(i);
+    r_.fail("this step does not know the word");
+  }
   verb verb_of(std::string_view wanted) {
     for (int v = 0; v < verb_count; ++v)
       if (name(static_cast<verb>(v)) == wanted) return static_cast<verb>(v);
@@ -211,17 +260,9 @@ class trace_parser {
       return r_.number_below(1u << 30, "loop");
     }
     short_name const wanted(r_.word("an axis"));
-    std::int32_t gone = -1;
-    for (std::size_t i = 0; i < s_.loops.size(); ++i) {
-      if (s_.loops[i].stage != stage || !(s_.loops[i].name == wanted)) continue;
-      if (!s_.loops[i].gone) return static_cast<std::int32_t>(i);
-      gone = static_cast<std::int32_t>(i);
-    }
-    if (gone < 0) r_.fail("the stage has no such axis here");
-    return gone;
-  }
-  void part(int stage, int expected) {
-    if (loop(stage) != expected) r_.fail("the split gives its parts other names");
+    for (std::size_t i = 0; i < s_.loops.size(); ++i)
+      if (s_.loops[i].stage == stage && !s_.loops[i].gone && s_.loops[i].name == wanted) return static_cast<std::int32_t>(i);
+    r_.fail("the stage has no such axis here");
   }
 
   text_reader r_;
@@ -237,7 +278,13 @@ inline int offending_loop(nest const& n, step const& s) {
     if (n.usable(id).v != verdict::legal || n.at(id).stage != n.at(s.loops[0]).stage) return id;
     for (int k = 0; k < i; ++k)
       if (s.loops[static_cast<std::size_t>(k)] == id) return id;
+    if (s.what == verb::fuse && (n.at(id).reduced != n.at(s.loops[0]).reduced || n.at(id).kind != loop_kind::serial))
+      return id;
   }
+  if (s.what == verb::fuse)
+    for (int i = 1; i < s.count; ++i)
+      if (n.position(s.loops[static_cast<std::size_t>(i)]) != n.position(s.loops[0]) + i)
+        return s.loops[static_cast<std::size_t>(i)];
   // What the marks of other loops forbid is shown at the loop that would stand wrong.
   if (s.what == verb::reorder)
     for (int i = s.count; i-- > 0;)
@@ -287,12 +334,27 @@ inline std::string way_out(nest const& n, step const& s, diagnosis why, int stag
   if (std::string_view const way = static_way_out(why); !way.empty()) return std::string(way);
   switch (why) {
     case diagnosis::the_axis_was_split_already: return one_of(choice({loop}), "the parts of it");
-    case diagnosis::the_axis_is_gone__use_those_that_its_step_returned:
+    case diagnosis::the_axis_is_gone__use_those_of_the_handle_that_its_step_returned:
+      return one_of(choice({}), "an axis of the stage") + ", or an axis of the handle";
     case diagnosis::the_axis_belongs_to_no_stage_of_this_schedule:
       return stage < 0 ? "an axis of a stage of this schedule, as C.axes() returns them" : one_of(choice({}), "");
     case diagnosis::a_factor_must_be_at_least_1: return step_text(n, with_factor(s, 8)) + ", or any other factor from 1 on";
     case diagnosis::an_axis_is_named_twice: return "naming each axis once: " + choice({});
-    case diagnosis::the_axes_belong_to_different_stages: return "one reorder per stage; of this one: " + choice({});
+    case diagnosis::the_axes_belong_to_different_stages:
+      return "one " + std::string(name(s.what)) + " per stage; of this one: " + choice({});
+    case diagnosis::the_axis_was_fused_already: return text(n.at(loop).into);
+    case diagnosis::the_axes_do_not_stand_directly_inside_each_other__reorder_first: {
+      std::string named, before, behind;
+      bool passed = false;
+      for (int i = 0; i < s.count; ++i) named += (i > 0 ? ", " : "") + text(s.loops[static_cast<std::size_t>(i)]);
+      for (std::int32_t id : n.order[static_cast<std::size_t>(stage)]) {
+        bool is_named = false;
+        for (int i = 0; i < s.count; ++i) is_named = is_named || s.loops[static_cast<std::size_t>(i)] == id;
+        passed = passed || is_named;
+        if (!is_named) passed ? behind += ", " + text(id) : before += text(id) + ", ";
+      }
+      return "reorder(" + before + named + behind + ") before it";
+    }
     case diagnosis::the_axis_is_unrolled_vectorized_or_parallel_already:
       return std::string(name(s.what)) + " of " + text(loop) + " before it is marked, or " +
              one_of(choice({-1, false, true}), "no more of it");
@@ -349,6 +411,7 @@ WEFT_DECL bool replay(schedule& s, trace const& steps) {
   for (step one : steps) {
     if (static_cast<int>(one.what) >= verb_count || one.count > step::max_axes) return false;
     if (one.count < form_of(one.what).least_loops) return false;
+    if (one.word > 0 && one.word >= form_of(one.what).words.count) return false;
     if (!s.take(one)) return false;
   }
   return s.failed < 0;
@@ -358,8 +421,10 @@ WEFT_DECL std::uint64_t hash(trace const& steps) {
   for (step const& s : steps) {
     h = mix(h, static_cast<std::uint64_t>(s.what) << 32 | static_cast<std::uint32_t>(s.count));
     h = mix(h, static_cast<std::uint64_t>(s.factor));
+    if (s.word > 0) h = mix(h, s.word);
     h = mix(h, static_cast<std::uint64_t>(s.stage) << 32 | static_cast<std::uint32_t>(s.tensor));
     for (int i = 0; i < s.count; ++i) h = mix(h, static_cast<std::uint32_t>(s.loops[static_cast<std::size_t>(i)]));
+    for (std::int64_t number : s.numbers) h = mix(h, static_cast<std::uint64_t>(number));
   }
   return h;
 }

@@ -6,15 +6,24 @@
 #include "weft/base/sequence.hpp"
 #include "weft/schedule/handle.hpp"
 #include "weft/schedule/step/cache_read.hpp"
+#include "weft/schedule/step/cache_write.hpp"
 #include "weft/schedule/step/compute_at.hpp"
 #include "weft/schedule/step/compute_inline.hpp"
 #include "weft/schedule/step/compute_root.hpp"
 #include "weft/schedule/step/decompose_reduction.hpp"
+#include "weft/schedule/step/fold_storage.hpp"
+#include "weft/schedule/step/fuse.hpp"
 #include "weft/schedule/step/parallel.hpp"
 #include "weft/schedule/step/reorder.hpp"
+#include "weft/schedule/step/reverse_compute_at.hpp"
+#include "weft/schedule/step/reverse_compute_inline.hpp"
 #include "weft/schedule/step/rfactor.hpp"
+#include "weft/schedule/step/set_scope.hpp"
 #include "weft/schedule/step/split.hpp"
+#include "weft/schedule/step/store_at.hpp"
+#include "weft/schedule/step/storage_align.hpp"
 #include "weft/schedule/step/tile.hpp"
+#include "weft/schedule/step/transform_layout.hpp"
 #include "weft/schedule/step/unroll.hpp"
 #include "weft/schedule/step/vectorize.hpp"
 
@@ -65,6 +74,15 @@ struct schedule : nest,
                   compute_inline_step<schedule>,
                   compute_root_step<schedule>,
                   cache_read_step<schedule>,
+                  store_at_step<schedule>,
+                  fold_storage_step<schedule>,
+                  fuse_step<schedule>,
+                  cache_write_step<schedule>,
+                  transform_layout_step<schedule>,
+                  storage_align_step<schedule>,
+                  set_scope_step<schedule>,
+                  reverse_compute_at_step<schedule>,
+                  reverse_compute_inline_step<schedule>,
                   rfactor_step<schedule>,
                   decompose_reduction_step<schedule> {
   trace steps;

@@ -10,26 +10,46 @@
 
 namespace weft::inline WEFT_ABI {
 
+/// Words of which a step may take one; the first is meant where none stands.
+struct word_list {
+  std::string_view const* first = nullptr;
+  int count = 0;
+};
 /// What a step names, in the order of its line in a trace:
 ///
 ///     C: reorder(j, i)                 loops of its stage
 ///     C: split(i, 4) -> io, ii         a loop and a number; then the loops that it makes
+///     C: split(i, 4, mask) -> io, ii   and a word, where it is not the first of its list
+///     C: fuse(i, j) -> ij
 ///     row: compute_at(out, i)          a stage, and a loop of another one
 ///     C: cache_read(B)                 a stage and a tensor
 ///     C: rfactor(C, k, 8)              a stage, a loop (of it, or the step is refused) and a number
+///     copy: transform_layout(1, 1, 0)  a stage and a list of numbers
+///     row: set_scope(stack)            a stage and a word of a list
 struct step_form {
   std::string_view name;
   bool stage = false;                   // step::stage is named; else it is that of the loops
   std::int8_t least_loops = 0, most_loops = 0;
   bool tensor = false, factor = false;  // step::tensor, step::factor
   bool places = false;                  // it says where a stage is computed, or begins
+  word_list words{};                    // step::word is one of these; the first is not shown behind a number
+  bool numbers = false;                 // step::numbers, all that stand behind the others
 };
+
+/// What becomes of the last part where a split does not divide; `split` says more.
+enum class tail : std::uint8_t { guard, mask, partition, shift_inwards, round_up };
+namespace detail {
+inline constexpr std::string_view tail_names[] = {"guard", "mask", "partition", "shift_inwards", "round_up"};
+inline constexpr word_list tail_words{tail_names, 5};
+inline constexpr std::string_view scope_names[] = {"stack", "workspace"};
+inline constexpr word_list scope_words{scope_names, 2}, no_words{};
+}  // namespace detail
 
 // One line per step; its rule, schedule/step/NAME.hpp, says all the rest.
 //
-//    name            stage  loops   tensor factor places
+//    name            stage  loops   tensor factor places words numbers
 #define WEFT_STEPS(X)                                   \
-  X(split,          false, 1, 1,  false, true,  false)  \
+  X(split,          false, 1, 1,  false, true,  false, tail_words) \
   X(reorder,        false, 1, 16, false, false, false)  \
   X(unroll,         false, 1, 1,  false, false, false)  \
   X(vectorize,      false, 1, 1,  false, false, false)  \
@@ -38,6 +58,16 @@ struct step_form {
   X(compute_inline, true,  0, 0,  false, false, true)   \
   X(compute_root,   true,  0, 0,  false, false, true)   \
   X(cache_read,     true,  0, 0,  true,  false, false)  \
+  X(store_at,       true,  1, 1,  false, false, true)   \
+  X(store_root,     true,  0, 0,  false, false, true)   \
+  X(fold_storage,   false, 1, 1,  false, true,  false)  \
+  X(fuse,           false, 2, 16, false, false, false)  \
+  X(cache_write,    true,  0, 0,  false, false, false)  \
+  X(transform_layout, true, 0, 0, false, false, false, no_words, true) \
+  X(storage_align,  true,  0, 0,  false, false, false, no_words, true) \
+  X(set_scope,      true,  0, 0,  false, false, false, scope_words) \
+  X(reverse_compute_at, true, 1, 1, false, false, true) \
+  X(reverse_compute_inline, true, 0, 0, false, false, true) \
   X(rfactor,        true,  1, 1,  false, true,  false)  \
   X(rfactor_chunks, true,  1, 1,  false, true,  false)  \
   X(decompose_reduction, true, 1, 1, false, false, true)
@@ -67,13 +97,17 @@ struct step {
   std::int64_t factor = 0;
   std::int32_t stage = -1, tensor = -1;
   std::int32_t axis = -1;  // of the program, that loops[0] is: noted when the step is taken, for what is done again
+  std::uint8_t word = 0;  // position in the list of its form
+  sequence<std::int64_t> numbers{};
   verdict ruling = verdict::legal;
   diagnosis reason = diagnosis::none;
   constexpr bool operator==(step const& o) const {
-    if (what != o.what || count != o.count || factor != o.factor || stage != o.stage || tensor != o.tensor) return false;
+    if (what != o.what || count != o.count || factor != o.factor || stage != o.stage || tensor != o.tensor ||
+        word != o.word)
+      return false;
     for (int i = 0; i < count; ++i)
       if (loops[static_cast<std::size_t>(i)] != o.loops[static_cast<std::size_t>(i)]) return false;
-    return true;
+    return numbers == o.numbers;
   }
 };
 

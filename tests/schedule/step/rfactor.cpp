@@ -224,7 +224,7 @@ TEST_CASE("rfactor: what cannot be taken apart") {
          static_cast<void>(t.s.rfactor(t.C, t.C.axes()[1], 8));
          t.s.unroll(t.C.axes()[1]);
        },
-       diagnosis::the_axis_is_gone__use_those_that_its_step_returned},
+       diagnosis::the_axis_is_gone__use_those_of_the_handle_that_its_step_returned},
       {[](scheduled& t) {
          auto const copy = t.s.cache_read(weft::input_handle<2>{0}, t.C);
          t.s.compute_at(copy, t.C.axes()[1]);

@@ -190,8 +190,7 @@ WEFT_DECL void stmt_printer::allocate(ir::stmt s) {
   open("");
   std::string length;
   if (s->buf->where == ir::scope::stack) {
-    std::int64_t count = 1;
-    for (ir::expr e : s->buf->shape) count *= e->value;
+    std::int64_t const count = s->buf->shape.size() > 0 ? s->buf->shape[0]->value * s->buf->strides[0]->value : 1;
     length = "[" + std::to_string(count > 0 ? count : 1) + "]";
   }
   line(std::string(type_name(s->buf->type)) + " " + k_.buffers[static_cast<std::size_t>(s->buf->id)] + length + ";");

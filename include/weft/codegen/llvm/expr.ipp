@@ -542,6 +542,7 @@ WEFT_DECL expression_emitter::place expression_emitter::address(ir::buffer const
     ir::expr const i = ir::broadcast(m, indices[d], lanes), stride = ir::broadcast(m, buf->strides[d], lanes);
     flat = ir::binary(m, op::add, ir::broadcast(m, flat, lanes), ir::binary(m, op::mul, i, stride));
   }
+  if (flat->lanes > 1 && flat->kind == op::add) flat = rejoined(m, flat);
   ir::expr scalar = flat;
   if (flat->kind == op::ramp) {
     scalar = flat->a;

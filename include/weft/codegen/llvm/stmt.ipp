@@ -363,8 +363,7 @@ WEFT_DECL void function_emitter::allocate(ir::stmt s) {
   if (s->buf->where == ir::scope::heap) return statement(s->children[0]);  // has its place in the workspace
   type_ref t = with_lanes(memory_type(s->buf->type), s->buf->lanes);
   if (s->buf->where == ir::scope::stack) {
-    std::int64_t count = 1;
-    for (ir::expr e : s->buf->shape) count *= e->value;
+    std::int64_t const count = s->buf->shape.size() > 0 ? s->buf->shape[0]->value * s->buf->strides[0]->value : 1;
     t = l_.ArrayType2(t, static_cast<std::uint64_t>(count > 0 ? count : 1));
   }
   if (bases_.size() <= id) bases_.resize(id + 1, nullptr);

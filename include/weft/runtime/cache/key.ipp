@@ -74,9 +74,10 @@ class key_writer : public byte_writer {
   }
   WEFT_DECL void write(trace const& steps) {
     each(steps, [&](step const& s) {
-      auto const& [what, count, loops, factor, stage, tensor, axis, ruling, reason] = s;
-      numbers(what, factor, stage, tensor, axis, count);
+      auto const& [what, count, loops, factor, stage, tensor, axis, word, further, ruling, reason] = s;
+      numbers(what, factor, stage, tensor, axis, word, count);
       for (int i = 0; i < count; ++i) numbers(loops[static_cast<std::size_t>(i)]);
+      all(further);
     });
   }
   WEFT_DECL void write(call_layout const& l) {

@@ -34,6 +34,12 @@ struct parallel_step {
     step request{verb::parallel, 1, {i.id}};
     static_cast<Schedule&>(*this).take(request);
   }
+  /// In pieces of `grain` iterations: auto [io, ii] = s.split(i, grain, at_end); s.parallel(io). Returns both.
+  constexpr std::array<axis, 2> parallel(axis i, std::int64_t grain, tail at_end = tail::guard) {
+    auto const parts = static_cast<Schedule&>(*this).split(i, grain, at_end);
+    parallel(parts[0]);
+    return parts;
+  }
 };
 
 }  // namespace weft::inline WEFT_ABI

@@ -25,10 +25,10 @@ struct rfactor_rule {
     if (s.factor < 1) return illegal(diagnosis::a_factor_must_be_at_least_1);
     for (std::int32_t l : program::at(n.order, s.stage)) {
       if (!n.at(l).reduced) continue;
-      if (n.at(l).parent >= 0 || n.at(l).kind != loop_kind::serial)
+      if (n.at(l).parent >= 0 || n.at(l).first >= 0 || n.at(l).kind != loop_kind::serial)
         return illegal(diagnosis::a_reduced_axis_is_split_or_marked_already__rfactor_first);
       for (placement const& place : n.places)
-        if (place.loop == l)
+        if (place.loop == l || place.store == l)
           return illegal(diagnosis::a_stage_is_computed_inside_a_reduced_axis__rfactor_before_compute_at);
     }
     if (program::at(p.stages, s.stage).spatial >= 8) return illegal(diagnosis::the_parts_would_have_more_than_8_dimensions);
@@ -51,16 +51,14 @@ struct rfactor_rule {
     auto const id = static_cast<std::int32_t>(n.loops.size());
     for (int l = 0; l < id; ++l)
       if (n.at(l).stage == s.stage && n.at(l).name == v.name) v.name.append("v"), l = -1;
-    sequence<std::int32_t> order;
-    bool placed = false;
-    for (std::int32_t l : program::at(n.order, s.stage)) {
-      n.at(l).gone = n.at(l).reduced;
-      if (!n.at(l).gone) order.push_back(l);
-      else if (!placed) placed = true, order.push_back(id);
-    }
+    sequence<std::int32_t>& order = n.order[static_cast<std::size_t>(s.stage)];
+    std::size_t place = 0;
+    while (!n.at(order[place]).reduced) ++place;
+    n.drop_loops(s.stage, false);
+    order.push_back(id);
+    for (std::size_t i = order.size() - 1; i > place; --i) order[i] = order[i - 1], order[i - 1] = id;
     n.loops.push_back(v);
     n.loop_of[static_cast<std::size_t>(v.root)] = id;
-    n.order[static_cast<std::size_t>(s.stage)] = order;
     n.add_loops(made);
   }
 };
@@ -107,10 +105,7 @@ struct rfactor_step {
     if (!s.take(request)) return {};
     program const& p = s.computation();
     reduction_parts<Axes + 1, Spatial + 1> made;
-    made.parts.stage = static_cast<int>(p.stages.size()) - 1;
-    stage_info const& of_parts = p.stages.back();
-    for (int i = 0; i <= Axes && i < of_parts.axes(); ++i)
-      made.parts.all[static_cast<std::size_t>(i)] = axis{program::at(s.loop_of, of_parts.first_axis + i)};
+    made.parts = handle_of<Axes + 1, Spatial + 1>(s, static_cast<int>(p.stages.size()) - 1);
     made.v = axis{program::at(s.loop_of, program::at(p.stages, stage.stage).first_reduced)};
     return made;
   }

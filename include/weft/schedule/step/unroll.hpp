@@ -13,6 +13,7 @@ struct unroll_rule {
     std::int64_t const extent = n.at(s.loops[0]).extent;
     if (extent == open_trips) return illegal(diagnosis::an_unrolled_axis_has_an_open_extent__split_it_first);
     if (extent < 0) return {verdict::deferred};
+    if (extent > 1024 && n.is_part(s.loops[0])) return {verdict::deferred};
     if (extent > 1024) return illegal(diagnosis::an_unrolled_axis_runs_more_than_1024_times__split_it_first);
     return {};
   }
@@ -34,6 +35,12 @@ struct unroll_step {
   constexpr void unroll(axis i) {
     step request{verb::unroll, 1, {i.id}};
     static_cast<Schedule&>(*this).take(request);
+  }
+  /// Of an inner part: auto [io, ii] = s.split(i, factor, at_end); s.unroll(ii). Returns both.
+  constexpr std::array<axis, 2> unroll(axis i, std::int64_t factor, tail at_end = tail::guard) {
+    auto const parts = static_cast<Schedule&>(*this).split(i, factor, at_end);
+    unroll(parts[1]);
+    return parts;
   }
 };
 

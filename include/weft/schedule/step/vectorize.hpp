@@ -15,7 +15,7 @@ struct vectorize_rule {
     for (std::int32_t other : n.order_of(id)) {
       if (n.at(other).kind == loop_kind::vectorized)
         return illegal(diagnosis::the_stage_has_a_vectorized_axis_already);
-      if (inside && n.at(other).root == loop.root)
+      if (inside && n.share_an_axis(other, id))
         return illegal(diagnosis::an_inner_part_of_this_axis_runs_inside_it__vectorize_that_part);
       if (inside && n.at(other).kind == loop_kind::parallel)
         return illegal(diagnosis::a_parallel_axis_cannot_stand_inside_an_unrolled_or_vectorized_one__reorder_first);
@@ -23,6 +23,7 @@ struct vectorize_rule {
     }
     if (loop.extent == open_trips) return illegal(diagnosis::a_vectorized_axis_has_an_open_extent__split_it_first);
     if (loop.extent < 0) return {verdict::deferred};
+    if (loop.extent > 1024 && n.is_part(id)) return {verdict::deferred};
     if (loop.extent > 1024) return illegal(diagnosis::a_vectorized_axis_has_more_than_1024_lanes__split_it_first);
     return {};
   }
@@ -43,6 +44,12 @@ struct vectorize_step {
   constexpr void vectorize(axis i) {
     step request{verb::vectorize, 1, {i.id}};
     static_cast<Schedule&>(*this).take(request);
+  }
+  /// Of an inner part: auto [io, ii] = s.split(i, lanes, at_end); s.vectorize(ii). Returns both.
+  constexpr std::array<axis, 2> vectorize(axis i, std::int64_t lanes, tail at_end = tail::guard) {
+    auto const parts = static_cast<Schedule&>(*this).split(i, lanes, at_end);
+    vectorize(parts[1]);
+    return parts;
   }
 };
 

@@ -1,0 +1,192 @@
+// Kernels whose loops were fused, or whose splits say what becomes of the last part: what they compute, and what is left of
+// it in machine code.
+#include <doctest/doctest.h>
+
+#include <string>
+#include <vector>
+
+#include "weft/dim.hpp"
+#include "weft/direct.hpp"
+#include "weft/weft.hpp"
+
+using weft::compute, weft::out, weft::sum, weft::view;
+
+namespace {
+
+/// Rows that are shorter than a vector.
+constexpr auto scaled = [](auto A, auto B) {
+  return compute<"C">(A.extent(0), A.extent(1), [=](auto i, auto j) { return A(i, j) * 2.0f + B(i, j); });
+};
+inline constexpr auto fused_rows = weft::kernel<"fused_rows">(scaled, [](auto& s, auto, auto, auto C) {
+  auto [i, j] = C.axes();
+  auto [fo, fi] = s.split(s.fuse(i, j), 8);
+  s.vectorize(fi);
+});
+inline constexpr auto fused_threads = weft::kernel<"fused_threads">(scaled, [](auto& s, auto, auto, auto C) {
+  auto [i, j] = C.axes();
+  auto [io, ii] = s.split(i, 2);
+  s.reorder(io, j, ii);
+  s.parallel(s.fuse(io, j));
+});
+inline constexpr auto sums = weft::kernel<"sums">(
+    [](auto A) {
+      return compute<"S">(A.extent(0), [=](auto i) {
+        return sum(A.extent(1), A.extent(2), [=](auto k, auto l) { return A(i, k, l); });
+      });
+    },
+    [](auto& s, auto, auto S) {
+      auto [i, k, l] = S.axes();
+      auto [fo, fi] = s.split(s.fuse(k, l), 4);
+      s.unroll(fi);
+      auto [io, ii] = s.split(i, 8);
+      s.reorder(io, fo, fi, ii);
+      s.vectorize(ii);
+    });
+
+template <weft::tail At_end>
+constexpr auto sum_by_vectors = weft::kernel<"sum_by_vectors">(
+    [](auto A, auto B) { return compute<"C">(A.extent(0), [=](auto i) { return A(i) + B(i); }); },
+    [](auto& s, auto, auto, auto C) {
+      auto [i] = C.axes();
+      s.vectorize(i, 8, At_end);
+    });
+template <weft::tail At_end>
+constexpr auto product_by_tiles = weft::kernel<"product_by_tiles">(
+    [](auto A, auto B) {
+      return compute<"C">(A.extent(0), B.extent(1), [=](auto i, auto j) {
+        return sum(A.extent(1), [=](auto k) { return A(i, k) * B(k, j); });
+      });
+    },
+    [](auto& s, auto, auto, auto C) {
+      auto [i, j, k] = C.axes();
+      auto [io, ii] = s.unroll(i, 3, At_end);
+      auto [jo, ji] = s.vectorize(j, 8, At_end);
+      s.reorder(io, jo, k, ii, ji);
+    });
+
+/// Two stages; the first one is computed beyond its end.
+template <bool Clamped>
+constexpr auto rounded_up = weft::kernel<"rounded_up">(
+    [](auto A) {
+      auto n = A.extent(0);
+      auto T = compute<"T">(n, [=](auto i) {
+        if constexpr (Clamped) return A(weft::min(i, n - 1)) * 2.0f;
+        else return A(i) * 2.0f;
+      });
+      return compute<"U">(n, [=](auto i) { return T(i) + T(n - 1 - i); });
+    },
+    [](auto& s, auto, auto T, auto U) {
+      s.vectorize(T.axes()[0], 8, weft::tail::round_up);
+      s.vectorize(U.axes()[0], 8);
+    });
+
+std::vector<float> numbers(std::size_t n, int step = 5) {
+  std::vector<float> v(n);
+  for (std::size_t i = 0; i < n; ++i) v[i] = static_cast<float>(static_cast<int>(i) * step % 13 - 6) / 4;
+  return v;
+}
+/// Lines of the assembly in which `word` stands.
+int count(std::string const& text, std::string const& word) {
+  int n = 0;
+  for (std::size_t at = text.find(word); at != std::string::npos; at = text.find(word, at + 1)) ++n;
+  return n;
+}
+
+}  // namespace
+
+TEST_CASE("kernels with fused loops give the bits of direct evaluation, whatever divides") {
+  for (std::size_t n : {1, 2, 3, 7, 8})
+    for (std::size_t m : {1, 3, 5, 8, 20}) {
+      std::vector<float> const a = numbers(n * m * 6), b = numbers(n * m, 7);
+      auto const same = [&](auto const& kernel, auto const&... args) {
+        auto const expected = weft::evaluate({.contract = weft::cpu().fma}, kernel, args...);
+        CHECK(kernel(args...) == expected);
+      };
+      same(fused_rows, view(a, n, m), view(b, n, m));
+      same(fused_threads, view(a, n, m), view(b, n, m));
+      same(sums, view(a, n, m, 6));
+      same(fused_rows, view(a, n, m).strided(static_cast<std::int64_t>(m) + 5, 1), view(b, n, m));
+    }
+}
+TEST_CASE("kernels with fused loops: one for all sizes") {
+  std::uint64_t const before = weft::compilations();
+  for (std::size_t n : {1, 3, 8})
+    for (std::size_t m : {1, 5, 20}) {
+      std::vector<float> const a = numbers(n * m * 6), b = numbers(n * m, 7);
+      std::vector<float> c(n * m, -1.0f), s(n);
+      auto const N = weft::dim<"n">(n);
+      auto const M = weft::dim<"m">(m);
+      fused_rows(view(a, N, M), view(b, N, M), out(c, n, m));
+      CHECK(weft::evaluate({.contract = weft::cpu().fma}, fused_rows, view(a, n, m), view(b, n, m)) == c);
+      sums(view(a, N, M, 6), out(s, n));
+      CHECK(weft::evaluate({.contract = weft::cpu().fma}, sums, view(a, n, m, 6)) == s);
+    }
+  CHECK(weft::compilations() == before + 2);
+}
+TEST_CASE("kernels give the bits of direct evaluation under every tail, with sizes that are numbers and with open ones") {
+  auto const check = [](auto const& add, auto const& product) {
+    for (std::size_t n : {1, 3, 7, 8, 9, 13, 16, 31}) {
+      std::vector<float> const a = numbers(n * n), b = numbers(n * n, 7);
+      auto const N = weft::dim<"n">(n);
+      std::vector<float> c(n * n, -1.0f), d(n, -1.0f);
+      weft::evaluate_options const how{.contract = weft::cpu().fma};
+      auto const sums = weft::evaluate(how, add, view(a.data(), n), view(b.data(), n));
+      CHECK(add(view(a.data(), n), view(b.data(), n)) == sums);
+      add(view(a.data(), N), view(b.data(), N), out(d));
+      CHECK(sums == d);
+      auto const products = weft::evaluate(how, product, view(a, n, n), view(b, n, n));
+      CHECK(product(view(a, n, n), view(b, n, n)) == products);
+      product(view(a, N, N), view(b, N, N), out(c, n, n));
+      CHECK(products == c);
+      if (n > 8) {  // in place: what the last part shares with the one before it is written, then read
+        std::vector<float> x(a.begin(), a.begin() + static_cast<std::ptrdiff_t>(n));
+        add(x, view(b.data(), n), out(x));
+        CHECK(sums == x);
+      }
+    }
+  };
+  check(sum_by_vectors<weft::tail::guard>, product_by_tiles<weft::tail::guard>);
+  check(sum_by_vectors<weft::tail::mask>, product_by_tiles<weft::tail::mask>);
+  check(sum_by_vectors<weft::tail::partition>, product_by_tiles<weft::tail::partition>);
+  check(sum_by_vectors<weft::tail::shift_inwards>, product_by_tiles<weft::tail::shift_inwards>);
+}
+TEST_CASE("a stage is computed beyond its end where what it reads is there, and else the call is refused in words") {
+  for (std::size_t n : {1, 7, 8, 13, 24}) {
+    std::vector<float> const a = numbers(n);
+    std::vector<float> c(n, -1.0f);
+    auto const expected = weft::evaluate(rounded_up<true>, view(a));
+    CHECK(rounded_up<true>(view(a)) == expected);
+    rounded_up<true>(view(a, weft::dim<"n">), out(c));
+    CHECK(expected == c);
+    if (n <= 8 || n == 24) CHECK(rounded_up<false>(view(a)) == expected);
+    else CHECK_THROWS_WITH_AS(rounded_up<false>(view(a)),
+                              "split: an axis that is rounded up reads too far\n  in    schedule of rounded_up: A: index 0 "
+                              "runs from 0 to 15, but A has 13 there; clamp the index, guard the access by select, or give "
+                              "a larger tensor\n  try   another tail",
+                              weft::schedule_error);
+  }
+}
+TEST_CASE("a last part that is shifted inwards is a vector like all others; one of its own has no masks") {
+  float memory[100] = {};
+  auto const text = [&](auto const& kernel) {
+    return kernel.on(weft::x86_64_avx2()).assembly(view(memory, 100), view(memory, 100));
+  };
+  std::string const shifted = text(sum_by_vectors<weft::tail::shift_inwards>);
+  std::string const apart = text(sum_by_vectors<weft::tail::partition>);
+  INFO(shifted << apart);
+  CHECK(count(shifted, "vaddps") == 1);
+  CHECK(count(shifted, "mask") + count(shifted, "vaddss") == 0);
+  CHECK(count(apart, "mask") == 0);
+  CHECK(count(apart, "vaddss") > 0);
+  CHECK(count(text(sum_by_vectors<weft::tail::mask>), "mask") > 0);
+}
+TEST_CASE("over memory without gaps no quotient is left, and vectors stay vectors") {
+  float memory[12 * 20] = {};
+  for (weft::target const& t : {weft::x86_64_sse2(), weft::x86_64_avx2()}) {
+    auto const text = [&](auto const& kernel) { return kernel.on(t).assembly(view(memory, 12, 20), view(memory, 12, 20)); };
+    std::string const rows = text(fused_rows);
+    INFO(rows);
+    for (char const* word : {"idiv", "gather", "mulq", "imulq"}) CHECK(count(rows, word) == 0);
+    CHECK(count(rows, t.vector_bytes == 32 ? "vmovups" : "movups") >= 2);
+  }
+}

@@ -1,0 +1,16 @@
+// expect: the_axes_do_not_stand_directly_inside_each_other__reorder_first
+#include <weft/weft.hpp>
+
+constexpr auto product = [](auto A, auto B) {
+  return weft::compute<"C">(A.extent(0), B.extent(1), [=](auto i, auto j) {
+    return weft::sum(A.extent(1), [=](auto k) { return A(i, k) * B(k, j); });
+  });
+};
+constexpr auto k = weft::kernel<"k">(product, [](auto& s, auto, auto, auto C) {
+  auto [i, j, k] = C.axes();
+  s.unroll(k);
+  s.fuse(j, i);  // <- here
+});
+static_assert(weft::checked<k, weft::arg<float, 2>, weft::arg<float, 2>>);
+
+int main() {}

@@ -1,0 +1,16 @@
+// expect: the_stage_was_scheduled_already__this_step_comes_before_all_others_on_it
+#include <weft/weft.hpp>
+
+constexpr auto product = [](auto A, auto B) {
+  return weft::compute<"C">(A.extent(0), B.extent(1), [=](auto i, auto j) {
+    return weft::sum(A.extent(1), [=](auto k) { return A(i, k) * B(k, j); });
+  });
+};
+constexpr auto k = weft::kernel<"k">(product, [](auto& s, auto, [[maybe_unused]] auto B, auto C) {
+  auto copy = s.cache_read(B, C);
+  s.compute_at(copy, C.axes()[1]);
+  s.transform_layout(copy, [](auto k, auto j) { return weft::dims(j, k); });  // <- here
+});
+static_assert(weft::checked<k, weft::arg<float, 2>, weft::arg<float, 2>>);
+
+int main() {}

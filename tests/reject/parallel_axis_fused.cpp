@@ -1,0 +1,17 @@
+// expect: the_axis_is_unrolled_vectorized_or_parallel_already
+#include <weft/weft.hpp>
+
+constexpr auto product = [](auto A, auto B) {
+  return weft::compute<"C">(A.extent(0), B.extent(1), [=](auto i, auto j) {
+    return weft::sum(A.extent(1), [=](auto k) { return A(i, k) * B(k, j); });
+  });
+};
+constexpr auto k = weft::kernel<"k">(product, [](auto& s, auto, auto, auto C) {
+  auto [i, j, k] = C.axes();
+  s.parallel(i);
+  s.fuse(i, j);  // <- here
+  s.unroll(k);
+});
+static_assert(weft::checked<k, weft::arg<float, 2>, weft::arg<float, 2>>);
+
+int main() {}

@@ -1,0 +1,15 @@
+// expect: the_stage_was_scheduled_already__this_step_comes_before_all_others_on_it
+#include <weft/weft.hpp>
+
+constexpr auto product = [](auto A, auto B) {
+  return weft::compute<"C">(A.extent(0), B.extent(1), [=](auto i, auto j) {
+    return weft::sum(A.extent(1), [=](auto k) { return A(i, k) * B(k, j); });
+  });
+};
+constexpr auto k = weft::kernel<"k">(product, [](auto& s, auto, auto, auto C) {
+  s.split(C.axes()[0], 8);
+  s.cache_write(C);  // <- here
+});
+static_assert(weft::checked<k, weft::arg<float, 2>, weft::arg<float, 2>>);
+
+int main() {}

@@ -1,0 +1,101 @@
+#include "../programs.hpp"
+
+#include <doctest/doctest.h>
+
+#include "weft/schedule/print.hpp"
+
+using namespace weft_test;
+using weft::diagnosis;
+using weft::scope;
+using weft::verdict;
+
+namespace {
+constexpr weft::input_handle<2> B{1};
+struct scheduled {
+  weft::program p = matmul();
+  weft::schedule s;
+  weft::stage_handle<3, 2> C;
+  explicit scheduled(std::int64_t extent) : s(p, all_extents{extent}), C(weft::handle_of<3, 2>(s, 0)) {}
+  diagnosis why() const { return s.failed < 0 ? s.fault : s.steps[static_cast<std::size_t>(s.failed)].reason; }
+};
+constexpr auto large = diagnosis::memory_on_the_stack_has_at_most_64_KiB__compute_the_stage_inside_a_loop;
+}  // namespace
+
+TEST_CASE("set_scope: a whole stage may be on the stack while it is small") {
+  struct {
+    std::int64_t extent;
+    verdict v;
+  } const cases[] = {{128, verdict::legal}, {129, verdict::illegal}, {std::int64_t(1) << 40, verdict::illegal},
+                     {0, verdict::legal},   {-1, verdict::deferred}, {weft::open_trips, verdict::illegal}};
+  for (auto const& c : cases) {
+    scheduled t(c.extent);
+    t.s.set_scope(t.s.cache_read(B, t.C), scope::stack);
+    CHECK(t.s.steps.back().ruling == c.v);
+    if (c.v == verdict::illegal) CHECK(t.why() == large);
+  }
+}
+TEST_CASE("set_scope: of a part that is read in a loop, lowering decides; the workspace takes any") {
+  scheduled t(2000);
+  auto const copy = t.s.cache_read(B, t.C);
+  t.s.compute_at(copy, t.C.all[1]);
+  t.s.set_scope(copy, scope::stack);
+  CHECK(t.s.steps.back().ruling == verdict::deferred);
+  t.s.set_scope(copy, scope::workspace);
+  CHECK(t.s.steps.back().ruling == verdict::legal);
+  CHECK(t.s.wish(copy.stage, -1)->where == scope::workspace);  // the last one holds
+  CHECK(weft::print_trace(t.s) == R"(C: cache_read(B)
+B_copy: compute_at(C, j)
+B_copy: set_scope(stack)
+B_copy: set_scope(workspace)
+)");
+  CHECK(weft::parse_trace(weft::print_trace(t.s), weft::schedule(t.p, all_extents{2000})) == t.s.steps);
+}
+TEST_CASE("set_scope: a word that is none is a parse_error with its line") {
+  scheduled t(16);
+  for (char const* text :
+       {"C: cache_read(B)\nB_copy: set_scope(cellar)\n", "C: cache_read(B)\nB_copy: set_scope()\n"}) {
+    std::string said;
+    try {
+      weft::parse_trace(text, t.s);
+    } catch (weft::parse_error const& e) {
+      said = e.what();
+    }
+    INFO(said);
+    CHECK(said.find("trace:2:") == 0);
+  }
+}
+TEST_CASE("set_scope: what it refuses") {
+  struct {
+    void (*steps)(scheduled&);
+    diagnosis why;
+  } const cases[] = {
+      {[](scheduled& t) { t.s.set_scope(t.C, scope::stack); },
+       diagnosis::the_memory_of_an_output_is_the_callers__cache_write_it},
+      {[](scheduled& t) { t.s.set_scope(t.C, scope::workspace); },
+       diagnosis::the_memory_of_an_output_is_the_callers__cache_write_it},
+      {[](scheduled& t) {
+         t.s.set_scope(weft::stage_handle<2>{7, {}}, scope::stack);
+       },
+       diagnosis::the_stage_is_none_of_this_schedule},
+      {[](scheduled& t) {
+         auto const copy = t.s.cache_read(B, t.C);
+         t.s.compute_inline(copy);
+         t.s.set_scope(copy, scope::stack);
+       },
+       diagnosis::an_inlined_stage_has_no_memory},
+      {[](scheduled& t) {  // what is wanted of its memory is wanted of these dimensions
+         auto const copy = t.s.cache_read(B, t.C);
+         t.s.set_scope(copy, scope::stack);
+         static_cast<void>(t.s.transform_layout(copy, [](auto k, auto j) { return weft::dims(j, k); }));
+       },
+       diagnosis::the_stage_was_scheduled_already__this_step_comes_before_all_others_on_it},
+  };
+  for (auto const& c : cases) {
+    scheduled t(16);
+    c.steps(t);
+    CHECK(t.why() == c.why);
+    CHECK(explain(t.s, "k").find("  try   ") != std::string::npos);
+    if (c.why != diagnosis::the_stage_is_none_of_this_schedule)
+      CHECK(weft::parse_trace(weft::print_trace(t.s), weft::schedule(t.p, all_extents{16})) == t.s.steps);
+  }
+}
