@@ -5,6 +5,7 @@
 #include "lower/programs.hpp"
 #include "support/golden.hpp"
 #include "weft/compile.hpp"
+#include "weft/ir/simplify.hpp"
 #include "weft/pass/pipeline.hpp"
 
 using namespace weft;

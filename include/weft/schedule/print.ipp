@@ -10,10 +10,13 @@ inline bool is_loop(nest const& n, int id) { return id >= 0 && id < static_cast<
 inline std::string stage_text(nest const& n, int stage) {
   return tensor_text(n.computation(), program::at(n.computation().stages, stage).tensor);
 }
-/// A loop's name within `stage`. A name that was cut may not be the only one of its kind, nor may that of one that is gone.
+/// A loop's name within `stage`. A name that was cut may not be the only one of its kind, nor may that of one that is
+/// gone.
 inline std::string loop_text(nest const& n, int stage, int id) {
-  if (!is_loop(n, id) || n.at(id).stage != stage || n.at(id).gone || n.at(id).name.size == short_name::capacity)
-    return "@" + std::to_string(id);
+  bool unclear = !is_loop(n, id) || n.at(id).stage != stage || n.at(id).name.size == short_name::capacity;
+  for (std::size_t l = 0; l < n.loops.size() && !unclear && n.at(id).gone; ++l)
+    unclear = static_cast<int>(l) != id && n.loops[l].stage == stage && n.loops[l].name == n.at(id).name;
+  if (unclear) return "@" + std::to_string(id);
   return std::string(n.at(id).name.view());
 }
 /// How often a loop runs: a number, or the program's expression for it.
@@ -260,9 +263,14 @@ class trace_parser {
       return r_.number_below(1u << 30, "loop");
     }
     short_name const wanted(r_.word("an axis"));
-    for (std::size_t i = 0; i < s_.loops.size(); ++i)
-      if (s_.loops[i].stage == stage && !s_.loops[i].gone && s_.loops[i].name == wanted) return static_cast<std::int32_t>(i);
-    r_.fail("the stage has no such axis here");
+    std::int32_t gone = -1;
+    for (std::size_t i = 0; i < s_.loops.size(); ++i) {
+      if (s_.loops[i].stage != stage || !(s_.loops[i].name == wanted)) continue;
+      if (!s_.loops[i].gone) return static_cast<std::int32_t>(i);
+      gone = static_cast<std::int32_t>(i);
+    }
+    if (gone < 0) r_.fail("the stage has no such axis here");
+    return gone;
   }
 
   text_reader r_;

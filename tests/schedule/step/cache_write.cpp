@@ -91,8 +91,8 @@ TEST_CASE("cache_write: the reduced axes of the stage that copies are gone, and 
   CHECK(t.why() == diagnosis::the_axis_is_gone__use_those_of_the_handle_that_its_step_returned);
   CHECK(
       explain(t.s, "matmul") ==
-      R"(split: the axis is gone: cache_write or transform_layout gave its stage others; use those of the handle that it returned
-  in    schedule of matmul, step 2: C: split(@2, 4)
+      R"(split: the axis is gone: cache_write, transform_layout or rfactor gave its stage others; use those of the handle that it returned
+  in    schedule of matmul, step 2: C: split(k, 4)
   nest  i(16) > j(16)
   try   one of i, j, or an axis of the handle)");
   CHECK(weft::parse_trace(weft::print_trace(t.s), weft::schedule(t.p, all_extents{16})) == t.s.steps);

@@ -2,6 +2,7 @@
 
 #include <doctest/doctest.h>
 
+#include "weft/expr/formula.hpp"
 #include "weft/expr/text.hpp"
 #include "weft/schedule/print.hpp"
 
@@ -260,11 +261,11 @@ TEST_CASE("rfactor: the axes that there are now are the way out of one that is g
   static_cast<void>(t.s.rfactor(t.C, t.C.axes()[1], 8));
   t.s.unroll(t.C.axes()[1]);
   CHECK(explain(t.s, "sums") ==
-        "unroll: the axis is gone: a step made another stage of what ran over it; use the handle and the axes that the "
-        "step returned\n"
+        "unroll: the axis is gone: cache_write, transform_layout or rfactor gave its stage others; use those of the handle "
+        "that it returned\n"
         "  in    schedule of sums, step 2: C: unroll(j)\n"
         "  nest  i(20) > v(8)\n"
-        "  try   one of i, v");
+        "  try   one of i, v, or an axis of the handle");
 }
 TEST_CASE("rfactor: extents that are not known, and open ones") {
   weft::program const p = sums_and_map();
