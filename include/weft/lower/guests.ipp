@@ -71,7 +71,8 @@ class guest_spans final : public index_spans {
     if (reader_ == host_.number) {
       int const root = program::at(l_.n_.loop_of, number);
       span r = of_loop(root);
-      if (!l_.n_.at(root).live()) {  // parts that do not divide it lead beyond its end, and guards keep them from there
+      // Parts that do not divide it lead beyond its end, and guards keep them from there.
+      if (!l_.n_.at(root).live() && r.low != r.high) {
         ir::expr const last = simplify(m_, ir::binary(m_, op::sub, l_.longest(root), ir::index(m_, 1)));
         r.high = least(r.high, last, ranges_);
       }

@@ -188,7 +188,8 @@ constexpr bool is_scheduled(nest const& n, int stage) {
     if (w.stage == stage) return true;
   std::int32_t last = -1;
   for (std::int32_t l : program::at(n.order, stage)) {
-    if (n.at(l).parent >= 0 || n.at(l).kind != loop_kind::serial || l < last) return true;
+    loop_info const& loop = n.at(l);
+    if (loop.parent >= 0 || loop.first >= 0 || loop.fold > 0 || loop.kind != loop_kind::serial || l < last) return true;
     last = l;
   }
   return false;
