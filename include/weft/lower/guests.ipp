@@ -71,7 +71,8 @@ class guest_spans final : public index_spans {
     if (reader_ == host_.number) {
       int const root = program::at(l_.n_.loop_of, number);
       span r = of_loop(root);
-      if (!l_.n_.at(root).live()) {  // parts that do not divide it lead beyond its end, and guards keep them from there
+      // Parts that do not divide it lead beyond its end, and guards keep them from there.
+      if (!l_.n_.at(root).live() && r.low != r.high) {
         ir::expr const last = simplify(m_, ir::binary(m_, op::sub, l_.longest(root), ir::index(m_, 1)));
         r.high = least(r.high, last, ranges_);
       }
@@ -264,8 +265,22 @@ WEFT_DECL void lowering::find_parts(stage_frame& guest, int stage, guest_spans& 
     auto const [host, position] = store_of(guest);
     guest_spans further_out(*this, *host, position);
     guest.stored = parts_of(stage, further_out);
+    for (std::size_t d = 0; d < guest.parts.size(); ++d) keep_inside(guest.parts[d], guest.stored[d], spans);
   }
   guest.computed = slid(guest, spans);
+}
+/// Less is known of what is read in a loop further in, perhaps; none of it is outside of what is read around.
+WEFT_DECL void lowering::keep_inside(part& p, part const& around, guest_spans& spans) {
+  ir::expr const one = ir::index(m_, 1);
+  auto const last_of = [&](part const& of) {
+    return simplify(m_, ir::binary(m_, op::sub, ir::binary(m_, op::add, of.begin, of.extent), one));
+  };
+  ir::expr const end = p.last != nullptr ? p.last : last_of(p);
+  ir::expr const begin = spans.most(p.begin, around.begin, spans.ranges());
+  ir::expr const last = spans.least(end, around.last != nullptr ? around.last : last_of(around), spans.ranges());
+  if (begin == p.begin && last == end) return;
+  ir::expr const length = simplify(m_, ir::binary(m_, op::add, ir::binary(m_, op::sub, last, begin), one));
+  p = {begin, spans.most(length, ir::index(m_, 0), spans.ranges()), around.most, last};
 }
 /// The frame and the position of the loop for all of whose iterations the guest has its memory.
 WEFT_DECL std::pair<stage_frame const*, int> lowering::store_of(stage_frame const& guest) const {

@@ -126,6 +126,7 @@ class lowering {
   ir::stmt with_guests(int position, guard_states const& states);
   sequence<part> parts_of(int stage, class guest_spans& spans);
   void find_parts(stage_frame& guest, int stage, class guest_spans& spans);
+  void keep_inside(part& p, part const& around, class guest_spans& spans);
   std::pair<stage_frame const*, int> store_of(stage_frame const& guest) const;
   sequence<part> slid(stage_frame const& guest, class guest_spans& spans);
   void need_fewer_than_folded(stage_frame const& guest, int dim, std::int64_t fold) const;

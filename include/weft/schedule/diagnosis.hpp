@@ -114,6 +114,9 @@ enum class verdict : std::uint8_t { legal, deferred, illegal };
   X(memory_is_folded_along_an_axis_of_the_stage_itself, \
     "memory is folded along an axis of the stage itself, which no step has made and no reduction runs over", \
     "an axis as the stage's axes() gives it") \
+  X(memory_that_is_folded_along_an_axis_cannot_be_written_by_vectors_along_it, \
+    "memory that is folded along an axis cannot be written by vectors along it", \
+    "another axis for one of the two") \
   X(the_axis_was_fused_already, \
     "the axis was fused already; use the axis that fuse returned", \
     "") \

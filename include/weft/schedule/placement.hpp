@@ -141,7 +141,17 @@ struct placement_check {
     if (store == placement::whole_kernel) return {};
     return illegal(diagnosis::the_axis_does_not_stand_around_the_loop_in_which_the_stage_is_computed);
   }
+  constexpr ruling rings() const {
+    for (std::size_t r = 0; r < n.loops.size(); ++r) {
+      if (n.loops[r].fold == 0) continue;
+      for (std::int32_t l : program::at(n.order, n.loops[r].stage))
+        if (n.at(l).kind == loop_kind::vectorized && n.share_an_axis(l, static_cast<int>(r)))
+          return illegal(diagnosis::memory_that_is_folded_along_an_axis_cannot_be_written_by_vectors_along_it);
+    }
+    return {};
+  }
   constexpr ruling all() const {
+    if (ruling const r = rings(); r.v != verdict::legal) return r;
     for (int s = 0; s < static_cast<int>(n.places.size()); ++s) {
       int const host = place(s).loop;
       if (host < 0) continue;
@@ -196,7 +206,8 @@ constexpr bool is_scheduled(nest const& n, int stage) {
     if (w.stage == stage) return true;
   std::int32_t last = -1;
   for (std::int32_t l : program::at(n.order, stage)) {
-    if (n.at(l).parent >= 0 || n.at(l).kind != loop_kind::serial || l < last) return true;
+    loop_info const& loop = n.at(l);
+    if (loop.parent >= 0 || loop.first >= 0 || loop.fold > 0 || loop.kind != loop_kind::serial || l < last) return true;
     last = l;
   }
   return false;

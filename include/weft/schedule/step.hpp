@@ -60,7 +60,7 @@ inline constexpr word_list scope_words{scope_names, 2}, no_words{};
   X(cache_read,     true,  0, 0,  true,  false, false)  \
   X(store_at,       true,  1, 1,  false, false, true)   \
   X(store_root,     true,  0, 0,  false, false, true)   \
-  X(fold_storage,   false, 1, 1,  false, true,  false)  \
+  X(fold_storage,   false, 1, 1,  false, true,  true)   \
   X(fuse,           false, 2, 16, false, false, false)  \
   X(cache_write,    true,  0, 0,  false, false, false)  \
   X(transform_layout, true, 0, 0, false, false, false, no_words, true) \

@@ -32,9 +32,11 @@ struct fuse_rule {
     whole.extent = 1;
     sequence<std::int32_t>& order = n.order_of(s.loops[0]);
     sequence<std::int32_t> next;
-    int const first = n.position(s.loops[0]);
-    for (int i = 0; i < static_cast<int>(order.size()); ++i)
-      if (i <= first || i >= first + s.count) next.push_back(i == first ? id : order[static_cast<std::size_t>(i)]);
+    for (std::int32_t l : order) {
+      int named = 0;
+      while (named < s.count && s.loops[static_cast<std::size_t>(named)] != l) ++named;
+      if (named == 0 || named == s.count) next.push_back(named == 0 ? id : l);
+    }
     order = next;
     for (int i = 0; i < s.count; ++i) {
       loop_info& part = n.at(s.loops[static_cast<std::size_t>(i)]);

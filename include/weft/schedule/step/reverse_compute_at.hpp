@@ -4,6 +4,7 @@
 #include <array>
 
 #include "weft/schedule/placement.hpp"
+#include "weft/schedule/step/fuse.hpp"
 #include "weft/schedule/step/split.hpp"
 
 namespace weft::inline WEFT_ABI {
@@ -13,12 +14,21 @@ namespace detail {
 constexpr int same_loop(nest& n, int stage, int like) {
   loop_info const l = n.at(like);
   program const& p = n.computation();
+  if (l.first >= 0) {
+    step fused{verb::fuse};
+    for (int i = l.first; i >= 0; i = n.at(i).next)
+      fused.loops[static_cast<std::size_t>(fused.count++)] = same_loop(n, stage, i);
+    if (n.at(fused.loops[0]).into < 0) fuse_rule::perform(n, fused);
+    return n.at(fused.loops[0]).into;
+  }
   if (l.parent < 0) {
     int const d = l.root - program::at(p.stages, l.stage).first_axis;
     return program::at(n.loop_of, program::at(p.stages, stage).first_axis + d);
   }
   int const whole = same_loop(n, stage, l.parent);
   step cut{verb::split, 1, {whole}, n.at(l.parent).factor};
+  tail const end = n.at(l.parent).at_end;  // what is computed twice, or beyond the end, may be seen in another stage
+  if (end == tail::mask || end == tail::partition) cut.word = static_cast<std::uint8_t>(end);
   if (!n.at(whole).is_split()) split_rule::perform(n, cut);
   return n.at(l.parent).outer == like ? n.at(whole).outer : n.at(whole).inner;
 }
@@ -104,7 +114,7 @@ struct reverse_compute_at_step {
     int const place = s.places[static_cast<std::size_t>(s.at(i.id).stage)].loop;
     int const first = program::at(s.computation().stages, stage.stage).first_axis;
     for (std::int32_t l : s.order_of(place))
-      if (s.position(l) > s.position(place) && !s.at(l).reduced)
+      if (s.position(l) > s.position(place) && !s.at(l).reduced && s.at(l).root >= first)
         inside[static_cast<std::size_t>(s.at(l).root - first)].id = l;
     return inside;
   }

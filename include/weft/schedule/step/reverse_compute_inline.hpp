@@ -27,8 +27,10 @@ struct reverse_compute_inline_rule {
     int const read = only_stage_read(n, s.stage);
     sequence<std::int32_t> const& order = n.order[static_cast<std::size_t>(read)];
     if (!order.empty()) detail::take_loops(n, s.stage, order.back());
-    for (placement& p : n.places)
+    for (placement& p : n.places) {
       if (p.loop >= 0 && n.at(p.loop).stage == read) p.loop = detail::same_loop(n, s.stage, p.loop);
+      if (p.store >= 0 && n.at(p.store).stage == read) p.store = detail::same_loop(n, s.stage, p.store);
+    }
     n.places[static_cast<std::size_t>(read)] = {true, -1};
   }
 
