@@ -141,6 +141,23 @@ TEST_CASE("rfactor joins parts by the combiner that is said to do so, as often a
     return reduce(0, saturating, a.extent(0), a.extent(1), [=](auto k, auto l) { return cast<int>(a(k, l)); });
   });
 }
+TEST_CASE("rfactor: of a window, of what cache_write made, and with other layouts, tails and fused loops of the parts") {
+  for (char const* steps :
+       {"S: compute_at(T, i)\nS: store_root()\nS: fold_storage(i, 4)\nS: rfactor(S, j, 4)\n",
+        "S: compute_at(T, i)\nS: store_root()\nS: fold_storage(i, 4)\nS: rfactor(S, j, 4)\nS_rf: compute_at(S, i)\n",
+        "S: rfactor(S, j, 4)\nS: transform_layout(0, 4, 0, 0, 1, 4, 0)\nS_rf: transform_layout(1, 2, 0, 0, 1, 0, 1, 1, 2, 0)\n",
+        "S: cache_write()\nS_acc: rfactor(S_acc, j, 4)\nS_acc: compute_at(S, i)\nS_acc_rf: compute_at(S_acc, i)\n"
+        "S_acc_rf: reorder(k, j)\nS_acc_rf: vectorize(j)\n",
+        "S: rfactor_chunks(S, j, 4)\nS: cache_write()\nS_acc: compute_at(S, i)\nS_rf: cache_write()\n",
+        "S: rfactor(S, j, 8)\nS_rf: fuse(i, j) -> ij\nS_rf: vectorize(ij)\n",
+        "S: rfactor(S, j, 6)\nS_rf: split(j, 4, partition) -> jo, ji\nS_rf: reorder(k, ji)\nS_rf: vectorize(ji)\n",
+        "S: rfactor(S, j, 6)\nS_rf: split(j, 4, shift_inwards) -> jo, ji\nS_rf: reorder(k, ji)\nS_rf: unroll(ji)\n"}) {
+    found f;
+    auto const a = f.input<std::int32_t, 2>({14, 21});
+    auto const s = compute<"S">(a.extent(0), [=](auto i) { return sum(a.extent(1), [=](auto k) { return a(i, k); }); });
+    f.check(compute<"T">(a.extent(0) - 2, [=](auto i) { return s(i) + s(i + 2); }), steps, 4);
+  }
+}
 TEST_CASE("rfactor takes all results of a reduction apart") {
   found f;
   auto const a = f.input<std::int32_t, 2>({3, 21});

@@ -66,6 +66,17 @@ TEST_CASE("decompose_reduction: what cannot be") {
        },
        diagnosis::the_identity_is_stored_in_front_of_this_axis__split_it_first},
       {[](scheduled& t) {
+         auto const [io, ii] = t.s.split(t.C.axes()[0], 4);
+         t.s.decompose_reduction(t.C, io);
+         static_cast<void>(t.s.fuse(io, ii));
+       },
+       diagnosis::the_identity_is_stored_in_front_of_this_axis__split_it_first},
+      {[](scheduled& t) {
+         t.s.decompose_reduction(t.C, t.C.axes()[1]);
+         static_cast<void>(t.s.cache_write(t.C));
+       },
+       diagnosis::the_stage_was_scheduled_already__this_step_comes_before_all_others_on_it},
+      {[](scheduled& t) {
          t.s.decompose_reduction(t.C, t.C.axes()[1]);
          static_cast<void>(t.s.rfactor(t.C, t.C.axes()[1], 4));
        },

@@ -217,6 +217,11 @@ TEST_CASE("rfactor: what cannot be taken apart") {
        },
        diagnosis::a_reduced_axis_is_split_or_marked_already__rfactor_first},
       {[](scheduled& t) {
+         auto const [ko, ki] = t.s.split(t.C.axes()[1], 4);
+         static_cast<void>(t.s.rfactor(t.C, t.s.fuse(ko, ki), 8));
+       },
+       diagnosis::a_reduced_axis_is_split_or_marked_already__rfactor_first},
+      {[](scheduled& t) {
          t.s.unroll(t.C.axes()[1]);
          static_cast<void>(t.s.rfactor(t.C, t.C.axes()[1], 8));
        },
