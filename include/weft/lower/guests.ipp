@@ -69,13 +69,7 @@ class guest_spans final : public index_spans {
     stage_info const& s = program::at(p_.stages, reader_);
     int const d = number - s.first_axis;
     if (reader_ == host_.number) {
-      int const root = program::at(l_.n_.loop_of, number);
-      span r = of_loop(root);
-      // Parts that do not divide it lead beyond its end, and guards keep them from there.
-      if (!l_.n_.at(root).live() && r.low != r.high) {
-        ir::expr const last = simplify(m_, ir::binary(m_, op::sub, l_.longest(root), ir::index(m_, 1)));
-        r.high = least(r.high, last, ranges_);
-      }
+      span r = of_loop(program::at(l_.n_.loop_of, number));
       if (!host_.parts.empty() && d < s.spatial) {
         ir::expr const begin = (host_.computed.empty() ? host_.parts : host_.computed)[static_cast<std::size_t>(d)].begin;
         r = {simplify(m_, ir::binary(m_, op::add, r.low, begin)), simplify(m_, ir::binary(m_, op::add, r.high, begin))};
@@ -280,7 +274,8 @@ WEFT_DECL void lowering::keep_inside(part& p, part const& around, guest_spans& s
   ir::expr const last = spans.least(end, around.last != nullptr ? around.last : last_of(around), spans.ranges());
   if (begin == p.begin && last == end) return;
   ir::expr const length = simplify(m_, ir::binary(m_, op::add, ir::binary(m_, op::sub, last, begin), one));
-  p = {begin, spans.most(length, ir::index(m_, 0), spans.ranges()), around.most, last};
+  bool const fewer = p.most->kind != op::literal || (around.most->kind == op::literal && around.most->value < p.most->value);
+  p = {begin, spans.most(length, ir::index(m_, 0), spans.ranges()), fewer ? around.most : p.most, last};
 }
 /// The frame and the position of the loop for all of whose iterations the guest has its memory.
 WEFT_DECL std::pair<stage_frame const*, int> lowering::store_of(stage_frame const& guest) const {

@@ -308,6 +308,8 @@ TEST_CASE("a directory without the right to write is read and never written") {
 TEST_CASE("writers that are killed at any moment leave whole files, and what they left goes") {
   temporary_directory t;
   std::string const one(30000, '1'), two(50000, '2');
+  directory const before(t.path, creation::never);
+  for (std::uint64_t i = 0; i < 8; ++i) CHECK(before.write(cache::name_of(i).name, one));
   for (int n = 0; n < 500; ++n) {
     pid_t const child = ::fork();
     if (child == 0) {

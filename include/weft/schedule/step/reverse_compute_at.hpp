@@ -3,6 +3,7 @@
 
 #include <array>
 
+#include "weft/schedule/handle.hpp"
 #include "weft/schedule/placement.hpp"
 #include "weft/schedule/step/fuse.hpp"
 #include "weft/schedule/step/split.hpp"
