@@ -226,7 +226,7 @@ TEST_CASE("a program under a debugger" * doctest::skip()) {
   product(weft::view(a.data(), 3, 4), weft::view(a, 4, 20), weft::out(c, 3, 20));
 }
 TEST_CASE("gdb stops in a kernel, shows the loop program as its source, and whole backtraces") {
-#if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
+#if WEFT_TEST_ASAN || WEFT_TEST_TSAN
   MESSAGE("[skip] sanitizers do not run under gdb");
   return;
 #endif

@@ -95,8 +95,8 @@ int count(std::string const& text, std::string const& word) {
 }  // namespace
 
 TEST_CASE("kernels with fused loops give the bits of direct evaluation, whatever divides") {
-  for (std::size_t n : {1, 2, 3, 7, 8})
-    for (std::size_t m : {1, 3, 5, 8, 20}) {
+  for (std::size_t n : {1u, 2u, 3u, 7u, 8u})
+    for (std::size_t m : {1u, 3u, 5u, 8u, 20u}) {
       std::vector<float> const a = numbers(n * m * 6), b = numbers(n * m, 7);
       auto const same = [&](auto const& kernel, auto const&... args) {
         auto const expected = weft::evaluate({.contract = weft::cpu().fma}, kernel, args...);
@@ -110,8 +110,8 @@ TEST_CASE("kernels with fused loops give the bits of direct evaluation, whatever
 }
 TEST_CASE("kernels with fused loops: one for all sizes") {
   std::uint64_t const before = weft::compilations();
-  for (std::size_t n : {1, 3, 8})
-    for (std::size_t m : {1, 5, 20}) {
+  for (std::size_t n : {1u, 3u, 8u})
+    for (std::size_t m : {1u, 5u, 20u}) {
       std::vector<float> const a = numbers(n * m * 6), b = numbers(n * m, 7);
       std::vector<float> c(n * m, -1.0f), s(n);
       auto const N = weft::dim<"n">(n);
@@ -125,15 +125,15 @@ TEST_CASE("kernels with fused loops: one for all sizes") {
 }
 TEST_CASE("kernels give the bits of direct evaluation under every tail, with sizes that are numbers and with open ones") {
   auto const check = [](auto const& add, auto const& product) {
-    for (std::size_t n : {1, 3, 7, 8, 9, 13, 16, 31}) {
+    for (std::size_t n : {1u, 3u, 7u, 8u, 9u, 13u, 16u, 31u}) {
       std::vector<float> const a = numbers(n * n), b = numbers(n * n, 7);
       auto const N = weft::dim<"n">(n);
       std::vector<float> c(n * n, -1.0f), d(n, -1.0f);
       weft::evaluate_options const how{.contract = weft::cpu().fma};
-      auto const sums = weft::evaluate(how, add, view(a.data(), n), view(b.data(), n));
-      CHECK(add(view(a.data(), n), view(b.data(), n)) == sums);
+      auto const added = weft::evaluate(how, add, view(a.data(), n), view(b.data(), n));
+      CHECK(add(view(a.data(), n), view(b.data(), n)) == added);
       add(view(a.data(), N), view(b.data(), N), out(d));
-      CHECK(sums == d);
+      CHECK(added == d);
       auto const products = weft::evaluate(how, product, view(a, n, n), view(b, n, n));
       CHECK(product(view(a, n, n), view(b, n, n)) == products);
       product(view(a, N, N), view(b, N, N), out(c, n, n));
@@ -141,7 +141,7 @@ TEST_CASE("kernels give the bits of direct evaluation under every tail, with siz
       if (n > 8) {  // in place: what the last part shares with the one before it is written, then read
         std::vector<float> x(a.begin(), a.begin() + static_cast<std::ptrdiff_t>(n));
         add(x, view(b.data(), n), out(x));
-        CHECK(sums == x);
+        CHECK(added == x);
       }
     }
   };
@@ -151,7 +151,7 @@ TEST_CASE("kernels give the bits of direct evaluation under every tail, with siz
   check(sum_by_vectors<weft::tail::shift_inwards>, product_by_tiles<weft::tail::shift_inwards>);
 }
 TEST_CASE("a stage is computed beyond its end where what it reads is there, and else the call is refused in words") {
-  for (std::size_t n : {1, 7, 8, 13, 24}) {
+  for (std::size_t n : {1u, 7u, 8u, 13u, 24u}) {
     std::vector<float> const a = numbers(n);
     std::vector<float> c(n, -1.0f);
     auto const expected = weft::evaluate(rounded_up<true>, view(a));

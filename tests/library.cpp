@@ -195,7 +195,7 @@ TEST_CASE("child: a plugin comes and goes" * doctest::skip()) {
   for (int i = 0; i < (cache != nullptr ? 1000 : 20); ++i) load_use_unload(false);
   CHECK(count_of("/proc/self/task") == threads);
   CHECK(count_of("/proc/self/fd") == files);
-#if defined(__SANITIZE_ADDRESS__)  // which keeps freed memory for a while
+#if WEFT_TEST_ASAN  // which keeps freed memory for a while
   static_cast<void>(mappings), static_cast<void>(pages);
 #else
   CHECK(lines_of("/proc/self/maps") <= mappings + 4);

@@ -166,4 +166,13 @@ TEST_CASE("a split that does not divide made a part reach beyond what memory fur
           "T: split(i, 3) -> io, ii\nT: compute_at(U, j)\nS: compute_at(T, io)\nS: store_at(U, i)\n");
 }
 
+TEST_CASE("how often the loops of a part run was asked of an axis, and they were fused from two") {
+  found f;
+  auto const A = f.input<float, 0>({});
+  auto const R = compute<"R">(2, 3, 4, [=](auto, auto, auto) { return A() + A(); });
+  auto const S = compute<"S">(2, 3, [=](auto, auto) { return A() + A(); });
+  f.check(compute<"T">(2, 3, [=](auto i, auto j) { return S(i, j) + R(i, j, j); }),
+          "S: compute_at(T, i)\nS: fuse(i, j) -> ij\nS: vectorize(ij)\n");
+}
+
 }  // namespace weft_test::fuzz

@@ -242,7 +242,6 @@ class crash_report {
   }
 };
 
-/// Runs `count` cases from a fresh seed. WEFT_FUZZ_SEED=n: from that one; with WEFT_FUZZ_CASES=1 case n alone.
 /// While it lives, each compilation is verified after each pass, and by LLVM before its passes; what is written for
 /// debuggers goes with it.
 struct verified_compilations : temporary_directory {
@@ -256,9 +255,11 @@ struct verified_compilations : temporary_directory {
   }
 };
 
+/// Runs `count` cases from a fresh seed, of which sanitizers get a tenth. WEFT_FUZZ_SEED=n: from that one; with
+/// WEFT_FUZZ_CASES=1 case n alone.
 template <class Check>
 void for_each_case(char const* what, int count, Check const& check) {
-#if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
+#if WEFT_TEST_ASAN || WEFT_TEST_TSAN
   count /= 10;
 #endif
   if (char const* n = std::getenv("WEFT_FUZZ_CASES")) count = std::atoi(n);

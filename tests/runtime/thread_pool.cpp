@@ -16,14 +16,7 @@
 #include "support/child_process.hpp"
 #include "weft/codegen/target.hpp"
 
-#if defined(__SANITIZE_THREAD__)
-#define WEFT_TEST_TSAN 1
-#elif defined(__has_feature)
-#if __has_feature(thread_sanitizer)
-#define WEFT_TEST_TSAN 1
-#endif
-#endif
-#ifdef WEFT_TEST_TSAN
+#if WEFT_TEST_TSAN
 // Its threads after a fork are what one of the tests is about.
 extern "C" char const* __tsan_default_options() { return "die_after_fork=0"; }
 #endif

@@ -26,12 +26,12 @@ inline int widest_bytes(program const& p, stage_info const& stage) {
   }
   return widest;
 }
-/// How often a loop runs. Of a part that is read by the stage around it at its own indices alone, so long as what stands
-/// inside that loop; -1: not known, as of other parts.
+/// How often a loop runs. Of a part of one axis that is read by the stage around it at its own indices alone, so long as
+/// what stands inside that loop; -1: not known, as of other parts.
 inline std::int64_t longest_trips(nest const& n, int id) {
   loop_info const& l = n.at(id);
   if (!n.is_part(id)) return l.extent;
-  if (l.parent >= 0) return -1;
+  if (l.parent >= 0 || l.root < 0) return -1;
   program const& p = n.computation();
   int const place = n.places[static_cast<std::size_t>(l.stage)].loop;
   stage_info const& guest = program::at(p.stages, l.stage);
