@@ -5,21 +5,13 @@
 #include <string>
 #include <vector>
 
+#include "support/kernels.hpp"
 #include "weft/direct.hpp"
-#include "weft/kernel.hpp"
 
-using weft::compute, weft::dims, weft::out, weft::sum, weft::view;
+using namespace weft_test;
+using weft::dims, weft::out, weft::view;
 
 namespace {
-std::vector<float> numbers(std::size_t n, int step = 5) {
-  std::vector<float> v(n);
-  for (std::size_t i = 0; i < n; ++i) v[i] = static_cast<float>(static_cast<int>(i) * step % 13 - 6) / 4;
-  return v;
-}
-constexpr auto product = [](auto A, auto B) {
-  return compute<"C">(A.extent(0), B.extent(1),
-                      [=](auto i, auto j) { return sum(A.extent(1), [=](auto k) { return A(i, k) * B(k, j); }); });
-};
 /// B in panels of 16 columns, made once; C in tiles of 4 x 16, summed in registers.
 inline constexpr auto packed = weft::kernel<"packed">(product, [](auto& s, auto, auto B, auto C) {
   auto acc = s.cache_write(C);
@@ -127,15 +119,6 @@ constexpr auto smooth = [](auto a) {
   auto y = compute<"y">(n, [=](auto i) { return a(i) * 2; });
   return compute<"c">(n, [=](auto i) { return x(i) + y(i); });
 };
-template <class F>
-std::string refusal(F const& call) {
-  try {
-    call();
-  } catch (weft::argument_error const& e) {
-    return e.what();
-  }
-  return "";
-}
 }  // namespace
 
 TEST_CASE("a product over packed panels, its tiles in registers, has the bits of direct evaluation") {

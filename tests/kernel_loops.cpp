@@ -5,11 +5,13 @@
 #include <string>
 #include <vector>
 
+#include "support/kernels.hpp"
 #include "weft/dim.hpp"
 #include "weft/direct.hpp"
 #include "weft/weft.hpp"
 
-using weft::compute, weft::out, weft::sum, weft::view;
+using namespace weft_test;
+using weft::out, weft::view;
 
 namespace {
 
@@ -80,11 +82,6 @@ constexpr auto rounded_up = weft::kernel<"rounded_up">(
       s.vectorize(U.axes()[0], 8);
     });
 
-std::vector<float> numbers(std::size_t n, int step = 5) {
-  std::vector<float> v(n);
-  for (std::size_t i = 0; i < n; ++i) v[i] = static_cast<float>(static_cast<int>(i) * step % 13 - 6) / 4;
-  return v;
-}
 /// Lines of the assembly in which `word` stands.
 int count(std::string const& text, std::string const& word) {
   int n = 0;
@@ -124,7 +121,7 @@ TEST_CASE("kernels with fused loops: one for all sizes") {
   CHECK(weft::compilations() == before + 2);
 }
 TEST_CASE("kernels give the bits of direct evaluation under every tail, with sizes that are numbers and with open ones") {
-  auto const check = [](auto const& add, auto const& product) {
+  auto const check = [](auto const& add, auto const& times) {
     for (std::size_t n : {1u, 3u, 7u, 8u, 9u, 13u, 16u, 31u}) {
       std::vector<float> const a = numbers(n * n), b = numbers(n * n, 7);
       auto const N = weft::dim<"n">(n);
@@ -134,9 +131,9 @@ TEST_CASE("kernels give the bits of direct evaluation under every tail, with siz
       CHECK(add(view(a.data(), n), view(b.data(), n)) == added);
       add(view(a.data(), N), view(b.data(), N), out(d));
       CHECK(added == d);
-      auto const products = weft::evaluate(how, product, view(a, n, n), view(b, n, n));
-      CHECK(product(view(a, n, n), view(b, n, n)) == products);
-      product(view(a, N, N), view(b, N, N), out(c, n, n));
+      auto const products = weft::evaluate(how, times, view(a, n, n), view(b, n, n));
+      CHECK(times(view(a, n, n), view(b, n, n)) == products);
+      times(view(a, N, N), view(b, N, N), out(c, n, n));
       CHECK(products == c);
       if (n > 8) {  // in place: what the last part shares with the one before it is written, then read
         std::vector<float> x(a.begin(), a.begin() + static_cast<std::ptrdiff_t>(n));

@@ -1,0 +1,112 @@
+// Reductions in parts: what they compute, and how near to the truth.
+#include <algorithm>
+#include <cmath>
+#include <string>
+#include <vector>
+
+#include "support/kernels.hpp"
+#include "weft/direct.hpp"
+#include "weft/expr/math/functions.hpp"
+
+using namespace weft_test;
+using weft::out, weft::view;
+
+namespace {
+using sizes = std::vector<std::size_t>;
+
+constexpr auto product_sum = [](auto a, auto b) {
+  return compute<"d">(1, [=](auto) { return sum(a.extent(0), [=](auto k) { return a(k) * b(k); }); });
+};
+/// 64 parts: the lanes of several vectors.
+inline constexpr auto dot = weft::kernel<"dot">(product_sum, [](auto& s, auto, auto, auto d) {
+  auto [i, k] = d.axes();
+  auto [parts, v] = s.rfactor(d, k, 64);
+  auto [pi, pv, pu] = parts.axes();
+  s.reorder(pu, pv);
+  s.vectorize(pv);
+});
+/// Two threads, of eight lanes each.
+inline constexpr auto parallel_dot = weft::kernel<"parallel_dot">(product_sum, [](auto& s, auto, auto, auto d) {
+  auto [i, k] = d.axes();
+  auto [parts, v] = s.rfactor(d, k, 2, weft::chunks);
+  auto [pi, pv, pu] = parts.axes();
+  auto [lanes, w] = s.rfactor(parts, pu, 8);
+  auto [li, lv, lw, lu] = lanes.axes();
+  s.reorder(pv, pi);
+  s.parallel(pv);
+  s.compute_at(lanes, pv);
+  s.reorder(lu, lw);
+  s.vectorize(lw);
+});
+}  // namespace
+
+TEST_CASE("a sum in parts is exact where all sums are, whatever the tails") {
+  for (std::size_t n : sizes{0, 1, 2, 7, 8, 63, 64, 65, 127, 128, 1000, 4099}) {
+    std::vector<float> const a = numbers(n), b = numbers(n, 7);
+    auto const plain = weft::evaluate(dot, view(a, n), view(b, n));
+    CHECK(dot(view(a, n), view(b, n))(0) == plain[0]);
+    CHECK(parallel_dot(view(a, n), view(b, n))(0) == plain[0]);
+  }
+}
+TEST_CASE("a sum in parts is as near to the true sum as any order of it") {
+  for (std::size_t n : sizes{5, 64, 1001, 40000}) {
+    std::vector<float> a(n), b(n);
+    double exact = 0, size = 0;
+    for (std::size_t i = 0; i < n; ++i) {
+      a[i] = std::sin(static_cast<float>(i) * 1.7f) * 3, b[i] = std::cos(static_cast<float>(i) * 0.3f);
+      exact += static_cast<double>(a[i]) * static_cast<double>(b[i]);
+      size += std::abs(static_cast<double>(a[i]) * static_cast<double>(b[i]));
+    }
+    // Higham, Accuracy and Stability, 4.2: each term is rounded n times at most, and once more as a product.
+    double const unit = 0x1p-24 * static_cast<double>(n + 1), bound = unit / (1 - unit) * size;
+    CHECK(std::abs(static_cast<double>(dot(view(a, n), view(b, n))(0)) - exact) <= bound);
+    CHECK(std::abs(static_cast<double>(parallel_dot(view(a, n), view(b, n))(0)) - exact) <= bound);
+  }
+}
+TEST_CASE("an online softmax in parts is as near as one that takes its terms one by one") {
+  static constexpr auto what = [](auto a) {
+    auto merge = weft::any_order([](auto x, auto y) {
+      auto high = weft::max(weft::get<0>(x), weft::get<0>(y));
+      return weft::values(high, weft::get<1>(x) * weft::exp(weft::get<0>(x) - high) +
+                                    weft::get<1>(y) * weft::exp(weft::get<0>(y) - high));
+    });
+    auto r = compute<"high", "sum">(1, [=](auto) {
+      return weft::reduce(weft::values(-1e30f, 0.0f), merge, a.extent(0),
+                          [=](auto k) { return weft::values(a(k), weft::cast<float>(k * 0 + 1)); });
+    });
+    return weft::outputs(weft::get<0>(r), weft::get<1>(r));
+  };
+  static constexpr auto in_parts = weft::kernel<"online_softmax">(what, [](auto& s, auto, auto r) {
+    auto [i, k] = r.axes();
+    auto [parts, v] = s.rfactor(r, k, 16);
+    auto [pi, pv, pu] = parts.axes();
+    s.reorder(pu, pv);
+    s.vectorize(pv);
+  });
+  for (std::size_t n : sizes{1, 15, 16, 1003}) {
+    std::vector<float> a(n);
+    double exact = 0;
+    for (std::size_t i = 0; i < n; ++i) a[i] = std::sin(static_cast<float>(i) * 1.7f) * 20;
+    float const high = *std::max_element(a.begin(), a.end());
+    for (float x : a) exact += std::exp(static_cast<double>(x) - static_cast<double>(high));
+    std::vector<float> m(1), sum(1);
+    in_parts(view(a, n), out(m, 1), out(sum, 1));
+    CHECK(m[0] == high);
+    // Each term is rescaled n times at most, by an exp within 2 ulp of an argument that is rounded (at most 40), and added.
+    double const unit = 0x1p-24 * static_cast<double>(n) * (4 + 40 + 2);
+    CHECK(std::abs(static_cast<double>(sum[0]) - exact) <= unit / (1 - unit) * exact);
+  }
+}
+TEST_CASE("a sum in parts adds vectors, and keeps them in registers") {
+  std::vector<float> const a(4096), b(4096);
+  std::string const code = dot.on(weft::x86_64_avx2()).assembly(view(a, 4096), view(b, 4096));
+  std::size_t const loop = code.find("vfmadd"), end = code.find("\tj", loop);
+  REQUIRE(end < code.size());
+  std::string const inner = code.substr(loop, end - loop);
+  CHECK(inner.find("%ymm") != std::string::npos);
+  CHECK(inner.find("(%rsp)") == std::string::npos);
+  CHECK(inner.find("vmaskmov") == std::string::npos);
+  std::size_t count = 0;
+  for (std::size_t at = 0; (at = inner.find("vfmadd", at)) != std::string::npos; ++at) ++count;
+  CHECK(count == 8);
+}
