@@ -136,6 +136,13 @@ TEST_CASE("child: WEFT_LLVM=number" * doctest::skip()) {
   REQUIRE(failure_of_load().empty());
   CHECK(std::to_string(load_llvm().major) == std::getenv("WEFT_LLVM"));
 }
+TEST_CASE("child: no WEFT_LLVM" * doctest::skip()) {
+  for (int major = 22; major > load_llvm().major; --major)
+    CHECK_FALSE(installed(("libLLVM.so." + std::to_string(major) + ".1").c_str()));
+}
+TEST_CASE("the newest LLVM that is here is the one that weft finds by itself") {
+  CHECK(test::run_case("child: no WEFT_LLVM", "WEFT_LLVM", nullptr) == 0);
+}
 TEST_CASE("WEFT_LLVM picks a version or a file, and says when it cannot") {
   char const* const variable = "WEFT_LLVM";
   CHECK(test::run_case("child: WEFT_LLVM=path of nothing", variable, "/nowhere/libLLVM.so") == 0);
