@@ -145,7 +145,7 @@ inline void printer::bare(expr e) {
       if (e->value < 0 || static_cast<std::size_t>(e->value) >= f_.scalars.size())
         out_ += '?';
       else
-        out_ += name_text(f_.scalars[static_cast<std::size_t>(e->value)].first);
+        out_ += name_text(f_.scalars[static_cast<std::size_t>(e->value)].name);
       return;
     case op::load: put(e->buf); return items(e->indices, e->a);
     case op::self:
@@ -329,7 +329,7 @@ inline std::string printer::whole() {
   out_ = "kernel " + name_text(f_.name) + ":\n";
   heading("sizes", f_.sizes.size(), [&](std::size_t i) { out_ += name_text(f_.sizes[i]); });
   heading("scalars", f_.scalars.size(), [&](std::size_t i) {
-    out_ += name_text(f_.scalars[i].first) + ": " + std::string(name(f_.scalars[i].second));
+    out_ += name_text(f_.scalars[i].name) + ": " + std::string(name(f_.scalars[i].type));
   });
   heading("variables", f_.variables.size(), [&](std::size_t i) { out_ += name_text(f_.variables[i]); });
   for (buffer const* b : f_.buffers) declare(b);

@@ -100,7 +100,7 @@ inline void verifier::names() {
     all.push_back(&name);
   };
   for (std::string const& s : f_.sizes) add(s, 0);
-  for (auto const& s : f_.scalars) add(s.first, 0);
+  for (auto const& s : f_.scalars) add(s.name, 0);
   for (std::string const& s : f_.variables) add(s, 0);
   std::size_t const buffers = all.size();  // a name before [ is a buffer's: no clash with the others
   for (buffer const* b : f_.buffers) {
@@ -182,7 +182,7 @@ inline void verifier::leaf(expr e) {
       return require(scalar(e, dtype::i64), e, "a size is a scalar i64");
     case op::scalar:
       require(below(f_.scalars.size()), e, "no such scalar argument");
-      if (ok()) require(scalar(e, f_.scalars[static_cast<std::size_t>(e->value)].second), e, "it has another type");
+      if (ok()) require(scalar(e, f_.scalars[static_cast<std::size_t>(e->value)].type), e, "it has another type");
       return;
     case op::axis:
       require(below(f_.variables.size()), e, "no such variable");

@@ -118,7 +118,11 @@ class bounds_proof {
   }
 
   sequence<linear> given_;
-  sequence<std::pair<ir::expr, bool>> supposed_;  // the conjunctions taken apart already
+  struct supposition {
+    ir::expr condition;
+    bool holds;
+  };
+  sequence<supposition> supposed_;  // the conjunctions taken apart already
   bool never_ = false;  // the conditions contradict each other
   sequence<bool> seen_;
 };

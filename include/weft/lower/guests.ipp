@@ -185,7 +185,7 @@ WEFT_DECL ir::stmt lowering::with_guests(int position, guard_states const& state
       frames_[at(g)].host_position = position;
       frames_[at(g)].store = n_.places[at(g)].store;
       // The loop of a reduction over nothing is not made.
-      if (frames_[at(g)].store >= 0 && store_of(frames_[at(g)]).first == nullptr) frames_[at(g)].store = placement::as_computed;
+      if (frames_[at(g)].store >= 0 && store_of(frames_[at(g)]).frame == nullptr) frames_[at(g)].store = placement::as_computed;
       find_parts(frames_[at(g)], g, spans);
     }
     for (int g : guests) make_guest_memory(frames_[at(g)], g);
@@ -278,7 +278,7 @@ WEFT_DECL void lowering::keep_inside(part& p, part const& around, guest_spans& s
   p = {begin, spans.most(length, ir::index(m_, 0), spans.ranges()), fewer ? around.most : p.most, last};
 }
 /// The frame and the position of the loop for all of whose iterations the guest has its memory.
-WEFT_DECL std::pair<stage_frame const*, int> lowering::store_of(stage_frame const& guest) const {
+WEFT_DECL loop_of_frame lowering::store_of(stage_frame const& guest) const {
   if (guest.store == placement::as_computed) return {guest.host, guest.host_position};
   for (stage_frame const *f = guest.host, *of = &guest; f != nullptr; of = f, f = f->host)
     for (int i = of->host_position; i >= 0; --i)

@@ -70,7 +70,7 @@ WEFT_DECL std::string lowering::unused_name(std::string_view wanted) const {
     for (ir::buffer const* b : f_.buffers) taken = taken || b->name == name;
     for (std::string const& v : f_.variables) taken = taken || v == name;
     for (std::string const& s : f_.sizes) taken = taken || s == name;
-    for (auto const& s : f_.scalars) taken = taken || (!f_.sizes.empty() && s.first == name);
+    for (auto const& s : f_.scalars) taken = taken || (!f_.sizes.empty() && s.name == name);
     if (!taken) return name;
     name = std::string(wanted) + "_" + std::to_string(k);
   }

@@ -126,7 +126,10 @@ class vectorizer final : public ir::rewriter {
 
   ir::function& f_;
   int vector_bytes_;
-  sequence<std::pair<std::int32_t, std::int32_t>> chunks_;
+  struct chunk_of_loop {
+    std::int32_t variable, chunk;
+  };
+  sequence<chunk_of_loop> chunks_;
 };
 
 class masking final : public ir::rewriter {

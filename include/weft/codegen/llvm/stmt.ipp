@@ -369,8 +369,8 @@ WEFT_DECL void function_emitter::allocate(ir::stmt s) {
   if (bases_.size() <= id) bases_.resize(id + 1, nullptr);
   // A loop that stands twice, for full tiles and the last, has its memory once: addresses are remembered by buffer.
   if (slots_.size() <= id) slots_.resize(id + 1, {});
-  if (slots_[id].first != function_) slots_[id] = {function_, alloca_in_entry(t, 64)};
-  bases_[id] = slots_[id].second;
+  if (slots_[id].function != function_) slots_[id] = {function_, alloca_in_entry(t, 64)};
+  bases_[id] = slots_[id].address;
   statement(s->children[0]);
   bases_[id] = nullptr;
 }
