@@ -167,7 +167,7 @@ inline expr expression_reader::named(std::string const& name) {
     n.kind = op::axis, n.value = v;
   else if (int const s = find(f_.sizes, same); s >= 0)
     n.kind = op::extent, n.value = s;
-  else if (int const x = find(f_.scalars, [&](scalar_argument const& s) { return s.name == name; }); x >= 0)
+  else if (int const x = find(f_.scalars, [&](scalar_argument const& a) { return a.name == name; }); x >= 0)
     n.kind = op::scalar, n.value = x, n.type = f_.scalars[static_cast<std::size_t>(x)].type;
   else
     fail_at(name_at_, "a variable, size or scalar");
