@@ -126,7 +126,7 @@ WEFT_DECL schedule make_schedule(compile_request const& r) {
     if (!detail::next_choice(choices, s.knobs)) break;
     if (tries < most_tries) continue;
     why += joined({"\n  note  of the combinations of knob values, ", std::to_string(most_tries),
-           " were tried, the last knob fastest; none was legal"});
+                   " were tried, the last knob fastest; none was legal"});
     break;
   }
   if (!spilling.empty()) return detail::finished(r, spilling[0]);
@@ -141,8 +141,8 @@ inline options wanted_options(compile_request const& r) {
   options const o{is_checked(r.wanted), is_set(r.wanted.debug, "WEFT_DEBUG"), is_set(r.wanted.perf, "WEFT_PERF")};
   if (o.any() && find_instruments() == nullptr)
     WEFT_THROW(device_error(joined({r.name,
-                            ": checked, debug and perf (or WEFT_CHECKED, WEFT_DEBUG, WEFT_PERF) need #include "
-                            "<weft/debug.hpp> in one file of the program, or weft::compiled"})));
+                                    ": checked, debug and perf (or WEFT_CHECKED, WEFT_DEBUG, WEFT_PERF) need #include "
+                                    "<weft/debug.hpp> in one file of the program, or weft::compiled"})));
   return o;
 }
 /// What profilers and debuggers call the code, and a valid symbol: matmul_1024x768x512_f32, with the loops' extents in
@@ -176,7 +176,7 @@ WEFT_DECL ir::function make_loops(ir::arena& m, compile_request const& r, schedu
   }
   if (std::string const why = checked ? "" : check_rounded(m, extended, s, *r.layout); !why.empty())
     WEFT_THROW(schedule_error(joined({"split: an axis that is rounded up reads too far\n  in    schedule of ", r.name,
-                              ": ", why, "\n  try   another tail"})));
+                                      ": ", why, "\n  try   another tail"})));
   ir::function f = checked ? linked_instruments.lower(m, r, extended, s)
                            : lower(m, extended, s, *r.layout, r.name,
                                    r.machine->has("avx512f") ? vector_tails::mask : vector_tails::partition);
@@ -281,7 +281,7 @@ WEFT_DECL compiled_kernel compile(compile_request const& r) {
   options const wanted = detail::wanted_options(r);
   if (std::string const why = r.machine == &host() ? "" : cannot_run_here(*r.machine); !why.empty())
     WEFT_THROW(device_error(joined({r.name, ": code for this target cannot run here: ", why,
-                            "; .ir, .llvm_ir and .assembly show it all the same"})));
+                                    "; .ir, .llvm_ir and .assembly show it all the same"})));
   schedule const s = make_schedule(r);
   std::string const key = cache::key_of(r.name, *r.what, s.steps, *r.layout, *r.machine, wanted.checked);
   double const schedule_ms = watch.lap();

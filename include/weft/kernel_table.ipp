@@ -95,7 +95,7 @@ class running_lambdas {
       if (r->what_ == what_)
         WEFT_THROW(schedule_error(joined({face.name,
                                   ": its lambdas call the kernel itself, perhaps through another one; they describe it "
-                                  "and cannot run it: compute before it what they need, and capture that"})));
+                                          "and cannot run it: compute before it what they need, and capture that"})));
     innermost() = this;
   }
   running_lambdas(running_lambdas const&) = delete;

@@ -260,7 +260,7 @@ WEFT_DECL std::string cannot_be_made(target const& t) {
     return "the target has avx512f without avx512vl, for which no code is made; give both, or take avx512f away";
   if (x86 ? detail::x86_level_of(t.cpu) > 0 : t.cpu == "generic") return "";
   return joined({"the target's CPU is called '", t.cpu, "'; give generic",
-         x86 ? ", x86-64, x86-64-v2, x86-64-v3 or x86-64-v4" : "", ", and its features by name"});
+                 x86 ? ", x86-64, x86-64-v2, x86-64-v3 or x86-64-v4" : "", ", and its features by name"});
 }
 WEFT_DECL std::string cannot_run_here(target const& t) {
   std::string missing;

@@ -18,7 +18,7 @@ WEFT_DECL void check_depth(program const& p, int most) {
     if (depth[i] > most)
       WEFT_THROW(argument_error(joined({"weft: an expression has more than ", std::to_string(most),
                                 " operations one upon the other; make a stage of a part of it (weft::compute), or sum "
-                                "over an axis"})));
+                                        "over an axis"})));
   }
 }
 

@@ -114,7 +114,7 @@ class text_reader {
   [[noreturn]] void fail(std::string const& message) const {
     std::size_t const line_start = text_.substr(0, at_).rfind('\n') + 1;  // npos + 1 is 0
     WEFT_THROW(parse_error(joined({what_, ":", std::to_string(line_), ":",
-                           std::to_string(at_ - line_start + 1), ": ", message})));
+                                   std::to_string(at_ - line_start + 1), ": ", message})));
   }
 
  private:

@@ -195,7 +195,7 @@ inline void verifier::leaf(expr e) {
 inline void verifier::indices(buffer const* b, list<expr> const& list, std::uint16_t lanes) {
   if (list.size() != b->shape.size())
     return wrong(joined({b->name, " has ", std::to_string(b->shape.size()), " dimensions, the access ",
-                 std::to_string(list.size()), " indices"}));
+                         std::to_string(list.size()), " indices"}));
   for (expr i : list) {
     require(i->type == dtype::i64, i, "an index must be i64");
     require(i->lanes == 1 || i->lanes == lanes, i, "an index must have 1 lane or as many as the access");

@@ -26,8 +26,8 @@ class bounds_proof {
   virtual std::string unproved(ir::expr load, std::size_t d) {
     interval const r = range_of(linear_form(load->indices[d]), ranges_), size = ranges_.of(load->buf->shape[d]);
     return joined({load->buf->name, ": index ", std::to_string(d), " runs from ", number(r.low), " to ", number(r.high),
-           ", but ", load->buf->name, " has ", number(size.high),
-           " there; clamp the index, guard the access by select, or give a larger tensor"});
+                   ", but ", load->buf->name, " has ", number(size.high),
+                   " there; clamp the index, guard the access by select, or give a larger tensor"});
   }
   ir::arena& m_;
   range_table ranges_;

@@ -136,8 +136,8 @@ WEFT_DECL ir::expr lowering::inlined_element(int tensor, sequence<ir::expr> cons
   while (found < places.size() && !is_wanted(places[found])) ++found;
   if (found == most_places)
     WEFT_THROW(schedule_error(joined({"compute_inline: the inlined stages stand at more than 10,000 places of one stage\n"
-                              "  in    stage ",
-                              p_.tensors[at(now_->stage->tensor)].name.view(),
+                                      "  in    stage ",
+                                      p_.tensors[at(now_->stage->tensor)].name.view(),
                               "\n  try   compute_at or compute_root for one that is read at several indices"})));
   if (found == places.size()) places.push_back(static_cast<element_place&&>(wanted));
   std::size_t const outside = place_;

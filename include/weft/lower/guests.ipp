@@ -149,8 +149,8 @@ WEFT_DECL void lowering::check_in_place() const {
         WEFT_THROW(argument_error(joined({f_.name, ": output ", called(t), " cannot be written over input ",
                                           called(i.tensor),
                                   ": stage ", stage, ", which the schedule computes where it is read, reads elements of ",
-                                  called(i.tensor), " after their place was written; give ", called(t),
-                                  " memory of its own, or compute_root(", stage, ")"})));
+                                          called(i.tensor), " after their place was written; give ", called(t),
+                                          " memory of its own, or compute_root(", stage, ")"})));
       }
     }
 }
@@ -334,9 +334,9 @@ WEFT_DECL void lowering::need_fewer_than_folded(stage_frame const& guest, int di
   std::string const count = most->kind == op::literal ? std::to_string(most->value) : "any number of";
   WEFT_THROW(schedule_error(joined({"fold_storage: ", count, " elements along this axis are read at a time, ",
                                     std::to_string(fold),
-                            " are kept\n  in    stage ", p_.tensors[at(guest.stage->tensor)].name.view(),
-                            ", axis ", n_.at(n_.loop_of[at(guest.stage->first_axis + dim)]).name.view(),
-                            "\n  try   ",
+                                    " are kept\n  in    stage ", p_.tensors[at(guest.stage->tensor)].name.view(),
+                                    ", axis ", n_.at(n_.loop_of[at(guest.stage->first_axis + dim)]).name.view(),
+                                    "\n  try   ",
                             most->kind == op::literal ? "a factor of " + count : "compute_at a loop further in"})));
 }
 /// On the stack of the thread that runs the loop where all guests of the kernel together are small enough for it;

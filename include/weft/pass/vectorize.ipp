@@ -85,7 +85,7 @@ class vectorizer final : public ir::rewriter {
     if (s->extent->kind != op::literal || s->begin->kind != op::literal)
       WEFT_THROW(internal_error(joined({"vectorize: the extent of ",
                                         f_.variables[static_cast<std::size_t>(s->variable)],
-                                " is not a number"})));
+                                        " is not a number"})));
     std::int64_t const count = s->extent->value;
     widest_element width(m_);
     width(s->children[0]);

@@ -18,7 +18,7 @@ WEFT_DECL void detail::check_range_size(std::size_t size, std::int64_t const* ex
   if (too_many || count > static_cast<std::int64_t>(size))
     WEFT_THROW(argument_error(joined({"view: ", product_text(extents, rank, " x "),
                                       " elements are wanted of a range of ",
-                              std::to_string(size)})));
+                                      std::to_string(size)})));
 }
 WEFT_DECL void detail::check_reach(std::int64_t size, std::int64_t const* extents, std::int64_t const* strides,
                                    int rank) {
@@ -34,9 +34,9 @@ WEFT_DECL void detail::check_reach(std::int64_t size, std::int64_t const* extent
   WEFT_THROW(argument_error(
       joined({"view: ", product_text(extents, rank, " x "), " elements with strides (", product_text(strides, rank,
               ", "),
-      ") reach from element ",
-      too_far ? "0 further than memory does" : joined({std::to_string(first), " to ", std::to_string(last)}),
-      " of a range of ", std::to_string(size), "; a view of a pointer into it may begin elsewhere"})));
+              ") reach from element ",
+              too_far ? "0 further than memory does" : joined({std::to_string(first), " to ", std::to_string(last)}),
+              " of a range of ", std::to_string(size), "; a view of a pointer into it may begin elsewhere"})));
 }
 
 }  // namespace weft::inline WEFT_ABI

@@ -98,14 +98,14 @@ class binder {
     std::size_t const inputs = p_.inputs.size(), outputs = p_.outputs.size();
     if (static_cast<std::size_t>(count_) != inputs + outputs)
       refuse(joined({"takes ", std::to_string(inputs), " inputs and ", std::to_string(outputs), " outputs, was given ",
-             std::to_string(count_), " arguments"}));
+                     std::to_string(count_), " arguments"}));
     for (std::size_t i = 0; i < inputs; ++i) {
       argument const& a = arguments_[i];
       input_info const& in = p_.inputs[i];
       if (a.is_scalar != (in.tensor < 0) || a.type != in.type)
         refuse(joined({"argument ", std::to_string(i + 1), " is ", a.is_scalar ? "a number" : "a tensor", " of ",
-               weft::name(a.type), ", the program wants ", in.tensor < 0 ? "a number" : "a tensor",
-               " of ", weft::name(in.type)}));
+                       weft::name(a.type), ", the program wants ", in.tensor < 0 ? "a number" : "a tensor",
+                       " of ", weft::name(in.type)}));
       if (in.tensor >= 0) given_.push_back({&a, in.tensor});
     }
     first_output_ = static_cast<int>(given_.size());
@@ -119,11 +119,11 @@ class binder {
                      std::to_string(a.rank)}));
     if (a.type != t.type)
       refuse(joined({called(i), " holds ", weft::name(t.type), ", its argument holds ",
-             weft::name(a.type),
-             computed(a.type) == t.type
-                  ? joined({"; arithmetic widens narrow types: end the stage with a weft::cast to ",
-                            weft::name(a.type)})
-                  : ""}));
+                     weft::name(a.type),
+                     computed(a.type) == t.type
+                     ? joined({"; arithmetic widens narrow types: end the stage with a weft::cast to ",
+                               weft::name(a.type)})
+                     : ""}));
     bool empty = false;
     for (int d = 0; d < a.rank; ++d) {
       if (a.extents[d] < 0) refuse(joined({called(i), " has a negative extent: ", shape(a)}));
@@ -176,7 +176,7 @@ class binder {
         if (extent >= 0) continue;
         std::string const name(program::at(p_.tensors, s.tensor).name.view());
         refuse(d < s.spatial ? joined({name, " would have a negative extent in dimension ", std::to_string(d), ": ",
-                                   std::to_string(extent)})
+                                       std::to_string(extent)})
                              : joined({"a reduction of ", name, " would run over ", std::to_string(extent),
                                        " elements"}));
       }
@@ -191,7 +191,7 @@ class binder {
       std::int64_t const want = value_of(p_.extent_of(g.tensor, d));
       if (want != g.a->extents[d])
         refuse(joined({"output ", called(i), " is ", shape(*g.a), ", but dimension ", std::to_string(d), " has ",
-               std::to_string(want), " elements"}));
+                       std::to_string(want), " elements"}));
     }
   }
   void walked_axes() {
@@ -199,7 +199,7 @@ class binder {
       if (input_extent(w.tensor, w.dim) == input_extent(w.other, w.other_dim)) continue;
       auto const side = [&](int t, int dim) {
         return joined({program::at(p_.tensors, t).name.view(), ".extent(", std::to_string(dim),
-               ") = ", std::to_string(input_extent(t, dim))});
+                       ") = ", std::to_string(input_extent(t, dim))});
       };
       refuse(joined({side(w.tensor, w.dim), " and ", side(w.other, w.other_dim),
                      " must be equal: one axis walks both"}));
@@ -221,10 +221,10 @@ class binder {
           refuse(joined({"outputs ", called(i), " and ", called(o), " share memory", how_known(a, b)}));
         if (!same)
           refuse(joined({"output ", called(o), " overlaps input ", called(i), " without being the same elements",
-                 how_known(a, b), "; give it memory of its own"}));
+                         how_known(a, b), "; give it memory of its own"}));
         if (!in_place(given_[static_cast<std::size_t>(i)].tensor, given_[static_cast<std::size_t>(o)].tensor))
           refuse(joined({"output ", called(o), " cannot be written over input ", called(i),
-                 ": an element of it is read after its place was written; give it memory of its own"}));
+                         ": an element of it is read after its place was written; give it memory of its own"}));
         // Of several inputs that are the same memory, all are in the class of the first.
         auto const out = static_cast<std::size_t>(o), in = static_cast<std::size_t>(i);
         if (layout_.arguments[out].alias_class == o) layout_.arguments[out].alias_class = i;

@@ -303,7 +303,7 @@ inline std::string stages_text(program const& p) {
   std::string out = p.stages.size() > 1 ? "one of " : "";
   for (std::size_t i = 0; i < p.stages.size(); ++i)
     out += joined({i > 0 ? ", stage<\"" : "stage<\"", program::at(p.tensors, p.stages[i].tensor).name.view(),
-           "\", ", std::to_string(p.stages[i].axes()), ">"});
+                   "\", ", std::to_string(p.stages[i].axes()), ">"});
   return out;
 }
 inline std::string way_out(nest const& n, step const& s, diagnosis why, int stage, int loop) {
@@ -336,7 +336,7 @@ inline std::string way_out(nest const& n, step const& s, diagnosis why, int stag
     }
     case diagnosis::the_axis_is_unrolled_vectorized_or_parallel_already:
       return joined({name(s.what), " of ", text(loop), " before it is marked, or ",
-             one_of(choice({-1, false, true}), "no more of it")});
+                     one_of(choice({-1, false, true}), "no more of it")});
     case diagnosis::a_reduction_axis_cannot_run_in_parallel__use_rfactor:
     case diagnosis::a_reduction_axis_cannot_be_vectorized__use_rfactor:
       return one_of(choice({-1, true, true}), "a spatial axis: split one that is marked before it is marked");

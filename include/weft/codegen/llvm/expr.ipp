@@ -433,7 +433,7 @@ WEFT_DECL value_ref expression_emitter::make_half_cast(ir::expr e, value_ref a) 
   bool const widens = e->type == dtype::f32;
   if ((widens ? e->a->type : e->type) != dtype::f16 || (widens ? e->type : e->a->type) != dtype::f32)
     WEFT_THROW(internal_error(joined({"llvm: a cast from ", name(e->a->type), " to ",
-                              name(e->type), " is left after pass/legalise"})));
+                                      name(e->type), " is left after pass/legalise"})));
   type_ref const half = with_lanes(l_.HalfTypeInContext(s_.context), e->lanes);
   if (widens) return l_.BuildFPExt(b_, l_.BuildBitCast(b_, a, half, ""), type_of(e), "");
   return l_.BuildBitCast(b_, narrowed(e->a, a, half), type_of(e), "");
