@@ -122,3 +122,16 @@ TEST_CASE("an index that is read from a tensor is refused until it is clamped") 
       CHECK(c(i, j) == a(p < 0 ? 0 : p > 2 ? 2 : p, j));
     }
 }
+TEST_CASE("the exterior is any number that the elements have") {
+  constexpr auto shifted = weft::kernel<"shifted">([](auto A) {
+    auto B = weft::constant_exterior(A, 2);
+    return weft::compute<"C">(A.extent(0), [=](auto i) { return B(i + 1); });
+  });
+  auto const check = [&]<class T>(T) {
+    std::vector<T> const a{T(5.0f), T(7.0f)};
+    auto const c = weft::evaluate(shifted, weft::view(a, 2)).values;
+    CHECK(static_cast<float>(c[0]) == 7);
+    CHECK(static_cast<float>(c[1]) == 2);
+  };
+  check(weft::f16()), check(weft::bf16()), check(float()), check(double()), check(std::int8_t()), check(std::uint64_t());
+}

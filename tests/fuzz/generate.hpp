@@ -194,12 +194,14 @@ class program_maker : access_maker {
     for (int i = 0; i < stage.reduced; ++i) terms *= static_cast<double>(axes_[at(stage.spatial + i)].extent);
     int const self = p_.add({weft::op::self, t, place});
     using weft::op;
-    op const combine = t == weft::dtype::boolean ? r_.one_of({op::min, op::max, op::bit_xor})
-                                                 : r_.one_of({op::add, op::add, op::add, op::min, op::max});
+    op const combine = t == weft::dtype::boolean
+                           ? r_.one_of({op::min, op::max, op::bit_xor, op::logical_or, op::logical_and})
+                           : r_.one_of({op::add, op::add, op::add, op::add, op::min, op::min, op::max, op::max, op::mul});
     info.identity = weft::with_dtype(t, [&]<class T>(T) {
       if (combine == op::min) return weft::detail::identity_of<op::min, T>();
       if (combine == op::max) return weft::detail::identity_of<op::max, T>();
-      return std::int64_t(0);
+      if (combine == op::mul) return weft::detail::identity_of<op::mul, T>();
+      return std::int64_t(combine == op::logical_and);
     });
     number result{-1, x.most, x.fraction};
     // A half adds and compares as f32, and is rounded in each step.
@@ -213,12 +215,14 @@ class program_maker : access_maker {
       result.most = -1;
       return result;
     }
+    if (combine == op::mul) result.most = -1;
     if (combine == op::add && x.most >= 0) result.most = x.most * (terms > 1 ? terms : 1);
     if (weft::is_float(t)) {
       d_.order_free.back() = d_.order_free.back() && result.on_grid(t);
       // min and max of 0 and -0 depend on their order; with 0 added there is no -0.
-      if (combine != op::add) x.node = this->op(op::add, x.node, p_.literal(as, 0));
-      if (combine != op::add && terms == 0) result.most = -1;  // infinite
+      bool const chooses = combine == op::min || combine == op::max;
+      if (chooses) x.node = this->op(op::add, x.node, p_.literal(as, 0));
+      if (chooses && terms == 0) result.most = -1;  // infinite
     }
     result.node = cast(this->op(combine, before, x.node), t);
     if (r_.chance(20)) result.node = this->op(op::select, condition(), result.node, self);
@@ -275,8 +279,18 @@ class program_maker : access_maker {
     using weft::op;
     number const a = value(t, depth - 1);
     if (r_.chance(8)) return {this->op(op::neg, a.node), a.most, a.fraction};
-    if (exps_ < 2 && r_.chance(5)) return ++exps_, number{this->op(op::exp, a.node), -1, 0};
+    if (r_.chance(8))
+      return {this->op(r_.one_of({op::sqrt, op::floor, op::ceil, op::trunc, op::round, op::abs}), a.node), -1, 0};
+    if (expansions_ < 2 && r_.chance(6))  // each is some dozens of operations
+      return ++expansions_,
+             number{this->op(r_.one_of({op::exp, op::exp, op::exp2, op::expm1, op::log, op::log2, op::log1p, op::rsqrt, op::sin,
+                                        op::cos, op::tan, op::atan, op::tanh, op::sigmoid, op::erf, op::gelu}),
+                             a.node),
+                    -1, 0};
     number const b = value(t, depth - 1);
+    if (r_.chance(3)) return {this->op(op::copysign, a.node, b.node), -1, 0};
+    if (expansions_ < 2 && r_.chance(3))
+      return ++expansions_, number{this->op(r_.one_of({op::pow, op::atan2, op::rem}), a.node, b.node), -1, 0};
     op const o = r_.one_of({op::add, op::add, op::sub, op::mul, op::mul, op::min, op::max, op::div});
     number n = larger(this->op(o, a.node, b.node), a, b);
     if (o == op::div) n.most = -1;
@@ -323,7 +337,7 @@ class program_maker : access_maker {
   weft::sequence<int> sizes_;
   weft::sequence<number> scalars_;
   weft::sequence<number> seen_[weft::dtype_count];
-  int exps_ = 0;
+  int expansions_ = 0;
   bool says_merged_ = false;
 };
 

@@ -71,3 +71,22 @@ TEST_CASE("queries, keys and values that do not fit are refused") {
         "plain: needs A.extent(1) == B.extent(1), but A.extent(1) = 4, B.extent(1) = 3");
   CHECK(refusal_of([&] { plain(q, k, drawn<float>(2, 6, 6)); }).find("C.extent(0) = 6") != std::string::npos);
 }
+TEST_CASE("a mask of bool says which keys are seen") {
+  auto const q = drawn<float>(1, 5, 4), k = drawn<float>(2, 3, 4), v = drawn<float>(3, 3, 6);
+  weft::tensor<bool, 2> mask(5, 3);
+  for (long i = 0; i < 5; ++i)
+    for (long s = 0; s < 3; ++s) mask(i, s) = s == i % 3 || s == 1;
+  check_op(
+      masked, shape_t<2>{5, 6}, bound,
+      [&](long i, long f) {
+        return attended(
+            3,
+            [&](long s) {
+              double x = 0;
+              for (long e = 0; e < 4; ++e) x += q(i, e) * k(s, e);
+              return mask(i, s) ? x / 2 : -INFINITY;
+            },
+            [&](long s) { return v(s, f); });
+      },
+      q, k, v, mask);
+}

@@ -112,3 +112,13 @@ TEST_CASE("integers divide towards 0, and cast narrows") {
   static_assert(std::is_same_v<decltype(halve(h)), weft::tensor<weft::f16, 1>>);
   check_op(halve, shape_t<1>{20}, 0, [&](long i) { return float(h(i)) / 2; }, h);
 }
+TEST_CASE("activations of integers are computed as floats") {
+  constexpr auto gate = weft::kernel<"gate">(ops::hard_sigmoid);
+  constexpr auto swish = weft::kernel<"swish">(ops::hard_swish);
+  weft::tensor<int, 1> x(5);
+  int const numbers[] = {-5, -2, 0, 1, 7};
+  for (int i = 0; i < 5; ++i) x(i) = numbers[i];
+  auto const share = [&](long i) { return std::min(6.0f, std::max(0.0f, float(x(i)) + 3)) / 6; };
+  check_op(gate, shape_t<1>{5}, 1e-7, share, x);
+  check_op(swish, shape_t<1>{5}, 1e-6, [&](long i) { return float(x(i)) * share(i); }, x);
+}

@@ -118,3 +118,14 @@ TEST_CASE("the triangles of a matrix, and of a batch of them") {
   check_op(lower, shape_t<3>{2, 4, 5}, 0, [&](long b, long i, long j) { return j <= i + 1 ? x(b, i, j) : 0; }, x);
   check_op(upper, shape_t<3>{2, 4, 5}, 0, [&](long b, long i, long j) { return j >= i ? x(b, i, j) : 0; }, x);
 }
+TEST_CASE("pad fills with a number that the elements have") {
+  weft::tensor<std::uint8_t, 1> x(2);
+  x(0) = 1, x(1) = 2;
+  auto const pad_by = [](double value) {
+    return weft::kernel<"padded">([value](auto a) { return ops::pad(a, {.before = {1}, .value = value}); });
+  };
+  CHECK(pad_by(255)(x)(0) == 255);
+  CHECK_THROWS_AS(pad_by(300)(x), weft::argument_error);
+  CHECK_THROWS_AS(pad_by(-1)(x), weft::argument_error);
+  CHECK_THROWS_AS(pad_by(0.5)(x), weft::argument_error);
+}

@@ -29,11 +29,11 @@ WEFT_HOT_DECL std::uint64_t xxh64(std::string_view bytes) {
   char const* const end = at + bytes.size();
   std::uint64_t h = p[4];
   if (bytes.size() >= 32) {
-    std::uint64_t sums[] = {p[0] + p[1], p[1], 0, 0 - p[0]};
+    std::uint64_t lanes[] = {p[0] + p[1], p[1], 0, 0 - p[0]};
     for (; end - at >= 32; at += 32)
-      for (int i = 0; i < 4; ++i) sums[i] = xxh_round(sums[i], little_endian<std::uint64_t>(at + 8 * i));
-    h = rotated(sums[0], 1) + rotated(sums[1], 7) + rotated(sums[2], 12) + rotated(sums[3], 18);
-    for (std::uint64_t sum : sums) h = (h ^ xxh_round(0, sum)) * p[0] + p[3];
+      for (int i = 0; i < 4; ++i) lanes[i] = xxh_round(lanes[i], little_endian<std::uint64_t>(at + 8 * i));
+    h = rotated(lanes[0], 1) + rotated(lanes[1], 7) + rotated(lanes[2], 12) + rotated(lanes[3], 18);
+    for (std::uint64_t sum : lanes) h = (h ^ xxh_round(0, sum)) * p[0] + p[3];
   }
   h += bytes.size();
   for (; end - at >= 8; at += 8)

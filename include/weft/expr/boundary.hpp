@@ -68,12 +68,13 @@ struct bounded_tensor {
   }
 };
 
-/// `exterior` outside of the tensor.
-template <class T, int Rank>
+/// `exterior`, a number that T has, outside of the tensor.
+template <class T, int Rank, detail::plain_number Number>
   requires(Rank > 0)
-constexpr bounded_tensor<detail::border::constant, T, Rank> constant_exterior(expr::tensor<T, Rank> const& t,
-                                                                              std::type_identity_t<T> exterior) {
-  return {t, exterior};
+constexpr bounded_tensor<detail::border::constant, T, Rank> constant_exterior(expr::tensor<T, Rank> const& t, Number exterior) {
+  detail::check_weak<Number, T>();
+  detail::check_fits<T>(*t.p, exterior);
+  return {t, from_bits<T>(detail::number_bits<T>(exterior))};
 }
 /// The nearest element of the tensor.
 template <class T, int Rank>

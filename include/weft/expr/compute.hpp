@@ -276,9 +276,10 @@ constexpr auto as_values(several<V...> const& v) {
   }(std::index_sequence_for<V...>{});
 }
 template <class T, class Number>
-constexpr std::int64_t identity_bits(Number const& n) {
+constexpr std::int64_t identity_bits(program const& p, Number const& n) {
   static_assert(plain_number<Number>, "weft: the identity of a reduction is a plain number, or weft::values of some");
   check_weak<Number, T>();
+  check_fits<T>(p, n);
   return number_bits<T>(n);
 }
 
@@ -299,7 +300,7 @@ constexpr auto combined(R const& traced, several<V...> const& x, several<Number.
                 "weft: the combiner of a reduction returns the types that it takes; cast what it returns");
   reduction_of_several<Axes, typename V::element_type...> r{&p, traced.first_axis, {}};
   ((r.results[I] = {unless_excluded(p, traced.result, dtype_of<typename V::element_type>, in(p, get<I>(next)), selves[I]),
-                    identity_bits<typename V::element_type>(get<I>(identity))}),
+                    identity_bits<typename V::element_type>(p, get<I>(identity))}),
    ...);
   if constexpr (is_any_order<Combine>) {
     constexpr auto results = static_cast<std::int32_t>(sizeof...(V));

@@ -117,6 +117,14 @@ constexpr program* program_of(A const& a) {
   else
     return nullptr;
 }
+/// Whether the plain number is one that T has; else an error on the user's line, or later where that is not known yet.
+template <class T, class Number>
+constexpr bool check_fits(program const& p, Number number) {
+  bool const fits = represents<T>(number);
+  if (!fits && (p.loud || !std::is_constant_evaluated()))
+    a_number_does_not_fit_the_element_type_that_it_meets__cast_the_tensor_to_a_wider_one();
+  return fits;
+}
 /// The node of `a`, converted to element type T, in program `p`.
 template <class T, class A>
 constexpr int node_as(program& p, A const& a) {
@@ -125,10 +133,7 @@ constexpr int node_as(program& p, A const& a) {
                 "auto S = weft::compute<\"S\">(...), then weft::compute<\"T\">(..., S(i) + 1)");
   if constexpr (plain_number<A>) {
     check_weak<A, T>();
-    bool const fits = represents<T>(a);
-    if (!fits && (p.loud || !std::is_constant_evaluated()))
-      a_number_does_not_fit_the_element_type_that_it_meets__cast_the_tensor_to_a_wider_one();
-    return p.add({op::literal, dtype_of<T>, fits ? -1 : program::misfit, -1, -1, number_bits<T>(a)});
+    return p.add({op::literal, dtype_of<T>, check_fits<T>(p, a) ? -1 : program::misfit, -1, -1, number_bits<T>(a)});
   } else {
     int const id = in(p, a);
     constexpr dtype from = dtype_of<element_of_t<A>>, to = dtype_of<T>;
@@ -162,6 +167,19 @@ template <class A, class B>
 concept with_a_reduction =
     (is_reduction<A>::value && (expression<B> || plain_number<B>)) || (is_reduction<B>::value && operand<A>);
 
+template <class A>
+inline constexpr bool is_real = false;
+template <class A>
+  requires expression<A>
+inline constexpr bool is_real<A> = is_float(dtype_of<typename A::element_type>);
+
+template <op O, class A, class B>
+constexpr auto bits(A const& a, B const& b) {
+  using T = common_t<A, B>;
+  static_assert(std::is_integral_v<T> && !std::is_same_v<T, bool>,
+                "weft: & | ^ << >> need integers; && and || join conditions, weft::cast makes integers of other numbers");
+  return binary<T, value<T>>(O, a, b);
+}
 template <op O, op IndexO, class A, class B>
 constexpr auto arithmetic(A const& a, B const& b) {
   if constexpr (index_pair<A, B>) {
@@ -222,6 +240,28 @@ constexpr value<bool> operator==(A const& a, B const& b) { return detail::binary
 /// As `<`, but true with NaN.
 template <class A, class B> requires detail::meets<A, B>
 constexpr value<bool> operator!=(A const& a, B const& b) { return detail::binary<detail::common_t<A, B>, value<bool>>(op::ne, a, b); }
+/// Bit by bit, of integers that are no indices.
+template <class A, class B> requires detail::value_pair<A, B>
+constexpr auto operator&(A const& a, B const& b) { return detail::bits<op::bit_and>(a, b); }
+/// As `&`.
+template <class A, class B> requires detail::value_pair<A, B>
+constexpr auto operator|(A const& a, B const& b) { return detail::bits<op::bit_or>(a, b); }
+/// As `&`.
+template <class A, class B> requires detail::value_pair<A, B>
+constexpr auto operator^(A const& a, B const& b) { return detail::bits<op::bit_xor>(a, b); }
+/// In the type in which `a + b` is computed, by b modulo its width.
+template <class A, class B> requires detail::value_pair<A, B>
+constexpr auto operator<<(A const& a, B const& b) { return detail::bits<op::shl>(a, b); }
+/// As `<<`; signed integers keep their sign.
+template <class A, class B> requires detail::value_pair<A, B>
+constexpr auto operator>>(A const& a, B const& b) { return detail::bits<op::shr>(a, b); }
+/// All bits the other way round, of an integer.
+template <element T>
+constexpr auto operator~(value<T> a) {
+  using R = detail::computed_t<T>;
+  if constexpr (std::is_integral_v<R>) return detail::bits<op::bit_xor>(a, static_cast<R>(~R(0)));
+  else return detail::bits<op::bit_xor>(a, a);  // refused
+}
 /// Both are computed.
 constexpr value<bool> operator&&(value<bool> a, value<bool> b) { return detail::binary<bool, value<bool>>(op::logical_and, a, b); }
 /// Both are computed.
@@ -243,12 +283,14 @@ template <class A, class B> requires detail::meets<A, B>
 constexpr auto max(A const& a, B const& b) { return detail::arithmetic<op::max, op::max>(a, b); }
 // clang-format on
 
-/// `low` if x < low, `high` if x > high, else x. On indices this is the border that repeats the edge:
+/// `low` if x < low, `high` if x > high, else x, so NaN stays NaN. On indices this is the border that repeats the edge:
 /// `A(clamp(i - 1, 0, n - 1))`.
 template <class X, class L, class H>
   requires detail::meets<X, L> && detail::meets<X, H>
 constexpr auto clamp(X const& x, L const& low, H const& high) {
-  return min(max(x, low), high);
+  // Where none is larger the last one is kept: x, NaN and -0, too.
+  if constexpr (detail::is_real<X>) return min(high, max(low, x));
+  else return min(max(x, low), high);
 }
 
 /// `condition ? a : b`. Only the branch taken reads its tensors, so a condition can guard an access:

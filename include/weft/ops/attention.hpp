@@ -1,6 +1,8 @@
 // Scaled dot-product attention, with all scores in memory.
 #pragma once
 
+#include <type_traits>
+
 #include "weft/ops/matmul.hpp"
 #include "weft/ops/softmax.hpp"
 
@@ -36,7 +38,10 @@ struct attention_op {
   template <class Q, class K, class V, class T, int Rank>
   constexpr auto operator()(Q const& q, K const& k, V const& v, expr::tensor<T, Rank> const& mask,
                             attention_options const& o = {}) const {
-    return attend(q, k, v, o, [](auto s, auto m) { return s + m; }, mask);
+    return attend(q, k, v, o, [](auto s, auto m) {
+      if constexpr (std::is_same_v<T, bool>) return select(m, s, -__builtin_inff());
+      else return s + m;
+    }, mask);
   }
 };
 }  // namespace detail
@@ -46,7 +51,8 @@ struct attention_op {
 ///     auto y = ops::attention(q, k, v, {.causal = true});       auto z = ops::attention(q, k, v, mask);
 ///
 /// Shape   ... L x E, ... S x E and ... S x F give ... L x F; the dimensions before are batches, broadcast as in matmul;
-///         a mask is broadcast against the scores, ... L x S, and added to them: minus infinity hides a key
+///         a mask is broadcast against the scores, ... L x S; of bool it says which keys are seen, else it is added to the
+///         scores: minus infinity hides a key
 /// Needs   each query sees a key; of none it is NaN
 /// Cost    memory for four times the scores
 /// Source  Vaswani et al.: Attention Is All You Need, 2017; torch.nn.functional.scaled_dot_product_attention

@@ -44,8 +44,8 @@ WEFT_OPS_UNARY(gelu, weft::gelu(v))
 WEFT_OPS_UNARY(gelu_tanh, weft::gelu_tanh(v))
 WEFT_OPS_UNARY(softplus, weft::max(0, v) + weft::log1p(weft::exp(-weft::abs(v))))  // nothing overflows on the way
 WEFT_OPS_UNARY(mish, v * weft::tanh(weft::max(0, v) + weft::log1p(weft::exp(-weft::abs(v)))))
-WEFT_OPS_UNARY(hard_sigmoid, weft::min(6, weft::max(0, v + 3)) / 6)
-WEFT_OPS_UNARY(hard_swish, v * weft::min(6, weft::max(0, v + 3)) / 6)
+WEFT_OPS_UNARY(hard_sigmoid, weft::min(6, weft::max(0, weft::cast<detail::real_t<typename decltype(v)::element_type>>(v) + 3)) / 6)
+WEFT_OPS_UNARY(hard_swish, v * weft::min(6, weft::max(0, weft::cast<detail::real_t<typename decltype(v)::element_type>>(v) + 3)) / 6)
 ///@}
 
 /// The function or operator of that name, of each two elements that belong together.
