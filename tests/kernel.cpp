@@ -17,8 +17,8 @@ TEST_CASE("a call gives the bits of direct evaluation, whatever the tails") {
     auto const M = static_cast<std::size_t>(m), K = static_cast<std::size_t>(k), N = static_cast<std::size_t>(n);
     std::vector<float> const a = numbers(M * K), b = numbers(K * N, 7);
     std::vector<float> c(M * N, -1.0f);
-    matmul(view(a, M, K), view(b, K, N), out(c, M, N));
-    auto const e = weft::evaluate({.contract = weft::cpu().fma}, matmul, view(a, M, K), view(b, K, N));
+    tiled_matmul(view(a, M, K), view(b, K, N), out(c, M, N));
+    auto const e = weft::evaluate({.contract = weft::cpu().fma}, tiled_matmul, view(a, M, K), view(b, K, N));
     CHECK(e == c);
   }
 }
@@ -26,8 +26,8 @@ TEST_CASE("compiled code works under any strides: padded rows, columns first, ba
   std::vector<float> const a = numbers(400), b = numbers(400, 7);
   auto const check = [&](auto const& x, auto const& y) {
     std::vector<float> c(7 * 9, -1.0f);
-    matmul(x, y, out(c, 7, 9));
-    CHECK(weft::evaluate({.contract = weft::cpu().fma}, matmul, x, y) == c);
+    tiled_matmul(x, y, out(c, 7, 9));
+    CHECK(weft::evaluate({.contract = weft::cpu().fma}, tiled_matmul, x, y) == c);
   };
   auto const x = view(a.data(), 7, 5), y = view(b.data(), 5, 9);
   check(x.strided(16, 1), y.strided(11, 1));
@@ -75,7 +75,7 @@ TEST_CASE("outs may stand before inputs: each kind is matched in its own order")
 TEST_CASE("an empty output is no call at all: pointers may be null, nothing is compiled") {
   std::uint64_t const before = weft::compilations();
   float* const nowhere = nullptr;
-  matmul(view(nowhere, 0, 5), view(numbers(15), 5, 3), out(nowhere, 0, 3));
+  tiled_matmul(view(nowhere, 0, 5), view(numbers(15), 5, 3), out(nowhere, 0, 3));
   saxpy(view(nowhere, 0), view(nowhere, 0), 1.0f, out(nowhere, 0));
   CHECK(saxpy(std::vector<float>{}, std::vector<float>{}, 1.0f).size() == 0);
   CHECK(weft::compilations() == before);
@@ -83,7 +83,7 @@ TEST_CASE("an empty output is no call at all: pointers may be null, nothing is c
 TEST_CASE("a reduction over nothing gives its identity") {
   std::vector<float> c(6, -1.0f);
   float* const nowhere = nullptr;
-  matmul(view(nowhere, 2, 0), view(nowhere, 0, 3), out(c, 2, 3));
+  tiled_matmul(view(nowhere, 2, 0), view(nowhere, 0, 3), out(c, 2, 3));
   CHECK(c == std::vector<float>(6, 0.0f));
   std::vector<float> high(2), low(2);
   spread(view(nowhere, 2, 0), out(high), out(low));
@@ -163,11 +163,11 @@ TEST_CASE("another target gets its own code, with the same bits where fma agrees
     }
     std::uint64_t const before = weft::compilations();
     std::vector<float> c(6 * 50);
-    matmul.on(machine)(view(a, 6, 40), view(b, 40, 50), out(c, 6, 50));
-    matmul.on(machine)(view(a, 6, 40), view(b, 40, 50), out(c, 6, 50));
+    tiled_matmul.on(machine)(view(a, 6, 40), view(b, 40, 50), out(c, 6, 50));
+    tiled_matmul.on(machine)(view(a, 6, 40), view(b, 40, 50), out(c, 6, 50));
     CHECK(weft::compilations() <= before + 1);
-    CHECK(weft::evaluate({.contract = machine.fma}, matmul, view(a, 6, 40), view(b, 40, 50)) == c);
-    CHECK(matmul.on(machine).llvm_ir(view(a, 6, 40), view(b, 40, 50)).find(machine.cpu) != std::string::npos);
+    CHECK(weft::evaluate({.contract = machine.fma}, tiled_matmul, view(a, 6, 40), view(b, 40, 50)) == c);
+    CHECK(tiled_matmul.on(machine).llvm_ir(view(a, 6, 40), view(b, 40, 50)).find(machine.cpu) != std::string::npos);
   }
 }
 TEST_CASE("a kernel keeps its target, whatever becomes of the one that it was given") {
@@ -309,20 +309,20 @@ TEST_CASE("every wrong argument is refused in words before anything is written")
   std::vector<float> c(60, -1.0f);
   float* const nowhere = nullptr;
   CHECK_REFUSED("B.extent(0) = 4 and A.extent(1) = 5 must be equal",
-                matmul(view(a, 3, 5), view(b, 4, 6), out(c, 3, 6)));
+                tiled_matmul(view(a, 3, 5), view(b, 4, 6), out(c, 3, 6)));
   CHECK_REFUSED("output C is 3 x 7, but dimension 1 has 6 elements",
-                matmul(view(a, 3, 5), view(b, 5, 6), out(c, 3, 7)));
-  CHECK_REFUSED("A has no memory", matmul(view(nowhere, 3, 5), view(b, 5, 6), out(c, 3, 6)));
-  CHECK_REFUSED("C has no memory", matmul(view(a, 3, 5), view(b, 5, 6), out(nowhere, 3, 6)));
+                tiled_matmul(view(a, 3, 5), view(b, 5, 6), out(c, 3, 7)));
+  CHECK_REFUSED("A has no memory", tiled_matmul(view(nowhere, 3, 5), view(b, 5, 6), out(c, 3, 6)));
+  CHECK_REFUSED("C has no memory", tiled_matmul(view(a, 3, 5), view(b, 5, 6), out(nowhere, 3, 6)));
   CHECK_REFUSED("61 elements are wanted of a range of 60", static_cast<void>(view(a, 61)));
   CHECK_REFUSED("7 x 9 elements are wanted of a range of 60", static_cast<void>(out(c, 7, 9)));
-  CHECK_REFUSED("A has a negative extent: -3 x 5", matmul(view(a.data(), -3, 5), view(b, 5, 6), out(c, 3, 6)));
+  CHECK_REFUSED("A has a negative extent: -3 x 5", tiled_matmul(view(a.data(), -3, 5), view(b, 5, 6), out(c, 3, 6)));
   CHECK_REFUSED("A reaches further than memory does",
-                matmul(view(a.data(), std::int64_t(1) << 40, std::int64_t(1) << 40), view(b, 5, 6), out(c, 3, 6)));
+                tiled_matmul(view(a.data(), std::int64_t(1) << 40, std::int64_t(1) << 40), view(b, 5, 6), out(c, 3, 6)));
   CHECK_REFUSED("the strides of output C let two elements share memory",
-                matmul(view(a, 3, 5), view(b, 5, 6), out(c.data(), 3, 6).strided(5, 1)));
+                tiled_matmul(view(a, 3, 5), view(b, 5, 6), out(c.data(), 3, 6).strided(5, 1)));
   CHECK_REFUSED("the strides of output C let two elements share memory",
-                matmul(view(a, 3, 5), view(b, 5, 6), out(c.data(), 3, 6).strided(6, 0)));
+                tiled_matmul(view(a, 3, 5), view(b, 5, 6), out(c.data(), 3, 6).strided(6, 0)));
   std::vector<float> short_one(4);
   CHECK_REFUSED("z", saxpy(a, b, 1.0f, out(short_one)));
   CHECK(c == std::vector<float>(60, -1.0f));
@@ -363,8 +363,8 @@ inline constexpr auto unrolled = weft::kernel<"unrolled">(
     });
 }  // namespace
 
-static_assert(weft::checked<matmul, weft::arg<float, 2>, weft::arg<float, 2>>);
-static_assert(weft::verdicts<matmul, weft::arg<float, 2>, weft::arg<float, 2>>.state == weft::verdict::legal);
+static_assert(weft::checked<tiled_matmul, weft::arg<float, 2>, weft::arg<float, 2>>);
+static_assert(weft::verdicts<tiled_matmul, weft::arg<float, 2>, weft::arg<float, 2>>.state == weft::verdict::legal);
 static_assert(weft::verdicts<unrolled, weft::arg<float, 1>>.state == weft::verdict::deferred);
 static_assert(weft::verdicts<unrolled, weft::fixed_arg<float, 16>>.state == weft::verdict::legal);
 static_assert(weft::verdicts<unrolled, weft::fixed_arg<float, 4096>>.state == weft::verdict::illegal);
@@ -506,7 +506,7 @@ TEST_CASE("a knob takes its first value that is legal for these extents and this
   static weft::target const small = weft::x86_64_sse2();  // 16 registers of 4 floats: 6 x 64 sums do not fit
   std::vector<float> const a = numbers(6 * 8), b = numbers(8 * 64);
   if (weft::cpu().arch == weft::architecture::x86_64) {
-    auto const trace = matmul.on(small).trace(view(a, 6, 8), view(b, 8, 64));
+    auto const trace = tiled_matmul.on(small).trace(view(a, 6, 8), view(b, 8, 64));
     INFO(trace);
     CHECK(trace.find("split(i, 6)") != std::string::npos);
     CHECK(trace.find("split(j, 8)") != std::string::npos);

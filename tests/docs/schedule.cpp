@@ -115,6 +115,23 @@ TEST_CASE("docs/schedule.md shows where stages are computed") {
   WEFT_TEST_SHOW("transform_layout", (auto copy = s.cache_read(B, C);),
                  (auto packed = s.transform_layout(copy, [](auto row, auto column) { return weft::dims(column / 8, row, column % 8);});));
 }
+TEST_CASE("docs/schedule.md shows two stages in one nest") {
+  constexpr auto gradient = [](auto in) {
+    auto dx = weft::compute<"dx">(in.extent(0) - 1, in.extent(1) - 1, [=](auto y, auto x) { return in(y, x + 1) - in(y, x); });
+    auto dy = weft::compute<"dy">(in.extent(0) - 1, in.extent(1) - 1, [=](auto y, auto x) { return in(y + 1, x) - in(y, x); });
+    return weft::outputs(dx, dy);
+  };
+  constexpr auto plain = weft::kernel<"gradient">(gradient);
+  constexpr auto scheduled = weft::kernel<"gradient">(gradient, [](auto& s, auto, auto dx, auto dy) {
+    auto [y, x] = dx.axes();
+    auto [yo, yi] = s.split(y, 16);
+    s.parallel(yo);
+    s.compute_with(dy, yi);
+  });
+  auto const image = weft::view(memory, 65, 33);
+  show("compute_with", "auto [y, x] = dx.axes();\nauto [yo, yi] = s.split(y, 16);\ns.parallel(yo);\ns.compute_with(dy, yi);",
+       plain.loops(image), scheduled.loops(image));
+}
 TEST_CASE("docs/schedule.md shows a stage that takes the loops of the one that it reads") {
   constexpr auto capped = [](auto A, auto B) {
     auto P = weft::compute<"P">(A.extent(0), B.extent(1), [=](auto i, auto j) {

@@ -89,16 +89,16 @@ inline bool try_step(weft::schedule& s, weft::step one, weft::sequence<bool> con
 template <class Attempt>
 void place_a_stage(random_source& r, weft::schedule const& s, Attempt const& attempt) {
   using weft::step, weft::verb;
-  step one{r.one_of({verb::compute_at, verb::compute_at, verb::compute_at, verb::compute_at, verb::compute_inline,
-                     verb::compute_root})};
+  step one{r.one_of({verb::compute_at, verb::compute_at, verb::compute_at, verb::compute_at, verb::compute_with,
+                     verb::compute_inline, verb::compute_root})};
   int const stages = static_cast<int>(s.order.size());
   one.stage = r.below(stages);
   weft::sequence<std::int32_t> const readers =
       weft::detail::readers_of(s.computation())[static_cast<std::size_t>(one.stage)];
-  int const host = readers.empty() || r.chance(20) ? r.below(stages)
-                                                   : readers[static_cast<std::size_t>(r.below(static_cast<int>(readers.size())))];
+  bool const any = readers.empty() || r.chance(20) || one.what == verb::compute_with;
+  int const host = any ? r.below(stages) : readers[static_cast<std::size_t>(r.below(static_cast<int>(readers.size())))];
   weft::sequence<std::int32_t> const loops = s.order[static_cast<std::size_t>(host)];
-  if (one.what == verb::compute_at) {
+  if (one.what == verb::compute_at || one.what == verb::compute_with) {
     if (loops.empty()) return;
     one.count = 1, one.loops[0] = loops[static_cast<std::size_t>(r.below(static_cast<int>(loops.size())))];
   }

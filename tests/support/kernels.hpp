@@ -16,7 +16,7 @@ inline constexpr auto product = [](auto A, auto B) {
   auto M = A.extent(0), K = A.extent(1), N = B.extent(1);
   return compute<"C">(M, N, [=](auto i, auto j) { return sum(K, [=](auto k) { return A(i, k) * B(k, j); }); });
 };
-inline constexpr auto matmul = weft::kernel<"matmul">(product, [](auto& s, auto, auto, auto C) {
+inline constexpr auto tiled_matmul = weft::kernel<"matmul">(product, [](auto& s, auto, auto, auto C) {
   auto [i, j, k] = C.axes();
   auto [ko, ki] = s.split(k, s.knob("kb", {256, 512}));
   auto [io, ii] = s.split(i, s.knob("mr", {6, 4}));

@@ -116,7 +116,8 @@ WEFT_DECL ir::expr lowering::load(node const& n, ir::expr condition) {
   int const stage = p_.tensors[at(n.a)].stage;
   if (stage >= 0 && n_.places[at(stage)].inlined) return inlined_element(n.a, indices, condition);
   ir::buffer const* const buf = tensor_[at(n.a)];
-  stage_frame const* const guest = stage >= 0 && frames_[at(stage)].host != nullptr ? &frames_[at(stage)] : nullptr;
+  bool const in_part = stage >= 0 && frames_[at(stage)].host != nullptr && !n_.places[at(stage)].beside;
+  stage_frame const* const guest = in_part ? &frames_[at(stage)] : nullptr;
   for (std::size_t d = 0; d < indices.size(); ++d) {
     bounds.push_back(guest != nullptr ? guest->parts[d].extent : buf->shape[d]);
     if (guest == nullptr) continue;

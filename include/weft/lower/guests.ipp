@@ -19,6 +19,19 @@ class guest_spans final : public index_spans {
     stage_info const& wanted = program::at(p_.stages, stage);
     sequence<span> spans;
     bool first = true;
+    if (l_.n_.places[static_cast<std::size_t>(stage)].beside) {
+      forget();
+      reader_ = host_.number;
+      for (int d = 0; d < wanted.spatial; ++d) {
+        bool shared = false;  // else all of it is computed
+        for (int i = 0; i <= position_ && d < host_.stage->spatial; ++i)
+          shared = shared || l_.n_.is_of(host_.loops[static_cast<std::size_t>(i)].id, host_.stage->first_axis + d);
+        spans.push_back(shared ? axis(host_.stage->first_axis + d) : span());
+      }
+      f.done = true;
+      f.spans = spans;
+      return f.spans;
+    }
     for (int reader : l_.order_) {
       sequence<std::int32_t> const loads = loads_of(reader, wanted);
       if (loads.empty()) continue;
@@ -137,20 +150,21 @@ class guest_spans final : public index_spans {
 /// let stages before it run inside its loops, or behind it, as long as those read elements that were not yet written.
 WEFT_DECL void lowering::check_in_place() const {
   sequence<sequence<std::int32_t>> readers;
+  bool moved = false;  // stages may run in another order than that of their definition
+  for (placement const& p : n_.places) moved = moved || p.beside;
   for (std::int32_t t : p_.outputs)
     for (input_info const& i : p_.inputs) {
       if (i.tensor < 0 || tensor_[at(i.tensor)]->alias_class != tensor_[at(t)]->alias_class) continue;
       if (readers.empty()) readers = readers_of(p_);
       for (int s : order_) {
-        if (n_.places[at(s)] == placement() || !reads_tensor(p_, s, i.tensor)) continue;
+        if ((n_.places[at(s)] == placement() && !moved) || !reads_tensor(p_, s, i.tensor)) continue;
         if (reads_in_time(s, reads_own_element(p_, s, i.tensor, 1), p_.tensors[at(t)].stage, readers)) continue;
         auto const called = [&](int tensor) { return std::string(p_.tensors[at(tensor)].name.view()); };
         std::string const stage = called(p_.stages[at(s)].tensor);
         WEFT_THROW(argument_error(joined({f_.name, ": output ", called(t), " cannot be written over input ",
-                                          called(i.tensor),
-                                  ": stage ", stage, ", which the schedule computes where it is read, reads elements of ",
-                                          called(i.tensor), " after their place was written; give ", called(t),
-                                          " memory of its own, or compute_root(", stage, ")"})));
+                                          called(i.tensor), ": stage ", stage, ", where the schedule has it computed, reads "
+                                          "elements of ", called(i.tensor), " after their place was written; give ", called(t),
+                                          " memory of its own, or leave compute_at, compute_inline and compute_with out"})));
       }
     }
 }
@@ -159,18 +173,28 @@ WEFT_DECL bool lowering::reads_in_time(int stage, bool own, int writer,
                                        sequence<sequence<std::int32_t>> const& readers) const {
   if (stage == writer) return own && p_.stages[at(writer)].reduced == 0;
   if (!n_.places[at(stage)].inlined) {
-    int root = stage;
-    while (n_.places[at(root)].loop >= 0) root = n_.at(n_.places[at(root)].loop).stage;
+    auto const root_of = [&](int s) {
+      while (n_.places[at(s)].loop >= 0) s = n_.at(n_.places[at(s)].loop).stage;
+      return s;
+    };
+    int const root = root_of(stage), writes = root_of(writer);
     for (int s : order_)
-      if (root != writer && (s == root || s == writer)) return s == root;
+      if (root != writes && (s == root || s == writes)) return s == root;
+    if (writes != writer) return false;  // beside what reads it
+    if (n_.places[at(stage)].beside) return own;
   }
   for (std::int32_t r : readers[at(stage)])
     if (needed_[at(r)] && !reads_in_time(r, own && reads_own_element(p_, r, p_.stages[at(stage)]), writer, readers)) return false;
   return true;
 }
+/// Of the stage that is being made. Where a reduction over nothing stands beside another stage, what they read is made for that.
+WEFT_DECL bool lowering::is_guest(int stage, int loop) const {
+  return needed_[at(stage)] && n_.places[at(stage)].loop == loop && !now_->identity &&
+         (!now_->empty || n_.has_beside(now_->number));
+}
 WEFT_DECL bool lowering::has_guests(int loop) const {
-  for (std::size_t s = 0; s < n_.places.size(); ++s)
-    if (needed_[s] && n_.places[s].loop == loop) return true;
+  for (int s : order_)
+    if (is_guest(s, loop)) return true;
   return false;
 }
 /// Inside the loop at `position`: the nests of the stages that are computed there, then the rest.
@@ -178,7 +202,7 @@ WEFT_DECL ir::stmt lowering::with_guests(int position, guard_states const& state
   stage_frame& host = *now_;
   sequence<int> guests;
   for (int s : order_)
-    if (n_.places[at(s)].loop == host.loops[at(position)].id) guests.push_back(s);
+    if (is_guest(s, host.loops[at(position)].id)) guests.push_back(s);
   sequence<ir::stmt> steps;
   if (!frames_[at(guests[0])].is_open) {
     guest_spans spans(*this, host, position);
@@ -204,7 +228,7 @@ WEFT_DECL ir::stmt lowering::with_memory(int stage, ir::stmt body) {
     ir::stmt_node n;
     n.kind = ir::stmt_kind::allocate;
     n.buf = tensor_[at(p_.stages[at(stage)].tensor + r)];
-    if (n.buf == nullptr) continue;  // in a loop of a reduction over nothing, which is not made
+    if (n.buf == nullptr || n.buf->argument >= 0) continue;  // in a loop of a reduction over nothing, which is not made
     n.children = m_.make_list(sequence<ir::stmt>(1, body));
     body = m_.make(n);
   }
@@ -263,7 +287,7 @@ WEFT_DECL void lowering::find_parts(stage_frame& guest, int stage, guest_spans& 
     guest.stored = parts_of(stage, further_out);
     for (std::size_t d = 0; d < guest.parts.size(); ++d) keep_inside(guest.parts[d], guest.stored[d], spans);
   }
-  guest.computed = slid(guest, spans);
+  if (!n_.places[at(stage)].beside) guest.computed = slid(guest, spans);
 }
 /// Less is known of what is read in a loop further in, perhaps; none of it is outside of what is read around.
 WEFT_DECL void lowering::keep_inside(part& p, part const& around, guest_spans& spans) {
@@ -367,6 +391,7 @@ WEFT_DECL void lowering::make_guest_memory(stage_frame& guest, int stage) {
       }
   }
   for (int r = 0; r < s.results; ++r) {
+    if (tensor_[at(s.tensor + r)] != nullptr) continue;  // an output, of a stage beside another
     ir::buffer* b = new_buffer(s.tensor + r);
     b->where = on_stack ? ir::scope::stack : ir::scope::heap;
     b->written = true;

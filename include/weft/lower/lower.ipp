@@ -37,12 +37,21 @@ WEFT_DECL void lowering::run() {
 }
 
 /// The stages that an output needs, in order of definition, but for those that steps of the schedule have added: such a
-/// one stands before the first stage that reads it.
+/// one stands before the first stage that reads it. A stage in whose loops another one is computed stands behind what that
+/// reads and before what reads it.
 WEFT_DECL void lowering::find_order() {
   auto const readers = readers_of(p_);
   sequence<sequence<std::int32_t>> reads(readers.size());
   for (std::size_t s = 0; s < readers.size(); ++s)
     for (std::int32_t r : readers[s]) reads[at(r)].push_back(static_cast<std::int32_t>(s));
+  auto const by_element = reads;
+  for (std::size_t s = 0; s < readers.size(); ++s) {
+    if (!n_.places[s].beside) continue;
+    std::int32_t const with = n_.at(n_.places[s].loop).stage;
+    for (std::int32_t r : readers[s]) reads[at(r)].push_back(with);
+    for (std::int32_t r : by_element[s]) reads[at(with)].push_back(r);
+    reads[s].push_back(with);  // a stage that is not needed itself may hold one that is
+  }
   sequence<std::int32_t> next;
   auto const need = [&](std::int32_t s) {
     if (!needed_[at(s)]) needed_[at(s)] = true, next.push_back(s);
@@ -263,6 +272,7 @@ WEFT_DECL ir::expr lowering::part_begin(stage_frame const& f, int loop, ir::expr
 WEFT_DECL bool lowering::can_shift(stage_frame const& f, int loop) {
   loop_info const& l = n_.at(loop);
   if (l.live() || l.at_end != tail::shift_inwards || f.host != nullptr) return false;
+  if (n_.has_beside(f.number)) return false;  // that stage may be written in place
   ir::expr const extent = longest(loop);
   if (extent->kind == op::literal && (extent->value < l.factor || extent->value % l.factor == 0)) return false;
   for (int r = 0; r < f.stage->results; ++r)
@@ -416,7 +426,7 @@ WEFT_DECL ir::stmt lowering::nest_from(std::size_t position, guard_states states
   ir::expr inside = nullptr;  // what can be asked here, but is no end of the loop
   loop_kind how = o.how;
   bool hosts = false;  // of a stage in here nothing is computed where nothing is read of it: no mask in its place
-  for (std::size_t l = position; l < now_->loops.size() && !now_->empty; ++l) hosts = hosts || has_guests(now_->loops[l].id);
+  for (std::size_t l = position; l < now_->loops.size(); ++l) hosts = hosts || has_guests(now_->loops[l].id);
   for (std::size_t g = 0; g < now_->guards.size(); ++g) {
     guard const& wanted = now_->guards[g];
     if (states[g] == guard_state::holds || wanted.depth != static_cast<int>(position) || wanted.condition >= 0) continue;
@@ -428,7 +438,7 @@ WEFT_DECL ir::stmt lowering::nest_from(std::size_t position, guard_states states
     states[g] = guard_state::holds;
   }
   int const here = static_cast<int>(position);
-  ir::stmt body = has_guests(o.id) && !now_->empty ? with_guests(here, states) : tile_branches(here, 0, states);
+  ir::stmt body = has_guests(o.id) ? with_guests(here, states) : tile_branches(here, 0, states);
   if (inside != nullptr) body = ir::branch(m_, inside, body);
   for (std::size_t s = n_.places.size(); s-- > 0;)
     if (needed_[s] && n_.places[s].store == o.id && !now_->empty) body = with_memory(static_cast<int>(s), body);
@@ -439,7 +449,7 @@ WEFT_DECL ir::stmt lowering::identity_nest(std::size_t position, guard_states co
   stage_frame* const whole = now_;
   stage_frame f = *whole;
   now_ = &f;
-  f.empty = true;
+  f.empty = f.identity = true;
   f.loops.clear();
   f.guards.clear();
   for (std::size_t i = 0; i < whole->loops.size(); ++i)

@@ -60,8 +60,9 @@ struct stage_frame {
   int host_position = -1;       // which of the host's loops that is
   std::int32_t store = placement::as_computed;  // as of its placement
   bool is_open = false;
-  bool empty = false;  // a reduction over nothing: its identity is stored
+  bool empty = false;  // a reduction over nothing, or a copy of a frame whose loops store the identity: nothing is read
   bool started = false;  // its identity stands in memory
+  bool identity = false;  // a copy, whose loops store that alone
   sequence<open_loop> loops;
   sequence<guard> guards;
   sequence<std::int32_t> shifted;      // loops whose split shifts its last part inwards
@@ -131,6 +132,7 @@ class lowering {
 
   // --- guests.ipp -------------------------------------------------------------------------------------------------
   friend class guest_spans;
+  bool is_guest(int stage, int loop) const;
   bool has_guests(int loop) const;
   ir::stmt with_guests(int position, guard_states const& states);
   sequence<part> parts_of(int stage, class guest_spans& spans);

@@ -72,6 +72,18 @@ enum class verdict : std::uint8_t { legal, deferred, illegal };
   X(an_output_is_computed_in_a_nest_of_its_own, \
     "an output of the kernel is computed in a nest of its own", \
     "leaving this step out, or a stage that another one reads") \
+  X(one_of_the_stages_needs_the_other__use_compute_at, \
+    "one of the stages needs what the other computes, or something that is computed of it", \
+    "compute_at for the one that is read") \
+  X(the_stages_differ_in_an_axis_that_they_would_share, \
+    "the stages differ in an axis that they would share: the one has it not, or of another extent", \
+    "an axis further out, or stages of equal extents") \
+  X(the_stage_of_this_axis_is_computed_inside_another__compute_with_takes_one_that_is_not, \
+    "the stage of this axis is computed inside another one, or beside it", \
+    "an axis of that other stage") \
+  X(a_stage_beside_another_has_its_whole_memory, \
+    "a stage that is computed with another one has memory for the whole of it", \
+    "leaving this step out") \
   X(a_stage_cannot_be_computed_inside_itself, \
     "a stage cannot be computed inside itself", \
     "leaving this step out, or a stage that another one reads") \

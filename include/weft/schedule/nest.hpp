@@ -53,13 +53,15 @@ struct schedule_limits {
 };
 
 /// Where a stage is computed: in a nest of its own before those that read it; inside a loop of one of them, so much of it
-/// as is read there; or, inlined, wherever an element of it is read. Where its memory is: as far in as it is computed, or
+/// as is read there, or of one that does not read it, the elements that this one computes of itself there (`beside`); or,
+/// inlined, wherever an element of it is read. Where its memory is: as far in as it is computed, or
 /// for all iterations of a loop further out, or for the whole kernel.
 struct placement {
   static constexpr std::int32_t as_computed = -1, whole_kernel = -2;
   bool inlined = false;
   std::int32_t loop = -1;
   std::int32_t store = as_computed;  // or a loop
+  bool beside = false;               // then for the whole kernel
   constexpr bool operator==(placement const&) const = default;
 };
 
@@ -160,6 +162,12 @@ struct nest {
     loop_info const& l = at(loop);
     if (l.reduced || places[static_cast<std::size_t>(l.stage)].loop < 0) return false;
     return l.parent < 0 || at(l.parent).inner != loop;
+  }
+  /// Whether another stage is computed beside this one, in its loops.
+  constexpr bool has_beside(int stage) const {
+    for (placement const& p : places)
+      if (p.beside && at(p.loop).stage == stage) return true;
+    return false;
   }
   /// Whether a loop of this kind runs inside `loop`.
   constexpr bool has_inside(int loop, loop_kind kind) const {

@@ -125,6 +125,45 @@ struct placement_check {
     }
     return {};
   }
+  /// The stage that is computed in no loop of another and in whose nest `stage` is computed, if it is not inlined.
+  constexpr int root_of(int stage) const {
+    while (place(stage).loop >= 0) stage = n.at(place(stage).loop).stage;
+    return stage;
+  }
+  /// Whether something that is computed in the nest of `root` reads `stage`, or what is computed of that.
+  constexpr bool is_needed_in(int stage, int root) const {
+    for (std::int32_t r : program::at(readers, stage))
+      if ((!place(r).inlined && root_of(r) == root) || is_needed_in(r, root)) return true;
+    return false;
+  }
+  /// Whether `stage` can be computed with the stage of `host`, dimension for dimension.
+  constexpr ruling beside(int stage, int host) const {
+    program const& p = n.computation();
+    int const other = n.at(host).stage;
+    if (!(place(other) == placement()))
+      return illegal(diagnosis::the_stage_of_this_axis_is_computed_inside_another__compute_with_takes_one_that_is_not);
+    if (is_needed_in(stage, other) || is_needed_in(other, other))
+      return illegal(diagnosis::one_of_the_stages_needs_the_other__use_compute_at);
+    stage_info const &of = program::at(p.stages, stage), &with = program::at(p.stages, other);
+    verdict v = verdict::legal;
+    for (std::int32_t l : n.order_of(host)) {
+      if (n.at(l).reduced)
+        return illegal(diagnosis::a_reduced_axis_runs_outside_of_this_one__no_element_is_complete_there);
+      for (int d = 0; d < with.spatial; ++d) {
+        if (!n.is_of(l, with.first_axis + d)) continue;
+        if (d >= of.spatial) return illegal(diagnosis::the_stages_differ_in_an_axis_that_they_would_share);
+        int const mine = program::at(p.axes, of.first_axis + d).extent, theirs = program::at(p.axes, with.first_axis + d).extent;
+        if (mine == theirs) continue;
+        std::int64_t const a = n.at(program::at(n.loop_of, of.first_axis + d)).extent;
+        std::int64_t const b = n.at(program::at(n.loop_of, with.first_axis + d)).extent;
+        if (a == open_trips || b == open_trips || (a >= 0 && b >= 0 && a != b))
+          return illegal(diagnosis::the_stages_differ_in_an_axis_that_they_would_share);
+        if (a < 0 || b < 0) v = verdict::deferred;
+      }
+      if (l == host) break;
+    }
+    return {v};
+  }
   /// Whether the memory of `stage` can stand where it is said to.
   constexpr ruling memory(int stage) const {
     int const store = place(stage).store;
@@ -159,9 +198,11 @@ struct placement_check {
         return illegal(diagnosis::a_stage_is_computed_inside_this_axis__fuse_it_before_compute_at);
       if (!n.at(host).live()) return illegal(diagnosis::a_stage_is_computed_inside_this_axis__split_it_before_compute_at);
       if (place(n.at(host).stage).inlined) return illegal(diagnosis::the_stage_of_this_axis_is_inlined__it_has_no_loops);
-      if (!readers_run_inside(s, host))
+      if (ruling const r = place(s).beside ? beside(s, host) : ruling(); r.v == verdict::illegal) return r;
+      if (!place(s).beside && !readers_run_inside(s, host))
         return illegal(diagnosis::a_stage_that_reads_it_runs_outside_of_this_axis__compute_it_further_out);
       if (ruling const r = around(host, has_parallel(s)); r.v != verdict::legal) return r;
+      if (place(s).beside) continue;
       if (ruling const r = memory(s); r.v != verdict::legal) return r;
     }
     for (std::int32_t start : n.starts) {

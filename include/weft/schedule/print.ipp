@@ -97,7 +97,8 @@ inline void stage_loops(nest const& n, int stage, std::string indent, std::strin
   placement const place = program::at(n.places, stage);
   bool const inlined = place.inlined;
   if (inlined) out += " inlined";
-  if (place.store == placement::whole_kernel) out += " stored for the whole kernel";
+  if (place.beside) out += " with " + stage_text(n, n.at(place.loop).stage);
+  else if (place.store == placement::whole_kernel) out += " stored for the whole kernel";
   if (place.store >= 0) out += " stored at " + loop_text(n, n.at(place.store).stage, place.store);
   for (loop_info const& l : n.loops)
     if (l.stage == stage && l.fold > 0) (((out += ", ") += l.name.view()) += " folded to ") += std::to_string(l.fold);

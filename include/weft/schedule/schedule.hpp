@@ -10,6 +10,7 @@
 #include "weft/schedule/step/compute_at.hpp"
 #include "weft/schedule/step/compute_inline.hpp"
 #include "weft/schedule/step/compute_root.hpp"
+#include "weft/schedule/step/compute_with.hpp"
 #include "weft/schedule/step/decompose_reduction.hpp"
 #include "weft/schedule/step/fold_storage.hpp"
 #include "weft/schedule/step/fuse.hpp"
@@ -84,7 +85,8 @@ struct schedule : nest,
                   reverse_compute_at_step<schedule>,
                   reverse_compute_inline_step<schedule>,
                   rfactor_step<schedule>,
-                  decompose_reduction_step<schedule> {
+                  decompose_reduction_step<schedule>,
+                  compute_with_step<schedule> {
   trace steps;
   sequence<knob_info> knobs;
   sequence<std::int32_t> choices;  // per knob in order of use; 0 beyond the end

@@ -10,6 +10,7 @@ struct store_root_rule {
     if (ruling const r = can_be_placed(n, s.stage); r.v != verdict::legal) return r;
     if (program::at(n.places, s.stage).loop < 0)
       return illegal(diagnosis::the_stage_is_computed_in_no_loop_of_another__compute_at_first);
+    if (program::at(n.places, s.stage).beside) return illegal(diagnosis::a_stage_beside_another_has_its_whole_memory);
     return {};
   }
   static constexpr void perform(nest& n, step const& s) {

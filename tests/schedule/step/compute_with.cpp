@@ -1,0 +1,118 @@
+#include "../programs.hpp"
+
+#include <doctest/doctest.h>
+
+#include <string>
+
+#include "weft/schedule/print.hpp"
+
+using namespace weft_test;
+using weft::diagnosis;
+using weft::verdict;
+
+namespace {
+/// Two stages that do not know each other, and one that reads the first: dx, dy, both of rank 2, and the row sums of dx.
+weft::program gradients() {
+  weft::program p;
+  weft::expr::tensor<float, 2> const x{&p, p.add_input(weft::short_name("x"), weft::dtype::f32, 2)};
+  auto const n = x.extent(0), m = x.extent(1);
+  auto const dx = weft::compute<"dx">(n, m, [=](auto i, auto j) { return x(i, j) * 2.0f; });
+  auto const dy = weft::compute<"dy">(n, m, [=](auto i, auto j) { return x(i, j) * 3.0f; });
+  auto const rows = weft::compute<"rows">(n, [=](auto i) { return weft::sum(m, [=](auto k) { return dx(i, k); }); });
+  auto const wide = weft::compute<"wide">(n, m + 1, [=](auto i, auto) { return x(i, i); });
+  p.outputs.push_back(dy.id);
+  p.outputs.push_back(rows.id);
+  p.outputs.push_back(wide.id);
+  return weft::canonical(p);
+}
+struct scheduled {
+  weft::program p = gradients();
+  weft::schedule s;
+  weft::stage_handle<2> dx, dy, wide;
+  weft::stage_handle<2, 1> rows;
+  explicit scheduled(std::int64_t extent = 16)
+      : s(p, all_extents{extent}), dx(weft::handle_of<2>(s, 0)), dy(weft::handle_of<2>(s, 1)), wide(weft::handle_of<2>(s, 3)),
+        rows(weft::handle_of<2, 1>(s, 2)) {}
+  diagnosis why() const { return s.failed < 0 ? s.fault : s.steps[static_cast<std::size_t>(s.failed)].reason; }
+};
+}  // namespace
+
+TEST_CASE("compute_with: a stage in the loops of one that does not read it, outputs, too") {
+  scheduled t;
+  auto const [io, ii] = t.s.split(t.dx.all[0], 5);
+  t.s.parallel(io);
+  t.s.compute_with(t.dy, ii);
+  CHECK(t.s.state == verdict::legal);
+  CHECK(weft::print_loops(t.s) == R"(dx
+  parallel io in 0..4
+    for ii in 0..5
+      dy with dx
+        for i in 0..part(16)
+          for j in 0..part(16)
+            dy[i, j] = x[i, j] * 3
+      for j in 0..16
+        dx[i, j] = x[i, j] * 2
+  where i = io*5 + ii
+rows
+  for i in 0..16
+    for j in 0..16
+      rows[i] += dx[i, j]
+wide
+  for i in 0..16
+    for j in 0..17
+      wide[i, j] = x[i, i]
+)");
+  CHECK(weft::print_trace(t.s) == "dx: split(i, 5) -> io, ii\ndx: parallel(io)\ndy: compute_with(dx, ii)\n");
+  CHECK(weft::parse_trace(weft::print_trace(t.s), weft::schedule(t.p, all_extents{16})) == t.s.steps);
+}
+TEST_CASE("compute_with: extents that only the call knows are compared there; those of one size are equal before") {
+  scheduled t(-1);
+  t.s.compute_with(t.dy, t.dx.all[1]);
+  CHECK(t.s.state == verdict::legal);
+  t.s.compute_with(t.wide, t.dx.all[0]);
+  CHECK(t.s.state == verdict::legal);
+  t.s.compute_with(t.wide, t.dx.all[1]);
+  CHECK(t.s.state == verdict::deferred);
+}
+TEST_CASE("compute_root takes it back, where the stage is no output") {
+  scheduled t;
+  t.s.compute_with(t.dx, t.dy.all[0]);
+  t.s.compute_root(t.dx);
+  CHECK(t.s.state == verdict::legal);
+  CHECK(t.s.places[0] == weft::placement());
+}
+TEST_CASE("compute_with: what is refused") {
+  struct {
+    void (*steps)(scheduled&);
+    diagnosis why;
+  } const cases[] = {
+      {[](scheduled& t) { t.s.compute_with(t.dx, t.rows.all[0]); }, diagnosis::one_of_the_stages_needs_the_other__use_compute_at},
+      {[](scheduled& t) { t.s.compute_with(t.rows, t.dx.all[0]); }, diagnosis::one_of_the_stages_needs_the_other__use_compute_at},
+      {[](scheduled& t) { t.s.compute_with(t.dy, t.dy.all[0]); }, diagnosis::a_stage_cannot_be_computed_inside_itself},
+      {[](scheduled& t) { t.s.compute_with(t.dy, t.wide.all[1]); },
+       diagnosis::the_stages_differ_in_an_axis_that_they_would_share},
+      {[](scheduled& t) { t.s.compute_with(t.rows, t.dy.all[1]); },
+       diagnosis::the_stages_differ_in_an_axis_that_they_would_share},
+      {[](scheduled& t) { t.s.compute_with(t.dy, t.rows.all[1]); },
+       diagnosis::a_reduced_axis_runs_outside_of_this_one__no_element_is_complete_there},
+      {[](scheduled& t) { t.s.vectorize(t.dx.all[1]), t.s.compute_with(t.dy, t.dx.all[1]); },
+       diagnosis::a_stage_cannot_be_computed_inside_an_unrolled_or_vectorized_axis},
+      {[](scheduled& t) { t.s.compute_with(t.dy, t.dx.all[0]), t.s.compute_with(t.wide, t.dy.all[0]); },
+       diagnosis::the_stage_of_this_axis_is_computed_inside_another__compute_with_takes_one_that_is_not},
+      {[](scheduled& t) { t.s.compute_with(t.dy, t.dx.all[0]), t.s.compute_at(t.dx, t.rows.all[0]); },
+       diagnosis::the_stage_of_this_axis_is_computed_inside_another__compute_with_takes_one_that_is_not},
+      {[](scheduled& t) { t.s.compute_inline(t.dx), t.s.compute_with(t.dy, t.dx.all[0]); },
+       diagnosis::the_stage_of_this_axis_is_inlined__it_has_no_loops},
+      {[](scheduled& t) { t.s.compute_with(t.dx, t.dy.all[0]), t.s.store_root(t.dx); },
+       diagnosis::a_stage_beside_another_has_its_whole_memory},
+      {[](scheduled& t) { t.s.compute_with(t.dy, t.dx.all[0]), t.s.split(t.dx.all[0], 2); },
+       diagnosis::a_stage_is_computed_inside_this_axis__split_it_before_compute_at},
+  };
+  for (auto const& c : cases) {
+    scheduled t;
+    c.steps(t);
+    CAPTURE(weft::print_trace(t.s));
+    CHECK(t.s.state == verdict::illegal);
+    CHECK(t.why() == c.why);
+  }
+}
