@@ -36,7 +36,7 @@ constexpr auto inner_place(Index const& i, extent n) {
 template <detail::border B, class T, int Rank>
 struct bounded_tensor {
   expr::tensor<T, Rank> inner;
-  T exterior{};
+  value<T> exterior{};
 
   /// The size of dimension `d` of the tensor inside.
   constexpr weft::extent extent(int d) const { return inner.extent(d); }
@@ -72,9 +72,7 @@ struct bounded_tensor {
 template <class T, int Rank, detail::plain_number Number>
   requires(Rank > 0)
 constexpr bounded_tensor<detail::border::constant, T, Rank> constant_exterior(expr::tensor<T, Rank> const& t, Number exterior) {
-  detail::check_weak<Number, T>();
-  detail::check_fits<T>(*t.p, exterior);
-  return {t, from_bits<T>(detail::number_bits<T>(exterior))};
+  return {t, {{t.p, detail::node_as<T>(*t.p, exterior)}}};
 }
 /// The nearest element of the tensor.
 template <class T, int Rank>

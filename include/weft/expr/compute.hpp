@@ -276,11 +276,10 @@ constexpr auto as_values(several<V...> const& v) {
   }(std::index_sequence_for<V...>{});
 }
 template <class T, class Number>
-constexpr std::int64_t identity_bits(program const& p, Number const& n) {
+constexpr result_info result_from(program& p, Number const& identity, int update) {
   static_assert(plain_number<Number>, "weft: the identity of a reduction is a plain number, or weft::values of some");
-  check_weak<Number, T>();
-  check_fits<T>(p, n);
-  return number_bits<T>(n);
+  int const start = node_as<T>(p, identity);
+  return {p.at(start).a == program::misfit ? start : update, p.at(start).value};  // refused where that node is copied
 }
 
 /// The reduction of what `trace_body` gave, as the values `x`, from `identity` by `combine(so far, x)`.
@@ -299,8 +298,9 @@ constexpr auto combined(R const& traced, several<V...> const& x, several<Number.
   static_assert(std::same_as<std::remove_cvref_t<decltype(next)>, several<V...>>,
                 "weft: the combiner of a reduction returns the types that it takes; cast what it returns");
   reduction_of_several<Axes, typename V::element_type...> r{&p, traced.first_axis, {}};
-  ((r.results[I] = {unless_excluded(p, traced.result, dtype_of<typename V::element_type>, in(p, get<I>(next)), selves[I]),
-                    identity_bits<typename V::element_type>(p, get<I>(identity))}),
+  ((r.results[I] = result_from<typename V::element_type>(
+        p, get<I>(identity),
+        unless_excluded(p, traced.result, dtype_of<typename V::element_type>, in(p, get<I>(next)), selves[I]))),
    ...);
   if constexpr (is_any_order<Combine>) {
     constexpr auto results = static_cast<std::int32_t>(sizeof...(V));

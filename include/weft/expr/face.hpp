@@ -117,14 +117,6 @@ constexpr program* program_of(A const& a) {
   else
     return nullptr;
 }
-/// Whether the plain number is one that T has; else an error on the user's line, or later where that is not known yet.
-template <class T, class Number>
-constexpr bool check_fits(program const& p, Number number) {
-  bool const fits = represents<T>(number);
-  if (!fits && (p.loud || !std::is_constant_evaluated()))
-    a_number_does_not_fit_the_element_type_that_it_meets__cast_the_tensor_to_a_wider_one();
-  return fits;
-}
 /// The node of `a`, converted to element type T, in program `p`.
 template <class T, class A>
 constexpr int node_as(program& p, A const& a) {
@@ -133,7 +125,10 @@ constexpr int node_as(program& p, A const& a) {
                 "auto S = weft::compute<\"S\">(...), then weft::compute<\"T\">(..., S(i) + 1)");
   if constexpr (plain_number<A>) {
     check_weak<A, T>();
-    return p.add({op::literal, dtype_of<T>, check_fits<T>(p, a) ? -1 : program::misfit, -1, -1, number_bits<T>(a)});
+    bool const fits = represents<T>(a);
+    if (!fits && (p.loud || !std::is_constant_evaluated()))
+      a_number_does_not_fit_the_element_type_that_it_meets__cast_the_tensor_to_a_wider_one();
+    return p.add({op::literal, dtype_of<T>, fits ? -1 : program::misfit, -1, -1, number_bits<T>(a)});
   } else {
     int const id = in(p, a);
     constexpr dtype from = dtype_of<element_of_t<A>>, to = dtype_of<T>;

@@ -96,22 +96,6 @@ struct padding {
   pad_mode mode = pad_mode::constant;
   double value = 0;  // of pad_mode::constant; a number that the elements can have
 };
-namespace detail {
-/// The number as one of T, which must have it.
-template <class T>
-constexpr T exterior(program const& p, double value) {
-  if constexpr (is_float(dtype_of<T>)) {
-    weft::detail::check_fits<T>(p, value);
-    return from_bits<T>(weft::detail::number_bits<T>(value));
-  } else {
-    bool const whole = value >= -0x1p63 && value < 0x1p63 && static_cast<double>(static_cast<std::int64_t>(value)) == value;
-    std::int64_t const number = whole ? static_cast<std::int64_t>(value) : 0;
-    if (!whole) weft::detail::check_fits<std::int8_t>(p, 1000);
-    else weft::detail::check_fits<T>(p, number);
-    return static_cast<T>(number);
-  }
-}
-}  // namespace detail
 /// Source  numpy.pad, whose `symmetric` is `mirror`
 inline constexpr auto pad = []<class T, int Rank>(expr::tensor<T, Rank> const& x, padding const& o) {
   shape<Rank> all = shape_of(x);
@@ -128,7 +112,16 @@ inline constexpr auto pad = []<class T, int Rank>(expr::tensor<T, Rank> const& x
     case pad_mode::wrap: return read(wrap(x));
     case pad_mode::mirror: return read(mirror(x));
     case pad_mode::reflect: return read(reflect(x));
-    default: return read(constant_exterior(x, detail::exterior<T>(*x.p, o.value)));
+    default:
+      if constexpr (is_float(dtype_of<T>)) {
+        return read(constant_exterior(x, o.value));
+      } else {
+        auto const whole = static_cast<std::int64_t>(o.value >= -0x1p62 && o.value <= 0x1p62 ? o.value : 0);
+        if (static_cast<double>(whole) == o.value) return read(constant_exterior(x, whole));
+        // What is no such number becomes one that these elements do not have, which is refused.
+        if constexpr (std::is_signed_v<T>) return read(constant_exterior(x, ~0ull));
+        else return read(constant_exterior(x, -1));
+      }
   }
 };
 
