@@ -83,7 +83,9 @@ class lowering {
 
   // --- lower.ipp: the call's buffers and sizes; loops -----------------------------------------------------------
   void find_order();
-  std::string unused_name(std::string_view wanted) const;
+  std::int32_t find_name(std::string_view text, std::size_t& slot) const;
+  std::int32_t take_name(std::string_view text);
+  std::string unused_name(std::string_view wanted);
   ir::expr size(int argument, int dim, bool is_stride);
   void make_argument(int tensor, bool output);
   void make_intermediate(int tensor);
@@ -152,6 +154,12 @@ class lowering {
   program const& p_;
   nest const& n_;
   call_layout const& layout_;
+  struct taken_name {
+    std::string text;
+    int next = 1;  // the number that is tried behind it
+  };
+  sequence<taken_name> names_;  // of buffers, variables and sizes
+  sequence<std::int32_t> name_slots_;  // a table of their numbers by hash
   sequence<open_size> sizes_;
   vector_tails tails_;
   sequence<ir::buffer*> tensor_;
