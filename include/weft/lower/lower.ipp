@@ -63,6 +63,9 @@ WEFT_DECL void lowering::find_order() {
     order_.push_back(s);
   };
   for (std::size_t s = 0; s < waits.size(); ++s) place(place, static_cast<std::int32_t>(s));
+  readers_.resize(readers.size());
+  for (int s : order_)
+    for (std::int32_t r : reads[at(s)]) readers_[at(r)].push_back(s);
 }
 
 // --- buffers ------------------------------------------------------------------------------------------

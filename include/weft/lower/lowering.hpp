@@ -47,6 +47,23 @@ struct element_place {
   int stage = -1;
   sequence<ir::expr> indices;  // of an inlined stage
   sequence<sequence<std::pair<ir::expr, ir::expr>>> values;  // by node: under which condition, what
+  int first_node = 0;  // of values: a stage of a large program has few of its nodes
+  auto& values_of(int id) {
+    auto const count = static_cast<int>(values.size());
+    if (count == 0) first_node = id;
+    if (id < first_node) {
+      int more = first_node - id > count ? first_node - id : count;  // they are asked for from the last one down
+      if (more > first_node) more = first_node;
+      decltype(values) wider(static_cast<std::size_t>(more + count), {});
+      for (int i = 0; i < count; ++i)
+        wider[static_cast<std::size_t>(more + i)].swap(values[static_cast<std::size_t>(i)]);
+      values.swap(wider);
+      first_node -= more;
+    }
+    auto const at = static_cast<std::size_t>(id - first_node);
+    if (at >= values.size()) values.resize(at + 1, {});
+    return values[at];
+  }
 };
 
 /// A stage while its loops are made.
@@ -166,6 +183,7 @@ class lowering {
   sequence<ir::expr> extents_;  // by node; empty at first
   sequence<bool> needed_;       // by stage
   sequence<int> order_;         // of the stages that are
+  sequence<sequence<std::int32_t>> readers_;  // by stage: those of them that read it, in that order
   sequence<stage_frame> frames_;
   stage_frame* now_ = nullptr;
   std::size_t place_ = 0;          // in now_->places: whose nodes are evaluated
