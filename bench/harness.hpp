@@ -106,6 +106,7 @@ class report {
 // The cases, one file each.
 void matmul(report& r, std::int64_t n);
 void matmul_two_threads(report& r);
+void lowering(report& r);
 void jit(report& r);
 void call(report& r);
 void fork_join(report& r);

@@ -137,6 +137,21 @@ TEST_CASE("parse: blocks in blocks stay what they are") {
   CHECK(reparsed(body) == body);
   CHECK(reparsed("  block:\n    pass\n") == "  block:\n    pass\n");
 }
+TEST_CASE("parse(print(f)) is f where a value is computed from that of another type beside it") {
+  std::string const head =
+      "kernel k:\n  variables i\n  buffer A: u32[8] strides [1] in argument 0 alias 0 align 4\n"
+      "  buffer P: i64[] strides [] in argument 1 written alias 1 align 8\n"
+      "  buffer V: u32[] strides [] in argument 2 written alias 2 align 4\n";
+  std::string const text = head +
+                           "  for i in 0..8:\n    together:\n"
+                           "      accumulate P[] = select(self < 0, i, self) from -1 first [i]\n"
+                           "      accumulate V[] = select(self<i64> < 0, A[i], self<u32>(1)) from 0u32 first [i]\n";
+  ir::arena m, other;
+  ir::function const f = ir::parse(m, text);
+  CHECK(ir::verify(f) == "");
+  CHECK(ir::print(f) == text);
+  CHECK(ir::equal(ir::parse(other, ir::print(f)), f));
+}
 TEST_CASE("parse: a let is text only, and ends with its statement") {
   CHECK(reparsed("  let $0 = 1 + 2\n  let $1 = $0 * $0\n  B[$1] = A[$0]\n") == "  B[(1 + 2) * (1 + 2)] = A[1 + 2]\n");
   CHECK(reparsed("  let $0 = self<f32> + 1.0f32\n  accumulate B[0] = $0 from 0.0f32 first []\n") ==

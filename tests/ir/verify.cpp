@@ -84,6 +84,9 @@ TEST_CASE("verify: each rule, broken alone, is named with its statement") {
       {"  allocate acc:\n    pass\n  acc[] = 0.0f32x4\n", "acc is used outside of its allocate"},
       {"  allocate acc, acc:\n    pass\n", "acc is allocated twice"},
       {"  allocate B:\n    pass\n", "an argument cannot be allocated"},
+      // the workspace, once it is allocated somewhere
+      {"  allocate tmp:\n    pass\n  tmp[0] = 0.0f32\n", "tmp is used outside of its allocate\n  in: tmp[0] = 0.0f32"},
+      {"  tmp[0] = 0.0f32\n  allocate tmp:\n    pass\n", "tmp was used outside of its allocate, further up"},
       // self
       {"  B[0] = self<f32>\n", "self outside of the value of an accumulate"},
       {"  accumulate B[0] = self from self<f32> first []\n", "self outside of the value of an accumulate"},

@@ -13,6 +13,7 @@ inline void interpreter::fault(std::string const& what) {
   for (std::size_t i = 0; i < open_.size(); ++i)
     fault_ += (i == 0 ? ", in iteration " : ", ") + f_.variables[at(open_[i])] + " = " +
               std::to_string(variable_[at(open_[i])]);
+  if (updates_.size() > 0) fault_ += (open_.empty() ? ", in an update of " : " of ") + updates_[0]->buf->name;
 }
 
 // --- memory ---------------------------------------------------------------------------------------------------
@@ -20,7 +21,7 @@ inline void interpreter::fault(std::string const& what) {
 inline std::string interpreter::element_text(ir::buffer const* b, ir::list<ir::expr> const& indices, int l) {
   std::string s = b->name + "[";
   for (std::size_t d = 0; d < indices.size(); ++d) s += (d > 0 ? ", " : "") + std::to_string(lane(indices[d], l));
-  return s + "]";
+  return s + "]" + (b->lanes > 1 ? " lane " + std::to_string(l) : "");
 }
 /// Evaluates shape and strides; gives intermediates their memory.
 inline bool interpreter::prepare(ir::buffer const* b) {
@@ -74,7 +75,7 @@ inline void interpreter::share_shadows() {
       if (!same) return fault("arguments " + o->name + " and " + b->name + " overlap in part: that is not interpreted");
       shadow& s = shadows_[mo.shadow];
       std::size_t const elements = s.written.size() > at(mb.elements) ? s.written.size() : at(mb.elements);
-      s.reset(elements, s.written[0] != 0 || pointers_[at(b->argument)].initialised);
+      s.reset(elements, s.is_written(0) || pointers_[at(b->argument)].initialised);
       mb.shadow = mo.shadow;
     }
 }
@@ -89,6 +90,10 @@ inline bool interpreter::locate(ir::buffer const* b, ir::list<ir::expr> const& i
     std::int64_t step = 0;
     fits = fits && !__builtin_mul_overflow(i, m.strides[d], &step) && !__builtin_add_overflow(element, step, &element);
   }
+  for (std::size_t d = 0; d < indices.size() && !wrapped_.empty() && ok(); ++d)
+    if (has_wrapped(indices[d], l))
+      fault("overflow of index " + std::to_string(d) + " in " + element_text(b, indices, l) + ": it leaves the range of i64");
+  if (!ok()) return false;
   if (inside && fits && element >= 0 && element < m.elements) return true;
   std::string shape;
   for (std::int64_t e : m.shape) shape += (shape.empty() ? "" : ", ") + std::to_string(e);
@@ -99,26 +104,29 @@ inline bool interpreter::locate(ir::buffer const* b, ir::list<ir::expr> const& i
           std::to_string(m.elements) + " of " + b->name);
   return false;
 }
-inline void interpreter::touch(ir::buffer const* b, std::int64_t element, bool writes) {
-  shadow& s = shadows_[memory_[at(b->id)].shadow];
-  std::uint32_t const writer = s.writer.empty() ? shadow::nobody : s.writer[at(element)];
-  std::uint32_t const earlier = s.touch(tree_, at(element), place_, writes);
-  if (earlier == shadow::nobody) return;
-  iteration_tree::meeting const m = tree_.meet(earlier, place_);
+inline void interpreter::touch(ir::buffer const* b, ir::list<ir::expr> const& indices, int l, std::int64_t element,
+                               bool writes) {
+  shadow::earlier const e = shadows_[memory_[at(b->id)].shadow].touch(tree_, at(element), place_, writes);
+  if (e.place == shadow::nobody) return;
+  iteration_tree::meeting const m = tree_.meet(e.place, place_);
   iteration_tree::entry const &then = tree_.entries[m.from_a], &now = tree_.entries[m.from_b];
   std::string const& name = f_.variables[at(now.variable)];
-  fault("race in parallel loop " + name + ": element " + std::to_string(element) + " of " + b->name + " is " +
-        (earlier == writer ? "written" : "read") + " in " +
-        (m.from_a == m.at ? "several iterations" : "iteration " + name + " = " + std::to_string(then.value)) + " and " +
-        (writes ? "written" : "read"));
+  bool const lanes = tree_.entries[m.at].value != 0;
+  fault("race in " + std::string(lanes ? "vectorized" : "parallel") + " loop " + name + ": " +
+        element_text(b, indices, l) + " is " + (e.writes ? "written" : "read") + " in iteration " + name + " = " +
+        std::to_string(then.value) + " and " + (writes ? "written" : "read") + " in iteration " + name + " = " +
+        std::to_string(now.value));
 }
 inline std::int64_t interpreter::read(ir::buffer const* b, ir::list<ir::expr> const& indices, int l, bool matters) {
   std::int64_t element = 0;
   if (!locate(b, indices, l, element)) return 0;
   memory const& m = memory_[at(b->id)];
   if (matters) {
-    if (!shadows_[m.shadow].written[at(element)]) fault("uninitialised read of " + element_text(b, indices, l));
-    touch(b, element, false);
+    shadow const& s = shadows_[m.shadow];
+    if (!s.is_written(at(element)))
+      fault("uninitialised read of " + element_text(b, indices, l) +
+            (s.written[at(element)] != 0 ? ", which was written before its memory was allocated anew" : ""));
+    touch(b, indices, l, element, false);
   }
   return with_dtype(b->type, [&]<class T>(T x) -> std::int64_t {
     if constexpr (std::is_same_v<T, bool>) return m.data[element] != 0;
@@ -130,9 +138,10 @@ inline void interpreter::write(ir::buffer const* b, ir::list<ir::expr> const& in
   std::int64_t element = 0;
   if (!locate(b, indices, l, element)) return;
   memory const& m = memory_[at(b->id)];
-  touch(b, element, true);
+  touch(b, indices, l, element, true);
   if (!ok()) return;
-  shadows_[m.shadow].written[at(element)] = 1;
+  shadow& s = shadows_[m.shadow];
+  s.written[at(element)] = s.lifetime;
   with_dtype(b->type, [&]<class T>(T) {
     T const x = from_bits<T>(bits);
     std::memcpy(m.data + element * static_cast<std::int64_t>(sizeof x), &x, sizeof x);
@@ -148,6 +157,30 @@ inline lane_set interpreter::where(ir::expr mask, lane_set const& lanes, int cou
   for (int l = 0; l < count && ok(); ++l)
     if (lanes.has(l) && lane(mask, l) != 0) s.add(l);
   return s;
+}
+/// Wraps, as op.hpp says; where that happens to what is made of axes and sizes alone, it is noted: an index must not.
+inline std::int64_t interpreter::index_arithmetic(ir::expr e, op kind, std::int64_t a, std::int64_t b, int l) {
+  std::int64_t result = 0;
+  bool const wraps = kind == op::add   ? __builtin_add_overflow(a, b, &result)
+                     : kind == op::sub ? __builtin_sub_overflow(a, b, &result)
+                                       : __builtin_mul_overflow(a, b, &result);
+  if (wraps) wrapped_.push_back({e, l});
+  return result;
+}
+/// Whether a sum or product in it has wrapped, not under a clamp, a quotient or a remainder, nor one of data.
+inline bool interpreter::has_wrapped(ir::expr index, int l) const {
+  sequence<ir::expr> todo(1, index);
+  bool found = false;
+  for (std::size_t i = 0; i < todo.size() && todo.size() < 1000; ++i) {
+    ir::expr const e = todo[i];
+    if (e->kind == op::load || e->kind == op::scalar || e->kind == op::self || e->kind == op::cast) return false;
+    for (wrapped_index const& w : wrapped_) found = found || (w.of == e && (e->lanes == 1 || w.lane == l));
+    bool const linear = e->kind == op::add || e->kind == op::sub || e->kind == op::mul || e->kind == op::neg ||
+                        e->kind == op::ramp || e->kind == op::broadcast;
+    for (ir::expr x : {e->a, e->b})
+      if (linear && x != nullptr) todo.push_back(x);
+  }
+  return found;
 }
 /// Fills in the lanes of `wanted` that are not known yet. A node that many others share is computed once per lane.
 inline void interpreter::compute(ir::expr e, lane_set const& wanted) {
@@ -190,7 +223,9 @@ inline void interpreter::compute(ir::expr e, lane_set const& wanted) {
     if (e->kind == op::broadcast)
       out[at(l)] = a;
     else if (e->kind == op::ramp)
-      out[at(l)] = apply(op::add, dtype::i64, a, apply(op::mul, dtype::i64, l, e->value));
+      out[at(l)] = index_arithmetic(e, op::add, a, index_arithmetic(e, op::mul, l, e->value, l), l);
+    else if (e->type == dtype::i64 && (e->kind == op::add || e->kind == op::sub || e->kind == op::mul))
+      out[at(l)] = index_arithmetic(e, e->kind, a, lane(e->b, l), l);
     else
       out[at(l)] = apply(e->kind, e->a->type, a, e->b != nullptr ? lane(e->b, l) : 0,
                          e->c != nullptr ? lane(e->c, l) : 0, e->type);
@@ -242,20 +277,40 @@ inline void interpreter::update(ir::list<ir::stmt> const& together) {
     need(u->value, all);
     for (ir::expr i : u->indices) need(i, stored);
   }
-  for (ir::stmt u : together)
+  for (ir::stmt u : together) {
+    two_lanes_apart(u, stored, lanes);
     for (int l = 0; l < lanes && ok(); ++l)
       if (stored.has(l)) write(u->buf, u->indices, l, lane(u->value, l));
+  }
   live_ = lane_set::all(1);
   live_lanes_ = 1;
+  updates_ = {};
 }
-inline void interpreter::parallel(ir::stmt s, std::int64_t begin, std::int64_t extent) {
-  std::uint32_t const outside = place_, run = tree_.add(outside, -1, 0);
+/// The lanes of one store go to elements of their own.
+inline void interpreter::two_lanes_apart(ir::stmt s, lane_set const& stored, int lanes) {
+  if (lanes == 1 || s->buf->lanes > 1) return;
+  for (ir::expr i : s->indices)
+    if (i->kind == op::ramp && i->value != 0) return;
+  sequence<std::int64_t> elements(at(lanes), -1);
+  for (int l = 0; l < lanes && ok(); ++l) {
+    if (!stored.has(l) || !locate(s->buf, s->indices, l, elements[at(l)])) continue;
+    for (int before = 0; before < l; ++before)
+      if (elements[at(before)] == elements[at(l)])
+        return fault("race of lanes: " + element_text(s->buf, s->indices, l) + " is written by lanes " +
+                     std::to_string(before) + " and " + std::to_string(l) + " of one store");
+  }
+}
+/// A loop whose iterations may run at the same time: forwards, backwards or in any order.
+inline void interpreter::at_once(ir::stmt s, std::int64_t begin, std::int64_t extent) {
+  std::uint32_t const outside = place_, run = tree_.add(outside, -1, s->how == loop_kind::vectorized);
+  auto const how = random() % 4;
   sequence<std::int64_t> order;
-  for (std::int64_t i = 0; i < extent; ++i) {
-    auto const other = random() % (static_cast<std::uint64_t>(i) + 1);
-    order.push_back(i);
-    order[at(i)] = order[other];
-    order[other] = i;
+  for (std::int64_t i = 0; i < extent; ++i) order.push_back(how == 0 ? extent - 1 - i : i);
+  for (std::size_t i = 1; how > 1 && i < order.size(); ++i) {
+    std::size_t const other = random() % (i + 1);
+    std::int64_t const moved = order[i];
+    order[i] = order[other];
+    order[other] = moved;
   }
   for (std::int64_t i : order) {
     variable_[at(s->variable)] = begin + i;
@@ -273,9 +328,9 @@ inline void interpreter::loop(ir::stmt s) {
   begin_[at(s->variable)] = variable_[at(s->variable)] = begin;
   if (extent > options_.max_operations - operations_) return fault("more operations than interp_options allows");
   open_.push_back(s->variable);
-  if (s->how == loop_kind::parallel) {
+  if (s->how == loop_kind::parallel || s->how == loop_kind::vectorized) {
     if (extent > 1 << 26) return fault("more than 2^26 iterations of a parallel loop are not interpreted");
-    parallel(s, begin, extent);
+    at_once(s, begin, extent);
   } else {
     for (std::int64_t i = begin; i < end && ok(); ++i) {
       variable_[at(s->variable)] = i;
@@ -304,8 +359,8 @@ inline void interpreter::statement(ir::stmt s) {
       return;
     case ir::stmt_kind::allocate: break;
   }
-  memory const& m = memory_[at(s->buf->id)];
-  shadows_[m.shadow].reset(at(m.elements), false);
+  // The workspace has one place for all iterations; registers and the stack are those of the iteration that runs.
+  shadows_[memory_[at(s->buf->id)].shadow].begin(s->buf->where == ir::scope::heap);
   statement(s->children[0]);
 }
 inline std::string interpreter::run() {

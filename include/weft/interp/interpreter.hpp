@@ -90,14 +90,18 @@ class interpreter {
   bool prepare(ir::buffer const* b);
   void share_shadows();
   bool locate(ir::buffer const* b, ir::list<ir::expr> const& indices, int lane, std::int64_t& element);
-  void touch(ir::buffer const* b, std::int64_t element, bool writes);
+  void touch(ir::buffer const* b, ir::list<ir::expr> const& indices, int lane, std::int64_t element, bool writes);
   std::int64_t read(ir::buffer const* b, ir::list<ir::expr> const& indices, int lane, bool matters);
   void write(ir::buffer const* b, ir::list<ir::expr> const& indices, int lane, std::int64_t bits);
   std::string element_text(ir::buffer const* b, ir::list<ir::expr> const& indices, int lane);
-  std::string element_text(ir::buffer const* b, std::int64_t element) const;
 
   // --- values
-  void forget() { ++epoch_; }
+  void forget() {
+    ++epoch_;
+    if (!wrapped_.empty()) wrapped_.clear();
+  }
+  std::int64_t index_arithmetic(ir::expr e, op kind, std::int64_t a, std::int64_t b, int lane);
+  bool has_wrapped(ir::expr index, int lane) const;
   void compute(ir::expr e, lane_set const& wanted);
   void compute_load(ir::expr e, lane_set const& missing);
   void compute_self(ir::expr e, lane_set const& missing);
@@ -120,7 +124,8 @@ class interpreter {
   void statement(ir::stmt s);
   void loop(ir::stmt s);
   void update(ir::list<ir::stmt> const& together);
-  void parallel(ir::stmt s, std::int64_t begin, std::int64_t extent);
+  void at_once(ir::stmt s, std::int64_t begin, std::int64_t extent);
+  void two_lanes_apart(ir::stmt s, lane_set const& stored, int lanes);
   std::uint64_t random() {
     std::uint64_t z = (random_ += 0x9e3779b97f4a7c15ULL);  // splitmix64
     z = (z ^ (z >> 30)) * 0xbf58476d1ce4e5b9ULL;
@@ -144,8 +149,13 @@ class interpreter {
   std::uint32_t place_ = 0;
   sequence<value_cell> values_;  // by expression id
   std::uint64_t epoch_ = 1;
-  ir::list<ir::stmt> updates_;  // the stores or accumulates that run
-  lane_set live_;              // its lanes that are stored
+  struct wrapped_index {
+    ir::expr of;
+    int lane;
+  };
+  sequence<wrapped_index> wrapped_;  // what of axes and sizes alone left the range of i64 in the statement that runs
+  ir::list<ir::stmt> updates_;       // the stores or accumulates that run
+  lane_set live_;                    // its lanes that are stored
   int live_lanes_ = 1;
 };
 

@@ -9,8 +9,8 @@
 namespace weft::inline WEFT_ABI {
 namespace detail {
 
-/// The iterations of parallel loops, as a tree: a run of a parallel loop stands under the iteration in which it
-/// began, its iterations stand under it. Number 0 is the call itself.
+/// The iterations of parallel and vectorized loops, as a tree: a run of such a loop stands under the iteration in which
+/// it began, its iterations stand under it. Number 0 is the call itself.
 struct iteration_tree {
   struct entry {
     std::uint32_t parent = 0, depth = 0;
@@ -43,37 +43,49 @@ struct iteration_tree {
 /// The state of each element of a piece of memory. Accesses are known by their place in the iteration tree; two of
 /// them may happen at the same time if and only if their ways meet in a run.
 ///
-/// One writer and one reader are enough: the program runs in order, so of two accesses that cannot be at the same
-/// time the later one stands for both against all that follow, and two reads of different iterations of one run are
-/// stood for by the run itself, which every later access of that run meets there.
+/// One writer and two readers are enough: the program runs in order, so of two accesses that cannot be at the same
+/// time the later one stands for both against all that follow; and of reads in several iterations of one run, two of
+/// different ones stand for all, since no later access of that run is in both.
 struct shadow {
   static constexpr std::uint32_t nobody = 0xffffffff;
-  sequence<unsigned char> written;
-  sequence<std::uint32_t> writer, reader;
+  struct accesses {
+    std::uint32_t since = 0;  // the lifetime of the memory that they belong to
+    std::uint32_t writer = nobody, reader = nobody, other_reader = nobody;
+  };
+  struct earlier {
+    std::uint32_t place = nobody;
+    bool writes = false;
+  };
+  sequence<std::uint32_t> written;  // by element: in which lifetime; 0: never
+  sequence<accesses> seen;          // empty while no parallel loop has touched it
+  std::uint32_t lifetime = 1, own_since = 1;
 
   void reset(std::size_t elements, bool initialised) {
-    written.assign(elements, initialised);
-    writer.clear();
-    reader.clear();
+    written.assign(elements, initialised ? 1 : 0);
+    seen.clear();
+    lifetime = own_since = 1;
   }
+  /// The memory's elements become undefined. shared: it is the same memory for all iterations around, which may run into
+  /// each other there; else whoever begins it has it alone.
+  void begin(bool shared) {
+    ++lifetime;
+    if (!shared) own_since = lifetime;
+  }
+  bool is_written(std::size_t element) const { return written[element] == lifetime; }
   /// The earlier access that one at `place` may run into, `nobody` if there is none. Places in no parallel loop
   /// (0) come before or after everything else and leave no trace.
-  std::uint32_t touch(iteration_tree const& tree, std::size_t element, std::uint32_t place, bool writes) {
-    if (place == 0) return nobody;
-    if (writer.empty()) {
-      writer.assign(written.size(), nobody);
-      reader.assign(written.size(), nobody);
-    }
-    std::uint32_t &w = writer[element], &r = reader[element];
-    if (clash(tree, w, place)) return w;
-    if (writes) {
-      if (clash(tree, r, place)) return r;
-      w = place;
-      r = nobody;
-    } else {
-      r = clash(tree, r, place) ? tree.meet(r, place).at : place;
-    }
-    return nobody;
+  earlier touch(iteration_tree const& tree, std::size_t element, std::uint32_t place, bool writes) {
+    if (place == 0) return {};
+    if (seen.empty()) seen.resize(written.size());
+    accesses& a = seen[element];
+    if (a.since != own_since) a = {own_since};
+    if (clash(tree, a.writer, place)) return {a.writer, true};
+    bool const one = clash(tree, a.reader, place), other = clash(tree, a.other_reader, place);
+    if (writes && (one || other)) return {one ? a.reader : a.other_reader, false};
+    if (writes) a = {own_since, place};
+    else if (!one && !other) a.reader = place, a.other_reader = nobody;
+    else if (a.other_reader == nobody) a.other_reader = place;
+    return {};
   }
 
  private:

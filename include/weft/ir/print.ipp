@@ -60,6 +60,11 @@ class printer {
   }
   void loop(stmt s);
   void update(stmt s);
+  /// Of the first of several that are together, in the value of another one that has another type.
+  bool is_of_another(expr self) const {
+    return current_ != nullptr && current_->kind == stmt_kind::accumulate && current_->buf != nullptr &&
+           self->type != current_->buf->type;
+  }
 
   function const& f_;
   sequence<stmt_line>* lines_;
@@ -151,7 +156,7 @@ inline void printer::bare(expr e) {
     case op::load: put(e->buf); return items(e->indices, e->a);
     case op::self:
       out_ += "self";
-      if (in_let_ || e->value != 0) out_ += joined({"<", type_text(e->type, e->lanes), ">"});
+      if (in_let_ || e->value != 0 || is_of_another(e)) out_ += joined({"<", type_text(e->type, e->lanes), ">"});
       if (e->value != 0) out_ += joined({"(", std::to_string(e->value), ")"});
       return;
     case op::ramp:

@@ -19,7 +19,8 @@ namespace ir {
 ///                f16 and bf16 are loaded, stored, cast, bitcast and selected, no more
 ///   accesses     one scalar or vector i64 index per dimension; the access has the lanes of its vectors, all equal; a
 ///                mask is bool, of 1 lane or as many; a load's lanes may come from its mask alone; nothing is stored
-///                where `written` is false; registers and the stack are used inside their allocate
+///                where `written` is false; registers and the stack are used inside their allocate, and
+///                so is a heap buffer that has one
 ///   self         only in the value of an accumulate, with the type of the buffer and the lanes of the access
 ///
 /// `first` may be empty: then no iteration is the first. Cost O(nodes) per statement, shared ones once.

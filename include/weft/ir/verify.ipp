@@ -17,7 +17,8 @@ inline std::uint16_t access_lanes(buffer const* b, list<expr> const& indices) {
 class verifier {
  public:
   explicit verifier(function const& f)
-      : f_(f), bound_(f.variables.size(), false), allocated_(f.buffers.size(), false) {}
+      : f_(f), bound_(f.variables.size(), false), allocated_(f.buffers.size(), false),
+        had_memory_(allocated_), used_freely_(allocated_) {}
   std::string run() {
     if (f_.nodes == nullptr) return "the function has no arena";
     names();
@@ -67,8 +68,10 @@ class verifier {
   void usable(buffer const* b) {
     if (!is_known(b)) return wrong("a buffer that is not one of the function's");
     bool const local = b->where == scope::registers || b->where == scope::stack;
-    if (local && !allocated_[static_cast<std::size_t>(b->id)])
-      wrong(b->name + " is used outside of its allocate");
+    auto const id = static_cast<std::size_t>(b->id);
+    if (allocated_[id]) return;
+    if (local || had_memory_[id]) wrong(b->name + " is used outside of its allocate");
+    used_freely_[id] = true;
   }
   void mask(expr e, std::uint16_t lanes) {
     if (e != nullptr && (e->type != dtype::boolean || (e->lanes != 1 && e->lanes != lanes)))
@@ -87,6 +90,7 @@ class verifier {
   std::string fault_;
   stmt now_ = nullptr;
   sequence<bool> bound_, allocated_;  // variables in scope, registers by buffer id
+  sequence<bool> had_memory_, used_freely_;  // of the workspace: in an allocate, and outside of any
   sequence<std::uint32_t> seen_;      // by expression id: the last root it was reached from
   std::uint32_t stamp_ = 0;
   list<stmt> targets_;  // the accumulates whose elements `self` may mean
@@ -347,8 +351,9 @@ inline void verifier::allocate(stmt s) {
   require(s->children.size() == 1, "an allocate has one child");
   auto const b = static_cast<std::size_t>(s->buf->id);
   if (ok() && allocated_[b]) wrong(s->buf->name + " is allocated twice");
+  if (ok() && used_freely_[b]) wrong(s->buf->name + " was used outside of its allocate, further up");
   if (!ok()) return;
-  allocated_[b] = true;
+  allocated_[b] = had_memory_[b] = true;
   statement(s->children[0]);
   allocated_[b] = false;
 }

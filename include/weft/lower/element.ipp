@@ -74,8 +74,7 @@ WEFT_DECL ir::expr lowering::axis_value(int axis) {
 WEFT_DECL ir::expr lowering::value(int id, ir::expr condition) {
   for (int held : now_->held)
     if (held == id) return ir::literal(m_, dtype::boolean, 1);
-  if (now_->places[place_].values.empty()) now_->places[place_].values.resize(p_.nodes.size(), {});
-  auto const known = [&]() -> auto& { return now_->places[place_].values[at(id)]; };
+  auto const known = [&]() -> auto& { return now_->places[place_].values_of(id); };
   for (auto const& [c, e] : known())
     if (c == condition) return e;
   if (known().size() > 16 && condition != nullptr && condition != always_) return value(id, always_);

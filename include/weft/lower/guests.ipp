@@ -32,7 +32,7 @@ class guest_spans final : public index_spans {
       f.spans = spans;
       return f.spans;
     }
-    for (int reader : l_.order_) {
+    for (std::int32_t reader : l_.readers_[static_cast<std::size_t>(stage)]) {
       sequence<std::int32_t> const loads = loads_of(reader, wanted);
       if (loads.empty()) continue;
       if (reader != host_.number) of_stage(reader);  // before reader_ says whose axes are meant
@@ -60,22 +60,23 @@ class guest_spans final : public index_spans {
   };
 
   /// The nodes by which `reader` reads it.
-  sequence<std::int32_t> loads_of(int reader, stage_info const& stage) const {
+  sequence<std::int32_t> loads_of(int reader, stage_info const& stage) {
     sequence<std::int32_t> loads;
-    sequence<bool> seen(p_.nodes.size(), false);
+    seen_.resize(p_.nodes.size(), 0);
+    ++asked_;
     stage_info const& s = program::at(p_.stages, reader);
-    for (int r = 0; r < s.results; ++r) collect(p_.result(s, r).body, stage, seen, loads);
+    for (int r = 0; r < s.results; ++r) collect(p_.result(s, r).body, stage, loads);
     return loads;
   }
-  void collect(int id, stage_info const& stage, sequence<bool>& seen, sequence<std::int32_t>& loads) const {
-    if (id < 0 || seen[static_cast<std::size_t>(id)]) return;
-    seen[static_cast<std::size_t>(id)] = true;
+  void collect(int id, stage_info const& stage, sequence<std::int32_t>& loads) {
+    if (id < 0 || seen_[static_cast<std::size_t>(id)] == asked_) return;
+    seen_[static_cast<std::size_t>(id)] = asked_;
     node const& n = p_.at(id);
     if (n.kind == op::load) {
       if (n.a >= stage.tensor && n.a < stage.tensor + stage.results) loads.push_back(id);
-      for (int i = 0; i < n.c; ++i) collect(program::at(p_.operands, n.b + i), stage, seen, loads);
+      for (int i = 0; i < n.c; ++i) collect(program::at(p_.operands, n.b + i), stage, loads);
     } else if (arity(n.kind) > 0) {
-      for (int o : {n.a, n.b, n.c}) collect(o, stage, seen, loads);
+      for (int o : {n.a, n.b, n.c}) collect(o, stage, loads);
     }
   }
 
@@ -143,6 +144,8 @@ class guest_spans final : public index_spans {
   int position_;
   range_table ranges_;
   sequence<found> by_stage_;
+  sequence<std::int32_t> seen_;  // by node: for which question it was met
+  std::int32_t asked_ = 0;
   int reader_ = -1;
 };
 

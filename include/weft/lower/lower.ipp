@@ -1,3 +1,4 @@
+#include "weft/base/hash.hpp"
 #include "weft/base/joined.hpp"
 #include "weft/lower/bounds.hpp"
 #include "weft/lower/lower.hpp"
@@ -9,6 +10,8 @@ namespace detail {
 WEFT_DECL void lowering::run() {
   for (input_info const& i : p_.inputs)
     if (i.tensor < 0) f_.scalars.push_back({"s" + std::to_string(f_.scalars.size()), i.type});
+  if (!sizes_.empty())
+    for (auto const& s : f_.scalars) take_name(s.name);
   for (open_size const& s : sizes_)
     f_.sizes.push_back(unused_name(s.is_stride ? joined({"s", std::to_string(s.argument), "_", std::to_string(s.dim)})
                                                : dim_text(s.name)));
@@ -70,20 +73,45 @@ WEFT_DECL void lowering::find_order() {
     order_.push_back(s);
   };
   for (std::size_t s = 0; s < waits.size(); ++s) place(place, static_cast<std::int32_t>(s));
+  readers_.resize(readers.size());
+  for (int s : order_)
+    for (std::int32_t r : by_element[at(s)]) readers_[at(r)].push_back(s);
 }
 
 // --- buffers ------------------------------------------------------------------------------------------
-WEFT_DECL std::string lowering::unused_name(std::string_view wanted) const {
-  std::string name(wanted);
-  for (int k = 1;; ++k) {
-    bool taken = false;
-    for (ir::buffer const* b : f_.buffers) taken = taken || b->name == name;
-    for (std::string const& v : f_.variables) taken = taken || v == name;
-    for (std::string const& s : f_.sizes) taken = taken || s == name;
-    for (auto const& s : f_.scalars) taken = taken || (!f_.sizes.empty() && s.name == name);
-    if (!taken) return name;
-    name = joined({wanted, "_", std::to_string(k)});
+/// The number in `names_` of a name, with a slot of `name_slots_` for it; -1: it is free.
+WEFT_DECL std::int32_t lowering::find_name(std::string_view text, std::size_t& slot) const {
+  std::size_t const mask = name_slots_.size() - 1;
+  slot = static_cast<std::size_t>(xxh64(text)) & mask;
+  for (; name_slots_[slot] >= 0; slot = (slot + 1) & mask)
+    if (names_[at(name_slots_[slot])].text == text) return name_slots_[slot];
+  return -1;
+}
+WEFT_DECL std::int32_t lowering::take_name(std::string_view text) {
+  std::size_t slot = 0;
+  if (2 * names_.size() >= name_slots_.size()) {
+    name_slots_ = sequence<std::int32_t>(name_slots_.empty() ? 64 : 2 * name_slots_.size(), -1);
+    for (std::size_t i = 0; i < names_.size(); ++i) {
+      find_name(names_[i].text, slot);
+      name_slots_[slot] = static_cast<std::int32_t>(i);
+    }
   }
+  std::int32_t const known = find_name(text, slot);
+  if (known >= 0) return known;
+  name_slots_[slot] = static_cast<std::int32_t>(names_.size());
+  names_.push_back({std::string(text)});
+  return -1;
+}
+/// The name, or with the first number behind it that is free; each number is tried once, as a program may have very many
+/// loops `i`.
+WEFT_DECL std::string lowering::unused_name(std::string_view wanted) {
+  std::int32_t const known = take_name(wanted);
+  std::string name(wanted);
+  while (known >= 0) {
+    name = std::string(wanted) + "_" + std::to_string(names_[at(known)].next++);
+    if (take_name(name) < 0) break;
+  }
+  return name;
 }
 WEFT_DECL ir::expr lowering::size(int argument, int dim, bool is_stride) {
   ir::expr_node n;

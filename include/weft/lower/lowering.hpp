@@ -49,7 +49,24 @@ struct element_place {
   struct conditional_value {
     ir::expr condition, value;
   };
-  sequence<sequence<conditional_value>> values;  // by node
+  sequence<sequence<conditional_value>> values;  // by node, from first_node on
+  int first_node = 0;  // of values: a stage of a large program has few of its nodes
+  auto& values_of(int id) {
+    auto const count = static_cast<int>(values.size());
+    if (count == 0) first_node = id;
+    if (id < first_node) {
+      int more = first_node - id > count ? first_node - id : count;  // they are asked for from the last one down
+      if (more > first_node) more = first_node;
+      decltype(values) wider(static_cast<std::size_t>(more + count), {});
+      for (int i = 0; i < count; ++i)
+        wider[static_cast<std::size_t>(more + i)].swap(values[static_cast<std::size_t>(i)]);
+      values.swap(wider);
+      first_node -= more;
+    }
+    auto const at = static_cast<std::size_t>(id - first_node);
+    if (at >= values.size()) values.resize(at + 1, {});
+    return values[at];
+  }
 };
 
 /// A stage while its loops are made.
@@ -93,7 +110,9 @@ class lowering {
 
   // --- lower.ipp: the call's buffers and sizes; loops -----------------------------------------------------------
   void find_order();
-  std::string unused_name(std::string_view wanted) const;
+  std::int32_t find_name(std::string_view text, std::size_t& slot) const;
+  std::int32_t take_name(std::string_view text);
+  std::string unused_name(std::string_view wanted);
   ir::expr size(int argument, int dim, bool is_stride);
   void make_argument(int tensor, bool output);
   void make_intermediate(int tensor);
@@ -163,12 +182,19 @@ class lowering {
   program const& p_;
   nest const& n_;
   call_layout const& layout_;
+  struct taken_name {
+    std::string text;
+    int next = 1;  // the number that is tried behind it
+  };
+  sequence<taken_name> names_;  // of buffers, variables and sizes
+  sequence<std::int32_t> name_slots_;  // a table of their numbers by hash
   sequence<open_size> sizes_;
   vector_tails tails_;
   sequence<ir::buffer*> tensor_;
   sequence<ir::expr> extents_;  // by node; empty at first
   sequence<bool> needed_;       // by stage
   sequence<int> order_;         // of the stages that are
+  sequence<sequence<std::int32_t>> readers_;  // by stage: those of them that read it, in that order
   sequence<stage_frame> frames_;
   stage_frame* now_ = nullptr;
   std::size_t place_ = 0;          // in now_->places: whose nodes are evaluated

@@ -29,7 +29,10 @@ class index_spans {
   /// The smaller (larger) of two, without an operation where the ranges decide.
   ir::expr least(ir::expr a, ir::expr b, range_table const& ranges);
   ir::expr most(ir::expr a, ir::expr b, range_table const& ranges);
-  void forget() { known_.clear(); }
+  void forget() {
+    for (std::int32_t id : touched_) known_[static_cast<std::size_t>(id)] = {};
+    touched_.clear();
+  }
 
  protected:
   virtual span axis(int number) = 0;
@@ -50,6 +53,7 @@ class index_spans {
     span is{};
   };
   sequence<known_span> known_;  // by node
+  sequence<std::int32_t> touched_;  // the nodes of which something is known
   sequence<known_difference> differences_;  // between parts of the two that are asked for
 };
 

@@ -12,6 +12,7 @@ WEFT_DECL span index_spans::of(int id, range_table const& ranges) {
   for (ir::expr e : {s.low, s.high})
     if (e != nullptr && (infinite(ranges.of(e).low) || infinite(ranges.of(e).high))) s = {};
   known_[at] = {true, s};
+  touched_.push_back(id);
   return s;
 }
 WEFT_DECL span index_spans::make(node const& n, range_table const& ranges) {
