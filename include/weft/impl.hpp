@@ -48,6 +48,7 @@
 #include "weft/lower/bounds.ipp"
 #include "weft/lower/element.ipp"
 #include "weft/lower/guests.ipp"
+#include "weft/lower/specialized.ipp"
 #include "weft/lower/layout.ipp"
 #include "weft/lower/lower.ipp"
 #include "weft/lower/open_bounds.ipp"

@@ -4,6 +4,7 @@
 #include <string>
 
 #include "support/golden.hpp"
+#include "weft/dim.hpp"
 #include "weft/weft.hpp"
 
 // What a step makes need not be used to be shown.
@@ -185,6 +186,20 @@ TEST_CASE("docs/schedule.md shows what becomes of a split that does not divide")
     s.vectorize(i, 8, weft::tail::shift_inwards);
   });
   weft_test::check_section("docs/schedule.md", "shift_inwards", fenced("", shifted.on(avx2()).ir(A, A)));
+}
+TEST_CASE("docs/schedule.md shows a copy of a nest for sizes that meet a condition") {
+#define WEFT_TEST_OPEN(...)                                                \
+  weft::kernel<"add">(addition, [](auto& s, auto, auto, auto C) {          \
+    auto [i] = C.axes();                                                   \
+    __VA_ARGS__                                                            \
+  }).on(avx2())
+  auto const A = weft::view(memory, weft::dim<"n">(20));
+#define WEFT_TEST_STEPS s.vectorize(i, 8); s.specialize(s.extent(i) % 8 == 0);
+#define WEFT_TEST_TEXT_OF(...) WEFT_TEST_TEXT(__VA_ARGS__)
+  auto const add = WEFT_TEST_OPEN(WEFT_TEST_STEPS);
+  weft_test::check_section("docs/schedule.md", "specialize",
+                           fenced("cpp", lines(WEFT_TEST_TEXT_OF(WEFT_TEST_STEPS))) + "\n" + fenced("", add.loops(A, A)) +
+                               "\nand as a loop program:\n\n" + fenced("", add.ir(A, A)));
 }
 TEST_CASE("docs/schedule.md shows the trace of a schedule, and a step that the extents of a call refuse") {
   auto const tiled = weft::kernel<"product">(product, [](auto& s, auto, auto, auto C) {

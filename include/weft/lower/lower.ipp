@@ -290,7 +290,7 @@ WEFT_DECL ir::stmt lowering::stage_nest(int stage) {
   if (!now_->is_open) open(*now_);
   ir::stmt const nest = tile_branches(-1, 0, guard_states(now_->guards.size(), guard_state::wanted));
   now_ = outside;
-  return nest;
+  return specialized(stage, nest);
 }
 /// Finds loops and guards; a stage that stands twice, in a full tile and in the last one, has the same both times.
 WEFT_DECL void lowering::open(stage_frame& f) {

@@ -215,7 +215,16 @@ enum class verdict : std::uint8_t { legal, deferred, illegal };
     "this step before that decompose_reduction, which then names one of its parts") \
   X(a_reduced_axis_runs_outside_of_this_one__the_identity_is_stored_once, \
     "a reduced axis runs outside of this one, and the identity is stored once, in front of all terms", \
-    "decompose_reduction of an axis outside of all reduced ones, or the outermost of these")
+    "decompose_reduction of an axis outside of all reduced ones, or the outermost of these") \
+  X(a_condition_is_about_whole_axes__not_about_parts_or_several_fused, \
+    "a condition is about whole axes, not about parts of one or several that were fused", \
+    "the axis as the stage's axes() gives it") \
+  X(a_condition_is_a_rest_below_its_divisor_or_an_extent_from_1_on, \
+    "a condition is a rest from 0 to below its divisor, or an extent from 1 on; at most 2^31", \
+    "s.extent(i) % 16 == 0, or s.extent(i) == 1024") \
+  X(a_stage_that_runs_inside_another_has_no_copy_of_its_own__specialize_that_one, \
+    "a stage that is computed inside another, or inlined, has no copy of its own: specialize the one that it is computed in", \
+    "specialize for that stage: what is computed in its loops is copied with it")
 // clang-format on
 
 enum class diagnosis : std::uint8_t {

@@ -73,6 +73,12 @@ struct memory_wish {
   scope where = scope::workspace;
 };
 
+/// A copy of a stage's nest for sizes that meet conditions, in threes as specialize_rule has them.
+struct special {
+  std::int32_t stage = -1;
+  sequence<std::int64_t> conditions;
+};
+
 /// The state that the steps change: all loops, for each stage the order of its live ones, outermost first, and where it
 /// is computed.
 struct nest {
@@ -83,6 +89,7 @@ struct nest {
   sequence<placement> places;
   sequence<std::int32_t> starts;  // by stage: the loop in front of which its identity is stored; -1: by its first terms
   sequence<memory_wish> wishes;
+  sequence<special> specials;
   sequence<std::int32_t> loop_of;        // by axis of the program: the loop that it was at first; -1: of no stage any more
   sequence<sequence<std::int64_t>> inputs;  // by tensor: the extents of an input; -1 while unknown
   schedule_limits limits;

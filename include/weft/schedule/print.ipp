@@ -100,6 +100,14 @@ inline void stage_loops(nest const& n, int stage, std::string indent, std::strin
   if (place.store >= 0) out += " stored at " + loop_text(n, n.at(place.store).stage, place.store);
   for (loop_info const& l : n.loops)
     if (l.stage == stage && l.fold > 0) (((out += ", ") += l.name.view()) += " folded to ") += std::to_string(l.fold);
+  char const* joins = ", specialized for ";
+  for (special const& c : n.specials)
+    for (std::size_t i = 0; c.stage == stage && i < c.conditions.size(); i += 3) {
+      (((out += joins) += "extent(") += axis_name(static_cast<int>(c.conditions[i])).view()) += ")";
+      if (c.conditions[i + 1] > 0) out += " % " + std::to_string(c.conditions[i + 1]);
+      out += " == " + std::to_string(c.conditions[i + 2]);
+      joins = i + 3 < c.conditions.size() ? " && " : " or ";
+    }
   out += "\n";
   std::string const outside = indent += "  ";
   for (std::int32_t id : n.order[static_cast<std::size_t>(stage)]) {

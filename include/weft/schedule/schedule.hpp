@@ -19,6 +19,7 @@
 #include "weft/schedule/step/reverse_compute_inline.hpp"
 #include "weft/schedule/step/rfactor.hpp"
 #include "weft/schedule/step/set_scope.hpp"
+#include "weft/schedule/step/specialize.hpp"
 #include "weft/schedule/step/split.hpp"
 #include "weft/schedule/step/store_at.hpp"
 #include "weft/schedule/step/storage_align.hpp"
@@ -84,7 +85,8 @@ struct schedule : nest,
                   reverse_compute_at_step<schedule>,
                   reverse_compute_inline_step<schedule>,
                   rfactor_step<schedule>,
-                  decompose_reduction_step<schedule> {
+                  decompose_reduction_step<schedule>,
+                  specialize_step<schedule> {
   trace steps;
   sequence<knob_info> knobs;
   sequence<std::int32_t> choices;  // per knob in order of use; 0 beyond the end
