@@ -228,7 +228,12 @@ inline weft::trace draw_steps(random_source& r, weft::schedule s, weft::sequence
       case 4:
       case 5: attempt({verb::vectorize, 1, {loop}}); break;
       case 6: attempt({verb::unroll, 1, {loop}}); break;
-      case 7: attempt({verb::parallel, 1, {loop}}); break;
+      case 7: {
+        step one{verb::parallel, 1, {loop}};
+        if (r.chance(40)) one.numbers.push_back(r.one_of({1, 2, 3, 7, 100}));
+        attempt(one);
+        break;
+      }
       case 8:
       case 9: change_program(n % 3); break;
       case 10: {

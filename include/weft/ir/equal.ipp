@@ -28,7 +28,7 @@ class comparer {
   }
   bool operator()(stmt x, stmt y) {
     if (x == nullptr || y == nullptr) return x == y;
-    if (x->kind != y->kind || x->how != y->how || x->variable != y->variable) return false;
+    if (x->kind != y->kind || x->how != y->how || x->variable != y->variable || x->threads != y->threads) return false;
     if ((x->buf == nullptr) != (y->buf == nullptr) || (x->buf != nullptr && x->buf->id != y->buf->id)) return false;
     return (*this)(x->begin, y->begin) && (*this)(x->extent, y->extent) && (*this)(x->indices, y->indices) &&
            (*this)(x->value, y->value) && (*this)(x->mask, y->mask) && (*this)(x->identity, y->identity) &&

@@ -84,7 +84,8 @@ enum class stmt_kind : std::uint8_t { block, loop, store, accumulate, branch, al
 /// One statement.
 ///
 ///   block       children, one after the other
-///   loop        for variable in begin .. begin + extent: children[0], run as `how` says
+///   loop        for variable in begin .. begin + extent: children[0], run as `how` says; a parallel one by at most
+///               `threads` threads (0: all that there are)
 ///   store       buf[indices] = value where mask (null: always)
 ///   accumulate  buf[indices] = value, in which `self` is buf[indices] so far; in the iteration in which every
 ///               variable of `first` stands at its loop's begin, `self` is `identity` instead and the memory
@@ -96,7 +97,7 @@ enum class stmt_kind : std::uint8_t { block, loop, store, accumulate, branch, al
 struct stmt_node {
   stmt_kind kind = stmt_kind::block;
   loop_kind how = loop_kind::serial;
-  std::int32_t variable = -1;
+  std::int32_t variable = -1, threads = 0;
   expr begin = nullptr, extent = nullptr;
   buffer const* buf = nullptr;
   list<expr> indices;
@@ -175,7 +176,7 @@ expr all_of(arena& m, expr a, expr b);  // either may be null, meaning true
 
 // --- making statements --------------------------------------------------------------------------------------
 stmt block(arena& m, sequence<stmt> const& children);  // flattens; one child stands for itself
-stmt loop(arena& m, loop_kind how, std::int32_t variable, expr begin, expr extent, stmt body);
+stmt loop(arena& m, loop_kind how, std::int32_t variable, expr begin, expr extent, stmt body, std::int32_t threads = 0);
 stmt branch(arena& m, expr condition, stmt then, stmt otherwise = nullptr);
 stmt together(arena& m, sequence<stmt> const& children);  // one child stands for itself
 

@@ -126,6 +126,9 @@ inline stmt parser::loop(std::int64_t indent) {
     fail("an end of the form begin + extent before this");
   for (loop_kind const k : {loop_kind::unrolled, loop_kind::vectorized, loop_kind::parallel})
     if (n.how == loop_kind::serial && try_word(name(k))) n.how = k;
+  skip_spaces();
+  if (n.how == loop_kind::parallel && is_digit(peek()))
+    n.threads = static_cast<std::int32_t>(integer(1, 1 << 20, "a number of threads"));
   expect(":");
   next_line();
   n.children = m_.make_list(sequence<stmt>{body(indent)});

@@ -233,6 +233,7 @@ inline void printer::loop(stmt s) {
     put(s->extent, from_zero ? level_any : infix_of(op::add)->level + 1);
   }
   if (s->how != loop_kind::serial) (out_ += ' ') += name(s->how);
+  if (s->threads > 0) (out_ += ' ') += std::to_string(s->threads);
   end_line(":");
   indented(s->children.size() > 0 ? s->children[0] : nullptr);
 }

@@ -431,7 +431,7 @@ WEFT_DECL ir::stmt lowering::nest_from(std::size_t position, guard_states states
   if (inside != nullptr) body = ir::branch(m_, inside, body);
   for (std::size_t s = n_.places.size(); s-- > 0;)
     if (needed_[s] && n_.places[s].store == o.id && !now_->empty) body = with_memory(static_cast<int>(s), body);
-  return ir::loop(m_, how, o.variable, ir::index(m_, 0), trips, body);
+  return ir::loop(m_, how, o.variable, ir::index(m_, 0), trips, body, n_.at(o.id).threads);
 }
 /// The spatial loops from `position` inwards, which store the identity. Nothing is read there.
 WEFT_DECL ir::stmt lowering::identity_nest(std::size_t position, guard_states const& states) {

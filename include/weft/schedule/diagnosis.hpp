@@ -216,6 +216,9 @@ enum class verdict : std::uint8_t { legal, deferred, illegal };
   X(a_reduced_axis_runs_outside_of_this_one__the_identity_is_stored_once, \
     "a reduced axis runs outside of this one, and the identity is stored once, in front of all terms", \
     "decompose_reduction of an axis outside of all reduced ones, or the outermost of these") \
+  X(a_parallel_axis_is_run_by_at_least_1_thread, \
+    "a parallel axis is run by at least 1 thread, and a limit is at most 2^20", \
+    "such as s.parallel(i, weft::thread_limit(4)); a serial loop is one that is not parallel") \
   X(a_condition_is_about_whole_axes__not_about_parts_or_several_fused, \
     "a condition is about whole axes, not about parts of one or several that were fused", \
     "the axis as the stage's axes() gives it") \

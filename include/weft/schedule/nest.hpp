@@ -33,6 +33,7 @@ struct loop_info {
   tail at_end = tail::guard;  // of that split
   std::int64_t extent = -1;  // trip count; of an inner loop the longest; -1 while unknown, open_trips when never known
   loop_kind kind = loop_kind::serial;
+  std::int32_t threads = 0;  // of a parallel one: so many run it at most; 0: all that there are
   std::int64_t fold = 0;  // of an axis of the program: so many elements of the stage's memory are kept along it; 0: all
   bool reduced = false;
   bool gone = false;  // its stage has other axes now

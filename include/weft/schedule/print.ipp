@@ -115,7 +115,8 @@ inline void stage_loops(nest const& n, int stage, std::string indent, std::strin
     loop_kind const kind = n.at(id).kind;
     if (program::at(n.starts, stage) == id) out += indent + identity_text(n, stage, id) + "\n";
     (out += indent) += kind == loop_kind::serial ? "for" : name(kind);
-    out += " " + loop_text(n, stage, id) + " in 0.." + trips_text(n, id) + "\n";
+    out += " " + loop_text(n, stage, id) + " in 0.." + trips_text(n, id);
+    out += n.at(id).threads > 0 ? " by at most " + std::to_string(n.at(id).threads) + " threads\n" : "\n";
     indent += "  ";
     for (std::size_t guest = 0; guest < n.places.size(); ++guest)
       if (n.places[guest].loop == id) stage_loops(n, static_cast<int>(guest), indent, out);

@@ -201,9 +201,10 @@ WEFT_DECL void function_emitter::parallel(ir::stmt s) {
   value_ref const begin = emit(s->begin), extent = emit(s->extent);
   ranges_.set(s->variable, s->begin, s->extent);
   std::string const name = s_.name + ".parallel" + std::to_string(bodies_++);
-  // The context: launch, begin, buffers.., variables.., a word each.
+  // The context: launch, begin, [extent,] buffers.., variables.., a word each.
   sequence<value_ref> words{launch_, begin};
   sequence<bool> is_address{true, false};
+  if (s->threads > 0) words.push_back(extent), is_address.push_back(false);
   for (ir::buffer const* b : s_.f.buffers)
     if (is_parameter(b)) words.push_back(bases_[static_cast<std::size_t>(b->id)]), is_address.push_back(true);
   for (std::int32_t v : open_) words.push_back(variables_[static_cast<std::size_t>(v)]), is_address.push_back(false);
@@ -221,7 +222,11 @@ WEFT_DECL void function_emitter::parallel(ir::stmt s) {
   value_ref const run = l_.BuildLoad2(b_, pointer(), host, "");
   value_ref const pool = l_.BuildLoad2(b_, pointer(), l_.BuildGEP2(b_, pointer(), host, one, 1, ""), "");
   type_ref service[] = {pointer(), i64(), pointer(), pointer()};
-  value_ref call[] = {pool, extent, thunk, context};
+  // By at most so many threads: so many pieces, of which piece p begins at iteration p * extent / pieces.
+  value_ref pieces = extent;
+  if (s->threads > 0)
+    pieces = l_.BuildSelect(b_, l_.BuildICmp(b_, IntSLT, extent, number(s->threads), ""), extent, number(s->threads), "");
+  value_ref call[] = {pool, pieces, thunk, context};
   l_.BuildCall2(b_, l_.FunctionType(void_type, service, 4, 0), run, call, 4, "");
   forget_memory(classes_written(s));
   stop_if_failed();
@@ -239,11 +244,18 @@ WEFT_DECL void function_emitter::parallel(ir::stmt s) {
     arguments.push_back(
         l_.BuildLoad2(b_, types.back(), l_.BuildGEP2(b_, i64(), l_.GetParam(thunk, 0), at, 1, ""), ""));
   }
-  value_ref const first = arguments[1];
-  arguments.erase(arguments.begin() + 1);
-  types.erase(types.begin() + 1);
+  value_ref const first = arguments[1], all = s->threads > 0 ? arguments[2] : nullptr;
+  for (int i = s->threads > 0 ? 2 : 1; i > 0; --i) {
+    arguments.erase(arguments.begin() + 1);
+    types.erase(types.begin() + 1);
+  }
   for (unsigned i = 1; i <= 2; ++i) {
-    arguments.push_back(l_.BuildAdd(b_, l_.GetParam(thunk, i), first, ""));
+    value_ref at = l_.GetParam(thunk, i);
+    if (s->threads > 0) {
+      value_ref const fewer = l_.BuildICmp(b_, IntSLT, all, number(s->threads), "");
+      at = l_.BuildSelect(b_, fewer, at, l_.BuildSDiv(b_, l_.BuildMul(b_, at, all, ""), number(s->threads), ""), "");
+    }
+    arguments.push_back(l_.BuildAdd(b_, at, first, ""));
     types.push_back(i64());
   }
   l_.BuildCall2(b_, l_.FunctionType(void_type, types.data(), static_cast<unsigned>(types.size()), 0), body,
