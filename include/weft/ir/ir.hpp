@@ -74,6 +74,7 @@ struct buffer {
   std::int32_t id = 0;           // position in function::buffers
   std::int32_t argument = -1;    // position among the call's pointers
   bool written = false;          // an output or an intermediate
+  bool non_temporal = false;     // stored past the caches where a vector is aligned
   std::int32_t alias_class = 0;  // buffers of different classes never overlap
   std::int32_t alignment = 1;    // of the base address, in bytes
   list<expr> shape, strides;     // in elements

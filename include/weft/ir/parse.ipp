@@ -233,6 +233,7 @@ inline void parser::declare() {
   skip_spaces();
   if (is_digit(peek()) || peek() == '-') b->argument = number("an argument's number");
   b->written = try_word("written");
+  b->non_temporal = try_word("non_temporal");
   expect("alias");
   b->alias_class = number("a class");
   expect("align");

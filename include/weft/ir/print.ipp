@@ -316,6 +316,7 @@ inline void printer::declare(buffer const* b) {
   (out_ += " in ") += scopes[static_cast<int>(b->where)];
   if (b->argument != -1) out_ += " " + std::to_string(b->argument);
   if (b->written) out_ += " written";
+  if (b->non_temporal) out_ += " non_temporal";
   out_ += " alias " + std::to_string(b->alias_class) + " align " + std::to_string(b->alignment);
   end_line();
 }

@@ -93,6 +93,7 @@ WEFT_DECL void lowering::make_argument(int tensor, bool output) {
   ir::buffer* b = new_buffer(tensor);
   b->argument = b->id;
   b->written = output;
+  b->non_temporal = output && n_.wish(t.stage, memory_wish::past_caches) != nullptr;
   b->alignment = a.alignment;
   b->alias_class = a.alias_class;
   sequence<ir::expr> shape, strides;

@@ -216,6 +216,12 @@ enum class verdict : std::uint8_t { legal, deferred, illegal };
   X(a_reduced_axis_runs_outside_of_this_one__the_identity_is_stored_once, \
     "a reduced axis runs outside of this one, and the identity is stored once, in front of all terms", \
     "decompose_reduction of an axis outside of all reduced ones, or the outermost of these") \
+  X(only_what_the_kernel_returns_is_stored_past_the_caches, \
+    "only what the kernel returns is stored past the caches: what another stage reads is read soon", \
+    "this step for an output, or leaving it out") \
+  X(a_reduction_comes_back_to_its_elements__cache_write_it_first, \
+    "a reduction comes back to its elements, which should then be in the caches; cache_write the stage first", \
+    "cache_write before all other steps on the stage, and this one for the stage itself, which is a copy then") \
   X(a_parallel_axis_is_run_by_at_least_1_thread, \
     "a parallel axis is run by at least 1 thread, and a limit is at most 2^20", \
     "such as s.parallel(i, weft::thread_limit(4)); a serial loop is one that is not parallel") \

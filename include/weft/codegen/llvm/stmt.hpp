@@ -41,6 +41,8 @@ class function_emitter : public expression_emitter {
   void loop(ir::stmt s);
   void parallel(ir::stmt s);
   void store(ir::stmt s);
+  void store_past_caches(value_ref v, value_ref to, unsigned bytes, unsigned element_bytes);
+  void end_stores();
   void branch(ir::stmt s);
   void allocate(ir::stmt s);
   void counted(std::int32_t variable, value_ref begin, value_ref end, bool at_least_once, ir::stmt body);
@@ -60,6 +62,7 @@ class function_emitter : public expression_emitter {
   sequence<std::pair<value_ref, value_ref>> slots_;  // by buffer: on the stack of which function, where
   range_table ranges_;              // of the loop variables: a loop that surely runs needs no test before it
   int bodies_ = 0;
+  bool past_caches_ = false;  // the function has stored so since its last fence
 };
 
 }  // namespace codegen::llvm

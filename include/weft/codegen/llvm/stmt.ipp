@@ -131,6 +131,7 @@ WEFT_DECL void function_emitter::entry(std::string const& name) {
   open_body(body, {});
   enter(nullptr, false, false, s_.f.body);
   statement(s_.f.body);
+  end_stores();
   l_.BuildRetVoid(b_);
   leave();
 }
@@ -227,6 +228,7 @@ WEFT_DECL void function_emitter::parallel(ir::stmt s) {
   if (s->threads > 0)
     pieces = l_.BuildSelect(b_, l_.BuildICmp(b_, IntSLT, extent, number(s->threads), ""), extent, number(s->threads), "");
   value_ref call[] = {pool, pieces, thunk, context};
+  end_stores();
   l_.BuildCall2(b_, l_.FunctionType(void_type, service, 4, 0), run, call, 4, "");
   forget_memory(classes_written(s));
   stop_if_failed();
@@ -274,6 +276,7 @@ WEFT_DECL void function_emitter::parallel(ir::stmt s) {
   enter(nullptr, false, false, s);
   auto const last = static_cast<unsigned>(types.size());
   counted(s->variable, l_.GetParam(body, last - 2), l_.GetParam(body, last - 1), false, s->children[0]);
+  end_stores();
   l_.BuildRetVoid(b_);
   function_ = saved.function, launch_ = saved.launch, entry_ = saved.entry;
   bases_.swap(saved.bases), variables_.swap(saved.variables), values_.swap(saved.values);
@@ -347,10 +350,37 @@ WEFT_DECL void function_emitter::store(ir::stmt s) {
     l_.BuildStore(b_, v, at.pointer);
     l_.BuildBr(b_, after);
     l_.PositionBuilderAtEnd(b_, after);
+  } else if (unsigned const whole = bytes * static_cast<unsigned>(lanes);
+             buf->non_temporal && whole >= 16 && (whole & (whole - 1)) == 0 && whole <= 64) {
+    store_past_caches(v, at.pointer, whole, bytes);
   } else {
     l_.SetAlignment(l_.BuildStore(b_, v, at.pointer), bytes);
   }
   forget_memory(class_of(buf));
+}
+/// Processors store a vector so only where its address is a multiple of its size; kernels are not keyed by alignment (decision
+/// 004), so the code asks.
+WEFT_DECL void function_emitter::store_past_caches(value_ref v, value_ref to, unsigned bytes, unsigned element_bytes) {
+  block_ref const past = new_block(), into = new_block(), after = new_block();
+  value_ref const odd = l_.BuildAnd(b_, l_.BuildPtrToInt(b_, to, i64(), ""), number(bytes - 1), "");
+  l_.BuildCondBr(b_, l_.BuildICmp(b_, IntEQ, odd, number(0), ""), past, into);
+  l_.PositionBuilderAtEnd(b_, past);
+  value_ref const store = l_.BuildStore(b_, v, to);
+  l_.SetAlignment(store, bytes);
+  metadata_ref one[] = {l_.ValueAsMetadata(l_.ConstInt(l_.Int32TypeInContext(s_.context), 1, 0))};
+  l_.SetMetadata(store, l_.GetMDKindIDInContext(s_.context, "nontemporal", 11),
+                 l_.MetadataAsValue(s_.context, l_.MDNodeInContext2(s_.context, one, 1)));
+  l_.BuildBr(b_, after);
+  l_.PositionBuilderAtEnd(b_, into);
+  l_.SetAlignment(l_.BuildStore(b_, v, to), element_bytes);
+  l_.BuildBr(b_, after);
+  l_.PositionBuilderAtEnd(b_, after);
+  past_caches_ = true;
+}
+/// What this function has stored past the caches is there for other threads, which such stores do not wait for.
+WEFT_DECL void function_emitter::end_stores() {
+  if (past_caches_) l_.BuildFence(b_, AtomicOrderingSequentiallyConsistent, 0, "");
+  past_caches_ = false;
 }
 WEFT_DECL void function_emitter::branch(ir::stmt s) {
   bool const two = s->children.size() > 1;
