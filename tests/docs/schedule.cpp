@@ -201,6 +201,13 @@ TEST_CASE("docs/schedule.md shows a copy of a nest for sizes that meet a conditi
                            fenced("cpp", lines(WEFT_TEST_TEXT_OF(WEFT_TEST_STEPS))) + "\n" + fenced("", add.loops(A, A)) +
                                "\nand as a loop program:\n\n" + fenced("", add.ir(A, A)));
 }
+TEST_CASE("docs/schedule.md shows an output that is stored past the caches") {
+#define WEFT_TEST_PAST s.vectorize(i, 8); s.store_non_temporal(C);
+  auto const A = weft::view(memory, 4000);
+  weft_test::check_section("docs/schedule.md", "store_non_temporal",
+                           fenced("cpp", lines(WEFT_TEST_TEXT_OF(WEFT_TEST_PAST))) + "\n" +
+                               fenced("", WEFT_TEST_OPEN(WEFT_TEST_PAST).loops(A, A)));
+}
 TEST_CASE("docs/schedule.md shows the trace of a schedule, and a step that the extents of a call refuse") {
   auto const tiled = weft::kernel<"product">(product, [](auto& s, auto, auto, auto C) {
     auto [i, j, k] = C.axes();
