@@ -27,8 +27,8 @@ class known_sizes final : public ir::rewriter {
 };
 inline std::int64_t common_divisor(std::int64_t a, std::int64_t b) { return b == 0 ? a : common_divisor(b, a % b); }
 /// One copy for each condition on open sizes, and the general one. Where 16 divides it, n is max(n, 16) / 16 * 16: that loops
-/// and guards which count by 16 come out even is then seen by arithmetic. The quotient is that of op::div, which range proofs take for a
-/// number of its own (a floor_div they bound by n).
+/// and guards which count by 16 come out even is then seen by arithmetic. The quotient is that of op::div, which range proofs
+/// take for a number of its own; a floor_div they bound by n, and the loop that it is the length of no longer cancels.
 WEFT_DECL ir::stmt lowering::specialized(int stage, ir::stmt general) {
   ir::stmt all = general;
   for (std::size_t s = n_.specials.size(); s-- > 0;) {
@@ -46,8 +46,9 @@ WEFT_DECL ir::stmt lowering::specialized(int stage, ir::stmt general) {
         if (t.coefficient == 1 && k.size == nullptr) k.size = t.atom;
       for (known_length& other : known) {
         if (other.size != k.size) continue;
+        // Of a square, say, where 6 divides one side and 16 the other.
         bool const both_divide = other.extent == e && rest == 0 && other.rest == 0 && other.divisor < 1 << 20;
-        if (both_divide) other.divisor *= divisor / common_divisor(divisor, other.divisor);  // of a square, 6 one side and 16 the other
+        if (both_divide) other.divisor *= divisor / common_divisor(divisor, other.divisor);
         if (divisor == 0 && other.extent == e) other.divisor = 0, other.rest = rest;
         k.size = nullptr;
       }
