@@ -3,6 +3,7 @@
 
 #include "weft/base/env.hpp"
 #include "weft/base/fork_gate.hpp"
+#include "weft/base/joined.hpp"
 #include "weft/codegen/llvm/module.hpp"
 #include "weft/codegen/workspace.hpp"
 #include "weft/compile.hpp"
@@ -46,10 +47,10 @@ inline void name_unknown_dumps() {
   if (list == nullptr || __atomic_exchange_n(&told, true, __ATOMIC_RELAXED)) return;
   std::string known;
   for (char const* one : {"schedule", "lower", "pass", "llvm", "asm"}) (known += one) += ", ";
-  for (char const* pass : pass_names) (known += "pass/") += std::string(pass) + ", ";
+  for (char const* pass : pass_names) (known += "pass/") += joined({pass, ", "});
   for (std::string_view rest(list); !rest.empty();) {
     std::string const one(next_item(rest));
-    if (!one.empty() && (", " + known).find(", " + one + ", ") == std::string::npos)
+    if (!one.empty() && (", " + known).find(joined({", ", one, ", "})) == std::string::npos)
       std::fprintf(stderr, "weft: WEFT_DUMP: no such item: %s; known are %s\n", one.c_str(),
                    known.substr(0, known.size() - 2).c_str());
   }
@@ -60,7 +61,7 @@ inline void dump(std::string_view stage, std::string const& text) {
 inline void verify_or_throw(char const* after, ir::function const& f) {
   std::string const fault = verify(f);
   if (!fault.empty())
-    WEFT_THROW(internal_error("after " + std::string(after) + ": " + fault + "\n" + print(f)));
+    WEFT_THROW(internal_error(joined({"after ", after, ": ", fault, "\n", print(f)})));
 }
 inline bool verify_wanted() { return environment_switch("WEFT_VERIFY"); }
 struct pass_log {
@@ -70,7 +71,7 @@ struct pass_log {
 inline void after_pass(void* context, char const* pass, ir::function const& f) {
   auto& log = *static_cast<pass_log*>(context);
   if (log.verify) verify_or_throw(pass, f);
-  std::string const stage = std::string("pass/") + pass;
+  std::string const stage = joined({"pass/", pass});
   if (!dump_wanted(stage)) return;
   std::string text = print(f);
   dump(stage, text == log.last ? "(no change)\n" : text);
@@ -124,8 +125,8 @@ WEFT_DECL schedule make_schedule(compile_request const& r) {
     if (why.empty()) why = problem;
     if (!detail::next_choice(choices, s.knobs)) break;
     if (tries < most_tries) continue;
-    why += "\n  note  of the combinations of knob values, " + std::to_string(most_tries) +
-           " were tried, the last knob fastest; none was legal";
+    why += joined({"\n  note  of the combinations of knob values, ", std::to_string(most_tries),
+                   " were tried, the last knob fastest; none was legal"});
     break;
   }
   if (!spilling.empty()) return detail::finished(r, spilling[0]);
@@ -139,9 +140,9 @@ inline bool is_checked(options const& o) { return is_set(o.checked, "WEFT_CHECKE
 inline options wanted_options(compile_request const& r) {
   options const o{is_checked(r.wanted), is_set(r.wanted.debug, "WEFT_DEBUG"), is_set(r.wanted.perf, "WEFT_PERF")};
   if (o.any() && find_instruments() == nullptr)
-    WEFT_THROW(device_error(std::string(r.name) +
-                            ": checked, debug and perf (or WEFT_CHECKED, WEFT_DEBUG, WEFT_PERF) need #include "
-                            "<weft/debug.hpp> in one file of the program, or weft::compiled"));
+    WEFT_THROW(device_error(joined({r.name,
+                                    ": checked, debug and perf (or WEFT_CHECKED, WEFT_DEBUG, WEFT_PERF) need #include "
+                                    "<weft/debug.hpp> in one file of the program, or weft::compiled"})));
   return o;
 }
 /// What profilers and debuggers call the code, and a valid symbol: matmul_1024x768x512_f32, with the loops' extents in
@@ -172,11 +173,11 @@ WEFT_DECL ir::function make_loops(ir::arena& m, compile_request const& r, schedu
   if (!checked) {
     ir::function const unscheduled = lower(m, expanded, plain, *r.layout, r.name);
     if (std::string const why = unscheduled.sizes.empty() ? check_bounds(unscheduled) : ""; !why.empty())
-      WEFT_THROW(argument_error(std::string(r.name) + ": " + why + "; .with({.checked = true}) tells which element it is"));
+      WEFT_THROW(argument_error(joined({r.name, ": ", why, "; .with({.checked = true}) tells which element it is"})));
   }
   if (std::string const why = checked ? "" : check_rounded(m, extended, s, *r.layout); !why.empty())
-    WEFT_THROW(schedule_error("split: an axis that is rounded up reads too far\n  in    schedule of " + std::string(r.name) +
-                              ": " + why + "\n  try   another tail"));
+    WEFT_THROW(schedule_error(joined({"split: an axis that is rounded up reads too far\n  in    schedule of ", r.name,
+                                      ": ", why, "\n  try   another tail"})));
   ir::function f = checked ? linked_instruments.lower(m, r, extended, s)
                            : lower(m, extended, s, *r.layout, r.name,
                                    r.machine->has("avx512f") ? vector_tails::mask : vector_tails::partition);
@@ -280,8 +281,8 @@ WEFT_DECL compiled_kernel compile(compile_request const& r) {
   detail::stopwatch watch;
   options const wanted = detail::wanted_options(r);
   if (std::string const why = r.machine == &host() ? "" : cannot_run_here(*r.machine); !why.empty())
-    WEFT_THROW(device_error(std::string(r.name) + ": code for this target cannot run here: " + why +
-                            "; .ir, .llvm_ir and .assembly show it all the same"));
+    WEFT_THROW(device_error(joined({r.name, ": code for this target cannot run here: ", why,
+                                    "; .ir, .llvm_ir and .assembly show it all the same"})));
   schedule const s = make_schedule(r);
   std::string const key = cache::key_of(r.name, *r.what, s.steps, *r.layout, *r.machine, wanted.checked);
   double const schedule_ms = watch.lap();
@@ -311,7 +312,7 @@ WEFT_DECL kernel_texts inspect(compile_request const& r, bool machine_code) {
   ir::function const f = make_loops(m, r, s);
   kernel_texts t;
   t.loops = print_loops(s);
-  if (std::string const spills = register_pressure(s); !spills.empty()) t.loops += "note: " + spills + "\n";
+  if (std::string const spills = register_pressure(s); !spills.empty()) t.loops += joined({"note: ", spills, "\n"});
   t.steps = print_trace(s);
   t.ir = print(f);
   if (machine_code) {

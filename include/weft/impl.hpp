@@ -76,4 +76,5 @@
 #include "weft/runtime/thread_pool.ipp"
 #include "weft/schedule/pressure.ipp"
 #include "weft/schedule/print.ipp"
+#include "weft/schedule/print_how.ipp"
 #endif

@@ -37,7 +37,7 @@ struct input_of<fixed_arg<T, E...>> {
     short_name n;
     if (p.inputs.size() < 26) {
       char const letter[] = {static_cast<char>('A' + p.inputs.size())};
-      n = short_name(std::string_view(letter, 1));
+      n = short_name(std::string_view(letter, sizeof letter));
     } else {
       n = short_name("in");
       n.append(static_cast<int>(p.inputs.size()));

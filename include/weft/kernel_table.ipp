@@ -3,6 +3,7 @@
 #include <cstdlib>
 
 #include "weft/base/fork_gate.hpp"
+#include "weft/base/joined.hpp"
 #include "weft/expr/canonical.hpp"
 #include "weft/kernel_table.hpp"
 #include "weft/runtime/bind.hpp"
@@ -62,9 +63,9 @@ inline ready_kernel const* lookup(kernel_table const& table, kernel_face const& 
 
 inline void check_digest(kernel_face const& face, program const& p) {
   if (face.digest == 0 || digest(p) == face.digest) return;
-  WEFT_THROW(schedule_error(std::string(face.name) +
+  WEFT_THROW(schedule_error(joined({face.name,
                             ": its stages came in another order at run time than in the compiler; two of them are "
-                            "made in one expression: give each a name of its own (auto c = weft::compute<..>(..);)"));
+                            "made in one expression: give each a name of its own (auto c = weft::compute<..>(..);)"})));
 }
 inline bool is_empty(argument const& a) {
   bool empty = false;
@@ -92,9 +93,9 @@ class running_lambdas {
   explicit running_lambdas(kernel_face const& face) : what_(face.what), outer_(innermost()) {
     for (running_lambdas const* r = outer_; r != nullptr; r = r->outer_)
       if (r->what_ == what_)
-        WEFT_THROW(schedule_error(std::string(face.name) +
+        WEFT_THROW(schedule_error(joined({face.name,
                                   ": its lambdas call the kernel itself, perhaps through another one; they describe it "
-                                  "and cannot run it: compute before it what they need, and capture that"));
+                                          "and cannot run it: compute before it what they need, and capture that"})));
     innermost() = this;
   }
   running_lambdas(running_lambdas const&) = delete;
@@ -249,7 +250,8 @@ WEFT_HOT_DECL void run(ready_kernel const& k, argument const* arguments, int cou
     if (workspace.memory == nullptr)
       workspace.memory = std::aligned_alloc(64, static_cast<std::size_t>((bytes + 63) / 64 * 64));
     if (workspace.memory == nullptr)
-      WEFT_THROW(device_error(k.name + ": no memory for " + std::to_string(bytes) + " bytes of intermediate tensors"));
+      WEFT_THROW(device_error(joined({k.name, ": no memory for ", std::to_string(bytes),
+                                      " bytes of intermediate tensors"})));
   }
   failure failed;
   if (k.code.checked && bytes > 0) __builtin_memset(workspace.memory, 0, static_cast<std::size_t>(bytes));

@@ -37,6 +37,7 @@ WEFT_COLD_BEGIN  // up to WEFT_COLD_END: what runs when a kernel is compiled (co
 
 // How its loops run: the steps of a how-lambda, their rules, and the trace they leave.
 #include "weft/schedule/schedule.hpp"
+// #include "weft/schedule/print_how.hpp"
 
 // The loop program: a value that is printed, parsed and verified.
 #include "weft/ir/ir.hpp"
@@ -93,6 +94,7 @@ WEFT_COLD_END
 #include "weft/kernel.hpp"
 
 #include "weft/direct.hpp"
+// #include "weft/print_how.hpp"
 
 // weft::dim<"n">: sizes that stay open, one compiled kernel for all of them.
 // #include "weft/dim.hpp"

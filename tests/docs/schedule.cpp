@@ -5,6 +5,7 @@
 
 #include "support/golden.hpp"
 #include "weft/dim.hpp"
+#include "weft/print_how.hpp"
 #include "weft/weft.hpp"
 
 // What a step makes need not be used to be shown.
@@ -219,6 +220,8 @@ TEST_CASE("docs/schedule.md shows the trace of a schedule, and a step that the e
   });
   weft_test::check_section("docs/schedule.md", "trace",
                            fenced("", tiled.on(avx2()).trace(weft::view(memory, 12, 16), weft::view(memory, 16, 20))));
+  weft_test::check_section("docs/schedule.md", "how",
+                           fenced("cpp", weft::print_how(tiled, weft::view(memory, 12, 16), weft::view(memory, 16, 20)) + "\n"));
   auto const unrolled = weft::kernel<"product">(product, [](auto& s, auto, auto, auto C) {
     auto [i, j, k] = C.axes();
     s.unroll(j);

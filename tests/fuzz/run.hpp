@@ -14,6 +14,7 @@
 #include "weft/expr/print.hpp"
 #include "weft/expr/verify.hpp"
 #include "weft/lower/open_bounds.hpp"
+#include "weft/schedule/print_how.hpp"
 
 namespace weft_test::fuzz {
 
@@ -63,7 +64,7 @@ inline std::string describe(drawn const& d, weft::trace const& steps) {
     for (std::int64_t e : d.tensors[t].shape) out += " " + std::to_string(e);
     out += "\n";
   }
-  return out + "steps\n" + weft::print_trace(s) + "loops\n" + weft::print_loops(s);
+  return out + "steps\n" + weft::print_trace(s) + weft::print_how(s) + "\nloops\n" + weft::print_loops(s);
 }
 
 using check_function = std::string (*)(drawn const&, weft::trace const&);

@@ -106,7 +106,7 @@ class random_function {
       return ir::variable(m, open_[static_cast<std::size_t>(below(static_cast<int>(open_.size())))]);
     if (lanes == 1 && t == dtype::i64 && below(2)) return make(op::extent, t, 1, nullptr, nullptr, nullptr, below(3));
     for (std::size_t s = 0; s < f.scalars.size(); ++s)
-      if (lanes == 1 && f.scalars[s].second == t && below(2))
+      if (lanes == 1 && f.scalars[s].type == t && below(2))
         return make(op::scalar, t, 1, nullptr, nullptr, nullptr, static_cast<std::int64_t>(s));
     return literal(t, lanes);
   }

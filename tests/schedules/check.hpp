@@ -7,6 +7,7 @@
 #include <cmath>
 #include <cstring>
 #include <string>
+#include <tuple>
 #include <weft/weft.hpp>
 
 #include "support/golden.hpp"
@@ -28,15 +29,20 @@ void check_schedule(char const* golden, Scheduled const& scheduled, Plain const&
                     Expected const& expected, In const&... inputs) {
   auto const result = scheduled(inputs...);
   auto const whole = plain(inputs...);
-  CHECK(std::memcmp(result.data(), whole.data(), sizeof(*result.data()) * static_cast<std::size_t>(result.size())) == 0);
+  CHECK(std::memcmp(result.data(), whole.data(), sizeof(*result.data()) * result.size()) == 0);
+  auto const shape = result.shape();
+  auto at = shape;
+  for (std::int64_t& i : at) i = 0;
   int wrong = 0;
-  auto const [height, width] = result.shape();
-  for (std::int64_t y = 0; y < height; ++y)
-    for (std::int64_t x = 0; x < width; ++x)
-      if (!(std::fabs(static_cast<double>(result(y, x)) - static_cast<double>(expected(y, x))) <= bound)) {
-        if (++wrong > 3) continue;
-        CHECK_MESSAGE(false, "at " << y << " " << x << ": " << +result(y, x) << ", expected " << +expected(y, x));
-      }
+  for (std::size_t n = 0; n < result.size() && wrong < 3; ++n) {
+    auto const wanted = std::apply(expected, at);
+    double const got = static_cast<double>(result.data()[n]);
+    if (!(std::fabs(got - static_cast<double>(wanted)) <= bound)) {
+      ++wrong;
+      FAIL_CHECK("element " << n << ": " << got << ", expected " << wanted);
+    }
+    for (std::size_t d = shape.size(); d-- > 0 && ++at[d] == shape[d];) at[d] = 0;
+  }
   weft::target const avx2 = weft::x86_64_avx2();
   check_golden(std::string("schedules/") + golden, scheduled.on(avx2).loops(inputs...) + scheduled.on(avx2).ir(inputs...));
 }

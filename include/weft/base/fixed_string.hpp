@@ -39,10 +39,10 @@ struct short_name {
     int n = 0;
     do digits[n++] = static_cast<char>('0' + number % 10);
     while ((number /= 10) != 0);
-    while (n > 0) append(std::string_view(&digits[--n], 1));
+    while (n > 0 && size < capacity) data[size++] = digits[--n];
     return *this;
   }
-  constexpr std::string_view view() const { return {data, size}; }
+  constexpr std::string_view view() const { return {data, std::size_t{size}}; }
   constexpr bool operator==(short_name const& other) const { return view() == other.view(); }
 };
 

@@ -92,7 +92,7 @@ enum class op : std::uint8_t {
 inline constexpr int op_count = static_cast<int>(op::blend) + 1;
 
 constexpr std::string_view name(op o) {
-  constexpr std::string_view names[] = {
+  constexpr char const* names[] = {
       "literal", "extent", "scalar",  "axis", "load",  "self", "ramp", "broadcast", "neg",  "not",  "cast", "bitcast",
       "sqrt",    "floor",  "ceil",    "trunc", "round", "abs",  "exp",  "exp2",      "expm1", "log", "log2", "log1p",
       "rsqrt",   "sin",    "cos",     "tan",  "atan",  "tanh", "sigmoid", "erf",    "gelu", "add",  "sub",  "mul",

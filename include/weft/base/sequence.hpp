@@ -32,16 +32,12 @@ class sequence {
   template <class R>
     requires requires(R const& r) { static_cast<T>(r.data()[r.size()]); }
   constexpr sequence(R const& range) : sequence(range.data(), range.data() + range.size()) {}
-  constexpr sequence(sequence const& other) : sequence(other.begin(), other.end()) {}
-  constexpr sequence(sequence&& other) noexcept { swap(other); }
-  constexpr sequence& operator=(sequence const& other) {
-    if (this != &other) {
-      sequence copy(other);
-      swap(copy);
-    }
-    return *this;
+  constexpr sequence(sequence const& other) {
+    reserve(other.size_);
+    for (; size_ < other.size_; ++size_) data_[size_] = other.data_[size_];
   }
-  constexpr sequence& operator=(sequence&& other) noexcept {
+  constexpr sequence(sequence&& other) noexcept { swap(other); }
+  constexpr sequence& operator=(sequence other) noexcept {
     swap(other);
     return *this;
   }

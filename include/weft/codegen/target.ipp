@@ -6,6 +6,7 @@
 
 #include "weft/base/auxiliary.hpp"
 #include "weft/base/fork_gate.hpp"
+#include "weft/base/joined.hpp"
 #include "weft/base/mutex.hpp"
 #include "weft/codegen/target.hpp"
 
@@ -79,10 +80,10 @@ inline void probe_caches_sysfs(target& t) {
   for (char digit = '0'; digit < '6'; ++digit) {
     path[sizeof path - 3] = digit;
     char type[16], level[16], size[32];
-    if (read_sysfs((std::string(path) + "type").c_str(), type, sizeof type) < 0) return;
+    if (read_sysfs((joined({path, "type"})).c_str(), type, sizeof type) < 0) return;
     if (type[0] == 'I') continue;  // Instruction
-    auto const number = read_sysfs((std::string(path) + "level").c_str(), level, sizeof level);
-    auto const kib = read_sysfs((std::string(path) + "size").c_str(), size, sizeof size);  // "48K"
+    auto const number = read_sysfs((joined({path, "level"})).c_str(), level, sizeof level);
+    auto const kib = read_sysfs((joined({path, "size"})).c_str(), size, sizeof size);  // "48K"
     note_cache(t, static_cast<int>(number), kib * 1024);
   }
 }
@@ -258,15 +259,15 @@ WEFT_DECL std::string cannot_be_made(target const& t) {
   if (x86 && t.has("avx512f") && !t.has("avx512vl") && detail::x86_level_of(t.cpu) < 4)
     return "the target has avx512f without avx512vl, for which no code is made; give both, or take avx512f away";
   if (x86 ? detail::x86_level_of(t.cpu) > 0 : t.cpu == "generic") return "";
-  return "the target's CPU is called '" + t.cpu + "'; give generic" +
-         (x86 ? ", x86-64, x86-64-v2, x86-64-v3 or x86-64-v4" : "") + ", and its features by name";
+  return joined({"the target's CPU is called '", t.cpu, "'; give generic",
+                 x86 ? ", x86-64, x86-64-v2, x86-64-v3 or x86-64-v4" : "", ", and its features by name"});
 }
 WEFT_DECL std::string cannot_run_here(target const& t) {
   std::string missing;
   auto const need = [&](std::string const& feature) {
     if (!host().has(feature)) missing += (missing.empty() ? "" : ", ") + feature;
   };
-  if (t.arch != host().arch) return "its code is for " + std::string(t.triple()) + ", this is " + host().triple();
+  if (t.arch != host().arch) return joined({"its code is for ", t.triple(), ", this is ", host().triple()});
   for (std::string const& f : t.features) need(f);
   if (missing.empty() && t.arch == architecture::x86_64)
     for (detail::feature_bit const& f : detail::x86_features)  // LLVM takes them from the name alone

@@ -1,3 +1,4 @@
+#include "weft/base/joined.hpp"
 #include "weft/expr/depth.hpp"
 
 namespace weft::inline WEFT_ABI {
@@ -15,9 +16,9 @@ WEFT_DECL void check_depth(program const& p, int most) {
     else if (arity(n.kind) > 0)
       over(n.a), over(n.b), over(n.c);
     if (depth[i] > most)
-      WEFT_THROW(argument_error("weft: an expression has more than " + std::to_string(most) +
+      WEFT_THROW(argument_error(joined({"weft: an expression has more than ", std::to_string(most),
                                 " operations one upon the other; make a stage of a part of it (weft::compute), or sum "
-                                "over an axis"));
+                                        "over an axis"})));
   }
 }
 

@@ -188,6 +188,7 @@ concept meets = index_pair<A, B> || value_pair<A, B> || with_a_reduction<A, B>;
 }  // namespace detail
 
 // clang-format off
+namespace expr {
 /// Integers wrap around; halves are added as f32.
 template <class A, class B> requires detail::meets<A, B>
 constexpr auto operator+(A const& a, B const& b) { return detail::arithmetic<op::add, op::add>(a, b); }
@@ -203,12 +204,6 @@ constexpr auto operator/(A const& a, B const& b) { return detail::arithmetic<op:
 /// The remainder that belongs to `/`: of the sign of `a` on integers, never negative on indices.
 template <class A, class B> requires detail::meets<A, B>
 constexpr auto operator%(A const& a, B const& b) { return detail::arithmetic<op::rem, op::floor_mod>(a, b); }
-/// `a < b ? a : b`; a NaN in either gives `b`.
-template <class A, class B> requires detail::meets<A, B>
-constexpr auto min(A const& a, B const& b) { return detail::arithmetic<op::min, op::min>(a, b); }
-/// `a > b ? a : b`; a NaN in either gives `b`.
-template <class A, class B> requires detail::meets<A, B>
-constexpr auto max(A const& a, B const& b) { return detail::arithmetic<op::max, op::max>(a, b); }
 /// Numbers are compared in the type in which they would be added; with NaN it is false.
 template <class A, class B> requires detail::meets<A, B>
 constexpr value<bool> operator<(A const& a, B const& b) { return detail::binary<detail::common_t<A, B>, value<bool>>(op::lt, a, b); }
@@ -238,6 +233,14 @@ template <element T>
 constexpr auto operator-(value<T> a) { return detail::negated(a); }
 /// As an index.
 constexpr axis_index operator-(axis_index a) { return {{a.p, a.p->operation(op::neg, dtype::i64, a.id)}}; }
+}  // namespace expr
+
+/// `a < b ? a : b`; a NaN in either gives `b`.
+template <class A, class B> requires detail::meets<A, B>
+constexpr auto min(A const& a, B const& b) { return detail::arithmetic<op::min, op::min>(a, b); }
+/// `a > b ? a : b`; a NaN in either gives `b`.
+template <class A, class B> requires detail::meets<A, B>
+constexpr auto max(A const& a, B const& b) { return detail::arithmetic<op::max, op::max>(a, b); }
 // clang-format on
 
 /// `low` if x < low, `high` if x > high, else x. On indices this is the border that repeats the edge:

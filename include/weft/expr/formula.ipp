@@ -1,6 +1,7 @@
 #include <cstdio>
 #include <cstdlib>
 
+#include "weft/base/joined.hpp"
 #include "weft/expr/formula.hpp"
 #include "weft/expr/text.hpp"
 
@@ -82,7 +83,7 @@ class infix {
     }
     switch (n.kind) {
       case op::literal: out_ += literal_text(n.type, n.value); return;
-      case op::extent: out_ += tensor_text(p_, n.a) + ".extent(" + std::to_string(n.b) + ")"; return;
+      case op::extent: out_ += joined({tensor_text(p_, n.a), ".extent(", std::to_string(n.b), ")"}); return;
       case op::scalar: out_ += "s" + std::to_string(n.a); return;
       case op::axis: out_ += axis_name(n.a - first_axis_).view(); return;
       case op::self: out_ += element_text(p_, stage_->tensor + n.a); return;

@@ -9,7 +9,10 @@
 
 namespace weft::inline WEFT_ABI {
 
-/// A node of the program that is being written: what every typed expression is underneath.
+namespace expr {
+/// A node of the program that is being written: what every typed expression is underneath. It stands in the namespace
+/// of the operators (face.hpp), where argument-dependent lookup finds them for expressions, and for nothing else of
+/// weft's: each comparison of two enumerators would try them all.
 struct term {
   program* p = nullptr;
   int id = -1;
@@ -22,6 +25,9 @@ struct term {
     return false;
   }
 };
+}  // namespace expr
+using expr::term;
+
 /// A number of type T that the kernel computes, element by element.
 template <element T>
 struct value : term {

@@ -6,6 +6,7 @@
 #include <string_view>
 
 #include "weft/base/error.hpp"
+#include "weft/base/joined.hpp"
 #include "weft/expr/program.hpp"
 
 namespace weft::inline WEFT_ABI {
@@ -59,13 +60,13 @@ class text_reader {
     return true;
   }
   void expect(std::string_view token) {
-    if (!accept(token)) fail("expected '" + std::string(token) + "'");
+    if (!accept(token)) fail(joined({"expected '", token, "'"}));
   }
   std::string_view word(char const* wanted) {
     line_ends();
     std::size_t const from = at_;
     while (at_ < text_.size() && is_word_character(text_[at_], at_ == from)) ++at_;
-    if (at_ == from) fail(std::string("expected ") + wanted);
+    if (at_ == from) fail(joined({"expected ", wanted}));
     return text_.substr(from, at_ - from);
   }
   /// A word or a quoted name of at most 30 characters.
@@ -98,7 +99,7 @@ class text_reader {
     line_ends();
     std::size_t const from = at_;
     std::int64_t const n = number();
-    if (n < 0 || static_cast<std::uint64_t>(n) >= limit) at_ = from, fail(std::string("there is no such ") + what);
+    if (n < 0 || static_cast<std::uint64_t>(n) >= limit) at_ = from, fail(joined({"there is no such ", what}));
     return static_cast<std::int32_t>(n);
   }
   /// Up to 16 hexadecimal digits.
@@ -112,8 +113,8 @@ class text_reader {
   }
   [[noreturn]] void fail(std::string const& message) const {
     std::size_t const line_start = text_.substr(0, at_).rfind('\n') + 1;  // npos + 1 is 0
-    WEFT_THROW(parse_error(std::string(what_) + ":" + std::to_string(line_) + ":" +
-                           std::to_string(at_ - line_start + 1) + ": " + message));
+    WEFT_THROW(parse_error(joined({what_, ":", std::to_string(line_), ":",
+                                   std::to_string(at_ - line_start + 1), ": ", message})));
   }
 
  private:

@@ -312,7 +312,7 @@ inline std::string interpreter::run() {
   if (std::string const unsound = ir::verify(f_); !unsound.empty()) return "not a sound function: " + unsound;
   if (sizes_.size() < f_.sizes.size()) return "too few sizes: the first without a value is " + f_.sizes[sizes_.size()];
   if (scalars_.size() < f_.scalars.size())
-    return "too few scalars: the first without a value is " + f_.scalars[scalars_.size()].first;
+    return "too few scalars: the first without a value is " + f_.scalars[scalars_.size()].name;
   values_.resize(f_.nodes->expressions());  // references into it stay valid from here on
   live_ = lane_set::all(1);
   for (ir::buffer const* b : f_.buffers) {

@@ -167,8 +167,8 @@ inline expr expression_reader::named(std::string const& name) {
     n.kind = op::axis, n.value = v;
   else if (int const s = find(f_.sizes, same); s >= 0)
     n.kind = op::extent, n.value = s;
-  else if (int const x = find(f_.scalars, [&](auto const& p) { return p.first == name; }); x >= 0)
-    n.kind = op::scalar, n.value = x, n.type = f_.scalars[static_cast<std::size_t>(x)].second;
+  else if (int const x = find(f_.scalars, [&](scalar_argument const& a) { return a.name == name; }); x >= 0)
+    n.kind = op::scalar, n.value = x, n.type = f_.scalars[static_cast<std::size_t>(x)].type;
   else
     fail_at(name_at_, "a variable, size or scalar");
   return make(n);

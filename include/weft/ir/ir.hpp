@@ -7,7 +7,6 @@
 
 #include <cstdint>
 #include <string>
-#include <utility>
 
 #include "weft/base/dtype.hpp"
 #include "weft/base/error.hpp"
@@ -150,13 +149,20 @@ class arena {
   std::uint32_t next_id_ = 0;
 };
 
+/// A number that the caller gives.
+struct scalar_argument {
+  std::string name;
+  dtype type;
+  bool operator==(scalar_argument const& o) const { return name == o.name && type == o.type; }
+};
+
 /// A whole kernel.
 struct function {
   std::string name;
   arena* nodes = nullptr;
   sequence<buffer const*> buffers;  // arguments first, in the order of the call's pointers
   sequence<std::string> sizes;      // open extents, which are 1 to 2^40, and strides; empty when all are literals
-  sequence<std::pair<std::string, dtype>> scalars;
+  sequence<scalar_argument> scalars;
   sequence<std::string> variables;  // names of loop variables; unique
   stmt body = nullptr;
 };

@@ -202,7 +202,7 @@ inline stmt parser::update(stmt_kind kind) {
 inline bool parser::is_known(std::string const& name) const {
   auto const same = [&](auto const& s) { return s == name; };
   return find(f_.variables, same) >= 0 || find(f_.sizes, same) >= 0 ||
-         find(f_.scalars, [&](auto const& p) { return p.first == name; }) >= 0;
+         find(f_.scalars, [&](scalar_argument const& a) { return a.name == name; }) >= 0;
 }
 inline void parser::declare() {
   buffer* const b = m_.make_buffer();

@@ -1,3 +1,4 @@
+#include "weft/base/joined.hpp"
 #include "weft/ir/print.hpp"
 #include "weft/ir/text_writer.hpp"
 
@@ -105,7 +106,7 @@ inline void printer::begin_line(sequence<expr> const& roots) {
   for (expr e : order) {
     weigh(e);
     if ((at(e).uses < 2 || at(e).size < shared_size) && at(e).height < deepest) continue;
-    out_ += indent_ + "let $" + std::to_string(lets) + " = ";
+    out_ += joined({indent_, "let $", std::to_string(lets), " = "});
     in_let_ = true;
     bare(e);
     in_let_ = false;
@@ -145,20 +146,20 @@ inline void printer::bare(expr e) {
       if (e->value < 0 || static_cast<std::size_t>(e->value) >= f_.scalars.size())
         out_ += '?';
       else
-        out_ += name_text(f_.scalars[static_cast<std::size_t>(e->value)].first);
+        out_ += name_text(f_.scalars[static_cast<std::size_t>(e->value)].name);
       return;
     case op::load: put(e->buf); return items(e->indices, e->a);
     case op::self:
       out_ += "self";
-      if (in_let_ || e->value != 0) out_ += "<" + type_text(e->type, e->lanes) + ">";
-      if (e->value != 0) out_ += "(" + std::to_string(e->value) + ")";
+      if (in_let_ || e->value != 0) out_ += joined({"<", type_text(e->type, e->lanes), ">"});
+      if (e->value != 0) out_ += joined({"(", std::to_string(e->value), ")"});
       return;
     case op::ramp:
     case op::broadcast:
-      out_ += std::string(name(e->kind)) + "(";
+      out_ += joined({name(e->kind), "("});
       put(e->a);
       if (e->kind == op::ramp) out_ += ", " + std::to_string(e->value);
-      out_ += ", " + std::to_string(e->lanes) + ")";
+      out_ += joined({", ", std::to_string(e->lanes), ")"});
       return;
     case op::neg: {
       bool const number = e->a != nullptr && e->a->kind == op::literal;  // -5 is a literal, -(5) its negation
@@ -170,7 +171,7 @@ inline void printer::bare(expr e) {
     case op::logical_not: out_ += "not "; return put(e->a, level_not);
     case op::cast:
     case op::bitcast:
-      out_ += std::string(name(e->kind)) + "<" + std::string(name(e->type)) + ">";
+      out_ += joined({name(e->kind), "<", name(e->type), ">"});
       return arguments({e->a});
     default: break;
   }
@@ -317,21 +318,21 @@ inline void printer::declare(buffer const* b) {
   if (b->argument != -1) out_ += " " + std::to_string(b->argument);
   if (b->written) out_ += " written";
   if (b->non_temporal) out_ += " non_temporal";
-  out_ += " alias " + std::to_string(b->alias_class) + " align " + std::to_string(b->alignment);
+  out_ += joined({" alias ", std::to_string(b->alias_class), " align ", std::to_string(b->alignment)});
   end_line();
 }
 inline std::string printer::whole() {
   auto const heading = [&](char const* what, std::size_t n, auto const& item) {
     for (std::size_t i = 0; i < n; ++i) {
-      out_ += i == 0 ? "  " + std::string(what) + " " : ", ";
+      out_ += i == 0 ? joined({"  ", what, " "}) : ", ";
       item(i);
     }
     if (n > 0) out_ += '\n';
   };
-  out_ = "kernel " + name_text(f_.name) + ":\n";
+  out_ = joined({"kernel ", name_text(f_.name), ":\n"});
   heading("sizes", f_.sizes.size(), [&](std::size_t i) { out_ += name_text(f_.sizes[i]); });
   heading("scalars", f_.scalars.size(), [&](std::size_t i) {
-    out_ += name_text(f_.scalars[i].first) + ": " + std::string(name(f_.scalars[i].second));
+    out_ += joined({name_text(f_.scalars[i].name), ": ", name(f_.scalars[i].type)});
   });
   heading("variables", f_.variables.size(), [&](std::size_t i) { out_ += name_text(f_.variables[i]); });
   for (buffer const* b : f_.buffers) declare(b);

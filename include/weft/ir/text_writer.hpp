@@ -5,13 +5,14 @@
 #include <cstdlib>
 #include <string>
 
+#include "weft/base/joined.hpp"
 #include "weft/ir/text.hpp"
 
 namespace weft::inline WEFT_ABI {
 namespace ir::detail {
 
 inline std::string type_text(dtype t, int lanes) {
-  return std::string(name(t)) + (lanes == 1 ? "" : "x" + std::to_string(lanes));
+  return joined({name(t), lanes == 1 ? "" : "x" + std::to_string(lanes)});
 }
 /// A name as itself, or in backquotes with \` \\ and \xHH.
 inline std::string name_text(std::string const& name) {
@@ -30,7 +31,7 @@ inline std::string name_text(std::string const& name) {
 /// A finite or infinite float; told apart by its bits, since a TU may be compiled with -ffast-math.
 inline std::string float_text(dtype t, std::int64_t bits, std::string const& type) {
   std::int64_t const infinity = infinity_bits(t), size = bits & ~sign_bit(t);
-  if (size == infinity) return (size == bits ? "inf<" : "-inf<") + type + ">";
+  if (size == infinity) return joined({size == bits ? "inf<" : "-inf<", type, ">"});
   if (size > infinity) return "";
   // The fewest digits that read back as the same. Not std::to_chars: <charconv> costs each TU 60 ms.
   double const x = from_bits<double>(converted(t, dtype::f64, bits));
@@ -57,13 +58,13 @@ inline std::string literal_text(dtype t, std::int64_t bits, int lanes) {
   std::snprintf(hex, sizeof hex, "0x%llx", static_cast<unsigned long long>(bits));
   std::int64_t const infinity = infinity_bits(t);
   std::string s;
-  if (!is_element(t, bits)) return "bits<" + type + ">(" + hex + ")";
+  if (!is_element(t, bits)) return joined({"bits<", type, ">(", hex, ")"});
   if (t == dtype::boolean) return (bits ? "true" : "false") + type.substr(4);
   if (t == dtype::u64) return std::to_string(static_cast<std::uint64_t>(bits)) + type;
   if (!is_float(t)) return std::to_string(bits) + (t == dtype::i64 && lanes == 1 ? "" : type);
-  if (bits == (infinity | infinity >> 1)) return "nan<" + type + ">";  // the quiet one without payload
+  if (bits == (infinity | infinity >> 1)) return joined({"nan<", type, ">"});  // the quiet one without payload
   s = float_text(t, bits, type);
-  return s.empty() ? "bits<" + type + ">(" + hex + ")" : s;
+  return s.empty() ? joined({"bits<", type, ">(", hex, ")"}) : s;
 }
 
 }  // namespace ir::detail

@@ -1,3 +1,4 @@
+#include "weft/base/joined.hpp"
 #include "weft/ir/print.hpp"
 #include "weft/ir/verify.hpp"
 
@@ -47,8 +48,8 @@ class verifier {
   void require(bool holds, expr e, char const* what) {
     if (holds || !ok()) return;
     std::string text = print(e, f_);
-    if (text.size() > 200) text = std::string(name(e->kind)) + " ..";
-    wrong(text + ": " + what);
+    if (text.size() > 200) text = joined({name(e->kind), " .."});
+    wrong(joined({text, ": ", what}));
   }
 
   void names();
@@ -100,7 +101,7 @@ inline void verifier::names() {
     all.push_back(&name);
   };
   for (std::string const& s : f_.sizes) add(s, 0);
-  for (auto const& s : f_.scalars) add(s.first, 0);
+  for (auto const& s : f_.scalars) add(s.name, 0);
   for (std::string const& s : f_.variables) add(s, 0);
   std::size_t const buffers = all.size();  // a name before [ is a buffer's: no clash with the others
   for (buffer const* b : f_.buffers) {
@@ -124,7 +125,7 @@ inline void verifier::declaration(std::size_t position) {
   buffer const& b = *f_.buffers[position];
   bool const registers = b.where == scope::registers, argument = b.where == scope::argument;
   auto const check = [&](bool holds, char const* what) {
-    if (!holds) wrong("buffer " + b.name + ": " + what);
+    if (!holds) wrong(joined({"buffer ", b.name, ": ", what}));
   };
   check(b.id == static_cast<std::int32_t>(position), "its id is not its position");
   check(!argument || b.argument == b.id, "arguments stand first, in the order of the call's pointers");
@@ -182,7 +183,7 @@ inline void verifier::leaf(expr e) {
       return require(scalar(e, dtype::i64), e, "a size is a scalar i64");
     case op::scalar:
       require(below(f_.scalars.size()), e, "no such scalar argument");
-      if (ok()) require(scalar(e, f_.scalars[static_cast<std::size_t>(e->value)].second), e, "it has another type");
+      if (ok()) require(scalar(e, f_.scalars[static_cast<std::size_t>(e->value)].type), e, "it has another type");
       return;
     case op::axis:
       require(below(f_.variables.size()), e, "no such variable");
@@ -193,8 +194,8 @@ inline void verifier::leaf(expr e) {
 }
 inline void verifier::indices(buffer const* b, list<expr> const& list, std::uint16_t lanes) {
   if (list.size() != b->shape.size())
-    return wrong(b->name + " has " + std::to_string(b->shape.size()) + " dimensions, the access " +
-                 std::to_string(list.size()) + " indices");
+    return wrong(joined({b->name, " has ", std::to_string(b->shape.size()), " dimensions, the access ",
+                         std::to_string(list.size()), " indices"}));
   for (expr i : list) {
     require(i->type == dtype::i64, i, "an index must be i64");
     require(i->lanes == 1 || i->lanes == lanes, i, "an index must have 1 lane or as many as the access");
@@ -285,7 +286,7 @@ inline void verifier::loop(stmt s) {
   require(s->threads >= 0 && (s->threads == 0 || s->how == loop_kind::parallel), "threads are those of a parallel loop");
   if (!ok()) return;
   auto const v = static_cast<std::size_t>(s->variable);
-  if (bound_[v]) return wrong("variable " + f_.variables[v] + " is bound twice");
+  if (bound_[v]) return wrong(joined({"variable ", f_.variables[v], " is bound twice"}));
   bound_[v] = true;
   statement(s->children[0]);
   bound_[v] = false;

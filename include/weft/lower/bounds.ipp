@@ -1,3 +1,4 @@
+#include "weft/base/joined.hpp"
 #include "weft/ir/simplify.hpp"
 #include "weft/lower/bounds.hpp"
 
@@ -24,9 +25,9 @@ class bounds_proof {
   /// What to say of dimension `d` of a load that is not proved to stay inside.
   virtual std::string unproved(ir::expr load, std::size_t d) {
     interval const r = range_of(linear_form(load->indices[d]), ranges_), size = ranges_.of(load->buf->shape[d]);
-    return load->buf->name + ": index " + std::to_string(d) + " runs from " + number(r.low) + " to " + number(r.high) +
-           ", but " + load->buf->name + " has " + number(size.high) +
-           " there; clamp the index, guard the access by select, or give a larger tensor";
+    return joined({load->buf->name, ": index ", std::to_string(d), " runs from ", number(r.low), " to ", number(r.high),
+                   ", but ", load->buf->name, " has ", number(size.high),
+                   " there; clamp the index, guard the access by select, or give a larger tensor"});
   }
   ir::arena& m_;
   range_table ranges_;
@@ -118,7 +119,11 @@ class bounds_proof {
   }
 
   sequence<linear> given_;
-  sequence<std::pair<ir::expr, bool>> supposed_;  // the conjunctions taken apart already
+  struct supposition {
+    ir::expr condition;
+    bool holds;
+  };
+  sequence<supposition> supposed_;  // the conjunctions taken apart already
   bool never_ = false;  // the conditions contradict each other
   sequence<bool> seen_;
 };

@@ -1,3 +1,4 @@
+#include "weft/base/joined.hpp"
 #include "weft/lower/lowering.hpp"
 
 namespace weft::inline WEFT_ABI {
@@ -139,10 +140,10 @@ WEFT_DECL ir::expr lowering::inlined_element(int tensor, sequence<ir::expr> cons
   auto const is_wanted = [&](element_place const& p) { return p.stage == wanted.stage && p.indices == wanted.indices; };
   while (found < places.size() && !is_wanted(places[found])) ++found;
   if (found == most_places)
-    WEFT_THROW(schedule_error("compute_inline: the inlined stages stand at more than 10,000 places of one stage\n"
-                              "  in    stage " +
-                              std::string(p_.tensors[at(now_->stage->tensor)].name.view()) +
-                              "\n  try   compute_at or compute_root for one that is read at several indices"));
+    WEFT_THROW(schedule_error(joined({"compute_inline: the inlined stages stand at more than 10,000 places of one stage\n"
+                                      "  in    stage ",
+                                      p_.tensors[at(now_->stage->tensor)].name.view(),
+                              "\n  try   compute_at or compute_root for one that is read at several indices"})));
   if (found == places.size()) places.push_back(static_cast<element_place&&>(wanted));
   std::size_t const outside = place_;
   place_ = found;

@@ -1,3 +1,4 @@
+#include "weft/base/joined.hpp"
 #include "weft/lower/lowering.hpp"
 
 namespace weft::inline WEFT_ABI {
@@ -89,10 +90,10 @@ class guest_spans final : public index_spans {
     if (l.into >= 0) return of_fused(id);
     if (!l.live()) {
       span const outer = of_loop(l.outer), inner = of_loop(l.inner);
-      auto const joined = [&](ir::expr o, ir::expr i) {
+      auto const both = [&](ir::expr o, ir::expr i) {
         return simplify(m_, ir::binary(m_, op::add, l_.part_begin(host_, id, o), i));
       };
-      return {joined(outer.low, inner.low), joined(outer.high, inner.high)};
+      return {both(outer.low, inner.low), both(outer.high, inner.high)};
     }
     for (std::size_t i = 0; i < host_.loops.size(); ++i) {
       open_loop const& o = host_.loops[i];
@@ -145,10 +146,11 @@ WEFT_DECL void lowering::check_in_place() const {
         if (reads_in_time(s, reads_own_element(p_, s, i.tensor, 1), p_.tensors[at(t)].stage, readers)) continue;
         auto const called = [&](int tensor) { return std::string(p_.tensors[at(tensor)].name.view()); };
         std::string const stage = called(p_.stages[at(s)].tensor);
-        WEFT_THROW(argument_error(f_.name + ": output " + called(t) + " cannot be written over input " + called(i.tensor) +
-                                  ": stage " + stage + ", which the schedule computes where it is read, reads elements of " +
-                                  called(i.tensor) + " after their place was written; give " + called(t) +
-                                  " memory of its own, or compute_root(" + stage + ")"));
+        WEFT_THROW(argument_error(joined({f_.name, ": output ", called(t), " cannot be written over input ",
+                                          called(i.tensor),
+                                  ": stage ", stage, ", which the schedule computes where it is read, reads elements of ",
+                                          called(i.tensor), " after their place was written; give ", called(t),
+                                          " memory of its own, or compute_root(", stage, ")"})));
       }
     }
 }
@@ -185,7 +187,7 @@ WEFT_DECL ir::stmt lowering::with_guests(int position, guard_states const& state
       frames_[at(g)].host_position = position;
       frames_[at(g)].store = n_.places[at(g)].store;
       // The loop of a reduction over nothing is not made.
-      if (frames_[at(g)].store >= 0 && store_of(frames_[at(g)]).first == nullptr) frames_[at(g)].store = placement::as_computed;
+      if (frames_[at(g)].store >= 0 && store_of(frames_[at(g)]).frame == nullptr) frames_[at(g)].store = placement::as_computed;
       find_parts(frames_[at(g)], g, spans);
     }
     for (int g : guests) make_guest_memory(frames_[at(g)], g);
@@ -278,7 +280,7 @@ WEFT_DECL void lowering::keep_inside(part& p, part const& around, guest_spans& s
   p = {begin, spans.most(length, ir::index(m_, 0), spans.ranges()), fewer ? around.most : p.most, last};
 }
 /// The frame and the position of the loop for all of whose iterations the guest has its memory.
-WEFT_DECL std::pair<stage_frame const*, int> lowering::store_of(stage_frame const& guest) const {
+WEFT_DECL loop_of_frame lowering::store_of(stage_frame const& guest) const {
   if (guest.store == placement::as_computed) return {guest.host, guest.host_position};
   for (stage_frame const *f = guest.host, *of = &guest; f != nullptr; of = f, f = f->host)
     for (int i = of->host_position; i >= 0; --i)
@@ -330,11 +332,12 @@ WEFT_DECL void lowering::need_fewer_than_folded(stage_frame const& guest, int di
   ir::expr const most = guest.parts[at(dim)].most;
   if (most->kind == op::literal && most->value <= fold) return;
   std::string const count = most->kind == op::literal ? std::to_string(most->value) : "any number of";
-  WEFT_THROW(schedule_error("fold_storage: " + count + " elements along this axis are read at a time, " + std::to_string(fold) +
-                            " are kept\n  in    stage " + std::string(p_.tensors[at(guest.stage->tensor)].name.view()) +
-                            ", axis " + std::string(n_.at(n_.loop_of[at(guest.stage->first_axis + dim)]).name.view()) +
-                            "\n  try   " +
-                            (most->kind == op::literal ? "a factor of " + count : "compute_at a loop further in")));
+  WEFT_THROW(schedule_error(joined({"fold_storage: ", count, " elements along this axis are read at a time, ",
+                                    std::to_string(fold),
+                                    " are kept\n  in    stage ", p_.tensors[at(guest.stage->tensor)].name.view(),
+                                    ", axis ", n_.at(n_.loop_of[at(guest.stage->first_axis + dim)]).name.view(),
+                                    "\n  try   ",
+                            most->kind == op::literal ? "a factor of " + count : "compute_at a loop further in"})));
 }
 /// On the stack of the thread that runs the loop where all guests of the kernel together are small enough for it;
 /// else in the workspace, where each iteration of a parallel loop around it has memory of its own.

@@ -1,3 +1,4 @@
+#include "weft/base/joined.hpp"
 #include "weft/lower/bounds.hpp"
 #include "weft/lower/lower.hpp"
 #include "weft/lower/lowering.hpp"
@@ -9,7 +10,7 @@ WEFT_DECL void lowering::run() {
   for (input_info const& i : p_.inputs)
     if (i.tensor < 0) f_.scalars.push_back({"s" + std::to_string(f_.scalars.size()), i.type});
   for (open_size const& s : sizes_)
-    f_.sizes.push_back(unused_name(s.is_stride ? "s" + std::to_string(s.argument) + "_" + std::to_string(s.dim)
+    f_.sizes.push_back(unused_name(s.is_stride ? joined({"s", std::to_string(s.argument), "_", std::to_string(s.dim)})
                                                : dim_text(s.name)));
   for (input_info const& i : p_.inputs)
     if (i.tensor >= 0) make_argument(i.tensor, false);
@@ -70,9 +71,9 @@ WEFT_DECL std::string lowering::unused_name(std::string_view wanted) const {
     for (ir::buffer const* b : f_.buffers) taken = taken || b->name == name;
     for (std::string const& v : f_.variables) taken = taken || v == name;
     for (std::string const& s : f_.sizes) taken = taken || s == name;
-    for (auto const& s : f_.scalars) taken = taken || (!f_.sizes.empty() && s.first == name);
+    for (auto const& s : f_.scalars) taken = taken || (!f_.sizes.empty() && s.name == name);
     if (!taken) return name;
-    name = std::string(wanted) + "_" + std::to_string(k);
+    name = joined({wanted, "_", std::to_string(k)});
   }
 }
 WEFT_DECL ir::expr lowering::size(int argument, int dim, bool is_stride) {
@@ -160,13 +161,13 @@ WEFT_DECL bool lowering::has_place_on_stack(int stage, double bytes, bool else_t
   bool const wanted = wish != nullptr && wish->where == scope::stack;
   if (wanted && !room)
     WEFT_THROW(schedule_error(
-        "set_scope: " +
-        std::string(sentence(diagnosis::memory_on_the_stack_has_at_most_64_KiB__compute_the_stage_inside_a_loop)) +
-        "\n  in    stage " + std::string(p_.tensors[at(p_.stages[at(stage)].tensor)].name.view()) + ": " +
-        (bytes < 1e16 ? std::to_string(static_cast<std::int64_t>(bytes)) + " bytes, " : "of a size that is not known, ") +
-        std::to_string(stack_bytes_) + " are taken\n  try   " +
-        std::string(
-            static_way_out(diagnosis::memory_on_the_stack_has_at_most_64_KiB__compute_the_stage_inside_a_loop))));
+        joined({"set_scope: ",
+                sentence(diagnosis::memory_on_the_stack_has_at_most_64_KiB__compute_the_stage_inside_a_loop),
+                "\n  in    stage ", p_.tensors[at(p_.stages[at(stage)].tensor)].name.view(), ": ",
+        bytes < 1e16 ? std::to_string(static_cast<std::int64_t>(bytes)) + " bytes, " : "of a size that is not known, ",
+                std::to_string(stack_bytes_), " are taken\n  try   ",
+        
+                static_way_out(diagnosis::memory_on_the_stack_has_at_most_64_KiB__compute_the_stage_inside_a_loop)})));
   bool const on_stack = wanted || (wish == nullptr && else_too && room);
   if (on_stack) stack_bytes_ += static_cast<std::int64_t>(bytes);
   return on_stack;

@@ -46,7 +46,10 @@ struct part {
 struct element_place {
   int stage = -1;
   sequence<ir::expr> indices;  // of an inlined stage
-  sequence<sequence<std::pair<ir::expr, ir::expr>>> values;  // by node: under which condition, what
+  struct conditional_value {
+    ir::expr condition, value;
+  };
+  sequence<sequence<conditional_value>> values;  // by node
 };
 
 /// A stage while its loops are made.
@@ -69,6 +72,12 @@ struct stage_frame {
   sequence<ir::expr> open_guards;      // of the leaf being made
   sequence<int> held;                  // nodes of conditions that are known to hold there
   sequence<element_place> places;      // of that leaf
+};
+
+/// One of the loops of a stage, by its position; of no stage, none.
+struct loop_of_frame {
+  stage_frame const* frame;
+  int position;
 };
 
 class lowering {
@@ -127,7 +136,7 @@ class lowering {
   sequence<part> parts_of(int stage, class guest_spans& spans);
   void find_parts(stage_frame& guest, int stage, class guest_spans& spans);
   void keep_inside(part& p, part const& around, class guest_spans& spans);
-  std::pair<stage_frame const*, int> store_of(stage_frame const& guest) const;
+  loop_of_frame store_of(stage_frame const& guest) const;
   sequence<part> slid(stage_frame const& guest, class guest_spans& spans);
   void need_fewer_than_folded(stage_frame const& guest, int dim, std::int64_t fold) const;
   ir::expr stored_index(stage_frame const& guest, int dim, ir::expr element);

@@ -45,7 +45,11 @@ class index_spans {
     ir::expr a, b;
     std::int64_t most;
   };
-  sequence<std::pair<bool, span>> known_;  // by node
+  struct known_span {
+    bool known = false;
+    span is{};
+  };
+  sequence<known_span> known_;  // by node
   sequence<known_difference> differences_;  // between parts of the two that are asked for
 };
 

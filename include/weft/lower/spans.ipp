@@ -6,7 +6,7 @@ namespace detail {
 WEFT_DECL span index_spans::of(int id, range_table const& ranges) {
   if (known_.empty()) known_.resize(p_.nodes.size(), {});
   auto const at = static_cast<std::size_t>(id);
-  if (known_[at].first) return known_[at].second;
+  if (known_[at].known) return known_[at].is;
   span s = make(p_.at(id), ranges);
   // A sum that may have wrapped is no bound.
   for (ir::expr e : {s.low, s.high})

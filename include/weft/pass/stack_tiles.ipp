@@ -1,3 +1,4 @@
+#include "weft/base/joined.hpp"
 #include "weft/pass/stack_tiles.hpp"
 
 namespace weft::inline WEFT_ABI {
@@ -104,7 +105,7 @@ class tile_accesses final : public ir::rewriter {
   void make_register(tile& t) {
     ir::buffer* b = m_.make_buffer();
     b->id = static_cast<std::int32_t>(f_.buffers.size());
-    b->name = buf_->name + "_" + std::to_string(b->id);
+    b->name = joined({buf_->name, "_", std::to_string(b->id)});
     for (ir::buffer const* other : f_.buffers)
       if (other->name == b->name) b->name += '_';
     for (std::string const& v : f_.variables)

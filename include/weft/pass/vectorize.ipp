@@ -1,4 +1,5 @@
 #include "weft/base/error.hpp"
+#include "weft/base/joined.hpp"
 #include "weft/pass/vectorize.hpp"
 
 namespace weft::inline WEFT_ABI {
@@ -82,8 +83,9 @@ class vectorizer final : public ir::rewriter {
   ir::stmt replace(ir::stmt s) override {
     if (s->kind != ir::stmt_kind::loop || s->how != loop_kind::vectorized) return nullptr;
     if (s->extent->kind != op::literal || s->begin->kind != op::literal)
-      WEFT_THROW(internal_error("vectorize: the extent of " + f_.variables[static_cast<std::size_t>(s->variable)] +
-                                " is not a number"));
+      WEFT_THROW(internal_error(joined({"vectorize: the extent of ",
+                                        f_.variables[static_cast<std::size_t>(s->variable)],
+                                        " is not a number"})));
     std::int64_t const count = s->extent->value;
     widest_element width(m_);
     width(s->children[0]);
@@ -126,7 +128,10 @@ class vectorizer final : public ir::rewriter {
 
   ir::function& f_;
   int vector_bytes_;
-  sequence<std::pair<std::int32_t, std::int32_t>> chunks_;
+  struct chunk_of_loop {
+    std::int32_t variable, chunk;
+  };
+  sequence<chunk_of_loop> chunks_;
 };
 
 class masking final : public ir::rewriter {

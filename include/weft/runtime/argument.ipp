@@ -1,3 +1,4 @@
+#include "weft/base/joined.hpp"
 #include "weft/runtime/argument.hpp"
 
 namespace weft::inline WEFT_ABI {
@@ -15,8 +16,9 @@ WEFT_DECL void detail::check_range_size(std::size_t size, std::int64_t const* ex
   bool too_many = false;
   for (int d = 0; d < rank; ++d) too_many = __builtin_mul_overflow(count, extents[d], &count) || too_many;
   if (too_many || count > static_cast<std::int64_t>(size))
-    WEFT_THROW(argument_error("view: " + product_text(extents, rank, " x ") + " elements are wanted of a range of " +
-                              std::to_string(size)));
+    WEFT_THROW(argument_error(joined({"view: ", product_text(extents, rank, " x "),
+                                      " elements are wanted of a range of ",
+                                      std::to_string(size)})));
 }
 WEFT_DECL void detail::check_reach(std::int64_t size, std::int64_t const* extents, std::int64_t const* strides,
                                    int rank) {
@@ -30,10 +32,11 @@ WEFT_DECL void detail::check_reach(std::int64_t size, std::int64_t const* extent
   }
   if (!too_far && first >= 0 && last < size) return;
   WEFT_THROW(argument_error(
-      "view: " + product_text(extents, rank, " x ") + " elements with strides (" + product_text(strides, rank, ", ") +
-      ") reach from element " +
-      (too_far ? "0 further than memory does" : std::to_string(first) + " to " + std::to_string(last)) +
-      " of a range of " + std::to_string(size) + "; a view of a pointer into it may begin elsewhere"));
+      joined({"view: ", product_text(extents, rank, " x "), " elements with strides (", product_text(strides, rank,
+              ", "),
+              ") reach from element ",
+              too_far ? "0 further than memory does" : joined({std::to_string(first), " to ", std::to_string(last)}),
+              " of a range of ", std::to_string(size), "; a view of a pointer into it may begin elsewhere"})));
 }
 
 }  // namespace weft::inline WEFT_ABI

@@ -1,3 +1,4 @@
+#include "weft/base/joined.hpp"
 #include "weft/expr/formula.hpp"
 #include "weft/runtime/apart.hpp"
 #include "weft/runtime/bind.hpp"
@@ -81,7 +82,7 @@ class binder {
     int tensor;
   };
   [[noreturn]] void refuse(std::string const& what) const {
-    WEFT_THROW(argument_error(std::string(name_) + ": " + what));
+    WEFT_THROW(argument_error(joined({name_, ": ", what})));
   }
   std::string const called(int i) const {
     return std::string(program::at(p_.tensors, given_[static_cast<std::size_t>(i)].tensor).name.view());
@@ -96,15 +97,15 @@ class binder {
   void tensors() {
     std::size_t const inputs = p_.inputs.size(), outputs = p_.outputs.size();
     if (static_cast<std::size_t>(count_) != inputs + outputs)
-      refuse("takes " + std::to_string(inputs) + " inputs and " + std::to_string(outputs) + " outputs, was given " +
-             std::to_string(count_) + " arguments");
+      refuse(joined({"takes ", std::to_string(inputs), " inputs and ", std::to_string(outputs), " outputs, was given ",
+                     std::to_string(count_), " arguments"}));
     for (std::size_t i = 0; i < inputs; ++i) {
       argument const& a = arguments_[i];
       input_info const& in = p_.inputs[i];
       if (a.is_scalar != (in.tensor < 0) || a.type != in.type)
-        refuse("argument " + std::to_string(i + 1) + " is " + (a.is_scalar ? "a number" : "a tensor") + " of " +
-               std::string(weft::name(a.type)) + ", the program wants " + (in.tensor < 0 ? "a number" : "a tensor") +
-               " of " + std::string(weft::name(in.type)));
+        refuse(joined({"argument ", std::to_string(i + 1), " is ", a.is_scalar ? "a number" : "a tensor", " of ",
+                       weft::name(a.type), ", the program wants ", in.tensor < 0 ? "a number" : "a tensor",
+                       " of ", weft::name(in.type)}));
       if (in.tensor >= 0) given_.push_back({&a, in.tensor});
     }
     first_output_ = static_cast<int>(given_.size());
@@ -114,20 +115,22 @@ class binder {
     argument const& a = *given_[static_cast<std::size_t>(i)].a;
     tensor_info const& t = program::at(p_.tensors, given_[static_cast<std::size_t>(i)].tensor);
     if (a.rank != t.rank)
-      refuse(called(i) + " has rank " + std::to_string(t.rank) + ", its argument has rank " + std::to_string(a.rank));
+      refuse(joined({called(i), " has rank ", std::to_string(t.rank), ", its argument has rank ",
+                     std::to_string(a.rank)}));
     if (a.type != t.type)
-      refuse(called(i) + " holds " + std::string(weft::name(t.type)) + ", its argument holds " +
-             std::string(weft::name(a.type)) +
-             (computed(a.type) == t.type
-                  ? "; arithmetic widens narrow types: end the stage with a weft::cast to " + std::string(weft::name(a.type))
-                  : ""));
+      refuse(joined({called(i), " holds ", weft::name(t.type), ", its argument holds ",
+                     weft::name(a.type),
+                     computed(a.type) == t.type
+                     ? joined({"; arithmetic widens narrow types: end the stage with a weft::cast to ",
+                               weft::name(a.type)})
+                     : ""}));
     bool empty = false;
     for (int d = 0; d < a.rank; ++d) {
-      if (a.extents[d] < 0) refuse(called(i) + " has a negative extent: " + shape(a));
+      if (a.extents[d] < 0) refuse(joined({called(i), " has a negative extent: ", shape(a)}));
       empty = empty || a.extents[d] == 0;
     }
     if (!empty && reaches_too_far(a))
-      refuse(called(i) + " reaches further than memory does: " + shape(a));
+      refuse(joined({called(i), " reaches further than memory does: ", shape(a)}));
     if (a.data == nullptr && !empty && !a.is_allocated_here) refuse(called(i) + " has no memory (a null pointer)");
     argument_layout l;
     l.extents.assign(a.extents, a.extents + a.rank);
@@ -136,7 +139,7 @@ class binder {
     l.alias_class = i;
     layout_.arguments.push_back(l);
     if (i >= first_output_ && !empty && overlaps_itself(a))
-      refuse("the strides of output " + called(i) + " let two elements share memory");
+      refuse(joined({"the strides of output ", called(i), " let two elements share memory"}));
   }
   std::int64_t input_extent(int tensor, int dim) const {
     for (given const& g : given_)
@@ -149,11 +152,11 @@ class binder {
     if (met == 1) return;
     std::string const wanted = expression_text(p_, id);
     if (met == unknown_extent)
-      refuse("weft::require takes a condition on extents alone, and " + wanted + " asks for more");
+      refuse(joined({"weft::require takes a condition on extents alone, and ", wanted, " asks for more"}));
     std::string but;
     sequence<bool> said(static_cast<std::size_t>(id) + 1, false);
     extents_in(id, but, said);
-    refuse("needs " + wanted + ", but " + but);
+    refuse(joined({"needs ", wanted, ", but ", but}));
   }
   /// `A.extent(0) = 3, B.extent(1) = 5`: those that node `id` asks about.
   void extents_in(int id, std::string& out, sequence<bool>& said) const {
@@ -161,7 +164,7 @@ class binder {
     said[static_cast<std::size_t>(id)] = true;
     node const& n = p_.at(id);
     if (n.kind == op::extent)
-      out += (out.empty() ? "" : ", ") + expression_text(p_, id) + " = " + std::to_string(value_of(id));
+      out += joined({out.empty() ? "" : ", ", expression_text(p_, id), " = ", std::to_string(value_of(id))});
     else if (arity(n.kind) > 0)
       extents_in(n.a, out, said), extents_in(n.b, out, said), extents_in(n.c, out, said);
   }
@@ -172,9 +175,10 @@ class binder {
         std::int64_t const extent = value_of(program::at(p_.axes, s.first_axis + d).extent);
         if (extent >= 0) continue;
         std::string const name(program::at(p_.tensors, s.tensor).name.view());
-        refuse(d < s.spatial ? name + " would have a negative extent in dimension " + std::to_string(d) + ": " +
-                                   std::to_string(extent)
-                             : "a reduction of " + name + " would run over " + std::to_string(extent) + " elements");
+        refuse(d < s.spatial ? joined({name, " would have a negative extent in dimension ", std::to_string(d), ": ",
+                                       std::to_string(extent)})
+                             : joined({"a reduction of ", name, " would run over ", std::to_string(extent),
+                                       " elements"}));
       }
   }
   std::int64_t value_of(int extent) const {
@@ -186,18 +190,19 @@ class binder {
     for (int d = 0; d < g.a->rank; ++d) {
       std::int64_t const want = value_of(p_.extent_of(g.tensor, d));
       if (want != g.a->extents[d])
-        refuse("output " + called(i) + " is " + shape(*g.a) + ", but dimension " + std::to_string(d) + " has " +
-               std::to_string(want) + " elements");
+        refuse(joined({"output ", called(i), " is ", shape(*g.a), ", but dimension ", std::to_string(d), " has ",
+                       std::to_string(want), " elements"}));
     }
   }
   void walked_axes() {
     for (walked_pair const& w : walked_together(p_)) {
       if (input_extent(w.tensor, w.dim) == input_extent(w.other, w.other_dim)) continue;
       auto const side = [&](int t, int dim) {
-        return std::string(program::at(p_.tensors, t).name.view()) + ".extent(" + std::to_string(dim) +
-               ") = " + std::to_string(input_extent(t, dim));
+        return joined({program::at(p_.tensors, t).name.view(), ".extent(", std::to_string(dim),
+                       ") = ", std::to_string(input_extent(t, dim))});
       };
-      refuse(side(w.tensor, w.dim) + " and " + side(w.other, w.other_dim) + " must be equal: one axis walks both");
+      refuse(joined({side(w.tensor, w.dim), " and ", side(w.other, w.other_dim),
+                     " must be equal: one axis walks both"}));
     }
   }
   void aliases() {
@@ -213,13 +218,13 @@ class binder {
         bool const same = same_elements(a, b);
         if (!same && apart(a, b)) continue;
         if (i >= first_output_)
-          refuse("outputs " + called(i) + " and " + called(o) + " share memory" + how_known(a, b));
+          refuse(joined({"outputs ", called(i), " and ", called(o), " share memory", how_known(a, b)}));
         if (!same)
-          refuse("output " + called(o) + " overlaps input " + called(i) + " without being the same elements" +
-                 how_known(a, b) + "; give it memory of its own");
+          refuse(joined({"output ", called(o), " overlaps input ", called(i), " without being the same elements",
+                         how_known(a, b), "; give it memory of its own"}));
         if (!in_place(given_[static_cast<std::size_t>(i)].tensor, given_[static_cast<std::size_t>(o)].tensor))
-          refuse("output " + called(o) + " cannot be written over input " + called(i) +
-                 ": an element of it is read after its place was written; give it memory of its own");
+          refuse(joined({"output ", called(o), " cannot be written over input ", called(i),
+                         ": an element of it is read after its place was written; give it memory of its own"}));
         // Of several inputs that are the same memory, all are in the class of the first.
         auto const out = static_cast<std::size_t>(o), in = static_cast<std::size_t>(i);
         if (layout_.arguments[out].alias_class == o) layout_.arguments[out].alias_class = i;

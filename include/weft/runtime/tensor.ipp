@@ -1,6 +1,7 @@
 #include <cstdlib>
 #include <cstring>
 
+#include "weft/base/joined.hpp"
 #include "weft/runtime/tensor.hpp"
 
 namespace weft::inline WEFT_ABI {
@@ -15,11 +16,12 @@ WEFT_DECL void* detail::allocate_elements(std::int64_t const* extents, int rank,
     shape += (d > 0 ? " x " : "") + std::to_string(extents[d]);
   }
   if (too_many || bytes > (std::int64_t(1) << 47))
-    WEFT_THROW(argument_error("tensor: " + shape + " is not the shape of a tensor that fits into memory"));
+    WEFT_THROW(argument_error(joined({"tensor: ", shape, " is not the shape of a tensor that fits into memory"})));
   bytes = empty ? 64 : (bytes + 63) / 64 * 64;
   void* p = std::aligned_alloc(64, static_cast<std::size_t>(bytes));
   if (p == nullptr)
-    WEFT_THROW(device_error("tensor: no memory for " + shape + " elements (" + std::to_string(bytes) + " bytes)"));
+    WEFT_THROW(device_error(joined({"tensor: no memory for ", shape, " elements (", std::to_string(bytes),
+                                    " bytes)"})));
   std::memset(p, 0, static_cast<std::size_t>(bytes));
   return p;
 }

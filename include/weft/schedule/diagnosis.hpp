@@ -258,10 +258,11 @@ constexpr void say(diagnosis d) {
 #undef WEFT_X
   }
 }
+// Tables of char const*: the lengths of some 8,000 characters would be counted in constant evaluation by every TU.
 constexpr std::string_view sentence(diagnosis d) {
-  constexpr std::string_view all[] = {"",
+  constexpr char const* all[] = {"",
 #define WEFT_X(name, text, way) text,
-                                      WEFT_DIAGNOSES(WEFT_X)
+                                 WEFT_DIAGNOSES(WEFT_X)
 #undef WEFT_X
   };
   return all[static_cast<int>(d)];
@@ -269,9 +270,9 @@ constexpr std::string_view sentence(diagnosis d) {
 
 /// What to try instead; "" where that hangs on the schedule.
 constexpr std::string_view static_way_out(diagnosis d) {
-  constexpr std::string_view all[] = {"",
+  constexpr char const* all[] = {"",
 #define WEFT_X(name, text, way) way,
-                                      WEFT_DIAGNOSES(WEFT_X)
+                                 WEFT_DIAGNOSES(WEFT_X)
 #undef WEFT_X
   };
   return all[static_cast<int>(d)];

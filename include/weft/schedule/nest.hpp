@@ -12,7 +12,7 @@ namespace weft::inline WEFT_ABI {
 /// How a loop's iterations are run. The GPU's axes will join here.
 enum class loop_kind : std::uint8_t { serial, unrolled, vectorized, parallel };
 constexpr std::string_view name(loop_kind k) {
-  constexpr std::string_view names[] = {"serial", "unrolled", "vectorized", "parallel"};
+  constexpr char const* names[] = {"serial", "unrolled", "vectorized", "parallel"};
   return names[static_cast<int>(k)];
 }
 

@@ -1,3 +1,4 @@
+#include "weft/base/joined.hpp"
 #include "weft/schedule/placement.hpp"
 #include "weft/schedule/pressure.hpp"
 #include "weft/schedule/print.hpp"
@@ -102,12 +103,12 @@ WEFT_DECL std::string written_out_too_often(nest const& n) {
     }
     if (copies * vectors <= most) continue;
     std::string out(sentence(diagnosis::the_unrolled_and_vectorized_axes_make_more_than_1024_copies));
-    out += "\n  in    stage " + std::string(program::at(n.computation().tensors, st.tensor).name.view()) + ": " +
-           std::to_string(copies) + (copies == 1 << 20 ? " or more" : "") + " unrolled iterations";
-    if (vectors > 1) out += " of " + std::to_string(vectors) + " vectors of 16 bytes";
+    out += joined({"\n  in    stage ", program::at(n.computation().tensors, st.tensor).name.view(), ": ",
+                   std::to_string(copies), copies == 1 << 20 ? " or more" : "", " unrolled iterations"});
+    if (vectors > 1) out += joined({" of ", std::to_string(vectors), " vectors of 16 bytes"});
     out += "\n" + detail::nest_text(n, static_cast<int>(s), -1);
-    return out + "\n  try   unrolled loops of at most " + std::to_string(most / vectors) +
-           " iterations together: split an axis and unroll its inner part";
+    return joined({out, "\n  try   unrolled loops of at most ", std::to_string(most / vectors),
+                   " iterations together: split an axis and unroll its inner part"});
   }
   return "";
 }
@@ -130,13 +131,14 @@ WEFT_DECL std::string register_pressure(nest const& n) {
     std::int64_t const rows = (limit - 1 - use.row) / per_row;
     std::string out(sentence(diagnosis::the_tile_does_not_fit_the_vector_registers__make_it_smaller));
     out +=
-        "\n  in    stage " +
-        std::string(program::at(n.computation().tensors, program::at(n.computation().stages, stage).tensor).name.view());
-    out += ": " + std::to_string(use.accumulators) + " accumulators + " + std::to_string(use.row) +
-           " for a row + 1 = " + std::to_string(use.needed()) + " vectors of " + std::to_string(use.lanes) +
-           " lanes, the CPU has " + std::to_string(limit) + "\n" + detail::nest_text(n, stage, -1);
-    out += rows >= 1 ? "\n  try   unrolled loops of at most " + std::to_string(rows) + " iterations together"
-                     : "\n  try   at most " + std::to_string((limit - 1) / 2 * use.lanes) + " vectorized iterations";
+        joined({"\n  in    stage ",
+                program::at(n.computation().tensors, program::at(n.computation().stages, stage).tensor).name.view()});
+    out += joined({": ", std::to_string(use.accumulators), " accumulators + ", std::to_string(use.row),
+                   " for a row + 1 = ", std::to_string(use.needed()), " vectors of ", std::to_string(use.lanes),
+                   " lanes, the CPU has ", std::to_string(limit), "\n", detail::nest_text(n, stage, -1)});
+    out += rows >= 1 ? joined({"\n  try   unrolled loops of at most ", std::to_string(rows), " iterations together"})
+                     : joined({"\n  try   at most ", std::to_string((limit - 1) / 2 * use.lanes),
+                               " vectorized iterations"});
     return out;
   }
   return "";

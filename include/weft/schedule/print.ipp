@@ -1,3 +1,4 @@
+#include "weft/base/joined.hpp"
 #include "weft/expr/canonical.hpp"  // mix
 #include "weft/expr/formula.hpp"
 #include "weft/expr/text.hpp"
@@ -31,17 +32,17 @@ inline std::string trips_text(nest const& n, int id) {
     std::string all;
     for (int i = l.first; i >= 0; i = n.at(i).next) {
       std::string const of_part = trips_text(n, i);
-      (all += all.empty() ? "" : "*") += of_part.find(' ') == std::string::npos ? of_part : "(" + of_part + ")";
+      (all += all.empty() ? "" : "*") += of_part.find(' ') == std::string::npos ? of_part : joined({"(", of_part, ")"});
     }
     return all;
   }
   if (l.parent < 0) {
     std::string const all = l.extent >= 0 ? std::to_string(l.extent) : expression_text(p, program::at(p.axes, l.root).extent);
-    return part ? "part(" + all + ")" : all;
+    return part ? joined({"part(", all, ")"}) : all;
   }
   std::string const whole = trips_text(n, l.parent);
   bool const simple = whole.find(' ') == std::string::npos;
-  return "ceil(" + (simple ? whole : "(" + whole + ")") + "/" + std::to_string(n.at(l.parent).factor) + ")";
+  return joined({"ceil(", simple ? whole : joined({"(", whole, ")"}), "/", std::to_string(n.at(l.parent).factor), ")"});
 }
 /// An axis in terms of live loops: `(ioo*4 + ioi)*8 + ii`; of three that were fused, `ijk / 5 % 4` is the middle one.
 inline std::string parts_text(nest const& n, int id) {
@@ -49,10 +50,10 @@ inline std::string parts_text(nest const& n, int id) {
   if (l.live()) return loop_text(n, l.stage, id);
   if (l.into >= 0) {
     std::string text = parts_text(n, l.into);
-    if (!n.at(l.into).live()) text = "(" + text + ")";
+    if (!n.at(l.into).live()) text = joined({"(", text, ")"});
     auto const by = [&](char const* operation, int part) {
       std::string const trips = trips_text(n, part);
-      text += operation + (trips.find(' ') == std::string::npos ? trips : "(" + trips + ")");
+      text += operation + (trips.find(' ') == std::string::npos ? trips : joined({"(", trips, ")"}));
     };
     sequence<std::int32_t> inside;
     for (int i = l.next; i >= 0; i = n.at(i).next) inside.push_back(i);
@@ -61,10 +62,10 @@ inline std::string parts_text(nest const& n, int id) {
     return text;
   }
   std::string outer = parts_text(n, l.outer);
-  outer = (n.at(l.outer).live() ? outer : "(" + outer + ")") + "*" + std::to_string(l.factor);
+  outer = joined({n.at(l.outer).live() ? outer : joined({"(", outer, ")"}), "*", std::to_string(l.factor)});
   bool const shifted = l.at_end == tail::shift_inwards && (l.extent < 0 || (l.extent > l.factor && l.extent % l.factor != 0));
-  if (shifted) outer = "min(" + outer + ", " + trips_text(n, id) + " - " + std::to_string(l.factor) + ")";
-  return outer + " + " + parts_text(n, l.inner);
+  if (shifted) outer = joined({"min(", outer, ", ", trips_text(n, id), " - ", std::to_string(l.factor), ")"});
+  return joined({outer, " + ", parts_text(n, l.inner)});
 }
 
 /// The stage that a step is about; -1 when there is none.
@@ -116,13 +117,13 @@ inline void stage_loops(nest const& n, int stage, std::string indent, std::strin
     loop_kind const kind = n.at(id).kind;
     if (program::at(n.starts, stage) == id) out += indent + identity_text(n, stage, id) + "\n";
     (out += indent) += kind == loop_kind::serial ? "for" : name(kind);
-    out += " " + loop_text(n, stage, id) + " in 0.." + trips_text(n, id);
-    out += n.at(id).threads > 0 ? " by at most " + std::to_string(n.at(id).threads) + " threads\n" : "\n";
+    out += joined({" ", loop_text(n, stage, id), " in 0..", trips_text(n, id)});
+    out += n.at(id).threads > 0 ? joined({" by at most ", std::to_string(n.at(id).threads), " threads\n"}) : std::string("\n");
     indent += "  ";
     for (std::size_t guest = 0; guest < n.places.size(); ++guest)
       if (n.places[guest].loop == id) stage_loops(n, static_cast<int>(guest), indent, out);
   }
-  out += indent + elements_text(p, stage) + update_text(p, stage) + "\n";
+  out += joined({indent, elements_text(p, stage), update_text(p, stage), "\n"});
   bool split = false;
   for (std::size_t id = 0; id < n.loops.size(); ++id) {
     loop_info const& l = n.loops[id];
@@ -181,9 +182,9 @@ WEFT_DECL std::string nest_text(nest const& n, int stage, int marked) {
     if (l.kind != loop_kind::serial) (line += name(l.kind)) += ' ';
     std::string const text = loop_text(n, stage, id);
     if (id == marked) (mark = std::string(line.size(), ' ')).append(text.size(), '^');
-    line += text + "(" + trips_text(n, id) + ")";
+    line += joined({text, "(", trips_text(n, id), ")"});
   }
-  return "  nest  " + line + (mark.empty() ? "" : "\n        " + mark);
+  return joined({"  nest  ", line, mark.empty() ? "" : "\n        " + mark});
 }
 
 // --- reading a trace ----------------------------------------------------------------------------------------
@@ -212,10 +213,11 @@ class trace_parser {
     if (form.stage) s.stage = stage;
     if (form.least_loops > 0) next(), first_loop(s, stage);
     while (form.most_loops > 1 && r_.accept(",")) {
-      if (s.count == form.most_loops) r_.fail("a " + std::string(form.name) + " takes at most 16 axes");
+      if (s.count == form.most_loops) r_.fail(joined({"a ", form.name, " takes at most 16 axes"}));
       s.loops[static_cast<std::size_t>(s.count++)] = loop(stage);
     }
-    if (s.count < form.least_loops) r_.fail("this step takes at least " + std::to_string(form.least_loops) + " axes");
+    if (s.count < form.least_loops) r_.fail(joined({"this step takes at least ", std::to_string(form.least_loops),
+                                                    " axes"}));
     if (form.tensor) next(), s.tensor = r_.accept("@-1") ? -1 : tensor_number();
     if (form.factor) next(), s.factor = r_.number();
     if (form.words.count > 0 && form.factor && *before == ',' && r_.accept(",")) s.word = word_of(form.words);
@@ -228,7 +230,7 @@ class trace_parser {
     if (made.empty() || !r_.accept("->")) return;
     for (std::size_t i = 0; i < made.size(); ++i) {
       if (i > 0) r_.expect(",");
-      if (loop(stage) != made[i]) r_.fail(std::string("the ") + std::string(name(s.what)) + " gives its parts other names");
+      if (loop(stage) != made[i]) r_.fail(joined({"the ", name(s.what), " gives its parts other names"}));
     }
   }
   /// Of another stage than `stage`, where the step names that; `stage` is then the loop's.
@@ -247,7 +249,7 @@ class trace_parser {
     short_name const wanted = r_.name();
     for (std::size_t t = 0; t < p.tensors.size(); ++t)
       if (p.tensors[t].name == wanted) return static_cast<int>(t);
-    r_.fail("there is no such " + std::string(what));
+    r_.fail(joined({"there is no such ", what}));
   }
   int stage_number() {
     program const& p = s_.computation();
@@ -338,8 +340,8 @@ inline std::string one_of(std::string const& loops, char const* otherwise) {
 inline std::string stages_text(program const& p) {
   std::string out = p.stages.size() > 1 ? "one of " : "";
   for (std::size_t i = 0; i < p.stages.size(); ++i)
-    out += (i > 0 ? ", stage<\"" : "stage<\"") + std::string(program::at(p.tensors, p.stages[i].tensor).name.view()) +
-           "\", " + std::to_string(p.stages[i].axes()) + ">";
+    out += joined({i > 0 ? ", stage<\"" : "stage<\"", program::at(p.tensors, p.stages[i].tensor).name.view(),
+                   "\", ", std::to_string(p.stages[i].axes()), ">"});
   return out;
 }
 inline step with_factor(step s, std::int64_t factor) {
@@ -359,7 +361,7 @@ inline std::string way_out(nest const& n, step const& s, diagnosis why, int stag
     case diagnosis::a_factor_must_be_at_least_1: return step_text(n, with_factor(s, 8)) + ", or any other factor from 1 on";
     case diagnosis::an_axis_is_named_twice: return "naming each axis once: " + choice({});
     case diagnosis::the_axes_belong_to_different_stages:
-      return "one " + std::string(name(s.what)) + " per stage; of this one: " + choice({});
+      return joined({"one ", name(s.what), " per stage; of this one: ", choice({})});
     case diagnosis::the_axis_was_fused_already: return text(n.at(loop).into);
     case diagnosis::the_axes_do_not_stand_directly_inside_each_other__reorder_first: {
       std::string named, before, behind;
@@ -371,11 +373,11 @@ inline std::string way_out(nest const& n, step const& s, diagnosis why, int stag
         passed = passed || is_named;
         if (!is_named) passed ? behind += ", " + text(id) : before += text(id) + ", ";
       }
-      return "reorder(" + before + named + behind + ") before it";
+      return joined({"reorder(", before, named, behind, ") before it"});
     }
     case diagnosis::the_axis_is_unrolled_vectorized_or_parallel_already:
-      return std::string(name(s.what)) + " of " + text(loop) + " before it is marked, or " +
-             one_of(choice({-1, false, true}), "no more of it");
+      return joined({name(s.what), " of ", text(loop), " before it is marked, or ",
+                     one_of(choice({-1, false, true}), "no more of it")});
     case diagnosis::only_a_reduced_axis_has_terms_to_share_out: {
       std::string reduced;
       for (std::int32_t id : n.order[static_cast<std::size_t>(stage)])
@@ -389,14 +391,14 @@ inline std::string way_out(nest const& n, step const& s, diagnosis why, int stag
       std::int32_t inner = -1;
       for (std::int32_t id : n.order[static_cast<std::size_t>(stage)])
         if (n.at(id).root == n.at(loop).root) inner = id;
-      return inner == loop ? "an order in which " + text(loop) + " stands inside the other parts of its axis"
-                           : "vectorize(" + text(inner) + ")";
+      return inner == loop ? joined({"an order in which ", text(loop), " stands inside the other parts of its axis"})
+                           : joined({"vectorize(", text(inner), ")"});
     }
     case diagnosis::an_unrolled_axis_runs_more_than_1024_times__split_it_first:
     case diagnosis::a_vectorized_axis_has_more_than_1024_lanes__split_it_first:
     case diagnosis::an_unrolled_axis_has_an_open_extent__split_it_first:
     case diagnosis::a_vectorized_axis_has_an_open_extent__split_it_first:
-      return "split(" + text(loop) + ", 8), then " + std::string(name(s.what)) + " of its inner part";
+      return joined({"split(", text(loop), ", 8), then ", name(s.what), " of its inner part"});
     case diagnosis::the_stage_is_none_of_this_schedule: return stages_text(n.computation());
     case diagnosis::a_stage_cannot_be_computed_inside_an_unrolled_or_vectorized_axis:
       return "an axis outside of those that are marked: " + one_of(loops_text(n, stage, {-1, false, true}), "split one first");
@@ -452,19 +454,20 @@ WEFT_DECL std::string explain(schedule const& s, std::string_view kernel_name) {
   if (s.fault != diagnosis::none) {  // no step, but a knob or the name of a stage
     bool const knob = s.fault == diagnosis::a_knob_needs_at_least_one_value ||
                       s.fault == diagnosis::a_schedule_has_at_most_32_knobs;
-    std::string out = knob ? "knob: " : "stage<\"" + std::string(s.asked.view()) + "\">: ";
+    std::string out = knob ? "knob: " : joined({"stage<\"", s.asked.view(), "\">: "});
     ((out += sentence(s.fault)) += "\n  in    schedule of ") += kernel_name;
-    return out + "\n  try   " + detail::way_out(s, {}, s.fault, -1, -1);
+    return joined({out, "\n  try   ", detail::way_out(s, {}, s.fault, -1, -1)});
   }
   step const& bad = s.steps[static_cast<std::size_t>(s.failed)];
   std::string out(name(bad.what));
   ((out += ": ") += sentence(bad.reason)) += "\n  in    schedule of ";
-  (out += kernel_name) += ", step " + std::to_string(s.failed + 1) + ": " + detail::step_line(s, bad, false) + "\n";
+  (out += kernel_name) += joined({", step ", std::to_string(s.failed + 1), ": ", detail::step_line(s, bad, false),
+                                  "\n"});
   int const loop = detail::offending_loop(s, bad);
   int stage = loop >= 0 && detail::is_loop(s, loop) ? s.at(loop).stage : detail::stage_of(s, bad);
   if (stage < 0 && s.order.size() == 1) stage = 0;
   if (stage >= 0) out += detail::nest_text(s, stage, loop) + "\n";
-  return out + "  try   " + detail::way_out(s, bad, bad.reason, stage, loop);
+  return joined({out, "  try   ", detail::way_out(s, bad, bad.reason, stage, loop)});
 }
 
 }  // namespace weft::inline WEFT_ABI

@@ -137,7 +137,7 @@ TEST_CASE("child: WEFT_LLVM=number" * doctest::skip()) {
   CHECK(std::to_string(load_llvm().major) == std::getenv("WEFT_LLVM"));
 }
 TEST_CASE("child: no WEFT_LLVM" * doctest::skip()) {
-  for (int major = 22; major > load_llvm().major; --major)
+  for (unsigned major = 22; major > load_llvm().major; --major)
     CHECK_FALSE(installed(("libLLVM.so." + std::to_string(major) + ".1").c_str()));
 }
 TEST_CASE("the newest LLVM that is here is the one that weft finds by itself") {

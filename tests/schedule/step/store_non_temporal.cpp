@@ -4,7 +4,6 @@
 
 #include <vector>
 
-#include "support/golden.hpp"
 #include "weft/expr/text.hpp"
 #include "weft/ir/parse.hpp"
 #include "weft/weft.hpp"

@@ -8,7 +8,7 @@ WEFT_DECL kernel_text::kernel_text(ir::function const& function) : f(function) {
   kernel = taken.unique(f.name + "_kernel");
   for (ir::buffer const* b : f.buffers) buffers.push_back(taken.unique(b->name));
   for (std::string const& s : f.sizes) sizes.push_back(taken.unique(s));
-  for (auto const& s : f.scalars) scalars.push_back(taken.unique(s.first));
+  for (auto const& s : f.scalars) scalars.push_back(taken.unique(s.name));
   for (std::string const& v : f.variables) variables.push_back({taken.unique(v), "0", 64, false});
 }
 WEFT_DECL void kernel_text::refuse(std::string const& why) const {

@@ -30,7 +30,7 @@ inline std::string parameters(kernel_text const& k) {
   }
   for (std::string const& s : k.sizes) all.push_back("long long " + s);
   for (std::size_t i = 0; i < k.scalars.size(); ++i)
-    all.push_back(std::string(type_name(k.f.scalars[i].second)) + " " + k.scalars[i]);
+    all.push_back(std::string(type_name(k.f.scalars[i].type)) + " " + k.scalars[i]);
   std::string text;
   for (std::string const& p : all) text += (text.empty() ? "\n    " : ",\n    ") + p;
   return text;

@@ -6,6 +6,7 @@
 #include <cstring>
 
 #include "weft/base/env.hpp"
+#include "weft/base/joined.hpp"
 #include "weft/base/unload.hpp"
 #include "weft/codegen/llvm/api.hpp"
 
@@ -54,13 +55,13 @@ inline void* open_asked(char const* asked, api& a) {
   bool const number = *end == '\0' && major > 0 && major < 1000;
   void* library = number ? open_major(static_cast<int>(major), false) : open(asked, false);
   if (library != nullptr && supported(library, a)) return library;
-  std::string why = std::string("WEFT_LLVM asks for ") + (number ? "LLVM " : "") + asked;
+  std::string why = joined({"WEFT_LLVM asks for ", number ? "LLVM " : "", asked});
   if (library != nullptr || (number && (major < oldest_major || major > newest_major))) {
     why += ", which is not one of LLVM 19 to 22";
   } else {
     char const* const reason = number ? nullptr : ::dlerror();
     why += ", which cannot be loaded";
-    if (reason != nullptr) why += std::string(": ") + reason;
+    if (reason != nullptr) why += joined({": ", reason});
   }
   if (library != nullptr) ::dlclose(library);
   WEFT_THROW(device_error(why + "; set it to one of 19 to 22, to the path of a libLLVM.so, or leave it unset"));
@@ -86,7 +87,7 @@ inline char* fill(char* member, void* library, char const* names, bool required)
   for (char const* name = names; *name != '\0'; name += std::strlen(name) + 1, member += sizeof(void*)) {
     void* const function = ::dlsym(library, name);
     if (function == nullptr && required)
-      WEFT_THROW(device_error(std::string("this libLLVM lacks ") + name + "; weft needs a complete LLVM 19 to 22"));
+      WEFT_THROW(device_error(joined({"this libLLVM lacks ", name, "; weft needs a complete LLVM 19 to 22"})));
     std::memcpy(member, &function, sizeof function);
   }
   return member;

@@ -1,5 +1,6 @@
 #include <cstring>
 
+#include "weft/base/joined.hpp"
 #include "weft/codegen/llvm/expr.hpp"
 #include "weft/codegen/rounding.hpp"
 #include "weft/ir/simplify.hpp"
@@ -270,7 +271,7 @@ WEFT_DECL value_ref expression_emitter::make(ir::expr e) {
     default: break;
   }
   if (arity(e->kind) != 2)
-    WEFT_THROW(internal_error("llvm: no code for operation " + std::string(name(e->kind))));
+    WEFT_THROW(internal_error(joined({"llvm: no code for operation ", name(e->kind)})));
   return make_binary(e);
 }
 /// Without an instruction for it LLVM would call libm: x86-64 has it since SSE4.1.
@@ -431,8 +432,8 @@ WEFT_DECL value_ref expression_emitter::narrowed(ir::expr e, value_ref v, type_r
 WEFT_DECL value_ref expression_emitter::make_half_cast(ir::expr e, value_ref a) {
   bool const widens = e->type == dtype::f32;
   if ((widens ? e->a->type : e->type) != dtype::f16 || (widens ? e->type : e->a->type) != dtype::f32)
-    WEFT_THROW(internal_error("llvm: a cast from " + std::string(name(e->a->type)) + " to " +
-                              std::string(name(e->type)) + " is left after pass/legalise"));
+    WEFT_THROW(internal_error(joined({"llvm: a cast from ", name(e->a->type), " to ",
+                                      name(e->type), " is left after pass/legalise"})));
   type_ref const half = with_lanes(l_.HalfTypeInContext(s_.context), e->lanes);
   if (widens) return l_.BuildFPExt(b_, l_.BuildBitCast(b_, a, half, ""), type_of(e), "");
   return l_.BuildBitCast(b_, narrowed(e->a, a, half), type_of(e), "");

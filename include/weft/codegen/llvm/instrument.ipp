@@ -182,7 +182,11 @@ class instrumented_emitter final : public function_emitter {
   debug_api const* debug_ = nullptr;
   debug_builder_ref builder_ = nullptr;
   metadata_ref file_ = nullptr, signature_ = nullptr, here_ = nullptr;
-  sequence<std::pair<value_ref, metadata_ref>> scopes_;
+  struct function_scope {
+    value_ref function;
+    metadata_ref scope;
+  };
+  sequence<function_scope> scopes_;
   std::size_t next_line_ = 0;
 };
 }  // namespace detail

@@ -1,5 +1,6 @@
 #include <cstdlib>
 
+#include "weft/base/joined.hpp"
 #include "weft/codegen/llvm/jit.hpp"
 
 namespace weft::inline WEFT_ABI {
@@ -86,7 +87,7 @@ WEFT_DECL loaded_code jit::link(std::string_view object_bytes, std::string_view 
   remove(code.tracker_, code.dylib_);
   code.tracker_ = nullptr;
   if (!reported_.empty()) why += (why.empty() ? "" : "; ") + reported_;
-  WEFT_THROW(device_error("cannot link '" + std::string(symbol) + "': " + why));
+  WEFT_THROW(device_error(joined({"cannot link '", symbol, "': ", why})));
 }
 
 WEFT_DECL void jit::remove(tracker_ref tracker, dylib_ref dylib) {

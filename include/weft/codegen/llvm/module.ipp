@@ -1,5 +1,6 @@
 #include <time.h>
 
+#include "weft/base/joined.hpp"
 #include "weft/codegen/llvm/module.hpp"
 #include "weft/codegen/llvm/stmt.hpp"
 
@@ -36,7 +37,8 @@ inline machine_ref make_machine(api const& l, target const& t) {
   char* message = nullptr;
   if (std::string const why = cannot_be_made(t); !why.empty()) WEFT_THROW(argument_error(why));
   if (l.GetTargetFromTriple(t.triple(), &backend, &message))
-    WEFT_THROW(device_error("this LLVM has no code generator for " + std::string(t.triple()) + ": " + take_message(l, message)));
+    WEFT_THROW(device_error(joined({"this LLVM has no code generator for ", t.triple(), ": ", take_message(l,
+                                    message)})));
   return l.CreateTargetMachine(backend, t.triple(), t.cpu.c_str(), t.feature_string().c_str(),
                                CodeGenLevelDefault, RelocPIC, CodeModelDefault);
 }
@@ -44,7 +46,7 @@ inline std::string emit_file(scratch& s, unsigned kind) {
   char* message = nullptr;
   buffer_ref out = nullptr;
   if (s.l.TargetMachineEmitToMemoryBuffer(s.machine, s.module, kind, &message, &out))
-    WEFT_THROW(internal_error("llvm: " + take_message(s.l, message) + s.diagnostics));
+    WEFT_THROW(internal_error(joined({"llvm: ", take_message(s.l, message), s.diagnostics})));
   std::string bytes(s.l.GetBufferStart(out), s.l.GetBufferSize(out));
   s.l.DisposeMemoryBuffer(out);
   return bytes;
@@ -75,7 +77,7 @@ WEFT_DECL object_code compile(ir::function const& f, target const& machine, obje
     char* message = nullptr;
     bool const unsound = l.VerifyModule(s.module, ReturnStatusAction, &message) != 0;
     std::string const why = take_message(l, message);
-    if (unsound) WEFT_THROW(internal_error("llvm: " + why + take_message(l, l.PrintModuleToString(s.module))));
+    if (unsound) WEFT_THROW(internal_error(joined({"llvm: ", why, take_message(l, l.PrintModuleToString(s.module))})));
   }
   // Registers are stack slots until mem2reg. Unrolling, vectors, fma, common subexpressions and what loops do not
   // change are seen to before, so nothing else is needed.
@@ -83,7 +85,7 @@ WEFT_DECL object_code compile(ir::function const& f, target const& machine, obje
   error_ref const failed =
       l.RunPasses(s.module, "function(mem2reg)", s.machine, options);
   l.DisposePassBuilderOptions(options);
-  if (failed != nullptr) WEFT_THROW(internal_error("llvm: " + take_message(l, failed) + s.diagnostics));
+  if (failed != nullptr) WEFT_THROW(internal_error(joined({"llvm: ", take_message(l, failed), s.diagnostics})));
   double const optimised = detail::now_ms();
   if (want.want_ir) code.ir = take_message(l, l.PrintModuleToString(s.module));
   // Code generation changes the module's intrinsics in place, so the text comes after the object.

@@ -59,7 +59,10 @@ class function_emitter : public expression_emitter {
   }
 
   block_ref entry_ = nullptr;
-  sequence<std::pair<value_ref, value_ref>> slots_;  // by buffer: on the stack of which function, where
+  struct stack_slot {
+    value_ref function = nullptr, address = nullptr;
+  };
+  sequence<stack_slot> slots_;      // by buffer
   range_table ranges_;              // of the loop variables: a loop that surely runs needs no test before it
   int bodies_ = 0;
   bool past_caches_ = false;  // the function has stored so since its last fence

@@ -1,5 +1,6 @@
 #include <cstring>
 
+#include "weft/base/joined.hpp"
 #include "weft/codegen/llvm/stmt.hpp"
 #include "weft/codegen/workspace.hpp"
 
@@ -201,7 +202,7 @@ struct function_emitter::frame {
 WEFT_DECL void function_emitter::parallel(ir::stmt s) {
   value_ref const begin = emit(s->begin), extent = emit(s->extent);
   ranges_.set(s->variable, s->begin, s->extent);
-  std::string const name = s_.name + ".parallel" + std::to_string(bodies_++);
+  std::string const name = joined({s_.name, ".parallel", std::to_string(bodies_++)});
   // The context: launch, begin, [extent,] buffers.., variables.., a word each.
   sequence<value_ref> words{launch_, begin};
   sequence<bool> is_address{true, false};
@@ -411,8 +412,8 @@ WEFT_DECL void function_emitter::allocate(ir::stmt s) {
   if (bases_.size() <= id) bases_.resize(id + 1, nullptr);
   // A loop that stands twice, for full tiles and the last, has its memory once: addresses are remembered by buffer.
   if (slots_.size() <= id) slots_.resize(id + 1, {});
-  if (slots_[id].first != function_) slots_[id] = {function_, alloca_in_entry(t, 64)};
-  bases_[id] = slots_[id].second;
+  if (slots_[id].function != function_) slots_[id] = {function_, alloca_in_entry(t, 64)};
+  bases_[id] = slots_[id].address;
   statement(s->children[0]);
   bases_[id] = nullptr;
 }

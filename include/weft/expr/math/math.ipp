@@ -1,3 +1,4 @@
+#include "weft/base/joined.hpp"
 #include "weft/expr/math/error.hpp"
 #include "weft/expr/math/inverse.hpp"
 #include "weft/expr/math/math.hpp"
@@ -45,7 +46,7 @@ WEFT_DECL int expand_math(program& to, bool fused, op o, dtype type, int a, int 
     case op::rsqrt: return (1 / one(op::sqrt, x)).id;
     default: break;
   }
-  WEFT_THROW(internal_error("expand: no arithmetic for " + std::string(name(o))));
+  WEFT_THROW(internal_error(joined({"expand: no arithmetic for ", name(o)})));
 }
 
 }  // namespace detail

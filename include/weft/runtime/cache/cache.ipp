@@ -4,6 +4,7 @@
 #include "weft/base/env.hpp"
 #include "weft/base/fork_gate.hpp"
 #include "weft/base/hash.hpp"
+#include "weft/base/joined.hpp"
 #include "weft/base/mutex.hpp"
 #include "weft/runtime/cache/cache.hpp"
 #include "weft/runtime/cache/directory.hpp"
@@ -78,7 +79,7 @@ inline std::string age_text(std::int64_t s) {
     char const* name;
   } units[] = {{86400, "days"}, {3600, "hours"}, {60, "minutes"}};
   for (auto const& u : units)
-    if (s >= 2 * u.seconds) return std::to_string(s / u.seconds) + " " + u.name;
+    if (s >= 2 * u.seconds) return joined({std::to_string(s / u.seconds), " ", u.name});
   return std::to_string(s < 0 ? 0 : s) + " seconds";
 }
 /// In one cell of a table: at most `most` characters, on one line, whatever a kernel was called.
@@ -121,7 +122,7 @@ WEFT_DECL void keep(entry const& e) {
 
 WEFT_DECL std::string status() {
   detail::place const p = detail::chosen_place();
-  if (p.directory.empty()) return std::string("not used: ") + p.why;
+  if (p.directory.empty()) return joined({"not used: ", p.why});
   directory const d(p.directory, p.create);
   return d.usable() ? "used: " + p.directory : "not used: " + d.why();
 }
@@ -160,7 +161,7 @@ WEFT_DECL std::string report::text() const {
   std::snprintf(line, sizeof line, "%zu kernels, %s of %s at most; this process: %llu hits, %llu misses\n",
                 kernels.size(), detail::bytes_text(bytes).c_str(), detail::bytes_text(limit).c_str(),
                 static_cast<unsigned long long>(hits), static_cast<unsigned long long>(misses));
-  std::string t = status + "\n" + line;
+  std::string t = joined({status, "\n", line});
   if (unreadable > 0) t += std::to_string(unreadable) + " files that cannot be used\n";
   if (kernels.empty()) return t;
   std::snprintf(line, sizeof line, "%-24s %-12s %10s  %-12s %s\n", "kernel", "target", "bytes", "age", "made by");

@@ -5,7 +5,7 @@ namespace weft::inline WEFT_ABI {
 namespace cache {
 namespace detail {
 // The second line is what text conversion would break; the number is the format's.
-inline constexpr std::string_view magic("weft kernel\r\n\x1a\0\1", 16);
+inline constexpr std::string_view magic("weft kernel\r\n\x1a\0\1", std::size_t{16});
 }  // namespace detail
 
 WEFT_DECL void byte_writer::raw(void const* from, std::size_t n) { bytes.append(static_cast<char const*>(from), n); }
