@@ -202,7 +202,7 @@ inline weft::trace draw_steps(random_source& r, weft::schedule s, weft::sequence
     std::int32_t const loop = order[static_cast<std::size_t>(place)];
     std::int64_t const factor = r.one_of({1, 2, 3, 4, 4, 5, 6, 7, 8, 8, 9, 16, 16, 33, 64});
     bool const room = order.size() < 8;
-    switch (r.below(s.order.size() > 1 ? 27 : 20)) {
+    switch (r.below(s.order.size() > 1 ? 28 : 21)) {
       case 0:
       case 1:
         if (room) split(loop, factor);
@@ -310,6 +310,12 @@ inline weft::trace draw_steps(random_source& r, weft::schedule s, weft::sequence
         step one{verb::store_non_temporal};
         for (one.stage = static_cast<std::int32_t>(s.order.size()); one.stage-- > 0;)
           if (attempt(one)) break;
+        break;
+      }
+      case 20: {
+        step one{verb::prefetch, 1, {loop}, r.one_of({1, 2, 8, 1000})};
+        one.tensor = r.below(static_cast<int>(s.computation().tensors.size()));
+        attempt(one);
         break;
       }
       case 18: {  // a copy of a nest, for sizes that are mostly those of the case

@@ -14,6 +14,7 @@ class comparer {
     return true;
   }
   bool operator()(std::int32_t x, std::int32_t y) const { return x == y; }
+  bool operator()(prefetched const& x, prefetched const& y) { return x.buf->id == y.buf->id && x.distance == y.distance; }
   bool operator()(expr x, expr y) {
     if (x == nullptr || y == nullptr) return x == y;
     // Both sides are hash-consed, so x has one counterpart at most.
@@ -32,7 +33,7 @@ class comparer {
     if ((x->buf == nullptr) != (y->buf == nullptr) || (x->buf != nullptr && x->buf->id != y->buf->id)) return false;
     return (*this)(x->begin, y->begin) && (*this)(x->extent, y->extent) && (*this)(x->indices, y->indices) &&
            (*this)(x->value, y->value) && (*this)(x->mask, y->mask) && (*this)(x->identity, y->identity) &&
-           (*this)(x->first, y->first) && (*this)(x->children, y->children);
+           (*this)(x->first, y->first) && (*this)(x->ahead, y->ahead) && (*this)(x->children, y->children);
   }
   bool operator()(buffer const& x, buffer const& y) {
     return x.name == y.name && x.type == y.type && x.where == y.where && x.lanes == y.lanes && x.id == y.id &&

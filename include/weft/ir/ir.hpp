@@ -86,6 +86,7 @@ enum class stmt_kind : std::uint8_t { block, loop, store, accumulate, branch, al
 ///   block       children, one after the other
 ///   loop        for variable in begin .. begin + extent: children[0], run as `how` says; a parallel one by at most
 ///               `threads` threads (0: all that there are)
+///               In each iteration, of each buffer of `ahead`, what the iteration `distance` later reads is prefetched
 ///   store       buf[indices] = value where mask (null: always)
 ///   accumulate  buf[indices] = value, in which `self` is buf[indices] so far; in the iteration in which every
 ///               variable of `first` stands at its loop's begin, `self` is `identity` instead and the memory
@@ -94,6 +95,10 @@ enum class stmt_kind : std::uint8_t { block, loop, store, accumulate, branch, al
 ///   allocate    buf exists in children[0]; its elements are undefined at first
 ///   together    children are stores, or accumulates with one `first`, to different buffers; all of them are
 ///               evaluated before any of them writes
+struct prefetched {
+  buffer const* buf = nullptr;
+  std::int64_t distance = 0;
+};
 struct stmt_node {
   stmt_kind kind = stmt_kind::block;
   loop_kind how = loop_kind::serial;
@@ -103,6 +108,7 @@ struct stmt_node {
   list<expr> indices;
   expr value = nullptr, mask = nullptr, identity = nullptr;
   list<std::int32_t> first;
+  list<prefetched> ahead;
   list<stmt> children;
 };
 
@@ -183,7 +189,8 @@ expr all_of(arena& m, expr a, expr b);  // either may be null, meaning true
 
 // --- making statements --------------------------------------------------------------------------------------
 stmt block(arena& m, sequence<stmt> const& children);  // flattens; one child stands for itself
-stmt loop(arena& m, loop_kind how, std::int32_t variable, expr begin, expr extent, stmt body, std::int32_t threads = 0);
+stmt loop(arena& m, loop_kind how, std::int32_t variable, expr begin, expr extent, stmt body);
+stmt loop_like(arena& m, stmt s, expr begin, expr extent, stmt body);  // run as the loop s
 stmt branch(arena& m, expr condition, stmt then, stmt otherwise = nullptr);
 stmt together(arena& m, sequence<stmt> const& children);  // one child stands for itself
 

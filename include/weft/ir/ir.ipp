@@ -298,13 +298,18 @@ WEFT_DECL stmt block(arena& m, sequence<stmt> const& children) {
   n.children = m.make_list(flat);
   return m.make(n);
 }
-WEFT_DECL stmt loop(arena& m, loop_kind how, std::int32_t variable, expr begin, expr extent, stmt body,
-                    std::int32_t threads) {
+WEFT_DECL stmt loop(arena& m, loop_kind how, std::int32_t variable, expr begin, expr extent, stmt body) {
   stmt_node n;
   n.kind = stmt_kind::loop;
   n.how = how;
   n.variable = variable;
-  n.threads = threads;
+  n.begin = begin;
+  n.extent = extent;
+  n.children = m.make_list(sequence<stmt>{body});
+  return m.make(n);
+}
+WEFT_DECL stmt loop_like(arena& m, stmt s, expr begin, expr extent, stmt body) {
+  stmt_node n = *s;
   n.begin = begin;
   n.extent = extent;
   n.children = m.make_list(sequence<stmt>{body});

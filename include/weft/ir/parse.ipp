@@ -129,6 +129,12 @@ inline stmt parser::loop(std::int64_t indent) {
   skip_spaces();
   if (n.how == loop_kind::parallel && is_digit(peek()))
     n.threads = static_cast<std::int32_t>(integer(1, 1 << 20, "a number of threads"));
+  sequence<prefetched> ahead;
+  while (try_word("prefetch")) {
+    buffer const* const b = a_buffer();
+    ahead.push_back({b, integer(1, 1 << 20, "a distance")});
+  }
+  n.ahead = m_.make_list(ahead);
   expect(":");
   next_line();
   n.children = m_.make_list(sequence<stmt>{body(indent)});

@@ -235,6 +235,11 @@ inline void printer::loop(stmt s) {
   }
   if (s->how != loop_kind::serial) (out_ += ' ') += name(s->how);
   if (s->threads > 0) (out_ += ' ') += std::to_string(s->threads);
+  for (prefetched const& p : s->ahead) {
+    out_ += " prefetch ";
+    put(p.buf);
+    (out_ += ' ') += std::to_string(p.distance);
+  }
   end_line(":");
   indented(s->children.size() > 0 ? s->children[0] : nullptr);
 }

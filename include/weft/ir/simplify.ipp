@@ -491,7 +491,7 @@ class simplifier final : public ir::rewriter {
       forget();  // copies of a nest share variables
     ir::stmt const body = (*this)(s->children[0]);
     if (body->kind == ir::stmt_kind::block && body->children.size() == 0) return body;
-    return ir::loop(m_, s->how, s->variable, begin, extent, body, s->threads);
+    return ir::loop_like(m_, s, begin, extent, body);
   }
   ir::stmt once(ir::stmt s, ir::expr begin);
   ir::stmt at_most_once(ir::stmt s, ir::expr begin, ir::expr extent);

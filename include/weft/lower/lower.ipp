@@ -433,7 +433,16 @@ WEFT_DECL ir::stmt lowering::nest_from(std::size_t position, guard_states states
   if (inside != nullptr) body = ir::branch(m_, inside, body);
   for (std::size_t s = n_.places.size(); s-- > 0;)
     if (needed_[s] && n_.places[s].store == o.id && !now_->empty) body = with_memory(static_cast<int>(s), body);
-  return ir::loop(m_, how, o.variable, ir::index(m_, 0), trips, body, n_.at(o.id).threads);
+  sequence<ir::prefetched> ahead;
+  for (fetch_ahead const& f : n_.fetches) {
+    int const from = p_.tensors[at(f.tensor)].stage;  // what is computed in a loop is at hand there
+    bool const stands = tensor_[at(f.tensor)] != nullptr && (from < 0 || n_.places[at(from)] == placement());
+    if (f.loop == o.id && stands) ahead.push_back({tensor_[at(f.tensor)], f.distance});
+  }
+  ir::stmt_node loop = *ir::loop(m_, how, o.variable, ir::index(m_, 0), trips, body);
+  loop.threads = n_.at(o.id).threads;
+  loop.ahead = m_.make_list(ahead);
+  return m_.make(loop);
 }
 /// The spatial loops from `position` inwards, which store the identity. Nothing is read there.
 WEFT_DECL ir::stmt lowering::identity_nest(std::size_t position, guard_states const& states) {

@@ -222,6 +222,15 @@ enum class verdict : std::uint8_t { legal, deferred, illegal };
   X(a_reduction_comes_back_to_its_elements__cache_write_it_first, \
     "a reduction comes back to its elements, which should then be in the caches; cache_write the stage first", \
     "cache_write before all other steps on the stage, and this one for the stage itself, which is a copy then") \
+  X(a_tensor_is_prefetched_in_this_axis__split_and_mark_it_before, \
+    "a tensor is prefetched in this axis; split, fuse and mark it before", \
+    "this step before that prefetch") \
+  X(an_unrolled_or_vectorized_axis_is_no_loop_to_prefetch_in, \
+    "an unrolled or vectorized axis is no loop to prefetch in", \
+    "the loop around it") \
+  X(a_prefetch_is_1_to_2_to_the_20_iterations_ahead, \
+    "a prefetch is 1 to 2^20 iterations ahead", \
+    "such as s.prefetch(B, k, 8)") \
   X(a_parallel_axis_is_run_by_at_least_1_thread, \
     "a parallel axis is run by at least 1 thread, and a limit is at most 2^20", \
     "such as s.parallel(i, weft::thread_limit(4)); a serial loop is one that is not parallel") \

@@ -82,6 +82,12 @@ struct special {
   sequence<std::int64_t> conditions;
 };
 
+/// In each iteration of a loop, what a tensor is read for so many iterations later is asked for.
+struct fetch_ahead {
+  std::int32_t loop = -1, tensor = -1;
+  std::int64_t distance = 0;
+};
+
 /// The state that the steps change: all loops, for each stage the order of its live ones, outermost first, and where it
 /// is computed.
 struct nest {
@@ -93,6 +99,7 @@ struct nest {
   sequence<std::int32_t> starts;  // by stage: the loop in front of which its identity is stored; -1: by its first terms
   sequence<memory_wish> wishes;
   sequence<special> specials;
+  sequence<fetch_ahead> fetches;
   sequence<std::int32_t> loop_of;        // by axis of the program: the loop that it was at first; -1: of no stage any more
   sequence<sequence<std::int64_t>> inputs;  // by tensor: the extents of an input; -1 while unknown
   schedule_limits limits;
@@ -223,6 +230,8 @@ struct nest {
     ruling const r = usable(loop);
     if (r.v == verdict::legal && at(loop).kind != loop_kind::serial)
       return illegal(diagnosis::the_axis_is_unrolled_vectorized_or_parallel_already);
+    for (fetch_ahead const& f : fetches)
+      if (f.loop == loop) return illegal(diagnosis::a_tensor_is_prefetched_in_this_axis__split_and_mark_it_before);
     return r;
   }
 };

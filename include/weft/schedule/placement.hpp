@@ -209,6 +209,8 @@ constexpr bool is_scheduled(nest const& n, int stage) {
     if (w.stage == stage) return true;
   for (special const& c : n.specials)
     if (c.stage == stage) return true;
+  for (fetch_ahead const& f : n.fetches)
+    if (n.at(f.loop).stage == stage) return true;
   std::int32_t last = -1;
   for (std::int32_t l : program::at(n.order, stage)) {
     loop_info const& loop = n.at(l);

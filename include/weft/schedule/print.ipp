@@ -120,6 +120,10 @@ inline void stage_loops(nest const& n, int stage, std::string indent, std::strin
     out += joined({" ", loop_text(n, stage, id), " in 0..", trips_text(n, id)});
     out += n.at(id).threads > 0 ? joined({" by at most ", std::to_string(n.at(id).threads), " threads\n"}) : std::string("\n");
     indent += "  ";
+    for (fetch_ahead const& f : n.fetches)
+      if (f.loop == id)
+        out += joined({indent, "prefetch ", tensor_text(p, f.tensor), " for ", loop_text(n, stage, id), " + ",
+                       std::to_string(f.distance), "\n"});
     for (std::size_t guest = 0; guest < n.places.size(); ++guest)
       if (n.places[guest].loop == id) stage_loops(n, static_cast<int>(guest), indent, out);
   }

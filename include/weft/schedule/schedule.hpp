@@ -14,6 +14,7 @@
 #include "weft/schedule/step/fold_storage.hpp"
 #include "weft/schedule/step/fuse.hpp"
 #include "weft/schedule/step/parallel.hpp"
+#include "weft/schedule/step/prefetch.hpp"
 #include "weft/schedule/step/reorder.hpp"
 #include "weft/schedule/step/reverse_compute_at.hpp"
 #include "weft/schedule/step/reverse_compute_inline.hpp"
@@ -88,7 +89,8 @@ struct schedule : nest,
                   rfactor_step<schedule>,
                   decompose_reduction_step<schedule>,
                   specialize_step<schedule>,
-                  store_non_temporal_step<schedule> {
+                  store_non_temporal_step<schedule>,
+                  prefetch_step<schedule> {
   trace steps;
   sequence<knob_info> knobs;
   sequence<std::int32_t> choices;  // per knob in order of use; 0 beyond the end

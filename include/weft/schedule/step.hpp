@@ -73,7 +73,8 @@ inline constexpr word_list scope_words{scope_names, 2}, no_words{};
   X(rfactor_chunks, true,  1, 1,  false, true,  false)  \
   X(decompose_reduction, true, 1, 1, false, false, true) \
   X(specialize,     true,  0, 0,  false, false, false, no_words, true) \
-  X(store_non_temporal, true, 0, 0, false, false, false)
+  X(store_non_temporal, true, 0, 0, false, false, false) \
+  X(prefetch,       false, 1, 1,  true,  true,  false)
 
 enum class verb : std::uint8_t {
 #define WEFT_X(name, ...) name,

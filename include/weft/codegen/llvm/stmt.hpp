@@ -45,7 +45,8 @@ class function_emitter : public expression_emitter {
   void end_stores();
   void branch(ir::stmt s);
   void allocate(ir::stmt s);
-  void counted(std::int32_t variable, value_ref begin, value_ref end, bool at_least_once, ir::stmt body);
+  void counted(ir::stmt s, value_ref begin, value_ref end, bool at_least_once);
+  void prefetch(ir::stmt s);
 
   value_ref body_function(std::string const& name, sequence<std::int32_t> const& variables, bool ranged);
   void open_body(value_ref function, sequence<std::int32_t> const& variables);

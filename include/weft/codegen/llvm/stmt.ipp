@@ -158,11 +158,12 @@ WEFT_DECL void function_emitter::loop(ir::stmt s) {
   value_ref const end = ir::is_literal(s->begin, 0) ? emit(s->extent) : l_.BuildAdd(b_, begin, emit(s->extent), "");
   bool const at_least_once = ranges_.of(s->extent).low >= 1;
   ranges_.set(s->variable, s->begin, s->extent);
-  counted(s->variable, begin, end, at_least_once, s->children[0]);
+  counted(s, begin, end, at_least_once);
 }
 /// for variable in begin .. end: body, tested at its end; before it too when it may run no time at all.
-WEFT_DECL void function_emitter::counted(std::int32_t variable, value_ref begin, value_ref end, bool at_least_once,
-                                         ir::stmt body) {
+WEFT_DECL void function_emitter::counted(ir::stmt s, value_ref begin, value_ref end, bool at_least_once) {
+  std::int32_t const variable = s->variable;
+  ir::stmt const body = s->children[0];
   block_ref const header = new_block(), after = new_block();
   if (!at_least_once) {
     block_ref const preheader = new_block();
@@ -178,6 +179,7 @@ WEFT_DECL void function_emitter::counted(std::int32_t variable, value_ref begin,
   variables_[static_cast<std::size_t>(variable)] = v;
   variable_region_[static_cast<std::size_t>(variable)] = static_cast<int>(regions_.size()) - 1;
   open_.push_back(variable);
+  prefetch(s);
   statement(body);
   open_.pop_back();
   value_ref next = l_.BuildNSWAdd(b_, v, number(1), "");
@@ -188,6 +190,73 @@ WEFT_DECL void function_emitter::counted(std::int32_t variable, value_ref begin,
   leave();
   l_.MoveBasicBlockAfter(after, latch);
   l_.PositionBuilderAtEnd(b_, after);
+}
+
+namespace detail {
+/// The accesses to a buffer below a statement, each once, with the loops around each put at their beginning.
+class accesses_of final : public ir::rewriter {
+ public:
+  accesses_of(ir::arena& m, ir::buffer const* buf) : ir::rewriter(m), buf_(buf) {}
+  sequence<ir::expr> found;
+  void look(ir::stmt s) {
+    for (ir::stmt c : s->children) look(c);
+    for (ir::expr e : {s->value, s->mask}) (*this)(e);
+    if (s->kind != ir::stmt_kind::loop) return;
+    for (ir::expr& e : found)
+      if (uses(e, s->variable)) e = ir::substitute(m_, e, s->variable, s->begin);
+    forget();
+  }
+  bool reads_memory(ir::expr e) {
+    std::size_t const before = found.size();
+    any_ = true;
+    (*this)(e);
+    any_ = false;
+    bool const reads = found.size() > before;
+    found.resize(before);
+    return reads;
+  }
+
+ protected:
+  ir::expr replace(ir::expr e) override {
+    if (e->kind == op::load && (any_ || e->buf == buf_)) found.push_back(e);
+    return nullptr;
+  }
+  using ir::rewriter::replace;
+
+ private:
+  ir::buffer const* buf_;
+  bool any_ = false;
+};
+}  // namespace detail
+
+/// No value is read, so an address may be any; the last iterations ask for what stands behind the end.
+WEFT_DECL void function_emitter::prefetch(ir::stmt s) {
+  ir::arena& m = *s_.f.nodes;
+  int left = 32;
+  for (ir::prefetched const& p : s->ahead) {
+    detail::accesses_of accesses(m, p.buf);
+    accesses.look(s->children[0]);
+    ir::expr const later = ir::binary(m, op::add, ir::variable(m, s->variable), ir::index(m, p.distance));
+    sequence<ir::expr> asked;
+    for (ir::expr load : accesses.found) {
+      sequence<ir::expr> indices;
+      bool known = true;
+      for (ir::expr i : load->indices) {
+        indices.push_back(simplify(m, ir::substitute(m, i, s->variable, later)));
+        known = known && !detail::accesses_of(m, p.buf).reads_memory(i);
+      }
+      ir::expr const ahead = ir::load(m, p.buf, indices);
+      for (ir::expr other : asked) known = known && other != ahead;
+      if (!known || left == 0) continue;
+      place const at = address(p.buf, ahead->indices, load->lanes);
+      if (at.scattered) continue;
+      asked.push_back(ahead);
+      --left;
+      type_ref const i32 = l_.Int32TypeInContext(s_.context);
+      value_ref const read = l_.ConstInt(i32, 0, 0), keep = l_.ConstInt(i32, 3, 0), data = l_.ConstInt(i32, 1, 0);
+      call_intrinsic("llvm.prefetch", {pointer()}, {at.pointer, read, keep, data});
+    }
+  }
 }
 
 struct function_emitter::frame {
@@ -276,7 +345,7 @@ WEFT_DECL void function_emitter::parallel(ir::stmt s) {
   stop_if_failed();
   enter(nullptr, false, false, s);
   auto const last = static_cast<unsigned>(types.size());
-  counted(s->variable, l_.GetParam(body, last - 2), l_.GetParam(body, last - 1), false, s->children[0]);
+  counted(s, l_.GetParam(body, last - 2), l_.GetParam(body, last - 1), false);
   end_stores();
   l_.BuildRetVoid(b_);
   function_ = saved.function, launch_ = saved.launch, entry_ = saved.entry;

@@ -30,7 +30,8 @@ struct store_non_temporal_step {
   ///         this step for what stays; a vectorized axis of which elements stand side by side, or nothing changes
   /// Keeps   all results. What was stored so is there for every thread when the loop, or the call, ends: a fence sees to it
   /// Cost    a test of the address for each vector. Pays where outputs are larger than the caches and nobody reads them soon;
-  ///         where they are read next, it costs. Rows that begin at multiples of 64 bytes never take the other way
+  ///         else it costs: sums of 2^24 floats took 20.4 ms in place of 22.7, of 4096 floats 0.93 us in place of 0.48 (EPYC
+  ///         virtual machine, AVX2, loaded, 2026-11-21). Rows that begin at multiples of 64 bytes never take the other way
   /// Source  Halide, `Func::stream_stores`; Intel SDM, volume 1, 10.4.6.2
   template <class Stage>
   constexpr void store_non_temporal(Stage const& stage) {
