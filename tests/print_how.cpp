@@ -22,6 +22,7 @@ constexpr auto packed = [](auto& s, auto, auto B, auto C) {
   auto [mc, nc, k] = block.axes();
   auto [ko, ki] = s.split(k, 4);
   s.reorder(ko, mc, ki, nc);
+  s.prefetch(panels, mc, 2);
   s.vectorize(nc);
   s.unroll(ki);
   s.vectorize(panels.axes()[2]);
@@ -48,7 +49,9 @@ constexpr auto windows = [](auto a) {
 constexpr auto sliding = [](auto& s, auto, auto first, auto second, auto third, auto last) {
   auto [i, j, k, l] = last.axes();
   auto [io, ii] = s.split(i, 8, weft::tail::partition);
-  s.parallel(io);
+  s.parallel(io, weft::thread_limit(3));
+  s.specialize(s.extent(i) % 8 == 0 && s.extent(l) == 2);
+  s.store_non_temporal(last);
   s.unroll(s.split(l, 2)[1]);
   s.compute_inline(third);
   s.compute_at(second, ii);

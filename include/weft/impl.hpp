@@ -52,6 +52,7 @@
 #include "weft/lower/lower.ipp"
 #include "weft/lower/open_bounds.ipp"
 #include "weft/lower/spans.ipp"
+#include "weft/lower/specialized.ipp"
 #include "weft/pass/legalise.ipp"
 #include "weft/pass/pipeline.ipp"
 #include "weft/pass/promote.ipp"

@@ -4,6 +4,7 @@
 #include <string>
 
 #include "support/golden.hpp"
+#include "weft/dim.hpp"
 #include "weft/print_how.hpp"
 #include "weft/weft.hpp"
 
@@ -186,6 +187,7 @@ TEST_CASE("docs/schedule.md shows each step with the nest before and after it") 
   WEFT_TEST_SHOW("unroll", (auto [io, ii] = s.split(i, 4); s.reorder(io, j, k, ii);), (s.unroll(ii);));
   WEFT_TEST_SHOW("vectorize", (auto [jo, ji] = s.split(j, 8); s.reorder(i, jo, k, ji);), (s.vectorize(ji);));
   WEFT_TEST_SHOW("parallel", (), (s.parallel(i);));
+  WEFT_TEST_SHOW("prefetch", (s.reorder(i, k, j);), (s.prefetch(B, k, 4);));
   WEFT_TEST_SHOW("knob", (),
                  (auto [io, ii] = s.split(i, s.knob("mr", {6, 4})); auto [jo, ji] = s.split(j, s.knob("nr", {64, 32, 16, 8}));
                   s.reorder(io, jo, k, ii, ji); s.unroll(ii); s.vectorize(ji);));
@@ -203,6 +205,27 @@ TEST_CASE("docs/schedule.md shows what becomes of a split that does not divide")
     s.vectorize(i, 8, weft::tail::shift_inwards);
   });
   weft_test::check_section("docs/schedule.md", "shift_inwards", fenced("", shifted.on(avx2()).ir(A, A)));
+}
+TEST_CASE("docs/schedule.md shows a copy of a nest for sizes that meet a condition") {
+#define WEFT_TEST_OPEN(...)                                                \
+  weft::kernel<"add">(addition, [](auto& s, auto, auto, auto C) {          \
+    auto [i] = C.axes();                                                   \
+    __VA_ARGS__                                                            \
+  }).on(avx2())
+  auto const A = weft::view(memory, weft::dim<"n">(20));
+#define WEFT_TEST_STEPS s.vectorize(i, 8); s.specialize(s.extent(i) % 8 == 0);
+#define WEFT_TEST_TEXT_OF(...) WEFT_TEST_TEXT(__VA_ARGS__)
+  auto const add = WEFT_TEST_OPEN(WEFT_TEST_STEPS);
+  weft_test::check_section("docs/schedule.md", "specialize",
+                           fenced("cpp", lines(WEFT_TEST_TEXT_OF(WEFT_TEST_STEPS))) + "\n" + fenced("", add.loops(A, A)) +
+                               "\nand as a loop program:\n\n" + fenced("", add.ir(A, A)));
+}
+TEST_CASE("docs/schedule.md shows an output that is stored past the caches") {
+#define WEFT_TEST_PAST s.vectorize(i, 8); s.store_non_temporal(C);
+  auto const A = weft::view(memory, 4000);
+  weft_test::check_section("docs/schedule.md", "store_non_temporal",
+                           fenced("cpp", lines(WEFT_TEST_TEXT_OF(WEFT_TEST_PAST))) + "\n" +
+                               fenced("", WEFT_TEST_OPEN(WEFT_TEST_PAST).loops(A, A)));
 }
 TEST_CASE("docs/schedule.md shows the trace of a schedule, and a step that the extents of a call refuse") {
   auto const tiled = weft::kernel<"product">(product, [](auto& s, auto, auto, auto C) {

@@ -202,7 +202,7 @@ inline weft::trace draw_steps(random_source& r, weft::schedule s, weft::sequence
     std::int32_t const loop = order[static_cast<std::size_t>(place)];
     std::int64_t const factor = r.one_of({1, 2, 3, 4, 4, 5, 6, 7, 8, 8, 9, 16, 16, 33, 64});
     bool const room = order.size() < 8;
-    switch (r.below(s.order.size() > 1 ? 25 : 18)) {
+    switch (r.below(s.order.size() > 1 ? 28 : 21)) {
       case 0:
       case 1:
         if (room) split(loop, factor);
@@ -228,7 +228,12 @@ inline weft::trace draw_steps(random_source& r, weft::schedule s, weft::sequence
       case 4:
       case 5: attempt({verb::vectorize, 1, {loop}}); break;
       case 6: attempt({verb::unroll, 1, {loop}}); break;
-      case 7: attempt({verb::parallel, 1, {loop}}); break;
+      case 7: {
+        step one{verb::parallel, 1, {loop}};
+        if (r.chance(40)) one.numbers.push_back(r.one_of({1, 2, 3, 7, 100}));
+        attempt(one);
+        break;
+      }
       case 8:
       case 9: change_program(n % 3); break;
       case 10: {
@@ -298,6 +303,32 @@ inline weft::trace draw_steps(random_source& r, weft::schedule s, weft::sequence
       case 17: {
         step one{verb::decompose_reduction, 1, {loop}};
         one.stage = s.at(loop).stage;
+        attempt(one);
+        break;
+      }
+      case 19: {
+        step one{verb::store_non_temporal};
+        for (one.stage = static_cast<std::int32_t>(s.order.size()); one.stage-- > 0;)
+          if (attempt(one)) break;
+        break;
+      }
+      case 20: {
+        step one{verb::prefetch, 1, {loop}, r.one_of({1, 2, 8, 1000})};
+        one.tensor = r.below(static_cast<int>(s.computation().tensors.size()));
+        attempt(one);
+        break;
+      }
+      case 18: {  // a copy of a nest, for sizes that are mostly those of the case
+        step one{verb::specialize};
+        one.stage = s.at(loop).stage;
+        weft::stage_info const& stage = weft::program::at(s.computation().stages, one.stage);
+        for (int conditions = r.one_of({1, 1, 1, 2, 3}); conditions > 0; --conditions) {
+          int const axis = r.below(stage.axes());
+          std::int64_t const extent = s.at(weft::program::at(s.loop_of, stage.first_axis + axis)).extent;
+          std::int64_t const by = r.one_of({std::int64_t(0), factor, factor, extent > 0 ? extent : 2, std::int64_t(r.between(1, 4))});
+          std::int64_t const rest = by == 0 ? extent : extent < 0 || r.chance(10) ? r.below(static_cast<int>(by) + 1) : extent % by;
+          for (std::int64_t number : {std::int64_t(axis), by, rest}) one.numbers.push_back(number);
+        }
         attempt(one);
         break;
       }

@@ -15,6 +15,9 @@
 #include <thread>
 #include <vector>
 
+#include "weft/dim.hpp"
+#include "weft/ir/parse.hpp"
+#include "weft/ir/verify.hpp"
 #include "weft/weft.hpp"
 
 namespace {
@@ -110,6 +113,38 @@ class queue_pool {
   std::vector<std::thread> workers_;
 };
 
+TEST_CASE("a loop with a limit of threads is no more tasks than that, each element computed once") {
+  constexpr auto limited = weft::kernel<"limited">(
+      [](auto A) { return weft::compute<"B">(A.extent(0), [=](auto i) { return A(i) + A(i); }); },
+      [](auto& s, auto, auto B) { s.parallel(B.axes()[0], weft::thread_limit(3)); });
+  own_pool_again const after;
+  static int most = 0;
+  weft::executor e{.threads = 8};
+  e.run = [](void*, int count, weft::executor::task each, void* data) {
+    most = count > most ? count : most;
+    for (int i = count; i-- > 0;) each(data, i);
+  };
+  for (bool own : {false, true}) {
+    weft::set_executor(own ? weft::executor() : e);
+    for (int n : {1, 2, 3, 4, 7, 100, 1000}) {
+      std::vector<int> const a = numbers(n);
+      std::vector<int> b(a.size(), -1), open = b, want;
+      for (int x : a) want.push_back(2 * x);
+      limited(a, weft::out(b));
+      limited(weft::view(a, weft::dim<"n">(n)), weft::out(open));
+      CHECK(b == want);
+      CHECK(open == want);
+    }
+  }
+  CHECK(most == 3);
+  std::vector<int> const a = numbers(10);
+  std::string const text = limited.ir(a);
+  CHECK(text.find("for i in 0..10 parallel 3:\n") != std::string::npos);
+  weft::ir::arena m;
+  weft::ir::function const f = weft::ir::parse(m, text);
+  CHECK(weft::ir::print(f) == text);
+  CHECK(weft::ir::verify(f) == "");
+}
 TEST_CASE("a kernel gives the same on threads of the program's own") {
   own_pool_again const after;
   queue_pool pool(3);

@@ -14,6 +14,7 @@ class comparer {
     return true;
   }
   bool operator()(std::int32_t x, std::int32_t y) const { return x == y; }
+  bool operator()(prefetched const& x, prefetched const& y) { return x.buf->id == y.buf->id && x.distance == y.distance; }
   bool operator()(expr x, expr y) {
     if (x == nullptr || y == nullptr) return x == y;
     // Both sides are hash-consed, so x has one counterpart at most.
@@ -28,15 +29,15 @@ class comparer {
   }
   bool operator()(stmt x, stmt y) {
     if (x == nullptr || y == nullptr) return x == y;
-    if (x->kind != y->kind || x->how != y->how || x->variable != y->variable) return false;
+    if (x->kind != y->kind || x->how != y->how || x->variable != y->variable || x->threads != y->threads) return false;
     if ((x->buf == nullptr) != (y->buf == nullptr) || (x->buf != nullptr && x->buf->id != y->buf->id)) return false;
     return (*this)(x->begin, y->begin) && (*this)(x->extent, y->extent) && (*this)(x->indices, y->indices) &&
            (*this)(x->value, y->value) && (*this)(x->mask, y->mask) && (*this)(x->identity, y->identity) &&
-           (*this)(x->first, y->first) && (*this)(x->children, y->children);
+           (*this)(x->first, y->first) && (*this)(x->ahead, y->ahead) && (*this)(x->children, y->children);
   }
   bool operator()(buffer const& x, buffer const& y) {
     return x.name == y.name && x.type == y.type && x.where == y.where && x.lanes == y.lanes && x.id == y.id &&
-           x.argument == y.argument && x.written == y.written && x.alias_class == y.alias_class &&
+           x.argument == y.argument && x.written == y.written && x.non_temporal == y.non_temporal && x.alias_class == y.alias_class &&
            x.alignment == y.alignment && (*this)(x.shape, y.shape) && (*this)(x.strides, y.strides);
   }
 

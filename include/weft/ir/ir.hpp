@@ -73,6 +73,7 @@ struct buffer {
   std::int32_t id = 0;           // position in function::buffers
   std::int32_t argument = -1;    // position among the call's pointers
   bool written = false;          // an output or an intermediate
+  bool non_temporal = false;     // stored past the caches where a vector is aligned
   std::int32_t alias_class = 0;  // buffers of different classes never overlap
   std::int32_t alignment = 1;    // of the base address, in bytes
   list<expr> shape, strides;     // in elements
@@ -83,7 +84,9 @@ enum class stmt_kind : std::uint8_t { block, loop, store, accumulate, branch, al
 /// One statement.
 ///
 ///   block       children, one after the other
-///   loop        for variable in begin .. begin + extent: children[0], run as `how` says
+///   loop        for variable in begin .. begin + extent: children[0], run as `how` says; a parallel one by at most
+///               `threads` threads (0: all that there are)
+///               In each iteration, of each buffer of `ahead`, what the iteration `distance` later reads is prefetched
 ///   store       buf[indices] = value where mask (null: always)
 ///   accumulate  buf[indices] = value, in which `self` is buf[indices] so far; in the iteration in which every
 ///               variable of `first` stands at its loop's begin, `self` is `identity` instead and the memory
@@ -92,15 +95,20 @@ enum class stmt_kind : std::uint8_t { block, loop, store, accumulate, branch, al
 ///   allocate    buf exists in children[0]; its elements are undefined at first
 ///   together    children are stores, or accumulates with one `first`, to different buffers; all of them are
 ///               evaluated before any of them writes
+struct prefetched {
+  buffer const* buf = nullptr;
+  std::int64_t distance = 0;
+};
 struct stmt_node {
   stmt_kind kind = stmt_kind::block;
   loop_kind how = loop_kind::serial;
-  std::int32_t variable = -1;
+  std::int32_t variable = -1, threads = 0;
   expr begin = nullptr, extent = nullptr;
   buffer const* buf = nullptr;
   list<expr> indices;
   expr value = nullptr, mask = nullptr, identity = nullptr;
   list<std::int32_t> first;
+  list<prefetched> ahead;
   list<stmt> children;
 };
 
@@ -182,6 +190,7 @@ expr all_of(arena& m, expr a, expr b);  // either may be null, meaning true
 // --- making statements --------------------------------------------------------------------------------------
 stmt block(arena& m, sequence<stmt> const& children);  // flattens; one child stands for itself
 stmt loop(arena& m, loop_kind how, std::int32_t variable, expr begin, expr extent, stmt body);
+stmt loop_like(arena& m, stmt s, expr begin, expr extent, stmt body);  // run as the loop s
 stmt branch(arena& m, expr condition, stmt then, stmt otherwise = nullptr);
 stmt together(arena& m, sequence<stmt> const& children);  // one child stands for itself
 

@@ -308,6 +308,13 @@ WEFT_DECL stmt loop(arena& m, loop_kind how, std::int32_t variable, expr begin, 
   n.children = m.make_list(sequence<stmt>{body});
   return m.make(n);
 }
+WEFT_DECL stmt loop_like(arena& m, stmt s, expr begin, expr extent, stmt body) {
+  stmt_node n = *s;
+  n.begin = begin;
+  n.extent = extent;
+  n.children = m.make_list(sequence<stmt>{body});
+  return m.make(n);
+}
 WEFT_DECL stmt branch(arena& m, expr condition, stmt then, stmt otherwise) {
   if (is_literal(condition, 1)) return then;
   if (is_literal(condition, 0)) return otherwise != nullptr ? otherwise : block(m, {});

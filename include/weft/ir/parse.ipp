@@ -126,6 +126,15 @@ inline stmt parser::loop(std::int64_t indent) {
     fail("an end of the form begin + extent before this");
   for (loop_kind const k : {loop_kind::unrolled, loop_kind::vectorized, loop_kind::parallel})
     if (n.how == loop_kind::serial && try_word(name(k))) n.how = k;
+  skip_spaces();
+  if (n.how == loop_kind::parallel && is_digit(peek()))
+    n.threads = static_cast<std::int32_t>(integer(1, 1 << 20, "a number of threads"));
+  sequence<prefetched> ahead;
+  while (try_word("prefetch")) {
+    buffer const* const b = a_buffer();
+    ahead.push_back({b, integer(1, 1 << 20, "a distance")});
+  }
+  n.ahead = m_.make_list(ahead);
   expect(":");
   next_line();
   n.children = m_.make_list(sequence<stmt>{body(indent)});
@@ -230,6 +239,7 @@ inline void parser::declare() {
   skip_spaces();
   if (is_digit(peek()) || peek() == '-') b->argument = number("an argument's number");
   b->written = try_word("written");
+  b->non_temporal = try_word("non_temporal");
   expect("alias");
   b->alias_class = number("a class");
   expect("align");

@@ -239,6 +239,12 @@ inline void printer::loop(stmt s) {
     put(s->extent, from_zero ? level_any : infix_of(op::add)->level + 1);
   }
   if (s->how != loop_kind::serial) (out_ += ' ') += name(s->how);
+  if (s->threads > 0) (out_ += ' ') += std::to_string(s->threads);
+  for (prefetched const& p : s->ahead) {
+    out_ += " prefetch ";
+    put(p.buf);
+    (out_ += ' ') += std::to_string(p.distance);
+  }
   end_line(":");
   indented(s->children.size() > 0 ? s->children[0] : nullptr);
 }
@@ -321,6 +327,7 @@ inline void printer::declare(buffer const* b) {
   (out_ += " in ") += scopes[static_cast<int>(b->where)];
   if (b->argument != -1) out_ += " " + std::to_string(b->argument);
   if (b->written) out_ += " written";
+  if (b->non_temporal) out_ += " non_temporal";
   out_ += joined({" alias ", std::to_string(b->alias_class), " align ", std::to_string(b->alignment)});
   end_line();
 }

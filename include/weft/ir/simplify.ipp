@@ -249,6 +249,11 @@ inline interval range_of_atom(ir::expr e, range_table const& ranges, int& visits
       if (ranges.has_open())
         if (interval const b = of(e->b); b.low >= 0) return {0, b.high > 0 ? b.high - 1 : 0};
       break;
+    case op::div:
+      if (e->variables != 0 || e->b->kind != op::literal || e->b->value <= 0) break;  // of sizes
+      if (interval const a = of(e->a); a.low >= 0)
+        return {a.low / e->b->value, infinite(a.high) ? a.high : a.high / e->b->value};
+      break;
     case op::rem:
       if (e->b->kind == op::literal && e->b->value > 0) return {1 - e->b->value, e->b->value - 1};
       break;
@@ -486,7 +491,7 @@ class simplifier final : public ir::rewriter {
       forget();  // copies of a nest share variables
     ir::stmt const body = (*this)(s->children[0]);
     if (body->kind == ir::stmt_kind::block && body->children.size() == 0) return body;
-    return ir::loop(m_, s->how, s->variable, begin, extent, body);
+    return ir::loop_like(m_, s, begin, extent, body);
   }
   ir::stmt once(ir::stmt s, ir::expr begin);
   ir::stmt at_most_once(ir::stmt s, ir::expr begin, ir::expr extent);

@@ -287,6 +287,11 @@ inline void verifier::loop(stmt s) {
   require(scalar(s->begin, dtype::i64) && scalar(s->extent, dtype::i64), "begin and extent must be scalar i64");
   require(s->variable >= 0 && static_cast<std::size_t>(s->variable) < bound_.size(), "no such loop variable");
   require(s->children.size() == 1, "a loop has one child");
+  for (prefetched const& p : s->ahead) {
+    usable(p.buf);
+    require(p.distance >= 1, "a prefetch is of a later iteration");
+  }
+  require(s->threads >= 0 && (s->threads == 0 || s->how == loop_kind::parallel), "threads are those of a parallel loop");
   if (!ok()) return;
   auto const v = static_cast<std::size_t>(s->variable);
   if (bound_[v]) return wrong(joined({"variable ", f_.variables[v], " is bound twice"}));

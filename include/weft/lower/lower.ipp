@@ -131,6 +131,7 @@ WEFT_DECL void lowering::make_argument(int tensor, bool output) {
   ir::buffer* b = new_buffer(tensor);
   b->argument = b->id;
   b->written = output;
+  b->non_temporal = output && n_.wish(t.stage, memory_wish::past_caches) != nullptr;
   b->alignment = a.alignment;
   b->alias_class = a.alias_class;
   sequence<ir::expr> shape, strides;
@@ -329,7 +330,7 @@ WEFT_DECL ir::stmt lowering::stage_nest(int stage) {
   if (!now_->is_open) open(*now_);
   ir::stmt const nest = tile_branches(-1, 0, guard_states(now_->guards.size(), guard_state::wanted));
   now_ = outside;
-  return nest;
+  return specialized(stage, nest);
 }
 /// Finds loops and guards; a stage that stands twice, in a full tile and in the last one, has the same both times.
 WEFT_DECL void lowering::open(stage_frame& f) {
@@ -470,7 +471,16 @@ WEFT_DECL ir::stmt lowering::nest_from(std::size_t position, guard_states states
   if (inside != nullptr) body = ir::branch(m_, inside, body);
   for (std::size_t s = n_.places.size(); s-- > 0;)
     if (needed_[s] && n_.places[s].store == o.id && !now_->empty) body = with_memory(static_cast<int>(s), body);
-  return ir::loop(m_, how, o.variable, ir::index(m_, 0), trips, body);
+  sequence<ir::prefetched> ahead;
+  for (fetch_ahead const& f : n_.fetches) {
+    int const from = p_.tensors[at(f.tensor)].stage;  // what is computed in a loop is at hand there
+    bool const stands = tensor_[at(f.tensor)] != nullptr && (from < 0 || n_.places[at(from)] == placement());
+    if (f.loop == o.id && stands) ahead.push_back({tensor_[at(f.tensor)], f.distance});
+  }
+  ir::stmt_node loop = *ir::loop(m_, how, o.variable, ir::index(m_, 0), trips, body);
+  loop.threads = n_.at(o.id).threads;
+  loop.ahead = m_.make_list(ahead);
+  return m_.make(loop);
 }
 /// The spatial loops from `position` inwards, which store the identity. Nothing is read there.
 WEFT_DECL ir::stmt lowering::identity_nest(std::size_t position, guard_states const& states) {

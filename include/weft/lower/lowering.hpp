@@ -1,5 +1,5 @@
-// The making of a loop program, in three files: buffers and loops (lower.ipp), stages computed inside the loops of others
-// (guests.ipp), single elements (element.ipp). For those files only.
+// The making of a loop program, in four files: buffers and loops (lower.ipp), stages computed inside the loops of others
+// (guests.ipp), copies for some sizes (specialized.ipp), single elements (element.ipp). For those files only.
 #pragma once
 
 #include "weft/ir/simplify.hpp"
@@ -165,6 +165,9 @@ class lowering {
   void check_in_place() const;
   bool reads_in_time(int stage, bool own, int writer, sequence<sequence<std::int32_t>> const& readers) const;
 
+  // --- specialized.ipp --------------------------------------------------------------------------------------------
+  ir::stmt specialized(int stage, ir::stmt general);
+
   // --- element.ipp ------------------------------------------------------------------------------------------------
   ir::stmt leaf(guard_states const& states);
   ir::stmt update(int result, ir::expr mask);
@@ -208,4 +211,5 @@ class lowering {
 #if WEFT_HEADER_ONLY
 #include "weft/lower/element.ipp"
 #include "weft/lower/guests.ipp"
+#include "weft/lower/specialized.ipp"
 #endif

@@ -99,7 +99,7 @@ class promoter final : public ir::rewriter {
     if (s->kind == ir::stmt_kind::branch && s->children.size() == 2)
       return ir::branch(m_, s->value, with_merged_blocks(s->children[0]), with_merged_blocks(s->children[1]));
     if (s->kind != ir::stmt_kind::loop) return s;
-    return ir::loop(m_, s->how, s->variable, s->begin, s->extent, with_merged_blocks(s->children[0]));
+    return ir::loop_like(m_, s, s->begin, s->extent, with_merged_blocks(s->children[0]));
   }
 
   /// Collects the updates below `s` and the variables bound there; false when something else stands there.
@@ -279,8 +279,7 @@ class promoter final : public ir::rewriter {
       return ir::block(m_, parts);
     }
     if (s->kind == ir::stmt_kind::loop)
-      return ir::loop(m_, s->how, s->variable, s->begin, s->extent,
-                      with_registers(s->children[0], targets, registers));
+      return ir::loop_like(m_, s, s->begin, s->extent, with_registers(s->children[0], targets, registers));
     if (s->kind == ir::stmt_kind::branch)
       return ir::branch(m_, s->value, with_registers(s->children[0], targets, registers),
                         with_registers(s->children[1], targets, registers));

@@ -32,7 +32,7 @@ class unroller final : public ir::rewriter {
     std::int32_t const v = over->variable;
     if (body->kind == ir::stmt_kind::loop && !ir::uses(body->begin, v) && !ir::uses(body->extent, v) &&
         !one_reduction(body, v, body->variable))
-      return ir::loop(m_, body->how, body->variable, body->begin, body->extent, jam(body->children[0], over));
+      return ir::loop_like(m_, body, body->begin, body->extent, jam(body->children[0], over));
     if (body->kind == ir::stmt_kind::branch && !ir::uses(body->value, v)) {
       ir::stmt const then = jam(body->children[0], over);
       return ir::branch(m_, body->value, then, body->children.size() > 1 ? jam(body->children[1], over) : nullptr);

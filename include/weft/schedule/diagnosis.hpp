@@ -227,7 +227,34 @@ enum class verdict : std::uint8_t { legal, deferred, illegal };
     "this step before that decompose_reduction, which then names one of its parts") \
   X(a_reduced_axis_runs_outside_of_this_one__the_identity_is_stored_once, \
     "a reduced axis runs outside of this one, and the identity is stored once, in front of all terms", \
-    "decompose_reduction of an axis outside of all reduced ones, or the outermost of these")
+    "decompose_reduction of an axis outside of all reduced ones, or the outermost of these") \
+  X(only_what_the_kernel_returns_is_stored_past_the_caches, \
+    "only what the kernel returns is stored past the caches: what another stage reads is read soon", \
+    "this step for an output, or leaving it out") \
+  X(a_reduction_comes_back_to_its_elements__cache_write_it_first, \
+    "a reduction comes back to its elements, which should then be in the caches; cache_write the stage first", \
+    "cache_write before all other steps on the stage, and this one for the stage itself, which is a copy then") \
+  X(a_tensor_is_prefetched_in_this_axis__split_and_mark_it_before, \
+    "a tensor is prefetched in this axis; split, fuse and mark it before", \
+    "this step before that prefetch") \
+  X(an_unrolled_or_vectorized_axis_is_no_loop_to_prefetch_in, \
+    "an unrolled or vectorized axis is no loop to prefetch in", \
+    "the loop around it") \
+  X(a_prefetch_is_1_to_2_to_the_20_iterations_ahead, \
+    "a prefetch is 1 to 2^20 iterations ahead", \
+    "such as s.prefetch(B, k, 8)") \
+  X(a_parallel_axis_is_run_by_at_least_1_thread, \
+    "a parallel axis is run by at least 1 thread, and a limit is at most 2^20", \
+    "such as s.parallel(i, weft::thread_limit(4)); a serial loop is one that is not parallel") \
+  X(a_condition_is_about_whole_axes__not_about_parts_or_several_fused, \
+    "a condition is about whole axes, not about parts of one or several that were fused", \
+    "the axis as the stage's axes() gives it") \
+  X(a_condition_is_a_rest_below_its_divisor_or_an_extent_from_1_on, \
+    "a condition is a rest from 0 to below its divisor, or an extent from 1 on; at most 2^31", \
+    "s.extent(i) % 16 == 0, or s.extent(i) == 1024") \
+  X(a_stage_that_runs_inside_another_has_no_copy_of_its_own__specialize_that_one, \
+    "a stage that is computed inside another, or inlined, has no copy of its own: specialize the one that it is computed in", \
+    "specialize for that stage: what is computed in its loops is copied with it")
 // clang-format on
 
 enum class diagnosis : std::uint8_t {

@@ -33,6 +33,7 @@ struct loop_info {
   tail at_end = tail::guard;  // of that split
   std::int64_t extent = -1;  // trip count; of an inner loop the longest; -1 while unknown, open_trips when never known
   loop_kind kind = loop_kind::serial;
+  std::int32_t threads = 0;  // of a parallel one: so many run it at most; 0: all that there are
   std::int64_t fold = 0;  // of an axis of the program: so many elements of the stage's memory are kept along it; 0: all
   bool reduced = false;
   bool gone = false;  // its stage has other axes now
@@ -68,11 +69,25 @@ struct placement {
 /// Where memory for a stage is: on the stack of the thread that computes it, or in the call's workspace.
 enum class scope : std::uint8_t { stack, workspace };
 
-/// What a step wants of the memory of a stage: its scope, or the stride of a dimension, factor * n + offset elements.
+/// What a step wants of the memory of a stage: its scope, or the stride of a dimension, factor * n + offset elements; or that
+/// it is stored past the caches.
 struct memory_wish {
+  static constexpr std::int32_t past_caches = -2;
   std::int32_t stage = -1, dim = -1;  // dim -1: the scope
   std::int64_t factor = 1, offset = 0;
   scope where = scope::workspace;
+};
+
+/// A copy of a stage's nest for sizes that meet conditions, in threes as specialize_rule has them.
+struct special {
+  std::int32_t stage = -1;
+  sequence<std::int64_t> conditions;
+};
+
+/// In each iteration of a loop, what a tensor is read for so many iterations later is asked for.
+struct fetch_ahead {
+  std::int32_t loop = -1, tensor = -1;
+  std::int64_t distance = 0;
 };
 
 /// The state that the steps change: all loops, for each stage the order of its live ones, outermost first, and where it
@@ -85,6 +100,8 @@ struct nest {
   sequence<placement> places;
   sequence<std::int32_t> starts;  // by stage: the loop in front of which its identity is stored; -1: by its first terms
   sequence<memory_wish> wishes;
+  sequence<special> specials;
+  sequence<fetch_ahead> fetches;
   sequence<std::int32_t> loop_of;        // by axis of the program: the loop that it was at first; -1: of no stage any more
   sequence<sequence<std::int64_t>> inputs;  // by tensor: the extents of an input; -1 while unknown
   schedule_limits limits;
@@ -151,7 +168,7 @@ struct nest {
       if (o[i] == loop) return static_cast<int>(i);
     return -1;
   }
-  /// The last wish for a dimension of a stage's memory, or (-1) for its scope; null: none.
+  /// The last wish for a dimension of a stage's memory, or (-1) for its scope, or (past_caches) that; null: none.
   constexpr memory_wish const* wish(int stage, int dim) const {
     for (std::size_t i = wishes.size(); i-- > 0;)
       if (wishes[i].stage == stage && wishes[i].dim == dim) return &wishes[i];
@@ -221,6 +238,8 @@ struct nest {
     ruling const r = usable(loop);
     if (r.v == verdict::legal && at(loop).kind != loop_kind::serial)
       return illegal(diagnosis::the_axis_is_unrolled_vectorized_or_parallel_already);
+    for (fetch_ahead const& f : fetches)
+      if (f.loop == loop) return illegal(diagnosis::a_tensor_is_prefetched_in_this_axis__split_and_mark_it_before);
     return r;
   }
 };

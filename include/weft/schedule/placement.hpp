@@ -205,6 +205,9 @@ struct placement_check {
       if (place(s).beside) continue;
       if (ruling const r = memory(s); r.v != verdict::legal) return r;
     }
+    for (special const& c : n.specials)
+      if (place(c.stage).loop >= 0 || place(c.stage).inlined)
+        return illegal(diagnosis::a_stage_that_runs_inside_another_has_no_copy_of_its_own__specialize_that_one);
     for (std::int32_t start : n.starts) {
       if (start < 0) continue;
       if (!n.at(start).live()) return illegal(diagnosis::the_identity_is_stored_in_front_of_this_axis__split_it_first);
@@ -238,13 +241,17 @@ constexpr ruling has_memory(nest const& n, int stage) {
   return r;
 }
 /// Whether a step has split, reordered or marked the stage's loops, placed it, placed others in its loops, or wants
-/// something of its memory, or the identity in front of a loop.
+/// something of its memory, the identity in front of a loop, or a copy of its nest.
 constexpr bool is_scheduled(nest const& n, int stage) {
   if (!(program::at(n.places, stage) == placement()) || program::at(n.starts, stage) >= 0) return true;
   for (placement const& p : n.places)
     if (p.loop >= 0 && n.at(p.loop).stage == stage) return true;
   for (memory_wish const& w : n.wishes)
     if (w.stage == stage) return true;
+  for (special const& c : n.specials)
+    if (c.stage == stage) return true;
+  for (fetch_ahead const& f : n.fetches)
+    if (n.at(f.loop).stage == stage) return true;
   std::int32_t last = -1;
   for (std::int32_t l : program::at(n.order, stage)) {
     loop_info const& loop = n.at(l);

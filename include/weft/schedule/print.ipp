@@ -102,6 +102,15 @@ inline void stage_loops(nest const& n, int stage, std::string indent, std::strin
   if (place.store >= 0) out += " stored at " + loop_text(n, n.at(place.store).stage, place.store);
   for (loop_info const& l : n.loops)
     if (l.stage == stage && l.fold > 0) (((out += ", ") += l.name.view()) += " folded to ") += std::to_string(l.fold);
+  if (n.wish(stage, memory_wish::past_caches) != nullptr) out += " stored past the caches";
+  char const* joins = ", specialized for ";
+  for (special const& c : n.specials)
+    for (std::size_t i = 0; c.stage == stage && i < c.conditions.size(); i += 3) {
+      (((out += joins) += "extent(") += axis_name(static_cast<int>(c.conditions[i])).view()) += ")";
+      if (c.conditions[i + 1] > 0) out += " % " + std::to_string(c.conditions[i + 1]);
+      out += " == " + std::to_string(c.conditions[i + 2]);
+      joins = i + 3 < c.conditions.size() ? " && " : " or ";
+    }
   out += "\n";
   std::string const outside = indent += "  ";
   for (std::int32_t id : n.order[static_cast<std::size_t>(stage)]) {
@@ -109,8 +118,13 @@ inline void stage_loops(nest const& n, int stage, std::string indent, std::strin
     loop_kind const kind = n.at(id).kind;
     if (program::at(n.starts, stage) == id) out += indent + identity_text(n, stage, id) + "\n";
     (out += indent) += kind == loop_kind::serial ? "for" : name(kind);
-    out += joined({" ", loop_text(n, stage, id), " in 0..", trips_text(n, id), "\n"});
+    out += joined({" ", loop_text(n, stage, id), " in 0..", trips_text(n, id)});
+    out += n.at(id).threads > 0 ? joined({" by at most ", std::to_string(n.at(id).threads), " threads\n"}) : std::string("\n");
     indent += "  ";
+    for (fetch_ahead const& f : n.fetches)
+      if (f.loop == id)
+        out += joined({indent, "prefetch ", tensor_text(p, f.tensor), " for ", loop_text(n, stage, id), " + ",
+                       std::to_string(f.distance), "\n"});
     for (std::size_t guest = 0; guest < n.places.size(); ++guest)
       if (n.places[guest].loop == id) stage_loops(n, static_cast<int>(guest), indent, out);
   }

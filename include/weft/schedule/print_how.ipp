@@ -108,17 +108,33 @@ class how_writer {
       while (from < 0 && program::at(p.inputs, input).tensor != s.tensor) ++input;
       from < 0 ? add_used(inputs_, input) : add_used(stages_, from);
     }
-    if (form.stage) add_used(stages_, s.stage);
+    if (form.stage && s.what != verb::specialize) add_used(stages_, s.stage);
     for (int i = 0; i < s.count; ++i) add_used(loops_, s.loops[static_cast<std::size_t>(i)]);
     if (form.factor) add(std::to_string(s.factor));
     if (s.what == verb::split && s.word > 0) add("weft::tail::" + std::string(form.words.first[s.word]));
     if (s.what == verb::set_scope) add("weft::scope::" + std::string(form.words.first[s.word]));
     if (s.what == verb::rfactor_chunks) add("weft::chunks");
-    if (s.what == verb::transform_layout) add_layout(s.numbers, add);
+    if (s.what == verb::parallel && !s.numbers.empty()) add("weft::thread_limit(" + std::to_string(s.numbers[0]) + ")");
+    else if (s.what == verb::specialize) add_conditions(s, made, add);
+    else if (s.what == verb::transform_layout) add_layout(s.numbers, add);
     else
       for (std::int64_t number : s.numbers) add(std::to_string(number));
     made.call += ")";
     return made;
+  }
+  /// `s.extent(i) % 8 == 0 && s.extent(j) == 64`
+  template <class Add>
+  void add_conditions(step const& s, statement& made, Add const& add) const {
+    std::string all;
+    int const first = program::at(s_.computation().stages, s.stage).first_axis;
+    for (std::size_t i = 0; i + 2 < s.numbers.size(); i += 3) {
+      int const axis = program::at(s_.loop_of, first + static_cast<int>(s.numbers[i]));
+      made.uses.push_back(program::at(loops_, axis));
+      all += joined({i > 0 ? " && s.extent(" : "s.extent(", use(loops_, axis), ")"});
+      if (s.numbers[i + 1] > 0) all += " % " + std::to_string(s.numbers[i + 1]);
+      all += " == " + std::to_string(s.numbers[i + 2]);
+    }
+    add(all);
   }
   /// `[](auto d0, auto d1) { return weft::dims(d0 / 4, d1, d0 % 4); }`, and what fills the holes.
   template <class Add>

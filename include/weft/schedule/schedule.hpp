@@ -15,13 +15,16 @@
 #include "weft/schedule/step/fold_storage.hpp"
 #include "weft/schedule/step/fuse.hpp"
 #include "weft/schedule/step/parallel.hpp"
+#include "weft/schedule/step/prefetch.hpp"
 #include "weft/schedule/step/reorder.hpp"
 #include "weft/schedule/step/reverse_compute_at.hpp"
 #include "weft/schedule/step/reverse_compute_inline.hpp"
 #include "weft/schedule/step/rfactor.hpp"
 #include "weft/schedule/step/set_scope.hpp"
+#include "weft/schedule/step/specialize.hpp"
 #include "weft/schedule/step/split.hpp"
 #include "weft/schedule/step/store_at.hpp"
+#include "weft/schedule/step/store_non_temporal.hpp"
 #include "weft/schedule/step/storage_align.hpp"
 #include "weft/schedule/step/tile.hpp"
 #include "weft/schedule/step/transform_layout.hpp"
@@ -86,7 +89,10 @@ struct schedule : nest,
                   reverse_compute_inline_step<schedule>,
                   rfactor_step<schedule>,
                   decompose_reduction_step<schedule>,
-                  compute_with_step<schedule> {
+                  compute_with_step<schedule>,
+                  specialize_step<schedule>,
+                  store_non_temporal_step<schedule>,
+                  prefetch_step<schedule> {
   trace steps;
   sequence<knob_info> knobs;
   sequence<std::int32_t> choices;  // per knob in order of use; 0 beyond the end

@@ -23,6 +23,7 @@ struct word_list {
 ///     C: fuse(i, j) -> ij
 ///     row: compute_at(out, i)          a stage, and a loop of another one
 ///     C: cache_read(B)                 a stage and a tensor
+///     C: parallel(i, 4)                a loop and a list of numbers, which may be empty
 ///     C: rfactor(C, k, 8)              a stage, a loop (of it, or the step is refused) and a number
 ///     copy: transform_layout(1, 1, 0)  a stage and a list of numbers
 ///     row: set_scope(stack)            a stage and a word of a list
@@ -53,7 +54,7 @@ inline constexpr word_list scope_words{scope_names, 2}, no_words{};
   X(reorder,        false, 1, 16, false, false, false)  \
   X(unroll,         false, 1, 1,  false, false, false)  \
   X(vectorize,      false, 1, 1,  false, false, false)  \
-  X(parallel,       false, 1, 1,  false, false, false)  \
+  X(parallel,       false, 1, 1,  false, false, false, no_words, true) \
   X(compute_at,     true,  1, 1,  false, false, true)   \
   X(compute_inline, true,  0, 0,  false, false, true)   \
   X(compute_root,   true,  0, 0,  false, false, true)   \
@@ -71,7 +72,10 @@ inline constexpr word_list scope_words{scope_names, 2}, no_words{};
   X(rfactor,        true,  1, 1,  false, true,  false)  \
   X(rfactor_chunks, true,  1, 1,  false, true,  false)  \
   X(decompose_reduction, true, 1, 1, false, false, true) \
-  X(compute_with,   true,  1, 1,  false, false, true)
+  X(compute_with,   true,  1, 1,  false, false, true) \
+  X(specialize,     true,  0, 0,  false, false, false, no_words, true) \
+  X(store_non_temporal, true, 0, 0, false, false, false) \
+  X(prefetch,       false, 1, 1,  true,  true,  false)
 
 enum class verb : std::uint8_t {
 #define WEFT_X(name, ...) name,

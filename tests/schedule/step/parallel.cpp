@@ -2,6 +2,8 @@
 
 #include <doctest/doctest.h>
 
+#include "weft/schedule/print.hpp"
+
 using namespace weft_test;
 using weft::diagnosis;
 using weft::verdict;
@@ -43,6 +45,21 @@ TEST_CASE("parallel takes one spatial axis of a stage") {
   }
 }
 
+TEST_CASE("parallel: a limit of threads stands beside the loop, and in the trace") {
+  weft::program const p = two_stages();
+  weft::schedule s(p, all_extents{8});
+  s.parallel(weft::axis{s.order[0][0]}, weft::thread_limit(4));
+  s.parallel(weft::axis{s.order[1][0]});
+  CHECK(s.state == verdict::legal);
+  CHECK(weft::print_loops(s).find("parallel i in 0..8 by at most 4 threads\n") != std::string::npos);
+  CHECK(weft::print_trace(s) == "C: parallel(i, 4)\nD: parallel(i)\n");
+  CHECK(weft::parse_trace(weft::print_trace(s), weft::schedule(p, all_extents{8})) == s.steps);
+  for (std::int64_t limit : {std::int64_t(0), std::int64_t(-3), std::int64_t(1) << 21})
+    CHECK(is(judge_matmul(8, [&](auto& t, auto i, auto, auto) { t.parallel(i, weft::thread_limit(limit)); }), verdict::illegal,
+             diagnosis::a_parallel_axis_is_run_by_at_least_1_thread));
+  CHECK(is(judge_matmul(8, [](auto& t, auto, auto, auto k) { t.parallel(k, weft::thread_limit(4)); }), verdict::illegal,
+           diagnosis::a_reduction_axis_cannot_run_in_parallel__use_rfactor));
+}
 TEST_CASE("parallel marks the loop and leaves the order") {
   weft::program const p = two_stages();
   weft::schedule s(p, all_extents{8});

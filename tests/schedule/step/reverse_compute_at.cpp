@@ -50,7 +50,7 @@ TEST_CASE("reverse_compute_at: the stage takes the loops over, cut and marked, a
   scheduled t;
   auto const [io, jo, ii, ji] = t.s.tile(t.i, t.j, 4, 8);
   t.s.reorder(io, jo, t.k, ii, ji);
-  t.s.parallel(io);
+  t.s.parallel(io, weft::thread_limit(3));
   t.s.unroll(ii);
   t.s.vectorize(ji);
   auto const [ci, cj] = t.s.reverse_compute_at(t.C, jo);
@@ -58,8 +58,9 @@ TEST_CASE("reverse_compute_at: the stage takes the loops over, cut and marked, a
   CHECK(t.s.state == verdict::legal);
   CHECK(loop_names(t.s, 1) == "io jo ii ji");
   CHECK(t.s.at(ci.id).name.view() == "ii");
+  CHECK(t.s.at(io.id).threads == 0);
   CHECK(weft::print_loops(t.s) == R"(C
-  parallel io in 0..5
+  parallel io in 0..5 by at most 3 threads
     for jo in 0..3
       P
         for io in 0..ceil(part(20)/4)

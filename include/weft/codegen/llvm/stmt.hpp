@@ -41,9 +41,12 @@ class function_emitter : public expression_emitter {
   void loop(ir::stmt s);
   void parallel(ir::stmt s);
   void store(ir::stmt s);
+  void store_past_caches(value_ref v, value_ref to, unsigned bytes, unsigned element_bytes);
+  void end_stores();
   void branch(ir::stmt s);
   void allocate(ir::stmt s);
-  void counted(std::int32_t variable, value_ref begin, value_ref end, bool at_least_once, ir::stmt body);
+  void counted(ir::stmt s, value_ref begin, value_ref end, bool at_least_once);
+  void prefetch(ir::stmt s);
 
   value_ref body_function(std::string const& name, sequence<std::int32_t> const& variables, bool ranged);
   void open_body(value_ref function, sequence<std::int32_t> const& variables);
@@ -63,6 +66,7 @@ class function_emitter : public expression_emitter {
   sequence<stack_slot> slots_;      // by buffer
   range_table ranges_;              // of the loop variables: a loop that surely runs needs no test before it
   int bodies_ = 0;
+  bool past_caches_ = false;  // the function has stored so since its last fence
 };
 
 }  // namespace codegen::llvm

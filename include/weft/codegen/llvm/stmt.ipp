@@ -132,6 +132,7 @@ WEFT_DECL void function_emitter::entry(std::string const& name) {
   open_body(body, {});
   enter(nullptr, false, false, s_.f.body);
   statement(s_.f.body);
+  end_stores();
   l_.BuildRetVoid(b_);
   leave();
 }
@@ -157,11 +158,12 @@ WEFT_DECL void function_emitter::loop(ir::stmt s) {
   value_ref const end = ir::is_literal(s->begin, 0) ? emit(s->extent) : l_.BuildAdd(b_, begin, emit(s->extent), "");
   bool const at_least_once = ranges_.of(s->extent).low >= 1;
   ranges_.set(s->variable, s->begin, s->extent);
-  counted(s->variable, begin, end, at_least_once, s->children[0]);
+  counted(s, begin, end, at_least_once);
 }
 /// for variable in begin .. end: body, tested at its end; before it too when it may run no time at all.
-WEFT_DECL void function_emitter::counted(std::int32_t variable, value_ref begin, value_ref end, bool at_least_once,
-                                         ir::stmt body) {
+WEFT_DECL void function_emitter::counted(ir::stmt s, value_ref begin, value_ref end, bool at_least_once) {
+  std::int32_t const variable = s->variable;
+  ir::stmt const body = s->children[0];
   block_ref const header = new_block(), after = new_block();
   if (!at_least_once) {
     block_ref const preheader = new_block();
@@ -177,6 +179,7 @@ WEFT_DECL void function_emitter::counted(std::int32_t variable, value_ref begin,
   variables_[static_cast<std::size_t>(variable)] = v;
   variable_region_[static_cast<std::size_t>(variable)] = static_cast<int>(regions_.size()) - 1;
   open_.push_back(variable);
+  prefetch(s);
   statement(body);
   open_.pop_back();
   value_ref next = l_.BuildNSWAdd(b_, v, number(1), "");
@@ -187,6 +190,73 @@ WEFT_DECL void function_emitter::counted(std::int32_t variable, value_ref begin,
   leave();
   l_.MoveBasicBlockAfter(after, latch);
   l_.PositionBuilderAtEnd(b_, after);
+}
+
+namespace detail {
+/// The accesses to a buffer below a statement, each once, with the loops around each put at their beginning.
+class accesses_of final : public ir::rewriter {
+ public:
+  accesses_of(ir::arena& m, ir::buffer const* buf) : ir::rewriter(m), buf_(buf) {}
+  sequence<ir::expr> found;
+  void look(ir::stmt s) {
+    for (ir::stmt c : s->children) look(c);
+    for (ir::expr e : {s->value, s->mask}) (*this)(e);
+    if (s->kind != ir::stmt_kind::loop) return;
+    for (ir::expr& e : found)
+      if (uses(e, s->variable)) e = ir::substitute(m_, e, s->variable, s->begin);
+    forget();
+  }
+  bool reads_memory(ir::expr e) {
+    std::size_t const before = found.size();
+    any_ = true;
+    (*this)(e);
+    any_ = false;
+    bool const reads = found.size() > before;
+    found.resize(before);
+    return reads;
+  }
+
+ protected:
+  ir::expr replace(ir::expr e) override {
+    if (e->kind == op::load && (any_ || e->buf == buf_)) found.push_back(e);
+    return nullptr;
+  }
+  using ir::rewriter::replace;
+
+ private:
+  ir::buffer const* buf_;
+  bool any_ = false;
+};
+}  // namespace detail
+
+/// No value is read, so an address may be any; the last iterations ask for what stands behind the end.
+WEFT_DECL void function_emitter::prefetch(ir::stmt s) {
+  ir::arena& m = *s_.f.nodes;
+  int left = 32;
+  for (ir::prefetched const& p : s->ahead) {
+    detail::accesses_of accesses(m, p.buf);
+    accesses.look(s->children[0]);
+    ir::expr const later = ir::binary(m, op::add, ir::variable(m, s->variable), ir::index(m, p.distance));
+    sequence<ir::expr> asked;
+    for (ir::expr load : accesses.found) {
+      sequence<ir::expr> indices;
+      bool known = true;
+      for (ir::expr i : load->indices) {
+        indices.push_back(simplify(m, ir::substitute(m, i, s->variable, later)));
+        known = known && !detail::accesses_of(m, p.buf).reads_memory(i);
+      }
+      ir::expr const ahead = ir::load(m, p.buf, indices);
+      for (ir::expr other : asked) known = known && other != ahead;
+      if (!known || left == 0) continue;
+      place const at = address(p.buf, ahead->indices, load->lanes);
+      if (at.scattered) continue;
+      asked.push_back(ahead);
+      --left;
+      type_ref const i32 = l_.Int32TypeInContext(s_.context);
+      value_ref const read = l_.ConstInt(i32, 0, 0), keep = l_.ConstInt(i32, 3, 0), data = l_.ConstInt(i32, 1, 0);
+      call_intrinsic("llvm.prefetch", {pointer()}, {at.pointer, read, keep, data});
+    }
+  }
 }
 
 struct function_emitter::frame {
@@ -202,9 +272,10 @@ WEFT_DECL void function_emitter::parallel(ir::stmt s) {
   value_ref const begin = emit(s->begin), extent = emit(s->extent);
   ranges_.set(s->variable, s->begin, s->extent);
   std::string const name = joined({s_.name, ".parallel", std::to_string(bodies_++)});
-  // The context: launch, begin, buffers.., variables.., a word each.
+  // The context: launch, begin, [extent,] buffers.., variables.., a word each.
   sequence<value_ref> words{launch_, begin};
   sequence<bool> is_address{true, false};
+  if (s->threads > 0) words.push_back(extent), is_address.push_back(false);
   for (ir::buffer const* b : s_.f.buffers)
     if (is_parameter(b)) words.push_back(bases_[static_cast<std::size_t>(b->id)]), is_address.push_back(true);
   for (std::int32_t v : open_) words.push_back(variables_[static_cast<std::size_t>(v)]), is_address.push_back(false);
@@ -222,7 +293,12 @@ WEFT_DECL void function_emitter::parallel(ir::stmt s) {
   value_ref const run = l_.BuildLoad2(b_, pointer(), host, "");
   value_ref const pool = l_.BuildLoad2(b_, pointer(), l_.BuildGEP2(b_, pointer(), host, one, 1, ""), "");
   type_ref service[] = {pointer(), i64(), pointer(), pointer()};
-  value_ref call[] = {pool, extent, thunk, context};
+  // By at most so many threads: so many pieces, of which piece p begins at iteration p * extent / pieces.
+  value_ref pieces = extent;
+  if (s->threads > 0)
+    pieces = l_.BuildSelect(b_, l_.BuildICmp(b_, IntSLT, extent, number(s->threads), ""), extent, number(s->threads), "");
+  value_ref call[] = {pool, pieces, thunk, context};
+  end_stores();
   l_.BuildCall2(b_, l_.FunctionType(void_type, service, 4, 0), run, call, 4, "");
   forget_memory(classes_written(s));
   stop_if_failed();
@@ -240,11 +316,18 @@ WEFT_DECL void function_emitter::parallel(ir::stmt s) {
     arguments.push_back(
         l_.BuildLoad2(b_, types.back(), l_.BuildGEP2(b_, i64(), l_.GetParam(thunk, 0), at, 1, ""), ""));
   }
-  value_ref const first = arguments[1];
-  arguments.erase(arguments.begin() + 1);
-  types.erase(types.begin() + 1);
+  value_ref const first = arguments[1], all = s->threads > 0 ? arguments[2] : nullptr;
+  for (int i = s->threads > 0 ? 2 : 1; i > 0; --i) {
+    arguments.erase(arguments.begin() + 1);
+    types.erase(types.begin() + 1);
+  }
   for (unsigned i = 1; i <= 2; ++i) {
-    arguments.push_back(l_.BuildAdd(b_, l_.GetParam(thunk, i), first, ""));
+    value_ref at = l_.GetParam(thunk, i);
+    if (s->threads > 0) {
+      value_ref const fewer = l_.BuildICmp(b_, IntSLT, all, number(s->threads), "");
+      at = l_.BuildSelect(b_, fewer, at, l_.BuildSDiv(b_, l_.BuildMul(b_, at, all, ""), number(s->threads), ""), "");
+    }
+    arguments.push_back(l_.BuildAdd(b_, at, first, ""));
     types.push_back(i64());
   }
   l_.BuildCall2(b_, l_.FunctionType(void_type, types.data(), static_cast<unsigned>(types.size()), 0), body,
@@ -262,7 +345,8 @@ WEFT_DECL void function_emitter::parallel(ir::stmt s) {
   stop_if_failed();
   enter(nullptr, false, false, s);
   auto const last = static_cast<unsigned>(types.size());
-  counted(s->variable, l_.GetParam(body, last - 2), l_.GetParam(body, last - 1), false, s->children[0]);
+  counted(s, l_.GetParam(body, last - 2), l_.GetParam(body, last - 1), false);
+  end_stores();
   l_.BuildRetVoid(b_);
   function_ = saved.function, launch_ = saved.launch, entry_ = saved.entry;
   bases_.swap(saved.bases), variables_.swap(saved.variables), values_.swap(saved.values);
@@ -336,10 +420,37 @@ WEFT_DECL void function_emitter::store(ir::stmt s) {
     l_.BuildStore(b_, v, at.pointer);
     l_.BuildBr(b_, after);
     l_.PositionBuilderAtEnd(b_, after);
+  } else if (unsigned const whole = bytes * static_cast<unsigned>(lanes);
+             buf->non_temporal && whole >= 16 && (whole & (whole - 1)) == 0 && whole <= 64) {
+    store_past_caches(v, at.pointer, whole, bytes);
   } else {
     l_.SetAlignment(l_.BuildStore(b_, v, at.pointer), bytes);
   }
   forget_memory(class_of(buf));
+}
+/// Processors store a vector so only where its address is a multiple of its size; kernels are not keyed by alignment (decision
+/// 004), so the code asks.
+WEFT_DECL void function_emitter::store_past_caches(value_ref v, value_ref to, unsigned bytes, unsigned element_bytes) {
+  block_ref const past = new_block(), into = new_block(), after = new_block();
+  value_ref const odd = l_.BuildAnd(b_, l_.BuildPtrToInt(b_, to, i64(), ""), number(bytes - 1), "");
+  l_.BuildCondBr(b_, l_.BuildICmp(b_, IntEQ, odd, number(0), ""), past, into);
+  l_.PositionBuilderAtEnd(b_, past);
+  value_ref const store = l_.BuildStore(b_, v, to);
+  l_.SetAlignment(store, bytes);
+  metadata_ref one[] = {l_.ValueAsMetadata(l_.ConstInt(l_.Int32TypeInContext(s_.context), 1, 0))};
+  l_.SetMetadata(store, l_.GetMDKindIDInContext(s_.context, "nontemporal", 11),
+                 l_.MetadataAsValue(s_.context, l_.MDNodeInContext2(s_.context, one, 1)));
+  l_.BuildBr(b_, after);
+  l_.PositionBuilderAtEnd(b_, into);
+  l_.SetAlignment(l_.BuildStore(b_, v, to), element_bytes);
+  l_.BuildBr(b_, after);
+  l_.PositionBuilderAtEnd(b_, after);
+  past_caches_ = true;
+}
+/// What this function has stored past the caches is there for other threads, which such stores do not wait for.
+WEFT_DECL void function_emitter::end_stores() {
+  if (past_caches_) l_.BuildFence(b_, AtomicOrderingSequentiallyConsistent, 0, "");
+  past_caches_ = false;
 }
 WEFT_DECL void function_emitter::branch(ir::stmt s) {
   bool const two = s->children.size() > 1;

@@ -42,7 +42,9 @@ constexpr int take_loops(nest& n, int stage, int last) {
     if (!n.at(l).reduced) {
       std::int32_t const same = same_loop(n, stage, l);
       n.at(same).kind = n.at(l).kind;
+      n.at(same).threads = n.at(l).threads;
       n.at(l).kind = loop_kind::serial;
+      n.at(l).threads = 0;
       order.push_back(same);
     }
     if (l == last) break;

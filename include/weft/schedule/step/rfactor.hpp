@@ -27,10 +27,16 @@ struct rfactor_rule {
       if (!n.at(l).reduced) continue;
       if (n.at(l).parent >= 0 || n.at(l).first >= 0 || n.at(l).kind != loop_kind::serial)
         return illegal(diagnosis::a_reduced_axis_is_split_or_marked_already__rfactor_first);
+      for (fetch_ahead const& f : n.fetches)
+        if (f.loop == l) return illegal(diagnosis::a_reduced_axis_is_split_or_marked_already__rfactor_first);
       for (placement const& place : n.places)
         if (place.loop == l || place.store == l)
           return illegal(diagnosis::a_stage_is_computed_inside_a_reduced_axis__rfactor_before_compute_at);
     }
+    for (special const& c : n.specials)
+      for (std::size_t i = 0; c.stage == s.stage && i < c.conditions.size(); i += 3)
+        if (c.conditions[i] >= program::at(p.stages, s.stage).spatial)
+          return illegal(diagnosis::a_reduced_axis_is_split_or_marked_already__rfactor_first);
     if (program::at(p.stages, s.stage).spatial >= 8) return illegal(diagnosis::the_parts_would_have_more_than_8_dimensions);
     if (!associative_form(p, s.stage).known())
       return illegal(diagnosis::the_order_of_its_terms_counts__rfactor_needs_an_associative_reduction);

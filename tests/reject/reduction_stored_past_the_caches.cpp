@@ -1,0 +1,14 @@
+// expect: a_reduction_comes_back_to_its_elements__cache_write_it_first
+#include <weft/weft.hpp>
+
+constexpr auto product = [](auto A, auto B) {
+  return weft::compute<"C">(A.extent(0), B.extent(1), [=](auto i, auto j) {
+    return weft::sum(A.extent(1), [=](auto k) { return A(i, k) * B(k, j); });
+  });
+};
+constexpr auto k = weft::kernel<"k">(product, [](auto& s, auto, [[maybe_unused]] auto B, auto C) {
+  s.store_non_temporal(C);  // <- here
+});
+static_assert(weft::checked<k, weft::arg<float, 2>, weft::arg<float, 2>>);
+
+int main() {}

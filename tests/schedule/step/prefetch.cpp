@@ -1,0 +1,79 @@
+#include "../programs.hpp"
+
+#include <doctest/doctest.h>
+
+#include <vector>
+
+#include "weft/expr/text.hpp"
+#include "weft/ir/parse.hpp"
+#include "weft/weft.hpp"
+
+using namespace weft_test;
+using weft::diagnosis;
+using weft::verdict;
+
+namespace {
+template <int Distance>
+constexpr auto product = weft::kernel<"product">(
+    [](auto A, auto B) {
+      return weft::compute<"C">(A.extent(0), B.extent(1), [=](auto i, auto j) {
+        return weft::sum(A.extent(1), [=](auto k) { return A(i, k) * B(k, j); });
+      });
+    },
+    [](auto& s, auto, auto B, auto C) {
+      auto [i, j, k] = C.axes();
+      auto [io, jo, ii, ji] = s.tile(i, j, 2, 16);
+      s.reorder(io, jo, k, ii, ji);
+      s.unroll(ii);
+      s.vectorize(ji);
+      if (Distance > 0) s.prefetch(B, k, Distance);
+    });
+int count_of(std::string const& text, std::string_view what) {
+  int n = 0;
+  for (std::size_t at = 0; (at = text.find(what, at)) != std::string::npos; ++at) ++n;
+  return n;
+}
+}  // namespace
+
+TEST_CASE("prefetch stands in its loop, in the trace and in the loop program") {
+  std::vector<float> const a(4 * 8), b(8 * 32);
+  auto const p = product<3>.on(weft::x86_64_avx2());
+  auto const A = weft::view(a, 4, 8), B = weft::view(b, 8, 32);
+  CHECK(p.loops(A, B).find("      for k in 0..8\n        prefetch B for k + 3\n") != std::string::npos);
+  CHECK(p.trace(A, B).find("C: prefetch(k, B, 3)\n") != std::string::npos);
+  std::string const text = p.ir(A, B);
+  CHECK(text.find("for k in 0..8 prefetch B 3:\n") != std::string::npos);
+  weft::ir::arena m;
+  CHECK(weft::ir::print(weft::ir::parse(m, text)) == text);
+  // Two vectors of B are read in an iteration, by both rows of the tile.
+  CHECK(count_of(p.assembly(A, B), "prefetcht0") == 2);
+}
+TEST_CASE("prefetch: what cannot be") {
+  weft::program const program = two_stages();
+  weft::schedule const fresh(program, all_extents{8});
+  auto const why = [&](auto const& steps) {
+    weft::schedule s = fresh;
+    steps(s, weft::handle_of<2, 1>(s, 0), weft::handle_of<2>(s, 1));
+    return s.failed < 0 ? diagnosis::none : s.steps[static_cast<std::size_t>(s.failed)].reason;
+  };
+  weft::input_handle<2> const A{0};
+  CHECK(why([&](auto& s, auto C, auto D) { s.prefetch(C, D.axes()[0], 4), s.prefetch(A, C.axes()[1], 4); }) == diagnosis::none);
+  CHECK(why([&](auto& s, auto C, auto D) { s.prefetch(D, C.axes()[0], 4); }) == diagnosis::the_stage_does_not_read_this_tensor);
+  CHECK(why([&](auto& s, auto C, auto) { s.prefetch(A, C.axes()[0], 0); }) ==
+        diagnosis::a_prefetch_is_1_to_2_to_the_20_iterations_ahead);
+  CHECK(why([&](auto& s, auto, auto D) { s.unroll(D.axes()[0]), s.prefetch(A, D.axes()[0], 1); }) ==
+        diagnosis::an_unrolled_or_vectorized_axis_is_no_loop_to_prefetch_in);
+  CHECK(why([&](auto& s, auto, auto D) { s.prefetch(A, D.axes()[0], 1), s.unroll(D.axes()[0]); }) ==
+        diagnosis::a_tensor_is_prefetched_in_this_axis__split_and_mark_it_before);
+  CHECK(why([&](auto& s, auto C, auto) { s.prefetch(A, C.axes()[1], 1), s.rfactor(C, C.axes()[1], 2); }) ==
+        diagnosis::a_reduced_axis_is_split_or_marked_already__rfactor_first);
+}
+TEST_CASE("prefetch changes no result, however far ahead it asks") {
+  std::vector<float> a, b;
+  for (int i = 0; i < 7 * 9; ++i) a.push_back(static_cast<float>(i % 11 - 5));
+  for (int i = 0; i < 9 * 40; ++i) b.push_back(static_cast<float>(i % 7 - 3) / 2);
+  auto const A = weft::view(a, 7, 9), B = weft::view(b, 9, 40);
+  for (auto const& c : {product<3>(A, B), product<1 << 20>(A, B)})
+    for (int i = 0; i < 7; ++i)
+      for (int j = 0; j < 40; ++j) CHECK(c(i, j) == product<0>(A, B)(i, j));
+}
