@@ -72,6 +72,17 @@ TEST_CASE("compute_with keeps what is computed") {
   check_four("S: compute_inline()\nT: compute_with(U, i)\n");
   check_four("S: cache_write()\nS_acc: compute_with(T, i)\n");
 }
+TEST_CASE("of two results one is an output, and written there") {
+  found f;
+  auto const a = f.input<std::int32_t, 2>({5, 3});
+  auto const t = compute<"T">(a.extent(0), [=](auto i) { return a(i, 0) + 1; });
+  auto const s = compute<"S", "U">(a.extent(0), [=](auto i) {
+    return reduce(values(5, 1), [](auto x, auto y) { return values(get<0>(x) + get<0>(y), get<1>(y) * get<1>(x)); },
+                  a.extent(1), [=](auto k) { return values(a(i, k), a(i, k) + 1); });
+  });
+  f.p.outputs.push_back(t.id);
+  f.check(get<1>(s), "S: compute_with(T, i)\n");
+}
 TEST_CASE("a stage beside a reduction over nothing is computed") {
   found f;
   auto const a = f.input<float, 1>({5});
