@@ -1,6 +1,6 @@
 """Compiles every header of weft alone, in a program of one line, and all of them together in one.
 
-    alone.py INCLUDE header_only|compiled COMPILER [FLAG...]
+    alone.py INCLUDE COMPILER [FLAG...]
 
 A header that only works after another one was included fails here, and one that does not work after another one, on every
 compiler that the tests know.
@@ -14,13 +14,11 @@ import sys
 WARNINGS = "-Wall -Wextra -Wpedantic -Wconversion -Wshadow -Werror".split()
 
 
-def main(include, mode, *compiler):
+def main(include, *compiler):
     headers = sorted(p.relative_to(include).as_posix() for p in pathlib.Path(include, "weft").rglob("*.hpp"))
     # All bodies belong to one TU by design; the library itself is the test of it.
     headers.remove("weft/impl.hpp")
     flags = ["-std=c++20", "-fsyntax-only", *WARNINGS, "-I", include]
-    if mode == "compiled":
-        flags.append("-DWEFT_COMPILED=1")
 
     def compile_program(program):
         return subprocess.run([*compiler, *flags, "-x", "c++", "-"], input="".join(f'#include "{h}"\n' for h in program[1]),

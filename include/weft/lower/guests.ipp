@@ -176,11 +176,7 @@ WEFT_DECL bool lowering::reads_in_time(int stage, bool own, int writer,
                                        sequence<sequence<std::int32_t>> const& readers) const {
   if (stage == writer) return own && p_.stages[at(writer)].reduced == 0;
   if (!n_.places[at(stage)].inlined) {
-    auto const root_of = [&](int s) {
-      while (n_.places[at(s)].loop >= 0) s = n_.at(n_.places[at(s)].loop).stage;
-      return s;
-    };
-    int const root = root_of(stage), writes = root_of(writer);
+    int const root = n_.root_of(stage), writes = n_.root_of(writer);
     for (int s : order_)
       if (root != writes && (s == root || s == writes)) return s == root;
     if (writes != writer) return false;  // beside what reads it
@@ -231,7 +227,8 @@ WEFT_DECL ir::stmt lowering::with_memory(int stage, ir::stmt body) {
     ir::stmt_node n;
     n.kind = ir::stmt_kind::allocate;
     n.buf = tensor_[at(p_.stages[at(stage)].tensor + r)];
-    if (n.buf == nullptr || n.buf->argument >= 0) continue;  // in a loop of a reduction over nothing, which is not made
+    // In a loop of a reduction over nothing, which is not made; or the caller's.
+    if (n.buf == nullptr || n.buf->argument >= 0) continue;
     n.children = m_.make_list(sequence<ir::stmt>(1, body));
     body = m_.make(n);
   }

@@ -198,12 +198,10 @@ WEFT_DECL bool lowering::has_place_on_stack(int stage, double bytes, bool else_t
   bool const wanted = wish != nullptr && wish->where == scope::stack;
   if (wanted && !room)
     WEFT_THROW(schedule_error(
-        joined({"set_scope: ",
-                sentence(diagnosis::memory_on_the_stack_has_at_most_64_KiB__compute_the_stage_inside_a_loop),
+        joined({"set_scope: ", sentence(diagnosis::memory_on_the_stack_has_at_most_64_KiB__compute_the_stage_inside_a_loop),
                 "\n  in    stage ", p_.tensors[at(p_.stages[at(stage)].tensor)].name.view(), ": ",
-        bytes < 1e16 ? std::to_string(static_cast<std::int64_t>(bytes)) + " bytes, " : "of a size that is not known, ",
+                bytes < 1e16 ? std::to_string(static_cast<std::int64_t>(bytes)) + " bytes, " : "of a size that is not known, ",
                 std::to_string(stack_bytes_), " are taken\n  try   ",
-        
                 static_way_out(diagnosis::memory_on_the_stack_has_at_most_64_KiB__compute_the_stage_inside_a_loop)})));
   bool const on_stack = wanted || (wish == nullptr && else_too && room);
   if (on_stack) stack_bytes_ += static_cast<std::int64_t>(bytes);

@@ -180,6 +180,11 @@ struct nest {
     if (l.reduced || places[static_cast<std::size_t>(l.stage)].loop < 0) return false;
     return l.parent < 0 || at(l.parent).inner != loop;
   }
+  /// The stage that is computed in no loop of another and in whose nest `stage` is computed, if it is not inlined.
+  constexpr int root_of(int stage) const {
+    while (places[static_cast<std::size_t>(stage)].loop >= 0) stage = at(places[static_cast<std::size_t>(stage)].loop).stage;
+    return stage;
+  }
   /// Whether another stage is computed beside this one, in its loops.
   constexpr bool has_beside(int stage) const {
     for (placement const& p : places)

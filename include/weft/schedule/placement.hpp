@@ -125,15 +125,10 @@ struct placement_check {
     }
     return {};
   }
-  /// The stage that is computed in no loop of another and in whose nest `stage` is computed, if it is not inlined.
-  constexpr int root_of(int stage) const {
-    while (place(stage).loop >= 0) stage = n.at(place(stage).loop).stage;
-    return stage;
-  }
   /// Whether something that is computed in the nest of `root` reads `stage`, or what is computed of that.
   constexpr bool is_needed_in(int stage, int root) const {
     for (std::int32_t r : program::at(readers, stage))
-      if ((!place(r).inlined && root_of(r) == root) || is_needed_in(r, root)) return true;
+      if ((!place(r).inlined && n.root_of(r) == root) || is_needed_in(r, root)) return true;
     return false;
   }
   /// Whether `stage` can be computed with the stage of `host`, dimension for dimension.

@@ -21,6 +21,8 @@ namespace weft::inline WEFT_ABI {
 /// chosen for it; an illegal step and what follows it are left out.
 ///
 /// Keeps   a kernel with this lambda has the trace of `s`
+/// Errors  none
+/// Cost    the steps are taken once more
 /// See     weft/print_how.hpp for that of a kernel, print_trace
 std::string print_how(schedule const& s);
 
