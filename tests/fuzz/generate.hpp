@@ -288,7 +288,10 @@ class program_maker : access_maker {
                              a.node),
                     -1, 0};
     number const b = value(t, depth - 1);
-    if (r_.chance(3)) return {this->op(op::copysign, a.node, b.node), -1, 0};
+    if (r_.chance(3)) {  // of a NaN that arithmetic made the sign is open
+      int const sign = this->op(op::select, this->op(op::eq, b.node, b.node), b.node, a.node);
+      return {this->op(op::copysign, a.node, sign), -1, 0};
+    }
     if (expansions_ < 2 && r_.chance(3))
       return ++expansions_, number{this->op(r_.one_of({op::pow, op::atan2, op::rem}), a.node, b.node), -1, 0};
     op const o = r_.one_of({op::add, op::add, op::sub, op::mul, op::mul, op::min, op::max, op::div});

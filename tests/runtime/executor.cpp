@@ -17,6 +17,7 @@
 
 #include "weft/dim.hpp"
 #include "weft/ir/parse.hpp"
+#include "weft/ir/print.hpp"
 #include "weft/ir/verify.hpp"
 #include "weft/weft.hpp"
 

@@ -6,6 +6,7 @@
 
 #include "weft/expr/text.hpp"
 #include "weft/ir/parse.hpp"
+#include "weft/ir/print.hpp"
 #include "weft/weft.hpp"
 
 using namespace weft_test;

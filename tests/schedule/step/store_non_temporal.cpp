@@ -6,6 +6,8 @@
 
 #include "weft/expr/text.hpp"
 #include "weft/ir/parse.hpp"
+#include "weft/ir/print.hpp"
+#include "weft/schedule/print.hpp"
 #include "weft/weft.hpp"
 
 using namespace weft_test;

@@ -94,7 +94,7 @@ template <detail::expression X> constexpr auto abs(X const& x) {
     return max(x, 0 - x);
   else return detail::rounding<op::abs>(x);
 }
-/// |x| with the sign of y, that of a zero or NaN too.
+/// |x| with the sign of y, that of a zero or NaN too; which sign a NaN has that arithmetic made is not fixed.
 template <class X, class Y> requires detail::math_pair<X, Y>
 constexpr auto copysign(X const& x, Y const& y) { return detail::math_of<op::copysign>(x, y); }
 /// The integer not above x, as a number of the same type; exact. -0 stays.

@@ -8,6 +8,7 @@ namespace weft::inline WEFT_ABI {
 /// For parallel: how many threads run a loop at most.
 struct thread_limit {
   std::int64_t most = 0;
+  /// So many, 1 to 2^20.
   constexpr explicit thread_limit(std::int64_t threads) : most(threads) {}
 };
 

@@ -8,6 +8,7 @@ namespace weft::inline WEFT_ABI {
 /// What specialize takes: `s.extent(i) % 16 == 0`, `s.extent(i) == 1024`, and several of these joined by `&&`.
 struct extent_condition {
   step asked;
+  /// Both; of extents of one stage.
   constexpr extent_condition operator&&(extent_condition const& o) const {
     extent_condition both = *this;
     for (std::int64_t n : o.asked.numbers) both.asked.numbers.push_back(n);
@@ -17,8 +18,10 @@ struct extent_condition {
 };
 /// The extent of an axis, of which something can be asked.
 struct axis_length {
+  /// What a divisor leaves of it.
   struct remainder {
     extent_condition of;
+    /// Whether it is that.
     constexpr extent_condition operator==(std::int64_t rest) const {
       extent_condition c = of;
       c.asked.numbers[2] = rest;
@@ -26,11 +29,13 @@ struct axis_length {
     }
   };
   extent_condition of;
+  /// Needs   a divisor of at least 1
   constexpr remainder operator%(std::int64_t by) const {
     remainder r{of};
     r.of.asked.numbers[1] = by > 0 ? by : -1;
     return r;
   }
+  /// Whether the extent is that.
   constexpr extent_condition operator==(std::int64_t number) const { return remainder{of} == number; }
 };
 
