@@ -105,6 +105,7 @@ class report {
 
 // The cases, one file each.
 void matmul(report& r, std::int64_t n);
+void matmul_packed(report& r, std::int64_t n);
 void matmul_two_threads(report& r);
 void lowering(report& r);
 void jit(report& r);

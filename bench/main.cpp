@@ -22,6 +22,8 @@ constexpr named_case cases[] = {
     {"matmul_512", [](bench::report& r) { bench::matmul(r, 512); }},
     {"matmul_1000", [](bench::report& r) { bench::matmul(r, 1000); }},
     {"matmul_1023", [](bench::report& r) { bench::matmul(r, 1023); }},
+    {"matmul_1024_packed", [](bench::report& r) { bench::matmul_packed(r, 1024); }},
+    {"matmul_1000_packed", [](bench::report& r) { bench::matmul_packed(r, 1000); }},
     {"matmul_1024_two_threads", bench::matmul_two_threads},
 #define BENCH_NAMED(name, low, high) {"math_" #name, bench::math_##name},
     BENCH_MATH(BENCH_NAMED, BENCH_NAMED)

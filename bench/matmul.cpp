@@ -60,6 +60,14 @@ void check(report& r, matrices const& p, std::vector<variant> const& variants) {
   }
 }
 
+template <class Prepared, class Right>
+variant jit_variant(char const* name, matrices const& p, Prepared const& kernel, int reference, Right const& right) {
+  return {name,
+          [&p, kernel, &right](std::int64_t times) {
+            while (times-- > 0) kernel(p.left(), right, p.result());
+          },
+          reference};
+}
 template <class Prepared>
 variant jit_variant(char const* name, matrices const& p, Prepared const& kernel, int reference = 0) {
   return {name,
@@ -129,6 +137,33 @@ void matmul(report& r, std::int64_t n) {
   for (std::size_t i = 0; i < variants.size(); ++i) {
     row line = as_gflops(p, variants, figures, i, 1);
     if (i == 1) demand_at_least(line, line.ratio, 0.95, "x");
+    r.add(line);
+  }
+}
+
+void matmul_packed(report& r, std::int64_t n) {
+  by_hand const hand = intrinsics();
+  if (hand == nullptr) return r.skip("no intrinsics for this machine to compare with");
+  matrices const p(n);
+  buffer const panels(static_cast<std::size_t>((n + intrinsics_columns()) * n), 5);
+  weft::constant const weights(p.right());
+  auto const packed = [&](bool each_time) {
+    return [&p, &panels, hand, each_time](std::int64_t times) {
+      matmul_problem q = problem(p, false);
+      q.panels = panels.data(), q.pack = each_time;
+      while (times-- > 0) hand(q);
+    };
+  };
+  std::vector<variant> const variants{
+      {"intrinsics, packed", packed(true), 0},
+      jit_variant("weft, packed", p, packed_kernel.prepare(p.left(), p.right(), p.result())),
+      {"intrinsics, prepacked", packed(false), 2},
+      jit_variant("weft, prepacked", p, prepacked_kernel.prepare(p.left(), weights, p.result()), 2, weights)};
+  check(r, p, variants);
+  auto const figures = measure(variants, {r.wanted.rounds, 10});
+  for (std::size_t i = 0; i < variants.size(); ++i) {
+    row line = as_gflops(p, variants, figures, i, 1);
+    if (i % 2 == 1) demand_at_least(line, line.ratio, 0.95, "x");
     r.add(line);
   }
 }

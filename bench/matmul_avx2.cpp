@@ -21,7 +21,7 @@ struct avx2 {
   static reg fma(reg a, reg b, reg c) { return _mm256_fmadd_ps(a, b, c); }
 };
 }  // namespace
-void matmul_avx2(matmul_problem const& p) { nest<avx2>{p}.run(); }
+void matmul_avx2(matmul_problem const& p) { run_nest<avx2>(p); }
 }  // namespace bench
 
 #else

@@ -19,7 +19,7 @@ struct avx512 {
   static reg fma(reg a, reg b, reg c) { return _mm512_fmadd_ps(a, b, c); }
 };
 }  // namespace
-void matmul_avx512(matmul_problem const& p) { nest<avx512>{p}.run(); }
+void matmul_avx512(matmul_problem const& p) { run_nest<avx512>(p); }
 }  // namespace bench
 
 #else

@@ -18,6 +18,8 @@ struct matmul_problem {
   std::int64_t m, n, k;
   std::int64_t j_begin, j_end;
   bool columns_outermost;  // the loop over tiles of columns around the one over blocks of k
+  float* panels = nullptr;  // not null: B is read from here, where each tile of columns stands side by side
+  bool pack = false;        // and is copied here first; the last panel is as wide as the others
 };
 
 /// 6 x 64 sums in 24 registers of AVX-512, and 6 x 16 in 12 of AVX2.
@@ -33,10 +35,26 @@ constexpr std::int64_t k_block = 256;
 
 /// `Vector` has: reg, lanes, columns; mask(count), load(p), load(p, mask), store(p, v), store(p, v, mask),
 /// zero(), all(x), fma(a, b, c).
-template <class Vector>
+template <class Vector, bool Packed>
 struct nest {
   matmul_problem const& p;
-  static constexpr std::int64_t lanes = Vector::lanes;
+  static constexpr std::int64_t lanes = Vector::lanes, step = Vector::columns * lanes;
+
+  float const* b_at(std::int64_t k, std::int64_t j) const {
+    return Packed ? p.panels + (j / step * p.k + k) * step : p.b + k * p.n + j;
+  }
+  std::int64_t b_row() const { return Packed ? step : p.n; }
+  void pack() const {
+    for (std::int64_t j = 0; j < p.n; j += step)
+      for (std::int64_t k = 0; k < p.k; ++k)
+        for (std::int64_t q = 0; q < step; q += lanes) {
+          float* const to = p.panels + (j / step * p.k + k) * step + q;
+          float const* const from = p.b + k * p.n + j + q;
+          std::int64_t const left = p.n - j - q;
+          if (left >= lanes) Vector::store(to, Vector::load(from));
+          else if (left > 0) Vector::store(to, Vector::load(from, Vector::mask(left)));
+        }
+  }
 
   /// Rows x Columns vectors of C at (i, j); of the last column only `rest` elements when Partial.
   template <int Rows, int Columns, bool Partial>
@@ -52,10 +70,11 @@ struct nest {
     for (int r = 0; r < Rows; ++r)
 #pragma GCC unroll 8
       for (int q = 0; q < Columns; ++q) sum[r][q] = k_begin == 0 ? Vector::zero() : load(p.c + (i + r) * p.n + j, q);
-    for (std::int64_t k = k_begin; k < k_end; ++k) {
+    float const* row = b_at(k_begin, j);
+    for (std::int64_t k = k_begin; k < k_end; ++k, row += b_row()) {
       reg b[Columns];
 #pragma GCC unroll 8
-      for (int q = 0; q < Columns; ++q) b[q] = load(p.b + k * p.n + j, q);
+      for (int q = 0; q < Columns; ++q) b[q] = load(row, q);
 #pragma GCC unroll 8
       for (int r = 0; r < Rows; ++r) {
         reg const a = Vector::all(p.a[(i + r) * p.k + k]);
@@ -100,7 +119,6 @@ struct nest {
     else last_columns<Vector::columns>(j, k_begin, k_end);
   }
   void run() const {
-    constexpr std::int64_t step = Vector::columns * lanes;
     if (p.columns_outermost)
       for (std::int64_t j = p.j_begin; j < p.j_end; j += step)
         for (std::int64_t k = 0; k < p.k; k += k_block) columns(j, k);
@@ -109,6 +127,12 @@ struct nest {
         for (std::int64_t j = p.j_begin; j < p.j_end; j += step) columns(j, k);
   }
 };
+template <class Vector>
+void run_nest(matmul_problem const& p) {
+  if (p.panels == nullptr) return nest<Vector, false>{p}.run();
+  if (p.pack) nest<Vector, true>{p}.pack();
+  nest<Vector, true>{p}.run();
+}
 
 }  // namespace
 }  // namespace bench

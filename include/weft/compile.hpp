@@ -90,12 +90,15 @@ struct compiled_kernel {
   kernel_entry entry = nullptr;
   std::int64_t workspace_bytes = 0;
   bool checked = false;  // brings zeroed workspace, and a `failure`
+  std::uint64_t keeps = 0;  // of which arguments, as bits, it keeps what it makes of them (prepack)
   trace steps;
   debugger_note note;
 };
 
-/// The bytes of workspace for these run-time sizes, of a kernel whose code tells it. Errors: argument_error past 2^48.
-std::int64_t wanted_workspace(compiled_kernel const& k, std::string const& name, std::int64_t const* sizes);
+/// The bytes of workspace, or of what is kept, for these run-time sizes, of a kernel whose code tells it.
+///
+/// Errors  argument_error past 2^48
+std::int64_t wanted_memory(compiled_kernel const& k, std::string const& name, std::int64_t const* sizes, bool kept);
 
 /// The texts that show what a kernel became.
 struct kernel_texts {

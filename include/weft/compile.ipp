@@ -273,6 +273,20 @@ inline codegen::llvm::object_request object_wanted(compile_request const& r, sch
                  schedule_ms, lowered, loaded, object.emit_ms, object.passes_ms, object.machine_ms, linked, kept,
                  object.bytes.size());
 }
+/// The arguments of which a stage is kept, as bits.
+inline std::uint64_t kept_arguments(schedule const& s, call_layout const& layout) {
+  std::uint64_t keeps = 0;
+  for (memory_wish const& w : s.wishes) {
+    if (w.dim != memory_wish::kept) continue;
+    program const& p = s.computation();
+    int const input = prepack_rule::input_of(p, w.stage);
+    std::size_t tensor = 0;
+    for (int i = 0; i < input; ++i)
+      if (p.inputs[static_cast<std::size_t>(i)].tensor >= 0) ++tensor;
+    if (layout.arguments[tensor].constant) keeps |= std::uint64_t(1) << input;
+  }
+  return keeps;
+}
 }  // namespace detail
 
 WEFT_DECL std::uint64_t compilations() { return __atomic_load_n(&detail::compilation_count, __ATOMIC_RELAXED); }
@@ -291,18 +305,19 @@ WEFT_DECL compiled_kernel compile(compile_request const& r) {
   if (detail::way_is_shown(wanted) || !detail::load_from_disk(r, wanted, key, schedule_ms, k))
     detail::make_code(r, s, wanted, key, schedule_ms, k);
   k.entry = reinterpret_cast<kernel_entry>(k.code.entry());
+  if (!wanted.checked) k.keeps = detail::kept_arguments(s, *r.layout);
   k.steps = s.steps;
   return k;
 }
 
-WEFT_DECL std::int64_t wanted_workspace(compiled_kernel const& k, std::string const& name,
-                                         std::int64_t const* sizes) {
-  double bytes = 0;
-  launch const question{nullptr, sizes, nullptr, nullptr, nullptr, nullptr, &bytes};
+WEFT_DECL std::int64_t wanted_memory(compiled_kernel const& k, std::string const& name, std::int64_t const* sizes,
+                                     bool kept) {
+  double bytes[2] = {};
+  launch const question{nullptr, sizes, nullptr, nullptr, nullptr, nullptr, bytes};
   k.entry(&question);
-  if (!(bytes <= static_cast<double>(most_workspace)))
+  if (!(bytes[kept] <= static_cast<double>(most_workspace)))
     WEFT_THROW(argument_error(name + ": its intermediate tensors need more than 2^48 bytes"));
-  return static_cast<std::int64_t>(bytes);
+  return static_cast<std::int64_t>(bytes[kept]);
 }
 
 WEFT_DECL kernel_texts inspect(compile_request const& r, bool machine_code) {

@@ -15,8 +15,10 @@ inline ir::function lower_checked(ir::arena& m, compile_request const& r, progra
     l.at_end = tail::guard;
   }
   for (placement& p : serial.places) p = {};
-  for (memory_wish& w : serial.wishes)
+  for (memory_wish& w : serial.wishes) {
     if (w.dim < 0) w.where = scope::workspace;
+    if (w.dim == memory_wish::kept) w.dim = -1;
+  }
   return lower(m, expanded, serial, *r.layout, r.name);
 }
 inline void emit_as_wanted(codegen::llvm::module_state& s, std::string const& symbol, void const* context) {

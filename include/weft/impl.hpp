@@ -66,6 +66,7 @@
 #include "weft/runtime/cache/directory.ipp"
 #include "weft/runtime/cache/entry.ipp"
 #include "weft/runtime/cache/key.ipp"
+#include "weft/runtime/constant.ipp"
 #include "weft/runtime/debugger.ipp"
 #include "weft/runtime/dlpack.ipp"
 #include "weft/runtime/executor.ipp"

@@ -51,6 +51,7 @@ struct ready_kernel {
   compiled_kernel code;
   bool nothing_to_do = false;  // an empty output
   std::string name;
+  std::uint64_t number = 0;           // of no other form in this process, ever
   open_sizes const* open = nullptr;   // owned
   mutable void* workspace = nullptr;  // taken by the call that uses it
   ready_kernel* next = nullptr;

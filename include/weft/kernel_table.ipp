@@ -7,6 +7,7 @@
 #include "weft/expr/canonical.hpp"
 #include "weft/kernel_table.hpp"
 #include "weft/runtime/bind.hpp"
+#include "weft/runtime/constant.hpp"
 #include "weft/runtime/thread_pool.hpp"
 
 namespace weft::inline WEFT_ABI {
@@ -131,6 +132,53 @@ inline services const& host_services() {
   static services const host{parallel_for, &runtime::default_pool(), extra != nullptr ? extra->report : nullptr};
   return host;
 }
+/// The memory in which a call finds what earlier ones kept of its constants, or leaves it: then it holds the lock of the first
+/// of them, so that others wait, and what a call that failed has left counts for nothing.
+class kept_use {
+ public:
+  kept_use(ready_kernel const& k, argument const* arguments, std::int64_t const* sizes) : kernel_(k.number) {
+    for (std::uint64_t bits = k.code.keeps; bits != 0; bits &= bits - 1) {
+      kept_of_constant* const c = arguments[__builtin_ctzll(bits)].constant;
+      if (count_ == 0) home_ = c;
+      states_[count_++] = c->state();
+    }
+    if (count_ > 0 && !found()) make(k, sizes);
+  }
+  kept_use(kept_use const&) = delete;
+  kept_use& operator=(kept_use const&) = delete;
+  ~kept_use() {
+    if (making_) std::free(memory_), home_->lock.unlock();
+  }
+  bool is_there() const { return !making_; }
+  void* memory() const { return memory_; }
+  /// The call has ended well.
+  void done() {
+    if (!making_) return;
+    home_->keep(kernel_, states_, count_, memory_);
+    making_ = false;
+    home_->lock.unlock();
+  }
+
+ private:
+  bool found() { return (memory_ = home_->find(kernel_, states_, count_)) != nullptr; }
+  [[gnu::cold]] void make(ready_kernel const& k, std::int64_t const* sizes) {
+    std::int64_t const bytes = wanted_memory(k.code, k.name, sizes, true);
+    home_->lock.lock();
+    if (found()) return home_->lock.unlock();  // by the call that held it
+    making_ = true;
+    memory_ = std::aligned_alloc(64, static_cast<std::size_t>((bytes + 64) / 64 * 64));
+    if (memory_ != nullptr) return;
+    making_ = false;
+    home_->lock.unlock();
+    WEFT_THROW(device_error(joined({k.name, ": no memory for ", std::to_string(bytes), " bytes of packed constants"})));
+  }
+  std::uint64_t kernel_;
+  kept_of_constant* home_ = nullptr;
+  void* memory_ = nullptr;
+  int count_ = 0;
+  bool making_ = false;
+  std::uint64_t states_[max_arguments];
+};
 /// The way of a first call, and of every call of a kernel that varies: the lambdas run.
 inline ready_kernel const& find_by_lambdas(kernel_table& table, kernel_face const& face, argument* arguments,
                                            int count, std::uint64_t shared) {
@@ -171,6 +219,8 @@ inline ready_kernel const& find_by_lambdas(kernel_table& table, kernel_face cons
   made->machine = face.machine;
   made->wanted = face.wanted;
   made->name = std::string(face.name);
+  static std::uint64_t last_number = 0;
+  made->number = __atomic_add_fetch(&last_number, 1, __ATOMIC_RELAXED);
   made->nothing_to_do = has_empty_output(arguments, count);
   if (!made->nothing_to_do) made->code = compile(request(face, made->what, layout, machine_of(face)));
   static_cast<void>(host_services());  // made here, where no other thread forks
@@ -192,10 +242,12 @@ WEFT_DECL void kernel_table::drop() {
 }
 
 WEFT_HOT_DECL bool fits(ready_kernel const& k, argument const* arguments, int count) {
-  if (k.open != nullptr) return k.open->fit(arguments, count);
   if (static_cast<std::size_t>(count) != k.arguments.size()) return false;
+  if (k.open != nullptr && !k.open->fit(arguments, count)) return false;
   for (int i = 0; i < count; ++i) {
     argument const &a = arguments[i], &b = k.arguments[static_cast<std::size_t>(i)];
+    if ((a.constant == nullptr) != (b.constant == nullptr)) return false;
+    if (k.open != nullptr) continue;
     if (a.is_allocated_here != b.is_allocated_here) return false;
     if (a.is_allocated_here) continue;  // its shape follows from the others
     if (a.rank != b.rank || a.type != b.type || a.is_scalar != b.is_scalar) return false;
@@ -224,7 +276,7 @@ WEFT_HOT_DECL argument const* shaped(ready_kernel const& k, argument* arguments,
 WEFT_HOT_DECL void run(ready_kernel const& k, argument const* arguments, int count) {
   if (k.nothing_to_do) return;
   void* pointers[max_arguments];
-  std::int64_t scalars[max_arguments];
+  std::int64_t scalars[max_arguments + 1];
   int tensors = 0, numbers = 0;
   for (int i = 0; i < count; ++i) {
     if (arguments[i].is_scalar) scalars[numbers++] = arguments[i].scalar_bits;
@@ -240,7 +292,7 @@ WEFT_HOT_DECL void run(ready_kernel const& k, argument const* arguments, int cou
   } workspace{&k.workspace};
   std::int64_t sizes[open_sizes::most];
   if (k.open != nullptr) k.open->read(arguments, sizes);
-  std::int64_t const bytes = k.code.workspace_bytes != told_by_call ? k.code.workspace_bytes : wanted_workspace(k.code, k.name, sizes);
+  std::int64_t const bytes = k.code.workspace_bytes != told_by_call ? k.code.workspace_bytes : wanted_memory(k.code, k.name, sizes, false);
   if (bytes > 0) {
     workspace.memory = __atomic_exchange_n(&k.workspace, nullptr, __ATOMIC_ACQ_REL);
     if (k.open != nullptr && malloc_usable_size(workspace.memory) < static_cast<std::size_t>(bytes)) {
@@ -253,11 +305,14 @@ WEFT_HOT_DECL void run(ready_kernel const& k, argument const* arguments, int cou
       WEFT_THROW(device_error(joined({k.name, ": no memory for ", std::to_string(bytes),
                                       " bytes of intermediate tensors"})));
   }
+  detail::kept_use kept(k, arguments, sizes);
+  if (k.code.keeps != 0) scalars[numbers] = kept.is_there();
   failure failed;
   if (k.code.checked && bytes > 0) __builtin_memset(workspace.memory, 0, static_cast<std::size_t>(bytes));
-  launch const l{pointers, sizes, scalars, workspace.memory, &detail::host_services(), &failed};
+  launch const l{pointers, sizes, scalars, workspace.memory, &detail::host_services(), &failed, nullptr, kept.memory()};
   loop_runner const* const r = __atomic_load_n(&detail::chosen_runner, __ATOMIC_ACQUIRE);
   if ((r != nullptr ? r->call(*r, k.code.entry, l) : k.code.entry(&l)) != 0) linked_instruments.raise(failed);
+  kept.done();
 }
 
 WEFT_DECL kernel_texts inspect(kernel_face const& face, argument* arguments, int count, bool machine_code) {

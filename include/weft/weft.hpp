@@ -68,6 +68,7 @@ WEFT_COLD_END
 // What a kernel meets when it runs: arguments, the tensors that own memory, threads.
 #include "weft/runtime/argument.hpp"
 #include "weft/runtime/bind.hpp"
+#include "weft/runtime/constant.hpp"
 // #include "weft/runtime/executor.hpp"
 #include "weft/runtime/tensor.hpp"
 #include "weft/runtime/thread_pool.hpp"

@@ -35,7 +35,9 @@ struct launch {
   void* workspace;              // 64-byte aligned; workspace_bytes() of it, or what the kernel says in `wanted`
   services const* host;
   failure* failed = nullptr;    // of checked code only
-  double* wanted = nullptr;     // not null: nothing is computed, but the bytes of workspace for these sizes stored there
+  double* wanted = nullptr;     // not null: nothing is computed, but the bytes of workspace for these sizes stored there, and
+                                // of a kernel that keeps something behind them the bytes of that
+  void* kept = nullptr;         // 64-byte aligned: what earlier calls have left; whether they have is then the last scalar
 };
 
 /// 0 when all went well.

@@ -7,8 +7,8 @@
 namespace weft::inline WEFT_ABI {
 
 /// The byte offset of heap buffer `b` (null: the end, which is the size of the workspace). Buffers follow each
-/// other at multiples of 64 bytes.
-ir::expr workspace_offset(ir::arena& m, ir::function const& f, ir::buffer const* b);
+/// other at multiples of 64 bytes. The same of those that are kept, in the memory that is kept.
+ir::expr workspace_offset(ir::arena& m, ir::function const& f, ir::buffer const* b, ir::scope of = ir::scope::heap);
 
 inline constexpr std::int64_t most_workspace = std::int64_t(1) << 48;
 
@@ -16,8 +16,8 @@ inline constexpr std::int64_t most_workspace = std::int64_t(1) << 48;
 std::int64_t workspace_bytes(ir::function const& f);
 
 /// The same for one with run-time sizes, which tells it itself (launch::wanted): not less than it needs, as f64, so that it
-/// cannot wrap. Null: it needs none.
-ir::expr workspace_wanted(ir::arena& m, ir::function const& f);
+/// cannot wrap. Null: it needs none. And of the memory that is kept.
+ir::expr workspace_wanted(ir::arena& m, ir::function const& f, ir::scope of = ir::scope::heap);
 
 }  // namespace weft::inline WEFT_ABI
 

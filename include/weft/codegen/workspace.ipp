@@ -16,11 +16,11 @@ inline bool is_dense(ir::arena& m, ir::buffer const* b) {
 }
 }  // namespace detail
 
-WEFT_DECL ir::expr workspace_offset(ir::arena& m, ir::function const& f, ir::buffer const* b) {
+WEFT_DECL ir::expr workspace_offset(ir::arena& m, ir::function const& f, ir::buffer const* b, ir::scope of) {
   ir::expr offset = ir::index(m, 0);
   for (ir::buffer const* other : f.buffers) {
     if (other == b) break;
-    if (other->where != ir::scope::heap) continue;
+    if (other->where != of) continue;
     ir::expr bytes = ir::index(m, size_bytes(other->type));
     bool const dense = detail::is_dense(m, other);
     if (!dense) bytes = ir::binary(m, op::mul, ir::binary(m, op::mul, bytes, other->strides[0]), other->shape[0]);
@@ -32,11 +32,11 @@ WEFT_DECL ir::expr workspace_offset(ir::arena& m, ir::function const& f, ir::buf
   return simplify(m, offset);
 }
 
-WEFT_DECL ir::expr workspace_wanted(ir::arena& m, ir::function const& f) {
+WEFT_DECL ir::expr workspace_wanted(ir::arena& m, ir::function const& f, ir::scope of) {
   auto const number = [&](double v) { return ir::literal(m, dtype::f64, __builtin_bit_cast(std::int64_t, v)); };
   ir::expr sum = nullptr;
   for (ir::buffer const* b : f.buffers) {
-    if (b->where != ir::scope::heap) continue;
+    if (b->where != of) continue;
     ir::expr bytes = number(size_bytes(b->type));
     auto const times = [&](ir::expr x, ir::expr e) { return ir::binary(m, op::mul, x, ir::cast(m, op::cast, dtype::f64, e)); };
     ir::expr const one = bytes;

@@ -61,8 +61,9 @@ struct expr_node {
 
 /// Where a buffer's elements live. argument: the caller's memory. heap: the workspace of the call.
 /// registers: a single value of `lanes` elements, rank 0 plus lanes; never outlives the loop it stands in.
-/// stack: memory of a literal size on the stack of the thread that runs its allocate.
-enum class scope : std::uint8_t { argument, heap, registers, stack };
+/// stack: memory of a literal size on the stack of the thread that runs its allocate. kept: launch::kept, what earlier calls
+/// have left there; whether they have is the last scalar.
+enum class scope : std::uint8_t { argument, heap, registers, stack, kept };
 
 /// Memory of a known shape. Index [x0, x1, ..] stands at element x0 * strides[0] + x1 * strides[1] + ...
 struct buffer {

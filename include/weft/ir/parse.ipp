@@ -231,8 +231,10 @@ inline void parser::declare() {
     b->where = scope::registers;
   else if (try_word("stack"))
     b->where = scope::stack;
+  else if (try_word("kept"))
+    b->where = scope::kept;
   else
-    fail("argument, heap, registers or stack");
+    fail("argument, heap, registers, stack or kept");
   auto const number = [&](char const* expected) {
     return static_cast<std::int32_t>(integer(-0x7fffffff - 1, 0x7fffffff, expected));
   };

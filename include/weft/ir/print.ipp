@@ -316,7 +316,7 @@ inline void printer::statement(stmt s) {
 
 inline void printer::declare(buffer const* b) {
   ++stamp_;
-  constexpr char const* scopes[] = {"argument", "heap", "registers", "stack"};
+  constexpr char const* scopes[] = {"argument", "heap", "registers", "stack", "kept"};
   out_ += "  buffer ";
   put(b);
   if (b == nullptr) return end_line();

@@ -134,6 +134,8 @@ inline void verifier::declaration(std::size_t position) {
   check(b.id == static_cast<std::int32_t>(position), "its id is not its position");
   check(!argument || b.argument == b.id, "arguments stand first, in the order of the call's pointers");
   check(b.alignment >= 1, "its alignment is less than a byte");
+  check(b.where != scope::kept || (!f_.scalars.empty() && f_.scalars[f_.scalars.size() - 1].type == dtype::boolean),
+        "whether it is kept is the last scalar, a bool");
   check(b.shape.size() == b.strides.size(), "shape and strides have different ranks");
   check(!registers || b.shape.size() == 0, "registers have rank 0");
   for (expr e : b.shape)
@@ -352,7 +354,8 @@ inline void verifier::together(stmt s) {
 }
 inline void verifier::allocate(stmt s) {
   if (!is_known(s->buf)) return wrong("a buffer that is not one of the function's");
-  require(s->buf->where != scope::argument, "an argument cannot be allocated");
+  require(s->buf->where != scope::argument && s->buf->where != scope::kept,
+          "an argument, or what is kept, cannot be allocated");
   require(s->children.size() == 1, "an allocate has one child");
   auto const b = static_cast<std::size_t>(s->buf->id);
   if (ok() && allocated_[b]) wrong(s->buf->name + " is allocated twice");

@@ -20,6 +20,7 @@ struct argument_layout {
   std::int32_t alignment = 1;                  // bytes
   std::int32_t alias_class = 0;                // equal for arguments that may share memory
   bool packed = false;  // row-major without gaps, so that the strides follow from the extents
+  bool constant = false;  // what is made of it may be kept for later calls (prepack)
 };
 
 /// The tensors of a call: inputs in the order of the what-lambda's parameters, then outputs.

@@ -10,6 +10,11 @@ namespace detail {
 WEFT_DECL void lowering::run() {
   for (input_info const& i : p_.inputs)
     if (i.tensor < 0) f_.scalars.push_back({"s" + std::to_string(f_.scalars.size()), i.type});
+  for (std::size_t s = 0; s < p_.stages.size(); ++s)
+    if (is_kept(static_cast<int>(s))) {
+      f_.scalars.push_back({"there", dtype::boolean});
+      break;
+    }
   if (!sizes_.empty())
     for (auto const& s : f_.scalars) take_name(s.name);
   for (open_size const& s : sizes_)
@@ -176,7 +181,25 @@ WEFT_DECL void lowering::make_intermediate(int tensor) {
   sequence<ir::expr> const strides = packed_strides(shape, t.stage);
   b->shape = m_.make_list(shape);
   b->strides = m_.make_list(strides);
-  b->where = has_place_on_stack(t.stage, memory_bytes(t.type, shape, strides), false) ? ir::scope::stack : ir::scope::heap;
+  b->where = is_kept(t.stage)                                                              ? ir::scope::kept
+             : has_place_on_stack(t.stage, memory_bytes(t.type, shape, strides), false) ? ir::scope::stack
+                                                                                         : ir::scope::heap;
+}
+/// Whether an earlier call may have computed the stage.
+WEFT_DECL bool lowering::is_kept(int stage) const {
+  if (n_.wish(stage, memory_wish::kept) == nullptr) return false;
+  std::size_t tensor = 0;
+  for (int i = prepack_rule::input_of(p_, stage); i-- > 0;)
+    if (p_.inputs[at(i)].tensor >= 0) ++tensor;
+  return layout_.arguments[tensor].constant;
+}
+/// `nest`, which computes a stage that is kept, where it is not there yet.
+WEFT_DECL ir::stmt lowering::computed_once(ir::stmt nest) {
+  ir::expr_node there;
+  there.kind = op::scalar;
+  there.type = dtype::boolean;
+  there.value = static_cast<std::int64_t>(f_.scalars.size()) - 1;
+  return ir::branch(m_, m_.make(there), ir::block(m_, {}), nest);
 }
 /// The bytes from the first element to behind the last one, where they are known; else infinity.
 WEFT_DECL double lowering::memory_bytes(dtype type, sequence<ir::expr> const& shape,
@@ -328,7 +351,8 @@ WEFT_DECL ir::stmt lowering::stage_nest(int stage) {
   if (!now_->is_open) open(*now_);
   ir::stmt const nest = tile_branches(-1, 0, guard_states(now_->guards.size(), guard_state::wanted));
   now_ = outside;
-  return specialized(stage, nest);
+  ir::stmt const all = specialized(stage, nest);
+  return is_kept(stage) ? computed_once(all) : all;
 }
 /// Finds loops and guards; a stage that stands twice, in a full tile and in the last one, has the same both times.
 WEFT_DECL void lowering::open(stage_frame& f) {

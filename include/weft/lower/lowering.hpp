@@ -119,6 +119,8 @@ class lowering {
   sequence<ir::expr> packed_strides(sequence<ir::expr> const& shape, int stage = -1);
   double memory_bytes(dtype type, sequence<ir::expr> const& shape, sequence<ir::expr> const& strides) const;
   bool has_place_on_stack(int stage, double bytes, bool else_too);
+  bool is_kept(int stage) const;
+  ir::stmt computed_once(ir::stmt nest);
   ir::stmt with_memory(int stage, ir::stmt inside);
   ir::buffer* new_buffer(int tensor);
   ir::expr extent(int id);

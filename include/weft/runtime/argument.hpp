@@ -20,9 +20,12 @@ inline constexpr int max_arguments = 64;
 /// In a list of extents of a type: one that the call says.
 inline constexpr std::int64_t dynamic = -1;
 
+class kept_of_constant;
+
 /// One argument of a call with its type erased. Strides are in elements.
 struct argument {
   void* data = nullptr;
+  kept_of_constant* constant = nullptr;  // of a weft::constant: what kernels keep of it
   dtype type = dtype::f32;
   std::int8_t rank = 0;
   bool is_scalar = false;

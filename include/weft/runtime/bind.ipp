@@ -137,6 +137,7 @@ class binder {
     l.strides.assign(a.strides, a.strides + a.rank);
     l.alignment = size_bytes(a.type);
     l.alias_class = i;
+    l.constant = a.constant != nullptr;
     layout_.arguments.push_back(l);
     if (i >= first_output_ && !empty && overlaps_itself(a))
       refuse(joined({"the strides of output ", called(i), " let two elements share memory"}));
@@ -217,6 +218,9 @@ class binder {
         if (a0 >= b1 || b0 >= a1 || a0 == a1 || b0 == b1) continue;
         bool const same = same_elements(a, b);
         if (!same && apart(a, b)) continue;
+        if (b.constant != nullptr)
+          refuse(joined({"output ", called(o), " overlaps the constant ", called(i),
+                         ", whose elements stay as they are; give it memory of its own, or the constant as a weft::view"}));
         if (i >= first_output_)
           refuse(joined({"outputs ", called(i), " and ", called(o), " share memory", how_known(a, b)}));
         if (!same)

@@ -234,6 +234,15 @@ enum class verdict : std::uint8_t { legal, deferred, illegal };
   X(a_reduction_comes_back_to_its_elements__cache_write_it_first, \
     "a reduction comes back to its elements, which should then be in the caches; cache_write the stage first", \
     "cache_write before all other steps on the stage, and this one for the stage itself, which is a copy then") \
+  X(a_prepacked_stage_is_computed_in_a_nest_of_its_own, \
+    "a prepacked stage is computed in a nest of its own, once for many calls", \
+    "leaving out one of the two steps: what is computed inside a loop of another stage is made anew there") \
+  X(a_prepacked_stage_reads_one_input_and_nothing_else, \
+    "a prepacked stage is made of one input and nothing else: no other tensor, no scalar, no other stage", \
+    "s.prepack of a copy that s.cache_read made of the input") \
+  X(memory_on_the_stack_ends_with_the_call__it_cannot_be_prepacked, \
+    "memory on the stack ends with the call; what is in it cannot be kept for the next one", \
+    "leaving out set_scope") \
   X(a_tensor_is_prefetched_in_this_axis__split_and_mark_it_before, \
     "a tensor is prefetched in this axis; split, fuse and mark it before", \
     "this step before that prefetch") \

@@ -69,10 +69,10 @@ struct placement {
 /// Where memory for a stage is: on the stack of the thread that computes it, or in the call's workspace.
 enum class scope : std::uint8_t { stack, workspace };
 
-/// What a step wants of the memory of a stage: its scope, or the stride of a dimension, factor * n + offset elements; or that
-/// it is stored past the caches.
+/// What a step wants of the memory of a stage: its scope, or the stride of a dimension, factor * n + offset elements; that it
+/// is stored past the caches; or that it is kept between calls.
 struct memory_wish {
-  static constexpr std::int32_t past_caches = -2;
+  static constexpr std::int32_t past_caches = -2, kept = -3;
   std::int32_t stage = -1, dim = -1;  // dim -1: the scope
   std::int64_t factor = 1, offset = 0;
   scope where = scope::workspace;
@@ -168,7 +168,7 @@ struct nest {
       if (o[i] == loop) return static_cast<int>(i);
     return -1;
   }
-  /// The last wish for a dimension of a stage's memory, or (-1) for its scope, or (past_caches) that; null: none.
+  /// The last wish for a dimension of a stage's memory, or (-1) for its scope, or (past_caches, kept) that; null: none.
   constexpr memory_wish const* wish(int stage, int dim) const {
     for (std::size_t i = wishes.size(); i-- > 0;)
       if (wishes[i].stage == stage && wishes[i].dim == dim) return &wishes[i];

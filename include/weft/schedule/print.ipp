@@ -103,6 +103,7 @@ inline void stage_loops(nest const& n, int stage, std::string indent, std::strin
   for (loop_info const& l : n.loops)
     if (l.stage == stage && l.fold > 0) (((out += ", ") += l.name.view()) += " folded to ") += std::to_string(l.fold);
   if (n.wish(stage, memory_wish::past_caches) != nullptr) out += " stored past the caches";
+  if (n.wish(stage, memory_wish::kept) != nullptr) out += " kept for later calls";
   char const* joins = ", specialized for ";
   for (special const& c : n.specials)
     for (std::size_t i = 0; c.stage == stage && i < c.conditions.size(); i += 3) {

@@ -75,7 +75,8 @@ inline constexpr word_list scope_words{scope_names, 2}, no_words{};
   X(compute_with,   true,  1, 1,  false, false, true) \
   X(specialize,     true,  0, 0,  false, false, false, no_words, true) \
   X(store_non_temporal, true, 0, 0, false, false, false) \
-  X(prefetch,       false, 1, 1,  true,  true,  false)
+  X(prefetch,       false, 1, 1,  true,  true,  false)  \
+  X(prepack,        true,  0, 0,  false, false, true)
 
 enum class verb : std::uint8_t {
 #define WEFT_X(name, ...) name,

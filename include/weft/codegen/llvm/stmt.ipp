@@ -33,28 +33,32 @@ WEFT_DECL value_ref function_emitter::new_function(std::string const& name, type
 WEFT_DECL sequence<value_ref> function_emitter::load_buffers() {
   sequence<value_ref> bases(s_.f.buffers.size(), nullptr);
   value_ref const pointers = l_.BuildLoad2(b_, pointer(), launch_, "");
-  value_ref workspace = nullptr;
+  value_ref workspace = nullptr, kept = nullptr;
   for (ir::buffer const* b : s_.f.buffers) {
     auto const id = static_cast<std::size_t>(b->id);
     if (b->where == ir::scope::argument) {
       value_ref at[] = {number(b->argument)};
       bases[id] = l_.BuildLoad2(b_, pointer(), l_.BuildGEP2(b_, pointer(), pointers, at, 1, ""), "");
-    } else if (b->where == ir::scope::heap) {
-      if (workspace == nullptr) {
-        value_ref member[] = {number(3)};
-        workspace = l_.BuildLoad2(b_, pointer(), l_.BuildGEP2(b_, pointer(), launch_, member, 1, ""), "");
+    } else if (b->where == ir::scope::heap || b->where == ir::scope::kept) {
+      value_ref& from = b->where == ir::scope::heap ? workspace : kept;
+      if (from == nullptr) {
+        value_ref member[] = {number(b->where == ir::scope::heap ? 3 : 7)};
+        from = l_.BuildLoad2(b_, pointer(), l_.BuildGEP2(b_, pointer(), launch_, member, 1, ""), "");
       }
-      value_ref offset[] = {emit(workspace_offset(*s_.f.nodes, s_.f, b))};
-      bases[id] = l_.BuildGEP2(b_, l_.Int8TypeInContext(s_.context), workspace, offset, 1, "");
+      value_ref offset[] = {emit(workspace_offset(*s_.f.nodes, s_.f, b, b->where))};
+      bases[id] = l_.BuildGEP2(b_, l_.Int8TypeInContext(s_.context), from, offset, 1, "");
     }
   }
   return bases;
 }
 
-/// if (launch->wanted != nullptr) return *launch->wanted = bytes, 0;
+/// if (launch->wanted != nullptr) return launch->wanted[0] = bytes, launch->wanted[1] = bytes that are kept, 0;
 WEFT_DECL void function_emitter::answer_workspace() {
-  ir::expr const bytes = workspace_wanted(*s_.f.nodes, s_.f);
-  if (s_.f.sizes.empty() || bytes == nullptr) return;
+  ir::arena& m = *s_.f.nodes;
+  ir::expr bytes = workspace_wanted(m, s_.f);
+  ir::expr const kept = workspace_wanted(m, s_.f, ir::scope::kept);
+  if (kept == nullptr && (s_.f.sizes.empty() || bytes == nullptr)) return;
+  if (bytes == nullptr) bytes = ir::literal(m, dtype::f64, 0);
   value_ref member[] = {number(6)};
   value_ref const to = l_.BuildLoad2(b_, pointer(), l_.BuildGEP2(b_, pointer(), launch_, member, 1, ""), "");
   block_ref const before = l_.GetInsertBlock(b_), answer = new_block(), after = new_block();
@@ -62,6 +66,8 @@ WEFT_DECL void function_emitter::answer_workspace() {
   l_.PositionBuilderAtEnd(b_, answer);
   enter(before, false, false, ir::block(*s_.f.nodes, {}));
   l_.BuildStore(b_, emit(bytes), to);
+  value_ref next[] = {number(1)};
+  if (kept != nullptr) l_.BuildStore(b_, emit(kept), l_.BuildGEP2(b_, l_.DoubleTypeInContext(s_.context), to, next, 1, ""));
   leave();
   l_.BuildRet(b_, result());
   l_.PositionBuilderAtEnd(b_, after);

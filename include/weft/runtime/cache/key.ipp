@@ -83,8 +83,8 @@ class key_writer : public byte_writer {
   WEFT_DECL void write(call_layout const& l) {
     auto const& [arguments] = l;
     each(arguments, [&](argument_layout const& a) {
-      auto const& [extents, strides, alignment, alias_class, packed] = a;
-      numbers(alignment, alias_class, packed);
+      auto const& [extents, strides, alignment, alias_class, packed, constant] = a;
+      numbers(alignment, alias_class, packed, constant);
       all(extents);
       all(strides);
     });
