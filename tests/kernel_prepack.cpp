@@ -100,6 +100,14 @@ TEST_CASE("what is made of a constant is made by the first call and read by the 
   }
 }
 
+TEST_CASE("docs/schedule.md: the same weights in two calls") {
+  std::vector<float> x(std::size_t{8 * 512}, 1.0F), w(std::size_t{512 * 256}, 0.5F), y(std::size_t{8 * 256});
+  weft::constant weights(weft::view(w, 512, 256));
+  dense(weft::view(x, 8, 512), weights, weft::out(y, 8, 256));  // packs them
+  dense(weft::view(x, 8, 512), weights, weft::out(y, 8, 256));  // reads what was packed
+  CHECK(y == std::vector<float>(y.size(), 256.0F));
+}
+
 TEST_CASE("a kernel that prepacks nothing takes a constant as the view that it was made of") {
   problem p(3, 4, 6);
   weft::constant const weights(p.right());

@@ -113,6 +113,7 @@ TEST_CASE("docs/schedule.md shows where stages are computed") {
                   auto [ai, aj, ak] = acc.axes(); s.reorder(ak, ai, aj);));
   WEFT_TEST_SHOW_BLUR("set_scope", (auto [io, ii] = s.split(i, 16); s.compute_at(row, io); s.set_scope(row, weft::scope::workspace);
                                     s.storage_align(row, 0, 16, 4);));
+  WEFT_TEST_SHOW("prepack", (auto copy = s.cache_read(B, C);), (s.prepack(copy);));
   WEFT_TEST_SHOW("transform_layout", (auto copy = s.cache_read(B, C);),
                  (auto packed = s.transform_layout(copy, [](auto row, auto column) { return weft::dims(column / 8, row, column % 8);});));
 }

@@ -202,7 +202,7 @@ inline weft::trace draw_steps(random_source& r, weft::schedule s, weft::sequence
     std::int32_t const loop = order[static_cast<std::size_t>(place)];
     std::int64_t const factor = r.one_of({1, 2, 3, 4, 4, 5, 6, 7, 8, 8, 9, 16, 16, 33, 64});
     bool const room = order.size() < 8;
-    switch (r.below(s.order.size() > 1 ? 28 : 21)) {
+    switch (r.below(s.order.size() > 1 ? 29 : 21)) {
       case 0:
       case 1:
         if (room) split(loop, factor);
@@ -308,6 +308,12 @@ inline weft::trace draw_steps(random_source& r, weft::schedule s, weft::sequence
       }
       case 19: {
         step one{verb::store_non_temporal};
+        for (one.stage = static_cast<std::int32_t>(s.order.size()); one.stage-- > 0;)
+          if (attempt(one)) break;
+        break;
+      }
+      case 28: {
+        step one{verb::prepack};
         for (one.stage = static_cast<std::int32_t>(s.order.size()); one.stage-- > 0;)
           if (attempt(one)) break;
         break;

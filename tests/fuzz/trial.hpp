@@ -31,7 +31,7 @@ inline constexpr char const* not_legal = "the steps are not legal";
 /// code found.
 inline std::string call(weft::compiled_kernel const& k, weft::sequence<void*> const& pointers,
                         weft::sequence<std::int64_t> const& scalars, std::int64_t const* sizes = nullptr,
-                        std::int64_t workspace_bytes = -1) {
+                        std::int64_t workspace_bytes = -1, void* kept = nullptr) {
   weft::services const host{[](void*, std::int64_t count, void (*body)(void*, std::int64_t, std::int64_t), void* to) {
                               std::int64_t const half = count / 2;
                               if (half < count) body(to, half, count);
@@ -43,7 +43,7 @@ inline std::string call(weft::compiled_kernel const& k, weft::sequence<void*> co
   fenced_bytes const workspace(bytes, true);
   std::memset(workspace.data(), k.checked ? 0 : 0x5a, bytes);
   weft::failure failed;
-  weft::launch const l{pointers.data(), sizes, scalars.data(), workspace.data(), &host, &failed};
+  weft::launch const l{pointers.data(), sizes, scalars.data(), workspace.data(), &host, &failed, nullptr, kept};
   if (k.entry(&l) == 0) return "";
   try {
     weft::linked_instruments.raise(failed);
@@ -90,6 +90,8 @@ class trial {
       arguments_.push_back(memory_.back().argument(true));
     }
     layout_ = weft::bind(d.what, "fuzz", arguments_.data(), static_cast<int>(arguments_.size()));
+    if (d.seed % 8 < 6)
+      for (std::size_t i = 0; i < inputs_.size(); ++i) layout_.arguments[i].constant = true;
     draw_names();
   }
 
@@ -151,12 +153,20 @@ class trial {
       return "the form for open sizes does not fit the call that it was made for";
     if (open != nullptr) open->read(arguments_.data(), sizes);
     std::int64_t const bytes =
-        k.workspace_bytes != weft::told_by_call ? k.workspace_bytes : weft::wanted_workspace(k, "fuzz", sizes);
+        k.workspace_bytes != weft::told_by_call ? k.workspace_bytes : weft::wanted_memory(k, "fuzz", sizes, false);
     weft::sequence<void*> pointers;
     for (tensor_memory& t : memory_) pointers.push_back(t.data());
-    clear();
-    std::string fault = call(k, pointers, d_.scalars, sizes, bytes);
-    if (fault.empty()) fault = difference();
+    auto const kept_bytes = k.keeps != 0 ? static_cast<std::size_t>(weft::wanted_memory(k, "fuzz", sizes, true)) : 0;
+    fenced_bytes const kept((kept_bytes + 63) / 64 * 64, true);
+    std::string fault;
+    for (int there = 0; there <= (k.keeps != 0 ? 1 : 0) && fault.empty(); ++there) {
+      weft::sequence<std::int64_t> scalars = d_.scalars;
+      scalars.push_back(there);
+      clear();
+      fault = call(k, pointers, scalars, sizes, bytes, kept.data());
+      if (fault.empty()) fault = difference();
+      if (!fault.empty() && there > 0) fault = "what was kept: " + fault;
+    }
     return fault.empty() ? fault
                          : (wanted.checked ? "checked code for " : "machine code for ") + machine.cpu +
                                (open != nullptr ? ", open: " : ": ") + fault;
@@ -183,7 +193,9 @@ class trial {
     weft::interp_options options;
     options.seed = d_.seed;
     options.max_operations = limit;
-    std::string fault = weft::interpret(f, pointers, sizes, d_.scalars, options);
+    weft::sequence<std::int64_t> scalars = d_.scalars;
+    scalars.push_back(0);  // nothing is kept yet
+    std::string fault = weft::interpret(f, pointers, sizes, scalars, options);
     if (fault.empty()) fault = difference();
     return fault.empty() ? fault : what + ": " + fault + "\n" + weft::ir::print(f);
   }
