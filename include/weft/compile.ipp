@@ -273,6 +273,17 @@ inline codegen::llvm::object_request object_wanted(compile_request const& r, sch
                  schedule_ms, lowered, loaded, object.emit_ms, object.passes_ms, object.machine_ms, linked, kept,
                  object.bytes.size());
 }
+/// Whether an output is made of the stage.
+inline bool is_needed(program const& p, sequence<sequence<std::int32_t>> const& readers, int stage, sequence<bool>& seen) {
+  for (std::int32_t o : p.outputs)
+    if (program::at(p.tensors, o).stage == stage) return true;
+  for (std::int32_t r : readers[static_cast<std::size_t>(stage)]) {
+    if (seen[static_cast<std::size_t>(r)]) continue;
+    seen[static_cast<std::size_t>(r)] = true;
+    if (is_needed(p, readers, r, seen)) return true;
+  }
+  return false;
+}
 /// The arguments of which a stage is kept, as bits.
 inline std::uint64_t kept_arguments(schedule const& s, call_layout const& layout) {
   std::uint64_t keeps = 0;
@@ -283,7 +294,8 @@ inline std::uint64_t kept_arguments(schedule const& s, call_layout const& layout
     std::size_t tensor = 0;
     for (int i = 0; i < input; ++i)
       if (p.inputs[static_cast<std::size_t>(i)].tensor >= 0) ++tensor;
-    if (layout.arguments[tensor].constant) keeps |= std::uint64_t(1) << input;
+    sequence<bool> seen(p.stages.size(), false);
+    if (layout.arguments[tensor].constant && is_needed(p, readers_of(p), w.stage, seen)) keeps |= std::uint64_t(1) << input;
   }
   return keeps;
 }

@@ -204,7 +204,7 @@ struct placement_check {
       if (place(c.stage).loop >= 0 || place(c.stage).inlined)
         return illegal(diagnosis::a_stage_that_runs_inside_another_has_no_copy_of_its_own__specialize_that_one);
     for (memory_wish const& w : n.wishes)
-      if (w.dim == memory_wish::kept && !(place(w.stage) == placement()))
+      if (w.dim == memory_wish::kept && (!(place(w.stage) == placement()) || n.has_beside(w.stage)))
         return illegal(diagnosis::a_prepacked_stage_is_computed_in_a_nest_of_its_own);
     for (std::int32_t start : n.starts) {
       if (start < 0) continue;

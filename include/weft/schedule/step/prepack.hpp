@@ -8,7 +8,7 @@ namespace weft::inline WEFT_ABI {
 struct prepack_rule {
   static constexpr ruling check(nest const& n, step const& s) {
     if (ruling const r = has_memory(n, s.stage); r.v != verdict::legal) return r;
-    if (!(program::at(n.places, s.stage) == placement()))
+    if (!(program::at(n.places, s.stage) == placement()) || n.has_beside(s.stage))
       return illegal(diagnosis::a_prepacked_stage_is_computed_in_a_nest_of_its_own);
     if (input_of(n.computation(), s.stage) < 0) return illegal(diagnosis::a_prepacked_stage_reads_one_input_and_nothing_else);
     if (memory_wish const* const w = n.wish(s.stage, -1); w != nullptr && w->where == scope::stack)
