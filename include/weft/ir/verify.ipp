@@ -354,8 +354,8 @@ inline void verifier::together(stmt s) {
 }
 inline void verifier::allocate(stmt s) {
   if (!is_known(s->buf)) return wrong("a buffer that is not one of the function's");
-  require(s->buf->where != scope::argument && s->buf->where != scope::kept,
-          "an argument, or what is kept, cannot be allocated");
+  require(s->buf->where != scope::argument, "an argument cannot be allocated");
+  require(s->buf->where != scope::kept, "what is kept cannot be allocated");
   require(s->children.size() == 1, "an allocate has one child");
   auto const b = static_cast<std::size_t>(s->buf->id);
   if (ok() && allocated_[b]) wrong(s->buf->name + " is allocated twice");
