@@ -17,7 +17,7 @@ weft::tensor<float, Rank> numbers(int step, Extent... extents) {
 
 TEST_CASE("einsum of two tensors is what the loops say") {
   constexpr auto batched = weft::kernel<"batched">([](auto A, auto B) { return weft::einsum<"bij,bjk->bik">(A, B); });
-  constexpr auto outer = weft::kernel<"outer">([](auto x, auto y) { return weft::einsum<"i,j->ij", "outer">(x, y); });
+  constexpr auto outer = weft::kernel<"outer">([](auto x, auto y) { return weft::einsum<"i, j -> ij", "outer">(x, y); });
   constexpr auto dot = weft::kernel<"dot">([](auto x, auto y) { return weft::einsum<"i,i->">(x, y); });
   auto const a = numbers<3>(5, 2, 3, 4), b = numbers<3>(7, 2, 4, 5);
   auto const c = batched(a, b);

@@ -30,6 +30,7 @@ constexpr einsum_form parse_einsum(std::string_view text) {
   if (arrow + 1 >= text.size()) return f.sound = false, f;
   auto const is_letter = [](char c) { return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z'); };
   for (char c : text.substr(arrow + 2)) {
+    if (c == ' ') continue;
     f.sound = f.sound && is_letter(c) && f.find(c) < 0 && f.spatial < 8;
     if (!f.sound) return f;
     f.axes[f.spatial++] = c;
@@ -37,6 +38,7 @@ constexpr einsum_form parse_einsum(std::string_view text) {
   f.operands = 1;
   for (char c : text.substr(0, arrow)) {
     int const o = f.operands - 1;
+    if (c == ' ') continue;
     if (c == ',') {
       f.sound = f.sound && f.operands < einsum_form::most;
       if (f.sound) ++f.operands;
@@ -98,7 +100,7 @@ struct einsum_stage {
 }  // namespace detail
 
 /// `weft::einsum<"bij,bjk->bik">(A, B)`: a stage named "einsum" (or as the second name says) that is the sum, over the
-/// indices that stand left of the arrow only, of the products of the elements.
+/// indices that stand left of the arrow only, of the products of the elements. Spaces may stand anywhere.
 ///
 ///     einsum<"ij,jk->ik">(A, B)   matrix product        einsum<"ii->i">(A)   diagonal       einsum<"ij->ji">(A)   transpose
 ///     einsum<"i,i->">(x, y)       dot product           einsum<"ij->i">(A)   row sums       einsum<"i,j->ij">(x, y) outer
