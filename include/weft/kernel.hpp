@@ -89,7 +89,7 @@ template <class What, class... In>
 struct result_type {
   static_assert(std::is_invocable_v<What const&, typename input_of<In>::handle...>,
                 "weft: the what-lambda cannot be called with these inputs: it takes one parameter per input, a tensor "
-                "or a number");
+                "or a number; or other lines here say what in it does not compile");
   using type = std::remove_cvref_t<std::invoke_result_t<What const&, typename input_of<In>::handle...>>;
 };
 template <class What, class... In>
