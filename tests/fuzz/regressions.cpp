@@ -175,4 +175,12 @@ TEST_CASE("how often the loops of a part run was asked of an axis, and they were
           "S: compute_at(T, i)\nS: fuse(i, j) -> ij\nS: vectorize(ij)\n");
 }
 
+TEST_CASE("a loop asked for what is in registers by then") {
+  found f;
+  auto const A = f.input<float, 2>({5, 2});
+  auto const S = compute<"S">(1, [=](auto i) { return A(2, i) + A(4, i); });
+  f.check(compute<"T">(A.extent(1), [=](auto i) { return sum(A.extent(0), [=](auto k) { return A(k, i) * S(0); }); }),
+          "S: set_scope(stack)\nT: prefetch(j, S, 1000)\n");
+}
+
 }  // namespace weft_test::fuzz

@@ -138,11 +138,11 @@ TEST_CASE("parse: blocks in blocks stay what they are") {
   CHECK(reparsed("  block:\n    pass\n") == "  block:\n    pass\n");
 }
 TEST_CASE("parse(print(f)) is f where a value is computed from that of another type beside it") {
-  std::string const head =
+  std::string const declared =
       "kernel k:\n  variables i\n  buffer A: u32[8] strides [1] in argument 0 alias 0 align 4\n"
       "  buffer P: i64[] strides [] in argument 1 written alias 1 align 8\n"
       "  buffer V: u32[] strides [] in argument 2 written alias 2 align 4\n";
-  std::string const text = head +
+  std::string const text = declared +
                            "  for i in 0..8:\n    together:\n"
                            "      accumulate P[] = select(self < 0, i, self) from -1 first [i]\n"
                            "      accumulate V[] = select(self<i64> < 0, A[i], self<u32>(1)) from 0u32 first [i]\n";
