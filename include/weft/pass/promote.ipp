@@ -184,12 +184,12 @@ class promoter final : public ir::rewriter {
 
   /// The element before this update: the identity at first, else what is in memory.
   ir::expr before(ir::stmt u, ir::expr first) { return before(u, first, ir::self_indices(u)); }
-  ir::expr before(ir::stmt u, ir::expr first, ir::list<ir::expr> from) {
+  ir::expr before(ir::stmt u, ir::expr first, ir::list<ir::expr> from, ir::expr wanted = nullptr) {
     int const lanes = u->value->lanes;
     ir::expr const identity = ir::broadcast(m_, u->identity, lanes);
     if (first == nullptr) return identity;
     ir::expr mask = ir::unary(m_, op::logical_not, first);
-    if (u->mask != nullptr) mask = ir::all_of(m_, mask, u->mask);
+    mask = ir::all_of(m_, ir::all_of(m_, mask, u->mask), wanted);
     if (ir::is_literal(mask, 1)) mask = nullptr;
     sequence<ir::expr> const indices(from.begin(), from.end());
     ir::expr const stored = ir::broadcast(m_, ir::load(m_, u->buf, indices, mask), lanes);
@@ -338,7 +338,10 @@ class promoter final : public ir::rewriter {
         registers[chain] = make_register(u);
         sequence<ir::expr> from;
         for (ir::expr i : u->before) from.push_back(ir::substitute(m_, i, loop->variable, loop->begin));
-        steps.push_back(register_store(registers[chain], before(u, is_first(u, {loop->variable}), m_.make_list(from))));
+        // A loop that runs no time may stand where there is no element before.
+        ir::expr const runs = ir::binary(m_, op::lt, ir::index(m_, 0), loop->extent);
+        ir::expr const first = before(u, is_first(u, {loop->variable}), m_.make_list(from), runs);
+        steps.push_back(register_store(registers[chain], first));
       }
       last[chain] = u;
       own.push_back(registers[chain]);

@@ -58,6 +58,7 @@ class tile_accesses final : public ir::rewriter {
       --parallel_;
       return same;
     }
+    if (!finding_ && s->ahead.size() > 0) return without_prefetch(s);
     if (s->buf != buf_ || s->kind == ir::stmt_kind::allocate) return nullptr;
     int lanes = s->value->lanes;
     for (ir::expr i : s->indices)
@@ -73,6 +74,15 @@ class tile_accesses final : public ir::rewriter {
   }
 
  private:
+  /// A loop that asks for nothing of what is in registers.
+  ir::stmt without_prefetch(ir::stmt s) {
+    ir::stmt_node n = *children(s);
+    sequence<ir::prefetched> others;
+    for (ir::prefetched const& p : s->ahead)
+      if (p.buf != buf_) others.push_back(p);
+    n.ahead = m_.make_list(others);
+    return m_.make(n);
+  }
   struct tile {
     ir::list<ir::expr> indices;
     int lanes = 1;
