@@ -3,10 +3,8 @@
 
 constexpr auto weighted = weft::kernel<"weighted">([](auto A) {
   return weft::compute<"C">(A.extent(0), [=](auto t) {
-    return weft::sum(weft::up_to(t), [=](auto k) {
-      return A(k) * A(t);  // <- here
-      return A(k) * A(k);
-    });
+    return weft::sum(weft::up_to(t), [=](auto k) { return A(k) * A(t); });  // <- here
+    return weft::sum(weft::up_to(t), [=](auto k) { return A(k) * A(k); });
   });
 });
 static_assert(weft::checked<weighted, weft::arg<float, 1>>);
