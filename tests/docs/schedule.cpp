@@ -228,6 +228,20 @@ TEST_CASE("docs/schedule.md shows an output that is stored past the caches") {
                            fenced("cpp", lines(WEFT_TEST_TEXT_OF(WEFT_TEST_PAST))) + "\n" +
                                fenced("", WEFT_TEST_OPEN(WEFT_TEST_PAST).loops(A, A)));
 }
+TEST_CASE("docs/schedule.md shows a scan by vectors") {
+#define WEFT_TEST_SCAN auto [jo, ji] = s.split(j, 8); s.reorder(jo, t, ji); s.vectorize(ji);
+  constexpr auto running = [](auto A) {
+    return weft::compute<"C">(A.extent(0), A.extent(1), [=](auto t, auto j) {
+      return weft::sum(weft::up_to(t), [=](auto k) { return A(k, j); });
+    });
+  };
+  auto const A = weft::view(memory, 24, 32);
+  show("scan", WEFT_TEST_TEXT_OF(WEFT_TEST_SCAN), weft::kernel<"running">(running).on(avx2()).loops(A),
+       weft::kernel<"running">(running, [](auto& s, auto, auto C) {
+         auto [t, j] = C.axes();
+         WEFT_TEST_SCAN
+       }).on(avx2()).loops(A));
+}
 TEST_CASE("docs/schedule.md shows the trace of a schedule, and a step that the extents of a call refuse") {
   auto const tiled = weft::kernel<"product">(product, [](auto& s, auto, auto, auto C) {
     auto [i, j, k] = C.axes();

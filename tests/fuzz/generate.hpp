@@ -113,10 +113,12 @@ class program_maker : access_maker {
       axes_.push_back({p_.axis_node(p_.add_axis(e, -1, i >= spatial)), e, value});
       if (i < spatial) shape.push_back(e), made.shape.push_back(value);
     }
-    weft::stage_info const info{-1, first, spatial, first + spatial, reduced};
+    weft::stage_info info{-1, first, spatial, first + spatial, reduced};
+    if (spatial > 0 && reduced == 0 && r_.chance(25)) info.scanned = r_.below(spatial), info.backwards = r_.chance(30);
+    bool const combines = reduced > 0 || info.scanned >= 0;
     if (reduced > 0 && r_.chance(12)) return position(s, info, shape, made);
     int const results = r_.chance(15) ? r_.between(2, 3) : 1;
-    says_merged_ = results == 1 && r_.chance(15);
+    says_merged_ = results == 1 && reduced > 0 && r_.chance(15);
     weft::sequence<weft::dtype> types;
     for (int i = 0; i < results; ++i) types.push_back(any_type());
     d_.order_free.push_back(true);
@@ -125,8 +127,8 @@ class program_maker : access_maker {
       weft::dtype const t = types[at(i)];
       weft::result_info result;
       number body = value(t, r_.between(1, 4));
-      if (reduced > 0 && results > 1 && r_.chance(50)) body = mixed(t, body, types);
-      if (reduced > 0) body = reduction(t, body, info, i, result);
+      if (combines && results > 1 && r_.chance(50)) body = mixed(t, body, types);
+      if (combines) body = reduction(t, body, info, i, result);
       result.body = body.node;
       known_tensor one = made;
       if (body.on_grid(t)) one.most = body.most, one.fraction = body.fraction;
@@ -192,6 +194,7 @@ class program_maker : access_maker {
   number reduction(weft::dtype t, number x, weft::stage_info const& stage, int place, weft::result_info& info) {
     double terms = 1;
     for (int i = 0; i < stage.reduced; ++i) terms *= static_cast<double>(axes_[at(stage.spatial + i)].extent);
+    if (stage.scanned >= 0) terms = static_cast<double>(axes_[at(stage.scanned)].extent);
     int const self = p_.add({weft::op::self, t, place});
     using weft::op;
     op const combine = t == weft::dtype::boolean

@@ -127,7 +127,7 @@ constexpr std::uint64_t digest(program const& p) {
   for (std::int32_t i : p.extents) h = mix(h, static_cast<std::uint64_t>(i));
   for (axis_info const& a : p.axes) h = mix(h, pair(a.extent, a.reduced ? 1 : 0));
   for (stage_info const& s : p.stages)
-    h = mix(mix(h, pair(s.tensor, s.first_axis)), pair(s.spatial, s.results));
+    h = mix(mix(h, pair(s.tensor, s.first_axis)), pair(s.spatial + ((s.scanned + 1) * 2 + s.backwards) * 256, s.results));
   for (result_info const& r : p.results)
     h = mix(mix(h, pair(r.body, r.merged)), static_cast<std::uint64_t>(r.identity));
   for (input_info const& i : p.inputs) h = mix(h, pair(i.tensor, static_cast<int>(i.type)));

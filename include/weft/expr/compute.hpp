@@ -4,6 +4,8 @@
 //   sum prod min max any all          reductions over one or more axes, of a body
 //   argmin argmax                     where the smallest or largest stands
 //   reduce(identity, combine, ...)    a reduction of your own
+//   up_to(t) before(t) from(t) after(t)    in the place of an extent: of the elements up to axis t of the stage, ..
+//   scan(up_to(t), identity, step)    each element made from the one before
 //   require(condition)                what the inputs' extents have to meet
 //   where(condition, x)               in a reduction's body: only elements for which the condition holds take part
 #pragma once
@@ -96,7 +98,59 @@ struct reduction_of_several {
   result_info results[sizeof...(T)] = {};
 };
 
-// The one call that is not constexpr: its name is what the compiler prints.
+/// The elements along axis `t` of the stage that a scan's element is made of; what up_to, before, from and after return.
+struct prefix {
+  axis_index t;
+  bool backwards = false, exclusive = false;
+};
+/// In the place of a reduction's extent: k <= t, where `t` is an axis of the stage. The stage is then a scan: walked in the
+/// order of t, it makes each element from the one before.
+///
+///     auto c = weft::compute<"c">(M, T, [=](auto i, auto t) {              // running sums of each row
+///       return weft::sum(weft::up_to(t), [=](auto k) { return A(i, k); });
+///     });
+///
+/// So does every reduction, of one axis.
+///
+/// Errors  argument_error, or a compile error, when `t` is no axis of the stage, or stands in the body itself
+/// Cost    one step per element, where a sum over k < t + 1 by `where` would take t
+constexpr prefix up_to(axis_index t) { return {t}; }
+/// k < t: without the element itself. The first one is the identity.
+constexpr prefix before(axis_index t) { return {t, false, true}; }
+/// k >= t: from the end.
+constexpr prefix from(axis_index t) { return {t, true, false}; }
+/// k > t.
+constexpr prefix after(axis_index t) { return {t, true, true}; }
+/// What a reduction over such a prefix, and `scan`, return: the body of a stage.
+template <element... T>
+struct scan_body {
+  program* p = nullptr;
+  int along = -1;  // the node of the axis
+  bool backwards = false;
+  result_info results[sizeof...(T)] = {};
+};
+
+// Calls that are not constexpr: their names are what the compiler prints.
+/// What a call ends in whose scan is along something else.
+///
+/// Errors  argument_error
+[[noreturn]] inline void a_scan_is_along_an_axis_of_its_own_stage() {
+  WEFT_THROW(argument_error("weft: up_to, before, from and after take an axis of the stage that the scan is the body of, as "
+                            "compute has given it to its lambda"));
+}
+/// What a call ends in whose reduction up to an axis uses that axis.
+///
+/// Errors  argument_error
+[[noreturn]] inline void an_element_of_a_scan_hangs_on_the_axis_itself__use_its_own_index() {
+  WEFT_THROW(argument_error("weft: the body of a reduction up to an axis t uses t itself, so that no element follows from the "
+                            "one before; use the index that the body is given, and t in the next stage"));
+}
+/// What a call ends in whose recurrence leaves its own element out.
+///
+/// Errors  argument_error
+[[noreturn]] inline void a_scan_by_steps_is_up_to_an_axis_or_from_it() {
+  WEFT_THROW(argument_error("weft: scan takes up_to(t) or from(t): what the step leaves out is for the step to say"));
+}
 /// What a call ends in whose stage has no program to belong to.
 ///
 /// Errors  argument_error
@@ -122,6 +176,10 @@ template <class>
 struct is_reduction_of_several : std::false_type {};
 template <int Axes, class... T>
 struct is_reduction_of_several<reduction_of_several<Axes, T...>> : std::true_type {};
+template <class>
+inline constexpr bool is_scan = false;
+template <class... T>
+inline constexpr bool is_scan<scan_body<T...>> = true;
 
 /// Calls `f` with every term in what a body returned.
 template <class R, class F>
@@ -131,14 +189,15 @@ constexpr void each_term(R& r, F const& f) {
   } else if constexpr (is_conditional<R>::value) {
     f(r.condition);
     each_term(r.x, f);
-  } else if constexpr (is_reduction_of_several<R>::value) {
-    for (result_info& one : r.results)
-      for (std::int32_t* id : {&one.body, &one.merged}) {
-        if (*id < 0) continue;
-        term t{r.p, *id};
-        f(t);
-        *id = t.id;
-      }
+  } else if constexpr (is_reduction_of_several<R>::value || is_scan<R>) {
+    auto const each = [&](std::int32_t& id) {
+      if (id < 0) return;
+      term t{r.p, id};
+      f(t);
+      id = t.id;
+    };
+    for (result_info& one : r.results) each(one.body), each(one.merged);
+    if constexpr (is_scan<R>) each(r.along);
     r.p = home_of(r.p);
   } else if constexpr (requires { r.rest; }) {
     each_term(r.first, f);
@@ -155,9 +214,32 @@ constexpr int extent_node(program& p, E const& e) {
                 "weft: an extent is a size of a tensor (A.extent(0)), an integer, or arithmetic on them");
   return node_as<std::int64_t>(p, e);
 }
+/// Of a prefix, that of the axis.
+constexpr int extent_node(program& p, prefix const& x) {
+  node const t = p.at(in(p, x.t));
+  if (t.kind != op::axis) a_scan_is_along_an_axis_of_its_own_stage();
+  return program::at(p.axes, t.a).extent;
+}
+/// How far in front of the scan's own step the element stands that is new there.
+template <class A>
+constexpr int shift_of(A const& a) {
+  if constexpr (std::same_as<A, prefix>) return !a.exclusive ? 0 : a.backwards ? 1 : -1;
+  else return 0;
+}
+template <class A>
+constexpr int index_node(program& p, A const& a, int axis) {
+  int const at = p.axis_node(axis), shift = shift_of(a);
+  return shift == 0 ? at : p.operation(op::add, dtype::i64, at, p.literal(dtype::i64, shift));
+}
+template <std::size_t I, std::size_t Count, class A>
+constexpr int index_or_none(program& p, A const& a, int first) {
+  if constexpr (I < Count) return index_node(p, a, first + static_cast<int>(I));
+  else return -1;
+}
 template <class First, class... Rest>
 constexpr program* first_program(First const& first, Rest const&... rest) {
-  if (program* p = program_of(first)) return p;
+  if constexpr (std::same_as<First, prefix>) return home_of(first.t.p);
+  else if (program* p = program_of(first)) return p;
   if constexpr (sizeof...(Rest) > 0) return first_program(rest...);
   return nullptr;
 }
@@ -195,7 +277,7 @@ constexpr auto trace_body(A const&... a) {
     int ids[] = {extent_or_body<All, count>(*p, a)...};
     int first = static_cast<int>(p->axes.size());
     for (std::size_t d = 0; d < count; ++d) p->add_axis(ids[d], -1, Reduced);
-    int const nodes[] = {p->axis_node(first + static_cast<int>(I))...};
+    int const nodes[] = {index_or_none<All, count>(*p, a, first)...};
     auto result = last_of(a...)(axis_index{{p, nodes[I]}}...);
     program* now = nullptr;
     each_term(result, [&](auto& t) { now = meet(now, t.p); });
@@ -206,7 +288,7 @@ constexpr auto trace_body(A const&... a) {
     });
     if (now == &scratch) a_body_that_names_no_input_has_no_program__start_from_an_extent_of_an_input();
     if (now != p) {
-      first = axis_base(*p, *now);
+      first += axis_base(*p, *now);
       for (std::size_t d = 0; d < count; ++d) ids[d] = now->literal(dtype::i64, p->at(ids[d]).value);
     }
     traced_body<decltype(result)> t{now, result, first, {}};
@@ -228,6 +310,84 @@ constexpr std::int64_t identity_of() {
 #define WEFT_LONG_NAME "weft: the name of a stage has at most 30 characters"
 #define WEFT_NESTED_REDUCTION \
   "weft: a reduction inside a reduction; give all axes to one: weft::sum(M, N, [=](auto i, auto j) ...)"
+
+/// What a stage writes: types, and bodies with their identities.
+template <element... T>
+struct stage_results {
+  result_info results[sizeof...(T)];
+};
+template <expression V>
+constexpr auto results_in(V const& v) {
+  return stage_results<typename V::element_type>{{{v.id, 0}}};
+}
+template <element T, int Axes>
+constexpr auto results_in(reduction<T, Axes> const& r) {
+  return stage_results<T>{{{r.id, r.identity}}};
+}
+template <int Axes, element... T>
+constexpr auto results_in(reduction_of_several<Axes, T...> const& r) {
+  stage_results<T...> all{};
+  for (std::size_t i = 0; i < sizeof...(T); ++i) all.results[i] = r.results[i];
+  return all;
+}
+template <element... T>
+constexpr auto results_in(scan_body<T...> const& s) {
+  stage_results<T...> all{};
+  for (std::size_t i = 0; i < sizeof...(T); ++i) all.results[i] = s.results[i];
+  return all;
+}
+template <class... V>
+constexpr auto results_in(several<V...> const& v) {
+  static_assert(!((is_reduction<V>::value || is_reduction_of_several<V>::value) || ...),
+                "weft: several reductions in one body; weft::reduce makes one of several values");
+  auto const all = as_values(v);
+  return [&]<std::size_t... I>(std::index_sequence<I...>) {
+    return stage_results<typename V::element_type...>{{{get<I>(all).id, 0}...}};
+  }(std::index_sequence_for<V...>{});
+}
+constexpr bool uses_axis(program const& p, int id, int axis) {
+  if (id < 0) return false;
+  node const& n = p.at(id);
+  if (n.kind == op::axis) return n.a == axis;
+  bool used = false;
+  if (n.kind == op::load)
+    for (int i = 0; i < n.c; ++i) used = used || uses_axis(p, program::at(p.operands, n.b + i), axis);
+  else if (arity(n.kind) > 0)
+    used = uses_axis(p, n.a, axis) || uses_axis(p, n.b, axis) || uses_axis(p, n.c, axis);
+  return used;
+}
+/// The results of a reduction over axis `k` as those of a scan, in which that is the stage's own axis.
+template <element... T>
+constexpr scan_body<T...> scan_of(program& p, int k, prefix const& x, stage_results<T...> const& all) {
+  constexpr dtype types[] = {dtype_of<T>...};
+  scan_body<T...> s{&p, in(p, x.t), x.backwards, {}};
+  int const t = p.at(s.along).a;
+  for (std::size_t r = 0; r < sizeof...(T); ++r) {
+    result_info result = all.results[r];
+    if (uses_axis(p, result.body, t)) an_element_of_a_scan_hangs_on_the_axis_itself__use_its_own_index();
+    if (x.exclusive) {
+      int const last = p.operation(op::sub, dtype::i64, program::at(p.axes, t).extent, p.literal(dtype::i64, 1));
+      int const low = x.backwards ? s.along : p.literal(dtype::i64, 0), high = x.backwards ? last : s.along;
+      int const any = p.operation(op::lt, dtype::boolean, low, high);
+      int const self = p.add({op::self, types[r], static_cast<std::int32_t>(r)});
+      result.body = p.operation(op::select, types[r], any, result.body, self);
+    }
+    s.results[r] = {result.body, result.identity};
+  }
+  for (node& n : p.nodes)
+    if (n.kind == op::axis && n.a == k) n.a = t;
+  return s;
+}
+/// A reduction, or, where it is over a prefix, the scan that it means.
+template <class R, class First, class... Rest>
+constexpr auto reduced_over(R const& r, First const& first, Rest const&...) {
+  if constexpr (std::same_as<First, prefix>) {
+    static_assert(sizeof...(Rest) == 1, "weft: a reduction up to an axis is over that axis alone: weft::sum(weft::up_to(t), body)");
+    return scan_of(*r.p, r.first_axis, first, results_in(r));
+  } else {
+    return r;
+  }
+}
 
 /// The update that leaves the value so far as it is where `where` says so.
 template <class R>
@@ -258,7 +418,8 @@ constexpr auto reduce(A const&... a) {
   value<T> const self{{&p, p.add({op::self, dtype_of<T>, 0})}};
   int const combined = binary<T, value<T>>(Combine, self, x).id;
   int const update = unless_excluded(p, t.result, dtype_of<T>, combined, self.id);
-  return reduction<T, static_cast<int>(sizeof...(A)) - 1>{{&p, update}, t.first_axis, identity_of<Combine, T>()};
+  return reduced_over(
+      reduction<T, static_cast<int>(sizeof...(A)) - 1>{{&p, update}, t.first_axis, identity_of<Combine, T>()}, a...);
 }
 template <class... A>
 concept extents_then_body = sizeof...(A) >= 2 && !operand<std::remove_cvref_t<decltype(last_of(std::declval<A>()...))>>;
@@ -317,6 +478,27 @@ constexpr auto combined(R const& traced, several<V...> const& x, Identity const&
   else return combined<Axes>(traced, x, values(identity), combine, all);
 }
 
+template <class... Number, class Step>
+constexpr auto steps_from(prefix const& along, several<Number...> const& identity, Step const& step) {
+  static_assert((plain_number<Number> && ...), "weft: the identity of a scan is a plain number, or weft::values of some");
+  return [&]<std::size_t... I>(std::index_sequence<I...>) {
+    program* p = home_of(along.t.p);
+    int const selves[] = {p->add({op::self, dtype_of<Number>, static_cast<std::int32_t>(I)})...};
+    several<value<element_t<dtype_of<Number>>>...> const before{values(value<element_t<dtype_of<Number>>>{{p, selves[I]}}...)};
+    auto const next = [&] {
+      if constexpr (sizeof...(Number) == 1) return as_values(step(before.first));
+      else return as_values(step(before));
+    }();
+    static_assert(std::same_as<std::remove_cvref_t<decltype(next)>, std::remove_cvref_t<decltype(before)>>,
+                  "weft: the step of a scan returns the types of its identity; write that as 0.f, or cast what it returns");
+    ((p = meet(p, get<I>(next).p)), ...);
+    scan_body<element_t<dtype_of<Number>>...> s{p, in(*p, along.t), along.backwards, {}};
+    if (p->at(s.along).kind != op::axis) a_scan_is_along_an_axis_of_its_own_stage();
+    ((s.results[I] = result_from<element_t<dtype_of<Number>>>(*p, get<I>(identity), in(*p, get<I>(next)))), ...);
+    return s;
+  }(std::index_sequence_for<Number...>{});
+}
+
 template <bool Largest, class... A>
 constexpr auto position_of(A const&... a) {
   auto const t = trace_body<true>(a...);
@@ -326,47 +508,21 @@ constexpr auto position_of(A const&... a) {
   using T = typename V::element_type;
   constexpr int axes = static_cast<int>(sizeof...(A)) - 1;
   axis_index place{{t.p, t.p->axis_node(t.first_axis)}};
+  if (int const shift = (shift_of(a) + ...); shift != 0) place = place + shift;
   for (int d = 1; d < axes; ++d)
     place = place * extent{{t.p, t.extents[d]}} + axis_index{{t.p, t.p->axis_node(t.first_axis + d)}};
   auto const x = as_values(values(place, without_condition(t.result)));
   auto const identity = values(-1, from_bits<T>(identity_of<Largest ? op::max : op::min, T>()));
-  return combined<axes>(t, x, identity, [](auto const& so_far, auto const& next) {
+  auto const better_one = [](auto const& so_far, auto const& next) {
     auto const held = get<1>(so_far), met = get<1>(next);
     value<bool> better = Largest ? held < met : met < held;
     if constexpr (is_float(dtype_of<T>)) better = better || (met != met && held == held);
     better = better || get<0>(so_far) < 0;
     return values(select(better, get<0>(next), get<0>(so_far)), select(better, met, held));
-  });
+  };
+  return reduced_over(combined<axes>(t, x, identity, better_one), a...);
 }
 
-/// What a stage writes: types, and bodies with their identities.
-template <element... T>
-struct stage_results {
-  result_info results[sizeof...(T)];
-};
-template <expression V>
-constexpr auto results_in(V const& v) {
-  return stage_results<typename V::element_type>{{{v.id, 0}}};
-}
-template <element T, int Axes>
-constexpr auto results_in(reduction<T, Axes> const& r) {
-  return stage_results<T>{{{r.id, r.identity}}};
-}
-template <int Axes, element... T>
-constexpr auto results_in(reduction_of_several<Axes, T...> const& r) {
-  stage_results<T...> all{};
-  for (std::size_t i = 0; i < sizeof...(T); ++i) all.results[i] = r.results[i];
-  return all;
-}
-template <class... V>
-constexpr auto results_in(several<V...> const& v) {
-  static_assert(!((is_reduction<V>::value || is_reduction_of_several<V>::value) || ...),
-                "weft: several reductions in one body; weft::reduce makes one of several values");
-  auto const all = as_values(v);
-  return [&]<std::size_t... I>(std::index_sequence<I...>) {
-    return stage_results<typename V::element_type...>{{{get<I>(all).id, 0}...}};
-  }(std::index_sequence_for<V...>{});
-}
 template <int Rank, bool Reduced, std::size_t Named, element... T, std::size_t... I>
 constexpr auto add_stage(program& p, std::array<short_name, Named> const& names, stage_info const& s,
                          sequence<std::int32_t> const& shape, stage_results<T...> const& all, std::index_sequence<I...>) {
@@ -389,8 +545,12 @@ constexpr auto stage(std::array<short_name, Named> const& names, A const&... ext
   using V = std::remove_cvref_t<decltype(t.result)>;
   static_assert(!is_conditional<V>::value, "weft: where belongs into the body of a reduction; see weft::select");
   stage_info s{-1, t.first_axis, rank, 0, 0, 0, 0};
-  constexpr bool reduced = is_reduction<V>::value || is_reduction_of_several<V>::value;
-  if constexpr (reduced) {
+  constexpr bool reduced = is_reduction<V>::value || is_reduction_of_several<V>::value || is_scan<V>;
+  if constexpr (is_scan<V>) {
+    s.scanned = t.p->at(t.result.along).a - t.first_axis;
+    s.backwards = t.result.backwards;
+    if (s.scanned < 0 || s.scanned >= rank) a_scan_is_along_an_axis_of_its_own_stage();
+  } else if constexpr (reduced) {
     s.first_reduced = t.result.first_axis;
     s.reduced = V::axes;
   }
@@ -478,8 +638,27 @@ constexpr auto reduce(Identity const& identity, Combine const& combine, A const&
   auto const t = detail::trace_body<true>(extents_and_body...);
   using V = std::remove_cvref_t<decltype(detail::without_condition(t.result))>;
   static_assert(!detail::is_reduction<V>::value && !detail::is_reduction_of_several<V>::value, WEFT_NESTED_REDUCTION);
-  return detail::combined<static_cast<int>(sizeof...(A)) - 1>(
-      t, detail::as_values(detail::without_condition(t.result)), identity, combine);
+  return detail::reduced_over(
+      detail::combined<static_cast<int>(sizeof...(A)) - 1>(
+          t, detail::as_values(detail::without_condition(t.result)), identity, combine),
+      extents_and_body...);
+}
+
+/// A recurrence: along axis t of the stage each element is `step(the one before)`, the first one `step(identity)`, whose type
+/// it has. With weft::values for the identity and for what `step` takes and returns, of several results.
+///
+///     auto h = weft::compute<"h">(M, T, [=](auto i, auto t) {
+///       return weft::scan(weft::up_to(t), 0.f, [=](auto before) { return a(i, t) * before + b(i, t); });
+///     });
+///
+/// From the end with from(t).
+///
+/// See     up_to, for running sums, maxima and the like
+template <class Identity, class Step>
+constexpr auto scan(prefix const& along, Identity const& identity, Step const& step) {
+  if (along.exclusive) a_scan_by_steps_is_up_to_an_axis_or_from_it();
+  if constexpr (detail::is_several<Identity>::value) return detail::steps_from(along, identity, step);
+  else return detail::steps_from(along, values(identity), step);
 }
 
 /// A stage: `compute<"C">(M, N, [=](auto i, auto j) { return ...; })` defines C(i, j) for all i < M, j < N.

@@ -34,12 +34,22 @@ class evaluator {
     dense& r = results_[place_of(t)];
     if (!r.shape.empty() || !r.bits.empty()) return r;
     sequence<dense> made(static_cast<std::size_t>(s.results), described(s));
-    std::int64_t count = 1;
+    std::int64_t count = 1, step = 1;  // step: between neighbours along a scanned axis
     for (std::int64_t e : made[0].shape) count *= e;
+    for (int d = s.spatial; d-- > s.scanned + 1;) step *= made[0].shape[static_cast<std::size_t>(d)];
     sequence<std::int64_t> index(made[0].shape.size(), 0);
+    for (dense& one : made) one.bits.resize(static_cast<std::size_t>(count), 0);
     for (std::int64_t n = 0; n < count; ++n) {
-      sequence<std::int64_t> const values = elements(s, index, true);
-      for (std::size_t i = 0; i < made.size(); ++i) made[i].bits.push_back(values[i]);
+      std::int64_t place = n;  // a scan backwards begins at the other end
+      sequence<std::int64_t> self = identities(s), at = index;
+      if (s.scanned >= 0) {
+        auto const d = static_cast<std::size_t>(s.scanned);
+        if (s.backwards) at[d] = made[0].shape[d] - 1 - index[d], place += (at[d] - index[d]) * step;
+        std::int64_t const before = s.backwards ? place + step : place - step;
+        for (std::size_t i = 0; i < self.size() && index[d] > 0; ++i) self[i] = made[i].bits[static_cast<std::size_t>(before)];
+      }
+      sequence<std::int64_t> const values = elements(s, at, self, true);
+      for (std::size_t i = 0; i < made.size(); ++i) made[i].bits[static_cast<std::size_t>(place)] = values[i];
       for (std::size_t d = index.size(); d-- > 0;) {
         if (++index[d] < made[0].shape[d]) break;
         index[d] = 0;
@@ -54,7 +64,16 @@ class evaluator {
   }
   /// One element of tensor `t`, computed from the inputs alone.
   constexpr std::int64_t at(int t, sequence<std::int64_t> const& index) {
-    return elements(stage_of(t), index, false)[static_cast<std::size_t>(t - stage_of(t).tensor)];
+    stage_info const& s = stage_of(t);
+    sequence<std::int64_t> self = identities(s);
+    if (s.scanned < 0) return elements(s, index, self, false)[static_cast<std::size_t>(t - s.tensor)];
+    sequence<std::int64_t> step = index;
+    auto const d = static_cast<std::size_t>(s.scanned);
+    std::int64_t const last = s.backwards ? extent(t, s.scanned) - 1 : 0;
+    for (step[d] = last;; step[d] += s.backwards ? -1 : 1) {
+      self = elements(s, step, self, false);
+      if (step[d] == index[d]) return self[static_cast<std::size_t>(t - s.tensor)];
+    }
   }
   constexpr std::int64_t extent(int t, int dim) const { return axis_extent(stage_of(t).first_axis + dim); }
 
@@ -90,15 +109,21 @@ class evaluator {
     if (extent < 0) WEFT_THROW(argument_error("evaluate: an axis has a negative extent"));
     return extent;
   }
-  /// Of all results of the stage.
-  constexpr sequence<std::int64_t> elements(stage_info const& st, sequence<std::int64_t> const& index, bool whole) {
+  constexpr sequence<std::int64_t> identities(stage_info const& st) const {
+    sequence<std::int64_t> all;
+    for (int i = 0; i < st.results; ++i) all.push_back(p_.result(st, i).identity);
+    return all;
+  }
+  /// Of all results of the stage, from these values so far.
+  constexpr sequence<std::int64_t> elements(stage_info const& st, sequence<std::int64_t> const& index,
+                                            sequence<std::int64_t> const& self, bool whole) {
     frame f;
     f.axis = index;
     f.axis.resize(static_cast<std::size_t>(st.axes()), 0);
     f.value.resize(p_.nodes.size(), 0);
     f.known.resize(p_.nodes.size(), 0);
     f.first_axis = st.first_axis;
-    for (int i = 0; i < st.results; ++i) f.self.push_back(p_.result(st, i).identity);
+    f.self = self;
     f.whole = whole;
     sequence<std::int64_t> next(f.self.size(), 0);
     std::int64_t points = 1;

@@ -86,7 +86,7 @@ class infix {
       case op::extent: out_ += joined({tensor_text(p_, n.a), ".extent(", std::to_string(n.b), ")"}); return;
       case op::scalar: out_ += "s" + std::to_string(n.a); return;
       case op::axis: out_ += axis_name(n.a - first_axis_).view(); return;
-      case op::self: out_ += element_text(p_, stage_->tensor + n.a); return;
+      case op::self: return element_so_far(stage_->tensor + n.a);
       case op::load: return list(tensor_text(p_, n.a) + "[", n.b, n.c, "]");
       case op::neg:
       case op::logical_not: {
@@ -102,6 +102,14 @@ class infix {
     for (int o : {n.b, n.c})
       if (o >= 0) out_ += ", ", write(o, 0);
     out_ += ')';
+  }
+  /// Of a scan, the one before.
+  void element_so_far(int tensor) {
+    out_ += element_text(p_, tensor);
+    if (stage_->scanned < 0) return;
+    std::size_t place = out_.size() - 1;  // of the bracket, and of the commas in front of it
+    for (int d = stage_->spatial; --d > stage_->scanned;) place = out_.rfind(',', place - 1);
+    out_.insert(place, stage_->backwards ? " + 1" : " - 1");
   }
   void list(std::string const& open, int first, int count, char const* close) {
     out_ += open;
@@ -152,7 +160,7 @@ inline bool reads_self(program const& p, int id) {
 inline reduction_form form_of(program const& p, stage_info const& s, int result) {
   int body = p.result(s, result).body;
   auto const text = [&](int id) { return infix(p, &s).text(id); };
-  if (s.results > 1) return {op::literal, text(body)};
+  if (s.results > 1 || s.scanned >= 0) return {op::literal, text(body)};
   auto const is_self = [&](int id) { return id >= 0 && p.at(id).kind == op::self; };
   std::string where;
   for (; p.at(body).kind == op::select && is_self(p.at(body).c) && !reads_self(p, p.at(body).a); body = p.at(body).b)
@@ -216,6 +224,9 @@ WEFT_DECL std::string formula(program const& p, int stage) {
     out += " of ";
   }
   out += f.term;
+  for (int r = 0; r < s.results && s.scanned >= 0; ++r)
+    out += (r > 0 ? ", " : " from ") +
+           detail::literal_text(program::at(p.tensors, s.tensor + r).type, p.result(s, r).identity);
   if (out.size() > detail::infix::full) out.replace(detail::infix::full - 3, out.size(), "...");
   return out;
 }

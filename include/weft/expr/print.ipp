@@ -59,7 +59,7 @@ class program_writer {
       axis_info const& a = program::at(p_.axes, s.first_axis + i);
       nodes_up_to(a.extent);
       out_ += "  axis " + std::to_string(s.first_axis + i) + " <" + reference(a.extent);
-      out_ += a.reduced ? " reduced\n" : "\n";
+      out_ += a.reduced ? " reduced\n" : i != s.scanned ? "\n" : s.backwards ? " scanned backwards\n" : " scanned\n";
     }
     for (int i = 0; i < s.results; ++i) {
       result_info const& r = p_.result(s, i);
@@ -67,7 +67,7 @@ class program_writer {
       nodes_up_to(r.merged);
       out_ += "  body" + reference(r.body);
       dtype const type = program::at(p_.tensors, s.tensor + i).type;
-      if (s.reduced > 0 || r.identity != 0) out_ += " from " + exact_text(type, r.identity);
+      if (s.reduced > 0 || s.scanned >= 0 || r.identity != 0) out_ += " from " + exact_text(type, r.identity);
       if (r.merged >= 0) out_ += " merged" + reference(r.merged);
       out_ += '\n';
     }
@@ -211,6 +211,11 @@ class program_parser {
     r_.expect("<");
     std::int32_t const extent = reference();
     bool const reduced = r_.accept("reduced");
+    if (r_.accept("scanned")) {
+      if (s.scanned >= 0) r_.fail("one axis of a stage is scanned");
+      s.scanned = s.spatial;
+      s.backwards = r_.accept("backwards");
+    }
     ++(reduced ? s.reduced : s.spatial);
     if (!reduced) ++s.first_reduced;
     p_.axes.push_back({extent, static_cast<std::int32_t>(p_.stages.size()) - 1, reduced});

@@ -68,12 +68,15 @@ struct result_info {
 
 /// `tensor(spatial axes) = body`, for one or several tensors, all of whose bodies are evaluated before any of them
 /// is written. In a reduction, the bodies have op::self for the values so far, which start as `identity`; they are
-/// evaluated for all points of the reduced axes, the last axis fastest.
+/// evaluated for all points of the reduced axes, the last axis fastest. In a scan, which reduces nothing, they have the
+/// values one step before along the scanned axis for it, and the identity at the first step.
 struct stage_info {
   std::int32_t tensor = -1;  // the first; the others are numbered behind it
   std::int32_t first_axis = 0, spatial = 0;
   std::int32_t first_reduced = 0, reduced = 0;  // in a canonical program right behind the spatial ones
   std::int32_t first_result = 0, results = 1;   // in program::results
+  std::int32_t scanned = -1;  // of a scan: which of the spatial axes is walked in order
+  bool backwards = false;     // from its end
   constexpr int axes() const { return spatial + reduced; }
 };
 

@@ -119,7 +119,9 @@ constexpr int add_copy(program& p, int tensor, int reader) {
 constexpr int add_origin(program& p, int stage) {
   stage_info const old = program::at(p.stages, stage);
   int const made = static_cast<int>(p.stages.size());
-  stage_info const s = detail::stage_of_new_axes(p, old.spatial, old.reduced);
+  stage_info s = detail::stage_of_new_axes(p, old.spatial, old.reduced);
+  s.scanned = old.scanned;
+  s.backwards = old.backwards;
   detail::body_rewriter to{p};
   to.axes.resize(p.axes.size(), -1);
   sequence<std::int32_t> indices;
@@ -139,7 +141,10 @@ constexpr int add_origin(program& p, int stage) {
     int const copied = p.load(tensor, indices);
     p.results[static_cast<std::size_t>(old.first_result + r)] = {copied, 0};
   }
-  p.stages[static_cast<std::size_t>(stage)].reduced = 0;
+  stage_info& copy = p.stages[static_cast<std::size_t>(stage)];
+  copy.reduced = 0;
+  copy.scanned = -1;
+  copy.backwards = false;
   return made;
 }
 

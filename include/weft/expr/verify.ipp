@@ -181,6 +181,9 @@ class program_check {
                           st.reduced >= 0 && st.reduced <= 8 && st.spatial == tensor(st.tensor).rank &&
                           axes_ + st.axes() <= static_cast<int>(p_.axes.size());
     if (!need(numbered, "the axes are not numbered stage by stage, spatial ones first")) return;
+    if (!need(st.scanned >= -1 && st.scanned < st.spatial && (st.scanned < 0 ? !st.backwards : st.reduced == 0),
+              "a scan is along one spatial axis, and reduces nothing"))
+      return;
     for (int i = 0; i < st.axes(); ++i) {
       axis_info const& a = program::at(p_.axes, axes_ + i);
       if (!need(a.stage == s && a.reduced == (i >= st.spatial) && is_extent(a.extent), "an axis is malformed")) return;
@@ -213,7 +216,9 @@ class program_check {
     facts const& body = below(id);
     need(body.axis_stage == -1 || body.axis_stage == s, "a body uses the axis of another stage");
     need(body.last_read < s, "a body reads its own or a later stage");
-    if (body.self) need(st.reduced > 0 && selves_fit(id, st, selves), "the value so far stands outside of its reduction");
+    if (body.self)
+      need((st.reduced > 0 || st.scanned >= 0) && selves_fit(id, st, selves),
+           "the value so far stands outside of its reduction or scan");
   }
   bool selves_fit(int body, stage_info const& st, int selves) const {
     sequence<bool> used(static_cast<std::size_t>(body) + 1, false);

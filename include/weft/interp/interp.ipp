@@ -242,7 +242,7 @@ inline void interpreter::compute_load(ir::expr e, lane_set const& missing) {
     values_[e->id].lanes[at(l)] = bits;
   }
 }
-/// The element so far: the identity in the first iteration. Nothing is read for lanes that are not stored.
+/// The element so far, or the one before: the identity in the first iteration. Nothing is read for lanes that are not stored.
 inline void interpreter::compute_self(ir::expr e, lane_set const& missing) {
   sequence<std::int64_t>& out = values_[e->id].lanes;
   ir::stmt const update = updates_[at(e->value)];
@@ -252,11 +252,11 @@ inline void interpreter::compute_self(ir::expr e, lane_set const& missing) {
   if (first)
     need(update->identity, missing);
   else
-    for (ir::expr i : update->indices) need(i, stored);
+    for (ir::expr i : ir::self_indices(update)) need(i, stored);
   for (int l = 0; l < live_lanes_ && ok(); ++l)
     if (missing.has(l))
       out[at(l)] = first           ? lane(update->identity, l)
-                   : stored.has(l) ? read(update->buf, update->indices, l, true)
+                   : stored.has(l) ? read(update->buf, ir::self_indices(update), l, true)
                                    : 0;
 }
 

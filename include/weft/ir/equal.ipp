@@ -32,7 +32,7 @@ class comparer {
     if (x->kind != y->kind || x->how != y->how || x->variable != y->variable || x->threads != y->threads) return false;
     if ((x->buf == nullptr) != (y->buf == nullptr) || (x->buf != nullptr && x->buf->id != y->buf->id)) return false;
     return (*this)(x->begin, y->begin) && (*this)(x->extent, y->extent) && (*this)(x->indices, y->indices) &&
-           (*this)(x->value, y->value) && (*this)(x->mask, y->mask) && (*this)(x->identity, y->identity) &&
+           (*this)(x->before, y->before) && (*this)(x->value, y->value) && (*this)(x->mask, y->mask) && (*this)(x->identity, y->identity) &&
            (*this)(x->first, y->first) && (*this)(x->ahead, y->ahead) && (*this)(x->children, y->children);
   }
   bool operator()(buffer const& x, buffer const& y) {

@@ -42,7 +42,7 @@ using stmt = stmt_node const*;
 ///   axis       value = number of a loop variable in `function::variables` (i64)
 ///   load       buf, indices (one per dimension, scalar or vector), a = mask or null: a lane whose mask is
 ///              false reads nothing and is 0
-///   self       the element so far; only inside the value of an accumulate. value = which child's of the `together`
+///   self       the element so far, or the one before it; only inside the value of an accumulate. value = which child's of the `together`
 ///              around it; 0 when alone
 ///   ramp       a, a + value, a + 2 value, ...: a is a scalar i64, value the stride
 ///   broadcast  a in every lane
@@ -92,6 +92,7 @@ enum class stmt_kind : std::uint8_t { block, loop, store, accumulate, branch, al
 ///   accumulate  buf[indices] = value, in which `self` is buf[indices] so far; in the iteration in which every
 ///               variable of `first` stands at its loop's begin, `self` is `identity` instead and the memory
 ///               is not read. With an empty `first` it is always read. There is no separate nest for initialisation.
+///               Of a scan, `self` is buf[before], which the iteration before of the loops in `first` has written
 ///   branch      if value: children[0] else: children[1] (may be absent)
 ///   allocate    buf exists in children[0]; its elements are undefined at first
 ///   together    children are stores, or accumulates with one `first`, to different buffers; all of them are
@@ -106,7 +107,7 @@ struct stmt_node {
   std::int32_t variable = -1, threads = 0;
   expr begin = nullptr, extent = nullptr;
   buffer const* buf = nullptr;
-  list<expr> indices;
+  list<expr> indices, before;  // before: empty but in a scan
   expr value = nullptr, mask = nullptr, identity = nullptr;
   list<std::int32_t> first;
   list<prefetched> ahead;
@@ -195,6 +196,8 @@ stmt loop_like(arena& m, stmt s, expr begin, expr extent, stmt body);  // run as
 stmt branch(arena& m, expr condition, stmt then, stmt otherwise = nullptr);
 stmt together(arena& m, sequence<stmt> const& children);  // one child stands for itself
 
+/// Where an accumulate reads `self`.
+inline list<expr> const& self_indices(stmt s) { return s->before.size() > 0 ? s->before : s->indices; }
 inline bool is_literal(expr e, std::int64_t bits) { return e->kind == op::literal && e->value == bits; }
 inline bool is_index(expr e) { return e->type == dtype::i64; }
 

@@ -383,8 +383,9 @@ WEFT_DECL stmt rewriter::children(stmt s) {
   n.value = (*this)(s->value);
   n.mask = (*this)(s->mask);
   n.identity = (*this)(s->identity);
-  sequence<expr> indices;
+  sequence<expr> indices, before;
   for (expr i : s->indices) indices.push_back((*this)(i));
+  for (expr i : s->before) before.push_back((*this)(i));
   sequence<stmt> parts;
   for (stmt c : s->children) parts.push_back((*this)(c));
   if (s->kind == stmt_kind::block) return block(m_, parts);
@@ -393,6 +394,7 @@ WEFT_DECL stmt rewriter::children(stmt s) {
   if (n.mask != nullptr && is_literal(n.mask, 1)) n.mask = nullptr;
   if (n.mask != nullptr && is_literal(n.mask, 0)) return block(m_, {});
   if (!indices.empty()) n.indices = m_.make_list(indices);
+  if (!before.empty()) n.before = m_.make_list(before);
   if (!parts.empty()) n.children = m_.make_list(parts);
   return m_.make(n);
 }

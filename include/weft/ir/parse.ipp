@@ -178,6 +178,7 @@ inline stmt parser::update(stmt_kind kind) {
   n.kind = kind;
   n.buf = a_buffer();
   n.indices = m_.make_list(items(nullptr));
+  if (kind == stmt_kind::accumulate && try_word("after")) n.before = m_.make_list(items(nullptr));
   std::uint16_t width = n.buf->lanes;
   for (expr i : n.indices)
     if (i->lanes > width) width = i->lanes;

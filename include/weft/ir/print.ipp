@@ -250,11 +250,16 @@ inline void printer::loop(stmt s) {
 }
 inline void printer::update(stmt s) {
   sequence<expr> roots(s->indices.begin(), s->indices.end());
+  for (expr e : s->before) roots.push_back(e);
   for (expr e : {s->value, s->identity, s->mask}) roots.push_back(e);
   begin_line(roots);
   if (s->kind == stmt_kind::accumulate) out_ += "accumulate ";
   put(s->buf);
   items(s->indices);
+  if (s->before.size() > 0) {
+    out_ += " after ";
+    items(s->before);
+  }
   out_ += " = ";
   put(s->value);
   if (s->kind == stmt_kind::accumulate) {

@@ -588,6 +588,7 @@ class first_iteration final : public ir::rewriter {
       n.kind = ir::stmt_kind::store;
       n.value = self_replacement(m_, identities)(s->value);
       n.identity = nullptr;
+      n.before = {};
     }
     return m_.make(n);
   }

@@ -22,6 +22,7 @@ namespace ir {
 ///                where `written` is false; registers and the stack are used inside their allocate, and
 ///                so is a heap buffer that has one
 ///   self         only in the value of an accumulate, with the type of the buffer and the lanes of the access
+///   before       empty, or as many indices as the buffer has dimensions; only of an accumulate
 ///
 /// `first` may be empty: then no iteration is the first. Cost O(nodes) per statement, shared ones once.
 std::string verify(function const& f);

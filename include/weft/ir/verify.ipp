@@ -304,14 +304,17 @@ inline void verifier::loop(stmt s) {
 /// `side_by_side`: it alone, or the children of a `together`.
 inline void verifier::update(stmt s, list<stmt> const& side_by_side) {
   usable(s->buf);
-  for (expr i : s->indices) {
-    if (i == nullptr) return wrong("an index is missing");
-    root(i);
-  }
+  for (list<expr> const* all : {&s->indices, &s->before})
+    for (expr i : *all) {
+      if (i == nullptr) return wrong("an index is missing");
+      root(i);
+    }
   root(s->mask);
   if (!ok()) return;
   std::uint16_t const lanes = access_lanes(s->buf, s->indices);
   indices(s->buf, s->indices, lanes);
+  if (s->before.size() > 0) indices(s->buf, s->before, lanes);
+  require(s->before.size() == 0 || s->kind == stmt_kind::accumulate, "only an accumulate stands after another element");
   mask(s->mask, lanes);
   require(s->buf->written, "a store to a buffer that is not written");
   require(s->buf->lanes == 1 || s->buf->lanes == lanes, "the access must have the lanes of its register");

@@ -29,13 +29,11 @@ WEFT_DECL ir::stmt lowering::update(int result, ir::expr mask) {
   stage_info const& stage = *now_->stage;
   ir::buffer const* out = tensor_[at(stage.tensor + result)];
   ir::stmt_node s;
-  s.kind = stage.reduced > 0 && !now_->empty ? ir::stmt_kind::accumulate : ir::stmt_kind::store;
+  bool const accumulates = stage.scanned >= 0 || (stage.reduced > 0 && !now_->empty);
+  s.kind = accumulates ? ir::stmt_kind::accumulate : ir::stmt_kind::store;
   s.buf = out;
-  sequence<ir::expr> indices = now_->parallel_around;
-  for (int i = 0; i < stage.spatial; ++i)
-    indices.push_back(now_->parts.empty() ? index_of(n_.loop_of[at(stage.first_axis + i)])
-                                          : stored_index(*now_, i, axis_value(stage.first_axis + i)));
-  s.indices = m_.make_list(indices);
+  s.indices = m_.make_list(element_indices(0));
+  if (stage.scanned >= 0) s.before = m_.make_list(element_indices(1));
   s.mask = mask;
   ir::expr const identity = ir::literal(m_, out->type, p_.result(stage, result).identity);
   s.value = now_->empty ? identity : value(p_.result(stage, result).body, nullptr);
@@ -43,10 +41,30 @@ WEFT_DECL ir::stmt lowering::update(int result, ir::expr mask) {
     s.identity = identity;
     sequence<std::int32_t> first;
     for (open_loop const& o : now_->loops)
-      if (n_.at(o.id).reduced && !now_->started) first.push_back(o.variable);
+      if (n_.at(o.id).scanned || (n_.at(o.id).reduced && !now_->started)) first.push_back(o.variable);
     s.first = m_.make_list(first);
   }
   return m_.make(s);
+}
+/// Where the element stands that the leaf makes, or, of a scan, the one so many steps before it.
+WEFT_DECL sequence<ir::expr> lowering::element_indices(int steps_before) {
+  stage_info const& stage = *now_->stage;
+  sequence<ir::expr> indices = now_->parallel_around;
+  for (int i = 0; i < stage.spatial; ++i) {
+    ir::expr at_axis = axis_value(stage.first_axis + i);
+    if (i == stage.scanned && steps_before > 0)
+      at_axis = ir::binary(m_, op::add, at_axis, ir::index(m_, stage.backwards ? steps_before : -steps_before));
+    indices.push_back(now_->parts.empty() ? at_axis : stored_index(*now_, i, at_axis));
+  }
+  return indices;
+}
+/// Of an axis that is scanned from its end, where a step stands; else the step itself.
+WEFT_DECL ir::expr lowering::mirrored(stage_frame const& f, int axis, ir::expr step) {
+  int const d = axis - f.stage->first_axis;
+  if (!f.stage->backwards || d != f.stage->scanned) return step;
+  sequence<part> const& parts = f.computed.empty() ? f.parts : f.computed;
+  ir::expr const extent = parts.empty() ? axis_extent(axis) : parts[at(d)].extent;
+  return ir::binary(m_, op::sub, ir::binary(m_, op::sub, extent, ir::index(m_, 1)), step);
 }
 /// Under which the stage reads memory at all: of a layout with elements that the stage did not have.
 WEFT_DECL ir::expr lowering::common_condition() {
@@ -62,7 +80,7 @@ WEFT_DECL ir::expr lowering::axis_value(int axis) {
   element_place const& place = now_->places[place_];
   int const d = axis - p_.stages[at(place.stage)].first_axis;
   if (place_ > 0) return place.indices[at(d)];
-  ir::expr const index = index_of(n_.loop_of[at(axis)]);
+  ir::expr const index = mirrored(*now_, axis, index_of(n_.loop_of[at(axis)]));
   if (now_->parts.empty() || d >= now_->stage->spatial) return index;
   return ir::binary(m_, op::add, index, (now_->computed.empty() ? now_->parts : now_->computed)[at(d)].begin);
 }

@@ -85,6 +85,8 @@ class guest_spans final : public index_spans {
     int const d = number - s.first_axis;
     if (reader_ == host_.number) {
       span r = of_loop(program::at(l_.n_.loop_of, number));
+      if (host_.stage->backwards && d == host_.stage->scanned)
+        r = {simplify(m_, l_.mirrored(host_, number, r.high)), simplify(m_, l_.mirrored(host_, number, r.low))};
       if (!host_.parts.empty() && d < s.spatial) {
         ir::expr const begin = (host_.computed.empty() ? host_.parts : host_.computed)[static_cast<std::size_t>(d)].begin;
         r = {simplify(m_, ir::binary(m_, op::add, r.low, begin)), simplify(m_, ir::binary(m_, op::add, r.high, begin))};
@@ -244,7 +246,14 @@ WEFT_DECL sequence<part> lowering::parts_of(int stage, guest_spans& spans) {
   for (int d = 0; d < s.spatial; ++d) {
     ir::expr const whole = simplify(m_, axis_extent(s.first_axis + d));
     part p{zero, whole, whole};
-    if (d < static_cast<int>(read.size()) && read[at(d)].known()) {
+    bool const known = d < static_cast<int>(read.size()) && read[at(d)].known();
+    if (known && d == s.scanned) {  // all steps up to the last one that is read
+      ir::expr const last = simplify(m_, ir::binary(m_, op::sub, whole, one));
+      p.begin = s.backwards ? spans.most(read[at(d)].low, zero, ranges) : zero;
+      p.last = s.backwards ? last : spans.least(read[at(d)].high, last, ranges);
+      ir::expr const count = ir::binary(m_, op::add, ir::binary(m_, op::sub, p.last, p.begin), one);
+      p.extent = spans.most(simplify(m_, count), zero, ranges);
+    } else if (known) {
       span const r = read[at(d)];
       ir::expr const last = simplify(m_, ir::binary(m_, op::sub, whole, one));
       auto const length = [&](ir::expr from, ir::expr to) {
@@ -326,7 +335,7 @@ WEFT_DECL sequence<part> lowering::slid(stage_frame const& guest, guest_spans& s
   for (std::size_t d = 0; d < guest.parts.size(); ++d) {
     part const& p = guest.parts[d];
     if (!uses(p.begin, v.variable) && !uses(p.extent, v.variable)) continue;
-    if (moving >= 0 || p.last == nullptr) return {};
+    if (moving >= 0 || p.last == nullptr || static_cast<int>(d) == guest.stage->scanned) return {};
     moving = static_cast<int>(d);
   }
   sequence<part> computed = guest.parts;

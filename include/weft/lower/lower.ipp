@@ -384,7 +384,7 @@ WEFT_DECL void lowering::open(stage_frame& f) {
     if (n_.loops[l].stage == f.number && n_.loops[l].is_split() && !(f.empty && n_.loops[l].reduced))
       add_guard(static_cast<int>(l));
   for (std::int32_t id : cut) add_guard(id);
-  for (int r = 0; r < f.stage->results && !f.empty; ++r)
+  for (int r = 0; r < f.stage->results && !f.empty && f.stage->scanned < 0; ++r)
     for (node n = p_.at(p_.result(*f.stage, r).body); n.kind == op::select && p_.at(n.c).kind == op::self;
          n = p_.at(n.b))
       add_condition(n.a);

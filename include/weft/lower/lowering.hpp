@@ -175,6 +175,8 @@ class lowering {
   ir::stmt update(int result, ir::expr mask);
   ir::expr common_condition();
   ir::expr axis_value(int axis);
+  ir::expr mirrored(stage_frame const& f, int axis, ir::expr step);
+  sequence<ir::expr> element_indices(int steps_before);
   ir::expr value(int id, ir::expr condition);
   ir::expr make_value(node const& n, ir::expr condition);
   ir::expr load(node const& n, ir::expr condition);

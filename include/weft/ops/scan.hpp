@@ -1,4 +1,4 @@
-// Prefix sums and their kin as triangular reductions: n^2 / 2 steps for n elements, each sum on its own.
+// Prefix sums and their kin, one step per element, and triangles.
 #pragma once
 
 #include "weft/ops/layout.hpp"
@@ -17,11 +17,10 @@ template <fixed_string Name, class T, int Rank, class Reduce>
 constexpr auto scanned(expr::tensor<T, Rank> const& x, scan_options const& o, Reduce const& reduce) {
   std::size_t const axis = dimension(o.axis, Rank);
   return compute_over<Name>(shape_of(x), [&](auto const& i) {
-    return reduce(x.extent(static_cast<int>(axis)), [&](auto k) {
+    return reduce(prefix{i[axis], o.reverse, o.exclusive}, [&](auto k) {
       auto from = i;
       from[axis] = k;
-      axis_index const first = o.reverse ? i[axis] : k, last = o.reverse ? k : i[axis];
-      return weft::where(o.exclusive ? first < last : first <= last, element_at(x, from));
+      return element_at(x, from);
     });
   });
 }

@@ -15,7 +15,15 @@ namespace weft::inline WEFT_ABI {
 /// A loop is taken when nothing but accumulates stands in it, their targets do not move with it or with a loop
 /// inside it, and none of them reads the memory that another one writes; of a branch, both ways lead to the same
 /// targets. Updates of one element that stand side by
-/// side (an unrolled reduction) become one. Runs after `unroll`, which makes targets constant, and before code
+/// side (an unrolled reduction) become one.
+///
+///     for t in 0..n:                                 acc = C[t - 1], t at its begin, unless first, else 0
+///       accumulate C[t] after C[t - 1]       ->      for t in 0..n:
+///                                                      acc = ..acc..
+///                                                      C[t] = acc
+///
+/// A loop of a scan is taken when nothing but its accumulates stands in it, no loop either, and each of them comes after the
+/// one in front of it or after the last one of the iteration before. Runs after `unroll`, which makes targets constant, and before code
 /// generation, which meets no accumulate any more. Cost O(nodes + accumulators * accumulators).
 ir::stmt promote(ir::function& f, ir::stmt s);
 

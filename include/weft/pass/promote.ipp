@@ -31,6 +31,7 @@ class read_finder final : public ir::rewriter {
 inline sequence<std::int32_t> classes_read(ir::arena& m, ir::stmt s) {
   read_finder f(m);
   f(s->value);
+  if (s->before.size() > 0) f.classes.push_back(s->buf->alias_class);
   return static_cast<sequence<std::int32_t>&&>(f.classes);
 }
 inline bool reads_memory_of(sequence<std::int32_t> const& classes, ir::stmt writer) {
@@ -57,8 +58,9 @@ class promoter final : public ir::rewriter {
     sequence<ir::stmt> updates;
     sequence<std::int32_t> inner;
     ir::stmt const tidy = with_merged_blocks(s);
-    if (s->how != loop_kind::parallel && promotable(tidy, inner, updates) && fits(updates, inner))
-      return promoted(tidy, updates, inner);
+    if (s->how == loop_kind::parallel || !promotable(tidy, inner, updates)) return nullptr;
+    if (fits(updates, inner)) return promoted(tidy, updates, inner);
+    if (sequence<ir::stmt> ends; inner.size() == 1 && is_carried(tidy, updates, ends)) return carried(tidy, updates, ends);
     return nullptr;
   }
 
@@ -70,7 +72,7 @@ class promoter final : public ir::rewriter {
     for (ir::stmt s : block->children) {
       std::size_t at = out.size();
       sequence<std::int32_t> const own = is_update(s) ? classes_read(m_, s) : sequence<std::int32_t>{};
-      if (s->kind == ir::stmt_kind::accumulate && s->first.size() == 0)
+      if (s->kind == ir::stmt_kind::accumulate && s->first.size() == 0 && s->before.size() == 0)
         for (std::size_t i = out.size(); i-- > 0;) {
           if (!is_update(out[i]) || reads_memory_of(reads[i], s) || reads_memory_of(own, out[i])) break;
           if (same_target(out[i], s)) {
@@ -153,7 +155,7 @@ class promoter final : public ir::rewriter {
   bool fits(sequence<ir::stmt> const& updates, sequence<std::int32_t> const& inner) {
     if (updates.empty() || updates.size() > 256 || !reduces_over(updates, inner)) return false;
     for (ir::stmt u : updates) {
-      if (u->buf->where == ir::scope::registers) return false;
+      if (u->buf->where == ir::scope::registers || u->before.size() > 0) return false;
       for (std::int32_t v : inner) {
         for (ir::expr i : u->indices)
           if (ir::uses(i, v)) return false;
@@ -181,24 +183,29 @@ class promoter final : public ir::rewriter {
   ir::expr begin_of(std::int32_t) { return ir::index(m_, 0); }
 
   /// The element before this update: the identity at first, else what is in memory.
-  ir::expr before(ir::stmt u, ir::expr first) {
+  ir::expr before(ir::stmt u, ir::expr first) { return before(u, first, ir::self_indices(u)); }
+  ir::expr before(ir::stmt u, ir::expr first, ir::list<ir::expr> from, ir::expr wanted = nullptr) {
     int const lanes = u->value->lanes;
     ir::expr const identity = ir::broadcast(m_, u->identity, lanes);
     if (first == nullptr) return identity;
     ir::expr mask = ir::unary(m_, op::logical_not, first);
-    if (u->mask != nullptr) mask = ir::all_of(m_, mask, u->mask);
+    mask = ir::all_of(m_, ir::all_of(m_, mask, u->mask), wanted);
     if (ir::is_literal(mask, 1)) mask = nullptr;
-    sequence<ir::expr> const indices(u->indices.begin(), u->indices.end());
+    sequence<ir::expr> const indices(from.begin(), from.end());
     ir::expr const stored = ir::broadcast(m_, ir::load(m_, u->buf, indices, mask), lanes);
     if (ir::is_literal(identity, 0)) return stored;  // what a masked load gives anyway
     return ir::ternary(m_, op::select, ir::broadcast(m_, first, lanes), identity, stored);
   }
   ir::stmt in_memory(ir::stmt u) {
+    return store_of(u, self_replacement(m_, {before(u, is_first(u, {}))})(u->value));
+  }
+  ir::stmt store_of(ir::stmt u, ir::expr value) {
     ir::stmt_node n = *u;
     n.kind = ir::stmt_kind::store;
-    n.value = self_replacement(m_, {before(u, is_first(u, {}))})(u->value);
+    n.value = value;
     n.identity = nullptr;
     n.first = {};
+    n.before = {};
     return m_.make(n);
   }
 
@@ -207,14 +214,7 @@ class promoter final : public ir::rewriter {
     sequence<ir::expr> selves;
     if (s->children[0]->kind == ir::stmt_kind::accumulate)
       for (ir::stmt u : s->children) selves.push_back(before(u, is_first(u, {})));
-    return through_registers(s, selves, [](ir::stmt u, ir::expr value) {
-      ir::stmt_node n = *u;
-      n.kind = ir::stmt_kind::store;
-      n.value = value;
-      n.identity = nullptr;
-      n.first = {};
-      return n;
-    });
+    return through_registers(s, selves, [&](ir::stmt u, ir::expr value) { return sequence<ir::stmt>{store_of(u, value)}; });
   }
   /// The children's values, with `selves` for the elements so far, in registers of their own; then, by `store`, from
   /// there to where they belong.
@@ -225,7 +225,7 @@ class promoter final : public ir::rewriter {
     for (ir::stmt u : together->children) {
       registers.push_back(make_register(u));
       steps.push_back(register_store(registers.back(), self_replacement(m_, selves)(u->value)));
-      stores.push_back(m_.make(store(u, ir::load(m_, registers.back(), {}))));
+      for (ir::stmt one : store(u, ir::load(m_, registers.back(), {}))) stores.push_back(one);
     }
     for (ir::stmt s : stores) steps.push_back(s);
     return allocated(registers, ir::block(m_, steps));
@@ -261,14 +261,7 @@ class promoter final : public ir::rewriter {
       steps.push_back(register_store(registers.back(), before(u, is_first(u, inner))));
     }
     steps.push_back(with_registers(loop, targets, registers));
-    for (std::size_t i = 0; i < targets.size(); ++i) {
-      ir::stmt_node n = *targets[i];
-      n.kind = ir::stmt_kind::store;
-      n.value = ir::load(m_, registers[i], {});
-      n.identity = nullptr;
-      n.first = {};
-      steps.push_back(m_.make(n));
-    }
+    for (std::size_t i = 0; i < targets.size(); ++i) steps.push_back(store_of(targets[i], ir::load(m_, registers[i], {})));
     return allocated(registers, ir::block(m_, steps));
   }
   ir::stmt with_registers(ir::stmt s, sequence<ir::stmt> const& targets,
@@ -294,12 +287,86 @@ class promoter final : public ir::rewriter {
     }
     sequence<ir::expr> selves;
     for (ir::stmt u : s->children) selves.push_back(ir::load(m_, register_of(u), {}));
+    return through_registers(
+        s, selves, [&](ir::stmt u, ir::expr value) { return sequence<ir::stmt>{register_store(register_of(u), value)}; });
+  }
+
+  // --- scans ------------------------------------------------------------------------------------------------------
+  /// Whether each update in the loop comes after an earlier one there, or after the last of such a chain in the iteration
+  /// before. `ends`: the last update of each chain.
+  bool is_carried(ir::stmt loop, sequence<ir::stmt> const& updates, sequence<ir::stmt>& ends) {
+    sequence<ir::stmt> heads;
+    if (updates.empty() || updates.size() > 64 || has_branch(loop)) return false;
+    for (ir::stmt u : updates) {
+      if (u->before.size() == 0 || ir::uses(u->mask, loop->variable) || u->buf->where == ir::scope::registers) return false;
+      std::size_t chain = 0;
+      while (chain < ends.size() && !comes_after(u, ends[chain], nullptr)) ++chain;
+      if (chain == ends.size()) heads.push_back(u), ends.push_back(u);
+      ends[chain] = u;
+    }
+    for (std::size_t c = 0; c < ends.size(); ++c)
+      if (!comes_after(heads[c], ends[c], loop)) return false;
+    return true;
+  }
+  static bool has_branch(ir::stmt s) {
+    bool found = s->kind == ir::stmt_kind::branch;
+    for (ir::stmt c : s->children) found = found || has_branch(c);
+    return found;
+  }
+  /// With a loop: after what `end` was in its iteration before.
+  bool comes_after(ir::stmt u, ir::stmt end, ir::stmt loop) {
+    if (u->buf != end->buf || u->mask != end->mask || u->value->lanes != end->value->lanes) return false;
+    for (std::size_t d = 0; d < u->indices.size(); ++d) {
+      ir::expr at = end->indices[d];
+      if (loop != nullptr) {
+        ir::expr const earlier = ir::binary(m_, op::sub, ir::variable(m_, loop->variable), ir::index(m_, 1));
+        at = ir::substitute(m_, at, loop->variable, earlier);
+      }
+      if (at != u->before[d] && simplify(m_, at) != simplify(m_, u->before[d])) return false;
+    }
+    return true;
+  }
+  /// A register for each chain, which has what the element before the loop holds.
+  ir::stmt carried(ir::stmt loop, sequence<ir::stmt> const& updates, sequence<ir::stmt> const& ends) {
+    sequence<ir::buffer const*> registers(ends.size(), nullptr), own;  // own: by update
+    sequence<ir::stmt> steps, last;
+    for (ir::stmt u : updates) {
+      std::size_t chain = 0;
+      while (chain < last.size() && !comes_after(u, last[chain], nullptr)) ++chain;
+      if (chain == last.size()) {
+        last.push_back(u);
+        registers[chain] = make_register(u);
+        sequence<ir::expr> from;
+        for (ir::expr i : u->before) from.push_back(ir::substitute(m_, i, loop->variable, loop->begin));
+        // A loop that runs no time may stand where there is no element before.
+        ir::expr const runs = ir::binary(m_, op::lt, ir::index(m_, 0), loop->extent);
+        ir::expr const first = before(u, is_first(u, {loop->variable}), m_.make_list(from), runs);
+        steps.push_back(register_store(registers[chain], first));
+      }
+      last[chain] = u;
+      own.push_back(registers[chain]);
+    }
+    std::size_t next = 0;  // of the updates, in their order
+    steps.push_back(ir::loop_like(m_, loop, loop->begin, loop->extent, carrying(loop->children[0], own, next)));
+    return allocated(registers, ir::block(m_, steps));
+  }
+  ir::stmt carrying(ir::stmt s, sequence<ir::buffer const*> const& own, std::size_t& next) {
+    if (s->kind == ir::stmt_kind::block) {
+      sequence<ir::stmt> parts;
+      for (ir::stmt c : s->children) parts.push_back(carrying(c, own, next));
+      return ir::block(m_, parts);
+    }
+    std::size_t const first = next;
+    sequence<ir::expr> selves;
+    for (std::size_t i = 0; i < (s->kind == ir::stmt_kind::together ? s->children.size() : 1); ++i)
+      selves.push_back(ir::load(m_, own[next++], {}));
+    if (s->kind == ir::stmt_kind::accumulate) {
+      ir::stmt const kept = register_store(own[first], self_replacement(m_, selves)(s->value));
+      return ir::block(m_, sequence<ir::stmt>{kept, store_of(s, ir::load(m_, own[first], {}))});
+    }
+    std::size_t child = first;
     return through_registers(s, selves, [&](ir::stmt u, ir::expr value) {
-      ir::stmt_node n;
-      n.kind = ir::stmt_kind::store;
-      n.buf = register_of(u);
-      n.value = value;
-      return n;
+      return sequence<ir::stmt>{register_store(own[child++], value), store_of(u, value)};
     });
   }
   std::string unused_name(std::string name) const {

@@ -5,10 +5,13 @@
 namespace weft::inline WEFT_ABI {
 namespace detail {
 
-/// Whether some accumulate in `s` comes back to the same element for all values of both variables.
+/// Whether some accumulate in `s` comes back to the same element for all values of both variables, or reads along both of them
+/// what it has written before.
 inline bool one_reduction(ir::stmt s, std::int32_t a, std::int32_t b) {
   bool apart = s->kind != ir::stmt_kind::accumulate;
   for (ir::expr i : s->indices) apart = apart || ir::uses(i, a) || ir::uses(i, b);
+  for (std::uint32_t d = 0; d < s->before.size(); ++d)
+    if (s->before[d] != s->indices[d] && ir::uses(s->indices[d], a) && ir::uses(s->indices[d], b)) apart = false;
   if (!apart) return true;
   for (ir::stmt c : s->children)
     if (one_reduction(c, a, b)) return true;

@@ -27,9 +27,11 @@ class lane_rewriter final : public ir::rewriter {
   ir::stmt replace(ir::stmt s) override {
     if (s->kind != ir::stmt_kind::store && s->kind != ir::stmt_kind::accumulate) return nullptr;
     ir::stmt_node n = *s;
-    sequence<ir::expr> indices;
-    for (ir::expr i : s->indices) indices.push_back((*this)(i));
-    n.indices = m_.make_list(indices);
+    for (ir::list<ir::expr>* all : {&n.indices, &n.before}) {
+      sequence<ir::expr> indices;
+      for (ir::expr i : *all) indices.push_back((*this)(i));
+      *all = m_.make_list(indices);
+    }
     n.value = ir::broadcast(m_, (*this)(s->value), lanes_);
     if (s->mask != nullptr) n.mask = ir::broadcast(m_, (*this)(s->mask), lanes_);
     return m_.make(n);

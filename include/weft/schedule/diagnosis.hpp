@@ -42,6 +42,24 @@ enum class verdict : std::uint8_t { legal, deferred, illegal };
   X(a_reduction_axis_cannot_be_vectorized__use_rfactor, \
     "a reduction axis cannot be vectorized: that would change the order of the sum; vectorize a spatial axis, or use rfactor", \
     "") \
+  X(a_scanned_axis_is_walked_in_its_order__mark_another_axis, \
+    "a scanned axis is walked in its order, each step from the one before: it cannot be vectorized, run in parallel or taken apart; mark another axis of the stage", \
+    "another axis; or blocks in the what-lambda: a scan in each, a scan of their last values, and a stage that joins the two") \
+  X(the_outer_part_of_a_scanned_axis_stays_around_the_inner_one, \
+    "the outer part of a scanned axis stays around the inner one: its steps are taken in their order", \
+    "an order in which only other axes change places with its parts") \
+  X(a_scanned_axis_and_another_one_cannot_be_fused, \
+    "a scanned axis and another one cannot be fused", \
+    "one fuse of the other axes") \
+  X(a_scan_cannot_be_inlined__use_compute_at, \
+    "a scan cannot be inlined: each element needs all before it", \
+    "compute_at, a loop outside of the axis along which it is read") \
+  X(the_last_part_of_a_scanned_axis_is_neither_shifted_nor_rounded_up, \
+    "the last part of a scanned axis is neither shifted inwards nor rounded up", \
+    "another tail, such as tail::guard") \
+  X(a_scan_keeps_its_dimensions, \
+    "a scan keeps its dimensions: it is walked along one of them", \
+    "cache_read of it for the stages that read it, and transform_layout of that copy") \
   X(the_stage_has_a_parallel_axis_already, \
     "the stage has a parallel axis already", \
     "leaving this step out, or the one before it") \

@@ -36,6 +36,7 @@ struct loop_info {
   std::int32_t threads = 0;  // of a parallel one: so many run it at most; 0: all that there are
   std::int64_t fold = 0;  // of an axis of the program: so many elements of the stage's memory are kept along it; 0: all
   bool reduced = false;
+  bool scanned = false;  // of the axis that its stage walks in order
   bool gone = false;  // its stage has other axes now
   short_name name;
   constexpr bool is_split() const { return outer >= 0; }
@@ -140,6 +141,7 @@ struct nest {
       // A call with a negative one is refused by bind.
       loop.extent = extent == open_extent ? open_trips : extent < 0 ? -1 : extent;
       loop.reduced = a.reduced;
+      loop.scanned = i == s.scanned;
       loop.name = axis_name(i);
       auto const axis = static_cast<std::size_t>(loop.root);
       if (loop_of.size() <= axis) loop_of.resize(axis + 1, -1);
@@ -214,6 +216,28 @@ struct nest {
     for (int a = s.first_axis; a < s.first_axis + s.axes(); ++a)
       if (is_of(x, a) && is_of(y, a)) return true;
     return false;
+  }
+  /// Whether loop `l` is `part`, of that, or fused with some of that.
+  constexpr bool is_within(int l, int part) const {
+    if (l == part) return true;
+    if (at(l).parent >= 0) return is_within(at(l).parent, part);
+    for (int i = at(l).first; i >= 0; i = at(i).next)
+      if (is_within(i, part)) return true;
+    return false;
+  }
+  /// Whether a scan's steps are taken one after the other.
+  constexpr ruling scan_fits(sequence<std::int32_t> const& outermost_first) const {
+    for (std::size_t i = 0; i < outermost_first.size(); ++i) {
+      loop_info const& l = at(outermost_first[i]);
+      if (!l.scanned) continue;
+      if (l.kind == loop_kind::parallel || l.kind == loop_kind::vectorized)
+        return illegal(diagnosis::a_scanned_axis_is_walked_in_its_order__mark_another_axis);
+      for (std::size_t k = 0; k < i; ++k)
+        for (std::size_t s = 0; at(outermost_first[k]).scanned && s < loops.size(); ++s)
+          if (loops[s].is_split() && is_within(outermost_first[k], loops[s].inner) && is_within(outermost_first[i], loops[s].outer))
+            return illegal(diagnosis::the_outer_part_of_a_scanned_axis_stays_around_the_inner_one);
+    }
+    return {};
   }
   /// What the marks that loops have demand of their order; `unroll`, `vectorize` and `parallel` rule alike.
   constexpr ruling marks_fit(sequence<std::int32_t> const& outermost_first) const {

@@ -147,6 +147,7 @@ struct placement_check {
       for (int d = 0; d < with.spatial; ++d) {
         if (!n.is_of(l, with.first_axis + d)) continue;
         if (d >= of.spatial) return illegal(diagnosis::the_stages_differ_in_an_axis_that_they_would_share);
+        if (d == of.scanned) return illegal(diagnosis::a_scanned_axis_is_walked_in_its_order__mark_another_axis);
         int const mine = program::at(p.axes, of.first_axis + d).extent, theirs = program::at(p.axes, with.first_axis + d).extent;
         if (mine == theirs) continue;
         std::int64_t const a = n.at(program::at(n.loop_of, of.first_axis + d)).extent;
@@ -186,6 +187,9 @@ struct placement_check {
   }
   constexpr ruling all() const {
     if (ruling const r = rings(); r.v != verdict::legal) return r;
+    for (std::size_t s = 0; s < n.order.size(); ++s)
+      if (n.computation().stages[s].scanned >= 0)
+        if (ruling const r = n.scan_fits(n.order[s]); r.v != verdict::legal) return r;
     for (int s = 0; s < static_cast<int>(n.places.size()); ++s) {
       int const host = place(s).loop;
       if (host < 0) continue;

@@ -149,6 +149,7 @@ WEFT_DECL void stmt_printer::updates(ir::list<ir::stmt> const& together) {
   sequence<bool> used(together.size(), false), seen;
   for (ir::stmt s : together) {
     for (ir::expr i : s->indices) roots.push_back(i);
+    for (ir::expr i : s->before) roots.push_back(i);
     if (accumulate) roots.push_back(s->identity);
     else roots.push_back(s->value);
     detail::mark_selves(s->value, used, seen);
@@ -158,7 +159,8 @@ WEFT_DECL void stmt_printer::updates(ir::list<ir::stmt> const& together) {
   sequence<std::string> elements, values;
   for (ir::stmt s : together) {
     elements.push_back(exprs_.element(s->buf, s->indices));
-    if (accumulate) old_element(s, elements.back(), used[elements.size() - 1]);
+    std::string const self = s->before.size() > 0 ? exprs_.element(s->buf, s->before) : elements.back();
+    if (accumulate) old_element(s, self, used[elements.size() - 1]);
   }
   for (ir::stmt s : together) {
     if (accumulate) out_ += exprs_.share({s->value}, indent_);

@@ -62,8 +62,8 @@ class key_writer : public byte_writer {
       numbers(extent, stage, reduced);
     });
     each(stages, [&](stage_info const& s) {
-      auto const& [tensor, first_axis, spatial, first_reduced, reduced, first_result, results_of_it] = s;
-      numbers(tensor, first_axis, spatial, first_reduced, reduced, first_result, results_of_it);
+      auto const& [tensor, first_axis, spatial, first_reduced, reduced, first_result, results_of_it, scanned, backwards] = s;
+      numbers(tensor, first_axis, spatial, first_reduced, reduced, first_result, results_of_it, scanned, backwards);
     });
     each(results, [&](result_info const& r) {
       auto const& [body, identity, merged] = r;

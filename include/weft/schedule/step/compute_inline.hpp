@@ -10,6 +10,8 @@ struct compute_inline_rule {
     if (ruling const r = can_be_placed(n, s.stage); r.v != verdict::legal) return r;
     if (program::at(n.computation().stages, s.stage).reduced > 0)
       return illegal(diagnosis::a_reduction_cannot_be_inlined__use_compute_at);
+    if (program::at(n.computation().stages, s.stage).scanned >= 0)
+      return illegal(diagnosis::a_scan_cannot_be_inlined__use_compute_at);
     for (placement const& p : n.places)
       if (p.loop >= 0 && n.at(p.loop).stage == s.stage)
         return illegal(diagnosis::a_stage_that_others_are_computed_in_cannot_be_inlined);
@@ -28,7 +30,7 @@ struct compute_inline_step {
   ///     for i in 0..n - 1:
   ///       b[i] = a[i] + a[i + 1]
   ///
-  /// Needs   no reduction, no output of the kernel
+  /// Needs   no reduction, no scan, no output of the kernel
   /// Keeps   each element is computed by the same operations, in its type
   /// Errors  schedule_error "compute_inline: a reduction cannot be inlined"; where stages inlined into each other make
   ///         more than a million operations

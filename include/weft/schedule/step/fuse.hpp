@@ -16,6 +16,8 @@ struct fuse_rule {
       if (n.at(l).stage != n.at(s.loops[0]).stage) return illegal(diagnosis::the_axes_belong_to_different_stages);
       if (n.at(l).reduced != n.at(s.loops[0]).reduced)
         return illegal(diagnosis::a_reduction_axis_and_a_spatial_one_cannot_be_fused);
+      if (n.at(l).scanned != n.at(s.loops[0]).scanned)
+        return illegal(diagnosis::a_scanned_axis_and_another_one_cannot_be_fused);
     }
     int const first = n.position(s.loops[0]);
     for (int i = 1; i < s.count; ++i)
@@ -28,6 +30,7 @@ struct fuse_rule {
     loop_info whole;
     whole.stage = n.at(s.loops[0]).stage;
     whole.reduced = n.at(s.loops[0]).reduced;
+    whole.scanned = n.at(s.loops[0]).scanned;
     whole.first = s.loops[0];
     whole.extent = 1;
     sequence<std::int32_t>& order = n.order_of(s.loops[0]);
@@ -84,7 +87,7 @@ struct fuse_step {
   ///         body(i, j)
   ///
   /// Needs   at least two loops of one stage, named from the outermost inwards, none with a loop between it and the next;
-  ///         all reduced or all spatial; not unrolled, vectorized or parallel; no stage is computed inside one of them
+  ///         all reduced or all spatial, all parts of a scanned axis or none; not unrolled, vectorized or parallel; no stage is computed inside one of them
   /// Returns the fused loop, to be split, reordered and marked as any
   /// Keeps   the iterations and their order
   /// Errors  schedule_error "fuse: the axes do not stand directly inside each other, in this order; reorder first"

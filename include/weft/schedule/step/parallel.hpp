@@ -18,6 +18,7 @@ struct parallel_rule {
     int const id = s.loops[0];
     if (ruling const r = n.unmarked(id); r.v != verdict::legal) return r;
     if (n.at(id).reduced) return illegal(diagnosis::a_reduction_axis_cannot_run_in_parallel__use_rfactor);
+    if (n.at(id).scanned) return illegal(diagnosis::a_scanned_axis_is_walked_in_its_order__mark_another_axis);
     if (s.numbers.size() > 1 || (s.numbers.size() == 1 && (s.numbers[0] < 1 || s.numbers[0] > 1 << 20)))
       return illegal(diagnosis::a_parallel_axis_is_run_by_at_least_1_thread);
     bool outside = true;
@@ -41,7 +42,7 @@ template <class Schedule>
 struct parallel_step {
   /// Shares the loop's iterations out to the threads of the pool, in contiguous pieces.
   ///
-  /// Needs   a spatial axis, one per stage, not inside an unrolled or vectorized one
+  /// Needs   a spatial axis that is not scanned, one per stage, not inside an unrolled or vectorized one
   /// Cost    one fork and join each time the loop is reached: put it outermost, or outside all but few iterations
   constexpr void parallel(axis i) {
     step request{verb::parallel, 1, {i.id}};

@@ -19,6 +19,8 @@ struct reverse_compute_inline_rule {
     if (ruling const r = can_be_placed(n, read); r.v != verdict::legal) return r;
     if (program::at(n.computation().stages, read).reduced > 0)
       return illegal(diagnosis::a_reduction_cannot_be_inlined__use_compute_at);
+    if (program::at(n.computation().stages, read).scanned >= 0)
+      return illegal(diagnosis::a_scan_cannot_be_inlined__use_compute_at);
     if (!(program::at(n.places, read) == placement()))
       return illegal(diagnosis::the_stage_of_this_axis_is_inlined__it_has_no_loops);
     return {};
@@ -62,7 +64,7 @@ struct reverse_compute_inline_step {
   ///
   /// Same as compute_inline for that stage, and its steps for this one.
   ///
-  /// Needs   `stage` reads one stage, at its own index alone; that one has no reduction and is no output; no step
+  /// Needs   `stage` reads one stage, at its own index alone; that one has no reduction, no scan and is no output; no step
   ///         before it names an axis of `stage`
   /// Keeps   each element is computed by the same operations, in its type
   /// Cost    where others read that stage too, its elements are computed there again

@@ -21,6 +21,7 @@ struct rfactor_rule {
     if (k >= 0 && k < static_cast<int>(n.loops.size()) && n.at(k).stage != s.stage)
       return illegal(diagnosis::the_stage_does_not_have_this_axis);
     if (ruling const r = n.usable(k); r.v != verdict::legal) return r;
+    if (n.at(k).scanned) return illegal(diagnosis::a_scanned_axis_is_walked_in_its_order__mark_another_axis);
     if (!n.at(k).reduced) return illegal(diagnosis::only_a_reduced_axis_has_terms_to_share_out);
     if (s.factor < 1) return illegal(diagnosis::a_factor_must_be_at_least_1);
     for (std::int32_t l : program::at(n.order, s.stage)) {

@@ -14,6 +14,8 @@ struct split_rule {
     if (s.factor < 1) return illegal(diagnosis::a_factor_must_be_at_least_1);
     if (s.word == static_cast<int>(tail::shift_inwards) && n.at(s.loops[0]).reduced)
       return illegal(diagnosis::the_last_part_of_a_reduction_cannot_be_shifted_inwards);
+    if (n.at(s.loops[0]).scanned && s.word >= static_cast<int>(tail::shift_inwards))
+      return illegal(diagnosis::the_last_part_of_a_scanned_axis_is_neither_shifted_nor_rounded_up);
     if (s.word == static_cast<int>(tail::round_up)) return can_round_up(n, n.at(s.loops[0]));
     return {};
   }
@@ -79,6 +81,7 @@ struct split_step {
   ///                    output. What that reads must stay in bounds, else schedule_error at the call
   ///
   /// Needs   `i` is a loop of its stage, not unrolled, vectorized or parallel; factor >= 1; to be shifted, no reduction
+  ///         and no scan along it
   /// Keeps   every index is visited exactly once, in the same order; shifted inwards some twice, with the same result.
   ///         Where an element that is computed twice could be seen half done, or what it reads be written (a reduction
   ///         around the outer part, an outer part that is parallel, or unrolled around a reduction, arguments that share

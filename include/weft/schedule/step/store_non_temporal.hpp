@@ -10,7 +10,7 @@ struct store_non_temporal_rule {
     ruling const r = can_be_placed(n, s.stage);
     if (r.v == verdict::legal) return illegal(diagnosis::only_what_the_kernel_returns_is_stored_past_the_caches);
     if (r.why != diagnosis::an_output_is_computed_in_a_nest_of_its_own) return r;
-    if (program::at(n.computation().stages, s.stage).reduced > 0)
+    if (stage_info const& of = program::at(n.computation().stages, s.stage); of.reduced > 0 || of.scanned >= 0)
       return illegal(diagnosis::a_reduction_comes_back_to_its_elements__cache_write_it_first);
     return {};
   }
@@ -26,7 +26,7 @@ struct store_non_temporal_step {
   ///     vectorized i in 0..n:                       C[i] = A[i] + B[i], by instructions such as vmovntps where the
   ///       C[i] = A[i] + B[i]              ->        address of a vector is a multiple of its size; others as before
   ///
-  /// Needs   an output of the kernel, without a reduction, whose elements are read again: of one that has it, cache_write, and
+  /// Needs   an output of the kernel, without a reduction or scan, whose elements are read again: of one that has it, cache_write, and
   ///         this step for what stays; a vectorized axis of which elements stand side by side, or nothing changes
   /// Keeps   all results. What was stored so is there for every thread when the loop, or the call, ends: a fence sees to it
   /// Cost    a test of the address for each vector. Pays where outputs are larger than the caches and nobody reads them soon;

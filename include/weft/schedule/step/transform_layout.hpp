@@ -46,6 +46,7 @@ struct transform_layout_rule {
         return illegal(diagnosis::an_output_keeps_its_layout__transform_a_copy_or_a_stage_that_others_read);
     if (is_scheduled(n, s.stage))
       return illegal(diagnosis::the_stage_was_scheduled_already__this_step_comes_before_all_others_on_it);
+    if (program::at(p.stages, s.stage).scanned >= 0) return illegal(diagnosis::a_scan_keeps_its_dimensions);
     if (!holds_each_element_once(s.numbers, program::at(p.stages, s.stage).spatial))
       return illegal(diagnosis::a_layout_must_hold_each_element_once__cut_each_dimension_into_quotients_and_remainders);
     return {};
@@ -99,7 +100,7 @@ struct transform_layout_step {
   ///     auto packed = s.transform_layout(copy, [](auto k, auto j) { return weft::dims(j / 16, k, j % 16); });
   ///
   /// Shape   a quotient's size is rounded up; `padding` is what the elements hold that the stage did not have
-  /// Needs   no output; no step before it names the stage's axes or places it. Of each index all digits stand once in
+  /// Needs   no output, no scan; no step before it names the stage's axes or places it. Of each index all digits stand once in
   ///         the new dimensions. The old axes are gone from then on; the handle that is returned has the new ones.
   /// Keeps   the bits of all elements
   /// Errors  schedule_error "transform_layout: a layout must hold each element exactly once"

@@ -11,6 +11,7 @@ struct vectorize_rule {
     if (ruling const r = n.unmarked(id); r.v != verdict::legal) return r;
     loop_info const& loop = n.at(id);
     if (loop.reduced) return illegal(diagnosis::a_reduction_axis_cannot_be_vectorized__use_rfactor);
+    if (loop.scanned) return illegal(diagnosis::a_scanned_axis_is_walked_in_its_order__mark_another_axis);
     bool inside = false;
     for (std::int32_t other : n.order_of(id)) {
       if (n.at(other).kind == loop_kind::vectorized)
@@ -39,7 +40,7 @@ struct vectorize_step {
   ///     for j in 0..64:                   C[.., 0:16] += ...
   ///       C[.., j] += ...       ->        C[.., 16:32] += ...     (on a machine with 16 lanes)
   ///
-  /// Needs   a spatial axis, one per stage; at most 1024 iterations (perhaps decided at the first call)
+  /// Needs   a spatial axis that is not scanned, one per stage; at most 1024 iterations (perhaps decided at the first call)
   /// Tail    masked lanes; they neither read nor write memory
   constexpr void vectorize(axis i) {
     step request{verb::vectorize, 1, {i.id}};
