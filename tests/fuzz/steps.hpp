@@ -85,6 +85,11 @@ inline bool try_step(weft::schedule& s, weft::step one, weft::sequence<bool> con
   return true;
 }
 
+inline weft::step pipelined(random_source& r, int stage) {
+  weft::step one{weft::verb::pipeline, 0, {}, r.one_of({1, 1, 1, 2, 3, 16})};
+  one.stage = stage;
+  return one;
+}
 /// A stage, computed in a loop of one that reads it, perhaps with memory for more iterations than one, perhaps a ring.
 template <class Attempt>
 void place_a_stage(random_source& r, weft::schedule const& s, Attempt const& attempt) {
@@ -102,7 +107,9 @@ void place_a_stage(random_source& r, weft::schedule const& s, Attempt const& att
     if (loops.empty()) return;
     one.count = 1, one.loops[0] = loops[static_cast<std::size_t>(r.below(static_cast<int>(loops.size())))];
   }
-  if (!attempt(one) || one.what != verb::compute_at || r.chance(50)) return;
+  if (!attempt(one) || one.what != verb::compute_at) return;
+  if (r.chance(20)) return void(attempt(pipelined(r, one.stage)));
+  if (r.chance(40)) return;
   int around = one.loops[0];
   step store{s.position(around) == 0 || r.chance(30) ? verb::store_root : verb::store_at};
   store.stage = one.stage;
@@ -202,7 +209,7 @@ inline weft::trace draw_steps(random_source& r, weft::schedule s, weft::sequence
     std::int32_t const loop = order[static_cast<std::size_t>(place)];
     std::int64_t const factor = r.one_of({1, 2, 3, 4, 4, 5, 6, 7, 8, 8, 9, 16, 16, 33, 64});
     bool const room = order.size() < 8;
-    switch (r.below(s.order.size() > 1 ? 28 : 21)) {
+    switch (r.below(s.order.size() > 1 ? 29 : 21)) {
       case 0:
       case 1:
         if (room) split(loop, factor);
@@ -332,6 +339,7 @@ inline weft::trace draw_steps(random_source& r, weft::schedule s, weft::sequence
         attempt(one);
         break;
       }
+      case 21: attempt(pipelined(r, r.below(static_cast<int>(s.order.size())))); break;
       default: place_a_stage(r, s, attempt);
     }
   }

@@ -31,7 +31,7 @@ WEFT_DECL ir::stmt lowering::update(int result, ir::expr mask) {
   ir::stmt_node s;
   s.kind = stage.reduced > 0 && !now_->empty ? ir::stmt_kind::accumulate : ir::stmt_kind::store;
   s.buf = out;
-  sequence<ir::expr> indices = now_->parallel_around;
+  sequence<ir::expr> indices = now_->instance;
   for (int i = 0; i < stage.spatial; ++i)
     indices.push_back(now_->parts.empty() ? index_of(n_.loop_of[at(stage.first_axis + i)])
                                           : stored_index(*now_, i, axis_value(stage.first_axis + i)));
@@ -127,7 +127,7 @@ WEFT_DECL ir::expr lowering::load(node const& n, ir::expr condition) {
   ir::expr mask = guarded(indices, condition);
   if (mask != nullptr && inside(indices, bounds)) mask = nullptr;
   if (guest == nullptr) return ir::load(m_, buf, indices, mask);
-  sequence<ir::expr> all = guest->parallel_around;
+  sequence<ir::expr> all = guest->instance;
   for (ir::expr i : stored) all.push_back(i);
   return ir::load(m_, buf, all, mask);
 }

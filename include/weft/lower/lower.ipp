@@ -465,10 +465,15 @@ WEFT_DECL ir::stmt lowering::nest_from(std::size_t position, guard_states states
     states[g] = guard_state::holds;
   }
   int const here = static_cast<int>(position);
-  ir::stmt body = has_guests(o.id) ? with_guests(here, states) : tile_branches(here, 0, states);
+  sequence<early_guest> early;
+  ir::stmt body = has_guests(o.id) ? with_guests(here, states, early) : tile_branches(here, 0, states);
   if (inside != nullptr) body = ir::branch(m_, inside, body);
-  for (std::size_t s = n_.places.size(); s-- > 0;)
-    if (needed_[s] && n_.places[s].store == o.id && !now_->empty) body = with_memory(static_cast<int>(s), body);
+  ir::stmt first = early.empty() ? nullptr : computed_ahead(here, trips, inside, early, body);
+  for (std::size_t s = n_.places.size(); s-- > 0;) {
+    if (!needed_[s] || n_.places[s].store != o.id || now_->empty) continue;
+    body = with_memory(static_cast<int>(s), body);
+    if (first != nullptr) first = with_memory(static_cast<int>(s), first);
+  }
   sequence<ir::prefetched> ahead;
   for (fetch_ahead const& f : n_.fetches) {
     int const from = p_.tensors[at(f.tensor)].stage;  // what is computed in a loop is at hand there
@@ -478,7 +483,10 @@ WEFT_DECL ir::stmt lowering::nest_from(std::size_t position, guard_states states
   ir::stmt_node loop = *ir::loop(m_, how, o.variable, ir::index(m_, 0), trips, body);
   loop.threads = n_.at(o.id).threads;
   loop.ahead = m_.make_list(ahead);
-  return m_.make(loop);
+  if (first == nullptr) return m_.make(loop);
+  ir::stmt all = ir::block(m_, {first, m_.make(loop)});
+  for (std::size_t i = early.size(); i-- > 0;) all = with_memory(early[i].stage, all);
+  return all;
 }
 /// The spatial loops from `position` inwards, which store the identity. Nothing is read there.
 WEFT_DECL ir::stmt lowering::identity_nest(std::size_t position, guard_states const& states) {

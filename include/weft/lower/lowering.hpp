@@ -86,10 +86,16 @@ struct stage_frame {
   sequence<part> parts;                // of a guest, by spatial axis: what is read of it at a time
   sequence<part> computed;             // of those what is computed, as the rest is there already; empty: all
   sequence<part> stored;               // what there is memory for; empty: as much as is read at a time
-  sequence<ir::expr> parallel_around;  // of a guest whose memory is in the workspace: the iteration that it belongs to
+  sequence<ir::expr> instance;         // of a guest: which of several copies of its memory, as store and load begin with it
   sequence<ir::expr> open_guards;      // of the leaf being made
   sequence<int> held;                  // nodes of conditions that are known to hold there
   sequence<element_place> places;      // of that leaf
+};
+
+/// The nest of a guest that is computed iterations ahead.
+struct early_guest {
+  int stage = -1;
+  ir::stmt nest = nullptr;
 };
 
 /// One of the loops of a stage, by its position; of no stage, none.
@@ -153,7 +159,9 @@ class lowering {
   friend class guest_spans;
   bool is_guest(int stage, int loop) const;
   bool has_guests(int loop) const;
-  ir::stmt with_guests(int position, guard_states const& states);
+  ir::stmt with_guests(int position, guard_states const& states, sequence<early_guest>& early);
+  ir::stmt computed_ahead(int position, ir::expr trips, ir::expr inside, sequence<early_guest> const& early, ir::stmt& body);
+  std::int32_t least_ahead(int stage, int loop) const;
   sequence<part> parts_of(int stage, class guest_spans& spans);
   void find_parts(stage_frame& guest, int stage, class guest_spans& spans);
   void keep_inside(part& p, part const& around, class guest_spans& spans);

@@ -56,13 +56,14 @@ struct schedule_limits {
 /// Where a stage is computed: in a nest of its own before those that read it; inside a loop of one of them, so much of it
 /// as is read there, or of one that does not read it, the elements that this one computes of itself there (`beside`); or,
 /// inlined, wherever an element of it is read. Where its memory is: as far in as it is computed, or
-/// for all iterations of a loop further out, or for the whole kernel.
+/// for all iterations of a loop further out, or for the whole kernel. ahead: so many iterations before the one that reads it.
 struct placement {
   static constexpr std::int32_t as_computed = -1, whole_kernel = -2;
   bool inlined = false;
   std::int32_t loop = -1;
   std::int32_t store = as_computed;  // or a loop
   bool beside = false;               // then for the whole kernel
+  std::int32_t ahead = 0;
   constexpr bool operator==(placement const&) const = default;
 };
 
@@ -190,6 +191,16 @@ struct nest {
     for (placement const& p : places)
       if (p.beside && at(p.loop).stage == stage) return true;
     return false;
+  }
+  /// How many iterations of `loop` ahead of its own stage runs `stage`, for which all is done inside that loop.
+  constexpr int ahead_in(int stage, int loop) const {
+    int ahead = 0;
+    while (stage != at(loop).stage) {
+      placement const& p = places[static_cast<std::size_t>(stage)];
+      ahead = p.loop == loop ? p.ahead : 0;
+      stage = at(p.loop).stage;
+    }
+    return ahead;
   }
   /// Whether a loop of this kind runs inside `loop`.
   constexpr bool has_inside(int loop, loop_kind kind) const {

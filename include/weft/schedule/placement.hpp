@@ -175,6 +175,22 @@ struct placement_check {
     if (store == placement::whole_kernel) return {};
     return illegal(diagnosis::the_axis_does_not_stand_around_the_loop_in_which_the_stage_is_computed);
   }
+  constexpr bool read_in_time(int stage, int host, int ahead) const {
+    for (std::int32_t r : program::at(readers, stage))
+      if (place(r).inlined ? !read_in_time(r, host, ahead) : n.ahead_in(r, host) > ahead) return false;
+    return true;
+  }
+  /// Whether `stage` can be computed as far ahead of the iterations of `host` as is said.
+  constexpr ruling in_time(int stage, int host) const {
+    placement const at = place(stage);
+    if (at.ahead > 0 && n.at(host).kind != loop_kind::serial)
+      return illegal(diagnosis::only_in_a_serial_axis_is_a_stage_computed_ahead);
+    if (at.ahead > 0 && at.store != placement::as_computed)
+      return illegal(diagnosis::a_stage_that_is_computed_ahead_has_memory_for_whole_parts__not_for_what_slides);
+    if (!read_in_time(stage, host, at.ahead))
+      return illegal(diagnosis::a_stage_that_reads_it_is_computed_further_ahead__pipeline_this_one_before);
+    return {};
+  }
   constexpr ruling rings() const {
     for (std::size_t r = 0; r < n.loops.size(); ++r) {
       if (n.loops[r].fold == 0) continue;
@@ -199,6 +215,7 @@ struct placement_check {
       if (ruling const r = around(host, has_parallel(s)); r.v != verdict::legal) return r;
       if (place(s).beside) continue;
       if (ruling const r = memory(s); r.v != verdict::legal) return r;
+      if (ruling const r = in_time(s, host); r.v != verdict::legal) return r;
     }
     for (special const& c : n.specials)
       if (place(c.stage).loop >= 0 || place(c.stage).inlined)

@@ -15,6 +15,7 @@
 #include "weft/schedule/step/fold_storage.hpp"
 #include "weft/schedule/step/fuse.hpp"
 #include "weft/schedule/step/parallel.hpp"
+#include "weft/schedule/step/pipeline.hpp"
 #include "weft/schedule/step/prefetch.hpp"
 #include "weft/schedule/step/reorder.hpp"
 #include "weft/schedule/step/reverse_compute_at.hpp"
@@ -92,7 +93,8 @@ struct schedule : nest,
                   compute_with_step<schedule>,
                   specialize_step<schedule>,
                   store_non_temporal_step<schedule>,
-                  prefetch_step<schedule> {
+                  prefetch_step<schedule>,
+                  pipeline_step<schedule> {
   trace steps;
   sequence<knob_info> knobs;
   sequence<std::int32_t> choices;  // per knob in order of use; 0 beyond the end

@@ -27,6 +27,7 @@ struct word_list {
 ///     C: rfactor(C, k, 8)              a stage, a loop (of it, or the step is refused) and a number
 ///     copy: transform_layout(1, 1, 0)  a stage and a list of numbers
 ///     row: set_scope(stack)            a stage and a word of a list
+///     panel: pipeline(2)               a stage and a number
 struct step_form {
   std::string_view name;
   bool stage = false;                   // step::stage is named; else it is that of the loops
@@ -75,7 +76,8 @@ inline constexpr word_list scope_words{scope_names, 2}, no_words{};
   X(compute_with,   true,  1, 1,  false, false, true) \
   X(specialize,     true,  0, 0,  false, false, false, no_words, true) \
   X(store_non_temporal, true, 0, 0, false, false, false) \
-  X(prefetch,       false, 1, 1,  true,  true,  false)
+  X(prefetch,       false, 1, 1,  true,  true,  false) \
+  X(pipeline,       true,  0, 0,  false, true,  true)
 
 enum class verb : std::uint8_t {
 #define WEFT_X(name, ...) name,
