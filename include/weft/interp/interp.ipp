@@ -111,8 +111,8 @@ inline void interpreter::touch(ir::buffer const* b, ir::list<ir::expr> const& in
   iteration_tree::meeting const m = tree_.meet(e.place, place_);
   iteration_tree::entry const &then = tree_.entries[m.from_a], &now = tree_.entries[m.from_b];
   std::string const& name = f_.variables[at(now.variable)];
-  bool const lanes = tree_.entries[m.at].value != 0;
-  fault("race in " + std::string(lanes ? "vectorized" : "parallel") + " loop " + name + ": " +
+  auto const how = static_cast<loop_kind>(tree_.entries[m.at].value);
+  fault("race in " + std::string(weft::name(how)) + " loop " + name + ": " +
         element_text(b, indices, l) + " is " + (e.writes ? "written" : "read") + " in iteration " + name + " = " +
         std::to_string(then.value) + " and " + (writes ? "written" : "read") + " in iteration " + name + " = " +
         std::to_string(now.value));
@@ -302,7 +302,7 @@ inline void interpreter::two_lanes_apart(ir::stmt s, lane_set const& stored, int
 }
 /// A loop whose iterations may run at the same time: forwards, backwards or in any order.
 inline void interpreter::at_once(ir::stmt s, std::int64_t begin, std::int64_t extent) {
-  std::uint32_t const outside = place_, run = tree_.add(outside, -1, s->how == loop_kind::vectorized);
+  std::uint32_t const outside = place_, run = tree_.add(outside, -1, static_cast<std::int64_t>(s->how));
   auto const how = random() % 4;
   sequence<std::int64_t> order;
   for (std::int64_t i = 0; i < extent; ++i) order.push_back(how == 0 ? extent - 1 - i : i);
@@ -328,7 +328,7 @@ inline void interpreter::loop(ir::stmt s) {
   begin_[at(s->variable)] = variable_[at(s->variable)] = begin;
   if (extent > options_.max_operations - operations_) return fault("more operations than interp_options allows");
   open_.push_back(s->variable);
-  if (s->how == loop_kind::parallel || s->how == loop_kind::vectorized) {
+  if (is_concurrent(s->how) || s->how == loop_kind::vectorized) {
     if (extent > 1 << 26) return fault("more than 2^26 iterations of a parallel loop are not interpreted");
     at_once(s, begin, extent);
   } else {

@@ -85,7 +85,8 @@ enum class stmt_kind : std::uint8_t { block, loop, store, accumulate, branch, al
 ///
 ///   block       children, one after the other
 ///   loop        for variable in begin .. begin + extent: children[0], run as `how` says; a parallel one by at most
-///               `threads` threads (0: all that there are)
+///               `threads` threads (0: all that there are). One that is bound to an axis of a machine ends when all its
+///               iterations have; memory allocated inside it is an iteration's own
 ///               In each iteration, of each buffer of `ahead`, what the iteration `distance` later reads is prefetched
 ///   store       buf[indices] = value where mask (null: always)
 ///   accumulate  buf[indices] = value, in which `self` is buf[indices] so far; in the iteration in which every

@@ -223,7 +223,8 @@ WEFT_DECL ir::stmt lowering::with_guests(int position, guard_states const& state
   steps.push_back(tile_branches(position, 0, states));
   ir::stmt all = ir::block(m_, steps);
   for (std::size_t i = guests.size(); i-- > 0;)
-    if (frames_[at(guests[i])].store == placement::as_computed && n_.places[at(guests[i])].ahead == 0)
+    if (stage_frame const& guest = frames_[at(guests[i])];
+        guest.store == placement::as_computed && n_.places[at(guests[i])].ahead == 0 && outermost_copy(guest).frame == nullptr)
       all = with_memory(guests[i], all);
   return all;
 }
@@ -358,6 +359,24 @@ WEFT_DECL loop_of_frame lowering::store_of(stage_frame const& guest) const {
       if (f->loops[at(i)].id == guest.store) return {f, i};
   return {nullptr, -1};
 }
+/// Calls `f(frame, position)` for each loop for whose iterations the guest has memory of its own, inside out by stage.
+template <class F>
+void lowering::each_around_memory(stage_frame const& guest, F const& f) const {
+  if (guest.host == nullptr) return;
+  loop_of_frame of = store_of(guest);
+  for (; of.frame != nullptr; of = {of.frame->host, of.frame->host_position})
+    for (int i = 0; i <= of.position; ++i) f(*of.frame, i);
+}
+/// The outermost of those that are virtual threads, whose iterations run in turns: the copies of the guest's memory are there
+/// at the same time. Of no frame: there is none.
+WEFT_DECL loop_of_frame lowering::outermost_copy(stage_frame const& guest) const {
+  loop_of_frame out{nullptr, -1};
+  each_around_memory(guest, [&](stage_frame const& f, int position) {
+    bool const further_out = out.frame != &f;  // of one stage the first counts
+    if (f.loops[at(position)].how == loop_kind::virtual_thread && further_out) out = {&f, position};
+  });
+  return out;
+}
 /// What is new at each iteration of the loop in which the guest is computed, if what is read of it moves forward along one
 /// dimension: element x of the part of iteration v, below the last one of iteration v - 1, was read there, as the part
 /// of that began no later. In the first iteration all is new. Empty: the part has to be computed whole.
@@ -411,7 +430,8 @@ WEFT_DECL void lowering::need_fewer_than_folded(stage_frame const& guest, int di
                             most->kind == op::literal ? "a factor of " + count : "compute_at a loop further in"})));
 }
 /// On the stack of the thread that runs the loop where all guests of the kernel together are small enough for it;
-/// else in the workspace, where each iteration of a parallel loop around it has memory of its own.
+/// else in the workspace, where each iteration of a parallel loop around it has memory of its own. Virtual threads have it
+/// either way.
 WEFT_DECL void lowering::make_guest_memory(stage_frame& guest, int stage) {
   stage_info const& s = p_.stages[at(stage)];
   sequence<ir::expr> shape;
@@ -425,20 +445,19 @@ WEFT_DECL void lowering::make_guest_memory(stage_frame& guest, int stage) {
   sequence<ir::expr> const strides = packed_strides(shape, stage);
   std::int32_t const ahead = n_.places[at(stage)].ahead;
   std::int32_t const copies = ahead == 0 ? 1 : 1 + ahead - least_ahead(stage, n_.places[at(stage)].loop);
-  double bytes = 64.0 * (s.results - 1);
-  for (int r = 0; r < s.results; ++r) bytes += copies * memory_bytes(p_.tensors[at(s.tensor + r)].type, shape, strides);
+  double all_copies = copies, bytes = 64.0 * (s.results - 1);
+  each_around_memory(guest, [&](stage_frame const& f, int i) {
+    if (f.loops[at(i)].how == loop_kind::virtual_thread) all_copies *= static_cast<double>(f.loops[at(i)].extent->value);
+  });
+  for (int r = 0; r < s.results; ++r) bytes += all_copies * memory_bytes(p_.tensors[at(s.tensor + r)].type, shape, strides);
   bool const on_stack = has_place_on_stack(stage, bytes, true);
   sequence<ir::expr> around;
-  if (!on_stack) {
-    auto [f, last] = store_of(guest);
-    for (; f != nullptr; last = f->host_position, f = f->host)
-      for (int i = 0; i <= last; ++i) {
-        open_loop const& o = f->loops[at(i)];
-        if (o.how != loop_kind::parallel) continue;
-        guest.instance.push_back(ir::variable(m_, o.variable));
-        around.push_back(o.extent->variables == 0 ? o.extent : longest(o.id, true));
-      }
-  }
+  each_around_memory(guest, [&](stage_frame const& f, int i) {
+    open_loop const& o = f.loops[at(i)];
+    if (on_stack ? o.how != loop_kind::virtual_thread : !is_concurrent(o.how)) return;
+    guest.instance.push_back(ir::variable(m_, o.variable));
+    around.push_back(o.extent->variables == 0 ? o.extent : longest(o.id, true));
+  });
   if (copies > 1) {
     open_loop const& of = guest.host->loops[at(guest.host_position)];
     guest.instance.push_back(ir::binary(m_, op::floor_mod, ir::variable(m_, of.variable), ir::index(m_, copies)));

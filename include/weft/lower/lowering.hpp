@@ -133,10 +133,7 @@ class lowering {
 
   ir::expr longest(int id, bool of_whole = false);
   ir::expr index_of(int id);
-  bool is_tile(int position) const {
-    loop_kind const how = now_->loops[at(position)].how;
-    return how == loop_kind::unrolled || how == loop_kind::vectorized;
-  }
+  bool is_tile(int position) const { return is_written_out(now_->loops[at(position)].how); }
   range_table ranges_in(stage_frame const& f, int position) const;
   ir::stmt stage_nest(int stage);
   void open(stage_frame& f);
@@ -166,6 +163,9 @@ class lowering {
   void find_parts(stage_frame& guest, int stage, class guest_spans& spans);
   void keep_inside(part& p, part const& around, class guest_spans& spans);
   loop_of_frame store_of(stage_frame const& guest) const;
+  template <class F>
+  void each_around_memory(stage_frame const& guest, F const& f) const;
+  loop_of_frame outermost_copy(stage_frame const& guest) const;
   sequence<part> slid(stage_frame const& guest, class guest_spans& spans);
   void need_fewer_than_folded(stage_frame const& guest, int dim, std::int64_t fold) const;
   ir::expr stored_index(stage_frame const& guest, int dim, ir::expr element);
