@@ -234,7 +234,7 @@ inline weft::trace draw_steps(random_source& r, weft::schedule s, weft::sequence
       }
       case 4:
       case 5: attempt({verb::vectorize, 1, {loop}}); break;
-      case 6: attempt({verb::unroll, 1, {loop}}); break;
+      case 6: attempt({r.one_of({verb::unroll, verb::unroll, verb::bind}), 1, {loop}}); break;  // to virtual threads
       case 7: {
         step one{verb::parallel, 1, {loop}};
         if (r.chance(40)) one.numbers.push_back(r.one_of({1, 2, 3, 7, 100}));

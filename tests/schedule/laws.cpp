@@ -67,7 +67,7 @@ step draw_own_step(random_source& r, weft::schedule const& s, int stage) {
   one.word = static_cast<std::uint8_t>(r.below(2));
   if (loops.empty() || r.chance(10)) return one;
   int const place = r.below(static_cast<int>(loops.size()));
-  one = {r.one_of({verb::split, verb::split, verb::reorder, verb::fuse, verb::unroll, verb::vectorize, verb::parallel})};
+  one = {r.one_of({verb::split, verb::split, verb::reorder, verb::fuse, verb::unroll, verb::vectorize, verb::parallel, verb::bind})};
   one.count = 1;
   one.loops[0] = loops[static_cast<std::size_t>(place)];
   if (one.what == verb::split) one.factor = r.one_of({1, 2, 3, 4, 7, 8, 16}), one.word = static_cast<std::uint8_t>(r.below(5));

@@ -79,7 +79,7 @@ struct buffer {
   list<expr> shape, strides;     // in elements
 };
 
-enum class stmt_kind : std::uint8_t { block, loop, store, accumulate, branch, allocate, together };
+enum class stmt_kind : std::uint8_t { block, loop, store, accumulate, branch, allocate, together, barrier };
 
 /// One statement.
 ///
@@ -96,6 +96,7 @@ enum class stmt_kind : std::uint8_t { block, loop, store, accumulate, branch, al
 ///   allocate    buf exists in children[0]; its elements are undefined at first
 ///   together    children are stores, or accumulates with one `first`, to different buffers; all of them are
 ///               evaluated before any of them writes
+///   barrier     no thread of the block goes on before all are there; in loops over threads alone, which all of them run alike
 struct prefetched {
   buffer const* buf = nullptr;
   std::int64_t distance = 0;

@@ -98,6 +98,11 @@ inline stmt parser::statement() {
     n.kind = stmt_kind::together;
     n.children = m_.make_list(list);
     s = m_.make(n);
+  } else if (try_word("barrier")) {
+    next_line();
+    stmt_node n;
+    n.kind = stmt_kind::barrier;
+    s = m_.make(n);
   } else if (try_word("pass")) {
     next_line();
     s = block({});

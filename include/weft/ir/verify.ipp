@@ -93,6 +93,7 @@ class verifier {
   sequence<bool> bound_, allocated_;  // variables in scope, registers by buffer id
   std::int64_t threads_ = 1, lanes_ = 1;     // of the loops around: in a block, but for lanes; in a warp
   std::uint32_t axes_ = 0;                   // that they are bound to: loop_kinds, as bits
+  bool in_threads_ = false;                  // whether a barrier may stand here
   sequence<bool> had_memory_, used_freely_;  // of the workspace: in an allocate, and outside of any
   sequence<std::uint32_t> seen_;      // by expression id: the last root it was reached from
   std::uint32_t stamp_ = 0;
@@ -300,11 +301,13 @@ inline void verifier::loop(stmt s) {
   if (bound_[v]) return wrong(joined({"variable ", f_.variables[v], " is bound twice"}));
   std::int64_t const threads = threads_, lanes = lanes_;
   std::uint32_t const axes = axes_;
+  bool const in_threads = in_threads_;
+  if (is_concurrent(s->how) || s->how == loop_kind::vectorized) in_threads_ = is_thread(s->how);
   if (is_shared_out(s->how)) own_axis(s);
   bound_[v] = true;
   statement(s->children[0]);
   bound_[v] = false;
-  threads_ = threads, lanes_ = lanes, axes_ = axes;
+  threads_ = threads, lanes_ = lanes, axes_ = axes, in_threads_ = in_threads;
 }
 /// A loop that is bound to an axis of a machine: once on a path, blocks outside of threads, of which there are 1024.
 inline void verifier::own_axis(stmt s) {
@@ -396,6 +399,7 @@ inline void verifier::statement(stmt s) {
     case stmt_kind::accumulate: return update(s, {&s, 1});
     case stmt_kind::together: return together(s);
     case stmt_kind::allocate: return allocate(s);
+    case stmt_kind::barrier: return require(in_threads_, "a barrier stands in a loop over threads, and in no other concurrent one inside");
     case stmt_kind::branch: break;
   }
   root(s->value);

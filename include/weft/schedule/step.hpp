@@ -27,6 +27,7 @@ struct word_list {
 ///     C: rfactor(C, k, 8)              a stage, a loop (of it, or the step is refused) and a number
 ///     copy: transform_layout(1, 1, 0)  a stage and a list of numbers
 ///     row: set_scope(stack)            a stage and a word of a list
+///     C: bind(i, block_x)              a loop and a word of a list
 ///     panel: pipeline(2)               a stage and a number
 struct step_form {
   std::string_view name;
