@@ -62,9 +62,9 @@ inline bool fits(weft::schedule const& s, step_limits const& limits) {
     std::int64_t copies = 1;
     for (std::int32_t id : order) {
       weft::loop_info const& l = s.at(id);
-      if (l.kind != weft::loop_kind::unrolled && l.kind != weft::loop_kind::vectorized) continue;
+      if (!weft::is_written_out(l.kind)) continue;
       if (l.extent < 0 && limits.numbers_only) return false;
-      if (l.extent > 1) copies *= l.kind == weft::loop_kind::unrolled ? l.extent : (l.extent + 7) / 8;
+      if (l.extent > 1) copies *= l.kind == weft::loop_kind::vectorized ? (l.extent + 7) / 8 : l.extent;
       if (copies > limits.copies) return false;
     }
   }

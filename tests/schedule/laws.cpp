@@ -54,7 +54,7 @@ struct scheduled {
 std::string all_of(weft::nest const& n) {
   std::string out = weft::print_loops(n);
   for (weft::placement const& p : n.places)
-    out += std::to_string(p.inlined) + " " + std::to_string(p.loop) + " " + std::to_string(p.store) + " " + std::to_string(p.ahead) + "\n";
+    for (std::int32_t part : {std::int32_t(p.inlined), p.loop, p.store, p.ahead}) out += std::to_string(part) + " ";
   for (std::int32_t s : n.starts) out += std::to_string(s) + " ";
   for (weft::loop_info const& l : n.loops) out += std::string(l.name.view()) + "/" + std::to_string(l.fold) + " ";
   return out;

@@ -377,8 +377,8 @@ inline std::int64_t interpreter::uniform(ir::expr e, team& t, char const* what) 
     std::int64_t const own = scalar(e);
     if (first == nullptr) first = &now, value = own;
     if (own == value) return;
-    fault("divergent barrier in " + std::string(weft::name(t.loop->how)) + " loop " + f_.variables[at(t.loop->variable)] + ": " +
-          what + " around it is " + std::to_string(value) + " in " + thread_text(*first, t) + " and " + std::to_string(own) +
+    fault("divergent barrier in " + std::string(weft::name(t.loop->how)) + " loop " +
+          f_.variables[at(t.loop->variable)] + ": " + what + " around it is " + std::to_string(value) + " in " + thread_text(*first, t) + " and " + std::to_string(own) +
           " in " + thread_text(now, t));
   });
   return value;
@@ -413,7 +413,8 @@ inline void interpreter::start_team(ir::stmt s, team* outer, std::int64_t begin,
   in_step(s->children[0], t);
 }
 inline void interpreter::loop_in_step(ir::stmt s, team& t) {
-  std::int64_t const begin = uniform(s->begin, t, "the begin of a loop"), extent = uniform(s->extent, t, "the length of a loop");
+  std::int64_t const begin = uniform(s->begin, t, "the begin of a loop");
+  std::int64_t const extent = uniform(s->extent, t, "the length of a loop");
   if (!ok() || extent <= 0) return;
   begin_[at(s->variable)] = variable_[at(s->variable)] = begin;
   open_.push_back(s->variable);

@@ -399,7 +399,8 @@ inline void verifier::statement(stmt s) {
     case stmt_kind::accumulate: return update(s, {&s, 1});
     case stmt_kind::together: return together(s);
     case stmt_kind::allocate: return allocate(s);
-    case stmt_kind::barrier: return require(in_threads_, "a barrier stands in a loop over threads, and in no other concurrent one inside");
+    case stmt_kind::barrier:
+      return require(in_threads_, "a barrier stands in a loop over threads, and in no other concurrent one inside");
     case stmt_kind::branch: break;
   }
   root(s->value);

@@ -157,7 +157,8 @@ class lowering {
   bool is_guest(int stage, int loop) const;
   bool has_guests(int loop) const;
   ir::stmt with_guests(int position, guard_states const& states, sequence<early_guest>& early);
-  ir::stmt computed_ahead(int position, ir::expr trips, ir::expr inside, sequence<early_guest> const& early, ir::stmt& body);
+  ir::stmt computed_ahead(int position, ir::expr trips, ir::expr inside, sequence<early_guest> const& early,
+                          ir::stmt& body);
   std::int32_t least_ahead(int stage, int loop) const;
   sequence<part> parts_of(int stage, class guest_spans& spans);
   void find_parts(stage_frame& guest, int stage, class guest_spans& spans);

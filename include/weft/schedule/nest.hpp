@@ -16,8 +16,8 @@ enum class loop_kind : std::uint8_t {
 };
 constexpr std::string_view name(loop_kind k) {
   constexpr char const* names[] = {"serial", "unrolled", "vectorized", "parallel"};
-  return k < loop_kind::virtual_thread ? names[static_cast<int>(k)]
-                                       : detail::axis_words.first[static_cast<int>(k) - static_cast<int>(loop_kind::virtual_thread)];
+  int const bound = static_cast<int>(k) - static_cast<int>(loop_kind::virtual_thread);
+  return bound < 0 ? names[static_cast<int>(k)] : detail::axis_words.first[bound];
 }
 constexpr bool is_block(loop_kind k) { return k >= loop_kind::block_x && k <= loop_kind::block_z; }
 constexpr bool is_thread(loop_kind k) { return k >= loop_kind::thread_x; }
