@@ -106,6 +106,8 @@ TEST_CASE("docs/schedule.md shows where stages are computed") {
   WEFT_TEST_SHOW_BLUR("compute_inline", (s.compute_inline(row);));
   WEFT_TEST_SHOW_BLUR("store_at", (auto [yo, yi] = s.split(i, 16); s.parallel(yo); s.compute_at(row, yi); s.store_at(row, yo);
                                    auto [r, c] = row.axes(); s.fold_storage(r, 4);));
+  WEFT_TEST_SHOW_BLUR("pipeline", (auto [io, ii] = s.split(i, 16); s.compute_at(row, io); s.double_buffer(row);));
+  WEFT_TEST_SHOW_BLUR("bind", (auto [io, ii] = s.split(i, 32); s.bind(io, weft::thread_axis::virtual_thread); s.compute_at(row, io);));
   WEFT_TEST_SHOW("cache_read", (auto [jo, ji] = s.split(j, 10); s.reorder(jo, i, k, ji);),
                  (auto panel = s.cache_read(B, C); s.compute_at(panel, jo);));
   WEFT_TEST_SHOW("cache_write", (),

@@ -62,9 +62,9 @@ inline bool fits(weft::schedule const& s, step_limits const& limits) {
     std::int64_t copies = 1;
     for (std::int32_t id : order) {
       weft::loop_info const& l = s.at(id);
-      if (l.kind != weft::loop_kind::unrolled && l.kind != weft::loop_kind::vectorized) continue;
+      if (!weft::is_written_out(l.kind)) continue;
       if (l.extent < 0 && limits.numbers_only) return false;
-      if (l.extent > 1) copies *= l.kind == weft::loop_kind::unrolled ? l.extent : (l.extent + 7) / 8;
+      if (l.extent > 1) copies *= l.kind == weft::loop_kind::vectorized ? (l.extent + 7) / 8 : l.extent;
       if (copies > limits.copies) return false;
     }
   }
@@ -85,6 +85,11 @@ inline bool try_step(weft::schedule& s, weft::step one, weft::sequence<bool> con
   return true;
 }
 
+inline weft::step pipelined(random_source& r, int stage) {
+  weft::step one{weft::verb::pipeline, 0, {}, r.one_of({1, 1, 1, 2, 3, 16})};
+  one.stage = stage;
+  return one;
+}
 /// A stage, computed in a loop of one that reads it, perhaps with memory for more iterations than one, perhaps a ring.
 template <class Attempt>
 void place_a_stage(random_source& r, weft::schedule const& s, Attempt const& attempt) {
@@ -102,7 +107,9 @@ void place_a_stage(random_source& r, weft::schedule const& s, Attempt const& att
     if (loops.empty()) return;
     one.count = 1, one.loops[0] = loops[static_cast<std::size_t>(r.below(static_cast<int>(loops.size())))];
   }
-  if (!attempt(one) || one.what != verb::compute_at || r.chance(50)) return;
+  if (!attempt(one) || one.what != verb::compute_at) return;
+  if (r.chance(20)) return void(attempt(pipelined(r, one.stage)));
+  if (r.chance(40)) return;
   int around = one.loops[0];
   step store{s.position(around) == 0 || r.chance(30) ? verb::store_root : verb::store_at};
   store.stage = one.stage;
@@ -227,7 +234,7 @@ inline weft::trace draw_steps(random_source& r, weft::schedule s, weft::sequence
       }
       case 4:
       case 5: attempt({verb::vectorize, 1, {loop}}); break;
-      case 6: attempt({verb::unroll, 1, {loop}}); break;
+      case 6: attempt({r.one_of({verb::unroll, verb::unroll, verb::bind}), 1, {loop}}); break;  // to virtual threads
       case 7: {
         step one{verb::parallel, 1, {loop}};
         if (r.chance(40)) one.numbers.push_back(r.one_of({1, 2, 3, 7, 100}));
@@ -338,6 +345,7 @@ inline weft::trace draw_steps(random_source& r, weft::schedule s, weft::sequence
         attempt(one);
         break;
       }
+      case 21: attempt(pipelined(r, r.below(static_cast<int>(s.order.size())))); break;
       default: place_a_stage(r, s, attempt);
     }
   }

@@ -333,3 +333,84 @@ TEST_CASE("a report on a program that a schedule made names the schedule's loops
   says("first [j]", "first [j, ii]", "uninitialised read of C[");
   CHECK(with("for ji in 0..2:", "for ji in 0..2 parallel:") == "");
 }
+
+TEST_CASE("planted: races of blocks, threads, warps, lanes and virtual threads, each by its name") {
+  for (char const* how : {"block_x", "block_y", "block_z", "thread_x", "thread_y", "thread_z", "warp", "lane", "virtual_thread"}) {
+    std::string const loop = "  for i in 0..8 " + std::string(how) + ":\n", said = "race in " + std::string(how) + " loop i: ";
+    planted const cases[] = {{"    B[0] = A[i, 0]\n", said.c_str()},
+                             {"    B[i %% 7] = A[i, 0]\n", said.c_str()},
+                             {"    T[i, 0] = A[i, 0]\n    B[i] = T[7 - i, 0]\n", said.c_str()}};
+    all_found(cases, fill_T + loop);
+  }
+}
+TEST_CASE("planted: threads that do not wait for each other") {
+  all_found({
+      {"  for j in 0..8:\n    T[0, j] = 0.0f32\n  for i in 0..4 thread_x:\n    T[0, i] = A[i, 0]\n    B[i] = T[0, i %% 2]\n",
+       "race in thread_x loop i: T[0, "},
+      // The barrier stands behind the read.
+      {"  for j in 0..8:\n    T[0, j] = 0.0f32\n  for i in 0..4 thread_x:\n    T[0, i] = A[i, 0]\n    B[i] = T[0, i // 2 * 2]\n    barrier\n",
+       "race in thread_x loop i: T[0, "},
+      // Between the read of one iteration and the write of the next one there is none.
+      {"  allocate S:\n    for i in 0..4 thread_x:\n      for k in 0..3:\n        S[i] = A[i, k]\n        barrier\n"
+       "        B[k * 4 + i] = S[3 - i]\n",
+       "race in thread_x loop i: S["},
+      {"  for j in 0..2 thread_y:\n    for i in 0..4 thread_x:\n      T[j, i] = A[j, i]\n      barrier\n      B[i] = T[j, i]\n",
+       "race in thread_y loop j: B["},
+      // What the threads of the outer loop do around the inner one is not parted by it.
+      {"  for j in 0..2 thread_y:\n    T[j, 0] = 1.0f32\n    for i in 0..4 thread_x:\n      B[j * 4 + i] = T[1 - j, 0]\n      barrier\n",
+       "race in thread_y loop j: T["},
+      // Blocks do not wait.
+      {"  for j in 0..2 block_x:\n    for i in 0..4 thread_x:\n      T[0, i] = A[j, i]\n      barrier\n      B[j * 4 + i] = T[0, 3 - i]\n",
+       "race in block_x loop j: T[0, "},
+      {"  for j in 0..2 virtual_thread:\n    for i in 0..4 thread_x:\n      T[0, i] = A[j, i]\n      barrier\n      B[j * 4 + i] = T[0, 3 - i]\n",
+       "race in virtual_thread loop j: T[0, "},
+      // Two stores of one phase to what another thread reads in the next: the later one alone is not enough.
+      {"  for i in 0..4 thread_x:\n    T[0, i] = A[0, i]\n    barrier\n    B[i] = T[0, 3 - i]\n    T[0, i] = 1.0f32 where i == 2\n",
+       "race in thread_x loop i: T[0, 2] is "},
+  });
+}
+TEST_CASE("planted: barriers that not all threads reach, or not equally often") {
+  all_found({
+      {"  for i in 0..4 thread_x:\n    if i < 2:\n      barrier\n",
+       "divergent barrier in thread_x loop i: the condition of a branch around it is "},
+      {"  for i in 0..4 thread_x:\n    if i < 3:\n      B[i] = A[i, 0]\n    else:\n      barrier\n      B[i] = A[i, 1]\n",
+       "divergent barrier in thread_x loop i: the condition of a branch around it is "},
+      {"  for i in 0..4 thread_x:\n    for k in 0..i:\n      barrier\n",
+       "divergent barrier in thread_x loop i: the length of a loop around it is "},
+      {"  for i in 0..4 lane:\n    for k in 0..N[i]:\n      barrier\n",
+       "divergent barrier in lane loop i: the length of a loop around it is "},
+      {"  for j in 0..3 thread_y:\n    for i in 0..4 thread_x:\n      if i + j < 5:\n        barrier\n",
+       "divergent barrier in thread_x loop i: the condition of a branch around it is "},
+      {"  for i in 0..4 thread_x:\n    for k in i..i + 2:\n      barrier\n",
+       "divergent barrier in thread_x loop i: the begin of a loop around it is "},
+      {"  for i in 0..4 thread_x:\n    for k in 0..3:\n      if A[i, k] < 2.0f32 and k + i < 5:\n        barrier\n",
+       "divergent barrier in thread_x loop i: the condition of a branch around it is "},
+  });
+}
+TEST_CASE("planted: what threads read of their own memory, and outside of all, between barriers") {
+  all_found({
+      {"  for i in 0..4 thread_x:\n    allocate r:\n      if i < 3:\n        r[] = A[i, 0]\n      barrier\n      B[i] = r[]\n",
+       "uninitialised read of r[], in iteration i = 3"},
+      {"  for i in 0..4 thread_x:\n    allocate S:\n      S[i] = A[i, 0]\n      barrier\n      B[i] = S[3 - i]\n", "uninitialised read of S["},
+      {"  for i in 0..4 thread_x:\n    barrier\n    B[i * 32] = A[i, 0]\n", "out of bounds: B["},
+      {"  for i in 0..4 thread_x:\n    allocate S:\n      for k in 0..2:\n        barrier\n        S[k + 3] = A[i, k]\n", "out of bounds: S[4]"},
+  });
+}
+TEST_CASE("sound: threads that wait for each other, with memory of their own and of all") {
+  for (char const* body : {
+           "  allocate S:\n    for i in 0..4 thread_x:\n      S[i] = A[i, 0]\n      barrier\n      B[i] = S[3 - i]\n",
+           "  allocate S:\n    for i in 0..4 thread_x:\n      for k in 0..3:\n        S[i] = A[i, k]\n        barrier\n"
+           "        B[k * 4 + i] = S[3 - i]\n        barrier\n",
+           "  for i in 0..4 thread_x:\n    allocate r:\n      r[] = A[i, 0]\n      barrier\n      B[i] = r[]\n",
+           "  for j in 0..2 thread_y:\n    for i in 0..4 thread_x:\n      T[j, i] = A[j, i]\n      barrier\n      B[j * 4 + i] = T[1 - j, 3 - i]\n",
+           // Memory of the outer thread, which the inner ones share.
+           "  for j in 0..2 thread_y:\n    allocate S:\n      for i in 0..4 thread_x:\n        S[i] = A[j, i]\n        barrier\n"
+           "        B[j * 4 + i] = S[3 - i]\n",
+           "  for j in 0..2 thread_y:\n    T[j, 0] = 1.0f32\n    for i in 0..4 thread_x:\n      barrier\n      B[j * 4 + i] = T[1 - j, 0]\n",
+           // A condition that is the same for all; one iteration of a loop over threads.
+           "  for k in 0..2:\n    for i in 0..4 thread_x:\n      if k == 0:\n        barrier\n      B[k * 4 + i] = A[i, k]\n",
+           "  for i in 0..1 warp:\n    for k in 0..4 lane:\n      T[0, k] = A[i, k]\n      barrier\n      B[k] = T[0, 3 - k]\n",
+           "  for i in 0..8 block_x:\n    for j in 0..8 thread_x:\n      B[i * 8 + j] = A[i, j]\n",
+       })
+    for (std::uint64_t seed = 1; seed <= 12; ++seed) CHECK_MESSAGE(judge(body, seed) == "", "seed " << seed << ":\n" << body);
+}

@@ -196,3 +196,30 @@ TEST_CASE("verify: shared expressions are looked at once") {
   f.body = m.make(s);
   CHECK(ir::verify(f) == "");
 }
+TEST_CASE("loops over blocks and threads, and barriers: what may stand in what, and as text") {
+  char const* const sound[] = {
+      "  for i in 0..4 block_x:\n    for j in 0..32 thread_x:\n      B[j] = alpha\n      barrier\n",
+      "  for i in 0..4 virtual_thread:\n    for j in 0..1024 thread_z:\n      B[j] = alpha\n",
+      "  for i in 0..32 warp:\n    for j in 0..32 lane:\n      barrier\n",
+      "  for i in 0..n block_z:\n    for j in 0..8 parallel:\n      B[j] = alpha\n",
+  };
+  for (char const* body : sound) {
+    ir::arena m;
+    ir::function const f = ir::parse(m, head + body);
+    CHECK(ir::verify(f) == "");
+    CHECK(ir::print(f) == head + body);
+  }
+  auto const says = [](char const* body, char const* what) {
+    std::string const said = verdict_on(body);
+    CHECK_MESSAGE(said.find(what) != said.npos, said);
+  };
+  says("  for i in 0..4 thread_x:\n    for j in 0..4 thread_x:\n      B[j] = alpha\n", "bound to the same axis");
+  says("  for i in 0..4 thread_x:\n    for j in 0..4 block_x:\n      B[j] = alpha\n", "over blocks runs inside one over threads");
+  says("  for i in 0..n thread_x:\n    B[i] = alpha\n", "threads have a known number");
+  says("  for i in 0..33 lane:\n    B[i] = alpha\n", "threads have a known number");
+  says("  for i in 0..64 thread_x:\n    for j in 0..17 thread_y:\n      B[j] = alpha\n", "at most 1024 in a block");
+  says("  for i in 0..64 warp:\n    B[i] = alpha\n", "at most 1024 in a block");
+  says("  barrier\n", "a barrier stands in a loop over threads");
+  says("  for i in 0..4 block_x:\n    barrier\n", "a barrier stands in a loop over threads");
+  says("  for i in 0..4 thread_x:\n    for j in 0..4 vectorized:\n      barrier\n", "a barrier stands in a loop over threads");
+}

@@ -54,7 +54,7 @@ struct scheduled {
 std::string all_of(weft::nest const& n) {
   std::string out = weft::print_loops(n);
   for (weft::placement const& p : n.places)
-    out += std::to_string(p.inlined) + " " + std::to_string(p.loop) + " " + std::to_string(p.store) + "\n";
+    for (std::int32_t part : {std::int32_t(p.inlined), p.loop, p.store, p.ahead}) out += std::to_string(part) + " ";
   for (std::int32_t s : n.starts) out += std::to_string(s) + " ";
   for (weft::loop_info const& l : n.loops) out += std::string(l.name.view()) + "/" + std::to_string(l.fold) + " ";
   return out;
@@ -67,7 +67,7 @@ step draw_own_step(random_source& r, weft::schedule const& s, int stage) {
   one.word = static_cast<std::uint8_t>(r.below(2));
   if (loops.empty() || r.chance(10)) return one;
   int const place = r.below(static_cast<int>(loops.size()));
-  one = {r.one_of({verb::split, verb::split, verb::reorder, verb::fuse, verb::unroll, verb::vectorize, verb::parallel})};
+  one = {r.one_of({verb::split, verb::split, verb::reorder, verb::fuse, verb::unroll, verb::vectorize, verb::parallel, verb::bind})};
   one.count = 1;
   one.loops[0] = loops[static_cast<std::size_t>(place)];
   if (one.what == verb::split) one.factor = r.one_of({1, 2, 3, 4, 7, 8, 16}), one.word = static_cast<std::uint8_t>(r.below(5));

@@ -111,8 +111,8 @@ inline void interpreter::touch(ir::buffer const* b, ir::list<ir::expr> const& in
   iteration_tree::meeting const m = tree_.meet(e.place, place_);
   iteration_tree::entry const &then = tree_.entries[m.from_a], &now = tree_.entries[m.from_b];
   std::string const& name = f_.variables[at(now.variable)];
-  bool const lanes = tree_.entries[m.at].value != 0;
-  fault("race in " + std::string(lanes ? "vectorized" : "parallel") + " loop " + name + ": " +
+  auto const how = static_cast<loop_kind>(tree_.entries[m.at].value);
+  fault("race in " + std::string(weft::name(how)) + " loop " + name + ": " +
         element_text(b, indices, l) + " is " + (e.writes ? "written" : "read") + " in iteration " + name + " = " +
         std::to_string(then.value) + " and " + (writes ? "written" : "read") + " in iteration " + name + " = " +
         std::to_string(now.value));
@@ -300,25 +300,161 @@ inline void interpreter::two_lanes_apart(ir::stmt s, lane_set const& stored, int
                      std::to_string(before) + " and " + std::to_string(l) + " of one store");
   }
 }
-/// A loop whose iterations may run at the same time: forwards, backwards or in any order.
-inline void interpreter::at_once(ir::stmt s, std::int64_t begin, std::int64_t extent) {
-  std::uint32_t const outside = place_, run = tree_.add(outside, -1, s->how == loop_kind::vectorized);
+/// 0 .. count forwards, backwards or in any order.
+inline sequence<std::int64_t> interpreter::drawn_order(std::int64_t count) {
   auto const how = random() % 4;
   sequence<std::int64_t> order;
-  for (std::int64_t i = 0; i < extent; ++i) order.push_back(how == 0 ? extent - 1 - i : i);
+  for (std::int64_t i = 0; i < count; ++i) order.push_back(how == 0 ? count - 1 - i : i);
   for (std::size_t i = 1; how > 1 && i < order.size(); ++i) {
     std::size_t const other = random() % (i + 1);
     std::int64_t const moved = order[i];
     order[i] = order[other];
     order[other] = moved;
   }
-  for (std::int64_t i : order) {
+  return order;
+}
+/// A loop whose iterations may run at the same time.
+inline void interpreter::at_once(ir::stmt s, std::int64_t begin, std::int64_t extent) {
+  std::uint32_t const outside = place_, run = tree_.add(outside, -1, static_cast<std::int64_t>(s->how));
+  for (std::int64_t i : drawn_order(extent)) {
     variable_[at(s->variable)] = begin + i;
     place_ = tree_.add(run, s->variable, begin + i);
     statement(s->children[0]);
     if (!ok()) return;
   }
   place_ = outside;
+}
+
+// --- threads that meet at barriers ------------------------------------------------------------------------------
+// A loop over threads with a barrier inside is run in step: of a statement without a barrier, all threads run it, one after
+// the other in a drawn order, before the next statement begins. What stands around a barrier must be the same for all.
+
+inline bool has_barrier(ir::stmt s) {
+  if (s->kind == ir::stmt_kind::barrier) return true;
+  for (ir::stmt c : s->children)
+    if (has_barrier(c)) return true;
+  return false;
+}
+inline void interpreter::exchange(own_memory& m) {
+  memory& now = memory_[m.buffer];
+  now.own.swap(m.data);
+  now.data = now.own.data();
+  shadow state = static_cast<shadow&&>(shadows_[now.shadow]);
+  shadows_[now.shadow] = static_cast<shadow&&>(m.state);
+  m.state = static_cast<shadow&&>(state);
+}
+inline void interpreter::enter(thread& t, team const& of) {
+  if (t.outer != nullptr) enter(*t.outer, *of.outer);
+  variable_[at(of.loop->variable)] = t.value;
+  place_ = t.place;
+  for (own_memory& m : t.own) exchange(m);
+  forget();
+}
+inline void interpreter::leave(thread& t, team const& of) {
+  for (std::size_t i = t.own.size(); i-- > 0;) exchange(t.own[i]);
+  if (t.outer != nullptr) leave(*t.outer, *of.outer);
+}
+template <class F>
+void interpreter::each_thread(team& t, F const& f) {
+  std::uint32_t const outside = place_;
+  for (std::int64_t i : drawn_order(static_cast<std::int64_t>(t.threads.size()))) {
+    enter(t.threads[at(i)], t);
+    f(t.threads[at(i)]);
+    leave(t.threads[at(i)], t);
+    if (!ok()) return;
+  }
+  place_ = outside;
+}
+inline std::string interpreter::thread_text(thread const& t, team const& of) const {
+  std::string const own = f_.variables[at(of.loop->variable)] + " = " + std::to_string(t.value);
+  return t.outer != nullptr ? thread_text(*t.outer, *of.outer) + ", " + own : own;
+}
+/// The value of what all threads must agree on.
+inline std::int64_t interpreter::uniform(ir::expr e, team& t, char const* what) {
+  thread const* first = nullptr;
+  std::int64_t value = 0;
+  each_thread(t, [&](thread& now) {
+    std::int64_t const own = scalar(e);
+    if (first == nullptr) first = &now, value = own;
+    if (own == value) return;
+    fault("divergent barrier in " + std::string(weft::name(t.loop->how)) + " loop " +
+          f_.variables[at(t.loop->variable)] + ": " + what + " around it is " + std::to_string(value) + " in " + thread_text(*first, t) + " and " + std::to_string(own) +
+          " in " + thread_text(now, t));
+  });
+  return value;
+}
+/// After a barrier, and before the first: what a thread does from here on is at the same time as what others do from here on.
+inline void interpreter::regroup(team& t) {
+  if (t.outer != nullptr) regroup(*t.outer);
+  place_threads(t);
+}
+/// Each under the place of the thread around it, or of all of them.
+inline void interpreter::place_threads(team& t) {
+  std::uint32_t run = 0;
+  thread const* before = nullptr;
+  for (thread& now : t.threads) {
+    if (before == nullptr || now.outer != before->outer)
+      run = tree_.add(now.outer != nullptr ? now.outer->place : t.root, -1, static_cast<std::int64_t>(t.loop->how));
+    now.place = tree_.add(run, t.loop->variable, now.value);
+    before = &now;
+  }
+  operations_ += static_cast<std::int64_t>(t.threads.size());
+}
+inline void interpreter::start_team(ir::stmt s, team* outer, std::int64_t begin, std::int64_t extent) {
+  if (extent > 1024) return fault("more than 1024 threads of a block are not interpreted");
+  team t{outer, s, place_, {}};
+  for (std::size_t o = 0; o < (outer != nullptr ? outer->threads.size() : 1); ++o)
+    for (std::int64_t i = 0; i < extent; ++i) {
+      t.threads.push_back({});
+      t.threads.back().outer = outer != nullptr ? &outer->threads[o] : nullptr;
+      t.threads.back().value = begin + i;
+    }
+  place_threads(t);  // nobody has waited: the places of the threads around are as they were
+  in_step(s->children[0], t);
+}
+inline void interpreter::loop_in_step(ir::stmt s, team& t) {
+  std::int64_t const begin = uniform(s->begin, t, "the begin of a loop");
+  std::int64_t const extent = uniform(s->extent, t, "the length of a loop");
+  if (!ok() || extent <= 0) return;
+  begin_[at(s->variable)] = variable_[at(s->variable)] = begin;
+  open_.push_back(s->variable);
+  if (is_thread(s->how)) {
+    start_team(s, &t, begin, extent);
+  } else {
+    for (std::int64_t i = 0; i < extent && ok(); ++i) {
+      variable_[at(s->variable)] = begin + i;
+      in_step(s->children[0], t);
+    }
+  }
+  if (ok()) open_.pop_back();
+}
+inline void interpreter::in_step(ir::stmt s, team& t) {
+  if (!ok()) return;
+  if (++operations_ > options_.max_operations) return fault("more operations than interp_options allows");
+  if (!has_barrier(s)) return each_thread(t, [&](thread&) { statement(s); });
+  switch (s->kind) {
+    case ir::stmt_kind::block:
+      for (ir::stmt c : s->children) in_step(c, t);
+      return;
+    case ir::stmt_kind::barrier: return regroup(t);
+    case ir::stmt_kind::loop: return loop_in_step(s, t);
+    case ir::stmt_kind::branch:
+      if (uniform(s->value, t, "the condition of a branch") != 0) in_step(s->children[0], t);
+      else if (s->children.size() > 1) in_step(s->children[1], t);
+      return;
+    default: break;  // an allocate: no other statement has a barrier inside
+  }
+  if (s->buf->where == ir::scope::heap) {
+    shadows_[memory_[at(s->buf->id)].shadow].begin(true);
+    return in_step(s->children[0], t);
+  }
+  memory const& m = memory_[at(s->buf->id)];
+  for (thread& now : t.threads) {
+    now.own.push_back({at(s->buf->id), sequence<unsigned char>(m.own.size()), {}});
+    now.own.back().state.reset(at(m.elements), false);
+  }
+  in_step(s->children[0], t);
+  for (thread& now : t.threads) now.own.pop_back();
 }
 inline void interpreter::loop(ir::stmt s) {
   std::int64_t const begin = scalar(s->begin), extent = scalar(s->extent);
@@ -328,9 +464,10 @@ inline void interpreter::loop(ir::stmt s) {
   begin_[at(s->variable)] = variable_[at(s->variable)] = begin;
   if (extent > options_.max_operations - operations_) return fault("more operations than interp_options allows");
   open_.push_back(s->variable);
-  if (s->how == loop_kind::parallel || s->how == loop_kind::vectorized) {
+  if (is_concurrent(s->how) || s->how == loop_kind::vectorized) {
     if (extent > 1 << 26) return fault("more than 2^26 iterations of a parallel loop are not interpreted");
-    at_once(s, begin, extent);
+    if (is_thread(s->how) && has_barrier(s->children[0])) start_team(s, nullptr, begin, extent);
+    else at_once(s, begin, extent);
   } else {
     for (std::int64_t i = begin; i < end && ok(); ++i) {
       variable_[at(s->variable)] = i;
@@ -357,6 +494,7 @@ inline void interpreter::statement(ir::stmt s) {
       else if (s->children.size() > 1)
         statement(s->children[1]);
       return;
+    case ir::stmt_kind::barrier: return;  // of no other thread: those that meet run in step
     case ir::stmt_kind::allocate: break;
   }
   // The workspace has one place for all iterations; registers and the stack are those of the iteration that runs.

@@ -125,6 +125,39 @@ class interpreter {
   void loop(ir::stmt s);
   void update(ir::list<ir::stmt> const& together);
   void at_once(ir::stmt s, std::int64_t begin, std::int64_t extent);
+  sequence<std::int64_t> drawn_order(std::int64_t count);
+
+  // --- threads that meet at barriers
+  /// Memory that is a thread's own.
+  struct own_memory {
+    std::size_t buffer = 0;
+    sequence<unsigned char> data;
+    shadow state;
+  };
+  struct thread {
+    thread* outer = nullptr;  // in the loop over threads around this one
+    std::int64_t value = 0;   // of its loop's variable
+    std::uint32_t place = 0;
+    sequence<own_memory> own;
+  };
+  struct team {
+    team* outer = nullptr;
+    ir::stmt loop = nullptr;
+    std::uint32_t root = 0;  // the place of all of them together
+    sequence<thread> threads;
+  };
+  void enter(thread& t, team const& of);
+  void leave(thread& t, team const& of);
+  void exchange(own_memory& m);
+  template <class F>
+  void each_thread(team& t, F const& f);
+  std::int64_t uniform(ir::expr e, team& t, char const* what);
+  std::string thread_text(thread const& t, team const& of) const;
+  void regroup(team& t);
+  void place_threads(team& t);
+  void in_step(ir::stmt s, team& t);
+  void loop_in_step(ir::stmt s, team& t);
+  void start_team(ir::stmt s, team* outer, std::int64_t begin, std::int64_t extent);
   void two_lanes_apart(ir::stmt s, lane_set const& stored, int lanes);
   std::uint64_t random() {
     std::uint64_t z = (random_ += 0x9e3779b97f4a7c15ULL);  // splitmix64

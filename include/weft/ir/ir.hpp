@@ -80,13 +80,14 @@ struct buffer {
   list<expr> shape, strides;     // in elements
 };
 
-enum class stmt_kind : std::uint8_t { block, loop, store, accumulate, branch, allocate, together };
+enum class stmt_kind : std::uint8_t { block, loop, store, accumulate, branch, allocate, together, barrier };
 
 /// One statement.
 ///
 ///   block       children, one after the other
 ///   loop        for variable in begin .. begin + extent: children[0], run as `how` says; a parallel one by at most
-///               `threads` threads (0: all that there are)
+///               `threads` threads (0: all that there are). One that is bound to an axis of a machine ends when all its
+///               iterations have; memory allocated inside it is an iteration's own
 ///               In each iteration, of each buffer of `ahead`, what the iteration `distance` later reads is prefetched
 ///   store       buf[indices] = value where mask (null: always)
 ///   accumulate  buf[indices] = value, in which `self` is buf[indices] so far; in the iteration in which every
@@ -97,6 +98,7 @@ enum class stmt_kind : std::uint8_t { block, loop, store, accumulate, branch, al
 ///   allocate    buf exists in children[0]; its elements are undefined at first
 ///   together    children are stores, or accumulates with one `first`, to different buffers; all of them are
 ///               evaluated before any of them writes
+///   barrier     no thread of the block goes on before all are there; in loops over threads alone, which all of them run alike
 struct prefetched {
   buffer const* buf = nullptr;
   std::int64_t distance = 0;

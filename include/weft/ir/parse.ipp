@@ -98,6 +98,11 @@ inline stmt parser::statement() {
     n.kind = stmt_kind::together;
     n.children = m_.make_list(list);
     s = m_.make(n);
+  } else if (try_word("barrier")) {
+    next_line();
+    stmt_node n;
+    n.kind = stmt_kind::barrier;
+    s = m_.make(n);
   } else if (try_word("pass")) {
     next_line();
     s = block({});
@@ -124,7 +129,7 @@ inline stmt parser::loop(std::int64_t indent) {
     n.extent = end->b;
   else
     fail("an end of the form begin + extent before this");
-  for (loop_kind const k : {loop_kind::unrolled, loop_kind::vectorized, loop_kind::parallel})
+  for (auto k = loop_kind::lane; k != loop_kind::serial; k = static_cast<loop_kind>(static_cast<int>(k) - 1))
     if (n.how == loop_kind::serial && try_word(name(k))) n.how = k;
   skip_spaces();
   if (n.how == loop_kind::parallel && is_digit(peek()))

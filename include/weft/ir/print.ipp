@@ -304,6 +304,7 @@ inline void printer::statement(stmt s) {
       if (s->children.size() < 2) return;
       out_ += indent_ + "else:\n";
       return indented(s->children[1]);
+    case stmt_kind::barrier: out_ += indent_ + "barrier\n"; return;
     case stmt_kind::allocate: break;
   }
   out_ += indent_ + "allocate ";

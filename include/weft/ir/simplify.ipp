@@ -481,8 +481,9 @@ class simplifier final : public ir::rewriter {
   ir::stmt loop(ir::stmt s) {
     ir::expr const begin = (*this)(s->begin), extent = (*this)(s->extent);
     if (extent->kind == op::literal && extent->value <= 0) return ir::block(m_, {});
-    if (ir::is_literal(extent, 1)) return once(s, begin);
-    if (ranges_.of(extent).high <= 1) return at_most_once(s, begin, extent);
+    bool const stays = is_thread(s->how);  // a barrier may stand inside
+    if (ir::is_literal(extent, 1) && !stays) return once(s, begin);
+    if (ranges_.of(extent).high <= 1 && !stays) return at_most_once(s, begin, extent);
     range_table::entry const before = ranges_.known(s->variable);
     ranges_.set(s->variable, begin, extent);
     range_table::entry const now = ranges_.known(s->variable);

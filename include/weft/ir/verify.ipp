@@ -53,6 +53,7 @@ class verifier {
     wrong(joined({text, ": ", what}));
   }
 
+  void own_axis(stmt s);
   void names();
   void declaration(std::size_t position);
   bool is_size(expr e);
@@ -90,6 +91,9 @@ class verifier {
   std::string fault_;
   stmt now_ = nullptr;
   sequence<bool> bound_, allocated_;  // variables in scope, registers by buffer id
+  std::int64_t threads_ = 1, lanes_ = 1;     // of the loops around: in a block, but for lanes; in a warp
+  std::uint32_t axes_ = 0;                   // that they are bound to: loop_kinds, as bits
+  bool in_threads_ = false;                  // whether a barrier may stand here
   sequence<bool> had_memory_, used_freely_;  // of the workspace: in an allocate, and outside of any
   sequence<std::uint32_t> seen_;      // by expression id: the last root it was reached from
   std::uint32_t stamp_ = 0;
@@ -297,9 +301,29 @@ inline void verifier::loop(stmt s) {
   if (!ok()) return;
   auto const v = static_cast<std::size_t>(s->variable);
   if (bound_[v]) return wrong(joined({"variable ", f_.variables[v], " is bound twice"}));
+  std::int64_t const threads = threads_, lanes = lanes_;
+  std::uint32_t const axes = axes_;
+  bool const in_threads = in_threads_;
+  if (is_concurrent(s->how) || s->how == loop_kind::vectorized) in_threads_ = is_thread(s->how);
+  if (is_shared_out(s->how)) own_axis(s);
   bound_[v] = true;
   statement(s->children[0]);
   bound_[v] = false;
+  threads_ = threads, lanes_ = lanes, axes_ = axes, in_threads_ = in_threads;
+}
+/// A loop that is bound to an axis of a machine: once on a path, blocks outside of threads, of which there are 1024.
+inline void verifier::own_axis(stmt s) {
+  std::uint32_t const bit = 1u << static_cast<int>(s->how), first_thread = 1u << static_cast<int>(loop_kind::thread_x);
+  if (s->how != loop_kind::parallel) {
+    require((axes_ & bit) == 0, "a loop runs inside another one that is bound to the same axis");
+    require(is_thread(s->how) || axes_ < first_thread, "a loop over blocks runs inside one over threads");
+  }
+  axes_ |= bit;
+  if (!is_thread(s->how)) return;
+  if (s->how >= loop_kind::warp) lanes_ = 32;
+  bool const known = s->extent->kind == op::literal && s->extent->value <= (s->how == loop_kind::lane ? 32 : 1024);
+  if (known && s->how != loop_kind::lane && s->extent->value > 0) threads_ *= s->extent->value;
+  require(known && threads_ * lanes_ <= 1024, "threads have a known number, at most 1024 in a block and 32 in a warp");
 }
 /// `side_by_side`: it alone, or the children of a `together`.
 inline void verifier::update(stmt s, list<stmt> const& side_by_side) {
@@ -381,6 +405,8 @@ inline void verifier::statement(stmt s) {
     case stmt_kind::accumulate: return update(s, {&s, 1});
     case stmt_kind::together: return together(s);
     case stmt_kind::allocate: return allocate(s);
+    case stmt_kind::barrier:
+      return require(in_threads_, "a barrier stands in a loop over threads, and in no other concurrent one inside");
     case stmt_kind::branch: break;
   }
   root(s->value);

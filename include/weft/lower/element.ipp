@@ -49,7 +49,7 @@ WEFT_DECL ir::stmt lowering::update(int result, ir::expr mask) {
 /// Where the element stands that the leaf makes, or, of a scan, the one so many steps before it.
 WEFT_DECL sequence<ir::expr> lowering::element_indices(int steps_before) {
   stage_info const& stage = *now_->stage;
-  sequence<ir::expr> indices = now_->parallel_around;
+  sequence<ir::expr> indices = now_->instance;
   for (int i = 0; i < stage.spatial; ++i) {
     ir::expr at_axis = axis_value(stage.first_axis + i);
     if (i == stage.scanned && steps_before > 0)
@@ -145,7 +145,7 @@ WEFT_DECL ir::expr lowering::load(node const& n, ir::expr condition) {
   ir::expr mask = guarded(indices, condition);
   if (mask != nullptr && inside(indices, bounds)) mask = nullptr;
   if (guest == nullptr) return ir::load(m_, buf, indices, mask);
-  sequence<ir::expr> all = guest->parallel_around;
+  sequence<ir::expr> all = guest->instance;
   for (ir::expr i : stored) all.push_back(i);
   return ir::load(m_, buf, all, mask);
 }

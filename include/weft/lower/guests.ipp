@@ -198,8 +198,8 @@ WEFT_DECL bool lowering::has_guests(int loop) const {
     if (is_guest(s, loop)) return true;
   return false;
 }
-/// Inside the loop at `position`: the nests of the stages that are computed there, then the rest.
-WEFT_DECL ir::stmt lowering::with_guests(int position, guard_states const& states) {
+/// Inside the loop at `position`: the nests of the stages that are computed there, but for early ones, then the rest.
+WEFT_DECL ir::stmt lowering::with_guests(int position, guard_states const& states, sequence<early_guest>& early) {
   stage_frame& host = *now_;
   sequence<int> guests;
   for (int s : order_)
@@ -217,12 +217,60 @@ WEFT_DECL ir::stmt lowering::with_guests(int position, guard_states const& state
     }
     for (int g : guests) make_guest_memory(frames_[at(g)], g);
   }
-  for (int g : guests) steps.push_back(stage_nest(g));
+  for (int g : guests) {
+    ir::stmt const nest = stage_nest(g);
+    if (n_.places[at(g)].ahead > 0) early.push_back({g, nest});
+    else steps.push_back(nest);
+  }
   steps.push_back(tile_branches(position, 0, states));
   ir::stmt all = ir::block(m_, steps);
   for (std::size_t i = guests.size(); i-- > 0;)
-    if (frames_[at(guests[i])].store == placement::as_computed) all = with_memory(guests[i], all);
+    if (stage_frame const& guest = frames_[at(guests[i])];
+        guest.store == placement::as_computed && n_.places[at(guests[i])].ahead == 0 && outermost_copy(guest).frame == nullptr)
+      all = with_memory(guests[i], all);
   return all;
+}
+/// What stands in front of the loop: the parts of its first iterations; `body` then begins with those of later ones. inside:
+/// in an iteration for which it does not hold nothing is done (null: always).
+WEFT_DECL ir::stmt lowering::computed_ahead(int position, ir::expr trips, ir::expr inside,
+                                            sequence<early_guest> const& early, ir::stmt& body) {
+  std::int32_t most = 0, least = 1 << 20;
+  for (early_guest const& e : early) {
+    std::int32_t const ahead = n_.places[at(e.stage)].ahead;
+    if (ahead > most) most = ahead;
+    if (ahead < least) least = ahead;
+  }
+  std::int32_t const variable = now_->loops[at(position)].variable;
+  ir::expr const v = ir::variable(m_, variable), zero = ir::index(m_, 0);
+  auto const plus = [&](ir::expr e, std::int32_t n) { return n == 0 ? e : ir::binary(m_, op::add, e, ir::index(m_, n)); };
+  ir::expr const count = simplify(m_, ir::binary(m_, op::min, ir::index(m_, most), plus(trips, most - least)));
+  range_table ranges = ranges_in(*now_, position - 1);
+  sequence<ir::stmt> first, steps;
+  for (early_guest const& e : early) {
+    std::int32_t const ahead = n_.places[at(e.stage)].ahead;
+    ir::stmt const part = inside != nullptr ? ir::branch(m_, inside, e.nest) : e.nest;
+    auto const of = [&](ir::expr iteration, ir::expr extent) {
+      ranges.set(variable, zero, extent);
+      ir::expr const begun = simplify(m_, ir::binary(m_, op::le, zero, iteration), ranges);
+      ir::expr const ends = simplify(m_, ir::binary(m_, op::lt, iteration, trips), ranges);
+      return ir::branch(m_, ir::all_of(m_, begun, ends), iteration == v ? part : ir::substitute(m_, part, variable, iteration));
+    };
+    // In the order of the loop itself, as copies are used again: v counts the iterations of what is furthest ahead.
+    first.push_back(of(plus(v, ahead - most), count));
+    steps.push_back(of(plus(v, ahead), trips));
+  }
+  steps.push_back(body);
+  body = ir::block(m_, steps);
+  return ir::loop(m_, loop_kind::serial, variable, zero, count, ir::block(m_, first));
+}
+/// How far ahead in a loop the last stage runs that reads `stage`.
+WEFT_DECL std::int32_t lowering::least_ahead(int stage, int loop) const {
+  std::int32_t least = n_.places[at(stage)].ahead;
+  for (std::int32_t r : readers_[at(stage)]) {
+    std::int32_t const ahead = n_.places[at(r)].inlined ? least_ahead(r, loop) : n_.ahead_in(r, loop);
+    if (ahead < least) least = ahead;
+  }
+  return least;
 }
 WEFT_DECL ir::stmt lowering::with_memory(int stage, ir::stmt body) {
   for (int r = p_.stages[at(stage)].results; r-- > 0;) {
@@ -320,6 +368,24 @@ WEFT_DECL loop_of_frame lowering::store_of(stage_frame const& guest) const {
       if (f->loops[at(i)].id == guest.store) return {f, i};
   return {nullptr, -1};
 }
+/// Calls `f(frame, position)` for each loop for whose iterations the guest has memory of its own, inside out by stage.
+template <class F>
+void lowering::each_around_memory(stage_frame const& guest, F const& f) const {
+  if (guest.host == nullptr) return;
+  loop_of_frame of = store_of(guest);
+  for (; of.frame != nullptr; of = {of.frame->host, of.frame->host_position})
+    for (int i = 0; i <= of.position; ++i) f(*of.frame, i);
+}
+/// The outermost of those that are virtual threads, whose iterations run in turns: the copies of the guest's memory are there
+/// at the same time. Of no frame: there is none.
+WEFT_DECL loop_of_frame lowering::outermost_copy(stage_frame const& guest) const {
+  loop_of_frame out{nullptr, -1};
+  each_around_memory(guest, [&](stage_frame const& f, int position) {
+    bool const further_out = out.frame != &f;  // of one stage the first counts
+    if (f.loops[at(position)].how == loop_kind::virtual_thread && further_out) out = {&f, position};
+  });
+  return out;
+}
 /// What is new at each iteration of the loop in which the guest is computed, if what is read of it moves forward along one
 /// dimension: element x of the part of iteration v, below the last one of iteration v - 1, was read there, as the part
 /// of that began no later. In the first iteration all is new. Empty: the part has to be computed whole.
@@ -373,7 +439,8 @@ WEFT_DECL void lowering::need_fewer_than_folded(stage_frame const& guest, int di
                             most->kind == op::literal ? "a factor of " + count : "compute_at a loop further in"})));
 }
 /// On the stack of the thread that runs the loop where all guests of the kernel together are small enough for it;
-/// else in the workspace, where each iteration of a parallel loop around it has memory of its own.
+/// else in the workspace, where each iteration of a parallel loop around it has memory of its own. Virtual threads have it
+/// either way.
 WEFT_DECL void lowering::make_guest_memory(stage_frame& guest, int stage) {
   stage_info const& s = p_.stages[at(stage)];
   sequence<ir::expr> shape;
@@ -385,19 +452,25 @@ WEFT_DECL void lowering::make_guest_memory(stage_frame& guest, int stage) {
     }
   }
   sequence<ir::expr> const strides = packed_strides(shape, stage);
-  double bytes = 64.0 * (s.results - 1);
-  for (int r = 0; r < s.results; ++r) bytes += memory_bytes(p_.tensors[at(s.tensor + r)].type, shape, strides);
+  std::int32_t const ahead = n_.places[at(stage)].ahead;
+  std::int32_t const copies = ahead == 0 ? 1 : 1 + ahead - least_ahead(stage, n_.places[at(stage)].loop);
+  double all_copies = copies, bytes = 64.0 * (s.results - 1);
+  each_around_memory(guest, [&](stage_frame const& f, int i) {
+    if (f.loops[at(i)].how == loop_kind::virtual_thread) all_copies *= static_cast<double>(f.loops[at(i)].extent->value);
+  });
+  for (int r = 0; r < s.results; ++r) bytes += all_copies * memory_bytes(p_.tensors[at(s.tensor + r)].type, shape, strides);
   bool const on_stack = has_place_on_stack(stage, bytes, true);
   sequence<ir::expr> around;
-  if (!on_stack) {
-    auto [f, last] = store_of(guest);
-    for (; f != nullptr; last = f->host_position, f = f->host)
-      for (int i = 0; i <= last; ++i) {
-        open_loop const& o = f->loops[at(i)];
-        if (o.how != loop_kind::parallel) continue;
-        guest.parallel_around.push_back(ir::variable(m_, o.variable));
-        around.push_back(o.extent->variables == 0 ? o.extent : longest(o.id, true));
-      }
+  each_around_memory(guest, [&](stage_frame const& f, int i) {
+    open_loop const& o = f.loops[at(i)];
+    if (on_stack ? o.how != loop_kind::virtual_thread : !is_concurrent(o.how)) return;
+    guest.instance.push_back(ir::variable(m_, o.variable));
+    around.push_back(o.extent->variables == 0 ? o.extent : longest(o.id, true));
+  });
+  if (copies > 1) {
+    open_loop const& of = guest.host->loops[at(guest.host_position)];
+    guest.instance.push_back(ir::binary(m_, op::floor_mod, ir::variable(m_, of.variable), ir::index(m_, copies)));
+    around.push_back(ir::index(m_, copies));
   }
   for (int r = 0; r < s.results; ++r) {
     if (tensor_[at(s.tensor + r)] != nullptr) continue;  // an output, of a stage beside another

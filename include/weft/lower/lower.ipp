@@ -333,7 +333,7 @@ WEFT_DECL bool lowering::can_shift(stage_frame const& f, int loop) {
   bool reduced = false;  // or behind the identity
   for (open_loop const& o : f.loops) {
     reduced = reduced || n_.at(o.id).reduced || n_.starts[at(f.number)] == o.id;
-    if (o.how == loop_kind::parallel && (uses(outer, o.variable) || uses(inner, o.variable))) return false;
+    if (is_concurrent(o.how) && (uses(outer, o.variable) || uses(inner, o.variable))) return false;
     bool const one_by_one = o.how == loop_kind::serial || (o.how == loop_kind::unrolled && f.stage->reduced == 0);
     if (uses(outer, o.variable) && (reduced || !one_by_one)) return false;
   }
@@ -366,9 +366,9 @@ WEFT_DECL void lowering::open(stage_frame& f) {
     f_.variables.push_back(unused_name(l.name.view()));
     ir::expr trips = longest(id);
     loop_kind how = l.kind;
-    bool const tile = how == loop_kind::unrolled || how == loop_kind::vectorized;
-    if (trips->kind != op::literal && tile) {
-      // A whole axis of a size that only the call knows cannot be written out; that of a part has a largest size.
+    if (trips->kind != op::literal && (is_written_out(how) || is_thread(how))) {
+      // A whole axis of a size that only the call knows cannot be written out, nor is it a number of threads; that of a part
+      // has a largest size.
       int const d = l.root - f.stage->first_axis;
       bool const of_part = !f.parts.empty() && l.parent < 0 && l.first < 0 && d < f.stage->spatial;
       ir::expr const most = of_part ? f.parts[at(d)].most : nullptr;
@@ -481,18 +481,25 @@ WEFT_DECL ir::stmt lowering::nest_from(std::size_t position, guard_states states
   for (std::size_t g = 0; g < now_->guards.size(); ++g) {
     guard const& wanted = now_->guards[g];
     if (states[g] == guard_state::holds || wanted.depth != static_cast<int>(position) || wanted.condition >= 0) continue;
-    if (states[g] == guard_state::ends_loop) how = how == loop_kind::parallel ? how : loop_kind::serial;
-    else if (is_tile(static_cast<int>(position)) || (wanted.how == tail::mask && !hosts)) continue;
-    if (is_linear(wanted.index, o.variable)) trips = ir::binary(m_, op::min, trips, trips_within(wanted, o.variable));
+    if (states[g] == guard_state::ends_loop) how = is_shared_out(how) ? how : loop_kind::serial;
+    else if (!hosts && (is_tile(static_cast<int>(position)) || wanted.how == tail::mask)) continue;
+    bool const fixed = is_written_out(how) || is_thread(how);
+    if (is_linear(wanted.index, o.variable) && !fixed)
+      trips = ir::binary(m_, op::min, trips, trips_within(wanted, o.variable));
     else if (hosts || !n_.at(o.id).reduced) inside = ir::all_of(m_, inside, ir::binary(m_, op::lt, wanted.index, wanted.bound));
     else continue;  // a branch would part a sum from its register
     states[g] = guard_state::holds;
   }
   int const here = static_cast<int>(position);
-  ir::stmt body = has_guests(o.id) ? with_guests(here, states) : tile_branches(here, 0, states);
+  sequence<early_guest> early;
+  ir::stmt body = has_guests(o.id) ? with_guests(here, states, early) : tile_branches(here, 0, states);
   if (inside != nullptr) body = ir::branch(m_, inside, body);
-  for (std::size_t s = n_.places.size(); s-- > 0;)
-    if (needed_[s] && n_.places[s].store == o.id && !now_->empty) body = with_memory(static_cast<int>(s), body);
+  ir::stmt first = early.empty() ? nullptr : computed_ahead(here, trips, inside, early, body);
+  for (std::size_t s = n_.places.size(); s-- > 0;) {
+    if (!needed_[s] || n_.places[s].store != o.id || now_->empty || outermost_copy(frames_[s]).frame != nullptr) continue;
+    body = with_memory(static_cast<int>(s), body);
+    if (first != nullptr) first = with_memory(static_cast<int>(s), first);
+  }
   sequence<ir::prefetched> ahead;
   for (fetch_ahead const& f : n_.fetches) {
     int const from = p_.tensors[at(f.tensor)].stage;  // what is computed in a loop is at hand there
@@ -502,7 +509,14 @@ WEFT_DECL ir::stmt lowering::nest_from(std::size_t position, guard_states states
   ir::stmt_node loop = *ir::loop(m_, how, o.variable, ir::index(m_, 0), trips, body);
   loop.threads = n_.at(o.id).threads;
   loop.ahead = m_.make_list(ahead);
-  return m_.make(loop);
+  ir::stmt all = m_.make(loop);
+  if (first != nullptr) all = ir::block(m_, {first, all});
+  for (std::size_t i = early.size(); i-- > 0;)
+    if (outermost_copy(frames_[at(early[i].stage)]).frame == nullptr) all = with_memory(early[i].stage, all);
+  for (std::size_t i = order_.size(); i-- > 0 && o.how == loop_kind::virtual_thread;)
+    if (loop_of_frame const out = outermost_copy(frames_[at(order_[i])]); out.frame == now_ && out.position == here)
+      all = with_memory(order_[i], all);
+  return all;
 }
 /// The spatial loops from `position` inwards, which store the identity. Nothing is read there.
 WEFT_DECL ir::stmt lowering::identity_nest(std::size_t position, guard_states const& states) {
@@ -564,7 +578,7 @@ WEFT_DECL ir::stmt lowering::tile_branches(int position, std::size_t g, guard_st
 /// No unrolled axis is in the guard: masks alone can see to it.
 WEFT_DECL bool lowering::only_vector(guard const& g) const {
   for (open_loop const& o : now_->loops)
-    if (o.how == loop_kind::unrolled && uses(g.index, o.variable)) return false;
+    if (is_written_out(o.how) && o.how != loop_kind::vectorized && uses(g.index, o.variable)) return false;
   return true;
 }
 }  // namespace detail

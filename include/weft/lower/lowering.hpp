@@ -86,10 +86,16 @@ struct stage_frame {
   sequence<part> parts;                // of a guest, by spatial axis: what is read of it at a time
   sequence<part> computed;             // of those what is computed, as the rest is there already; empty: all
   sequence<part> stored;               // what there is memory for; empty: as much as is read at a time
-  sequence<ir::expr> parallel_around;  // of a guest whose memory is in the workspace: the iteration that it belongs to
+  sequence<ir::expr> instance;         // of a guest: which of several copies of its memory, as store and load begin with it
   sequence<ir::expr> open_guards;      // of the leaf being made
   sequence<int> held;                  // nodes of conditions that are known to hold there
   sequence<element_place> places;      // of that leaf
+};
+
+/// The nest of a guest that is computed iterations ahead.
+struct early_guest {
+  int stage = -1;
+  ir::stmt nest = nullptr;
 };
 
 /// One of the loops of a stage, by its position; of no stage, none.
@@ -129,10 +135,7 @@ class lowering {
 
   ir::expr longest(int id, bool of_whole = false);
   ir::expr index_of(int id);
-  bool is_tile(int position) const {
-    loop_kind const how = now_->loops[at(position)].how;
-    return how == loop_kind::unrolled || how == loop_kind::vectorized;
-  }
+  bool is_tile(int position) const { return is_written_out(now_->loops[at(position)].how); }
   range_table ranges_in(stage_frame const& f, int position) const;
   ir::stmt stage_nest(int stage);
   void open(stage_frame& f);
@@ -155,11 +158,17 @@ class lowering {
   friend class guest_spans;
   bool is_guest(int stage, int loop) const;
   bool has_guests(int loop) const;
-  ir::stmt with_guests(int position, guard_states const& states);
+  ir::stmt with_guests(int position, guard_states const& states, sequence<early_guest>& early);
+  ir::stmt computed_ahead(int position, ir::expr trips, ir::expr inside, sequence<early_guest> const& early,
+                          ir::stmt& body);
+  std::int32_t least_ahead(int stage, int loop) const;
   sequence<part> parts_of(int stage, class guest_spans& spans);
   void find_parts(stage_frame& guest, int stage, class guest_spans& spans);
   void keep_inside(part& p, part const& around, class guest_spans& spans);
   loop_of_frame store_of(stage_frame const& guest) const;
+  template <class F>
+  void each_around_memory(stage_frame const& guest, F const& f) const;
+  loop_of_frame outermost_copy(stage_frame const& guest) const;
   sequence<part> slid(stage_frame const& guest, class guest_spans& spans);
   void need_fewer_than_folded(stage_frame const& guest, int dim, std::int64_t fold) const;
   ir::expr stored_index(stage_frame const& guest, int dim, ir::expr element);

@@ -58,7 +58,7 @@ class promoter final : public ir::rewriter {
     sequence<ir::stmt> updates;
     sequence<std::int32_t> inner;
     ir::stmt const tidy = with_merged_blocks(s);
-    if (s->how == loop_kind::parallel || !promotable(tidy, inner, updates)) return nullptr;
+    if (is_concurrent(s->how) || !promotable(tidy, inner, updates)) return nullptr;
     if (fits(updates, inner)) return promoted(tidy, updates, inner);
     if (sequence<ir::stmt> ends; inner.size() == 1 && is_carried(tidy, updates, ends)) return carried(tidy, updates, ends);
     return nullptr;
@@ -109,7 +109,7 @@ class promoter final : public ir::rewriter {
     switch (s->kind) {
       case ir::stmt_kind::accumulate: updates.push_back(s); return true;
       case ir::stmt_kind::loop:
-        if (s->how == loop_kind::parallel) return false;
+        if (is_concurrent(s->how)) return false;
         inner.push_back(s->variable);
         return promotable(s->children[0], inner, updates);
       case ir::stmt_kind::block:

@@ -51,7 +51,7 @@ class tile_accesses final : public ir::rewriter {
   }
   ir::stmt replace(ir::stmt s) override {
     if (!known_) return s;
-    if (s->kind == ir::stmt_kind::loop && s->how == loop_kind::parallel) {
+    if (s->kind == ir::stmt_kind::loop && is_concurrent(s->how)) {
       if (finding_) forget();  // what was met outside is to be met again
       ++parallel_;
       ir::stmt const same = children(s);

@@ -25,7 +25,8 @@ class unroller final : public ir::rewriter {
  protected:
   using ir::rewriter::replace;
   ir::stmt replace(ir::stmt s) override {
-    if (s->kind != ir::stmt_kind::loop || s->how != loop_kind::unrolled) return nullptr;
+    if (s->kind != ir::stmt_kind::loop || (s->how != loop_kind::unrolled && s->how != loop_kind::virtual_thread))
+      return nullptr;
     if (s->extent->kind != op::literal) WEFT_THROW(internal_error("unroll: an extent is not a number"));
     return jam((*this)(s->children[0]), s);
   }
@@ -33,6 +34,11 @@ class unroller final : public ir::rewriter {
  private:
   ir::stmt jam(ir::stmt body, ir::stmt over) {
     std::int32_t const v = over->variable;
+    if (body->kind == ir::stmt_kind::block && over->how == loop_kind::virtual_thread) {
+      sequence<ir::stmt> steps;  // in turns: no iteration touches what another one writes
+      for (ir::stmt c : body->children) steps.push_back(jam(c, over));
+      return ir::block(m_, steps);
+    }
     if (body->kind == ir::stmt_kind::loop && !ir::uses(body->begin, v) && !ir::uses(body->extent, v) &&
         !one_reduction(body, v, body->variable))
       return ir::loop_like(m_, body, body->begin, body->extent, jam(body->children[0], over));

@@ -270,6 +270,27 @@ enum class verdict : std::uint8_t { legal, deferred, illegal };
   X(a_prefetch_is_1_to_2_to_the_20_iterations_ahead, \
     "a prefetch is 1 to 2^20 iterations ahead", \
     "such as s.prefetch(B, k, 8)") \
+  X(a_stage_is_computed_1_to_16_iterations_ahead, \
+    "a stage is computed 1 to 16 iterations ahead", \
+    "such as s.pipeline(panel, 1)") \
+  X(only_in_a_serial_axis_is_a_stage_computed_ahead, \
+    "only in a serial axis is a stage computed ahead: of a parallel one no iteration comes before another", \
+    "compute_at an axis inside the parallel one, such as a part of it that a split has made") \
+  X(a_stage_that_is_computed_ahead_has_memory_for_whole_parts__not_for_what_slides, \
+    "a stage that is computed ahead has memory for whole parts, not for what slides", \
+    "pipeline without store_at and store_root, or these without pipeline") \
+  X(a_stage_that_reads_it_is_computed_further_ahead__pipeline_this_one_before, \
+    "a stage that reads it is computed further ahead in this axis; pipeline this one before, at least as far", \
+    "pipeline for what is read, then for the stage that reads it") \
+  X(another_axis_is_bound_to_that_already, \
+    "another axis of the stage is bound to that already, or runs in parallel on a CPU", \
+    "another thread axis, or fuse for the two") \
+  X(blocks_stand_outside_of_threads__reorder_first, \
+    "blocks stand outside of threads; reorder first", \
+    "an order in which the axes that are bound to blocks stand outside") \
+  X(a_block_has_at_most_1024_threads_and_a_warp_32_lanes__split_first, \
+    "a block has at most 1024 threads, and a warp 32 lanes: the axis runs more often, or so often as only the call knows", \
+    "split, and bind of the inner part") \
   X(a_parallel_axis_is_run_by_at_least_1_thread, \
     "a parallel axis is run by at least 1 thread, and a limit is at most 2^20", \
     "such as s.parallel(i, weft::thread_limit(4)); a serial loop is one that is not parallel") \

@@ -9,12 +9,25 @@
 
 namespace weft::inline WEFT_ABI {
 
-/// How a loop's iterations are run. The GPU's axes will join here.
-enum class loop_kind : std::uint8_t { serial, unrolled, vectorized, parallel };
+/// How a loop's iterations are run. From virtual_thread on they are bound to an axis of a machine, as thread_axis lists them.
+enum class loop_kind : std::uint8_t {
+  serial, unrolled, vectorized, parallel, virtual_thread,
+  block_x, block_y, block_z, thread_x, thread_y, thread_z, warp, lane
+};
 constexpr std::string_view name(loop_kind k) {
   constexpr char const* names[] = {"serial", "unrolled", "vectorized", "parallel"};
-  return names[static_cast<int>(k)];
+  int const bound = static_cast<int>(k) - static_cast<int>(loop_kind::virtual_thread);
+  return bound < 0 ? names[static_cast<int>(k)] : detail::axis_words.first[bound];
 }
+constexpr bool is_block(loop_kind k) { return k >= loop_kind::block_x && k <= loop_kind::block_z; }
+constexpr bool is_thread(loop_kind k) { return k >= loop_kind::thread_x; }
+/// Whether the loop is written out, in one place or in several.
+constexpr bool is_written_out(loop_kind k) {
+  return k == loop_kind::unrolled || k == loop_kind::vectorized || k == loop_kind::virtual_thread;
+}
+/// Whether iterations may run at the same time, each for itself; and by more than one thread.
+constexpr bool is_concurrent(loop_kind k) { return k >= loop_kind::parallel; }
+constexpr bool is_shared_out(loop_kind k) { return is_concurrent(k) && k != loop_kind::virtual_thread; }
 
 /// The trip count of a loop whose code is to be for all sizes.
 inline constexpr std::int64_t open_trips = -2;
@@ -57,13 +70,14 @@ struct schedule_limits {
 /// Where a stage is computed: in a nest of its own before those that read it; inside a loop of one of them, so much of it
 /// as is read there, or of one that does not read it, the elements that this one computes of itself there (`beside`); or,
 /// inlined, wherever an element of it is read. Where its memory is: as far in as it is computed, or
-/// for all iterations of a loop further out, or for the whole kernel.
+/// for all iterations of a loop further out, or for the whole kernel. ahead: so many iterations before the one that reads it.
 struct placement {
   static constexpr std::int32_t as_computed = -1, whole_kernel = -2;
   bool inlined = false;
   std::int32_t loop = -1;
   std::int32_t store = as_computed;  // or a loop
   bool beside = false;               // then for the whole kernel
+  std::int32_t ahead = 0;
   constexpr bool operator==(placement const&) const = default;
 };
 
@@ -193,11 +207,21 @@ struct nest {
       if (p.beside && at(p.loop).stage == stage) return true;
     return false;
   }
-  /// Whether a loop of this kind runs inside `loop`.
-  constexpr bool has_inside(int loop, loop_kind kind) const {
+  /// How many iterations of `loop` ahead of its own stage runs `stage`, for which all is done inside that loop.
+  constexpr int ahead_in(int stage, int loop) const {
+    int ahead = 0;
+    while (stage != at(loop).stage) {
+      placement const& p = places[static_cast<std::size_t>(stage)];
+      ahead = p.loop == loop ? p.ahead : 0;
+      stage = at(p.loop).stage;
+    }
+    return ahead;
+  }
+  /// Whether a parallel loop, or one of blocks or threads, runs inside `loop`.
+  constexpr bool has_shared_out(int loop) const {
     bool inside = false;
     for (std::int32_t other : order_of(loop)) {
-      if (inside && at(other).kind == kind) return true;
+      if (inside && is_shared_out(at(other).kind)) return true;
       inside = inside || other == loop;
     }
     return false;
@@ -230,7 +254,7 @@ struct nest {
     for (std::size_t i = 0; i < outermost_first.size(); ++i) {
       loop_info const& l = at(outermost_first[i]);
       if (!l.scanned) continue;
-      if (l.kind == loop_kind::parallel || l.kind == loop_kind::vectorized)
+      if (l.kind != loop_kind::serial && l.kind != loop_kind::unrolled)
         return illegal(diagnosis::a_scanned_axis_is_walked_in_its_order__mark_another_axis);
       for (std::size_t k = 0; k < i; ++k)
         for (std::size_t s = 0; at(outermost_first[k]).scanned && s < loops.size(); ++s)
@@ -239,17 +263,20 @@ struct nest {
     }
     return {};
   }
-  /// What the marks that loops have demand of their order; `unroll`, `vectorize` and `parallel` rule alike.
+  /// What the marks that loops have demand of their order; `unroll`, `vectorize`, `parallel` and `bind` rule alike.
   constexpr ruling marks_fit(sequence<std::int32_t> const& outermost_first) const {
-    bool tile = false;
+    bool tile = false, copies = false, thread = false;
     int vector = -1;
     for (std::int32_t l : outermost_first) {
       loop_info const& loop = at(l);
-      if (tile && loop.kind == loop_kind::parallel)
+      if ((tile && is_shared_out(loop.kind)) || (copies && loop.kind == loop_kind::parallel))
         return illegal(diagnosis::a_parallel_axis_cannot_stand_inside_an_unrolled_or_vectorized_one__reorder_first);
+      if (thread && is_block(loop.kind)) return illegal(diagnosis::blocks_stand_outside_of_threads__reorder_first);
+      thread = thread || is_thread(loop.kind);
       if (vector >= 0 && share_an_axis(l, vector))
         return illegal(diagnosis::an_inner_part_of_this_axis_runs_inside_it__vectorize_that_part);
-      tile = tile || loop.kind == loop_kind::unrolled || loop.kind == loop_kind::vectorized;
+      copies = copies || is_written_out(loop.kind);
+      tile = tile || (is_written_out(loop.kind) && loop.kind != loop_kind::virtual_thread);
       if (loop.kind == loop_kind::vectorized) vector = l;
     }
     return {};

@@ -106,19 +106,21 @@ struct placement_check {
       if (place(r).inlined ? !readers_run_inside(r, loop) : !runs_inside(r, loop)) return false;
     return true;
   }
-  constexpr bool has_parallel(int stage) const {
+  /// Whether a loop of `stage` cannot run inside one of `outside`: of two parallel ones, or of one axis; and threads stand
+  /// inside of blocks.
+  constexpr bool is_shared_out_again(int stage, loop_kind outside) const {
     for (std::int32_t l : program::at(n.order, stage))
-      if (n.at(l).kind == loop_kind::parallel) return true;
+      if (is_shared_out(n.at(l).kind) && is_shared_out(outside) && !(is_block(outside) && is_thread(n.at(l).kind))) return true;
     return false;
   }
-  /// What the loops that `host` runs in, itself too, forbid for a stage that is computed there.
-  constexpr ruling around(int host, bool parallel) const {
+  /// What the loops that `host` runs in, itself too, forbid for `stage`, which is computed there.
+  constexpr ruling around(int host, int stage) const {
     for (; host >= 0; host = place(n.at(host).stage).loop) {
       for (std::int32_t l : n.order_of(host)) {
         loop_kind const how = n.at(l).kind;
         if (how == loop_kind::unrolled || how == loop_kind::vectorized)
           return illegal(diagnosis::a_stage_cannot_be_computed_inside_an_unrolled_or_vectorized_axis);
-        if (how == loop_kind::parallel && parallel)
+        if (is_shared_out_again(stage, how))
           return illegal(diagnosis::a_parallel_axis_cannot_run_inside_a_parallel_axis_of_another_stage);
         if (l == host) break;
       }
@@ -170,11 +172,27 @@ struct placement_check {
       for (int at = n.position(host); at >= 0; --at) {
         std::int32_t const l = n.order_of(host)[static_cast<std::size_t>(at)];
         if (l == store) return {};
-        if (n.at(l).kind == loop_kind::parallel)
+        if (is_concurrent(n.at(l).kind))
           return illegal(diagnosis::a_parallel_axis_cannot_stand_between_a_stage_and_its_memory);
       }
     if (store == placement::whole_kernel) return {};
     return illegal(diagnosis::the_axis_does_not_stand_around_the_loop_in_which_the_stage_is_computed);
+  }
+  constexpr bool read_in_time(int stage, int host, int ahead) const {
+    for (std::int32_t r : program::at(readers, stage))
+      if (place(r).inlined ? !read_in_time(r, host, ahead) : n.ahead_in(r, host) > ahead) return false;
+    return true;
+  }
+  /// Whether `stage` can be computed as far ahead of the iterations of `host` as is said.
+  constexpr ruling in_time(int stage, int host) const {
+    placement const at = place(stage);
+    if (at.ahead > 0 && n.at(host).kind != loop_kind::serial)
+      return illegal(diagnosis::only_in_a_serial_axis_is_a_stage_computed_ahead);
+    if (at.ahead > 0 && at.store != placement::as_computed)
+      return illegal(diagnosis::a_stage_that_is_computed_ahead_has_memory_for_whole_parts__not_for_what_slides);
+    if (!read_in_time(stage, host, at.ahead))
+      return illegal(diagnosis::a_stage_that_reads_it_is_computed_further_ahead__pipeline_this_one_before);
+    return {};
   }
   constexpr ruling rings() const {
     for (std::size_t r = 0; r < n.loops.size(); ++r) {
@@ -200,9 +218,10 @@ struct placement_check {
       if (ruling const r = place(s).beside ? beside(s, host) : ruling(); r.v == verdict::illegal) return r;
       if (!place(s).beside && !readers_run_inside(s, host))
         return illegal(diagnosis::a_stage_that_reads_it_runs_outside_of_this_axis__compute_it_further_out);
-      if (ruling const r = around(host, has_parallel(s)); r.v != verdict::legal) return r;
+      if (ruling const r = around(host, s); r.v != verdict::legal) return r;
       if (place(s).beside) continue;
       if (ruling const r = memory(s); r.v != verdict::legal) return r;
+      if (ruling const r = in_time(s, host); r.v != verdict::legal) return r;
     }
     for (special const& c : n.specials)
       if (place(c.stage).loop >= 0 || place(c.stage).inlined)

@@ -57,7 +57,7 @@ inline std::int64_t longest_trips(nest const& n, int id) {
 inline int reduction_position(nest const& n, sequence<std::int32_t> const& order) {
   for (std::size_t i = order.size(); i-- > 0;) {
     loop_info const& l = n.at(order[i]);
-    if (l.kind == loop_kind::unrolled || l.kind == loop_kind::vectorized) continue;
+    if (is_written_out(l.kind)) continue;
     return l.reduced ? static_cast<int>(i) : -1;
   }
   return -1;
@@ -75,7 +75,7 @@ WEFT_DECL register_use registers_of(nest const& n, int stage) {
   std::int64_t rows = 1, row = 0;
   for (std::int32_t id : order) {
     loop_info const& l = n.at(id);
-    if (l.reduced || (l.kind != loop_kind::unrolled && l.kind != loop_kind::vectorized)) continue;
+    if (l.reduced || !is_written_out(l.kind)) continue;
     std::int64_t const trips = detail::longest_trips(n, id);
     if (trips < 0) return use;
     if (l.kind == loop_kind::vectorized)
@@ -96,9 +96,9 @@ WEFT_DECL std::string written_out_too_often(nest const& n) {
     std::int64_t copies = 1, vectors = 1;
     for (std::int32_t id : n.order[s]) {
       loop_info const& l = n.at(id);
-      if (l.extent < 0 || (l.kind != loop_kind::unrolled && l.kind != loop_kind::vectorized)) continue;  // stays a loop
+      if (l.extent < 0 || !is_written_out(l.kind)) continue;  // stays a loop
       std::int64_t const known = detail::longest_trips(n, id), trips = known < 0 ? l.extent : known;
-      if (l.kind == loop_kind::unrolled) copies = copies * trips > 1 << 20 ? 1 << 20 : copies * trips;
+      if (l.kind != loop_kind::vectorized) copies = copies * trips > 1 << 20 ? 1 << 20 : copies * trips;
       if (l.kind == loop_kind::vectorized) vectors = ceil_div(trips, lanes);
     }
     if (copies * vectors <= most) continue;

@@ -100,6 +100,8 @@ inline void stage_loops(nest const& n, int stage, std::string indent, std::strin
   if (place.beside) out += " with " + stage_text(n, n.at(place.loop).stage);
   else if (place.store == placement::whole_kernel) out += " stored for the whole kernel";
   if (place.store >= 0) out += " stored at " + loop_text(n, n.at(place.store).stage, place.store);
+  if (place.ahead > 0)
+    out += joined({" for ", loop_text(n, n.at(place.loop).stage, place.loop), " + ", std::to_string(place.ahead)});
   for (loop_info const& l : n.loops)
     if (l.stage == stage && l.fold > 0) (((out += ", ") += l.name.view()) += " folded to ") += std::to_string(l.fold);
   if (n.wish(stage, memory_wish::past_caches) != nullptr) out += " stored past the caches";

@@ -112,6 +112,7 @@ class how_writer {
     for (int i = 0; i < s.count; ++i) add_used(loops_, s.loops[static_cast<std::size_t>(i)]);
     if (form.factor) add(std::to_string(s.factor));
     if (s.what == verb::split && s.word > 0) add("weft::tail::" + std::string(form.words.first[s.word]));
+    if (s.what == verb::bind) add("weft::thread_axis::" + std::string(form.words.first[s.word]));
     if (s.what == verb::set_scope) add("weft::scope::" + std::string(form.words.first[s.word]));
     if (s.what == verb::rfactor_chunks) add("weft::chunks");
     if (s.what == verb::parallel && !s.numbers.empty()) add("weft::thread_limit(" + std::to_string(s.numbers[0]) + ")");

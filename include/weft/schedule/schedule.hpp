@@ -5,6 +5,7 @@
 
 #include "weft/base/sequence.hpp"
 #include "weft/schedule/handle.hpp"
+#include "weft/schedule/step/bind.hpp"
 #include "weft/schedule/step/cache_read.hpp"
 #include "weft/schedule/step/cache_write.hpp"
 #include "weft/schedule/step/compute_at.hpp"
@@ -15,6 +16,7 @@
 #include "weft/schedule/step/fold_storage.hpp"
 #include "weft/schedule/step/fuse.hpp"
 #include "weft/schedule/step/parallel.hpp"
+#include "weft/schedule/step/pipeline.hpp"
 #include "weft/schedule/step/prefetch.hpp"
 #include "weft/schedule/step/prepack.hpp"
 #include "weft/schedule/step/reorder.hpp"
@@ -94,7 +96,9 @@ struct schedule : nest,
                   specialize_step<schedule>,
                   store_non_temporal_step<schedule>,
                   prefetch_step<schedule>,
-                  prepack_step<schedule> {
+                  prepack_step<schedule>,
+                  pipeline_step<schedule>,
+                  bind_step<schedule> {
   trace steps;
   sequence<knob_info> knobs;
   sequence<std::int32_t> choices;  // per knob in order of use; 0 beyond the end

@@ -27,6 +27,8 @@ struct word_list {
 ///     C: rfactor(C, k, 8)              a stage, a loop (of it, or the step is refused) and a number
 ///     copy: transform_layout(1, 1, 0)  a stage and a list of numbers
 ///     row: set_scope(stack)            a stage and a word of a list
+///     C: bind(i, block_x)              a loop and a word of a list
+///     panel: pipeline(2)               a stage and a number
 struct step_form {
   std::string_view name;
   bool stage = false;                   // step::stage is named; else it is that of the loops
@@ -39,11 +41,16 @@ struct step_form {
 
 /// What becomes of the last part where a split does not divide; `split` says more.
 enum class tail : std::uint8_t { guard, mask, partition, shift_inwards, round_up };
+/// An axis of a machine to which `bind` gives a loop.
+enum class thread_axis : std::uint8_t { virtual_thread, block_x, block_y, block_z, thread_x, thread_y, thread_z, warp, lane };
 namespace detail {
 inline constexpr std::string_view tail_names[] = {"guard", "mask", "partition", "shift_inwards", "round_up"};
 inline constexpr word_list tail_words{tail_names, 5};
 inline constexpr std::string_view scope_names[] = {"stack", "workspace"};
 inline constexpr word_list scope_words{scope_names, 2}, no_words{};
+inline constexpr std::string_view axis_names[] = {"virtual_thread", "block_x", "block_y", "block_z", "thread_x",
+                                                  "thread_y", "thread_z", "warp", "lane"};
+inline constexpr word_list axis_words{axis_names, 9};
 }  // namespace detail
 
 // One line per step; its rule, schedule/step/NAME.hpp, says all the rest.
@@ -76,7 +83,9 @@ inline constexpr word_list scope_words{scope_names, 2}, no_words{};
   X(specialize,     true,  0, 0,  false, false, false, no_words, true) \
   X(store_non_temporal, true, 0, 0, false, false, false) \
   X(prefetch,       false, 1, 1,  true,  true,  false)  \
-  X(prepack,        true,  0, 0,  false, false, true)
+  X(prepack,        true,  0, 0,  false, false, true)   \
+  X(pipeline,       true,  0, 0,  false, true,  true)   \
+  X(bind,           false, 1, 1,  false, false, false, axis_words)
 
 enum class verb : std::uint8_t {
 #define WEFT_X(name, ...) name,

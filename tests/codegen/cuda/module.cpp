@@ -259,6 +259,9 @@ TEST_CASE("what one launch cannot do is refused in words") {
   p.f.body = p.loop(loop_kind::vectorized, i, n, p.store(a, {i}, p.f32(1)));
   CHECK(contains(refusal(p), "leave vectorize out"));
 
+  p.f.body = p.loop(loop_kind::thread_x, i, p.number(8), p.store(a, {i}, p.f32(1)));
+  CHECK(contains(refusal(p), "leave bind out"));
+
   p.f.body = p.store(a, {ir::ramp(p.m, p.number(0), 1, 8)}, ir::literal(p.m, dtype::f32, 0, 8));
   CHECK(contains(refusal(p), "8 lanes"));
 

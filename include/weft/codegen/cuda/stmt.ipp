@@ -93,12 +93,14 @@ WEFT_DECL void stmt_printer::print(ir::stmt s) {
     case ir::stmt_kind::together: updates(s->children); break;
     case ir::stmt_kind::branch: branch(s); break;
     case ir::stmt_kind::allocate: allocate(s); break;
+    case ir::stmt_kind::barrier: k_.refuse("a barrier has no text yet: threads that wait need loops bound to them");
   }
 }
 
 // Begin and extent are read once, before the first iteration; literals stand in the head.
 WEFT_DECL void stmt_printer::loop(ir::stmt s) {
   if (s->how == loop_kind::vectorized) k_.refuse("a vectorized loop has no text yet; leave vectorize out");
+  if (s->how > loop_kind::virtual_thread) k_.refuse("a loop bound to blocks or threads has no text yet; leave bind out");
   std::string const& name = k_.variables[static_cast<std::size_t>(s->variable)].name;
   out_ += exprs_.share({s->begin, s->extent}, indent_);
   bool const simple = ir::is_literal(s->begin, 0) && (s->extent->kind == op::literal || s->extent->kind == op::extent);

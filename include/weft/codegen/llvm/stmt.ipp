@@ -154,9 +154,10 @@ WEFT_DECL void function_emitter::statement(ir::stmt s) {
     case ir::stmt_kind::branch: return branch(s);
     case ir::stmt_kind::allocate: return allocate(s);
     case ir::stmt_kind::accumulate:
-    case ir::stmt_kind::together: break;
+    case ir::stmt_kind::together:
+    case ir::stmt_kind::barrier: break;
   }
-  WEFT_THROW(internal_error("llvm: an accumulate is left after pass/promote"));
+  WEFT_THROW(internal_error("llvm: an accumulate is left after pass/promote, or a barrier"));
 }
 
 WEFT_DECL void function_emitter::loop(ir::stmt s) {

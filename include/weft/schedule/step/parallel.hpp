@@ -26,6 +26,7 @@ struct parallel_rule {
       if (other == id) outside = false;
       loop_kind const kind = n.at(other).kind;
       if (kind == loop_kind::parallel) return illegal(diagnosis::the_stage_has_a_parallel_axis_already);
+      if (kind > loop_kind::virtual_thread) return illegal(diagnosis::another_axis_is_bound_to_that_already);
       if (outside && kind != loop_kind::serial)
         return illegal(diagnosis::a_parallel_axis_cannot_stand_inside_an_unrolled_or_vectorized_one__reorder_first);
     }

@@ -13,7 +13,7 @@ struct prefetch_rule {
     if (s.tensor < 0 || s.tensor >= static_cast<int>(n.computation().tensors.size()) ||
         !detail::reads_tensor(n.computation(), n.at(id).stage, s.tensor))
       return illegal(diagnosis::the_stage_does_not_read_this_tensor);
-    if (n.at(id).kind == loop_kind::unrolled || n.at(id).kind == loop_kind::vectorized)
+    if (is_written_out(n.at(id).kind))
       return illegal(diagnosis::an_unrolled_or_vectorized_axis_is_no_loop_to_prefetch_in);
     if (s.factor < 1 || s.factor > 1 << 20) return illegal(diagnosis::a_prefetch_is_1_to_2_to_the_20_iterations_ahead);
     return {};

@@ -8,12 +8,15 @@ namespace weft::inline WEFT_ABI {
 struct unroll_rule {
   static constexpr ruling check(nest const& n, step const& s) {
     if (ruling const r = n.unmarked(s.loops[0]); r.v != verdict::legal) return r;
-    if (n.has_inside(s.loops[0], loop_kind::parallel))
+    if (n.has_shared_out(s.loops[0]))
       return illegal(diagnosis::a_parallel_axis_cannot_stand_inside_an_unrolled_or_vectorized_one__reorder_first);
-    std::int64_t const extent = n.at(s.loops[0]).extent;
+    return few_iterations(n, s.loops[0]);
+  }
+  static constexpr ruling few_iterations(nest const& n, int loop) {
+    std::int64_t const extent = n.at(loop).extent;
     if (extent == open_trips) return illegal(diagnosis::an_unrolled_axis_has_an_open_extent__split_it_first);
     if (extent < 0) return {verdict::deferred};
-    if (extent > 1024 && n.is_part(s.loops[0])) return {verdict::deferred};
+    if (extent > 1024 && n.is_part(loop)) return {verdict::deferred};
     if (extent > 1024) return illegal(diagnosis::an_unrolled_axis_runs_more_than_1024_times__split_it_first);
     return {};
   }

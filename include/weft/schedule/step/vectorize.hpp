@@ -18,7 +18,7 @@ struct vectorize_rule {
         return illegal(diagnosis::the_stage_has_a_vectorized_axis_already);
       if (inside && n.share_an_axis(other, id))
         return illegal(diagnosis::an_inner_part_of_this_axis_runs_inside_it__vectorize_that_part);
-      if (inside && n.at(other).kind == loop_kind::parallel)
+      if (inside && is_shared_out(n.at(other).kind))
         return illegal(diagnosis::a_parallel_axis_cannot_stand_inside_an_unrolled_or_vectorized_one__reorder_first);
       inside = inside || other == id;
     }

@@ -1,0 +1,74 @@
+// Step: bind.
+#pragma once
+
+#include "weft/schedule/step/unroll.hpp"
+
+namespace weft::inline WEFT_ABI {
+
+// step::word: the thread_axis.
+struct bind_rule {
+  static constexpr loop_kind kind_of(step const& s) {
+    return static_cast<loop_kind>(static_cast<int>(loop_kind::virtual_thread) + s.word);
+  }
+  static constexpr ruling check(nest const& n, step const& s) {
+    int const id = s.loops[0];
+    loop_kind const kind = kind_of(s);
+    if (ruling const r = n.unmarked(id); r.v != verdict::legal) return r;
+    if (n.at(id).reduced) return illegal(diagnosis::a_reduction_axis_cannot_run_in_parallel__use_rfactor);
+    bool const copies = kind == loop_kind::virtual_thread;
+    bool inside = false, unknown = false;
+    std::int64_t threads = 1, lanes = 1;
+    for (std::int32_t other : n.order_of(id)) {
+      loop_info const& l = n.at(other);
+      inside = inside || other == id;
+      loop_kind const how = other == id ? kind : l.kind;
+      if (inside && copies && how == loop_kind::parallel)
+        return illegal(diagnosis::a_parallel_axis_cannot_stand_inside_an_unrolled_or_vectorized_one__reorder_first);
+      if (copies) continue;
+      if (other != id && (how == kind || how == loop_kind::parallel))
+        return illegal(diagnosis::another_axis_is_bound_to_that_already);
+      if (!inside && is_written_out(how) && how != loop_kind::virtual_thread)
+        return illegal(diagnosis::a_parallel_axis_cannot_stand_inside_an_unrolled_or_vectorized_one__reorder_first);
+      if (inside ? is_block(how) && is_thread(kind) : is_thread(how) && is_block(kind))
+        return illegal(diagnosis::blocks_stand_outside_of_threads__reorder_first);
+      if (!is_thread(how)) continue;
+      if (how >= loop_kind::warp) lanes = 32;
+      if (l.extent == open_trips || l.extent > (how == loop_kind::lane ? 32 : 1024)) threads = 1 << 20;
+      else if (how != loop_kind::lane && l.extent > 0 && threads < 1 << 20) threads *= l.extent;
+      unknown = unknown || l.extent < 0;
+    }
+    if (copies) return unroll_rule::few_iterations(n, id);
+    if (threads * lanes > 1024)
+      return illegal(diagnosis::a_block_has_at_most_1024_threads_and_a_warp_32_lanes__split_first);
+    return {unknown ? verdict::deferred : verdict::legal};
+  }
+  static constexpr void perform(nest& n, step const& s) { n.at(s.loops[0]).kind = kind_of(s); }
+};
+
+/// `s.bind`, as a part of `schedule`.
+template <class Schedule>
+struct bind_step {
+  /// Gives a loop's iterations to the blocks, threads, warps or lanes of a GPU; or, as virtual threads, writes them out in
+  /// turns, statement by statement, on any machine.
+  ///
+  ///     for v in 0..2:                     row[0, ..] = part 0     (a copy of the memory of what
+  ///       row = part v           ->        row[1, ..] = part 1      is computed inside for each)
+  ///       out[v, ..] = ..row..             out[0, ..] = ..row[0, ..]..
+  ///                                        out[1, ..] = ..row[1, ..]..
+  ///
+  /// Needs   a spatial axis. Of blocks, threads, warps and lanes one axis each, blocks outside of threads, none inside an
+  ///         unrolled or vectorized axis; threads of a known number, at most 1024 together. Virtual threads as unrolled ones:
+  ///         at most 1024, and a number
+  /// Keeps   all results
+  /// Errors  schedule_error "bind: blocks stand outside of threads"; and where a kernel for a CPU is compiled with more than
+  ///         virtual threads
+  /// Cost    of virtual threads: code and memory for each
+  /// Source  TVM, `s_tir::Schedule::Bind` and its virtual threads
+  constexpr void bind(axis i, thread_axis to) {
+    step request{verb::bind, 1, {i.id}};
+    request.word = static_cast<std::uint8_t>(to);
+    static_cast<Schedule&>(*this).take(request);
+  }
+};
+
+}  // namespace weft::inline WEFT_ABI
