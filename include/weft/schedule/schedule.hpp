@@ -26,6 +26,7 @@
 #include "weft/schedule/step/store_at.hpp"
 #include "weft/schedule/step/store_non_temporal.hpp"
 #include "weft/schedule/step/storage_align.hpp"
+#include "weft/schedule/step/tensorize.hpp"
 #include "weft/schedule/step/tile.hpp"
 #include "weft/schedule/step/transform_layout.hpp"
 #include "weft/schedule/step/unroll.hpp"
@@ -92,7 +93,8 @@ struct schedule : nest,
                   compute_with_step<schedule>,
                   specialize_step<schedule>,
                   store_non_temporal_step<schedule>,
-                  prefetch_step<schedule> {
+                  prefetch_step<schedule>,
+                  tensorize_step<schedule> {
   trace steps;
   sequence<knob_info> knobs;
   sequence<std::int32_t> choices;  // per knob in order of use; 0 beyond the end

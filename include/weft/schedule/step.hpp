@@ -7,6 +7,7 @@
 
 #include "weft/base/sequence.hpp"
 #include "weft/schedule/diagnosis.hpp"
+#include "weft/schedule/intrinsic.hpp"
 
 namespace weft::inline WEFT_ABI {
 
@@ -27,6 +28,7 @@ struct word_list {
 ///     C: rfactor(C, k, 8)              a stage, a loop (of it, or the step is refused) and a number
 ///     copy: transform_layout(1, 1, 0)  a stage and a list of numbers
 ///     row: set_scope(stack)            a stage and a word of a list
+///     C: tensorize(ki, pmaddwd)        a loop and the name of an intrinsic
 struct step_form {
   std::string_view name;
   bool stage = false;                   // step::stage is named; else it is that of the loops
@@ -35,6 +37,7 @@ struct step_form {
   bool places = false;                  // it says where a stage is computed, or begins
   word_list words{};                    // step::word is one of these; the first is not shown behind a number
   bool numbers = false;                 // step::numbers, all that stand behind the others
+  bool by = false;                      // step::by
 };
 
 /// What becomes of the last part where a split does not divide; `split` says more.
@@ -48,7 +51,7 @@ inline constexpr word_list scope_words{scope_names, 2}, no_words{};
 
 // One line per step; its rule, schedule/step/NAME.hpp, says all the rest.
 //
-//    name            stage  loops   tensor factor places words numbers
+//    name            stage  loops   tensor factor places words numbers by
 #define WEFT_STEPS(X)                                   \
   X(split,          false, 1, 1,  false, true,  false, tail_words) \
   X(reorder,        false, 1, 16, false, false, false)  \
@@ -75,7 +78,8 @@ inline constexpr word_list scope_words{scope_names, 2}, no_words{};
   X(compute_with,   true,  1, 1,  false, false, true) \
   X(specialize,     true,  0, 0,  false, false, false, no_words, true) \
   X(store_non_temporal, true, 0, 0, false, false, false) \
-  X(prefetch,       false, 1, 1,  true,  true,  false)
+  X(prefetch,       false, 1, 1,  true,  true,  false) \
+  X(tensorize,      false, 1, 1,  false, false, false, no_words, false, true)
 
 enum class verb : std::uint8_t {
 #define WEFT_X(name, ...) name,
@@ -104,11 +108,12 @@ struct step {
   std::int32_t axis = -1;  // of the program, that loops[0] is: noted when the step is taken, for what is done again
   std::uint8_t word = 0;  // position in the list of its form
   sequence<std::int64_t> numbers{};
+  intrinsic const* by = nullptr;
   verdict ruling = verdict::legal;
   diagnosis reason = diagnosis::none;
   constexpr bool operator==(step const& o) const {
     if (what != o.what || count != o.count || factor != o.factor || stage != o.stage || tensor != o.tensor ||
-        word != o.word)
+        word != o.word || by != o.by)
       return false;
     for (int i = 0; i < count; ++i)
       if (loops[static_cast<std::size_t>(i)] != o.loops[static_cast<std::size_t>(i)]) return false;
