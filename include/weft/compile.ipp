@@ -326,6 +326,7 @@ WEFT_DECL kernel_texts inspect(compile_request const& r, bool machine_code) {
   t.loops = print_loops(s);
   if (std::string const spills = register_pressure(s); !spills.empty()) t.loops += joined({"note: ", spills, "\n"});
   t.steps = print_trace(s);
+  t.taken = s.steps;
   t.ir = print(f);
   if (machine_code) {
     options const wanted = detail::wanted_options(r);

@@ -17,6 +17,7 @@ namespace weft::inline WEFT_ABI {
 
 // Calls that are not constexpr: their names are what the compiler prints.
 inline void the_pattern_of_an_intrinsic_is_one_stage_that_reduces_one_axis() {}
+inline void the_pattern_of_an_intrinsic_has_each_operand_once() {}
 inline void an_instruction_joins_2_or_4_or_8_or_16_terms() {}
 
 namespace detail {
@@ -36,7 +37,7 @@ constexpr bool is_pattern(program const& pattern, int i, program const& p, int j
   if (want.type != have.type) return false;
   if (want.kind == op::load) {
     std::int32_t& known = loads[static_cast<std::size_t>(want.a)];
-    if (have.kind != op::load || (known >= 0 && known != j)) return false;
+    if (have.kind != op::load || known >= 0) return false;
     known = j;
     return true;
   }
@@ -86,7 +87,7 @@ constexpr dtype sum_type() {
 ///
 /// In      the element types of the operands, in the order in which the function of LLVM takes them
 /// Needs   lambdas without captures; one stage that reduces one axis of 2, 4, 8 or 16 terms. Operations of one or two operands
-///         on elements of each operand, and the value so far. Of a function that does not take the value so far, the result
+///         on the value so far and an element of each operand, each once. Of a function that does not take the value so far, the result
 ///         is added to it
 /// Errors  a declaration that is no such pattern is no constant expression, and so does not compile
 /// See     machine_form; what the function does is believed
@@ -100,6 +101,10 @@ consteval intrinsic declare_intrinsic(Pattern const&, std::initializer_list<mach
                                                       [](int, int) { return std::int64_t(-1); }));
   if (made.terms != 2 && made.terms != 4 && made.terms != 8 && made.terms != 16)
     an_instruction_joins_2_or_4_or_8_or_16_terms();
+  sequence<std::int32_t> loads;
+  if (!made.match(p, p.result(p.stages[0], 0).body, loads)) the_pattern_of_an_intrinsic_has_each_operand_once();
+  for (std::int32_t load : loads)
+    if (load < 0) the_pattern_of_an_intrinsic_has_each_operand_once();
   std::size_t i = 0;
   for (machine_form const& f : forms) made.forms[i++] = f;
   return made;

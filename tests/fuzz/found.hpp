@@ -4,6 +4,7 @@
 #include "fuzz/run.hpp"
 #include "schedule/programs.hpp"
 #include "weft/compile.hpp"
+#include "weft/intrinsics.hpp"
 
 namespace weft_test::fuzz {
 
@@ -36,7 +37,7 @@ struct found {
         for (std::int64_t e : shapes[t]) d.has_empty = d.has_empty || e == 0;
       }
       d.order_free.resize(p.stages.size(), true);
-      weft::trace const trace = weft::parse_trace(steps, weft::schedule(d.what, extents_of(d)));
+      weft::trace const trace = weft::parse_trace(steps, weft::schedule(d.what, extents_of(d)), weft::shipped_intrinsics);
       INFO(describe(d, trace));
       CHECK(check_interpreted(d, trace) == "");
       if (seed < compiled) CHECK(check_compiled(d, trace) == "");

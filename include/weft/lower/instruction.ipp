@@ -64,7 +64,7 @@ WEFT_DECL void lowering::check_layout(intrinsic const& by, open_loop const& o, s
       side_by_side = side_by_side && terms[k]->kind == op::load && terms[k]->buf == terms[0]->buf &&
                      ir::is_literal(difference(element(terms[k]), element(terms[0])), k);
     for (open_loop const& lanes : now_->loops)
-      if (side_by_side && lanes.how == loop_kind::vectorized) {
+      if (side_by_side && lanes.how == loop_kind::vectorized && !ir::is_literal(lanes.extent, 1)) {
         ir::expr const here = element(terms[0]);
         ir::expr const next = ir::substitute(m_, here, lanes.variable,
                                              ir::binary(m_, op::add, ir::variable(m_, lanes.variable), ir::index(m_, 1)));

@@ -21,12 +21,13 @@ WEFT_DECL value_ref expression_emitter::make_instruction(ir::expr e) {
     if (!fits || !s_.machine.has(f.feature)) continue;
     if (unsigned const known = l_.LookupIntrinsicID(f.function.data(), f.function.size()); known != 0) form = &f, id = known;
   }
-  if (form == nullptr) return emit(e->a);
+  type_ref const type = form == nullptr ? nullptr : l_.IntrinsicGetType(s_.context, id, nullptr, 0);
+  int const taken = form == nullptr ? 0 : static_cast<int>(l_.CountParamTypes(type));
+  bool const joins = taken == by.operands + 1;
+  if (!joins && taken != by.operands) return emit(e->a);
   value_ref const function = l_.GetIntrinsicDeclaration(s_.module, id, nullptr, 0);
-  type_ref const type = l_.IntrinsicGetType(s_.context, id, nullptr, 0);
-  sequence<type_ref> parameters(l_.CountParamTypes(type), nullptr);
+  sequence<type_ref> parameters(static_cast<std::size_t>(taken), nullptr);
   l_.GetParamTypes(type, parameters.data());
-  bool const joins = static_cast<int>(parameters.size()) > by.operands;
   sequence<value_ref> whole{emit(e->indices[0])};
   for (int operand = 0; operand < by.operands; ++operand) whole.push_back(terms_side_by_side(e, operand));
   auto const piece = [&](value_ref v, int first, int count, int all) {
