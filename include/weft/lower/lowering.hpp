@@ -172,7 +172,7 @@ class lowering {
   // --- instruction.ipp --------------------------------------------------------------------------------------------
   ir::stmt by_instruction(open_loop const& o, guard_states const& states);
   ir::expr instruction_value(intrinsic const& by, sequence<ir::expr> const& operands);
-  void check_layout(intrinsic const& by, open_loop const& o, sequence<ir::expr> const& operands) const;
+  bool has_layout(intrinsic const& by, open_loop const& o, sequence<ir::expr> const& operands) const;
 
   // --- element.ipp ------------------------------------------------------------------------------------------------
   ir::stmt leaf(guard_states const& states);

@@ -269,9 +269,17 @@ TEST_CASE("tensorize: operands that do not stand in memory as the instruction ta
     FAIL("nothing was thrown");
   } catch (weft::schedule_error const& e) {
     CHECK(std::string(e.what()) ==
-          "tensorize: the terms of operand 2 of pmaddwd do not stand side by side in memory\n"
-          "  in    stage C, loop ki, operand B\n"
-          "  try   cache_read of it and transform_layout of the copy, so that element (k, j) stands at dims(k / 2, j, k % 2)");
+          "tensorize: operand 2 of pmaddwd is not laid out for it: its terms do not stand side by side in memory\n"
+          "  in    stage C, loop ki\n"
+          "  try   cache_read of it, and transform_layout of the copy to dims(k / 2, j, k % 2), for the lanes j and the "
+          "reduced axis k");
   }
   CHECK_THROWS_AS(k(A, B), weft::schedule_error);
+}
+TEST_CASE("tensorize: memory with gaps runs the plain loop") {
+  auto const a = numbers<std::int16_t>(3 * 8, 1), b = numbers<std::int16_t>(4 * 32 * 3, 2);
+  auto const A = weft::view(a, 3, 8);
+  auto const B = weft::view(b, 4, 32, 2).strided(96, 3, 1);
+  CHECK(weft::evaluate(words, A, B) == words(A, B));
+  CHECK(words.ir(A, B).find("instruction") == std::string::npos);
 }

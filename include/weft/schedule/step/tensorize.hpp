@@ -40,11 +40,12 @@ struct tensorize_step {
   ///
   /// Needs   an axis inside all others that runs as often as the instruction has terms, the stage's terms to be those of its
   ///         pattern, with its element types; operands that are elements of tensors, of which the terms stand side by side in
-  ///         memory, and the lanes behind each other or all the same: decided at the first call. Vectorize the axis around it
+  ///         memory, and the lanes behind each other or all the same: decided at the first call, for memory without gaps (a
+  ///         view with others runs the plain loop). Vectorize the axis around it
   /// Keeps   the bits, if the instruction joins the terms as the stage does: pmaddwd and vpdpbusd. What another one computes
   ///         its declaration says (`computes`); it is as if the step had reordered the reduction
   /// Tail    a last part with fewer terms is plain code
-  /// Errors  schedule_error "tensorize: the terms of operand .. do not stand side by side in memory"
+  /// Errors  schedule_error "tensorize: operand .. is not laid out for it"
   /// Cost    none where the target lacks the instruction, or there are fewer lanes than it has at least: the loop is unrolled
   /// Source  TVM, `Schedule.tensorize`
   /// See     weft/intrinsics.hpp
