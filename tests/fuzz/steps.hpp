@@ -5,6 +5,7 @@
 #include <vector>
 
 #include "fuzz/generate.hpp"
+#include "weft/intrinsics.hpp"
 #include "weft/schedule/pressure.hpp"
 #include "weft/schedule/print.hpp"
 #include "weft/schedule/schedule.hpp"
@@ -202,7 +203,7 @@ inline weft::trace draw_steps(random_source& r, weft::schedule s, weft::sequence
     std::int32_t const loop = order[static_cast<std::size_t>(place)];
     std::int64_t const factor = r.one_of({1, 2, 3, 4, 4, 5, 6, 7, 8, 8, 9, 16, 16, 33, 64});
     bool const room = order.size() < 8;
-    switch (r.below(s.order.size() > 1 ? 28 : 21)) {
+    switch (r.below(s.order.size() > 1 ? 29 : 22)) {
       case 0:
       case 1:
         if (room) split(loop, factor);
@@ -316,6 +317,26 @@ inline weft::trace draw_steps(random_source& r, weft::schedule s, weft::sequence
         step one{verb::prefetch, 1, {loop}, r.one_of({1, 2, 8, 1000})};
         one.tensor = r.below(static_cast<int>(s.computation().tensors.size()));
         attempt(one);
+        break;
+      }
+      case 21: {  // where the terms are those of an instruction (that of bf16 computes something else)
+        weft::sequence<std::int32_t> loads;
+        weft::program const& p = s.computation();
+        int const body = p.result(weft::program::at(p.stages, s.at(loop).stage), 0).body;
+        for (weft::intrinsic const* by : {&weft::pmaddwd, &weft::vpdpbusd}) {
+          if (!by->match(p, body, loads)) continue;
+          std::int32_t last = -1;
+          for (std::int32_t l : order)
+            if (s.at(l).reduced) last = l;
+          if (last < 0) break;
+          if (s.at(last).extent != by->terms && room && split(last, by->terms)) last = s.at(last).inner;
+          if (std::int32_t const inner = s.order_of(last).back(); inner != last) attempt({verb::reorder, 2, {inner, last}});
+          for (std::int32_t l : s.order_of(last))
+            if (!s.at(l).reduced && r.chance(50) && attempt({verb::vectorize, 1, {l}})) break;
+          step one{verb::tensorize, 1, {last}};
+          one.by = by;
+          attempt(one);
+        }
         break;
       }
       case 18: {  // a copy of a nest, for sizes that are mostly those of the case

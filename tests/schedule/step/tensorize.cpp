@@ -185,6 +185,21 @@ TEST_CASE("tensorize: direct evaluation, interpreter and machine code agree, wit
   f.check(packed<4>(A, B), "C: split(k, 4)\nC: split(j, 8)\nC: reorder(i, jo, ko, ji, ki)\nC: vectorize(ji)\nC: tensorize(ki, vpdpbusd)",
           4, 4);
 }
+TEST_CASE("tensorize: all agree under steps that are drawn") {
+  int drawn = 0;
+  for (std::uint64_t seed = 0; seed < 12; ++seed) {
+    fuzz::random_source r(seed);
+    std::int64_t const m = r.between(1, 5), n = r.one_of({1, 4, 7, 16, 33}), k = r.between(1, 20);
+    fuzz::found words_of, bytes_of;
+    auto const a = words_of.input<std::int16_t, 2>({m, k});
+    auto const b = words_of.input<std::int16_t, 3>({(k + 1) / 2, n, 2});
+    drawn += words_of.check_drawn(packed<2>(a, b), weft::verb::tensorize, 10 * seed, 10);
+    auto const c = bytes_of.input<std::uint8_t, 2>({m, k});
+    auto const d = bytes_of.input<std::int8_t, 3>({(k + 3) / 4, n, 4});
+    drawn += bytes_of.check_drawn(packed<4>(c, d), weft::verb::tensorize, 10 * seed, 10);
+  }
+  CHECK(drawn > 20);
+}
 TEST_CASE("tensorize: sums that leave i32 wrap as the loop's do") {
   std::vector<std::int16_t> const low(6 * 8 * 2, -32768);
   auto const A = weft::view(low, 1, 12);
