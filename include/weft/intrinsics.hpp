@@ -64,9 +64,9 @@ constexpr bool matches(program const& p, std::int32_t body, sequence<std::int32_
   loads = sequence<std::int32_t>(sizeof...(In), -1);
   return is_pattern(pattern, pattern.result(pattern.stages[0], 0).body, p, body, loads);
 }
-template <class Computes, class... In>
-constexpr program computed() {
-  return build<In...>(Computes{});
+template <class What, class... In>
+constexpr program made_by() {
+  return build<In...>(What{});
 }
 template <class Pattern, class... In>
 constexpr dtype sum_type() {
@@ -96,7 +96,8 @@ consteval intrinsic declare_intrinsic(Pattern const&, std::initializer_list<mach
   program const p = detail::build<arg<In, 2>...>(Pattern{});
   if (p.stages.size() != 1 || p.stages[0].results != 1 || p.stages[0].reduced != 1 || forms.size() > intrinsic::most_forms)
     the_pattern_of_an_intrinsic_is_one_stage_that_reduces_one_axis();
-  intrinsic made{Name.view(), "", 0, sizeof...(In), &detail::matches<Pattern, arg<In, 2>...>, nullptr, {}};
+  intrinsic made{Name.view(), "", 0, sizeof...(In), &detail::made_by<Pattern, arg<In, 2>...>,
+                 &detail::matches<Pattern, arg<In, 2>...>, nullptr, {}};
   made.terms = static_cast<std::int32_t>(extent_value(p, program::at(p.axes, p.stages[0].first_reduced).extent,
                                                       [](int, int) { return std::int64_t(-1); }));
   if (made.terms != 2 && made.terms != 4 && made.terms != 8 && made.terms != 16)
@@ -114,7 +115,7 @@ consteval intrinsic declare_intrinsic(Pattern const&, std::initializer_list<mach
 template <fixed_string Name, element... In, class Pattern, class Computes>
 consteval intrinsic declare_intrinsic(Pattern const& pattern, std::initializer_list<machine_form> forms, Computes const&) {
   intrinsic made = declare_intrinsic<Name, In...>(pattern, forms);
-  made.computes = &detail::computed<Computes, arg<element_t<detail::sum_type<Pattern, In...>()>, 1>, arg<In, 2>...>;
+  made.computes = &detail::made_by<Computes, arg<element_t<detail::sum_type<Pattern, In...>()>, 1>, arg<In, 2>...>;
   return made;
 }
 

@@ -26,6 +26,7 @@ struct intrinsic {
   static constexpr int most_forms = 4;
   std::string_view name, scope;   // what stands in front of the name in C++: "weft::"
   std::int32_t terms = 0, operands = 0;
+  program (*pattern)() = nullptr;
   bool (*match)(program const&, std::int32_t body, sequence<std::int32_t>& loads) = nullptr;
   program (*computes)() = nullptr;  // where that is not the stage's own terms, one after the other
   machine_form forms[most_forms]{};

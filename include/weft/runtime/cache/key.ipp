@@ -73,10 +73,11 @@ class key_writer : public byte_writer {
     numbers(scalars);
   }
   WEFT_DECL void write(intrinsic const& i) {
-    auto const& [name, scope, terms, operands, match, computes, forms] = i;
+    auto const& [name, scope, terms, operands, pattern, match, computes, forms] = i;
     text(name);
     numbers(terms, operands);
     for (machine_form const& f : forms) text(f.feature), text(f.function), numbers(f.lanes);
+    write(pattern());
     if (computes != nullptr) write(computes());
   }
   WEFT_DECL void write(trace const& steps) {
