@@ -104,6 +104,7 @@ std::int64_t wanted_memory(compiled_kernel const& k, std::string const& name, st
 struct kernel_texts {
   std::string loops;     // the nest, for people
   std::string steps;     // the trace
+  trace taken;           // the same as data
   std::string ir;        // the loop program as the code generator gets it
   std::string llvm_ir;   // after LLVM's passes
   std::string assembly;

@@ -176,6 +176,18 @@ inline std::string code_name(compile_request const& r, schedule const& s) {
 }
 }  // namespace detail
 
+namespace detail {
+/// The nest without the instructions that the target lacks.
+inline nest for_target(nest n, target const& t) {
+  for (loop_info& l : n.loops) {
+    bool found = l.by == nullptr;
+    for (int i = 0; i < intrinsic::most_forms && !found; ++i) found = t.has(l.by->forms[i].feature);
+    if (!found) l.by = nullptr;
+  }
+  return n;
+}
+}  // namespace detail
+
 WEFT_DECL ir::function make_loops(ir::arena& m, compile_request const& r, schedule const& s) {
   bool const checked = detail::wanted_options(r).checked;
   program const expanded = expand(*r.what, r.machine->fma), extended = rewritten(expanded, s.steps);
@@ -190,7 +202,7 @@ WEFT_DECL ir::function make_loops(ir::arena& m, compile_request const& r, schedu
     WEFT_THROW(schedule_error(joined({"split: an axis that is rounded up reads too far\n  in    schedule of ", r.name,
                                       ": ", why, "\n  try   another tail"})));
   ir::function f = checked ? linked_instruments.lower(m, r, extended, s)
-                           : lower(m, extended, s, *r.layout, r.name,
+                           : lower(m, extended, detail::for_target(s, *r.machine), *r.layout, r.name,
                                    r.machine->has("avx512f") ? vector_tails::mask : vector_tails::partition);
   detail::pass_log log;
   log.verify = detail::verify_wanted();
@@ -352,6 +364,7 @@ WEFT_DECL kernel_texts inspect(compile_request const& r, bool machine_code) {
   t.loops = print_loops(s);
   if (std::string const spills = register_pressure(s); !spills.empty()) t.loops += joined({"note: ", spills, "\n"});
   t.steps = print_trace(s);
+  t.taken = s.steps;
   t.ir = print(f);
   if (machine_code) {
     options const wanted = detail::wanted_options(r);

@@ -93,6 +93,7 @@ WEFT_COLD_END
 #include "weft/kernel_table.hpp"
 
 #include "weft/kernel.hpp"
+// #include "weft/intrinsics.hpp"
 
 #include "weft/direct.hpp"
 // #include "weft/print_how.hpp"

@@ -5,6 +5,7 @@
 
 #include "support/golden.hpp"
 #include "weft/dim.hpp"
+#include "weft/intrinsics.hpp"
 #include "weft/print_how.hpp"
 #include "weft/weft.hpp"
 
@@ -168,6 +169,29 @@ TEST_CASE("docs/schedule.md shows a stage that takes the loops of the one that i
   }).on(avx2()).loops(weft::view(memory, 64))
   show("reverse_compute_inline", "s.reverse_compute_inline(C);", WEFT_TEST_DISTANCES(()),
        WEFT_TEST_DISTANCES((s.reverse_compute_inline(C);)));
+}
+TEST_CASE("docs/schedule.md shows an instruction") {
+  constexpr auto pairs = [](auto A, auto B) {
+    return weft::compute<"C">(A.extent(0), B.extent(1), [=](auto i, auto j) {
+      return weft::sum(A.extent(1), [=](auto k) { return A(i, k) * B(k / 2, j, k % 2); });
+    });
+  };
+#define WEFT_TEST_PAIRS(steps)                                         \
+  weft::kernel<"pairs">(pairs, [](auto& s, auto, auto, auto C) {       \
+    auto [i, j, k] = C.axes();                                         \
+    auto [jo, ji] = s.split(j, 4);                                     \
+    auto [ko, ki] = s.split(k, 2);                                     \
+    s.reorder(i, jo, ko, ji, ki);                                      \
+    s.vectorize(ji);                                                   \
+    WEFT_TEST_CODE steps                                               \
+  }).on(avx2())
+  static std::int16_t const words[16 * 20] = {};
+  auto const A = weft::view(words, 12, 16);
+  auto const B = weft::view(words, 8, 20, 2);
+  show("tensorize", "s.tensorize(ki, weft::pmaddwd);", WEFT_TEST_PAIRS(()).loops(A, B),
+       WEFT_TEST_PAIRS((s.tensorize(ki, weft::pmaddwd);)).loops(A, B));
+  weft_test::check_section("docs/schedule.md", "tensorize_loops",
+                           fenced("", WEFT_TEST_PAIRS((s.tensorize(ki, weft::pmaddwd);)).ir(A, B)));
 }
 TEST_CASE("docs/schedule.md shows reductions in parts") {
   WEFT_TEST_SHOW_SUMS("rfactor", auto [P, v] = s.rfactor(S, k, 8); auto [pi, pv, pu] = P.axes(); s.compute_at(P, i);

@@ -4,6 +4,7 @@
 #include "fuzz/run.hpp"
 #include "schedule/programs.hpp"
 #include "weft/compile.hpp"
+#include "weft/intrinsics.hpp"
 
 namespace weft_test::fuzz {
 
@@ -24,23 +25,43 @@ struct found {
   /// first so many of them by machine code, too.
   template <class Stage>
   void check(Stage const& last, std::string const& steps, std::uint64_t seeds = 12, std::uint64_t compiled = 12) {
-    verified_compilations const verified;
     p.outputs.push_back(last.id);
-    for (std::uint64_t seed = 0; seed < seeds; ++seed) {
-      drawn d;
-      d.seed = seed;
-      d.what = weft::canonical(p);
-      random_source r(seed);
-      for (std::size_t t = 0; t < shapes.size(); ++t) {
-        d.tensors.push_back(draw_tensor(r, p.tensors[t].type, shapes[t], seed % 2 == 1));
-        for (std::int64_t e : shapes[t]) d.has_empty = d.has_empty || e == 0;
-      }
-      d.order_free.resize(p.stages.size(), true);
-      weft::trace const trace = weft::parse_trace(steps, weft::schedule(d.what, extents_of(d)));
-      INFO(describe(d, trace));
-      CHECK(check_interpreted(d, trace) == "");
-      if (seed < compiled) CHECK(check_compiled(d, trace) == "");
+    for (std::uint64_t seed = 0; seed < seeds; ++seed)
+      run(seed, seed < compiled, [&](drawn const& d, random_source&) {
+        return weft::parse_trace(steps, weft::schedule(d.what, extents_of(d)), weft::shipped_intrinsics);
+      });
+  }
+  /// The same under steps that are drawn; answers how often one of them was `wanted`.
+  template <class Stage>
+  int check_drawn(Stage const& last, weft::verb wanted, std::uint64_t first, std::uint64_t seeds) {
+    int count = 0;
+    p.outputs.push_back(last.id);
+    for (std::uint64_t seed = first; seed < first + seeds; ++seed)
+      run(seed, true, [&](drawn const& d, random_source& r) {
+        weft::trace const steps = draw_steps(r, weft::schedule(d.what, extents_of(d)), d.order_free, {});
+        for (weft::step const& s : steps) count += s.what == wanted;
+        return steps;
+      });
+    return count;
+  }
+
+ private:
+  template <class Steps>
+  void run(std::uint64_t seed, bool compiled, Steps const& steps) {
+    verified_compilations const verified;
+    drawn d;
+    d.seed = seed;
+    d.what = weft::canonical(p);
+    random_source r(seed);
+    for (std::size_t t = 0; t < shapes.size(); ++t) {
+      d.tensors.push_back(draw_tensor(r, p.tensors[t].type, shapes[t], seed % 2 == 1));
+      for (std::int64_t e : shapes[t]) d.has_empty = d.has_empty || e == 0;
     }
+    d.order_free.resize(p.stages.size(), true);
+    weft::trace trace = steps(d, r);
+    INFO("seed " << seed << "\n" << describe(d, trace));
+    CHECK(check_possible(check_interpreted, d, trace) == "");
+    if (compiled) CHECK(check_possible(check_compiled, d, trace) == "");
   }
 };
 

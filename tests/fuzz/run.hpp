@@ -70,7 +70,8 @@ inline std::string describe(drawn const& d, weft::trace const& steps) {
 using check_function = std::string (*)(drawn const&, weft::trace const&);
 
 inline bool is_impossible(std::string const& fault) {
-  return fault.find(trial::takes_long) != std::string::npos || fault.find("thrown: fold_storage: ") == 0;
+  return fault.find(trial::takes_long) != std::string::npos || fault.find("thrown: fold_storage: ") == 0 ||
+         fault.find("thrown: tensorize: ") == 0;
 }
 /// Of steps under which a stage is computed so often that it takes long, or that keep too few elements of it, the last ones
 /// are left out.

@@ -5,6 +5,7 @@
 #include <vector>
 
 #include "fuzz/generate.hpp"
+#include "weft/intrinsics.hpp"
 #include "weft/schedule/pressure.hpp"
 #include "weft/schedule/print.hpp"
 #include "weft/schedule/schedule.hpp"
@@ -209,7 +210,7 @@ inline weft::trace draw_steps(random_source& r, weft::schedule s, weft::sequence
     std::int32_t const loop = order[static_cast<std::size_t>(place)];
     std::int64_t const factor = r.one_of({1, 2, 3, 4, 4, 5, 6, 7, 8, 8, 9, 16, 16, 33, 64});
     bool const room = order.size() < 8;
-    switch (r.below(s.order.size() > 1 ? 29 : 21)) {
+    switch (r.below(s.order.size() > 1 ? 31 : 22)) {
       case 0:
       case 1:
         if (room) split(loop, factor);
@@ -331,6 +332,26 @@ inline weft::trace draw_steps(random_source& r, weft::schedule s, weft::sequence
         attempt(one);
         break;
       }
+      case 21: {  // where the terms are those of an instruction (that of bf16 computes something else)
+        weft::sequence<std::int32_t> loads;
+        weft::program const& p = s.computation();
+        int const body = p.result(weft::program::at(p.stages, s.at(loop).stage), 0).body;
+        for (weft::intrinsic const* by : {&weft::pmaddwd, &weft::vpdpbusd}) {
+          if (!by->match(p, body, loads)) continue;
+          std::int32_t last = -1;
+          for (std::int32_t l : order)
+            if (s.at(l).reduced) last = l;
+          if (last < 0) break;
+          if (s.at(last).extent != by->terms && room && split(last, by->terms)) last = s.at(last).inner;
+          if (std::int32_t const inner = s.order_of(last).back(); inner != last) attempt({verb::reorder, 2, {inner, last}});
+          for (std::int32_t l : s.order_of(last))
+            if (!s.at(l).reduced && r.chance(50) && attempt({verb::vectorize, 1, {l}})) break;
+          step one{verb::tensorize, 1, {last}};
+          one.by = by;
+          attempt(one);
+        }
+        break;
+      }
       case 18: {  // a copy of a nest, for sizes that are mostly those of the case
         step one{verb::specialize};
         one.stage = s.at(loop).stage;
@@ -345,7 +366,7 @@ inline weft::trace draw_steps(random_source& r, weft::schedule s, weft::sequence
         attempt(one);
         break;
       }
-      case 21: attempt(pipelined(r, r.below(static_cast<int>(s.order.size())))); break;
+      case 22: attempt(pipelined(r, r.below(static_cast<int>(s.order.size())))); break;
       default: place_a_stage(r, s, attempt);
     }
   }

@@ -31,6 +31,7 @@ enum class op : std::uint8_t {
   // vectors, IR only
   ramp,       // base, base + 1, ... one per lane
   broadcast,  // the same in every lane
+  instruction,  // its operand, which one instruction computes where the machine has it
   // one operand
   neg,
   logical_not,
@@ -93,7 +94,7 @@ inline constexpr int op_count = static_cast<int>(op::blend) + 1;
 
 constexpr std::string_view name(op o) {
   constexpr char const* names[] = {
-      "literal", "extent", "scalar",  "axis", "load",  "self", "ramp", "broadcast", "neg",  "not",  "cast", "bitcast",
+      "literal", "extent", "scalar",  "axis", "load",  "self", "ramp", "broadcast", "instruction", "neg",  "not",  "cast", "bitcast",
       "sqrt",    "floor",  "ceil",    "trunc", "round", "abs",  "exp",  "exp2",      "expm1", "log", "log2", "log1p",
       "rsqrt",   "sin",    "cos",     "tan",  "atan",  "tanh", "sigmoid", "erf",    "gelu", "add",  "sub",  "mul",
       "div",     "rem",    "fdiv",    "fmod", "min",   "max",  "band", "bor",       "bxor", "shl",  "shr",  "lt",

@@ -212,6 +212,11 @@ inline void interpreter::compute(ir::expr e, lane_set const& wanted) {
         if (missing.has(l)) out[at(l)] = lane(taken.has(l) ? e->b : e->c, l);
       return;
     }
+    case op::instruction:
+      need(e->a, missing);
+      for (int l = 0; l < e->lanes && ok(); ++l)
+        if (missing.has(l)) out[at(l)] = lane(e->a, l);
+      return;
     default: break;
   }
   need(e->a, missing);

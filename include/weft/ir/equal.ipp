@@ -20,7 +20,8 @@ class comparer {
     // Both sides are hash-consed, so x has one counterpart at most.
     if (known_.size() <= x->id) known_.resize(x->id + 256, nullptr);
     if (known_[x->id] != nullptr) return known_[x->id] == y;
-    if (x->kind != y->kind || x->type != y->type || x->lanes != y->lanes || x->value != y->value) return false;
+    if (x->kind != y->kind || x->type != y->type || x->lanes != y->lanes || x->value != y->value || x->by != y->by)
+      return false;
     if ((x->buf == nullptr) != (y->buf == nullptr) || (x->buf != nullptr && x->buf->id != y->buf->id)) return false;
     if (!(*this)(x->a, y->a) || !(*this)(x->b, y->b) || !(*this)(x->c, y->c) || !(*this)(x->indices, y->indices))
       return false;

@@ -11,7 +11,7 @@ namespace ir::detail {
 /// Expressions over what the header named.
 class expression_reader : protected text_reader {
  protected:
-  expression_reader(arena& m, std::string_view text) : text_reader(text), m_(m) {}
+  expression_reader(arena& m, std::string_view text, known_intrinsics known) : text_reader(text), m_(m), known_(known) {}
   expr expression() { return binary(level_any); }
   /// [a, b, c where mask]; without `mask` there is none.
   sequence<expr> items(expr* mask);
@@ -26,6 +26,7 @@ class expression_reader : protected text_reader {
   }
 
   arena& m_;
+  known_intrinsics known_;
   function f_;
   sequence<buffer*> buffers_;
   sequence<expr> lets_;  // of the statement that is read
@@ -45,6 +46,7 @@ class expression_reader : protected text_reader {
   expr bits();
   expr load(std::string const& name);
   expr call(op kind);
+  expr instruction();
   expr named(std::string const& name);
   expr literal(element_type t, std::int64_t bits) { return ir::literal(m_, t.type, bits, t.lanes); }
   element_type bracketed_type() {
@@ -200,6 +202,7 @@ inline expr expression_reader::word() {
     }
     return self(m_, t.type, t.lanes, which);
   }
+  if (w == name(op::instruction)) return at_ += w.size(), instruction();
   for (op const o : {op::cast, op::bitcast, op::ramp, op::broadcast})
     if (w == name(o)) return at_ += w.size(), call(o);
   for (op const o : calls)
@@ -255,6 +258,21 @@ inline expr expression_reader::call(op kind) {
   if (kind == op::ramp || kind == op::broadcast) expect(","), n.lanes = lanes();
   if (kind != op::logical_not) expect(")");
   if (kind != op::cast && kind != op::bitcast) n.type = arity(kind) == 3 ? n.b->type : n.a->type;
+  return make(n);
+}
+inline expr expression_reader::instruction() {
+  expr_node n;
+  n.kind = op::instruction;
+  expect("(");
+  n.by = known_.find(a_name("the name of an intrinsic"));
+  if (n.by == nullptr) fail_at(name_at_, "an intrinsic that `parse` was given");
+  expect(",");
+  n.a = expression();
+  expect(",");
+  n.indices = m_.make_list(items(nullptr));
+  expect(")");
+  n.type = n.a->type;
+  n.lanes = n.a->lanes;
   return make(n);
 }
 inline sequence<expr> expression_reader::items(expr* mask) {

@@ -46,6 +46,8 @@ using stmt = stmt_node const*;
 ///              around it; 0 when alone
 ///   ramp       a, a + value, a + 2 value, ...: a is a scalar i64, value the stride
 ///   broadcast  a in every lane
+///   instruction  a, written out; where the machine has it, instruction `by` computes it of `indices`: the value so far, then
+///              of each operand as many as it has terms. All have the lanes of the whole
 ///   others     a, b, c: operands with the same number of lanes (a condition too)
 struct expr_node {
   op kind = op::literal;
@@ -55,6 +57,7 @@ struct expr_node {
   expr a = nullptr, b = nullptr, c = nullptr;
   std::int64_t value = 0;
   buffer const* buf = nullptr;
+  intrinsic const* by = nullptr;
   list<expr> indices;
   std::uint64_t variables = 0;  // read by it, as bits: of those from 63 on, bit 63; set by arena::make
 };
@@ -189,6 +192,7 @@ expr ramp(arena& m, expr base, std::int64_t stride, int lanes);
 expr broadcast(arena& m, expr a, int lanes);
 expr load(arena& m, buffer const* buf, sequence<expr> const& indices, expr mask = nullptr);
 expr self(arena& m, dtype type, int lanes, std::int64_t which = 0);
+expr instruction(arena& m, intrinsic const* by, expr value, sequence<expr> const& operands);
 expr all_of(arena& m, expr a, expr b);  // either may be null, meaning true
 
 // --- making statements --------------------------------------------------------------------------------------

@@ -35,13 +35,13 @@ inline std::size_t hash(expr_node const& n) {
   mix(id(n.a) << 32 | id(n.b));
   mix(id(n.c) ^ static_cast<std::uint64_t>(n.value) * 31);
   if (n.buf != nullptr) mix(static_cast<std::uint64_t>(n.buf->id) + 77);
-  for (expr i : n.indices) mix(i->id);
+  for (expr i : n.indices) mix(i->id);  // which of several instructions it is, `same` sees
   return static_cast<std::size_t>(h);
 }
 inline std::uint64_t variable_bit(std::int32_t number) { return std::uint64_t(1) << (number < 63 ? number : 63); }
 inline bool same(expr_node const& x, expr_node const& y) {
   if (x.kind != y.kind || x.type != y.type || x.lanes != y.lanes || x.a != y.a || x.b != y.b || x.c != y.c ||
-      x.value != y.value || x.buf != y.buf || x.indices.size() != y.indices.size())
+      x.value != y.value || x.buf != y.buf || x.by != y.by || x.indices.size() != y.indices.size())
     return false;
   for (std::size_t i = 0; i < x.indices.size(); ++i)
     if (x.indices[i] != y.indices[i]) return false;
@@ -278,6 +278,16 @@ WEFT_DECL expr load(arena& m, buffer const* buf, sequence<expr> const& indices, 
   n.a = mask;
   return m.make(n);
 }
+WEFT_DECL expr instruction(arena& m, intrinsic const* by, expr value, sequence<expr> const& operands) {
+  expr_node n;
+  n.kind = op::instruction;
+  n.type = value->type;
+  n.lanes = value->lanes;
+  n.a = value;
+  n.by = by;
+  n.indices = m.make_list(operands);
+  return m.make(n);
+}
 WEFT_DECL expr all_of(arena& m, expr a, expr b) {
   if (a == nullptr || b == nullptr) return a == nullptr ? b : a;
   int const lanes = a->lanes > b->lanes ? a->lanes : b->lanes;
@@ -360,6 +370,11 @@ WEFT_DECL expr rewriter::children(expr e) {
       }
       expr const mask = (*this)(e->a);
       return changed || mask != e->a ? load(m_, e->buf, indices, mask) : e;
+    }
+    case op::instruction: {
+      sequence<expr> operands;
+      for (expr i : e->indices) operands.push_back((*this)(i));
+      return instruction(m_, e->by, (*this)(e->a), operands);
     }
     default: break;
   }

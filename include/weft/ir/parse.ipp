@@ -7,7 +7,7 @@ namespace detail {
 
 class parser final : expression_reader {
  public:
-  parser(arena& m, std::string_view text) : expression_reader(m, text) {}
+  parser(arena& m, std::string_view text, known_intrinsics known) : expression_reader(m, text, known) {}
   function whole();
 
  private:
@@ -295,7 +295,9 @@ inline function parser::whole() {
 }
 }  // namespace detail
 
-WEFT_DECL function parse(arena& m, std::string_view text) { return detail::parser(m, text).whole(); }
+WEFT_DECL function parse(arena& m, std::string_view text, known_intrinsics known) {
+  return detail::parser(m, text, known).whole();
+}
 
 }  // namespace ir
 }  // namespace weft::inline WEFT_ABI

@@ -166,6 +166,13 @@ inline void printer::bare(expr e) {
       if (e->kind == op::ramp) out_ += ", " + std::to_string(e->value);
       out_ += joined({", ", std::to_string(e->lanes), ")"});
       return;
+    case op::instruction:
+      out_ += joined({name(e->kind), "(", name_text(std::string(e->by->name)), ", "});
+      put(e->a);
+      out_ += ", ";
+      items(e->indices);
+      out_ += ')';
+      return;
     case op::neg: {
       bool const number = e->a != nullptr && e->a->kind == op::literal;  // -5 is a literal, -(5) its negation
       out_ += number ? "-(" : "-";

@@ -51,7 +51,7 @@ constexpr bool is_with_lanes(std::string_view word, std::string_view stem) {
 /// Whether a name reads as itself; others stand in backquotes.
 constexpr bool is_plain_name(std::string_view name) {
   constexpr char const* reserved[] = {
-      "and",   "or",   "not",   "self",  "inf",      "nan",        "bits",  "cast", "bitcast", "ramp",  "broadcast",
+      "and",   "or",   "not",   "self",  "inf",      "nan",        "bits",  "cast", "bitcast", "ramp",  "broadcast", "instruction",
       "sqrt",  "floor", "ceil", "trunc", "round",    "min",        "max",   "fma",  "select",  "rare",  "if",
       "else",  "for",  "let",   "pass",  "allocate", "accumulate", "block", "together", "buffer", "sizes", "scalars", "variables"};
   if (name.empty() || !is_letter(name[0])) return false;

@@ -61,6 +61,7 @@ class verifier {
   void expression(expr e);
   void leaf(expr e);
   void load(expr e);
+  void instruction(expr e);
   void operation(expr e);
   bool is_known(buffer const* b) const {
     return b != nullptr && b->id >= 0 && static_cast<std::size_t>(b->id) < f_.buffers.size() &&
@@ -167,6 +168,7 @@ inline void verifier::expression(expr e) {
   seen_[e->id] = stamp_;
   require(e->lanes >= 1 && e->lanes <= 1024, e, "an expression has 1 to 1024 lanes");
   if (e->kind == op::load) return load(e);
+  if (e->kind == op::instruction) return instruction(e);
   if (arity(e->kind) == 0) return leaf(e);
   int present = 0;
   for (expr x : {e->a, e->b, e->c}) {
@@ -227,6 +229,19 @@ inline void verifier::load(expr e) {
   require(e->buf->lanes == 1 || e->buf->lanes == lanes, e, "it must have the lanes of its register");
   require(e->type == e->buf->type && e->lanes == lanes, e,
           "a load has the type of its buffer and the lanes of the access");
+}
+inline void verifier::instruction(expr e) {
+  if (e->by == nullptr || e->a == nullptr || e->a->id >= e->id) return wrong("an instruction lacks what it is, or what it computes");
+  expression(e->a);
+  require(e->type == e->a->type && e->lanes == e->a->lanes, e, "an instruction has the type and the lanes of what it computes");
+  require(static_cast<int>(e->indices.size()) == 1 + e->by->operands * e->by->terms, e,
+          "an instruction takes the value so far, and of each operand as many as it has terms");
+  for (expr i : e->indices) {
+    if (i == nullptr || i->id >= e->id) return wrong("an operand is missing or was made after its instruction");
+    expression(i);
+    require(i->lanes == e->lanes, e, "operands must have the lanes of the operation");
+  }
+  if (ok()) require(e->indices[0]->type == e->type, e, "the value so far must have the type of the whole");
 }
 inline void verifier::operation(expr e) {
   dtype const t = e->a->type;

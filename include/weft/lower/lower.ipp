@@ -473,6 +473,8 @@ WEFT_DECL ir::stmt lowering::nest_from(std::size_t position, guard_states states
     now_->started = false;
     return ir::block(m_, sequence<ir::stmt>{identity, terms});
   }
+  if (n_.at(o.id).by != nullptr && o.how == loop_kind::unrolled && !now_->empty)
+    if (ir::stmt const s = by_instruction(o, states)) return s;
   ir::expr trips = o.extent;
   ir::expr inside = nullptr;  // what can be asked here, but is no end of the loop
   loop_kind how = o.how;

@@ -1,5 +1,6 @@
-// The making of a loop program, in four files: buffers and loops (lower.ipp), stages computed inside the loops of others
-// (guests.ipp), copies for some sizes (specialized.ipp), single elements (element.ipp). For those files only.
+// The making of a loop program, in five files: buffers and loops (lower.ipp), stages computed inside the loops of others
+// (guests.ipp), copies for some sizes (specialized.ipp), innermost loops that one instruction runs (instruction.ipp), single
+// elements (element.ipp). For those files only.
 #pragma once
 
 #include "weft/ir/simplify.hpp"
@@ -179,6 +180,11 @@ class lowering {
   // --- specialized.ipp --------------------------------------------------------------------------------------------
   ir::stmt specialized(int stage, ir::stmt general);
 
+  // --- instruction.ipp --------------------------------------------------------------------------------------------
+  ir::stmt by_instruction(open_loop const& o, guard_states const& states);
+  ir::expr instruction_value(intrinsic const& by, sequence<ir::expr> const& operands);
+  bool has_layout(intrinsic const& by, open_loop const& o, sequence<ir::expr> const& operands) const;
+
   // --- element.ipp ------------------------------------------------------------------------------------------------
   ir::stmt leaf(guard_states const& states);
   ir::stmt update(int result, ir::expr mask);
@@ -224,5 +230,6 @@ class lowering {
 #if WEFT_HEADER_ONLY
 #include "weft/lower/element.ipp"
 #include "weft/lower/guests.ipp"
+#include "weft/lower/instruction.ipp"
 #include "weft/lower/specialized.ipp"
 #endif

@@ -15,6 +15,12 @@ class lane_rewriter final : public ir::rewriter {
   ir::expr replace(ir::expr e) override {
     if (e->kind == op::axis) return e->value == variable_ ? ramp_ : e;
     if (e->kind == op::self) return ir::self(m_, e->type, lanes_, e->value);
+    if (e->kind == op::instruction) {
+      ir::expr const value = (*this)(e->a);
+      sequence<ir::expr> operands;
+      for (ir::expr i : e->indices) operands.push_back(ir::broadcast(m_, (*this)(i), value->lanes));
+      return ir::instruction(m_, e->by, value, operands);
+    }
     if (arity(e->kind) < 2) return nullptr;
     ir::expr a = (*this)(e->a), b = (*this)(e->b), c = (*this)(e->c);
     int lanes = a->lanes > b->lanes ? a->lanes : b->lanes;

@@ -302,7 +302,19 @@ enum class verdict : std::uint8_t { legal, deferred, illegal };
     "s.extent(i) % 16 == 0, or s.extent(i) == 1024") \
   X(a_stage_that_runs_inside_another_has_no_copy_of_its_own__specialize_that_one, \
     "a stage that is computed inside another, or inlined, has no copy of its own: specialize the one that it is computed in", \
-    "specialize for that stage: what is computed in its loops is copied with it")
+    "specialize for that stage: what is computed in its loops is copied with it") \
+  X(an_instruction_adds_terms_of_a_reduced_axis, \
+    "an instruction joins terms of a reduced axis; a spatial one is vectorized", \
+    "the innermost part of a reduced axis") \
+  X(a_tensorized_axis_stands_inside_all_others__reorder_first, \
+    "a tensorized axis stands inside all others of its stage", \
+    "a reorder that ends with it, before this step") \
+  X(a_tensorized_axis_runs_once_for_each_term_of_the_instruction__split_it_first, \
+    "a tensorized axis runs exactly once for each term of the instruction", \
+    "the inner part of a split by that number of terms: 2 of pmaddwd and vdpbf16ps, 4 of vpdpbusd") \
+  X(the_terms_of_the_stage_are_not_those_of_the_instruction, \
+    "the terms of the stage are not those of the instruction's pattern: other operations, element types, or operands that are no elements of tensors", \
+    "a sum of products of two tensors' elements: i16 and i16 for pmaddwd, u8 and i8 for vpdpbusd, bf16 and bf16 for vdpbf16ps")
 // clang-format on
 
 enum class diagnosis : std::uint8_t {

@@ -48,6 +48,7 @@ struct loop_info {
   loop_kind kind = loop_kind::serial;
   std::int32_t threads = 0;  // of a parallel one: so many run it at most; 0: all that there are
   std::int64_t fold = 0;  // of an axis of the program: so many elements of the stage's memory are kept along it; 0: all
+  intrinsic const* by = nullptr;  // which runs it, where the machine has it; it is unrolled elsewhere
   bool reduced = false;
   bool scanned = false;  // of the axis that its stage walks in order
   bool gone = false;  // its stage has other axes now
@@ -269,6 +270,8 @@ struct nest {
     int vector = -1;
     for (std::int32_t l : outermost_first) {
       loop_info const& loop = at(l);
+      if (loop.by != nullptr && l != outermost_first.back())
+        return illegal(diagnosis::a_tensorized_axis_stands_inside_all_others__reorder_first);
       if ((tile && is_shared_out(loop.kind)) || (copies && loop.kind == loop_kind::parallel))
         return illegal(diagnosis::a_parallel_axis_cannot_stand_inside_an_unrolled_or_vectorized_one__reorder_first);
       if (thread && is_block(loop.kind)) return illegal(diagnosis::blocks_stand_outside_of_threads__reorder_first);

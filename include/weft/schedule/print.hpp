@@ -32,9 +32,9 @@ std::string print_trace(schedule const& s);
 ///
 /// Names of loops are those of the stage at that point: a split of `k` makes `ko` and `ki`. The parts may be
 /// left out (`C: split(k, 256)`); comments run from `#` to the end of the line. The steps' rulings are those of
-/// `fresh`; an illegal one can only be the last.
+/// `fresh`; an illegal one can only be the last. The names of intrinsics are looked up in `known`.
 /// Errors  parse_error "trace:line:column: message"
-trace parse_trace(std::string_view text, schedule const& fresh);
+trace parse_trace(std::string_view text, schedule const& fresh, known_intrinsics known = {});
 
 /// Takes the steps one after the other; true when none was illegal. The ids of loops in a trace are the same in
 /// all schedules of one program, whatever the extents.

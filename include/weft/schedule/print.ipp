@@ -122,6 +122,7 @@ inline void stage_loops(nest const& n, int stage, std::string indent, std::strin
     if (program::at(n.starts, stage) == id) out += indent + identity_text(n, stage, id) + "\n";
     (out += indent) += kind == loop_kind::serial ? "for" : name(kind);
     out += joined({" ", loop_text(n, stage, id), " in 0..", trips_text(n, id)});
+    if (n.at(id).by != nullptr) out += joined({" by ", n.at(id).by->name});
     out += n.at(id).threads > 0 ? joined({" by at most ", std::to_string(n.at(id).threads), " threads\n"}) : std::string("\n");
     indent += "  ";
     for (fetch_ahead const& f : n.fetches)
@@ -159,6 +160,7 @@ WEFT_DECL std::string step_text(nest const& n, step const& s) {
   if (form.factor) add(std::to_string(s.factor));
   if (s.word < form.words.count && (s.word > 0 || !form.factor)) add(std::string(form.words.first[s.word]));
   for (std::int64_t number : s.numbers) add(std::to_string(number));
+  if (form.by) add(s.by == nullptr ? "?" : std::string(s.by->name));
   return out + (*between == '(' ? "()" : ")");
 }
 /// The loops that the step has made.
@@ -198,7 +200,8 @@ WEFT_DECL std::string nest_text(nest const& n, int stage, int marked) {
 // --- reading a trace ----------------------------------------------------------------------------------------
 class trace_parser {
  public:
-  trace_parser(std::string_view text, schedule const& fresh) : r_(text, "trace"), s_(fresh) { s_.loud = false; }
+  trace_parser(std::string_view text, schedule const& fresh, known_intrinsics known)
+      : r_(text, "trace"), s_(fresh), known_(known) { s_.loud = false; }
   trace run() {
     for (; !r_.at_end(); r_.end_line()) line();
     return static_cast<trace&&>(s_.steps);
@@ -231,6 +234,7 @@ class trace_parser {
     if (form.words.count > 0 && form.factor && *before == ',' && r_.accept(",")) s.word = word_of(form.words);
     if (form.words.count > 0 && !form.factor) next(), s.word = word_of(form.words);
     while (form.numbers && r_.accept(before)) before = ",", s.numbers.push_back(r_.number());
+    if (form.by) next(), s.by = intrinsic_of(r_.word("an intrinsic"));
     if (*before == '(') r_.expect(before);
     r_.expect(")");
     if (!s_.take(s) || s.count == 0) return;
@@ -272,6 +276,11 @@ class trace_parser {
       if (known.first[i] == wanted) return static_cast<std::uint8_t>(i);
     r_.fail("this step does not know the word");
   }
+  intrinsic const* intrinsic_of(std::string_view wanted) {
+    intrinsic const* const found = known_.find(wanted);
+    if (found == nullptr) r_.fail("none of the intrinsics that parse_trace was given has this name");
+    return found;
+  }
   verb verb_of(std::string_view wanted) {
     for (int v = 0; v < verb_count; ++v)
       if (name(static_cast<verb>(v)) == wanted) return static_cast<verb>(v);
@@ -295,6 +304,7 @@ class trace_parser {
 
   text_reader r_;
   schedule s_;
+  known_intrinsics known_;
 };
 
 // --- the story of an illegal step ---------------------------------------------------------------------------
@@ -432,14 +442,15 @@ WEFT_DECL std::string print_trace(schedule const& s) {
   }
   return out;
 }
-WEFT_DECL trace parse_trace(std::string_view text, schedule const& fresh) {
-  return detail::trace_parser(text, fresh).run();
+WEFT_DECL trace parse_trace(std::string_view text, schedule const& fresh, known_intrinsics known) {
+  return detail::trace_parser(text, fresh, known).run();
 }
 WEFT_DECL bool replay(schedule& s, trace const& steps) {
   for (step one : steps) {
     if (static_cast<int>(one.what) >= verb_count || one.count > step::max_axes) return false;
     if (one.count < form_of(one.what).least_loops) return false;
     if (one.word > 0 && one.word >= form_of(one.what).words.count) return false;
+    if (form_of(one.what).by != (one.by != nullptr)) return false;
     if (!s.take(one)) return false;
   }
   return s.failed < 0;
@@ -453,6 +464,7 @@ WEFT_DECL std::uint64_t hash(trace const& steps) {
     h = mix(h, static_cast<std::uint64_t>(s.stage) << 32 | static_cast<std::uint32_t>(s.tensor));
     for (int i = 0; i < s.count; ++i) h = mix(h, static_cast<std::uint32_t>(s.loops[static_cast<std::size_t>(i)]));
     for (std::int64_t number : s.numbers) h = mix(h, static_cast<std::uint64_t>(number));
+    for (std::size_t i = 0; s.by != nullptr && i < s.by->name.size(); ++i) h = mix(h, static_cast<unsigned char>(s.by->name[i]));
   }
   return h;
 }

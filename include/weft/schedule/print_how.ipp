@@ -120,6 +120,7 @@ class how_writer {
     else if (s.what == verb::transform_layout) add_layout(s.numbers, add);
     else
       for (std::int64_t number : s.numbers) add(std::to_string(number));
+    if (form.by) add(std::string(s.by->scope) += s.by->name);
     made.call += ")";
     return made;
   }

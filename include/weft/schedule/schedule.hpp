@@ -29,6 +29,7 @@
 #include "weft/schedule/step/store_at.hpp"
 #include "weft/schedule/step/store_non_temporal.hpp"
 #include "weft/schedule/step/storage_align.hpp"
+#include "weft/schedule/step/tensorize.hpp"
 #include "weft/schedule/step/tile.hpp"
 #include "weft/schedule/step/transform_layout.hpp"
 #include "weft/schedule/step/unroll.hpp"
@@ -98,7 +99,8 @@ struct schedule : nest,
                   prefetch_step<schedule>,
                   prepack_step<schedule>,
                   pipeline_step<schedule>,
-                  bind_step<schedule> {
+                  bind_step<schedule>,
+                  tensorize_step<schedule> {
   trace steps;
   sequence<knob_info> knobs;
   sequence<std::int32_t> choices;  // per knob in order of use; 0 beyond the end

@@ -7,6 +7,7 @@
 
 #include "weft/base/sequence.hpp"
 #include "weft/schedule/diagnosis.hpp"
+#include "weft/schedule/intrinsic.hpp"
 
 namespace weft::inline WEFT_ABI {
 
@@ -29,6 +30,7 @@ struct word_list {
 ///     row: set_scope(stack)            a stage and a word of a list
 ///     C: bind(i, block_x)              a loop and a word of a list
 ///     panel: pipeline(2)               a stage and a number
+///     C: tensorize(ki, pmaddwd)        a loop and the name of an intrinsic
 struct step_form {
   std::string_view name;
   bool stage = false;                   // step::stage is named; else it is that of the loops
@@ -37,6 +39,7 @@ struct step_form {
   bool places = false;                  // it says where a stage is computed, or begins
   word_list words{};                    // step::word is one of these; the first is not shown behind a number
   bool numbers = false;                 // step::numbers, all that stand behind the others
+  bool by = false;                      // step::by
 };
 
 /// What becomes of the last part where a split does not divide; `split` says more.
@@ -55,7 +58,7 @@ inline constexpr word_list axis_words{axis_names, 9};
 
 // One line per step; its rule, schedule/step/NAME.hpp, says all the rest.
 //
-//    name            stage  loops   tensor factor places words numbers
+//    name            stage  loops   tensor factor places words numbers by
 #define WEFT_STEPS(X)                                   \
   X(split,          false, 1, 1,  false, true,  false, tail_words) \
   X(reorder,        false, 1, 16, false, false, false)  \
@@ -85,7 +88,8 @@ inline constexpr word_list axis_words{axis_names, 9};
   X(prefetch,       false, 1, 1,  true,  true,  false)  \
   X(prepack,        true,  0, 0,  false, false, true)   \
   X(pipeline,       true,  0, 0,  false, true,  true)   \
-  X(bind,           false, 1, 1,  false, false, false, axis_words)
+  X(bind,           false, 1, 1,  false, false, false, axis_words) \
+  X(tensorize,      false, 1, 1,  false, false, false, no_words, false, true)
 
 enum class verb : std::uint8_t {
 #define WEFT_X(name, ...) name,
@@ -114,11 +118,12 @@ struct step {
   std::int32_t axis = -1;  // of the program, that loops[0] is: noted when the step is taken, for what is done again
   std::uint8_t word = 0;  // position in the list of its form
   sequence<std::int64_t> numbers{};
+  intrinsic const* by = nullptr;
   verdict ruling = verdict::legal;
   diagnosis reason = diagnosis::none;
   constexpr bool operator==(step const& o) const {
     if (what != o.what || count != o.count || factor != o.factor || stage != o.stage || tensor != o.tensor ||
-        word != o.word)
+        word != o.word || by != o.by)
       return false;
     for (int i = 0; i < count; ++i)
       if (loops[static_cast<std::size_t>(i)] != o.loops[static_cast<std::size_t>(i)]) return false;

@@ -7,6 +7,7 @@
 #include <string>
 
 #include "lower/programs.hpp"
+#include "weft/intrinsics.hpp"
 #include "weft/kernel.hpp"
 
 using namespace weft;
@@ -60,6 +61,8 @@ TEST_CASE("equal kernels have equal keys, and everything that code follows from 
   other([](parts& p) { p.steps[0].factor = 8; });
   other([](parts& p) { p.steps[0].loops[0] = 1; });
   other([](parts& p) { p.steps[0].what = verb::unroll; });
+  other([](parts& p) { p.steps[0].by = &pmaddwd; });
+  other([](parts& p) { p.steps[0].by = &vdpbf16ps; });
   other([](parts& p) { p.layout.arguments[0].packed = true; });
   other([](parts& p) { p.layout.arguments[0].strides[0] = open_stride; });
   other([](parts& p) { p.layout.arguments[0].extents[0] = weft_test::dim_code("m"); });

@@ -252,6 +252,7 @@ WEFT_DECL std::string expr_printer::operation(ir::expr e, binding& own) {
     case op::neg:
       if (fits || is_float(e->type)) return as(binding::prefix, "-" + text(a, binding::whole));
       break;
+    case op::instruction:
     case op::ramp:
     case op::broadcast: k_.refuse(std::string(name(e->kind)) + " must be gone before text is printed");
     default: break;

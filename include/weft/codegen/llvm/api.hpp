@@ -160,6 +160,7 @@ enum constant : unsigned { WEFT_LLVM_CONSTANTS(WEFT_LLVM_CONSTANT) };
   X(value_ref, GetParam, (value_ref, unsigned))                                                         \
   X(unsigned, CountParams, (value_ref))                                                                 \
   X(unsigned, CountParamTypes, (type_ref))                                                              \
+  X(void, GetParamTypes, (type_ref, type_ref*))                                                         \
   X(void, SetValueName2, (value_ref, text, std::size_t))                                                \
   X(attribute_ref, CreateEnumAttribute, (context_ref, unsigned, std::uint64_t))                         \
   X(attribute_ref, CreateTypeAttribute, (context_ref, unsigned, type_ref))                              \

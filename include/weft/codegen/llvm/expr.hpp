@@ -57,6 +57,11 @@ class expression_emitter {
     std::int64_t stride = 0;      // between lanes, when `pointer` is scalar
     bool scattered = false;
   };
+  struct flat_index {
+    ir::expr first;           // of lane 0
+    std::int64_t stride = 0;  // between lanes
+  };
+  flat_index element_at(ir::buffer const* buf, ir::list<ir::expr> indices, int lanes);
   place address(ir::buffer const* buf, ir::list<ir::expr> indices, int lanes);
   value_ref lane_pointers(place const& at, type_ref element, int lanes);
   value_ref to_memory(value_ref v, dtype t, int lanes);    // i1 -> i8
@@ -118,6 +123,9 @@ class expression_emitter {
   value_ref make_comparison(op o, dtype t, value_ref a, value_ref b);
   value_ref make_rounded(ir::expr e);
   value_ref make_rare(ir::expr e);
+  value_ref make_instruction(ir::expr e);
+  value_ref terms_side_by_side(ir::expr e, int operand);
+  value_ref shuffled(value_ref a, value_ref b, sequence<std::int32_t> const& lanes);
   value_ref run_time_number(int member, std::int64_t position);
   value_ref pointer_at(ir::buffer const* buf, ir::expr flat);
   int level_of(ir::expr e);
@@ -143,4 +151,5 @@ class expression_emitter {
 
 #if WEFT_HEADER_ONLY
 #include "weft/codegen/llvm/expr.ipp"
+#include "weft/codegen/llvm/instruction.ipp"
 #endif

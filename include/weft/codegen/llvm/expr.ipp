@@ -258,6 +258,7 @@ WEFT_DECL value_ref expression_emitter::make(ir::expr e) {
       return l_.BuildSelect(b_, c, x, y, "");
     }
     case op::rare: return make_rare(e);
+    case op::instruction: return make_instruction(e);
     case op::sqrt: return call_intrinsic("llvm.sqrt", {type_of(e)}, {emit(e->a)});
     case op::floor:
     case op::ceil:
@@ -532,36 +533,35 @@ WEFT_DECL value_ref expression_emitter::pointer_at(ir::buffer const* buf, ir::ex
   }
   return p;
 }
-WEFT_DECL expression_emitter::place expression_emitter::address(ir::buffer const* buf, ir::list<ir::expr> indices,
-                                                                int lanes) {
+/// Which element of a buffer that is; where it is one for each lane, at distances that are not all the same, a vector.
+WEFT_DECL expression_emitter::flat_index expression_emitter::element_at(ir::buffer const* buf, ir::list<ir::expr> indices,
+                                                                        int lanes) {
   ir::arena& m = *s_.f.nodes;
-  place at;
-  value_ref const base = bases_[static_cast<std::size_t>(buf->id)];
-  if (buf->where == ir::scope::registers) return {base, 1, false};
   ir::expr flat = ir::index(m, 0);
   for (std::size_t d = 0; d < indices.size(); ++d) {
     ir::expr const i = ir::broadcast(m, indices[d], lanes), stride = ir::broadcast(m, buf->strides[d], lanes);
     flat = ir::binary(m, op::add, ir::broadcast(m, flat, lanes), ir::binary(m, op::mul, i, stride));
   }
   if (flat->lanes > 1 && flat->kind == op::add) flat = rejoined(m, flat);
-  ir::expr scalar = flat;
-  if (flat->kind == op::ramp) {
-    scalar = flat->a;
-    at.stride = flat->value;
-  } else if (flat->kind == op::broadcast) {
-    scalar = flat->a;
-  } else if (flat->kind == op::literal) {
-    scalar = ir::index(m, flat->value);
-  } else if (flat->lanes > 1) {
-    at.scattered = true;
-  }
-  type_ref const element = memory_type(buf->type);
-  if (at.scattered) {
-    value_ref index[] = {emit(flat)};
-    at.pointer = l_.BuildGEP2(b_, element, base, index, 1, "");
+  if (flat->kind == op::ramp) return {simplify(m, flat->a), flat->value};
+  if (flat->kind == op::broadcast) return {simplify(m, flat->a), 0};
+  if (flat->kind == op::literal) return {ir::index(m, flat->value), 0};
+  return {flat->lanes > 1 ? flat : simplify(m, flat), 0};
+}
+WEFT_DECL expression_emitter::place expression_emitter::address(ir::buffer const* buf, ir::list<ir::expr> indices,
+                                                                int lanes) {
+  value_ref const base = bases_[static_cast<std::size_t>(buf->id)];
+  if (buf->where == ir::scope::registers) return {base, 1, false};
+  flat_index const flat = element_at(buf, indices, lanes);
+  place at;
+  at.stride = flat.stride;
+  at.scattered = flat.first->lanes > 1;
+  if (!at.scattered) {
+    at.pointer = pointer_at(buf, flat.first);
     return at;
   }
-  at.pointer = pointer_at(buf, simplify(m, scalar));
+  value_ref index[] = {emit(flat.first)};
+  at.pointer = l_.BuildGEP2(b_, memory_type(buf->type), base, index, 1, "");
   return at;
 }
 WEFT_DECL value_ref expression_emitter::lane_pointers(place const& at, type_ref element, int lanes) {

@@ -72,12 +72,21 @@ class key_writer : public byte_writer {
     all(outputs);
     numbers(scalars);
   }
+  WEFT_DECL void write(intrinsic const& i) {
+    auto const& [name, scope, terms, operands, pattern, match, computes, forms] = i;
+    text(name);
+    numbers(terms, operands);
+    for (machine_form const& f : forms) text(f.feature), text(f.function), numbers(f.lanes);
+    write(pattern());
+    if (computes != nullptr) write(computes());
+  }
   WEFT_DECL void write(trace const& steps) {
     each(steps, [&](step const& s) {
-      auto const& [what, count, loops, factor, stage, tensor, axis, word, further, ruling, reason] = s;
+      auto const& [what, count, loops, factor, stage, tensor, axis, word, further, by, ruling, reason] = s;
       numbers(what, factor, stage, tensor, axis, word, count);
       for (int i = 0; i < count; ++i) numbers(loops[static_cast<std::size_t>(i)]);
       all(further);
+      if (by != nullptr) write(*by);
     });
   }
   WEFT_DECL void write(call_layout const& l) {

@@ -15,6 +15,7 @@ struct bind_rule {
     loop_kind const kind = kind_of(s);
     if (ruling const r = n.unmarked(id); r.v != verdict::legal) return r;
     if (n.at(id).reduced) return illegal(diagnosis::a_reduction_axis_cannot_run_in_parallel__use_rfactor);
+    if (n.at(id).scanned) return illegal(diagnosis::a_scanned_axis_is_walked_in_its_order__mark_another_axis);
     bool const copies = kind == loop_kind::virtual_thread;
     bool inside = false, unknown = false;
     std::int64_t threads = 1, lanes = 1;

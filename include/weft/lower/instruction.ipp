@@ -1,0 +1,101 @@
+#include "weft/base/joined.hpp"
+#include "weft/expr/expand.hpp"
+#include "weft/lower/lowering.hpp"
+
+namespace weft::inline WEFT_ABI {
+namespace detail {
+
+/// The innermost loop as one statement, whose value an instruction computes; null where a tail has cut terms off, or memory has
+/// another layout.
+WEFT_DECL ir::stmt lowering::by_instruction(open_loop const& o, guard_states const& states) {
+  intrinsic const& by = *n_.at(o.id).by;
+  for (std::size_t g = 0; g < now_->guards.size(); ++g)
+    if (states[g] != guard_state::holds && uses(now_->guards[g].index, o.variable)) return nullptr;
+  int const body = p_.result(*now_->stage, 0).body;
+  sequence<std::int32_t> loads;
+  if (!by.match(p_, body, loads))
+    WEFT_THROW(schedule_error(joined({"tensorize: ", sentence(diagnosis::the_terms_of_the_stage_are_not_those_of_the_instruction),
+                                      "\n  in    stage ", p_.tensors[at(now_->stage->tensor)].name.view(), "\n  try   ",
+                                      static_way_out(diagnosis::the_terms_of_the_stage_are_not_those_of_the_instruction)})));
+  ir::stmt_node s = *leaf(states);
+  auto const term = [&](ir::expr e, int k) { return ir::substitute(m_, e, o.variable, ir::index(m_, k)); };
+  ir::expr value = ir::self(m_, s.buf->type, 1);
+  sequence<ir::expr> operands{value};
+  for (std::int32_t load : loads)
+    for (int k = 0; k < by.terms; ++k) operands.push_back(simplify(m_, term(this->value(load, nullptr), k)));
+  if (!has_layout(by, o, operands)) return nullptr;
+  for (int k = 0; k < by.terms; ++k) value = self_replacement(m_, {value})(term(s.value, k));
+  if (by.computes != nullptr) value = instruction_value(by, operands);
+  s.value = ir::instruction(m_, &by, value, operands);
+  sequence<std::int32_t> first;
+  for (std::int32_t v : s.first)
+    if (v != o.variable) first.push_back(v);
+  s.first = m_.make_list(first);
+  return m_.make(s);
+}
+/// What the declaration says that it computes, of these operands.
+WEFT_DECL ir::expr lowering::instruction_value(intrinsic const& by, sequence<ir::expr> const& operands) {
+  program const q = expand(by.computes(), true);
+  sequence<ir::expr> values(q.nodes.size(), nullptr);
+  auto const of = [&](int id) { return id < 0 ? nullptr : values[at(id)]; };
+  for (std::size_t i = 0; i < q.nodes.size(); ++i) {  // operands stand before what uses them
+    node const& n = q.nodes[i];
+    if (n.kind == op::literal) values[i] = ir::literal(m_, n.type, n.value);
+    else if (n.kind == op::load && n.c == 1) values[i] = operands[0];
+    else if (n.kind == op::load)
+      values[i] = operands[at(1 + (n.a - 1) * by.terms) + static_cast<std::size_t>(q.at(q.operands[at(n.b + 1)]).value)];
+    else if (arity(n.kind) > 0 && of(n.a) != nullptr) values[i] = operation(n, of(n.a), of(n.b), of(n.c));
+  }
+  return values[at(q.result(q.stages[0], 0).body)];
+}
+/// Whether the terms of a lane stand side by side in memory, and the lanes one behind the other or are one for all. False where
+/// the memory of this call is to blame, or what is not known of it; where no memory would do, the schedule is refused.
+WEFT_DECL bool lowering::has_layout(intrinsic const& by, open_loop const& o, sequence<ir::expr> const& operands) const {
+  range_table const ranges = ranges_in(*now_, static_cast<int>(now_->loops.size()) - 1);
+  auto const element = [&](ir::expr load, bool packed) {
+    ir::expr flat = ir::index(m_, 0), stride = ir::index(m_, 1);
+    for (std::size_t d = load->indices.size(); d-- > 0;) {
+      ir::expr const step = packed ? stride : load->buf->strides[d];
+      flat = ir::binary(m_, op::add, flat, ir::binary(m_, op::mul, load->indices[d], step));
+      stride = ir::binary(m_, op::mul, stride, load->buf->shape[d]);
+    }
+    return flat;
+  };
+  for (int operand = 0; operand < by.operands; ++operand) {
+    ir::expr const* const terms = operands.begin() + 1 + operand * by.terms;
+    char const* fault = nullptr;
+    bool found = true;
+    // `wanted`, or else `or_too`; the memory of arguments may have other strides than its shape would give it.
+    auto const apart = [&](ir::expr a, ir::expr b, std::int64_t wanted, std::int64_t or_too, char const* if_not) {
+      for (bool packed : {false, true}) {
+        ir::expr const d = simplify(m_, ir::binary(m_, op::sub, element(a, packed), element(b, packed)), ranges);
+        bool const right = ir::is_literal(d, wanted) || ir::is_literal(d, or_too);
+        if (right && !packed) return;
+        found = false;
+        if (packed && !right && d->kind == op::literal) fault = if_not;
+      }
+    };
+    for (int k = 0; k < by.terms && fault == nullptr; ++k) {
+      if (terms[k]->kind != op::load || terms[k]->buf != terms[0]->buf) fault = "it is computed where it is read";
+      else apart(terms[k], terms[0], k, k, "its terms do not stand side by side in memory");
+    }
+    for (open_loop const& lanes : now_->loops) {
+      if (fault != nullptr || lanes.how != loop_kind::vectorized || ir::is_literal(lanes.extent, 1)) continue;
+      ir::expr const next = ir::binary(m_, op::add, ir::variable(m_, lanes.variable), ir::index(m_, 1));
+      apart(ir::substitute(m_, terms[0], lanes.variable, next), terms[0], by.terms, 0,
+            "its lanes do not stand behind each other in memory, and are not one for all");
+    }
+    if (fault == nullptr && !found) return false;
+    if (fault == nullptr) continue;
+    WEFT_THROW(schedule_error(joined({"tensorize: operand ", std::to_string(operand + 1), " of ", by.name,
+                                      " is not laid out for it: ", fault, "\n  in    stage ",
+                                      p_.tensors[at(now_->stage->tensor)].name.view(), ", loop ", n_.at(o.id).name.view(),
+                                      "\n  try   cache_read of it, and transform_layout of the copy to dims(k / ",
+                                      std::to_string(by.terms), ", j, k % ", std::to_string(by.terms),
+                                      "), for the lanes j and the reduced axis k"})));
+  }
+  return true;
+}
+
+}  // namespace detail
+}  // namespace weft::inline WEFT_ABI

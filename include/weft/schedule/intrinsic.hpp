@@ -1,0 +1,46 @@
+// An instruction that a schedule may ask for, as data. weft/intrinsics.hpp declares some, and has what declares others.
+#pragma once
+
+#include <cstdint>
+#include <string_view>
+
+#include "weft/base/sequence.hpp"
+
+namespace weft::inline WEFT_ABI {
+
+struct program;
+
+/// One vector width of an instruction. It is an intrinsic function of LLVM's that takes, for `lanes` elements, the values so
+/// far and then the operands, the terms of each lane side by side; or the operands alone, its result being added.
+struct machine_form {
+  std::string_view feature;  // of target::features
+  std::string_view function;
+  std::int32_t lanes = 0;
+};
+
+/// What `tensorize` puts in the place of the innermost loop of a reduction: in each lane, `terms` terms joined at once.
+///
+/// Schedules and loop programs point to it, so it lives as long as the process: `inline constexpr`. Nothing of it is text that
+/// a trace would have to hold but its name, which a reader looks up among `known_intrinsics`.
+struct intrinsic {
+  static constexpr int most_forms = 4;
+  std::string_view name, scope;   // what stands in front of the name in C++: "weft::"
+  std::int32_t terms = 0, operands = 0;
+  program (*pattern)() = nullptr;
+  bool (*match)(program const&, std::int32_t body, sequence<std::int32_t>& loads) = nullptr;
+  program (*computes)() = nullptr;  // where that is not the stage's own terms, one after the other
+  machine_form forms[most_forms]{};
+};
+
+/// Those whose names a text may have.
+struct known_intrinsics {
+  intrinsic const* const* first = nullptr;
+  int count = 0;
+  constexpr intrinsic const* find(std::string_view name) const {
+    for (int i = 0; i < count; ++i)
+      if (first[i]->name == name) return first[i];
+    return nullptr;
+  }
+};
+
+}  // namespace weft::inline WEFT_ABI
