@@ -188,22 +188,14 @@ WEFT_DECL bool lowering::reads_in_time(int stage, bool own, int writer,
     if (needed_[at(r)] && !reads_in_time(r, own && reads_own_element(p_, r, p_.stages[at(stage)]), writer, readers)) return false;
   return true;
 }
-/// Of the stage that is being made. Where a reduction over nothing stands beside another stage, what they read is made for that.
-WEFT_DECL bool lowering::is_guest(int stage, int loop) const {
-  return needed_[at(stage)] && n_.places[at(stage)].loop == loop && !now_->identity &&
-         (!now_->empty || n_.has_beside(now_->number));
-}
+/// Where a reduction over nothing stands beside another stage, what they read is made for that.
 WEFT_DECL bool lowering::has_guests(int loop) const {
-  for (int s : order_)
-    if (is_guest(s, loop)) return true;
-  return false;
+  return !guests_[at(loop)].empty() && !now_->identity && (!now_->empty || n_.has_beside(now_->number));
 }
 /// Inside the loop at `position`: the nests of the stages that are computed there, but for early ones, then the rest.
 WEFT_DECL ir::stmt lowering::with_guests(int position, guard_states const& states, sequence<early_guest>& early) {
   stage_frame& host = *now_;
-  sequence<int> guests;
-  for (int s : order_)
-    if (is_guest(s, host.loops[at(position)].id)) guests.push_back(s);
+  sequence<std::int32_t> const& guests = guests_[at(host.loops[at(position)].id)];
   sequence<ir::stmt> steps;
   if (!frames_[at(guests[0])].is_open) {
     guest_spans spans(*this, host, position);

@@ -33,13 +33,20 @@ WEFT_DECL void lowering::run() {
   sequence<ir::stmt> nests;
   for (int s : order_)
     if (is_root(s)) nests.push_back(stage_nest(s));
-  f_.body = ir::block(m_, {});
+  sequence<ir::stmt> behind;  // the last one first
+  auto const in_order = [&] {
+    sequence<ir::stmt> all;
+    for (std::size_t i = behind.size(); i-- > 0;) all.push_back(behind[i]);
+    return ir::block(m_, all);
+  };
   for (std::size_t i = order_.size(); i-- > 0;) {
     if (!is_root(order_[i])) continue;
-    f_.body = ir::block(m_, {nests.back(), f_.body});
+    behind.push_back(nests.back());
     nests.pop_back();
-    if (tensor_[at(p_.stages[at(order_[i])].tensor)]->where == ir::scope::stack) f_.body = with_memory(order_[i], f_.body);
+    if (tensor_[at(p_.stages[at(order_[i])].tensor)]->where == ir::scope::stack)
+      behind = sequence<ir::stmt>(1, with_memory(order_[i], in_order()));
   }
+  f_.body = in_order();
   for (std::size_t s = n_.places.size(); s-- > 0;)
     if (needed_[s] && n_.places[s].store == placement::whole_kernel) f_.body = with_memory(static_cast<int>(s), f_.body);
 }
@@ -78,6 +85,11 @@ WEFT_DECL void lowering::find_order() {
     order_.push_back(s);
   };
   for (std::size_t s = 0; s < waits.size(); ++s) place(place, static_cast<std::int32_t>(s));
+  loops_of_.resize(readers.size());
+  for (std::size_t l = 0; l < n_.loops.size(); ++l) loops_of_[at(n_.loops[l].stage)].push_back(static_cast<std::int32_t>(l));
+  guests_.resize(n_.loops.size());
+  for (int s : order_)
+    if (n_.places[at(s)].loop >= 0) guests_[at(n_.places[at(s)].loop)].push_back(s);
   readers_.resize(readers.size());
   for (int s : order_)
     for (std::int32_t r : by_element[at(s)]) readers_[at(r)].push_back(s);
@@ -377,12 +389,11 @@ WEFT_DECL void lowering::open(stage_frame& f) {
     }
     f.loops.push_back({id, static_cast<std::int32_t>(f_.variables.size()) - 1, how, trips});
   }
-  for (std::size_t l = 0; l < n_.loops.size(); ++l)
-    if (n_.loops[l].stage == f.number && can_shift(f, static_cast<int>(l))) f.shifted.push_back(static_cast<std::int32_t>(l));
-  for (std::size_t l = 0; l < n_.loops.size(); ++l)
+  for (std::int32_t l : loops_of_[at(f.number)])
+    if (can_shift(f, l)) f.shifted.push_back(l);
+  for (std::int32_t l : loops_of_[at(f.number)])
     // What was fused is inside its extent where the fused loop is.
-    if (n_.loops[l].stage == f.number && n_.loops[l].is_split() && !(f.empty && n_.loops[l].reduced))
-      add_guard(static_cast<int>(l));
+    if (n_.at(l).is_split() && !(f.empty && n_.at(l).reduced)) add_guard(l);
   for (std::int32_t id : cut) add_guard(id);
   for (int r = 0; r < f.stage->results && !f.empty && f.stage->scanned < 0; ++r)
     for (node n = p_.at(p_.result(*f.stage, r).body); n.kind == op::select && p_.at(n.c).kind == op::self;

@@ -157,7 +157,6 @@ class lowering {
 
   // --- guests.ipp -------------------------------------------------------------------------------------------------
   friend class guest_spans;
-  bool is_guest(int stage, int loop) const;
   bool has_guests(int loop) const;
   ir::stmt with_guests(int position, guard_states const& states, sequence<early_guest>& early);
   ir::stmt computed_ahead(int position, ir::expr trips, ir::expr inside, sequence<early_guest> const& early,
@@ -216,6 +215,8 @@ class lowering {
   sequence<ir::expr> extents_;  // by node; empty at first
   sequence<bool> needed_;       // by stage
   sequence<int> order_;         // of the stages that are
+  sequence<sequence<std::int32_t>> loops_of_;  // by stage
+  sequence<sequence<std::int32_t>> guests_;    // by loop: the stages that are computed in it, in order
   sequence<sequence<std::int32_t>> readers_;  // by stage: those of them that read it, in that order
   sequence<stage_frame> frames_;
   stage_frame* now_ = nullptr;
