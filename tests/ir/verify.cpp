@@ -4,6 +4,7 @@
 
 #include "ir/random_function.hpp"
 #include "weft/ir/parse.hpp"
+#include "weft/ir/print.hpp"
 
 using namespace weft;
 

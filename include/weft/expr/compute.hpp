@@ -311,6 +311,18 @@ constexpr std::int64_t identity_of() {
 #define WEFT_NESTED_REDUCTION \
   "weft: a reduction inside a reduction; give all axes to one: weft::sum(M, N, [=](auto i, auto j) ...)"
 
+/// A body's values, whatever it returned.
+template <class V>
+constexpr auto as_values(V const& v) {
+  static_assert(expression<V>, "weft: weft::values holds values that depend on an input or an axis, no plain numbers");
+  return values(value<typename V::element_type>{{v.p, v.id}});
+}
+template <class... V>
+constexpr auto as_values(several<V...> const& v) {
+  return [&]<std::size_t... I>(std::index_sequence<I...>) {
+    return values(as_values(get<I>(v)).first...);
+  }(std::index_sequence_for<V...>{});
+}
 /// What a stage writes: types, and bodies with their identities.
 template <element... T>
 struct stage_results {
@@ -424,18 +436,6 @@ constexpr auto reduce(A const&... a) {
 template <class... A>
 concept extents_then_body = sizeof...(A) >= 2 && !operand<std::remove_cvref_t<decltype(last_of(std::declval<A>()...))>>;
 
-/// A body's values, whatever it returned.
-template <class V>
-constexpr auto as_values(V const& v) {
-  static_assert(expression<V>, "weft: weft::values holds values that depend on an input or an axis, no plain numbers");
-  return values(value<typename V::element_type>{{v.p, v.id}});
-}
-template <class... V>
-constexpr auto as_values(several<V...> const& v) {
-  return [&]<std::size_t... I>(std::index_sequence<I...>) {
-    return values(as_values(get<I>(v)).first...);
-  }(std::index_sequence_for<V...>{});
-}
 template <class T, class Number>
 constexpr result_info result_from(program& p, Number const& identity, int update) {
   static_assert(plain_number<Number>, "weft: the identity of a reduction is a plain number, or weft::values of some");
