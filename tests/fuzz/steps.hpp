@@ -334,17 +334,18 @@ inline weft::trace draw_steps(random_source& r, weft::schedule s, weft::sequence
       }
       case 21: {  // where the terms are those of an instruction (that of bf16 computes something else)
         weft::sequence<std::int32_t> loads;
-        weft::program const& p = s.computation();
-        int const body = p.result(weft::program::at(p.stages, s.at(loop).stage), 0).body;
+        int const stage = s.at(loop).stage;
         for (weft::intrinsic const* by : {&weft::pmaddwd, &weft::vpdpbusd}) {
-          if (!by->match(p, body, loads)) continue;
+          weft::program const& p = s.computation();
+          if (!by->match(p, p.result(weft::program::at(p.stages, stage), 0).body, loads)) continue;
           std::int32_t last = -1;
           for (std::int32_t l : order)
             if (s.at(l).reduced) last = l;
           if (last < 0) break;
           if (s.at(last).extent != by->terms && room && split(last, by->terms)) last = s.at(last).inner;
           if (std::int32_t const inner = s.order_of(last).back(); inner != last) attempt({verb::reorder, 2, {inner, last}});
-          for (std::int32_t l : s.order_of(last))
+          weft::sequence<std::int32_t> const around = s.order_of(last);
+          for (std::int32_t l : around)
             if (!s.at(l).reduced && r.chance(50) && attempt({verb::vectorize, 1, {l}})) break;
           step one{verb::tensorize, 1, {last}};
           one.by = by;

@@ -236,12 +236,12 @@ TEST_CASE("tensorize: vdpbf16ps adds the second product of a pair first, and kno
 TEST_CASE("tensorize: intrinsics of one's own") {
   auto const a = numbers<std::int16_t>(3 * 8, 1), b16 = numbers<std::int16_t>(4 * 32 * 2, 2);
   auto const A = weft::view(a, 3, 8);
-  auto const B16 = weft::view(b16, 4, 32, 2);
+  auto const pairs_of_b = weft::view(b16, 4, 32, 2);
   // In two parts, where vectors have 8 lanes.
   constexpr auto parts = weft::kernel<"parts">(packed<2>, tiled<narrow>);
-  CHECK(weft::evaluate(parts, A, B16) == parts(A, B16));
-  CHECK(parts.ir(A, B16).find("instruction(narrow, ") != std::string::npos);
-  CHECK(count_of(parts.on(weft::x86_64_avx2()).assembly(A, B16), "vpmaddwd") > 0);
+  CHECK(weft::evaluate(parts, A, pairs_of_b) == parts(A, pairs_of_b));
+  CHECK(parts.ir(A, pairs_of_b).find("instruction(narrow, ") != std::string::npos);
+  CHECK(count_of(parts.on(weft::x86_64_avx2()).assembly(A, pairs_of_b), "vpmaddwd") > 0);
   // A name that this LLVM does not know: the same bits, without it.
   constexpr auto unknown = weft::kernel<"unknown">(packed<4>, tiled<own>);
   auto const u = numbers<std::uint8_t>(3 * 8, 4);
