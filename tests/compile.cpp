@@ -71,6 +71,18 @@ TEST_CASE("when no combination is legal, the first one's error is told") {
     CHECK(has(e.what(), "schedule of product, step 1"));
   }
 }
+TEST_CASE("a schedule that binds axes to a GPU is refused for a CPU, with the axis and a way out") {
+  wanted const w({{8, 8}, {8, 8}}, [](void const*, schedule& s) { s.bind(at(s, 1), thread_axis::thread_x); });
+  CHECK_THROWS_WITH_AS(inspect(w.r, false),
+                       "bind: this schedule is for a GPU: a CPU has no blocks, threads, warps and lanes to bind an axis to\n"
+                       "  in    schedule of product\n"
+                       "  nest  i(8) > thread_x j(8) > k(8)\n"
+                       "                        ^\n"
+                       "  try   parallel and vectorize, or weft::thread_axis::virtual_thread",
+                       schedule_error);
+  wanted const on_any({{8, 8}, {8, 8}}, [](void const*, schedule& s) { s.bind(at(s, 1), thread_axis::virtual_thread); });
+  CHECK(has(steps_of(on_any), "bind(j, virtual_thread)"));
+}
 TEST_CASE("a tile that fits a larger machine runs on a smaller one, with the fewest registers there are, and says so") {
   wanted const small({{64, 64}, {64, 64}}, tile, with(16, 4));
   CHECK(has(steps_of(small), "split(i, 4)"));

@@ -88,12 +88,12 @@ inline bool next_choice(sequence<std::int32_t>& choices, sequence<knob_info> con
   return false;
 }
 /// Why the schedule is none for a CPU; empty: it is one.
-inline std::string bound_to_a_gpu(schedule const& s) {
+inline std::string bound_to_a_gpu(compile_request const& r, schedule const& s) {
   for (sequence<std::int32_t> const& order : s.order)
     for (std::int32_t l : order)
       if (s.at(l).kind > loop_kind::virtual_thread)
         return joined({"bind: this schedule is for a GPU: a CPU has no blocks, threads, warps and lanes to bind an axis to\n",
-                       detail::nest_text(s, s.at(l).stage, l),
+                       "  in    schedule of ", r.name, "\n", detail::nest_text(s, s.at(l).stage, l),
                        "\n  try   parallel and vectorize, or weft::thread_axis::virtual_thread"});
   return "";
 }
@@ -127,7 +127,7 @@ WEFT_DECL schedule make_schedule(compile_request const& r) {
     s.choices = choices;
     if (r.how != nullptr) r.how(r.context, s);
     std::string problem = s.state == verdict::illegal ? explain(s, r.name) : written_out_too_often(s);
-    if (problem.empty()) problem = detail::bound_to_a_gpu(s);
+    if (problem.empty()) problem = detail::bound_to_a_gpu(r, s);
     bool const legal = problem.empty();
     if (legal) problem = register_pressure(s);
     if (problem.empty()) return detail::finished(r, s);
