@@ -127,10 +127,30 @@ struct placement_check {
     }
     return {};
   }
-  /// Whether something that is computed in the nest of `root` reads `stage`, or what is computed of that.
+  /// Whether something that is computed in the nest of `root` reads `stage`, or waits for what does: all that is computed in a
+  /// nest waits for what any of it reads.
   constexpr bool is_needed_in(int stage, int root) const {
-    for (std::int32_t r : program::at(readers, stage))
-      if ((!place(r).inlined && n.root_of(r) == root) || is_needed_in(r, root)) return true;
+    sequence<bool> seen(n.places.size(), false);
+    sequence<std::int32_t> next(1, stage);
+    auto const reach = [&](std::int32_t s) {
+      if (program::at(seen, s)) return;
+      seen[static_cast<std::size_t>(s)] = true;
+      next.push_back(s);
+    };
+    while (!next.empty()) {
+      std::int32_t const s = next.back();
+      next.pop_back();
+      for (std::int32_t r : program::at(readers, s)) {
+        if (place(r).inlined) {
+          reach(r);
+          continue;
+        }
+        int const in = n.root_of(r);
+        if (in == root) return true;
+        for (std::int32_t other = 0; other < static_cast<std::int32_t>(n.places.size()); ++other)
+          if (!place(other).inlined && n.root_of(other) == in) reach(other);
+      }
+    }
     return false;
   }
   /// Whether `stage` can be computed with the stage of `host`, dimension for dimension.

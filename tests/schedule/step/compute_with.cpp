@@ -116,3 +116,26 @@ TEST_CASE("compute_with: what is refused") {
     CHECK(t.why() == c.why);
   }
 }
+
+TEST_CASE("compute_with: no nest waits for another that waits for it") {
+  weft::program p;
+  weft::expr::tensor<float, 1> const x{&p, p.add_input(weft::short_name("x"), weft::dtype::f32, 1)};
+  auto const n = x.extent(0);
+  auto const a = weft::compute<"a">(n, [=](auto i) { return x(i) * 2.0f; });
+  auto const b = weft::compute<"b">(n, [=](auto i) { return x(i) * 3.0f; });
+  auto const c = weft::compute<"c">(n, [=](auto i) { return a(i) + 1.0f; });
+  auto const d = weft::compute<"d">(n, [=](auto i) { return b(i) + 1.0f; });
+  p.outputs.push_back(c.id);
+  p.outputs.push_back(d.id);
+  p = weft::canonical(p);
+  for (bool const other_first : {false, true}) {
+    weft::schedule s(p, all_extents{16});
+    auto const stage = [&](int which) { return weft::handle_of<1>(s, which); };
+    if (other_first) s.compute_with(stage(0), stage(3).all[0]);
+    s.compute_with(stage(1), stage(2).all[0]);
+    CHECK(s.state == (other_first ? verdict::illegal : verdict::legal));  // b in the nest of c, which waits for a in that of d
+    if (!other_first) s.compute_with(stage(0), stage(3).all[0]);
+    CHECK(s.state == verdict::illegal);
+    CHECK(s.steps.back().reason == diagnosis::one_of_the_stages_needs_the_other__use_compute_at);
+  }
+}
