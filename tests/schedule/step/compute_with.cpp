@@ -130,11 +130,12 @@ TEST_CASE("compute_with: no nest waits for another that waits for it") {
   p = weft::canonical(p);
   for (bool const other_first : {false, true}) {
     weft::schedule s(p, all_extents{16});
-    auto const stage = [&](int which) { return weft::handle_of<1>(s, which); };
-    if (other_first) s.compute_with(stage(0), stage(3).all[0]);
-    s.compute_with(stage(1), stage(2).all[0]);
+    auto const in_c = [&] { s.compute_with(weft::stage<"b", 1>(s), weft::stage<"c", 1>(s).all[0]); };
+    auto const in_d = [&] { s.compute_with(weft::stage<"a", 1>(s), weft::stage<"d", 1>(s).all[0]); };
+    if (other_first) in_d();
+    in_c();
     CHECK(s.state == (other_first ? verdict::illegal : verdict::legal));  // b in the nest of c, which waits for a in that of d
-    if (!other_first) s.compute_with(stage(0), stage(3).all[0]);
+    if (!other_first) in_d();
     CHECK(s.state == verdict::illegal);
     CHECK(s.steps.back().reason == diagnosis::one_of_the_stages_needs_the_other__use_compute_at);
   }
