@@ -87,8 +87,8 @@ constexpr dtype sum_type() {
 ///
 /// In      the element types of the operands, in the order in which the function of LLVM takes them
 /// Needs   lambdas without captures; one stage that reduces one axis of 2, 4, 8 or 16 terms. Operations of one or two operands
-///         on the value so far and an element of each operand, each once. Of a function that does not take the value so far, the result
-///         is added to it
+///         on the value so far and an element of each operand, each once. Of a function that does not take the value so far,
+///         the result is added to it
 /// Errors  a declaration that is no such pattern is no constant expression, and so does not compile
 /// See     machine_form; what the function does is believed
 template <fixed_string Name, element... In, class Pattern>

@@ -97,7 +97,8 @@ WEFT_DECL value_ref expression_emitter::terms_side_by_side(ir::expr e, int opera
                              l_.ConstNull(vector)});
     }
     if (!at.scattered && one && first->a == nullptr) {  // the terms of one lane are a word
-      value_ref const word = l_.BuildLoad2(b_, l_.IntTypeInContext(s_.context, 8 * bytes * static_cast<unsigned>(terms)), at.pointer, "");
+      type_ref const word_type = l_.IntTypeInContext(s_.context, 8 * bytes * static_cast<unsigned>(terms));
+      value_ref const word = l_.BuildLoad2(b_, word_type, at.pointer, "");
       l_.SetAlignment(word, bytes);
       return l_.BuildBitCast(b_, splat(word, lanes), with_lanes(scalar, lanes * terms), "");
     }
