@@ -16,6 +16,7 @@ using weft::after, weft::before, weft::from, weft::out, weft::scan, weft::up_to,
 using weft::diagnosis, weft::verdict;
 
 namespace {
+using sizes = std::vector<std::size_t>;
 constexpr auto running_sums = [](auto a) {
   return compute<"c">(a.extent(0), a.extent(1), [=](auto i, auto t) {
     return sum(up_to(t), [=](auto k) { return a(i, k); });
@@ -47,8 +48,8 @@ std::vector<Value> scanned(std::size_t n, Value identity, bool backwards, bool e
 /// The kernel's result is that of direct evaluation, and row by row what `combine` makes.
 template <class Kernel, class Combine>
 void check_rows(Kernel const& kernel, float identity, bool backwards, bool exclusive, Combine const& combine) {
-  for (std::size_t m : {1, 3}) {
-    for (std::size_t n : {0, 1, 2, 7, 33}) {
+  for (std::size_t m : sizes{1, 3}) {
+    for (std::size_t n : sizes{0, 1, 2, 7, 33}) {
       std::vector<float> const a = numbers(m * n);
       auto const direct = weft::evaluate(kernel, view(a, m, n));
       auto const result = kernel(view(a, m, n));
@@ -173,8 +174,8 @@ TEST_CASE("an element is not written over one that another step reads") {
 
 TEST_CASE("schedules of a scan keep its bits") {
   auto const same = [](auto const& scheduled) {
-    for (std::size_t m : {1, 5, 20}) {
-      for (std::size_t n : {1, 9, 50}) {
+    for (std::size_t m : sizes{1, 5, 20}) {
+      for (std::size_t n : sizes{1, 9, 50}) {
         std::vector<float> const a = numbers(m * n, 7);
         auto const direct = weft::evaluate(scheduled, view(a, m, n));
         auto const c = scheduled(view(a, m, n));
