@@ -59,8 +59,8 @@ TEST_CASE("all executors agree on virtual threads") {
       "out: split(i, 4) -> io, ii\nout: split(j, 3) -> jo, ji\nout: reorder(ii, jo, io, ji)\nout: bind(ii, virtual_thread)\n"
       "out: bind(jo, virtual_thread)\nrow: compute_at(out, io)\n",
       "out: split(i, 5, shift_inwards) -> io, ii\nout: bind(ii, virtual_thread)\n",
-      "out: split(i, 5) -> io, ii\nout: reorder(io, j, ii)\nout: fuse(io, j) -> ioj\nout: split(ioj, 7) -> iojo, ioji\n"
-      "out: bind(ioji, virtual_thread)\nrow: compute_at(out, ioji)\n",
+      ("out: split(i, 5) -> io, ii\nout: reorder(io, j, ii)\nout: fuse(io, j) -> ioj\nout: split(ioj, 7) -> iojo, ioji\n"
+       "out: bind(ioji, virtual_thread)\nrow: compute_at(out, ioji)\n"),
   };
   for (char const* trace : traces) {
     found f;
@@ -72,8 +72,8 @@ TEST_CASE("the interpreter agrees on blocks, threads, warps and lanes in any ord
   char const* const traces[] = {
       "out: bind(i, block_x)\nout: bind(j, thread_x)\n",
       "out: bind(i, thread_z)\nrow: bind(i, block_z)\nrow: bind(j, lane)\n",
-      "out: split(i, 4) -> io, ii\nout: bind(io, block_y)\nout: bind(ii, warp)\nout: bind(j, lane)\nrow: compute_at(out, io)\n"
-      "row: bind(i, thread_y)\n",
+      ("out: split(i, 4) -> io, ii\nout: bind(io, block_y)\nout: bind(ii, warp)\nout: bind(j, lane)\nrow: compute_at(out, io)\n"
+       "row: bind(i, thread_y)\n"),
       "out: split(i, 4) -> io, ii\nout: bind(io, block_y)\nout: bind(ii, thread_y)\nrow: compute_at(out, ii)\nrow: set_scope(workspace)\n",
       "out: split(i, 4) -> io, ii\nout: bind(io, virtual_thread)\nout: bind(j, thread_x)\nrow: compute_at(out, io)\nrow: bind(j, thread_x)\n",
   };
