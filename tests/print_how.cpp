@@ -108,3 +108,16 @@ TEST_CASE("an illegal step and what follows it are left out of the text") {
   s.unroll(C.axes()[1]);
   CHECK(weft::print_how(s) == "[](auto& s, auto, auto C) {\n  auto [i, j] = C.axes();\n  s.unroll(i);\n}");
 }
+TEST_CASE("a loop that is in no handle is written by its number") {
+  weft::program p;
+  weft::expr::tensor<float, 1> const A{&p, p.add_input(weft::short_name("A"), weft::dtype::f32, 1)};
+  auto const S = compute<"S">(A.extent(0), [=](auto i) { return A(i) * 2; });
+  p.outputs.push_back(compute<"T">(A.extent(0), [=](auto i) { return S(i) + 1; }).id);
+  weft::schedule s(p, [](int, int) { return std::int64_t(16); });
+  auto const [io, ii] = s.split(weft::handle_of<1>(s, 0).axes()[0], 4);
+  auto const inside = s.reverse_compute_at(weft::handle_of<1>(s, 1), io);
+  s.unroll(inside[0]);
+  std::string const text = weft::print_how(s);
+  CHECK(text.find("  s.unroll(weft::axis{" + std::to_string(inside[0].id) + "});\n") != std::string::npos);
+  CHECK(ii.id >= 0);
+}

@@ -16,8 +16,11 @@
 namespace weft::inline WEFT_ABI {
 
 // Calls that are not constexpr: their names are what the compiler prints.
+/// What a declaration ends in whose pattern is something else.
 inline void the_pattern_of_an_intrinsic_is_one_stage_that_reduces_one_axis() {}
+/// What a declaration ends in whose pattern reads an operand twice, or not at all.
 inline void the_pattern_of_an_intrinsic_has_each_operand_once() {}
+/// What a declaration ends in whose pattern has another number of terms.
 inline void an_instruction_joins_2_or_4_or_8_or_16_terms() {}
 
 namespace detail {

@@ -347,5 +347,5 @@ TEST_CASE("what parts of a reduction become is printed and read back, and must f
   wrong = c;
   for (weft::node& n : wrong.nodes)
     if (n.kind == weft::op::self && n.a == 1) n.a = 2;
-  CHECK(weft::fault_of(wrong) == "the value so far stands outside of its reduction");
+  CHECK(weft::fault_of(wrong) == "the value so far stands outside of its reduction or scan");
 }

@@ -183,4 +183,17 @@ TEST_CASE("a loop asked for what is in registers by then") {
           "S: set_scope(stack)\nT: prefetch(j, S, 1000)\n");
 }
 
+TEST_CASE("memory further out was made for what is read of a scan, and all steps before that read too") {
+  for (bool const backwards : {false, true}) {
+    found f;
+    auto const A = f.input<float, 1>({8});
+    auto const S = compute<"S">(A.extent(0), [=](auto i) { return A(i) + A(i); });
+    auto const T = compute<"T">(A.extent(0), [=](auto t) {
+      return sum(backwards ? from(t) : up_to(t), [=](auto k) { return S(k); });
+    });
+    f.check(compute<"U">(A.extent(0), [=](auto i) { return T(i) + T(i); }),
+            "U: split(i, 2) -> io, ii\nT: compute_at(U, ii)\nS: compute_at(T, i)\nS: store_at(U, io)\n");
+  }
+}
+
 }  // namespace weft_test::fuzz

@@ -93,12 +93,17 @@ class guest_spans final : public index_spans {
       }
       return r;
     }
+    ir::expr const last = simplify(m_, ir::binary(m_, op::sub, l_.axis_extent(number), ir::index(m_, 1)));
+    span all{ir::index(m_, 0), last};
     if (d < s.spatial) {
       sequence<span> const& spans = by_stage_[static_cast<std::size_t>(reader_)].spans;
-      if (!spans.empty() && spans[static_cast<std::size_t>(d)].known()) return spans[static_cast<std::size_t>(d)];
+      if (!spans.empty() && spans[static_cast<std::size_t>(d)].known()) {
+        span const read = spans[static_cast<std::size_t>(d)];
+        if (d != s.scanned) return read;
+        (s.backwards ? all.low : all.high) = s.backwards ? read.low : read.high;  // all steps up to those
+      }
     }
-    ir::expr const last = ir::binary(m_, op::sub, l_.axis_extent(number), ir::index(m_, 1));
-    return {ir::index(m_, 0), simplify(m_, last)};
+    return all;
   }
   /// Of an axis of the host, or a part of it: one value if it is a loop outside, else all that it runs over.
   span of_loop(int id) {

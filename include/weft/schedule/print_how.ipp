@@ -109,7 +109,12 @@ class how_writer {
       from < 0 ? add_used(inputs_, input) : add_used(stages_, from);
     }
     if (form.stage && s.what != verb::specialize) add_used(stages_, s.stage);
-    for (int i = 0; i < s.count; ++i) add_used(loops_, s.loops[static_cast<std::size_t>(i)]);
+    for (int i = 0; i < s.count; ++i) {
+      std::int32_t const loop = s.loops[static_cast<std::size_t>(i)];
+      bool const named = static_cast<std::size_t>(loop) < loops_.size() && program::at(loops_, loop) >= 0;
+      // Of those that reverse_compute_at copies, most are in no handle.
+      named ? add_used(loops_, loop) : add("weft::axis{" + std::to_string(loop) + "}");
+    }
     if (form.factor) add(std::to_string(s.factor));
     if (s.what == verb::split && s.word > 0) add("weft::tail::" + std::string(form.words.first[s.word]));
     if (s.what == verb::bind) add("weft::thread_axis::" + std::string(form.words.first[s.word]));
