@@ -214,6 +214,21 @@ struct placement_check {
       return illegal(diagnosis::a_stage_that_reads_it_is_computed_further_ahead__pipeline_this_one_before);
     return {};
   }
+  /// Whether each iteration of virtual threads can have its copy of the memory of `stage`: it stands in front of the outermost
+  /// ones, where a parallel axis between them and it would find one for all its iterations.
+  constexpr ruling copies(int stage) const {
+    int const store = place(stage).store;
+    bool there = store == placement::as_computed, shared = false;
+    for (int host = place(stage).loop; host >= 0; host = place(n.at(host).stage).loop)
+      for (int at = n.position(host); at >= 0; --at) {
+        std::int32_t const l = n.order_of(host)[static_cast<std::size_t>(at)];
+        there = there || l == store;
+        if (there && shared && n.at(l).kind == loop_kind::virtual_thread)
+          return illegal(diagnosis::memory_inside_a_parallel_axis_has_no_copies_for_virtual_threads_around_it);
+        shared = shared || (there && is_shared_out(n.at(l).kind));
+      }
+    return {};
+  }
   constexpr ruling rings() const {
     for (std::size_t r = 0; r < n.loops.size(); ++r) {
       if (n.loops[r].fold == 0) continue;

@@ -67,6 +67,18 @@ inline constexpr weft::intrinsic own = weft::declare_intrinsic<"own", std::int8_
 inline constexpr weft::intrinsic narrow =
     weft::declare_intrinsic<"narrow", std::int16_t, std::int16_t>(pairs, {{"sse2", "llvm.x86.sse2.pmadd.wd", 4}});
 
+/// As docs/schedule.md declares it.
+namespace documented {
+inline constexpr auto pmaddwd = weft::declare_intrinsic<"pmaddwd", std::int16_t, std::int16_t>(
+    [](auto a, auto b) {
+      return weft::compute<"c">(a.extent(0), [=](auto lane) {
+        return weft::sum(2, [=](auto k) { return a(lane, k) * b(lane, k); });
+      });
+    },
+    {{"avx2", "llvm.x86.avx2.pmadd.wd", 8}});
+}  // namespace documented
+static_assert(documented::pmaddwd.name == weft::pmaddwd.name && documented::pmaddwd.terms == weft::pmaddwd.terms);
+
 weft::target with(std::vector<std::string> const& features) {
   weft::target t = weft::x86_64_avx2();
   for (std::string const& f : features) t.features.push_back(f);
