@@ -252,6 +252,9 @@ enum class verdict : std::uint8_t { legal, deferred, illegal };
   X(a_reduction_comes_back_to_its_elements__cache_write_it_first, \
     "a reduction comes back to its elements, which should then be in the caches; cache_write the stage first", \
     "cache_write before all other steps on the stage, and this one for the stage itself, which is a copy then") \
+  X(memory_inside_a_parallel_axis_has_no_copies_for_virtual_threads_around_it, \
+    "a stage is computed inside a parallel axis that runs inside virtual threads, and its memory cannot have a copy for each of both", \
+    "computing that stage further out, or leaving its host's axis serial") \
   X(a_prepacked_stage_is_computed_in_a_nest_of_its_own, \
     "a prepacked stage is computed in a nest of its own, once for many calls", \
     "leaving out one of the two steps: what is computed inside a loop of another stage is made anew there") \

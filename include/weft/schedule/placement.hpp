@@ -256,6 +256,7 @@ struct placement_check {
       if (ruling const r = around(host, s); r.v != verdict::legal) return r;
       if (place(s).beside) continue;
       if (ruling const r = memory(s); r.v != verdict::legal) return r;
+      if (ruling const r = copies(s); r.v != verdict::legal) return r;
       if (ruling const r = in_time(s, host); r.v != verdict::legal) return r;
     }
     for (special const& c : n.specials)
