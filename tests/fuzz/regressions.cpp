@@ -196,4 +196,13 @@ TEST_CASE("memory further out was made for what is read of a scan, and all steps
   }
 }
 
+TEST_CASE("a stage that nothing needs held one that is needed, and was rounded up beyond what it reads") {
+  found f;
+  auto const A = f.input<float, 1>({17});
+  auto const S = compute<"S">(A.extent(0), [=](auto i) { return A(i) + A(i); });
+  auto const T = compute<"T">(A.extent(0), [=](auto i) { return S(i) + S(i); });
+  static_cast<void>(T);
+  f.check(compute<"U">(A.extent(0), [=](auto i) { return A(i) * 2; }), "S: split(i, 16, round_up) -> io, ii\nU: compute_with(S, io)\n");
+}
+
 }  // namespace weft_test::fuzz

@@ -67,16 +67,22 @@ WEFT_DECL void lowering::find_order() {
     for (std::int32_t r : by_element[s]) reads[at(with)].push_back(r);
     reads[s].push_back(with);  // a stage that is not needed itself may hold one that is
   }
-  sequence<std::int32_t> next;
-  auto const need = [&](std::int32_t s) {
-    if (!needed_[at(s)]) needed_[at(s)] = true, next.push_back(s);
+  auto const behind_outputs = [&](sequence<sequence<std::int32_t>> const& of) {
+    sequence<bool> found(readers.size(), false);
+    sequence<std::int32_t> next;
+    auto const need = [&](std::int32_t s) {
+      if (!found[at(s)]) found[at(s)] = true, next.push_back(s);
+    };
+    for (std::int32_t t : p_.outputs) need(p_.tensors[at(t)].stage);
+    while (!next.empty()) {
+      std::int32_t const s = next.back();
+      next.pop_back();
+      for (std::int32_t r : of[at(s)]) need(r);
+    }
+    return found;
   };
-  for (std::int32_t t : p_.outputs) need(p_.tensors[at(t)].stage);
-  while (!next.empty()) {
-    std::int32_t const s = next.back();
-    next.pop_back();
-    for (std::int32_t r : reads[at(s)]) need(r);
-  }
+  needed_ = behind_outputs(reads);
+  read_ = behind_outputs(by_element);
   sequence<bool> waits = needed_;
   auto const place = [&](auto const& self, std::int32_t s) -> void {  // as deep as stages were added
     if (!waits[at(s)]) return;
@@ -251,7 +257,8 @@ WEFT_DECL ir::expr lowering::rounded_extent(int tensor, int dim) {
 }
 WEFT_DECL bool lowering::rounds_up(int loop) const {
   loop_info const& l = n_.at(loop);
-  return l.outer >= 0 && l.at_end == tail::round_up && n_.places[at(l.stage)] == placement();
+  // What only holds others is not looked at by check_rounded.
+  return l.outer >= 0 && l.at_end == tail::round_up && n_.places[at(l.stage)] == placement() && read_[at(l.stage)];
 }
 WEFT_DECL ir::buffer* lowering::new_buffer(int tensor) {
   ir::buffer* b = m_.make_buffer();

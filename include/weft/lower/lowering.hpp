@@ -214,6 +214,7 @@ class lowering {
   sequence<ir::buffer*> tensor_;
   sequence<ir::expr> extents_;  // by node; empty at first
   sequence<bool> needed_;       // by stage
+  sequence<bool> read_;         // those of them of whose elements an output is made; the others hold such as are
   sequence<int> order_;         // of the stages that are
   sequence<sequence<std::int32_t>> loops_of_;  // by stage
   sequence<sequence<std::int32_t>> guests_;    // by loop: the stages that are computed in it, in order
