@@ -205,4 +205,13 @@ TEST_CASE("a stage that nothing needs held one that is needed, and was rounded u
   f.check(compute<"U">(A.extent(0), [=](auto i) { return A(i) * 2; }), "S: split(i, 16, round_up) -> io, ii\nU: compute_with(S, io)\n");
 }
 
+TEST_CASE("the last part of a split that does not divide read more of a stage than was made for it") {
+  found f;
+  auto const A = f.input<float, 1>({8});
+  auto const S = compute<"S">(A.extent(0), [=](auto i) { return A(i) + A(i); });
+  auto const T = compute<"T">(A.extent(0), [=](auto i) { return S(i) + S(i); });
+  f.check(compute<"U">(4, [=](auto i) { return T(i) + T(i + 3); }),
+          "T: cache_write()\nT: split(i, 3) -> io, ii\nT_acc: compute_at(T, io)\nT: compute_at(U, i)\nS: compute_at(U, i)\n");
+}
+
 }  // namespace weft_test::fuzz

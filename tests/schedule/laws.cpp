@@ -208,8 +208,9 @@ TEST_CASE("law: what a stage is placed in is forgotten by compute_root") {
     std::string const before = all_of(c.s), loops = c.loops_of(c.s);
     for (int stage = 0; stage < c.stages(); ++stage) {
       if (!(c.s.places[static_cast<std::size_t>(stage)] == weft::placement())) continue;
-      for (int host = 0; host < c.stages(); ++host)
-        for (std::int32_t loop : c.s.order[static_cast<std::size_t>(host)]) {
+      for (int host = 0; host < c.stages(); ++host) {
+        weft::sequence<std::int32_t> const order = c.s.order[static_cast<std::size_t>(host)];  // attempts make the nest anew
+        for (std::int32_t loop : order) {
           step at{verb::compute_at, 1, {loop}}, root{verb::compute_root}, store{verb::store_root};
           at.stage = root.stage = store.stage = stage;
           if (!c.attempt(at)) continue;
@@ -217,6 +218,7 @@ TEST_CASE("law: what a stage is placed in is forgotten by compute_root") {
           if (!c.attempt(root)) return describe(c.d, c.s.steps) + "\ncompute_root is refused";
           ++tried;
         }
+      }
     }
     return all_of(c.s) == before && c.loops_of(c.s) == loops ? "" : describe(c.d, c.s.steps) + before;
   });

@@ -88,8 +88,12 @@ class guest_spans final : public index_spans {
       if (host_.stage->backwards && d == host_.stage->scanned)
         r = {simplify(m_, l_.mirrored(host_, number, r.high)), simplify(m_, l_.mirrored(host_, number, r.low))};
       if (!host_.parts.empty() && d < s.spatial) {
-        ir::expr const begin = (host_.computed.empty() ? host_.parts : host_.computed)[static_cast<std::size_t>(d)].begin;
-        r = {simplify(m_, ir::binary(m_, op::add, r.low, begin)), simplify(m_, ir::binary(m_, op::add, r.high, begin))};
+        part const& of = (host_.computed.empty() ? host_.parts : host_.computed)[static_cast<std::size_t>(d)];
+        auto const behind = [&](ir::expr x) { return simplify(m_, ir::binary(m_, op::add, x, of.begin)); };
+        r = {behind(r.low), behind(r.high)};
+        // A split need not divide; what a last part would read beyond the end is not there for it.
+        if (!l_.n_.at(program::at(l_.n_.loop_of, number)).live())
+          r.high = least(r.high, behind(ir::binary(m_, op::sub, of.extent, ir::index(m_, 1))), ranges_);
       }
       return r;
     }
