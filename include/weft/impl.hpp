@@ -47,6 +47,7 @@
 #include "weft/ir/verify.ipp"
 #include "weft/kernel_table.ipp"
 #include "weft/lower/bounds.ipp"
+#include "weft/lower/buffers.ipp"
 #include "weft/lower/element.ipp"
 #include "weft/lower/guests.ipp"
 #include "weft/lower/instruction.ipp"

@@ -18,6 +18,7 @@ WEFT_COLD_BEGIN  // up to WEFT_COLD_END: what runs when a kernel is compiled (co
 
 // What is computed: a what-lambda's typed expressions, and the flat program that they write.
 #include "weft/expr/face.hpp"
+#include "weft/expr/body.hpp"
 #include "weft/expr/compute.hpp"
 #include "weft/expr/math/functions.hpp"
 #include "weft/expr/boundary.hpp"

@@ -214,4 +214,13 @@ TEST_CASE("the last part of a split that does not divide read more of a stage th
           "T: cache_write()\nT: split(i, 3) -> io, ii\nT_acc: compute_at(T, io)\nT: compute_at(U, i)\nS: compute_at(U, i)\n");
 }
 
+TEST_CASE("a stage that nothing reads held one that is read, and the parts of its reduction were read before they were stored") {
+  found f;
+  auto const A = f.input<float, 2>({5, 0});
+  auto const S = compute<"S">(A.extent(0), [=](auto i) { return sum(A.extent(1), [=](auto k) { return A(i, k); }); });
+  static_cast<void>(S);
+  f.check(compute<"T">(A.extent(0), [=](auto i) { return cast<float>(i); }),
+          "S: rfactor(S, j, 3)\nT: compute_with(S, i)\n");
+}
+
 }  // namespace weft_test::fuzz

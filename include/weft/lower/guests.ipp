@@ -171,7 +171,7 @@ WEFT_DECL void lowering::check_in_place() const {
       if (i.tensor < 0 || tensor_[at(i.tensor)]->alias_class != tensor_[at(t)]->alias_class) continue;
       if (readers.empty()) readers = readers_of(p_);
       for (int s : order_) {
-        if ((n_.places[at(s)] == placement() && !moved) || !reads_tensor(p_, s, i.tensor)) continue;
+        if ((n_.places[at(s)] == placement() && !moved) || !read_[at(s)] || !reads_tensor(p_, s, i.tensor)) continue;
         if (reads_in_time(s, reads_own_element(p_, s, i.tensor, 1), p_.tensors[at(t)].stage, readers)) continue;
         auto const called = [&](int tensor) { return std::string(p_.tensors[at(tensor)].name.view()); };
         std::string const stage = called(p_.stages[at(s)].tensor);
@@ -194,7 +194,7 @@ WEFT_DECL bool lowering::reads_in_time(int stage, bool own, int writer,
     if (n_.places[at(stage)].beside) return own;
   }
   for (std::int32_t r : readers[at(stage)])
-    if (needed_[at(r)] && !reads_in_time(r, own && reads_own_element(p_, r, p_.stages[at(stage)]), writer, readers)) return false;
+    if (read_[at(r)] && !reads_in_time(r, own && reads_own_element(p_, r, p_.stages[at(stage)]), writer, readers)) return false;
   return true;
 }
 /// Where a reduction over nothing stands beside another stage, what they read is made for that.
@@ -443,6 +443,7 @@ WEFT_DECL void lowering::need_fewer_than_folded(stage_frame const& guest, int di
 /// else in the workspace, where each iteration of a parallel loop around it has memory of its own. Virtual threads have it
 /// either way.
 WEFT_DECL void lowering::make_guest_memory(stage_frame& guest, int stage) {
+  if (!read_[at(stage)]) return;
   stage_info const& s = p_.stages[at(stage)];
   sequence<ir::expr> shape;
   for (int d = 0; d < s.spatial; ++d) {

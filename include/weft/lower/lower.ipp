@@ -10,11 +10,6 @@ namespace detail {
 WEFT_DECL void lowering::run() {
   for (input_info const& i : p_.inputs)
     if (i.tensor < 0) f_.scalars.push_back({"s" + std::to_string(f_.scalars.size()), i.type});
-  for (std::size_t s = 0; s < p_.stages.size(); ++s)
-    if (is_kept(static_cast<int>(s))) {
-      f_.scalars.push_back({"there", dtype::boolean});
-      break;
-    }
   if (!sizes_.empty())
     for (auto const& s : f_.scalars) take_name(s.name);
   for (open_size const& s : sizes_)
@@ -24,11 +19,14 @@ WEFT_DECL void lowering::run() {
     if (i.tensor >= 0) make_argument(i.tensor, false);
   for (std::int32_t t : p_.outputs) make_argument(t, true);
   find_order();
+  bool keeps = false;
+  for (int s : order_) keeps = keeps || (read_[at(s)] && is_kept(s));
+  if (keeps) f_.scalars.push_back({unused_name("there"), dtype::boolean});
   for (int s : order_) frames_[at(s)].number = s, frames_[at(s)].stage = &p_.stages[at(s)];
   check_in_place();
   auto const is_root = [&](int s) { return n_.places[at(s)] == placement(); };
   for (int s : order_)
-    for (int r = 0; r < p_.stages[at(s)].results && is_root(s); ++r)
+    for (int r = 0; r < p_.stages[at(s)].results && is_root(s) && read_[at(s)]; ++r)
       if (tensor_[at(p_.stages[at(s)].tensor + r)] == nullptr) make_intermediate(p_.stages[at(s)].tensor + r);
   sequence<ir::stmt> nests;
   for (int s : order_)
@@ -43,7 +41,8 @@ WEFT_DECL void lowering::run() {
     if (!is_root(order_[i])) continue;
     behind.push_back(nests.back());
     nests.pop_back();
-    if (tensor_[at(p_.stages[at(order_[i])].tensor)]->where == ir::scope::stack)
+    ir::buffer const* const b = tensor_[at(p_.stages[at(order_[i])].tensor)];
+    if (b != nullptr && b->where == ir::scope::stack)
       behind = sequence<ir::stmt>(1, with_memory(order_[i], in_order()));
   }
   f_.body = in_order();
@@ -65,24 +64,22 @@ WEFT_DECL void lowering::find_order() {
     std::int32_t const with = n_.at(n_.places[s].loop).stage;
     for (std::int32_t r : readers[s]) reads[at(r)].push_back(with);
     for (std::int32_t r : by_element[s]) reads[at(with)].push_back(r);
-    reads[s].push_back(with);  // a stage that is not needed itself may hold one that is
+    reads[s].push_back(with);
   }
-  auto const behind_outputs = [&](sequence<sequence<std::int32_t>> const& of) {
-    sequence<bool> found(readers.size(), false);
-    sequence<std::int32_t> next;
-    auto const need = [&](std::int32_t s) {
-      if (!found[at(s)]) found[at(s)] = true, next.push_back(s);
-    };
-    for (std::int32_t t : p_.outputs) need(p_.tensors[at(t)].stage);
-    while (!next.empty()) {
-      std::int32_t const s = next.back();
-      next.pop_back();
-      for (std::int32_t r : of[at(s)]) need(r);
-    }
-    return found;
+  read_.resize(readers.size(), false);
+  sequence<std::int32_t> next;
+  auto const need = [&](std::int32_t s) {
+    needed_[at(s)] = true;
+    if (!read_[at(s)]) read_[at(s)] = true, next.push_back(s);
   };
-  needed_ = behind_outputs(reads);
-  read_ = behind_outputs(by_element);
+  for (std::int32_t t : p_.outputs) need(p_.tensors[at(t)].stage);
+  while (!next.empty()) {
+    std::int32_t const s = next.back();
+    next.pop_back();
+    for (std::int32_t r : by_element[at(s)]) need(r);
+    for (std::int32_t loop = n_.places[at(s)].loop; loop >= 0; loop = n_.places[at(n_.at(loop).stage)].loop)
+      needed_[at(n_.at(loop).stage)] = true;
+  }
   sequence<bool> waits = needed_;
   auto const place = [&](auto const& self, std::int32_t s) -> void {  // as deep as stages were added
     if (!waits[at(s)]) return;
@@ -98,192 +95,8 @@ WEFT_DECL void lowering::find_order() {
     if (n_.places[at(s)].loop >= 0) guests_[at(n_.places[at(s)].loop)].push_back(s);
   readers_.resize(readers.size());
   for (int s : order_)
-    for (std::int32_t r : by_element[at(s)]) readers_[at(r)].push_back(s);
-}
-
-// --- buffers ------------------------------------------------------------------------------------------
-/// The number in `names_` of a name, with a slot of `name_slots_` for it; -1: it is free.
-WEFT_DECL std::int32_t lowering::find_name(std::string_view text, std::size_t& slot) const {
-  std::size_t const mask = name_slots_.size() - 1;
-  slot = static_cast<std::size_t>(xxh64(text)) & mask;
-  for (; name_slots_[slot] >= 0; slot = (slot + 1) & mask)
-    if (names_[at(name_slots_[slot])].text == text) return name_slots_[slot];
-  return -1;
-}
-WEFT_DECL std::int32_t lowering::take_name(std::string_view text) {
-  std::size_t slot = 0;
-  if (2 * names_.size() >= name_slots_.size()) {
-    name_slots_ = sequence<std::int32_t>(name_slots_.empty() ? 64 : 2 * name_slots_.size(), -1);
-    for (std::size_t i = 0; i < names_.size(); ++i) {
-      find_name(names_[i].text, slot);
-      name_slots_[slot] = static_cast<std::int32_t>(i);
-    }
-  }
-  std::int32_t const known = find_name(text, slot);
-  if (known >= 0) return known;
-  name_slots_[slot] = static_cast<std::int32_t>(names_.size());
-  names_.push_back({std::string(text)});
-  return -1;
-}
-/// The name, or with the first number behind it that is free; each number is tried once, as a program may have very many
-/// loops `i`.
-WEFT_DECL std::string lowering::unused_name(std::string_view wanted) {
-  std::int32_t const known = take_name(wanted);
-  std::string name(wanted);
-  while (known >= 0) {
-    name = std::string(wanted) + "_" + std::to_string(names_[at(known)].next++);
-    if (take_name(name) < 0) break;
-  }
-  return name;
-}
-WEFT_DECL ir::expr lowering::size(int argument, int dim, bool is_stride) {
-  ir::expr_node n;
-  n.kind = op::extent;
-  for (open_size const& s : sizes_) {
-    if (s.is_stride == is_stride && (is_stride ? s.argument == argument && s.dim == dim
-                                               : s.name == layout_.arguments[at(argument)].extents[at(dim)]))
-      return m_.make(n);
-    ++n.value;
-  }
-  WEFT_THROW(internal_error("lower: a size of the layout has no place"));
-}
-WEFT_DECL void lowering::make_argument(int tensor, bool output) {
-  tensor_info const& t = p_.tensors[at(tensor)];
-  int const place = static_cast<int>(f_.buffers.size());
-  argument_layout const& a = layout_.arguments[at(place)];
-  ir::buffer* b = new_buffer(tensor);
-  b->argument = b->id;
-  b->written = output;
-  b->non_temporal = output && n_.wish(t.stage, memory_wish::past_caches) != nullptr;
-  b->alignment = a.alignment;
-  b->alias_class = a.alias_class;
-  sequence<ir::expr> shape, strides;
-  for (int d = 0; d < t.rank; ++d) {
-    std::int64_t const e = a.extents[at(d)], s = a.strides[at(d)];
-    shape.push_back(e >= 0    ? ir::index(m_, e)
-                    : e == -1 ? extent(p_.extent_of(tensor, d))
-                              : size(place, d, false));
-    if (!a.packed) strides.push_back(s != open_stride ? ir::index(m_, s) : size(place, d, true));
-  }
-  if (a.packed) strides = packed_strides(shape);
-  b->shape = m_.make_list(shape);
-  b->strides = m_.make_list(strides);
-}
-/// `stage`: the one whose last dimensions these are, in memory of our own; -1: none.
-WEFT_DECL sequence<ir::expr> lowering::packed_strides(sequence<ir::expr> const& shape, int stage) {
-  sequence<ir::expr> strides(shape.size(), nullptr);
-  ir::expr stride = ir::index(m_, 1);
-  for (std::size_t d = shape.size(); d-- > 0;) {
-    int const behind = static_cast<int>(shape.size() - d);
-    memory_wish const* const wish = stage < 0 ? nullptr : n_.wish(stage, p_.stages[at(stage)].spatial - behind);
-    if (wish != nullptr && p_.stages[at(stage)].spatial >= behind) {
-      // The least factor * n + offset from there on.
-      ir::expr const up = ir::binary(m_, op::add, stride, ir::index(m_, wish->factor - 1 - wish->offset));
-      ir::expr const steps = ir::binary(m_, op::floor_div, up, ir::index(m_, wish->factor));
-      stride = simplify(m_, ir::binary(m_, op::add, ir::binary(m_, op::mul, steps, ir::index(m_, wish->factor)),
-                                       ir::index(m_, wish->offset)));
-    }
-    strides[d] = stride;
-    stride = ir::binary(m_, op::mul, stride, shape[d]);
-  }
-  return strides;
-}
-WEFT_DECL void lowering::make_intermediate(int tensor) {
-  ir::buffer* b = new_buffer(tensor);
-  tensor_info const& t = p_.tensors[at(tensor)];
-  b->written = true;
-  b->alignment = 64;
-  b->alias_class = 1000000 + b->id;
-  sequence<ir::expr> shape;
-  for (int d = 0; d < t.rank; ++d) shape.push_back(rounded_extent(tensor, d));
-  sequence<ir::expr> const strides = packed_strides(shape, t.stage);
-  b->shape = m_.make_list(shape);
-  b->strides = m_.make_list(strides);
-  b->where = is_kept(t.stage)                                                              ? ir::scope::kept
-             : has_place_on_stack(t.stage, memory_bytes(t.type, shape, strides), false) ? ir::scope::stack
-                                                                                         : ir::scope::heap;
-}
-/// Whether an earlier call may have computed the stage.
-WEFT_DECL bool lowering::is_kept(int stage) const {
-  if (n_.wish(stage, memory_wish::kept) == nullptr) return false;
-  std::size_t tensor = 0;
-  for (int i = prepack_rule::input_of(p_, stage); i-- > 0;)
-    if (p_.inputs[at(i)].tensor >= 0) ++tensor;
-  return layout_.arguments[tensor].constant;
-}
-/// `nest`, which computes a stage that is kept, where it is not there yet.
-WEFT_DECL ir::stmt lowering::computed_once(ir::stmt nest) {
-  ir::expr_node there;
-  there.kind = op::scalar;
-  there.type = dtype::boolean;
-  there.value = static_cast<std::int64_t>(f_.scalars.size()) - 1;
-  return ir::branch(m_, m_.make(there), ir::block(m_, {}), nest);
-}
-/// The bytes from the first element to behind the last one, where they are known; else infinity.
-WEFT_DECL double lowering::memory_bytes(dtype type, sequence<ir::expr> const& shape,
-                                        sequence<ir::expr> const& strides) const {
-  double bytes = size_bytes(type), last = bytes;
-  for (std::size_t d = 0; d < shape.size(); ++d) {
-    if (shape[d]->kind != op::literal || strides[d]->kind != op::literal) return __builtin_inf();
-    bytes *= static_cast<double>(shape[d]->value);
-    if (d == 0) last *= static_cast<double>(shape[d]->value) * static_cast<double>(strides[d]->value);
-  }
-  return bytes > 1e15 ? __builtin_inf() : last;  // strides of so much memory may have wrapped
-}
-/// Whether memory for a stage, or a result of it, is on the stack: where a step wants that, or, with `else_too`, where there
-/// is room and no step wants it elsewhere. It then counts.
-WEFT_DECL bool lowering::has_place_on_stack(int stage, double bytes, bool else_too) {
-  memory_wish const* const wish = n_.wish(stage, -1);
-  bytes += 64;
-  bool const room = bytes + static_cast<double>(stack_bytes_) <= static_cast<double>(most_on_stack);
-  bool const wanted = wish != nullptr && wish->where == scope::stack;
-  if (wanted && !room)
-    WEFT_THROW(schedule_error(
-        joined({"set_scope: ", sentence(diagnosis::memory_on_the_stack_has_at_most_64_KiB__compute_the_stage_inside_a_loop),
-                "\n  in    stage ", p_.tensors[at(p_.stages[at(stage)].tensor)].name.view(), ": ",
-                bytes < 1e16 ? std::to_string(static_cast<std::int64_t>(bytes)) + " bytes, " : "of a size that is not known, ",
-                std::to_string(stack_bytes_), " are taken\n  try   ",
-                static_way_out(diagnosis::memory_on_the_stack_has_at_most_64_KiB__compute_the_stage_inside_a_loop)})));
-  bool const on_stack = wanted || (wish == nullptr && else_too && room);
-  if (on_stack) stack_bytes_ += static_cast<std::int64_t>(bytes);
-  return on_stack;
-}
-/// Of a stage's result in memory of its own.
-WEFT_DECL ir::expr lowering::rounded_extent(int tensor, int dim) {
-  int const stage = p_.tensors[at(tensor)].stage, loop = n_.loop_of[at(p_.stages[at(stage)].first_axis + dim)];
-  if (!rounds_up(loop)) return extent(p_.extent_of(tensor, dim));
-  ir::expr const outer = longest(n_.at(loop).outer), inner = longest(n_.at(loop).inner);
-  return simplify(m_, ir::binary(m_, op::mul, outer, inner));
-}
-WEFT_DECL bool lowering::rounds_up(int loop) const {
-  loop_info const& l = n_.at(loop);
-  // What only holds others is not looked at by check_rounded.
-  return l.outer >= 0 && l.at_end == tail::round_up && n_.places[at(l.stage)] == placement() && read_[at(l.stage)];
-}
-WEFT_DECL ir::buffer* lowering::new_buffer(int tensor) {
-  ir::buffer* b = m_.make_buffer();
-  b->id = static_cast<std::int32_t>(f_.buffers.size());
-  b->name = unused_name(p_.tensors[at(tensor)].name.view());
-  b->type = p_.tensors[at(tensor)].type;
-  f_.buffers.push_back(b);
-  tensor_[at(tensor)] = b;
-  return b;
-}
-/// An extent expression of the program over the arguments' shapes; each node once: it may be shared.
-WEFT_DECL ir::expr lowering::extent(int id) {
-  node const& n = p_.at(id);
-  if (n.kind == op::literal) return ir::literal(m_, n.type, n.value);
-  if (n.kind == op::extent) return tensor_[at(n.a)]->shape[at(n.b)];
-  if (extents_.empty()) extents_.resize(p_.nodes.size(), nullptr);
-  if (extents_[at(id)] != nullptr) return extents_[at(id)];
-  ir::expr const a = extent(n.a), b = n.b >= 0 ? extent(n.b) : nullptr, c = n.c >= 0 ? extent(n.c) : nullptr;
-  return extents_[at(id)] = operation(n, a, b, c);
-}
-WEFT_DECL ir::expr lowering::operation(node const& n, ir::expr a, ir::expr b, ir::expr c) {
-  if (n.kind == op::cast || n.kind == op::bitcast) return ir::cast(m_, n.kind, n.type, a);
-  if (arity(n.kind) == 1) return ir::unary(m_, n.kind, a);
-  if (arity(n.kind) == 2) return ir::binary(m_, n.kind, a, b);
-  return ir::ternary(m_, n.kind == op::blend ? op::select : n.kind, a, b, c);
+    for (std::int32_t r : by_element[at(s)])
+      if (read_[at(s)]) readers_[at(r)].push_back(s);
 }
 
 // --- loops --------------------------------------------------------------------------------------------
@@ -402,7 +215,7 @@ WEFT_DECL void lowering::open(stage_frame& f) {
     // What was fused is inside its extent where the fused loop is.
     if (n_.at(l).is_split() && !(f.empty && n_.at(l).reduced)) add_guard(l);
   for (std::int32_t id : cut) add_guard(id);
-  for (int r = 0; r < f.stage->results && !f.empty && f.stage->scanned < 0; ++r)
+  for (int r = 0; r < f.stage->results && !f.empty && f.stage->scanned < 0 && read_[at(f.number)]; ++r)
     for (node n = p_.at(p_.result(*f.stage, r).body); n.kind == op::select && p_.at(n.c).kind == op::self;
          n = p_.at(n.b))
       add_condition(n.a);
@@ -482,9 +295,12 @@ WEFT_DECL bool lowering::is_linear(ir::expr index, std::int32_t variable) const 
 
 /// The loops from `position` inwards.
 WEFT_DECL ir::stmt lowering::nest_from(std::size_t position, guard_states states) {
+  bool hosts = false;
+  for (std::size_t l = position; l < now_->loops.size(); ++l) hosts = hosts || has_guests(now_->loops[l].id);
+  if (!hosts && !read_[at(now_->number)]) return ir::block(m_, {});  // it is needed for what stands in its loops
   if (position == now_->loops.size()) return leaf(states);
   open_loop const& o = now_->loops[position];
-  if (n_.starts[at(now_->number)] == o.id && !now_->started && !now_->empty) {
+  if (n_.starts[at(now_->number)] == o.id && !now_->started && !now_->empty && read_[at(now_->number)]) {
     ir::stmt const identity = identity_nest(position, states);
     now_->started = true;
     ir::stmt const terms = nest_from(position, states);
@@ -496,12 +312,11 @@ WEFT_DECL ir::stmt lowering::nest_from(std::size_t position, guard_states states
   ir::expr trips = o.extent;
   ir::expr inside = nullptr;  // what can be asked here, but is no end of the loop
   loop_kind how = o.how;
-  bool hosts = false;  // of a stage in here nothing is computed where nothing is read of it: no mask in its place
-  for (std::size_t l = position; l < now_->loops.size(); ++l) hosts = hosts || has_guests(now_->loops[l].id);
   for (std::size_t g = 0; g < now_->guards.size(); ++g) {
     guard const& wanted = now_->guards[g];
     if (states[g] == guard_state::holds || wanted.depth != static_cast<int>(position) || wanted.condition >= 0) continue;
     if (states[g] == guard_state::ends_loop) how = is_shared_out(how) ? how : loop_kind::serial;
+    // Of a guest nothing is computed where nothing is read of it: no mask in its place.
     else if (!hosts && (is_tile(static_cast<int>(position)) || wanted.how == tail::mask)) continue;
     bool const fixed = is_written_out(how) || is_thread(how);
     if (is_linear(wanted.index, o.variable) && !fixed)

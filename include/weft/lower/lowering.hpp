@@ -1,6 +1,6 @@
-// The making of a loop program, in five files: buffers and loops (lower.ipp), stages computed inside the loops of others
-// (guests.ipp), copies for some sizes (specialized.ipp), innermost loops that one instruction runs (instruction.ipp), single
-// elements (element.ipp). For those files only.
+// The making of a loop program, in six files: buffers and sizes (buffers.ipp), loops (lower.ipp), stages computed inside the
+// loops of others (guests.ipp), copies for some sizes (specialized.ipp), innermost loops that one instruction runs
+// (instruction.ipp), single elements (element.ipp). For those files only.
 #pragma once
 
 #include "weft/ir/simplify.hpp"
@@ -115,8 +115,7 @@ class lowering {
  private:
   static std::size_t at(int i) { return static_cast<std::size_t>(i); }
 
-  // --- lower.ipp: the call's buffers and sizes; loops -----------------------------------------------------------
-  void find_order();
+  // --- buffers.ipp ------------------------------------------------------------------------------------------------
   std::int32_t find_name(std::string_view text, std::size_t& slot) const;
   std::int32_t take_name(std::string_view text);
   std::string unused_name(std::string_view wanted);
@@ -128,12 +127,15 @@ class lowering {
   bool has_place_on_stack(int stage, double bytes, bool else_too);
   bool is_kept(int stage) const;
   ir::stmt computed_once(ir::stmt nest);
-  ir::stmt with_memory(int stage, ir::stmt inside);
+  ir::expr rounded_extent(int tensor, int dim);
+  bool rounds_up(int loop) const;
   ir::buffer* new_buffer(int tensor);
   ir::expr extent(int id);
   ir::expr axis_extent(int axis) { return extent(p_.axes[at(axis)].extent); }
   ir::expr operation(node const& n, ir::expr a, ir::expr b, ir::expr c);
 
+  // --- lower.ipp --------------------------------------------------------------------------------------------------
+  void find_order();
   ir::expr longest(int id, bool of_whole = false);
   ir::expr index_of(int id);
   bool is_tile(int position) const { return is_written_out(now_->loops[at(position)].how); }
@@ -145,8 +147,6 @@ class lowering {
   void add_condition(int node);
   bool is_index(int id, int depth = 12) const;
   bool is_linear(ir::expr index, std::int32_t variable = -1) const;
-  ir::expr rounded_extent(int tensor, int dim);
-  bool rounds_up(int loop) const;
   bool can_shift(stage_frame const& f, int loop);
   ir::expr part_begin(stage_frame const& f, int loop, ir::expr outer);
   ir::stmt nest_from(std::size_t position, guard_states states);
@@ -173,6 +173,7 @@ class lowering {
   void need_fewer_than_folded(stage_frame const& guest, int dim, std::int64_t fold) const;
   ir::expr stored_index(stage_frame const& guest, int dim, ir::expr element);
   void make_guest_memory(stage_frame& guest, int stage);
+  ir::stmt with_memory(int stage, ir::stmt inside);
   void check_in_place() const;
   bool reads_in_time(int stage, bool own, int writer, sequence<sequence<std::int32_t>> const& readers) const;
 
@@ -214,7 +215,7 @@ class lowering {
   sequence<ir::buffer*> tensor_;
   sequence<ir::expr> extents_;  // by node; empty at first
   sequence<bool> needed_;       // by stage
-  sequence<bool> read_;         // those of them of whose elements an output is made; the others hold such as are
+  sequence<bool> read_;         // those of them whose elements are read; the others only hold such in their loops
   sequence<int> order_;         // of the stages that are
   sequence<sequence<std::int32_t>> loops_of_;  // by stage
   sequence<sequence<std::int32_t>> guests_;    // by loop: the stages that are computed in it, in order
@@ -230,6 +231,7 @@ class lowering {
 }  // namespace weft::inline WEFT_ABI
 
 #if WEFT_HEADER_ONLY
+#include "weft/lower/buffers.ipp"
 #include "weft/lower/element.ipp"
 #include "weft/lower/guests.ipp"
 #include "weft/lower/instruction.ipp"

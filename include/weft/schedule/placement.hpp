@@ -38,9 +38,9 @@ constexpr sequence<sequence<std::int32_t>> readers_of(program const& p) {
   return readers;
 }
 
-/// Calls `f(load)` for each access of a stage's bodies, once each.
+/// Calls `f(node)` for each node of a stage's bodies, and of its axes' extents where they are wanted, once each.
 template <class F>
-constexpr void each_load(program const& p, int stage, F const& f) {
+constexpr void each_node(program const& p, int stage, bool extents, F const& f) {
   sequence<bool> seen(p.nodes.size(), false);
   sequence<std::int32_t> next;
   auto const reach = [&](int id) {
@@ -50,16 +50,21 @@ constexpr void each_load(program const& p, int stage, F const& f) {
   };
   stage_info const& s = program::at(p.stages, stage);
   for (int r = 0; r < s.results; ++r) reach(p.result(s, r).body);
+  for (int a = 0; extents && a < s.axes(); ++a) reach(program::at(p.axes, s.first_axis + a).extent);
   while (!next.empty()) {
     node const n = p.at(next.back());
     next.pop_back();
-    if (n.kind == op::load) {
-      f(n);
-      for (int i = 0; i < n.c; ++i) reach(program::at(p.operands, n.b + i));
-    } else if (arity(n.kind) > 0) {
-      reach(n.a), reach(n.b), reach(n.c);
-    }
+    f(n);
+    for (int i = 0; n.kind == op::load && i < n.c; ++i) reach(program::at(p.operands, n.b + i));
+    if (arity(n.kind) > 0) reach(n.a), reach(n.b), reach(n.c);
   }
+}
+/// Calls `f(load)` for each access of a stage's bodies, once each.
+template <class F>
+constexpr void each_load(program const& p, int stage, F const& f) {
+  each_node(p, stage, false, [&](node const& n) {
+    if (n.kind == op::load) f(n);
+  });
 }
 /// Whether a body of stage `reader` reads an element of `tensor`.
 constexpr bool reads_tensor(program const& p, int reader, int tensor) {

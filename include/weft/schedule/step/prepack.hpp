@@ -21,28 +21,11 @@ struct prepack_rule {
   static constexpr int input_of(program const& p, int stage) {
     int tensor = -1;
     bool alone = true;
-    auto const reads = [&](int t) {
-      if (tensor < 0) tensor = t;
-      alone = alone && t == tensor;
-    };
-    sequence<bool> seen(p.nodes.size(), false);
-    sequence<std::int32_t> next;
-    auto const reach = [&](int id) {
-      if (id < 0 || program::at(seen, id)) return;
-      seen[static_cast<std::size_t>(id)] = true;
-      next.push_back(id);
-    };
-    stage_info const& s = program::at(p.stages, stage);
-    for (int r = 0; r < s.results; ++r) reach(p.result(s, r).body);
-    for (int a = 0; a < s.axes(); ++a) reach(program::at(p.axes, s.first_axis + a).extent);
-    while (!next.empty()) {
-      node const n = p.at(next.back());
-      next.pop_back();
-      if (n.kind == op::scalar) alone = false;
-      if (n.kind == op::extent || n.kind == op::load) reads(n.a);
-      for (int i = 0; n.kind == op::load && i < n.c; ++i) reach(program::at(p.operands, n.b + i));
-      if (arity(n.kind) > 0) reach(n.a), reach(n.b), reach(n.c);
-    }
+    detail::each_node(p, stage, true, [&](node const& n) {
+      bool const names = n.kind == op::extent || n.kind == op::load;
+      if (names && tensor < 0) tensor = n.a;
+      alone = alone && n.kind != op::scalar && (!names || n.a == tensor);
+    });
     if (!alone || tensor < 0) return -1;
     for (std::size_t i = 0; i < p.inputs.size(); ++i)
       if (p.inputs[i].tensor == tensor) return static_cast<int>(i);
@@ -54,7 +37,7 @@ struct prepack_rule {
 template <class Schedule>
 struct prepack_step {
   /// Computes a stage once for all calls with the same weights: where the input that it is made of is given as a
-  /// weft::constant (weft/constant.hpp), what the first call made of it is kept there and read by the later ones. Of other
+  /// weft::constant, what the first call made of it is kept there and read by the later ones. Of other
   /// arguments it is made in each call.
   ///
   ///     for j, k: packed[j, k] = B[k, j]         if packed is not there yet:
