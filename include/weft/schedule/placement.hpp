@@ -237,6 +237,7 @@ struct placement_check {
   constexpr ruling rings() const {
     for (std::size_t r = 0; r < n.loops.size(); ++r) {
       if (n.loops[r].fold == 0) continue;
+      if (place(n.loops[r].stage).beside) return illegal(diagnosis::a_stage_beside_another_has_its_whole_memory);
       for (std::int32_t l : program::at(n.order, n.loops[r].stage))
         if (n.at(l).kind == loop_kind::vectorized && n.share_an_axis(l, static_cast<int>(r)))
           return illegal(diagnosis::memory_that_is_folded_along_an_axis_cannot_be_written_by_vectors_along_it);

@@ -15,6 +15,7 @@ struct fold_storage_rule {
     if (ruling const r = can_be_placed(n, l.stage); r.v != verdict::legal) return r;
     if (program::at(n.places, l.stage).loop < 0)
       return illegal(diagnosis::the_stage_is_computed_in_no_loop_of_another__compute_at_first);
+    if (program::at(n.places, l.stage).beside) return illegal(diagnosis::a_stage_beside_another_has_its_whole_memory);
     if (s.factor < 1) return illegal(diagnosis::a_factor_must_be_at_least_1);
     return {};
   }
