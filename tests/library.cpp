@@ -181,7 +181,7 @@ TEST_CASE("children of a process that compiles meanwhile compile and run") {
   CHECK(run("fork 20", t.path).code == 0);
   CHECK(run("fork 5", "off", "WEFT_LOADER=orc").code == 0);
 }
-TEST_CASE("children of forks that begin before the first kernel is compiled compile and run") {
+TEST_CASE("children of forks that begin before the first kernel is compiled compile and run, or are told that they cannot") {
   for (int i = 0; i < 20; ++i) CHECK(run("fork 1", "off").code == 0);
 }
 #endif

@@ -591,7 +591,7 @@ struct kernel_t {
   ready_kernel const& find(argument* arguments, A const&... a) const {
     using types = types_for<A...>;
     fill<types, LeftOut>(arguments, a...);
-    static kernel_table table;
+    static constinit kernel_table table{nullptr, {}, [] { static dropped_at_unload const forms{table}; }};
     typename types::pair const lambdas{what, how};
     return find_or_compile(table, face<types, A...>(&lambdas), arguments, types::inputs + types::outputs);
   }

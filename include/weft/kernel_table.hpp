@@ -65,13 +65,18 @@ struct ready_kernel {
 /// They live as long as the program, or until the shared library that the kernel is in is unloaded.
 struct kernel_table {
   ready_kernel* first = nullptr;
-  mutex lock;
-  ~kernel_table() {
-    if (library_is_unloaded()) drop();
-  }
-
- private:
+  mutex lock{};
+  /// Has the forms dropped when the library is unloaded that the kernel is in; called before the first one is made. Not a
+  /// destructor, for which each call would ask whether the static table is there: in the child of a fork for ever, if another
+  /// thread was just making it.
+  void (*own)() = nullptr;
   void drop();
+};
+struct dropped_at_unload {
+  kernel_table& table;
+  ~dropped_at_unload() {
+    if (library_is_unloaded()) table.drop();
+  }
 };
 
 /// The compiled form that fits, made if need be: once, however many threads ask. `arguments`: inputs in order, then

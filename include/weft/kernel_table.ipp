@@ -200,6 +200,7 @@ inline ready_kernel const& find_by_lambdas(kernel_table& table, kernel_face cons
   fork_gate const no_fork;
   table_hold const hold(table.lock, !running.is_nested());
   if (ready_kernel const* k = lookup(table, face, arguments, count, shared, state)) return *k;
+  if (table.own != nullptr) table.own();
   auto* made = new ready_kernel;
   struct dropper {
     ready_kernel*& k;

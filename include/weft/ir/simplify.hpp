@@ -21,16 +21,14 @@ class range_table {
     ir::expr begin = nullptr, extent = nullptr;
   };
   entry known(std::int32_t variable) const {
-    auto const at = static_cast<std::size_t>(variable);
-    return at < known_.size() ? known_[at] : entry{};
+    std::size_t const at = place(variable);
+    return at < known_.size() && known_[at].variable == variable ? known_[at].is : entry{};
   }
   interval of(std::int32_t variable) const { return known(variable).range; }
   /// Makes the range of a variable smaller.
-  void set(std::int32_t variable, interval range) {
-    auto const at = static_cast<std::size_t>(variable);
-    if (known_.size() <= at) known_.resize(at + 1);
-    known_[at].range = range;
-  }
+  void set(std::int32_t variable, interval range) { at(variable).range = range; }
+  /// What was known of a variable at another time.
+  void set(std::int32_t variable, entry const& before) { at(variable) = before; }
   bool has_open() const { return has_open_; }
   /// Of the variable of a loop that runs from `begin`, `extent` times.
   interval of_loop(ir::expr begin, ir::expr extent) const;
@@ -40,7 +38,27 @@ class range_table {
   interval of(ir::expr e) const;
 
  private:
-  sequence<entry> known_;
+  struct known_variable {
+    std::int32_t variable;
+    entry is;
+  };
+  /// Of the first one that is not before `variable`.
+  std::size_t place(std::int32_t variable) const {
+    std::size_t low = 0, high = known_.size();
+    if (high > 0 && known_.back().variable < variable) low = high;  // loops are numbered inwards
+    while (low < high) {
+      std::size_t const middle = (low + high) / 2;
+      if (known_[middle].variable < variable) low = middle + 1;
+      else high = middle;
+    }
+    return low;
+  }
+  entry& at(std::int32_t variable) {
+    std::size_t const at = place(variable);
+    if (at == known_.size() || known_[at].variable != variable) known_.insert(known_.begin() + at, {variable, {}});
+    return known_[at].is;
+  }
+  sequence<known_variable> known_;  // in order: a loop program may have thousands, of which an expression has a few around it
   bool has_open_ = false;
 };
 

@@ -502,31 +502,24 @@ class simplifier final : public ir::rewriter {
       if (condition->value) return (*this)(s->children[0]);
       return s->children.size() > 1 ? (*this)(s->children[1]) : ir::block(m_, {});
     }
-    range_table const before = ranges_;
-    learn(condition, true);
-    ir::stmt const then = (*this)(s->children[0]);
-    ranges_ = before;
-    ir::stmt otherwise = nullptr;
-    if (s->children.size() > 1) {
-      learn(condition, false);
-      otherwise = (*this)(s->children[1]);
-      ranges_ = before;
-    }
+    ir::stmt const then = where(condition, true, s->children[0]);
+    ir::stmt const otherwise = s->children.size() > 1 ? where(condition, false, s->children[1]) : nullptr;
     forget();
     return ir::branch(m_, condition, then, otherwise);
   }
   /// In a branch on c * v + constant < 0 (scalar, one variable) the variable's range is smaller.
-  void learn(ir::expr condition, bool holds) {
+  ir::stmt where(ir::expr condition, bool holds, ir::stmt s) {
     forget();
-    if (condition->kind != op::lt && condition->kind != op::le) return;
-    if (condition->a->type != dtype::i64 || condition->lanes > 1) return;
+    if (condition->kind != op::lt && condition->kind != op::le) return (*this)(s);
+    if (condition->a->type != dtype::i64 || condition->lanes > 1) return (*this)(s);
     linear d = linear_form(condition->a);
     d.add(linear_form(condition->b), -1);
     if (condition->kind == op::le) d.constant -= 1;
-    if (d.terms.size() != 1 || d.terms[0].atom->kind != op::axis) return;
+    if (d.terms.size() != 1 || d.terms[0].atom->kind != op::axis) return (*this)(s);
     auto const v = static_cast<std::int32_t>(d.terms[0].atom->value);
     std::int64_t const c = d.terms[0].coefficient;
-    interval r = ranges_.of(v);
+    range_table::entry const before = ranges_.known(v);
+    interval r = before.range;
     // holds: c v <= -constant - 1; else: c v >= -constant
     std::int64_t const bound = holds ? -d.constant - 1 : -d.constant;
     bool const upper = holds == (c > 0);
@@ -535,6 +528,9 @@ class simplifier final : public ir::rewriter {
     if (upper && limit < r.high) r.high = limit;
     if (!upper && limit > r.low) r.low = limit;
     ranges_.set(v, r);
+    ir::stmt const inside = (*this)(s);
+    ranges_.set(v, before);
+    return inside;
   }
 
   range_table ranges_;
@@ -631,7 +627,7 @@ WEFT_DECL void range_table::set(std::int32_t variable, ir::expr begin, ir::expr 
   set(variable, of_loop(begin, extent));
   int visits = detail::visits_of_one_range;
   bool const open = detail::hangs_on_sizes(extent, visits);
-  entry& e = known_[static_cast<std::size_t>(variable)];
+  entry& e = at(variable);
   e.begin = open ? begin : nullptr;
   e.extent = open ? extent : nullptr;
   has_open_ = has_open_ || open;

@@ -50,8 +50,11 @@ class bounds_proof {
     given_.clear();
     supposed_.clear();
     never_ = false;
-    range_table const outside = ranges_;
-    if (e->a != nullptr) suppose(e->a, true);
+    range_table outside;
+    if (e->a != nullptr) {
+      outside = ranges_;
+      suppose(e->a, true);
+    }
     std::string why;
     for (std::size_t d = 0; d < e->indices.size() && why.empty() && !never_; ++d) {
       linear const index = linear_form(e->indices[d]);
@@ -61,7 +64,7 @@ class bounds_proof {
       if (never_negative(index) && (never_negative(room) || below(e->indices[d], e->buf->shape[d]))) continue;
       why = unproved(e, d);
     }
-    ranges_ = outside;
+    if (e->a != nullptr) ranges_ = static_cast<range_table&&>(outside);
     return why;
   }
   static std::string number(std::int64_t v) {

@@ -91,6 +91,9 @@ WEFT_DECL void lowering::find_order() {
   loops_of_.resize(readers.size());
   for (std::size_t l = 0; l < n_.loops.size(); ++l) loops_of_[at(n_.loops[l].stage)].push_back(static_cast<std::int32_t>(l));
   guests_.resize(n_.loops.size());
+  stored_.resize(n_.loops.size());
+  for (std::size_t s = n_.places.size(); s-- > 0;)
+    if (needed_[s] && n_.places[s].store >= 0) stored_[at(n_.places[s].store)].push_back(static_cast<std::int32_t>(s));
   for (int s : order_)
     if (n_.places[at(s)].loop >= 0) guests_[at(n_.places[at(s)].loop)].push_back(s);
   readers_.resize(readers.size());
@@ -330,10 +333,10 @@ WEFT_DECL ir::stmt lowering::nest_from(std::size_t position, guard_states states
   ir::stmt body = has_guests(o.id) ? with_guests(here, states, early) : tile_branches(here, 0, states);
   if (inside != nullptr) body = ir::branch(m_, inside, body);
   ir::stmt first = early.empty() ? nullptr : computed_ahead(here, trips, inside, early, body);
-  for (std::size_t s = n_.places.size(); s-- > 0;) {
-    if (!needed_[s] || n_.places[s].store != o.id || now_->empty || outermost_copy(frames_[s]).frame != nullptr) continue;
-    body = with_memory(static_cast<int>(s), body);
-    if (first != nullptr) first = with_memory(static_cast<int>(s), first);
+  for (std::int32_t s : stored_[at(o.id)]) {
+    if (now_->empty || outermost_copy(frames_[at(s)]).frame != nullptr) continue;
+    body = with_memory(s, body);
+    if (first != nullptr) first = with_memory(s, first);
   }
   sequence<ir::prefetched> ahead;
   for (fetch_ahead const& f : n_.fetches) {

@@ -219,6 +219,7 @@ class lowering {
   sequence<int> order_;         // of the stages that are
   sequence<sequence<std::int32_t>> loops_of_;  // by stage
   sequence<sequence<std::int32_t>> guests_;    // by loop: the stages that are computed in it, in order
+  sequence<sequence<std::int32_t>> stored_;    // by loop: those whose memory stands in it, the last one first
   sequence<sequence<std::int32_t>> readers_;  // by stage: those of them that read it, in that order
   sequence<stage_frame> frames_;
   stage_frame* now_ = nullptr;
