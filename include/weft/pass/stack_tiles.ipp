@@ -145,16 +145,40 @@ class tile_accesses final : public ir::rewriter {
   int parallel_ = 0;
 };
 
+/// The buffers whose elements are not all named by numbers. Found in one go, as a nest may hold a thousand buffers.
+class indexed_buffers final : public ir::rewriter {
+ public:
+  indexed_buffers(ir::arena& m, std::size_t buffers) : ir::rewriter(m), found(buffers, false) {}
+  sequence<bool> found;
+
+ protected:
+  ir::expr replace(ir::expr e) override {
+    if (e->kind == op::load) note(e->buf, e->indices);
+    return nullptr;
+  }
+  ir::stmt replace(ir::stmt s) override {
+    if (s->buf != nullptr) note(s->buf, s->indices);
+    return nullptr;
+  }
+
+ private:
+  void note(ir::buffer const* buf, ir::list<ir::expr> indices) {
+    for (ir::expr i : indices)
+      if ((i->kind == op::ramp || i->kind == op::broadcast ? i->a : i)->kind != op::literal)
+        found[static_cast<std::size_t>(buf->id)] = true;
+  }
+};
 class stack_tile_finder final : public ir::rewriter {
  public:
-  explicit stack_tile_finder(ir::function& f) : ir::rewriter(*f.nodes), f_(f) {}
+  stack_tile_finder(ir::function& f, sequence<bool> const& indexed) : ir::rewriter(*f.nodes), f_(f), indexed_(indexed) {}
 
  protected:
   using ir::rewriter::replace;
   ir::stmt replace(ir::stmt s) override {
     if (s->kind != ir::stmt_kind::allocate || s->buf->where != ir::scope::stack) return nullptr;
     ir::stmt const inside = (*this)(s->children[0]);
-    if (ir::stmt const kept = tile_accesses(f_, s->buf).kept(inside)) return kept;
+    if (!indexed_[static_cast<std::size_t>(s->buf->id)])
+      if (ir::stmt const kept = tile_accesses(f_, s->buf).kept(inside)) return kept;
     ir::stmt_node n = *s;
     n.children = m_.make_list(sequence<ir::stmt>(1, inside));
     return m_.make(n);
@@ -162,9 +186,14 @@ class stack_tile_finder final : public ir::rewriter {
 
  private:
   ir::function& f_;
+  sequence<bool> const& indexed_;
 };
 }  // namespace detail
 
-WEFT_DECL ir::stmt stack_tiles(ir::function& f, ir::stmt s) { return detail::stack_tile_finder(f)(s); }
+WEFT_DECL ir::stmt stack_tiles(ir::function& f, ir::stmt s) {
+  detail::indexed_buffers indexed(*f.nodes, f.buffers.size());
+  indexed(s);
+  return detail::stack_tile_finder(f, indexed.found)(s);
+}
 
 }  // namespace weft::inline WEFT_ABI
