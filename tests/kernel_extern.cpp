@@ -14,6 +14,7 @@
 #include "weft/debug.hpp"
 #include "weft/dim.hpp"
 #include "weft/direct.hpp"
+#include "weft/runtime/executor.hpp"
 
 using namespace weft_test;
 using weft::dim, weft::extern_view, weft::external, weft::out, weft::view;
@@ -204,4 +205,29 @@ TEST_CASE("extern: called from several threads at once") {
     });
   for (std::thread& t : all) t.join();
   CHECK(right == std::vector<int>(4, 50));
+}
+TEST_CASE("extern: where an executor leaves a loop undone, no function sees that") {
+  static int calls = 0;
+  calls = 0;
+  constexpr auto counted = [](extern_view<float const, 1> x, extern_view<float, 1> y) noexcept {
+    ++calls;
+    return negated(x, y);
+  };
+  constexpr int (*function)(extern_view<float const, 1>, extern_view<float, 1>) noexcept = counted;
+  auto const k = weft::kernel<"k">(
+      [](auto A) {
+        auto S = compute<"S">(A.extent(0), [=](auto i) { return A(i) + 1.f; });
+        return compute<"F">(A.extent(0), external<"counted", function>(S));
+      },
+      [](auto& s, auto, auto S, auto) { s.parallel(S.axes()[0]); });
+  std::vector<float> const a = numbers(40);
+  k(view(a, 40));
+  CHECK(calls == 1);
+  weft::executor lazy;
+  lazy.run = [](void*, int, weft::executor::task task, void* data) { task(data, 0); };
+  lazy.threads = 2;
+  weft::executor const before = weft::set_executor(lazy);
+  CHECK_THROWS_AS(k(view(a, 40)), weft::device_error);
+  weft::set_executor(before);
+  CHECK(calls == 1);
 }

@@ -246,7 +246,7 @@ constexpr auto extern_stage(std::array<short_name, Named> const& names, A const&
 ///         are then written in part
 /// Threads called once per call of the kernel by the thread that calls it, between parallel loops; calls of several threads call it
 ///         at the same time
-/// Cost    2 ns beside what it does itself; its stage and those that it reads stay in memory
+/// Cost    a call through a pointer, and some words that are stored for it; its stage and those that it reads stay in memory
 /// Source  Halide, `Func::define_extern`; TVM, `te.extern`
 template <fixed_string Name, auto Function, class... Read>
 constexpr auto external(Read&&... read) {

@@ -173,7 +173,8 @@ WEFT_DECL void function_emitter::statement(ir::stmt s) {
   WEFT_THROW(internal_error("llvm: an accumulate is left after pass/promote, or a barrier"));
 }
 
-/// code = launch->functions[number](words); if (code != 0) launch->failed->numbers[0] = number, ->state = code, return;
+/// if (launch->failed->state != 0) return; code = launch->functions[number](words); if (code != 0) launch->failed->numbers[0] =
+/// number, ->state = code, return; It has failed already where an executor left a loop undone: the function must not see that.
 WEFT_DECL void function_emitter::call(ir::stmt s) {
   sequence<value_ref> words;
   for (ir::buffer const* b : s->buffers) {
@@ -191,17 +192,23 @@ WEFT_DECL void function_emitter::call(ir::stmt s) {
   type_ref parameters[] = {pointer()};
   value_ref arguments[] = {list};
   end_stores();
+  value_ref const failed = member(launch_, 5), nothing = l_.ConstNull(code_type);
+  auto const leave_unless = [&](value_ref good, auto const& before) {
+    block_ref const bad = new_block(), fine = new_block();
+    hint_rare(l_.BuildCondBr(b_, l_.BuildNot(b_, good, ""), bad, fine));
+    l_.PositionBuilderAtEnd(b_, bad);
+    before();
+    l_.BuildRetVoid(b_);
+    l_.PositionBuilderAtEnd(b_, fine);
+  };
+  leave_unless(l_.BuildICmp(b_, IntEQ, l_.BuildLoad2(b_, code_type, failed, ""), nothing, ""), [] {});
   value_ref const code =
       l_.BuildCall2(b_, l_.FunctionType(code_type, parameters, 1, 0), member(member(launch_, 8), s->number), arguments, 1, "");
   forget_memory(classes_written(s));
-  block_ref const bad = new_block(), fine = new_block();
-  hint_rare(l_.BuildCondBr(b_, l_.BuildICmp(b_, IntNE, code, l_.ConstNull(code_type), ""), bad, fine));
-  l_.PositionBuilderAtEnd(b_, bad);
-  value_ref const failed = member(launch_, 5);
-  l_.BuildStore(b_, number(s->number), word(failed, 2));
-  l_.BuildStore(b_, code, failed);
-  l_.BuildRetVoid(b_);
-  l_.PositionBuilderAtEnd(b_, fine);
+  leave_unless(l_.BuildICmp(b_, IntEQ, code, nothing, ""), [&] {
+    l_.BuildStore(b_, number(s->number), word(failed, 2));
+    l_.BuildStore(b_, code, failed);
+  });
 }
 WEFT_DECL void function_emitter::loop(ir::stmt s) {
   value_ref const begin = emit(s->begin);
