@@ -69,6 +69,11 @@ int negated(extern_view<float const, 1> x, extern_view<float, 1> y) noexcept {
   for (std::int64_t i = 0; i < x.extent(0); ++i) y(i) = -x(i);
   return 0;
 }
+int calls = 0;
+int counted(extern_view<float const, 1> x, extern_view<float, 1> y) noexcept {
+  ++calls;
+  return negated(x, y);
+}
 int doubled(extern_view<float const, 1> x, extern_view<float, 1> y) noexcept {
   for (std::int64_t i = 0; i < x.extent(0); ++i) y(i) = 2 * x(i);
   return 0;
@@ -207,17 +212,11 @@ TEST_CASE("extern: called from several threads at once") {
   CHECK(right == std::vector<int>(4, 50));
 }
 TEST_CASE("extern: where an executor leaves a loop undone, no function sees that") {
-  static int calls = 0;
   calls = 0;
-  constexpr auto counted = [](extern_view<float const, 1> x, extern_view<float, 1> y) noexcept {
-    ++calls;
-    return negated(x, y);
-  };
-  constexpr int (*function)(extern_view<float const, 1>, extern_view<float, 1>) noexcept = counted;
   auto const k = weft::kernel<"k">(
       [](auto A) {
         auto S = compute<"S">(A.extent(0), [=](auto i) { return A(i) + 1.f; });
-        return compute<"F">(A.extent(0), external<"counted", function>(S));
+        return compute<"F">(A.extent(0), external<"counted", &counted>(S));
       },
       [](auto& s, auto, auto S, auto) { s.parallel(S.axes()[0]); });
   std::vector<float> const a = numbers(40);

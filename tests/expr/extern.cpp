@@ -2,6 +2,8 @@
 
 #include <doctest/doctest.h>
 
+#include <vector>
+
 #include "support/functions.hpp"
 #include "weft/direct.hpp"
 #include "weft/expr/canonical.hpp"

@@ -41,7 +41,7 @@ inline weft::extern_function const& running_function(weft::dtype type, int rank)
                                         "running_" + std::string(weft::name(weft::dtype_of<T>)) + "_3"};
     auto const named = []<int Rank>(std::integral_constant<int, Rank>, std::string const& name) {
       constexpr int (*function)(weft::extern_view<T const, Rank>, weft::extern_view<T, Rank>) noexcept = &running<T, Rank>;
-      return weft::detail::extern_signature<decltype(function)>::template named<function>(name);
+      return weft::detail::extern_signature<std::remove_const_t<decltype(function)>>::template named<function>(name);
     };
     static weft::extern_function const all[] = {named(std::integral_constant<int, 1>(), names[0]),
                                                 named(std::integral_constant<int, 2>(), names[1]),
