@@ -60,7 +60,7 @@ TEST_CASE("extern: its stage is computed where it stands, by the function") {
   CHECK_TOLD(words, s.cache_write(F));
   CHECK_TOLD(words, s.transform_layout(F, [](auto i, auto j) { return dims(j, i); }));
   CHECK_TOLD(words, s.prepack(F));
-  CHECK_TOLD(words, s.specialize(F, F.extent(0) == 8));
+  CHECK_TOLD(words, s.specialize(s.extent(F.axes()[0]) == 8));
   CHECK_TOLD(words, s.store_non_temporal(F));
   CHECK_TOLD(words, s.reverse_compute_inline(G));  // G would take its place
 }
