@@ -68,7 +68,6 @@ TEST_CASE("extern: what a function reads keeps its memory, and its dimensions") 
   constexpr char const* words = "a function of yours reads this stage, all of it as it stands";
   CHECK_TOLD(words, s.compute_inline(S));
   CHECK_TOLD(words, s.compute_at(S, G.axes()[0]));
-  CHECK_TOLD(words, s.compute_with(S, y.axes()[0]));
   CHECK_TOLD(words, s.transform_layout(S, [](auto i, auto j) { return dims(j, i); }));
   CHECK_TOLD(words, s.split(S.axes()[1], 3, tail::round_up));
 }
