@@ -158,6 +158,9 @@ TEST_CASE("extern: two functions by one name, in kernels that are alike otherwis
   std::uint64_t const before = weft::compilations();
   CHECK(other(view(a, 2))(1) == 4);  // the code is the same: what is called is asked for at the call
   CHECK(weft::compilations() == before);
+  constexpr auto renamed = weft::kernel<"k">([](auto A) { return compute<"F">(A.extent(0), external<"g", &doubled>(A)); });
+  CHECK(renamed(view(a, 2))(1) == 4);
+  CHECK(weft::compilations() == before + 1);
   // One kernel with captures, whose lambda calls now this, now that.
   auto const either = [&](bool negative) {
     return weft::kernel<"e">([negative](auto A) {
