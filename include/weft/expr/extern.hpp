@@ -154,7 +154,8 @@ struct extern_signature<int (*)(View...) noexcept> {
   }
   template <auto Function>
   static constexpr extern_function named(std::string_view name) {
-    return {name, reads, writes, {extern_argument<std::remove_cvref_t<View>>::parameter...}, &call<Function>, &on_elements<Function>};
+    return {name, reads, writes, {extern_argument<std::remove_cvref_t<View>>::parameter...}, &call<Function>,
+            &on_elements<Function>};
   }
   template <class... Read>
   static constexpr bool has_types() {
@@ -244,8 +245,8 @@ constexpr auto extern_stage(std::array<short_name, Named> const& names, A const&
 ///         hang on nothing else: calls may be left out or done again. Memory of different tensors may be any, with any strides
 /// Errors  extern_error from a call of the kernel in which it does not answer 0, with its code and the name of the stage; outputs
 ///         are then written in part
-/// Threads called once per call of the kernel by the thread that calls it, between parallel loops; calls of several threads call it
-///         at the same time
+/// Threads called once per call of the kernel by the thread that calls it, between parallel loops; calls of several threads
+///         call it at the same time
 /// Cost    a call through a pointer, and some words that are stored for it; its stage and those that it reads stay in memory
 /// Source  Halide, `Func::define_extern`; TVM, `te.extern`
 template <fixed_string Name, auto Function, class... Read>

@@ -25,7 +25,8 @@ namespace weft::inline WEFT_ABI {
 ///       body %4
 ///     output C
 ///
-/// Where a function computes a stage, `by running_sum A B` with what it reads stands in the place of the bodies. In front of the outputs stand the conditions on extents, as `require %5`. A reduction's axes end in `reduced`, its body in `from` and the identity. Literals are decimal, those of
+/// Where a function computes a stage, `by running_sum A B` with what it reads stands in the place of the bodies.
+/// In front of the outputs stand the conditions on extents, as `require %5`. A reduction's axes end in `reduced`, its body in `from` and the identity. Literals are decimal, those of
 /// floats `2.0` when whole, else bits.
 ///
 /// Keeps   parse_program(print(p)) has the digest of `p` and prints the same; this text is the program's
