@@ -34,6 +34,7 @@
 #include "weft/debug.ipp"
 #include "weft/dim.ipp"
 #include "weft/expr/depth.ipp"
+#include "weft/expr/extern_error.ipp"
 #include "weft/expr/formula.ipp"
 #include "weft/expr/math/math.ipp"
 #include "weft/expr/print.ipp"

@@ -414,7 +414,8 @@ struct call_types<What, How, hana::tuple<In...>> {
 
 /// A kernel that is compiled already: call it with arguments of the shapes that it was prepared for.
 ///
-/// Errors  argument_error when the shapes, strides or shared memory differ; device_error; of checked code access_error
+/// Errors  argument_error when the shapes, strides or shared memory differ; device_error; extern_error of a function that
+///         computes a stage; of checked code access_error
 /// Cost    25 ns over the call of a function pointer
 template <int Inputs, int Outputs>
 class prepared_kernel {
@@ -455,7 +456,8 @@ struct kernel_t {
 
   /// Runs the kernel. Outputs marked by weft::out are written; when none is given, they are returned, new.
   ///
-  /// Errors  argument_error and schedule_error (nothing has run), device_error; of checked code access_error
+  /// Errors  argument_error and schedule_error (nothing has run), device_error; extern_error of a function that computes a
+  ///         stage; of checked code access_error
   template <class... A>
   auto operator()(A const&... a) const {
     constexpr int given = call_check<A...>::given;

@@ -49,6 +49,7 @@ struct ready_kernel {
   program what;
   trace steps;  // with captures: what the how-lambda does with each knob's first value
   compiled_kernel code;
+  sequence<extern_call> functions;  // launch::functions
   bool nothing_to_do = false;  // an empty output
   std::string name;
   std::uint64_t number = 0;           // of no other form in this process, ever
@@ -95,8 +96,8 @@ bool fits(ready_kernel const& k, argument const* arguments, int count);
 /// open, `arguments`, filled in.
 argument const* shaped(ready_kernel const& k, argument* arguments, int count);
 
-/// Runs `k` on arguments that fit it. Errors: device_error when there is no memory for intermediate tensors; access_error
-/// from checked code.
+/// Runs `k` on arguments that fit it. Errors: device_error when there is no memory for intermediate tensors; extern_error
+/// from a function of the program's; access_error from checked code.
 void run(ready_kernel const& k, argument const* arguments, int count);
 
 /// For `loops`, `ir` and the like: never looked up, never kept.

@@ -5,6 +5,7 @@
 #include "weft/base/fork_gate.hpp"
 #include "weft/base/joined.hpp"
 #include "weft/expr/canonical.hpp"
+#include "weft/expr/extern_error.hpp"
 #include "weft/kernel_table.hpp"
 #include "weft/runtime/bind.hpp"
 #include "weft/runtime/constant.hpp"
@@ -23,6 +24,9 @@ inline bool same_program(program const& a, program const& b) {
   if (a.nodes != b.nodes || a.operands != b.operands || a.extents != b.extents || a.outputs != b.outputs ||
       a.stages.size() != b.stages.size() || a.axes.size() != b.axes.size() || digest(a) != digest(b))
     return false;
+  for (std::size_t s = 0; s < a.stages.size(); ++s)
+    if (extern_function const *f = a.stages[s].by, *g = b.stages[s].by; f != g && (f == nullptr || g == nullptr || !f->is(*g)))
+      return false;
   return true;
 }
 
@@ -220,6 +224,8 @@ inline ready_kernel const& find_by_lambdas(kernel_table& table, kernel_face cons
   made->machine = face.machine;
   made->wanted = face.wanted;
   made->name = std::string(face.name);
+  for (stage_info const& s : made->what.stages)
+    if (s.by != nullptr) made->functions.push_back(s.by->call);
   static std::uint64_t last_number = 0;
   made->number = __atomic_add_fetch(&last_number, 1, __ATOMIC_RELAXED);
   made->nothing_to_do = has_empty_output(arguments, count);
@@ -310,9 +316,13 @@ WEFT_HOT_DECL void run(ready_kernel const& k, argument const* arguments, int cou
   if (k.code.keeps != 0) scalars[numbers] = kept.is_there();
   failure failed;
   if (k.code.checked && bytes > 0) __builtin_memset(workspace.memory, 0, static_cast<std::size_t>(bytes));
-  launch const l{pointers, sizes, scalars, workspace.memory, &detail::host_services(), &failed, nullptr, kept.memory()};
+  launch const l{pointers, sizes, scalars, workspace.memory, &detail::host_services(), &failed, nullptr, kept.memory(),
+                 k.functions.data()};
   loop_runner const* const r = __atomic_load_n(&detail::chosen_runner, __ATOMIC_ACQUIRE);
-  if ((r != nullptr ? r->call(*r, k.code.entry, l) : k.code.entry(&l)) != 0) linked_instruments.raise(failed);
+  if (std::int32_t const code = r != nullptr ? r->call(*r, k.code.entry, l) : k.code.entry(&l); code != 0) {
+    if (failed.text == nullptr) raise_extern(k.name, k.what, static_cast<std::int32_t>(failed.numbers[0]), code);
+    linked_instruments.raise(failed);
+  }
   kept.done();
 }
 

@@ -25,6 +25,7 @@ WEFT_COLD_BEGIN  // up to WEFT_COLD_END: what runs when a kernel is compiled (co
 #include "weft/expr/einsum.hpp"
 // #include "weft/expr/any_rank.hpp"
 // #include "weft/expr/broadcast.hpp"
+// #include "weft/expr/extern.hpp"
 
 #include "weft/expr/canonical.hpp"
 #include "weft/expr/evaluate.hpp"

@@ -2,6 +2,7 @@
 #pragma once
 
 #include "fuzz/accesses.hpp"
+#include "support/functions.hpp"
 #include "weft/expr/canonical.hpp"
 #include "weft/expr/compute.hpp"  // identities of reductions
 
@@ -97,7 +98,29 @@ class program_maker : access_maker {
   }
 
   // --- stages -------------------------------------------------------------------------------------------------
+  /// Running sums of a tensor, by a function.
+  bool by_function(int s) {
+    int const read = r_.below(static_cast<int>(known_.size()));
+    weft::tensor_info const from = p_.tensors[at(read)];
+    if (from.rank < 1) return false;
+    known_tensor const k = known_[at(read)];
+    weft::stage_info info{-1, static_cast<std::int32_t>(p_.axes.size()), from.rank};
+    weft::sequence<std::int32_t> shape;
+    for (int d = 0; d < from.rank; ++d) {
+      shape.push_back(p_.extent_of(read, d));
+      p_.add_axis(shape.back(), -1, false);
+    }
+    info.first_read = static_cast<std::int32_t>(p_.reads.size());
+    info.by = &running_function(from.type, from.rank);
+    p_.reads.push_back(read);
+    char const name[] = {'F', static_cast<char>('0' + s)};
+    p_.add_stage(weft::short_name(std::string_view(name, 2)), info, from.type, shape, {});
+    d_.order_free.push_back(true);
+    known_.push_back(k);
+    return true;
+  }
   void stage(int s) {
+    if (r_.chance(12) && by_function(s)) return;
     std::int64_t points = 1;
     std::int64_t const most = r_.one_of({200, 200, 400, 1200, 3000});
     axes_.clear();

@@ -201,7 +201,7 @@ inline std::string check_found(std::uint64_t seed, int& found) {
     weft::ir::function const f = weft::make_loops(m, r, weft::make_schedule(r));
     loops = weft::ir::print(f);
     fault = u.interpreted(f);
-    return call(weft::compile(r), pointers, u.d.scalars);
+    return call(weft::compile(r), u.d.what, pointers, u.d.scalars);
   });
   found += !fault.empty();
   if (fault.empty() == told.empty() && told.find("thrown") != 0 && (told.empty() || !u.interpreted().empty())) return "";

@@ -29,7 +29,7 @@ inline constexpr char const* not_legal = "the steps are not legal";
 
 /// Calls machine code; parallel loops run as pieces in no order: threads are another test's business. Answers what checked
 /// code found.
-inline std::string call(weft::compiled_kernel const& k, weft::sequence<void*> const& pointers,
+inline std::string call(weft::compiled_kernel const& k, weft::program const& what, weft::sequence<void*> const& pointers,
                         weft::sequence<std::int64_t> const& scalars, std::int64_t const* sizes = nullptr,
                         std::int64_t workspace_bytes = -1, void* kept = nullptr) {
   weft::services const host{[](void*, std::int64_t count, void (*body)(void*, std::int64_t, std::int64_t), void* to) {
@@ -43,7 +43,10 @@ inline std::string call(weft::compiled_kernel const& k, weft::sequence<void*> co
   fenced_bytes const workspace(bytes, true);
   std::memset(workspace.data(), k.checked ? 0 : 0x5a, bytes);
   weft::failure failed;
-  weft::launch const l{pointers.data(), sizes, scalars.data(), workspace.data(), &host, &failed, nullptr, kept};
+  weft::sequence<weft::extern_call> functions;
+  for (weft::stage_info const& s : what.stages)
+    if (s.by != nullptr) functions.push_back(s.by->call);
+  weft::launch const l{pointers.data(), sizes, scalars.data(), workspace.data(), &host, &failed, nullptr, kept, functions.data()};
   if (k.entry(&l) == 0) return "";
   try {
     weft::linked_instruments.raise(failed);
@@ -163,7 +166,7 @@ class trial {
       weft::sequence<std::int64_t> scalars = d_.scalars;
       scalars.push_back(there);
       clear();
-      fault = call(k, pointers, scalars, sizes, bytes, kept.data());
+      fault = call(k, d_.what, pointers, scalars, sizes, bytes, kept.data());
       if (fault.empty()) fault = difference();
       if (!fault.empty() && there > 0) fault = "what was kept: " + fault;
     }

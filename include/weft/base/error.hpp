@@ -35,6 +35,17 @@ class device_error : public error {
 class access_error : public error {
   using error::error;
 };
+/// A function of the program's that computes a stage (weft/expr/extern.hpp) did not answer 0; outputs are written in part.
+class extern_error : public error {
+ public:
+  /// With the whole text, and what the function answered.
+  extern_error(std::string message, int code) : error(static_cast<std::string&&>(message)), code_(code) {}
+  /// What the function answered.
+  int code() const noexcept { return code_; }
+
+ private:
+  int code_;
+};
 /// A text (loop IR, trace, program) could not be read; the message has line and column.
 class parse_error : public error {
   using error::error;

@@ -3,13 +3,14 @@
 
 #include <cstdint>
 
-#include "weft/config.hpp"
+#include "weft/expr/extern_function.hpp"
 
 namespace weft::inline WEFT_ABI {
 
 struct launch;
 
-/// What checked code found wrong first in a call. Layout is part of the code generators, as that of the structs below.
+/// What checked code found wrong first in a call; or, text null, the number of the program's function that did not answer 0.
+/// Layout is part of the code generators, as that of the structs below.
 struct failure {
   static constexpr int most = 48;
   std::int32_t state = 0;      // 0: nothing; else what the kernel returns
@@ -34,10 +35,11 @@ struct launch {
   std::int64_t const* scalars;  // each as its bits
   void* workspace;              // 64-byte aligned; workspace_bytes() of it, or what the kernel says in `wanted`
   services const* host;
-  failure* failed = nullptr;    // of checked code only
+  failure* failed = nullptr;    // of checked code, and where functions of the program's are called
   double* wanted = nullptr;     // not null: nothing is computed, but the bytes of workspace for these sizes stored there, and
                                 // of a kernel that keeps something behind them the bytes of that
   void* kept = nullptr;         // 64-byte aligned: what earlier calls have left; whether they have is then the last scalar
+  extern_call const* functions = nullptr;  // of the stages that functions of the program's compute, in their order
 };
 
 /// 0 when all went well.

@@ -67,6 +67,7 @@ constexpr program canonical(program const& p, bool& foreign) {
   r.to.tensors = p.tensors;
   r.to.outputs = p.outputs;
   r.to.scalars = p.scalars;
+  r.to.reads = p.reads;
   r.to.results.reserve(p.results.size());
   auto shape = [&](int tensor) {
     tensor_info& t = r.to.tensors[static_cast<std::size_t>(tensor)];
@@ -126,8 +127,12 @@ constexpr std::uint64_t digest(program const& p) {
   for (std::int32_t i : p.operands) h = mix(h, static_cast<std::uint64_t>(i));
   for (std::int32_t i : p.extents) h = mix(h, static_cast<std::uint64_t>(i));
   for (axis_info const& a : p.axes) h = mix(h, pair(a.extent, a.reduced ? 1 : 0));
-  for (stage_info const& s : p.stages)
+  for (stage_info const& s : p.stages) {
     h = mix(mix(h, pair(s.tensor, s.first_axis)), pair(s.spatial + ((s.scanned + 1) * 2 + s.backwards) * 256, s.results));
+    if (s.by == nullptr) continue;
+    for (char c : s.by->name) h = mix(h, static_cast<std::uint64_t>(c));
+    each_whole_read(p, s, [&](int tensor) { h = mix(h, static_cast<std::uint64_t>(tensor)); });
+  }
   for (result_info const& r : p.results)
     h = mix(mix(h, pair(r.body, r.merged)), static_cast<std::uint64_t>(r.identity));
   for (input_info const& i : p.inputs) h = mix(h, pair(i.tensor, static_cast<int>(i.type)));

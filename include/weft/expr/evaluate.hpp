@@ -4,6 +4,7 @@
 
 #include "weft/base/sequence.hpp"
 #include "weft/expr/expand.hpp"
+#include "weft/expr/extern_error.hpp"
 
 namespace weft::inline WEFT_ABI {
 
@@ -33,6 +34,7 @@ class evaluator {
     stage_info const& s = stage_of(t);
     dense& r = results_[place_of(t)];
     if (!r.shape.empty() || !r.bits.empty()) return r;
+    if (s.by != nullptr) return by_function(s), r;
     sequence<dense> made(static_cast<std::size_t>(s.results), described(s));
     std::int64_t count = 1, step = 1;  // step: between neighbours along a scanned axis
     for (std::int64_t e : made[0].shape) count *= e;
@@ -55,16 +57,13 @@ class evaluator {
         index[d] = 0;
       }
     }
-    for (int i = 0; i < s.results; ++i) {
-      dense& one = made[static_cast<std::size_t>(i)];
-      one.type = program::at(p_.tensors, s.tensor + i).type;
-      results_[place_of(s.tensor + i)] = static_cast<dense&&>(one);
-    }
+    keep(s, made);
     return r;
   }
   /// One element of tensor `t`, computed from the inputs alone.
   constexpr std::int64_t at(int t, sequence<std::int64_t> const& index) {
     stage_info const& s = stage_of(t);
+    if (s.by != nullptr) return element(result(t), index);
     sequence<std::int64_t> self = identities(s);
     if (s.scanned < 0) return elements(s, index, self, false)[static_cast<std::size_t>(t - s.tensor)];
     sequence<std::int64_t> step = index;
@@ -93,6 +92,24 @@ class evaluator {
   }
   constexpr std::size_t place_of(int t) const {
     return static_cast<std::size_t>(stage_of(t).first_result + t - stage_of(t).tensor);
+  }
+  constexpr void keep(stage_info const& s, sequence<dense>& made) {
+    for (int i = 0; i < s.results; ++i) {
+      dense& one = made[static_cast<std::size_t>(i)];
+      one.type = program::at(p_.tensors, s.tensor + i).type;
+      results_[place_of(s.tensor + i)] = static_cast<dense&&>(one);
+    }
+  }
+  constexpr void by_function(stage_info const& s) {
+    sequence<dense const*> read;
+    each_whole_read(p_, s, [&](int t) { read.push_back(&whole(t)); });
+    sequence<dense> made(static_cast<std::size_t>(s.results), described(s));
+    std::int64_t count = 1;
+    for (std::int64_t e : made[0].shape) count *= e;
+    for (dense& one : made) one.bits.resize(static_cast<std::size_t>(count), 0);
+    std::int32_t const code = s.by->on_elements(read.data(), made.data());
+    if (code != 0) raise_extern("evaluate", p_, extern_number(p_, program::at(p_.tensors, s.tensor).stage), code);
+    keep(s, made);
   }
   constexpr dense described(stage_info const& st) const {
     dense d;
@@ -167,8 +184,13 @@ class evaluator {
     sequence<std::int64_t> index;
     for (int d = 0; d < n.c; ++d) index.push_back(visit(f, program::at(p_.operands, n.b + d)));
     bool const made_here = program::at(p_.tensors, n.a).stage >= 0;
-    if (made_here && !f.whole) return at(n.a, index);
-    dense const& t = made_here ? result(n.a) : inputs_[static_cast<std::size_t>(n.a)];
+    if (made_here && !f.whole && stage_of(n.a).by == nullptr) return at(n.a, index);
+    return element(whole(n.a), index);
+  }
+  constexpr dense const& whole(int t) {
+    return program::at(p_.tensors, t).stage >= 0 ? result(t) : inputs_[static_cast<std::size_t>(t)];
+  }
+  static constexpr std::int64_t element(dense const& t, sequence<std::int64_t> const& index) {
     std::size_t flat = 0;
     for (std::size_t d = 0; d < index.size(); ++d) {
       if (index[d] < 0 || index[d] >= t.shape[d]) WEFT_THROW(argument_error("evaluate: an access leaves its tensor"));

@@ -186,8 +186,15 @@ WEFT_DECL std::string elements_text(program const& p, int stage) {
   for (int r = 1; r < s.results; ++r) out += ", " + element_text(p, s.tensor + r);
   return out;
 }
+/// `my_fft(A, S)` of a stage that a function computes.
+inline std::string call_text(program const& p, stage_info const& s) {
+  std::string out = quoted(s.by->name), between = "(";
+  each_whole_read(p, s, [&](int t) { out += between + tensor_text(p, t), between = ", "; });
+  return out + ")";
+}
 WEFT_DECL std::string update_text(program const& p, int stage) {
   stage_info const& s = program::at(p.stages, stage);
+  if (s.by != nullptr) return " = " + call_text(p, s);
   reduction_form const f = form_of(p, s);
   if (s.reduced == 0) return " = " + f.term;
   switch (f.combine) {
@@ -202,6 +209,7 @@ WEFT_DECL std::string update_text(program const& p, int stage) {
 
 WEFT_DECL std::string formula(program const& p, int stage) {
   stage_info const& s = program::at(p.stages, stage);
+  if (s.by != nullptr) return detail::elements_text(p, stage) + " = " + detail::call_text(p, s);
   detail::reduction_form const f = detail::form_of(p, s);
   std::string out = detail::elements_text(p, stage) + " = ";
   if (s.reduced > 0) {

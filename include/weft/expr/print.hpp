@@ -25,6 +25,7 @@ namespace weft::inline WEFT_ABI {
 ///       body %4
 ///     output C
 ///
+/// Where a function computes a stage, `by running_sum A B` with what it reads stands in the place of the bodies.
 /// In front of the outputs stand the conditions on extents, as `require %5`. A reduction's axes end in `reduced`, its body in `from` and the identity. Literals are decimal, those of
 /// floats `2.0` when whole, else bits.
 ///
@@ -32,11 +33,12 @@ namespace weft::inline WEFT_ABI {
 ///         serialised form. Same text on all machines and locales
 std::string print(program const& p);
 
-/// The program of a text that `print` could have made; comments (`#` to the end of the line) and spacing are free.
+/// The program of a text that `print` could have made; comments (`#` to the end of the line) and spacing are free. Names of
+/// functions are looked up in `known`.
 ///
 /// Errors  parse_error "program:line:column: message" for everything else, whatever it holds: what comes back
 ///         passes fault_of (verify.hpp)
-program parse_program(std::string_view text);
+program parse_program(std::string_view text, known_functions known = {});
 
 }  // namespace weft::inline WEFT_ABI
 

@@ -61,7 +61,12 @@ class program_writer {
       out_ += "  axis " + std::to_string(s.first_axis + i) + " <" + reference(a.extent);
       out_ += a.reduced ? " reduced\n" : i != s.scanned ? "\n" : s.backwards ? " scanned backwards\n" : " scanned\n";
     }
-    for (int i = 0; i < s.results; ++i) {
+    if (s.by != nullptr) {
+      out_ += "  by " + quoted(s.by->name);
+      each_whole_read(p_, s, [&](int t) { out_ += " " + tensor_text(p_, t); });
+      out_ += '\n';
+    }
+    for (int i = 0; i < s.results && s.by == nullptr; ++i) {
       result_info const& r = p_.result(s, i);
       nodes_up_to(r.body);
       nodes_up_to(r.merged);
@@ -111,7 +116,7 @@ class program_writer {
 
 class program_parser {
  public:
-  explicit program_parser(std::string_view text) : r_(text, "program") {}
+  program_parser(std::string_view text, known_functions known) : r_(text, "program"), known_(known) {}
   program run() {
     if (!r_.at_end()) r_.expect("program");
     for (r_.end_line(); !r_.at_end(); r_.end_line()) line();
@@ -121,7 +126,7 @@ class program_parser {
 
  private:
   void line() {
-    constexpr char known[] = "input, scalar, stage, and, axis, shape, body, require, output or %number";
+    constexpr char known[] = "input, scalar, stage, and, axis, shape, body, by, require, output or %number";
     if (r_.accept("%")) return read_node();
     std::string_view const what = r_.word(known);
     if (what == "input") return input();
@@ -133,6 +138,7 @@ class program_parser {
     if (what == "shape") return shape();
     if (what == "axis") return axis();
     if (what == "body") return body();
+    if (what == "by") return by();
     r_.fail(std::string("expected ") + known);
   }
   dtype type() {
@@ -229,6 +235,16 @@ class program_parser {
     if (r_.accept("from")) r.identity = literal(program::at(p_.tensors, s.tensor + i).type);
     if (r_.accept("merged")) r.merged = reference();
   }
+  void by() {
+    stage_info& s = open_stage();
+    short_name const wanted = r_.name();
+    s.by = known_.find(wanted.view());
+    if (s.by == nullptr) r_.fail("none of the functions that parse_program was given has this name");
+    s.first_read = static_cast<std::int32_t>(p_.reads.size());
+    while (!r_.line_ends()) p_.reads.push_back(tensor());
+    if (static_cast<std::int32_t>(p_.reads.size()) != s.first_read + s.by->reads)
+      r_.fail("the function reads another number of tensors");
+  }
   void read_node() {
     if (r_.number() != static_cast<std::int64_t>(p_.nodes.size())) r_.fail("nodes are numbered 0, 1, 2, ... in order");
     r_.expect("=");
@@ -258,12 +274,15 @@ class program_parser {
   }
 
   text_reader r_;
+  known_functions known_;
   program p_;
   bool shaped_ = true;
 };
 }  // namespace detail
 
 WEFT_DECL std::string print(program const& p) { return detail::program_writer(p).run(); }
-WEFT_DECL program parse_program(std::string_view text) { return detail::program_parser(text).run(); }
+WEFT_DECL program parse_program(std::string_view text, known_functions known) {
+  return detail::program_parser(text, known).run();
+}
 
 }  // namespace weft::inline WEFT_ABI

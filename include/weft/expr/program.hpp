@@ -13,6 +13,7 @@
 #include "weft/base/fixed_string.hpp"
 #include "weft/base/op.hpp"
 #include "weft/base/sequence.hpp"
+#include "weft/expr/extern_function.hpp"
 
 namespace weft::inline WEFT_ABI {
 
@@ -70,6 +71,7 @@ struct result_info {
 /// is written. In a reduction, the bodies have op::self for the values so far, which start as `identity`; they are
 /// evaluated for all points of the reduced axes, the last axis fastest. In a scan, which reduces nothing, they have the
 /// values one step before along the scanned axis for it, and the identity at the first step.
+/// Where a function computes it, its results have no body, and all of each tensor that it reads is read at once.
 struct stage_info {
   std::int32_t tensor = -1;  // the first; the others are numbered behind it
   std::int32_t first_axis = 0, spatial = 0;
@@ -77,6 +79,8 @@ struct stage_info {
   std::int32_t first_result = 0, results = 1;   // in program::results
   std::int32_t scanned = -1;  // of a scan: which of the spatial axes is walked in order
   bool backwards = false;     // from its end
+  std::int32_t first_read = 0;  // in program::reads, as many as the function reads
+  extern_function const* by = nullptr;
   constexpr int axes() const { return spatial + reduced; }
 };
 
@@ -90,6 +94,7 @@ struct program {
   sequence<axis_info> axes;
   sequence<stage_info> stages;
   sequence<result_info> results;
+  sequence<std::int32_t> reads;    // tensors that functions read
   sequence<std::int32_t> outputs;  // tensors, in the order in which the what-lambda returned them
   sequence<std::int32_t> conditions;  // on the inputs' extents (weft::require): what a call has to meet
   std::int32_t scalars = 0;
@@ -197,6 +202,18 @@ struct program {
     }
   }
 };
+
+/// Calls `f(tensor)` for each tensor that the function of a stage reads.
+template <class F>
+constexpr void each_whole_read(program const& p, stage_info const& s, F const& f) {
+  for (int i = 0; s.by != nullptr && i < s.by->reads; ++i) f(program::at(p.reads, s.first_read + i));
+}
+/// The number of a stage among those that functions compute.
+constexpr std::int32_t extern_number(program const& p, int stage) {
+  std::int32_t before = 0;
+  for (int s = 0; s < stage; ++s) before += program::at(p.stages, s).by != nullptr;
+  return before;
+}
 
 /// The letter of a stage's axis, by its place among the spatial and then the reduced ones: i, j, k, l, m, ...
 constexpr short_name axis_name(int place) {

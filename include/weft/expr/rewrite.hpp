@@ -111,6 +111,9 @@ constexpr int add_copy(program& p, int tensor, int reader) {
   int const body = p.load(tensor, indices);
   int const copy = p.add_stage(detail::name_from(source.name, "_copy"), s, source.type, shape, {body, 0});
   detail::body_rewriter{p, tensor, copy}.renew(reader);
+  stage_info const& by = program::at(p.stages, reader);
+  for (int i = 0; by.by != nullptr && i < by.by->reads; ++i)
+    if (std::int32_t& read = p.reads[static_cast<std::size_t>(by.first_read + i)]; read == tensor) read = copy;
   return stage;
 }
 

@@ -184,6 +184,7 @@ class program_check {
     if (!need(st.scanned >= -1 && st.scanned < st.spatial && (st.scanned < 0 ? !st.backwards : st.reduced == 0),
               "a scan is along one spatial axis, and reduces nothing"))
       return;
+    if (st.by != nullptr && !by_function(s, st)) return;
     for (int i = 0; i < st.axes(); ++i) {
       axis_info const& a = program::at(p_.axes, axes_ + i);
       if (!need(a.stage == s && a.reduced == (i >= st.spatial) && is_extent(a.extent), "an axis is malformed")) return;
@@ -193,6 +194,25 @@ class program_check {
     axes_ += st.axes();
     for (int r = 0; r < st.results && fault_.empty(); ++r) one_result(s, st, r);
   }
+  bool by_function(int s, stage_info const& st) {
+    if (!need(st.reduced == 0 && st.scanned < 0 && st.results == st.by->writes && st.first_read >= 0 &&
+                  st.first_read + st.by->reads <= static_cast<int>(p_.reads.size()),
+              "a stage has not the results of its function, or reduces or scans"))
+      return false;
+    for (int i = 0; i < s; ++i) {
+      extern_function const* const other = program::at(p_.stages, i).by;
+      need(other == nullptr || other->name != st.by->name || other->is(*st.by), "two functions have one name");
+    }
+    for (int i = 0; i < st.by->reads + st.results; ++i) {
+      int const t = i < st.by->reads ? program::at(p_.reads, st.first_read + i) : st.tensor + i - st.by->reads;
+      if (!need(within(t, p_.tensors) && (i >= st.by->reads || tensor(t).stage < s),
+                "a function reads its own or a later stage"))
+        return false;
+      need(st.by->parameters[i] == extern_parameter{tensor(t).type, tensor(t).rank},
+           "a tensor has another dtype or rank than the parameter of the function");
+    }
+    return fault_.empty();
+  }
   void one_result(int s, stage_info const& st, int number) {
     result_info const& r = p_.result(st, number);
     int const t = st.tensor + number;
@@ -200,6 +220,10 @@ class program_check {
     for (int i = 0; i < st.spatial; ++i)
       need(same_extent(program::at(p_.axes, st.first_axis + i).extent, p_.extent_of(t, i)),
            "an axis has not its tensor's extent");
+    if (st.by != nullptr) {
+      need(r.body < 0 && r.merged < 0 && r.identity == 0, "a stage that a function computes has no body");
+      return;
+    }
     if (!need(within(r.body, p_.nodes) && p_.at(r.body).type == tensor(t).type,
               "a stage's body has not the stage's dtype"))
       return;

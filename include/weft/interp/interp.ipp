@@ -481,6 +481,48 @@ inline void interpreter::loop(ir::stmt s) {
   }
   open_.pop_back();
 }
+/// What it reads has been written, what it writes has been from then on.
+inline void interpreter::call(ir::stmt s) {
+  sequence<std::int64_t> words;
+  for (bool before : {true, false}) {
+    for (std::uint32_t i = 0; i < s->buffers.size() && ok(); ++i) {
+      ir::buffer const* const b = s->buffers[i];
+      memory const& m = memory_[at(b->id)];
+      bool const writes = static_cast<std::int32_t>(i) >= s->by->reads;
+      shadow& state = shadows_[m.shadow];
+      if (before) {
+        words.push_back(static_cast<std::int64_t>(reinterpret_cast<std::uintptr_t>(m.data)));
+        for (auto const* list : {&m.shape, &m.strides}) words.insert(words.end(), list->begin(), list->end());
+      }
+      sequence<std::int64_t> index(m.shape.size(), 0);
+      bool any = true;
+      for (std::int64_t e : m.shape) any = any && e > 0;
+      while (any && ok()) {
+        std::int64_t element = 0;
+        std::string place;
+        for (std::size_t d = 0; d < index.size(); ++d) element += index[d] * m.strides[d];
+        auto const named = [&] {
+          for (std::int64_t x : index) place += (place.empty() ? "" : ", ") + std::to_string(x);
+          return std::string(s->by->name) + ": " + b->name + "[" + place + "]";
+        };
+        if (++operations_ > options_.max_operations) return fault("more operations than interp_options allows");
+        if (element < 0 || element >= m.elements)
+          fault("out of bounds: the call of " + named() + " is element " + std::to_string(element) + " of the " +
+                std::to_string(m.elements));
+        else if (before && !writes && !state.is_written(at(element)))
+          fault("uninitialised read in the call of " + named());
+        else if (!before && writes)
+          state.written[at(element)] = state.lifetime;
+        std::size_t d = index.size();
+        while (d > 0 && ++index[d - 1] == m.shape[d - 1]) index[--d] = 0;
+        any = d > 0;
+      }
+    }
+    if (!before || !ok()) return;
+    if (std::int32_t const code = s->by->call(words.data()); code != 0)
+      return fault("function " + std::string(s->by->name) + " answered " + std::to_string(code));
+  }
+}
 inline void interpreter::statement(ir::stmt s) {
   if (!ok()) return;
   if (++operations_ > options_.max_operations) return fault("more operations than interp_options allows");
@@ -499,6 +541,7 @@ inline void interpreter::statement(ir::stmt s) {
       else if (s->children.size() > 1)
         statement(s->children[1]);
       return;
+    case ir::stmt_kind::call: return call(s);
     case ir::stmt_kind::barrier: return;  // of no other thread: those that meet run in step
     case ir::stmt_kind::allocate: break;
   }

@@ -124,6 +124,7 @@ class interpreter {
   void statement(ir::stmt s);
   void loop(ir::stmt s);
   void update(ir::list<ir::stmt> const& together);
+  void call(ir::stmt s);
   void at_once(ir::stmt s, std::int64_t begin, std::int64_t extent);
   sequence<std::int64_t> drawn_order(std::int64_t count);
 

@@ -14,6 +14,7 @@ class comparer {
     return true;
   }
   bool operator()(std::int32_t x, std::int32_t y) const { return x == y; }
+  bool operator()(buffer const* x, buffer const* y) const { return x->id == y->id; }
   bool operator()(prefetched const& x, prefetched const& y) { return x.buf->id == y.buf->id && x.distance == y.distance; }
   bool operator()(expr x, expr y) {
     if (x == nullptr || y == nullptr) return x == y;
@@ -32,7 +33,9 @@ class comparer {
     if (x == nullptr || y == nullptr) return x == y;
     if (x->kind != y->kind || x->how != y->how || x->variable != y->variable || x->threads != y->threads) return false;
     if ((x->buf == nullptr) != (y->buf == nullptr) || (x->buf != nullptr && x->buf->id != y->buf->id)) return false;
-    return (*this)(x->begin, y->begin) && (*this)(x->extent, y->extent) && (*this)(x->indices, y->indices) &&
+    if (x->number != y->number || (x->by == nullptr) != (y->by == nullptr) || (x->by != nullptr && !x->by->is(*y->by)))
+      return false;
+    return (*this)(x->buffers, y->buffers) && (*this)(x->begin, y->begin) && (*this)(x->extent, y->extent) && (*this)(x->indices, y->indices) &&
            (*this)(x->before, y->before) && (*this)(x->value, y->value) && (*this)(x->mask, y->mask) && (*this)(x->identity, y->identity) &&
            (*this)(x->first, y->first) && (*this)(x->ahead, y->ahead) && (*this)(x->children, y->children);
   }

@@ -83,7 +83,7 @@ struct buffer {
   list<expr> shape, strides;     // in elements
 };
 
-enum class stmt_kind : std::uint8_t { block, loop, store, accumulate, branch, allocate, together, barrier };
+enum class stmt_kind : std::uint8_t { block, loop, store, accumulate, branch, allocate, together, barrier, call };
 
 /// One statement.
 ///
@@ -101,6 +101,8 @@ enum class stmt_kind : std::uint8_t { block, loop, store, accumulate, branch, al
 ///   allocate    buf exists in children[0]; its elements are undefined at first
 ///   together    children are stores, or accumulates with one `first`, to different buffers; all of them are
 ///               evaluated before any of them writes
+///   call        function `by` of the program's, launch::functions[number], on all of `buffers`: what it reads, each element of
+///               which has been written, then what it writes, each element. In no loop; where it fails the kernel ends
 ///   barrier     no thread of the block goes on before all are there; in loops over threads alone, which all of them run alike
 struct prefetched {
   buffer const* buf = nullptr;
@@ -117,6 +119,9 @@ struct stmt_node {
   list<std::int32_t> first;
   list<prefetched> ahead;
   list<stmt> children;
+  extern_function const* by = nullptr;
+  std::int32_t number = 0;
+  list<buffer const*> buffers;
 };
 
 /// Owns nodes; hands out equal expressions once.
@@ -201,6 +206,7 @@ stmt loop(arena& m, loop_kind how, std::int32_t variable, expr begin, expr exten
 stmt loop_like(arena& m, stmt s, expr begin, expr extent, stmt body);  // run as the loop s
 stmt branch(arena& m, expr condition, stmt then, stmt otherwise = nullptr);
 stmt together(arena& m, sequence<stmt> const& children);  // one child stands for itself
+stmt call(arena& m, extern_function const* by, std::int32_t number, sequence<buffer const*> const& buffers);
 
 /// Where an accumulate reads `self`.
 inline list<expr> const& self_indices(stmt s) { return s->before.size() > 0 ? s->before : s->indices; }

@@ -346,6 +346,15 @@ WEFT_DECL stmt together(arena& m, sequence<stmt> const& children) {
   return m.make(n);
 }
 
+WEFT_DECL stmt call(arena& m, extern_function const* by, std::int32_t number, sequence<buffer const*> const& buffers) {
+  stmt_node n;
+  n.kind = stmt_kind::call;
+  n.by = by;
+  n.number = number;
+  n.buffers = m.make_list(buffers);
+  return m.make(n);
+}
+
 WEFT_DECL expr rewriter::operator()(expr e) {
   if (e == nullptr) return nullptr;
   if (arena::note const& n = m_.note_of(e); n.epoch == epoch_) return n.value;

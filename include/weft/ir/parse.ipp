@@ -7,7 +7,8 @@ namespace detail {
 
 class parser final : expression_reader {
  public:
-  parser(arena& m, std::string_view text, known_intrinsics known) : expression_reader(m, text, known) {}
+  parser(arena& m, std::string_view text, known_intrinsics known, known_functions functions)
+      : expression_reader(m, text, known), known_functions_(functions) {}
   function whole();
 
  private:
@@ -18,6 +19,7 @@ class parser final : expression_reader {
   stmt statement();
   stmt loop(std::int64_t indent);
   stmt update(stmt_kind kind);
+  stmt call();
   stmt branch(std::int64_t indent);
   stmt allocate(std::int64_t indent);
   stmt block(sequence<stmt> const& list) {
@@ -36,6 +38,7 @@ class parser final : expression_reader {
     return name;
   }
 
+  known_functions known_functions_;
   int allocated_ = 0;
 };
 
@@ -103,6 +106,8 @@ inline stmt parser::statement() {
     stmt_node n;
     n.kind = stmt_kind::barrier;
     s = m_.make(n);
+  } else if (try_word("call")) {
+    s = call();
   } else if (try_word("pass")) {
     next_line();
     s = block({});
@@ -177,6 +182,22 @@ inline stmt parser::allocate(std::int64_t indent) {
     s = m_.make(n);
   }
   return s;
+}
+inline stmt parser::call() {
+  sequence<buffer const*> written, all;
+  do written.push_back(a_buffer());
+  while (try_sign(","));
+  expect("=");
+  extern_function const* const by = known_functions_.find(a_name("the name of a function"));
+  if (by == nullptr) fail_at(name_at_, "a function that `parse` was given");
+  expect("(");
+  do all.push_back(a_buffer());
+  while (try_sign(","));
+  expect(")");
+  for (buffer const* b : written) all.push_back(b);
+  auto const number = static_cast<std::int32_t>(integer(0, 1 << 20, "the number of a function"));
+  next_line();
+  return ir::call(m_, by, number, all);
 }
 inline stmt parser::update(stmt_kind kind) {
   stmt_node n;
@@ -295,8 +316,8 @@ inline function parser::whole() {
 }
 }  // namespace detail
 
-WEFT_DECL function parse(arena& m, std::string_view text, known_intrinsics known) {
-  return detail::parser(m, text, known).whole();
+WEFT_DECL function parse(arena& m, std::string_view text, known_intrinsics known, known_functions functions) {
+  return detail::parser(m, text, known, functions).whole();
 }
 
 }  // namespace ir

@@ -20,6 +20,7 @@
 //                16 lanes: 3i64x16 truex16 inf<f32x16>
 //   let $0 = x   before a statement: a part that occurs often, or too deep to read in one line. Text only: nodes
 //                know nothing of it.
+//   functions    call F = my_fft(S, A) 0: what it writes, what it reads, its number in launch::functions
 //   other names  `for` and all that are not identifiers, in backquotes
 #pragma once
 

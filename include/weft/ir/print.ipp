@@ -60,6 +60,7 @@ class printer {
   }
   void loop(stmt s);
   void update(stmt s);
+  void call(stmt s);
   /// Of the first of several that are together, in the value of another one that has another type.
   bool is_of_another(expr self) const {
     return current_ != nullptr && current_->kind == stmt_kind::accumulate && current_->buf != nullptr &&
@@ -285,6 +286,24 @@ inline void printer::update(stmt s) {
   }
   end_line();
 }
+/// Results first, as in a store.
+inline void printer::call(stmt s) {
+  begin_line({});
+  std::uint32_t const all = s->buffers.size(), wanted = s->by != nullptr ? static_cast<std::uint32_t>(s->by->reads) : all;
+  std::uint32_t const reads = wanted < all ? wanted : all;
+  auto const buffers = [&](std::uint32_t from, std::uint32_t to) {
+    for (std::uint32_t i = from; i < to; ++i) {
+      if (i > from) out_ += ", ";
+      put(s->buffers[i]);
+    }
+  };
+  out_ += "call ";
+  buffers(reads, all);
+  out_ += joined({" = ", s->by != nullptr ? name_text(std::string(s->by->name)) : "?", "("});
+  buffers(0, reads);
+  out_ += ") " + std::to_string(s->number);
+  end_line();
+}
 inline void printer::statement(stmt s) {
   if (s == nullptr) {
     out_ += indent_ + "?\n";
@@ -312,6 +331,7 @@ inline void printer::statement(stmt s) {
       out_ += indent_ + "else:\n";
       return indented(s->children[1]);
     case stmt_kind::barrier: out_ += indent_ + "barrier\n"; return;
+    case stmt_kind::call: return call(s);
     case stmt_kind::allocate: break;
   }
   out_ += indent_ + "allocate ";

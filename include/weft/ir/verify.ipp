@@ -87,6 +87,7 @@ class verifier {
   void update(stmt s, list<stmt> const& side_by_side);
   void together(stmt s);
   void allocate(stmt s);
+  void call(stmt s);
 
   function const& f_;
   std::string fault_;
@@ -407,6 +408,24 @@ inline void verifier::allocate(stmt s) {
   statement(s->children[0]);
   allocated_[b] = false;
 }
+inline void verifier::call(stmt s) {
+  if (s->by == nullptr || s->number < 0) return wrong("a call lacks its function, or that one's number");
+  for (bool bound : bound_) require(!bound, "a function is called in no loop");
+  require(static_cast<std::int32_t>(s->buffers.size()) == s->by->reads + s->by->writes && s->by->writes > 0,
+          "a call has a buffer for each parameter of its function");
+  for (std::uint32_t i = 0; i < s->buffers.size() && ok(); ++i) {
+    buffer const* const b = s->buffers[i];
+    usable(b);
+    if (!ok()) return;
+    require(b->where != scope::registers, "a function takes memory, no registers");
+    require(s->by->parameters[i] == extern_parameter{b->type, static_cast<std::int32_t>(b->shape.size())},
+            "a buffer of a call has the type and the dimensions of its parameter");
+    bool const writes = static_cast<std::int32_t>(i) >= s->by->reads;
+    require(!writes || b->written, "a call writes to what nothing may write");
+    for (std::uint32_t k = 0; k < s->buffers.size() && writes; ++k)
+      require(k == i || s->buffers[k]->alias_class != b->alias_class, "what a call writes is shared with another of its buffers");
+  }
+}
 inline void verifier::statement(stmt s) {
   if (!ok()) return;
   if (s == nullptr) return wrong("a statement is missing");
@@ -420,6 +439,7 @@ inline void verifier::statement(stmt s) {
     case stmt_kind::accumulate: return update(s, {&s, 1});
     case stmt_kind::together: return together(s);
     case stmt_kind::allocate: return allocate(s);
+    case stmt_kind::call: return call(s);
     case stmt_kind::barrier:
       return require(in_threads_, "a barrier stands in a loop over threads, and in no other concurrent one inside");
     case stmt_kind::branch: break;

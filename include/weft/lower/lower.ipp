@@ -180,7 +180,16 @@ WEFT_DECL range_table lowering::ranges_in(stage_frame const& f, int position) co
   for (int i = 0; i <= position; ++i) ranges.set(f.loops[at(i)].variable, ir::index(m_, 0), f.loops[at(i)].extent);
   return ranges;
 }
+/// The stage by its function, on the memory of what it reads and of its results.
+WEFT_DECL ir::stmt lowering::call_of(int stage) {
+  stage_info const& s = p_.stages[at(stage)];
+  sequence<ir::buffer const*> buffers;
+  each_whole_read(p_, s, [&](int t) { buffers.push_back(tensor_[at(t)]); });
+  for (int r = 0; r < s.results; ++r) buffers.push_back(tensor_[at(s.tensor + r)]);
+  return ir::call(m_, s.by, extern_number(p_, stage), buffers);
+}
 WEFT_DECL ir::stmt lowering::stage_nest(int stage) {
+  if (p_.stages[at(stage)].by != nullptr) return call_of(stage);
   stage_frame* const outside = now_;
   now_ = &frames_[at(stage)];
   if (!now_->is_open) open(*now_);

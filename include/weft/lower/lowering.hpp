@@ -141,6 +141,7 @@ class lowering {
   bool is_tile(int position) const { return is_written_out(now_->loops[at(position)].how); }
   range_table ranges_in(stage_frame const& f, int position) const;
   ir::stmt stage_nest(int stage);
+  ir::stmt call_of(int stage);
   void open(stage_frame& f);
   void add_guard(int loop);
   void add_guard(guard g);

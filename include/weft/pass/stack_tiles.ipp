@@ -59,6 +59,7 @@ class tile_accesses final : public ir::rewriter {
       return same;
     }
     if (!finding_ && s->ahead.size() > 0) return without_prefetch(s);
+    for (ir::buffer const* b : s->buffers) known_ = known_ && b != buf_;  // a function takes memory
     if (s->buf != buf_ || s->kind == ir::stmt_kind::allocate) return nullptr;
     int lanes = s->value->lanes;
     for (ir::expr i : s->indices)

@@ -249,6 +249,9 @@ class binder {
     for (std::size_t s = static_cast<std::size_t>(writer); s < p_.stages.size(); ++s) {
       sequence<bool> seen(p_.nodes.size(), false);
       bool const own = static_cast<int>(s) == writer;
+      bool whole = false;
+      each_whole_read(p_, p_.stages[s], [&](int t) { whole = whole || t == input; });
+      if (whole) return false;
       for (int r = 0; r < p_.stages[s].results; ++r)
         if (!reads_only_in_place(p_.result(p_.stages[s], r).body, input, own ? &p_.stages[s] : nullptr, seen))
           return false;

@@ -53,6 +53,7 @@ struct executor_loop {
 // One call of a kernel. What goes wrong in it waits until the kernel has ended: nothing unwinds through its code.
 struct executor_call {
   executor const& with;
+  failure* told = nullptr;  // for functions of the program's, which then are not called
   int pieces = 0, done = 0, stray = 0;  // of the loop that was not done as it should be
   bool strayed = false;
 #if WEFT_HAS_EXCEPTIONS
@@ -79,6 +80,7 @@ struct executor_call {
     done = loop.done();
     strayed = __atomic_load_n(&loop.strayed, __ATOMIC_RELAXED);
     stray = __atomic_load_n(&loop.stray, __ATOMIC_RELAXED);
+    if (told != nullptr && failed()) told->state = 1;
   }
   static void parallel_for(void* self, std::int64_t count, void (*body)(void*, std::int64_t, std::int64_t),
                            void* context) {
@@ -93,7 +95,7 @@ struct executor_call {
   }
 };
 inline std::int32_t call_by_executor(loop_runner const& self, kernel_entry entry, launch const& l) {
-  executor_call call{static_cast<known_executor const&>(self).is};
+  executor_call call{static_cast<known_executor const&>(self).is, l.failed};
   services const mine{executor_call::parallel_for, &call, l.host->report};
   launch own = l;
   own.host = &mine;

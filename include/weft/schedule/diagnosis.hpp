@@ -317,7 +317,16 @@ enum class verdict : std::uint8_t { legal, deferred, illegal };
     "the inner part of a split by that number of terms: 2 of pmaddwd and vdpbf16ps, 4 of vpdpbusd") \
   X(the_terms_of_the_stage_are_not_those_of_the_instruction, \
     "the terms of the stage are not those of the instruction's pattern: other operations, element types, or operands that are no elements of tensors", \
-    "a sum of products of two tensors' elements: i16 and i16 for pmaddwd, u8 and i8 for vpdpbusd, bf16 and bf16 for vdpbf16ps")
+    "a sum of products of two tensors' elements: i16 and i16 for pmaddwd, u8 and i8 for vpdpbusd, bf16 and bf16 for vdpbf16ps") \
+  X(a_function_computes_this_stage__it_has_no_loops, \
+    "a function of yours computes this stage, all of it at once: it has no loops, and no stage is computed inside it", \
+    "this step on a stage that reads it or that it reads, or on a copy of it (cache_read)") \
+  X(a_function_computes_this_stage__it_stays_as_it_is, \
+    "a function of yours computes this stage where it stands: of its memory alone a step may decide", \
+    "set_scope, storage_align, or this step on a copy that a reader is given (cache_read)") \
+  X(a_function_reads_this_stage_whole__let_it_read_a_copy, \
+    "a function of yours reads this stage, all of it as it stands: it keeps its dimensions and memory of its own in front of the function", \
+    "cache_read of it for the stage of the function, before this step; the function is then given the copy")
 // clang-format on
 
 enum class diagnosis : std::uint8_t {

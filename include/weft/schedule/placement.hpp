@@ -20,15 +20,19 @@ constexpr sequence<sequence<std::int32_t>> readers_of(program const& p) {
       next.push_back(id);
     };
     stage_info const& stage = program::at(p.stages, s);
+    auto const read = [&](int tensor) {
+      if (int const from = program::at(p.tensors, tensor).stage; from >= 0) {
+        sequence<std::int32_t>& of = readers[static_cast<std::size_t>(from)];
+        if (of.empty() || of.back() != s) of.push_back(s);
+      }
+    };
+    each_whole_read(p, stage, read);
     for (int r = 0; r < stage.results; ++r) reach(p.result(stage, r).body);
     while (!next.empty()) {
       node const n = p.at(next.back());
       next.pop_back();
       if (n.kind == op::load) {
-        if (int const from = program::at(p.tensors, n.a).stage; from >= 0) {
-          sequence<std::int32_t>& of = readers[static_cast<std::size_t>(from)];
-          if (of.empty() || of.back() != s) of.push_back(s);
-        }
+        read(n.a);
         for (int i = 0; i < n.c; ++i) reach(program::at(p.operands, n.b + i));
       } else if (arity(n.kind) > 0) {
         reach(n.a), reach(n.b), reach(n.c);
@@ -66,9 +70,10 @@ constexpr void each_load(program const& p, int stage, F const& f) {
     if (n.kind == op::load) f(n);
   });
 }
-/// Whether a body of stage `reader` reads an element of `tensor`.
+/// Whether a body of stage `reader` reads an element of `tensor`, or its function all.
 constexpr bool reads_tensor(program const& p, int reader, int tensor) {
   bool found = false;
+  each_whole_read(p, program::at(p.stages, reader), [&](int t) { found = found || t == tensor; });
   each_load(p, reader, [&](node const& n) { found = found || n.a == tensor; });
   return found;
 }
@@ -244,8 +249,20 @@ struct placement_check {
     }
     return {};
   }
+  /// Whether what functions compute and read is computed in front of them, in memory of its own.
+  constexpr ruling functions() const {
+    program const& p = n.computation();
+    for (std::int32_t t : p.reads)
+      if (int const s = program::at(p.tensors, t).stage; s >= 0 && !(place(s) == placement()))
+        return illegal(diagnosis::a_function_reads_this_stage_whole__let_it_read_a_copy);
+    for (int s = 0; s < static_cast<int>(n.places.size()) && !p.reads.empty(); ++s)
+      if (program::at(p.stages, s).by != nullptr && !(place(s) == placement()))
+        return illegal(diagnosis::a_function_computes_this_stage__it_stays_as_it_is);
+    return {};
+  }
   constexpr ruling all() const {
     if (ruling const r = rings(); r.v != verdict::legal) return r;
+    if (ruling const r = functions(); r.v != verdict::legal) return r;
     for (std::size_t s = 0; s < n.order.size(); ++s)
       if (n.computation().stages[s].scanned >= 0)
         if (ruling const r = n.scan_fits(n.order[s]); r.v != verdict::legal) return r;
@@ -303,6 +320,12 @@ constexpr ruling has_memory(nest const& n, int stage) {
   if (r.v == verdict::legal && program::at(n.places, stage).inlined) return illegal(diagnosis::an_inlined_stage_has_no_memory);
   return r;
 }
+/// Whether a function reads all of a result of the stage.
+constexpr bool is_read_whole(program const& p, int stage) {
+  for (std::int32_t t : p.reads)
+    if (program::at(p.tensors, t).stage == stage) return true;
+  return false;
+}
 /// Whether a step has split, reordered or marked the stage's loops, placed it, placed others in its loops, or wants
 /// something of its memory, the identity in front of a loop, or a copy of its nest.
 constexpr bool is_scheduled(nest const& n, int stage) {
@@ -330,6 +353,28 @@ constexpr bool has_placements(nest const& n) {
   for (std::int32_t start : n.starts)
     if (start >= 0) return true;
   return false;
+}
+/// Whether a stage that a function computes, which has no loops, or one that a function reads whole stays what it is.
+/// Where they are computed is looked at behind the step.
+constexpr ruling suits_functions(nest const& n, step const& s) {
+  program const& p = n.computation();
+  auto const by_function = [&](int stage) {
+    return stage >= 0 && stage < static_cast<int>(p.stages.size()) && program::at(p.stages, stage).by != nullptr;
+  };
+  auto const is_loop = [&](int l) { return l >= 0 && l < static_cast<int>(n.loops.size()); };
+  for (int i = 0; i < s.count; ++i)
+    if (int const l = s.loops[static_cast<std::size_t>(i)]; is_loop(l) && by_function(n.at(l).stage))
+      return illegal(diagnosis::a_function_computes_this_stage__it_has_no_loops);
+  bool const keeps = s.what == verb::cache_read || s.what == verb::set_scope || s.what == verb::storage_align ||
+                     s.what == verb::compute_root;
+  if (form_of(s.what).stage && by_function(s.stage) && !keeps)
+    return illegal(diagnosis::a_function_computes_this_stage__it_stays_as_it_is);
+  bool const takes = s.what == verb::transform_layout || s.what == verb::fold_storage ||
+                     (s.what == verb::split && s.word == static_cast<int>(tail::round_up));
+  int const stage = form_of(s.what).stage ? s.stage : is_loop(s.loops[0]) ? n.at(s.loops[0]).stage : -1;
+  if (takes && stage >= 0 && is_read_whole(p, stage))
+    return illegal(diagnosis::a_function_reads_this_stage_whole__let_it_read_a_copy);
+  return {};
 }
 /// Whether the placements of the nest that a step has led to can be kept.
 constexpr ruling placements_fit(nest const& after) { return detail::placement_check(after).all(); }

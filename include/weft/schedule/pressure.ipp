@@ -13,6 +13,7 @@ inline int widest_bytes(program const& p, stage_info const& stage) {
   for (int r = 0; r < stage.results; ++r) {
     int const bytes = size_bytes(program::at(p.tensors, stage.tensor + r).type), body = p.result(stage, r).body;
     if (bytes > widest) widest = bytes;
+    if (body < 0) continue;  // a function's
     if (body > last) last = body;
     used[static_cast<std::size_t>(body)] = true;
   }

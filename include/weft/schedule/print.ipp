@@ -117,7 +117,7 @@ inline void stage_loops(nest const& n, int stage, std::string indent, std::strin
   out += "\n";
   std::string const outside = indent += "  ";
   for (std::int32_t id : n.order[static_cast<std::size_t>(stage)]) {
-    if (inlined) break;
+    if (inlined || program::at(p.stages, stage).by != nullptr) break;
     loop_kind const kind = n.at(id).kind;
     if (program::at(n.starts, stage) == id) out += indent + identity_text(n, stage, id) + "\n";
     (out += indent) += kind == loop_kind::serial ? "for" : name(kind);

@@ -137,6 +137,8 @@ struct schedule : nest,
 
   /// Whether the step may be taken there.
   static constexpr ruling check(nest const& n, step const& s) {
+    if (!n.computation().reads.empty())
+      if (ruling const r = suits_functions(n, s); r.v != verdict::legal) return r;
     ruling const r = check_alone(n, s);
     if (r.v == verdict::illegal || !(has_placements(n) || form_of(s.what).places)) return r;
     nest after = n;

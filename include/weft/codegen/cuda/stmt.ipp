@@ -94,6 +94,8 @@ WEFT_DECL void stmt_printer::print(ir::stmt s) {
     case ir::stmt_kind::branch: branch(s); break;
     case ir::stmt_kind::allocate: allocate(s); break;
     case ir::stmt_kind::barrier: k_.refuse("a barrier has no text yet: threads that wait need loops bound to them");
+    case ir::stmt_kind::call:
+      k_.refuse("a function of the program's runs on the CPU and has no CUDA text: compute its stage by another kernel");
   }
 }
 

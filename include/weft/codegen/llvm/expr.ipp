@@ -52,6 +52,8 @@ WEFT_DECL value_ref expression_emitter::call_intrinsic(char const* name, sequenc
 
 WEFT_DECL std::uint64_t expression_emitter::classes_written(ir::stmt s) {
   std::uint64_t bits = s->kind == ir::stmt_kind::store ? class_of(s->buf) : 0;
+  for (std::uint32_t i = 0; i < s->buffers.size(); ++i)
+    if (static_cast<std::int32_t>(i) >= s->by->reads) bits |= class_of(s->buffers[i]);
   for (ir::stmt c : s->children) bits |= classes_written(c);
   return bits;
 }

@@ -9,8 +9,8 @@
 namespace weft::inline WEFT_ABI {
 namespace codegen::llvm {
 
-/// Gives each tensor that `f` writes, and that shares memory with no other, a second buffer in the workspace: a byte
-/// for each element, 1 when the element has been written. The caller of the kernel zeroes the workspace.
+/// Gives each tensor that the loops of `f` write, and that shares memory with no other, a second buffer in the workspace: a
+/// byte for each element, 1 when the element has been written. The caller of the kernel zeroes the workspace.
 void add_shadows(ir::function& f);
 
 struct instrumentation {

@@ -97,11 +97,6 @@ class instrumented_emitter final : public function_emitter {
     l_.BuildRetVoid(b_);
     l_.PositionBuilderAtEnd(b_, fine);
   }
-  /// Word `position` of a struct of words.
-  value_ref member(value_ref of, std::int64_t position) {
-    value_ref at[] = {number(position)};
-    return l_.BuildLoad2(b_, pointer(), l_.BuildGEP2(b_, pointer(), of, at, 1, ""), "");
-  }
   value_ref text_in_object(std::string const& text) {
     value_ref const bytes = debug().ConstStringInContext2(s_.context, text.data(), text.size(), 0);
     value_ref const global = l_.AddGlobal(s_.module, l_.TypeOf(bytes), "weft.text");
@@ -189,13 +184,20 @@ class instrumented_emitter final : public function_emitter {
   sequence<function_scope> scopes_;
   std::size_t next_line_ = 0;
 };
+inline void mark_written_by_calls(ir::stmt s, sequence<bool>& marks) {
+  for (std::uint32_t i = 0; i < s->buffers.size(); ++i)
+    if (static_cast<std::int32_t>(i) >= s->by->reads) marks[static_cast<std::size_t>(s->buffers[i]->id)] = true;
+  for (ir::stmt c : s->children) mark_written_by_calls(c, marks);
+}
 }  // namespace detail
 
 WEFT_DECL void add_shadows(ir::function& f) {
   std::size_t const count = f.buffers.size();
+  sequence<bool> by_function(count, false);  // all of it is written at once
+  detail::mark_written_by_calls(f.body, by_function);
   for (std::size_t i = 0; i < count; ++i) {
     ir::buffer const* const b = f.buffers[i];
-    bool shared = b->where == ir::scope::registers || !b->written;
+    bool shared = b->where == ir::scope::registers || !b->written || by_function[i];
     for (std::size_t k = 0; k < count; ++k) shared = shared || (k != i && f.buffers[k]->alias_class == b->alias_class);
     if (shared) continue;
     ir::buffer* const s = f.nodes->make_buffer();

@@ -26,9 +26,14 @@ class function_emitter : public expression_emitter {
   /// Where code of other threads may have given up meanwhile.
   virtual void stop_if_failed() {}
   /// What the kernel returns.
-  virtual value_ref result() { return l_.ConstInt(l_.Int32TypeInContext(s_.context), 0, 0); }
+  virtual value_ref result();
   virtual value_ref new_function(std::string const& name, type_ref result, sequence<type_ref> parameters, bool exported);
   value_ref alloca_in_entry(type_ref type, unsigned alignment);
+  /// Word `position` of a struct of words.
+  value_ref member(value_ref of, std::int64_t position) {
+    value_ref at[] = {number(position)};
+    return l_.BuildLoad2(b_, pointer(), l_.BuildGEP2(b_, pointer(), of, at, 1, ""), "");
+  }
   block_ref new_block();
   value_ref function_ = nullptr;
   block_ref last_store_ = nullptr;  // where it began
@@ -45,6 +50,7 @@ class function_emitter : public expression_emitter {
   void end_stores();
   void branch(ir::stmt s);
   void allocate(ir::stmt s);
+  void call(ir::stmt s);
   void counted(ir::stmt s, value_ref begin, value_ref end, bool at_least_once);
   void prefetch(ir::stmt s);
 
@@ -66,6 +72,7 @@ class function_emitter : public expression_emitter {
   sequence<stack_slot> slots_;      // by buffer
   range_table ranges_;              // of the loop variables: a loop that surely runs needs no test before it
   int bodies_ = 0;
+  bool calls_ = false;        // functions of the program's
   bool past_caches_ = false;  // the function has stored so since its last fence
 };
 

@@ -69,7 +69,7 @@ WEFT_DECL void function_emitter::answer_workspace() {
   value_ref next[] = {number(1)};
   if (kept != nullptr) l_.BuildStore(b_, emit(kept), l_.BuildGEP2(b_, l_.DoubleTypeInContext(s_.context), to, next, 1, ""));
   leave();
-  l_.BuildRet(b_, result());
+  l_.BuildRet(b_, l_.ConstNull(l_.Int32TypeInContext(s_.context)));
   l_.PositionBuilderAtEnd(b_, after);
 }
 
@@ -115,7 +115,19 @@ WEFT_DECL value_ref function_emitter::alloca_in_entry(type_ref type, unsigned al
   return slot;
 }
 
+namespace detail {
+inline bool has_call(ir::stmt s) {
+  bool found = s->kind == ir::stmt_kind::call;
+  for (ir::stmt c : s->children) found = found || has_call(c);
+  return found;
+}
+}  // namespace detail
+WEFT_DECL value_ref function_emitter::result() {
+  type_ref const code = l_.Int32TypeInContext(s_.context);
+  return calls_ ? l_.BuildLoad2(b_, code, member(launch_, 5), "") : l_.ConstNull(code);
+}
 WEFT_DECL void function_emitter::entry(std::string const& name) {
+  calls_ = detail::has_call(s_.f.body);
   variables_.assign(s_.f.variables.size(), nullptr);
   variable_region_.assign(s_.f.variables.size(), 0);
   value_ref const exported = new_function(name, l_.Int32TypeInContext(s_.context), {pointer()}, true);
@@ -153,6 +165,7 @@ WEFT_DECL void function_emitter::statement(ir::stmt s) {
     case ir::stmt_kind::store: return store(s);
     case ir::stmt_kind::branch: return branch(s);
     case ir::stmt_kind::allocate: return allocate(s);
+    case ir::stmt_kind::call: return call(s);
     case ir::stmt_kind::accumulate:
     case ir::stmt_kind::together:
     case ir::stmt_kind::barrier: break;
@@ -160,6 +173,43 @@ WEFT_DECL void function_emitter::statement(ir::stmt s) {
   WEFT_THROW(internal_error("llvm: an accumulate is left after pass/promote, or a barrier"));
 }
 
+/// if (launch->failed->state != 0) return; code = launch->functions[number](words); if (code != 0) launch->failed->numbers[0] =
+/// number, ->state = code, return; It has failed already where an executor left a loop undone: the function must not see that.
+WEFT_DECL void function_emitter::call(ir::stmt s) {
+  sequence<value_ref> words;
+  for (ir::buffer const* b : s->buffers) {
+    words.push_back(bases_[static_cast<std::size_t>(b->id)]);
+    for (ir::expr e : b->shape) words.push_back(emit(e));
+    for (ir::expr e : b->strides) words.push_back(emit(e));
+  }
+  value_ref const list = alloca_in_entry(l_.ArrayType2(i64(), words.size()), 16);
+  auto const word = [&](value_ref of, std::int64_t position) {
+    value_ref at[] = {number(position)};
+    return l_.BuildGEP2(b_, i64(), of, at, 1, "");
+  };
+  for (std::size_t i = 0; i < words.size(); ++i) l_.BuildStore(b_, words[i], word(list, static_cast<std::int64_t>(i)));
+  type_ref const code_type = l_.Int32TypeInContext(s_.context);
+  type_ref parameters[] = {pointer()};
+  value_ref arguments[] = {list};
+  end_stores();
+  value_ref const failed = member(launch_, 5), nothing = l_.ConstNull(code_type);
+  auto const leave_unless = [&](value_ref good, auto const& before) {
+    block_ref const bad = new_block(), fine = new_block();
+    hint_rare(l_.BuildCondBr(b_, l_.BuildNot(b_, good, ""), bad, fine));
+    l_.PositionBuilderAtEnd(b_, bad);
+    before();
+    l_.BuildRetVoid(b_);
+    l_.PositionBuilderAtEnd(b_, fine);
+  };
+  leave_unless(l_.BuildICmp(b_, IntEQ, l_.BuildLoad2(b_, code_type, failed, ""), nothing, ""), [] {});
+  value_ref const code =
+      l_.BuildCall2(b_, l_.FunctionType(code_type, parameters, 1, 0), member(member(launch_, 8), s->number), arguments, 1, "");
+  forget_memory(classes_written(s));
+  leave_unless(l_.BuildICmp(b_, IntEQ, code, nothing, ""), [&] {
+    l_.BuildStore(b_, number(s->number), word(failed, 2));
+    l_.BuildStore(b_, code, failed);
+  });
+}
 WEFT_DECL void function_emitter::loop(ir::stmt s) {
   value_ref const begin = emit(s->begin);
   value_ref const end = ir::is_literal(s->begin, 0) ? emit(s->extent) : l_.BuildAdd(b_, begin, emit(s->extent), "");

@@ -40,7 +40,7 @@ class key_writer : public byte_writer {
     each(features, [&](std::string const& f) { text(f); });
   }
   WEFT_DECL void write(program const& p) {
-    auto const& [nodes, operands, extents, inputs, tensors, axes, stages, results, outputs, conditions, scalars, loud,
+    auto const& [nodes, operands, extents, inputs, tensors, axes, stages, results, reads, outputs, conditions, scalars, loud,
                  moved_to, moved_axis, guests, next_guest] = p;
     each(nodes, [&](node const& n) {
       auto const& [kind, type, a, b, c, value] = n;
@@ -62,15 +62,24 @@ class key_writer : public byte_writer {
       numbers(extent, stage, reduced);
     });
     each(stages, [&](stage_info const& s) {
-      auto const& [tensor, first_axis, spatial, first_reduced, reduced, first_result, results_of_it, scanned, backwards] = s;
-      numbers(tensor, first_axis, spatial, first_reduced, reduced, first_result, results_of_it, scanned, backwards);
+      auto const& [tensor, first_axis, spatial, first_reduced, reduced, first_result, results_of_it, scanned, backwards, first_read, by] = s;
+      numbers(tensor, first_axis, spatial, first_reduced, reduced, first_result, results_of_it, scanned, backwards, first_read);
+      if (by != nullptr) write(*by);
     });
     each(results, [&](result_info const& r) {
       auto const& [body, identity, merged] = r;
       numbers(body, identity, merged);
     });
+    all(reads);
     all(outputs);
     numbers(scalars);
+  }
+  /// Not what it does: code asks for it at each call.
+  WEFT_DECL void write(extern_function const& f) {
+    auto const& [name, reads, writes, parameters, call, on_elements] = f;
+    text(name);
+    numbers(reads, writes);
+    for (extern_parameter const& p : parameters) numbers(p.type, p.rank);
   }
   WEFT_DECL void write(intrinsic const& i) {
     auto const& [name, scope, terms, operands, pattern, match, computes, forms] = i;

@@ -1,0 +1,13 @@
+// expect: weft: a tensor that external is given has another element type than the function's parameter
+#include <weft/weft.hpp>
+#include <weft/expr/extern.hpp>
+
+int sums(weft::extern_view<float const, 1> x, weft::extern_view<float, 1> y) noexcept;
+
+constexpr auto k = weft::kernel<"k">([](auto x) {
+  weft::compute<"f">(x.extent(0), weft::external<"sums", &sums>(x));  // <- here
+  return weft::compute<"y">(x.extent(0), [=](auto i) { return x(i) + 1; });
+});
+static_assert(weft::checked<k, weft::arg<double, 1>>);
+
+int main() {}
