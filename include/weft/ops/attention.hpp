@@ -51,7 +51,8 @@ constexpr auto attend_in_blocks(expr::tensor<T, Rank> const& scores, expr::tenso
     for (std::size_t d = 0; d < Rank; ++d) i[d] = at[d];
     auto const x = score(i, at[Rank]);
     auto const high = element_at(top, i);
-    return select(i[last] * block + at[Rank] < keys && x != -__builtin_inff(), weft::exp(x - high), 0);
+    auto const seen = weft::select(x == -__builtin_inff(), 0, weft::exp(x - high));
+    return weft::select(i[last] * block + at[Rank] < keys, seen, 0);
   });
   auto const weight_at = [=](indices<Rank> const& i, axis_index k) {
     indices<Rank + 1> at{};
