@@ -18,6 +18,7 @@ inline constexpr auto in_tiles = [](auto& s, auto const& product) {
   s.reorder(h, io, jo, e, ii, ji);
   s.unroll(ii);
   s.vectorize(ji);
+  return h;
 };
 /// A reduction of rows by 16 lanes, at the loop of the rows.
 inline constexpr auto by_lanes = [](auto& s, auto const& reduction, auto row, auto k) {
@@ -53,7 +54,7 @@ inline constexpr auto three_passes = weft::kernel<"three_passes">(
       auto [wh, wi, wk] = weights.axes();
       auto [wko, wki] = s.split(wk, 16);
       s.vectorize(wki);
-      in_tiles(s, dot);
+      auto head = in_tiles(s, dot);
       s.compute_inline(scores);
       auto [h, i, f, n] = y.axes();
       auto [io, ii] = s.split(i, 32);
@@ -69,7 +70,7 @@ inline constexpr auto three_passes = weft::kernel<"three_passes">(
         s.compute_at(top, io);
         s.compute_at(dot, io);
       }
-      s.compute_at(keys, h);
+      s.compute_at(keys, Where == placed::by_rows ? h : head);
     });
 
 inline constexpr auto one_pass = weft::kernel<"one_pass">(
