@@ -107,6 +107,7 @@ class report {
 void matmul(report& r, std::int64_t n);
 void matmul_packed(report& r, std::int64_t n);
 void matmul_two_threads(report& r);
+void attention(report& r);
 void lowering(report& r);
 void jit(report& r);
 void call(report& r);

@@ -28,6 +28,7 @@ constexpr named_case cases[] = {
 #define BENCH_NAMED(name, low, high) {"math_" #name, bench::math_##name},
     BENCH_MATH(BENCH_NAMED, BENCH_NAMED)
 #undef BENCH_NAMED
+    {"attention", bench::attention},
     {"lowering", bench::lowering},
     {"jit", bench::jit},
     {"warm_start", bench::warm_start},

@@ -79,6 +79,7 @@
 #include "weft/runtime/perf_map.ipp"
 #include "weft/runtime/tensor.ipp"
 #include "weft/runtime/thread_pool.ipp"
+#include "weft/schedule/narrow.ipp"
 #include "weft/schedule/pressure.ipp"
 #include "weft/schedule/print.ipp"
 #include "weft/schedule/print_how.ipp"

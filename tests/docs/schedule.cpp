@@ -5,6 +5,7 @@
 
 #include "support/golden.hpp"
 #include "weft/dim.hpp"
+#include "weft/expr/broadcast.hpp"
 #include "weft/intrinsics.hpp"
 #include "weft/print_how.hpp"
 #include "weft/weft.hpp"
@@ -267,6 +268,35 @@ TEST_CASE("docs/schedule.md shows a scan by vectors") {
          auto [t, j] = C.axes();
          WEFT_TEST_SCAN
        }).on(avx2()).loops(A));
+}
+namespace {
+constexpr auto attention = [](auto Q, auto K, auto V) {
+  auto M = Q.extent(0), N = K.extent(0), D = V.extent(1), E = Q.extent(1);
+  auto score = weft::compute<"score">(M, N, [=](auto i, auto k) {
+    return weft::sum(E, [=](auto e) { return Q(i, e) * K(k, e); });
+  });
+  auto step = [](auto state, auto term) {
+    auto [top, total, sum] = state;
+    auto [x, v] = term;
+    auto high = weft::max(top, x), keeps = weft::exp(top - high), adds = weft::exp(x - high);
+    return weft::values(high, total * keeps + adds, sum * keeps + adds * v);
+  };
+  auto [top, total, sum] = weft::compute<"top", "total", "sum">(M, D, [=](auto i, auto d) {
+    return weft::reduce(weft::values(-1e30f, 0.f, 0.f), step, N, [=](auto k) {
+      return weft::values(score(i, k), V(k, d));
+    });
+  });
+  return weft::elementwise<"y">([](auto x, auto t) { return x / t; }, sum, total);
+};
+}  // namespace
+TEST_CASE("docs/schedule.md shows attention in one pass") {
+#define WEFT_TEST_STATE auto [i, d] = y.axes(); auto [si, sd, k] = state.axes(); s.reorder(si, k, sd); s.vectorize(sd); \
+  s.compute_at(score, k); s.compute_at(state, i); s.vectorize(d);
+  auto const Q = weft::view(memory, 12, 16), K = weft::view(memory, 100, 16), V = weft::view(memory, 100, 32);
+  show("state", WEFT_TEST_TEXT_OF(WEFT_TEST_STATE), weft::kernel<"attention">(attention).on(avx2()).loops(Q, K, V),
+       weft::kernel<"attention">(attention, [](auto& s, auto, auto, auto, auto score, auto state, auto y) {
+         WEFT_TEST_STATE
+       }).on(avx2()).loops(Q, K, V));
 }
 TEST_CASE("docs/schedule.md shows the trace of a schedule, and a step that the extents of a call refuse") {
   auto const tiled = weft::kernel<"product">(product, [](auto& s, auto, auto, auto C) {

@@ -140,16 +140,24 @@ class program_maker : access_maker {
     if (spatial > 0 && reduced == 0 && r_.chance(25)) info.scanned = r_.below(spatial), info.backwards = r_.chance(30);
     bool const combines = reduced > 0 || info.scanned >= 0;
     if (reduced > 0 && r_.chance(12)) return position(s, info, shape, made);
-    int const results = r_.chance(15) ? r_.between(2, 3) : 1;
+    int const results = r_.chance(reduced > 0 ? 30 : 15) ? r_.between(2, 3) : 1;
     says_merged_ = results == 1 && reduced > 0 && r_.chance(15);
     weft::sequence<weft::dtype> types;
     for (int i = 0; i < results; ++i) types.push_back(any_type());
+    // Some results of several do not hang on one of the axes (schedule/narrow.hpp).
+    int const without = reduced > 0 && results > 1 && spatial > 0 && r_.chance(60) ? r_.below(spatial) : -1;
     d_.order_free.push_back(true);
     weft::sequence<known_tensor> finished;  // no body reads the stage's own tensors
     for (int i = 0; i < results; ++i) {
       weft::dtype const t = types[at(i)];
       weft::result_info result;
+      auto const all_axes = axes_;
+      if (without >= 0 && (i == 0 || r_.chance(40))) {
+        axes_[at(without)] = axes_[at((without + 1) % (spatial + reduced))];
+        for (auto& pool : seen_) pool.clear();
+      }
       number body = value(t, r_.between(1, 4));
+      axes_ = all_axes;
       if (combines && results > 1 && r_.chance(50)) body = mixed(t, body, types);
       if (combines) body = reduction(t, body, info, i, result);
       result.body = body.node;

@@ -217,6 +217,15 @@ inline weft::trace draw_steps(random_source& r, weft::schedule s, weft::sequence
         break;
       case 2: {
         step one{verb::reorder, 0, {}};
+        // Terms around elements: some of several results may be updated once for all of these (schedule/narrow.hpp).
+        weft::stage_info const& stage = weft::program::at(s.computation().stages, s.at(loop).stage);
+        if (stage.results > 1 && stage.reduced > 0 && r.chance(60)) {
+          for (bool const reduced : {true, false})
+            for (std::int32_t const l : order)
+              if (s.at(l).reduced == reduced && one.count < 6) one.loops[static_cast<std::size_t>(one.count++)] = l;
+          attempt(one);
+          break;
+        }
         weft::sequence<std::int32_t> left = order;
         for (int count = r.between(2, 6); count > 0 && !left.empty(); --count) {
           int const at = r.below(static_cast<int>(left.size()));

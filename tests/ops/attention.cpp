@@ -12,11 +12,40 @@ constexpr auto plain = weft::kernel<"plain">(ops::attention);
 constexpr auto causal = weft::kernel<"causal">(
     [](auto q, auto k, auto v) { return ops::attention(q, k, v, {.causal = true, .scale = 0.25}); });
 constexpr auto masked = weft::kernel<"masked">(ops::attention);
+template <std::int64_t Block>
+constexpr auto in_blocks = weft::kernel<"in_blocks">(
+    [](auto q, auto k, auto v, auto... mask) { return ops::attention(q, k, v, mask..., {.block = Block}); });
+template <std::int64_t Block>
+constexpr auto causal_in_blocks = weft::kernel<"causal_in_blocks">(
+    [](auto q, auto k, auto v) { return ops::attention(q, k, v, {.causal = true, .scale = 0.25, .block = Block}); });
+/// Blocks of keys inside those of queries; nothing in memory is as long as the keys.
+constexpr auto one_pass = weft::kernel<"one_pass">(
+    [](auto q, auto k, auto v) { return ops::attention(q, k, v, {.block = 4}); },
+    [](auto& s, auto, auto, auto, auto dot, auto scores, auto top, auto weight, auto total, auto sum, auto state, auto y) {
+      auto [b, h, i, f] = y.axes();
+      auto [io, ii] = s.split(i, 2);
+      s.reorder(b, h, io, ii, f);
+      s.vectorize(f);
+      auto [sb, sh, si, sf, n] = state.axes();
+      s.reorder(sb, sh, n, si, sf);
+      s.vectorize(sf);
+      s.compute_at(state, io);
+      s.compute_at(sum, n);
+      s.compute_at(total, n);
+      s.compute_at(weight, n);
+      s.compute_at(top, n);
+      s.compute_inline(scores);
+      s.compute_at(dot, n);
+    });
 static_assert(weft::checked<plain, weft::arg<float, 4>, weft::arg<float, 4>, weft::arg<float, 4>>);
 
 // Scores (below 16) are off by 4 u of themselves, which moves a weight by 128 u of itself (twice: its own and the
 // total's); the weights' own errors and the sum of values below 2 are small beside that.
 constexpr double bound = (2 * 128 + 50) * 2 * 0x1p-24;
+
+// In blocks, each block rescales what was added before it, weights and values: by an exp within 2 u of a difference below 32, which
+// is rounded, with a product and a sum after it.
+constexpr double rescaled(double blocks) { return bound + blocks * 2 * (32 + 2 + 2) * 2 * 0x1p-24; }
 
 /// One element of the result, `score` being the scaled and masked ones.
 template <class Score, class Value>
@@ -89,4 +118,51 @@ TEST_CASE("a mask of bool says which keys are seen") {
             [&](long s) { return v(s, f); });
       },
       q, k, v, mask);
+}
+TEST_CASE("attention in blocks of keys is the formula, of two heads and sizes that blocks do not divide") {
+  auto const q = drawn<float>(1, 1, 2, 5, 3), k = drawn<float>(2, 1, 2, 7, 3), v = drawn<float>(3, 1, 2, 7, 5);
+  auto const score = [&](long b, long h, long i, long s) {
+    double x = 0;
+    for (long e = 0; e < 3; ++e) x += q(b, h, i, e) * k(b, h, s, e);
+    return x;
+  };
+  auto const all = [&](long b, long h, long i, long f) {
+    return attended(7, [&](long s) { return score(b, h, i, s) / std::sqrt(3.0); }, [&](long s) { return v(b, h, s, f); });
+  };
+  check_op(in_blocks<1>, shape_t<4>{1, 2, 5, 5}, rescaled(7), all, q, k, v);
+  check_op(in_blocks<4>, shape_t<4>{1, 2, 5, 5}, rescaled(2), all, q, k, v);
+  check_op(in_blocks<8>, shape_t<4>{1, 2, 5, 5}, rescaled(1), all, q, k, v);
+  check_op(one_pass, shape_t<4>{1, 2, 5, 5}, rescaled(2), all, q, k, v);
+  check_op(
+      causal_in_blocks<3>, shape_t<4>{1, 2, 5, 5}, rescaled(3),
+      [&](long b, long h, long i, long f) {
+        return attended(i + 1, [&](long s) { return score(b, h, i, s) / 4; }, [&](long s) { return v(b, h, s, f); });
+      },
+      q, k, v);
+}
+TEST_CASE("attention in one pass has the bits of the same blocks computed whole, and memory for a block") {
+  auto const q = drawn<float>(1, 1, 2, 6, 3), k = drawn<float>(2, 1, 2, 1001, 3), v = drawn<float>(3, 1, 2, 1001, 8);
+  auto const whole = in_blocks<4>(q, k, v), blocks = one_pass(q, k, v);
+  for (std::size_t i = 0; i < whole.size(); ++i) CHECK(whole.data()[i] == blocks.data()[i]);
+  std::string const loops = one_pass.ir(q, k, v);
+  for (std::size_t at = loops.find("buffer "); at != std::string::npos; at = loops.find("buffer ", at + 1)) {
+    std::string const line = loops.substr(at, loops.find('\n', at) - at);
+    if (line.find("argument") == std::string::npos) CHECK_MESSAGE(line.find("1001") == std::string::npos, line);
+    if (line.find("argument") == std::string::npos) CHECK_MESSAGE(line.find("251") == std::string::npos, line);
+  }
+}
+TEST_CASE("attention in blocks: keys that nobody sees weigh nothing, also where they fill a block, and of none it is NaN") {
+  auto const q = drawn<float>(1, 2, 4), k = drawn<float>(2, 9, 4), v = drawn<float>(3, 9, 6);
+  weft::tensor<float, 2> mask(2, 9);
+  for (long s = 0; s < 9; ++s) mask(0, s) = s == 4 || s == 5 ? 0.5f : -INFINITY, mask(1, s) = -INFINITY;
+  auto const y = in_blocks<3>(q, k, v, mask);
+  for (long f = 0; f < 6; ++f) {
+    auto const score = [&](long s) {
+      double x = 0;
+      for (long e = 0; e < 4; ++e) x += q(0, e) * k(s, e);
+      return x / 2 + mask(0, s);
+    };
+    CHECK(std::abs(y(0, f) - attended(9, score, [&](long s) { return v(s, f); })) <= rescaled(3));
+    CHECK(std::isnan(y(1, f)));
+  }
 }

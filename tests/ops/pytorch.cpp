@@ -111,6 +111,7 @@ void write_all() {
   auto const q = numbers(26, 2, 3, 11, 8), k = numbers(27, 2, 3, 13, 8), v = numbers(28, 2, 3, 13, 5);
   write("attention", OP(attention(x...)), q, k, v);
   write("attention_causal", OP(attention(x..., {.causal = true})), q, k, v);
+  write("attention_blocks", OP(attention(x..., {.block = 4})), q, k, v);
   write("attention_mask", OP(attention(x...)), q, k, v, numbers(29, 11, 13));
 
   write("permute", OP(permute(x..., {{2, 0, 3, 1}})), image);

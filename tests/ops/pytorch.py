@@ -93,6 +93,7 @@ OTHERS = {
     "batch_norm": (lambda x, m, v, w, b: F.batch_norm(x, m, v, w, b), 10),
     # Scores below 26 with 8 products each: an error of 26 * 10 roundings in a weight, twice.
     "attention": (attention, 2 * 26 * 10 + 50),
+    "attention_blocks": (attention, 2 * 26 * 10 + 50 + 4 * 2 * (2 * 26 + 4)),  # and 4 blocks are rescaled
     "attention_causal": (lambda q, k, v: attention(q, k, v, causal=True), 2 * 26 * 10 + 50),
     "attention_mask": (attention, 2 * 29 * 11 + 50),
     "permute": (lambda x: x.permute(2, 0, 3, 1), 0),

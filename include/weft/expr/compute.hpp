@@ -183,21 +183,23 @@ constexpr result_info result_from(program& p, Number const& identity, int update
   return {p.at(start).a == program::misfit ? start : update, p.at(start).value};  // refused where that node is copied
 }
 
-/// The reduction of what `trace_body` gave, as the values `x`, from `identity` by `combine(so far, x)`.
-template <int Axes, class R, class... V, class... Number, class Combine, std::size_t... I>
-constexpr auto combined(R const& traced, several<V...> const& x, several<Number...> const& identity,
+/// The reduction of what `trace_body` gave, as the values `x`, from `identity` by `combine(so far, x)`; V: of the values so far.
+template <int Axes, class... V, class R, class Terms, class... Number, class Combine, std::size_t... I>
+constexpr auto combined(several<V...> const&, R const& traced, Terms const& x, several<Number...> const& identity,
                         Combine const& combine, std::index_sequence<I...>) {
-  static_assert(sizeof...(V) == sizeof...(Number), "weft: a reduction has as many identities as its body has values");
   program& p = *traced.p;
   int const selves[] = {p.add({op::self, dtype_of<typename V::element_type>, static_cast<std::int32_t>(I)})...};
   several<V...> const so_far = values(V{{&p, selves[I]}}...);
-  auto const joined_with = [&](several<V...> const& other) {
-    if constexpr (sizeof...(V) == 1) return as_values(combine(so_far.first, other.first));
+  auto const joined_with = [&]<class... Other>(several<Other...> const& other) {
+    if constexpr (sizeof...(V) == 1 && sizeof...(Other) == 1) return as_values(combine(so_far.first, other.first));
+    else if constexpr (sizeof...(V) == 1) return as_values(combine(so_far.first, other));
+    else if constexpr (sizeof...(Other) == 1) return as_values(combine(so_far, other.first));
     else return as_values(combine(so_far, other));
   };
   auto const next = joined_with(x);
   static_assert(std::same_as<std::remove_cvref_t<decltype(next)>, several<V...>>,
-                "weft: the combiner of a reduction returns the types that it takes; cast what it returns");
+                "weft: the combiner of a reduction returns the types that it takes; cast what it returns, and have as many "
+                "identities");
   reduction_of_several<Axes, typename V::element_type...> r{&p, traced.first_axis, {}};
   ((r.results[I] = result_from<typename V::element_type>(
         p, get<I>(identity),
@@ -211,11 +213,18 @@ constexpr auto combined(R const& traced, several<V...> const& x, several<Number.
   }
   return r;
 }
-template <int Axes, class R, class... V, class Identity, class Combine>
-constexpr auto combined(R const& traced, several<V...> const& x, Identity const& identity, Combine const& combine) {
-  constexpr std::index_sequence_for<V...> all{};
-  if constexpr (is_several<Identity>::value) return combined<Axes>(traced, x, identity, combine, all);
-  else return combined<Axes>(traced, x, values(identity), combine, all);
+/// With as many identities as terms, values so far are of the terms' types; else of those of the identities.
+template <int Axes, class R, class... V, class... Number, class Combine>
+constexpr auto combined(R const& traced, several<V...> const& x, several<Number...> const& identity, Combine const& combine) {
+  constexpr std::index_sequence_for<Number...> all{};
+  if constexpr (sizeof...(V) == sizeof...(Number)) {
+    return combined<Axes>(x, traced, x, identity, combine, all);
+  } else {
+    static_assert(!is_any_order<Combine>, "weft: parts are joined as terms are: of weft::any_order a term has as many values "
+                                          "as there are identities");
+    several<value<element_t<dtype_of<Number>>>...> const so_far{};
+    return combined<Axes>(so_far, traced, x, identity, combine, all);
+  }
 }
 
 template <class... Number, class Step>
@@ -371,6 +380,22 @@ constexpr auto argmin(A const&... extents_and_body) {
 ///     });
 ///     return weft::outputs(weft::get<0>(z), weft::get<1>(z));
 ///
+/// What is kept may be more than what a term has, or less: then `identity` gives the types (0.f is f32), and `combine(so far,
+/// term)` returns such values. A softmax's largest element and sum in one pass, and the sum of what it weighs:
+///
+///     auto step = [](auto state, auto term) {
+///       auto [high, total, sum] = state;
+///       auto [score, x] = term;
+///       auto top = weft::max(high, score), keeps = weft::exp(high - top), adds = weft::exp(score - top);
+///       return weft::values(top, total * keeps + adds, sum * keeps + x * adds);
+///     };
+///     auto y = weft::compute<"high", "total", "sum">(M, N, [=](auto i, auto j) {
+///       return weft::reduce(weft::values(-1e30f, 0.f, 0.f), step, K, [=](auto k) { return weft::values(S(i, k), V(k, j)); });
+///     });
+///
+/// A result that is the same for all j, as `high` and `total` are, has memory for each i alone and is updated once for all j,
+/// where the schedule has j inside of k (docs/schedule.md).
+///
 /// See     any_order, for what may be taken apart by a schedule
 template <class Identity, class Combine, class... A>
   requires detail::extents_then_body<A...>
@@ -378,10 +403,13 @@ constexpr auto reduce(Identity const& identity, Combine const& combine, A const&
   auto const t = detail::trace_body<true>(extents_and_body...);
   using V = std::remove_cvref_t<decltype(detail::without_condition(t.result))>;
   static_assert(!detail::is_reduction<V>::value && !detail::is_reduction_of_several<V>::value, WEFT_NESTED_REDUCTION);
-  return detail::reduced_over(
-      detail::combined<static_cast<int>(sizeof...(A)) - 1>(
-          t, detail::as_values(detail::without_condition(t.result)), identity, combine),
-      extents_and_body...);
+  auto const from = [&] {
+    if constexpr (detail::is_several<Identity>::value) return identity;
+    else return values(identity);
+  }();
+  return detail::reduced_over(detail::combined<static_cast<int>(sizeof...(A)) - 1>(
+                                  t, detail::as_values(detail::without_condition(t.result)), from, combine),
+                              extents_and_body...);
 }
 
 /// A recurrence: along axis t of the stage each element is `step(the one before)`, the first one `step(identity)`, whose type

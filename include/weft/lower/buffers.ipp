@@ -99,12 +99,20 @@ WEFT_DECL void lowering::make_intermediate(int tensor) {
   b->alias_class = 1000000 + b->id;
   sequence<ir::expr> shape;
   for (int d = 0; d < t.rank; ++d) shape.push_back(rounded_extent(tensor, d));
-  sequence<ir::expr> const strides = packed_strides(shape, t.stage);
+  shape = kept_dimensions(tensor, shape);
+  sequence<ir::expr> const strides = packed_strides(shape, static_cast<int>(shape.size()) == t.rank ? t.stage : -1);
   b->shape = m_.make_list(shape);
   b->strides = m_.make_list(strides);
   b->where = is_kept(t.stage)                                                              ? ir::scope::kept
              : has_place_on_stack(t.stage, memory_bytes(t.type, shape, strides), false) ? ir::scope::stack
                                                                                          : ir::scope::heap;
+}
+/// Of what there is for each dimension of a tensor, that of those which its memory has.
+WEFT_DECL sequence<ir::expr> lowering::kept_dimensions(int tensor, sequence<ir::expr> const& all) const {
+  sequence<ir::expr> kept;
+  for (std::size_t d = 0; d < all.size(); ++d)
+    if ((narrow_.lacks[at(tensor)] >> d & 1) == 0) kept.push_back(all[d]);
+  return kept;
 }
 /// Whether an earlier call may have computed the stage.
 WEFT_DECL bool lowering::is_kept(int stage) const {

@@ -22,7 +22,8 @@ WEFT_DECL ir::stmt lowering::leaf(guard_states const& states) {
   always_ = nullptr;
   always_ = common_condition();
   sequence<ir::stmt> results;
-  for (int r = 0; r < now_->stage->results; ++r) results.push_back(update(r, mask));
+  for (int r = 0; r < now_->stage->results; ++r)
+    if (now_->makes(r)) results.push_back(update(r, mask));
   return ir::together(m_, results);
 }
 WEFT_DECL ir::stmt lowering::update(int result, ir::expr mask) {
@@ -32,8 +33,8 @@ WEFT_DECL ir::stmt lowering::update(int result, ir::expr mask) {
   bool const accumulates = stage.scanned >= 0 || (stage.reduced > 0 && !now_->empty);
   s.kind = accumulates ? ir::stmt_kind::accumulate : ir::stmt_kind::store;
   s.buf = out;
-  s.indices = m_.make_list(element_indices(0));
-  if (stage.scanned >= 0) s.before = m_.make_list(element_indices(1));
+  s.indices = m_.make_list(element_indices(result, 0));
+  if (stage.scanned >= 0) s.before = m_.make_list(element_indices(result, 1));
   s.mask = mask;
   ir::expr const identity = ir::literal(m_, out->type, p_.result(stage, result).identity);
   s.value = now_->empty ? identity : value(p_.result(stage, result).body, nullptr);
@@ -47,10 +48,11 @@ WEFT_DECL ir::stmt lowering::update(int result, ir::expr mask) {
   return m_.make(s);
 }
 /// Where the element stands that the leaf makes, or, of a scan, the one so many steps before it.
-WEFT_DECL sequence<ir::expr> lowering::element_indices(int steps_before) {
+WEFT_DECL sequence<ir::expr> lowering::element_indices(int result, int steps_before) {
   stage_info const& stage = *now_->stage;
   sequence<ir::expr> indices = now_->instance;
   for (int i = 0; i < stage.spatial; ++i) {
+    if (narrow_.lacks[at(stage.tensor + result)] >> i & 1) continue;
     ir::expr at_axis = axis_value(stage.first_axis + i);
     if (i == stage.scanned && steps_before > 0)
       at_axis = ir::binary(m_, op::add, at_axis, ir::index(m_, stage.backwards ? steps_before : -steps_before));
@@ -112,7 +114,7 @@ WEFT_DECL ir::expr lowering::make_value(node const& n, ir::expr condition) {
       return m_.make(s);
     }
     case op::axis: return axis_value(n.a);
-    case op::self: return ir::self(m_, n.type, 1, n.a);
+    case op::self: return state(n);
     case op::load: return load(n, condition);
     case op::select: {
       if (n.b == n.c) return value(n.b, condition);  // whatever is asked, under any schedule
@@ -127,19 +129,35 @@ WEFT_DECL ir::expr lowering::make_value(node const& n, ir::expr condition) {
   return operation(n, a, b, n.c >= 0 ? value(n.c, condition) : nullptr);
 }
 
+/// The value so far of a result: of one that is made here `self`; else it stands in memory, as this iteration of the reduced
+/// loops found it.
+WEFT_DECL ir::expr lowering::state(node const& n) {
+  int before = 0;
+  for (int r = 0; r < n.a; ++r) before += now_->makes(r);
+  if (now_->makes(n.a)) return ir::self(m_, n.type, 1, before);
+  ir::buffer const* const buf = tensor_[at(now_->stage->tensor + n.a)];
+  sequence<ir::expr> const indices = element_indices(n.a, 0);
+  sequence<ir::expr> const bounds(buf->shape.begin(), buf->shape.end());
+  ir::expr const mask = guarded(indices, nullptr);
+  return ir::load(m_, buf, indices, mask != nullptr && inside(indices, bounds) ? nullptr : mask);
+}
 WEFT_DECL ir::expr lowering::load(node const& n, ir::expr condition) {
   sequence<ir::expr> indices, bounds, stored;
-  for (int i = 0; i < n.c; ++i) indices.push_back(value(p_.operands[at(n.b + i)], condition));
+  std::uint32_t const lacks = narrow_.lacks[at(n.a)];
+  for (int i = 0; i < n.c; ++i)
+    if ((lacks >> i & 1) == 0) indices.push_back(value(p_.operands[at(n.b + i)], condition));
   int const stage = p_.tensors[at(n.a)].stage;
   if (stage >= 0 && n_.places[at(stage)].inlined) return inlined_element(n.a, indices, condition);
   ir::buffer const* const buf = tensor_[at(n.a)];
   bool const in_part = stage >= 0 && frames_[at(stage)].host != nullptr && !n_.places[at(stage)].beside;
   stage_frame const* const guest = in_part ? &frames_[at(stage)] : nullptr;
-  for (std::size_t d = 0; d < indices.size(); ++d) {
-    bounds.push_back(guest != nullptr ? guest->parts[d].extent : buf->shape[d]);
+  std::size_t dim = 0;  // of the tensor
+  for (std::size_t d = 0; d < indices.size(); ++d, ++dim) {
+    while (lacks >> dim & 1) ++dim;
+    bounds.push_back(guest != nullptr ? guest->parts[dim].extent : buf->shape[d]);
     if (guest == nullptr) continue;
-    stored.push_back(stored_index(*guest, static_cast<int>(d), indices[d]));
-    indices[d] = simplify(m_, ir::binary(m_, op::sub, indices[d], guest->parts[d].begin));
+    stored.push_back(stored_index(*guest, static_cast<int>(dim), indices[d]));
+    indices[d] = simplify(m_, ir::binary(m_, op::sub, indices[d], guest->parts[dim].begin));
   }
   // Inside the buffer anyway: reading it all is cheaper than masking, and what is not wanted is dropped later.
   ir::expr mask = guarded(indices, condition);

@@ -453,14 +453,19 @@ WEFT_DECL void lowering::make_guest_memory(stage_frame& guest, int stage) {
       shape.back() = ir::index(m_, fold);
     }
   }
-  sequence<ir::expr> const strides = packed_strides(shape, stage);
+  auto const shape_of = [&](int r) { return kept_dimensions(s.tensor + r, shape); };
+  // What a step wants of strides is about dimensions that all are there.
+  auto const strides_of = [&](int r, sequence<ir::expr> const& of) {
+    return packed_strides(of, narrow_.lacks[at(s.tensor + r)] == 0 ? stage : -1);
+  };
   std::int32_t const ahead = n_.places[at(stage)].ahead;
   std::int32_t const copies = ahead == 0 ? 1 : 1 + ahead - least_ahead(stage, n_.places[at(stage)].loop);
   double all_copies = copies, bytes = 64.0 * (s.results - 1);
   each_around_memory(guest, [&](stage_frame const& f, int i) {
     if (f.loops[at(i)].how == loop_kind::virtual_thread) all_copies *= static_cast<double>(f.loops[at(i)].extent->value);
   });
-  for (int r = 0; r < s.results; ++r) bytes += all_copies * memory_bytes(p_.tensors[at(s.tensor + r)].type, shape, strides);
+  for (int r = 0; r < s.results; ++r)
+    bytes += all_copies * memory_bytes(p_.tensors[at(s.tensor + r)].type, shape_of(r), strides_of(r, shape_of(r)));
   bool const on_stack = has_place_on_stack(stage, bytes, true);
   sequence<ir::expr> around;
   each_around_memory(guest, [&](stage_frame const& f, int i) {
@@ -482,9 +487,9 @@ WEFT_DECL void lowering::make_guest_memory(stage_frame& guest, int stage) {
     b->alignment = 64;
     b->alias_class = 1000000 + b->id;
     sequence<ir::expr> all = around;
-    for (ir::expr e : shape) all.push_back(e);
+    for (ir::expr e : shape_of(r)) all.push_back(e);
     b->shape = m_.make_list(all);
-    b->strides = m_.make_list(packed_strides(all, stage));
+    b->strides = m_.make_list(strides_of(r, all));
   }
 }
 

@@ -167,7 +167,7 @@ WEFT_DECL bool lowering::can_shift(stage_frame const& f, int loop) {
   ir::expr const outer = index_of(l.outer), inner = index_of(l.inner);
   bool reduced = false;  // or behind the identity
   for (open_loop const& o : f.loops) {
-    reduced = reduced || n_.at(o.id).reduced || n_.starts[at(f.number)] == o.id;
+    reduced = reduced || n_.at(o.id).reduced || narrow_.starts[at(f.number)] == o.id;
     if (is_concurrent(o.how) && (uses(outer, o.variable) || uses(inner, o.variable))) return false;
     bool const one_by_one = o.how == loop_kind::serial || (o.how == loop_kind::unrolled && f.stage->reduced == 0);
     if (uses(outer, o.variable) && (reduced || !one_by_one)) return false;
@@ -312,13 +312,15 @@ WEFT_DECL ir::stmt lowering::nest_from(std::size_t position, guard_states states
   if (!hosts && !read_[at(now_->number)]) return ir::block(m_, {});  // it is needed for what stands in its loops
   if (position == now_->loops.size()) return leaf(states);
   open_loop const& o = now_->loops[position];
-  if (n_.starts[at(now_->number)] == o.id && !now_->started && !now_->empty && read_[at(now_->number)]) {
+  if (narrow_.starts[at(now_->number)] == o.id && !now_->started && !now_->empty && read_[at(now_->number)]) {
     ir::stmt const identity = identity_nest(position, states);
     now_->started = true;
     ir::stmt const terms = nest_from(position, states);
     now_->started = false;
     return ir::block(m_, sequence<ir::stmt>{identity, terms});
   }
+  if (std::uint32_t const left_out = hosts ? 0 : left_out_of(position); left_out != 0)
+    return nests_apart(position, states, left_out);
   if (n_.at(o.id).by != nullptr && o.how == loop_kind::unrolled && !now_->empty)
     if (ir::stmt const s = by_instruction(o, states)) return s;
   ir::expr trips = o.extent;
@@ -364,6 +366,49 @@ WEFT_DECL ir::stmt lowering::nest_from(std::size_t position, guard_states states
     if (loop_of_frame const out = outermost_copy(frames_[at(order_[i])]); out.frame == now_ && out.position == here)
       all = with_memory(order_[i], all);
   return all;
+}
+/// The results made here that lack the axis of the loop at `position`, which stands inside of all reduced ones.
+WEFT_DECL std::uint32_t lowering::left_out_of(std::size_t position) const {
+  std::uint32_t left_out = 0;
+  for (std::size_t i = position; i < now_->loops.size(); ++i)
+    if (n_.at(now_->loops[i].id).reduced) return 0;
+  for (int r = 0; r < now_->stage->results && now_->stage->results > 1; ++r)
+    if (now_->makes(r) && is_left_out(n_, now_->loops[position].id, narrow_.lacks[at(now_->stage->tensor + r)]))
+      left_out |= std::uint32_t(1) << r;
+  return left_out;
+}
+/// The loops from `position` inwards for the other results, then without this loop for those. What a body reads as its state
+/// has no axis that its own result lacks (schedule/narrow.hpp), so the first ones read all of it as it was, and the second
+/// ones read nothing of the first.
+WEFT_DECL ir::stmt lowering::nests_apart(std::size_t position, guard_states const& states, std::uint32_t left_out) {
+  stage_frame* const whole = now_;
+  std::uint32_t const all = whole->made;
+  sequence<ir::stmt> nests;
+  whole->made = all & ~left_out;
+  bool others = false;
+  for (int r = 0; r < whole->stage->results; ++r) others = others || whole->makes(r);
+  if (others) nests.push_back(nest_from(position, states));
+  whole->made = all;
+  stage_frame f = *whole;
+  now_ = &f;
+  f.made = left_out;
+  f.loops.clear();
+  f.guards.clear();
+  guard_states own;
+  for (std::size_t i = 0; i < whole->loops.size(); ++i)
+    if (i != position) f.loops.push_back(whole->loops[i]);
+  int const here = static_cast<int>(position);
+  for (std::size_t g = 0; g < whole->guards.size(); ++g) {
+    guard wanted = whole->guards[g];
+    if (uses(wanted.index, whole->loops[position].variable)) continue;
+    for (int* of : {&wanted.depth, &wanted.decided})
+      if (*of > here) --*of;
+    f.guards.push_back(wanted);
+    own.push_back(states[g]);
+  }
+  nests.push_back(nest_from(position, own));
+  now_ = whole;
+  return ir::block(m_, nests);
 }
 /// The spatial loops from `position` inwards, which store the identity. Nothing is read there.
 WEFT_DECL ir::stmt lowering::identity_nest(std::size_t position, guard_states const& states) {

@@ -6,6 +6,7 @@
 #include "weft/ir/simplify.hpp"
 #include "weft/lower/layout.hpp"
 #include "weft/lower/spans.hpp"
+#include "weft/schedule/narrow.hpp"
 #include "weft/schedule/schedule.hpp"
 
 namespace weft::inline WEFT_ABI {
@@ -81,6 +82,8 @@ struct stage_frame {
   bool empty = false;  // a reduction over nothing, or a copy of a frame whose loops store the identity: nothing is read
   bool started = false;  // its identity stands in memory
   bool identity = false;  // a copy, whose loops store that alone
+  std::uint32_t made = ~std::uint32_t(0);  // the results, as bits, that its loops make: the others have loops of their own
+  bool makes(int result) const { return result > 31 || (made >> result & 1) != 0; }
   sequence<open_loop> loops;
   sequence<guard> guards;
   sequence<std::int32_t> shifted;      // loops whose split shifts its last part inwards
@@ -108,8 +111,8 @@ struct loop_of_frame {
 class lowering {
  public:
   lowering(ir::function& f, program const& p, nest const& n, call_layout const& layout, vector_tails tails)
-      : f_(f), m_(*f.nodes), p_(p), n_(n), layout_(layout), sizes_(open_sizes_of(layout)), tails_(tails),
-        tensor_(p.tensors.size(), nullptr), needed_(p.stages.size(), false), frames_(p.stages.size()) {}
+      : f_(f), m_(*f.nodes), p_(p), n_(n), layout_(layout), narrow_(narrow_results_of(n)), sizes_(open_sizes_of(layout)),
+        tails_(tails), tensor_(p.tensors.size(), nullptr), needed_(p.stages.size(), false), frames_(p.stages.size()) {}
   void run();
 
  private:
@@ -124,6 +127,7 @@ class lowering {
   void make_intermediate(int tensor);
   sequence<ir::expr> packed_strides(sequence<ir::expr> const& shape, int stage = -1);
   double memory_bytes(dtype type, sequence<ir::expr> const& shape, sequence<ir::expr> const& strides) const;
+  sequence<ir::expr> kept_dimensions(int tensor, sequence<ir::expr> const& all) const;
   bool has_place_on_stack(int stage, double bytes, bool else_too);
   bool is_kept(int stage) const;
   ir::stmt computed_once(ir::stmt nest);
@@ -151,6 +155,8 @@ class lowering {
   bool can_shift(stage_frame const& f, int loop);
   ir::expr part_begin(stage_frame const& f, int loop, ir::expr outer);
   ir::stmt nest_from(std::size_t position, guard_states states);
+  std::uint32_t left_out_of(std::size_t position) const;
+  ir::stmt nests_apart(std::size_t position, guard_states const& states, std::uint32_t left_out);
   ir::stmt identity_nest(std::size_t position, guard_states const& states);
   ir::expr trips_within(guard const& g, std::int32_t variable);
   ir::stmt tile_branches(int position, std::size_t g, guard_states states);
@@ -192,7 +198,8 @@ class lowering {
   ir::expr common_condition();
   ir::expr axis_value(int axis);
   ir::expr mirrored(stage_frame const& f, int axis, ir::expr step);
-  sequence<ir::expr> element_indices(int steps_before);
+  sequence<ir::expr> element_indices(int result, int steps_before);
+  ir::expr state(node const& n);
   ir::expr value(int id, ir::expr condition);
   ir::expr make_value(node const& n, ir::expr condition);
   ir::expr load(node const& n, ir::expr condition);
@@ -205,6 +212,7 @@ class lowering {
   program const& p_;
   nest const& n_;
   call_layout const& layout_;
+  narrow_results narrow_;
   struct taken_name {
     std::string text;
     int next = 1;  // the number that is tried behind it

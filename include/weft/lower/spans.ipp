@@ -22,6 +22,14 @@ WEFT_DECL span index_spans::make(node const& n, range_table const& ranges) {
   if (n.kind == op::extent) return {extent(n), extent(n)};
   if (arity(n.kind) == 0 || n.kind == op::load) return {};
   bool const choice = n.kind == op::select || n.kind == op::blend;
+  if (choice) {  // that sizes decide, as those of a dimension that is broadcast or not
+    node const& c = p_.at(n.a);
+    bool const of_indices = is_comparison(c.kind) && p_.at(c.a).type == dtype::i64 && p_.at(c.b).type == dtype::i64;
+    span const x = of_indices ? of(c.a, ranges) : span(), y = x.known() ? of(c.b, ranges) : span();
+    if (y.known() && x.low == x.high && y.low == y.high)
+      if (ir::expr const is = simplify(m_, ir::binary(m_, c.kind, x.low, y.low), ranges); is->kind == op::literal)
+        return of(is->value != 0 ? n.b : n.c, ranges);
+  }
   span const a = of(choice ? n.b : n.a, ranges), b = choice ? of(n.c, ranges) : n.b >= 0 ? of(n.b, ranges) : a;
   if (!a.known() || !b.known()) return {};
   auto const both = [&](ir::expr low_b, ir::expr high_b) {

@@ -1,4 +1,5 @@
 #include "weft/base/joined.hpp"
+#include "weft/schedule/narrow.hpp"
 #include "weft/schedule/placement.hpp"
 #include "weft/schedule/pressure.hpp"
 #include "weft/schedule/print.hpp"
@@ -73,19 +74,23 @@ WEFT_DECL register_use registers_of(nest const& n, int stage) {
   if (s.reduced == 0 || n.limits.vector_bytes <= 0 || detail::reduction_position(n, order) < 0) return use;
   int const bytes = detail::widest_bytes(p, s);
   use.lanes = n.limits.vector_bytes > bytes ? n.limits.vector_bytes / bytes : 1;
-  std::int64_t rows = 1, row = 0;
-  for (std::int32_t id : order) {
-    loop_info const& l = n.at(id);
-    if (l.reduced || !is_written_out(l.kind)) continue;
-    std::int64_t const trips = detail::longest_trips(n, id);
-    if (trips < 0) return use;
-    if (l.kind == loop_kind::vectorized)
-      row = ceil_div(trips, use.lanes);
-    else
-      rows = rows * trips > 1 << 20 ? 1 << 20 : rows * trips;  // far beyond any machine
+  narrow_results const narrow = s.results > 1 ? narrow_results_of(n) : narrow_results();
+  for (int r = 0; r < s.results; ++r) {
+    std::uint32_t const lacks = s.results > 1 ? program::at(narrow.lacks, s.tensor + r) : 0;
+    std::int64_t rows = 1, row = 0;
+    for (std::int32_t id : order) {
+      loop_info const& l = n.at(id);
+      if (l.reduced || !is_written_out(l.kind) || is_left_out(n, id, lacks)) continue;
+      std::int64_t const trips = detail::longest_trips(n, id);
+      if (trips < 0) return {0, 0, use.lanes};
+      if (l.kind == loop_kind::vectorized)
+        row = ceil_div(trips, use.lanes);
+      else
+        rows = rows * trips > 1 << 20 ? 1 << 20 : rows * trips;  // far beyond any machine
+    }
+    use.accumulators += rows * (row > 0 ? row : 1);
+    if (row > use.row) use.row = row;
   }
-  use.accumulators = rows * (row > 0 ? row : 1) * s.results;
-  use.row = row;
   return use;
 }
 

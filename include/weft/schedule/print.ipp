@@ -2,6 +2,7 @@
 #include "weft/expr/canonical.hpp"  // mix
 #include "weft/expr/formula.hpp"
 #include "weft/expr/text.hpp"
+#include "weft/schedule/narrow.hpp"
 #include "weft/schedule/print.hpp"
 
 namespace weft::inline WEFT_ABI {
@@ -104,6 +105,17 @@ inline void stage_loops(nest const& n, int stage, std::string indent, std::strin
     out += joined({" for ", loop_text(n, n.at(place.loop).stage, place.loop), " + ", std::to_string(place.ahead)});
   for (loop_info const& l : n.loops)
     if (l.stage == stage && l.fold > 0) (((out += ", ") += l.name.view()) += " folded to ") += std::to_string(l.fold);
+  stage_info const& s = program::at(p.stages, stage);
+  narrow_results const narrow = s.results > 1 && s.reduced > 0 ? narrow_results_of(n) : narrow_results();
+  for (int r = 0; r < s.results && !narrow.lacks.empty(); ++r) {
+    char const* joined_by = ", one ";
+    for (int d = 0; d < s.spatial; ++d) {
+      if ((program::at(narrow.lacks, s.tensor + r) >> d & 1) == 0) continue;
+      if (*joined_by == ',') (((out += joined_by) += tensor_text(p, s.tensor + r)) += " for all "), joined_by = " and ";
+      else out += joined_by;
+      out += axis_name(d).view();
+    }
+  }
   if (n.wish(stage, memory_wish::past_caches) != nullptr) out += " stored past the caches";
   if (n.wish(stage, memory_wish::kept) != nullptr) out += " kept for later calls";
   char const* joins = ", specialized for ";
