@@ -19,13 +19,13 @@ program sums_program() {
     return compute<"y">(M, N, [=](auto i, auto j) { return G(i, j) * A(i, j); });
   });
 }
-constexpr int S = 0, F = 1, G = 2, y = 3;
+constexpr int stage_S = 0, stage_F = 1, stage_G = 2, stage_y = 3;
 /// What the first illegal step is told.
 template <class How>
 std::string told(How const& how) {
   program const p = sums_program();
   schedule s(p, [](int, int) { return std::int64_t(8); });
-  how(s, handle_of<2>(s, S), handle_of<2>(s, F), handle_of<2>(s, G), handle_of<2>(s, y));
+  how(s, handle_of<2>(s, stage_S), handle_of<2>(s, stage_F), handle_of<2>(s, stage_G), handle_of<2>(s, stage_y));
   return s.state == verdict::illegal ? explain(s, "k") : "";
 }
 #define CHECK_TOLD(words, ...)                                                             \
@@ -92,17 +92,17 @@ TEST_CASE("extern: of memory a step may decide, of what is read, too; a copy is 
 TEST_CASE("extern: cache_read gives the function a copy, side by side") {
   program const p = sums_program();
   schedule s(p, [](int, int) { return std::int64_t(8); });
-  s.cache_read(handle_of<2>(s, S), handle_of<2>(s, F));
+  s.cache_read(handle_of<2>(s, stage_S), handle_of<2>(s, stage_F));
   CHECK(s.computation().reads == sequence<std::int32_t>{s.computation().stages[4].tensor});
-  CHECK(p.reads == sequence<std::int32_t>{p.stages[S].tensor});
+  CHECK(p.reads == sequence<std::int32_t>{p.stages[stage_S].tensor});
   weft_test::lowered_program l{p, {{3, 4}}};
-  ir::function const f = l([](schedule& t, auto const&) { t.cache_read(handle_of<2>(t, S), handle_of<2>(t, F)); });
+  ir::function const f = l([](schedule& t, auto const&) { t.cache_read(handle_of<2>(t, stage_S), handle_of<2>(t, stage_F)); });
   CHECK(weft_test::body(f).find("call F = row_sums_so_far(S_copy) 0") != std::string::npos);
 }
 TEST_CASE("extern: loops show its stage as one line, and a trace is replayed") {
   program const p = sums_program();
   schedule s(p, [](int, int) { return std::int64_t(8); });
-  s.storage_align(handle_of<2>(s, F), 0, 16);
+  s.storage_align(handle_of<2>(s, stage_F), 0, 16);
   CHECK(print_loops(s).find("F\n  F[i, j] = row_sums_so_far(S)\n") != std::string::npos);
   schedule again(p, [](int, int) { return std::int64_t(8); });
   CHECK(replay(again, parse_trace(print_trace(s), again)));

@@ -21,7 +21,7 @@ class narrow_stage {
     for (int d = 0; d < s_.spatial; ++d)
       if (loops_allow(d)) allowed |= bit(d);
     if (allowed == 0) return;
-    for (int r = 0; r < s_.results; ++r) lacks(r) = is_output(s_.tensor + r) ? 0 : allowed;
+    for (int r = 0; r < s_.results; ++r) lacks(r) = has_all_dimensions(s_.tensor + r) ? 0 : allowed;
     while (!agree()) {}
     std::uint32_t all = allowed;
     for (int r = 0; r < s_.results; ++r) all &= lacks(r);
@@ -32,9 +32,11 @@ class narrow_stage {
  private:
   static std::uint32_t bit(int d) { return std::uint32_t(1) << d; }
   std::uint32_t& lacks(int result) { return known_.lacks[static_cast<std::size_t>(s_.tensor + result)]; }
-  bool is_output(int tensor) const {
-    for (std::int32_t t : p_.outputs)
-      if (t == tensor) return true;
+  /// Of an output, and of what a function of the program takes.
+  bool has_all_dimensions(int tensor) const {
+    for (sequence<std::int32_t> const* all : {&p_.outputs, &p_.reads})
+      for (std::int32_t t : *all)
+        if (t == tensor) return true;
     return false;
   }
   bool loops_allow(int d) const {
