@@ -19,6 +19,7 @@ import sys
 import tempfile
 import xml.etree.ElementTree
 
+SKIP = re.compile(r"^(?:.*MESSAGE: |\s*)(\[skip\].*)$", re.M)  # doctest says where first
 NEEDED_IN_CI = re.compile(r"llvm|nvrtc|apt-get install", re.I)
 
 
@@ -28,7 +29,7 @@ def main(folder, ci):
     for path in sorted(pathlib.Path(folder).glob("*.xml")):
         for case in xml.etree.ElementTree.parse(path).getroot().iter("testcase"):
             output = case.findtext("system-out") or ""
-            lines = [line.strip() for line in output.splitlines() if line.lstrip().startswith("[skip]")]
+            lines = SKIP.findall(output)
             reasons.update(lines)
             status = case.get("status")
             if status == "fail":
@@ -57,6 +58,7 @@ def self_test():
         ("fail", "", 1, 1),
         ("notrun", "[skip] no gdb here: apt-get install gdb", 0, 1),
         ("run", "ok\n  [skip] Eigen is not installed here: apt-get install libeigen3-dev\n", 0, 1),
+        ("run", "/tests/debug.cpp:234: MESSAGE: [skip] no gdb here: apt-get install gdb\n", 0, 1),
         ("notrun", "[skip] no LLVM 22 here", 0, 1),
         ("notrun", "[skip] no NVRTC on this machine", 0, 1),
         ("notrun", "[skip] no nvcc here: NVIDIA's CUDA toolkit", 0, 0),

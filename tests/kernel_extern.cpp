@@ -233,3 +233,46 @@ TEST_CASE("extern: where an executor leaves a loop undone, no function sees that
   weft::set_executor(before);
   CHECK(calls == 1);
 }
+
+namespace {
+float weights[8 * 8];
+using constant_weights = weft::constant<decltype(view(weights, 8, 8))>;
+constant_weights* kept_weights = nullptr;
+constexpr auto product = [](auto x, auto B) {
+  return compute<"C">(B.extent(1), [=](auto j) { return sum(B.extent(0), [=](auto k) { return x(k) * B(k, j); }); });
+};
+constexpr auto inner = weft::kernel<"inner">(product, [](auto& s, auto, auto B, auto C) { s.prepack(s.cache_read(B, C)); });
+int product_with_weights(extern_view<float const, 1> x, extern_view<float, 1> y) noexcept {
+  try {
+    inner(view(x.data, 8), *kept_weights, out(y.data, 8));
+  } catch (weft::error const&) {
+    return 1;
+  }
+  return 0;
+}
+constexpr auto twice = weft::kernel<"twice">(
+    [](auto x, auto B) {
+      auto F = compute<"F">(x.extent(0), external<"product_with_weights", &product_with_weights>(x));
+      return product(F, B);
+    },
+    [](auto& s, auto, auto B, auto, auto C) { s.prepack(s.cache_read(B, C)); });
+}  // namespace
+TEST_CASE("extern: a function calls a kernel that keeps something with the constant that its caller keeps something with") {
+  std::vector<float> x(8), once(8), y(8);
+  for (std::size_t i = 0; i < 64; ++i) weights[i] = static_cast<float>(i % 5);
+  for (std::size_t i = 0; i < 8; ++i) x[i] = static_cast<float>(i);
+  constant_weights const constant(view(weights, 8, 8));
+  kept_weights = const_cast<constant_weights*>(&constant);
+  std::vector<float> wanted(8);
+  for (int times = 0; times < 2; ++times)
+    for (std::size_t j = 0; j < 8; ++j) {
+      std::vector<float> const& from = times == 0 ? x : once;
+      std::vector<float>& to = times == 0 ? once : wanted;
+      to[j] = 0;
+      for (std::size_t k = 0; k < 8; ++k) to[j] += from[k] * weights[k * 8 + j];
+    }
+  for (int calls = 0; calls < 3; ++calls) {
+    twice(view(x, 8), constant, out(y, 8));
+    CHECK(y == wanted);
+  }
+}

@@ -194,7 +194,7 @@ WEFT_DECL ir::function make_loops(ir::arena& m, compile_request const& r, schedu
   nest const plain(expanded, [](int, int) { return std::int64_t(-1); }, {});
   // Open sizes are proved call by call (open_sizes::fit), and checked code looks itself.
   if (!checked) {
-    ir::function const unscheduled = lower(m, expanded, plain, *r.layout, r.name);
+    ir::function const unscheduled = lower(m, expanded, plain, *r.layout, r.name, vector_tails::partition, narrow_memory::no);
     if (std::string const why = unscheduled.sizes.empty() ? check_bounds(unscheduled) : ""; !why.empty())
       WEFT_THROW(argument_error(joined({r.name, ": ", why, "; .with({.checked = true}) tells which element it is"})));
   }

@@ -19,7 +19,7 @@ inline ir::function lower_checked(ir::arena& m, compile_request const& r, progra
     if (w.dim < 0) w.where = scope::workspace;
     if (w.dim == memory_wish::kept) w.dim = -1;
   }
-  return lower(m, expanded, serial, *r.layout, r.name);
+  return lower(m, expanded, serial, *r.layout, r.name, vector_tails::partition, narrow_memory::no);
 }
 inline void emit_as_wanted(codegen::llvm::module_state& s, std::string const& symbol, void const* context) {
   auto const& wanted = *static_cast<options const*>(context);

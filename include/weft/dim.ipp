@@ -79,7 +79,7 @@ class open_kernel_sizes final : public open_sizes {
   /// Of the layout, once it has its open extents. False: these sizes are special, or the code would be too long.
   bool derive(program const& what, std::int64_t const* names) {
     ir::arena m;
-    ir::function const f = lower(m, program_, plain(), layout, name_);
+    ir::function const f = lower(m, program_, plain(), layout, name_, vector_tails::partition, narrow_memory::no);
     sizes_ = open_sizes_of(layout);
     auto const of = [&](std::int32_t tensor, std::int32_t dim) {
       for (ir::buffer const* b : f.buffers)
@@ -129,7 +129,7 @@ class open_kernel_sizes final : public open_sizes {
       l.packed = false;
     }
     ir::arena m;
-    return check_bounds(lower(m, program_, plain(), numbers, name_));
+    return check_bounds(lower(m, program_, plain(), numbers, name_, vector_tails::partition, narrow_memory::no));
   }
 
   bool fit(argument const* arguments, int count) const override {

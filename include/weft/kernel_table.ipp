@@ -137,7 +137,8 @@ inline services const& host_services() {
   return host;
 }
 /// The memory in which a call finds what earlier ones kept of its constants, or leaves it: then it holds the lock of the first
-/// of them, so that others wait, and what a call that failed has left counts for nothing.
+/// of them, so that others wait, and what a call that failed has left counts for nothing. A call inside of such a call, which a
+/// function of the program's may make, waits for nobody: it makes the memory for itself alone where the lock is taken.
 class kept_use {
  public:
   kept_use(ready_kernel const& k, argument const* arguments, std::int64_t const* sizes) : kernel_(k.number) {
@@ -151,36 +152,47 @@ class kept_use {
   kept_use(kept_use const&) = delete;
   kept_use& operator=(kept_use const&) = delete;
   ~kept_use() {
-    if (making_) std::free(memory_), home_->lock.unlock();
+    if (making_) std::free(memory_), end();
   }
   bool is_there() const { return !making_; }
   void* memory() const { return memory_; }
   /// The call has ended well.
   void done() {
-    if (!making_) return;
+    if (!making_ || alone_) return;
     home_->keep(kernel_, states_, count_, memory_);
-    making_ = false;
-    home_->lock.unlock();
+    end();
   }
 
  private:
   bool found() { return (memory_ = home_->find(kernel_, states_, count_)) != nullptr; }
   [[gnu::cold]] void make(ready_kernel const& k, std::int64_t const* sizes) {
     std::int64_t const bytes = wanted_memory(k.code, k.name, sizes, true);
-    home_->lock.lock();
-    if (found()) return home_->lock.unlock();  // by the call that held it
+    if (calls_that_make() == 0) home_->lock.lock();
+    else alone_ = !home_->lock.try_lock();
+    if (!alone_ && found()) return home_->lock.unlock();  // by the call that held it
     making_ = true;
+    ++calls_that_make();
     memory_ = std::aligned_alloc(64, static_cast<std::size_t>((bytes + 64) / 64 * 64));
     if (memory_ != nullptr) return;
-    making_ = false;
-    home_->lock.unlock();
+    end();
     WEFT_THROW(device_error(joined({k.name, ": no memory for ", std::to_string(bytes), " bytes of packed constants"})));
+  }
+  void end() {
+    making_ = false;
+    --calls_that_make();
+    if (!alone_) home_->lock.unlock();
+  }
+  /// Of this thread, one inside of the other.
+  static int& calls_that_make() {
+    static constinit thread_local int count = 0;
+    return count;
   }
   std::uint64_t kernel_;
   kept_of_constant* home_ = nullptr;
   void* memory_ = nullptr;
   int count_ = 0;
   bool making_ = false;
+  bool alone_ = false;  // nobody else is to find it
   std::uint64_t states_[max_arguments];
 };
 /// The way of a first call, and of every call of a kernel that varies: the lambdas run.

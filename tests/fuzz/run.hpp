@@ -125,7 +125,7 @@ inline bool conditions_hold(drawn const& d, weft::program const& expanded, weft:
     }
   weft::ir::arena m;
   weft::ir::function const f = weft::lower(m, expanded, weft::nest(expanded, [](int, int) { return std::int64_t(-1); }, {}),
-                                           layout, "fuzz");
+                                           layout, "fuzz", weft::vector_tails::partition, weft::narrow_memory::no);
   weft::open_conditions const c = weft::conditions_of(f);
   bool all = c.complete;
   for (weft::ir::expr e : c.lengths) all = all && value_of(e, sizes) >= 0;
@@ -167,7 +167,8 @@ inline unruly::unruly(std::uint64_t seed) : d(program_maker(seed, true).make()),
     add(out, true);
   }
   weft::program const expanded = weft::expand(d.what, false);
-  f = weft::lower(m, expanded, weft::schedule(expanded, extents_of(d)), layout, "fuzz");
+  f = weft::lower(m, expanded, weft::schedule(expanded, extents_of(d)), layout, "fuzz",
+                  weft::vector_tails::partition, weft::narrow_memory::no);
 }
 /// What check_bounds accepts must not leave its tensors, as the interpreter sees it; `accepted` counts that. Nor what
 /// conditions_of accepts, counted by `open`.

@@ -344,6 +344,7 @@ inline weft::trace draw_steps(random_source& r, weft::schedule s, weft::sequence
       case 21: {  // where the terms are those of an instruction (that of bf16 computes something else)
         weft::sequence<std::int32_t> loads;
         int const stage = s.at(loop).stage;
+        if (weft::program::at(s.computation().stages, stage).by != nullptr) break;  // it has no terms
         for (weft::intrinsic const* by : {&weft::pmaddwd, &weft::vpdpbusd}) {
           weft::program const& p = s.computation();
           if (!by->match(p, p.result(weft::program::at(p.stages, stage), 0).body, loads)) continue;

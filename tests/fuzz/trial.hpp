@@ -102,7 +102,8 @@ class trial {
   std::string interpreted(weft::trace const& steps) {
     weft::ir::arena m;
     weft::nest const plain(expanded_, [](int, int) { return std::int64_t(-1); }, {});
-    weft::ir::function const unscheduled = weft::lower(m, expanded_, plain, layout_, "fuzz");
+    weft::ir::function const unscheduled =
+        weft::lower(m, expanded_, plain, layout_, "fuzz", weft::vector_tails::partition, weft::narrow_memory::no);
     if (std::string const why = weft::check_bounds(unscheduled); !why.empty())
       return "check_bounds refuses: " + why + "\n" + weft::ir::print(unscheduled);
     weft::schedule s(expanded_, extents_of(d_));

@@ -12,7 +12,6 @@
 
 #include <array>
 #include <cstring>
-#include <tuple>
 
 #include "weft/expr/compute.hpp"
 #include "weft/expr/evaluate.hpp"
@@ -101,6 +100,12 @@ struct extern_argument<extern_view<T, Rank>> {
   }
 };
 
+template <std::size_t I, class First, class... Rest>
+struct nth_type : nth_type<I - 1, Rest...> {};
+template <class First, class... Rest>
+struct nth_type<0, First, Rest...> {
+  using type = First;
+};
 template <class F>
 struct extern_signature {
   static_assert(!std::is_same_v<F, F>,
@@ -113,7 +118,7 @@ struct extern_signature<int (*)(View...) noexcept> {
                 "weft: the parameters of a function of an extern stage are weft::extern_view<T const, Rank> for what it reads, "
                 "then weft::extern_view<T, Rank> for what it writes");
   template <std::size_t I>
-  using argument = extern_argument<std::remove_cvref_t<std::tuple_element_t<I, std::tuple<View...>>>>;
+  using argument = extern_argument<std::remove_cvref_t<typename nth_type<I, View...>::type>>;
   static constexpr int count = static_cast<int>(sizeof...(View));
   static constexpr int writes = (0 + ... + (is_written_view<std::remove_cvref_t<View>> ? 1 : 0));
   static constexpr int reads = count - writes;

@@ -43,6 +43,8 @@ std::string dim_text(std::int64_t code);
 /// the tile for the last one. mask: one copy, masked throughout, where the target masks for nothing (AVX-512).
 /// Measured on matmul 1023^3 with 6 x 64 tiles: equal speed, half the code, and compiled in 9 ms instead of 15.
 enum class vector_tails : std::uint8_t { partition, mask };
+/// Whether a result that is the same along an axis is stored once along it.
+enum class narrow_memory : bool { no, yes };
 
 }  // namespace weft::inline WEFT_ABI
 

@@ -18,8 +18,11 @@ namespace weft::inline WEFT_ABI {
 /// parts: whole tiles are made without it. Unrolled and vectorized loops are still loops, reductions are accumulate
 /// statements. Stages that no output needs are left out. Cost O(nodes * variants), variants at most 2 per axis with such
 /// a tail and per such condition.
+///
+/// A result that is the same along an axis is stored once along it (schedule/narrow.hpp), so nothing is said any more of
+/// the index there: what proves that all accesses are in bounds lowers with narrow_memory::no.
 ir::function lower(ir::arena& m, program const& p, nest const& n, call_layout const& layout, std::string_view name,
-                   vector_tails tails = vector_tails::partition);
+                   vector_tails tails = vector_tails::partition, narrow_memory narrow = narrow_memory::yes);
 
 /// What check_bounds says of the elements that stages compute beyond their ends, where splits round up; empty when all they
 /// read stays in bounds, and where no split does.

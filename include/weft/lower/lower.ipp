@@ -488,14 +488,14 @@ WEFT_DECL std::string check_rounded(ir::arena& m, program const& p, nest const& 
     s.word = static_cast<std::uint8_t>(tail::round_up);
     split_rule::perform(plain, s);
   }
-  return any ? check_bounds(lower(m, p, plain, layout, "rounded")) : std::string();
+  return any ? check_bounds(lower(m, p, plain, layout, "rounded", vector_tails::partition, narrow_memory::no)) : std::string();
 }
 WEFT_DECL ir::function lower(ir::arena& m, program const& p, nest const& n, call_layout const& layout,
-                             std::string_view name, vector_tails tails) {
+                             std::string_view name, vector_tails tails, narrow_memory narrow) {
   ir::function f;
   f.name = std::string(name);
   f.nodes = &m;
-  detail::lowering(f, p, n, layout, tails).run();
+  detail::lowering(f, p, n, layout, tails, narrow).run();
   return f;
 }
 

@@ -110,9 +110,12 @@ struct loop_of_frame {
 
 class lowering {
  public:
-  lowering(ir::function& f, program const& p, nest const& n, call_layout const& layout, vector_tails tails)
-      : f_(f), m_(*f.nodes), p_(p), n_(n), layout_(layout), narrow_(narrow_results_of(n)), sizes_(open_sizes_of(layout)),
-        tails_(tails), tensor_(p.tensors.size(), nullptr), needed_(p.stages.size(), false), frames_(p.stages.size()) {}
+  lowering(ir::function& f, program const& p, nest const& n, call_layout const& layout, vector_tails tails,
+           narrow_memory narrow)
+      : f_(f), m_(*f.nodes), p_(p), n_(n), layout_(layout),
+        narrow_(narrow == narrow_memory::yes ? narrow_results_of(n)
+                                             : narrow_results{sequence<std::uint32_t>(p.tensors.size(), 0), n.starts}),
+        sizes_(open_sizes_of(layout)), tails_(tails), tensor_(p.tensors.size(), nullptr), needed_(p.stages.size(), false), frames_(p.stages.size()) {}
   void run();
 
  private:

@@ -152,7 +152,7 @@ TEST_CASE("WEFT_LLVM picks a version or a file, and says when it cannot") {
     std::string const soname = std::string("libLLVM.so.") + major + ".1";
     if (installed(soname.c_str()))
       CHECK_MESSAGE(test::run_case("child: WEFT_LLVM=number", variable, major) == 0, soname);
-    else
+    else if (std::string_view(major) == "19" || std::string_view(major) == "22")  // others where they happen to be
       MESSAGE("[skip] ", soname, " is not installed");
   }
 }

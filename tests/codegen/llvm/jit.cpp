@@ -178,7 +178,8 @@ TEST_CASE("linking works with each installed LLVM") {
     std::string const soname = std::string("libLLVM.so.") + major + ".1";
     void* const library = ::dlopen(soname.c_str(), RTLD_LAZY | RTLD_LOCAL);
     if (library == nullptr) {
-      MESSAGE("[skip] ", soname, " is not installed");
+      if (std::string_view(major) == "19" || std::string_view(major) == "22")  // others where they happen to be
+        MESSAGE("[skip] ", soname, " is not installed");
       continue;
     }
     ::dlclose(library);
