@@ -5,6 +5,8 @@
 #include <vector>
 
 #include "support/kernels.hpp"
+#include "weft/debug.hpp"
+#include "weft/dim.hpp"
 #include "weft/direct.hpp"
 #include "weft/expr/math/functions.hpp"
 
@@ -109,4 +111,33 @@ TEST_CASE("a sum in parts adds vectors, and keeps them in registers") {
   std::size_t count = 0;
   for (std::size_t at = 0; (at = inner.find("vfmadd", at)) != std::string::npos; ++at) ++count;
   CHECK(count == 8);
+}
+
+namespace {
+/// n(i, j) is the same for all j, and stored once; y reads it at `At`.
+template <int At>
+constexpr auto count_at = weft::kernel<"count_at">([](auto S, auto V) {
+  auto const both = compute<"n", "s">(S.extent(0), V.extent(1), [=](auto i, auto j) {
+    auto const step = [](auto a, auto b) {
+      auto const [n, s] = a;
+      auto const [x, v] = b;
+      return weft::values(n + x, s + n * v);
+    };
+    return weft::reduce(weft::values(0.f, 0.f), step, S.extent(1), [=](auto k) { return weft::values(S(i, k), V(k, j)); });
+  });
+  auto const n = weft::get<0>(both), s = weft::get<1>(both);
+  auto const T = compute<"T">(S.extent(0), [=](auto i) { return sum(V.extent(1), [=](auto j) { return s(i, j); }); });
+  return compute<"y">(S.extent(0), [=](auto i) { return n(i, At) + T(i); });
+});
+}  // namespace
+TEST_CASE("a result that is stored once along an axis has that axis' elements and no others") {
+  std::vector<float> const s(3 * 4, 1.f), v(4 * 2, 2.f);
+  std::vector<float> y(3);
+  count_at<1>(view(s, 3, 4), view(v, 4, 2), out(y, 3));
+  auto const wanted = weft::evaluate(count_at<1>, view(s, 3, 4), view(v, 4, 2));
+  for (std::size_t i = 0; i < 3; ++i) CHECK(y[i] == wanted[i]);
+  CHECK_THROWS_AS(count_at<2>(view(s, 3, 4), view(v, 4, 2), out(y, 3)), weft::argument_error);
+  CHECK_THROWS_AS(count_at<2>(view(s, weft::dim<"m">(3), 4), view(v, 4, weft::dim<"d">(2)), out(y, 3)), weft::argument_error);
+  CHECK_THROWS_AS(count_at<2>.with({.checked = true})(view(s, 3, 4), view(v, 4, 2), out(y, 3)), weft::access_error);
+  CHECK_THROWS_AS(count_at<0>(view(s, 3, 4), view(v, 4, 0), out(y, 3)), weft::argument_error);
 }

@@ -95,7 +95,8 @@ constexpr auto result_of(evaluator& e, program const& p, std::size_t, Several<T.
 /// Compiled code gives the same bits: exactly, with the same `contract`, unless a schedule step changes the order
 /// of a sum. Several outputs come as a tuple.
 /// Errors  argument_error when an access leaves its tensor or an extent is negative. What a call asks of the inputs
-///         beyond that, as equal extents of two that one axis walks, is not asked here
+///         beyond that, as equal extents of two that one axis walks, is not asked here; extern_error where a function of an
+///         extern stage fails (no constant expression then, as with every such stage)
 /// Cost    some 50 ns per operation and element at run time
 template <class Kernel, class... A>
 constexpr auto evaluate(evaluate_options options, Kernel const& kernel, A const&... inputs) {
@@ -117,7 +118,7 @@ constexpr auto evaluate(Kernel const& kernel, A const&... inputs) {
 }
 
 /// One element of the first output, computed from the inputs alone: for samples of big results.
-/// Errors  argument_error when the index is outside of the output, or an access leaves its tensor
+/// Errors  argument_error when the index is outside of the output, or an access leaves its tensor; extern_error as above
 template <class Kernel, std::size_t Rank, class... A>
 constexpr auto evaluate_at(evaluate_options options, Kernel const& kernel, std::array<std::int64_t, Rank> const& index,
                            A const&... inputs) {

@@ -250,8 +250,8 @@ constexpr auto extern_stage(std::array<short_name, Named> const& names, A const&
 ///         hang on nothing else: calls may be left out or done again. Memory of different tensors may be any, with any strides
 /// Errors  extern_error from a call of the kernel in which it does not answer 0, with its code and the name of the stage; outputs
 ///         are then written in part
-/// Threads called once per call of the kernel by the thread that calls it, between parallel loops; calls of several threads
-///         call it at the same time
+/// Threads called once per call of the kernel, not at all where an output is empty, by the thread that calls it, between
+///         parallel loops; calls of several threads call it at the same time
 /// Cost    a call through a pointer, and some words that are stored for it; its stage and those that it reads stay in memory
 /// Source  Halide, `Func::define_extern`; TVM, `te.extern`
 template <fixed_string Name, auto Function, class... Read>
