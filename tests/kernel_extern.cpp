@@ -14,6 +14,7 @@
 #include "weft/debug.hpp"
 #include "weft/dim.hpp"
 #include "weft/direct.hpp"
+#include "weft/runtime/constant.hpp"
 #include "weft/runtime/executor.hpp"
 
 using namespace weft_test;
@@ -250,7 +251,7 @@ int product_with_weights(extern_view<float const, 1> x, extern_view<float, 1> y)
   }
   return 0;
 }
-constexpr auto twice = weft::kernel<"twice">(
+constexpr auto product_of_product = weft::kernel<"product_of_product">(
     [](auto x, auto B) {
       auto F = compute<"F">(x.extent(0), external<"product_with_weights", &product_with_weights>(x));
       return product(F, B);
@@ -271,8 +272,8 @@ TEST_CASE("extern: a function calls a kernel that keeps something with the const
       to[j] = 0;
       for (std::size_t k = 0; k < 8; ++k) to[j] += from[k] * weights[k * 8 + j];
     }
-  for (int calls = 0; calls < 3; ++calls) {
-    twice(view(x, 8), constant, out(y, 8));
+  for (int times = 0; times < 3; ++times) {
+    product_of_product(view(x, 8), constant, out(y, 8));
     CHECK(y == wanted);
   }
 }
