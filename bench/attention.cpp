@@ -22,10 +22,11 @@ inline constexpr auto in_tiles = [](auto& s, auto const& product) {
 };
 /// A reduction of rows by 16 lanes, at the loop of the rows.
 inline constexpr auto by_lanes = [](auto& s, auto const& reduction, auto row, auto k) {
-  auto [parts, v] = s.rfactor(reduction, k, 16);
-  static_cast<void>(v);
+  auto [parts, lane] = s.rfactor(reduction, k, 16);
+  auto [h, i, one, v, u] = parts.axes();
+  s.reorder(u, v);
+  s.vectorize(v);
   s.compute_at(parts, row);
-  return parts;
 };
 /// The keys, transposed for vectors of scores.
 inline constexpr auto transposed = [](auto& s, auto k, auto const& scores) {
@@ -39,15 +40,9 @@ inline constexpr auto three_passes = weft::kernel<"three_passes">(
     [](auto& s, auto, auto k, auto, auto dot, auto scores, auto top, auto e, auto total, auto weights, auto y) {
       auto keys = transposed(s, k, dot);
       auto [th, ti, tone, tk] = top.axes();
-      auto highs = by_lanes(s, top, ti, tk);
-      auto [hh, hi, hone, hv, hu] = highs.axes();
-      s.reorder(hu, hv);
-      s.vectorize(hv);
+      by_lanes(s, top, ti, tk);
       auto [lh, li, lone, lk] = total.axes();
-      auto sums = by_lanes(s, total, li, lk);
-      auto [sh, si, sone, sv, su] = sums.axes();
-      s.reorder(su, sv);
-      s.vectorize(sv);
+      by_lanes(s, total, li, lk);
       auto [eh, ei, ek] = e.axes();
       auto [eko, eki] = s.split(ek, 16);
       s.vectorize(eki);
@@ -78,15 +73,9 @@ inline constexpr auto one_pass = weft::kernel<"one_pass">(
     [](auto& s, auto, auto k, auto, auto dot, auto scores, auto top, auto weight, auto total, auto sum, auto state, auto y) {
       auto keys = transposed(s, k, dot);
       auto [th, ti, tb, tk] = top.axes();
-      auto highs = by_lanes(s, top, ti, tk);
-      auto [hh, hi, hb, hv, hu] = highs.axes();
-      s.reorder(hu, hv);
-      s.vectorize(hv);
+      by_lanes(s, top, ti, tk);
       auto [lh, li, lb, lk] = total.axes();
-      auto sums = by_lanes(s, total, li, lk);
-      auto [uh, ui, ub, uv, uu] = sums.axes();
-      s.reorder(uu, uv);
-      s.vectorize(uv);
+      by_lanes(s, total, li, lk);
       auto [wh, wi, wb, wk] = weight.axes();
       s.vectorize(wk);
       in_tiles(s, dot);

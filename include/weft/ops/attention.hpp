@@ -13,7 +13,7 @@ namespace ops {
 struct attention_options {
   bool causal = false;  // query i sees keys 0 to i only
   double scale = 0;     // of the scores; 0: 1 / sqrt(E)
-  std::int64_t block = 0;  // so many keys at a time; 0: all, in three passes
+  std::int64_t block = 0;  // so many keys at a time; 0 or less: all, in three passes
 };
 
 namespace detail {
@@ -146,13 +146,13 @@ struct attention_op {
 ///
 ///     auto y = ops::attention(q, k, v, {.causal = true});       auto z = ops::attention(q, k, v, mask);
 ///
-/// Shape   ... L x E, ... S x E and ... S x F give ... L x F; the dimensions before are batches, broadcast as in matmul;
-///         a mask is broadcast against the scores, ... L x S; of bool it says which keys are seen, else it is added to the
-///         scores: minus infinity hides a key
 /// With `.block = 64`, keys are looked at in blocks of 64, whose maximum, sum of weights and weighed values are joined with those
 /// of the blocks before. Computed inside the loop over the blocks of the stage that joins them (`top`, whose results `top`
 /// and `total` are one number for all of F), nothing is as long as S.
 ///
+/// Shape   ... L x E, ... S x E and ... S x F give ... L x F; the dimensions before are batches, broadcast as in matmul;
+///         a mask is broadcast against the scores, ... L x S; of bool it says which keys are seen, else it is added to the
+///         scores: minus infinity hides a key
 /// Needs   each query sees a key; of none it is NaN
 /// Cost    memory for four times the scores; in blocks, as the schedule says, for those of a block
 /// Source  Vaswani et al.: Attention Is All You Need, 2017; torch.nn.functional.scaled_dot_product_attention. Blocks: Dao, Fu,
