@@ -101,7 +101,9 @@ struct extern_argument<extern_view<T, Rank>> {
 };
 
 template <std::size_t I, class First, class... Rest>
-struct nth_type : nth_type<I - 1, Rest...> {};
+struct nth_type {
+  using type = typename nth_type<I - 1, Rest...>::type;
+};
 template <class First, class... Rest>
 struct nth_type<0, First, Rest...> {
   using type = First;

@@ -143,7 +143,7 @@ sequence<target> machines() {
   target wide = x86_64_avx2();
   wide.vector_bytes = 64;  // the shapes of AVX-512 at least
   all.push_back(wide);
-  all.push_back(x86_64_avx2());
+  if (host().vector_bytes != 32) all.push_back(x86_64_avx2());
   all.push_back(changed(x86_64_avx2(), 2, "f16c"));
   all.push_back(changed(x86_64_sse2(), 2, "", {"sse3", "ssse3", "sse4.1", "sse4.2"}));
   all.push_back(x86_64_sse2());
@@ -201,7 +201,8 @@ TEST_CASE("conversions become code without calls on machines that are not here: 
     CAPTURE(what(machine));
     for (dtype from : all_types()) {
       conversions c(from, all_types(), {0});
-      for (std::int64_t lanes : {1, 2, 5, 64}) {
+      for (std::int64_t lanes : {1, 5, 64}) {
+        if (lanes == 5 && machine.cpu != v4.cpu) continue;  // no vector of any machine
         ir::arena m;
         ir::function const f = passed(c, m, lanes, {machine.vector_bytes, machine.converts_f16()});
         codegen::llvm::object_code const object = codegen::llvm::compile(f, machine, {false, true});
