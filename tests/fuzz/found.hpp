@@ -22,9 +22,12 @@ struct found {
     return {&p, p.add_input(weft::short_name(std::string_view(name, 1)), weft::dtype_of<T>, Rank)};
   }
   /// Runs the program with this last stage in every way, over memory and numbers of several kinds; `compiled`: for the
-  /// first so many of them by machine code, too.
+  /// first so many of them by machine code, too. Sanitizers, which are slow, get two.
   template <class Stage>
   void check(Stage const& last, std::string const& steps, std::uint64_t seeds = 12, std::uint64_t compiled = 12) {
+#if WEFT_TEST_ASAN || WEFT_TEST_TSAN
+    seeds = std::min<std::uint64_t>(seeds, 2);
+#endif
     p.outputs.push_back(last.id);
     for (std::uint64_t seed = 0; seed < seeds; ++seed)
       run(seed, seed < compiled, [&](drawn const& d, random_source&) {
