@@ -130,8 +130,8 @@ TEST_CASE("extern: it reads and writes the caller's memory where it stands, with
 TEST_CASE("extern: several reads and results; a code of any sign ends the call, with its stage's name") {
   float const x[] = {7, 9, -5}, by[] = {2, 4, 2}, zero[] = {1, 0, 0};
   auto const made = quotients(view(x, 3), view(by, 3));
-  auto const& r = boost::hana::at_c<0>(made);
-  auto const& q = boost::hana::at_c<1>(made);
+  auto const& r = weft::get<0>(made);
+  auto const& q = weft::get<1>(made);
   CHECK((q(0) == 3 && q(1) == 2 && q(2) == -2));
   CHECK((r(0) == 1 && r(1) == 1 && r(2) == -1));
   std::string const said = "-2: quotients: stage q: function divided answered -2; outputs are not complete";

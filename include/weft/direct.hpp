@@ -88,6 +88,11 @@ constexpr auto result_of(evaluator& e, program const& p, std::size_t, Several<T.
 }
 }  // namespace detail
 
+namespace detail {
+template <class T>
+inline constexpr bool is_result<evaluated<T>> = true;
+}  // namespace detail
+
 /// The results of `kernel` for these inputs, computed as the what-lambda is written.
 ///
 ///     static_assert(weft::evaluate(scale, std::array{1.f, 2.f}, 3.f) == std::array{3.f, 6.f});

@@ -33,6 +33,7 @@
 #include "weft/compile.ipp"
 #include "weft/debug.ipp"
 #include "weft/dim.ipp"
+#include "weft/expr/access_error.ipp"
 #include "weft/expr/depth.ipp"
 #include "weft/expr/extern_error.ipp"
 #include "weft/expr/formula.ipp"

@@ -10,16 +10,11 @@
 #include "weft/expr/evaluate.hpp"
 #include "weft/expr/compute.hpp"
 #include "weft/kernel_table.hpp"
+#include "weft/results.hpp"
 #include "weft/runtime/tensor.hpp"
 #include "weft/schedule/schedule.hpp"
 
 namespace weft::inline WEFT_ABI {
-
-/// Several results of a what-lambda: `return weft::outputs(mean, deviation);`
-template <class... Tensor>
-constexpr auto outputs(Tensor const&... t) {
-  return boost::hana::tuple<Tensor...>{t...};
-}
 
 namespace detail {
 namespace hana = boost::hana;

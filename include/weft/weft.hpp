@@ -94,6 +94,7 @@ WEFT_COLD_END
 // The table of compiled kernels, what a user calls, and the same without machine code.
 #include "weft/kernel_table.hpp"
 
+#include "weft/results.hpp"
 #include "weft/kernel.hpp"
 // #include "weft/intrinsics.hpp"
 

@@ -59,8 +59,8 @@ TEST_CASE("docs/extern: medians by a sort") {
 }
 TEST_CASE("docs/extern: a function that fails") {
   std::vector<int> const a{7, 8}, b{2, 3}, zeros{1, 0};
-  auto const both = divided(a, b);
-  CHECK((boost::hana::at_c<0>(both)(0) == 3 && boost::hana::at_c<1>(both)(1) == 2));
+  auto const [q, r] = divided(a, b);
+  CHECK((q(0) == 3 && r(1) == 2));
   bool failed = false;
   try {
     divided(a, zeros);

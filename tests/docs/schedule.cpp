@@ -106,6 +106,13 @@ TEST_CASE("docs/schedule.md shows where stages are computed") {
   weft_test::check_section("docs/schedule.md", "stages", fenced("", nest_of_blur(WEFT_TEST_BLUR())));
   WEFT_TEST_SHOW_BLUR("compute_at", (auto [io, ii] = s.split(i, 16); s.parallel(io); s.compute_at(row, io);));
   WEFT_TEST_SHOW_BLUR("compute_inline", (s.compute_inline(row);));
+#define WEFT_TEST_BEFORE auto [io, ii] = s.split(i, 16); s.compute_at(row, io);
+  show("compute_root", "s.compute_root(row);", nest_of_blur(WEFT_TEST_BLUR(WEFT_TEST_BEFORE)),
+       nest_of_blur(WEFT_TEST_BLUR(WEFT_TEST_BEFORE s.compute_root(row);)));
+#undef WEFT_TEST_BEFORE
+  auto const loops_of_blur = [](auto const& kernel) { return kernel.on(avx2()).ir(weft::view(memory, 64, 22)); };
+  show("storage_align", "s.storage_align(row, 0, 16, 8);", loops_of_blur(WEFT_TEST_BLUR()),
+       loops_of_blur(WEFT_TEST_BLUR(s.storage_align(row, 0, 16, 8);)));
   WEFT_TEST_SHOW_BLUR("store_at", (auto [yo, yi] = s.split(i, 16); s.parallel(yo); s.compute_at(row, yi); s.store_at(row, yo);
                                    auto [r, c] = row.axes(); s.fold_storage(r, 4);));
   WEFT_TEST_SHOW_BLUR("pipeline", (auto [io, ii] = s.split(i, 16); s.compute_at(row, io); s.double_buffer(row);));

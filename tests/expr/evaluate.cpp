@@ -88,8 +88,26 @@ TEST_CASE("an access that leaves its tensor is an argument_error") {
     program p;
     auto const A = input<int, 1>(p, "A");
     weft::compute<"C">(A.extent(0), [=](auto i) { return A(i + shift); });
-    CHECK_THROWS_AS(run(p, {dense<int>({3}, {1, 2, 3})}), weft::argument_error);
+    CHECK_THROWS_WITH_AS(run(p, {dense<int>({3}, {1, 2, 3})}),
+                         shift < 0 ? "evaluate: A(-1) is outside of A, which is 3; clamp the index, guard the access by select, or "
+                                     "give a larger tensor"
+                                   : "evaluate: A(3) is outside of A, which is 3; clamp the index, guard the access by select, or "
+                                     "give a larger tensor",
+                         weft::argument_error);
   }
+}
+TEST_CASE("an access that leaves a stage is an argument_error, for all elements and for one") {
+  program p;
+  auto const A = input<int, 2>(p, "A");
+  auto const B = weft::compute<"B">(A.extent(0), 2, [=](auto i, auto j) { return A(i, j); });
+  weft::compute<"C">(A.extent(0), [=](auto i) { return B(i, i); });
+  auto const in = dense<int>({3, 3}, {1, 2, 3, 4, 5, 6, 7, 8, 9});
+  char const* const words = "evaluate: B(2, 2) is outside of B, which is 3 x 2; clamp the index, guard the access by select, or "
+                            "compute more of it";
+  CHECK_THROWS_WITH_AS(run(p, {in}), words, weft::argument_error);
+  weft::evaluator e(p, {in}, {});
+  CHECK(e.at(2, {1}) == 5);
+  CHECK_THROWS_WITH_AS(e.at(2, {2}), words, weft::argument_error);
 }
 
 TEST_CASE("a reduction of no elements is its identity") {

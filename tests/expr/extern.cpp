@@ -115,10 +115,7 @@ TEST_CASE("extern: several results come as values, by functions that take their 
     return outputs(low, high);
   });
   std::int32_t const a[] = {3, 5, 1, 4};
-  auto const [low, high] = [&] {
-    auto r = evaluate(k, view(a, 4));
-    return std::pair(boost::hana::at_c<0>(r), boost::hana::at_c<1>(r));
-  }();
+  auto const [low, high] = evaluate(k, view(a, 4));
   CHECK(low == std::array{3, 3, 1, 1});
   CHECK(high == std::array{3, 5, 5, 5});
 }

@@ -258,13 +258,14 @@ struct verified_compilations : temporary_directory {
   }
 };
 
-/// Runs `count` cases from a fresh seed, of which sanitizers get a twentieth. WEFT_FUZZ_SEED=n: from that one; with
-/// WEFT_FUZZ_CASES=1 case n alone.
+/// Runs `count` cases from a fresh seed, of which sanitizers get a twentieth; WEFT_FUZZ_TIMES=n: n times as many.
+/// WEFT_FUZZ_SEED=n: from that one; with WEFT_FUZZ_CASES=1 case n alone.
 template <class Check>
 void for_each_case(char const* what, int count, Check const& check) {
 #if WEFT_TEST_ASAN || WEFT_TEST_TSAN
   count /= 20;
 #endif
+  if (char const* n = std::getenv("WEFT_FUZZ_TIMES")) count *= std::atoi(n);
   if (char const* n = std::getenv("WEFT_FUZZ_CASES")) count = std::atoi(n);
   timespec now{};
   clock_gettime(CLOCK_REALTIME, &now);

@@ -24,7 +24,7 @@ GROUND = {"config.hpp", "version.hpp", "foreign.hpp"}
 FOREIGN = {
     r"llvm-c/|llvm/|clang-c/": (),
     r"cuda|nvrtc|sqlite": (),
-    r"boost/": ("expr/", "kernel.hpp", "argument.hpp", "foreign.hpp"),
+    r"boost/": ("expr/", "kernel.hpp", "results.hpp", "argument.hpp", "foreign.hpp"),
 }
 
 

@@ -107,8 +107,8 @@ std::string refusal(Kernel const& kernel, bool first_in_place) {
     if (first_in_place) kernel(view(x, 8), out(x, 8), out(y, 8));
     else kernel(view(x, 8), out(y, 8), out(x, 8));
     std::vector<float> const &a = first_in_place ? x : y, &b = first_in_place ? y : x;
-    CHECK(a == boost::hana::at_c<0>(whole).values);
-    CHECK(b == boost::hana::at_c<1>(whole).values);
+    CHECK(a == weft::get<0>(whole).values);
+    CHECK(b == weft::get<1>(whole).values);
   });
 }
 }  // namespace

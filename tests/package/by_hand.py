@@ -175,7 +175,7 @@ def cuda(p):
     if code == 0 or "weft cannot be included in a .cu file" not in said or said.count(" error: ") != 1:
         raise Failure(f"nvcc on a .cu file with weft: {said[:2000]}")
     p.do(*p.with_weft, "-c", p.here / "cuda/host.cpp")
-    p.do(nvcc, "-std=c++17", "-arch=all-major", "-c", p.here / "cuda/device.cu")
+    p.do(nvcc, "-std=c++17", "-arch=sm_80", "-c", p.here / "cuda/device.cu")
     p.do(nvcc, "host.o", "device.o", "-o", "a.out")
     p.expect("./a.out", "right...")
 

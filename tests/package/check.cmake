@@ -31,11 +31,15 @@ endif()
 execute_process(COMMAND ${CMAKE_COMMAND} -S ${source}/tests/package/user -B ${place}/build -G ${generator}
                         -D CMAKE_CXX_COMPILER=${compiler} -D CMAKE_CXX_COMPILER_LAUNCHER=${launcher} ${found}
                 OUTPUT_QUIET COMMAND_ERROR_IS_FATAL ANY)
-execute_process(COMMAND ${CMAKE_COMMAND} --build ${place}/build OUTPUT_VARIABLE output RESULT_VARIABLE failed)
+set(programs header_only compiled)
+if(way STREQUAL "fetched") # the library is the one that add_subdirectory builds
+  set(programs header_only)
+endif()
+execute_process(COMMAND ${CMAKE_COMMAND} --build ${place}/build --target ${programs} OUTPUT_VARIABLE output RESULT_VARIABLE failed)
 if(failed)
   message(FATAL_ERROR "${output}")
 endif()
-foreach(program header_only compiled)
+foreach(program ${programs})
   execute_process(COMMAND ${place}/build/${program} OUTPUT_VARIABLE said RESULT_VARIABLE code)
   if(code EQUAL 3 AND said MATCHES "none was found")
     message("[skip] ${program} is built, not run: ${said}")

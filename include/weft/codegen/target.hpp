@@ -43,6 +43,7 @@ struct target {
 /// A feature is there when the processor has it and the operating system saves its registers. The probe is
 /// weft's own, since it belongs to the key of code on disk and a warm start loads no LLVM; it names the features
 /// that weft can use, a subset of LLVM's.
+/// Errors  device_error in the child of a fork that was under way before weft was first used (base/fork_gate.hpp)
 /// Source  Intel SDM vol. 2, CPUID and XGETBV; Linux Documentation/arch/arm64/elf_hwcaps.rst
 target const& host();
 

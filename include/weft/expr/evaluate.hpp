@@ -3,6 +3,7 @@
 #pragma once
 
 #include "weft/base/sequence.hpp"
+#include "weft/expr/access_error.hpp"
 #include "weft/expr/expand.hpp"
 #include "weft/expr/extern_error.hpp"
 
@@ -63,7 +64,7 @@ class evaluator {
   /// One element of tensor `t`, computed from the inputs alone.
   constexpr std::int64_t at(int t, sequence<std::int64_t> const& index) {
     stage_info const& s = stage_of(t);
-    if (s.by != nullptr) return element(result(t), index);
+    if (s.by != nullptr) return element(t, index);
     sequence<std::int64_t> self = identities(s);
     if (s.scanned < 0) return elements(s, index, self, false)[static_cast<std::size_t>(t - s.tensor)];
     sequence<std::int64_t> step = index;
@@ -184,16 +185,22 @@ class evaluator {
     sequence<std::int64_t> index;
     for (int d = 0; d < n.c; ++d) index.push_back(visit(f, program::at(p_.operands, n.b + d)));
     bool const made_here = program::at(p_.tensors, n.a).stage >= 0;
-    if (made_here && !f.whole && stage_of(n.a).by == nullptr) return at(n.a, index);
-    return element(whole(n.a), index);
+    if (made_here && !f.whole && stage_of(n.a).by == nullptr) {
+      for (std::size_t d = 0; d < index.size(); ++d)
+        if (index[d] < 0 || index[d] >= extent(n.a, static_cast<int>(d)))
+          raise_access(p_, n.a, index, described(stage_of(n.a)).shape);
+      return at(n.a, index);
+    }
+    return element(n.a, index);
   }
   constexpr dense const& whole(int t) {
     return program::at(p_.tensors, t).stage >= 0 ? result(t) : inputs_[static_cast<std::size_t>(t)];
   }
-  static constexpr std::int64_t element(dense const& t, sequence<std::int64_t> const& index) {
+  constexpr std::int64_t element(int tensor, sequence<std::int64_t> const& index) {
+    dense const& t = whole(tensor);
     std::size_t flat = 0;
     for (std::size_t d = 0; d < index.size(); ++d) {
-      if (index[d] < 0 || index[d] >= t.shape[d]) WEFT_THROW(argument_error("evaluate: an access leaves its tensor"));
+      if (index[d] < 0 || index[d] >= t.shape[d]) raise_access(p_, tensor, index, t.shape);
       flat = flat * static_cast<std::size_t>(t.shape[d]) + static_cast<std::size_t>(index[d]);
     }
     return t.bits[flat];

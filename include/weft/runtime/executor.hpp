@@ -38,7 +38,7 @@ struct executor {
 /// weft's own pool, `{.threads = n}` no more than n of its threads.
 ///
 /// Errors  argument_error when `threads` is negative; a kernel's call ends in device_error when `run` left out a task,
-///         asked for one again (it is not done twice), or for one that does not exist
+///         asked for one again (it is not done twice), or for one that does not exist; as `host` in the child of a fork
 /// Threads any; calls under way go on with the executor that they began with, which must live until they end
 /// Cost    one atomic operation for each task, beside what `run` takes; with weft's own pool, one load for each call
 executor set_executor(executor const& e);

@@ -85,6 +85,8 @@ class thread_pool {
 
 /// The pool of the process: WEFT_THREADS threads, else `host().threads`. Never destroyed; it retires when the shared
 /// library that has it is unloaded.
+///
+/// Errors  device_error in the child of a fork that was under way before weft was first used (base/fork_gate.hpp)
 thread_pool& default_pool();
 
 }  // namespace runtime

@@ -172,7 +172,7 @@ TEST_CASE("machine code converts every type to every other as base/op.hpp does, 
     }
     for (dtype from : all_types()) {
       conversions c(from, all_types(), many_elements(from, 1000));
-      for (std::int64_t lanes : {1, 2, 5, 64}) compiled(c, machine, lanes);
+      for (std::int64_t lanes : {1, 5, 64}) compiled(c, machine, lanes);
     }
   }
 }

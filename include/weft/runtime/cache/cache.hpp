@@ -11,7 +11,7 @@
 
 namespace weft::inline WEFT_ABI {
 /// The cache of this process: what is in it, and where it is. All functions: from any thread; none throws for what is
-/// wrong with files, and a cache that cannot be used never makes a call of a kernel fail.
+/// wrong with files, and a cache that cannot be used never makes a call of a kernel fail. In the child of a fork as `host`.
 ///
 ///     WEFT_CACHE=DIR   keeps the kernels in DIR instead of $XDG_CACHE_HOME/weft or $HOME/.cache/weft
 ///     WEFT_CACHE=off   keeps none (as does 0)
