@@ -72,11 +72,6 @@ inline void check_digest(kernel_face const& face, program const& p) {
                             ": its stages came in another order at run time than in the compiler; two of them are "
                             "made in one expression: give each a name of its own (auto c = weft::compute<..>(..);)"})));
 }
-inline bool is_empty(argument const& a) {
-  bool empty = false;
-  for (int d = 0; d < a.rank; ++d) empty = empty || a.extents[d] == 0;
-  return empty;
-}
 inline bool has_empty_output(argument const* arguments, int count) {
   bool all = count > 0;
   bool any = false;

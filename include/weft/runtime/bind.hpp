@@ -24,6 +24,8 @@ struct walked_pair {
 /// All of them. In the branches of a select extents may differ: its condition decides what is read, and check_bounds
 /// whether that is inside.
 sequence<walked_pair> walked_together(program const& p);
+/// Whether it has no elements.
+bool is_empty(argument const& a);
 /// Whether elements stand further from the first one than memory reaches.
 bool reaches_too_far(argument const& a);
 /// Whether two elements may be the same memory.

@@ -124,14 +124,10 @@ class binder {
                      ? joined({"; arithmetic widens narrow types: end the stage with a weft::cast to ",
                                weft::name(a.type)})
                      : ""}));
-    bool empty = false;
-    for (int d = 0; d < a.rank; ++d) {
+    for (int d = 0; d < a.rank; ++d)
       if (a.extents[d] < 0) refuse(joined({called(i), " has a negative extent: ", shape(a)}));
-      empty = empty || a.extents[d] == 0;
-    }
-    if (!empty && reaches_too_far(a))
-      refuse(joined({called(i), " reaches further than memory does: ", shape(a)}));
-    if (a.data == nullptr && !empty && !a.is_allocated_here) refuse(called(i) + " has no memory (a null pointer)");
+    if (reaches_too_far(a)) refuse(joined({called(i), " reaches further than memory does: ", shape(a)}));
+    if (a.data == nullptr && !is_empty(a) && !a.is_allocated_here) refuse(called(i) + " has no memory (a null pointer)");
     argument_layout l;
     l.extents.assign(a.extents, a.extents + a.rank);
     l.strides.assign(a.strides, a.strides + a.rank);
@@ -139,7 +135,7 @@ class binder {
     l.alias_class = i;
     l.constant = a.constant != nullptr;
     layout_.arguments.push_back(l);
-    if (i >= first_output_ && !empty && overlaps_itself(a))
+    if (i >= first_output_ && overlaps_itself(a))
       refuse(joined({"the strides of output ", called(i), " let two elements share memory"}));
   }
   std::int64_t input_extent(int tensor, int dim) const {
@@ -302,7 +298,13 @@ WEFT_DECL sequence<detail::walked_pair> detail::walked_together(program const& p
   for (result_info const& r : p.results) w.node_of(r.body);
   return static_cast<sequence<walked_pair>&&>(w.found);
 }
+WEFT_DECL bool detail::is_empty(argument const& a) {
+  for (int d = 0; d < a.rank; ++d)
+    if (a.extents[d] == 0) return true;
+  return false;
+}
 WEFT_DECL bool detail::reaches_too_far(argument const& a) {
+  if (is_empty(a)) return false;
   std::int64_t reach = 1;
   for (int d = 0; d < a.rank; ++d) {
     std::int64_t part = 0;
@@ -315,6 +317,7 @@ WEFT_DECL bool detail::reaches_too_far(argument const& a) {
 }
 /// Sorted by stride, each dimension must step over all that the smaller ones reach.
 WEFT_DECL bool detail::overlaps_itself(argument const& a) {
+  if (is_empty(a)) return false;
   std::int64_t reach = 0;
   bool done[max_rank] = {};
   for (int n = 0; n < a.rank; ++n) {
