@@ -105,7 +105,10 @@ TEST_CASE("an access that leaves a stage is an argument_error, for all elements 
   char const* const words = "evaluate: B(2, 2) is outside of B, which is 3 x 2; clamp the index, guard the access by select, or "
                             "compute more of it";
   CHECK_THROWS_WITH_AS(run(p, {in}), words, weft::argument_error);
-  weft::evaluator e(p, {in}, {});
+  program const ready = weft::expand(weft::canonical(p), false);
+  weft::sequence<weft::dense> const inputs{in, {}, {}};
+  weft::sequence<std::int64_t> const none;
+  weft::evaluator e(ready, inputs, none);
   CHECK(e.at(2, {1}) == 5);
   CHECK_THROWS_WITH_AS(e.at(2, {2}), words, weft::argument_error);
 }

@@ -108,6 +108,7 @@ class trial {
       return "check_bounds refuses: " + why + "\n" + weft::ir::print(unscheduled);
     weft::schedule s(expanded_, extents_of(d_));
     if (!weft::replay(s, steps)) return not_legal;
+    steps_ = weft::print_trace(s);
     // What reads too far when it is rounded up is refused at the call.
     if (!weft::check_rounded(m, s.computation(), s, layout_).empty()) return interpreted(without_rounding(steps));
     auto const tails = d_.seed % 4 < 2 ? weft::vector_tails::mask : weft::vector_tails::partition;
@@ -197,6 +198,7 @@ class trial {
     weft::interp_options options;
     options.seed = d_.seed;
     options.max_operations = limit;
+    options.steps = steps_;
     weft::sequence<std::int64_t> scalars = d_.scalars;
     scalars.push_back(0);  // nothing is kept yet
     std::string fault = weft::interpret(f, pointers, sizes, scalars, options);
@@ -259,6 +261,7 @@ class trial {
   }
 
   drawn const& d_;
+  std::string steps_;  // for people
   weft::program expanded_;
   random_source random_;
   std::size_t scalars_ = 0;

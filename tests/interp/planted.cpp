@@ -2,9 +2,16 @@
 // that look much like them.
 #include <doctest/doctest.h>
 
+#include <array>
+#include <string>
+
 #include "lower/programs.hpp"
+#include "weft/expr/compute.hpp"
 #include "weft/interp/interp.hpp"
 #include "weft/ir/parse.hpp"
+#include "weft/ir/print.hpp"
+#include "weft/lower/lower.hpp"
+#include "weft/schedule/print.hpp"
 
 using namespace weft;
 
@@ -48,6 +55,38 @@ void all_found(planted const (&cases)[Count], std::string const& before = "") {
 }
 }  // namespace
 
+TEST_CASE("planted: a fault names the steps that made its loops") {
+  program p;
+  expr::tensor<float, 2> const A{&p, p.add_input(short_name("A"), dtype::f32, 2)};
+  auto const C = compute<"C">(A.extent(0), [=](auto i) { return sum(A.extent(1), [=](auto k) { return A(i, k); }); });
+  p.outputs.push_back(C.id);
+  p = canonical(p);
+  schedule s(p, [](int, int dim) { return std::int64_t(dim == 0 ? 8 : 6); });
+  auto const [i, j] = stage<"C", 2>(s).all;
+  auto const [io, ii] = s.split(i, 4);
+  auto const [jo, ji] = s.split(j, 3);
+  s.reorder(io, jo, ii, ji);
+  s.vectorize(ii);
+  call_layout layout;
+  layout.arguments = {{{8, 6}, {6, 1}, 4, 0, false, false}, {{8}, {1}, 4, 1, false, false}};
+  ir::arena m;
+  std::string text = ir::print(lower(m, p, s, layout, "sums"));
+  auto const run = [&](std::string const& loops) {
+    std::array<float, 48> a{};
+    std::array<float, 8> c{};
+    interp_options options;
+    std::string const steps = print_trace(s);
+    options.steps = steps;
+    return interpret(ir::parse(m, loops), {{a.data(), 48, true}, {c.data(), 8, false}}, {}, {}, options);
+  };
+  CHECK(run(text) == "");
+  auto const at = text.find("for jo in 0..2:");
+  REQUIRE_MESSAGE(at != std::string::npos, text);
+  std::string const said = run(text.insert(at + 14, " parallel"));
+  CHECK_MESSAGE(said.find("race in parallel loop jo: C[") == 0, said);
+  CHECK_MESSAGE(said.find("; by the steps C: split(i, 4) -> io, ii, C: split(j, 3) -> jo, ji, C: reorder(io, jo, ii, ji)") !=
+                    std::string::npos, said);
+}
 TEST_CASE("planted: races through one index, a tail's overlap, a remainder, a gather, a mask, a branch, loops below") {
   all_found({
       {"  for i in 0..8 parallel:\n    B[0] = A[i, 0]\n", "race in parallel loop i: B[0] is written in iteration i = "},

@@ -102,6 +102,21 @@ TEST_CASE("strides of one element, or of an empty tensor, do not matter") {
           c.a[2].strides[1] = 0;
         }) == "nothing");
 }
+TEST_CASE("what has no elements reaches nowhere and overlaps nothing") {
+  call c;
+  c.a[2].strides[0] = c.a[2].strides[1] = 1;
+  CHECK(detail::overlaps_itself(c.a[2]));
+  c.a[2].strides[0] = std::int64_t(1) << 60;
+  CHECK(detail::reaches_too_far(c.a[2]));
+  for (int d : {0, 1}) {
+    call empty;
+    empty.a[2].extents[d] = 0;
+    empty.a[2].strides[0] = empty.a[2].strides[1] = 1;
+    CHECK(!detail::overlaps_itself(empty.a[2]));
+    empty.a[2].strides[1 - d] = std::int64_t(1) << 60;
+    CHECK(!detail::reaches_too_far(empty.a[2]));
+  }
+}
 TEST_CASE("outputs may run backwards, columns first, or with gaps") {
   CHECK(call::after([](call& c) { c.a[2].strides[0] = 1, c.a[2].strides[1] = 2; }) == "nothing");
   CHECK(call::after([](call& c) { c.a[2].strides[0] = -8, c.a[2].strides[1] = 2; }) == "nothing");

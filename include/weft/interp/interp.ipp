@@ -7,6 +7,36 @@
 namespace weft::inline WEFT_ABI {
 namespace detail {
 
+/// The lines of `steps` that name a word of `text`: the steps that made its loops, and what they did with them. Loops of two
+/// stages that are called alike are i and i_1 in loop programs, and both i in steps.
+inline std::string steps_about(std::string_view steps, std::string_view text) {
+  auto const words_of = [](std::string_view line, auto const& see) {
+    for (std::size_t at = 0; at < line.size();) {
+      std::size_t end = at;
+      while (end < line.size() && detail::is_word_character(line[end], end == at)) ++end;
+      if (end > at) see(line.substr(at, end - at));
+      at = end > at ? end : at + 1;
+    }
+  };
+  sequence<std::string_view> named;
+  words_of(text, [&](std::string_view word) {
+    named.push_back(word);
+    std::size_t const suffix = word.find_last_not_of("0123456789");
+    if (suffix + 1 < word.size() && suffix > 0 && word[suffix] == '_') named.push_back(word.substr(0, suffix));
+  });
+  std::string found;
+  for (std::size_t at = 0, end = 0; at < steps.size(); at = end + 1) {
+    end = std::min(steps.find('\n', at), steps.size());
+    std::string_view const line = steps.substr(at, end - at), step = line.substr(std::min(line.find(": ") + 1, line.size()));
+    bool about = false;
+    words_of(step.substr(std::min(step.find('('), step.size())), [&](std::string_view word) {
+      for (std::string_view n : named) about = about || n == word;
+    });
+    if (about) (found += found.empty() ? "; by the steps " : ", ") += line;
+  }
+  return found;
+}
+
 inline void interpreter::fault(std::string const& what) {
   if (!ok()) return;
   fault_ = what;
@@ -14,6 +44,7 @@ inline void interpreter::fault(std::string const& what) {
     fault_ += (i == 0 ? ", in iteration " : ", ") + f_.variables[at(open_[i])] + " = " +
               std::to_string(variable_[at(open_[i])]);
   if (updates_.size() > 0) fault_ += (open_.empty() ? ", in an update of " : " of ") + updates_[0]->buf->name;
+  fault_ += steps_about(options_.steps, fault_);
 }
 
 // --- memory ---------------------------------------------------------------------------------------------------

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstdint>
+#include <string_view>
 
 #include "weft/config.hpp"
 
@@ -18,6 +19,7 @@ struct interp_options {
   std::uint64_t seed = 1;                                  // of the order in which parallel iterations run
   std::int64_t max_operations = std::int64_t(1) << 32;     // lanes computed and statements begun; then a fault
   std::int64_t max_heap_elements = std::int64_t(1) << 28;  // per intermediate buffer
+  std::string_view steps;                                  // of its schedule, as print_trace writes them: a fault names those to blame
 };
 
 }  // namespace weft::inline WEFT_ABI
