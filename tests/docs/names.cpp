@@ -85,7 +85,10 @@ constexpr auto running = [](auto x) {
 // --- what: shapes and borders --------------------------------------------------------------------------------------
 
 constexpr auto borders = [](auto x) {
-  auto at_edge = weft::repeat_edge(x), round = weft::wrap(x), at_axis = weft::reflect(x), beyond = weft::mirror(x);
+  auto at_edge = weft::repeat_edge(x);
+  auto round = weft::wrap(x);
+  auto at_axis = weft::reflect(x);
+  auto beyond = weft::mirror(x);
   auto outside = weft::constant_exterior(x, 0);
   return weft::compute<"y">(x.extent(0), [=](auto i) {
     return at_edge(i - 1) + round(i - 1) + at_axis(i - 1) + beyond(i - 1) + outside(i - 1);
