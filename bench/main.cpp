@@ -27,6 +27,7 @@ constexpr named_case cases[] = {
     {"matmul_1024_two_threads", bench::matmul_two_threads},
 #define BENCH_NAMED(name, low, high) {"math_" #name, bench::math_##name},
     BENCH_MATH(BENCH_NAMED, BENCH_NAMED)
+    BENCH_MATH_ALONE(BENCH_NAMED, BENCH_NAMED)
 #undef BENCH_NAMED
     {"attention", bench::attention},
     {"lowering", bench::lowering},

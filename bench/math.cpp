@@ -58,7 +58,7 @@ bool is_near(std::vector<T> const& expected, data<T> const& d) {
   return true;
 }
 
-/// `weft_times(n)` runs weft's kernel n times on `d`.
+/// `weft_times(n)` runs weft's kernel n times on `d`; `sleef`: null where there is none.
 template <class T>
 void compare(report& r, char const* type, data<T> const& d, std::function<void(std::int64_t)> const& weft_times,
              loop<T> gcc, loop<T> sleef) {
@@ -68,7 +68,7 @@ void compare(report& r, char const* type, data<T> const& d, std::function<void(s
                    }};
   };
   std::vector<variant> variants{{text("%s weft", type), weft_times}, peer("g++ -Ofast, libmvec", gcc)};
-  if (sleef_available) variants.push_back(peer("SLEEF u10", sleef));
+  if (sleef != nullptr && sleef_available) variants.push_back(peer("SLEEF u10", sleef));
   weft_times(1);
   std::vector<T> const expected(d.out(), d.out() + d.count);
   for (variant const& v : variants) {
@@ -106,6 +106,7 @@ void measured(report& r, char const* type, double low, double high, Kernel const
 }
 }  // namespace
 
+#define BENCH_SLEEF_OF(name) sleef_##name
 #define BENCH_ONE(name, low, high)                                                                     \
   void math_##name(report& r) {                                                                        \
     constexpr auto kernel = weft::kernel<"math_" #name>(                                               \
@@ -113,8 +114,8 @@ void measured(report& r, char const* type, double low, double high, Kernel const
           return weft::compute<"out">(x.extent(0), [=](auto i) { return a * weft::name(x(i)) + b; });  \
         },                                                                                             \
         [](auto& s, auto, auto, auto, auto out) { lanes(s, out); });                                   \
-    measured<float, false>(r, "f32", low, high, kernel, gcc_##name, sleef_##name);                     \
-    measured<double, false>(r, "f64", low, high, kernel, gcc_##name, sleef_##name);                    \
+    measured<float, false>(r, "f32", low, high, kernel, gcc_##name, BENCH_SLEEF_OF(name)); \
+    measured<double, false>(r, "f64", low, high, kernel, gcc_##name, BENCH_SLEEF_OF(name)); \
   }
 #define BENCH_TWO(name, low, high)                                                                     \
   void math_##name(report& r) {                                                                        \
@@ -124,9 +125,12 @@ void measured(report& r, char const* type, double low, double high, Kernel const
                                       [=](auto i) { return a * weft::name(x(i), y(i)) + b; });         \
         },                                                                                             \
         [](auto& s, auto, auto, auto, auto, auto out) { lanes(s, out); });                             \
-    measured<float, true>(r, "f32", low, high, kernel, gcc_##name, sleef_##name);                      \
-    measured<double, true>(r, "f64", low, high, kernel, gcc_##name, sleef_##name);                     \
+    measured<float, true>(r, "f32", low, high, kernel, gcc_##name, BENCH_SLEEF_OF(name)); \
+    measured<double, true>(r, "f64", low, high, kernel, gcc_##name, BENCH_SLEEF_OF(name)); \
   }
 BENCH_MATH(BENCH_ONE, BENCH_TWO)
+#undef BENCH_SLEEF_OF
+#define BENCH_SLEEF_OF(name) nullptr
+BENCH_MATH_ALONE(BENCH_ONE, BENCH_TWO)
 
 }  // namespace bench
