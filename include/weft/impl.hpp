@@ -12,6 +12,7 @@
 #include "weft/base/file_limit.ipp"
 #include "weft/base/fork_gate.ipp"
 #include "weft/base/hash.ipp"
+#include "weft/base/memory.ipp"
 #include "weft/bench/peak.ipp"
 #include "weft/codegen/cuda/api.ipp"
 #include "weft/codegen/cuda/expr.ipp"

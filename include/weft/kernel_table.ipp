@@ -4,6 +4,7 @@
 
 #include "weft/base/fork_gate.hpp"
 #include "weft/base/joined.hpp"
+#include "weft/base/memory.hpp"
 #include "weft/expr/canonical.hpp"
 #include "weft/expr/extern_error.hpp"
 #include "weft/kernel_table.hpp"
@@ -167,7 +168,7 @@ class kept_use {
     if (!alone_ && found()) return home_->lock.unlock();  // by the call that held it
     making_ = true;
     ++calls_that_make();
-    memory_ = std::aligned_alloc(64, static_cast<std::size_t>((bytes + 64) / 64 * 64));
+    memory_ = element_memory(bytes + 1);
     if (memory_ != nullptr) return;
     end();
     WEFT_THROW(device_error(joined({k.name, ": no memory for ", std::to_string(bytes), " bytes of packed constants"})));
@@ -314,7 +315,7 @@ WEFT_HOT_DECL void run(ready_kernel const& k, argument const* arguments, int cou
       workspace.memory = nullptr;
     }
     if (workspace.memory == nullptr)
-      workspace.memory = std::aligned_alloc(64, static_cast<std::size_t>((bytes + 63) / 64 * 64));
+      workspace.memory = detail::element_memory(bytes);
     if (workspace.memory == nullptr)
       WEFT_THROW(device_error(joined({k.name, ": no memory for ", std::to_string(bytes),
                                       " bytes of intermediate tensors"})));

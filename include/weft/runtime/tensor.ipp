@@ -2,6 +2,7 @@
 #include <cstring>
 
 #include "weft/base/joined.hpp"
+#include "weft/base/memory.hpp"
 #include "weft/runtime/tensor.hpp"
 
 namespace weft::inline WEFT_ABI {
@@ -18,7 +19,7 @@ WEFT_DECL void* detail::allocate_elements(std::int64_t const* extents, int rank,
   if (too_many || bytes > (std::int64_t(1) << 47))
     WEFT_THROW(argument_error(joined({"tensor: ", shape, " is not the shape of a tensor that fits into memory"})));
   bytes = empty ? 64 : (bytes + 63) / 64 * 64;
-  void* p = std::aligned_alloc(64, static_cast<std::size_t>(bytes));
+  void* p = element_memory(bytes);
   if (p == nullptr)
     WEFT_THROW(device_error(joined({"tensor: no memory for ", shape, " elements (", std::to_string(bytes),
                                     " bytes)"})));
