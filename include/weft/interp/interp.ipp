@@ -1,5 +1,6 @@
 #include <cstring>
 
+#include "weft/expr/text.hpp"
 #include "weft/interp/interp.hpp"
 #include "weft/interp/interpreter.hpp"
 #include "weft/ir/verify.hpp"
@@ -25,11 +26,13 @@ inline std::string steps_about(std::string_view steps, std::string_view text) {
     if (suffix + 1 < word.size() && suffix > 0 && word[suffix] == '_') named.push_back(word.substr(0, suffix));
   });
   std::string found;
-  for (std::size_t at = 0, end = 0; at < steps.size(); at = end + 1) {
-    end = std::min(steps.find('\n', at), steps.size());
-    std::string_view const line = steps.substr(at, end - at), step = line.substr(std::min(line.find(": ") + 1, line.size()));
+  while (!steps.empty()) {
+    std::size_t const end = steps.find('\n');
+    std::string_view const line = steps.substr(0, end);
+    steps = end < steps.size() ? steps.substr(end + 1) : std::string_view();
+    std::size_t const loops = line.find('(', line.find(": ") + 1);
     bool about = false;
-    words_of(step.substr(std::min(step.find('('), step.size())), [&](std::string_view word) {
+    words_of(loops < line.size() ? line.substr(loops) : std::string_view(), [&](std::string_view word) {
       for (std::string_view n : named) about = about || n == word;
     });
     if (about) (found += found.empty() ? "; by the steps " : ", ") += line;
