@@ -1,6 +1,7 @@
 #include <time.h>
 
 #include "weft/base/joined.hpp"
+#include "weft/base/unload.hpp"
 #include "weft/codegen/llvm/module.hpp"
 #include "weft/codegen/llvm/stmt.hpp"
 
@@ -14,24 +15,6 @@ inline double now_ms() {
   return static_cast<double>(t.tv_sec) * 1e3 + static_cast<double>(t.tv_nsec) * 1e-6;
 }
 
-/// Owns what LLVM must get back.
-struct scratch {
-  api const& l;
-  context_ref context = nullptr;
-  module_ref module = nullptr;
-  builder_ref builder = nullptr;
-  machine_ref machine = nullptr;
-  data_layout_ref layout = nullptr;
-  std::string diagnostics{};
-  ~scratch() {
-    if (builder != nullptr) l.DisposeBuilder(builder);
-    if (module != nullptr) l.DisposeModule(module);
-    if (context != nullptr) l.ContextDispose(context);
-    if (layout != nullptr) l.DisposeTargetData(layout);
-    if (machine != nullptr) l.DisposeTargetMachine(machine);
-  }
-};
-
 inline machine_ref make_machine(api const& l, target const& t) {
   target_ref backend = nullptr;
   char* message = nullptr;
@@ -42,6 +25,53 @@ inline machine_ref make_machine(api const& l, target const& t) {
   return l.CreateTargetMachine(backend, t.triple(), t.cpu.c_str(), t.feature_string().c_str(),
                                CodeGenLevelDefault, RelocPIC, CodeModelDefault);
 }
+/// LLVM's description of a target, which takes 0.8 ms to make: one is left for the next compilation.
+struct kept_machine {
+  target of;
+  machine_ref machine = nullptr;
+};
+inline constinit kept_machine* last_machine = nullptr;
+inline void leave(kept_machine* k) {
+  kept_machine* const old = __atomic_exchange_n(&last_machine, k, __ATOMIC_ACQ_REL);
+  if (old == nullptr) return;
+  load_llvm().DisposeTargetMachine(old->machine);
+  delete old;
+}
+/// Nobody else has it until it is left.
+inline kept_machine* take_machine(api const& l, target const& t) {
+  static struct dropped_at_unload {
+    ~dropped_at_unload() {
+      if (library_is_unloaded()) leave(nullptr);
+    }
+  } const at_end;
+  static_cast<void>(at_end);
+  if (kept_machine* const k = __atomic_exchange_n(&last_machine, nullptr, __ATOMIC_ACQ_REL)) {
+    if (k->of == t) return k;
+    leave(k);
+  }
+  machine_ref const made = make_machine(l, t);
+  return new kept_machine{t, made};
+}
+
+/// Owns what LLVM must get back.
+struct scratch {
+  api const& l;
+  context_ref context = nullptr;
+  module_ref module = nullptr;
+  builder_ref builder = nullptr;
+  kept_machine* kept = nullptr;
+  machine_ref machine = nullptr;  // of `kept`
+  data_layout_ref layout = nullptr;
+  std::string diagnostics{};
+  ~scratch() {
+    if (builder != nullptr) l.DisposeBuilder(builder);
+    if (module != nullptr) l.DisposeModule(module);
+    if (context != nullptr) l.ContextDispose(context);
+    if (layout != nullptr) l.DisposeTargetData(layout);
+    if (kept != nullptr) leave(kept);
+  }
+};
+
 inline std::string emit_file(scratch& s, unsigned kind) {
   char* message = nullptr;
   buffer_ref out = nullptr;
@@ -60,7 +90,8 @@ WEFT_DECL object_code compile(ir::function const& f, target const& machine, obje
   detail::scratch s{l};
   s.context = l.ContextCreate();
   collect_diagnostics(l, s.context, s.diagnostics);
-  s.machine = detail::make_machine(l, machine);
+  s.kept = detail::take_machine(l, machine);
+  s.machine = s.kept->machine;
   s.layout = l.CreateTargetDataLayout(s.machine);
   s.module = l.ModuleCreateWithNameInContext(f.name.c_str(), s.context);
   l.SetTarget(s.module, machine.triple());
