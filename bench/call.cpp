@@ -11,9 +11,11 @@ __attribute__((noinline)) void add_16(float const* a, float const* b, float* c) 
   for (std::int64_t i = 0; i < count; ++i) c[i] = a[i] + b[i];
 }
 // The same 16 elements as tensors of rank 2, which have more to be checked.
-inline constexpr auto add_4x4 = weft::kernel<"add_4x4">([](auto a, auto b) {
-  return weft::compute<"c">(a.extent(0), a.extent(1), [=](auto i, auto j) { return a(i, j) + b(i, j); });
-});
+inline constexpr auto add_4x4 = weft::kernel<"add_4x4">(
+    [](auto a, auto b) {
+      return weft::compute<"c">(a.extent(0), a.extent(1), [=](auto i, auto j) { return a(i, j) + b(i, j); });
+    },
+    [](auto& s, auto, auto, auto c) { s.vectorize(s.split(s.fuse(c.axes()[0], c.axes()[1]), count)[1]); });
 // Volatile, so that the call stays a call.
 void (*volatile add_16_pointer)(float const*, float const*, float*) = add_16;
 }  // namespace
