@@ -174,3 +174,35 @@ TEST_CASE("the compiler's own 16-bit float is an f16") {
   static_assert(weft::checked<square, weft::arg<_Float16, 1>>);
 }
 #endif
+namespace {
+constexpr auto picked = [](auto table, auto index) {
+  return weft::compute<"B">(index.extent(0), [=](auto i) {
+    return weft::select(0 <= index(i) && index(i) < table.extent(0), table(index(i)), -1.0f);
+  });
+};
+template <class T>
+void check_picked() {
+  // Values far outside: were they read, the program would end.
+  std::vector<T> const index{0, 6, 7, std::numeric_limits<T>::max(), std::numeric_limits<T>::min(), 3, 5, 1, 100, 2, 4, 6, 0};
+  std::vector<float> const table{10, 11, 12, 13, 14, 15, 16};
+  auto const plain = weft::kernel<"picked">(picked)(table, index);
+  auto const in_lanes = weft::kernel<"picked">(picked, [](auto& s, auto, auto, auto B) {
+    s.vectorize(s.split(B.axes()[0], 8)[1]);
+  })(table, index);
+  for (std::size_t i = 0; i < index.size(); ++i) {
+    bool const inside = index[i] >= 0 && index[i] < 7;
+    float const wanted = inside ? table[static_cast<std::size_t>(index[i])] : -1;
+    CHECK(plain(i) == wanted);
+    CHECK(in_lanes(i) == wanted);
+  }
+}
+}  // namespace
+TEST_CASE("a subscript of any integer type may be guarded by a condition on it") {
+  check_picked<std::int8_t>();
+  check_picked<std::int16_t>();
+  check_picked<std::int32_t>();
+  check_picked<std::int64_t>();
+  check_picked<std::uint8_t>();
+  check_picked<std::uint16_t>();
+  check_picked<std::uint32_t>();
+}

@@ -98,7 +98,7 @@ inline constexpr bool is_result<evaluated<T>> = true;
 ///     static_assert(weft::evaluate(scale, std::array{1.f, 2.f}, 3.f) == std::array{3.f, 6.f});
 ///
 /// Compiled code gives the same bits: exactly, with the same `contract`, unless a schedule step changes the order
-/// of a sum. Several outputs come as a tuple.
+/// of a sum. Several outputs come together: `auto [mean, deviation] = weft::evaluate(moments, x);`
 /// Errors  argument_error when an access leaves its tensor or an extent is negative. What a call asks of the inputs
 ///         beyond that, as equal extents of two that one axis walks, is not asked here; extern_error where a function of an
 ///         extern stage fails (no constant expression then, as with every such stage)

@@ -86,6 +86,28 @@ TEST_CASE("a condition on a sum that may wrap says nothing") {
   CHECK(guarded(0) == "");
   CHECK(guarded(1) != "");
 }
+TEST_CASE("an index of few bits is inside where a condition on it says so, in whatever type it is compared") {
+  auto const gather = [](auto type, auto const& inside) {
+    program p;
+    expr::tensor<float, 1> const A{&p, p.add_input(short_name("A"), dtype::f32, 1)};
+    expr::tensor<decltype(type), 1> const I{&p, p.add_input(short_name("I"), dtype_of<decltype(type)>, 1)};
+    p.outputs.push_back(compute<"B">(I.extent(0), [=](auto i) { return select(inside(I(i), A), A(I(i)), 0.0f); }).id);
+    lowered_program l{canonical(p), {{7}, {3}}};
+    return check_bounds(l.plain());
+  };
+  auto const within = [](auto index, auto const& A) { return 0 <= index && index < A.extent(0); };
+  CHECK(gather(std::int32_t{}, within) == "");
+  CHECK(gather(std::int8_t{}, within) == "");
+  CHECK(gather(std::int64_t{}, within) == "");
+  CHECK(gather(std::uint8_t{}, [](auto index, auto const&) { return index < 7; }) == "");
+  CHECK(gather(std::uint32_t{}, [](auto index, auto const&) { return index <= 6u; }) == "");
+  CHECK(gather(std::int16_t{}, [](auto index, auto const&) { return !(index < 0 || index > 6); }) == "");
+  CHECK(gather(std::int32_t{}, [](auto index, auto const&) { return index == 5; }) == "");
+  CHECK(gather(std::int32_t{}, [](auto index, auto const&) { return index < 7; }) != "");
+  CHECK(gather(std::int32_t{}, [](auto index, auto const&) { return 0 <= index && index < 8; }) != "");
+  CHECK(gather(std::uint32_t{}, [](auto index, auto const&) { return index < 0xffffffffu; }) != "");
+  CHECK(gather(std::int8_t{}, [](auto index, auto const&) { return cast<std::uint8_t>(index) < 7; }) != "");
+}
 TEST_CASE("data as an index is fine when clamped or compared") {
   CHECK(fine(10, [](auto x, auto i) { return x(i % 3) + x(clamp(i - i, 0, 9)); }));
   program p;

@@ -94,10 +94,28 @@ class bounds_proof {
       suppose(c->b, holds);
       return;
     }
-    if (!is_comparison(c->kind) || c->a->type != dtype::i64) return;
-    if (c->kind == op::lt) note(holds ? c->b : c->a, holds ? c->a : c->b, holds ? 1 : 0);
-    if (c->kind == op::le) note(holds ? c->b : c->a, holds ? c->a : c->b, holds ? 0 : 1);
-    if (c->kind == (holds ? op::eq : op::ne)) note(c->a, c->b, 0), note(c->b, c->a, 0);
+    if (!is_comparison(c->kind) || c->a->lanes > 1 || !is_integer(c->a->type) || c->a->type == dtype::u64) return;
+    suppose(c->kind, widened(c->a), widened(c->b), holds);
+    // An i8 is compared as an i32, and an index as itself.
+    ir::expr const a = as_read(c->a), b = as_read(c->b);
+    if (a != c->a || b != c->b) suppose(c->kind, widened(a), widened(b), holds);
+  }
+  void suppose(op kind, ir::expr a, ir::expr b, bool holds) {
+    if (kind == op::lt) note(holds ? b : a, holds ? a : b, holds ? 1 : 0);
+    if (kind == op::le) note(holds ? b : a, holds ? a : b, holds ? 0 : 1);
+    if (kind == (holds ? op::eq : op::ne)) note(a, b, 0), note(b, a, 0);
+  }
+  /// In an index: what was read as an i32 and is less than 7 is so there, too.
+  ir::expr widened(ir::expr e) {
+    if (e->type == dtype::i64) return e;
+    return e->kind == op::literal ? ir::index(m_, e->value) : ir::cast(m_, op::cast, dtype::i64, e);
+  }
+  /// Without the casts to wider integers, which keep the value.
+  static ir::expr as_read(ir::expr e) {
+    while (e->kind == op::cast && is_integer(e->a->type) && size_bytes(e->a->type) < size_bytes(e->type) &&
+           (is_signed_integer(e->type) || is_unsigned_integer(e->a->type)))
+      e = e->a;
+    return e;
   }
   /// Whether the form is one value as it stands, or a sum that cannot wrap.
   bool is_value(linear const& l) const {
