@@ -111,15 +111,15 @@ constexpr auto convolution(expr::tensor<T, Rank> const& x, expr::tensor<U, Rank>
 /// Errors  argument_error at a call whose channels do not fit the groups, or whose kernel exceeds the padded input
 /// Source  torch.nn.functional.conv2d; channels last: tf.nn.conv2d
 inline constexpr auto conv1d = [](auto const& x, auto const& w, conv_options<1> const& o = {}) {
-  return detail::convolution<"conv1d">(x, w, o);
+  if constexpr (detail::are_images<1, decltype(x), decltype(w)>()) return detail::convolution<"conv1d">(x, w, o);
 };
 /// As conv1d, over two dimensions.
 inline constexpr auto conv2d = [](auto const& x, auto const& w, conv_options<2> const& o = {}) {
-  return detail::convolution<"conv2d">(x, w, o);
+  if constexpr (detail::are_images<2, decltype(x), decltype(w)>()) return detail::convolution<"conv2d">(x, w, o);
 };
 /// As conv1d, over three dimensions.
 inline constexpr auto conv3d = [](auto const& x, auto const& w, conv_options<3> const& o = {}) {
-  return detail::convolution<"conv3d">(x, w, o);
+  if constexpr (detail::are_images<3, decltype(x), decltype(w)>()) return detail::convolution<"conv3d">(x, w, o);
 };
 
 /// Each channel convolved with a kernel of its own; `groups` is not looked at.

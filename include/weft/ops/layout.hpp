@@ -17,13 +17,30 @@ struct along {
 };
 
 namespace detail {
+// Not constexpr: its name is what the compiler prints.
+[[noreturn]] inline void there_is_no_such_axis_in_a_tensor_of_this_rank() {
+  WEFT_THROW(argument_error("weft::ops: there is no such axis in a tensor of this rank"));
+}
 constexpr std::size_t dimension(int axis, int rank) {
   int const d = axis < 0 ? axis + rank : axis;
-  if (d < 0 || d >= rank) WEFT_THROW(argument_error("weft::ops: there is no such axis in a tensor of this rank"));
+  if (d < 0 || d >= rank) there_is_no_such_axis_in_a_tensor_of_this_rank();
   return static_cast<std::size_t>(d);
 }
 constexpr void check(bool holds, char const* sentence) {
   if (!holds) WEFT_THROW(argument_error(sentence));
+}
+
+template <class X>
+inline constexpr int rank_of = -1;
+template <class T, int Rank>
+inline constexpr int rank_of<expr::tensor<T, Rank>> = Rank;
+/// Whether these have a batch and channels beside the dimensions that the op goes over; else a compile error.
+template <int Dims, class... X>
+constexpr bool are_images() {
+  constexpr bool fit = ((rank_of<std::remove_cvref_t<X>> == Dims + 2) && ...);
+  static_assert(fit, "weft::ops: convolutions and poolings take a batch and channels, too: N x C x H x W over two dimensions "
+                     "(of one image, weft::view(data, 1, C, H, W))");
+  return fit;
 }
 
 /// `reduce` over dimension `axis`, which stays with extent 1, so that the result broadcasts against `x`.

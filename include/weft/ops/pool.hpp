@@ -86,29 +86,29 @@ constexpr auto avg_pool(expr::tensor<T, Rank> const& x, pool_options<Rank - 2> c
 /// Shape   N x C x spatial (or N x spatial x C) gives the same with spatial as in conv2d
 /// Source  torch.nn.functional.max_pool2d
 inline constexpr auto max_pool1d = [](auto const& x, pool_options<1> const& o) {
-  return detail::max_pool<"max_pool1d">(x, o);
+  if constexpr (detail::are_images<1, decltype(x)>()) return detail::max_pool<"max_pool1d">(x, o);
 };
 /// As max_pool1d, over two dimensions.
 inline constexpr auto max_pool2d = [](auto const& x, pool_options<2> const& o) {
-  return detail::max_pool<"max_pool2d">(x, o);
+  if constexpr (detail::are_images<2, decltype(x)>()) return detail::max_pool<"max_pool2d">(x, o);
 };
 /// As max_pool1d, over three dimensions.
 inline constexpr auto max_pool3d = [](auto const& x, pool_options<3> const& o) {
-  return detail::max_pool<"max_pool3d">(x, o);
+  if constexpr (detail::are_images<3, decltype(x)>()) return detail::max_pool<"max_pool3d">(x, o);
 };
 /// The mean of each window: a stage of sums, and one that divides.
 ///
 /// Source  torch.nn.functional.avg_pool2d
 inline constexpr auto avg_pool1d = [](auto const& x, pool_options<1> const& o) {
-  return detail::avg_pool<"avg_pool1d">(x, o);
+  if constexpr (detail::are_images<1, decltype(x)>()) return detail::avg_pool<"avg_pool1d">(x, o);
 };
 /// As avg_pool1d, over two dimensions.
 inline constexpr auto avg_pool2d = [](auto const& x, pool_options<2> const& o) {
-  return detail::avg_pool<"avg_pool2d">(x, o);
+  if constexpr (detail::are_images<2, decltype(x)>()) return detail::avg_pool<"avg_pool2d">(x, o);
 };
 /// As avg_pool1d, over three dimensions.
 inline constexpr auto avg_pool3d = [](auto const& x, pool_options<3> const& o) {
-  return detail::avg_pool<"avg_pool3d">(x, o);
+  if constexpr (detail::are_images<3, decltype(x)>()) return detail::avg_pool<"avg_pool3d">(x, o);
 };
 
 }  // namespace ops
