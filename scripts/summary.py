@@ -34,7 +34,9 @@ def main(folder, ci):
             status = case.get("status")
             if status == "fail":
                 failed += 1
-                print(f"[fail] {path.stem}: {case.get('name')}\n{output[-4000:]}")
+                # A fuzzer says its seed first, and a compiler what matters.
+                shown = output if len(output) <= 8000 else f"{output[:4000]}\n[..]\n{output[-4000:]}"
+                print(f"[fail] {path.stem}: {case.get('name')}\n{shown}")
             elif status == "run":
                 passed += 1
                 skips += len(lines)

@@ -241,3 +241,35 @@ TEST_CASE("a reduction in parts: parts of state have the shapes of that state") 
   CHECK(n.lacks[static_cast<std::size_t>(s.computation().stages[1].tensor)] == 2);  // m_rf has i and the parts
   CHECK(n.lacks[static_cast<std::size_t>(s.computation().stages[0].tensor)] == 2);
 }
+namespace {
+/// u(i, j), the greatest of a row of A, and v(i, j), the sum of a row of B: each hangs on one axis.
+several<expr::tensor<std::int32_t, 2>, expr::tensor<std::int32_t, 2>> two_sums(found& f, std::int64_t rows, std::int64_t columns) {
+  auto const A = f.input<std::int32_t, 2>({rows, 4}), B = f.input<std::int32_t, 2>({columns, 4});
+  auto const join = [](auto const& x, auto const& y) { return values(get<0>(x) + get<0>(y), max(get<1>(x), get<1>(y))); };
+  return compute<"u", "v">(A.extent(0), B.extent(0), [=](auto i, auto j) {
+    return reduce(values(0, std::numeric_limits<std::int32_t>::min()), join, 4, [=](auto k) { return values(A(i, k), B(j, k)); });
+  });
+}
+}  // namespace
+TEST_CASE("a part without elements has none along an axis that a result lacks, and nothing of it is read") {
+  for (char const* steps : {"u: cache_write()\nu: split(j, 4) -> jo, ji\nu: split(ji, 2) -> jio, jii\nu_acc: compute_at(u, jio)\nu: vectorize(jii)\n",
+                            "u: cache_write()\nu: split(i, 4) -> io, ii\nu: split(ii, 2) -> iio, iii\nu: reorder(j, io, iio, iii)\n"
+                            "u_acc: compute_at(u, iio)\nu: vectorize(iii)\n"})
+    for (std::int64_t n : {1, 3, 5, 8}) {
+      found f;
+      auto const both = two_sums(f, n, n);
+      f.p.outputs.push_back(get<0>(both).id);
+      f.check(get<1>(both), steps, 8, 2);
+    }
+}
+TEST_CASE("results of a stage that is computed with another have all dimensions: its loop may run in parallel") {
+  for (char const* steps : {"u: cache_write()\nu_acc: compute_with(w, i)\nw: parallel(i)\n", "u: cache_write()\nw: parallel(i)\nu_acc: compute_with(w, i)\n"}) {
+    found f;
+    auto const C = f.input<std::int32_t, 2>({6, 7});
+    auto const both = two_sums(f, 6, 7);
+    auto const w = compute<"w">(C.extent(0), C.extent(1), [=](auto i, auto j) { return C(i, j) - cast<int>(j); });
+    f.p.outputs.push_back(get<0>(both).id);
+    f.p.outputs.push_back(w.id);
+    f.check(get<1>(both), steps, 8, 2);
+  }
+}

@@ -159,6 +159,12 @@ WEFT_DECL ir::expr lowering::load(node const& n, ir::expr condition) {
     stored.push_back(stored_index(*guest, static_cast<int>(dim), indices[d]));
     indices[d] = simplify(m_, ir::binary(m_, op::sub, indices[d], guest->parts[dim].begin));
   }
+  // A part without elements has none along an axis that the result is stored once along, either.
+  for (int d = 0; d < n.c && guest != nullptr; ++d) {
+    if ((lacks >> d & 1) == 0) continue;
+    indices.push_back(simplify(m_, ir::binary(m_, op::sub, value(p_.operands[at(n.b + d)], condition), guest->parts[at(d)].begin)));
+    bounds.push_back(guest->parts[at(d)].extent);
+  }
   // Inside the buffer anyway: reading it all is cheaper than masking, and what is not wanted is dropped later.
   ir::expr mask = guarded(indices, condition);
   if (mask != nullptr && inside(indices, bounds)) mask = nullptr;

@@ -133,6 +133,8 @@ WEFT_DECL narrow_results narrow_results_of(nest const& n) {
   auto const find = [&](auto const& self, int stage) -> void {
     stage_info const& s = program::at(p.stages, stage);
     if (s.results == 1 || s.results > 31 || s.reduced == 0 || program::at(done, stage)) return;
+    // Its memory is one for all iterations of a loop of another stage, which may run at the same time, or one part each.
+    if (program::at(n.places, stage).beside) return;
     done[static_cast<std::size_t>(stage)] = true;
     // Those that it reads first: a stage that a step has added has a higher number than its reader.
     detail::each_load(p, stage, [&](node const& x) {
