@@ -106,6 +106,9 @@ WEFT_DECL void expression_emitter::forget_memory(std::uint64_t classes) {
   for (region const& r : regions_)
     for (std::uint32_t id : r.values)
       if (id < classes_.size() && (classes_[id] & classes) != 0) values_[id] = nullptr;
+  // Where an element is may hang on what was read, too.
+  for (known_pointer& k : pointers_)
+    if ((memory_read(k.prefix) & classes) != 0) k.prefix = nullptr;
 }
 /// The outermost region where everything that `e` stands on is known.
 WEFT_DECL int expression_emitter::level_of(ir::expr e) {
