@@ -1,4 +1,4 @@
-// The pieces of docs/names.md, compiled and run: what programs use of weft, by header.
+// The pieces of docs/names.md, compiled and run: what programs use of weft, by topic.
 #include <doctest/doctest.h>
 
 #include <array>
