@@ -79,7 +79,7 @@ enum class verdict : std::uint8_t { legal, deferred, illegal };
     "a vectorized axis has more than 1024 lanes; split it and vectorize the inner part", \
     "") \
   X(an_unrolled_axis_has_an_open_extent__split_it_first, \
-    "an unrolled axis has an open extent (weft::dim); split it and unroll the inner part", \
+    "an axis that is to be written out, unrolled or as virtual threads, has an open extent (weft::dim); split it and take the inner part", \
     "") \
   X(a_vectorized_axis_has_an_open_extent__split_it_first, \
     "a vectorized axis has an open extent (weft::dim); split it and vectorize the inner part", \
