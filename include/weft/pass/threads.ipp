@@ -414,9 +414,12 @@ class sum_keeper final : public ir::rewriter {
             return ir::loop_like(m_, s, s->begin, s->extent, body);
         return body;
       }
-      case ir::stmt_kind::branch:
-        return ir::branch(m_, s->value, written_back(s->children[0], from, to, indices),
-                          s->children.size() > 1 ? written_back(s->children[1], from, to, indices) : nullptr);
+      case ir::stmt_kind::branch: {
+        ir::stmt const yes = written_back(s->children[0], from, to, indices);
+        ir::stmt const no = s->children.size() > 1 ? written_back(s->children[1], from, to, indices) : nullptr;
+        auto const is_empty = [](ir::stmt b) { return b == nullptr || (b->kind == ir::stmt_kind::block && b->children.size() == 0); };
+        return is_empty(yes) && is_empty(no) ? ir::block(m_, {}) : ir::branch(m_, s->value, yes, no);
+      }
       case ir::stmt_kind::allocate: return written_back(s->children[0], from, to, indices);
       case ir::stmt_kind::accumulate: break;
       default: return ir::block(m_, {});
