@@ -108,7 +108,7 @@ class gpu_trial {
       fault = k_.name + ": " + weft::explain(s, k_.name);
       return;
     }
-    f = weft::lower(m_, s.computation(), s, layout(), k_.name);
+    f = weft::lower(m_, s.computation(), s, layout(), k_.name, weft::vector_tails::mask);
     std::string* const found = &fault;
     weft::run_gpu_passes(f, {[](void* to, char const* pass, weft::ir::function const& g) {
                                std::string const wrong = weft::ir::verify(g);
