@@ -493,6 +493,13 @@ struct kernel_t {
     return k;
   }
 
+  /// The same kernel on another kind of machine: `.on(weft::cuda())`, of weft/cuda.hpp.
+  template <class Device>
+    requires requires(Device const& d, kernel_t const& k) { d.place(k); }
+  constexpr auto on(Device const& d) const {
+    return d.place(*this);
+  }
+
   /// The same kernel compiled in another way: `.with({.checked = true})`.
   constexpr kernel_t with(options o) const {
     kernel_t k = *this;

@@ -59,6 +59,7 @@ WEFT_COLD_BEGIN
 
 // Loop program to loop program, one function per header, in the order of pipeline.hpp.
 #include "weft/pass/pipeline.hpp"
+// #include "weft/pass/gpu.hpp"
 
 // What a loop program means, executed step by step.
 // #include "weft/interp/interp.hpp"
@@ -89,6 +90,9 @@ WEFT_COLD_BEGIN
 #include "weft/runtime/cache/cache.hpp"
 #include "weft/runtime/loader.hpp"
 
+// The driver of GPUs.
+// #include "weft/runtime/cuda/driver.hpp"
+
 // Tensors that come from elsewhere.
 // #include "weft/runtime/dlpack.hpp"
 // #include "weft/runtime/npy.hpp"
@@ -111,6 +115,9 @@ WEFT_COLD_END
 
 // weft::dim<"n">: sizes that stay open, one compiled kernel for all of them.
 // #include "weft/dim.hpp"
+
+// weft::cuda(): kernels on a GPU.
+// #include "weft/cuda.hpp"
 
 // What this machine can do at most.
 // #include "weft/bench/peak.hpp"

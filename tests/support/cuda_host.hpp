@@ -20,12 +20,12 @@ class cuda_on_host {
     static bool const found = std::system((compiler() + " --version > /dev/null 2>&1").c_str()) == 0;
     return found;
   }
-  explicit cuda_on_host(std::string const& text) {
+  explicit cuda_on_host(std::string const& text, std::string const& optimise = "2") {
     char const* const temporary = std::getenv("TMPDIR");
     folder_ = std::string(temporary != nullptr ? temporary : "/tmp") + "/weft_cuda_XXXXXX";
     if (mkdtemp(&folder_[0]) == nullptr) return;
     std::ofstream(folder_ + "/kernel.cpp") << text;
-    std::string const command = compiler() + " -std=c++17 -O2 -Wall -ffp-contract=off -fno-fast-math -fPIC -shared" +
+    std::string const command = compiler() + " -std=c++17 -O" + optimise + " -Wall -Wno-unknown-pragmas -Wno-maybe-uninitialized -ffp-contract=off -fno-fast-math -fPIC -shared" +
                                 " -include '" + WEFT_TESTS_DIR + "/support/cuda_shim.hpp' -o '" + folder_ +
                                 "/kernel.so' '" + folder_ + "/kernel.cpp' > '" + folder_ + "/log' 2>&1";
     int const status = std::system(command.c_str());
@@ -43,18 +43,26 @@ class cuda_on_host {
   bool loaded() const { return library_ != nullptr; }
 
   /// Launches `kernel` with enough blocks of `threads` for `count` iterations, and one more that has nothing to do.
-  /// False when the object has no such kernel.
+  /// False when the object has no such kernel, or threads do not wait for each other as they must.
   template <class... Args>
   bool launch(char const* kernel, long long count, unsigned threads, unsigned order, Args... args) const {
-    using launcher = void (*)(unsigned, unsigned, void (*)(void*), void*, unsigned);
-    auto const run = reinterpret_cast<launcher>(dlsym(library_, "shim_launch"));
-    auto const function = reinterpret_cast<void (*)(Args...)>(dlsym(library_, kernel));
-    if (run == nullptr || function == nullptr) return false;
+    unsigned const blocks[] = {static_cast<unsigned>((count + threads - 1) / threads + 1), 1, 1};
+    unsigned const in_block[] = {threads, 1, 1};
+    auto const function = reinterpret_cast<void (*)(Args...)>(symbol(kernel));
+    if (function == nullptr) return false;
     auto body = [&] { function(args...); };
     auto const thread = [](void* data) { (*static_cast<decltype(body)*>(data))(); };
-    run(static_cast<unsigned>((count + threads - 1) / threads + 1), threads, thread, &body, order);
-    return true;
+    return run(blocks, in_block, 0, thread, &body, order).empty();
   }
+  /// Runs `thread(data)` as each thread of a grid; what is wrong with the way in which they wait or use shared memory.
+  std::string run(unsigned const* blocks, unsigned const* threads, unsigned shared_bytes, void (*thread)(void*), void* data,
+                  unsigned order) const {
+    using launcher = char const* (*)(unsigned const*, unsigned const*, unsigned, void (*)(void*), void*, unsigned);
+    auto const launch = reinterpret_cast<launcher>(symbol("shim_launch"));
+    char const* const wrong = launch != nullptr ? launch(blocks, threads, shared_bytes, thread, data, order) : "no shim";
+    return wrong != nullptr ? wrong : "";
+  }
+  void* symbol(char const* name) const { return library_ != nullptr ? dlsym(library_, name) : nullptr; }
 
   std::string messages;  // the compiler's warnings and errors
 

@@ -1,14 +1,21 @@
-// What CUDA C++ means on the host: just enough to run weft's generated kernels, one thread after another.
+// What CUDA C++ means on the host: just enough to run weft's generated kernels, a fiber for each thread of a block.
 //
-// It stands in front of a kernel's text (-include) and stays free of the library. The kernels have no barriers
-// yet, so a thread runs from begin to end; `order` runs them forwards, backwards, or in a permuted order, for a
-// kernel whose result hangs on the order is wrong.
+// It stands in front of a kernel's text (-include) and stays free of the library. Blocks run one after the other, the
+// threads of a block in the order that `order` says (0 forwards, 1 backwards, others drawn from it), up to their next
+// barrier or their end; then, in another order, up to the one after that. Shared memory is poisoned in front of each block.
 #pragma once
+
+#include <stdlib.h>
+#include <string.h>
+#include <ucontext.h>
 
 #define __global__
 #define __device__
+#define __shared__
 #define __forceinline__ inline
 #define __launch_bounds__(...)
+#define __align__(n) __attribute__((aligned(n)))
+#define __syncthreads() shim_wait(__LINE__)
 
 struct shim_dim3 {
   unsigned x = 1, y = 1, z = 1;
@@ -43,28 +50,109 @@ static inline float __int_as_float(int x) { return shim_bits<float>(x); }
 static inline long long __double_as_longlong(double x) { return shim_bits<long long>(x); }
 static inline double __longlong_as_double(long long x) { return shim_bits<double>(x); }
 
-/// Runs `thread(data)` for each thread of a grid of `blocks` blocks with `threads` threads each.
-/// order: 0 forwards, 1 backwards, others a permutation of all threads drawn from that seed.
-extern "C" void shim_launch(unsigned blocks, unsigned threads, void (*thread)(void*), void* data, unsigned order) {
-  gridDim.x = blocks;
-  blockDim.x = threads;
-  unsigned long long const count = (unsigned long long)blocks * threads;
-  // i * step mod count visits each thread once when step and count have no common factor.
-  unsigned long long step = order == 1 && count > 1 ? count - 1 : 1;
-  if (order > 1)
-    for (step = order * 2654435761ULL % count | 1;; step += 2) {
-      unsigned long long a = step, b = count;
-      while (b != 0) {
-        unsigned long long const rest = a % b;
-        a = b;
-        b = rest;
-      }
-      if (a == 1) break;
-    }
-  for (unsigned long long i = 0, at = 0; i < count; ++i, at = (at + step) % count) {
-    blockIdx.x = (unsigned)(at / threads);
-    threadIdx.x = (unsigned)(at % threads);
-    blockIdx.y = blockIdx.z = threadIdx.y = threadIdx.z = 0;
-    thread(data);
+// --- threads ---------------------------------------------------------------------------------------------------------
+constexpr unsigned shim_shared_limit = 227 * 1024, shim_fence = 4096, shim_stack = 256 * 1024;
+__align__(128) unsigned char weft_shared[shim_shared_limit + shim_fence];
+
+struct shim_fiber {
+  ucontext_t at;
+  unsigned char* stack = nullptr;
+  shim_dim3 index;
+  int line = 0;  // of the barrier at which it waits; 0: at none
+  bool ended = false;
+};
+static shim_fiber* shim_fibers = nullptr;
+static unsigned shim_fiber_count = 0;
+static shim_fiber* shim_now = nullptr;
+static ucontext_t shim_scheduler;
+static void (*shim_thread)(void*) = nullptr;
+static void* shim_data = nullptr;
+
+[[gnu::unused]] static void shim_wait(int line) {
+  shim_now->line = line;
+  swapcontext(&shim_now->at, &shim_scheduler);
+}
+static void shim_entry() {
+  shim_thread(shim_data);
+  shim_now->ended = true;
+  swapcontext(&shim_now->at, &shim_scheduler);
+}
+static unsigned long long shim_random(unsigned long long& state) {
+  unsigned long long z = (state += 0x9e3779b97f4a7c15ULL);  // splitmix64
+  z = (z ^ (z >> 30)) * 0xbf58476d1ce4e5b9ULL;
+  return z ^ (z >> 27);
+}
+/// A block's threads up to their ends. Null, or what is wrong.
+static char const* shim_block(unsigned threads, unsigned order, unsigned long long& state) {
+  unsigned* const turn = static_cast<unsigned*>(malloc(threads * sizeof(unsigned)));
+  for (unsigned i = 0; i < threads; ++i) {
+    shim_fiber& f = shim_fibers[i];
+    f.ended = false;
+    f.line = 0;
+    f.index = {i % blockDim.x, i / blockDim.x % blockDim.y, i / blockDim.x / blockDim.y};
+    getcontext(&f.at);
+    f.at.uc_stack.ss_sp = f.stack;
+    f.at.uc_stack.ss_size = shim_stack;
+    f.at.uc_link = nullptr;
+    makecontext(&f.at, shim_entry, 0);
+    turn[i] = order == 1 ? threads - 1 - i : i;
   }
+  char const* wrong = nullptr;
+  for (bool more = true; more && wrong == nullptr;) {
+    for (unsigned i = 1; order > 1 && i < threads; ++i) {
+      unsigned const other = static_cast<unsigned>(shim_random(state) % (i + 1)), moved = turn[i];
+      turn[i] = turn[other];
+      turn[other] = moved;
+    }
+    unsigned ended = 0;
+    int line = 0;
+    for (unsigned i = 0; i < threads; ++i) {
+      shim_now = &shim_fibers[turn[i]];
+      threadIdx = shim_now->index;
+      swapcontext(&shim_scheduler, &shim_now->at);
+      if (shim_now->ended) ++ended;
+      else if (line != 0 && line != shim_now->line) wrong = "threads of a block wait at different barriers";
+      else line = shim_now->line;
+    }
+    if (ended != 0 && ended != threads) wrong = "some threads of a block wait at a barrier, others have ended";
+    more = ended == 0;
+  }
+  free(turn);
+  return wrong;
+}
+
+/// Runs `thread(data)` for each thread of a grid. Null, or what is wrong with the way in which they wait, or with the shared
+/// memory: of `shared_bytes` in front of a fence.
+extern "C" char const* shim_launch(unsigned const* blocks, unsigned const* threads, unsigned shared_bytes,
+                                   void (*thread)(void*), void* data, unsigned order) {
+  gridDim = {blocks[0], blocks[1], blocks[2]};
+  blockDim = {threads[0], threads[1], threads[2]};
+  unsigned const count = threads[0] * threads[1] * threads[2];
+  if (shared_bytes > shim_shared_limit) return "more shared memory than there is";
+  if (shim_fiber_count < count) {
+    shim_fiber* const more = new shim_fiber[count];
+    for (unsigned i = 0; i < count; ++i)
+      more[i].stack = i < shim_fiber_count ? shim_fibers[i].stack : static_cast<unsigned char*>(malloc(shim_stack));
+    delete[] shim_fibers;
+    shim_fibers = more;
+    shim_fiber_count = count;
+  }
+  shim_thread = thread;
+  shim_data = data;
+  unsigned long long state = order;
+  unsigned long long const all = (unsigned long long)blocks[0] * blocks[1] * blocks[2];
+  for (unsigned long long i = 0; i < all; ++i) {
+    unsigned long long const b = order == 1 ? all - 1 - i : i;
+    blockIdx = {(unsigned)(b % blocks[0]), (unsigned)(b / blocks[0] % blocks[1]), (unsigned)(b / blocks[0] / blocks[1])};
+    memset(weft_shared, 0xff, sizeof weft_shared);  // NaN, and far outside as an index
+    if (char const* const wrong = shim_block(count, order, state)) return wrong;
+    for (unsigned k = shared_bytes; k < shared_bytes + shim_fence; ++k)
+      if (weft_shared[k] != 0xff) return "a store behind the shared memory";
+  }
+  return nullptr;
+}
+/// The memory of the threads.
+__attribute__((destructor)) static void shim_end() {
+  for (unsigned i = 0; i < shim_fiber_count; ++i) free(shim_fibers[i].stack);
+  delete[] shim_fibers;
 }

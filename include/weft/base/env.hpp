@@ -10,6 +10,7 @@ namespace weft::inline WEFT_ABI {
 ///
 ///     WEFT_CACHE    where compiled kernels are kept: a directory, or a switch: off, on
 ///     WEFT_CHECKED, WEFT_DEBUG, WEFT_PERF   switches: all kernels are compiled so (compile.hpp, options)
+///     WEFT_CUDA     the path of another CUDA driver than libcuda.so.1
 ///     WEFT_LLVM     which LLVM: a major version (19) or the path of a libLLVM
 ///     WEFT_LOADER   orc: LLVM links objects instead of weft's own loader
 ///     WEFT_THREADS  how many threads a parallel loop may use, 1 or more

@@ -120,8 +120,16 @@ struct placement_check {
   /// inside of blocks.
   constexpr bool is_shared_out_again(int stage, loop_kind outside) const {
     for (std::int32_t l : program::at(n.order, stage))
-      if (is_shared_out(n.at(l).kind) && is_shared_out(outside) && !(is_block(outside) && is_thread(n.at(l).kind))) return true;
+      if (is_shared_out(n.at(l).kind) && is_shared_out(outside) && !stands_inside(n.at(l).kind, outside)) return true;
     return false;
+  }
+  /// Threads inside of blocks, or of threads along another axis; warps and lanes are the x axis.
+  static constexpr bool stands_inside(loop_kind inner, loop_kind outside) {
+    if (!is_thread(inner)) return false;
+    if (is_block(outside)) return true;
+    bool const parts = inner >= loop_kind::warp && outside == loop_kind::thread_x;
+    bool const whole = inner == loop_kind::thread_x && outside >= loop_kind::warp;
+    return is_thread(outside) && inner != outside && !parts && !whole;
   }
   /// What the loops that `host` runs in, itself too, forbid for `stage`, which is computed there.
   constexpr ruling around(int host, int stage) const {

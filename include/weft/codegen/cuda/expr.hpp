@@ -5,12 +5,12 @@
 
 #include "weft/base/sequence.hpp"
 #include "weft/codegen/cuda/types.hpp"
-#include "weft/ir/ir.hpp"
+#include "weft/ir/simplify.hpp"  // range_table
 
 namespace weft::inline WEFT_ABI {
 namespace cuda_text {
 
-/// A loop variable while its loop is open: its name, where it starts, and its magnitude in bits.
+/// A loop variable while its loop is open: its name, where it starts, and its magnitude in bits; below 32, it is an int.
 struct open_variable {
   std::string name, begin;
   int bits = 64;
@@ -19,7 +19,8 @@ struct open_variable {
 
 /// What all parts of one kernel's text share.
 struct kernel_text {
-  explicit kernel_text(ir::function const& f);
+  /// number: of the launch, from 0 on.
+  explicit kernel_text(ir::function const& f, int number = 0);
   /// Says that the printer cannot express something. Errors: internal_error, always.
   [[noreturn]] void refuse(std::string const& why) const;
 
@@ -29,8 +30,12 @@ struct kernel_text {
   sequence<std::string> buffers, sizes, scalars;  // their names in the text
   sequence<std::string> selves;                      // of the accumulates that are being printed
   sequence<open_variable> variables;
-  sequence<std::string> called;  // prelude functions
-  std::string prelude;
+  range_table ranges;  // of those that are open
+  sequence<std::string> called;  // prelude functions, and types
+  std::string prelude, workspace;
+  bool uses_workspace = false;
+  /// Puts a definition in front of the kernel, once.
+  void need(std::string const& name, std::string const& definition);
 };
 
 /// How tightly an expression binds, as far as the text needs it.
@@ -55,11 +60,14 @@ class expr_printer {
   std::string plain(ir::expr e, binding needed = binding::none);
   /// How many bits the magnitude of an i64 has at most: below 64, its C++ text cannot overflow.
   int bits(ir::expr e);
+  /// Whether the C++ text of an i64 is an int: all that it is made of surely fits one.
+  bool is_int(ir::expr e);
 
  private:
   struct note {
     std::int32_t uses = 0;
     std::int16_t bits = 0;  // 0: not asked yet
+    std::int8_t fits_int = -1;
     bool always = false;    // stands under no condition
     bool reads = false;     // memory of others
     bool declared = false;
@@ -70,6 +78,9 @@ class expr_printer {
   void mark_always(ir::expr e);
   void declare(ir::expr e, std::string const& indent, std::string& out);
   std::string call(op kind, dtype type, sequence<ir::expr> const& arguments, dtype to = dtype::boolean);
+  std::string arithmetic(char const* sign, ir::expr e, binding left, binding right);
+  bool is_whole(ir::expr e);
+  bool makes_int(ir::expr e);
   std::string infix(char const* sign, ir::expr a, ir::expr b, binding left, binding right);
   std::string operation(ir::expr e, binding& own);
   std::string conversion(ir::expr e, binding& own);

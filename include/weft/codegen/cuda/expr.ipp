@@ -4,12 +4,19 @@
 namespace weft::inline WEFT_ABI {
 namespace cuda_text {
 
-WEFT_DECL kernel_text::kernel_text(ir::function const& function) : f(function) {
-  kernel = taken.unique(f.name + "_kernel");
+WEFT_DECL kernel_text::kernel_text(ir::function const& function, int number) : f(function) {
+  kernel = taken.unique(f.name + "_kernel" + (number > 0 ? "_" + std::to_string(number + 1) : ""));
   for (ir::buffer const* b : f.buffers) buffers.push_back(taken.unique(b->name));
   for (std::string const& s : f.sizes) sizes.push_back(taken.unique(s));
   for (auto const& s : f.scalars) scalars.push_back(taken.unique(s.name));
   for (std::string const& v : f.variables) variables.push_back({taken.unique(v), "0", 64, false});
+  workspace = taken.unique("workspace");
+}
+WEFT_DECL void kernel_text::need(std::string const& name, std::string const& definition) {
+  for (std::string const& c : called)
+    if (c == name) return;
+  called.push_back(name);
+  prelude += definition;
 }
 WEFT_DECL void kernel_text::refuse(std::string const& why) const {
   WEFT_THROW(internal_error("CUDA text of kernel " + f.name + ": " + why));
@@ -69,7 +76,8 @@ WEFT_DECL void expr_printer::declare(ir::expr e, std::string const& indent, std:
   if (at(e).uses < 2 || !detail::worth_a_local(e) || (at(e).reads && !at(e).always)) return;
   std::string const value = text(e);
   at(e).local = k_.taken.unique("t");
-  out += indent + std::string(type_name(e->type)) + " const " + at(e).local + " = " + value + ";\n";
+  bool const narrow = e->type == dtype::i64 && is_int(e);
+  out += indent + std::string(narrow ? "int" : type_name(e->type)) + " const " + at(e).local + " = " + value + ";\n";
 }
 WEFT_DECL std::string expr_printer::share(sequence<ir::expr> const& roots, std::string const& indent) {
   for (ir::expr e : touched_) at(e) = note{};
@@ -116,6 +124,34 @@ WEFT_DECL int expr_printer::bits(ir::expr e) {
   return at(e).bits;
 }
 
+// Zero or more.
+WEFT_DECL bool expr_printer::is_whole(ir::expr e) { return k_.ranges.of(e).low >= 0; }
+WEFT_DECL bool expr_printer::makes_int(ir::expr e) {
+  switch (e->kind) {
+    case op::literal: return bits(e) <= 31;
+    case op::axis: return bits(e) <= 31;
+    case op::add:
+    case op::sub:
+    case op::mul:
+    case op::min:
+    case op::max: return bits(e) <= 31 && is_int(e->a) && is_int(e->b);
+    case op::neg: return bits(e) <= 31 && is_int(e->a);
+    case op::select: return is_int(e->b) && is_int(e->c);
+    case op::div:
+    case op::rem:
+    case op::floor_div:
+    case op::floor_mod: return is_int(e->a) && is_int(e->b) && is_whole(e->a) && e->b->kind == op::literal && e->b->value > 0;
+    default: return false;
+  }
+}
+WEFT_DECL bool expr_printer::is_int(ir::expr e) {
+  if (at(e).fits_int < 0) {
+    bool const fits = e->type == dtype::i64 && makes_int(e);
+    at(e).fits_int = fits;
+  }
+  return at(e).fits_int > 0;
+}
+
 WEFT_DECL std::string expr_printer::plain(ir::expr e, binding needed) {
   return e->kind == op::literal && e->type == dtype::i64 ? literal(e->type, e->value, false) : text(e, needed);
 }
@@ -124,32 +160,38 @@ WEFT_DECL std::string expr_printer::element(ir::buffer const* buf, ir::list<ir::
   if (buf->where == ir::scope::registers) return name;
   // Infix: an element that exists lies less than 2^63 bytes from its buffer's begin.
   std::string offset;
+  int width = 0;  // in bits, while the text is an int
   for (std::size_t d = 0; d < indices.size(); ++d) {
     ir::expr const i = indices[d], stride = buf->strides[d];
     if (ir::is_literal(i, 0) || ir::is_literal(stride, 0)) continue;
+    bool const whole = ir::is_literal(stride, 1);
+    std::int64_t folded = 0;
+    bool const both = i->kind == op::literal && stride->kind == op::literal && !__builtin_mul_overflow(i->value, stride->value, &folded);
+    int const own = bits(i) + (whole ? 0 : bits(stride));
+    bool const narrow = is_int(i) && (whole || is_int(stride));
+    width = (own > width ? own : width) + (offset.empty() ? 0 : 1);
+    bool const widen = narrow && width > 31;  // a long long from here on
     binding const term = offset.empty() ? binding::sum : binding::product;
     if (!offset.empty()) offset += " + ";
-    if (ir::is_literal(stride, 1))
-      offset += plain(i, term);
-    else if (i->kind == op::literal && stride->kind == op::literal)
-      offset += text(i) + " * " + plain(stride);
-    else
-      offset += plain(i, binding::product) + " * " + plain(stride, binding::prefix);
+    if (both) offset += literal(dtype::i64, folded, widen);
+    else if (widen) offset += "(long long)" + plain(i, binding::prefix);
+    else offset += plain(i, whole ? term : binding::product);
+    if (!whole && !both) offset += " * " + plain(stride, binding::prefix);
   }
   return name + "[" + (offset.empty() ? "0" : offset) + "]";
 }
 WEFT_DECL std::string expr_printer::call(op kind, dtype type, sequence<ir::expr> const& arguments, dtype to) {
   prelude_function const p = cuda_text::prelude(kind, type, to);
   if (p.name.empty()) k_.refuse(std::string(name(kind)) + " means nothing on " + std::string(name(type)));
-  bool known = false;
-  for (std::string const& c : k_.called) known = known || c == p.name;
-  if (!known) {
-    k_.called.push_back(p.name);
-    k_.prelude += p.definition;
-  }
+  k_.need(p.name, p.definition);
   std::string s = p.name + "(";
   for (std::size_t i = 0; i < arguments.size(); ++i) s += (i != 0 ? ", " : "") + plain(arguments[i]);
   return s + ")";
+}
+// Of an i64, whose C++ text must not overflow on the way.
+WEFT_DECL std::string expr_printer::arithmetic(char const* sign, ir::expr e, binding left, binding right) {
+  if (bits(e) <= 31 || !is_int(e->a) || !is_int(e->b)) return infix(sign, e->a, e->b, left, right);
+  return "(long long)" + plain(e->a, binding::prefix) + " " + sign + " " + plain(e->b, right);
 }
 WEFT_DECL std::string expr_printer::infix(char const* sign, ir::expr a, ir::expr b, binding left, binding right) {
   bool const both = a->kind == op::literal && b->kind == op::literal;  // then one must say that it is an i64
@@ -200,6 +242,8 @@ WEFT_DECL std::string expr_printer::operation(ir::expr e, binding& own) {
   };
   bool const fits = e->type == dtype::i64 && arity(e->kind) > 0 && bits(e) < 64;
   bool const truth = e->type == dtype::boolean;
+  // What rounds down and what rounds to zero is the same then.
+  bool const divides = e->type == dtype::i64 && b != nullptr && b->kind == op::literal && b->value > 0 && is_whole(a);
   switch (e->kind) {
     case op::literal: {
       std::string const s = literal(e->type, e->value);
@@ -240,14 +284,26 @@ WEFT_DECL std::string expr_printer::operation(ir::expr e, binding& own) {
       return operands("^", binding::none, binding::prefix, binding::prefix);
     case op::add:
       if (truth) return operands("!=", binding::comparison, binding::sum, binding::sum);
-      if (fits) return operands("+", binding::sum, binding::sum, binding::product);
+      if (fits) return as(binding::sum, arithmetic("+", e, binding::sum, binding::product));
       break;
     case op::sub:
-      if (fits) return operands("-", binding::sum, binding::sum, binding::product);
+      if (fits) return as(binding::sum, arithmetic("-", e, binding::sum, binding::product));
       break;
     case op::mul:
       if (truth) return operands("&&", binding::logical, binding::comparison, binding::comparison);
-      if (fits) return operands("*", binding::product, binding::product, binding::prefix);
+      if (fits) return as(binding::product, arithmetic("*", e, binding::product, binding::prefix));
+      break;
+    case op::div:
+    case op::floor_div:
+      if (divides) return operands("/", binding::product, binding::product, binding::prefix);
+      break;
+    case op::rem:
+    case op::floor_mod:
+      if (divides) return operands("%", binding::product, binding::product, binding::prefix);
+      break;
+    case op::min:
+    case op::max:
+      if (e->type == dtype::i64 && is_int(e)) return call(e->kind, dtype::i32, {a, b});
       break;
     case op::neg:
       if (fits || is_float(e->type)) return as(binding::prefix, "-" + text(a, binding::whole));

@@ -1,36 +1,53 @@
-// A loop program as the text of one CUDA kernel, free of includes.
+// A loop program as the text of CUDA kernels, free of includes.
 #pragma once
 
 #include <string>
 
+#include "weft/base/sequence.hpp"
 #include "weft/ir/ir.hpp"
 
 namespace weft::inline WEFT_ABI {
 
 struct cuda_options {
-  int block_threads = 256;  // the most threads of a block; a launch may use fewer
+  int block_threads = 256;  // the most threads of a block for a parallel loop; a launch may use fewer
+  sequence<std::string> known{};  // what stands in front of the text already: cuda_module::called of others
 };
 
-/// The CUDA C++ text of `f`: the prelude functions that it calls, then
-/// `extern "C" __global__ void <name>_kernel(buffers..., sizes..., scalars...)`.
+/// One kernel of a text, and how it is launched. Kernels are launched one behind the other.
+struct cuda_kernel {
+  std::string name;
+  ir::expr blocks[3] = {};        // of sizes alone; null: 1
+  std::int32_t threads[3] = {1, 1, 1};
+  std::int64_t shared_bytes = 0;  // dynamic shared memory
+  bool takes_workspace = false;   // as its last parameter
+};
+struct cuda_module {
+  std::string text;
+  sequence<cuda_kernel> kernels;
+  sequence<std::string> called;  // prelude functions and types, for texts behind this one
+};
+
+/// The CUDA C++ text of `f`, a kernel for each statement of its body: the prelude functions that they call, then for each
+/// `extern "C" __global__ void <name>_kernel(buffers..., sizes..., scalars...)`, and last, where the kernel has intermediate
+/// tensors in memory, `workspace`.
 ///
-/// The body's parallel loop is spread over the grid's x axis, one iteration per thread (see grid_loop); all
-/// other loops run serially within it. Every operation means what base/op.hpp says: nothing wraps, divides or
-/// contracts as the compiler likes, whatever its flags.
+/// Loops bound to blocks and threads are the launch's own (pass/gpu.hpp brings `f` into that form); a parallel loop that is a
+/// whole statement is spread over the grid's x axis, one iteration per thread. All other loops run serially within. Every
+/// operation means what base/op.hpp says: nothing wraps, divides or contracts as the compiler likes, whatever its flags. An
+/// index is an `int` where it surely fits one.
 ///
 /// Needs   run-time sizes within +-2^47, as those of memory that exists are; loops of kind `unrolled` were
 ///         unrolled before, or run serially; conversions of f16 and bf16 written out by pass/legalise
-/// Errors  internal_error for what has no text yet: vector code, workspace memory, a parallel loop that is not
-///         the whole body
+/// Errors  internal_error for what has no text: vector code other than copies of rows, a parallel loop that is not a whole
+///         statement, functions of the program's
 /// Cost    linear in the program; see expr_printer for the exception
+cuda_module make_cuda_module(ir::function const& f, cuda_options options = {});
+
+/// Its text alone.
 std::string cuda_source(ir::function const& f, cuda_options options = {});
 
-/// The name of the kernel in the text.
+/// The name of the first kernel in the text.
 std::string cuda_kernel_name(ir::function const& f);
-
-/// The loop whose iterations become threads, or null when one thread runs all. A launch needs
-/// ceil(extent / threads of a block) blocks; more do no harm.
-ir::stmt grid_loop(ir::function const& f);
 
 }  // namespace weft::inline WEFT_ABI
 

@@ -25,6 +25,11 @@ struct prelude_function {
 /// Source  CUDA C++ Programming Guide: __fadd_rn and __fmul_rn are never merged into a multiply-add
 prelude_function prelude(op kind, dtype type, dtype to = dtype::boolean);
 
+/// A type of `lanes` elements side by side, aligned to their size, as which rows of memory are copied.
+///
+///     f32, 4  ->  struct __align__(16) weft_f32x4 { float e0, e1, e2, e3; };
+prelude_function row_type(dtype type, int lanes);
+
 }  // namespace cuda_text
 }  // namespace weft::inline WEFT_ABI
 

@@ -96,5 +96,15 @@ WEFT_DECL prelude_function prelude(op kind, dtype type, dtype to) {
   return r;
 }
 
+WEFT_DECL prelude_function row_type(dtype type, int lanes) {
+  prelude_function r;
+  r.name = "weft_" + std::string(name(type)) + "x" + std::to_string(lanes);
+  r.definition = "struct __align__(" + std::to_string(lanes * size_bytes(type)) + ") " + r.name + " {\n  " +
+                 std::string(type_name(type)) + " ";
+  for (int l = 0; l < lanes; ++l) r.definition += (l > 0 ? ", e" : "e") + std::to_string(l);
+  r.definition += ";\n};\n";
+  return r;
+}
+
 }  // namespace cuda_text
 }  // namespace weft::inline WEFT_ABI

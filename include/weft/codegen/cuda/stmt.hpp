@@ -8,23 +8,44 @@
 namespace weft::inline WEFT_ABI {
 namespace cuda_text {
 
+/// Whether each statement of a body is for a launch of its own.
+bool is_row_of_launches(ir::stmt s);
+
+/// What a kernel's text wants of its launch.
+struct launch_text {
+  std::string body;
+  ir::expr blocks[3] = {};    // null: 1
+  std::int32_t threads[3] = {1, 1, 1};
+  std::int64_t shared_bytes = 0;
+  ir::expr iterations = nullptr;  // of a parallel loop: a thread for each
+};
+
 /// Prints what one thread does. A parallel loop inside the grid's runs serially: the kind only permits.
 class stmt_printer {
  public:
   explicit stmt_printer(kernel_text& k) : k_(k), exprs_(k) {}
-  /// The kernel's body.
+  /// The body of the kernel that runs one statement of the function's (pass/threads.hpp).
   ///
-  ///     parallel i in 0..n:     ->    long long const i = (long long)blockIdx.x * blockDim.x + threadIdx.x;
-  ///       body                        if (i < n) { body }
+  ///     for b in 0..8 block_x:             int const b = blockIdx.x;
+  ///       allocate row: f32[64]:     ->    float* const row = (float*)weft_shared;
+  ///         for tx in 0..64 thread_x:      int const tx = threadIdx.x;
+  ///           body                         body
   ///
-  /// Without a parallel loop the first thread runs it all.
-  /// Errors  internal_error: a parallel loop that is not the whole body (threads of one launch cannot wait for
-  ///         each other yet), vector code, memory in the workspace
-  std::string body();
+  ///     parallel i in 0..n:          ->    long long const i = (long long)blockIdx.x * blockDim.x + threadIdx.x;
+  ///       body                             if (i < n) { body }
+  ///
+  /// Without such a loop the first thread runs it all.
+  /// Errors  internal_error: a parallel loop inside other statements (threads of one launch cannot wait for each other then),
+  ///         vector code
+  launch_text launch(ir::stmt s);
 
  private:
   void print(ir::stmt s);
   void grid(ir::stmt loop);
+  void bound(ir::stmt s);
+  void shared(ir::buffer const* b);
+  void workspace(ir::stmt s);
+  void wide(ir::stmt s);
   void loop(ir::stmt s);
   void updates(ir::list<ir::stmt> const& together);
   void old_element(ir::stmt s, std::string const& element, bool wanted);
@@ -34,11 +55,13 @@ class stmt_printer {
   void open(std::string const& head);
   void close();
   void enter(ir::stmt loop, std::string const& begin);
+  void leave(ir::stmt loop);
   std::string first_iteration(ir::stmt s);
 
   kernel_text& k_;
   expr_printer exprs_;
   std::string out_, indent_ = "  ";
+  launch_text launch_;
 };
 
 }  // namespace cuda_text

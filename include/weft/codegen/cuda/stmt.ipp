@@ -1,5 +1,6 @@
 #include "weft/codegen/cuda/module.hpp"
 #include "weft/codegen/cuda/stmt.hpp"
+#include "weft/codegen/workspace.hpp"
 
 namespace weft::inline WEFT_ABI {
 namespace cuda_text {
@@ -10,6 +11,44 @@ inline bool has_parallel(ir::stmt s) {
   for (ir::stmt c : s->children)
     if (has_parallel(c)) return true;
   return false;
+}
+inline bool has_bound_loop(ir::stmt s) {
+  if (s->kind == ir::stmt_kind::loop && s->how > loop_kind::virtual_thread) return true;
+  for (ir::stmt c : s->children)
+    if (has_bound_loop(c)) return true;
+  return false;
+}
+/// Whether so many copies of it are little text, and wait for nobody.
+inline bool takes_few(ir::stmt s, std::int64_t& left) {
+  if (s->kind == ir::stmt_kind::barrier) return false;
+  if (s->kind == ir::stmt_kind::loop && s->extent->kind != op::literal) return false;
+  if (s->children.size() == 0) return --left >= 0;
+  std::int64_t const times = s->kind == ir::stmt_kind::loop ? s->extent->value : 1;
+  for (std::int64_t i = 0; i < times; ++i)
+    for (ir::stmt c : s->children)
+      if (!takes_few(c, left)) return false;
+  return true;
+}
+inline bool is_short(ir::stmt body, std::int64_t copies) {
+  std::int64_t left = 4096 / (copies > 0 ? copies : 1);
+  return takes_few(body, left);
+}
+/// Of all buffers that are read or written.
+inline void mark_buffers(ir::expr e, sequence<bool>& used, sequence<bool>& seen) {
+  if (e == nullptr) return;
+  if (seen.size() <= e->id) seen.resize(e->id + 256);
+  if (seen[e->id]) return;
+  seen[e->id] = true;
+  if (e->kind == op::load) used[static_cast<std::size_t>(e->buf->id)] = true;
+  for (ir::expr i : e->indices) mark_buffers(i, used, seen);
+  for (ir::expr x : {e->a, e->b, e->c}) mark_buffers(x, used, seen);
+}
+inline void mark_buffers(ir::stmt s, sequence<bool>& used, sequence<bool>& seen) {
+  if (s->buf != nullptr) used[static_cast<std::size_t>(s->buf->id)] = true;
+  for (ir::expr e : {s->begin, s->extent, s->value, s->mask, s->identity}) mark_buffers(e, used, seen);
+  for (ir::list<ir::expr> const* all : {&s->indices, &s->before})
+    for (ir::expr e : *all) mark_buffers(e, used, seen);
+  for (ir::stmt c : s->children) mark_buffers(c, used, seen);
 }
 inline bool first_has(ir::stmt s, std::int32_t variable) {
   for (std::int32_t v : s->first)
@@ -40,17 +79,74 @@ WEFT_DECL void stmt_printer::close() {
   line("}");
 }
 
-WEFT_DECL std::string stmt_printer::body() {
-  if (ir::stmt const g = grid_loop(k_.f)) {
-    grid(g);
+WEFT_DECL bool is_row_of_launches(ir::stmt s) {
+  if (s->kind != ir::stmt_kind::block) return false;
+  for (ir::stmt c : s->children)
+    if (detail::has_bound_loop(c) || detail::has_parallel(c)) return true;
+  return false;
+}
+WEFT_DECL launch_text stmt_printer::launch(ir::stmt s) {
+  workspace(s);
+  if (s->kind == ir::stmt_kind::loop && s->how == loop_kind::parallel) {
+    launch_.iterations = s->extent;
+    grid(s);
+  } else if (detail::has_bound_loop(s)) {
+    bound(s);
   } else {
-    if (detail::has_parallel(k_.f.body))
+    if (detail::has_parallel(s))
       k_.refuse("a parallel loop must be the whole body: one launch cannot order two of them");
     open("if (blockIdx.x == 0 && threadIdx.x == 0)");
-    print(k_.f.body);
+    print(s);
     close();
   }
-  return static_cast<std::string&&>(out_);
+  launch_.body = static_cast<std::string&&>(out_);
+  return static_cast<launch_text&&>(launch_);
+}
+
+// Blocks, then what they share, then threads: one after the other, as each is there for the whole body.
+WEFT_DECL void stmt_printer::bound(ir::stmt s) {
+  if (s->kind == ir::stmt_kind::allocate && s->buf->where == ir::scope::stack && detail::has_bound_loop(s)) {
+    shared(s->buf);
+    return bound(s->children[0]);
+  }
+  if (s->kind != ir::stmt_kind::loop || s->how <= loop_kind::virtual_thread) return print(s);
+  int const axis = (static_cast<int>(s->how) - static_cast<int>(loop_kind::block_x)) % 3;
+  if (s->how >= loop_kind::warp) k_.refuse("warps and lanes are parts of thread_x: spread_threads makes them so");
+  if (is_thread(s->how) && s->extent->kind != op::literal) k_.refuse("a loop over threads has no known length");
+  if (is_thread(s->how)) launch_.threads[axis] = static_cast<std::int32_t>(s->extent->value);
+  else launch_.blocks[axis] = s->extent;
+  std::int64_t const most = axis == 0 ? 0x7fffffff : 65535;
+  if (s->extent->kind == op::literal && s->extent->value > most)
+    k_.refuse("a grid has at most 2^31 - 1 blocks along x and 65535 along y and z: bind another axis");
+  char const* const source = is_thread(s->how) ? "threadIdx." : "blockIdx.";
+  std::string const begin = exprs_.plain(s->begin), where = source + std::string(1, "xyz"[axis]);
+  enter(s, begin);
+  open_variable const& v = k_.variables[static_cast<std::size_t>(s->variable)];
+  line((v.bits <= 31 ? "int const " : "long long const ") + v.name + " = " + (begin == "0" ? "" : begin + " + ") + where + ";");
+  bound(s->children[0]);
+  leave(s);
+}
+// At multiples of 128 bytes: a row of banks, and of copies by hardware.
+WEFT_DECL void stmt_printer::shared(ir::buffer const* b) {
+  std::int64_t const count = b->shape.size() > 0 ? b->shape[0]->value * b->strides[0]->value : 1;
+  std::string const type(type_name(b->type)), at = std::to_string(launch_.shared_bytes);
+  k_.need("weft_shared", "extern __shared__ __align__(128) unsigned char weft_shared[];\n");
+  line(type + "* const " + k_.buffers[static_cast<std::size_t>(b->id)] + " = (" + type + "*)" +
+       (launch_.shared_bytes == 0 ? "weft_shared" : "(weft_shared + " + at + ")") + ";");
+  launch_.shared_bytes += (count * size_bytes(b->type) + 127) / 128 * 128;
+}
+// The intermediate tensors that this launch touches.
+WEFT_DECL void stmt_printer::workspace(ir::stmt s) {
+  sequence<bool> used(k_.f.buffers.size(), false), seen;
+  detail::mark_buffers(s, used, seen);
+  for (ir::buffer const* b : k_.f.buffers) {
+    if (b->where != ir::scope::heap || !used[static_cast<std::size_t>(b->id)]) continue;
+    ir::expr const offset = workspace_offset(*k_.f.nodes, k_.f, b);
+    std::string const type(type_name(b->type));
+    line(type + "* const " + k_.buffers[static_cast<std::size_t>(b->id)] + " = (" + type + "*)(" + k_.workspace + " + " +
+         exprs_.plain(offset) + ");");
+    k_.uses_workspace = true;
+  }
 }
 
 WEFT_DECL void stmt_printer::enter(ir::stmt s, std::string const& begin) {
@@ -58,8 +154,14 @@ WEFT_DECL void stmt_printer::enter(ir::stmt s, std::string const& begin) {
   int const a = exprs_.bits(s->begin), b = exprs_.bits(s->extent);
   int const most = (a > b ? a : b) + 1;
   v.bits = ir::is_literal(s->begin, 0) ? (b < 47 ? b : 47) : most < 64 ? most : 64;
+  if (is_block(s->how) && v.bits > 31 && ir::is_literal(s->begin, 0)) v.bits = 31;  // no grid has more
   v.begin = begin;
   v.open = true;
+  k_.ranges.set(s->variable, s->begin, s->extent);
+}
+WEFT_DECL void stmt_printer::leave(ir::stmt s) {
+  k_.variables[static_cast<std::size_t>(s->variable)].open = false;
+  k_.ranges.set(s->variable, range_table::entry{});
 }
 WEFT_DECL void stmt_printer::grid(ir::stmt s) {
   if (detail::first_has(s, s->variable)) k_.refuse("a reduction runs over the grid");
@@ -79,7 +181,7 @@ WEFT_DECL void stmt_printer::grid(ir::stmt s) {
   }
   print(s->children[0]);
   close();
-  k_.variables[static_cast<std::size_t>(s->variable)].open = false;
+  leave(s);
 }
 
 WEFT_DECL void stmt_printer::print(ir::stmt s) {
@@ -93,7 +195,7 @@ WEFT_DECL void stmt_printer::print(ir::stmt s) {
     case ir::stmt_kind::together: updates(s->children); break;
     case ir::stmt_kind::branch: branch(s); break;
     case ir::stmt_kind::allocate: allocate(s); break;
-    case ir::stmt_kind::barrier: k_.refuse("a barrier has no text yet: threads that wait need loops bound to them");
+    case ir::stmt_kind::barrier: line("__syncthreads();"); break;
     case ir::stmt_kind::call:
       k_.refuse("a function of the program's runs on the CPU and has no CUDA text: compute its stage by another kernel");
   }
@@ -101,27 +203,31 @@ WEFT_DECL void stmt_printer::print(ir::stmt s) {
 
 // Begin and extent are read once, before the first iteration; literals stand in the head.
 WEFT_DECL void stmt_printer::loop(ir::stmt s) {
-  if (s->how == loop_kind::vectorized) k_.refuse("a vectorized loop has no text yet; leave vectorize out");
-  if (s->how > loop_kind::virtual_thread) k_.refuse("a loop bound to blocks or threads has no text yet; leave bind out");
+  if (s->how == loop_kind::vectorized) k_.refuse("a vectorized loop has no text: pass/gpu.hpp writes it out");
+  if (s->how > loop_kind::virtual_thread) k_.refuse("a loop bound to blocks or threads stands inside of other statements");
   std::string const& name = k_.variables[static_cast<std::size_t>(s->variable)].name;
   out_ += exprs_.share({s->begin, s->extent}, indent_);
   bool const simple = ir::is_literal(s->begin, 0) && (s->extent->kind == op::literal || s->extent->kind == op::extent);
   std::string begin = exprs_.plain(s->begin), end = exprs_.plain(s->extent);
+  std::string const extent = exprs_.plain(s->extent, binding::product);
+  enter(s, begin);
+  std::string const type = k_.variables[static_cast<std::size_t>(s->variable)].bits <= 31 ? "int " : "long long ";
   if (s->begin->kind != op::literal) {
     std::string const local = k_.taken.unique(name + "_begin");
-    line("long long const " + local + " = " + begin + ";");
-    begin = local;
+    line(type + "const " + local + " = " + begin + ";");
+    begin = k_.variables[static_cast<std::size_t>(s->variable)].begin = local;
   }
   if (!simple) {
-    std::string const local = k_.taken.unique(name + "_end"), extent = exprs_.plain(s->extent, binding::product);
-    line("long long const " + local + " = " + (begin == "0" ? extent : begin + " + " + extent) + ";");
+    std::string const local = k_.taken.unique(name + "_end");
+    line(type + "const " + local + " = " + (begin == "0" ? extent : begin + " + " + extent) + ";");
     end = local;
   }
-  enter(s, begin);
-  open("for (long long " + name + " = " + begin + "; " + name + " < " + end + "; ++" + name + ")");
+  if (s->extent->kind == op::literal && s->extent->value <= 64 && detail::is_short(s->children[0], s->extent->value))
+    line("#pragma unroll");
+  open("for (" + type + name + " = " + begin + "; " + name + " < " + end + "; ++" + name + ")");
   print(s->children[0]);
   close();
-  k_.variables[static_cast<std::size_t>(s->variable)].open = false;
+  leave(s);
 }
 
 WEFT_DECL std::string stmt_printer::first_iteration(ir::stmt s) {
@@ -141,8 +247,28 @@ WEFT_DECL void stmt_printer::old_element(ir::stmt s, std::string const& element,
   line(std::string(type_name(s->buf->type)) + " const " + k_.selves.back() + " = " +
        (first.empty() ? element : first + " ? " + identity + " : " + element) + ";");
 }
+// Side by side in memory on both sides.
+WEFT_DECL void stmt_printer::wide(ir::stmt s) {
+  ir::expr const from = s->value;
+  if (from->kind != op::load || from->a != nullptr || s->mask != nullptr)
+    k_.refuse("vector code (" + std::to_string(from->lanes) + " lanes) has no text; pass/gpu.hpp writes it out");
+  auto const first = [&](ir::list<ir::expr> all) {
+    sequence<ir::expr> one;
+    for (ir::expr i : all) one.push_back(i->kind == op::ramp ? i->a : i);
+    return k_.f.nodes->make_list(one);
+  };
+  ir::list<ir::expr> const to_place = first(s->indices), from_place = first(from->indices);
+  sequence<ir::expr> roots(to_place.begin(), to_place.end());
+  for (ir::expr i : from_place) roots.push_back(i);
+  out_ += exprs_.share(roots, indent_);
+  prelude_function const row = row_type(s->buf->type, from->lanes);
+  k_.need(row.name, row.definition);
+  line("*(" + row.name + "*)&" + exprs_.element(s->buf, to_place) + " = *(" + row.name + " const*)&" +
+       exprs_.element(from->buf, from_place) + ";");
+}
 // Stores or accumulates of one mask. When there are several, their values are all named before the first is stored.
 WEFT_DECL void stmt_printer::updates(ir::list<ir::stmt> const& together) {
+  if (together.size() == 1 && together[0]->value->lanes > 1) return wide(together[0]);
   ir::expr const mask = together[0]->mask;
   bool const accumulate = together[0]->kind == ir::stmt_kind::accumulate;
   if (mask != nullptr) {
@@ -190,16 +316,16 @@ WEFT_DECL void stmt_printer::branch(ir::stmt s) {
   close();
 }
 WEFT_DECL void stmt_printer::allocate(ir::stmt s) {
-  if (s->buf->where == ir::scope::heap)
-    k_.refuse("buffer " + s->buf->name + " lies in the workspace; only registers and the stack have text yet");
-  if (s->buf->lanes != 1) k_.refuse("buffer " + s->buf->name + " is a vector register; leave vectorize out");
+  if (s->buf->where == ir::scope::heap) return print(s->children[0]);  // it is there for the whole launch
+  if (s->buf->lanes != 1) k_.refuse("buffer " + s->buf->name + " is a vector register; pass/gpu.hpp writes it out");
   open("");
-  std::string length;
+  std::string length, aligned;
   if (s->buf->where == ir::scope::stack) {
     std::int64_t const count = s->buf->shape.size() > 0 ? s->buf->shape[0]->value * s->buf->strides[0]->value : 1;
     length = "[" + std::to_string(count > 0 ? count : 1) + "]";
+    if (count * size_bytes(s->buf->type) >= 4 && count > 1) aligned = "__align__(16) ";  // for rows of them
   }
-  line(std::string(type_name(s->buf->type)) + " " + k_.buffers[static_cast<std::size_t>(s->buf->id)] + length + ";");
+  line(aligned + std::string(type_name(s->buf->type)) + " " + k_.buffers[static_cast<std::size_t>(s->buf->id)] + length + ";");
   print(s->children[0]);
   close();
 }

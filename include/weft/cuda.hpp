@@ -1,0 +1,245 @@
+// weft::cuda(): the same kernels on an NVIDIA GPU. Optional: what does not include it has none of it.
+#pragma once
+
+#include "weft/base/mutex.hpp"
+#include "weft/codegen/cuda/module.hpp"
+#include "weft/kernel.hpp"
+#include "weft/runtime/cuda/driver.hpp"
+
+namespace weft::inline WEFT_ABI {
+
+// --- memory on a device -----------------------------------------------------------------------------------------------
+namespace detail {
+void* allocate_on_gpu(int device, std::int64_t const* shape, int rank, int element_bytes);
+void free_on_gpu(int device, void* memory) noexcept;
+void copy_with_gpu(int device, void* on_gpu, void* on_host, std::size_t bytes, bool to_gpu);
+}  // namespace detail
+
+/// A row-major tensor in a GPU's memory, whose elements are whatever was there.
+template <element T, int Rank>
+class cuda_tensor {
+ public:
+  /// Of these extents, on device `number`.
+  ///
+  /// Errors  device_error when there is no such device, or not so much memory
+  explicit cuda_tensor(std::array<std::int64_t, static_cast<std::size_t>(Rank)> const& shape, int number = 0)
+      : shape_(shape),
+        device_(number),
+        data_(static_cast<T*>(detail::allocate_on_gpu(number, shape.data(), Rank, static_cast<int>(sizeof(T))))) {}
+  /// Takes the memory of `o`, which is empty then.
+  cuda_tensor(cuda_tensor&& o) noexcept : shape_(o.shape_), device_(o.device_), data_(o.data_) { o.data_ = nullptr; }
+  cuda_tensor& operator=(cuda_tensor&& o) = delete;
+  ~cuda_tensor() {
+    if (data_ != nullptr) detail::free_on_gpu(device_, data_);
+  }
+  /// The address of the first element, for the GPU alone.
+  T* address() const { return data_; }
+  std::array<std::int64_t, static_cast<std::size_t>(Rank)> const& shape() const { return shape_; }
+  /// How many elements there are.
+  std::size_t size() const {
+    std::size_t n = 1;
+    for (std::int64_t e : shape_) n *= static_cast<std::size_t>(e);
+    return n;
+  }
+  /// All elements from `from` on, row-major; waits until they are there.
+  void fill(T const* from) {
+    detail::copy_with_gpu(device_, data_, const_cast<T*>(from), size() * sizeof(T), true);
+  }
+  /// All elements to `to`; waits for all that was launched on the default stream.
+  void read(T* to) const { detail::copy_with_gpu(device_, data_, to, size() * sizeof(T), false); }
+
+ private:
+  std::array<std::int64_t, static_cast<std::size_t>(Rank)> shape_;
+  int device_;
+  T* data_;
+};
+
+/// Memory on a GPU that somebody else owns, of CUDA's runtime or PyTorch, or an output.
+template <element T, int Rank, bool Output>
+struct cuda_view {
+  T* data = nullptr;
+  std::array<std::int64_t, static_cast<std::size_t>(Rank)> shape{};
+};
+/// The elements at a GPU's address, row-major: an input.
+template <element T, class... E>
+constexpr auto on_gpu(T const* data, E... extents) {
+  return cuda_view<T, static_cast<int>(sizeof...(E)), false>{const_cast<T*>(data), {static_cast<std::int64_t>(extents)...}};
+}
+/// The same as an output.
+template <element T, class... E>
+constexpr auto out_on_gpu(T* data, E... extents) {
+  return cuda_view<T, static_cast<int>(sizeof...(E)), true>{data, {static_cast<std::int64_t>(extents)...}};
+}
+/// A tensor on a GPU as an output.
+template <element T, int Rank>
+constexpr auto out(cuda_tensor<T, Rank>& t) {
+  return cuda_view<T, Rank, true>{t.address(), t.shape()};
+}
+
+namespace detail {
+template <class A>
+inline constexpr bool is_on_gpu = false;
+template <class T, int Rank, bool Output>
+inline constexpr bool is_on_gpu<cuda_view<T, Rank, Output>> = true;
+template <class T, int Rank>
+inline constexpr bool is_on_gpu<cuda_tensor<T, Rank>> = true;
+template <class T, int Rank, bool Output>
+struct argument_traits<cuda_view<T, Rank, Output>> {
+  static constexpr bool supported = false;  // by kernels on the CPU
+  static constexpr bool is_output = Output;
+  using type = arg<T, Rank>;
+  static void describe(cuda_view<T, Rank, Output> const& v, argument& a) {
+    a.data = v.data;
+    a.type = dtype_of<T>;
+    a.rank = static_cast<std::int8_t>(Rank);
+    a.is_output = Output;
+    auto const strides = row_major(v.shape);
+    for (std::size_t d = 0; d < v.shape.size(); ++d) a.extents[d] = v.shape[d], a.strides[d] = strides[d];
+  }
+};
+template <class T, int Rank>
+struct argument_traits<cuda_tensor<T, Rank>> : argument_traits<cuda_view<T, Rank, false>> {
+  static void describe(cuda_tensor<T, Rank> const& t, argument& a) {
+    argument_traits<cuda_view<T, Rank, false>>::describe({t.address(), t.shape()}, a);
+  }
+};
+
+// --- compiled forms ---------------------------------------------------------------------------------------------------
+struct cuda_form;
+/// The compiled forms of one kernel for one list of argument types; they live as long as the process.
+struct cuda_table {
+  cuda_form* first = nullptr;
+  mutex lock{};
+};
+struct cuda_call {
+  argument* arguments;
+  bool const* on_gpu;
+  int count;
+  int device;
+  void* stream;
+};
+void run_on_gpu(cuda_table& table, kernel_face const& face, cuda_call const& call);
+cuda_module cuda_text_of(ir::arena& m, kernel_face const& face, argument* arguments, int count);
+}  // namespace detail
+
+struct cuda_device;
+/// A kernel on a GPU; `kernel.on(weft::cuda())` makes it.
+template <fixed_string Name, class What, class How>
+class cuda_kernel_t {
+ public:
+  constexpr cuda_kernel_t(What const& what, How const& how, int device, void* stream)
+      : what_(what), how_(how), device_(device), stream_(stream) {}
+
+  /// Runs it on the stream. Where all tensors are on the GPU the call does not wait for the result; inputs in the host's memory
+  /// are copied there, outputs back, and the call waits.
+  ///
+  /// Needs   a weft::out(...) for each output
+  /// Errors  argument_error and schedule_error (nothing has run); device_error: no driver, no NVRTC, no such device, no memory,
+  ///         or what the driver says of the launch
+  /// Cost    first call tens of milliseconds, or what finding it on disk takes
+  template <class... A>
+  void operator()(A const&... a) const {
+    using types = types_for<A...>;
+    static_assert((0 + ... + (detail::traits<A>::is_output ? 1 : 0)) == types::outputs,
+                  "weft: on a GPU, give a weft::out(...) for each output");
+    static_assert(types::check() || true);
+    argument arguments[types::inputs + types::outputs];
+    bool on_gpu[types::inputs + types::outputs];
+    int input = 0, output = types::inputs;
+    (describe(a, input, output, arguments, on_gpu), ...);
+    static constinit detail::cuda_table table{};
+    typename types::pair const lambdas{what_, how_};
+    detail::run_on_gpu(table, face<types>(&lambdas), {arguments, on_gpu, types::inputs + types::outputs, device_, stream_});
+  }
+  /// The CUDA C++ text of its kernels for these arguments; nothing runs, and there need be no GPU.
+  ///
+  /// Errors  argument_error, schedule_error, as at a call
+  template <class... A>
+  std::string cuda_source(A const&... a) const {
+    ir::arena m;
+    return module(m, a...).text;
+  }
+  /// The same with how each of them is launched. Expressions live in `m`.
+  template <class... A>
+  cuda_module module(ir::arena& m, A const&... a) const {
+    using types = types_for<A...>;
+    argument arguments[types::inputs + types::outputs];
+    bool on_gpu[types::inputs + types::outputs];
+    int input = 0, output = types::inputs;
+    (describe(a, input, output, arguments, on_gpu), ...);
+    for (; output < types::inputs + types::outputs; ++output)
+      arguments[output].is_output = arguments[output].is_allocated_here = true;
+    typename types::pair const lambdas{what_, how_};
+    return detail::cuda_text_of(m, face<types>(&lambdas), arguments, types::inputs + types::outputs);
+  }
+
+ private:
+  template <class... A>
+  using types_for = detail::call_types<
+      What, How, typename detail::inputs_among<boost::hana::tuple<>, std::remove_cvref_t<A>...>::type>;
+  template <class A>
+  static void describe(A const& a, int& input, int& output, argument* arguments, bool* on_gpu) {
+    int const place = detail::traits<A>::is_output ? output++ : input++;
+    detail::traits<A>::describe(a, arguments[place]);
+    on_gpu[place] = detail::is_on_gpu<A>;
+  }
+  template <class Types>
+  static kernel_face face(typename Types::pair const* lambdas) {
+    return {Name.view(), lambdas, &Types::run_what, Types::scheduled ? &Types::run_how : nullptr, !Types::is_constant(),
+            Types::digest()};
+  }
+  What what_;
+  How how_;
+  int device_;
+  void* stream_;
+};
+
+/// A GPU of this machine, and the stream that kernels are launched on: of CUDA, or null for the default one.
+struct cuda_device {
+  int number = 0;
+  void* stream = nullptr;
+  /// What `on` makes: the kernel, with a schedule by rule.
+  template <fixed_string Name, class What, class How>
+  constexpr auto place(kernel_t<Name, What, How> const& k) const {
+    return cuda_kernel_t<Name, What, detail::no_schedule>(k.what, {}, number, stream);
+  }
+};
+/// The GPU of this number, for `.on(weft::cuda())`. Nothing is looked for before a kernel is called.
+constexpr cuda_device cuda(int number = 0, void* stream = nullptr) { return {number, stream}; }
+
+/// A how-lambda for GPUs.
+template <class How>
+struct cuda_how {
+  How how;
+};
+/// Says that a how-lambda is for GPUs: `weft::kernel<"scale">(what, how, weft::cuda_schedule(how_gpu))`.
+template <class How>
+constexpr cuda_how<How> cuda_schedule(How how) {
+  return {how};
+}
+/// A kernel with a schedule for each kind of machine.
+template <fixed_string Name, class What, class How, class Gpu>
+struct scheduled_kernel_t : kernel_t<Name, What, How> {
+  Gpu gpu;
+  using kernel_t<Name, What, How>::on;
+  /// On a GPU, under its own schedule.
+  constexpr auto on(cuda_device const& d) const {
+    return cuda_kernel_t<Name, What, Gpu>(this->what, gpu, d.number, d.stream);
+  }
+};
+/// With a how-lambda for the CPU and one for GPUs.
+template <fixed_string Name, class What, class How, class Gpu>
+constexpr auto kernel(What what, How how, cuda_how<Gpu> gpu) {
+  return scheduled_kernel_t<Name, What, How, Gpu>{{what, how}, gpu.how};
+}
+/// With one for GPUs alone.
+template <fixed_string Name, class What, class Gpu>
+constexpr auto kernel(What what, cuda_how<Gpu> gpu) {
+  return scheduled_kernel_t<Name, What, detail::no_schedule, Gpu>{{what, {}}, gpu.how};
+}
+
+}  // namespace weft::inline WEFT_ABI
+
+#if WEFT_HEADER_ONLY
+#include "weft/cuda.ipp"
+#endif

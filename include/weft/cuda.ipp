@@ -1,0 +1,347 @@
+#include "weft/base/fork_gate.hpp"
+#include "weft/base/joined.hpp"
+#include "weft/codegen/cuda/api.hpp"
+#include "weft/codegen/workspace.hpp"
+#include "weft/cuda.hpp"
+#include "weft/expr/expand.hpp"
+#include "weft/lower/bounds.hpp"
+#include "weft/pass/gpu.hpp"
+#include "weft/runtime/cache/cache.hpp"
+#include "weft/schedule/print.hpp"
+
+namespace weft::inline WEFT_ABI {
+namespace detail {
+
+// --- from the lambdas to text -------------------------------------------------------------------------------------------
+
+/// By rule: the elements of each stage in a row, a thread for each, 256 in a block.
+inline void schedule_by_rule(schedule& s) {
+  program const& p = s.computation();
+  for (std::size_t stage = 0; stage < p.stages.size(); ++stage) {
+    if (p.stages[stage].spatial == 0 || p.stages[stage].scanned >= 0 || p.stages[stage].by != nullptr) continue;
+    auto const loop = [&](int d) { return axis{s.loop_of[static_cast<std::size_t>(p.stages[stage].first_axis + d)]}; };
+    axis all = loop(0);
+    for (int d = 1; d < p.stages[stage].spatial; ++d) all = s.fuse(all, loop(d));
+    auto const [block, thread] = s.split(all, 256);
+    s.bind(block, thread_axis::block_x);
+    s.bind(thread, thread_axis::thread_x);
+  }
+}
+/// With the first values of the knobs that are legal.
+inline schedule make_gpu_schedule(compile_request const& r, program const& expanded) {
+  auto const extents = [&](int tensor, int dim) {
+    std::size_t position = 0;
+    for (input_info const& i : expanded.inputs) {
+      if (i.tensor == tensor) return r.layout->arguments[position].extents[static_cast<std::size_t>(dim)];
+      if (i.tensor >= 0) ++position;
+    }
+    return std::int64_t(-1);
+  };
+  sequence<std::int32_t> choices;
+  std::string why;
+  for (int tries = 0; tries < 4096; ++tries) {
+    schedule s(expanded, extents);
+    s.choices = choices;
+    if (r.how != nullptr) r.how(r.context, s);
+    else schedule_by_rule(s);
+    if (s.state != verdict::illegal) return s;
+    if (r.how == nullptr) return schedule(expanded, extents);  // one thread does it all
+    if (why.empty()) why = explain(s, r.name);
+    std::size_t i = s.knobs.size();
+    choices.resize(i, 0);
+    while (i-- > 0) {
+      if (static_cast<std::size_t>(++choices[i]) < s.knobs[i].values.size()) break;
+      choices[i] = 0;
+    }
+    if (i >= s.knobs.size()) break;
+  }
+  WEFT_THROW(schedule_error(why));
+}
+inline ir::function make_gpu_loops(ir::arena& m, compile_request const& r) {
+  program const expanded = expand(*r.what, true);
+  nest const plain(expanded, [](int, int) { return std::int64_t(-1); }, {});
+  ir::function const unscheduled = lower(m, expanded, plain, *r.layout, r.name, vector_tails::partition, narrow_memory::no);
+  if (std::string const why = check_bounds(unscheduled); !why.empty()) WEFT_THROW(argument_error(joined({r.name, ": ", why})));
+  schedule const s = make_gpu_schedule(r, expanded);
+  if (std::string const why = check_rounded(m, s.computation(), s, *r.layout); !why.empty())
+    WEFT_THROW(schedule_error(joined({"split: an axis that is rounded up reads too far\n  in    schedule of ", r.name, ": ", why})));
+  ir::function f = lower(m, s.computation(), s, *r.layout, r.name, vector_tails::mask);
+  run_gpu_passes(f);
+  return f;
+}
+/// The range of memory, in elements from the first one, that an argument reaches over.
+struct gpu_reach {
+  std::int64_t low = 0, high = 0;
+  explicit gpu_reach(argument const& a) {
+    for (int d = 0; d < a.rank; ++d) (a.strides[d] < 0 ? low : high) += a.strides[d] * (a.extents[d] - 1);
+  }
+  std::int64_t elements() const { return high - low + 1; }
+};
+/// The layout of a call. Memory that is made for the call begins at a multiple of 16 bytes, and so does most other.
+inline call_layout gpu_layout(program const& what, std::string_view name, argument const* arguments, int count,
+                              bool const* on_gpu) {
+  call_layout l = weft::bind(what, name, arguments, count);
+  std::size_t tensor = 0;
+  for (int i = 0; i < count; ++i) {
+    if (arguments[i].is_scalar) continue;
+    bool const there = on_gpu != nullptr && on_gpu[i];
+    bool const aligned = there ? reinterpret_cast<std::uintptr_t>(arguments[i].data) % 16 == 0 : gpu_reach(arguments[i]).low == 0;
+    l.arguments[tensor++].alignment = aligned ? 16 : size_bytes(arguments[i].type);
+  }
+  return l;
+}
+inline program gpu_program(kernel_face const& face, argument* arguments, int count) {
+  program what = face.what(face.object);
+  bool left_out = false;
+  for (int i = 0; i < count; ++i) left_out = left_out || arguments[i].is_allocated_here;
+  if (left_out) shape_outputs(what, arguments, count);
+  return what;
+}
+inline ir::function gpu_function(ir::arena& m, kernel_face const& face, argument* arguments, int count, bool const* on_gpu) {
+  program const what = gpu_program(face, arguments, count);
+  call_layout const layout = gpu_layout(what, face.name, arguments, count, on_gpu);
+  return make_gpu_loops(m, {face.name, &what, face.how, face.object, &layout});
+}
+
+// --- compiled forms -----------------------------------------------------------------------------------------------------
+
+struct cuda_form {
+  sequence<argument> arguments;
+  sequence<bool> aligned;
+  int device = 0;
+  std::string name, text;  // the text: of what varies with captured values
+  std::uint64_t shared = 0;
+  bool nothing_to_do = false;
+  runtime::cuda_driver::library library = nullptr;
+  struct kernel {
+    runtime::cuda_driver::kernel entry = nullptr;
+    unsigned blocks[3], threads[3], shared_bytes;
+    bool takes_workspace;
+  };
+  sequence<kernel> kernels;
+  std::int64_t workspace_bytes = 0;
+  cuda_form* next = nullptr;
+};
+inline bool is_aligned(cuda_call const& c, int i) {
+  argument const& a = c.arguments[i];
+  return a.is_scalar || (c.on_gpu[i] ? reinterpret_cast<std::uintptr_t>(a.data) % 16 == 0 : gpu_reach(a).low == 0);
+}
+inline bool fits(cuda_form const& f, cuda_call const& c, std::uint64_t shared) {
+  if (f.device != c.device || f.shared != shared) return false;
+  for (int i = 0; i < c.count; ++i) {
+    argument const &a = c.arguments[i], &b = f.arguments[static_cast<std::size_t>(i)];
+    if (a.rank != b.rank || a.type != b.type || a.is_scalar != b.is_scalar) return false;
+    for (int d = 0; d < a.rank; ++d)
+      if (a.extents[d] != b.extents[d] || a.strides[d] != b.strides[d]) return false;
+    if (is_aligned(c, i) != f.aligned[static_cast<std::size_t>(i)]) return false;
+    if (a.data == nullptr && !a.is_scalar && !f.nothing_to_do) return false;  // bind says what is wrong
+  }
+  return true;
+}
+/// The machine code of a text, from disk where it was made before.
+inline std::string cubin_of(std::string const& text, cuda_form const& form, runtime::cuda_gpu const& gpu) {
+  nvrtc_api const* const nvrtc = find_nvrtc();
+  int major = 0, minor = 0, driver = 0;
+  if (nvrtc != nullptr) nvrtc->nvrtcVersion(&major, &minor);
+  gpu.driver->cuDriverGetVersion(&driver);
+  std::string const version = joined({"NVRTC ", std::to_string(major), ".", std::to_string(minor)});
+  if (major > driver / 1000)
+    WEFT_THROW(device_error(joined({form.name, ": ", version, " is newer than the driver, which is of CUDA ", std::to_string(driver / 1000),
+                                    ": install a newer driver, or NVRTC ", std::to_string(driver / 1000)})));
+  std::string const key = joined({"cuda\n", gpu.architecture, "\n", version, "\n", text});
+  std::string bytes;
+  cache::entry e;
+  if (cache::find(key, bytes, e)) return std::string(e.object);
+  std::string const cubin = compile_cuda(text, gpu.architecture).cubin;
+  cache::keep({key, version, form.name, cubin, 0});
+  return cubin;
+}
+inline void load_form(cuda_form& form, cuda_module const& module, runtime::cuda_gpu const& gpu) {
+  std::string const cubin = cubin_of(module.text, form, gpu);
+  runtime::cuda_driver const& d = *gpu.driver;
+  gpu.check(d.cuLibraryLoadData(&form.library, cubin.data(), nullptr, nullptr, 0, nullptr, nullptr, 0), form.name, "cuLibraryLoadData");
+  for (cuda_kernel const& k : module.kernels) {
+    cuda_form::kernel made{nullptr, {1, 1, 1}, {1, 1, 1}, static_cast<unsigned>(k.shared_bytes), k.takes_workspace};
+    for (int i = 0; i < 3; ++i) {
+      if (k.blocks[i] != nullptr) made.blocks[i] = static_cast<unsigned>(k.blocks[i]->value);
+      made.threads[i] = static_cast<unsigned>(k.threads[i]);
+    }
+    if (k.shared_bytes > gpu.shared_bytes)
+      WEFT_THROW(schedule_error(joined({form.name, ": a block shares ", std::to_string(k.shared_bytes), " bytes of memory, and this GPU has ",
+                                        std::to_string(gpu.shared_bytes), ": make its tiles smaller"})));
+    gpu.check(d.cuLibraryGetKernel(&made.entry, form.library, k.name.c_str()), form.name, "cuLibraryGetKernel");
+    if (k.shared_bytes > 48 * 1024)
+      gpu.check(d.cuKernelSetAttribute(runtime::most_dynamic_shared, static_cast<int>(k.shared_bytes), made.entry, gpu.device),
+                form.name, "cuKernelSetAttribute");
+    form.kernels.push_back(made);
+  }
+}
+inline bool is_nothing(argument const* arguments, int count) {
+  for (int i = 0; i < count; ++i)
+    if (arguments[i].is_output && !is_empty(arguments[i])) return false;
+  return true;
+}
+inline cuda_form const& find_form(cuda_table& table, kernel_face const& face, cuda_call const& c, runtime::cuda_gpu const& gpu) {
+  std::uint64_t const shared = shared_memory(c.arguments, c.count);
+  auto const look = [&](std::string const* text) -> cuda_form const* {
+    for (cuda_form const* f = __atomic_load_n(&table.first, __ATOMIC_ACQUIRE); f != nullptr; f = f->next)
+      if (fits(*f, c, shared) && (text == nullptr || *text == f->text)) return f;
+    return nullptr;
+  };
+  if (!face.varies)
+    if (cuda_form const* f = look(nullptr)) return *f;
+  fork_gate const no_fork;
+  ::weft::guard const hold(table.lock);
+  if (!face.varies)
+    if (cuda_form const* f = look(nullptr)) return *f;
+  struct dropper {
+    cuda_form* f;
+    ~dropper() { delete f; }
+  } made{new cuda_form};
+  cuda_form& form = *made.f;
+  form.arguments.assign(c.arguments, c.arguments + c.count);
+  for (int i = 0; i < c.count; ++i) form.aligned.push_back(is_aligned(c, i));
+  form.device = c.device;
+  form.name = std::string(face.name);
+  form.shared = shared;
+  form.nothing_to_do = is_nothing(c.arguments, c.count);
+  ir::arena m;
+  if (form.nothing_to_do) {
+    gpu_layout(gpu_program(face, c.arguments, c.count), face.name, c.arguments, c.count, c.on_gpu);  // says what is wrong
+  } else {
+    ir::function const f = gpu_function(m, face, c.arguments, c.count, c.on_gpu);
+    cuda_module const module = make_cuda_module(f);
+    if (face.varies) {
+      form.text = module.text;
+      if (cuda_form const* known = look(&form.text)) return *known;
+    }
+    form.workspace_bytes = workspace_bytes(f);
+    load_form(form, module, gpu);
+  }
+  form.next = table.first;
+  __atomic_store_n(&table.first, made.f, __ATOMIC_RELEASE);
+  made.f = nullptr;
+  return form;
+}
+
+// --- running ------------------------------------------------------------------------------------------------------------
+
+/// Memory on the GPU for one call, in the order of its stream.
+class call_memory {
+ public:
+  call_memory(runtime::cuda_gpu const& gpu, cuda_form const& form, void* stream)
+      : gpu_(gpu), form_(form), stream_(static_cast<runtime::cuda_driver::stream>(stream)) {}
+  call_memory(call_memory const&) = delete;
+  call_memory& operator=(call_memory const&) = delete;
+  ~call_memory() {
+    for (runtime::cuda_driver::address a : made_) gpu_.driver->cuMemFreeAsync(a, stream_);
+  }
+  runtime::cuda_driver::address make(std::int64_t bytes) {
+    runtime::cuda_driver::address a = 0;
+    int const result = gpu_.driver->cuMemAllocAsync(&a, static_cast<std::size_t>(bytes), stream_);
+    gpu_.check(result, form_.name, joined({"memory for ", std::to_string(bytes), " bytes"}).c_str());
+    made_.push_back(a);
+    return a;
+  }
+
+ private:
+  runtime::cuda_gpu const& gpu_;
+  cuda_form const& form_;
+  runtime::cuda_driver::stream stream_;
+  sequence<runtime::cuda_driver::address> made_;
+};
+inline void launch_on_gpu(cuda_form const& form, cuda_call const& c, runtime::cuda_gpu const& gpu) {
+  using address = runtime::cuda_driver::address;
+  runtime::cuda_driver const& d = *gpu.driver;
+  auto const stream = static_cast<runtime::cuda_driver::stream>(c.stream);
+  call_memory memory(gpu, form, c.stream);
+  address tensors[max_arguments], copies[max_arguments] = {}, workspace = 0;
+  std::int64_t scalars[max_arguments];
+  void* parameters[max_arguments + 1];
+  int count = 0, numbers = 0;
+  bool waits = false;
+  for (int i = 0; i < c.count; ++i) {
+    argument const& a = c.arguments[i];
+    if (a.is_scalar) continue;
+    tensors[count] = reinterpret_cast<address>(a.data);
+    if (!c.on_gpu[i]) {
+      gpu_reach const r(a);
+      auto const size = static_cast<std::int64_t>(size_bytes(a.type));
+      auto const bytes = static_cast<std::size_t>(r.elements() * size);
+      if (is_empty(a)) continue;
+      copies[i] = memory.make(static_cast<std::int64_t>(bytes));
+      tensors[count] = copies[i] + static_cast<address>(-r.low * size);
+      // Of an output, too: what lies between its elements is copied back as it was.
+      char const* const from = static_cast<char const*>(a.data) + r.low * size;
+      gpu.check(d.cuMemcpyHtoDAsync_v2(copies[i], from, bytes, stream), form.name, "copying an argument to the GPU");
+      waits = true;
+    }
+    parameters[count] = &tensors[count];
+    ++count;
+  }
+  for (int i = 0; i < c.count; ++i) {
+    if (!c.arguments[i].is_scalar) continue;
+    scalars[numbers] = c.arguments[i].scalar_bits;
+    parameters[count++] = &scalars[numbers++];
+  }
+  if (form.workspace_bytes > 0) workspace = memory.make(form.workspace_bytes);
+  parameters[count] = &workspace;
+  for (cuda_form::kernel const& k : form.kernels) {
+    int const result = d.cuLaunchKernel(reinterpret_cast<runtime::cuda_driver::function>(k.entry), k.blocks[0], k.blocks[1], k.blocks[2],
+                                        k.threads[0], k.threads[1], k.threads[2], k.shared_bytes, stream, parameters, nullptr);
+    if (result != 0) gpu.check(result, form.name, "cuLaunchKernel");
+  }
+  if (!waits) return;
+  for (int i = 0; i < c.count; ++i) {
+    argument const& a = c.arguments[i];
+    if (copies[i] == 0 || !a.is_output) continue;
+    gpu_reach const r(a);
+    auto const size = static_cast<std::int64_t>(size_bytes(a.type));
+    gpu.check(d.cuMemcpyDtoHAsync_v2(static_cast<char*>(a.data) + r.low * size, copies[i], static_cast<std::size_t>(r.elements() * size), stream),
+              form.name, "copying an output back");
+  }
+  gpu.check(d.cuStreamSynchronize(stream), form.name, "running its kernels");
+}
+
+WEFT_DECL void run_on_gpu(cuda_table& table, kernel_face const& face, cuda_call const& c) {
+  runtime::cuda_gpu const& gpu = runtime::open_gpu(c.device);
+  runtime::gpu_scope const here(gpu);
+  cuda_form const& form = find_form(table, face, c, gpu);
+  if (!form.nothing_to_do) launch_on_gpu(form, c, gpu);
+}
+WEFT_DECL cuda_module cuda_text_of(ir::arena& m, kernel_face const& face, argument* arguments, int count) {
+  ir::function const f = gpu_function(m, face, arguments, count, nullptr);
+  return make_cuda_module(f);
+}
+
+// --- memory that outlives a call ----------------------------------------------------------------------------------------
+
+WEFT_DECL void* allocate_on_gpu(int device, std::int64_t const* shape, int rank, int element_bytes) {
+  std::int64_t bytes = element_bytes;
+  for (int d = 0; d < rank; ++d)
+    if (shape[d] < 0 || __builtin_mul_overflow(bytes, shape[d], &bytes))
+      WEFT_THROW(argument_error("weft::cuda_tensor: a negative extent, or more elements than memory can have"));
+  runtime::cuda_gpu const& gpu = runtime::open_gpu(device);
+  runtime::gpu_scope const here(gpu);
+  runtime::cuda_driver::address a = 0;
+  gpu.check(gpu.driver->cuMemAlloc_v2(&a, static_cast<std::size_t>(bytes > 0 ? bytes : 1)), "weft::cuda_tensor",
+            joined({"memory for ", std::to_string(bytes), " bytes"}).c_str());
+  return reinterpret_cast<void*>(a);
+}
+WEFT_DECL void free_on_gpu(int device, void* memory) noexcept {
+  runtime::cuda_gpu const& gpu = runtime::open_gpu(device);
+  runtime::gpu_scope const here(gpu);
+  gpu.driver->cuMemFree_v2(reinterpret_cast<runtime::cuda_driver::address>(memory));
+}
+WEFT_DECL void copy_with_gpu(int device, void* on_gpu, void* on_host, std::size_t bytes, bool to_gpu) {
+  runtime::cuda_gpu const& gpu = runtime::open_gpu(device);
+  runtime::gpu_scope const here(gpu);
+  auto const there = reinterpret_cast<runtime::cuda_driver::address>(on_gpu);
+  int const result = to_gpu ? gpu.driver->cuMemcpyHtoDAsync_v2(there, on_host, bytes, nullptr)
+                            : gpu.driver->cuMemcpyDtoHAsync_v2(on_host, there, bytes, nullptr);
+  gpu.check(result, "weft::cuda_tensor", "copying");
+  gpu.check(gpu.driver->cuStreamSynchronize(nullptr), "weft::cuda_tensor", "copying");
+}
+
+}  // namespace detail
+}  // namespace weft::inline WEFT_ABI

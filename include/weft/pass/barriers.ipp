@@ -1,0 +1,315 @@
+#include "weft/ir/simplify.hpp"  // linear_form
+#include "weft/pass/barriers.hpp"
+
+namespace weft::inline WEFT_ABI {
+namespace detail {
+
+/// What an index tells of a thread: (index / unit - first) % (period / unit) in that dimension is a number of the thread.
+struct thread_digit {
+  int dim = -1;  // -1: it tells nothing
+  std::int64_t unit = 1, period = 0, first = 0;  // period 0: no remainder is taken
+  bool agrees(thread_digit const& o) const {
+    bool const same_period = period == o.period || period == 0 || o.period == 0;
+    return dim >= 0 && dim == o.dim && unit == o.unit && first == o.first && same_period;
+  }
+};
+/// Which thread along an axis touches an element.
+struct axis_owner {
+  bool fixed = false;  // one thread does, whatever the element is
+  std::int64_t thread = 0;
+  std::int64_t by = 0;
+  thread_digit whole, quotient, remainder;  // of its number, or of the number by `by` and the rest
+  bool agrees(axis_owner const& o) const {
+    if (fixed || o.fixed) return fixed && o.fixed && thread == o.thread;
+    return whole.agrees(o.whole) || (by == o.by && quotient.agrees(o.quotient) && remainder.agrees(o.remainder));
+  }
+};
+struct thread_access {
+  ir::buffer const* buf = nullptr;
+  bool writes = false;
+  ir::list<ir::expr> indices;
+  axis_owner owners[3];
+};
+
+class barrier_placer {
+ public:
+  explicit barrier_placer(ir::function& f) : f_(f), m_(*f.nodes) {}
+  /// A statement of the body: its threads' part gets barriers.
+  ir::stmt launch(ir::stmt s) {
+    if (s->kind == ir::stmt_kind::loop && (is_block(s->how) || is_thread(s->how))) {
+      range_table::entry const before = ranges_.known(s->variable);
+      ranges_.set(s->variable, s->begin, s->extent);
+      if (is_thread(s->how)) axes_.push_back(s);
+      ir::stmt const body = launch(s->children[0]);
+      if (is_thread(s->how)) axes_.pop_back();
+      ranges_.set(s->variable, before);
+      return ir::loop_like(m_, s, s->begin, s->extent, body);
+    }
+    if (s->kind == ir::stmt_kind::allocate && axes_.empty()) {
+      ir::stmt_node n = *s;
+      n.children = m_.make_list(sequence<ir::stmt>(1, launch(s->children[0])));
+      return m_.make(n);
+    }
+    if (axes_.empty()) return s;
+    sequence<thread_access> pending;
+    note_written(s);
+    return placed(s, pending);
+  }
+
+ private:
+  // --- who touches what
+  bool is_axis(ir::expr e) const {
+    for (ir::stmt a : axes_)
+      if (e->kind == op::axis && e->value == a->variable) return true;
+    return false;
+  }
+  thread_digit digit_in(ir::expr index, int dim, ir::expr number, std::int64_t count) {
+    std::int64_t lanes = 0;
+    if (index->kind == op::ramp) {
+      lanes = index->value * (index->lanes - 1);
+      index = index->a;
+    }
+    if (index->lanes != 1 || lanes < 0) return {};
+    linear const form = linear_form(index);
+    linear low;
+    low.constant = form.constant;
+    thread_digit d;
+    bool found = false;
+    for (linear::term const& t : form.terms)
+      if (t.atom == number && t.coefficient > 0) found = true, d.unit = t.coefficient;
+    if (!found) return {};
+    for (linear::term const& t : form.terms) {
+      if (t.atom == number) continue;
+      std::int64_t const size = t.coefficient < 0 ? -t.coefficient : t.coefficient;
+      if (size < d.unit) low.add(t.atom, t.coefficient);
+      else d.period = common_divisor(d.period, size);
+    }
+    if (d.period != 0) low.constant = ((low.constant % d.period) + d.period) % d.period;
+    interval const rest = ranges_.of(rebuild(m_, low));
+    if (rest.low <= -interval::unbounded || rest.high >= interval::unbounded) return {};
+    d.first = rest.low >= 0 ? rest.low / d.unit : -1;
+    if (d.first < 0 || rest.high + lanes >= (d.first + 1) * d.unit) return {};
+    if (d.period != 0 && (d.period % d.unit != 0 || d.period < (d.first + count) * d.unit)) return {};
+    d.dim = dim;
+    return d;
+  }
+  static std::int64_t common_divisor(std::int64_t a, std::int64_t b) {
+    while (b != 0) {
+      std::int64_t const rest = a % b;
+      a = b;
+      b = rest;
+    }
+    return a;
+  }
+  thread_digit digit_of(ir::list<ir::expr> indices, ir::expr number, std::int64_t count) {
+    for (std::size_t d = 0; d < indices.size(); ++d)
+      if (thread_digit const r = digit_in(indices[d], static_cast<int>(d), number, count); r.dim >= 0) return r;
+    return {};
+  }
+  /// By which literal an index divides the number of a thread; 0: by none.
+  std::int64_t divisor_of(ir::list<ir::expr> indices, ir::expr number) {
+    for (ir::expr i : indices)
+      for (linear::term const& t : linear_form(i->kind == op::ramp ? i->a : i).terms) {
+        bool const divides = t.atom->kind == op::floor_div || t.atom->kind == op::floor_mod;
+        if (divides && t.atom->a == number && t.atom->b->kind == op::literal) return t.atom->b->value;
+      }
+    return 0;
+  }
+  void note(ir::buffer const* b, ir::list<ir::expr> indices, bool writes, sequence<thread_access>& all) {
+    if (!is_shared(b)) return;
+    thread_access a{b, writes, indices, {}};
+    for (std::size_t i = 0; i < axes_.size(); ++i) {
+      axis_owner& o = a.owners[i];
+      std::int64_t const count = axes_[i]->extent->value;
+      ir::expr const number = ir::variable(m_, axes_[i]->variable);
+      if (fixed_[i] >= 0) o.fixed = true, o.thread = fixed_[i];
+      o.whole = digit_of(indices, number, count);
+      o.by = divisor_of(indices, number);
+      if (o.by == 0) continue;
+      ir::expr const by = ir::index(m_, o.by);
+      o.quotient = digit_of(indices, ir::binary(m_, op::floor_div, number, by), (count + o.by - 1) / o.by);
+      o.remainder = digit_of(indices, ir::binary(m_, op::floor_mod, number, by), o.by);
+    }
+    for (thread_access const& known : all)
+      if (same(known, a)) return;
+    all.push_back(a);
+  }
+  static bool same(thread_access const& a, thread_access const& b) {
+    if (a.buf != b.buf || a.writes != b.writes) return false;
+    for (std::size_t d = 0; d < a.indices.size(); ++d)
+      if (a.indices[d] != b.indices[d]) return false;
+    for (std::size_t i = 0; i < 3; ++i)
+      if (a.owners[i].fixed != b.owners[i].fixed || a.owners[i].thread != b.owners[i].thread) return false;
+    return true;
+  }
+  bool conflict(thread_access const& a, thread_access const& b) const {
+    if (!(a.writes || b.writes) || a.buf->alias_class != b.buf->alias_class) return false;
+    for (std::size_t i = 0; i < axes_.size(); ++i) {
+      bool const one_thread = a.owners[i].fixed && b.owners[i].fixed;
+      if (!(one_thread || a.buf == b.buf) || !a.owners[i].agrees(b.owners[i])) return true;
+    }
+    return false;
+  }
+  bool conflict(sequence<thread_access> const& before, sequence<thread_access> const& after) const {
+    for (thread_access const& a : before)
+      for (thread_access const& b : after)
+        if (conflict(a, b)) return true;
+    return false;
+  }
+  /// Memory that more than one thread can reach, and that this launch writes.
+  bool is_shared(ir::buffer const* b) const {
+    if (b->where == ir::scope::registers) return false;
+    auto const id = static_cast<std::size_t>(b->id);
+    if (id < own_.size() && own_[id]) return false;
+    for (std::int32_t c : written_)
+      if (c == b->alias_class) return true;
+    return false;
+  }
+  void note_written(ir::stmt s) {
+    if (s->kind == ir::stmt_kind::allocate) {
+      own_.resize(f_.buffers.size(), false);
+      own_[static_cast<std::size_t>(s->buf->id)] = s->buf->where == ir::scope::stack;
+    } else if (s->buf != nullptr) {
+      written_.push_back(s->buf->alias_class);
+    }
+    for (ir::stmt c : s->children) note_written(c);
+  }
+  void reads(ir::expr e, sequence<thread_access>& all, sequence<bool>& seen) {
+    if (e == nullptr) return;
+    if (seen.size() <= e->id) seen.resize(e->id + 256, false);
+    if (seen[e->id]) return;
+    seen[e->id] = true;
+    if (e->kind == op::load) note(e->buf, e->indices, false, all);
+    for (ir::expr i : e->indices) reads(i, all, seen);
+    for (ir::expr x : {e->a, e->b, e->c}) reads(x, all, seen);
+  }
+  void accesses(ir::stmt s, sequence<thread_access>& all) {
+    sequence<bool> seen;
+    for (ir::expr e : {s->begin, s->extent, s->value, s->mask, s->identity}) reads(e, all, seen);
+    for (ir::list<ir::expr> const* list : {&s->indices, &s->before})
+      for (ir::expr e : *list) reads(e, all, seen);
+    bool const accumulate = s->kind == ir::stmt_kind::accumulate;
+    if (accumulate) note(s->buf, ir::self_indices(s), false, all);
+    if (accumulate || s->kind == ir::stmt_kind::store) note(s->buf, s->indices, true, all);
+    std::int64_t before[3];
+    for (int i = 0; i < 3; ++i) before[i] = fixed_[i];
+    bool const loop = s->kind == ir::stmt_kind::loop;
+    range_table::entry const range = loop ? ranges_.known(s->variable) : range_table::entry{};
+    if (loop) ranges_.set(s->variable, s->begin, s->extent);
+    for (std::size_t c = 0; c < s->children.size(); ++c) {
+      if (s->kind == ir::stmt_kind::branch && c == 0) fix(s->value);
+      accesses(s->children[c], all);
+      for (int i = 0; i < 3; ++i) fixed_[i] = before[i];
+    }
+    if (loop) ranges_.set(s->variable, range);
+  }
+  /// What a condition says of the one thread that may go on.
+  void fix(ir::expr condition) {
+    if (condition->kind == op::logical_and || condition->kind == op::bit_and) return fix(condition->a), fix(condition->b);
+    if (condition->kind == op::lt || condition->kind == op::le) {  // as simplify may write it: t < 1, t <= 0
+      std::int64_t const most = condition->kind == op::lt ? 1 : 0;
+      if (ir::is_literal(condition->b, most)) fix(condition->a, 0);
+      return;
+    }
+    if (condition->kind != op::eq) return;
+    ir::expr const a = condition->a, b = condition->b;
+    if (b->kind == op::literal) fix(a, b->value);
+    else if (a->kind == op::literal) fix(b, a->value);
+  }
+  void fix(ir::expr number, std::int64_t value) {
+    for (std::size_t i = 0; i < axes_.size(); ++i)
+      if (number->kind == op::axis && number->value == axes_[i]->variable) fixed_[i] = value;
+  }
+
+  // --- where they wait
+  bool is_uniform(ir::expr e) const { return e == nullptr || (!hangs_on_threads(e) && !loads(e)); }
+  bool hangs_on_threads(ir::expr e) const {
+    for (ir::stmt a : axes_)
+      if (ir::uses(e, a->variable)) return true;
+    return false;
+  }
+  static bool loads(ir::expr e) {
+    if (e == nullptr) return false;
+    if (e->kind == op::load) return true;
+    return loads(e->a) || loads(e->b) || loads(e->c);
+  }
+  ir::stmt waiting(ir::stmt s) {
+    ir::stmt_node n;
+    n.kind = ir::stmt_kind::barrier;
+    return ir::block(m_, sequence<ir::stmt>{m_.make(n), s});
+  }
+  static void append(sequence<thread_access>& all, sequence<thread_access> const& more) {
+    for (thread_access const& a : more) {
+      bool known = false;
+      for (thread_access const& b : all) known = known || same(a, b);
+      if (!known) all.push_back(a);
+    }
+  }
+  /// `s` with barriers inside, and one in front of it where it clashes with `pending`, to which it adds its accesses.
+  ir::stmt placed(ir::stmt s, sequence<thread_access>& pending) {
+    if (s->kind == ir::stmt_kind::block) {
+      sequence<ir::stmt> all;
+      for (ir::stmt c : s->children) all.push_back(placed(c, pending));
+      return ir::block(m_, all);
+    }
+    if (s->kind == ir::stmt_kind::allocate) {
+      ir::stmt_node n = *s;
+      n.children = m_.make_list(sequence<ir::stmt>(1, placed(s->children[0], pending)));
+      return m_.make(n);
+    }
+    sequence<thread_access> own;
+    accesses(s, own);
+    bool const waits = conflict(pending, own);
+    if (waits) pending.clear();
+    ir::stmt r = s;
+    if (s->kind == ir::stmt_kind::loop && is_uniform(s->begin) && is_uniform(s->extent))
+      r = loop(s, own, pending);
+    else if (s->kind == ir::stmt_kind::branch && is_uniform(s->value))
+      r = branch(s, pending);
+    else
+      append(pending, own);
+    return waits ? waiting(r) : r;
+  }
+  ir::stmt loop(ir::stmt s, sequence<thread_access> const& own, sequence<thread_access>& pending) {
+    range_table::entry const before = ranges_.known(s->variable);
+    ranges_.set(s->variable, s->begin, s->extent);
+    sequence<thread_access> end = pending;
+    ir::stmt body = placed(s->children[0], end);
+    // The next iteration meets what this one has left, beside what was there before the loop.
+    if (conflict(end, own)) {
+      append(end, pending);
+      body = placed(s->children[0], end);
+    }
+    append(pending, end);
+    ranges_.set(s->variable, before);
+    return ir::loop_like(m_, s, s->begin, s->extent, body);
+  }
+  ir::stmt branch(ir::stmt s, sequence<thread_access>& pending) {
+    sequence<thread_access> other = pending;
+    ir::stmt const then = placed(s->children[0], pending);
+    ir::stmt const otherwise = s->children.size() > 1 ? placed(s->children[1], other) : nullptr;
+    append(pending, other);
+    return ir::branch(m_, s->value, then, otherwise);
+  }
+
+  ir::function& f_;
+  ir::arena& m_;
+  range_table ranges_;
+  sequence<ir::stmt> axes_;  // the loops over threads around
+  sequence<std::int32_t> written_;  // alias classes
+  sequence<bool> own_;  // by buffer: each thread has its own
+  std::int64_t fixed_[3] = {-1, -1, -1};
+};
+
+}  // namespace detail
+
+WEFT_DECL ir::stmt add_barriers(ir::function& f, ir::stmt body) {
+  if (body->kind == ir::stmt_kind::block) {
+    sequence<ir::stmt> all;
+    for (ir::stmt c : body->children) all.push_back(add_barriers(f, c));
+    return ir::block(*f.nodes, all);
+  }
+  return detail::barrier_placer(f).launch(body);
+}
+
+}  // namespace weft::inline WEFT_ABI

@@ -1,0 +1,471 @@
+#include "weft/base/joined.hpp"
+#include "weft/ir/print.hpp"
+#include "weft/ir/simplify.hpp"
+#include "weft/pass/own_memory.hpp"
+#include "weft/pass/threads.hpp"
+
+namespace weft::inline WEFT_ABI {
+namespace detail {
+
+inline bool has_bound(ir::stmt s, bool (*bound)(loop_kind)) {
+  if (s->kind == ir::stmt_kind::loop && bound(s->how)) return true;
+  for (ir::stmt c : s->children)
+    if (has_bound(c, bound)) return true;
+  return false;
+}
+inline bool has_threads(ir::stmt s) { return has_bound(s, is_thread); }
+inline bool has_blocks(ir::stmt s) { return has_bound(s, is_block); }
+inline bool reads_memory(ir::expr e) {
+  if (e == nullptr) return false;
+  if (e->kind == op::load) return true;
+  for (ir::expr i : e->indices)
+    if (reads_memory(i)) return true;
+  return reads_memory(e->a) || reads_memory(e->b) || reads_memory(e->c);
+}
+/// Accesses to one buffer become accesses to another one, with more indices in front.
+class moved_accesses final : public ir::rewriter {
+ public:
+  moved_accesses(ir::arena& m, ir::buffer const* from, ir::buffer const* to, sequence<ir::expr> const& front)
+      : ir::rewriter(m), from_(from), to_(to), front_(front) {}
+
+ protected:
+  ir::expr replace(ir::expr e) override {
+    if (e->kind != op::load || e->buf != from_) return nullptr;
+    return ir::load(m_, to_, indices(e->indices), (*this)(e->a));
+  }
+  ir::stmt replace(ir::stmt s) override {
+    if (s->buf != from_) return nullptr;
+    ir::stmt_node n = *children(s);
+    if (n.buf != from_) return m_.make(n);
+    n.buf = to_;
+    n.indices = m_.make_list(indices(s->indices));
+    if (s->before.size() > 0) n.before = m_.make_list(indices(s->before));
+    return m_.make(n);
+  }
+
+ private:
+  sequence<ir::expr> indices(ir::list<ir::expr> own) {
+    sequence<ir::expr> all = front_;
+    for (ir::expr i : own) all.push_back((*this)(i));
+    return all;
+  }
+  ir::buffer const *from_, *to_;
+  sequence<ir::expr> front_;
+};
+
+/// The x axis and its parts, and the others.
+enum class thread_part : std::uint8_t { x, y, z, warp, lane };
+inline thread_part part_of(loop_kind k) {
+  return static_cast<thread_part>(static_cast<int>(k) - static_cast<int>(loop_kind::thread_x));
+}
+
+class thread_spreader {
+ public:
+  explicit thread_spreader(ir::function& f) : f_(f), m_(*f.nodes) {}
+
+  ir::stmt launch(ir::stmt s) {
+    sequence<ir::stmt> blocks, turns;
+    shared_.clear();
+    for (;; s = s->children[0]) {
+      if (s->kind == ir::stmt_kind::allocate && s->buf->where == ir::scope::heap) continue;
+      if (s->kind == ir::stmt_kind::allocate && has_blocks(s)) refuse("memory that blocks would share stands around them", s);
+      if (s->kind != ir::stmt_kind::loop || !(is_block(s->how) || has_blocks(s->children[0]))) break;
+      if (is_block(s->how)) blocks.push_back(s);
+      else if (is_concurrent(s->how)) turns.push_back(s);  // its iterations may as well take turns inside each block
+      else refuse("a loop over blocks stands inside of a serial one", s);
+    }
+    if (has_blocks(s)) refuse("a loop over blocks stands beside other statements", s);
+    find_sizes(s);
+    for (std::size_t i = turns.size(); i-- > 0;) s = again(turns[i], s);
+    ir::stmt body = spread(s, {});
+    for (int axis = 0; axis < 3; ++axis) {
+      if (variables_[axis] < 0) continue;
+      auto const how = static_cast<loop_kind>(static_cast<int>(loop_kind::thread_x) + axis);
+      body = ir::loop(m_, how, variables_[axis], ir::index(m_, 0), ir::index(m_, sizes_[axis]), body);
+    }
+    for (std::size_t i = shared_.size(); i-- > 0;) body = allocated(m_, shared_[i], body);
+    for (std::size_t i = blocks.size(); i-- > 0;) body = again(blocks[i], body);
+    return body;
+  }
+  [[noreturn]] void refuse(char const* why, ir::stmt s) const {
+    std::string const text = ir::print(s, f_);
+    WEFT_THROW(schedule_error(joined({f_.name, ": one launch of a GPU cannot do this: ", why, "\n  in    ",
+                                      text.substr(0, text.find('\n'))})));
+  }
+
+ private:
+  struct place {
+    sequence<ir::expr> conditions;  // under which the threads run it, that are not the same for all
+    sequence<ir::expr> threads;     // of the loops around: their variables
+    std::uint32_t active = 0;       // thread_parts, as bits
+  };
+  static std::uint32_t bit(thread_part p) { return 1u << static_cast<int>(p); }
+  ir::stmt again(ir::stmt loop, ir::stmt body) { return ir::loop_like(m_, loop, loop->begin, loop->extent, body); }
+
+  void measure(ir::stmt s) {
+    if (s->kind == ir::stmt_kind::loop && is_thread(s->how)) {
+      if (s->extent->kind != op::literal) refuse("a loop over threads has no known length", s);
+      auto const p = static_cast<std::size_t>(part_of(s->how));
+      used_ |= bit(part_of(s->how));
+      if (s->extent->value > longest_[p]) longest_[p] = s->extent->value;
+    }
+    for (ir::stmt c : s->children) measure(c);
+  }
+  void find_sizes(ir::stmt s) {
+    used_ = 0;
+    for (std::int64_t& n : longest_) n = 1;
+    measure(s);
+    bool const warps = (used_ & (bit(thread_part::warp) | bit(thread_part::lane))) != 0;
+    std::int64_t x = longest_[0];
+    if (warps && x < 32 * longest_[3]) x = 32 * longest_[3];
+    if (warps) x = (x + 31) / 32 * 32;
+    char const* const names[] = {"tx", "ty", "tz"};
+    for (int axis = 0; axis < 3; ++axis) {
+      sizes_[axis] = axis == 0 ? x : longest_[axis];
+      variables_[axis] = -1;
+      if (sizes_[axis] == 1) continue;
+      variables_[axis] = static_cast<std::int32_t>(f_.variables.size());
+      f_.variables.push_back(free_name(f_, names[axis]));
+    }
+    if (sizes_[0] * sizes_[1] * sizes_[2] > 1024) refuse("its loops over threads want more than 1024 in a block", s);
+  }
+  ir::expr thread(int axis) { return variables_[axis] < 0 ? ir::index(m_, 0) : ir::variable(m_, variables_[axis]); }
+  ir::expr position(thread_part p) {
+    if (p <= thread_part::z) return thread(static_cast<int>(p));
+    return ir::binary(m_, p == thread_part::warp ? op::floor_div : op::floor_mod, thread(0), ir::index(m_, 32));
+  }
+  std::int64_t count(thread_part p) const {
+    return p <= thread_part::z ? sizes_[static_cast<int>(p)] : p == thread_part::warp ? sizes_[0] / 32 : 32;
+  }
+  bool is_uniform(ir::expr e) const {
+    if (reads_memory(e)) return false;
+    for (std::int32_t v : variables_)
+      if (v >= 0 && ir::uses(e, v)) return false;
+    return true;
+  }
+  ir::expr is_first(ir::expr position) { return ir::binary(m_, op::eq, position, ir::index(m_, 0)); }
+  /// Of the axes that no loop around is over, the first thread.
+  ir::expr first_of_others(place const& at) {
+    auto const active = [&](thread_part p) { return (at.active & bit(p)) != 0; };
+    ir::expr all = nullptr;
+    auto const also = [&](bool wanted, ir::expr e) {
+      if (wanted && !(e->kind == op::literal)) all = ir::all_of(m_, all, is_first(e));
+    };
+    bool const warp = active(thread_part::warp), lane = active(thread_part::lane);
+    also(!active(thread_part::x) && !warp && !lane, thread(0));
+    also(warp && !lane, position(thread_part::lane));
+    also(lane && !warp && sizes_[0] > 32, position(thread_part::warp));
+    also(!active(thread_part::y), thread(1));
+    also(!active(thread_part::z), thread(2));
+    return all;
+  }
+  ir::stmt guarded(ir::stmt s, place const& at) {
+    ir::expr all = first_of_others(at);
+    for (ir::expr c : at.conditions) all = ir::all_of(m_, all, c);
+    return all == nullptr ? s : ir::branch(m_, all, s);
+  }
+  ir::stmt spread(ir::stmt s, place const& at) {
+    if (!has_threads(s)) return guarded(s, at);
+    switch (s->kind) {
+      case ir::stmt_kind::block: {
+        sequence<ir::stmt> all;
+        for (ir::stmt c : s->children) all.push_back(spread(c, at));
+        return ir::block(m_, all);
+      }
+      case ir::stmt_kind::loop: return is_thread(s->how) ? threads(s, at) : around_threads(s, at);
+      case ir::stmt_kind::branch: return branch(s, at);
+      case ir::stmt_kind::allocate: return allocate(s, at);
+      default: refuse("loops over threads stand inside of this", s);
+    }
+  }
+  ir::stmt threads(ir::stmt s, place at) {
+    thread_part const p = part_of(s->how);
+    bool const on_x = p == thread_part::x || p >= thread_part::warp;
+    if (on_x && (at.active & bit(thread_part::x)) != 0) refuse("warps and lanes are parts of thread_x, which is taken", s);
+    if (p == thread_part::x && (at.active & (bit(thread_part::warp) | bit(thread_part::lane))) != 0)
+      refuse("thread_x stands inside of warps or lanes, which are parts of it", s);
+    ir::expr const t = position(p);
+    at.active |= bit(p);
+    at.threads.push_back(t);
+    if (s->extent->value < count(p)) at.conditions.push_back(ir::binary(m_, op::lt, t, s->extent));
+    ir::expr const value = ir::binary(m_, op::add, s->begin, t);
+    return spread(ir::substitute(m_, s->children[0], s->variable, value), at);
+  }
+  ir::stmt around_threads(ir::stmt s, place const& at) {
+    if (!is_uniform(s->begin) || !is_uniform(s->extent))
+      refuse("a loop around others over threads is not as long for each thread", s);
+    ir::stmt_node n = *again(s, spread(s->children[0], at));
+    if (n.how == loop_kind::parallel) n.how = loop_kind::serial;
+    return m_.make(n);
+  }
+  ir::stmt branch(ir::stmt s, place const& at) {
+    if (is_uniform(s->value))
+      return ir::branch(m_, s->value, spread(s->children[0], at),
+                        s->children.size() > 1 ? spread(s->children[1], at) : nullptr);
+    if (reads_memory(s->value)) refuse("a branch around loops over threads hangs on what is in memory", s);
+    place yes = at, no = at;
+    yes.conditions.push_back(s->value);
+    no.conditions.push_back(ir::unary(m_, op::logical_not, s->value));
+    sequence<ir::stmt> both{spread(s->children[0], yes)};
+    if (s->children.size() > 1) both.push_back(spread(s->children[1], no));
+    return ir::block(m_, both);
+  }
+  /// Memory outside of a loop over threads is that loop's threads' together: one of it for each thread of the others.
+  ir::stmt allocate(ir::stmt s, place const& at) {
+    if (s->buf->where == ir::scope::heap) return spread(s->children[0], at);
+    if (s->buf->where != ir::scope::stack) refuse("a register stands around loops over threads", s);
+    ir::buffer const* b = s->buf;
+    ir::stmt inside = s->children[0];
+    if (!at.threads.empty()) {
+      sequence<ir::expr> shape;
+      for (int p = 0; p < 5; ++p)
+        if ((at.active >> p & 1) != 0) shape.push_back(nullptr);
+      for (std::size_t i = 0; i < at.threads.size(); ++i) shape[i] = ir::index(m_, copies_of(at.threads[i]));
+      for (ir::expr e : b->shape) shape.push_back(e);
+      ir::buffer* const more = own_buffer(f_, b->name, *b, shape);
+      widen_strides(*more, *b, at.threads.size());
+      inside = moved_accesses(m_, b, more, at.threads)(inside);
+      b = more;
+    }
+    shared_.push_back(b);
+    return spread(inside, at);
+  }
+  std::int64_t copies_of(ir::expr thread) const {
+    for (int p = 4; p >= 0; --p)
+      if (const_cast<thread_spreader*>(this)->position(static_cast<thread_part>(p)) == thread)
+        return count(static_cast<thread_part>(p));
+    return 1;  // a literal: an axis with one thread
+  }
+  /// The strides of `like`, which storage_align may have made longer, stay as they are.
+  void widen_strides(ir::buffer& b, ir::buffer const& like, std::size_t front) {
+    sequence<ir::expr> strides;
+    ir::expr stride = like.shape.size() > 0 ? ir::binary(m_, op::mul, like.shape[0], like.strides[0]) : ir::index(m_, 1);
+    for (std::size_t d = front; d-- > 0;) {
+      strides.insert(strides.begin(), stride);
+      stride = ir::binary(m_, op::mul, stride, b.shape[d]);
+    }
+    for (ir::expr e : like.strides) strides.push_back(e);
+    b.strides = m_.make_list(strides);
+  }
+
+  ir::function& f_;
+  ir::arena& m_;
+  std::uint32_t used_ = 0;
+  std::int64_t longest_[5] = {1, 1, 1, 1, 1}, sizes_[3] = {1, 1, 1};
+  std::int32_t variables_[3] = {-1, -1, -1};
+  sequence<ir::buffer const*> shared_;
+};
+
+// --- sums of a thread's own --------------------------------------------------------------------------------------
+
+/// What a loop does with one buffer: its accumulates, with the loops around them, and whether it is used otherwise.
+class sum_finder {
+ public:
+  sum_finder(ir::arena& m, ir::stmt over) : m_(m), over_(over) {}
+  /// The accumulates whose elements stay where they are while `over` runs; empty: none, or not all.
+  sequence<ir::stmt> of(ir::buffer const* b) {
+    buf_ = b;
+    visit(over_->children[0]);
+    bool fits = !sums_.empty() && !used_;
+    for (ir::stmt u : sums_) fits = fits && u->before.size() == 0 && same_element(u, sums_[0]) && stays(u);
+    return fits ? sums_ : sequence<ir::stmt>{};
+  }
+  sequence<ir::stmt> const& loops() const { return spatial_; }  // that walk the elements
+
+ private:
+  static bool same_element(ir::stmt a, ir::stmt b) {
+    for (std::size_t i = 0; i < a->indices.size(); ++i)
+      if (a->indices[i] != b->indices[i]) return false;
+    return true;
+  }
+  bool is_reduced(std::int32_t v, ir::stmt u) const {
+    for (std::int32_t f : u->first)
+      if (f == v) return true;
+    return false;
+  }
+  bool stays(ir::stmt u) const {
+    bool reduces = false;
+    for (std::int32_t v : u->first) {
+      bool inside = v == over_->variable;
+      reduces = reduces || inside;
+      for (ir::stmt l : loops_) inside = inside || l->variable == v;
+      if (!inside || ir::uses(u->mask, v)) return false;
+      for (ir::expr i : u->indices)
+        if (ir::uses(i, v)) return false;
+    }
+    return reduces;
+  }
+  void read(ir::expr e) {
+    if (e == nullptr) return;
+    if (e->kind == op::load && e->buf->alias_class == buf_->alias_class) used_ = true;
+    for (ir::expr i : e->indices) read(i);
+    for (ir::expr x : {e->a, e->b, e->c}) read(x);
+  }
+  void visit(ir::stmt s) {
+    if (s->kind == ir::stmt_kind::call || s->kind == ir::stmt_kind::together) used_ = true;
+    for (ir::expr e : {s->begin, s->extent, s->value, s->mask, s->identity}) read(e);
+    for (ir::list<ir::expr> const* all : {&s->indices, &s->before})
+      for (ir::expr e : *all) read(e);
+    if (s->buf != nullptr && s->kind != ir::stmt_kind::allocate && s->buf->alias_class == buf_->alias_class) {
+      if (s->kind == ir::stmt_kind::accumulate && s->buf == buf_) {
+        sums_.push_back(s);
+        for (ir::stmt l : open_)
+          if (!is_reduced(l->variable, s)) add_spatial(l);
+        for (ir::expr c : conditions_)
+          for (std::int32_t v : s->first) used_ = used_ || ir::uses(c, v) || reads_memory(c);
+        for (ir::stmt l : open_)
+          for (std::int32_t v : s->first) used_ = used_ || (!is_reduced(l->variable, s) && ir::uses(l->extent, v));
+      } else {
+        used_ = true;
+      }
+    }
+    if (s->kind == ir::stmt_kind::loop) open_.push_back(s), loops_.push_back(s);
+    if (s->kind == ir::stmt_kind::branch) conditions_.push_back(s->value);
+    for (ir::stmt c : s->children) visit(c);
+    if (s->kind == ir::stmt_kind::loop) open_.pop_back();
+    if (s->kind == ir::stmt_kind::branch) conditions_.pop_back();
+  }
+  void add_spatial(ir::stmt l) {
+    used_ = used_ || l->extent->kind != op::literal || !ir::is_literal(l->begin, 0);
+    for (ir::stmt& known : spatial_)
+      if (known->variable == l->variable) {
+        if (!used_ && known->extent->value < l->extent->value) known = l;
+        return;
+      }
+    spatial_.push_back(l);
+  }
+
+  ir::arena& m_;
+  ir::stmt over_;
+  ir::buffer const* buf_ = nullptr;
+  sequence<ir::stmt> sums_, spatial_, open_, loops_;
+  sequence<ir::expr> conditions_;
+  bool used_ = false;
+};
+
+class sum_keeper final : public ir::rewriter {
+ public:
+  explicit sum_keeper(ir::function& f) : ir::rewriter(*f.nodes), f_(f), given_(f.buffers.size()) {}
+
+ protected:
+  using ir::rewriter::replace;
+  ir::stmt replace(ir::stmt s) override {
+    if (s->kind != ir::stmt_kind::loop) return nullptr;
+    if (is_thread(s->how)) {
+      ++threads_;
+      ir::stmt const same = children(s);
+      --threads_;
+      return same;
+    }
+    if (threads_ == 0 || s->how != loop_kind::serial) return nullptr;
+    sequence<ir::buffer const*> targets;
+    bool others = false;
+    find_targets(s->children[0], targets, others);
+    if (!others) return nullptr;  // promote does it all
+    for (ir::buffer const* b : targets) {
+      sum_finder finder(m_, s);
+      if (!finder.of(b).empty())
+        if (ir::stmt const r = kept(s, b, finder.loops())) return r;
+    }
+    return nullptr;
+  }
+
+ private:
+  void find_targets(ir::stmt s, sequence<ir::buffer const*>& all, bool& others) const {
+    if (s->kind == ir::stmt_kind::store || s->kind == ir::stmt_kind::together) others = true;
+    if (s->kind == ir::stmt_kind::accumulate && s->buf->where != ir::scope::registers) {
+      bool known = static_cast<std::size_t>(s->buf->id) >= given_;  // made here
+      for (ir::buffer const* b : all) known = known || b == s->buf;
+      if (!known) all.push_back(s->buf);
+    }
+    for (ir::stmt c : s->children) find_targets(c, all, others);
+  }
+  /// Accumulates go to the thread's own memory; `written_back`, with the other loops alone, is what is stored behind.
+  class retargeted final : public ir::rewriter {
+   public:
+    retargeted(ir::arena& m, ir::buffer const* from, ir::buffer const* to, sequence<ir::expr> const& indices)
+        : ir::rewriter(m), from_(from), to_(to), indices_(indices) {}
+
+   protected:
+    using ir::rewriter::replace;
+    ir::stmt replace(ir::stmt s) override {
+      if (s->kind != ir::stmt_kind::accumulate || s->buf != from_) return nullptr;
+      ir::stmt_node n = *s;
+      n.buf = to_;
+      n.indices = m_.make_list(indices_);
+      return m_.make(n);
+    }
+
+   private:
+    ir::buffer const *from_, *to_;
+    sequence<ir::expr> const& indices_;
+  };
+  ir::stmt written_back(ir::stmt s, ir::buffer const* from, ir::buffer const* to, sequence<ir::expr> const& indices) {
+    switch (s->kind) {
+      case ir::stmt_kind::block: {
+        sequence<ir::stmt> all;
+        for (ir::stmt c : s->children) all.push_back(written_back(c, from, to, indices));
+        return ir::block(m_, all);
+      }
+      case ir::stmt_kind::loop: {
+        ir::stmt const body = written_back(s->children[0], from, to, indices);
+        for (ir::expr i : indices)
+          if (i->value == s->variable && body->kind != ir::stmt_kind::block)
+            return ir::loop_like(m_, s, s->begin, s->extent, body);
+        return body;
+      }
+      case ir::stmt_kind::branch: {
+        ir::stmt const yes = written_back(s->children[0], from, to, indices);
+        ir::stmt const no = s->children.size() > 1 ? written_back(s->children[1], from, to, indices) : nullptr;
+        auto const is_empty = [](ir::stmt b) { return b == nullptr || (b->kind == ir::stmt_kind::block && b->children.size() == 0); };
+        return is_empty(yes) && is_empty(no) ? ir::block(m_, {}) : ir::branch(m_, s->value, yes, no);
+      }
+      case ir::stmt_kind::allocate: return written_back(s->children[0], from, to, indices);
+      case ir::stmt_kind::accumulate: break;
+      default: return ir::block(m_, {});
+    }
+    if (s->buf != from) return ir::block(m_, {});
+    ir::stmt_node n;
+    n.kind = ir::stmt_kind::store;
+    n.buf = from;
+    n.indices = s->indices;
+    n.mask = s->mask;
+    n.value = ir::load(m_, to, indices);
+    return m_.make(n);
+  }
+  ir::stmt kept(ir::stmt s, ir::buffer const* b, sequence<ir::stmt> const& loops) {
+    std::int64_t elements = 1;
+    sequence<ir::expr> shape, indices;
+    for (ir::stmt l : loops) {
+      elements *= l->extent->value <= 256 ? l->extent->value : 257;
+      if (elements > 256) return nullptr;
+      shape.push_back(l->extent);
+      indices.push_back(ir::variable(m_, l->variable));
+    }
+    ir::buffer const* const own = own_buffer(f_, b->name + "_sum", *b, shape);
+    ir::stmt const back = written_back(s->children[0], b, own, indices);
+    ir::stmt const inside = (*this)(retargeted(m_, b, own, indices)(s));
+    return allocated(m_, own, ir::block(m_, sequence<ir::stmt>{inside, back}));
+  }
+
+  ir::function& f_;
+  std::size_t given_;
+  int threads_ = 0;
+};
+
+}  // namespace detail
+
+WEFT_DECL ir::stmt spread_threads(ir::function& f, ir::stmt body) {
+  ir::arena& m = *f.nodes;
+  while (body->kind == ir::stmt_kind::allocate && body->buf->where == ir::scope::heap) body = body->children[0];
+  if (body->kind == ir::stmt_kind::block) {
+    sequence<ir::stmt> all;
+    for (ir::stmt c : body->children) all.push_back(spread_threads(f, c));
+    return ir::block(m, all);
+  }
+  bool const bound = detail::has_blocks(body) || detail::has_threads(body);
+  return bound ? detail::thread_spreader(f).launch(body) : body;
+}
+WEFT_DECL ir::stmt own_sums(ir::function& f, ir::stmt s) { return detail::sum_keeper(f)(s); }
+
+}  // namespace weft::inline WEFT_ABI

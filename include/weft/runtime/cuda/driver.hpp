@@ -1,0 +1,93 @@
+// The CUDA driver: the functions that weft uses, loaded when first needed.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <string>
+#include <string_view>
+
+#include "weft/base/error.hpp"
+
+namespace weft::inline WEFT_ABI {
+namespace runtime {
+
+/// The part of the driver that weft calls, as cuda.h of CUDA 12 and 13 declares it (under the names that its macros make);
+/// a result other than 0 is an error. Handles are pointers to what nobody here looks into.
+struct cuda_driver {
+  using address = unsigned long long;
+  using context = struct CUctx_st*;
+  using stream = struct CUstream_st*;
+  using library = struct CUlib_st*;
+  using kernel = struct CUkern_st*;
+  using function = struct CUfunc_st*;
+  int (*cuInit)(unsigned flags);
+  int (*cuDriverGetVersion)(int* version);
+  int (*cuGetErrorName)(int result, char const** name);
+  int (*cuGetErrorString)(int result, char const** text);
+  int (*cuDeviceGetCount)(int* count);
+  int (*cuDeviceGet)(int* device, int number);
+  int (*cuDeviceGetAttribute)(int* value, int attribute, int device);
+  int (*cuDevicePrimaryCtxRetain)(context* made, int device);
+  int (*cuCtxPushCurrent_v2)(context now);
+  int (*cuCtxPopCurrent_v2)(context* before);
+  int (*cuLibraryLoadData)(library* made, void const* code, int* jit_options, void** jit_values, unsigned jit_count,
+                           int* options, void** values, unsigned count);
+  int (*cuLibraryUnload)(library which);
+  int (*cuLibraryGetKernel)(kernel* found, library in, char const* name);
+  int (*cuKernelSetAttribute)(int attribute, int value, kernel of, int device);
+  int (*cuLaunchKernel)(function what, unsigned blocks_x, unsigned blocks_y, unsigned blocks_z, unsigned threads_x,
+                        unsigned threads_y, unsigned threads_z, unsigned shared_bytes, stream on, void** parameters,
+                        void** extra);
+  int (*cuMemAllocAsync)(address* made, std::size_t bytes, stream on);
+  int (*cuMemFreeAsync)(address memory, stream on);
+  int (*cuMemAlloc_v2)(address* made, std::size_t bytes);
+  int (*cuMemFree_v2)(address memory);
+  int (*cuMemcpyHtoDAsync_v2)(address to, void const* from, std::size_t bytes, stream on);
+  int (*cuMemcpyDtoHAsync_v2)(void* to, address from, std::size_t bytes, stream on);
+  int (*cuStreamSynchronize)(stream on);
+};
+
+/// Attributes of a device, and of a kernel, by their numbers in cuda.h.
+enum class device_attribute : int { major = 75, minor = 76, shared_bytes = 97 };
+inline constexpr int most_dynamic_shared = 8;
+
+/// The driver, loaded by the first call: what WEFT_CUDA names, else libcuda.so.1. Null, with the reason in `why`, when there
+/// is none, or it lacks one of these functions.
+/// Threads  may be called from several at once
+cuda_driver const* find_cuda_driver(std::string* why = nullptr);
+
+/// One GPU of this machine, with its primary context, which CUDA's runtime and PyTorch use too.
+struct cuda_gpu {
+  cuda_driver const* driver = nullptr;
+  cuda_driver::context context = nullptr;
+  int device = 0;
+  std::string architecture;  // "sm_90"
+  std::int64_t shared_bytes = 0;  // of a block, at most
+
+  /// Throws a device_error unless the result of `what` is 0: "saxpy: cuLaunchKernel: out of memory (CUDA_ERROR_OUT_OF_MEMORY)".
+  void check(int result, std::string_view name, char const* what) const;
+};
+/// The GPU of this number, opened once. Errors: device_error, in words, when there is no driver, or no such device.
+cuda_gpu const& open_gpu(int number);
+
+/// Its context is this thread's, for as long as the object lives.
+class gpu_scope {
+ public:
+  explicit gpu_scope(cuda_gpu const& g) : gpu_(g) { g.check(g.driver->cuCtxPushCurrent_v2(g.context), "weft", "cuCtxPushCurrent"); }
+  gpu_scope(gpu_scope const&) = delete;
+  gpu_scope& operator=(gpu_scope const&) = delete;
+  ~gpu_scope() {
+    cuda_driver::context before = nullptr;
+    gpu_.driver->cuCtxPopCurrent_v2(&before);
+  }
+
+ private:
+  cuda_gpu const& gpu_;
+};
+
+}  // namespace runtime
+}  // namespace weft::inline WEFT_ABI
+
+#if WEFT_HEADER_ONLY
+#include "weft/runtime/cuda/driver.ipp"
+#endif

@@ -1,0 +1,101 @@
+#include <dlfcn.h>
+
+#include "weft/base/env.hpp"
+#include "weft/base/joined.hpp"
+#include "weft/base/mutex.hpp"
+#include "weft/runtime/cuda/driver.hpp"
+
+namespace weft::inline WEFT_ABI {
+namespace runtime {
+namespace detail {
+
+struct loaded_driver {
+  cuda_driver api{};
+  std::string why;  // empty: it is there
+  loaded_driver() {
+    char const* const named = environment("WEFT_CUDA");
+    char const* const file = named != nullptr ? named : "libcuda.so.1";
+    void* const h = dlopen(file, RTLD_NOW | RTLD_LOCAL);
+    if (h == nullptr) {
+      why = joined({"there is no CUDA driver (", file, "): install NVIDIA's, or compute on the CPU"});
+      return;
+    }
+#define WEFT_X(name) find(h, #name, api.name);
+    WEFT_X(cuInit) WEFT_X(cuDriverGetVersion) WEFT_X(cuGetErrorName) WEFT_X(cuGetErrorString) WEFT_X(cuDeviceGetCount)
+    WEFT_X(cuDeviceGet) WEFT_X(cuDeviceGetAttribute) WEFT_X(cuDevicePrimaryCtxRetain) WEFT_X(cuCtxPushCurrent_v2)
+    WEFT_X(cuCtxPopCurrent_v2) WEFT_X(cuLibraryLoadData) WEFT_X(cuLibraryUnload) WEFT_X(cuLibraryGetKernel)
+    WEFT_X(cuKernelSetAttribute) WEFT_X(cuLaunchKernel) WEFT_X(cuMemAllocAsync) WEFT_X(cuMemFreeAsync) WEFT_X(cuMemAlloc_v2)
+    WEFT_X(cuMemFree_v2) WEFT_X(cuMemcpyHtoDAsync_v2) WEFT_X(cuMemcpyDtoHAsync_v2) WEFT_X(cuStreamSynchronize)
+#undef WEFT_X
+    if (!why.empty()) why += ": it is older than CUDA 12; install a newer one";
+    else if (int const r = api.cuInit(0); r != 0) why = joined({"the CUDA driver does not start: cuInit says ", std::to_string(r)});
+  }
+  template <class F>
+  void find(void* library, char const* name, F& function) {
+    function = reinterpret_cast<F>(dlsym(library, name));
+    if (function == nullptr && why.empty()) why = joined({"the CUDA driver lacks ", name});
+  }
+};
+/// Those that were opened, one behind the other.
+struct opened_gpu {
+  cuda_gpu gpu;
+  int number = 0;
+  opened_gpu* next = nullptr;
+};
+struct opened_gpus {
+  mutex lock;
+  opened_gpu* first = nullptr;
+};
+inline opened_gpus& all_gpus() {
+  static opened_gpus all;
+  return all;
+}
+inline void open_as(cuda_gpu& g, int number) {
+  std::string why;
+  g.driver = find_cuda_driver(&why);
+  if (g.driver == nullptr) WEFT_THROW(device_error(why));
+  int count = 0;
+  g.check(g.driver->cuDeviceGetCount(&count), "weft", "cuDeviceGetCount");
+  if (number < 0 || number >= count)
+    WEFT_THROW(device_error(joined({"there is no CUDA device ", std::to_string(number), ": this machine has ", std::to_string(count)})));
+  g.check(g.driver->cuDeviceGet(&g.device, number), "weft", "cuDeviceGet");
+  auto const ask = [&](device_attribute a) {
+    int value = 0;
+    g.check(g.driver->cuDeviceGetAttribute(&value, static_cast<int>(a), g.device), "weft", "cuDeviceGetAttribute");
+    return value;
+  };
+  g.architecture = "sm_" + std::to_string(10 * ask(device_attribute::major) + ask(device_attribute::minor));
+  g.shared_bytes = ask(device_attribute::shared_bytes);
+  g.check(g.driver->cuDevicePrimaryCtxRetain(&g.context, g.device), "weft", "cuDevicePrimaryCtxRetain");
+}
+}  // namespace detail
+
+WEFT_DECL cuda_driver const* find_cuda_driver(std::string* why) {
+  static detail::loaded_driver const driver;
+  if (why != nullptr) *why = driver.why;
+  return driver.why.empty() ? &driver.api : nullptr;
+}
+WEFT_DECL void cuda_gpu::check(int result, std::string_view name, char const* what) const {
+  if (result == 0) return;
+  char const *text = nullptr, *code = nullptr;
+  driver->cuGetErrorString(result, &text);
+  driver->cuGetErrorName(result, &code);
+  WEFT_THROW(device_error(joined({name, ": ", what, ": ", text != nullptr ? text : "unknown error", " (",
+                                  code != nullptr ? code : std::to_string(result).c_str(), ")"})));
+}
+WEFT_DECL cuda_gpu const& open_gpu(int number) {
+  detail::opened_gpus& all = detail::all_gpus();
+  for (detail::opened_gpu* g = __atomic_load_n(&all.first, __ATOMIC_ACQUIRE); g != nullptr; g = g->next)
+    if (g->number == number) return g->gpu;
+  guard const hold(all.lock);
+  for (detail::opened_gpu* g = all.first; g != nullptr; g = g->next)
+    if (g->number == number) return g->gpu;
+  cuda_gpu made;
+  detail::open_as(made, number);
+  auto* const g = new detail::opened_gpu{made, number, all.first};
+  __atomic_store_n(&all.first, g, __ATOMIC_RELEASE);
+  return g->gpu;
+}
+
+}  // namespace runtime
+}  // namespace weft::inline WEFT_ABI

@@ -1,0 +1,293 @@
+// The corpus of GPU kernels: each by the interpreter, its text on the host, and NVRTC.
+#include "corpus.hpp"
+
+#include <cstdlib>
+
+#include "weft/codegen/cuda/api.hpp"
+#include "weft/expr/math/functions.hpp"
+
+using namespace weft;
+using namespace weft_test;
+
+namespace {
+
+// --- what is computed ------------------------------------------------------------------------------------------------
+template <class T>
+gpu_kernel scaled(std::int64_t rows, std::int64_t columns) {
+  gpu_kernel k{"scaled"};
+  auto const x = k.input<T, 2>({rows, columns});
+  return k.out(compute<"out">(x.extent(0), x.extent(1), [=](auto i, auto j) { return cast<T>(x(i, j) * x(i, j) + x(i, j)); }));
+}
+template <class T>
+gpu_kernel transposed(std::int64_t rows, std::int64_t columns) {
+  gpu_kernel k{"transposed"};
+  auto const x = k.input<T, 2>({rows, columns});
+  return k.out(compute<"out">(x.extent(1), x.extent(0), [=](auto i, auto j) { return x(j, i); }));
+}
+template <class T, class Sum = T>
+gpu_kernel product(std::int64_t rows, std::int64_t columns, std::int64_t depth) {
+  gpu_kernel k{"product"};
+  auto const a = k.input<T, 2>({rows, depth});
+  auto const b = k.input<T, 2>({depth, columns});
+  return k.out(compute<"C">(a.extent(0), b.extent(1), [=](auto i, auto j) {
+    return sum(a.extent(1), [=](auto l) { return cast<Sum>(a(i, l)) * cast<Sum>(b(l, j)); });
+  }));
+}
+template <class T>
+gpu_kernel row_sums(std::int64_t rows, std::int64_t columns) {
+  gpu_kernel k{"row_sums"};
+  auto const x = k.input<T, 2>({rows, columns});
+  return k.out(compute<"R">(x.extent(0), [=](auto i) { return sum(x.extent(1), [=](auto l) { return x(i, l); }); }));
+}
+template <class T>
+gpu_kernel whole_sum(std::int64_t n) {
+  gpu_kernel k{"whole_sum"};
+  auto const x = k.input<T, 1>({n});
+  return k.out(compute<"R">(1, [=](auto) { return sum(x.extent(0), [=](auto l) { return x(l); }); }));
+}
+gpu_kernel softmax_rows(std::int64_t rows, std::int64_t columns) {
+  gpu_kernel k{"softmax_rows"};
+  auto const x = k.input<float, 2>({rows, columns});
+  k.tolerance = 1e-6;
+  auto const top = compute<"top">(x.extent(0), [=](auto i) { return max(x.extent(1), [=](auto l) { return x(i, l); }); });
+  auto const e = compute<"e">(x.extent(0), x.extent(1), [=](auto i, auto j) { return exp(x(i, j) - top(i)); });
+  auto const total = compute<"total">(x.extent(0), [=](auto i) { return sum(x.extent(1), [=](auto l) { return e(i, l); }); });
+  return k.out(compute<"out">(x.extent(0), x.extent(1), [=](auto i, auto j) { return e(i, j) / total(i); }));
+}
+gpu_kernel layernorm_rows(std::int64_t rows, std::int64_t columns) {
+  gpu_kernel k{"layernorm_rows"};
+  auto const x = k.input<float, 2>({rows, columns});
+  k.tolerance = 1e-5;
+  auto const n = static_cast<float>(columns);
+  auto const mean = compute<"mean">(x.extent(0), [=](auto i) { return sum(x.extent(1), [=](auto l) { return x(i, l) / n; }); });
+  auto const spread = compute<"spread">(x.extent(0), [=](auto i) {
+    return sum(x.extent(1), [=](auto l) { return (x(i, l) - mean(i)) * (x(i, l) - mean(i)) / n; });
+  });
+  return k.out(compute<"out">(x.extent(0), x.extent(1), [=](auto i, auto j) {
+    return (x(i, j) - mean(i)) / sqrt(spread(i) + 1e-5f);
+  }));
+}
+template <class T>
+gpu_kernel stencil(std::int64_t rows, std::int64_t columns) {
+  gpu_kernel k{"stencil"};
+  auto const x = k.input<T, 2>({rows, columns});
+  return k.out(compute<"out">(x.extent(0) - 2, x.extent(1) - 2, [=](auto i, auto j) {
+    return sum(3, 3, [=](auto di, auto dj) { return x(i + di, j + dj); });
+  }));
+}
+/// row[i, j] = x[i, j] + x[i, j + 1], out = row * row
+template <class T>
+gpu_kernel two_stages(std::int64_t rows, std::int64_t columns) {
+  gpu_kernel k{"two_stages"};
+  auto const x = k.input<T, 2>({rows, columns});
+  auto const row = compute<"row">(x.extent(0), x.extent(1) - 1, [=](auto i, auto j) { return x(i, j) + x(i, j + 1); });
+  return k.out(compute<"out">(row.extent(0), row.extent(1), [=](auto i, auto j) { return row(i, j) * row(i, j); }));
+}
+
+// --- how -------------------------------------------------------------------------------------------------------------
+/// A block of `bm` x `bn` elements of C by threads with `tm` x `tn` each; `bk` deep.
+std::string tiled(int bm, int bn, int bk, int tm, int tn, std::string const& more = "") {
+  auto const n = [](int v) { return std::to_string(v); };
+  return "C: split(i, " + n(bm) + ") -> io, ii\nC: split(ii, " + n(tm) + ") -> iio, iii\nC: split(j, " + n(bn) +
+         ") -> jo, ji\nC: split(ji, " + n(tn) + ") -> jio, jii\nC: split(k, " + n(bk) +
+         ") -> ko, ki\nC: reorder(io, jo, ko, iio, jio, ki, iii, jii)\nC: bind(io, block_y)\nC: bind(jo, block_x)\n"
+         "C: bind(iio, thread_y)\nC: bind(jio, thread_x)\nC: unroll(iii)\nC: vectorize(jii)\n" + more;
+}
+/// Of what a block reads of A and of B, copies in shared memory made by `ty` x `tx` threads.
+std::string copies(int ty, int tx, std::string const& more = "") {
+  std::string text;
+  for (char const* name : {"A", "B"}) {
+    std::string const copy = std::string(name) + "_copy";
+    text += std::string("C: cache_read(") + name + ")\n" + copy + ": compute_at(C, ko)\n" + copy + ": split(i, " +
+            std::to_string(ty) + ") -> io, ii\n" + copy + ": split(j, " + std::to_string(tx) + ") -> jo, ji\n" + copy +
+            ": reorder(io, jo, ii, ji)\n" + copy + ": bind(ii, thread_y)\n" + copy + ": bind(ji, thread_x)\n";
+  }
+  return text + more;
+}
+
+
+/// All of them, with names of their own.
+std::vector<gpu_kernel> corpus() {
+  std::vector<gpu_kernel> all;
+  auto const add = [&](gpu_kernel k, char const* what, std::string const& steps) {
+    k.name += std::string("_") + what;
+    k.steps = steps;
+    all.push_back(std::move(k));
+  };
+  // elementwise
+  std::string const rows = "out: split(j, 32) -> jo, ji\nout: bind(i, block_y)\nout: bind(jo, block_x)\nout: bind(ji, thread_x)\n";
+  add(scaled<float>(6, 64), "rows", rows);
+  add(scaled<float>(5, 70), "rows_tail", rows);
+  add(scaled<double>(5, 70), "f64", rows);
+  add(scaled<std::int32_t>(5, 70), "i32", rows);
+  add(scaled<std::int8_t>(5, 70), "i8", rows);
+  add(scaled<std::uint64_t>(5, 33), "u64", rows);
+  add(scaled<f16>(5, 70), "f16", rows);
+  add(scaled<bf16>(5, 70), "bf16", rows);
+  std::string const fused = "out: fuse(i, j) -> ij\nout: split(ij, 128) -> ijo, iji\n";
+  add(scaled<float>(7, 50), "fused", fused + "out: bind(ijo, block_x)\nout: bind(iji, thread_x)\n");
+  std::string const wide = fused + "out: split(iji, 4) -> ijio, ijii\nout: bind(ijo, block_x)\nout: bind(ijio, thread_x)\nout: vectorize(ijii)\n";
+  add(scaled<float>(8, 64), "wide", wide);
+  add(scaled<float>(7, 50), "wide_tail", wide);
+  add(scaled<f16>(8, 64), "wide_f16", wide);
+  add(scaled<std::uint8_t>(8, 64), "wide_u8", wide);
+  add(scaled<double>(8, 64), "wide_f64", wide);
+  add(scaled<float>(9, 40), "parallel", "out: parallel(i)\n");
+  add(scaled<float>(9, 40), "one_thread", "");
+  add(scaled<float>(9, 40), "turns",
+      "out: split(j, 4) -> jo, ji\nout: bind(ji, virtual_thread)\nout: bind(i, block_x)\nout: bind(jo, thread_x)\n");
+  // transposes
+  std::string const tile = "out: split(i, 16) -> io, ii\nout: split(j, 16) -> jo, ji\nout: reorder(io, jo, ii, ji)\n"
+                           "out: bind(io, block_y)\nout: bind(jo, block_x)\nout: bind(ii, thread_y)\nout: bind(ji, thread_x)\n";
+  std::string const through = tile + "out: cache_read(A)\nA_copy: compute_at(out, jo)\nA_copy: split(i, 16) -> io, ii\nA_copy: split(j, 16) -> jo, ji\n"
+                                     "A_copy: reorder(io, jo, ii, ji)\nA_copy: bind(ii, thread_y)\nA_copy: bind(ji, thread_x)\n";
+  add(transposed<float>(32, 48), "direct", tile);
+  add(transposed<float>(32, 48), "shared", through);
+  add(transposed<float>(32, 48), "padded", through + "A_copy: storage_align(0, 32, 1)\n");
+  add(transposed<float>(35, 50), "tail", through + "A_copy: storage_align(0, 32, 1)\n");
+  add(transposed<std::uint16_t>(35, 50), "u16", through + "A_copy: storage_align(0, 32, 1)\n");
+  // products
+  add(product<float>(24, 40, 20), "plain", "C: bind(i, block_x)\nC: bind(j, thread_x)\n");
+  add(product<float>(64, 96, 32), "registers", tiled(32, 32, 8, 2, 4));
+  add(product<float>(64, 96, 32), "shared", tiled(32, 32, 8, 2, 4, copies(16, 8)));
+  add(product<float>(64, 96, 32), "squares", tiled(32, 32, 8, 4, 4, copies(8, 8)));
+  add(product<float>(64, 64, 32), "padded", tiled(32, 32, 8, 4, 4, copies(8, 8, "A_copy: storage_align(0, 4, 1)\n")));
+  std::string const turned = "A_copy: transform_layout(1, 1, 0, 0, 1, 0, 0)\n";
+  add(product<float>(64, 64, 32), "turned",
+      tiled(32, 32, 8, 4, 4, "C: cache_read(A)\nC: cache_read(B)\n" + turned +
+                                 "A_copy: compute_at(C, ko)\nA_copy: bind(i, thread_y)\nA_copy: split(j, 8) -> jo, ji\n"
+                                 "A_copy: bind(ji, thread_x)\nB_copy: compute_at(C, ko)\nB_copy: bind(i, thread_y)\n"
+                                 "B_copy: split(j, 4) -> jo, ji\nB_copy: bind(jo, thread_x)\nB_copy: vectorize(ji)\n"));
+  add(product<float>(70, 90, 50), "tail", tiled(32, 32, 8, 2, 4, copies(16, 8)));
+  add(product<float>(33, 17, 41), "odd", tiled(16, 16, 8, 2, 2, copies(8, 8)));
+  add(product<std::int32_t>(33, 34, 35), "i32", tiled(16, 16, 8, 2, 2, copies(8, 8)));
+  add(product<double>(32, 32, 16), "f64", tiled(16, 16, 8, 2, 2, copies(8, 8)));
+  add(product<f16, float>(32, 64, 32), "f16", tiled(16, 32, 8, 2, 4, copies(8, 8)));
+  add(product<bf16, float>(32, 64, 32), "bf16", tiled(16, 32, 8, 2, 4, copies(8, 8)));
+  add(product<std::int8_t, std::int32_t>(32, 64, 32), "i8", tiled(16, 32, 8, 2, 4, copies(8, 8)));
+  add(product<float>(64, 64, 16), "turns",
+      "C: split(i, 32) -> io, ii\nC: split(ii, 8) -> iio, iii\nC: split(j, 32) -> jo, ji\nC: split(ji, 8) -> jio, jii\n"
+      "C: split(k, 8) -> ko, ki\nC: reorder(io, jo, ko, iio, jio, iii, jii, ki)\nC: bind(io, block_y)\nC: bind(jo, block_x)\n"
+      "C: bind(iio, virtual_thread)\nC: bind(jio, virtual_thread)\nC: bind(iii, thread_y)\nC: bind(jii, thread_x)\n" + copies(8, 8));
+  // reductions
+  add(row_sums<float>(9, 100), "thread", "R: split(i, 4) -> io, ii\nR: bind(io, block_x)\nR: bind(ii, thread_x)\n");
+  std::string const parts = "R: rfactor(R, j, 32)\nR: bind(i, block_x)\nR_rf: compute_at(R, i)\nR_rf: bind(j, thread_x)\n";
+  add(row_sums<float>(9, 128), "block", parts);
+  add(row_sums<float>(9, 100), "block_tail", parts);
+  add(row_sums<std::int32_t>(9, 100), "block_i32", parts);
+  add(row_sums<float>(6, 250), "chunks",
+      "R: rfactor_chunks(R, j, 64)\nR: bind(i, block_x)\nR_rf: compute_at(R, i)\nR_rf: bind(j, thread_x)\n");
+  add(row_sums<float>(8, 96), "warps",
+      "R: rfactor(R, j, 32)\nR: split(i, 4) -> io, ii\nR: bind(io, block_x)\nR: bind(ii, warp)\nR_rf: compute_at(R, ii)\nR_rf: bind(j, lane)\n");
+  add(whole_sum<float>(1000), "two_launches",
+      "R: rfactor(R, j, 64)\nR_rf: split(j, 16) -> jo, ji\nR_rf: bind(jo, block_x)\nR_rf: bind(ji, thread_x)\n");
+  // rows on the chip
+  std::string const in_row = "out: bind(i, block_x)\nout: split(j, 32) -> jo, ji\nout: bind(ji, thread_x)\n";
+  auto const part_of_row = [](std::string const& stage) {
+    return stage + ": rfactor(" + stage + ", j, 32)\n" + stage + ": compute_at(out, i)\n" + stage + "_rf: compute_at(" + stage +
+           ", i)\n" + stage + "_rf: bind(j, thread_x)\n";
+  };
+  std::string const of_e = "e: compute_at(out, i)\ne: split(j, 32) -> jo, ji\ne: bind(ji, thread_x)\n";
+  add(softmax_rows(5, 96), "row", in_row + "total: compute_at(out, i)\n" + of_e + "top: compute_at(out, i)\n");
+  add(softmax_rows(5, 96), "parts", in_row + part_of_row("total") + of_e + part_of_row("top"));
+  add(softmax_rows(5, 77), "parts_tail", in_row + part_of_row("total") + of_e + part_of_row("top"));
+  add(layernorm_rows(5, 96), "row", in_row + "spread: compute_at(out, i)\nmean: compute_at(out, i)\n");
+  add(layernorm_rows(5, 77), "parts", in_row + part_of_row("spread") + part_of_row("mean"));
+  // stencils and several stages
+  add(stencil<float>(34, 50), "direct", tile);
+  add(stencil<float>(34, 50), "shared", tile + "out: cache_read(A)\nA_copy: compute_at(out, jo)\nA_copy: split(i, 16) -> io, ii\n"
+      "A_copy: split(j, 16) -> jo, ji\nA_copy: reorder(io, jo, ii, ji)\nA_copy: bind(ii, thread_y)\nA_copy: bind(ji, thread_x)\n");
+  add(stencil<std::int32_t>(35, 47), "written_out", tile + "out: unroll(k)\nout: unroll(l)\n");
+  add(two_stages<float>(9, 33), "launches",
+      "row: bind(i, block_x)\nrow: bind(j, thread_x)\nout: bind(i, block_x)\nout: bind(j, thread_x)\n");
+  add(two_stages<float>(9, 33), "block", "out: bind(i, block_x)\nout: bind(j, thread_x)\nrow: compute_at(out, i)\nrow: bind(j, thread_x)\n");
+  add(two_stages<float>(9, 33), "slices",
+      "out: split(i, 4) -> io, ii\nout: bind(io, block_x)\nout: bind(ii, thread_y)\nout: bind(j, thread_x)\nrow: compute_at(out, ii)\nrow: bind(j, thread_x)\n");
+  add(two_stages<float>(9, 33), "workspace",
+      "out: split(i, 4) -> io, ii\nout: bind(io, block_y)\nout: bind(ii, thread_y)\nout: bind(j, thread_x)\nrow: compute_at(out, ii)\n"
+      "row: set_scope(workspace)\nrow: bind(j, thread_x)\n");
+  add(two_stages<std::int32_t>(11, 10), "warps",
+      "out: split(i, 4) -> io, ii\nout: bind(io, block_y)\nout: bind(ii, warp)\nout: bind(j, lane)\nrow: compute_at(out, io)\nrow: bind(i, thread_y)\n");
+  add(two_stages<float>(9, 33), "inlined", "row: compute_inline()\nout: bind(i, block_x)\nout: bind(j, thread_x)\n");
+  return all;
+}
+
+/// The kernels with their texts, made once.
+struct prepared_corpus {
+  std::vector<gpu_kernel> kernels = corpus();
+  std::vector<std::unique_ptr<gpu_trial>> trials;
+  std::string text;
+  prepared_corpus() {
+    weft::sequence<std::string> known;
+    for (gpu_kernel const& k : kernels) {
+      trials.push_back(std::make_unique<gpu_trial>(k, known));
+      if (!trials.back()->fault.empty()) continue;
+      known = trials.back()->module.called;
+      text += trials.back()->module.text;
+    }
+  }
+};
+prepared_corpus& prepared() {
+  static prepared_corpus all;
+  return all;
+}
+
+std::size_t count_of(std::string const& text, char const* part) {
+  std::size_t n = 0;
+  for (std::size_t at = text.find(part); at != std::string::npos; at = text.find(part, at + 1)) ++n;
+  return n;
+}
+
+}  // namespace
+
+TEST_CASE("the corpus has at least 40 kernels, and all of them have text") {
+  CHECK(prepared().kernels.size() >= 40);
+  for (std::size_t i = 0; i < prepared().kernels.size(); ++i) {
+    INFO(prepared().kernels[i].name);
+    CHECK(prepared().trials[i]->fault == "");
+  }
+}
+TEST_CASE("the interpreter finds no race, divergent barrier, uninitialised or out-of-bounds access, and the results are right") {
+  for (std::size_t i = 0; i < prepared().kernels.size(); ++i)
+    for (std::uint64_t seed : {1u, 2u}) {
+      INFO(prepared().kernels[i].name);
+      if (prepared().trials[i]->fault.empty()) CHECK(prepared().trials[i]->interpreted(seed) == "");
+    }
+}
+TEST_CASE("the printed text, compiled for the host, computes the same with threads in any order") {
+  if (!cuda_on_host::available()) {
+    MESSAGE("[skip] neither $CXX nor c++ runs here");
+    return;
+  }
+  cuda_on_host const host(prepared().text, "1");
+  REQUIRE_MESSAGE(host.loaded(), host.messages);
+  CHECK(host.messages == "");
+  for (std::size_t i = 0; i < prepared().kernels.size(); ++i)
+    for (unsigned order : {0u, 1u, 77u}) {
+      INFO(prepared().kernels[i].name << ", order " << order);
+      if (prepared().trials[i]->fault.empty()) CHECK(prepared().trials[i]->on_host(host, order) == "");
+    }
+}
+TEST_CASE("NVRTC compiles the corpus for all architectures, without spills") {
+  if (find_nvrtc() == nullptr) {
+    MESSAGE("[skip] no NVRTC on this machine");
+    return;
+  }
+  for (char const* architecture : {"sm_80", "sm_89", "sm_90a", "sm_120"}) {
+    INFO(architecture);
+    cuda_binary const r = compile_cuda(prepared().text, architecture, {"--ptxas-options=-v"});
+    CHECK(r.cubin.size() > 4);
+    CHECK(r.log.find("warning") == std::string::npos);
+    CHECK(r.ptx.find(".local") == std::string::npos);  // no array of a thread's own is left in memory
+    CHECK(count_of(r.log, "bytes stack frame") >= prepared().kernels.size());
+    // Two loops of run-time length in branches that threads take apart: ptxas keeps a word of who is where.
+    std::size_t const spilling = count_of(r.log, "bytes spill stores") - count_of(r.log, " 0 bytes stack frame, 0 bytes spill stores");
+    CHECK(spilling <= count_of(r.log, " 8 bytes stack frame, 4 bytes spill stores, 4 bytes spill loads"));
+    CHECK(spilling <= 2);
+    if (char const* const folder = std::getenv("WEFT_TEST_KEEP")) {
+      std::ofstream(std::string(folder) + "/corpus.cu") << prepared().text;
+      std::ofstream(std::string(folder) + "/corpus_" + architecture + ".ptx") << r.ptx;
+      std::ofstream(std::string(folder) + "/corpus_" + architecture + ".log") << r.log;
+    }
+  }
+}

@@ -1,0 +1,255 @@
+// Kernels for a GPU: programs with their schedules, run by the interpreter and as text.
+#pragma once
+
+#include <doctest/doctest.h>
+
+#include <cmath>
+#include <cstring>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "support/cuda_host.hpp"
+#include "weft/codegen/cuda/module.hpp"
+#include "weft/codegen/workspace.hpp"
+#include "weft/expr/canonical.hpp"
+#include "weft/expr/compute.hpp"
+#include "weft/expr/evaluate.hpp"
+#include "weft/expr/expand.hpp"
+#include "weft/interp/interp.hpp"
+#include "weft/ir/print.hpp"
+#include "weft/ir/verify.hpp"
+#include "weft/lower/lower.hpp"
+#include "weft/pass/gpu.hpp"
+#include "weft/schedule/print.hpp"
+
+namespace weft_test {
+
+/// One kernel of the corpus: what it computes of inputs of these shapes, and the steps of its schedule as print_trace writes
+/// them.
+struct gpu_kernel {
+  std::string name;
+  weft::program p{};
+  weft::sequence<weft::sequence<std::int64_t>> shapes{};
+  std::string steps{};
+  double tolerance = 0;  // 0: the steps reorder nothing, or all numbers are small and whole
+
+  template <class T, int Rank>
+  weft::expr::tensor<T, Rank> input(weft::sequence<std::int64_t> const& shape) {
+    char const letter[] = {static_cast<char>('A' + p.inputs.size())};
+    shapes.push_back(shape);
+    return {&p, p.add_input(weft::short_name(std::string_view(letter, 1)), weft::dtype_of<T>, Rank)};
+  }
+  template <class Stage>
+  gpu_kernel& out(Stage const& last) {
+    p.outputs.push_back(last.id);
+    return *this;
+  }
+};
+
+/// A tensor's elements as a kernel has them, on a cache line.
+class gpu_memory {
+ public:
+  explicit gpu_memory(weft::dense const& from, bool filled) : type_(from.type), count_(from.bits.size()) {
+    bytes_ = (count_ * size() + 64 + 63) / 64 * 64;
+    data_.reset(static_cast<unsigned char*>(std::aligned_alloc(64, bytes_)));
+    std::memset(data_.get(), 0xff, bytes_);
+    for (std::size_t i = 0; filled && i < count_; ++i) std::memcpy(data_.get() + i * size(), &from.bits[i], size());
+  }
+  void* data() const { return data_.get(); }
+  std::int64_t count() const { return static_cast<std::int64_t>(count_); }
+  std::int64_t bits(std::size_t i) const {
+    return weft::with_dtype(type_, [&]<class T>(T v) {
+      std::memcpy(&v, data_.get() + i * sizeof(T), sizeof(T));
+      return weft::to_bits(v);
+    });
+  }
+  /// Behind the last element nothing was written.
+  bool fence_stands() const {
+    for (std::size_t i = count_ * size(); i < bytes_; ++i)
+      if (data_.get()[i] != 0xff) return false;
+    return true;
+  }
+
+ private:
+  struct freed {
+    void operator()(unsigned char* p) const { std::free(p); }
+  };
+  std::size_t size() const { return static_cast<std::size_t>(weft::size_bytes(type_)); }
+  weft::dtype type_;
+  std::size_t count_, bytes_ = 0;
+  std::unique_ptr<unsigned char, freed> data_;
+};
+
+/// A kernel of the corpus on its way through the compiler.
+class gpu_trial {
+ public:
+  explicit gpu_trial(gpu_kernel const& k, weft::sequence<std::string> const& known = {}) : k_(k), what_(weft::canonical(k.p)) {
+    try {
+      compile(known);
+    } catch (weft::error const& e) {
+      fault = e.what();
+    }
+  }
+  void compile(weft::sequence<std::string> const& known) {
+    expanded_ = weft::expand(what_, true);
+    make_inputs();
+    weft::evaluator e(expanded_, inputs_, {});
+    for (std::int32_t t : expanded_.outputs) expected.push_back(e.result(t));
+    auto const extents = [this](int t, int d) {
+      return k_.shapes[static_cast<std::size_t>(t)][static_cast<std::size_t>(d)];
+    };
+    weft::schedule s(expanded_, extents);
+    std::string const& steps = k_.steps;
+    for (std::size_t end = 0; end != steps.size();) {  // line by line: which of them is illegal, and why
+      end = steps.find('\n', end) + 1;
+      s = weft::schedule(expanded_, extents);
+      if (weft::replay(s, weft::parse_trace(steps.substr(0, end), weft::schedule(what_, extents)))) continue;
+      fault = k_.name + ": " + weft::explain(s, k_.name);
+      return;
+    }
+    f = weft::lower(m_, s.computation(), s, layout(), k_.name, weft::vector_tails::mask);
+    std::string* const found = &fault;
+    weft::run_gpu_passes(f, {[](void* to, char const* pass, weft::ir::function const& g) {
+                               std::string const wrong = weft::ir::verify(g);
+                               auto& all = *static_cast<std::string*>(to);
+                               if (!wrong.empty() && all.empty()) all = std::string("after ") + pass + ": " + wrong + "\n" + weft::ir::print(g);
+                             },
+                             found});
+    if (fault.empty()) module = weft::make_cuda_module(f, {.known = known});
+    if (!f.sizes.empty()) fault = "its sizes are open";
+  }
+  gpu_trial(gpu_trial const&) = delete;
+  gpu_trial& operator=(gpu_trial const&) = delete;
+
+  /// What the interpreter finds, or in what its results differ from direct evaluation.
+  std::string interpreted(std::uint64_t seed) {
+    weft::sequence<gpu_memory*> const all = fresh();
+    weft::sequence<weft::interp_argument> pointers;
+    for (std::size_t i = 0; i < all.size(); ++i) pointers.push_back({all[i]->data(), all[i]->count(), i < inputs_.size()});
+    weft::interp_options o;
+    o.seed = seed;
+    std::string const wrong = weft::interpret(f, pointers, {}, {}, o);
+    if (!wrong.empty()) return wrong + "\n" + weft::ir::print(f);
+    return compared("interpreted");
+  }
+  /// The same of the text on the host, where `host` has it.
+  std::string on_host(cuda_on_host const& host, unsigned order) {
+    weft::sequence<gpu_memory*> const all = fresh();
+    weft::sequence<void*> pointers;
+    for (gpu_memory* m : all) pointers.push_back(m->data());
+    std::size_t const bytes = static_cast<std::size_t>(weft::workspace_bytes(f));
+    std::unique_ptr<unsigned char, void (*)(void*)> const workspace(
+        static_cast<unsigned char*>(std::aligned_alloc(64, (bytes + 127) / 64 * 64)), std::free);
+    std::memset(workspace.get(), 0xff, bytes);
+    for (weft::cuda_kernel const& k : module.kernels) {
+      weft::sequence<void*> given = pointers;
+      if (k.takes_workspace) given.push_back(workspace.get());
+      std::string const wrong = launched(host, k, given, order);
+      if (!wrong.empty()) return k.name + ": " + wrong + "\n" + module.text;
+    }
+    return compared("on the host");
+  }
+
+  std::string fault;
+  weft::ir::function f;
+  weft::cuda_module module;
+  weft::sequence<weft::dense> expected;
+
+ private:
+  void make_inputs() {
+    unsigned seed = 1;
+    for (std::size_t t = 0; t < k_.shapes.size(); ++t) {
+      weft::dense d{what_.tensors[t].type, k_.shapes[t], {}};
+      std::int64_t count = 1;
+      for (std::int64_t e : d.shape) count *= e;
+      for (std::int64_t i = 0; i < count; ++i) {
+        seed = seed * 1664525u + 1013904223u;
+        bool const is_unsigned = weft::is_unsigned_integer(d.type) || d.type == weft::dtype::boolean;
+        auto const whole = static_cast<std::int64_t>((seed >> 16) % 13) - (is_unsigned ? 0 : 6);
+        std::int64_t const v = d.type == weft::dtype::boolean ? whole % 2 : whole;
+        d.bits.push_back(weft::converted(weft::dtype::i64, d.type, v));
+      }
+      inputs_.push_back(d);
+    }
+  }
+  weft::call_layout layout() const {
+    weft::call_layout l;
+    auto const add = [&](weft::sequence<std::int64_t> const& shape) {
+      weft::argument_layout a{shape, weft::sequence<std::int64_t>(shape.size(), 1), 16,
+                              static_cast<std::int32_t>(l.arguments.size())};
+      for (std::size_t d = shape.size(); d > 1; --d) a.strides[d - 2] = a.strides[d - 1] * shape[d - 1];
+      l.arguments.push_back(a);
+    };
+    for (auto const& s : k_.shapes) add(s);
+    for (weft::dense const& d : expected) add(d.shape);
+    return l;
+  }
+  weft::sequence<gpu_memory*> fresh() {
+    memory_.clear();
+    for (weft::dense const& d : inputs_) memory_.push_back(std::make_unique<gpu_memory>(d, true));
+    for (weft::dense const& d : expected) memory_.push_back(std::make_unique<gpu_memory>(d, false));
+    weft::sequence<gpu_memory*> all;
+    for (auto const& m : memory_) all.push_back(m.get());
+    return all;
+  }
+  template <class T>
+  static double number(weft::dtype t, std::int64_t bits) {
+    return static_cast<T>(weft::from_bits<double>(weft::apply(weft::op::cast, t, bits, 0, 0, weft::dtype::f64)));
+  }
+  std::string compared(char const* how) {
+    for (std::size_t o = 0; o < expected.size(); ++o) {
+      gpu_memory const& got = *memory_[inputs_.size() + o];
+      weft::dense const& wanted = expected[o];
+      if (!got.fence_stands()) return std::string(how) + ": a store behind the last element";
+      for (std::size_t i = 0; i < wanted.bits.size(); ++i) {
+        std::int64_t const a = got.bits(i), b = wanted.bits[i];
+        if (a == b) continue;
+        double const x = wanted.type == weft::dtype::f64 ? weft::from_bits<double>(a) : number<double>(wanted.type, a);
+        double const y = wanted.type == weft::dtype::f64 ? weft::from_bits<double>(b) : number<double>(wanted.type, b);
+        if (k_.tolerance > 0 && std::fabs(x - y) <= k_.tolerance * (1 + std::fabs(y))) continue;
+        return std::string(how) + ": element " + std::to_string(i) + " is " + std::to_string(x) + ", not " +
+               std::to_string(y) + "\n" + weft::ir::print(f);
+      }
+    }
+    for (std::size_t t = 0; t < inputs_.size(); ++t)
+      for (std::size_t i = 0; i < inputs_[t].bits.size(); ++i)
+        if (memory_[t]->bits(i) != inputs_[t].bits[i]) return std::string(how) + ": an input was changed";
+    return "";
+  }
+  static std::string launched(cuda_on_host const& host, weft::cuda_kernel const& k, weft::sequence<void*> const& given,
+                              unsigned order) {
+    struct call {
+      void* function;
+      weft::sequence<void*> const& p;
+    } c{host.symbol(k.name.c_str()), given};
+    if (c.function == nullptr) return "no such kernel";
+    auto const thread = [](void* data) {
+      auto const& now = *static_cast<call*>(data);
+      auto const& p = now.p;
+      auto const with = [&]<class... P>(P... all) { reinterpret_cast<void (*)(P...)>(now.function)(all...); };
+      switch (p.size()) {
+        case 1: return with(p[0]);
+        case 2: return with(p[0], p[1]);
+        case 3: return with(p[0], p[1], p[2]);
+        case 4: return with(p[0], p[1], p[2], p[3]);
+        default: return with(p[0], p[1], p[2], p[3], p[4]);
+      }
+    };
+    if (given.size() > 5) return "the test launches at most five pointers";
+    unsigned blocks[3], threads[3];
+    for (int d = 0; d < 3; ++d) {
+      blocks[d] = k.blocks[d] != nullptr ? static_cast<unsigned>(k.blocks[d]->value) : 1;
+      threads[d] = static_cast<unsigned>(k.threads[d]);
+    }
+    return host.run(blocks, threads, static_cast<unsigned>(k.shared_bytes), thread, &c, order);
+  }
+
+  gpu_kernel const& k_;
+  weft::program what_, expanded_;
+  weft::ir::arena m_;
+  weft::sequence<weft::dense> inputs_;
+  std::vector<std::unique_ptr<gpu_memory>> memory_;
+};
+
+}  // namespace weft_test

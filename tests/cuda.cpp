@@ -1,0 +1,250 @@
+// Kernels on a GPU, from the call to the driver: a stub that records what it is told, and runs the printed text on the host.
+#include "weft/cuda.hpp"
+
+#include <doctest/doctest.h>
+
+#include <chrono>
+#include <vector>
+
+#include "support/child_process.hpp"
+#include "support/cuda_host.hpp"
+#include "support/private_cache.hpp"
+#include "weft/codegen/cuda/api.hpp"
+
+namespace stub {
+#include "support/cuda_driver_stub_state.hpp"
+}
+
+namespace {
+
+constexpr auto saxpy = weft::kernel<"saxpy">([](auto x, auto y, auto a) {
+  return weft::compute<"out">(x.extent(0), [=](auto i) { return a * x(i) + y(i); });
+});
+constexpr auto matmul = weft::kernel<"matmul">(
+    [](auto A, auto B) {
+      return weft::compute<"C">(A.extent(0), B.extent(1), [=](auto i, auto j) {
+        return weft::sum(A.extent(1), [=](auto k) { return A(i, k) * B(k, j); });
+      });
+    },
+    [](auto& s, auto, auto, auto C) {
+      auto [i, j, k] = C.axes();
+      s.vectorize(j);
+    },
+    weft::cuda_schedule([](auto& s, auto A, auto B, auto C) {
+      auto [i, j, k] = C.axes();
+      auto [io, ii] = s.split(i, 16);
+      auto [jo, ji] = s.split(j, 16);
+      auto [ko, ki] = s.split(k, 16);
+      s.reorder(io, jo, ko, ii, ji, ki);
+      s.bind(io, weft::thread_axis::block_y);
+      s.bind(jo, weft::thread_axis::block_x);
+      s.bind(ii, weft::thread_axis::thread_y);
+      s.bind(ji, weft::thread_axis::thread_x);
+      auto const copied = [&](auto const& of) {
+        auto copy = s.cache_read(of, C);
+        s.compute_at(copy, ko);
+        auto [p, q] = copy.axes();
+        auto [po, pi] = s.split(p, 16);
+        auto [qo, qi] = s.split(q, 16);
+        s.reorder(po, qo, pi, qi);
+        s.bind(pi, weft::thread_axis::thread_y);
+        s.bind(qi, weft::thread_axis::thread_x);
+      };
+      copied(A);
+      copied(B);
+    }));
+
+std::vector<float> numbers(std::size_t n) {
+  std::vector<float> v(n);
+  for (std::size_t i = 0; i < n; ++i) v[i] = static_cast<float>(static_cast<int>(i * 7 % 11) - 5);
+  return v;
+}
+
+/// The stub in this process, which runs the kernels of one text.
+class stub_gpu {
+ public:
+  explicit stub_gpu(std::string const& text = "") {
+    library_ = dlopen(std::getenv("WEFT_CUDA"), RTLD_NOW);
+    REQUIRE(library_ != nullptr);
+    state = static_cast<stub::stub_state*>(dlsym(library_, "stub"));
+    if (text.empty()) return;
+    host_ = std::make_unique<weft_test::cuda_on_host>(text, "1");
+    REQUIRE_MESSAGE(host_->loaded(), host_->messages);
+    current() = this;
+    state->run = &stub_gpu::run;
+  }
+  stub_gpu(stub_gpu const&) = delete;
+  stub_gpu& operator=(stub_gpu const&) = delete;
+  ~stub_gpu() { state->run = nullptr; }
+  stub::stub_state* state = nullptr;
+
+ private:
+  static stub_gpu*& current() {
+    static stub_gpu* now = nullptr;
+    return now;
+  }
+  // Three pointers, and at most one number in f32: what the kernels here take.
+  static void run(stub::stub_launch const* l, void** p) {
+    struct call {
+      void* function;
+      void** p;
+    } c{current()->host_->symbol(l->kernel), p};
+    REQUIRE(c.function != nullptr);
+    auto const thread = [](void* data) {
+      auto const& now = *static_cast<call*>(data);
+      auto const pointer = [&](int i) { return *static_cast<float**>(now.p[i]); };
+      reinterpret_cast<void (*)(float*, float*, float*, float)>(now.function)(pointer(0), pointer(1), pointer(2),
+                                                                             *static_cast<float*>(now.p[3]));
+    };
+    CHECK(current()->host_->run(l->blocks, l->threads, l->shared_bytes, thread, &c, 5) == "");
+  }
+  void* library_ = nullptr;
+  std::unique_ptr<weft_test::cuda_on_host> host_;
+};
+
+/// Builds the stub and runs the case of that name in a process that finds it.
+void with_stub(char const* name) {
+  if (!weft_test::cuda_on_host::available() || weft::find_nvrtc() == nullptr) {
+    MESSAGE("[skip] no compiler, or no NVRTC, on this machine");
+    return;
+  }
+  weft_test::temporary_directory folder;
+  std::string const stub = folder.path + "/libcuda.so.1";
+  char const* const cxx = std::getenv("CXX");
+  std::string const command = std::string(cxx != nullptr && *cxx != '\0' ? cxx : "c++") + " -std=c++17 -O1 -fPIC -shared -x c++ -o " + stub +
+                              " '" WEFT_TESTS_DIR "/support/cuda_driver_stub.hpp'";
+  REQUIRE(std::system(command.c_str()) == 0);
+  CHECK(weft::test::run_case(name, "WEFT_CUDA", stub.c_str()) == 0);
+}
+
+}  // namespace
+
+TEST_CASE("a machine without a driver says so in one sentence") {
+  CHECK(weft::test::run_case("child: no driver", "WEFT_CUDA", "/nonexistent/libcuda.so.1") == 0);
+}
+TEST_CASE("child: no driver" * doctest::skip()) {
+  auto const x = numbers(100);
+  std::vector<float> out(100);
+  CHECK_THROWS_WITH_AS(saxpy.on(weft::cuda())(weft::view(x), weft::view(x), 2.0f, weft::out(out)),
+                       doctest::Contains("there is no CUDA driver (/nonexistent/libcuda.so.1)"), weft::device_error);
+  std::string const text = saxpy.on(weft::cuda()).cuda_source(weft::view(x), weft::view(x), 2.0f);
+  CHECK(text.find("saxpy_kernel(") != std::string::npos);
+}
+
+TEST_CASE("a call with host memory: copied, launched, copied back, nothing left behind") { with_stub("child: host memory"); }
+TEST_CASE("child: host memory" * doctest::skip()) {
+  auto const x = numbers(1000), y = numbers(1000);
+  std::vector<float> out(1000, -1.0f);
+  auto const gpu = saxpy.on(weft::cuda());
+  stub_gpu stub(gpu.cuda_source(weft::view(x), weft::view(y), 2.0f));
+  gpu(weft::view(x), weft::view(y), 2.0f, weft::out(out));
+  for (std::size_t i = 0; i < out.size(); ++i) CHECK(out[i] == 2.0f * x[i] + y[i]);
+  CHECK(std::string(stub.state->last.kernel) == "saxpy_kernel");
+  CHECK(stub.state->last.blocks[0] == 4);
+  CHECK(stub.state->last.threads[0] == 256);
+  CHECK(stub.state->allocations == 3);
+  CHECK(stub.state->frees == 3);
+  CHECK(stub.state->context_depth == 0);
+  CHECK(stub.state->synchronized == 1);
+
+}
+TEST_CASE("memory with strides of its own reaches the GPU as it stands") { with_stub("child: strides"); }
+TEST_CASE("child: strides" * doctest::skip()) {
+  auto const x = numbers(1000), y = numbers(1000);
+  std::vector<float> out(2000, -1.0f);  // from its end to its begin, every other element
+  auto const target = weft::out(out.data() + 1999, 1000).strided(-2);
+  auto const gpu = saxpy.on(weft::cuda());
+  stub_gpu stub(gpu.cuda_source(weft::view(x), weft::view(y), 2.0f, target));
+  gpu(weft::view(x), weft::view(y), 2.0f, target);
+  for (std::size_t i = 0; i < 1000; ++i) {
+    CHECK(out[1999 - 2 * i] == 2.0f * x[i] + y[i]);
+    CHECK(out[1998 - 2 * i] == -1.0f);
+  }
+}
+
+TEST_CASE("the schedule for GPUs: tiles in shared memory, launched as bound") { with_stub("child: tiles"); }
+TEST_CASE("child: tiles" * doctest::skip()) {
+  auto const a = numbers(40 * 33), b = numbers(33 * 50);
+  std::vector<float> c(40 * 50, -1.0f);
+  auto const A = weft::view(a, 40, 33);
+  auto const B = weft::view(b, 33, 50);
+  auto const gpu = matmul.on(weft::cuda());
+  std::string const text = gpu.cuda_source(A, B);
+  CHECK(text.find("__syncthreads();") != std::string::npos);
+  stub_gpu stub(text);
+  gpu(A, B, weft::out(c, 40, 50));
+  for (std::size_t i = 0; i < 40; ++i)
+    for (std::size_t j = 0; j < 50; ++j) {
+      float sum = 0;
+      for (std::size_t k = 0; k < 33; ++k) sum += a[i * 33 + k] * b[k * 50 + j];
+      CHECK(c[i * 50 + j] == sum);
+    }
+  CHECK(stub.state->last.blocks[0] == 4);
+  CHECK(stub.state->last.blocks[1] == 3);
+  CHECK(stub.state->last.threads[0] == 16);
+  CHECK(stub.state->last.threads[1] == 16);
+  CHECK(stub.state->last.shared_bytes == 2048);
+}
+
+TEST_CASE("tensors on the device: on the caller's stream, without waiting, in less than two microseconds") {
+  with_stub("child: device memory");
+}
+TEST_CASE("child: device memory" * doctest::skip()) {
+  stub_gpu stub;
+  auto const x = numbers(64);
+  void* const stream = &stub;
+  {
+    weft::cuda_tensor<float, 1> in({64}), out({64});
+    in.fill(x.data());
+    std::vector<float> back(64);
+    in.read(back.data());
+    CHECK(back == x);
+    long long const waited = stub.state->synchronized, copied = stub.state->copies;
+    auto const gpu = saxpy.on(weft::cuda(0, stream));
+    gpu(in, in, 1.0f, weft::out(out));
+    CHECK(stub.state->last.stream == stream);
+    CHECK(stub.state->synchronized == waited);
+    CHECK(stub.state->copies == copied);
+    CHECK(stub.state->allocations == 2);
+    auto const begin = std::chrono::steady_clock::now();
+    for (int i = 0; i < 10000; ++i) gpu(in, in, 1.0f, weft::out(out));
+    double const ns = std::chrono::duration<double, std::nano>(std::chrono::steady_clock::now() - begin).count() / 10000;
+    MESSAGE("a launch takes ", ns, " ns in front of the driver, with the stub's own");
+    CHECK(ns < 20000);  // -O0 on a machine that others use; the figure is in docs/state.md
+    CHECK(stub.state->launches == 10001);
+    CHECK(stub.state->libraries == 1);
+  }
+  CHECK(stub.state->allocations == stub.state->frees);
+}
+
+TEST_CASE("what the driver refuses is a device_error with the kernel's name, and nothing leaks") { with_stub("child: refusals"); }
+TEST_CASE("child: refusals" * doctest::skip()) {
+  stub_gpu stub;
+  auto const x = numbers(64);
+  std::vector<float> out(64);
+  auto const call = [&](int device) { saxpy.on(weft::cuda(device))(weft::view(x), weft::view(x), 1.0f, weft::out(out)); };
+  CHECK_THROWS_WITH_AS(call(7), doctest::Contains("there is no CUDA device 7: this machine has 2"), weft::device_error);
+  call(0);
+  stub.state->fail_allocation = 2;
+  CHECK_THROWS_WITH_AS(call(0), doctest::Contains("saxpy: memory for 256 bytes: out of memory (CUDA_ERROR_OUT_OF_MEMORY)"), weft::device_error);
+  stub.state->fail_launch = 719;
+  CHECK_THROWS_WITH_AS(call(0), doctest::Contains("saxpy: cuLaunchKernel: the stub was told to fail"), weft::device_error);
+  CHECK(stub.state->allocations == stub.state->frees);
+  CHECK(stub.state->context_depth == 0);
+  std::vector<float> shorter(63);
+  CHECK_THROWS_AS(saxpy.on(weft::cuda())(weft::view(x), weft::view(x), 1.0f, weft::out(shorter)), weft::argument_error);
+}
+
+TEST_CASE("machine code comes from disk where it was made before") { with_stub("child: from disk"); }
+TEST_CASE("child: from disk" * doctest::skip()) {
+  weft_test::private_cache cache;
+  stub_gpu stub;
+  auto const x = numbers(64);
+  std::vector<float> out(64);
+  auto const call = [&](int device) { saxpy.on(weft::cuda(device))(weft::view(x), weft::view(x), 1.0f, weft::out(out)); };
+  call(0);
+  auto const before = weft::cache::inspect();
+  call(1);  // another device of the same architecture: a form of its own, and the same code
+  CHECK(stub.state->libraries == 2);
+  CHECK(weft::cache::inspect().hits == before.hits + 1);
+}

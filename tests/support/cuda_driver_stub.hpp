@@ -1,0 +1,69 @@
+// A CUDA driver without a GPU, built as a shared object by the test that loads it: memory is the host's, a launch is recorded
+// and handed to whoever said that he runs kernels. Free of the library.
+#include <stdlib.h>
+#include <string.h>
+
+#include <vector>
+
+#include "cuda_driver_stub_state.hpp"
+
+extern "C" {
+stub_state stub;
+struct stub_kernel {
+  char name[128];
+};
+static std::vector<stub_kernel*>& kernels() {
+  static std::vector<stub_kernel*> all;
+  return all;
+}
+int cuInit(unsigned) { return 0; }
+int cuDriverGetVersion(int* v) { return *v = 13000, 0; }
+int cuGetErrorName(int r, char const** name) { return *name = r == 2 ? "CUDA_ERROR_OUT_OF_MEMORY" : "CUDA_ERROR_STUB", 0; }
+int cuGetErrorString(int r, char const** text) { return *text = r == 2 ? "out of memory" : "the stub was told to fail", 0; }
+int cuDeviceGetCount(int* n) { return *n = 2, 0; }
+int cuDeviceGet(int* d, int number) { return *d = number, 0; }
+int cuDeviceGetAttribute(int* v, int a, int) { return *v = a == 75 ? 8 : a == 76 ? 0 : a == 97 ? 166912 : 0, 0; }
+int cuDevicePrimaryCtxRetain(void** c, int d) { return *c = reinterpret_cast<void*>(0x1000ll + d), 0; }
+int cuCtxPushCurrent_v2(void*) { return ++stub.context_depth, 0; }
+int cuCtxPopCurrent_v2(void**) { return --stub.context_depth, 0; }
+int cuLibraryLoadData(void** l, void const* code, int*, void**, unsigned, int*, void**, unsigned) {
+  if (memcmp(code, "\177ELF", 4) != 0) return 200;
+  return *l = &stub, ++stub.libraries, 0;
+}
+int cuLibraryUnload(void*) { return --stub.libraries, 0; }
+int cuLibraryGetKernel(void** k, void*, char const* name) {
+  auto* const made = new stub_kernel{};
+  strncpy(made->name, name, sizeof made->name - 1);
+  kernels().push_back(made);
+  return *k = made, 0;
+}
+int cuKernelSetAttribute(int, int, void*, int) { return 0; }
+int cuLaunchKernel(void* f, unsigned bx, unsigned by, unsigned bz, unsigned tx, unsigned ty, unsigned tz, unsigned shared,
+                   void* stream, void** parameters, void**) {
+  if (int const r = stub.fail_launch; r != 0) return stub.fail_launch = 0, r;
+  ++stub.launches;
+  stub.last = {{}, {bx, by, bz}, {tx, ty, tz}, shared, stream};
+  memcpy(stub.last.kernel, static_cast<stub_kernel*>(f)->name, sizeof stub.last.kernel);
+  if (stub.run != nullptr) stub.run(&stub.last, parameters);
+  return 0;
+}
+static int stub_allocate(unsigned long long* a, size_t bytes) {
+  if (int const r = stub.fail_allocation; r != 0) return stub.fail_allocation = 0, r;
+  void* const p = aligned_alloc(256, (bytes + 255) / 256 * 256);
+  memset(p, 0xff, bytes);
+  ++stub.allocations;
+  return *a = reinterpret_cast<unsigned long long>(p), 0;
+}
+static int stub_free(unsigned long long a) { return free(reinterpret_cast<void*>(a)), ++stub.frees, 0; }
+int cuMemAllocAsync(unsigned long long* a, size_t bytes, void*) { return stub_allocate(a, bytes); }
+int cuMemAlloc_v2(unsigned long long* a, size_t bytes) { return stub_allocate(a, bytes); }
+int cuMemFreeAsync(unsigned long long a, void*) { return stub_free(a); }
+int cuMemFree_v2(unsigned long long a) { return stub_free(a); }
+int cuMemcpyHtoDAsync_v2(unsigned long long to, void const* from, size_t bytes, void*) {
+  return memcpy(reinterpret_cast<void*>(to), from, bytes), ++stub.copies, 0;
+}
+int cuMemcpyDtoHAsync_v2(void* to, unsigned long long from, size_t bytes, void*) {
+  return memcpy(to, reinterpret_cast<void*>(from), bytes), ++stub.copies, 0;
+}
+int cuStreamSynchronize(void*) { return ++stub.synchronized, 0; }
+}

@@ -1,0 +1,12 @@
+// What the stub of a CUDA driver has recorded, and what it is told; see cuda_driver_stub.hpp.
+struct stub_launch {
+  char kernel[128];
+  unsigned blocks[3], threads[3], shared_bytes;
+  void* stream;
+};
+struct stub_state {
+  long long launches, allocations, frees, synchronized, copies, context_depth, libraries;
+  int fail_allocation, fail_launch;  // the result of the next one
+  stub_launch last;
+  void (*run)(stub_launch const*, void** parameters);
+};
