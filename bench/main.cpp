@@ -50,7 +50,7 @@ constexpr family families[] = {
     {"matmul_fused", bench::peers::matmul_fused},     {"matmul_narrow", bench::peers::matmul_narrow},
     {"elementwise", bench::peers::elementwise},       {"rows", bench::peers::rows},
     {"images", bench::peers::images},                 {"convolutions", bench::peers::convolutions},
-    {"attention", bench::peers::attention},
+    {"attention", bench::peers::attention},           {"pipelines", bench::peers::pipelines},
 };
 void against_peers(bench::report& r) {
   if (!r.wanted.list) bench::peers::say_where(r);

@@ -40,6 +40,8 @@ class contest {
   /// Elements that a formula answers for: some hundred of them are asked for, of each variant; the others are compared
   /// with those of the first variant that is right.
   void compete(std::function<expected(std::int64_t)> const& formula);
+  /// Without a formula: all elements of each variant lie so close to those of the first, which others wrote.
+  void agree(double bound);
 
  private:
   bool is_right(way const& w, std::function<expected(std::int64_t)> const& formula);
@@ -58,6 +60,7 @@ class contest {
   bool is_integer_ = false;
   std::function<void()> restore_;
   std::vector<double> first_;  // the result of the first variant that is right
+  double agreement_ = 0;       // how close to it others have to be, where there is no formula
 };
 
 /// The machine, the peers' versions and its limits, each as rows.

@@ -3,6 +3,7 @@
 #include <weft/ops/elementwise.hpp>
 #include <weft/ops/matmul.hpp>
 
+#include <bit>
 #include <cmath>
 
 #include "../kernels.hpp"

@@ -4,6 +4,7 @@
 #include <weft/ops/normalise.hpp>
 #include <weft/ops/softmax.hpp>
 
+#include <bit>
 #include <cmath>
 
 #include "families.hpp"
@@ -71,7 +72,9 @@ work moving(double floats, double operations = 0, bool only_reads = false) {
   w.bytes = 4 * floats, w.operations = operations, w.by_bytes = true, w.only_reads = only_reads;
   return w;
 }
-std::string power(char const* name, std::int64_t count) { return text("%s 2^%d", name, std::bit_width(static_cast<std::uint64_t>(count)) - 1); }
+std::string power(char const* name, std::int64_t count) {
+  return text("%s 2^%d", name, static_cast<int>(std::bit_width(static_cast<std::uint64_t>(count))) - 1);
+}
 
 void streams(report& r, int threads, std::int64_t n) {
   std::size_t const count = static_cast<std::size_t>(n);

@@ -35,5 +35,6 @@ void rows(report& r, int threads);
 void images(report& r, int threads);
 void convolutions(report& r, int threads);
 void attention(report& r, int threads);
+void pipelines(report& r, int threads);
 
 }  // namespace bench::peers
