@@ -76,13 +76,14 @@ float read_loop(float const* from, std::int64_t count) {
   return all[0];
 }
 
-// Twelve sums in registers; the compiler knows nothing of these instructions, so it leaves nothing out.
+// Twelve sums in registers. They begin with different values, or the compiler would compute equal ones once.
 #if defined(__AVX512VNNI__)
 double u8s8_gops() {
   constexpr int steps = 100000;
   return best_rate(2.0 * 64 * 12 * steps, [] {
     __m512i const a = _mm512_set1_epi8(3), b = _mm512_set1_epi8(-2);
-    __m512i sums[12] = {};
+    __m512i sums[12];
+    for (int k = 0; k < 12; ++k) sums[k] = _mm512_set1_epi32(k);
     for (int i = 0; i < steps; ++i)
 #pragma GCC unroll 12
       for (int k = 0; k < 12; ++k) sums[k] = _mm512_dpbusd_epi32(sums[k], a, b);
@@ -101,7 +102,8 @@ double bf16_gflops() {
   constexpr int steps = 100000;
   return best_rate(2.0 * 32 * 12 * steps, [] {
     __m512bh const a = _mm512_cvtne2ps_pbh(_mm512_set1_ps(1.5f), _mm512_set1_ps(0.75f));
-    __m512 sums[12] = {};
+    __m512 sums[12];
+    for (int k = 0; k < 12; ++k) sums[k] = _mm512_set1_ps(static_cast<float>(k));
     for (int i = 0; i < steps; ++i)
 #pragma GCC unroll 12
       for (int k = 0; k < 12; ++k) sums[k] = _mm512_dpbf16_ps(sums[k], a, a);

@@ -26,10 +26,10 @@ int one_after_the_other(JITUserContext* context, int (*piece)(JITUserContext*, i
     if (int const failed = piece(context, i, closure)) return failed;
   return 0;
 }
-void add(problem const& p, std::vector<way>& ways, char const* name, Pipeline pipeline, Buffer<float> const& out) {
+void add(problem const& p, std::vector<way>& ways, char const* name, Pipeline pipeline, Buffer<float> out) {
   if (p.threads == 1) pipeline.jit_handlers().custom_do_par_for = one_after_the_other;
   pipeline.compile_jit(machine());
-  ways.push_back({name, [pipeline, out]() mutable { pipeline.realize(out); }});
+  ways.push_back({name, [pipeline, out, target = machine()]() mutable { pipeline.realize(out, target); }});
 }
 
 void matmul(problem const& p, std::vector<way>& ways) {
