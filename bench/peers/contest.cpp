@@ -30,9 +30,6 @@ variant repeated(way const& w) {
             while (times-- > 0) run();
           }};
 }
-std::string as_text(std::vector<way> const& ways, std::size_t i) {
-  return ways[i].name + (ways[i].as == weights::packed && ways[i].name.find("pack") == std::string::npos ? ", packed" : "");
-}
 bool is_weft(way const& w) { return w.name.rfind("weft", 0) == 0; }
 }  // namespace
 
@@ -130,16 +127,16 @@ void contest::print(std::vector<way> const& ways, std::vector<std::vector<double
   }
   double const amount = work_.by_bytes ? work_.bytes : work_.operations, limit = amount / limit_ns();
   std::string const unit = work_.by_bytes ? "GB/s" : work_.kind == arithmetic::u8s8 ? "GOP/s" : "GFLOP/s";
-  outcome o{family_, name_, unit, best < ways.size() ? as_text(ways, best) : "", problem_.threads, as};
+  outcome o{family_, name_, unit, best < ways.size() ? ways[best].name : "", problem_.threads, as};
   o.limit = limit, o.bar = bar_;
   for (std::size_t i = 0; i < ways.size(); ++i) {
     if (ways[i].as != as && i != best && !all) continue;
     row line;
-    line.variant = as_text(ways, i), line.unit = unit, line.spread = spread(samples[i]), line.median = amount / median(samples[i]);
+    line.variant = ways[i].name, line.unit = unit, line.spread = spread(samples[i]), line.median = amount / median(samples[i]);
     if (best < ways.size()) {
       std::vector<double> ratios;
       for (std::size_t n = 0; n < samples[i].size(); ++n) ratios.push_back(samples[best][n] / samples[i][n]);
-      line.ratio = median(ratios), line.reference = as_text(ways, best);
+      line.ratio = median(ratios), line.reference = ways[best].name;
     }
     line.note = text("%.0f%% of the limit, %.4g", 100 * line.median / limit, limit);
     line.more = text(",\"threads\":%d,\"weft\":%s,\"packed\":%s,\"operations\":%.6g,\"bytes\":%.6g,\"limit\":%.6g", problem_.threads,

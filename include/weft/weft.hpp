@@ -104,5 +104,6 @@ WEFT_COLD_END
 // weft::dim<"n">: sizes that stay open, one compiled kernel for all of them.
 // #include "weft/dim.hpp"
 
-// What this machine can do at most.
+// How long a kernel takes, with how much certainty, and of what this machine can do at most.
 // #include "weft/bench/peak.hpp"
+// #include "weft/bench.hpp"
