@@ -37,8 +37,9 @@ double timed(variant const& v, std::int64_t times) {
   v.run(times);
   return now_ns() - start;
 }
+/// How often to run it for a sample. What takes much longer than that is run once, here and in each round.
 std::int64_t calibrate(variant const& v, double sample_ns) {
-  v.run(1);
+  if (timed(v, 1) > 20 * sample_ns) return 1;
   for (std::int64_t times = 1;; times *= 2) {
     double const ns = timed(v, times);
     if (ns >= sample_ns) return times;
@@ -46,24 +47,34 @@ std::int64_t calibrate(variant const& v, double sample_ns) {
     if (ns > sample_ns / 16) return static_cast<std::int64_t>(1.1 * sample_ns / ns * static_cast<double>(times)) + 1;
   }
 }
-double sample(variant const& v, std::int64_t times, double settle_ns) {
+double one_sample(variant const& v, std::int64_t times, double settle_ns) {
   double const start = now_ns();
-  do v.run(std::max<std::int64_t>(times / 8, 1));
-  while (now_ns() - start < settle_ns);
+  do {
+    if (times > 1) v.run(std::max<std::int64_t>(times / 8, 1));
+  } while (times > 1 && now_ns() - start < settle_ns);
   return timed(v, times) / static_cast<double>(times);
 }
 }  // namespace
 
-std::vector<figure> measure(std::vector<variant> const& variants, sampling const& s) {
+std::vector<std::vector<double>> sample(std::vector<variant> const& variants, sampling const& s) {
   std::size_t const count = variants.size();
   std::vector<std::int64_t> times(count);
   for (std::size_t i = 0; i < count; ++i) times[i] = calibrate(variants[i], s.sample_ms * 1e6);
   std::vector<std::vector<double>> samples(count);
-  for (int round = 0; round < s.rounds; ++round)
+  double const start = now_ns();
+  for (int round = 0; round < s.rounds; ++round) {
+    if (s.budget_ms > 0 && round >= 3 && now_ns() - start > s.budget_ms * 1e6) break;
     for (std::size_t n = 0; n < count; ++n) {
       std::size_t const i = round % 2 == 0 ? n : count - 1 - n;
-      samples[i].push_back(sample(variants[i], times[i], s.settle_ms * 1e6));
+      samples[i].push_back(one_sample(variants[i], times[i], s.settle_ms * 1e6));
     }
+  }
+  return samples;
+}
+
+std::vector<figure> measure(std::vector<variant> const& variants, sampling const& s) {
+  std::vector<std::vector<double>> const samples = sample(variants, s);
+  std::size_t const count = variants.size();
   std::vector<figure> figures(count);
   for (std::size_t i = 0; i < count; ++i) {
     auto const& reference = samples[static_cast<std::size_t>(variants[i].reference)];
@@ -131,6 +142,7 @@ std::string json_line(std::string const& name, row const& r) {
   if (r.met != verdict::none)
     line += ",\"bar\":" + quoted(r.bar) + ",\"pass\":" + (r.met == verdict::pass ? "true" : "false");
   if (!r.note.empty()) line += ",\"note\":" + quoted(r.note);
+  line += r.more;
   return line + "}\n";
 }
 }  // namespace

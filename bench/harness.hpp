@@ -14,6 +14,9 @@ struct options {
   std::string filter;  // run the cases whose names contain it
   bool json = false;
   bool list = false;
+  bool peers = false;     // the cases of peers/ instead of the others
+  bool markdown = false;  // of those, a table
+  int threads = 0;        // of those, with so many threads; 0: with 1 and with 2
   int rounds = 15;
 };
 
@@ -36,10 +39,14 @@ struct sampling {
   int rounds = 15;
   double sample_ms = 2;  // a sample repeats the work until it takes at least this long
   double settle_ms = 0;  // the work runs this long, untimed, before each sample; once at least
+  double budget_ms = 0;  // 0: none; else fewer rounds, but three, where all would take longer
 };
 
-/// Measures all variants in turns: each round takes one sample of each, every second round in reverse order, so
-/// that a slow minute of the machine meets all alike, and the ratio is that of samples taken side by side.
+/// The time of the work done once, in ns: a list per variant, an entry per round. In turns: each round takes one sample of
+/// each, every second round in reverse order, so that a slow minute of the machine meets all alike.
+std::vector<std::vector<double>> sample(std::vector<variant> const& variants, sampling const& s);
+
+/// Measures all variants in turns; the ratio is that of samples taken side by side.
 std::vector<figure> measure(std::vector<variant> const& variants, sampling const& s);
 
 double now_ns();
@@ -80,6 +87,7 @@ struct row {
   std::string bar{};
   verdict met = verdict::none;
   std::string note{};
+  std::string more{};  // of JSON: ",\"name\":value"
 };
 std::string text(char const* format, ...) __attribute__((format(printf, 1, 2)));
 void demand_at_least(row& r, double value, double limit, char const* unit);

@@ -1,6 +1,7 @@
 // weft-bench: how fast compiled kernels, their compilation and their calls are on this machine.
 //
 //     weft-bench [--filter text] [--json] [--list] [--rounds n]
+//     weft-bench --peers [--threads 1] [--markdown] ..    against OpenBLAS, oneDNN and others (docs/performance.md)
 //
 // The ratio is speed over the case's reference variant: above 1 is faster. Where weft promises a figure, it stands in
 // the column `bar`. Exit status: 0; 1 when a variant computed something wrong; 2 for a wrong command line.
@@ -10,6 +11,8 @@
 
 #include "harness.hpp"
 #include "math_peers.hpp"
+#include "peers/contest.hpp"
+#include "peers/modules.hpp"
 
 namespace {
 struct named_case {
@@ -37,8 +40,33 @@ constexpr named_case cases[] = {
     {"fork_join", bench::fork_join},
 };
 
+struct family {
+  char const* name;
+  void (*run)(bench::report&, int threads);
+};
+constexpr family families[] = {
+    {"matmul_squares", bench::peers::matmul_squares}, {"matmul_small", bench::peers::matmul_small},
+    {"matmul_short", bench::peers::matmul_short},     {"matmul_forms", bench::peers::matmul_forms},
+    {"matmul_fused", bench::peers::matmul_fused},     {"matmul_narrow", bench::peers::matmul_narrow},
+    {"elementwise", bench::peers::elementwise},       {"rows", bench::peers::rows},
+    {"images", bench::peers::images},                 {"convolutions", bench::peers::convolutions},
+    {"attention", bench::peers::attention},           {"pipelines", bench::peers::pipelines},
+};
+void against_peers(bench::report& r) {
+  if (!r.wanted.list) bench::peers::say_where(r);
+  for (family const& f : families)
+    for (int const threads : {1, 2}) {
+      if (std::string_view(f.name).find(r.wanted.filter) == std::string_view::npos) continue;
+      if (r.wanted.threads != 0 && r.wanted.threads != threads) continue;
+      if (r.wanted.list) std::printf("%s %dT\n", f.name, threads);
+      else f.run(r, threads);
+    }
+  if (r.wanted.markdown && !r.wanted.list) bench::peers::print_markdown(r);
+}
+
 [[noreturn]] void usage(int status) {
-  std::fprintf(status == 0 ? stdout : stderr, "usage: weft-bench [--filter text] [--json] [--list] [--rounds n]\n");
+  std::fprintf(status == 0 ? stdout : stderr, "usage: weft-bench [--filter text] [--json] [--list] [--rounds n]\n"
+                                              "       weft-bench --peers [--threads n] [--markdown] and these\n");
   std::exit(status);
 }
 bench::options read(int argc, char** argv) {
@@ -48,6 +76,9 @@ bench::options read(int argc, char** argv) {
     bool const last = i + 1 == argc;
     if (a == "--json") o.json = true;
     else if (a == "--list") o.list = true;
+    else if (a == "--peers") o.peers = true;
+    else if (a == "--markdown") o.markdown = true;
+    else if (a == "--threads" && !last && std::atoi(argv[i + 1]) > 0) o.threads = std::atoi(argv[++i]);
     else if (a == "--filter" && !last) o.filter = argv[++i];
     else if (a == "--rounds" && !last && std::atoi(argv[i + 1]) > 0) o.rounds = std::atoi(argv[++i]);
     else usage(a == "--help" ? 0 : 2);
@@ -62,6 +93,11 @@ int main(int argc, char** argv) {
   // Before anything asks for the pool: "two threads" is two on every machine.
   ::setenv("WEFT_THREADS", "2", 1);
   bench::report r(read(argc, argv));
+  if (r.wanted.peers) {
+    bench::peers::restart_with_environment(argv);
+    against_peers(r);
+    return r.all_right() ? 0 : 1;
+  }
   for (named_case const& c : cases) {
     if (std::string_view(c.name).find(r.wanted.filter) == std::string_view::npos) continue;
     if (r.wanted.list) {

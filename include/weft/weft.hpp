@@ -119,5 +119,6 @@ WEFT_COLD_END
 // weft::cuda(): kernels on a GPU.
 // #include "weft/cuda.hpp"
 
-// What this machine can do at most.
+// How long a kernel takes, with how much certainty, and of what this machine can do at most.
 // #include "weft/bench/peak.hpp"
+// #include "weft/bench.hpp"

@@ -13,6 +13,13 @@ namespace weft::inline WEFT_ABI {
 /// Cost    20 ms
 double fma_peak_gflops();
 
+/// GB/s of a copy of what no cache holds, with stores that go past the caches or through them, whichever is faster; what is read
+/// and what is written, together.
+///
+/// Units   10^9 bytes a second; the best of several runs
+/// Cost    0.3 s
+double memory_peak_gbs(int threads);
+
 }  // namespace weft::inline WEFT_ABI
 
 #if WEFT_HEADER_ONLY

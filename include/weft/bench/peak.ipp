@@ -14,7 +14,41 @@ inline constexpr auto fma_peak_kernel = kernel<"fma_peak">(
       s.reorder(k, i);
       s.vectorize(i);
     });
+template <bool PastCaches>
+inline constexpr auto copy_peak_kernel = kernel<"copy_peak">(
+    [](auto x) { return compute<"copy">(x.extent(0), x.extent(1), [=](auto t, auto i) { return 1 * x(t, i); }); },
+    [](auto& s, auto, auto copy) {
+      auto const [t, i] = copy.axes();
+      auto const [chunk, lane] = s.split(i, 16);
+      s.parallel(t);
+      s.vectorize(lane);
+      if constexpr (PastCaches) s.store_non_temporal(copy);
+      static_cast<void>(chunk);
+    });
+inline double peak_clock_ns() {
+  timespec t{};
+  clock_gettime(CLOCK_MONOTONIC, &t);
+  return static_cast<double>(t.tv_sec) * 1e9 + static_cast<double>(t.tv_nsec);
+}
 }  // namespace detail
+
+WEFT_DECL double memory_peak_gbs(int threads) {
+  std::int64_t const last = host().l3_bytes > 0 ? host().l3_bytes : std::int64_t(32) << 20;
+  std::int64_t const each = 4 * last / 4 / threads / 1024 * 1024;
+  tensor<float, 2> x(threads, each), y(threads, each);
+  double best = 0;
+  auto const rounds = [&](auto const& copy) {
+    for (int round = 0; round < 8; ++round) {
+      double const start = detail::peak_clock_ns();
+      copy(x, out(y));
+      double const gbs = 8.0 * static_cast<double>(threads * each) / (detail::peak_clock_ns() - start);
+      if (round > 0 && gbs > best) best = gbs;  // in the first, pages are not there yet
+    }
+  };
+  rounds(detail::copy_peak_kernel<false>.prepare(x, out(y)));
+  rounds(detail::copy_peak_kernel<true>.prepare(x, out(y)));
+  return best;
+}
 
 WEFT_DECL double fma_peak_gflops() {
   std::int64_t const lanes = host().vector_bytes / 4, count = 12 * lanes;

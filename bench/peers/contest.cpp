@@ -1,0 +1,223 @@
+#include "contest.hpp"
+
+#include <algorithm>
+#include <cmath>
+#include <cstdio>
+#include <cstring>
+#include <map>
+#include <set>
+
+#include <weft/codegen/target.hpp>
+
+#include "modules.hpp"
+
+namespace bench::peers {
+namespace {
+constexpr double patience_s = 2;  // for one run of a kernel of weft's
+
+struct outcome {
+  std::string family, name, unit, best_peer;
+  int threads = 1;
+  weights as = weights::plain;
+  double weft = 0, peer = 0, limit = 0, ratio = 0, bar = 0;  // in `unit`; 0: there is none
+};
+std::vector<outcome> outcomes;
+std::string where;
+std::map<std::string, double> slowest;  // operations, or bytes, per ns of weft's last kernel of a family
+
+variant repeated(way const& w) {
+  return {w.name, [run = w.run](std::int64_t times) {
+            while (times-- > 0) run();
+          }};
+}
+bool is_weft(way const& w) { return w.name.rfind("weft", 0) == 0; }
+}  // namespace
+
+contest::contest(report& r, std::string family, std::string name, problem const& p, work const& w, double bar)
+    : report_(r), family_(std::move(family)), name_(std::move(name)), problem_(p), work_(w), bar_(bar) {
+  report_.begin(name_ + (p.threads == 1 ? " 1T" : text(" %dT", p.threads)));
+}
+
+void contest::weft(std::string name, std::function<void()> run, weights as) {
+  double const amount = work_.by_bytes ? work_.bytes : work_.operations;
+  auto const known = slowest.find(family_);
+  if (known != slowest.end() && amount / known->second > patience_s * 1e9)
+    return report_.skip(text("weft: would take %.0f s, by the one before", amount / known->second * 1e-9));
+  own_.push_back({std::move(name), std::move(run), as});
+}
+
+double contest::element(std::int64_t i) const {
+  if (is_integer_) return static_cast<double>(static_cast<std::int32_t const*>(problem_.out)[i]);
+  return static_cast<double>(static_cast<float const*>(problem_.out)[i]);
+}
+
+bool contest::is_right(way const& w, std::function<expected(std::int64_t)> const& formula) {
+  if (restore_) restore_();
+  else std::memset(problem_.out, 0xff, static_cast<std::size_t>(count_) * 4);  // NaN
+  double const start = now_ns();
+  w.run();
+  if (is_weft(w))
+    slowest[family_] = (work_.by_bytes ? work_.bytes : work_.operations) / (now_ns() - start);
+  std::int64_t const step = std::max<std::int64_t>(count_ / 211, 1);
+  double widest = agreement_ / 4;
+  for (std::int64_t i = 0; formula && i < count_; i = i + step < count_ || i == count_ - 1 ? i + step : count_ - 1) {
+    expected const e = formula(i);
+    widest = std::max(widest, e.bound);
+    if (!(std::abs(element(i) - e.value) <= e.bound)) {
+      report_.wrong(w.name + text(": element %lld is %.9g, should be %.9g +- %.2g", static_cast<long long>(i), element(i),
+                                  e.value, e.bound));
+      return false;
+    }
+  }
+  bool const is_first = first_.empty();
+  if (is_first) first_.resize(static_cast<std::size_t>(count_));
+  for (std::int64_t i = 0; i < count_; ++i) {
+    double& known = first_[static_cast<std::size_t>(i)];
+    if (is_first) known = element(i);
+    // Both are within their bound; elsewhere it may be as wide as the widest that was seen, and somewhat wider.
+    if (!(std::abs(element(i) - known) <= 4 * widest)) {
+      report_.wrong(w.name + text(": element %lld is %.9g, but %.9g by another", static_cast<long long>(i), element(i), known));
+      if (is_first) first_.clear();
+      return false;
+    }
+  }
+  return true;
+}
+
+void contest::agree(double bound) {
+  agreement_ = bound;
+  compete(nullptr);
+}
+
+double contest::limit_ns() const {
+  double const arithmetic_ns = work_.operations / std::max(peak(work_.kind, problem_.threads), 1e-9);
+  bandwidth const b = bandwidth_at(static_cast<std::int64_t>(work_.bytes), problem_.threads);
+  double const memory_ns = work_.bytes / (work_.only_reads ? b.read : std::max(b.copy, b.copy_past_cache));
+  return std::max(peak(work_.kind, 1) > 0 ? arithmetic_ns : 0, memory_ns);
+}
+
+void contest::compete(std::function<expected(std::int64_t)> const& formula) {
+  if (report_.wanted.list) return;
+  std::vector<way> all = ways_of_all(report_, problem_), ways;
+  all.insert(all.end(), own_.begin(), own_.end());
+  std::vector<variant> variants;
+  for (way const& w : all)
+    if (is_right(w, formula)) ways.push_back(w), variants.push_back(repeated(w));
+  if (ways.empty()) return report_.skip("nobody can do it");
+  if (restore_) restore_();
+  sampling s{report_.wanted.rounds, 5, problem_.threads > 1 ? 2.0 : 0.5};
+  s.budget_ms = 4000;
+  auto const samples = sample(variants, s);
+  bool packs = false;
+  for (way const& w : own_) packs = packs || w.as == weights::packed;
+  print(ways, samples, weights::plain, !packs);
+  if (packs) print(ways, samples, weights::packed, false);
+}
+
+void contest::print(std::vector<way> const& ways, std::vector<std::vector<double>> const& samples, weights as, bool all) {
+  // With packed weights a peer without such is a peer all the same.
+  std::size_t best = ways.size(), weft_at = ways.size();
+  for (std::size_t i = 0; i < ways.size(); ++i) {
+    if (is_weft(ways[i])) {
+      if (ways[i].as == as) weft_at = i;
+    } else if ((as == weights::packed || ways[i].as == as) &&
+               (best == ways.size() || median(samples[i]) < median(samples[best]))) {
+      best = i;
+    }
+  }
+  double const amount = work_.by_bytes ? work_.bytes : work_.operations, limit = amount / limit_ns();
+  std::string const unit = work_.by_bytes ? "GB/s" : work_.kind == arithmetic::u8s8 ? "GOP/s" : "GFLOP/s";
+  outcome o{family_, name_, unit, best < ways.size() ? ways[best].name : "", problem_.threads, as};
+  o.limit = limit, o.bar = bar_;
+  for (std::size_t i = 0; i < ways.size(); ++i) {
+    if (ways[i].as != as && i != best && !all) continue;
+    row line;
+    line.variant = ways[i].name, line.unit = unit, line.spread = spread(samples[i]), line.median = amount / median(samples[i]);
+    if (best < ways.size()) {
+      std::vector<double> ratios;
+      for (std::size_t n = 0; n < samples[i].size(); ++n) ratios.push_back(samples[best][n] / samples[i][n]);
+      line.ratio = median(ratios), line.reference = ways[best].name;
+    }
+    line.note = text("%.0f%% of the limit, %.4g", 100 * line.median / limit, limit);
+    line.more = text(",\"threads\":%d,\"weft\":%s,\"packed\":%s,\"operations\":%.6g,\"bytes\":%.6g,\"limit\":%.6g", problem_.threads,
+                     is_weft(ways[i]) ? "true" : "false", as == weights::packed ? "true" : "false", work_.operations,
+                     work_.bytes, limit) +
+                ",\"family\":\"" + family_ + "\"";
+    if (i == weft_at && line.ratio > 0 && bar_ > 0) demand_at_least(line, line.ratio, bar_, "x");
+    if (i == weft_at) o.weft = line.median, o.ratio = line.ratio;
+    if (i == best) o.peer = line.median;
+    report_.add(line);
+  }
+  outcomes.push_back(o);
+}
+
+namespace {
+std::string processor() {
+  std::string name = "?";
+  if (std::FILE* const f = std::fopen("/proc/cpuinfo", "r")) {
+    char line[256];
+    while (std::fgets(line, sizeof line, f) != nullptr)
+      if (std::strncmp(line, "model name", 10) == 0 && std::strchr(line, ':') != nullptr) {
+        name = std::strchr(line, ':') + 2;
+        name.resize(name.find_last_not_of('\n') + 1);
+        break;
+      }
+    std::fclose(f);
+  }
+  return name;
+}
+void limit_row(report& r, std::string name, double value, char const* unit, int threads) {
+  row line;
+  line.variant = std::move(name), line.median = value, line.unit = unit;
+  line.more = text(",\"threads\":%d,\"family\":\"limits\"", threads);
+  r.add(line);
+}
+}  // namespace
+
+void say_where(report& r) {
+  auto const& machine = ::weft::host();
+  where = text("%s, %d threads, %s, vectors of %d bytes, caches of %lld KiB, %lld KiB, %lld MiB", processor().c_str(), machine.threads,
+               machine.cpu.c_str(), machine.vector_bytes, static_cast<long long>(machine.l1_bytes >> 10),
+               static_cast<long long>(machine.l2_bytes >> 10), static_cast<long long>(machine.l3_bytes >> 20)) +
+          "; " + versions(r);
+  r.begin("machine");
+  row line;
+  line.variant = "processor and peers", line.note = where;
+  r.add(line);
+  for (int const threads : {1, 2}) {
+    if (r.wanted.threads != 0 && r.wanted.threads != threads) continue;
+    r.begin(text("limits %dT", threads));
+    limit_row(r, "fma, f32", peak(arithmetic::f32, threads), "GFLOP/s", threads);
+    if (bf16_gflops() > 0) limit_row(r, "dot products, bf16", peak(arithmetic::bf16, threads), "GFLOP/s", threads);
+    if (u8s8_gops() > 0) limit_row(r, "dot products, u8 s8", peak(arithmetic::u8s8, threads), "GOP/s", threads);
+    for (int const mib : {8, 256}) {
+      bandwidth const b = bandwidth_at(std::int64_t(mib) << 20, threads);
+      limit_row(r, text("read, %d MiB", mib), b.read, "GB/s", threads);
+      limit_row(r, text("copy, %d MiB", mib), b.copy, "GB/s", threads);
+      limit_row(r, text("copy past cache, %d MiB", mib), b.copy_past_cache, "GB/s", threads);
+    }
+  }
+}
+
+void print_markdown(report&) {
+  std::printf("\n%s\n\n", where.c_str());
+  std::printf("| operation | threads | weft | best peer | | ratio | bar | limit | of the limit |\n"
+              "|---|---|---|---|---|---|---|---|---|\n");
+  std::string family;
+  std::map<std::string, std::pair<double, int>> logs;
+  for (outcome const& o : outcomes) {
+    if (o.family != family) std::printf("| **%s** | | | | | | | | |\n", o.family.c_str());
+    family = o.family;
+    std::string const weft = o.weft > 0 ? text("%.4g %s", o.weft, o.unit.c_str()) : "not run";
+    std::string const ratio = o.ratio > 0 ? text(o.ratio < o.bar ? "**%.2f**" : "%.2f", o.ratio) : "";
+    std::printf("| %s%s | %d | %s | %.4g | %s | %s | %.2f | %.4g | %s |\n", o.name.c_str(),
+                o.as == weights::packed ? ", packed" : "", o.threads, weft.c_str(), o.peer, o.best_peer.c_str(), ratio.c_str(),
+                o.bar, o.limit, o.weft > 0 ? text("%.0f %%", 100 * o.weft / o.limit).c_str() : "");
+    if (o.ratio > 0) logs[o.family].first += std::log(o.ratio), ++logs[o.family].second;
+  }
+  std::printf("\n| family | geometric mean of the ratios | of how many |\n|---|---|---|\n");
+  for (auto const& [name, sum] : logs)
+    std::printf("| %s | %.2f | %d |\n", name.c_str(), std::exp(sum.first / sum.second), sum.second);
+}
+
+}  // namespace bench::peers

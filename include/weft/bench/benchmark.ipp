@@ -1,0 +1,119 @@
+#include <cstdio>
+
+#include "weft/base/joined.hpp"
+#include "weft/bench/benchmark.hpp"
+#include "weft/bench/peak.hpp"
+#include "weft/codegen/target.hpp"
+
+namespace weft::inline WEFT_ABI {
+namespace bench::detail {
+template <class... A>
+std::string formatted(char const* format, A... values) {
+  char all[160];
+  std::snprintf(all, sizeof all, format, values...);
+  return all;
+}
+WEFT_DECL std::string as_time(double ns) {
+  if (ns < 1e3) return formatted("%.4g ns", ns);
+  if (ns < 1e6) return formatted("%.4g us", ns * 1e-3);
+  return ns < 1e9 ? formatted("%.4g ms", ns * 1e-6) : formatted("%.4g s", ns * 1e-9);
+}
+WEFT_DECL char const* word(bench::outcome o) {
+  return o == bench::outcome::faster ? "faster" : o == bench::outcome::slower ? "slower" : "same";
+}
+WEFT_DECL std::string quoted(std::string_view s) {
+  std::string out = "\"";
+  for (char const c : s) {
+    if (c == '"' || c == '\\') out += '\\';
+    if (static_cast<unsigned char>(c) < 0x20) out += formatted("\\u%04x", static_cast<unsigned>(c));
+    else out += c;
+  }
+  return out += '"';
+}
+/// Measured once in a process, for each number of threads.
+struct peaks {
+  double gflops, gbs;
+};
+WEFT_DECL peaks peaks_of(int threads) {
+  static peaks const one{fma_peak_gflops(), memory_peak_gbs(1)};
+  if (threads == 1) return one;
+  static peaks const all{one.gflops * host().threads, memory_peak_gbs(host().threads)};
+  return all;
+}
+}  // namespace bench::detail
+
+WEFT_DECL benchmark_result bench::of_kernel(std::string_view name, std::string const& steps, bench::counts const& done,
+                                     bench::timed_work work, measuring const& how) {
+  benchmark_result r;
+  benchmark_line line;
+  line.name = std::string(name), line.done = done;
+  line.threads = steps.find("parallel(") != std::string::npos ? host().threads : 1;
+  auto const most = bench::detail::peaks_of(line.threads);
+  line.peak_gflops = most.gflops, line.peak_gbs = most.gbs;
+  line.time = bench::measure({work}, how)[0];
+  r.lines.push_back(line);
+  return r;
+}
+
+WEFT_DECL double benchmark_line::of_roofline() const {
+  double const arithmetic = peak_gflops > 0 ? done.operations / peak_gflops : 0;
+  double const memory = peak_gbs > 0 ? done.bytes / peak_gbs : 0;
+  double const least = arithmetic > memory ? arithmetic : memory;
+  return time.median > 0 ? least / time.median : 0;
+}
+
+WEFT_DECL benchmark_result compare(std::initializer_list<contestant> all, measuring const& how) {
+  sequence<bench::timed_work> works;
+  for (contestant const& c : all) works.push_back(c.work());
+  sequence<bench::timing> const times = bench::measure(works, how);
+  benchmark_result r;
+  for (contestant const& c : all) {
+    benchmark_line line;
+    line.name = c.name(), line.time = times[r.lines.size()];
+    if (!r.lines.empty()) {
+      line.over_first = bench::ratio_of_medians(line.time.samples, times[0].samples);
+      line.found = bench::judged(line.over_first);
+    }
+    r.lines.push_back(line);
+  }
+  return r;
+}
+
+WEFT_DECL std::string benchmark_result::text() const {
+  std::size_t widest = 4;
+  for (benchmark_line const& l : lines) widest = l.name.size() > widest ? l.name.size() : widest;
+  std::string all;
+  for (benchmark_line const& l : lines) {
+    all.append(l.name).append(widest + 2 - l.name.size(), ' ');
+    all.append(bench::detail::formatted("%10s +- %.1f%%", bench::detail::as_time(l.time.median).c_str(), 100 * l.time.sure.relative_to(l.time.median)));
+    if (!l.time.settled) all.append(" (not settled)");
+    if (l.done.operations > 0) all.append(bench::detail::formatted("  %.4g GFLOP/s", l.gflops()));
+    if (l.done.bytes > 0) all.append(bench::detail::formatted("  %.4g GB/s", l.gbs()));
+    if (l.of_roofline() > 0) all.append(bench::detail::formatted("  %.0f%% of the roofline", 100 * l.of_roofline()));
+    if (&l != &lines.front())
+      all.append(bench::detail::formatted("  %.3f of its time (%.3f to %.3f): ", l.over_first.value, l.over_first.sure.low, l.over_first.sure.high))
+          .append(bench::detail::word(l.found));
+    all += '\n';
+  }
+  return all;
+}
+
+WEFT_DECL std::string benchmark_result::json() const {
+  std::string all = "[";
+  for (benchmark_line const& l : lines) {
+    if (&l != &lines.front()) all += ",\n ";
+    all.append(joined({"{\"name\":", bench::detail::quoted(l.name)}));
+    all.append(bench::detail::formatted(",\"median_ns\":%.6g,\"low_ns\":%.6g,\"high_ns\":%.6g,\"fastest_ns\":%.6g", l.time.median,
+                                 l.time.sure.low, l.time.sure.high, l.time.fastest));
+    all.append(bench::detail::formatted(",\"spread\":%.4g,\"samples\":%d,\"settled\":%s", l.time.spread, static_cast<int>(l.time.samples.size()),
+                                 l.time.settled ? "true" : "false"));
+    all.append(bench::detail::formatted(",\"operations\":%.6g,\"bytes\":%.6g,\"threads\":%d,\"of_roofline\":%.4g", l.done.operations,
+                                 l.done.bytes, l.threads, l.of_roofline()));
+    if (&l != &lines.front())
+      all.append(bench::detail::formatted(",\"ratio\":%.6g,\"verdict\":\"%s\"", l.over_first.value, bench::detail::word(l.found)));
+    all += '}';
+  }
+  return all += "]\n";
+}
+
+}  // namespace weft::inline WEFT_ABI

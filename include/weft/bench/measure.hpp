@@ -1,0 +1,53 @@
+// Takes samples of how long things take: warmed up, of a size that the clock can tell, in turns, until they are sure enough.
+#pragma once
+
+#include <cstdint>
+
+#include "weft/base/sequence.hpp"
+#include "weft/bench/statistics.hpp"
+#include "weft/config.hpp"
+
+namespace weft::inline WEFT_ABI {
+
+/// How times are taken: `weft::benchmark({.cold = true}, kernel, arguments...)`.
+struct measuring {
+  double sample_ms = 1;   // a sample repeats the work until it takes so long
+  double budget_ms = 500;  // for each of the things compared; at least `fewest` samples all the same
+  double within = 0.01;   // done when each median is sure to this part of itself, half the width of its interval
+  int fewest = 11, most = 201;  // samples of each
+  bool cold = false;      // caches are filled with something else before each run, which is then a sample by itself
+};
+
+namespace bench {
+
+/// Something to be timed: `run(context, n)` does the work n times.
+struct timed_work {
+  void (*run)(void* context, std::int64_t times);
+  void* context;
+};
+/// What was found of one. Units: ns for the work done once.
+struct timing {
+  double median = 0;
+  interval sure;        // of the median, 95 %
+  double fastest = 0;
+  double spread = 0;    // from a tenth of the samples to nine tenths, over the median
+  std::int64_t times = 1;  // in a sample
+  bool settled = false;    // `measuring::within` was reached
+  sequence<double> samples;  // in the order of the rounds
+};
+
+/// One clock reading behind another: what a sample takes longer than the work. Measured once in a process. Units ns
+double clock_cost();
+
+/// Times all of them in turns: a round takes a sample of each, every second round in reverse order, so that a slow minute of
+/// the machine meets all alike.
+///
+/// Cost    budget_ms for each, or five times as long where the work itself takes longer than a sample
+sequence<timing> measure(sequence<timed_work> const& all, measuring const& how = {});
+
+}  // namespace bench
+}  // namespace weft::inline WEFT_ABI
+
+#if WEFT_HEADER_ONLY
+#include "weft/bench/measure.ipp"
+#endif

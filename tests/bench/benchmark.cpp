@@ -1,0 +1,101 @@
+#include "weft/bench/benchmark.hpp"
+
+#include <doctest/doctest.h>
+
+#include <sstream>
+#include <vector>
+
+#include "weft/bench.hpp"
+#include "weft/ops.hpp"
+#include "weft/weft.hpp"
+
+namespace {
+constexpr weft::measuring quick{.sample_ms = 0.1, .budget_ms = 2};
+
+constexpr auto product = weft::kernel<"product">(weft::ops::matmul);
+constexpr auto sum = weft::kernel<"sum">([](auto x, auto y) {
+  return weft::compute<"z">(x.extent(0), [=](auto i) { return x(i) + y(i); });
+});
+template <class Kernel, class... A>
+weft::bench::counts counts_of(Kernel const& k, A const&... a) {
+  return weft::benchmark(quick, k, a...).lines[0].done;
+}
+}  // namespace
+
+TEST_CASE("counts: a product of matrices does 2 m n k and moves each matrix once") {
+  weft::tensor<float, 2> a(5, 7), b(7, 11), c(5, 11);
+  auto const done = counts_of(product, a, b, weft::out(c));
+  CHECK(done.operations == 2 * 5 * 7 * 11);
+  CHECK(done.bytes == 4 * (5 * 7 + 7 * 11 + 5 * 11));
+}
+
+TEST_CASE("counts: subscripts, casts, conditions and constants are no arithmetic, and what is used twice is done once") {
+  static constexpr auto k = weft::kernel<"k">([](auto x, auto by) {
+    return weft::compute<"y">(x.extent(0) / 2, [=](auto i) {
+      auto const v = weft::exp(x(2 * i + 1)) * by;                           // 2
+      return weft::select(x(i) < 0.5f, v + v, weft::cast<float>(weft::cast<double>(x(i)) * 2.0));  // 1 + 1
+    });
+  });
+  weft::tensor<float, 1> x(20), y(10);
+  auto const done = counts_of(k, x, 3.0f, weft::out(y));
+  CHECK(done.operations == 4 * 10);
+  CHECK(done.bytes == 4 * (20 + 10));
+}
+
+TEST_CASE("counts: stages between add their arithmetic, but no memory") {
+  static constexpr auto softmax = weft::kernel<"softmax">(weft::ops::softmax);
+  weft::tensor<float, 2> x(3, 8), y(3, 8);
+  auto const done = counts_of(softmax, x, weft::out(y));
+  CHECK(done.operations == 24 * (1 + 2 + 1 + 1));  // max; x - top and exp; sum; quotient
+  CHECK(done.bytes == 2 * 4 * 24);
+}
+
+TEST_CASE("counts: a convolution counts its taps, those in the padding too") {
+  static constexpr auto conv = weft::kernel<"conv">([](auto x, auto w) {
+    return weft::ops::conv2d(x, w, {.stride = {2, 2}, .padding = {1, 1}});
+  });
+  weft::tensor<float, 4> x(1, 3, 8, 8), w(4, 3, 3, 3), y(1, 4, 4, 4);
+  CHECK(counts_of(conv, x, w, weft::out(y)).operations == 2 * 4 * 4 * 4 * 27);
+}
+
+TEST_CASE("benchmark runs the kernel on the arguments, and its figures fit each other") {
+  weft::tensor<float, 1> x(1000), y(1000), z(1000);
+  for (std::int64_t i = 0; i < 1000; ++i) x(i) = 1, y(i) = static_cast<float>(i);
+  auto const r = weft::benchmark(quick, sum, x, y, weft::out(z));
+  CHECK(z(999) == 1000);
+  REQUIRE(r.lines.size() == 1);
+  weft::benchmark_line const& line = r.lines[0];
+  CHECK(line.name == "sum");
+  CHECK(line.gflops() == doctest::Approx(1000 / line.time.median));
+  CHECK(line.gbs() == doctest::Approx(12000 / line.time.median));
+  CHECK(line.threads == 1);
+  CHECK(line.peak_gflops > 0);
+  CHECK(line.peak_gbs > 0);
+  CHECK(line.of_roofline() == doctest::Approx(12000 / line.peak_gbs / line.time.median));
+  CHECK(r.text().find("GFLOP/s") != std::string::npos);
+}
+
+TEST_CASE("the same thing twice is the same, half of it is faster; all stands in the table and in JSON") {
+  std::vector<float> v(1 << 12, 1.0f);
+  auto const pass = [&v](int times) {
+    return [&v, times] {
+      for (int n = 0; n < times; ++n)
+        for (float& e : v) e = e * 0.5f + 1.0f;
+    };
+  };
+  // The bodies are the same code, so only the work differs.
+  weft::measuring const how{.sample_ms = 0.2, .budget_ms = 60};
+  auto const r = weft::compare({{"two \"passes\"", pass(2)}, {"one", pass(1)}, {"four", pass(4)}}, how);
+  REQUIRE(r.lines.size() == 3);
+  CHECK(r.lines[1].found == weft::bench::outcome::faster);
+  CHECK(r.lines[2].found == weft::bench::outcome::slower);
+  CHECK(r.lines[2].over_first.value > 1);
+  std::string const json = r.json();
+  CHECK(json.find("{\"name\":\"two \\\"passes\\\"\"") != std::string::npos);
+  CHECK(json.find("\"verdict\":\"faster\"") != std::string::npos);
+  CHECK(json.find("\"verdict\":\"slower\"") != std::string::npos);
+  std::ostringstream out;
+  out << r;
+  CHECK(out.str() == r.text());
+  CHECK(out.str().find("one") != std::string::npos);
+}

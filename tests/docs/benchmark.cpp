@@ -1,0 +1,55 @@
+// The pieces of docs/benchmark.md, compiled and run.
+#include <doctest/doctest.h>
+
+#include <iostream>
+#include <numeric>
+#include <sstream>
+#include <vector>
+
+#include "weft/bench.hpp"
+#include "weft/weft.hpp"
+
+namespace {
+constexpr auto dot = weft::kernel<"dot">([](auto x, auto y) {
+  return weft::compute<"dot">(1, [=](auto) { return weft::sum(x.extent(0), [=](auto i) { return x(i) * y(i); }); });
+});
+}  // namespace
+
+TEST_CASE("docs/benchmark: a kernel, and two ways side by side") {
+  std::vector<float> x(1 << 12, 0.5f), y(1 << 12, 2.0f), z(1);
+  std::ostringstream shown;
+  auto* const before = std::cout.rdbuf(shown.rdbuf());
+
+  std::cout << weft::benchmark(dot, x, y, weft::out(z));
+
+  auto const fast = dot.prepare(x, y, weft::out(z));
+  auto const result = weft::compare({{"std::inner_product", [&] { z[0] = std::inner_product(x.begin(), x.end(), y.begin(), 0.0f); }},
+                                     {"weft", [&] { fast(x, y, weft::out(z)); }}});
+  std::cout << result;
+  bool const is_faster = result.lines[1].found == weft::bench::outcome::faster;
+
+  std::cout.rdbuf(before);
+  CHECK(z[0] == 4096);
+  CHECK(shown.str().find("std::inner_product") != std::string::npos);
+  CHECK(is_faster == (result.lines[1].over_first.sure.high < 0.99));
+
+  auto const cold = weft::benchmark({.budget_ms = 50, .cold = true}, dot, x, y, weft::out(z));
+  std::string const for_machines = cold.json();
+  weft::benchmark_line const& line = cold.lines[0];
+  double const speed = line.gbs(), part = line.of_roofline();
+  CHECK(for_machines.find("\"name\":\"dot\"") != std::string::npos);
+  CHECK(speed > 0);
+  CHECK(line.gflops() > 0);
+  CHECK(part > 0);
+
+  // What they stand on, for those who measure something else.
+  weft::sequence<double> const before_change{11, 10, 12, 10, 11, 10, 12}, after{9, 8, 9, 8, 9, 8, 9};
+  weft::bench::ratio const r = weft::bench::ratio_of_medians(after, before_change);
+  CHECK(weft::bench::judged(r) == weft::bench::outcome::faster);
+  weft::bench::interval const sure = weft::bench::median_interval(after);
+  CHECK(weft::bench::median(after) == 9);
+  CHECK(weft::bench::quantile(after, 0) == 8);
+  CHECK(sure.relative_to(9) <= 0.1);
+  CHECK(weft::memory_peak_gbs(1) > 0);
+  CHECK(weft::bench::clock_cost() > 0);
+}
