@@ -72,6 +72,7 @@
 #include "weft/runtime/cache/directory.ipp"
 #include "weft/runtime/cache/entry.ipp"
 #include "weft/runtime/cache/key.ipp"
+#include "weft/runtime/cache/tuned.ipp"
 #include "weft/runtime/constant.ipp"
 #include "weft/runtime/debugger.ipp"
 #include "weft/runtime/dlpack.ipp"
@@ -85,4 +86,7 @@
 #include "weft/schedule/pressure.ipp"
 #include "weft/schedule/print.ipp"
 #include "weft/schedule/print_how.ipp"
+#include "weft/tune/model.ipp"
+#include "weft/tune/search.ipp"
+#include "weft/tune/space.ipp"
 #endif

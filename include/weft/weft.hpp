@@ -40,6 +40,7 @@ WEFT_COLD_BEGIN  // up to WEFT_COLD_END: what runs when a kernel is compiled (co
 // How its loops run: the steps of a how-lambda, their rules, and the trace they leave.
 #include "weft/schedule/schedule.hpp"
 // #include "weft/schedule/print_how.hpp"
+// #include "weft/knobs.hpp"
 
 // The loop program: a value that is printed, parsed and verified.
 #include "weft/ir/ir.hpp"
@@ -106,3 +107,7 @@ WEFT_COLD_END
 
 // What this machine can do at most.
 // #include "weft/bench/peak.hpp"
+
+// Schedules by search: the best values of a how-lambda's knobs, found by measuring and remembered.
+// #include "weft/tune/space.hpp"
+// #include "weft/tune.hpp"
