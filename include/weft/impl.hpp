@@ -86,7 +86,12 @@
 #include "weft/schedule/pressure.ipp"
 #include "weft/schedule/print.ipp"
 #include "weft/schedule/print_how.ipp"
+#include "weft/tune/buffers.ipp"
+#include "weft/tune/measure.ipp"
 #include "weft/tune/model.ipp"
 #include "weft/tune/search.ipp"
 #include "weft/tune/space.ipp"
+#include "weft/tune/tuner.ipp"
+#include "weft/tune/verify.ipp"
+#include "weft/tune/worker.ipp"
 #endif

@@ -108,6 +108,11 @@ void run(ready_kernel const& k, argument const* arguments, int count);
 /// Threads any
 void supersede(bool (*stale)(void const* context, ready_kernel const& k), void const* context);
 
+namespace detail {
+/// What kernels ask of this process: its threads.
+services const& host_services();
+}
+
 /// For `loops`, `ir` and the like: never looked up, never kept.
 kernel_texts inspect(kernel_face const& face, argument* arguments, int count, bool machine_code);
 

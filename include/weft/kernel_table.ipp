@@ -133,11 +133,6 @@ class table_hold {
   mutex& m_;
   bool held_;
 };
-inline services const& host_services() {
-  instruments const* const extra = find_instruments();
-  static services const host{parallel_for, &runtime::default_pool(), extra != nullptr ? extra->report : nullptr};
-  return host;
-}
 /// The memory in which a call finds what earlier ones kept of its constants, or leaves it: then it holds the lock of the first
 /// of them, so that others wait, and what a call that failed has left counts for nothing. A call inside of such a call, which a
 /// function of the program's may make, waits for nobody: it makes the memory for itself alone where the lock is taken.
@@ -259,6 +254,12 @@ inline ready_kernel const& find_by_lambdas(kernel_table& table, kernel_face cons
   return result;
 }
 }  // namespace detail
+
+WEFT_DECL services const& detail::host_services() {
+  instruments const* const extra = find_instruments();
+  static services const host{parallel_for, &runtime::default_pool(), extra != nullptr ? extra->report : nullptr};
+  return host;
+}
 
 WEFT_DECL void supersede(bool (*stale)(void const* context, ready_kernel const& k), void const* context) {
   guard const holding(detail::tables_lock);

@@ -46,6 +46,16 @@ class random_numbers {
   std::uint64_t state_;
 };
 
+/// The choices that lead to the point after `p`, the last knob fastest; false: it is the last one.
+inline bool next_point(point const& p, sequence<std::int32_t>& choices) {
+  choices = p.choices;
+  for (std::size_t i = choices.size(); i-- > 0;) {
+    if (++choices[i] < p.sizes[i]) return true;
+    choices.resize(i);
+  }
+  return false;
+}
+
 /// A point whose knobs were chosen at random one after the other, legal or not.
 inline point random_point(landscape& from, random_numbers& r) {
   point p = from.look({});

@@ -23,6 +23,8 @@ class space final : public landscape {
   schedule at(sequence<std::int32_t> const& choices) const;
   /// Why the point is no legal one; empty: it is.
   std::string why_not(sequence<std::int32_t> const& choices) const;
+  /// The first legal point, the last knob fastest: what a call takes without tuning. False: there is none among 4096.
+  bool first(point& p);
   compile_request const& request() const { return request_; }
 
  private:

@@ -86,6 +86,15 @@ WEFT_DECL point space::look(sequence<std::int32_t> const& choices) {
   if (p.legal) p.features = features_of(s);
   return p;
 }
+WEFT_DECL bool space::first(point& p) {
+  sequence<std::int32_t> choices;
+  for (int tries = 0; tries < 4096; ++tries) {
+    p = look(choices);
+    if (p.legal) return true;
+    if (!next_point(p, choices)) return false;
+  }
+  return false;
+}
 WEFT_DECL schedule space::at(sequence<std::int32_t> const& choices) const {
   schedule s = weft::detail::schedule_with(request_, expanded_, choices);
   return weft::detail::finished(request_, s);
@@ -129,12 +138,7 @@ WEFT_DECL space_size measure(landscape& l, std::int64_t most_counted, std::uint6
       point const p = l.look(choices);
       ++counted.points, ++counted.looked_at;
       if (p.legal) ++counted.legal;
-      choices = p.choices;
-      more = false;
-      for (std::size_t i = choices.size(); i-- > 0 && !more;) {
-        more = ++choices[i] < p.sizes[i];
-        choices.resize(more ? i + 1 : i);
-      }
+      more = next_point(p, choices);
       if (counted.points >= limit && more) break;
       if (!more) return counted;
     }
