@@ -89,9 +89,13 @@
 #include "weft/tune/buffers.ipp"
 #include "weft/tune/measure.ipp"
 #include "weft/tune/model.ipp"
+#include "weft/tune/report.ipp"
 #include "weft/tune/search.ipp"
 #include "weft/tune/space.ipp"
+#include "weft/tune/sqlite_api.ipp"
+#include "weft/tune/trials.ipp"
 #include "weft/tune/tuner.ipp"
 #include "weft/tune/verify.ipp"
+#include "weft/tune/wisdom.ipp"
 #include "weft/tune/worker.ipp"
 #endif

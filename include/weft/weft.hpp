@@ -109,5 +109,7 @@ WEFT_COLD_END
 // #include "weft/bench/peak.hpp"
 
 // Schedules by search: the best values of a how-lambda's knobs, found by measuring and remembered.
-// #include "weft/tune/space.hpp"
+// #include "weft/tune/tuner.hpp"
 // #include "weft/tune.hpp"
+// #include "weft/tune/report.hpp"
+// #include "weft/tune/wisdom.hpp"

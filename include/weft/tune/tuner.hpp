@@ -94,6 +94,8 @@ struct tune_result {
   std::string why;                   // in a sentence, why this one
   std::string checked;               // against what results were compared
   bool kept = false;                 // it is on disk
+  std::string store;                 // how many trials are kept, and where
+  std::int64_t earlier = 0;          // trials of earlier tunings that the model began with
   bool stopped = false;              // by who watches it
   double seconds = 0;                // that it took
   double measuring_seconds = 0;      // of these, in calls of candidates

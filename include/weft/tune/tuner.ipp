@@ -6,9 +6,11 @@
 #include "weft/expr/expand.hpp"
 #include "weft/ir/print.hpp"
 #include "weft/runtime/bind.hpp"
+#include "weft/runtime/cache/cache.hpp"
 #include "weft/runtime/cache/tuned.hpp"
 #include "weft/schedule/print_how.hpp"
 #include "weft/tune/measure.hpp"
+#include "weft/tune/trials.hpp"
 #include "weft/tune/tuner.hpp"
 #include "weft/tune/verify.hpp"
 
@@ -52,6 +54,12 @@ class slot_calls final : public timed_calls {
   double slowest_ns_ = 0;
 };
 
+/// Where trials are kept, if they are to be.
+inline std::string trials_file(bool keep) {
+  std::string const directory = keep ? cache::directory_in_use(true) : "";
+  return directory.empty() ? "" : directory + "/trials.sqlite";
+}
+
 /// One tuning under way.
 class tuning_run {
  public:
@@ -59,7 +67,7 @@ class tuning_run {
       : face_(face), options_(o), arguments_(arguments), count_(count), what_(face.what(face.object)),
         machine_(face.machine != nullptr ? *face.machine : host()), layout_(bound()),
         space_({face.name, &what_, face.how, face.object, &layout_, &machine_, {}}), copies_(arguments, count),
-        runner_(copies_, o.worker) {
+        runner_(copies_, o.worker), store_(trials_file(o.keep)), task_(task()) {
     tolerance_ = {o.bitwise, longest_reduction(what_, arguments)};
     result_.kernel = std::string(face.name);
   }
@@ -75,6 +83,7 @@ class tuning_run {
   bool prepare(int slot, sequence<std::int32_t> const& choices, tune_trial& t);
   bool computes_the_same(tune_trial& t);
   void measure_first();
+  void learn_earlier(search& s);
   void search_on();
   void note(tune_trial t, double expected_ns);
   sequence<std::size_t> finalists() const;
@@ -93,6 +102,8 @@ class tuning_run {
   space space_;
   argument_copies copies_;
   runner runner_;
+  trial_store store_;
+  std::string task_;
   tolerance tolerance_;
   sequence<element_list> expected_;  // of the schedule without tuning
   point first_;
@@ -199,6 +210,7 @@ inline tune_trial tuning_run::measured(sequence<std::int32_t> const& choices, do
 inline void tuning_run::note(tune_trial t, double expected_ns) {
   t.expected_ns = expected_ns;
   if (t.ns > 0 && (result_.best_ns <= 0 || t.ns < result_.best_ns)) result_.best_ns = t.ns, result_.choices = t.choices;
+  store_.add(task_, face_.name, {t.choices, t.ns, static_cast<std::int32_t>(t.result), t.wrong});
   result_.trials.push_back(static_cast<tune_trial&&>(t));
   tune_progress const p{static_cast<std::int64_t>(result_.trials.size()), options_.trials, elapsed(), options_.seconds,
                         result_.best_ns, result_.first_ns};
@@ -212,18 +224,29 @@ inline void tuning_run::measure_first() {
   result_.first_ns = t.ns;
   note(static_cast<tune_trial&&>(t), 0);
   cache::tuned before;
-  if (!cache::find_tuned(task(), before) || before.choices == first_.choices || !may_go_on()) return;
+  if (!cache::find_tuned(task_, before) || before.choices == first_.choices || !may_go_on()) return;
   point const known = space_.look(before.choices);
   if (known.legal) note(measured(known.choices, 0), 0);
+}
+/// What earlier tunings measured is not measured again, for as long as half of the space is left: the model knows it.
+inline void tuning_run::learn_earlier(search& s) {
+  sequence<stored_trial> const earlier = store_.of(task_);
+  if (options_.random || 2 * static_cast<double>(earlier.size()) > result_.space.legal) return;
+  for (stored_trial const& t : earlier) {
+    bool here = false;
+    for (tune_trial const& own : result_.trials) here = here || own.choices == t.choices;
+    point const p = here ? point{} : space_.look(t.choices);
+    if (!p.legal || !(p.choices == t.choices)) continue;
+    s.learn(p, t.wrong ? 0 : t.ns);
+    ++result_.earlier;
+  }
 }
 inline void tuning_run::search_on() {
   random_search at_random(space_, options_.seed);
   annealing_search annealing(space_, options_.seed);
   search& s = options_.random ? static_cast<search&>(at_random) : annealing;
-  for (tune_trial const& t : result_.trials) {
-    point const p = space_.look(t.choices);
-    s.learn(p, t.ns);
-  }
+  for (tune_trial const& t : result_.trials) s.learn(space_.look(t.choices), t.ns);
+  learn_earlier(s);
   sequence<double> expected, found;
   while (may_go_on()) {
     sequence<point> const proposed = s.propose(options_.batch);
@@ -327,7 +350,9 @@ inline void tuning_run::describe() {
 inline void tuning_run::keep() {
   cache::tuned const t{result_.choices, hash(space_.at(result_.choices).steps), result_.best_ns,
                        static_cast<std::int64_t>(result_.trials.size())};
-  result_.kept = cache::keep_tuned(task(), t);
+  cache::tuned before;
+  bool const imported = cache::find_tuned(task_, before) && before.trials == 0;  // nobody has measured it here
+  result_.kept = cache::keep_tuned(task_, t, imported || before.choices == t.choices);
   if (!result_.kept) return;
   struct context {
     kernel_face const& face;
@@ -354,6 +379,7 @@ inline tune_result tuning_run::run() {
   if (result_.trials.size() > 1) confirm();
   describe();
   if (options_.keep && result_.trials.size() > 1) keep();
+  result_.store = store_.status();
   result_.seconds = elapsed();
   result_.measuring_seconds = measured_ns_ / 1e9;
   return static_cast<tune_result&&>(result_);
