@@ -123,6 +123,7 @@ struct schedule : nest,
   constexpr std::int64_t knob(std::string_view name, std::initializer_list<std::int64_t> values) {
     return knob(name, sequence<std::int64_t>(values));
   }
+  /// Of values that are computed.
   constexpr std::int64_t knob(std::string_view name, sequence<std::int64_t> const& values) {
     std::size_t const i = knobs.size();
     if (values.size() == 0) return refuse(diagnosis::a_knob_needs_at_least_one_value), 1;

@@ -31,6 +31,7 @@ class tune_watcher {
   template <class F>
     requires(std::is_empty_v<F> && std::is_default_constructible_v<F>)
   tune_watcher(F const&&) : call_([](void*, tune_progress const& p) { return bool(F{}(p)); }) {}
+  /// Whether to go on; nobody watches: yes.
   bool operator()(tune_progress const& p) const { return call_ == nullptr || call_(object_, p); }
 
  private:
@@ -41,10 +42,12 @@ class tune_watcher {
 class tune_stop {
  public:
   tune_stop() = default;
+  /// Nobody's copy: `t` is asked where it stands.
   template <class Token>
     requires requires(Token const& t) { static_cast<bool>(t.stop_requested()); }
   tune_stop(Token const& t)
       : object_(&t), call_([](void const* o) { return bool(static_cast<Token const*>(o)->stop_requested()); }) {}
+  /// Whether it says so by now.
   bool requested() const { return call_ != nullptr && call_(object_); }
 
  private:

@@ -405,7 +405,7 @@ WEFT_DECL std::string tune_result::text() const {
     if (counts[i] > 0) all += joined({", ", std::to_string(counts[i]), " ", tuning::name(static_cast<tuning::outcome>(i))});
   if (wrong > 0) all += joined({", ", std::to_string(wrong), " wrong"});
   all += joined({"\n  best    ", tuning::detail::time_text(best_ns), "; without tuning ", tuning::detail::time_text(first_ns),
-                 "\n  why     ", why, "\n  checked ", checked, "\n  kept    ", kept ? "on disk" : "no", "\n", how});
+                 "\n  why     ", why, "\n  checked ", checked, "\n  kept    ", kept ? "on disk" : "no", "\n", how, "\n"});
   return all;
 }
 
