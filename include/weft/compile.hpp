@@ -110,14 +110,24 @@ struct kernel_texts {
   std::string assembly;
 };
 
-/// The schedule with real extents: the how-lambda run with each knob's first value, or, when that is illegal for
+/// The schedule with real extents: the how-lambda run with the knob values that a tuner has kept for it (cache/tuned.hpp);
+/// without such, with each knob's first value, or, when that is illegal for
 /// these extents or does not fit the registers of this target, with the first values that do, the last knob fastest; 4096
 /// combinations are tried at most. When none fits this target, but some would fit a machine with more registers, the one
 /// of those that needs the fewest: a program that ran on its author's machine runs on a smaller one, slower, and `loops`
 /// says why.
 /// Errors  schedule_error: step, axis, nest, a way out
-/// Cost    20 us for a matmul
+/// Cost    20 us for a matmul; with knobs 15 us more for the look at the disk
 schedule make_schedule(compile_request const& r);
+
+namespace detail {
+/// What the how-lambda does with these choices of knob values, for `expanded`, the program of the request.
+schedule schedule_with(compile_request const& r, program const& expanded, sequence<std::int32_t> const& choices);
+/// Why a schedule can become no code for a CPU; empty: it can, perhaps with spilled registers.
+std::string why_not(compile_request const& r, schedule const& s);
+/// With the request's own program in it, which outlives the expanded one; as make_loops wants it.
+schedule finished(compile_request const& r, schedule& s);
+}  // namespace detail
 
 /// The loop program after all passes. Errors: argument_error for an access out of bounds. Checked, that is left to the
 /// code, and unrolled and vectorized loops are serial ones, so that their variables can be told.

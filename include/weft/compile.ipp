@@ -14,6 +14,7 @@
 #include "weft/pass/pipeline.hpp"
 #include "weft/runtime/cache/cache.hpp"
 #include "weft/runtime/cache/key.hpp"
+#include "weft/runtime/cache/tuned.hpp"
 #include "weft/schedule/pressure.hpp"
 #include "weft/schedule/print.hpp"
 
@@ -97,18 +98,18 @@ inline std::string bound_to_a_gpu(compile_request const& r, schedule const& s) {
                        "\n  try   parallel and vectorize, or weft::thread_axis::virtual_thread"});
   return "";
 }
-/// What people see is what they wrote, and it outlives the expanded program.
-inline schedule finished(compile_request const& r, schedule& s) {
-  s.original = r.what;
-  if (!s.extended.empty()) s.extended[0] = rewritten(*r.what, s.steps);
-  if (dump_wanted("schedule")) dump("schedule", print_loops(s));
-  return static_cast<schedule&&>(s);
+/// The schedule with the knob values that were kept for what `first` does with each knob's first one, if it still is legal and
+/// takes the steps that were measured.
+inline bool is_tuned(compile_request const& r, program const& expanded, schedule const& first, schedule& into) {
+  cache::tuned best;
+  if (!cache::find_tuned(cache::task_key(r.name, *r.what, first, *r.layout, *r.machine), best)) return false;
+  into = schedule_with(r, expanded, best.choices);
+  return why_not(r, into).empty() && register_pressure(into).empty() && hash(into.steps) == best.steps;
 }
 }  // namespace detail
 
-WEFT_DECL schedule make_schedule(compile_request const& r) {
-  detail::name_unknown_dumps();
-  program const expanded = expand(*r.what, r.machine->fma);
+WEFT_DECL schedule detail::schedule_with(compile_request const& r, program const& expanded,
+                                         sequence<std::int32_t> const& choices) {
   auto const extents = [&](int tensor, int dim) {
     std::size_t position = 0;
     for (input_info const& i : expanded.inputs) {
@@ -117,17 +118,34 @@ WEFT_DECL schedule make_schedule(compile_request const& r) {
     }
     return std::int64_t(-1);
   };
-  schedule_limits const limits{r.machine->vector_registers, r.machine->vector_bytes};
+  schedule s(expanded, extents, {r.machine->vector_registers, r.machine->vector_bytes});
+  s.choices = choices;
+  if (r.how != nullptr) r.how(r.context, s);
+  return s;
+}
+WEFT_DECL std::string detail::why_not(compile_request const& r, schedule const& s) {
+  std::string problem = s.state == verdict::illegal ? explain(s, r.name) : written_out_too_often(s);
+  return problem.empty() ? bound_to_a_gpu(r, s) : problem;
+}
+WEFT_DECL schedule detail::finished(compile_request const& r, schedule& s) {
+  s.original = r.what;
+  if (!s.extended.empty()) s.extended[0] = rewritten(*r.what, s.steps);
+  if (dump_wanted("schedule")) dump("schedule", print_loops(s));
+  return static_cast<schedule&&>(s);
+}
+
+WEFT_DECL schedule make_schedule(compile_request const& r) {
+  detail::name_unknown_dumps();
+  program const expanded = expand(*r.what, r.machine->fma);
   sequence<std::int32_t> choices;
   std::string why;
   constexpr int most_tries = 4096;  // 5 us each
   sequence<schedule> spilling;  // the one that comes nearest to fitting the registers of this machine
   for (int tries = 1;; ++tries) {
-    schedule s(expanded, extents, limits);
-    s.choices = choices;
-    if (r.how != nullptr) r.how(r.context, s);
-    std::string problem = s.state == verdict::illegal ? explain(s, r.name) : written_out_too_often(s);
-    if (problem.empty()) problem = detail::bound_to_a_gpu(r, s);
+    schedule s = detail::schedule_with(r, expanded, choices);
+    if (schedule tuned; tries == 1 && !s.knobs.empty() && detail::is_tuned(r, expanded, s, tuned))
+      return detail::finished(r, tuned);
+    std::string problem = detail::why_not(r, s);
     bool const legal = problem.empty();
     if (legal) problem = register_pressure(s);
     if (problem.empty()) return detail::finished(r, s);

@@ -537,12 +537,19 @@ struct kernel_t {
   /// Errors  as of `loops`; with `machine_code`, of `llvm_ir`
   template <class... A>
   auto texts(bool machine_code, A const&... a) const {
+    return erased([=](kernel_face const& f, argument* arguments, int count) {
+      return inspect(f, arguments, count, machine_code);
+    }, a...);
+  }
+  /// What `use` makes of the kernel and of the arguments without their types, inputs before outputs: for the tuner and its like.
+  template <class Use, class... A>
+  auto erased(Use const& use, A const&... a) const {
     constexpr int given = call_check<A...>::given;
     using types = types_for<A...>;
     argument arguments[types::inputs + types::outputs];
     fill<types, given == 0>(arguments, a...);
     typename types::pair const lambdas{what, how};
-    return inspect(face<types, A...>(&lambdas), arguments, types::inputs + types::outputs, machine_code);
+    return use(face<types, A...>(&lambdas), arguments, types::inputs + types::outputs);
   }
 
   template <class... A>

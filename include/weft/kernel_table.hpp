@@ -71,6 +71,8 @@ struct kernel_table {
   /// destructor, for which each call would ask whether the static table is there: in the child of a fork for ever, if another
   /// thread was just making it.
   void (*own)() = nullptr;
+  kernel_table* next = nullptr;  // of all that have made a form
+  bool listed = false;
   void drop();
 };
 struct dropped_at_unload {
@@ -99,6 +101,17 @@ argument const* shaped(ready_kernel const& k, argument* arguments, int count);
 /// Runs `k` on arguments that fit it. Errors: device_error when there is no memory for intermediate tensors; extern_error
 /// from a function of the program's; access_error from checked code.
 void run(ready_kernel const& k, argument const* arguments, int count);
+
+/// Has the next calls make those forms anew of which `stale` is true: a tuner has found a better schedule. They stay, for who
+/// has prepared them and for calls that are under way. `stale` calls no kernel.
+///
+/// Threads any
+void supersede(bool (*stale)(void const* context, ready_kernel const& k), void const* context);
+
+namespace detail {
+/// What kernels ask of this process: its threads.
+services const& host_services();
+}
 
 /// For `loops`, `ir` and the like: never looked up, never kept.
 kernel_texts inspect(kernel_face const& face, argument* arguments, int count, bool machine_code);

@@ -15,6 +15,12 @@
 namespace weft::inline WEFT_ABI {
 namespace detail {
 
+/// All tables with forms, for `supersede`.
+inline kernel_table* first_table = nullptr;
+inline mutex tables_lock;
+/// ready_kernel::machine of one that is not found any more.
+inline target const* const superseded = reinterpret_cast<target const*>(&first_table);
+
 inline bool same_trace(trace const& a, trace const& b) {
   if (a.size() != b.size()) return false;
   for (std::size_t i = 0; i < a.size(); ++i)
@@ -60,7 +66,7 @@ inline ready_kernel const* lookup(kernel_table const& table, kernel_face const& 
   for (ready_kernel const* k = __atomic_load_n(&table.first, __ATOMIC_ACQUIRE); k != nullptr; k = k->next) {
     if (k->shared != shared || !(k->wanted == face.wanted) || !fits(*k, arguments, count)) continue;
     // By address: comparing targets feature by feature took 95 of a call's 130 ns.
-    if (k->machine != face.machine) continue;
+    if (__atomic_load_n(&k->machine, __ATOMIC_RELAXED) != face.machine) continue;
     if (captured != nullptr && !says_the_same(*k, face, *captured)) continue;
     return k;
   }
@@ -127,11 +133,6 @@ class table_hold {
   mutex& m_;
   bool held_;
 };
-inline services const& host_services() {
-  instruments const* const extra = find_instruments();
-  static services const host{parallel_for, &runtime::default_pool(), extra != nullptr ? extra->report : nullptr};
-  return host;
-}
 /// The memory in which a call finds what earlier ones kept of its constants, or leaves it: then it holds the lock of the first
 /// of them, so that others wait, and what a call that failed has left counts for nothing. A call inside of such a call, which a
 /// function of the program's may make, waits for nobody: it makes the memory for itself alone where the lock is taken.
@@ -213,6 +214,12 @@ inline ready_kernel const& find_by_lambdas(kernel_table& table, kernel_face cons
   table_hold const hold(table.lock, !running.is_nested());
   if (ready_kernel const* k = lookup(table, face, arguments, count, shared, state)) return *k;
   if (table.own != nullptr) table.own();
+  if (!table.listed) {
+    guard const holding(tables_lock);
+    table.next = first_table;
+    first_table = &table;
+    table.listed = true;
+  }
   auto* made = new ready_kernel;
   struct dropper {
     ready_kernel*& k;
@@ -248,7 +255,30 @@ inline ready_kernel const& find_by_lambdas(kernel_table& table, kernel_face cons
 }
 }  // namespace detail
 
+WEFT_DECL services const& detail::host_services() {
+  instruments const* const extra = find_instruments();
+  static services const host{parallel_for, &runtime::default_pool(), extra != nullptr ? extra->report : nullptr};
+  return host;
+}
+
+WEFT_DECL void supersede(bool (*stale)(void const* context, ready_kernel const& k), void const* context) {
+  guard const holding(detail::tables_lock);
+  for (kernel_table* t = detail::first_table; t != nullptr; t = t->next)
+    for (ready_kernel* k = __atomic_load_n(&t->first, __ATOMIC_ACQUIRE); k != nullptr; k = k->next)
+      if (k->machine != detail::superseded && stale(context, *k))
+        __atomic_store_n(&k->machine, detail::superseded, __ATOMIC_RELAXED);
+}
+
 WEFT_DECL void kernel_table::drop() {
+  if (listed) {
+    guard const holding(detail::tables_lock);
+    for (kernel_table** t = &detail::first_table; *t != nullptr; t = &(*t)->next)
+      if (*t == this) {
+        *t = next;
+        break;
+      }
+    listed = false;
+  }
   while (ready_kernel* const k = first) {
     first = k->next;
     std::free(k->workspace);

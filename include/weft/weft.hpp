@@ -48,6 +48,7 @@ WEFT_COLD_BEGIN
 // How its loops run: the steps of a how-lambda, their rules, and the trace they leave.
 #include "weft/schedule/schedule.hpp"
 // #include "weft/schedule/print_how.hpp"
+// #include "weft/knobs.hpp"
 
 // The loop program: a value that is printed, parsed and verified.
 #include "weft/ir/ir.hpp"
@@ -122,3 +123,9 @@ WEFT_COLD_END
 // How long a kernel takes, with how much certainty, and of what this machine can do at most.
 // #include "weft/bench/peak.hpp"
 // #include "weft/bench.hpp"
+
+// Schedules by search: the best values of a how-lambda's knobs, found by measuring and remembered.
+// #include "weft/tune/tuner.hpp"
+// #include "weft/tune.hpp"
+// #include "weft/tune/report.hpp"
+// #include "weft/tune/wisdom.hpp"

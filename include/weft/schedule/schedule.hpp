@@ -118,14 +118,19 @@ struct schedule : nest,
   constexpr schedule(program const& p, Extents const& given, schedule_limits l = {}, bool say_it = false)
       : nest(p, given, l), loud(say_it) {}
 
-  /// One of `values`: the first, unless the tuner or a tuned result says otherwise.
+  /// One of `values`: the first, unless the tuner or a tuned result says otherwise. weft/knobs.hpp has some that are ready:
+  /// divisors, powers of two, orders of loops.
   constexpr std::int64_t knob(std::string_view name, std::initializer_list<std::int64_t> values) {
+    return knob(name, sequence<std::int64_t>(values));
+  }
+  /// Of values that are computed.
+  constexpr std::int64_t knob(std::string_view name, sequence<std::int64_t> const& values) {
     std::size_t const i = knobs.size();
     if (values.size() == 0) return refuse(diagnosis::a_knob_needs_at_least_one_value), 1;
-    if (i == max_knobs) return refuse(diagnosis::a_schedule_has_at_most_32_knobs), *values.begin();
-    std::int32_t const chosen = i < choices.size() ? choices[i] : 0;
-    knobs.push_back({short_name(name), {values.begin(), values.end()}, chosen});
-    return values.begin()[static_cast<std::size_t>(chosen) % values.size()];
+    if (i == max_knobs) return refuse(diagnosis::a_schedule_has_at_most_32_knobs), values[0];
+    std::size_t const chosen = static_cast<std::size_t>(i < choices.size() ? choices[i] : 0) % values.size();
+    knobs.push_back({short_name(name), values, static_cast<std::int32_t>(chosen)});
+    return values[chosen];
   }
 
   /// Makes the schedule illegal for what is no step.

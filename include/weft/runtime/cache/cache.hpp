@@ -61,6 +61,8 @@ void set_limit(std::int64_t bytes);
 bool find(std::string_view key, std::string& bytes, entry& into);
 /// Keeps a kernel; when that cannot be done, it does nothing.
 void keep(entry const& e);
+/// The directory, empty when none is used; with `make` it is there.
+std::string directory_in_use(bool make = false);
 
 }  // namespace cache
 }  // namespace weft::inline WEFT_ABI

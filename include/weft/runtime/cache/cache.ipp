@@ -120,6 +120,13 @@ WEFT_DECL void keep(entry const& e) {
   evict(d, s->limit);
 }
 
+WEFT_DECL std::string directory_in_use(bool make) {
+  detail::place const p = detail::chosen_place();
+  if (p.directory.empty() || !make) return p.directory;
+  directory const d(p.directory, p.create);
+  return d.usable() ? p.directory : "";
+}
+
 WEFT_DECL std::string status() {
   detail::place const p = detail::chosen_place();
   if (p.directory.empty()) return joined({"not used: ", p.why});

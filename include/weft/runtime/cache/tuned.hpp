@@ -1,0 +1,49 @@
+// What a tuner found best for a kernel, kept beside the kernels themselves: a small file per task.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <string_view>
+
+#include "weft/codegen/target.hpp"
+#include "weft/lower/layout.hpp"
+#include "weft/schedule/schedule.hpp"
+
+namespace weft::inline WEFT_ABI {
+namespace cache {
+
+/// The best choices of knob values that were measured for a task.
+struct tuned {
+  sequence<std::int32_t> choices;  // schedule::choices
+  std::uint64_t steps = 0;         // hash of the trace that they make
+  double ns = 0;                   // a call took
+  std::int64_t trials = 0;         // that were measured
+};
+
+/// What a result is for: a kernel's key (key.hpp) for the steps that its how-lambda takes with each knob's first value, the
+/// knobs with all their values, and what of the machine steers schedules only: caches and threads. Whoever edits the schedule
+/// or the computation has a new task.
+std::string task_key(std::string_view name, program const& what, schedule const& first, call_layout const& layout,
+                     target const& machine);
+
+/// The bytes of a file, with the key and a checksum in it, and back; false for any other bytes.
+std::string encode(std::string_view key, tuned const& t);
+bool decode(std::string_view bytes, std::string_view& key, tuned& into);
+
+/// What is kept for this task.
+/// Cost 15 us
+bool find_tuned(std::string_view key, tuned& into);
+
+/// Keeps it, unless a faster one is kept already; with `replace` in any case. True: it stands on disk now. The file is put in
+/// place whole; of several processes the fastest result stays.
+bool keep_tuned(std::string_view key, tuned const& t, bool replace = false);
+
+/// Removes what is kept for this task.
+bool forget_tuned(std::string_view key);
+
+}  // namespace cache
+}  // namespace weft::inline WEFT_ABI
+
+#if WEFT_HEADER_ONLY
+#include "weft/runtime/cache/tuned.ipp"
+#endif

@@ -1,0 +1,111 @@
+#include <fcntl.h>
+#include <sys/file.h>
+#include <unistd.h>
+
+#include <cstdio>
+
+#include "weft/base/hash.hpp"
+#include "weft/runtime/cache/cache.hpp"
+#include "weft/runtime/cache/directory.hpp"
+#include "weft/runtime/cache/key.hpp"
+#include "weft/runtime/cache/tuned.hpp"
+
+namespace weft::inline WEFT_ABI {
+namespace cache {
+namespace detail {
+inline constexpr std::string_view tuned_magic("weft tuned\r\n\x1a\0\0\1", std::size_t{16});
+
+inline file_info tuned_name(std::string_view key) {
+  file_info f{};
+  std::snprintf(f.name, sizeof f.name, "%016llx.tuned", static_cast<unsigned long long>(xxh64(key)));
+  return f;
+}
+/// One process at a time compares what is kept with what is to be kept. Where files cannot be locked, the last one stays.
+struct one_keeper {
+  int fd;
+  explicit one_keeper(std::string const& path) : fd(::open(path.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC)) {
+    if (fd >= 0) static_cast<void>(::flock(fd, LOCK_EX));
+  }
+  one_keeper(one_keeper const&) = delete;
+  one_keeper& operator=(one_keeper const&) = delete;
+  ~one_keeper() {
+    if (fd >= 0) ::close(fd);
+  }
+};
+inline bool read_tuned(directory const& d, std::string_view key, tuned& into) {
+  std::string bytes;
+  std::string_view of;
+  return d.usable() && d.read(tuned_name(key).name, bytes) && decode(bytes, of, into) && of == key;
+}
+}  // namespace detail
+
+WEFT_DECL std::string task_key(std::string_view name, program const& what, schedule const& first, call_layout const& layout,
+                               target const& machine) {
+  byte_writer w;
+  w.bytes = key_of(name, what, first.steps, layout, machine);
+  w.numbers(machine.l1_bytes, machine.l2_bytes, machine.l3_bytes, machine.threads);
+  for (knob_info const& k : first.knobs) {
+    w.text(k.name.view());
+    w.numbers(static_cast<std::uint32_t>(k.values.size()));
+    for (std::int64_t v : k.values) w.numbers(v);
+  }
+  return static_cast<std::string&&>(w.bytes);
+}
+
+WEFT_DECL std::string encode(std::string_view key, tuned const& t) {
+  byte_writer w;
+  w.bytes.append(detail::tuned_magic);
+  w.numbers(t.steps, t.ns, t.trials);
+  w.text(key);
+  w.numbers(static_cast<std::uint32_t>(t.choices.size()));
+  for (std::int32_t c : t.choices) w.numbers(c);
+  w.numbers(xxh64(w.bytes));
+  return static_cast<std::string&&>(w.bytes);
+}
+
+WEFT_DECL bool decode(std::string_view bytes, std::string_view& key, tuned& into) {
+  if (bytes.size() < detail::tuned_magic.size() + sizeof(std::uint64_t)) return false;
+  byte_reader checksum(bytes.substr(bytes.size() - sizeof(std::uint64_t)));
+  bytes.remove_suffix(sizeof(std::uint64_t));
+  if (checksum.number<std::uint64_t>() != xxh64(bytes)) return false;
+  byte_reader r(bytes);
+  if (r.take(detail::tuned_magic.size()) != detail::tuned_magic) return false;
+  into.steps = r.number<std::uint64_t>();
+  into.ns = r.number<double>();
+  into.trials = r.number<std::int64_t>();
+  key = r.text();
+  auto const count = r.number<std::uint32_t>();
+  if (count > schedule::max_knobs) return false;
+  into.choices.clear();
+  for (std::uint32_t i = 0; i < count; ++i) {
+    into.choices.push_back(r.number<std::int32_t>());
+    if (into.choices.back() < 0) return false;
+  }
+  return r.good && r.rest.empty() && into.ns > 0;
+}
+
+WEFT_DECL bool find_tuned(std::string_view key, tuned& into) {
+  std::string const path = directory_in_use();
+  if (path.empty()) return false;
+  return detail::read_tuned(directory(path, creation::never), key, into);
+}
+
+WEFT_DECL bool keep_tuned(std::string_view key, tuned const& t, bool replace) {
+  std::string const path = directory_in_use(true);
+  if (path.empty()) return false;
+  directory const d(path, creation::never);
+  detail::one_keeper const alone(path);
+  tuned before;
+  if (!replace && detail::read_tuned(d, key, before) && before.ns <= t.ns) return false;
+  return d.usable() && d.write(detail::tuned_name(key).name, encode(key, t));
+}
+
+WEFT_DECL bool forget_tuned(std::string_view key) {
+  std::string const path = directory_in_use();
+  if (path.empty()) return false;
+  directory const d(path, creation::never);
+  return d.usable() && d.remove(detail::tuned_name(key).name);
+}
+
+}  // namespace cache
+}  // namespace weft::inline WEFT_ABI

@@ -1,0 +1,64 @@
+// Copies of a call's arguments that candidates work on, in memory that two processes share. Live data is only read.
+#pragma once
+
+#include <cstdint>
+
+#include "weft/runtime/argument.hpp"
+#include "weft/base/sequence.hpp"
+
+namespace weft::inline WEFT_ABI {
+namespace tuning {
+
+/// A piece of memory that one argument, or several that overlap, lie in.
+struct memory_block {
+  char const* live = nullptr;  // where the caller has it; null: an output that was left out
+  std::int64_t bytes = 0;
+  std::int64_t offset = 0;     // of its first page in the shared memory
+  std::int64_t pages_bytes = 0;
+  std::int64_t start = 0;      // of its first byte behind `offset`: as far to the end as its alignment lets it
+  bool written = false, read = false;
+};
+/// A tensor of the call: byte `at` of a block.
+struct tensor_place {
+  std::int32_t block = 0;
+  std::int64_t at = 0;
+};
+
+/// The arguments of a call, copied. Between blocks there are pages that may not be touched (in a worker), around their
+/// bytes a pattern that is looked at: a candidate that writes one element outside is found either way.
+class argument_copies {
+ public:
+  /// `arguments`: inputs, then outputs, with all shapes.
+  ///
+  /// Errors  device_error when there is no memory
+  argument_copies(argument const* arguments, int count);
+  ~argument_copies();
+  argument_copies(argument_copies const&) = delete;
+  argument_copies& operator=(argument_copies const&) = delete;
+
+  int descriptor() const { return fd_; }
+  sequence<memory_block> const& blocks() const { return blocks_; }
+  sequence<tensor_place> const& tensors() const { return tensors_; }
+  sequence<std::int64_t> const& scalars() const { return scalars_; }
+  /// Tensor `i` in this process' mapping.
+  char* data(std::size_t i) const;
+  /// What is written: the live bytes again, or a pattern where nothing is read.
+  void restore();
+  /// Whether the bytes around the blocks are as `restore` left them.
+  bool intact() const;
+
+ private:
+  int fd_ = -1;
+  char* memory_ = nullptr;
+  std::int64_t bytes_ = 0;
+  sequence<memory_block> blocks_;
+  sequence<tensor_place> tensors_;
+  sequence<std::int64_t> scalars_;
+};
+
+}  // namespace tuning
+}  // namespace weft::inline WEFT_ABI
+
+#if WEFT_HEADER_ONLY
+#include "weft/tune/buffers.ipp"
+#endif

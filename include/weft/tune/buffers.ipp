@@ -1,0 +1,129 @@
+#include <sys/mman.h>
+#include <unistd.h>
+
+#include <cstring>
+
+#include "weft/base/error.hpp"
+#include "weft/tune/buffers.hpp"
+
+namespace weft::inline WEFT_ABI {
+namespace tuning {
+namespace detail {
+inline constexpr std::int64_t page = 4096;
+inline constexpr char pattern = 0x5b;
+
+/// The bytes of a tensor, from its lowest to behind its highest element.
+inline void reach_of(argument const& a, std::int64_t& low, std::int64_t& bytes) {
+  std::int64_t least = 0, most = 0;
+  bool empty = false;
+  for (int d = 0; d < a.rank; ++d) {
+    empty = empty || a.extents[d] <= 0;
+    std::int64_t const step = (a.extents[d] - 1) * a.strides[d];
+    (step < 0 ? least : most) += step;
+  }
+  std::int64_t const size = size_bytes(a.type);
+  low = empty ? 0 : least * size;
+  bytes = empty ? 0 : (most - least + 1) * size;
+}
+/// Blocks that overlap become one.
+inline std::int32_t block_for(sequence<memory_block>& blocks, sequence<tensor_place>& tensors, char const* live,
+                              std::int64_t bytes) {
+  std::int32_t home = -1;
+  for (std::size_t b = 0; live != nullptr && b < blocks.size(); ++b) {
+    memory_block& m = blocks[b];
+    if (m.live == nullptr || live + bytes <= m.live || m.live + m.bytes <= live) continue;
+    char const *const begin = live < m.live ? live : m.live,
+                      *const end = live + bytes > m.live + m.bytes ? live + bytes : m.live + m.bytes;
+    if (home < 0) {
+      for (tensor_place& t : tensors)
+        if (t.block == static_cast<std::int32_t>(b)) t.at += m.live - begin;
+      m.live = begin, m.bytes = end - begin;
+      home = static_cast<std::int32_t>(b);
+    } else {  // the new one joins two that were apart
+      memory_block& h = blocks[static_cast<std::size_t>(home)];
+      char const *const low = h.live < begin ? h.live : begin,
+                        *const high = h.live + h.bytes > end ? h.live + h.bytes : end;
+      for (tensor_place& t : tensors) {
+        if (t.block == home) t.at += h.live - low;
+        if (t.block == static_cast<std::int32_t>(b)) t.block = home, t.at += m.live - low;
+      }
+      h.live = low, h.bytes = high - low;
+      h.written = h.written || m.written, h.read = h.read || m.read;
+      m = memory_block{};
+    }
+    live = blocks[static_cast<std::size_t>(home)].live, bytes = blocks[static_cast<std::size_t>(home)].bytes;
+  }
+  if (home >= 0) return home;
+  memory_block made;
+  made.live = live, made.bytes = bytes;
+  blocks.push_back(made);
+  return static_cast<std::int32_t>(blocks.size()) - 1;
+}
+}  // namespace detail
+
+WEFT_DECL argument_copies::argument_copies(argument const* arguments, int count) {
+  for (int i = 0; i < count; ++i) {
+    argument const& a = arguments[i];
+    if (a.is_scalar) {
+      scalars_.push_back(a.scalar_bits);
+      continue;
+    }
+    std::int64_t low, bytes;
+    detail::reach_of(a, low, bytes);
+    char const* const live = a.data != nullptr ? static_cast<char const*>(a.data) + low : nullptr;
+    std::int32_t const home = detail::block_for(blocks_, tensors_, live, bytes);
+    memory_block& m = blocks_[static_cast<std::size_t>(home)];
+    (a.is_output ? m.written : m.read) = true;
+    tensors_.push_back({home, (live != nullptr ? live - m.live : 0) - low});
+  }
+  for (memory_block& m : blocks_) {
+    std::int64_t const misaligned = static_cast<std::int64_t>(reinterpret_cast<std::uintptr_t>(m.live) % 64);
+    m.offset = bytes_;
+    m.pages_bytes = (m.bytes + 64 + detail::page - 1) / detail::page * detail::page;
+    m.start = m.pages_bytes - m.bytes;
+    m.start -= ((m.start - misaligned) % 64 + 64) % 64;
+    bytes_ += m.pages_bytes;
+  }
+  fd_ = ::memfd_create("weft-tune", MFD_CLOEXEC);
+  if (fd_ < 0 || ::ftruncate(fd_, bytes_ > 0 ? bytes_ : detail::page) != 0)
+    WEFT_THROW(device_error("tune: no memory for copies of the arguments"));
+  void* const mapped = ::mmap(nullptr, static_cast<std::size_t>(bytes_ > 0 ? bytes_ : detail::page), PROT_READ | PROT_WRITE,
+                              MAP_SHARED, fd_, 0);
+  if (mapped == MAP_FAILED) {
+    ::close(fd_);
+    WEFT_THROW(device_error("tune: no memory for copies of the arguments"));
+  }
+  memory_ = static_cast<char*>(mapped);
+  std::memset(memory_, detail::pattern, static_cast<std::size_t>(bytes_));
+  for (memory_block const& m : blocks_)
+    if (m.live != nullptr && m.read)
+      std::memcpy(memory_ + m.offset + m.start, m.live, static_cast<std::size_t>(m.bytes));
+}
+WEFT_DECL argument_copies::~argument_copies() {
+  ::munmap(memory_, static_cast<std::size_t>(bytes_ > 0 ? bytes_ : detail::page));
+  ::close(fd_);
+}
+WEFT_DECL char* argument_copies::data(std::size_t i) const {
+  memory_block const& m = blocks_[static_cast<std::size_t>(tensors_[i].block)];
+  return memory_ + m.offset + m.start + tensors_[i].at;
+}
+WEFT_DECL void argument_copies::restore() {
+  for (memory_block const& m : blocks_) {
+    if (!m.written) continue;
+    std::memset(memory_ + m.offset, detail::pattern, static_cast<std::size_t>(m.pages_bytes));
+    if (m.live != nullptr && m.read) std::memcpy(memory_ + m.offset + m.start, m.live, static_cast<std::size_t>(m.bytes));
+  }
+}
+WEFT_DECL bool argument_copies::intact() const {
+  for (memory_block const& m : blocks_) {
+    char const* const page = memory_ + m.offset;
+    for (std::int64_t i = 0; i < m.start; ++i)
+      if (page[i] != detail::pattern) return false;
+    for (std::int64_t i = m.start + m.bytes; i < m.pages_bytes; ++i)
+      if (page[i] != detail::pattern) return false;
+  }
+  return true;
+}
+
+}  // namespace tuning
+}  // namespace weft::inline WEFT_ABI

@@ -1,0 +1,157 @@
+#include <cmath>
+#include <cstdlib>
+
+#include "weft/tune/model.hpp"
+
+namespace weft::inline WEFT_ABI {
+namespace tuning {
+namespace detail {
+inline constexpr std::size_t most_bins = 32;
+
+template <class T>
+void sort(sequence<T>& values) {
+  std::qsort(values.data(), values.size(), sizeof(T), [](void const* a, void const* b) {
+    T const x = *static_cast<T const*>(a), y = *static_cast<T const*>(b);
+    return x < y ? -1 : y < x ? 1 : 0;
+  });
+}
+/// The place of each element when they are sorted; equal ones share the middle of theirs.
+inline sequence<double> ranks(double const* values, std::size_t count) {
+  sequence<double> r(count, 0.0);
+  for (std::size_t i = 0; i < count; ++i) {
+    double below = 0, equal = 0;
+    for (std::size_t k = 0; k < count; ++k) below += values[k] < values[i], equal += values[k] == values[i];
+    r[i] = below + (equal - 1) / 2;
+  }
+  return r;
+}
+}  // namespace detail
+
+WEFT_DECL boosted_trees::binned boosted_trees::bins_of(float const* rows, std::size_t width, std::size_t count) {
+  binned b;
+  b.rows = count, b.width = width;
+  b.bin.resize(count * width, std::uint8_t{0});
+  b.limits.resize(width);
+  for (std::size_t f = 0; f < width; ++f) {
+    sequence<float> values, &limits = b.limits[f];
+    for (std::size_t i = 0; i < count; ++i) values.push_back(rows[i * width + f]);
+    detail::sort(values);
+    sequence<float> distinct;
+    for (float v : values)
+      if (distinct.empty() || v > distinct.back()) distinct.push_back(v);
+    std::size_t const bins = distinct.size() < detail::most_bins ? distinct.size() : detail::most_bins;
+    for (std::size_t i = 1; i < bins; ++i) {
+      std::size_t const at = i * distinct.size() / bins;
+      limits.push_back((distinct[at - 1] + distinct[at]) / 2);
+    }
+    for (std::size_t i = 0; i < count; ++i) {
+      std::size_t k = 0;
+      while (k < limits.size() && rows[i * width + f] > limits[k]) ++k;
+      b.bin[f * count + i] = static_cast<std::uint8_t>(k);
+    }
+  }
+  return b;
+}
+
+WEFT_DECL boosted_trees::cut boosted_trees::best_cut(binned const& b, sequence<double> const& rest,
+                                                     sequence<std::int32_t> const& rows, model_settings const& how) {
+  double sum = 0;
+  for (std::int32_t r : rows) sum += rest[static_cast<std::size_t>(r)];
+  auto const score = [&](double s, double n) { return s * s / (n + how.towards_0); };
+  double const all = static_cast<double>(rows.size()), before = score(sum, all);
+  cut best;
+  for (std::size_t f = 0; f < b.width; ++f) {
+    std::size_t const limits = b.limits[f].size();
+    if (limits == 0) continue;
+    double sums[detail::most_bins] = {}, counts[detail::most_bins] = {};
+    std::uint8_t const* const bin = b.bin.data() + f * b.rows;
+    for (std::int32_t r : rows) {
+      auto const i = static_cast<std::size_t>(r);
+      sums[bin[i]] += rest[i];
+      counts[bin[i]] += 1;
+    }
+    double left = 0, left_count = 0;
+    for (std::size_t k = 0; k < limits; ++k) {
+      left += sums[k], left_count += counts[k];
+      if (left_count < how.least || all - left_count < how.least) continue;
+      double const gain = score(left, left_count) + score(sum - left, all - left_count) - before;
+      if (gain > best.gain + 1e-12) best = {gain, static_cast<std::int32_t>(f), k};
+    }
+  }
+  return best;
+}
+
+WEFT_DECL std::int32_t boosted_trees::grow(binned const& b, sequence<double> const& rest, sequence<std::int32_t> const& rows,
+                                           int depth, model_settings const& how) {
+  auto const id = static_cast<std::int32_t>(nodes_.size());
+  auto const place = static_cast<std::size_t>(id);
+  nodes_.push_back({});
+  double sum = 0;
+  for (std::int32_t r : rows) sum += rest[static_cast<std::size_t>(r)];
+  nodes_[place].value = sum / (static_cast<double>(rows.size()) + how.towards_0);
+  if (depth == 0 || static_cast<double>(rows.size()) < 2 * how.least) return id;
+  cut const c = best_cut(b, rest, rows, how);
+  if (c.feature < 0) return id;
+  auto const f = static_cast<std::size_t>(c.feature);
+  gains_[f] += c.gain;
+  sequence<std::int32_t> left, right;
+  for (std::int32_t r : rows) (b.bin[f * b.rows + static_cast<std::size_t>(r)] <= c.bin ? left : right).push_back(r);
+  std::int32_t const l = grow(b, rest, left, depth - 1, how), r = grow(b, rest, right, depth - 1, how);
+  node& n = nodes_[place];
+  n.feature = c.feature, n.threshold = b.limits[f][c.bin], n.left = l, n.right = r;
+  return id;
+}
+
+WEFT_DECL double boosted_trees::answer(std::int32_t tree, float const* row) const {
+  node const* n = &nodes_[static_cast<std::size_t>(tree)];
+  while (n->feature >= 0)
+    n = &nodes_[static_cast<std::size_t>(row[n->feature] <= n->threshold ? n->left : n->right)];
+  return n->value;
+}
+
+WEFT_DECL void boosted_trees::fit(float const* rows, std::size_t width, double const* costs, std::size_t count,
+                                  model_settings const& how) {
+  nodes_.clear(), trees_.clear();
+  gains_.assign(width, 0.0);
+  mean_ = 0, rate_ = how.rate, fitted_ = count > 0;
+  for (std::size_t i = 0; i < count; ++i) mean_ += costs[i] / static_cast<double>(count);
+  binned const b = bins_of(rows, width, count);
+  sequence<double> rest;
+  sequence<std::int32_t> all;
+  for (std::size_t i = 0; i < count; ++i) rest.push_back(costs[i] - mean_), all.push_back(static_cast<std::int32_t>(i));
+  for (int t = 0; t < how.trees; ++t) {
+    std::int32_t const tree = grow(b, rest, all, how.depth, how);
+    trees_.push_back(tree);
+    for (std::size_t i = 0; i < count; ++i) rest[i] -= rate_ * answer(tree, rows + i * width);
+  }
+}
+
+WEFT_DECL double boosted_trees::predict(float const* row) const {
+  double cost = mean_;
+  for (std::int32_t t : trees_) cost += rate_ * answer(t, row);
+  return cost;
+}
+
+WEFT_DECL sequence<double> boosted_trees::importance() const {
+  double all = 0;
+  for (double g : gains_) all += g;
+  sequence<double> shares = gains_;
+  for (double& g : shares) g = all > 0 ? g / all : 0;
+  return shares;
+}
+
+WEFT_DECL double rank_correlation(double const* a, double const* b, std::size_t count) {
+  if (count < 2) return 0;
+  sequence<double> const x = detail::ranks(a, count), y = detail::ranks(b, count);
+  double const middle = (static_cast<double>(count) - 1) / 2;
+  double xy = 0, xx = 0, yy = 0;
+  for (std::size_t i = 0; i < count; ++i) {
+    xy += (x[i] - middle) * (y[i] - middle);
+    xx += (x[i] - middle) * (x[i] - middle);
+    yy += (y[i] - middle) * (y[i] - middle);
+  }
+  return xx > 0 && yy > 0 ? xy / std::sqrt(xx * yy) : 0;
+}
+
+}  // namespace tuning
+}  // namespace weft::inline WEFT_ABI

@@ -1,0 +1,76 @@
+// A point of a search space, and where points come from: a how-lambda, a recorded table, a formula in a test.
+#pragma once
+
+#include <cstdint>
+
+#include "weft/base/sequence.hpp"
+
+namespace weft::inline WEFT_ABI {
+/// The parts of the tuner; weft::tune (tune.hpp) is what most programs call.
+namespace tuning {
+
+/// One choice of all knobs that its path meets.
+struct point {
+  sequence<std::int32_t> choices;  // one per knob, in the order in which they are met
+  sequence<std::int32_t> sizes;    // how many values each of these knobs has
+  sequence<float> features;        // of what it becomes, as many for all points of a space
+  bool legal = false;
+};
+
+/// A space that is defined by running it: which knobs there are may depend on the values of earlier ones.
+class landscape {
+ public:
+  virtual ~landscape() = default;
+  /// The point at which these choices lead. Missing ones are 0, those that are too many are left out.
+  virtual point look(sequence<std::int32_t> const& choices) = 0;
+};
+
+/// Pseudo-random numbers that are the same on every machine.
+///
+/// Source  Steele, Lea, Flood: Fast splittable pseudorandom number generators, OOPSLA 2014 (SplitMix64)
+class random_numbers {
+ public:
+  explicit random_numbers(std::uint64_t seed) : state_(seed) {}
+  std::uint64_t next() {
+    std::uint64_t z = (state_ += 0x9e3779b97f4a7c15u);
+    z = (z ^ (z >> 30)) * 0xbf58476d1ce4e5b9u;
+    z = (z ^ (z >> 27)) * 0x94d049bb133111ebu;
+    return z ^ (z >> 31);
+  }
+  /// 0 .. n - 1; n is small.
+  std::int32_t below(std::int32_t n) { return static_cast<std::int32_t>((next() >> 33) % static_cast<std::uint64_t>(n)); }
+  /// 0 up to, not including, 1.
+  double unit() { return static_cast<double>(next() >> 11) * 0x1p-53; }
+
+ private:
+  std::uint64_t state_;
+};
+
+/// The choices that lead to the point after `p`, the last knob fastest; false: it is the last one.
+inline bool next_point(point const& p, sequence<std::int32_t>& choices) {
+  choices = p.choices;
+  for (std::size_t i = choices.size(); i-- > 0;) {
+    if (++choices[i] < p.sizes[i]) return true;
+    choices.resize(i);
+  }
+  return false;
+}
+
+/// A point whose knobs were chosen at random one after the other, legal or not.
+inline point random_point(landscape& from, random_numbers& r) {
+  point p = from.look({});
+  for (std::size_t decided = 0; decided < p.sizes.size();) {
+    // The knobs that are known now; one of them may bring others.
+    sequence<std::int32_t> choices = p.choices;
+    std::size_t const known = p.sizes.size();
+    for (std::size_t i = decided; i < known; ++i) choices[i] = r.below(p.sizes[i]);
+    sequence<std::int32_t> const sizes = p.sizes;
+    p = from.look(choices);
+    while (decided < known && decided < p.sizes.size() && p.sizes[decided] == sizes[decided]) ++decided;
+    if (decided < known && decided < p.sizes.size()) ++decided;  // another knob stands there: its choice counts
+  }
+  return p;
+}
+
+}  // namespace tuning
+}  // namespace weft::inline WEFT_ABI

@@ -1,0 +1,142 @@
+#include <cmath>
+#include <cstdio>
+
+#include "weft/base/joined.hpp"
+#include "weft/tune/report.hpp"
+
+namespace weft::inline WEFT_ABI {
+namespace tuning {
+namespace detail {
+
+/// As HTML shows it.
+inline std::string escaped(std::string_view text) {
+  std::string t;
+  for (char c : text) {
+    if (c == '<') t += "&lt;";
+    else if (c == '>') t += "&gt;";
+    else if (c == '&') t += "&amp;";
+    else if (c == '"') t += "&quot;";
+    else t += c;
+  }
+  return t;
+}
+inline std::string short_time(double ns) {
+  char text[32];
+  if (ns < 1e3) std::snprintf(text, sizeof text, "%.0f ns", ns);
+  else if (ns < 1e6) std::snprintf(text, sizeof text, "%.3g us", ns / 1e3);
+  else std::snprintf(text, sizeof text, "%.3g ms", ns / 1e6);
+  return text;
+}
+
+/// A drawing of 640 x 320 with times on logarithmic axes.
+class drawing {
+ public:
+  drawing(double least_x, double most_x, double least_y, double most_y, bool log_x)
+      : x0_(log_x ? std::log(least_x) : least_x), x1_(log_x ? std::log(most_x) : most_x), y0_(std::log(least_y)),
+        y1_(std::log(most_y)), log_x_(log_x) {
+    if (x1_ <= x0_) x1_ = x0_ + 1;
+    if (y1_ <= y0_) y1_ = y0_ + 1;
+    text_ = "<svg viewBox=\"0 0 640 320\" role=\"img\"><rect x=\"60\" y=\"10\" width=\"570\" height=\"270\" class=\"frame\"/>";
+    label(4, y_of(least_y), short_time(least_y));
+    label(4, y_of(most_y) + 8, short_time(most_y));
+  }
+  void dot(double x, double y, char const* kind) {
+    char t[128];
+    std::snprintf(t, sizeof t, "<circle cx=\"%.1f\" cy=\"%.1f\" r=\"3\" class=\"%s\"/>", x_of(x), y_of(y), kind);
+    text_ += t;
+  }
+  void step_to(double x, double y) {
+    char t[64];
+    if (path_.empty()) std::snprintf(t, sizeof t, "M%.1f %.1f", x_of(x), y_of(y));
+    else std::snprintf(t, sizeof t, "H%.1fV%.1f", x_of(x), y_of(y));
+    path_ += t;
+  }
+  void line(double xa, double ya, double xb, double yb) {
+    char t[160];
+    std::snprintf(t, sizeof t, "<line x1=\"%.1f\" y1=\"%.1f\" x2=\"%.1f\" y2=\"%.1f\" class=\"frame\"/>", x_of(xa), y_of(ya),
+                  x_of(xb), y_of(yb));
+    text_ += t;
+  }
+  void label(double x, double y, std::string const& what) {
+    char t[64];
+    std::snprintf(t, sizeof t, "<text x=\"%.1f\" y=\"%.1f\">", x, y);
+    text_ += joined({t, escaped(what), "</text>"});
+  }
+  std::string done() {
+    if (!path_.empty()) text_ += joined({"<path class=\"best\" d=\"", path_, "\"/>"});
+    return text_ += "</svg>\n";
+  }
+
+ private:
+  double x_of(double x) const { return 60 + 570 * ((log_x_ ? std::log(x) : x) - x0_) / (x1_ - x0_); }
+  double y_of(double y) const { return 280 - 270 * (std::log(y) - y0_) / (y1_ - y0_); }
+  double x0_, x1_, y0_, y1_;
+  bool log_x_;
+  std::string text_, path_;
+};
+
+inline void widen(double ns, double& least, double& most) {
+  if (ns <= 0) return;
+  if (least <= 0 || ns < least) least = ns;
+  if (ns > most) most = ns;
+}
+inline std::string progress_drawing(tune_result const& r) {
+  double least = 0, most = 0, best = 0;
+  for (tune_trial const& t : r.trials) widen(t.ns, least, most);
+  if (least <= 0) return "";
+  drawing d(1, static_cast<double>(r.trials.size()), least, most, false);
+  for (std::size_t i = 0; i < r.trials.size(); ++i) {
+    double const ns = r.trials[i].ns, at = static_cast<double>(i + 1);
+    if (ns <= 0) continue;
+    d.dot(at, ns, "trial");
+    if (best <= 0 || ns < best) best = ns;
+    d.step_to(at, best);
+  }
+  d.label(60, 300, joined({"trial 1 to ", std::to_string(r.trials.size()), "; the line is the best so far"}));
+  return d.done();
+}
+inline std::string model_drawing(tune_result const& r) {
+  double least = 0, most = 0;
+  for (tune_trial const& t : r.trials)
+    if (t.ns > 0 && t.expected_ns > 0) widen(t.ns, least, most), widen(t.expected_ns, least, most);
+  if (least <= 0) return "<p>No candidate was chosen by a model.</p>\n";
+  drawing d(least, most, least, most, true);
+  d.line(least, least, most, most);
+  for (tune_trial const& t : r.trials)
+    if (t.ns > 0 && t.expected_ns > 0) d.dot(t.expected_ns, t.ns, "trial");
+  char quality[64];
+  std::snprintf(quality, sizeof quality, "expected, over which: measured; rank correlation %.2f", r.model_quality);
+  d.label(60, 300, quality);
+  return d.done();
+}
+inline std::string trial_rows(tune_result const& r) {
+  std::string t = "<table><tr><th>trial</th><th>choices</th><th>time</th><th>expected</th><th>what became of it</th></tr>\n";
+  for (std::size_t i = 0; i < r.trials.size(); ++i) {
+    tune_trial const& one = r.trials[i];
+    std::string choices;
+    for (std::int32_t c : one.choices) choices += joined({choices.empty() ? "" : " ", std::to_string(c)});
+    std::string const became =
+        one.wrong ? joined({"wrong: ", one.why}) : joined({name(one.result), one.why.empty() ? "" : ": ", one.why});
+    t += joined({"<tr><td>", std::to_string(i + 1), "</td><td>", choices, "</td><td>", one.ns > 0 ? short_time(one.ns) : "",
+                 "</td><td>", one.expected_ns > 0 ? short_time(one.expected_ns) : "", "</td><td>", escaped(became), "</td></tr>\n"});
+  }
+  return t += "</table>\n";
+}
+}  // namespace detail
+}  // namespace tuning
+
+WEFT_DECL std::string report(tune_result const& r) {
+  using namespace tuning::detail;
+  std::string const title = escaped(r.kernel);
+  return joined({"<!doctype html>\n<html lang=\"en\"><meta charset=\"utf-8\"><title>", title, "</title>\n<style>",
+                 "body{font:15px sans-serif;max-width:60em;margin:2em auto;padding:0 1em}svg{width:100%;max-width:640px}"
+                 ".frame{fill:none;stroke:#999}.trial{fill:#36c;fill-opacity:.6}.best{fill:none;stroke:#c33;stroke-width:2}"
+                 "text{font-size:12px}pre{background:#f4f4f4;padding:1em;overflow:auto}td,th{text-align:left;padding:0 1em 0 0}",
+                 "</style>\n<h1>", title, "</h1>\n<p>", escaped(tuning::text(r.space)), "; ", std::to_string(r.trials.size()),
+                 " trials. Best ", short_time(r.best_ns), ", without tuning ", short_time(r.first_ns), ".</p>\n<p>",
+                 escaped(r.why), "</p>\n<h2>Best so far</h2>\n", progress_drawing(r), "<h2>The model</h2>\n", model_drawing(r),
+                 "<h2>The schedule</h2>\n<pre>", escaped(r.how), "</pre>\n<pre>", escaped(r.loops), "</pre>\n<h2>Trials</h2>\n",
+                 trial_rows(r), "</html>\n"});
+}
+
+}  // namespace weft::inline WEFT_ABI

@@ -1,0 +1,109 @@
+// Which points to measure next: at random, or by annealing on a model of what was measured so far.
+#pragma once
+
+#include "weft/tune/model.hpp"
+#include "weft/tune/point.hpp"
+
+namespace weft::inline WEFT_ABI {
+namespace tuning {
+
+/// Proposes points and is told what they cost. The same seed and the same costs give the same proposals.
+class search {
+ public:
+  virtual ~search() = default;
+  /// At most `count` legal points, none of which was proposed before; none: there are no more, or none was found in
+  /// ten thousand tries.
+  virtual sequence<point> propose(std::size_t count) = 0;
+  /// A proposed point took so many nanoseconds; 0: it failed.
+  virtual void learn(point const& p, double ns) = 0;
+  /// What a model expects it to take; 0: there is none.
+  virtual double expected_ns(point const&) const { return 0; }
+};
+
+/// Points that were looked at, each once.
+class known_points {
+ public:
+  explicit known_points(landscape& l) : from_(&l) {}
+  /// The number of the point at which the choices lead.
+  std::size_t find(sequence<std::int32_t> const& choices);
+  std::size_t keep(point p);
+  point const& operator[](std::size_t i) const { return points_[i]; }
+  std::size_t size() const { return points_.size(); }
+  landscape& from() const { return *from_; }
+
+ private:
+  std::size_t* slot(sequence<std::int32_t> const& choices);
+  landscape* from_;
+  sequence<point> points_;
+  sequence<std::size_t> table_;  // number + 1 of a point, 0: free
+};
+
+/// The baseline: points in no order.
+class random_search final : public search {
+ public:
+  random_search(landscape& l, std::uint64_t seed) : points_(l), random_(seed) {}
+  sequence<point> propose(std::size_t count) override;
+  void learn(point const&, double) override {}
+
+ private:
+  known_points points_;
+  random_numbers random_;
+  sequence<bool> proposed_;
+};
+
+/// How an annealing_search goes about it.
+struct annealing_settings {
+  std::int32_t chains = 64;      // they walk on from round to round
+  std::int32_t steps = 60;       // of each in a round
+  std::size_t first = 8;         // points at random before there is a model
+  double random_share = 0.1;     // of later proposals
+  double hottest = 1, coldest = 0.02;  // temperatures of a round, in standard deviations of the costs
+  double restarts = 0.25;        // of the chains begin a round at the best points that were measured
+  model_settings model{};
+};
+
+/// Chains of points, each one knob away from the one before it, that go where the model expects less time, and uphill by chance:
+/// often at the beginning of a round, seldom at its end. The best that they met are proposed.
+///
+/// Cost    a round of 64 chains and 60 steps looks at 3,840 points at most, each once in its life
+/// Source  Kirkpatrick et al., Optimization by simulated annealing, Science 1983; chains that persist, ranked by boosted trees:
+///         Chen et al., Learning to optimize tensor programs, NeurIPS 2018
+class annealing_search final : public search {
+ public:
+  annealing_search(landscape& l, std::uint64_t seed, annealing_settings const& how = {})
+      : points_(l), random_(seed), how_(how) {}
+  sequence<point> propose(std::size_t count) override;
+  void learn(point const& p, double ns) override;
+  double expected_ns(point const& p) const override;
+  boosted_trees const& model() const { return model_; }
+
+ private:
+  void fit();
+  double score(std::size_t at);
+  std::size_t neighbour(std::size_t at);
+  void place_chains();
+  void walk();
+  sequence<std::size_t> best_measured(std::size_t count) const;
+  std::size_t best_expected();
+  std::size_t at_random();
+
+  known_points points_;
+  random_numbers random_;
+  annealing_settings how_;
+  boosted_trees model_;
+  sequence<std::size_t> chains_;
+  sequence<bool> proposed_;                // by point
+  sequence<double> scores_;                // by point, of this round's model
+  sequence<std::int32_t> scored_;          // by point: the round in which it was
+  sequence<std::size_t> measured_;
+  sequence<double> costs_;                 // logarithms, of those measured
+  double spread_ = 1;
+  std::int32_t round_ = 0;
+};
+
+}  // namespace tuning
+}  // namespace weft::inline WEFT_ABI
+
+#if WEFT_HEADER_ONLY
+#include "weft/tune/search.ipp"
+#endif

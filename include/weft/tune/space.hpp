@@ -1,0 +1,57 @@
+// The search space of a how-lambda: run with other knob values, control flow included, it leads to other schedules.
+#pragma once
+
+#include <string>
+
+#include "weft/compile.hpp"
+#include "weft/tune/point.hpp"
+
+namespace weft::inline WEFT_ABI {
+namespace tuning {
+
+/// The schedules that one how-lambda can write for the arguments of a request.
+///
+/// A point is legal when no step is refused, its tile fits the vector registers of the target, no statement is written out
+/// too often, and what its stages keep on the stack or in a thread's own memory fits the last level of cache that is one
+/// core's own. Nothing is lowered for that.
+class space final : public landscape {
+ public:
+  /// The request, and what its pointers lead to, outlive the space.
+  explicit space(compile_request const& r);
+  point look(sequence<std::int32_t> const& choices) override;
+  /// The schedule at a point, as make_loops takes it.
+  schedule at(sequence<std::int32_t> const& choices) const;
+  /// Why the point is no legal one; empty: it is.
+  std::string why_not(sequence<std::int32_t> const& choices) const;
+  /// The first legal point, the last knob fastest: what a call takes without tuning. False: there is none among 4096.
+  bool first(point& p);
+  compile_request const& request() const { return request_; }
+
+ private:
+  compile_request request_;
+  program expanded_;
+};
+
+/// How many points a space has.
+struct space_size {
+  double points = 0, legal = 0;
+  bool exact = false;        // else estimated
+  std::int64_t looked_at = 0;
+};
+/// Counts the points, all of them when there are at most `most_counted`; else it estimates from walks at random.
+///
+/// Cost    6 us a point, or for 2,048 walks
+/// Source  Knuth, Estimating the efficiency of backtrack programs, Mathematics of Computation 1975
+space_size measure(landscape& l, std::int64_t most_counted = 1000000, std::uint64_t seed = 1);
+/// "41,472 points, 3,120 legal", or "about 2.1e+09 points, 8 % legal (estimated)".
+std::string text(space_size const& s);
+
+/// What of a schedule a cost model is told: the knobs' values, then for its first stages what its loops are.
+sequence<float> features_of(schedule const& s);
+
+}  // namespace tuning
+}  // namespace weft::inline WEFT_ABI
+
+#if WEFT_HEADER_ONLY
+#include "weft/tune/space.ipp"
+#endif

@@ -1,0 +1,159 @@
+#include <cmath>
+#include <cstdio>
+
+#include "weft/base/joined.hpp"
+#include "weft/expr/expand.hpp"
+#include "weft/schedule/pressure.hpp"
+#include "weft/tune/space.hpp"
+
+namespace weft::inline WEFT_ABI {
+namespace tuning {
+namespace detail {
+inline constexpr std::size_t knob_features = 16, described_stages = 4, stage_features = 14;
+
+/// The trip count, 1 where it is not known.
+inline double trips(loop_info const& l) { return l.extent > 0 ? static_cast<double>(l.extent) : 1; }
+inline float log_of(double x) { return static_cast<float>(std::log2(1 + x)); }
+
+/// Of one stage: how much is written out, vectorized, shared out; where the reduction stands; what the innermost loops cover.
+inline void add_stage(sequence<float>& f, schedule const& s, int stage) {
+  sequence<std::int32_t> const& order = s.order[static_cast<std::size_t>(stage)];
+  placement const& p = s.places[static_cast<std::size_t>(stage)];
+  double unrolled = 1, lanes = 1, threads = 1, inner = 1, covered[4] = {1, 1, 1, 1};
+  std::size_t depth = 0, reduced_at = 0, vector_at = 0, serial = 0;
+  for (std::size_t i = order.size(); i-- > 0; ++depth) {
+    loop_info const& l = s.at(order[i]);
+    if (l.kind == loop_kind::unrolled) unrolled *= trips(l);
+    if (l.kind == loop_kind::vectorized) lanes = trips(l), vector_at = depth + 1;
+    if (is_concurrent(l.kind)) threads *= trips(l);
+    if (l.reduced && reduced_at == 0) reduced_at = depth + 1;
+    inner *= trips(l);
+    if (l.kind == loop_kind::serial && serial < 4) covered[serial++] = inner;
+  }
+  for (std::size_t i = serial; i < 4; ++i) covered[i] = inner;
+  float const described[stage_features] = {
+      static_cast<float>(order.size()), log_of(unrolled), log_of(lanes), log_of(threads), static_cast<float>(reduced_at),
+      static_cast<float>(vector_at), static_cast<float>(registers_of(s, stage).needed()), log_of(covered[0]),
+      log_of(covered[1]), log_of(covered[2]), log_of(covered[3]), log_of(inner), p.inlined ? 1.0f : 0.0f,
+      p.loop < 0 ? -1.0f : static_cast<float>(s.position(p.loop))};
+  for (float one : described) f.push_back(one);
+}
+/// What the stages that are computed inside loops of others keep of themselves there, at most.
+inline double bytes_inside(schedule const& s) {
+  double bytes = 0;
+  program const& p = s.computation();
+  for (std::size_t i = 0; i < s.places.size(); ++i) {
+    placement const& place = s.places[i];
+    if (place.inlined || place.loop < 0 || place.store != placement::as_computed) continue;
+    double elements = 1;
+    for (std::int32_t l : s.order[i])
+      if (!s.at(l).reduced) elements *= trips(s.at(l));
+    if (s.is_part(s.order[i].empty() ? 0 : s.order[i][0])) continue;  // decided by what is read: not known here
+    bytes += elements * static_cast<double>(size_bytes(program::at(p.tensors, p.stages[i].tensor).type));
+  }
+  return bytes;
+}
+inline std::string with_commas(double n) {
+  char digits[32];
+  std::snprintf(digits, sizeof digits, "%.0f", n);
+  std::string t = digits;
+  for (std::size_t i = t.size(); i > 3; i -= 3) t.insert(i - 3, ",");
+  return t;
+}
+}  // namespace detail
+
+WEFT_DECL space::space(compile_request const& r) : request_(r), expanded_(expand(*r.what, r.machine->fma)) {}
+
+WEFT_DECL std::string space::why_not(sequence<std::int32_t> const& choices) const {
+  schedule const s = weft::detail::schedule_with(request_, expanded_, choices);
+  std::string problem = weft::detail::why_not(request_, s);
+  if (problem.empty()) problem = register_pressure(s);
+  if (problem.empty() && request_.machine->l2_bytes > 0 &&
+      detail::bytes_inside(s) > static_cast<double>(request_.machine->l2_bytes))
+    problem = "what its stages keep inside of loops does not fit the cache of a core";
+  return problem;
+}
+WEFT_DECL point space::look(sequence<std::int32_t> const& choices) {
+  schedule const s = weft::detail::schedule_with(request_, expanded_, choices);
+  point p;
+  for (knob_info const& k : s.knobs) {
+    p.choices.push_back(k.chosen);
+    p.sizes.push_back(static_cast<std::int32_t>(k.values.size()));
+  }
+  p.legal = s.state != verdict::illegal && weft::detail::why_not(request_, s).empty() && register_pressure(s).empty() &&
+            (request_.machine->l2_bytes <= 0 ||
+             detail::bytes_inside(s) <= static_cast<double>(request_.machine->l2_bytes));
+  if (p.legal) p.features = features_of(s);
+  return p;
+}
+WEFT_DECL bool space::first(point& p) {
+  sequence<std::int32_t> choices;
+  for (int tries = 0; tries < 4096; ++tries) {
+    p = look(choices);
+    if (p.legal) return true;
+    if (!next_point(p, choices)) return false;
+  }
+  return false;
+}
+WEFT_DECL schedule space::at(sequence<std::int32_t> const& choices) const {
+  schedule s = weft::detail::schedule_with(request_, expanded_, choices);
+  return weft::detail::finished(request_, s);
+}
+
+WEFT_DECL sequence<float> features_of(schedule const& s) {
+  sequence<float> f;
+  for (std::size_t i = 0; i < detail::knob_features; ++i)
+    f.push_back(i < s.knobs.size()
+                    ? detail::log_of(static_cast<double>(s.knobs[i].values[static_cast<std::size_t>(s.knobs[i].chosen)]))
+                    : -1.0f);
+  // The last ones first: those are what the outputs are made of.
+  std::size_t const stages = s.order.size();
+  for (std::size_t i = 0; i < detail::described_stages && i < stages; ++i)
+    detail::add_stage(f, s, static_cast<int>(stages - 1 - i));
+  f.resize(detail::knob_features + detail::described_stages * detail::stage_features, 0.0f);
+  return f;
+}
+
+WEFT_DECL space_size measure(landscape& l, std::int64_t most_counted, std::uint64_t seed) {
+  space_size size;
+  random_numbers random(seed);
+  double walks = 0;
+  auto const walk = [&](int count) {
+    for (; count > 0; --count, ++walks) {
+      point const p = random_point(l, random);
+      double product = 1;
+      for (std::int32_t n : p.sizes) product *= n;
+      size.points += product;
+      if (p.legal) size.legal += product;
+      ++size.looked_at;
+    }
+  };
+  walk(64);
+  double const limit = static_cast<double>(most_counted);
+  if (size.points / walks <= 2 * limit) {
+    space_size counted;
+    counted.exact = true;
+    sequence<std::int32_t> choices;
+    for (bool more = true; more;) {
+      point const p = l.look(choices);
+      ++counted.points, ++counted.looked_at;
+      if (p.legal) ++counted.legal;
+      more = next_point(p, choices);
+      if (counted.points >= limit && more) break;
+      if (!more) return counted;
+    }
+  }
+  walk(1984);
+  size.points /= walks, size.legal /= walks;
+  return size;
+}
+WEFT_DECL std::string text(space_size const& s) {
+  if (s.exact) return joined({detail::with_commas(s.points), " points, ", detail::with_commas(s.legal), " legal"});
+  char line[96];
+  std::snprintf(line, sizeof line, "about %.2g points, %.2g %% legal (estimated)", s.points,
+                s.points > 0 ? 100 * s.legal / s.points : 0);
+  return line;
+}
+
+}  // namespace tuning
+}  // namespace weft::inline WEFT_ABI

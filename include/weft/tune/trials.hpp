@@ -1,0 +1,59 @@
+// All trials that were ever measured, in a SQLite file beside the kernels: a tuning begins with what earlier ones have learned.
+#pragma once
+
+#include <string>
+#include <string_view>
+
+#include "weft/base/sequence.hpp"
+#include "weft/tune/sqlite_api.hpp"
+
+namespace weft::inline WEFT_ABI {
+namespace tuning {
+
+/// A trial as it is kept.
+struct stored_trial {
+  sequence<std::int32_t> choices;
+  double ns = 0;            // 0: not measured
+  std::int32_t result = 0;  // an outcome
+  bool wrong = false;
+};
+
+/// The file of trials. Many processes may use it at the same time, and be killed at any moment: SQLite's write-ahead log keeps
+/// what was written. A file that is damaged is put aside, by the name FILE.damaged, and a new one begun. Where there is no SQLite, or
+/// the file cannot be used, nothing is kept and nothing fails.
+///
+/// Cost    50 us a trial
+class trial_store {
+ public:
+  /// `file` empty: none.
+  explicit trial_store(std::string const& file);
+  ~trial_store();
+  trial_store(trial_store const&) = delete;
+  trial_store& operator=(trial_store const&) = delete;
+
+  bool usable() const { return database_ != nullptr; }
+  /// "1,204 trials in FILE", or why it is not used; tells of a damaged file.
+  std::string status() const;
+  bool add(std::string_view task, std::string_view kernel, stored_trial const& t);
+  /// The trials of a task, the latest first, at most `most`.
+  sequence<stored_trial> of(std::string_view task, int most = 4096);
+  std::int64_t count() const;
+
+ private:
+  bool open();
+  void close();
+  std::string file_, why_, note_;
+  sqlite_api const* api_ = nullptr;
+  sqlite_api::database* database_ = nullptr;
+};
+
+/// "1,0,3" and back; false for any other text.
+std::string choices_text(sequence<std::int32_t> const& choices);
+bool read_choices(std::string_view text, sequence<std::int32_t>& into);
+
+}  // namespace tuning
+}  // namespace weft::inline WEFT_ABI
+
+#if WEFT_HEADER_ONLY
+#include "weft/tune/trials.ipp"
+#endif

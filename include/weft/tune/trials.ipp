@@ -1,0 +1,145 @@
+#include <cstdio>
+#include <cstdlib>
+
+#include "weft/base/hash.hpp"
+#include "weft/base/joined.hpp"
+#include "weft/tune/trials.hpp"
+
+namespace weft::inline WEFT_ABI {
+namespace tuning {
+
+WEFT_DECL std::string choices_text(sequence<std::int32_t> const& choices) {
+  std::string t;
+  for (std::int32_t c : choices) t += joined({t.empty() ? "" : ",", std::to_string(c)});
+  return t;
+}
+WEFT_DECL bool read_choices(std::string_view text, sequence<std::int32_t>& into) {
+  into.clear();
+  while (!text.empty()) {
+    std::int32_t value = 0;
+    std::size_t digits = 0;
+    for (; digits < text.size() && text[digits] >= '0' && text[digits] <= '9' && digits < 7; ++digits)
+      value = 10 * value + (text[digits] - '0');
+    if (digits == 0 || into.size() == 64) return false;
+    into.push_back(value);
+    text.remove_prefix(digits);
+    if (text.empty()) return true;
+    if (text[0] != ',' || text.size() == 1) return false;
+    text.remove_prefix(1);
+  }
+  return true;
+}
+
+namespace detail {
+/// A statement of SQL for the length of a scope.
+class sql {
+ public:
+  sql(sqlite_api const& api, sqlite_api::database* db, char const* text) : api_(api) {
+    if (api.prepare_v2(db, text, -1, &statement_, nullptr) != sqlite_api::ok) statement_ = nullptr;
+  }
+  sql(sql const&) = delete;
+  sql& operator=(sql const&) = delete;
+  ~sql() {
+    if (statement_ != nullptr) api_.finalize(statement_);
+  }
+  sql& with(std::int64_t v) {
+    if (statement_ != nullptr) api_.bind_int64(statement_, ++bound_, v);
+    return *this;
+  }
+  sql& with(double v) {
+    if (statement_ != nullptr) api_.bind_double(statement_, ++bound_, v);
+    return *this;
+  }
+  sql& with(std::string_view v) {
+    if (statement_ != nullptr)
+      api_.bind_text(statement_, ++bound_, v.data(), static_cast<int>(v.size()), sqlite_api::transient);
+    return *this;
+  }
+  int step() { return statement_ != nullptr ? api_.step(statement_) : 1; }
+  std::int64_t integer(int at) const { return api_.column_int64(statement_, at); }
+  double number(int at) const { return api_.column_double(statement_, at); }
+  std::string_view text(int at) const {
+    auto const* const t = reinterpret_cast<char const*>(api_.column_text(statement_, at));
+    return t != nullptr ? std::string_view(t, static_cast<std::size_t>(api_.column_bytes(statement_, at))) : std::string_view();
+  }
+
+ private:
+  sqlite_api const& api_;
+  sqlite_api::statement* statement_ = nullptr;
+  int bound_ = 0;
+};
+inline std::int64_t task_number(std::string_view task) { return static_cast<std::int64_t>(xxh64(task)); }
+}  // namespace detail
+
+WEFT_DECL trial_store::trial_store(std::string const& file) : file_(file), api_(find_sqlite()) {
+  if (file.empty()) why_ = "no directory is used";
+  else if (api_ == nullptr) why_ = "no SQLite on this machine: apt-get install libsqlite3-0";
+  else if (!open() && why_ == "damaged") {
+    std::string const aside = file_ + ".damaged";
+    for (char const* suffix : {"-wal", "-shm"}) std::remove((file_ + suffix).c_str());
+    if (std::rename(file_.c_str(), aside.c_str()) == 0 && open())
+      note_ = joined({"; what was there could not be read, and is now ", aside});
+  }
+}
+WEFT_DECL trial_store::~trial_store() { close(); }
+WEFT_DECL void trial_store::close() {
+  if (database_ != nullptr) api_->close_v2(database_);
+  database_ = nullptr;
+}
+/// The first statements read the file: what is no database, or a torn one, is found here.
+WEFT_DECL bool trial_store::open() {
+  int const flags = sqlite_api::read_write | sqlite_api::create | sqlite_api::full_mutex;
+  int code = api_->open_v2(file_.c_str(), &database_, flags, nullptr);
+  if (code == sqlite_api::ok) {
+    api_->busy_timeout(database_, 5000);
+    for (char const* text : {"pragma journal_mode = wal", "pragma synchronous = normal",
+                             "create table if not exists trials (task integer, kernel text, choices text, ns real, "
+                             "result integer, wrong integer, at integer default (strftime('%s', 'now')))",
+                             "create index if not exists trials_of_task on trials (task)"})
+      if (code == sqlite_api::ok) code = api_->exec(database_, text, nullptr, nullptr, nullptr);
+  }
+  if (code == sqlite_api::ok) {
+    detail::sql check(*api_, database_, "pragma quick_check(1)");
+    int const answer = check.step();
+    bool const sound = answer == sqlite_api::row && check.text(0) == "ok";
+    if (!sound) code = answer == sqlite_api::row ? sqlite_api::corrupt : answer;
+  }
+  if (code == sqlite_api::ok) return true;
+  why_ = code == sqlite_api::corrupt || code == sqlite_api::no_database ? "damaged" : joined({file_, " cannot be used"});
+  close();
+  return false;
+}
+WEFT_DECL std::string trial_store::status() const {
+  return usable() ? joined({std::to_string(count()), " trials in ", file_, note_}) : "not used: " + why_;
+}
+WEFT_DECL bool trial_store::add(std::string_view task, std::string_view kernel, stored_trial const& t) {
+  if (!usable()) return false;
+  detail::sql insert(*api_, database_,
+                     "insert into trials (task, kernel, choices, ns, result, wrong) values (?, ?, ?, ?, ?, ?)");
+  insert.with(detail::task_number(task)).with(kernel).with(choices_text(t.choices)).with(t.ns);
+  insert.with(std::int64_t{t.result}).with(std::int64_t{t.wrong});
+  return insert.step() == sqlite_api::done;
+}
+WEFT_DECL sequence<stored_trial> trial_store::of(std::string_view task, int most) {
+  sequence<stored_trial> all;
+  if (!usable()) return all;
+  detail::sql select(*api_, database_,
+                     "select choices, ns, result, wrong from trials where task = ? order by rowid desc limit ?");
+  select.with(detail::task_number(task)).with(std::int64_t{most});
+  while (select.step() == sqlite_api::row) {
+    stored_trial t;
+    t.ns = select.number(1);
+    t.result = static_cast<std::int32_t>(select.integer(2));
+    t.wrong = select.integer(3) != 0;
+    if (read_choices(select.text(0), t.choices) && t.ns >= 0 && t.result >= 0 && t.result < 5) all.push_back(t);
+  }
+  return all;
+}
+WEFT_DECL std::int64_t trial_store::count() const {
+  if (!usable()) return 0;
+  detail::sql select(*api_, database_, "select count(*) from trials");
+  return select.step() == sqlite_api::row ? select.integer(0) : 0;
+}
+
+}  // namespace tuning
+}  // namespace weft::inline WEFT_ABI

@@ -1,0 +1,123 @@
+// The tuner behind weft::tune, without types: a space, a search, a runner, a verdict on each candidate, and what is kept.
+#pragma once
+
+#include <string>
+
+#include "weft/kernel_table.hpp"
+#include "weft/tune/search.hpp"
+#include "weft/tune/space.hpp"
+#include "weft/tune/worker.hpp"
+
+namespace weft::inline WEFT_ABI {
+
+/// How a tuning goes on, for who watches it.
+struct tune_progress {
+  std::int64_t trials = 0, most_trials = 0;
+  double seconds = 0, most_seconds = 0;
+  double best_ns = 0;   // 0: none is right yet
+  double first_ns = 0;  // of the schedule that the kernel would have without tuning
+};
+
+/// Who is told of progress and may end the tuning: anything that is called with a tune_progress; true: go on. A lambda without
+/// captures, or a named object that outlives the tuning.
+class tune_watcher {
+ public:
+  tune_watcher() = default;
+  /// Nobody's copy: `f` is called where it stands.
+  template <class F>
+    requires requires(F& f, tune_progress const& p) { static_cast<bool>(f(p)); }
+  tune_watcher(F& f) : object_(&f), call_([](void* o, tune_progress const& p) { return bool((*static_cast<F*>(o))(p)); }) {}
+  /// Without captures it needs no object.
+  template <class F>
+    requires(std::is_empty_v<F> && std::is_default_constructible_v<F>)
+  tune_watcher(F const&&) : call_([](void*, tune_progress const& p) { return bool(F{}(p)); }) {}
+  /// Whether to go on; nobody watches: yes.
+  bool operator()(tune_progress const& p) const { return call_ == nullptr || call_(object_, p); }
+
+ private:
+  void* object_ = nullptr;
+  bool (*call_)(void*, tune_progress const&) = nullptr;
+};
+/// A std::stop_token, or what else can be asked whether to stop; it outlives the tuning.
+class tune_stop {
+ public:
+  tune_stop() = default;
+  /// Nobody's copy: `t` is asked where it stands.
+  template <class Token>
+    requires requires(Token const& t) { static_cast<bool>(t.stop_requested()); }
+  tune_stop(Token const& t)
+      : object_(&t), call_([](void const* o) { return bool(static_cast<Token const*>(o)->stop_requested()); }) {}
+  /// Whether it says so by now.
+  bool requested() const { return call_ != nullptr && call_(object_); }
+
+ private:
+  void const* object_ = nullptr;
+  bool (*call_)(void const*) = nullptr;
+};
+
+/// What `tune` may spend, and how it goes about it.
+struct tune_options {
+  std::int64_t trials = 64;    // candidates that are measured at most
+  double seconds = 60;         // all of it, but for the trial that is under way
+  std::uint64_t seed = 1;      // equal seeds and equal times give equal proposals
+  bool bitwise = false;        // only schedules whose results have the bits of the kernel without tuning
+  bool keep = true;            // the result on disk, for this and later processes
+  bool random = false;         // no model: the baseline of searches
+  std::size_t batch = 8;       // candidates between two fits of the model
+  tuning::isolation worker = tuning::isolation::automatic;
+  tune_watcher progress{};
+  tune_stop stop{};
+};
+
+/// One candidate, and what became of it.
+struct tune_trial {
+  sequence<std::int32_t> choices;
+  double ns = 0;           // of a call; 0: not measured
+  double expected_ns = 0;  // by the model, before it was measured; 0: there was none
+  tuning::outcome result = tuning::outcome::good;
+  bool wrong = false;      // it ran, and computed something else
+  std::string why{};       // it is not good
+};
+/// A knob and its value.
+struct tune_choice {
+  std::string name;
+  std::int64_t value = 0;
+};
+
+/// What `tune` found.
+struct tune_result {
+  std::string kernel;
+  tuning::space_size space{};
+  sequence<tune_trial> trials;
+  double first_ns = 0, best_ns = 0;  // of a call: as it would be without tuning; of the best
+  sequence<std::int32_t> choices;    // schedule::choices of the best
+  sequence<tune_choice> knobs;       // the same by name
+  std::string how;                   // the best schedule as a how-lambda
+  std::string loops;                 // and as loops
+  std::string why;                   // in a sentence, why this one
+  std::string checked;               // against what results were compared
+  bool kept = false;                 // it is on disk
+  std::string store;                 // how many trials are kept, and where
+  std::int64_t earlier = 0;          // trials of earlier tunings that the model began with
+  bool stopped = false;              // by who watches it
+  double seconds = 0;                // that it took
+  double measuring_seconds = 0;      // of these, in calls of candidates
+  double model_quality = 0;          // rank correlation of expected and measured times; 0: too few
+  /// A page for people: the space, the trials in numbers, the best schedule.
+  std::string text() const;
+};
+
+namespace tuning {
+
+/// Tunes a kernel for these arguments, which are read and not written.
+///
+/// Errors   argument_error, schedule_error, as at a call; argument_error for what cannot be tuned: constants that are kept, functions
+///          of the program, sizes that are open
+tune_result tune(kernel_face const& face, argument* arguments, int count, tune_options const& o);
+
+}  // namespace tuning
+}  // namespace weft::inline WEFT_ABI
+
+#if WEFT_HEADER_ONLY
+#include "weft/tune/tuner.ipp"
+#endif

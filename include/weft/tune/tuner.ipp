@@ -1,0 +1,412 @@
+#include <cstdio>
+
+#include "weft/base/env.hpp"
+#include "weft/base/joined.hpp"
+#include "weft/expr/canonical.hpp"
+#include "weft/expr/expand.hpp"
+#include "weft/ir/print.hpp"
+#include "weft/runtime/bind.hpp"
+#include "weft/runtime/cache/cache.hpp"
+#include "weft/runtime/cache/tuned.hpp"
+#include "weft/schedule/print_how.hpp"
+#include "weft/tune/measure.hpp"
+#include "weft/tune/trials.hpp"
+#include "weft/tune/tuner.hpp"
+#include "weft/tune/verify.hpp"
+
+namespace weft::inline WEFT_ABI {
+namespace tuning {
+namespace detail {
+
+inline std::string time_text(double ns) {
+  char text[32];
+  if (ns < 1e3) std::snprintf(text, sizeof text, "%.0f ns", ns);
+  else if (ns < 1e6) std::snprintf(text, sizeof text, "%.3g us", ns / 1e3);
+  else if (ns < 1e9) std::snprintf(text, sizeof text, "%.3g ms", ns / 1e6);
+  else std::snprintf(text, sizeof text, "%.3g s", ns / 1e9);
+  return text;
+}
+inline std::string number_text(double x, char const* format = "%.2f") {
+  char text[32];
+  std::snprintf(text, sizeof text, format, x);
+  return text;
+}
+
+/// Calls in a slot of the runner, with a watch over each.
+class slot_calls final : public timed_calls {
+ public:
+  slot_calls(runner& r, int slot, double& measured_ns) : runner_(r), slot_(slot), measured_ns_(measured_ns) {}
+  double run(std::int64_t calls) override {
+    // Twenty times what the slowest call took so far, and two seconds for what else the machine does.
+    double const ns = runner_.run(slot_, calls, 2e9 + 20 * slowest_ns_ * static_cast<double>(calls));
+    if (ns < 0) return ns;
+    double const each = ns / static_cast<double>(calls);
+    if (each > slowest_ns_) slowest_ns_ = each;
+    measured_ns_ += ns;
+    return ns;
+  }
+  void expect(double ns) { slowest_ns_ = ns; }
+
+ private:
+  runner& runner_;
+  int slot_;
+  double& measured_ns_;
+  double slowest_ns_ = 0;
+};
+
+/// Where trials are kept, if they are to be.
+inline std::string trials_file(bool keep) {
+  std::string const directory = keep ? cache::directory_in_use(true) : "";
+  return directory.empty() ? "" : directory + "/trials.sqlite";
+}
+
+/// One tuning under way.
+class tuning_run {
+ public:
+  tuning_run(kernel_face const& face, argument* arguments, int count, tune_options const& o)
+      : face_(face), options_(o), arguments_(arguments), count_(count), what_(face.what(face.object)),
+        machine_(face.machine != nullptr ? *face.machine : host()), layout_(bound()),
+        space_({face.name, &what_, face.how, face.object, &layout_, &machine_, {}}), copies_(arguments, count),
+        runner_(copies_, o.worker), store_(trials_file(o.keep)), task_(task()) {
+    tolerance_ = {o.bitwise, longest_reduction(what_, arguments)};
+    result_.kernel = std::string(face.name);
+  }
+  tune_result run();
+
+ private:
+  call_layout bound();
+  double elapsed() const { return (now_ns() - began_) / 1e9; }
+  bool may_go_on();
+  std::string loops_of(sequence<std::int32_t> const& choices, std::string& why) const;
+  sequence<element_list> outputs() const;
+  tune_trial measured(sequence<std::int32_t> const& choices, double give_up_ns);
+  bool prepare(int slot, sequence<std::int32_t> const& choices, tune_trial& t);
+  bool computes_the_same(tune_trial& t);
+  void measure_first();
+  void learn_earlier(search& s);
+  void search_on();
+  void note(tune_trial t, double expected_ns);
+  sequence<std::size_t> finalists() const;
+  void confirm();
+  void describe();
+  void keep();
+  std::string task() const;
+
+  kernel_face const& face_;
+  tune_options const& options_;
+  argument* arguments_;
+  int count_;
+  program what_;
+  target const& machine_;
+  call_layout layout_;
+  space space_;
+  argument_copies copies_;
+  runner runner_;
+  trial_store store_;
+  std::string task_;
+  tolerance tolerance_;
+  sequence<element_list> expected_;  // of the schedule without tuning
+  point first_;
+  tune_result result_;
+  double began_ = now_ns(), measured_ns_ = 0;
+  int rounds_ = 0;
+};
+
+/// The layout of the call, when it is one that can be tuned.
+inline call_layout tuning_run::bound() {
+  auto const refuse = [&](char const* why) { WEFT_THROW(argument_error(joined({face_.name, ": tune: ", why}))); };
+  if (std::string const why = cannot_run_here(machine_); !why.empty()) refuse(why.c_str());
+  if (face_.open != nullptr)
+    refuse("sizes that are open (weft::dim) are not tuned: tune the kernel for numbers, in the middle of what it will see");
+  if (face_.wanted.any() || environment_switch("WEFT_CHECKED") || environment_switch("WEFT_DEBUG"))
+    refuse("checked code and code for a debugger are not tuned");
+  for (stage_info const& s : what_.stages)
+    if (s.by != nullptr) refuse("a kernel with functions of the program (weft::extern_stage) is not tuned");
+  bool left_out = false;
+  for (int i = 0; i < count_; ++i) left_out = left_out || arguments_[i].is_allocated_here;
+  if (left_out) shape_outputs(what_, arguments_, count_);
+  call_layout l = weft::bind(what_, face_.name, arguments_, count_);
+  for (argument_layout const& a : l.arguments)
+    if (a.constant) refuse("a weft::constant is not tuned: give the tensor itself");
+  return l;
+}
+inline bool tuning_run::may_go_on() {
+  if (options_.stop.requested()) result_.stopped = true;
+  auto const trials = static_cast<std::int64_t>(result_.trials.size());
+  return !result_.stopped && trials < options_.trials && elapsed() < options_.seconds;
+}
+
+/// The text of a candidate's loop program.
+inline std::string tuning_run::loops_of(sequence<std::int32_t> const& choices, std::string& why) const {
+#if WEFT_HAS_EXCEPTIONS
+  try {
+#endif
+    ir::arena m;
+    return ir::print(make_loops(m, space_.request(), space_.at(choices)));
+#if WEFT_HAS_EXCEPTIONS
+  } catch (error const& e) {
+    why = e.what();
+    return "";
+  }
+#endif
+}
+inline sequence<element_list> tuning_run::outputs() const {
+  sequence<element_list> all;
+  std::size_t tensor = 0;
+  for (int i = 0; i < count_; ++i) {
+    if (arguments_[i].is_output) all.push_back(elements_of(arguments_[i], copies_.data(tensor)));
+    if (!arguments_[i].is_scalar) ++tensor;
+  }
+  return all;
+}
+/// Compiled into the slot; else the trial says why not.
+inline bool tuning_run::prepare(int slot, sequence<std::int32_t> const& choices, tune_trial& t) {
+  std::string const loops = loops_of(choices, t.why);
+  t.result = loops.empty() ? outcome::refused : runner_.load(slot, loops, t.why);
+  return t.result == outcome::good;
+}
+inline bool tuning_run::computes_the_same(tune_trial& t) {
+  if (!copies_.intact()) t.why = "it writes outside of its tensors";
+  sequence<element_list> const found = outputs();
+  if (t.why.empty() && expected_.empty()) {
+    int samples = 0;
+    t.why = check_samples(what_, machine_.fma, arguments_, count_, found, tolerance_, samples);
+    result_.checked = samples > 0 ? joined({std::to_string(samples), " elements by direct evaluation, all others by the schedule "
+                                                                     "without tuning"})
+                                  : "the schedule without tuning (direct evaluation would take too long)";
+    if (t.why.empty()) expected_ = found;
+  }
+  for (std::size_t i = 0; i < found.size() && t.why.empty(); ++i) {
+    t.why = difference(expected_[i], found[i], tolerance_);
+    if (!t.why.empty() && found.size() > 1) t.why = joined({"output ", std::to_string(i), ": ", t.why});
+  }
+  t.wrong = !t.why.empty();
+  return !t.wrong;
+}
+/// Compiled, run once, compared, and only then timed.
+inline tune_trial tuning_run::measured(sequence<std::int32_t> const& choices, double give_up_ns) {
+  tune_trial t;
+  t.choices = choices;
+  if (!prepare(0, choices, t)) return t;
+  copies_.restore();
+  slot_calls calls(runner_, 0, measured_ns_);
+  calls.expect(result_.first_ns > 0 ? result_.first_ns : 5e8);
+  if (calls.run(1) < 0) {
+    t.result = runner_.last();
+    t.why = t.result == outcome::hung      ? "it did not end"
+            : t.result == outcome::crashed ? "it ended the worker: an access outside of its tensors, perhaps"
+                                           : "it said that it failed";
+    return t;
+  }
+  if (!computes_the_same(t)) return t;
+  timing_settings how;
+  how.give_up_ns = give_up_ns;
+  timing const time = time_calls(calls, how);
+  t.ns = time.ns;
+  if (t.ns <= 0) t.result = runner_.last(), t.why = "it failed while it was timed";
+  return t;
+}
+
+inline void tuning_run::note(tune_trial t, double expected_ns) {
+  t.expected_ns = expected_ns;
+  if (t.ns > 0 && (result_.best_ns <= 0 || t.ns < result_.best_ns)) result_.best_ns = t.ns, result_.choices = t.choices;
+  store_.add(task_, face_.name, {t.choices, t.ns, static_cast<std::int32_t>(t.result), t.wrong});
+  result_.trials.push_back(static_cast<tune_trial&&>(t));
+  tune_progress const p{static_cast<std::int64_t>(result_.trials.size()), options_.trials, elapsed(), options_.seconds,
+                        result_.best_ns, result_.first_ns};
+  if (!options_.progress(p)) result_.stopped = true;
+}
+inline void tuning_run::measure_first() {
+  tune_trial t = measured(first_.choices, 0);
+  if (t.wrong) WEFT_THROW(internal_error(joined({face_.name, ": tune: without tuning, ", t.why})));
+  if (t.ns <= 0)
+    WEFT_THROW(device_error(joined({face_.name, ": tune: the schedule without tuning could not be measured: ", t.why})));
+  result_.first_ns = t.ns;
+  note(static_cast<tune_trial&&>(t), 0);
+  cache::tuned before;
+  if (!cache::find_tuned(task_, before) || before.choices == first_.choices || !may_go_on()) return;
+  point const known = space_.look(before.choices);
+  if (known.legal) note(measured(known.choices, 0), 0);
+}
+/// What earlier tunings measured is not measured again, for as long as half of the space is left: the model knows it.
+inline void tuning_run::learn_earlier(search& s) {
+  sequence<stored_trial> const earlier = store_.of(task_);
+  if (options_.random || 2 * static_cast<double>(earlier.size()) > result_.space.legal) return;
+  for (stored_trial const& t : earlier) {
+    bool here = false;
+    for (tune_trial const& own : result_.trials) here = here || own.choices == t.choices;
+    point const p = here ? point{} : space_.look(t.choices);
+    if (!p.legal || !(p.choices == t.choices)) continue;
+    s.learn(p, t.wrong ? 0 : t.ns);
+    ++result_.earlier;
+  }
+}
+inline void tuning_run::search_on() {
+  random_search at_random(space_, options_.seed);
+  annealing_search annealing(space_, options_.seed);
+  search& s = options_.random ? static_cast<search&>(at_random) : annealing;
+  for (tune_trial const& t : result_.trials) s.learn(space_.look(t.choices), t.ns);
+  learn_earlier(s);
+  sequence<double> expected, found;
+  while (may_go_on()) {
+    sequence<point> const proposed = s.propose(options_.batch);
+    if (proposed.empty()) break;
+    for (point const& p : proposed) {
+      if (!may_go_on()) break;
+      bool measured_before = false;
+      for (tune_trial const& t : result_.trials) measured_before = measured_before || t.choices == p.choices;
+      if (measured_before) continue;
+      double const guess = s.expected_ns(p);
+      tune_trial t = measured(p.choices, 3 * result_.best_ns);
+      s.learn(p, t.ns);
+      if (guess > 0 && t.ns > 0) expected.push_back(guess), found.push_back(t.ns);
+      note(static_cast<tune_trial&&>(t), guess);
+    }
+  }
+  if (expected.size() >= 8) result_.model_quality = rank_correlation(expected.data(), found.data(), expected.size());
+}
+
+/// The fastest few, and the first one, which stands for what there was.
+inline sequence<std::size_t> tuning_run::finalists() const {
+  sequence<std::size_t> all{0};
+  while (all.size() < 4) {
+    std::size_t best = 0;
+    for (std::size_t i = 1; i < result_.trials.size(); ++i) {
+      bool taken = result_.trials[i].ns <= 0;
+      for (std::size_t k : all) taken = taken || k == i;
+      if (!taken && (best == 0 || result_.trials[i].ns < result_.trials[best].ns)) best = i;
+    }
+    if (best == 0) break;
+    all.push_back(best);
+  }
+  return all;
+}
+/// A sample of each in turn, over and over: what slows the machine for a while slows all of them. The first one stays unless
+/// another is faster by a hundredth and by more than half of the rounds.
+inline void tuning_run::confirm() {
+  sequence<std::size_t> const in = finalists();
+  sequence<sequence<double>> samples(in.size());
+  sequence<slot_calls> calls;
+  sequence<bool> good(in.size(), true);
+  sequence<std::int64_t> counts(in.size(), std::int64_t{1});
+  for (std::size_t i = 0; i < in.size(); ++i) {
+    tune_trial ignored;
+    tune_trial const& t = result_.trials[in[i]];
+    good[i] = prepare(static_cast<int>(i), t.choices, ignored);
+    counts[i] = t.ns < 1e6 ? static_cast<std::int64_t>(1e6 / t.ns) + 1 : 1;
+  }
+  double const until = now_ns() + 2e9;
+  for (rounds_ = 0; rounds_ < 15 && (rounds_ < 3 || now_ns() < until); ++rounds_)
+    for (std::size_t i = 0; i < in.size(); ++i) {
+      if (!good[i]) continue;
+      slot_calls call(runner_, static_cast<int>(i), measured_ns_);
+      call.expect(result_.trials[in[i]].ns);
+      double const ns = call.run(counts[i]);
+      good[i] = ns > 0;
+      samples[i].push_back(ns / static_cast<double>(counts[i]));
+    }
+  std::size_t best = 0;
+  for (std::size_t i = 1; i < in.size(); ++i) {
+    if (!good[i] || !good[0]) continue;
+    int faster = 0;
+    for (int r = 0; r < rounds_; ++r) faster += samples[i][static_cast<std::size_t>(r)] < samples[0][static_cast<std::size_t>(r)];
+    double const own = quantile(samples[i], 0.25), first = quantile(samples[0], 0.25);
+    if (own < 0.99 * first && 2 * faster > rounds_ && own < quantile(samples[best], 0.25)) best = i;
+  }
+  if (good[0]) result_.first_ns = quantile(samples[0], 0.25);
+  result_.best_ns = good[best] && !samples[best].empty() ? quantile(samples[best], 0.25) : result_.trials[in[best]].ns;
+  result_.choices = result_.trials[in[best]].choices;
+}
+
+inline std::string tuning_run::task() const {
+  program const expanded = expand(what_, machine_.fma);
+  return cache::task_key(face_.name, what_, weft::detail::schedule_with(space_.request(), expanded, {}), layout_, machine_);
+}
+/// The best schedule in words and as code.
+inline void tuning_run::describe() {
+  schedule const best = space_.at(result_.choices), first = space_.at(first_.choices);
+  std::string changed;
+  for (std::size_t i = 0; i < best.knobs.size(); ++i) {
+    knob_info const& k = best.knobs[i];
+    std::int64_t const value = k.values[static_cast<std::size_t>(k.chosen)];
+    result_.knobs.push_back({std::string(k.name.view()), value});
+    bool const same = i < first.knobs.size() && first.knobs[i].chosen == k.chosen && first.knobs[i].values == k.values;
+    if (same) continue;
+    changed += joined({changed.empty() ? "" : ", ", k.name.view(), " = ", std::to_string(value)});
+    if (i < first.knobs.size() && first.knobs[i].name.view() == k.name.view())
+      changed += joined({" instead of ", std::to_string(first.knobs[i].values[static_cast<std::size_t>(first.knobs[i].chosen)])});
+  }
+  schedule written(what_, [](int, int) { return std::int64_t(-1); });
+  replay(written, best.steps);
+  result_.how = print_how(written);
+  result_.loops = print_loops(best);
+  result_.why = changed.empty()
+                    ? joined({"the first values are the best that were found: no candidate was faster by a hundredth in ",
+                              std::to_string(rounds_), " rounds of turns"})
+                    : joined({number_text(result_.first_ns / result_.best_ns), " times as fast as without tuning (",
+                              time_text(result_.first_ns), "), confirmed in ", std::to_string(rounds_), " rounds of turns: ", changed});
+}
+/// On disk, and in this process: forms of other schedules are not found any more.
+inline void tuning_run::keep() {
+  cache::tuned const t{result_.choices, hash(space_.at(result_.choices).steps), result_.best_ns,
+                       static_cast<std::int64_t>(result_.trials.size())};
+  cache::tuned before;
+  bool const imported = cache::find_tuned(task_, before) && before.trials == 0;  // nobody has measured it here
+  result_.kept = cache::keep_tuned(task_, t, imported || before.choices == t.choices);
+  if (!result_.kept) return;
+  struct context {
+    kernel_face const& face;
+    program const& what;
+  } const c{face_, what_};
+  supersede(
+      [](void const* of, ready_kernel const& k) {
+        auto const& wanted = *static_cast<context const*>(of);
+        return k.name == wanted.face.name && k.machine == wanted.face.machine && digest(k.what) == digest(wanted.what);
+      },
+      &c);
+}
+
+inline tune_result tuning_run::run() {
+  bool const possible = space_.first(first_);
+  result_.space = measure(space_, 20000);
+  if (!possible) {
+    make_schedule(space_.request());  // says what is wrong, if all is
+    result_.why = "no values of the knobs fit the registers of this machine: nothing was measured";
+    return static_cast<tune_result&&>(result_);
+  }
+  measure_first();
+  search_on();
+  if (result_.trials.size() > 1) confirm();
+  describe();
+  if (options_.keep && result_.trials.size() > 1) keep();
+  result_.store = store_.status();
+  result_.seconds = elapsed();
+  result_.measuring_seconds = measured_ns_ / 1e9;
+  return static_cast<tune_result&&>(result_);
+}
+}  // namespace detail
+
+WEFT_DECL tune_result tune(kernel_face const& face, argument* arguments, int count, tune_options const& o) {
+  detail::tuning_run run(face, arguments, count, o);
+  return run.run();
+}
+
+}  // namespace tuning
+
+WEFT_DECL std::string tune_result::text() const {
+  int counts[5] = {}, wrong = 0;
+  for (tune_trial const& t : trials) {
+    if (t.wrong) ++wrong;
+    else ++counts[static_cast<int>(t.result)];
+  }
+  std::string all = joined({kernel, ": ", tuning::text(space), "; ", std::to_string(trials.size()), " trials in ",
+                            tuning::detail::number_text(seconds, "%.1f"), " s: ", std::to_string(counts[0]), " good"});
+  for (int i = 1; i < 5; ++i)
+    if (counts[i] > 0) all += joined({", ", std::to_string(counts[i]), " ", tuning::name(static_cast<tuning::outcome>(i))});
+  if (wrong > 0) all += joined({", ", std::to_string(wrong), " wrong"});
+  all += joined({"\n  best    ", tuning::detail::time_text(best_ns), "; without tuning ", tuning::detail::time_text(first_ns),
+                 "\n  why     ", why, "\n  checked ", checked, "\n  kept    ", kept ? "on disk" : "no", "\n", how, "\n"});
+  return all;
+}
+
+}  // namespace weft::inline WEFT_ABI

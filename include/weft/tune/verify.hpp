@@ -1,0 +1,51 @@
+// Whether a candidate has computed what the program says: against direct evaluation, or against another candidate's elements.
+#pragma once
+
+#include <string>
+
+#include "weft/expr/program.hpp"
+#include "weft/runtime/argument.hpp"
+#include "weft/base/sequence.hpp"
+
+namespace weft::inline WEFT_ABI {
+namespace tuning {
+
+/// How far two results may be apart: 0 for integers and where bits are asked for. Else
+///
+///     16 * eps(accumulator) * sqrt(terms) * largest + 2 * eps(result) * largest
+///
+/// with the terms of the longest reduction, `largest` of the result's elements, and the accumulators of narrow floats in f32.
+/// Rounding errors of a sum in another order grow with the root of the terms (Higham, Accuracy and Stability of Numerical
+/// Algorithms, 2nd edition, section 4.2); a term too many or too few is some 1 / terms of the sum.
+struct tolerance {
+  bool bitwise = false;
+  double terms = 1;
+};
+
+/// The terms of the longest sum, or the like, that a call computes.
+double longest_reduction(program const& p, argument const* arguments);
+
+/// The elements of one output, in row-major order, each as its bits.
+struct element_list {
+  dtype type = dtype::f32;
+  sequence<std::int64_t> bits;
+};
+/// Of a tensor in memory; `data` is where its first element stands.
+element_list elements_of(argument const& shape, char const* data);
+
+/// "element 17 is 3.5 instead of 2.5", or empty.
+std::string difference(element_list const& expected, element_list const& found, tolerance const& t);
+
+/// Compares samples of the outputs with direct evaluation of the program.
+///
+/// In `checked` comes how many were; 0: it would take longer than a second, or the inputs have too many elements.
+/// Cost     a second at most; 12 bytes for each element of the inputs
+std::string check_samples(program const& what, bool fma, argument const* arguments, int count,
+                          sequence<element_list> const& outputs, tolerance const& t, int& checked);
+
+}  // namespace tuning
+}  // namespace weft::inline WEFT_ABI
+
+#if WEFT_HEADER_ONLY
+#include "weft/tune/verify.ipp"
+#endif

@@ -1,0 +1,39 @@
+// What tuners have found, as text that can be carried to other machines of the same kind.
+#pragma once
+
+#include <string>
+#include <string_view>
+
+#include "weft/base/sequence.hpp"
+#include "weft/config.hpp"
+
+namespace weft::inline WEFT_ABI {
+/// The results of `tune` that are kept on disk. One JSON object a line:
+///
+///     {"kernel": "matmul", "target": "x86-64-v4", "choices": [1, 0, 2], "ns": 15500, "steps": "9f..", "key": "0500.."}
+namespace wisdom {
+
+/// All results in the directory of the cache, as lines. (`export` is a word of the language.)
+std::string export_all();
+
+/// What became of imported lines.
+struct imported {
+  int taken = 0;    // kept, for the first call to look at
+  int known = 0;    // there is a result that was measured here: it stays
+  int refused = 0;  // no such object, or its numbers are none that a result has
+  std::string why;  // of the first that was refused: "line 3: .."
+};
+/// Keeps the results of a text, which may come from anywhere. Each is looked at when it is used: the how-lambda is run with its
+/// choices, and has to be legal and take the steps that the text tells of; else it is as if it were not there. Whoever wrote the
+/// text can thus make a kernel slow, and nothing else. A tuning here takes the place of what was imported.
+imported import_lines(std::string_view text);
+
+/// Removes all results; answers how many.
+int forget_all();
+
+}  // namespace wisdom
+}  // namespace weft::inline WEFT_ABI
+
+#if WEFT_HEADER_ONLY
+#include "weft/tune/wisdom.ipp"
+#endif

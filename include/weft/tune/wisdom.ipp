@@ -1,0 +1,196 @@
+#include <dirent.h>
+
+#include <cstdio>
+#include <cstdlib>
+
+#include "weft/base/joined.hpp"
+#include "weft/runtime/cache/cache.hpp"
+#include "weft/runtime/cache/directory.hpp"
+#include "weft/runtime/cache/key.hpp"
+#include "weft/runtime/cache/tuned.hpp"
+#include "weft/tune/wisdom.hpp"
+
+namespace weft::inline WEFT_ABI {
+namespace wisdom {
+namespace detail {
+
+/// Calls `use` with the bytes of each result in the directory.
+template <class Use>
+int each_result(Use const& use) {
+  std::string const path = cache::directory_in_use();
+  cache::directory const d(path, cache::creation::never);
+  DIR* const stream = path.empty() || !d.usable() ? nullptr : ::opendir(path.c_str());
+  int count = 0;
+  while (dirent const* const entry = stream != nullptr ? ::readdir(stream) : nullptr) {
+    std::string_view const name = entry->d_name;
+    if (name.size() != 22 || name.substr(16) != ".tuned") continue;
+    std::string bytes;
+    if (d.read(entry->d_name, bytes) && use(d, entry->d_name, bytes)) ++count;
+  }
+  if (stream != nullptr) ::closedir(stream);
+  return count;
+}
+inline std::string hex(std::string_view bytes) {
+  std::string t;
+  t.reserve(2 * bytes.size());
+  for (char c : bytes)
+    for (int shift : {4, 0}) t += "0123456789abcdef"[(static_cast<unsigned char>(c) >> shift) & 15];
+  return t;
+}
+inline int digit(char c) { return c >= '0' && c <= '9' ? c - '0' : c >= 'a' && c <= 'f' ? c - 'a' + 10 : -1; }
+inline bool read_hex(std::string_view text, std::string& bytes) {
+  if (text.size() % 2 != 0) return false;
+  bytes.clear();
+  for (std::size_t i = 0; i < text.size(); i += 2) {
+    int const high = digit(text[i]), low = digit(text[i + 1]);
+    if (high < 0 || low < 0) return false;
+    bytes += static_cast<char>(16 * high + low);
+  }
+  return true;
+}
+/// For people only: what is not a plain letter is a `?`, so that a line stays a line.
+inline std::string plain(std::string_view text) {
+  std::string t;
+  for (char c : text.substr(0, 64)) t += c >= ' ' && c <= '~' && c != '"' && c != '\\' ? c : '?';
+  return t;
+}
+
+/// Reads one flat JSON object whose values are strings without escapes, numbers and lists of whole numbers.
+class object_reader {
+ public:
+  explicit object_reader(std::string_view text) : rest_(text) {}
+  cache::tuned found{};
+  std::string key;
+  std::string why;
+  bool read() {
+    bool first = true;
+    if (!take('{')) return fail("no object");
+    while (!take('}')) {
+      if (!first && !take(',')) return fail("a comma was expected");
+      first = false;
+      std::string_view name;
+      if (!string(name) || !take(':')) return fail("a name and a colon were expected");
+      if (!member(name)) return why.empty() ? fail("a value that it cannot have") : false;
+    }
+    space();
+    if (!rest_.empty()) return fail("more behind the object");
+    if (seen_ != 15) return fail("a part is missing: it has choices, ns, steps and key");
+    return true;
+  }
+
+ private:
+  bool fail(char const* what) {
+    if (why.empty()) why = what;
+    return false;
+  }
+  void space() {
+    while (!rest_.empty() && (rest_[0] == ' ' || rest_[0] == '\t' || rest_[0] == '\r')) rest_.remove_prefix(1);
+  }
+  bool take(char c) {
+    space();
+    if (rest_.empty() || rest_[0] != c) return false;
+    rest_.remove_prefix(1);
+    return true;
+  }
+  bool string(std::string_view& into) {
+    if (!take('"')) return false;
+    std::size_t const end = rest_.find('"');
+    if (end == std::string_view::npos) return false;
+    into = rest_.substr(0, end);
+    rest_.remove_prefix(end + 1);
+    return into.find('\\') == std::string_view::npos;
+  }
+  bool number(double& into) {
+    space();
+    std::size_t n = 0;
+    while (n < rest_.size() && n < 40 && (digit(rest_[n]) >= 0 || std::string_view("+-.E").find(rest_[n]) < 4)) ++n;
+    char text[48];
+    std::snprintf(text, sizeof text, "%.*s", static_cast<int>(n), rest_.data());
+    char* end = nullptr;
+    into = std::strtod(text, &end);
+    rest_.remove_prefix(n);
+    return n > 0 && end == text + n;
+  }
+  bool member(std::string_view name) {
+    std::string_view text;
+    double n = 0;
+    if (name == "kernel" || name == "target") return string(text);
+    if (name == "ns") {
+      seen_ |= 1;
+      return number(found.ns) && found.ns > 0 && found.ns < 1e15;
+    }
+    if (name == "steps") {
+      seen_ |= 2;
+      if (!string(text) || text.size() != 16) return false;
+      for (char c : text) {
+        if (digit(c) < 0) return false;
+        found.steps = 16 * found.steps + static_cast<std::uint64_t>(digit(c));
+      }
+      return true;
+    }
+    if (name == "key") {
+      seen_ |= 4;
+      return string(text) && text.size() < 1000000 && read_hex(text, key) && !cache::head_of(key).kernel.empty();
+    }
+    if (name != "choices") return fail("a part that results do not have");
+    seen_ |= 8;
+    if (!take('[')) return false;
+    for (bool first = true; !take(']'); first = false) {
+      if ((!first && !take(',')) || !number(n) || n < 0 || n > 1e6 || n != static_cast<double>(static_cast<std::int32_t>(n)) ||
+          found.choices.size() == schedule::max_knobs)
+        return false;
+      found.choices.push_back(static_cast<std::int32_t>(n));
+    }
+    return true;
+  }
+  std::string_view rest_;
+  int seen_ = 0;
+};
+}  // namespace detail
+
+WEFT_DECL std::string export_all() {
+  std::string all;
+  detail::each_result([&](cache::directory const&, char const*, std::string const& bytes) {
+    cache::tuned t;
+    std::string_view key;
+    if (!cache::decode(bytes, key, t)) return false;
+    cache::key_head const head = cache::head_of(key);
+    char numbers[64];
+    std::snprintf(numbers, sizeof numbers, "], \"ns\": %.6g, \"steps\": \"%016llx\", \"key\": \"", t.ns,
+                  static_cast<unsigned long long>(t.steps));
+    std::string choices;
+    for (std::int32_t c : t.choices) choices += joined({choices.empty() ? "" : ", ", std::to_string(c)});
+    all += joined({"{\"kernel\": \"", detail::plain(head.kernel), "\", \"target\": \"", detail::plain(head.target),
+                   "\", \"choices\": [", choices, numbers, detail::hex(key), "\"}\n"});
+    return true;
+  });
+  return all;
+}
+
+WEFT_DECL imported import_lines(std::string_view text) {
+  imported r;
+  for (int line = 1; !text.empty(); ++line) {
+    std::size_t const end = text.find('\n');
+    std::string_view const one = text.substr(0, end);
+    text = end == std::string_view::npos ? std::string_view() : text.substr(end + 1);
+    if (one.find_first_not_of(" \t\r") == std::string_view::npos) continue;
+    detail::object_reader o(one);
+    if (!o.read()) {
+      ++r.refused;
+      if (r.why.empty()) r.why = joined({"line ", std::to_string(line), ": ", o.why});
+      continue;
+    }
+    cache::tuned known;
+    o.found.trials = 0;  // not measured here
+    if (cache::find_tuned(o.key, known) && known.trials > 0) ++r.known;
+    else if (cache::keep_tuned(o.key, o.found, true)) ++r.taken;
+  }
+  return r;
+}
+
+WEFT_DECL int forget_all() {
+  return detail::each_result([](cache::directory const& d, char const* name, std::string const&) { return d.remove(name); });
+}
+
+}  // namespace wisdom
+}  // namespace weft::inline WEFT_ABI

@@ -1,0 +1,95 @@
+// Candidates run in a process of their own: one that crashes, hangs or writes where it must not takes only that process with it.
+//
+// The protocol, on a socket: the worker is told once where the copies of the arguments lie in shared memory; then requests
+// come, a loop program as text to be compiled, or a number of calls to be made and timed, and answers go back.
+#pragma once
+
+#include <string>
+#include <string_view>
+
+#include "weft/runtime/loader.hpp"
+#include "weft/tune/buffers.hpp"
+#include "weft/tune/measure.hpp"
+
+namespace weft::inline WEFT_ABI {
+
+/// To be called first in `main` by a program that tunes: true when this process is a worker of a tuner, which has ended by
+/// then.
+///
+///     int main(int argc, char** argv) {
+///       if (weft::worker(argc, argv)) return 0;
+///
+/// Without it, `tune` forks the running program for a worker, which is no trouble in a program without other threads.
+bool worker(int argc, char const* const* argv);
+
+namespace tuning {
+
+/// What became of a request to a worker.
+enum class outcome : std::uint8_t { good, refused, failed, crashed, hung };
+/// In a word.
+constexpr std::string_view name(outcome o) {
+  constexpr std::string_view names[] = {"good", "refused", "failed", "crashed", "hung"};
+  return names[static_cast<int>(o)];
+}
+
+/// Where candidates run.
+enum class isolation : std::uint8_t {
+  automatic,  // executed where `main` calls weft::worker, else forked
+  forked,     // a child of this process
+  executed,   // this program, started anew
+  none,       // this process: nothing is caught but errors
+};
+
+/// Code made of the text of a loop program, and its calls on given memory.
+class candidate_code {
+ public:
+  /// Errors  device_error, internal_error, parse_error
+  explicit candidate_code(std::string_view loops);
+  ~candidate_code();
+  candidate_code(candidate_code const&) = delete;
+  candidate_code& operator=(candidate_code const&) = delete;
+  /// Nanoseconds; negative when the kernel answers that it failed.
+  double run(void* const* pointers, std::int64_t const* scalars, std::int64_t calls) const;
+
+ private:
+  runtime::linked_object code_;
+  void* workspace_ = nullptr;
+};
+
+/// Runs candidates, in whichever process. One that dies is started again at the next request.
+class runner {
+ public:
+  /// `copies` outlives it.
+  runner(argument_copies& copies, isolation where);
+  ~runner();
+  runner(runner const&) = delete;
+  runner& operator=(runner const&) = delete;
+
+  /// Compiles a loop program into place `slot`, 0 to 15.
+  outcome load(int slot, std::string const& loops, std::string& why);
+  /// Calls what is there; negative: not well, and `last` says what.
+  double run(int slot, std::int64_t calls, double limit_ns);
+  outcome last() const { return last_; }
+  isolation where() const { return where_; }
+  int starts() const { return starts_; }
+  /// The process; 0: none, or this one. For tests.
+  int process() const { return process_; }
+
+ private:
+  struct in_process;
+  bool start();
+  void stop();
+  bool ask(void const* header, std::size_t bytes, std::string_view text, double limit_ns, std::string& answer);
+  argument_copies& copies_;
+  isolation where_;
+  outcome last_ = outcome::good;
+  int process_ = 0, socket_ = -1, starts_ = 0;
+  in_process* own_ = nullptr;
+};
+
+}  // namespace tuning
+}  // namespace weft::inline WEFT_ABI
+
+#if WEFT_HEADER_ONLY
+#include "weft/tune/worker.ipp"
+#endif

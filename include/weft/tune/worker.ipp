@@ -1,0 +1,284 @@
+#include <errno.h>
+#include <fcntl.h>
+#include <poll.h>
+#include <signal.h>
+#include <sys/mman.h>
+#include <sys/prctl.h>
+#include <sys/resource.h>
+#include <sys/socket.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <cstdio>
+#include <cstdlib>
+#include <cstring>
+
+#include "weft/base/joined.hpp"
+#include "weft/base/memory.hpp"
+#include "weft/codegen/llvm/module.hpp"
+#include "weft/codegen/workspace.hpp"
+#include "weft/ir/parse.hpp"
+#include "weft/ir/verify.hpp"
+#include "weft/kernel_table.hpp"
+#include "weft/tune/worker.hpp"
+
+namespace weft::inline WEFT_ABI {
+namespace tuning {
+namespace detail {
+inline constexpr std::string_view worker_argument = "--weft-worker=";
+inline constexpr int most_slots = 16;
+inline bool main_serves = false;  // weft::worker was called
+
+/// What precedes the text of a request.
+struct request_head {
+  enum kind : std::int32_t { load, run } what = load;
+  std::int32_t slot = 0;
+  std::int64_t calls = 0;
+  std::int64_t text_bytes = 0;
+};
+struct answer_head {
+  std::int32_t result = 0;  // an outcome
+  std::int32_t text_bytes = 0;
+  double ns = 0;
+};
+inline bool send_all(int fd, void const* from, std::size_t bytes) {
+  for (char const* at = static_cast<char const*>(from); bytes > 0;) {
+    auto const n = ::send(fd, at, bytes, MSG_NOSIGNAL);
+    if (n < 0 && errno == EINTR) continue;
+    if (n <= 0) return false;
+    at += n, bytes -= static_cast<std::size_t>(n);
+  }
+  return true;
+}
+/// False when nothing came before `until`, or the other side is gone.
+inline bool receive_all(int fd, void* into, std::size_t bytes, double until) {
+  for (char* at = static_cast<char*>(into); bytes > 0;) {
+    if (until > 0) {
+      double const left = (until - now_ns()) / 1e6;
+      pollfd p{fd, POLLIN, 0};
+      int const ready = left > 0 ? ::poll(&p, 1, left < 1e9 ? static_cast<int>(left) + 1 : 1000000000) : 0;
+      if (ready < 0 && errno == EINTR) continue;
+      if (ready <= 0) return false;
+    }
+    auto const n = ::recv(fd, at, bytes, 0);
+    if (n < 0 && errno == EINTR) continue;
+    if (n <= 0) return false;
+    at += n, bytes -= static_cast<std::size_t>(n);
+  }
+  return true;
+}
+
+/// The shared memory as a worker maps it: a page that may not be touched before and behind each block, inputs read-only.
+inline char* map_guarded(int fd, memory_block const& m) {
+  auto const inside = static_cast<std::size_t>(m.pages_bytes);
+  void* const all = ::mmap(nullptr, inside + 2 * page, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+  if (all == MAP_FAILED) return nullptr;
+  char* const at = static_cast<char*>(all) + page;
+  int const rights = m.written ? PROT_READ | PROT_WRITE : PROT_READ;
+  return ::mmap(at, inside, rights, MAP_SHARED | MAP_FIXED, fd, m.offset) == MAP_FAILED ? nullptr : at;
+}
+/// Compiled candidates and the memory that they run on.
+struct slots {
+  sequence<void*> pointers;
+  sequence<std::int64_t> scalars{};
+  candidate_code* code[most_slots] = {};
+  ~slots() {
+    for (candidate_code* c : code) delete c;
+  }
+  outcome load(int slot, std::string_view text, std::string& why) {
+    delete code[slot];
+    code[slot] = nullptr;
+#if WEFT_HAS_EXCEPTIONS
+    try {
+#endif
+      code[slot] = new candidate_code(text);
+#if WEFT_HAS_EXCEPTIONS
+    } catch (error const& e) {
+      why = e.what();
+      return outcome::refused;
+    }
+#endif
+    return outcome::good;
+  }
+  double run(int slot, std::int64_t calls) const {
+    return code[slot] == nullptr ? -1 : code[slot]->run(pointers.data(), scalars.data(), calls);
+  }
+};
+/// What a worker is told first.
+struct greeting {
+  std::int32_t blocks = 0, tensors = 0, scalars = 0;
+};
+[[noreturn]] inline void serve(int socket, int memory) {
+  for (int signal : {SIGSEGV, SIGBUS, SIGFPE, SIGILL, SIGABRT, SIGINT, SIGTERM, SIGALRM}) ::signal(signal, SIG_DFL);
+  rlimit const no_core{0, 0};
+  ::setrlimit(RLIMIT_CORE, &no_core);
+  slots s;
+  greeting g;
+  if (!receive_all(socket, &g, sizeof g, 0)) ::_exit(0);
+  sequence<memory_block> blocks(static_cast<std::size_t>(g.blocks));
+  sequence<tensor_place> tensors(static_cast<std::size_t>(g.tensors));
+  s.scalars.resize(static_cast<std::size_t>(g.scalars) + 1, 0);
+  if (!receive_all(socket, blocks.data(), blocks.size() * sizeof(memory_block), 0) ||
+      !receive_all(socket, tensors.data(), tensors.size() * sizeof(tensor_place), 0) ||
+      !receive_all(socket, s.scalars.data(), static_cast<std::size_t>(g.scalars) * sizeof(std::int64_t), 0))
+    ::_exit(0);
+  sequence<char*> at;
+  for (memory_block const& m : blocks) {
+    at.push_back(map_guarded(memory, m));
+    if (at.back() == nullptr) ::_exit(3);
+  }
+  for (tensor_place const& t : tensors)
+    s.pointers.push_back(at[static_cast<std::size_t>(t.block)] + blocks[static_cast<std::size_t>(t.block)].start + t.at);
+  for (request_head r; receive_all(socket, &r, sizeof r, 0);) {
+    std::string text(static_cast<std::size_t>(r.text_bytes), '\0'), why;
+    if (r.slot < 0 || r.slot >= most_slots || !receive_all(socket, text.data(), text.size(), 0)) break;
+    answer_head a;
+    if (r.what == request_head::load) a.result = static_cast<std::int32_t>(s.load(r.slot, text, why));
+    else a.ns = s.run(r.slot, r.calls);
+    if (a.ns < 0) a.result = static_cast<std::int32_t>(outcome::failed);
+    if (why.size() > 4000) why.resize(4000);
+    a.text_bytes = static_cast<std::int32_t>(why.size());
+    if (!send_all(socket, &a, sizeof a) || !send_all(socket, why.data(), why.size())) break;
+  }
+  ::_exit(0);
+}
+}  // namespace detail
+
+WEFT_DECL candidate_code::candidate_code(std::string_view loops) {
+  ir::arena m;
+  ir::function const f = ir::parse(m, loops);
+  if (!ir::verify(f).empty()) WEFT_THROW(internal_error("tune: a loop program that is none"));
+  codegen::llvm::llvm_use const use;
+  codegen::llvm::object_code const object = codegen::llvm::compile(f, host());
+  code_ = runtime::link(object.bytes, object.symbol);
+  if (std::int64_t const bytes = workspace_bytes(f); bytes > 0) {
+    workspace_ = weft::detail::element_memory(bytes);
+    if (workspace_ == nullptr) WEFT_THROW(device_error("tune: no memory for intermediate tensors"));
+  }
+}
+WEFT_DECL candidate_code::~candidate_code() { std::free(workspace_); }
+WEFT_DECL double candidate_code::run(void* const* pointers, std::int64_t const* scalars, std::int64_t calls) const {
+  auto const entry = reinterpret_cast<kernel_entry>(code_.entry());
+  failure failed;
+  launch const l{pointers, nullptr, scalars, workspace_, &weft::detail::host_services(), &failed, nullptr, nullptr, nullptr};
+  double const begin = now_ns();
+  for (std::int64_t i = 0; i < calls; ++i)
+    if (entry(&l) != 0) return -1;
+  return now_ns() - begin;
+}
+
+struct runner::in_process {
+  detail::slots slots;
+};
+
+WEFT_DECL runner::runner(argument_copies& copies, isolation where) : copies_(copies), where_(where) {
+  if (where_ == isolation::automatic) where_ = detail::main_serves ? isolation::executed : isolation::forked;
+  if (where_ != isolation::none) return;
+  own_ = new in_process;
+  for (std::size_t i = 0; i < copies.tensors().size(); ++i) own_->slots.pointers.push_back(copies.data(i));
+  own_->slots.scalars = copies.scalars();
+  own_->slots.scalars.push_back(0);
+}
+WEFT_DECL runner::~runner() {
+  stop();
+  delete own_;
+}
+
+WEFT_DECL bool runner::start() {
+  if (process_ != 0) return true;
+  int ends[2];
+  if (::socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, ends) != 0) return false;
+  ::pid_t const parent = ::getpid(), child = ::fork();
+  if (child < 0) {
+    ::close(ends[0]), ::close(ends[1]);
+    return false;
+  }
+  if (child == 0) {
+    ::prctl(PR_SET_PDEATHSIG, SIGKILL);
+    if (::getppid() != parent) ::_exit(0);
+    ::close(ends[0]);
+    if (where_ != isolation::executed) detail::serve(ends[1], copies_.descriptor());
+    ::fcntl(ends[1], F_SETFD, 0);
+    ::fcntl(copies_.descriptor(), F_SETFD, 0);
+    char argument[64], program[] = "weft-worker";
+    std::snprintf(argument, sizeof argument, "%s%d,%d", detail::worker_argument.data(), ends[1], copies_.descriptor());
+    char* const arguments[] = {program, argument, nullptr};
+    ::execv("/proc/self/exe", arguments);
+    ::_exit(127);
+  }
+  ::close(ends[1]);
+  process_ = child, socket_ = ends[0];
+  ++starts_;
+  detail::greeting const g{static_cast<std::int32_t>(copies_.blocks().size()),
+                           static_cast<std::int32_t>(copies_.tensors().size()),
+                           static_cast<std::int32_t>(copies_.scalars().size())};
+  return detail::send_all(socket_, &g, sizeof g) &&
+         detail::send_all(socket_, copies_.blocks().data(), copies_.blocks().size() * sizeof(memory_block)) &&
+         detail::send_all(socket_, copies_.tensors().data(), copies_.tensors().size() * sizeof(tensor_place)) &&
+         detail::send_all(socket_, copies_.scalars().data(), copies_.scalars().size() * sizeof(std::int64_t));
+}
+WEFT_DECL void runner::stop() {
+  if (process_ == 0) return;
+  ::kill(process_, SIGKILL);
+  while (::waitpid(process_, nullptr, 0) < 0 && errno == EINTR) {
+  }
+  ::close(socket_);
+  process_ = 0, socket_ = -1;
+}
+
+/// One request and its answer; the worker is gone when it did not answer.
+WEFT_DECL bool runner::ask(void const* header, std::size_t bytes, std::string_view text, double limit_ns, std::string& answer) {
+  detail::answer_head a;
+  double const until = now_ns() + limit_ns;
+  last_ = outcome::crashed;
+  if (start() && detail::send_all(socket_, header, bytes) && detail::send_all(socket_, text.data(), text.size()) &&
+      detail::receive_all(socket_, &a, sizeof a, until) && a.text_bytes >= 0) {
+    std::string why(static_cast<std::size_t>(a.text_bytes), '\0');
+    if (detail::receive_all(socket_, why.data(), why.size(), until)) {
+      last_ = static_cast<outcome>(a.result);
+      answer.assign(reinterpret_cast<char const*>(&a), sizeof a);
+      answer += why;
+      return true;
+    }
+  }
+  if (now_ns() >= until) last_ = outcome::hung;
+  stop();
+  return false;
+}
+
+WEFT_DECL outcome runner::load(int slot, std::string const& loops, std::string& why) {
+  if (own_ != nullptr) return last_ = own_->slots.load(slot, loops, why);
+  detail::request_head const r{detail::request_head::load, slot, 0, static_cast<std::int64_t>(loops.size())};
+  std::string answer;
+  if (ask(&r, sizeof r, loops, 60e9, answer)) why = answer.substr(sizeof(detail::answer_head));
+  else why = last_ == outcome::hung ? "compiling it did not end" : "compiling it ended the worker";
+  return last_;
+}
+WEFT_DECL double runner::run(int slot, std::int64_t calls, double limit_ns) {
+  if (own_ != nullptr) {
+    double const ns = own_->slots.run(slot, calls);
+    last_ = ns < 0 ? outcome::failed : outcome::good;
+    return ns;
+  }
+  detail::request_head const r{detail::request_head::run, slot, calls, 0};
+  std::string answer;
+  if (!ask(&r, sizeof r, {}, limit_ns, answer)) return -1;
+  detail::answer_head a;
+  std::memcpy(&a, answer.data(), sizeof a);
+  return a.ns;
+}
+
+}  // namespace tuning
+
+WEFT_DECL bool worker(int argc, char const* const* argv) {
+  tuning::detail::main_serves = true;
+  if (argc != 2) return false;
+  std::string_view const argument = argv[1], known = tuning::detail::worker_argument;
+  if (argument.substr(0, known.size()) != known) return false;
+  int socket = -1, memory = -1;
+  if (std::sscanf(argv[1] + known.size(), "%d,%d", &socket, &memory) != 2) return false;
+  ::prctl(PR_SET_PDEATHSIG, SIGKILL);
+  tuning::detail::serve(socket, memory);
+}
+
+}  // namespace weft::inline WEFT_ABI

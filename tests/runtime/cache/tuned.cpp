@@ -1,0 +1,127 @@
+#include "weft/runtime/cache/tuned.hpp"
+
+#include <doctest/doctest.h>
+
+#include <string>
+#include <vector>
+
+#include "support/private_cache.hpp"
+#include "weft/kernel.hpp"
+#include "weft/expr/expand.hpp"
+#include "weft/schedule/print.hpp"
+
+using namespace weft;
+using weft_test::private_cache;
+
+namespace {
+inline constexpr auto doubled = weft::kernel<"doubled">(
+    [](auto x) { return weft::compute<"y">(x.extent(0), [=](auto i) { return x(i) + x(i); }); },
+    [](auto& s, auto, auto y) {
+      auto [i] = y.axes();
+      auto [io, ii] = s.split(i, s.knob("n", {8, 16, 32}));
+      if (s.knob("vector", {0, 1}) != 0) s.vectorize(ii);
+    });
+/// The task of `doubled` for a vector of 100, as a call has it.
+std::string task_of(std::vector<float>& x, std::vector<float>& y) {
+  return doubled.erased(
+      [](kernel_face const& f, argument* arguments, int count) {
+        program const what = f.what(f.object);
+        call_layout const layout = bind(what, f.name, arguments, count);
+        compile_request const r{f.name, &what, f.how, f.object, &layout, &host(), f.wanted};
+        program const expanded = expand(what, host().fma);
+        return cache::task_key(f.name, what, detail::schedule_with(r, expanded, {}), layout, host());
+      },
+      x, out(y));
+}
+std::uint64_t steps_of(std::vector<float>& x, std::vector<float>& y, sequence<std::int32_t> const& choices) {
+  return doubled.erased(
+      [&](kernel_face const& f, argument* arguments, int count) {
+        program const what = f.what(f.object);
+        call_layout const layout = bind(what, f.name, arguments, count);
+        compile_request const r{f.name, &what, f.how, f.object, &layout, &host(), f.wanted};
+        program const expanded = expand(what, host().fma);
+        return hash(detail::schedule_with(r, expanded, choices).steps);
+      },
+      x, out(y));
+}
+bool has(std::string const& text, std::string const& part) { return text.find(part) != std::string::npos; }
+}  // namespace
+
+TEST_CASE("what is kept is found again, by the whole key") {
+  private_cache const here;
+  cache::tuned const best{{2, 1}, 77, 1250.5, 40};
+  CHECK(cache::keep_tuned("a task", best));
+  cache::tuned found;
+  CHECK(cache::find_tuned("a task", found));
+  CHECK(found.choices == best.choices);
+  CHECK(found.steps == 77);
+  CHECK(found.ns == 1250.5);
+  CHECK(found.trials == 40);
+  CHECK_FALSE(cache::find_tuned("another task", found));
+  CHECK(cache::forget_tuned("a task"));
+  CHECK_FALSE(cache::find_tuned("a task", found));
+}
+TEST_CASE("a slower result does not take the place of a faster one, unless it is to") {
+  private_cache const here;
+  CHECK(cache::keep_tuned("t", {{1}, 1, 100, 1}));
+  CHECK_FALSE(cache::keep_tuned("t", {{2}, 2, 101, 1}));
+  cache::tuned found;
+  CHECK((cache::find_tuned("t", found) && found.ns == 100));
+  CHECK(cache::keep_tuned("t", {{3}, 3, 99, 1}));
+  CHECK(cache::keep_tuned("t", {{4}, 4, 200, 1}, true));
+  CHECK((cache::find_tuned("t", found) && found.ns == 200));
+}
+TEST_CASE("bytes with any bit changed are no result") {
+  std::string const good = cache::encode("key", {{3, 0, 1}, 9, 5.5, 6});
+  std::string_view key;
+  cache::tuned t;
+  CHECK(cache::decode(good, key, t));
+  CHECK(key == "key");
+  for (std::size_t bit = 0; bit < 8 * good.size(); ++bit) {
+    std::string bad = good;
+    bad[bit / 8] = static_cast<char>(bad[bit / 8] ^ (1 << bit % 8));
+    CHECK_FALSE(cache::decode(bad, key, t));
+  }
+  for (std::size_t n = 0; n < good.size(); ++n) CHECK_FALSE(cache::decode(good.substr(0, n), key, t));
+}
+TEST_CASE("without a directory nothing is kept and nothing fails") {
+  cache::disable();
+  cache::tuned t;
+  CHECK_FALSE(cache::keep_tuned("t", {{1}, 1, 1, 1}));
+  CHECK_FALSE(cache::find_tuned("t", t));
+  cache::enable();
+}
+TEST_CASE("a kernel takes the knob values that are kept for it") {
+  private_cache const here;
+  std::vector<float> x(100), y(100);
+  CHECK(has(doubled.trace(x, out(y)), "split(i, 8)"));
+  cache::keep_tuned(task_of(x, y), {{2, 1}, steps_of(x, y, {2, 1}), 1000, 1});
+  CHECK(has(doubled.trace(x, out(y)), "split(i, 32)"));
+  CHECK(has(doubled.trace(x, out(y)), "vectorize(ii)"));
+  std::vector<float> other(101), result(101);
+  CHECK(has(doubled.trace(other, out(result)), "split(i, 8)"));  // another shape is another task
+}
+TEST_CASE("a result whose steps are not those that were measured is not taken") {
+  private_cache const here;
+  std::vector<float> x(100), y(100);
+  cache::keep_tuned(task_of(x, y), {{2, 1}, steps_of(x, y, {1, 1}), 1000, 1});
+  CHECK(has(doubled.trace(x, out(y)), "split(i, 8)"));
+  cache::keep_tuned(task_of(x, y), {{1000, 77}, 0, 10, 1});
+  CHECK(has(doubled.trace(x, out(y)), "split(i, 8)"));
+}
+TEST_CASE("forms that were superseded are made anew at the next call, and prepared ones still run") {
+  private_cache const here;
+  std::vector<float> x(64, 1.0f), y(64);
+  auto const prepared = doubled.prepare(x, out(y));
+  std::uint64_t const before = compilations();
+  doubled(x, out(y));
+  CHECK(compilations() == before);
+  cache::keep_tuned(task_of(x, y), {{1, 1}, steps_of(x, y, {1, 1}), 1000, 1});
+  supersede([](void const*, ready_kernel const& k) { return k.name == "doubled"; }, nullptr);
+  doubled(x, out(y));
+  CHECK(compilations() == before + 1);
+  doubled(x, out(y));
+  CHECK(compilations() == before + 1);
+  prepared(x, out(y));
+  CHECK(y[63] == 2.0f);
+}

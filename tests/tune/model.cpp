@@ -1,0 +1,71 @@
+#include "weft/tune/model.hpp"
+
+#include <doctest/doctest.h>
+
+#include <cmath>
+
+#include "weft/tune/point.hpp"
+
+using namespace weft;
+using namespace weft::tuning;
+
+namespace {
+struct table {
+  sequence<float> rows;
+  sequence<double> costs;
+};
+/// Five features of which the last two say nothing; a cost with a bend, a jump and a product in it.
+table made(std::size_t count, std::uint64_t seed) {
+  table t;
+  random_numbers r(seed);
+  for (std::size_t i = 0; i < count; ++i) {
+    float const x[5] = {static_cast<float>(r.below(9)), static_cast<float>(r.below(5)), static_cast<float>(r.below(2)),
+                        static_cast<float>(r.unit()), 3};
+    for (float f : x) t.rows.push_back(f);
+    t.costs.push_back(std::abs(x[0] - 4) + (x[2] > 0 ? 2.0 * x[1] : 0.0) + (x[1] > 3 ? 3 : 0));
+  }
+  return t;
+}
+}  // namespace
+
+TEST_CASE("the model orders rows that it has not seen") {
+  table const seen = made(200, 1), unseen = made(200, 2);
+  boosted_trees m;
+  m.fit(seen.rows.data(), 5, seen.costs.data(), 200);
+  sequence<double> expected;
+  for (std::size_t i = 0; i < 200; ++i) expected.push_back(m.predict(&unseen.rows[5 * i]));
+  CHECK(rank_correlation(expected.data(), unseen.costs.data(), 200) > 0.97);
+}
+TEST_CASE("what says nothing is not asked") {
+  table const seen = made(200, 3);
+  boosted_trees m;
+  m.fit(seen.rows.data(), 5, seen.costs.data(), 200);
+  sequence<double> const importance = m.importance();
+  CHECK(importance[4] == 0);
+  CHECK(importance[3] < 0.05);
+  CHECK(importance[0] + importance[1] + importance[2] > 0.95);
+}
+TEST_CASE("equal rows give equal models, and one row gives its cost") {
+  table const seen = made(50, 4);
+  boosted_trees a, b, one;
+  a.fit(seen.rows.data(), 5, seen.costs.data(), 50);
+  b.fit(seen.rows.data(), 5, seen.costs.data(), 50);
+  for (std::size_t i = 0; i < 50; ++i) CHECK(a.predict(&seen.rows[5 * i]) == b.predict(&seen.rows[5 * i]));
+  one.fit(seen.rows.data(), 5, seen.costs.data(), 1);
+  CHECK(one.predict(&seen.rows[0]) == seen.costs[0]);
+}
+TEST_CASE("a model is of the rows of its last fit") {
+  table const first = made(100, 5), second = made(100, 6);
+  boosted_trees a, b;
+  a.fit(first.rows.data(), 5, first.costs.data(), 100);
+  a.fit(second.rows.data(), 5, second.costs.data(), 100);
+  b.fit(second.rows.data(), 5, second.costs.data(), 100);
+  CHECK(a.predict(&first.rows[0]) == b.predict(&first.rows[0]));
+}
+TEST_CASE("rank correlation is 1 for the same order, -1 for the reverse, and ties share a place") {
+  double const a[] = {1, 2, 3, 4}, b[] = {10, 20, 30, 45}, c[] = {4, 3, 2, 1}, d[] = {1, 1, 1, 1}, e[] = {1, 2, 2, 3};
+  CHECK(rank_correlation(a, b, 4) == 1);
+  CHECK(rank_correlation(a, c, 4) == -1);
+  CHECK(rank_correlation(a, d, 4) == 0);
+  CHECK(rank_correlation(e, e, 4) == 1);
+}

@@ -1,0 +1,54 @@
+#include "weft/tune/report.hpp"
+
+#include <doctest/doctest.h>
+
+#include <string>
+
+using namespace weft;
+
+namespace {
+std::size_t count(std::string const& text, std::string const& part) {
+  std::size_t n = 0;
+  for (std::size_t at = text.find(part); at != std::string::npos; at = text.find(part, at + 1)) ++n;
+  return n;
+}
+tune_result made() {
+  tune_result r;
+  r.kernel = "a<b>&c";
+  r.how = "[](auto& s) { x < y; }";
+  for (int i = 1; i <= 5; ++i) {
+    tune_trial t;
+    t.choices = sequence<std::int32_t>{i, 0};
+    t.ns = 1000.0 * (6 - i);
+    t.expected_ns = i > 2 ? t.ns * 1.1 : 0;
+    r.trials.push_back(t);
+  }
+  tune_trial crashed;
+  crashed.result = tuning::outcome::crashed;
+  crashed.why = "it ended <the> worker";
+  r.trials.push_back(crashed);
+  return r;
+}
+}  // namespace
+
+TEST_CASE("the page shows each trial, and asks for nothing outside of itself") {
+  std::string const page = report(made());
+  CHECK(count(page, "<circle") == 5 + 3);  // five were measured, three of them expected
+  CHECK(count(page, "<tr>") == 1 + 6);
+  CHECK(page.find("crashed: it ended") != std::string::npos);
+  for (char const* outside : {"http", "<script", "src=", "@import", "url("}) CHECK(page.find(outside) == std::string::npos);
+}
+TEST_CASE("texts are escaped and the elements are closed") {
+  std::string const page = report(made());
+  CHECK(page.find("a<b>") == std::string::npos);
+  CHECK(page.find("a&lt;b&gt;&amp;c") != std::string::npos);
+  CHECK(page.find("x &lt; y") != std::string::npos);
+  for (char const* element : {"svg", "table", "tr", "td", "pre", "h1", "h2", "p"})
+    CHECK(count(page, std::string("<") + element + ">") + count(page, std::string("<") + element + " ") ==
+          count(page, std::string("</") + element + ">"));
+}
+TEST_CASE("a tuning without trials is a page, too") {
+  std::string const page = report(tune_result{});
+  CHECK(page.find("</html>") != std::string::npos);
+  CHECK(page.find("nan") == std::string::npos);
+}

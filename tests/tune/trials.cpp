@@ -1,0 +1,100 @@
+#include "weft/tune/trials.hpp"
+
+#include <doctest/doctest.h>
+#include <signal.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <string>
+
+#include "support/private_cache.hpp"
+
+using namespace weft;
+using namespace weft::tuning;
+using weft_test::temporary_directory;
+
+namespace {
+bool here() {
+  if (find_sqlite() != nullptr) return true;
+  MESSAGE("[skip] no SQLite on this machine");
+  return false;
+}
+}  // namespace
+
+TEST_CASE("choices are text and back, and no other text is choices") {
+  sequence<std::int32_t> c;
+  CHECK(choices_text({1, 0, 30}) == "1,0,30");
+  CHECK((read_choices("1,0,30", c) && c == sequence<std::int32_t>{1, 0, 30}));
+  CHECK((read_choices("", c) && c.empty()));
+  for (char const* bad : {"1,", ",1", "a", "1;2", "-1", "1,,2", "99999999", "1 2"}) CHECK_FALSE(read_choices(bad, c));
+}
+TEST_CASE("trials are kept by task, the latest first") {
+  if (!here()) return;
+  temporary_directory const d;
+  {
+    trial_store s(d.path + "/t");
+    REQUIRE(s.usable());
+    CHECK(s.add("a", "kernel", {{1, 2}, 100, 0, false}));
+    CHECK(s.add("a", "kernel", {{3}, 0, 3, false}));
+    CHECK(s.add("b", "kernel", {{4}, 5, 0, true}));
+  }
+  trial_store s(d.path + "/t");
+  sequence<stored_trial> const a = s.of("a"), b = s.of("b");
+  REQUIRE(a.size() == 2);
+  CHECK(a[0].choices == sequence<std::int32_t>{3});
+  CHECK(a[0].result == 3);
+  CHECK(a[1].ns == 100);
+  REQUIRE(b.size() == 1);
+  CHECK(b[0].wrong);
+  CHECK(s.of("c").empty());
+  CHECK(s.count() == 3);
+}
+TEST_CASE("a damaged file is put aside and a new one begun, and the status says so") {
+  if (!here()) return;
+  temporary_directory const d;
+  weft_test::write_file(d.path + "/t", "this is no database, and long enough to be looked at as one " + std::string(5000, 'x'));
+  trial_store s(d.path + "/t");
+  CHECK(s.usable());
+  CHECK(s.add("a", "k", {{1}, 1, 0, false}));
+  CHECK(s.status().find("could not be read") != std::string::npos);
+  CHECK(weft_test::content(d.path + "/t.damaged").find("this is no database") == 0);
+}
+TEST_CASE("a file that cannot be used fails nothing") {
+  trial_store none(""), nowhere("/nonexistent/trials");
+  CHECK_FALSE(none.usable());
+  CHECK_FALSE(nowhere.usable());
+  CHECK_FALSE(nowhere.add("a", "k", {{1}, 1, 0, false}));
+  CHECK(nowhere.of("a").empty());
+  CHECK(nowhere.status().find("not used") == 0);
+}
+TEST_CASE("sixteen processes that add, half of them killed, lose nothing that was added") {
+  if (!here()) return;
+  temporary_directory const d;
+  int told[2];
+  REQUIRE(::pipe(told) == 0);
+  pid_t children[16];
+  for (int i = 0; i < 16; ++i) {
+    children[i] = ::fork();
+    if (children[i] != 0) continue;
+    trial_store s(d.path + "/t");
+    for (std::int32_t n = 0; n < 40 || i % 2 != 0; ++n) {
+      char const one = static_cast<char>(i);
+      if (s.add("task", "k", {{i, n}, 1.0 + n, 0, false}) && ::write(told[1], &one, 1) != 1) break;
+    }
+    ::_exit(0);
+  }
+  ::close(told[1]);
+  ::usleep(300000);
+  for (int i = 1; i < 16; i += 2) ::kill(children[i], SIGKILL);
+  for (pid_t c : children) ::waitpid(c, nullptr, 0);
+  std::int64_t added[16] = {}, found[16] = {};
+  for (char one; ::read(told[0], &one, 1) == 1;) ++added[static_cast<int>(one)];
+  ::close(told[0]);
+  trial_store s(d.path + "/t");
+  REQUIRE(s.usable());
+  for (stored_trial const& t : s.of("task", 1000000)) ++found[t.choices[0]];
+  for (int i = 0; i < 16; ++i) {
+    CHECK(found[i] >= added[i]);
+    if (i % 2 == 0) CHECK(found[i] == 40);
+  }
+}

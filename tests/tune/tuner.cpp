@@ -1,0 +1,164 @@
+#include "weft/tune.hpp"
+
+#include <doctest/doctest.h>
+
+#include <cstdio>
+#include <string>
+#include <vector>
+
+#include "support/private_cache.hpp"
+
+using namespace weft;
+using weft_test::private_cache;
+
+namespace {
+inline constexpr auto product = weft::kernel<"product">(
+    [](auto A, auto B) {
+      auto M = A.extent(0), K = A.extent(1), N = B.extent(1);
+      return weft::compute<"C">(M, N, [=](auto i, auto j) {
+        return weft::sum(K, [=](auto k) { return A(i, k) * B(k, j); });
+      });
+    },
+    [](auto& s, auto, auto, auto C) {
+      auto [i, j, k] = C.axes();
+      auto [io, ii] = s.split(i, s.knob("mr", {1, 2, 4, 8, 14}));
+      auto [jo, ji] = s.split(j, s.knob("nr", {8, 16, 32, 64}));
+      if (s.knob("k_inside", {1, 0}) != 0) s.reorder(io, jo, ii, ji, k);
+      else s.reorder(io, jo, k, ii, ji), s.unroll(ii), s.vectorize(ji);
+    });
+/// Its result is where its input was.
+inline constexpr auto grown = weft::kernel<"grown">(
+    [](auto x) { return weft::compute<"y">(x.extent(0), [=](auto i) { return x(i) * 2.0f; }); },
+    [](auto& s, auto, auto y) {
+      auto [i] = y.axes();
+      auto [io, ii] = s.split(i, s.knob("n", {4, 16, 64}));
+      s.vectorize(ii);
+    });
+inline constexpr auto plain = weft::kernel<"plain">(
+    [](auto x) { return weft::compute<"y">(x.extent(0), [=](auto i) { return x(i) + 1.0f; }); });
+
+struct matrices {
+  std::vector<float> a, b, c;
+  explicit matrices(std::size_t n) : a(n * n), b(n * n), c(n * n, -7.0f) {
+    for (std::size_t i = 0; i < n * n; ++i) a[i] = static_cast<float>(i % 13) - 6, b[i] = static_cast<float>(i % 7) - 3;
+  }
+};
+tune_options quick(std::int64_t trials) {
+  tune_options o;
+  o.trials = trials;
+  o.seconds = 60;
+  o.worker = tuning::isolation::forked;  // other tests call weft::worker, and main does not
+  return o;
+}
+bool has(std::string const& text, std::string const& part) { return text.find(part) != std::string::npos; }
+}  // namespace
+
+TEST_CASE("tuning finds a faster schedule, keeps it, and later calls take it") {
+  private_cache const here;
+  matrices m(96);
+  auto const A = view(m.a, 96, 96), B = view(m.b, 96, 96);
+  auto const C = out(m.c, 96, 96);
+  product(A, B, C);
+  std::vector<float> const expected = m.c;
+  m.c.assign(m.c.size(), -7.0f);
+  tune_result const r = tune(product, quick(24), A, B, C);
+  std::printf("%s", r.text().c_str());
+  CHECK(r.space.points == 40);
+  CHECK(r.space.exact);
+  CHECK(r.trials.size() <= 24);
+  CHECK(r.best_ns < 0.5 * r.first_ns);
+  CHECK(r.kept);
+  CHECK(m.c[17] == -7.0f);  // live data is only read
+  CHECK(has(r.how, "s.vectorize(ji)"));
+  CHECK(has(r.checked, "direct evaluation"));
+  std::uint64_t const before = compilations();
+  product(A, B, C);
+  CHECK(compilations() == before + 1);  // the form that was made before the tuning is not found any more
+  CHECK(m.c == expected);
+  std::string const taken = product.trace(A, B, C);
+  for (tune_choice const& k : r.knobs)
+    if (k.name == "nr") CHECK(has(taken, "split(j, " + std::to_string(k.value) + ")"));
+  CHECK(has(taken, "vectorize"));
+}
+TEST_CASE("every candidate has the result of direct evaluation") {
+  private_cache const here;
+  matrices m(33);
+  tune_result const r = tune(product, quick(40), view(m.a, 33, 33), view(m.b, 33, 33));
+  for (tune_trial const& t : r.trials) {
+    CHECK_FALSE(t.wrong);
+    CHECK(t.result == tuning::outcome::good);
+  }
+  CHECK(r.trials.size() >= 10);
+}
+TEST_CASE("arguments that share memory are copied together") {
+  private_cache const here;
+  std::vector<float> x(1000, 1.5f);
+  tune_result const r = tune(grown, quick(3), x, out(x));
+  CHECK(r.trials.size() == 3);
+  CHECK(x[999] == 1.5f);
+  grown(x, out(x));
+  CHECK(x[999] == 3.0f);
+}
+TEST_CASE("a kernel without knobs has one point and stays as it is") {
+  private_cache const here;
+  std::vector<float> x(100, 1.0f);
+  tune_result const r = tune(plain, quick(5), x);
+  CHECK(r.space.points == 1);
+  CHECK(r.trials.size() == 1);
+  CHECK_FALSE(r.kept);
+}
+TEST_CASE("equal seeds propose the same first points, and the number of trials is kept to") {
+  private_cache const here;
+  matrices m(16);
+  auto const A = view(m.a, 16, 16), B = view(m.b, 16, 16);
+  tune_options o = quick(5);
+  o.keep = false;
+  o.worker = tuning::isolation::none;
+  tune_result const x = tune(product, o, A, B), y = tune(product, o, A, B);
+  CHECK(x.trials.size() == 5);
+  for (std::size_t i = 0; i < 5; ++i) CHECK(x.trials[i].choices == y.trials[i].choices);
+  CHECK_FALSE(x.kept);
+}
+TEST_CASE("who watches is told of each trial and may end the tuning, which keeps what was measured") {
+  private_cache const here;
+  matrices m(16);
+  int told = 0;
+  auto watcher = [&](tune_progress const& p) {
+    CHECK(p.trials == ++told);
+    CHECK(p.best_ns > 0);
+    return told < 4;
+  };
+  tune_options o = quick(30);
+  o.progress = watcher;
+  tune_result const r = tune(product, o, view(m.a, 16, 16), view(m.b, 16, 16));
+  CHECK(told == 4);
+  CHECK(r.stopped);
+  CHECK(r.trials.size() == 4);
+  CHECK(r.best_ns > 0);
+  CHECK(r.kept);
+}
+TEST_CASE("what asks to stop is asked between trials") {
+  private_cache const here;
+  matrices m(16);
+  struct {
+    bool stop_requested() const { return true; }
+  } const stopped;
+  tune_options o = quick(30);
+  o.stop = stopped;
+  tune_result const r = tune(product, o, view(m.a, 16, 16), view(m.b, 16, 16));
+  CHECK(r.stopped);
+  CHECK(r.trials.size() == 1);
+}
+TEST_CASE("bitwise keeps to schedules with the same bits") {
+  private_cache const here;
+  matrices m(40);
+  tune_options o = quick(40);
+  o.bitwise = true;
+  tune_result const r = tune(product, o, view(m.a, 40, 40), view(m.b, 40, 40));
+  std::vector<float> before(1600), after(1600);
+  cache::disable();
+  product.on(x86_64_sse2())(view(m.a, 40, 40), view(m.b, 40, 40), out(before, 40, 40));
+  cache::enable();
+  product(view(m.a, 40, 40), view(m.b, 40, 40), out(after, 40, 40));
+  CHECK(before == after);  // whole numbers: exact in any order
+}

@@ -1,0 +1,98 @@
+#include "weft/tune/wisdom.hpp"
+
+#include <doctest/doctest.h>
+
+#include <string>
+#include <vector>
+
+#include "support/private_cache.hpp"
+#include "weft/runtime/cache/tuned.hpp"
+#include "weft/tune.hpp"
+
+using namespace weft;
+using weft_test::private_cache;
+
+namespace {
+inline constexpr auto tripled = weft::kernel<"tripled">(
+    [](auto x) { return weft::compute<"y">(x.extent(0), [=](auto i) { return x(i) * 3.0f; }); },
+    [](auto& s, auto, auto y) {
+      auto [i] = y.axes();
+      auto [io, ii] = s.split(i, s.knob("n", {1, 64}));
+      if (s.knob("vector", {0, 1}) != 0) s.vectorize(ii);
+    });
+tune_options quick() {
+  tune_options o;
+  o.trials = 4;
+  o.worker = tuning::isolation::forked;
+  return o;
+}
+std::string changed(std::string text, std::string const& from, std::string const& to) {
+  return text.replace(text.find(from), from.size(), to);
+}
+}  // namespace
+
+TEST_CASE("what was tuned in one directory is used in another, after export and import") {
+  std::vector<float> x(4000, 1.0f), y(4000);
+  std::string text, tuned;
+  {
+    private_cache const here;
+    tune_result const r = tune(tripled, quick(), x, out(y));
+    REQUIRE(r.kept);
+    text = wisdom::export_all();
+    tuned = tripled.trace(x, out(y));
+  }
+  private_cache const there;
+  std::string const before = tripled.trace(x, out(y));
+  wisdom::imported const i = wisdom::import_lines(text);
+  CHECK(i.taken == 1);
+  CHECK(i.refused == 0);
+  CHECK(tripled.trace(x, out(y)) == tuned);
+  CHECK(wisdom::export_all() == text);
+  CHECK(wisdom::forget_all() == 1);
+  CHECK(tripled.trace(x, out(y)) == before);
+}
+TEST_CASE("a result that was measured here stays, and a tuning here takes the place of an imported one") {
+  private_cache const here;
+  std::vector<float> x(4000, 1.0f), y(4000);
+  REQUIRE(tune(tripled, quick(), x, out(y)).kept);
+  std::string const text = wisdom::export_all();
+  CHECK(wisdom::import_lines(text).known == 1);
+  wisdom::forget_all();
+  std::size_t const at = text.find("\"ns\": ") + 6;
+  std::string impossible = text;
+  impossible.replace(at, text.find(',', at) - at, "0.001");
+  CHECK(wisdom::import_lines(impossible).taken == 1);
+  CHECK(tune(tripled, quick(), x, out(y)).kept);
+}
+TEST_CASE("lines that are no results are refused, each with a reason, and the others are taken") {
+  private_cache const here;
+  std::vector<float> x(4000, 1.0f), y(4000);
+  REQUIRE(tune(tripled, quick(), x, out(y)).kept);
+  std::string const good = wisdom::export_all();
+  wisdom::forget_all();
+  for (std::string const& bad :
+       {std::string("hello"), std::string("{}"), std::string("[1]"), good.substr(0, good.size() / 2), changed(good, "\"ns\"", "\"xs\""),
+        changed(good, "[", "[-1, "), changed(good, "[", "[1.5, "), changed(good, "[", "[1e9, "), changed(good, "\"key\": \"", "\"key\": \"x"),
+        changed(good, "}", "} x"), changed(good, "\"ns\": ", "\"ns\": -"), changed(good, "\"steps\": \"", "\"steps\": \"0")}) {
+    wisdom::imported const i = wisdom::import_lines(bad);
+    INFO(bad);
+    CHECK(i.taken == 0);
+    CHECK(i.refused == 1);
+    CHECK(i.why.find("line 1: ") == 0);
+  }
+  wisdom::imported const mixed = wisdom::import_lines("nonsense\n\n" + good);
+  CHECK(mixed.taken == 1);
+  CHECK(mixed.refused == 1);
+}
+TEST_CASE("choices that the text lies about are not used") {
+  private_cache const here;
+  std::vector<float> x(4000, 1.0f), y(4000);
+  std::string const plain = tripled.trace(x, out(y));
+  REQUIRE(tune(tripled, quick(), x, out(y)).kept);
+  std::string text = wisdom::export_all();
+  wisdom::forget_all();
+  std::size_t const at = text.find("\"steps\": \"") + 10;
+  text[at] = text[at] == '0' ? '1' : '0';
+  CHECK(wisdom::import_lines(text).taken == 1);
+  CHECK(tripled.trace(x, out(y)) == plain);
+}

@@ -1,0 +1,138 @@
+#include "weft/tune/worker.hpp"
+
+#include <doctest/doctest.h>
+#include <signal.h>
+#include <sys/wait.h>
+
+#include <string>
+#include <vector>
+
+#include "weft/kernel.hpp"
+#include "weft/tune/verify.hpp"
+
+using namespace weft;
+using namespace weft::tuning;
+
+namespace {
+std::string adding(std::string const& index, std::string const& extent = "0..100") {
+  return "kernel candidate:\n  variables i\n  buffer x: f32[100] strides [1] in argument 0 alias 0 align 4\n"
+         "  buffer y: f32[100] strides [1] in argument 1 written alias 1 align 4\n  for i in " + extent + ":\n    y[" + index +
+         "] = x[i] + 1.0f32\n";
+}
+struct call {
+  std::vector<float> x = std::vector<float>(100, 2.0f), y = std::vector<float>(100, 9.0f);
+  argument arguments[2];
+  call() {
+    view_into(arguments[0], x.data(), false);
+    view_into(arguments[1], y.data(), true);
+  }
+  static void view_into(argument& a, float* data, bool output) {
+    a.data = data, a.type = dtype::f32, a.rank = 1, a.is_output = output;
+    a.extents[0] = 100, a.strides[0] = 1;
+  }
+  std::int64_t first_of_y(argument_copies const& c) const { return elements_of(arguments[1], c.data(1)).bits[0]; }
+};
+std::int64_t const three = to_bits(3.0f);
+}  // namespace
+
+TEST_CASE("a worker compiles a loop program and runs it on copies") {
+  for (isolation where : {isolation::forked, isolation::none}) {
+    call c;
+    argument_copies copies(c.arguments, 2);
+    runner r(copies, where);
+    std::string why;
+    CHECK(r.load(0, adding("i"), why) == outcome::good);
+    INFO(why);
+    copies.restore();
+    CHECK(r.run(0, 3, 10e9) > 0);
+    CHECK(c.first_of_y(copies) == three);
+    CHECK(copies.intact());
+    CHECK(c.y[0] == 9.0f);
+  }
+}
+TEST_CASE("a text that is no loop program is refused, and the worker goes on") {
+  call c;
+  argument_copies copies(c.arguments, 2);
+  runner r(copies, isolation::forked);
+  std::string why;
+  CHECK(r.load(0, "kernel of nonsense", why) == outcome::refused);
+  CHECK(why.find("loop IR") != std::string::npos);
+  CHECK(r.run(0, 1, 5e9) < 0);
+  CHECK(r.last() == outcome::failed);
+  CHECK(r.load(1, adding("i"), why) == outcome::good);
+  CHECK(r.run(1, 1, 5e9) > 0);
+  CHECK(r.starts() == 1);
+}
+TEST_CASE("an access far outside ends the worker alone, and the next request starts another") {
+  call c;
+  argument_copies copies(c.arguments, 2);
+  runner r(copies, isolation::forked);
+  std::string why;
+  CHECK(r.load(0, adding("i + 5000"), why) == outcome::good);
+  copies.restore();
+  CHECK(r.run(0, 1, 5e9) < 0);
+  CHECK(r.last() == outcome::crashed);
+  CHECK(r.load(0, adding("i"), why) == outcome::good);
+  CHECK(r.run(0, 1, 5e9) > 0);
+  CHECK(r.starts() == 2);
+}
+TEST_CASE("one element outside is found, before and behind") {
+  for (char const* index : {"i + 1", "i - 1"}) {
+    call c;
+    argument_copies copies(c.arguments, 2);
+    runner r(copies, isolation::forked);
+    std::string why;
+    CHECK(r.load(0, adding(index), why) == outcome::good);
+    copies.restore();
+    bool const ran = r.run(0, 1, 5e9) > 0;
+    bool const seen = !ran || !copies.intact();
+    CHECK(seen);
+  }
+}
+TEST_CASE("a store to an input ends the worker") {
+  call c;
+  argument_copies copies(c.arguments, 2);
+  runner r(copies, isolation::forked);
+  std::string why, text = adding("i");
+  std::size_t const at = text.find("    y[i] = x[i]");
+  text.replace(at, std::string::npos, "    x[i] = 1.0f32\n");
+  text.replace(text.find("in argument 0 alias"), 19, "in argument 0 written alias");
+  CHECK(r.load(0, text, why) == outcome::good);
+  INFO(why);
+  CHECK(r.run(0, 1, 5e9) < 0);
+  CHECK(r.last() == outcome::crashed);
+}
+TEST_CASE("what does not end is ended") {
+  call c;
+  argument_copies copies(c.arguments, 2);
+  runner r(copies, isolation::forked);
+  std::string why;
+  std::string const forever =
+      "kernel candidate:\n  variables i, n\n  buffer x: f32[100] strides [1] in argument 0 alias 0 align 4\n"
+      "  buffer y: f32[100] strides [1] in argument 1 written alias 1 align 4\n  for n in 0..1000000000000000:\n"
+      "    for i in 0..100:\n      y[(i * 7 + n) %% 100] = y[(i + n * 3) %% 100] + x[i]\n";
+  CHECK(r.load(0, forever, why) == outcome::good);
+  INFO(why);
+  CHECK(r.run(0, 1, 3e8) < 0);
+  CHECK(r.last() == outcome::hung);
+  CHECK(r.process() == 0);
+}
+TEST_CASE("a worker that is killed is started again") {
+  call c;
+  argument_copies copies(c.arguments, 2);
+  runner r(copies, isolation::forked);
+  std::string why;
+  for (int n = 0; n < 5; ++n) {
+    CHECK(r.load(0, adding("i"), why) == outcome::good);
+    ::kill(r.process(), SIGKILL);
+    CHECK(r.run(0, 1, 5e9) < 0);
+    CHECK(r.last() == outcome::crashed);
+  }
+  CHECK(r.starts() == 5);
+}
+TEST_CASE("other arguments are no worker's") {
+  char const* const none[] = {"program", nullptr};
+  char const* const other[] = {"program", "--weft", nullptr};
+  CHECK_FALSE(worker(1, none));
+  CHECK_FALSE(worker(2, other));
+}
