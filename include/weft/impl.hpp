@@ -85,4 +85,10 @@
 #include "weft/schedule/pressure.ipp"
 #include "weft/schedule/print.ipp"
 #include "weft/schedule/print_how.ipp"
+#include "weft/schedule/rules/contraction.ipp"
+#include "weft/schedule/rules/elementwise.ipp"
+#include "weft/schedule/rules/planner.ipp"
+#include "weft/schedule/rules/reduction.ipp"
+#include "weft/schedule/rules/rules.ipp"
+#include "weft/schedule/rules/view.ipp"
 #endif

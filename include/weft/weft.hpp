@@ -40,6 +40,7 @@ WEFT_COLD_BEGIN  // up to WEFT_COLD_END: what runs when a kernel is compiled (co
 // How its loops run: the steps of a how-lambda, their rules, and the trace they leave.
 #include "weft/schedule/schedule.hpp"
 // #include "weft/schedule/print_how.hpp"
+// #include "weft/schedule/rules/rules.hpp"
 
 // The loop program: a value that is printed, parsed and verified.
 #include "weft/ir/ir.hpp"
