@@ -18,14 +18,17 @@ struct module_state;
 }
 
 /// How code is compiled beside what it computes, `kernel.with({.checked = true})`; docs/debugging.md. All kernels of a
-/// program by an environment variable each. Needs <weft/debug.hpp> in one file of the program, or weft::compiled.
+/// program by an environment variable each. The first three need <weft/debug.hpp> in one file of the program, or
+/// weft::compiled.
 struct options {
   bool checked = false;  // WEFT_CHECKED=1: each access is looked at, in code without vectors
   bool debug = false;    // WEFT_DEBUG=1: a debugger sees the loop program as the source; not kept on disk
   bool perf = false;     // WEFT_PERF=1: its functions are listed for `perf`
+  bool plain = false;    // WEFT_PLAIN=1: where no schedule is given, the plain nest in place of one by rule
+  bool bitwise = false;  // WEFT_BITWISE=1: a schedule by rule takes the terms of no reduction in another order
   /// All alike.
   constexpr bool operator==(options const&) const = default;
-  /// Whether one is asked for.
+  /// Whether one is asked for that needs debug.hpp.
   constexpr bool any() const { return checked || debug || perf; }
 };
 
@@ -39,6 +42,7 @@ struct compile_request {
   call_layout const* layout = nullptr;
   target const* machine = nullptr;
   options wanted{};
+  bool by_rule = false;  // where there is no `how`: a schedule by rule (schedule/rules/rules.hpp)
 };
 
 /// What a debugger was told of a kernel, taken back when this goes.

@@ -17,6 +17,7 @@
 #include "weft/runtime/cache/tuned.hpp"
 #include "weft/schedule/pressure.hpp"
 #include "weft/schedule/print.hpp"
+#include "weft/schedule/rules/rules.hpp"
 
 namespace weft::inline WEFT_ABI {
 namespace detail {
@@ -106,6 +107,29 @@ inline bool is_tuned(compile_request const& r, program const& expanded, schedule
   into = schedule_with(r, expanded, best.choices);
   return why_not(r, into).empty() && register_pressure(into).empty() && hash(into.steps) == best.steps;
 }
+inline bool is_set(bool asked, char const* variable) { return asked || environment_switch(variable); }
+/// What a rule is told of the machine and of the arguments of a call.
+inline rule_input rule_input_of(compile_request const& r) {
+  program const& p = *r.what;
+  target const& t = *r.machine;
+  rule_input in{t.l1_bytes, t.l2_bytes, t.l3_bytes, t.threads, !is_set(r.wanted.bitwise, "WEFT_BITWISE")};
+  in.strides.resize(p.tensors.size());
+  in.constant.resize(p.tensors.size(), false);
+  std::size_t next = 0;
+  auto const one = [&](int tensor) {
+    argument_layout const& a = r.layout->arguments[next++];
+    for (std::int64_t stride : a.strides) in.strides[static_cast<std::size_t>(tensor)].push_back(stride);
+    in.constant[static_cast<std::size_t>(tensor)] = a.constant;
+  };
+  for (input_info const& i : p.inputs)
+    if (i.tensor >= 0) one(i.tensor);
+  for (std::size_t o = next; std::int32_t tensor : p.outputs) {
+    for (std::size_t i = 0; i < o; ++i)
+      in.in_place = in.in_place || r.layout->arguments[i].alias_class == r.layout->arguments[next].alias_class;
+    one(tensor);
+  }
+  return in;
+}
 }  // namespace detail
 
 WEFT_DECL schedule detail::schedule_with(compile_request const& r, program const& expanded,
@@ -121,6 +145,7 @@ WEFT_DECL schedule detail::schedule_with(compile_request const& r, program const
   schedule s(expanded, extents, {r.machine->vector_registers, r.machine->vector_bytes});
   s.choices = choices;
   if (r.how != nullptr) r.how(r.context, s);
+  else if (r.by_rule) schedule_by_rule(s, rule_input_of(r));
   return s;
 }
 WEFT_DECL std::string detail::why_not(compile_request const& r, schedule const& s) {
@@ -137,6 +162,10 @@ WEFT_DECL schedule detail::finished(compile_request const& r, schedule& s) {
 WEFT_DECL schedule make_schedule(compile_request const& r) {
   detail::name_unknown_dumps();
   program const expanded = expand(*r.what, r.machine->fma);
+  if (r.by_rule) {
+    schedule s = detail::schedule_with(r, expanded, {});
+    return detail::finished(r, s);
+  }
   sequence<std::int32_t> choices;
   std::string why;
   constexpr int most_tries = 4096;  // 5 us each
@@ -163,11 +192,11 @@ WEFT_DECL schedule make_schedule(compile_request const& r) {
 }
 
 namespace detail {
-inline bool is_set(bool asked, char const* variable) { return asked || environment_switch(variable); }
 inline bool is_checked(options const& o) { return is_set(o.checked, "WEFT_CHECKED"); }
 /// The request's options and the environment's.
 inline options wanted_options(compile_request const& r) {
-  options const o{is_checked(r.wanted), is_set(r.wanted.debug, "WEFT_DEBUG"), is_set(r.wanted.perf, "WEFT_PERF")};
+  options o = r.wanted;
+  o.checked = is_checked(o), o.debug = is_set(o.debug, "WEFT_DEBUG"), o.perf = is_set(o.perf, "WEFT_PERF");
   if (o.any() && find_instruments() == nullptr)
     WEFT_THROW(device_error(joined({r.name,
                                     ": checked, debug and perf (or WEFT_CHECKED, WEFT_DEBUG, WEFT_PERF) need #include "

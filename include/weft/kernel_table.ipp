@@ -46,7 +46,9 @@ inline target const& machine_of(kernel_face const& face) { return face.machine !
 
 inline compile_request request(kernel_face const& face, program const& what, call_layout const& layout,
                                target const& machine) {
-  return {face.name, &what, face.how, face.object, &layout, &machine, face.wanted};
+  // Checked code speaks of the loops that were written, or of none.
+  bool const by_rule = face.how == nullptr && !is_checked(face.wanted) && !is_set(face.wanted.plain, "WEFT_PLAIN");
+  return {face.name, &what, face.how, face.object, &layout, &machine, face.wanted, by_rule};
 }
 /// Checked code is made for the sizes of a call: it tells of accesses that no proof for all sizes lets through.
 inline bool may_stay_open(kernel_face const& face) { return face.open != nullptr && !is_checked(face.wanted); }
@@ -54,7 +56,7 @@ inline bool may_stay_open(kernel_face const& face) { return face.open != nullptr
 /// were not legal, `k` has others, by knob values that these lambdas may not offer or do other steps with.
 inline bool says_the_same(ready_kernel const& k, kernel_face const& face, lambda_state const& today) {
   if (!same_program(k.what, today.what) || !same_trace(k.steps, today.steps)) return false;
-  if (k.nothing_to_do || same_trace(k.steps, k.code.steps)) return true;
+  if (k.nothing_to_do || face.how == nullptr || same_trace(k.steps, k.code.steps)) return true;
   call_layout const layout = k.open != nullptr ? k.open->layout
                                                : weft::bind(today.what, face.name, k.arguments.data(),
                                                             static_cast<int>(k.arguments.size()));

@@ -1,0 +1,264 @@
+#include "weft/schedule/pressure.hpp"
+#include "weft/schedule/rules/planner.hpp"
+
+namespace weft::inline WEFT_ABI {
+namespace detail {
+
+WEFT_DECL register_tile_size best_tile(std::int64_t rows, std::int64_t columns, std::int64_t lanes, std::int64_t registers) {
+  register_tile_size best;
+  auto const more = [](double a, double b) { return a > b ? a : b; };
+  std::int64_t const all = ceil_div(columns, lanes);
+  for (std::int64_t v = 1; v <= 4 && v <= all; ++v)
+    for (std::int64_t r = 1; r <= 14 && r <= rows && r * v + v + 1 <= registers; ++r) {
+      auto const step = [&](std::int64_t have_rows, std::int64_t have) {
+        double const y = static_cast<double>(have_rows), x = static_cast<double>(have);
+        return y * x == 0 ? 0 : more(more(y * x, 4), (x + y) / 2) + 0.25;  // a quarter for the loop itself
+      };
+      std::int64_t const down = rows / r, across = all / v, last_rows = rows % r, last = all % v;
+      double const cycles = static_cast<double>(down * across) * step(r, v) + static_cast<double>(down) * step(r, last) +
+                            static_cast<double>(across) * step(last_rows, v) + step(last_rows, last);
+      bool const larger = cycles < best.cycles * 1.01 && r * v > best.rows * best.vectors;
+      if (best.cycles == 0 || cycles < best.cycles * 0.99 || larger) best = {r, v, cycles};
+    }
+  return best;
+}
+
+WEFT_DECL tile_axes rule_plan::axes_of_tile(int stage) const {
+  rule_view const v = view();
+  stage_info const& of = v.stage(stage);
+  tile_axes best;
+  if (of.results > 1) return best;
+  sequence<access> const loads = v.loads(stage);
+  access const result = v.result(stage);
+  double const total = v.iterations(stage), terms = total / (v.iterations(stage, false) + 1e-9);
+  double most = 0;
+  for (int c = 0; c < of.spatial; ++c) {
+    std::int64_t const e = v.extent(stage, c);
+    if (c == of.scanned || e == 0 || e == 1) continue;
+    double score = e < 0 ? 1 : static_cast<double>(e) / static_cast<double>(ceil_div(e, v.lanes(stage)) * v.lanes(stage));
+    if (score < 0.4 && contiguous_reduced_axis(v, stage) >= 0 && order_may_change(stage)) continue;
+    sequence<std::int32_t> packed;
+    bool any = false, fine = true;
+    for (access const& one : loads) {
+      if (one.step(c) == 0) continue;
+      any = true;
+      if (one.step(c) == 1) continue;
+      bool const worth = how_ == boldness::all && total / (v.iterations_of(one.tensor) + 1) >= in_.copy_reads;
+      if (one.step(c) == no_step || !worth || !can_pack(stage, one.tensor, c)) fine = false;
+      packed.push_back(one.tensor), score *= 0.8;
+    }
+    if (result.step(c) != 1) score *= terms / (terms + 32);  // scattered once for all terms
+    if (!fine || !any || score <= most) continue;
+    most = score, best.columns = c, best.packed = packed;
+  }
+  if (best.columns < 0) return best;
+  std::int64_t longest = 1;
+  for (int r = 0; r < of.spatial; ++r) {
+    if (r == best.columns || r == of.scanned) continue;
+    bool again = false;  // a vector is used for several rows
+    for (access const& one : loads) again = again || (one.step(best.columns) != 0 && one.step(r) == 0);
+    std::int64_t const e = v.extent(stage, r) < 0 ? 4096 : v.extent(stage, r);
+    if (again && e > longest) longest = e, best.rows = r;
+  }
+  return best;
+}
+/// The dimension of `tensor` that axis `column` walks, as it is and alone; -1: none does.
+WEFT_DECL int rule_plan::dimension_of(int stage, int tensor, int column) const {
+  program const& p = s_.computation();
+  int const axis = view().stage(stage).first_axis + column;
+  int found = -1;
+  bool fine = true;
+  each_load(p, stage, [&](node const& x) {
+    for (int d = 0; x.a == tensor && d < x.c; ++d) {
+      int const index = program::at(p.operands, x.b + d);
+      if (view().coefficient(index, axis) == 0) continue;
+      fine = fine && p.at(index).kind == op::axis && (found < 0 || found == d);
+      found = d;
+    }
+  });
+  return fine ? found : -1;
+}
+WEFT_DECL bool rule_plan::can_pack(int stage, int tensor, int column) const {
+  int const d = dimension_of(stage, tensor, column), rank = program::at(s_.computation().tensors, tensor).rank;
+  step one{verb::cache_read};
+  one.stage = stage, one.tensor = tensor;
+  return d >= 0 && rank < 8 && may(one);
+}
+/// Lets `stage` read a copy of `tensor` in panels: `width` elements of the axis `column` side by side, all that a panel has
+/// behind one another.
+WEFT_DECL void rule_plan::pack(int stage, int tensor, int column, std::int64_t width) {
+  int const d = dimension_of(stage, tensor, column), rank = program::at(s_.computation().tensors, tensor).rank;
+  rule_view const before = view();
+  sequence<std::int32_t> outside, within;  // dimensions that spatial axes walk, and the others
+  each_load(before.p(), stage, [&](node const& x) {
+    if (x.a != tensor || !(outside.empty() && within.empty())) return;
+    for (int k = 0; k < rank; ++k) {
+      bool spatial = false;
+      for (int a = 0; a < before.stage(stage).spatial; ++a)
+        spatial = spatial || before.coefficient(program::at(before.p().operands, x.b + k), before.stage(stage).first_axis + a) != 0;
+      if (k != d) (spatial ? outside : within).push_back(k);
+    }
+  });
+  bool const constant = static_cast<std::size_t>(tensor) < in_.constant.size() && in_.constant[static_cast<std::size_t>(tensor)];
+  int const copy = add_stage(verb::cache_read, stage, tensor);
+  if (copy < 0) return;
+  step layout{verb::transform_layout};
+  layout.stage = copy;
+  auto const dimension = [&](std::int64_t dim, std::int64_t divisor, std::int64_t modulus) {
+    for (std::int64_t number : {dim, divisor, modulus}) layout.numbers.push_back(number);
+  };
+  for (std::int32_t k : outside) dimension(k, 1, 0);
+  dimension(d, width, 0);
+  for (std::int32_t k : within) dimension(k, 1, 0);
+  dimension(d, 1, width);
+  layout.numbers.push_back(0);
+  s_.take(layout);
+  rule_view const v = view();
+  sequence<std::int32_t> loops;
+  for (int a = 0; a < rank; ++a) loops.push_back(v.loop(copy, a));
+  double const work = v.iterations(copy);  // four bytes of memory take as long as a cycle
+  mark(verb::vectorize, v.loop(copy, rank));
+  run_parallel(loops, work);
+  if (constant) place(verb::prepack, copy);
+}
+/// What is read in vectors that lie far apart is packed where each of them is used often enough to pay for it.
+WEFT_DECL sequence<std::int32_t> rule_plan::worth_packing(int stage, tile_axes const& t) const {
+  sequence<std::int32_t> found = t.packed;
+  if (t.rows < 0 || how_ != boldness::all) return found;
+  rule_view const v = view();
+  double const rows = static_cast<double>(v.extent(stage, t.rows) < 0 ? 0 : v.extent(stage, t.rows));
+  for (access const& one : v.loads(stage)) {
+    if (one.step(t.columns) != 1 || one.step(t.rows) != 0) continue;
+    bool const constant = static_cast<std::size_t>(one.tensor) < in_.constant.size() && in_.constant[static_cast<std::size_t>(one.tensor)];
+    bool const large = v.bytes_of(one.tensor) > 2 * static_cast<double>(in_.l1_bytes), often = rows >= (constant ? 2 : 4 * in_.copy_reads);
+    if (large && often && can_pack(stage, one.tensor, t.columns)) found.push_back(one.tensor);
+  }
+  return found;
+}
+
+/// Blocks of the reduced axis that keep a panel in the second cache, around tiles of sums in registers.
+WEFT_DECL void rule_plan::contraction(int stage, tile_axes const& t) {
+  rule_view const before = view();
+  auto const extent = [&](int axis) { return axis < 0 ? 1 : before.extent(stage, axis) < 0 ? 4096 : before.extent(stage, axis); };
+  std::int64_t const lanes = before.lanes(stage);
+  register_tile_size const tile = best_tile(extent(t.rows), extent(t.columns), lanes, s_.limits.vector_registers);
+  std::int64_t const width = tile.vectors * lanes;
+  for (std::int32_t tensor : worth_packing(stage, t)) pack(stage, tensor, t.columns, width);
+  rule_view const v = view();
+  stage_info const of = v.stage(stage);
+  double const total = v.iterations(stage) / static_cast<double>(lanes);
+  parts columns = cut(v.loop(stage, t.columns), width), rows{}, terms{};
+  if (t.rows >= 0) rows = cut(v.loop(stage, t.rows), tile.rows);
+  sequence<std::int32_t> others, reduced;
+  for (int a = 0; a < of.spatial; ++a)
+    if (a != t.columns && a != t.rows) others.push_back(v.loop(stage, a));
+  for (int a = of.spatial; a < of.axes(); ++a) reduced.push_back(v.loop(stage, a));
+  // A panel of this many terms takes a sixteenth of the second cache.
+  std::int64_t const block = in_.l2_bytes / (16 * width * widest_bytes(v.p(), of)), k = trips(reduced[0]);
+  if (reduced.size() == 1 && block > 1 && 2 * k > 3 * block) {
+    terms = split(reduced[0], ceil_div(k, (k + block / 2) / block));
+    reduced[0] = terms.inner;
+  }
+  // Each thread has its own piece of the tiles, so that there is one fork.
+  int piece = -1;
+  if (is_worth_a_fork(total) && (others.empty() || trips(others[0]) < in_.threads)) {
+    auto const balance = [&](int l) {
+      std::int64_t const n = l < 0 ? 1 : trips(l) < 0 ? 256 : trips(l);
+      return static_cast<double>(n) / static_cast<double>(ceil_div(n, in_.threads) * in_.threads);
+    };
+    bool const by_rows = balance(rows.outer) > balance(columns.outer) + 0.05;
+    int& tiles = by_rows ? rows.outer : columns.outer;
+    if (balance(tiles) > 0.55) {
+      if (trips(tiles) > in_.threads) {
+        parts const pieces = split(tiles, ceil_div(trips(tiles), in_.threads));
+        piece = pieces.outer, tiles = pieces.inner;
+      } else {
+        piece = tiles, tiles = -1;
+      }
+    }
+  }
+  sequence<std::int32_t> order = others;
+  for (int l : {piece, terms.outer, columns.outer, rows.outer}) order.push_back(l);
+  for (std::int32_t l : reduced) order.push_back(l);
+  order.push_back(rows.inner);
+  order.push_back(columns.inner);
+  reorder(order);
+  mark(verb::unroll, rows.inner);
+  mark(verb::vectorize, columns.inner);
+  if (piece >= 0) mark(verb::parallel, piece);
+  else run_parallel(others, total);
+}
+/// Of a stage that is computed in a loop of another: vectors of sums, as many as registers hold, for each row.
+WEFT_DECL void rule_plan::tile_of_guest(int stage, tile_axes const& t, int depth) {
+  rule_view const v = view();
+  stage_info const of = v.stage(stage);
+  parts const columns = cut(v.loop(stage, t.columns), 4 * v.lanes(stage));
+  sequence<std::int32_t> order;
+  for (int a = depth; a < of.spatial; ++a)
+    if (a != t.columns) order.push_back(v.loop(stage, a));
+  order.push_back(columns.outer);
+  for (int a = of.spatial; a < of.axes(); ++a) order.push_back(v.loop(stage, a));
+  order.push_back(columns.inner);
+  reorder(order);
+  mark(verb::vectorize, columns.inner);
+}
+/// A product and what becomes of each of its elements: tiles of the result, for each of which the sums stay in registers.
+WEFT_DECL bool rule_plan::tile_with_guests(int stage) {
+  stage_info const of = view().stage(stage);
+  sequence<std::int32_t> const guests = guests_of(stage);
+  int product = -1;
+  tile_axes t;
+  for (std::int32_t g : guests) {
+    stage_info const& other = view().stage(g);
+    if (of.reduced > 0 || of.scanned >= 0 || other.spatial != of.spatial || depth_[static_cast<std::size_t>(g)] != of.spatial) return false;
+    if (other.reduced == 0) continue;
+    tile_axes const own = axes_of_tile(g);
+    if (own.columns < 0 || (product >= 0 && own.columns != t.columns)) return false;
+    if (product < 0 || own.rows >= 0) product = g, t = own;
+  }
+  if (product < 0) return false;
+  rule_view const before = view();
+  auto const extent = [&](int axis) { return axis < 0 ? 1 : before.extent(stage, axis) < 0 ? 4096 : before.extent(stage, axis); };
+  std::int64_t const lanes = before.lanes(product) < before.lanes(stage) ? before.lanes(product) : before.lanes(stage);
+  register_tile_size const tile = best_tile(extent(t.rows), extent(t.columns), lanes, s_.limits.vector_registers);
+  std::int64_t const width = tile.vectors * lanes;
+  double const total = cycles(stage);
+  for (std::int32_t g : guests)
+    if (view().stage(g).reduced > 0)
+      for (std::int32_t tensor : worth_packing(g, axes_of_tile(g))) pack(g, tensor, t.columns, width);
+  rule_view const v = view();
+  parts const columns = cut(v.loop(stage, t.columns), width), rows = t.rows >= 0 ? cut(v.loop(stage, t.rows), tile.rows) : parts{};
+  sequence<std::int32_t> around;
+  for (int a = 0; a < of.spatial; ++a)
+    if (a != t.columns && a != t.rows) around.push_back(v.loop(stage, a));
+  around.push_back(columns.outer);
+  around.push_back(rows.outer);
+  sequence<std::int32_t> order = around;
+  order.push_back(rows.inner);
+  order.push_back(columns.inner);
+  reorder(order);
+  int host = -1;
+  for (std::int32_t l : around)
+    if (l >= 0) host = l;
+  mark(verb::vectorize, columns.inner);
+  mark(verb::unroll, rows.inner);
+  run_parallel(around, total);
+  for (std::size_t i = guests.size(); i-- > 0;) {
+    int const g = guests[i];
+    if (host < 0 || !place(verb::compute_at, g, host)) continue;
+    rule_view const now = view();
+    stage_info const guest = now.stage(g);
+    sequence<std::int32_t> inside;
+    for (int a = guest.spatial; a < guest.axes(); ++a) inside.push_back(now.loop(g, a));
+    int const row = t.rows >= 0 ? now.loop(g, t.rows) : -1, column = now.loop(g, t.columns);
+    inside.push_back(row);
+    inside.push_back(column);
+    reorder(inside);
+    mark(verb::vectorize, column);
+    mark(verb::unroll, row);
+  }
+  return true;
+}
+
+}  // namespace detail
+}  // namespace weft::inline WEFT_ABI

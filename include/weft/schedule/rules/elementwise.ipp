@@ -1,0 +1,127 @@
+#include "weft/schedule/rules/planner.hpp"
+
+namespace weft::inline WEFT_ABI {
+namespace detail {
+
+/// The axis whose iterations become lanes: that along which most accesses are contiguous or stay, and whose vectors are full.
+WEFT_DECL int rule_plan::vector_axis(rule_view const& v, int stage, sequence<access> const& all) const {
+  stage_info const& of = v.stage(stage);
+  double const lanes = static_cast<double>(v.lanes(stage));
+  int best = -1;
+  double least = 0;
+  for (int a = 0; a < of.spatial; ++a) {
+    std::int64_t const e = v.extent(stage, a);
+    if (a == of.scanned || e == 0 || e == 1) continue;
+    double cost = 0;
+    for (access const& one : all) cost += one.step(a) == 0 ? 0.1 : one.step(a) == 1 ? 1 : lanes;
+    double const full = e < 0 ? 1 : static_cast<double>(e) / (lanes * static_cast<double>(ceil_div(e, v.lanes(stage))));
+    cost /= full;
+    if (best < 0 || cost <= least) best = a, least = cost;
+  }
+  return best;
+}
+/// Makes one loop of the innermost axes over which all accesses walk without a gap; -1: of fewer than two.
+WEFT_DECL int rule_plan::merged(int stage, int first_axis, sequence<access> const& all) {
+  rule_view const v = view();
+  int const rank = v.stage(stage).spatial;
+  int first = rank - 1;
+  auto const joins = [&](int a) {
+    std::int64_t const inner = v.extent(stage, a + 1);
+    for (access const& one : all) {
+      std::int64_t const x = one.step(a), y = one.step(a + 1);
+      if (inner < 0 || x == no_step || y == no_step || x != y * inner) return false;
+    }
+    return v.extent(stage, a) >= 0;
+  };
+  while (first > first_axis && joins(first - 1)) --first;
+  if (first >= rank - 1) return -1;
+  sequence<std::int32_t> loops;
+  for (int a = first; a < rank; ++a) loops.push_back(v.loop(stage, a));
+  return fuse(loops);
+}
+
+/// The loops of a stage that reduces nothing, behind the first axes; alone: they are all of its nest's.
+WEFT_DECL void rule_plan::elementwise(int stage, int first_axis, bool alone) {
+  rule_view const v = view();
+  stage_info const of = v.stage(stage);
+  sequence<access> all = v.loads(stage);
+  all.push_back(v.result(stage));
+  double const work = v.operations(stage), total = cycles(stage);
+  std::int64_t const lanes = v.lanes(stage);
+  int const axis = of.spatial > first_axis ? vector_axis(v, stage, all) : -1;
+  // What is contiguous along another axis is read by whole cache lines where both run in a tile.
+  int other = -1;
+  for (access const& one : all)
+    for (int a = first_axis; a < of.spatial; ++a)
+      if (axis >= first_axis && a != axis && a != of.scanned && one.step(a) == 1 && one.step(axis) != 0 && one.step(axis) != 1)
+        other = a;
+  int const whole = alone && of.scanned < 0 && axis == of.spatial - 1 && other < 0 ? merged(stage, first_axis, all) : -1;
+  sequence<std::int32_t> around, inside;
+  for (std::int32_t l : s_.order[static_cast<std::size_t>(stage)]) {
+    bool const tiled = axis >= first_axis && (l == whole || l == v.loop(stage, axis) || (other >= 0 && l == v.loop(stage, other)));
+    if (!tiled) (s_.at(l).scanned ? inside : around).push_back(l);
+  }
+  if (axis < first_axis) {
+    if (alone) run_parallel(around, total);
+    return;
+  }
+  bool const tile = other >= 0;
+  std::int64_t const vectors = tile ? 1 : work <= 8 ? 4 : work <= 20 ? 2 : 1;
+  parts const rows = tile ? cut(v.loop(stage, other), 16) : parts{};
+  parts const lane = cut(whole >= 0 ? whole : v.loop(stage, axis), lanes * vectors);
+  around.push_back(rows.outer);
+  around.push_back(lane.outer);
+  sequence<std::int32_t> order = around;
+  for (std::int32_t l : inside) order.push_back(l);
+  order.push_back(rows.inner);
+  order.push_back(lane.inner);
+  reorder(order);
+  mark(verb::vectorize, lane.inner);
+  if (!alone) return;
+  run_parallel(around, total);
+  store_past_caches(stage);
+}
+/// Where all that a nest touches is larger than the last cache, what it writes need not be read first.
+WEFT_DECL void rule_plan::store_past_caches(int stage) {
+  rule_view const v = view();
+  double bytes = v.bytes_of(v.stage(stage).tensor);
+  double const written = bytes;
+  for (access const& one : v.loads(stage)) bytes += v.bytes_of(one.tensor);
+  bool const large = in_.l3_bytes > 0 && bytes > static_cast<double>(in_.l3_bytes) && 4 * written > static_cast<double>(in_.l3_bytes);
+  if (large && !in_.in_place) place(verb::store_non_temporal, stage);
+}
+
+/// The loops of a stage that is computed inside those of another.
+WEFT_DECL void rule_plan::guest(int stage, int depth) {
+  if (view().stage(stage).reduced == 0) return elementwise(stage, depth, false);
+  if (in_parts(stage)) return;
+  tile_axes const t = axes_of_tile(stage);
+  if (t.columns >= depth && t.packed.empty()) tile_of_guest(stage, t, depth);
+}
+/// Rows one after the other, all that a row needs inside of its iteration.
+WEFT_DECL void rule_plan::rows_with_guests(int stage) {
+  sequence<std::int32_t> const guests = guests_of(stage);
+  int depth = view().stage(stage).spatial;
+  for (std::int32_t g : guests)
+    if (int const d = depth_[static_cast<std::size_t>(g)]; d < depth) depth = d;
+  double const total = cycles(stage);
+  for (std::int32_t g : guests) guest(g, depth);
+  stage_info const of = view().stage(stage);
+  if (of.reduced > 0) {
+    tile_axes const t = axes_of_tile(stage);
+    if (t.columns >= depth && t.packed.empty()) tile_of_guest(stage, t, depth);
+    else in_parts(stage);
+  } else {
+    elementwise(stage, depth, false);
+  }
+  sequence<std::int32_t> rows;
+  for (int a = 0; a < depth; ++a) rows.push_back(view().loop(stage, a));
+  std::int64_t outermost = trips(rows[0]);
+  if (depth > 1 && outermost >= 0 && outermost < 4 * in_.threads && is_worth_a_fork(total)) rows = {fuse(rows)};
+  run_parallel(rows, total);
+  for (std::size_t i = guests.size(); i-- > 0;) place(verb::compute_at, guests[i], rows.back());
+  if (of.reduced == 0) store_past_caches(stage);
+}
+
+}  // namespace detail
+}  // namespace weft::inline WEFT_ABI

@@ -1,0 +1,107 @@
+// The families of rules, as parts of one plan: what is computed where, then the loops of each nest.
+#pragma once
+
+#include "weft/schedule/rules/view.hpp"
+
+namespace weft::inline WEFT_ABI {
+namespace detail {
+
+/// How much a plan dares: everything; loops alone, each stage where it is; nothing.
+enum class boldness : std::uint8_t { all, loops };
+
+/// A tile of sums in vector registers: rows of so many vectors.
+struct register_tile_size {
+  std::int64_t rows = 1, vectors = 1;
+  double cycles = 0;  // for one step of the reduction over all tiles
+};
+/// The tile that takes the fewest cycles for `rows` x `columns` elements, in vectors of so many lanes; `registers` is what
+/// the machine has.
+///
+/// A tile of r x v needs r * v sums, a row of v and one element more. Its step takes r * v multiplications, one a cycle and
+/// no less than four for their latency, and v + r loads, two a cycle; parts of a tile at the edges cost as much as they have.
+register_tile_size best_tile(std::int64_t rows, std::int64_t columns, std::int64_t lanes, std::int64_t registers);
+
+/// The axes of a stage that a tile of sums is made of, by place; -1: none.
+struct tile_axes {
+  int columns = -1;           // runs through the lanes of vectors
+  int rows = -1;              // is unrolled
+  sequence<std::int32_t> packed{};  // tensors that are read with gaps along `columns`, and are worth a copy without
+};
+
+class rule_plan {
+ public:
+  rule_plan(schedule& s, rule_input const& in, boldness how) : s_(s), in_(in), how_(how) {}
+  void write();
+
+ private:
+  // --- steps (planner.ipp); loops are named by their ids, -1 being none
+  struct parts {
+    int outer = -1, inner = -1;
+  };
+  rule_view view() const { return rule_view(s_, in_); }
+  bool may(step const& one) const { return schedule::check(s_, one).v != verdict::illegal; }
+  parts split(int l, std::int64_t factor);
+  /// As split, but a loop that is no longer than the factor stays whole: then there is no outer part.
+  parts cut(int l, std::int64_t factor);
+  void mark(verb what, int l);
+  void reorder(sequence<std::int32_t> const& loops);
+  int fuse(sequence<std::int32_t> const& loops);
+  bool place(verb what, int stage, int l = -1);
+  int add_stage(verb what, int stage, int tensor);
+  struct taken_apart {
+    int parts = -1, v = -1;  // the new stage, and the axis that the old one has left
+  };
+  taken_apart rfactor(int stage, int l, std::int64_t count, bool chunks);
+  std::int64_t trips(int l) const { return s_.at(l).extent < 0 ? -1 : s_.at(l).extent; }
+
+  // --- what is computed where (planner.ipp)
+  void inline_stages();
+  void find_hosts();
+  bool is_worth_a_fork(double cycles) const { return in_.threads > 1 && cycles > in_.fork_cycles; }
+  double cycles(int stage) const;
+  /// Marks the first of these loops that has enough iterations.
+  void run_parallel(sequence<std::int32_t> const& loops, double cycles);
+  void nest_of(int stage);
+
+  // --- elementwise.ipp
+  int vector_axis(rule_view const& v, int stage, sequence<access> const& all) const;
+  void elementwise(int stage, int first_axis, bool alone);
+  int merged(int stage, int first_axis, sequence<access> const& all);
+  void store_past_caches(int stage);
+  void rows_with_guests(int stage);
+  void guest(int stage, int depth);
+
+  // --- contraction.ipp
+  tile_axes axes_of_tile(int stage) const;
+  void contraction(int stage, tile_axes const& t);
+  bool tile_with_guests(int stage);
+  void tile_of_guest(int stage, tile_axes const& t, int depth);
+  int dimension_of(int stage, int tensor, int column) const;
+  bool can_pack(int stage, int tensor, int column) const;
+  sequence<std::int32_t> worth_packing(int stage, tile_axes const& t) const;
+  void pack(int stage, int tensor, int column, std::int64_t width);
+
+  // --- reduction.ipp
+  bool in_parts(int stage);
+  int contiguous_reduced_axis(rule_view const& v, int stage) const;
+  bool order_may_change(int stage) const;
+  void reduction(int stage);
+
+  sequence<std::int32_t> guests_of(int stage) const;
+
+  schedule& s_;
+  rule_input const& in_;
+  boldness how_;
+  sequence<std::int32_t> host_;   // by stage: in whose nest it is computed; itself: in its own
+  sequence<std::int32_t> depth_;  // by stage: how many leading axes it shares with its host
+};
+
+}  // namespace detail
+}  // namespace weft::inline WEFT_ABI
+
+#if WEFT_HEADER_ONLY
+#include "weft/schedule/rules/elementwise.ipp"
+#include "weft/schedule/rules/contraction.ipp"
+#include "weft/schedule/rules/planner.ipp"
+#include "weft/schedule/rules/reduction.ipp"
+#endif

@@ -1,0 +1,164 @@
+#include "weft/schedule/rules/planner.hpp"
+
+namespace weft::inline WEFT_ABI {
+namespace detail {
+
+// --- steps ------------------------------------------------------------------------------------------------------
+WEFT_DECL rule_plan::parts rule_plan::split(int l, std::int64_t factor) {
+  step one{verb::split, 1, {l}, factor};
+  if (!s_.take(one)) return {};
+  return {s_.at(l).outer, s_.at(l).inner};
+}
+WEFT_DECL rule_plan::parts rule_plan::cut(int l, std::int64_t factor) {
+  if (trips(l) >= 0 && trips(l) <= factor) return {-1, l};
+  return split(l, factor);
+}
+WEFT_DECL void rule_plan::mark(verb what, int l) {
+  step one{what, 1, {l}};
+  if (l >= 0) s_.take(one);
+}
+WEFT_DECL void rule_plan::reorder(sequence<std::int32_t> const& loops) {
+  step one{verb::reorder};
+  for (std::int32_t l : loops)
+    if (l >= 0 && one.count < step::max_axes) one.loops[static_cast<std::size_t>(one.count++)] = l;
+  bool same = true;  // as they stand
+  for (int i = 1; i < one.count; ++i)
+    same = same && s_.position(one.loops[static_cast<std::size_t>(i) - 1]) < s_.position(one.loops[static_cast<std::size_t>(i)]);
+  if (!same) s_.take(one);
+}
+WEFT_DECL int rule_plan::fuse(sequence<std::int32_t> const& loops) {
+  if (loops.size() == 1) return loops[0];
+  step one{verb::fuse};
+  for (std::int32_t l : loops) one.loops[static_cast<std::size_t>(one.count++)] = l;
+  return s_.take(one) ? s_.at(one.loops[0]).into : -1;
+}
+WEFT_DECL bool rule_plan::place(verb what, int stage, int l) {
+  step one{what, l >= 0 ? 1 : 0, {l}};
+  if (l < 0) one.loops = {};
+  one.stage = stage;
+  return may(one) && s_.take(one);
+}
+WEFT_DECL int rule_plan::add_stage(verb what, int stage, int tensor) {
+  step one{what};
+  one.stage = stage;
+  one.tensor = tensor;
+  if (!may(one) || !s_.take(one)) return -1;
+  host_.push_back(static_cast<std::int32_t>(host_.size())), depth_.push_back(0);
+  return static_cast<int>(s_.order.size()) - 1;
+}
+WEFT_DECL rule_plan::taken_apart rule_plan::rfactor(int stage, int l, std::int64_t count, bool chunks) {
+  step one{chunks ? verb::rfactor_chunks : verb::rfactor, 1, {l}, count};
+  one.stage = stage;
+  if (!may(one) || !s_.take(one)) return {};
+  program const& p = s_.computation();
+  host_.push_back(static_cast<std::int32_t>(host_.size())), depth_.push_back(0);
+  return {static_cast<int>(p.stages.size()) - 1, program::at(s_.loop_of, program::at(p.stages, stage).first_reduced)};
+}
+
+// --- what is computed where ---------------------------------------------------------------------------------------
+WEFT_DECL void rule_plan::inline_stages() {
+  sequence<sequence<std::int32_t>> const readers = readers_of(s_.computation());
+  for (int t = 0; t < static_cast<int>(readers.size()); ++t) {
+    rule_view const v = view();
+    stage_info const& of = v.stage(t);
+    if (of.reduced > 0 || of.scanned >= 0 || of.by != nullptr || of.results > 1 || v.is_output(t)) continue;
+    double evaluations = 0;
+    bool by_function = is_read_whole(v.p(), t);
+    for (std::int32_t r : readers[static_cast<std::size_t>(t)]) {
+      by_function = by_function || v.stage(r).by != nullptr;
+      int places = 0;
+      each_load(v.p(), r, [&](node const& x) { places += x.a == of.tensor; });
+      evaluations += v.iterations(r) * places;
+    }
+    double const work = v.operations(t), times = evaluations / (v.iterations(t) + 1);
+    // Once each: its memory is saved. More often: where that is less than to store it and to load it again.
+    if (by_function || !(times <= 1.1 || (work <= 1 && times <= 4) || (times - 1) * work <= 12)) continue;
+    place(verb::compute_inline, t);
+  }
+}
+/// Stages of which one nest alone reads are computed in its loops, where they share its outermost axes.
+WEFT_DECL void rule_plan::find_hosts() {
+  program const& p = s_.computation();
+  sequence<sequence<std::int32_t>> const readers = readers_of(p);
+  int const count = static_cast<int>(readers.size());
+  host_.resize(readers.size(), 0), depth_.resize(readers.size(), 0);
+  rule_view const v = view();
+  for (int t = count - 1; t >= 0; --t) {
+    auto const at = static_cast<std::size_t>(t);
+    stage_info const& of = v.stage(t);
+    host_[at] = t, depth_[at] = of.spatial;
+    bool const fixed = how_ != boldness::all || v.is_output(t) || of.by != nullptr || of.scanned >= 0;
+    if (fixed || is_read_whole(p, t) || readers[at].empty()) continue;
+    int host = -1, depth = of.spatial;
+    for (std::int32_t r : readers[at]) {
+      int const home = host_[static_cast<std::size_t>(r)];
+      if ((host >= 0 && home != host) || (home == r && v.is_inlined(r))) depth = 0;  // in several nests
+      host = home;
+      int const shared = depth_[static_cast<std::size_t>(r)];
+      if (shared < depth) depth = shared;
+      stage_info const& reader = v.stage(r);
+      if (reader.by != nullptr || v.stage(home).scanned >= 0) depth = 0;
+      each_load(p, r, [&](node const& x) {
+        if (x.a < of.tensor || x.a >= of.tensor + of.results) return;
+        for (int d = 0; d < depth; ++d) {
+          node const& index = p.at(program::at(p.operands, x.b + d));
+          bool const same = index.kind == op::axis && index.a == reader.first_axis + d && d < reader.spatial &&
+                            v.extent(t, d) == v.extent(r, d);
+          if (!same) depth = d;
+        }
+      });
+    }
+    if (depth > 0) host_[at] = host, depth_[at] = depth;
+  }
+}
+WEFT_DECL sequence<std::int32_t> rule_plan::guests_of(int stage) const {
+  sequence<std::int32_t> found;
+  for (std::size_t t = 0; t < host_.size(); ++t)
+    if (host_[t] == stage && static_cast<int>(t) != stage && !s_.places[t].inlined) found.push_back(static_cast<std::int32_t>(t));
+  return found;
+}
+WEFT_DECL double rule_plan::cycles(int stage) const {
+  rule_view const v = view();
+  double const lanes = static_cast<double>(v.lanes(stage));
+  double total = v.iterations(stage) * v.operations(stage) / lanes;
+  for (std::int32_t g : guests_of(stage)) total += v.iterations(g) * v.operations(g) / lanes;
+  return total;
+}
+WEFT_DECL void rule_plan::run_parallel(sequence<std::int32_t> const& loops, double cycles) {
+  if (!is_worth_a_fork(cycles)) return;
+  int best = -1;
+  double times = 1, quality = 0;  // that the loop is reached
+  for (std::int32_t l : loops) {
+    if (l < 0) continue;
+    std::int64_t const n = trips(l);
+    double const each = static_cast<double>(n < 0 ? 256 : n), threads = in_.threads;
+    double const rounds = static_cast<double>(n < 0 ? 256 : ceil_div(n, in_.threads));
+    double const used = n == 0 ? 0 : each / (rounds * threads) / (1 + times * in_.fork_cycles / 5 / cycles);
+    if (used > quality + 0.05) quality = used, best = l;
+    times *= each;
+  }
+  if (best >= 0 && quality * in_.threads > 1.1) mark(verb::parallel, best);
+}
+
+WEFT_DECL void rule_plan::nest_of(int stage) {
+  rule_view const v = view();
+  stage_info const of = v.stage(stage);
+  if (of.by != nullptr) return;
+  if (!guests_of(stage).empty()) {
+    if (!tile_with_guests(stage)) rows_with_guests(stage);
+  } else if (of.reduced > 0) {
+    reduction(stage);
+  } else {
+    elementwise(stage, 0, true);
+  }
+}
+WEFT_DECL void rule_plan::write() {
+  if (how_ == boldness::all && !in_.in_place) inline_stages();
+  find_hosts();
+  int const count = static_cast<int>(host_.size());
+  for (int t = 0; t < count && s_.state != verdict::illegal; ++t)
+    if (host_[static_cast<std::size_t>(t)] == t && !s_.places[static_cast<std::size_t>(t)].inlined) nest_of(t);
+}
+
+}  // namespace detail
+}  // namespace weft::inline WEFT_ABI

@@ -1,0 +1,43 @@
+// A schedule for a computation that has none: chosen from its accesses and a model of the machine, made of ordinary steps.
+#pragma once
+
+#include "weft/schedule/schedule.hpp"
+
+namespace weft::inline WEFT_ABI {
+
+/// What a rule knows beside the program and `nest::limits`. By tensor of the program: the strides in elements, of inputs
+/// and outputs; and whether it is an input whose elements stay the same over many calls.
+struct rule_input {
+  std::int64_t l1_bytes = 0, l2_bytes = 0, l3_bytes = 0;  // 0: not known
+  std::int32_t threads = 1;
+  bool reassociate = true;  // may sums of floats be taken in another order?
+  bool in_place = false;    // an output is written over an input
+  sequence<sequence<std::int64_t>> strides{};
+  sequence<bool> constant{};
+  double fork_cycles = 60000;  // of one thread: less is not worth waking others, which takes 2 to 5 us
+  double copy_reads = 24;      // of each element: less is not worth a copy of a tensor without gaps
+};
+
+/// Takes steps on `s`, the plain nest of a program for a CPU.
+///
+///     elementwise     vectors along what is contiguous in most accesses; stages that one other reads are inlined
+///     contraction     a tile in registers, blocks of the reduced axis, panels of what is read again and again
+///     reduction       of contiguous terms: a vector of parts (rfactor), and parts for threads where nothing else is parallel
+///     rows            what a row of the output needs is computed inside the loop over rows
+///     transposition   tiles of whole cache lines
+///
+/// Loops run in parallel where the work is worth a fork. What cannot be told (sizes that stay open, subscripts that are read)
+/// is left as it is.
+///
+/// Keeps   the results, bit by bit, but for sums and products of floats (and minima that meet a NaN) whose terms a rule
+///         takes in another order; not so without `reassociate`
+/// Errors  none: where a step is not legal, or a tile does not fit, a simpler schedule is taken, the plain nest at last
+/// Cost    0.1 ms
+/// Source  Low et al., "Analytical modeling is enough for high-performance BLIS", TOMS 2016, for the tiles
+void schedule_by_rule(schedule& s, rule_input const& in);
+
+}  // namespace weft::inline WEFT_ABI
+
+#if WEFT_HEADER_ONLY
+#include "weft/schedule/rules/rules.ipp"
+#endif

@@ -1,0 +1,65 @@
+// What a rule sees of a program: how far each access moves in memory with each axis, and how much work a stage is.
+#pragma once
+
+#include "weft/schedule/placement.hpp"
+#include "weft/schedule/rules/rules.hpp"
+
+namespace weft::inline WEFT_ABI {
+namespace detail {
+
+/// Not the same everywhere, or not known.
+inline constexpr std::int64_t no_step = std::int64_t(-0x7fffffffffffffff) - 1;
+
+/// An access of a stage: by its axes, spatial ones first, how many elements further one step leads.
+struct access {
+  std::int32_t tensor = -1;
+  sequence<std::int64_t> steps{};
+  std::int64_t step(int axis) const { return steps[static_cast<std::size_t>(axis)]; }
+};
+
+/// Reads a nest; after a step that changes the program, make another one.
+class rule_view {
+ public:
+  rule_view(nest const& n, rule_input const& in) : n_(n), in_(in), p_(n.computation()) {}
+
+  program const& p() const { return p_; }
+  stage_info const& stage(int s) const { return program::at(p_.stages, s); }
+  /// The loop of a stage's axis, by its place; its trips, -1 where they are not a number.
+  int loop(int s, int axis) const { return program::at(n_.loop_of, stage(s).first_axis + axis); }
+  std::int64_t extent(int s, int axis) const;
+  bool is_output(int s) const;
+  bool is_inlined(int s) const { return program::at(n_.places, s).inlined; }
+  /// How the elements of a result, and all that the stage reads, lie along its axes; what is inlined is looked through.
+  access result(int s) const;
+  sequence<access> loads(int s) const;
+  /// How far node `id` moves with axis `axis` of the program.
+  std::int64_t coefficient(int id, int axis) const;
+  /// The value of an extent expression; -1: not a number.
+  std::int64_t value(int id) const;
+  /// Operations for one iteration, with those of inlined stages.
+  double operations(int s) const;
+  /// Iterations of all its loops, and of the spatial ones.
+  double iterations(int s, bool all = true) const;
+  double bytes_of(int tensor) const;
+  double iterations_of(int tensor) const { return bytes_of(tensor) / size_bytes(program::at(p_.tensors, tensor).type); }
+  /// Elements of a tensor, and how far apart its dimensions are; no_step where that is not known.
+  sequence<std::int64_t> strides(int tensor) const;
+  /// Lanes of a vector of the widest element that the stage computes with.
+  std::int64_t lanes(int s) const;
+
+ private:
+  std::int64_t coefficient(int id, int axis, int& fuel) const;
+  void add_loads(int s, sequence<access>& all, int depth) const;
+  std::int64_t size(int tensor, int dim) const;
+
+  nest const& n_;
+  rule_input const& in_;
+  program const& p_;
+};
+
+}  // namespace detail
+}  // namespace weft::inline WEFT_ABI
+
+#if WEFT_HEADER_ONLY
+#include "weft/schedule/rules/view.ipp"
+#endif

@@ -1,0 +1,139 @@
+#include "weft/schedule/pressure.hpp"
+#include "weft/schedule/rules/view.hpp"
+
+namespace weft::inline WEFT_ABI {
+namespace detail {
+
+WEFT_DECL std::int64_t rule_view::extent(int s, int axis) const {
+  std::int64_t const e = n_.at(loop(s, axis)).extent;
+  return e < 0 ? -1 : e;
+}
+WEFT_DECL bool rule_view::is_output(int s) const {
+  for (std::int32_t t : p_.outputs)
+    if (program::at(p_.tensors, t).stage == s) return true;
+  return false;
+}
+WEFT_DECL std::int64_t rule_view::value(int id) const {
+  std::int64_t const v = extent_value(p_, id, [&](int tensor, int dim) {
+    return n_.inputs[static_cast<std::size_t>(tensor)][static_cast<std::size_t>(dim)];
+  });
+  return v < 0 ? -1 : v;
+}
+WEFT_DECL std::int64_t rule_view::size(int tensor, int dim) const { return value(p_.extent_of(tensor, dim)); }
+WEFT_DECL sequence<std::int64_t> rule_view::strides(int tensor) const {
+  if (tensor < static_cast<int>(in_.strides.size()))
+    if (sequence<std::int64_t> const& given = in_.strides[static_cast<std::size_t>(tensor)]; !given.empty()) return given;
+  int const rank = program::at(p_.tensors, tensor).rank;
+  sequence<std::int64_t> steps(static_cast<std::size_t>(rank), 1);
+  for (int d = rank - 2; d >= 0; --d) {
+    std::int64_t const inner = size(tensor, d + 1), step = steps[static_cast<std::size_t>(d) + 1];
+    steps[static_cast<std::size_t>(d)] = inner < 0 || step == no_step ? no_step : step * inner;
+  }
+  return steps;
+}
+WEFT_DECL double rule_view::bytes_of(int tensor) const {
+  tensor_info const& t = program::at(p_.tensors, tensor);
+  double bytes = size_bytes(t.type);
+  for (int d = 0; d < t.rank; ++d) bytes *= static_cast<double>(size(tensor, d) < 0 ? 256 : size(tensor, d));
+  return bytes;
+}
+
+WEFT_DECL std::int64_t rule_view::coefficient(int id, int axis) const {
+  int fuel = 200;  // an index may share parts with itself over and over
+  return coefficient(id, axis, fuel);
+}
+WEFT_DECL std::int64_t rule_view::coefficient(int id, int axis, int& fuel) const {
+  if (--fuel < 0) return no_step;
+  node const& n = p_.at(id);
+  switch (n.kind) {
+    case op::axis: return n.a == axis;
+    case op::literal:
+    case op::extent:
+    case op::scalar: return 0;
+    case op::load:
+      for (int i = 0; i < n.c; ++i)
+        if (coefficient(program::at(p_.operands, n.b + i), axis, fuel) != 0) return no_step;
+      return 0;
+    default: break;
+  }
+  if (arity(n.kind) == 0) return no_step;
+  std::int64_t const a = coefficient(n.a, axis, fuel), b = n.b < 0 ? 0 : coefficient(n.b, axis, fuel);
+  std::int64_t const c = n.c < 0 ? 0 : coefficient(n.c, axis, fuel);
+  if (a == 0 && b == 0 && c == 0) return 0;
+  if (a == no_step || b == no_step || c == no_step) return no_step;
+  auto const times = [&](std::int64_t step, int other) {
+    std::int64_t const by = p_.at(other).kind == op::literal ? p_.at(other).value : value(other);
+    bool const known = p_.at(other).kind == op::literal || by >= 0;
+    return known && by > -(1 << 30) && by < (1 << 30) && step < (1 << 30) && step > -(1 << 30) ? step * by : no_step;
+  };
+  switch (n.kind) {
+    case op::add: return a + b;
+    case op::sub: return a - b;
+    case op::neg: return -a;
+    case op::mul: return a == 0 ? times(b, n.a) : b == 0 ? times(a, n.b) : no_step;
+    default: return no_step;
+  }
+}
+
+WEFT_DECL access rule_view::result(int s) const {
+  stage_info const& of = stage(s);
+  access made{of.tensor, strides(of.tensor)};
+  made.steps.resize(static_cast<std::size_t>(of.axes()), 0);
+  return made;
+}
+WEFT_DECL sequence<access> rule_view::loads(int s) const {
+  sequence<access> all;
+  add_loads(s, all, 0);
+  return all;
+}
+WEFT_DECL void rule_view::add_loads(int s, sequence<access>& all, int depth) const {
+  stage_info const& of = stage(s);
+  each_load(p_, s, [&](node const& x) {
+    if (all.size() > 256) return;
+    // How each dimension moves, by axis of this stage.
+    auto const moves = [&](int axis, int d) { return coefficient(program::at(p_.operands, x.b + d), of.first_axis + axis); };
+    auto const moved = [&](access const& inner) {
+      access made{inner.tensor, {}};
+      for (int a = 0; a < of.axes(); ++a) {
+        std::int64_t sum = 0;
+        for (int d = 0; d < x.c; ++d) {
+          std::int64_t const by = moves(a, d), step = inner.step(d);
+          if (by != 0 && step != 0) sum = by == no_step || step == no_step || sum == no_step ? no_step : sum + by * step;
+        }
+        made.steps.push_back(sum);
+      }
+      return made;
+    };
+    int const from = program::at(p_.tensors, x.a).stage;
+    if (from < 0 || !is_inlined(from) || depth > 8) return all.push_back(moved({x.a, strides(x.a)}));
+    sequence<access> inside;
+    add_loads(from, inside, depth + 1);
+    for (access const& one : inside) all.push_back(moved(one));
+  });
+}
+
+WEFT_DECL double rule_view::operations(int s) const {
+  double count = 0;
+  each_node(p_, s, false, [&](node const& x) {
+    if (x.kind == op::load) {
+      int const from = program::at(p_.tensors, x.a).stage;
+      count += from >= 0 && is_inlined(from) ? operations(from) : 1;
+    } else if (arity(x.kind) > 0 && (x.type != dtype::i64 || is_choice(x.kind))) {
+      count += x.kind == op::div || x.kind == op::sqrt ? 8 : 1;
+    }
+  });
+  return count < 1e9 ? count : 1e9;
+}
+WEFT_DECL double rule_view::iterations(int s, bool all) const {
+  double count = 1;
+  for (int a = 0; a < (all ? stage(s).axes() : stage(s).spatial); ++a)
+    count *= static_cast<double>(extent(s, a) < 0 ? 256 : extent(s, a));
+  return count;
+}
+WEFT_DECL std::int64_t rule_view::lanes(int s) const {
+  int const bytes = widest_bytes(p_, stage(s));
+  return n_.limits.vector_bytes > bytes ? n_.limits.vector_bytes / bytes : 1;
+}
+
+}  // namespace detail
+}  // namespace weft::inline WEFT_ABI

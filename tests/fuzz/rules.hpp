@@ -1,0 +1,29 @@
+// The schedules by rule of drawn programs, on machines whose caches are so small that all that a rule knows pays.
+#pragma once
+
+#include "fuzz/steps.hpp"
+#include "fuzz/trial.hpp"
+#include "weft/schedule/rules/rules.hpp"
+
+namespace weft_test::fuzz {
+
+/// Of a machine that `r` draws; sums of floats in another order only where the drawn numbers leave no trace of it.
+inline weft::trace steps_by_rule(random_source& r, drawn const& d) {
+  weft::rule_input in;
+  in.l1_bytes = r.one_of({64, 256, 32768});
+  in.l2_bytes = 16 * in.l1_bytes;
+  in.l3_bytes = r.one_of({128, 4096, 1 << 20});
+  in.threads = r.one_of({1, 2, 3, 8});
+  in.fork_cycles = r.one_of({0, 20, 60000});
+  in.copy_reads = r.one_of({0, 1, 4, 24});
+  weft::schedule_limits const limits = r.one_of({weft::schedule_limits{16, 16}, weft::schedule_limits{16, 32}, weft::schedule_limits{32, 64}});
+  for (bool const reassociate : {true, false}) {
+    in.reassociate = reassociate;
+    weft::schedule s(d.what, extents_of(d), limits);
+    weft::schedule_by_rule(s, in);
+    if (keeps_order(s, d.order_free) || !reassociate) return s.steps;
+  }
+  return {};
+}
+
+}  // namespace weft_test::fuzz

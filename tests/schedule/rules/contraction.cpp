@@ -1,0 +1,118 @@
+// Schedules by rule of products of tensors.
+#include "schedule/rules/check.hpp"
+#include "weft/schedule/rules/planner.hpp"
+
+using namespace weft_test;
+using weft::compute, weft::sum;
+
+namespace {
+inline constexpr auto ab = weft::kernel<"ab">([](auto A, auto B) {
+  return compute<"C">(A.extent(0), B.extent(1), [=](auto i, auto j) {
+    return sum(A.extent(1), [=](auto k) { return A(i, k) * B(k, j); });
+  });
+});
+inline constexpr auto abt = weft::kernel<"abt">([](auto A, auto B) {
+  return compute<"C">(A.extent(0), B.extent(0), [=](auto i, auto j) {
+    return sum(A.extent(1), [=](auto k) { return A(i, k) * B(j, k); });
+  });
+});
+inline constexpr auto atb = weft::kernel<"atb">([](auto A, auto B) {
+  return compute<"C">(A.extent(1), B.extent(1), [=](auto i, auto j) {
+    return sum(A.extent(0), [=](auto k) { return A(k, i) * B(k, j); });
+  });
+});
+inline constexpr auto batched = weft::kernel<"batched">([](auto A, auto B) {
+  return compute<"C">(A.extent(0), A.extent(1), B.extent(2), [=](auto b, auto i, auto j) {
+    return sum(A.extent(2), [=](auto k) { return A(b, i, k) * B(b, k, j); });
+  });
+});
+inline constexpr auto matvec = weft::kernel<"matvec">([](auto A, auto x) {
+  return compute<"y">(A.extent(0), [=](auto i) { return sum(A.extent(1), [=](auto k) { return A(i, k) * x(k); }); });
+});
+inline constexpr auto vecmat = weft::kernel<"vecmat">([](auto x, auto B) {
+  return compute<"y">(B.extent(1), [=](auto j) { return sum(B.extent(0), [=](auto k) { return x(k) * B(k, j); }); });
+});
+inline constexpr auto dense = weft::kernel<"dense">([](auto A, auto B, auto v) {
+  auto C = compute<"C">(A.extent(0), B.extent(1), [=](auto i, auto j) {
+    return sum(A.extent(1), [=](auto k) { return A(i, k) * B(k, j); });
+  });
+  auto R = compute<"R">(A.extent(0), B.extent(1), [=](auto i, auto j) { return C(i, j) + v(j); });
+  return compute<"S">(A.extent(0), B.extent(1), [=](auto i, auto j) { return weft::max(R(i, j), R(i, j) * 0.125f); });
+});
+inline constexpr auto nhwc = weft::kernel<"nhwc">([](auto x, auto w) {
+  return compute<"y">(x.extent(0) - 2, x.extent(1) - 2, w.extent(3), [=](auto i, auto j, auto o) {
+    return sum(3, 3, x.extent(2), [=](auto a, auto b, auto c) { return x(i + a, j + b, c) * w(a, b, c, o); });
+  });
+});
+inline constexpr auto nchw = weft::kernel<"nchw">([](auto x, auto w) {
+  return compute<"y">(w.extent(0), x.extent(1) - 2, x.extent(2) - 2, [=](auto o, auto i, auto j) {
+    return sum(x.extent(0), 3, 3, [=](auto c, auto a, auto b) { return x(c, i + a, j + b) * w(o, c, a, b); });
+  });
+});
+inline constexpr auto strided = weft::kernel<"strided">([](auto x, auto w) {
+  return compute<"y">(w.extent(0), (x.extent(1) - 3) / 2 + 1, (x.extent(2) - 3) / 2 + 1, [=](auto o, auto i, auto j) {
+    return sum(x.extent(0), 3, 3, [=](auto c, auto a, auto b) { return x(c, i * 2 + a, j * 2 + b) * w(o, c, a, b); });
+  });
+});
+constexpr std::array<std::int64_t, 3> sizes[] = {{1, 1, 1}, {3, 0, 5}, {5, 7, 3}, {13, 33, 17}, {37, 53, 71}, {8, 64, 32}, {64, 20, 40}, {2, 9, 130}};
+}  // namespace
+
+TEST_CASE("products of matrices, plain and transposed") {
+  for (auto [m, k, n] : sizes) {
+    CAPTURE(m);
+    CAPTURE(k);
+    CAPTURE(n);
+    check_rule(ab, drawn<float>(1, m, k), drawn<float>(2, k, n));
+    check_rule(abt, drawn<float>(1, m, k), drawn<float>(2, n, k));
+    check_rule(atb, drawn<double>(1, k, m), drawn<double>(2, k, n));
+  }
+}
+TEST_CASE("products of narrow types") {
+  check_rule(ab, drawn<std::int8_t>(1, 13, 21), drawn<std::int8_t>(2, 21, 37));
+  check_rule(ab, drawn<weft::f16>(1, 13, 21), drawn<weft::f16>(2, 21, 37));
+  check_rule(abt, drawn<weft::bf16>(1, 13, 21), drawn<weft::bf16>(2, 37, 21));
+}
+TEST_CASE("batches, and products with a vector") {
+  for (auto [m, k, n] : sizes) {
+    check_rule(batched, drawn<float>(1, 3, m, k), drawn<float>(2, 3, k, n));
+    check_rule(matvec, drawn<float>(1, m, n), drawn<float>(2, n));
+    check_rule(vecmat, drawn<float>(1, m), drawn<float>(2, m, n));
+  }
+}
+TEST_CASE("what becomes of a product is computed in its tile") {
+  for (auto [m, k, n] : sizes) check_rule(dense, drawn<float>(1, m, k), drawn<float>(2, k, n), drawn<float>(3, n));
+  auto const a = drawn<float>(1, 96, 96);
+  CHECK(has_in_order(dense.loops(a, a, drawn<float>(3, 96)), {"S\n", "for jo", "for io", "C\n", "unrolled", "vectorized"}));
+}
+TEST_CASE("convolutions: channels last, channels first, strided") {
+  check_rule(nhwc, drawn<float>(1, 9, 11, 5), drawn<float>(2, 3, 3, 5, 19));
+  check_rule(nhwc, drawn<float>(1, 5, 20, 16), drawn<float>(2, 3, 3, 16, 32));
+  check_rule(nchw, drawn<float>(1, 5, 9, 21), drawn<float>(2, 7, 5, 3, 3));
+  check_rule(strided, drawn<float>(1, 3, 9, 21), drawn<float>(2, 17, 3, 3, 3));
+}
+TEST_CASE("a large product reads panels, in blocks, by all threads") {
+  auto const a = drawn<float>(1, 200, 700), b = drawn<float>(2, 700, 300);
+  std::string const loops = ab.on(weft::x86_64_avx2()).loops(a, b);
+  CHECK(has_in_order(loops, {"for ko in", "for jo", "for io", "for ki in", "unrolled ii in 0..6", "vectorized ji in 0..16", "B_copy"}));
+  CHECK((weft::evaluate({.contract = weft::cpu().fma}, ab, a, b) == ab(a, b)));
+}
+TEST_CASE("weights that stay the same are packed once") {
+  weft::tensor<float, 2> const a = drawn<float>(1, 8, 300), b = drawn<float>(2, 300, 200);
+  weft::constant weights(weft::view(b.data(), 300, 200));
+  CHECK(ab.loops(a, weights).find("kept for later calls") != std::string::npos);
+  weft::tensor<float, 2> c(8, 200);
+  for (int times = 0; times < 2; ++times) {
+    ab(a, weights, weft::out(c));
+    CHECK((weft::evaluate({.contract = weft::cpu().fma}, ab, a, b) == c));
+  }
+}
+TEST_CASE("a tile takes the registers that there are") {
+  CHECK(weft::detail::best_tile(1000, 1000, 16, 32).rows * weft::detail::best_tile(1000, 1000, 16, 32).vectors >= 24);
+  for (std::int64_t registers : {16, 32})
+    for (std::int64_t rows : {1, 2, 5, 6, 7, 16, 100})
+      for (std::int64_t columns : {1, 8, 16, 17, 100}) {
+        weft::detail::register_tile_size const t = weft::detail::best_tile(rows, columns, 8, registers);
+        CHECK(t.rows * t.vectors + t.vectors + 1 <= registers);
+        CHECK((t.rows >= 1 && t.rows <= rows && t.vectors >= 1));
+      }
+}

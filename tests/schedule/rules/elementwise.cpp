@@ -1,0 +1,108 @@
+// Schedules by rule of stages that reduce nothing.
+#include "schedule/rules/check.hpp"
+
+using namespace weft_test;
+using weft::compute;
+
+namespace {
+inline constexpr auto add = weft::kernel<"add">([](auto a, auto b) {
+  return compute<"c">(a.extent(0), a.extent(1), [=](auto i, auto j) { return a(i, j) + b(i, j); });
+});
+inline constexpr auto scaled = weft::kernel<"scaled">([](auto a, auto v, auto alpha) {
+  return compute<"c">(a.extent(0), a.extent(1), [=](auto i, auto j) { return alpha * a(i, j) + v(j); });
+});
+inline constexpr auto chain = weft::kernel<"chain">([](auto a) {
+  auto b = compute<"b">(a.extent(0), a.extent(1), [=](auto i, auto j) { return a(i, j) * a(i, j); });
+  auto c = compute<"c">(a.extent(0), a.extent(1), [=](auto i, auto j) { return b(i, j) + weft::max(a(i, j), b(i, j)); });
+  return compute<"d">(a.extent(0), a.extent(1), [=](auto i, auto j) { return c(i, j) - b(i, j); });
+});
+inline constexpr auto turned = weft::kernel<"turned">(
+    [](auto a) { return compute<"c">(a.extent(1), a.extent(0), [=](auto i, auto j) { return a(j, i); }); });
+inline constexpr auto cyclic = weft::kernel<"cyclic">([](auto a) {
+  return compute<"c">(a.extent(2), a.extent(0), a.extent(1), [=](auto i, auto j, auto k) { return a(j, k, i); });
+});
+inline constexpr auto sums_down = weft::kernel<"sums_down">([](auto a) {
+  return compute<"c">(a.extent(0), a.extent(1), [=](auto t, auto j) {
+    return weft::sum(weft::up_to(t), [=](auto k) { return a(k, j); });
+  });
+});
+inline constexpr auto rows_by_number = weft::kernel<"rows_by_number">([](auto table, auto n) {
+  return compute<"c">(n.extent(0), table.extent(1), [=](auto i, auto j) {
+    return table(weft::clamp(n(i), 0, table.extent(0) - 1), j);
+  });
+});
+inline constexpr auto box = weft::kernel<"box">([](auto a) {
+  auto const h = a.extent(0), w = a.extent(1);
+  auto row = compute<"row">(h, w - 2, [=](auto y, auto x) { return a(y, x) + a(y, x + 1) + a(y, x + 2); });
+  return compute<"out">(h - 2, w - 2, [=](auto y, auto x) { return row(y, x) + row(y + 1, x) + row(y + 2, x); });
+});
+template <class T>
+void shapes(auto const& k) {
+  for (auto [m, n] : {std::array<std::int64_t, 2>{0, 5}, {1, 1}, {3, 7}, {1, 131}, {64, 3}, {17, 64}, {33, 97}}) {
+    CAPTURE(m);
+    CAPTURE(n);
+    check_rule(k, drawn<T>(1, m, n));
+  }
+}
+}  // namespace
+
+TEST_CASE("contiguous elements are one loop of vectors, whatever their rank") {
+  for (auto [m, n] : {std::array<std::int64_t, 2>{0, 5}, {1, 1}, {3, 7}, {1, 131}, {64, 3}, {17, 64}}) {
+    check_rule(add, drawn<float>(1, m, n), drawn<float>(2, m, n));
+    check_rule(add, drawn<double>(1, m, n), drawn<double>(2, m, n));
+    check_rule(scaled, drawn<float>(1, m, n), drawn<float>(2, n), 2.f);
+  }
+  auto const x = drawn<float>(1, 64, 64);
+  CHECK(has_in_order(add.loops(x, x), {"for ijo in", "vectorized iji in"}));
+  CHECK(add.loops(x, x).find("parallel") == std::string::npos);
+}
+TEST_CASE("with a stride between rows they stay loops, and the vectors run along the rows") {
+  auto const x = drawn<float>(1, 40, 64), y = drawn<float>(2, 40, 50);
+  auto const cut = weft::view(x.data(), 40, 50).strided(64, 1);
+  CHECK(has_in_order(add.loops(cut, y), {"for i in 0..40", "vectorized j"}));
+  weft::tensor<float, 2> whole(40, 50);
+  for (std::int64_t i = 0; i < 40; ++i)
+    for (std::int64_t j = 0; j < 50; ++j) whole(i, j) = x(i, j);
+  CHECK((weft::evaluate(add, whole, y) == add(cut, y)));
+}
+TEST_CASE("large work runs in parallel, small work does not") {
+  auto const large = drawn<float>(1, 1024, 1024), small = drawn<float>(1, 32, 32);
+  if (weft::host().threads > 1) CHECK(add.loops(large, large).find("parallel") != std::string::npos);
+  CHECK(add.loops(small, small).find("parallel") == std::string::npos);
+  CHECK((weft::evaluate(add, large, large) == add(large, large)));
+}
+TEST_CASE("what cannot be returned to memory for less than it costs is inlined") {
+  shapes<float>(chain);
+  CHECK(chain.loops(drawn<float>(1, 9, 9)).find("b inlined") != std::string::npos);
+  for (auto [m, n] : {std::array<std::int64_t, 2>{3, 3}, {7, 40}, {33, 70}}) check_rule(box, drawn<float>(1, m, n));
+}
+TEST_CASE("a transposition runs in tiles") {
+  shapes<float>(turned);
+  shapes<weft::f16>(turned);
+  shapes<std::int8_t>(turned);
+  check_rule(cyclic, drawn<float>(1, 3, 18, 20));
+  check_rule(cyclic, drawn<double>(1, 35, 2, 17));
+  CHECK(has_in_order(turned.loops(drawn<float>(1, 640, 640)), {"for io in", "for jo in", "for ii in", "vectorized ji"}));
+}
+TEST_CASE("scans walk in order, with vectors along another axis") {
+  shapes<float>(sums_down);
+  CHECK(has_in_order(sums_down.loops(drawn<float>(1, 30, 640)), {"for jo in", "for i in", "vectorized ji"}));
+}
+TEST_CASE("rows that are picked by a number are copied in vectors") {
+  auto const table = drawn<float>(1, 20, 37);
+  weft::tensor<std::int32_t, 1> n(11);
+  for (std::int64_t i = 0; i < 11; ++i) n(i) = static_cast<std::int32_t>(i * 7 - 9);
+  check_rule(rows_by_number, table, n);
+  CHECK(has_in_order(rows_by_number.loops(table, n), {"for i in", "vectorized j"}));
+}
+TEST_CASE("in place nothing moves to where its operands are written already") {
+  static constexpr auto centred = weft::kernel<"centred">([](auto x) {
+    auto t = compute<"t">(x.extent(0), [=](auto i) { return x(i) * 2.0f; });
+    return compute<"y">(x.extent(0), [=](auto i) { return t(i) - t(0); });
+  });
+  std::vector<float> c(300), expected;
+  for (std::size_t i = 0; i < c.size(); ++i) c[i] = static_cast<float>(i % 7);
+  for (float const x : c) expected.push_back(x * 2 - c[0] * 2);
+  centred(c, weft::out(c));
+  CHECK(c == expected);
+}
