@@ -1,5 +1,8 @@
+#include "weft/base/error.hpp"
+#include "weft/ir/print.hpp"
 #include "weft/ir/simplify.hpp"  // linear_form
 #include "weft/pass/barriers.hpp"
+#include "weft/pass/own_memory.hpp"
 
 namespace weft::inline WEFT_ABI {
 namespace detail {
@@ -11,6 +14,11 @@ struct thread_digit {
   bool agrees(thread_digit const& o) const {
     bool const same_period = period == o.period || period == 0 || o.period == 0;
     return dim >= 0 && dim == o.dim && unit == o.unit && first == o.first && same_period;
+  }
+  /// Whether no element has a number of `count` of both.
+  bool is_apart(thread_digit const& o, std::int64_t count) const {
+    std::int64_t const between = first < o.first ? o.first - first : first - o.first;
+    return dim >= 0 && dim == o.dim && unit == o.unit && period == o.period && between >= count;
   }
 };
 /// Which thread along an axis touches an element.
@@ -51,9 +59,9 @@ class barrier_placer {
       return m_.make(n);
     }
     if (axes_.empty()) return s;
-    sequence<thread_access> pending;
+    accesses_before before;
     note_written(s);
-    return placed(s, pending);
+    return placed(s, before);
   }
 
  private:
@@ -144,6 +152,8 @@ class barrier_placer {
   }
   bool conflict(thread_access const& a, thread_access const& b) const {
     if (!(a.writes || b.writes) || a.buf->alias_class != b.buf->alias_class) return false;
+    for (std::size_t i = 0; i < axes_.size() && a.buf == b.buf; ++i)
+      if (a.owners[i].whole.is_apart(b.owners[i].whole, axes_[i]->extent->value)) return false;
     for (std::size_t i = 0; i < axes_.size(); ++i) {
       bool const one_thread = a.owners[i].fixed && b.owners[i].fixed;
       if (!(one_thread || a.buf == b.buf) || !a.owners[i].agrees(b.owners[i])) return true;
@@ -233,11 +243,17 @@ class barrier_placer {
     if (e->kind == op::load) return true;
     return loads(e->a) || loads(e->b) || loads(e->c);
   }
-  ir::stmt waiting(ir::stmt s) {
-    ir::stmt_node n;
-    n.kind = ir::stmt_kind::barrier;
-    return ir::block(m_, sequence<ir::stmt>{m_.make(n), s});
+  static bool has_barrier(ir::stmt s) {
+    if (s->kind == ir::stmt_kind::barrier) return true;
+    for (ir::stmt c : s->children)
+      if (has_barrier(c)) return true;
+    return false;
   }
+  /// What threads may have touched: in front of the last place where they might wait for each other, and since then. Of
+  /// the latter, each element is one thread's: it is done in one loop over threads, whose iterations are independent.
+  struct accesses_before {
+    sequence<thread_access> pending, current;
+  };
   static void append(sequence<thread_access>& all, sequence<thread_access> const& more) {
     for (thread_access const& a : more) {
       bool known = false;
@@ -245,51 +261,63 @@ class barrier_placer {
       if (!known) all.push_back(a);
     }
   }
-  /// `s` with barriers inside, and one in front of it where it clashes with `pending`, to which it adds its accesses.
-  ir::stmt placed(ir::stmt s, sequence<thread_access>& pending) {
+  /// `s` with those barriers inside that are needed, and one in front of it where it clashes with what is pending.
+  ir::stmt placed(ir::stmt s, accesses_before& before) {
+    if (s->kind == ir::stmt_kind::barrier) {
+      append(before.pending, before.current);
+      before.current.clear();
+      return ir::block(m_, {});
+    }
     if (s->kind == ir::stmt_kind::block) {
       sequence<ir::stmt> all;
-      for (ir::stmt c : s->children) all.push_back(placed(c, pending));
+      for (ir::stmt c : s->children) all.push_back(placed(c, before));
       return ir::block(m_, all);
     }
     if (s->kind == ir::stmt_kind::allocate) {
       ir::stmt_node n = *s;
-      n.children = m_.make_list(sequence<ir::stmt>(1, placed(s->children[0], pending)));
+      n.children = m_.make_list(sequence<ir::stmt>(1, placed(s->children[0], before)));
       return m_.make(n);
     }
     sequence<thread_access> own;
     accesses(s, own);
-    bool const waits = conflict(pending, own);
-    if (waits) pending.clear();
+    bool const waits = conflict(before.pending, own);
+    if (waits) before = {};
     ir::stmt r = s;
-    if (s->kind == ir::stmt_kind::loop && is_uniform(s->begin) && is_uniform(s->extent))
-      r = loop(s, own, pending);
-    else if (s->kind == ir::stmt_kind::branch && is_uniform(s->value))
-      r = branch(s, pending);
-    else
-      append(pending, own);
-    return waits ? waiting(r) : r;
+    if (s->kind == ir::stmt_kind::loop && is_uniform(s->begin) && is_uniform(s->extent)) {
+      r = loop(s, own, before);
+    } else if (s->kind == ir::stmt_kind::branch && is_uniform(s->value)) {
+      r = branch(s, before);
+    } else {
+      if (has_barrier(s)) WEFT_THROW(internal_error("barriers: threads would wait where not all of them come\n" + ir::print(s, f_)));
+      append(before.current, own);
+    }
+    return waits ? ir::block(m_, sequence<ir::stmt>{waiting(m_), r}) : r;
   }
-  ir::stmt loop(ir::stmt s, sequence<thread_access> const& own, sequence<thread_access>& pending) {
-    range_table::entry const before = ranges_.known(s->variable);
+  ir::stmt loop(ir::stmt s, sequence<thread_access> const& own, accesses_before& before) {
+    range_table::entry const range = ranges_.known(s->variable);
     ranges_.set(s->variable, s->begin, s->extent);
-    sequence<thread_access> end = pending;
+    accesses_before end = before;
     ir::stmt body = placed(s->children[0], end);
     // The next iteration meets what this one has left, beside what was there before the loop.
-    if (conflict(end, own)) {
-      append(end, pending);
+    if (conflict(end.pending, own)) {
+      append(end, before);
       body = placed(s->children[0], end);
     }
-    append(pending, end);
-    ranges_.set(s->variable, before);
+    append(before, end);
+    ranges_.set(s->variable, range);
+    if (body->kind == ir::stmt_kind::block && body->children.size() == 0) return body;
     return ir::loop_like(m_, s, s->begin, s->extent, body);
   }
-  ir::stmt branch(ir::stmt s, sequence<thread_access>& pending) {
-    sequence<thread_access> other = pending;
-    ir::stmt const then = placed(s->children[0], pending);
+  ir::stmt branch(ir::stmt s, accesses_before& before) {
+    accesses_before other = before;
+    ir::stmt const then = placed(s->children[0], before);
     ir::stmt const otherwise = s->children.size() > 1 ? placed(s->children[1], other) : nullptr;
-    append(pending, other);
+    append(before, other);
     return ir::branch(m_, s->value, then, otherwise);
+  }
+  static void append(accesses_before& all, accesses_before const& more) {
+    append(all.pending, more.pending);
+    append(all.current, more.current);
   }
 
   ir::function& f_;
@@ -303,10 +331,10 @@ class barrier_placer {
 
 }  // namespace detail
 
-WEFT_DECL ir::stmt add_barriers(ir::function& f, ir::stmt body) {
+WEFT_DECL ir::stmt needed_barriers(ir::function& f, ir::stmt body) {
   if (body->kind == ir::stmt_kind::block) {
     sequence<ir::stmt> all;
-    for (ir::stmt c : body->children) all.push_back(add_barriers(f, c));
+    for (ir::stmt c : body->children) all.push_back(needed_barriers(f, c));
     return ir::block(*f.nodes, all);
   }
   return detail::barrier_placer(f).launch(body);

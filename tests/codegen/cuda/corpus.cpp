@@ -254,6 +254,22 @@ TEST_CASE("the interpreter finds no race, divergent barrier, uninitialised or ou
       if (prepared().trials[i]->fault.empty()) CHECK(prepared().trials[i]->interpreted(seed) == "");
     }
 }
+TEST_CASE("without any one of its barriers a kernel has a race, which the interpreter finds") {
+  int barriers = 0, needed = 0;
+  std::string spare;
+  for (std::size_t i = 0; i < prepared().kernels.size(); ++i)
+    for (int b = 0; prepared().trials[i]->fault.empty(); ++b) {
+      std::string const found = prepared().trials[i]->interpreted_without(b);
+      if (found == "none") break;
+      ++barriers;
+      bool const race = found.find("race") != std::string::npos || found.find("uninitialised read") != std::string::npos;
+      needed += race;
+      if (!race) spare += prepared().kernels[i].name + " " + std::to_string(b) + ": " + found.substr(0, 100) + "\n";
+    }
+  MESSAGE(needed << " of " << barriers << " barriers are needed; others:\n" << spare);
+  CHECK(barriers > 40);
+  CHECK(needed == barriers);
+}
 TEST_CASE("the printed text, compiled for the host, computes the same with threads in any order") {
   if (!cuda_on_host::available()) {
     MESSAGE("[skip] neither $CXX nor c++ runs here");

@@ -133,6 +133,15 @@ class gpu_trial {
     if (!wrong.empty()) return wrong + "\n" + weft::ir::print(f);
     return compared("interpreted");
   }
+  /// The same with barrier number `left_out` taken away; "none" when there are no more.
+  std::string interpreted_without(int left_out) {
+    without_barrier w(m_, left_out);
+    weft::ir::stmt const whole = f.body;
+    f.body = w(f.body);
+    std::string const found = w.removed ? interpreted(1) : "none";
+    f.body = whole;
+    return found;
+  }
   /// The same of the text on the host, where `host` has it.
   std::string on_host(cuda_on_host const& host, unsigned order) {
     weft::sequence<gpu_memory*> const all = fresh();
@@ -157,6 +166,23 @@ class gpu_trial {
   weft::sequence<weft::dense> expected;
 
  private:
+  class without_barrier final : public weft::ir::rewriter {
+   public:
+    without_barrier(weft::ir::arena& m, int number) : weft::ir::rewriter(m), left_(number) {}
+    bool removed = false;
+
+   protected:
+    using weft::ir::rewriter::replace;
+    weft::ir::stmt replace(weft::ir::stmt s) override {
+      if (s->kind != weft::ir::stmt_kind::barrier) return nullptr;
+      if (left_-- != 0) return s;
+      removed = true;
+      return weft::ir::block(m_, {});
+    }
+
+   private:
+    int left_;
+  };
   void make_inputs() {
     unsigned seed = 1;
     for (std::size_t t = 0; t < k_.shapes.size(); ++t) {
