@@ -11,14 +11,17 @@ namespace detail {
 struct thread_digit {
   int dim = -1;  // -1: it tells nothing
   std::int64_t unit = 1, period = 0, first = 0;  // period 0: no remainder is taken
+  std::int64_t count = 1;  // of threads
+  bool stays_below(std::int64_t limit) const { return period == 0 && (first + count) * unit <= limit; }
   bool agrees(thread_digit const& o) const {
-    bool const same_period = period == o.period || period == 0 || o.period == 0;
+    bool const same_period = period == o.period || stays_below(o.period) || o.stays_below(period);
     return dim >= 0 && dim == o.dim && unit == o.unit && first == o.first && same_period;
   }
-  /// Whether no element has a number of `count` of both.
-  bool is_apart(thread_digit const& o, std::int64_t count) const {
+  /// Whether no element has a number of both.
+  bool is_apart(thread_digit const& o) const {
     std::int64_t const between = first < o.first ? o.first - first : first - o.first;
-    return dim >= 0 && dim == o.dim && unit == o.unit && period == o.period && between >= count;
+    bool const alike = dim >= 0 && dim == o.dim && unit == o.unit && period == o.period;
+    return alike && between >= (first < o.first ? count : o.count);
   }
 };
 /// Which thread along an axis touches an element.
@@ -99,6 +102,7 @@ class barrier_placer {
     if (d.first < 0 || rest.high + lanes >= (d.first + 1) * d.unit) return {};
     if (d.period != 0 && (d.period % d.unit != 0 || d.period < (d.first + count) * d.unit)) return {};
     d.dim = dim;
+    d.count = count;
     return d;
   }
   static std::int64_t common_divisor(std::int64_t a, std::int64_t b) {
@@ -128,7 +132,7 @@ class barrier_placer {
     thread_access a{b, writes, indices, {}};
     for (std::size_t i = 0; i < axes_.size(); ++i) {
       axis_owner& o = a.owners[i];
-      std::int64_t const count = axes_[i]->extent->value;
+      std::int64_t const count = limit_[i] < axes_[i]->extent->value ? limit_[i] : axes_[i]->extent->value;
       ir::expr const number = ir::variable(m_, axes_[i]->variable);
       if (fixed_[i] >= 0) o.fixed = true, o.thread = fixed_[i];
       o.whole = digit_of(indices, number, count);
@@ -147,13 +151,13 @@ class barrier_placer {
     for (std::size_t d = 0; d < a.indices.size(); ++d)
       if (a.indices[d] != b.indices[d]) return false;
     for (std::size_t i = 0; i < 3; ++i)
-      if (a.owners[i].fixed != b.owners[i].fixed || a.owners[i].thread != b.owners[i].thread) return false;
+      if (a.owners[i].whole.count != b.owners[i].whole.count || a.owners[i].fixed != b.owners[i].fixed || a.owners[i].thread != b.owners[i].thread) return false;
     return true;
   }
   bool conflict(thread_access const& a, thread_access const& b) const {
     if (!(a.writes || b.writes) || a.buf->alias_class != b.buf->alias_class) return false;
     for (std::size_t i = 0; i < axes_.size() && a.buf == b.buf; ++i)
-      if (a.owners[i].whole.is_apart(b.owners[i].whole, axes_[i]->extent->value)) return false;
+      if (a.owners[i].whole.is_apart(b.owners[i].whole)) return false;
     for (std::size_t i = 0; i < axes_.size(); ++i) {
       bool const one_thread = a.owners[i].fixed && b.owners[i].fixed;
       if (!(one_thread || a.buf == b.buf) || !a.owners[i].agrees(b.owners[i])) return true;
@@ -201,24 +205,26 @@ class barrier_placer {
     bool const accumulate = s->kind == ir::stmt_kind::accumulate;
     if (accumulate) note(s->buf, ir::self_indices(s), false, all);
     if (accumulate || s->kind == ir::stmt_kind::store) note(s->buf, s->indices, true, all);
-    std::int64_t before[3];
-    for (int i = 0; i < 3; ++i) before[i] = fixed_[i];
+    std::int64_t before[3], limits[3];
+    for (int i = 0; i < 3; ++i) before[i] = fixed_[i], limits[i] = limit_[i];
     bool const loop = s->kind == ir::stmt_kind::loop;
     range_table::entry const range = loop ? ranges_.known(s->variable) : range_table::entry{};
     if (loop) ranges_.set(s->variable, s->begin, s->extent);
     for (std::size_t c = 0; c < s->children.size(); ++c) {
       if (s->kind == ir::stmt_kind::branch && c == 0) fix(s->value);
       accesses(s->children[c], all);
-      for (int i = 0; i < 3; ++i) fixed_[i] = before[i];
+      for (int i = 0; i < 3; ++i) fixed_[i] = before[i], limit_[i] = limits[i];
     }
     if (loop) ranges_.set(s->variable, range);
   }
-  /// What a condition says of the one thread that may go on.
+  /// What a condition says of the threads that may go on.
   void fix(ir::expr condition) {
     if (condition->kind == op::logical_and || condition->kind == op::bit_and) return fix(condition->a), fix(condition->b);
-    if (condition->kind == op::lt || condition->kind == op::le) {  // as simplify may write it: t < 1, t <= 0
-      std::int64_t const most = condition->kind == op::lt ? 1 : 0;
-      if (ir::is_literal(condition->b, most)) fix(condition->a, 0);
+    if ((condition->kind == op::lt || condition->kind == op::le) && condition->b->kind == op::literal) {
+      std::int64_t const count = condition->b->value + (condition->kind == op::le ? 1 : 0);
+      if (count == 1) fix(condition->a, 0);  // as simplify may write t == 0
+      for (std::size_t i = 0; i < axes_.size(); ++i)
+        if (condition->a->kind == op::axis && condition->a->value == axes_[i]->variable && count < limit_[i]) limit_[i] = count;
       return;
     }
     if (condition->kind != op::eq) return;
@@ -326,7 +332,7 @@ class barrier_placer {
   sequence<ir::stmt> axes_;  // the loops over threads around
   sequence<std::int32_t> written_;  // alias classes
   sequence<bool> own_;  // by buffer: each thread has its own
-  std::int64_t fixed_[3] = {-1, -1, -1};
+  std::int64_t fixed_[3] = {-1, -1, -1}, limit_[3] = {1024, 1024, 1024};  // what conditions around say of threads
 };
 
 }  // namespace detail
