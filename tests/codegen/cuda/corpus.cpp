@@ -307,3 +307,32 @@ TEST_CASE("NVRTC compiles the corpus for all architectures, without spills") {
     }
   }
 }
+TEST_CASE("a matrix product of 1024^3 in tiles of 128 x 128: rows of 16 bytes, sums in registers, nothing spilled") {
+  gpu_kernel k = product<float>(1024, 1024, 1024);
+  std::string const turned = "A_copy: transform_layout(1, 1, 0, 0, 1, 0, 0)\n";
+  k.steps = tiled(128, 128, 16, 8, 8,
+                  "C: cache_read(A)\nC: cache_read(B)\n" + turned +
+                      "A_copy: compute_at(C, ko)\nA_copy: split(i, 16) -> io, ii\nA_copy: bind(ii, thread_y)\n"
+                      "A_copy: split(j, 16) -> jo, ji\nA_copy: bind(ji, thread_x)\nA_copy: storage_align(0, 8, 4)\n"
+                      "B_copy: compute_at(C, ko)\nB_copy: split(i, 16) -> io, ii\nB_copy: bind(ii, thread_y)\n"
+                      "B_copy: split(j, 4) -> jo, ji\nB_copy: split(jo, 16) -> joo, joi\nB_copy: bind(joi, thread_x)\nB_copy: vectorize(ji)\n");
+  gpu_trial const t(k, {}, gpu_trial::text_only);
+  REQUIRE(t.fault == "");
+  CHECK(t.module.kernels[0].threads[0] * t.module.kernels[0].threads[1] == 256);
+  CHECK(t.module.kernels[0].shared_bytes == 16 * 132 * 4 + 16 * 128 * 4);
+  CHECK(count_of(t.module.text, "__syncthreads();") == 2);
+  CHECK(count_of(t.module.text, "long long") == 0);
+  if (find_nvrtc() == nullptr) {
+    MESSAGE("[skip] no NVRTC on this machine");
+    return;
+  }
+  for (char const* architecture : {"sm_80", "sm_90a"}) {
+    cuda_binary const r = compile_cuda(t.module.text, architecture, {"--ptxas-options=-v"});
+    CHECK(count_of(r.log, " 0 bytes stack frame, 0 bytes spill stores, 0 bytes spill loads") == 1);
+    CHECK(count_of(r.ptx, "st.global.v4") == 16);
+    CHECK(count_of(r.ptx, "st.global.") == 16);
+    CHECK(count_of(r.ptx, "ld.shared.v4") == count_of(r.ptx, "ld.shared."));
+    CHECK(count_of(r.ptx, "fma.rn.f32") == 8 * 8 * 16);
+    MESSAGE(architecture << ": " << r.log.substr(r.log.find("Used "), 40));
+  }
+}
