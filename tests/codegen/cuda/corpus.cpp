@@ -326,7 +326,7 @@ TEST_CASE("a matrix product of 1024^3 in tiles of 128 x 128: rows of 16 bytes, s
     MESSAGE("[skip] no NVRTC on this machine");
     return;
   }
-  for (char const* architecture : {"sm_80", "sm_90a"}) {
+  for (std::string const architecture : {"sm_80", "sm_90a"}) {
     cuda_binary const r = compile_cuda(t.module.text, architecture, {"--ptxas-options=-v"});
     CHECK(count_of(r.log, " 0 bytes stack frame, 0 bytes spill stores, 0 bytes spill loads") == 1);
     CHECK(count_of(r.ptx, "st.global.v4") == 16);
@@ -334,5 +334,22 @@ TEST_CASE("a matrix product of 1024^3 in tiles of 128 x 128: rows of 16 bytes, s
     CHECK(count_of(r.ptx, "ld.shared.v4") == count_of(r.ptx, "ld.shared."));
     CHECK(count_of(r.ptx, "fma.rn.f32") == 8 * 8 * 16);
     MESSAGE(architecture << ": " << r.log.substr(r.log.find("Used "), 40));
+  }
+}
+TEST_CASE("tiles of any size over matrices of any size: no race, no read of nothing, and the results are right") {
+  unsigned long long state = 20261122;
+  auto const one_of = [&](std::initializer_list<int> all) {
+    state = state * 6364136223846793005ULL + 1442695040888963407ULL;
+    return all.begin()[(state >> 33) % all.size()];
+  };
+  for (int round = 0; round < 24; ++round) {
+    int const tm = one_of({1, 2, 3, 4}), tn = one_of({1, 2, 4, 8}), rows = one_of({2, 4, 5}), columns = one_of({2, 4, 8});
+    int const deep = one_of({1, 3, 4, 8}), m = one_of({1, 7, 16, 23, 40}), n = one_of({1, 8, 17, 32, 33}), k = one_of({1, 4, 9, 16});
+    gpu_kernel kernel = round % 2 == 0 ? product<float>(m, n, k) : product<f16, float>(m, n, k);
+    kernel.steps = tiled(tm * rows, tn * columns, deep, tm, tn, round % 3 == 0 ? "" : copies(one_of({2, 4, 8}), one_of({1, 4, 8})));
+    INFO("round " << round << ": " << m << " x " << n << " x " << k << "\n" << kernel.steps);
+    gpu_trial t(kernel);
+    CHECK(t.fault == "");
+    if (t.fault.empty()) CHECK(t.interpreted(static_cast<std::uint64_t>(round)) == "");
   }
 }
