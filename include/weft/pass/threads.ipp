@@ -196,7 +196,7 @@ class thread_spreader {
     if (!is_uniform(s->begin) || !is_uniform(s->extent))
       refuse("a loop around others over threads is not as long for each thread", s);
     ir::stmt_node n = *again(s, spread(s->children[0], at));
-    if (n.how == loop_kind::parallel) n.how = loop_kind::serial;
+    if (n.how == loop_kind::parallel) n.how = loop_kind::serial, n.threads = 0;
     return m_.make(n);
   }
   ir::stmt branch(ir::stmt s, place const& at) {
@@ -255,6 +255,22 @@ class thread_spreader {
   std::int64_t longest_[5] = {1, 1, 1, 1, 1}, sizes_[3] = {1, 1, 1};
   std::int32_t variables_[3] = {-1, -1, -1};
   sequence<ir::buffer const*> shared_;
+};
+
+/// Parallel loops inside of other statements run one iteration after the other: no launch can wait for all of its blocks.
+class serial_loops final : public ir::rewriter {
+ public:
+  using ir::rewriter::rewriter;
+
+ protected:
+  using ir::rewriter::replace;
+  ir::stmt replace(ir::stmt s) override {
+    if (s->kind != ir::stmt_kind::loop || s->how != loop_kind::parallel) return nullptr;
+    ir::stmt_node n = *children(s);
+    n.how = loop_kind::serial;
+    n.threads = 0;
+    return m_.make(n);
+  }
 };
 
 // --- sums of a thread's own --------------------------------------------------------------------------------------
@@ -464,7 +480,9 @@ WEFT_DECL ir::stmt spread_threads(ir::function& f, ir::stmt body) {
     return ir::block(m, all);
   }
   bool const bound = detail::has_blocks(body) || detail::has_threads(body);
-  return bound ? detail::thread_spreader(f).launch(body) : body;
+  if (bound) return detail::thread_spreader(f).launch(body);
+  bool const whole = body->kind == ir::stmt_kind::loop && body->how == loop_kind::parallel;
+  return whole ? body : detail::serial_loops(m)(body);
 }
 WEFT_DECL ir::stmt own_sums(ir::function& f, ir::stmt s) { return detail::sum_keeper(f)(s); }
 
