@@ -320,7 +320,9 @@ inline void verifier::loop(stmt s) {
   std::int64_t const threads = threads_, lanes = lanes_;
   std::uint32_t const axes = axes_;
   bool const in_threads = in_threads_;
-  if (is_concurrent(s->how) || s->how == loop_kind::vectorized) in_threads_ = is_thread(s->how);
+  // Virtual threads take turns statement by statement: a barrier among them is one for all.
+  bool const apart = is_concurrent(s->how) && s->how != loop_kind::virtual_thread;
+  if (apart || s->how == loop_kind::vectorized) in_threads_ = is_thread(s->how);
   if (is_shared_out(s->how)) own_axis(s);
   bound_[v] = true;
   statement(s->children[0]);

@@ -5,20 +5,21 @@
 
 namespace weft::inline WEFT_ABI {
 
-/// Puts a barrier in front of each statement that touches what another thread of the block may have touched since the last one,
-/// one of the two writing: what was written is read, what was read is written again.
+/// Keeps of the barriers behind all loops over threads, which `spread_threads` has put there, those that are needed, as far
+/// out as they can be: in front of what touches what another thread of the block may have touched since the last one, one of
+/// the two writing. What was written is read, what was read is written again.
 ///
 ///     for ko in 0..8:                    for ko in 0..8:
 ///       tile[ty, tx] = A[..]               barrier
-///       for ki: sum += tile[ty, ki]  ->    tile[ty, tx] = A[..]
-///                                          barrier
-///                                          for ki: sum += tile[ty, ki]
+///       barrier                      ->    tile[ty, tx] = A[..]
+///       for ki: sum += tile[ty, ki]        barrier
+///       barrier                            for ki: sum += tile[ty, ki]
 ///
 /// An access whose indices tell the thread (`tile[ty, tx]`, `C[ty * 4 + r]`, the first thread alone) touches only what that
-/// thread touches by accesses of the same form. Barriers stand in loops and branches that are the same for all threads, as
-/// far out as they can. Runs last, after `spread_threads` and all that moves statements; the interpreter judges what it has
-/// made. Cost O(nodes * depth + accesses^2) for each launch.
-ir::stmt add_barriers(ir::function& f, ir::stmt body);
+/// thread touches by accesses of the same form. Within one loop over threads nobody waits: its iterations are independent.
+/// Runs last, after all that moves statements; the interpreter judges what is left. Cost O(nodes * depth + accesses^2) for each
+/// launch.
+ir::stmt needed_barriers(ir::function& f, ir::stmt body);
 
 }  // namespace weft::inline WEFT_ABI
 

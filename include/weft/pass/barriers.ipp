@@ -1,5 +1,8 @@
+#include "weft/base/error.hpp"
+#include "weft/ir/print.hpp"
 #include "weft/ir/simplify.hpp"  // linear_form
 #include "weft/pass/barriers.hpp"
+#include "weft/pass/own_memory.hpp"
 
 namespace weft::inline WEFT_ABI {
 namespace detail {
@@ -8,9 +11,17 @@ namespace detail {
 struct thread_digit {
   int dim = -1;  // -1: it tells nothing
   std::int64_t unit = 1, period = 0, first = 0;  // period 0: no remainder is taken
+  std::int64_t count = 1;  // of threads
+  bool stays_below(std::int64_t limit) const { return period == 0 && (first + count) * unit <= limit; }
   bool agrees(thread_digit const& o) const {
-    bool const same_period = period == o.period || period == 0 || o.period == 0;
+    bool const same_period = period == o.period || stays_below(o.period) || o.stays_below(period);
     return dim >= 0 && dim == o.dim && unit == o.unit && first == o.first && same_period;
+  }
+  /// Whether no element has a number of both.
+  bool is_apart(thread_digit const& o) const {
+    std::int64_t const between = first < o.first ? o.first - first : first - o.first;
+    bool const alike = dim >= 0 && dim == o.dim && unit == o.unit && period == o.period;
+    return alike && between >= (first < o.first ? count : o.count);
   }
 };
 /// Which thread along an axis touches an element.
@@ -51,9 +62,9 @@ class barrier_placer {
       return m_.make(n);
     }
     if (axes_.empty()) return s;
-    sequence<thread_access> pending;
+    accesses_before before;
     note_written(s);
-    return placed(s, pending);
+    return placed(s, before);
   }
 
  private:
@@ -91,6 +102,7 @@ class barrier_placer {
     if (d.first < 0 || rest.high + lanes >= (d.first + 1) * d.unit) return {};
     if (d.period != 0 && (d.period % d.unit != 0 || d.period < (d.first + count) * d.unit)) return {};
     d.dim = dim;
+    d.count = count;
     return d;
   }
   static std::int64_t common_divisor(std::int64_t a, std::int64_t b) {
@@ -120,7 +132,7 @@ class barrier_placer {
     thread_access a{b, writes, indices, {}};
     for (std::size_t i = 0; i < axes_.size(); ++i) {
       axis_owner& o = a.owners[i];
-      std::int64_t const count = axes_[i]->extent->value;
+      std::int64_t const count = limit_[i] < axes_[i]->extent->value ? limit_[i] : axes_[i]->extent->value;
       ir::expr const number = ir::variable(m_, axes_[i]->variable);
       if (fixed_[i] >= 0) o.fixed = true, o.thread = fixed_[i];
       o.whole = digit_of(indices, number, count);
@@ -139,11 +151,13 @@ class barrier_placer {
     for (std::size_t d = 0; d < a.indices.size(); ++d)
       if (a.indices[d] != b.indices[d]) return false;
     for (std::size_t i = 0; i < 3; ++i)
-      if (a.owners[i].fixed != b.owners[i].fixed || a.owners[i].thread != b.owners[i].thread) return false;
+      if (a.owners[i].whole.count != b.owners[i].whole.count || a.owners[i].fixed != b.owners[i].fixed || a.owners[i].thread != b.owners[i].thread) return false;
     return true;
   }
   bool conflict(thread_access const& a, thread_access const& b) const {
     if (!(a.writes || b.writes) || a.buf->alias_class != b.buf->alias_class) return false;
+    for (std::size_t i = 0; i < axes_.size() && a.buf == b.buf; ++i)
+      if (a.owners[i].whole.is_apart(b.owners[i].whole)) return false;
     for (std::size_t i = 0; i < axes_.size(); ++i) {
       bool const one_thread = a.owners[i].fixed && b.owners[i].fixed;
       if (!(one_thread || a.buf == b.buf) || !a.owners[i].agrees(b.owners[i])) return true;
@@ -191,24 +205,26 @@ class barrier_placer {
     bool const accumulate = s->kind == ir::stmt_kind::accumulate;
     if (accumulate) note(s->buf, ir::self_indices(s), false, all);
     if (accumulate || s->kind == ir::stmt_kind::store) note(s->buf, s->indices, true, all);
-    std::int64_t before[3];
-    for (int i = 0; i < 3; ++i) before[i] = fixed_[i];
+    std::int64_t before[3], limits[3];
+    for (int i = 0; i < 3; ++i) before[i] = fixed_[i], limits[i] = limit_[i];
     bool const loop = s->kind == ir::stmt_kind::loop;
     range_table::entry const range = loop ? ranges_.known(s->variable) : range_table::entry{};
     if (loop) ranges_.set(s->variable, s->begin, s->extent);
     for (std::size_t c = 0; c < s->children.size(); ++c) {
       if (s->kind == ir::stmt_kind::branch && c == 0) fix(s->value);
       accesses(s->children[c], all);
-      for (int i = 0; i < 3; ++i) fixed_[i] = before[i];
+      for (int i = 0; i < 3; ++i) fixed_[i] = before[i], limit_[i] = limits[i];
     }
     if (loop) ranges_.set(s->variable, range);
   }
-  /// What a condition says of the one thread that may go on.
+  /// What a condition says of the threads that may go on.
   void fix(ir::expr condition) {
     if (condition->kind == op::logical_and || condition->kind == op::bit_and) return fix(condition->a), fix(condition->b);
-    if (condition->kind == op::lt || condition->kind == op::le) {  // as simplify may write it: t < 1, t <= 0
-      std::int64_t const most = condition->kind == op::lt ? 1 : 0;
-      if (ir::is_literal(condition->b, most)) fix(condition->a, 0);
+    if ((condition->kind == op::lt || condition->kind == op::le) && condition->b->kind == op::literal) {
+      std::int64_t const count = condition->b->value + (condition->kind == op::le ? 1 : 0);
+      if (count == 1) fix(condition->a, 0);  // as simplify may write t == 0
+      for (std::size_t i = 0; i < axes_.size(); ++i)
+        if (condition->a->kind == op::axis && condition->a->value == axes_[i]->variable && count < limit_[i]) limit_[i] = count;
       return;
     }
     if (condition->kind != op::eq) return;
@@ -233,11 +249,17 @@ class barrier_placer {
     if (e->kind == op::load) return true;
     return loads(e->a) || loads(e->b) || loads(e->c);
   }
-  ir::stmt waiting(ir::stmt s) {
-    ir::stmt_node n;
-    n.kind = ir::stmt_kind::barrier;
-    return ir::block(m_, sequence<ir::stmt>{m_.make(n), s});
+  static bool has_barrier(ir::stmt s) {
+    if (s->kind == ir::stmt_kind::barrier) return true;
+    for (ir::stmt c : s->children)
+      if (has_barrier(c)) return true;
+    return false;
   }
+  /// What threads may have touched: in front of the last place where they might wait for each other, and since then. Of
+  /// the latter, each element is one thread's: it is done in one loop over threads, whose iterations are independent.
+  struct accesses_before {
+    sequence<thread_access> pending, current;
+  };
   static void append(sequence<thread_access>& all, sequence<thread_access> const& more) {
     for (thread_access const& a : more) {
       bool known = false;
@@ -245,51 +267,63 @@ class barrier_placer {
       if (!known) all.push_back(a);
     }
   }
-  /// `s` with barriers inside, and one in front of it where it clashes with `pending`, to which it adds its accesses.
-  ir::stmt placed(ir::stmt s, sequence<thread_access>& pending) {
+  /// `s` with those barriers inside that are needed, and one in front of it where it clashes with what is pending.
+  ir::stmt placed(ir::stmt s, accesses_before& before) {
+    if (s->kind == ir::stmt_kind::barrier) {
+      append(before.pending, before.current);
+      before.current.clear();
+      return ir::block(m_, {});
+    }
     if (s->kind == ir::stmt_kind::block) {
       sequence<ir::stmt> all;
-      for (ir::stmt c : s->children) all.push_back(placed(c, pending));
+      for (ir::stmt c : s->children) all.push_back(placed(c, before));
       return ir::block(m_, all);
     }
     if (s->kind == ir::stmt_kind::allocate) {
       ir::stmt_node n = *s;
-      n.children = m_.make_list(sequence<ir::stmt>(1, placed(s->children[0], pending)));
+      n.children = m_.make_list(sequence<ir::stmt>(1, placed(s->children[0], before)));
       return m_.make(n);
     }
     sequence<thread_access> own;
     accesses(s, own);
-    bool const waits = conflict(pending, own);
-    if (waits) pending.clear();
+    bool const waits = conflict(before.pending, own);
+    if (waits) before = {};
     ir::stmt r = s;
-    if (s->kind == ir::stmt_kind::loop && is_uniform(s->begin) && is_uniform(s->extent))
-      r = loop(s, own, pending);
-    else if (s->kind == ir::stmt_kind::branch && is_uniform(s->value))
-      r = branch(s, pending);
-    else
-      append(pending, own);
-    return waits ? waiting(r) : r;
+    if (s->kind == ir::stmt_kind::loop && is_uniform(s->begin) && is_uniform(s->extent)) {
+      r = loop(s, own, before);
+    } else if (s->kind == ir::stmt_kind::branch && is_uniform(s->value)) {
+      r = branch(s, before);
+    } else {
+      if (has_barrier(s)) WEFT_THROW(internal_error("barriers: threads would wait where not all of them come\n" + ir::print(s, f_)));
+      append(before.current, own);
+    }
+    return waits ? ir::block(m_, sequence<ir::stmt>{waiting(m_), r}) : r;
   }
-  ir::stmt loop(ir::stmt s, sequence<thread_access> const& own, sequence<thread_access>& pending) {
-    range_table::entry const before = ranges_.known(s->variable);
+  ir::stmt loop(ir::stmt s, sequence<thread_access> const& own, accesses_before& before) {
+    range_table::entry const range = ranges_.known(s->variable);
     ranges_.set(s->variable, s->begin, s->extent);
-    sequence<thread_access> end = pending;
+    accesses_before end = before;
     ir::stmt body = placed(s->children[0], end);
     // The next iteration meets what this one has left, beside what was there before the loop.
-    if (conflict(end, own)) {
-      append(end, pending);
+    if (conflict(end.pending, own)) {
+      append(end, before);
       body = placed(s->children[0], end);
     }
-    append(pending, end);
-    ranges_.set(s->variable, before);
+    append(before, end);
+    ranges_.set(s->variable, range);
+    if (body->kind == ir::stmt_kind::block && body->children.size() == 0) return body;
     return ir::loop_like(m_, s, s->begin, s->extent, body);
   }
-  ir::stmt branch(ir::stmt s, sequence<thread_access>& pending) {
-    sequence<thread_access> other = pending;
-    ir::stmt const then = placed(s->children[0], pending);
+  ir::stmt branch(ir::stmt s, accesses_before& before) {
+    accesses_before other = before;
+    ir::stmt const then = placed(s->children[0], before);
     ir::stmt const otherwise = s->children.size() > 1 ? placed(s->children[1], other) : nullptr;
-    append(pending, other);
+    append(before, other);
     return ir::branch(m_, s->value, then, otherwise);
+  }
+  static void append(accesses_before& all, accesses_before const& more) {
+    append(all.pending, more.pending);
+    append(all.current, more.current);
   }
 
   ir::function& f_;
@@ -298,15 +332,15 @@ class barrier_placer {
   sequence<ir::stmt> axes_;  // the loops over threads around
   sequence<std::int32_t> written_;  // alias classes
   sequence<bool> own_;  // by buffer: each thread has its own
-  std::int64_t fixed_[3] = {-1, -1, -1};
+  std::int64_t fixed_[3] = {-1, -1, -1}, limit_[3] = {1024, 1024, 1024};  // what conditions around say of threads
 };
 
 }  // namespace detail
 
-WEFT_DECL ir::stmt add_barriers(ir::function& f, ir::stmt body) {
+WEFT_DECL ir::stmt needed_barriers(ir::function& f, ir::stmt body) {
   if (body->kind == ir::stmt_kind::block) {
     sequence<ir::stmt> all;
-    for (ir::stmt c : body->children) all.push_back(add_barriers(f, c));
+    for (ir::stmt c : body->children) all.push_back(needed_barriers(f, c));
     return ir::block(*f.nodes, all);
   }
   return detail::barrier_placer(f).launch(body);

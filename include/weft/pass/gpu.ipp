@@ -28,7 +28,7 @@ WEFT_DECL void run_gpu_passes(ir::function& f, pass_observer const& observe) {
   observe(gpu_pass_names[6], f);
   f.body = wide_accesses(f, f.body);
   observe(gpu_pass_names[7], f);
-  f.body = add_barriers(f, f.body);
+  f.body = needed_barriers(f, f.body);
   observe(gpu_pass_names[8], f);
 }
 

@@ -42,6 +42,12 @@ inline ir::buffer* own_buffer(ir::function& f, std::string const& name, ir::buff
   f.buffers.push_back(b);
   return b;
 }
+/// A barrier.
+inline ir::stmt waiting(ir::arena& m) {
+  ir::stmt_node n;
+  n.kind = ir::stmt_kind::barrier;
+  return m.make(n);
+}
 inline ir::stmt allocated(ir::arena& m, ir::buffer const* b, ir::stmt inside) {
   ir::stmt_node n;
   n.kind = ir::stmt_kind::allocate;

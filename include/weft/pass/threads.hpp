@@ -12,13 +12,14 @@ namespace weft::inline WEFT_ABI {
 ///       allocate row:                               allocate row:
 ///         for i in 0..64 thread_x:        ->          for tx in 0..64 thread_x:
 ///           row[i] = ..                                 row[tx] = ..
-///         for j in 0..32 thread_x:                      if tx < 32: .. row[tx + 1] ..
-///           .. row[j + 1] ..
+///         for j in 0..32 thread_x:                      barrier
+///           .. row[j + 1] ..                            if tx < 32: .. row[tx + 1] ..
+///                                                       barrier
 ///
 /// What stands inside fewer axes is done by the first thread of the others. Warps and lanes are parts of the x axis, 32 side
 /// by side. Loops and branches with loops over threads inside are the same for all threads of a block afterwards: where a
-/// branch is not, it is repeated at each statement. Memory of the workspace needs no allocate any more. Threads do not wait
-/// for each other yet (`add_barriers`), so between the two the program means what it says only thread by thread.
+/// branch is not, it is repeated at each statement. Memory of the workspace needs no allocate any more. Behind each loop over
+/// threads is a barrier, of which `needed_barriers` keeps those that matter.
 ///
 /// Runs after `simplify` and in front of `vectorize` and `unroll`. Errors: schedule_error, in words, for what one launch cannot
 /// do: blocks inside serial loops or beside other statements, loops around threads that are not as long for each of them.

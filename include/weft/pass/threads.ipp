@@ -165,7 +165,8 @@ class thread_spreader {
     return all == nullptr ? s : ir::branch(m_, all, s);
   }
   ir::stmt spread(ir::stmt s, place const& at) {
-    if (!has_threads(s)) return guarded(s, at);
+    bool const several = sizes_[0] * sizes_[1] * sizes_[2] > 1;
+    if (!has_threads(s)) return several ? ir::block(m_, sequence<ir::stmt>{guarded(s, at), waiting(m_)}) : guarded(s, at);
     switch (s->kind) {
       case ir::stmt_kind::block: {
         sequence<ir::stmt> all;
@@ -195,7 +196,7 @@ class thread_spreader {
     if (!is_uniform(s->begin) || !is_uniform(s->extent))
       refuse("a loop around others over threads is not as long for each thread", s);
     ir::stmt_node n = *again(s, spread(s->children[0], at));
-    if (n.how == loop_kind::parallel) n.how = loop_kind::serial;
+    if (n.how == loop_kind::parallel) n.how = loop_kind::serial, n.threads = 0;
     return m_.make(n);
   }
   ir::stmt branch(ir::stmt s, place const& at) {
@@ -256,12 +257,28 @@ class thread_spreader {
   sequence<ir::buffer const*> shared_;
 };
 
+/// Parallel loops inside of other statements run one iteration after the other: no launch can wait for all of its blocks.
+class serial_loops final : public ir::rewriter {
+ public:
+  using ir::rewriter::rewriter;
+
+ protected:
+  using ir::rewriter::replace;
+  ir::stmt replace(ir::stmt s) override {
+    if (s->kind != ir::stmt_kind::loop || s->how != loop_kind::parallel) return nullptr;
+    ir::stmt_node n = *children(s);
+    n.how = loop_kind::serial;
+    n.threads = 0;
+    return m_.make(n);
+  }
+};
+
 // --- sums of a thread's own --------------------------------------------------------------------------------------
 
 /// What a loop does with one buffer: its accumulates, with the loops around them, and whether it is used otherwise.
 class sum_finder {
  public:
-  sum_finder(ir::arena& m, ir::stmt over) : m_(m), over_(over) {}
+  explicit sum_finder(ir::stmt over) : over_(over) {}
   /// The accumulates whose elements stay where they are while `over` runs; empty: none, or not all.
   sequence<ir::stmt> of(ir::buffer const* b) {
     buf_ = b;
@@ -335,7 +352,6 @@ class sum_finder {
     spatial_.push_back(l);
   }
 
-  ir::arena& m_;
   ir::stmt over_;
   ir::buffer const* buf_ = nullptr;
   sequence<ir::stmt> sums_, spatial_, open_, loops_;
@@ -363,7 +379,7 @@ class sum_keeper final : public ir::rewriter {
     find_targets(s->children[0], targets, others);
     if (!others) return nullptr;  // promote does it all
     for (ir::buffer const* b : targets) {
-      sum_finder finder(m_, s);
+      sum_finder finder(s);
       if (!finder.of(b).empty())
         if (ir::stmt const r = kept(s, b, finder.loops())) return r;
     }
@@ -372,7 +388,7 @@ class sum_keeper final : public ir::rewriter {
 
  private:
   void find_targets(ir::stmt s, sequence<ir::buffer const*>& all, bool& others) const {
-    if (s->kind == ir::stmt_kind::store || s->kind == ir::stmt_kind::together) others = true;
+    if (s->kind == ir::stmt_kind::store || s->kind == ir::stmt_kind::together || s->kind == ir::stmt_kind::barrier) others = true;
     if (s->kind == ir::stmt_kind::accumulate && s->buf->where != ir::scope::registers) {
       bool known = static_cast<std::size_t>(s->buf->id) >= given_;  // made here
       for (ir::buffer const* b : all) known = known || b == s->buf;
@@ -445,7 +461,7 @@ class sum_keeper final : public ir::rewriter {
     ir::buffer const* const own = own_buffer(f_, b->name + "_sum", *b, shape);
     ir::stmt const back = written_back(s->children[0], b, own, indices);
     ir::stmt const inside = (*this)(retargeted(m_, b, own, indices)(s));
-    return allocated(m_, own, ir::block(m_, sequence<ir::stmt>{inside, back}));
+    return allocated(m_, own, ir::block(m_, sequence<ir::stmt>{inside, back, waiting(m_)}));
   }
 
   ir::function& f_;
@@ -464,7 +480,9 @@ WEFT_DECL ir::stmt spread_threads(ir::function& f, ir::stmt body) {
     return ir::block(m, all);
   }
   bool const bound = detail::has_blocks(body) || detail::has_threads(body);
-  return bound ? detail::thread_spreader(f).launch(body) : body;
+  if (bound) return detail::thread_spreader(f).launch(body);
+  bool const whole = body->kind == ir::stmt_kind::loop && body->how == loop_kind::parallel;
+  return whole ? body : detail::serial_loops(m)(body);
 }
 WEFT_DECL ir::stmt own_sums(ir::function& f, ir::stmt s) { return detail::sum_keeper(f)(s); }
 

@@ -254,6 +254,22 @@ TEST_CASE("the interpreter finds no race, divergent barrier, uninitialised or ou
       if (prepared().trials[i]->fault.empty()) CHECK(prepared().trials[i]->interpreted(seed) == "");
     }
 }
+TEST_CASE("without any one of its barriers a kernel has a race, which the interpreter finds") {
+  int barriers = 0, needed = 0;
+  std::string spare;
+  for (std::size_t i = 0; i < prepared().kernels.size(); ++i)
+    for (int b = 0; prepared().trials[i]->fault.empty(); ++b) {
+      std::string const found = prepared().trials[i]->interpreted_without(b);
+      if (found == "none") break;
+      ++barriers;
+      bool const race = found.find("race") != std::string::npos || found.find("uninitialised read") != std::string::npos;
+      needed += race;
+      if (!race) spare += prepared().kernels[i].name + " " + std::to_string(b) + ": " + found.substr(0, 100) + "\n";
+    }
+  MESSAGE(needed << " of " << barriers << " barriers are needed; others:\n" << spare);
+  CHECK(barriers > 40);
+  CHECK(needed == barriers);
+}
 TEST_CASE("the printed text, compiled for the host, computes the same with threads in any order") {
   if (!cuda_on_host::available()) {
     MESSAGE("[skip] neither $CXX nor c++ runs here");
@@ -289,5 +305,51 @@ TEST_CASE("NVRTC compiles the corpus for all architectures, without spills") {
       std::ofstream(std::string(folder) + "/corpus_" + architecture + ".ptx") << r.ptx;
       std::ofstream(std::string(folder) + "/corpus_" + architecture + ".log") << r.log;
     }
+  }
+}
+TEST_CASE("a matrix product of 1024^3 in tiles of 128 x 128: rows of 16 bytes, sums in registers, nothing spilled") {
+  gpu_kernel k = product<float>(1024, 1024, 1024);
+  std::string const turned = "A_copy: transform_layout(1, 1, 0, 0, 1, 0, 0)\n";
+  k.steps = tiled(128, 128, 16, 8, 8,
+                  "C: cache_read(A)\nC: cache_read(B)\n" + turned +
+                      "A_copy: compute_at(C, ko)\nA_copy: split(i, 16) -> io, ii\nA_copy: bind(ii, thread_y)\n"
+                      "A_copy: split(j, 16) -> jo, ji\nA_copy: bind(ji, thread_x)\nA_copy: storage_align(0, 8, 4)\n"
+                      "B_copy: compute_at(C, ko)\nB_copy: split(i, 16) -> io, ii\nB_copy: bind(ii, thread_y)\n"
+                      "B_copy: split(j, 4) -> jo, ji\nB_copy: split(jo, 16) -> joo, joi\nB_copy: bind(joi, thread_x)\nB_copy: vectorize(ji)\n");
+  gpu_trial const t(k, {}, gpu_trial::text_only);
+  REQUIRE(t.fault == "");
+  CHECK(t.module.kernels[0].threads[0] * t.module.kernels[0].threads[1] == 256);
+  CHECK(t.module.kernels[0].shared_bytes == 16 * 132 * 4 + 16 * 128 * 4);
+  CHECK(count_of(t.module.text, "__syncthreads();") == 2);
+  CHECK(count_of(t.module.text, "long long") == 0);
+  if (find_nvrtc() == nullptr) {
+    MESSAGE("[skip] no NVRTC on this machine");
+    return;
+  }
+  for (std::string const architecture : {"sm_80", "sm_90a"}) {
+    cuda_binary const r = compile_cuda(t.module.text, architecture, {"--ptxas-options=-v"});
+    CHECK(count_of(r.log, " 0 bytes stack frame, 0 bytes spill stores, 0 bytes spill loads") == 1);
+    CHECK(count_of(r.ptx, "st.global.v4") == 16);
+    CHECK(count_of(r.ptx, "st.global.") == 16);
+    CHECK(count_of(r.ptx, "ld.shared.v4") == count_of(r.ptx, "ld.shared."));
+    CHECK(count_of(r.ptx, "fma.rn.f32") == 8 * 8 * 16);
+    MESSAGE(architecture << ": " << r.log.substr(r.log.find("Used "), 40));
+  }
+}
+TEST_CASE("tiles of any size over matrices of any size: no race, no read of nothing, and the results are right") {
+  unsigned long long state = 20261122;
+  auto const one_of = [&](std::initializer_list<int> all) {
+    state = state * 6364136223846793005ULL + 1442695040888963407ULL;
+    return all.begin()[(state >> 33) % all.size()];
+  };
+  for (int round = 0; round < 24; ++round) {
+    int const tm = one_of({1, 2, 3, 4}), tn = one_of({1, 2, 4, 8}), rows = one_of({2, 4, 5}), columns = one_of({2, 4, 8});
+    int const deep = one_of({1, 3, 4, 8}), m = one_of({1, 7, 16, 23, 40}), n = one_of({1, 8, 17, 32, 33}), k = one_of({1, 4, 9, 16});
+    gpu_kernel kernel = round % 2 == 0 ? product<float>(m, n, k) : product<f16, float>(m, n, k);
+    kernel.steps = tiled(tm * rows, tn * columns, deep, tm, tn, round % 3 == 0 ? "" : copies(one_of({2, 4, 8}), one_of({1, 4, 8})));
+    INFO("round " << round << ": " << m << " x " << n << " x " << k << "\n" << kernel.steps);
+    gpu_trial t(kernel);
+    CHECK(t.fault == "");
+    if (t.fault.empty()) CHECK(t.interpreted(static_cast<std::uint64_t>(round)) == "");
   }
 }

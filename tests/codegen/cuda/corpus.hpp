@@ -84,7 +84,9 @@ class gpu_memory {
 /// A kernel of the corpus on its way through the compiler.
 class gpu_trial {
  public:
-  explicit gpu_trial(gpu_kernel const& k, weft::sequence<std::string> const& known = {}) : k_(k), what_(weft::canonical(k.p)) {
+  enum how { evaluated, text_only };
+  explicit gpu_trial(gpu_kernel const& k, weft::sequence<std::string> const& known = {}, how wanted = evaluated)
+      : k_(k), wanted_(wanted), what_(weft::canonical(k.p)) {
     try {
       compile(known);
     } catch (weft::error const& e) {
@@ -93,9 +95,13 @@ class gpu_trial {
   }
   void compile(weft::sequence<std::string> const& known) {
     expanded_ = weft::expand(what_, true);
-    make_inputs();
-    weft::evaluator e(expanded_, inputs_, {});
-    for (std::int32_t t : expanded_.outputs) expected.push_back(e.result(t));
+    if (wanted_ == evaluated) {
+      make_inputs();
+      weft::evaluator e(expanded_, inputs_, {});
+      for (std::int32_t t : expanded_.outputs) expected.push_back(e.result(t));
+    } else {
+      for (std::int32_t t : expanded_.outputs) expected.push_back({what_.tensors[static_cast<std::size_t>(t)].type, shape_of(t), {}});
+    }
     auto const extents = [this](int t, int d) {
       return k_.shapes[static_cast<std::size_t>(t)][static_cast<std::size_t>(d)];
     };
@@ -133,6 +139,15 @@ class gpu_trial {
     if (!wrong.empty()) return wrong + "\n" + weft::ir::print(f);
     return compared("interpreted");
   }
+  /// The same with barrier number `left_out` taken away; "none" when there are no more.
+  std::string interpreted_without(int left_out) {
+    without_barrier w(m_, left_out);
+    weft::ir::stmt const whole = f.body;
+    f.body = w(f.body);
+    std::string const found = w.removed ? interpreted(1) : "none";
+    f.body = whole;
+    return found;
+  }
   /// The same of the text on the host, where `host` has it.
   std::string on_host(cuda_on_host const& host, unsigned order) {
     weft::sequence<gpu_memory*> const all = fresh();
@@ -157,6 +172,23 @@ class gpu_trial {
   weft::sequence<weft::dense> expected;
 
  private:
+  class without_barrier final : public weft::ir::rewriter {
+   public:
+    without_barrier(weft::ir::arena& m, int number) : weft::ir::rewriter(m), left_(number) {}
+    bool removed = false;
+
+   protected:
+    using weft::ir::rewriter::replace;
+    weft::ir::stmt replace(weft::ir::stmt s) override {
+      if (s->kind != weft::ir::stmt_kind::barrier) return nullptr;
+      if (left_-- != 0) return s;
+      removed = true;
+      return weft::ir::block(m_, {});
+    }
+
+   private:
+    int left_;
+  };
   void make_inputs() {
     unsigned seed = 1;
     for (std::size_t t = 0; t < k_.shapes.size(); ++t) {
@@ -197,24 +229,24 @@ class gpu_trial {
   static double number(weft::dtype t, std::int64_t bits) {
     return static_cast<T>(weft::from_bits<double>(weft::apply(weft::op::cast, t, bits, 0, 0, weft::dtype::f64)));
   }
-  std::string compared(char const* how) {
+  std::string compared(char const* where) {
     for (std::size_t o = 0; o < expected.size(); ++o) {
       gpu_memory const& got = *memory_[inputs_.size() + o];
       weft::dense const& wanted = expected[o];
-      if (!got.fence_stands()) return std::string(how) + ": a store behind the last element";
+      if (!got.fence_stands()) return std::string(where) + ": a store behind the last element";
       for (std::size_t i = 0; i < wanted.bits.size(); ++i) {
         std::int64_t const a = got.bits(i), b = wanted.bits[i];
         if (a == b) continue;
         double const x = wanted.type == weft::dtype::f64 ? weft::from_bits<double>(a) : number<double>(wanted.type, a);
         double const y = wanted.type == weft::dtype::f64 ? weft::from_bits<double>(b) : number<double>(wanted.type, b);
         if (k_.tolerance > 0 && std::fabs(x - y) <= k_.tolerance * (1 + std::fabs(y))) continue;
-        return std::string(how) + ": element " + std::to_string(i) + " is " + std::to_string(x) + ", not " +
+        return std::string(where) + ": element " + std::to_string(i) + " is " + std::to_string(x) + ", not " +
                std::to_string(y) + "\n" + weft::ir::print(f);
       }
     }
     for (std::size_t t = 0; t < inputs_.size(); ++t)
       for (std::size_t i = 0; i < inputs_[t].bits.size(); ++i)
-        if (memory_[t]->bits(i) != inputs_[t].bits[i]) return std::string(how) + ": an input was changed";
+        if (memory_[t]->bits(i) != inputs_[t].bits[i]) return std::string(where) + ": an input was changed";
     return "";
   }
   static std::string launched(cuda_on_host const& host, weft::cuda_kernel const& k, weft::sequence<void*> const& given,
@@ -245,7 +277,16 @@ class gpu_trial {
     return host.run(blocks, threads, static_cast<unsigned>(k.shared_bytes), thread, &c, order);
   }
 
+  weft::sequence<std::int64_t> shape_of(std::int32_t t) const {
+    weft::sequence<std::int64_t> shape;
+    for (int d = 0; d < expanded_.tensors[static_cast<std::size_t>(t)].rank; ++d)
+      shape.push_back(extent_value(expanded_, expanded_.extent_of(t, d), [this](int x, int dim) {
+        return k_.shapes[static_cast<std::size_t>(x)][static_cast<std::size_t>(dim)];
+      }));
+    return shape;
+  }
   gpu_kernel const& k_;
+  how wanted_;
   weft::program what_, expanded_;
   weft::ir::arena m_;
   weft::sequence<weft::dense> inputs_;

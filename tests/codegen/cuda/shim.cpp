@@ -1,0 +1,98 @@
+// The shim that runs CUDA text on the host finds what it is there to find: faults planted in a text by hand.
+#include <doctest/doctest.h>
+
+#include <string>
+
+#include "support/cuda_host.hpp"
+
+using weft_test::cuda_on_host;
+
+namespace {
+
+/// A block of 64 threads reverses its elements through shared memory; `FAULT` is what is planted.
+constexpr char const* text = R"(
+extern __shared__ __align__(128) unsigned char weft_shared[];
+extern "C" __global__ void __launch_bounds__(64) reversed(float const* A, float* B) {
+  float* const row = (float*)weft_shared;
+  int const b = blockIdx.x;
+  int const tx = threadIdx.x;
+#if FAULT == 5
+  if (b == 0)
+#endif
+  row[tx] = A[b * 64 + tx];
+#if FAULT == 1
+#elif FAULT == 2
+  if (tx < 32) __syncthreads();
+#elif FAULT == 3
+  if (tx < 32) {
+    __syncthreads();
+  } else {
+    __syncthreads();
+  }
+#else
+  __syncthreads();
+#endif
+#if FAULT == 4
+  row[64 + tx] = 0.0f;
+#endif
+  B[b * 64 + tx] = row[63 - tx];
+}
+)";
+
+struct outcome {
+  std::string wrong;  // what the shim says
+  bool right = true;  // the results
+};
+outcome run(int fault, unsigned order) {
+  cuda_on_host const host("#define FAULT " + std::to_string(fault) + "\n" + text, "1");
+  REQUIRE_MESSAGE(host.loaded(), host.messages);
+  float a[256], b[256] = {};
+  for (int i = 0; i < 256; ++i) a[i] = static_cast<float>(i);
+  struct call {
+    void (*f)(float const*, float*);
+    float const* a;
+    float* b;
+  } c{reinterpret_cast<void (*)(float const*, float*)>(host.symbol("reversed")), &a[0], &b[0]};
+  auto const thread = [](void* data) {
+    auto const& now = *static_cast<call*>(data);
+    now.f(now.a, now.b);
+  };
+  unsigned const blocks[] = {4, 1, 1}, threads[] = {64, 1, 1};
+  outcome o;
+  o.wrong = host.run(blocks, threads, 256, thread, &c, order);
+  for (int i = 0; i < 256; ++i) o.right = o.right && b[i] == static_cast<float>(i / 64 * 64 + 63 - i % 64);
+  return o;
+}
+bool no_compiler() {
+  if (cuda_on_host::available()) return false;
+  MESSAGE("[skip] neither $CXX nor c++ runs here");
+  return true;
+}
+
+}  // namespace
+
+TEST_CASE("without a fault the shim has nothing to say, in any order of threads and blocks") {
+  if (no_compiler()) return;
+  for (unsigned order : {0u, 1u, 9u}) {
+    outcome const o = run(0, order);
+    CHECK(o.wrong == "");
+    CHECK(o.right);
+  }
+}
+TEST_CASE("a missing barrier gives other results") {
+  if (no_compiler()) return;
+  for (unsigned order : {0u, 1u, 9u}) CHECK_FALSE(run(1, order).right);
+}
+TEST_CASE("a barrier that some threads do not reach, or reach elsewhere, is named") {
+  if (no_compiler()) return;
+  CHECK(run(2, 9).wrong == "some threads of a block wait at a barrier, others have ended");
+  CHECK(run(3, 9).wrong == "threads of a block wait at different barriers");
+}
+TEST_CASE("a store behind the shared memory of the launch is named") {
+  if (no_compiler()) return;
+  CHECK(run(4, 0).wrong == "a store behind the shared memory");
+}
+TEST_CASE("what an earlier block has left in shared memory is not there for the next one") {
+  if (no_compiler()) return;
+  CHECK_FALSE(run(5, 0).right);
+}

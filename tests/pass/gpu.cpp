@@ -1,0 +1,69 @@
+// The passes of a GPU: what becomes of loops over threads, and what is refused in words.
+#include "weft/pass/gpu.hpp"
+
+#include <doctest/doctest.h>
+
+#include "lower/programs.hpp"
+#include "support/golden.hpp"
+#include "weft/pass/barriers.hpp"
+#include "weft/pass/lanes.hpp"
+#include "weft/pass/threads.hpp"
+#include "weft/schedule/print.hpp"
+
+using namespace weft;
+using weft_test::lowered_program;
+
+namespace {
+/// row[i, j] = A[i, j] + A[i, j + 1], out[i, j] = row[i, j] * row[i, j], under these steps.
+ir::function lowered(lowered_program& l, char const* steps) {
+  expr::tensor<float, 2> const x{&l.p, l.p.add_input(short_name("A"), dtype::f32, 2)};
+  auto const row = compute<"row">(x.extent(0), x.extent(1) - 1, [=](auto i, auto j) { return x(i, j) + x(i, j + 1); });
+  l.p.outputs.push_back(compute<"out">(row.extent(0), row.extent(1), [=](auto i, auto j) { return row(i, j) * row(i, j); }).id);
+  l.p = canonical(l.p);
+  return l([&](schedule& s, auto const&) { CHECK(replay(s, parse_trace(steps, s))); });
+}
+std::string refusal(char const* steps) {
+  lowered_program l{{}, {{8, 9}}};
+  ir::function f = lowered(l, steps);
+  try {
+    run_gpu_passes(f);
+  } catch (schedule_error const& e) {
+    return e.what();
+  }
+  return "taken";
+}
+bool contains(std::string const& text, char const* part) { return text.find(part) != std::string::npos; }
+}  // namespace
+
+TEST_CASE("two loops over threads become one launch, with a barrier where one reads what the other has written") {
+  lowered_program l{{}, {{8, 9}}};
+  ir::function f = lowered(l, "out: bind(i, block_x)\nout: bind(j, thread_x)\nout: reorder(i, j)\nrow: compute_at(out, i)\n"
+                              "row: split(j, 3) -> jo, ji\nrow: bind(ji, thread_x)\n");
+  std::string text = ir::print(f);
+  struct names {
+    std::string* text;
+    static void after(void* to, char const* pass, ir::function const& g) {
+      CHECK(ir::verify(g) == "");
+      std::string const p = pass;
+      if (p == "spread_threads" || p == "barriers") *static_cast<names*>(to)->text += "\nafter " + p + "\n\n" + ir::print(g);
+    }
+  } n{&text};
+  run_gpu_passes(f, {&names::after, &n});
+  weft_test::check_golden("pass/gpu.ir", text);
+}
+TEST_CASE("elements side by side are read and written in rows where their addresses are multiples of a row") {
+  char const* const steps = "row: compute_inline()\nout: split(j, 4) -> jo, ji\nout: bind(i, block_x)\nout: bind(jo, thread_x)\nout: vectorize(ji)\n";
+  for (std::int64_t columns : {9, 8}) {
+    lowered_program l{{}, {{8, columns}}};
+    ir::function f = lowered(l, steps);
+    for (ir::buffer const* b : f.buffers) const_cast<ir::buffer*>(b)->alignment = 16;
+    run_gpu_passes(f);
+    // Rows of out have as many elements as those of A less one.
+    CHECK(contains(ir::print(f), "out[i, ramp(tx * 4, 1, 4)] = out_row[ramp(0, 1, 4)]") == (columns == 9));
+  }
+}
+TEST_CASE("what one launch cannot do is a schedule_error that says why") {
+  CHECK(contains(refusal("out: reorder(j, i)\nout: bind(i, block_x)\n"), "a loop over blocks stands inside of a serial one"));
+  CHECK(contains(refusal("out: bind(i, thread_x)\nout: bind(j, lane)\n"), "warps and lanes are parts of thread_x"));
+  CHECK(refusal("out: bind(i, block_x)\nout: split(j, 2) -> jo, ji\nout: bind(ji, thread_x)\nrow: compute_at(out, ji)\n") == "taken");
+}

@@ -1,0 +1,94 @@
+#include "weft/runtime/cuda/driver.hpp"
+
+#include <doctest/doctest.h>
+
+#include <type_traits>
+
+#if __has_include(<cuda.h>)
+#include <cuda.h>
+#define WEFT_TEST_HAS_CUDA_HEADER 1
+#elif __has_include("/usr/local/cuda/include/cuda.h")
+#include "/usr/local/cuda/include/cuda.h"
+#define WEFT_TEST_HAS_CUDA_HEADER 1
+#else
+#define WEFT_TEST_HAS_CUDA_HEADER 0
+#endif
+
+using weft::runtime::cuda_driver;
+
+#if WEFT_TEST_HAS_CUDA_HEADER
+namespace {
+// Enumerations count as their integer, and the driver's handles as ours.
+template <class T, class = void>
+struct plain {
+  using type = T;
+};
+template <class T>
+struct plain<T, std::enable_if_t<std::is_enum_v<T>>> {
+  static_assert(sizeof(T) == sizeof(int));
+  using type = int;
+};
+template <class T>
+struct plain<T*, std::enable_if_t<std::is_enum_v<T> || !std::is_same_v<typename plain<T>::type, T>>> {
+  using type = typename plain<T>::type*;
+};
+#define WEFT_TEST_HANDLE(theirs, ours) \
+  template <>                          \
+  struct plain<theirs> {               \
+    using type = cuda_driver::ours;    \
+  };
+WEFT_TEST_HANDLE(CUcontext, context)
+WEFT_TEST_HANDLE(CUstream, stream)
+WEFT_TEST_HANDLE(CUlibrary, library)
+WEFT_TEST_HANDLE(CUkernel, kernel)
+WEFT_TEST_HANDLE(CUfunction, function)
+template <class R, class... Args>
+struct plain<R (*)(Args...)> {
+  using type = typename plain<R>::type (*)(typename plain<Args>::type...);
+};
+#define WEFT_TEST_SIGNATURE(name) \
+  static_assert(std::is_same_v<decltype(cuda_driver::name), typename plain<decltype(&::name)>::type>);
+WEFT_TEST_SIGNATURE(cuInit)
+WEFT_TEST_SIGNATURE(cuDriverGetVersion)
+WEFT_TEST_SIGNATURE(cuGetErrorName)
+WEFT_TEST_SIGNATURE(cuGetErrorString)
+WEFT_TEST_SIGNATURE(cuDeviceGetCount)
+WEFT_TEST_SIGNATURE(cuDeviceGet)
+WEFT_TEST_SIGNATURE(cuDeviceGetAttribute)
+WEFT_TEST_SIGNATURE(cuDevicePrimaryCtxRetain)
+WEFT_TEST_SIGNATURE(cuCtxPushCurrent_v2)
+WEFT_TEST_SIGNATURE(cuCtxPopCurrent_v2)
+WEFT_TEST_SIGNATURE(cuLibraryLoadData)
+WEFT_TEST_SIGNATURE(cuLibraryUnload)
+WEFT_TEST_SIGNATURE(cuLibraryGetKernel)
+WEFT_TEST_SIGNATURE(cuKernelSetAttribute)
+WEFT_TEST_SIGNATURE(cuLaunchKernel)
+WEFT_TEST_SIGNATURE(cuMemAllocAsync)
+WEFT_TEST_SIGNATURE(cuMemFreeAsync)
+WEFT_TEST_SIGNATURE(cuMemAlloc_v2)
+WEFT_TEST_SIGNATURE(cuMemFree_v2)
+WEFT_TEST_SIGNATURE(cuMemcpyHtoDAsync_v2)
+WEFT_TEST_SIGNATURE(cuMemcpyDtoHAsync_v2)
+WEFT_TEST_SIGNATURE(cuStreamSynchronize)
+static_assert(static_cast<int>(weft::runtime::device_attribute::major) == CU_DEVICE_ATTRIBUTE_COMPUTE_CAPABILITY_MAJOR);
+static_assert(static_cast<int>(weft::runtime::device_attribute::minor) == CU_DEVICE_ATTRIBUTE_COMPUTE_CAPABILITY_MINOR);
+static_assert(static_cast<int>(weft::runtime::device_attribute::shared_bytes) ==
+              CU_DEVICE_ATTRIBUTE_MAX_SHARED_MEMORY_PER_BLOCK_OPTIN);
+static_assert(weft::runtime::most_dynamic_shared == CU_FUNC_ATTRIBUTE_MAX_DYNAMIC_SHARED_SIZE_BYTES);
+static_assert(CUDA_SUCCESS == 0);
+}  // namespace
+#endif
+
+TEST_CASE("the driver's header, where there is one, declares what we declare") {
+#if WEFT_TEST_HAS_CUDA_HEADER
+  CHECK(std::is_same_v<plain<decltype(&::cuLaunchKernel)>::type, decltype(cuda_driver::cuLaunchKernel)>);
+#else
+  MESSAGE("[skip] no cuda.h on this machine");
+#endif
+}
+TEST_CASE("a driver that is not there has a reason in words") {
+  std::string why;
+  cuda_driver const* const d = weft::runtime::find_cuda_driver(&why);
+  CHECK((d == nullptr) == !why.empty());
+  if (d == nullptr) CHECK_THROWS_AS(weft::runtime::open_gpu(0), weft::device_error);
+}
