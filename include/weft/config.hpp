@@ -35,22 +35,30 @@
 #define WEFT_ABI_BODIES _header_
 #endif
 
-// Between these two stands what runs once per compiled kernel and makes up most of the code: an optimising build of a
-// program is to spend little on it. What a function computes does not depend on them. A system header that is first
-// included in between would be slow for the whole program: weft.hpp includes them all in front (foreign.hpp).
-// Measured, -O2 of lesson 1, header-only (EPYC, 2026-11): g++ 12 15.2 -> 7.0 s, clang 22 11.5 -> 7.4 s.
+// Between WEFT_COLD_BEGIN and _END stands what runs once per compiled kernel and makes up most of the code: an optimising build
+// of a program is to spend nothing on it. WEFT_TEPID_BEGIN and _END are around what direct evaluation comes by for each element.
+// What a function computes does not depend on them. A system header that is first included in between would be slow for the
+// whole program: weft.hpp includes them all in front (foreign.hpp). Measured: docs/decisions/009-cold-regions.md.
 #if !defined(__OPTIMIZE__) || defined(__OPTIMIZE_SIZE__)
 #define WEFT_COLD_BEGIN
 #define WEFT_COLD_END
+#define WEFT_TEPID_BEGIN
+#define WEFT_TEPID_END
 #elif defined(__clang__)
 // Nothing stands in between when all of it was included before.
 #define WEFT_COLD_BEGIN                                                                          \
   _Pragma("clang diagnostic push") _Pragma("clang diagnostic ignored \"-Wpragma-clang-attribute\"") \
+      _Pragma("clang attribute push(__attribute__((optnone, noinline)), apply_to = function)")
+#define WEFT_TEPID_BEGIN                                                                         \
+  _Pragma("clang diagnostic push") _Pragma("clang diagnostic ignored \"-Wpragma-clang-attribute\"") \
       _Pragma("clang attribute push(__attribute__((minsize, noinline)), apply_to = function)")
 #define WEFT_COLD_END _Pragma("clang attribute pop") _Pragma("clang diagnostic pop")
+#define WEFT_TEPID_END WEFT_COLD_END
 #else
-#define WEFT_COLD_BEGIN _Pragma("GCC push_options") _Pragma("GCC optimize(\"Og\")")
+#define WEFT_COLD_BEGIN _Pragma("GCC push_options") _Pragma("GCC optimize(\"O0\")")
+#define WEFT_TEPID_BEGIN _Pragma("GCC push_options") _Pragma("GCC optimize(\"Og\")")
 #define WEFT_COLD_END _Pragma("GCC pop_options")
+#define WEFT_TEPID_END WEFT_COLD_END
 #endif
 
 // Every switch that changes what a function means, or what it is made of, is in the inline namespace's name, so that

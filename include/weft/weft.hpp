@@ -14,7 +14,11 @@
 #include "weft/base/error.hpp"
 #include "weft/base/op.hpp"
 
-WEFT_COLD_BEGIN  // up to WEFT_COLD_END: what runs when a kernel is compiled (config.hpp)
+WEFT_TEPID_BEGIN  // what direct evaluation comes by for each element (config.hpp)
+#include "weft/expr/program.hpp"
+WEFT_TEPID_END
+
+WEFT_COLD_BEGIN  // up to WEFT_COLD_END: what runs when a kernel is compiled
 
 // What is computed: a what-lambda's typed expressions, and the flat program that they write.
 #include "weft/expr/face.hpp"
@@ -28,8 +32,12 @@ WEFT_COLD_BEGIN  // up to WEFT_COLD_END: what runs when a kernel is compiled (co
 // #include "weft/expr/extern.hpp"
 
 #include "weft/expr/canonical.hpp"
-#include "weft/expr/evaluate.hpp"
 #include "weft/expr/expand.hpp"
+WEFT_COLD_END
+WEFT_TEPID_BEGIN
+#include "weft/expr/evaluate.hpp"
+WEFT_TEPID_END
+WEFT_COLD_BEGIN
 // #include "weft/expr/print.hpp"
 // #include "weft/expr/verify.hpp"
 

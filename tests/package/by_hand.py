@@ -100,7 +100,7 @@ def pkg_config(p):
 
 
 def amalgamated(p):
-    """One file instead of the folder, the same on each run, and lesson 1 with it."""
+    """One file instead of the folder, the same on each run, and lesson 1 with it, optimised as for a release: g++ warns then of more."""
     script = p.source / "scripts/amalgamate"
     (p.folder / "weft").mkdir()
     (p.folder / "weft/weft.hpp").write_text(first := p.do(script, PYTHONHASHSEED="1"))
@@ -108,7 +108,7 @@ def amalgamated(p):
         raise Failure("two runs of scripts/amalgamate differ")
     if re.search(r'^\s*#\s*include\s*["<]weft/', first, re.M):
         raise Failure("scripts/amalgamate left an #include of weft's")
-    p.do(*p.cpp, "-Wall", "-Wextra", "-Wpedantic", "-Werror", "-I", p.folder, p.source / "examples/01_vector_add.cpp")
+    p.do(*p.cpp, "-O3", "-Wall", "-Wextra", "-Wpedantic", "-Werror", "-I", p.folder, p.source / "examples/01_vector_add.cpp")
     if "c[999]" not in p.do("./a.out"):
         raise Failure("lesson 1 does not say what it should")
     code, said = p.ask(*p.cpp, "-DWEFT_COMPILED=1", "-fsyntax-only", "-I", p.folder, p.here / "user/main.cpp")

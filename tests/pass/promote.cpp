@@ -80,6 +80,13 @@ TEST_CASE("one element under two masks is not kept in two registers") {
 TEST_CASE("an accumulate that is never first always reads its element") {
   CHECK(promoted("  accumulate B[3] = self + A[0] from 0.0f32 first []\n") == "B[3] = B[3] + A[0]\n");
 }
+TEST_CASE("an accumulate that is never first reads its element only where its loop has an iteration") {
+  // What a folded stage computes for a part without elements: the memory was never written.
+  std::string const text = promoted("  for j in 0..4:\n    for k in 0..j:\n      accumulate B[j] = self + A[k] from 0.0f32 first []\n");
+  CHECK(text ==
+        "for j in 0..4:\n  if 0 < j:\n    allocate acc4:\n      acc4[] = B[j]\n      for k in 0..j:\n"
+        "        acc4[] = acc4[] + A[k]\n      B[j] = acc4[]\n");
+}
 TEST_CASE("updates of one element side by side become one, unless something between reads it") {
   CHECK(promoted("  accumulate B[3] = self + A[0] from 0.0f32 first []\n  accumulate B[3] = self * alpha from 0.0f32 "
                  "first []\n") == "B[3] = (B[3] + A[0]) * alpha\n");

@@ -84,7 +84,7 @@ class infix {
     switch (n.kind) {
       case op::literal: out_ += literal_text(n.type, n.value); return;
       case op::extent: out_ += joined({tensor_text(p_, n.a), ".extent(", std::to_string(n.b), ")"}); return;
-      case op::scalar: out_ += "s" + std::to_string(n.a); return;
+      case op::scalar: out_ += joined({"s", std::to_string(n.a)}); return;
       case op::axis: out_ += axis_name(n.a - first_axis_).view(); return;
       case op::self: return element_so_far(stage_->tensor + n.a);
       case op::load: return list(tensor_text(p_, n.a) + "[", n.b, n.c, "]");

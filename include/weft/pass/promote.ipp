@@ -59,7 +59,7 @@ class promoter final : public ir::rewriter {
     sequence<std::int32_t> inner;
     ir::stmt const tidy = with_merged_blocks(s);
     if (is_concurrent(s->how) || !promotable(tidy, inner, updates)) return nullptr;
-    if (fits(updates, inner)) return promoted(tidy, updates, inner);
+    if (fits(updates, inner)) return where_it_runs(tidy, updates, inner, promoted(tidy, updates, inner));
     if (sequence<ir::stmt> ends; inner.size() == 1 && is_carried(tidy, updates, ends)) return carried(tidy, updates, ends);
     return nullptr;
   }
@@ -263,6 +263,20 @@ class promoter final : public ir::rewriter {
     steps.push_back(with_registers(loop, targets, registers));
     for (std::size_t i = 0; i < targets.size(); ++i) steps.push_back(store_of(targets[i], ir::load(m_, registers[i], {})));
     return allocated(registers, ir::block(m_, steps));
+  }
+  /// An update that never is the first reads what was there before the loop. Of a folded stage no element is there where
+  /// its loops have no iteration; `simplify` takes away what is known to have one.
+  ir::stmt where_it_runs(ir::stmt loop, sequence<ir::stmt> const& updates, sequence<std::int32_t> const& inner, ir::stmt body) {
+    bool reads = false;
+    for (ir::stmt u : updates) reads = reads || u->first.size() == 0;
+    ir::expr runs = nullptr;
+    for (; reads && loop->kind == ir::stmt_kind::loop; loop = loop->children[0]) {
+      bool known_outside = true;
+      for (std::int32_t v : inner) known_outside = known_outside && !ir::uses(loop->extent, v);
+      if (known_outside) runs = ir::all_of(m_, runs, ir::binary(m_, op::lt, ir::index(m_, 0), loop->extent));
+    }
+    if (runs == nullptr || ir::is_literal(runs, 1)) return body;
+    return ir::branch(m_, runs, body);
   }
   ir::stmt with_registers(ir::stmt s, sequence<ir::stmt> const& targets,
                           sequence<ir::buffer const*> const& registers) {
