@@ -2,6 +2,7 @@
 
 #include <sys/mman.h>
 #include <time.h>
+#include <weft/bench/statistics.hpp>
 
 #include <algorithm>
 #include <cmath>
@@ -17,13 +18,8 @@ double now_ns() {
   return static_cast<double>(t.tv_sec) * 1e9 + static_cast<double>(t.tv_nsec);
 }
 
-double percentile(std::vector<double> values, double part) {
-  if (values.empty()) return 0;
-  std::sort(values.begin(), values.end());
-  double const at = part * static_cast<double>(values.size() - 1);
-  auto const below = static_cast<std::size_t>(at);
-  std::size_t const above = std::min(below + 1, values.size() - 1);
-  return values[below] + (at - static_cast<double>(below)) * (values[above] - values[below]);
+double percentile(std::vector<double> const& values, double part) {
+  return weft::bench::quantile(weft::sequence<double>(values.begin(), values.end()), part);
 }
 double median(std::vector<double> const& values) { return percentile(values, 0.5); }
 double spread(std::vector<double> const& values) {

@@ -50,7 +50,7 @@ std::vector<std::vector<double>> sample(std::vector<variant> const& variants, sa
 std::vector<figure> measure(std::vector<variant> const& variants, sampling const& s);
 
 double now_ns();
-double percentile(std::vector<double> values, double part);  // part in 0..1; 0 of no values
+double percentile(std::vector<double> const& values, double part);  // part in 0..1; 0 of no values
 double median(std::vector<double> const& values);
 double spread(std::vector<double> const& values);
 

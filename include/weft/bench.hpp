@@ -4,3 +4,4 @@
 #pragma once
 
 #include "weft/bench/benchmark.hpp"
+#include "weft/bench/peak.hpp"

@@ -20,6 +20,8 @@ SHARED = {
     "weft/base/dtype.hpp": "computed dtype_count dtype_table facts is_float is_half is_integer is_signed_integer "
                            "is_unsigned_integer with_dtype",
     "weft/base/env.hpp": "environment environment_number environment_switch switch_value",
+    "weft/bench/benchmark.hpp": "of_kernel",
+    "weft/bench/counts.hpp": "counted",
     "weft/codegen/target.hpp": "cannot_be_made cannot_run_here converts_f16 feature_string kept_target triple",
     "weft/compile.hpp": "compile find_instruments inspect linked_instruments make_loops make_schedule told_by_call wanted_memory",
     "weft/expr/broadcast.hpp": "indices_of meet",
