@@ -215,7 +215,7 @@ inline ready_kernel const& find_by_lambdas(kernel_table& table, kernel_face cons
   if (ready_kernel const* k = lookup(table, face, arguments, count, shared, state)) return *k;
   if (table.own != nullptr) table.own();
   if (!table.listed) {
-    guard const holding(tables_lock);
+    weft::guard const holding(tables_lock);
     table.next = first_table;
     first_table = &table;
     table.listed = true;
