@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "tune/landscapes.hpp"
+#include "weft/expr/math/functions.hpp"
 #include "weft/tune.hpp"
 
 namespace weft_test {
