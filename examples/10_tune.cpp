@@ -26,7 +26,7 @@ inline constexpr auto matmul = weft::kernel<"matmul">(
     },
     [](auto& s, auto, auto B, auto C) {
       auto [i, j, k] = C.axes();
-      auto [ko, ki] = s.split(k, weft::power_of_two(s, "kb", 32, 256));
+      auto [ko, ki] = s.split(k, weft::divisor(s, "kb", k, 96));
       auto [io, ii] = s.split(i, s.knob("mr", {1, 2, 4, 6, 8, 12}));
       auto [jo, ji] = s.split(j, weft::power_of_two(s, "nr", 8, 64));
       auto [first, second, third] = weft::permutation(s, "order", ko, jo, io);
@@ -61,6 +61,9 @@ int main(int argc, char** argv) {
   bool const used = matmul.trace(A, B, weft::out(c, 192, 192)).find("vectorize") != std::string::npos;
   std::printf("%s", weft::report(r).substr(0, 15).c_str());  // a page of HTML with drawings in it
   std::string const lines = weft::wisdom::export_all();       // for other machines of this kind
-  std::printf("%zu bytes of wisdom, %d results removed\n", lines.size(), weft::wisdom::forget_all());
-  return used && r.best_ns <= r.first_ns && std::system((std::string("rm -r ") + folder).c_str()) == 0 ? 0 : 1;
+  int const removed = weft::wisdom::forget_all();
+  weft::wisdom::imported const back = weft::wisdom::import_lines(lines);
+  std::printf("\n%zu bytes of wisdom: %d results removed, %d taken back\n", lines.size(), removed, back.taken);
+  bool const executed = r.worker == weft::tuning::isolation::executed;
+  return used && executed && removed == back.taken && r.best_ns <= r.first_ns && std::system((std::string("rm -r ") + folder).c_str()) == 0 ? 0 : 1;
 }

@@ -29,13 +29,15 @@ SHARED = {
     "weft/expr/boundary.hpp": "rank",
     "weft/expr/verify.hpp": "fault_of",
     "weft/intrinsics.hpp": "shipped_intrinsics",
-    "weft/kernel.hpp": "texts",
+    "weft/kernel.hpp": "erased texts",
     "weft/runtime/argument.hpp": "dynamic max_arguments max_rank",
-    "weft/runtime/cache/cache.hpp": "find keep",
+    "weft/runtime/cache/cache.hpp": "directory_in_use find keep",
     "weft/runtime/constant.hpp": "find keep state",
     "weft/runtime/dlpack.hpp": "cuda_host read_only rocm_host source type_of version_major version_minor",
     "weft/runtime/thread_pool.hpp": "default_pool piece_begin retire run threads",
     "weft/schedule/schedule.hpp": "check perform refuse rewritten take",
+    "weft/tune/tuner.hpp": "requested",
+    "weft/tune/worker.hpp": "last process run starts where",
 }
 SENTENCE = 35  # a longer name is what a failed check of the compiler's shows
 

@@ -96,6 +96,8 @@ struct tune_result {
   std::string loops;                 // and as loops
   std::string why;                   // in a sentence, why this one
   std::string checked;               // against what results were compared
+  tuning::isolation worker = tuning::isolation::none;  // where candidates ran
+  std::int64_t worker_starts = 0;    // more than 1: some of them ended it
   bool kept = false;                 // it is on disk
   std::string store;                 // how many trials are kept, and where
   std::int64_t earlier = 0;          // trials of earlier tunings that the model began with

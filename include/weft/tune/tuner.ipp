@@ -380,6 +380,8 @@ inline tune_result tuning_run::run() {
   describe();
   if (options_.keep && result_.trials.size() > 1) keep();
   result_.store = store_.status();
+  result_.worker = runner_.where();
+  result_.worker_starts = runner_.starts();
   result_.seconds = elapsed();
   result_.measuring_seconds = measured_ns_ / 1e9;
   return static_cast<tune_result&&>(result_);
@@ -405,7 +407,8 @@ WEFT_DECL std::string tune_result::text() const {
     if (counts[i] > 0) all += joined({", ", std::to_string(counts[i]), " ", tuning::name(static_cast<tuning::outcome>(i))});
   if (wrong > 0) all += joined({", ", std::to_string(wrong), " wrong"});
   all += joined({"\n  best    ", tuning::detail::time_text(best_ns), "; without tuning ", tuning::detail::time_text(first_ns),
-                 "\n  why     ", why, "\n  checked ", checked, "\n  kept    ", kept ? "on disk" : "no", "\n", how, "\n"});
+                 "\n  why     ", why, "\n  checked ", checked, "\n  kept    ", kept ? "on disk" : "no", "; ", store,
+                 "\n  worker  ", tuning::name(worker), ", started ", std::to_string(worker_starts), worker_starts == 1 ? " time\n" : " times\n", how, "\n"});
   return all;
 }
 

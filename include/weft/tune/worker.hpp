@@ -39,6 +39,11 @@ enum class isolation : std::uint8_t {
   executed,   // this program, started anew
   none,       // this process: nothing is caught but errors
 };
+/// In a word.
+constexpr std::string_view name(isolation i) {
+  constexpr std::string_view names[] = {"automatic", "forked", "executed", "none"};
+  return names[static_cast<int>(i)];
+}
 
 /// Code made of the text of a loop program, and its calls on given memory.
 class candidate_code {
@@ -69,8 +74,11 @@ class runner {
   outcome load(int slot, std::string const& loops, std::string& why);
   /// Calls what is there; negative: not well, and `last` says what.
   double run(int slot, std::int64_t calls, double limit_ns);
+  /// What became of the last request.
   outcome last() const { return last_; }
+  /// Never `automatic`.
   isolation where() const { return where_; }
+  /// How often a worker was started.
   int starts() const { return starts_; }
   /// The process; 0: none, or this one. For tests.
   int process() const { return process_; }

@@ -1,0 +1,86 @@
+// Searches replayed on recorded spaces. To record anew, on a quiet machine with AVX-512:
+//
+//     weft-tests --test-case='records the spaces' --no-skip
+#include "tune/recorded.hpp"
+
+#include <doctest/doctest.h>
+
+using namespace weft;
+using namespace weft::tuning;
+using weft_test::recorded_space;
+
+namespace {
+std::string file(char const* name) { return std::string(WEFT_TESTS_DIR) + "/tune/data/" + name + ".txt"; }
+
+struct inputs {
+  tensor<float, 2> a{192, 192}, b{192, 192}, rows{256, 1024};
+  tensor<float, 3> image{32, 30, 66};
+  tensor<float, 4> weights{32, 32, 3, 3};
+  inputs() {
+    auto const fill = [](auto& t, std::int64_t n) {
+      for (std::int64_t i = 0; i < n; ++i) t.data()[i] = static_cast<float>(i % 11) - 5;
+    };
+    fill(a, 192 * 192), fill(b, 192 * 192), fill(rows, 256 * 1024), fill(image, 32 * 30 * 66), fill(weights, 32 * 32 * 9);
+  }
+};
+template <class Kernel, class... A>
+void record(Kernel const& kernel, char const* name, A const&... a) {
+  tune_options o;
+  o.trials = 100000, o.seconds = 900, o.batch = 64;
+  o.random = true, o.keep = false;
+  o.worker = isolation::forked;
+  tune_result const r = tune(kernel, o, a...);
+  std::ofstream out(file(name));
+  for (tune_trial const& t : r.trials) {
+    if (t.ns <= 0) continue;
+    for (std::size_t i = 0; i < t.choices.size(); ++i) out << (i > 0 ? "," : "") << t.choices[i];
+    char ns[32];
+    std::snprintf(ns, sizeof ns, " %.0f\n", t.ns);
+    out << ns;
+  }
+  std::printf("%s", r.text().c_str());
+}
+
+/// Geometric means of the trials that both searches need for 95 % of the best, over `seeds`.
+struct needed {
+  double random = 0, annealing = 0;
+};
+template <class Kernel, class... A>
+needed replay(Kernel const& kernel, char const* name, int seeds, A const&... a) {
+  recorded_space l(kernel, file(name), a...);
+  CHECK(l.measured > 100);
+  double const best = weft_test::best_of(l);
+  needed n;
+  for (int seed = 0; seed < seeds; ++seed) {
+    random_search r(l, static_cast<std::uint64_t>(seed));
+    annealing_search s(l, static_cast<std::uint64_t>(seed));
+    n.random += std::log(weft_test::trials_until_good(r, l, best, 2000, 8));
+    n.annealing += std::log(weft_test::trials_until_good(s, l, best, 2000, 8));
+  }
+  n.random = std::exp(n.random / seeds), n.annealing = std::exp(n.annealing / seeds);
+  std::printf("%-8s %4d points measured, 95 %% of the best after: random %.1f, annealing %.1f trials\n", name, l.measured,
+              n.random, n.annealing);
+  return n;
+}
+}  // namespace
+
+TEST_CASE("records the spaces" * doctest::skip()) {
+  inputs const in;
+  record(weft_test::recorded_matmul, "matmul", in.a, in.b);
+  record(weft_test::recorded_conv, "conv3x3", in.image, in.weights);
+  record(weft_test::recorded_softmax, "softmax", in.rows);
+}
+TEST_CASE("on recorded spaces annealing needs fewer trials than random search, at most a third where random needs 60") {
+  inputs const in;
+  double logs = 0;
+  int hard = 0;
+  for (needed const& n : {replay(weft_test::recorded_matmul, "matmul", 50, in.a, in.b),
+                          replay(weft_test::recorded_conv, "conv3x3", 50, in.image, in.weights),
+                          replay(weft_test::recorded_softmax, "softmax", 50, in.rows)}) {
+    CHECK(n.annealing < n.random);
+    if (n.random < 60) continue;
+    logs += std::log(n.annealing / n.random);
+    ++hard;
+  }
+  if (hard > 0) CHECK(std::exp(logs / hard) <= 1.0 / 3);
+}
