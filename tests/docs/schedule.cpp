@@ -334,7 +334,7 @@ TEST_CASE("docs/schedule.md shows the trace of a schedule, and a step that the e
 }
 TEST_CASE("docs/schedule.md shows a schedule by rule") {
   constexpr auto dense = weft::kernel<"dense">([](auto A, auto B, auto bias) {
-    auto C = weft::compute<"C">(A.extent(0), B.extent(1), [=](auto i, auto j) {
+    auto C = weft::compute<"product">(A.extent(0), B.extent(1), [=](auto i, auto j) {
       return weft::sum(A.extent(1), [=](auto k) { return A(i, k) * B(k, j); });
     });
     return weft::compute<"relu">(A.extent(0), B.extent(1), [=](auto i, auto j) { return weft::max(C(i, j) + bias(j), 0.f); });

@@ -160,9 +160,8 @@ WEFT_DECL void rule_plan::contraction(int stage, tile_axes const& t) {
   for (int a = 0; a < of.spatial; ++a)
     if (a != t.columns && a != t.rows) others.push_back(v.loop(stage, a));
   for (int a = of.spatial; a < of.axes(); ++a) reduced.push_back(v.loop(stage, a));
-  // A panel of this many terms takes a sixteenth of the second cache; one that is scattered walks along few rows at a time.
-  std::int64_t const fitting = in_.l2_bytes / (16 * width * widest_bytes(v.p(), of)), k = trips(reduced[0]);
-  std::int64_t const block = scattered && fitting > 32 && columns.outer >= 0 ? 32 : fitting;
+  // A panel of this many terms takes a sixteenth of the second cache.
+  std::int64_t const block = in_.l2_bytes / (16 * width * widest_bytes(v.p(), of)), k = trips(reduced[0]);
   if (t.rows < 0 && reduced.size() == 1 && columns.outer >= 0 && k >= 16) {
     terms = split(reduced[0], 8);  // rows of what is read, each from one end to the other: eight at a time
     reduced[0] = terms.inner;
@@ -203,6 +202,22 @@ WEFT_DECL void rule_plan::contraction(int stage, tile_axes const& t) {
   mark(verb::vectorize, columns.inner);
   if (piece >= 0) mark(verb::parallel, piece);
   else run_parallel(others, total);
+  if (scattered && how_ == boldness::all && rows.outer >= 0 && terms.outer >= 0 && columns.outer >= 0)
+    copy_panels(stage, t, columns.outer);
+}
+/// Brings the panel that several tiles of rows read onto the stack. Its rows may all fall into one set of a cache where they
+/// are; what is read by few tiles alone is not worth a copy of the whole.
+WEFT_DECL void rule_plan::copy_panels(int stage, tile_axes const& t, int at) {
+  rule_view const before = view();
+  sequence<std::int32_t> tensors;
+  for (access const& one : before.loads(stage))
+    if (one.step(t.columns) == 1 && one.step(t.rows) == 0 && dimension_of(stage, one.tensor, t.columns) >= 0) tensors.push_back(one.tensor);
+  for (std::int32_t tensor : tensors) {
+    int const copy = add_stage(verb::cache_read, stage, tensor);
+    if (copy < 0 || !place(verb::compute_at, copy, at)) continue;
+    int const last = view().stage(copy).spatial - 1;
+    if (dimension_of(stage, view().stage(copy).tensor, t.columns) == last) mark(verb::vectorize, view().loop(copy, last));
+  }
 }
 /// Of a stage that is computed in a loop of another: vectors of sums, as many as registers hold, for each row.
 WEFT_DECL void rule_plan::tile_of_guest(int stage, tile_axes const& t, int depth) {
