@@ -202,21 +202,10 @@ WEFT_DECL void rule_plan::contraction(int stage, tile_axes const& t) {
   mark(verb::vectorize, columns.inner);
   if (piece >= 0) mark(verb::parallel, piece);
   else run_parallel(others, total);
-  if (scattered && how_ == boldness::all && rows.outer >= 0 && terms.outer >= 0 && columns.outer >= 0)
-    copy_panels(stage, t, columns.outer);
-}
-/// Brings the panel that several tiles of rows read onto the stack. Its rows may all fall into one set of a cache where they
-/// are; what is read by few tiles alone is not worth a copy of the whole.
-WEFT_DECL void rule_plan::copy_panels(int stage, tile_axes const& t, int at) {
-  rule_view const before = view();
-  sequence<std::int32_t> tensors;
-  for (access const& one : before.loads(stage))
-    if (one.step(t.columns) == 1 && one.step(t.rows) == 0 && dimension_of(stage, one.tensor, t.columns) >= 0) tensors.push_back(one.tensor);
-  for (std::int32_t tensor : tensors) {
-    int const copy = add_stage(verb::cache_read, stage, tensor);
-    if (copy < 0 || !place(verb::compute_at, copy, at)) continue;
-    int const last = view().stage(copy).spatial - 1;
-    if (dimension_of(stage, view().stage(copy).tensor, t.columns) == last) mark(verb::vectorize, view().loop(copy, last));
+  for (access const& one : v.loads(stage)) {  // the processor sees no pattern in rows of a few lines each
+    step ahead{verb::prefetch, 1, {reduced.back()}, 16};
+    ahead.tensor = one.tensor;
+    if (scattered && t.rows >= 0 && one.step(t.columns) == 1 && may(ahead)) s_.take(ahead);
   }
 }
 /// Of a stage that is computed in a loop of another: vectors of sums, as many as registers hold, for each row.

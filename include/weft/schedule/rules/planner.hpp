@@ -78,7 +78,6 @@ class rule_plan {
   tile_axes axes_of_tile(int stage) const;
   void contraction(int stage, tile_axes const& t);
   bool tile_with_guests(int stage);
-  void copy_panels(int stage, tile_axes const& t, int at);
   void tile_of_guest(int stage, tile_axes const& t, int depth);
   int dimension_of(int stage, int tensor, int column) const;
   bool can_pack(int stage, int tensor, int column) const;
