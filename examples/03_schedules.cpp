@@ -23,7 +23,7 @@ constexpr auto product = [](auto A, auto B) {
   });
 };
 
-inline constexpr auto naive = weft::kernel<"naive">(product);  // for i, for j, for k
+inline constexpr auto naive = weft::kernel<"naive">(product, [](auto&...) {});  // for i, for j, for k
 
 inline constexpr auto tiled = weft::kernel<"tiled">(product, [](auto& s, auto, auto, auto C) {
   auto [i, j, k] = C.axes();

@@ -118,7 +118,7 @@ inline rule_input rule_input_of(compile_request const& r) {
   std::size_t next = 0;
   auto const one = [&](int tensor) {
     argument_layout const& a = r.layout->arguments[next++];
-    for (std::int64_t stride : a.strides) in.strides[static_cast<std::size_t>(tensor)].push_back(stride);
+    if (!a.packed) in.strides[static_cast<std::size_t>(tensor)] = a.strides;
     in.constant[static_cast<std::size_t>(tensor)] = a.constant;
   };
   for (input_info const& i : p.inputs)

@@ -620,7 +620,7 @@ struct kernel_t {
   }
 };
 
-/// A kernel from what it computes and how its loops run; without the second lambda, the plain nest.
+/// A kernel from what it computes and how its loops run; without the second lambda, by rule (schedule/rules/rules.hpp).
 ///
 ///     inline constexpr auto scale = weft::kernel<"scale">([](auto x, auto a) {
 ///       return weft::compute<"y">(x.extent(0), [=](auto i) { return a * x(i); });

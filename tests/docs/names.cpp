@@ -298,6 +298,9 @@ TEST_CASE("docs/names: looking inside") {
 
   auto const checked = add.with({.checked = true});              // says which access leaves its tensor
   auto const anywhere = add.on(weft::x86_64_sse2());             // for another machine: to be looked at
+  auto const plain = add.with({.plain = true});                  // no schedule by rule, where it has none of its own
+  auto const exact = add.with({.bitwise = true});                // one that takes the terms of sums in their order
+  CHECK((plain(a, b)(3) == 3 && exact(a, b)(3) == 3));
   CHECK(checked(a, b)(3) == 3);
   CHECK(anywhere.ir(a, b) != loop_program);
   CHECK(weft::host().has("sse2"));

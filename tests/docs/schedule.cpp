@@ -26,6 +26,8 @@ constexpr auto addition = [](auto A, auto B) {
   return weft::compute<"C">(A.extent(0), [=](auto i) { return A(i) + B(i); });
 };
 
+constexpr auto no_steps = [](auto&...) {};  // the plain nest
+
 float memory[24 * 2000];
 weft::target const& avx2() {
   static weft::target const t = weft::x86_64_avx2();
@@ -78,7 +80,7 @@ constexpr auto row_sums = [](auto A) {
 std::string nest_of_sums(auto const& kernel) { return kernel.on(avx2()).loops(weft::view(memory, 12, 20)); }
 // A is 12 x 20; the axes of S are i and k.
 #define WEFT_TEST_SHOW_SUMS(section, ...)                                                        \
-  show(section, #__VA_ARGS__, nest_of_sums(weft::kernel<"sums">(row_sums)),                     \
+  show(section, #__VA_ARGS__, nest_of_sums(weft::kernel<"sums">(row_sums, no_steps)),                   \
        nest_of_sums(weft::kernel<"sums">(row_sums, [](auto& s, auto, auto S) {                  \
          auto [i, k] = S.axes();                                                                 \
          __VA_ARGS__                                                                             \
@@ -134,7 +136,7 @@ TEST_CASE("docs/schedule.md shows two stages in one nest") {
     auto dy = weft::compute<"dy">(in.extent(0) - 1, in.extent(1) - 1, [=](auto y, auto x) { return in(y + 1, x) - in(y, x); });
     return weft::outputs(dx, dy);
   };
-  constexpr auto plain = weft::kernel<"gradient">(gradient);
+  constexpr auto plain = weft::kernel<"gradient">(gradient, no_steps);
   constexpr auto scheduled = weft::kernel<"gradient">(gradient, [](auto& s, auto, auto dx, auto dy) {
     auto [y, x] = dx.axes();
     auto [yo, yi] = s.split(y, 16);
@@ -211,7 +213,7 @@ TEST_CASE("docs/schedule.md shows reductions in parts") {
                  (s.decompose_reduction(C, ko);));
 }
 TEST_CASE("docs/schedule.md shows the nest without a schedule") {
-  weft_test::check_section("docs/schedule.md", "plain", fenced("", nest_of_product(weft::kernel<"product">(product))));
+  weft_test::check_section("docs/schedule.md", "plain", fenced("", nest_of_product(weft::kernel<"product">(product, no_steps))));
 }
 TEST_CASE("docs/schedule.md shows each step with the nest before and after it") {
   WEFT_TEST_SHOW("split", (), (auto [jo, ji] = s.split(j, 8);));
@@ -270,7 +272,7 @@ TEST_CASE("docs/schedule.md shows a scan by vectors") {
     });
   };
   auto const A = weft::view(memory, 24, 32);
-  show("scan", WEFT_TEST_TEXT_OF(WEFT_TEST_SCAN), weft::kernel<"running">(running).on(avx2()).loops(A),
+  show("scan", WEFT_TEST_TEXT_OF(WEFT_TEST_SCAN), weft::kernel<"running">(running, no_steps).on(avx2()).loops(A),
        weft::kernel<"running">(running, [](auto& s, auto, auto C) {
          auto [t, j] = C.axes();
          WEFT_TEST_SCAN
@@ -300,7 +302,7 @@ TEST_CASE("docs/schedule.md shows attention in one pass") {
 #define WEFT_TEST_STATE auto [i, d] = y.axes(); auto [si, sd, k] = state.axes(); s.reorder(si, k, sd); s.vectorize(sd); \
   s.compute_at(score, k); s.compute_at(state, i); s.vectorize(d);
   auto const Q = weft::view(memory, 12, 16), K = weft::view(memory, 100, 16), V = weft::view(memory, 100, 32);
-  show("state", WEFT_TEST_TEXT_OF(WEFT_TEST_STATE), weft::kernel<"attention">(attention).on(avx2()).loops(Q, K, V),
+  show("state", WEFT_TEST_TEXT_OF(WEFT_TEST_STATE), weft::kernel<"attention">(attention, no_steps).on(avx2()).loops(Q, K, V),
        weft::kernel<"attention">(attention, [](auto& s, auto, auto, auto, auto score, auto state, auto y) {
          WEFT_TEST_STATE
        }).on(avx2()).loops(Q, K, V));
@@ -329,4 +331,16 @@ TEST_CASE("docs/schedule.md shows the trace of a schedule, and a step that the e
     refusal = e.what();
   }
   weft_test::check_section("docs/schedule.md", "refused", fenced("", refusal + "\n"));
+}
+TEST_CASE("docs/schedule.md shows a schedule by rule") {
+  constexpr auto dense = weft::kernel<"dense">([](auto A, auto B, auto bias) {
+    auto C = weft::compute<"product">(A.extent(0), B.extent(1), [=](auto i, auto j) {
+      return weft::sum(A.extent(1), [=](auto k) { return A(i, k) * B(k, j); });
+    });
+    return weft::compute<"relu">(A.extent(0), B.extent(1), [=](auto i, auto j) { return weft::max(C(i, j) + bias(j), 0.f); });
+  });
+  weft::target small = avx2();
+  small.threads = 1, small.l1_bytes = 32 << 10, small.l2_bytes = 1 << 20, small.l3_bytes = 32 << 20;
+  auto const a = weft::view(memory, 96, 96);
+  weft_test::check_section("docs/schedule.md", "by_rule", fenced("", dense.on(small).loops(a, a, weft::view(memory, 96))));
 }

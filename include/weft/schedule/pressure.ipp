@@ -29,6 +29,18 @@ inline int widest_bytes(program const& p, stage_info const& stage) {
   }
   return widest;
 }
+/// Whether `host` reads `guest` at its own indices alone, through inlined stages that do.
+inline bool is_read_alike(nest const& n, int host, int guest) {
+  program const& p = n.computation();
+  bool any = false;
+  sequence<sequence<std::int32_t>> const readers = readers_of(p);
+  for (std::int32_t r : program::at(readers, guest)) {
+    bool const inlined = program::at(n.places, r).inlined;
+    if (!reads_own_element(p, r, program::at(p.stages, guest)) || (r != host && !(inlined && is_read_alike(n, host, r)))) return false;
+    any = true;
+  }
+  return any;
+}
 /// How often a loop runs. Of a part of one axis that is read by the stage around it at its own indices alone, so long as
 /// what stands inside that loop; -1: not known, as of other parts.
 inline std::int64_t longest_trips(nest const& n, int id) {
@@ -46,6 +58,8 @@ inline std::int64_t longest_trips(nest const& n, int id) {
     same = same && index.kind == op::axis && (axis < 0 || axis == index.a);
     axis = index.a;
   });
+  if (axis < 0 && is_read_alike(n, n.at(place).stage, l.stage))
+    axis = program::at(p.stages, n.at(place).stage).first_axis + l.root - guest.first_axis;
   if (!same || axis < 0) return -1;
   std::int64_t trips = 1;
   for (std::int32_t inside : n.order_of(place))

@@ -47,7 +47,7 @@ void check_rule(Kernel const& k, In const&... inputs) {
   CHECK((k.with({.plain = true})(inputs...) == expected));
   CHECK(!weft::print_how(k, inputs...).empty());
   fuzz::drawn d = drawn_of(k, inputs...);
-  for (std::uint64_t seed = 0; seed < 6; ++seed) {
+  for (std::uint64_t seed = 0; seed < 3; ++seed) {
     d.seed = seed;
     fuzz::random_source r(seed + 77);
     weft::trace const steps = fuzz::steps_by_rule(r, d);

@@ -1,5 +1,6 @@
 // Schedules by rule of stages that reduce nothing.
 #include "schedule/rules/check.hpp"
+#include "weft/dim.hpp"
 
 using namespace weft_test;
 using weft::compute;
@@ -82,7 +83,21 @@ TEST_CASE("a transposition runs in tiles") {
   shapes<std::int8_t>(turned);
   check_rule(cyclic, drawn<float>(1, 3, 18, 20));
   check_rule(cyclic, drawn<double>(1, 35, 2, 17));
-  CHECK(has_in_order(turned.loops(drawn<float>(1, 640, 640)), {"for io in", "for jo in", "for ii in", "vectorized ji"}));
+  std::string const loops = turned.loops(drawn<float>(1, 640, 640));
+  INFO(loops);
+  CHECK(has_in_order(loops, {"io in", "jo in", "A_copy\n", "vectorized", "for ii in", "unrolled ji"}));
+}
+TEST_CASE("sizes that stay open have vectors, and the bits of direct evaluation") {
+  auto const a = drawn<float>(1, 37, 29), b = drawn<float>(2, 37, 29);
+  auto const open = [](auto const& t) { return weft::view(t.data(), weft::dim<"m">(t.extent(0)), weft::dim<"n">(t.extent(1))); };
+  CHECK(has_in_order(add.loops(open(a), open(b)), {"vectorized"}));
+  weft::tensor<float, 2> c(37, 29), turn(29, 37);
+  add(open(a), open(b), weft::out(c));
+  CHECK((weft::evaluate(add, a, b) == c));
+  turned(open(a), weft::out(turn));
+  CHECK((weft::evaluate(turned, a) == turn));
+  box(open(a), weft::out(c.data(), 35, 27));
+  CHECK((weft::evaluate(box, a) == std::vector<float>(c.data(), c.data() + 35 * 27)));
 }
 TEST_CASE("scans walk in order, with vectors along another axis") {
   shapes<float>(sums_down);

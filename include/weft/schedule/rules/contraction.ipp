@@ -9,14 +9,13 @@ WEFT_DECL register_tile_size best_tile(std::int64_t rows, std::int64_t columns, 
   auto const more = [](double a, double b) { return a > b ? a : b; };
   std::int64_t const all = ceil_div(columns, lanes);
   for (std::int64_t v = 1; v <= 4 && v <= all; ++v)
-    for (std::int64_t r = 1; r <= 14 && r <= rows && r * v + v + 1 <= registers; ++r) {
+    for (std::int64_t r = 1; r <= 8 && r <= rows && r * v + v + 1 <= registers; ++r) {
       auto const step = [&](std::int64_t have_rows, std::int64_t have) {
         double const y = static_cast<double>(have_rows), x = static_cast<double>(have);
-        return y * x == 0 ? 0 : more(more(y * x, 4), (x + y) / 2) + 0.25;  // a quarter for the loop itself
+        return y == 0 ? 0 : more(more(y * x, 4), (x + y) / 2) + 0.25;  // a quarter for the loop itself
       };
-      std::int64_t const down = rows / r, across = all / v, last_rows = rows % r, last = all % v;
-      double const cycles = static_cast<double>(down * across) * step(r, v) + static_cast<double>(down) * step(r, last) +
-                            static_cast<double>(across) * step(last_rows, v) + step(last_rows, last);
+      std::int64_t const down = rows / r, across = ceil_div(all, v), last_rows = rows % r;
+      double const cycles = static_cast<double>(across) * (static_cast<double>(down) * step(r, v) + step(last_rows, v));
       bool const larger = cycles < best.cycles * 1.01 && r * v > best.rows * best.vectors;
       if (best.cycles == 0 || cycles < best.cycles * 0.99 || larger) best = {r, v, cycles};
     }
@@ -58,7 +57,7 @@ WEFT_DECL tile_axes rule_plan::axes_of_tile(int stage) const {
     bool again = false;  // a vector is used for several rows
     for (access const& one : loads) again = again || (one.step(best.columns) != 0 && one.step(r) == 0);
     std::int64_t const e = v.extent(stage, r) < 0 ? 4096 : v.extent(stage, r);
-    if (again && e > longest) longest = e, best.rows = r;
+    if (again && e > 1 && e >= longest) longest = e, best.rows = r;  // of equal ones the nearest in memory
   }
   return best;
 }
@@ -113,12 +112,16 @@ WEFT_DECL void rule_plan::pack(int stage, int tensor, int column, std::int64_t w
   dimension(d, 1, width);
   layout.numbers.push_back(0);
   s_.take(layout);
+  // Read as it lies in memory, row by row: panel by panel, each of its rows would be on another page.
   rule_view const v = view();
-  sequence<std::int32_t> loops;
-  for (int a = 0; a < rank; ++a) loops.push_back(v.loop(copy, a));
-  double const work = v.iterations(copy);  // four bytes of memory take as long as a cycle
-  mark(verb::vectorize, v.loop(copy, rank));
-  run_parallel(loops, work);
+  sequence<std::int32_t> turned;
+  int const first = static_cast<int>(outside.size());
+  for (int a = first + 1; a < rank; ++a) turned.push_back(v.loop(copy, a));
+  turned.push_back(v.loop(copy, first));
+  bool gaps = false;
+  for (access const& one : v.loads(copy)) gaps = gaps || one.step(rank) != 1;
+  if (!gaps) reorder(turned);
+  elementwise(copy, 0, true);
   if (constant) place(verb::prepack, copy);
 }
 /// What is read in vectors that lie far apart is packed where each of them is used often enough to pay for it.
@@ -143,9 +146,13 @@ WEFT_DECL void rule_plan::contraction(int stage, tile_axes const& t) {
   std::int64_t const lanes = before.lanes(stage);
   register_tile_size const tile = best_tile(extent(t.rows), extent(t.columns), lanes, s_.limits.vector_registers);
   std::int64_t const width = tile.vectors * lanes;
-  for (std::int32_t tensor : worth_packing(stage, t)) pack(stage, tensor, t.columns, width);
+  sequence<std::int32_t> const packed = worth_packing(stage, t);
+  for (std::int32_t tensor : packed) pack(stage, tensor, t.columns, width);
   rule_view const v = view();
   stage_info const of = v.stage(stage);
+  bool scattered = false;  // each row of a panel is on another page, in a tensor that is read once
+  for (access const& one : v.loads(stage))
+    scattered = scattered || (packed.empty() && one.step(t.columns) == 1 && v.bytes_of(one.tensor) > static_cast<double>(in_.l2_bytes));
   double const total = v.iterations(stage) / static_cast<double>(lanes);
   parts columns = cut(v.loop(stage, t.columns), width), rows{}, terms{};
   if (t.rows >= 0) rows = cut(v.loop(stage, t.rows), tile.rows);
@@ -155,7 +162,10 @@ WEFT_DECL void rule_plan::contraction(int stage, tile_axes const& t) {
   for (int a = of.spatial; a < of.axes(); ++a) reduced.push_back(v.loop(stage, a));
   // A panel of this many terms takes a sixteenth of the second cache.
   std::int64_t const block = in_.l2_bytes / (16 * width * widest_bytes(v.p(), of)), k = trips(reduced[0]);
-  if (reduced.size() == 1 && block > 1 && 2 * k > 3 * block) {
+  if (t.rows < 0 && reduced.size() == 1 && columns.outer >= 0 && k >= 16) {
+    terms = split(reduced[0], 8);  // rows of what is read, each from one end to the other: eight at a time
+    reduced[0] = terms.inner;
+  } else if (reduced.size() == 1 && block > 1 && 2 * k > 3 * block) {
     terms = split(reduced[0], ceil_div(k, (k + block / 2) / block));
     reduced[0] = terms.inner;
   }
@@ -183,10 +193,20 @@ WEFT_DECL void rule_plan::contraction(int stage, tile_axes const& t) {
   order.push_back(rows.inner);
   order.push_back(columns.inner);
   reorder(order);
+  std::int64_t copies = tile.rows * tile.vectors;
+  for (std::size_t i = reduced.size(); i-- > 0; copies *= trips(reduced[i])) {
+    if (trips(reduced[i]) < 1 || trips(reduced[i]) > 8 || copies * trips(reduced[i]) > 96) break;
+    mark(verb::unroll, reduced[i]);
+  }
   mark(verb::unroll, rows.inner);
   mark(verb::vectorize, columns.inner);
   if (piece >= 0) mark(verb::parallel, piece);
   else run_parallel(others, total);
+  for (access const& one : v.loads(stage)) {  // the processor sees no pattern in rows of a few lines each
+    step ahead{verb::prefetch, 1, {reduced.back()}, 16};
+    ahead.tensor = one.tensor;
+    if (scattered && t.rows >= 0 && one.step(t.columns) == 1 && may(ahead)) s_.take(ahead);
+  }
 }
 /// Of a stage that is computed in a loop of another: vectors of sums, as many as registers hold, for each row.
 WEFT_DECL void rule_plan::tile_of_guest(int stage, tile_axes const& t, int depth) {

@@ -67,8 +67,10 @@ WEFT_DECL void rule_plan::elementwise(int stage, int first_axis, bool alone) {
   }
   bool const tile = other >= 0;
   std::int64_t const vectors = tile ? 1 : work <= 8 ? 4 : work <= 20 ? 2 : 1;
-  parts const rows = tile ? cut(v.loop(stage, other), 16) : parts{};
-  parts const lane = cut(whole >= 0 ? whole : v.loop(stage, axis), lanes * vectors);
+  std::int64_t const line = 64 / size_bytes(program::at(v.p().tensors, of.tensor).type);
+  // Several lines of each row that is read, so that few pages are opened for little.
+  parts const rows = tile ? cut(v.loop(stage, other), 8 * line) : parts{};
+  parts const lane = cut(whole >= 0 ? whole : v.loop(stage, axis), tile ? 16 : lanes * vectors);
   around.push_back(rows.outer);
   around.push_back(lane.outer);
   sequence<std::int32_t> order = around;
@@ -76,10 +78,25 @@ WEFT_DECL void rule_plan::elementwise(int stage, int first_axis, bool alone) {
   order.push_back(rows.inner);
   order.push_back(lane.inner);
   reorder(order);
-  mark(verb::vectorize, lane.inner);
+  // Gathers take longer than scalar loads: 16 lanes some 40 cycles (Zen 4).
+  mark(tile && work <= 4 ? verb::unroll : verb::vectorize, lane.inner);
   if (!alone) return;
   run_parallel(around, total);
-  store_past_caches(stage);
+  if (tile) copy_tiles(stage, all, axis, other, lane.outer);
+  else store_past_caches(stage);
+}
+/// Brings what a tile reads across its rows onto the stack, line by line: in memory the lines of a tile may be so far apart
+/// that all fall into one set of a cache.
+WEFT_DECL void rule_plan::copy_tiles(int stage, sequence<access> const& all, int axis, int other, int at) {
+  if (how_ != boldness::all || at < 0) return;
+  for (access const& one : all) {
+    if (one.step(axis) == 0 || one.step(axis) == 1 || one.step(other) != 1 || one.tensor == view().stage(stage).tensor) continue;
+    int const copy = add_stage(verb::cache_read, stage, one.tensor);
+    if (copy < 0 || !place(verb::compute_at, copy, at)) continue;
+    rule_view const now = view();
+    for (int a = 0; a < now.stage(copy).spatial; ++a)
+      if (now.strides(one.tensor)[static_cast<std::size_t>(a)] == 1 && a + 1 == now.stage(copy).spatial) mark(verb::vectorize, now.loop(copy, a));
+  }
 }
 /// Where all that a nest touches is larger than the last cache, what it writes need not be read first.
 WEFT_DECL void rule_plan::store_past_caches(int stage) {

@@ -24,6 +24,26 @@ WEFT_DECL bool rule_plan::order_may_change(int stage) const {
   for (int r = 0; r < of.results; ++r) exact = exact && !is_float(program::at(p.tensors, of.tensor + r).type);
   return exact || in_.reassociate;
 }
+/// The parts of a short row take longer to join, one after the other, than the row to sum: 64 of them 256 cycles. So they are
+/// joined by vectors first, and those by shorter ones.
+WEFT_DECL void rule_plan::join_in_steps(int stage, int v, std::int64_t count, std::int64_t terms) {
+  int const depth = view().stage(stage).spatial;
+  std::int64_t const lanes = view().lanes(stage);
+  while (count > 4 && terms <= 64 * count && depth > 0) {
+    std::int64_t const next = count > lanes ? lanes : 4;
+    if (count % next != 0 || count == next) return;
+    taken_apart const made = rfactor(stage, v, next, false);
+    if (made.parts < 0) return;
+    host_[static_cast<std::size_t>(made.parts)] = stage;
+    rule_view const after = view();
+    int const lane = after.loop(made.parts, depth);
+    reorder({after.loop(made.parts, depth + 1), lane});
+    mark(verb::unroll, after.loop(made.parts, depth + 1));
+    mark(verb::vectorize, lane);
+    joins_.push_back(made.parts);
+    count = next, v = made.v;
+  }
+}
 /// Sums of each row by lanes of vectors; where there are too few rows for all threads, of pieces of them.
 WEFT_DECL bool rule_plan::in_parts(int stage) {
   rule_view const v = view();
@@ -45,6 +65,7 @@ WEFT_DECL bool rule_plan::in_parts(int stage) {
   taken_apart const made = rfactor(summed, now.loop(summed, k), count, false);
   if (made.parts < 0) return false;
   host_[static_cast<std::size_t>(made.parts)] = summed;
+  join_in_steps(summed, made.v, count, terms);
   rule_view const after = view();
   stage_info const inner = after.stage(made.parts), outer = after.stage(summed);
   sequence<std::int32_t> order;
@@ -60,11 +81,14 @@ WEFT_DECL bool rule_plan::in_parts(int stage) {
     for (std::size_t i = 0; i + 1 < rows.size(); ++i) turned.push_back(rows[i]);
     reorder(turned);
     mark(verb::parallel, turned[0]);
-    place(verb::compute_at, made.parts, turned.back());
-  } else {
-    if (own_nest) run_parallel(rows, total);
-    if (!rows.empty()) place(verb::compute_at, made.parts, rows.back());
+    rows = turned;
+  } else if (own_nest) {
+    run_parallel(rows, total);
   }
+  // What the others read is placed behind them.
+  for (; !joins_.empty() && !rows.empty(); joins_.pop_back()) place(verb::compute_at, joins_.back(), rows.back());
+  joins_.clear();
+  if (!rows.empty()) place(verb::compute_at, made.parts, rows.back());
   return true;
 }
 WEFT_DECL void rule_plan::reduction(int stage) {

@@ -2,7 +2,7 @@
 #pragma once
 
 #include "weft/schedule/placement.hpp"
-#include "weft/schedule/rules/rules.hpp"
+#include "weft/schedule/rules/input.hpp"
 
 namespace weft::inline WEFT_ABI {
 namespace detail {

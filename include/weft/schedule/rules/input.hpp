@@ -1,0 +1,21 @@
+// What a rule knows of the machine and of the call.
+#pragma once
+
+#include "weft/schedule/schedule.hpp"
+
+namespace weft::inline WEFT_ABI {
+
+/// What a rule knows beside the program and `nest::limits`. By tensor of the program: the strides in elements, of inputs
+/// and outputs; and whether it is an input whose elements stay the same over many calls.
+struct rule_input {
+  std::int64_t l1_bytes = 0, l2_bytes = 0, l3_bytes = 0;  // 0: not known
+  std::int32_t threads = 1;
+  bool reassociate = true;  // may sums of floats be taken in another order?
+  bool in_place = false;    // an output is written over an input
+  sequence<sequence<std::int64_t>> strides{};
+  sequence<bool> constant{};
+  double fork_cycles = 60000;  // of one thread: less is not worth waking others, which takes 2 to 5 us
+  double copy_reads = 24;      // of each element: less is not worth a copy of a tensor without gaps
+};
+
+}  // namespace weft::inline WEFT_ABI
