@@ -416,6 +416,35 @@ TEST_CASE("a negative extent anywhere is an argument_error, also where no output
   CHECK_THROWS_AS(hidden(view(x, 3)), weft::argument_error);
   CHECK_THROWS_AS(weft::evaluate(reduced, view(x, 3)), weft::argument_error);
 }
+TEST_CASE("an extent that leaves the range of i64 is refused, on its way too, and never wraps") {
+  float one = 1;
+  auto const cube = weft::kernel<"cube">([](auto x) {
+    auto n = x.extent(0);
+    return compute<"y">(n * n * n + 5, [=](auto) { return x(0); });
+  });
+  auto const times = [&](std::int64_t n) { return view(&one, n).strided(0); };
+  for (std::int64_t const n : {std::int64_t(1) << 22, std::int64_t(3000000), std::int64_t(2642246)})
+    CHECK_REFUSED("y would have more elements than an i64 counts, in dimension 0", static_cast<void>(cube(times(n))));
+  CHECK_THROWS_AS(static_cast<void>(weft::evaluate(cube, times(std::int64_t(1) << 22))), weft::argument_error);
+  auto const within = weft::kernel<"within">([](auto x) {
+    auto n = x.extent(0);
+    auto const a = compute<"a">(n * n, [=](auto) { return x(0); });
+    return compute<"y">(1, [=](auto) { return a(0); });
+  });
+  CHECK_REFUSED("a would have more elements than an i64 counts, in dimension 0", static_cast<void>(within(times(std::int64_t(1) << 32))));
+  auto const reduced = weft::kernel<"reduced">([](auto x) {
+    auto n = x.extent(0);
+    return compute<"y">(1, [=](auto) { return sum(n * n - n, [=](auto) { return x(0); }); });
+  });
+  CHECK_REFUSED("a reduction of y would run over more elements than an i64 counts",
+                static_cast<void>(reduced(times(std::int64_t(1) << 32))));
+  auto const asked = weft::kernel<"asked">([](auto x) {
+    auto n = x.extent(0);
+    weft::require(n * n > 3);
+    return compute<"y">(1, [=](auto) { return x(0); });
+  });
+  CHECK_THROWS_AS(static_cast<void>(asked(times(std::int64_t(1) << 32))), weft::argument_error);
+}
 TEST_CASE("an extent may be negative on its way") {
   constexpr auto k = weft::kernel<"k">([](auto x) {
     auto n = x.extent(0);

@@ -204,6 +204,16 @@ inline nest for_target(nest n, target const& t) {
   }
   return n;
 }
+/// Memory of which a step wanted that it becomes registers.
+inline ir::buffer const* left_on_the_stack(ir::function const& f, ir::stmt s) {
+  if (f.wanted_in_registers.empty()) return nullptr;
+  if (s->kind == ir::stmt_kind::allocate && s->buf->where == ir::scope::stack)
+    for (std::int32_t id : f.wanted_in_registers)
+      if (s->buf->id == id) return s->buf;
+  for (ir::stmt c : s->children)
+    if (ir::buffer const* const found = left_on_the_stack(f, c)) return found;
+  return nullptr;
+}
 }  // namespace detail
 
 WEFT_DECL ir::function make_loops(ir::arena& m, compile_request const& r, schedule const& s) {
@@ -228,6 +238,11 @@ WEFT_DECL ir::function make_loops(ir::arena& m, compile_request const& r, schedu
   if (detail::dump_wanted("lower")) detail::dump("lower", print(f));
   run_passes(f, {r.machine->vector_bytes, r.machine->converts_f16()}, {detail::after_pass, &log});
   if (checked) linked_instruments.prepare(f);
+  else if (ir::buffer const* const left = detail::left_on_the_stack(f, f.body))
+    WEFT_THROW(schedule_error(joined(
+        {"set_scope: ", sentence(diagnosis::memory_that_is_to_be_registers_is_accessed_at_numbers__unroll_the_loops_around),
+         "\n  in    schedule of ", r.name, ", ", left->name, "\n  try   ",
+         static_way_out(diagnosis::memory_that_is_to_be_registers_is_accessed_at_numbers__unroll_the_loops_around)})));
   return f;
 }
 

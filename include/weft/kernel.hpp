@@ -84,7 +84,7 @@ template <class What, class... In>
 struct result_type {
   static_assert(std::is_invocable_v<What const&, typename input_of<In>::handle...>,
                 "weft: the what-lambda cannot be called with these inputs: it takes one parameter per input, a tensor "
-                "or a number; or other lines here say what in it does not compile");
+                "or a number, and outputs are marked, weft::out(c); or other lines here say what in it does not compile");
   using type = std::remove_cvref_t<std::invoke_result_t<What const&, typename input_of<In>::handle...>>;
 };
 template <class What, class... In>
@@ -433,7 +433,8 @@ class prepared_kernel {
   static std::uint64_t shared_with(argument const* a);
   [[noreturn]] void refuse() const {
     WEFT_THROW(argument_error(k_->name + ": these arguments have other shapes, strides or shared memory than those "
-                                         "that it was prepared for; prepare again, or call the kernel itself"));
+                                         "that it was prepared for, or none (a null pointer); prepare again, or call the "
+                                         "kernel itself"));
   }
   ready_kernel const* k_;
 };

@@ -259,7 +259,10 @@ class program_maker : access_maker {
       if (chooses && terms == 0) result.most = -1;  // infinite
     }
     result.node = cast(this->op(combine, before, x.node), t);
-    if (r_.chance(20)) result.node = this->op(op::select, condition(), result.node, self);
+    if (r_.chance(20)) {
+      result.node = this->op(op::select, condition(), result.node, self);
+      if (combine == op::min || combine == op::max) result.most = -1;  // infinite, if it holds nowhere
+    }
     if (says_merged_)
       info.merged = cast(this->op(combine, before, cast(p_.add({op::self, t, place + 1}), as)), t);
     return result;

@@ -22,8 +22,8 @@ template <class F>
 std::string without_exceptions(F const& f) {
   try {
     return f();
-  } catch (weft::schedule_error const& e) {  // memory on the stack that only lowering knows to be too large
-    return std::string_view(e.what()).find("set_scope: memory on the stack") == 0 ? "" : std::string("thrown: ") + e.what();
+  } catch (weft::schedule_error const& e) {  // memory that only lowering knows to be too large, or no registers
+    return std::string_view(e.what()).find("set_scope: memory ") == 0 ? "" : std::string("thrown: ") + e.what();
   } catch (weft::error const& e) {
     return std::string("thrown: ") + e.what();
   }

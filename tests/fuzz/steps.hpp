@@ -265,7 +265,7 @@ inline weft::trace draw_steps(random_source& r, weft::schedule s, weft::sequence
       case 11: {
         step one{verb::set_scope};
         one.stage = r.below(static_cast<int>(s.order.size()));
-        one.word = static_cast<std::uint8_t>(r.below(2));
+        one.word = static_cast<std::uint8_t>(r.below(3));
         attempt(one);
         break;
       }

@@ -124,6 +124,7 @@ class evaluator {
   }
   constexpr std::int64_t axis_extent(int axis) const {
     std::int64_t const extent = extent_of(program::at(p_.axes, axis).extent);
+    if (extent == endless_extent) WEFT_THROW(argument_error("evaluate: an axis has more elements than an i64 counts"));
     if (extent < 0) WEFT_THROW(argument_error("evaluate: an axis has a negative extent"));
     return extent;
   }

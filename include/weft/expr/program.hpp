@@ -231,7 +231,8 @@ constexpr std::int64_t ceil_div(std::int64_t a, std::int64_t b) {
 
 /// No extent has one of these values, though arithmetic on extents may well be negative on its way. Open: the code is to
 /// be for all sizes (dim.hpp).
-inline constexpr std::int64_t unknown_extent = std::int64_t(-0x7fffffffffffffff) - 1, open_extent = unknown_extent + 1;
+inline constexpr std::int64_t unknown_extent = std::int64_t(-0x7fffffffffffffff) - 1, open_extent = unknown_extent + 1,
+                              endless_extent = unknown_extent + 2;  // no i64 holds it
 
 namespace detail {
 template <class Extents>
@@ -262,7 +263,11 @@ struct extent_evaluation {
   constexpr std::int64_t computed(node const& n) {
     std::int64_t const a = value(n.a), b = n.b >= 0 ? value(n.b) : 0, c = n.c >= 0 ? value(n.c) : 0;
     std::int64_t const least = a < b ? (a < c ? a : c) : (b < c ? b : c);
-    if (least <= open_extent) return least;
+    if (least <= endless_extent) return least;
+    std::int64_t whole = 0;
+    if ((n.kind == op::add && __builtin_add_overflow(a, b, &whole)) || (n.kind == op::sub && __builtin_sub_overflow(a, b, &whole)) ||
+        (n.kind == op::mul && __builtin_mul_overflow(a, b, &whole)))
+      return endless_extent;
     return apply(n.kind, p.at(is_choice(n.kind) ? n.b : n.a).type, a, b, c, n.type);
   }
 };
@@ -270,7 +275,7 @@ struct extent_evaluation {
 
 /// The value of an extent expression, given the extents of the inputs: `inputs(tensor, dim)`. It may be negative.
 /// Anything that depends on an unknown extent (for which `inputs` is -1) is unknown_extent, else what depends on an open
-/// one (below -1) is open_extent.
+/// one (below -1) is open_extent; where a number on the way leaves the range of i64, it is endless_extent.
 template <class Extents>
 constexpr std::int64_t extent_value(program const& p, int id, Extents const& inputs) {
   return detail::extent_evaluation<Extents>{p, inputs}.value(id);

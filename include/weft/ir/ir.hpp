@@ -183,6 +183,7 @@ struct function {
   sequence<scalar_argument> scalars;
   sequence<std::string> variables;  // names of loop variables; unique
   stmt body = nullptr;
+  sequence<std::int32_t> wanted_in_registers{};  // buffers, by number: that none is left on the stack was asked for
 };
 
 // --- making expressions; each folds literals and drops what has no effect -----------------------------------

@@ -106,6 +106,11 @@ WEFT_DECL void lowering::make_intermediate(int tensor) {
   b->where = is_kept(t.stage)                                                              ? ir::scope::kept
              : has_place_on_stack(t.stage, memory_bytes(t.type, shape, strides), false) ? ir::scope::stack
                                                                                          : ir::scope::heap;
+  if (wants_registers(t.stage)) f_.wanted_in_registers.push_back(b->id);
+}
+WEFT_DECL bool lowering::wants_registers(int stage) const {
+  memory_wish const* const wish = n_.wish(stage, -1);
+  return wish != nullptr && wish->where == scope::registers;
 }
 /// Of what there is for each dimension of a tensor, that of those which its memory has.
 WEFT_DECL sequence<ir::expr> lowering::kept_dimensions(int tensor, sequence<ir::expr> const& all) const {
@@ -147,7 +152,7 @@ WEFT_DECL bool lowering::has_place_on_stack(int stage, double bytes, bool else_t
   memory_wish const* const wish = n_.wish(stage, -1);
   bytes += 64;
   bool const room = bytes + static_cast<double>(stack_bytes_) <= static_cast<double>(most_on_stack);
-  bool const wanted = wish != nullptr && wish->where == scope::stack;
+  bool const wanted = wish != nullptr && wish->where != scope::workspace;
   if (wanted && !room)
     WEFT_THROW(schedule_error(
         joined({"set_scope: ", sentence(diagnosis::memory_on_the_stack_has_at_most_64_KiB__compute_the_stage_inside_a_loop),

@@ -9,6 +9,7 @@ namespace detail {
 /// another layout.
 WEFT_DECL ir::stmt lowering::by_instruction(open_loop const& o, guard_states const& states) {
   intrinsic const& by = *n_.at(o.id).by;
+  if (n_.at(o.id).extent != by.terms) return nullptr;
   for (std::size_t g = 0; g < now_->guards.size(); ++g)
     if (states[g] != guard_state::holds && uses(now_->guards[g].index, o.variable)) return nullptr;
   int const body = p_.result(*now_->stage, 0).body;

@@ -124,8 +124,10 @@ class binder {
                      ? joined({"; arithmetic widens narrow types: end the stage with a weft::cast to ",
                                weft::name(a.type)})
                      : ""}));
-    for (int d = 0; d < a.rank; ++d)
+    for (int d = 0; d < a.rank; ++d) {
+      if (i >= first_output_ && a.extents[d] == endless_extent) refuse(joined({called(i), endless, std::to_string(d)}));
       if (a.extents[d] < 0) refuse(joined({called(i), " has a negative extent: ", shape(a)}));
+    }
     if (reaches_too_far(a)) refuse(joined({called(i), " reaches further than memory does: ", shape(a)}));
     if (a.data == nullptr && !is_empty(a) && !a.is_allocated_here) refuse(called(i) + " has no memory (a null pointer)");
     argument_layout l;
@@ -143,6 +145,7 @@ class binder {
       if (g.tensor == tensor) return g.a->extents[dim];
     return -1;
   }
+  static constexpr char const* endless = " would have more elements than an i64 counts, in dimension ";
   /// What weft::require asked for.
   void condition(int id) const {
     std::int64_t const met = value_of(id);
@@ -172,10 +175,12 @@ class binder {
         std::int64_t const extent = value_of(program::at(p_.axes, s.first_axis + d).extent);
         if (extent >= 0) continue;
         std::string const name(program::at(p_.tensors, s.tensor).name.view());
-        refuse(d < s.spatial ? joined({name, " would have a negative extent in dimension ", std::to_string(d), ": ",
-                                       std::to_string(extent)})
-                             : joined({"a reduction of ", name, " would run over ", std::to_string(extent),
-                                       " elements"}));
+        bool const counted = extent != endless_extent;
+        if (d < s.spatial)
+          refuse(counted ? joined({name, " would have a negative extent in dimension ", std::to_string(d), ": ", std::to_string(extent)})
+                         : joined({name, endless, std::to_string(d)}));
+        refuse(joined({"a reduction of ", name, " would run over ",
+                       counted ? joined({std::to_string(extent), " elements"}) : "more elements than an i64 counts"}));
       }
   }
   std::int64_t value_of(int extent) const {

@@ -79,7 +79,7 @@ enum class verdict : std::uint8_t { legal, deferred, illegal };
     "a vectorized axis has more than 1024 lanes; split it and vectorize the inner part", \
     "") \
   X(an_unrolled_axis_has_an_open_extent__split_it_first, \
-    "an unrolled axis has an open extent (weft::dim); split it and unroll the inner part", \
+    "an axis that is to be written out, unrolled or as virtual threads, has an open extent (weft::dim); split it and take the inner part", \
     "") \
   X(a_vectorized_axis_has_an_open_extent__split_it_first, \
     "a vectorized axis has an open extent (weft::dim); split it and vectorize the inner part", \
@@ -195,6 +195,9 @@ enum class verdict : std::uint8_t { legal, deferred, illegal };
   X(memory_on_the_stack_has_at_most_64_KiB__compute_the_stage_inside_a_loop, \
     "memory on the stack has a known size, at most 64 KiB for all stages of a kernel together", \
     "compute_at a loop in which less of it is read, before this step; or scope::workspace") \
+  X(memory_that_is_to_be_registers_is_accessed_at_numbers__unroll_the_loops_around, \
+    "memory that is to be registers has accesses whose element is not known when the loops are unrolled", \
+    "unroll or vectorize the loops that their indices use; or scope::stack") \
   X(the_stage_must_read_that_one_at_its_own_index_alone, \
     "the stage must read that one, each element at its own index, and no other element of it", \
     "compute_at or compute_inline for the stage that is read") \

@@ -83,7 +83,7 @@ struct placement {
 };
 
 /// Where memory for a stage is: on the stack of the thread that computes it, or in the call's workspace.
-enum class scope : std::uint8_t { stack, workspace };
+enum class scope : std::uint8_t { stack, workspace, registers };
 
 /// What a step wants of the memory of a stage: its scope, or the stride of a dimension, factor * n + offset elements; that it
 /// is stored past the caches; or that it is kept between calls.

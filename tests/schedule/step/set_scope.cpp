@@ -3,6 +3,8 @@
 #include <doctest/doctest.h>
 
 #include "weft/schedule/print.hpp"
+#include "weft/print_how.hpp"
+#include "weft/weft.hpp"
 
 using namespace weft_test;
 using weft::diagnosis;
@@ -98,4 +100,48 @@ TEST_CASE("set_scope: what it refuses") {
     if (c.why != diagnosis::the_stage_is_none_of_this_schedule)
       CHECK(weft::parse_trace(weft::print_trace(t.s), weft::schedule(t.p, all_extents{16})) == t.s.steps);
   }
+}
+
+namespace {
+constexpr auto squares = [](auto A) {
+  auto n = A.extent(0);
+  auto row = weft::compute<"row">(n, 8, [=](auto i, auto j) { return A(i, j) + A(i, j + 1); });
+  return weft::compute<"out">(n, 8, [=](auto i, auto j) { return row(i, j) * row(i, j); });
+};
+}  // namespace
+TEST_CASE("set_scope: who asks for registers is told when the loops leave memory in place") {
+  constexpr auto in_registers = weft::kernel<"squares">(squares, [](auto& s, auto, auto row, auto out) {
+    auto [i, j] = out.axes();
+    auto [ri, rj] = row.axes();
+    s.compute_at(row, i);
+    s.vectorize(rj);
+    s.vectorize(j);
+    s.set_scope(row, scope::registers);
+  });
+  constexpr auto indexed = weft::kernel<"squares">(squares, [](auto& s, auto, auto row, auto out) {
+    auto [i, j] = out.axes();
+    auto [ri, rj] = row.axes();
+    s.compute_at(row, i);
+    s.vectorize(rj);
+    s.set_scope(row, scope::registers);
+  });
+  float a[5 * 9], wanted[5 * 8], c[5 * 8];
+  for (int i = 0; i < 45; ++i) a[i] = static_cast<float>(i * i % 17);
+  for (int i = 0; i < 40; ++i) wanted[i] = (a[i / 8 * 9 + i % 8] + a[i / 8 * 9 + i % 8 + 1]) * (a[i / 8 * 9 + i % 8] + a[i / 8 * 9 + i % 8 + 1]);
+  auto const A = weft::view(a, 5, 9);
+  in_registers(A, weft::out(c, 5, 8));
+  for (int i = 0; i < 40; ++i) CHECK(c[i] == wanted[i]);
+  CHECK(in_registers.ir(A).find("in registers") != std::string::npos);
+  CHECK(in_registers.trace(A).find("row: set_scope(registers)\n") != std::string::npos);
+  CHECK(weft::print_how(in_registers, A).find("s.set_scope(row, weft::scope::registers);\n") != std::string::npos);
+  std::string said;
+  try {
+    indexed(A, weft::out(c, 5, 8));
+  } catch (weft::schedule_error const& e) {
+    said = e.what();
+  }
+  CHECK(said ==
+        "set_scope: memory that is to be registers has accesses whose element is not known when the loops are unrolled\n"
+        "  in    schedule of squares, row\n"
+        "  try   unroll or vectorize the loops that their indices use; or scope::stack");
 }

@@ -11,7 +11,7 @@ struct prepack_rule {
     if (!(program::at(n.places, s.stage) == placement()) || n.has_beside(s.stage))
       return illegal(diagnosis::a_prepacked_stage_is_computed_in_a_nest_of_its_own);
     if (input_of(n.computation(), s.stage) < 0) return illegal(diagnosis::a_prepacked_stage_reads_one_input_and_nothing_else);
-    if (memory_wish const* const w = n.wish(s.stage, -1); w != nullptr && w->where == scope::stack)
+    if (memory_wish const* const w = n.wish(s.stage, -1); w != nullptr && w->where != scope::workspace)
       return illegal(diagnosis::memory_on_the_stack_ends_with_the_call__it_cannot_be_prepacked);
     return {};
   }

@@ -8,7 +8,7 @@ namespace weft::inline WEFT_ABI {
 struct set_scope_rule {
   static constexpr ruling check(nest const& n, step const& s) {
     if (ruling const r = has_memory(n, s.stage); r.v != verdict::legal) return r;
-    if (s.word != static_cast<int>(scope::stack)) return {};
+    if (s.word == static_cast<int>(scope::workspace)) return {};
     // Parts are known when loops are made; lowering has the last word.
     if (program::at(n.places, s.stage).loop >= 0) return {verdict::deferred};
     program const& p = n.computation();
@@ -36,13 +36,16 @@ struct set_scope_rule {
 /// `s.set_scope`, as a part of `schedule`.
 template <class Schedule>
 struct set_scope_step {
-  /// Says where memory for a stage is: `weft::scope::stack` or `weft::scope::workspace`. Without it what is computed
-  /// inside a loop is on the stack where it is small enough, all else in the workspace.
+  /// Says where memory for a stage is: `weft::scope::stack`, `weft::scope::registers` or `weft::scope::workspace`, which is on
+  /// the heap. Without it what is computed inside a loop is on the stack where it is small enough, all else in the workspace.
+  /// Memory on the stack becomes registers when each access has its own element, known when loops are unrolled; to ask for
+  /// registers is to be told when it does not.
   ///
   /// Needs   no output, and not inlined; on the stack a known size, and no more than 64 KiB for all stages together
   /// Keeps   all elements
-  /// Errors  schedule_error "set_scope: memory on the stack has a known size", perhaps at the first call
-  /// Cost    none; memory on the stack may become registers
+  /// Errors  schedule_error "set_scope: memory on the stack has a known size", "set_scope: memory that is to be registers
+  ///         has accesses ..", perhaps at the first call
+  /// Cost    none
   template <class Stage>
   constexpr void set_scope(Stage const& stage, scope where) {
     step request{verb::set_scope};

@@ -13,7 +13,9 @@ struct tensorize_rule {
     if (s.by == nullptr || !l.reduced) return illegal(diagnosis::an_instruction_adds_terms_of_a_reduced_axis);
     if (n.order_of(s.loops[0]).back() != s.loops[0])
       return illegal(diagnosis::a_tensorized_axis_stands_inside_all_others__reorder_first);
-    if (l.extent != s.by->terms && l.extent != -1)
+    // The inner part of a split is shorter where all there is are fewer terms.
+    bool const has_less = l.parent >= 0 && l.extent >= 0 && n.at(l.parent).factor == s.by->terms && n.at(l.parent).inner == s.loops[0];
+    if (l.extent != s.by->terms && l.extent != -1 && !has_less)
       return illegal(diagnosis::a_tensorized_axis_runs_once_for_each_term_of_the_instruction__split_it_first);
     program const& p = n.computation();
     stage_info const& stage = program::at(p.stages, l.stage);
@@ -44,7 +46,7 @@ struct tensorize_step {
   ///         view with others runs the plain loop). Vectorize the axis around it
   /// Keeps   the bits, if the instruction joins the terms as the stage does: pmaddwd and vpdpbusd. What another one computes
   ///         its declaration says (`computes`); it is as if the step had reordered the reduction
-  /// Tail    a last part with fewer terms is plain code
+  /// Tail    a last part with fewer terms, the only one too, is plain code
   /// Errors  schedule_error "tensorize: operand .. is not laid out for it"
   /// Cost    none where the target lacks the instruction, or there are fewer lanes than it has at least: the loop is unrolled
   /// Source  TVM, `Schedule.tensorize`
