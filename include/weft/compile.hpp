@@ -121,7 +121,7 @@ struct kernel_texts {
 /// of those that needs the fewest: a program that ran on its author's machine runs on a smaller one, slower, and `loops`
 /// says why.
 /// Errors  schedule_error: step, axis, nest, a way out
-/// Cost    20 us for a matmul; with knobs 15 us more for the look at the disk
+/// Cost    20 us for a matmul; with knobs, the look at the disk besides (cache::find_tuned)
 schedule make_schedule(compile_request const& r);
 
 namespace detail {

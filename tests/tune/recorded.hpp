@@ -22,7 +22,7 @@ inline constexpr auto recorded_matmul = weft::kernel<"matmul">(
     },
     [](auto& s, auto, auto, auto C) {
       auto [i, j, k] = C.axes();
-      auto [ko, ki] = s.split(k, s.knob("kb", {16, 32, 64, 128, 256}));
+      auto [ko, ki] = s.split(k, s.knob("kb", {16, 64, 128, 256, 500}));
       auto [io, ii] = s.split(i, s.knob("mr", {1, 2, 4, 6, 8, 12}));
       auto [jo, ji] = s.split(j, s.knob("nr", {8, 16, 32, 48, 64}));
       auto const order = s.knob("order", {0, 1, 2, 3, 4, 5});
@@ -71,15 +71,18 @@ inline constexpr auto recorded_softmax = weft::kernel<"softmax">(
     },
     [](auto& s, auto, auto m, auto e, auto sum, auto y) {
       auto const rows = s.split(m.axes()[0], s.knob("max_rows", {4, 8, 16, 32}));
-      s.reorder(rows[0], m.axes()[1], rows[1]);
+      if (s.knob("max_inside", {0, 1}) != 0) s.reorder(rows[0], m.axes()[1], rows[1]);
+      else s.reorder(m.axes()[1], rows[0], rows[1]);
       s.vectorize(rows[1]);
       auto const sums = s.split(sum.axes()[0], s.knob("sum_rows", {4, 8, 16, 32}));
-      s.reorder(sums[0], sum.axes()[1], sums[1]);
+      if (s.knob("sum_inside", {0, 1}) != 0) s.reorder(sums[0], sum.axes()[1], sums[1]);
+      else s.reorder(sum.axes()[1], sums[0], sums[1]);
       s.vectorize(sums[1]);
-      s.vectorize(s.split(e.axes()[1], s.knob("exp_columns", {4, 8, 16, 32, 64}))[1]);
-      auto const out = s.split(y.axes()[1], s.knob("columns", {4, 8, 16, 32, 64}));
+      s.vectorize(s.split(e.axes()[1], s.knob("exp_columns", {4, 8, 16, 64}))[1]);
+      auto const out = s.split(y.axes()[1], s.knob("columns", {4, 8, 16, 64}));
       s.vectorize(out[1]);
-      if (s.knob("unroll", {0, 1}) != 0) s.unroll(s.split(out[0], 2)[1]);
+      auto const rolled = s.knob("unroll", {1, 2, 4});
+      if (rolled > 1) s.unroll(s.split(out[0], rolled)[1]);
     });
 
 /// What a space's points are judged for, wherever the replay runs: 32 registers of 64 bytes.

@@ -24,7 +24,7 @@ struct tensor_place {
   std::int64_t at = 0;
 };
 
-/// The arguments of a call, copied. Between blocks there are pages that may not be touched (in a worker), around their
+/// The arguments of a call, copied. Around each block are addresses that may not be touched (in a worker), around their
 /// bytes a pattern that is looked at: a candidate that writes one element outside is found either way.
 class argument_copies {
  public:

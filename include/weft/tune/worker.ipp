@@ -68,12 +68,15 @@ inline bool receive_all(int fd, void* into, std::size_t bytes, double until) {
   return true;
 }
 
-/// The shared memory as a worker maps it: a page that may not be touched before and behind each block, inputs read-only.
+/// What may not be touched before and behind each block: address space alone. One page is not enough: an index that is wrong
+/// by a row leads behind it, where something of the worker's own may be.
+inline constexpr std::size_t guard_bytes = std::size_t(64) << 20;
+/// The shared memory as a worker maps it, inputs read-only.
 inline char* map_guarded(int fd, memory_block const& m) {
   auto const inside = static_cast<std::size_t>(m.pages_bytes);
-  void* const all = ::mmap(nullptr, inside + 2 * page, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+  void* const all = ::mmap(nullptr, inside + 2 * guard_bytes, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
   if (all == MAP_FAILED) return nullptr;
-  char* const at = static_cast<char*>(all) + page;
+  char* const at = static_cast<char*>(all) + guard_bytes;
   int const rights = m.written ? PROT_READ | PROT_WRITE : PROT_READ;
   return ::mmap(at, inside, rights, MAP_SHARED | MAP_FIXED, fd, m.offset) == MAP_FAILED ? nullptr : at;
 }
