@@ -34,6 +34,7 @@ class cuda_tensor {
   }
   /// The address of the first element, for the GPU alone.
   T* address() const { return data_; }
+  /// Its extents.
   std::array<std::int64_t, static_cast<std::size_t>(Rank)> const& shape() const { return shape_; }
   /// How many elements there are.
   std::size_t size() const {
@@ -127,6 +128,7 @@ struct cuda_device;
 template <fixed_string Name, class What, class How>
 class cuda_kernel_t {
  public:
+  /// On GPU number `device`; `stream` is a CUstream or cudaStream_t, null the default one.
   constexpr cuda_kernel_t(What const& what, How const& how, int device, void* stream)
       : what_(what), how_(how), device_(device), stream_(stream) {}
 

@@ -49,6 +49,7 @@ struct cuda_driver {
 
 /// Attributes of a device, and of a kernel, by their numbers in cuda.h.
 enum class device_attribute : int { major = 75, minor = 76, shared_bytes = 97 };
+/// Of a kernel: CU_FUNC_ATTRIBUTE_MAX_DYNAMIC_SHARED_SIZE_BYTES, in bytes.
 inline constexpr int most_dynamic_shared = 8;
 
 /// The driver, loaded by the first call: what WEFT_CUDA names, else libcuda.so.1. Null, with the reason in `why`, when there
@@ -73,6 +74,7 @@ cuda_gpu const& open_gpu(int number);
 /// Its context is this thread's, for as long as the object lives.
 class gpu_scope {
  public:
+  /// Makes the context of `g` this thread's. Errors: device_error
   explicit gpu_scope(cuda_gpu const& g) : gpu_(g) { g.check(g.driver->cuCtxPushCurrent_v2(g.context), "weft", "cuCtxPushCurrent"); }
   gpu_scope(gpu_scope const&) = delete;
   gpu_scope& operator=(gpu_scope const&) = delete;
