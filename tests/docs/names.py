@@ -24,6 +24,7 @@ SHARED = {
     "weft/bench/counts.hpp": "counted",
     "weft/codegen/target.hpp": "cannot_be_made cannot_run_here converts_f16 feature_string kept_target triple",
     "weft/compile.hpp": "compile find_instruments inspect linked_instruments make_loops make_schedule told_by_call wanted_memory",
+    "weft/cuda.hpp": "module place",
     "weft/expr/broadcast.hpp": "indices_of meet",
     "weft/expr/face.hpp": "rank",
     "weft/expr/boundary.hpp": "rank",

@@ -1,0 +1,43 @@
+// What docs/names.md and docs/gpu.md say of kernels on a GPU.
+#include "weft/cuda.hpp"
+
+#include <doctest/doctest.h>
+
+#include "weft/runtime/cuda/driver.hpp"
+
+namespace {
+constexpr auto add = weft::kernel<"add">(
+    [](auto x, auto y) { return weft::compute<"z">(x.extent(0), [=](auto i) { return x(i) + y(i); }); },
+    [](auto& s, auto, auto, auto z) {
+      auto [i] = z.axes();
+      s.vectorize(i);
+    },
+    weft::cuda_schedule([](auto& s, auto, auto, auto z) {
+      auto [i] = z.axes();
+      auto [block, thread] = s.split(i, 64);
+      s.bind(block, weft::thread_axis::block_x);
+      s.bind(thread, weft::thread_axis::thread_x);
+    }));
+}  // namespace
+
+TEST_CASE("docs/names.md: a kernel on a GPU, whose text is there on any machine") {
+  float x[100], y[100], z[100] = {};
+  for (int i = 0; i < 100; ++i) x[i] = static_cast<float>(i), y[i] = 2;
+  auto const gpu = add.on(weft::cuda());
+  std::string const text = gpu.cuda_source(weft::view(x, 100), weft::view(y, 100));
+  CHECK(text.find("__global__") != std::string::npos);
+  CHECK(text.find("__launch_bounds__(64)") != std::string::npos);
+  if (std::string why; weft::runtime::find_cuda_driver(&why) == nullptr) {
+    MESSAGE("[skip] " << why);
+    CHECK_THROWS_AS(gpu(weft::view(x, 100), weft::view(y, 100), weft::out(z, 100)), weft::device_error);
+    return;
+  }
+  weft::cuda_tensor<float, 1> on_device({100}), sum({100});
+  on_device.fill(x);
+  gpu(on_device, on_device, weft::out(sum));
+  sum.read(z);
+  for (int i = 0; i < 100; ++i) CHECK(z[i] == 2 * x[i]);
+  gpu(weft::on_gpu(on_device.address(), 100), on_device, weft::out_on_gpu(sum.address(), 100));
+  sum.read(z);
+  for (int i = 0; i < 100; ++i) CHECK(z[i] == 2 * x[i]);
+}
