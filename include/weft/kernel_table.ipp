@@ -15,11 +15,12 @@
 namespace weft::inline WEFT_ABI {
 namespace detail {
 
-/// All tables with forms, for `supersede`.
-inline kernel_table* first_table = nullptr;
-inline mutex tables_lock;
+/// All tables with forms, for `supersede`. Hidden: each shared library has its own list, so that none is left in that of another
+/// when it is unloaded.
+[[gnu::visibility("hidden")]] inline kernel_table* first_table = nullptr;
+[[gnu::visibility("hidden")]] inline mutex tables_lock;
 /// ready_kernel::machine of one that is not found any more.
-inline target const* const superseded = reinterpret_cast<target const*>(&first_table);
+[[gnu::visibility("hidden")]] inline target const* const superseded = reinterpret_cast<target const*>(&first_table);
 
 inline bool same_trace(trace const& a, trace const& b) {
   if (a.size() != b.size()) return false;

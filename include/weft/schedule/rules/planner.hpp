@@ -54,7 +54,8 @@ class rule_plan {
     int parts = -1, v = -1;  // the new stage, and the axis that the old one has left
   };
   taken_apart rfactor(int stage, int l, std::int64_t count, bool chunks);
-  std::int64_t trips(int l) const { return s_.at(l).extent < 0 ? -1 : s_.at(l).extent; }
+  /// One where there is no loop; -1: not a number.
+  std::int64_t trips(int l) const { return l < 0 ? 1 : s_.at(l).extent < 0 ? -1 : s_.at(l).extent; }
 
   // --- what is computed where (planner.ipp)
   void inline_stages();
