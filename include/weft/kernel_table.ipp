@@ -1,3 +1,4 @@
+#include <dlfcn.h>
 #include <malloc.h>
 
 #include <cstdlib>
@@ -15,13 +16,17 @@
 namespace weft::inline WEFT_ABI {
 namespace detail {
 
-/// All tables with forms, for `supersede`. Hidden: each shared library has its own list, so that none is left in that of another
-/// when it is unloaded.
+/// All tables of this program or shared library that have forms, for `supersede`. Of another library, whose functions a loader has
+/// bound to those here, none is listed: it may be unloaded first.
 [[gnu::visibility("hidden")]] inline kernel_table* first_table = nullptr;
 [[gnu::visibility("hidden")]] inline mutex tables_lock;
 /// ready_kernel::machine of one that is not found any more.
 [[gnu::visibility("hidden")]] inline target const* const superseded = reinterpret_cast<target const*>(&first_table);
 
+inline bool is_of_this_library(void const* address) {
+  Dl_info its{}, ours{};
+  return ::dladdr(address, &its) != 0 && ::dladdr(&first_table, &ours) != 0 && its.dli_fbase == ours.dli_fbase;
+}
 inline bool same_trace(trace const& a, trace const& b) {
   if (a.size() != b.size()) return false;
   for (std::size_t i = 0; i < a.size(); ++i)
@@ -217,7 +222,7 @@ inline ready_kernel const& find_by_lambdas(kernel_table& table, kernel_face cons
   table_hold const hold(table.lock, !running.is_nested());
   if (ready_kernel const* k = lookup(table, face, arguments, count, shared, state)) return *k;
   if (table.own != nullptr) table.own();
-  if (!table.listed) {
+  if (!table.listed && is_of_this_library(&table)) {
     weft::guard const holding(tables_lock);
     table.next = first_table;
     first_table = &table;
@@ -273,15 +278,7 @@ WEFT_DECL void supersede(bool (*stale)(void const* context, ready_kernel const& 
 }
 
 WEFT_DECL void kernel_table::drop() {
-  if (listed) {
-    guard const holding(detail::tables_lock);
-    for (kernel_table** t = &detail::first_table; *t != nullptr; t = &(*t)->next)
-      if (*t == this) {
-        *t = next;
-        break;
-      }
-    listed = false;
-  }
+  detail::first_table = nullptr;  // the library goes, and all its tables
   while (ready_kernel* const k = first) {
     first = k->next;
     std::free(k->workspace);
