@@ -216,7 +216,7 @@ inline std::string code_name(compile_request const& r, schedule const& s) {
   for (std::size_t i = 0; i < r.what->axes.size(); ++i) {  // as it was written: the first loops are those axes
     loop_info const& l = s.loops[i];
     if (l.stage != out.stage) continue;
-    name += before + (l.extent < 0 ? std::string("n") : std::to_string(l.extent));
+    name += before + (l.extent < 0 ? joined({"n"}) : std::to_string(l.extent));
     before = 'x';
   }
   return (name += '_') += weft::name(out.type);

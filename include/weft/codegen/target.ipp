@@ -176,7 +176,7 @@ inline target probe_host() {
   if (t.has("avx512f") && !t.has("avx512vl")) {  // as of Knights Landing; see cannot_be_made
     sequence<std::string> others;
     for (std::string const& f : t.features)
-      if (f.compare(0, 6, "avx512") != 0) others.push_back(f);
+      if (!f.starts_with("avx512")) others.push_back(f);
     t.features = others;
     t.vector_bytes = 32;
     t.vector_registers = 16;

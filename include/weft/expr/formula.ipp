@@ -36,7 +36,7 @@ class infix {
 
   std::string text(int id) {
     write(id, 0);
-    if (out_.size() > full) out_.replace(full - 3, out_.size(), "...");
+    if (out_.size() > full) out_.resize(full - 3), out_ += "...";
     return out_;
   }
 
@@ -109,7 +109,7 @@ class infix {
     if (stage_->scanned < 0) return;
     std::size_t place = out_.size() - 1;  // of the bracket, and of the commas in front of it
     for (int d = stage_->spatial; --d > stage_->scanned;) place = out_.rfind(',', place - 1);
-    out_.insert(place, stage_->backwards ? " + 1" : " - 1");
+    out_.insert(place, joined({stage_->backwards ? " + 1" : " - 1"}));
   }
   void list(std::string const& open, int first, int count, char const* close) {
     out_ += open;
@@ -235,7 +235,7 @@ WEFT_DECL std::string formula(program const& p, int stage) {
   for (int r = 0; r < s.results && s.scanned >= 0; ++r)
     out += (r > 0 ? ", " : " from ") +
            detail::literal_text(program::at(p.tensors, s.tensor + r).type, p.result(s, r).identity);
-  if (out.size() > detail::infix::full) out.replace(detail::infix::full - 3, out.size(), "...");
+  if (out.size() > detail::infix::full) out.resize(detail::infix::full - 3), out += "...";
   return out;
 }
 

@@ -20,11 +20,12 @@ inline std::string name_text(std::string const& name) {
   std::string s = "`";
   for (char c : name) {
     char hex[8];
+    char const* const escaped = hex;
     if (c == '`' || c == '\\') s += '\\';
     if (static_cast<unsigned char>(c) >= 32)
       s += c;
     else
-      s.append(hex, static_cast<std::size_t>(std::snprintf(hex, sizeof hex, "\\x%02x", static_cast<unsigned>(c))));
+      std::snprintf(hex, sizeof hex, "\\x%02x", static_cast<unsigned>(c)), s += escaped;
   }
   return s + "`";
 }

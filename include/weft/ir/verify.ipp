@@ -1,3 +1,5 @@
+#include <cstring>
+
 #include "weft/base/joined.hpp"
 #include "weft/ir/print.hpp"
 #include "weft/ir/verify.hpp"
@@ -39,7 +41,7 @@ class verifier {
     if (now_ == nullptr) return;
     std::string text = print(now_, f_);  // its own line, and the lets in front
     std::size_t end = 0;
-    while (text.compare(end, 4, "let ") == 0) end = text.find('\n', end) + 1;
+    while (std::strncmp(text.c_str() + end, "let ", 4) == 0) end = text.find('\n', end) + 1;
     fault_ += "\n  in: " + text.substr(0, text.find('\n', end));
   }
   void require(bool holds, char const* what) {

@@ -68,7 +68,7 @@ class bounds_proof {
     return why;
   }
   static std::string number(std::int64_t v) {
-    return infinite(v) ? std::string("an unknown number") : std::to_string(v);
+    return infinite(v) ? joined({"an unknown number"}) : std::to_string(v);
   }
   bool never_negative(linear const& l) const {
     if (range_of(l, ranges_).low >= 0) return true;

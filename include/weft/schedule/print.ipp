@@ -135,7 +135,7 @@ inline void stage_loops(nest const& n, int stage, std::string indent, std::strin
     (out += indent) += kind == loop_kind::serial ? "for" : name(kind);
     out += joined({" ", loop_text(n, stage, id), " in 0..", trips_text(n, id)});
     if (n.at(id).by != nullptr) out += joined({" by ", n.at(id).by->name});
-    out += n.at(id).threads > 0 ? joined({" by at most ", std::to_string(n.at(id).threads), " threads\n"}) : std::string("\n");
+    out += n.at(id).threads > 0 ? joined({" by at most ", std::to_string(n.at(id).threads), " threads\n"}) : joined({"\n"});
     indent += "  ";
     for (fetch_ahead const& f : n.fetches)
       if (f.loop == id)

@@ -87,7 +87,7 @@ inline std::string cell(std::string const& text, std::size_t most) {
   std::string t = text.substr(0, most);
   for (char& c : t)
     if (static_cast<unsigned char>(c) < 32 || c == 127) c = '?';
-  if (text.size() > most) t.replace(most - 2, 2, "..");
+  if (text.size() > most) t.resize(most - 2), t += "..";
   return t;
 }
 }  // namespace detail
@@ -165,6 +165,7 @@ WEFT_DECL report inspect() {
 
 WEFT_DECL std::string report::text() const {
   char line[256];
+  char const* const row = line;
   std::snprintf(line, sizeof line, "%zu kernels, %s of %s at most; this process: %llu hits, %llu misses\n",
                 kernels.size(), detail::bytes_text(bytes).c_str(), detail::bytes_text(limit).c_str(),
                 static_cast<unsigned long long>(hits), static_cast<unsigned long long>(misses));
@@ -172,13 +173,13 @@ WEFT_DECL std::string report::text() const {
   if (unreadable > 0) t += std::to_string(unreadable) + " files that cannot be used\n";
   if (kernels.empty()) return t;
   std::snprintf(line, sizeof line, "%-24s %-12s %10s  %-12s %s\n", "kernel", "target", "bytes", "age", "made by");
-  t += line;
+  t += row;
   for (stored const& k : kernels) {
     std::snprintf(line, sizeof line, "%-24s %-12s %10lld  %-12s weft %s, LLVM %s\n", detail::cell(k.kernel, 64).c_str(),
                   detail::cell(k.target, 32).c_str(), static_cast<long long>(k.bytes),
                   detail::age_text(k.age_s).c_str(), detail::cell(k.version, 32).c_str(),
                   detail::cell(k.llvm, 32).c_str());
-    t += line;
+    t += row;
   }
   return t;
 }

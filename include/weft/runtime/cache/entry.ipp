@@ -13,7 +13,7 @@ WEFT_DECL void byte_writer::raw(void const* from, std::size_t n) { bytes.append(
 WEFT_DECL std::string encode(entry const& e) {
   byte_writer w;
   w.bytes.reserve(e.key.size() + e.object.size() + 256);
-  w.bytes.append(detail::magic);
+  w.bytes.append(detail::magic.data(), detail::magic.size());
   w.numbers(e.workspace_bytes);
   for (std::string_view t : {e.llvm, e.symbol, e.key, e.object}) w.text(t);
   w.numbers(xxh64(w.bytes));

@@ -54,7 +54,7 @@ WEFT_DECL std::string task_key(std::string_view name, program const& what, sched
 
 WEFT_DECL std::string encode(std::string_view key, tuned const& t) {
   byte_writer w;
-  w.bytes.append(detail::tuned_magic);
+  w.bytes.append(detail::tuned_magic.data(), detail::tuned_magic.size());
   w.numbers(t.steps, t.ns, t.trials);
   w.text(key);
   w.numbers(static_cast<std::uint32_t>(t.choices.size()));
