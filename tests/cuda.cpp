@@ -10,6 +10,8 @@
 #include "support/cuda_host.hpp"
 #include "support/private_cache.hpp"
 #include "weft/codegen/cuda/api.hpp"
+#include "weft/direct.hpp"
+#include "weft/expr/extern.hpp"
 
 namespace stub {
 #include "support/cuda_driver_stub_state.hpp"
@@ -54,6 +56,10 @@ constexpr auto matmul = weft::kernel<"matmul">(
       copied(B);
     }));
 
+int twice(weft::extern_view<float const, 1> x, weft::extern_view<float, 1> y) noexcept {
+  for (std::int64_t i = 0; i < x.extent(0); ++i) y(i) = 2 * x(i);
+  return 0;
+}
 std::vector<float> numbers(std::size_t n) {
   std::vector<float> v(n);
   for (std::size_t i = 0; i < n; ++i) v[i] = static_cast<float>(static_cast<int>(i * 7 % 11) - 5);
@@ -129,6 +135,71 @@ TEST_CASE("child: no driver" * doctest::skip()) {
                        doctest::Contains("there is no CUDA driver (/nonexistent/libcuda.so.1)"), weft::device_error);
   std::string const text = saxpy.on(weft::cuda()).cuda_source(weft::view(x), weft::view(x), 2.0f);
   CHECK(text.find("saxpy_kernel(") != std::string::npos);
+}
+
+namespace {
+/// Rows of the sum of an element and its neighbour, and their products.
+constexpr auto neighbours = [](auto A) {
+  auto const row = weft::compute<"row">(A.extent(0), A.extent(1) - 1, [=](auto i, auto j) { return A(i, j) + A(i, j + 1); });
+  return weft::compute<"out">(row.extent(0), row.extent(1), [=](auto i, auto j) { return row(i, j) * row(i, j); });
+};
+constexpr auto shared_rows = [](auto& s, auto, auto row, auto out) {
+  auto [i, j] = out.axes();
+  s.bind(i, weft::thread_axis::block_x);
+  s.compute_at(row, i);
+  s.set_scope(row, weft::scope::shared);
+};
+template <class F>
+std::string said_by(F const& f) {
+  try {
+    f();
+  } catch (weft::error const& e) {
+    return e.what();
+  }
+  return "";
+}
+}  // namespace
+TEST_CASE("memory that a block shares: as much as there is, and not on a CPU") {
+  constexpr auto k = weft::kernel<"neighbours">(neighbours, weft::cuda_schedule(shared_rows));
+  std::vector<float> const a(2 * 60000);
+  weft::ir::arena m;
+  CHECK(k.on(weft::cuda()).module(m, weft::view(a, 3, 20000)).kernels[0].shared_bytes == 19999 * 4 / 128 * 128 + 128);
+  CHECK(said_by([&] { k.on(weft::cuda()).cuda_source(weft::view(a, 2, 60000)); }) ==
+        "set_scope: memory that a block shares has a known size, at most 227 KiB\n"
+        "  in    stage row: 239996 bytes\n"
+        "  try   compute_at a loop in which less of it is read, before this step; or scope::workspace");
+  constexpr auto on_cpu = weft::kernel<"neighbours">(neighbours, shared_rows);
+  CHECK(said_by([&] { on_cpu(weft::view(a, 3, 20000)); }).find("bind: this schedule is for a GPU: a CPU has no blocks") == 0);
+}
+TEST_CASE("a function that is there for GPUs alone is refused on a CPU, and one without CUDA text on a GPU") {
+  static constexpr weft::cuda_function text{.name = "twice", .text = R"(
+__device__ void twice(weft_view<float const, 1> x, weft_view<float, 1> y) {
+  long long const i = blockIdx.x * 256LL + threadIdx.x;
+  if (i < y.extent(0)) y(i) = 2 * x(i);
+})",
+                                            .per_block = {256}};
+  constexpr auto gpu = weft::kernel<"doubled">([](auto x) {
+    return weft::compute<"y">(x.extent(0), weft::external<"twice", weft::gpu_only<weft::extern_view<float const, 1>, weft::extern_view<float, 1>>, &text>(x));
+  });
+  constexpr auto cpu = weft::kernel<"doubled">([](auto x) { return weft::compute<"y">(x.extent(0), weft::external<"twice", &twice>(x)); });
+  constexpr auto on_stack = weft::kernel<"doubled">(
+      [](auto x) {
+        auto const F = weft::compute<"F">(8, weft::external<"twice", &twice, &text>(x));
+        return weft::compute<"y">(8, [=](auto i) { return F(i); });
+      },
+      weft::cuda_schedule([](auto& s, auto, auto F, auto) { s.set_scope(F, weft::scope::stack); }));
+  auto const x = numbers(1000);
+  weft::ir::arena m;
+  weft::cuda_module const made = gpu.on(weft::cuda()).module(m, weft::view(x));
+  CHECK(made.kernels.size() == 1);
+  CHECK(made.kernels[0].blocks[0]->value == 4);
+  CHECK(said_by([&] { gpu(weft::view(x)); }) ==
+        "doubled: stage y: function twice is there for GPUs alone: .on(weft::cuda()), or a function of the host's in the place of "
+        "weft::gpu_only");
+  CHECK(said_by([&] { weft::evaluate(gpu, weft::view(x)); }) == "evaluate: a function of the program is there for GPUs alone");
+  CHECK(said_by([&] { cpu.on(weft::cuda()).cuda_source(weft::view(x)); }) ==
+        "doubled: function twice has no CUDA text: give weft::external a weft::cuda_function behind it, or compute its stage by another kernel");
+  CHECK(said_by([&] { on_stack.on(weft::cuda()).cuda_source(weft::view(x)); }).find("doubled: function twice is launched by itself") == 0);
 }
 
 TEST_CASE("a call with host memory: copied, launched, copied back, nothing left behind") { with_stub("child: host memory"); }

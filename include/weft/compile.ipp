@@ -246,6 +246,11 @@ inline ir::buffer const* left_on_the_stack(ir::function const& f, ir::stmt s) {
 }  // namespace detail
 
 WEFT_DECL ir::function make_loops(ir::arena& m, compile_request const& r, schedule const& s) {
+  for (stage_info const& stage : r.what->stages)
+    if (stage.by != nullptr && stage.by->call == nullptr)
+      WEFT_THROW(argument_error(joined({r.name, ": stage ", program::at(r.what->tensors, stage.tensor).name.view(), ": function ",
+                                        stage.by->name, " is there for GPUs alone: .on(weft::cuda()), or a function of the host's in ",
+                                        "the place of weft::gpu_only"})));
   bool const checked = detail::wanted_options(r).checked;
   program const expanded = expand(*r.what, r.machine->fma), extended = rewritten(expanded, s.steps);
   nest const plain(expanded, [](int, int) { return std::int64_t(-1); }, {});

@@ -5,6 +5,7 @@
 #include <string>
 #include <vector>
 
+#include "weft/cuda.hpp"
 #include "weft/expr/extern.hpp"
 #include "weft/weft.hpp"
 
@@ -47,8 +48,44 @@ inline constexpr auto divided = weft::kernel<"divided">([](auto a, auto b) {
   auto [q, r] = weft::compute<"q", "r">(a.extent(0), weft::external<"quotient_and_rest", &quotient_and_rest>(a, b));
   return weft::outputs(q, r);
 });
+
+inline constexpr weft::cuda_function sorted_rows_on_gpu{
+    .name = "sorted_rows",
+    .text = R"(
+__device__ void sorted_rows(weft_view<float const, 2> x, weft_view<float, 2> y) {
+  long long const i = blockIdx.x, n = y.extent(1);
+  for (long long j = threadIdx.x; j < n; j += blockDim.x) {
+    long long place = 0;  // how many belong in front of it
+    for (long long k = 0; k < n; ++k) place += x(i, k) < x(i, j) || (x(i, k) == x(i, j) && k < j);
+    y(i, place) = x(i, j);
+  }
+})",
+    .threads = {128},
+    .per_block = {1, 0}};
+inline constexpr auto medians_anywhere = weft::kernel<"medians_anywhere">([](auto A, auto expected) {
+  auto M = A.extent(0), N = A.extent(1);
+  auto D = weft::compute<"D">(M, N, [=](auto i, auto j) { return weft::abs(A(i, j) - expected(i)); });
+  auto S = weft::compute<"S">(M, N, weft::external<"sorted_rows", &sorted_rows, &sorted_rows_on_gpu>(D));
+  return weft::compute<"median">(M, [=](auto i) { return S(i, N / 2); });
+});
+inline constexpr auto sorted_there = weft::kernel<"sorted_there">([](auto A) {
+  return weft::compute<"S">(
+      A.extent(0), A.extent(1),
+      weft::external<"sorted_rows", weft::gpu_only<weft::extern_view<float const, 2>, weft::extern_view<float, 2>>, &sorted_rows_on_gpu>(A));
+});
 }  // namespace
 
+TEST_CASE("docs/extern: a function for a GPU") {
+  std::vector<float> const a{1, 5, 3, 2, 8, 4}, expected{0, 2};
+  CHECK((medians_anywhere(weft::view(a, 2, 3), expected)(0) == 3));
+  weft::ir::arena m;
+  weft::cuda_module const text = medians_anywhere.on(weft::cuda()).module(m, weft::view(a, 2, 3), expected);
+  REQUIRE(text.kernels.size() == 3);
+  CHECK(text.kernels[1].blocks[0]->value == 2);
+  CHECK(text.kernels[1].threads[0] == 128);
+  CHECK(sorted_there.on(weft::cuda()).cuda_source(weft::view(a, 2, 3)).find("::sorted_rows(weft_view<float const, 2>{A,") != std::string::npos);
+  CHECK_THROWS_AS(sorted_there(weft::view(a, 2, 3)), weft::argument_error);
+}
 TEST_CASE("docs/extern: medians by a sort") {
   std::vector<float> const a{1, 5, 3, 2, 8, 4}, expected{0, 2};
   auto const m = medians(weft::view(a, 2, 3), expected);

@@ -18,8 +18,29 @@ constexpr auto add = weft::kernel<"add">(
       s.bind(block, weft::thread_axis::block_x);
       s.bind(thread, weft::thread_axis::thread_x);
     }));
+constexpr auto blurred = weft::kernel<"blurred">(
+    [](auto A) {
+      auto row = weft::compute<"row">(A.extent(0), [=](auto i) { return A(i) * A(i); });
+      return weft::compute<"out">(A.extent(0) - 1, [=](auto i) { return row(i) + row(i + 1); });
+    },
+    weft::cuda_schedule([](auto& s, auto, auto row, auto out) {
+      auto [i] = out.axes();
+      auto [io, ii] = s.split(i, 64);
+      s.bind(io, weft::thread_axis::block_x);
+      s.bind(ii, weft::thread_axis::thread_x);
+      s.compute_at(row, io);
+      s.set_scope(row, weft::scope::shared);
+      auto [j] = row.axes();
+      auto [jo, ji] = s.split(j, 64);
+      s.bind(ji, weft::thread_axis::thread_x);
+    }));
 }  // namespace
 
+TEST_CASE("docs/schedule.md: what a block shares") {
+  float x[129] = {};
+  std::string const text = blurred.on(weft::cuda()).cuda_source(weft::view(x, 129));
+  CHECK(text.find("float* const row = (float*)weft_shared;") != std::string::npos);
+}
 TEST_CASE("docs/names.md: a kernel on a GPU, whose text is there on any machine") {
   float x[100], y[100], z[100] = {};
   for (int i = 0; i < 100; ++i) x[i] = static_cast<float>(i), y[i] = 2;

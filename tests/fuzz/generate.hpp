@@ -26,7 +26,8 @@ class program_maker : access_maker {
   drawn make() {
     for (int i = 0; i < 4; ++i) sizes_.push_back(r_.one_of({1, 2, 3, 5, 7, 8, 13, 16, 17, 31, 33, 64}));
     if (r_.chance(8)) sizes_.push_back(0);
-    int const inputs = r_.between(1, 3), scalars = r_.chance(40) ? r_.between(1, 2) : 0, stages = r_.between(1, 4);
+    if (r_.chance(12)) pairs_ = r_.one_of({1, 1, 2, 2, 3});
+    int const inputs = r_.between(pairs_ > 0 ? 2 : 1, 3), scalars = r_.chance(40) ? r_.between(1, 2) : 0, stages = r_.between(1, 4);
     for (int i = 0; i < inputs; ++i) input(i);
     for (int i = 0; i < scalars; ++i) {
       weft::dtype const t = any_type();
@@ -45,12 +46,13 @@ class program_maker : access_maker {
  private:
   // --- tensors ------------------------------------------------------------------------------------------------
   void input(int number_of_it) {
-    weft::dtype const t = any_type();
+    weft::dtype const t = pairs_ == 0 ? any_type() : factor_type(number_of_it);
     weft::sequence<std::int64_t> shape;
     std::int64_t count = 1;
-    for (int rank = r_.one_of({0, 1, 1, 1, 2, 2, 2, 3}); rank > 0; --rank) {
+    for (int rank = pairs_ == 0 ? r_.one_of({0, 1, 1, 1, 2, 2, 2, 3}) : r_.between(1, 2); rank > 0; --rank) {
       std::int64_t e = r_.one_of(sizes_);
       if (count * e > 1024) e = r_.between(1, 3);
+      if (pairs_ > 0 && rank == 1 && number_of_it > 0) e = known_[0].shape[known_[0].shape.size() - 1];
       count *= e;
       shape.push_back(e);
     }
@@ -61,6 +63,32 @@ class program_maker : access_maker {
     if (weft::is_float(t) && !wild) known_.back().most = 2, known_.back().fraction = 3;
     for (std::int64_t e : shape) d_.has_empty = d_.has_empty || e == 0;
     d_.tensors.push_back(draw_tensor(r_, t, shape, wild));
+  }
+  /// Of the factors of a product whose sums an instruction computes.
+  weft::dtype factor_type(int which) const {
+    using enum weft::dtype;
+    if (pairs_ == 1) return bf16;
+    return pairs_ == 2 ? (which % 2 == 0 ? u8 : i8) : i16;
+  }
+  /// Such a product of two inputs, with the reduced axis along the last dimension; no node where that reaches too far.
+  number product_of_pair() {
+    weft::dtype const t = pairs_ == 1 ? weft::dtype::f32 : weft::dtype::i32;
+    number factors[2];
+    for (int i = 0; i < 2; ++i) {
+      known_tensor const& k = known_[at(i)];
+      axis const terms = axes_[axes_.size() - 1];
+      weft::sequence<int> indices;
+      int guard = -1;
+      for (std::size_t d = 0; d < k.shape.size(); ++d)
+        if (d + 1 < k.shape.size()) indices.push_back(index_within(k.shape[d], p_.extent_of(i, static_cast<int>(d)), guard, 0));
+        else if (terms.extent == k.shape[d]) indices.push_back(terms.node);
+      if (guard >= 0 || indices.size() < k.shape.size()) return {};
+      factors[i] = {cast(p_.load(i, indices), t), k.most, k.fraction};
+    }
+    number n{op(weft::op::mul, factors[0].node, factors[1].node), factors[0].most * factors[1].most,
+             factors[0].fraction + factors[1].fraction};
+    if (factors[0].most < 0 || factors[1].most < 0 || !n.on_grid(t)) n.most = -1;
+    return n;
   }
   std::int64_t value_of(int extent_node) const {
     return weft::extent_value(p_, extent_node, [&](int t, int d) { return known_[at(t)].shape[at(d)]; });
@@ -125,12 +153,15 @@ class program_maker : access_maker {
     std::int64_t const most = r_.one_of({200, 200, 400, 1200, 3000});
     axes_.clear();
     for (auto& pool : seen_) pool.clear();
-    int const spatial = r_.one_of({0, 1, 1, 1, 2, 2, 2, 3}), reduced = r_.one_of({0, 0, 0, 0, 1, 1, 2});
+    int const spatial = r_.one_of({0, 1, 1, 1, 2, 2, 2, 3}), reduced = pairs_ > 0 ? r_.one_of({0, 1, 1, 1, 2}) : r_.one_of({0, 0, 0, 0, 1, 1, 2});
+    bool const of_pairs = reduced > 0 && pairs_ > 0 && r_.chance(80);
     int const first = static_cast<int>(p_.axes.size());
     weft::sequence<std::int32_t> shape;
     known_tensor made;
     for (int i = 0; i < spatial + reduced; ++i) {
-      int const e = extent(most > points ? most / points : 1);
+      bool const terms = of_pairs && i + 1 == spatial + reduced;
+      int const last = static_cast<int>(known_[0].shape.size()) - 1;
+      int const e = terms ? p_.extent_of(0, last) : extent(most > points ? most / points : 1);
       std::int64_t const value = value_of(e);
       points *= value > 0 ? value : 1;
       axes_.push_back({p_.axis_node(p_.add_axis(e, -1, i >= spatial)), e, value});
@@ -139,11 +170,12 @@ class program_maker : access_maker {
     weft::stage_info info{-1, first, spatial, first + spatial, reduced};
     if (spatial > 0 && reduced == 0 && r_.chance(25)) info.scanned = r_.below(spatial), info.backwards = r_.chance(30);
     bool const combines = reduced > 0 || info.scanned >= 0;
-    if (reduced > 0 && r_.chance(12)) return position(s, info, shape, made);
-    int const results = r_.chance(reduced > 0 ? 30 : 15) ? r_.between(2, 3) : 1;
+    if (reduced > 0 && !of_pairs && r_.chance(12)) return position(s, info, shape, made);
+    int const results = !of_pairs && r_.chance(reduced > 0 ? 30 : 15) ? r_.between(2, 3) : 1;
     says_merged_ = results == 1 && reduced > 0 && r_.chance(15);
     weft::sequence<weft::dtype> types;
     for (int i = 0; i < results; ++i) types.push_back(any_type());
+    if (of_pairs) types[0] = pairs_ == 1 ? weft::dtype::f32 : weft::dtype::i32;
     // Some results of several do not hang on one of the axes (schedule/narrow.hpp).
     int const without = reduced > 0 && results > 1 && spatial > 0 && r_.chance(60) ? r_.below(spatial) : -1;
     d_.order_free.push_back(true);
@@ -156,7 +188,9 @@ class program_maker : access_maker {
         axes_[at(without)] = axes_[at((without + 1) % (spatial + reduced))];
         for (auto& pool : seen_) pool.clear();
       }
-      number body = value(t, r_.between(1, 4));
+      number body;
+      if (of_pairs) body = product_of_pair();
+      if (body.node < 0) body = value(t, r_.between(1, 4));
       axes_ = all_axes;
       if (combines && results > 1 && r_.chance(50)) body = mixed(t, body, types);
       if (combines) body = reduction(t, body, info, i, result);
@@ -378,6 +412,7 @@ class program_maker : access_maker {
   weft::sequence<number> scalars_;
   weft::sequence<number> seen_[weft::dtype_count];
   int expansions_ = 0;
+  int pairs_ = 0;  // 1: the inputs are bf16, 2: u8 and i8 in turns, 3: i16
   bool says_merged_ = false;
 };
 

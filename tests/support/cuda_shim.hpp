@@ -11,7 +11,7 @@
 
 #define __global__
 #define __device__
-#define __shared__
+#define __shared__ thread_local  // one for all fibers; `static` cannot stand behind `extern`
 #define __forceinline__ inline
 #define __launch_bounds__(...)
 #define __align__(n) __attribute__((aligned(n)))
@@ -52,7 +52,7 @@ static inline double __longlong_as_double(long long x) { return shim_bits<double
 
 // --- threads ---------------------------------------------------------------------------------------------------------
 constexpr unsigned shim_shared_limit = 227 * 1024, shim_fence = 4096, shim_stack = 256 * 1024;
-__align__(128) unsigned char weft_shared[shim_shared_limit + shim_fence];
+__shared__ __align__(128) unsigned char weft_shared[shim_shared_limit + shim_fence];
 
 struct shim_fiber {
   ucontext_t at;

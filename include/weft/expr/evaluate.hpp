@@ -102,6 +102,7 @@ class evaluator {
     }
   }
   constexpr void by_function(stage_info const& s) {
+    if (s.by->on_elements == nullptr) WEFT_THROW(argument_error("evaluate: a function of the program is there for GPUs alone"));
     sequence<dense const*> read;
     each_whole_read(p_, s, [&](int t) { read.push_back(&whole(t)); });
     sequence<dense> made(static_cast<std::size_t>(s.results), described(s));

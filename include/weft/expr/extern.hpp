@@ -177,8 +177,28 @@ struct extern_signature<int (*)(View...) noexcept> {
     }(std::index_sequence_for<Read...>{});
   }
 };
-template <fixed_string Name, auto Function>
-inline constexpr extern_function extern_record = extern_signature<decltype(Function)>::template named<Function>(Name.view());
+/// The parameters of a function that is there for GPUs alone.
+template <class... View>
+struct no_host_function {};
+template <class... View>
+struct extern_signature<no_host_function<View...>> : extern_signature<int (*)(View...) noexcept> {
+  template <auto>
+  static constexpr extern_function named(std::string_view name) {
+    using all = extern_signature<int (*)(View...) noexcept>;
+    return {name, all::reads, all::writes, {extern_argument<std::remove_cvref_t<View>>::parameter...}};
+  }
+};
+template <fixed_string Name, auto Function, cuda_function const* Cuda = nullptr>
+inline constexpr extern_function extern_record = [] {
+  extern_function made = extern_signature<std::remove_cv_t<decltype(Function)>>::template named<Function>(Name.view());
+  made.cuda = Cuda;
+  return made;
+}();
+template <class Signature, cuda_function const* Cuda>
+constexpr bool fits_on_gpu() {
+  if constexpr (Cuda == nullptr) return true;
+  else return Cuda->fault(Signature::template argument<Signature::first>::rank).empty();
+}
 
 /// What stands where a stage's lambda would.
 template <class Signature>
@@ -240,8 +260,15 @@ constexpr auto extern_stage(std::array<short_name, Named> const& names, A const&
 }
 }  // namespace detail
 
+/// For the place of the function in `external`: there is none for the host, and the kernel runs on GPUs alone.
+///
+///     weft::external<"running_sum", weft::gpu_only<weft::extern_view<float const, 2>, weft::extern_view<float, 2>>,
+///                    &running_sum_on_gpu>(S)
+template <class... View>
+inline constexpr detail::no_host_function<View...> gpu_only{};
+
 /// A call of `Function` on whole tensors, for the place of the lambda in `compute`. `Name` is what keys of code on disk, texts
-/// and errors have of it.
+/// and errors have of it. `Cuda` is what computes the stage on a GPU (cuda_function); without it the kernel runs on CPUs alone.
 ///
 ///     int running_sum(weft::extern_view<float const, 2> x, weft::extern_view<float, 2> y) noexcept;
 ///
@@ -256,16 +283,19 @@ constexpr auto extern_stage(std::array<short_name, Named> const& names, A const&
 ///         parallel loops; calls of several threads call it at the same time
 /// Cost    a call through a pointer, and some words that are stored for it; its stage and those that it reads stay in memory
 /// Source  Halide, `Func::define_extern`; TVM, `te.extern`
-template <fixed_string Name, auto Function, class... Read>
+template <fixed_string Name, auto Function, cuda_function const* Cuda = nullptr, class... Read>
 constexpr auto external(Read&&... read) {
   static_assert(Name.view().size() >= 1 && Name.view().size() <= short_name::capacity,
                 "weft: the name of a function has 1 to 30 characters");
-  using signature = detail::extern_signature<decltype(Function)>;
+  using signature = detail::extern_signature<std::remove_cv_t<decltype(Function)>>;
+  static_assert(detail::fits_on_gpu<signature, Cuda>(),
+                "weft: this cuda_function is none for the result: its name is a name of C++, a block has 1 to 1024 threads, and "
+                "per_block has a number for at most three dimensions of the result");
   static_assert(static_cast<int>(sizeof...(Read)) == signature::reads,
                 "weft: external takes as many tensors as the function reads");
   static_assert((std::is_lvalue_reference_v<Read> && ...),
                 "weft: a stage needs a name before it is read: auto S = weft::compute<\"S\">(...); then external<..>(S)");
-  detail::extern_body<signature> body{&detail::extern_record<Name, Function>};
+  detail::extern_body<signature> body{&detail::extern_record<Name, Function, Cuda>};
   if constexpr (static_cast<int>(sizeof...(Read)) == signature::reads) {
     static_assert(signature::template has_ranks<detail::extern_operand<std::remove_cvref_t<Read>>...>(),
                   "weft: a tensor that external is given has another rank than the function's parameter");

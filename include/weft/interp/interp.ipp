@@ -485,6 +485,7 @@ inline void interpreter::loop(ir::stmt s) {
 }
 /// What it reads has been written, what it writes has been from then on.
 inline void interpreter::call(ir::stmt s) {
+  if (s->by->call == nullptr) return fault("function " + std::string(s->by->name) + " is there for GPUs alone");
   sequence<std::int64_t> words;
   for (bool before : {true, false}) {
     for (std::uint32_t i = 0; i < s->buffers.size() && ok(); ++i) {

@@ -184,6 +184,7 @@ struct function {
   sequence<std::string> variables;  // names of loop variables; unique
   stmt body = nullptr;
   sequence<std::int32_t> wanted_in_registers{};  // buffers, by number: that none is left on the stack was asked for
+  sequence<std::int32_t> wanted_in_shared{};     // the same: that a GPU's block shares them was asked for
 };
 
 // --- making expressions; each folds literals and drops what has no effect -----------------------------------

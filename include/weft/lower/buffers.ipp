@@ -112,6 +112,10 @@ WEFT_DECL bool lowering::wants_registers(int stage) const {
   memory_wish const* const wish = n_.wish(stage, -1);
   return wish != nullptr && wish->where == scope::registers;
 }
+WEFT_DECL bool lowering::wants_shared(int stage) const {
+  memory_wish const* const wish = n_.wish(stage, -1);
+  return wish != nullptr && wish->where == scope::shared;
+}
 /// Of what there is for each dimension of a tensor, that of those which its memory has.
 WEFT_DECL sequence<ir::expr> lowering::kept_dimensions(int tensor, sequence<ir::expr> const& all) const {
   sequence<ir::expr> kept;
@@ -147,9 +151,18 @@ WEFT_DECL double lowering::memory_bytes(dtype type, sequence<ir::expr> const& sh
   return bytes > 1e15 ? __builtin_inf() : last;  // strides of so much memory may have wrapped
 }
 /// Whether memory for a stage, or a result of it, is on the stack: where a step wants that, or, with `else_too`, where there
-/// is room and no step wants it elsewhere. It then counts.
+/// is room and no step wants it elsewhere. It then counts. What a block shares is on a GPU's stack, so to say: pass/threads.hpp
+/// tells them apart.
 WEFT_DECL bool lowering::has_place_on_stack(int stage, double bytes, bool else_too) {
   memory_wish const* const wish = n_.wish(stage, -1);
+  if (wants_shared(stage)) {
+    if (bytes <= static_cast<double>(most_shared)) return true;
+    WEFT_THROW(schedule_error(
+        joined({"set_scope: ", sentence(diagnosis::a_block_shares_at_most_227_KiB__compute_the_stage_inside_a_loop),
+                "\n  in    stage ", p_.tensors[at(p_.stages[at(stage)].tensor)].name.view(), ": ",
+                bytes < 1e16 ? std::to_string(static_cast<std::int64_t>(bytes)) + " bytes" : "of a size that is not known",
+                "\n  try   ", static_way_out(diagnosis::a_block_shares_at_most_227_KiB__compute_the_stage_inside_a_loop)})));
+  }
   bytes += 64;
   bool const room = bytes + static_cast<double>(stack_bytes_) <= static_cast<double>(most_on_stack);
   bool const wanted = wish != nullptr && wish->where != scope::workspace;

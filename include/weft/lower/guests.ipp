@@ -484,6 +484,7 @@ WEFT_DECL void lowering::make_guest_memory(stage_frame& guest, int stage) {
     ir::buffer* b = new_buffer(s.tensor + r);
     b->where = on_stack ? ir::scope::stack : ir::scope::heap;
     if (wants_registers(stage)) f_.wanted_in_registers.push_back(b->id);
+    if (wants_shared(stage)) f_.wanted_in_shared.push_back(b->id);
     b->written = true;
     b->alignment = 64;
     b->alias_class = 1000000 + b->id;

@@ -133,6 +133,7 @@ class lowering {
   sequence<ir::expr> kept_dimensions(int tensor, sequence<ir::expr> const& all) const;
   bool has_place_on_stack(int stage, double bytes, bool else_too);
   bool wants_registers(int stage) const;
+  bool wants_shared(int stage) const;
   bool is_kept(int stage) const;
   ir::stmt computed_once(ir::stmt nest);
   ir::expr rounded_extent(int tensor, int dim);

@@ -14,6 +14,19 @@ inline bool has_bound(ir::stmt s, bool (*bound)(loop_kind)) {
   return false;
 }
 inline bool has_threads(ir::stmt s) { return has_bound(s, is_thread); }
+/// Whether that a block shares the memory was asked for.
+inline bool is_wanted_shared(ir::function const& f, ir::buffer const* b) {
+  for (std::int32_t id : f.wanted_in_shared)
+    if (id == b->id) return true;
+  return false;
+}
+inline bool allocates_shared(ir::function const& f, ir::stmt s) {
+  if (f.wanted_in_shared.empty()) return false;
+  if (s->kind == ir::stmt_kind::allocate && is_wanted_shared(f, s->buf)) return true;
+  for (ir::stmt c : s->children)
+    if (allocates_shared(f, c)) return true;
+  return false;
+}
 inline bool has_blocks(ir::stmt s) { return has_bound(s, is_block); }
 inline bool reads_memory(ir::expr e) {
   if (e == nullptr) return false;
@@ -166,7 +179,7 @@ class thread_spreader {
   }
   ir::stmt spread(ir::stmt s, place const& at) {
     bool const several = sizes_[0] * sizes_[1] * sizes_[2] > 1;
-    if (!has_threads(s)) return several ? ir::block(m_, sequence<ir::stmt>{guarded(s, at), waiting(m_)}) : guarded(s, at);
+    if (!has_threads(s) && !allocates_shared(f_, s)) return several ? ir::block(m_, sequence<ir::stmt>{guarded(s, at), waiting(m_)}) : guarded(s, at);
     switch (s->kind) {
       case ir::stmt_kind::block: {
         sequence<ir::stmt> all;
@@ -225,6 +238,7 @@ class thread_spreader {
       for (ir::expr e : b->shape) shape.push_back(e);
       ir::buffer* const more = own_buffer(f_, b->name, *b, shape);
       widen_strides(*more, *b, at.threads.size());
+      if (is_wanted_shared(f_, b)) f_.wanted_in_shared.push_back(more->id);
       inside = moved_accesses(m_, b, more, at.threads)(inside);
       b = more;
     }

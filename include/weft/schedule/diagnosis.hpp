@@ -198,6 +198,12 @@ enum class verdict : std::uint8_t { legal, deferred, illegal };
   X(memory_that_is_to_be_registers_is_accessed_at_numbers__unroll_the_loops_around, \
     "memory that is to be registers has accesses whose element is not known when the loops are unrolled", \
     "unroll or vectorize the loops that their indices use; or scope::stack") \
+  X(shared_memory_is_one_blocks_own__compute_the_stage_inside_of_a_loop_over_blocks, \
+    "shared memory is one block's own, of a GPU: the stage is computed in no loop inside of one that is bound to blocks, where no other block needs it", \
+    "bind of a loop of the stage that reads it to blocks, compute_at a loop inside of that, and then this step") \
+  X(a_block_shares_at_most_227_KiB__compute_the_stage_inside_a_loop, \
+    "memory that a block shares has a known size, at most 227 KiB", \
+    "compute_at a loop in which less of it is read, before this step; or scope::workspace") \
   X(the_stage_must_read_that_one_at_its_own_index_alone, \
     "the stage must read that one, each element at its own index, and no other element of it", \
     "compute_at or compute_inline for the stage that is read") \

@@ -82,8 +82,9 @@ struct placement {
   constexpr bool operator==(placement const&) const = default;
 };
 
-/// Where memory for a stage is: on the stack of the thread that computes it, or in the call's workspace.
-enum class scope : std::uint8_t { stack, workspace, registers };
+/// Where memory for a stage is: on the stack of the thread that computes it, in the call's workspace, or what the threads of a
+/// GPU's block share.
+enum class scope : std::uint8_t { stack, workspace, registers, shared };
 
 /// What a step wants of the memory of a stage: its scope, or the stride of a dimension, factor * n + offset elements; that it
 /// is stored past the caches; or that it is kept between calls.

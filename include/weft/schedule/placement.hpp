@@ -96,6 +96,20 @@ constexpr bool reads_own_element(program const& p, int reader, stage_info const&
   return reads_own_element(p, reader, of.tensor, of.results);
 }
 
+/// Whether memory for the stage, as it is placed, is one block's own: inside of a loop that is bound to blocks.
+constexpr bool is_in_a_block(nest const& n, int stage) {
+  placement const& p = program::at(n.places, stage);
+  if (p.beside) return false;  // then for the whole kernel
+  bool there = p.store == placement::as_computed;
+  for (int host = p.loop; host >= 0; host = program::at(n.places, n.at(host).stage).loop)
+    for (int at = n.position(host); at >= 0; --at) {
+      std::int32_t const l = n.order_of(host)[static_cast<std::size_t>(at)];
+      there = there || l == p.store;
+      if (there && is_block(n.at(l).kind)) return true;
+    }
+  return false;
+}
+
 /// Looks at the placements of all stages of `n` together.
 struct placement_check {
   nest const& n;
@@ -296,6 +310,9 @@ struct placement_check {
     for (memory_wish const& w : n.wishes)
       if (w.dim == memory_wish::kept && (!(place(w.stage) == placement()) || n.has_beside(w.stage)))
         return illegal(diagnosis::a_prepacked_stage_is_computed_in_a_nest_of_its_own);
+    for (memory_wish const& w : n.wishes)
+      if (w.dim < 0 && n.wish(w.stage, -1) == &w && w.where == scope::shared && !place(w.stage).inlined && !is_in_a_block(n, w.stage))
+        return illegal(diagnosis::shared_memory_is_one_blocks_own__compute_the_stage_inside_of_a_loop_over_blocks);
     for (std::int32_t start : n.starts) {
       if (start < 0) continue;
       if (!n.at(start).live()) return illegal(diagnosis::the_identity_is_stored_in_front_of_this_axis__split_it_first);
@@ -320,6 +337,8 @@ constexpr ruling can_be_placed(nest const& n, int stage) {
 }
 /// What the memory of all stages that are on the stack may come to: threads of foreign executors have small ones.
 inline constexpr std::int64_t most_on_stack = 64 * 1024;
+/// What a block may share on those GPUs that have most of it; what the others have is looked at when code is loaded.
+inline constexpr std::int64_t most_shared = 227 * 1024;
 /// Whether the stage has memory of which a step can decide.
 constexpr ruling has_memory(nest const& n, int stage) {
   ruling const r = can_be_placed(n, stage);

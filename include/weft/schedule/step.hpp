@@ -49,8 +49,8 @@ enum class thread_axis : std::uint8_t { virtual_thread, block_x, block_y, block_
 namespace detail {
 inline constexpr std::string_view tail_names[] = {"guard", "mask", "partition", "shift_inwards", "round_up"};
 inline constexpr word_list tail_words{tail_names, 5};
-inline constexpr std::string_view scope_names[] = {"stack", "workspace", "registers"};
-inline constexpr word_list scope_words{scope_names, 3}, no_words{};
+inline constexpr std::string_view scope_names[] = {"stack", "workspace", "registers", "shared"};
+inline constexpr word_list scope_words{scope_names, 4}, no_words{};
 inline constexpr std::string_view axis_names[] = {"virtual_thread", "block_x", "block_y", "block_z", "thread_x",
                                                   "thread_y", "thread_z", "warp", "lane"};
 inline constexpr word_list axis_words{axis_names, 9};

@@ -4,6 +4,7 @@
 #include <cstdlib>
 
 #include "weft/codegen/cuda/api.hpp"
+#include "weft/expr/extern.hpp"
 #include "weft/expr/math/functions.hpp"
 
 using namespace weft;
@@ -82,6 +83,63 @@ gpu_kernel two_stages(std::int64_t rows, std::int64_t columns) {
   auto const x = k.input<T, 2>({rows, columns});
   auto const row = compute<"row">(x.extent(0), x.extent(1) - 1, [=](auto i, auto j) { return x(i, j) + x(i, j + 1); });
   return k.out(compute<"out">(row.extent(0), row.extent(1), [=](auto i, auto j) { return row(i, j) * row(i, j); }));
+}
+
+/// Rows of which each element is the sum of those up to it; x * 2 of the inputs before, + 1 behind.
+int running_sums(extern_view<float const, 2> x, extern_view<float, 2> y) noexcept {
+  for (std::int64_t i = 0; i < x.extent(0); ++i) {
+    float sum = 0;
+    for (std::int64_t j = 0; j < x.extent(1); ++j) y(i, j) = sum += x(i, j);
+  }
+  return 0;
+}
+constexpr cuda_function running_sums_of_threads{
+    .name = "running_sums",
+    .text = R"(
+__device__ void running_sums(weft_view<float const, 2> x, weft_view<float, 2> y) {
+  long long const i = blockIdx.x * 4LL + threadIdx.x;
+  if (i >= y.extent(0)) return;
+  float sum = 0;
+  for (long long j = 0; j < y.extent(1); ++j) y(i, j) = sum += x(i, j);
+})",
+    .threads = {4},
+    .per_block = {4, 0}};
+/// Of a row by a block, in two turns: of 32 elements at a time, with what the threads share.
+constexpr cuda_function running_sums_of_blocks{
+    .name = "shared_sums",
+    .text = R"(
+__device__ void shared_sums(weft_view<float const, 2> x, weft_view<float, 2> y) {
+  __shared__ float row[32];
+  float before = 0;
+  for (long long first = 0; first < y.extent(1); first += 32) {
+    long long const j = first + threadIdx.x;
+    row[threadIdx.x] = j < y.extent(1) ? x(blockIdx.x, j) : 0.0f;
+    __syncthreads();
+    float sum = before, all = before;
+    for (int k = 0; k < 32; ++k) {
+      if (k <= (int)threadIdx.x) sum += row[k];
+      all += row[k];
+    }
+    if (j < y.extent(1)) y(blockIdx.x, j) = sum;
+    before = all;
+    __syncthreads();
+  }
+})",
+    .threads = {32},
+    .per_block = {1, 0}};
+template <cuda_function const* Cuda>
+gpu_kernel summed_rows(std::int64_t rows, std::int64_t columns) {
+  gpu_kernel k{"summed_rows"};
+  auto const x = k.input<float, 2>({rows, columns});
+  auto const twice = compute<"twice">(x.extent(0), x.extent(1), [=](auto i, auto j) { return x(i, j) * 2.0f; });
+  auto const sums = compute<"sums">(x.extent(0), x.extent(1), external<"running_sums", &running_sums, Cuda>(twice));
+  return k.out(compute<"out">(x.extent(0), x.extent(1), [=](auto i, auto j) { return sums(i, j) + 1.0f; }));
+}
+/// The function's stage alone, from the caller's memory to the caller's.
+gpu_kernel only_summed_rows(std::int64_t rows, std::int64_t columns) {
+  gpu_kernel k{"only_summed_rows"};
+  auto const x = k.input<float, 2>({rows, columns});
+  return k.out(compute<"sums">(x.extent(0), x.extent(1), external<"running_sums", &running_sums, &running_sums_of_threads>(x)));
 }
 
 // --- how -------------------------------------------------------------------------------------------------------------
@@ -206,6 +264,19 @@ std::vector<gpu_kernel> corpus() {
   add(two_stages<float>(9, 33), "workspace",
       "out: split(i, 4) -> io, ii\nout: bind(io, block_y)\nout: bind(ii, thread_y)\nout: bind(j, thread_x)\nrow: compute_at(out, ii)\n"
       "row: set_scope(workspace)\nrow: bind(j, thread_x)\n");
+  // what is shared because it was asked for
+  add(two_stages<float>(9, 33), "asked", "out: bind(i, block_x)\nout: bind(j, thread_x)\nrow: compute_at(out, i)\nrow: set_scope(shared)\nrow: bind(j, thread_x)\n");
+  add(two_stages<float>(9, 33), "each_its_own",  // a part for each thread
+      "out: split(i, 4) -> io, ii\nout: split(j, 8) -> jo, ji\nout: reorder(io, ii, jo, ji)\nout: bind(io, block_x)\nout: bind(ii, thread_y)\n"
+      "out: bind(jo, thread_x)\nrow: compute_at(out, jo)\nrow: set_scope(shared)\n");
+  add(two_stages<float>(9, 33), "one_of_each_block", "out: bind(i, block_x)\nrow: compute_at(out, i)\nrow: set_scope(shared)\n");
+  add(stencil<float>(34, 50), "asked", tile + "out: cache_read(A)\nA_copy: compute_at(out, jo)\nA_copy: set_scope(shared)\n"
+      "A_copy: split(i, 16) -> io, ii\nA_copy: split(j, 16) -> jo, ji\nA_copy: reorder(io, jo, ii, ji)\nA_copy: bind(ii, thread_y)\nA_copy: bind(ji, thread_x)\n");
+  // stages of functions
+  std::string const by_rows = "out: bind(i, block_x)\nout: bind(j, thread_x)\n";
+  add(summed_rows<&running_sums_of_threads>(9, 33), "function", by_rows + "twice: bind(i, block_x)\ntwice: bind(j, thread_x)\n");
+  add(summed_rows<&running_sums_of_blocks>(3, 70), "function_shared", by_rows);
+  add(only_summed_rows(5, 8), "function", "");
   add(two_stages<std::int32_t>(11, 10), "warps",
       "out: split(i, 4) -> io, ii\nout: bind(io, block_y)\nout: bind(ii, warp)\nout: bind(j, lane)\nrow: compute_at(out, io)\nrow: bind(i, thread_y)\n");
   add(two_stages<float>(9, 33), "inlined", "row: compute_inline()\nout: bind(i, block_x)\nout: bind(j, thread_x)\n");
@@ -246,6 +317,48 @@ TEST_CASE("the corpus has at least 40 kernels, and all of them have text") {
     INFO(prepared().kernels[i].name);
     CHECK(prepared().trials[i]->fault == "");
   }
+}
+TEST_CASE("what is asked to be shared is, each thread's part too; and one block's memory where there are no threads") {
+  auto const of = [](char const* name) -> cuda_module const& {
+    for (std::size_t i = 0; i < prepared().kernels.size(); ++i)
+      if (prepared().kernels[i].name == name) return prepared().trials[i]->module;
+    REQUIRE_MESSAGE(false, name);
+    return prepared().trials[0]->module;
+  };
+  CHECK(of("two_stages_asked").kernels[0].shared_bytes == 32 * 4);
+  CHECK(of("two_stages_asked").text == [&] {
+    std::string text = of("two_stages_block").text;  // the same without being asked
+    for (std::size_t at; (at = text.find("two_stages_block")) != std::string::npos;) text.replace(at, 16, "two_stages_asked");
+    return text;
+  }());
+  CHECK(of("two_stages_each_its_own").kernels[0].shared_bytes == 4 * 4 * 8 * 4);
+  CHECK(of("two_stages_each_its_own").text.find("__syncthreads") == std::string::npos);
+  CHECK(of("two_stages_one_of_each_block").kernels[0].shared_bytes == 32 * 4);
+}
+TEST_CASE("a function's stage is a launch of its own, as large as it says") {
+  for (std::size_t i = 0; i < prepared().kernels.size(); ++i) {
+    cuda_module const& m = prepared().trials[i]->module;
+    if (prepared().kernels[i].name == "summed_rows_function") {
+      REQUIRE(m.kernels.size() == 3);
+      CHECK(m.kernels[1].blocks[0]->value == 3);  // 9 rows by 4 in a block
+      CHECK(m.kernels[1].threads[0] == 4);
+      CHECK(m.text.find("::running_sums(weft_view<float const, 2>{twice, {9, 33}, {33, 1}}, weft_view<float, 2>{sums, {9, 33}, {33, 1}});") !=
+            std::string::npos);
+    }
+    if (prepared().kernels[i].name == "only_summed_rows_function") CHECK(m.kernels.size() == 1);
+  }
+}
+TEST_CASE("an error in a function's text is told with its name and its line") {
+  if (find_nvrtc() == nullptr) {
+    MESSAGE("[skip] no NVRTC on this machine");
+    return;
+  }
+  static constexpr cuda_function wrong{.name = "running_sums", .text = "\n__device__ void running_sums(weft_view<float const, 2> x, weft_view<float, 2> y) {\n  y(0, 0) = undeclared;\n}\n"};
+  gpu_kernel k = summed_rows<&wrong>(3, 4);
+  gpu_trial const t(k, {}, gpu_trial::text_only);
+  REQUIRE(t.fault == "");
+  CHECK_THROWS_WITH_AS(compile_cuda(t.module.text, "sm_80"), doctest::Contains("a weft::cuda_function does not compile"), argument_error);
+  CHECK_THROWS_WITH_AS(compile_cuda(t.module.text, "sm_80"), doctest::Contains("running_sums(3)"), argument_error);
 }
 TEST_CASE("the interpreter finds no race, divergent barrier, uninitialised or out-of-bounds access, and the results are right") {
   for (std::size_t i = 0; i < prepared().kernels.size(); ++i)

@@ -21,8 +21,21 @@ struct scheduled {
   diagnosis why() const { return s.failed < 0 ? s.fault : s.steps[static_cast<std::size_t>(s.failed)].reason; }
 };
 constexpr auto large = diagnosis::memory_on_the_stack_has_at_most_64_KiB__compute_the_stage_inside_a_loop;
+constexpr auto not_a_blocks = diagnosis::shared_memory_is_one_blocks_own__compute_the_stage_inside_of_a_loop_over_blocks;
 }  // namespace
 
+TEST_CASE("set_scope: what is computed inside of blocks may be theirs, and is again when another step says so") {
+  scheduled t(2000);
+  auto const copy = t.s.cache_read(B, t.C);
+  t.s.bind(t.C.all[0], weft::thread_axis::block_x);
+  t.s.compute_at(copy, t.C.all[1]);
+  t.s.set_scope(copy, scope::shared);
+  CHECK(t.s.steps.back().ruling == verdict::deferred);  // loops tell how much it is
+  t.s.set_scope(copy, scope::workspace);
+  t.s.compute_root(copy);  // which the workspace may be
+  CHECK(t.s.state == verdict::deferred);
+  CHECK(weft::parse_trace(weft::print_trace(t.s), weft::schedule(t.p, all_extents{2000})) == t.s.steps);
+}
 TEST_CASE("set_scope: a whole stage may be on the stack while it is small") {
   struct {
     std::int64_t extent;
@@ -91,6 +104,32 @@ TEST_CASE("set_scope: what it refuses") {
          static_cast<void>(t.s.transform_layout(copy, [](auto k, auto j) { return weft::dims(j, k); }));
        },
        diagnosis::the_stage_was_scheduled_already__this_step_comes_before_all_others_on_it},
+      {[](scheduled& t) {  // in front of the blocks, which would all read it
+         t.s.bind(t.C.all[0], weft::thread_axis::block_x);
+         t.s.set_scope(t.s.cache_read(B, t.C), scope::shared);
+       },
+       not_a_blocks},
+      {[](scheduled& t) {  // there are no blocks
+         auto const copy = t.s.cache_read(B, t.C);
+         t.s.compute_at(copy, t.C.all[0]);
+         t.s.set_scope(copy, scope::shared);
+       },
+       not_a_blocks},
+      {[](scheduled& t) {  // a block each: inside of the axis, but not of the one that is bound
+         auto const copy = t.s.cache_read(B, t.C);
+         t.s.bind(t.C.all[1], weft::thread_axis::block_x);
+         t.s.compute_at(copy, t.C.all[0]);
+         t.s.set_scope(copy, scope::shared);
+       },
+       not_a_blocks},
+      {[](scheduled& t) {  // what was a block's and is not any more
+         auto const copy = t.s.cache_read(B, t.C);
+         t.s.bind(t.C.all[0], weft::thread_axis::block_x);
+         t.s.compute_at(copy, t.C.all[0]);
+         t.s.set_scope(copy, scope::shared);
+         t.s.compute_root(copy);
+       },
+       not_a_blocks},
   };
   for (auto const& c : cases) {
     scheduled t(16);

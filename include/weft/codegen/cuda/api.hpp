@@ -37,7 +37,8 @@ struct cuda_binary {
 /// Compiles text to machine code for one architecture.
 ///
 /// `architecture` names a real one: "sm_80", "sm_90a". `options` go to NVRTC as they are.
-/// Errors  device_error: no NVRTC on this machine. internal_error: the text has an error; the log is in the message
+/// Errors  device_error: no NVRTC on this machine. internal_error: the text has an error; the log is in the message.
+///         argument_error instead where it has a cuda_function of the user's
 /// Cost    tens of milliseconds; the first call in a process more, for the library is loaded
 cuda_binary compile_cuda(std::string const& text, std::string const& architecture,
                          sequence<std::string> const& options = {});

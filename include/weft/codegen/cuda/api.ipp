@@ -71,6 +71,9 @@ WEFT_DECL cuda_binary compile_cuda(std::string const& text, std::string const& a
     if (result == 0) r.cubin = detail::nvrtc_bytes(p, api->nvrtcGetCUBINSize, api->nvrtcGetCUBIN, false);
     api->nvrtcDestroyProgram(&p);
   }
+  if (result != 0 && text.find("\n#line 1 \"") != std::string::npos)  // text of the user's is in it
+    WEFT_THROW(argument_error("a weft::cuda_function does not compile: NVRTC for " + architecture + ": " +
+                              api->nvrtcGetErrorString(result) + "\n" + r.log));
   if (result != 0)
     WEFT_THROW(internal_error("NVRTC for " + architecture + ": " + api->nvrtcGetErrorString(result) + "\n" + r.log));
   return r;

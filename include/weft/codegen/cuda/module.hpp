@@ -38,8 +38,9 @@ struct cuda_module {
 ///
 /// Needs   run-time sizes within +-2^47, as those of memory that exists are; loops of kind `unrolled` were
 ///         unrolled before, or run serially; conversions of f16 and bf16 written out by pass/legalise
+/// A stage that a function of the user's computes is a launch that calls its cuda_function.
 /// Errors  internal_error for what has no text: vector code other than copies of rows, a parallel loop that is not a whole
-///         statement, functions of the program's
+///         statement. argument_error: a function without a cuda_function
 /// Cost    linear in the program; see expr_printer for the exception
 cuda_module make_cuda_module(ir::function const& f, cuda_options options = {});
 

@@ -30,6 +30,9 @@ prelude_function prelude(op kind, dtype type, dtype to = dtype::boolean);
 ///     f32, 4  ->  struct __align__(16) weft_f32x4 { float e0, e1, e2, e3; };
 prelude_function row_type(dtype type, int lanes);
 
+/// How functions of the user's see tensors: `weft_view<T, Rank>`, as extern_view is for the host's.
+prelude_function view_type();
+
 }  // namespace cuda_text
 }  // namespace weft::inline WEFT_ABI
 

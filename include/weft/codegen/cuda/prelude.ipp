@@ -106,5 +106,24 @@ WEFT_DECL prelude_function row_type(dtype type, int lanes) {
   return r;
 }
 
+WEFT_DECL prelude_function view_type() {
+  return {"weft_view",
+          "template <class T, int Rank>\n"
+          "struct weft_view {\n"
+          "  T* data;\n"
+          "  long long extents[Rank > 0 ? Rank : 1], strides[Rank > 0 ? Rank : 1];\n"
+          "  __device__ long long extent(int d) const { return extents[d]; }\n"
+          "  __device__ long long stride(int d) const { return strides[d]; }\n"
+          "  template <class... Index>\n"
+          "  __device__ T& operator()(Index... index) const {\n"
+          "    static_assert(sizeof...(Index) == Rank, \"one index per dimension\");\n"
+          "    long long const all[] = {(long long)index..., 0};\n"
+          "    long long at = 0;\n"
+          "    for (int d = 0; d < Rank; ++d) at += all[d] * strides[d];\n"
+          "    return data[at];\n"
+          "  }\n"
+          "};\n"};
+}
+
 }  // namespace cuda_text
 }  // namespace weft::inline WEFT_ABI

@@ -47,6 +47,7 @@ class stmt_printer {
   void workspace(ir::stmt s);
   void wide(ir::stmt s);
   void loop(ir::stmt s);
+  void call(ir::stmt s);
   void updates(ir::list<ir::stmt> const& together);
   void old_element(ir::stmt s, std::string const& element, bool wanted);
   void branch(ir::stmt s);

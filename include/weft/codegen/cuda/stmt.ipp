@@ -1,4 +1,6 @@
+#include "weft/base/joined.hpp"
 #include "weft/codegen/cuda/module.hpp"
+#include "weft/codegen/cuda/prelude.hpp"
 #include "weft/codegen/cuda/stmt.hpp"
 #include "weft/codegen/workspace.hpp"
 
@@ -45,6 +47,7 @@ inline void mark_buffers(ir::expr e, sequence<bool>& used, sequence<bool>& seen)
 }
 inline void mark_buffers(ir::stmt s, sequence<bool>& used, sequence<bool>& seen) {
   if (s->buf != nullptr) used[static_cast<std::size_t>(s->buf->id)] = true;
+  for (ir::buffer const* b : s->buffers) used[static_cast<std::size_t>(b->id)] = true;
   for (ir::expr e : {s->begin, s->extent, s->value, s->mask, s->identity}) mark_buffers(e, used, seen);
   for (ir::list<ir::expr> const* all : {&s->indices, &s->before})
     for (ir::expr e : *all) mark_buffers(e, used, seen);
@@ -82,7 +85,7 @@ WEFT_DECL void stmt_printer::close() {
 WEFT_DECL bool is_row_of_launches(ir::stmt s) {
   if (s->kind != ir::stmt_kind::block) return false;
   for (ir::stmt c : s->children)
-    if (detail::has_bound_loop(c) || detail::has_parallel(c)) return true;
+    if (c->kind == ir::stmt_kind::call || detail::has_bound_loop(c) || detail::has_parallel(c)) return true;
   return false;
 }
 WEFT_DECL launch_text stmt_printer::launch(ir::stmt s) {
@@ -90,6 +93,8 @@ WEFT_DECL launch_text stmt_printer::launch(ir::stmt s) {
   if (s->kind == ir::stmt_kind::loop && s->how == loop_kind::parallel) {
     launch_.iterations = s->extent;
     grid(s);
+  } else if (s->kind == ir::stmt_kind::call) {
+    call(s);
   } else if (detail::has_bound_loop(s)) {
     bound(s);
   } else {
@@ -105,7 +110,10 @@ WEFT_DECL launch_text stmt_printer::launch(ir::stmt s) {
 
 // Blocks, then what they share, then threads: one after the other, as each is there for the whole body.
 WEFT_DECL void stmt_printer::bound(ir::stmt s) {
-  if (s->kind == ir::stmt_kind::allocate && s->buf->where == ir::scope::stack && detail::has_bound_loop(s)) {
+  bool wanted = false;
+  for (std::int32_t id : k_.f.wanted_in_shared) wanted = wanted || (s->buf != nullptr && s->buf->id == id);
+  bool const around_threads = s->kind == ir::stmt_kind::allocate && detail::has_bound_loop(s);
+  if (s->kind == ir::stmt_kind::allocate && s->buf->where == ir::scope::stack && (around_threads || wanted)) {
     shared(s->buf);
     return bound(s->children[0]);
   }
@@ -197,8 +205,54 @@ WEFT_DECL void stmt_printer::print(ir::stmt s) {
     case ir::stmt_kind::allocate: allocate(s); break;
     case ir::stmt_kind::barrier: line("__syncthreads();"); break;
     case ir::stmt_kind::call:
-      k_.refuse("a function of the program's runs on the CPU and has no CUDA text: compute its stage by another kernel");
+      WEFT_THROW(schedule_error(joined({k_.f.name, ": function ", s->by->name, " is launched by itself, and its memory is the workspace\n",
+                                        "  try   leaving out set_scope(stack) of the stage that it computes, and of what it reads"})));
   }
+}
+
+// Each thread of a launch calls the user's function with views of whole tensors.
+WEFT_DECL void stmt_printer::call(ir::stmt s) {
+  extern_function const& f = *s->by;
+  if (f.cuda == nullptr)
+    WEFT_THROW(argument_error(joined({k_.f.name, ": function ", f.name, " has no CUDA text: give weft::external a weft::cuda_function "
+                                      "behind it, or compute its stage by another kernel"})));
+  prelude_function const view = view_type();
+  k_.need(view.name, view.definition);
+  std::string const name(f.cuda->name);
+  // What a compiler says of the text names the function and a line of it.
+  k_.need(std::string(f.cuda->text), joined({"\n#line 1 \"", name, "\"\n", f.cuda->text, "\n#line 1 \"behind ", name, "\"\n"}));
+  sequence<ir::expr> roots;
+  for (ir::buffer const* b : s->buffers)
+    for (ir::list<ir::expr> const* list : {&b->shape, &b->strides})
+      for (ir::expr e : *list) roots.push_back(e);
+  out_ += exprs_.share(roots, indent_);
+  std::string views;
+  for (std::uint32_t i = 0; i < s->buffers.size(); ++i) {
+    ir::buffer const* const b = s->buffers[i];
+    bool const reads = static_cast<std::int32_t>(i) < f.reads;
+    std::string lists[2];
+    for (std::size_t d = 0; d < b->shape.size(); ++d) {
+      lists[0] += (d > 0 ? ", " : "") + exprs_.plain(b->shape[d]);
+      lists[1] += (d > 0 ? ", " : "") + exprs_.plain(b->strides[d]);
+    }
+    views += joined({i > 0 ? ", " : "", "weft_view<", type_name(b->type), reads ? " const, " : ", ", std::to_string(b->shape.size()),
+                     ">{", k_.buffers[static_cast<std::size_t>(b->id)], ", {", lists[0], "}, {", lists[1], "}}"});
+  }
+  line(joined({"::", name, "(", views, ");"}));
+  ir::buffer const* const result = s->buffers[static_cast<std::uint32_t>(f.reads)];
+  ir::arena& m = *k_.f.nodes;
+  int axis = 0;
+  for (std::size_t d = result->shape.size(); d-- > 0;) {
+    std::int64_t const part = f.cuda->per_block[d];
+    if (part == 0) continue;
+    ir::expr const up = ir::binary(m, op::add, result->shape[d], ir::index(m, part - 1));
+    ir::expr const blocks = ir::binary(m, op::max, ir::binary(m, op::floor_div, up, ir::index(m, part)), ir::index(m, 1));
+    if (blocks->kind == op::literal && blocks->value > (axis == 0 ? 0x7fffffff : 65535))
+      WEFT_THROW(argument_error(joined({k_.f.name, ": function ", f.name, " would be launched with ", std::to_string(blocks->value),
+                                        " blocks: a grid has at most 2^31 - 1 along x and 65535 along y and z; a larger per_block"})));
+    launch_.blocks[axis++] = blocks;
+  }
+  for (int i = 0; i < 3; ++i) launch_.threads[i] = f.cuda->threads[i] > 1 ? f.cuda->threads[i] : 1;
 }
 
 // Begin and extent are read once, before the first iteration; literals stand in the head.

@@ -76,7 +76,7 @@ class key_writer : public byte_writer {
   }
   /// Not what it does: code asks for it at each call.
   WEFT_DECL void write(extern_function const& f) {
-    auto const& [name, reads, writes, parameters, call, on_elements] = f;
+    auto const& [name, reads, writes, parameters, call, on_elements, cuda] = f;
     text(name);
     numbers(reads, writes);
     for (extern_parameter const& p : parameters) numbers(p.type, p.rank);

@@ -9,6 +9,10 @@ struct set_scope_rule {
   static constexpr ruling check(nest const& n, step const& s) {
     if (ruling const r = has_memory(n, s.stage); r.v != verdict::legal) return r;
     if (s.word == static_cast<int>(scope::workspace)) return {};
+    if (s.word == static_cast<int>(scope::shared))  // its size is known when loops are made
+      return detail::is_in_a_block(n, s.stage)
+                 ? ruling{verdict::deferred}
+                 : illegal(diagnosis::shared_memory_is_one_blocks_own__compute_the_stage_inside_of_a_loop_over_blocks);
     // Parts are known when loops are made; lowering has the last word.
     if (program::at(n.places, s.stage).loop >= 0) return {verdict::deferred};
     program const& p = n.computation();
@@ -41,11 +45,15 @@ struct set_scope_step {
   /// Memory on the stack becomes registers when each access has its own element, known when loops are unrolled; to ask for
   /// registers is to be told when it does not.
   ///
-  /// Needs   no output, and not inlined; on the stack a known size, and no more than 64 KiB for all stages together
+  /// On a GPU what is computed inside of blocks and around threads is shared by the block's threads, whatever is said.
+  /// `weft::scope::shared` says so, and makes it so for what is computed inside of threads too, where each has its own part.
+  ///
+  /// Needs   no output, and not inlined; on the stack a known size, and no more than 64 KiB for all stages together. Shared:
+  ///         bind of a loop around it to blocks before this step, a known size, and no more than the GPU's blocks have
   /// Keeps   all elements
   /// Errors  schedule_error "set_scope: memory on the stack has a known size", "set_scope: memory that is to be registers
-  ///         has accesses ..", perhaps at the first call
-  /// Cost    none
+  ///         has accesses ..", "set_scope: shared memory is one block's own ..", perhaps at the first call
+  /// Cost    none; of shared memory, that of waiting for other threads where they come to a part in turns
   template <class Stage>
   constexpr void set_scope(Stage const& stage, scope where) {
     step request{verb::set_scope};
