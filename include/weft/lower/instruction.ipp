@@ -20,7 +20,12 @@ WEFT_DECL ir::stmt lowering::by_instruction(open_loop const& o, guard_states con
                                       static_way_out(diagnosis::the_terms_of_the_stage_are_not_those_of_the_instruction)})));
   ir::stmt_node s = *leaf(states);
   auto const term = [&](ir::expr e, int k) { return ir::substitute(m_, e, o.variable, ir::index(m_, k)); };
-  ir::expr value = ir::self(m_, s.buf->type, 1);
+  sequence<std::int32_t> first;
+  for (std::int32_t v : s.first)
+    if (v != o.variable) first.push_back(v);
+  // One instruction has all terms: it begins at the identity, and there is nothing before it to be read.
+  bool const alone = first.empty() && s.first.size() > 0;
+  ir::expr value = alone ? s.identity : ir::self(m_, s.buf->type, 1);
   sequence<ir::expr> operands{value};
   for (std::int32_t load : loads)
     for (int k = 0; k < by.terms; ++k) operands.push_back(simplify(m_, term(this->value(load, nullptr), k)));
@@ -28,10 +33,8 @@ WEFT_DECL ir::stmt lowering::by_instruction(open_loop const& o, guard_states con
   for (int k = 0; k < by.terms; ++k) value = self_replacement(m_, {value})(term(s.value, k));
   if (by.computes != nullptr) value = instruction_value(by, operands);
   s.value = ir::instruction(m_, &by, value, operands);
-  sequence<std::int32_t> first;
-  for (std::int32_t v : s.first)
-    if (v != o.variable) first.push_back(v);
   s.first = m_.make_list(first);
+  if (alone) s.kind = ir::stmt_kind::store, s.identity = nullptr;
   return m_.make(s);
 }
 /// What the declaration says that it computes, of these operands.
