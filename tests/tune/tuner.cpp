@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "support/private_cache.hpp"
+#include "weft/intrinsics.hpp"
 
 using namespace weft;
 using weft_test::private_cache;
@@ -36,6 +37,20 @@ inline constexpr auto grown = weft::kernel<"grown">(
     });
 inline constexpr auto plain = weft::kernel<"plain">(
     [](auto x) { return weft::compute<"y">(x.extent(0), [=](auto i) { return x(i) + 1.0f; }); });
+
+inline constexpr auto products = weft::kernel<"products">(
+    [](auto a, auto b) {
+      return weft::compute<"c">(a.extent(0), [=](auto i) {
+        return weft::sum(2, [=](auto k) { return weft::cast<std::int32_t>(a(i, k)) * weft::cast<std::int32_t>(b(i, k)); });
+      });
+    },
+    [](auto& s, auto, auto, auto c) {
+      auto [i, k] = c.axes();
+      auto [io, ii] = s.split(i, s.knob("lanes", {8, 16}));
+      s.reorder(io, ii, k);
+      s.vectorize(ii);
+      if (s.knob("instruction", {0, 1}) != 0) s.tensorize(k, weft::pmaddwd);
+    });
 
 struct matrices {
   std::vector<float> a, b, c;
@@ -136,6 +151,22 @@ TEST_CASE("who watches is told of each trial and may end the tuning, which keeps
   CHECK(r.trials.size() == 4);
   CHECK(r.best_ns > 0);
   CHECK(r.kept);
+}
+TEST_CASE("candidates with instructions are measured, in every kind of worker that a test can have") {
+  private_cache const here;
+  std::vector<std::int16_t> a(256 * 2), b(256 * 2);
+  for (std::size_t i = 0; i < a.size(); ++i) a[i] = static_cast<std::int16_t>(i % 101), b[i] = static_cast<std::int16_t>(i % 89);
+  for (tuning::isolation where : {tuning::isolation::forked, tuning::isolation::none}) {
+    tune_options o = quick(4);
+    o.worker = where, o.keep = false;
+    tune_result const r = tune(products, o, view(a, 256, 2), view(b, 256, 2));
+    CHECK(r.trials.size() == 4);
+    for (tune_trial const& t : r.trials) {
+      INFO(t.why);
+      CHECK(t.result == tuning::outcome::good);
+      CHECK_FALSE(t.wrong);
+    }
+  }
 }
 TEST_CASE("what asks to stop is asked between trials") {
   private_cache const here;

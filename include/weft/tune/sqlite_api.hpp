@@ -15,14 +15,15 @@ struct sqlite_api {
   struct database;
   struct statement;
   using destructor = void (*)(void*);
-  static constexpr int ok = 0, corrupt = 11, no_database = 26, row = 100, done = 101;
-  static constexpr int read_write = 2, create = 4, full_mutex = 0x10000;
+  static constexpr int ok = 0, busy = 5, read_only = 8, io = 10, corrupt = 11, full = 13, no_database = 26, row = 100, done = 101;
+  static constexpr int read_write = 2, create = 4, full_mutex = 0x10000, persist_wal = 10;
   static inline destructor const transient = reinterpret_cast<destructor>(std::intptr_t(-1));
 
   int (*open_v2)(char const* file, database** into, int flags, char const* vfs) = nullptr;
   int (*close_v2)(database*) = nullptr;
   int (*exec)(database*, char const* sql, int (*)(void*, int, char**, char**), void*, char** message) = nullptr;
   int (*busy_timeout)(database*, int ms) = nullptr;
+  int (*file_control)(database*, char const* which, int what, void* value) = nullptr;
   int (*prepare_v2)(database*, char const* sql, int bytes, statement** into, char const** tail) = nullptr;
   int (*finalize)(statement*) = nullptr;
   int (*step)(statement*) = nullptr;

@@ -22,6 +22,7 @@ struct loaded_sqlite {
     find("sqlite3_close_v2", api.close_v2);
     find("sqlite3_exec", api.exec);
     find("sqlite3_busy_timeout", api.busy_timeout);
+    find("sqlite3_file_control", api.file_control);
     find("sqlite3_prepare_v2", api.prepare_v2);
     find("sqlite3_finalize", api.finalize);
     find("sqlite3_step", api.step);

@@ -19,8 +19,9 @@ struct stored_trial {
 };
 
 /// The file of trials. Many processes may use it at the same time, and be killed at any moment: SQLite's write-ahead log keeps
-/// what was written. A file that is damaged is put aside, by the name FILE.damaged, and a new one begun. Where there is no SQLite, or
-/// the file cannot be used, nothing is kept and nothing fails.
+/// what was written. A file that is damaged, or is found to be while it is used, is put aside, by the name FILE.damaged, and a new
+/// one begun: by one process, however many find it. Where there is no SQLite, the file cannot be used, or the disk is full, nothing
+/// is kept, nothing fails, and `status` says so.
 ///
 /// Cost    50 us a trial
 class trial_store {
@@ -32,7 +33,7 @@ class trial_store {
   trial_store& operator=(trial_store const&) = delete;
 
   bool usable() const { return database_ != nullptr; }
-  /// "1,204 trials in FILE", or why it is not used; tells of a damaged file.
+  /// "1,204 trials in FILE", or why it is not used; tells of a damaged file, and of trials that could not be kept.
   std::string status() const;
   bool add(std::string_view task, std::string_view kernel, stored_trial const& t);
   /// The trials of a task, the latest first, at most `most`.
@@ -42,7 +43,13 @@ class trial_store {
  private:
   bool open();
   void close();
+  bool is_replaced() const;
+  void open_or_begin();
+  int insert(std::string_view task, std::string_view kernel, stored_trial const& t);
   std::string file_, why_, note_;
+  std::int64_t lost_ = 0;  // trials that could not be kept
+  int last_code_ = 0;      // why the last one of them
+  std::uint64_t inode_ = 0;
   sqlite_api const* api_ = nullptr;
   sqlite_api::database* database_ = nullptr;
 };

@@ -1,3 +1,8 @@
+#include <fcntl.h>
+#include <sys/file.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
 #include <cstdio>
 #include <cstdlib>
 
@@ -34,8 +39,9 @@ namespace detail {
 /// A statement of SQL for the length of a scope.
 class sql {
  public:
-  sql(sqlite_api const& api, sqlite_api::database* db, char const* text) : api_(api) {
-    if (api.prepare_v2(db, text, -1, &statement_, nullptr) != sqlite_api::ok) statement_ = nullptr;
+  sql(sqlite_api const& api, sqlite_api::database* db, char const* text)
+      : api_(api), prepared_(api.prepare_v2(db, text, -1, &statement_, nullptr)) {
+    if (prepared_ != sqlite_api::ok) statement_ = nullptr;
   }
   sql(sql const&) = delete;
   sql& operator=(sql const&) = delete;
@@ -55,7 +61,8 @@ class sql {
       api_.bind_text(statement_, ++bound_, v.data(), static_cast<int>(v.size()), sqlite_api::transient);
     return *this;
   }
-  int step() { return statement_ != nullptr ? api_.step(statement_) : 1; }
+  /// Of sqlite3_step, or what was wrong before it.
+  int step() { return statement_ != nullptr ? api_.step(statement_) : prepared_; }
   std::int64_t integer(int at) const { return api_.column_int64(statement_, at); }
   double number(int at) const { return api_.column_double(statement_, at); }
   std::string_view text(int at) const {
@@ -66,20 +73,43 @@ class sql {
  private:
   sqlite_api const& api_;
   sqlite_api::statement* statement_ = nullptr;
-  int bound_ = 0;
+  int prepared_ = 0, bound_ = 0;
 };
+/// 0: there is none.
+inline std::uint64_t inode_of(std::string const& file) {
+  struct ::stat found{};
+  return ::stat(file.c_str(), &found) == 0 ? static_cast<std::uint64_t>(found.st_ino) : 0;
+}
+inline std::string reason_of(int code) {
+  return code == sqlite_api::full        ? "the disk is full"
+         : code == sqlite_api::busy      ? "others held the file for 5 seconds"
+         : code == sqlite_api::io        ? "the disk failed"
+         : code == sqlite_api::read_only ? "the file may not be written"
+                                         : joined({"SQLite's error ", std::to_string(code)});
+}
 inline std::int64_t task_number(std::string_view task) { return static_cast<std::int64_t>(xxh64(task)); }
 }  // namespace detail
 
 WEFT_DECL trial_store::trial_store(std::string const& file) : file_(file), api_(find_sqlite()) {
   if (file.empty()) why_ = "no directory is used";
   else if (api_ == nullptr) why_ = "no SQLite on this machine: apt-get install libsqlite3-0";
-  else if (!open() && why_ == "damaged") {
+  else open_or_begin();
+}
+/// One process at a time: what another one has begun in the meantime is not put aside, and nobody looks at what is half begun.
+WEFT_DECL void trial_store::open_or_begin() {
+  close();
+  std::size_t const slash = file_.rfind('/');
+  std::string const directory = slash == std::string::npos ? "." : file_.substr(0, slash + 1);
+  int const lock = ::open(directory.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+  if (lock >= 0) static_cast<void>(::flock(lock, LOCK_EX));
+  if (!open() && why_ == "damaged") {
     std::string const aside = file_ + ".damaged";
+    // The log first: one that is left behind would be taken for the new file's.
     for (char const* suffix : {"-wal", "-shm"}) std::remove((file_ + suffix).c_str());
     if (std::rename(file_.c_str(), aside.c_str()) == 0 && open())
       note_ = joined({"; what was there could not be read, and is now ", aside});
   }
+  if (lock >= 0) ::close(lock);
 }
 WEFT_DECL trial_store::~trial_store() { close(); }
 WEFT_DECL void trial_store::close() {
@@ -92,33 +122,57 @@ WEFT_DECL bool trial_store::open() {
   int code = api_->open_v2(file_.c_str(), &database_, flags, nullptr);
   if (code == sqlite_api::ok) {
     api_->busy_timeout(database_, 5000);
-    for (char const* text : {"pragma journal_mode = wal", "pragma synchronous = normal",
-                             "create table if not exists trials (task integer, kernel text, choices text, ns real, "
-                             "result integer, wrong integer, at integer default (strftime('%s', 'now')))",
-                             "create index if not exists trials_of_task on trials (task)"})
-      if (code == sqlite_api::ok) code = api_->exec(database_, text, nullptr, nullptr, nullptr);
-  }
-  if (code == sqlite_api::ok) {
-    detail::sql check(*api_, database_, "pragma quick_check(1)");
+    // Else the last one to close a file that was put aside would remove the log of the one that has its name now.
+    int yes = 1;
+    static_cast<void>(api_->file_control(database_, "main", sqlite_api::persist_wal, &yes));
+    // Looked at before anything is written: what is put aside is what was found.
+    detail::sql check(*api_, database_, "pragma integrity_check(1)");
     int const answer = check.step();
-    bool const sound = answer == sqlite_api::row && check.text(0) == "ok";
-    if (!sound) code = answer == sqlite_api::row ? sqlite_api::corrupt : answer;
+    if (answer != sqlite_api::row) code = answer;
+    else if (check.text(0) != "ok") code = sqlite_api::corrupt;
   }
-  if (code == sqlite_api::ok) return true;
+  for (char const* text : {"pragma journal_mode = wal", "pragma synchronous = normal",
+                           "create table if not exists trials (task integer, kernel text, choices text, ns real, "
+                           "result integer, wrong integer, at integer default (strftime('%s', 'now')))",
+                           "create index if not exists trials_of_task on trials (task)"})
+    if (code == sqlite_api::ok) code = api_->exec(database_, text, nullptr, nullptr, nullptr);
+  if (code == sqlite_api::ok) {
+    inode_ = detail::inode_of(file_);
+    return true;
+  }
   why_ = code == sqlite_api::corrupt || code == sqlite_api::no_database ? "damaged" : joined({file_, " cannot be used"});
   close();
   return false;
 }
 WEFT_DECL std::string trial_store::status() const {
-  return usable() ? joined({std::to_string(count()), " trials in ", file_, note_}) : "not used: " + why_;
+  if (!usable()) return "not used: " + why_;
+  std::string text = joined({std::to_string(count()), " trials in ", file_, note_});
+  if (lost_ > 0) text += joined({"; ", std::to_string(lost_), " could not be kept: ", detail::reason_of(last_code_)});
+  return text;
 }
-WEFT_DECL bool trial_store::add(std::string_view task, std::string_view kernel, stored_trial const& t) {
-  if (!usable()) return false;
+WEFT_DECL int trial_store::insert(std::string_view task, std::string_view kernel, stored_trial const& t) {
   detail::sql insert(*api_, database_,
                      "insert into trials (task, kernel, choices, ns, result, wrong) values (?, ?, ?, ?, ?, ?)");
   insert.with(detail::task_number(task)).with(kernel).with(choices_text(t.choices)).with(t.ns);
   insert.with(std::int64_t{t.result}).with(std::int64_t{t.wrong});
-  return insert.step() == sqlite_api::done;
+  return insert.step();
+}
+/// Another process has put the file aside, or somebody has removed it: what is added to it now, nobody would find.
+WEFT_DECL bool trial_store::is_replaced() const { return detail::inode_of(file_) != inode_; }
+WEFT_DECL bool trial_store::add(std::string_view task, std::string_view kernel, stored_trial const& t) {
+  if (!usable()) return false;
+  if (is_replaced()) open_or_begin();
+  if (!usable()) return false;
+  int code = insert(task, kernel, t);
+  if (code == sqlite_api::corrupt || code == sqlite_api::no_database) {
+    open_or_begin();
+    if (!usable()) return false;
+    code = insert(task, kernel, t);
+  }
+  if (code == sqlite_api::done) return true;
+  last_code_ = code;
+  ++lost_;
+  return false;
 }
 WEFT_DECL sequence<stored_trial> trial_store::of(std::string_view task, int most) {
   sequence<stored_trial> all;

@@ -111,11 +111,17 @@ struct tune_result {
 
 namespace tuning {
 
+/// Sees the loop program of each candidate before a worker gets it, and may change it; for whoever wants to look at candidates, and
+/// for tests of what becomes of bad ones.
+struct candidate_view {
+  void* context = nullptr;
+  void (*see)(void* context, sequence<std::int32_t> const& choices, std::string& loops) = nullptr;
+};
 /// Tunes a kernel for these arguments, which are read and not written.
 ///
 /// Errors   argument_error, schedule_error, as at a call; argument_error for what cannot be tuned: constants that are kept, functions
 ///          of the program, sizes that are open
-tune_result tune(kernel_face const& face, argument* arguments, int count, tune_options const& o);
+tune_result tune(kernel_face const& face, argument* arguments, int count, tune_options const& o, candidate_view view = {});
 
 }  // namespace tuning
 }  // namespace weft::inline WEFT_ABI

@@ -63,8 +63,8 @@ inline std::string trials_file(bool keep) {
 /// One tuning under way.
 class tuning_run {
  public:
-  tuning_run(kernel_face const& face, argument* arguments, int count, tune_options const& o)
-      : face_(face), options_(o), arguments_(arguments), count_(count), what_(face.what(face.object)),
+  tuning_run(kernel_face const& face, argument* arguments, int count, tune_options const& o, candidate_view view)
+      : face_(face), options_(o), view_(view), arguments_(arguments), count_(count), what_(face.what(face.object)),
         machine_(face.machine != nullptr ? *face.machine : host()), layout_(bound()),
         space_({face.name, &what_, face.how, face.object, &layout_, &machine_, {}}), copies_(arguments, count),
         runner_(copies_, o.worker), store_(trials_file(o.keep)), task_(task()) {
@@ -94,6 +94,7 @@ class tuning_run {
 
   kernel_face const& face_;
   tune_options const& options_;
+  candidate_view view_;
   argument* arguments_;
   int count_;
   program what_;
@@ -161,8 +162,16 @@ inline sequence<element_list> tuning_run::outputs() const {
 }
 /// Compiled into the slot; else the trial says why not.
 inline bool tuning_run::prepare(int slot, sequence<std::int32_t> const& choices, tune_trial& t) {
-  std::string const loops = loops_of(choices, t.why);
-  t.result = loops.empty() ? outcome::refused : runner_.load(slot, loops, t.why);
+  std::string loops = loops_of(choices, t.why);
+  if (view_.see != nullptr && !loops.empty()) view_.see(view_.context, choices, loops);
+  sequence<intrinsic const*> known;
+  for (step const& s : space_.at(choices).steps) {
+    bool there = s.by == nullptr;
+    for (intrinsic const* k : known) there = there || k == s.by;
+    if (!there) known.push_back(s.by);
+  }
+  t.result = loops.empty() ? outcome::refused
+                           : runner_.load(slot, loops, t.why, {known.data(), static_cast<int>(known.size())});
   return t.result == outcome::good;
 }
 inline bool tuning_run::computes_the_same(tune_trial& t) {
@@ -217,7 +226,9 @@ inline void tuning_run::note(tune_trial t, double expected_ns) {
   if (!options_.progress(p)) result_.stopped = true;
 }
 inline void tuning_run::measure_first() {
+  // What ended the worker may have come from outside: of the first schedule it is believed the third time.
   tune_trial t = measured(first_.choices, 0);
+  for (int again = 0; again < 2 && t.result == outcome::crashed; ++again) t = measured(first_.choices, 0);
   if (t.wrong) WEFT_THROW(internal_error(joined({face_.name, ": tune: without tuning, ", t.why})));
   if (t.ns <= 0)
     WEFT_THROW(device_error(joined({face_.name, ": tune: the schedule without tuning could not be measured: ", t.why})));
@@ -289,22 +300,34 @@ inline void tuning_run::confirm() {
   sequence<slot_calls> calls;
   sequence<bool> good(in.size(), true);
   sequence<std::int64_t> counts(in.size(), std::int64_t{1});
-  for (std::size_t i = 0; i < in.size(); ++i) {
-    tune_trial ignored;
-    tune_trial const& t = result_.trials[in[i]];
-    good[i] = prepare(static_cast<int>(i), t.choices, ignored);
-    counts[i] = t.ns < 1e6 ? static_cast<std::int64_t>(1e6 / t.ns) + 1 : 1;
-  }
-  double const until = now_ns() + 2e9;
-  for (rounds_ = 0; rounds_ < 15 && (rounds_ < 3 || now_ns() < until); ++rounds_)
+  auto const load_all = [&] {
     for (std::size_t i = 0; i < in.size(); ++i) {
-      if (!good[i]) continue;
+      tune_trial ignored;
+      good[i] = good[i] && prepare(static_cast<int>(i), result_.trials[in[i]].choices, ignored);
+    }
+  };
+  for (std::size_t i = 0; i < in.size(); ++i) {
+    double const ns = result_.trials[in[i]].ns;
+    counts[i] = ns < 1e6 ? static_cast<std::int64_t>(1e6 / ns) + 1 : 1;
+  }
+  load_all();
+  // A worker that ends takes all that it had compiled with it. Who ran is out, but for the first one, which is believed three times.
+  int ended = 0;
+  auto const sample_of = [&](std::size_t i) {
+    for (;;) {
       slot_calls call(runner_, static_cast<int>(i), measured_ns_);
       call.expect(result_.trials[in[i]].ns);
       double const ns = call.run(counts[i]);
-      good[i] = ns > 0;
-      samples[i].push_back(ns / static_cast<double>(counts[i]));
+      if (ns > 0) return ns;
+      good[i] = i == 0 && ++ended < 3;
+      load_all();
+      if (!good[i]) return ns;
     }
+  };
+  double const until = now_ns() + 2e9;
+  for (rounds_ = 0; rounds_ < 15 && (rounds_ < 3 || now_ns() < until); ++rounds_)
+    for (std::size_t i = 0; i < in.size(); ++i)
+      if (good[i]) samples[i].push_back(sample_of(i) / static_cast<double>(counts[i]));
   std::size_t best = 0;
   for (std::size_t i = 1; i < in.size(); ++i) {
     if (!good[i] || !good[0]) continue;
@@ -388,8 +411,8 @@ inline tune_result tuning_run::run() {
 }
 }  // namespace detail
 
-WEFT_DECL tune_result tune(kernel_face const& face, argument* arguments, int count, tune_options const& o) {
-  detail::tuning_run run(face, arguments, count, o);
+WEFT_DECL tune_result tune(kernel_face const& face, argument* arguments, int count, tune_options const& o, candidate_view view) {
+  detail::tuning_run run(face, arguments, count, o, view);
   return run.run();
 }
 

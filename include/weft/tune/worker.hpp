@@ -8,6 +8,7 @@
 #include <string_view>
 
 #include "weft/runtime/loader.hpp"
+#include "weft/schedule/intrinsic.hpp"
 #include "weft/tune/buffers.hpp"
 #include "weft/tune/measure.hpp"
 
@@ -48,8 +49,10 @@ constexpr std::string_view name(isolation i) {
 /// Code made of the text of a loop program, and its calls on given memory.
 class candidate_code {
  public:
+  /// `known`: the instructions that the text may name.
+  ///
   /// Errors  device_error, internal_error, parse_error
-  explicit candidate_code(std::string_view loops);
+  explicit candidate_code(std::string_view loops, known_intrinsics known = {});
   ~candidate_code();
   candidate_code(candidate_code const&) = delete;
   candidate_code& operator=(candidate_code const&) = delete;
@@ -70,8 +73,9 @@ class runner {
   runner(runner const&) = delete;
   runner& operator=(runner const&) = delete;
 
-  /// Compiles a loop program into place `slot`, 0 to 15.
-  outcome load(int slot, std::string const& loops, std::string& why);
+  /// Compiles a loop program into place `slot`, 0 to 15; `known`: the instructions that it names, 64 at most. A worker that is this
+  /// program started anew knows those that stand in the program itself, not in a library that it loads.
+  outcome load(int slot, std::string const& loops, std::string& why, known_intrinsics known = {});
   /// Calls what is there; negative: not well, and `last` says what.
   double run(int slot, std::int64_t calls, double limit_ns);
   /// What became of the last request.

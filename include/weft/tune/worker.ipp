@@ -1,7 +1,9 @@
+#include <dlfcn.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <poll.h>
 #include <signal.h>
+#include <sys/auxv.h>
 #include <sys/mman.h>
 #include <sys/prctl.h>
 #include <sys/resource.h>
@@ -35,7 +37,16 @@ struct request_head {
   std::int32_t slot = 0;
   std::int64_t calls = 0;
   std::int64_t text_bytes = 0;
+  std::int32_t instructions = 0;  // so many places in the program stand before the text
+  std::int32_t unused = 0;
 };
+inline constexpr int most_instructions = 64;
+/// The program's own image: the same bytes at other addresses in each process that runs it.
+inline char const* image() { return reinterpret_cast<char const*>(::getauxval(AT_PHDR)); }
+inline bool is_in_image(void const* address) {
+  Dl_info its{}, ours{};
+  return ::dladdr(address, &its) != 0 && ::dladdr(image(), &ours) != 0 && its.dli_fbase == ours.dli_fbase;
+}
 struct answer_head {
   std::int32_t result = 0;  // an outcome
   std::int32_t text_bytes = 0;
@@ -88,13 +99,13 @@ struct slots {
   ~slots() {
     for (candidate_code* c : code) delete c;
   }
-  outcome load(int slot, std::string_view text, std::string& why) {
+  outcome load(int slot, std::string_view text, std::string& why, known_intrinsics known) {
     delete code[slot];
     code[slot] = nullptr;
 #if WEFT_HAS_EXCEPTIONS
     try {
 #endif
-      code[slot] = new candidate_code(text);
+      code[slot] = new candidate_code(text, known);
 #if WEFT_HAS_EXCEPTIONS
     } catch (error const& e) {
       why = e.what();
@@ -134,9 +145,16 @@ struct greeting {
     s.pointers.push_back(at[static_cast<std::size_t>(t.block)] + blocks[static_cast<std::size_t>(t.block)].start + t.at);
   for (request_head r; receive_all(socket, &r, sizeof r, 0);) {
     std::string text(static_cast<std::size_t>(r.text_bytes), '\0'), why;
-    if (r.slot < 0 || r.slot >= most_slots || !receive_all(socket, text.data(), text.size(), 0)) break;
+    std::int64_t places[most_instructions];
+    intrinsic const* instructions[most_instructions] = {};
+    if (r.slot < 0 || r.slot >= most_slots || r.instructions < 0 || r.instructions > most_instructions ||
+        !receive_all(socket, places, static_cast<std::size_t>(r.instructions) * sizeof places[0], 0) ||
+        !receive_all(socket, text.data(), text.size(), 0))
+      break;
+    for (int i = 0; i < r.instructions; ++i) instructions[i] = reinterpret_cast<intrinsic const*>(image() + places[i]);
     answer_head a;
-    if (r.what == request_head::load) a.result = static_cast<std::int32_t>(s.load(r.slot, text, why));
+    if (r.what == request_head::load)
+      a.result = static_cast<std::int32_t>(s.load(r.slot, text, why, {instructions, r.instructions}));
     else a.ns = s.run(r.slot, r.calls);
     if (a.ns < 0) a.result = static_cast<std::int32_t>(outcome::failed);
     if (why.size() > 4000) why.resize(4000);
@@ -147,9 +165,9 @@ struct greeting {
 }
 }  // namespace detail
 
-WEFT_DECL candidate_code::candidate_code(std::string_view loops) {
+WEFT_DECL candidate_code::candidate_code(std::string_view loops, known_intrinsics known) {
   ir::arena m;
-  ir::function const f = ir::parse(m, loops);
+  ir::function const f = ir::parse(m, loops, known);
   if (!ir::verify(f).empty()) WEFT_THROW(internal_error("tune: a loop program that is none"));
   codegen::llvm::llvm_use const use;
   codegen::llvm::object_code const object = codegen::llvm::compile(f, host());
@@ -249,11 +267,22 @@ WEFT_DECL bool runner::ask(void const* header, std::size_t bytes, std::string_vi
   return false;
 }
 
-WEFT_DECL outcome runner::load(int slot, std::string const& loops, std::string& why) {
-  if (own_ != nullptr) return last_ = own_->slots.load(slot, loops, why);
-  detail::request_head const r{detail::request_head::load, slot, 0, static_cast<std::int64_t>(loops.size())};
-  std::string answer;
-  if (ask(&r, sizeof r, loops, 60e9, answer)) why = answer.substr(sizeof(detail::answer_head));
+WEFT_DECL outcome runner::load(int slot, std::string const& loops, std::string& why, known_intrinsics known) {
+  if (own_ != nullptr) return last_ = own_->slots.load(slot, loops, why, known);
+  detail::request_head const r{detail::request_head::load, slot, 0, static_cast<std::int64_t>(loops.size()), known.count, 0};
+  std::string head(reinterpret_cast<char const*>(&r), sizeof r), answer;
+  for (int i = 0; i < known.count; ++i) {
+    if (known.count > detail::most_instructions || (where_ == isolation::executed && !detail::is_in_image(known.first[i]))) {
+      why = joined({"the instruction ", known.first[i]->name,
+                    known.count > detail::most_instructions
+                        ? " is one of too many"
+                        : " is declared in a shared library, which a worker started anew does not know: isolation::forked does"});
+      return last_ = outcome::refused;
+    }
+    std::int64_t const place = reinterpret_cast<char const*>(known.first[i]) - detail::image();
+    head.append(reinterpret_cast<char const*>(&place), sizeof place);
+  }
+  if (ask(head.data(), head.size(), loops, 60e9, answer)) why = answer.substr(sizeof(detail::answer_head));
   else why = last_ == outcome::hung ? "compiling it did not end" : "compiling it ended the worker";
   return last_;
 }
@@ -263,7 +292,7 @@ WEFT_DECL double runner::run(int slot, std::int64_t calls, double limit_ns) {
     last_ = ns < 0 ? outcome::failed : outcome::good;
     return ns;
   }
-  detail::request_head const r{detail::request_head::run, slot, calls, 0};
+  detail::request_head const r{detail::request_head::run, slot, calls, 0, 0, 0};
   std::string answer;
   if (!ask(&r, sizeof r, {}, limit_ns, answer)) return -1;
   detail::answer_head a;

@@ -199,6 +199,25 @@ TEST_CASE("tensorize: direct evaluation, interpreter and machine code agree, wit
             4, 4);
   }
 }
+TEST_CASE("tensorize: a reduction that is one instruction reads nothing of what it writes") {
+  for (std::int64_t n : {1, 8, 13, 40}) {
+    fuzz::found f;
+    auto const a = f.input<std::int16_t, 2>({n, 2}), b = f.input<std::int16_t, 2>({n, 2});
+    f.check(pairs(a, b), "c: split(i, 8)\nc: reorder(io, ii, j)\nc: vectorize(ii)\nc: tensorize(j, pmaddwd)", 2, 2);
+  }
+  auto const one = weft::kernel<"one">(pairs, [](auto& s, auto, auto, auto c) {
+    auto [i, k] = c.axes();
+    auto [io, ii] = s.split(i, 8);
+    s.vectorize(ii);
+    s.reorder(io, ii, k);
+    s.tensorize(k, weft::pmaddwd);
+  });
+  auto const a = numbers<std::int16_t>(2 * 40, 1), b = numbers<std::int16_t>(2 * 40, 2);
+  std::vector<std::int32_t> c(40, 1000000);
+  one(weft::view(a, 40, 2), weft::view(b, 40, 2), weft::out(c));
+  auto const d = weft::evaluate(one, weft::view(a, 40, 2), weft::view(b, 40, 2));
+  CHECK(d == c);
+}
 TEST_CASE("tensorize: all agree under steps that are drawn") {
   int drawn = 0;
   for (std::uint64_t seed = 0; seed < 12; ++seed) {
