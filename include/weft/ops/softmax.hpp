@@ -14,7 +14,7 @@ inline constexpr auto softmax = [](auto const& x, along const& o = {}) {
   auto const top = detail::reduced<"top">(x, o.axis, maxima);
   auto const e = elementwise<"e">([](auto v, auto t) { return weft::exp(v - t); }, x, top);
   auto const total = detail::reduced<"total">(e, o.axis, sums);
-  return elementwise<"softmax">([](auto v, auto t) { return v / t; }, e, total);
+  return elementwise<"softmax">([](auto v, auto t) { return v * (1 / t); }, e, total);
 };
 /// The logarithm of that: x - top - log of the sum of e^(x - top).
 ///

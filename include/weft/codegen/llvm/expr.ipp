@@ -130,7 +130,6 @@ WEFT_DECL int expression_emitter::level_of(ir::expr e) {
 /// block that runs only with it.
 WEFT_DECL int expression_emitter::level_of_load(ir::expr e, int level) const {
   int stay = static_cast<int>(regions_.size()) - 1;
-  if (e->buf->where == ir::scope::registers) return stay;
   for (; stay > level; --stay) {
     region const& r = regions_[static_cast<std::size_t>(stay)];
     if (!r.is_loop || (r.written & class_of(e->buf)) != 0) break;

@@ -69,7 +69,7 @@ WEFT_DECL int rule_plan::dimension_of(int stage, int tensor, int column) const {
   bool fine = true;
   each_load(p, stage, [&](node const& x) {
     for (int d = 0; x.a == tensor && d < x.c; ++d) {
-      int const index = program::at(p.operands, x.b + d);
+      int const index = view().chosen(program::at(p.operands, x.b + d));
       if (view().coefficient(index, axis) == 0) continue;
       fine = fine && p.at(index).kind == op::axis && (found < 0 || found == d);
       found = d;

@@ -101,7 +101,7 @@ WEFT_DECL void rule_plan::find_hosts() {
       each_load(p, r, [&](node const& x) {
         if (x.a < of.tensor || x.a >= of.tensor + of.results) return;
         for (int d = 0; d < depth; ++d) {
-          node const& index = p.at(program::at(p.operands, x.b + d));
+          node const& index = p.at(v.chosen(program::at(p.operands, x.b + d)));
           bool const same = index.kind == op::axis && index.a == reader.first_axis + d && d < reader.spatial &&
                             v.extent(t, d) == v.extent(r, d);
           if (!same) depth = d;

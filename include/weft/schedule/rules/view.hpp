@@ -34,6 +34,8 @@ class rule_view {
   sequence<access> loads(int s) const;
   /// How far node `id` moves with axis `axis` of the program.
   std::int64_t coefficient(int id, int axis) const;
+  /// What a choice by extents comes to, as broadcasting writes it; any other node as it is.
+  int chosen(int id) const;
   /// The value of an extent expression; -1: not a number.
   std::int64_t value(int id) const;
   /// Operations for one iteration, with those of inlined stages.

@@ -38,13 +38,21 @@ WEFT_DECL double rule_view::bytes_of(int tensor) const {
   return bytes;
 }
 
+WEFT_DECL int rule_view::chosen(int id) const {
+  while (p_.at(id).kind == op::select) {
+    std::int64_t const condition = value(p_.at(id).a);
+    if (condition < 0) break;
+    id = condition != 0 ? p_.at(id).b : p_.at(id).c;
+  }
+  return id;
+}
 WEFT_DECL std::int64_t rule_view::coefficient(int id, int axis) const {
   int fuel = 200;  // an index may share parts with itself over and over
   return coefficient(id, axis, fuel);
 }
 WEFT_DECL std::int64_t rule_view::coefficient(int id, int axis, int& fuel) const {
   if (--fuel < 0) return no_step;
-  node const& n = p_.at(id);
+  node const& n = p_.at(chosen(id));
   switch (n.kind) {
     case op::axis: return n.a == axis;
     case op::literal:
@@ -118,7 +126,7 @@ WEFT_DECL double rule_view::operations(int s) const {
     if (x.kind == op::load) {
       int const from = program::at(p_.tensors, x.a).stage;
       count += from >= 0 && is_inlined(from) ? operations(from) : 1;
-    } else if (arity(x.kind) > 0 && (x.type != dtype::i64 || is_choice(x.kind))) {
+    } else if (arity(x.kind) > 0 && (x.type != dtype::i64 || (is_choice(x.kind) && value(x.a) < 0))) {
       count += x.kind == op::div || x.kind == op::sqrt ? 8 : 1;
     }
   });
