@@ -30,6 +30,13 @@ prelude_function prelude(op kind, dtype type, dtype to = dtype::boolean);
 ///     f32, 4  ->  struct __align__(16) weft_f32x4 { float e0, e1, e2, e3; };
 prelude_function row_type(dtype type, int lanes);
 
+/// What the thread of the same warp whose number differs in the bits of `distance` gives as `a`. All of a warp call it together.
+///
+///     f32  ->  static __device__ __forceinline__ float weft_exchange_f32(float a, int distance) {
+///                return __shfl_xor_sync(0xffffffffu, a, distance);
+///              }
+prelude_function exchange_function(dtype type);
+
 }  // namespace cuda_text
 }  // namespace weft::inline WEFT_ABI
 
