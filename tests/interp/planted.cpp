@@ -435,8 +435,21 @@ TEST_CASE("planted: what threads read of their own memory, and outside of all, b
       {"  for i in 0..4 thread_x:\n    allocate S:\n      for k in 0..2:\n        barrier\n        S[k + 3] = A[i, k]\n", "out of bounds: S[4]"},
   });
 }
+TEST_CASE("planted: exchanges between threads that are not all there, or that are taken for a barrier") {
+  all_found({
+      {"  for i in 0..4 thread_x:\n    allocate r:\n      if i < 2:\n        exchange r[] = A[i, 0] across 1\n",
+       "divergent barrier in thread_x loop i: the condition of a branch around it is "},
+      {"  for i in 0..4 thread_x:\n    allocate r:\n      exchange r[] = A[i, 0] across 4\n", "an exchange with a thread that is not there"},
+      {"  for i in 0..4 thread_x:\n    allocate r:\n      exchange r[] = r[] across 2\n", "uninitialised read of r[], in iteration i = "},
+      {"  for i in 0..4 thread_x:\n    allocate r:\n      T[0, i] = A[i, 0]\n      exchange r[] = A[i, 0] across 1\n      B[i] = T[0, 3 - i] + r[]\n",
+       "race in thread_x loop i: T[0, "},
+      {"  for i in 0..4 thread_x:\n    exchange B[i // 2] = A[i, 0] across 1\n", "race in thread_x loop i: B["},
+  });
+}
 TEST_CASE("sound: threads that wait for each other, with memory of their own and of all") {
   for (char const* body : {
+           "  for i in 0..4 thread_x:\n    allocate r:\n      exchange r[] = A[i, 0] across 2\n      B[i] = r[]\n",
+           "  for j in 0..2 thread_y:\n    for i in 0..4 thread_x:\n      allocate r:\n        exchange r[] = A[j, i] across 4\n        B[j * 4 + i] = r[]\n",
            "  allocate S:\n    for i in 0..4 thread_x:\n      S[i] = A[i, 0]\n      barrier\n      B[i] = S[3 - i]\n",
            "  allocate S:\n    for i in 0..4 thread_x:\n      for k in 0..3:\n        S[i] = A[i, k]\n        barrier\n"
            "        B[k * 4 + i] = S[3 - i]\n        barrier\n",

@@ -203,6 +203,7 @@ TEST_CASE("loops over blocks and threads, and barriers: what may stand in what, 
       "  for i in 0..4 virtual_thread:\n    for j in 0..1024 thread_z:\n      B[j] = alpha\n",
       "  for i in 0..32 warp:\n    for j in 0..32 lane:\n      barrier\n",
       "  for i in 0..n block_z:\n    for j in 0..8 parallel:\n      B[j] = alpha\n",
+      "  for i in 0..64 thread_x:\n    exchange B[i] = alpha across 16\n",
   };
   for (char const* body : sound) {
     ir::arena m;
@@ -220,6 +221,8 @@ TEST_CASE("loops over blocks and threads, and barriers: what may stand in what, 
   says("  for i in 0..33 lane:\n    B[i] = alpha\n", "threads have a known number");
   says("  for i in 0..64 thread_x:\n    for j in 0..17 thread_y:\n      B[j] = alpha\n", "at most 1024 in a block");
   says("  for i in 0..64 warp:\n    B[i] = alpha\n", "at most 1024 in a block");
+  says("  exchange B[0] = alpha across 1\n", "an exchange stands in a loop over threads");
+  says("  for i in 0..4 thread_x:\n    for j in 0..4 parallel:\n      exchange B[j] = alpha across 1\n", "an exchange stands in a loop over threads");
   says("  barrier\n", "a barrier stands in a loop over threads");
   says("  for i in 0..4 block_x:\n    barrier\n", "a barrier stands in a loop over threads");
   says("  for i in 0..4 thread_x:\n    for j in 0..4 vectorized:\n      barrier\n", "a barrier stands in a loop over threads");

@@ -51,6 +51,35 @@ TEST_CASE("two loops over threads become one launch, with a barrier where one re
   run_gpu_passes(f, {&names::after, &n});
   weft_test::check_golden("pass/gpu.ir", text);
 }
+TEST_CASE("the parts of a reduction are joined by exchanges, and through shared memory between warps") {
+  lowered_program l{{}, {{8, 100}}};
+  expr::tensor<float, 2> const x{&l.p, l.p.add_input(short_name("A"), dtype::f32, 2)};
+  l.p.outputs.push_back(compute<"R">(x.extent(0), [=](auto i) { return sum(x.extent(1), [=](auto k) { return x(i, k); }); }).id);
+  l.p = canonical(l.p);
+  ir::function f = l([&](schedule& s, auto const&) {
+    CHECK(replay(s, parse_trace("R: rfactor(R, j, 64)\nR: bind(i, block_x)\nR: bind(v, thread_x)\nR_rf: compute_at(R, v)\n", s)));
+  });
+  std::string const before = ir::print(f);
+  run_gpu_passes(f);
+  CHECK(ir::verify(f) == "");
+  weft_test::check_golden("pass/gpu_tree.ir", before + "\nafter all passes\n\n" + ir::print(f));
+}
+TEST_CASE("a reduction over threads with several elements inside of them is refused in words") {
+  lowered_program l{{}, {{8, 100}}};
+  expr::tensor<float, 2> const x{&l.p, l.p.add_input(short_name("A"), dtype::f32, 2)};
+  l.p.outputs.push_back(compute<"R">(x.extent(0), [=](auto i) { return sum(x.extent(1), [=](auto k) { return x(i, k); }); }).id);
+  l.p = canonical(l.p);
+  ir::function f = l([&](schedule& s, auto const&) {
+    CHECK(replay(s, parse_trace("R: rfactor(R, j, 64)\nR: reorder(v, i)\nR: bind(v, thread_x)\n", s)));
+  });
+  std::string said;
+  try {
+    run_gpu_passes(f);
+  } catch (schedule_error const& e) {
+    said = e.what();
+  }
+  CHECK(contains(said, "a reduction over threads has several elements inside of them: put that axis outside"));
+}
 TEST_CASE("elements side by side are read and written in rows where their addresses are multiples of a row") {
   char const* const steps = "row: compute_inline()\nout: split(j, 4) -> jo, ji\nout: bind(i, block_x)\nout: bind(jo, thread_x)\nout: vectorize(ji)\n";
   for (std::int64_t columns : {9, 8}) {

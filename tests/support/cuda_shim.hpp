@@ -2,7 +2,8 @@
 //
 // It stands in front of a kernel's text (-include) and stays free of the library. Blocks run one after the other, the
 // threads of a block in the order that `order` says (0 forwards, 1 backwards, others drawn from it), up to their next
-// barrier or their end; then, in another order, up to the one after that. Shared memory is poisoned in front of each block.
+// barrier or their end; then, in another order, up to the one after that. A thread that exchanges values with others of its
+// warp stops until all of them do. Shared memory is poisoned in front of each block.
 #pragma once
 
 #include <stdlib.h>
@@ -58,7 +59,9 @@ struct shim_fiber {
   ucontext_t at;
   unsigned char* stack = nullptr;
   shim_dim3 index;
-  int line = 0;  // of the barrier at which it waits; 0: at none
+  int line = 0;      // of the barrier at which it waits; 0: at none
+  int distance = 0;  // of the exchange at which it waits; 0: at none
+  unsigned long long given = 0, taken = 0;
   bool ended = false;
 };
 static shim_fiber* shim_fibers = nullptr;
@@ -72,6 +75,17 @@ static void* shim_data = nullptr;
   shim_now->line = line;
   swapcontext(&shim_now->at, &shim_scheduler);
 }
+/// The words of CUDA's: of 32 or 64 bits.
+template <class T>
+static T __shfl_xor_sync(unsigned mask, T value, int distance) {
+  static_assert(sizeof(T) == 4 || sizeof(T) == 8, "CUDA exchanges words of 32 and 64 bits");
+  if (mask != 0xffffffffu || distance < 1 || distance > 31) __builtin_trap();
+  __builtin_memcpy(&shim_now->given, &value, sizeof value);
+  shim_now->distance = distance;
+  swapcontext(&shim_now->at, &shim_scheduler);
+  __builtin_memcpy(&value, &shim_now->taken, sizeof value);
+  return value;
+}
 static void shim_entry() {
   shim_thread(shim_data);
   shim_now->ended = true;
@@ -82,13 +96,28 @@ static unsigned long long shim_random(unsigned long long& state) {
   z = (z ^ (z >> 30)) * 0xbf58476d1ce4e5b9ULL;
   return z ^ (z >> 27);
 }
+/// Whether all threads of the warp of `one` have come to an exchange; then each has its value. `wrong` is what is wrong.
+static bool shim_exchanged(unsigned one, unsigned threads, char const*& wrong) {
+  unsigned const begin = one / 32 * 32;
+  for (unsigned i = begin; i < begin + 32; ++i) {
+    if (i >= threads) return wrong = "threads of a warp that is not whole exchange values", false;
+    if (shim_fibers[i].distance == 0) return false;
+    if (shim_fibers[i].distance != shim_fibers[one].distance) return wrong = "threads of a warp are at different exchanges", false;
+  }
+  for (unsigned i = begin; i < begin + 32; ++i) {
+    shim_fiber& f = shim_fibers[i];
+    f.taken = shim_fibers[i ^ static_cast<unsigned>(f.distance)].given;
+  }
+  for (unsigned i = begin; i < begin + 32; ++i) shim_fibers[i].distance = 0;
+  return true;
+}
 /// A block's threads up to their ends. Null, or what is wrong.
 static char const* shim_block(unsigned threads, unsigned order, unsigned long long& state) {
   unsigned* const turn = static_cast<unsigned*>(malloc(threads * sizeof(unsigned)));
   for (unsigned i = 0; i < threads; ++i) {
     shim_fiber& f = shim_fibers[i];
     f.ended = false;
-    f.line = 0;
+    f.line = f.distance = 0;
     f.index = {i % blockDim.x, i / blockDim.x % blockDim.y, i / blockDim.x / blockDim.y};
     getcontext(&f.at);
     f.at.uc_stack.ss_sp = f.stack;
@@ -106,15 +135,29 @@ static char const* shim_block(unsigned threads, unsigned order, unsigned long lo
     }
     unsigned ended = 0;
     int line = 0;
-    for (unsigned i = 0; i < threads; ++i) {
-      shim_now = &shim_fibers[turn[i]];
-      threadIdx = shim_now->index;
-      swapcontext(&shim_scheduler, &shim_now->at);
-      if (shim_now->ended) ++ended;
-      else if (line != 0 && line != shim_now->line) wrong = "threads of a block wait at different barriers";
-      else line = shim_now->line;
+    for (unsigned i = 0; i < threads; ++i) shim_fibers[i].line = 0;
+    // In a drawn order all take turns at their exchanges; else a warp goes as far as it can before the next one begins.
+    unsigned const group = order > 1 ? threads : 32;
+    for (unsigned begin = 0; begin < threads; begin += group)
+      for (bool moved = true; moved && wrong == nullptr;) {
+        moved = false;
+        for (unsigned i = begin; i < begin + group && i < threads && wrong == nullptr; ++i) {
+          shim_now = &shim_fibers[turn[i]];
+          if (shim_now->ended || shim_now->line != 0) continue;
+          if (shim_now->distance != 0 && !shim_exchanged(turn[i], threads, wrong)) continue;
+          threadIdx = shim_now->index;
+          moved = true;
+          swapcontext(&shim_scheduler, &shim_now->at);
+        }
+      }
+    for (unsigned i = 0; i < threads && wrong == nullptr; ++i) {
+      shim_fiber const& f = shim_fibers[i];
+      if (f.ended) ++ended;
+      else if (f.distance != 0) wrong = "some threads of a warp exchange values, others do not come";
+      else if (line != 0 && line != f.line) wrong = "threads of a block wait at different barriers";
+      else line = f.line;
     }
-    if (ended != 0 && ended != threads) wrong = "some threads of a block wait at a barrier, others have ended";
+    if (wrong == nullptr && ended != 0 && ended != threads) wrong = "some threads of a block wait at a barrier, others have ended";
     more = ended == 0;
   }
   free(turn);

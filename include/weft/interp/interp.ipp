@@ -337,7 +337,7 @@ inline void interpreter::at_once(ir::stmt s, std::int64_t begin, std::int64_t ex
 // the other in a drawn order, before the next statement begins. What stands around a barrier must be the same for all.
 
 inline bool has_barrier(ir::stmt s) {
-  if (s->kind == ir::stmt_kind::barrier) return true;
+  if (s->kind == ir::stmt_kind::barrier || s->kind == ir::stmt_kind::exchange) return true;
   for (ir::stmt c : s->children)
     if (has_barrier(c)) return true;
   return false;
@@ -444,6 +444,7 @@ inline void interpreter::in_step(ir::stmt s, team& t) {
       for (ir::stmt c : s->children) in_step(c, t);
       return;
     case ir::stmt_kind::barrier: return regroup(t);
+    case ir::stmt_kind::exchange: return exchange_values(s, t);
     case ir::stmt_kind::loop: return loop_in_step(s, t);
     case ir::stmt_kind::branch:
       if (uniform(s->value, t, "the condition of a branch") != 0) in_step(s->children[0], t);
@@ -462,6 +463,19 @@ inline void interpreter::in_step(ir::stmt s, team& t) {
   }
   in_step(s->children[0], t);
   for (thread& now : t.threads) now.own.pop_back();
+}
+/// All give before any takes. Nobody has waited: what others have written in memory they may still be writing.
+inline void interpreter::exchange_values(ir::stmt s, team& t) {
+  sequence<std::int64_t> given(t.threads.size(), 0);
+  auto const number_of = [&](thread const& now) { return static_cast<std::size_t>(&now - t.threads.begin()); };
+  each_thread(t, [&](thread& now) { given[number_of(now)] = scalar(s->value); });
+  if (!ok()) return;
+  each_thread(t, [&](thread& now) {
+    std::size_t const from = number_of(now) ^ at(s->number);
+    if (from >= given.size()) return fault("an exchange with a thread that is not there: the last warp of " + std::to_string(given.size()) + " threads is not whole");
+    for (ir::expr i : s->indices) need(i, lane_set::all(1));
+    write(s->buf, s->indices, 0, given[from]);
+  });
 }
 inline void interpreter::loop(ir::stmt s) {
   std::int64_t const begin = scalar(s->begin), extent = scalar(s->extent);
@@ -546,6 +560,7 @@ inline void interpreter::statement(ir::stmt s) {
       return;
     case ir::stmt_kind::call: return call(s);
     case ir::stmt_kind::barrier: return;  // of no other thread: those that meet run in step
+    case ir::stmt_kind::exchange: return fault("an exchange where no other thread runs in step");
     case ir::stmt_kind::allocate: break;
   }
   // The workspace has one place for all iterations; registers and the stack are those of the iteration that runs.

@@ -157,6 +157,7 @@ class interpreter {
   void regroup(team& t);
   void place_threads(team& t);
   void in_step(ir::stmt s, team& t);
+  void exchange_values(ir::stmt s, team& t);
   void loop_in_step(ir::stmt s, team& t);
   void start_team(ir::stmt s, team* outer, std::int64_t begin, std::int64_t extent);
   void two_lanes_apart(ir::stmt s, lane_set const& stored, int lanes);

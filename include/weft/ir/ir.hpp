@@ -83,7 +83,7 @@ struct buffer {
   list<expr> shape, strides;     // in elements
 };
 
-enum class stmt_kind : std::uint8_t { block, loop, store, accumulate, branch, allocate, together, barrier, call };
+enum class stmt_kind : std::uint8_t { block, loop, store, accumulate, branch, allocate, together, barrier, call, exchange };
 
 /// One statement.
 ///
@@ -104,6 +104,8 @@ enum class stmt_kind : std::uint8_t { block, loop, store, accumulate, branch, al
 ///   call        function `by` of the program's, launch::functions[number], on all of `buffers`: what it reads, each element of
 ///               which has been written, then what it writes, each element. In no loop; where it fails the kernel ends
 ///   barrier     no thread of the block goes on before all are there; in loops over threads alone, which all of them run alike
+///   exchange    buf[indices] = what `value` is for the thread of the same warp whose number is this one's xor `number`, 1 to 31; where a
+///               barrier may stand. Threads are numbered as their loops stand, the innermost one first, 32 in a warp
 struct prefetched {
   buffer const* buf = nullptr;
   std::int64_t distance = 0;

@@ -106,6 +106,8 @@ inline stmt parser::statement() {
     stmt_node n;
     n.kind = stmt_kind::barrier;
     s = m_.make(n);
+  } else if (try_word("exchange")) {
+    s = update(stmt_kind::exchange);
   } else if (try_word("call")) {
     s = call();
   } else if (try_word("pass")) {
@@ -227,7 +229,12 @@ inline stmt parser::update(stmt_kind kind) {
     }
     n.first = m_.make_list(first);
   }
-  if (try_word("where")) n.mask = expression();
+  if (kind == stmt_kind::exchange) {
+    expect("across");
+    n.number = static_cast<std::int32_t>(integer(1, 31, "a distance of threads"));
+  } else if (try_word("where")) {
+    n.mask = expression();
+  }
   next_line();
   return m_.make(n);
 }

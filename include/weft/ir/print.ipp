@@ -262,6 +262,7 @@ inline void printer::update(stmt s) {
   for (expr e : {s->value, s->identity, s->mask}) roots.push_back(e);
   begin_line(roots);
   if (s->kind == stmt_kind::accumulate) out_ += "accumulate ";
+  if (s->kind == stmt_kind::exchange) out_ += "exchange ";
   put(s->buf);
   items(s->indices);
   if (s->before.size() > 0) {
@@ -280,6 +281,7 @@ inline void printer::update(stmt s) {
     }
     out_ += ']';
   }
+  if (s->kind == stmt_kind::exchange) out_ += " across " + std::to_string(s->number);
   if (s->mask != nullptr) {
     out_ += " where ";
     put(s->mask);
@@ -313,7 +315,8 @@ inline void printer::statement(stmt s) {
   switch (s->kind) {
     case stmt_kind::loop: return loop(s);
     case stmt_kind::store:
-    case stmt_kind::accumulate: return update(s);
+    case stmt_kind::accumulate:
+    case stmt_kind::exchange: return update(s);
     case stmt_kind::block:
     case stmt_kind::together:
       out_ += indent_ + (s->kind == stmt_kind::together ? "together:\n" : s->children.size() == 0 ? "pass\n" : "block:\n");

@@ -446,6 +446,11 @@ inline void verifier::statement(stmt s) {
     case stmt_kind::call: return call(s);
     case stmt_kind::barrier:
       return require(in_threads_, "a barrier stands in a loop over threads, and in no other concurrent one inside");
+    case stmt_kind::exchange:
+      require(in_threads_, "an exchange stands in a loop over threads, and in no other concurrent one inside");
+      require(s->number >= 1 && s->number <= 31 && s->mask == nullptr, "an exchange is between threads of a warp, and of all of them");
+      require(s->value != nullptr && s->value->lanes == 1, "an exchange is of single values");
+      return update(s, {&s, 1});
     case stmt_kind::branch: break;
   }
   root(s->value);

@@ -204,7 +204,7 @@ class barrier_placer {
       for (ir::expr e : *list) reads(e, all, seen);
     bool const accumulate = s->kind == ir::stmt_kind::accumulate;
     if (accumulate) note(s->buf, ir::self_indices(s), false, all);
-    if (accumulate || s->kind == ir::stmt_kind::store) note(s->buf, s->indices, true, all);
+    if (accumulate || s->kind == ir::stmt_kind::store || s->kind == ir::stmt_kind::exchange) note(s->buf, s->indices, true, all);
     std::int64_t before[3], limits[3];
     for (int i = 0; i < 3; ++i) before[i] = fixed_[i], limits[i] = limit_[i];
     bool const loop = s->kind == ir::stmt_kind::loop;
@@ -250,7 +250,7 @@ class barrier_placer {
     return loads(e->a) || loads(e->b) || loads(e->c);
   }
   static bool has_barrier(ir::stmt s) {
-    if (s->kind == ir::stmt_kind::barrier) return true;
+    if (s->kind == ir::stmt_kind::barrier || s->kind == ir::stmt_kind::exchange) return true;
     for (ir::stmt c : s->children)
       if (has_barrier(c)) return true;
     return false;
@@ -294,7 +294,7 @@ class barrier_placer {
     } else if (s->kind == ir::stmt_kind::branch && is_uniform(s->value)) {
       r = branch(s, before);
     } else {
-      if (has_barrier(s)) WEFT_THROW(internal_error("barriers: threads would wait where not all of them come\n" + ir::print(s, f_)));
+      if (s->kind != ir::stmt_kind::exchange && has_barrier(s)) WEFT_THROW(internal_error("barriers: threads would wait where not all of them come\n" + ir::print(s, f_)));
       append(before.current, own);
     }
     return waits ? ir::block(m_, sequence<ir::stmt>{waiting(m_), r}) : r;

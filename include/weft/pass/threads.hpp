@@ -21,6 +21,17 @@ namespace weft::inline WEFT_ABI {
 /// branch is not, it is repeated at each statement. Memory of the workspace needs no allocate any more. Behind each loop over
 /// threads is a barrier, of which `needed_barriers` keeps those that matter.
 ///
+/// A reduction along a loop over thread_x or lanes is joined in a tree: what each thread has met goes from thread to thread
+/// inside a warp, and through shared memory between warps; the first thread stores it.
+///
+///     for v in 0..64 thread_x:                    part = 0; part += X[tx]
+///       accumulate R[] = self + X[v]      ->      exchange other = part across 16; part += other      (8, 4, 2, 1)
+///         from 0 first [v]                        if tx % 32 == 0: R_warps[tx // 32] = part
+///                                                 barrier
+///                                                 part = 0; if tx % 32 < 2: part = R_warps[tx % 32]
+///                                                 exchange other = part across 1; part += other
+///                                                 if tx == 0: R[] = part
+///
 /// Runs after `simplify` and in front of `vectorize` and `unroll`. Errors: schedule_error, in words, for what one launch cannot
 /// do: blocks inside serial loops or beside other statements, loops around threads that are not as long for each of them.
 ir::stmt spread_threads(ir::function& f, ir::stmt body);

@@ -2,6 +2,7 @@
 #include "weft/ir/print.hpp"
 #include "weft/ir/simplify.hpp"
 #include "weft/pass/own_memory.hpp"
+#include "weft/pass/thread_tree.hpp"
 #include "weft/pass/threads.hpp"
 
 namespace weft::inline WEFT_ABI {
@@ -121,17 +122,21 @@ class thread_spreader {
       auto const p = static_cast<std::size_t>(part_of(s->how));
       used_ |= bit(part_of(s->how));
       if (s->extent->value > longest_[p]) longest_[p] = s->extent->value;
+      joins_ = joins_ || shared_sum(s).update() != nullptr;
     }
     for (ir::stmt c : s->children) measure(c);
   }
   void find_sizes(ir::stmt s) {
     used_ = 0;
+    joins_ = false;
     for (std::int64_t& n : longest_) n = 1;
     measure(s);
     bool const warps = (used_ & (bit(thread_part::warp) | bit(thread_part::lane))) != 0;
     std::int64_t x = longest_[0];
     if (warps && x < 32 * longest_[3]) x = 32 * longest_[3];
-    if (warps) x = (x + 31) / 32 * 32;
+    // Threads exchange values in whole warps, and rows of them that are shorter lie in one.
+    if (joins_ && x < 32) x = power_above(x);
+    if (warps || (joins_ && (x > 32 || x * longest_[1] * longest_[2] % 32 != 0))) x = (x + 31) / 32 * 32;
     char const* const names[] = {"tx", "ty", "tz"};
     for (int axis = 0; axis < 3; ++axis) {
       sizes_[axis] = axis == 0 ? x : longest_[axis];
@@ -198,12 +203,71 @@ class thread_spreader {
     if (on_x && (at.active & bit(thread_part::x)) != 0) refuse("warps and lanes are parts of thread_x, which is taken", s);
     if (p == thread_part::x && (at.active & (bit(thread_part::warp) | bit(thread_part::lane))) != 0)
       refuse("thread_x stands inside of warps or lanes, which are parts of it", s);
+    if (shared_sum const sum(s); sum.update() != nullptr) return tree(s, sum, at);
     ir::expr const t = position(p);
     at.active |= bit(p);
     at.threads.push_back(t);
     if (s->extent->value < count(p)) at.conditions.push_back(ir::binary(m_, op::lt, t, s->extent));
     ir::expr const value = ir::binary(m_, op::add, s->begin, t);
     return spread(ir::substitute(m_, s->children[0], s->variable, value), at);
+  }
+  /// Each thread's part of a reduction in a register, then what pass/threads.hpp shows.
+  ir::stmt tree(ir::stmt s, shared_sum const& sum, place const& at) {
+    if (sum.fault() != nullptr) refuse(sum.fault(), s);
+    thread_part const p = part_of(s->how);
+    if (p != thread_part::x && p != thread_part::lane) refuse("a reduction is shared out among threads along another axis than x", s);
+    ir::stmt const update = sum.update();
+    ir::buffer const* const part = own_register(f_, update->buf->name + "_part", *update->buf);
+    thread_tree const joins{f_, update, part, own_register(f_, update->buf->name + "_other", *update->buf)};
+    if (!joins.fits()) refuse("a reduction over threads joins more than the parts that a stage has made: rfactor first", s);
+    place inside = at;
+    ir::expr const t = position(p);
+    inside.active |= bit(p);
+    inside.threads.push_back(t);
+    if (s->extent->value < count(p)) inside.conditions.push_back(ir::binary(m_, op::lt, t, s->extent));
+    ir::stmt const body = into_register(m_, update, part)(s->children[0]);
+    sequence<ir::stmt> steps{stored(m_, part, {}, update->identity)};
+    steps.push_back(spread(ir::substitute(m_, body, s->variable, ir::binary(m_, op::add, s->begin, t)), inside));
+    std::int64_t const terms = s->extent->value;
+    joins.within_warps(terms < 32 ? terms : 32, steps);
+    if (terms > 32) across_warps(joins, (terms + 31) / 32, steps);
+    // One thread has it all.
+    place writes = at;
+    for (ir::expr c : sum.conditions()) writes.conditions.push_back(c);
+    ir::stmt_node n = *stored(m_, update->buf, {}, ir::load(m_, part, {}));
+    n.indices = update->indices;
+    if (sequence<std::int32_t> const outside = sum.outside(); !outside.empty()) {
+      n.kind = ir::stmt_kind::accumulate;
+      n.identity = update->identity;
+      n.first = m_.make_list(outside);
+      n.value = joined_parts(m_, ir::self(m_, update->buf->type, 1), ir::load(m_, part, {}))(update->value);
+    }
+    steps.push_back(guarded(m_.make(n), writes));
+    steps.push_back(waiting(m_));
+    return allocated(m_, part, allocated(m_, joins.other, ir::block(m_, steps)));
+  }
+  /// What each warp has goes through shared memory, and every warp joins all of it.
+  void across_warps(thread_tree const& joins, std::int64_t warps, sequence<ir::stmt>& steps) {
+    ir::expr const lane = position(thread_part::lane), warp = position(thread_part::warp);
+    sequence<ir::expr> shape, to, from;
+    for (int axis = 2; axis >= 1; --axis) {
+      if (sizes_[axis] == 1) continue;
+      shape.push_back(ir::index(m_, sizes_[axis]));
+      to.push_back(thread(axis)), from.push_back(thread(axis));
+    }
+    shape.push_back(ir::index(m_, warps));
+    to.push_back(warp), from.push_back(lane);
+    ir::buffer const* const shared = own_buffer(f_, joins.update->buf->name + "_warps", *joins.part, shape);
+    shared_.push_back(shared);
+    ir::expr writes = is_first(lane);
+    if (warps * 32 < sizes_[0]) writes = ir::all_of(m_, writes, ir::binary(m_, op::lt, warp, ir::index(m_, warps)));
+    steps.push_back(ir::branch(m_, writes, stored(m_, shared, to, ir::load(m_, joins.part, {}))));
+    steps.push_back(waiting(m_));
+    ir::expr const read = ir::binary(m_, op::lt, lane, ir::index(m_, warps));
+    steps.push_back(stored(m_, joins.part, {}, joins.update->identity));
+    steps.push_back(ir::branch(m_, read, stored(m_, joins.part, {}, ir::load(m_, shared, from))));
+    steps.push_back(waiting(m_));
+    joins.within_warps(warps, steps);
   }
   ir::stmt around_threads(ir::stmt s, place const& at) {
     if (!is_uniform(s->begin) || !is_uniform(s->extent))
@@ -266,6 +330,7 @@ class thread_spreader {
   ir::function& f_;
   ir::arena& m_;
   std::uint32_t used_ = 0;
+  bool joins_ = false;  // parts of a reduction, across threads
   std::int64_t longest_[5] = {1, 1, 1, 1, 1}, sizes_[3] = {1, 1, 1};
   std::int32_t variables_[3] = {-1, -1, -1};
   sequence<ir::buffer const*> shared_;

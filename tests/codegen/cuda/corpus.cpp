@@ -41,6 +41,12 @@ gpu_kernel row_sums(std::int64_t rows, std::int64_t columns) {
   return k.out(compute<"R">(x.extent(0), [=](auto i) { return sum(x.extent(1), [=](auto l) { return x(i, l); }); }));
 }
 template <class T>
+gpu_kernel row_maxima(std::int64_t rows, std::int64_t columns) {
+  gpu_kernel k{"row_maxima"};
+  auto const x = k.input<T, 2>({rows, columns});
+  return k.out(compute<"R">(x.extent(0), [=](auto i) { return max(x.extent(1), [=](auto l) { return x(i, l); }); }));
+}
+template <class T>
 gpu_kernel whole_sum(std::int64_t n) {
   gpu_kernel k{"whole_sum"};
   auto const x = k.input<T, 1>({n});
@@ -237,6 +243,37 @@ std::vector<gpu_kernel> corpus() {
       "R: rfactor_chunks(R, j, 64)\nR: bind(i, block_x)\nR_rf: compute_at(R, i)\nR_rf: bind(j, thread_x)\n");
   add(row_sums<float>(8, 96), "warps",
       "R: rfactor(R, j, 32)\nR: split(i, 4) -> io, ii\nR: bind(io, block_x)\nR: bind(ii, warp)\nR_rf: compute_at(R, ii)\nR_rf: bind(j, lane)\n");
+  // the parts joined in a tree: within a warp, of lanes, in rows shorter than a warp, across warps, several times
+  auto const tree = [](int count, std::string const& how, std::string const& at = "v") {
+    return "R: rfactor(R, j, " + std::to_string(count) + ")\n" + how + "R_rf: compute_at(R, " + at + ")\n";
+  };
+  std::string const by_block = "R: bind(i, block_x)\nR: bind(v, thread_x)\n";
+  add(row_sums<float>(9, 128), "tree_warp", tree(32, by_block));
+  add(row_sums<float>(9, 128), "tree_128", tree(128, by_block));
+  add(row_sums<float>(9, 777), "tree_tail", tree(256, by_block));
+  add(row_sums<float>(3, 2100), "tree_1024", tree(1024, by_block));
+  add(row_sums<float>(9, 100), "tree_few", tree(5, by_block));
+  add(row_sums<float>(9, 300), "tree_odd", tree(77, by_block));
+  add(row_sums<double>(9, 300), "tree_f64", tree(64, by_block));
+  add(row_sums<std::int32_t>(9, 300), "tree_i32", tree(64, by_block));
+  add(row_sums<std::int8_t>(9, 100), "tree_i8", tree(64, by_block));
+  add(row_sums<std::uint64_t>(9, 100), "tree_u64", tree(64, by_block));
+  add(row_sums<f16>(9, 100), "tree_f16", tree(64, by_block));
+  add(row_maxima<float>(9, 300), "tree_max", tree(64, by_block));
+  add(row_maxima<std::int16_t>(9, 100), "tree_i16", tree(32, by_block));
+  std::string const by_rows = "R: split(i, 4) -> io, ii\nR: bind(io, block_x)\nR: bind(ii, thread_y)\nR: bind(v, thread_x)\n";
+  add(row_sums<float>(9, 100), "tree_rows_8", tree(8, by_rows));
+  add(row_sums<float>(9, 100), "tree_rows_6", tree(6, by_rows));
+  add(row_sums<float>(9, 300), "tree_rows_64", tree(64, by_rows));
+  add(row_sums<float>(8, 96), "tree_lanes", tree(32, "R: split(i, 4) -> io, ii\nR: bind(io, block_x)\nR: bind(ii, warp)\nR: bind(v, lane)\n"));
+  add(row_sums<float>(7, 96), "tree_lanes_tail", tree(32, "R: split(i, 4) -> io, ii\nR: bind(io, block_x)\nR: bind(ii, warp)\nR: bind(v, lane)\n"));
+  add(row_sums<float>(9, 300), "tree_turns", tree(128, "R: split(v, 64) -> vo, vi\nR: bind(i, block_x)\nR: bind(vi, thread_x)\n", "vi"));
+  add(row_sums<float>(9, 128), "tree_shared", "R: rfactor(R, j, 64)\nR: bind(i, block_x)\nR: bind(v, thread_x)\nR_rf: compute_at(R, i)\nR_rf: bind(j, thread_x)\n");
+  add(row_sums<float>(9, 128), "tree_in_turns",
+      "R: rfactor(R, j, 64)\nR: split(i, 3) -> io, ii\nR: bind(io, block_x)\nR: bind(v, thread_x)\nR_rf: compute_at(R, v)\n");
+  add(whole_sum<float>(5000), "tree_launches",
+      "R: rfactor(R, j, 20)\nR_rf: rfactor(R_rf, k, 64)\nR_rf: bind(j, block_x)\nR_rf: bind(v, thread_x)\nR_rf_rf: compute_at(R_rf, v)\n"
+      "R: bind(v, thread_x)\n");
   add(whole_sum<float>(1000), "two_launches",
       "R: rfactor(R, j, 64)\nR_rf: split(j, 16) -> jo, ji\nR_rf: bind(jo, block_x)\nR_rf: bind(ji, thread_x)\n");
   // rows on the chip
@@ -249,6 +286,16 @@ std::vector<gpu_kernel> corpus() {
   add(softmax_rows(5, 96), "row", in_row + "total: compute_at(out, i)\n" + of_e + "top: compute_at(out, i)\n");
   add(softmax_rows(5, 96), "parts", in_row + part_of_row("total") + of_e + part_of_row("top"));
   add(softmax_rows(5, 77), "parts_tail", in_row + part_of_row("total") + of_e + part_of_row("top"));
+  auto const tree_of_row = [](std::string const& stage) {
+    return stage + ": rfactor(" + stage + ", j, 64)\n" + stage + ": compute_at(out, i)\n" + stage + ": bind(v, thread_x)\n" + stage +
+           "_rf: compute_at(" + stage + ", v)\n";
+  };
+  std::string const rows_of_64 = "out: bind(i, block_x)\nout: split(j, 64) -> jo, ji\nout: bind(ji, thread_x)\n";
+  std::string const e_of_64 = "e: compute_at(out, i)\ne: split(j, 64) -> jo, ji\ne: bind(ji, thread_x)\n";
+  add(softmax_rows(5, 256), "tree", rows_of_64 + tree_of_row("total") + e_of_64 + tree_of_row("top"));
+  add(softmax_rows(5, 177), "tree_tail", rows_of_64 + tree_of_row("total") + e_of_64 + tree_of_row("top"));
+  add(layernorm_rows(5, 256), "tree", rows_of_64 + tree_of_row("spread") + tree_of_row("mean"));
+  add(layernorm_rows(5, 177), "tree_tail", rows_of_64 + tree_of_row("spread") + tree_of_row("mean"));
   add(layernorm_rows(5, 96), "row", in_row + "spread: compute_at(out, i)\nmean: compute_at(out, i)\n");
   add(layernorm_rows(5, 77), "parts", in_row + part_of_row("spread") + part_of_row("mean"));
   // stencils and several stages
@@ -382,6 +429,22 @@ TEST_CASE("without any one of its barriers a kernel has a race, which the interp
   MESSAGE(needed << " of " << barriers << " barriers are needed; others:\n" << spare);
   CHECK(barriers > 40);
   CHECK(needed == barriers);
+}
+TEST_CASE("without any one of its exchanges a kernel gives other results, which the interpreter shows") {
+  int exchanges = 0, needed = 0;
+  std::string spare;
+  for (std::size_t i = 0; i < prepared().kernels.size(); ++i)
+    for (int b = 0; prepared().trials[i]->fault.empty(); ++b) {
+      if (prepared().kernels[i].name.find("max") != std::string::npos) break;  // the largest may well have come another way
+      std::string const found = prepared().trials[i]->interpreted_without(b, ir::stmt_kind::exchange);
+      if (found == "none") break;
+      ++exchanges;
+      needed += found != "";
+      if (found == "") spare += prepared().kernels[i].name + " " + std::to_string(b) + "\n";
+    }
+  MESSAGE(needed << " of " << exchanges << " exchanges are needed; others:\n" << spare);
+  CHECK(exchanges > 100);
+  CHECK(needed == exchanges);
 }
 TEST_CASE("the printed text, compiled for the host, computes the same with threads in any order") {
   if (!cuda_on_host::available()) {

@@ -139,9 +139,9 @@ class gpu_trial {
     if (!wrong.empty()) return wrong + "\n" + weft::ir::print(f);
     return compared("interpreted");
   }
-  /// The same with barrier number `left_out` taken away; "none" when there are no more.
-  std::string interpreted_without(int left_out) {
-    without_barrier w(m_, left_out);
+  /// The same with barrier number `left_out` taken away, or exchange; "none" when there are no more.
+  std::string interpreted_without(int left_out, weft::ir::stmt_kind kind = weft::ir::stmt_kind::barrier) {
+    without_one w(m_, left_out, kind);
     weft::ir::stmt const whole = f.body;
     f.body = w(f.body);
     std::string const found = w.removed ? interpreted(1) : "none";
@@ -172,15 +172,15 @@ class gpu_trial {
   weft::sequence<weft::dense> expected;
 
  private:
-  class without_barrier final : public weft::ir::rewriter {
+  class without_one final : public weft::ir::rewriter {
    public:
-    without_barrier(weft::ir::arena& m, int number) : weft::ir::rewriter(m), left_(number) {}
+    without_one(weft::ir::arena& m, int number, weft::ir::stmt_kind kind) : weft::ir::rewriter(m), left_(number), kind_(kind) {}
     bool removed = false;
 
    protected:
     using weft::ir::rewriter::replace;
     weft::ir::stmt replace(weft::ir::stmt s) override {
-      if (s->kind != weft::ir::stmt_kind::barrier) return nullptr;
+      if (s->kind != kind_) return nullptr;
       if (left_-- != 0) return s;
       removed = true;
       return weft::ir::block(m_, {});
@@ -188,6 +188,7 @@ class gpu_trial {
 
    private:
     int left_;
+    weft::ir::stmt_kind kind_;
   };
   void make_inputs() {
     unsigned seed = 1;

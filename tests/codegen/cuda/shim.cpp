@@ -30,12 +30,24 @@ extern "C" __global__ void __launch_bounds__(64) reversed(float const* A, float*
     __syncthreads();
   }
 #else
+#if FAULT != 9
   __syncthreads();
+#endif
+#endif
+  float other = 0.0f;
+#if FAULT == 6
+  if (tx % 2 == 0) other = __shfl_xor_sync(0xffffffffu, row[tx], 2);
+#elif FAULT == 7
+  other = __shfl_xor_sync(0xffffffffu, row[tx], tx < 16 ? 1 : 2);
+#elif FAULT == 8
+  if (tx < 32) other = __shfl_xor_sync(0xffffffffu, row[tx], 2) - row[tx ^ 2];
+#elif FAULT == 9
+  other = __shfl_xor_sync(0xffffffffu, row[tx], 2) - row[tx ^ 2];
 #endif
 #if FAULT == 4
   row[64 + tx] = 0.0f;
 #endif
-  B[b * 64 + tx] = row[63 - tx];
+  B[b * 64 + tx] = row[63 - tx] + other;
 }
 )";
 
@@ -91,6 +103,20 @@ TEST_CASE("a barrier that some threads do not reach, or reach elsewhere, is name
 TEST_CASE("a store behind the shared memory of the launch is named") {
   if (no_compiler()) return;
   CHECK(run(4, 0).wrong == "a store behind the shared memory");
+}
+TEST_CASE("an exchange to which not all of a warp come, or come for another one, is named") {
+  if (no_compiler()) return;
+  CHECK(run(6, 9).wrong == "some threads of a warp exchange values, others do not come");
+  CHECK(run(7, 9).wrong == "threads of a warp are at different exchanges");
+  for (unsigned order : {0u, 1u, 9u}) {
+    outcome const o = run(8, order);  // of one warp alone: another one need not come
+    CHECK(o.wrong == "");
+    CHECK(o.right);
+  }
+}
+TEST_CASE("an exchange is no barrier: the other warp has written nothing yet") {
+  if (no_compiler()) return;
+  CHECK_FALSE(run(9, 0).right);
 }
 TEST_CASE("what an earlier block has left in shared memory is not there for the next one") {
   if (no_compiler()) return;

@@ -58,6 +58,19 @@ TEST_CASE("bind: what the number of threads hangs on is decided at the first cal
   u.s.bind(u.i, thread_axis::thread_x);
   CHECK(u.why() == diagnosis::a_block_has_at_most_1024_threads_and_a_warp_32_lanes__split_first);
 }
+TEST_CASE("bind: the axis that joins parts goes to thread_x or to lanes, that of the terms to nobody") {
+  auto const joined = [](thread_axis to, std::int64_t count) {
+    scheduled t(64);
+    auto const made = t.s.rfactor(t.C, t.k, count);
+    t.s.bind(made.v, to);
+    return t.s.state == verdict::illegal ? t.why() : diagnosis{};
+  };
+  CHECK(joined(thread_axis::thread_x, 256) == diagnosis{});
+  CHECK(joined(thread_axis::lane, 32) == diagnosis{});
+  CHECK(joined(thread_axis::lane, 33) == diagnosis::a_block_has_at_most_1024_threads_and_a_warp_32_lanes__split_first);
+  for (thread_axis other : {thread_axis::thread_y, thread_axis::warp, thread_axis::block_x, thread_axis::virtual_thread})
+    CHECK(joined(other, 8) == diagnosis::a_reduction_axis_cannot_run_in_parallel__use_rfactor);
+}
 TEST_CASE("bind: what is refused") {
   struct {
     void (*steps)(scheduled&);

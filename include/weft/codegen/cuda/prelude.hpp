@@ -33,6 +33,13 @@ prelude_function row_type(dtype type, int lanes);
 /// How functions of the user's see tensors: `weft_view<T, Rank>`, as extern_view is for the host's.
 prelude_function view_type();
 
+/// What the thread of the same warp whose number differs in the bits of `distance` gives as `a`. All of a warp call it together.
+///
+///     f32  ->  static __device__ __forceinline__ float weft_exchange_f32(float a, int distance) {
+///                return __shfl_xor_sync(0xffffffffu, a, distance);
+///              }
+prelude_function exchange_function(dtype type);
+
 }  // namespace cuda_text
 }  // namespace weft::inline WEFT_ABI
 

@@ -96,6 +96,17 @@ WEFT_DECL prelude_function prelude(op kind, dtype type, dtype to) {
   return r;
 }
 
+WEFT_DECL prelude_function exchange_function(dtype type) {
+  prelude_function r;
+  r.name = "weft_exchange_" + std::string(name(type));
+  std::string const t(type_name(type)), shuffled = "__shfl_xor_sync(0xffffffffu, ";
+  bool const narrow = size_bytes(type) < 4;  // CUDA shuffles words of 32 and 64 bits
+  r.definition = "static __device__ __forceinline__ " + t + " " + r.name + "(" + t + " a, int distance) {\n  return ";
+  if (type == dtype::boolean) r.definition += shuffled + "(int)a, distance) != 0";
+  else r.definition += narrow ? "(" + t + ")" + shuffled + "(int)a, distance)" : shuffled + "a, distance)";
+  r.definition += ";\n}\n";
+  return r;
+}
 WEFT_DECL prelude_function row_type(dtype type, int lanes) {
   prelude_function r;
   r.name = "weft_" + std::string(name(type)) + "x" + std::to_string(lanes);

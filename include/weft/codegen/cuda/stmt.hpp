@@ -50,6 +50,7 @@ class stmt_printer {
   void call(ir::stmt s);
   void updates(ir::list<ir::stmt> const& together);
   void old_element(ir::stmt s, std::string const& element, bool wanted);
+  void exchange(ir::stmt s);
   void branch(ir::stmt s);
   void allocate(ir::stmt s);
   void line(std::string const& text) { out_ += indent_ + text + "\n"; }

@@ -22,7 +22,7 @@ inline bool has_bound_loop(ir::stmt s) {
 }
 /// Whether so many copies of it are little text, and wait for nobody.
 inline bool takes_few(ir::stmt s, std::int64_t& left) {
-  if (s->kind == ir::stmt_kind::barrier) return false;
+  if (s->kind == ir::stmt_kind::barrier || s->kind == ir::stmt_kind::exchange) return false;
   if (s->kind == ir::stmt_kind::loop && s->extent->kind != op::literal) return false;
   if (s->children.size() == 0) return --left >= 0;
   std::int64_t const times = s->kind == ir::stmt_kind::loop ? s->extent->value : 1;
@@ -204,6 +204,7 @@ WEFT_DECL void stmt_printer::print(ir::stmt s) {
     case ir::stmt_kind::branch: branch(s); break;
     case ir::stmt_kind::allocate: allocate(s); break;
     case ir::stmt_kind::barrier: line("__syncthreads();"); break;
+    case ir::stmt_kind::exchange: exchange(s); break;
     case ir::stmt_kind::call:
       WEFT_THROW(schedule_error(joined({k_.f.name, ": function ", s->by->name, " is launched by itself, and its memory is the workspace\n",
                                         "  try   leaving out set_scope(stack) of the stage that it computes, and of what it reads"})));
@@ -356,6 +357,14 @@ WEFT_DECL void stmt_printer::updates(ir::list<ir::stmt> const& together) {
   }
   for (std::size_t i = 0; i < values.size(); ++i) line(elements[i] + " = " + values[i] + ";");
   if (mask != nullptr) close();
+}
+WEFT_DECL void stmt_printer::exchange(ir::stmt s) {
+  sequence<ir::expr> roots(s->indices.begin(), s->indices.end());
+  roots.push_back(s->value);
+  out_ += exprs_.share(roots, indent_);
+  prelude_function const f = exchange_function(s->buf->type);
+  k_.need(f.name, f.definition);
+  line(exprs_.element(s->buf, s->indices) + " = " + f.name + "(" + exprs_.text(s->value) + ", " + std::to_string(s->number) + ");");
 }
 WEFT_DECL void stmt_printer::branch(ir::stmt s) {
   out_ += exprs_.share({s->value}, indent_);

@@ -168,9 +168,10 @@ WEFT_DECL void function_emitter::statement(ir::stmt s) {
     case ir::stmt_kind::call: return call(s);
     case ir::stmt_kind::accumulate:
     case ir::stmt_kind::together:
-    case ir::stmt_kind::barrier: break;
+    case ir::stmt_kind::barrier:
+    case ir::stmt_kind::exchange: break;
   }
-  WEFT_THROW(internal_error("llvm: an accumulate is left after pass/promote, or a barrier"));
+  WEFT_THROW(internal_error("llvm: an accumulate is left after pass/promote, or what threads of a GPU do together"));
 }
 
 /// if (launch->failed->state != 0) return; code = launch->functions[number](words); if (code != 0) launch->failed->numbers[0] =

@@ -1,6 +1,8 @@
 // Step: bind.
 #pragma once
 
+#include "weft/expr/associative.hpp"
+#include "weft/schedule/placement.hpp"
 #include "weft/schedule/step/unroll.hpp"
 
 namespace weft::inline WEFT_ABI {
@@ -14,7 +16,8 @@ struct bind_rule {
     int const id = s.loops[0];
     loop_kind const kind = kind_of(s);
     if (ruling const r = n.unmarked(id); r.v != verdict::legal) return r;
-    if (n.at(id).reduced) return illegal(diagnosis::a_reduction_axis_cannot_run_in_parallel__use_rfactor);
+    bool const joins = (kind == loop_kind::thread_x || kind == loop_kind::lane) && joins_parts(n.computation(), n.at(id));
+    if (n.at(id).reduced && !joins) return illegal(diagnosis::a_reduction_axis_cannot_run_in_parallel__use_rfactor);
     if (n.at(id).scanned) return illegal(diagnosis::a_scanned_axis_is_walked_in_its_order__mark_another_axis);
     bool const copies = kind == loop_kind::virtual_thread;
     bool inside = false, unknown = false;
@@ -43,6 +46,23 @@ struct bind_rule {
       return illegal(diagnosis::a_block_has_at_most_1024_threads_and_a_warp_32_lanes__split_first);
     return {unknown ? verdict::deferred : verdict::legal};
   }
+  /// Whether all that a stage does along this loop is to join the parts that another stage has made of its terms, in any order.
+  static constexpr bool joins_parts(program const& p, loop_info const& l) {
+    stage_info const& s = program::at(p.stages, l.stage);
+    if (!l.reduced || l.root < 0 || s.reduced != 1 || s.results != 1 || s.by != nullptr) return false;
+    if (!associative_form(p, l.stage).known()) return false;
+    int loads = 0;
+    bool own = true;
+    detail::each_load(p, l.stage, [&](node const& x) {
+      ++loads;
+      own = own && program::at(p.tensors, x.a).stage >= 0 && x.c == s.axes();
+      for (int d = 0; own && d < x.c; ++d) {
+        node const& i = p.at(program::at(p.operands, x.b + d));
+        own = i.kind == op::axis && i.a == s.first_axis + d;
+      }
+    });
+    return loads == 1 && own;
+  }
   static constexpr void perform(nest& n, step const& s) { n.at(s.loops[0]).kind = kind_of(s); }
 };
 
@@ -57,10 +77,19 @@ struct bind_step {
   ///       out[v, ..] = ..row..             out[0, ..] = ..row[0, ..]..
   ///                                        out[1, ..] = ..row[1, ..]..
   ///
-  /// Needs   a spatial axis. Of blocks, threads, warps and lanes one axis each, blocks outside of threads, none inside an
+  /// The axis that joins the parts of a reduction, as rfactor leaves it, may be bound to thread_x or to lanes: a tree of exchanges
+  /// between the threads of a warp, and through shared memory between warps. Compute the parts at that axis, and each stays in its
+  /// thread's registers.
+  ///
+  ///     auto [P, v] = s.rfactor(R, k, 256);     for i block_x:
+  ///     s.bind(i, block_x);                ->     for v in 0..256 thread_x:
+  ///     s.bind(v, thread_x);                        part = sum of X[i, u*256 + v] over u
+  ///     s.compute_at(P, v);                       R[i] = all parts, in a tree
+  ///
+  /// Needs   a spatial axis, or that one. Of blocks, threads, warps and lanes one axis each, blocks outside of threads, none inside an
   ///         unrolled or vectorized axis; threads of a known number, at most 1024 together. Virtual threads as unrolled ones:
   ///         at most 1024, and a number
-  /// Keeps   all results
+  /// Keeps   all results; floats that a tree joins are rounded in another order, as by rfactor
   /// Errors  schedule_error "bind: blocks stand outside of threads"; and where a kernel for a CPU is compiled with more than
   ///         virtual threads
   /// Cost    of virtual threads: code and memory for each
