@@ -40,7 +40,7 @@ inline num unsigned_shift(num x, int by) { return (x >> by) & static_cast<std::i
 /// For a finite f64 x >= far_away. x = m 2^p: m times the bits of 1 / pi of weight 2^-p and below, modulo 2, by digits of
 /// 28 bits; 7 digits leave 60 bits where 62 cancel, which is the worst that f64 knows. An f32 has 24 bits in m, and at
 /// most 30 cancel: 4 digits.
-inline angle far_angle(num x, precision p, int offset) {
+inline angle far_angle(num x, precision p, int added) {
   constexpr std::int64_t mask = (1 << 28) - 1, one_bit = 1;
   bool const full = p == precision::full;
   int const count = full ? 7 : 4;
@@ -77,7 +77,7 @@ inline angle far_angle(num x, precision p, int offset) {
   num const first = from_integer((top & ((one_bit << 26) - 1)) - (one_bit << 25)) * scale;  // before scale changes
   pair f = fast_sum(first, next(count - 2));
   f = fast_sum(f.high, f.low + next(count - 3));
-  num const turns = unsigned_shift(top, 26) + offset;
+  num const turns = unsigned_shift(top, 26) + added;
   if (!full) return {f.high * half_pi_f64[0], f.low, turns};
   num const more = next(count - 4);
   f = fast_sum(f.high, f.low + (more + next(count - 5)));
@@ -90,7 +90,7 @@ inline angle far_angle(num x, precision p, int offset) {
 /// sin or cos of an angle: sin r = r - (r z p(z) + excess), z = r^2. n odd: cos for sin, -sin for cos; cos r =
 /// 1 - 2 sin(r / 2)^2, which is as exact as a polynomial of its own would be, and one polynomial does for all lanes.
 inline num of_angle(angle const& a, precision p) {
-  num const odd = 0 < (a.turns & 1), r = blend(odd, a.r * 0.5, a.r), z = r * r;
+  num const odd = two(op::ne, a.turns & 1, 0), r = blend(odd, a.r * 0.5, a.r), z = r * r;
   num s = z, twice = z;
   if (p == precision::wide) {
     s = r * less(1, z, polynomial(z, sin_wide_f32)), twice = s + s;
