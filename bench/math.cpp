@@ -1,6 +1,8 @@
 // Math functions inside a fused kernel, out = a f(x) + b, against the same loop by g++ with libmvec and with SLEEF.
 //
-// Operands are random and stay in the first cache, or the second where a call takes as long as the loop over that. SLEEF u10 promises 1 ulp, libmvec 4; weft's bounds: docs/math.md.
+// Each is as its user gets the best of it: weft's nest is that by rule, so whole vectors of the machine, g++'s both of 512 bits
+// and of 256 where there are 512, SLEEF's loop of the widest. Operands are random and stay in the first cache, or the second
+// where a call takes as long as the loop over that. SLEEF u10 promises 1 ulp, libmvec 4; weft's bounds: docs/math.md.
 #include <weft/weft.hpp>
 
 #include <algorithm>
@@ -16,12 +18,6 @@
 namespace bench {
 namespace {
 
-inline constexpr auto lanes = [](auto& s, auto out) {
-  auto [i] = out.axes();
-  auto [chunk, lane] = s.split(i, 8);
-  s.vectorize(lane);
-  static_cast<void>(chunk);
-};
 /// `bytes` each of operands and results.
 template <class T>
 class data {
@@ -59,17 +55,24 @@ bool is_near(std::vector<T> const& expected, data<T> const& d) {
   return true;
 }
 
-/// `weft_times(n)` runs weft's kernel n times on `d`; `sleef`: null where there is none.
+/// The same loop by others; `sleef`: null where there is none.
+template <class T>
+struct peers {
+  loop<T> gcc, gcc256, sleef;
+};
+
+/// `weft_times(n)` runs weft's kernel n times on `d`.
 template <class T>
 void compare(report& r, char const* type, data<T> const& d, std::function<void(std::int64_t)> const& weft_times,
-             loop<T> gcc, loop<T> sleef) {
+             peers<T> const& others) {
   auto const peer = [&](char const* name, loop<T> run) {
     return variant{text("%s %s", type, name), [&d, run](std::int64_t times) {
                      while (times-- > 0) run(d.operands());
                    }};
   };
-  std::vector<variant> variants{{text("%s weft", type), weft_times}, peer("g++ -Ofast, libmvec", gcc)};
-  if (sleef != nullptr && sleef_available) variants.push_back(peer("SLEEF u10", sleef));
+  std::vector<variant> variants{{text("%s weft", type), weft_times}, peer("g++ -Ofast, libmvec", others.gcc)};
+  if (weft::host().vector_bytes > 32) variants.push_back(peer("g++ -Ofast, 256 bits", others.gcc256));
+  if (others.sleef != nullptr && sleef_available) variants.push_back(peer("SLEEF u10", others.sleef));
   weft_times(1);
   std::vector<T> const expected(d.out(), d.out() + d.count);
   for (variant const& v : variants) {
@@ -92,8 +95,8 @@ void compare(report& r, char const* type, data<T> const& d, std::function<void(s
 }
 
 template <class T, bool Two, class Kernel>
-void measured(report& r, char const* type, double low, double high, std::size_t bytes, Kernel const& kernel, loop<T> gcc,
-              loop<T> sleef) {
+void measured(report& r, char const* type, double low, double high, std::size_t bytes, Kernel const& kernel,
+              peers<T> const& others) {
   data<T> const d(low, high, bytes);
   auto const repeat = [](std::int64_t times, auto const& ready, auto const&... arguments) {
     while (times-- > 0) ready(arguments...);
@@ -104,7 +107,7 @@ void measured(report& r, char const* type, double low, double high, std::size_t 
     if constexpr (Two) repeat(times, kernel.prepare(x, y, d.a, d.b, out), x, y, d.a, d.b, out);
     else repeat(times, kernel.prepare(x, d.a, d.b, out), x, d.a, d.b, out);
   };
-  compare<T>(r, type, d, weft_times, gcc, sleef);
+  compare<T>(r, type, d, weft_times, others);
 }
 }  // namespace
 
@@ -115,10 +118,11 @@ void measured(report& r, char const* type, double low, double high, std::size_t 
     constexpr auto kernel = weft::kernel<"math_" #name>(                                               \
         [](auto x, auto a, auto b) {                                                                   \
           return weft::compute<"out">(x.extent(0), [=](auto i) { return a * weft::name(x(i)) + b; });  \
-        },                                                                                             \
-        [](auto& s, auto, auto, auto, auto out) { lanes(s, out); });                                   \
-    measured<float, false>(r, "f32", low, high, BENCH_BYTES, kernel, gcc_##name, BENCH_SLEEF_OF(name)); \
-    measured<double, false>(r, "f64", low, high, BENCH_BYTES, kernel, gcc_##name, BENCH_SLEEF_OF(name)); \
+        });                                                                                            \
+    measured<float, false>(r, "f32", low, high, BENCH_BYTES, kernel,                                   \
+            {gcc_##name, gcc256_##name, BENCH_SLEEF_OF(name)});                                        \
+    measured<double, false>(r, "f64", low, high, BENCH_BYTES, kernel,                                  \
+            {gcc_##name, gcc256_##name, BENCH_SLEEF_OF(name)});                                        \
   }
 #define BENCH_TWO(name, low, high)                                                                     \
   void math_##name(report& r) {                                                                        \
@@ -126,10 +130,11 @@ void measured(report& r, char const* type, double low, double high, std::size_t 
         [](auto x, auto y, auto a, auto b) {                                                           \
           return weft::compute<"out">(x.extent(0),                                                     \
                                       [=](auto i) { return a * weft::name(x(i), y(i)) + b; });         \
-        },                                                                                             \
-        [](auto& s, auto, auto, auto, auto, auto out) { lanes(s, out); });                             \
-    measured<float, true>(r, "f32", low, high, BENCH_BYTES, kernel, gcc_##name, BENCH_SLEEF_OF(name)); \
-    measured<double, true>(r, "f64", low, high, BENCH_BYTES, kernel, gcc_##name, BENCH_SLEEF_OF(name)); \
+        });                                                                                            \
+    measured<float, true>(r, "f32", low, high, BENCH_BYTES, kernel,                                    \
+            {gcc_##name, gcc256_##name, BENCH_SLEEF_OF(name)});                                        \
+    measured<double, true>(r, "f64", low, high, BENCH_BYTES, kernel,                                   \
+            {gcc_##name, gcc256_##name, BENCH_SLEEF_OF(name)});                                        \
   }
 BENCH_MATH(BENCH_ONE, BENCH_TWO)
 #undef BENCH_SLEEF_OF

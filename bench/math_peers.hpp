@@ -26,18 +26,23 @@ struct math_operands {
   std::int64_t count;  // a multiple of 16
 };
 
-/// By g++ -Ofast -march=native, which calls libmvec where glibc has a vector form of f, else libm. SLEEF u10 with the
-/// widest vectors of the machine that this is built for; `available` is false where this was built without it.
-#define BENCH_DECLARE(name, low, high)             \
-  void gcc_##name(math_operands<float> const&);    \
-  void gcc_##name(math_operands<double> const&);   \
-  void sleef_##name(math_operands<float> const&);  \
+/// By g++ -Ofast -march=native, which calls libmvec where glibc has a vector form of f, else libm: `gcc_` with the widest
+/// vectors, `gcc256_` with vectors of 256 bits. SLEEF u10 with the widest vectors of the machine that this is built for;
+/// `available` is false where this was built without it.
+#define BENCH_DECLARE(name, low, high)              \
+  void gcc_##name(math_operands<float> const&);     \
+  void gcc_##name(math_operands<double> const&);    \
+  void gcc256_##name(math_operands<float> const&);  \
+  void gcc256_##name(math_operands<double> const&); \
+  void sleef_##name(math_operands<float> const&);   \
   void sleef_##name(math_operands<double> const&);
 BENCH_MATH(BENCH_DECLARE, BENCH_DECLARE)
 #undef BENCH_DECLARE
-#define BENCH_DECLARE(name, low, high)           \
-  void gcc_##name(math_operands<float> const&);  \
-  void gcc_##name(math_operands<double> const&);
+#define BENCH_DECLARE(name, low, high)              \
+  void gcc_##name(math_operands<float> const&);     \
+  void gcc_##name(math_operands<double> const&);    \
+  void gcc256_##name(math_operands<float> const&);  \
+  void gcc256_##name(math_operands<double> const&);
 BENCH_MATH_ALONE(BENCH_DECLARE, BENCH_DECLARE)
 #undef BENCH_DECLARE
 extern bool const sleef_available;

@@ -7,7 +7,8 @@
 namespace weft::inline WEFT_ABI {
 namespace detail {
 
-/// The widest element that a stage computes with; arithmetic on indices does not count.
+/// The widest element that a stage computes with; arithmetic on indices does not count, nor what is rarely computed, as the
+/// f64 of a sine of f32: it has vectors of several registers where it is.
 inline int widest_bytes(program const& p, stage_info const& stage) {
   int widest = 1, last = 0;
   sequence<bool> used(p.nodes.size(), false);
@@ -24,7 +25,7 @@ inline int widest_bytes(program const& p, stage_info const& stage) {
     bool const data = n.type != dtype::i64 || n.kind == op::load || n.kind == op::self || n.kind == op::scalar;
     if (data && size_bytes(n.type) > widest) widest = size_bytes(n.type);
     if (arity(n.kind) > 0)
-      for (int o : {n.a, n.b, n.c})
+      for (int o : {n.a, n.kind == op::rare ? -1 : n.b, n.c})
         if (o >= 0) used[static_cast<std::size_t>(o)] = true;
   }
   return widest;

@@ -37,6 +37,8 @@ inline constexpr auto box = weft::kernel<"box">([](auto a) {
   auto row = compute<"row">(h, w - 2, [=](auto y, auto x) { return a(y, x) + a(y, x + 1) + a(y, x + 2); });
   return compute<"out">(h - 2, w - 2, [=](auto y, auto x) { return row(y, x) + row(y + 1, x) + row(y + 2, x); });
 });
+inline constexpr auto sines = weft::kernel<"sines">(
+    [](auto a) { return compute<"c">(a.extent(0), [=](auto i) { return weft::sin(a(i)); }); });
 template <class T>
 void shapes(auto const& k) {
   for (auto [m, n] : {std::array<std::int64_t, 2>{0, 5}, {1, 1}, {3, 7}, {1, 131}, {64, 3}, {17, 64}, {33, 97}}) {
@@ -56,6 +58,13 @@ TEST_CASE("contiguous elements are one loop of vectors, whatever their rank") {
   auto const x = drawn<float>(1, 64, 64);
   CHECK(has_in_order(add.loops(x, x), {"for ijo in", "vectorized iji in"}));
   CHECK(add.loops(x, x).find("parallel") == std::string::npos);
+}
+TEST_CASE("vectors are as wide as what is usually computed: a sine of f32 has f64 for large angles alone") {
+  if (!weft::host().fma) return MESSAGE("[skip] without fma all of it is f64");
+  auto const x = drawn<float>(1, 1000);
+  INFO(sines.loops(x));
+  CHECK(has_in_order(sines.loops(x), {("vectorized ii in 0.." + std::to_string(weft::host().vector_bytes / 4)).c_str()}));
+  check_rule(sines, x);
 }
 TEST_CASE("with a stride between rows they stay loops, and the vectors run along the rows") {
   auto const x = drawn<float>(1, 40, 64), y = drawn<float>(2, 40, 50);

@@ -29,18 +29,22 @@ inline exponent_parts exponent_of(num x, std::int64_t first) {
   return {e - bias, real((e >> 52) | std::int64_t(0x433) << 52) - (0x1p52 + 1023)};
 }
 inline exponent_parts exponent_of(num x) { return exponent_of(x, first_fraction(x)); }
-/// log(1 + f) - f
-inline num log1p_tail(num f) {
-  if (f.single()) return (f * f) * polynomial(f, log_f32);
-  num const s = f / (f + 2), z = s * s, half_square = f * 0.5 * f;
-  return mad(s, mad(z, polynomial(z, log_f64, 7), half_square), -half_square);
+/// s = f / (f + 2), and s^3 twice the polynomial of 2 atanh s - 2 s, over s, plus f^2: f64.
+struct quotient_terms {
+  num s, square, sum;
+};
+inline quotient_terms quotient_of(num f) {
+  double twice[sizeof log_f64 / sizeof *log_f64];
+  for (unsigned i = 0; i < sizeof log_f64 / sizeof *log_f64; ++i) twice[i] = 2 * log_f64[i];
+  num const s = f / (f + 2), z = s * s, square = f * f;
+  return {s, square, mad(z, polynomial(z, twice), square)};
 }
 /// k ln 2 + log(1 + f)
 inline num log_sum(num k, num f) {
   if (f.single()) return mad(k, 0x1.62e43p-1, mad(f * f, polynomial(f, log_f32), f));
-  num const s = f / (f + 2), z = s * s, half_square = f * 0.5 * f;
-  num const t = mad(s, mad(z, polynomial(z, log_f64, 7), half_square), k * 0x1.a39ef35793c76p-33);
-  return mad(k, 0x1.62e42feep-1, f - (half_square - t));
+  quotient_terms const q = quotient_of(f);
+  num const twice_left = q.square - mad(q.s, q.sum, k * 0x1.a39ef35793c76p-32);
+  return mad(k, 0x1.62e42feep-1, mad(twice_left, -0.5, f));
 }
 /// `r`, or what a logarithm is where it has no normal value: the argument is `x`, the pole is at `pole`.
 inline num with_edges(num r, num x, double pole) {
@@ -70,22 +74,26 @@ inline num log2(num x) {
     double const high = a.single() ? 0x1.715476p+0 : 0x1.71547652b82fep+0;
     double const low = a.single() ? 0x1.4ae0cp-26 : 0x1.777d0ffda0d24p-56;
     if (a.single()) return whole + mad(f, high, mad(f * f, polynomial(f, log2_tail_f32), f * low));
-    num const tail = mad(f, low, log1p_tail(f) * high);
+    quotient_terms const q = quotient_of(f);
+    num const twice_tail = mad(q.s, q.sum, -q.square);  // 2 (log(1 + f) - f)
     if (a.fused) {
       num const sum = mad(f, high, whole);
-      return sum + (mad(f, high, whole - sum) + tail);
+      return sum + mad(twice_tail, high / 2, mad(f, low, mad(f, high, whole - sum)));
     }
     pair const p = exact_product(f, literal(a, high)), sum = fast_sum(whole, p.high);
-    return sum.high + (sum.low + (p.low + tail));
+    return sum.high + (sum.low + (p.low + mad(f, low, twice_tail * (high / 2))));
   });
 }
 /// 1 + x may round; f comes from x itself: x 2^-k + (2^-k - 1). Four times 2^-k is normal for every k.
 inline num log1p(num x) {
-  exponent_parts const e = exponent_of(x + 1);
+  num const y = x + 1;
+  exponent_parts const e = exponent_of(y);
   std::int64_t const four = x.single() ? 0x40800000 : std::int64_t(0x401) << 52;
   num const f = real(bits(x) - e.shifted) + mad(real(four - e.shifted), 0.25, -1);
   num const r = real(bits(log_sum(e.k, f)) | sign(x));  // log1p(-0)
-  return with_edges(r, x, -1);
+  // 0 < y < infinity, as in `logarithm`: bits(y) - 1 < infinity's - 1 without signs.
+  num const usual = bits(y) + (sign_mask(x) - 1) < sign_mask(x) + (x.single() ? 0x7f7fffff : 0x7fefffffffffffff);
+  return rare(!usual, with_edges(r, x, -1), r);
 }
 
 }  // namespace detail::math

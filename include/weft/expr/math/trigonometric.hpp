@@ -15,14 +15,14 @@ namespace detail::math {
 /// How an angle is wanted: for f32 in f32, for f32 in f64, where r needs no second part, or for f64.
 enum class precision : unsigned char { narrow, wide, full };
 
-/// x = n pi / 2 + r - excess; the low bits of `turns` are those of n.
+/// x = n pi / 2 + r - excess; the low bits of `turns` are those of n, or n + 1 where a cosine is wanted: cos x = sin(x + pi / 2).
 struct angle {
   num r, excess, turns;
 };
 /// Where |x| < far_away.
 inline double far_away(precision p) { return p == precision::full ? 0x1p25 : 0x1p16; }
-inline angle near_angle(num x, precision p) {
-  double const magic = rounding_magic(x);
+inline angle near_angle(num x, precision p, int offset) {
+  double const magic = rounding_magic(x) + offset;
   num const turns = mad(x, 0x1.45f306dc9c883p-1, magic), n = turns - magic;
   double const* part = x.single() ? half_pi_f32 : x.fused ? half_pi_f64 : half_pi_exact;
   num before = less(x, n, *part++);  // n times this part, and the difference, are exact
@@ -40,7 +40,7 @@ inline num unsigned_shift(num x, int by) { return (x >> by) & static_cast<std::i
 /// For a finite f64 x >= far_away. x = m 2^p: m times the bits of 1 / pi of weight 2^-p and below, modulo 2, by digits of
 /// 28 bits; 7 digits leave 60 bits where 62 cancel, which is the worst that f64 knows. An f32 has 24 bits in m, and at
 /// most 30 cancel: 4 digits.
-inline angle far_angle(num x, precision p) {
+inline angle far_angle(num x, precision p, int added) {
   constexpr std::int64_t mask = (1 << 28) - 1, one_bit = 1;
   bool const full = p == precision::full;
   int const count = full ? 7 : 4;
@@ -77,7 +77,7 @@ inline angle far_angle(num x, precision p) {
   num const first = from_integer((top & ((one_bit << 26) - 1)) - (one_bit << 25)) * scale;  // before scale changes
   pair f = fast_sum(first, next(count - 2));
   f = fast_sum(f.high, f.low + next(count - 3));
-  num const turns = unsigned_shift(top, 26);
+  num const turns = unsigned_shift(top, 26) + added;
   if (!full) return {f.high * half_pi_f64[0], f.low, turns};
   num const more = next(count - 4);
   f = fast_sum(f.high, f.low + (more + next(count - 5)));
@@ -87,23 +87,20 @@ inline angle far_angle(num x, precision p) {
   return {sum.high, -sum.low, turns};
 }
 
-/// sin or cos of an angle.
-inline num of_angle(op o, angle const& a, precision p) {
-  num const z = a.r * a.r;
-  num s = z, c = z;
+/// sin or cos of an angle: sin r = r - (r z p(z) + excess), z = r^2. n odd: cos for sin, -sin for cos; cos r =
+/// 1 - 2 sin(r / 2)^2, which is as exact as a polynomial of its own would be, and one polynomial does for all lanes.
+inline num of_angle(angle const& a, precision p) {
+  num const odd = two(op::ne, a.turns & 1, 0), r = blend(odd, a.r * 0.5, a.r), z = r * r;
+  num s = z, twice = z;
   if (p == precision::wide) {
-    s = a.r * less(1, z, polynomial(z, sin_wide_f32));
-    c = less(1, z, polynomial(z, cos_wide_f32));
+    s = r * less(1, z, polynomial(z, sin_wide_f32)), twice = s + s;
   } else {
-    // The polynomials need not wait for excess: it counts only in their last steps. The order of terms keeps -0.
-    bool const narrow = p == precision::narrow;
-    s = a.r - mad(a.r * z, narrow ? polynomial(z, sin_f32) : polynomial(z, sin_f64, 6), a.excess);
-    c = less(1, mad(a.r, a.r, (a.r * -2) * a.excess), narrow ? polynomial(z, cos_f32) : polynomial(z, cos_f64, 7));
+    // The polynomial need not wait for excess: it counts only in the last steps. The order of terms keeps -0.
+    num const excess = blend(odd, a.excess * 0.5, a.excess);
+    num const less_by = mad(r * z, p == precision::narrow ? polynomial(z, sin_f32) : polynomial(z, sin_f64, 6), excess);
+    s = r - less_by, twice = less(a.r, less_by, 2);
   }
-  // n odd: cos for sin, -sin for cos.
-  int const top = z.single() ? 31 : 63;
-  num const odd = (a.turns << top) < 0, second = (o == op::cos ? a.turns + 1 : a.turns) << (top - 1);
-  return flipped(o == op::cos ? blend(odd, s, c) : blend(odd, c, s), second & sign_mask(z));
+  return flipped(blend(odd, less(1, s, twice), s), (a.turns << (z.single() ? 30 : 62)) & sign_mask(z));
 }
 /// tan r = (r - r z p(z)) / (1 - z q(z)), z = r^2; n odd: -1 / tan r. Of excess the divisor can do without its share.
 inline num tangent(angle const& a, precision p) {
@@ -120,16 +117,17 @@ inline num tangent(angle const& a, precision p) {
 }
 inline num trigonometric(op o, num x) {
   bool const single = x.single();
+  int const offset = o == op::cos ? 1 : 0;
   precision const p = !single ? precision::full : x.fused ? precision::narrow : precision::wide;
   num const size = magnitude(x), big = cast(size, dtype::f64);
   precision const there = single ? precision::wide : precision::full;
   auto const at = [&](angle const& a, precision exact) {
-    return o == op::tan ? tangent(a, exact) : of_angle(o, a, exact);
+    return o == op::tan ? tangent(a, exact) : of_angle(a, exact);
   };
-  num far = cast(at(far_angle(big, there), there), x.type);
+  num far = cast(at(far_angle(big, there, offset), there), x.type);
   if (o != op::cos) far = flipped(far, sign(x));
-  num const near = at(near_angle(p == precision::wide ? cast(x, dtype::f64) : x, p), p);
-  return rare(far_away(p) <= size, blend(size < infinity(), far, not_a_number()), cast(near, x.type));
+  num const near = at(near_angle(p == precision::wide ? cast(x, dtype::f64) : x, p, offset), p);
+  return rare(bits(literal(x, far_away(p))) <= bits(size), blend(size < infinity(), far, not_a_number()), cast(near, x.type));
 }
 
 }  // namespace detail::math
