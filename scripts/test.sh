@@ -34,6 +34,8 @@ if ((all)); then
   want doxygen doxygen
   want gdb gdb
   want g++ g++
+  want g++-aarch64-linux-gnu aarch64-linux-gnu-g++
+  want qemu-user qemu-aarch64
   for version in 19 22; do
     mapfile -t libraries < <(llvm_library $version)
     want clang-$version clang++-$version

@@ -305,6 +305,7 @@ TEST_CASE("docs/names: looking inside") {
   CHECK(anywhere.ir(a, b) != loop_program);
   CHECK(weft::host().has("sse2"));
   CHECK(weft::host().vector_bytes >= weft::x86_64_sse2().vector_bytes);
+  CHECK(add.on(weft::aarch64_neon()).assembly(a, b).find(".4s") != std::string::npos);  // four floats at a time
   CHECK(weft::host().has("avx2") == (weft::host().vector_bytes >= weft::x86_64_avx2().vector_bytes));
 
   std::uint64_t const before = weft::compilations();

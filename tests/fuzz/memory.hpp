@@ -1,46 +1,15 @@
 // The memory of a call: tensors under random strides, amid bytes that nothing may touch.
 #pragma once
 
-#include <doctest/doctest.h>
-#include <sys/mman.h>
-
 #include <cstring>
 #include <string>
 #include <utility>
 
 #include "fuzz/random.hpp"
+#include "support/fenced_bytes.hpp"
 #include "weft/runtime/argument.hpp"
 
 namespace weft_test::fuzz {
-
-/// Bytes between two pages that cannot be touched, flush with the one or the other.
-class fenced_bytes {
- public:
-  fenced_bytes() = default;
-  fenced_bytes(std::size_t size, bool at_end) : size_(size), mapped_((size + page - 1) / page * page + 2 * page) {
-    void* const all = ::mmap(nullptr, mapped_, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
-    REQUIRE(all != MAP_FAILED);
-    map_ = static_cast<unsigned char*>(all);
-    REQUIRE(::mprotect(map_ + page, mapped_ - 2 * page, PROT_READ | PROT_WRITE) == 0);
-    data_ = at_end ? map_ + mapped_ - page - size : map_ + page;
-  }
-  fenced_bytes(fenced_bytes&& other) noexcept { *this = std::move(other); }
-  fenced_bytes& operator=(fenced_bytes&& other) noexcept {
-    std::swap(map_, other.map_), std::swap(data_, other.data_);
-    std::swap(size_, other.size_), std::swap(mapped_, other.mapped_);
-    return *this;
-  }
-  ~fenced_bytes() {
-    if (map_ != nullptr) ::munmap(map_, mapped_);
-  }
-  unsigned char* data() const { return data_; }
-  std::size_t size() const { return size_; }
-
- private:
-  static constexpr std::size_t page = 65536;  // of any machine
-  unsigned char *map_ = nullptr, *data_ = nullptr;
-  std::size_t size_ = 0, mapped_ = 0;
-};
 
 /// One tensor in memory. Bytes that are none of its elements keep `unused`.
 class tensor_memory {
@@ -107,6 +76,9 @@ class tensor_memory {
     });
     return d;
   }
+  /// All bytes around the elements and their own, for another process to work on; `first_byte` is the first element's.
+  fenced_bytes& bytes() { return bytes_; }
+  std::int64_t first_byte() const { return first_ * size(); }
   /// Empty when the elements are `expected` and nothing else was written.
   std::string difference(weft::dense const& expected) {
     std::string fault;

@@ -8,6 +8,8 @@
 
 #include "fuzz/memory.hpp"
 #include "fuzz/steps.hpp"
+#include "weft/codegen/llvm/module.hpp"
+#include "weft/codegen/workspace.hpp"
 #include "weft/compile.hpp"
 #include "weft/debug.hpp"
 #include "weft/dim.hpp"
@@ -128,6 +130,40 @@ class trial {
     return allowing_no_ring([&] { return compiled_or_refused(steps, machine, wanted, open.get()); });
   }
 
+  /// Code for a machine that this one is not, and what it is called with there; `weft_NAME` is its symbol.
+  struct for_elsewhere {
+    std::string object;
+    weft::sequence<std::int64_t> scalars;
+    std::int64_t workspace_bytes = 0;
+  };
+  for_elsewhere made_for(weft::target const& machine, weft::trace const& steps, std::string const& name) {
+    weft::call_layout layout = layout_;
+    for (weft::argument_layout& a : layout.arguments) a.constant = false;  // nothing is kept from call to call there
+    for_elsewhere made = rounded_or_not(steps, [&](weft::trace const& now) {
+      steps_to_take const to{d_, now};
+      weft::compile_request const r{"fuzz", &d_.what, steps_to_take::how, &to, &layout, &machine};
+      weft::ir::arena m;
+      weft::ir::function const f = weft::make_loops(m, r, weft::make_schedule(r));
+      weft::codegen::llvm::object_request wanted;
+      wanted.verify = true, wanted.name = name;
+      return for_elsewhere{weft::codegen::llvm::compile(f, machine, wanted).bytes, d_.scalars, weft::workspace_bytes(f)};
+    });
+    made.scalars.push_back(0);
+    clear();
+    return made;
+  }
+  std::vector<tensor_memory>& memory() { return memory_; }
+  /// Empty when memory() is what it should be after a call.
+  std::string difference() {
+    for (std::size_t i = 0; i < memory_.size(); ++i) {
+      bool const input = i < inputs_.size();
+      std::string const fault = memory_[i].difference(input ? inputs_[i] : expected_[i - inputs_.size()]);
+      std::int32_t const t = input ? static_cast<std::int32_t>(i) : d_.what.outputs[i - inputs_.size()];
+      if (!fault.empty()) return std::string(weft::program::at(d_.what.tensors, t).name.view()) + fault;
+    }
+    return "";
+  }
+
  private:
   /// How much of a stage is read at a time may not be known while sizes are open; a ring for it is refused then.
   template <class F>
@@ -141,12 +177,16 @@ class trial {
   }
   std::string compiled_or_refused(weft::trace const& steps, weft::target const& machine, weft::options wanted,
                                   weft::open_sizes const* open) {
+    return rounded_or_not(steps, [&](weft::trace const& now) { return compiled(now, machine, wanted, open); });
+  }
+  template <class F>
+  static auto rounded_or_not(weft::trace const& steps, F const& f) -> decltype(f(steps)) {
     try {
-      return compiled(steps, machine, wanted, open);
+      return f(steps);
     } catch (weft::schedule_error const& e) {
       if (std::string(e.what()).find("rounded up reads too far") == std::string::npos) throw;
     }
-    return compiled(without_rounding(steps), machine, wanted, open);
+    return f(without_rounding(steps));
   }
   std::string compiled(weft::trace const& steps, weft::target const& machine, weft::options wanted,
                        weft::open_sizes const* open) {
@@ -178,15 +218,6 @@ class trial {
   }
   void clear() {
     for (std::size_t o = 0; o < expected_.size(); ++o) memory_[inputs_.size() + o].clear();
-  }
-  std::string difference() {
-    for (std::size_t i = 0; i < memory_.size(); ++i) {
-      bool const input = i < inputs_.size();
-      std::string const fault = memory_[i].difference(input ? inputs_[i] : expected_[i - inputs_.size()]);
-      std::int32_t const t = input ? static_cast<std::int32_t>(i) : d_.what.outputs[i - inputs_.size()];
-      if (!fault.empty()) return std::string(weft::program::at(d_.what.tensors, t).name.view()) + fault;
-    }
-    return "";
   }
   static constexpr std::int64_t interp_limit = weft::interp_options().max_operations;
   std::string interpreted(std::string const& what, weft::ir::function const& f,

@@ -92,8 +92,9 @@ template <>
 struct dtype_of_t<long long> : dtype_of_t<std::int64_t> {};
 template <>
 struct dtype_of_t<unsigned long long> : dtype_of_t<std::uint64_t> {};
-// The compiler's own 16-bit floats (std::float16_t is one of them), where it has them, are elements too.
-#if defined(__FLT16_MAX__)
+// The compiler's own 16-bit floats (std::float16_t is one of them), where it has them, are elements too. (g++ 12 for aarch64
+// knows the limits of one that it does not have.)
+#if defined(__FLT16_MAX__) && (defined(__clang__) || defined(__x86_64__) || __GNUC__ >= 13)
 template <>
 struct dtype_of_t<_Float16> {
   static constexpr dtype value = dtype::f16;

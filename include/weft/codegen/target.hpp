@@ -52,6 +52,8 @@ target const& host();
 target x86_64_sse2();
 /// x86-64 of 2013, as `x86_64_sse2` says.
 target x86_64_avx2();
+/// The 64-bit Arm of every machine (Armv8-A with its vectors of 16 bytes), as `x86_64_sse2` says.
+target aarch64_neon();
 
 /// A copy of `t` for as long as the process lives, the same for equal targets; null for what equals the host.
 ///

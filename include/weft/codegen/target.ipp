@@ -242,6 +242,16 @@ WEFT_DECL target const& host() {
 }
 WEFT_DECL target x86_64_sse2() { return detail::x86_of_level(1); }
 WEFT_DECL target x86_64_avx2() { return detail::x86_of_level(3); }
+WEFT_DECL target aarch64_neon() {
+  target t = host();
+  t.arch = architecture::aarch64;
+  t.cpu = "generic";
+  t.features = {"fp-armv8", "neon"};
+  t.vector_bytes = 16;
+  t.vector_registers = 32;
+  t.fma = true;
+  return t;
+}
 
 WEFT_DECL target const* kept_target(target const& t) {
   if (&t == &host() || t == host()) return nullptr;

@@ -1,0 +1,109 @@
+// Random programs under random schedules, as code for another architecture: made here, linked by that one's own compiler,
+// run by QEMU, gives the bits of direct evaluation.
+#include <fstream>
+#include <sstream>
+
+#include "fuzz/run.hpp"
+#include "weft/compile.hpp"
+
+namespace weft_test::fuzz {
+namespace {
+
+/// A case whose code runs elsewhere, with all that it is compared with.
+struct made_case {
+  std::unique_ptr<drawn> d;
+  std::unique_ptr<trial> run;
+  weft::trace steps;
+  trial::for_elsewhere code;
+};
+void put(std::ostream& to, std::int64_t n) { to.write(reinterpret_cast<char const*>(&n), sizeof n); }
+
+/// Draws the case of `seed`; false where all that it needs is not made for elsewhere, such as functions of this program.
+bool make_case(std::uint64_t seed, weft::target const& machine, std::string const& name, made_case& c) {
+  c.d = std::make_unique<drawn>(program_maker(seed).make());
+  for (weft::stage_info const& s : c.d->what.stages)
+    if (s.by != nullptr) return false;
+  random_source r(seed ^ 0x5c4ed);
+  c.steps = seed % 4 == 3 ? steps_by_rule(r, *c.d) : draw_steps(r, weft::schedule(c.d->what, extents_of(*c.d)), c.d->order_free, {});
+  auto const make = [&](drawn const& d, weft::trace const& steps) {
+    return without_exceptions([&] {
+      c.run = std::make_unique<trial>(d, machine.fma, true);
+      c.code = c.run->made_for(machine, steps, name);
+      return std::string();
+    });
+  };
+  std::string const fault = check_possible(make, *c.d, c.steps);
+  CHECK_MESSAGE(fault.empty(), fault << describe(*c.d, c.steps));
+  return fault.empty() && !c.code.object.empty();
+}
+/// What is wrong with the cases after their calls; in words, with the first of them.
+std::string call_elsewhere(weft::sequence<made_case>& cases, std::string const& folder) {
+  std::ofstream in(folder + "/in", std::ios::binary), list(folder + "/cases.inc");
+  std::string objects;
+  for (std::size_t i = 0; i < cases.size(); ++i) {
+    made_case& c = cases[i];
+    std::string const object = folder + "/" + std::to_string(i) + ".o";
+    std::ofstream(object, std::ios::binary) << c.code.object;
+    objects += " " + object;
+    list << "WEFT_CASE(" << i << ")\n";
+    put(in, static_cast<std::int64_t>(c.run->memory().size()));
+    for (tensor_memory& t : c.run->memory()) {
+      put(in, static_cast<std::int64_t>(t.bytes().size())), put(in, t.first_byte()), put(in, t.bytes().at_end());
+      in.write(reinterpret_cast<char const*>(t.bytes().data()), static_cast<std::streamsize>(t.bytes().size()));
+    }
+    put(in, static_cast<std::int64_t>(c.code.scalars.size()));
+    for (std::int64_t n : c.code.scalars) put(in, n);
+    put(in, c.code.workspace_bytes);
+  }
+  in.close(), list.close();
+  REQUIRE(::symlink(WEFT_TEST_BOOST "/boost", (folder + "/boost").c_str()) == 0);  // its neighbours are of this architecture
+  std::string const tests = WEFT_TESTS_DIR, build = "aarch64-linux-gnu-g++ -std=c++20 -DWEFT_COMPILED=1 -I" + folder + " -I" +
+                    tests + " -I" + tests + "/../include " + tests + "/elsewhere/calls.cpp" + objects + " -static -o " +
+                    folder + "/calls 2>" + folder + "/why";
+  if (std::system(build.c_str()) != 0) {
+    std::stringstream why;
+    why << std::ifstream(folder + "/why").rdbuf();
+    return "not linked: " + why.str();
+  }
+  int const ended = std::system(("qemu-aarch64 " + folder + "/calls " + folder + "/in " + folder + "/out").c_str());
+  std::ifstream out(folder + "/out", std::ios::binary);
+  for (made_case& c : cases) {
+    std::int64_t status = -1;
+    out.read(reinterpret_cast<char*>(&status), sizeof status);
+    for (tensor_memory& t : c.run->memory())
+      out.read(reinterpret_cast<char*>(t.bytes().data()), static_cast<std::streamsize>(t.bytes().size()));
+    std::string fault = !out ? "it did not come to its end; the process answered " + std::to_string(ended) : status != 0 ? std::string("it did not answer 0") : c.run->difference();
+    if (!fault.empty())
+      return "WEFT_FUZZ_SEED=" + std::to_string(c.d->seed) + " WEFT_FUZZ_CASES=1\n" + describe(*c.d, c.steps) + "fault\n  " + fault;
+  }
+  return ended == 0 ? "" : "it answered " + std::to_string(ended);
+}
+bool is_there(std::string const& program) { return std::system(("command -v " + program + " >/dev/null").c_str()) == 0; }
+
+}  // namespace
+
+TEST_CASE("machine code for aarch64, run by QEMU, gives the bits of direct evaluation") {
+  if (!is_there("aarch64-linux-gnu-g++") || !is_there("qemu-aarch64")) {
+    std::puts("[skip] no compiler or processor for aarch64 here: apt-get install g++-aarch64-linux-gnu qemu-user");
+    return;
+  }
+  weft::target const machine = weft::aarch64_neon();
+  weft::sequence<made_case> cases;
+  auto const call = [&] {
+    temporary_directory const folder;
+    std::string const fault = call_elsewhere(cases, folder.path);
+    CHECK_MESSAGE(fault.empty(), fault);
+    cases.clear();
+  };
+  int made = 0;
+  for_each_case("aarch64", 300, [&](std::uint64_t seed) {
+    made_case c;
+    if (make_case(seed, machine, "case" + std::to_string(cases.size()), c)) ++made, cases.push_back(std::move(c));
+    if (cases.size() == 150) call();
+    return std::string();
+  });
+  if (cases.size() > 0) call();
+  CHECK(made > 0);
+}
+
+}  // namespace weft_test::fuzz
