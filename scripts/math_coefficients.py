@@ -195,7 +195,6 @@ def parts(value, sizes):
 
 
 sin_tail = by_series(lambda z: (1 - sin(sqrt(z)) / sqrt(z)) / z, lambda z: mpf(1) / 6 - z / 120)
-cos_tail = by_series(lambda z: (1 - cos(sqrt(z))) / z, lambda z: mpf(1) / 2 - z / 24 + z * z / 720)
 tan_part = by_series(lambda z: tan(sqrt(z)) / sqrt(z), lambda z: 1 + z / 3)
 quarter_turn = (pi / 4 * (1 + ldexp(1, -20)))**2
 atan_tail = by_series(lambda z: (atan(sqrt(z)) / sqrt(z) - 1) / z, lambda z: -mpf(1) / 3 + z / 5)
@@ -271,9 +270,6 @@ POLYNOMIALS = {
     "sin_f32": ("sin x = x - x z p(z), z = x^2, |x| <= pi / 4", sin_tail, odd_weight(sin), 0, quarter_turn, 3, 24),
     "sin_wide_f32": ("the same, for f32 in f64", sin_tail, odd_weight(sin), 0, quarter_turn, 3, 53),
     "sin_f64": ("the same", sin_tail, odd_weight(sin), 0, quarter_turn, 6, 53),
-    "cos_f32": ("cos x = 1 - z p(z), |x| <= pi / 4", cos_tail, lambda z: z, 0, quarter_turn, 4, 24, 1, [0.5]),
-    "cos_wide_f32": ("the same, for f32 in f64", cos_tail, lambda z: z, 0, quarter_turn, 4, 53),
-    "cos_f64": ("the same", cos_tail, lambda z: z, 0, quarter_turn, 7, 53, 1, [0.5]),
     "atan_f32": ("atan x = x + x z p(z), z = x^2, |x| <= 1", atan_tail, odd_weight(atan), 0, 1, 9, 24),
     "atan_f64": ("the same", atan_tail, odd_weight(atan), 0, 1, 19, 53),
     "erf_f32": ("erf x = x + x p(x^2), |x| <= 1", erf_tail, erf_weight, 0, 1, 7, 24),

@@ -60,7 +60,10 @@ TEST_CASE("contiguous elements are one loop of vectors, whatever their rank") {
   CHECK(add.loops(x, x).find("parallel") == std::string::npos);
 }
 TEST_CASE("vectors are as wide as what is usually computed: a sine of f32 has f64 for large angles alone") {
-  if (!weft::host().fma) return MESSAGE("[skip] without fma all of it is f64");
+  if (!weft::host().fma) {
+    MESSAGE("[skip] without fma all of it is f64");
+    return;
+  }
   auto const x = drawn<float>(1, 1000);
   INFO(sines.loops(x));
   CHECK(has_in_order(sines.loops(x), {("vectorized ii in 0.." + std::to_string(weft::host().vector_bytes / 4)).c_str()}));

@@ -78,16 +78,6 @@ inline constexpr double sin_wide_f32[] = {
 inline constexpr double sin_f64[] = {
     0x1.5555555555548p-3, -0x1.111111110f731p-7, 0x1.a01a019be965bp-13, -0x1.71de3555884e5p-19, 0x1.ae5e4be9b03ffp-26,
     -0x1.5d8b7c7861517p-33};
-// cos x = 1 - z p(z), |x| <= pi / 4; error 2^-33.1 (2^-33.3 before rounding)
-inline constexpr double cos_f32[] = {
-    0x1.0000000000000p-1, -0x1.55554a0000000p-5, 0x1.6c0c1a0000000p-10, -0x1.99e0ec0000000p-16};
-// the same, for f32 in f64; error 2^-34.1 (2^-34.1 before rounding)
-inline constexpr double cos_wide_f32[] = {
-    0x1.ffffffd0c68d9p-2, -0x1.55553e1089ba1p-5, 0x1.6c087e9516706p-10, -0x1.993432bb72f05p-16};
-// the same; error 2^-64.2 (2^-64.2 before rounding)
-inline constexpr double cos_f64[] = {
-    0x1.0000000000000p-1, -0x1.555555555554cp-5, 0x1.6c16c16c1521fp-10, -0x1.a01a019cbf598p-16, 0x1.27e4f812a7974p-22,
-    -0x1.1ee9f1431130dp-29, 0x1.8fb12683aecb9p-37};
 // atan x = x + x z p(z), z = x^2, |x| <= 1; error 2^-28.5 (2^-28.5 before rounding)
 inline constexpr double atan_f32[] = {
     -0x1.55553e0000000p-2, 0x1.9991e40000000p-3, -0x1.2420840000000p-3, 0x1.c08c180000000p-4, -0x1.5808060000000p-4,

@@ -2,8 +2,8 @@
 //
 // x = n pi / 2 + r, |r| <= pi / 4: by subtracting n times pi / 2 in parts (Cody and Waite, as in exponential.hpp) where x
 // is not large, and beyond, where hardly anybody goes, by the digits of 1 / pi that matter (M. Payne and R. Hanek,
-// SIGNUM Newsletter 18, 1983), which machine code jumps over. Half turns would need one polynomial instead of two, but
-// where a sine is near 1 it would be two units off, and cos 0 not be 1. f32 without fma is computed in f64.
+// SIGNUM Newsletter 18, 1983), which machine code jumps over. Half turns would need no cosine, but where a sine is near 1
+// it would be two units off, and cos 0 not be 1. f32 without fma is computed in f64.
 #pragma once
 
 #include "weft/expr/math/builder.hpp"
@@ -87,20 +87,19 @@ inline angle far_angle(num x, precision p, int added) {
   return {sum.high, -sum.low, turns};
 }
 
-/// sin or cos of an angle: sin r = r - (r z p(z) + excess), z = r^2. n odd: cos for sin, -sin for cos; cos r =
-/// 1 - 2 sin(r / 2)^2, which is as exact as a polynomial of its own would be, and one polynomial does for all lanes.
+/// sin or cos of an angle: sin r = r - (r z p(z) + excess), z = r^2. n odd: cos for sin, -sin for cos, where cos r =
+/// 1 - 2 sin(r / 2)^2: one polynomial for all lanes. With one of its own for cos r both would be computed in each lane.
 inline num of_angle(angle const& a, precision p) {
   num const odd = two(op::ne, a.turns & 1, 0), r = blend(odd, a.r * 0.5, a.r), z = r * r;
-  num s = z, twice = z;
+  num s = z;
   if (p == precision::wide) {
-    s = r * less(1, z, polynomial(z, sin_wide_f32)), twice = s + s;
+    s = r * less(1, z, polynomial(z, sin_wide_f32));
   } else {
-    // The polynomial need not wait for excess: it counts only in the last steps. The order of terms keeps -0.
+    // The polynomial need not wait for excess: it counts only in the last step. The order of terms keeps -0.
     num const excess = blend(odd, a.excess * 0.5, a.excess);
-    num const less_by = mad(r * z, p == precision::narrow ? polynomial(z, sin_f32) : polynomial(z, sin_f64, 6), excess);
-    s = r - less_by, twice = less(a.r, less_by, 2);
+    s = r - mad(r * z, p == precision::narrow ? polynomial(z, sin_f32) : polynomial(z, sin_f64, 6), excess);
   }
-  return flipped(blend(odd, less(1, s, twice), s), (a.turns << (z.single() ? 30 : 62)) & sign_mask(z));
+  return flipped(blend(odd, less(1, s, s + s), s), (a.turns << (z.single() ? 30 : 62)) & sign_mask(z));
 }
 /// tan r = (r - r z p(z)) / (1 - z q(z)), z = r^2; n odd: -1 / tan r. Of excess the divisor can do without its share.
 inline num tangent(angle const& a, precision p) {
