@@ -12,7 +12,7 @@ inline num atan_from(pair base, num t) {
   num const z = t * t;
   // The terms cancel: what the first ones wait for may be cut into parts.
   double const* const c = t.single() ? atan_f32 : atan_f64;
-  num const rest = t.single() ? mad(z, polynomial(z, atan_f32, 3, 3), c[2]) : polynomial(z, atan_f64, 5, 2);
+  num const rest = t.single() ? mad(z, polynomial(z, atan_f32, 3, 3), c[2]) : polynomial(z, atan_f64, 9, 2);
   num const p = mad(z * z, rest, mad(z, c[1], c[0]));
   return base.high + (t + mad(t * z, p, base.low));
 }
