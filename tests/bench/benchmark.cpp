@@ -46,7 +46,7 @@ TEST_CASE("counts: stages between add their arithmetic, but no memory") {
   static constexpr auto softmax = weft::kernel<"softmax">(weft::ops::softmax);
   weft::tensor<float, 2> x(3, 8), y(3, 8);
   auto const done = counts_of(softmax, x, weft::out(y));
-  CHECK(done.operations == 24 * (1 + 2 + 1 + 1));  // max; x - top and exp; sum; quotient
+  CHECK(done.operations == 24 * (1 + 2 + 1 + 2));  // max; x - top and exp; sum; by 1 over it
   CHECK(done.bytes == 2 * 4 * 24);
 }
 

@@ -6,7 +6,7 @@
 namespace weft::inline WEFT_ABI {
 namespace detail {
 
-inline constexpr unsigned long auxiliary_hwcap = 16, auxiliary_secure = 23, auxiliary_hwcap2 = 26;
+inline constexpr unsigned long auxiliary_program_headers = 3, auxiliary_hwcap = 16, auxiliary_secure = 23, auxiliary_hwcap2 = 26;
 
 /// getauxval of libc, by a name of our own: <sys/auxv.h> would leave the 3,000 macros of <elf.h> in the user's file.
 ///

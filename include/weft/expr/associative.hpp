@@ -140,9 +140,13 @@ class associative_form {
     while (n.kind == op::select && !has_self(n.a) && is_self(n.c, r)) n = p_.at(n.b);
     return n;
   }
+  /// The type in which elements of type `t` are compared.
+  static constexpr dtype compared_as(dtype t) {
+    return is_half(t) ? dtype::f32 : !is_float(t) && size_bytes(t) < 4 ? dtype::i32 : t;
+  }
   constexpr int widened(int id) const {
     node const& n = p_.at(id);
-    return n.kind == op::cast && is_half(p_.at(n.a).type) ? n.a : id;
+    return n.kind == op::cast && p_.at(n.a).type != n.type && compared_as(p_.at(n.a).type) == n.type ? n.a : id;
   }
   constexpr bool is_number(int id, std::int64_t value) const {
     return p_.at(id).kind == op::literal && p_.at(id).value == value;
@@ -169,7 +173,7 @@ class associative_form {
   }
   /// The better one of two; of equal ones the first, wherever the parts took it from. A part of no elements is at -1.
   constexpr sequence<std::int32_t> better_of(program& to, sequence<std::int32_t> const& part) const {
-    dtype const t = program::at(p_.tensors, s_.tensor + 1).type, wide = is_half(t) ? dtype::f32 : t;
+    dtype const t = program::at(p_.tensors, s_.tensor + 1).type, wide = compared_as(t);
     auto const truth = [&](op o, int a, int b) { return to.operation(o, dtype::boolean, a, b); };
     auto const as_wide = [&](int id) { return t == wide ? id : to.operation(op::cast, wide, id); };
     int const place = to.add({op::self, dtype::i64, 0}), value = to.add({op::self, t, 1});

@@ -278,7 +278,7 @@ template <class A, class B> requires detail::meets<A, B>
 constexpr auto max(A const& a, B const& b) { return detail::arithmetic<op::max, op::max>(a, b); }
 // clang-format on
 
-/// `low` if x < low, `high` if x > high, else x, so NaN stays NaN. On indices this is the border that repeats the edge:
+/// `low` if x < low, then `high` if that is > high, so NaN stays NaN, and where low > high it is `high`, as in NumPy. On indices this is the border that repeats the edge:
 /// `A(clamp(i - 1, 0, n - 1))`.
 template <class X, class L, class H>
   requires detail::meets<X, L> && detail::meets<X, H>

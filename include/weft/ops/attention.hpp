@@ -107,7 +107,7 @@ constexpr auto attend_in_blocks(expr::tensor<T, Rank> const& scores, expr::tenso
     });
   }(std::make_index_sequence<batch + 2>{});
   auto const weights = weft::get<1>(state);
-  return elementwise<"attention">([](auto x, auto t) { return x / t; }, weft::get<2>(state), weights);
+  return elementwise<"attention">([=](auto x, auto t) { return weft::select(keys > 0, x / t, 0); }, weft::get<2>(state), weights);
 }
 /// The scores s of queries against keys become `seen(s * scale)`, and then weights of the values.
 template <class T, int Rank, class K, class V, class Seen, class... Mask>
@@ -153,7 +153,7 @@ struct attention_op {
 /// Shape   ... L x E, ... S x E and ... S x F give ... L x F; the dimensions before are batches, broadcast as in matmul;
 ///         a mask is broadcast against the scores, ... L x S; of bool it says which keys are seen, else it is added to the
 ///         scores: minus infinity hides a key
-/// Needs   each query sees a key; of none it is NaN
+/// Needs   each query sees a key: else it is NaN, and 0 where there are no keys at all
 /// Cost    memory for four times the scores; in blocks, as the schedule says, for those of a block
 /// Source  Vaswani et al.: Attention Is All You Need, 2017; torch.nn.functional.scaled_dot_product_attention. Blocks: Dao, Fu,
 ///         Ermon, Rudra, Re: FlashAttention, 2022, algorithm 1

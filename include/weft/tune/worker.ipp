@@ -3,7 +3,6 @@
 #include <fcntl.h>
 #include <poll.h>
 #include <signal.h>
-#include <sys/auxv.h>
 #include <sys/mman.h>
 #include <sys/prctl.h>
 #include <sys/resource.h>
@@ -15,6 +14,7 @@
 #include <cstdlib>
 #include <cstring>
 
+#include "weft/base/auxiliary.hpp"
 #include "weft/base/joined.hpp"
 #include "weft/base/memory.hpp"
 #include "weft/codegen/llvm/module.hpp"
@@ -42,7 +42,9 @@ struct request_head {
 };
 inline constexpr int most_instructions = 64;
 /// The program's own image: the same bytes at other addresses in each process that runs it.
-inline char const* image() { return reinterpret_cast<char const*>(::getauxval(AT_PHDR)); }
+inline char const* image() {
+  return reinterpret_cast<char const*>(weft::detail::weft_auxiliary_value(weft::detail::auxiliary_program_headers));
+}
 inline bool is_in_image(void const* address) {
   Dl_info its{}, ours{};
   return ::dladdr(address, &its) != 0 && ::dladdr(image(), &ours) != 0 && its.dli_fbase == ours.dli_fbase;

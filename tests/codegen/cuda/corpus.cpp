@@ -320,9 +320,9 @@ std::vector<gpu_kernel> corpus() {
   add(stencil<float>(34, 50), "asked", tile + "out: cache_read(A)\nA_copy: compute_at(out, jo)\nA_copy: set_scope(shared)\n"
       "A_copy: split(i, 16) -> io, ii\nA_copy: split(j, 16) -> jo, ji\nA_copy: reorder(io, jo, ii, ji)\nA_copy: bind(ii, thread_y)\nA_copy: bind(ji, thread_x)\n");
   // stages of functions
-  std::string const by_rows = "out: bind(i, block_x)\nout: bind(j, thread_x)\n";
-  add(summed_rows<&running_sums_of_threads>(9, 33), "function", by_rows + "twice: bind(i, block_x)\ntwice: bind(j, thread_x)\n");
-  add(summed_rows<&running_sums_of_blocks>(3, 70), "function_shared", by_rows);
+  std::string const rows_of_threads = "out: bind(i, block_x)\nout: bind(j, thread_x)\n";
+  add(summed_rows<&running_sums_of_threads>(9, 33), "function", rows_of_threads + "twice: bind(i, block_x)\ntwice: bind(j, thread_x)\n");
+  add(summed_rows<&running_sums_of_blocks>(3, 70), "function_shared", rows_of_threads);
   add(only_summed_rows(5, 8), "function", "");
   add(two_stages<std::int32_t>(11, 10), "warps",
       "out: split(i, 4) -> io, ii\nout: bind(io, block_y)\nout: bind(ii, warp)\nout: bind(j, lane)\nrow: compute_at(out, io)\nrow: bind(i, thread_y)\n");
