@@ -168,6 +168,7 @@ WEFT_DECL void function_emitter::statement(ir::stmt s) {
     case ir::stmt_kind::call: return call(s);
     case ir::stmt_kind::accumulate:
     case ir::stmt_kind::together:
+    case ir::stmt_kind::tile:
     case ir::stmt_kind::barrier: break;
   }
   WEFT_THROW(internal_error("llvm: an accumulate is left after pass/promote, or a barrier"));
