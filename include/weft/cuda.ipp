@@ -62,7 +62,9 @@ inline ir::function make_gpu_loops(ir::arena& m, compile_request const& r) {
   nest const plain(expanded, [](int, int) { return std::int64_t(-1); }, {});
   ir::function const unscheduled = lower(m, expanded, plain, *r.layout, r.name, vector_tails::partition, narrow_memory::no);
   if (std::string const why = check_bounds(unscheduled); !why.empty()) WEFT_THROW(argument_error(joined({r.name, ": ", why})));
-  schedule const s = make_gpu_schedule(r, expanded);
+  schedule s = make_gpu_schedule(r, expanded);
+  for (loop_info& l : s.loops)
+    if (l.by != nullptr && !l.by->is_tile()) l.by = nullptr;  // an instruction of a CPU
   if (std::string const why = check_rounded(m, s.computation(), s, *r.layout); !why.empty())
     WEFT_THROW(schedule_error(joined({"split: an axis that is rounded up reads too far\n  in    schedule of ", r.name, ": ", why})));
   ir::function f = lower(m, s.computation(), s, *r.layout, r.name, vector_tails::mask);
@@ -77,16 +79,21 @@ struct gpu_reach {
   }
   std::int64_t elements() const { return high - low + 1; }
 };
-/// The layout of a call. Memory that is made for the call begins at a multiple of 16 bytes, and so does most other.
+/// 16 bytes for wide accesses, 32 for tiles of matrix units.
+inline int gpu_alignment(argument const& a, bool there) {
+  if (a.is_scalar) return 0;
+  if (!there) return gpu_reach(a).low == 0 ? 32 : size_bytes(a.type);
+  auto const place = reinterpret_cast<std::uintptr_t>(a.data);
+  return place % 32 == 0 ? 32 : place % 16 == 0 ? 16 : size_bytes(a.type);
+}
+/// The layout of a call. Memory that is made for the call begins at a multiple of 32 bytes, and so does most other.
 inline call_layout gpu_layout(program const& what, std::string_view name, argument const* arguments, int count,
                               bool const* on_gpu) {
   call_layout l = weft::bind(what, name, arguments, count);
   std::size_t tensor = 0;
   for (int i = 0; i < count; ++i) {
     if (arguments[i].is_scalar) continue;
-    bool const there = on_gpu != nullptr && on_gpu[i];
-    bool const aligned = there ? reinterpret_cast<std::uintptr_t>(arguments[i].data) % 16 == 0 : gpu_reach(arguments[i]).low == 0;
-    l.arguments[tensor++].alignment = aligned ? 16 : size_bytes(arguments[i].type);
+    l.arguments[tensor++].alignment = gpu_alignment(arguments[i], on_gpu != nullptr && on_gpu[i]);
   }
   return l;
 }
@@ -107,7 +114,7 @@ inline ir::function gpu_function(ir::arena& m, kernel_face const& face, argument
 
 struct cuda_form {
   sequence<argument> arguments;
-  sequence<bool> aligned;
+  sequence<std::int32_t> aligned;
   int device = 0;
   std::string name, text;  // the text: of what varies with captured values
   std::uint64_t shared = 0;
@@ -122,10 +129,6 @@ struct cuda_form {
   std::int64_t workspace_bytes = 0;
   cuda_form* next = nullptr;
 };
-inline bool is_aligned(cuda_call const& c, int i) {
-  argument const& a = c.arguments[i];
-  return a.is_scalar || (c.on_gpu[i] ? reinterpret_cast<std::uintptr_t>(a.data) % 16 == 0 : gpu_reach(a).low == 0);
-}
 inline bool fits(cuda_form const& f, cuda_call const& c, std::uint64_t shared) {
   if (f.device != c.device || f.shared != shared) return false;
   for (int i = 0; i < c.count; ++i) {
@@ -133,7 +136,7 @@ inline bool fits(cuda_form const& f, cuda_call const& c, std::uint64_t shared) {
     if (a.rank != b.rank || a.type != b.type || a.is_scalar != b.is_scalar) return false;
     for (int d = 0; d < a.rank; ++d)
       if (a.extents[d] != b.extents[d] || a.strides[d] != b.strides[d]) return false;
-    if (is_aligned(c, i) != f.aligned[static_cast<std::size_t>(i)]) return false;
+    if (gpu_alignment(c.arguments[i], c.on_gpu[i]) != f.aligned[static_cast<std::size_t>(i)]) return false;
     if (a.data == nullptr && !a.is_scalar && !f.nothing_to_do) return false;  // bind says what is wrong
   }
   return true;
@@ -200,7 +203,7 @@ inline cuda_form const& find_form(cuda_table& table, kernel_face const& face, cu
   } made{new cuda_form};
   cuda_form& form = *made.f;
   form.arguments.assign(c.arguments, c.arguments + c.count);
-  for (int i = 0; i < c.count; ++i) form.aligned.push_back(is_aligned(c, i));
+  for (int i = 0; i < c.count; ++i) form.aligned.push_back(gpu_alignment(c.arguments[i], c.on_gpu[i]));
   form.device = c.device;
   form.name = std::string(face.name);
   form.shared = shared;

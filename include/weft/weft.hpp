@@ -111,6 +111,7 @@ WEFT_COLD_END
 #include "weft/results.hpp"
 #include "weft/kernel.hpp"
 // #include "weft/intrinsics.hpp"
+// #include "weft/matrix_units.hpp"
 
 #include "weft/direct.hpp"
 // #include "weft/print_how.hpp"

@@ -199,3 +199,5 @@ __attribute__((destructor)) static void shim_end() {
   for (unsigned i = 0; i < shim_fiber_count; ++i) free(shim_fibers[i].stack);
   delete[] shim_fibers;
 }
+
+#include "cuda_shim_matrix.hpp"

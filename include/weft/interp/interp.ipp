@@ -426,6 +426,7 @@ inline void interpreter::loop_in_step(ir::stmt s, team& t) {
   begin_[at(s->variable)] = variable_[at(s->variable)] = begin;
   open_.push_back(s->variable);
   if (is_thread(s->how)) {
+    if (s->how == loop_kind::thread_x) lanes_ = s->variable;
     start_team(s, &t, begin, extent);
   } else {
     for (std::int64_t i = 0; i < extent && ok(); ++i) {
@@ -483,6 +484,7 @@ inline void interpreter::loop(ir::stmt s) {
   if (!ok() || extent <= 0) return;
   if (__builtin_add_overflow(begin, extent, &end)) return fault("a loop runs past the last i64");
   begin_[at(s->variable)] = variable_[at(s->variable)] = begin;
+  if (s->how == loop_kind::thread_x) lanes_ = s->variable;
   if (extent > options_.max_operations - operations_) return fault("more operations than interp_options allows");
   open_.push_back(s->variable);
   if (is_concurrent(s->how) || s->how == loop_kind::vectorized) {
@@ -559,6 +561,8 @@ inline void interpreter::statement(ir::stmt s) {
         statement(s->children[1]);
       return;
     case ir::stmt_kind::call: return call(s);
+    // The first lane has the fragments of its warp, and does it all: when the others come does not matter.
+    case ir::stmt_kind::tile: return lanes_ >= 0 && variable_[at(lanes_)] % 32 != 0 ? void() : statement(s->children[0]);
     case ir::stmt_kind::barrier: return;  // of no other thread: those that meet run in step
     case ir::stmt_kind::exchange: return fault("an exchange where no other thread runs in step");
     case ir::stmt_kind::allocate: break;

@@ -182,6 +182,7 @@ class interpreter {
   sequence<std::int32_t> open_;              // variables of the loops around, outermost first
   iteration_tree tree_;
   std::uint32_t place_ = 0;
+  std::int32_t lanes_ = -1;                  // the variable of the loop over thread_x
   sequence<value_cell> values_;  // by expression id
   std::uint64_t epoch_ = 1;
   struct wrapped_index {

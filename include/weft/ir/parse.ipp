@@ -108,6 +108,20 @@ inline stmt parser::statement() {
     s = m_.make(n);
   } else if (try_word("exchange")) {
     s = update(stmt_kind::exchange);
+  } else if (try_word("tile")) {
+    stmt_node n;
+    n.kind = stmt_kind::tile;
+    bool found = false;
+    for (tile_role r : {tile_role::multiply, tile_role::fill, tile_role::load_a, tile_role::load_b, tile_role::store})
+      if (!found && try_word(name(r))) n.role = r, found = true;
+    if (!found) fail("multiply, fill, load_a, load_b or store");
+    expect("by");
+    n.unit = known_.find(a_name("the name of an intrinsic"));
+    if (n.unit == nullptr) fail_at(name_at_, "an intrinsic that `parse` was given");
+    expect(":");
+    next_line();
+    n.children = m_.make_list(sequence<stmt>{body(indent)});
+    s = m_.make(n);
   } else if (try_word("call")) {
     s = call();
   } else if (try_word("pass")) {

@@ -334,6 +334,9 @@ inline void printer::statement(stmt s) {
       out_ += indent_ + "else:\n";
       return indented(s->children[1]);
     case stmt_kind::barrier: out_ += indent_ + "barrier\n"; return;
+    case stmt_kind::tile:
+      out_ += indent_ + joined({"tile ", name(s->role), " by ", s->unit != nullptr ? s->unit->name : "?", ":\n"});
+      return indented(s->children.size() > 0 ? s->children[0] : nullptr);
     case stmt_kind::call: return call(s);
     case stmt_kind::allocate: break;
   }

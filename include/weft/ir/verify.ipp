@@ -444,6 +444,9 @@ inline void verifier::statement(stmt s) {
     case stmt_kind::together: return together(s);
     case stmt_kind::allocate: return allocate(s);
     case stmt_kind::call: return call(s);
+    case stmt_kind::tile:
+      require(s->unit != nullptr && s->children.size() == 1, "a tile has a unit, and one child");
+      return ok() ? statement(s->children[0]) : void();
     case stmt_kind::barrier:
       return require(in_threads_, "a barrier stands in a loop over threads, and in no other concurrent one inside");
     case stmt_kind::exchange:

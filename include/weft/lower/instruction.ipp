@@ -37,6 +37,33 @@ WEFT_DECL ir::stmt lowering::by_instruction(open_loop const& o, guard_states con
   if (whole) s.kind = ir::stmt_kind::store, s.identity = nullptr;
   return m_.make(s);
 }
+/// The three innermost loops as what a warp does together. Its meaning are the loops.
+WEFT_DECL ir::stmt lowering::by_tile(std::size_t position, guard_states const& states) {
+  intrinsic const& by = *n_.at(now_->loops[position].id).by;
+  std::int64_t const wanted[] = {by.rows, by.columns, by.terms};
+  bool whole = position + 3 == now_->loops.size();
+  for (std::size_t d = 0; d < 3 && whole; ++d) {
+    open_loop const& l = now_->loops[position + d];
+    whole = ir::is_literal(l.extent, wanted[d]) && l.how == loop_kind::serial;
+    for (std::size_t g = 0; g < now_->guards.size() && whole; ++g)
+      whole = states[g] == guard_state::holds || !uses(now_->guards[g].index, l.variable);
+  }
+  if (!whole)
+    WEFT_THROW(schedule_error(joined({"tensorize: ", by.name, " has whole tiles alone, of ", std::to_string(by.rows), " rows, ",
+                                      std::to_string(by.columns), " columns and ", std::to_string(by.terms),
+                                      " terms, and the extents of this call leave parts of some\n  in    stage ",
+                                      p_.tensors[at(now_->stage->tensor)].name.view(), ", loop ", n_.at(now_->loops[position].id).name.view(),
+                                      "\n  try   extents that all splits around divide: of stages that copy with zeros what is not there, and a "
+                                      "stage behind that copies what is wanted (docs/gpu.md)"})));
+  ir::stmt_node n;
+  n.kind = ir::stmt_kind::tile;
+  n.role = ir::tile_role::multiply;
+  n.unit = &by;
+  in_tile_ = true;
+  n.children = m_.make_list(sequence<ir::stmt>(1, nest_from(position, states)));
+  in_tile_ = false;
+  return m_.make(n);
+}
 /// What the declaration says that it computes, of these operands.
 WEFT_DECL ir::expr lowering::instruction_value(intrinsic const& by, sequence<ir::expr> const& operands) {
   program const q = expand(by.computes(), true);

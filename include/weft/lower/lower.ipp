@@ -321,6 +321,8 @@ WEFT_DECL ir::stmt lowering::nest_from(std::size_t position, guard_states states
   }
   if (std::uint32_t const left_out = hosts ? 0 : left_out_of(position); left_out != 0)
     return nests_apart(position, states, left_out);
+  if (intrinsic const* const by = n_.at(o.id).by; by != nullptr && by->is_tile() && !in_tile_ && !now_->empty)
+    return by_tile(position, states);
   if (n_.at(o.id).by != nullptr && o.how == loop_kind::unrolled && !now_->empty)
     if (ir::stmt const s = by_instruction(o, states)) return s;
   ir::expr trips = o.extent;

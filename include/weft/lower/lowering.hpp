@@ -193,6 +193,7 @@ class lowering {
   ir::stmt specialized(int stage, ir::stmt general);
 
   // --- instruction.ipp --------------------------------------------------------------------------------------------
+  ir::stmt by_tile(std::size_t position, guard_states const& states);
   ir::stmt by_instruction(open_loop const& o, guard_states const& states);
   ir::expr instruction_value(intrinsic const& by, sequence<ir::expr> const& operands);
   bool has_layout(intrinsic const& by, open_loop const& o, sequence<ir::expr> const& operands) const;
@@ -239,6 +240,7 @@ class lowering {
   stage_frame* now_ = nullptr;
   std::size_t place_ = 0;          // in now_->places: whose nodes are evaluated
   ir::expr always_ = nullptr;      // the condition that holds wherever that leaf reads memory; null: none
+  bool in_tile_ = false;           // of a matrix unit
   std::int64_t stack_bytes_ = 0;   // of all stages
 };
 

@@ -39,6 +39,7 @@ struct thread_access {
   ir::buffer const* buf = nullptr;
   bool writes = false;
   ir::list<ir::expr> indices;
+  bool by_warp = false;  // which of its lanes has which element is not known
   axis_owner owners[3];
 };
 
@@ -129,7 +130,7 @@ class barrier_placer {
   }
   void note(ir::buffer const* b, ir::list<ir::expr> indices, bool writes, sequence<thread_access>& all) {
     if (!is_shared(b)) return;
-    thread_access a{b, writes, indices, {}};
+    thread_access a{b, writes, indices, tiles_ > 0, {}};
     for (std::size_t i = 0; i < axes_.size(); ++i) {
       axis_owner& o = a.owners[i];
       std::int64_t const count = limit_[i] < axes_[i]->extent->value ? limit_[i] : axes_[i]->extent->value;
@@ -147,7 +148,7 @@ class barrier_placer {
     all.push_back(a);
   }
   static bool same(thread_access const& a, thread_access const& b) {
-    if (a.buf != b.buf || a.writes != b.writes) return false;
+    if (a.buf != b.buf || a.writes != b.writes || a.by_warp != b.by_warp) return false;
     for (std::size_t d = 0; d < a.indices.size(); ++d)
       if (a.indices[d] != b.indices[d]) return false;
     for (std::size_t i = 0; i < 3; ++i)
@@ -158,6 +159,7 @@ class barrier_placer {
     if (!(a.writes || b.writes) || a.buf->alias_class != b.buf->alias_class) return false;
     for (std::size_t i = 0; i < axes_.size() && a.buf == b.buf; ++i)
       if (a.owners[i].whole.is_apart(b.owners[i].whole)) return false;
+    if (a.by_warp || b.by_warp) return true;
     for (std::size_t i = 0; i < axes_.size(); ++i) {
       bool const one_thread = a.owners[i].fixed && b.owners[i].fixed;
       if (!(one_thread || a.buf == b.buf) || !a.owners[i].agrees(b.owners[i])) return true;
@@ -208,6 +210,7 @@ class barrier_placer {
     std::int64_t before[3], limits[3];
     for (int i = 0; i < 3; ++i) before[i] = fixed_[i], limits[i] = limit_[i];
     bool const loop = s->kind == ir::stmt_kind::loop;
+    tiles_ += s->kind == ir::stmt_kind::tile;
     range_table::entry const range = loop ? ranges_.known(s->variable) : range_table::entry{};
     if (loop) ranges_.set(s->variable, s->begin, s->extent);
     for (std::size_t c = 0; c < s->children.size(); ++c) {
@@ -216,6 +219,7 @@ class barrier_placer {
       for (int i = 0; i < 3; ++i) fixed_[i] = before[i], limit_[i] = limits[i];
     }
     if (loop) ranges_.set(s->variable, range);
+    tiles_ -= s->kind == ir::stmt_kind::tile;
   }
   /// What a condition says of the threads that may go on.
   void fix(ir::expr condition) {
@@ -332,6 +336,7 @@ class barrier_placer {
   sequence<ir::stmt> axes_;  // the loops over threads around
   sequence<std::int32_t> written_;  // alias classes
   sequence<bool> own_;  // by buffer: each thread has its own
+  int tiles_ = 0;  // around what is looked at
   std::int64_t fixed_[3] = {-1, -1, -1}, limit_[3] = {1024, 1024, 1024};  // what conditions around say of threads
 };
 

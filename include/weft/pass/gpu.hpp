@@ -6,7 +6,7 @@
 namespace weft::inline WEFT_ABI {
 
 /// Their names, in the order of the passes.
-inline constexpr char const* gpu_pass_names[] = {"simplify", "spread_threads", "vectorize",     "unroll",   "promote",
+inline constexpr char const* gpu_pass_names[] = {"simplify", "spread_threads", "vectorize",     "unroll",   "fragments", "promote",
                                                  "legalise", "single_lanes",   "wide_accesses", "barriers"};
 
 /// Brings a lowered function into the form that codegen/cuda prints: a launch for each statement of the body, as

@@ -1,5 +1,6 @@
 #include "weft/ir/simplify.hpp"
 #include "weft/pass/barriers.hpp"
+#include "weft/pass/fragments.hpp"
 #include "weft/pass/gpu.hpp"
 #include "weft/pass/lanes.hpp"
 #include "weft/pass/legalise.hpp"
@@ -20,16 +21,18 @@ WEFT_DECL void run_gpu_passes(ir::function& f, pass_observer const& observe) {
   observe(gpu_pass_names[2], f);
   f.body = simplify(m, unroll(m, f.body));
   observe(gpu_pass_names[3], f);
-  f.body = simplify(m, promote(f, f.body));
+  f.body = fragments(f, f.body);
   observe(gpu_pass_names[4], f);
-  f.body = legalise(m, f.body, false);
+  f.body = simplify(m, promote(f, f.body));
   observe(gpu_pass_names[5], f);
-  f.body = simplify(m, single_lanes(f, f.body));
+  f.body = legalise(m, f.body, false);
   observe(gpu_pass_names[6], f);
-  f.body = wide_accesses(f, f.body);
+  f.body = simplify(m, single_lanes(f, f.body));
   observe(gpu_pass_names[7], f);
-  f.body = needed_barriers(f, f.body);
+  f.body = wide_accesses(f, f.body);
   observe(gpu_pass_names[8], f);
+  f.body = needed_barriers(f, f.body);
+  observe(gpu_pass_names[9], f);
 }
 
 }  // namespace weft::inline WEFT_ABI

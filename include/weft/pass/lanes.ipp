@@ -49,6 +49,7 @@ class lane_writer final : public ir::rewriter {
  protected:
   using ir::rewriter::replace;
   ir::stmt replace(ir::stmt s) override {
+    if (s->kind == ir::stmt_kind::tile) return s;
     if (s->kind == ir::stmt_kind::allocate && s->buf->lanes > 1) {
       memory_.of.resize(f_.buffers.size(), nullptr);
       ir::buffer const* const own =
@@ -339,6 +340,7 @@ class wide_finder final : public ir::rewriter {
  protected:
   using ir::rewriter::replace;
   ir::stmt replace(ir::stmt s) override {
+    if (s->kind == ir::stmt_kind::tile) return s;
     if (s->kind == ir::stmt_kind::loop && is_thread(s->how)) {
       ++threads_;
       ir::stmt const same = children(s);

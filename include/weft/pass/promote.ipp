@@ -47,6 +47,7 @@ class promoter final : public ir::rewriter {
  protected:
   using ir::rewriter::replace;
   ir::stmt replace(ir::stmt s) override {
+    if (s->kind == ir::stmt_kind::tile) return s;
     if (s->kind == ir::stmt_kind::block) {
       sequence<ir::stmt> parts;
       for (ir::stmt c : merged(s)) parts.push_back((*this)(c));

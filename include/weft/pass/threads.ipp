@@ -28,6 +28,12 @@ inline bool allocates_shared(ir::function const& f, ir::stmt s) {
     if (allocates_shared(f, c)) return true;
   return false;
 }
+inline bool has_tile(ir::stmt s) {
+  if (s->kind == ir::stmt_kind::tile) return true;
+  for (ir::stmt c : s->children)
+    if (has_tile(c)) return true;
+  return false;
+}
 inline bool has_blocks(ir::stmt s) { return has_bound(s, is_block); }
 inline bool reads_memory(ir::expr e) {
   if (e == nullptr) return false;
@@ -184,7 +190,8 @@ class thread_spreader {
   }
   ir::stmt spread(ir::stmt s, place const& at) {
     bool const several = sizes_[0] * sizes_[1] * sizes_[2] > 1;
-    if (!has_threads(s) && !allocates_shared(f_, s)) return several ? ir::block(m_, sequence<ir::stmt>{guarded(s, at), waiting(m_)}) : guarded(s, at);
+    if (s->kind == ir::stmt_kind::tile) return tile(s, at);
+    if (!has_threads(s) && !has_tile(s) && !allocates_shared(f_, s)) return several ? ir::block(m_, sequence<ir::stmt>{guarded(s, at), waiting(m_)}) : guarded(s, at);
     switch (s->kind) {
       case ir::stmt_kind::block: {
         sequence<ir::stmt> all;
@@ -268,6 +275,13 @@ class thread_spreader {
     steps.push_back(ir::branch(m_, read, stored(m_, joins.part, {}, ir::load(m_, shared, from))));
     steps.push_back(waiting(m_));
     joins.within_warps(warps, steps);
+  }
+  /// All lanes of a warp come to a tile.
+  ir::stmt tile(ir::stmt s, place at) {
+    if ((at.active & bit(thread_part::warp)) == 0 || (at.active & bit(thread_part::lane)) != 0)
+      refuse("a matrix unit is a whole warp's: bind a loop around the tile to weft::thread_axis::warp, and none to lanes", s);
+    at.active |= bit(thread_part::lane);
+    return ir::block(m_, sequence<ir::stmt>{guarded(s, at), waiting(m_)});
   }
   ir::stmt around_threads(ir::stmt s, place const& at) {
     if (!is_uniform(s->begin) || !is_uniform(s->extent))
@@ -383,7 +397,7 @@ class sum_finder {
     bool reduces = false;
     for (std::int32_t v : u->first) {
       bool inside = v == over_->variable;
-      reduces = reduces || inside;
+      reduces = reduces || inside || over_->kind == ir::stmt_kind::tile;
       for (ir::stmt l : loops_) inside = inside || l->variable == v;
       if (!inside || ir::uses(u->mask, v)) return false;
       for (ir::expr i : u->indices)
@@ -445,6 +459,7 @@ class sum_keeper final : public ir::rewriter {
  protected:
   using ir::rewriter::replace;
   ir::stmt replace(ir::stmt s) override {
+    if (s->kind == ir::stmt_kind::tile) return tile(s);
     if (s->kind != ir::stmt_kind::loop) return nullptr;
     if (is_thread(s->how)) {
       ++threads_;
@@ -466,6 +481,18 @@ class sum_keeper final : public ir::rewriter {
   }
 
  private:
+  /// Of a tile whose reduction is all inside of it: its sums are fragments.
+  ir::stmt tile(ir::stmt s) {
+    sequence<ir::buffer const*> targets;
+    bool others = false;
+    find_targets(s, targets, others);
+    for (ir::buffer const* b : targets) {
+      sum_finder finder(s);
+      if (!finder.of(b).empty())
+        if (ir::stmt const r = kept(s, b, finder.loops())) return r;
+    }
+    return s;
+  }
   void find_targets(ir::stmt s, sequence<ir::buffer const*>& all, bool& others) const {
     if (s->kind == ir::stmt_kind::store || s->kind == ir::stmt_kind::together || s->kind == ir::stmt_kind::barrier) others = true;
     if (s->kind == ir::stmt_kind::accumulate && s->buf->where != ir::scope::registers) {
@@ -484,9 +511,16 @@ class sum_keeper final : public ir::rewriter {
    protected:
     using ir::rewriter::replace;
     ir::stmt replace(ir::stmt s) override {
+      if (s->kind == ir::stmt_kind::tile) ++tiles_;
+      if (s->kind == ir::stmt_kind::tile) {
+        ir::stmt const same = children(s);
+        --tiles_;
+        return same;
+      }
       if (s->kind != ir::stmt_kind::accumulate || s->buf != from_) return nullptr;
       ir::stmt_node n = *s;
       n.buf = to_;
+      if (tiles_ > 0) n.first = {};  // it is filled in front
       n.indices = m_.make_list(indices_);
       return m_.make(n);
     }
@@ -494,28 +528,38 @@ class sum_keeper final : public ir::rewriter {
    private:
     ir::buffer const *from_, *to_;
     sequence<ir::expr> const& indices_;
+    int tiles_ = 0;
   };
-  ir::stmt written_back(ir::stmt s, ir::buffer const* from, ir::buffer const* to, sequence<ir::expr> const& indices) {
+  /// fill: what is stored in front of a tile's sums, their identity, instead.
+  ir::stmt written_back(ir::stmt s, ir::buffer const* from, ir::buffer const* to, sequence<ir::expr> const& indices, bool fill = false) {
     switch (s->kind) {
       case ir::stmt_kind::block: {
         sequence<ir::stmt> all;
-        for (ir::stmt c : s->children) all.push_back(written_back(c, from, to, indices));
+        for (ir::stmt c : s->children) all.push_back(written_back(c, from, to, indices, fill));
         return ir::block(m_, all);
       }
       case ir::stmt_kind::loop: {
-        ir::stmt const body = written_back(s->children[0], from, to, indices);
+        ir::stmt const body = written_back(s->children[0], from, to, indices, fill);
         for (ir::expr i : indices)
           if (i->value == s->variable && body->kind != ir::stmt_kind::block)
             return ir::loop_like(m_, s, s->begin, s->extent, body);
         return body;
       }
       case ir::stmt_kind::branch: {
-        ir::stmt const yes = written_back(s->children[0], from, to, indices);
-        ir::stmt const no = s->children.size() > 1 ? written_back(s->children[1], from, to, indices) : nullptr;
+        ir::stmt const yes = written_back(s->children[0], from, to, indices, fill);
+        ir::stmt const no = s->children.size() > 1 ? written_back(s->children[1], from, to, indices, fill) : nullptr;
         auto const is_empty = [](ir::stmt b) { return b == nullptr || (b->kind == ir::stmt_kind::block && b->children.size() == 0); };
         return is_empty(yes) && is_empty(no) ? ir::block(m_, {}) : ir::branch(m_, s->value, yes, no);
       }
-      case ir::stmt_kind::allocate: return written_back(s->children[0], from, to, indices);
+      case ir::stmt_kind::allocate: return written_back(s->children[0], from, to, indices, fill);
+      case ir::stmt_kind::tile: {
+        ir::stmt_node n = *s;
+        ir::stmt const body = written_back(s->children[0], from, to, indices, fill);
+        if (body->kind == ir::stmt_kind::block) return body;
+        n.role = fill ? ir::tile_role::fill : ir::tile_role::store;
+        n.children = m_.make_list(sequence<ir::stmt>(1, body));
+        return m_.make(n);
+      }
       case ir::stmt_kind::accumulate: break;
       default: return ir::block(m_, {});
     }
@@ -526,21 +570,28 @@ class sum_keeper final : public ir::rewriter {
     n.indices = s->indices;
     n.mask = s->mask;
     n.value = ir::load(m_, to, indices);
+    if (fill) n.buf = to, n.indices = m_.make_list(indices), n.value = s->identity;
     return m_.make(n);
   }
   ir::stmt kept(ir::stmt s, ir::buffer const* b, sequence<ir::stmt> const& loops) {
+    bool const tiles = has_tile(s);
+    std::int64_t const most = tiles ? 32 * 256 : 256;  // a fragment has 8 in each lane
     std::int64_t elements = 1;
     sequence<ir::expr> shape, indices;
     for (ir::stmt l : loops) {
-      elements *= l->extent->value <= 256 ? l->extent->value : 257;
-      if (elements > 256) return nullptr;
+      elements *= l->extent->value <= most ? l->extent->value : most + 1;
+      if (elements > most) return nullptr;
       shape.push_back(l->extent);
       indices.push_back(ir::variable(m_, l->variable));
     }
     ir::buffer const* const own = own_buffer(f_, b->name + "_sum", *b, shape);
-    ir::stmt const back = written_back(s->children[0], b, own, indices);
-    ir::stmt const inside = (*this)(retargeted(m_, b, own, indices)(s));
-    return allocated(m_, own, ir::block(m_, sequence<ir::stmt>{inside, back, waiting(m_)}));
+    bool const is_tile = s->kind == ir::stmt_kind::tile;
+    ir::stmt const around = is_tile ? s : s->children[0];
+    ir::stmt const fill = tiles ? written_back(around, b, own, indices, true) : ir::block(m_, {});
+    ir::stmt const back = written_back(around, b, own, indices);
+    ir::stmt const sums = retargeted(m_, b, own, indices)(s);
+    ir::stmt const inside = is_tile ? sums : (*this)(sums);
+    return allocated(m_, own, ir::block(m_, sequence<ir::stmt>{fill, inside, back, waiting(m_)}));
   }
 
   ir::function& f_;

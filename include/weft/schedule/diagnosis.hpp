@@ -324,6 +324,9 @@ enum class verdict : std::uint8_t { legal, deferred, illegal };
   X(a_tensorized_axis_runs_once_for_each_term_of_the_instruction__split_it_first, \
     "a tensorized axis runs exactly once for each term of the instruction", \
     "the inner part of a split by that number of terms: 2 of pmaddwd and vdpbf16ps, 4 of vpdpbusd") \
+  X(a_tile_of_a_matrix_unit_is_the_three_innermost_axes__rows_columns_and_terms, \
+    "a tile of a matrix unit is the three innermost axes of the stage: rows, columns and terms, each as long as the unit has it, not marked", \
+    "splits by 16, 16 and 16 (8 terms of tf32), and a reorder that ends with the inner parts of i, j and k") \
   X(the_terms_of_the_stage_are_not_those_of_the_instruction, \
     "the terms of the stage are not those of the instruction's pattern: other operations, element types, or operands that are no elements of tensors", \
     "a sum of products of two tensors' elements: i16 and i16 for pmaddwd, u8 and i8 for vpdpbusd, bf16 and bf16 for vdpbf16ps") \

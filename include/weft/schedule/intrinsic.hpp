@@ -30,6 +30,14 @@ struct intrinsic {
   bool (*match)(program const&, std::int32_t body, sequence<std::int32_t>& loads) = nullptr;
   program (*computes)() = nullptr;  // where that is not the stage's own terms, one after the other
   machine_form forms[most_forms]{};
+  /// Of what a warp of a GPU does with its matrix unit: rows and columns of the tile of sums, `terms` being how deep it is; 0: of
+  /// one lane. The form's function is the shape and the types as PTX names them (codegen/cuda/matrix.hpp).
+  std::int32_t rows = 0, columns = 0;
+  /// What rows of an operand's tile, and of one of sums, begin at multiples of, or columns where these stand side by side: as many
+  /// bytes as a lane has of the tile.
+  /// Source  PTX ISA, matrix storage for wmma
+  std::int32_t operand_bytes = 0, sum_bytes = 0;
+  constexpr bool is_tile() const { return rows > 0; }
 };
 
 /// Those whose names a text may have.

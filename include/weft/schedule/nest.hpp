@@ -271,7 +271,9 @@ struct nest {
     int vector = -1;
     for (std::int32_t l : outermost_first) {
       loop_info const& loop = at(l);
-      if (loop.by != nullptr && l != outermost_first.back())
+      bool const inside = loop.by == nullptr || (loop.by->is_tile() ? outermost_first.size() >= 3 && l == outermost_first[outermost_first.size() - 3]
+                                                                    : l == outermost_first.back());
+      if (!inside)
         return illegal(diagnosis::a_tensorized_axis_stands_inside_all_others__reorder_first);
       if ((tile && is_shared_out(loop.kind)) || (copies && loop.kind == loop_kind::parallel))
         return illegal(diagnosis::a_parallel_axis_cannot_stand_inside_an_unrolled_or_vectorized_one__reorder_first);
@@ -296,7 +298,7 @@ struct nest {
   }
   constexpr ruling unmarked(int loop) const {
     ruling const r = usable(loop);
-    if (r.v == verdict::legal && at(loop).kind != loop_kind::serial)
+    if (r.v == verdict::legal && (at(loop).kind != loop_kind::serial || at(loop).by != nullptr))
       return illegal(diagnosis::the_axis_is_unrolled_vectorized_or_parallel_already);
     for (fetch_ahead const& f : fetches)
       if (f.loop == loop) return illegal(diagnosis::a_tensor_is_prefetched_in_this_axis__split_and_mark_it_before);

@@ -20,6 +20,7 @@
 #include "weft/ir/print.hpp"
 #include "weft/ir/verify.hpp"
 #include "weft/lower/lower.hpp"
+#include "weft/matrix_units.hpp"
 #include "weft/pass/gpu.hpp"
 #include "weft/schedule/print.hpp"
 
@@ -110,7 +111,7 @@ class gpu_trial {
     for (std::size_t end = 0; end != steps.size();) {  // line by line: which of them is illegal, and why
       end = steps.find('\n', end) + 1;
       s = weft::schedule(expanded_, extents);
-      if (weft::replay(s, weft::parse_trace(steps.substr(0, end), weft::schedule(what_, extents)))) continue;
+      if (weft::replay(s, weft::parse_trace(steps.substr(0, end), weft::schedule(what_, extents), weft::matrix_units))) continue;
       fault = k_.name + ": " + weft::explain(s, k_.name);
       return;
     }
@@ -209,7 +210,7 @@ class gpu_trial {
   weft::call_layout layout() const {
     weft::call_layout l;
     auto const add = [&](weft::sequence<std::int64_t> const& shape) {
-      weft::argument_layout a{shape, weft::sequence<std::int64_t>(shape.size(), 1), 16,
+      weft::argument_layout a{shape, weft::sequence<std::int64_t>(shape.size(), 1), 32,
                               static_cast<std::int32_t>(l.arguments.size())};
       for (std::size_t d = shape.size(); d > 1; --d) a.strides[d - 2] = a.strides[d - 1] * shape[d - 1];
       l.arguments.push_back(a);

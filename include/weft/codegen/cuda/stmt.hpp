@@ -48,6 +48,9 @@ class stmt_printer {
   void wide(ir::stmt s);
   void loop(ir::stmt s);
   void call(ir::stmt s);
+  void tile(ir::stmt s);
+  void find_fragments(ir::stmt s);
+  std::string fragment(ir::buffer const* b, ir::list<ir::expr> const& indices);
   void updates(ir::list<ir::stmt> const& together);
   void old_element(ir::stmt s, std::string const& element, bool wanted);
   void exchange(ir::stmt s);
@@ -60,8 +63,14 @@ class stmt_printer {
   void leave(ir::stmt loop);
   std::string first_iteration(ir::stmt s);
 
+  struct fragment_info {
+    intrinsic const* unit = nullptr;
+    char which = 0;
+    bool row = true;  // how the matrix lies that is in it
+  };
   kernel_text& k_;
   expr_printer exprs_;
+  sequence<fragment_info> fragments_;  // by buffer
   std::string out_, indent_ = "  ";
   launch_text launch_;
 };

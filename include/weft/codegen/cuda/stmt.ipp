@@ -1,8 +1,10 @@
 #include "weft/base/joined.hpp"
+#include "weft/codegen/cuda/matrix.hpp"
 #include "weft/codegen/cuda/module.hpp"
 #include "weft/codegen/cuda/prelude.hpp"
 #include "weft/codegen/cuda/stmt.hpp"
 #include "weft/codegen/workspace.hpp"
+#include "weft/pass/fragments.hpp"
 
 namespace weft::inline WEFT_ABI {
 namespace cuda_text {
@@ -24,7 +26,7 @@ inline bool has_bound_loop(ir::stmt s) {
 inline bool takes_few(ir::stmt s, std::int64_t& left) {
   if (s->kind == ir::stmt_kind::barrier || s->kind == ir::stmt_kind::exchange) return false;
   if (s->kind == ir::stmt_kind::loop && s->extent->kind != op::literal) return false;
-  if (s->children.size() == 0) return --left >= 0;
+  if (s->children.size() == 0 || s->kind == ir::stmt_kind::tile) return --left >= 0;
   std::int64_t const times = s->kind == ir::stmt_kind::loop ? s->extent->value : 1;
   for (std::int64_t i = 0; i < times; ++i)
     for (ir::stmt c : s->children)
@@ -89,6 +91,8 @@ WEFT_DECL bool is_row_of_launches(ir::stmt s) {
   return false;
 }
 WEFT_DECL launch_text stmt_printer::launch(ir::stmt s) {
+  fragments_.resize(k_.f.buffers.size());
+  find_fragments(s);
   workspace(s);
   if (s->kind == ir::stmt_kind::loop && s->how == loop_kind::parallel) {
     launch_.iterations = s->extent;
@@ -205,12 +209,80 @@ WEFT_DECL void stmt_printer::print(ir::stmt s) {
     case ir::stmt_kind::allocate: allocate(s); break;
     case ir::stmt_kind::barrier: line("__syncthreads();"); break;
     case ir::stmt_kind::exchange: exchange(s); break;
+    case ir::stmt_kind::tile: tile(s); break;
     case ir::stmt_kind::call:
       WEFT_THROW(schedule_error(joined({k_.f.name, ": function ", s->by->name, " is launched by itself, and its memory is the workspace\n",
                                         "  try   leaving out set_scope(stack) of the stage that it computes, and of what it reads"})));
   }
 }
 
+WEFT_DECL void stmt_printer::find_fragments(ir::stmt s) {
+  for (ir::stmt c : s->children) find_fragments(c);
+  if (s->kind != ir::stmt_kind::tile || s->role == ir::tile_role::store) return;
+  ir::stmt inside = s->children[0];
+  while (inside->kind == ir::stmt_kind::loop) inside = inside->children[0];
+  if (inside->buf == nullptr || inside->buf->where != ir::scope::stack) k_.refuse("a tile without fragments: pass/fragments.hpp makes them");
+  char const which = s->role == ir::tile_role::load_a ? 'a' : s->role == ir::tile_role::load_b ? 'b' : 'c';
+  fragments_[static_cast<std::size_t>(inside->buf->id)] = {s->unit, which, true};
+}
+// Of an array of fragments that which the indices in front of the tile's own say.
+WEFT_DECL std::string stmt_printer::fragment(ir::buffer const* b, ir::list<ir::expr> const& indices) {
+  std::string const& name = k_.buffers[static_cast<std::size_t>(b->id)];
+  if (indices.size() == 2) return name + "[0]";
+  ir::arena& m = *k_.f.nodes;
+  ir::expr at = ir::index(m, 0);
+  for (std::size_t d = 0; d + 2 < indices.size(); ++d)
+    at = ir::binary(m, op::add, ir::binary(m, op::mul, at, b->shape[d]), indices[d]);
+  out_ += exprs_.share({at}, indent_);
+  return name + "[" + exprs_.plain(at) + "]";
+}
+// All lanes of a warp call it, with what each has of the fragments.
+WEFT_DECL void stmt_printer::tile(ir::stmt s) {
+  matrix_form const& form = matrix_form_of(*s->unit);
+  ir::stmt const outer = s->children[0], inner = outer->children[0];
+  ir::stmt access = inner;
+  while (access->kind == ir::stmt_kind::loop) access = access->children[0];
+  for (char which : {'a', 'b', 'c'}) {
+    prelude_function const type = fragment_type(form, which);
+    k_.need(type.name, type.definition);
+  }
+  auto const info = [&](ir::buffer const* b) -> fragment_info& { return fragments_[static_cast<std::size_t>(b->id)]; };
+  auto const needed = [&](bool row, bool second) {
+    prelude_function const f = tile_function(form, s->role, row, second);
+    k_.need(f.name, f.definition);
+    return f.name;
+  };
+  bool const stores = s->role == ir::tile_role::store;
+  if (s->role == ir::tile_role::fill) {
+    std::string const into = fragment(access->buf, access->indices);
+    out_ += exprs_.share({access->value}, indent_);
+    line(needed(true, true) + "(" + into + ", " + exprs_.plain(access->value) + ");");
+  } else if (s->role == ir::tile_role::multiply) {
+    ir::buffer const* operand[2] = {};
+    sequence<ir::expr> next(1, access->value);
+    while (!next.empty()) {
+      ir::expr const e = next.back();
+      next.pop_back();
+      if (e == nullptr) continue;
+      if (e->kind == op::load) operand[info(e->buf).which == 'b'] = e->buf;
+      else for (ir::expr x : {e->a, e->b, e->c}) next.push_back(x);
+    }
+    auto const text = [&](int i) { return k_.buffers[static_cast<std::size_t>(operand[i]->id)] + "[0]"; };
+    std::string const into = fragment(access->buf, access->indices);
+    line(needed(info(operand[0]).row, info(operand[1]).row) + "(" + into + ", " + text(0) + ", " + text(1) + ");");
+  } else {
+    ir::buffer const* const own = stores ? access->value->buf : access->buf;
+    tile_access const t = stores ? access_of_tile(*k_.f.nodes, access->buf, access->indices, outer->variable, inner->variable)
+                                 : access_of_tile(*k_.f.nodes, access->value->buf, access->value->indices, outer->variable, inner->variable);
+    if (t.buf == nullptr) k_.refuse("a tile that is none in memory");
+    info(own).row = t.is_row_major();
+    std::string const its = fragment(own, stores ? access->value->indices : access->indices);
+    sequence<ir::expr> const roots(t.begin.begin(), t.begin.end());
+    out_ += exprs_.share(roots, indent_);
+    std::string const place = "&" + exprs_.element(t.buf, t.begin);
+    line(needed(t.is_row_major(), true) + "(" + (stores ? place + ", " + its : its + ", " + place) + ", " + std::to_string(t.leading()) + ");");
+  }
+}
 // Each thread of a launch calls the user's function with views of whole tensors.
 WEFT_DECL void stmt_printer::call(ir::stmt s) {
   extern_function const& f = *s->by;
@@ -382,6 +454,16 @@ WEFT_DECL void stmt_printer::allocate(ir::stmt s) {
   if (s->buf->where == ir::scope::heap) return print(s->children[0]);  // it is there for the whole launch
   if (s->buf->lanes != 1) k_.refuse("buffer " + s->buf->name + " is a vector register; pass/gpu.hpp writes it out");
   open("");
+  if (fragment_info const& own = fragments_[static_cast<std::size_t>(s->buf->id)]; own.unit != nullptr) {
+    matrix_form const& form = matrix_form_of(*own.unit);
+    prelude_function const type = fragment_type(form, own.which);
+    k_.need(type.name, type.definition);
+    std::int64_t count = 1;
+    for (std::size_t d = 0; d + 2 < s->buf->shape.size(); ++d) count *= s->buf->shape[d]->value;
+    line(type.name + " " + k_.buffers[static_cast<std::size_t>(s->buf->id)] + "[" + std::to_string(count) + "];");
+    print(s->children[0]);
+    return close();
+  }
   std::string length, aligned;
   if (s->buf->where == ir::scope::stack) {
     std::int64_t const count = s->buf->shape.size() > 0 ? s->buf->shape[0]->value * s->buf->strides[0]->value : 1;

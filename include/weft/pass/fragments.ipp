@@ -1,0 +1,202 @@
+#include "weft/base/joined.hpp"
+#include "weft/ir/print.hpp"
+#include "weft/ir/simplify.hpp"
+#include "weft/pass/fragments.hpp"
+#include "weft/pass/own_memory.hpp"
+
+namespace weft::inline WEFT_ABI {
+
+namespace detail {
+inline ir::expr flat_index(ir::arena& m, ir::buffer const* buf, ir::list<ir::expr> indices) {
+  ir::expr flat = ir::index(m, 0);
+  for (std::size_t d = 0; d < indices.size(); ++d)
+    flat = ir::binary(m, op::add, flat, ir::binary(m, op::mul, indices[d], buf->strides[d]));
+  return flat;
+}
+/// Whether it surely is, by what it is made of.
+inline bool is_multiple(ir::expr e, std::int64_t n) {
+  if (n == 1) return true;
+  if (e->kind == op::literal) return e->value % n == 0;
+  if (e->kind == op::add || e->kind == op::sub) return is_multiple(e->a, n) && is_multiple(e->b, n);
+  if (e->kind != op::mul) return false;
+  auto const by = [&](ir::expr literal, ir::expr other) {
+    std::int64_t a = literal->value < 0 ? -literal->value : literal->value, b = n;
+    while (b != 0) {
+      std::int64_t const rest = a % b;
+      a = b, b = rest;
+    }
+    return is_multiple(other, n / a);
+  };
+  if (e->b->kind == op::literal) return by(e->b, e->a);
+  return e->a->kind == op::literal ? by(e->a, e->b) : is_multiple(e->a, n) || is_multiple(e->b, n);
+}
+}  // namespace detail
+
+WEFT_DECL tile_access access_of_tile(ir::arena& m, ir::buffer const* buf, ir::list<ir::expr> indices, std::int32_t row, std::int32_t column) {
+  tile_access t;
+  ir::expr const flat = detail::flat_index(m, buf, indices);
+  auto const step = [&](std::int32_t variable, std::int64_t& by) {
+    ir::expr const next = ir::binary(m, op::add, ir::variable(m, variable), ir::index(m, 1));
+    ir::expr const d = simplify(m, ir::binary(m, op::sub, ir::substitute(m, flat, variable, next), flat));
+    if (d->kind == op::literal) by = d->value;
+    return d->kind == op::literal;
+  };
+  if (!step(row, t.rows) || !step(column, t.columns)) return {};
+  if (t.columns != 1 && t.rows != 1) return {};
+  sequence<ir::expr> begin;
+  for (ir::expr i : indices)
+    begin.push_back(simplify(m, ir::substitute(m, ir::substitute(m, i, row, ir::index(m, 0)), column, ir::index(m, 0))));
+  t.begin = m.make_list(begin);
+  t.buf = buf;
+  return t;
+}
+
+namespace detail {
+
+class fragment_maker final : public ir::rewriter {
+ public:
+  explicit fragment_maker(ir::function& f) : ir::rewriter(*f.nodes), f_(f) {}
+
+ protected:
+  using ir::rewriter::replace;
+  ir::stmt replace(ir::stmt s) override {
+    if (s->kind == ir::stmt_kind::tile) {
+      if (s->role == ir::tile_role::multiply) return run({&s, 1});
+      if (s->role == ir::tile_role::store) look_at_store(s);
+      return s;
+    }
+    if (s->kind != ir::stmt_kind::block) return nullptr;
+    sequence<ir::stmt> all, tiles;
+    auto const finish = [&] {
+      if (tiles.empty()) return;
+      all.push_back(run({tiles.begin(), static_cast<std::uint32_t>(tiles.size())}));
+      all.push_back(waiting(m_));
+      tiles.clear();
+    };
+    for (ir::stmt c : s->children) {
+      if (c->kind == ir::stmt_kind::tile && c->role == ir::tile_role::multiply) {
+        tiles.push_back(c);
+      } else if (c->kind != ir::stmt_kind::barrier || tiles.empty()) {  // between tiles nobody writes what they read
+        finish();
+        all.push_back((*this)(c));
+      }
+    }
+    finish();
+    return ir::block(m_, all);
+  }
+
+ private:
+  struct loaded {
+    ir::expr from = nullptr;
+    ir::tile_role role = ir::tile_role::load_a;
+    ir::buffer const* into = nullptr;
+  };
+  class exchanged final : public ir::rewriter {
+   public:
+    exchanged(ir::arena& m, ir::expr from, ir::expr to) : ir::rewriter(m), from_(from), to_(to) {}
+
+   protected:
+    using ir::rewriter::replace;
+    ir::expr replace(ir::expr e) override { return e == from_ ? to_ : nullptr; }
+
+   private:
+    ir::expr from_, to_;
+  };
+  [[noreturn]] void refuse(std::string const& why, ir::stmt s) const {
+    WEFT_THROW(schedule_error(joined({"tensorize: ", why, "\n  in    ", f_.name, ", ", s->unit->name})));
+  }
+  static void find_loads(ir::expr e, sequence<ir::expr>& all) {
+    if (e == nullptr) return;
+    if (e->kind == op::load) {
+      for (ir::expr known : all)
+        if (known == e) return;
+      all.push_back(e);
+      return;
+    }
+    for (ir::expr x : {e->a, e->b, e->c}) find_loads(x, all);
+  }
+  /// Rules of the hardware: where a tile begins, and how far its rows are apart.
+  void check(tile_access const& t, ir::stmt s, ir::tile_role role, char const* what) {
+    if (t.buf == nullptr) refuse(joined({what, " is not a matrix of which rows or columns stand side by side in memory"}), s);
+    std::int64_t const bytes = role == ir::tile_role::store ? s->unit->sum_bytes : s->unit->operand_bytes;
+    std::int64_t const elements = bytes / size_bytes(t.buf->type);
+    ir::expr const first = flat_index(m_, t.buf, t.begin);
+    if (t.leading() % elements == 0 && t.buf->alignment % bytes == 0 && is_multiple(first, elements)) return;
+    refuse(joined({what, " is ", t.buf->name, ", whose rows must begin at multiples of ", std::to_string(bytes), " bytes: they are ",
+                   std::to_string(t.leading()), " elements apart, their tile begins at [", ir::print(first, f_), "], and the memory at multiples of ",
+                   std::to_string(t.buf->alignment), " bytes\n  try   cache_read into shared memory, and storage_align(copy, 0, ", std::to_string(2 * elements), ", ",
+                   std::to_string(elements), ")"}),
+           s);
+  }
+  void look_at_store(ir::stmt s) {
+    ir::stmt const rows = s->children[0], columns = rows->children[0], store = columns->children[0];
+    if (rows->kind != ir::stmt_kind::loop || columns->kind != ir::stmt_kind::loop || store->kind != ir::stmt_kind::store || store->mask != nullptr)
+      refuse("a tile of sums is not stored whole", s);
+    check(access_of_tile(m_, store->buf, store->indices, rows->variable, columns->variable), s, ir::tile_role::store, "what is stored");
+  }
+  ir::stmt run(ir::list<ir::stmt> tiles) {
+    sequence<loaded> all;
+    sequence<ir::stmt> steps;
+    for (ir::stmt t : tiles) multiply(t, all, steps);
+    ir::stmt body = ir::block(m_, steps);
+    for (std::size_t i = all.size(); i-- > 0;) body = allocated(m_, all[i].into, body);
+    return body;
+  }
+  void multiply(ir::stmt t, sequence<loaded>& all, sequence<ir::stmt>& steps) {
+    ir::stmt const i = t->children[0], j = i->children.size() > 0 ? i->children[0] : i, k = j->children.size() > 0 ? j->children[0] : j;
+    ir::stmt const sum = k->children.size() > 0 ? k->children[0] : k;
+    if (sum->kind != ir::stmt_kind::accumulate || sum->mask != nullptr) refuse("a tile is not three loops around a sum", t);
+    if (sum->first.size() > 0) refuse("its sums cannot be kept in fragments while the loops around run: something else touches their memory there", t);
+    sequence<ir::expr> loads;
+    find_loads(sum->value, loads);
+    ir::expr value = sum->value;
+    ir::buffer const* into[2] = {};
+    for (ir::expr l : loads) {
+      auto const uses = [&](ir::stmt loop) {
+        bool any = false;
+        for (ir::expr x : l->indices) any = any || ir::uses(x, loop->variable);
+        return any;
+      };
+      bool const is_a = uses(i) && uses(k) && !uses(j), is_b = uses(j) && uses(k) && !uses(i);
+      if ((!is_a && !is_b) || into[is_b] != nullptr || l->a != nullptr) refuse("its operands are no matrices of rows and terms, and of terms and columns", t);
+      ir::stmt const outer = is_a ? i : k, inner = is_a ? k : j;
+      ir::tile_role const role = is_a ? ir::tile_role::load_a : ir::tile_role::load_b;
+      ir::expr const place[] = {ir::variable(m_, outer->variable), ir::variable(m_, inner->variable)};
+      sequence<ir::expr> const indices(place, place + 2);
+      for (loaded const& known : all)
+        if (known.from == l && known.role == role) into[is_b] = known.into;
+      if (into[is_b] == nullptr) {
+        check(access_of_tile(m_, l->buf, l->indices, outer->variable, inner->variable), t, role, is_a ? "the left operand" : "the right operand");
+        ir::buffer const* const b = own_buffer(f_, joined({l->buf->name, is_a ? "_a" : "_b"}), *l->buf,
+                                               sequence<ir::expr>{outer->extent, inner->extent});
+        into[is_b] = b;
+        all.push_back({l, role, b});
+        ir::stmt_node store;
+        store.kind = ir::stmt_kind::store;
+        store.buf = b;
+        store.indices = m_.make_list(indices);
+        store.value = l;
+        ir::stmt_node load = *t;
+        load.role = role;
+        load.children = m_.make_list(sequence<ir::stmt>(1, ir::loop_like(m_, outer, outer->begin, outer->extent,
+                                                                         ir::loop_like(m_, inner, inner->begin, inner->extent, m_.make(store)))));
+        steps.push_back(m_.make(load));
+      }
+      value = exchanged(m_, l, ir::load(m_, into[is_b], indices))(value);
+    }
+    if (into[0] == nullptr || into[1] == nullptr) refuse("its operands are no matrices of rows and terms, and of terms and columns", t);
+    ir::stmt_node joined_terms = *sum, whole = *t;
+    joined_terms.value = value;
+    whole.children = m_.make_list(sequence<ir::stmt>(
+        1, ir::loop_like(m_, i, i->begin, i->extent, ir::loop_like(m_, j, j->begin, j->extent, ir::loop_like(m_, k, k->begin, k->extent, m_.make(joined_terms))))));
+    steps.push_back(m_.make(whole));
+  }
+
+  ir::function& f_;
+};
+
+}  // namespace detail
+
+WEFT_DECL ir::stmt fragments(ir::function& f, ir::stmt body) { return detail::fragment_maker(f)(body); }
+
+}  // namespace weft::inline WEFT_ABI
