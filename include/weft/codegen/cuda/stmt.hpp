@@ -47,6 +47,7 @@ class stmt_printer {
   void workspace(ir::stmt s);
   void wide(ir::stmt s);
   void loop(ir::stmt s);
+  void unroll(ir::stmt s);
   void updates(ir::list<ir::stmt> const& together);
   void old_element(ir::stmt s, std::string const& element, bool wanted);
   void exchange(ir::stmt s);
@@ -63,6 +64,7 @@ class stmt_printer {
   expr_printer exprs_;
   std::string out_, indent_ = "  ";
   launch_text launch_;
+  sequence<bool> shared_;  // by buffer: of the whole block
 };
 
 }  // namespace cuda_text
