@@ -3,6 +3,7 @@
 
 #include "weft/base/mutex.hpp"
 #include "weft/codegen/cuda/module.hpp"
+#include "weft/codegen/cuda/resources.hpp"
 #include "weft/kernel.hpp"
 #include "weft/runtime/cuda/driver.hpp"
 
@@ -122,6 +123,8 @@ struct cuda_call {
 void run_on_gpu(cuda_table& table, kernel_face const& face, cuda_call const& call);
 cuda_module cuda_text_of(ir::arena& m, kernel_face const& face, argument* arguments, int count);
 kernel_texts gpu_texts_of(kernel_face const& face, argument* arguments, int count);
+std::string ptx_of(cuda_module const& module, int device);
+std::string resources_of(cuda_module const& module);
 }  // namespace detail
 
 struct cuda_device;
@@ -170,7 +173,25 @@ struct cuda_kernel_t {
     ir::arena m;
     return module(m, a...).text;
   }
-  /// The same with how each of them is launched. Expressions live in `m`.
+  /// The PTX of its kernels, as NVRTC makes it: for its GPU, or for sm_80 where there is none.
+  ///
+  /// Errors  as of `cuda_source`; device_error: no NVRTC on this machine
+  /// Cost    tens of milliseconds
+  template <class... A>
+  std::string ptx(A const&... a) const {
+    ir::arena m;
+    return detail::ptx_of(module(m, a...), device);
+  }
+  /// A table of the registers, shared memory, spills and occupancy of its kernels, for each architecture that NVRTC knows of
+  /// known_architectures(); there need be no GPU. One of them as data: usage_of(module(m, args...), "sm_90a").
+  ///
+  /// Errors  as of `ptx`
+  template <class... A>
+  std::string resources(A const&... a) const {
+    ir::arena m;
+    return detail::resources_of(module(m, a...));
+  }
+  /// The text with how each of its kernels is launched. Expressions live in `m`.
   template <class... A>
   cuda_module module(ir::arena& m, A const&... a) const {
     return erased([&](kernel_face const& f, argument* arguments, int count) {

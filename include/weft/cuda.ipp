@@ -337,6 +337,20 @@ WEFT_DECL cuda_module cuda_text_of(ir::arena& m, kernel_face const& face, argume
   ir::function const f = gpu_function(m, face, arguments, count, nullptr);
   return make_cuda_module(f);
 }
+WEFT_DECL std::string ptx_of(cuda_module const& module, int device) {
+  runtime::cuda_driver const* const d = runtime::find_cuda_driver(nullptr);
+  int count = 0;
+  bool const there = d != nullptr && d->cuInit(0) == 0 && d->cuDeviceGetCount(&count) == 0 && device >= 0 && device < count;
+  return compile_cuda(module.text, there ? runtime::open_gpu(device).architecture : "sm_80").ptx;
+}
+WEFT_DECL std::string resources_of(cuda_module const& module) {
+  sequence<cuda_usage> all;
+  sequence<std::string> const architectures = known_architectures();
+  if (architectures.empty()) compile_cuda(module.text, "sm_80");  // says that there is no NVRTC
+  for (std::string const& a : architectures)
+    for (cuda_usage const& u : usage_of(module, a)) all.push_back(u);
+  return print_usage(all);
+}
 WEFT_DECL kernel_texts gpu_texts_of(kernel_face const& face, argument* arguments, int count) {
   ir::arena m;
   kernel_texts texts;

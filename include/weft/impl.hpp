@@ -22,6 +22,7 @@
 #include "weft/codegen/cuda/expr.ipp"
 #include "weft/codegen/cuda/module.ipp"
 #include "weft/codegen/cuda/prelude.ipp"
+#include "weft/codegen/cuda/resources.ipp"
 #include "weft/codegen/cuda/stmt.ipp"
 #include "weft/codegen/cuda/types.ipp"
 #include "weft/codegen/llvm/api.ipp"
