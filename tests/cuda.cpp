@@ -12,6 +12,7 @@
 #include "weft/codegen/cuda/api.hpp"
 #include "weft/direct.hpp"
 #include "weft/expr/extern.hpp"
+#include "weft/print_how.hpp"
 
 namespace stub {
 #include "support/cuda_driver_stub_state.hpp"
@@ -211,13 +212,40 @@ TEST_CASE("child: host memory" * doctest::skip()) {
   gpu(weft::view(x), weft::view(y), 2.0f, weft::out(out));
   for (std::size_t i = 0; i < out.size(); ++i) CHECK(out[i] == 2.0f * x[i] + y[i]);
   CHECK(std::string(stub.state->last.kernel) == "saxpy_kernel");
-  CHECK(stub.state->last.blocks[0] == 4);
-  CHECK(stub.state->last.threads[0] == 256);
+  CHECK(stub.state->last.blocks[0] == 1);  // by rule a thread has 16 bytes
+  CHECK(stub.state->last.threads[0] == 250);
   CHECK(stub.state->allocations == 3);
   CHECK(stub.state->frees == 3);
   CHECK(stub.state->context_depth == 0);
   CHECK(stub.state->synchronized == 1);
-
+}
+TEST_CASE("without a schedule there is one by rule, plain and bitwise too, each compiled for itself") { with_stub("child: by rule"); }
+TEST_CASE("child: by rule" * doctest::skip()) {
+  auto const x = numbers(1000), y = numbers(1000);
+  std::vector<float> out(1000, -1.0f);
+  auto const gpu = saxpy.on(weft::cuda());
+  stub_gpu stub(gpu.with({.plain = true}).cuda_source(weft::view(x), weft::view(y), 2.0f));
+  saxpy.with({.plain = true}).on(weft::cuda())(weft::view(x), weft::view(y), 2.0f, weft::out(out));
+  CHECK(stub.state->last.blocks[0] == 4);
+  CHECK(stub.state->last.threads[0] == 256);
+  for (std::size_t i = 0; i < out.size(); ++i) CHECK(out[i] == 2.0f * x[i] + y[i]);
+  stub.state->run = nullptr;
+  gpu(weft::view(x), weft::view(y), 2.0f, weft::out(out));
+  gpu.with({.plain = true})(weft::view(x), weft::view(y), 2.0f, weft::out(out));
+  CHECK(stub.state->libraries == 2);
+}
+TEST_CASE("what a rule has chosen can be looked at, and pasted") {
+  std::vector<float> const a(512 * 512);
+  auto const A = weft::view(a, 512, 512);
+  constexpr auto row_sums = weft::kernel<"row_sums">([](auto x) {
+    return weft::compute<"R">(x.extent(0), [=](auto i) { return weft::sum(x.extent(1), [=](auto k) { return x(i, k); }); });
+  });
+  auto const gpu = row_sums.on(weft::cuda());
+  CHECK(gpu.trace(A).find("R: rfactor(R, j, 128)") != std::string::npos);
+  CHECK(gpu.loops(A).find("thread_x") != std::string::npos);
+  CHECK(gpu.ir(A).find("exchange ") != std::string::npos);
+  CHECK(weft::print_how(gpu, A).find("s.bind(vo, weft::thread_axis::thread_x);") != std::string::npos);
+  CHECK(gpu.with({.bitwise = true}).trace(A).find("rfactor") == std::string::npos);
 }
 TEST_CASE("memory with strides of its own reaches the GPU as it stands") { with_stub("child: strides"); }
 TEST_CASE("child: strides" * doctest::skip()) {

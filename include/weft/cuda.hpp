@@ -3,6 +3,7 @@
 
 #include "weft/base/mutex.hpp"
 #include "weft/codegen/cuda/module.hpp"
+#include "weft/codegen/cuda/resources.hpp"
 #include "weft/kernel.hpp"
 #include "weft/runtime/cuda/driver.hpp"
 
@@ -121,16 +122,20 @@ struct cuda_call {
 };
 void run_on_gpu(cuda_table& table, kernel_face const& face, cuda_call const& call);
 cuda_module cuda_text_of(ir::arena& m, kernel_face const& face, argument* arguments, int count);
+kernel_texts gpu_texts_of(kernel_face const& face, argument* arguments, int count);
+std::string ptx_of(cuda_module const& module, int device);
+std::string resources_of(cuda_module const& module);
 }  // namespace detail
 
 struct cuda_device;
 /// A kernel on a GPU; `kernel.on(weft::cuda())` makes it.
 template <fixed_string Name, class What, class How>
-class cuda_kernel_t {
- public:
-  /// On GPU number `device`; `stream` is a CUstream or cudaStream_t, null the default one.
-  constexpr cuda_kernel_t(What const& what, How const& how, int device, void* stream)
-      : what_(what), how_(how), device_(device), stream_(stream) {}
+struct cuda_kernel_t {
+  What what;
+  How how;
+  int device = 0;          // the number of the GPU
+  void* stream = nullptr;  // a CUstream or cudaStream_t, null the default one
+  options wanted{};        // plain and bitwise
 
   /// Runs it on the stream. Where all tensors are on the GPU the call does not wait for the result; inputs in the host's memory
   /// are copied there, outputs back, and the call waits.
@@ -150,8 +155,15 @@ class cuda_kernel_t {
     int input = 0, output = types::inputs;
     (describe(a, input, output, arguments, on_gpu), ...);
     static constinit detail::cuda_table table{};
-    typename types::pair const lambdas{what_, how_};
-    detail::run_on_gpu(table, face<types>(&lambdas), {arguments, on_gpu, types::inputs + types::outputs, device_, stream_});
+    typename types::pair const lambdas{what, how};
+    detail::run_on_gpu(table, face<types>(&lambdas), {arguments, on_gpu, types::inputs + types::outputs, device, stream});
+  }
+  /// The same kernel with a schedule by rule of another kind: `.with({.bitwise = true})`, `.with({.plain = true})`, which is a thread
+  /// for each element.
+  constexpr cuda_kernel_t with(options o) const {
+    cuda_kernel_t k = *this;
+    k.wanted = o;
+    return k;
   }
   /// The CUDA C++ text of its kernels for these arguments; nothing runs, and there need be no GPU.
   ///
@@ -161,9 +173,55 @@ class cuda_kernel_t {
     ir::arena m;
     return module(m, a...).text;
   }
-  /// The same with how each of them is launched. Expressions live in `m`.
+  /// The PTX of its kernels, as NVRTC makes it: for its GPU, or for sm_80 where there is none.
+  ///
+  /// Errors  as of `cuda_source`; device_error: no NVRTC on this machine
+  /// Cost    tens of milliseconds
+  template <class... A>
+  std::string ptx(A const&... a) const {
+    ir::arena m;
+    return detail::ptx_of(module(m, a...), device);
+  }
+  /// A table of the registers, shared memory, spills and occupancy of its kernels, for each architecture that NVRTC knows of
+  /// known_architectures(); there need be no GPU. One of them as data: usage_of(module(m, args...), "sm_90a").
+  ///
+  /// Errors  as of `ptx`
+  template <class... A>
+  std::string resources(A const&... a) const {
+    ir::arena m;
+    return detail::resources_of(module(m, a...));
+  }
+  /// The text with how each of its kernels is launched. Expressions live in `m`.
   template <class... A>
   cuda_module module(ir::arena& m, A const&... a) const {
+    return erased([&](kernel_face const& f, argument* arguments, int count) {
+      return detail::cuda_text_of(m, f, arguments, count);
+    }, a...);
+  }
+  /// Its loops for these arguments; nothing runs, and there need be no GPU. Outputs may be left out. weft::print_how gives its steps
+  /// as a how-lambda.
+  ///
+  /// Errors  argument_error, schedule_error, as at a call
+  template <class... A>
+  std::string loops(A const&... a) const { return texts(false, a...).loops; }
+  /// The steps of its schedule, with what each was ruled. Errors as of `loops`.
+  template <class... A>
+  std::string trace(A const&... a) const { return texts(false, a...).steps; }
+  /// The loop program that becomes text. Errors as of `loops`.
+  template <class... A>
+  std::string ir(A const&... a) const { return texts(false, a...).ir; }
+  /// All of these at once; of machine code, which the first argument asks for, see `cuda_source`.
+  template <class... A>
+  kernel_texts texts(bool, A const&... a) const {
+    return erased([](kernel_face const& f, argument* arguments, int count) { return detail::gpu_texts_of(f, arguments, count); }, a...);
+  }
+  template <class... A>
+  using types_for = detail::call_types<
+      What, How, typename detail::inputs_among<boost::hana::tuple<>, std::remove_cvref_t<A>...>::type>;
+
+ private:
+  template <class Use, class... A>
+  auto erased(Use const& use, A const&... a) const {
     using types = types_for<A...>;
     argument arguments[types::inputs + types::outputs];
     bool on_gpu[types::inputs + types::outputs];
@@ -171,14 +229,9 @@ class cuda_kernel_t {
     (describe(a, input, output, arguments, on_gpu), ...);
     for (; output < types::inputs + types::outputs; ++output)
       arguments[output].is_output = arguments[output].is_allocated_here = true;
-    typename types::pair const lambdas{what_, how_};
-    return detail::cuda_text_of(m, face<types>(&lambdas), arguments, types::inputs + types::outputs);
+    typename types::pair const lambdas{what, how};
+    return use(face<types>(&lambdas), arguments, types::inputs + types::outputs);
   }
-
- private:
-  template <class... A>
-  using types_for = detail::call_types<
-      What, How, typename detail::inputs_among<boost::hana::tuple<>, std::remove_cvref_t<A>...>::type>;
   template <class A>
   static void describe(A const& a, int& input, int& output, argument* arguments, bool* on_gpu) {
     int const place = detail::traits<A>::is_output ? output++ : input++;
@@ -186,24 +239,20 @@ class cuda_kernel_t {
     on_gpu[place] = detail::is_on_gpu<A>;
   }
   template <class Types>
-  static kernel_face face(typename Types::pair const* lambdas) {
+  kernel_face face(typename Types::pair const* lambdas) const {
     return {Name.view(), lambdas, &Types::run_what, Types::scheduled ? &Types::run_how : nullptr, !Types::is_constant(),
-            Types::digest()};
+            Types::digest(), nullptr, nullptr, wanted};
   }
-  What what_;
-  How how_;
-  int device_;
-  void* stream_;
 };
 
 /// A GPU of this machine, and the stream that kernels are launched on: of CUDA, or null for the default one.
 struct cuda_device {
   int number = 0;
   void* stream = nullptr;
-  /// What `on` makes: the kernel, with a schedule by rule.
+  /// What `on` makes: the kernel, with a schedule by rule (schedule/rules/gpu.hpp).
   template <fixed_string Name, class What, class How>
   constexpr auto place(kernel_t<Name, What, How> const& k) const {
-    return cuda_kernel_t<Name, What, detail::no_schedule>(k.what, {}, number, stream);
+    return cuda_kernel_t<Name, What, detail::no_schedule>{k.what, {}, number, stream, k.wanted};
   }
 };
 /// The GPU of this number, for `.on(weft::cuda())`. Nothing is looked for before a kernel is called.
@@ -226,7 +275,13 @@ struct scheduled_kernel_t : kernel_t<Name, What, How> {
   using kernel_t<Name, What, How>::on;
   /// On a GPU, under its own schedule.
   constexpr auto on(cuda_device const& d) const {
-    return cuda_kernel_t<Name, What, Gpu>(this->what, gpu, d.number, d.stream);
+    return cuda_kernel_t<Name, What, Gpu>{this->what, gpu, d.number, d.stream, this->wanted};
+  }
+  /// As kernel_t::with.
+  constexpr scheduled_kernel_t with(options o) const {
+    scheduled_kernel_t k = *this;
+    k.wanted = o;
+    return k;
   }
 };
 /// With a how-lambda for the CPU and one for GPUs.

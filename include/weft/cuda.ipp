@@ -8,14 +8,15 @@
 #include "weft/pass/gpu.hpp"
 #include "weft/runtime/cache/cache.hpp"
 #include "weft/schedule/print.hpp"
+#include "weft/schedule/rules/gpu.hpp"
 
 namespace weft::inline WEFT_ABI {
 namespace detail {
 
 // --- from the lambdas to text -------------------------------------------------------------------------------------------
 
-/// By rule: the elements of each stage in a row, a thread for each, 256 in a block.
-inline void schedule_by_rule(schedule& s) {
+/// The elements of each stage in a row, a thread for each, 256 in a block.
+inline void rows_of_threads(schedule& s) {
   program const& p = s.computation();
   for (std::size_t stage = 0; stage < p.stages.size(); ++stage) {
     if (p.stages[stage].spatial == 0 || p.stages[stage].scanned >= 0 || p.stages[stage].by != nullptr) continue;
@@ -27,7 +28,23 @@ inline void schedule_by_rule(schedule& s) {
     s.bind(thread, thread_axis::thread_x);
   }
 }
-/// With the first values of the knobs that are legal.
+/// What a rule is told of the arguments of a call.
+inline rule_input gpu_rule_input(compile_request const& r) {
+  rule_input in;
+  in.threads = 1;
+  in.reassociate = !(r.wanted.bitwise || environment_switch("WEFT_BITWISE"));
+  in.strides.resize(r.what->tensors.size());
+  std::size_t next = 0;
+  for (input_info const& i : r.what->inputs)
+    if (i.tensor >= 0) in.strides[static_cast<std::size_t>(i.tensor)] = r.layout->arguments[next++].strides;
+  for (std::size_t inputs = next; std::int32_t tensor : r.what->outputs) {
+    for (std::size_t i = 0; i < inputs; ++i)
+      in.in_place = in.in_place || r.layout->arguments[i].alias_class == r.layout->arguments[next].alias_class;
+    in.strides[static_cast<std::size_t>(tensor)] = r.layout->arguments[next++].strides;
+  }
+  return in;
+}
+/// With the first values of the knobs that are legal; by rule where there is no how-lambda.
 inline schedule make_gpu_schedule(compile_request const& r, program const& expanded) {
   auto const extents = [&](int tensor, int dim) {
     std::size_t position = 0;
@@ -40,10 +57,11 @@ inline schedule make_gpu_schedule(compile_request const& r, program const& expan
   sequence<std::int32_t> choices;
   std::string why;
   for (int tries = 0; tries < 4096; ++tries) {
-    schedule s(expanded, extents);
+    schedule s(expanded, extents, r.by_rule ? schedule_limits{0, 16} : schedule_limits{});
     s.choices = choices;
     if (r.how != nullptr) r.how(r.context, s);
-    else schedule_by_rule(s);
+    else if (r.by_rule) schedule_by_gpu_rule(s, gpu_rule_input(r));
+    if (r.how == nullptr && s.steps.empty()) rows_of_threads(s);
     if (s.state != verdict::illegal) return s;
     if (r.how == nullptr) return schedule(expanded, extents);  // one thread does it all
     if (why.empty()) why = explain(s, r.name);
@@ -57,7 +75,7 @@ inline schedule make_gpu_schedule(compile_request const& r, program const& expan
   }
   WEFT_THROW(schedule_error(why));
 }
-inline ir::function make_gpu_loops(ir::arena& m, compile_request const& r) {
+inline ir::function make_gpu_loops(ir::arena& m, compile_request const& r, kernel_texts* texts = nullptr) {
   program const expanded = expand(*r.what, true);
   nest const plain(expanded, [](int, int) { return std::int64_t(-1); }, {});
   ir::function const unscheduled = lower(m, expanded, plain, *r.layout, r.name, vector_tails::partition, narrow_memory::no);
@@ -67,8 +85,10 @@ inline ir::function make_gpu_loops(ir::arena& m, compile_request const& r) {
     if (l.by != nullptr && !l.by->is_tile()) l.by = nullptr;  // an instruction of a CPU
   if (std::string const why = check_rounded(m, s.computation(), s, *r.layout); !why.empty())
     WEFT_THROW(schedule_error(joined({"split: an axis that is rounded up reads too far\n  in    schedule of ", r.name, ": ", why})));
+  if (texts != nullptr) texts->loops = print_loops(s), texts->steps = print_trace(s), texts->taken = s.steps;
   ir::function f = lower(m, s.computation(), s, *r.layout, r.name, vector_tails::mask);
   run_gpu_passes(f);
+  if (texts != nullptr) texts->ir = ir::print(f);
   return f;
 }
 /// The range of memory, in elements from the first one, that an argument reaches over.
@@ -104,10 +124,12 @@ inline program gpu_program(kernel_face const& face, argument* arguments, int cou
   if (left_out) shape_outputs(what, arguments, count);
   return what;
 }
-inline ir::function gpu_function(ir::arena& m, kernel_face const& face, argument* arguments, int count, bool const* on_gpu) {
+inline ir::function gpu_function(ir::arena& m, kernel_face const& face, argument* arguments, int count, bool const* on_gpu,
+                                 kernel_texts* texts = nullptr) {
   program const what = gpu_program(face, arguments, count);
   call_layout const layout = gpu_layout(what, face.name, arguments, count, on_gpu);
-  return make_gpu_loops(m, {face.name, &what, face.how, face.object, &layout});
+  bool const by_rule = face.how == nullptr && !(face.wanted.plain || environment_switch("WEFT_PLAIN"));
+  return make_gpu_loops(m, {face.name, &what, face.how, face.object, &layout, nullptr, face.wanted, by_rule}, texts);
 }
 
 // --- compiled forms -----------------------------------------------------------------------------------------------------
@@ -116,6 +138,7 @@ struct cuda_form {
   sequence<argument> arguments;
   sequence<std::int32_t> aligned;
   int device = 0;
+  options wanted{};
   std::string name, text;  // the text: of what varies with captured values
   std::uint64_t shared = 0;
   bool nothing_to_do = false;
@@ -188,7 +211,7 @@ inline cuda_form const& find_form(cuda_table& table, kernel_face const& face, cu
   std::uint64_t const shared = shared_memory(c.arguments, c.count);
   auto const look = [&](std::string const* text) -> cuda_form const* {
     for (cuda_form const* f = __atomic_load_n(&table.first, __ATOMIC_ACQUIRE); f != nullptr; f = f->next)
-      if (fits(*f, c, shared) && (text == nullptr || *text == f->text)) return f;
+      if (f->wanted == face.wanted && fits(*f, c, shared) && (text == nullptr || *text == f->text)) return f;
     return nullptr;
   };
   if (!face.varies)
@@ -205,6 +228,7 @@ inline cuda_form const& find_form(cuda_table& table, kernel_face const& face, cu
   form.arguments.assign(c.arguments, c.arguments + c.count);
   for (int i = 0; i < c.count; ++i) form.aligned.push_back(gpu_alignment(c.arguments[i], c.on_gpu[i]));
   form.device = c.device;
+  form.wanted = face.wanted;
   form.name = std::string(face.name);
   form.shared = shared;
   form.nothing_to_do = is_nothing(c.arguments, c.count);
@@ -315,6 +339,26 @@ WEFT_DECL void run_on_gpu(cuda_table& table, kernel_face const& face, cuda_call 
 WEFT_DECL cuda_module cuda_text_of(ir::arena& m, kernel_face const& face, argument* arguments, int count) {
   ir::function const f = gpu_function(m, face, arguments, count, nullptr);
   return make_cuda_module(f);
+}
+WEFT_DECL std::string ptx_of(cuda_module const& module, int device) {
+  runtime::cuda_driver const* const d = runtime::find_cuda_driver(nullptr);
+  int count = 0;
+  bool const there = d != nullptr && d->cuInit(0) == 0 && d->cuDeviceGetCount(&count) == 0 && device >= 0 && device < count;
+  return compile_cuda(module.text, there ? runtime::open_gpu(device).architecture : "sm_80").ptx;
+}
+WEFT_DECL std::string resources_of(cuda_module const& module) {
+  sequence<cuda_usage> all;
+  sequence<std::string> const architectures = known_architectures();
+  if (architectures.empty()) compile_cuda(module.text, "sm_80");  // says that there is no NVRTC
+  for (std::string const& a : architectures)
+    for (cuda_usage const& u : usage_of(module, a)) all.push_back(u);
+  return print_usage(all);
+}
+WEFT_DECL kernel_texts gpu_texts_of(kernel_face const& face, argument* arguments, int count) {
+  ir::arena m;
+  kernel_texts texts;
+  gpu_function(m, face, arguments, count, nullptr, &texts);
+  return texts;
 }
 
 // --- memory that outlives a call ----------------------------------------------------------------------------------------

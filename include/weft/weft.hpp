@@ -49,6 +49,7 @@ WEFT_COLD_BEGIN
 #include "weft/schedule/schedule.hpp"
 // #include "weft/schedule/print_how.hpp"
 // #include "weft/knobs.hpp"
+// #include "weft/schedule/rules/gpu.hpp"
 // #include "weft/schedule/rules/rules.hpp"
 
 // The loop program: a value that is printed, parsed and verified.

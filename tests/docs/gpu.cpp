@@ -3,6 +3,7 @@
 
 #include <doctest/doctest.h>
 
+#include "weft/codegen/cuda/api.hpp"
 #include "weft/runtime/cuda/driver.hpp"
 
 namespace {
@@ -48,6 +49,18 @@ TEST_CASE("docs/names.md: a kernel on a GPU, whose text is there on any machine"
   std::string const text = gpu.cuda_source(weft::view(x, 100), weft::view(y, 100));
   CHECK(text.find("__global__") != std::string::npos);
   CHECK(text.find("__launch_bounds__(64)") != std::string::npos);
+  CHECK(gpu.texts(false, weft::view(x, 100), weft::view(y, 100)).loops.find("block_x") != std::string::npos);
+  if (weft::find_nvrtc() != nullptr) {
+    CHECK(gpu.ptx(weft::view(x, 100), weft::view(y, 100)).find(".visible .entry add_kernel(") != std::string::npos);
+    std::string const table = gpu.resources(weft::view(x, 100), weft::view(y, 100));
+    CHECK(table.find("add_kernel  sm_80 ") != std::string::npos);
+    weft::ir::arena m;
+    for (std::string const& architecture : weft::known_architectures()) {
+      weft::sequence<weft::cuda_usage> const used = weft::usage_of(gpu.module(m, weft::view(x, 100), weft::view(y, 100)), architecture);
+      CHECK(used[0].spill_stores == 0);
+      CHECK(weft::print_usage(used).find(architecture) != std::string::npos);
+    }
+  }
   if (std::string why; weft::runtime::find_cuda_driver(&why) == nullptr) {
     MESSAGE("[skip] " << why);
     CHECK_THROWS_AS(gpu(weft::view(x, 100), weft::view(y, 100), weft::out(z, 100)), weft::device_error);

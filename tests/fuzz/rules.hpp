@@ -3,6 +3,7 @@
 
 #include "fuzz/steps.hpp"
 #include "fuzz/trial.hpp"
+#include "weft/schedule/rules/gpu.hpp"
 #include "weft/schedule/rules/rules.hpp"
 
 namespace weft_test::fuzz {
@@ -31,6 +32,19 @@ inline weft::trace steps_by_rule(random_source& r, drawn const& d) {
     in.reassociate = reassociate;
     weft::schedule s(d.what, extents_of(d), limits);
     weft::schedule_by_rule(s, in);
+    if ((keeps_order(s, d.order_free) && parts_may_be(s, d.order_free)) || !reassociate) return s.steps;
+  }
+  return {};
+}
+
+/// The same for a GPU.
+inline weft::trace steps_by_gpu_rule(drawn const& d) {
+  weft::rule_input in;
+  in.strides.resize(d.what.tensors.size());
+  for (bool const reassociate : {true, false}) {
+    in.reassociate = reassociate;
+    weft::schedule s(d.what, extents_of(d), {0, 16});
+    weft::schedule_by_gpu_rule(s, in);
     if ((keeps_order(s, d.order_free) && parts_may_be(s, d.order_free)) || !reassociate) return s.steps;
   }
   return {};

@@ -51,6 +51,25 @@ static inline float __int_as_float(int x) { return shim_bits<float>(x); }
 static inline long long __double_as_longlong(double x) { return shim_bits<long long>(x); }
 static inline double __longlong_as_double(long long x) { return shim_bits<double>(x); }
 
+// Half precision, to nearest, ties to even; a NaN becomes one without its sign.
+[[gnu::unused]] static float shim_f16_to_f32(unsigned short h) {
+  int const exponent = h >> 10 & 31, mantissa = h & 1023;
+  float const size = exponent == 31 ? (mantissa != 0 ? __builtin_nanf("") : __builtin_inff())
+                                    : __builtin_ldexpf(float(exponent == 0 ? mantissa : 1024 + mantissa), (exponent == 0 ? 1 : exponent) - 25);
+  return h >> 15 ? -size : size;
+}
+[[gnu::unused]] static unsigned short shim_f32_to_f16(float x) {
+  unsigned const sign = shim_bits<unsigned>(x) >> 31 << 15;
+  float const size = __builtin_fabsf(x);
+  if (!(x == x)) return 0x7e00;
+  if (size >= 65520.0f) return static_cast<unsigned short>(sign | 0x7c00);
+  int exponent = 0;
+  __builtin_frexpf(size, &exponent);  // size is below 2^exponent
+  int const unit = size < 0x1p-14f ? -24 : exponent - 11;
+  int const whole = static_cast<int>(rintf(__builtin_ldexpf(size, -unit)));
+  return static_cast<unsigned short>(sign | static_cast<unsigned>(whole + (unit == -24 ? 0 : (unit + 24) * 1024)));
+}
+
 // --- threads ---------------------------------------------------------------------------------------------------------
 constexpr unsigned shim_shared_limit = 227 * 1024, shim_fence = 4096, shim_stack = 256 * 1024;
 __shared__ __align__(128) unsigned char weft_shared[shim_shared_limit + shim_fence];

@@ -25,7 +25,7 @@ WEFT_DECL void run_gpu_passes(ir::function& f, pass_observer const& observe) {
   observe(gpu_pass_names[4], f);
   f.body = simplify(m, promote(f, f.body));
   observe(gpu_pass_names[5], f);
-  f.body = legalise(m, f.body, false);
+  f.body = legalise(m, f.body, true);
   observe(gpu_pass_names[6], f);
   f.body = simplify(m, single_lanes(f, f.body));
   observe(gpu_pass_names[7], f);

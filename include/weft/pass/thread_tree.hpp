@@ -19,18 +19,15 @@ class shared_sum {
   /// Of `first`, the loops outside of the threads.
   sequence<std::int32_t> outside() const {
     sequence<std::int32_t> all;
-    for (std::int32_t v : update_->first)
-      if (!is_inside(v)) all.push_back(v);
+    for (std::int32_t v : update_->first) {
+      bool inside = v == loop_->variable;
+      for (std::int32_t i : within_) inside = inside || i == v;
+      if (!inside) all.push_back(v);
+    }
     return all;
   }
 
  private:
-  bool is_inside(std::int32_t v) const {
-    if (v == loop_->variable) return true;
-    for (std::int32_t i : inside_)
-      if (i == v) return true;
-    return false;
-  }
   bool moves(ir::expr e) const {
     if (ir::uses(e, loop_->variable)) return true;
     for (std::int32_t i : inside_)
@@ -53,6 +50,7 @@ class shared_sum {
   void found(ir::stmt s) {
     if (update_ != nullptr) return void(fault_ = "two reductions over the same threads stand in one loop");
     update_ = s;
+    within_ = inside_;
     also(s->mask);
     for (ir::expr c : around_) also(c);
     for (ir::expr i : s->indices)
@@ -79,7 +77,7 @@ class shared_sum {
 
   ir::stmt loop_, update_ = nullptr;
   char const* fault_ = nullptr;
-  sequence<std::int32_t> inside_;  // variables of loops between
+  sequence<std::int32_t> inside_, within_;  // variables of loops between: around what is visited, around the update
   sequence<ir::expr> around_, conditions_;
 };
 

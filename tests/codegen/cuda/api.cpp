@@ -57,6 +57,8 @@ struct plain<R (*)(Args...)> {
   static_assert(std::is_same_v<decltype(nvrtc_api::function), typename plain<decltype(&::function)>::type>)
 WEFT_TEST_SIGNATURE(nvrtcVersion);
 WEFT_TEST_SIGNATURE(nvrtcGetErrorString);
+WEFT_TEST_SIGNATURE(nvrtcGetNumSupportedArchs);
+WEFT_TEST_SIGNATURE(nvrtcGetSupportedArchs);
 WEFT_TEST_SIGNATURE(nvrtcCreateProgram);
 WEFT_TEST_SIGNATURE(nvrtcDestroyProgram);
 WEFT_TEST_SIGNATURE(nvrtcCompileProgram);

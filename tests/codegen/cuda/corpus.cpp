@@ -1,95 +1,16 @@
 // The corpus of GPU kernels: each by the interpreter, its text on the host, and NVRTC.
 #include "corpus.hpp"
+#include "computations.hpp"
 
 #include <cstdlib>
 
 #include "weft/codegen/cuda/api.hpp"
 #include "weft/expr/extern.hpp"
-#include "weft/expr/math/functions.hpp"
 
 using namespace weft;
 using namespace weft_test;
 
 namespace {
-
-// --- what is computed ------------------------------------------------------------------------------------------------
-template <class T>
-gpu_kernel scaled(std::int64_t rows, std::int64_t columns) {
-  gpu_kernel k{"scaled"};
-  auto const x = k.input<T, 2>({rows, columns});
-  return k.out(compute<"out">(x.extent(0), x.extent(1), [=](auto i, auto j) { return cast<T>(x(i, j) * x(i, j) + x(i, j)); }));
-}
-template <class T>
-gpu_kernel transposed(std::int64_t rows, std::int64_t columns) {
-  gpu_kernel k{"transposed"};
-  auto const x = k.input<T, 2>({rows, columns});
-  return k.out(compute<"out">(x.extent(1), x.extent(0), [=](auto i, auto j) { return x(j, i); }));
-}
-template <class T, class Sum = T>
-gpu_kernel product(std::int64_t rows, std::int64_t columns, std::int64_t depth) {
-  gpu_kernel k{"product"};
-  auto const a = k.input<T, 2>({rows, depth});
-  auto const b = k.input<T, 2>({depth, columns});
-  return k.out(compute<"C">(a.extent(0), b.extent(1), [=](auto i, auto j) {
-    return sum(a.extent(1), [=](auto l) { return cast<Sum>(a(i, l)) * cast<Sum>(b(l, j)); });
-  }));
-}
-template <class T>
-gpu_kernel row_sums(std::int64_t rows, std::int64_t columns) {
-  gpu_kernel k{"row_sums"};
-  auto const x = k.input<T, 2>({rows, columns});
-  return k.out(compute<"R">(x.extent(0), [=](auto i) { return sum(x.extent(1), [=](auto l) { return x(i, l); }); }));
-}
-template <class T>
-gpu_kernel row_maxima(std::int64_t rows, std::int64_t columns) {
-  gpu_kernel k{"row_maxima"};
-  auto const x = k.input<T, 2>({rows, columns});
-  return k.out(compute<"R">(x.extent(0), [=](auto i) { return max(x.extent(1), [=](auto l) { return x(i, l); }); }));
-}
-template <class T>
-gpu_kernel whole_sum(std::int64_t n) {
-  gpu_kernel k{"whole_sum"};
-  auto const x = k.input<T, 1>({n});
-  return k.out(compute<"R">(1, [=](auto) { return sum(x.extent(0), [=](auto l) { return x(l); }); }));
-}
-gpu_kernel softmax_rows(std::int64_t rows, std::int64_t columns) {
-  gpu_kernel k{"softmax_rows"};
-  auto const x = k.input<float, 2>({rows, columns});
-  k.tolerance = 1e-6;
-  auto const top = compute<"top">(x.extent(0), [=](auto i) { return max(x.extent(1), [=](auto l) { return x(i, l); }); });
-  auto const e = compute<"e">(x.extent(0), x.extent(1), [=](auto i, auto j) { return exp(x(i, j) - top(i)); });
-  auto const total = compute<"total">(x.extent(0), [=](auto i) { return sum(x.extent(1), [=](auto l) { return e(i, l); }); });
-  return k.out(compute<"out">(x.extent(0), x.extent(1), [=](auto i, auto j) { return e(i, j) / total(i); }));
-}
-gpu_kernel layernorm_rows(std::int64_t rows, std::int64_t columns) {
-  gpu_kernel k{"layernorm_rows"};
-  auto const x = k.input<float, 2>({rows, columns});
-  k.tolerance = 1e-5;
-  auto const n = static_cast<float>(columns);
-  auto const mean = compute<"mean">(x.extent(0), [=](auto i) { return sum(x.extent(1), [=](auto l) { return x(i, l) / n; }); });
-  auto const spread = compute<"spread">(x.extent(0), [=](auto i) {
-    return sum(x.extent(1), [=](auto l) { return (x(i, l) - mean(i)) * (x(i, l) - mean(i)) / n; });
-  });
-  return k.out(compute<"out">(x.extent(0), x.extent(1), [=](auto i, auto j) {
-    return (x(i, j) - mean(i)) / sqrt(spread(i) + 1e-5f);
-  }));
-}
-template <class T>
-gpu_kernel stencil(std::int64_t rows, std::int64_t columns) {
-  gpu_kernel k{"stencil"};
-  auto const x = k.input<T, 2>({rows, columns});
-  return k.out(compute<"out">(x.extent(0) - 2, x.extent(1) - 2, [=](auto i, auto j) {
-    return sum(3, 3, [=](auto di, auto dj) { return x(i + di, j + dj); });
-  }));
-}
-/// row[i, j] = x[i, j] + x[i, j + 1], out = row * row
-template <class T>
-gpu_kernel two_stages(std::int64_t rows, std::int64_t columns) {
-  gpu_kernel k{"two_stages"};
-  auto const x = k.input<T, 2>({rows, columns});
-  auto const row = compute<"row">(x.extent(0), x.extent(1) - 1, [=](auto i, auto j) { return x(i, j) + x(i, j + 1); });
-  return k.out(compute<"out">(row.extent(0), row.extent(1), [=](auto i, auto j) { return row(i, j) * row(i, j); }));
-}
 
 /// Rows of which each element is the sum of those up to it; x * 2 of the inputs before, + 1 behind.
 int running_sums(extern_view<float const, 2> x, extern_view<float, 2> y) noexcept {

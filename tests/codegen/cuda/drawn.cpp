@@ -1,5 +1,8 @@
 // Drawn programs under drawn schedules that bind loops: the passes of a GPU, judged by the interpreter.
+#include <cstdlib>
+
 #include "codegen/cuda/corpus.hpp"
+#include "fuzz/rules.hpp"
 #include "fuzz/run.hpp"
 
 using namespace weft;
@@ -27,6 +30,18 @@ gpu_kernel drawn_kernel(std::uint64_t seed) {
   k.steps = print_trace(s);
   return k;
 }
+/// The case of this seed under the rule for GPUs, and what it leaves alone; no steps: it is not for GPUs.
+gpu_kernel ruled_kernel(std::uint64_t seed) {
+  gpu_kernel k{"ruled_" + std::to_string(seed)};
+  fuzz::drawn const d = fuzz::program_maker(seed).make();
+  if (!d.scalars.empty() || d.has_empty) return k;
+  schedule s(d.what, fuzz::extents_of(d), {0, 16});
+  replay(s, fuzz::steps_by_gpu_rule(d));
+  k.p = d.what;
+  for (dense const& t : d.tensors) k.shapes.push_back(t.shape);
+  k.steps = print_trace(s);
+  return k;
+}
 }  // namespace
 
 // 12,000 seeds on 2026-11-22: 143 with a bound loop, of which 120 ran, 23 were refused, and none was wrong.
@@ -45,4 +60,26 @@ TEST_CASE("drawn schedules with bound loops become launches that the interpreter
     ++ran;
   }
   CHECK(ran >= 40);
+}
+TEST_CASE("drawn programs under the rule for GPUs: launches that the interpreter finds nothing wrong with") {
+  int ran = 0, left = 0;
+  std::uint64_t const count = std::getenv("WEFT_TEST_SEEDS") != nullptr ? static_cast<std::uint64_t>(std::atoll(std::getenv("WEFT_TEST_SEEDS"))) : 1500;
+  for (std::uint64_t seed = 1; seed < count; ++seed) {
+    gpu_kernel const k = ruled_kernel(seed);
+    if (k.steps.empty()) {
+      ++left;
+      continue;
+    }
+    INFO("seed " << seed << "\n" << k.steps);
+    gpu_trial t(k);
+    if (t.fault.find("a function of the program's") != std::string::npos || t.fault.find("an expression grows past 1 MB") != std::string::npos) continue;
+    CHECK(t.fault == "");
+    if (!t.fault.empty()) continue;
+    std::string const wrong = t.interpreted(seed);
+    if (wrong.find("more operations than interp_options allows") != std::string::npos) continue;
+    CHECK(wrong == "");
+    ++ran;
+  }
+  MESSAGE(ran << " ran, " << left << " were left alone");
+  CHECK(ran >= 400);
 }

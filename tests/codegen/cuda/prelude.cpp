@@ -118,7 +118,7 @@ void make_all(loop_program& p, dtype t, std::int64_t n) {
   for (std::size_t o = 0; o < 4; ++o) row(q, o, p.two(comparisons[o], word(x), word(y)));
   for (dtype to : types)
     row(p.buffer("to_" + std::string(name(to)), to, {p.number(1), count}, true), 0, ir::cast(p.m, op::cast, to, x));
-  p.f.body = legalise(p.m, p.loop(loop_kind::parallel, i, count, ir::block(p.m, body)), false);
+  p.f.body = legalise(p.m, p.loop(loop_kind::parallel, i, count, ir::block(p.m, body)), true);
 }
 
 weft::sequence<unsigned char> packed(dtype t, weft::sequence<std::int64_t> const& bits) {

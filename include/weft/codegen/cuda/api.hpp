@@ -14,6 +14,8 @@ struct nvrtc_api {
   using program = struct program_t*;
   int (*nvrtcVersion)(int* major, int* minor);
   char const* (*nvrtcGetErrorString)(int result);
+  int (*nvrtcGetNumSupportedArchs)(int* count);
+  int (*nvrtcGetSupportedArchs)(int* numbers);
   int (*nvrtcCreateProgram)(program*, char const* source, char const* name, int headers, char const* const* texts,
                             char const* const* names);
   int (*nvrtcDestroyProgram)(program*);

@@ -24,6 +24,8 @@ struct loaded_nvrtc {
     void* const h = open_nvrtc();
     complete = h != nullptr && find_symbol(h, "nvrtcVersion", api.nvrtcVersion) &&
                find_symbol(h, "nvrtcGetErrorString", api.nvrtcGetErrorString) &&
+               find_symbol(h, "nvrtcGetNumSupportedArchs", api.nvrtcGetNumSupportedArchs) &&
+               find_symbol(h, "nvrtcGetSupportedArchs", api.nvrtcGetSupportedArchs) &&
                find_symbol(h, "nvrtcCreateProgram", api.nvrtcCreateProgram) &&
                find_symbol(h, "nvrtcDestroyProgram", api.nvrtcDestroyProgram) &&
                find_symbol(h, "nvrtcCompileProgram", api.nvrtcCompileProgram) &&

@@ -219,6 +219,11 @@ WEFT_DECL std::string expr_printer::conversion(ir::expr e, binding& own) {
     return "(" + std::string(type_name(to)) + ")" + f + "(" + plain(e->a) + ")";
   }
   bool const convert = e->kind == op::cast;
+  if (convert && ((from == dtype::f16 && to == dtype::f32) || (from == dtype::f32 && to == dtype::f16))) {
+    prelude_function const f = f16_conversion(to);
+    k_.need(f.name, f.definition);
+    return f.name + "(" + plain(e->a) + ")";
+  }
   if (convert && (is_half(from) || is_half(to)))
     k_.refuse("a cast from " + std::string(name(from)) + " to " + std::string(name(to)) + " is left: legalise first");
   if (to == dtype::boolean) {

@@ -33,6 +33,9 @@ prelude_function row_type(dtype type, int lanes);
 /// How functions of the user's see tensors: `weft_view<T, Rank>`, as extern_view is for the host's.
 prelude_function view_type();
 
+/// From f16 to f32, or from f32 to f16: one instruction of the GPU's, rounded as base/half.hpp says. A text for the host calls the shim's.
+prelude_function f16_conversion(dtype to);
+
 /// What the thread of the same warp whose number differs in the bits of `distance` gives as `a`. All of a warp call it together.
 ///
 ///     f32  ->  static __device__ __forceinline__ float weft_exchange_f32(float a, int distance) {

@@ -96,6 +96,27 @@ WEFT_DECL prelude_function prelude(op kind, dtype type, dtype to) {
   return r;
 }
 
+WEFT_DECL prelude_function f16_conversion(dtype to) {
+  if (to == dtype::f32)
+    return {"weft_f16_to_f32",
+            "static __device__ __forceinline__ float weft_f16_to_f32(unsigned short a) {\n"
+            "  float r;\n"
+            "#ifdef __CUDA_ARCH__\n"
+            "  asm(\"cvt.f32.f16 %0, %1;\" : \"=f\"(r) : \"h\"(a));\n"
+            "#else\n"
+            "  r = shim_f16_to_f32(a);\n"
+            "#endif\n"
+            "  return r;\n}\n"};
+  return {"weft_f32_to_f16",
+          "static __device__ __forceinline__ unsigned short weft_f32_to_f16(float a) {\n"
+          "  unsigned short r;\n"
+          "#ifdef __CUDA_ARCH__\n"
+          "  asm(\"cvt.rn.f16.f32 %0, %1;\" : \"=h\"(r) : \"f\"(a));\n"
+          "#else\n"
+          "  r = shim_f32_to_f16(a);\n"
+          "#endif\n"
+          "  return r;\n}\n"};
+}
 WEFT_DECL prelude_function exchange_function(dtype type) {
   prelude_function r;
   r.name = "weft_exchange_" + std::string(name(type));

@@ -51,6 +51,7 @@ class stmt_printer {
   void tile(ir::stmt s);
   void find_fragments(ir::stmt s);
   std::string fragment(ir::buffer const* b, ir::list<ir::expr> const& indices);
+  void unroll(ir::stmt s);
   void updates(ir::list<ir::stmt> const& together);
   void old_element(ir::stmt s, std::string const& element, bool wanted);
   void exchange(ir::stmt s);
@@ -73,6 +74,7 @@ class stmt_printer {
   sequence<fragment_info> fragments_;  // by buffer
   std::string out_, indent_ = "  ";
   launch_text launch_;
+  sequence<bool> shared_;  // by buffer: of the whole block
 };
 
 }  // namespace cuda_text

@@ -33,6 +33,47 @@ inline bool takes_few(ir::stmt s, std::int64_t& left) {
       if (!takes_few(c, left)) return false;
   return true;
 }
+/// Whether it reads or writes memory outside of the chip.
+inline bool goes_far(ir::expr e, sequence<bool>& seen) {
+  if (e == nullptr) return false;
+  if (seen.size() <= e->id) seen.resize(e->id + 256);
+  if (seen[e->id]) return false;
+  seen[e->id] = true;
+  if (e->kind == op::load && (e->buf->where == ir::scope::argument || e->buf->where == ir::scope::heap)) return true;
+  for (ir::expr i : e->indices)
+    if (goes_far(i, seen)) return true;
+  return goes_far(e->a, seen) || goes_far(e->b, seen) || goes_far(e->c, seen);
+}
+inline bool goes_far(ir::stmt s, sequence<bool>& seen) {
+  if (s->buf != nullptr && (s->buf->where == ir::scope::argument || s->buf->where == ir::scope::heap)) return true;
+  if (goes_far(s->value, seen) || goes_far(s->mask, seen)) return true;
+  for (ir::stmt c : s->children)
+    if (goes_far(c, seen)) return true;
+  return false;
+}
+/// Whether it walks along `variable` through an array of a thread's own, which then has to be in memory unless all is written out.
+inline bool walks_own(ir::expr e, std::int32_t variable, sequence<bool> const& shared, sequence<bool>& seen) {
+  if (e == nullptr) return false;
+  if (seen.size() <= e->id) seen.resize(e->id + 256);
+  if (seen[e->id]) return false;
+  seen[e->id] = true;
+  if (e->kind == op::load && e->buf->where == ir::scope::stack && !shared[static_cast<std::size_t>(e->buf->id)])
+    for (ir::expr i : e->indices)
+      if (ir::uses(i, variable)) return true;
+  for (ir::expr i : e->indices)
+    if (walks_own(i, variable, shared, seen)) return true;
+  return walks_own(e->a, variable, shared, seen) || walks_own(e->b, variable, shared, seen) || walks_own(e->c, variable, shared, seen);
+}
+inline bool walks_own(ir::stmt s, std::int32_t variable, sequence<bool> const& shared, sequence<bool>& seen) {
+  if (s->buf != nullptr && s->buf->where == ir::scope::stack && !shared[static_cast<std::size_t>(s->buf->id)])
+    for (ir::list<ir::expr> const* all : {&s->indices, &s->before})
+      for (ir::expr i : *all)
+        if (ir::uses(i, variable)) return true;
+  if (walks_own(s->value, variable, shared, seen) || walks_own(s->mask, variable, shared, seen)) return true;
+  for (ir::stmt c : s->children)
+    if (walks_own(c, variable, shared, seen)) return true;
+  return false;
+}
 inline bool is_short(ir::stmt body, std::int64_t copies) {
   std::int64_t left = 4096 / (copies > 0 ? copies : 1);
   return takes_few(body, left);
@@ -145,6 +186,8 @@ WEFT_DECL void stmt_printer::shared(ir::buffer const* b) {
   k_.need("weft_shared", "extern __shared__ __align__(128) unsigned char weft_shared[];\n");
   line(type + "* const " + k_.buffers[static_cast<std::size_t>(b->id)] + " = (" + type + "*)" +
        (launch_.shared_bytes == 0 ? "weft_shared" : "(weft_shared + " + at + ")") + ";");
+  shared_.resize(k_.f.buffers.size(), false);
+  shared_[static_cast<std::size_t>(b->id)] = true;
   launch_.shared_bytes += (count * size_bytes(b->type) + 127) / 128 * 128;
 }
 // The intermediate tensors that this launch touches.
@@ -328,6 +371,17 @@ WEFT_DECL void stmt_printer::call(ir::stmt s) {
   for (int i = 0; i < 3; ++i) launch_.threads[i] = f.cuda->threads[i] > 1 ? f.cuda->threads[i] : 1;
 }
 
+// Short loops are written out. Of those that go to memory outside of the chip eight iterations are enough to wait for it once, and
+// all of a long row would take registers, unless it is the thread's own array that they walk through.
+WEFT_DECL void stmt_printer::unroll(ir::stmt s) {
+  if (s->extent->kind != op::literal) return;
+  std::int64_t const count = s->extent->value;
+  sequence<bool> seen, seen_too;
+  shared_.resize(k_.f.buffers.size(), false);
+  bool const some = count > 8 && detail::goes_far(s->children[0], seen) && !detail::walks_own(s->children[0], s->variable, shared_, seen_too);
+  if (!detail::is_short(s->children[0], some ? 8 : count) || (count > 64 && !some)) return;
+  line(some ? "#pragma unroll 8" : "#pragma unroll");
+}
 // Begin and extent are read once, before the first iteration; literals stand in the head.
 WEFT_DECL void stmt_printer::loop(ir::stmt s) {
   if (s->how == loop_kind::vectorized) k_.refuse("a vectorized loop has no text: pass/gpu.hpp writes it out");
@@ -349,8 +403,7 @@ WEFT_DECL void stmt_printer::loop(ir::stmt s) {
     line(type + "const " + local + " = " + (begin == "0" ? extent : begin + " + " + extent) + ";");
     end = local;
   }
-  if (s->extent->kind == op::literal && s->extent->value <= 64 && detail::is_short(s->children[0], s->extent->value))
-    line("#pragma unroll");
+  unroll(s);
   open("for (" + type + name + " = " + begin + "; " + name + " < " + end + "; ++" + name + ")");
   print(s->children[0]);
   close();

@@ -35,7 +35,7 @@ class rule_plan {
   rule_plan(schedule& s, rule_input const& in, boldness how) : s_(s), in_(in), how_(how) {}
   void write();
 
- private:
+ protected:
   // --- steps (planner.ipp); loops are named by their ids, -1 being none
   struct parts {
     int outer = -1, inner = -1;
@@ -100,6 +100,7 @@ class rule_plan {
   sequence<std::int32_t> host_;   // by stage: in whose nest it is computed; itself: in its own
   sequence<std::int32_t> depth_;  // by stage: how many leading axes it shares with its host
   sequence<std::int32_t> joins_;  // stages that join parts, to be placed
+  sequence<bool> alone_;          // by stage: stays in a nest of its own; of those behind the last one nothing is said
 };
 
 }  // namespace detail

@@ -87,7 +87,7 @@ WEFT_DECL void rule_plan::find_hosts() {
     auto const at = static_cast<std::size_t>(t);
     stage_info const& of = v.stage(t);
     host_[at] = t, depth_[at] = of.spatial;
-    bool const fixed = how_ != boldness::all || v.is_output(t) || of.by != nullptr || of.scanned >= 0;
+    bool const fixed = how_ != boldness::all || (at < alone_.size() && alone_[at]) || v.is_output(t) || of.by != nullptr || of.scanned >= 0;
     if (fixed || is_read_whole(p, t) || readers[at].empty()) continue;
     int host = -1, depth = of.spatial;
     for (std::int32_t r : readers[at]) {

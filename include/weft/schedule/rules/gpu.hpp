@@ -1,0 +1,30 @@
+// A schedule for a GPU where none is given.
+#pragma once
+
+#include "weft/schedule/rules/input.hpp"
+
+namespace weft::inline WEFT_ABI {
+
+/// Takes steps on `s`, the plain nest of a program, for one launch or several of a GPU.
+///
+///     elementwise     a thread for each 16 bytes of what is contiguous in most accesses; stages that one other reads are inlined
+///     transposition   32 x 32 elements through shared memory, whose rows are padded
+///     product         a block's tile of up to 128 x 128, of which a thread has up to 8 x 8 in groups of 4 x 4; what is read again
+///                     comes through shared memory, 16 terms at a time. Also batched, transposed, and convolutions
+///     rows            of sums, softmax, norms: a block for each row, or a warp for each short one; parts of a reduction are joined
+///                     in a tree, and what a row needs stays on the chip
+///     long reductions in pieces, joined by a second launch
+///     columns         a thread for each, that walks down; pieces where there are few
+///
+/// Keeps   the results, bit by bit, but for sums and products of floats (and minima that meet a NaN) whose terms a rule takes in
+///         another order; not so without `reassociate`
+/// Errors  none: where a step is not legal a simpler schedule is taken, the plain nest at last
+/// Cost    0.1 ms
+/// Source  siboehm, "How to optimize a CUDA matmul kernel", 2022, for tiles of products
+void schedule_by_gpu_rule(schedule& s, rule_input const& in);
+
+}  // namespace weft::inline WEFT_ABI
+
+#if WEFT_HEADER_ONLY
+#include "weft/schedule/rules/gpu.ipp"
+#endif

@@ -1,0 +1,80 @@
+// The rules of a GPU, as parts of one plan. What a stage is (a product, a row, columns) is told as on the CPU, by its accesses.
+#pragma once
+
+#include "weft/schedule/rules/planner.hpp"
+
+namespace weft::inline WEFT_ABI {
+namespace detail {
+
+/// A GPU as the rules see it, which know of no other: enough blocks for its processors, and threads for its memory.
+struct gpu_numbers {
+  static constexpr std::int64_t processors = 132, threads = processors * 1024, shared_bytes = 48 * 1024;
+};
+
+/// Axes of a product, by place: what is read for one of them is read again for each iteration of the other.
+struct reused_axes {
+  int rows = -1, columns = -1;
+};
+/// A block's tile of a product, and a thread's.
+struct gpu_tile {
+  std::int64_t rows = 32, columns = 32, own_rows = 2, own_columns = 2;
+};
+/// The tile that keeps most of the machine busy, for `count` products of `rows` x `columns`.
+///
+/// What counts is how often a thread uses what it has read from shared memory (a row of 8 and a column of 8 serve 64 multiplications,
+/// 4 and 4 only 16), what of the last tiles is wasted, and the last round of blocks that leaves processors idle.
+gpu_tile best_gpu_tile(std::int64_t rows, std::int64_t columns, double count);
+
+class gpu_plan : public rule_plan {
+ public:
+  using rule_plan::rule_plan;
+  void write();
+
+ private:
+  // --- steps (gpu.ipp)
+  void bind(int l, thread_axis to);
+  int fused(sequence<std::int32_t> const& loops);
+  /// Gives loops that stand outermost to blocks. The innermost of them; -1: none.
+  int grid(sequence<std::int32_t> const& loops);
+  std::int64_t element_bytes(int tensor) const { return size_bytes(program::at(s_.computation().tensors, tensor).type); }
+  sequence<access> accesses(int stage) const;
+  std::int64_t width(sequence<access> const& all, int axis, std::int64_t extent) const;
+  static std::int64_t power_below(std::int64_t n);
+
+  // --- nests (gpu.ipp)
+  void choose_alone();
+  void nest_of(int stage);
+  int column_axis(int stage, sequence<access> const& all) const;
+  void elements(int stage);
+  void transposed(int stage, sequence<access> const& all, int axis, int other);
+  void columns(int stage);
+
+  // --- rows (gpu_rows.ipp)
+  bool is_tree(int stage) const;
+  void rows(int stage);
+  void long_rows(int stage);
+  std::int64_t threads_of_row(std::int64_t length) const;
+  void in_row(int stage, int depth, std::int64_t threads);
+  void tree(int stage, std::int64_t threads);
+  void join(int stage, int v);
+
+  // --- products (gpu_tiles.ipp)
+  reused_axes reuse(int stage) const;
+  void product(int stage, reused_axes const& axes);
+  /// What a copy holds of each dimension, and along which dimension a tile's axis reads it.
+  struct shared_copy {
+    int stage = -1, tensor = -1, along = -1;
+    sequence<std::int64_t> region{};
+  };
+  bool measure_copy(int stage, access const& one, sequence<std::int64_t> const& tile, shared_copy& into) const;
+  void fill_shared(shared_copy const& c, int at, std::int64_t across, std::int64_t down);
+};
+
+}  // namespace detail
+}  // namespace weft::inline WEFT_ABI
+
+#if WEFT_HEADER_ONLY
+#include "weft/schedule/rules/gpu.ipp"
+#include "weft/schedule/rules/gpu_rows.ipp"
+#include "weft/schedule/rules/gpu_tiles.ipp"
+#endif

@@ -1,0 +1,119 @@
+#include "weft/schedule/rules/gpu_planner.hpp"
+
+namespace weft::inline WEFT_ABI {
+namespace detail {
+
+/// Whether its terms may be shared out among threads, and read side by side.
+WEFT_DECL bool gpu_plan::is_tree(int stage) const {
+  rule_view const v = view();
+  stage_info const& of = v.stage(stage);
+  if (how_ != boldness::all || of.results != 1 || of.by != nullptr || of.spatial > 6 || of.reduced == 0) return false;
+  int const k = contiguous_reduced_axis(v, stage);
+  return k >= 0 && v.extent(stage, k) >= 32 && order_may_change(stage);
+}
+/// A warp for up to 1024 elements; more threads for more, by which they divide if that can be.
+WEFT_DECL std::int64_t gpu_plan::threads_of_row(std::int64_t length) const {
+  std::int64_t const wanted = length <= 1024 ? 32 : length <= 4096 ? 128 : length <= 32768 ? 256 : length <= 131072 ? 512 : 1024;
+  for (std::int64_t vectors : {4, 2})
+    for (std::int64_t threads : {wanted, 2 * wanted, wanted / 2})
+      if (threads >= 32 && threads <= 1024 && length % (vectors * threads) == 0) return threads;
+  return wanted;
+}
+/// Sums a row by threads: each has every threads-th term, or rows of 16 bytes of them.
+WEFT_DECL void gpu_plan::tree(int stage, std::int64_t threads) {
+  rule_view const v = view();
+  int const k = contiguous_reduced_axis(v, stage);
+  if (k < 0) return;
+  std::int64_t const terms = v.extent(stage, k);
+  std::int64_t wide = width(v.loads(stage), k, terms);
+  while (wide > 1 && terms % (wide * threads) != 0) wide /= 2;
+  taken_apart const made = rfactor(stage, v.loop(stage, k), wide * threads, false);
+  if (made.parts < 0) return;
+  host_[static_cast<std::size_t>(made.parts)] = stage;
+  parts const shares = wide > 1 ? split(made.v, wide) : parts{made.v, -1};
+  bind(shares.outer, thread_axis::thread_x);
+  mark(verb::unroll, shares.inner);
+  if (wide > 1) {
+    rule_view const after = view();
+    stage_info const& of = after.stage(made.parts);
+    sequence<std::int32_t> order;
+    for (int a = of.spatial; a < of.axes(); ++a) order.push_back(after.loop(made.parts, a));
+    parts const lane = split(after.loop(made.parts, of.spatial - 1), wide);
+    order.insert(order.begin(), lane.outer);
+    order.push_back(lane.inner);
+    reorder(order);
+    mark(verb::vectorize, lane.inner);
+  }
+  place(verb::compute_at, made.parts, shares.outer);
+}
+/// What a stage does in each row: its first axes are the rows'.
+WEFT_DECL void gpu_plan::in_row(int stage, int depth, std::int64_t threads) {
+  rule_view const v = view();
+  stage_info const of = v.stage(stage);
+  if (of.reduced > 0) return tree(stage, threads);
+  if (of.spatial <= depth) return;
+  sequence<access> const all = accesses(stage);
+  int const whole = merged(stage, depth, all), last = of.spatial - 1;
+  int const column = whole >= 0 ? whole : v.loop(stage, last);
+  std::int64_t const wide = width(all, last, trips(column));
+  parts const lane = wide > 1 ? split(column, wide) : parts{column, -1};
+  parts const thread = cut(lane.outer, threads);
+  bind(thread.inner, thread_axis::thread_x);
+  mark(verb::vectorize, lane.inner);
+}
+/// A block for each row, or eight short rows in one; all that a row needs inside.
+WEFT_DECL void gpu_plan::rows(int stage) {
+  rule_view const v = view();
+  sequence<std::int32_t> const guests = guests_of(stage);
+  stage_info const of = v.stage(stage);
+  int depth = of.spatial;
+  std::int64_t length = 1;
+  for (std::int32_t g : guests)
+    if (int const d = depth_[static_cast<std::size_t>(g)]; d < depth) depth = d;
+  auto const measure = [&](int t) {
+    stage_info const& one = v.stage(t);
+    std::int64_t n = 1;
+    for (int a = depth; a < one.spatial; ++a) n *= v.extent(t, a) > 0 && n < 1 << 20 ? v.extent(t, a) : 1;
+    if (int const k = one.reduced > 0 ? contiguous_reduced_axis(v, t) : -1; k >= 0) n = v.extent(t, k);
+    if (n > length) length = n;
+  };
+  measure(stage);
+  for (std::int32_t g : guests) measure(g);
+  std::int64_t const threads = threads_of_row(length);
+  for (std::int32_t g : guests) in_row(g, depth, threads);
+  in_row(stage, depth, threads);
+  sequence<std::int32_t> outer;
+  for (int a = 0; a < depth; ++a) outer.push_back(view().loop(stage, a));
+  int row = fused(outer), at = row;
+  if (threads == 32 && trips(row) >= 8) {
+    parts const several = split(row, 8);
+    bind(several.inner, thread_axis::thread_y);
+    row = several.outer, at = several.inner;
+  }
+  bind(row, thread_axis::block_x);
+  for (std::size_t i = guests.size(); i-- > 0;) place(verb::compute_at, guests[i], at);
+}
+/// A stage that joins the parts of long rows.
+WEFT_DECL void gpu_plan::join(int stage, int v) {
+  sequence<std::int32_t> outer;
+  for (int a = 0; a < view().stage(stage).spatial; ++a) outer.push_back(view().loop(stage, a));
+  bind(fused(outer), thread_axis::block_x);
+  bind(v, thread_axis::thread_x);
+}
+/// Few rows are summed in pieces, so that all processors have some.
+WEFT_DECL void gpu_plan::long_rows(int stage) {
+  rule_view const v = view();
+  int const k = contiguous_reduced_axis(v, stage);
+  double const count = v.iterations(stage, false);
+  std::int64_t const terms = v.extent(stage, k);
+  std::int64_t pieces = count < 2 * gpu_numbers::processors ? power_below(static_cast<std::int64_t>(8 * gpu_numbers::processors / (count < 1 ? 1 : count))) : 1;
+  while (pieces > 1 && terms / pieces < 4096) pieces /= 2;
+  if (pieces < 2) return rows(stage);
+  taken_apart const made = rfactor(stage, v.loop(stage, k), pieces, true);
+  if (made.parts < 0) return rows(stage);
+  rows(made.parts);
+  join(stage, made.v);
+}
+
+}  // namespace detail
+}  // namespace weft::inline WEFT_ABI

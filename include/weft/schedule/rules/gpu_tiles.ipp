@@ -1,0 +1,200 @@
+#include "weft/schedule/rules/gpu_planner.hpp"
+
+namespace weft::inline WEFT_ABI {
+namespace detail {
+
+WEFT_DECL gpu_tile best_gpu_tile(std::int64_t rows, std::int64_t columns, double count) {
+  constexpr gpu_tile all[] = {{128, 128, 8, 8}, {128, 64, 8, 4}, {64, 128, 4, 8}, {64, 64, 4, 4}, {64, 32, 4, 2}, {32, 64, 2, 4}, {32, 32, 2, 2}};
+  gpu_tile best = all[6];
+  double most = 0;
+  for (gpu_tile const& t : all) {
+    double const down = static_cast<double>(ceil_div(rows, t.rows)), across = static_cast<double>(ceil_div(columns, t.columns));
+    double const used = static_cast<double>(rows * columns) / (down * static_cast<double>(t.rows) * across * static_cast<double>(t.columns));
+    double const reuse = static_cast<double>(t.own_rows * t.own_columns) / static_cast<double>(4 * (t.own_rows + t.own_columns));
+    double const rounds = down * across * count / gpu_numbers::processors;
+    double const busy = rounds / static_cast<double>(static_cast<std::int64_t>(rounds) + (rounds > static_cast<double>(static_cast<std::int64_t>(rounds)) ? 1 : 0));
+    if (used * reuse * busy > most) most = used * reuse * busy, best = t;
+  }
+  return best;
+}
+
+/// Axes along both of which something is read that does not move along the other; the columns' contiguous in the result if that can
+/// be. None: -1.
+WEFT_DECL reused_axes gpu_plan::reuse(int stage) const {
+  rule_view const v = view();
+  stage_info const& of = v.stage(stage);
+  reused_axes best;
+  if (how_ != boldness::all || of.reduced == 0 || of.results != 1 || of.by != nullptr || of.scanned >= 0) return best;
+  if (v.iterations(stage) < 8 * v.iterations(stage, false)) return best;
+  sequence<access> const loads = v.loads(stage);
+  access const result = v.result(stage);
+  auto const alone = [&](int a, int b) {  // something moves along a, not along b, and with the terms
+    for (access const& one : loads) {
+      bool terms = false;
+      for (int k = of.spatial; k < of.axes(); ++k) terms = terms || one.step(k) != 0;
+      if (one.step(a) != 0 && one.step(b) == 0 && terms) return true;
+    }
+    return false;
+  };
+  double most = 0;
+  for (int c = 0; c < of.spatial; ++c)
+    for (int r = 0; r < of.spatial; ++r) {
+      std::int64_t const rows = v.extent(stage, r), across = v.extent(stage, c);
+      if (r == c || rows < 16 || across < 16 || !alone(r, c) || !alone(c, r)) continue;
+      double score = static_cast<double>(rows < 128 ? rows : 128) * static_cast<double>(across < 128 ? across : 128);
+      if (result.step(c) == 1) score *= 2;
+      if (score > most) most = score, best = {r, c};
+    }
+  return best;
+}
+/// How much of each dimension of what is read a block's tile wants: `tile` has the iterations of each axis. False: that cannot be told.
+WEFT_DECL bool gpu_plan::measure_copy(int stage, access const& one, sequence<std::int64_t> const& tile, shared_copy& into) const {
+  rule_view const v = view();
+  program const& p = v.p();
+  stage_info const& of = v.stage(stage);
+  int reads = 0;
+  bool known = true;
+  each_load(p, stage, [&](node const& x) {
+    if (x.a != one.tensor || ++reads > 1) return;
+    for (int d = 0; d < x.c; ++d) {
+      std::int64_t region = 1;
+      for (int a = 0; a < of.axes(); ++a) {
+        std::int64_t const by = v.coefficient(program::at(p.operands, x.b + d), of.first_axis + a);
+        if (by == no_step) known = false;
+        else region += (by < 0 ? -by : by) * (tile[static_cast<std::size_t>(a)] - 1);
+      }
+      into.region.push_back(region);
+    }
+  });
+  into.tensor = one.tensor;
+  return known && reads == 1;
+}
+/// The loops of a copy in shared memory, by `across` x `down` threads: read as it lies in memory, kept with what a tile's axis walks
+/// side by side.
+WEFT_DECL void gpu_plan::fill_shared(shared_copy const& c, int at, std::int64_t across, std::int64_t down) {
+  rule_view const before = view();
+  int const rank = before.stage(c.stage).spatial;
+  sequence<std::int64_t> const strides = before.strides(c.tensor);
+  int contiguous = rank - 1;
+  for (int d = 0; d < rank; ++d)
+    if (strides[static_cast<std::size_t>(d)] == 1) contiguous = d;
+  sequence<std::int32_t> place_of(static_cast<std::size_t>(rank), 0);  // of each dimension, among the copy's
+  for (int d = 0; d < rank; ++d) place_of[static_cast<std::size_t>(d)] = d;
+  if (c.along >= 0 && c.along != rank - 1 && rank < 8) {
+    step layout{verb::transform_layout};
+    layout.stage = c.stage;
+    int next = 0;
+    auto const dimension = [&](int d) {
+      for (std::int64_t number : {std::int64_t(d), std::int64_t(1), std::int64_t(0)}) layout.numbers.push_back(number);
+      place_of[static_cast<std::size_t>(d)] = next++;
+    };
+    for (int d = 0; d < rank; ++d)
+      if (d != c.along) dimension(d);
+    dimension(c.along);
+    layout.numbers.push_back(0);
+    s_.take(layout);
+    step padded{verb::storage_align};
+    padded.stage = c.stage;
+    std::int64_t const row = 16 / element_bytes(c.tensor);
+    for (std::int64_t number : {std::int64_t(rank - 2), 2 * row, row}) padded.numbers.push_back(number);
+    if (may(padded)) s_.take(padded);
+  }
+  if (!place(verb::compute_at, c.stage, at)) return;
+  rule_view const v = view();
+  auto const loop = [&](int d) { return v.loop(c.stage, place_of[static_cast<std::size_t>(d)]); };
+  int rows = -1;
+  for (int d = 0; d < rank; ++d)
+    if (d != contiguous && (rows < 0 || c.region[static_cast<std::size_t>(d)] > c.region[static_cast<std::size_t>(rows)])) rows = d;
+  std::int64_t const length = c.region[static_cast<std::size_t>(contiguous)], whole = before.value(before.p().extent_of(c.tensor, contiguous));
+  std::int64_t wide = 16 / element_bytes(c.tensor);
+  while (wide > 1 && (length % wide != 0 || whole % wide != 0 || length / wide < across)) wide /= 2;
+  parts const lane = wide > 1 ? split(loop(contiguous), wide) : parts{loop(contiguous), -1};
+  parts const x = split(lane.outer, across), y = rows >= 0 ? split(loop(rows), down) : parts{};
+  sequence<std::int32_t> order;
+  for (int d = 0; d < rank; ++d)
+    if (d != contiguous && d != rows) order.push_back(loop(d));
+  for (int l : {y.outer, x.outer, y.inner, x.inner, lane.inner}) order.push_back(l);
+  reorder(order);
+  bind(y.inner, thread_axis::thread_y);
+  bind(x.inner, thread_axis::thread_x);
+  mark(verb::vectorize, lane.inner);
+}
+/// Blocks of tiles, in which 16 terms at a time come to shared memory. A thread's rows and columns are groups of 4, those of its
+/// neighbours between them: so threads side by side read shared memory side by side.
+WEFT_DECL void gpu_plan::product(int stage, reused_axes const& axes) {
+  rule_view const before = view();
+  stage_info const of = before.stage(stage);
+  std::int64_t const m = before.extent(stage, axes.rows), n = before.extent(stage, axes.columns);
+  gpu_tile const t = best_gpu_tile(m, n, before.iterations(stage, false) / static_cast<double>(m * n));
+  std::int64_t const down = t.rows / t.own_rows, across = t.columns / t.own_columns;
+  // Of the reduced axes, all but the longest are inside whole, as long as they are few terms.
+  int longest = of.spatial;
+  for (int a = of.spatial; a < of.axes(); ++a)
+    if (before.extent(stage, a) > before.extent(stage, longest)) longest = a;
+  std::int64_t terms = 1;
+  sequence<std::int64_t> tile(static_cast<std::size_t>(of.axes()), 1);
+  tile[static_cast<std::size_t>(axes.rows)] = t.rows, tile[static_cast<std::size_t>(axes.columns)] = t.columns;
+  for (int a = of.axes(); a-- > of.spatial;)
+    if (std::int64_t const e = before.extent(stage, a); a != longest && e > 0 && terms * e <= 32)
+      terms *= e, tile[static_cast<std::size_t>(a)] = e;
+  std::int64_t const deep = terms >= 16 ? 1 : power_below(16 / terms);
+  tile[static_cast<std::size_t>(longest)] = deep;
+  // What is worth a copy.
+  sequence<shared_copy> copies;
+  std::int64_t bytes = 0;
+  for (access const& one : before.loads(stage)) {
+    bool const again = one.step(axes.rows) == 0 || one.step(axes.columns) == 0;
+    shared_copy c;
+    bool known = false;
+    for (shared_copy const& other : copies) known = known || other.tensor == one.tensor;
+    if (known || !again || !measure_copy(stage, one, tile, c)) continue;
+    int const axis = one.step(axes.rows) != 0 ? axes.rows : axes.columns;
+    c.along = one.step(axis) != 0 ? dimension_of(stage, one.tensor, axis) : -1;
+    std::int64_t size = element_bytes(one.tensor) * 9 / 8;
+    for (std::int64_t r : c.region) size *= r;
+    if (bytes + size > gpu_numbers::shared_bytes) continue;
+    c.stage = add_stage(verb::cache_read, stage, one.tensor);
+    if (c.stage < 0) continue;
+    bytes += size;
+    copies.push_back(c);
+  }
+  rule_view const v = view();
+  auto const fragment = [&](int axis, std::int64_t whole, std::int64_t own, int (&l)[4]) {  // block, group, thread, element
+    parts const block = split(v.loop(stage, axis), whole);
+    std::int64_t const group = own > 4 ? 4 : own;
+    parts const groups = own > group ? split(block.inner, whole / own * group) : parts{-1, block.inner};
+    parts const thread = split(groups.inner, group);
+    l[0] = block.outer, l[1] = groups.outer, l[2] = thread.outer, l[3] = thread.inner;
+  };
+  int row[4], column[4];
+  fragment(axes.rows, t.rows, t.own_rows, row);
+  fragment(axes.columns, t.columns, t.own_columns, column);
+  sequence<std::int32_t> blocks, outer, inner;
+  for (int a = 0; a < of.spatial; ++a)
+    if (a != axes.rows && a != axes.columns) blocks.push_back(v.loop(stage, a));
+  for (int l : {row[0], column[0]}) blocks.push_back(l);
+  for (int a = of.spatial; a < of.axes(); ++a) {
+    if (a == longest) {
+      parts const k = deep > 1 ? split(v.loop(stage, a), deep) : parts{v.loop(stage, a), -1};
+      outer.push_back(k.outer);
+      if (k.inner >= 0) inner.push_back(k.inner);
+    } else {
+      (tile[static_cast<std::size_t>(a)] > 1 ? inner : outer).push_back(v.loop(stage, a));
+    }
+  }
+  sequence<std::int32_t> order = blocks;
+  for (std::int32_t l : outer) order.push_back(l);
+  for (int l : {row[2], column[2]}) order.push_back(l);
+  for (std::int32_t l : inner) order.push_back(l);
+  for (int l : {row[1], row[3], column[1], column[3]}) order.push_back(l);
+  reorder(order);
+  for (int l : {row[1], row[3], column[1]}) mark(verb::unroll, l);
+  mark(verb::vectorize, column[3]);
+  bind(row[2], thread_axis::thread_y);
+  bind(column[2], thread_axis::thread_x);
+  grid(blocks);
+  for (shared_copy const& c : copies) fill_shared(c, outer.back(), across, down);
+}
+
+}  // namespace detail
+}  // namespace weft::inline WEFT_ABI

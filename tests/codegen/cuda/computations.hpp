@@ -1,0 +1,88 @@
+// What the kernels of the corpus, and of the rules for GPUs, compute.
+#pragma once
+
+#include "codegen/cuda/corpus.hpp"
+#include "weft/expr/math/functions.hpp"
+
+namespace weft_test {
+using namespace weft;
+
+template <class T>
+gpu_kernel scaled(std::int64_t rows, std::int64_t columns) {
+  gpu_kernel k{"scaled"};
+  auto const x = k.input<T, 2>({rows, columns});
+  return k.out(compute<"out">(x.extent(0), x.extent(1), [=](auto i, auto j) { return cast<T>(x(i, j) * x(i, j) + x(i, j)); }));
+}
+template <class T>
+gpu_kernel transposed(std::int64_t rows, std::int64_t columns) {
+  gpu_kernel k{"transposed"};
+  auto const x = k.input<T, 2>({rows, columns});
+  return k.out(compute<"out">(x.extent(1), x.extent(0), [=](auto i, auto j) { return x(j, i); }));
+}
+template <class T, class Sum = T>
+gpu_kernel product(std::int64_t rows, std::int64_t columns, std::int64_t depth) {
+  gpu_kernel k{"product"};
+  auto const a = k.input<T, 2>({rows, depth});
+  auto const b = k.input<T, 2>({depth, columns});
+  return k.out(compute<"C">(a.extent(0), b.extent(1), [=](auto i, auto j) {
+    return sum(a.extent(1), [=](auto l) { return cast<Sum>(a(i, l)) * cast<Sum>(b(l, j)); });
+  }));
+}
+template <class T>
+gpu_kernel row_sums(std::int64_t rows, std::int64_t columns) {
+  gpu_kernel k{"row_sums"};
+  auto const x = k.input<T, 2>({rows, columns});
+  return k.out(compute<"R">(x.extent(0), [=](auto i) { return sum(x.extent(1), [=](auto l) { return x(i, l); }); }));
+}
+template <class T>
+gpu_kernel row_maxima(std::int64_t rows, std::int64_t columns) {
+  gpu_kernel k{"row_maxima"};
+  auto const x = k.input<T, 2>({rows, columns});
+  return k.out(compute<"R">(x.extent(0), [=](auto i) { return max(x.extent(1), [=](auto l) { return x(i, l); }); }));
+}
+template <class T>
+gpu_kernel whole_sum(std::int64_t n) {
+  gpu_kernel k{"whole_sum"};
+  auto const x = k.input<T, 1>({n});
+  return k.out(compute<"R">(1, [=](auto) { return sum(x.extent(0), [=](auto l) { return x(l); }); }));
+}
+inline gpu_kernel softmax_rows(std::int64_t rows, std::int64_t columns) {
+  gpu_kernel k{"softmax_rows"};
+  auto const x = k.input<float, 2>({rows, columns});
+  k.tolerance = 1e-6;
+  auto const top = compute<"top">(x.extent(0), [=](auto i) { return max(x.extent(1), [=](auto l) { return x(i, l); }); });
+  auto const e = compute<"e">(x.extent(0), x.extent(1), [=](auto i, auto j) { return exp(x(i, j) - top(i)); });
+  auto const total = compute<"total">(x.extent(0), [=](auto i) { return sum(x.extent(1), [=](auto l) { return e(i, l); }); });
+  return k.out(compute<"out">(x.extent(0), x.extent(1), [=](auto i, auto j) { return e(i, j) / total(i); }));
+}
+inline gpu_kernel layernorm_rows(std::int64_t rows, std::int64_t columns) {
+  gpu_kernel k{"layernorm_rows"};
+  auto const x = k.input<float, 2>({rows, columns});
+  k.tolerance = static_cast<double>(columns) * 0x1p-24 + 1e-5;  // of a sum of so many positive terms in any order
+  auto const n = static_cast<float>(columns);
+  auto const mean = compute<"mean">(x.extent(0), [=](auto i) { return sum(x.extent(1), [=](auto l) { return x(i, l) / n; }); });
+  auto const spread = compute<"spread">(x.extent(0), [=](auto i) {
+    return sum(x.extent(1), [=](auto l) { return (x(i, l) - mean(i)) * (x(i, l) - mean(i)) / n; });
+  });
+  return k.out(compute<"out">(x.extent(0), x.extent(1), [=](auto i, auto j) {
+    return (x(i, j) - mean(i)) / sqrt(spread(i) + 1e-5f);
+  }));
+}
+template <class T>
+gpu_kernel stencil(std::int64_t rows, std::int64_t columns) {
+  gpu_kernel k{"stencil"};
+  auto const x = k.input<T, 2>({rows, columns});
+  return k.out(compute<"out">(x.extent(0) - 2, x.extent(1) - 2, [=](auto i, auto j) {
+    return sum(3, 3, [=](auto di, auto dj) { return x(i + di, j + dj); });
+  }));
+}
+/// row[i, j] = x[i, j] + x[i, j + 1], out = row * row
+template <class T>
+gpu_kernel two_stages(std::int64_t rows, std::int64_t columns) {
+  gpu_kernel k{"two_stages"};
+  auto const x = k.input<T, 2>({rows, columns});
+  auto const row = compute<"row">(x.extent(0), x.extent(1) - 1, [=](auto i, auto j) { return x(i, j) + x(i, j + 1); });
+  return k.out(compute<"out">(row.extent(0), row.extent(1), [=](auto i, auto j) { return row(i, j) * row(i, j); }));
+}
+
+}  // namespace weft_test
