@@ -101,6 +101,7 @@
 #include "weft/schedule/rules/planner.ipp"
 #include "weft/schedule/rules/reduction.ipp"
 #include "weft/schedule/rules/rules.ipp"
+#include "weft/schedule/rules/strips.ipp"
 #include "weft/schedule/rules/view.ipp"
 #include "weft/tune/buffers.ipp"
 #include "weft/tune/measure.ipp"

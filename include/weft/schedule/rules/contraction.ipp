@@ -42,7 +42,7 @@ WEFT_DECL tile_axes rule_plan::axes_of_tile(int stage) const {
       if (one.step(c) == 0) continue;
       any = true;
       if (one.step(c) == 1) continue;
-      bool const worth = how_ == boldness::all && total / (v.iterations_of(one.tensor) + 1) >= in_.copy_reads;
+      bool const worth = how_ != boldness::loops && total / (v.iterations_of(one.tensor) + 1) >= in_.copy_reads;
       if (one.step(c) == no_step || !worth || !can_pack(stage, one.tensor, c)) fine = false;
       packed.push_back(one.tensor), score *= 0.8;
     }
@@ -127,7 +127,7 @@ WEFT_DECL void rule_plan::pack(int stage, int tensor, int column, std::int64_t w
 /// What is read in vectors that lie far apart is packed where each of them is used often enough to pay for it.
 WEFT_DECL sequence<std::int32_t> rule_plan::worth_packing(int stage, tile_axes const& t) const {
   sequence<std::int32_t> found = t.packed;
-  if (t.rows < 0 || how_ != boldness::all) return found;
+  if (t.rows < 0 || how_ == boldness::loops) return found;
   rule_view const v = view();
   double const rows = static_cast<double>(v.extent(stage, t.rows) < 0 ? 0 : v.extent(stage, t.rows));
   for (access const& one : v.loads(stage)) {

@@ -88,7 +88,7 @@ WEFT_DECL void rule_plan::elementwise(int stage, int first_axis, bool alone) {
 /// Brings what a tile reads across its rows onto the stack, line by line: in memory the lines of a tile may be so far apart
 /// that all fall into one set of a cache.
 WEFT_DECL void rule_plan::copy_tiles(int stage, sequence<access> const& all, int axis, int other, int at) {
-  if (how_ != boldness::all || at < 0) return;
+  if (how_ == boldness::loops || at < 0) return;
   for (access const& one : all) {
     if (one.step(axis) == 0 || one.step(axis) == 1 || one.step(other) != 1 || one.tensor == view().stage(stage).tensor) continue;
     int const copy = add_stage(verb::cache_read, stage, one.tensor);
