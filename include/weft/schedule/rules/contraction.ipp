@@ -83,9 +83,38 @@ WEFT_DECL bool rule_plan::can_pack(int stage, int tensor, int column) const {
   one.stage = stage, one.tensor = tensor;
   return d >= 0 && rank < 8 && may(one);
 }
+/// The instruction that joins several terms of `stage` at once in the lanes of `t.columns`, along its last reduced axis; null: none,
+/// or what it reads would have to be laid out anew for too little.
+WEFT_DECL intrinsic const* rule_plan::instruction_for(int stage, tile_axes const& t, int& panels) const {
+  rule_view const v = view();
+  stage_info const& of = v.stage(stage);
+  int const k = of.axes() - 1;
+  if (of.results != 1 || how_ == boldness::loops || t.rows < 0 || !t.packed.empty()) return nullptr;
+  for (intrinsic const* by : in_.dots) {
+    sequence<std::int32_t> loads;
+    int const body = v.p().result(of, 0).body;
+    bool const exact = !is_float(program::at(v.p().tensors, of.tensor).type);
+    if ((!exact && !in_.reassociate) || !by->match(v.p(), body, loads) || v.extent(stage, k) < 8 * by->terms) continue;
+    panels = -1;
+    bool fine = true;
+    for (std::int32_t load : loads) {
+      int const tensor = v.p().at(load).a;
+      for (access const& one : v.loads(stage)) {
+        if (one.tensor != tensor) continue;
+        if (one.step(t.columns) == 0) fine = fine && one.step(k) == 1;
+        else fine = fine && one.step(t.columns) == 1 && panels < 0, panels = tensor;
+      }
+    }
+    if (!fine || panels < 0 || !can_pack(stage, panels, t.columns) || dimension_of(stage, panels, k) < 0) continue;
+    if (v.iterations(stage) / (v.iterations_of(panels) + 1) < in_.copy_reads) continue;
+    return by;
+  }
+  return nullptr;
+}
 /// Lets `stage` read a copy of `tensor` in panels: `width` elements of the axis `column` side by side, all that a panel has
-/// behind one another.
-WEFT_DECL void rule_plan::pack(int stage, int tensor, int column, std::int64_t width) {
+/// behind one another. With `terms`, so many of the last reduced axis stand together, for an instruction.
+WEFT_DECL void rule_plan::pack(int stage, int tensor, int column, std::int64_t width, std::int64_t terms) {
+  int const together = terms > 1 ? dimension_of(stage, tensor, view().stage(stage).axes() - 1) : -1;
   int const d = dimension_of(stage, tensor, column), rank = program::at(s_.computation().tensors, tensor).rank;
   rule_view const before = view();
   sequence<std::int32_t> outside, within;  // dimensions that spatial axes walk, and the others
@@ -108,8 +137,9 @@ WEFT_DECL void rule_plan::pack(int stage, int tensor, int column, std::int64_t w
   };
   for (std::int32_t k : outside) dimension(k, 1, 0);
   dimension(d, width, 0);
-  for (std::int32_t k : within) dimension(k, 1, 0);
+  for (std::int32_t k : within) dimension(k, k == together ? terms : 1, 0);
   dimension(d, 1, width);
+  if (together >= 0) dimension(together, 1, terms);
   layout.numbers.push_back(0);
   s_.take(layout);
   // Read as it lies in memory, row by row: panel by panel, each of its rows would be on another page.
@@ -120,8 +150,16 @@ WEFT_DECL void rule_plan::pack(int stage, int tensor, int column, std::int64_t w
   turned.push_back(v.loop(copy, first));
   bool gaps = false;
   for (access const& one : v.loads(copy)) gaps = gaps || one.step(rank) != 1;
-  if (!gaps) reorder(turned);
-  elementwise(copy, 0, true);
+  if (together >= 0) {  // several rows at a time, element by element
+    turned.push_back(v.loop(copy, rank));
+    turned.push_back(v.loop(copy, rank + 1));
+    reorder(turned);
+    mark(verb::unroll, turned.back());
+    run_parallel({turned[0]}, cycles(copy));
+  } else {
+    if (!gaps) reorder(turned);
+    elementwise(copy, 0, true);
+  }
   if (constant) place(verb::prepack, copy);
 }
 /// What is read in vectors that lie far apart is packed where each of them is used often enough to pay for it.
@@ -146,8 +184,12 @@ WEFT_DECL void rule_plan::contraction(int stage, tile_axes const& t) {
   std::int64_t const lanes = before.lanes(stage);
   register_tile_size const tile = best_tile(extent(t.rows), extent(t.columns), lanes, s_.limits.vector_registers);
   std::int64_t const width = tile.vectors * lanes;
-  sequence<std::int32_t> const packed = worth_packing(stage, t);
-  for (std::int32_t tensor : packed) pack(stage, tensor, t.columns, width);
+  int panels = -1;
+  intrinsic const* const by = instruction_for(stage, t, panels);
+  sequence<std::int32_t> packed;
+  if (by != nullptr) packed.push_back(panels);
+  else packed = worth_packing(stage, t);
+  for (std::int32_t tensor : packed) pack(stage, tensor, t.columns, width, by != nullptr ? by->terms : 1);
   rule_view const v = view();
   stage_info const of = v.stage(stage);
   bool scattered = false;  // each row of a panel is on another page, in a tensor that is read once
@@ -161,7 +203,13 @@ WEFT_DECL void rule_plan::contraction(int stage, tile_axes const& t) {
     if (a != t.columns && a != t.rows) others.push_back(v.loop(stage, a));
   for (int a = of.spatial; a < of.axes(); ++a) reduced.push_back(v.loop(stage, a));
   // A panel of this many terms takes a sixteenth of the second cache.
-  std::int64_t const block = in_.l2_bytes / (16 * width * widest_bytes(v.p(), of)), k = trips(reduced[0]);
+  std::int64_t const block = in_.l2_bytes / (16 * width * widest_bytes(v.p(), of));
+  parts words{};
+  if (by != nullptr) {
+    words = split(reduced.back(), by->terms);
+    reduced.back() = words.outer;
+  }
+  std::int64_t const k = trips(reduced[0]);
   if (t.rows < 0 && reduced.size() == 1 && columns.outer >= 0 && k >= 16) {
     terms = split(reduced[0], 8);  // rows of what is read, each from one end to the other: eight at a time
     reduced[0] = terms.inner;
@@ -192,6 +240,7 @@ WEFT_DECL void rule_plan::contraction(int stage, tile_axes const& t) {
   for (std::int32_t l : reduced) order.push_back(l);
   order.push_back(rows.inner);
   order.push_back(columns.inner);
+  order.push_back(words.inner);
   reorder(order);
   std::int64_t copies = tile.rows * tile.vectors;
   for (std::size_t i = reduced.size(); i-- > 0; copies *= trips(reduced[i])) {
@@ -200,6 +249,11 @@ WEFT_DECL void rule_plan::contraction(int stage, tile_axes const& t) {
   }
   mark(verb::unroll, rows.inner);
   mark(verb::vectorize, columns.inner);
+  if (by != nullptr) {
+    step dot{verb::tensorize, 1, {words.inner}};
+    dot.by = by;
+    if (may(dot)) s_.take(dot);
+  }
   if (piece >= 0) mark(verb::parallel, piece);
   else run_parallel(others, total);
   for (access const& one : v.loads(stage)) {  // the processor sees no pattern in rows of a few lines each

@@ -123,7 +123,8 @@ class rule_plan {
   int dimension_of(int stage, int tensor, int column) const;
   bool can_pack(int stage, int tensor, int column) const;
   sequence<std::int32_t> worth_packing(int stage, tile_axes const& t) const;
-  void pack(int stage, int tensor, int column, std::int64_t width);
+  intrinsic const* instruction_for(int stage, tile_axes const& t, int& panels) const;
+  void pack(int stage, int tensor, int column, std::int64_t width, std::int64_t terms = 1);
 
   // --- reduction.ipp
   bool in_parts(int stage);
