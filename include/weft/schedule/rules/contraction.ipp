@@ -170,6 +170,7 @@ WEFT_DECL sequence<std::int32_t> rule_plan::worth_packing(int stage, tile_axes c
   double const rows = static_cast<double>(v.extent(stage, t.rows) < 0 ? 0 : v.extent(stage, t.rows));
   for (access const& one : v.loads(stage)) {
     if (one.step(t.columns) != 1 || one.step(t.rows) != 0) continue;
+    if (v.extent(stage, t.columns) >= 0 && v.extent(stage, t.columns) <= 4 * v.lanes(stage)) continue;  // it is one panel
     bool const constant = static_cast<std::size_t>(one.tensor) < in_.constant.size() && in_.constant[static_cast<std::size_t>(one.tensor)];
     bool const large = v.bytes_of(one.tensor) > 2 * static_cast<double>(in_.l1_bytes), often = rows >= (constant ? 2 : 4 * in_.copy_reads);
     if (large && often && can_pack(stage, one.tensor, t.columns)) found.push_back(one.tensor);
@@ -262,18 +263,27 @@ WEFT_DECL void rule_plan::contraction(int stage, tile_axes const& t) {
     if (scattered && t.rows >= 0 && one.step(t.columns) == 1 && may(ahead)) s_.take(ahead);
   }
 }
-/// Of a stage that is computed in a loop of another: vectors of sums, as many as registers hold, for each row.
-WEFT_DECL void rule_plan::tile_of_guest(int stage, tile_axes const& t, int depth) {
+/// Of a stage that is computed in a loop of another, or whose rows others are computed in: vectors of sums, as many as registers hold,
+/// for each row or for some together.
+WEFT_DECL void rule_plan::tile_of_guest(int stage, tile_axes const& t, int depth, std::int64_t rows) {
+  std::int64_t const lanes = view().lanes(stage), width = 4 * lanes;
+  if (rows > 1)
+    for (std::int32_t tensor : worth_packing(stage, t)) pack(stage, tensor, t.columns, width);
   rule_view const v = view();
   stage_info const of = v.stage(stage);
-  parts const columns = cut(v.loop(stage, t.columns), 4 * v.lanes(stage));
-  sequence<std::int32_t> order;
+  // Those of the stage around are split off already; of a guest it is the part that is read, one round.
+  loop_info const all_rows = s_.at(s_.loop_of[static_cast<std::size_t>(of.first_axis + depth - 1)]);
+  parts const row = rows == 1 ? parts{} : all_rows.is_split() ? parts{-1, all_rows.inner} : cut(v.loop(stage, depth - 1), rows);
+  parts const columns = cut(v.loop(stage, t.columns), width);
+  sequence<std::int32_t> order(1, row.outer);
   for (int a = depth; a < of.spatial; ++a)
     if (a != t.columns) order.push_back(v.loop(stage, a));
   order.push_back(columns.outer);
   for (int a = of.spatial; a < of.axes(); ++a) order.push_back(v.loop(stage, a));
+  order.push_back(row.inner);
   order.push_back(columns.inner);
   reorder(order);
+  mark(verb::unroll, row.inner);
   mark(verb::vectorize, columns.inner);
 }
 /// A product and what becomes of each of its elements: tiles of the result, for each of which the sums stay in registers.

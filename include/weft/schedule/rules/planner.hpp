@@ -15,9 +15,9 @@ struct index_range {
   bool known() const { return low != no_step && high != no_step; }
 };
 /// What is read of each stage where a part of one stage is computed: filled from readers to what they read.
-class footprint {
+class parts_read {
  public:
-  explicit footprint(rule_view const& v) : v_(v), regions_(v.p().stages.size()) {}
+  explicit parts_read(rule_view const& v) : v_(v), regions_(v.p().stages.size()) {}
   sequence<index_range> whole(int stage) const;
   void enter(int stage, sequence<index_range> const& part) { regions_[static_cast<std::size_t>(stage)] = part; }
   void read_by(int reader);
@@ -119,7 +119,8 @@ class rule_plan {
   tile_axes axes_of_tile(int stage) const;
   void contraction(int stage, tile_axes const& t);
   bool tile_with_guests(int stage);
-  void tile_of_guest(int stage, tile_axes const& t, int depth);
+  void tile_of_guest(int stage, tile_axes const& t, int depth, std::int64_t rows = 1);
+  std::int64_t rows_at_once(int stage, sequence<std::int32_t> const& guests, int depth) const;
   int dimension_of(int stage, int tensor, int column) const;
   bool can_pack(int stage, int tensor, int column) const;
   sequence<std::int32_t> worth_packing(int stage, tile_axes const& t) const;

@@ -4,7 +4,7 @@ namespace weft::inline WEFT_ABI {
 namespace detail {
 
 // --- how much of each stage a tile of another one reads -----------------------------------------------------------
-WEFT_DECL index_range footprint::of_index(int id, int reader) {
+WEFT_DECL index_range parts_read::of_index(int id, int reader) {
   id = v_.chosen(id);
   node const& n = v_.p().at(id);
   if (n.kind == op::literal) return {n.value, n.value};
@@ -46,13 +46,13 @@ WEFT_DECL index_range footprint::of_index(int id, int reader) {
     default: return {};
   }
 }
-WEFT_DECL sequence<index_range> footprint::whole(int stage) const {
+WEFT_DECL sequence<index_range> parts_read::whole(int stage) const {
   sequence<index_range> all;
   for (int a = 0; a < v_.stage(stage).spatial; ++a) all.push_back({0, v_.extent(stage, a) - 1});
   return all;
 }
 /// Notes what `reader`, of which its own part is known, reads of all stages.
-WEFT_DECL void footprint::read_by(int reader) {
+WEFT_DECL void parts_read::read_by(int reader) {
   program const& p = v_.p();
   each_load(p, reader, [&](node const& x) {
     int const from = program::at(p.tensors, x.a).stage;
@@ -75,7 +75,7 @@ WEFT_DECL void footprint::read_by(int reader) {
 }
 /// Those of a part; along the last dimension whole vectors of so many lanes, and one more for the loop around them. But for the
 /// dimension `left_out`.
-WEFT_DECL double footprint::elements(int stage, std::int64_t lanes, int left_out) const {
+WEFT_DECL double parts_read::elements(int stage, std::int64_t lanes, int left_out) const {
   sequence<index_range> const& region = regions_[static_cast<std::size_t>(stage)];
   double count = 1;
   for (std::size_t d = 0; d < region.size(); ++d) {
@@ -117,7 +117,7 @@ WEFT_DECL int rule_plan::sliding_dimension(int stage, sequence<std::int32_t> con
 WEFT_DECL rule_plan::strips rule_plan::strips_of(int host, strips made, sequence<sequence<std::int32_t>> const& readers) const {
   rule_view const v = view();
   stage_info const& of = v.stage(host);
-  footprint f(v);
+  parts_read f(v);
   sequence<index_range> tile = f.whole(host);
   double tiles = 1;
   for (int const axis : {of.spatial - 2, of.spatial - 1}) {
@@ -205,8 +205,8 @@ WEFT_DECL void rule_plan::tiles_with_strips(int stage) {
   rule_view const v = view();
   stage_info const of = v.stage(stage);
   int const y = v.loop(stage, of.spatial - 2), x = v.loop(stage, of.spatial - 1);
-  bool const forks = is_worth_a_fork(total);
-  std::int64_t const strip = tile.slides ? (forks ? ceil_div(trips(y), in_.threads) : trips(y)) : tile.rows;
+  bool const is_shared = is_worth_a_fork(total);
+  std::int64_t const strip = tile.slides ? (is_shared ? ceil_div(trips(y), in_.threads) : trips(y)) : tile.rows;
   parts const rows = cut(y, strip), columns = cut(x, tile.columns);
   parts const lane = cut(columns.inner, vector_width(stage), tail::shift_inwards);
   sequence<std::int32_t> order;
