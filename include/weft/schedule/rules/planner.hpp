@@ -101,7 +101,8 @@ class rule_plan {
     double gain = 0, bytes = 0;
   };
   std::int64_t vector_width(int stage) const;
-  int sliding_dimension(int stage, sequence<std::int32_t> const& readers, sequence<std::int32_t> const& row_of) const;
+  int sliding_dimension(int stage, sequence<std::int32_t> const& readers, sequence<std::int32_t> const& row_of,
+                        sequence<std::int64_t>& speed) const;
   strips strips_of(int host, strips made, sequence<sequence<std::int32_t>> const& readers) const;
   void find_strips();
   void tiles_with_strips(int stage);

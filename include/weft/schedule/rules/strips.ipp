@@ -92,23 +92,29 @@ WEFT_DECL std::int64_t rule_plan::vector_width(int stage) const {
   double const work = view().operations(stage);
   return view().lanes(stage) * (work <= 8 ? 4 : work <= 20 ? 2 : 1);
 }
-/// The dimension of `stage` along which its readers' rows move forward, by the same number of rows each time; -1: none, or none known.
-WEFT_DECL int rule_plan::sliding_dimension(int stage, sequence<std::int32_t> const& readers, sequence<std::int32_t> const& row_of) const {
+/// The dimension of `stage` along which its readers' rows move forward; -1: none, or none known. A row of the tile moves all that is read
+/// of it by the same number of elements, `speed`, so what is kept is as much for each row.
+WEFT_DECL int rule_plan::sliding_dimension(int stage, sequence<std::int32_t> const& readers, sequence<std::int32_t> const& row_of,
+                                           sequence<std::int64_t>& speed) const {
   rule_view const v = view();
   stage_info const& of = v.stage(stage);
   int found = -1;
+  std::int64_t& own = speed[static_cast<std::size_t>(stage)];
   bool fine = true;
   for (std::int32_t r : readers) {
     int const row = row_of[static_cast<std::size_t>(r)];
     if (row < 0) return -1;
     each_load(v.p(), r, [&](node const& x) {
       if (x.a != of.tensor) return;
+      int moving = 0;
       for (int d = 0; d < x.c; ++d) {
         std::int64_t const by = v.coefficient(program::at(v.p().operands, x.b + d), v.stage(r).first_axis + row);
         if (by == 0) continue;
-        fine = fine && by > 0 && by < 8 && (found < 0 || found == d);
-        found = d;
+        std::int64_t const all = by > 0 && by < 8 ? by * speed[static_cast<std::size_t>(r)] : 0;
+        fine = fine && all > 0 && all < 64 && (found < 0 || (found == d && own == all));
+        found = d, own = all, ++moving;
       }
+      fine = fine && moving == 1;
     });
   }
   return fine ? found : -1;
@@ -130,6 +136,8 @@ WEFT_DECL rule_plan::strips rule_plan::strips_of(int host, strips made, sequence
   f.enter(host, tile);
   sequence<bool> inside(readers.size(), false);
   sequence<std::int32_t> row_of(readers.size(), -1);
+  sequence<std::int64_t> speed(readers.size(), 0);
+  speed[static_cast<std::size_t>(host)] = 1;
   inside[static_cast<std::size_t>(host)] = true, row_of[static_cast<std::size_t>(host)] = of.spatial - 2;
   f.read_by(host);
   made.bytes = f.elements(host) * size_bytes(program::at(v.p().tensors, of.tensor).type);
@@ -140,7 +148,7 @@ WEFT_DECL rule_plan::strips rule_plan::strips_of(int host, strips made, sequence
                !is_read_whole(v.p(), t) && f.is_known(t);
     for (std::int32_t r : readers[at]) all = all && inside[static_cast<std::size_t>(r)];
     if (!all || host_[at] != t) continue;
-    if (made.slides) row_of[at] = sliding_dimension(t, readers[at], row_of);
+    if (made.slides) row_of[at] = sliding_dimension(t, readers[at], row_of, speed);
     if (made.slides && row_of[at] < 0) continue;
     if (!v.is_inlined(t)) {
       double const lanes = static_cast<double>(v.lanes(t)), work = v.operations(t) / lanes, times = v.iterations(t) / v.iterations(t, false);
@@ -176,7 +184,7 @@ WEFT_DECL void rule_plan::find_strips() {
     stage_info const& of = v.stage(h);
     bool fine = host_[at] == h && !v.is_inlined(h) && of.reduced == 0 && of.scanned < 0 && of.by == nullptr && of.spatial >= 2 && of.results == 1;
     for (int a = 0; a < of.spatial; ++a) fine = fine && v.extent(h, a) > 0;
-    if (!fine || v.iterations(h) < 4096) continue;
+    if (!fine || v.bytes_of(of.tensor) <= static_cast<double>(in_.l1_bytes)) continue;
     strips best;
     std::int64_t const lanes = v.lanes(h), height = v.extent(h, of.spatial - 2), width = v.extent(h, of.spatial - 1);
     if (width < lanes) continue;
