@@ -125,6 +125,10 @@ struct kernel_texts {
 schedule make_schedule(compile_request const& r);
 
 namespace detail {
+#if !WEFT_HEADER_ONLY
+/// The instructions that a rule may pick (intrinsics.ipp).
+known_intrinsics instructions_by_rule();
+#endif
 /// What the how-lambda does with these choices of knob values, for `expanded`, the program of the request.
 schedule schedule_with(compile_request const& r, program const& expanded, sequence<std::int32_t> const& choices);
 /// Why a schedule can become no code for a CPU; empty: it can, perhaps with spilled registers.

@@ -113,6 +113,15 @@ inline rule_input rule_input_of(compile_request const& r) {
   program const& p = *r.what;
   target const& t = *r.machine;
   rule_input in{t.l1_bytes, t.l2_bytes, t.l3_bytes, t.threads, !is_set(r.wanted.bitwise, "WEFT_BITWISE")};
+#if !WEFT_HEADER_ONLY
+  known_intrinsics const known = instructions_by_rule();
+  for (int i = 0; i < known.count; ++i) {
+    intrinsic const* const by = known.first[i];
+    bool has = false;
+    for (machine_form const& f : by->forms) has = has || (f.lanes > 0 && 4 * f.lanes <= t.vector_bytes && t.has(f.feature));
+    if (has) in.dots.push_back(by);
+  }
+#endif
   in.strides.resize(p.tensors.size());
   in.constant.resize(p.tensors.size(), false);
   std::size_t next = 0;

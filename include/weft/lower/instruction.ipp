@@ -82,7 +82,8 @@ WEFT_DECL ir::expr lowering::instruction_value(intrinsic const& by, sequence<ir:
 /// Whether the terms of a lane stand side by side in memory, and the lanes one behind the other or are one for all. False where
 /// the memory of this call is to blame, or what is not known of it; where no memory would do, the schedule is refused.
 WEFT_DECL bool lowering::has_layout(intrinsic const& by, open_loop const& o, sequence<ir::expr> const& operands) const {
-  range_table const ranges = ranges_in(*now_, static_cast<int>(now_->loops.size()) - 1);
+  range_table const all_ranges = ranges_in(*now_, static_cast<int>(now_->loops.size()) - 1);
+  range_table ranges = all_ranges;
   auto const element = [&](ir::expr load, bool packed) {
     ir::expr flat = ir::index(m_, 0), stride = ir::index(m_, 1);
     for (std::size_t d = load->indices.size(); d-- > 0;) {
@@ -113,8 +114,11 @@ WEFT_DECL bool lowering::has_layout(intrinsic const& by, open_loop const& o, seq
     for (open_loop const& lanes : now_->loops) {
       if (fault != nullptr || lanes.how != loop_kind::vectorized || ir::is_literal(lanes.extent, 1)) continue;
       ir::expr const next = ir::binary(m_, op::add, ir::variable(m_, lanes.variable), ir::index(m_, 1));
+      // Of each lane but the last, behind which another panel may begin.
+      ranges.set(lanes.variable, ir::index(m_, 0), simplify(m_, ir::binary(m_, op::sub, lanes.extent, ir::index(m_, 1))));
       apart(ir::substitute(m_, terms[0], lanes.variable, next), terms[0], by.terms, 0,
             "its lanes do not stand behind each other in memory, and are not one for all");
+      ranges = all_ranges;
     }
     if (fault == nullptr && !found) return false;
     if (fault == nullptr) continue;

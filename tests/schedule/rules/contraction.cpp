@@ -134,3 +134,41 @@ TEST_CASE("a tile takes the registers that there are") {
         CHECK((t.rows >= 1 && t.rows <= rows && t.vectors >= 1));
       }
 }
+
+TEST_CASE("products of bytes, and of bf16, take the instructions that join several terms, where the machine has them") {
+  auto const a = drawn<std::uint8_t>(1, 70, 96);
+  auto const b = drawn<std::int8_t>(2, 96, 130);
+  check_rule(ab, a, b);
+  check_rule(ab, drawn<std::uint8_t>(1, 35, 97), drawn<std::int8_t>(2, 97, 67));
+  weft::target t = weft::x86_64_avx2();
+  CHECK(ab.on(t).loops(a, b).find(" by ") == std::string::npos);
+  t.features.push_back("avxvnni");
+#if !WEFT_HEADER_ONLY
+  CHECK(has_in_order(ab.on(t).loops(a, b), {"by vpdpbusd", "B_copy"}));
+  // One row uses each element once: packing it would be most of the work.
+  CHECK(ab.on(t).loops(drawn<std::uint8_t>(1, 1, 96), b).find(" by ") == std::string::npos);
+  t = weft::host();
+  if (t.has("avx512bf16")) {
+    auto const x = drawn<weft::bf16>(1, 70, 96), y = drawn<weft::bf16>(2, 96, 130);
+    CHECK(ab.on(t).loops(x, y).find("by vdpbf16ps") != std::string::npos);
+    // Which has not the bits of the loop.
+    CHECK(ab.on(t).with({.bitwise = true}).loops(x, y).find(" by ") == std::string::npos);
+  }
+#endif
+}
+TEST_CASE("rows that share what products in them read are computed some at a time, with all that stands between") {
+  auto const attended = weft::kernel<"attended">([](auto q, auto k, auto v) {
+    auto const scores = compute<"scores">(q.extent(0), k.extent(0), [=](auto i, auto j) {
+      return sum(q.extent(1), [=](auto e) { return q(i, e) * k(j, e); });
+    });
+    auto const total = compute<"total">(q.extent(0), [=](auto i) { return sum(k.extent(0), [=](auto j) { return weft::max(scores(i, j), 0); }); });
+    auto const weights = compute<"weights">(q.extent(0), k.extent(0), [=](auto i, auto j) { return weft::max(scores(i, j), 0) - total(i); });
+    return compute<"out">(q.extent(0), v.extent(1), [=](auto i, auto f) {
+      return sum(k.extent(0), [=](auto j) { return weights(i, j) * v(j, f); });
+    });
+  });
+  for (auto [l, s, e] : {std::array<std::int64_t, 3>{1, 1, 1}, {3, 40, 16}, {50, 64, 16}, {13, 130, 40}})
+    check_rule(attended, drawn<float>(1, l, e), drawn<float>(2, s, e), drawn<float>(3, s, 24));
+  auto const x = drawn<float>(1, 96, 64);
+  CHECK(has_in_order(attended.on(weft::x86_64_avx2()).loops(x, x, x), {"for io in", "scores", "unrolled ii in", "for ii in 0.."}) );
+}

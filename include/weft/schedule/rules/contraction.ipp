@@ -42,7 +42,7 @@ WEFT_DECL tile_axes rule_plan::axes_of_tile(int stage) const {
       if (one.step(c) == 0) continue;
       any = true;
       if (one.step(c) == 1) continue;
-      bool const worth = how_ == boldness::all && total / (v.iterations_of(one.tensor) + 1) >= in_.copy_reads;
+      bool const worth = how_ != boldness::loops && total / (v.iterations_of(one.tensor) + 1) >= in_.copy_reads;
       if (one.step(c) == no_step || !worth || !can_pack(stage, one.tensor, c)) fine = false;
       packed.push_back(one.tensor), score *= 0.8;
     }
@@ -83,9 +83,38 @@ WEFT_DECL bool rule_plan::can_pack(int stage, int tensor, int column) const {
   one.stage = stage, one.tensor = tensor;
   return d >= 0 && rank < 8 && may(one);
 }
+/// The instruction that joins several terms of `stage` at once in the lanes of `t.columns`, along its last reduced axis; null: none,
+/// or what it reads would have to be laid out anew for too little.
+WEFT_DECL intrinsic const* rule_plan::instruction_for(int stage, tile_axes const& t, int& panels) const {
+  rule_view const v = view();
+  stage_info const& of = v.stage(stage);
+  int const k = of.axes() - 1;
+  if (of.results != 1 || how_ == boldness::loops || t.rows < 0 || !t.packed.empty()) return nullptr;
+  for (intrinsic const* by : in_.dots) {
+    sequence<std::int32_t> loads;
+    int const body = v.p().result(of, 0).body;
+    bool const exact = !is_float(program::at(v.p().tensors, of.tensor).type);
+    if ((!exact && !in_.reassociate) || !by->match(v.p(), body, loads) || v.extent(stage, k) < 8 * by->terms) continue;
+    panels = -1;
+    bool fine = true;
+    for (std::int32_t load : loads) {
+      int const tensor = v.p().at(load).a;
+      for (access const& one : v.loads(stage)) {
+        if (one.tensor != tensor) continue;
+        if (one.step(t.columns) == 0) fine = fine && one.step(k) == 1;
+        else fine = fine && one.step(t.columns) == 1 && panels < 0, panels = tensor;
+      }
+    }
+    if (!fine || panels < 0 || !can_pack(stage, panels, t.columns) || dimension_of(stage, panels, k) < 0) continue;
+    if (v.iterations(stage) / (v.iterations_of(panels) + 1) < in_.copy_reads) continue;
+    return by;
+  }
+  return nullptr;
+}
 /// Lets `stage` read a copy of `tensor` in panels: `width` elements of the axis `column` side by side, all that a panel has
-/// behind one another.
-WEFT_DECL void rule_plan::pack(int stage, int tensor, int column, std::int64_t width) {
+/// behind one another. With `terms`, so many of the last reduced axis stand together, for an instruction.
+WEFT_DECL void rule_plan::pack(int stage, int tensor, int column, std::int64_t width, std::int64_t terms) {
+  int const together = terms > 1 ? dimension_of(stage, tensor, view().stage(stage).axes() - 1) : -1;
   int const d = dimension_of(stage, tensor, column), rank = program::at(s_.computation().tensors, tensor).rank;
   rule_view const before = view();
   sequence<std::int32_t> outside, within;  // dimensions that spatial axes walk, and the others
@@ -108,8 +137,9 @@ WEFT_DECL void rule_plan::pack(int stage, int tensor, int column, std::int64_t w
   };
   for (std::int32_t k : outside) dimension(k, 1, 0);
   dimension(d, width, 0);
-  for (std::int32_t k : within) dimension(k, 1, 0);
+  for (std::int32_t k : within) dimension(k, k == together ? terms : 1, 0);
   dimension(d, 1, width);
+  if (together >= 0) dimension(together, 1, terms);
   layout.numbers.push_back(0);
   s_.take(layout);
   // Read as it lies in memory, row by row: panel by panel, each of its rows would be on another page.
@@ -120,18 +150,27 @@ WEFT_DECL void rule_plan::pack(int stage, int tensor, int column, std::int64_t w
   turned.push_back(v.loop(copy, first));
   bool gaps = false;
   for (access const& one : v.loads(copy)) gaps = gaps || one.step(rank) != 1;
-  if (!gaps) reorder(turned);
-  elementwise(copy, 0, true);
+  if (together >= 0) {  // several rows at a time, element by element
+    turned.push_back(v.loop(copy, rank));
+    turned.push_back(v.loop(copy, rank + 1));
+    reorder(turned);
+    mark(verb::unroll, turned.back());
+    run_parallel({turned[0]}, cycles(copy));
+  } else {
+    if (!gaps) reorder(turned);
+    elementwise(copy, 0, true);
+  }
   if (constant) place(verb::prepack, copy);
 }
 /// What is read in vectors that lie far apart is packed where each of them is used often enough to pay for it.
 WEFT_DECL sequence<std::int32_t> rule_plan::worth_packing(int stage, tile_axes const& t) const {
   sequence<std::int32_t> found = t.packed;
-  if (t.rows < 0 || how_ != boldness::all) return found;
+  if (t.rows < 0 || how_ == boldness::loops) return found;
   rule_view const v = view();
   double const rows = static_cast<double>(v.extent(stage, t.rows) < 0 ? 0 : v.extent(stage, t.rows));
   for (access const& one : v.loads(stage)) {
     if (one.step(t.columns) != 1 || one.step(t.rows) != 0) continue;
+    if (v.extent(stage, t.columns) >= 0 && v.extent(stage, t.columns) <= 4 * v.lanes(stage)) continue;  // it is one panel
     bool const constant = static_cast<std::size_t>(one.tensor) < in_.constant.size() && in_.constant[static_cast<std::size_t>(one.tensor)];
     bool const large = v.bytes_of(one.tensor) > 2 * static_cast<double>(in_.l1_bytes), often = rows >= (constant ? 2 : 4 * in_.copy_reads);
     if (large && often && can_pack(stage, one.tensor, t.columns)) found.push_back(one.tensor);
@@ -146,8 +185,12 @@ WEFT_DECL void rule_plan::contraction(int stage, tile_axes const& t) {
   std::int64_t const lanes = before.lanes(stage);
   register_tile_size const tile = best_tile(extent(t.rows), extent(t.columns), lanes, s_.limits.vector_registers);
   std::int64_t const width = tile.vectors * lanes;
-  sequence<std::int32_t> const packed = worth_packing(stage, t);
-  for (std::int32_t tensor : packed) pack(stage, tensor, t.columns, width);
+  int panels = -1;
+  intrinsic const* const by = instruction_for(stage, t, panels);
+  sequence<std::int32_t> packed;
+  if (by != nullptr) packed.push_back(panels);
+  else packed = worth_packing(stage, t);
+  for (std::int32_t tensor : packed) pack(stage, tensor, t.columns, width, by != nullptr ? by->terms : 1);
   rule_view const v = view();
   stage_info const of = v.stage(stage);
   bool scattered = false;  // each row of a panel is on another page, in a tensor that is read once
@@ -161,7 +204,13 @@ WEFT_DECL void rule_plan::contraction(int stage, tile_axes const& t) {
     if (a != t.columns && a != t.rows) others.push_back(v.loop(stage, a));
   for (int a = of.spatial; a < of.axes(); ++a) reduced.push_back(v.loop(stage, a));
   // A panel of this many terms takes a sixteenth of the second cache.
-  std::int64_t const block = in_.l2_bytes / (16 * width * widest_bytes(v.p(), of)), k = trips(reduced[0]);
+  std::int64_t const block = in_.l2_bytes / (16 * width * widest_bytes(v.p(), of));
+  parts words{};
+  if (by != nullptr) {
+    words = split(reduced.back(), by->terms);
+    reduced.back() = words.outer;
+  }
+  std::int64_t const k = trips(reduced[0]);
   if (t.rows < 0 && reduced.size() == 1 && columns.outer >= 0 && k >= 16) {
     terms = split(reduced[0], 8);  // rows of what is read, each from one end to the other: eight at a time
     reduced[0] = terms.inner;
@@ -192,6 +241,7 @@ WEFT_DECL void rule_plan::contraction(int stage, tile_axes const& t) {
   for (std::int32_t l : reduced) order.push_back(l);
   order.push_back(rows.inner);
   order.push_back(columns.inner);
+  order.push_back(words.inner);
   reorder(order);
   std::int64_t copies = tile.rows * tile.vectors;
   for (std::size_t i = reduced.size(); i-- > 0; copies *= trips(reduced[i])) {
@@ -200,6 +250,11 @@ WEFT_DECL void rule_plan::contraction(int stage, tile_axes const& t) {
   }
   mark(verb::unroll, rows.inner);
   mark(verb::vectorize, columns.inner);
+  if (by != nullptr) {
+    step dot{verb::tensorize, 1, {words.inner}};
+    dot.by = by;
+    if (may(dot)) s_.take(dot);
+  }
   if (piece >= 0) mark(verb::parallel, piece);
   else run_parallel(others, total);
   for (access const& one : v.loads(stage)) {  // the processor sees no pattern in rows of a few lines each
@@ -208,18 +263,27 @@ WEFT_DECL void rule_plan::contraction(int stage, tile_axes const& t) {
     if (scattered && t.rows >= 0 && one.step(t.columns) == 1 && may(ahead)) s_.take(ahead);
   }
 }
-/// Of a stage that is computed in a loop of another: vectors of sums, as many as registers hold, for each row.
-WEFT_DECL void rule_plan::tile_of_guest(int stage, tile_axes const& t, int depth) {
+/// Of a stage that is computed in a loop of another, or whose rows others are computed in: vectors of sums, as many as registers hold,
+/// for each row or for some together.
+WEFT_DECL void rule_plan::tile_of_guest(int stage, tile_axes const& t, int depth, std::int64_t rows) {
+  std::int64_t const lanes = view().lanes(stage), width = 4 * lanes;
+  if (rows > 1)
+    for (std::int32_t tensor : worth_packing(stage, t)) pack(stage, tensor, t.columns, width);
   rule_view const v = view();
   stage_info const of = v.stage(stage);
-  parts const columns = cut(v.loop(stage, t.columns), 4 * v.lanes(stage));
-  sequence<std::int32_t> order;
+  // Those of the stage around are split off already; of a guest it is the part that is read, one round.
+  loop_info const all_rows = s_.at(s_.loop_of[static_cast<std::size_t>(of.first_axis + depth - 1)]);
+  parts const row = rows == 1 ? parts{} : all_rows.is_split() ? parts{-1, all_rows.inner} : cut(v.loop(stage, depth - 1), rows);
+  parts const columns = cut(v.loop(stage, t.columns), width);
+  sequence<std::int32_t> order(1, row.outer);
   for (int a = depth; a < of.spatial; ++a)
     if (a != t.columns) order.push_back(v.loop(stage, a));
   order.push_back(columns.outer);
   for (int a = of.spatial; a < of.axes(); ++a) order.push_back(v.loop(stage, a));
+  order.push_back(row.inner);
   order.push_back(columns.inner);
   reorder(order);
+  mark(verb::unroll, row.inner);
   mark(verb::vectorize, columns.inner);
 }
 /// A product and what becomes of each of its elements: tiles of the result, for each of which the sums stay in registers.

@@ -88,7 +88,7 @@ WEFT_DECL void rule_plan::elementwise(int stage, int first_axis, bool alone) {
 /// Brings what a tile reads across its rows onto the stack, line by line: in memory the lines of a tile may be so far apart
 /// that all fall into one set of a cache.
 WEFT_DECL void rule_plan::copy_tiles(int stage, sequence<access> const& all, int axis, int other, int at) {
-  if (how_ != boldness::all || at < 0) return;
+  if (how_ == boldness::loops || at < 0) return;
   for (access const& one : all) {
     if (one.step(axis) == 0 || one.step(axis) == 1 || one.step(other) != 1 || one.tensor == view().stage(stage).tensor) continue;
     int const copy = add_stage(verb::cache_read, stage, one.tensor);
@@ -115,29 +115,58 @@ WEFT_DECL void rule_plan::guest(int stage, int depth) {
   tile_axes const t = axes_of_tile(stage);
   if (t.columns >= depth && t.packed.empty()) tile_of_guest(stage, t, depth);
 }
-/// Rows one after the other, all that a row needs inside of its iteration.
+/// Rows one after the other, all that a row needs inside of its iteration; some at a time, where one of these stages is a product that
+/// uses what it reads for several rows.
 WEFT_DECL void rule_plan::rows_with_guests(int stage) {
   sequence<std::int32_t> const guests = guests_of(stage);
   int depth = view().stage(stage).spatial;
   for (std::int32_t g : guests)
     if (int const d = depth_[static_cast<std::size_t>(g)]; d < depth) depth = d;
   double const total = cycles(stage);
-  for (std::int32_t g : guests) guest(g, depth);
+  std::int64_t const at_once = rows_at_once(stage, guests, depth);
+  auto const product = [&](int s) {
+    tile_axes const t = axes_of_tile(s);
+    bool const rows = at_once > 1 && t.rows == depth - 1;
+    if (view().stage(s).reduced == 0 || t.columns < depth || (!rows && !t.packed.empty())) return false;
+    tile_of_guest(s, t, depth, rows ? at_once : 1);
+    return true;
+  };
+  for (std::int32_t g : guests) {
+    bool const by_rows = at_once > 1 && axes_of_tile(g).rows == depth - 1;
+    if (!by_rows || !product(g)) guest(g, depth);
+  }
   stage_info const of = view().stage(stage);
+  parts last{};
   if (of.reduced > 0) {
-    tile_axes const t = axes_of_tile(stage);
-    if (t.columns >= depth && t.packed.empty()) tile_of_guest(stage, t, depth);
-    else in_parts(stage);
+    if (at_once > 1) last = split(view().loop(stage, depth - 1), at_once);
+    if (!product(stage)) in_parts(stage);
   } else {
     elementwise(stage, depth, false);
+    if (at_once > 1) last = split(view().loop(stage, depth - 1), at_once);
   }
   sequence<std::int32_t> rows;
-  for (int a = 0; a < depth; ++a) rows.push_back(view().loop(stage, a));
+  for (int a = 0; a < depth; ++a) rows.push_back(a + 1 == depth && last.outer >= 0 ? last.outer : view().loop(stage, a));
   std::int64_t outermost = trips(rows[0]);
   if (depth > 1 && outermost >= 0 && outermost < 4 * in_.threads && is_worth_a_fork(total)) rows = {fuse(rows)};
   run_parallel(rows, total);
   for (std::size_t i = guests.size(); i-- > 0;) place(verb::compute_at, guests[i], rows.back());
   if (of.reduced == 0) store_past_caches(stage);
+}
+/// How many rows share what a product in them reads.
+WEFT_DECL std::int64_t rule_plan::rows_at_once(int stage, sequence<std::int32_t> const& guests, int depth) const {
+  sequence<std::int32_t> all = guests;
+  all.push_back(stage);
+  std::int64_t found = 1;
+  double most = 0;
+  rule_view const v = view();
+  for (std::int32_t s : all) {
+    if (v.stage(s).reduced == 0 || v.extent(s, depth - 1) < 2) continue;
+    tile_axes const t = axes_of_tile(s);
+    if (t.columns < depth || t.rows != depth - 1 || v.extent(s, t.columns) < 1 || v.iterations(s) <= most) continue;
+    most = v.iterations(s);
+    found = best_tile(v.extent(s, t.rows), v.extent(s, t.columns), v.lanes(s), s_.limits.vector_registers).rows;
+  }
+  return found;
 }
 
 }  // namespace detail

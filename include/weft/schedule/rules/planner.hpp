@@ -6,8 +6,31 @@
 namespace weft::inline WEFT_ABI {
 namespace detail {
 
-/// How much a plan dares: everything; loops alone, each stage where it is; nothing.
-enum class boldness : std::uint8_t { all, loops };
+/// How much a plan dares: everything; no tiles of several stages; loops alone, each stage where it is.
+enum class boldness : std::uint8_t { strips, all, loops };
+
+/// From which element to which an index runs.
+struct index_range {
+  std::int64_t low = no_step, high = no_step;
+  bool known() const { return low != no_step && high != no_step; }
+};
+/// What is read of each stage where a part of one stage is computed: filled from readers to what they read.
+class parts_read {
+ public:
+  explicit parts_read(rule_view const& v) : v_(v), regions_(v.p().stages.size()) {}
+  sequence<index_range> whole(int stage) const;
+  void enter(int stage, sequence<index_range> const& part) { regions_[static_cast<std::size_t>(stage)] = part; }
+  void read_by(int reader);
+  bool is_known(int stage) const { return !regions_[static_cast<std::size_t>(stage)].empty(); }
+  double elements(int stage, std::int64_t lanes = 0, int left_out = -1) const;
+
+ private:
+  index_range of_index(int id, int reader);
+
+  rule_view const& v_;
+  sequence<sequence<index_range>> regions_;
+  int fuel_ = 0;
+};
 
 /// A tile of sums in vector registers: rows of so many vectors.
 struct register_tile_size {
@@ -42,9 +65,9 @@ class rule_plan {
   };
   rule_view view() const { return rule_view(s_, in_); }
   bool may(step const& one) const { return schedule::check(s_, one).v != verdict::illegal; }
-  parts split(int l, std::int64_t factor);
+  parts split(int l, std::int64_t factor, tail at_end = tail::guard);
   /// As split, but a loop that is no longer than the factor stays whole: then there is no outer part.
-  parts cut(int l, std::int64_t factor);
+  parts cut(int l, std::int64_t factor, tail at_end = tail::guard);
   void mark(verb what, int l);
   void reorder(sequence<std::int32_t> const& loops);
   int fuse(sequence<std::int32_t> const& loops);
@@ -66,6 +89,24 @@ class rule_plan {
   void run_parallel(sequence<std::int32_t> const& loops, double cycles);
   void nest_of(int stage);
 
+  // --- strips.ipp
+  struct strips {
+    std::int64_t rows = 0, columns = 0;  // of a tile
+    bool slides = false;                 // else: row by row, the last ones kept
+    struct part {
+      std::int32_t stage = -1, row = -1;  // its dimension that slides
+      std::int64_t kept = 0;              // so many rows
+    };
+    sequence<part> stages{};  // that are computed in it, what is read behind what reads it
+    double gain = 0, bytes = 0;
+  };
+  std::int64_t vector_width(int stage) const;
+  int sliding_dimension(int stage, sequence<std::int32_t> const& readers, sequence<std::int32_t> const& row_of,
+                        sequence<std::int64_t>& speed) const;
+  strips strips_of(int host, strips made, sequence<sequence<std::int32_t>> const& readers) const;
+  void find_strips();
+  void tiles_with_strips(int stage);
+
   // --- elementwise.ipp
   int vector_axis(rule_view const& v, int stage, sequence<access> const& all) const;
   void elementwise(int stage, int first_axis, bool alone);
@@ -79,11 +120,13 @@ class rule_plan {
   tile_axes axes_of_tile(int stage) const;
   void contraction(int stage, tile_axes const& t);
   bool tile_with_guests(int stage);
-  void tile_of_guest(int stage, tile_axes const& t, int depth);
+  void tile_of_guest(int stage, tile_axes const& t, int depth, std::int64_t rows = 1);
+  std::int64_t rows_at_once(int stage, sequence<std::int32_t> const& guests, int depth) const;
   int dimension_of(int stage, int tensor, int column) const;
   bool can_pack(int stage, int tensor, int column) const;
   sequence<std::int32_t> worth_packing(int stage, tile_axes const& t) const;
-  void pack(int stage, int tensor, int column, std::int64_t width);
+  intrinsic const* instruction_for(int stage, tile_axes const& t, int& panels) const;
+  void pack(int stage, int tensor, int column, std::int64_t width, std::int64_t terms = 1);
 
   // --- reduction.ipp
   bool in_parts(int stage);
@@ -99,6 +142,7 @@ class rule_plan {
   boldness how_;
   sequence<std::int32_t> host_;   // by stage: in whose nest it is computed; itself: in its own
   sequence<std::int32_t> depth_;  // by stage: how many leading axes it shares with its host
+  sequence<strips> strips_;       // by stage: what is computed in tiles of it
   sequence<std::int32_t> joins_;  // stages that join parts, to be placed
   sequence<bool> alone_;          // by stage: stays in a nest of its own; of those behind the last one nothing is said
 };
@@ -111,4 +155,5 @@ class rule_plan {
 #include "weft/schedule/rules/contraction.ipp"
 #include "weft/schedule/rules/planner.ipp"
 #include "weft/schedule/rules/reduction.ipp"
+#include "weft/schedule/rules/strips.ipp"
 #endif

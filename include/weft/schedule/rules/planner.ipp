@@ -4,14 +4,15 @@ namespace weft::inline WEFT_ABI {
 namespace detail {
 
 // --- steps ------------------------------------------------------------------------------------------------------
-WEFT_DECL rule_plan::parts rule_plan::split(int l, std::int64_t factor) {
+WEFT_DECL rule_plan::parts rule_plan::split(int l, std::int64_t factor, tail at_end) {
   step one{verb::split, 1, {l}, factor};
+  one.word = static_cast<std::uint8_t>(at_end);
   if (!s_.take(one)) return {};
   return {s_.at(l).outer, s_.at(l).inner};
 }
-WEFT_DECL rule_plan::parts rule_plan::cut(int l, std::int64_t factor) {
+WEFT_DECL rule_plan::parts rule_plan::cut(int l, std::int64_t factor, tail at_end) {
   if (trips(l) >= 0 && trips(l) <= factor) return {-1, l};
-  return split(l, factor);
+  return split(l, factor, at_end);
 }
 WEFT_DECL void rule_plan::mark(verb what, int l) {
   step one{what, 1, {l}};
@@ -66,9 +67,17 @@ WEFT_DECL void rule_plan::inline_stages() {
     bool by_function = is_read_whole(v.p(), t);
     for (std::int32_t r : readers[static_cast<std::size_t>(t)]) {
       by_function = by_function || v.stage(r).by != nullptr;
-      int places = 0;
-      each_load(v.p(), r, [&](node const& x) { places += x.a == of.tensor; });
-      evaluations += v.iterations(r) * places;
+      sequence<node> places;  // an element that is read twice is computed once
+      each_load(v.p(), r, [&](node const& x) {
+        if (x.a != of.tensor) return;
+        for (node const& other : places) {
+          bool same = true;
+          for (int d = 0; d < x.c; ++d) same = same && v.are_equal(program::at(v.p().operands, x.b + d), program::at(v.p().operands, other.b + d));
+          if (same) return;
+        }
+        places.push_back(x);
+      });
+      evaluations += v.iterations(r) * static_cast<double>(places.size());
     }
     double const work = v.operations(t), times = evaluations / (v.iterations(t) + 1);
     // Once each: its memory is saved. More often: where that is less than to store it and to load it again.
@@ -81,13 +90,15 @@ WEFT_DECL void rule_plan::find_hosts() {
   program const& p = s_.computation();
   sequence<sequence<std::int32_t>> const readers = readers_of(p);
   int const count = static_cast<int>(readers.size());
-  host_.resize(readers.size(), 0), depth_.resize(readers.size(), 0);
+  host_.resize(readers.size(), -1), depth_.resize(readers.size(), 0), strips_.resize(readers.size(), {});
   rule_view const v = view();
   for (int t = count - 1; t >= 0; --t) {
     auto const at = static_cast<std::size_t>(t);
     stage_info const& of = v.stage(t);
+    if (host_[at] >= 0 && (host_[at] != t || !strips_[at].stages.empty())) continue;  // in a tile, or in tiles
     host_[at] = t, depth_[at] = of.spatial;
-    bool const fixed = how_ != boldness::all || (at < alone_.size() && alone_[at]) || v.is_output(t) || of.by != nullptr || of.scanned >= 0;
+    bool const alone = at < alone_.size() && alone_[at];
+    bool const fixed = how_ == boldness::loops || alone || v.is_output(t) || of.by != nullptr || of.scanned >= 0;
     if (fixed || is_read_whole(p, t) || readers[at].empty()) continue;
     int host = -1, depth = of.spatial;
     for (std::int32_t r : readers[at]) {
@@ -144,7 +155,9 @@ WEFT_DECL void rule_plan::nest_of(int stage) {
   rule_view const v = view();
   stage_info const of = v.stage(stage);
   if (of.by != nullptr) return;
-  if (!guests_of(stage).empty()) {
+  if (static_cast<std::size_t>(stage) < strips_.size() && !strips_[static_cast<std::size_t>(stage)].stages.empty()) {
+    tiles_with_strips(stage);
+  } else if (!guests_of(stage).empty()) {
     if (!tile_with_guests(stage)) rows_with_guests(stage);
   } else if (of.reduced > 0) {
     reduction(stage);
@@ -153,7 +166,8 @@ WEFT_DECL void rule_plan::nest_of(int stage) {
   }
 }
 WEFT_DECL void rule_plan::write() {
-  if (how_ == boldness::all && !in_.in_place) inline_stages();
+  if (how_ != boldness::loops && !in_.in_place) inline_stages();
+  if (how_ == boldness::strips) find_strips();
   find_hosts();
   int const count = static_cast<int>(host_.size());
   for (int t = 0; t < count && s_.state != verdict::illegal; ++t)

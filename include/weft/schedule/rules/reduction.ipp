@@ -49,7 +49,7 @@ WEFT_DECL bool rule_plan::in_parts(int stage) {
   rule_view const v = view();
   stage_info const of = v.stage(stage);
   int k = contiguous_reduced_axis(v, stage);
-  if (how_ != boldness::all || k < 0 || of.spatial > 6 || of.by != nullptr || !order_may_change(stage)) return false;
+  if (how_ == boldness::loops || k < 0 || of.spatial > 6 || of.by != nullptr || !order_may_change(stage)) return false;
   bool const own_nest = host_[static_cast<std::size_t>(stage)] == stage;
   std::int64_t const terms = v.extent(stage, k), lanes = v.lanes(stage);
   std::int64_t const count = terms >= 16 * lanes ? 4 * lanes : terms >= 4 * lanes ? 2 * lanes : lanes;

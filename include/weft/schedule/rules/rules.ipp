@@ -5,8 +5,8 @@
 namespace weft::inline WEFT_ABI {
 
 WEFT_DECL void schedule_by_rule(schedule& s, rule_input const& in) {
-  for (detail::boldness const how : {detail::boldness::all, detail::boldness::loops}) {
-    if (how == detail::boldness::all && in.in_place) continue;
+  for (detail::boldness const how : {detail::boldness::strips, detail::boldness::all, detail::boldness::loops}) {
+    if (how != detail::boldness::loops && in.in_place) continue;
     schedule tried = s;
     detail::rule_plan(tried, in, how).write();
     if (tried.state == verdict::illegal || !written_out_too_often(tried).empty() || !register_pressure(tried).empty())

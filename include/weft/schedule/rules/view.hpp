@@ -36,6 +36,8 @@ class rule_view {
   std::int64_t coefficient(int id, int axis) const;
   /// What a choice by extents comes to, as broadcasting writes it; any other node as it is.
   int chosen(int id) const;
+  /// Whether two nodes surely have the same value.
+  bool are_equal(int x, int y, int depth = 6) const;
   /// The value of an extent expression; -1: not a number.
   std::int64_t value(int id) const;
   /// Operations for one iteration, with those of inlined stages.

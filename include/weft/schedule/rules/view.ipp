@@ -46,6 +46,19 @@ WEFT_DECL int rule_view::chosen(int id) const {
   }
   return id;
 }
+WEFT_DECL bool rule_view::are_equal(int x, int y, int depth) const {
+  if (x == y) return true;
+  if (x < 0 || y < 0 || depth == 0) return false;
+  x = chosen(x), y = chosen(y);
+  node const &a = p_.at(x), &b = p_.at(y);
+  if (a.kind != b.kind || a.type != b.type) return false;
+  if (a.kind == op::axis) return a.a == b.a;
+  if (a.kind == op::literal) return a.value == b.value;
+  if (a.kind == op::extent) return a.a == b.a && a.b == b.b;
+  if (arity(a.kind) == 0) return false;
+  return are_equal(a.a, b.a, depth - 1) && (a.b < 0) == (b.b < 0) && (a.b < 0 || are_equal(a.b, b.b, depth - 1)) &&
+         (a.c < 0) == (b.c < 0) && (a.c < 0 || are_equal(a.c, b.c, depth - 1));
+}
 WEFT_DECL std::int64_t rule_view::coefficient(int id, int axis) const {
   int fuel = 200;  // an index may share parts with itself over and over
   return coefficient(id, axis, fuel);

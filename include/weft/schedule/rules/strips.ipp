@@ -1,0 +1,242 @@
+#include "weft/schedule/rules/planner.hpp"
+
+namespace weft::inline WEFT_ABI {
+namespace detail {
+
+// --- how much of each stage a tile of another one reads -----------------------------------------------------------
+WEFT_DECL index_range parts_read::of_index(int id, int reader) {
+  id = v_.chosen(id);
+  node const& n = v_.p().at(id);
+  if (n.kind == op::literal) return {n.value, n.value};
+  if (n.kind == op::axis) {
+    stage_info const& s = v_.stage(reader);
+    int const a = n.a - s.first_axis;
+    if (a < 0 || a >= s.axes()) return {};
+    if (a < s.spatial) return regions_[static_cast<std::size_t>(reader)][static_cast<std::size_t>(a)];
+    return {0, v_.extent(reader, a) - 1};
+  }
+  if (std::int64_t const number = n.kind == op::extent ? v_.value(id) : -1; number >= 0) return {number, number};
+  if (arity(n.kind) == 0 || n.type != dtype::i64 || --fuel_ < 0) return {};
+  bool const choice = n.kind == op::select;
+  index_range const a = of_index(choice ? n.b : n.a, reader);
+  index_range const b = choice ? of_index(n.c, reader) : n.b >= 0 ? of_index(n.b, reader) : index_range{0, 0};
+  constexpr std::int64_t far = std::int64_t(1) << 30;
+  if (!a.known() || !b.known() || a.low < -far || a.high > far || b.low < -far || b.high > far) {
+    bool const bound = n.kind == op::min || n.kind == op::max;  // of which one side is enough, and the extent has the other
+    return bound && a.known() ? a : bound && b.known() ? b : index_range{};
+  }
+  auto const least = [](std::int64_t x, std::int64_t y) { return x < y ? x : y; };
+  auto const most = [](std::int64_t x, std::int64_t y) { return x < y ? y : x; };
+  switch (n.kind) {
+    case op::add: return {a.low + b.low, a.high + b.high};
+    case op::sub: return {a.low - b.high, a.high - b.low};
+    case op::neg: return {-a.high, -a.low};
+    case op::mul: {
+      std::int64_t const x = a.low * b.low, y = a.low * b.high, z = a.high * b.low, w = a.high * b.high;
+      return {least(least(x, y), least(z, w)), most(most(x, y), most(z, w))};
+    }
+    case op::floor_div: return b.low == b.high && b.low > 0 ? index_range{floor_div(a.low, b.low), floor_div(a.high, b.low)} : index_range{};
+    case op::floor_mod:
+      if (b.low != b.high || b.low <= 0) return {};
+      if (floor_div(a.low, b.low) != floor_div(a.high, b.low)) return {0, b.low - 1};
+      return {a.low - floor_div(a.low, b.low) * b.low, a.high - floor_div(a.low, b.low) * b.low};
+    case op::min: return {least(a.low, b.low), least(a.high, b.high)};
+    case op::max: return {most(a.low, b.low), most(a.high, b.high)};
+    case op::select: return {least(a.low, b.low), most(a.high, b.high)};
+    default: return {};
+  }
+}
+WEFT_DECL sequence<index_range> parts_read::whole(int stage) const {
+  sequence<index_range> all;
+  for (int a = 0; a < v_.stage(stage).spatial; ++a) all.push_back({0, v_.extent(stage, a) - 1});
+  return all;
+}
+/// Notes what `reader`, of which its own part is known, reads of all stages.
+WEFT_DECL void parts_read::read_by(int reader) {
+  program const& p = v_.p();
+  each_load(p, reader, [&](node const& x) {
+    int const from = program::at(p.tensors, x.a).stage;
+    if (from < 0) return;
+    sequence<index_range>& region = regions_[static_cast<std::size_t>(from)];
+    sequence<index_range> const all = whole(from);
+    bool const first = region.empty();
+    if (first) region = all;
+    for (int d = 0; d < x.c && static_cast<std::size_t>(d) < all.size(); ++d) {
+      auto const at = static_cast<std::size_t>(d);
+      fuel_ = 400;
+      index_range r = of_index(program::at(p.operands, x.b + d), reader);
+      if (!r.known()) r = all[at];
+      if (r.low < 0) r.low = 0;
+      if (r.high > all[at].high) r.high = all[at].high;
+      if (first || r.low < region[at].low) region[at].low = r.low;
+      if (first || r.high > region[at].high) region[at].high = r.high;
+    }
+  });
+}
+/// Those of a part; along the last dimension whole vectors of so many lanes, and one more for the loop around them. But for the
+/// dimension `left_out`.
+WEFT_DECL double parts_read::elements(int stage, std::int64_t lanes, int left_out) const {
+  sequence<index_range> const& region = regions_[static_cast<std::size_t>(stage)];
+  double count = 1;
+  for (std::size_t d = 0; d < region.size(); ++d) {
+    std::int64_t const n = region[d].high < region[d].low ? 1 : region[d].high - region[d].low + 1;
+    if (static_cast<int>(d) == left_out) continue;
+    count *= static_cast<double>(lanes > 0 && d + 1 == region.size() ? (ceil_div(n, lanes) + 1) * lanes : n);
+  }
+  return count;
+}
+
+// --- which stages are computed in tiles of which nest --------------------------------------------------------------
+/// Lanes of the vectors that a loop over elements is cut into: few operations are done for several vectors at once.
+WEFT_DECL std::int64_t rule_plan::vector_width(int stage) const {
+  double const work = view().operations(stage);
+  return view().lanes(stage) * (work <= 8 ? 4 : work <= 20 ? 2 : 1);
+}
+/// The dimension of `stage` along which its readers' rows move forward; -1: none, or none known. A row of the tile moves all that is read
+/// of it by the same number of elements, `speed`, so what is kept is as much for each row.
+WEFT_DECL int rule_plan::sliding_dimension(int stage, sequence<std::int32_t> const& readers, sequence<std::int32_t> const& row_of,
+                                           sequence<std::int64_t>& speed) const {
+  rule_view const v = view();
+  stage_info const& of = v.stage(stage);
+  int found = -1;
+  std::int64_t& own = speed[static_cast<std::size_t>(stage)];
+  bool fine = true;
+  for (std::int32_t r : readers) {
+    int const row = row_of[static_cast<std::size_t>(r)];
+    if (row < 0) return -1;
+    each_load(v.p(), r, [&](node const& x) {
+      if (x.a != of.tensor) return;
+      int moving = 0;
+      for (int d = 0; d < x.c; ++d) {
+        std::int64_t const by = v.coefficient(program::at(v.p().operands, x.b + d), v.stage(r).first_axis + row);
+        if (by == 0) continue;
+        std::int64_t const all = by > 0 && by < 8 ? by * speed[static_cast<std::size_t>(r)] : 0;
+        fine = fine && all > 0 && all < 64 && (found < 0 || (found == d && own == all));
+        found = d, own = all, ++moving;
+      }
+      fine = fine && moving == 1;
+    });
+  }
+  return fine ? found : -1;
+}
+/// What it takes to compute `host`, and all that only it reads, in tiles of rows x columns, or row by row.
+WEFT_DECL rule_plan::strips rule_plan::strips_of(int host, strips made, sequence<sequence<std::int32_t>> const& readers) const {
+  rule_view const v = view();
+  stage_info const& of = v.stage(host);
+  parts_read f(v);
+  sequence<index_range> tile = f.whole(host);
+  double tiles = 1;
+  for (int const axis : {of.spatial - 2, of.spatial - 1}) {
+    index_range& r = tile[static_cast<std::size_t>(axis)];
+    std::int64_t const n = v.extent(host, axis), wanted = axis == of.spatial - 1 ? made.columns : made.slides ? 1 : made.rows, size = wanted < n ? wanted : n;
+    if (!made.slides || axis == of.spatial - 1) tiles *= static_cast<double>(ceil_div(n, size));
+    r.low = n / size / 2 * size;  // one in the middle
+    r.high = (r.low + size < n ? r.low + size : n) - 1;
+  }
+  f.enter(host, tile);
+  sequence<bool> inside(readers.size(), false);
+  sequence<std::int32_t> row_of(readers.size(), -1);
+  sequence<std::int64_t> speed(readers.size(), 0);
+  speed[static_cast<std::size_t>(host)] = 1;
+  inside[static_cast<std::size_t>(host)] = true, row_of[static_cast<std::size_t>(host)] = of.spatial - 2;
+  f.read_by(host);
+  made.bytes = f.elements(host) * size_bytes(program::at(v.p().tensors, of.tensor).type);
+  for (int t = host - 1; t >= 0; --t) {
+    auto const at = static_cast<std::size_t>(t);
+    stage_info const& one = v.stage(t);
+    bool all = !readers[at].empty() && !v.is_output(t) && one.by == nullptr && one.scanned < 0 && one.results == 1 &&
+               !is_read_whole(v.p(), t) && f.is_known(t);
+    for (std::int32_t r : readers[at]) all = all && inside[static_cast<std::size_t>(r)];
+    if (!all || host_[at] != t) continue;
+    if (made.slides) row_of[at] = sliding_dimension(t, readers[at], row_of, speed);
+    if (made.slides && row_of[at] < 0) continue;
+    if (!v.is_inlined(t)) {
+      double const lanes = static_cast<double>(v.lanes(t)), work = v.operations(t) / lanes, times = v.iterations(t) / v.iterations(t, false);
+      double const element = size_bytes(program::at(v.p().tensors, one.tensor).type), stored = v.iterations(t, false);
+      std::int64_t const width = vector_width(t);
+      double const part = made.slides ? f.elements(t, width, row_of[at]) * static_cast<double>(v.extent(t, row_of[at])) : f.elements(t, width);
+      // What is stored whole comes back from a cache or from memory: some bytes a cycle (20 GB/s each way, EPYC, Zen 4).
+      double const far = stored * element > static_cast<double>(in_.l2_bytes) / 2 ? 2 * stored * element / 6 : 0;
+      double const in_tiles = part * tiles * times * work, apart = v.iterations(t) * work + far;
+      if (in_tiles > apart) continue;
+      std::int64_t rows = 1;
+      if (made.slides)
+        for (; static_cast<double>(rows) < f.elements(t) / f.elements(t, 0, row_of[at]); rows *= 2) {}
+      made.stages.push_back({t, made.slides ? row_of[at] : -1, rows});
+      made.gain += apart - in_tiles;
+      made.bytes += (made.slides ? f.elements(t, 0, row_of[at]) * static_cast<double>(rows) : f.elements(t)) * element;
+    }
+    inside[at] = true;
+    f.read_by(t);
+  }
+  return made;
+}
+/// Stages that are read in a window, and those that these read: in tiles of the nest that reads them last, so that what one stage
+/// leaves the next one finds in the second cache.
+WEFT_DECL void rule_plan::find_strips() {
+  program const& p = s_.computation();
+  sequence<sequence<std::int32_t>> const readers = readers_of(p);
+  host_.resize(readers.size(), 0), depth_.resize(readers.size(), 0), strips_.resize(readers.size(), {});
+  for (std::size_t t = 0; t < readers.size(); ++t) host_[t] = static_cast<std::int32_t>(t);
+  rule_view const v = view();
+  for (int h = static_cast<int>(readers.size()) - 1; h > 0; --h) {
+    auto const at = static_cast<std::size_t>(h);
+    stage_info const& of = v.stage(h);
+    bool fine = host_[at] == h && !v.is_inlined(h) && of.reduced == 0 && of.scanned < 0 && of.by == nullptr && of.spatial >= 2 && of.results == 1;
+    for (int a = 0; a < of.spatial; ++a) fine = fine && v.extent(h, a) > 0;
+    if (!fine || v.bytes_of(of.tensor) <= static_cast<double>(in_.l1_bytes)) continue;
+    strips best;
+    std::int64_t const lanes = v.lanes(h), height = v.extent(h, of.spatial - 2), width = v.extent(h, of.spatial - 1);
+    if (width < lanes) continue;
+    for (std::int64_t columns = 8 * lanes;; columns *= 2) {
+      for (std::int64_t rows = 4; rows <= 128; rows *= 2) {
+        strips const one = strips_of(h, {rows, columns, rows == 4}, readers);
+        if (!one.stages.empty() && one.bytes < static_cast<double>(in_.l2_bytes) / 2 && one.gain > best.gain) best = one;
+        if (rows >= height) break;
+      }
+      if (columns >= width) break;
+    }
+    if (best.stages.empty()) continue;
+    bool window = false;  // else they share its rows
+    for (strips::part const& one : best.stages)
+      for (std::int32_t r : readers[static_cast<std::size_t>(one.stage)])
+        window = window || !reads_own_element(p, r, v.stage(one.stage));
+    if (!window) continue;
+    for (strips::part const& one : best.stages) host_[static_cast<std::size_t>(one.stage)] = h;
+    strips_[at] = best;
+  }
+}
+WEFT_DECL void rule_plan::tiles_with_strips(int stage) {
+  strips const tile = strips_[static_cast<std::size_t>(stage)];
+  double const total = cycles(stage);
+  for (strips::part const& one : tile.stages) guest(one.stage, 0);
+  rule_view const v = view();
+  stage_info const of = v.stage(stage);
+  int const y = v.loop(stage, of.spatial - 2), x = v.loop(stage, of.spatial - 1);
+  bool const is_shared = is_worth_a_fork(total);
+  std::int64_t const strip = tile.slides ? (is_shared ? ceil_div(trips(y), in_.threads) : trips(y)) : tile.rows;
+  parts const rows = cut(y, strip), columns = cut(x, tile.columns);
+  parts const lane = cut(columns.inner, vector_width(stage), tail::shift_inwards);
+  sequence<std::int32_t> order;
+  for (int l : {rows.outer, columns.outer}) order.push_back(l);
+  if (tile.slides) order.push_back(rows.inner);
+  // Planes of an image share what does not hang on the plane.
+  for (int a = 0; a + 2 < of.spatial; ++a) order.push_back(v.loop(stage, a));
+  if (!tile.slides) order.push_back(rows.inner);
+  for (int l : {lane.outer, lane.inner}) order.push_back(l);
+  reorder(order);
+  mark(verb::vectorize, lane.inner);
+  run_parallel({rows.outer, tile.slides ? -1 : columns.outer}, total);
+  int const around = columns.outer >= 0 ? columns.outer : rows.outer, host = tile.slides ? rows.inner : around;
+  for (strips::part const& one : tile.stages) {
+    if (host < 0 || !place(verb::compute_at, one.stage, host) || !tile.slides) continue;
+    if (around >= 0) place(verb::store_at, one.stage, around);
+    else place(verb::store_root, one.stage);
+    step fold{verb::fold_storage, 1, {view().loop(one.stage, one.row)}, one.kept};
+    if (may(fold)) s_.take(fold);
+  }
+  store_past_caches(stage);
+}
+
+}  // namespace detail
+}  // namespace weft::inline WEFT_ABI

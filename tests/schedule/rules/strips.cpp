@@ -1,0 +1,77 @@
+// Schedules by rule of stages that are read in a window.
+#include "schedule/rules/check.hpp"
+#include "weft/schedule/rules/planner.hpp"
+
+using namespace weft_test;
+using weft::compute;
+
+namespace {
+constexpr auto window = [](auto const& of) {
+  return [=](auto y, auto x) { return of(y, x) + of(y, x + 1) * of(y + 1, x) + weft::max(of(y + 2, x + 2), of(y + 1, x + 1)); };
+};
+/// Three stages, each of which reads the one before in a window, and costs more than its memory.
+inline constexpr auto windows = weft::kernel<"windows">([](auto a) {
+  auto const h = a.extent(0), w = a.extent(1);
+  auto b = compute<"b">(h - 2, w - 2, window(a));
+  auto c = compute<"c">(h - 4, w - 4, window(b));
+  return compute<"d">(h - 6, w - 6, window(c));
+});
+/// Of every second row and column, with edges that are repeated.
+inline constexpr auto smaller = weft::kernel<"smaller">([](auto a) {
+  auto const h = a.extent(0), w = a.extent(1);
+  auto b = compute<"b">(h, w, [=](auto y, auto x) { return a(y, x) * a(y, x) + weft::max(a(y, x), 0) * 3 + weft::min(a(y, x), 1); });
+  auto const e = weft::repeat_edge(b);
+  return compute<"c">((h + 1) / 2, (w + 1) / 2, [=](auto y, auto x) {
+    return e(2 * y - 1, 2 * x) + e(2 * y, 2 * x) + e(2 * y + 1, 2 * x - 1) + e(2 * y + 1, 2 * x + 1);
+  });
+});
+/// Planes of which each reads what all share; rows that are read at two speeds.
+inline constexpr auto planes = weft::kernel<"planes">([](auto a) {
+  auto const h = a.extent(0), w = a.extent(1);
+  auto b = compute<"b">(h, w - 1, [=](auto y, auto x) { return a(y, x) * a(y, x + 1) + weft::max(a(y, x), a(y, x + 1)) * a(y, x); });
+  return compute<"c">(3, h / 2, w - 2, [=](auto p, auto y, auto x) {
+    return weft::select(p == 0, b(y, x), weft::select(p == 1, b(2 * y, x + 1), b(y + 1, x) * 2));
+  });
+});
+/// Sums over a window of what was computed before.
+inline constexpr auto pooled = weft::kernel<"pooled">([](auto a) {
+  auto const h = a.extent(0), w = a.extent(1);
+  auto b = compute<"b">(h - 1, w - 1, [=](auto y, auto x) { return a(y, x) * a(y + 1, x + 1) + weft::max(a(y + 1, x), a(y, x + 1)) * a(y, x); });
+  auto c = compute<"c">((h - 1) / 2, (w - 1) / 2, [=](auto y, auto x) {
+    return weft::sum(2, 2, [=](auto u, auto v) { return b(2 * y + u, 2 * x + v); });
+  });
+  return compute<"d">((h - 1) / 2 - 1, (w - 1) / 2, [=](auto y, auto x) { return c(y, x) - c(y + 1, x); });
+});
+/// The loops for a machine with such caches.
+template <class Kernel, class In>
+std::string loops_with(Kernel const& k, In const& in, std::int64_t l1, std::int64_t l2, int threads = 1) {
+  weft::target t = weft::x86_64_avx2();
+  t.l1_bytes = l1, t.l2_bytes = l2, t.threads = threads;
+  return k.on(t).loops(in);
+}
+}  // namespace
+
+TEST_CASE("what is read in a window is computed in tiles or row by row, with the bits of direct evaluation") {
+  for (auto [m, n] : {std::array<std::int64_t, 2>{7, 7}, {8, 40}, {33, 70}, {65, 19}, {20, 200}}) {
+    CAPTURE(m);
+    CAPTURE(n);
+    check_rule(windows, drawn<float>(1, m, n));
+    check_rule(smaller, drawn<float>(2, m, n));
+    check_rule(planes, drawn<double>(3, m, n));
+    check_rule(pooled, drawn<float>(4, m, n));
+  }
+}
+TEST_CASE("rows that are read again are kept in a ring, where the caches hold it and not the stage") {
+  auto const x = drawn<float>(1, 200, 200);
+  std::string const loops = loops_with(windows, x, 4096, 65536);
+  CHECK(has_in_order(loops, {"for i in 0..194", "b stored for the whole kernel, i folded to 4", "c stored for the whole kernel, i folded to 4"}));
+  // All of it fits: nothing is gained.
+  CHECK(loops_with(windows, x, 1 << 18, 1 << 22).find("folded") == std::string::npos);
+  // Each thread has a ring of its own.
+  CHECK(has_in_order(loops_with(windows, x, 4096, 65536, 4), {"parallel i", "stored at io, i folded to 4"}));
+}
+TEST_CASE("where rows do not move at one speed, tiles are computed") {
+  auto const x = drawn<float>(1, 200, 400);
+  CHECK(loops_with(planes, x, 4096, 65536).find("folded") == std::string::npos);
+  CHECK(loops_with(smaller, x, 4096, 65536).find("folded") == std::string::npos);
+}
