@@ -81,6 +81,7 @@
 #include "weft/runtime/cache/directory.ipp"
 #include "weft/runtime/cache/entry.ipp"
 #include "weft/runtime/cache/key.ipp"
+#include "weft/runtime/cache/relatives.ipp"
 #include "weft/runtime/cache/tuned.ipp"
 #include "weft/runtime/constant.ipp"
 #include "weft/runtime/cuda/driver.ipp"
