@@ -134,6 +134,9 @@ std::string why_not(compile_request const& r, schedule const& s);
 schedule finished(compile_request const& r, schedule& s);
 }  // namespace detail
 
+/// The loop program before passes, unchecked: for what looks at candidates by the hundred and runs none of them.
+ir::function lowered(ir::arena& m, compile_request const& r, schedule const& s);
+
 /// The loop program after all passes. Errors: argument_error for an access out of bounds. Checked, that is left to the
 /// code, and unrolled and vectorized loops are serial ones, so that their variables can be told.
 ir::function make_loops(ir::arena& m, compile_request const& r, schedule const& s);

@@ -326,6 +326,11 @@ inline ir::buffer const* left_on_the_stack(ir::function const& f, ir::stmt s) {
 }
 }  // namespace detail
 
+WEFT_DECL ir::function lowered(ir::arena& m, compile_request const& r, schedule const& s) {
+  program const extended = rewritten(expand(*r.what, r.machine->fma), s.steps);
+  return lower(m, extended, detail::for_target(s, *r.machine), *r.layout, r.name,
+               r.machine->has("avx512f") ? vector_tails::mask : vector_tails::partition);
+}
 WEFT_DECL ir::function make_loops(ir::arena& m, compile_request const& r, schedule const& s) {
   bool const checked = detail::wanted_options(r).checked;
   program const expanded = expand(*r.what, r.machine->fma), extended = rewritten(expanded, s.steps);

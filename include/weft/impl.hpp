@@ -104,6 +104,7 @@
 #include "weft/schedule/rules/rules.ipp"
 #include "weft/schedule/rules/view.ipp"
 #include "weft/tune/buffers.ipp"
+#include "weft/tune/loop_features.ipp"
 #include "weft/tune/measure.ipp"
 #include "weft/tune/model.ipp"
 #include "weft/tune/report.ipp"

@@ -108,6 +108,8 @@ class recorded_space : public weft::tuning::landscape {
           bool more = true;
           while (more) {  // the kernel's own object is gone later: all points now
             weft::tuning::point p = s.look(choices);
+            described_.emplace_back();
+            if (p.legal) described_.back().known = s.describe(p, described_.back().features, described_.back().estimate);
             more = weft::tuning::next_point(p, choices);
             times_.push_back(0);
             known_.keep(p);
@@ -133,6 +135,12 @@ class recorded_space : public weft::tuning::landscape {
     p.legal = p.legal && times_[known_.find(p.choices)] > 0;
     return p;
   }
+  bool describe(weft::tuning::point const& p, weft::sequence<float>& features, double& estimate) override {
+    description const& d = described_[known_.find(p.choices)];
+    features = d.features, estimate = d.estimate;
+    return d.known && describes;
+  }
+  bool describes = true;  // false: as if nothing were known of the loop programs
   double ns(weft::tuning::point const& p) { return times_[known_.find(p.choices)]; }
   int measured = 0;
 
@@ -140,6 +148,12 @@ class recorded_space : public weft::tuning::landscape {
   struct nowhere : weft::tuning::landscape {
     weft::tuning::point look(weft::sequence<std::int32_t> const&) override { return {}; }
   };
+  struct description {
+    bool known = false;
+    double estimate = 0;
+    weft::sequence<float> features;
+  };
+  std::vector<description> described_;
   weft::target machine_;
   weft::program what_;
   weft::call_layout layout_;

@@ -43,7 +43,7 @@ void record(Kernel const& kernel, char const* name, A const&... a) {
 
 /// Geometric means of the trials that both searches need for 95 % of the best, over `seeds`.
 struct needed {
-  double random = 0, annealing = 0;
+  double random = 0, annealing = 0, blind = 0;  // blind: without the loop programs
 };
 template <class Kernel, class... A>
 needed replay(Kernel const& kernel, char const* name, int seeds, A const&... a) {
@@ -56,10 +56,14 @@ needed replay(Kernel const& kernel, char const* name, int seeds, A const&... a) 
     annealing_search s(l, static_cast<std::uint64_t>(seed));
     n.random += std::log(weft_test::trials_until_good(r, l, best, 2000, 8));
     n.annealing += std::log(weft_test::trials_until_good(s, l, best, 2000, 8));
+    l.describes = false;
+    annealing_search without(l, static_cast<std::uint64_t>(seed));
+    n.blind += std::log(weft_test::trials_until_good(without, l, best, 2000, 8));
+    l.describes = true;
   }
-  n.random = std::exp(n.random / seeds), n.annealing = std::exp(n.annealing / seeds);
-  std::printf("%-8s %4d points measured, 95 %% of the best after: random %.1f, annealing %.1f trials\n", name, l.measured,
-              n.random, n.annealing);
+  n.random = std::exp(n.random / seeds), n.annealing = std::exp(n.annealing / seeds), n.blind = std::exp(n.blind / seeds);
+  std::printf("%-8s %4d points measured, 95 %% of the best after: random %.1f, annealing %.1f trials, %.1f without loop programs\n",
+              name, l.measured, n.random, n.annealing, n.blind);
   return n;
 }
 }  // namespace

@@ -277,7 +277,9 @@ inline void tuning_run::search_on() {
       note(static_cast<tune_trial&&>(t), guess);
     }
   }
-  if (expected.size() >= 8) result_.model_quality = rank_correlation(expected.data(), found.data(), expected.size());
+  if (expected.size() < 8) return;
+  result_.model_quality = rank_correlation(expected.data(), found.data(), expected.size());
+  result_.model_recall = top_recall(expected.data(), found.data(), expected.size(), expected.size() / 4);
 }
 
 /// The fastest few, and the first one, which stands for what there was.
@@ -437,6 +439,9 @@ WEFT_DECL std::string tune_result::text() const {
   if (wrong > 0) all += joined({", ", std::to_string(wrong), " wrong"});
   all += joined({"\n  best    ", tuning::detail::time_text(best_ns), "; without tuning ", tuning::detail::time_text(first_ns),
                  "\n  why     ", why, "\n  checked ", checked, "\n  kept    ", kept ? "on disk" : "no", "; ", store,
+                 "\n  model   ", model_quality == 0 ? "too few trials to tell"
+                                        : joined({"rank correlation ", tuning::detail::number_text(model_quality), ", of the fastest quarter ",
+                                                  tuning::detail::number_text(100 * model_recall, "%.0f"), " % expected"}),
                  "\n  worker  ", tuning::name(worker), ", started ", std::to_string(worker_starts), worker_starts == 1 ? " time\n" : " times\n", how, "\n"});
   return all;
 }
