@@ -121,8 +121,11 @@ void jit(report& r);
 void call(report& r);
 void fork_join(report& r);
 void warm_start(report& r);
+void tuned(report& r);
 
 /// The body of the process that `jit` starts to see a first compilation.
 int first_jit();
+/// Of the processes that `tuned` starts.
+int first_look(char const* directory, char const* size);
 
 }  // namespace bench

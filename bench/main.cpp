@@ -36,6 +36,7 @@ constexpr named_case cases[] = {
     {"lowering", bench::lowering},
     {"jit", bench::jit},
     {"warm_start", bench::warm_start},
+    {"tuned", bench::tuned},
     {"call", bench::call},
     {"fork_join", bench::fork_join},
 };
@@ -89,6 +90,7 @@ bench::options read(int argc, char** argv) {
 
 int main(int argc, char** argv) {
   if (argc == 2 && std::string_view(argv[1]) == "--first-jit") return bench::first_jit();
+  if (argc == 4 && std::string_view(argv[1]) == "--first-look") return bench::first_look(argv[2], argv[3]);
   ::setenv("WEFT_CACHE", "off", 1);  // what is measured is compiled here; `warm_start` has a directory of its own
   // Before anything asks for the pool: "two threads" is two on every machine.
   ::setenv("WEFT_THREADS", "2", 1);

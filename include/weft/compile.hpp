@@ -115,14 +115,15 @@ struct kernel_texts {
 };
 
 /// The schedule with real extents: the how-lambda run with the knob values that a tuner has kept for it (cache/tuned.hpp);
-/// without such, with each knob's first value, or, when that is illegal for
+/// without such, with those that it has kept for the nearest shapes, or on another machine with the same instructions
+/// (cache/relatives.hpp); else with each knob's first value. Where that is illegal for
 /// these extents or does not fit the registers of this target, with the first values that do, the last knob fastest; 4096
 /// combinations are tried at most. When none fits this target, but some would fit a machine with more registers, the one
 /// of those that needs the fewest: a program that ran on its author's machine runs on a smaller one, slower, and `loops`
-/// says why.
+/// says why. In `reason`, where it is given, comes which of these it is, in a sentence.
 /// Errors  schedule_error: step, axis, nest, a way out
-/// Cost    20 us for a matmul; with knobs, the look at the disk besides (cache::find_tuned)
-schedule make_schedule(compile_request const& r);
+/// Cost    20 us for a matmul; with knobs, the look at the disk besides (cache::find_tuned, cache::find_relative)
+schedule make_schedule(compile_request const& r, std::string* reason = nullptr);
 
 namespace detail {
 #if !WEFT_HEADER_ONLY
@@ -136,6 +137,9 @@ std::string why_not(compile_request const& r, schedule const& s);
 /// With the request's own program in it, which outlives the expanded one; as make_loops wants it.
 schedule finished(compile_request const& r, schedule& s);
 }  // namespace detail
+
+/// The loop program before passes, unchecked: for what looks at candidates by the hundred and runs none of them.
+ir::function lowered(ir::arena& m, compile_request const& r, schedule const& s);
 
 /// The loop program after all passes. Errors: argument_error for an access out of bounds. Checked, that is left to the
 /// code, and unrolled and vectorized loops are serial ones, so that their variables can be told.

@@ -3,6 +3,7 @@
 
 #include "weft/base/env.hpp"
 #include "weft/base/fork_gate.hpp"
+#include "weft/base/hash.hpp"
 #include "weft/base/joined.hpp"
 #include "weft/codegen/llvm/module.hpp"
 #include "weft/codegen/workspace.hpp"
@@ -14,6 +15,7 @@
 #include "weft/pass/pipeline.hpp"
 #include "weft/runtime/cache/cache.hpp"
 #include "weft/runtime/cache/key.hpp"
+#include "weft/runtime/cache/relatives.hpp"
 #include "weft/runtime/cache/tuned.hpp"
 #include "weft/schedule/pressure.hpp"
 #include "weft/schedule/print.hpp"
@@ -99,13 +101,79 @@ inline std::string bound_to_a_gpu(compile_request const& r, schedule const& s) {
                        "\n  try   parallel and vectorize, or weft::thread_axis::virtual_thread"});
   return "";
 }
+/// "2 x 3 and 3 x 4": of the tensors of a call.
+inline std::string sizes_text(call_layout const& layout, sequence<std::int64_t> const& extents) {
+  std::string text;
+  std::size_t next = 0;
+  for (argument_layout const& a : layout.arguments) {
+    if (a.extents.empty()) continue;
+    if (!text.empty()) text += " and ";
+    for (std::size_t d = 0; d < a.extents.size() && next < extents.size(); ++d, ++next)
+      text += joined({d > 0 ? " x " : "", std::to_string(extents[next])});
+  }
+  return text;
+}
+/// The place among a knob's values of the one that comes nearest.
+inline std::int32_t nearest_value(knob_info const& k, std::int64_t wanted) {
+  std::int32_t best = 0;
+  for (std::size_t i = 0; i < k.values.size(); ++i) {
+    std::int64_t const v = k.values[i], b = k.values[static_cast<std::size_t>(best)];
+    if (v == wanted) return static_cast<std::int32_t>(i);
+    if (v <= 0 || wanted <= 0) continue;
+    // The quotient of the two, whichever is more.
+    auto const away = [&](std::int64_t x) {
+      double const q = static_cast<double>(x) / static_cast<double>(wanted);
+      return x <= 0 ? 1e300 : q < 1 ? 1 / q : q;
+    };
+    if (away(v) < away(b)) best = static_cast<std::int32_t>(i);
+  }
+  return best;
+}
+inline bool is_usable(compile_request const& r, schedule const& s) {
+  return why_not(r, s).empty() && register_pressure(s).empty();
+}
 /// The schedule with the knob values that were kept for what `first` does with each knob's first one, if it still is legal and
-/// takes the steps that were measured.
-inline bool is_tuned(compile_request const& r, program const& expanded, schedule const& first, schedule& into) {
+/// takes the steps that were measured; else with those of the nearest task, if that is legal here.
+inline bool is_tuned(compile_request const& r, program const& expanded, schedule const& first, schedule& into,
+                     std::string* reason) {
+  std::string const task = cache::task_key(r.name, *r.what, first, *r.layout, *r.machine);
   cache::tuned best;
-  if (!cache::find_tuned(cache::task_key(r.name, *r.what, first, *r.layout, *r.machine), best)) return false;
-  into = schedule_with(r, expanded, best.choices);
-  return why_not(r, into).empty() && register_pressure(into).empty() && hash(into.steps) == best.steps;
+  if (cache::find_tuned(task, best)) {
+    into = schedule_with(r, expanded, best.choices);
+    if (is_usable(r, into) && hash(into.steps) == best.steps) {
+      if (reason != nullptr)
+        *reason = best.trials > 0 ? joined({"tuned for these arguments on this machine, in ", std::to_string(best.trials), " trials"})
+                                  : "imported for these arguments, and not measured here";
+      return true;
+    }
+  }
+  cache::relative const wanted = cache::described(task, *r.layout, *r.machine);
+  cache::relative near;
+  if (!cache::find_relative(cache::family_key(r.name, *r.what, first, *r.layout, *r.machine), wanted, near)) return false;
+  into = first;
+  for (std::size_t tries = 0; tries <= schedule::max_knobs; ++tries) {  // a value may bring other knobs
+    sequence<std::int32_t> choices;
+    bool same = true;
+    for (knob_info const& k : into.knobs) {
+      auto const name = static_cast<std::int64_t>(xxh64(k.name.view()));
+      std::int32_t choice = 0;
+      for (std::size_t i = 0; i < near.names.size(); ++i)
+        if (near.names[i] == name) choice = nearest_value(k, near.values[i]);
+      choices.push_back(choice);
+      same = same && choice == k.chosen;
+    }
+    if (same) break;
+    into = schedule_with(r, expanded, choices);
+  }
+  if (!is_usable(r, into)) return false;
+  if (reason != nullptr) {
+    bool const here = near.machine == wanted.machine, sizes = near.extents == wanted.extents;
+    *reason = joined({sizes ? "tuned for these sizes, with other strides" : "tuned for " + sizes_text(*r.layout, near.extents),
+                      here ? ", the nearest that was tuned" : " on another machine with the same instructions", "; not for ",
+                      sizes_text(*r.layout, wanted.extents)});
+    if (sizes && !here) *reason = "tuned for these sizes on another machine with the same instructions";
+  }
+  return true;
 }
 inline bool is_set(bool asked, char const* variable) { return asked || environment_switch(variable); }
 /// What a rule is told of the machine and of the arguments of a call.
@@ -168,10 +236,14 @@ WEFT_DECL schedule detail::finished(compile_request const& r, schedule& s) {
   return static_cast<schedule&&>(s);
 }
 
-WEFT_DECL schedule make_schedule(compile_request const& r) {
+WEFT_DECL schedule make_schedule(compile_request const& r, std::string* reason) {
   detail::name_unknown_dumps();
   program const expanded = expand(*r.what, r.machine->fma);
+  auto const say = [&](char const* text) {
+    if (reason != nullptr) *reason = text;
+  };
   if (r.by_rule) {
+    say("by rule: the kernel has no how-lambda");
     schedule s = detail::schedule_with(r, expanded, {});
     return detail::finished(r, s);
   }
@@ -181,12 +253,18 @@ WEFT_DECL schedule make_schedule(compile_request const& r) {
   sequence<schedule> spilling;  // the one that comes nearest to fitting the registers of this machine
   for (int tries = 1;; ++tries) {
     schedule s = detail::schedule_with(r, expanded, choices);
-    if (schedule tuned; tries == 1 && !s.knobs.empty() && detail::is_tuned(r, expanded, s, tuned))
+    if (schedule tuned; tries == 1 && !s.knobs.empty() && detail::is_tuned(r, expanded, s, tuned, reason))
       return detail::finished(r, tuned);
     std::string problem = detail::why_not(r, s);
     bool const legal = problem.empty();
     if (legal) problem = register_pressure(s);
-    if (problem.empty()) return detail::finished(r, s);
+    if (problem.empty()) {
+      say(r.how == nullptr       ? "the plain nest"
+          : s.knobs.empty()      ? "as the how-lambda says: it has no knobs"
+          : tries == 1           ? "not tuned: each knob has its first value"
+                                 : "not tuned: the knobs have the first values that are legal here");
+      return detail::finished(r, s);
+    }
     if (legal && fits_some_machine(s) && (spilling.empty() || registers_needed(s) < registers_needed(spilling[0])))
       spilling = sequence<schedule>(1, s);
     if (why.empty()) why = problem;
@@ -196,7 +274,10 @@ WEFT_DECL schedule make_schedule(compile_request const& r) {
                    " were tried, the last knob fastest; none was legal"});
     break;
   }
-  if (!spilling.empty()) return detail::finished(r, spilling[0]);
+  if (!spilling.empty()) {
+    say("no values of the knobs fit the registers of this machine: those that need the fewest");
+    return detail::finished(r, spilling[0]);
+  }
   WEFT_THROW(schedule_error(why));
 }
 
@@ -254,6 +335,11 @@ inline ir::buffer const* left_on_the_stack(ir::function const& f, ir::stmt s) {
 }
 }  // namespace detail
 
+WEFT_DECL ir::function lowered(ir::arena& m, compile_request const& r, schedule const& s) {
+  program const extended = rewritten(expand(*r.what, r.machine->fma), s.steps);
+  return lower(m, extended, detail::for_target(s, *r.machine), *r.layout, r.name,
+               r.machine->has("avx512f") ? vector_tails::mask : vector_tails::partition);
+}
 WEFT_DECL ir::function make_loops(ir::arena& m, compile_request const& r, schedule const& s) {
   for (stage_info const& stage : r.what->stages)
     if (stage.by != nullptr && stage.by->call == nullptr)

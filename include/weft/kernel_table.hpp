@@ -113,6 +113,10 @@ namespace detail {
 services const& host_services();
 }
 
+/// Which schedule a call would take if it were the first one now, and why, in a sentence (make_schedule). Nothing is compiled or
+/// timed for that.
+std::string schedule_reason(kernel_face const& face, argument* arguments, int count);
+
 /// For `loops`, `ir` and the like: never looked up, never kept.
 kernel_texts inspect(kernel_face const& face, argument* arguments, int count, bool machine_code);
 

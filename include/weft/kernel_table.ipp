@@ -364,19 +364,42 @@ WEFT_HOT_DECL void run(ready_kernel const& k, argument const* arguments, int cou
   kept.done();
 }
 
+namespace detail {
+/// The request that a first call of these arguments would make.
+class shown_request {
+ public:
+  shown_request(kernel_face const& face, argument* arguments, int count) : running_(face), what_(face.what(face.object)) {
+    check_digest(face, what_);
+    bool left_out = false;
+    for (int i = 0; i < count; ++i) left_out = left_out || arguments[i].is_allocated_here;
+    if (left_out) shape_outputs(what_, arguments, count);
+    layout_ = weft::bind(what_, face.name, arguments, count);
+    if (may_stay_open(face)) form_.open = face.open(what_, face.name, arguments, count, layout_);
+    if (form_.open != nullptr) layout_ = form_.open->layout;
+    asked_ = request(face, what_, layout_, machine_of(face));
+  }
+  compile_request const& asked() const { return asked_; }
+  open_sizes const* open() const { return form_.open; }
+
+ private:
+  running_lambdas const running_;
+  program const what_;
+  call_layout layout_;
+  ready_kernel form_;
+  compile_request asked_;
+};
+}  // namespace detail
+
+WEFT_DECL std::string schedule_reason(kernel_face const& face, argument* arguments, int count) {
+  detail::shown_request const shown(face, arguments, count);
+  std::string reason;
+  static_cast<void>(make_schedule(shown.asked(), &reason));
+  return reason;
+}
 WEFT_DECL kernel_texts inspect(kernel_face const& face, argument* arguments, int count, bool machine_code) {
-  detail::running_lambdas const running(face);
-  program const what = face.what(face.object);
-  detail::check_digest(face, what);
-  bool left_out = false;
-  for (int i = 0; i < count; ++i) left_out = left_out || arguments[i].is_allocated_here;
-  if (left_out) shape_outputs(what, arguments, count);
-  call_layout layout = weft::bind(what, face.name, arguments, count);
-  ready_kernel form;
-  if (detail::may_stay_open(face)) form.open = face.open(what, face.name, arguments, count, layout);
-  if (form.open != nullptr) layout = form.open->layout;
-  kernel_texts texts = inspect(detail::request(face, what, layout, detail::machine_of(face)), machine_code);
-  if (form.open != nullptr) form.open->name_extents(texts.loops);
+  detail::shown_request const shown(face, arguments, count);
+  kernel_texts texts = inspect(shown.asked(), machine_code);
+  if (shown.open() != nullptr) shown.open()->name_extents(texts.loops);
   return texts;
 }
 

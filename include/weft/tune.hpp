@@ -27,4 +27,21 @@ tune_result tune(Kernel const& kernel, tune_options const& options, A const&... 
       [&](kernel_face const& f, argument* arguments, int count) { return tuning::tune(f, arguments, count, options); }, a...);
 }
 
+/// Where the schedule of a call with these arguments would come from, if it were the first one now, in a sentence:
+///
+///     std::puts(weft::schedule_reason(matmul, a, b).c_str());
+///     // tuned for 512 x 512 and 512 x 512 and 512 x 512, the nearest that was tuned; not for 500 x 500 and ..
+///
+/// What was tuned for these arguments on this machine comes first, then the nearest sizes, of which none is more than twice or half
+/// as much, then what was found on another machine with the same instructions, and at last what stands first, or the rule's schedule.
+/// Nothing is timed, then or in a call.
+///
+/// Errors  argument_error, schedule_error, as at a call
+/// Cost    30 to 60 us
+template <class Kernel, class... A>
+std::string schedule_reason(Kernel const& kernel, A const&... a) {
+  return kernel.erased(
+      [](kernel_face const& f, argument* arguments, int count) { return weft::schedule_reason(f, arguments, count); }, a...);
+}
+
 }  // namespace weft::inline WEFT_ABI

@@ -16,6 +16,7 @@
 #include <vector>
 
 #include "support/private_cache.hpp"
+#include "tune/recorded_kernels.hpp"
 #include "weft/base/joined.hpp"
 #include "weft/intrinsics.hpp"
 #include "weft/runtime/cache/tuned.hpp"
@@ -28,12 +29,7 @@ using weft_test::temporary_directory;
 
 namespace {
 inline constexpr auto product = weft::kernel<"faulty_product">(
-    [](auto A, auto B) {
-      auto M = A.extent(0), K = A.extent(1), N = B.extent(1);
-      return weft::compute<"C">(M, N, [=](auto i, auto j) {
-        return weft::sum(K, [=](auto k) { return A(i, k) * B(k, j); });
-      });
-    },
+    weft_test::product_of,
     [](auto& s, auto, auto, auto C) {
       auto [i, j, k] = C.axes();
       auto [io, ii] = s.split(i, s.knob("mr", {1, 2, 4, 8}));

@@ -69,3 +69,10 @@ TEST_CASE("rank correlation is 1 for the same order, -1 for the reverse, and tie
   CHECK(rank_correlation(a, d, 4) == 0);
   CHECK(rank_correlation(e, e, 4) == 1);
 }
+TEST_CASE("recall is the share of the least that is among the least of the other") {
+  double const a[] = {1, 2, 3, 4, 5, 6}, b[] = {10, 20, 60, 50, 40, 30};
+  CHECK(top_recall(a, b, 6, 2) == 1);
+  CHECK(top_recall(a, b, 6, 4) == 0.5);
+  CHECK(top_recall(a, b, 6, 6) == 1);
+  CHECK(top_recall(a, b, 6, 0) == 0);
+}

@@ -1,9 +1,11 @@
 // Searches replayed on recorded spaces. To record anew, on a quiet machine with AVX-512:
 //
-//     weft-tests --test-case='records the spaces' --no-skip
+//     WEFT_RECORD=short weft-tests --test-case='records the spaces' --no-skip        (without WEFT_RECORD: all)
 #include "tune/recorded.hpp"
 
 #include <doctest/doctest.h>
+
+#include <cstdlib>
 
 using namespace weft;
 using namespace weft::tuning;
@@ -12,21 +14,11 @@ using weft_test::recorded_space;
 namespace {
 std::string file(char const* name) { return std::string(WEFT_TESTS_DIR) + "/tune/data/" + name + ".txt"; }
 
-struct inputs {
-  tensor<float, 2> a{500, 500}, b{500, 500}, rows{256, 1024};
-  tensor<float, 3> image{32, 30, 58};
-  tensor<float, 4> weights{32, 32, 3, 3};
-  inputs() {
-    auto const fill = [](auto& t, std::int64_t n) {
-      for (std::int64_t i = 0; i < n; ++i) t.data()[i] = static_cast<float>(i % 11) - 5;
-    };
-    fill(a, 500 * 500), fill(b, 500 * 500), fill(rows, 256 * 1024), fill(image, 32 * 30 * 58), fill(weights, 32 * 32 * 9);
-  }
-};
 template <class Kernel, class... A>
 void record(Kernel const& kernel, char const* name, A const&... a) {
   tune_options o;
-  o.trials = 100000, o.seconds = 900, o.batch = 64;
+  o.trials = 100000, o.batch = 64;
+  o.seconds = std::getenv("WEFT_RECORD") != nullptr ? 27 : 900;  // of others who wait meanwhile: half a minute
   o.random = true, o.keep = false;
   o.worker = isolation::forked;
   tune_result const r = tune(kernel, o, a...);
@@ -43,7 +35,7 @@ void record(Kernel const& kernel, char const* name, A const&... a) {
 
 /// Geometric means of the trials that both searches need for 95 % of the best, over `seeds`.
 struct needed {
-  double random = 0, annealing = 0;
+  double random = 0, annealing = 0, blind = 0;  // blind: without the loop programs
 };
 template <class Kernel, class... A>
 needed replay(Kernel const& kernel, char const* name, int seeds, A const&... a) {
@@ -56,32 +48,37 @@ needed replay(Kernel const& kernel, char const* name, int seeds, A const&... a) 
     annealing_search s(l, static_cast<std::uint64_t>(seed));
     n.random += std::log(weft_test::trials_until_good(r, l, best, 2000, 8));
     n.annealing += std::log(weft_test::trials_until_good(s, l, best, 2000, 8));
+    l.describes = false;
+    annealing_search without(l, static_cast<std::uint64_t>(seed));
+    n.blind += std::log(weft_test::trials_until_good(without, l, best, 2000, 8));
+    l.describes = true;
   }
-  n.random = std::exp(n.random / seeds), n.annealing = std::exp(n.annealing / seeds);
-  std::printf("%-8s %4d points measured, 95 %% of the best after: random %.1f, annealing %.1f trials\n", name, l.measured,
-              n.random, n.annealing);
+  n.random = std::exp(n.random / seeds), n.annealing = std::exp(n.annealing / seeds), n.blind = std::exp(n.blind / seeds);
+  std::printf("%-8s %4d points measured, 95 %% of the best after: random %.1f, annealing %.1f trials, %.1f without loop programs\n",
+              name, l.measured, n.random, n.annealing, n.blind);
   return n;
 }
 }  // namespace
 
 TEST_CASE("records the spaces" * doctest::skip()) {
-  inputs const in;
-  record(weft_test::recorded_matmul, "matmul", in.a, in.b);
-  record(weft_test::recorded_conv, "conv3x3", in.image, in.weights);
-  record(weft_test::recorded_softmax, "softmax", in.rows);
+  char const* const one = std::getenv("WEFT_RECORD");
+  weft_test::recorded_inputs const in;
+  in.each([&](auto const& kernel, char const* name, auto const&... a) {
+    if (one == nullptr || std::string(one) == name) record(kernel, name, a...);
+  });
 }
 TEST_CASE("on recorded spaces annealing needs fewer trials than random search, at most a third where random needs 60") {
-  inputs const in;
-  double logs = 0, all = 0;
-  int hard = 0;
-  for (needed const& n : {replay(weft_test::recorded_matmul, "matmul", 50, in.a, in.b),
-                          replay(weft_test::recorded_conv, "conv3x3", 50, in.image, in.weights),
-                          replay(weft_test::recorded_softmax, "softmax", 50, in.rows)}) {
-    all += std::log(n.annealing / n.random);
-    if (n.random < 60) continue;
-    logs += std::log(n.annealing / n.random);
-    ++hard;
-  }
-  CHECK(std::exp(all / 3) < 1);
-  if (hard > 0) CHECK(std::exp(logs / hard) <= 1.0 / 3);
+  weft_test::recorded_inputs const in;
+  double logs = 0, all = 0, blind = 0;
+  int hard = 0, spaces = 0;
+  in.each([&](auto const& kernel, char const* name, auto const&... a) {
+    needed const n = replay(kernel, name, 50, a...);
+    all += std::log(n.annealing / n.random), blind += std::log(n.annealing / n.blind), ++spaces;
+    if (n.random < 60) return;
+    logs += std::log(n.annealing / n.random), ++hard;
+  });
+  CHECK(std::exp(all / spaces) < 1);
+  CHECK(std::exp(blind / spaces) < 1);  // what loop programs tell is worth it
+  CHECK(hard > 0);
+  CHECK(std::exp(logs / hard) <= 1.0 / 3);
 }

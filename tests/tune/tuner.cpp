@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "support/private_cache.hpp"
+#include "tune/recorded_kernels.hpp"
 #include "weft/intrinsics.hpp"
 
 using namespace weft;
@@ -14,12 +15,7 @@ using weft_test::private_cache;
 
 namespace {
 inline constexpr auto product = weft::kernel<"product">(
-    [](auto A, auto B) {
-      auto M = A.extent(0), K = A.extent(1), N = B.extent(1);
-      return weft::compute<"C">(M, N, [=](auto i, auto j) {
-        return weft::sum(K, [=](auto k) { return A(i, k) * B(k, j); });
-      });
-    },
+    weft_test::product_of,
     [](auto& s, auto, auto, auto C) {
       auto [i, j, k] = C.axes();
       auto [io, ii] = s.split(i, s.knob("mr", {1, 2, 4, 8, 14}));

@@ -68,6 +68,9 @@ class boosted_trees {
 /// How well two lists agree about the order of their elements, -1 to 1: Spearman's rank correlation.
 double rank_correlation(double const* a, double const* b, std::size_t count);
 
+/// Of the `top` least of `b`, the share that is among the `top` least of `a`; ties count as they come.
+double top_recall(double const* a, double const* b, std::size_t count, std::size_t top);
+
 }  // namespace tuning
 }  // namespace weft::inline WEFT_ABI
 

@@ -153,5 +153,17 @@ WEFT_DECL double rank_correlation(double const* a, double const* b, std::size_t 
   return xx > 0 && yy > 0 ? xy / std::sqrt(xx * yy) : 0;
 }
 
+WEFT_DECL double top_recall(double const* a, double const* b, std::size_t count, std::size_t top) {
+  if (top == 0 || count == 0) return 0;
+  auto const place = [&](double const* of, std::size_t i) {
+    std::size_t below = 0;
+    for (std::size_t k = 0; k < count; ++k) below += of[k] < of[i] || (k < i && of[k] == of[i]);
+    return below;
+  };
+  double both = 0;
+  for (std::size_t i = 0; i < count; ++i) both += place(a, i) < top && place(b, i) < top;
+  return both / static_cast<double>(top < count ? top : count);
+}
+
 }  // namespace tuning
 }  // namespace weft::inline WEFT_ABI

@@ -23,6 +23,9 @@ class landscape {
   virtual ~landscape() = default;
   /// The point at which these choices lead. Missing ones are 0, those that are too many are left out.
   virtual point look(sequence<std::int32_t> const& choices) = 0;
+  /// More of a legal point, that takes longer to find: further features, as many for all points of a space, and an estimate of
+  /// its cost that is right but for a factor and a power. False: there is nothing more.
+  virtual bool describe(point const&, sequence<float>& /*features*/, double& /*estimate*/) { return false; }
 };
 
 /// Pseudo-random numbers that are the same on every machine.

@@ -55,7 +55,9 @@ class random_search final : public search {
 struct annealing_settings {
   std::int32_t chains = 64;      // they walk on from round to round
   std::int32_t steps = 60;       // of each in a round
-  std::size_t first = 8;         // points at random before there is a model
+  std::size_t first = 8;         // points before there is a model: half of them at random, half the best by estimate
+  std::size_t estimated = 64;    // of so many at random; 0: all are at random
+  std::size_t reranked = 160;    // of the best by the model so many are described and ranked anew in a round; 0: none
   double random_share = 0.1;     // of later proposals
   double hottest = 1, coldest = 0.02;  // temperatures of a round, in standard deviations of the costs
   double restarts = 0.25;        // of the chains begin a round at the best points that were measured
@@ -63,9 +65,11 @@ struct annealing_settings {
 };
 
 /// Chains of points, each one knob away from the one before it, that go where the model expects less time, and uphill by chance:
-/// often at the beginning of a round, seldom at its end. The best that they met are proposed.
+/// often at the beginning of a round, seldom at its end. The best that they met are ranked anew by a second model, which knows what
+/// their loop programs cost by estimate (landscape::describe) and how the measurements differed from that; the first of these
+/// are proposed.
 ///
-/// Cost    a round of 64 chains and 60 steps looks at 3,840 points at most, each once in its life
+/// Cost    a round of 64 chains and 60 steps looks at 3,840 points at most, and describes 160, each once in its life
 /// Source  Kirkpatrick et al., Optimization by simulated annealing, Science 1983; chains that persist, ranked by boosted trees:
 ///         Chen et al., Learning to optimize tensor programs, NeurIPS 2018
 class annealing_search final : public search {
@@ -78,7 +82,17 @@ class annealing_search final : public search {
   boosted_trees const& model() const { return model_; }
 
  private:
+  struct described {
+    bool asked = false, known = false;
+    double log_estimate = 0;
+    sequence<float> features;  // the point's own ones first
+  };
   void fit();
+  void fit_ranking();
+  described const& describe(std::size_t at);
+  void rank();
+  double ranked_score(described const& d) const;
+  void propose_first(std::size_t count, sequence<point>& chosen);
   double score(std::size_t at);
   std::size_t neighbour(std::size_t at);
   void place_chains();
@@ -97,6 +111,11 @@ class annealing_search final : public search {
   sequence<std::int32_t> scored_;          // by point: the round in which it was
   sequence<std::size_t> measured_;
   sequence<double> costs_;                 // logarithms, of those measured
+  sequence<described> described_;          // by point
+  boosted_trees ranking_model_;
+  double slope_ = 0;                       // of the logarithm of the cost over that of the estimate
+  bool ranks_ = false;
+  sequence<std::size_t> ranking_;          // points, the best first
   double spread_ = 1;
   std::int32_t round_ = 0;
 };

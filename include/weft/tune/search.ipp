@@ -64,6 +64,8 @@ WEFT_DECL void annealing_search::learn(point const& p, double ns) {
   costs_.push_back(std::log(ns));
 }
 WEFT_DECL double annealing_search::expected_ns(point const& p) const {
+  for (std::size_t at : ranking_)
+    if (points_[at].choices == p.choices) return std::exp(ranked_score(described_[at]));
   return model_.fitted() ? std::exp(model_.predict(p.features.data())) : 0;
 }
 
@@ -144,20 +146,112 @@ WEFT_DECL void annealing_search::walk() {
 /// Of all that were looked at and not proposed. (A chain keeps no list of where it was: its points are all known.)
 WEFT_DECL std::size_t annealing_search::best_expected() {
   std::size_t best = detail::none;
+  for (std::size_t at : ranking_)
+    if (!detail::place(proposed_, at, false)) return at;
   for (std::size_t i = 0; i < points_.size(); ++i)
     if (points_[i].legal && !detail::place(proposed_, i, false) && (best == detail::none || score(i) < score(best))) best = i;
   return best;
 }
 WEFT_DECL std::size_t annealing_search::at_random() { return detail::fresh_point(points_, random_, proposed_); }
 
+WEFT_DECL annealing_search::described const& annealing_search::describe(std::size_t at) {
+  described& d = detail::place(described_, at, described{});
+  if (d.asked) return d;
+  d.asked = true;
+  sequence<float> more;
+  double estimate = 0;
+  d.known = points_.from().describe(points_[at], more, estimate) && estimate > 0;
+  if (!d.known) return d;
+  d.log_estimate = std::log(estimate);
+  d.features = points_[at].features;
+  for (float f : more) d.features.push_back(f);
+  return d;
+}
+/// The logarithm of the cost is a line over that of the estimate, and trees for how far the measurements are from it: with a few of
+/// them the line says most, with many the trees do.
+WEFT_DECL void annealing_search::fit_ranking() {
+  ranks_ = false;
+  if (how_.reranked == 0) return;
+  double n = 0, x = 0, y = 0, xx = 0, xy = 0;
+  std::size_t width = 0;
+  for (std::size_t i = 0; i < measured_.size(); ++i) {
+    described const& d = describe(measured_[i]);
+    if (!d.known) continue;
+    ++n, x += d.log_estimate, y += costs_[i], xx += d.log_estimate * d.log_estimate, xy += d.log_estimate * costs_[i];
+    width = d.features.size();
+  }
+  if (n < 4) return;
+  double const spread = xx - x * x / n;
+  slope_ = spread > 1e-9 ? (xy - x * y / n) / spread : 0;
+  slope_ = slope_ < 0 ? 0 : slope_ > 1 ? 1 : slope_;
+  sequence<float> rows;
+  sequence<double> rest;
+  for (std::size_t i = 0; i < measured_.size(); ++i) {
+    described const& d = describe(measured_[i]);
+    if (!d.known || d.features.size() != width) continue;
+    for (float f : d.features) rows.push_back(f);
+    rest.push_back(costs_[i] - slope_ * d.log_estimate);
+  }
+  ranking_model_.fit(rows.data(), width, rest.data(), rest.size(), how_.model);
+  ranks_ = true;
+}
+WEFT_DECL double annealing_search::ranked_score(described const& d) const {
+  return slope_ * d.log_estimate + ranking_model_.predict(d.features.data());
+}
+/// Of the points that nobody has proposed, the best by the first model, in the order of the second.
+WEFT_DECL void annealing_search::rank() {
+  ranking_.clear();
+  if (!ranks_) return;
+  sequence<double> open;
+  for (std::size_t i = 0; i < points_.size(); ++i)
+    if (points_[i].legal && !detail::place(proposed_, i, false)) open.push_back(score(i));
+  if (open.empty()) return;
+  detail::sort(open);
+  double const limit = open[open.size() < how_.reranked ? open.size() - 1 : how_.reranked - 1];
+  sequence<double> costs;
+  for (std::size_t i = 0; i < points_.size() && ranking_.size() < how_.reranked; ++i) {
+    if (!points_[i].legal || proposed_[i] || score(i) > limit) continue;
+    described const& d = describe(i);
+    if (!d.known) continue;
+    double const cost = ranked_score(d);
+    std::size_t at = ranking_.size();
+    while (at > 0 && costs[at - 1] > cost) --at;
+    ranking_.insert(ranking_.begin() + at, i);
+    costs.insert(costs.begin() + at, cost);
+  }
+}
+/// Every other one is the best by estimate of some at random.
+WEFT_DECL void annealing_search::propose_first(std::size_t count, sequence<point>& chosen) {
+  sequence<std::size_t> pool;
+  for (std::size_t tries = 0; tries < 4 * how_.estimated && pool.size() < how_.estimated; ++tries) {
+    std::size_t const at = points_.keep(random_point(points_.from(), random_));
+    bool there = !points_[at].legal || detail::place(proposed_, at, false);
+    for (std::size_t p : pool) there = there || p == at;
+    if (there) continue;
+    if (!describe(at).known) return;
+    pool.push_back(at);
+  }
+  while (2 * chosen.size() < count && !pool.empty()) {
+    std::size_t best = 0;
+    for (std::size_t i = 1; i < pool.size(); ++i)
+      if (described_[pool[i]].log_estimate < described_[pool[best]].log_estimate) best = i;
+    proposed_[pool[best]] = true;
+    chosen.push_back(points_[pool[best]]);
+    pool.erase(pool.begin() + best);
+  }
+}
+
 WEFT_DECL sequence<point> annealing_search::propose(std::size_t count) {
   bool const modelled = measured_.size() >= how_.first;
   if (modelled) {
     fit();
+    fit_ranking();
     place_chains();
     walk();
+    rank();
   }
   sequence<point> chosen;
+  if (!modelled && measured_.size() + 1 < how_.first) propose_first(count, chosen);
   while (chosen.size() < count) {
     bool const by_model = modelled && random_.unit() >= how_.random_share;
     std::size_t at = by_model ? best_expected() : at_random();

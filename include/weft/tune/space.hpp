@@ -19,6 +19,8 @@ class space final : public landscape {
   /// The request, and what its pointers lead to, outlive the space.
   explicit space(compile_request const& r);
   point look(sequence<std::int32_t> const& choices) override;
+  /// Of its loop program (loop_features.hpp). Cost 0.1 to 0.4 ms
+  bool describe(point const& p, sequence<float>& features, double& estimate) override;
   /// The schedule at a point, as make_loops takes it.
   schedule at(sequence<std::int32_t> const& choices) const;
   /// Why the point is no legal one; empty: it is.

@@ -4,6 +4,7 @@
 #include "weft/base/joined.hpp"
 #include "weft/expr/expand.hpp"
 #include "weft/schedule/pressure.hpp"
+#include "weft/tune/loop_features.hpp"
 #include "weft/tune/space.hpp"
 
 namespace weft::inline WEFT_ABI {
@@ -85,6 +86,21 @@ WEFT_DECL point space::look(sequence<std::int32_t> const& choices) {
              detail::bytes_inside(s) <= static_cast<double>(request_.machine->l2_bytes));
   if (p.legal) p.features = features_of(s);
   return p;
+}
+WEFT_DECL bool space::describe(point const& p, sequence<float>& features, double& estimate) {
+#if WEFT_HAS_EXCEPTIONS
+  try {
+#endif
+    ir::arena m;
+    loop_costs found = costs_of_loops(lowered(m, request_, at(p.choices)), *request_.machine);
+    features = static_cast<sequence<float>&&>(found.features);
+    estimate = found.estimate;
+    return estimate > 0;
+#if WEFT_HAS_EXCEPTIONS
+  } catch (error const&) {  // what lowering refuses is found out when it is measured
+    return false;
+  }
+#endif
 }
 WEFT_DECL bool space::first(point& p) {
   sequence<std::int32_t> choices;

@@ -1,13 +1,11 @@
-#include <fcntl.h>
-#include <sys/file.h>
 #include <sys/stat.h>
-#include <unistd.h>
 
 #include <cstdio>
 #include <cstdlib>
 
 #include "weft/base/hash.hpp"
 #include "weft/base/joined.hpp"
+#include "weft/runtime/cache/one_keeper.hpp"
 #include "weft/tune/trials.hpp"
 
 namespace weft::inline WEFT_ABI {
@@ -100,8 +98,7 @@ WEFT_DECL void trial_store::open_or_begin() {
   close();
   std::size_t const slash = file_.rfind('/');
   std::string const directory = slash == std::string::npos ? "." : file_.substr(0, slash + 1);
-  int const lock = ::open(directory.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-  if (lock >= 0) static_cast<void>(::flock(lock, LOCK_EX));
+  cache::detail::one_keeper const alone(directory);
   if (!open() && why_ == "damaged") {
     std::string const aside = file_ + ".damaged";
     // The log first: one that is left behind would be taken for the new file's.
@@ -109,7 +106,6 @@ WEFT_DECL void trial_store::open_or_begin() {
     if (std::rename(file_.c_str(), aside.c_str()) == 0 && open())
       note_ = joined({"; what was there could not be read, and is now ", aside});
   }
-  if (lock >= 0) ::close(lock);
 }
 WEFT_DECL trial_store::~trial_store() { close(); }
 WEFT_DECL void trial_store::close() {

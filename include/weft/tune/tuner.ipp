@@ -7,6 +7,7 @@
 #include "weft/ir/print.hpp"
 #include "weft/runtime/bind.hpp"
 #include "weft/runtime/cache/cache.hpp"
+#include "weft/runtime/cache/relatives.hpp"
 #include "weft/runtime/cache/tuned.hpp"
 #include "weft/schedule/print_how.hpp"
 #include "weft/tune/measure.hpp"
@@ -90,7 +91,9 @@ class tuning_run {
   void confirm();
   void describe();
   void keep();
-  std::string task() const;
+  schedule first_steps() const;
+  std::string task() const { return cache::task_key(face_.name, what_, first_steps(), layout_, machine_); }
+  std::string family() const { return cache::family_key(face_.name, what_, first_steps(), layout_, machine_); }
 
   kernel_face const& face_;
   tune_options const& options_;
@@ -274,7 +277,9 @@ inline void tuning_run::search_on() {
       note(static_cast<tune_trial&&>(t), guess);
     }
   }
-  if (expected.size() >= 8) result_.model_quality = rank_correlation(expected.data(), found.data(), expected.size());
+  if (expected.size() < 8) return;
+  result_.model_quality = rank_correlation(expected.data(), found.data(), expected.size());
+  result_.model_recall = top_recall(expected.data(), found.data(), expected.size(), expected.size() / 4);
 }
 
 /// The fastest few, and the first one, which stands for what there was.
@@ -341,9 +346,9 @@ inline void tuning_run::confirm() {
   result_.choices = result_.trials[in[best]].choices;
 }
 
-inline std::string tuning_run::task() const {
-  program const expanded = expand(what_, machine_.fma);
-  return cache::task_key(face_.name, what_, weft::detail::schedule_with(space_.request(), expanded, {}), layout_, machine_);
+/// With each knob's first value.
+inline schedule tuning_run::first_steps() const {
+  return weft::detail::schedule_with(space_.request(), expand(what_, machine_.fma), {});
 }
 /// The best schedule in words and as code.
 inline void tuning_run::describe() {
@@ -377,6 +382,9 @@ inline void tuning_run::keep() {
   bool const imported = cache::find_tuned(task_, before) && before.trials == 0;  // nobody has measured it here
   result_.kept = cache::keep_tuned(task_, t, imported || before.choices == t.choices);
   if (!result_.kept) return;
+  cache::relative as_relative = cache::described(task_, layout_, machine_);
+  cache::note_choices(as_relative, space_.at(result_.choices));
+  static_cast<void>(cache::keep_relative(family(), as_relative));
   struct context {
     kernel_face const& face;
     program const& what;
@@ -431,6 +439,9 @@ WEFT_DECL std::string tune_result::text() const {
   if (wrong > 0) all += joined({", ", std::to_string(wrong), " wrong"});
   all += joined({"\n  best    ", tuning::detail::time_text(best_ns), "; without tuning ", tuning::detail::time_text(first_ns),
                  "\n  why     ", why, "\n  checked ", checked, "\n  kept    ", kept ? "on disk" : "no", "; ", store,
+                 "\n  model   ", model_quality == 0 ? "too few trials to tell"
+                                        : joined({"rank correlation ", tuning::detail::number_text(model_quality), ", of the fastest quarter ",
+                                                  tuning::detail::number_text(100 * model_recall, "%.0f"), " % expected"}),
                  "\n  worker  ", tuning::name(worker), ", started ", std::to_string(worker_starts), worker_starts == 1 ? " time\n" : " times\n", how, "\n"});
   return all;
 }

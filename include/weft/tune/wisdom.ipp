@@ -14,21 +14,28 @@ namespace weft::inline WEFT_ABI {
 namespace wisdom {
 namespace detail {
 
-/// Calls `use` with the bytes of each result in the directory.
+/// Calls `use` with each file of this kind; answers how often it was true.
 template <class Use>
-int each_result(Use const& use) {
+int each_file(std::string_view ending, Use const& use) {
   std::string const path = cache::directory_in_use();
   cache::directory const d(path, cache::creation::never);
   DIR* const stream = path.empty() || !d.usable() ? nullptr : ::opendir(path.c_str());
   int count = 0;
   while (dirent const* const entry = stream != nullptr ? ::readdir(stream) : nullptr) {
     std::string_view const name = entry->d_name;
-    if (name.size() != 22 || name.substr(16) != ".tuned") continue;
-    std::string bytes;
-    if (d.read(entry->d_name, bytes) && use(d, entry->d_name, bytes)) ++count;
+    if (name.size() <= 16 || name.substr(16) != ending) continue;
+    if (use(d, entry->d_name)) ++count;
   }
   if (stream != nullptr) ::closedir(stream);
   return count;
+}
+/// Calls `use` with the bytes of each result in the directory.
+template <class Use>
+int each_result(Use const& use) {
+  return each_file(".tuned", [&](cache::directory const& d, char const* name) {
+    std::string bytes;
+    return d.read(name, bytes) && use(d, name, bytes);
+  });
 }
 inline std::string hex(std::string_view bytes) {
   std::string t;
@@ -189,6 +196,7 @@ WEFT_DECL imported import_lines(std::string_view text) {
 }
 
 WEFT_DECL int forget_all() {
+  detail::each_file(".family", [](cache::directory const& d, char const* name) { return d.remove(name); });
   return detail::each_result([](cache::directory const& d, char const* name, std::string const&) { return d.remove(name); });
 }
 

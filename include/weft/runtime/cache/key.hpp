@@ -23,6 +23,11 @@ namespace cache {
 std::string key_of(std::string_view name, program const& what, trace const& steps, call_layout const& layout,
                    target const& machine, bool checked = false);
 
+/// The same without what differs between shapes and between machines with the same instructions: of steps neither factors nor
+/// numbers, of arguments neither extents nor strides. It is for results that may be tried on each other (relatives.hpp), not for code.
+std::string shapeless_key_of(std::string_view name, program const& what, trace const& steps, call_layout const& layout,
+                             target const& machine);
+
 /// What the head of a key says, for people.
 struct key_head {
   std::string_view version, kernel, target;

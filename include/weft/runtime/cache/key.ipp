@@ -141,6 +141,18 @@ WEFT_DECL std::string key_of(std::string_view name, program const& what, trace c
   return static_cast<std::string&&>(w.bytes);
 }
 
+WEFT_DECL std::string shapeless_key_of(std::string_view name, program const& what, trace const& steps, call_layout const& layout,
+                                       target const& machine) {
+  trace without = steps;
+  for (step& s : without) s.factor = 0, s.numbers.clear();
+  call_layout kinds = layout;
+  for (argument_layout& a : kinds.arguments) {
+    for (std::int64_t& e : a.extents) e = 0;
+    a.strides.clear(), a.alignment = 0;
+  }
+  return key_of(name, what, without, kinds, machine);
+}
+
 WEFT_DECL key_head head_of(std::string_view key) {
   byte_reader r(key);
   key_head h;

@@ -1,13 +1,10 @@
-#include <fcntl.h>
-#include <sys/file.h>
-#include <unistd.h>
-
 #include <cstdio>
 
 #include "weft/base/hash.hpp"
 #include "weft/runtime/cache/cache.hpp"
 #include "weft/runtime/cache/directory.hpp"
 #include "weft/runtime/cache/key.hpp"
+#include "weft/runtime/cache/one_keeper.hpp"
 #include "weft/runtime/cache/tuned.hpp"
 
 namespace weft::inline WEFT_ABI {
@@ -20,18 +17,6 @@ inline file_info tuned_name(std::string_view key) {
   std::snprintf(f.name, sizeof f.name, "%016llx.tuned", static_cast<unsigned long long>(xxh64(key)));
   return f;
 }
-/// One process at a time compares what is kept with what is to be kept. Where files cannot be locked, the last one stays.
-struct one_keeper {
-  int fd;
-  explicit one_keeper(std::string const& path) : fd(::open(path.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC)) {
-    if (fd >= 0) static_cast<void>(::flock(fd, LOCK_EX));
-  }
-  one_keeper(one_keeper const&) = delete;
-  one_keeper& operator=(one_keeper const&) = delete;
-  ~one_keeper() {
-    if (fd >= 0) ::close(fd);
-  }
-};
 inline bool read_tuned(directory const& d, std::string_view key, tuned& into) {
   std::string bytes;
   std::string_view of;

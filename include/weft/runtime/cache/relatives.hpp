@@ -1,0 +1,47 @@
+// What was found for other shapes of a kernel, or on another machine of the same architecture: for tasks that nobody has tuned.
+#pragma once
+
+#include <string>
+#include <string_view>
+
+#include "weft/codegen/target.hpp"
+#include "weft/lower/layout.hpp"
+#include "weft/schedule/schedule.hpp"
+
+namespace weft::inline WEFT_ABI {
+namespace cache {
+
+/// A tuned task among those of its family, and the best choices that were found for it.
+struct relative {
+  std::uint64_t task = 0;                    // number in the name of its own file (tuned.hpp)
+  sequence<std::int64_t> machine, extents;   // caches and threads; of all tensors, one behind the other
+  sequence<std::int64_t> names, values;      // of the knobs: hashes of their names, and the chosen values
+};
+
+/// What tasks have in common that differ in nothing but shapes, knob values that hang on them, and the caches and threads of the
+/// machine: the computation, the steps of the how-lambda without their numbers, the instructions of the processor.
+std::string family_key(std::string_view name, program const& what, schedule const& first, call_layout const& layout,
+                       target const& machine);
+
+/// A task, as one of its family; without choices. Its extents are empty when some are open.
+relative described(std::string_view task, call_layout const& layout, target const& machine);
+/// The choices of a schedule, as a relative has them.
+void note_choices(relative& r, schedule const& s);
+
+/// Puts it into the file of its family, a small one beside the kernels, in the place of what is there of the same task; the 64
+/// that were kept last stay.
+bool keep_relative(std::string_view family, relative const& r);
+
+/// Of those whose own result is still kept, the nearest: on a machine with the same caches and threads, then on any of this
+/// architecture; of these the one with the least sum of |log2| of the extents' quotients. Of another shape, each extent is at most
+/// twice or half as much: what is further off has other bottlenecks.
+///
+/// Cost  two reads of small files, where there is a family; else one file that is not there
+bool find_relative(std::string_view family, relative const& wanted, relative& into);
+
+}  // namespace cache
+}  // namespace weft::inline WEFT_ABI
+
+#if WEFT_HEADER_ONLY
+#include "weft/runtime/cache/relatives.ipp"
+#endif

@@ -1,0 +1,155 @@
+#include <cstdio>
+
+#include "weft/base/hash.hpp"
+#include "weft/runtime/cache/cache.hpp"
+#include "weft/runtime/cache/directory.hpp"
+#include "weft/runtime/cache/key.hpp"
+#include "weft/runtime/cache/one_keeper.hpp"
+#include "weft/runtime/cache/relatives.hpp"
+#include "weft/runtime/cache/tuned.hpp"
+
+namespace weft::inline WEFT_ABI {
+namespace cache {
+namespace detail {
+inline constexpr std::string_view family_magic("weft family\r\n\x1a\0\1", std::size_t{16});
+inline constexpr std::uint32_t most_relatives = 64;
+
+inline file_info family_name(std::string_view family) {
+  file_info f{};
+  std::snprintf(f.name, sizeof f.name, "%016llx.family", static_cast<unsigned long long>(xxh64(family)));
+  return f;
+}
+inline void write(byte_writer& w, relative const& r) {
+  w.numbers(r.task);
+  for (sequence<std::int64_t> const* list : {&r.machine, &r.extents, &r.names, &r.values}) {
+    w.numbers(static_cast<std::uint32_t>(list->size()));
+    for (std::int64_t n : *list) w.numbers(n);
+  }
+}
+inline relative read(byte_reader& from) {
+  relative r;
+  r.task = from.number<std::uint64_t>();
+  for (sequence<std::int64_t>* list : {&r.machine, &r.extents, &r.names, &r.values})
+    for (auto n = from.number<std::uint32_t>(); n > 0 && from.good; --n) list->push_back(from.number<std::int64_t>());
+  from.good = from.good && r.names.size() == r.values.size();
+  return r;
+}
+/// Its bytes, checked, up to the list.
+inline byte_reader open_family(directory const& d, std::string_view family, std::string& bytes, std::uint32_t& count) {
+  byte_reader none({});
+  none.good = false, count = 0;
+  if (!d.usable() || !d.read(family_name(family).name, bytes) || bytes.size() < sizeof(std::uint64_t)) return none;
+  std::string_view all = bytes;
+  byte_reader checksum(all.substr(all.size() - sizeof(std::uint64_t)));
+  all.remove_suffix(sizeof(std::uint64_t));
+  if (checksum.number<std::uint64_t>() != xxh64(all)) return none;
+  byte_reader r(all);
+  if (r.take(family_magic.size()) != family_magic || r.text() != family) return none;
+  count = r.number<std::uint32_t>();
+  return r;
+}
+/// Negative: too far off.
+inline double distance(sequence<std::int64_t> const& a, sequence<std::int64_t> const& b) {
+  if (a.size() != b.size()) return -1;
+  double sum = 0;
+  for (std::size_t i = 0; i < a.size(); ++i) {
+    if (a[i] == b[i]) continue;
+    if (a[i] <= 0 || b[i] <= 0 || a[i] > 2 * b[i] || b[i] > 2 * a[i]) return -1;
+    double const larger = static_cast<double>(a[i] > b[i] ? a[i] : b[i]), smaller = static_cast<double>(a[i] > b[i] ? b[i] : a[i]);
+    sum += __builtin_log2(larger / smaller);
+  }
+  return sum;
+}
+/// The result of that task is still there: whoever removed it meant it.
+inline bool has_result(directory const& d, std::uint64_t task) {
+  char name[32];
+  std::snprintf(name, sizeof name, "%016llx.tuned", static_cast<unsigned long long>(task));
+  std::string bytes;
+  std::string_view key;
+  tuned t;
+  return d.read(name, bytes) && decode(bytes, key, t) && xxh64(key) == task;
+}
+}  // namespace detail
+
+WEFT_DECL std::string family_key(std::string_view name, program const& what, schedule const& first, call_layout const& layout,
+                                 target const& machine) {
+  byte_writer w;
+  w.bytes = shapeless_key_of(name, what, first.steps, layout, machine);
+  for (knob_info const& k : first.knobs) w.text(k.name.view());
+  return static_cast<std::string&&>(w.bytes);
+}
+WEFT_DECL relative described(std::string_view task, call_layout const& layout, target const& machine) {
+  relative r;
+  r.task = xxh64(task);
+  for (std::int64_t n : {machine.l1_bytes, machine.l2_bytes, machine.l3_bytes, static_cast<std::int64_t>(machine.threads)})
+    r.machine.push_back(n);
+  bool open = false;
+  for (argument_layout const& a : layout.arguments)
+    for (std::int64_t e : a.extents) open = open || e < 0, r.extents.push_back(e);
+  if (open) r.extents.clear();
+  return r;
+}
+WEFT_DECL void note_choices(relative& r, schedule const& s) {
+  r.names.clear(), r.values.clear();
+  for (knob_info const& k : s.knobs) {
+    r.names.push_back(static_cast<std::int64_t>(xxh64(k.name.view())));
+    r.values.push_back(k.values[static_cast<std::size_t>(k.chosen)]);
+  }
+}
+
+WEFT_DECL bool keep_relative(std::string_view family, relative const& r) {
+  std::string const path = directory_in_use(true);
+  if (path.empty() || r.extents.empty()) return false;
+  directory const d(path, creation::never);
+  detail::one_keeper const alone(path);
+  std::string before;
+  std::uint32_t count = 0, kept = 1;
+  byte_reader from = detail::open_family(d, family, before, count);
+  byte_writer list;
+  detail::write(list, r);
+  for (std::uint32_t i = 0; i < count && kept < detail::most_relatives; ++i) {
+    relative const other = detail::read(from);
+    if (!from.good) break;
+    if (other.task == r.task) continue;
+    detail::write(list, other);
+    ++kept;
+  }
+  byte_writer w;
+  w.bytes.append(detail::family_magic);
+  w.text(family);
+  w.numbers(kept);
+  w.bytes += list.bytes;
+  w.numbers(xxh64(w.bytes));
+  return d.usable() && d.write(detail::family_name(family).name, w.bytes);
+}
+
+WEFT_DECL bool find_relative(std::string_view family, relative const& wanted, relative& into) {
+  std::string const path = directory_in_use();
+  if (path.empty() || wanted.extents.empty()) return false;
+  directory const d(path, creation::never);
+  std::string bytes;
+  std::uint32_t count = 0;
+  byte_reader const first = detail::open_family(d, family, bytes, count);
+  std::uint64_t gone[detail::most_relatives];
+  for (std::uint32_t removed = 0; removed < detail::most_relatives;) {
+    byte_reader from = first;
+    double least = -1;
+    for (std::uint32_t i = 0; i < count; ++i) {
+      relative r = detail::read(from);
+      if (!from.good) break;
+      double away = detail::distance(r.extents, wanted.extents);
+      if (away < 0 || r.task == wanted.task) continue;
+      if (!(r.machine == wanted.machine)) away += 1e6;
+      for (std::uint32_t g = 0; g < removed; ++g)
+        if (gone[g] == r.task) away = -1;
+      if (away >= 0 && (least < 0 || away < least)) least = away, into = static_cast<relative&&>(r);
+    }
+    if (least < 0) return false;
+    if (detail::has_result(d, into.task)) return true;
+    gone[removed++] = into.task;
+  }
+  return false;
+}
+
+}  // namespace cache
+}  // namespace weft::inline WEFT_ABI
