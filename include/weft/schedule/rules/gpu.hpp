@@ -26,5 +26,5 @@ void schedule_by_gpu_rule(schedule& s, rule_input const& in);
 }  // namespace weft::inline WEFT_ABI
 
 #if WEFT_HEADER_ONLY
-#include "weft/schedule/rules/gpu.ipp"
+#include "weft/schedule/rules/gpu_planner.hpp"  // with the bodies
 #endif
