@@ -374,7 +374,8 @@ struct call_types<What, How, hana::tuple<In...>> {
       static_assert(std::is_invocable_v<How const&, schedule&>,
                     "weft: the compiler cannot run this what-lambda (it captures, or calls what is not constexpr), so "
                     "its stages are not known here: let the how-lambda take (auto& s) alone and ask for "
-                    "weft::stage<\"C\", 3>(s)");
+                    "weft::stage<\"C\", 3>(s). (g++ -fsanitize=undefined runs none with weft::external or tensorize: add "
+                    "-fno-sanitize=null)");
     }
     if constexpr (scheduled) return checked_schedule<What, How, In...>();
     else return compiler_runs_what<What, In...>;

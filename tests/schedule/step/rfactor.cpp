@@ -165,6 +165,27 @@ TEST_CASE("rfactor: which reductions are known to be associative") {
   CHECK(reduced_by<int>([](auto A, auto i) {
           return weft::argmin(A.extent(1), A.extent(2), [=](auto k, auto l) { return weft::where(k < l, A(i, k, l)); });
         }) == none);
+  // Of elements of each type, in whatever they are compared.
+  auto const positions = [&]<class... T>(std::type_identity<T>...) {
+    return ((reduced_by<T>([](auto A, auto i) { return weft::argmax(A.extent(1), [=](auto k) { return A(i, k, k); }); }) == none &&
+             reduced_by<T>([](auto A, auto i) {
+               return weft::argmin(A.extent(1), [=](auto k) { return weft::where(k < 5, A(i, k, k)); });
+             }) == none) && ...);
+  };
+  auto const sums = [&]<class... T>(std::type_identity<T>...) {
+    return ((reduced_by<T>([](auto A, auto i) { return weft::sum(A.extent(1), [=](auto k) { return A(i, k, k); }); }) == none &&
+             reduced_by<T>([](auto A, auto i) { return weft::prod(A.extent(1), [=](auto k) { return A(i, k, k); }); }) == none &&
+             reduced_by<T>([](auto A, auto i) { return weft::min(A.extent(1), [=](auto k) { return A(i, k, k); }); }) == none &&
+             reduced_by<T>([](auto A, auto i) { return weft::max(A.extent(1), [=](auto k) { return A(i, k, k); }); }) == none) && ...);
+  };
+  auto const of_each_type = [](auto const& f) {
+    return f(std::type_identity<std::int8_t>{}, std::type_identity<std::int16_t>{}, std::type_identity<std::int32_t>{},
+             std::type_identity<std::int64_t>{}, std::type_identity<std::uint8_t>{}, std::type_identity<std::uint16_t>{},
+             std::type_identity<std::uint32_t>{}, std::type_identity<std::uint64_t>{}, std::type_identity<weft::f16>{},
+             std::type_identity<weft::bf16>{}, std::type_identity<float>{}, std::type_identity<double>{});
+  };
+  CHECK(of_each_type(positions));
+  CHECK(of_each_type(sums));
   // A user's own, of one value and of several.
   auto const own = [](auto const& combine) {
     return reduced_by([=](auto A, auto i) {
