@@ -27,7 +27,7 @@ loop_costs of(std::string const& variables, std::string const& body) {
                         machine());
 }
 double number(loop_costs const& c, place p) { return std::exp2(static_cast<double>(c.features[static_cast<std::size_t>(p)])) - 1; }
-constexpr double all = 1024.0 * 1024;
+constexpr double volume = 1024.0 * 1024;
 auto about(double x) { return doctest::Approx(x).epsilon(1e-4); }
 
 std::string const rows_of_a_copy = "  for i in 0..1024:\n    for j in 0..1024:\n      y[i, j] = x[i, j]\n";
@@ -43,26 +43,26 @@ TEST_CASE("all programs have as many features, also one that does nothing") {
 TEST_CASE("a copy reads and writes each element once, and computes nothing") {
   loop_costs const c = of("i, j", rows_of_a_copy);
   CHECK(number(c, operations) == 0);
-  CHECK(number(c, loads) == about(all));
-  CHECK(number(c, stores) == about(all));
-  CHECK(number(c, into_l1) == doctest::Approx(8 * all).epsilon(0.02));  // a row may begin inside of a line
-  CHECK(number(c, iterations) == about(1024 + all));
+  CHECK(number(c, loads) == about(volume));
+  CHECK(number(c, stores) == about(volume));
+  CHECK(number(c, into_l1) == doctest::Approx(8 * volume).epsilon(0.02));  // a row may begin inside of a line
+  CHECK(number(c, iterations) == about(1024 + volume));
 }
 TEST_CASE("along columns a line of the cache is fetched for each element of it") {
   loop_costs const c = of("i, j", columns_of_a_copy);
-  CHECK(number(c, into_l1) == about(2 * 64 * all));  // 1024 lines of two tensors are 128 KiB: more than the first cache
-  CHECK(number(c, into_l2) < 9 * all);               // and less than the second, where the next columns find them
+  CHECK(number(c, into_l1) == about(2 * 64 * volume));  // 1024 lines of two tensors are 128 KiB: more than the first cache
+  CHECK(number(c, into_l2) < 9 * volume);               // and less than the second, where the next columns find them
   CHECK(c.estimate > of("i, j", rows_of_a_copy).estimate);
 }
 TEST_CASE("vectors count once for each register of the machine, elements that stand apart one by one") {
   loop_costs const c = of("i, jo, j", "  for i in 0..1024:\n    for jo in 0..64:\n      for j in 0..16 vectorized:\n"
                                       "        y[i, jo * 16 + j] = x[i, jo * 16 + j] * x[0, 0] + x[jo * 16 + j, i]\n");
-  CHECK(number(c, operations) == about(2 * all));
-  CHECK(number(c, vectors) == about(2 * all / 8));
-  CHECK(number(c, loads) == about(all / 8));
-  CHECK(number(c, gathers) == about(all));
-  CHECK(number(c, repeated) < all / 16);
-  CHECK(number(c, stores) == about(all / 8));
+  CHECK(number(c, operations) == about(2 * volume));
+  CHECK(number(c, vectors) == about(2 * volume / 8));
+  CHECK(number(c, loads) == about(volume / 8));
+  CHECK(number(c, gathers) == about(volume));
+  CHECK(number(c, repeated) < volume / 16);
+  CHECK(number(c, stores) == about(volume / 8));
 }
 TEST_CASE("what does not move in copies that are written out is read once, and sums stay in registers") {
   auto const product = [](std::string const& how) {
@@ -70,11 +70,11 @@ TEST_CASE("what does not move in copies that are written out is read once, and s
                                  ":\n          accumulate y[i * 4 + ii, j] = x[i * 4 + ii, k] * x[k, j] + self from 0.0f32 first [k]\n");
   };
   loop_costs const serial = product(""), unrolled = product(" unrolled");
-  CHECK(number(serial, loads) == about(1024.0 * all * 1.25));
-  CHECK(number(unrolled, loads) == about(1024.0 * all * 1.25));
-  CHECK(number(serial, sums) == about(1024.0 * all));
+  CHECK(number(serial, loads) == about(1024.0 * volume * 1.25));
+  CHECK(number(unrolled, loads) == about(1024.0 * volume * 1.25));
+  CHECK(number(serial, sums) == about(1024.0 * volume));
   CHECK(number(unrolled, chains) == about(4));
-  CHECK(number(unrolled, sums) == about(all));
+  CHECK(number(unrolled, sums) == about(volume));
   CHECK(unrolled.estimate < serial.estimate);
 }
 TEST_CASE("threads divide the estimate, at most as many as there are") {
