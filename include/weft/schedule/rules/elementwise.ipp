@@ -162,7 +162,8 @@ WEFT_DECL void rule_plan::rows_with_guests(int stage) {
   sequence<std::int32_t> rows;
   for (int a = 0; a < depth; ++a) rows.push_back(a + 1 == depth && last.outer >= 0 ? last.outer : view().loop(stage, a));
   std::int64_t outermost = trips(rows[0]);
-  if (depth > 1 && outermost >= 0 && outermost < 4 * in_.threads && is_worth_a_fork(total)) rows = {fuse(rows)};
+  if (depth > 1 && outermost >= 0 && outermost < 4 * in_.threads && is_worth_a_fork(total))
+    if (int const all = fuse(rows); all >= 0) rows = {all};
   run_parallel(rows, total);
   for (std::size_t i = guests.size(); i-- > 0;) place(verb::compute_at, guests[i], rows.back());
   if (of.reduced == 0) store_past_caches(stage);
