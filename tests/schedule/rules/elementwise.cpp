@@ -19,6 +19,9 @@ inline constexpr auto chain = weft::kernel<"chain">([](auto a) {
 });
 inline constexpr auto turned = weft::kernel<"turned">(
     [](auto a) { return compute<"c">(a.extent(1), a.extent(0), [=](auto i, auto j) { return a(j, i); }); });
+inline constexpr auto turned_sum = weft::kernel<"turned_sum">([](auto a, auto b) {
+  return compute<"c">(a.extent(1), a.extent(0), [=](auto i, auto j) { return a(j, i) + b(i, j); });
+});
 inline constexpr auto cyclic = weft::kernel<"cyclic">([](auto a) {
   return compute<"c">(a.extent(2), a.extent(0), a.extent(1), [=](auto i, auto j, auto k) { return a(j, k, i); });
 });
@@ -89,7 +92,7 @@ TEST_CASE("what cannot be returned to memory for less than it costs is inlined")
   CHECK(chain.loops(drawn<float>(1, 9, 9)).find("b inlined") != std::string::npos);
   for (auto [m, n] : {std::array<std::int64_t, 2>{3, 3}, {7, 40}, {33, 70}}) check_rule(box, drawn<float>(1, m, n));
 }
-TEST_CASE("a transposition runs in tiles") {
+TEST_CASE("a transposition runs in squares, which are turned over in registers") {
   shapes<float>(turned);
   shapes<weft::f16>(turned);
   shapes<std::int8_t>(turned);
@@ -97,7 +100,13 @@ TEST_CASE("a transposition runs in tiles") {
   check_rule(cyclic, drawn<double>(1, 35, 2, 17));
   std::string const loops = turned.loops(drawn<float>(1, 640, 640));
   INFO(loops);
-  CHECK(has_in_order(loops, {"io in", "jo in", "A_copy\n", "vectorized", "for ii in", "unrolled ji"}));
+  CHECK(has_in_order(loops, {"io in", "jo in", "unrolled ii", "vectorized j"}));
+  for (std::int64_t n : {64, 77}) check_rule(turned, drawn<std::int32_t>(1, n, 96));
+  check_rule(turned_sum, drawn<float>(1, 64, 64), drawn<float>(2, 64, 64));
+  // No lane is fetched by itself where the sizes divide.
+  std::string const code = turned.on(weft::x86_64_avx2()).assembly(drawn<float>(1, 64, 64));
+  CHECK(code.find("gather") == std::string::npos);
+  CHECK(code.find("vmovss") == std::string::npos);
 }
 TEST_CASE("sizes that stay open have vectors, and the bits of direct evaluation") {
   auto const a = drawn<float>(1, 37, 29), b = drawn<float>(2, 37, 29);

@@ -64,11 +64,11 @@ TEST_CASE("what is read in a window is computed in tiles or row by row, with the
 TEST_CASE("rows that are read again are kept in a ring, where the caches hold it and not the stage") {
   auto const x = drawn<float>(1, 200, 200);
   std::string const loops = loops_with(windows, x, 4096, 65536);
-  CHECK(has_in_order(loops, {"for i in 0..194", "b stored for the whole kernel, i folded to 4", "c stored for the whole kernel, i folded to 4"}));
+  CHECK(has_in_order(loops, {"for i in 0..194", "b stored for the whole kernel, i folded to 8", "c stored for the whole kernel, i folded to 4"}));
   // All of it fits: nothing is gained.
   CHECK(loops_with(windows, x, 1 << 18, 1 << 22).find("folded") == std::string::npos);
   // Each thread has a ring of its own.
-  CHECK(has_in_order(loops_with(windows, x, 4096, 65536, 4), {"parallel i", "stored at io, i folded to 4"}));
+  CHECK(has_in_order(loops_with(windows, x, 4096, 65536, 4), {"parallel i", "b stored at io, i folded to 8"}));
 }
 TEST_CASE("where rows do not move at one speed, tiles are computed") {
   auto const x = drawn<float>(1, 200, 400);

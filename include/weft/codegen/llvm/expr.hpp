@@ -87,6 +87,7 @@ class expression_emitter {
   static std::uint64_t class_of(ir::buffer const* b) { return std::uint64_t(1) << (b->alias_class % 63); }
   static std::uint64_t classes_written(ir::stmt s);
   static bool contains_loop(ir::stmt s);
+  void turn_squares(ir::stmt const* first, ir::stmt const* last);
   bool moves_in_outer_loop(int level) const;
 
   module_state& s_;
@@ -152,4 +153,5 @@ class expression_emitter {
 #if WEFT_HEADER_ONLY
 #include "weft/codegen/llvm/expr.ipp"
 #include "weft/codegen/llvm/instruction.ipp"
+#include "weft/codegen/llvm/transpose.ipp"
 #endif

@@ -159,7 +159,14 @@ WEFT_DECL void function_emitter::statement(ir::stmt s) {
   located(s);
   switch (s->kind) {
     case ir::stmt_kind::block:
-      for (ir::stmt c : s->children) statement(c);
+      for (std::size_t i = 0, stores = 0; i < s->children.size(); ++i) {
+        if (i == stores && !checks_) {  // at the first of some behind one another
+          while (stores < s->children.size() && s->children[stores]->kind == ir::stmt_kind::store) ++stores;
+          if (stores > i + 1) turn_squares(s->children.begin() + i, s->children.begin() + stores);
+          if (stores == i) ++stores;
+        }
+        statement(s->children[i]);
+      }
       return;
     case ir::stmt_kind::loop: return s->how == loop_kind::parallel ? parallel(s) : loop(s);
     case ir::stmt_kind::store: return store(s);

@@ -170,7 +170,7 @@ WEFT_DECL sequence<std::int32_t> rule_plan::worth_packing(int stage, tile_axes c
   double const rows = static_cast<double>(v.extent(stage, t.rows) < 0 ? 0 : v.extent(stage, t.rows));
   for (access const& one : v.loads(stage)) {
     if (one.step(t.columns) != 1 || one.step(t.rows) != 0) continue;
-    if (v.extent(stage, t.columns) >= 0 && v.extent(stage, t.columns) <= 4 * v.lanes(stage)) continue;  // it is one panel
+    if (v.extent(stage, t.columns) >= 0 && v.extent(stage, t.columns) <= v.lanes(stage)) continue;  // it is one panel
     bool const constant = static_cast<std::size_t>(one.tensor) < in_.constant.size() && in_.constant[static_cast<std::size_t>(one.tensor)];
     bool const large = v.bytes_of(one.tensor) > 2 * static_cast<double>(in_.l1_bytes), often = rows >= (constant ? 2 : 4 * in_.copy_reads);
     if (large && often && can_pack(stage, one.tensor, t.columns)) found.push_back(one.tensor);
@@ -266,8 +266,10 @@ WEFT_DECL void rule_plan::contraction(int stage, tile_axes const& t) {
 /// Of a stage that is computed in a loop of another, or whose rows others are computed in: vectors of sums, as many as registers hold,
 /// for each row or for some together.
 WEFT_DECL void rule_plan::tile_of_guest(int stage, tile_axes const& t, int depth, std::int64_t rows) {
-  std::int64_t const lanes = view().lanes(stage), width = 4 * lanes;
-  if (rows > 1)
+  std::int64_t const lanes = view().lanes(stage), across = view().extent(stage, t.columns);
+  std::int64_t const fitting = (s_.limits.vector_registers - 1) / (rows + 1);  // rows * v sums, a row of v, one element
+  std::int64_t const width = lanes * (rows == 1 || fitting >= 4 ? 4 : fitting < 1 ? 1 : fitting);
+  if (rows > 1 && across > width)
     for (std::int32_t tensor : worth_packing(stage, t)) pack(stage, tensor, t.columns, width);
   rule_view const v = view();
   stage_info const of = v.stage(stage);

@@ -65,6 +65,21 @@ WEFT_DECL void rule_plan::elementwise(int stage, int first_axis, bool alone) {
     if (alone) run_parallel(around, total);
     return;
   }
+  // Squares of as many rows as a vector has lanes are turned over in registers; a few next to each other, so that few pages are
+  // opened for little.
+  if (other >= 0 && of.scanned < 0 && work <= 8 && lanes >= 4 && lanes <= 16 && v.extent(stage, axis) >= lanes && v.extent(stage, other) >= lanes) {
+    parts const columns = cut(v.loop(stage, other), 4 * lanes), square = cut(columns.inner, lanes), row = cut(v.loop(stage, axis), lanes);
+    around.push_back(columns.outer);
+    around.push_back(row.outer);
+    sequence<std::int32_t> order = around;
+    for (int l : {square.outer, square.inner, row.inner}) order.push_back(l);
+    reorder(order);
+    mark(verb::unroll, square.inner);
+    mark(verb::vectorize, row.inner);
+    if (!alone) return;
+    run_parallel(around, total);
+    return store_past_caches(stage);
+  }
   bool const tile = other >= 0;
   std::int64_t const vectors = tile ? 1 : work <= 8 ? 4 : work <= 20 ? 2 : 1;
   std::int64_t const line = 64 / size_bytes(program::at(v.p().tensors, of.tensor).type);
@@ -147,7 +162,8 @@ WEFT_DECL void rule_plan::rows_with_guests(int stage) {
   sequence<std::int32_t> rows;
   for (int a = 0; a < depth; ++a) rows.push_back(a + 1 == depth && last.outer >= 0 ? last.outer : view().loop(stage, a));
   std::int64_t outermost = trips(rows[0]);
-  if (depth > 1 && outermost >= 0 && outermost < 4 * in_.threads && is_worth_a_fork(total)) rows = {fuse(rows)};
+  if (depth > 1 && outermost >= 0 && outermost < 4 * in_.threads && is_worth_a_fork(total))
+    if (int const all = fuse(rows); all >= 0) rows = {all};
   run_parallel(rows, total);
   for (std::size_t i = guests.size(); i-- > 0;) place(verb::compute_at, guests[i], rows.back());
   if (of.reduced == 0) store_past_caches(stage);

@@ -31,7 +31,7 @@ WEFT_DECL int rule_plan::fuse(sequence<std::int32_t> const& loops) {
   if (loops.size() == 1) return loops[0];
   step one{verb::fuse};
   for (std::int32_t l : loops) one.loops[static_cast<std::size_t>(one.count++)] = l;
-  return s_.take(one) ? s_.at(one.loops[0]).into : -1;
+  return may(one) && s_.take(one) ? s_.at(one.loops[0]).into : -1;
 }
 WEFT_DECL bool rule_plan::place(verb what, int stage, int l) {
   step one{what, l >= 0 ? 1 : 0, {l}};

@@ -10,14 +10,16 @@ namespace weft::inline WEFT_ABI {
 ///     elementwise     vectors along what is contiguous in most accesses; stages that one other reads are inlined
 ///     contraction     a tile in registers, blocks of the reduced axis, panels of what is read again and again
 ///     reduction       of contiguous terms: a vector of parts (rfactor), and parts for threads where nothing else is parallel
-///     rows            what a row of the output needs is computed inside the loop over rows
-///     transposition   tiles of whole cache lines
+///     rows            what a row of the output needs is computed inside the loop over rows, or over some rows that share a product
+///     windows         what is read in a window is computed in tiles of its reader, or row by row with the last rows kept
+///     transposition   squares that are turned over in registers
+///     instructions    that join several products (rule_input::dots), where an operand can be packed for them
 ///
 /// Loops run in parallel where the work is worth a fork. What cannot be told (sizes that stay open, subscripts that are read)
 /// is left as it is.
 ///
 /// Keeps   the results, bit by bit, but for sums and products of floats (and minima that meet a NaN) whose terms a rule
-///         takes in another order; not so without `reassociate`
+///         takes in another order, and sums of bf16 by an instruction; not so without `reassociate`
 /// Errors  none: where a step is not legal, or a tile does not fit, a simpler schedule is taken, the plain nest at last
 /// Cost    0.1 ms
 /// Source  Low et al., "Analytical modeling is enough for high-performance BLIS", TOMS 2016, for the tiles
