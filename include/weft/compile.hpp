@@ -136,10 +136,9 @@ schedule schedule_with(compile_request const& r, program const& expanded, sequen
 std::string why_not(compile_request const& r, schedule const& s);
 /// With the request's own program in it, which outlives the expanded one; as make_loops wants it.
 schedule finished(compile_request const& r, schedule& s);
-}  // namespace detail
-
 /// The loop program before passes, unchecked: for what looks at candidates by the hundred and runs none of them.
 ir::function lowered(ir::arena& m, compile_request const& r, schedule const& s);
+}  // namespace detail
 
 /// The loop program after all passes. Errors: argument_error for an access out of bounds. Checked, that is left to the
 /// code, and unrolled and vectorized loops are serial ones, so that their variables can be told.

@@ -335,7 +335,7 @@ inline ir::buffer const* left_on_the_stack(ir::function const& f, ir::stmt s) {
 }
 }  // namespace detail
 
-WEFT_DECL ir::function lowered(ir::arena& m, compile_request const& r, schedule const& s) {
+WEFT_DECL ir::function detail::lowered(ir::arena& m, compile_request const& r, schedule const& s) {
   program const extended = rewritten(expand(*r.what, r.machine->fma), s.steps);
   return lower(m, extended, detail::for_target(s, *r.machine), *r.layout, r.name,
                r.machine->has("avx512f") ? vector_tails::mask : vector_tails::partition);

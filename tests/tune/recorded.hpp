@@ -70,6 +70,12 @@ class recorded_space : public weft::tuning::landscape {
   }
   bool describes = true;  // false: as if nothing were known of the loop programs
   double ns(weft::tuning::point const& p) { return times_[known_.find(p.choices)]; }
+  /// Calls `use` with each legal point that was measured, what is known of its loop program, and its time.
+  template <class Use>
+  void each_measured(Use const& use) const {
+    for (std::size_t i = 0; i < times_.size(); ++i)
+      if (times_[i] > 0 && known_[i].legal && described_[i].known) use(known_[i], described_[i].features, times_[i]);
+  }
   int measured = 0;
 
  private:

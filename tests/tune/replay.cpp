@@ -67,6 +67,51 @@ TEST_CASE("records the spaces" * doctest::skip()) {
     if (one == nullptr || std::string(one) == name) record(kernel, name, a...);
   });
 }
+/// For tests/tune/xgboost_compare.py: of each space the features, and what our model expects after 16 and after 64 measurements.
+TEST_CASE("writes what models are compared on" * doctest::skip()) {
+  char const* const folder = std::getenv("WEFT_COMPARE");
+  REQUIRE(folder != nullptr);
+  weft_test::recorded_inputs const in;
+  in.each([&](auto const& kernel, char const* name, auto const&... a) {
+    recorded_space l(kernel, file(name), a...);
+    sequence<float> rows;
+    sequence<double> costs;
+    std::size_t width = 0;
+    std::ofstream table(std::string(folder) + "/" + name + ".rows");
+    l.each_measured([&](point const& p, sequence<float> const& more, double ns) {
+      width = p.features.size() + more.size();
+      costs.push_back(std::log(ns));
+      table << costs.back();
+      for (sequence<float> const* part : {&p.features, &more})
+        for (float f : *part) rows.push_back(f), table << ' ' << f;
+      table << '\n';
+    });
+    std::ofstream own(std::string(folder) + "/" + name + ".own");
+    for (std::size_t count : {std::size_t{16}, std::size_t{64}})
+      for (std::uint64_t seed = 0; seed < 20; ++seed) {
+        random_numbers random(seed);
+        sequence<std::size_t> order;
+        for (std::size_t i = 0; i < costs.size(); ++i) order.push_back(i);
+        for (std::size_t i = 0; i < count; ++i) {
+          std::size_t const other = i + static_cast<std::size_t>(random.below(static_cast<std::int32_t>(order.size() - i)));
+          std::size_t const kept = order[i];
+          order[i] = order[other], order[other] = kept;
+        }
+        sequence<float> seen;
+        sequence<double> of_seen;
+        own << count;
+        for (std::size_t i = 0; i < count; ++i) {
+          for (std::size_t f = 0; f < width; ++f) seen.push_back(rows[order[i] * width + f]);
+          of_seen.push_back(costs[order[i]]);
+          own << ' ' << order[i];
+        }
+        boosted_trees m;
+        m.fit(seen.data(), width, of_seen.data(), count);
+        for (std::size_t i = 0; i < costs.size(); ++i) own << ' ' << m.predict(&rows[i * width]);
+        own << '\n';
+      }
+  });
+}
 TEST_CASE("on recorded spaces annealing needs fewer trials than random search, at most a third where random needs 60") {
   weft_test::recorded_inputs const in;
   double logs = 0, all = 0, blind = 0;

@@ -92,7 +92,7 @@ WEFT_DECL bool space::describe(point const& p, sequence<float>& features, double
   try {
 #endif
     ir::arena m;
-    loop_costs found = costs_of_loops(lowered(m, request_, at(p.choices)), *request_.machine);
+    loop_costs found = costs_of_loops(weft::detail::lowered(m, request_, at(p.choices)), *request_.machine);
     features = static_cast<sequence<float>&&>(found.features);
     estimate = found.estimate;
     return estimate > 0;
