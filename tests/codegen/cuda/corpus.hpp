@@ -1,8 +1,6 @@
 // Kernels for a GPU: programs with their schedules, run by the interpreter and as text.
 #pragma once
 
-#include <doctest/doctest.h>
-
 #include <cmath>
 #include <cstring>
 #include <memory>
@@ -59,6 +57,7 @@ class gpu_memory {
   }
   void* data() const { return data_.get(); }
   std::int64_t count() const { return static_cast<std::int64_t>(count_); }
+  std::size_t bytes() const { return bytes_; }
   std::int64_t bits(std::size_t i) const {
     return weft::with_dtype(type_, [&]<class T>(T v) {
       std::memcpy(&v, data_.get() + i * sizeof(T), sizeof(T));
@@ -165,6 +164,13 @@ class gpu_trial {
       if (!wrong.empty()) return k.name + ": " + wrong + "\n" + module.text;
     }
     return compared("on the host");
+  }
+
+  /// The same on a GPU: `device.run(module, memory, workspace_bytes)` brings all memory there and back.
+  template <class Device>
+  std::string on_device(Device& device) {
+    std::string const wrong = device.run(module, fresh(), static_cast<std::size_t>(weft::workspace_bytes(f)));
+    return wrong.empty() ? compared("on the device") : wrong + "\n" + module.text;
   }
 
   std::string fault;

@@ -1,4 +1,6 @@
 // Drawn programs under drawn schedules that bind loops: the passes of a GPU, judged by the interpreter.
+#include <doctest/doctest.h>
+
 #include <cstdlib>
 
 #include "codegen/cuda/corpus.hpp"
