@@ -234,6 +234,55 @@ TEST_CASE("child: by rule" * doctest::skip()) {
   gpu.with({.plain = true})(weft::view(x), weft::view(y), 2.0f, weft::out(out));
   CHECK(stub.state->libraries == 2);
 }
+TEST_CASE("outputs that are left out are returned: on the GPU where an input is, else in the host's memory") { with_stub("child: made"); }
+TEST_CASE("child: made" * doctest::skip()) {
+  constexpr auto two = weft::kernel<"two">([](auto x) {
+    auto const a = weft::compute<"a">(x.extent(0), [=](auto i) { return x(i) + 1.0f; });
+    auto const b = weft::compute<"b">(x.extent(0), x.extent(0), [=](auto i, auto j) { return x(i) * x(j); });
+    return weft::outputs(a, b);
+  });
+  auto const x = numbers(64);
+  stub_gpu stub(saxpy.on(weft::cuda()).cuda_source(weft::view(x), weft::view(x), 2.0f));
+  weft::tensor<float, 1> const here = saxpy.on(weft::cuda())(weft::view(x), weft::view(x), 2.0f);
+  REQUIRE(here.size() == 64);
+  for (std::size_t i = 0; i < 64; ++i) CHECK(here.data()[i] == 3 * x[i]);
+  weft::cuda_tensor<float, 1> on_gpu({64});
+  on_gpu.fill(x.data());
+  weft::cuda_tensor<float, 1> const there = saxpy.on(weft::cuda())(on_gpu, on_gpu, 2.0f);
+  std::vector<float> back(64);
+  there.read(back.data());
+  for (std::size_t i = 0; i < 64; ++i) CHECK(back[i] == 3 * x[i]);
+  stub.state->run = nullptr;
+  auto const [a, b] = two.on(weft::cuda())(on_gpu);
+  CHECK(a.shape()[0] == 64);
+  CHECK(b.shape()[1] == 64);
+  weft::cuda_tensor<float, 1> shorter({63});
+  CHECK_THROWS_AS(saxpy.on(weft::cuda())(on_gpu, shorter, 2.0f), weft::argument_error);
+}
+TEST_CASE("on a stream that is being captured: not the first call, and no memory of the host's") { with_stub("child: captured"); }
+TEST_CASE("child: captured" * doctest::skip()) {
+  stub_gpu stub;
+  auto const x = numbers(64);
+  weft::cuda_tensor<float, 1> in({64}), out({64});
+  auto const gpu = saxpy.on(weft::cuda(0, &stub));
+  stub.state->capturing = 1;
+  CHECK_THROWS_WITH_AS(gpu(in, in, 1.0f, weft::out(out)), doctest::Contains("call it once before the capture begins"), weft::device_error);
+  CHECK(stub.state->launches == 0);
+  stub.state->capturing = 0;
+  gpu(in, in, 1.0f, weft::out(out));
+  stub.state->capturing = 1;
+  long long const waited = stub.state->synchronized;
+  gpu(in, in, 1.0f, weft::out(out));
+  CHECK(stub.state->launches == 2);
+  CHECK(stub.state->synchronized == waited);
+  std::vector<float> host(64);
+  CHECK_THROWS_WITH_AS(gpu(weft::view(x), in, 1.0f, weft::out(out)), doctest::Contains("call it once before"), weft::device_error);
+  stub.state->capturing = 0;
+  gpu(weft::view(x), in, 1.0f, weft::out(out));
+  stub.state->capturing = 1;
+  CHECK_THROWS_WITH_AS(gpu(weft::view(x), in, 1.0f, weft::out(out)), doctest::Contains("give it tensors on the GPU"), weft::argument_error);
+  CHECK(stub.state->context_depth == 0);
+}
 TEST_CASE("what a rule has chosen can be looked at, and pasted") {
   std::vector<float> const a(512 * 512);
   auto const A = weft::view(a, 512, 512);

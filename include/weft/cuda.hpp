@@ -123,8 +123,48 @@ struct cuda_call {
 void run_on_gpu(cuda_table& table, kernel_face const& face, cuda_call const& call);
 cuda_module cuda_text_of(ir::arena& m, kernel_face const& face, argument* arguments, int count);
 kernel_texts gpu_texts_of(kernel_face const& face, argument* arguments, int count);
+/// The extents of outputs that are left out.
+void shape_on_gpu(kernel_face const& face, argument* arguments, int count);
 std::string ptx_of(cuda_module const& module, int device);
 std::string resources_of(cuda_module const& module);
+}  // namespace detail
+
+// --- results that a call makes ------------------------------------------------------------------------------------------
+namespace detail {
+template <class T, int Rank>
+inline constexpr bool is_result<cuda_tensor<T, Rank>> = true;
+/// Tensors for the outputs of a call, on the GPU or in the host's memory, of the extents that the arguments say.
+template <bool OnGpu, class Owning>
+struct made_results;
+template <bool OnGpu, class T, int Rank>
+struct made_results<OnGpu, tensor<T, Rank>> {
+  using type = std::conditional_t<OnGpu, cuda_tensor<T, Rank>, tensor<T, Rank>>;
+  static type make(argument* a, int device) {
+    std::array<std::int64_t, static_cast<std::size_t>(Rank)> shape{};
+    for (std::size_t d = 0; d < shape.size(); ++d) shape[d] = a->extents[d];
+    a->is_allocated_here = false;
+    if constexpr (OnGpu) {
+      type made(shape, device);
+      a->data = made.address();
+      return made;
+    } else {
+      type made(shape);
+      a->data = made.data();
+      return made;
+    }
+  }
+};
+template <bool OnGpu, class... T>
+struct made_results<OnGpu, boost::hana::tuple<T...>> {
+  using type = boost::hana::tuple<typename made_results<OnGpu, T>::type...>;
+  static type make(argument* a, int device) { return make(a, device, std::index_sequence_for<T...>{}); }
+
+ private:
+  template <std::size_t... I>
+  static type make(argument* a, int device, std::index_sequence<I...>) {
+    return type{made_results<OnGpu, T>::make(a + I, device)...};
+  }
+};
 }  // namespace detail
 
 struct cuda_device;
@@ -138,25 +178,39 @@ struct cuda_kernel_t {
   options wanted{};        // plain and bitwise
 
   /// Runs it on the stream. Where all tensors are on the GPU the call does not wait for the result; inputs in the host's memory
-  /// are copied there, outputs back, and the call waits.
+  /// are copied there, outputs back, and the call waits. Outputs that are left out, all of them, are returned: as cuda_tensor where an
+  /// input is on the GPU, else as weft::tensor. On a stream that is being captured it becomes a part of the graph; its first call
+  /// for arguments of these shapes must have been before.
   ///
-  /// Needs   a weft::out(...) for each output
+  /// Needs   a weft::out(...) for each output, or none
   /// Errors  argument_error and schedule_error (nothing has run); device_error: no driver, no NVRTC, no such device, no memory,
   ///         or what the driver says of the launch
-  /// Cost    first call tens of milliseconds, or what finding it on disk takes
+  /// Cost    first call tens of milliseconds, or what finding it on disk takes; outputs that are made cost cuMemAlloc, which waits
   template <class... A>
-  void operator()(A const&... a) const {
+  auto operator()(A const&... a) const {
     using types = types_for<A...>;
-    static_assert((0 + ... + (detail::traits<A>::is_output ? 1 : 0)) == types::outputs,
-                  "weft: on a GPU, give a weft::out(...) for each output");
+    constexpr int given = (0 + ... + (detail::traits<A>::is_output ? 1 : 0)), count = types::inputs + types::outputs;
+    static_assert(given == 0 || given == types::outputs,
+                  "weft: give a weft::out(...) for each output of this kernel, or for none");
     static_assert(types::check() || true);
-    argument arguments[types::inputs + types::outputs];
-    bool on_gpu[types::inputs + types::outputs];
+    argument arguments[count];
+    bool on_gpu[count];
     int input = 0, output = types::inputs;
     (describe(a, input, output, arguments, on_gpu), ...);
     static constinit detail::cuda_table table{};
     typename types::pair const lambdas{what, how};
-    detail::run_on_gpu(table, face<types>(&lambdas), {arguments, on_gpu, types::inputs + types::outputs, device, stream});
+    kernel_face const f = face<types>(&lambdas);
+    if constexpr (given > 0) {
+      detail::run_on_gpu(table, f, {arguments, on_gpu, count, device, stream});
+    } else {
+      constexpr bool there = (false || ... || detail::is_on_gpu<A>);
+      for (int o = types::inputs; o < count; ++o)
+        arguments[o].is_output = arguments[o].is_allocated_here = true, on_gpu[o] = there;
+      detail::shape_on_gpu(f, arguments, count);
+      auto made = detail::made_results<there, typename detail::results_of<typename types::result>::owning>::make(arguments + types::inputs, device);
+      detail::run_on_gpu(table, f, {arguments, on_gpu, count, device, stream});
+      return made;
+    }
   }
   /// The same kernel with a schedule by rule of another kind: `.with({.bitwise = true})`, `.with({.plain = true})`, which is a thread
   /// for each element.

@@ -207,6 +207,12 @@ inline bool is_nothing(argument const* arguments, int count) {
     if (arguments[i].is_output && !is_empty(arguments[i])) return false;
   return true;
 }
+/// Whether what is done on the stream goes into a graph. The default stream answers 906 while another one is captured.
+inline bool is_captured(runtime::cuda_gpu const& gpu, void* stream) {
+  int status = 0;
+  int const result = gpu.driver->cuStreamIsCapturing(static_cast<runtime::cuda_driver::stream>(stream), &status);
+  return result == 906 || (result == 0 && status != 0);
+}
 inline cuda_form const& find_form(cuda_table& table, kernel_face const& face, cuda_call const& c, runtime::cuda_gpu const& gpu) {
   std::uint64_t const shared = shared_memory(c.arguments, c.count);
   auto const look = [&](std::string const* text) -> cuda_form const* {
@@ -242,6 +248,9 @@ inline cuda_form const& find_form(cuda_table& table, kernel_face const& face, cu
       form.text = module.text;
       if (cuda_form const* known = look(&form.text)) return *known;
     }
+    if (is_captured(gpu, c.stream))
+      WEFT_THROW(device_error(joined({face.name, ": its stream is being captured, and the first call for arguments of these shapes compiles and "
+                                                 "loads code, which no graph can hold: call it once before the capture begins"})));
     form.workspace_bytes = workspace_bytes(f);
     load_form(form, module, gpu);
   }
@@ -296,6 +305,9 @@ inline void launch_on_gpu(cuda_form const& form, cuda_call const& c, runtime::cu
       auto const size = static_cast<std::int64_t>(size_bytes(a.type));
       auto const bytes = static_cast<std::size_t>(r.elements() * size);
       if (is_empty(a)) continue;
+      if (!waits && is_captured(gpu, c.stream))
+        WEFT_THROW(argument_error(joined({form.name, ": its stream is being captured, and memory of the host's is copied and waited for, which no "
+                                                     "graph can hold: give it tensors on the GPU"})));
       copies[i] = memory.make(static_cast<std::int64_t>(bytes));
       tensors[count] = copies[i] + static_cast<address>(-r.low * size);
       // Of an output, too: what lies between its elements is copied back as it was.
@@ -353,6 +365,10 @@ WEFT_DECL std::string resources_of(cuda_module const& module) {
   for (std::string const& a : architectures)
     for (cuda_usage const& u : usage_of(module, a)) all.push_back(u);
   return print_usage(all);
+}
+WEFT_DECL void shape_on_gpu(kernel_face const& face, argument* arguments, int count) {
+  program const what = gpu_program(face, arguments, count);
+  gpu_layout(what, face.name, arguments, count, nullptr);  // says what is wrong
 }
 WEFT_DECL kernel_texts gpu_texts_of(kernel_face const& face, argument* arguments, int count) {
   ir::arena m;

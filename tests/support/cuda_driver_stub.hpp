@@ -66,4 +66,5 @@ int cuMemcpyDtoHAsync_v2(void* to, unsigned long long from, size_t bytes, void*)
   return memcpy(to, reinterpret_cast<void*>(from), bytes), ++stub.copies, 0;
 }
 int cuStreamSynchronize(void*) { return ++stub.synchronized, 0; }
+int cuStreamIsCapturing(void*, int* status) { return *status = stub.capturing, 0; }
 }

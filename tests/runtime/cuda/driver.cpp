@@ -70,6 +70,7 @@ WEFT_TEST_SIGNATURE(cuMemFree_v2)
 WEFT_TEST_SIGNATURE(cuMemcpyHtoDAsync_v2)
 WEFT_TEST_SIGNATURE(cuMemcpyDtoHAsync_v2)
 WEFT_TEST_SIGNATURE(cuStreamSynchronize)
+WEFT_TEST_SIGNATURE(cuStreamIsCapturing)
 static_assert(static_cast<int>(weft::runtime::device_attribute::major) == CU_DEVICE_ATTRIBUTE_COMPUTE_CAPABILITY_MAJOR);
 static_assert(static_cast<int>(weft::runtime::device_attribute::minor) == CU_DEVICE_ATTRIBUTE_COMPUTE_CAPABILITY_MINOR);
 static_assert(static_cast<int>(weft::runtime::device_attribute::shared_bytes) ==

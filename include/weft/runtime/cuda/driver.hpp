@@ -45,6 +45,7 @@ struct cuda_driver {
   int (*cuMemcpyHtoDAsync_v2)(address to, void const* from, std::size_t bytes, stream on);
   int (*cuMemcpyDtoHAsync_v2)(void* to, address from, std::size_t bytes, stream on);
   int (*cuStreamSynchronize)(stream on);
+  int (*cuStreamIsCapturing)(stream which, int* status);
 };
 
 /// Attributes of a device, and of a kernel, by their numbers in cuda.h.

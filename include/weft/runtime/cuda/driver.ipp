@@ -26,6 +26,7 @@ struct loaded_driver {
     WEFT_X(cuCtxPopCurrent_v2) WEFT_X(cuLibraryLoadData) WEFT_X(cuLibraryUnload) WEFT_X(cuLibraryGetKernel)
     WEFT_X(cuKernelSetAttribute) WEFT_X(cuLaunchKernel) WEFT_X(cuMemAllocAsync) WEFT_X(cuMemFreeAsync) WEFT_X(cuMemAlloc_v2)
     WEFT_X(cuMemFree_v2) WEFT_X(cuMemcpyHtoDAsync_v2) WEFT_X(cuMemcpyDtoHAsync_v2) WEFT_X(cuStreamSynchronize)
+    WEFT_X(cuStreamIsCapturing)
 #undef WEFT_X
     if (!why.empty()) why += ": it is older than CUDA 12; install a newer one";
     else if (int const r = api.cuInit(0); r != 0) why = joined({"the CUDA driver does not start: cuInit says ", std::to_string(r)});

@@ -1,0 +1,191 @@
+// A GPU without weft's own calls: texts launched as they are, and time by its own clock.
+#pragma once
+
+#include <dlfcn.h>
+
+#include <string>
+#include <vector>
+
+#include "codegen/cuda/corpus.hpp"
+#include "weft/codegen/cuda/api.hpp"
+#include "weft/runtime/cuda/driver.hpp"
+
+namespace bench {
+
+/// What the bench wants of the driver beside what weft calls.
+struct more_of_driver {
+  using event = struct CUevent_st*;
+  int (*cuEventCreate)(event* made, unsigned flags) = nullptr;
+  int (*cuEventRecord)(event e, weft::runtime::cuda_driver::stream on) = nullptr;
+  int (*cuEventSynchronize)(event e) = nullptr;
+  int (*cuEventElapsedTime)(float* ms, event from, event to) = nullptr;
+  int (*cuMemcpyDtoDAsync_v2)(unsigned long long to, unsigned long long from, std::size_t bytes, weft::runtime::cuda_driver::stream on) = nullptr;
+  int (*cuDeviceGetName)(char* name, int length, int device) = nullptr;
+  /// What is missing; empty: nothing.
+  std::string load() {
+    char const* const named = std::getenv("WEFT_CUDA");
+    void* const h = dlopen(named != nullptr ? named : "libcuda.so.1", RTLD_NOW);
+    if (h == nullptr) return "no libcuda.so.1";
+    auto const find = [&](char const* name, auto& f) {
+      f = reinterpret_cast<std::remove_reference_t<decltype(f)>>(dlsym(h, name));
+      return f == nullptr ? std::string("the driver has no ") + name : "";
+    };
+    for (std::string const& wrong : {find("cuEventCreate", cuEventCreate), find("cuEventRecord", cuEventRecord),
+                                     find("cuEventSynchronize", cuEventSynchronize),
+                                     find("cuEventElapsedTime_v2", cuEventElapsedTime).empty() ? std::string() : find("cuEventElapsedTime", cuEventElapsedTime),
+                                     find("cuMemcpyDtoDAsync_v2", cuMemcpyDtoDAsync_v2), find("cuDeviceGetName", cuDeviceGetName)})
+      if (!wrong.empty()) return wrong;
+    return "";
+  }
+};
+
+/// Memory on the device that goes with the value.
+class device_memory {
+ public:
+  device_memory(weft::runtime::cuda_gpu const& g, std::size_t bytes) : g_(g) {
+    g_.check(g_.driver->cuMemAlloc_v2(&at, bytes > 0 ? bytes : 1), "bench", "memory on the GPU");
+  }
+  device_memory(device_memory const&) = delete;
+  device_memory& operator=(device_memory const&) = delete;
+  ~device_memory() { g_.driver->cuMemFree_v2(at); }
+  void fill(void const* from, std::size_t bytes, std::size_t offset = 0) {
+    g_.check(g_.driver->cuMemcpyHtoDAsync_v2(at + offset, from, bytes, nullptr), "bench", "copying to the GPU");
+    g_.check(g_.driver->cuStreamSynchronize(nullptr), "bench", "copying to the GPU");
+  }
+  void read(void* to, std::size_t bytes, std::size_t offset = 0) const {
+    g_.check(g_.driver->cuMemcpyDtoHAsync_v2(to, at + offset, bytes, nullptr), "bench", "copying from the GPU");
+    g_.check(g_.driver->cuStreamSynchronize(nullptr), "bench", "copying from the GPU");
+  }
+  template <class T>
+  T* as() const {
+    return reinterpret_cast<T*>(at);
+  }
+  unsigned long long at = 0;
+
+ private:
+  weft::runtime::cuda_gpu const& g_;
+};
+
+/// Loads texts and launches their kernels; what gpu_trial runs on.
+class gpu_device {
+ public:
+  explicit gpu_device(weft::runtime::cuda_gpu const& g) : g_(g), here_(g) {}
+  weft::runtime::cuda_gpu const& gpu() const { return g_; }
+  /// Compiled together: one call of NVRTC for a whole corpus.
+  void load(std::string const& text) {
+    unload();
+    std::string const cubin = weft::compile_cuda(text, g_.architecture).cubin;
+    g_.check(g_.driver->cuLibraryLoadData(&library_, cubin.data(), nullptr, nullptr, 0, nullptr, nullptr, 0), "bench", "cuLibraryLoadData");
+  }
+  void unload() {
+    if (library_ != nullptr) g_.driver->cuLibraryUnload(library_);
+    library_ = nullptr;
+  }
+  ~gpu_device() { unload(); }
+  gpu_device(gpu_device const&) = delete;
+  gpu_device& operator=(gpu_device const&) = delete;
+
+  void launch(weft::cuda_kernel const& k, std::vector<unsigned long long> given) {
+    weft::runtime::cuda_driver::kernel entry = nullptr;
+    g_.check(g_.driver->cuLibraryGetKernel(&entry, library_, k.name.c_str()), k.name, "cuLibraryGetKernel");
+    if (k.shared_bytes > 48 * 1024)
+      g_.check(g_.driver->cuKernelSetAttribute(weft::runtime::most_dynamic_shared, static_cast<int>(k.shared_bytes), entry, g_.device), k.name, "cuKernelSetAttribute");
+    std::vector<void*> parameters;
+    for (unsigned long long& p : given) parameters.push_back(&p);
+    parameters.push_back(nullptr);  // the driver knows how many there are; one made for a test may not
+    unsigned blocks[3], threads[3];
+    for (int d = 0; d < 3; ++d) {
+      blocks[d] = k.blocks[d] != nullptr ? static_cast<unsigned>(k.blocks[d]->value) : 1;
+      threads[d] = static_cast<unsigned>(k.threads[d]);
+    }
+    g_.check(g_.driver->cuLaunchKernel(reinterpret_cast<weft::runtime::cuda_driver::function>(entry), blocks[0], blocks[1], blocks[2], threads[0],
+                                       threads[1], threads[2], static_cast<unsigned>(k.shared_bytes), nullptr, parameters.data(), nullptr),
+             k.name, "cuLaunchKernel");
+  }
+  /// All of a module's kernels on these tensors, there and back, fences included.
+  std::string run(weft::cuda_module const& module, weft::sequence<weft_test::gpu_memory*> const& memory, std::size_t workspace_bytes) {
+    std::vector<std::unique_ptr<device_memory>> there;
+    std::vector<unsigned long long> pointers;
+    for (weft_test::gpu_memory* m : memory) {
+      there.push_back(std::make_unique<device_memory>(g_, m->bytes()));
+      there.back()->fill(m->data(), m->bytes());
+      pointers.push_back(there.back()->at);
+    }
+    device_memory workspace(g_, workspace_bytes);
+    std::vector<unsigned char> const poison(workspace_bytes, 0xff);
+    if (workspace_bytes > 0) workspace.fill(poison.data(), workspace_bytes);
+    for (weft::cuda_kernel const& k : module.kernels) {
+      std::vector<unsigned long long> given = pointers;
+      if (k.takes_workspace) given.push_back(workspace.at);
+      launch(k, given);
+    }
+    for (std::size_t i = 0; i < there.size(); ++i) there[i]->read(memory[i]->data(), memory[i]->bytes());
+    return "";
+  }
+
+ private:
+  weft::runtime::cuda_gpu const& g_;
+  weft::runtime::gpu_scope here_;
+  weft::runtime::cuda_driver::library library_ = nullptr;
+};
+
+/// The time of a call on the default stream, in ms: the median of samples, each of as many calls as take 20 ms.
+class gpu_clock {
+ public:
+  gpu_clock(weft::runtime::cuda_gpu const& g, more_of_driver const& d) : g_(g), d_(d) {
+    for (more_of_driver::event* e : {&from_, &to_}) g_.check(d_.cuEventCreate(e, 0), "bench", "cuEventCreate");
+  }
+  template <class F>
+  double operator()(F const& f) {
+    f();  // compiled, and memory touched
+    double once = sample(f, 1);
+    int const times = once > 20 ? 1 : static_cast<int>(20 / (once > 0.001 ? once : 0.001)) + 1;
+    std::vector<double> all;
+    for (int i = 0; i < 7; ++i) all.push_back(sample(f, times));
+    std::sort(all.begin(), all.end());
+    return all[3];
+  }
+
+ private:
+  template <class F>
+  double sample(F const& f, int times) {
+    d_.cuEventRecord(from_, nullptr);
+    for (int i = 0; i < times; ++i) f();
+    d_.cuEventRecord(to_, nullptr);
+    g_.check(d_.cuEventSynchronize(to_), "bench", "waiting for kernels");
+    float ms = 0;
+    g_.check(d_.cuEventElapsedTime(&ms, from_, to_), "bench", "cuEventElapsedTime");
+    return static_cast<double>(ms) / times;
+  }
+  weft::runtime::cuda_gpu const& g_;
+  more_of_driver const& d_;
+  more_of_driver::event from_ = nullptr, to_ = nullptr;
+};
+
+/// cuBLAS, where it is: loaded at run time.
+struct cublas {
+  using handle = struct cublasContext*;
+  int (*cublasCreate_v2)(handle*) = nullptr;
+  int (*cublasSgemm_v2)(handle, int, int, int, int, int, float const*, float const*, int, float const*, int, float const*, float*, int) = nullptr;
+  int (*cublasSetMathMode)(handle, int) = nullptr;
+  handle made = nullptr;
+  bool load() {
+    for (char const* name : {"libcublas.so.13", "libcublas.so.12", "libcublas.so"})
+      if (void* const h = dlopen(name, RTLD_NOW | RTLD_GLOBAL)) {
+        cublasCreate_v2 = reinterpret_cast<decltype(cublasCreate_v2)>(dlsym(h, "cublasCreate_v2"));
+        cublasSgemm_v2 = reinterpret_cast<decltype(cublasSgemm_v2)>(dlsym(h, "cublasSgemm_v2"));
+        cublasSetMathMode = reinterpret_cast<decltype(cublasSetMathMode)>(dlsym(h, "cublasSetMathMode"));
+        bool const there = cublasCreate_v2 != nullptr && cublasSgemm_v2 != nullptr && cublasCreate_v2(&made) == 0;
+        if (there && cublasSetMathMode != nullptr) cublasSetMathMode(made, 2);  // CUBLAS_PEDANTIC_MATH: no tf32
+        return there;
+      }
+    return false;
+  }
+  /// Row-major C = A B of m x k and k x n: column-major, C' = B' A'.
+  int product(float const* a, float const* b, float* c, int m, int n, int k) const {
+    float const one = 1, zero = 0;
+    return cublasSgemm_v2(made, 0, 0, n, m, k, &one, b, n, a, k, &zero, c, n);
+  }
+};
+
+}  // namespace bench

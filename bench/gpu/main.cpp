@@ -1,0 +1,347 @@
+// A GPU on trial: each function of the prelude alone, the corpus against direct evaluation, then speed. `bench/gpu.sh` builds and runs it.
+#include <algorithm>
+#include <chrono>
+#include <cmath>
+#include <cstdio>
+#include <memory>
+
+#include "codegen/cuda/all_operations.hpp"
+#include "codegen/cuda/ruled.hpp"
+#include "codegen/cuda/scheduled.hpp"
+#include "device.hpp"
+#include "weft/cuda.hpp"
+#include "weft/ops/softmax.hpp"
+#include "weft/weft.hpp"
+
+using namespace weft;
+using namespace weft_test;
+using bench::device_memory;
+using bench::gpu_device;
+
+namespace {
+
+double now() { return std::chrono::duration<double>(std::chrono::steady_clock::now().time_since_epoch()).count(); }
+double const began = now();
+
+// --- first: is it right? ---------------------------------------------------------------------------------------------
+int wrong_operations(gpu_device& device) {
+  int wrong = 0;
+  for (dtype t : types) {
+    all_operations k(t);
+    loop_program p("all_" + std::string(name(t)));
+    make_all(p, t, static_cast<std::int64_t>(k.a.size()));
+    cuda_module const module = make_cuda_module(p.f);
+    device.load(module.text);
+    std::vector<std::unique_ptr<device_memory>> there;
+    std::vector<unsigned long long> pointers;
+    for (auto const& m : k.memory) {
+      there.push_back(std::make_unique<device_memory>(device.gpu(), m.size()));
+      there.back()->fill(m.data(), m.size());
+      pointers.push_back(there.back()->at);
+    }
+    device.launch(module.kernels[0], pointers);
+    for (std::size_t i = 0; i < there.size(); ++i) there[i]->read(k.memory[i].data(), k.memory[i].size());
+    std::string const said = k.wrong();
+    if (!said.empty()) ++wrong, std::printf("WRONG operations of %s:\n%s", std::string(name(t)).c_str(), said.c_str());
+  }
+  return wrong;
+}
+/// All values of a half, both ways, and values between: f16 is converted by an instruction.
+int wrong_halves(gpu_device& device) {
+  loop_program p("halves");
+  std::int64_t const n = 65536 * 3;
+  ir::expr const i = p.variable("i"), count = p.number(n);
+  auto* const in = p.buffer("A", dtype::f16, {count}, false);
+  auto* const wide = p.buffer("W", dtype::f32, {count}, false);
+  auto* const widened = p.buffer("B", dtype::f32, {count}, true);
+  auto* const narrowed = p.buffer("C", dtype::f16, {count}, true);
+  p.f.body = legalise(p.m, p.loop(loop_kind::parallel, i, count,
+                                  ir::block(p.m, {p.store(widened, {i}, ir::cast(p.m, op::cast, dtype::f32, p.load(in, {i}))),
+                                                  p.store(narrowed, {i}, ir::cast(p.m, op::cast, dtype::f16, p.load(wide, {i})))})), true);
+  cuda_module const module = make_cuda_module(p.f);
+  device.load(module.text);
+  std::vector<unsigned short> halves(static_cast<std::size_t>(n)), back(static_cast<std::size_t>(n));
+  std::vector<float> floats(static_cast<std::size_t>(n)), made(static_cast<std::size_t>(n));
+  for (std::size_t k = 0; k < halves.size(); ++k) {
+    halves[k] = static_cast<unsigned short>(k);
+    std::int64_t const whole = apply(op::cast, dtype::f16, static_cast<std::int64_t>(k % 65536), 0, 0, dtype::f32);
+    // The value, half of a unit more (a tie), and a bit beyond that.
+    floats[k] = from_bits<float>(whole + (k < 65536 ? 0 : k < 2 * 65536 ? 0x1000 : 0x1001));
+  }
+  device_memory a(device.gpu(), halves.size() * 2), w(device.gpu(), floats.size() * 4), b(device.gpu(), floats.size() * 4), c(device.gpu(), halves.size() * 2);
+  a.fill(halves.data(), halves.size() * 2);
+  w.fill(floats.data(), floats.size() * 4);
+  device.launch(module.kernels[0], {a.at, w.at, b.at, c.at});
+  b.read(made.data(), made.size() * 4);
+  c.read(back.data(), back.size() * 2);
+  int wrong = 0;
+  for (std::size_t k = 0; k < halves.size(); ++k) {
+    std::int64_t const up = apply(op::cast, dtype::f16, halves[k], 0, 0, dtype::f32), got = to_bits(made[k]);
+    std::int64_t const down = apply(op::cast, dtype::f32, to_bits(floats[k]), 0, 0, dtype::f16);
+    bool const right = (got == up || (is_nan(dtype::f32, got) && is_nan(dtype::f32, up))) &&
+                       (back[k] == down || (is_nan(dtype::f16, back[k]) && is_nan(dtype::f16, down)));
+    if (!right && ++wrong <= 5)
+      std::printf("WRONG f16: %zu widens to %llx, not %llx; %a narrows to %x, not %llx\n", k, static_cast<unsigned long long>(got),
+                  static_cast<unsigned long long>(up), static_cast<double>(floats[k]), back[k], static_cast<unsigned long long>(down));
+  }
+  return wrong > 0;
+}
+/// One call of NVRTC for all kernels; each then against direct evaluation.
+int wrong_kernels(gpu_device& device, std::vector<gpu_kernel> const& kernels, char const* what) {
+  weft::sequence<std::string> known;
+  std::vector<std::unique_ptr<gpu_trial>> trials;
+  std::string text;
+  int wrong = 0;
+  for (gpu_kernel const& k : kernels) {
+    trials.push_back(std::make_unique<gpu_trial>(k, known));
+    if (!trials.back()->fault.empty()) {
+      std::printf("WRONG %s: %s\n", k.name.c_str(), trials.back()->fault.c_str());
+      ++wrong;
+      continue;
+    }
+    known = trials.back()->module.called;
+    text += trials.back()->module.text;
+  }
+  device.load(text);
+  for (std::size_t i = 0; i < kernels.size(); ++i)
+    for (int times = 0; times < 2 && trials[i]->fault.empty(); ++times)
+      if (std::string const said = trials[i]->on_device(device); !said.empty()) {
+        std::printf("WRONG %s: %s\n", kernels[i].name.c_str(), said.substr(0, 2000).c_str());
+        ++wrong;
+        break;
+      }
+  std::printf("%s: %zu kernels, %d wrong (%.0f s)\n", what, kernels.size(), wrong, now() - began);
+  std::fflush(stdout);
+  return wrong;
+}
+
+// --- then: how fast? -------------------------------------------------------------------------------------------------
+constexpr auto copied = kernel<"copied">([](auto x) { return compute<"y">(x.extent(0), x.extent(1), [=](auto i, auto j) { return x(i, j); }); });
+constexpr auto scaled_by = kernel<"scaled">([](auto x, auto y) {
+  return compute<"z">(x.extent(0), x.extent(1), [=](auto i, auto j) { return 2.0f * x(i, j) + y(i, j); });
+});
+constexpr auto scaled_half = kernel<"scaled_half">([](auto x) {
+  return compute<"z">(x.extent(0), x.extent(1), [=](auto i, auto j) { return cast<f16>(2.0f * x(i, j) + 1.0f); });
+});
+constexpr auto turned = kernel<"turned">([](auto x) { return compute<"y">(x.extent(1), x.extent(0), [=](auto i, auto j) { return x(j, i); }); });
+constexpr auto sums_of_rows = kernel<"row_sums">([](auto x) {
+  return compute<"R">(x.extent(0), [=](auto i) { return sum(x.extent(1), [=](auto k) { return x(i, k); }); });
+});
+constexpr auto sums_of_columns = kernel<"column_sums">([](auto x) {
+  return compute<"R">(x.extent(1), [=](auto j) { return sum(x.extent(0), [=](auto k) { return x(k, j); }); });
+});
+constexpr auto softmax_of_rows = kernel<"softmax">([](auto x) {
+  auto const top = compute<"top">(x.extent(0), [=](auto i) { return max(x.extent(1), [=](auto l) { return x(i, l); }); });
+  auto const e = compute<"e">(x.extent(0), x.extent(1), [=](auto i, auto j) { return exp(x(i, j) - top(i)); });
+  auto const total = compute<"total">(x.extent(0), [=](auto i) { return sum(x.extent(1), [=](auto l) { return e(i, l); }); });
+  return compute<"out">(x.extent(0), x.extent(1), [=](auto i, auto j) { return e(i, j) / total(i); });
+});
+constexpr auto layernorm = kernel<"layernorm">([](auto x) {
+  auto const n = cast<float>(x.extent(1));
+  auto const mean = compute<"mean">(x.extent(0), [=](auto i) { return sum(x.extent(1), [=](auto l) { return x(i, l) / n; }); });
+  auto const spread = compute<"spread">(x.extent(0), [=](auto i) {
+    return sum(x.extent(1), [=](auto l) { return (x(i, l) - mean(i)) * (x(i, l) - mean(i)) / n; });
+  });
+  return compute<"out">(x.extent(0), x.extent(1), [=](auto i, auto j) { return (x(i, j) - mean(i)) / sqrt(spread(i) + 1e-5f); });
+});
+constexpr auto matmul = kernel<"matmul">([](auto A, auto B) {
+  return compute<"C">(A.extent(0), B.extent(1), [=](auto i, auto j) {
+    return sum(A.extent(1), [=](auto k) { return cast<float>(A(i, k)) * cast<float>(B(k, j)); });
+  });
+});
+constexpr auto convolution = kernel<"conv">([](auto x, auto w) {
+  return compute<"out">(x.extent(0), x.extent(1) - 2, x.extent(2) - 2, w.extent(3), [=](auto n, auto i, auto j, auto f) {
+    return sum(3, 3, x.extent(3), [=](auto di, auto dj, auto c) { return x(n, i + di, j + dj, c) * w(di, dj, c, f); });
+  });
+});
+
+struct result {
+  std::string name, unit;  // "GFLOP/s" or "GB/s"
+  double ms = 0, work = 0, peer_ms = 0;
+  std::string peer, note;
+};
+class table {
+ public:
+  table(std::string device, double seconds, bool small) : is_small(small), device_(std::move(device)), seconds_(seconds) {}
+  bool const is_small;  // a trial of the bench itself
+  bool has_time() const { return now() - began < seconds_; }
+  void add(result const& r) {
+    double const speed = r.work / r.ms / 1e6, peer = r.peer_ms > 0 ? r.work / r.peer_ms / 1e6 : 0;
+    char line[512];
+    std::snprintf(line, sizeof line, "%-34s %9.3f ms %10.1f %-8s", r.name.c_str(), r.ms, speed, r.unit.c_str());
+    std::string text = line;
+    if (r.peer_ms > 0) {
+      std::snprintf(line, sizeof line, "  %5.2f of %s (%.1f)", speed / peer, r.peer.c_str(), peer);
+      text += line;
+    }
+    std::printf("%s%s%s\n", text.c_str(), r.note.empty() ? "" : "  ", r.note.c_str());
+    std::snprintf(line, sizeof line, "{\"device\": \"%s\", \"name\": \"%s\", \"ms\": %.5f, \"unit\": \"%s\", \"value\": %.2f, \"peer\": \"%s\", \"peer_value\": %.2f, \"note\": \"%s\"}\n",
+                  device_.c_str(), r.name.c_str(), r.ms, r.unit.c_str(), speed, r.peer.c_str(), peer, r.note.c_str());
+    json += line;
+    std::fflush(stdout);
+  }
+  std::string json;
+
+ private:
+  std::string device_;
+  double seconds_;
+};
+
+/// Small numbers without a pattern, in a tensor of any size.
+void fill(cuda_tensor<float, 2>& t, unsigned seed) {
+  std::vector<float> numbers(t.size());
+  for (float& v : numbers) {
+    seed = seed * 1664525u + 1013904223u;
+    v = static_cast<float>(static_cast<int>(seed >> 16) % 1000 - 500) / 250.0f;
+  }
+  t.fill(numbers.data());
+}
+/// The largest error of some elements of a product, of what rounding allows: 1 is all of it.
+double error_of_product(std::vector<float> const& a, std::vector<float> const& b, std::vector<float> const& c, std::size_t m, std::size_t n, std::size_t k) {
+  double worst = 0;
+  unsigned seed = 1;
+  for (int s = 0; s < 200; ++s) {
+    seed = seed * 1664525u + 1013904223u;
+    std::size_t const i = (seed >> 4) % m, j = (seed >> 9) % n;
+    double sum = 0, size = 0;
+    for (std::size_t l = 0; l < k; ++l) {
+      double const term = static_cast<double>(a[i * k + l]) * static_cast<double>(b[l * n + j]);
+      sum += term, size += std::fabs(term);
+    }
+    double const allowed = size * static_cast<double>(k) * 0x1p-24;
+    worst = std::max(worst, std::fabs(static_cast<double>(c[i * n + j]) - sum) / allowed);
+  }
+  return worst;
+}
+
+void measure_products(table& t, bench::gpu_clock& clock, bench::cublas const* peer) {
+  for (std::int64_t n : t.is_small ? std::vector<std::int64_t>{64, 70} : std::vector<std::int64_t>{4096, 1024, 8192, 1000}) {
+    if (!t.has_time()) return;
+    cuda_tensor<float, 2> a({n, n}), b({n, n}), c({n, n});
+    fill(a, 1), fill(b, 2);
+    auto const gpu = matmul.on(cuda());
+    result r{"matmul f32 " + std::to_string(n), "GFLOP/s", 0, 2.0 * static_cast<double>(n * n * n), 0, "", ""};
+    r.ms = clock([&] { gpu(a, b, out(c)); });
+    if (n <= 4096) {
+      std::vector<float> ha(a.size()), hb(b.size()), hc(c.size());
+      a.read(ha.data()), b.read(hb.data()), c.read(hc.data());
+      auto const s = static_cast<std::size_t>(n);
+      if (error_of_product(ha, hb, hc, s, s, s) > 1) r.note = "WRONG";
+    }
+    if (peer != nullptr) {
+      int const s = static_cast<int>(n);
+      r.peer = "cuBLAS";
+      r.peer_ms = clock([&] { peer->product(a.address(), b.address(), c.address(), s, s, s); });
+    }
+    t.add(r);
+  }
+  for (std::int64_t n : {t.is_small ? 64 : 4096}) {
+    cuda_tensor<f16, 2> a({n, n}), b({n, n});
+    cuda_tensor<float, 2> c({n, n});
+    std::vector<f16> const ones(a.size(), f16(1.0f));
+    a.fill(ones.data()), b.fill(ones.data());
+    auto const gpu = matmul.on(cuda());
+    result r{"matmul f16 into f32 " + std::to_string(n), "GFLOP/s", 0, 2.0 * static_cast<double>(n * n * n), 0, "", "without tensor cores"};
+    r.ms = clock([&] { gpu(a, b, out(c)); });
+    std::vector<float> back(c.size());
+    c.read(back.data());
+    for (float v : back)
+      if (v != static_cast<float>(n)) r.note = "WRONG";
+    t.add(r);
+  }
+}
+void measure_memory(table& t, bench::gpu_clock& clock, bench::more_of_driver const& more) {
+  std::int64_t const n = t.is_small ? 256 : 16384;  // 1 GiB
+  std::string const size = " " + std::to_string(n) + " x " + std::to_string(n), rows = t.is_small ? " 512 x 1024" : " 262144 x 1024";
+  cuda_tensor<float, 2> x({n, n}), y({n, n});
+  fill(x, 3), fill(y, 4);
+  double const bytes = 4.0 * static_cast<double>(n * n);
+  double const copy_ms = clock([&] {
+    more.cuMemcpyDtoDAsync_v2(reinterpret_cast<unsigned long long>(y.address()), reinterpret_cast<unsigned long long>(x.address()), static_cast<std::size_t>(bytes), nullptr);
+  });
+  auto const one = [&](std::string const& what, double moved, auto const& run) {
+    if (!t.has_time()) return;
+    result r{what, "GB/s", clock(run), moved, copy_ms * moved / (2 * bytes), "copying by the driver", ""};
+    t.add(r);
+  };
+  one("copy f32" + size, 2 * bytes, [&] { copied.on(cuda())(x, out(y)); });
+  cuda_tensor<float, 1> sums({n});
+  one("row sums f32" + size, bytes, [&] { sums_of_rows.on(cuda())(x, out(sums)); });
+  one("softmax f32" + size, 2 * bytes, [&] { softmax_of_rows.on(cuda())(x, out(y)); });
+  one("layernorm f32" + size, 2 * bytes, [&] { layernorm.on(cuda())(x, out(y)); });
+  one("transpose f32" + size, 2 * bytes, [&] { turned.on(cuda())(x, out(y)); });
+  one("column sums f32" + size, bytes, [&] { sums_of_columns.on(cuda())(x, out(sums)); });
+  {
+    cuda_tensor<float, 2> z({n, n});
+    one("2 x + y f32" + size, 3 * bytes, [&] { scaled_by.on(cuda())(x, y, out(z)); });
+  }
+  {
+    cuda_tensor<f16, 2> h({n, n}), g({n, n});
+    one("2 x + 1 f16" + size, bytes, [&] { scaled_half.on(cuda())(h, out(g)); });
+  }
+  std::int64_t const many = t.is_small ? 512 : 262144;
+  cuda_tensor<float, 2> wide({many, 1024}), also({many, 1024});
+  one("softmax f32" + rows, 2 * bytes, [&] { softmax_of_rows.on(cuda())(wide, out(also)); });
+  one("layernorm f32" + rows, 2 * bytes, [&] { layernorm.on(cuda())(wide, out(also)); });
+}
+void measure_convolution(table& t, bench::gpu_clock& clock) {
+  if (!t.has_time()) return;
+  std::int64_t const images = t.is_small ? 1 : 32;
+  cuda_tensor<float, 4> x({images, 58, 58, 64}), w({3, 3, 64, 64}), y({images, 56, 56, 64});
+  result r{"conv 3x3 f32 " + std::to_string(images) + " x 56 x 56 x 64", "GFLOP/s", 0, 2.0 * static_cast<double>(images) * 56 * 56 * 64 * 64 * 9, 0, "", ""};
+  r.ms = clock([&] { convolution.on(cuda())(x, w, out(y)); });
+  t.add(r);
+}
+
+}  // namespace
+
+int main(int count, char** arguments) {
+  std::string json = "gpu.jsonl";
+  double seconds = 330;
+  bool only_tests = false, small = false;
+  for (int i = 1; i < count; ++i) {
+    std::string const a = arguments[i];
+    if (a == "--tests") only_tests = true;
+    else if (a == "--small") small = true;
+    else if (a == "--json" && i + 1 < count) json = arguments[++i];
+    else if (a == "--seconds" && i + 1 < count) seconds = std::atof(arguments[++i]);
+    else return std::fprintf(stderr, "bench/gpu: --tests, --small, --json FILE, --seconds N\n"), 2;
+  }
+  try {
+    runtime::cuda_gpu const& gpu = runtime::open_gpu(0);
+    bench::more_of_driver more;
+    if (std::string const missing = more.load(); !missing.empty()) return std::fprintf(stderr, "bench/gpu: %s\n", missing.c_str()), 3;
+    char name[256] = "?";
+    more.cuDeviceGetName(name, sizeof name, gpu.device);
+    int driver = 0, major = 0, minor = 0;
+    gpu.driver->cuDriverGetVersion(&driver);
+    if (nvrtc_api const* const n = find_nvrtc()) n->nvrtcVersion(&major, &minor);
+    std::printf("%s, %s, driver of CUDA %d.%d, NVRTC %d.%d\n", name, gpu.architecture.c_str(), driver / 1000, driver % 1000 / 10, major, minor);
+    int wrong = 0;
+    {
+      gpu_device device(gpu);
+      int const operations = wrong_operations(device);
+      std::printf("operations of %zu types, each alone: %d wrong (%.0f s)\n", types.size(), operations, now() - began);
+      int const halves = wrong_halves(device);
+      std::printf("f16 both ways: %d wrong\n", halves);
+      std::fflush(stdout);
+      wrong = operations + halves + wrong_kernels(device, corpus(), "schedules by hand") + wrong_kernels(device, ruled(), "schedules by rule");
+    }
+    if (only_tests) return wrong > 0;
+    bench::cublas peer;
+    bool const has_peer = peer.load();
+    if (!has_peer) std::printf("no cuBLAS here: libcublas.so.12 or 13 on LD_LIBRARY_PATH is the peer\n");
+    bench::gpu_clock clock(gpu, more);
+    table t(name, seconds, small);
+    runtime::gpu_scope const here(gpu);
+    measure_products(t, clock, has_peer ? &peer : nullptr);
+    measure_memory(t, clock, more);
+    measure_convolution(t, clock);
+    if (std::FILE* const f = std::fopen(json.c_str(), "w")) std::fputs(t.json.c_str(), f), std::fclose(f);
+    std::printf("%s written, %.0f s in all, %d wrong\n", json.c_str(), now() - began, wrong);
+    return wrong > 0;
+  } catch (error const& e) {
+    std::fprintf(stderr, "bench/gpu: %s\n", e.what());
+    return 3;
+  }
+}
