@@ -357,6 +357,28 @@ TEST_CASE("tensorize: a tile of a matrix unit is the three innermost axes, as lo
   CHECK(ruled((parts + "C: reorder(io, jo, ko, ii, ji, ki)\nC: tensorize(ii, wmma_f16)\nC: reorder(ii, ko)\n").c_str()) !=
         weft::diagnosis::none);
 }
+TEST_CASE("tensorize: on a CPU a tile of a matrix unit is its loops") {
+  constexpr auto tiled_halves = weft::kernel<"tiled_halves">(
+      [](auto A, auto B) {
+        return weft::compute<"C">(A.extent(0), B.extent(1), [=](auto i, auto j) {
+          return weft::sum(A.extent(1), [=](auto k) { return weft::cast<float>(A(i, k)) * weft::cast<float>(B(k, j)); });
+        });
+      },
+      [](auto& s, auto, auto, auto C) {
+        auto [i, j, k] = C.axes();
+        auto [io, ii] = s.split(i, 16);
+        auto [jo, ji] = s.split(j, 16);
+        auto [ko, ki] = s.split(k, 16);
+        s.reorder(io, jo, ko, ii, ji, ki);
+        s.tensorize(ii, weft::wmma_f16);
+      });
+  std::vector<weft::f16> a(20 * 30), b(30 * 18);
+  for (std::size_t i = 0; i < a.size(); ++i) a[i] = weft::f16(static_cast<float>(i * 7 % 11) - 5);
+  for (std::size_t i = 0; i < b.size(); ++i) b[i] = weft::f16(static_cast<float>(i * 5 % 13) - 6);
+  auto const A = weft::view(a, 20, 30), B = weft::view(b, 30, 18);
+  CHECK(tiled_halves(A, B) == weft::evaluate(tiled_halves, A, B));
+  CHECK(tiled_halves.with({.checked = true})(A, B) == weft::evaluate(tiled_halves, A, B));
+}
 TEST_CASE("tensorize: memory with gaps runs the plain loop") {
   auto const a = numbers<std::int16_t>(3 * 8, 1), b = numbers<std::int16_t>(4 * 32 * 3, 2);
   auto const A = weft::view(a, 3, 8);
