@@ -13,6 +13,7 @@ inline ir::function lower_checked(ir::arena& m, compile_request const& r, progra
   for (loop_info& l : serial.loops) {
     if (l.kind != loop_kind::parallel) l.kind = loop_kind::serial;
     l.at_end = tail::guard;
+    l.by = nullptr;
   }
   for (placement& p : serial.places) p = {};
   for (memory_wish& w : serial.wishes) {

@@ -1,7 +1,10 @@
 // What docs/names.md and docs/gpu.md say of kernels on a GPU.
 #include "weft/cuda.hpp"
+#include "weft/matrix_units.hpp"
 
 #include <doctest/doctest.h>
+
+#include <vector>
 
 #include "weft/codegen/cuda/api.hpp"
 #include "weft/runtime/cuda/driver.hpp"
@@ -35,8 +38,54 @@ constexpr auto blurred = weft::kernel<"blurred">(
       auto [jo, ji] = s.split(j, 64);
       s.bind(ji, weft::thread_axis::thread_x);
     }));
+constexpr auto halves = weft::kernel<"halves">(
+    [](auto A, auto B) {
+      return weft::compute<"C">(A.extent(0), B.extent(1), [=](auto i, auto j) {
+        return weft::sum(A.extent(1), [=](auto k) { return weft::cast<float>(A(i, k)) * weft::cast<float>(B(k, j)); });
+      });
+    },
+    weft::cuda_schedule([](auto& s, auto A, auto B, auto C) {
+      auto [i, j, k] = C.axes();
+      auto [io, ib] = s.split(i, 64);  // of a block
+      auto [iw, iv] = s.split(ib, 32);  // of a warp
+      auto [it, ii] = s.split(iv, 16);  // of a tile
+      auto [jo, jb] = s.split(j, 64);
+      auto [jt, ji] = s.split(jb, 16);
+      auto [ko, kb] = s.split(k, 32);
+      auto [kt, ki] = s.split(kb, 16);
+      s.reorder(io, jo, ko, iw, kt, it, jt, ii, ji, ki);
+      s.bind(io, weft::thread_axis::block_y);
+      s.bind(jo, weft::thread_axis::block_x);
+      s.bind(iw, weft::thread_axis::warp);
+      s.unroll(it);
+      s.unroll(jt);
+      s.tensorize(ii, weft::wmma_f16);
+      auto const shared = [&](auto const& of) {
+        auto copy = s.cache_read(of, C);
+        s.compute_at(copy, ko);
+        s.set_scope(copy, weft::scope::shared);
+        auto [p, q] = copy.axes();
+        auto [qo, qi] = s.split(q, 8);
+        auto [turn, thread] = s.split(s.fuse(p, qo), 64);
+        s.bind(thread, weft::thread_axis::thread_x);
+        s.vectorize(qi);
+        s.storage_align(copy, 0, 32, 16);
+      };
+      shared(A);
+      shared(B);
+    }));
+// Of each the element type of the operands and of the sums: what a stage would have to compute for the step.
+constexpr weft::intrinsic const* units[] = {&weft::wmma_f16, &weft::wmma_f16_in_f16, &weft::wmma_bf16,
+                                            &weft::wmma_s8,  &weft::wmma_u8,         &weft::wmma_tf32};
 }  // namespace
 
+TEST_CASE("docs/gpu.md: a product by matrix units") {
+  std::vector<weft::f16> a(128 * 128);
+  std::string const text = halves.on(weft::cuda()).cuda_source(weft::view(a, 128, 128), weft::view(a, 128, 128));
+  CHECK(text.find("weft_wmma_f16_f32_multiply_row_row(") != std::string::npos);
+  CHECK_THROWS_AS(halves.on(weft::cuda()).cuda_source(weft::view(a, 100, 128), weft::view(a, 128, 100)), weft::schedule_error);
+  for (std::size_t i = 0; i < 6; ++i) CHECK(weft::matrix_units.find(units[i]->name) == units[i]);
+}
 TEST_CASE("docs/schedule.md: what a block shares") {
   float x[129] = {};
   std::string const text = blurred.on(weft::cuda()).cuda_source(weft::view(x, 129));

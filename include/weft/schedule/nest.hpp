@@ -271,8 +271,10 @@ struct nest {
     int vector = -1;
     for (std::int32_t l : outermost_first) {
       loop_info const& loop = at(l);
-      bool const inside = loop.by == nullptr || (loop.by->is_tile() ? outermost_first.size() >= 3 && l == outermost_first[outermost_first.size() - 3]
-                                                                    : l == outermost_first.back());
+      std::size_t const all = outermost_first.size();
+      bool inside = loop.by == nullptr || l == outermost_first.back();
+      if (loop.by != nullptr && loop.by->is_tile())
+        inside = all >= 3 && l == outermost_first[all - 3] && !at(outermost_first[all - 2]).reduced && at(outermost_first[all - 1]).reduced;
       if (!inside)
         return illegal(diagnosis::a_tensorized_axis_stands_inside_all_others__reorder_first);
       if ((tile && is_shared_out(loop.kind)) || (copies && loop.kind == loop_kind::parallel))
@@ -287,6 +289,13 @@ struct nest {
     }
     return {};
   }
+  /// Whether a matrix unit runs the loop: rows, columns or terms of its tile.
+  constexpr bool is_in_tile(int loop) const {
+    sequence<std::int32_t> const& own = order_of(loop);
+    if (own.size() < 3 || position(loop) + 3 < static_cast<int>(own.size())) return false;
+    intrinsic const* const by = at(own[own.size() - 3]).by;
+    return by != nullptr && by->is_tile();
+  }
   /// Common to all steps: the axis exists and is a loop now.
   constexpr ruling usable(int loop) const {
     if (loop < 0 || loop >= static_cast<int>(loops.size()))
@@ -298,7 +307,7 @@ struct nest {
   }
   constexpr ruling unmarked(int loop) const {
     ruling const r = usable(loop);
-    if (r.v == verdict::legal && (at(loop).kind != loop_kind::serial || at(loop).by != nullptr))
+    if (r.v == verdict::legal && (at(loop).kind != loop_kind::serial || is_in_tile(loop)))
       return illegal(diagnosis::the_axis_is_unrolled_vectorized_or_parallel_already);
     for (fetch_ahead const& f : fetches)
       if (f.loop == loop) return illegal(diagnosis::a_tensor_is_prefetched_in_this_axis__split_and_mark_it_before);

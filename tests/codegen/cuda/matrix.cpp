@@ -2,6 +2,7 @@
 #include "corpus.hpp"
 
 #include "weft/codegen/cuda/api.hpp"
+#include "weft/ir/parse.hpp"
 
 using namespace weft;
 using namespace weft_test;
@@ -234,4 +235,121 @@ TEST_CASE("matrix units: NVRTC compiles all, without spills or arrays in local m
     CHECK(count_of(r.log, "0 bytes stack frame, 0 bytes spill stores, 0 bytes spill loads") >= prepared().all.size());
     CHECK(count_of(r.ptx, "wmma.mma.sync") > prepared().all.size());
   }
+}
+namespace {
+/// What the text of a kernel computes on the host, of an m x k matrix and a k x n one.
+template <class T, class Sum>
+std::vector<Sum> on_host(gpu_kernel const& k, std::vector<T> const& a, std::vector<T> const& b, std::size_t elements) {
+  gpu_trial const t(k, {}, gpu_trial::text_only);
+  REQUIRE(t.fault == "");
+  cuda_on_host const host(t.module.text, "1");
+  REQUIRE_MESSAGE(host.loaded(), host.messages);
+  std::vector<Sum> c(elements + 16);
+  struct call {
+    void (*kernel)(void const*, void const*, void*);
+    void const *a, *b;
+    void* c;
+  } now{reinterpret_cast<void (*)(void const*, void const*, void*)>(host.symbol(t.module.kernels[0].name.c_str())), a.data(), b.data(), c.data()};
+  cuda_kernel const& one = t.module.kernels[0];
+  unsigned blocks[3], threads[3];
+  for (int d = 0; d < 3; ++d) {
+    blocks[d] = one.blocks[d] != nullptr ? static_cast<unsigned>(one.blocks[d]->value) : 1;
+    threads[d] = static_cast<unsigned>(one.threads[d]);
+  }
+  auto const thread = [](void* data) {
+    auto const& p = *static_cast<call*>(data);
+    p.kernel(p.a, p.b, p.c);
+  };
+  CHECK(host.run(blocks, threads, static_cast<unsigned>(one.shared_bytes), thread, &now, 3) == "");
+  return c;
+}
+std::vector<double> drawn_numbers(std::size_t n, unsigned seed) {
+  std::vector<double> v(n);
+  for (double& x : v) seed = seed * 1664525u + 1013904223u, x = static_cast<double>(static_cast<std::int32_t>(seed)) * 0x1p-31;
+  return v;
+}
+}  // namespace
+
+// Any order of k additions in f32, each rounded to nearest, leaves a sum within k u / (1 - k u) * sum |a b| of the exact one, u =
+// 2^-24 (Higham, Accuracy and Stability of Numerical Algorithms, 4.4). Products of f16 are exact in f32. Of tf32 each factor is
+// first rounded to 11 bits, which leaves the product within 2^-10 + 2^-22 of its magnitude.
+TEST_CASE("matrix units: sums of floats lie within the bound of their roundings") {
+  if (!cuda_on_host::available()) {
+    MESSAGE("[skip] neither $CXX nor c++ runs here");
+    return;
+  }
+  std::size_t const n = 64, depth = 64;
+  auto const x = drawn_numbers(n * depth, 1), y = drawn_numbers(depth * n, 2);
+  std::vector<f16> a, b;
+  std::vector<float> wide_a, wide_b;
+  for (double v : x) a.push_back(f16(static_cast<float>(v))), wide_a.push_back(static_cast<float>(v));
+  for (double v : y) b.push_back(f16(static_cast<float>(v))), wide_b.push_back(static_cast<float>(v));
+  gpu_kernel halves = product<f16, float>(64, 64, 64), singles = product<float, float>(64, 64, 64);
+  halves.steps = tiles("wmma_f16", 32, 64, 32, 16) + copies(64, 16);
+  singles.steps = tiles("wmma_tf32", 32, 64, 16, 16, 8) + copies(64, 4);
+  auto const c = on_host<f16, float>(halves, a, b, n * n), d = on_host<float, float>(singles, wide_a, wide_b, n * n);
+  double const sums = static_cast<double>(depth) * 0x1p-24 / (1 - static_cast<double>(depth) * 0x1p-24), factors = 0x1p-10 + 0x1p-22;
+  double worst = 0, worst_tf32 = 0;
+  bool rounds = false;
+  for (std::size_t i = 0; i < n; ++i)
+    for (std::size_t j = 0; j < n; ++j) {
+      double exact = 0, magnitude = 0, of_f32 = 0, magnitude_f32 = 0;
+      for (std::size_t k = 0; k < depth; ++k) {
+        double const p = static_cast<double>(static_cast<float>(a[i * depth + k])) * static_cast<double>(static_cast<float>(b[k * n + j]));
+        double const q = static_cast<double>(wide_a[i * depth + k]) * static_cast<double>(wide_b[k * n + j]);
+        exact += p, magnitude += std::fabs(p), of_f32 += q, magnitude_f32 += std::fabs(q);
+      }
+      double const error = std::fabs(static_cast<double>(c[i * n + j]) - exact), error_tf32 = std::fabs(static_cast<double>(d[i * n + j]) - of_f32);
+      CHECK(error <= sums * magnitude);
+      CHECK(error_tf32 <= (factors + sums * (1 + factors)) * magnitude_f32);
+      rounds = rounds || error_tf32 > sums * magnitude_f32;
+      worst = std::fmax(worst, error / magnitude), worst_tf32 = std::fmax(worst_tf32, error_tf32 / magnitude_f32);
+    }
+  CHECK(rounds);  // tf32 is not f32
+  MESSAGE("largest errors, of sum |a b|: f16 " << worst << " of " << sums << ", tf32 " << worst_tf32 << " of " << factors + sums);
+}
+TEST_CASE("matrix units: 1024^3 in blocks of 128 x 128, warps of 64 x 64 in two rows and two columns") {
+  gpu_kernel k = product<f16, float>(1024, 1024, 1024);
+  k.steps = "C: split(i, 128) -> io, ii\nC: split(ii, 64) -> iio, iii\nC: split(iii, 16) -> iiio, iiii\nC: split(j, 128) -> jo, ji\n"
+            "C: split(ji, 64) -> jio, jii\nC: split(jii, 16) -> jiio, jiii\nC: split(k, 32) -> ko, ki\nC: split(ki, 16) -> kio, kii\n"
+            "C: reorder(io, jo, ko, iio, jio, kio, iiio, jiio, iiii, jiii, kii)\nC: fuse(iio, jio) -> iiojio\nC: bind(io, block_y)\n"
+            "C: bind(jo, block_x)\nC: bind(iiojio, warp)\nC: unroll(kio)\nC: unroll(iiio)\nC: unroll(jiio)\nC: tensorize(iiii, wmma_f16)\n";
+  for (char const* name : {"A", "B"}) {
+    std::string const copy = std::string(name) + "_copy";
+    k.steps += std::string("C: cache_read(") + name + ")\n" + copy + ": compute_at(C, ko)\n" + copy + ": set_scope(shared)\n" + copy +
+               ": split(j, 8) -> jo, ji\n" + copy + ": fuse(i, jo) -> ijo\n" + copy + ": split(ijo, 128) -> ijoo, ijoi\n" + copy +
+               ": bind(ijoi, thread_x)\n" + copy + ": vectorize(ji)\n" + copy + ": storage_align(0, 32, 16)\n";
+  }
+  gpu_trial const t(k, {}, gpu_trial::text_only);
+  REQUIRE(t.fault == "");
+  CHECK(t.module.kernels[0].threads[0] == 128);
+  CHECK(t.module.kernels[0].shared_bytes == 128 * 48 * 2 + 32 * 144 * 2);
+  CHECK(count_of(t.module.text, "_multiply_row_row(C_sum[") == 2 * 16);
+  CHECK(count_of(t.module.text, "_load_a_row(") == 1 + 2 * 4);
+  CHECK(count_of(t.module.text, "__syncthreads();") == 2);
+  if (find_nvrtc() == nullptr) {
+    MESSAGE("[skip] no NVRTC on this machine");
+    return;
+  }
+  for (std::string const architecture : {"sm_80", "sm_90a"}) {
+    cuda_binary const r = compile_cuda(t.module.text, architecture, {"--ptxas-options=-v"});
+    CHECK(count_of(r.log, " 0 bytes stack frame, 0 bytes spill stores, 0 bytes spill loads") == 1);
+    CHECK(count_of(r.ptx, "ld.global.v4") + count_of(r.ptx, "ld.global.nc.v4") == 8);  // 16 bytes each
+    CHECK(count_of(r.ptx, "st.shared.v4") == 8);
+    CHECK(count_of(r.ptx, "wmma.mma.sync") == 32);
+    MESSAGE(architecture << ": " << r.log.substr(r.log.find("Used "), 40));
+  }
+}
+TEST_CASE("matrix units: the loop program can be written down and read back") {
+  gpu_kernel k = product<f16, float>(32, 32, 32);
+  k.steps = tiles("wmma_f16", 32, 32, 16, 16) + copies(64, 16);
+  gpu_trial const t(k, {}, gpu_trial::text_only);
+  REQUIRE(t.fault == "");
+  std::string const text = ir::print(t.f);
+  for (char const* words : {"tile fill by wmma_f16:", "tile load_a by wmma_f16:", "tile load_b by wmma_f16:", "tile multiply by wmma_f16:",
+                            "tile store by wmma_f16:"})
+    CHECK(text.find(words) != std::string::npos);
+  ir::arena m;
+  CHECK(ir::print(ir::parse(m, text, matrix_units)) == text);
+  CHECK_THROWS_AS(ir::parse(m, text), parse_error);
 }

@@ -7,6 +7,7 @@
 #include "fuzz/found.hpp"
 #include "support/golden.hpp"
 #include "weft/intrinsics.hpp"
+#include "weft/matrix_units.hpp"
 #include "weft/ir/parse.hpp"
 #include "weft/print_how.hpp"
 #include "weft/weft.hpp"
@@ -344,6 +345,58 @@ TEST_CASE("tensorize: a reduction that is one instruction begins with its identi
   pairs(A, B, weft::out(c));
   CHECK(c == weft::evaluate(pairs, A, B));
   CHECK(pairs.ir(A, B).find("pmaddwd") != std::string::npos);
+}
+TEST_CASE("tensorize: a tile of a matrix unit is the three innermost axes, as long as it has them") {
+  weft::program const p = [] {
+    return weft::detail::build<weft::arg<weft::f16, 2>, weft::arg<weft::f16, 2>>([](auto A, auto B) {
+      return weft::compute<"C">(A.extent(0), B.extent(1), [=](auto i, auto j) {
+        return weft::sum(A.extent(1), [=](auto k) { return weft::cast<float>(A(i, k)) * weft::cast<float>(B(k, j)); });
+      });
+    });
+  }();
+  auto const ruled = [&](char const* steps) {
+    weft::schedule s(p, [](int, int) { return std::int64_t(64); });
+    weft::replay(s, weft::parse_trace(steps, weft::schedule(p, [](int, int) { return std::int64_t(64); }), weft::matrix_units));
+    return s.failed < 0 ? weft::diagnosis::none : s.steps[static_cast<std::size_t>(s.failed)].reason;
+  };
+  std::string const parts = "C: split(i, 16) -> io, ii\nC: split(j, 16) -> jo, ji\nC: split(k, 16) -> ko, ki\n";
+  auto const shape = weft::diagnosis::a_tile_of_a_matrix_unit_is_the_three_innermost_axes__rows_columns_and_terms;
+  CHECK(ruled((parts + "C: reorder(io, jo, ko, ii, ji, ki)\nC: tensorize(ii, wmma_f16)\n").c_str()) == weft::diagnosis::none);
+  CHECK(ruled((parts + "C: reorder(io, jo, ko, ii, ji, ki)\nC: tensorize(ji, wmma_f16)\n").c_str()) == shape);
+  CHECK(ruled((parts + "C: reorder(io, jo, ko, ii, ki, ji)\nC: tensorize(ii, wmma_f16)\n").c_str()) == shape);
+  CHECK(ruled((parts + "C: reorder(io, jo, ko, ii, ji, ki)\nC: unroll(ki)\nC: tensorize(ii, wmma_f16)\n").c_str()) == shape);
+  CHECK(ruled((parts + "C: reorder(io, jo, ko, ii, ji, ki)\nC: tensorize(ii, wmma_bf16)\n").c_str()) ==
+        weft::diagnosis::the_terms_of_the_stage_are_not_those_of_the_instruction);
+  CHECK(ruled((parts + "C: reorder(io, jo, ko, ii, ji, ki)\nC: tensorize(ii, wmma_f16)\nC: split(ii, 4)\n").c_str()) ==
+        weft::diagnosis::the_axis_is_unrolled_vectorized_or_parallel_already);
+  CHECK(ruled((parts + "C: reorder(io, jo, ko, ii, ji, ki)\nC: tensorize(ii, wmma_f16)\nC: unroll(ki)\n").c_str()) ==
+        weft::diagnosis::the_axis_is_unrolled_vectorized_or_parallel_already);
+  CHECK(ruled((parts + "C: reorder(io, jo, ko, ii, ji, ki)\nC: tensorize(ii, wmma_f16)\nC: reorder(ki, ji)\n").c_str()) !=
+        weft::diagnosis::none);
+  CHECK(ruled((parts + "C: reorder(io, jo, ko, ii, ji, ki)\nC: tensorize(ii, wmma_f16)\nC: reorder(ii, ko)\n").c_str()) !=
+        weft::diagnosis::none);
+}
+TEST_CASE("tensorize: on a CPU a tile of a matrix unit is its loops") {
+  constexpr auto tiled_halves = weft::kernel<"tiled_halves">(
+      [](auto A, auto B) {
+        return weft::compute<"C">(A.extent(0), B.extent(1), [=](auto i, auto j) {
+          return weft::sum(A.extent(1), [=](auto k) { return weft::cast<float>(A(i, k)) * weft::cast<float>(B(k, j)); });
+        });
+      },
+      [](auto& s, auto, auto, auto C) {
+        auto [i, j, k] = C.axes();
+        auto [io, ii] = s.split(i, 16);
+        auto [jo, ji] = s.split(j, 16);
+        auto [ko, ki] = s.split(k, 16);
+        s.reorder(io, jo, ko, ii, ji, ki);
+        s.tensorize(ii, weft::wmma_f16);
+      });
+  std::vector<weft::f16> a(20 * 30), b(30 * 18);
+  for (std::size_t i = 0; i < a.size(); ++i) a[i] = weft::f16(static_cast<float>(i * 7 % 11) - 5);
+  for (std::size_t i = 0; i < b.size(); ++i) b[i] = weft::f16(static_cast<float>(i * 5 % 13) - 6);
+  auto const A = weft::view(a, 20, 30), B = weft::view(b, 30, 18);
+  CHECK(tiled_halves(A, B) == weft::evaluate(tiled_halves, A, B));
+  CHECK(tiled_halves.with({.checked = true})(A, B) == weft::evaluate(tiled_halves, A, B));
 }
 TEST_CASE("tensorize: memory with gaps runs the plain loop") {
   auto const a = numbers<std::int16_t>(3 * 8, 1), b = numbers<std::int16_t>(4 * 32 * 3, 2);

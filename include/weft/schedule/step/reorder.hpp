@@ -18,7 +18,7 @@ struct reorder_rule {
         if (s.loops[static_cast<std::size_t>(k)] == l) return illegal(diagnosis::an_axis_is_named_twice);
     }
     for (std::int32_t l : n.order_of(s.loops[0]))
-      if (scan || n.at(l).kind != loop_kind::serial) {
+      if (scan || n.at(l).kind != loop_kind::serial || n.at(l).by != nullptr) {
         sequence<std::int32_t> order = n.order_of(s.loops[0]);
         rearrange(order, s);
         if (ruling const r = n.scan_fits(order); r.v != verdict::legal) return r;
