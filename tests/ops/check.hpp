@@ -5,7 +5,9 @@
 #include <cmath>
 #include <initializer_list>
 
+#include "codegen/cuda/corpus.hpp"
 #include "fuzz/run.hpp"
+#include "weft/schedule/rules/gpu.hpp"
 #include "weft/weft.hpp"
 
 namespace weft_test {
@@ -51,6 +53,39 @@ std::string executors_differ(std::uint64_t seed, Kernel const& k, In const&... i
   return fault.empty() ? fault : fuzz::describe(d, steps) + fault;
 }
 
+/// Runs it under the rules for GPUs, with sums in order and without, by the interpreter. Says what differs from direct evaluation.
+template <class Kernel, class... In>
+std::string gpu_differs(Kernel const& k, In const&... inputs) {
+  if constexpr ((weft::element<In> || ...)) {
+    return "";  // gpu_trial passes no numbers
+  } else {
+    using types = typename Kernel::template types_for<In...>;
+    typename types::pair const lambdas{k.what, k.how};
+    if (((inputs.size() == 0) || ...)) return "";
+    for (bool const reassociate : {false, true}) {
+      gpu_kernel g{"op"};
+      g.p = weft::canonical(types::program_of(lambdas));
+      for (weft::stage_info const& s : g.p.stages)
+        if (s.by != nullptr) return "";
+      (g.given.push_back(dense_of(inputs)), ...);
+      for (weft::dense const& d : g.given) g.shapes.push_back(d.shape);
+      if (reassociate) g.tolerance = 1e-5;
+      weft::program const expanded = weft::expand(g.p, true);
+      weft::schedule s(expanded, [&](int t, int d) { return g.shapes[static_cast<std::size_t>(t)][static_cast<std::size_t>(d)]; }, {0, 16});
+      weft::rule_input in;
+      in.reassociate = reassociate;
+      in.strides.resize(expanded.tensors.size());
+      weft::schedule_by_gpu_rule(s, in);
+      g.steps = weft::print_trace(s);
+      if (g.steps.empty()) continue;
+      gpu_trial t(g);
+      if (!t.fault.empty()) return g.steps + t.fault;
+      if (std::string const wrong = t.interpreted(1); !wrong.empty()) return g.steps + wrong;
+    }
+    return "";
+  }
+}
+
 /// Checks each element of the first output against `expected(i, j, ...)`, a double, within `bound` of it, the shape,
 /// and the executors.
 template <class Kernel, std::size_t Rank, class Expected, class... In>
@@ -79,6 +114,8 @@ void check_op(Kernel const& k, std::array<std::int64_t, Rank> const& shape, doub
     }
   }
   CHECK(wrong == 0);
+  std::string const on_gpu = gpu_differs(k, inputs...);
+  CHECK_MESSAGE(on_gpu.empty(), on_gpu);
   for (std::uint64_t seed = 1; seed <= 3; ++seed) {
     CAPTURE(seed);
     std::string const fault = executors_differ(seed, k, inputs...);

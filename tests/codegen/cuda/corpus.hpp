@@ -32,6 +32,7 @@ struct gpu_kernel {
   weft::sequence<weft::sequence<std::int64_t>> shapes{};
   std::string steps{};
   double tolerance = 0;  // 0: the steps reorder nothing, or all numbers are small and whole
+  weft::sequence<weft::dense> given{};  // the inputs; empty: small whole numbers
 
   template <class T, int Rank>
   weft::expr::tensor<T, Rank> input(weft::sequence<std::int64_t> const& shape) {
@@ -198,6 +199,8 @@ class gpu_trial {
     weft::ir::stmt_kind kind_;
   };
   void make_inputs() {
+    inputs_ = k_.given;
+    if (!inputs_.empty()) return;
     unsigned seed = 1;
     for (std::size_t t = 0; t < k_.shapes.size(); ++t) {
       weft::dense d{what_.tensors[t].type, k_.shapes[t], {}};
