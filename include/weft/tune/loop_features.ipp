@@ -162,6 +162,24 @@ class feature_walk {
     double const dense = elements * size, sparse = lines * 64;
     return sparse > dense ? sparse : dense;
   }
+  /// Whether the lines that an access touches from `level` inwards stay in a cache of this size: with 8 ways, of which each has a place
+  /// for addresses that are the same modulo an eighth of the cache. Rows of 4096 bytes, one below the other, share one place of 8.
+  bool stays(access const& a, std::size_t level, double cache) const {
+    auto const way = static_cast<std::int64_t>(cache / 8);
+    double in_a_place = 1;
+    for (std::size_t i = level; i < levels_.size(); ++i) {
+      auto const step = static_cast<std::int64_t>(a.strides[i]) * size_bytes(a.buf->type);
+      if (step < 64) continue;
+      std::int64_t common = way, rest = step;
+      while (rest != 0) {
+        std::int64_t const next = common % rest;
+        common = rest, rest = next;
+      }
+      double const places = static_cast<double>(way) / static_cast<double>(common < 64 ? 64 : common);
+      if (levels_[i].trips > places) in_a_place *= levels_[i].trips / (places < 1 ? 1 : places);
+    }
+    return in_a_place <= 8;
+  }
   /// Bytes that come into a cache of this size, and the outermost level that fits, from inside.
   double traffic(sequence<access> const& all, double cache, double& fits) const {
     std::size_t level = levels_.size();
@@ -178,7 +196,7 @@ class feature_walk {
       while (from > 0 && a.strides[from - 1] <= 0 && footprint(a, level) < cache / 2) --from;
       // And where the next one moves it within a line, the line is there.
       double const step = from > 0 ? a.strides[from - 1] * static_cast<double>(size_bytes(a.buf->type)) : 64;
-      if (from == level && step < 64) --from, often = 1 + (levels_[from].trips - 1) * step / 64;
+      if (from == level && step < 64 && stays(a, level, cache)) --from, often = 1 + (levels_[from].trips - 1) * step / 64;
       for (std::size_t i = 0; i < from; ++i) often *= levels_[i].trips;
       sum += often * footprint(a, level);
     }

@@ -141,7 +141,7 @@ inline bool tuning_run::may_go_on() {
 }
 
 /// The text of a candidate's loop program.
-inline std::string tuning_run::loops_of(sequence<std::int32_t> const& choices, std::string& why) const {
+inline std::string tuning_run::loops_of(sequence<std::int32_t> const& choices, [[maybe_unused]] std::string& why) const {
 #if WEFT_HAS_EXCEPTIONS
   try {
 #endif

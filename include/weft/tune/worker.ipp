@@ -101,7 +101,7 @@ struct slots {
   ~slots() {
     for (candidate_code* c : code) delete c;
   }
-  outcome load(int slot, std::string_view text, std::string& why, known_intrinsics known) {
+  outcome load(int slot, std::string_view text, [[maybe_unused]] std::string& why, known_intrinsics known) {
     delete code[slot];
     code[slot] = nullptr;
 #if WEFT_HAS_EXCEPTIONS
