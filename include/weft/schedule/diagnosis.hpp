@@ -93,6 +93,9 @@ enum class verdict : std::uint8_t { legal, deferred, illegal };
   X(one_of_the_stages_needs_the_other__use_compute_at, \
     "one of the stages needs what the other computes, or something that is computed of it", \
     "compute_at for the one that is read") \
+  X(iterations_of_a_parallel_axis_would_share_elements__reorder_its_outer_part_to_the_outside, \
+    "iterations of a parallel axis around would compute the same elements of the other stage: the axis is the inner part of a split, and the outer part runs inside of it", \
+    "an order in which the outer part stands outside of the inner one") \
   X(the_stages_differ_in_an_axis_that_they_would_share, \
     "the stages differ in an axis that they would share: the one has it not, or of another extent", \
     "an axis further out, or stages of equal extents") \

@@ -185,6 +185,15 @@ struct placement_check {
     }
     return false;
   }
+  /// Whether the loop is the inner part of a split, and some of the outer one runs inside of it: what it walks through in one
+  /// iteration then reaches over what it does in another.
+  constexpr bool has_outer_part_inside(int loop) const {
+    for (std::size_t s = 0; s < n.loops.size(); ++s)
+      for (std::int32_t l : n.order_of(loop))
+        if (n.loops[s].is_split() && n.is_within(loop, n.loops[s].inner) && n.is_within(l, n.loops[s].outer) && n.position(l) > n.position(loop))
+          return true;
+    return false;
+  }
   /// Whether `stage` can be computed with the stage of `host`, dimension for dimension.
   constexpr ruling beside(int stage, int host) const {
     program const& p = n.computation();
@@ -198,6 +207,8 @@ struct placement_check {
     for (std::int32_t l : n.order_of(host)) {
       if (n.at(l).reduced)
         return illegal(diagnosis::a_reduced_axis_runs_outside_of_this_one__no_element_is_complete_there);
+      if (is_concurrent(n.at(l).kind) && has_outer_part_inside(l))
+        return illegal(diagnosis::iterations_of_a_parallel_axis_would_share_elements__reorder_its_outer_part_to_the_outside);
       for (int d = 0; d < with.spatial; ++d) {
         if (!n.is_of(l, with.first_axis + d)) continue;
         if (d >= of.spatial) return illegal(diagnosis::the_stages_differ_in_an_axis_that_they_would_share);

@@ -86,6 +86,13 @@ TEST_CASE("compute_with: what is refused") {
     void (*steps)(scheduled&);
     diagnosis why;
   } const cases[] = {
+      {[](scheduled& t) {  // found by fuzzing: elements 0 .. 13 of dy in the first iteration, 1 .. 14 in the second
+         auto const [io, ii] = t.s.split(t.dx.all[0], 4);
+         t.s.parallel(ii);
+         t.s.reorder(ii, io);
+         t.s.compute_with(t.dy, ii);
+       },
+       diagnosis::iterations_of_a_parallel_axis_would_share_elements__reorder_its_outer_part_to_the_outside},
       {[](scheduled& t) { t.s.compute_with(t.dx, t.rows.all[0]); }, diagnosis::one_of_the_stages_needs_the_other__use_compute_at},
       {[](scheduled& t) { t.s.compute_with(t.rows, t.dx.all[0]); }, diagnosis::one_of_the_stages_needs_the_other__use_compute_at},
       {[](scheduled& t) { t.s.compute_with(t.dy, t.dy.all[0]); }, diagnosis::a_stage_cannot_be_computed_inside_itself},
