@@ -105,6 +105,7 @@
 #include "weft/schedule/rules/contraction.ipp"
 #include "weft/schedule/rules/elementwise.ipp"
 #include "weft/schedule/rules/gpu.ipp"
+#include "weft/schedule/rules/gpu_planner.ipp"
 #include "weft/schedule/rules/gpu_rows.ipp"
 #include "weft/schedule/rules/gpu_tiles.ipp"
 #include "weft/schedule/rules/planner.ipp"

@@ -31,7 +31,7 @@ class gpu_plan : public rule_plan {
   void write();
 
  private:
-  // --- steps (gpu.ipp)
+  // --- steps (gpu_planner.ipp)
   void bind(int l, thread_axis to);
   int fused(sequence<std::int32_t> const& loops);
   /// Gives loops that stand outermost to blocks. The innermost of them; -1: none.
@@ -41,7 +41,7 @@ class gpu_plan : public rule_plan {
   std::int64_t width(sequence<access> const& all, int axis, std::int64_t extent) const;
   static std::int64_t power_below(std::int64_t n);
 
-  // --- nests (gpu.ipp)
+  // --- nests (gpu_planner.ipp)
   void choose_alone();
   void nest_of(int stage);
   int column_axis(int stage, sequence<access> const& all) const;
@@ -74,7 +74,7 @@ class gpu_plan : public rule_plan {
 }  // namespace weft::inline WEFT_ABI
 
 #if WEFT_HEADER_ONLY
-#include "weft/schedule/rules/gpu.ipp"
+#include "weft/schedule/rules/gpu_planner.ipp"
 #include "weft/schedule/rules/gpu_rows.ipp"
 #include "weft/schedule/rules/gpu_tiles.ipp"
 #endif

@@ -1,0 +1,213 @@
+#include "weft/schedule/rules/gpu_planner.hpp"
+
+namespace weft::inline WEFT_ABI {
+namespace detail {
+
+// --- steps ------------------------------------------------------------------------------------------------------
+WEFT_DECL void gpu_plan::bind(int l, thread_axis to) {
+  step one{verb::bind, 1, {l}};
+  one.word = static_cast<std::uint8_t>(to);
+  if (l >= 0) s_.take(one);
+}
+WEFT_DECL int gpu_plan::fused(sequence<std::int32_t> const& loops) {
+  sequence<std::int32_t> all;
+  for (std::int32_t l : loops)
+    if (l >= 0) all.push_back(l);
+  return all.empty() ? -1 : fuse(all);
+}
+WEFT_DECL int gpu_plan::grid(sequence<std::int32_t> const& loops) {
+  sequence<std::int32_t> all;
+  for (std::int32_t l : loops)
+    if (l >= 0) all.push_back(l);
+  if (all.empty()) return -1;
+  if (all.size() == 2 && trips(all[0]) > 0 && trips(all[0]) < 65536) {
+    bind(all[0], thread_axis::block_y);
+    bind(all[1], thread_axis::block_x);
+    return all[1];
+  }
+  int const whole = fuse(all);
+  bind(whole, thread_axis::block_x);
+  return whole;
+}
+WEFT_DECL sequence<access> gpu_plan::accesses(int stage) const {
+  sequence<access> all = view().loads(stage);
+  all.push_back(view().result(stage));
+  return all;
+}
+/// How many elements along an axis of so many iterations make 16 bytes, where all that is contiguous there divides.
+WEFT_DECL std::int64_t gpu_plan::width(sequence<access> const& all, int axis, std::int64_t extent) const {
+  std::int64_t bytes = 0;
+  for (access const& one : all)
+    if (one.step(axis) == 1 && element_bytes(one.tensor) > bytes) bytes = element_bytes(one.tensor);
+  std::int64_t lanes = bytes == 0 ? 1 : bytes == 1 ? 8 : 16 / bytes;
+  while (lanes > 1 && (extent < 0 || extent % lanes != 0)) lanes /= 2;
+  return lanes;
+}
+WEFT_DECL std::int64_t gpu_plan::power_below(std::int64_t n) {
+  std::int64_t p = 1;
+  while (2 * p <= n) p *= 2;
+  return p;
+}
+
+// --- elements -----------------------------------------------------------------------------------------------------
+/// The axis whose iterations go to threads side by side. What is stored once for many terms counts little.
+WEFT_DECL int gpu_plan::column_axis(int stage, sequence<access> const& all) const {
+  rule_view const v = view();
+  stage_info const& of = v.stage(stage);
+  double const terms = v.iterations(stage) / (v.iterations(stage, false) + 1e-9);
+  int best = -1;
+  double least = 0;
+  for (int a = 0; a < of.spatial; ++a) {
+    std::int64_t const e = v.extent(stage, a);
+    if (a == of.scanned || e == 0 || e == 1) continue;
+    double cost = 0.01;
+    for (std::size_t i = 0; i < all.size(); ++i) {
+      double const weight = i + 1 == all.size() ? 1 / (terms < 1 ? 1 : terms) : 1;
+      cost += weight * (all[i].step(a) == 0 ? 0.1 : all[i].step(a) == 1 ? 1 : 8);
+    }
+    if (e > 0 && e < 32) cost *= 32.0 / static_cast<double>(e);
+    if (best < 0 || cost <= least) best = a, least = cost;
+  }
+  return best;
+}
+/// A thread for each element, or for 16 bytes of them; terms one after the other.
+WEFT_DECL void gpu_plan::elements(int stage) {
+  rule_view const v = view();
+  stage_info const of = v.stage(stage);
+  sequence<access> const all = accesses(stage);
+  int const axis = column_axis(stage, all);
+  if (axis < 0) {  // of one element, or along a scan alone
+    sequence<std::int32_t> loops;
+    for (int a = 0; a < of.spatial; ++a)
+      if (a != of.scanned) loops.push_back(v.loop(stage, a));
+    if (!loops.empty()) bind(loops[0], thread_axis::block_x);
+    return;
+  }
+  int other = -1;
+  for (access const& one : all)
+    for (int a = 0; a < of.spatial; ++a)
+      if (a != axis && a != of.scanned && one.step(a) == 1 && one.step(axis) != 0 && one.step(axis) != 1) other = a;
+  bool const tile = other >= 0 && of.reduced == 0 && of.scanned < 0 && v.extent(stage, other) >= 8 && v.extent(stage, axis) >= 8;
+  if (tile) return transposed(stage, all, axis, other);
+  bool const last = of.reduced == 0 && of.scanned < 0 && axis == of.spatial - 1;
+  int const whole = last ? merged(stage, 0, all) : -1;
+  int const column = whole >= 0 ? whole : v.loop(stage, axis);
+  sequence<std::int32_t> around, inside;
+  for (std::int32_t l : s_.order[static_cast<std::size_t>(stage)])
+    if (l != column) (s_.at(l).scanned || s_.at(l).reduced ? inside : around).push_back(l);
+  std::int64_t const wide = of.reduced > 0 || of.scanned >= 0 ? 1 : width(all, axis, trips(column));
+  parts const lane = wide > 1 ? split(column, wide) : parts{column, -1};
+  parts const thread = cut(lane.outer, 256);
+  sequence<std::int32_t> order = around;
+  for (int l : {thread.outer, thread.inner}) order.push_back(l);
+  for (std::int32_t l : inside) order.push_back(l);
+  order.push_back(lane.inner);
+  reorder(order);
+  int row = fused(around), down = -1;
+  if (std::int64_t const n = trips(thread.inner); row >= 0 && thread.outer < 0 && n > 0 && n <= 128) {
+    parts const rows = cut(row, 256 / (2 * power_below(n)) > 0 ? power_below(256 / n) : 1);
+    row = rows.outer, down = rows.inner;
+  }
+  mark(verb::vectorize, lane.inner);
+  bind(down, thread_axis::thread_y);
+  bind(thread.inner, thread_axis::thread_x);
+  grid({row, thread.outer});
+}
+/// What is contiguous along another axis than the result: 32 x 32 elements, of which each thread has four.
+WEFT_DECL void gpu_plan::transposed(int stage, sequence<access> const& all, int axis, int other) {
+  rule_view const v = view();
+  struct turned {
+    int tensor, across;
+  };
+  sequence<turned> copied;
+  for (access const& one : all)
+    if (one.tensor != v.stage(stage).tensor && one.step(axis) != 0 && one.step(axis) != 1 && one.step(other) == 1)
+      if (int const d = dimension_of(stage, one.tensor, axis); d >= 0 && dimension_of(stage, one.tensor, other) >= 0)
+        copied.push_back({one.tensor, d});
+  parts const x = split(v.loop(stage, axis), 32), y = split(v.loop(stage, other), 32), down = split(y.inner, 8);
+  sequence<std::int32_t> around;
+  for (int a = 0; a < v.stage(stage).spatial; ++a)
+    if (a != axis && a != other) around.push_back(v.loop(stage, a));
+  for (int l : {y.outer, x.outer}) around.push_back(l);
+  sequence<std::int32_t> order = around;
+  for (int l : {down.inner, x.inner, down.outer}) order.push_back(l);
+  reorder(order);
+  mark(verb::unroll, down.outer);
+  bind(down.inner, thread_axis::thread_y);
+  bind(x.inner, thread_axis::thread_x);
+  int const at = grid(around);
+  for (turned const& t : copied) {
+    if (how_ != boldness::all || at < 0) break;
+    int const copy = add_stage(verb::cache_read, stage, t.tensor);
+    if (copy < 0 || !place(verb::compute_at, copy, at)) continue;
+    rule_view const now = view();
+    int along = -1;
+    for (int a = 0; a < now.stage(copy).spatial; ++a)
+      if (now.strides(t.tensor)[static_cast<std::size_t>(a)] == 1) along = a;
+    if (along < 0 || along == t.across) continue;
+    parts const q = split(now.loop(copy, along), 32), p = split(now.loop(copy, t.across), 8);
+    sequence<std::int32_t> inner;
+    for (int a = 0; a < now.stage(copy).spatial; ++a)
+      if (a != along && a != t.across) inner.push_back(now.loop(copy, a));
+    for (int l : {q.outer, p.inner, q.inner, p.outer}) inner.push_back(l);
+    reorder(inner);
+    bind(p.inner, thread_axis::thread_y);
+    bind(q.inner, thread_axis::thread_x);
+    step padded{verb::storage_align};
+    padded.stage = copy;
+    for (std::int64_t number : {std::int64_t(t.across), std::int64_t(32), std::int64_t(1)}) padded.numbers.push_back(number);
+    if (along == t.across + 1 && may(padded)) s_.take(padded);
+  }
+}
+/// Terms one after the other, in a thread for each element; in pieces, where that is too few threads.
+WEFT_DECL void gpu_plan::columns(int stage) {
+  rule_view const v = view();
+  stage_info const of = v.stage(stage);
+  double const elements_of = v.iterations(stage, false), terms = v.iterations(stage) / (elements_of + 1e-9);
+  int longest = of.spatial;
+  for (int a = of.spatial; a < of.axes(); ++a)
+    if (v.extent(stage, a) > v.extent(stage, longest)) longest = a;
+  std::int64_t count = power_below(v.extent(stage, longest) / 4);
+  while (count > 1 && (static_cast<double>(count) * elements_of > 2.0 * gpu_numbers::threads || static_cast<double>(count) * 16 > terms)) count /= 2;
+  if (how_ == boldness::all && count > 1 && of.spatial <= 6 && order_may_change(stage)) {
+    taken_apart const made = rfactor(stage, v.loop(stage, longest), count, true);
+    if (made.parts >= 0) elements(made.parts);
+  }
+  elements(stage);
+}
+
+// --- the whole ------------------------------------------------------------------------------------------------------
+/// Which stages are in no loop of others: products and what they read, reductions that one thread does, and those of few long rows.
+WEFT_DECL void gpu_plan::choose_alone() {
+  program const& p = s_.computation();
+  sequence<sequence<std::int32_t>> const readers = readers_of(p);
+  alone_.resize(readers.size(), false);
+  rule_view const v = view();
+  for (int t = 0; t < static_cast<int>(readers.size()); ++t) {
+    auto const at = static_cast<std::size_t>(t);
+    stage_info const& of = v.stage(t);
+    bool const few = v.iterations(t, false) < 64 && v.iterations(t) > 65536 * v.iterations(t, false);
+    alone_[at] = of.reduced > 0 && (!is_tree(t) || reuse(t).rows >= 0 || few);
+    for (std::int32_t r : readers[at]) alone_[at] = alone_[at] || (v.stage(r).reduced > 0 && reuse(r).rows >= 0);
+  }
+}
+WEFT_DECL void gpu_plan::nest_of(int stage) {
+  stage_info const of = view().stage(stage);
+  if (of.by != nullptr || of.spatial == 0) return;
+  if (!guests_of(stage).empty()) return rows(stage);
+  if (of.reduced == 0) return elements(stage);
+  if (reused_axes const axes = reuse(stage); axes.rows >= 0) return product(stage, axes);
+  if (is_tree(stage)) return long_rows(stage);
+  columns(stage);
+}
+WEFT_DECL void gpu_plan::write() {
+  if (how_ == boldness::all && !in_.in_place) inline_stages();
+  choose_alone();
+  find_hosts();
+  int const count = static_cast<int>(host_.size());
+  for (int t = 0; t < count && s_.state != verdict::illegal; ++t)
+    if (host_[static_cast<std::size_t>(t)] == t && !s_.places[static_cast<std::size_t>(t)].inlined) nest_of(t);
+}
+
+}  // namespace detail
+}  // namespace weft::inline WEFT_ABI
