@@ -39,9 +39,6 @@ struct timing {
 /// minimum is of a few samples an outlier of its own (a turbo clock, memory that happened to lie well).
 timing time_calls(timed_calls& what, timing_settings const& how = {});
 
-/// Of sorted or unsorted values: the one at this share of them, 0 to 1.
-double quantile(sequence<double> values, double share);
-
 /// Nanoseconds of a clock that only goes forward.
 double now_ns();
 

@@ -1,5 +1,6 @@
 #include <time.h>
 
+#include "weft/bench/statistics.hpp"
 #include "weft/tune/measure.hpp"
 #include "weft/tune/model.hpp"
 
@@ -10,19 +11,6 @@ WEFT_DECL double now_ns() {
   timespec t{};
   ::clock_gettime(CLOCK_MONOTONIC, &t);
   return static_cast<double>(t.tv_sec) * 1e9 + static_cast<double>(t.tv_nsec);
-}
-
-WEFT_DECL double quantile(sequence<double> values, double share) {
-  if (values.empty()) return 0;
-  for (std::size_t i = 1; i < values.size(); ++i)  // few: by insertion
-    for (std::size_t k = i; k > 0 && values[k] < values[k - 1]; --k) {
-      double const v = values[k];
-      values[k] = values[k - 1], values[k - 1] = v;
-    }
-  double const place = share * static_cast<double>(values.size() - 1);
-  auto const below = static_cast<std::size_t>(place);
-  double const rest = place - static_cast<double>(below);
-  return below + 1 < values.size() ? values[below] * (1 - rest) + values[below + 1] * rest : values[below];
 }
 
 WEFT_DECL timing time_calls(timed_calls& what, timing_settings const& how) {
@@ -45,8 +33,8 @@ WEFT_DECL timing time_calls(timed_calls& what, timing_settings const& how) {
       continue;
     }
     samples.push_back(ns / static_cast<double>(count));
-    t.ns = quantile(samples, 0.25);
-    t.spread = t.ns > 0 ? quantile(samples, 0.5) / t.ns - 1 : 0;
+    t.ns = bench::quantile(samples, 0.25);
+    t.spread = t.ns > 0 ? bench::quantile(samples, 0.5) / t.ns - 1 : 0;
     bool const enough = static_cast<int>(samples.size()) >= how.least_samples;
     if (enough && (t.spread <= how.steady || used >= how.most_ns)) break;
     if (used >= 4 * how.most_ns) break;  // calls of a second: fewer samples must do

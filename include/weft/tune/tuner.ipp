@@ -2,6 +2,7 @@
 
 #include "weft/base/env.hpp"
 #include "weft/base/joined.hpp"
+#include "weft/bench/statistics.hpp"
 #include "weft/expr/canonical.hpp"
 #include "weft/expr/expand.hpp"
 #include "weft/ir/print.hpp"
@@ -297,8 +298,8 @@ inline sequence<std::size_t> tuning_run::finalists() const {
   }
   return all;
 }
-/// A sample of each in turn, over and over: what slows the machine for a while slows all of them. The first one stays unless
-/// another is faster by a hundredth and by more than half of the rounds.
+/// A sample of each in turn, every second round in reverse, over and over: what slows the machine for a while slows all of them. The first
+/// one stays unless another is faster by a hundredth, 95 % sure (bench::judged).
 inline void tuning_run::confirm() {
   sequence<std::size_t> const in = finalists();
   sequence<sequence<double>> samples(in.size());
@@ -330,19 +331,19 @@ inline void tuning_run::confirm() {
     }
   };
   double const until = now_ns() + 2e9;
-  for (rounds_ = 0; rounds_ < 15 && (rounds_ < 3 || now_ns() < until); ++rounds_)
-    for (std::size_t i = 0; i < in.size(); ++i)
+  for (rounds_ = 0; rounds_ < 15 && (rounds_ < 6 || now_ns() < until); ++rounds_)  // of fewer than 6 nothing is sure
+    for (std::size_t n = 0; n < in.size(); ++n) {
+      std::size_t const i = rounds_ % 2 == 0 ? n : in.size() - 1 - n;
       if (good[i]) samples[i].push_back(sample_of(i) / static_cast<double>(counts[i]));
+    }
   std::size_t best = 0;
   for (std::size_t i = 1; i < in.size(); ++i) {
     if (!good[i] || !good[0]) continue;
-    int faster = 0;
-    for (int r = 0; r < rounds_; ++r) faster += samples[i][static_cast<std::size_t>(r)] < samples[0][static_cast<std::size_t>(r)];
-    double const own = quantile(samples[i], 0.25), first = quantile(samples[0], 0.25);
-    if (own < 0.99 * first && 2 * faster > rounds_ && own < quantile(samples[best], 0.25)) best = i;
+    bool const faster = bench::judged(bench::ratio_of_medians(samples[i], samples[0])) == bench::outcome::faster;
+    if (faster && bench::quantile(samples[i], 0.25) < bench::quantile(samples[best], 0.25)) best = i;
   }
-  if (good[0]) result_.first_ns = quantile(samples[0], 0.25);
-  result_.best_ns = good[best] && !samples[best].empty() ? quantile(samples[best], 0.25) : result_.trials[in[best]].ns;
+  if (good[0]) result_.first_ns = bench::quantile(samples[0], 0.25);
+  result_.best_ns = good[best] && !samples[best].empty() ? bench::quantile(samples[best], 0.25) : result_.trials[in[best]].ns;
   result_.choices = result_.trials[in[best]].choices;
 }
 
@@ -369,7 +370,7 @@ inline void tuning_run::describe() {
   result_.how = print_how(written);
   result_.loops = print_loops(best);
   result_.why = changed.empty()
-                    ? joined({"the first values are the best that were found: no candidate was faster by a hundredth in ",
+                    ? joined({"the first values are the best that were found: no candidate was surely faster by a hundredth in ",
                               std::to_string(rounds_), " rounds of turns"})
                     : joined({number_text(result_.first_ns / result_.best_ns), " times as fast as without tuning (",
                               time_text(result_.first_ns), "), confirmed in ", std::to_string(rounds_), " rounds of turns: ", changed});
