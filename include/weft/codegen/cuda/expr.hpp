@@ -44,7 +44,7 @@ enum class binding { none, logical, comparison, sum, product, prefix, whole };
 /// Prints the expressions of one statement. What is used twice gets a local; what is read only under a
 /// condition stays there.
 ///
-/// A known gap: loads under a select's branch are printed once per use, so deep chains of selects over shared
+/// A known gap: what is loaded only under a select's branch is printed once per use, so deep chains of selects over such
 /// loads grow; past 1 MB the kernel is refused.
 class expr_printer {
  public:
@@ -69,7 +69,7 @@ class expr_printer {
     std::int16_t bits = 0;  // 0: not asked yet
     std::int8_t fits_int = -1;
     bool always = false;    // stands under no condition
-    bool reads = false;     // memory of others
+    bool reads = false;     // memory of others, under a condition
     bool declared = false;
     std::string local;
   };

@@ -49,14 +49,8 @@ WEFT_DECL void expr_printer::count(ir::expr e) {
   touched_.push_back(e);
   if (e->lanes != 1)
     k_.refuse("vector code (" + std::to_string(e->lanes) + " lanes) has no text yet; leave vectorize out");
-  bool reads = e->kind == op::load && e->buf->where != ir::scope::registers;
-  auto const visit = [&](ir::expr x) {
-    count(x);
-    reads = reads || (x != nullptr && at(x).reads);
-  };
-  for (ir::expr i : e->indices) visit(i);
-  for (ir::expr x : {e->a, e->b, e->c}) visit(x);
-  at(e).reads = reads;
+  for (ir::expr i : e->indices) count(i);
+  for (ir::expr x : {e->a, e->b, e->c}) count(x);
 }
 WEFT_DECL void expr_printer::mark_always(ir::expr e) {
   if (e == nullptr || at(e).always) return;
@@ -71,9 +65,15 @@ WEFT_DECL void expr_printer::mark_always(ir::expr e) {
 WEFT_DECL void expr_printer::declare(ir::expr e, std::string const& indent, std::string& out) {
   if (e == nullptr || at(e).declared) return;
   at(e).declared = true;
-  for (ir::expr i : e->indices) declare(i, indent, out);
-  for (ir::expr x : {e->a, e->b, e->c}) declare(x, indent, out);
-  if (at(e).uses < 2 || !detail::worth_a_local(e) || (at(e).reads && !at(e).always)) return;
+  bool reads = e->kind == op::load && e->buf->where != ir::scope::registers && !at(e).always;
+  auto const visit = [&](ir::expr x) {
+    declare(x, indent, out);
+    reads = reads || (x != nullptr && at(x).reads);
+  };
+  for (ir::expr i : e->indices) visit(i);
+  for (ir::expr x : {e->a, e->b, e->c}) visit(x);
+  at(e).reads = reads && !at(e).always;
+  if (at(e).uses < 2 || !detail::worth_a_local(e) || at(e).reads) return;
   std::string const value = text(e);
   at(e).local = k_.taken.unique("t");
   bool const narrow = e->type == dtype::i64 && is_int(e);
