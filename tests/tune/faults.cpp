@@ -4,7 +4,7 @@
 #include <sched.h>
 #include <signal.h>
 #include <sys/mount.h>
-#include <sys/resource.h>
+#include <sys/prctl.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -277,20 +277,36 @@ TEST_CASE("workers that are killed from outside at any moment cost their trials 
     private_cache const here;
     matrices m;
     std::uint64_t const own = seed + static_cast<std::uint64_t>(round);
-    pid_t const tuned = ::getpid();
-    std::fflush(nullptr);
-    pid_t const killer = ::fork();
-    if (killer == 0) {
-      tuning::random_numbers random(own);
-      for (;;) {
-        ::usleep(static_cast<useconds_t>(20000 + random.below(100000)));
-        for (pid_t p : children_of(tuned))
-          if (p != ::getpid()) ::kill(p, SIGKILL);
+    // From the first trial on: what cannot be measured at all is an error, and not what this is about.
+    struct killer_process {
+      pid_t id = 0;
+      ~killer_process() {
+        if (id > 0) ::kill(id, SIGKILL), ::waitpid(id, nullptr, 0);
       }
-    }
-    tune_result const r = tune(product, quick(24, own), view(m.a, n, n), view(m.b, n, n), out(m.c, n, n));
-    ::kill(killer, SIGKILL);
-    ::waitpid(killer, nullptr, 0);
+      void start(std::uint64_t seed) {
+        pid_t const tuned = ::getpid();
+        std::fflush(nullptr);
+        id = ::fork();
+        if (id != 0) return;
+        ::prctl(PR_SET_PDEATHSIG, SIGKILL);  // it ends with the test, however that ends
+        tuning::random_numbers random(seed);
+        for (;;) {
+          ::usleep(static_cast<useconds_t>(20000 + random.below(100000)));
+          for (pid_t p : children_of(tuned))
+            if (p != ::getpid()) ::kill(p, SIGKILL);
+        }
+      }
+    };
+    tune_result const r = [&] {
+      killer_process killer;
+      auto begin = [&](tune_progress const&) {
+        if (killer.id == 0) killer.start(own);
+        return true;
+      };
+      tune_options o = quick(24, own);
+      o.progress = begin;
+      return tune(product, o, view(m.a, n, n), view(m.b, n, n), out(m.c, n, n));
+    }();
     INFO("seed " << own);
     CHECK(r.trials.size() == 24);
     for (tune_trial const& t : r.trials) {
@@ -314,6 +330,7 @@ TEST_CASE("tunings that are killed at any moment lose no trial, leave no worker,
     std::fflush(nullptr);
     pid_t const child = ::fork();
     if (child == 0) {
+      ::prctl(PR_SET_PDEATHSIG, SIGKILL);
       cache::set_directory(d.path);
       auto each = [&](tune_progress const&) { return ::write(ends[1], "t", 1) == 1; };
       for (std::uint64_t s = seed + static_cast<std::uint64_t>(k);; s += 1000) {
