@@ -40,7 +40,8 @@ WEFT_DECL std::int64_t gpu_plan::width(sequence<access> const& all, int axis, st
   for (access const& one : all)
     if (one.step(axis) == 1 && element_bytes(one.tensor) > bytes) bytes = element_bytes(one.tensor);
   std::int64_t lanes = bytes == 0 ? 1 : bytes == 1 ? 8 : 16 / bytes;
-  while (lanes > 1 && (extent < 0 || extent % lanes != 0)) lanes /= 2;
+  // A row of one thread would be no loop over threads at all.
+  while (lanes > 1 && (extent < 2 * lanes || extent % lanes != 0)) lanes /= 2;
   return lanes;
 }
 WEFT_DECL std::int64_t gpu_plan::power_below(std::int64_t n) {
