@@ -326,7 +326,7 @@ TEST_CASE("tensorize: operands that do not stand in memory as the instruction ta
   CHECK_THROWS_AS(k(A, B), weft::schedule_error);
 }
 TEST_CASE("tensorize: a reduction that is one instruction begins with its identity") {
-  constexpr auto pairs = weft::kernel<"pairs">(
+  constexpr auto pair_sums = weft::kernel<"pair_sums">(
       [](auto A, auto B) {
         return weft::compute<"C">(A.extent(0), [=](auto i) {
           return weft::sum(A.extent(1), [=](auto k) { return A(i, k) * B(i, k); });
@@ -342,9 +342,9 @@ TEST_CASE("tensorize: a reduction that is one instruction begins with its identi
   auto const a = numbers<std::int16_t>(19 * 2, 1), b = numbers<std::int16_t>(19 * 2, 2);
   auto const A = weft::view(a, 19, 2), B = weft::view(b, 19, 2);
   std::vector<std::int32_t> c(19, 12345);  // what stood there is not added to
-  pairs(A, B, weft::out(c));
-  CHECK(c == weft::evaluate(pairs, A, B));
-  CHECK(pairs.ir(A, B).find("pmaddwd") != std::string::npos);
+  pair_sums(A, B, weft::out(c));
+  CHECK(c == weft::evaluate(pair_sums, A, B));
+  CHECK(pair_sums.ir(A, B).find("pmaddwd") != std::string::npos);
 }
 TEST_CASE("tensorize: a tile of a matrix unit is the three innermost axes, as long as it has them") {
   weft::program const p = [] {
