@@ -92,7 +92,8 @@ inline num log1p(num x) {
   num const f = real(bits(x) - e.shifted) + mad(real(four - e.shifted), 0.25, -1);
   num const r = real(bits(log_sum(e.k, f)) | sign(x));  // log1p(-0)
   // 0 < y < infinity, as in `logarithm`: bits(y) - 1 < infinity's - 1 without signs.
-  num const usual = bits(y) + (sign_mask(x) - 1) < sign_mask(x) + (x.single() ? 0x7f7fffff : 0x7fefffffffffffff);
+  auto const lower = static_cast<std::int64_t>(static_cast<std::uint64_t>(sign_mask(x)) - 1);  // as i64 wraps
+  num const usual = bits(y) + lower < sign_mask(x) + (x.single() ? 0x7f7fffff : 0x7fefffffffffffff);
   return rare(!usual, with_edges(r, x, -1), r);
 }
 
