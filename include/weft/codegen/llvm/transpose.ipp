@@ -34,6 +34,8 @@ WEFT_DECL void expression_emitter::turn_squares(ir::stmt const* first, ir::stmt 
     int const lanes = load->lanes;
     if (lanes > 16 || (lanes & (lanes - 1)) != 0 || load->type == dtype::boolean || (class_of(load->buf) & written) != 0) continue;
     if (load->id < values_.size() && values_[load->id] != nullptr) continue;
+    // What stands on a load that is known further out is computed there, where the square is not.
+    if (level_of(load) + 1 != static_cast<int>(regions_.size())) continue;
     flat_index const flat = element_at(load->buf, load->indices, lanes);
     if (flat.first->lanes > 1 || (flat.stride < lanes && flat.stride > -lanes)) continue;
     found.push_back(load), flats.push_back(flat);
