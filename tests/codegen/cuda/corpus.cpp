@@ -1,6 +1,7 @@
 // The corpus of GPU kernels: each by the interpreter, its text on the host, and NVRTC.
 #include <doctest/doctest.h>
 
+#include "prepared.hpp"
 #include "scheduled.hpp"
 
 #include <cstdlib>
@@ -13,32 +14,10 @@ using namespace weft_test;
 
 namespace {
 
-/// The kernels with their texts, made once.
-struct prepared_corpus {
-  std::vector<gpu_kernel> kernels = corpus();
-  std::vector<std::unique_ptr<gpu_trial>> trials;
-  std::string text;
-  prepared_corpus() {
-    weft::sequence<std::string> known;
-    for (gpu_kernel const& k : kernels) {
-      trials.push_back(std::make_unique<gpu_trial>(k, known));
-      if (!trials.back()->fault.empty()) continue;
-      known = trials.back()->module.called;
-      text += trials.back()->module.text;
-    }
-  }
-};
-prepared_corpus& prepared() {
-  static prepared_corpus all;
+prepared_kernels& prepared() {
+  static prepared_kernels all(corpus());
   return all;
 }
-
-std::size_t count_of(std::string const& text, char const* part) {
-  std::size_t n = 0;
-  for (std::size_t at = text.find(part); at != std::string::npos; at = text.find(part, at + 1)) ++n;
-  return n;
-}
-
 }  // namespace
 
 TEST_CASE("the corpus has at least 40 kernels, and all of them have text") {
@@ -91,27 +70,12 @@ TEST_CASE("an error in a function's text is told with its name and its line") {
   CHECK_THROWS_WITH_AS(compile_cuda(t.module.text, "sm_80"), doctest::Contains("running_sums(3)"), argument_error);
 }
 TEST_CASE("the interpreter finds no race, divergent barrier, uninitialised or out-of-bounds access, and the results are right") {
-  for (std::size_t i = 0; i < prepared().kernels.size(); ++i)
-    for (std::uint64_t seed : {1u, 2u}) {
-      INFO(prepared().kernels[i].name);
-      if (prepared().trials[i]->fault.empty()) CHECK(prepared().trials[i]->interpreted(seed) == "");
-    }
+  prepared().check_interpreted({1, 2});
 }
 TEST_CASE("without any one of its barriers a kernel has a race, which the interpreter finds") {
-  int barriers = 0, needed = 0;
-  std::string spare;
-  for (std::size_t i = 0; i < prepared().kernels.size(); ++i)
-    for (int b = 0; prepared().trials[i]->fault.empty(); ++b) {
-      std::string const found = prepared().trials[i]->interpreted_without(b);
-      if (found == "none") break;
-      ++barriers;
-      bool const race = found.find("race") != std::string::npos || found.find("uninitialised read") != std::string::npos;
-      needed += race;
-      if (!race) spare += prepared().kernels[i].name + " " + std::to_string(b) + ": " + found.substr(0, 100) + "\n";
-    }
-  MESSAGE(needed << " of " << barriers << " barriers are needed; others:\n" << spare);
-  CHECK(barriers > 40);
-  CHECK(needed == barriers);
+  auto const barriers = prepared().count_barriers();
+  CHECK(barriers.all > 40);
+  CHECK(barriers.needed == barriers.all);
 }
 TEST_CASE("without any one of its exchanges a kernel gives other results, which the interpreter shows") {
   int exchanges = 0, needed = 0;
@@ -130,18 +94,7 @@ TEST_CASE("without any one of its exchanges a kernel gives other results, which 
   CHECK(needed == exchanges);
 }
 TEST_CASE("the printed text, compiled for the host, computes the same with threads in any order") {
-  if (!cuda_on_host::available()) {
-    MESSAGE("[skip] neither $CXX nor c++ runs here");
-    return;
-  }
-  cuda_on_host const host(prepared().text, "1");
-  REQUIRE_MESSAGE(host.loaded(), host.messages);
-  CHECK(host.messages == "");
-  for (std::size_t i = 0; i < prepared().kernels.size(); ++i)
-    for (unsigned order : {0u, 1u, 77u}) {
-      INFO(prepared().kernels[i].name << ", order " << order);
-      if (prepared().trials[i]->fault.empty()) CHECK(prepared().trials[i]->on_host(host, order) == "");
-    }
+  prepared().check_on_host({0, 1, 77});
 }
 TEST_CASE("NVRTC compiles the corpus for all architectures, without spills") {
   if (find_nvrtc() == nullptr) {

@@ -1,5 +1,5 @@
 // Products by matrix units: each by the interpreter, its text on the host, and NVRTC.
-#include "corpus.hpp"
+#include "prepared.hpp"
 
 #include "weft/codegen/cuda/api.hpp"
 #include "weft/ir/parse.hpp"
@@ -68,11 +68,6 @@ gpu_kernel product_with_bias(std::int64_t rows, std::int64_t columns, std::int64
   return k.out(compute<"out">(a.extent(0), b.extent(1), [=](auto i, auto j) { return cast<f16>(max(c(i, j) + bias(j), 0.0f)); }));
 }
 
-std::size_t count_of(std::string const& text, std::string const& part) {
-  std::size_t n = 0;
-  for (std::size_t at = text.find(part); at != std::string::npos; at = text.find(part, at + 1)) ++n;
-  return n;
-}
 
 /// A block's tile of `bm` x `bn`, `bk` deep, by warps in one column that have `wm` rows of it each.
 std::string tiles(std::string const& unit, int bm, int bn, int bk, int wm, int terms = 16) {
@@ -121,29 +116,15 @@ std::vector<gpu_kernel> kernels() {
       "S: unroll(jo)\nS: tensorize(ii, wmma_f16)\n" + copies(64, 16, false, "S"));
   return all;
 }
-struct prepared_kernels {
-  std::vector<gpu_kernel> all = kernels();
-  std::vector<std::unique_ptr<gpu_trial>> trials;
-  std::string text;
-  prepared_kernels() {
-    weft::sequence<std::string> known;
-    for (gpu_kernel const& k : all) {
-      trials.push_back(std::make_unique<gpu_trial>(k, known));
-      if (!trials.back()->fault.empty()) continue;
-      known = trials.back()->module.called;
-      text += trials.back()->module.text;
-    }
-  }
-};
 prepared_kernels& prepared() {
-  static prepared_kernels all;
+  static prepared_kernels all(kernels());
   return all;
 }
 }  // namespace
 
 TEST_CASE("matrix units: all products have text") {
-  for (std::size_t i = 0; i < prepared().all.size(); ++i) {
-    INFO(prepared().all[i].name);
+  for (std::size_t i = 0; i < prepared().kernels.size(); ++i) {
+    INFO(prepared().kernels[i].name);
     CHECK(prepared().trials[i]->fault == "");
   }
 }
@@ -181,45 +162,20 @@ TEST_CASE("matrix units: operands are loaded once for all tiles of a warp that s
   CHECK(count_of(text, "__syncthreads();") == 2);
 }
 TEST_CASE("matrix units: the interpreter finds no race and no read of nothing, and the results are right") {
-  for (std::size_t i = 0; i < prepared().all.size(); ++i) {
-    INFO(prepared().all[i].name);
-    if (prepared().trials[i]->fault.empty()) CHECK(prepared().trials[i]->interpreted(i) == "");
-  }
+  prepared().check_interpreted({1, 2});
 }
 TEST_CASE("matrix units: without any one of its barriers a kernel has a race") {
-  int barriers = 0, needed = 0;
-  std::string spare;
-  for (std::size_t i = 0; i < prepared().all.size(); ++i)
-    for (int b = 0; prepared().trials[i]->fault.empty(); ++b) {
-      std::string const found = prepared().trials[i]->interpreted_without(b);
-      if (found == "none") break;
-      ++barriers;
-      bool const race = found.find("race") != std::string::npos || found.find("uninitialised read") != std::string::npos;
-      needed += race;
-      if (!race) spare += prepared().all[i].name + " " + std::to_string(b) + ": " + found.substr(0, 100) + "\n";
-    }
-  MESSAGE(needed << " of " << barriers << " barriers are needed; others:\n" << spare);
-  CHECK(barriers > 10);
-  CHECK(needed >= barriers - 1);  // between two tiles of which the reduction is one step, that of each is stored at once
+  auto const barriers = prepared().count_barriers();
+  CHECK(barriers.all > 10);
+  CHECK(barriers.needed >= barriers.all - 1);  // between two tiles of which the reduction is one step, that of each is stored at once
 }
 TEST_CASE("matrix units: the text on the host computes the same, and all lanes of a warp come to each tile") {
-  if (!cuda_on_host::available()) {
-    MESSAGE("[skip] neither $CXX nor c++ runs here");
-    return;
-  }
-  cuda_on_host const host(prepared().text, "1");
-  REQUIRE_MESSAGE(host.loaded(), host.messages);
-  CHECK(host.messages == "");
-  auto const counts = reinterpret_cast<unsigned const* (*)()>(host.symbol("shim_tile_counts"));
-  REQUIRE((counts != nullptr));
-  for (std::size_t i = 0; i < prepared().all.size(); ++i)
-    for (unsigned order : {0u, 1u, 77u}) {
-      INFO(prepared().all[i].name << ", order " << order);
-      if (!prepared().trials[i]->fault.empty()) continue;
-      CHECK(prepared().trials[i]->on_host(host, order) == "");
-      CHECK(counts()[0] > 0);
-      for (unsigned t = 0; t < 1024; ++t) CHECK(counts()[t] == counts()[t / 32 * 32]);
-    }
+  prepared().check_on_host({0, 1, 77}, [](cuda_on_host const& host) {
+    auto const counts = reinterpret_cast<unsigned const* (*)()>(host.symbol("shim_tile_counts"));
+    REQUIRE((counts != nullptr));
+    CHECK(counts()[0] > 0);
+    for (unsigned t = 0; t < 1024; ++t) CHECK(counts()[t] == counts()[t / 32 * 32]);
+  });
 }
 TEST_CASE("matrix units: NVRTC compiles all, without spills or arrays in local memory") {
   if (find_nvrtc() == nullptr) {
@@ -232,8 +188,8 @@ TEST_CASE("matrix units: NVRTC compiles all, without spills or arrays in local m
     CHECK(r.cubin.size() > 4);
     CHECK(r.log.find("warning") == std::string::npos);
     CHECK(r.ptx.find(".local") == std::string::npos);
-    CHECK(count_of(r.log, "0 bytes stack frame, 0 bytes spill stores, 0 bytes spill loads") >= prepared().all.size());
-    CHECK(count_of(r.ptx, "wmma.mma.sync") > prepared().all.size());
+    CHECK(count_of(r.log, "0 bytes stack frame, 0 bytes spill stores, 0 bytes spill loads") >= prepared().kernels.size());
+    CHECK(count_of(r.ptx, "wmma.mma.sync") > prepared().kernels.size());
   }
 }
 namespace {

@@ -5,6 +5,7 @@
 
 #include <cstdlib>
 
+#include "codegen/cuda/prepared.hpp"
 #include "codegen/cuda/ruled.hpp"
 #include "weft/codegen/cuda/api.hpp"
 
@@ -13,28 +14,8 @@ using namespace weft_test;
 
 namespace {
 
-std::size_t count_of(std::string const& text, char const* part) {
-  std::size_t n = 0;
-  for (std::size_t at = text.find(part); at != std::string::npos; at = text.find(part, at + 1)) ++n;
-  return n;
-}
-
-struct prepared_rules {
-  std::vector<gpu_kernel> kernels = ruled();
-  std::vector<std::unique_ptr<gpu_trial>> trials;
-  std::string text;
-  prepared_rules() {
-    weft::sequence<std::string> known;
-    for (gpu_kernel const& k : kernels) {
-      trials.push_back(std::make_unique<gpu_trial>(k, known));
-      if (!trials.back()->fault.empty()) continue;
-      known = trials.back()->module.called;
-      text += trials.back()->module.text;
-    }
-  }
-};
-prepared_rules& prepared() {
-  static prepared_rules all;
+prepared_kernels& prepared() {
+  static prepared_kernels all(ruled());
   return all;
 }
 
@@ -47,25 +28,9 @@ TEST_CASE("the rule for GPUs has legal steps for each, which can be replayed, an
     CHECK(prepared().kernels[i].steps.find("bind(") != std::string::npos);
   }
 }
-TEST_CASE("the interpreter finds nothing wrong with what the rule for GPUs has made") {
-  for (std::size_t i = 0; i < prepared().kernels.size(); ++i) {
-    INFO(prepared().kernels[i].name << "\n" << prepared().kernels[i].steps);
-    if (prepared().trials[i]->fault.empty()) CHECK(prepared().trials[i]->interpreted(7) == "");
-  }
-}
+TEST_CASE("the interpreter finds nothing wrong with what the rule for GPUs has made") { prepared().check_interpreted({7}); }
 TEST_CASE("the text of what the rule for GPUs has made, compiled for the host, computes the same") {
-  if (!cuda_on_host::available()) {
-    MESSAGE("[skip] neither $CXX nor c++ runs here");
-    return;
-  }
-  cuda_on_host const host(prepared().text, "1");
-  REQUIRE_MESSAGE(host.loaded(), host.messages);
-  CHECK(host.messages == "");
-  for (std::size_t i = 0; i < prepared().kernels.size(); ++i)
-    for (unsigned order : {0u, 5u}) {
-      INFO(prepared().kernels[i].name << ", order " << order);
-      if (prepared().trials[i]->fault.empty()) CHECK(prepared().trials[i]->on_host(host, order) == "");
-    }
+  prepared().check_on_host({0, 5});
 }
 
 TEST_CASE("large kernels by the rule for GPUs: no spills, no arrays in memory, few registers, rows of 16 bytes") {

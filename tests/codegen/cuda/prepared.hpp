@@ -1,0 +1,86 @@
+// Kernels for a GPU with their texts, made once, and the proofs that each list of them goes through.
+#pragma once
+
+#include <doctest/doctest.h>
+
+#include "codegen/cuda/corpus.hpp"
+
+namespace weft_test {
+
+inline std::size_t count_of(std::string const& text, std::string_view part) {
+  std::size_t n = 0;
+  for (std::size_t at = text.find(part); at != std::string::npos; at = text.find(part, at + 1)) ++n;
+  return n;
+}
+
+struct prepared_kernels {
+  std::vector<gpu_kernel> kernels;
+  std::vector<std::unique_ptr<gpu_trial>> trials;
+  std::string text;  // of all of them, in one file
+  explicit prepared_kernels(std::vector<gpu_kernel> all) : kernels(std::move(all)) {
+    weft::sequence<std::string> known;
+    for (gpu_kernel const& k : kernels) {
+      trials.push_back(std::make_unique<gpu_trial>(k, known));
+      if (!trials.back()->fault.empty()) continue;
+      known = trials.back()->module.called;
+      text += trials.back()->module.text;
+    }
+  }
+  /// Calls f(kernel, trial) for each that has text.
+  template <class F>
+  void each(F const& f) {
+    for (std::size_t i = 0; i < kernels.size(); ++i) {
+      INFO(kernels[i].name << "\n" << kernels[i].steps);
+      if (trials[i]->fault.empty()) f(kernels[i], *trials[i]);
+    }
+  }
+  /// The interpreter finds nothing wrong, threads in the orders of these seeds.
+  void check_interpreted(std::initializer_list<std::uint64_t> seeds) {
+    each([&](gpu_kernel const&, gpu_trial& t) {
+      for (std::uint64_t seed : seeds) CHECK(t.interpreted(seed) == "");
+    });
+  }
+  /// The text, compiled for the host, computes the same with threads in these orders; `also` is called after each run.
+  template <class F>
+  void check_on_host(std::initializer_list<unsigned> orders, F const& also) {
+    if (!cuda_on_host::available()) {
+      MESSAGE("[skip] neither $CXX nor c++ runs here");
+      return;
+    }
+    cuda_on_host const host(text, "1");
+    REQUIRE_MESSAGE(host.loaded(), host.messages);
+    CHECK(host.messages == "");
+    each([&](gpu_kernel const&, gpu_trial& t) {
+      for (unsigned order : orders) {
+        INFO("order " << order);
+        CHECK(t.on_host(host, order) == "");
+        also(host);
+      }
+    });
+  }
+  void check_on_host(std::initializer_list<unsigned> orders) {
+    check_on_host(orders, [](cuda_on_host const&) {});
+  }
+  /// How many barriers there are, and without how many of them the interpreter finds a race.
+  struct barrier_counts {
+    int all = 0, needed = 0;
+  };
+  barrier_counts count_barriers() {
+    barrier_counts n;
+    std::string spare;
+    each([&](gpu_kernel const& k, gpu_trial& t) {
+      for (int b = 0;; ++b) {
+        std::string const found = t.interpreted_without(b);
+        if (found == "none") break;
+        ++n.all;
+        bool const race = found.find("race") != std::string::npos || found.find("uninitialised read") != std::string::npos;
+        n.needed += race;
+        if (!race) spare += k.name + " " + std::to_string(b) + ": " + found.substr(0, 100) + "\n";
+      }
+    });
+    MESSAGE(n.needed << " of " << n.all << " barriers are needed; others:\n" << spare);
+    return n;
+  }
+};
+
+}  // namespace weft_test
