@@ -200,6 +200,7 @@ class kept_use {
   bool alone_ = false;  // nobody else is to find it
   std::uint64_t states_[max_arguments];
 };
+WEFT_COLD_BEGIN
 /// The way of a first call, and of every call of a kernel that varies: the lambdas run.
 inline ready_kernel const& find_by_lambdas(kernel_table& table, kernel_face const& face, argument* arguments,
                                            int count, std::uint64_t shared) {
@@ -261,6 +262,7 @@ inline ready_kernel const& find_by_lambdas(kernel_table& table, kernel_face cons
   made = nullptr;  // kept for the life of the process: code may be running in it at any time
   return result;
 }
+WEFT_COLD_END
 }  // namespace detail
 
 WEFT_DECL services const& detail::host_services() {
@@ -364,6 +366,7 @@ WEFT_HOT_DECL void run(ready_kernel const& k, argument const* arguments, int cou
   kept.done();
 }
 
+WEFT_COLD_BEGIN
 namespace detail {
 /// The request that a first call of these arguments would make.
 class shown_request {
@@ -402,5 +405,7 @@ WEFT_DECL kernel_texts inspect(kernel_face const& face, argument* arguments, int
   if (shown.open() != nullptr) shown.open()->name_extents(texts.loops);
   return texts;
 }
+
+WEFT_COLD_END
 
 }  // namespace weft::inline WEFT_ABI

@@ -38,6 +38,7 @@ WEFT_TEPID_BEGIN
 #include "weft/expr/evaluate.hpp"
 WEFT_TEPID_END
 WEFT_COLD_BEGIN
+#include "weft/expr/formula.hpp"
 // #include "weft/expr/print.hpp"
 // #include "weft/expr/verify.hpp"
 

@@ -31,6 +31,7 @@ inline bool same_elements(argument const& a, argument const& b) {
   return same;
 }
 
+WEFT_COLD_BEGIN
 /// Finds what one axis walks along; each node once.
 struct walk {
   program const& p;
@@ -296,6 +297,7 @@ class binder {
   sequence<given> given_;
   call_layout layout_;
 };
+WEFT_COLD_END
 }  // namespace detail
 
 WEFT_DECL sequence<detail::walked_pair> detail::walked_together(program const& p) {
@@ -379,8 +381,11 @@ WEFT_DECL void shape_outputs(program const& p, argument* arguments, int count) {
   }
 }
 
+WEFT_COLD_BEGIN
 WEFT_DECL call_layout bind(program const& p, std::string_view name, argument const* arguments, int count) {
   return detail::binder(p, name, arguments, count).run();
 }
+
+WEFT_COLD_END
 
 }  // namespace weft::inline WEFT_ABI
