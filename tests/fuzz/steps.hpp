@@ -89,6 +89,7 @@ inline bool try_step(weft::schedule& s, weft::step one, weft::sequence<bool> con
 inline weft::step pipelined(random_source& r, int stage) {
   weft::step one{weft::verb::pipeline, 0, {}, r.one_of({1, 1, 1, 2, 3, 16})};
   one.stage = stage;
+  one.word = r.chance(40);  // of a CPU the same
   return one;
 }
 /// A stage, computed in a loop of one that reads it, perhaps with memory for more iterations than one, perhaps a ring.

@@ -209,13 +209,13 @@ class barrier_placer {
   }
   /// What asynchronous stores write: seen from where they are waited for, as their thread's stores of then, of any turn.
   void find_copied(ir::stmt s) {
-    range_table::entry const range = s->kind == ir::stmt_kind::loop ? ranges_.known(s->variable) : range_table::entry{};
-    if (s->kind == ir::stmt_kind::loop) ranges_.set(s->variable, s->begin, s->extent);
-    for (ir::stmt c : s->children) find_copied(c);
-    if (s->kind == ir::stmt_kind::loop) ranges_.set(s->variable, range);
-    if (!s->asynchronous) return;
-    note(s->buf, s->indices, true, copied_);
-    for (thread_access& a : copied_) a.turn = nullptr;
+    sequence<thread_access> all;
+    accesses(s, all);
+    for (thread_access a : all) {
+      if (!a.later) continue;
+      a.later = false, a.turn = nullptr;
+      append(copied_, sequence<thread_access>(1, a));
+    }
   }
   void reads(ir::expr e, sequence<thread_access>& all, sequence<bool>& seen) {
     if (e == nullptr) return;
@@ -312,6 +312,11 @@ class barrier_placer {
     }
     return all.size() > before;
   }
+  static int count_of_barriers(ir::stmt s) {
+    int n = s->kind == ir::stmt_kind::barrier;
+    for (ir::stmt c : s->children) n += count_of_barriers(c);
+    return n;
+  }
   /// `s` with those barriers inside that are needed, and one in front of it where it clashes with what is pending.
   ir::stmt placed(ir::stmt s, accesses_before& before) {
     if (s->kind == ir::stmt_kind::barrier) {
@@ -336,9 +341,18 @@ class barrier_placer {
     sequence<thread_access> own;
     accesses(s, own);
     bool const waits = conflict(before.pending, own);
+    bool const runs_alike = s->kind == ir::stmt_kind::loop && is_uniform(s->begin) && is_uniform(s->extent);
+    if (waits && runs_alike) {
+      // One that is inside anyway, for what an iteration leaves for the next one, may do for what was there before, too.
+      accesses_before outside, inside = before;
+      ir::stmt const after = loop(s, own, outside), as_it_is = loop(s, own, inside);
+      bool const spared = count_of_barriers(as_it_is) <= count_of_barriers(after);
+      before = spared ? inside : outside;
+      return spared ? as_it_is : ir::block(m_, sequence<ir::stmt>{waiting(m_), after});
+    }
     if (waits) before = {};
     ir::stmt r = s;
-    if (s->kind == ir::stmt_kind::loop && is_uniform(s->begin) && is_uniform(s->extent)) {
+    if (runs_alike) {
       r = loop(s, own, before);
     } else if (s->kind == ir::stmt_kind::branch && is_uniform(s->value)) {
       r = branch(s, before);

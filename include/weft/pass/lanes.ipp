@@ -451,9 +451,30 @@ class wide_finder final : public ir::rewriter {
   sequence<bool> own_;  // by buffer: a thread's
   int threads_ = 0;
 };
+inline bool has_copies(ir::stmt s) {
+  if (s->asynchronous) return true;
+  for (ir::stmt c : s->children)
+    if (has_copies(c)) return true;
+  return false;
+}
+/// Where no copy is left, there are no groups of them.
+class group_remover final : public ir::rewriter {
+ public:
+  using ir::rewriter::rewriter;
+
+ protected:
+  using ir::rewriter::replace;
+  ir::stmt replace(ir::stmt s) override {
+    return s->kind == ir::stmt_kind::commit || s->kind == ir::stmt_kind::wait ? ir::block(m_, {}) : nullptr;
+  }
+};
 }  // namespace detail
 
 WEFT_DECL ir::stmt single_lanes(ir::function& f, ir::stmt s) { return detail::lane_writer(f)(s); }
-WEFT_DECL ir::stmt wide_accesses(ir::function& f, ir::stmt s) { return detail::wide_finder(f)(s); }
+WEFT_DECL ir::stmt wide_accesses(ir::function& f, ir::stmt s) {
+  bool const copied = detail::has_copies(s);
+  s = detail::wide_finder(f)(s);
+  return copied && !detail::has_copies(s) ? detail::group_remover(*f.nodes)(s) : s;
+}
 
 }  // namespace weft::inline WEFT_ABI
