@@ -76,8 +76,8 @@ TEST_CASE("pipeline: asynchronous copies are a word of the step, in the nest, th
   s.compute_at(copy, out.axes()[1]);
   s.pipeline(copy, 3, weft::transfer::async);
   CHECK(s.state == verdict::legal);
-  CHECK(weft::print_trace(s) == "out: cache_read(x)\nx_copy: compute_at(out, k)\nx_copy: pipeline(3, async)\n");
-  CHECK(weft::print_loops(s).find("x_copy for k + 3, asynchronously\n") != std::string::npos);
+  CHECK(weft::print_trace(s) == "out: cache_read(x)\nx_copy: compute_at(out, j)\nx_copy: pipeline(3, async)\n");
+  CHECK(weft::print_loops(s).find("x_copy for j + 3, asynchronously\n") != std::string::npos);
   weft::trace const again = weft::parse_trace(weft::print_trace(s), weft::schedule(p, all_extents{16}));
   CHECK(again == s.steps);
   weft::trace plain = again;
