@@ -19,6 +19,7 @@
 #include "weft/bench/peak.ipp"
 #include "weft/bench/statistics.ipp"
 #include "weft/codegen/cuda/api.ipp"
+#include "weft/codegen/cuda/copies.ipp"
 #include "weft/codegen/cuda/expr.ipp"
 #include "weft/codegen/cuda/matrix.ipp"
 #include "weft/codegen/cuda/module.ipp"

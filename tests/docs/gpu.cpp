@@ -74,6 +74,41 @@ constexpr auto halves = weft::kernel<"halves">(
       shared(A);
       shared(B);
     }));
+constexpr auto staged = weft::kernel<"staged">(
+    [](auto A, auto B) {
+      return weft::compute<"C">(A.extent(0), B.extent(1), [=](auto i, auto j) {
+        return weft::sum(A.extent(1), [=](auto k) { return A(i, k) * B(k, j); });
+      });
+    },
+    weft::cuda_schedule([](auto& s, auto A, auto B, auto C) {
+      auto [i, j, k] = C.axes();
+      auto [io, ib] = s.split(i, 64);
+      auto [it, ii] = s.split(ib, 4);
+      auto [jo, jb] = s.split(j, 64);
+      auto [jt, ji] = s.split(jb, 4);
+      auto [ko, ki] = s.split(k, 16);
+      s.reorder(io, jo, ko, it, jt, ki, ii, ji);
+      s.bind(io, weft::thread_axis::block_y);
+      s.bind(jo, weft::thread_axis::block_x);
+      s.bind(it, weft::thread_axis::thread_y);
+      s.bind(jt, weft::thread_axis::thread_x);
+      s.unroll(ii);
+      s.vectorize(ji);
+      auto const copied = [&](auto const& of) {
+        auto copy = s.cache_read(of, C);
+        s.compute_at(copy, ko);
+        s.pipeline(copy, 2, weft::transfer::async);
+        auto [p, q] = copy.axes();
+        auto [qo, qi] = s.split(q, 4);
+        auto [turn, thread] = s.split(s.fuse(p, qo), 256);
+        auto [ty, tx] = s.split(thread, 16);
+        s.bind(ty, weft::thread_axis::thread_y);
+        s.bind(tx, weft::thread_axis::thread_x);
+        s.vectorize(qi);
+      };
+      copied(A);
+      copied(B);
+    }));
 // Of each the element type of the operands and of the sums: what a stage would have to compute for the step.
 constexpr weft::intrinsic const* units[] = {&weft::wmma_f16, &weft::wmma_f16_in_f16, &weft::wmma_bf16,
                                             &weft::wmma_s8,  &weft::wmma_u8,         &weft::wmma_tf32};
@@ -85,6 +120,15 @@ TEST_CASE("docs/gpu.md: a product by matrix units") {
   CHECK(text.find("weft_wmma_f16_f32_multiply_row_row(") != std::string::npos);
   CHECK_THROWS_AS(halves.on(weft::cuda()).cuda_source(weft::view(a, 100, 128), weft::view(a, 128, 100)), weft::schedule_error);
   for (std::size_t i = 0; i < 6; ++i) CHECK(weft::matrix_units.find(units[i]->name) == units[i]);
+}
+TEST_CASE("docs/gpu.md: copies that run on by themselves") {
+  std::vector<float> a(128 * 128);
+  auto const gpu = staged.on(weft::cuda());
+  std::string const text = gpu.cuda_source(weft::view(a, 128, 128), weft::view(a, 128, 128));
+  CHECK(text.find("weft_copy_16(&A_copy[") != std::string::npos);
+  CHECK(text.find("weft_wait_1();\n") < text.find("__syncthreads();"));
+  CHECK(text.find("__syncthreads();") == text.rfind("__syncthreads();"));
+  CHECK(gpu.trace(weft::view(a, 128, 128), weft::view(a, 128, 128)).find("B_copy: pipeline(2, async)\n") != std::string::npos);
 }
 TEST_CASE("docs/schedule.md: what a block shares") {
   float x[129] = {};

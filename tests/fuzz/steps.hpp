@@ -91,6 +91,14 @@ inline weft::step pipelined(random_source& r, int stage) {
   one.stage = stage;
   return one;
 }
+/// Where it copies, asynchronously; on a CPU that is the same.
+template <class Attempt>
+void pipeline_a_stage(random_source& r, int stage, Attempt const& attempt) {
+  weft::step one = pipelined(r, stage);
+  if (!attempt(one)) return;
+  one.word = static_cast<std::uint8_t>(weft::transfer::async);
+  attempt(one);
+}
 /// A stage, computed in a loop of one that reads it, perhaps with memory for more iterations than one, perhaps a ring.
 template <class Attempt>
 void place_a_stage(random_source& r, weft::schedule const& s, Attempt const& attempt) {
@@ -109,7 +117,7 @@ void place_a_stage(random_source& r, weft::schedule const& s, Attempt const& att
     one.count = 1, one.loops[0] = loops[static_cast<std::size_t>(r.below(static_cast<int>(loops.size())))];
   }
   if (!attempt(one) || one.what != verb::compute_at) return;
-  if (r.chance(20)) return void(attempt(pipelined(r, one.stage)));
+  if (r.chance(20)) return pipeline_a_stage(r, one.stage, attempt);
   if (r.chance(40)) return;
   int around = one.loops[0];
   step store{s.position(around) == 0 || r.chance(30) ? verb::store_root : verb::store_at};
@@ -382,7 +390,7 @@ inline weft::trace draw_steps(random_source& r, weft::schedule s, weft::sequence
         attempt(one);
         break;
       }
-      case 22: attempt(pipelined(r, r.below(static_cast<int>(s.order.size())))); break;
+      case 22: pipeline_a_stage(r, r.below(static_cast<int>(s.order.size())), attempt); break;
       default: place_a_stage(r, s, attempt);
     }
   }

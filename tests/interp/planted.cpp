@@ -446,6 +446,41 @@ TEST_CASE("planted: exchanges between threads that are not all there, or that ar
       {"  for i in 0..4 thread_x:\n    exchange B[i // 2] = A[i, 0] across 1\n", "race in thread_x loop i: B["},
   });
 }
+namespace {
+/// Four threads, row k of A in memory k % 2, one ahead; what `with` has in place of its parts.
+std::string in_turns(char const* wait, char const* barrier, char const* turn, char const* commit) {
+  return std::string("  for i in 0..4 thread_x:\n    async T[0, i] = A[0, i]\n    commit\n    for k in 0..4:\n") + wait + barrier +
+         "      if k + 1 < 4:\n        async T[" + turn + ", i] = A[k + 1, i]\n" + commit + "      B[k * 4 + i] = T[k %% 2, 3 - i]\n";
+}
+}  // namespace
+TEST_CASE("planted: copies that arrive later: short waits, groups without a commit, live memory, no barrier behind the wait") {
+  char const *const wait = "      wait 0\n", *const barrier = "      barrier\n", *const turn = "(k + 1) %% 2", *const commit = "      commit\n";
+  std::string const cases[] = {in_turns("      wait 1\n", barrier, turn, commit), in_turns(wait, barrier, turn, ""), in_turns(wait, barrier, "k %% 2", commit),
+                               in_turns(wait, "", turn, commit),
+                               // The barrier stands in front of the wait: what others have waited for is not seen.
+                               in_turns(barrier, wait, turn, commit)};
+  char const* const said[] = {"short wait: T[0, ", "short wait: T[1, ", "T[0, ", "T[0, ", "race in thread_x loop i: T[0, "};
+  for (std::size_t c = 0; c < 5; ++c)
+    for (std::uint64_t seed = 1; seed <= 12; ++seed) {
+      std::string const found = judge(cases[c], seed);
+      CHECK_MESSAGE(found.find(said[c]) != std::string::npos, "case " << c << ", seed " << seed << ": " << found);
+    }
+  all_found({
+      {"  async T[0, 0] = A[0, 0]\n  B[0] = T[0, 0]\n", "short wait: T[0, 0] is read while the copy to it is in flight"},
+      {"  async T[0, 0] = A[0, 0]\n  wait 0\n  B[0] = T[0, 0]\n", "short wait: T[0, 0]"},  // it is of no group
+      {"  async T[0, 0] = A[0, 0]\n  commit\n  T[0, 0] = 1.0f32\n  wait 0\n", "T[0, 0] is written while the copy to it is in flight"},
+      {"  async T[0, 0] = A[0, 0]\n  commit\n  async T[0, 0] = A[0, 1]\n  commit\n  wait 0\n", "T[0, 0] is written while the copy to it is in flight"},
+      {"  async T[0, 0] = A[0, 0]\n  commit\n", "a copy to T is in flight where its thread ends"},
+      {"  for i in 0..4 thread_x:\n    async T[0, i] = A[0, i]\n    commit\n    barrier\n", "a copy to T is in flight where its thread ends"},
+      {"  async T[0, 0] = A[8, 0]\n", "out of bounds: A[8, 0]"},
+      {"  async T[0, 0] = T[1, 0]\n", "uninitialised read of T[1, 0]"},
+      // A group of one thread is none of another one.
+      {"  for i in 0..4 thread_x:\n    async T[0, i] = A[0, i]\n    commit\n    if i < 3:\n      wait 0\n    barrier\n    B[i] = T[0, 3 - i]\n    wait 0\n",
+       "short wait: T[0, 3]"},
+  });
+  for (std::uint64_t seed = 1; seed <= 12; ++seed) CHECK(judge(in_turns(wait, barrier, turn, commit), seed) == "");
+  CHECK(judge("  for i in 0..2:\n    async T[i, 0] = A[i, 0]\n    commit\n  wait 1\n  B[0] = T[0, 0]\n  wait 0\n  B[1] = T[1, 0]\n", 1) == "");
+}
 TEST_CASE("sound: threads that wait for each other, with memory of their own and of all") {
   for (char const* body : {
            "  for i in 0..4 thread_x:\n    allocate r:\n      exchange r[] = A[i, 0] across 2\n      B[i] = r[]\n",

@@ -1,4 +1,5 @@
 #include "weft/ir/verify.hpp"
+#include "weft/ir/equal.hpp"
 
 #include <doctest/doctest.h>
 
@@ -196,6 +197,32 @@ TEST_CASE("verify: shared expressions are looked at once") {
   s.value = e;
   f.body = m.make(s);
   CHECK(ir::verify(f) == "");
+}
+TEST_CASE("asynchronous stores and their groups: what is one, and as text") {
+  std::string const loop = "  for i in 0..4 thread_x:\n";
+  for (std::string const& body : {loop + "    async B[i] = A[i, 0]\n    commit\n    wait 0\n",
+                                  loop + "    for j in 0..2:\n      wait 1\n      async B[i] = select(i < 2, A[i, j], 0.0f32)\n      commit\n    wait 0\n",
+                                  loop + "    async B[ramp(i * 4, 1, 4)] = A[i, ramp(0, 1, 4)] where true\n    commit\n    wait 0\n",
+                                  std::string("  async B[0] = A[0, 0 where 0 < n]\n  commit\n  wait 64\n")}) {
+    ir::arena m, other;
+    ir::function const f = ir::parse(m, head + body);
+    CHECK(ir::verify(f) == "");
+    std::string const text = ir::print(f);
+    ir::function const again = ir::parse(other, text);
+    CHECK(ir::equal(again, f));
+    CHECK(ir::print(again) == text);
+    CHECK_FALSE(ir::equal(ir::parse(other, std::string(text).erase(text.find("async "), 6)), f));
+    std::string next = text;
+    next[next.find("wait ") + 5] = '3';
+    CHECK_FALSE(ir::equal(ir::parse(other, next), f));
+  }
+  for (char const* value : {"A[i, 0] + 1.0f32", "select(i < 2, A[i, 0], 1.0f32)", "select(i < 2, 0.0f32, A[i, 0])", "alpha"}) {
+    std::string const said = verdict_on(loop + "    async B[i] = " + value + "\n");
+    CHECK_MESSAGE(said.find("an asynchronous store copies elements from memory to memory, or zero") != said.npos, said);
+  }
+  ir::arena m;
+  CHECK_THROWS_AS(ir::parse(m, head + "  wait 65\n"), parse_error);
+  CHECK_THROWS_AS(ir::parse(m, head + "  wait\n"), parse_error);
 }
 TEST_CASE("loops over blocks and threads, and barriers: what may stand in what, and as text") {
   char const* const sound[] = {

@@ -105,3 +105,43 @@ TEST_CASE("a panel of a matrix product, packed while the one before is multiplie
             }), trace, 3, 1);
   }
 }
+
+TEST_CASE("asynchronous copies: a group of each iteration, in front of the loop too, and a wait where its copy is read first") {
+  // What stands between the copy and what is computed is ahead itself.
+  weft_test::check_golden("lower/pipeline_async.ir", lowered(canonical([] {
+                            program p;
+                            expr::tensor<float, 2> const x{&p, p.add_input(short_name("A"), dtype::f32, 2)};
+                            auto const a = compute<"a">(x.extent(0), x.extent(1), [=](auto i, auto j) { return x(i, j); });
+                            auto const b = compute<"b">(x.extent(0), x.extent(1), [=](auto i, auto j) { return a(i, j) * 2; });
+                            p.outputs.push_back(compute<"out">(x.extent(0), x.extent(1), [=](auto i, auto j) { return b(i, j) - a(i, j); }).id);
+                            return p;
+                          }()), {30, 9}, [](schedule& s, auto a, auto b, auto out) {
+                            auto const [io, ii] = s.split(out.all[0], 10);
+                            s.bind(io, thread_axis::block_x);
+                            s.bind(out.all[1], thread_axis::thread_x);
+                            s.compute_at(b, ii);
+                            s.compute_at(a, ii);
+                            s.pipeline(a, 3, transfer::async);
+                            s.pipeline(b, 1);
+                            s.bind(a.all[1], thread_axis::thread_x);
+                            s.bind(b.all[1], thread_axis::thread_x);
+                          }));
+}
+TEST_CASE("asynchronous copies: without blocks the word means the pipeline alone") {
+  auto const steps = [](transfer how) {
+    return [how](schedule& s, auto a, auto b, auto out) {
+      s.compute_inline(b);
+      s.compute_at(a, out.all[0]);
+      s.pipeline(a, 2, how);
+    };
+  };
+  auto const of = [&](transfer how) {
+    program p;
+    expr::tensor<float, 2> const x{&p, p.add_input(short_name("A"), dtype::f32, 2)};
+    auto const a = compute<"a">(x.extent(0), x.extent(1), [=](auto i, auto j) { return x(i, j); });
+    auto const b = compute<"b">(x.extent(0), x.extent(1), [=](auto i, auto j) { return a(i, j) * 2; });
+    p.outputs.push_back(compute<"out">(x.extent(0), x.extent(1), [=](auto i, auto j) { return b(i, j) - a(i, j); }).id);
+    return lowered(canonical(p), {12, 9}, steps(how));
+  };
+  CHECK(of(transfer::async) == of(transfer::plain));
+}

@@ -74,6 +74,12 @@ static inline double __longlong_as_double(long long x) { return shim_bits<double
 constexpr unsigned shim_shared_limit = 227 * 1024, shim_fence = 4096, shim_stack = 256 * 1024;
 __shared__ __align__(128) unsigned char weft_shared[shim_shared_limit + shim_fence];
 
+/// An asynchronous copy: the first `there` bytes, then zeros.
+struct shim_copying {
+  unsigned char* to;
+  unsigned char const* from;
+  unsigned bytes, there, group;
+};
 struct shim_fiber {
   ucontext_t at;
   unsigned char* stack = nullptr;
@@ -82,6 +88,8 @@ struct shim_fiber {
   int distance = 0;  // of the exchange at which it waits; 0: at none
   unsigned long long given = 0, taken = 0;
   bool ended = false;
+  shim_copying* copies = nullptr;  // in flight
+  unsigned copy_count = 0, copy_room = 0, groups = 0;
 };
 static shim_fiber* shim_fibers = nullptr;
 static unsigned shim_fiber_count = 0;
@@ -104,6 +112,32 @@ static T __shfl_xor_sync(unsigned mask, T value, int distance) {
   swapcontext(&shim_now->at, &shim_scheduler);
   __builtin_memcpy(&value, &shim_now->taken, sizeof value);
   return value;
+}
+/// Until it has arrived its bytes are NaN.
+[[gnu::unused]] static void shim_copy(void* to, void const* from, unsigned bytes, unsigned there) {
+  shim_fiber& f = *shim_now;
+  auto* const place = static_cast<unsigned char*>(to);
+  bool const aligned = (reinterpret_cast<unsigned long>(to) | (there != 0 ? reinterpret_cast<unsigned long>(from) : 0)) % bytes == 0;
+  bool const shared = place >= weft_shared && place + bytes <= weft_shared + shim_shared_limit;
+  if (!aligned || !shared) __builtin_trap();
+  if (f.copy_count == f.copy_room) f.copies = static_cast<shim_copying*>(realloc(f.copies, (f.copy_room = 2 * f.copy_room + 64) * sizeof(shim_copying)));
+  f.copies[f.copy_count++] = {place, static_cast<unsigned char const*>(from), bytes, there, f.groups};
+  memset(to, 0xff, bytes);
+}
+[[gnu::unused]] static void shim_commit() { ++shim_now->groups; }
+[[gnu::unused]] static void shim_wait_group(unsigned left) {
+  shim_fiber& f = *shim_now;
+  unsigned kept = 0;
+  for (unsigned i = 0; i < f.copy_count; ++i) {
+    shim_copying const& c = f.copies[i];
+    if (c.group + left >= f.groups) {
+      f.copies[kept++] = c;
+      continue;
+    }
+    memcpy(c.to, c.from, c.there);
+    memset(c.to + c.there, 0, c.bytes - c.there);
+  }
+  f.copy_count = kept;
 }
 static void shim_entry() {
   shim_thread(shim_data);
@@ -137,6 +171,7 @@ static char const* shim_block(unsigned threads, unsigned order, unsigned long lo
     shim_fiber& f = shim_fibers[i];
     f.ended = false;
     f.line = f.distance = 0;
+    f.copy_count = f.groups = 0;
     f.index = {i % blockDim.x, i / blockDim.x % blockDim.y, i / blockDim.x / blockDim.y};
     getcontext(&f.at);
     f.at.uc_stack.ss_sp = f.stack;
@@ -172,6 +207,8 @@ static char const* shim_block(unsigned threads, unsigned order, unsigned long lo
     for (unsigned i = 0; i < threads && wrong == nullptr; ++i) {
       shim_fiber const& f = shim_fibers[i];
       if (f.ended) ++ended;
+      if (f.ended && f.copy_count != 0) wrong = "a thread has ended, and what it copied was not waited for";
+      else if (f.ended) continue;
       else if (f.distance != 0) wrong = "some threads of a warp exchange values, others do not come";
       else if (line != 0 && line != f.line) wrong = "threads of a block wait at different barriers";
       else line = f.line;
@@ -193,8 +230,10 @@ extern "C" char const* shim_launch(unsigned const* blocks, unsigned const* threa
   if (shared_bytes > shim_shared_limit) return "more shared memory than there is";
   if (shim_fiber_count < count) {
     shim_fiber* const more = new shim_fiber[count];
-    for (unsigned i = 0; i < count; ++i)
-      more[i].stack = i < shim_fiber_count ? shim_fibers[i].stack : static_cast<unsigned char*>(malloc(shim_stack));
+    for (unsigned i = 0; i < count; ++i) {
+      if (i < shim_fiber_count) more[i] = shim_fibers[i];
+      else more[i].stack = static_cast<unsigned char*>(malloc(shim_stack));
+    }
     delete[] shim_fibers;
     shim_fibers = more;
     shim_fiber_count = count;
@@ -215,7 +254,7 @@ extern "C" char const* shim_launch(unsigned const* blocks, unsigned const* threa
 }
 /// The memory of the threads.
 __attribute__((destructor)) static void shim_end() {
-  for (unsigned i = 0; i < shim_fiber_count; ++i) free(shim_fibers[i].stack);
+  for (unsigned i = 0; i < shim_fiber_count; ++i) free(shim_fibers[i].stack), free(shim_fibers[i].copies);
   delete[] shim_fibers;
 }
 

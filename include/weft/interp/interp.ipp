@@ -125,7 +125,9 @@ inline std::int64_t interpreter::read(ir::buffer const* b, ir::list<ir::expr> co
   memory const& m = memory_[at(b->id)];
   if (matters) {
     shadow const& s = shadows_[m.shadow];
-    if (!s.is_written(at(element)))
+    if (s.written[at(element)] == shadow::in_flight)
+      fault("short wait: " + element_text(b, indices, l) + " is read while the copy to it is in flight");
+    else if (!s.is_written(at(element)))
       fault("uninitialised read of " + element_text(b, indices, l) +
             (s.written[at(element)] != 0 ? ", which was written before its memory was allocated anew" : ""));
     touch(b, indices, l, element, false);
@@ -136,14 +138,20 @@ inline std::int64_t interpreter::read(ir::buffer const* b, ir::list<ir::expr> co
     return to_bits(x);
   });
 }
-inline void interpreter::write(ir::buffer const* b, ir::list<ir::expr> const& indices, int l, std::int64_t bits) {
+inline void interpreter::write(ir::buffer const* b, ir::list<ir::expr> const& indices, int l, std::int64_t bits, bool arrives_later) {
   std::int64_t element = 0;
   if (!locate(b, indices, l, element)) return;
-  memory const& m = memory_[at(b->id)];
+  shadow& s = shadows_[memory_[at(b->id)].shadow];
+  if (s.written[at(element)] == shadow::in_flight)
+    fault("a live copy: " + element_text(b, indices, l) + " is written while the copy to it is in flight");
   touch(b, indices, l, element, true);
   if (!ok()) return;
-  shadow& s = shadows_[m.shadow];
-  s.written[at(element)] = s.lifetime;
+  s.written[at(element)] = arrives_later ? shadow::in_flight : s.lifetime;
+  if (arrives_later) now_flying_->all.push_back({b, element, bits, now_flying_->groups});
+  else put(b, element, bits);
+}
+inline void interpreter::put(ir::buffer const* b, std::int64_t element, std::int64_t bits) {
+  memory const& m = memory_[at(b->id)];
   with_dtype(b->type, [&]<class T>(T) {
     T const x = from_bits<T>(bits);
     std::memcpy(m.data + element * static_cast<std::int64_t>(sizeof x), &x, sizeof x);
@@ -287,7 +295,7 @@ inline void interpreter::update(ir::list<ir::stmt> const& together) {
   for (ir::stmt u : together) {
     two_lanes_apart(u, stored, lanes);
     for (int l = 0; l < lanes && ok(); ++l)
-      if (stored.has(l)) write(u->buf, u->indices, l, lane(u->value, l));
+      if (stored.has(l)) write(u->buf, u->indices, l, lane(u->value, l), u->asynchronous);
   }
   live_ = lane_set::all(1);
   live_lanes_ = 1;
@@ -332,6 +340,28 @@ inline void interpreter::at_once(ir::stmt s, std::int64_t begin, std::int64_t ex
   place_ = outside;
 }
 
+// --- copies that arrive later -----------------------------------------------------------------------------------
+
+/// Of the groups all but the last `left` arrive: as stores of this thread, here.
+inline void interpreter::wait(std::int64_t left) {
+  sequence<copy_in_flight> others;
+  for (copy_in_flight const& c : now_flying_->all) {
+    if (c.group >= now_flying_->groups - left) {
+      others.push_back(c);
+      continue;
+    }
+    shadow& s = shadows_[memory_[at(c.buf->id)].shadow];
+    s.written[at(c.element)] = s.lifetime;
+    s.touch(tree_, at(c.element), place_, true);
+    put(c.buf, c.element, c.bits);
+  }
+  now_flying_->all.swap(others);
+}
+inline void interpreter::all_arrived(copies_in_flight const& of) {
+  if (of.all.empty()) return;
+  fault("a copy to " + of.all[0].buf->name + " is in flight where its thread ends: what is copied is committed and waited for");
+}
+
 // --- threads that meet at barriers ------------------------------------------------------------------------------
 // A loop over threads with a barrier inside is run in step: of a statement without a barrier, all threads run it, one after
 // the other in a drawn order, before the next statement begins. What stands around a barrier must be the same for all.
@@ -354,12 +384,14 @@ inline void interpreter::enter(thread& t, team const& of) {
   if (t.outer != nullptr) enter(*t.outer, *of.outer);
   variable_[at(of.loop->variable)] = t.value;
   place_ = t.place;
+  now_flying_ = &t.flight;
   for (own_memory& m : t.own) exchange(m);
   forget();
 }
 inline void interpreter::leave(thread& t, team const& of) {
   for (std::size_t i = t.own.size(); i-- > 0;) exchange(t.own[i]);
   if (t.outer != nullptr) leave(*t.outer, *of.outer);
+  now_flying_ = &flight_;
 }
 template <class F>
 void interpreter::each_thread(team& t, F const& f) {
@@ -418,6 +450,7 @@ inline void interpreter::start_team(ir::stmt s, team* outer, std::int64_t begin,
     }
   place_threads(t);  // nobody has waited: the places of the threads around are as they were
   in_step(s->children[0], t);
+  for (thread const& now : t.threads) all_arrived(now.flight);
 }
 inline void interpreter::loop_in_step(ir::stmt s, team& t) {
   std::int64_t const begin = uniform(s->begin, t, "the begin of a loop");
@@ -564,6 +597,8 @@ inline void interpreter::statement(ir::stmt s) {
     // The first lane has the fragments of its warp, and does it all: when the others come does not matter.
     case ir::stmt_kind::tile: return lanes_ >= 0 && variable_[at(lanes_)] % 32 != 0 ? void() : statement(s->children[0]);
     case ir::stmt_kind::barrier: return;  // of no other thread: those that meet run in step
+    case ir::stmt_kind::commit: return void(++now_flying_->groups);
+    case ir::stmt_kind::wait: return wait(s->number);
     case ir::stmt_kind::exchange: return fault("an exchange where no other thread runs in step");
     case ir::stmt_kind::allocate: break;
   }
@@ -585,6 +620,7 @@ inline std::string interpreter::run() {
   }
   share_shadows();
   statement(f_.body);
+  all_arrived(flight_);
   return fault_;
 }
 }  // namespace detail

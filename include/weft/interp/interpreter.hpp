@@ -92,7 +92,8 @@ class interpreter {
   bool locate(ir::buffer const* b, ir::list<ir::expr> const& indices, int lane, std::int64_t& element);
   void touch(ir::buffer const* b, ir::list<ir::expr> const& indices, int lane, std::int64_t element, bool writes);
   std::int64_t read(ir::buffer const* b, ir::list<ir::expr> const& indices, int lane, bool matters);
-  void write(ir::buffer const* b, ir::list<ir::expr> const& indices, int lane, std::int64_t bits);
+  void write(ir::buffer const* b, ir::list<ir::expr> const& indices, int lane, std::int64_t bits, bool arrives_later = false);
+  void put(ir::buffer const* b, std::int64_t element, std::int64_t bits);
   std::string element_text(ir::buffer const* b, ir::list<ir::expr> const& indices, int lane);
 
   // --- values
@@ -128,6 +129,19 @@ class interpreter {
   void at_once(ir::stmt s, std::int64_t begin, std::int64_t extent);
   sequence<std::int64_t> drawn_order(std::int64_t count);
 
+  // --- copies that arrive later
+  struct copy_in_flight {
+    ir::buffer const* buf = nullptr;
+    std::int64_t element = 0, bits = 0, group = 0;
+  };
+  /// Of one thread, in order.
+  struct copies_in_flight {
+    sequence<copy_in_flight> all;
+    std::int64_t groups = 0;  // that were committed
+  };
+  void wait(std::int64_t left);
+  void all_arrived(copies_in_flight const& of);
+
   // --- threads that meet at barriers
   /// Memory that is a thread's own.
   struct own_memory {
@@ -140,6 +154,7 @@ class interpreter {
     std::int64_t value = 0;   // of its loop's variable
     std::uint32_t place = 0;
     sequence<own_memory> own;
+    copies_in_flight flight;
   };
   struct team {
     team* outer = nullptr;
@@ -183,6 +198,7 @@ class interpreter {
   iteration_tree tree_;
   std::uint32_t place_ = 0;
   std::int32_t lanes_ = -1;                  // the variable of the loop over thread_x
+  copies_in_flight flight_, *now_flying_ = &flight_;  // of what runs in no team of threads; of what runs now
   sequence<value_cell> values_;  // by expression id
   std::uint64_t epoch_ = 1;
   struct wrapped_index {

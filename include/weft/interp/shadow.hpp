@@ -48,6 +48,7 @@ struct iteration_tree {
 /// different ones stand for all, since no later access of that run is in both.
 struct shadow {
   static constexpr std::uint32_t nobody = 0xffffffff;
+  static constexpr std::uint32_t in_flight = 0xffffffff;  // in place of a lifetime: an asynchronous copy to it has not arrived
   struct accesses {
     std::uint32_t since = 0;  // the lifetime of the memory that they belong to
     std::uint32_t writer = nobody, reader = nobody, other_reader = nobody;

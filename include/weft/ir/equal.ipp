@@ -35,7 +35,7 @@ class comparer {
     if ((x->buf == nullptr) != (y->buf == nullptr) || (x->buf != nullptr && x->buf->id != y->buf->id)) return false;
     if (x->number != y->number || (x->by == nullptr) != (y->by == nullptr) || (x->by != nullptr && !x->by->is(*y->by)))
       return false;
-    if (x->role != y->role || x->unit != y->unit) return false;
+    if (x->role != y->role || x->unit != y->unit || x->asynchronous != y->asynchronous) return false;
     return (*this)(x->buffers, y->buffers) && (*this)(x->begin, y->begin) && (*this)(x->extent, y->extent) && (*this)(x->indices, y->indices) &&
            (*this)(x->before, y->before) && (*this)(x->value, y->value) && (*this)(x->mask, y->mask) && (*this)(x->identity, y->identity) &&
            (*this)(x->first, y->first) && (*this)(x->ahead, y->ahead) && (*this)(x->children, y->children);

@@ -83,7 +83,7 @@ struct buffer {
   list<expr> shape, strides;     // in elements
 };
 
-enum class stmt_kind : std::uint8_t { block, loop, store, accumulate, branch, allocate, together, barrier, call, exchange, tile };
+enum class stmt_kind : std::uint8_t { block, loop, store, accumulate, branch, allocate, together, barrier, call, exchange, tile, commit, wait };
 /// What a warp does with a tile. multiply: sums += products of two; of fragments alone behind pass/fragments.hpp.
 enum class tile_role : std::uint8_t { multiply, fill, load_a, load_b, store };
 
@@ -95,6 +95,8 @@ enum class tile_role : std::uint8_t { multiply, fill, load_a, load_b, store };
 ///               iterations have; memory allocated inside it is an iteration's own
 ///               In each iteration, of each buffer of `ahead`, what the iteration `distance` later reads is prefetched
 ///   store       buf[indices] = value where mask (null: always)
+///               An asynchronous one copies, or has zero where a select says so, and its element is undefined until a wait for its
+///               group: neither read nor written. What it copies stays as it is until then
 ///   accumulate  buf[indices] = value, in which `self` is buf[indices] so far; in the iteration in which every
 ///               variable of `first` stands at its loop's begin, `self` is `identity` instead and the memory
 ///               is not read. With an empty `first` it is always read. There is no separate nest for initialisation.
@@ -110,6 +112,10 @@ enum class tile_role : std::uint8_t { multiply, fill, load_a, load_b, store };
 ///   barrier     no thread of the block goes on before all are there; in loops over threads alone, which all of them run alike
 ///   exchange    buf[indices] = what `value` is for the thread of the same warp whose number is this one's xor `number`, 1 to 31; where a
 ///               barrier may stand. Threads are numbered as their loops stand, the innermost one first, 32 in a warp
+///   commit      the asynchronous stores of this thread since its commit before are a group, perhaps an empty one
+///   wait        of this thread's groups all but the last `number` have arrived: their elements are written. What other threads have
+///               waited for is seen behind a barrier
+inline constexpr std::int32_t most_waiting = 64;  // groups
 struct prefetched {
   buffer const* buf = nullptr;
   std::int64_t distance = 0;
@@ -130,6 +136,7 @@ struct stmt_node {
   list<buffer const*> buffers;
   tile_role role = tile_role::multiply;
   intrinsic const* unit = nullptr;
+  bool asynchronous = false;  // of a store
 };
 constexpr std::string_view name(tile_role r) {
   constexpr char const* names[] = {"multiply", "fill", "load_a", "load_b", "store"};
@@ -220,12 +227,20 @@ stmt loop(arena& m, loop_kind how, std::int32_t variable, expr begin, expr exten
 stmt loop_like(arena& m, stmt s, expr begin, expr extent, stmt body);  // run as the loop s
 stmt branch(arena& m, expr condition, stmt then, stmt otherwise = nullptr);
 stmt together(arena& m, sequence<stmt> const& children);  // one child stands for itself
+stmt commit(arena& m);
+stmt wait(arena& m, std::int32_t left);  // number = left
 stmt call(arena& m, extern_function const* by, std::int32_t number, sequence<buffer const*> const& buffers);
 
 /// Where an accumulate reads `self`.
 inline list<expr> const& self_indices(stmt s) { return s->before.size() > 0 ? s->before : s->indices; }
 inline bool is_literal(expr e, std::int64_t bits) { return e->kind == op::literal && e->value == bits; }
 inline bool is_index(expr e) { return e->type == dtype::i64; }
+/// What an asynchronous store copies: a load, alone or where a select says so, and zero elsewhere. Null: it does not copy.
+inline expr copied(expr value) {
+  if (value->kind == op::select && is_literal(value->c, 0)) value = value->b;
+  if (value->kind == op::broadcast) value = value->a;
+  return value->kind == op::load ? value : nullptr;
+}
 
 /// Rebuilds `e` with every node for which `f` answers something else than null replaced by that answer; each
 /// distinct node is asked once.

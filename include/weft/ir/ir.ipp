@@ -346,6 +346,17 @@ WEFT_DECL stmt together(arena& m, sequence<stmt> const& children) {
   return m.make(n);
 }
 
+WEFT_DECL stmt commit(arena& m) {
+  stmt_node n;
+  n.kind = stmt_kind::commit;
+  return m.make(n);
+}
+WEFT_DECL stmt wait(arena& m, std::int32_t left) {
+  stmt_node n;
+  n.kind = stmt_kind::wait;
+  n.number = left;
+  return m.make(n);
+}
 WEFT_DECL stmt call(arena& m, extern_function const* by, std::int32_t number, sequence<buffer const*> const& buffers) {
   stmt_node n;
   n.kind = stmt_kind::call;

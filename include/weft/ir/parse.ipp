@@ -106,6 +106,17 @@ inline stmt parser::statement() {
     stmt_node n;
     n.kind = stmt_kind::barrier;
     s = m_.make(n);
+  } else if (try_word("commit")) {
+    next_line();
+    s = commit(m_);
+  } else if (try_word("wait")) {
+    auto const left = static_cast<std::int32_t>(integer(0, most_waiting, "a number of groups"));
+    next_line();
+    s = wait(m_, left);
+  } else if (try_word("async")) {
+    stmt_node n = *update(stmt_kind::store);
+    n.asynchronous = true;
+    s = m_.make(n);
   } else if (try_word("exchange")) {
     s = update(stmt_kind::exchange);
   } else if (try_word("tile")) {

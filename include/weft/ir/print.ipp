@@ -263,6 +263,7 @@ inline void printer::update(stmt s) {
   begin_line(roots);
   if (s->kind == stmt_kind::accumulate) out_ += "accumulate ";
   if (s->kind == stmt_kind::exchange) out_ += "exchange ";
+  if (s->asynchronous) out_ += "async ";
   put(s->buf);
   items(s->indices);
   if (s->before.size() > 0) {
@@ -334,6 +335,8 @@ inline void printer::statement(stmt s) {
       out_ += indent_ + "else:\n";
       return indented(s->children[1]);
     case stmt_kind::barrier: out_ += indent_ + "barrier\n"; return;
+    case stmt_kind::commit: out_ += indent_ + "commit\n"; return;
+    case stmt_kind::wait: out_ += indent_ + "wait " + std::to_string(s->number) + "\n"; return;
     case stmt_kind::tile:
       out_ += indent_ + joined({"tile ", name(s->role), " by ", s->unit != nullptr ? s->unit->name : "?", ":\n"});
       return indented(s->children.size() > 0 ? s->children[0] : nullptr);

@@ -53,7 +53,7 @@ constexpr bool is_plain_name(std::string_view name) {
   constexpr char const* reserved[] = {
       "and",   "or",   "not",   "self",  "inf",      "nan",        "bits",  "cast", "bitcast", "ramp",  "broadcast", "instruction",
       "sqrt",  "floor", "ceil", "trunc", "round",    "min",        "max",   "fma",  "select",  "rare",  "if",
-      "else",  "for",  "let",   "pass",  "allocate", "accumulate", "block", "together", "barrier", "call", "exchange", "buffer", "sizes", "scalars", "variables"};
+      "else",  "for",  "let",   "pass",  "allocate", "accumulate", "block", "together", "barrier", "call", "exchange", "async", "commit", "wait", "buffer", "sizes", "scalars", "variables"};
   if (name.empty() || !is_letter(name[0])) return false;
   for (char c : name)
     if (!is_letter(c) && !is_digit(c)) return false;

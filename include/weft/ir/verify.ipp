@@ -363,6 +363,8 @@ inline void verifier::update(stmt s, list<stmt> const& side_by_side) {
   require(s->buf->written, "a store to a buffer that is not written");
   require(s->buf->lanes == 1 || s->buf->lanes == lanes, "the access must have the lanes of its register");
   bool const accumulate = s->kind == stmt_kind::accumulate;
+  require(!s->asynchronous || (s->kind == stmt_kind::store && s->value != nullptr && copied(s->value) != nullptr && s->buf->where != scope::registers),
+          "an asynchronous store copies elements from memory to memory, or zero");
   root(s->value, accumulate ? side_by_side : list<stmt>{}, lanes);
   require(s->value != nullptr && s->value->type == s->buf->type && s->value->lanes == lanes,
           "the value must have the type of the buffer and the lanes of the access");
@@ -447,6 +449,8 @@ inline void verifier::statement(stmt s) {
     case stmt_kind::tile:
       require(s->unit != nullptr && s->children.size() == 1, "a tile has a unit, and one child");
       return ok() ? statement(s->children[0]) : void();
+    case stmt_kind::commit: return;
+    case stmt_kind::wait: return require(s->number >= 0 && s->number <= most_waiting, "a wait is for all groups but 0 to 64");
     case stmt_kind::barrier:
       return require(in_threads_, "a barrier stands in a loop over threads, and in no other concurrent one inside");
     case stmt_kind::exchange:

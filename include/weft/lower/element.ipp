@@ -36,6 +36,7 @@ WEFT_DECL ir::stmt lowering::update(int result, ir::expr mask) {
   s.indices = m_.make_list(element_indices(result, 0));
   if (stage.scanned >= 0) s.before = m_.make_list(element_indices(result, 1));
   s.mask = mask;
+  s.asynchronous = is_async(now_->number);
   ir::expr const identity = ir::literal(m_, out->type, p_.result(stage, result).identity);
   s.value = now_->empty ? identity : value(p_.result(stage, result).body, nullptr);
   if (s.kind == ir::stmt_kind::accumulate) {

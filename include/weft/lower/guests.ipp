@@ -233,21 +233,45 @@ WEFT_DECL ir::stmt lowering::with_guests(int position, guard_states const& state
 }
 /// What stands in front of the loop: the parts of its first iterations; `body` then begins with those of later ones. inside:
 /// in an iteration for which it does not hold nothing is done (null: always).
+///
+/// Asynchronous parts stand first, and are one group of each iteration, also of those in front and of the last ones, where it is
+/// empty: so what is to have arrived is all groups but the last so many. The wait is the first of all: the barrier behind it, by
+/// which all threads see what each of them has waited for, is also the one behind which nobody reads the memory any more that
+/// is filled next.
 WEFT_DECL ir::stmt lowering::computed_ahead(int position, ir::expr trips, ir::expr inside,
                                             sequence<early_guest> const& early, ir::stmt& body) {
-  std::int32_t most = 0, least = 1 << 20;
+  std::int32_t most = 0, least = 1 << 20, left = 1 << 20, early_readers = 0;
   for (early_guest const& e : early) {
     std::int32_t const ahead = n_.places[at(e.stage)].ahead;
     if (ahead > most) most = ahead;
     if (ahead < least) least = ahead;
+    if (!is_async(e.stage)) continue;
+    // Of this iteration's and later ones', what the first one that reads it wants has arrived.
+    std::int32_t const read = most_ahead(e.stage, now_->loops[at(position)].id);
+    if (ahead - read - 1 < left) left = ahead - read - 1;
+    if (read > early_readers) early_readers = read;
   }
+  bool const async = left < 1 << 20;
   std::int32_t const variable = now_->loops[at(position)].variable;
   ir::expr const v = ir::variable(m_, variable), zero = ir::index(m_, 0);
   auto const plus = [&](ir::expr e, std::int32_t n) { return n == 0 ? e : ir::binary(m_, op::add, e, ir::index(m_, n)); };
-  ir::expr const count = simplify(m_, ir::binary(m_, op::min, ir::index(m_, most), plus(trips, most - least)));
+  ir::expr const all_first = ir::index(m_, most);
+  ir::expr const count = async ? all_first : simplify(m_, ir::binary(m_, op::min, all_first, plus(trips, most - least)));
   range_table ranges = ranges_in(*now_, position - 1);
   sequence<ir::stmt> first, steps;
-  for (early_guest const& e : early) {
+  sequence<early_guest> in_order;
+  for (bool copied : {true, false})
+    for (early_guest const& e : early)
+      if (is_async(e.stage) == copied) in_order.push_back(e);
+  if (async) steps.push_back(ir::wait(m_, left));
+  if (async && early_readers > 0) first.push_back(ir::wait(m_, left));
+  bool open = async;
+  auto const close = [&] {
+    if (open) first.push_back(ir::commit(m_)), steps.push_back(ir::commit(m_));
+    open = false;
+  };
+  for (early_guest const& e : in_order) {
+    if (!is_async(e.stage)) close();
     std::int32_t const ahead = n_.places[at(e.stage)].ahead;
     ir::stmt const part = inside != nullptr ? ir::branch(m_, inside, e.nest) : e.nest;
     auto const of = [&](ir::expr iteration, ir::expr extent) {
@@ -260,6 +284,7 @@ WEFT_DECL ir::stmt lowering::computed_ahead(int position, ir::expr trips, ir::ex
     first.push_back(of(plus(v, ahead - most), count));
     steps.push_back(of(plus(v, ahead), trips));
   }
+  close();
   steps.push_back(body);
   body = ir::block(m_, steps);
   return ir::loop(m_, loop_kind::serial, variable, zero, count, ir::block(m_, first));
@@ -273,6 +298,17 @@ WEFT_DECL std::int32_t lowering::least_ahead(int stage, int loop) const {
   }
   return least;
 }
+/// How far ahead in a loop the first stage runs that reads `stage`.
+WEFT_DECL std::int32_t lowering::most_ahead(int stage, int loop) const {
+  std::int32_t most = 0;
+  for (std::int32_t r : readers_[at(stage)]) {
+    std::int32_t const ahead = n_.places[at(r)].inlined ? most_ahead(r, loop) : n_.ahead_in(r, loop);
+    if (ahead > most) most = ahead;
+  }
+  return most;
+}
+/// Whether the stage's elements are copied by a GPU while its threads go on: a CPU has no blocks.
+WEFT_DECL bool lowering::is_async(int stage) const { return n_.places[at(stage)].async && is_in_a_block(n_, stage); }
 WEFT_DECL ir::stmt lowering::with_memory(int stage, ir::stmt body) {
   for (int r = p_.stages[at(stage)].results; r-- > 0;) {
     ir::stmt_node n;

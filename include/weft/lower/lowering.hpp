@@ -174,6 +174,8 @@ class lowering {
   ir::stmt computed_ahead(int position, ir::expr trips, ir::expr inside, sequence<early_guest> const& early,
                           ir::stmt& body);
   std::int32_t least_ahead(int stage, int loop) const;
+  std::int32_t most_ahead(int stage, int loop) const;
+  bool is_async(int stage) const;
   sequence<part> parts_of(int stage, class guest_spans& spans);
   void find_parts(stage_frame& guest, int stage, class guest_spans& spans);
   void keep_inside(part& p, part const& around, class guest_spans& spans);

@@ -41,6 +41,11 @@ struct thread_access {
   ir::list<ir::expr> indices;
   bool by_warp = false;  // which of its lanes has which element is not known
   axis_owner owners[3];
+  // Of memory in turns: in dimension `turn_dim` the index is turn % turns. Null: nothing is known of that.
+  ir::expr turn = nullptr;
+  std::int64_t turns = 0;
+  int turn_dim = -1;
+  bool later = false;  // of an asynchronous store: for others it is there from the wait on
 };
 
 class barrier_placer {
@@ -65,6 +70,7 @@ class barrier_placer {
     if (axes_.empty()) return s;
     accesses_before before;
     note_written(s);
+    find_copied(s);
     return placed(s, before);
   }
 
@@ -128,9 +134,13 @@ class barrier_placer {
       }
     return 0;
   }
-  void note(ir::buffer const* b, ir::list<ir::expr> indices, bool writes, sequence<thread_access>& all) {
+  void note(ir::buffer const* b, ir::list<ir::expr> indices, bool writes, sequence<thread_access>& all, bool later = false) {
     if (!is_shared(b)) return;
     thread_access a{b, writes, indices, tiles_ > 0, {}};
+    a.later = later;
+    for (std::size_t d = 0; d < indices.size(); ++d)
+      if (ir::expr const i = indices[d]; i->kind == op::floor_mod && i->lanes == 1 && i->b->kind == op::literal && i->b->value > 0 && a.turn == nullptr)
+        a.turn = i->a, a.turns = i->b->value, a.turn_dim = static_cast<int>(d);
     for (std::size_t i = 0; i < axes_.size(); ++i) {
       axis_owner& o = a.owners[i];
       std::int64_t const count = limit_[i] < axes_[i]->extent->value ? limit_[i] : axes_[i]->extent->value;
@@ -148,15 +158,22 @@ class barrier_placer {
     all.push_back(a);
   }
   static bool same(thread_access const& a, thread_access const& b) {
-    if (a.buf != b.buf || a.writes != b.writes || a.by_warp != b.by_warp) return false;
+    if (a.buf != b.buf || a.writes != b.writes || a.by_warp != b.by_warp || a.turn != b.turn || a.later != b.later) return false;
     for (std::size_t d = 0; d < a.indices.size(); ++d)
       if (a.indices[d] != b.indices[d]) return false;
     for (std::size_t i = 0; i < 3; ++i)
       if (a.owners[i].whole.count != b.owners[i].whole.count || a.owners[i].fixed != b.owners[i].fixed || a.owners[i].thread != b.owners[i].thread) return false;
     return true;
   }
+  /// Whether one of them is in another turn than the other one: copy (k + 2) % 3 and copy k % 3.
+  bool in_other_turns(thread_access const& a, thread_access const& b) const {
+    if (a.turn == nullptr || b.turn == nullptr || a.turn_dim != b.turn_dim || a.turns != b.turns) return false;
+    linear const apart = linear_form(ir::binary(m_, op::sub, a.turn, b.turn));
+    return apart.terms.empty() && apart.constant % a.turns != 0;
+  }
   bool conflict(thread_access const& a, thread_access const& b) const {
     if (!(a.writes || b.writes) || a.buf->alias_class != b.buf->alias_class) return false;
+    if (a.buf == b.buf && in_other_turns(a, b)) return false;
     for (std::size_t i = 0; i < axes_.size() && a.buf == b.buf; ++i)
       if (a.owners[i].whole.is_apart(b.owners[i].whole)) return false;
     if (a.by_warp || b.by_warp) return true;
@@ -190,6 +207,16 @@ class barrier_placer {
     }
     for (ir::stmt c : s->children) note_written(c);
   }
+  /// What asynchronous stores write: seen from where they are waited for, as their thread's stores of then, of any turn.
+  void find_copied(ir::stmt s) {
+    sequence<thread_access> all;
+    accesses(s, all);
+    for (thread_access a : all) {
+      if (!a.later) continue;
+      a.later = false, a.turn = nullptr;
+      append(copied_, sequence<thread_access>(1, a));
+    }
+  }
   void reads(ir::expr e, sequence<thread_access>& all, sequence<bool>& seen) {
     if (e == nullptr) return;
     if (seen.size() <= e->id) seen.resize(e->id + 256, false);
@@ -206,7 +233,7 @@ class barrier_placer {
       for (ir::expr e : *list) reads(e, all, seen);
     bool const accumulate = s->kind == ir::stmt_kind::accumulate;
     if (accumulate) note(s->buf, ir::self_indices(s), false, all);
-    if (accumulate || s->kind == ir::stmt_kind::store || s->kind == ir::stmt_kind::exchange) note(s->buf, s->indices, true, all);
+    if (accumulate || s->kind == ir::stmt_kind::store || s->kind == ir::stmt_kind::exchange) note(s->buf, s->indices, true, all, s->asynchronous);
     std::int64_t before[3], limits[3];
     for (int i = 0; i < 3; ++i) before[i] = fixed_[i], limits[i] = limit_[i];
     bool const loop = s->kind == ir::stmt_kind::loop;
@@ -218,8 +245,19 @@ class barrier_placer {
       accesses(s->children[c], all);
       for (int i = 0; i < 3; ++i) fixed_[i] = before[i], limit_[i] = limits[i];
     }
-    if (loop) ranges_.set(s->variable, range);
+    if (loop) ranges_.set(s->variable, range), forget_turns(all, s->variable);
     tiles_ -= s->kind == ir::stmt_kind::tile;
+  }
+  /// Behind a loop nothing is known of which iteration it was.
+  static void forget_turns(sequence<thread_access>& all, std::int32_t variable) {
+    for (thread_access& a : all)
+      if (a.turn != nullptr && ir::uses(a.turn, variable)) a.turn = nullptr;
+  }
+  /// As seen from the iteration behind the one in which they were made.
+  void pass_turn(sequence<thread_access>& all, std::int32_t variable) {
+    for (thread_access& a : all)
+      if (a.turn != nullptr && ir::uses(a.turn, variable))
+        a.turn = ir::substitute(m_, a.turn, variable, ir::binary(m_, op::sub, ir::variable(m_, variable), ir::index(m_, 1)));
   }
   /// What a condition says of the threads that may go on.
   void fix(ir::expr condition) {
@@ -264,12 +302,20 @@ class barrier_placer {
   struct accesses_before {
     sequence<thread_access> pending, current;
   };
-  static void append(sequence<thread_access>& all, sequence<thread_access> const& more) {
+  /// Whether some of them are new.
+  static bool append(sequence<thread_access>& all, sequence<thread_access> const& more) {
+    std::size_t const before = all.size();
     for (thread_access const& a : more) {
       bool known = false;
       for (thread_access const& b : all) known = known || same(a, b);
       if (!known) all.push_back(a);
     }
+    return all.size() > before;
+  }
+  static int count_of_barriers(ir::stmt s) {
+    int n = s->kind == ir::stmt_kind::barrier;
+    for (ir::stmt c : s->children) n += count_of_barriers(c);
+    return n;
   }
   /// `s` with those barriers inside that are needed, and one in front of it where it clashes with what is pending.
   ir::stmt placed(ir::stmt s, accesses_before& before) {
@@ -277,6 +323,10 @@ class barrier_placer {
       append(before.pending, before.current);
       before.current.clear();
       return ir::block(m_, {});
+    }
+    if (s->kind == ir::stmt_kind::wait) {
+      append(before.current, copied_);
+      return s;
     }
     if (s->kind == ir::stmt_kind::block) {
       sequence<ir::stmt> all;
@@ -291,28 +341,43 @@ class barrier_placer {
     sequence<thread_access> own;
     accesses(s, own);
     bool const waits = conflict(before.pending, own);
+    bool const runs_alike = s->kind == ir::stmt_kind::loop && is_uniform(s->begin) && is_uniform(s->extent);
+    if (waits && runs_alike) {
+      // One that is inside anyway, for what an iteration leaves for the next one, may do for what was there before, too.
+      accesses_before outside, inside = before;
+      ir::stmt const after = loop(s, own, outside), as_it_is = loop(s, own, inside);
+      bool const spared = count_of_barriers(as_it_is) <= count_of_barriers(after);
+      before = spared ? inside : outside;
+      return spared ? as_it_is : ir::block(m_, sequence<ir::stmt>{waiting(m_), after});
+    }
     if (waits) before = {};
     ir::stmt r = s;
-    if (s->kind == ir::stmt_kind::loop && is_uniform(s->begin) && is_uniform(s->extent)) {
+    if (runs_alike) {
       r = loop(s, own, before);
     } else if (s->kind == ir::stmt_kind::branch && is_uniform(s->value)) {
       r = branch(s, before);
     } else {
       if (s->kind != ir::stmt_kind::exchange && has_barrier(s)) WEFT_THROW(internal_error("barriers: threads would wait where not all of them come\n" + ir::print(s, f_)));
-      append(before.current, own);
+      for (thread_access const& a : own)
+        if (!a.later) append(before.current, sequence<thread_access>(1, a));
     }
     return waits ? ir::block(m_, sequence<ir::stmt>{waiting(m_), r}) : r;
   }
   ir::stmt loop(ir::stmt s, sequence<thread_access> const& own, accesses_before& before) {
     range_table::entry const range = ranges_.known(s->variable);
     ranges_.set(s->variable, s->begin, s->extent);
-    accesses_before end = before;
+    accesses_before at_begin = before, end = before;
     ir::stmt body = placed(s->children[0], end);
-    // The next iteration meets what this one has left, beside what was there before the loop.
-    if (conflict(end.pending, own)) {
-      append(end, before);
+    // The next iteration meets what this one has left, beside what was there before the loop. What no barrier takes away comes
+    // back, each time one turn older: until that is nothing new.
+    for (int round = 0; round < 8; ++round) {
+      pass_turn(end.pending, s->variable), pass_turn(end.current, s->variable);
+      if (round == 7) forget_turns(end.pending, s->variable), forget_turns(end.current, s->variable);
+      if (!conflict(end.pending, own) || !append(at_begin, end)) break;
+      end = at_begin;
       body = placed(s->children[0], end);
     }
+    forget_turns(end.pending, s->variable), forget_turns(end.current, s->variable);
     append(before, end);
     ranges_.set(s->variable, range);
     if (body->kind == ir::stmt_kind::block && body->children.size() == 0) return body;
@@ -325,9 +390,9 @@ class barrier_placer {
     append(before, other);
     return ir::branch(m_, s->value, then, otherwise);
   }
-  static void append(accesses_before& all, accesses_before const& more) {
-    append(all.pending, more.pending);
-    append(all.current, more.current);
+  static bool append(accesses_before& all, accesses_before const& more) {
+    bool const pending = append(all.pending, more.pending);
+    return append(all.current, more.current) || pending;
   }
 
   ir::function& f_;
@@ -335,6 +400,7 @@ class barrier_placer {
   range_table ranges_;
   sequence<ir::stmt> axes_;  // the loops over threads around
   sequence<std::int32_t> written_;  // alias classes
+  sequence<thread_access> copied_;  // by asynchronous stores
   sequence<bool> own_;  // by buffer: each thread has its own
   int tiles_ = 0;  // around what is looked at
   std::int64_t fixed_[3] = {-1, -1, -1}, limit_[3] = {1024, 1024, 1024};  // what conditions around say of threads

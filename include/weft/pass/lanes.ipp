@@ -114,6 +114,40 @@ struct element_place_in_row {
   }
 };
 
+inline element_place_in_row place_in_row(ir::arena& m, ir::buffer const* b, ir::list<ir::expr> indices) {
+  element_place_in_row p{b, indices, -1, nullptr, 0};
+  for (int d = 0; d < static_cast<int>(indices.size()); ++d)
+    if (ir::is_literal(b->strides[static_cast<std::size_t>(d)], 1)) p.dim = d;
+  if (p.dim < 0) return p;
+  linear form = linear_form(indices[static_cast<std::size_t>(p.dim)]);
+  p.constant = form.constant;
+  form.constant = 0;
+  p.base = rebuild(m, form);
+  return p;
+}
+/// Whether elements from the constant `first` on begin at a multiple of `width` elements.
+inline bool begins_at(ir::arena& m, element_place_in_row const& p, std::int64_t first, std::int64_t width) {
+  std::int64_t const bytes = width * size_bytes(p.buf->type);
+  if (p.buf->alignment % bytes != 0 && p.buf->where == ir::scope::argument) return false;
+  ir::expr flat = p.base;
+  for (int d = 0; d < static_cast<int>(p.indices.size()); ++d) {
+    auto const at = static_cast<std::size_t>(d);
+    if (d != p.dim) flat = ir::binary(m, op::add, flat, ir::binary(m, op::mul, p.indices[at], p.buf->strides[at]));
+  }
+  linear const form = linear_form(flat);
+  if ((form.constant + first) % width != 0) return false;
+  for (linear::term const& t : form.terms)
+    if (t.coefficient % width != 0) return false;
+  return true;
+}
+inline sequence<ir::expr> row_from(ir::arena& m, element_place_in_row const& p, std::int64_t first, std::int64_t width) {
+  sequence<ir::expr> indices;
+  for (ir::expr i : p.indices) indices.push_back(i);
+  ir::expr const begin = ir::binary(m, op::add, p.base, ir::index(m, first));
+  indices[static_cast<std::size_t>(p.dim)] = ir::ramp(m, begin, 1, static_cast<int>(width));
+  return indices;
+}
+
 class row_widener {
  public:
   row_widener(ir::function& f, sequence<bool> const& own) : f_(f), m_(*f.nodes), own_(own) {}
@@ -156,17 +190,7 @@ class row_widener {
     auto const id = static_cast<std::size_t>(b->id);
     return b->where == ir::scope::registers || (id < own_.size() && own_[id]);
   }
-  element_place_in_row place_of(ir::buffer const* b, ir::list<ir::expr> indices) {
-    element_place_in_row p{b, indices, -1, nullptr, 0};
-    for (int d = 0; d < static_cast<int>(indices.size()); ++d)
-      if (ir::is_literal(b->strides[static_cast<std::size_t>(d)], 1)) p.dim = d;
-    if (p.dim < 0) return p;
-    linear form = linear_form(indices[static_cast<std::size_t>(p.dim)]);
-    p.constant = form.constant;
-    form.constant = 0;
-    p.base = rebuild(m_, form);
-    return p;
-  }
+  element_place_in_row place_of(ir::buffer const* b, ir::list<ir::expr> indices) { return place_in_row(m_, b, indices); }
   void find_loads(ir::expr e, std::size_t statement, sequence<bool>& seen) {
     if (e == nullptr) return;
     if (seen.size() <= e->id) seen.resize(e->id + 256, false);
@@ -193,32 +217,14 @@ class row_widener {
       if (may_touch(targets_[i], l.at)) return false;
     return true;
   }
-  /// Whether elements from the constant `first` on begin at a multiple of `width` elements.
-  bool is_aligned(element_place_in_row const& p, std::int64_t first, std::int64_t width) {
-    std::int64_t const bytes = width * size_bytes(p.buf->type);
-    if (p.buf->alignment % bytes != 0 && p.buf->where == ir::scope::argument) return false;
-    ir::expr flat = p.base;
-    for (int d = 0; d < static_cast<int>(p.indices.size()); ++d) {
-      auto const at = static_cast<std::size_t>(d);
-      if (d != p.dim) flat = ir::binary(m_, op::add, flat, ir::binary(m_, op::mul, p.indices[at], p.buf->strides[at]));
-    }
-    linear const form = linear_form(flat);
-    if ((form.constant + first) % width != 0) return false;
-    for (linear::term const& t : form.terms)
-      if (t.coefficient % width != 0) return false;
-    return true;
-  }
+  bool is_aligned(element_place_in_row const& p, std::int64_t first, std::int64_t width) { return begins_at(m_, p, first, width); }
   ir::buffer* make_row(std::string const& name, ir::buffer const& like, std::int64_t width) {
     ir::buffer* const b = own_buffer(f_, name, like, sequence<ir::expr>(1, ir::index(m_, width)));
     buffers_.push_back(b);
     return b;
   }
   sequence<ir::expr> lanes_from(element_place_in_row const& p, std::int64_t first, std::int64_t width) {
-    sequence<ir::expr> indices;
-    for (ir::expr i : p.indices) indices.push_back(i);
-    ir::expr const begin = ir::binary(m_, op::add, p.base, ir::index(m_, first));
-    indices[static_cast<std::size_t>(p.dim)] = ir::ramp(m_, begin, 1, static_cast<int>(width));
-    return indices;
+    return row_from(m_, p, first, width);
   }
   ir::stmt copied(ir::buffer const* to, sequence<ir::expr> const& at, ir::expr value) {
     ir::stmt_node n;
@@ -333,6 +339,60 @@ class row_widener {
   sequence<late> behind_;
 };
 
+/// Asynchronous copies side by side become one of 16 bytes, or of 8 or 4; what is left that lies in less than 4 bytes is copied by
+/// the thread.
+class copy_widener {
+ public:
+  explicit copy_widener(ir::arena& m) : m_(m) {}
+  void widen(sequence<ir::stmt> const& copies, sequence<ir::stmt>& all) {
+    sequence<element_place_in_row> to, from;
+    for (ir::stmt s : copies) {
+      ir::expr const source = ir::copied(s->value);
+      to.push_back(place_in_row(m_, s->buf, s->indices));
+      from.push_back(place_in_row(m_, source->buf, source->indices));
+    }
+    sequence<bool> done(copies.size(), false);
+    for (std::size_t i = 0; i < copies.size(); ++i) {
+      std::int64_t const size = size_bytes(copies[i]->buf->type);
+      for (std::int64_t width = 16 / size; !done[i] && width > 1 && width * size >= 4; width /= 2) {
+        sequence<std::size_t> members(1, i);
+        for (std::size_t k = 0; k < copies.size(); ++k) {
+          auto const next = static_cast<std::int64_t>(members.size());
+          bool const follows = to[k].beside(to[i]) && to[k].constant == to[i].constant + next && from[k].beside(from[i]) &&
+                               from[k].constant == from[i].constant + next && same_condition(copies[k], copies[i]);
+          if (next < width && !done[k] && follows) members.push_back(k), k = static_cast<std::size_t>(-1);
+        }
+        if (static_cast<std::int64_t>(members.size()) < width) continue;
+        if (!begins_at(m_, to[i], to[i].constant, width) || !begins_at(m_, from[i], from[i].constant, width)) continue;
+        for (std::size_t k : members) done[k] = true;
+        all.push_back(row(copies[i], to[i], from[i], static_cast<int>(width)));
+      }
+      if (done[i]) continue;
+      ir::stmt_node n = *copies[i];
+      n.asynchronous = size >= 4;
+      all.push_back(m_.make(n));
+    }
+  }
+
+ private:
+  static bool same_condition(ir::stmt a, ir::stmt b) {
+    bool const selects = a->value->kind == op::select, too = b->value->kind == op::select;
+    return a->mask == b->mask && selects == too && (!selects || a->value->a == b->value->a) && ir::copied(a->value)->a == ir::copied(b->value)->a;
+  }
+  ir::stmt row(ir::stmt s, element_place_in_row const& to, element_place_in_row const& from, int width) {
+    ir::expr const source = ir::copied(s->value);
+    auto const wide = [&](ir::expr e) { return e == nullptr ? nullptr : ir::broadcast(m_, e, width); };
+    ir::stmt_node n = *s;
+    n.indices = m_.make_list(row_from(m_, to, to.constant, width));
+    n.mask = wide(s->mask);
+    n.value = ir::load(m_, source->buf, row_from(m_, from, from.constant, width), wide(source->a));
+    if (s->value->kind == op::select)
+      n.value = ir::ternary(m_, op::select, wide(s->value->a), n.value, ir::literal(m_, source->type, 0, width));
+    return m_.make(n);
+  }
+  ir::arena& m_;
+};
+
 class wide_finder final : public ir::rewriter {
  public:
   explicit wide_finder(ir::function& f) : ir::rewriter(*f.nodes), f_(f) {}
@@ -352,15 +412,28 @@ class wide_finder final : public ir::rewriter {
       own_[static_cast<std::size_t>(s->buf->id)] = true;
       return nullptr;
     }
+    if (s->asynchronous && size_bytes(s->buf->type) < 4) {  // alone
+      ir::stmt_node n = *s;
+      n.asynchronous = false;
+      return m_.make(n);
+    }
     if (s->kind != ir::stmt_kind::block || threads_ == 0) return nullptr;
-    sequence<ir::stmt> all, row;
+    sequence<ir::stmt> all, row, copies;
     auto const end_of_row = [&] {
+      if (!copies.empty()) copy_widener(m_).widen(copies, all);
+      copies.clear();
       ir::stmt const wide = row.size() < 2 ? nullptr : row_widener(f_, own_).widened(row);
       if (wide != nullptr) all.push_back(wide);
       else all.insert(all.end(), row.begin(), row.end());
       row.clear();
     };
     for (ir::stmt c : s->children) {
+      if (c->asynchronous) {
+        if (!row.empty() || copies.size() == 256) end_of_row();
+        copies.push_back(c);
+        continue;
+      }
+      if (!copies.empty()) end_of_row();
       bool const plain = c->kind == ir::stmt_kind::store && c->mask == nullptr && c->value->lanes == 1 && row.size() < 256;
       if (plain) {
         row.push_back(c);
@@ -378,9 +451,30 @@ class wide_finder final : public ir::rewriter {
   sequence<bool> own_;  // by buffer: a thread's
   int threads_ = 0;
 };
+inline bool has_copies(ir::stmt s) {
+  if (s->asynchronous) return true;
+  for (ir::stmt c : s->children)
+    if (has_copies(c)) return true;
+  return false;
+}
+/// Where no copy is left, there are no groups of them.
+class group_remover final : public ir::rewriter {
+ public:
+  using ir::rewriter::rewriter;
+
+ protected:
+  using ir::rewriter::replace;
+  ir::stmt replace(ir::stmt s) override {
+    return s->kind == ir::stmt_kind::commit || s->kind == ir::stmt_kind::wait ? ir::block(m_, {}) : nullptr;
+  }
+};
 }  // namespace detail
 
 WEFT_DECL ir::stmt single_lanes(ir::function& f, ir::stmt s) { return detail::lane_writer(f)(s); }
-WEFT_DECL ir::stmt wide_accesses(ir::function& f, ir::stmt s) { return detail::wide_finder(f)(s); }
+WEFT_DECL ir::stmt wide_accesses(ir::function& f, ir::stmt s) {
+  bool const copied = detail::has_copies(s);
+  s = detail::wide_finder(f)(s);
+  return copied && !detail::has_copies(s) ? detail::group_remover(*f.nodes)(s) : s;
+}
 
 }  // namespace weft::inline WEFT_ABI

@@ -34,6 +34,19 @@ inline bool has_tile(ir::stmt s) {
     if (has_tile(c)) return true;
   return false;
 }
+/// Whether each thread forms groups of its copies there, or waits for them.
+inline bool has_groups(ir::stmt s) {
+  if (s->kind == ir::stmt_kind::commit || s->kind == ir::stmt_kind::wait) return true;
+  for (ir::stmt c : s->children)
+    if (has_groups(c)) return true;
+  return false;
+}
+inline bool is_copied_to(ir::stmt s, ir::buffer const* b) {
+  if (s->asynchronous && s->buf == b) return true;
+  for (ir::stmt c : s->children)
+    if (is_copied_to(c, b)) return true;
+  return false;
+}
 inline bool has_blocks(ir::stmt s) { return has_bound(s, is_block); }
 inline bool reads_memory(ir::expr e) {
   if (e == nullptr) return false;
@@ -98,6 +111,7 @@ class thread_spreader {
     find_sizes(s);
     for (std::size_t i = turns.size(); i-- > 0;) s = again(turns[i], s);
     ir::stmt body = spread(s, {});
+    check_copies(body);
     for (int axis = 0; axis < 3; ++axis) {
       if (variables_[axis] < 0) continue;
       auto const how = static_cast<loop_kind>(static_cast<int>(loop_kind::thread_x) + axis);
@@ -119,6 +133,17 @@ class thread_spreader {
     sequence<ir::expr> threads;     // of the loops around: their variables
     std::uint32_t active = 0;       // thread_parts, as bits
   };
+  /// From the GPU's memory to a block's.
+  void check_copies(ir::stmt s) const {
+    for (ir::stmt c : s->children) check_copies(c);
+    if (!s->asynchronous) return;
+    bool is_shared = false;
+    for (ir::buffer const* b : shared_) is_shared = is_shared || b == s->buf;
+    ir::scope const from = ir::copied(s->value)->buf->where;
+    if (is_shared && from != ir::scope::stack && from != ir::scope::registers) return;
+    refuse(is_shared ? "an asynchronous copy is of what the GPU has in its memory: this is in that of a block or a thread; leave weft::transfer::async out"
+                     : "an asynchronous copy is to memory that a block shares: leave weft::transfer::async out, or set_scope(workspace)", s);
+  }
   static std::uint32_t bit(thread_part p) { return 1u << static_cast<int>(p); }
   ir::stmt again(ir::stmt loop, ir::stmt body) { return ir::loop_like(m_, loop, loop->begin, loop->extent, body); }
 
@@ -191,7 +216,13 @@ class thread_spreader {
   ir::stmt spread(ir::stmt s, place const& at) {
     bool const several = sizes_[0] * sizes_[1] * sizes_[2] > 1;
     if (s->kind == ir::stmt_kind::tile) return tile(s, at);
+    if (s->kind == ir::stmt_kind::commit) return s;  // each thread's own
+    if (s->kind == ir::stmt_kind::wait) return ir::block(m_, sequence<ir::stmt>{s, waiting(m_)});
+    if (has_groups(s)) return spread_inside(s, at);
     if (!has_threads(s) && !has_tile(s) && !allocates_shared(f_, s)) return several ? ir::block(m_, sequence<ir::stmt>{guarded(s, at), waiting(m_)}) : guarded(s, at);
+    return spread_inside(s, at);
+  }
+  ir::stmt spread_inside(ir::stmt s, place const& at) {
     switch (s->kind) {
       case ir::stmt_kind::block: {
         sequence<ir::stmt> all;
@@ -306,6 +337,9 @@ class thread_spreader {
   ir::stmt allocate(ir::stmt s, place const& at) {
     if (s->buf->where == ir::scope::heap) return spread(s->children[0], at);
     if (s->buf->where != ir::scope::stack) refuse("a register stands around loops over threads", s);
+    // Around the groups of copies of a thread's own alone, its own memory stays what it is.
+    bool const alone = !has_threads(s) && !has_tile(s) && !allocates_shared(f_, s);
+    if (alone && !is_copied_to(s->children[0], s->buf)) return allocated(m_, s->buf, spread(s->children[0], at));
     ir::buffer const* b = s->buf;
     ir::stmt inside = s->children[0];
     if (!at.threads.empty()) {

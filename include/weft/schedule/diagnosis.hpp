@@ -297,6 +297,12 @@ enum class verdict : std::uint8_t { legal, deferred, illegal };
   X(a_stage_that_reads_it_is_computed_further_ahead__pipeline_this_one_before, \
     "a stage that reads it is computed further ahead in this axis; pipeline this one before, at least as far", \
     "pipeline for what is read, then for the stage that reads it") \
+  X(an_asynchronous_copy_has_no_arithmetic__cache_read_for_a_stage_that_copies, \
+    "only a stage that copies can be copied asynchronously: each element one of a tensor in memory, of the same type, or zero where a condition says so", \
+    "cache_read of what the stage reads, and this step for that copy") \
+  X(a_stage_that_reads_it_is_computed_as_far_ahead__an_asynchronous_copy_needs_an_iteration, \
+    "a stage that reads it is computed as far ahead: an asynchronous copy has an iteration at least to arrive", \
+    "pipeline one iteration further ahead, or without weft::transfer::async") \
   X(another_axis_is_bound_to_that_already, \
     "another axis of the stage is bound to that already, or runs in parallel on a CPU", \
     "another thread axis, or fuse for the two") \

@@ -71,7 +71,8 @@ struct schedule_limits {
 /// Where a stage is computed: in a nest of its own before those that read it; inside a loop of one of them, so much of it
 /// as is read there, or of one that does not read it, the elements that this one computes of itself there (`beside`); or,
 /// inlined, wherever an element of it is read. Where its memory is: as far in as it is computed, or
-/// for all iterations of a loop further out, or for the whole kernel. ahead: so many iterations before the one that reads it.
+/// for all iterations of a loop further out, or for the whole kernel. ahead: so many iterations before the one that reads it;
+/// async: by copies that run on by themselves.
 struct placement {
   static constexpr std::int32_t as_computed = -1, whole_kernel = -2;
   bool inlined = false;
@@ -79,6 +80,7 @@ struct placement {
   std::int32_t store = as_computed;  // or a loop
   bool beside = false;               // then for the whole kernel
   std::int32_t ahead = 0;
+  bool async = false;
   constexpr bool operator==(placement const&) const = default;
 };
 

@@ -255,7 +255,22 @@ struct placement_check {
       return illegal(diagnosis::a_stage_that_is_computed_ahead_has_memory_for_whole_parts__not_for_what_slides);
     if (!read_in_time(stage, host, at.ahead))
       return illegal(diagnosis::a_stage_that_reads_it_is_computed_further_ahead__pipeline_this_one_before);
+    if (at.async && !copies_memory(stage, host))
+      return illegal(diagnosis::an_asynchronous_copy_has_no_arithmetic__cache_read_for_a_stage_that_copies);
+    if (at.async && !read_in_time(stage, host, at.ahead - 1))
+      return illegal(diagnosis::a_stage_that_reads_it_is_computed_as_far_ahead__an_asynchronous_copy_needs_an_iteration);
     return {};
+  }
+  /// Whether each element of `stage` is one that stands in memory in front of the loop, or zero.
+  constexpr bool copies_memory(int stage, int host) const {
+    program const& p = n.computation();
+    stage_info const& s = program::at(p.stages, stage);
+    if (s.results != 1 || s.reduced > 0 || s.scanned >= 0 || s.by != nullptr) return false;
+    node const* from = &p.at(p.result(s, 0).body);
+    if (from->kind == op::select && p.at(from->c).kind == op::literal && p.at(from->c).value == 0) from = &p.at(from->b);
+    if (from->kind != op::load) return false;
+    int const source = program::at(p.tensors, from->a).stage;
+    return source < 0 || (!place(source).inlined && n.root_of(source) != n.root_of(n.at(host).stage));
   }
   /// Whether each iteration of virtual threads can have its copy of the memory of `stage`: it stands in front of the outermost
   /// ones, where a parallel axis between them and it would find one for all its iterations.

@@ -102,7 +102,7 @@ inline void stage_loops(nest const& n, int stage, std::string indent, std::strin
   else if (place.store == placement::whole_kernel) out += " stored for the whole kernel";
   if (place.store >= 0) out += " stored at " + loop_text(n, n.at(place.store).stage, place.store);
   if (place.ahead > 0)
-    out += joined({" for ", loop_text(n, n.at(place.loop).stage, place.loop), " + ", std::to_string(place.ahead)});
+    out += joined({" for ", loop_text(n, n.at(place.loop).stage, place.loop), " + ", std::to_string(place.ahead), place.async ? ", asynchronously" : ""});
   for (loop_info const& l : n.loops)
     if (l.stage == stage && l.fold > 0) (((out += ", ") += l.name.view()) += " folded to ") += std::to_string(l.fold);
   stage_info const& s = program::at(p.stages, stage);

@@ -30,6 +30,7 @@ struct word_list {
 ///     row: set_scope(stack)            a stage and a word of a list
 ///     C: bind(i, block_x)              a loop and a word of a list
 ///     panel: pipeline(2)               a stage and a number
+///     panel: pipeline(2, async)        and a word, where it is not the first of its list
 ///     C: tensorize(ki, pmaddwd)        a loop and the name of an intrinsic
 struct step_form {
   std::string_view name;
@@ -44,6 +45,9 @@ struct step_form {
 
 /// What becomes of the last part where a split does not divide; `split` says more.
 enum class tail : std::uint8_t { guard, mask, partition, shift_inwards, round_up };
+/// How what a pipelined stage copies comes to its memory: by the thread's own loads and stores, or by copies of a GPU that run on
+/// by themselves.
+enum class transfer : std::uint8_t { plain, async };
 /// An axis of a machine to which `bind` gives a loop.
 enum class thread_axis : std::uint8_t { virtual_thread, block_x, block_y, block_z, thread_x, thread_y, thread_z, warp, lane };
 namespace detail {
@@ -54,6 +58,8 @@ inline constexpr word_list scope_words{scope_names, 4}, no_words{};
 inline constexpr std::string_view axis_names[] = {"virtual_thread", "block_x", "block_y", "block_z", "thread_x",
                                                   "thread_y", "thread_z", "warp", "lane"};
 inline constexpr word_list axis_words{axis_names, 9};
+inline constexpr std::string_view transfer_names[] = {"plain", "async"};
+inline constexpr word_list transfer_words{transfer_names, 2};
 }  // namespace detail
 
 // One line per step; its rule, schedule/step/NAME.hpp, says all the rest.
@@ -87,7 +93,7 @@ inline constexpr word_list axis_words{axis_names, 9};
   X(store_non_temporal, true, 0, 0, false, false, false) \
   X(prefetch,       false, 1, 1,  true,  true,  false)  \
   X(prepack,        true,  0, 0,  false, false, true)   \
-  X(pipeline,       true,  0, 0,  false, true,  true)   \
+  X(pipeline,       true,  0, 0,  false, true,  true, transfer_words) \
   X(bind,           false, 1, 1,  false, false, false, axis_words) \
   X(tensorize,      false, 1, 1,  false, false, false, no_words, false, true)
 

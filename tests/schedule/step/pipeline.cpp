@@ -65,6 +65,31 @@ b: pipeline(1)
   s.pipeline(b, 1);
 })");
 }
+TEST_CASE("pipeline: asynchronous copies are a word of the step, in the nest, the trace and the how-lambda") {
+  weft::program p;
+  weft::expr::tensor<float, 2> const x{&p, p.add_input(weft::short_name("x"), weft::dtype::f32, 2)};
+  p.outputs.push_back(weft::compute<"out">(x.extent(0), [=](auto i) { return weft::sum(x.extent(1), [=](auto k) { return x(i, k); }); }).id);
+  p = weft::canonical(p);
+  weft::schedule s{p, all_extents{16}};
+  auto const out = weft::handle_of<2, 1>(s, 0);
+  auto const copy = s.cache_read(weft::input_handle<2>{0}, out);
+  s.compute_at(copy, out.axes()[1]);
+  s.pipeline(copy, 3, weft::transfer::async);
+  CHECK(s.state == verdict::legal);
+  CHECK(weft::print_trace(s) == "out: cache_read(x)\nx_copy: compute_at(out, j)\nx_copy: pipeline(3, async)\n");
+  CHECK(weft::print_loops(s).find("x_copy for j + 3, asynchronously\n") != std::string::npos);
+  weft::trace const again = weft::parse_trace(weft::print_trace(s), weft::schedule(p, all_extents{16}));
+  CHECK(again == s.steps);
+  weft::trace plain = again;
+  plain[2].word = 0;
+  CHECK(weft::hash(plain) != weft::hash(again));
+  CHECK(weft::print_how(s).find("  s.pipeline(x_copy, 3, weft::transfer::async);\n") != std::string::npos);
+  s.double_buffer(copy, weft::transfer::async);
+  CHECK(s.places[1].async);
+  s.double_buffer(copy);
+  CHECK_FALSE(s.places[1].async);
+  CHECK(s.state == verdict::legal);
+}
 TEST_CASE("pipeline: compute_at and compute_root forget how far ahead") {
   scheduled t;
   t.s.compute_at(t.b, t.j);
@@ -113,6 +138,8 @@ TEST_CASE("pipeline: what is refused") {
          t.s.compute_at(t.b, t.i), t.s.compute_at(t.a, t.i), t.s.pipeline(t.a, 2), t.s.pipeline(t.b, 2), t.s.pipeline(t.a, 1);
        },
        diagnosis::a_stage_that_reads_it_is_computed_further_ahead__pipeline_this_one_before},
+      {[](scheduled& t) { t.s.compute_at(t.b, t.i), t.s.pipeline(t.b, 1, weft::transfer::async); },
+       diagnosis::an_asynchronous_copy_has_no_arithmetic__cache_read_for_a_stage_that_copies},
       {[](scheduled& t) { t.s.compute_at(t.b, t.i), t.s.pipeline(t.b, 1), t.s.split(t.i, 2); },
        diagnosis::a_stage_is_computed_inside_this_axis__split_it_before_compute_at},
   };

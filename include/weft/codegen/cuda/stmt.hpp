@@ -55,6 +55,8 @@ class stmt_printer {
   void updates(ir::list<ir::stmt> const& together);
   void old_element(ir::stmt s, std::string const& element, bool wanted);
   void exchange(ir::stmt s);
+  void copy(ir::stmt s);
+  void group(ir::stmt s);
   void branch(ir::stmt s);
   void allocate(ir::stmt s);
   void line(std::string const& text) { out_ += indent_ + text + "\n"; }
@@ -81,5 +83,6 @@ class stmt_printer {
 }  // namespace weft::inline WEFT_ABI
 
 #if WEFT_HEADER_ONLY
+#include "weft/codegen/cuda/copies.ipp"
 #include "weft/codegen/cuda/stmt.ipp"
 #endif

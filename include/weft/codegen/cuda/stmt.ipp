@@ -24,7 +24,7 @@ inline bool has_bound_loop(ir::stmt s) {
 }
 /// Whether so many copies of it are little text, and wait for nobody.
 inline bool takes_few(ir::stmt s, std::int64_t& left) {
-  if (s->kind == ir::stmt_kind::barrier || s->kind == ir::stmt_kind::exchange) return false;
+  if (s->kind == ir::stmt_kind::barrier || s->kind == ir::stmt_kind::exchange || s->kind == ir::stmt_kind::wait) return false;
   if (s->kind == ir::stmt_kind::loop && s->extent->kind != op::literal) return false;
   if (s->children.size() == 0 || s->kind == ir::stmt_kind::tile) return --left >= 0;
   std::int64_t const times = s->kind == ir::stmt_kind::loop ? s->extent->value : 1;
@@ -246,12 +246,14 @@ WEFT_DECL void stmt_printer::print(ir::stmt s) {
       break;
     case ir::stmt_kind::loop: loop(s); break;
     case ir::stmt_kind::store:
-    case ir::stmt_kind::accumulate: updates({&s, 1}); break;
+    case ir::stmt_kind::accumulate: s->asynchronous ? copy(s) : updates({&s, 1}); break;
     case ir::stmt_kind::together: updates(s->children); break;
     case ir::stmt_kind::branch: branch(s); break;
     case ir::stmt_kind::allocate: allocate(s); break;
     case ir::stmt_kind::barrier: line("__syncthreads();"); break;
     case ir::stmt_kind::exchange: exchange(s); break;
+    case ir::stmt_kind::commit:
+    case ir::stmt_kind::wait: group(s); break;
     case ir::stmt_kind::tile: tile(s); break;
     case ir::stmt_kind::call:
       WEFT_THROW(schedule_error(joined({k_.f.name, ": function ", s->by->name, " is launched by itself, and its memory is the workspace\n",

@@ -177,7 +177,9 @@ WEFT_DECL void function_emitter::statement(ir::stmt s) {
     case ir::stmt_kind::together:
     case ir::stmt_kind::barrier:
     case ir::stmt_kind::exchange:
-    case ir::stmt_kind::tile: break;
+    case ir::stmt_kind::tile:
+    case ir::stmt_kind::commit:
+    case ir::stmt_kind::wait: break;
   }
   WEFT_THROW(internal_error("llvm: an accumulate is left after pass/promote, or what threads of a GPU do together"));
 }
