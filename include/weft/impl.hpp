@@ -21,6 +21,8 @@
 #include "weft/codegen/cuda/api.ipp"
 #include "weft/codegen/cuda/expr.ipp"
 #include "weft/codegen/cuda/matrix.ipp"
+#include "weft/codegen/cuda/mma.ipp"
+#include "weft/codegen/cuda/mma_tile.ipp"
 #include "weft/codegen/cuda/module.ipp"
 #include "weft/codegen/cuda/prelude.ipp"
 #include "weft/codegen/cuda/resources.ipp"

@@ -51,6 +51,11 @@ WEFT_DECL tile_access access_of_tile(ir::arena& m, ir::buffer const* buf, ir::li
   return t;
 }
 
+WEFT_DECL bool begins_at_multiples(ir::arena& m, tile_access const& t, std::int64_t elements) {
+  return t.leading() % elements == 0 && t.buf->alignment % (elements * size_bytes(t.buf->type)) == 0 &&
+         detail::is_multiple(detail::flat_index(m, t.buf, t.begin), elements);
+}
+
 namespace detail {
 
 class fragment_maker final : public ir::rewriter {
@@ -120,8 +125,10 @@ class fragment_maker final : public ir::rewriter {
     if (t.buf == nullptr) refuse(joined({what, " is not a matrix of which rows or columns stand side by side in memory"}), s);
     std::int64_t const bytes = role == ir::tile_role::store ? s->unit->sum_bytes : s->unit->operand_bytes;
     std::int64_t const elements = bytes / size_bytes(t.buf->type);
+    // What ldmatrix does not load is loaded by single elements, from anywhere.
+    if (s->unit->has_places && (role == ir::tile_role::store || t.buf->where != ir::scope::stack)) return;
+    if (begins_at_multiples(m_, t, elements)) return;
     ir::expr const first = flat_index(m_, t.buf, t.begin);
-    if (t.leading() % elements == 0 && t.buf->alignment % bytes == 0 && is_multiple(first, elements)) return;
     refuse(joined({what, " is ", t.buf->name, ", whose rows must begin at multiples of ", std::to_string(bytes), " bytes: they are ",
                    std::to_string(t.leading()), " elements apart, their tile begins at [", ir::print(first, f_), "], and the memory at multiples of ",
                    std::to_string(t.buf->alignment), " bytes\n  try   cache_read into shared memory, and storage_align(copy, 0, ", std::to_string(2 * elements), ", ",
@@ -132,6 +139,7 @@ class fragment_maker final : public ir::rewriter {
     ir::stmt const rows = s->children[0], columns = rows->children[0], store = columns->children[0];
     if (rows->kind != ir::stmt_kind::loop || columns->kind != ir::stmt_kind::loop || store->kind != ir::stmt_kind::store || store->mask != nullptr)
       refuse("a tile of sums is not stored whole", s);
+    if (s->unit->has_places) return;
     check(access_of_tile(m_, store->buf, store->indices, rows->variable, columns->variable), s, ir::tile_role::store, "what is stored");
   }
   ir::stmt run(ir::list<ir::stmt> tiles) {

@@ -49,6 +49,8 @@ class stmt_printer {
   void loop(ir::stmt s);
   void call(ir::stmt s);
   void tile(ir::stmt s);
+  void mma_tile(ir::stmt s);
+  void mma_store(ir::stmt s);
   void find_fragments(ir::stmt s);
   std::string fragment(ir::buffer const* b, ir::list<ir::expr> const& indices);
   void unroll(ir::stmt s);
@@ -81,5 +83,6 @@ class stmt_printer {
 }  // namespace weft::inline WEFT_ABI
 
 #if WEFT_HEADER_ONLY
+#include "weft/codegen/cuda/mma_tile.ipp"
 #include "weft/codegen/cuda/stmt.ipp"
 #endif
