@@ -78,19 +78,35 @@ class fragment_maker final : public ir::rewriter {
       all.push_back(waiting(m_));
       tiles.clear();
     };
+    ir::stmt stored = nullptr;  // the last statement but for barriers behind it
+    std::size_t behind = 0;
     for (ir::stmt c : s->children) {
+      if (is_stored_by_lanes(c)) {
+        finish();
+        if (stored != nullptr && is_stored_by_lanes(stored) && other_elements(stored, c)) all.resize(behind);  // warps need not wait in between
+      }
+      if (c->kind != ir::stmt_kind::barrier) stored = c;
       if (c->kind == ir::stmt_kind::tile && c->role == ir::tile_role::multiply) {
         tiles.push_back(c);
       } else if (c->kind != ir::stmt_kind::barrier || tiles.empty()) {  // between tiles nobody writes what they read
         finish();
         all.push_back((*this)(c));
       }
+      if (c->kind != ir::stmt_kind::barrier) behind = all.size();
     }
     finish();
     return ir::block(m_, all);
   }
 
  private:
+  static bool is_stored_by_lanes(ir::stmt s) { return s->kind == ir::stmt_kind::tile && s->role == ir::tile_role::store && s->unit->has_places; }
+  /// Whether two stores of tiles behind each other are of one stage, which has each element once.
+  static bool other_elements(ir::stmt a, ir::stmt b) {
+    ir::stmt stores[2] = {a, b};
+    for (ir::stmt& s : stores)
+      while (s->kind != ir::stmt_kind::store) s = s->children[0];
+    return stores[0]->buf == stores[1]->buf;
+  }
   struct loaded {
     ir::expr from = nullptr;
     ir::tile_role role = ir::tile_role::load_a;

@@ -2,6 +2,7 @@
 #pragma once
 
 #include "codegen/cuda/computations.hpp"
+#include "weft/schedule/rules/gpu.hpp"
 
 namespace weft_test {
 
@@ -23,6 +24,23 @@ inline gpu_kernel product_added_in_f16(std::int64_t rows, std::int64_t columns, 
     return reduce(f16(0.0f), [](auto so_far, auto term) { return cast<f16>(so_far + term); }, a.extent(1),
                   [=](auto l) { return cast<f16>(a(i, l) * b(l, j)); });
   }));
+}
+
+/// What becomes of single sums: a bias and a residual are added, the result is cut off and rounded.
+template <class T, class Out>
+gpu_kernel layer_of_halves(std::int64_t rows, std::int64_t columns, std::int64_t depth, bool stages = false) {
+  gpu_kernel k{"layer_of_halves"};
+  auto const a = k.input<T, 2>({rows, depth});
+  auto const b = k.input<T, 2>({depth, columns});
+  auto const bias = k.input<float, 1>({columns});
+  auto const rest = k.input<Out, 2>({rows, columns});
+  auto const s = compute<"S">(a.extent(0), b.extent(1), [=](auto i, auto j) {
+    return sum(a.extent(1), [=](auto l) { return cast<float>(a(i, l)) * cast<float>(b(l, j)); });
+  });
+  if (!stages)
+    return k.out(compute<"out">(a.extent(0), b.extent(1), [=](auto i, auto j) { return cast<Out>(max(s(i, j) + bias(j), 0.0f) + cast<float>(rest(i, j))); }));
+  auto const biased = compute<"biased">(a.extent(0), b.extent(1), [=](auto i, auto j) { return s(i, j) + bias(j); });
+  return k.out(compute<"out">(a.extent(0), b.extent(1), [=](auto i, auto j) { return cast<Out>(max(biased(i, j), 0.0f) + cast<float>(rest(i, j))); }));
 }
 
 /// A block's tile of `rows` x `columns`, `deep` terms at a time; warps of `warp_rows` x `warp_columns`.
@@ -86,6 +104,54 @@ inline std::vector<gpu_kernel> mma_products() {
   mma_tiles singles{.unit = "mma_tf32", .rows = 32, .deep = 16, .warp_rows = 16, .terms = 8};
   add(wide_product<float, float>(32, 64, 32, false, true), "tf32", singles.steps() + singles.copies(4));
   add(wide_product<float, float>(32, 64, 32), "tf32_single", singles.steps() + singles.copies(4));
+  std::string const by_four = four.steps("S") + four.copies(8, "S"), behind = "out: reverse_compute_inline()\n";
+  add(layer_of_halves<f16, f16>(64, 128, 32), "behind", by_four + behind);
+  add(layer_of_halves<f16, float>(128, 64, 32, true), "two_behind", by_four + "biased: compute_inline()\n" + behind);
+  add(layer_of_halves<bf16, bf16>(32, 64, 32), "bf16_behind", bf16_tiles.steps("S") + bf16_tiles.copies(8, "S") + behind);
+  return all;
+}
+
+/// `k` with the steps of the rule, which may take matrix units.
+inline gpu_kernel by_rule_with_units(gpu_kernel k, char const* what, bool reassociate = true) {
+  k.name += std::string("_") + what;
+  program const expanded = expand(canonical(k.p), true);
+  schedule s(expanded, [&](int t, int d) { return k.shapes[static_cast<std::size_t>(t)][static_cast<std::size_t>(d)]; }, {0, 16});
+  rule_input in;
+  in.reassociate = reassociate;
+  in.strides.resize(expanded.tensors.size());
+  in.dots = {&mma_f16, &mma_bf16, &mma_s8, &mma_u8};
+  schedule_by_gpu_rule(s, in);
+  k.steps = print_trace(s);
+  return k;
+}
+template <class T, class Sum>
+gpu_kernel batched_wide(std::int64_t batch, std::int64_t rows, std::int64_t columns, std::int64_t depth) {
+  gpu_kernel k{"batched_wide"};
+  auto const a = k.input<T, 3>({batch, rows, depth});
+  auto const b = k.input<T, 3>({batch, depth, columns});
+  return k.out(compute<"C">(a.extent(0), a.extent(1), b.extent(2), [=](auto n, auto i, auto j) {
+    return sum(a.extent(2), [=](auto l) { return cast<Sum>(a(n, i, l)) * cast<Sum>(b(n, l, j)); });
+  }));
+}
+/// Products by rule: those with whole tiles by mma, others and those of f32 as they were, and what becomes of single sums behind them.
+inline std::vector<gpu_kernel> ruled_products() {
+  std::vector<gpu_kernel> all;
+  auto const add = [&](gpu_kernel k, char const* what) { all.push_back(by_rule_with_units(std::move(k), what)); };
+  add(wide_product<f16, float>(64, 64, 64), "mma");
+  add(wide_product<f16, float>(64, 96, 48), "mma_uneven");
+  add(wide_product<f16, float>(64, 64, 64, true, false), "mma_left");
+  add(wide_product<f16, float>(64, 64, 64, false, true), "mma_right");
+  add(wide_product<f16, float>(64, 64, 64, true, true), "mma_both");
+  add(wide_product<f16, float>(40, 64, 32), "tail");
+  add(wide_product<bf16, float>(32, 64, 32), "mma_bf16");
+  add(wide_product<std::int8_t, std::int32_t>(32, 64, 64), "mma_s8");
+  add(wide_product<std::uint8_t, std::int32_t>(32, 64, 64, false, true), "mma_u8");
+  add(batched_wide<f16, float>(3, 32, 64, 32), "mma");
+  add(layer_of_halves<f16, f16>(64, 64, 32), "mma_behind");
+  add(layer_of_halves<bf16, float>(64, 64, 32, true), "mma_two_behind");
+  add(layer_of_halves<float, float>(64, 96, 40), "behind");
+  add(layer_of_halves<float, f16>(256, 128, 32, true), "two_behind");
+  add(layer_of_halves<float, float>(70, 90, 40), "tail");
   return all;
 }
 

@@ -84,7 +84,9 @@ WEFT_DECL void stmt_printer::mma_store(ir::stmt s) {
     if (auto const id = static_cast<std::size_t>(l->buf->id); fragments_[id].unit != nullptr)
       sums.push_back({id, fragment(l->buf, l->indices), mma_form_of(*fragments_[id].unit).sum == dtype::f16});
   k_.in_lane.resize(k_.f.buffers.size());
-  std::string const p = k_.taken.unique("p"), first = k_.taken.unique("first"), second = k_.taken.unique("second");
+  auto const& [p, first, second] = names_of_pairs_;
+  if (p.empty())
+    for (int i = 0; i < 3; ++i) names_of_pairs_[i] = k_.taken.unique(i == 0 ? "pair" : i == 1 ? "first" : "second");
   line("#pragma unroll");
   open(joined({"for (int ", p, " = 0; ", p, " < 4; ++", p, ")"}));
   for (ir::stmt loop : {rows, columns}) {

@@ -74,6 +74,7 @@ class stmt_printer {
   kernel_text& k_;
   expr_printer exprs_;
   sequence<fragment_info> fragments_;  // by buffer
+  std::string names_of_pairs_[3];      // of locals of mma_store
   std::string out_, indent_ = "  ";
   launch_text launch_;
   sequence<bool> shared_;  // by buffer: of the whole block
