@@ -33,6 +33,10 @@ inline rule_input gpu_rule_input(compile_request const& r) {
   rule_input in;
   in.threads = 1;
   in.reassociate = !(r.wanted.bitwise || environment_switch("WEFT_BITWISE"));
+#if !WEFT_HEADER_ONLY
+  known_intrinsics const units = matrix_units_by_rule();
+  for (int i = 0; i < units.count; ++i) in.dots.push_back(units.first[i]);
+#endif
   in.strides.resize(r.what->tensors.size());
   std::size_t next = 0;
   for (input_info const& i : r.what->inputs)

@@ -21,7 +21,7 @@ inline void the_pattern_of_an_intrinsic_is_one_stage_that_reduces_one_axis() {}
 /// What a declaration ends in whose pattern reads an operand twice, or not at all.
 inline void the_pattern_of_an_intrinsic_has_each_operand_once() {}
 /// What a declaration ends in whose pattern has another number of terms.
-inline void an_instruction_joins_2_or_4_or_8_or_16_terms() {}
+inline void an_instruction_joins_2_or_4_or_8_or_16_or_32_terms() {}
 
 namespace detail {
 constexpr bool commutes(op o) {
@@ -89,7 +89,7 @@ constexpr dtype sum_type() {
 ///         {{"avx2", "llvm.x86.avx2.pmadd.wd", 8}});
 ///
 /// In      the element types of the operands, in the order in which the function of LLVM takes them
-/// Needs   lambdas without captures; one stage that reduces one axis of 2, 4, 8 or 16 terms. Operations of one or two operands
+/// Needs   lambdas without captures; one stage that reduces one axis of 2, 4, 8, 16 or 32 terms. Operations of one or two operands
 ///         on the value so far and an element of each operand, each once. Of a function that does not take the value so far,
 ///         the result is added to it
 /// Errors  a declaration that is no such pattern is no constant expression, and so does not compile
@@ -103,8 +103,8 @@ consteval intrinsic declare_intrinsic(Pattern const&, std::initializer_list<mach
                  &detail::matches<Pattern, arg<In, 2>...>, nullptr, {}};
   made.terms = static_cast<std::int32_t>(extent_value(p, program::at(p.axes, p.stages[0].first_reduced).extent,
                                                       [](int, int) { return std::int64_t(-1); }));
-  if (made.terms != 2 && made.terms != 4 && made.terms != 8 && made.terms != 16)
-    an_instruction_joins_2_or_4_or_8_or_16_terms();
+  if (made.terms != 2 && made.terms != 4 && made.terms != 8 && made.terms != 16 && made.terms != 32)
+    an_instruction_joins_2_or_4_or_8_or_16_or_32_terms();
   sequence<std::int32_t> loads;
   if (!made.match(p, p.result(p.stages[0], 0).body, loads)) the_pattern_of_an_intrinsic_has_each_operand_once();
   for (std::int32_t load : loads)

@@ -87,6 +87,8 @@ struct shim_fiber {
   int line = 0;      // of the barrier at which it waits; 0: at none
   int distance = 0;  // of the exchange at which it waits; 0: at none
   unsigned long long given = 0, taken = 0;
+  unsigned char mail[2][32];  // what it shows to the others of its warp, in turns: some may still read what it showed before
+  unsigned mails = 0;
   bool ended = false;
   shim_copying* copies = nullptr;  // in flight
   unsigned copy_count = 0, copy_room = 0, groups = 0;
@@ -159,7 +161,7 @@ static bool shim_exchanged(unsigned one, unsigned threads, char const*& wrong) {
   }
   for (unsigned i = begin; i < begin + 32; ++i) {
     shim_fiber& f = shim_fibers[i];
-    f.taken = shim_fibers[i ^ static_cast<unsigned>(f.distance)].given;
+    f.taken = shim_fibers[i ^ static_cast<unsigned>(f.distance & 31)].given;  // of mail, at distances from 32 on, its own
   }
   for (unsigned i = begin; i < begin + 32; ++i) shim_fibers[i].distance = 0;
   return true;
@@ -259,3 +261,4 @@ __attribute__((destructor)) static void shim_end() {
 }
 
 #include "cuda_shim_matrix.hpp"
+#include "cuda_shim_mma.hpp"

@@ -37,12 +37,13 @@ WEFT_DECL ir::stmt lowering::by_instruction(open_loop const& o, guard_states con
   if (whole) s.kind = ir::stmt_kind::store, s.identity = nullptr;
   return m_.make(s);
 }
-/// The three innermost loops as what a warp does together. Its meaning are the loops.
+/// The three innermost loops as what a warp does together, or the two that store what becomes of its sums. Its meaning are the loops.
 WEFT_DECL ir::stmt lowering::by_tile(std::size_t position, guard_states const& states) {
   intrinsic const& by = *n_.at(now_->loops[position].id).by;
   std::int64_t const wanted[] = {by.rows, by.columns, by.terms};
-  bool whole = position + 3 == now_->loops.size();
-  for (std::size_t d = 0; d < 3 && whole; ++d) {
+  std::size_t const depth = now_->stage->reduced > 0 ? 3 : 2;
+  bool whole = position + depth == now_->loops.size();
+  for (std::size_t d = 0; d < depth && whole; ++d) {
     open_loop const& l = now_->loops[position + d];
     whole = ir::is_literal(l.extent, wanted[d]) && l.how == loop_kind::serial;
     for (std::size_t g = 0; g < now_->guards.size() && whole; ++g)
@@ -57,7 +58,7 @@ WEFT_DECL ir::stmt lowering::by_tile(std::size_t position, guard_states const& s
                                       "stage behind that copies what is wanted (docs/gpu.md)"})));
   ir::stmt_node n;
   n.kind = ir::stmt_kind::tile;
-  n.role = ir::tile_role::multiply;
+  n.role = depth == 3 ? ir::tile_role::multiply : ir::tile_role::store;
   n.unit = &by;
   in_tile_ = true;
   n.children = m_.make_list(sequence<ir::stmt>(1, nest_from(position, states)));

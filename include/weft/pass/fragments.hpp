@@ -16,6 +16,9 @@ struct tile_access {
 /// That of an access in the loops over `row` and `column`; `buf` is null where no matrix unit could load it so.
 tile_access access_of_tile(ir::arena& m, ir::buffer const* buf, ir::list<ir::expr> indices, std::int32_t row, std::int32_t column);
 
+/// Whether its first element, and with it each row, or column where these stand side by side, surely begins at a multiple of so many.
+bool begins_at_multiples(ir::arena& m, tile_access const& t, std::int64_t elements);
+
 /// Gives each tile of a product fragments that it is loaded into. Tiles behind each other share what they have in common.
 ///
 ///     tile multiply: C_sum[0] += A[0..] * B[0..]         load_a: a = A[0..]
@@ -26,9 +29,11 @@ tile_access access_of_tile(ir::arena& m, ir::buffer const* buf, ir::list<ir::exp
 ///
 /// Runs after `unroll`, so that the tiles of a warp stand behind each other, and in front of all that changes single accesses:
 /// those do not look into tiles from here on.
+/// Of a unit whose lanes know what they have (intrinsic::has_places) a store may compute anything of single sums, and goes anywhere.
+///
 /// Errors  schedule_error: sums that are not kept while their reduction runs; operands that are no tiles of matrices, rows or
 ///         columns side by side; tiles that do not begin, or rows that are not apart, as the hardware asks (PTX ISA, matrix
-///         storage for wmma)
+///         storage for wmma; ldmatrix)
 ir::stmt fragments(ir::function& f, ir::stmt body);
 
 }  // namespace weft::inline WEFT_ABI

@@ -51,6 +51,11 @@ WEFT_DECL tile_access access_of_tile(ir::arena& m, ir::buffer const* buf, ir::li
   return t;
 }
 
+WEFT_DECL bool begins_at_multiples(ir::arena& m, tile_access const& t, std::int64_t elements) {
+  return t.leading() % elements == 0 && t.buf->alignment % (elements * size_bytes(t.buf->type)) == 0 &&
+         detail::is_multiple(detail::flat_index(m, t.buf, t.begin), elements);
+}
+
 namespace detail {
 
 class fragment_maker final : public ir::rewriter {
@@ -73,19 +78,35 @@ class fragment_maker final : public ir::rewriter {
       all.push_back(waiting(m_));
       tiles.clear();
     };
+    ir::stmt stored = nullptr;  // the last statement but for barriers behind it
+    std::size_t behind = 0;
     for (ir::stmt c : s->children) {
+      if (is_stored_by_lanes(c)) {
+        finish();
+        if (stored != nullptr && is_stored_by_lanes(stored) && other_elements(stored, c)) all.resize(behind);  // warps need not wait in between
+      }
+      if (c->kind != ir::stmt_kind::barrier) stored = c;
       if (c->kind == ir::stmt_kind::tile && c->role == ir::tile_role::multiply) {
         tiles.push_back(c);
       } else if (c->kind != ir::stmt_kind::barrier || tiles.empty()) {  // between tiles nobody writes what they read
         finish();
         all.push_back((*this)(c));
       }
+      if (c->kind != ir::stmt_kind::barrier) behind = all.size();
     }
     finish();
     return ir::block(m_, all);
   }
 
  private:
+  static bool is_stored_by_lanes(ir::stmt s) { return s->kind == ir::stmt_kind::tile && s->role == ir::tile_role::store && s->unit->has_places; }
+  /// Whether two stores of tiles behind each other are of one stage, which has each element once.
+  static bool other_elements(ir::stmt a, ir::stmt b) {
+    ir::stmt stores[2] = {a, b};
+    for (ir::stmt& s : stores)
+      while (s->kind != ir::stmt_kind::store) s = s->children[0];
+    return stores[0]->buf == stores[1]->buf;
+  }
   struct loaded {
     ir::expr from = nullptr;
     ir::tile_role role = ir::tile_role::load_a;
@@ -120,8 +141,10 @@ class fragment_maker final : public ir::rewriter {
     if (t.buf == nullptr) refuse(joined({what, " is not a matrix of which rows or columns stand side by side in memory"}), s);
     std::int64_t const bytes = role == ir::tile_role::store ? s->unit->sum_bytes : s->unit->operand_bytes;
     std::int64_t const elements = bytes / size_bytes(t.buf->type);
+    // What ldmatrix does not load is loaded by single elements, from anywhere.
+    if (s->unit->has_places && (role == ir::tile_role::store || t.buf->where != ir::scope::stack)) return;
+    if (begins_at_multiples(m_, t, elements)) return;
     ir::expr const first = flat_index(m_, t.buf, t.begin);
-    if (t.leading() % elements == 0 && t.buf->alignment % bytes == 0 && is_multiple(first, elements)) return;
     refuse(joined({what, " is ", t.buf->name, ", whose rows must begin at multiples of ", std::to_string(bytes), " bytes: they are ",
                    std::to_string(t.leading()), " elements apart, their tile begins at [", ir::print(first, f_), "], and the memory at multiples of ",
                    std::to_string(t.buf->alignment), " bytes\n  try   cache_read into shared memory, and storage_align(copy, 0, ", std::to_string(2 * elements), ", ",
@@ -132,6 +155,7 @@ class fragment_maker final : public ir::rewriter {
     ir::stmt const rows = s->children[0], columns = rows->children[0], store = columns->children[0];
     if (rows->kind != ir::stmt_kind::loop || columns->kind != ir::stmt_kind::loop || store->kind != ir::stmt_kind::store || store->mask != nullptr)
       refuse("a tile of sums is not stored whole", s);
+    if (s->unit->has_places) return;
     check(access_of_tile(m_, store->buf, store->indices, rows->variable, columns->variable), s, ir::tile_role::store, "what is stored");
   }
   ir::stmt run(ir::list<ir::stmt> tiles) {

@@ -1,5 +1,6 @@
 #include "weft/ir/simplify.hpp"
 #include "weft/pass/barriers.hpp"
+#include "weft/pass/forwarded_sums.hpp"
 #include "weft/pass/fragments.hpp"
 #include "weft/pass/gpu.hpp"
 #include "weft/pass/lanes.hpp"
@@ -15,7 +16,7 @@ WEFT_DECL void run_gpu_passes(ir::function& f, pass_observer const& observe) {
   ir::arena& m = *f.nodes;
   f.body = simplify(m, f.body);
   observe(gpu_pass_names[0], f);
-  f.body = simplify(m, own_sums(f, simplify(m, spread_threads(f, f.body))));
+  f.body = simplify(m, forwarded_sums(f, simplify(m, own_sums(f, simplify(m, spread_threads(f, f.body))))));
   observe(gpu_pass_names[1], f);
   f.body = vectorize(f, f.body, 16);  // the widest access that there is
   observe(gpu_pass_names[2], f);

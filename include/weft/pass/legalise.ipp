@@ -38,7 +38,7 @@ class legaliser final : public ir::rewriter {
   legaliser(ir::arena& m, bool converts_f16) : ir::rewriter(m), converts_f16_(converts_f16) {}
 
  protected:
-  ir::stmt replace(ir::stmt s) override { return s->kind == ir::stmt_kind::tile ? s : nullptr; }
+  ir::stmt replace(ir::stmt s) override { return s->kind == ir::stmt_kind::tile && s->role != ir::tile_role::store ? s : nullptr; }
   ir::expr replace(ir::expr e) override {
     if (e->kind != op::cast || !(is_half(e->type) || is_half(e->a->type))) return nullptr;
     ir::expr a = (*this)(e->a);

@@ -126,6 +126,9 @@ enum class verdict : std::uint8_t { legal, deferred, illegal };
   X(a_reduction_cannot_be_inlined__use_compute_at, \
     "a reduction cannot be inlined; use compute_at", \
     "compute_at an axis of a stage that reads it") \
+  X(this_matrix_unit_keeps_its_sums_to_itself__use_compute_at, \
+    "where this matrix unit has its sums is not known: nothing can be done with single ones there", \
+    "an intrinsic of mma, or compute_at a loop around the warps, which puts the sums in shared memory") \
   X(a_stage_that_others_are_computed_in_cannot_be_inlined, \
     "a stage in whose loops others are computed cannot be inlined", \
     "compute_at for both stages, or compute_root") \

@@ -35,8 +35,10 @@ struct intrinsic {
   std::int32_t rows = 0, columns = 0;
   /// What rows of an operand's tile, and of one of sums, begin at multiples of, or columns where these stand side by side: as many
   /// bytes as a lane has of the tile.
-  /// Source  PTX ISA, matrix storage for wmma
+  /// Source  PTX ISA, matrix storage for wmma; of mma, where that is asked of shared memory alone, ldmatrix
   std::int32_t operand_bytes = 0, sum_bytes = 0;
+  /// Whether each lane knows which of the sums it has: then they may be stored as anything that is computed of them one by one.
+  bool has_places = false;
   constexpr bool is_tile() const { return rows > 0; }
 };
 

@@ -108,10 +108,7 @@ TEST_CASE("NVRTC compiles the corpus for all architectures, without spills") {
     CHECK(r.log.find("warning") == std::string::npos);
     CHECK(r.ptx.find(".local") == std::string::npos);  // no array of a thread's own is left in memory
     CHECK(count_of(r.log, "bytes stack frame") >= prepared().kernels.size());
-    // Two loops of run-time length in branches that threads take apart: ptxas keeps a word of who is where.
-    std::size_t const spilling = count_of(r.log, "bytes spill stores") - count_of(r.log, " 0 bytes stack frame, 0 bytes spill stores");
-    CHECK(spilling <= count_of(r.log, " 8 bytes stack frame, 4 bytes spill stores, 4 bytes spill loads"));
-    CHECK(spilling <= 2);
+    CHECK(count_of(r.log, "bytes spill stores") == count_of(r.log, " 0 bytes stack frame, 0 bytes spill stores, 0 bytes spill loads"));
     if (char const* const folder = std::getenv("WEFT_TEST_KEEP")) {
       std::ofstream(std::string(folder) + "/corpus.cu") << prepared().text;
       std::ofstream(std::string(folder) + "/corpus_" + architecture + ".ptx") << r.ptx;

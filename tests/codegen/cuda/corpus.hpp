@@ -276,10 +276,11 @@ class gpu_trial {
         case 2: return with(p[0], p[1]);
         case 3: return with(p[0], p[1], p[2]);
         case 4: return with(p[0], p[1], p[2], p[3]);
-        default: return with(p[0], p[1], p[2], p[3], p[4]);
+        case 5: return with(p[0], p[1], p[2], p[3], p[4]);
+        default: return with(p[0], p[1], p[2], p[3], p[4], p[5]);
       }
     };
-    if (given.size() > 5) return "the test launches at most five pointers";
+    if (given.size() > 6) return "the test launches at most six pointers";
     unsigned blocks[3], threads[3];
     for (int d = 0; d < 3; ++d) {
       blocks[d] = k.blocks[d] != nullptr ? static_cast<unsigned>(k.blocks[d]->value) : 1;

@@ -63,7 +63,7 @@ TEST_CASE("large kernels by the rule for GPUs: no spills, no arrays in memory, f
     REQUIRE(t.fault == "");
     CHECK(t.module.kernels.size() == static_cast<std::size_t>(c.launches));
     CHECK(count_of(t.module.text, "__syncthreads();") == static_cast<std::size_t>(c.barriers));
-    for (char const* architecture : {"sm_80", "sm_90a"}) {
+    for (char const* architecture : {"sm_80", "sm_90a", "sm_120"}) {
       cuda_binary const r = compile_cuda(t.module.text, architecture, {"--ptxas-options=-v"});
       INFO(architecture << r.log);
       CHECK(count_of(r.log, " 0 bytes stack frame, 0 bytes spill stores, 0 bytes spill loads") == static_cast<std::size_t>(c.launches));

@@ -65,6 +65,40 @@ c
   CHECK(weft::print_trace(t.s).find("c: reverse_compute_inline()\n") != std::string::npos);
   CHECK(weft::parse_trace(weft::print_trace(t.s), weft::schedule(t.p, all_extents{40})) == t.s.steps);
 }
+TEST_CASE("reverse_compute_inline: behind a reduction the stage has loops like those inside, cut and marked alike") {
+  scheduled t(shape::reduction);
+  auto const all = weft::handle_of<2>(t.s, 1).all;
+  auto const [io, ii] = t.s.split(all[0], 8);
+  t.s.reorder(io, all[1], ii);
+  t.s.vectorize(ii);
+  t.s.reverse_compute_inline(t.c);
+  CHECK(t.s.state == verdict::legal);
+  CHECK(weft::print_loops(t.s) == R"(z
+  for i in 0..40
+    z[i] = x[i] * x[i]
+c
+  for io in 0..5
+    p
+      for io in 0..ceil(part(40)/8)
+        for j in 0..40
+          vectorized ii in 0..8
+            p[i] += z[i] * z[j]
+      where i = io*8 + ii
+    vectorized ii in 0..8
+      c[i] = p[i] + x[i]
+  where i = io*8 + ii
+)");
+  CHECK(weft::parse_trace(weft::print_trace(t.s), weft::schedule(t.p, all_extents{40})) == t.s.steps);
+}
+TEST_CASE("reverse_compute_inline: inlined stages between are looked through") {
+  scheduled t(shape::chain);
+  auto const [io, ii] = t.s.split(t.z.all[0], 8);
+  t.s.vectorize(ii);
+  t.s.compute_inline(t.middle);
+  t.s.reverse_compute_inline(t.c);
+  CHECK(t.s.state == verdict::legal);
+  CHECK(weft::print_loops(t.s).find("    vectorized ii in 0..8\n      c[i] = p[i] + x[i]\n") != std::string::npos);
+}
 TEST_CASE("reverse_compute_inline: what it refuses") {
   struct {
     shape kind;
@@ -77,10 +111,19 @@ TEST_CASE("reverse_compute_inline: what it refuses") {
        diagnosis::the_stage_must_read_that_one_at_its_own_index_alone},
       {shape::chain, [](scheduled& t) { t.s.reverse_compute_inline(t.z); },
        diagnosis::the_stage_must_read_that_one_at_its_own_index_alone},
-      {shape::reduction, [](scheduled& t) { t.s.reverse_compute_inline(t.c); },
-       diagnosis::a_reduction_cannot_be_inlined__use_compute_at},
-      {shape::chain, [](scheduled& t) { t.s.compute_inline(t.middle), t.s.reverse_compute_inline(t.c); },
-       diagnosis::the_stage_of_this_axis_is_inlined__it_has_no_loops},
+      {shape::reduction,
+       [](scheduled& t) {
+         auto const all = weft::handle_of<2>(t.s, 1).all;
+         t.s.reorder(all[1], all[0]);
+         t.s.reverse_compute_inline(t.c);
+       },
+       diagnosis::a_reduced_axis_runs_outside_of_this_one__no_element_is_complete_there},
+      {shape::reduction,
+       [](scheduled& t) {
+         t.s.compute_at(t.z, t.middle.all[0]);
+         t.s.reverse_compute_inline(t.middle);
+       },
+       diagnosis::the_stage_was_scheduled_already__this_step_comes_before_all_others_on_it},
       {shape::chain, [](scheduled& t) { t.s.vectorize(t.s.split(t.c.all[0], 8)[1]), t.s.reverse_compute_inline(t.c); },
        diagnosis::the_stage_was_scheduled_already__this_step_comes_before_all_others_on_it},
       {shape::chain,

@@ -39,9 +39,13 @@ struct cuda_binary {
 /// Compiles text to machine code for one architecture.
 ///
 /// `architecture` names a real one: "sm_80", "sm_90a". `options` go to NVRTC as they are.
+/// A kernel of which ptxas spills registers is compiled again for fewer blocks at a time, which leaves it more of them; where it spills
+/// all the same, the log says so.
+///
 /// Errors  device_error: no NVRTC on this machine. internal_error: the text has an error; the log is in the message.
 ///         argument_error instead where it has a cuda_function of the user's
-/// Cost    tens of milliseconds; the first call in a process more, for the library is loaded
+/// Cost    tens of milliseconds; the first call in a process more, for the library is loaded; up to six times as long where registers
+///         are spilled
 cuda_binary compile_cuda(std::string const& text, std::string const& architecture,
                          sequence<std::string> const& options = {});
 

@@ -47,6 +47,31 @@ inline std::string nvrtc_bytes(nvrtc_api::program p, int (*size)(nvrtc_api::prog
   while (text && !bytes.empty() && bytes.back() == '\0') bytes.pop_back();
   return bytes;
 }
+/// The kernels that ptxas says spill.
+inline sequence<std::string> kernels_that_spill(std::string const& log) {
+  std::string const words = "Registers are spilled to local memory in function '";
+  sequence<std::string> all;
+  for (std::size_t at = log.find(words); at != std::string::npos; at = log.find(words, at + 1)) {
+    std::size_t const begin = at + words.size();
+    all.push_back(log.substr(begin, log.find('\'', begin) - begin));
+  }
+  return all;
+}
+/// `__launch_bounds__(256)` of a kernel becomes `__launch_bounds__(256, 4)`, for `registers` of a thread, of 65,536; 0: as it was.
+inline std::string with_registers(std::string const& text, std::string const& kernel, int registers) {
+  std::string const words = " __launch_bounds__(";
+  for (std::size_t at = text.find(words); at != std::string::npos; at = text.find(words, at + 1)) {
+    std::size_t const begin = at + words.size(), close = text.find(')', begin), name = text.find_first_not_of(" \n", close + 1);
+    if (close == std::string::npos || name == std::string::npos || text.compare(name, kernel.size() + 1, kernel + "(") != 0) continue;
+    std::string const threads = text.substr(begin, text.find(',', begin) < close ? text.find(',', begin) - begin : close - begin);
+    int count = 0;
+    for (char c : threads) count = c >= '0' && c <= '9' ? count * 10 + (c - '0') : count;
+    if (count == 0) return text;
+    int const fit = 65536 / (count * (registers > 0 ? registers : 1)), most = 1536 / count, blocks = fit < 1 ? 1 : fit > most && most > 0 ? most : fit;
+    return text.substr(0, begin) + threads + (registers > 0 ? ", " + std::to_string(blocks) : "") + text.substr(close);
+  }
+  return text;
+}
 }  // namespace detail
 
 WEFT_DECL nvrtc_api const* find_nvrtc() {
@@ -54,31 +79,52 @@ WEFT_DECL nvrtc_api const* find_nvrtc() {
   return library.complete ? &library.api : nullptr;
 }
 
-WEFT_DECL cuda_binary compile_cuda(std::string const& text, std::string const& architecture,
-                                   sequence<std::string> const& options) {
-  nvrtc_api const* const api = find_nvrtc();
-  if (api == nullptr)
-    WEFT_THROW(device_error("no NVRTC on this machine: install the CUDA toolkit 12 or 13, or its nvrtc package"));
+namespace detail {
+inline cuda_binary compiled_once(nvrtc_api const& api, std::string const& text, std::string const& architecture, sequence<std::string> const& options) {
   std::string const arch = "--gpu-architecture=" + architecture;
   sequence<char const*> all = {arch.c_str()};
   for (std::string const& o : options) all.push_back(o.c_str());
 
   nvrtc_api::program p = nullptr;
-  int result = api->nvrtcCreateProgram(&p, text.c_str(), "weft.cu", 0, nullptr, nullptr);
+  int result = api.nvrtcCreateProgram(&p, text.c_str(), "weft.cu", 0, nullptr, nullptr);
   cuda_binary r;
   if (result == 0) {
-    result = api->nvrtcCompileProgram(p, static_cast<int>(all.size()), all.data());
-    r.log = detail::nvrtc_bytes(p, api->nvrtcGetProgramLogSize, api->nvrtcGetProgramLog, true);
-    if (result == 0) r.ptx = detail::nvrtc_bytes(p, api->nvrtcGetPTXSize, api->nvrtcGetPTX, true);
-    if (result == 0) r.cubin = detail::nvrtc_bytes(p, api->nvrtcGetCUBINSize, api->nvrtcGetCUBIN, false);
-    api->nvrtcDestroyProgram(&p);
+    result = api.nvrtcCompileProgram(p, static_cast<int>(all.size()), all.data());
+    r.log = nvrtc_bytes(p, api.nvrtcGetProgramLogSize, api.nvrtcGetProgramLog, true);
+    if (result == 0) r.ptx = nvrtc_bytes(p, api.nvrtcGetPTXSize, api.nvrtcGetPTX, true);
+    if (result == 0) r.cubin = nvrtc_bytes(p, api.nvrtcGetCUBINSize, api.nvrtcGetCUBIN, false);
+    api.nvrtcDestroyProgram(&p);
   }
   if (result != 0 && text.find("\n#line 1 \"") != std::string::npos)  // text of the user's is in it
     WEFT_THROW(argument_error("a weft::cuda_function does not compile: NVRTC for " + architecture + ": " +
-                              api->nvrtcGetErrorString(result) + "\n" + r.log));
+                              api.nvrtcGetErrorString(result) + "\n" + r.log));
   if (result != 0)
-    WEFT_THROW(internal_error("NVRTC for " + architecture + ": " + api->nvrtcGetErrorString(result) + "\n" + r.log));
+    WEFT_THROW(internal_error("NVRTC for " + architecture + ": " + api.nvrtcGetErrorString(result) + "\n" + r.log));
   return r;
+}
+}  // namespace detail
+
+// Left alone, ptxas spills some bytes of kernels that have 32 registers, for more blocks at a time; told how many blocks there are to
+// be, it takes the registers that it wants. So those that spill are compiled again, for fewer blocks each time.
+WEFT_DECL cuda_binary compile_cuda(std::string const& text, std::string const& architecture, sequence<std::string> const& options) {
+  nvrtc_api const* const api = find_nvrtc();
+  if (api == nullptr)
+    WEFT_THROW(device_error("no NVRTC on this machine: install the CUDA toolkit 12 or 13, or its nvrtc package"));
+  sequence<std::string> all = options;
+  all.push_back("--ptxas-options=--warn-on-spills");
+  cuda_binary r = detail::compiled_once(*api, text, architecture, all);
+  std::string now = text;
+  for (int registers : {40, 64, 96, 128, 255}) {
+    sequence<std::string> const spilling = detail::kernels_that_spill(r.log);
+    if (spilling.empty()) return r;
+    std::string const before = now;
+    for (std::string const& k : spilling) now = detail::with_registers(now, k, registers);
+    if (now != before) r = detail::compiled_once(*api, now, architecture, all);
+  }
+  sequence<std::string> const spilling = detail::kernels_that_spill(r.log);
+  if (spilling.empty()) return r;
+  for (std::string const& k : spilling) now = detail::with_registers(now, k, 0);  // nothing helps
+  return detail::compiled_once(*api, now, architecture, all);
 }
 
 }  // namespace weft::inline WEFT_ABI

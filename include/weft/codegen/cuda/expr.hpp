@@ -29,6 +29,7 @@ struct kernel_text {
   std::string kernel;                                // its name, as cuda_kernel_name says
   sequence<std::string> buffers, sizes, scalars;  // their names in the text
   sequence<std::string> selves;                      // of the accumulates that are being printed
+  sequence<std::string> in_lane;  // by buffer, of a fragment: the element that a lane is at; empty: none
   sequence<open_variable> variables;
   range_table ranges;  // of those that are open
   sequence<std::string> called;  // prelude functions, and types

@@ -158,6 +158,7 @@ WEFT_DECL std::string expr_printer::plain(ir::expr e, binding needed) {
 WEFT_DECL std::string expr_printer::element(ir::buffer const* buf, ir::list<ir::expr> const& indices) {
   std::string const& name = k_.buffers[static_cast<std::size_t>(buf->id)];
   if (buf->where == ir::scope::registers) return name;
+  if (auto const id = static_cast<std::size_t>(buf->id); id < k_.in_lane.size() && !k_.in_lane[id].empty()) return k_.in_lane[id];
   // Infix: an element that exists lies less than 2^63 bytes from its buffer's begin.
   std::string offset;
   int width = 0;  // in bits, while the text is an int

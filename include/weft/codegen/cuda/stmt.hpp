@@ -49,6 +49,8 @@ class stmt_printer {
   void loop(ir::stmt s);
   void call(ir::stmt s);
   void tile(ir::stmt s);
+  void mma_tile(ir::stmt s);
+  void mma_store(ir::stmt s);
   void find_fragments(ir::stmt s);
   std::string fragment(ir::buffer const* b, ir::list<ir::expr> const& indices);
   void unroll(ir::stmt s);
@@ -74,6 +76,7 @@ class stmt_printer {
   kernel_text& k_;
   expr_printer exprs_;
   sequence<fragment_info> fragments_;  // by buffer
+  std::string names_of_pairs_[3];      // of locals of mma_store
   std::string out_, indent_ = "  ";
   launch_text launch_;
   sequence<bool> shared_;  // by buffer: of the whole block
@@ -84,5 +87,6 @@ class stmt_printer {
 
 #if WEFT_HEADER_ONLY
 #include "weft/codegen/cuda/copies.ipp"
+#include "weft/codegen/cuda/mma_tile.ipp"
 #include "weft/codegen/cuda/stmt.ipp"
 #endif

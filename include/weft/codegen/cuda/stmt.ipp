@@ -1,5 +1,6 @@
 #include "weft/base/joined.hpp"
 #include "weft/codegen/cuda/matrix.hpp"
+#include "weft/codegen/cuda/mma.hpp"
 #include "weft/codegen/cuda/module.hpp"
 #include "weft/codegen/cuda/prelude.hpp"
 #include "weft/codegen/cuda/stmt.hpp"
@@ -175,8 +176,12 @@ WEFT_DECL void stmt_printer::bound(ir::stmt s) {
   std::string const begin = exprs_.plain(s->begin), where = source + std::string(1, "xyz"[axis]);
   enter(s, begin);
   open_variable const& v = k_.variables[static_cast<std::size_t>(s->variable)];
+  std::size_t const at = out_.size();
   line((v.bits <= 31 ? "int const " : "long long const ") + v.name + " = " + (begin == "0" ? "" : begin + " + ") + where + ";");
+  std::size_t const behind = out_.size();
   bound(s->children[0]);
+  // The lanes of a lonely warp are told apart by tiles alone.
+  if (is_thread(s->how) && out_.find(v.name, behind) == std::string::npos) out_.erase(at, behind - at);
   leave(s);
 }
 // At multiples of 128 bytes: a row of banks, and of copies by hardware.
@@ -283,6 +288,7 @@ WEFT_DECL std::string stmt_printer::fragment(ir::buffer const* b, ir::list<ir::e
 }
 // All lanes of a warp call it, with what each has of the fragments.
 WEFT_DECL void stmt_printer::tile(ir::stmt s) {
+  if (s->unit->has_places) return mma_tile(s);
   matrix_form const& form = matrix_form_of(*s->unit);
   ir::stmt const outer = s->children[0], inner = outer->children[0];
   ir::stmt access = inner;
@@ -510,8 +516,7 @@ WEFT_DECL void stmt_printer::allocate(ir::stmt s) {
   if (s->buf->lanes != 1) k_.refuse("buffer " + s->buf->name + " is a vector register; pass/gpu.hpp writes it out");
   open("");
   if (fragment_info const& own = fragments_[static_cast<std::size_t>(s->buf->id)]; own.unit != nullptr) {
-    matrix_form const& form = matrix_form_of(*own.unit);
-    prelude_function const type = fragment_type(form, own.which);
+    prelude_function const type = own.unit->has_places ? mma_fragment(mma_form_of(*own.unit), own.which) : fragment_type(matrix_form_of(*own.unit), own.which);
     k_.need(type.name, type.definition);
     std::int64_t count = 1;
     for (std::size_t d = 0; d + 2 < s->buf->shape.size(); ++d) count *= s->buf->shape[d]->value;

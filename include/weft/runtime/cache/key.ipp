@@ -82,9 +82,9 @@ class key_writer : public byte_writer {
     for (extern_parameter const& p : parameters) numbers(p.type, p.rank);
   }
   WEFT_DECL void write(intrinsic const& i) {
-    auto const& [name, scope, terms, operands, pattern, match, computes, forms, rows, columns, operand_bytes, sum_bytes] = i;
+    auto const& [name, scope, terms, operands, pattern, match, computes, forms, rows, columns, operand_bytes, sum_bytes, has_places] = i;
     text(name);
-    numbers(terms, operands, rows, columns, operand_bytes, sum_bytes);
+    numbers(terms, operands, rows, columns, operand_bytes, sum_bytes, has_places);
     for (machine_form const& f : forms) text(f.feature), text(f.function), numbers(f.lanes);
     write(pattern());
     if (computes != nullptr) write(computes());

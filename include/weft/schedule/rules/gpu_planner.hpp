@@ -15,6 +15,12 @@ struct gpu_numbers {
 struct reused_axes {
   int rows = -1, columns = -1;
 };
+/// A block's tile of a product by matrix units, and a warp's.
+struct gpu_matrix_tile {
+  std::int64_t rows = 0, columns = 0, warp_rows = 16, warp_columns = 16;
+};
+/// The tile of which `rows` x `columns` are a multiple that keeps most of the machine busy; rows 0: there is none.
+gpu_matrix_tile best_gpu_matrix_tile(std::int64_t rows, std::int64_t columns, double count);
 /// A block's tile of a product, and a thread's.
 struct gpu_tile {
   std::int64_t rows = 32, columns = 32, own_rows = 2, own_columns = 2;
@@ -60,7 +66,7 @@ class gpu_plan : public rule_plan {
 
   // --- products (gpu_tiles.ipp)
   reused_axes reuse(int stage) const;
-  void product(int stage, reused_axes const& axes);
+  bool product(int stage, reused_axes const& axes);
   /// What a copy holds of each dimension, and along which dimension a tile's axis reads it.
   struct shared_copy {
     int stage = -1, tensor = -1, along = -1;
@@ -68,6 +74,19 @@ class gpu_plan : public rule_plan {
   };
   bool measure_copy(int stage, access const& one, sequence<std::int64_t> const& tile, shared_copy& into) const;
   void fill_shared(shared_copy const& c, int at, std::int64_t across, std::int64_t down);
+
+  // --- products by matrix units, and what becomes of sums (gpu_matrix.ipp)
+  struct matrix_operands {
+    intrinsic const* unit = nullptr;
+    std::int32_t tensors[2] = {-1, -1};
+  };
+  matrix_operands operands_of(int stage, reused_axes const& axes) const;
+  bool matrix_product(int stage, reused_axes const& axes);
+  void fill_rows(int copy, int tensor, int at, std::int64_t elements, std::int64_t threads);
+  int reader_behind(int stage) const;
+  void behind(int stage);
+
+  sequence<bool> behind_;  // by stage: computed behind the sums of another one
 };
 
 }  // namespace detail
@@ -75,6 +94,7 @@ class gpu_plan : public rule_plan {
 
 #if WEFT_HEADER_ONLY
 #include "weft/schedule/rules/gpu_planner.ipp"
+#include "weft/schedule/rules/gpu_matrix.ipp"
 #include "weft/schedule/rules/gpu_rows.ipp"
 #include "weft/schedule/rules/gpu_tiles.ipp"
 #endif

@@ -197,7 +197,10 @@ WEFT_DECL void gpu_plan::nest_of(int stage) {
   if (of.by != nullptr || of.spatial == 0) return;
   if (!guests_of(stage).empty()) return rows(stage);
   if (of.reduced == 0) return elements(stage);
-  if (reused_axes const axes = reuse(stage); axes.rows >= 0) return product(stage, axes);
+  if (reused_axes const axes = reuse(stage); axes.rows >= 0) {
+    if (matrix_product(stage, axes) || product(stage, axes)) behind(stage);
+    return;
+  }
   if (is_tree(stage)) return long_rows(stage);
   columns(stage);
 }
@@ -206,8 +209,9 @@ WEFT_DECL void gpu_plan::write() {
   choose_alone();
   find_hosts();
   int const count = static_cast<int>(host_.size());
+  behind_.resize(host_.size(), false);
   for (int t = 0; t < count && s_.state != verdict::illegal; ++t)
-    if (host_[static_cast<std::size_t>(t)] == t && !s_.places[static_cast<std::size_t>(t)].inlined) nest_of(t);
+    if (!behind_[static_cast<std::size_t>(t)] && host_[static_cast<std::size_t>(t)] == t && !s_.places[static_cast<std::size_t>(t)].inlined) nest_of(t);
 }
 
 }  // namespace detail

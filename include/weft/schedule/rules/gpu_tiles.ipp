@@ -121,7 +121,8 @@ WEFT_DECL void gpu_plan::fill_shared(shared_copy const& c, int at, std::int64_t 
 }
 /// Blocks of tiles, in which 16 terms at a time come to shared memory. A thread's rows and columns are groups of 4, those of its
 /// neighbours between them: so threads side by side read shared memory side by side.
-WEFT_DECL void gpu_plan::product(int stage, reused_axes const& axes) {
+/// True: the tiles are whole.
+WEFT_DECL bool gpu_plan::product(int stage, reused_axes const& axes) {
   rule_view const before = view();
   stage_info const of = before.stage(stage);
   std::int64_t const m = before.extent(stage, axes.rows), n = before.extent(stage, axes.columns);
@@ -194,6 +195,7 @@ WEFT_DECL void gpu_plan::product(int stage, reused_axes const& axes) {
   bind(column[2], thread_axis::thread_x);
   grid(blocks);
   for (shared_copy const& c : copies) fill_shared(c, outer.back(), across, down);
+  return m % t.rows == 0 && n % t.columns == 0;
 }
 
 }  // namespace detail

@@ -14,20 +14,24 @@ struct reverse_compute_inline_rule {
     if (is_scheduled(n, s.stage))
       return illegal(diagnosis::the_stage_was_scheduled_already__this_step_comes_before_all_others_on_it);
     int const read = only_stage_read(n, s.stage);
-    if (read < 0 || !detail::reads_own_element(n.computation(), s.stage, program::at(n.computation().stages, read)))
-      return illegal(diagnosis::the_stage_must_read_that_one_at_its_own_index_alone);
+    if (read < 0) return illegal(diagnosis::the_stage_must_read_that_one_at_its_own_index_alone);
     if (ruling const r = can_be_placed(n, read); r.v != verdict::legal) return r;
-    if (program::at(n.computation().stages, read).reduced > 0)
-      return illegal(diagnosis::a_reduction_cannot_be_inlined__use_compute_at);
     if (program::at(n.computation().stages, read).scanned >= 0)
       return illegal(diagnosis::a_scan_cannot_be_inlined__use_compute_at);
     if (!(program::at(n.places, read) == placement()))
       return illegal(diagnosis::the_stage_of_this_axis_is_inlined__it_has_no_loops);
+    if (program::at(n.computation().stages, read).reduced == 0) return {};
+    if (loop_of_sums(n, read) < 0)
+      return illegal(diagnosis::a_reduced_axis_runs_outside_of_this_one__no_element_is_complete_there);
+    for (std::int32_t l : n.order[static_cast<std::size_t>(read)])
+      if (n.at(l).by != nullptr && n.at(l).by->is_tile() && !n.at(l).by->has_places)
+        return illegal(diagnosis::this_matrix_unit_keeps_its_sums_to_itself__use_compute_at);
     return {};
   }
   static constexpr void perform(nest& n, step const& s) {
     int const read = only_stage_read(n, s.stage);
-    sequence<std::int32_t> const& order = n.order[static_cast<std::size_t>(read)];
+    sequence<std::int32_t> const order = n.order[static_cast<std::size_t>(read)];
+    if (program::at(n.computation().stages, read).reduced > 0) return behind(n, s.stage, read, order);
     if (!order.empty()) detail::take_loops(n, s.stage, order.back());
     for (placement& p : n.places) {
       if (p.loop >= 0 && n.at(p.loop).stage == read) p.loop = detail::same_loop(n, s.stage, p.loop);
@@ -37,17 +41,53 @@ struct reverse_compute_inline_rule {
   }
 
  private:
-  /// -1: none, or several.
+  /// The stage with loops that `stage` reads, itself or by inlined ones, at its own index alone. -1: none, or several.
   static constexpr int only_stage_read(nest const& n, int stage) {
-    program const& p = n.computation();
     int only = -1;
-    bool several = false;
+    return finds_only(n, stage, only, 0) ? only : -1;
+  }
+  static constexpr bool finds_only(nest const& n, int stage, int& only, int depth) {
+    program const& p = n.computation();
+    bool fine = depth < 64;
     detail::each_load(p, stage, [&](node const& x) {
       int const from = program::at(p.tensors, x.a).stage;
-      several = several || (from >= 0 && only >= 0 && from != only);
-      if (from >= 0) only = from;
+      if (from < 0 || !fine) return;
+      int found = from;
+      if (program::at(n.places, from).inlined && depth < 64) {
+        found = -1;
+        fine = finds_only(n, from, found, depth + 1);
+        if (found < 0) return;
+      }
+      fine = fine && (only < 0 || only == found) && detail::reads_own_element(p, stage, program::at(p.stages, from));
+      only = found;
     });
-    return several ? -1 : only;
+    return fine;
+  }
+  /// The innermost loop around all of the terms; -1: none.
+  static constexpr int loop_of_sums(nest const& n, int stage) {
+    int last = -1;
+    for (std::int32_t l : n.order[static_cast<std::size_t>(stage)]) {
+      if (n.at(l).reduced) break;
+      last = l;
+    }
+    return last;
+  }
+  /// `stage` in the loops around the terms of `read`, and behind these in copies of those inside.
+  static constexpr void behind(nest& n, int stage, int read, sequence<std::int32_t> const& order) {
+    int const around = loop_of_sums(n, read), place = detail::take_loops(n, stage, around);
+    sequence<std::int32_t> all;
+    for (std::int32_t l : order) {
+      if (n.at(l).reduced) continue;
+      std::int32_t const same = detail::same_loop(n, stage, l);
+      all.push_back(same);
+      if (n.at(l).kind == loop_kind::serial) continue;  // also of those taken
+      n.at(same).kind = n.at(l).kind;
+      n.at(same).threads = n.at(l).threads;
+    }
+    for (std::int32_t l : order)
+      if (!n.at(l).reduced && n.at(l).by != nullptr && n.at(l).by->is_tile()) n.at(detail::same_loop(n, stage, l)).by = n.at(l).by;
+    n.order[static_cast<std::size_t>(stage)] = all;
+    n.places[static_cast<std::size_t>(read)] = {false, place};
   }
 };
 
@@ -62,12 +102,19 @@ struct reverse_compute_inline_step {
   ///     for i:
   ///       C[i] = g(P[i])
   ///
-  /// Same as compute_inline for that stage, and its steps for this one.
+  /// Same as compute_inline for that stage, and its steps for this one. Of a reduction, the stage is computed behind its terms, in
+  /// loops like those inside: reverse_compute_at the innermost axis around all reduced ones, and the same cuts and marks. On a GPU
+  /// each thread then has the sums that it goes on with, and they stay in its registers; so they do of a matrix unit that says where
+  /// its sums are (mma, not wmma).
   ///
-  /// Needs   `stage` reads one stage, at its own index alone; that one has no reduction, no scan and is no output; no step
-  ///         before it names an axis of `stage`
+  ///     for jo: for k: for ji: P[j] += A[k, j]   ->   for jo:
+  ///     for j: C[j] = g(P[j])                           for k: for ji: P[j] += A[k, j]
+  ///                                                     for ji: C[j] = g(P[j])
+  ///
+  /// Needs   `stage` reads one stage, itself or by inlined ones, at its own index alone; that one has no scan, is no output, and
+  ///         of a reduction an axis stands around all reduced ones; no step before it names an axis of `stage`
   /// Keeps   each element is computed by the same operations, in its type
-  /// Cost    where others read that stage too, its elements are computed there again
+  /// Cost    where others read that stage too, its elements are computed there again; of a reduction, those are refused
   /// Source  Feng et al. (TensorIR), ASPLOS 2023, section 3.2
   template <class Stage>
   constexpr void reverse_compute_inline(Stage const& stage) {

@@ -1,0 +1,126 @@
+// Products by mma.sync and ldmatrix: each by the interpreter, its text on the host, and NVRTC.
+#include "prepared.hpp"
+#include "products_mma.hpp"
+
+#include "weft/codegen/cuda/api.hpp"
+#include "weft/ir/parse.hpp"
+
+using namespace weft;
+using namespace weft_test;
+
+namespace {
+prepared_kernels& prepared() {
+  static prepared_kernels all(mma_products());
+  return all;
+}
+}  // namespace
+
+TEST_CASE("mma: all products have text") {
+  for (std::size_t i = 0; i < prepared().kernels.size(); ++i) {
+    INFO(prepared().kernels[i].name);
+    CHECK(prepared().trials[i]->fault == "");
+  }
+}
+TEST_CASE("mma: what becomes of single sums is computed where they are") {
+  gpu_kernel k = layer_of_halves<f16, f16>(128, 128, 64);
+  mma_tiles const tiles{};
+  k.steps = tiles.steps("S") + tiles.copies(8, "S") + "out: reverse_compute_inline()\n";
+  gpu_trial const t(k, {}, gpu_trial::text_only);
+  REQUIRE(t.fault == "");
+  std::string const& text = t.module.text;
+  CHECK(t.module.kernels.size() == 1);
+  CHECK(text.find("float* const S ") == std::string::npos);  // no memory between
+  CHECK(t.module.kernels[0].shared_bytes == 64 * 40 * 2 + 32 * 72 * 2);
+  CHECK(count_of(text, "*(weft_f16x2*)&out[") == 4);  // of each of 2 x 2 tiles
+  CHECK(count_of(text, "__syncthreads();") == 2);
+}
+TEST_CASE("mma: sums of wmma keep to themselves: the step is refused, with a way out") {
+  gpu_kernel k = layer_of_halves<f16, f16>(64, 64, 32);
+  mma_tiles const tiles{.unit = "wmma_f16"};
+  k.steps = tiles.steps("S") + "out: reverse_compute_inline()\n";
+  std::string const fault = gpu_trial(k, {}, gpu_trial::text_only).fault;
+  CHECK(fault.find("where this matrix unit has its sums is not known") != std::string::npos);
+  CHECK(fault.find("  try   an intrinsic of mma, or compute_at a loop around the warps") != std::string::npos);
+}
+TEST_CASE("mma: rows in shared memory that do not begin at multiples of 16 bytes are refused, with the padding that would do") {
+  gpu_kernel k = wide_product<f16, float>(64, 64, 32);
+  mma_tiles const tiles{};
+  k.steps = tiles.steps() + tiles.copies(8, "C", 4);
+  std::string const fault = gpu_trial(k, {}, gpu_trial::text_only).fault;
+  CHECK(fault.find("tensorize: the left operand is A_copy, whose rows must begin at multiples of 16 bytes: they are 36 elements apart") == 0);
+  CHECK(fault.find("storage_align(copy, 0, 16, 8)") != std::string::npos);
+}
+TEST_CASE("mma: ldmatrix meets no bank twice where rows are an odd number of 16 bytes apart, and is told where they are not") {
+  if (!cuda_on_host::available()) {
+    MESSAGE("[skip] neither $CXX nor c++ runs here");
+    return;
+  }
+  mma_tiles const tiles{};
+  for (int pad : {8, 0}) {
+    gpu_kernel k = wide_product<f16, float>(64, 64, 64);
+    k.steps = tiles.steps() + tiles.copies(8, "C", pad);
+    gpu_trial t(k);
+    REQUIRE(t.fault == "");
+    cuda_on_host const host(t.module.text, "1");
+    REQUIRE_MESSAGE(host.loaded(), host.messages);
+    CHECK(t.on_host(host, 0) == "");
+    auto const counts = reinterpret_cast<unsigned long long const* (*)()>(host.symbol("shim_ldmatrix_counts"));
+    REQUIRE((counts != nullptr));
+    CHECK(counts()[0] == 4 * 4 * (2 + 2) * 4);  // matrices of 4 warps, 4 steps of 16 terms, 2 + 2 loads
+    CHECK(counts()[1] == (pad == 0 ? counts()[0] : 0));
+  }
+}
+// Of an element of A, B or C the lane, register and place in it, as tables of the PTX manual have it ("Matrix Fragments for mma.m16n8k16
+// with floating point type"): what the texts compute is compared with it through products of matrices with a single one.
+TEST_CASE("mma: each element of the operands comes to the sum that it belongs to") {
+  if (!cuda_on_host::available()) {
+    MESSAGE("[skip] neither $CXX nor c++ runs here");
+    return;
+  }
+  mma_tiles const tiles{.rows = 16, .columns = 16, .deep = 16, .warp_rows = 16, .warp_columns = 16};
+  gpu_kernel k = wide_product<f16, float>(16, 16, 16);
+  k.steps = tiles.steps() + tiles.copies(8);
+  dense a{dtype::f16, {16, 16}, {}}, b = a;  // A[i, l] = 1 + 16 i + l, B[l, j] = (l == j)
+  for (int i = 0; i < 16; ++i)
+    for (int l = 0; l < 16; ++l) a.bits.push_back(to_bits(f16(static_cast<float>(1 + 16 * i + l)))), b.bits.push_back(to_bits(f16(l == i ? 1.0f : 0.0f)));
+  for (bool turned : {false, true}) {
+    k.given = {turned ? b : a, turned ? a : b};
+    gpu_trial t(k);
+    REQUIRE(t.fault == "");
+    cuda_on_host const host(t.module.text, "1");
+    REQUIRE_MESSAGE(host.loaded(), host.messages);
+    CHECK(t.on_host(host, 0) == "");
+  }
+}
+TEST_CASE("mma: the interpreter finds no race and no read of nothing, and the results are right") {
+  prepared().check_interpreted({1, 2});
+}
+TEST_CASE("mma: without any one of its barriers a kernel has a race") {
+  auto const barriers = prepared().count_barriers();
+  CHECK(barriers.all > 10);
+  CHECK(barriers.needed == barriers.all);
+}
+TEST_CASE("mma: the text on the host computes the same, each lane with its own elements") {
+  prepared().check_on_host({0, 1, 77}, [](cuda_on_host const& host) {
+    auto const counts = reinterpret_cast<unsigned const* (*)()>(host.symbol("shim_tile_counts"));
+    REQUIRE((counts != nullptr));
+    CHECK(counts()[0] > 0);
+    for (unsigned t = 0; t < 1024; ++t) CHECK(counts()[t] == counts()[t / 32 * 32]);
+  });
+}
+TEST_CASE("mma: NVRTC compiles all, without spills or arrays in local memory") {
+  if (find_nvrtc() == nullptr) {
+    MESSAGE("[skip] no NVRTC on this machine");
+    return;
+  }
+  for (char const* architecture : {"sm_80", "sm_89", "sm_90a", "sm_120"}) {
+    INFO(architecture);
+    cuda_binary const r = compile_cuda(prepared().text, architecture, {"--ptxas-options=-v"});
+    CHECK(r.cubin.size() > 4);
+    CHECK(r.log.find("warning") == std::string::npos);
+    CHECK(r.ptx.find(".local") == std::string::npos);
+    CHECK(count_of(r.log, "0 bytes stack frame, 0 bytes spill stores, 0 bytes spill loads") >= prepared().kernels.size());
+    CHECK(count_of(r.ptx, "mma.sync.aligned.m16n8k") >= 2 * prepared().kernels.size());
+    CHECK(count_of(r.ptx, "ldmatrix.sync") > prepared().kernels.size());
+  }
+}
