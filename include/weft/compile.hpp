@@ -26,8 +26,15 @@ struct options {
   bool perf = false;     // WEFT_PERF=1: its functions are listed for `perf`
   bool plain = false;    // WEFT_PLAIN=1: where no schedule is given, the plain nest in place of one by rule
   bool bitwise = false;  // WEFT_BITWISE=1: a schedule by rule takes the terms of no reduction in another order
-  /// All alike.
-  constexpr bool operator==(options const&) const = default;
+  /// WEFT_BACKGROUND=1: a first call runs simple code, and does not wait for the fast one (weft/shapes.hpp).
+  bool background = false;
+  /// WEFT_EXACT_SHAPES: after code for so many shapes of its arguments a kernel gets code for many (weft/shapes.hpp); 0: from the
+  /// first call on. -1: as the variable says, or 8.
+  std::int32_t exact_shapes = -1;
+  /// Whether the same code is wanted.
+  constexpr bool operator==(options const& o) const {
+    return checked == o.checked && debug == o.debug && perf == o.perf && plain == o.plain && bitwise == o.bitwise;
+  }
   /// Whether one is asked for that needs debug.hpp.
   constexpr bool any() const { return checked || debug || perf; }
 };
@@ -132,6 +139,8 @@ known_intrinsics instructions_by_rule();
 #endif
 /// What the how-lambda does with these choices of knob values, for `expanded`, the program of the request.
 schedule schedule_with(compile_request const& r, program const& expanded, sequence<std::int32_t> const& choices);
+/// Whether a tuner has kept knob values for just these arguments on this machine.
+bool is_tuned_exactly(compile_request const& r);
 /// Why a schedule can become no code for a CPU; empty: it can, perhaps with spilled registers.
 std::string why_not(compile_request const& r, schedule const& s);
 /// With the request's own program in it, which outlives the expanded one; as make_loops wants it.

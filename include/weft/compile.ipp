@@ -193,8 +193,15 @@ inline rule_input rule_input_of(compile_request const& r) {
   in.strides.resize(p.tensors.size());
   in.constant.resize(p.tensors.size(), false);
   std::size_t next = 0;
+  bool open = false, guessed = true;
+  in.likely.resize(p.tensors.size());
   auto const one = [&](int tensor) {
     argument_layout const& a = r.layout->arguments[next++];
+    for (std::int64_t e : a.extents) {
+      std::int64_t const likely = e < -1 ? r.layout->range_of(e).likely : e;
+      open = open || e < -1, guessed = guessed && (e >= -1 || likely > 0);
+      in.likely[static_cast<std::size_t>(tensor)].push_back(likely);
+    }
     if (!a.packed) in.strides[static_cast<std::size_t>(tensor)] = a.strides;
     in.constant[static_cast<std::size_t>(tensor)] = a.constant;
   };
@@ -205,6 +212,7 @@ inline rule_input rule_input_of(compile_request const& r) {
       in.in_place = in.in_place || r.layout->arguments[i].alias_class == r.layout->arguments[next].alias_class;
     one(tensor);
   }
+  if (!open || !guessed) in.likely.clear();
   return in;
 }
 }  // namespace detail
@@ -224,6 +232,13 @@ WEFT_DECL schedule detail::schedule_with(compile_request const& r, program const
   if (r.how != nullptr) r.how(r.context, s);
   else if (r.by_rule) schedule_by_rule(s, rule_input_of(r));
   return s;
+}
+WEFT_DECL bool detail::is_tuned_exactly(compile_request const& r) {
+  if (r.how == nullptr) return false;
+  program const expanded = expand(*r.what, r.machine->fma);
+  schedule const first = schedule_with(r, expanded, {});
+  cache::tuned best;
+  return !first.knobs.empty() && cache::find_tuned(cache::task_key(r.name, *r.what, first, *r.layout, *r.machine), best);
 }
 WEFT_DECL std::string detail::why_not(compile_request const& r, schedule const& s) {
   std::string problem = s.state == verdict::illegal ? explain(s, r.name) : written_out_too_often(s);

@@ -113,6 +113,7 @@
 #include "weft/schedule/rules/rules.ipp"
 #include "weft/schedule/rules/strips.ipp"
 #include "weft/schedule/rules/view.ipp"
+#include "weft/shapes.ipp"
 #include "weft/tune/buffers.ipp"
 #include "weft/tune/loop_features.ipp"
 #include "weft/tune/measure.ipp"

@@ -553,6 +553,12 @@ struct kernel_t {
     return use(face<types, A...>(&lambdas), arguments, types::inputs + types::outputs);
   }
 
+  /// What has been compiled for calls with arguments of these types: for weft::forms.
+  template <class... A>
+  static kernel_table const& compiled_forms(A const&...) {
+    return table_of<call_check<A...>::given == 0, A...>();
+  }
+
   template <class... A>
   using types_for = detail::call_types<
       What, How, typename detail::inputs_among<boost::hana::tuple<>, std::remove_cvref_t<A>...>::type>;
@@ -601,12 +607,16 @@ struct kernel_t {
     }
   }
   template <bool LeftOut, class... A>
+  static kernel_table& table_of() {
+    static constinit kernel_table table{nullptr, {}, [] { static dropped_at_unload const forms{table}; }};
+    return table;
+  }
+  template <bool LeftOut, class... A>
   ready_kernel const& find(argument* arguments, A const&... a) const {
     using types = types_for<A...>;
     fill<types, LeftOut>(arguments, a...);
-    static constinit kernel_table table{nullptr, {}, [] { static dropped_at_unload const forms{table}; }};
     typename types::pair const lambdas{what, how};
-    return find_or_compile(table, face<types, A...>(&lambdas), arguments, types::inputs + types::outputs);
+    return find_or_compile(table_of<LeftOut, A...>(), face<types, A...>(&lambdas), arguments, types::inputs + types::outputs);
   }
   template <class T, int Rank>
   static void attach(tensor<T, Rank>& made, argument const* bound, argument* out) {

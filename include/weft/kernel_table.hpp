@@ -51,6 +51,7 @@ struct ready_kernel {
   compiled_kernel code;
   sequence<extern_call> functions;  // launch::functions
   bool nothing_to_do = false;  // an empty output
+  bool is_interim = false;     // until better code is there (shapes.hpp)
   std::string name;
   std::uint64_t number = 0;           // of no other form in this process, ever
   open_sizes const* open = nullptr;   // owned
@@ -73,6 +74,8 @@ struct kernel_table {
   void (*own)() = nullptr;
   kernel_table* next = nullptr;  // of all that have made a form
   bool listed = false;
+  bool only_exact = false;          // code for many shapes cannot be made
+  ready_kernel* general = nullptr;  // those for many shapes (shapes.hpp), looked at behind all others
   void drop();
 };
 struct dropped_at_unload {
@@ -90,6 +93,14 @@ struct dropped_at_unload {
 ///         is made once more
 /// Cost    a hit compares the extents and strides
 ready_kernel const& find_or_compile(kernel_table& table, kernel_face const& face, argument* arguments, int count);
+
+/// What calls of many shapes, and calls that do not wait for their code, need; most programs do without.
+struct shape_services {
+  /// Finishes `made` as a form for more than this call's shape. False: it is to be one for this shape.
+  bool (*generalise)(kernel_table& table, kernel_face const& face, ready_kernel& made, call_layout const& numbers);
+};
+/// Of shapes.hpp, and null without it.
+[[gnu::weak]] extern shape_services const linked_shapes;
 
 /// Whether `k` was made for such arguments.
 bool fits(ready_kernel const& k, argument const* arguments, int count);
@@ -111,6 +122,10 @@ void supersede(bool (*stale)(void const* context, ready_kernel const& k), void c
 namespace detail {
 /// What kernels ask of this process: its threads.
 services const& host_services();
+/// The request for a form of `face`.
+compile_request request_of(kernel_face const& face, program const& what, call_layout const& layout);
+/// Whether two forms of one kernel are of the same program and steps.
+bool same_lambdas(ready_kernel const& a, ready_kernel const& b);
 }
 
 /// Which schedule a call would take if it were the first one now, and why, in a sentence (make_schedule). Nothing is compiled or
