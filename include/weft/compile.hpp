@@ -161,6 +161,20 @@ ir::function make_loops(ir::arena& m, compile_request const& r, schedule const& 
 /// Cost    3 to 12 ms; from disk 0.1
 compiled_kernel compile(compile_request const& r);
 
+/// The parts of `compile`, for who does the last one later, or on another thread: the schedule and the key, for which the lambdas
+/// run; what is on disk; the code. The request, and what it points to, must be there for all of them.
+struct compile_plan {
+  options wanted;
+  schedule how;
+  std::string key;
+  double schedule_ms = 0;
+};
+compile_plan plan_of(compile_request const& r);
+/// False: it is not there.
+bool load_planned(compile_request const& r, compile_plan const& plan, compiled_kernel& k);
+/// `quick`: in a third of the time, and not kept on disk; the code takes two to five times as long.
+void make_planned(compile_request const& r, compile_plan const& plan, compiled_kernel& k, bool quick = false);
+
 /// How often `compile` made code in this process, or tried to, because it was not on disk; for tests and for whoever
 /// wonders why a call was slow.
 std::uint64_t compilations();

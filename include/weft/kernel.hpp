@@ -480,7 +480,7 @@ struct kernel_t {
     static_assert(call_check<A...>::given == types::outputs,
                   "weft: prepare takes a weft::out(...) for each output");
     argument arguments[types::inputs + types::outputs];
-    return prepared_kernel<types::inputs, types::outputs>(find<false>(arguments, a...));
+    return prepared_kernel<types::inputs, types::outputs>(find<false, true>(arguments, a...));
   }
 
   /// The same kernel compiled for another target, of which it keeps a copy: `.on(weft::x86_64_avx2())`.
@@ -594,7 +594,6 @@ struct kernel_t {
             Types::digest(),
             machine,
             detail::open_call<detail::has_open<A...>, A...>::make,
-
             wanted};
   }
   template <class Types, bool LeftOut, class... A>
@@ -611,12 +610,14 @@ struct kernel_t {
     static constinit kernel_table table{nullptr, {}, [] { static dropped_at_unload const forms{table}; }};
     return table;
   }
-  template <bool LeftOut, class... A>
+  template <bool LeftOut, bool Waits = false, class... A>
   ready_kernel const& find(argument* arguments, A const&... a) const {
     using types = types_for<A...>;
     fill<types, LeftOut>(arguments, a...);
     typename types::pair const lambdas{what, how};
-    return find_or_compile(table_of<LeftOut, A...>(), face<types, A...>(&lambdas), arguments, types::inputs + types::outputs);
+    kernel_face asked = face<types, A...>(&lambdas);
+    asked.waits = Waits;
+    return find_or_compile(table_of<LeftOut, A...>(), asked, arguments, types::inputs + types::outputs);
   }
   template <class T, int Rank>
   static void attach(tensor<T, Rank>& made, argument const* bound, argument* out) {

@@ -37,6 +37,13 @@ struct kernel_face {
   open_sizes* (*open)(program const& what, std::string_view name, argument const* arguments, int count,
                       call_layout const& numbers) = nullptr;
   options wanted{};
+  bool waits = false;  // for the best code: no interim form will do
+};
+
+/// What will take the place of an interim form (shapes.hpp).
+class later_code {
+ public:
+  virtual ~later_code() = default;
 };
 
 /// One compiled form: for these extents (those that are not open), strides, shared memory, target, and (when the lambdas
@@ -44,23 +51,23 @@ struct kernel_face {
 struct ready_kernel {
   sequence<argument> arguments;  // as bound: inputs, then outputs
   std::uint64_t shared = 0;
-  target const* machine = nullptr;  // as the face's
+  mutable target const* machine = nullptr;  // as the face's
   options wanted;            // by the kernel; the environment's are in the code
   program what;
   trace steps;  // with captures: what the how-lambda does with each knob's first value
   compiled_kernel code;
   sequence<extern_call> functions;  // launch::functions
   bool nothing_to_do = false;  // an empty output
-  bool is_interim = false;     // until better code is there (shapes.hpp)
   std::string name;
   std::uint64_t number = 0;           // of no other form in this process, ever
   open_sizes const* open = nullptr;   // owned
+  later_code* later = nullptr;        // owned; not null: an interim form
   mutable void* workspace = nullptr;  // taken by the call that uses it
   ready_kernel* next = nullptr;
   ready_kernel() = default;
   ready_kernel(ready_kernel const&) = delete;
   ready_kernel& operator=(ready_kernel const&) = delete;
-  ~ready_kernel() { delete open; }
+  ~ready_kernel() { delete open, delete later; }
 };
 
 /// All compiled forms of a kernel for one list of argument types. Zero-initialised, so it costs nothing before main.
@@ -96,11 +103,26 @@ ready_kernel const& find_or_compile(kernel_table& table, kernel_face const& face
 
 /// What calls of many shapes, and calls that do not wait for their code, need; most programs do without.
 struct shape_services {
-  /// Finishes `made` as a form for more than this call's shape. False: it is to be one for this shape.
-  bool (*generalise)(kernel_table& table, kernel_face const& face, ready_kernel& made, call_layout const& numbers);
+  /// Makes the code of `made`, a form for more than this call's shape, or an interim form in its place. False: `made` is to be
+  /// one for this shape.
+  bool (*generalise)(kernel_table& table, kernel_face const& face, ready_kernel*& made, call_layout const& numbers);
+  /// Makes an interim form in place of `made`, which has the open sizes of its own, or finds its code on disk. False: neither
+  /// is wanted.
+  bool (*postpone)(kernel_table& table, kernel_face const& face, ready_kernel*& made, call_layout const& layout);
+  /// Begins to make the code that `k`, an interim form, waits for.
+  void (*begin)(ready_kernel const& k);
+  /// What a call that finds `k`, an interim form, is to run: the code that it waited for, `k` itself, or null where that failed
+  /// in a way that was told.
+  ready_kernel const& (*settled)(kernel_face const& face, ready_kernel const& k);
+  /// Makes no more code for `table`, whose library goes.
+  void (*forget)(kernel_table& table);
 };
 /// Of shapes.hpp, and null without it.
 [[gnu::weak]] extern shape_services const linked_shapes;
+inline shape_services const* find_shapes() {
+  shape_services const* const there = &linked_shapes;
+  return there;
+}
 
 /// Whether `k` was made for such arguments.
 bool fits(ready_kernel const& k, argument const* arguments, int count);
@@ -124,6 +146,10 @@ namespace detail {
 services const& host_services();
 /// The request for a form of `face`.
 compile_request request_of(kernel_face const& face, program const& what, call_layout const& layout);
+/// A number for a form that no other one has.
+std::uint64_t next_number();
+/// Has no further call find the form.
+void give_up(ready_kernel const& k);
 /// Whether two forms of one kernel are of the same program and steps.
 bool same_lambdas(ready_kernel const& a, ready_kernel const& b);
 }

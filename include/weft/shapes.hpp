@@ -20,6 +20,7 @@
 // sizes, or was tuned for this shape, checked code, and calls whose types name their open sizes (weft/dim.hpp).
 #pragma once
 
+#include "weft/background.hpp"
 #include "weft/kernel.hpp"
 
 namespace weft::inline WEFT_ABI {

@@ -17,7 +17,7 @@ class shape_ranges {
  public:
   shape_ranges(kernel_table const& table, ready_kernel const& made) : made_(made) {
     each(table.first, [&](ready_kernel const& k) {
-      if (k.open == nullptr && !k.nothing_to_do && !k.is_interim) seen_.push_back(&k);
+      if (k.open == nullptr && !k.nothing_to_do && k.later == nullptr) seen_.push_back(&k);
     });
     each(table.general, [&](ready_kernel const& k) { general_.push_back(&k); });
   }
@@ -97,7 +97,7 @@ class shape_ranges {
       open_range made{name, 2, range_ends[0]};
       for (std::size_t e = 1; size > made.high; ++e) made.low = made.high + 1, made.high = range_ends[e];
       made.likely = made.high <= range_ends[0] ? made.high : size;
-      made.shift = 6;
+      made.shift = made.high >= 1024 ? 6 : made.high >= 128 ? 4 : 0;  // eight multiples at least
       ranges.push_back(made);
       r = &ranges.back();
     }
@@ -164,7 +164,8 @@ inline std::string form_text(ready_kernel const& k) {
   return text;
 }
 
-inline bool made_general(kernel_table& table, kernel_face const& face, ready_kernel& made, call_layout const& numbers) {
+inline bool made_general(kernel_table& table, kernel_face const& face, ready_kernel*& form, call_layout const& numbers) {
+  ready_kernel& made = *form;
   if (table.only_exact || made.wanted.checked || environment_switch("WEFT_CHECKED")) return false;
   int const limit = face.wanted.exact_shapes >= 0 ? face.wanted.exact_shapes
                                                   : environment_number("WEFT_EXACT_SHAPES", 0, 1 << 30, WEFT_HAS_EXCEPTIONS ? 8 : 1 << 30);
@@ -192,7 +193,8 @@ inline bool made_general(kernel_table& table, kernel_face const& face, ready_ker
 #endif
     made.open = open_form(what, face.name, made.arguments.data(), count, layout, names);
     if (made.open == nullptr) return false;
-    made.code = compile(request_of(face, what, made.open->layout));
+    if (is_postponed(face)) make_or_postpone(table, face, form, what, made.open->layout, numbers);
+    else made.code = compile(request_of(face, what, made.open->layout));
 #if WEFT_HAS_EXCEPTIONS
   } catch (schedule_error const&) {
     delete made.open;
@@ -213,7 +215,7 @@ WEFT_DECL std::string detail::forms_text(kernel_table const& table) {
     std::string lines;
     int count = 0;
     for (ready_kernel const* k = __atomic_load_n(many ? &table.general : &table.first, __ATOMIC_ACQUIRE); k != nullptr; k = k->next) {
-      lines = joined({"  ", form_text(*k), k->is_interim ? " (until better code is there)" : "", "\n", lines});
+      lines = joined({"  ", form_text(*k), k->later != nullptr ? " (until better code is there)" : "", "\n", lines});
       ++count;
     }
     if (count > 0) text += joined({std::to_string(count), many ? " for many shapes:\n" : " for one shape each:\n", lines});
@@ -221,6 +223,14 @@ WEFT_DECL std::string detail::forms_text(kernel_table const& table) {
   return text;
 }
 
-shape_services const linked_shapes{detail::made_general};
+namespace detail {
+inline bool postponed(kernel_table& table, kernel_face const& face, ready_kernel*& made, call_layout const& layout) {
+  if (!is_postponed(face)) return false;
+  make_or_postpone(table, face, made, made->what, layout, layout);
+  return true;
+}
+}  // namespace detail
+
+shape_services const linked_shapes{detail::made_general, detail::postponed, detail::begin_later, detail::settled, detail::forget_later};
 
 }  // namespace weft::inline WEFT_ABI
