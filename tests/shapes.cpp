@@ -162,8 +162,8 @@ TEST_CASE("one axis that walks two arguments keeps them equal, and what is wrong
   for (std::int64_t n : {10, 11, 12}) add(view(x.data(), n), view(x.data(), n), out(z.data(), n));
   CHECK_THROWS_WITH_AS(add(view(x.data(), 12), view(x.data(), 13), out(z.data(), 12)),
                        "add: B.extent(0) = 13 and A.extent(0) = 12 must be equal: one axis walks both", weft::argument_error);
-  auto const window = weft::kernel<"window">([](auto x, auto w) {
-    return compute<"y">(x.extent(0) - w.extent(0) + 1, [=](auto i) { return sum(w.extent(0), [=](auto k) { return x(i + k) * w(k); }); });
+  auto const window = weft::kernel<"window">([](auto a, auto w) {
+    return compute<"y">(a.extent(0) - w.extent(0) + 1, [=](auto i) { return sum(w.extent(0), [=](auto k) { return a(i + k) * w(k); }); });
   }).with({.exact_shapes = 1});
   std::vector<float> y(64);
   for (std::int64_t n : {10, 20, 30})
@@ -172,15 +172,15 @@ TEST_CASE("one axis that walks two arguments keeps them equal, and what is wrong
 }
 TEST_CASE("outputs that are left out, captured values, strides, and a prepared kernel of open sizes") {
   for (float const factor : {2.0f, 3.0f}) {
-    auto const scaled = weft::kernel<"scaled">([factor](auto a) {
-      return compute<"y">(a.extent(0), a.extent(1), [=](auto i, auto j) { return a(i, j) * factor; });
+    auto const scaled = weft::kernel<"scaled">([factor](auto x) {
+      return compute<"y">(x.extent(0), x.extent(1), [=](auto i, auto j) { return x(i, j) * factor; });
     }).with({.exact_shapes = 2});
     for (std::int64_t n : {3, 4, 5, 6, 7}) {
-      std::vector<float> const x = numbers(n * 20);
-      auto const made = scaled(view(x, n, 10).strided(20, 1));
+      std::vector<float> const a = numbers(n * 20);
+      auto const made = scaled(view(a.data(), n, 10).strided(20, 1));
       REQUIRE(made.extent(0) == n);
       for (std::int64_t i = 0; i < n; ++i)
-        for (std::int64_t j = 0; j < 10; ++j) CHECK(made(i, j) == factor * x[static_cast<std::size_t>(i * 20 + j)]);
+        for (std::int64_t j = 0; j < 10; ++j) CHECK(made(i, j) == factor * a[static_cast<std::size_t>(i * 20 + j)]);
     }
   }
   auto const add = weft::kernel<"add">(add_two).with({.exact_shapes = 0});

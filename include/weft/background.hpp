@@ -4,6 +4,13 @@
 #include "weft/kernel_table.hpp"
 
 namespace weft::inline WEFT_ABI {
+
+/// Waits until all code that calls did not wait for is there: before one measures, say. What other threads' calls begin meanwhile
+/// counts, too.
+///
+/// Threads  any
+void finish_background();
+
 namespace detail {
 
 /// Whether calls of this kernel do not wait, and this one is none that does.
@@ -15,6 +22,9 @@ bool is_postponed(kernel_face const& face);
 /// Errors   as `compile`
 void make_or_postpone(kernel_table& table, kernel_face const& face, ready_kernel*& made, program const& what, call_layout const& layout,
                       call_layout const& numbers);
+
+/// An interim form for the call of `made`, until `later` is there.
+ready_kernel* interim_form(kernel_face const& face, ready_kernel const& made, call_layout const& numbers, later_code& later);
 
 // As of shape_services.
 void begin_later(ready_kernel const& k);

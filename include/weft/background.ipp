@@ -19,13 +19,12 @@ class postponed_form final : public later_code {
   enum class state : std::int32_t { queued, running, done, failed };
 
   postponed_form(kernel_table& t, kernel_face const& face, ready_kernel* form, program const& what, call_layout const& layout)
-      : table(&t), made(form), what_(what), layout_(layout), request_(request_of(face, what_, layout_)), plan_(plan_of(request_)) {}
+      : later_code(form), table(&t), what_(what), layout_(layout), request_(request_of(face, what_, layout_)), plan_(plan_of(request_)) {}
   ~postponed_form() override {
     if (!published_) delete made;
   }
   bool is_on_disk() { return load_planned(request_, plan_, made->code); }
   void make(compiled_kernel& k, bool quick = false) const { make_planned(request_, plan_, k, quick); }
-  trace const& steps() const { return plan_.how.steps; }
   /// The code, and the form among those that calls find. In a fork_gate.
   void finish() {
     state now = state::done;
@@ -38,16 +37,18 @@ class postponed_form final : public later_code {
     } catch (...) {
       error = std::current_exception();
       now = state::failed;
+      if (made->open != nullptr) __atomic_store_n(&table->only_exact, true, __ATOMIC_RELAXED);
     }
 #endif
     __atomic_store_n(&is, now, __ATOMIC_RELEASE);
   }
+  bool is_done() const override { return __atomic_load_n(&is, __ATOMIC_ACQUIRE) == state::done; }
   /// `made` goes on without this.
   void let_go() { published_ = true; }
 
   kernel_table* table;
-  ready_kernel* made;
   state is = state::queued;
+  bool is_begun = false;
   std::uint32_t process = 0;  // background::process
   postponed_form* next = nullptr;
 #if WEFT_HAS_EXCEPTIONS
@@ -87,7 +88,7 @@ struct background_thread {
   }
   void add(postponed_form& form) {
     hold const locked(*this);
-    append(form);
+    if (!form.is_begun) append(form);
   }
   /// False: it is not waiting any more.
   bool take_out(postponed_form& form) {
@@ -108,6 +109,11 @@ struct background_thread {
       __atomic_store_n(&form.is, postponed_form::state::running, __ATOMIC_RELAXED);
     }
     form.finish();
+  }
+  /// Until nothing is to be made.
+  void finish_all() {
+    hold const locked(*this);
+    while (started && (first != nullptr || running != nullptr)) ::pthread_cond_wait(&changed, &lock);
   }
   void forget(kernel_table const& table) {
     hold const locked(*this);
@@ -138,6 +144,7 @@ struct background_thread {
   };
   void append(postponed_form& form) {
     __atomic_store_n(&form.process, process, __ATOMIC_RELAXED);
+    form.is_begun = true;
     form.next = nullptr;
     postponed_form** last = &first;
     while (*last != nullptr) last = &(*last)->next;
@@ -174,12 +181,12 @@ struct background_thread {
 
 inline void background_thread::start() {
   static int const registered = ::pthread_atfork(nullptr, nullptr, [] {
-    std::uint32_t const forks = background.process + 1;
+    std::uint32_t const number = background.process + 1;
     background.lock = PTHREAD_MUTEX_INITIALIZER;
     background.changed = PTHREAD_COND_INITIALIZER;
     background.first = background.running = nullptr;
     background.started = background.stopping = false;
-    __atomic_store_n(&background.process, forks, __ATOMIC_RELAXED);
+    __atomic_store_n(&background.process, number, __ATOMIC_RELAXED);
   });
   static struct joined_at_unload {
     ~joined_at_unload() {
@@ -206,14 +213,15 @@ inline double work_of(compile_request const& r) {
   for (int stage = 0; stage < static_cast<int>(expanded.stages.size()); ++stage) work += v.iterations(stage) * v.operations(stage);
   return work;
 }
-// Measured (Zen 4, LLVM 22, 2026-11-22), in ms, matmul 512^3: code as always 10.4, and 2.5 a call; made quickly 3.6, and 13.7 a call; the
-// plain nest made quickly 1.3, and a second a call. Softmax of 511 x 511: 13.6 and 0.13, 5.5 and 0.33, 2.1 and 1.5.
-inline constexpr double most_plain_work = 1e6, most_quick_work = 3e8;
+// Measured (Zen 4, LLVM 22, 2026-11-22), in ms, to make it and to run it, matmul 512^3: as always 10.4, 2.5; quickly 3.6, 13.7; the
+// plain nest quickly 1.3, about a second. Softmax of 512 x 512: 9.2, 0.10; 4.0, 0.38; 1.9, 1.5. Of the whole first call, by rule and in
+// the background: matmul 30^3 5.9, 1.7; 130^3 12.6, 5.5; 256^3 9.6, 7.3; 400^3 8.6, 10.9, so that it waits.
+inline constexpr double most_plain_work = 1e6, most_quick_work = 1e8;
 }  // namespace detail
 
 WEFT_DECL bool detail::is_postponed(kernel_face const& face) {
   bool const other = face.wanted.any() || environment_switch("WEFT_CHECKED") || environment_switch("WEFT_DEBUG");
-  return !face.waits && !other && (face.wanted.background || environment_switch("WEFT_BACKGROUND"));
+  return !face.waits && !other && !library_is_unloaded() && (face.wanted.background || environment_switch("WEFT_BACKGROUND"));
 }
 WEFT_DECL void detail::make_or_postpone(kernel_table& table, kernel_face const& face, ready_kernel*& made, program const& what,
                                         call_layout const& layout, call_layout const& numbers) {
@@ -228,30 +236,45 @@ WEFT_DECL void detail::make_or_postpone(kernel_table& table, kernel_face const& 
     }
   } drop{form, made};
   if (form->is_on_disk()) return;
-  compile_request exact = request_of(face, made->what, numbers);
-  double const work = work_of(exact);
   // Nothing is gained: such a call would take longer than to wait for good code, and to run that.
-  if (work > most_quick_work) return form->make(made->code);
-  auto* const interim = new ready_kernel;
-  struct interim_dropper {
-    ready_kernel* k;
-    ~interim_dropper() { delete k; }
-  } drop_interim{interim};
-  interim->arguments = made->arguments;
-  interim->shared = made->shared, interim->machine = made->machine, interim->wanted = made->wanted;
-  interim->what = made->what, interim->steps = made->steps;
-  interim->functions = made->functions;
-  interim->name = made->name;
-  interim->number = next_number();
-  trace const steps = made->open == nullptr ? form->steps() : plan_of(exact).how.steps;
-  if (work <= most_plain_work) exact.how = nullptr, exact.by_rule = false;
-  if (made->open == nullptr && work > most_plain_work) form->make(interim->code, true);
-  else make_planned(exact, plan_of(exact), interim->code, true);
-  interim->code.steps = steps;  // of the form for this shape, by which kernels with captures find it
-  interim->later = form;
-  drop_interim.k = nullptr;
+  if (work_of(request_of(face, made->what, numbers)) > most_quick_work) return form->make(made->code);
   drop.form = nullptr;
+  ++form->users;
+  struct user {
+    postponed_form* form;
+    ~user() {
+      if (--form->users == 0) form->let_go(), delete form;
+    }
+  } const using_it{form};
+  ready_kernel* const interim = interim_form(face, *made, numbers, *form);
   made = interim;
+}
+WEFT_DECL ready_kernel* detail::interim_form(kernel_face const& face, ready_kernel const& made, call_layout const& numbers, later_code& later) {
+  auto* interim = new ready_kernel;
+  struct dropper {
+    ready_kernel*& k;
+    ~dropper() { delete k; }
+  } const drop{interim};
+  interim->arguments = made.arguments;
+  interim->shared = made.shared, interim->machine = made.machine, interim->wanted = made.wanted;
+  interim->what = made.what, interim->steps = made.steps;
+  interim->functions = made.functions;
+  interim->name = made.name;
+  interim->number = next_number();
+  compile_request exact = request_of(face, made.what, numbers);
+  compile_plan plan = plan_of(exact);
+  trace const steps = plan.how.steps;
+  if (work_of(exact) <= most_plain_work) {
+    exact.how = nullptr, exact.by_rule = false;
+    plan = plan_of(exact);
+  }
+  make_planned(exact, plan, interim->code, true);
+  interim->code.steps = steps;  // of the form for this shape, by which kernels with captures find it
+  interim->later = &later;
+  __atomic_add_fetch(&later.users, 1, __ATOMIC_RELAXED);
+  ready_kernel* const result = interim;
+  interim = nullptr;
+  return result;
 }
 WEFT_DECL void detail::begin_later(ready_kernel const& k) { background.add(static_cast<postponed_form&>(*k.later)); }
 WEFT_DECL ready_kernel const& detail::settled(kernel_face const& face, ready_kernel const& k) {
@@ -270,11 +293,12 @@ WEFT_DECL ready_kernel const& detail::settled(kernel_face const& face, ready_ker
 #if WEFT_HAS_EXCEPTIONS
   if (now == state::failed) {
     give_up(k);  // the next call tries again
-    std::rethrow_exception(form.error);
+    if (form.made->open == nullptr) std::rethrow_exception(form.error);
   }
 #endif
   return k;
 }
+WEFT_DECL void finish_background() { detail::background.finish_all(); }
 WEFT_DECL void detail::forget_later(kernel_table& table) { background.forget(table); }
 
 }  // namespace weft::inline WEFT_ABI

@@ -40,10 +40,17 @@ struct kernel_face {
   bool waits = false;  // for the best code: no interim form will do
 };
 
-/// What will take the place of an interim form (shapes.hpp).
+struct ready_kernel;
+/// What will take the place of interim forms (shapes.hpp).
 class later_code {
  public:
+  explicit later_code(ready_kernel* form) : made(form) {}
+  later_code(later_code const&) = delete;
+  later_code& operator=(later_code const&) = delete;
   virtual ~later_code() = default;
+  virtual bool is_done() const = 0;
+  ready_kernel* made;
+  int users = 0;  // interim forms
 };
 
 /// One compiled form: for these extents (those that are not open), strides, shared memory, target, and (when the lambdas
@@ -61,13 +68,16 @@ struct ready_kernel {
   std::string name;
   std::uint64_t number = 0;           // of no other form in this process, ever
   open_sizes const* open = nullptr;   // owned
-  later_code* later = nullptr;        // owned; not null: an interim form
+  later_code* later = nullptr;        // not null: an interim form
   mutable void* workspace = nullptr;  // taken by the call that uses it
   ready_kernel* next = nullptr;
   ready_kernel() = default;
   ready_kernel(ready_kernel const&) = delete;
   ready_kernel& operator=(ready_kernel const&) = delete;
-  ~ready_kernel() { delete open, delete later; }
+  ~ready_kernel() {
+    delete open;
+    if (later != nullptr && --later->users == 0) delete later;
+  }
 };
 
 /// All compiled forms of a kernel for one list of argument types. Zero-initialised, so it costs nothing before main.

@@ -17,11 +17,19 @@ class shape_ranges {
  public:
   shape_ranges(kernel_table const& table, ready_kernel const& made) : made_(made) {
     each(table.first, [&](ready_kernel const& k) {
-      if (k.open == nullptr && !k.nothing_to_do && k.later == nullptr) seen_.push_back(&k);
+      if (k.open == nullptr && !k.nothing_to_do && (k.later == nullptr || !k.later->is_done())) seen_.push_back(&k);
     });
     each(table.general, [&](ready_kernel const& k) { general_.push_back(&k); });
   }
   int shapes() const { return static_cast<int>(seen_.size()); }
+  /// A form for many shapes, this one too, that is being made; or null.
+  later_code* awaited() const {
+    for (ready_kernel const* k : seen_)
+      if (k->later != nullptr && k->later->made->open != nullptr &&
+          k->later->made->open->fit(made_.arguments.data(), static_cast<int>(made_.arguments.size())))
+        return k->later;
+    return nullptr;
+  }
 
   /// The names of the extents that are to be open, and their ranges. False: there are none.
   bool find(program const& what, bool all, std::int64_t* names, sequence<open_range>& ranges) const {
@@ -166,11 +174,18 @@ inline std::string form_text(ready_kernel const& k) {
 
 inline bool made_general(kernel_table& table, kernel_face const& face, ready_kernel*& form, call_layout const& numbers) {
   ready_kernel& made = *form;
-  if (table.only_exact || made.wanted.checked || environment_switch("WEFT_CHECKED")) return false;
+  if (__atomic_load_n(&table.only_exact, __ATOMIC_RELAXED) || made.wanted.checked || environment_switch("WEFT_CHECKED")) return false;
   int const limit = face.wanted.exact_shapes >= 0 ? face.wanted.exact_shapes
                                                   : environment_number("WEFT_EXACT_SHAPES", 0, 1 << 30, WEFT_HAS_EXCEPTIONS ? 8 : 1 << 30);
   shape_ranges const shapes(table, made);
   if (shapes.shapes() < limit) return false;
+  if (is_postponed(face))
+    if (later_code* const later = shapes.awaited()) {
+      ready_kernel* const interim = interim_form(face, made, numbers, *later);
+      delete form;
+      form = interim;
+      return true;
+    }
   std::int64_t names[max_arguments * max_rank] = {};
   call_layout layout = numbers;
   if (!shapes.find(made.what, limit == 0, names, layout.ranges)) return false;
@@ -199,7 +214,7 @@ inline bool made_general(kernel_table& table, kernel_face const& face, ready_ker
   } catch (schedule_error const&) {
     delete made.open;
     made.open = nullptr;
-    table.only_exact = true;
+    __atomic_store_n(&table.only_exact, true, __ATOMIC_RELAXED);
     return false;
   }
 #endif
@@ -215,6 +230,7 @@ WEFT_DECL std::string detail::forms_text(kernel_table const& table) {
     std::string lines;
     int count = 0;
     for (ready_kernel const* k = __atomic_load_n(many ? &table.general : &table.first, __ATOMIC_ACQUIRE); k != nullptr; k = k->next) {
+      if (k->later != nullptr && k->later->is_done()) continue;
       lines = joined({"  ", form_text(*k), k->later != nullptr ? " (until better code is there)" : "", "\n", lines});
       ++count;
     }
