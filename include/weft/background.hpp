@@ -5,12 +5,6 @@
 
 namespace weft::inline WEFT_ABI {
 
-/// Waits until all code that calls did not wait for is there: before one measures, say. What other threads' calls begin meanwhile
-/// counts, too.
-///
-/// Threads  any
-void finish_background();
-
 namespace detail {
 
 /// Whether calls of this kernel do not wait, and this one is none that does.
@@ -30,6 +24,7 @@ ready_kernel* interim_form(kernel_face const& face, ready_kernel const& made, ca
 void begin_later(ready_kernel const& k);
 ready_kernel const& settled(kernel_face const& face, ready_kernel const& k);
 void forget_later(kernel_table& table);
+void finish_all_later();
 
 }  // namespace detail
 }  // namespace weft::inline WEFT_ABI

@@ -298,7 +298,7 @@ WEFT_DECL ready_kernel const& detail::settled(kernel_face const& face, ready_ker
 #endif
   return k;
 }
-WEFT_DECL void finish_background() { detail::background.finish_all(); }
+WEFT_DECL void detail::finish_all_later() { background.finish_all(); }
 WEFT_DECL void detail::forget_later(kernel_table& table) { background.forget(table); }
 
 }  // namespace weft::inline WEFT_ABI

@@ -169,10 +169,11 @@ struct compile_plan {
   std::string key;
   double schedule_ms = 0;
 };
+/// The first part. Errors: schedule_error; device_error for a target that cannot run here
 compile_plan plan_of(compile_request const& r);
-/// False: it is not there.
+/// The second: what is on disk. False: it is not there.
 bool load_planned(compile_request const& r, compile_plan const& plan, compiled_kernel& k);
-/// `quick`: in a third of the time, and not kept on disk; the code takes two to five times as long.
+/// The third. Errors: argument_error for an access out of bounds; device_error; internal_error. `quick`: in a third of the time, and not kept on disk; the code takes two to five times as long.
 void make_planned(compile_request const& r, compile_plan const& plan, compiled_kernel& k, bool quick = false);
 
 /// How often `compile` made code in this process, or tried to, because it was not on disk; for tests and for whoever

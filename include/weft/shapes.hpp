@@ -1,4 +1,4 @@
-// Calls of many shapes: code for ranges of sizes where a kernel has met several.
+// Calls of many shapes: code for ranges of sizes where a kernel has met several; and calls that do not wait for their code.
 //
 // Include it in one file of a header-only program, whichever, behind <weft/weft.hpp>. With weft::compiled it is always there.
 //
@@ -18,6 +18,9 @@
 //
 // What cannot be open goes on as before, each shape with code of its own: where the how-lambda's schedule is illegal for open
 // sizes, or was tuned for this shape, checked code, and calls whose types name their open sizes (weft/dim.hpp).
+//
+// `kernel.with({.background = true})`, WEFT_BACKGROUND=1: a call whose code is not there, nor on disk, runs simple code, while a thread
+// of weft's makes the good one, which later calls run. docs/shapes.md.
 #pragma once
 
 #include "weft/background.hpp"
@@ -35,6 +38,12 @@ template <class Kernel, class... A>
 std::string forms(Kernel const& kernel, A const&... a) {
   return detail::forms_text(kernel.compiled_forms(a...));
 }
+
+/// Waits until all code that calls did not wait for is there: before one measures, say. What calls of other threads begin meanwhile
+/// counts, too.
+///
+/// Threads  any
+inline void finish_background() { detail::finish_all_later(); }
 
 }  // namespace weft::inline WEFT_ABI
 

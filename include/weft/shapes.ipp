@@ -16,10 +16,10 @@ inline constexpr std::int64_t range_ends[] = {16, 128, 1024, std::int64_t(1) << 
 class shape_ranges {
  public:
   shape_ranges(kernel_table const& table, ready_kernel const& made) : made_(made) {
-    each(table.first, [&](ready_kernel const& k) {
+    each(__atomic_load_n(&table.first, __ATOMIC_ACQUIRE), [&](ready_kernel const& k) {
       if (k.open == nullptr && !k.nothing_to_do && (k.later == nullptr || !k.later->is_done())) seen_.push_back(&k);
     });
-    each(table.general, [&](ready_kernel const& k) { general_.push_back(&k); });
+    each(__atomic_load_n(&table.general, __ATOMIC_ACQUIRE), [&](ready_kernel const& k) { general_.push_back(&k); });
   }
   int shapes() const { return static_cast<int>(seen_.size()); }
   /// A form for many shapes, this one too, that is being made; or null.

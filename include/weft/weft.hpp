@@ -121,6 +121,7 @@ WEFT_COLD_END
 // #include "weft/dim.hpp"
 
 // Calls of many shapes, and calls that do not wait for their code.
+// #include "weft/background.hpp"
 // #include "weft/shapes.hpp"
 
 // weft::cuda(): kernels on a GPU.
