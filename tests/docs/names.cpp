@@ -333,7 +333,7 @@ TEST_CASE("docs/names: memory") {
   auto const many = scale.with({.background = true, .exact_shapes = 4});  // code for many after four; calls do not wait for it
   many(weft::view(x, 5), 2.0f, weft::out(y.data(), 5));
   weft::finish_background();
-  std::string const what_there_is = weft::forms(many, x, 2.0f, weft::out(y));
+  std::string const what_there_is = weft::forms(many, weft::view(x, 5), 2.0f, weft::out(y.data(), 5));
   CHECK(what_there_is.find("A 5, y 5") != std::string::npos);
 
   weft::tensor<float, 2> t(2, 3);  // zeros
