@@ -62,7 +62,7 @@ void count_no_leaks() { ::setenv("ASAN_OPTIONS", "detect_leaks=0", 1); }
 struct plugin {
   explicit plugin(std::string const& path, int mode = RTLD_LOCAL) : library(::dlopen(path.c_str(), RTLD_NOW | mode)) {
     REQUIRE_MESSAGE(library != nullptr, ::dlerror());
-    find("use_kernels", use), find("use_kernels_at_unload", use_later), find("made", made);
+    find("use_kernels", use), find("use_kernels_and_go", use_and_go), find("use_kernels_at_unload", use_later), find("made", made);
   }
   template <class F>
   void find(char const* name, F*& f) {
@@ -72,6 +72,7 @@ struct plugin {
   void close() { REQUIRE(::dlclose(library) == 0); }
   void* library;
   bool (*use)();
+  bool (*use_and_go)();
   void (*use_later)();
   int (*made)();
 };
@@ -219,6 +220,19 @@ TEST_CASE("a plugin that uses weft is loaded and unloaded a thousand times") {
 TEST_CASE("a plugin that compiles is unloaded, too") {
   count_no_leaks();
   CHECK(weft::test::run_case("child: a plugin comes and goes", "WEFT_TEST_CACHE", nullptr) == 0);
+}
+TEST_CASE("child: a plugin goes while its code is made" * doctest::skip()) {
+  for (int i = 0; i < 30; ++i) {
+    plugin p(WEFT_TEST_PLUGIN);
+    REQUIRE(p.use_and_go());
+    ::usleep(static_cast<unsigned>(i) * 500);
+    p.close();
+    CHECK(!is_there(WEFT_TEST_PLUGIN));
+  }
+}
+TEST_CASE("a plugin may be unloaded while its code is made") {
+  count_no_leaks();
+  CHECK(weft::test::run_case("child: a plugin goes while its code is made", "WEFT_CACHE", "off") == 0);
 }
 TEST_CASE("child: two plugins side by side" * doctest::skip()) {
   temporary_directory const t;

@@ -26,8 +26,15 @@ struct options {
   bool perf = false;     // WEFT_PERF=1: its functions are listed for `perf`
   bool plain = false;    // WEFT_PLAIN=1: where no schedule is given, the plain nest in place of one by rule
   bool bitwise = false;  // WEFT_BITWISE=1: a schedule by rule takes the terms of no reduction in another order
-  /// All alike.
-  constexpr bool operator==(options const&) const = default;
+  /// WEFT_BACKGROUND=1: a first call runs simple code, and does not wait for the fast one (weft/shapes.hpp).
+  bool background = false;
+  /// WEFT_EXACT_SHAPES: after code for so many shapes of its arguments a kernel gets code for many (weft/shapes.hpp); 0: from the
+  /// first call on. -1: as the variable says, or 8.
+  std::int32_t exact_shapes = -1;
+  /// Whether the same code is wanted.
+  constexpr bool operator==(options const& o) const {
+    return checked == o.checked && debug == o.debug && perf == o.perf && plain == o.plain && bitwise == o.bitwise;
+  }
   /// Whether one is asked for that needs debug.hpp.
   constexpr bool any() const { return checked || debug || perf; }
 };
@@ -132,6 +139,8 @@ known_intrinsics instructions_by_rule();
 #endif
 /// What the how-lambda does with these choices of knob values, for `expanded`, the program of the request.
 schedule schedule_with(compile_request const& r, program const& expanded, sequence<std::int32_t> const& choices);
+/// Whether a tuner has kept knob values for just these arguments on this machine.
+bool is_tuned_exactly(compile_request const& r);
 /// Why a schedule can become no code for a CPU; empty: it can, perhaps with spilled registers.
 std::string why_not(compile_request const& r, schedule const& s);
 /// With the request's own program in it, which outlives the expanded one; as make_loops wants it.
@@ -151,6 +160,21 @@ ir::function make_loops(ir::arena& m, compile_request const& r, schedule const& 
 /// Errors  as above; device_error without LLVM, or for a target that cannot run here; internal_error with the loop program when weft itself failed
 /// Cost    3 to 12 ms; from disk 0.1
 compiled_kernel compile(compile_request const& r);
+
+/// The parts of `compile`, for who does the last one later, or on another thread: the schedule and the key, for which the lambdas
+/// run; what is on disk; the code. The request, and what it points to, must be there for all of them.
+struct compile_plan {
+  options wanted;
+  schedule how;
+  std::string key;
+  double schedule_ms = 0;
+};
+/// The first part. Errors: schedule_error; device_error for a target that cannot run here
+compile_plan plan_of(compile_request const& r);
+/// The second: what is on disk. False: it is not there.
+bool load_planned(compile_request const& r, compile_plan const& plan, compiled_kernel& k);
+/// The third. Errors: argument_error for an access out of bounds; device_error; internal_error. `quick`: in a third of the time, and not kept on disk; the code takes two to five times as long.
+void make_planned(compile_request const& r, compile_plan const& plan, compiled_kernel& k, bool quick = false);
 
 /// How often `compile` made code in this process, or tried to, because it was not on disk; for tests and for whoever
 /// wonders why a call was slow.

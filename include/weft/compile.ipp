@@ -193,8 +193,15 @@ inline rule_input rule_input_of(compile_request const& r) {
   in.strides.resize(p.tensors.size());
   in.constant.resize(p.tensors.size(), false);
   std::size_t next = 0;
+  bool open = false, guessed = true;
+  in.likely.resize(p.tensors.size());
   auto const one = [&](int tensor) {
     argument_layout const& a = r.layout->arguments[next++];
+    for (std::int64_t e : a.extents) {
+      std::int64_t const likely = e < -1 ? r.layout->range_of(e).likely : e;
+      open = open || e < -1, guessed = guessed && (e >= -1 || likely > 0);
+      in.likely[static_cast<std::size_t>(tensor)].push_back(likely);
+    }
     if (!a.packed) in.strides[static_cast<std::size_t>(tensor)] = a.strides;
     in.constant[static_cast<std::size_t>(tensor)] = a.constant;
   };
@@ -205,6 +212,7 @@ inline rule_input rule_input_of(compile_request const& r) {
       in.in_place = in.in_place || r.layout->arguments[i].alias_class == r.layout->arguments[next].alias_class;
     one(tensor);
   }
+  if (!open || !guessed) in.likely.clear();
   return in;
 }
 }  // namespace detail
@@ -224,6 +232,13 @@ WEFT_DECL schedule detail::schedule_with(compile_request const& r, program const
   if (r.how != nullptr) r.how(r.context, s);
   else if (r.by_rule) schedule_by_rule(s, rule_input_of(r));
   return s;
+}
+WEFT_DECL bool detail::is_tuned_exactly(compile_request const& r) {
+  if (r.how == nullptr) return false;
+  program const expanded = expand(*r.what, r.machine->fma);
+  schedule const first = schedule_with(r, expanded, {});
+  cache::tuned best;
+  return !first.knobs.empty() && cache::find_tuned(cache::task_key(r.name, *r.what, first, *r.layout, *r.machine), best);
 }
 WEFT_DECL std::string detail::why_not(compile_request const& r, schedule const& s) {
   std::string problem = s.state == verdict::illegal ? explain(s, r.name) : written_out_too_often(s);
@@ -424,8 +439,10 @@ inline codegen::llvm::object_request object_wanted(compile_request const& r, sch
   o.context = &wanted;
   return o;
 }
-[[gnu::cold]] inline void make_code(compile_request const& r, schedule const& s, options const& wanted,
-                                    std::string_view key, double schedule_ms, compiled_kernel& k) {
+[[gnu::cold]] inline void make_code(compile_request const& r, compile_plan const& plan, bool quick, compiled_kernel& k) {
+  schedule const& s = plan.how;
+  options const& wanted = plan.wanted;
+  double const schedule_ms = plan.schedule_ms;
   __atomic_fetch_add(&compilation_count, 1, __ATOMIC_RELAXED);
   stopwatch watch;
   ir::arena m;
@@ -436,7 +453,7 @@ inline codegen::llvm::object_request object_wanted(compile_request const& r, sch
   double const loaded = watch.lap();
   bool const want_ir = dump_wanted("llvm"), want_assembly = dump_wanted("asm");
   codegen::llvm::object_request request = object_wanted(r, s, wanted);
-  request.want_ir = want_ir, request.want_assembly = want_assembly, request.verify = verify_wanted();
+  request.want_ir = want_ir, request.want_assembly = want_assembly, request.verify = verify_wanted(), request.quick = quick;
   codegen::llvm::object_code const object = codegen::llvm::compile(f, *r.machine, request);
   watch.lap();
   k.code = runtime::link(object.bytes, object.symbol);
@@ -445,18 +462,18 @@ inline codegen::llvm::object_request object_wanted(compile_request const& r, sch
   double const linked = watch.lap();
   char version[40];
   std::snprintf(version, sizeof version, "%u.%u.%u", llvm.major, llvm.minor, llvm.patch);
-  if (!wanted.debug) cache::keep({key, version, object.symbol, object.bytes, k.workspace_bytes});
+  if (!wanted.debug && !quick) cache::keep({plan.key, version, object.symbol, object.bytes, k.workspace_bytes});
   double const kept = watch.lap();
   if (want_ir) dump("llvm", object.ir);
   if (want_assembly) dump("asm", object.assembly);
   if (times_wanted())
     std::fprintf(stderr,
                  "weft: %-16.*s %6.2f ms   schedule %.2f, lower and passes %.2f, llvm: load %.2f, build %.2f, passes %.2f, "
-                 "machine code %.2f, link %.2f, keep %.2f; %zu bytes\n",
+                 "machine code %.2f, link %.2f, keep %.2f; %zu bytes%s\n",
                  static_cast<int>(r.name.size()), r.name.data(),
                  schedule_ms + lowered + loaded + object.emit_ms + object.passes_ms + object.machine_ms + linked + kept,
                  schedule_ms, lowered, loaded, object.emit_ms, object.passes_ms, object.machine_ms, linked, kept,
-                 object.bytes.size());
+                 object.bytes.size(), quick ? ", until better code is there" : "");
 }
 /// Whether an output is made of the stage.
 inline bool is_needed(program const& p, sequence<sequence<std::int32_t>> const& readers, int stage, sequence<bool>& seen) {
@@ -487,23 +504,40 @@ inline std::uint64_t kept_arguments(schedule const& s, call_layout const& layout
 }  // namespace detail
 
 WEFT_DECL std::uint64_t compilations() { return __atomic_load_n(&detail::compilation_count, __ATOMIC_RELAXED); }
-WEFT_DECL compiled_kernel compile(compile_request const& r) {
-  fork_gate const no_fork;
+WEFT_DECL compile_plan plan_of(compile_request const& r) {
   detail::stopwatch watch;
   options const wanted = detail::wanted_options(r);
   if (std::string const why = r.machine == &host() ? "" : cannot_run_here(*r.machine); !why.empty())
     WEFT_THROW(device_error(joined({r.name, ": code for this target cannot run here: ", why,
                                     "; .ir, .llvm_ir and .assembly show it all the same"})));
-  schedule const s = make_schedule(r);
-  std::string const key = cache::key_of(r.name, *r.what, s.steps, *r.layout, *r.machine, wanted.checked);
-  double const schedule_ms = watch.lap();
-  compiled_kernel k;
-  k.checked = wanted.checked;
-  if (detail::way_is_shown(wanted) || !detail::load_from_disk(r, wanted, key, schedule_ms, k))
-    detail::make_code(r, s, wanted, key, schedule_ms, k);
+  compile_plan plan{wanted, make_schedule(r), {}, 0};
+  plan.key = cache::key_of(r.name, *r.what, plan.how.steps, *r.layout, *r.machine, wanted.checked);
+  plan.schedule_ms = watch.lap();
+  return plan;
+}
+namespace detail {
+inline void complete(compile_request const& r, compile_plan const& plan, compiled_kernel& k) {
+  k.checked = plan.wanted.checked;
   k.entry = reinterpret_cast<kernel_entry>(k.code.entry());
-  if (!wanted.checked) k.keeps = detail::kept_arguments(s, *r.layout);
-  k.steps = s.steps;
+  if (!k.checked) k.keeps = kept_arguments(plan.how, *r.layout);
+  k.steps = plan.how.steps;
+}
+}  // namespace detail
+WEFT_DECL bool load_planned(compile_request const& r, compile_plan const& plan, compiled_kernel& k) {
+  if (detail::way_is_shown(plan.wanted) || !detail::load_from_disk(r, plan.wanted, plan.key, plan.schedule_ms, k)) return false;
+  detail::complete(r, plan, k);
+  return true;
+}
+WEFT_DECL void make_planned(compile_request const& r, compile_plan const& plan, compiled_kernel& k, bool quick) {
+  fork_gate const no_fork;
+  detail::make_code(r, plan, quick, k);
+  detail::complete(r, plan, k);
+}
+WEFT_DECL compiled_kernel compile(compile_request const& r) {
+  fork_gate const no_fork;
+  compile_plan const plan = plan_of(r);
+  compiled_kernel k;
+  if (!load_planned(r, plan, k)) make_planned(r, plan, k);
   return k;
 }
 

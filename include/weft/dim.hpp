@@ -37,9 +37,10 @@ struct dim_name {
 };
 
 /// The form for open sizes of a kernel called with such arguments, or null when the call has an extent of 0 in it or
-/// one past 2^40: such a call gets code of its own. `numbers`: what bind says; `names`: max_rank for each argument.
+/// one past 2^40: such a call gets code of its own. `numbers`: what bind says, with the ranges of names that weft has given itself;
+/// `names`: max_rank for each argument.
 ///
-/// Errors  argument_error when two extents of one name differ, or an access leaves its tensor
+/// Errors  argument_error when two extents of one name differ, or an access leaves its tensor; null instead where there are ranges
 /// Cost    two lowerings of the plain nest and their proofs of bounds
 open_sizes* open_form(program const& what, std::string_view name, argument const* arguments, int count,
                       call_layout const& numbers, std::int64_t const* names);

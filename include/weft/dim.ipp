@@ -145,6 +145,12 @@ class open_kernel_sizes final : public open_sizes {
     take(arguments, sizes);
     for (std::size_t i = 0; i < sizes_.size(); ++i)
       if (!sizes_[i].is_stride && (sizes[i] < 1 || sizes[i] > std::int64_t(1) << 40)) return false;
+    for (open_range const& r : layout.ranges)
+      for (open_size const& s : sizes_) {
+        if (s.is_stride || s.name != r.name) continue;
+        std::int64_t const e = arguments[places_[static_cast<std::size_t>(s.argument)]].extents[s.dim];
+        if (e < r.low || e > r.high || (e & ((std::int64_t(1) << r.shift) - 1)) != 0) return false;
+      }
     for (std::size_t i = 0; i < places_.size(); ++i)
       if (!same_class(arguments[places_[i]], layout.arguments[i])) return false;
     for (walked_pair const& w : pairs_)
@@ -187,7 +193,7 @@ class open_kernel_sizes final : public open_sizes {
   void take(argument const* arguments, std::int64_t* sizes) const {
     for (open_size const& s : sizes_) {
       argument const& a = arguments[places_[static_cast<std::size_t>(s.argument)]];
-      *sizes++ = s.is_stride ? a.strides[s.dim] : a.extents[s.dim];
+      *sizes++ = s.is_stride ? a.strides[s.dim] : a.extents[s.dim] >> s.shift;
     }
   }
   static bool differ(sequence<extent_of_argument> const& all, argument const* arguments, std::int64_t const* values) {
@@ -264,6 +270,14 @@ WEFT_DECL open_sizes* detail::open_form(program const& what, std::string_view na
           }
     }
   if (special) return nullptr;
+  bool const by_choice = !numbers.ranges.empty();  // of weft's own; then the call can have code of its own in place of an error
+  for (int i = 0; i < inputs; ++i)
+    for (int d = 0; d < arguments[i].rank && !by_choice; ++d) {
+      if (arguments[i].is_scalar || !named(i, d) || layout.range_of(names[i * max_rank + d]).likely > 0) continue;
+      // Larger sizes follow more often than smaller ones: a first call may be a trial.
+      std::int64_t const size = arguments[i].extents[d];
+      layout.ranges.push_back({names[i * max_rank + d], 1, std::int64_t(1) << 40, 0, size < 64 ? 64 : size});
+    }
   std::size_t tensor = 0;
   for (int i = 0; i < count; ++i) {
     if (arguments[i].is_scalar) continue;
@@ -292,8 +306,10 @@ WEFT_DECL open_sizes* detail::open_form(program const& what, std::string_view na
       if (l.packed || s != 1) s = open_stride;
   }
   if (!made->derive(what, names)) return nullptr;
-  if (std::string const why = made->fault_of(arguments); !why.empty())
+  if (std::string const why = made->fault_of(arguments); !why.empty()) {
+    if (by_choice) return nullptr;
     WEFT_THROW(argument_error(std::string(name) + ": " + why));
+  }
   open_sizes* const result = made;
   made = nullptr;
   return result;

@@ -7,6 +7,7 @@
 #error "weft/impl.hpp is for the one file of weft::compiled: -DWEFT_COMPILED=1; header-only programs include weft/weft.hpp"
 #else
 
+#include "weft/background.ipp"
 #include "weft/base/env.ipp"
 #include "weft/base/error.ipp"
 #include "weft/base/file_limit.ipp"
@@ -119,6 +120,7 @@
 #include "weft/schedule/rules/rules.ipp"
 #include "weft/schedule/rules/strips.ipp"
 #include "weft/schedule/rules/view.ipp"
+#include "weft/shapes.ipp"
 #include "weft/tune/buffers.ipp"
 #include "weft/tune/loop_features.ipp"
 #include "weft/tune/measure.ipp"

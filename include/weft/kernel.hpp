@@ -480,7 +480,7 @@ struct kernel_t {
     static_assert(call_check<A...>::given == types::outputs,
                   "weft: prepare takes a weft::out(...) for each output");
     argument arguments[types::inputs + types::outputs];
-    return prepared_kernel<types::inputs, types::outputs>(find<false>(arguments, a...));
+    return prepared_kernel<types::inputs, types::outputs>(find<false, true>(arguments, a...));
   }
 
   /// The same kernel compiled for another target, of which it keeps a copy: `.on(weft::x86_64_avx2())`.
@@ -553,6 +553,12 @@ struct kernel_t {
     return use(face<types, A...>(&lambdas), arguments, types::inputs + types::outputs);
   }
 
+  /// What has been compiled for calls with arguments of these types: for weft::forms.
+  template <class... A>
+  static kernel_table const& compiled_forms(A const&...) {
+    return table_of<call_check<A...>::given == 0, A...>();
+  }
+
   template <class... A>
   using types_for = detail::call_types<
       What, How, typename detail::inputs_among<boost::hana::tuple<>, std::remove_cvref_t<A>...>::type>;
@@ -588,7 +594,6 @@ struct kernel_t {
             Types::digest(),
             machine,
             detail::open_call<detail::has_open<A...>, A...>::make,
-
             wanted};
   }
   template <class Types, bool LeftOut, class... A>
@@ -601,12 +606,18 @@ struct kernel_t {
     }
   }
   template <bool LeftOut, class... A>
+  static kernel_table& table_of() {
+    static constinit kernel_table table{nullptr, {}, [] { static dropped_at_unload const forms{table}; }};
+    return table;
+  }
+  template <bool LeftOut, bool Waits = false, class... A>
   ready_kernel const& find(argument* arguments, A const&... a) const {
     using types = types_for<A...>;
     fill<types, LeftOut>(arguments, a...);
-    static constinit kernel_table table{nullptr, {}, [] { static dropped_at_unload const forms{table}; }};
     typename types::pair const lambdas{what, how};
-    return find_or_compile(table, face<types, A...>(&lambdas), arguments, types::inputs + types::outputs);
+    kernel_face asked = face<types, A...>(&lambdas);
+    asked.waits = Waits;
+    return find_or_compile(table_of<LeftOut, A...>(), asked, arguments, types::inputs + types::outputs);
   }
   template <class T, int Rank>
   static void attach(tensor<T, Rank>& made, argument const* bound, argument* out) {

@@ -37,6 +37,20 @@ struct kernel_face {
   open_sizes* (*open)(program const& what, std::string_view name, argument const* arguments, int count,
                       call_layout const& numbers) = nullptr;
   options wanted{};
+  bool waits = false;  // for the best code: no interim form will do
+};
+
+struct ready_kernel;
+/// What will take the place of interim forms (shapes.hpp).
+class later_code {
+ public:
+  explicit later_code(ready_kernel* form) : made(form) {}
+  later_code(later_code const&) = delete;
+  later_code& operator=(later_code const&) = delete;
+  virtual ~later_code() = default;
+  virtual bool is_done() const = 0;
+  ready_kernel* made;
+  int users = 0;  // interim forms
 };
 
 /// One compiled form: for these extents (those that are not open), strides, shared memory, target, and (when the lambdas
@@ -44,7 +58,7 @@ struct kernel_face {
 struct ready_kernel {
   sequence<argument> arguments;  // as bound: inputs, then outputs
   std::uint64_t shared = 0;
-  target const* machine = nullptr;  // as the face's
+  mutable target const* machine = nullptr;  // as the face's
   options wanted;            // by the kernel; the environment's are in the code
   program what;
   trace steps;  // with captures: what the how-lambda does with each knob's first value
@@ -54,12 +68,16 @@ struct ready_kernel {
   std::string name;
   std::uint64_t number = 0;           // of no other form in this process, ever
   open_sizes const* open = nullptr;   // owned
+  later_code* later = nullptr;        // not null: an interim form
   mutable void* workspace = nullptr;  // taken by the call that uses it
   ready_kernel* next = nullptr;
   ready_kernel() = default;
   ready_kernel(ready_kernel const&) = delete;
   ready_kernel& operator=(ready_kernel const&) = delete;
-  ~ready_kernel() { delete open; }
+  ~ready_kernel() {
+    delete open;
+    if (later != nullptr && --later->users == 0) delete later;
+  }
 };
 
 /// All compiled forms of a kernel for one list of argument types. Zero-initialised, so it costs nothing before main.
@@ -73,6 +91,8 @@ struct kernel_table {
   void (*own)() = nullptr;
   kernel_table* next = nullptr;  // of all that have made a form
   bool listed = false;
+  bool only_exact = false;          // code for many shapes cannot be made
+  ready_kernel* general = nullptr;  // those for many shapes (shapes.hpp), looked at behind all others
   void drop();
 };
 struct dropped_at_unload {
@@ -90,6 +110,29 @@ struct dropped_at_unload {
 ///         is made once more
 /// Cost    a hit compares the extents and strides
 ready_kernel const& find_or_compile(kernel_table& table, kernel_face const& face, argument* arguments, int count);
+
+/// What calls of many shapes, and calls that do not wait for their code, need; most programs do without.
+struct shape_services {
+  /// Makes the code of `made`, a form for more than this call's shape, or an interim form in its place. False: `made` is to be
+  /// one for this shape.
+  bool (*generalise)(kernel_table& table, kernel_face const& face, ready_kernel*& made, call_layout const& numbers);
+  /// Makes an interim form in place of `made`, which has the open sizes of its own, or finds its code on disk. False: neither
+  /// is wanted.
+  bool (*postpone)(kernel_table& table, kernel_face const& face, ready_kernel*& made, call_layout const& layout);
+  /// Begins to make the code that `k`, an interim form, waits for.
+  void (*begin)(ready_kernel const& k);
+  /// What a call that finds `k`, an interim form, is to run: the code that it waited for, `k` itself, or null where that failed
+  /// in a way that was told.
+  ready_kernel const& (*settled)(kernel_face const& face, ready_kernel const& k);
+  /// Makes no more code for `table`, whose library goes.
+  void (*forget)(kernel_table& table);
+};
+/// Of shapes.hpp, and null without it.
+[[gnu::weak]] extern shape_services const linked_shapes;
+inline shape_services const* find_shapes() {
+  shape_services const* const there = &linked_shapes;
+  return there;
+}
 
 /// Whether `k` was made for such arguments.
 bool fits(ready_kernel const& k, argument const* arguments, int count);
@@ -111,6 +154,14 @@ void supersede(bool (*stale)(void const* context, ready_kernel const& k), void c
 namespace detail {
 /// What kernels ask of this process: its threads.
 services const& host_services();
+/// The request for a form of `face`.
+compile_request request_of(kernel_face const& face, program const& what, call_layout const& layout);
+/// A number for a form that no other one has.
+std::uint64_t next_number();
+/// Has no further call find the form.
+void give_up(ready_kernel const& k);
+/// Whether two forms of one kernel are of the same program and steps.
+bool same_lambdas(ready_kernel const& a, ready_kernel const& b);
 }
 
 /// Which schedule a call would take if it were the first one now, and why, in a sentence (make_schedule). Nothing is compiled or

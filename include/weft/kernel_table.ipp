@@ -71,14 +71,15 @@ inline bool says_the_same(ready_kernel const& k, kernel_face const& face, lambda
 
 inline ready_kernel const* lookup(kernel_table const& table, kernel_face const& face, argument const* arguments,
                                   int count, std::uint64_t shared, lambda_state const* captured) {
-  for (ready_kernel const* k = __atomic_load_n(&table.first, __ATOMIC_ACQUIRE); k != nullptr; k = k->next) {
+  ready_kernel const* k = __atomic_load_n(&table.first, __ATOMIC_ACQUIRE);
+  for (bool general = false;; k = k->next) {
+    if (k == nullptr && (general || (general = true, k = __atomic_load_n(&table.general, __ATOMIC_ACQUIRE)) == nullptr)) return nullptr;
     if (k->shared != shared || !(k->wanted == face.wanted) || !fits(*k, arguments, count)) continue;
     // By address: comparing targets feature by feature took 95 of a call's 130 ns.
     if (__atomic_load_n(&k->machine, __ATOMIC_RELAXED) != face.machine) continue;
     if (captured != nullptr && !says_the_same(*k, face, *captured)) continue;
-    return k;
+    return k->later == nullptr ? k : &linked_shapes.settled(face, *k);
   }
-  return nullptr;
 }
 
 inline void check_digest(kernel_face const& face, program const& p) {
@@ -241,8 +242,6 @@ inline ready_kernel const& find_by_lambdas(kernel_table& table, kernel_face cons
   for (int i = 0; i < count; ++i) left_out = left_out || arguments[i].is_allocated_here;
   if (left_out) shape_outputs(made->what, arguments, count);
   call_layout layout = weft::bind(made->what, face.name, arguments, count);
-  if (detail::may_stay_open(face)) made->open = face.open(made->what, face.name, arguments, count, layout);
-  if (made->open != nullptr) layout = made->open->layout;
   made->arguments.assign(arguments, arguments + count);
   made->shared = shared;
   made->machine = face.machine;
@@ -250,21 +249,43 @@ inline ready_kernel const& find_by_lambdas(kernel_table& table, kernel_face cons
   made->name = std::string(face.name);
   for (stage_info const& s : made->what.stages)
     if (s.by != nullptr) made->functions.push_back(s.by->call);
-  static std::uint64_t last_number = 0;
-  made->number = __atomic_add_fetch(&last_number, 1, __ATOMIC_RELAXED);
+  made->number = next_number();
   made->nothing_to_do = has_empty_output(arguments, count);
-  if (!made->nothing_to_do) made->code = compile(request(face, made->what, layout, machine_of(face)));
+  if ((face.wanted.background || face.wanted.exact_shapes >= 0) && find_shapes() == nullptr)
+    WEFT_THROW(argument_error(joined({face.name, ": .background and .exact_shapes need #include <weft/shapes.hpp> in one file of the ",
+                                      "program, or weft::compiled"})));
+  shape_services const* const shapes = made->nothing_to_do ? nullptr : find_shapes();
+  bool const for_many = shapes != nullptr && face.open == nullptr && shapes->generalise(table, face, made, layout);
+  if (!for_many) {
+    if (may_stay_open(face)) made->open = face.open(made->what, face.name, arguments, count, layout);
+    if (made->open != nullptr) layout = made->open->layout;
+    bool const later = shapes != nullptr && made->open == nullptr && shapes->postpone(table, face, made, layout);
+    if (!made->nothing_to_do && !later) made->code = compile(request(face, made->what, layout, machine_of(face)));
+  }
   static_cast<void>(host_services());  // made here, where no other thread forks
-  made->next = __atomic_load_n(&table.first, __ATOMIC_ACQUIRE);
-  while (!__atomic_compare_exchange_n(&table.first, &made->next, made, false, __ATOMIC_RELEASE, __ATOMIC_ACQUIRE)) {
+  ready_kernel** const list = for_many && made->later == nullptr ? &table.general : &table.first;
+  made->next = __atomic_load_n(list, __ATOMIC_ACQUIRE);
+  while (!__atomic_compare_exchange_n(list, &made->next, made, false, __ATOMIC_RELEASE, __ATOMIC_ACQUIRE)) {
   }
   ready_kernel const& result = *made;
   made = nullptr;  // kept for the life of the process: code may be running in it at any time
+  if (result.later != nullptr) shapes->begin(result);
   return result;
 }
 WEFT_COLD_END
 }  // namespace detail
 
+WEFT_DECL compile_request detail::request_of(kernel_face const& face, program const& what, call_layout const& layout) {
+  return request(face, what, layout, machine_of(face));
+}
+WEFT_DECL std::uint64_t detail::next_number() {
+  static std::uint64_t last = 0;
+  return __atomic_add_fetch(&last, 1, __ATOMIC_RELAXED);
+}
+WEFT_DECL void detail::give_up(ready_kernel const& k) { __atomic_store_n(&k.machine, superseded, __ATOMIC_RELAXED); }
+WEFT_DECL bool detail::same_lambdas(ready_kernel const& a, ready_kernel const& b) {
+  return same_program(a.what, b.what) && same_trace(a.steps, b.steps);
+}
 WEFT_DECL services const& detail::host_services() {
   instruments const* const extra = find_instruments();
   static services const host{parallel_for, &runtime::default_pool(), extra != nullptr ? extra->report : nullptr};
@@ -274,18 +295,21 @@ WEFT_DECL services const& detail::host_services() {
 WEFT_DECL void supersede(bool (*stale)(void const* context, ready_kernel const& k), void const* context) {
   guard const holding(detail::tables_lock);
   for (kernel_table* t = detail::first_table; t != nullptr; t = t->next)
-    for (ready_kernel* k = __atomic_load_n(&t->first, __ATOMIC_ACQUIRE); k != nullptr; k = k->next)
-      if (k->machine != detail::superseded && stale(context, *k))
-        __atomic_store_n(&k->machine, detail::superseded, __ATOMIC_RELAXED);
+    for (ready_kernel** list : {&t->first, &t->general})
+      for (ready_kernel* k = __atomic_load_n(list, __ATOMIC_ACQUIRE); k != nullptr; k = k->next)
+        if (k->machine != detail::superseded && stale(context, *k))
+          detail::give_up(*k);
 }
 
 WEFT_DECL void kernel_table::drop() {
+  if (shape_services const* const shapes = find_shapes()) shapes->forget(*this);
   detail::first_table = nullptr;  // the library goes, and all its tables
-  while (ready_kernel* const k = first) {
-    first = k->next;
-    std::free(k->workspace);
-    delete k;
-  }
+  for (ready_kernel** list : {&first, &general})
+    while (ready_kernel* const k = *list) {
+      *list = k->next;
+      std::free(k->workspace);
+      delete k;
+    }
 }
 
 WEFT_HOT_DECL bool fits(ready_kernel const& k, argument const* arguments, int count) {

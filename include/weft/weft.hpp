@@ -121,6 +121,10 @@ WEFT_COLD_END
 // weft::dim<"n">: sizes that stay open, one compiled kernel for all of them.
 // #include "weft/dim.hpp"
 
+// Calls of many shapes, and calls that do not wait for their code.
+// #include "weft/background.hpp"
+// #include "weft/shapes.hpp"
+
 // weft::cuda(): kernels on a GPU.
 // #include "weft/cuda.hpp"
 

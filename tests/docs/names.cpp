@@ -21,6 +21,7 @@
 #include "weft/runtime/dlpack.hpp"
 #include "weft/runtime/executor.hpp"
 #include "weft/runtime/npy.hpp"
+#include "weft/shapes.hpp"
 #include "weft/weft.hpp"
 
 namespace {
@@ -329,6 +330,11 @@ TEST_CASE("docs/names: memory") {
   CHECK(y == std::vector<float>{10, 30, 50, 0, 0, 0});
   scale(weft::view(x, weft::dim<"n">(6)), 2.0f, weft::out(y));  // code for any n
   CHECK(y[5] == 12);
+  auto const many = scale.with({.background = true, .exact_shapes = 4});  // code for many after four; calls do not wait for it
+  many(weft::view(x, 5), 2.0f, weft::out(y.data(), 5));
+  weft::finish_background();
+  std::string const what_there_is = weft::forms(many, weft::view(x, 5), 2.0f, weft::out(y.data(), 5));
+  CHECK(what_there_is.find("A 5, y 5") != std::string::npos);
 
   weft::tensor<float, 2> t(2, 3);  // zeros
   t(1, 2) = 7;

@@ -3,6 +3,8 @@
 #include <vector>
 #include <weft/weft.hpp>
 
+#include <weft/shapes.hpp>
+
 #define SHOWN extern "C" [[gnu::visibility("default")]]
 
 namespace {
@@ -26,6 +28,21 @@ bool call() {
     if (v != 5.0f) return false;
   return true;
 }
+/// Leaves code that is still being made.
+bool call_and_go() {
+  auto const later = weft::kernel<"later">([](auto a, auto b) {
+    return weft::compute<"c">(a.extent(0), b.extent(1), [=](auto i, auto j) {
+      return weft::sum(a.extent(1), [=](auto k) { return a(i, k) * b(k, j); });
+    });
+  }).with({.background = true});
+  for (int n = 2; n < 6; ++n) {
+    weft::tensor<float, 2> a(n, 30), b(30, 20);
+    for (int i = 0; i < n * 30; ++i) a.data()[i] = 1.0f;
+    for (int i = 0; i < 600; ++i) b.data()[i] = 2.0f;
+    if (later(a, b)(n - 1, 19) != 60.0f) return false;
+  }
+  return true;
+}
 bool (*at_unload)() = nullptr;
 /// Made before weft's own statics, so it goes after them, and calls kernels then.
 struct last_words {
@@ -38,4 +55,5 @@ struct last_words {
 
 SHOWN bool use_kernels() { return call(); }
 SHOWN void use_kernels_at_unload() { at_unload = call; }
+SHOWN bool use_kernels_and_go() { return call_and_go(); }
 SHOWN int made() { return static_cast<int>(weft::compilations()); }

@@ -45,7 +45,7 @@ WEFT_DECL ir::expr lowering::size(int argument, int dim, bool is_stride) {
   for (open_size const& s : sizes_) {
     if (s.is_stride == is_stride && (is_stride ? s.argument == argument && s.dim == dim
                                                : s.name == layout_.arguments[at(argument)].extents[at(dim)]))
-      return m_.make(n);
+      return s.shift == 0 ? m_.make(n) : ir::binary(m_, op::mul, m_.make(n), ir::index(m_, std::int64_t(1) << s.shift));
     ++n.value;
   }
   WEFT_THROW(internal_error("lower: a size of the layout has no place"));

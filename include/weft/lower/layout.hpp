@@ -23,9 +23,23 @@ struct argument_layout {
   bool constant = false;  // what is made of it may be kept for later calls (prepack)
 };
 
+/// What the code of an open extent counts on beside its name.
+struct open_range {
+  std::int64_t name = 0;
+  std::int64_t low = 1, high = std::int64_t(1) << 40;  // calls with other sizes are for other code
+  std::int32_t shift = 0;   // 2^shift divides it
+  std::int64_t likely = 0;  // what a rule plans for (schedule/rules); 0: nothing is known. No part of the code
+};
+
 /// The tensors of a call: inputs in the order of the what-lambda's parameters, then outputs.
 struct call_layout {
   sequence<argument_layout> arguments;
+  sequence<open_range> ranges{};  // of the open extents of which more is known than that they are 1 to 2^40
+  open_range range_of(std::int64_t name) const {
+    for (open_range const& r : ranges)
+      if (r.name == name) return r;
+    return {name};
+  }
 };
 
 /// A number of launch::sizes: where it stands in the call.
@@ -33,6 +47,7 @@ struct open_size {
   std::int32_t argument = 0, dim = 0;  // the first one of that name
   bool is_stride = false;
   std::int64_t name = 0;
+  std::int32_t shift = 0;  // launch::sizes has the extent divided by 2^shift
 };
 /// All of them, in the order of launch::sizes.
 sequence<open_size> open_sizes_of(call_layout const& layout);

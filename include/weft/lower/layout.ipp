@@ -14,7 +14,7 @@ WEFT_DECL sequence<open_size> open_sizes_of(call_layout const& layout) {
     for (std::size_t d = 0; d < a.extents.size(); ++d) {
       bool known = a.extents[d] >= -1;
       for (open_size const& s : sizes) known = known || (!s.is_stride && s.name == a.extents[d]);
-      if (!known) sizes.push_back({number, static_cast<std::int32_t>(d), false, a.extents[d]});
+      if (!known) sizes.push_back({number, static_cast<std::int32_t>(d), false, a.extents[d], layout.range_of(a.extents[d]).shift});
       if (!a.packed && a.strides[d] == open_stride) sizes.push_back({number, static_cast<std::int32_t>(d), true, 0});
     }
     ++number;

@@ -14,6 +14,7 @@ WEFT_DECL void lowering::run() {
     for (auto const& s : f_.scalars) take_name(s.name);
   for (open_size const& s : sizes_)
     f_.sizes.push_back(unused_name(s.is_stride ? joined({"s", std::to_string(s.argument), "_", std::to_string(s.dim)})
+                                 : s.shift > 0 ? joined({dim_text(s.name), "_", std::to_string(1 << s.shift)})
                                                : dim_text(s.name)));
   for (input_info const& i : p_.inputs)
     if (i.tensor >= 0) make_argument(i.tensor, false);

@@ -92,7 +92,7 @@ using lookup_handler = void (*)(error_ref, symbol_address* found, std::size_t co
   X(DefaultVisibility, 0) X(HiddenVisibility, 1) X(GlobalUnnamedAddr, 2)                                \
   X(AttributeReturnIndex, 0) X(AttributeFunctionIndex, 0xffffffffu) X(DSError, 0) X(DSWarning, 1)       \
   X(AtomicOrderingAcquire, 4) X(AtomicOrderingRelease, 5) X(AtomicOrderingSequentiallyConsistent, 7)    \
-  X(ReturnStatusAction, 2) X(CodeGenLevelLess, 1) X(CodeGenLevelDefault, 2)                             \
+  X(ReturnStatusAction, 2) X(CodeGenLevelNone, 0) X(CodeGenLevelLess, 1) X(CodeGenLevelDefault, 2)      \
   X(CodeGenLevelAggressive, 3) X(RelocStatic, 1) X(RelocPIC, 2) X(CodeModelDefault, 0)                  \
   X(CodeModelSmall, 3) X(AssemblyFile, 0) X(ObjectFile, 1) X(OrcLookupKindStatic, 0)                    \
   X(OrcJITDylibLookupFlagsMatchExportedSymbolsOnly, 0) X(OrcSymbolLookupFlagsRequiredSymbol, 0)

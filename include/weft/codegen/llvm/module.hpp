@@ -22,6 +22,7 @@ struct module_state;
 struct object_request {
   bool want_ir = false, want_assembly = false;
   bool verify = false;  // by LLVM's own verifier, before its passes
+  bool quick = false;   // compiled in a third of the time, to code that takes two to five times as long
   std::string name{};   // of the code: the symbol is weft_NAME; empty: that of the loop program
   /// Emits instead of function_emitter: with checks, with lines for debuggers.
   void (*emit)(module_state& s, std::string const& symbol, void const* context) = nullptr;

@@ -15,7 +15,7 @@ inline double now_ms() {
   return static_cast<double>(t.tv_sec) * 1e3 + static_cast<double>(t.tv_nsec) * 1e-6;
 }
 
-inline machine_ref make_machine(api const& l, target const& t) {
+inline machine_ref make_machine(api const& l, target const& t, bool quick) {
   target_ref backend = nullptr;
   char* message = nullptr;
   if (std::string const why = cannot_be_made(t); !why.empty()) WEFT_THROW(argument_error(why));
@@ -23,34 +23,35 @@ inline machine_ref make_machine(api const& l, target const& t) {
     WEFT_THROW(device_error(joined({"this LLVM has no code generator for ", t.triple(), ": ", take_message(l,
                                     message)})));
   return l.CreateTargetMachine(backend, t.triple(), t.cpu.c_str(), t.feature_string().c_str(),
-                               CodeGenLevelDefault, RelocPIC, CodeModelDefault);
+                               quick ? CodeGenLevelNone : CodeGenLevelDefault, RelocPIC, CodeModelDefault);
 }
-/// LLVM's description of a target, which takes 0.8 ms to make: one is left for the next compilation.
+/// LLVM's description of a target, which takes 0.8 ms to make: one of each kind is left for the next compilation.
 struct kept_machine {
   target of;
   machine_ref machine = nullptr;
+  bool quick = false;
 };
-inline constinit kept_machine* last_machine = nullptr;
-inline void leave(kept_machine* k) {
-  kept_machine* const old = __atomic_exchange_n(&last_machine, k, __ATOMIC_ACQ_REL);
+inline constinit kept_machine* last_machines[2] = {};
+inline void leave(kept_machine* k, bool quick) {
+  kept_machine* const old = __atomic_exchange_n(&last_machines[quick], k, __ATOMIC_ACQ_REL);
   if (old == nullptr) return;
   load_llvm().DisposeTargetMachine(old->machine);
   delete old;
 }
 /// Nobody else has it until it is left.
-inline kept_machine* take_machine(api const& l, target const& t) {
+inline kept_machine* take_machine(api const& l, target const& t, bool quick) {
   static struct dropped_at_unload {
     ~dropped_at_unload() {
-      if (library_is_unloaded()) leave(nullptr);
+      if (library_is_unloaded()) leave(nullptr, false), leave(nullptr, true);
     }
   } const at_end;
   static_cast<void>(at_end);
-  if (kept_machine* const k = __atomic_exchange_n(&last_machine, nullptr, __ATOMIC_ACQ_REL)) {
+  if (kept_machine* const k = __atomic_exchange_n(&last_machines[quick], nullptr, __ATOMIC_ACQ_REL)) {
     if (k->of == t) return k;
-    leave(k);
+    leave(k, quick);
   }
-  machine_ref const made = make_machine(l, t);
-  return new kept_machine{t, made};
+  machine_ref const made = make_machine(l, t, quick);
+  return new kept_machine{t, made, quick};
 }
 
 /// Owns what LLVM must get back.
@@ -68,7 +69,7 @@ struct scratch {
     if (module != nullptr) l.DisposeModule(module);
     if (context != nullptr) l.ContextDispose(context);
     if (layout != nullptr) l.DisposeTargetData(layout);
-    if (kept != nullptr) leave(kept);
+    if (kept != nullptr) leave(kept, kept->quick);
   }
 };
 
@@ -90,7 +91,7 @@ WEFT_DECL object_code compile(ir::function const& f, target const& machine, obje
   detail::scratch s{l};
   s.context = l.ContextCreate();
   collect_diagnostics(l, s.context, s.diagnostics);
-  s.kept = detail::take_machine(l, machine);
+  s.kept = detail::take_machine(l, machine, want.quick);
   s.machine = s.kept->machine;
   s.layout = l.CreateTargetDataLayout(s.machine);
   s.module = l.ModuleCreateWithNameInContext(f.name.c_str(), s.context);

@@ -99,13 +99,16 @@ class key_writer : public byte_writer {
     });
   }
   WEFT_DECL void write(call_layout const& l) {
-    auto const& [arguments] = l;
+    auto const& [arguments, ranges] = l;
     each(arguments, [&](argument_layout const& a) {
       auto const& [extents, strides, alignment, alias_class, packed, constant] = a;
       numbers(alignment, alias_class, packed, constant);
       all(extents);
       all(strides);
     });
+    // For how many sizes code is kept is asked at each call, and `likely` is in the steps.
+    for (open_range const& r : ranges)
+      if (r.shift > 0) numbers(r.name, r.shift);
   }
 
  private:

@@ -141,7 +141,7 @@ WEFT_DECL void rule_plan::pack(int stage, int tensor, int column, std::int64_t w
   dimension(d, 1, width);
   if (together >= 0) dimension(together, 1, terms);
   layout.numbers.push_back(0);
-  s_.take(layout);
+  take(layout);
   // Read as it lies in memory, row by row: panel by panel, each of its rows would be on another page.
   rule_view const v = view();
   sequence<std::int32_t> turned;
@@ -253,14 +253,14 @@ WEFT_DECL void rule_plan::contraction(int stage, tile_axes const& t) {
   if (by != nullptr) {
     step dot{verb::tensorize, 1, {words.inner}};
     dot.by = by;
-    if (may(dot)) s_.take(dot);
+    if (may(dot)) take(dot);
   }
   if (piece >= 0) mark(verb::parallel, piece);
   else run_parallel(others, total);
   for (access const& one : v.loads(stage)) {  // the processor sees no pattern in rows of a few lines each
     step ahead{verb::prefetch, 1, {reduced.back()}, 16};
     ahead.tensor = one.tensor;
-    if (scattered && t.rows >= 0 && one.step(t.columns) == 1 && may(ahead)) s_.take(ahead);
+    if (scattered && t.rows >= 0 && one.step(t.columns) == 1 && may(ahead)) take(ahead);
   }
 }
 /// Of a stage that is computed in a loop of another, or whose rows others are computed in: vectors of sums, as many as registers hold,

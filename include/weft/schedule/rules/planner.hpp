@@ -56,6 +56,8 @@ struct tile_axes {
 class rule_plan {
  public:
   rule_plan(schedule& s, rule_input const& in, boldness how) : s_(s), in_(in), how_(how) {}
+  /// The plan is made for the sizes of `s`, and each step taken on `open`, too, where some of them are open.
+  rule_plan(schedule& s, schedule& open, rule_input const& in, boldness how) : s_(s), in_(in), how_(how), open_(&open) {}
   void write();
 
  protected:
@@ -64,7 +66,14 @@ class rule_plan {
     int outer = -1, inner = -1;
   };
   rule_view view() const { return rule_view(s_, in_); }
-  bool may(step const& one) const { return schedule::check(s_, one).v != verdict::illegal; }
+  bool may(step const& one) const {
+    return schedule::check(s_, one).v != verdict::illegal && (open_ == nullptr || schedule::check(*open_, one).v != verdict::illegal);
+  }
+  bool take(step one) {
+    step again = one;
+    return s_.take(one) && (open_ == nullptr || open_->take(again));
+  }
+  bool is_open(int l) const { return open_ != nullptr && open_->at(l).extent < 0; }
   parts split(int l, std::int64_t factor, tail at_end = tail::guard);
   /// As split, but a loop that is no longer than the factor stays whole: then there is no outer part.
   parts cut(int l, std::int64_t factor, tail at_end = tail::guard);
@@ -140,6 +149,7 @@ class rule_plan {
   schedule& s_;
   rule_input const& in_;
   boldness how_;
+  schedule* open_ = nullptr;
   sequence<std::int32_t> host_;   // by stage: in whose nest it is computed; itself: in its own
   sequence<std::int32_t> depth_;  // by stage: how many leading axes it shares with its host
   sequence<strips> strips_;       // by stage: what is computed in tiles of it

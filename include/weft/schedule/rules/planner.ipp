@@ -7,16 +7,16 @@ namespace detail {
 WEFT_DECL rule_plan::parts rule_plan::split(int l, std::int64_t factor, tail at_end) {
   step one{verb::split, 1, {l}, factor};
   one.word = static_cast<std::uint8_t>(at_end);
-  if (!s_.take(one)) return {};
+  if (!take(one)) return {};
   return {s_.at(l).outer, s_.at(l).inner};
 }
 WEFT_DECL rule_plan::parts rule_plan::cut(int l, std::int64_t factor, tail at_end) {
-  if (trips(l) >= 0 && trips(l) <= factor) return {-1, l};
+  if (trips(l) >= 0 && trips(l) <= factor && !is_open(l)) return {-1, l};
   return split(l, factor, at_end);
 }
 WEFT_DECL void rule_plan::mark(verb what, int l) {
   step one{what, 1, {l}};
-  if (l >= 0) s_.take(one);
+  if (l >= 0 && (!is_open(l) || may(one))) take(one);  // no open axis is written out whole
 }
 WEFT_DECL void rule_plan::reorder(sequence<std::int32_t> const& loops) {
   step one{verb::reorder};
@@ -25,32 +25,32 @@ WEFT_DECL void rule_plan::reorder(sequence<std::int32_t> const& loops) {
   bool same = true;  // as they stand
   for (int i = 1; i < one.count; ++i)
     same = same && s_.position(one.loops[static_cast<std::size_t>(i) - 1]) < s_.position(one.loops[static_cast<std::size_t>(i)]);
-  if (!same) s_.take(one);
+  if (!same) take(one);
 }
 WEFT_DECL int rule_plan::fuse(sequence<std::int32_t> const& loops) {
   if (loops.size() == 1) return loops[0];
   step one{verb::fuse};
   for (std::int32_t l : loops) one.loops[static_cast<std::size_t>(one.count++)] = l;
-  return may(one) && s_.take(one) ? s_.at(one.loops[0]).into : -1;
+  return may(one) && take(one) ? s_.at(one.loops[0]).into : -1;
 }
 WEFT_DECL bool rule_plan::place(verb what, int stage, int l) {
   step one{what, l >= 0 ? 1 : 0, {l}};
   if (l < 0) one.loops = {};
   one.stage = stage;
-  return may(one) && s_.take(one);
+  return may(one) && take(one);
 }
 WEFT_DECL int rule_plan::add_stage(verb what, int stage, int tensor) {
   step one{what};
   one.stage = stage;
   one.tensor = tensor;
-  if (!may(one) || !s_.take(one)) return -1;
+  if (!may(one) || !take(one)) return -1;
   host_.push_back(static_cast<std::int32_t>(host_.size())), depth_.push_back(0);
   return static_cast<int>(s_.order.size()) - 1;
 }
 WEFT_DECL rule_plan::taken_apart rule_plan::rfactor(int stage, int l, std::int64_t count, bool chunks) {
   step one{chunks ? verb::rfactor_chunks : verb::rfactor, 1, {l}, count};
   one.stage = stage;
-  if (!may(one) || !s_.take(one)) return {};
+  if (!may(one) || !take(one)) return {};
   program const& p = s_.computation();
   host_.push_back(static_cast<std::int32_t>(host_.size())), depth_.push_back(0);
   return {static_cast<int>(p.stages.size()) - 1, program::at(s_.loop_of, program::at(p.stages, stage).first_reduced)};

@@ -15,8 +15,8 @@ namespace weft::inline WEFT_ABI {
 ///     transposition   squares that are turned over in registers
 ///     instructions    that join several products (rule_input::dots), where an operand can be packed for them
 ///
-/// Loops run in parallel where the work is worth a fork. What cannot be told (sizes that stay open, subscripts that are read)
-/// is left as it is.
+/// Loops run in parallel where the work is worth a fork. What cannot be told (subscripts that are read) is left as it is. Where
+/// sizes stay open, the plan is that for likely ones (rule_input::likely), without the steps that other sizes refuse.
 ///
 /// Keeps   the results, bit by bit, but for sums and products of floats (and minima that meet a NaN) whose terms a rule
 ///         takes in another order, and sums of bf16 by an instruction; not so without `reassociate`

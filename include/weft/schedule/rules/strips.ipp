@@ -233,7 +233,7 @@ WEFT_DECL void rule_plan::tiles_with_strips(int stage) {
     if (around >= 0) place(verb::store_at, one.stage, around);
     else place(verb::store_root, one.stage);
     step fold{verb::fold_storage, 1, {view().loop(one.stage, one.row)}, one.kept};
-    if (may(fold)) s_.take(fold);
+    if (may(fold)) take(fold);
   }
   store_past_caches(stage);
 }

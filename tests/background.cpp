@@ -1,0 +1,201 @@
+#include "weft/background.hpp"
+
+#include <doctest/doctest.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <atomic>
+#include <string>
+#include <thread>
+#include <vector>
+
+#include "support/private_cache.hpp"
+#include "weft/kernel.hpp"
+#include "weft/shapes.hpp"
+
+using weft::compute, weft::sum, weft::view, weft::out;
+
+namespace {
+
+constexpr auto product = [](auto A, auto B) {
+  auto M = A.extent(0), K = A.extent(1), N = B.extent(1);
+  return compute<"C">(M, N, [=](auto i, auto j) { return sum(K, [=](auto k) { return A(i, k) * B(k, j); }); });
+};
+constexpr auto tiles = [](auto& s, auto, auto, auto C) {
+  auto [i, j, k] = C.axes();
+  auto [jo, ji] = s.split(j, 16);
+  auto [io, ii] = s.split(i, 4);
+  s.reorder(io, jo, k, ii, ji);
+  s.unroll(ii);
+  s.vectorize(ji);
+};
+std::vector<float> numbers(std::int64_t n, int step = 5) {
+  std::vector<float> v(static_cast<std::size_t>(n));
+  for (std::size_t i = 0; i < v.size(); ++i) v[i] = static_cast<float>(static_cast<int>(i) * step % 13 - 6) / 4;
+  return v;
+}
+/// What one test has begun does not go on in the next.
+struct own_cache : weft_test::private_cache {
+  ~own_cache() { weft::finish_background(); }
+};
+struct operands {
+  std::int64_t m, k, n;
+  std::vector<float> a = numbers(m * k), b = numbers(k * n, 7), c = std::vector<float>(static_cast<std::size_t>(m * n), -1.0f);
+  /// Whether all elements are what they should be; sums of few bits are exact in any order.
+  bool right() const {
+    for (std::int64_t i = 0; i < m; ++i)
+      for (std::int64_t j = 0; j < n; ++j) {
+        float want = 0;
+        for (std::int64_t l = 0; l < k; ++l)
+          want += a[static_cast<std::size_t>(i * k + l)] * b[static_cast<std::size_t>(l * n + j)];
+        if (c[static_cast<std::size_t>(i * n + j)] != want) return false;
+      }
+    return true;
+  }
+  template <class Kernel>
+  bool runs(Kernel const& kernel) {
+    std::fill(c.begin(), c.end(), -1.0f);
+    kernel(view(a, m, k), view(b, k, n), out(c, m, n));
+    return right();
+  }
+  template <class Kernel>
+  std::string forms(Kernel const& kernel) {
+    return weft::forms(kernel, view(a, m, k), view(b, k, n), out(c, m, n));
+  }
+};
+/// Whether it happens within ten seconds.
+template <class F>
+bool soon(F const& happens) {
+  for (int i = 0; i < 10000; ++i) {
+    if (happens()) return true;
+    ::usleep(1000);
+  }
+  return false;
+}
+std::size_t count(std::string const& text, char const* part) {
+  std::size_t found = 0;
+  for (std::size_t at = 0; (at = text.find(part, at)) != std::string::npos; ++at) ++found;
+  return found;
+}
+
+}  // namespace
+
+TEST_CASE("a first call runs simple code, later ones the good") {
+  own_cache const cache;
+  auto const by_rule = weft::kernel<"by_rule">(product).with({.background = true});
+  auto const scheduled = weft::kernel<"scheduled">(product, tiles).with({.background = true});
+  for (std::int64_t size : {17, 130}) {  // the plain nest, and the schedule's own loops
+    operands o{size, size, size};
+    std::uint64_t const before = weft::compilations();
+    CHECK(o.runs(by_rule));
+    CHECK(o.runs(scheduled));
+    CHECK(soon([&] { return count(o.forms(by_rule), "until better") + count(o.forms(scheduled), "until better") == 0; }));
+    CHECK(count(o.forms(by_rule), "\n") == (size == 17 ? 2 : 3));
+    CHECK(weft::compilations() - before == 4);
+    for (int i = 0; i < 3; ++i) CHECK((o.runs(by_rule) && o.runs(scheduled)));
+    CHECK(weft::compilations() - before == 4);
+  }
+  CHECK(cache.files().size() == 4);  // simple code is not kept
+}
+TEST_CASE("prepare waits, and so does no call") {
+  own_cache const cache;
+  auto const kernel = weft::kernel<"prepared">(product).with({.background = true});
+  operands o{40, 41, 42};
+  CHECK(o.runs(kernel));
+  auto const ready = kernel.prepare(view(o.a, 40, 41), view(o.b, 41, 42), out(o.c, 40, 42));
+  CHECK(count(o.forms(kernel), "until better") == 0);
+  CHECK(o.runs(ready));
+  operands p{12, 13, 14};
+  static_cast<void>(kernel.prepare(view(p.a, 12, 13), view(p.b, 13, 14), out(p.c, 12, 14)));
+  CHECK(count(p.forms(kernel), "until better") == 0);
+  CHECK(count(p.forms(kernel), "\n") == 3);
+}
+TEST_CASE("what is on disk is taken at once, and heavy work is not done by simple code") {
+  own_cache const cache;
+  operands o{30, 31, 32};
+  CHECK(o.runs(weft::kernel<"kept">(product)));
+  std::uint64_t const before = weft::compilations();
+  auto const again = weft::kernel<"kept">([](auto A, auto B) { return product(A, B); }).with({.background = true});
+  CHECK(o.runs(again));
+  CHECK(weft::compilations() == before);
+  CHECK(count(o.forms(again), "until better") == 0);
+  operands heavy{520, 520, 520};
+  heavy.a.assign(heavy.a.size(), 0.5f), heavy.b.assign(heavy.b.size(), 2.0f);
+  auto const kernel = weft::kernel<"heavy">(product).with({.background = true});
+  kernel(view(heavy.a, 520, 520), view(heavy.b, 520, 520), out(heavy.c, 520, 520));
+  CHECK(heavy.c == std::vector<float>(heavy.c.size(), 520.0f));
+  CHECK(count(heavy.forms(kernel), "until better") == 0);
+}
+TEST_CASE("wrong arguments are told by the first call") {
+  own_cache const cache;
+  auto const kernel = weft::kernel<"wrong">(product).with({.background = true});
+  operands o{8, 9, 10};
+  CHECK_THROWS_AS(kernel(view(o.a, 8, 9), view(o.b, 10, 9), out(o.c, 8, 9)), weft::argument_error);
+  auto const outside = weft::kernel<"outside">([](auto a) {
+    return compute<"y">(a.extent(0), [=](auto i) { return a(i + 1); });
+  }).with({.background = true});
+  CHECK_THROWS_AS(outside(view(o.a, 8), out(o.c, 8)), weft::argument_error);
+}
+TEST_CASE("64 threads call while code is made and sizes become open") {
+  own_cache const cache;
+  auto const kernel = weft::kernel<"threads">(product, tiles).with({.background = true, .exact_shapes = 4});
+  std::atomic<int> wrong{0}, ready{0};
+  std::vector<std::thread> threads;
+  for (int t = 0; t < 64; ++t)
+    threads.emplace_back([&, t] {
+      ++ready;
+      while (ready < 64) std::this_thread::yield();
+      for (int round = 0; round < 12; ++round) {
+        operands o{2 + (t + round) % 20, 24, 17};
+        if (!o.runs(kernel)) ++wrong;
+      }
+    });
+  for (std::thread& t : threads) t.join();
+  CHECK(wrong == 0);
+  operands o{2, 24, 17};
+  // One after the other each shape has been met: four have their own code, and ranges the others.
+  CHECK(soon([&] {
+    for (std::int64_t m = 2; m < 22; ++m)
+      if (operands p{m, 24, 17}; !p.runs(kernel)) return false;
+    return o.forms(kernel).find("A0 in 2..16") != std::string::npos;
+  }));
+}
+TEST_CASE("the child of a fork makes what its parent has not begun") {
+  own_cache const cache;
+  auto const kernel = weft::kernel<"forked">(product).with({.background = true});
+  for (std::int64_t m : {20, 21, 22, 23, 24, 25})
+    if (operands o{m, 24, 17}; !o.runs(kernel)) FAIL("before the fork");
+  pid_t const child = ::fork();
+  REQUIRE(child >= 0);
+  if (child == 0) {
+    operands o{25, 24, 17};
+    bool const fine = soon([&] {
+      for (std::int64_t m : {20, 21, 22, 23, 24, 25})
+        if (operands p{m, 24, 17}; !p.runs(kernel)) ::_exit(1);
+      return count(o.forms(kernel), "until better") == 0;
+    });
+    ::_exit(fine ? 0 : 2);
+  }
+  int status = -1;
+  REQUIRE(::waitpid(child, &status, 0) == child);
+  CHECK(status == 0);
+}
+TEST_CASE("a process may end while code is made") {
+  own_cache const cache;
+  auto const kernel = weft::kernel<"ended">(product).with({.background = true});
+  if (operands o{30, 24, 17}; !o.runs(kernel)) FAIL("before the forks");  // LLVM is loaded once
+  weft::finish_background();
+  for (int i = 0; i < 20; ++i) {
+    pid_t const child = ::fork();
+    REQUIRE(child >= 0);
+    if (child == 0) {
+      bool fine = true;
+      for (std::int64_t m = 0; m < 5; ++m) fine = operands{40 + 5 * i + m, 24, 17}.runs(kernel) && fine;
+      ::usleep(static_cast<unsigned>(i) * 700);
+      std::exit(fine ? 0 : 1);
+    }
+    int status = -1;
+    REQUIRE(::waitpid(child, &status, 0) == child);
+    CHECK(status == 0);
+  }
+}

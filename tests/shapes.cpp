@@ -1,0 +1,207 @@
+#include "weft/shapes.hpp"
+
+#include <doctest/doctest.h>
+
+#include <cmath>
+#include <cstring>
+#include <string>
+#include <vector>
+
+#include "support/private_cache.hpp"
+#include "weft/dim.hpp"
+#include "weft/direct.hpp"
+#include "weft/expr/math/functions.hpp"
+
+using weft::compute, weft::sum, weft::view, weft::out;
+
+namespace {
+
+constexpr auto product = [](auto A, auto B) {
+  auto M = A.extent(0), K = A.extent(1), N = B.extent(1);
+  return compute<"C">(M, N, [=](auto i, auto j) { return sum(K, [=](auto k) { return A(i, k) * B(k, j); }); });
+};
+constexpr auto tiles = [](auto& s, auto, auto, auto C) {
+  auto [i, j, k] = C.axes();
+  auto [jo, ji] = s.split(j, 16);
+  auto [io, ii] = s.split(i, 4);
+  s.reorder(io, jo, k, ii, ji);
+  s.unroll(ii);
+  s.vectorize(ji);
+};
+constexpr auto add_two = [](auto x, auto y) { return compute<"z">(x.extent(0), [=](auto i) { return x(i) + y(i); }); };
+
+std::vector<float> numbers(std::int64_t n, int step = 5) {
+  std::vector<float> v(static_cast<std::size_t>(n));
+  for (std::size_t i = 0; i < v.size(); ++i) v[i] = static_cast<float>(static_cast<int>(i) * step % 13 - 6) / 4;
+  return v;
+}
+/// Whether a product of these sizes has the elements that it should have; all are sums of few bits.
+template <class Kernel>
+bool multiplies(Kernel const& kernel, std::int64_t m, std::int64_t k, std::int64_t n) {
+  std::vector<float> const a = numbers(m * k), b = numbers(k * n, 7);
+  std::vector<float> c(static_cast<std::size_t>(m * n), -1.0f);
+  kernel(view(a, m, k), view(b, k, n), out(c, m, n));
+  for (std::int64_t i = 0; i < m; ++i)
+    for (std::int64_t j = 0; j < n; ++j) {
+      float want = 0;
+      for (std::int64_t l = 0; l < k; ++l)
+        want += a[static_cast<std::size_t>(i * k + l)] * b[static_cast<std::size_t>(l * n + j)];
+      if (c[static_cast<std::size_t>(i * n + j)] != want) return false;
+    }
+  return true;
+}
+template <class F>
+std::uint64_t compiled_by(F const& f) {
+  std::uint64_t const before = weft::compilations();
+  f();
+  return weft::compilations() - before;
+}
+template <class Kernel>
+std::string forms_of(Kernel const& kernel) {
+  float x[1] = {};
+  return weft::forms(kernel, view(x, 1, 1), view(x, 1, 1), out(x, 1, 1));
+}
+
+}  // namespace
+
+TEST_CASE("after so many shapes one form serves those that follow") {
+  auto const matmul = weft::kernel<"matmul">(product, tiles).with({.exact_shapes = 3});
+  CHECK(compiled_by([&] {
+          for (std::int64_t m : {3, 4, 7, 3, 7}) CHECK(multiplies(matmul, m, 24, 40));
+        }) == 3);
+  CHECK(compiled_by([&] {
+          for (std::int64_t m : {5, 2, 16, 11, 4, 13, 6}) CHECK(multiplies(matmul, m, 24, 40));
+        }) == 1);
+  CHECK(forms_of(matmul) ==
+        "3 for one shape each:\n"
+        "  A 3 x 24, B 24 x 40, C 3 x 40\n"
+        "  A 4 x 24, B 24 x 40, C 4 x 40\n"
+        "  A 7 x 24, B 24 x 40, C 7 x 40\n"
+        "1 for many shapes:\n"
+        "  A A0 x 24, B 24 x 40, C ? x 40; A0 in 2..16\n");
+}
+TEST_CASE("by rule, open sizes of each range") {
+  auto const matmul = weft::kernel<"matmul">(product).with({.exact_shapes = 1});
+  CHECK(multiplies(matmul, 33, 65, 70));
+  for (std::int64_t m : {2, 5, 8, 15, 16, 17, 40, 128, 129, 200})
+    for (std::int64_t k : {2, 64, 131})
+      for (std::int64_t n : {3, 16, 64, 130}) CHECK(multiplies(matmul, m, k, n));
+  std::string const forms = forms_of(matmul);
+  CHECK(forms.find("9 for many shapes") != std::string::npos);
+  CHECK(forms.find("A0 in 2..16; B0 in 129..1024; B1 in 17..128\n") != std::string::npos);
+  CHECK(forms.find("A0 from 2; B0 from 2; B1 from 2\n") != std::string::npos);
+}
+
+TEST_CASE("the ranges of small and of large sizes, and what divides all that were met") {
+  auto const add = weft::kernel<"add">(add_two).with({.exact_shapes = 2});
+  std::vector<float> const x = numbers(4096), y = numbers(4096, 7);
+  std::vector<float> z(4096);
+  auto const adds = [&](std::int64_t n) {
+    std::fill(z.begin(), z.end(), -1.0f);
+    add(view(x.data(), n), view(y.data(), n), out(z.data(), n));
+    for (std::size_t i = 0; i < z.size(); ++i)
+      if (z[i] != (i < static_cast<std::size_t>(n) ? x[i] + y[i] : -1.0f)) return false;
+    return true;
+  };
+  CHECK(compiled_by([&] {
+          for (std::int64_t n : {192, 320, 256, 192, 832, 1024, 960}) CHECK(adds(n));
+        }) == 3);
+  CHECK(compiled_by([&] { CHECK(adds(500)); }) == 1);  // nothing divides it
+  CHECK(compiled_by([&] {
+          for (std::int64_t n : {129, 1001, 640}) CHECK(adds(n));
+        }) == 0);
+  CHECK(compiled_by([&] {
+          for (std::int64_t n : {1025, 4000, 16, 2, 3, 100, 17}) CHECK(adds(n));
+        }) == 3);
+  CHECK(compiled_by([&] { CHECK(adds(1)); }) == 1);  // a number
+  float u[1] = {};
+  CHECK(weft::forms(add, view(u, 1), view(u, 1), out(u, 1)) ==
+        "3 for one shape each:\n"
+        "  A 192, B 192, z 192\n"
+        "  A 320, B 320, z 320\n"
+        "  A 1, B 1, z 1\n"
+        "5 for many shapes:\n"
+        "  A A0, B A0, z ?; A0 in 129..1024, divided by 64\n"
+        "  A A0, B A0, z ?; A0 in 129..1024\n"
+        "  A A0, B A0, z ?; A0 from 1025\n"
+        "  A A0, B A0, z ?; A0 in 2..16\n"
+        "  A A0, B A0, z ?; A0 in 17..128\n");
+}
+TEST_CASE("a kernel does not get more forms than shapes, ranges and one for all") {
+  auto const add = weft::kernel<"add">([](auto a, auto b) {
+    return compute<"c">(a.extent(0), a.extent(1), [=](auto i, auto j) { return a(i, j) + b(i, j); });
+  }).with({.exact_shapes = 1});
+  std::vector<float> const x = numbers(1500 * 40);
+  std::vector<float> z(x.size());
+  std::uint64_t const made = compiled_by([&] {
+    for (std::int64_t m = 2; m < 40; ++m)
+      for (std::int64_t n : {2, 3, 7, 16, 20, 100, 128, 131, 1000, 1400, 1500}) {
+        add(view(x.data(), m, n), view(x.data(), m, n), out(z.data(), m, n));
+        for (std::int64_t i = 0; i < m * n; ++i)
+          if (z[static_cast<std::size_t>(i)] != 2 * x[static_cast<std::size_t>(i)]) FAIL("wrong at ", m, " x ", n);
+      }
+  });
+  CHECK(made >= 9);
+  CHECK(made <= 1 + 8 + 4);
+}
+TEST_CASE("what cannot be open goes on with code for each shape") {
+  auto const whole = weft::kernel<"whole">(add_two, [](auto& s, auto, auto, auto z) { s.vectorize(z.axes()[0]); }).with({.exact_shapes = 2});
+  std::vector<float> const x = numbers(64);
+  std::vector<float> z(64);
+  CHECK(compiled_by([&] {
+          for (std::int64_t n : {8, 16, 24, 32, 40, 48}) {
+            whole(view(x.data(), n), view(x.data(), n), out(z.data(), n));
+            for (std::size_t i = 0; i < static_cast<std::size_t>(n); ++i) CHECK(z[i] == 2 * x[i]);
+          }
+        }) == 6);
+}
+TEST_CASE("one axis that walks two arguments keeps them equal, and what is wrong is said in the same words") {
+  auto const add = weft::kernel<"add">(add_two).with({.exact_shapes = 1});
+  std::vector<float> const x = numbers(64);
+  std::vector<float> z(64);
+  for (std::int64_t n : {10, 11, 12}) add(view(x.data(), n), view(x.data(), n), out(z.data(), n));
+  CHECK_THROWS_WITH_AS(add(view(x.data(), 12), view(x.data(), 13), out(z.data(), 12)),
+                       "add: B.extent(0) = 13 and A.extent(0) = 12 must be equal: one axis walks both", weft::argument_error);
+  auto const window = weft::kernel<"window">([](auto a, auto w) {
+    return compute<"y">(a.extent(0) - w.extent(0) + 1, [=](auto i) { return sum(w.extent(0), [=](auto k) { return a(i + k) * w(k); }); });
+  }).with({.exact_shapes = 1});
+  std::vector<float> y(64);
+  for (std::int64_t n : {10, 20, 30})
+    for (std::int64_t k : {3, 5}) window(view(x.data(), n), view(x.data(), k), out(y.data(), n - k + 1));
+  CHECK_THROWS_AS(window(view(x.data(), 3), view(x.data(), 9), out(y.data(), 1)), weft::argument_error);
+}
+TEST_CASE("outputs that are left out, captured values, strides, and a prepared kernel of open sizes") {
+  for (float const factor : {2.0f, 3.0f}) {
+    auto const scaled = weft::kernel<"scaled">([factor](auto x) {
+      return compute<"y">(x.extent(0), x.extent(1), [=](auto i, auto j) { return x(i, j) * factor; });
+    }).with({.exact_shapes = 2});
+    for (std::int64_t n : {3, 4, 5, 6, 7}) {
+      std::vector<float> const a = numbers(n * 20);
+      auto const made = scaled(view(a.data(), n, 10).strided(20, 1));
+      REQUIRE(made.extent(0) == n);
+      for (std::int64_t i = 0; i < n; ++i)
+        for (std::int64_t j = 0; j < 10; ++j) CHECK(made(i, j) == factor * a[static_cast<std::size_t>(i * 20 + j)]);
+    }
+  }
+  auto const add = weft::kernel<"add">(add_two).with({.exact_shapes = 0});
+  std::vector<float> const v = numbers(64);
+  std::vector<float> z(64);
+  auto const ready = add.prepare(view(v.data(), 5), view(v.data(), 5), out(z.data(), 5));
+  for (std::int64_t n : {5, 9, 16}) {
+    ready(view(v.data(), n), view(v.data(), n), out(z.data(), n));
+    CHECK(z[static_cast<std::size_t>(n - 1)] == 2 * v[static_cast<std::size_t>(n - 1)]);
+  }
+  CHECK_THROWS_AS(ready(view(v.data(), 17), view(v.data(), 17), out(z.data(), 17)), weft::argument_error);  // of another range
+}
+TEST_CASE("a dimension that is broadcast in some calls only") {
+  auto const biased = weft::kernel<"biased">([](auto a, auto b) {
+    return compute<"y">(a.extent(0), a.extent(1), [=](auto i, auto j) { return a(i, j) + b(weft::select(b.extent(0) == 1, 0, i), j); });
+  }).with({.exact_shapes = 1});
+  for (std::int64_t m : {3, 4, 5, 1, 6})
+    for (std::int64_t rows : {std::int64_t(1), m}) {
+      std::vector<float> const a = numbers(m * 8), b = numbers(rows * 8, 7);
+      std::vector<float> y(a.size());
+      biased(view(a, m, 8), view(b, rows, 8), out(y, m, 8));
+      for (std::size_t i = 0; i < y.size(); ++i) CHECK(y[i] == a[i] + b[rows == 1 ? i % 8 : i]);
+    }
+}
