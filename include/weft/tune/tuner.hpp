@@ -104,6 +104,7 @@ struct tune_result {
   bool stopped = false;              // by who watches it
   double seconds = 0;                // that it took
   double measuring_seconds = 0;      // of these, in calls of candidates
+  double searching_seconds = 0;      // and in deciding what to measure: the tuner's own cost
   double model_quality = 0;          // rank correlation of expected and measured times; 0: too few
   double model_recall = 0;           // of the fastest quarter of these, the share that was expected in it
   /// A page for people: the space, the trials in numbers, the best schedule.

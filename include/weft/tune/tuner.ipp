@@ -62,13 +62,16 @@ inline std::string trials_file(bool keep) {
   return directory.empty() ? "" : directory + "/trials.sqlite";
 }
 
+/// Whether the kernel's schedule is the rule's, as kernel_table asks for it.
+inline bool is_by_rule(kernel_face const& face) { return face.how == nullptr && !face.wanted.plain && !environment_switch("WEFT_PLAIN"); }
+
 /// One tuning under way.
 class tuning_run {
  public:
   tuning_run(kernel_face const& face, argument* arguments, int count, tune_options const& o, candidate_view view)
       : face_(face), options_(o), view_(view), arguments_(arguments), count_(count), what_(face.what(face.object)),
         machine_(face.machine != nullptr ? *face.machine : host()), layout_(bound()),
-        space_({face.name, &what_, face.how, face.object, &layout_, &machine_, {}}), copies_(arguments, count),
+        space_({face.name, &what_, face.how, face.object, &layout_, &machine_, face.wanted, is_by_rule(face)}), copies_(arguments, count),
         runner_(copies_, o.worker), store_(trials_file(o.keep)), task_(task()) {
     tolerance_ = {o.bitwise, longest_reduction(what_, arguments)};
     result_.kernel = std::string(face.name);
@@ -256,15 +259,23 @@ inline void tuning_run::learn_earlier(search& s) {
     ++result_.earlier;
   }
 }
+/// A point of a rule takes ten times as long to look at as one of a how-lambda, and its first one is good already.
+inline annealing_settings settings_for(space const& s) {
+  annealing_settings how;
+  if (s.is_by_rule()) how.chains = 24, how.steps = 20, how.reranked = 64, how.estimated = 32, how.near_first = 0.75;
+  return how;
+}
 inline void tuning_run::search_on() {
   random_search at_random(space_, options_.seed);
-  annealing_search annealing(space_, options_.seed);
+  annealing_search annealing(space_, options_.seed, settings_for(space_));
   search& s = options_.random ? static_cast<search&>(at_random) : annealing;
   for (tune_trial const& t : result_.trials) s.learn(space_.look(t.choices), t.ns);
   learn_earlier(s);
   sequence<double> expected, found;
   while (may_go_on()) {
+    double const asked = now_ns();
     sequence<point> const proposed = s.propose(options_.batch);
+    result_.searching_seconds += (now_ns() - asked) / 1e9;
     if (proposed.empty()) break;
     for (point const& p : proposed) {
       if (!may_go_on()) break;
@@ -400,7 +411,10 @@ inline void tuning_run::keep() {
 
 inline tune_result tuning_run::run() {
   bool const possible = space_.first(first_);
-  result_.space = measure(space_, 20000);
+  // A how-lambda takes 6 us, a rule some 100.
+  double const counted = now_ns();
+  result_.space = space_.is_by_rule() ? measure(space_, 1000, 1, 256) : measure(space_, 20000);
+  result_.searching_seconds = (now_ns() - counted) / 1e9;
   if (!possible) {
     make_schedule(space_.request());  // says what is wrong, if all is
     result_.why = "no values of the knobs fit the registers of this machine: nothing was measured";
@@ -439,7 +453,8 @@ WEFT_DECL std::string tune_result::text() const {
     if (counts[i] > 0) all += joined({", ", std::to_string(counts[i]), " ", tuning::name(static_cast<tuning::outcome>(i))});
   if (wrong > 0) all += joined({", ", std::to_string(wrong), " wrong"});
   all += joined({"\n  best    ", tuning::detail::time_text(best_ns), "; without tuning ", tuning::detail::time_text(first_ns),
-                 "\n  why     ", why, "\n  checked ", checked, "\n  kept    ", kept ? "on disk" : "no", "; ", store,
+                 "\n  why     ", why, joined({"\n  search  ", tuning::detail::number_text(searching_seconds), " s; in calls of candidates ",
+                         tuning::detail::number_text(measuring_seconds), " s"}), "\n  checked ", checked, "\n  kept    ", kept ? "on disk" : "no", "; ", store,
                  "\n  model   ", model_quality == 0 ? "too few trials to tell"
                                         : joined({"rank correlation ", tuning::detail::number_text(model_quality), ", of the fastest quarter ",
                                                   tuning::detail::number_text(100 * model_recall, "%.0f"), " % expected"}),

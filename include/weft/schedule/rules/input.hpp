@@ -17,6 +17,8 @@ struct rule_input {
   double fork_cycles = 60000;  // of one thread: less is not worth waking others, which takes 2 to 5 us
   sequence<intrinsic const*> dots{};  // instructions of the machine that join several products
   double copy_reads = 24;      // of each element: less is not worth a copy of a tensor without gaps
+  bool searched = false;       // what a rule chooses is a knob of the schedule, its own choice first (decision 040)
+  std::uint8_t plan = 0;       // the plan to begin with; for searches, which know from the rule's own schedule which it took
 };
 
 }  // namespace weft::inline WEFT_ABI
