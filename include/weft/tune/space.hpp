@@ -4,6 +4,7 @@
 #include <string>
 
 #include "weft/compile.hpp"
+#include "weft/schedule/rules/planner.hpp"
 #include "weft/tune/point.hpp"
 
 namespace weft::inline WEFT_ABI {
@@ -39,6 +40,7 @@ class space final : public landscape {
   compile_request request_;
   program expanded_;
   rule_input told_;
+  weft::detail::plan_memory memory_;
   sequence<short_name> names_;  // of the knobs, in the order in which they were met: a knob's feature has one place
 };
 

@@ -68,6 +68,7 @@ WEFT_DECL space::space(compile_request const& r) : request_(r), expanded_(expand
   if (!request_.by_rule) return;
   schedule first;
   told_ = weft::detail::rule_input_for(request_, expanded_, first);
+  told_.memory = &memory_;
   request_.told = &told_;
 }
 WEFT_DECL std::size_t space::place_of(short_name const& knob) {

@@ -231,8 +231,9 @@ inline void tuning_run::note_measured(point const& p, tune_trial t, double guess
 }
 WEFT_DECL bool tuning_run::go_on(std::size_t trials) {
   if (!may_go_on()) return false;
+  auto const left = static_cast<std::size_t>(options_.trials) - result_.trials.size();
   double const asked = now_ns();
-  sequence<point> const proposed = search_->propose(trials);
+  sequence<point> const proposed = search_->propose(left < trials ? left : trials);
   sequence<point> fresh;
   sequence<double> guesses;
   sequence<sequence<std::int32_t>> choices;

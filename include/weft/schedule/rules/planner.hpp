@@ -53,6 +53,23 @@ struct tile_axes {
   sequence<std::int32_t> packed{};  // tensors that are read with gaps along `columns`, and are worth a copy without
 };
 
+/// Tiles of a nest in which other stages are computed.
+struct strips {
+  std::int64_t rows = 0, columns = 0;  // of a tile
+  bool slides = false;                 // else: row by row, the last ones kept
+  struct part {
+    std::int32_t stage = -1, row = -1;  // its dimension that slides
+    std::int64_t kept = 0;              // so many rows
+  };
+  sequence<part> stages{};  // that are computed in it, what is read behind what reads it
+  double gain = 0, bytes = 0;
+};
+/// What was found before for the same stages inlined and placed: looking for windows takes most of a schedule's time.
+struct plan_memory {
+  sequence<std::uint64_t> keys;
+  sequence<strips> tiles;
+};
+
 class rule_plan {
  public:
   rule_plan(schedule& s, rule_input const& in, boldness how) : s_(s), in_(in), how_(how) {}
@@ -97,16 +114,6 @@ class rule_plan {
   void nest_of(int stage);
 
   // --- strips.ipp
-  struct strips {
-    std::int64_t rows = 0, columns = 0;  // of a tile
-    bool slides = false;                 // else: row by row, the last ones kept
-    struct part {
-      std::int32_t stage = -1, row = -1;  // its dimension that slides
-      std::int64_t kept = 0;              // so many rows
-    };
-    sequence<part> stages{};  // that are computed in it, what is read behind what reads it
-    double gain = 0, bytes = 0;
-  };
   static std::int64_t vector_width(std::int64_t lanes, double operations);
   int sliding_dimension(int stage, sequence<std::int32_t> const& readers, sequence<std::int32_t> const& row_of,
                         sequence<std::int64_t>& speed) const;
@@ -116,6 +123,7 @@ class rule_plan {
     double operations = 0;  // of an element
   };
   strips strips_of(int host, strips made, sequence<sequence<std::int32_t>> const& readers, sequence<stage_work> const& takes) const;
+  strips best_strips(int host, sequence<sequence<std::int32_t>> const& readers, sequence<stage_work> const& takes) const;
   void find_strips();
   void tiles_with_strips(int stage);
 

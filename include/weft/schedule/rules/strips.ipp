@@ -119,7 +119,7 @@ WEFT_DECL int rule_plan::sliding_dimension(int stage, sequence<std::int32_t> con
   return fine ? found : -1;
 }
 /// What it takes to compute `host`, and all that only it reads, in tiles of rows x columns, or row by row.
-WEFT_DECL rule_plan::strips rule_plan::strips_of(int host, strips made, sequence<sequence<std::int32_t>> const& readers,
+WEFT_DECL strips rule_plan::strips_of(int host, strips made, sequence<sequence<std::int32_t>> const& readers,
                                                  sequence<stage_work> const& takes) const {
   rule_view const v = view();
   stage_info const& of = v.stage(host);
@@ -171,6 +171,21 @@ WEFT_DECL rule_plan::strips rule_plan::strips_of(int host, strips made, sequence
   }
   return made;
 }
+WEFT_DECL strips rule_plan::best_strips(int host, sequence<sequence<std::int32_t>> const& readers, sequence<stage_work> const& takes) const {
+  rule_view const v = view();
+  stage_info const& of = v.stage(host);
+  std::int64_t const lanes = v.lanes(host), height = v.extent(host, of.spatial - 2), width = v.extent(host, of.spatial - 1);
+  strips best;
+  for (std::int64_t columns = 8 * lanes;; columns *= 2) {
+    for (std::int64_t rows = 4; rows <= 128; rows *= 2) {
+      strips const one = strips_of(host, {rows, columns, rows == 4}, readers, takes);
+      if (!one.stages.empty() && one.bytes < static_cast<double>(in_.l2_bytes) / 2 && one.gain > best.gain) best = one;
+      if (rows >= height) break;
+    }
+    if (columns >= width) break;
+  }
+  return best;
+}
 /// Stages that are read in a window, and those that these read: in tiles of the nest that reads them last, so that what one stage
 /// leaves the next one finds in the second cache.
 WEFT_DECL void rule_plan::find_strips() {
@@ -190,14 +205,15 @@ WEFT_DECL void rule_plan::find_strips() {
     strips best;
     std::int64_t const lanes = v.lanes(h), height = v.extent(h, of.spatial - 2), width = v.extent(h, of.spatial - 1);
     if (width < lanes) continue;
-    for (std::int64_t columns = 8 * lanes;; columns *= 2) {
-      for (std::int64_t rows = 4; rows <= 128; rows *= 2) {
-        strips const one = strips_of(h, {rows, columns, rows == 4}, readers, takes);
-        if (!one.stages.empty() && one.bytes < static_cast<double>(in_.l2_bytes) / 2 && one.gain > best.gain) best = one;
-        if (rows >= height) break;
-      }
-      if (columns >= width) break;
-    }
+    std::uint64_t key = static_cast<std::uint64_t>(h);
+    for (int t = 0; t < static_cast<int>(readers.size()); ++t)
+      key = (key ^ static_cast<std::uint64_t>(2 * host_[static_cast<std::size_t>(t)] + v.is_inlined(t) + 1)) * 0x9e3779b97f4a7c15u, key ^= key >> 29;
+    std::size_t known = 0;
+    if (in_.memory != nullptr)
+      while (known < in_.memory->keys.size() && in_.memory->keys[known] != key) ++known;
+    if (in_.memory != nullptr && known < in_.memory->keys.size()) best = in_.memory->tiles[known];
+    else best = best_strips(h, readers, takes);
+    if (in_.memory != nullptr && known == in_.memory->keys.size()) in_.memory->keys.push_back(key), in_.memory->tiles.push_back(best);
     if (best.stages.empty()) continue;
     bool window = false;  // else they share its rows
     for (strips::part const& one : best.stages)
