@@ -6,6 +6,7 @@
 #include <cstdlib>
 #include <string_view>
 
+#include "weft/tune.hpp"
 #include "weft/tune/mpi.hpp"
 #include "weft/weft.hpp"
 

@@ -12,11 +12,10 @@
 #include <cerrno>
 #include <cstring>
 
-#include "weft/tune.hpp"
+#include "weft/tune/tuner.hpp"
 
 namespace weft::inline WEFT_ABI {
-namespace tuning {
-namespace mpi {
+namespace tuning::detail {
 
 /// What goes from rank to rank, as bytes: all ranks run one program.
 struct request_message {
@@ -52,7 +51,7 @@ class returned_errors {
   MPI_Errhandler before_ = MPI_ERRHANDLER_NULL;
 };
 /// MPI waits by asking over and over, which would take the core from who measures beside it.
-inline void pause() {
+inline void pause_between_questions() {
   timespec const half_a_millisecond{0, 500000};
   ::nanosleep(&half_a_millisecond, nullptr);
 }
@@ -90,7 +89,7 @@ class ranks final : public trial_crew {
         }
         open = open || o.waits;
       }
-      if (open) pause();
+      if (open) pause_between_questions();
     }
   }
   int size() const override {
@@ -121,7 +120,7 @@ class ranks final : public trial_crew {
         all.resize(next);
         if (back == next) break;
       }
-      if (idle) pause();
+      if (idle) pause_between_questions();
     }
     for (std::size_t i = 0; i < all.size(); ++i) all[i].choices = points[i];
     return all;
@@ -198,7 +197,7 @@ class searcher final : public trial_source {
     request_message m;
     MPI_Request pending = MPI_REQUEST_NULL;
     if (MPI_Irecv(&m, sizeof m, MPI_BYTE, 0, request_tag, comm_, &pending) != MPI_SUCCESS) return false;
-    for (int there = 0; there == 0; pause())
+    for (int there = 0; there == 0; pause_between_questions())
       if (MPI_Test(&pending, &there, MPI_STATUS_IGNORE) != MPI_SUCCESS) return false;
     r.give_up_ns = m.give_up_ns, r.best_ns = m.best_ns, r.trials = m.trials;
     r.choices.clear();
@@ -216,8 +215,7 @@ class searcher final : public trial_source {
   bool send(answer_message& a) { return MPI_Send(&a, sizeof a, MPI_BYTE, 0, answer_tag, comm_) == MPI_SUCCESS; }
   MPI_Comm comm_;
 };
-}  // namespace mpi
-}  // namespace tuning
+}  // namespace tuning::detail
 
 /// How a tuning on several ranks goes about it.
 struct rank_options {
@@ -243,16 +241,16 @@ template <class Kernel, class... A>
 tune_result tune_on_ranks(rank_options const& where, Kernel const& kernel, tune_options const& options, A const&... a) {
   return kernel.erased(
       [&](kernel_face const& f, argument* arguments, int count) {
-        tuning::mpi::returned_errors const during(where.comm);
+        tuning::detail::returned_errors const during(where.comm);
         int rank = 0, size = 1;
         MPI_Comm_rank(where.comm, &rank);
         MPI_Comm_size(where.comm, &size);
         if (size == 1) return tuning::tune(f, arguments, count, options);
         if (rank != 0) {
-          tuning::mpi::searcher from(where.comm);
-          return tuning::measure_for(f, arguments, count, options, from);
+          tuning::detail::searcher from(where.comm);
+          return tuning::detail::measure_for(f, arguments, count, options, from);
         }
-        tuning::mpi::ranks others(where.comm, where.patience);
+        tuning::detail::ranks others(where.comm, where.patience);
         return tuning::tune(f, arguments, count, options, {}, &others);
       },
       a...);

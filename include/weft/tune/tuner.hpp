@@ -114,13 +114,8 @@ struct tune_result {
 };
 
 namespace tuning {
+namespace detail {
 
-/// Sees the loop program of each candidate before a worker gets it, and may change it; for whoever wants to look at candidates, and
-/// for tests of what becomes of bad ones.
-struct candidate_view {
-  void* context = nullptr;
-  void (*see)(void* context, sequence<std::int32_t> const& choices, std::string& loops) = nullptr;
-};
 /// What who measures for a tuning elsewhere is asked; the last one is no question, but what was found.
 struct trial_request {
   sequence<std::int32_t> choices;
@@ -138,6 +133,7 @@ class trial_crew {
   virtual int size() const = 0;
   /// Has them measured, in this order; a candidate whose measurer was lost has crashed.
   virtual sequence<tune_trial> measure(sequence<sequence<std::int32_t>> const& points, double give_up_ns) = 0;
+  /// The tuning is over: all are told what it found.
   virtual void end(tune_result const& found) = 0;
 };
 /// Where such a measurer is asked from.
@@ -148,6 +144,7 @@ class trial_source {
   virtual bool begin(std::uint64_t task, double first_ns) = 0;
   /// False: what came is the end.
   virtual bool next(trial_request& r) = 0;
+  /// To the last question.
   virtual void answer(tune_trial const& t) = 0;
 };
 /// Measures for a tuning of the same kernel and arguments elsewhere, and keeps what that finds.
@@ -155,6 +152,14 @@ class trial_source {
 /// Errors   as `tune`
 tune_result measure_for(kernel_face const& face, argument* arguments, int count, tune_options const& o, trial_source& from);
 
+}  // namespace detail
+
+/// Sees the loop program of each candidate before a worker gets it, and may change it; for whoever wants to look at candidates, and
+/// for tests of what becomes of bad ones.
+struct candidate_view {
+  void* context = nullptr;
+  void (*see)(void* context, sequence<std::int32_t> const& choices, std::string& loops) = nullptr;
+};
 /// A kernel and its arguments among several that share one budget.
 struct task_face {
   kernel_face const* face = nullptr;
@@ -170,7 +175,7 @@ sequence<tune_result> tune_all(sequence<task_face> const& tasks, tune_options co
 /// Errors   argument_error, schedule_error, as at a call; argument_error for what cannot be tuned: constants that are kept, functions
 ///          of the program, sizes that are open
 tune_result tune(kernel_face const& face, argument* arguments, int count, tune_options const& o, candidate_view view = {},
-                 trial_crew* crew = nullptr);
+                 detail::trial_crew* crew = nullptr);
 
 }  // namespace tuning
 }  // namespace weft::inline WEFT_ABI

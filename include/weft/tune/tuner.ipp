@@ -218,10 +218,14 @@ inline void tuning_run::learn_earlier() {
     ++result_.earlier;
   }
 }
-/// A point of a rule takes ten times as long to look at as one of a how-lambda, and its first one is good already.
+/// A point of a rule takes ten times as long to look at as one of a how-lambda, more so where it has many steps, and its first one is
+/// good already.
 inline annealing_settings settings_for(space const& s) {
   annealing_settings how;
-  if (s.is_by_rule()) how.chains = 24, how.steps = 20, how.reranked = 64, how.estimated = 32, how.near_first = 0.75;
+  if (!s.is_by_rule()) return how;
+  how.near_first = 0.75, how.steps = 20;
+  bool const is_long = s.at({}).steps.size() > 24;
+  how.chains = is_long ? 10 : 24, how.reranked = is_long ? 24 : 64, how.estimated = is_long ? 16 : 32;
   return how;
 }
 inline void tuning_run::note_measured(point const& p, tune_trial t, double guess) {
@@ -435,16 +439,16 @@ WEFT_DECL tune_result tuning_run::serve(trial_source& from) {
   result_.seconds = elapsed();
   return static_cast<tune_result&&>(result_);
 }
+WEFT_DECL tune_result measure_for(kernel_face const& face, argument* arguments, int count, tune_options const& o, trial_source& from) {
+  tuning_run run(face, arguments, count, o);
+  return run.serve(from);
+}
 }  // namespace detail
 
 WEFT_DECL tune_result tune(kernel_face const& face, argument* arguments, int count, tune_options const& o, candidate_view view,
-                           trial_crew* crew) {
+                           detail::trial_crew* crew) {
   detail::tuning_run run(face, arguments, count, o, view, crew);
   return run.run();
-}
-WEFT_DECL tune_result measure_for(kernel_face const& face, argument* arguments, int count, tune_options const& o, trial_source& from) {
-  detail::tuning_run run(face, arguments, count, o);
-  return run.serve(from);
 }
 
 }  // namespace tuning
