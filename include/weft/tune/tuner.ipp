@@ -218,13 +218,14 @@ inline void tuning_run::learn_earlier() {
     ++result_.earlier;
   }
 }
+inline bool has_many_steps(space const& s) { return s.at({}).steps.size() > 24; }
 /// A point of a rule takes ten times as long to look at as one of a how-lambda, more so where it has many steps, and its first one is
 /// good already.
 inline annealing_settings settings_for(space const& s) {
   annealing_settings how;
   if (!s.is_by_rule()) return how;
   how.near_first = 0.75, how.steps = 20;
-  bool const is_long = s.at({}).steps.size() > 24;
+  bool const is_long = has_many_steps(s);
   how.chains = is_long ? 10 : 24, how.reranked = is_long ? 24 : 64, how.estimated = is_long ? 16 : 32;
   return how;
 }
@@ -377,7 +378,7 @@ WEFT_DECL bool tuning_run::begin() {
   bool const possible = space_.first(first_);
   // A how-lambda takes 6 us, a rule some 100.
   double const counted = now_ns();
-  result_.space = space_.is_by_rule() ? measure(space_, 1000, 1, 256) : measure(space_, 20000);
+  result_.space = space_.is_by_rule() ? measure(space_, 1000, 1, has_many_steps(space_) ? 96 : 256) : measure(space_, 20000);
   result_.searching_seconds = (now_ns() - counted) / 1e9;
   if (!possible) {
     make_schedule(space_.request());  // says what is wrong, if all is
