@@ -122,6 +122,7 @@ void call(report& r);
 void fork_join(report& r);
 void warm_start(report& r);
 void tuned(report& r);
+void sketches(report& r);
 
 /// The body of the process that `jit` starts to see a first compilation.
 int first_jit();

@@ -13,6 +13,7 @@
 #include "math_peers.hpp"
 #include "peers/contest.hpp"
 #include "peers/modules.hpp"
+#include "weft/tune/worker.hpp"
 
 namespace {
 struct named_case {
@@ -37,6 +38,7 @@ constexpr named_case cases[] = {
     {"jit", bench::jit},
     {"warm_start", bench::warm_start},
     {"tuned", bench::tuned},
+    {"tuned_by_search", bench::sketches},
     {"call", bench::call},
     {"fork_join", bench::fork_join},
 };
@@ -89,6 +91,7 @@ bench::options read(int argc, char** argv) {
 }  // namespace
 
 int main(int argc, char** argv) {
+  if (weft::worker(argc, argv)) return 0;
   if (argc == 2 && std::string_view(argv[1]) == "--first-jit") return bench::first_jit();
   if (argc == 4 && std::string_view(argv[1]) == "--first-look") return bench::first_look(argv[2], argv[3]);
   ::setenv("WEFT_CACHE", "off", 1);  // what is measured is compiled here; `warm_start` has a directory of its own

@@ -10,6 +10,7 @@
 #include "weft/codegen/target.hpp"
 #include "weft/lower/lower.hpp"
 #include "weft/runtime/loader.hpp"
+#include "weft/schedule/rules/input.hpp"
 #include "weft/schedule/schedule.hpp"
 
 namespace weft::inline WEFT_ABI {
@@ -50,6 +51,7 @@ struct compile_request {
   target const* machine = nullptr;
   options wanted{};
   bool by_rule = false;  // where there is no `how`: a schedule by rule (schedule/rules/rules.hpp)
+  rule_input const* told = nullptr;  // what the rule is told; null: made of the others, at each schedule
 };
 
 /// What a debugger was told of a kernel, taken back when this goes.
@@ -137,7 +139,9 @@ namespace detail {
 /// The instructions that a rule may pick (intrinsics.ipp).
 known_intrinsics instructions_by_rule();
 #endif
-/// What the how-lambda does with these choices of knob values, for `expanded`, the program of the request.
+/// What a rule is told for a request, with the plan that it takes; in `first` comes the schedule, whose knobs are what it chose.
+rule_input rule_input_for(compile_request const& r, program const& expanded, schedule& first);
+/// What the how-lambda, or the rule, does with these choices of knob values, for `expanded`, the program of the request.
 schedule schedule_with(compile_request const& r, program const& expanded, sequence<std::int32_t> const& choices);
 /// Whether a tuner has kept knob values for just these arguments on this machine.
 bool is_tuned_exactly(compile_request const& r);

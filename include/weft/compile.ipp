@@ -129,6 +129,18 @@ inline std::int32_t nearest_value(knob_info const& k, std::int64_t wanted) {
   }
   return best;
 }
+/// Whether lowering takes it too: without a how-lambda nobody but the rule is to be told of a step that suits another shape alone.
+inline bool becomes_loops([[maybe_unused]] compile_request const& r, [[maybe_unused]] schedule s) {
+#if WEFT_HAS_EXCEPTIONS
+  try {
+    ir::arena m;
+    static_cast<void>(make_loops(m, r, finished(r, s)));
+    return true;
+  } catch (error const&) {
+  }
+#endif
+  return false;
+}
 inline bool is_usable(compile_request const& r, schedule const& s) {
   return why_not(r, s).empty() && register_pressure(s).empty();
 }
@@ -165,7 +177,7 @@ inline bool is_tuned(compile_request const& r, program const& expanded, schedule
     if (same) break;
     into = schedule_with(r, expanded, choices);
   }
-  if (!is_usable(r, into)) return false;
+  if (!is_usable(r, into) || (r.by_rule && !becomes_loops(r, into))) return false;
   if (reason != nullptr) {
     bool const here = near.machine == wanted.machine, sizes = near.extents == wanted.extents;
     *reason = joined({sizes ? "tuned for these sizes, with other strides" : "tuned for " + sizes_text(*r.layout, near.extents),
@@ -181,6 +193,7 @@ inline rule_input rule_input_of(compile_request const& r) {
   program const& p = *r.what;
   target const& t = *r.machine;
   rule_input in{t.l1_bytes, t.l2_bytes, t.l3_bytes, t.threads, !is_set(r.wanted.bitwise, "WEFT_BITWISE")};
+  in.searched = true;
 #if !WEFT_HEADER_ONLY
   known_intrinsics const known = instructions_by_rule();
   for (int i = 0; i < known.count; ++i) {
@@ -215,10 +228,8 @@ inline rule_input rule_input_of(compile_request const& r) {
   if (!open || !guessed) in.likely.clear();
   return in;
 }
-}  // namespace detail
-
-WEFT_DECL schedule detail::schedule_with(compile_request const& r, program const& expanded,
-                                         sequence<std::int32_t> const& choices) {
+/// The nest before any step.
+inline schedule plain_nest(compile_request const& r, program const& expanded) {
   auto const extents = [&](int tensor, int dim) {
     std::size_t position = 0;
     for (input_info const& i : expanded.inputs) {
@@ -227,10 +238,22 @@ WEFT_DECL schedule detail::schedule_with(compile_request const& r, program const
     }
     return std::int64_t(-1);
   };
-  schedule s(expanded, extents, {r.machine->vector_registers, r.machine->vector_bytes});
+  return schedule(expanded, extents, {r.machine->vector_registers, r.machine->vector_bytes});
+}
+}  // namespace detail
+
+WEFT_DECL rule_input detail::rule_input_for(compile_request const& r, program const& expanded, schedule& first) {
+  rule_input in = rule_input_of(r);
+  first = plain_nest(r, expanded);
+  in.plan = schedule_by_rule(first, in);
+  return in;
+}
+WEFT_DECL schedule detail::schedule_with(compile_request const& r, program const& expanded,
+                                         sequence<std::int32_t> const& choices) {
+  schedule s = plain_nest(r, expanded);
   s.choices = choices;
   if (r.how != nullptr) r.how(r.context, s);
-  else if (r.by_rule) schedule_by_rule(s, rule_input_of(r));
+  else if (r.by_rule) static_cast<void>(schedule_by_rule(s, r.told != nullptr ? *r.told : rule_input_of(r)));
   return s;
 }
 WEFT_DECL bool detail::is_tuned_exactly(compile_request const& r) {
@@ -257,10 +280,14 @@ WEFT_DECL schedule make_schedule(compile_request const& r, std::string* reason) 
   auto const say = [&](char const* text) {
     if (reason != nullptr) *reason = text;
   };
-  if (r.by_rule) {
+  if (r.by_rule && r.how == nullptr) {
     say("by rule: the kernel has no how-lambda");
-    schedule s = detail::schedule_with(r, expanded, {});
-    return detail::finished(r, s);
+    schedule s, tuned;
+    rule_input const told = detail::rule_input_for(r, expanded, s);
+    compile_request known = r;
+    known.told = &told;
+    bool const found = !s.knobs.empty() && detail::is_tuned(known, expanded, s, tuned, reason);
+    return detail::finished(r, found ? tuned : s);
   }
   sequence<std::int32_t> choices;
   std::string why;

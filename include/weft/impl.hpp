@@ -129,6 +129,7 @@
 #include "weft/tune/search.ipp"
 #include "weft/tune/space.ipp"
 #include "weft/tune/sqlite_api.ipp"
+#include "weft/tune/tasks.ipp"
 #include "weft/tune/trials.ipp"
 #include "weft/tune/tuner.ipp"
 #include "weft/tune/verify.ipp"

@@ -1,4 +1,4 @@
-// The tuner: which values of a how-lambda's knobs are the fastest here, found by measuring, and remembered on disk.
+// The tuner: which schedules are the fastest here, found by measuring, and remembered on disk.
 #pragma once
 
 #include "weft/kernel.hpp"
@@ -7,13 +7,14 @@
 namespace weft::inline WEFT_ABI {
 
 /// Finds the best values for the knobs of a kernel's schedule, for these arguments on this machine, and keeps them: later calls
-/// use them, in this process and in others. Outputs may be left out.
+/// use them, in this process and in others. Outputs may be left out. Of a kernel without a how-lambda the knobs are what the rule
+/// chooses: tiles and their order, what is packed, inlined, or computed in whose loops; the rule's own schedule is the first candidate.
 ///
 ///     auto const r = weft::tune(matmul, {.trials = 100, .seconds = 20}, a, b);
 ///     std::puts(r.text().c_str());
 ///
 /// Candidates run on copies of the arguments, in a process of their own (tune/worker.hpp): what crashes, hangs, or computes
-/// something else is recorded and never chosen. A kernel without knobs has one point, and stays as it is.
+/// something else is recorded and never chosen. A how-lambda without knobs has one point, and stays as it is.
 ///
 /// Keeps   the arguments' elements; a result that is kept changes knob values and never steps
 /// Errors  argument_error, schedule_error, as at a call; argument_error for what cannot be tuned yet: open sizes,
@@ -25,6 +26,42 @@ template <class Kernel, class... A>
 tune_result tune(Kernel const& kernel, tune_options const& options, A const&... a) {
   return kernel.erased(
       [&](kernel_face const& f, argument* arguments, int count) { return tuning::tune(f, arguments, count, options); }, a...);
+}
+
+/// A kernel and its arguments, for tune_all: nothing is copied. `weight`: how often it is called, against the others.
+template <class Kernel, class... A>
+auto tune_task(double weight, Kernel const& kernel, A const&... a) {
+  return [weight, &kernel, &a...](auto const& use) {
+    return kernel.erased(
+        [&](kernel_face const& f, argument* arguments, int count) { return use(tuning::task_face{&f, arguments, count, weight}); }, a...);
+  };
+}
+namespace tuning::detail {
+template <class First, class... Rest>
+sequence<tune_result> tune_with(sequence<task_face>& before, tune_options const& o, First const& first, Rest const&... rest) {
+  return first([&](task_face const& t) {
+    before.push_back(t);
+    if constexpr (sizeof...(Rest) == 0) return tuning::tune_all(before, o);
+    else return tune_with(before, o, rest...);
+  });
+}
+}  // namespace tuning::detail
+
+/// Tunes several kernels under one budget of trials and seconds, which goes where a trial is expected to gain most, times the weight:
+///
+///     weft::tune_all({.trials = 300, .seconds = 60}, weft::tune_task(12, conv, x, w), weft::tune_task(1, matmul, a, b));
+///
+/// Each has one batch first. With `within = 0.02`, none is tuned on that is within 2 % of what no schedule can beat. The results come in
+/// the order of the tasks; all else is as with `tune`.
+///
+/// Errors  as `tune`, before anything is measured for the others
+/// Cost    as the options allow; copies of all arguments, and a worker for each task
+/// Source  the gradient of Ansor's task scheduler: Zheng et al., OSDI 2020, section 6, with the roofline in place of similar tasks
+template <class... Task>
+sequence<tune_result> tune_all(tune_options const& options, Task const&... tasks) {
+  static_assert(sizeof...(Task) > 0, "weft: tune_all takes a weft::tune_task for each kernel");
+  sequence<tuning::task_face> all;
+  return tuning::detail::tune_with(all, options, tasks...);
 }
 
 /// Where the schedule of a call with these arguments would come from, if it were the first one now, in a sentence:

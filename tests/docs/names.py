@@ -4,7 +4,7 @@
     names.py --self-test   checks that a name that is not in use is found
 
 The names are those that docs/Doxyfile has read: functions, members of classes, and objects. A reader finds them in examples/
-or in tests/docs/, which docs/ quotes; ready computations also in tests/ops/.
+or in tests/docs/, which docs/ quotes; ready computations also in tests/ops/, and what needs MPI in tests/mpi/.
 """
 
 import pathlib
@@ -97,7 +97,7 @@ def main(argument):
     else:
         root = pathlib.Path(argument)
         found = names(root)
-        faults = unused(found, text_of(root / "examples", root / "tests/docs"), text_of(root / "tests/ops"))
+        faults = unused(found, text_of(root / "examples", root / "tests/docs", root / "tests/mpi"), text_of(root / "tests/ops"))
         if len(found) < 200:
             faults.append(f"the reference has {len(found)} names only")
     print("\n".join(faults) or "all in use")

@@ -3,6 +3,7 @@
 
 #include "fuzz/steps.hpp"
 #include "fuzz/trial.hpp"
+#include "weft/schedule/pressure.hpp"
 #include "weft/schedule/rules/gpu.hpp"
 #include "weft/schedule/rules/rules.hpp"
 
@@ -18,9 +19,11 @@ inline bool parts_may_be(weft::schedule const& s, weft::sequence<bool> const& or
   }
   return true;
 }
-/// Of a machine that `r` draws; sums of floats in another order only where the drawn numbers leave no trace of it.
-inline weft::trace steps_by_rule(random_source& r, drawn const& d) {
+/// Of a machine that `r` draws; sums of floats in another order only where the drawn numbers leave no trace of it. `searched`: not the rule's
+/// own schedule but a point of the space around it, one that the tuner would measure.
+inline weft::trace steps_by_rule(random_source& r, drawn const& d, bool searched = false) {
   weft::rule_input in;
+  in.searched = searched;
   in.l1_bytes = r.one_of({64, 256, 32768});
   in.l2_bytes = 16 * in.l1_bytes;
   in.l3_bytes = r.one_of({128, 4096, 1 << 20});
@@ -31,7 +34,16 @@ inline weft::trace steps_by_rule(random_source& r, drawn const& d) {
   for (bool const reassociate : {true, false}) {
     in.reassociate = reassociate;
     weft::schedule s(d.what, extents_of(d), limits);
-    weft::schedule_by_rule(s, in);
+    in.plan = weft::schedule_by_rule(s, in);
+    for (int tries = 0; tries < 4 && !s.knobs.empty(); ++tries) {
+      weft::schedule other(d.what, extents_of(d), limits);
+      for (std::size_t k = 0; k < weft::schedule::max_knobs; ++k) other.choices.push_back(r.chance(40) ? r.below(12) : 0);
+      weft::schedule_by_rule(other, in);
+      if (other.state == weft::verdict::illegal || !written_out_too_often(other).empty() || !register_pressure(other).empty()) continue;
+      if (reassociate && !(keeps_order(other, d.order_free) && parts_may_be(other, d.order_free))) continue;
+      s = other;
+      break;
+    }
     if ((keeps_order(s, d.order_free) && parts_may_be(s, d.order_free)) || !reassociate) return s.steps;
   }
   return {};

@@ -113,7 +113,7 @@ TEST_CASE("arguments that share memory are copied together") {
 TEST_CASE("a kernel without knobs has one point and stays as it is") {
   private_cache const here;
   std::vector<float> x(100, 1.0f);
-  tune_result const r = tune(plain, quick(5), x);
+  tune_result const r = tune(plain.with({.plain = true}), quick(5), x);
   CHECK(r.space.points == 1);
   CHECK(r.trials.size() == 1);
   CHECK_FALSE(r.kept);

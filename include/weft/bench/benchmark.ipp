@@ -30,16 +30,6 @@ WEFT_DECL std::string quoted(std::string_view s) {
   }
   return out += '"';
 }
-/// Measured once in a process, for each number of threads.
-struct peaks {
-  double gflops, gbs;
-};
-WEFT_DECL peaks peaks_of(int threads) {
-  static peaks const one{fma_peak_gflops(), memory_peak_gbs(1)};
-  if (threads == 1) return one;
-  static peaks const all{one.gflops * host().threads, memory_peak_gbs(host().threads)};
-  return all;
-}
 }  // namespace bench::detail
 
 WEFT_DECL benchmark_result bench::of_kernel(std::string_view name, std::string const& steps, bench::counts const& done,
@@ -48,7 +38,7 @@ WEFT_DECL benchmark_result bench::of_kernel(std::string_view name, std::string c
   benchmark_line line;
   line.name = std::string(name), line.done = done;
   line.threads = steps.find("parallel(") != std::string::npos ? host().threads : 1;
-  auto const most = bench::detail::peaks_of(line.threads);
+  auto const most = bench::peaks_of(line.threads);
   line.peak_gflops = most.gflops, line.peak_gbs = most.gbs;
   line.time = bench::measure({work}, how)[0];
   r.lines.push_back(line);

@@ -20,6 +20,17 @@ double fma_peak_gflops();
 /// Cost    0.3 s
 double memory_peak_gbs(int threads);
 
+namespace bench {
+/// Both, on so many threads: 1, or all that the machine has.
+struct machine_peaks {
+  double gflops = 0, gbs = 0;
+};
+/// Measured once in a process.
+///
+/// Cost    0.6 s the first time
+machine_peaks peaks_of(int threads);
+}  // namespace bench
+
 }  // namespace weft::inline WEFT_ABI
 
 #if WEFT_HEADER_ONLY

@@ -68,4 +68,11 @@ WEFT_DECL double fma_peak_gflops() {
   return best;
 }
 
+WEFT_DECL bench::machine_peaks bench::peaks_of(int threads) {
+  static machine_peaks const one{fma_peak_gflops(), memory_peak_gbs(1)};
+  if (threads == 1) return one;
+  static machine_peaks const all{one.gflops * host().threads, memory_peak_gbs(host().threads)};
+  return all;
+}
+
 }  // namespace weft::inline WEFT_ABI

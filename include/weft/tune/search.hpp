@@ -57,6 +57,7 @@ struct annealing_settings {
   std::int32_t steps = 60;       // of each in a round
   std::size_t first = 8;         // points before there is a model: half of them at random, half the best by estimate
   std::size_t estimated = 64;    // of so many at random; 0: all are at random
+  double near_first = 0;         // of these, the share that lies a few knobs from the first point that was learned
   std::size_t reranked = 160;    // of the best by the model so many are described and ranked anew in a round; 0: none
   double random_share = 0.1;     // of later proposals
   double hottest = 1, coldest = 0.02;  // temperatures of a round, in standard deviations of the costs
@@ -95,6 +96,7 @@ class annealing_search final : public search {
   void propose_first(std::size_t count, sequence<point>& chosen);
   double score(std::size_t at);
   std::size_t neighbour(std::size_t at);
+  std::size_t near_first();
   void place_chains();
   void walk();
   sequence<std::size_t> best_measured(std::size_t count) const;

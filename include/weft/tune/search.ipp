@@ -220,11 +220,20 @@ WEFT_DECL void annealing_search::rank() {
     costs.insert(costs.begin() + at, cost);
   }
 }
+/// A point at random, or one to three knobs from the first that was learned.
+WEFT_DECL std::size_t annealing_search::near_first() {
+  if (how_.near_first <= 0 || measured_.empty() || random_.unit() >= how_.near_first)
+    return points_.keep(random_point(points_.from(), random_));
+  std::size_t at = measured_[0];
+  for (std::int32_t knobs = 1 + random_.below(3); knobs > 0; --knobs)
+    if (std::size_t const next = neighbour(at); points_[next].legal) at = next;
+  return at;
+}
 /// Every other one is the best by estimate of some at random.
 WEFT_DECL void annealing_search::propose_first(std::size_t count, sequence<point>& chosen) {
   sequence<std::size_t> pool;
   for (std::size_t tries = 0; tries < 4 * how_.estimated && pool.size() < how_.estimated; ++tries) {
-    std::size_t const at = points_.keep(random_point(points_.from(), random_));
+    std::size_t const at = near_first();
     bool there = !points_[at].legal || detail::place(proposed_, at, false);
     for (std::size_t p : pool) there = there || p == at;
     if (there) continue;

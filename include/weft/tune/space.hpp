@@ -1,15 +1,17 @@
-// The search space of a how-lambda: run with other knob values, control flow included, it leads to other schedules.
+// The search space of a how-lambda, or of a rule: run with other knob values, control flow included, it leads to other schedules.
 #pragma once
 
 #include <string>
 
 #include "weft/compile.hpp"
+#include "weft/schedule/rules/planner.hpp"
 #include "weft/tune/point.hpp"
 
 namespace weft::inline WEFT_ABI {
 namespace tuning {
 
-/// The schedules that one how-lambda can write for the arguments of a request.
+/// The schedules that one how-lambda can write for the arguments of a request; without one, those around the schedule by rule, whose
+/// choices are knobs (rules.hpp).
 ///
 /// A point is legal when no step is refused, its tile fits the vector registers of the target, no statement is written out
 /// too often, and what its stages keep on the stack or in a thread's own memory fits the last level of cache that is one
@@ -18,6 +20,8 @@ class space final : public landscape {
  public:
   /// The request, and what its pointers lead to, outlive the space.
   explicit space(compile_request const& r);
+  space(space const&) = delete;
+  space& operator=(space const&) = delete;
   point look(sequence<std::int32_t> const& choices) override;
   /// Of its loop program (loop_features.hpp). Cost 0.1 to 0.4 ms
   bool describe(point const& p, sequence<float>& features, double& estimate) override;
@@ -28,10 +32,16 @@ class space final : public landscape {
   /// The first legal point, the last knob fastest: what a call takes without tuning. False: there is none among 4096.
   bool first(point& p);
   compile_request const& request() const { return request_; }
+  /// Whether it stands around the rule's own schedule, which is then its first point.
+  bool is_by_rule() const { return request_.by_rule; }
 
  private:
+  std::size_t place_of(short_name const& knob);
   compile_request request_;
   program expanded_;
+  rule_input told_;
+  weft::detail::plan_memory memory_;
+  sequence<short_name> names_;  // of the knobs, in the order in which they were met: a knob's feature has one place
 };
 
 /// How many points a space has.
@@ -42,14 +52,16 @@ struct space_size {
 };
 /// Counts the points, all of them when there are at most `most_counted`; else it estimates from walks at random.
 ///
-/// Cost    6 us a point, or for 2,048 walks
+/// Cost    6 us a point of a how-lambda, or for each of `walks`
 /// Source  Knuth, Estimating the efficiency of backtrack programs, Mathematics of Computation 1975
-space_size measure(landscape& l, std::int64_t most_counted = 1000000, std::uint64_t seed = 1);
+space_size measure(landscape& l, std::int64_t most_counted = 1000000, std::uint64_t seed = 1, int walks = 2048);
 /// "41,472 points, 3,120 legal", or "about 2.1e+09 points, 8 % legal (estimated)".
 std::string text(space_size const& s);
 
 /// What of a schedule a cost model is told: the knobs' values, then for its first stages what its loops are.
-sequence<float> features_of(schedule const& s);
+///
+/// `places`: of each knob, by its name; empty: in the order in which they were met.
+sequence<float> features_of(schedule const& s, sequence<std::size_t> const& places = {});
 
 }  // namespace tuning
 }  // namespace weft::inline WEFT_ABI

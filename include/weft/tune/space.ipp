@@ -10,7 +10,7 @@
 namespace weft::inline WEFT_ABI {
 namespace tuning {
 namespace detail {
-inline constexpr std::size_t knob_features = 16, described_stages = 4, stage_features = 14;
+inline constexpr std::size_t knob_features = 32, described_stages = 4, stage_features = 14;
 
 /// The trip count, 1 where it is not known.
 inline double trips(loop_info const& l) { return l.extent > 0 ? static_cast<double>(l.extent) : 1; }
@@ -63,7 +63,20 @@ inline std::string with_commas(double n) {
 }
 }  // namespace detail
 
-WEFT_DECL space::space(compile_request const& r) : request_(r), expanded_(expand(*r.what, r.machine->fma)) {}
+WEFT_DECL space::space(compile_request const& r) : request_(r), expanded_(expand(*r.what, r.machine->fma)) {
+  request_.by_rule = r.by_rule && r.how == nullptr;
+  if (!request_.by_rule) return;
+  schedule first;
+  told_ = weft::detail::rule_input_for(request_, expanded_, first);
+  told_.memory = &memory_;
+  request_.told = &told_;
+}
+WEFT_DECL std::size_t space::place_of(short_name const& knob) {
+  for (std::size_t i = 0; i < names_.size(); ++i)
+    if (names_[i] == knob) return i;
+  names_.push_back(knob);
+  return names_.size() - 1;
+}
 
 WEFT_DECL std::string space::why_not(sequence<std::int32_t> const& choices) const {
   schedule const s = weft::detail::schedule_with(request_, expanded_, choices);
@@ -84,7 +97,10 @@ WEFT_DECL point space::look(sequence<std::int32_t> const& choices) {
   p.legal = s.state != verdict::illegal && weft::detail::why_not(request_, s).empty() && register_pressure(s).empty() &&
             (request_.machine->l2_bytes <= 0 ||
              detail::bytes_inside(s) <= static_cast<double>(request_.machine->l2_bytes));
-  if (p.legal) p.features = features_of(s);
+  if (!p.legal) return p;
+  sequence<std::size_t> places;
+  for (knob_info const& k : s.knobs) places.push_back(place_of(k.name));
+  p.features = features_of(s, places);
   return p;
 }
 WEFT_DECL bool space::describe(point const& p, sequence<float>& features, double& estimate) {
@@ -116,21 +132,21 @@ WEFT_DECL schedule space::at(sequence<std::int32_t> const& choices) const {
   return weft::detail::finished(request_, s);
 }
 
-WEFT_DECL sequence<float> features_of(schedule const& s) {
-  sequence<float> f;
-  for (std::size_t i = 0; i < detail::knob_features; ++i)
-    f.push_back(i < s.knobs.size()
-                    ? detail::log_of(static_cast<double>(s.knobs[i].values[static_cast<std::size_t>(s.knobs[i].chosen)]))
-                    : -1.0f);
-  // The last ones first: those are what the outputs are made of.
-  std::size_t const stages = s.order.size();
+WEFT_DECL sequence<float> features_of(schedule const& s, sequence<std::size_t> const& places) {
+  sequence<float> f(detail::knob_features, -1.0f);
+  for (std::size_t i = 0; i < s.knobs.size(); ++i) {
+    std::size_t const at = i < places.size() ? places[i] : i;
+    if (at < f.size()) f[at] = detail::log_of(static_cast<double>(s.knobs[i].values[static_cast<std::size_t>(s.knobs[i].chosen)]));
+  }
+  // The last ones first: those are what the outputs are made of; copies that steps have added are told by their knobs.
+  std::size_t const stages = s.original->stages.size();
   for (std::size_t i = 0; i < detail::described_stages && i < stages; ++i)
     detail::add_stage(f, s, static_cast<int>(stages - 1 - i));
   f.resize(detail::knob_features + detail::described_stages * detail::stage_features, 0.0f);
   return f;
 }
 
-WEFT_DECL space_size measure(landscape& l, std::int64_t most_counted, std::uint64_t seed) {
+WEFT_DECL space_size measure(landscape& l, std::int64_t most_counted, std::uint64_t seed, int walks_at_most) {
   space_size size;
   random_numbers random(seed);
   double walks = 0;
@@ -159,14 +175,14 @@ WEFT_DECL space_size measure(landscape& l, std::int64_t most_counted, std::uint6
       if (!more) return counted;
     }
   }
-  walk(1984);
+  walk(walks_at_most - 64);
   size.points /= walks, size.legal /= walks;
   return size;
 }
 WEFT_DECL std::string text(space_size const& s) {
   if (s.exact) return joined({detail::with_commas(s.points), " points, ", detail::with_commas(s.legal), " legal"});
   char line[96];
-  std::snprintf(line, sizeof line, "about %.2g points, %.2g %% legal (estimated)", s.points,
+  std::snprintf(line, sizeof line, "about %.2g points, %.3g %% legal (estimated)", s.points,
                 s.points > 0 ? 100 * s.legal / s.points : 0);
   return line;
 }

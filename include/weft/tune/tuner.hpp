@@ -64,6 +64,7 @@ struct tune_options {
   bool keep = true;            // the result on disk, for this and later processes
   bool random = false;         // no model: the baseline of searches
   std::size_t batch = 8;       // candidates between two fits of the model
+  double within = 0;           // of the roofline: 0.02 ends the tuning when a call takes at most 1.02 of what no schedule can beat; 0: never
   tuning::isolation worker = tuning::isolation::automatic;
   tune_watcher progress{};
   tune_stop stop{};
@@ -104,6 +105,8 @@ struct tune_result {
   bool stopped = false;              // by who watches it
   double seconds = 0;                // that it took
   double measuring_seconds = 0;      // of these, in calls of candidates
+  double searching_seconds = 0;      // and in deciding what to measure: the tuner's own cost
+  double roofline_ns = 0;            // no schedule takes less; 0: not known, or not asked for (tune_options::within)
   double model_quality = 0;          // rank correlation of expected and measured times; 0: too few
   double model_recall = 0;           // of the fastest quarter of these, the share that was expected in it
   /// A page for people: the space, the trials in numbers, the best schedule.
@@ -111,6 +114,45 @@ struct tune_result {
 };
 
 namespace tuning {
+namespace detail {
+
+/// What who measures for a tuning elsewhere is asked; the last one is no question, but what was found.
+struct trial_request {
+  sequence<std::int32_t> choices;
+  double give_up_ns = 0;
+  double best_ns = 0;       // of the last one
+  std::int64_t trials = 0;  // likewise
+};
+/// Others who measure candidates in the place of this process, each on cores of its own (tune/mpi.hpp).
+class trial_crew {
+ public:
+  virtual ~trial_crew() = default;
+  /// Begins, for those who have the same task; `first_ns`: what the schedule without tuning takes here.
+  virtual void begin(std::uint64_t task, double first_ns) = 0;
+  /// How many there are by now.
+  virtual int size() const = 0;
+  /// Has them measured, in this order; a candidate whose measurer was lost has crashed.
+  virtual sequence<tune_trial> measure(sequence<sequence<std::int32_t>> const& points, double give_up_ns) = 0;
+  /// The tuning is over: all are told what it found.
+  virtual void end(tune_result const& found) = 0;
+};
+/// Where such a measurer is asked from.
+class trial_source {
+ public:
+  virtual ~trial_source() = default;
+  /// Tells what its task is, 0: none, and what the schedule without tuning takes here. False: it is not needed.
+  virtual bool begin(std::uint64_t task, double first_ns) = 0;
+  /// False: what came is the end.
+  virtual bool next(trial_request& r) = 0;
+  /// To the last question.
+  virtual void answer(tune_trial const& t) = 0;
+};
+/// Measures for a tuning of the same kernel and arguments elsewhere, and keeps what that finds.
+///
+/// Errors   as `tune`
+tune_result measure_for(kernel_face const& face, argument* arguments, int count, tune_options const& o, trial_source& from);
+
+}  // namespace detail
 
 /// Sees the loop program of each candidate before a worker gets it, and may change it; for whoever wants to look at candidates, and
 /// for tests of what becomes of bad ones.
@@ -118,15 +160,27 @@ struct candidate_view {
   void* context = nullptr;
   void (*see)(void* context, sequence<std::int32_t> const& choices, std::string& loops) = nullptr;
 };
+/// A kernel and its arguments among several that share one budget.
+struct task_face {
+  kernel_face const* face = nullptr;
+  argument* arguments = nullptr;
+  int count = 0;
+  double weight = 1;
+};
+/// Tunes them under one budget, which is spent where a trial is expected to gain most; the results in their order.
+sequence<tune_result> tune_all(sequence<task_face> const& tasks, tune_options const& o);
+
 /// Tunes a kernel for these arguments, which are read and not written.
 ///
 /// Errors   argument_error, schedule_error, as at a call; argument_error for what cannot be tuned: constants that are kept, functions
 ///          of the program, sizes that are open
-tune_result tune(kernel_face const& face, argument* arguments, int count, tune_options const& o, candidate_view view = {});
+tune_result tune(kernel_face const& face, argument* arguments, int count, tune_options const& o, candidate_view view = {},
+                 detail::trial_crew* crew = nullptr);
 
 }  // namespace tuning
 }  // namespace weft::inline WEFT_ABI
 
 #if WEFT_HEADER_ONLY
 #include "weft/tune/tuner.ipp"
+#include "weft/tune/tasks.ipp"
 #endif

@@ -1,7 +1,10 @@
 #include <cstdio>
 
 #include "weft/base/env.hpp"
+#include "weft/base/hash.hpp"
 #include "weft/base/joined.hpp"
+#include "weft/bench/counts.hpp"
+#include "weft/bench/peak.hpp"
 #include "weft/bench/statistics.hpp"
 #include "weft/expr/canonical.hpp"
 #include "weft/expr/expand.hpp"
@@ -11,10 +14,7 @@
 #include "weft/runtime/cache/relatives.hpp"
 #include "weft/runtime/cache/tuned.hpp"
 #include "weft/schedule/print_how.hpp"
-#include "weft/tune/measure.hpp"
-#include "weft/tune/trials.hpp"
-#include "weft/tune/tuner.hpp"
-#include "weft/tune/verify.hpp"
+#include "weft/tune/run.hpp"
 
 namespace weft::inline WEFT_ABI {
 namespace tuning {
@@ -34,88 +34,50 @@ inline std::string number_text(double x, char const* format = "%.2f") {
   return text;
 }
 
-/// Calls in a slot of the runner, with a watch over each.
-class slot_calls final : public timed_calls {
- public:
-  slot_calls(runner& r, int slot, double& measured_ns) : runner_(r), slot_(slot), measured_ns_(measured_ns) {}
-  double run(std::int64_t calls) override {
-    // Twenty times what the slowest call took so far, and two seconds for what else the machine does.
-    double const ns = runner_.run(slot_, calls, 2e9 + 20 * slowest_ns_ * static_cast<double>(calls));
-    if (ns < 0) return ns;
-    double const each = ns / static_cast<double>(calls);
-    if (each > slowest_ns_) slowest_ns_ = each;
-    measured_ns_ += ns;
-    return ns;
-  }
-  void expect(double ns) { slowest_ns_ = ns; }
-
- private:
-  runner& runner_;
-  int slot_;
-  double& measured_ns_;
-  double slowest_ns_ = 0;
-};
-
 /// Where trials are kept, if they are to be.
 inline std::string trials_file(bool keep) {
   std::string const directory = keep ? cache::directory_in_use(true) : "";
   return directory.empty() ? "" : directory + "/trials.sqlite";
 }
 
-/// One tuning under way.
-class tuning_run {
- public:
-  tuning_run(kernel_face const& face, argument* arguments, int count, tune_options const& o, candidate_view view)
-      : face_(face), options_(o), view_(view), arguments_(arguments), count_(count), what_(face.what(face.object)),
-        machine_(face.machine != nullptr ? *face.machine : host()), layout_(bound()),
-        space_({face.name, &what_, face.how, face.object, &layout_, &machine_, {}}), copies_(arguments, count),
-        runner_(copies_, o.worker), store_(trials_file(o.keep)), task_(task()) {
-    tolerance_ = {o.bitwise, longest_reduction(what_, arguments)};
-    result_.kernel = std::string(face.name);
+/// Whether the kernel's schedule is the rule's, as kernel_table asks for it.
+inline bool is_by_rule(kernel_face const& face) { return face.how == nullptr && !face.wanted.plain && !environment_switch("WEFT_PLAIN"); }
+
+/// No schedule takes less: the arithmetic at the machine's peak, and the bytes at that of its memory where no cache holds them; 0: not
+/// known. Of f32 and f64 alone is the peak of arithmetic known.
+inline double least_ns(program const& what, argument const* arguments, int count, target const& machine) {
+  bench::counts const done = bench::counted(what, arguments);
+  int widest = 4;
+  bool floats = true;
+  for (tensor_info const& t : what.tensors) {
+    floats = floats && (t.type == dtype::f32 || t.type == dtype::f64);
+    if (t.type == dtype::f64) widest = 8;
   }
-  tune_result run();
-
- private:
-  call_layout bound();
-  double elapsed() const { return (now_ns() - began_) / 1e9; }
-  bool may_go_on();
-  std::string loops_of(sequence<std::int32_t> const& choices, std::string& why) const;
-  sequence<element_list> outputs() const;
-  tune_trial measured(sequence<std::int32_t> const& choices, double give_up_ns);
-  bool prepare(int slot, sequence<std::int32_t> const& choices, tune_trial& t);
-  bool computes_the_same(tune_trial& t);
-  void measure_first();
-  void learn_earlier(search& s);
-  void search_on();
-  void note(tune_trial t, double expected_ns);
-  sequence<std::size_t> finalists() const;
-  void confirm();
-  void describe();
-  void keep();
-  schedule first_steps() const;
-  std::string task() const { return cache::task_key(face_.name, what_, first_steps(), layout_, machine_); }
-  std::string family() const { return cache::family_key(face_.name, what_, first_steps(), layout_, machine_); }
-
-  kernel_face const& face_;
-  tune_options const& options_;
-  candidate_view view_;
-  argument* arguments_;
-  int count_;
-  program what_;
-  target const& machine_;
-  call_layout layout_;
-  space space_;
-  argument_copies copies_;
-  runner runner_;
-  trial_store store_;
-  std::string task_;
-  tolerance tolerance_;
-  sequence<element_list> expected_;  // of the schedule without tuning
-  point first_;
-  tune_result result_;
-  double began_ = now_ns(), measured_ns_ = 0;
-  int rounds_ = 0;
-};
+  double held = 0;
+  for (int i = 0; i < count; ++i) {
+    double bytes = arguments[i].is_scalar ? 0 : size_bytes(arguments[i].type);
+    for (int d = 0; d < arguments[i].rank; ++d) bytes *= static_cast<double>(arguments[i].extents[d]);
+    held += bytes;
+  }
+  double const arithmetic = floats ? done.operations / (bench::peaks_of(machine.threads).gflops * 4 / widest) : 0;
+  bool const in_a_cache = machine.l3_bytes > 0 && held <= 2 * static_cast<double>(machine.l3_bytes);
+  double const memory = in_a_cache ? 0 : done.bytes / bench::peaks_of(machine.threads).gbs;
+  return arithmetic > memory ? arithmetic : memory;
+}
+WEFT_DECL tuning_run::tuning_run(kernel_face const& face, argument* arguments, int count, tune_options const& o, candidate_view view,
+                                 trial_crew* crew)
+    : face_(face), options_(o), view_(view), crew_(crew), arguments_(arguments), count_(count), what_(face.what(face.object)),
+      machine_(face.machine != nullptr ? *face.machine : host()), layout_(bound()),
+      space_({face.name, &what_, face.how, face.object, &layout_, &machine_, face.wanted, is_by_rule(face)}), copies_(arguments, count),
+      runner_(copies_, o.worker), store_(trials_file(o.keep)), task_(task()) {
+  tolerance_ = {o.bitwise, longest_reduction(what_, arguments)};
+  result_.kernel = std::string(face.name);
+  if (o.within > 0) result_.roofline_ns = least_ns(what_, arguments, count, machine_);
+}
+WEFT_DECL tuning_run::~tuning_run() { delete search_; }
+WEFT_DECL bool tuning_run::is_near_roofline() const {
+  return options_.within > 0 && result_.best_ns > 0 && result_.best_ns <= result_.roofline_ns * (1 + options_.within);
+}
 
 /// The layout of the call, when it is one that can be tuned.
 inline call_layout tuning_run::bound() {
@@ -138,7 +100,7 @@ inline call_layout tuning_run::bound() {
 inline bool tuning_run::may_go_on() {
   if (options_.stop.requested()) result_.stopped = true;
   auto const trials = static_cast<std::int64_t>(result_.trials.size());
-  return !result_.stopped && trials < options_.trials && elapsed() < options_.seconds;
+  return !result_.stopped && trials < options_.trials && elapsed() < options_.seconds && !is_near_roofline();
 }
 
 /// The text of a candidate's loop program.
@@ -244,7 +206,7 @@ inline void tuning_run::measure_first() {
   if (known.legal) note(measured(known.choices, 0), 0);
 }
 /// What earlier tunings measured is not measured again, for as long as half of the space is left: the model knows it.
-inline void tuning_run::learn_earlier(search& s) {
+inline void tuning_run::learn_earlier() {
   sequence<stored_trial> const earlier = store_.of(task_);
   if (options_.random || 2 * static_cast<double>(earlier.size()) > result_.space.legal) return;
   for (stored_trial const& t : earlier) {
@@ -252,35 +214,50 @@ inline void tuning_run::learn_earlier(search& s) {
     for (tune_trial const& own : result_.trials) here = here || own.choices == t.choices;
     point const p = here ? point{} : space_.look(t.choices);
     if (!p.legal || !(p.choices == t.choices)) continue;
-    s.learn(p, t.wrong ? 0 : t.ns);
+    search_->learn(p, t.wrong ? 0 : t.ns);
     ++result_.earlier;
   }
 }
-inline void tuning_run::search_on() {
-  random_search at_random(space_, options_.seed);
-  annealing_search annealing(space_, options_.seed);
-  search& s = options_.random ? static_cast<search&>(at_random) : annealing;
-  for (tune_trial const& t : result_.trials) s.learn(space_.look(t.choices), t.ns);
-  learn_earlier(s);
-  sequence<double> expected, found;
-  while (may_go_on()) {
-    sequence<point> const proposed = s.propose(options_.batch);
-    if (proposed.empty()) break;
-    for (point const& p : proposed) {
-      if (!may_go_on()) break;
-      bool measured_before = false;
-      for (tune_trial const& t : result_.trials) measured_before = measured_before || t.choices == p.choices;
-      if (measured_before) continue;
-      double const guess = s.expected_ns(p);
-      tune_trial t = measured(p.choices, 3 * result_.best_ns);
-      s.learn(p, t.ns);
-      if (guess > 0 && t.ns > 0) expected.push_back(guess), found.push_back(t.ns);
-      note(static_cast<tune_trial&&>(t), guess);
-    }
+inline bool has_many_steps(space const& s) { return s.at({}).steps.size() > 24; }
+/// A point of a rule takes ten times as long to look at as one of a how-lambda, more so where it has many steps, and its first one is
+/// good already.
+inline annealing_settings settings_for(space const& s) {
+  annealing_settings how;
+  if (!s.is_by_rule()) return how;
+  how.near_first = 0.75, how.steps = 20;
+  bool const is_long = has_many_steps(s);
+  how.chains = is_long ? 10 : 24, how.reranked = is_long ? 24 : 64, how.estimated = is_long ? 16 : 32;
+  return how;
+}
+inline void tuning_run::note_measured(point const& p, tune_trial t, double guess) {
+  search_->learn(p, t.ns);
+  if (guess > 0 && t.ns > 0) expected_ns_.push_back(guess), found_ns_.push_back(t.ns);
+  note(static_cast<tune_trial&&>(t), guess);
+}
+WEFT_DECL bool tuning_run::go_on(std::size_t trials) {
+  if (!may_go_on()) return false;
+  auto const left = static_cast<std::size_t>(options_.trials) - result_.trials.size();
+  double const asked = now_ns();
+  sequence<point> const proposed = search_->propose(left < trials ? left : trials);
+  sequence<point> fresh;
+  sequence<double> guesses;
+  sequence<sequence<std::int32_t>> choices;
+  for (point const& p : proposed) {
+    bool measured_before = false;
+    for (tune_trial const& t : result_.trials) measured_before = measured_before || t.choices == p.choices;
+    if (measured_before) continue;
+    fresh.push_back(p), choices.push_back(p.choices), guesses.push_back(search_->expected_ns(p));
   }
-  if (expected.size() < 8) return;
-  result_.model_quality = rank_correlation(expected.data(), found.data(), expected.size());
-  result_.model_recall = top_recall(expected.data(), found.data(), expected.size(), expected.size() / 4);
+  result_.searching_seconds += (now_ns() - asked) / 1e9;
+  double const give_up_ns = 3 * result_.best_ns;
+  if (crew_ != nullptr && crew_->size() > 0) {
+    sequence<tune_trial> const all = crew_->measure(choices, give_up_ns);
+    for (std::size_t i = 0; i < all.size(); ++i) note_measured(fresh[i], all[i], guesses[i]);
+  } else {
+    for (std::size_t i = 0; i < fresh.size() && may_go_on(); ++i)
+      note_measured(fresh[i], measured(choices[i], 3 * result_.best_ns), guesses[i]);
+  }
+  return !proposed.empty() && may_go_on();
 }
 
 /// The fastest few, and the first one, which stands for what there was.
@@ -376,9 +353,8 @@ inline void tuning_run::describe() {
                               time_text(result_.first_ns), "), confirmed in ", std::to_string(rounds_), " rounds of turns: ", changed});
 }
 /// On disk, and in this process: forms of other schedules are not found any more.
-inline void tuning_run::keep() {
-  cache::tuned const t{result_.choices, hash(space_.at(result_.choices).steps), result_.best_ns,
-                       static_cast<std::int64_t>(result_.trials.size())};
+inline void tuning_run::keep(std::int64_t trials) {
+  cache::tuned const t{result_.choices, hash(space_.at(result_.choices).steps), result_.best_ns, trials};
   cache::tuned before;
   bool const imported = cache::find_tuned(task_, before) && before.trials == 0;  // nobody has measured it here
   result_.kept = cache::keep_tuned(task_, t, imported || before.choices == t.choices);
@@ -398,19 +374,34 @@ inline void tuning_run::keep() {
       &c);
 }
 
-inline tune_result tuning_run::run() {
+WEFT_DECL bool tuning_run::begin() {
   bool const possible = space_.first(first_);
-  result_.space = measure(space_, 20000);
+  // A how-lambda takes 6 us, a rule some 100.
+  double const counted = now_ns();
+  result_.space = space_.is_by_rule() ? measure(space_, 1000, 1, has_many_steps(space_) ? 96 : 256) : measure(space_, 20000);
+  result_.searching_seconds = (now_ns() - counted) / 1e9;
   if (!possible) {
     make_schedule(space_.request());  // says what is wrong, if all is
     result_.why = "no values of the knobs fit the registers of this machine: nothing was measured";
-    return static_cast<tune_result&&>(result_);
+    return false;
   }
   measure_first();
-  search_on();
+  if (options_.random) search_ = new random_search(space_, options_.seed);
+  else search_ = new annealing_search(space_, options_.seed, settings_for(space_));
+  for (tune_trial const& t : result_.trials) search_->learn(space_.look(t.choices), t.ns);
+  learn_earlier();
+  if (crew_ != nullptr) crew_->begin(xxh64(task_), result_.first_ns);
+  return true;
+}
+WEFT_DECL tune_result tuning_run::finish() {
+  if (std::size_t const n = expected_ns_.size(); n >= 8) {
+    result_.model_quality = rank_correlation(expected_ns_.data(), found_ns_.data(), n);
+    result_.model_recall = top_recall(expected_ns_.data(), found_ns_.data(), n, n / 4);
+  }
   if (result_.trials.size() > 1) confirm();
   describe();
-  if (options_.keep && result_.trials.size() > 1) keep();
+  if (options_.keep && result_.trials.size() > 1) keep(static_cast<std::int64_t>(result_.trials.size()));
+  if (crew_ != nullptr) crew_->end(result_);
   result_.store = store_.status();
   result_.worker = runner_.where();
   result_.worker_starts = runner_.starts();
@@ -418,10 +409,46 @@ inline tune_result tuning_run::run() {
   result_.measuring_seconds = measured_ns_ / 1e9;
   return static_cast<tune_result&&>(result_);
 }
+WEFT_DECL tune_result tuning_run::run() {
+  if (!begin()) return static_cast<tune_result&&>(result_);
+  std::size_t const at_once = crew_ != nullptr ? 2 * static_cast<std::size_t>(crew_->size()) : 0;
+  while (go_on(at_once > options_.batch ? at_once : options_.batch)) {
+  }
+  return finish();
+}
+/// What was found elsewhere for the same task.
+inline void tuning_run::take_over(sequence<std::int32_t> const& choices, double ns, std::int64_t trials) {
+  if (ns <= 0 || !space_.look(choices).legal) return;
+  result_.choices = choices, result_.best_ns = ns;
+  describe();
+  if (options_.keep && trials > 0) keep(trials);
+}
+WEFT_DECL tune_result tuning_run::serve(trial_source& from) {
+  bool const possible = space_.first(first_);
+  if (possible) measure_first();
+  if (!from.begin(possible ? xxh64(task_) : 0, result_.first_ns)) {
+    result_.why = "this process took no part: its task is another one (other caches or threads, perhaps)";
+    return static_cast<tune_result&&>(result_);
+  }
+  trial_request r;
+  while (from.next(r)) {
+    from.answer(measured(r.choices, r.give_up_ns));
+  }
+  take_over(r.choices, r.best_ns, r.trials);
+  result_.worker = runner_.where();
+  result_.worker_starts = runner_.starts();
+  result_.seconds = elapsed();
+  return static_cast<tune_result&&>(result_);
+}
+WEFT_DECL tune_result measure_for(kernel_face const& face, argument* arguments, int count, tune_options const& o, trial_source& from) {
+  tuning_run run(face, arguments, count, o);
+  return run.serve(from);
+}
 }  // namespace detail
 
-WEFT_DECL tune_result tune(kernel_face const& face, argument* arguments, int count, tune_options const& o, candidate_view view) {
-  detail::tuning_run run(face, arguments, count, o, view);
+WEFT_DECL tune_result tune(kernel_face const& face, argument* arguments, int count, tune_options const& o, candidate_view view,
+                           detail::trial_crew* crew) {
+  detail::tuning_run run(face, arguments, count, o, view, crew);
   return run.run();
 }
 
@@ -439,7 +466,9 @@ WEFT_DECL std::string tune_result::text() const {
     if (counts[i] > 0) all += joined({", ", std::to_string(counts[i]), " ", tuning::name(static_cast<tuning::outcome>(i))});
   if (wrong > 0) all += joined({", ", std::to_string(wrong), " wrong"});
   all += joined({"\n  best    ", tuning::detail::time_text(best_ns), "; without tuning ", tuning::detail::time_text(first_ns),
-                 "\n  why     ", why, "\n  checked ", checked, "\n  kept    ", kept ? "on disk" : "no", "; ", store,
+                 roofline_ns > 0 ? joined({"; no schedule takes less than ", tuning::detail::time_text(roofline_ns)}) : "",
+                 "\n  why     ", why, joined({"\n  search  ", tuning::detail::number_text(searching_seconds), " s; in calls of candidates ",
+                         tuning::detail::number_text(measuring_seconds), " s"}), "\n  checked ", checked, "\n  kept    ", kept ? "on disk" : "no", "; ", store,
                  "\n  model   ", model_quality == 0 ? "too few trials to tell"
                                         : joined({"rank correlation ", tuning::detail::number_text(model_quality), ", of the fastest quarter ",
                                                   tuning::detail::number_text(100 * model_recall, "%.0f"), " % expected"}),

@@ -113,7 +113,7 @@ WEFT_DECL intrinsic const* rule_plan::instruction_for(int stage, tile_axes const
 }
 /// Lets `stage` read a copy of `tensor` in panels: `width` elements of the axis `column` side by side, all that a panel has
 /// behind one another. With `terms`, so many of the last reduced axis stand together, for an instruction.
-WEFT_DECL void rule_plan::pack(int stage, int tensor, int column, std::int64_t width, std::int64_t terms) {
+WEFT_DECL int rule_plan::pack(int stage, int tensor, int column, std::int64_t width, std::int64_t terms) {
   int const together = terms > 1 ? dimension_of(stage, tensor, view().stage(stage).axes() - 1) : -1;
   int const d = dimension_of(stage, tensor, column), rank = program::at(s_.computation().tensors, tensor).rank;
   rule_view const before = view();
@@ -129,7 +129,7 @@ WEFT_DECL void rule_plan::pack(int stage, int tensor, int column, std::int64_t w
   });
   bool const constant = static_cast<std::size_t>(tensor) < in_.constant.size() && in_.constant[static_cast<std::size_t>(tensor)];
   int const copy = add_stage(verb::cache_read, stage, tensor);
-  if (copy < 0) return;
+  if (copy < 0) return -1;
   step layout{verb::transform_layout};
   layout.stage = copy;
   auto const dimension = [&](std::int64_t dim, std::int64_t divisor, std::int64_t modulus) {
@@ -161,10 +161,14 @@ WEFT_DECL void rule_plan::pack(int stage, int tensor, int column, std::int64_t w
     elementwise(copy, 0, true);
   }
   if (constant) place(verb::prepack, copy);
+  return copy;
+}
+inline short_name pack_name(program const& p, int tensor) {
+  return short_name("pack_").append(program::at(p.tensors, tensor).name.view());
 }
 /// What is read in vectors that lie far apart is packed where each of them is used often enough to pay for it.
-WEFT_DECL sequence<std::int32_t> rule_plan::worth_packing(int stage, tile_axes const& t) const {
-  sequence<std::int32_t> found = t.packed;
+WEFT_DECL sequence<std::int32_t> rule_plan::worth_packing(int stage, tile_axes const& t) {
+  sequence<std::int32_t> found = t.packed, asked = t.packed;
   if (t.rows < 0 || how_ == boldness::loops) return found;
   rule_view const v = view();
   double const rows = static_cast<double>(v.extent(stage, t.rows) < 0 ? 0 : v.extent(stage, t.rows));
@@ -173,24 +177,48 @@ WEFT_DECL sequence<std::int32_t> rule_plan::worth_packing(int stage, tile_axes c
     if (v.extent(stage, t.columns) >= 0 && v.extent(stage, t.columns) <= v.lanes(stage)) continue;  // it is one panel
     bool const constant = static_cast<std::size_t>(one.tensor) < in_.constant.size() && in_.constant[static_cast<std::size_t>(one.tensor)];
     bool const large = v.bytes_of(one.tensor) > 2 * static_cast<double>(in_.l1_bytes), often = rows >= (constant ? 2 : 4 * in_.copy_reads);
-    if (large && often && can_pack(stage, one.tensor, t.columns)) found.push_back(one.tensor);
+    bool known = false;
+    for (std::int32_t tensor : asked) known = known || tensor == one.tensor;
+    if (known || !(in_.searched || (large && often)) || !can_pack(stage, one.tensor, t.columns)) continue;
+    asked.push_back(one.tensor);
+    if (choose(stage, pack_name(v.p(), one.tensor).view(), large && often)) found.push_back(one.tensor);
   }
   return found;
 }
 
-/// Blocks of the reduced axis that keep a panel in the second cache, around tiles of sums in registers.
+/// The best one, or that of a search: then rows first, and vectors that fit beside them.
+WEFT_DECL register_tile_size rule_plan::tile_for(int stage, tile_axes const& t, std::int64_t lanes) {
+  rule_view const v = view();
+  auto const extent = [&](int axis) { return axis < 0 ? 1 : v.extent(stage, axis) < 0 ? 4096 : v.extent(stage, axis); };
+  std::int64_t const registers = s_.limits.vector_registers;
+  register_tile_size tile = best_tile(extent(t.rows), extent(t.columns), lanes, registers);
+  if (!in_.searched) return tile;
+  std::int64_t const down = extent(t.rows), across = ceil_div(extent(t.columns), lanes);
+  tile.rows = choose(stage, "rows", tile.rows, {1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 12, 14}, down < registers - 2 ? down : registers - 2);
+  std::int64_t const fitting = registers > 0 ? (registers - 1) / (tile.rows + 1) : 8;
+  if (tile.vectors > fitting) tile.vectors = fitting > 0 ? fitting : 1;
+  tile.vectors = choose(stage, "vectors", tile.vectors, {1, 2, 3, 4, 5, 6, 8}, fitting < across ? fitting : across);
+  return tile;
+}
+/// Blocks of the reduced axis that keep a panel in the second cache, around tiles of sums in registers. A search may put blocks of tiles
+/// around them, in another order, and copies into their loops.
 WEFT_DECL void rule_plan::contraction(int stage, tile_axes const& t) {
-  rule_view const before = view();
-  auto const extent = [&](int axis) { return axis < 0 ? 1 : before.extent(stage, axis) < 0 ? 4096 : before.extent(stage, axis); };
-  std::int64_t const lanes = before.lanes(stage);
-  register_tile_size const tile = best_tile(extent(t.rows), extent(t.columns), lanes, s_.limits.vector_registers);
+  std::int64_t const lanes = view().lanes(stage);
+  register_tile_size const tile = tile_for(stage, t, lanes);
   std::int64_t const width = tile.vectors * lanes;
   int panels = -1;
   intrinsic const* const by = instruction_for(stage, t, panels);
   sequence<std::int32_t> packed;
   if (by != nullptr) packed.push_back(panels);
   else packed = worth_packing(stage, t);
-  for (std::int32_t tensor : packed) pack(stage, tensor, t.columns, width, by != nullptr ? by->terms : 1);
+  sequence<packed_copy> copies_of;
+  auto const copied = [&](std::int32_t tensor, int axis, std::int64_t step, std::int64_t terms_together) {
+    short_name const name = pack_name(s_.computation(), tensor).append("_at");
+    if (int const copy = pack(stage, tensor, axis, step, terms_together); copy >= 0) copies_of.push_back({copy, name});
+  };
+  for (std::int32_t tensor : packed) copied(tensor, t.columns, width, by != nullptr ? by->terms : 1);
+  if (by == nullptr)
+    for (std::int32_t tensor : rows_worth_packing(stage, t, tile.rows)) copied(tensor, t.rows, tile.rows, 1);
   rule_view const v = view();
   stage_info const of = v.stage(stage);
   bool scattered = false;  // each row of a panel is on another page, in a tensor that is read once
@@ -211,39 +239,68 @@ WEFT_DECL void rule_plan::contraction(int stage, tile_axes const& t) {
     reduced.back() = words.outer;
   }
   std::int64_t const k = trips(reduced[0]);
-  if (t.rows < 0 && reduced.size() == 1 && columns.outer >= 0 && k >= 16) {
-    terms = split(reduced[0], 8);  // rows of what is read, each from one end to the other: eight at a time
-    reduced[0] = terms.inner;
-  } else if (reduced.size() == 1 && block > 1 && 2 * k > 3 * block) {
-    terms = split(reduced[0], ceil_div(k, (k + block / 2) / block));
-    reduced[0] = terms.inner;
+  std::int64_t at_a_time = k;
+  if (t.rows < 0 && columns.outer >= 0 && k >= 16) at_a_time = 8;  // rows of what is read, each from one end to the other: eight at a time
+  else if (block > 1 && 2 * k > 3 * block) at_a_time = ceil_div(k, (k + block / 2) / block);
+  if (reduced.size() == 1) {
+    at_a_time = choose(stage, "terms", at_a_time, {8, 16, 32, 64, 96, 128, 192, 256, 384, 512, 768, 1024, k}, k);
+    if (at_a_time < k) {
+      terms = split(reduced[0], at_a_time);
+      reduced[0] = terms.inner;
+    }
+  } else if (by == nullptr && in_.reassociate) {  // which of them runs fastest
+    std::int64_t const last = static_cast<std::int64_t>(reduced.size()) - 1;
+    std::int64_t const inner = choose(stage, "innermost", last, {0, 1, 2, 3}, last);
+    std::int32_t const moved = reduced[static_cast<std::size_t>(inner)];
+    reduced.erase(reduced.begin() + inner);
+    reduced.push_back(moved);
   }
+  // Blocks of tiles for the second and third cache; the rule has none.
+  parts row_block{-1, rows.outer}, column_block{-1, columns.outer};
+  if (rows.outer >= 0)
+    if (std::int64_t const n = choose(stage, "row_block", 0, {2, 4, 8, 16, 32}, trips(rows.outer) - 1); n > 0) row_block = split(rows.outer, n);
+  if (columns.outer >= 0)
+    if (std::int64_t const n = choose(stage, "column_block", 0, {2, 4, 8, 16, 32}, trips(columns.outer) - 1); n > 0)
+      column_block = split(columns.outer, n);
   // Each thread has its own piece of the tiles, so that there is one fork.
   int piece = -1;
-  if (is_worth_a_fork(total) && (others.empty() || trips(others[0]) < in_.threads)) {
+  bool const shared = is_worth_a_fork(total) && choose(stage, "fork", true);
+  if (shared && (others.empty() || trips(others[0]) < in_.threads)) {
+    // Of the outermost loops over tiles.
+    int& row_tiles = row_block.outer >= 0 ? row_block.outer : row_block.inner;
+    int& column_tiles = column_block.outer >= 0 ? column_block.outer : column_block.inner;
     auto const balance = [&](int l) {
       std::int64_t const n = l < 0 ? 1 : trips(l) < 0 ? 256 : trips(l);
       return static_cast<double>(n) / static_cast<double>(ceil_div(n, in_.threads) * in_.threads);
     };
-    bool const by_rows = balance(rows.outer) > balance(columns.outer) + 0.05;
-    int& tiles = by_rows ? rows.outer : columns.outer;
+    bool const by_rows = choose(stage, "fork_by_rows", balance(row_tiles) > balance(column_tiles) + 0.05);
+    int& tiles = by_rows ? row_tiles : column_tiles;
+    std::int64_t const pieces = in_.threads * choose(stage, "pieces", 1, {2, 4});
     if (balance(tiles) > 0.55) {
-      if (trips(tiles) > in_.threads) {
-        parts const pieces = split(tiles, ceil_div(trips(tiles), in_.threads));
-        piece = pieces.outer, tiles = pieces.inner;
+      if (trips(tiles) > pieces) {
+        parts const cut_up = split(tiles, ceil_div(trips(tiles), pieces));
+        piece = cut_up.outer, tiles = cut_up.inner;
       } else {
         piece = tiles, tiles = -1;
       }
     }
   }
   sequence<std::int32_t> order = others;
-  for (int l : {piece, terms.outer, columns.outer, rows.outer}) order.push_back(l);
+  order.push_back(piece);
+  sequence<std::int32_t> const around =
+      in_chosen_order(stage, {column_block.outer, row_block.outer, terms.outer, column_block.inner, row_block.inner});
+  for (std::int32_t l : around) order.push_back(l);
+  std::int64_t const unrolled = by != nullptr || trips(reduced.back()) < 16 ? 1 : choose(stage, "unroll", 1, {2, 4, 8});
+  parts const steps = unrolled > 1 ? split(reduced.back(), unrolled) : parts{reduced.back(), -1};
+  reduced.back() = steps.outer;
   for (std::int32_t l : reduced) order.push_back(l);
+  order.push_back(steps.inner);
   order.push_back(rows.inner);
   order.push_back(columns.inner);
   order.push_back(words.inner);
   reorder(order);
-  std::int64_t copies = tile.rows * tile.vectors;
+  mark(verb::unroll, steps.inner);
+  std::int64_t copies = tile.rows * tile.vectors * unrolled;
   for (std::size_t i = reduced.size(); i-- > 0; copies *= trips(reduced[i])) {
     if (trips(reduced[i]) < 1 || trips(reduced[i]) > 8 || copies * trips(reduced[i]) > 96) break;
     mark(verb::unroll, reduced[i]);
@@ -256,11 +313,54 @@ WEFT_DECL void rule_plan::contraction(int stage, tile_axes const& t) {
     if (may(dot)) take(dot);
   }
   if (piece >= 0) mark(verb::parallel, piece);
-  else run_parallel(others, total);
+  else if (shared) run_parallel(others, total);
+  place_copies(stage, copies_of, around);
+  std::int64_t const rows_ahead = t.rows < 0 ? 0 : choose(stage, "prefetch", scattered ? 16 : 0, {0, 4, 16, 32});
   for (access const& one : v.loads(stage)) {  // the processor sees no pattern in rows of a few lines each
-    step ahead{verb::prefetch, 1, {reduced.back()}, 16};
+    step ahead{verb::prefetch, 1, {reduced.back()}, rows_ahead};
     ahead.tensor = one.tensor;
-    if (scattered && t.rows >= 0 && one.step(t.columns) == 1 && may(ahead)) take(ahead);
+    if (rows_ahead > 0 && one.step(t.columns) == 1 && may(ahead)) take(ahead);
+  }
+}
+/// What a tile reads for its rows, row by row: side by side where a search says so.
+WEFT_DECL sequence<std::int32_t> rule_plan::rows_worth_packing(int stage, tile_axes const& t, std::int64_t rows) {
+  sequence<std::int32_t> found, asked;
+  if (!in_.searched || t.rows < 0 || rows < 2 || how_ == boldness::loops) return found;
+  rule_view const v = view();
+  for (access const& one : v.loads(stage)) {
+    bool known = false;
+    for (std::int32_t tensor : asked) known = known || tensor == one.tensor;
+    if (known || one.step(t.columns) != 0 || one.step(t.rows) == 0 || one.step(t.rows) == 1 || !can_pack(stage, one.tensor, t.rows)) continue;
+    asked.push_back(one.tensor);
+    if (choose(stage, pack_name(v.p(), one.tensor).view(), false)) found.push_back(one.tensor);
+  }
+  return found;
+}
+/// Blocks of columns, blocks of rows, terms, tiles of columns, tiles of rows, in this order; a search may turn the blocks and the loops
+/// in them.
+WEFT_DECL sequence<std::int32_t> rule_plan::in_chosen_order(int stage, sequence<std::int32_t> const& l) {
+  // By place in `l`: the last three in each order, and the blocks around them. The rule's own: terms, columns, rows.
+  constexpr std::int32_t inner_orders[6][3] = {{2, 3, 4}, {2, 4, 3}, {3, 2, 4}, {3, 4, 2}, {4, 2, 3}, {4, 3, 2}};
+  int loops = 0;
+  for (std::size_t i = 2; i < 5; ++i) loops += l[i] >= 0;
+  std::int64_t const which = loops > 1 ? choose(stage, "order", 0, {1, 2, 3, 4, 5}) : 0;
+  bool const turned = l[0] >= 0 && l[1] >= 0 && choose(stage, "rows_outside", false);
+  sequence<std::int32_t> made{l[turned ? 1 : 0], l[turned ? 0 : 1]};
+  for (std::int32_t place : inner_orders[which]) made.push_back(l[static_cast<std::size_t>(place)]);
+  return made;
+}
+/// Copies that a search wants computed in one of the loops around the tiles, block by block; the rule makes them whole, before.
+WEFT_DECL void rule_plan::place_copies(int stage, sequence<packed_copy> const& copies, sequence<std::int32_t> const& around) {
+  for (packed_copy const& one : copies) {
+    sequence<std::int32_t> there;
+    for (std::int32_t l : around)
+      if (l >= 0) there.push_back(l);
+    auto const count = static_cast<std::int64_t>(there.size());
+    std::int64_t const at = count == 0 ? 0 : choose(stage, one.knob.view(), 0, {1, 2, 3, 4, 5}, count);
+    if (at == 0) continue;
+    step into{verb::compute_at, 1, {there[static_cast<std::size_t>(at) - 1]}};
+    into.stage = one.stage;
+    take(into);  // refused: then this is no schedule
   }
 }
 /// Of a stage that is computed in a loop of another, or whose rows others are computed in: vectors of sums, as many as registers hold,
@@ -268,7 +368,8 @@ WEFT_DECL void rule_plan::contraction(int stage, tile_axes const& t) {
 WEFT_DECL void rule_plan::tile_of_guest(int stage, tile_axes const& t, int depth, std::int64_t rows) {
   std::int64_t const lanes = view().lanes(stage), across = view().extent(stage, t.columns);
   std::int64_t const fitting = (s_.limits.vector_registers - 1) / (rows + 1);  // rows * v sums, a row of v, one element
-  std::int64_t const width = lanes * (rows == 1 || fitting >= 4 ? 4 : fitting < 1 ? 1 : fitting);
+  std::int64_t const width = lanes * choose(stage, "vectors", rows == 1 || fitting >= 4 ? 4 : fitting < 1 ? 1 : fitting, {1, 2, 3, 4, 6, 8},
+                                            fitting < 1 ? 1 : fitting);
   if (rows > 1 && across > width)
     for (std::int32_t tensor : worth_packing(stage, t)) pack(stage, tensor, t.columns, width);
   rule_view const v = view();
@@ -304,9 +405,8 @@ WEFT_DECL bool rule_plan::tile_with_guests(int stage) {
   }
   if (product < 0) return false;
   rule_view const before = view();
-  auto const extent = [&](int axis) { return axis < 0 ? 1 : before.extent(stage, axis) < 0 ? 4096 : before.extent(stage, axis); };
   std::int64_t const lanes = before.lanes(product) < before.lanes(stage) ? before.lanes(product) : before.lanes(stage);
-  register_tile_size const tile = best_tile(extent(t.rows), extent(t.columns), lanes, s_.limits.vector_registers);
+  register_tile_size const tile = tile_for(stage, t, lanes);
   std::int64_t const width = tile.vectors * lanes;
   double const total = cycles(stage);
   for (std::int32_t g : guests)
@@ -317,8 +417,9 @@ WEFT_DECL bool rule_plan::tile_with_guests(int stage) {
   sequence<std::int32_t> around;
   for (int a = 0; a < of.spatial; ++a)
     if (a != t.columns && a != t.rows) around.push_back(v.loop(stage, a));
-  around.push_back(columns.outer);
-  around.push_back(rows.outer);
+  bool const rows_outside = rows.outer >= 0 && columns.outer >= 0 && choose(stage, "rows_outside", false);
+  around.push_back(rows_outside ? rows.outer : columns.outer);
+  around.push_back(rows_outside ? columns.outer : rows.outer);
   sequence<std::int32_t> order = around;
   order.push_back(rows.inner);
   order.push_back(columns.inner);

@@ -68,7 +68,8 @@ WEFT_DECL void rule_plan::elementwise(int stage, int first_axis, bool alone) {
   // Squares of as many rows as a vector has lanes are turned over in registers; a few next to each other, so that few pages are
   // opened for little.
   if (other >= 0 && of.scanned < 0 && work <= 8 && lanes >= 4 && lanes <= 16 && v.extent(stage, axis) >= lanes && v.extent(stage, other) >= lanes) {
-    parts const columns = cut(v.loop(stage, other), 4 * lanes), square = cut(columns.inner, lanes), row = cut(v.loop(stage, axis), lanes);
+    std::int64_t const squares = choose(stage, "squares", 4, {1, 2, 8});
+    parts const columns = cut(v.loop(stage, other), squares * lanes), square = cut(columns.inner, lanes), row = cut(v.loop(stage, axis), lanes);
     around.push_back(columns.outer);
     around.push_back(row.outer);
     sequence<std::int32_t> order = around;
@@ -81,10 +82,10 @@ WEFT_DECL void rule_plan::elementwise(int stage, int first_axis, bool alone) {
     return store_past_caches(stage);
   }
   bool const tile = other >= 0;
-  std::int64_t const vectors = tile ? 1 : work <= 8 ? 4 : work <= 20 ? 2 : 1;
+  std::int64_t const vectors = tile ? 1 : choose(stage, "vectors", work <= 8 ? 4 : work <= 20 ? 2 : 1, {1, 2, 4, 8});
   std::int64_t const line = 64 / size_bytes(program::at(v.p().tensors, of.tensor).type);
   // Several lines of each row that is read, so that few pages are opened for little.
-  parts const rows = tile ? cut(v.loop(stage, other), 8 * line) : parts{};
+  parts const rows = tile ? cut(v.loop(stage, other), choose(stage, "lines", 8, {1, 2, 4, 16}) * line) : parts{};
   parts const lane = cut(whole >= 0 ? whole : v.loop(stage, axis), tile ? 16 : lanes * vectors);
   around.push_back(rows.outer);
   around.push_back(lane.outer);
@@ -120,7 +121,10 @@ WEFT_DECL void rule_plan::store_past_caches(int stage) {
   double const written = bytes;
   for (access const& one : v.loads(stage)) bytes += v.bytes_of(one.tensor);
   bool const large = in_.l3_bytes > 0 && bytes > static_cast<double>(in_.l3_bytes) && 4 * written > static_cast<double>(in_.l3_bytes);
-  if (large && !in_.in_place) place(verb::store_non_temporal, stage);
+  if (in_.in_place || (!large && (!in_.searched || 4 * bytes < static_cast<double>(in_.l2_bytes)))) return;
+  step past{verb::store_non_temporal};
+  past.stage = stage;
+  if (may(past) && choose(stage, "past_caches", large)) take(past);
 }
 
 /// The loops of a stage that is computed inside those of another.
@@ -169,20 +173,21 @@ WEFT_DECL void rule_plan::rows_with_guests(int stage) {
   if (of.reduced == 0) store_past_caches(stage);
 }
 /// How many rows share what a product in them reads.
-WEFT_DECL std::int64_t rule_plan::rows_at_once(int stage, sequence<std::int32_t> const& guests, int depth) const {
+WEFT_DECL std::int64_t rule_plan::rows_at_once(int stage, sequence<std::int32_t> const& guests, int depth) {
   sequence<std::int32_t> all = guests;
   all.push_back(stage);
-  std::int64_t found = 1;
+  std::int64_t found = 1, longest = 1;
   double most = 0;
   rule_view const v = view();
   for (std::int32_t s : all) {
+    if (v.extent(s, depth - 1) > longest) longest = v.extent(s, depth - 1);
     if (v.stage(s).reduced == 0 || v.extent(s, depth - 1) < 2) continue;
     tile_axes const t = axes_of_tile(s);
     if (t.columns < depth || t.rows != depth - 1 || v.extent(s, t.columns) < 1 || v.iterations(s) <= most) continue;
     most = v.iterations(s);
     found = best_tile(v.extent(s, t.rows), v.extent(s, t.columns), v.lanes(s), s_.limits.vector_registers).rows;
   }
-  return found;
+  return choose(stage, "rows", found, {1, 2, 4, 6, 8, 12}, longest);
 }
 
 }  // namespace detail

@@ -5,6 +5,10 @@
 
 namespace weft::inline WEFT_ABI {
 
+namespace detail {
+struct plan_memory;
+}
+
 /// What a rule knows beside the program and `nest::limits`. By tensor of the program: the strides in elements, of inputs
 /// and outputs; and whether it is an input whose elements stay the same over many calls.
 struct rule_input {
@@ -19,6 +23,9 @@ struct rule_input {
   /// By tensor, of inputs: the sizes to plan for where extents are open. The steps are legal for all sizes; without it few are taken.
   sequence<sequence<std::int64_t>> likely{};
   double copy_reads = 24;      // of each element: less is not worth a copy of a tensor without gaps
+  bool searched = false;       // what a rule chooses is a knob of the schedule, its own choice first (decision 040)
+  std::uint8_t plan = 0;       // the plan to begin with; for searches, which know from the rule's own schedule which it took
+  detail::plan_memory* memory = nullptr;  // of who asks for many schedules of one computation
 };
 
 }  // namespace weft::inline WEFT_ABI

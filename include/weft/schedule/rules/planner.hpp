@@ -53,6 +53,23 @@ struct tile_axes {
   sequence<std::int32_t> packed{};  // tensors that are read with gaps along `columns`, and are worth a copy without
 };
 
+/// Tiles of a nest in which other stages are computed.
+struct strips {
+  std::int64_t rows = 0, columns = 0;  // of a tile
+  bool slides = false;                 // else: row by row, the last ones kept
+  struct part {
+    std::int32_t stage = -1, row = -1;  // its dimension that slides
+    std::int64_t kept = 0;              // so many rows
+  };
+  sequence<part> stages{};  // that are computed in it, what is read behind what reads it
+  double gain = 0, bytes = 0;
+};
+/// What was found before for the same stages inlined and placed: looking for windows takes most of a schedule's time.
+struct plan_memory {
+  sequence<std::uint64_t> keys;
+  sequence<strips> tiles;
+};
+
 class rule_plan {
  public:
   rule_plan(schedule& s, rule_input const& in, boldness how) : s_(s), in_(in), how_(how) {}
@@ -86,6 +103,13 @@ class rule_plan {
     int parts = -1, v = -1;  // the new stage, and the axis that the old one has left
   };
   taken_apart rfactor(int stage, int l, std::int64_t count, bool chunks);
+  // --- choices that a search may make in the rule's place (planner.ipp)
+  /// The rule's own number, unless this is searched and the schedule's choices say another one of `others`, which are at most `limit`.
+  std::int64_t choose(int stage, std::string_view what, std::int64_t own, std::initializer_list<std::int64_t> others,
+                      std::int64_t limit = std::int64_t(1) << 40);
+  bool choose(int stage, std::string_view what, bool own) { return choose(stage, what, own ? 1 : 0, {own ? 0 : 1}) != 0; }
+  /// The name of a knob: that of the stage, and of what is chosen.
+  short_name knob_name(int stage, std::string_view what) const;
   /// One where there is no loop; -1: not a number.
   std::int64_t trips(int l) const { return l < 0 ? 1 : s_.at(l).extent < 0 ? -1 : s_.at(l).extent; }
 
@@ -99,20 +123,16 @@ class rule_plan {
   void nest_of(int stage);
 
   // --- strips.ipp
-  struct strips {
-    std::int64_t rows = 0, columns = 0;  // of a tile
-    bool slides = false;                 // else: row by row, the last ones kept
-    struct part {
-      std::int32_t stage = -1, row = -1;  // its dimension that slides
-      std::int64_t kept = 0;              // so many rows
-    };
-    sequence<part> stages{};  // that are computed in it, what is read behind what reads it
-    double gain = 0, bytes = 0;
-  };
-  std::int64_t vector_width(int stage) const;
+  static std::int64_t vector_width(std::int64_t lanes, double operations);
   int sliding_dimension(int stage, sequence<std::int32_t> const& readers, sequence<std::int32_t> const& row_of,
                         sequence<std::int64_t>& speed) const;
-  strips strips_of(int host, strips made, sequence<sequence<std::int32_t>> const& readers) const;
+  /// What a stage takes, asked once: strips_of is for dozens of sizes.
+  struct stage_work {
+    std::int64_t lanes = 1;
+    double operations = 0;  // of an element
+  };
+  strips strips_of(int host, strips made, sequence<sequence<std::int32_t>> const& readers, sequence<stage_work> const& takes) const;
+  strips best_strips(int host, sequence<sequence<std::int32_t>> const& readers, sequence<stage_work> const& takes) const;
   void find_strips();
   void tiles_with_strips(int stage);
 
@@ -127,15 +147,24 @@ class rule_plan {
 
   // --- contraction.ipp
   tile_axes axes_of_tile(int stage) const;
+  register_tile_size tile_for(int stage, tile_axes const& t, std::int64_t lanes);
   void contraction(int stage, tile_axes const& t);
   bool tile_with_guests(int stage);
   void tile_of_guest(int stage, tile_axes const& t, int depth, std::int64_t rows = 1);
-  std::int64_t rows_at_once(int stage, sequence<std::int32_t> const& guests, int depth) const;
+  std::int64_t rows_at_once(int stage, sequence<std::int32_t> const& guests, int depth);
   int dimension_of(int stage, int tensor, int column) const;
   bool can_pack(int stage, int tensor, int column) const;
-  sequence<std::int32_t> worth_packing(int stage, tile_axes const& t) const;
+  sequence<std::int32_t> worth_packing(int stage, tile_axes const& t);
   intrinsic const* instruction_for(int stage, tile_axes const& t, int& panels) const;
-  void pack(int stage, int tensor, int column, std::int64_t width, std::int64_t terms = 1);
+  int pack(int stage, int tensor, int column, std::int64_t width, std::int64_t terms = 1);
+  sequence<std::int32_t> rows_worth_packing(int stage, tile_axes const& t, std::int64_t rows);
+  /// A copy in another layout, and the knob that says in which loop it is made.
+  struct packed_copy {
+    std::int32_t stage = -1;
+    short_name knob{};
+  };
+  void place_copies(int stage, sequence<packed_copy> const& copies, sequence<std::int32_t> const& around);
+  sequence<std::int32_t> in_chosen_order(int stage, sequence<std::int32_t> const& l);
 
   // --- reduction.ipp
   bool in_parts(int stage);

@@ -56,6 +56,30 @@ WEFT_DECL rule_plan::taken_apart rule_plan::rfactor(int stage, int l, std::int64
   return {static_cast<int>(p.stages.size()) - 1, program::at(s_.loop_of, program::at(p.stages, stage).first_reduced)};
 }
 
+// --- choices that a search may make in the rule's place ----------------------------------------------------------
+WEFT_DECL short_name rule_plan::knob_name(int stage, std::string_view what) const {
+  program const& p = s_.computation();
+  std::string_view const of = program::at(p.tensors, program::at(p.stages, stage).tensor).name.view();
+  short_name name;
+  if (of.size() + 1 + what.size() <= short_name::capacity) name.append(of);
+  else name.append("s").append(stage);
+  name.append(".").append(what);
+  return name;
+}
+WEFT_DECL std::int64_t rule_plan::choose(int stage, std::string_view what, std::int64_t own,
+                                         std::initializer_list<std::int64_t> others, std::int64_t limit) {
+  // Copies and parts of reductions come with what was chosen for the stages that the program has.
+  bool const added = static_cast<std::size_t>(stage) >= s_.original->stages.size();
+  if (!in_.searched || added || s_.knobs.size() == schedule::max_knobs) return own;
+  sequence<std::int64_t> values(1, own);
+  for (std::int64_t other : others) {
+    bool there = other > limit;
+    for (std::int64_t v : values) there = there || v == other;
+    if (!there) values.push_back(other);
+  }
+  return values.size() == 1 ? own : s_.knob(knob_name(stage, what).view(), values);
+}
+
 // --- what is computed where ---------------------------------------------------------------------------------------
 WEFT_DECL void rule_plan::inline_stages() {
   sequence<sequence<std::int32_t>> const readers = readers_of(s_.computation());
@@ -81,8 +105,11 @@ WEFT_DECL void rule_plan::inline_stages() {
     }
     double const work = v.operations(t), times = evaluations / (v.iterations(t) + 1);
     // Once each: its memory is saved. More often: where that is less than to store it and to load it again.
-    if (by_function || !(times <= 1.1 || (work <= 1 && times <= 4) || (times - 1) * work <= 12)) continue;
-    place(verb::compute_inline, t);
+    bool const own = times <= 1.1 || (work <= 1 && times <= 4) || (times - 1) * work <= 12;
+    step one{verb::compute_inline};
+    one.stage = t;
+    if (by_function || (times - 1) * work > 100 || !may(one)) continue;
+    if (choose(t, "inline", own)) take(one);
   }
 }
 /// Stages of which one nest alone reads are computed in its loops, where they share its outermost axes.
@@ -119,6 +146,7 @@ WEFT_DECL void rule_plan::find_hosts() {
         }
       });
     }
+    if (depth > 0) depth = static_cast<int>(choose(t, "fused_axes", depth, {0, 1, 2, 3}, depth));
     if (depth > 0) host_[at] = host, depth_[at] = depth;
   }
 }

@@ -52,7 +52,7 @@ WEFT_DECL bool rule_plan::in_parts(int stage) {
   if (how_ == boldness::loops || k < 0 || of.spatial > 6 || of.by != nullptr || !order_may_change(stage)) return false;
   bool const own_nest = host_[static_cast<std::size_t>(stage)] == stage;
   std::int64_t const terms = v.extent(stage, k), lanes = v.lanes(stage);
-  std::int64_t const count = terms >= 16 * lanes ? 4 * lanes : terms >= 4 * lanes ? 2 * lanes : lanes;
+  std::int64_t const count = lanes * choose(stage, "parts", terms >= 16 * lanes ? 4 : terms >= 4 * lanes ? 2 : 1, {1, 2, 3, 4, 6, 8}, terms / lanes);
   double const total = cycles(stage);
   int summed = stage;  // by lanes
   if (own_nest && is_worth_a_fork(total) && v.iterations(stage, false) < in_.threads) {
@@ -65,7 +65,7 @@ WEFT_DECL bool rule_plan::in_parts(int stage) {
   taken_apart const made = rfactor(summed, now.loop(summed, k), count, false);
   if (made.parts < 0) return false;
   host_[static_cast<std::size_t>(made.parts)] = summed;
-  join_in_steps(summed, made.v, count, terms);
+  if (choose(stage, "join_in_steps", true)) join_in_steps(summed, made.v, count, terms);
   rule_view const after = view();
   stage_info const inner = after.stage(made.parts), outer = after.stage(summed);
   sequence<std::int32_t> order;

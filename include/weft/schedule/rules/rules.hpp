@@ -15,6 +15,10 @@ namespace weft::inline WEFT_ABI {
 ///     transposition   squares that are turned over in registers
 ///     instructions    that join several products (rule_input::dots), where an operand can be packed for them
 ///
+/// Where `searched`, each number is a knob, the rule's own its first value, so that a search goes on from here: tiles and their order, blocks
+/// of tiles, what is packed and in which loop, what is inlined or computed in whose loops. Choices that are not all first ones are
+/// taken as they are: the schedule may then be illegal, or fit no registers. Answers which plan it was, for rule_input::plan.
+///
 /// Loops run in parallel where the work is worth a fork. What cannot be told (subscripts that are read) is left as it is. Where
 /// sizes stay open, the plan is that for likely ones (rule_input::likely), without the steps that other sizes refuse.
 ///
@@ -23,7 +27,7 @@ namespace weft::inline WEFT_ABI {
 /// Errors  none: where a step is not legal, or a tile does not fit, a simpler schedule is taken, the plain nest at last
 /// Cost    0.1 ms
 /// Source  Low et al., "Analytical modeling is enough for high-performance BLIS", TOMS 2016, for the tiles
-void schedule_by_rule(schedule& s, rule_input const& in);
+std::uint8_t schedule_by_rule(schedule& s, rule_input const& in);
 
 }  // namespace weft::inline WEFT_ABI
 

@@ -25,17 +25,26 @@ inline bool schedule_open_sizes(schedule& s, rule_input const& in) {
 }
 }  // namespace detail
 
-WEFT_DECL void schedule_by_rule(schedule& s, rule_input const& in) {
-  if (detail::schedule_open_sizes(s, in)) return;
+WEFT_DECL std::uint8_t schedule_by_rule(schedule& s, rule_input const& in) {
+  if (detail::schedule_open_sizes(s, in)) return in.plan;
+  std::uint8_t taken = in.plan;
+  bool own = true;
+  for (std::int32_t c : s.choices) own = own && c == 0;
   for (detail::boldness const how : {detail::boldness::strips, detail::boldness::all, detail::boldness::loops}) {
-    if (how != detail::boldness::loops && in.in_place) continue;
+    if ((how != detail::boldness::loops && in.in_place) || static_cast<std::uint8_t>(how) < in.plan) continue;
     schedule tried = s;
     detail::rule_plan(tried, in, how).write();
+    taken = static_cast<std::uint8_t>(how);
+    if (!own) {  // what was chosen is no schedule where it is illegal, not another one
+      s = static_cast<schedule&&>(tried);
+      return taken;
+    }
     if (tried.state == verdict::illegal || !written_out_too_often(tried).empty() || !register_pressure(tried).empty())
       continue;
     s = static_cast<schedule&&>(tried);
-    return;
+    return taken;
   }
+  return taken;
 }
 
 }  // namespace weft::inline WEFT_ABI

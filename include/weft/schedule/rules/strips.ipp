@@ -88,9 +88,8 @@ WEFT_DECL double parts_read::elements(int stage, std::int64_t lanes, int left_ou
 
 // --- which stages are computed in tiles of which nest --------------------------------------------------------------
 /// Lanes of the vectors that a loop over elements is cut into: few operations are done for several vectors at once.
-WEFT_DECL std::int64_t rule_plan::vector_width(int stage) const {
-  double const work = view().operations(stage);
-  return view().lanes(stage) * (work <= 8 ? 4 : work <= 20 ? 2 : 1);
+WEFT_DECL std::int64_t rule_plan::vector_width(std::int64_t lanes, double operations) {
+  return lanes * (operations <= 8 ? 4 : operations <= 20 ? 2 : 1);
 }
 /// The dimension of `stage` along which its readers' rows move forward; -1: none, or none known. A row of the tile moves all that is read
 /// of it by the same number of elements, `speed`, so what is kept is as much for each row.
@@ -120,7 +119,8 @@ WEFT_DECL int rule_plan::sliding_dimension(int stage, sequence<std::int32_t> con
   return fine ? found : -1;
 }
 /// What it takes to compute `host`, and all that only it reads, in tiles of rows x columns, or row by row.
-WEFT_DECL rule_plan::strips rule_plan::strips_of(int host, strips made, sequence<sequence<std::int32_t>> const& readers) const {
+WEFT_DECL strips rule_plan::strips_of(int host, strips made, sequence<sequence<std::int32_t>> const& readers,
+                                                 sequence<stage_work> const& takes) const {
   rule_view const v = view();
   stage_info const& of = v.stage(host);
   parts_read f(v);
@@ -151,9 +151,9 @@ WEFT_DECL rule_plan::strips rule_plan::strips_of(int host, strips made, sequence
     if (made.slides) row_of[at] = sliding_dimension(t, readers[at], row_of, speed);
     if (made.slides && row_of[at] < 0) continue;
     if (!v.is_inlined(t)) {
-      double const lanes = static_cast<double>(v.lanes(t)), work = v.operations(t) / lanes, times = v.iterations(t) / v.iterations(t, false);
+      double const lanes = static_cast<double>(takes[at].lanes), work = takes[at].operations / lanes, times = v.iterations(t) / v.iterations(t, false);
       double const element = size_bytes(program::at(v.p().tensors, one.tensor).type), stored = v.iterations(t, false);
-      std::int64_t const width = vector_width(t);
+      std::int64_t const width = vector_width(takes[at].lanes, takes[at].operations);
       double const part = made.slides ? f.elements(t, width, row_of[at]) * static_cast<double>(v.extent(t, row_of[at])) : f.elements(t, width);
       // What is stored whole comes back from a cache or from memory: some bytes a cycle (20 GB/s each way, EPYC, Zen 4).
       double const far = stored * element > static_cast<double>(in_.l2_bytes) / 2 ? 2 * stored * element / 6 : 0;
@@ -171,6 +171,21 @@ WEFT_DECL rule_plan::strips rule_plan::strips_of(int host, strips made, sequence
   }
   return made;
 }
+WEFT_DECL strips rule_plan::best_strips(int host, sequence<sequence<std::int32_t>> const& readers, sequence<stage_work> const& takes) const {
+  rule_view const v = view();
+  stage_info const& of = v.stage(host);
+  std::int64_t const lanes = v.lanes(host), height = v.extent(host, of.spatial - 2), width = v.extent(host, of.spatial - 1);
+  strips best;
+  for (std::int64_t columns = 8 * lanes;; columns *= 2) {
+    for (std::int64_t rows = 4; rows <= 128; rows *= 2) {
+      strips const one = strips_of(host, {rows, columns, rows == 4}, readers, takes);
+      if (!one.stages.empty() && one.bytes < static_cast<double>(in_.l2_bytes) / 2 && one.gain > best.gain) best = one;
+      if (rows >= height) break;
+    }
+    if (columns >= width) break;
+  }
+  return best;
+}
 /// Stages that are read in a window, and those that these read: in tiles of the nest that reads them last, so that what one stage
 /// leaves the next one finds in the second cache.
 WEFT_DECL void rule_plan::find_strips() {
@@ -179,6 +194,8 @@ WEFT_DECL void rule_plan::find_strips() {
   host_.resize(readers.size(), 0), depth_.resize(readers.size(), 0), strips_.resize(readers.size(), {});
   for (std::size_t t = 0; t < readers.size(); ++t) host_[t] = static_cast<std::int32_t>(t);
   rule_view const v = view();
+  sequence<stage_work> takes(readers.size());
+  for (std::size_t t = 0; t < readers.size(); ++t) takes[t] = {v.lanes(static_cast<int>(t)), v.operations(static_cast<int>(t))};
   for (int h = static_cast<int>(readers.size()) - 1; h > 0; --h) {
     auto const at = static_cast<std::size_t>(h);
     stage_info const& of = v.stage(h);
@@ -188,20 +205,27 @@ WEFT_DECL void rule_plan::find_strips() {
     strips best;
     std::int64_t const lanes = v.lanes(h), height = v.extent(h, of.spatial - 2), width = v.extent(h, of.spatial - 1);
     if (width < lanes) continue;
-    for (std::int64_t columns = 8 * lanes;; columns *= 2) {
-      for (std::int64_t rows = 4; rows <= 128; rows *= 2) {
-        strips const one = strips_of(h, {rows, columns, rows == 4}, readers);
-        if (!one.stages.empty() && one.bytes < static_cast<double>(in_.l2_bytes) / 2 && one.gain > best.gain) best = one;
-        if (rows >= height) break;
-      }
-      if (columns >= width) break;
-    }
+    std::uint64_t key = static_cast<std::uint64_t>(h);
+    for (int t = 0; t < static_cast<int>(readers.size()); ++t)
+      key = (key ^ static_cast<std::uint64_t>(2 * host_[static_cast<std::size_t>(t)] + v.is_inlined(t) + 1)) * 0x9e3779b97f4a7c15u, key ^= key >> 29;
+    std::size_t known = 0;
+    if (in_.memory != nullptr)
+      while (known < in_.memory->keys.size() && in_.memory->keys[known] != key) ++known;
+    if (in_.memory != nullptr && known < in_.memory->keys.size()) best = in_.memory->tiles[known];
+    else best = best_strips(h, readers, takes);
+    if (in_.memory != nullptr && known == in_.memory->keys.size()) in_.memory->keys.push_back(key), in_.memory->tiles.push_back(best);
     if (best.stages.empty()) continue;
     bool window = false;  // else they share its rows
     for (strips::part const& one : best.stages)
       for (std::int32_t r : readers[static_cast<std::size_t>(one.stage)])
         window = window || !reads_own_element(p, r, v.stage(one.stage));
     if (!window) continue;
+    if (in_.searched) {
+      if (!choose(h, "tiles", true)) continue;
+      std::int64_t const rows = choose(h, "tile_rows", best.slides ? 0 : best.rows, {0, 4, 8, 16, 32, 64, 128}, height);
+      std::int64_t const columns = choose(h, "tile_columns", best.columns, {8 * lanes, 16 * lanes, 32 * lanes, 64 * lanes, 128 * lanes}, width);
+      if (rows != (best.slides ? 0 : best.rows) || columns != best.columns) best = strips_of(h, {rows > 0 ? rows : 4, columns, rows == 0}, readers, takes);
+    }
     for (strips::part const& one : best.stages) host_[static_cast<std::size_t>(one.stage)] = h;
     strips_[at] = best;
   }
@@ -216,7 +240,7 @@ WEFT_DECL void rule_plan::tiles_with_strips(int stage) {
   bool const is_shared = is_worth_a_fork(total);
   std::int64_t const strip = tile.slides ? (is_shared ? ceil_div(trips(y), in_.threads) : trips(y)) : tile.rows;
   parts const rows = cut(y, strip), columns = cut(x, tile.columns);
-  parts const lane = cut(columns.inner, vector_width(stage), tail::shift_inwards);
+  parts const lane = cut(columns.inner, vector_width(v.lanes(stage), v.operations(stage)), tail::shift_inwards);
   sequence<std::int32_t> order;
   for (int l : {rows.outer, columns.outer}) order.push_back(l);
   if (tile.slides) order.push_back(rows.inner);

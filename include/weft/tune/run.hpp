@@ -1,0 +1,106 @@
+// One tuning under way: what `tune` does at a stretch, and `tune_all` and measuring ranks in pieces. Not for programs.
+#pragma once
+
+#include "weft/tune/measure.hpp"
+#include "weft/tune/trials.hpp"
+#include "weft/tune/tuner.hpp"
+#include "weft/tune/verify.hpp"
+
+namespace weft::inline WEFT_ABI {
+namespace tuning {
+namespace detail {
+
+/// Calls in a slot of the runner, with a watch over each.
+class slot_calls final : public timed_calls {
+ public:
+  slot_calls(runner& r, int slot, double& measured_ns) : runner_(r), slot_(slot), measured_ns_(measured_ns) {}
+  double run(std::int64_t calls) override {
+    // Twenty times what the slowest call took so far, and two seconds for what else the machine does.
+    double const ns = runner_.run(slot_, calls, 2e9 + 20 * slowest_ns_ * static_cast<double>(calls));
+    if (ns < 0) return ns;
+    double const each = ns / static_cast<double>(calls);
+    if (each > slowest_ns_) slowest_ns_ = each;
+    measured_ns_ += ns;
+    return ns;
+  }
+  void expect(double ns) { slowest_ns_ = ns; }
+
+ private:
+  runner& runner_;
+  int slot_;
+  double& measured_ns_;
+  double slowest_ns_ = 0;
+};
+
+/// One tuning under way.
+class tuning_run {
+ public:
+  /// What it is given outlives it.
+  tuning_run(kernel_face const& face, argument* arguments, int count, tune_options const& o, candidate_view view = {},
+             trial_crew* crew = nullptr);
+  ~tuning_run();
+  tuning_run(tuning_run const&) = delete;
+  tuning_run& operator=(tuning_run const&) = delete;
+  /// All of it.
+  tune_result run();
+  /// Counts the space and measures the schedule without tuning; false: there is nothing to be searched.
+  bool begin();
+  /// Proposes and measures so many more, as the budget allows; false: there are no more, or it is spent.
+  bool go_on(std::size_t trials);
+  /// Measures the best in turns, and keeps what won.
+  tune_result finish();
+  /// Measures what a tuning elsewhere asks for, to the end of it.
+  tune_result serve(trial_source& from);
+  tune_result const& so_far() const { return result_; }
+  /// Whether it is as near to the roofline as the options ask for.
+  bool is_near_roofline() const;
+
+ private:
+  call_layout bound();
+  double elapsed() const { return (now_ns() - began_) / 1e9; }
+  bool may_go_on();
+  std::string loops_of(sequence<std::int32_t> const& choices, std::string& why) const;
+  sequence<element_list> outputs() const;
+  tune_trial measured(sequence<std::int32_t> const& choices, double give_up_ns);
+  bool prepare(int slot, sequence<std::int32_t> const& choices, tune_trial& t);
+  bool computes_the_same(tune_trial& t);
+  void measure_first();
+  void learn_earlier();
+  void note_measured(point const& p, tune_trial t, double guess);
+  void take_over(sequence<std::int32_t> const& choices, double ns, std::int64_t trials);
+  void note(tune_trial t, double expected_ns);
+  sequence<std::size_t> finalists() const;
+  void confirm();
+  void describe();
+  void keep(std::int64_t trials);
+  schedule first_steps() const;
+  std::string task() const { return cache::task_key(face_.name, what_, first_steps(), layout_, machine_); }
+  std::string family() const { return cache::family_key(face_.name, what_, first_steps(), layout_, machine_); }
+
+  kernel_face const& face_;
+  tune_options options_;
+  candidate_view view_;
+  trial_crew* crew_;
+  argument* arguments_;
+  int count_;
+  program what_;
+  target const& machine_;
+  call_layout layout_;
+  space space_;
+  argument_copies copies_;
+  runner runner_;
+  trial_store store_;
+  std::string task_;
+  tolerance tolerance_;
+  sequence<element_list> expected_;  // of the schedule without tuning
+  point first_;
+  tune_result result_;
+  search* search_ = nullptr;
+  sequence<double> expected_ns_, found_ns_;  // of the same trials
+  double began_ = now_ns(), measured_ns_ = 0;
+  int rounds_ = 0;
+};
+
+}  // namespace detail
+}  // namespace tuning
+}  // namespace weft::inline WEFT_ABI

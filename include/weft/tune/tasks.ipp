@@ -1,0 +1,71 @@
+#include <memory>
+
+#include "weft/tune/run.hpp"
+
+namespace weft::inline WEFT_ABI {
+namespace tuning {
+namespace detail {
+
+/// One of several tunings that share a budget.
+struct shared_task {
+  std::unique_ptr<tuning_run> run;
+  double weight = 1;
+  double last_gain_ns = 0;  // of a trial, in the last batch
+  bool open = true;         // there is more to measure
+};
+/// What a further trial is expected to gain, weighted. A fifth is what trials gained lately; the rest what they would gain if times went on
+/// as 1 / trials, and no more than what is above the roofline.
+inline double expected_gain(shared_task const& t) {
+  tune_result const& r = t.run->so_far();
+  constexpr double lately = 0.2;
+  double const trials = static_cast<double>(r.trials.size() > 0 ? r.trials.size() : 1);
+  double const above = r.best_ns - r.roofline_ns, hoped = r.best_ns / trials;
+  return t.weight * (lately * t.last_gain_ns + (1 - lately) * (above < hoped ? above : hoped));
+}
+}  // namespace detail
+
+WEFT_DECL sequence<tune_result> tune_all(sequence<task_face> const& tasks, tune_options const& o) {
+  double const began = now_ns();
+  sequence<tune_result> results;
+  sequence<detail::shared_task> all;
+  auto const spent = [&] {
+    std::int64_t trials = 0;
+    for (detail::shared_task const& t : all) trials += static_cast<std::int64_t>(t.run->so_far().trials.size());
+    return trials;
+  };
+  auto const rest = [&] { return o.seconds - (now_ns() - began) / 1e9; };
+  for (task_face const& t : tasks) {
+    all.push_back({});
+    all.back().run = std::unique_ptr<detail::tuning_run>(new detail::tuning_run(*t.face, t.arguments, t.count, o));
+    all.back().weight = t.weight;
+  }
+  for (detail::shared_task& t : all) t.open = t.run->begin();
+  bool stopped = false;
+  while (!stopped && rest() > 0 && spent() < o.trials) {
+    // Each a batch first: of what nobody has measured nothing can be expected.
+    detail::shared_task* best = nullptr;
+    double most = -1;
+    for (detail::shared_task& t : all) {
+      if (!t.open) continue;
+      double const gain = t.run->so_far().trials.size() <= 1 ? 1e300 : detail::expected_gain(t);
+      if (gain > most) best = &t, most = gain;
+    }
+    if (best == nullptr) break;
+    auto const left = static_cast<std::size_t>(o.trials - spent());
+    tune_result const& r = best->run->so_far();
+    double const before = r.best_ns;
+    std::size_t const trials = r.trials.size();
+    best->open = best->run->go_on(left < o.batch ? left : o.batch);
+    std::size_t const done = r.trials.size() - trials;
+    best->last_gain_ns = done > 0 ? (before - r.best_ns) / static_cast<double>(done) : 0;
+    stopped = r.stopped;
+  }
+  for (detail::shared_task& t : all) {
+    results.push_back(t.run->so_far().trials.size() > 0 ? t.run->finish() : t.run->so_far());
+    t.run.reset();
+  }
+  return results;
+}
+
+}  // namespace tuning
+}  // namespace weft::inline WEFT_ABI

@@ -1,0 +1,36 @@
+// The pieces of docs/tuning.md that no example has, compiled and run.
+#include <doctest/doctest.h>
+
+#include "support/private_cache.hpp"
+#include "weft/bench/peak.hpp"
+#include "weft/tune.hpp"
+#include "weft/weft.hpp"
+
+namespace {
+constexpr auto product = weft::kernel<"product">([](auto A, auto B) {
+  return weft::compute<"C">(A.extent(0), B.extent(1), [=](auto i, auto j) {
+    return weft::sum(A.extent(1), [=](auto k) { return A(i, k) * B(k, j); });
+  });
+});
+constexpr auto sums = weft::kernel<"sums">([](auto A) {
+  return weft::compute<"s">(A.extent(0), [=](auto i) { return weft::sum(A.extent(1), [=](auto k) { return A(i, k); }); });
+});
+}  // namespace
+
+TEST_CASE("docs/tuning: a kernel without a how-lambda") {
+  weft_test::private_cache const here;
+  weft::tensor<float, 2> a(48, 48), b(48, 48);
+  weft::tune_result const r = weft::tune(product, {.trials = 64, .seconds = 20}, a, b);
+  CHECK(r.trials.size() == 64);
+  CHECK(r.best_ns > 0);
+}
+TEST_CASE("docs/tuning: several kernels, and the machine's peaks") {
+  weft_test::private_cache const here;
+  weft::tensor<float, 2> a(48, 48), b(48, 48);
+  auto const all = weft::tune_all({.trials = 200, .seconds = 30}, weft::tune_task(12, product, a, b), weft::tune_task(1, sums, a));
+  CHECK(all.size() == 2);
+  CHECK(all[0].trials.size() + all[1].trials.size() <= 204);
+  weft::bench::machine_peaks const peaks = weft::bench::peaks_of(1);
+  CHECK(peaks.gflops > 0);
+  CHECK(peaks.gbs > 0);
+}

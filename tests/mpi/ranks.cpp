@@ -1,0 +1,56 @@
+// Tunes a product on all ranks; with `--lose`, the last of them ends in the middle. What became of it goes to stdout.
+#include <signal.h>
+#include <unistd.h>
+
+#include <cstdio>
+#include <cstdlib>
+#include <string_view>
+
+#include "weft/tune.hpp"
+#include "weft/tune/mpi.hpp"
+#include "weft/weft.hpp"
+
+namespace {
+inline constexpr auto product = weft::kernel<"product">([](auto A, auto B) {
+  return weft::compute<"C">(A.extent(0), B.extent(1), [=](auto i, auto j) {
+    return weft::sum(A.extent(1), [=](auto k) { return A(i, k) * B(k, j); });
+  });
+});
+}  // namespace
+
+int main(int argc, char** argv) {
+  if (weft::worker(argc, argv)) return 0;
+  MPI_Init(&argc, &argv);
+  int rank = 0, size = 1;
+  MPI_Comm_rank(MPI_COMM_WORLD, &rank);
+  MPI_Comm_size(MPI_COMM_WORLD, &size);
+  bool const lose = argc > 1 && std::string_view(argv[1]) == "--lose";
+  weft::tensor<float, 2> a(64, 64), b(64, 64), c(64, 64);
+  for (std::size_t i = 0; i < static_cast<std::size_t>(a.size()); ++i) a.data()[i] = static_cast<float>(i % 13) - 6, b.data()[i] = static_cast<float>(i % 7) - 3;
+
+  weft::tune_options options;
+  options.trials = lose ? 100000 : 24;
+  options.seconds = lose ? 6 : 60;
+  if (lose && rank == size - 1) {
+    ::signal(SIGALRM, SIG_DFL);
+    ::alarm(3);  // no rank is there any more after it, whatever it does
+  }
+  weft::tune_result const r = weft::tune_on_ranks({}, product, options, a, b);
+  int lost = 0, wrong = 0;
+  for (weft::tune_trial const& t : r.trials) {
+    lost += t.why.find("was lost") != std::string::npos;
+    wrong += t.wrong;
+  }
+  // All ranks use what was found.
+  product(a, b, weft::out(c));
+  float sum = 0;
+  for (std::int64_t k = 0; k < 64; ++k) sum += a(3, k) * b(k, 5);
+  bool const used = weft::schedule_reason(product, a, b).find("tuned for these arguments") == 0;
+  std::printf("rank %d of %d: trials %zu lost %d wrong %d kept %d used %d right %d starts %d\n", rank, size, r.trials.size(), lost, wrong,
+              r.kept, used, c(3, 5) == sum, static_cast<int>(r.worker_starts));
+  if (rank == 0) std::printf("%s\n", r.why.c_str());
+  std::fflush(stdout);
+  if (lose) ::_exit(0);  // MPI_Finalize would wait for who is gone
+  MPI_Finalize();
+  return 0;
+}

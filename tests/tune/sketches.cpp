@@ -1,0 +1,185 @@
+// Kernels without a how-lambda: the space around the rule's schedule, its candidates, and what is kept.
+#include <doctest/doctest.h>
+
+#include <string>
+
+#include "support/private_cache.hpp"
+#include "weft/print_how.hpp"
+#include "weft/runtime/cache/tuned.hpp"
+#include "weft/schedule/pressure.hpp"
+#include "weft/tune.hpp"
+#include "weft/weft.hpp"
+
+using namespace weft;
+using weft_test::private_cache;
+
+namespace {
+inline constexpr auto product = weft::kernel<"product">([](auto A, auto B) {
+  return compute<"C">(A.extent(0), B.extent(1), [=](auto i, auto j) {
+    return sum(A.extent(1), [=](auto k) { return A(i, k) * B(k, j); });
+  });
+});
+inline constexpr auto convolution = weft::kernel<"convolution">([](auto x, auto w) {
+  return compute<"y">(x.extent(0) - 2, x.extent(1) - 2, w.extent(3), [=](auto i, auto j, auto o) {
+    return sum(3, 3, x.extent(2), [=](auto a, auto b, auto c) { return x(i + a, j + b, c) * w(a, b, c, o); });
+  });
+});
+inline constexpr auto softmax = weft::kernel<"softmax">([](auto x) {
+  auto m = compute<"m">(x.extent(0), [=](auto i) { return max(x.extent(1), [=](auto k) { return x(i, k); }); });
+  auto e = compute<"e">(x.extent(0), x.extent(1), [=](auto i, auto j) { return weft::exp(x(i, j) - m(i)); });
+  auto s = compute<"s">(x.extent(0), [=](auto i) { return sum(x.extent(1), [=](auto k) { return e(i, k); }); });
+  return compute<"y">(x.extent(0), x.extent(1), [=](auto i, auto j) { return e(i, j) / s(i); });
+});
+
+template <std::size_t Rank, class... N>
+tensor<float, Rank> numbers(N... extents) {
+  tensor<float, Rank> t(extents...);
+  for (std::size_t i = 0; i < static_cast<std::size_t>(t.size()); ++i) t.data()[i] = static_cast<float>(i * 7 % 13) - 6;
+  return t;
+}
+tune_options quick(std::int64_t trials) {
+  tune_options o;
+  o.trials = trials;
+  o.worker = tuning::isolation::forked;  // other tests call weft::worker, and main does not
+  return o;
+}
+/// What `use` makes of the space of a kernel on these arguments, and of what a call would compile.
+template <class Kernel, class Use, class... A>
+void with_space(Kernel const& kernel, Use const& use, A const&... a) {
+  kernel.erased(
+      [&](kernel_face const& f, argument* arguments, int count) {
+        program const what = f.what(f.object);
+        shape_outputs(what, arguments, count);
+        call_layout const layout = weft::bind(what, f.name, arguments, count);
+        compile_request const r{f.name, &what, nullptr, nullptr, &layout, &host(), f.wanted, true};
+        tuning::space s(r);
+        use(s, r);
+        return 0;
+      },
+      a...);
+}
+bool has(std::string const& text, std::string const& part) { return text.find(part) != std::string::npos; }
+/// A legal point some knobs from the first whose steps are others.
+tuning::point other_point(tuning::space& s) {
+  tuning::random_numbers random(5);
+  std::uint64_t const own = hash(s.at({}).steps);
+  for (;;) {
+    tuning::point const p = tuning::random_point(s, random);
+    if (p.legal && hash(s.at(p.choices).steps) != own) return p;
+  }
+}
+template <class Kernel, class... A>
+void check_trials(Kernel const& kernel, std::int64_t trials, A const&... a) {
+  private_cache const here;
+  tune_result const r = tune(kernel, quick(trials), a...);
+  INFO(r.text());
+  CHECK(static_cast<std::int64_t>(r.trials.size()) == trials);
+  CHECK(r.space.points > 1000);
+  for (std::int32_t c : r.trials[0].choices) CHECK(c == 0);  // the rule's own comes first
+  for (tune_trial const& t : r.trials) {
+    INFO(t.why);
+    CHECK_FALSE(t.wrong);
+    CHECK(t.result == tuning::outcome::good);
+  }
+  CHECK(r.best_ns > 0);
+  CHECK(has(r.how, "[](auto& s"));
+  CHECK(r.kept);
+  CHECK(has(schedule_reason(kernel, a...), "tuned for these arguments on this machine"));
+}
+}  // namespace
+
+TEST_CASE("every candidate around a rule computes what the program says, and the rule's own is the first") {
+  check_trials(product, 20, numbers<2>(70, 50), numbers<2>(50, 90));
+  check_trials(convolution, 14, numbers<3>(12, 18, 8), numbers<4>(3, 3, 8, 20));
+  check_trials(softmax, 14, numbers<2>(20, 200));
+}
+TEST_CASE("the first point of the space is the schedule by rule") {
+  auto const a = numbers<2>(70, 50), b = numbers<2>(50, 90);
+  with_space(product, [](tuning::space& s, compile_request const& r) {
+    tuning::point first;
+    REQUIRE(s.first(first));
+    CHECK(first.choices.size() > 5);
+    CHECK(hash(s.at(first.choices).steps) == hash(make_schedule(r).steps));
+  }, a, b);
+}
+TEST_CASE("points that do not fit the machine are dropped before anything is compiled") {
+  auto const a = numbers<2>(70, 50), b = numbers<2>(50, 90);
+  with_space(product, [](tuning::space& s, compile_request const&) {
+    tuning::random_numbers random(1);
+    int legal = 0, all = 0;
+    for (; all < 300; ++all) {
+      tuning::point const p = tuning::random_point(s, random);
+      if (!p.legal) {
+        CHECK_FALSE(s.why_not(p.choices).empty());
+        continue;
+      }
+      ++legal;
+      CHECK(register_pressure(s.at(p.choices)).empty());
+    }
+    CHECK(legal > 30);
+  }, a, b);
+}
+TEST_CASE("what was found is what the next call takes, and prints as a how-lambda") {
+  private_cache const here;
+  auto const a = numbers<2>(64, 64), b = numbers<2>(64, 64);
+  tensor<float, 2> c(64, 64), d(64, 64);
+  product(a, b, out(c));
+  std::string const own = product.trace(a, b);
+  with_space(product, [](tuning::space& s, compile_request const& r) {
+    tuning::point const p = other_point(s);
+    std::string const key = cache::task_key(r.name, *r.what, weft::detail::schedule_with(r, expand(*r.what, r.machine->fma), {}),
+                                            *r.layout, *r.machine);
+    CHECK(cache::keep_tuned(key, {p.choices, hash(s.at(p.choices).steps), 1000, 8}));
+    CHECK(hash(make_schedule(r).steps) == hash(s.at(p.choices).steps));
+  }, a, b);
+  CHECK(product.trace(a, b) != own);
+  CHECK(has(print_how(product, a, b), "[](auto& s"));
+  CHECK(schedule_reason(product, a, b) == "tuned for these arguments on this machine, in 8 trials");
+  supersede([](void const*, ready_kernel const& k) { return k.name == "product"; }, nullptr);
+  std::uint64_t const before = compilations();
+  product(a, b, out(d));
+  CHECK(compilations() == before + 1);
+  for (std::size_t i = 0; i < static_cast<std::size_t>(c.size()); ++i) CHECK(c.data()[i] == d.data()[i]);  // whole numbers: exact in any order
+}
+TEST_CASE("of a space whose rule may not reorder sums, no point does") {
+  auto const x = numbers<2>(20, 200);
+  softmax.with({.bitwise = true}).erased([&](kernel_face const& f, argument* arguments, int count) {
+    program const what = f.what(f.object);
+    shape_outputs(what, arguments, count);
+    call_layout const layout = weft::bind(what, f.name, arguments, count);
+    tuning::space s({f.name, &what, nullptr, nullptr, &layout, &host(), f.wanted, true});
+    tuning::random_numbers random(3);
+    for (int i = 0; i < 40; ++i) {
+      tuning::point const p = tuning::random_point(s, random);
+      if (!p.legal) continue;
+      for (step const& one : s.at(p.choices).steps)
+        if (one.what == verb::rfactor) CHECK(one.stage == 0);  // a maximum has the same bits in any order
+    }
+    return 0;
+  }, x);
+}
+TEST_CASE("several kernels share one budget, each has a batch, and what weighs more gets more of it") {
+  private_cache const here;
+  auto const a = numbers<2>(96, 96), b = numbers<2>(96, 96), x = numbers<2>(20, 200);
+  tune_options o = quick(64);
+  o.batch = 4;
+  sequence<tune_result> const r = tune_all(o, tune_task(1000, product, a, b), tune_task(0.001, softmax, x));
+  REQUIRE(r.size() == 2);
+  CHECK(r[0].kernel == "product");
+  CHECK(r[0].trials.size() + r[1].trials.size() <= 66);
+  CHECK(r[0].trials.size() > 40);
+  CHECK(r[1].trials.size() >= 5);
+  CHECK(r[1].trials.size() < 12);
+  for (tune_result const& one : r) CHECK(one.kept);
+}
+TEST_CASE("a tuning ends where no schedule could be much faster") {
+  private_cache const here;
+  auto const a = numbers<2>(96, 96), b = numbers<2>(96, 96);
+  tune_options o = quick(40);
+  o.within = 1e6;
+  tune_result const r = tune(product, o, a, b);
+  CHECK(r.roofline_ns > 0);
+  CHECK(r.roofline_ns < r.first_ns * 2);  // the peak is one that a machine can have: both were measured here
+  CHECK(r.trials.size() == 1);
+  CHECK(has(r.text(), "no schedule takes less than"));
+}
