@@ -16,7 +16,9 @@ WEFT_DECL register_tile_size best_tile(std::int64_t rows, std::int64_t columns, 
       };
       std::int64_t const down = rows / r, across = ceil_div(all, v), last_rows = rows % r;
       double const cycles = static_cast<double>(across) * (static_cast<double>(down) * step(r, v) + step(last_rows, v));
-      bool const larger = cycles < best.cycles * 1.01 && r * v > best.rows * best.vectors;
+      // Somewhat larger is no better where it leaves a remainder of rows: 35 = 5 x 7 ran at 1.06 of 4 x 8 + 3.
+      bool const uneven = rows % best.rows == 0 && last_rows != 0 && 5 * r * v <= 6 * best.rows * best.vectors;
+      bool const larger = cycles < best.cycles * 1.01 && r * v > best.rows * best.vectors && !uneven;
       if (best.cycles == 0 || cycles < best.cycles * 0.99 || larger) best = {r, v, cycles};
     }
   return best;
@@ -127,7 +129,7 @@ WEFT_DECL void rule_plan::pack(int stage, int tensor, int column, std::int64_t w
       if (k != d) (spatial ? outside : within).push_back(k);
     }
   });
-  bool const constant = static_cast<std::size_t>(tensor) < in_.constant.size() && in_.constant[static_cast<std::size_t>(tensor)];
+  bool const constant = is_constant(tensor);
   int const copy = add_stage(verb::cache_read, stage, tensor);
   if (copy < 0) return;
   step layout{verb::transform_layout};
@@ -162,8 +164,13 @@ WEFT_DECL void rule_plan::pack(int stage, int tensor, int column, std::int64_t w
   }
   if (constant) place(verb::prepack, copy);
 }
-/// What is read in vectors that lie far apart is packed where each of them is used often enough to pay for it.
-WEFT_DECL sequence<std::int32_t> rule_plan::worth_packing(int stage, tile_axes const& t) const {
+WEFT_DECL bool rule_plan::is_constant(int tensor) const {
+  return static_cast<std::size_t>(tensor) < in_.constant.size() && in_.constant[static_cast<std::size_t>(tensor)];
+}
+/// What is read in vectors that lie far apart is packed where each of them is used often enough to pay for it. Where the next panel is
+/// asked for while one is worked on (`ahead`), it takes more rows, unless panels are so few that much is in the first; so it does where
+/// all stays in the second cache.
+WEFT_DECL sequence<std::int32_t> rule_plan::worth_packing(int stage, tile_axes const& t, bool ahead) const {
   sequence<std::int32_t> found = t.packed;
   if (t.rows < 0 || how_ == boldness::loops) return found;
   rule_view const v = view();
@@ -171,11 +178,62 @@ WEFT_DECL sequence<std::int32_t> rule_plan::worth_packing(int stage, tile_axes c
   for (access const& one : v.loads(stage)) {
     if (one.step(t.columns) != 1 || one.step(t.rows) != 0) continue;
     if (v.extent(stage, t.columns) >= 0 && v.extent(stage, t.columns) <= v.lanes(stage)) continue;  // it is one panel
-    bool const constant = static_cast<std::size_t>(one.tensor) < in_.constant.size() && in_.constant[static_cast<std::size_t>(one.tensor)];
-    bool const large = v.bytes_of(one.tensor) > 2 * static_cast<double>(in_.l1_bytes), often = rows >= (constant ? 2 : 4 * in_.copy_reads);
+    bool const large = v.bytes_of(one.tensor) > 2 * static_cast<double>(in_.l1_bytes);
+    bool const few = v.extent(stage, t.columns) < 32 * v.lanes(stage) && v.bytes_of(one.tensor) > static_cast<double>(in_.l2_bytes);
+    bool const often = rows >= (is_constant(one.tensor) ? 2 : (ahead && !few ? 16 : 4) * in_.copy_reads);
     if (large && often && can_pack(stage, one.tensor, t.columns)) found.push_back(one.tensor);
   }
   return found;
+}
+
+/// Where the rows of a tile lie side by side, but each term of theirs on a line of its own, that line holds more rows than the tile has.
+WEFT_DECL sequence<std::int32_t> rule_plan::rows_worth_packing(int stage, tile_axes const& t) const {
+  sequence<std::int32_t> found;
+  if (t.rows < 0 || how_ == boldness::loops) return found;
+  rule_view const v = view();
+  stage_info const& of = v.stage(stage);
+  double const reads = static_cast<double>(v.extent(stage, t.columns));
+  for (access const& one : v.loads(stage)) {
+    bool apart = one.step(t.columns) == 0 && one.step(t.rows) == 1;
+    for (int a = of.spatial; a < of.axes(); ++a) apart = apart && one.step(a) != 1;
+    bool const often = reads >= (is_constant(one.tensor) ? 2 : 16) * in_.copy_reads;
+    if (apart && often && v.bytes_of(one.tensor) > static_cast<double>(in_.l1_bytes) && can_pack(stage, one.tensor, t.rows))
+      found.push_back(one.tensor);
+  }
+  return found;
+}
+/// The reduced loops, those outermost that lead furthest in memory: of a convolution whose channels are last, its window around them. What
+/// hangs on the place in the window alone, as whether that is in the padding, is then known in front of the innermost loop.
+WEFT_DECL sequence<std::int32_t> rule_plan::reduced_loops(int stage) const {
+  rule_view const v = view();
+  stage_info const& of = v.stage(stage);
+  bool const any_order = how_ != boldness::loops && order_may_change(stage);
+  sequence<std::int32_t> loops;
+  sequence<std::int64_t> reach;
+  for (int a = of.spatial; a < of.axes(); ++a) {
+    std::int64_t most = 0;
+    for (access const& one : v.loads(stage))
+      if (one.step(a) != no_step && one.step(a) > most) most = one.step(a);
+    loops.push_back(v.loop(stage, a)), reach.push_back(most);
+    for (std::size_t at = loops.size() - 1; any_order && at > 0 && reach[at - 1] < most; --at) {
+      loops[at] = loops[at - 1], reach[at] = reach[at - 1];
+      loops[at - 1] = v.loop(stage, a), reach[at - 1] = most;
+    }
+  }
+  return loops;
+}
+
+/// The axis outside of the columns with which they are one row in all that the stage reads and writes: their vectors are fuller then.
+WEFT_DECL int rule_plan::axis_joined(int stage, tile_axes const& t) const {
+  rule_view const v = view();
+  int const a = t.columns - 1;
+  std::int64_t const inner = v.extent(stage, t.columns);
+  if (how_ == boldness::loops || a < 0 || a == t.rows || v.stage(stage).scanned >= 0 || inner < 1 || v.extent(stage, a) < 2) return -1;
+  sequence<access> all = v.loads(stage);
+  all.push_back(v.result(stage));
+  for (access const& one : all)
+    if (one.step(a) == no_step || one.step(t.columns) == no_step || one.step(a) != one.step(t.columns) * inner) return -1;
+  return inner % v.lanes(stage) != 0 ? a : -1;
 }
 
 /// Blocks of the reduced axis that keep a panel in the second cache, around tiles of sums in registers.
@@ -183,28 +241,37 @@ WEFT_DECL void rule_plan::contraction(int stage, tile_axes const& t) {
   rule_view const before = view();
   auto const extent = [&](int axis) { return axis < 0 ? 1 : before.extent(stage, axis) < 0 ? 4096 : before.extent(stage, axis); };
   std::int64_t const lanes = before.lanes(stage);
-  register_tile_size const tile = best_tile(extent(t.rows), extent(t.columns), lanes, s_.limits.vector_registers);
-  std::int64_t const width = tile.vectors * lanes;
   int panels = -1;
   intrinsic const* const by = instruction_for(stage, t, panels);
   sequence<std::int32_t> packed;
   if (by != nullptr) packed.push_back(panels);
-  else packed = worth_packing(stage, t);
+  else packed = worth_packing(stage, t, true);
+  int const joined = packed.empty() ? axis_joined(stage, t) : -1;
+  int const row = joined < 0 ? -1 : fuse({before.loop(stage, joined), before.loop(stage, t.columns)});
+  std::int64_t const across = row < 0 ? extent(t.columns) : trips(row);
+  register_tile_size const tile = best_tile(extent(t.rows), across, lanes, s_.limits.vector_registers);
+  std::int64_t const width = tile.vectors * lanes;
+  sequence<std::int32_t> const by_rows_packed = by != nullptr ? sequence<std::int32_t>() : rows_worth_packing(stage, t);
   for (std::int32_t tensor : packed) pack(stage, tensor, t.columns, width, by != nullptr ? by->terms : 1);
+  for (std::int32_t tensor : by_rows_packed) pack(stage, tensor, t.rows, tile.rows);
   rule_view const v = view();
   stage_info const of = v.stage(stage);
   bool scattered = false;  // each row of a panel is on another page, in a tensor that is read once
-  for (access const& one : v.loads(stage))
+  bool own = false;  // to a tile: what it reads in vectors serves no other one
+  for (access const& one : v.loads(stage)) {
+    own = own || (t.rows >= 0 && one.step(t.columns) != 0 && one.step(t.rows) != 0);
     scattered = scattered || (packed.empty() && one.step(t.columns) == 1 && v.bytes_of(one.tensor) > static_cast<double>(in_.l2_bytes));
+  }
   double const total = v.iterations(stage) / static_cast<double>(lanes);
-  parts columns = cut(v.loop(stage, t.columns), width), rows{}, terms{};
+  parts columns = cut(row >= 0 ? row : v.loop(stage, t.columns), width), rows{}, terms{};
   if (t.rows >= 0) rows = cut(v.loop(stage, t.rows), tile.rows);
   sequence<std::int32_t> others, reduced;
   for (int a = 0; a < of.spatial; ++a)
-    if (a != t.columns && a != t.rows) others.push_back(v.loop(stage, a));
-  for (int a = of.spatial; a < of.axes(); ++a) reduced.push_back(v.loop(stage, a));
-  // A panel of this many terms takes a sixteenth of the second cache.
-  std::int64_t const block = in_.l2_bytes / (16 * width * widest_bytes(v.p(), of));
+    if (a != t.columns && a != t.rows && (row < 0 || a != joined)) others.push_back(v.loop(stage, a));
+  if (by == nullptr) reduced = reduced_loops(stage);
+  else for (int a = of.spatial; a < of.axes(); ++a) reduced.push_back(v.loop(stage, a));
+  // Half of the second cache is one panel's; an eighth, where the next one comes to it meanwhile and rows meet in few of its sets.
+  std::int64_t const block = in_.l2_bytes / ((scattered ? 8 : 2) * width * widest_bytes(v.p(), of));
   parts words{};
   if (by != nullptr) {
     words = split(reduced.back(), by->terms);
@@ -237,7 +304,11 @@ WEFT_DECL void rule_plan::contraction(int stage, tile_axes const& t) {
     }
   }
   sequence<std::int32_t> order = others;
-  for (int l : {piece, terms.outer, columns.outer, rows.outer}) order.push_back(l);
+  // Neighbouring panels are on the same pages; a packed one is used up before the next.
+  order.push_back(piece);
+  if (own) order.push_back(rows.outer);
+  for (int l : {scattered ? terms.outer : columns.outer, scattered ? columns.outer : terms.outer}) order.push_back(l);
+  if (!own) order.push_back(rows.outer);
   for (std::int32_t l : reduced) order.push_back(l);
   order.push_back(rows.inner);
   order.push_back(columns.inner);
@@ -257,8 +328,8 @@ WEFT_DECL void rule_plan::contraction(int stage, tile_axes const& t) {
   }
   if (piece >= 0) mark(verb::parallel, piece);
   else run_parallel(others, total);
-  for (access const& one : v.loads(stage)) {  // the processor sees no pattern in rows of a few lines each
-    step ahead{verb::prefetch, 1, {reduced.back()}, 16};
+  for (access const& one : v.loads(stage)) {  // the processor sees no pattern in rows of a few lines each: the next panel's come meanwhile
+    step ahead{verb::prefetch_inside, 2, {columns.outer, reduced.back()}, 1};
     ahead.tensor = one.tensor;
     if (scattered && t.rows >= 0 && one.step(t.columns) == 1 && may(ahead)) s_.take(ahead);
   }

@@ -124,7 +124,11 @@ class rule_plan {
   std::int64_t rows_at_once(int stage, sequence<std::int32_t> const& guests, int depth) const;
   int dimension_of(int stage, int tensor, int column) const;
   bool can_pack(int stage, int tensor, int column) const;
-  sequence<std::int32_t> worth_packing(int stage, tile_axes const& t) const;
+  bool is_constant(int tensor) const;
+  sequence<std::int32_t> worth_packing(int stage, tile_axes const& t, bool ahead = false) const;
+  int axis_joined(int stage, tile_axes const& t) const;
+  sequence<std::int32_t> rows_worth_packing(int stage, tile_axes const& t) const;
+  sequence<std::int32_t> reduced_loops(int stage) const;
   intrinsic const* instruction_for(int stage, tile_axes const& t, int& panels) const;
   void pack(int stage, int tensor, int column, std::int64_t width, std::int64_t terms = 1);
 
