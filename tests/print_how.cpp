@@ -23,6 +23,7 @@ constexpr auto packed = [](auto& s, auto, auto B, auto C) {
   auto [ko, ki] = s.split(k, 4);
   s.reorder(ko, mc, ki, nc);
   s.prefetch(panels, mc, 2);
+  s.prefetch_inside(panels, ko, mc, 1);
   s.vectorize(nc);
   s.unroll(ki);
   s.vectorize(panels.axes()[2]);

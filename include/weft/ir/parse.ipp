@@ -170,6 +170,7 @@ inline stmt parser::loop(std::int64_t indent) {
   while (try_word("prefetch")) {
     buffer const* const b = a_buffer();
     ahead.push_back({b, integer(1, 1 << 20, "a distance")});
+    if (try_word("of")) ahead.back().of = variable();
   }
   n.ahead = m_.make_list(ahead);
   expect(":");

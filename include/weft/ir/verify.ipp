@@ -314,6 +314,7 @@ inline void verifier::loop(stmt s) {
   for (prefetched const& p : s->ahead) {
     usable(p.buf);
     require(p.distance >= 1, "a prefetch is of a later iteration");
+    require(p.of >= -1 && p.of < static_cast<std::int32_t>(bound_.size()), "no such loop variable");
   }
   require(s->threads >= 0 && (s->threads == 0 || s->how == loop_kind::parallel), "threads are those of a parallel loop");
   if (!ok()) return;

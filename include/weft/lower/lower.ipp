@@ -356,7 +356,11 @@ WEFT_DECL ir::stmt lowering::nest_from(std::size_t position, guard_states states
   for (fetch_ahead const& f : n_.fetches) {
     int const from = p_.tensors[at(f.tensor)].stage;  // what is computed in a loop is at hand there
     bool const stands = tensor_[at(f.tensor)] != nullptr && (from < 0 || n_.places[at(from)] == placement());
-    if (f.loop == o.id && stands) ahead.push_back({tensor_[at(f.tensor)], f.distance});
+    if (f.loop != o.id || !stands) continue;
+    std::int32_t of = -1;
+    for (std::size_t i = 0; i < position; ++i)
+      if (now_->loops[i].id == f.of) of = now_->loops[i].variable;
+    if (f.of < 0 || of >= 0) ahead.push_back({tensor_[at(f.tensor)], f.distance, of});
   }
   ir::stmt_node loop = *ir::loop(m_, how, o.variable, ir::index(m_, 0), trips, body);
   loop.threads = n_.at(o.id).threads;

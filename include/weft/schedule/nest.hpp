@@ -107,6 +107,8 @@ struct special {
 struct fetch_ahead {
   std::int32_t loop = -1, tensor = -1;
   std::int64_t distance = 0;
+  std::int32_t of = -1;  // the loop around whose later iteration that is; -1: `loop` itself
+  constexpr bool is_bound_to(int l) const { return loop == l || of == l; }
 };
 
 /// The state that the steps change: all loops, for each stage the order of its live ones, outermost first, and where it
@@ -312,7 +314,7 @@ struct nest {
     if (r.v == verdict::legal && (at(loop).kind != loop_kind::serial || is_in_tile(loop)))
       return illegal(diagnosis::the_axis_is_unrolled_vectorized_or_parallel_already);
     for (fetch_ahead const& f : fetches)
-      if (f.loop == loop) return illegal(diagnosis::a_tensor_is_prefetched_in_this_axis__split_and_mark_it_before);
+      if (f.is_bound_to(loop)) return illegal(diagnosis::a_tensor_is_prefetched_in_this_axis__split_and_mark_it_before);
     return r;
   }
 };

@@ -139,7 +139,7 @@ inline void stage_loops(nest const& n, int stage, std::string indent, std::strin
     indent += "  ";
     for (fetch_ahead const& f : n.fetches)
       if (f.loop == id)
-        out += joined({indent, "prefetch ", tensor_text(p, f.tensor), " for ", loop_text(n, stage, id), " + ",
+        out += joined({indent, "prefetch ", tensor_text(p, f.tensor), " for ", loop_text(n, stage, f.of >= 0 ? f.of : id), " + ",
                        std::to_string(f.distance), "\n"});
     for (std::size_t guest = 0; guest < n.places.size(); ++guest)
       if (n.places[guest].loop == id) stage_loops(n, static_cast<int>(guest), indent, out);
@@ -235,7 +235,7 @@ class trace_parser {
     };
     if (form.stage) s.stage = stage;
     if (form.least_loops > 0) next(), first_loop(s, stage);
-    while (form.most_loops > 1 && r_.accept(",")) {
+    while (form.most_loops > 1 && !(form.tensor && s.count == form.most_loops) && r_.accept(",")) {
       if (s.count == form.most_loops) r_.fail(joined({"a ", form.name, " takes at most 16 axes"}));
       s.loops[static_cast<std::size_t>(s.count++)] = loop(stage);
     }

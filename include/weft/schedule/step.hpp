@@ -95,7 +95,8 @@ inline constexpr word_list transfer_words{transfer_names, 2};
   X(prepack,        true,  0, 0,  false, false, true)   \
   X(pipeline,       true,  0, 0,  false, true,  true, transfer_words) \
   X(bind,           false, 1, 1,  false, false, false, axis_words) \
-  X(tensorize,      false, 1, 1,  false, false, false, no_words, false, true)
+  X(tensorize,      false, 1, 1,  false, false, false, no_words, false, true) \
+  X(prefetch_inside, false, 2, 2, true,  true,  false)
 
 enum class verb : std::uint8_t {
 #define WEFT_X(name, ...) name,

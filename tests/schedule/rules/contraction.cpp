@@ -94,13 +94,71 @@ TEST_CASE("convolutions: channels last, channels first, strided") {
   check_rule(strided, drawn<float>(1, 3, 9, 21), drawn<float>(2, 17, 3, 3, 3));
 }
 TEST_CASE("a large product reads panels, in blocks, by all threads") {
-  auto const a = drawn<float>(1, 200, 700), b = drawn<float>(2, 700, 300);
+  auto const a = drawn<float>(1, 400, 700), b = drawn<float>(2, 700, 300);
   std::string const loops = ab.on(weft::x86_64_avx2()).loops(a, b);
   INFO(loops);
   CHECK(has_in_order(loops, {"io in", "k in", "unrolled ii", "vectorized ji", "B_copy[", "B_copy\n", "vectorized"}));
   CHECK((weft::evaluate({.contract = weft::cpu().fma}, ab, a, b) == ab(a, b)));
-  weft::tensor<float, 2> const wide(200, 6000), tall(6000, 300);
+  weft::tensor<float, 2> const wide(400, 30000), tall(30000, 300);
   CHECK(has_in_order(ab.on(weft::x86_64_avx2()).loops(wide, tall), {"ko in", "io in", "ki in", "unrolled ii", "vectorized ji"}));
+}
+namespace {
+/// A machine with caches of these sizes, and one thread.
+weft::target small_machine(std::int64_t l1, std::int64_t l2) {
+  weft::target t = weft::x86_64_avx2();
+  t.l1_bytes = l1, t.l2_bytes = l2, t.l3_bytes = 16 * l2, t.threads = 1;
+  return t;
+}
+inline constexpr auto pointwise = weft::kernel<"pointwise">([](auto x, auto w) {
+  return compute<"y">(w.extent(0), x.extent(1), x.extent(2), [=](auto o, auto i, auto j) {
+    return sum(x.extent(0), [=](auto c) { return x(c, i, j) * w(o, c); });
+  });
+});
+}  // namespace
+
+TEST_CASE("for few rows a large matrix is read as it lies, the next panel while one is worked on") {
+  auto const a = drawn<float>(1, 13, 400), b = drawn<float>(2, 400, 900);
+  auto const k = ab.on(small_machine(1 << 12, 1 << 16));
+  std::string const loops = k.loops(a, b);
+  INFO(loops);
+  CHECK(has_in_order(loops, {"ko in", "jo in", "io in", "ki in", "prefetch B for jo + 1", "unrolled", "vectorized"}));
+  CHECK(loops.find("B_copy") == std::string::npos);
+  CHECK((weft::evaluate({.contract = true}, ab, a, b) == k(a, b)));
+  // Packed, a panel is used up before the next: then blocks of terms stand inside of the panels.
+  weft::tensor<float, 2> const wide(500, 2000), tall(2000, 900);
+  CHECK(has_in_order(k.loops(wide, tall), {"jo in", "ko in", "io in", "ki in", "B_copy["}));
+}
+TEST_CASE("rows that lie side by side are packed, where each of their terms is on a line of its own") {
+  auto const a = drawn<float>(1, 90, 70), b = drawn<float>(2, 90, 500);
+  auto const k = atb.on(small_machine(1 << 12, 1 << 16));
+  std::string const loops = k.loops(a, b);
+  INFO(loops);
+  CHECK(loops.find("A_copy[i / ") != std::string::npos);
+  CHECK((weft::evaluate({.contract = true}, atb, a, b) == k(a, b)));
+  CHECK(k.loops(a, drawn<float>(2, 90, 100)).find("A_copy") == std::string::npos);  // too few columns to pay for it
+}
+TEST_CASE("the window of a convolution stands around its channels where those are last, unless bits are kept") {
+  // As it is written, the channels are outermost.
+  auto const turned = weft::kernel<"turned">([](auto image, auto weights) {
+    return compute<"y">(image.extent(0) - 2, weights.extent(2), [=](auto i, auto o) {
+      return sum(image.extent(1), 3, [=](auto c, auto a) { return image(i + a, c) * weights(a, c, o); });
+    });
+  });
+  auto const image = drawn<float>(1, 40, 24);
+  auto const weights = drawn<float>(2, 3, 24, 32);
+  auto const free = turned.on(small_machine(1 << 15, 1 << 20));
+  CHECK(has_in_order(free.loops(image, weights), {"l in 0..3", "k in 0..24"}));
+  CHECK(has_in_order(free.with({.bitwise = true}).loops(image, weights), {"k in 0..24", "l in 0..3"}));
+  check_rule(turned, image, weights);
+}
+TEST_CASE("rows of pixels that follow each other in memory are one row") {
+  auto const x = drawn<float>(1, 17, 9, 13);
+  auto const w = drawn<float>(2, 21, 17);
+  std::string const loops = pointwise.on(small_machine(1 << 15, 1 << 20)).loops(x, w);
+  INFO(loops);
+  CHECK(loops.find("vectorized jk") != std::string::npos);
+  check_rule(pointwise, x, w);
+  check_rule(pointwise, drawn<float>(1, 5, 7, 16), drawn<float>(2, 3, 5));
 }
 TEST_CASE("weights that stay the same are packed once") {
   weft::tensor<float, 2> const a = drawn<float>(1, 8, 300), b = drawn<float>(2, 300, 200);

@@ -29,11 +29,31 @@ constexpr auto product = weft::kernel<"product">(
       s.vectorize(ji);
       if (Distance > 0) s.prefetch(B, k, Distance);
     });
+/// The panel of columns that follows is asked for while one is worked on; with blocks of terms around, by parallel pieces.
+template <bool Asks>
+constexpr auto panels = weft::kernel<"panels">(
+    [](auto A, auto B) {
+      return weft::compute<"C">(A.extent(0), B.extent(1), [=](auto i, auto j) {
+        return weft::sum(A.extent(1), [=](auto k) { return A(i, k) * B(k, j); });
+      });
+    },
+    [](auto& s, auto, auto B, auto C) {
+      auto [i, j, k] = C.axes();
+      auto [io, jo, ii, ji] = s.tile(i, j, 2, 16);
+      auto [ko, ki] = s.split(k, 4);
+      auto [piece, jp] = s.split(jo, 2);
+      s.reorder(piece, ko, jp, io, ki, ii, ji);
+      s.unroll(ii);
+      s.vectorize(ji);
+      s.parallel(piece);
+      if (Asks) s.prefetch_inside(B, jp, ki, 1);
+    });
 int count_of(std::string const& text, std::string_view what) {
   int n = 0;
   for (std::size_t at = 0; (at = text.find(what, at)) != std::string::npos; ++at) ++n;
   return n;
 }
+bool has(std::string const& text, std::string_view what) { return text.find(what) != std::string::npos; }
 }  // namespace
 
 TEST_CASE("prefetch stands in its loop, in the trace and in the loop program") {
@@ -49,6 +69,42 @@ TEST_CASE("prefetch stands in its loop, in the trace and in the loop program") {
   // Two vectors of B are read in an iteration, by both rows of the tile.
   CHECK(count_of(p.assembly(A, B), "prefetcht0") == 2);
 }
+TEST_CASE("prefetch_inside asks in one loop for what a loop around it reads later") {
+  std::vector<float> a, b;
+  for (int i = 0; i < 5 * 9; ++i) a.push_back(static_cast<float>(i % 11 - 5));
+  for (int i = 0; i < 9 * 70; ++i) b.push_back(static_cast<float>(i % 7 - 3) / 2);
+  auto const p = panels<true>.on(weft::x86_64_avx2());
+  auto const A = weft::view(a, 5, 9), B = weft::view(b, 9, 70);
+  CHECK(has(p.loops(A, B), "          for ki in 0..4\n            prefetch B for joi + 1\n"));
+  CHECK(has(p.trace(A, B), "C: prefetch_inside(joi, ki, B, 1)\n"));
+  std::string const text = p.ir(A, B);
+  CHECK(has(text, " prefetch B 1 of joi:\n"));
+  weft::ir::arena m;
+  CHECK(weft::ir::print(weft::ir::parse(m, text)) == text);
+  CHECK(count_of(p.assembly(A, B), "prefetcht0") > 0);
+  CHECK(count_of(panels<false>.on(weft::x86_64_avx2()).assembly(A, B), "prefetcht0") == 0);
+  auto const with = panels<true>(A, B), without = panels<false>(A, B);
+  for (int i = 0; i < 5; ++i)
+    for (int j = 0; j < 70; ++j) CHECK(with(i, j) == without(i, j));
+}
+TEST_CASE("prefetch_inside: a loop that a later step puts further in asks for nothing") {
+  auto const turned = weft::kernel<"turned">(
+      [](auto A, auto B) {
+        return weft::compute<"C">(A.extent(0), B.extent(1), [=](auto i, auto j) {
+          return weft::sum(A.extent(1), [=](auto k) { return A(i, k) * B(k, j); });
+        });
+      },
+      [](auto& s, auto, auto B, auto C) {
+        auto [i, j, k] = C.axes();
+        s.reorder(j, i, k);
+        s.prefetch_inside(B, j, k, 1);
+        s.reorder(i, k, j);
+      });
+  std::vector<float> const a(4 * 8, 1.0f), b(8 * 32, 2.0f);
+  auto const A = weft::view(a, 4, 8), B = weft::view(b, 8, 32);
+  CHECK(count_of(turned.on(weft::x86_64_avx2()).assembly(A, B), "prefetcht0") == 0);
+  CHECK(turned(A, B)(3, 31) == 16.0f);
+}
 TEST_CASE("prefetch: what cannot be") {
   weft::program const program = two_stages();
   weft::schedule const fresh(program, all_extents{8});
@@ -62,6 +118,21 @@ TEST_CASE("prefetch: what cannot be") {
   CHECK(why([&](auto& s, auto C, auto D) { s.prefetch(D, C.axes()[0], 4); }) == diagnosis::the_stage_does_not_read_this_tensor);
   CHECK(why([&](auto& s, auto C, auto) { s.prefetch(A, C.axes()[0], 0); }) ==
         diagnosis::a_prefetch_is_1_to_2_to_the_20_iterations_ahead);
+  CHECK(why([&](auto& s, auto C, auto) { s.prefetch_inside(A, C.axes()[0], C.axes()[1], 1); }) == diagnosis::none);
+  for (auto [outer, inner] : {std::pair{1, 0}, {1, 1}})
+    CHECK(why([&](auto& s, auto C, auto) {
+      weft::axis const axes[] = {C.axes()[0], C.axes()[1]};
+      s.prefetch_inside(A, axes[outer], axes[inner], 1);
+    }) == diagnosis::a_prefetch_inside_stands_in_a_loop_further_in);
+  CHECK(why([&](auto& s, auto C, auto D) { s.prefetch_inside(C, D.axes()[0], C.axes()[1], 1); }) ==
+        diagnosis::the_stage_does_not_read_this_tensor);
+  CHECK(why([&](auto& s, auto C, auto) { s.unroll(C.axes()[1]), s.prefetch_inside(A, C.axes()[0], C.axes()[1], 1); }) ==
+        diagnosis::an_unrolled_or_vectorized_axis_is_no_loop_to_prefetch_in);
+  for (int marked : {0, 1})
+    CHECK(why([&](auto& s, auto C, auto) {
+      weft::axis const axes[] = {C.axes()[0], C.axes()[1]};
+      s.prefetch_inside(A, axes[0], axes[1], 1), s.split(axes[marked], 2);
+    }) == diagnosis::a_tensor_is_prefetched_in_this_axis__split_and_mark_it_before);
   CHECK(why([&](auto& s, auto, auto D) { s.unroll(D.axes()[0]), s.prefetch(A, D.axes()[0], 1); }) ==
         diagnosis::an_unrolled_or_vectorized_axis_is_no_loop_to_prefetch_in);
   CHECK(why([&](auto& s, auto, auto D) { s.prefetch(A, D.axes()[0], 1), s.unroll(D.axes()[0]); }) ==

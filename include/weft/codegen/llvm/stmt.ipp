@@ -304,13 +304,16 @@ WEFT_DECL void function_emitter::prefetch(ir::stmt s) {
   for (ir::prefetched const& p : s->ahead) {
     detail::accesses_of accesses(m, p.buf);
     accesses.look(s->children[0]);
-    ir::expr const later = ir::binary(m, op::add, ir::variable(m, s->variable), ir::index(m, p.distance));
+    std::int32_t const moved = p.of >= 0 ? p.of : s->variable;
+    ir::expr const later = ir::binary(m, op::add, ir::variable(m, moved), ir::index(m, p.distance));
     sequence<ir::expr> asked;
     for (ir::expr load : accesses.found) {
       sequence<ir::expr> indices;
-      bool known = true;
+      // Where an access uses the variable of a loop around, that loop is around here.
+      bool known = p.of < 0;
+      for (ir::expr i : load->indices) known = known || uses(i, moved);
       for (ir::expr i : load->indices) {
-        indices.push_back(simplify(m, ir::substitute(m, i, s->variable, later)));
+        indices.push_back(simplify(m, ir::substitute(m, i, moved, later)));
         known = known && !detail::accesses_of(m, p.buf).reads_memory(i);
       }
       ir::expr const ahead = ir::load(m, p.buf, indices);

@@ -16,7 +16,9 @@ WEFT_DECL register_tile_size best_tile(std::int64_t rows, std::int64_t columns, 
       };
       std::int64_t const down = rows / r, across = ceil_div(all, v), last_rows = rows % r;
       double const cycles = static_cast<double>(across) * (static_cast<double>(down) * step(r, v) + step(last_rows, v));
-      bool const larger = cycles < best.cycles * 1.01 && r * v > best.rows * best.vectors;
+      // Somewhat larger is no better where it leaves a remainder of rows: 35 = 5 x 7 ran at 1.06 of 4 x 8 + 3.
+      bool const uneven = rows % best.rows == 0 && last_rows != 0 && 5 * r * v <= 6 * best.rows * best.vectors;
+      bool const larger = cycles < best.cycles * 1.01 && r * v > best.rows * best.vectors && !uneven;
       if (best.cycles == 0 || cycles < best.cycles * 0.99 || larger) best = {r, v, cycles};
     }
   return best;
@@ -127,7 +129,7 @@ WEFT_DECL int rule_plan::pack(int stage, int tensor, int column, std::int64_t wi
       if (k != d) (spatial ? outside : within).push_back(k);
     }
   });
-  bool const constant = static_cast<std::size_t>(tensor) < in_.constant.size() && in_.constant[static_cast<std::size_t>(tensor)];
+  bool const constant = is_constant(tensor);
   int const copy = add_stage(verb::cache_read, stage, tensor);
   if (copy < 0) return -1;
   step layout{verb::transform_layout};
@@ -166,8 +168,13 @@ WEFT_DECL int rule_plan::pack(int stage, int tensor, int column, std::int64_t wi
 inline short_name pack_name(program const& p, int tensor) {
   return short_name("pack_").append(program::at(p.tensors, tensor).name.view());
 }
-/// What is read in vectors that lie far apart is packed where each of them is used often enough to pay for it.
-WEFT_DECL sequence<std::int32_t> rule_plan::worth_packing(int stage, tile_axes const& t) {
+WEFT_DECL bool rule_plan::is_constant(int tensor) const {
+  return static_cast<std::size_t>(tensor) < in_.constant.size() && in_.constant[static_cast<std::size_t>(tensor)];
+}
+/// What is read in vectors that lie far apart is packed where each of them is used often enough to pay for it. Where the next panel is
+/// asked for while one is worked on (`ahead`), it takes more rows, unless panels are so few that much is in the first; so it does where
+/// all stays in the second cache.
+WEFT_DECL sequence<std::int32_t> rule_plan::worth_packing(int stage, tile_axes const& t, bool ahead) {
   sequence<std::int32_t> found = t.packed, asked = t.packed;
   if (t.rows < 0 || how_ == boldness::loops) return found;
   rule_view const v = view();
@@ -175,8 +182,9 @@ WEFT_DECL sequence<std::int32_t> rule_plan::worth_packing(int stage, tile_axes c
   for (access const& one : v.loads(stage)) {
     if (one.step(t.columns) != 1 || one.step(t.rows) != 0) continue;
     if (v.extent(stage, t.columns) >= 0 && v.extent(stage, t.columns) <= v.lanes(stage)) continue;  // it is one panel
-    bool const constant = static_cast<std::size_t>(one.tensor) < in_.constant.size() && in_.constant[static_cast<std::size_t>(one.tensor)];
-    bool const large = v.bytes_of(one.tensor) > 2 * static_cast<double>(in_.l1_bytes), often = rows >= (constant ? 2 : 4 * in_.copy_reads);
+    bool const large = v.bytes_of(one.tensor) > 2 * static_cast<double>(in_.l1_bytes);
+    bool const few = v.extent(stage, t.columns) < 32 * v.lanes(stage) && v.bytes_of(one.tensor) > static_cast<double>(in_.l2_bytes);
+    bool const often = rows >= (is_constant(one.tensor) ? 2 : (ahead && !few ? 16 : 4) * in_.copy_reads);
     bool known = false;
     for (std::int32_t tensor : asked) known = known || tensor == one.tensor;
     if (known || !(in_.searched || (large && often)) || !can_pack(stage, one.tensor, t.columns)) continue;
@@ -186,14 +194,72 @@ WEFT_DECL sequence<std::int32_t> rule_plan::worth_packing(int stage, tile_axes c
   return found;
 }
 
-/// The best one, or that of a search: then rows first, and vectors that fit beside them.
-WEFT_DECL register_tile_size rule_plan::tile_for(int stage, tile_axes const& t, std::int64_t lanes) {
+/// What a tile reads for its rows. Where those lie side by side, but each term of theirs on a line of its own, that line holds more rows
+/// than the tile has; where terms lie side by side, a search says it.
+WEFT_DECL sequence<std::int32_t> rule_plan::rows_worth_packing(int stage, tile_axes const& t, std::int64_t rows) {
+  sequence<std::int32_t> found, asked;
+  if (t.rows < 0 || how_ == boldness::loops) return found;
+  rule_view const v = view();
+  stage_info const& of = v.stage(stage);
+  double const reads = static_cast<double>(v.extent(stage, t.columns));
+  for (access const& one : v.loads(stage)) {
+    if (one.step(t.columns) != 0 || one.step(t.rows) == 0) continue;
+    bool apart = one.step(t.rows) == 1;
+    for (int a = of.spatial; a < of.axes(); ++a) apart = apart && one.step(a) != 1;
+    bool const often = reads >= (is_constant(one.tensor) ? 2 : 16) * in_.copy_reads;
+    bool const worth = apart && often && v.bytes_of(one.tensor) > static_cast<double>(in_.l1_bytes);
+    bool known = !worth && (!in_.searched || rows < 2 || one.step(t.rows) == 1);
+    for (std::int32_t tensor : asked) known = known || tensor == one.tensor;
+    if (known || !can_pack(stage, one.tensor, t.rows)) continue;
+    asked.push_back(one.tensor);
+    if (choose(stage, pack_name(v.p(), one.tensor).view(), worth)) found.push_back(one.tensor);
+  }
+  return found;
+}
+/// The reduced loops, those outermost that lead furthest in memory: of a convolution whose channels are last, its window around them. What
+/// hangs on the place in the window alone, as whether that is in the padding, is then known in front of the innermost loop.
+WEFT_DECL sequence<std::int32_t> rule_plan::reduced_loops(int stage) const {
+  rule_view const v = view();
+  stage_info const& of = v.stage(stage);
+  bool const any_order = how_ != boldness::loops && order_may_change(stage);
+  sequence<std::int32_t> loops;
+  sequence<std::int64_t> reach;
+  for (int a = of.spatial; a < of.axes(); ++a) {
+    std::int64_t most = 0;
+    for (access const& one : v.loads(stage))
+      if (one.step(a) != no_step && one.step(a) > most) most = one.step(a);
+    loops.push_back(v.loop(stage, a)), reach.push_back(most);
+    for (std::size_t at = loops.size() - 1; any_order && at > 0 && reach[at - 1] < most; --at) {
+      loops[at] = loops[at - 1], reach[at] = reach[at - 1];
+      loops[at - 1] = v.loop(stage, a), reach[at - 1] = most;
+    }
+  }
+  return loops;
+}
+
+/// The axis outside of the columns with which they are one row in all that the stage reads and writes: their vectors are fuller then.
+WEFT_DECL int rule_plan::axis_joined(int stage, tile_axes const& t) const {
+  rule_view const v = view();
+  int const a = t.columns - 1;
+  std::int64_t const inner = v.extent(stage, t.columns);
+  if (how_ == boldness::loops || a < 0 || a == t.rows || v.stage(stage).scanned >= 0 || inner < 1 || v.extent(stage, a) < 2) return -1;
+  sequence<access> all = v.loads(stage);
+  all.push_back(v.result(stage));
+  for (access const& one : all)
+    if (one.step(a) == no_step || one.step(t.columns) == no_step || one.step(a) != one.step(t.columns) * inner) return -1;
+  return inner % v.lanes(stage) != 0 ? a : -1;
+}
+
+/// The best one, or that of a search: then rows first, and vectors that fit beside them. `joined`: the columns, where they are
+/// fused with an axis outside of them.
+WEFT_DECL register_tile_size rule_plan::tile_for(int stage, tile_axes const& t, std::int64_t lanes, std::int64_t joined) {
   rule_view const v = view();
   auto const extent = [&](int axis) { return axis < 0 ? 1 : v.extent(stage, axis) < 0 ? 4096 : v.extent(stage, axis); };
+  std::int64_t const columns = joined < 0 ? extent(t.columns) : joined;
   std::int64_t const registers = s_.limits.vector_registers;
-  register_tile_size tile = best_tile(extent(t.rows), extent(t.columns), lanes, registers);
+  register_tile_size tile = best_tile(extent(t.rows), columns, lanes, registers);
   if (!in_.searched) return tile;
-  std::int64_t const down = extent(t.rows), across = ceil_div(extent(t.columns), lanes);
+  std::int64_t const down = extent(t.rows), across = ceil_div(columns, lanes);
   tile.rows = choose(stage, "rows", tile.rows, {1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 12, 14}, down < registers - 2 ? down : registers - 2);
   std::int64_t const fitting = registers > 0 ? (registers - 1) / (tile.rows + 1) : 8;
   if (tile.vectors > fitting) tile.vectors = fitting > 0 ? fitting : 1;
@@ -203,36 +269,43 @@ WEFT_DECL register_tile_size rule_plan::tile_for(int stage, tile_axes const& t, 
 /// Blocks of the reduced axis that keep a panel in the second cache, around tiles of sums in registers. A search may put blocks of tiles
 /// around them, in another order, and copies into their loops.
 WEFT_DECL void rule_plan::contraction(int stage, tile_axes const& t) {
-  std::int64_t const lanes = view().lanes(stage);
-  register_tile_size const tile = tile_for(stage, t, lanes);
-  std::int64_t const width = tile.vectors * lanes;
+  rule_view const before = view();
+  std::int64_t const lanes = before.lanes(stage);
   int panels = -1;
   intrinsic const* const by = instruction_for(stage, t, panels);
   sequence<std::int32_t> packed;
   if (by != nullptr) packed.push_back(panels);
-  else packed = worth_packing(stage, t);
+  else packed = worth_packing(stage, t, true);
+  int const joined = packed.empty() ? axis_joined(stage, t) : -1;
+  int const row = joined < 0 ? -1 : fuse({before.loop(stage, joined), before.loop(stage, t.columns)});
+  register_tile_size const tile = tile_for(stage, t, lanes, row < 0 ? -1 : trips(row));
+  std::int64_t const width = tile.vectors * lanes;
   sequence<packed_copy> copies_of;
   auto const copied = [&](std::int32_t tensor, int axis, std::int64_t step, std::int64_t terms_together) {
     short_name const name = pack_name(s_.computation(), tensor).append("_at");
     if (int const copy = pack(stage, tensor, axis, step, terms_together); copy >= 0) copies_of.push_back({copy, name});
   };
+  sequence<std::int32_t> const packed_by_rows = by != nullptr ? sequence<std::int32_t>() : rows_worth_packing(stage, t, tile.rows);
   for (std::int32_t tensor : packed) copied(tensor, t.columns, width, by != nullptr ? by->terms : 1);
-  if (by == nullptr)
-    for (std::int32_t tensor : rows_worth_packing(stage, t, tile.rows)) copied(tensor, t.rows, tile.rows, 1);
+  for (std::int32_t tensor : packed_by_rows) copied(tensor, t.rows, tile.rows, 1);
   rule_view const v = view();
   stage_info const of = v.stage(stage);
   bool scattered = false;  // each row of a panel is on another page, in a tensor that is read once
-  for (access const& one : v.loads(stage))
+  bool own = false;        // to a tile: what it reads in vectors serves no other one
+  for (access const& one : v.loads(stage)) {
+    own = own || (t.rows >= 0 && one.step(t.columns) != 0 && one.step(t.rows) != 0);
     scattered = scattered || (packed.empty() && one.step(t.columns) == 1 && v.bytes_of(one.tensor) > static_cast<double>(in_.l2_bytes));
+  }
   double const total = v.iterations(stage) / static_cast<double>(lanes);
-  parts columns = cut(v.loop(stage, t.columns), width), rows{}, terms{};
+  parts columns = cut(row >= 0 ? row : v.loop(stage, t.columns), width), rows{}, terms{};
   if (t.rows >= 0) rows = cut(v.loop(stage, t.rows), tile.rows);
   sequence<std::int32_t> others, reduced;
   for (int a = 0; a < of.spatial; ++a)
-    if (a != t.columns && a != t.rows) others.push_back(v.loop(stage, a));
-  for (int a = of.spatial; a < of.axes(); ++a) reduced.push_back(v.loop(stage, a));
-  // A panel of this many terms takes a sixteenth of the second cache.
-  std::int64_t const block = in_.l2_bytes / (16 * width * widest_bytes(v.p(), of));
+    if (a != t.columns && a != t.rows && (row < 0 || a != joined)) others.push_back(v.loop(stage, a));
+  if (by == nullptr) reduced = reduced_loops(stage);
+  else for (int a = of.spatial; a < of.axes(); ++a) reduced.push_back(v.loop(stage, a));
+  // Half of the second cache is one panel's; an eighth, where the next one comes to it meanwhile and rows meet in few of its sets.
+  std::int64_t const block = in_.l2_bytes / ((scattered ? 8 : 2) * width * widest_bytes(v.p(), of));
   parts words{};
   if (by != nullptr) {
     words = split(reduced.back(), by->terms);
@@ -288,7 +361,7 @@ WEFT_DECL void rule_plan::contraction(int stage, tile_axes const& t) {
   sequence<std::int32_t> order = others;
   order.push_back(piece);
   sequence<std::int32_t> const around =
-      in_chosen_order(stage, {column_block.outer, row_block.outer, terms.outer, column_block.inner, row_block.inner});
+      in_chosen_order(stage, {column_block.outer, row_block.outer, terms.outer, column_block.inner, row_block.inner}, scattered, own);
   for (std::int32_t l : around) order.push_back(l);
   std::int64_t const unrolled = by != nullptr || trips(reduced.back()) < 16 ? 1 : choose(stage, "unroll", 1, {2, 4, 8});
   parts const steps = unrolled > 1 ? split(reduced.back(), unrolled) : parts{reduced.back(), -1};
@@ -315,35 +388,26 @@ WEFT_DECL void rule_plan::contraction(int stage, tile_axes const& t) {
   if (piece >= 0) mark(verb::parallel, piece);
   else if (shared) run_parallel(others, total);
   place_copies(stage, copies_of, around);
-  std::int64_t const rows_ahead = t.rows < 0 ? 0 : choose(stage, "prefetch", scattered ? 16 : 0, {0, 4, 16, 32});
-  for (access const& one : v.loads(stage)) {  // the processor sees no pattern in rows of a few lines each
-    step ahead{verb::prefetch, 1, {reduced.back()}, rows_ahead};
-    ahead.tensor = one.tensor;
-    if (rows_ahead > 0 && one.step(t.columns) == 1 && may(ahead)) take(ahead);
-  }
-}
-/// What a tile reads for its rows, row by row: side by side where a search says so.
-WEFT_DECL sequence<std::int32_t> rule_plan::rows_worth_packing(int stage, tile_axes const& t, std::int64_t rows) {
-  sequence<std::int32_t> found, asked;
-  if (!in_.searched || t.rows < 0 || rows < 2 || how_ == boldness::loops) return found;
-  rule_view const v = view();
+  // The processor sees no pattern in rows of a few lines each: the next panel's come meanwhile.
+  bool const next_panel = scattered && t.rows >= 0 && column_block.inner >= 0 && choose(stage, "prefetch_panel", true);
+  std::int64_t const rows_ahead = next_panel || t.rows < 0 ? 0 : choose(stage, "prefetch", 0, {4, 16, 32});
   for (access const& one : v.loads(stage)) {
-    bool known = false;
-    for (std::int32_t tensor : asked) known = known || tensor == one.tensor;
-    if (known || one.step(t.columns) != 0 || one.step(t.rows) == 0 || one.step(t.rows) == 1 || !can_pack(stage, one.tensor, t.rows)) continue;
-    asked.push_back(one.tensor);
-    if (choose(stage, pack_name(v.p(), one.tensor).view(), false)) found.push_back(one.tensor);
+    step ahead{verb::prefetch, 1, {reduced.back()}, rows_ahead};
+    if (next_panel) ahead = step{verb::prefetch_inside, 2, {column_block.inner, reduced.back()}, 1};
+    ahead.tensor = one.tensor;
+    if ((next_panel || rows_ahead > 0) && one.step(t.columns) == 1 && may(ahead)) take(ahead);
   }
-  return found;
 }
 /// Blocks of columns, blocks of rows, terms, tiles of columns, tiles of rows, in this order; a search may turn the blocks and the loops
-/// in them.
-WEFT_DECL sequence<std::int32_t> rule_plan::in_chosen_order(int stage, sequence<std::int32_t> const& l) {
-  // By place in `l`: the last three in each order, and the blocks around them. The rule's own: terms, columns, rows.
+/// in them. The rule's own: neighbouring panels are on the same pages (`scattered`), a packed one is used up before the next; rows are around
+/// both where what a tile reads in vectors serves no other one (`own`).
+WEFT_DECL sequence<std::int32_t> rule_plan::in_chosen_order(int stage, sequence<std::int32_t> const& l, bool scattered, bool own) {
+  // By place in `l`: the last three in each order, and the blocks around them.
   constexpr std::int32_t inner_orders[6][3] = {{2, 3, 4}, {2, 4, 3}, {3, 2, 4}, {3, 4, 2}, {4, 2, 3}, {4, 3, 2}};
   int loops = 0;
   for (std::size_t i = 2; i < 5; ++i) loops += l[i] >= 0;
-  std::int64_t const which = loops > 1 ? choose(stage, "order", 0, {1, 2, 3, 4, 5}) : 0;
+  std::int64_t const as_a_rule = own ? (scattered ? 4 : 5) : scattered ? 0 : 2;
+  std::int64_t const which = loops > 1 ? choose(stage, "order", as_a_rule, {0, 1, 2, 3, 4, 5}) : as_a_rule;
   bool const turned = l[0] >= 0 && l[1] >= 0 && choose(stage, "rows_outside", false);
   sequence<std::int32_t> made{l[turned ? 1 : 0], l[turned ? 0 : 1]};
   for (std::int32_t place : inner_orders[which]) made.push_back(l[static_cast<std::size_t>(place)]);

@@ -147,14 +147,17 @@ class rule_plan {
 
   // --- contraction.ipp
   tile_axes axes_of_tile(int stage) const;
-  register_tile_size tile_for(int stage, tile_axes const& t, std::int64_t lanes);
+  register_tile_size tile_for(int stage, tile_axes const& t, std::int64_t lanes, std::int64_t joined = -1);
   void contraction(int stage, tile_axes const& t);
   bool tile_with_guests(int stage);
   void tile_of_guest(int stage, tile_axes const& t, int depth, std::int64_t rows = 1);
   std::int64_t rows_at_once(int stage, sequence<std::int32_t> const& guests, int depth);
   int dimension_of(int stage, int tensor, int column) const;
   bool can_pack(int stage, int tensor, int column) const;
-  sequence<std::int32_t> worth_packing(int stage, tile_axes const& t);
+  bool is_constant(int tensor) const;
+  sequence<std::int32_t> worth_packing(int stage, tile_axes const& t, bool ahead = false);
+  int axis_joined(int stage, tile_axes const& t) const;
+  sequence<std::int32_t> reduced_loops(int stage) const;
   intrinsic const* instruction_for(int stage, tile_axes const& t, int& panels) const;
   int pack(int stage, int tensor, int column, std::int64_t width, std::int64_t terms = 1);
   sequence<std::int32_t> rows_worth_packing(int stage, tile_axes const& t, std::int64_t rows);
@@ -164,7 +167,7 @@ class rule_plan {
     short_name knob{};
   };
   void place_copies(int stage, sequence<packed_copy> const& copies, sequence<std::int32_t> const& around);
-  sequence<std::int32_t> in_chosen_order(int stage, sequence<std::int32_t> const& l);
+  sequence<std::int32_t> in_chosen_order(int stage, sequence<std::int32_t> const& l, bool scattered, bool own);
 
   // --- reduction.ipp
   bool in_parts(int stage);
