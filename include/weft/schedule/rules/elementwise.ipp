@@ -65,7 +65,7 @@ WEFT_DECL std::int64_t rule_plan::rows_that_share(int stage, int axis) const {
       known = at.known() && at.low == at.high && (down == 0 || down == 1) && step != no_step;
       if (known) place += at.low * step, pitch += down * step;
     }
-    tensors.push_back(x.a), places.push_back(place), pitches.push_back(pitch);
+    if (pitch != 0) tensors.push_back(x.a), places.push_back(place), pitches.push_back(pitch);
   });
   if (!known || tensors.size() > 64) return 1;
   auto const reads = [&](std::size_t i, std::size_t before, std::int64_t further) {
@@ -156,7 +156,10 @@ WEFT_DECL void rule_plan::elementwise(int stage, int first_axis, bool alone) {
   reorder(order);
   // Gathers take longer than scalar loads: 16 lanes some 40 cycles (Zen 4).
   mark(tile && work <= 4 ? verb::unroll : verb::vectorize, lane.inner);
-  if (!alone) return;
+  if (!alone) {  // of a row's stages the one that computes most, while which memory waits
+    if (work > 12 && fills_caches(host_[static_cast<std::size_t>(stage)])) ask_ahead(stage, lane.outer, axis, lanes * vectors);
+    return;
+  }
   run_parallel(around, total);
   if (tile) copy_tiles(stage, all, axis, other, lane.outer);
   else if (store_past_caches(stage) && inside.empty()) ask_ahead(stage, lane.outer, axis, lanes * vectors);
@@ -174,14 +177,17 @@ WEFT_DECL void rule_plan::copy_tiles(int stage, sequence<access> const& all, int
       if (now.strides(one.tensor)[static_cast<std::size_t>(a)] == 1 && a + 1 == now.stage(copy).spatial) mark(verb::vectorize, now.loop(copy, a));
   }
 }
-/// Where all that a nest touches fills the last cache, what it writes need not be read first.
-WEFT_DECL bool rule_plan::store_past_caches(int stage) {
+/// Whether all that a nest touches fills the last cache: then what it writes need not be read first.
+WEFT_DECL bool rule_plan::fills_caches(int stage) const {
   rule_view const v = view();
   double bytes = v.bytes_of(v.stage(stage).tensor);
   double const written = bytes;
   for (access const& one : v.loads(stage)) bytes += v.bytes_of(one.tensor);
-  bool const large = in_.l3_bytes > 0 && bytes >= static_cast<double>(in_.l3_bytes) && 4 * written > static_cast<double>(in_.l3_bytes);
-  return large && !in_.in_place && place(verb::store_non_temporal, stage);
+  double const cache = static_cast<double>(in_.l3_bytes);
+  return cache > 0 && bytes >= cache && 4 * written > cache && !in_.in_place;
+}
+WEFT_DECL bool rule_plan::store_past_caches(int stage) {
+  return fills_caches(stage) && place(verb::store_non_temporal, stage);
 }
 /// Asks in a loop over vectors of `width` elements along `axis` for what is read 4 KiB further on, of tensors that come from memory:
 /// the processor's own prefetcher stops at the end of a page. Beside stores past the caches, that is; where nothing is stored, or

@@ -117,6 +117,7 @@ class rule_plan {
   void elementwise(int stage, int first_axis, bool alone);
   int merged(int stage, int first_axis, sequence<access> const& all);
   void copy_tiles(int stage, sequence<access> const& all, int axis, int other, int at);
+  bool fills_caches(int stage) const;
   bool store_past_caches(int stage);
   void ask_ahead(int stage, int l, int axis, std::int64_t width);
   std::int64_t rows_that_share(int stage, int axis) const;
