@@ -407,7 +407,7 @@ WEFT_DECL ir::function make_loops(ir::arena& m, compile_request const& r, schedu
   log.verify = detail::verify_wanted();
   if (log.verify) detail::verify_or_throw("lower", f);
   if (detail::dump_wanted("lower")) detail::dump("lower", print(f));
-  run_passes(f, {r.machine->vector_bytes, r.machine->converts_f16()}, {detail::after_pass, &log});
+  run_passes(f, {r.machine->vector_bytes, r.machine->converts_f16(), r.machine->has("avx512f")}, {detail::after_pass, &log});
   if (checked) linked_instruments.prepare(f);
   else if (ir::buffer const* const left = detail::left_on_the_stack(f, f.body))
     WEFT_THROW(schedule_error(joined(

@@ -3,6 +3,7 @@
 
 #include <doctest/doctest.h>
 
+#include <cmath>
 #include <type_traits>
 
 #include "base/reference.hpp"
@@ -110,4 +111,19 @@ TEST_CASE("a bitcast keeps the bits that there are") {
   CHECK(apply(op::bitcast, dtype::i32, -1, 0, 0, dtype::u32) == 0xffffffff);
   CHECK(apply(op::bitcast, dtype::i32, INT32_MIN, 0, 0, dtype::f32) == to_bits(-0.0f));
   CHECK(apply(op::bitcast, dtype::f64, to_bits(-0.0), 0, 0, dtype::u64) == INT64_MIN);
+}
+TEST_CASE("scaleb is a product with a power of two that is rounded once, to denormals and to infinity") {
+  auto const single = [](float a, float b) {
+    return weft::from_bits<float>(apply(op::scaleb, dtype::f32, to_bits(a), to_bits(b)));
+  };
+  auto const wide = [](double a, double b) {
+    return weft::from_bits<double>(apply(op::scaleb, dtype::f64, to_bits(a), to_bits(b)));
+  };
+  for (int n = -160; n <= 140; ++n)
+    for (float const a : {1.0f, 0.75f, 1.4142135f, -1.3333333f}) {
+      CAPTURE(n);
+      CHECK(single(a, static_cast<float>(n)) == std::ldexp(a, n));
+    }
+  for (int n = -1100; n <= 1030; ++n) CHECK(wide(1.3333333333333333, n) == std::ldexp(1.3333333333333333, n));
+  CHECK(std::isnan(single(std::nanf(""), std::nanf(""))));
 }

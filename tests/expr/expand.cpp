@@ -127,6 +127,45 @@ TEST_CASE("expand leaves no exp, keeps the program well-formed and the stages' n
   }
 }
 
+TEST_CASE("1 + tanh(x) is one function, within 2.5 ulp where the sum would have nothing left") {
+  for (bool const contract : {true, false}) {
+    CAPTURE(contract);
+    auto const worst = [&](auto const& x, auto f, int sign) {
+      auto const y = map(x, f, contract);
+      long double most = 0;
+      for (std::size_t n = 0; n < x.size(); ++n) {
+        long double const e = ulps(y[n], 2 / (1 + std::exp(-2 * sign * static_cast<long double>(x[n]))));
+        if (e > most) most = e;
+      }
+      return most;
+    };
+    auto const sum = [](auto a) { return 1 + weft::tanh(a); };
+    CHECK(worst(grid(-44.0f, 0.0f, 8001), sum, 1) < 2.5L);
+    CHECK(worst(grid(0.0f, 50.0f, 8001), sum, 1) < 1.5L);
+    CHECK(worst(grid(-1.0f, 1.0f, 4001), [](auto a) { return weft::tanh(a) + 1; }, 1) < 2.5L);
+    CHECK(worst(grid(-10.0f, 44.0f, 4001), [](auto a) { return 1 - weft::tanh(a); }, -1) < 2.5L);
+    CHECK(worst(grid(-354.0, 20.0, 8001), sum, 1) < 2.5L);
+  }
+}
+TEST_CASE("1 + tanh(x) at the edges, and what is no such sum") {
+  float const inf = std::numeric_limits<float>::infinity();
+  auto const y = map(weft::sequence<float>{0, inf, -inf, 1e30f, -1e30f, -44.1f, -43.9f, std::nanf("")},
+                     [](auto a) { return 1 + weft::tanh(a); }, true);
+  CHECK(y[0] == 1);
+  CHECK(y[1] == 2);
+  CHECK(y[2] == 0);
+  CHECK(y[3] == 2);
+  CHECK(y[4] == 0);
+  CHECK(y[5] == 0);
+  CHECK(y[6] > 0);
+  CHECK(std::isnan(y[7]));
+  program const one = one_stage([](auto a, auto) { return 1 + weft::tanh(a); });
+  program const other = one_stage([](auto a, auto) { return 2 + weft::tanh(a); });
+  program const less = one_stage([](auto a, auto) { return weft::tanh(a) - 1; });
+  CHECK(weft::canonical(weft::expand(one, true)).nodes.size() < weft::canonical(weft::expand(other, true)).nodes.size());
+  CHECK(weft::canonical(weft::expand(one, true)).nodes.size() < weft::canonical(weft::expand(less, true)).nodes.size());
+}
+
 TEST_CASE("contraction makes one rounding of a product and a sum, with the signs right") {
   struct {
     float a, b;

@@ -45,3 +45,17 @@ TEST_CASE("legalise: vectors as scalars; masks, indices and what has no half sta
   ir::stmt const again = legalise(twice.m, twice.f.body, false);
   CHECK(ir::print(again, twice.f) == ir::print(twice.f.body, twice.f));
 }
+TEST_CASE("legalise: a product with 2^b is one with two powers of two, but for vectors of machines that scale") {
+  std::string const body = "  B[0] = scaleb(A[0], A[1] - 12583166f32)\n", other = "  B[0] = scaleb(A[0], A[1])\n";
+  CHECK(legalised(body, true) ==
+        "B[0] = A[0] * bitcast<f32>(bitcast<i32>(A[1]) << 22i32 & -8388608i32) * "
+        "bitcast<f32>((bitcast<i32>(A[1]) << 23i32) - (bitcast<i32>(A[1]) << 22i32 & -8388608i32))\n");
+  CHECK(legalised(other, true).find("bitcast<i32>(A[1] + ") != std::string::npos);
+  std::string const lanes = "  B[ramp(0, 1, 8)] = scaleb(A[ramp(0, 1, 8)], A[ramp(8, 1, 8)])\n";
+  auto const scaling = [](std::string const& text) {
+    return weft_test::from_text(text).after([](ir::function& f) { return legalise(*f.nodes, f.body, true, true); });
+  };
+  CHECK("  " + scaling(lanes) == lanes);
+  CHECK(scaling(body) == legalised(body, true));  // no vector
+  CHECK(count(legalised(lanes, true), "scaleb") == 0);
+}

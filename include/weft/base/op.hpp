@@ -80,6 +80,7 @@ enum class op : std::uint8_t {
   ne,
   logical_and,
   logical_or,
+  scaleb,  // a * 2^b, of floats: what the exponentials of expr/math end in; b is an integer, from -2 to 2 exponent biases
   // math of two operands, replaced too; so is `rem` of floats, which is C's fmod
   copysign,
   pow,
@@ -98,7 +99,7 @@ constexpr std::string_view name(op o) {
       "sqrt",    "floor",  "ceil",    "trunc", "round", "abs",  "exp",  "exp2",      "expm1", "log", "log2", "log1p",
       "rsqrt",   "sin",    "cos",     "tan",  "atan",  "tanh", "sigmoid", "erf",    "gelu", "add",  "sub",  "mul",
       "div",     "rem",    "fdiv",    "fmod", "min",   "max",  "band", "bor",       "bxor", "shl",  "shr",  "lt",
-      "le",      "eq",     "ne",      "and",  "or",    "copysign", "pow", "atan2",  "fma",  "select", "rare",
+      "le",      "eq",     "ne",      "and",  "or",    "scaleb", "copysign", "pow", "atan2",  "fma",  "select", "rare",
       "blend"};
   static_assert(sizeof(names) / sizeof(names[0]) == op_count);
   return names[static_cast<int>(o)];
@@ -242,6 +243,16 @@ constexpr T rounded(op o, T x) {
   T const r = down && nearest > size ? nearest - 1 : up && nearest < size ? nearest + 1 : nearest;
   return x < 0 ? -r : r;
 }
+/// op::scaleb: b may be twice as large as an exponent is, so by two powers of two. Rounds once where a is normal and near 1.
+template <class T>
+constexpr T scaled(T a, T b) {
+  using word = std::conditional_t<sizeof(T) == 4, std::int32_t, std::int64_t>;
+  constexpr int bias = sizeof(T) == 4 ? 127 : 1023, mantissa = sizeof(T) == 4 ? 23 : 52;
+  if (!(b >= -2 * bias && b <= 2 * bias)) return a * b;  // NaN
+  int const n = static_cast<int>(b), half = n >> 1;
+  auto const power = [](int e) { return std::bit_cast<T>(static_cast<word>(static_cast<word>(e + bias) << mantissa)); };
+  return a * power(half) * power(n - half);
+}
 }  // namespace detail
 
 /// The value of a one-, two- or three-operand arithmetic operation on bool, i64, u64, f32 or f64: `apply` below has
@@ -279,6 +290,7 @@ constexpr T arithmetic(op o, T a, T b, T c) {
           return __builtin_sqrtf(a);
         else
           return __builtin_sqrt(a);
+      case op::scaleb: return detail::scaled(a, b);
       case op::floor:
       case op::ceil:
       case op::trunc:

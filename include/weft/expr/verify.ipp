@@ -140,6 +140,7 @@ class program_check {
       case op::logical_not: return n.type == a && boolean;
       case op::cast: return true;
       case op::bitcast: return size_bytes(n.type) == size_bytes(a) && !boolean && n.type != dtype::boolean;
+      case op::scaleb:
       case op::copysign:
       case op::pow:
       case op::atan2: return n.type == a && real && pair();

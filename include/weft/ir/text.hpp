@@ -33,7 +33,7 @@ constexpr infix const* infix_of(op kind) {
 
 /// Operations written as calls: name(a, b, ..).
 inline constexpr op calls[] = {op::sqrt, op::floor, op::ceil, op::trunc,  op::round,
-                               op::min,  op::max,   op::fma,  op::select, op::rare};
+                               op::min,  op::max,   op::scaleb, op::fma,  op::select, op::rare};
 
 constexpr bool is_digit(char c) { return c >= '0' && c <= '9'; }
 constexpr bool is_letter(char c) { return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || c == '_'; }
@@ -52,7 +52,7 @@ constexpr bool is_with_lanes(std::string_view word, std::string_view stem) {
 constexpr bool is_plain_name(std::string_view name) {
   constexpr char const* reserved[] = {
       "and",   "or",   "not",   "self",  "inf",      "nan",        "bits",  "cast", "bitcast", "ramp",  "broadcast", "instruction",
-      "sqrt",  "floor", "ceil", "trunc", "round",    "min",        "max",   "fma",  "select",  "rare",  "if",
+      "sqrt",  "floor", "ceil", "trunc", "round",    "min",        "max",   "scaleb", "fma",  "select",  "rare",  "if",
       "else",  "for",  "let",   "pass",  "allocate", "accumulate", "block", "together", "barrier", "call", "exchange", "async", "commit", "wait", "buffer", "sizes", "scalars", "variables"};
   if (name.empty() || !is_letter(name[0])) return false;
   for (char c : name)

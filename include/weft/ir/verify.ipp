@@ -292,6 +292,7 @@ inline void verifier::operation(expr e) {
       require(size_bytes(t) == size_bytes(result) && !truth && result != dtype::boolean, e,
               "it takes types of the same size, but for bool");
       break;
+    case op::scaleb:
     case op::sqrt:
     case op::floor:
     case op::ceil:

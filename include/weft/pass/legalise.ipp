@@ -35,11 +35,16 @@ struct ir_word {
 
 class legaliser final : public ir::rewriter {
  public:
-  legaliser(ir::arena& m, bool converts_f16) : ir::rewriter(m), converts_f16_(converts_f16) {}
+  legaliser(ir::arena& m, bool converts_f16, bool scales) : ir::rewriter(m), converts_f16_(converts_f16), scales_(scales) {}
 
  protected:
   ir::stmt replace(ir::stmt s) override { return s->kind == ir::stmt_kind::tile && s->role != ir::tile_role::store ? s : nullptr; }
   ir::expr replace(ir::expr e) override {
+    if (e->kind == op::scaleb) {
+      int const bytes = e->lanes * size_bytes(e->type);
+      if (scales_ && (bytes == 16 || bytes == 32 || bytes == 64)) return nullptr;
+      return by_powers((*this)(e->a), (*this)(e->b));
+    }
     if (e->kind != op::cast || !(is_half(e->type) || is_half(e->a->type))) return nullptr;
     ir::expr a = (*this)(e->a);
     if (is_half(a->type)) a = widened(a);
@@ -61,12 +66,29 @@ class legaliser final : public ir::rewriter {
     return as(op::bitcast, to, as(op::cast, dtype::u16, half.e));
   }
 
-  bool converts_f16_;
+  /// a * 2^b: `b` and twice the bias of an exponent, which half of it each power of two has, in the low bits of a float.
+  ir::expr by_powers(ir::expr a, ir::expr b) {
+    bool const single = a->type == dtype::f32;
+    dtype const word = single ? dtype::i32 : dtype::i64;
+    std::int64_t const magic = single ? to_bits(0x1.8p23f + 254) : to_bits(0x1.8p52 + 2046);
+    int const mantissa = single ? 23 : 52;
+    ir::expr const above = ir::literal(m_, a->type, magic, a->lanes);
+    // An exponential takes just that off, so it has the sum.
+    ir::expr const sum = b->kind == op::sub && b->b == above ? b->a : ir::binary(m_, op::add, b, above);
+    auto const number = [&](std::int64_t n) { return ir::literal(m_, word, n, a->lanes); };
+    ir::expr const bits = as(op::bitcast, word, sum), whole = ir::binary(m_, op::shl, bits, number(mantissa));
+    ir::expr const half = ir::binary(m_, op::bit_and, ir::binary(m_, op::shl, bits, number(mantissa - 1)),
+                                     number(-(std::int64_t(1) << mantissa)));
+    auto const times = [&](ir::expr x, ir::expr power) { return ir::binary(m_, op::mul, x, as(op::bitcast, a->type, power)); };
+    return times(times(a, half), ir::binary(m_, op::sub, whole, half));
+  }
+
+  bool converts_f16_, scales_;
 };
 }  // namespace detail
 
-WEFT_DECL ir::stmt legalise(ir::arena& m, ir::stmt s, bool converts_f16) {
-  return detail::legaliser(m, converts_f16)(s);
+WEFT_DECL ir::stmt legalise(ir::arena& m, ir::stmt s, bool converts_f16, bool scales) {
+  return detail::legaliser(m, converts_f16, scales)(s);
 }
 
 }  // namespace weft::inline WEFT_ABI

@@ -21,6 +21,7 @@ inline constexpr char const* pass_names[] = {"simplify", "vectorize", "unroll", 
 struct pass_limits {
   int vector_bytes = 16;
   bool converts_f16 = false;  // between f16 and f32 in one instruction
+  bool scales = false;        // vectors by powers of two, in one instruction
 };
 
 /// Brings a lowered function into the form that the code generators take: no vectorized or unrolled loop, no

@@ -42,6 +42,20 @@ inline constexpr auto box = weft::kernel<"box">([](auto a) {
 });
 inline constexpr auto sines = weft::kernel<"sines">(
     [](auto a) { return compute<"c">(a.extent(0), [=](auto i) { return weft::sin(a(i)); }); });
+inline constexpr auto blur = weft::kernel<"blur">([](auto a) {
+  return compute<"c">(a.extent(0) - 2, a.extent(1) - 2, [=](auto i, auto j) {
+    auto const row = [&](auto k) { return a(k, j) + a(k, j + 1) + a(k, j + 2); };
+    return row(i) + row(i + 1) + row(i + 2);
+  });
+});
+inline constexpr auto exponentials = weft::kernel<"exponentials">(
+    [](auto a) { return compute<"c">(a.extent(0), a.extent(1), [=](auto i, auto j) { return weft::exp(a(i, j)); }); });
+/// A machine with such a last cache.
+weft::target with_cache(std::int64_t bytes) {
+  weft::target t = weft::x86_64_avx2();
+  t.l1_bytes = 64, t.l2_bytes = 256, t.l3_bytes = bytes, t.threads = 1;
+  return t;
+}
 template <class T>
 void shapes(auto const& k) {
   for (auto [m, n] : {std::array<std::int64_t, 2>{0, 5}, {1, 1}, {3, 7}, {1, 131}, {64, 3}, {17, 64}, {33, 97}}) {
@@ -107,6 +121,27 @@ TEST_CASE("a transposition runs in squares, which are turned over in registers")
   std::string const code = turned.on(weft::x86_64_avx2()).assembly(drawn<float>(1, 64, 64));
   CHECK(code.find("gather") == std::string::npos);
   CHECK(code.find("vmovss") == std::string::npos);
+}
+TEST_CASE("rows that read a window are computed some at a time, and share what they read") {
+  for (auto [m, n] : {std::array<std::int64_t, 2>{3, 3}, {10, 11}, {11, 40}, {33, 70}, {37, 131}}) check_rule(blur, drawn<float>(1, m, n));
+  auto const x = drawn<float>(1, 66, 130);
+  CHECK(has_in_order(blur.loops(x), {"for io in 0..16", "for jo", "unrolled ii in 0..4", "vectorized ji"}));
+  CHECK(scaled.loops(x, drawn<float>(2, 130), 2.f).find("unrolled") == std::string::npos);  // rows that share but a row of numbers
+  // Six rows of three loads each, where twelve would be read one by one.
+  std::string const code = blur.on(weft::x86_64_avx2()).assembly(drawn<float>(1, 66, 66));
+  std::size_t reads = 0;
+  for (std::size_t at = code.find("vaddps"); at != std::string::npos; at = code.find("vaddps", at + 1)) ++reads;
+  CHECK(reads == 20);
+}
+TEST_CASE("what fills the last cache is stored past it, and what is read for it asked for beyond the page") {
+  auto const x = drawn<float>(1, 64, 512);
+  std::int64_t const bytes = 2 * 64 * 512 * 4;
+  std::string const large = exponentials.on(with_cache(bytes)).loops(x), small = exponentials.on(with_cache(bytes + 1)).loops(x);
+  INFO(large);
+  CHECK(large.find("stored past the caches") != std::string::npos);
+  CHECK(large.find("prefetch A for ijo + 64") != std::string::npos);
+  CHECK(small.find("stored past the caches") == std::string::npos);
+  CHECK(small.find("prefetch") == std::string::npos);
 }
 TEST_CASE("sizes that stay open have vectors, and the bits of direct evaluation") {
   auto const a = drawn<float>(1, 37, 29), b = drawn<float>(2, 37, 29);

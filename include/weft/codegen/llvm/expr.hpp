@@ -123,6 +123,7 @@ class expression_emitter {
   value_ref make_division(ir::expr e, value_ref a, value_ref b);
   value_ref make_comparison(op o, dtype t, value_ref a, value_ref b);
   value_ref make_rounded(ir::expr e);
+  value_ref make_scaled(ir::expr e);
   value_ref make_rare(ir::expr e);
   value_ref make_instruction(ir::expr e);
   value_ref terms_side_by_side(ir::expr e, int operand);

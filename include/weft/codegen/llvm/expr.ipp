@@ -262,6 +262,7 @@ WEFT_DECL value_ref expression_emitter::make(ir::expr e) {
       return l_.BuildSelect(b_, c, x, y, "");
     }
     case op::rare: return make_rare(e);
+    case op::scaleb: return make_scaled(e);
     case op::instruction: return make_instruction(e);
     case op::sqrt: return call_intrinsic("llvm.sqrt", {type_of(e)}, {emit(e->a)});
     case op::floor:
@@ -289,6 +290,16 @@ WEFT_DECL value_ref expression_emitter::make_rounded(ir::expr e) {
     return call_intrinsic(name, {type_of(e)}, {emit(e->a)});
   }
   return emit(rounded_by_arithmetic(*s_.f.nodes, e));
+}
+/// Of vectors, by AVX-512; others were written out (pass/legalise).
+WEFT_DECL value_ref expression_emitter::make_scaled(ir::expr e) {
+  int const bytes = e->lanes * size_bytes(e->type);
+  std::string const name = joined({"llvm.x86.avx512.mask.scalef.", e->type == dtype::f32 ? "ps." : "pd.", std::to_string(8 * bytes)});
+  value_ref const a = emit(e->a), b = emit(e->b);
+  type_ref const mask = l_.IntTypeInContext(s_.context, e->lanes > 8 ? 16 : 8), i32 = l_.Int32TypeInContext(s_.context);
+  sequence<value_ref> arguments{a, b, a, l_.ConstInt(mask, ~0ull, 0)};
+  if (bytes == 64) arguments.push_back(l_.ConstInt(i32, 4, 0));  // rounding as it is set
+  return call_intrinsic(name.c_str(), {}, arguments);
 }
 /// A jump over what no lane wants. In front of a loop, where it would have to part a block that other jumps name, both
 /// sides are computed: once.

@@ -34,7 +34,7 @@ inline num gelu(num x) {
   reduced const d = reduce_exponent(square.high, 2 * exponent_bias(x));
   num const r = d.r + square.low;
   num const p = mad(r, mad(r, exp_polynomial(r), 1), 1);
-  num const product = scaled(p * (share * t), d.biased);
+  num const product = scaled(p * (share * t), d.n);
   return blend(0 <= x, x - product, -product);
 }
 

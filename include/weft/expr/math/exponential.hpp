@@ -11,7 +11,7 @@ namespace weft::inline WEFT_ABI {
 namespace detail::math {
 
 struct reduced {
-  num r;
+  num r, n;
   num biased;  // bits whose low ones hold n + bias
 };
 /// x = n ln 2 + r.
@@ -22,7 +22,7 @@ inline reduced reduce_exponent(num x, int bias) {
   double const high = x.single() ? x.fused ? 0x1.62e43p-1 : 0x1.63p-1 : x.fused ? 0x1.62e42fefa39efp-1 : 0x1.62e42feep-1;
   double const low = x.single() ? x.fused ? -0x1.05c61p-29 : -0x1.bd0106p-13
                                 : x.fused ? 0x1.abc9e3b39803fp-56 : 0x1.a39ef35793c76p-33;
-  return {less(less(x, n, high), n, low), bits(shifted)};
+  return {less(less(x, n, high), n, low), n, bits(shifted)};
 }
 inline int exponent_bias(num x) { return x.single() ? 127 : 1023; }
 /// 2^n where the low bits of `biased` hold n + exponent_bias: n from -126 to 127.
@@ -38,10 +38,7 @@ inline halves power_in_halves(num biased) {
   return {real(half), real(whole - half)};
 }
 /// p * 2^n. Results beyond the normal numbers round once, and infinity comes of itself.
-inline num scaled(num p, num biased) {
-  halves const power = power_in_halves(biased);
-  return (p * power.lower) * power.upper;
-}
+inline num scaled(num p, num n) { return two(op::scaleb, p, n); }
 inline num exp_polynomial(num r) { return r.single() ? polynomial(r, exp_f32) : polynomial(r, exp_f64); }
 /// e^r - 1
 inline num expm1_core(num r) { return mad(r * r, exp_polynomial(r), r); }
@@ -53,14 +50,14 @@ inline num exp(num x) {
   reduced const d = reduce_exponent(x, 2 * exponent_bias(x));
   // By fma, a rounding less where e^r is below 1 and shows it most.
   num const p = x.fused ? mad(d.r, mad(d.r, exp_polynomial(d.r), 1), 1) : expm1_core(d.r) + 1;
-  return scaled(p, d.biased);
+  return scaled(p, d.n);
 }
 inline num exp2(num x) {
   x = x.single() ? clamped(x, -151, 129) : clamped(x, -1076, 1025);
   double const magic = rounding_magic(x) + 2 * exponent_bias(x);
-  num const shifted = x + magic, r = x - (shifted - magic);
+  num const n = (x + magic) - magic, r = x - n;
   num const p = x.single() ? polynomial(r, exp2_f32, 6) : polynomial(r, exp2_f64);
-  return scaled(mad(r, p, 1), bits(shifted));
+  return scaled(mad(r, p, 1), n);
 }
 /// 2^n (e^r - 1) + (2^n - 1). Half of it, since 2^n may be too large by one factor of 2.
 inline num expm1(num x) {
@@ -78,6 +75,14 @@ inline num sigmoid(num x) {
   halves const power = power_in_halves(d.biased);
   num const inverse = real(2 * std::int64_t(exponent_bias(x)) * (std::int64_t(1) << mantissa_bits(x)) - bits(power.lower));
   return 1 / (power.upper + mad(power.upper, expm1_core(d.r), inverse)) * inverse;
+}
+/// 1 + tanh x = 2 / (1 + e^-2x), as one function: of a sum nothing is left where tanh x is near -1. With
+/// e^-2x = 2^n (1 + s) and h = 2^(n-1), 1 / (h s + (h + 1/2)). What is below the normal numbers is 0.
+inline num one_plus_tanh(num x) {
+  num const t = -(x + x), y = max(literal(x, x.single() ? -86.0 : -707.0), t);
+  reduced const d = reduce_exponent(y, exponent_bias(x) - 1);
+  num const half = power_of_two(d.biased), below = mad(half, expm1_core(d.r), half + 0.5);
+  return blend((x.single() ? 88.03 : 709.09) < t, 0, 1 / below);
 }
 /// 1 - 2 / (e^2|x| + 1) with e^2|x| = 2^n (1 + s), from where the quotient is below 1/4 and its rounding counts for
 /// little. Below that f32 has a polynomial, and f64 (2^n - 1 + 2^n s) / (2^n + 1 + 2^n s) with what the three roundings

@@ -14,6 +14,8 @@ namespace detail {
 /// op::fma; without, it takes more operations for the same bound.
 /// Cost 10 to 150 nodes
 int expand_math(program& to, bool fused, op o, dtype type, int a, int b);
+/// 1 + tanh of node `a`.
+int expand_one_plus_tanh(program& to, bool fused, dtype type, int a);
 
 }  // namespace detail
 }  // namespace weft::inline WEFT_ABI

@@ -48,6 +48,12 @@ WEFT_DECL int expand_math(program& to, bool fused, op o, dtype type, int a, int 
   }
   WEFT_THROW(internal_error(joined({"expand: no arithmetic for ", name(o)})));
 }
+WEFT_DECL int expand_one_plus_tanh(program& to, bool fused, dtype type, int a) {
+  using namespace math;
+  num const x{&to, fused, type, a};
+  if (type == dtype::f32 && !fused) return cast(one_plus_tanh(cast(x, dtype::f64)), type).id;
+  return one_plus_tanh(x).id;
+}
 
 }  // namespace detail
 }  // namespace weft::inline WEFT_ABI

@@ -45,10 +45,10 @@ inline pair long_log2(num x) {
   return fast_sum(sum.high, sum.low + l_low);
 }
 /// 2^(e + low), for any e and a small low.
-inline num exp2_of_sum(num e, num low, int bias) {
-  double const magic = rounding_magic(e) + bias;
-  num const shifted = e + magic, r = (e - (shifted - magic)) + low;
-  return scaled(mad(r, polynomial(r, exp2_f64), 1), bits(shifted));
+inline num exp2_of_sum(num e, num low) {
+  double const magic = rounding_magic(e) + 2 * exponent_bias(e);
+  num const n = (e + magic) - magic, r = (e - n) + low;
+  return scaled(mad(r, polynomial(r, exp2_f64), 1), n);
 }
 
 /// What pow makes of |x|, x and y where they are not plain: C's Annex F.
@@ -77,7 +77,7 @@ inline num pow(num x, num y) {
     num const times = y.fused ? y : clamped(y, -0x1p900, 0x1p900);
     pair const l = long_log2(size), e = exact_product(times, l.high);
     num const near = clamped(e.high, -1100, 1100), low = mad(times, l.low, e.low);
-    plain = exp2_of_sum(near, blend(near == e.high, low, 0), 2 * exponent_bias(x));
+    plain = exp2_of_sum(near, blend(near == e.high, low, 0));
   }
   // Positive, finite x and finite y are plain, whatever comes out; a NaN is not.
   num const usual = both(both(0 < x, x < infinity()), magnitude(y) < infinity());

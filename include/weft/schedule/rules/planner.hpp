@@ -23,6 +23,11 @@ class parts_read {
   void read_by(int reader);
   bool is_known(int stage) const { return !regions_[static_cast<std::size_t>(stage)].empty(); }
   double elements(int stage, std::int64_t lanes = 0, int left_out = -1) const;
+  /// The values of an index of `reader`, of which its own part is known.
+  index_range index(int id, int reader) {
+    fuel_ = 400;
+    return of_index(id, reader);
+  }
 
  private:
   index_range of_index(int id, int reader);
@@ -141,7 +146,10 @@ class rule_plan {
   void elementwise(int stage, int first_axis, bool alone);
   int merged(int stage, int first_axis, sequence<access> const& all);
   void copy_tiles(int stage, sequence<access> const& all, int axis, int other, int at);
-  void store_past_caches(int stage);
+  bool fills_caches(int stage) const;
+  bool store_past_caches(int stage);
+  void ask_ahead(int stage, int l, int axis, std::int64_t width);
+  std::int64_t rows_that_share(int stage, int axis) const;
   void rows_with_guests(int stage);
   void guest(int stage, int depth);
 
