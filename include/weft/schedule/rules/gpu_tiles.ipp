@@ -180,6 +180,8 @@ WEFT_DECL void gpu_plan::product(int stage, reused_axes const& axes) {
   sequence<shared_copy> copies;
   std::int64_t bytes = 0;
   bool by_fours = false;
+  bool const whole_tiles = before.extent(stage, longest) % deep == 0;
+  std::int64_t const tiles = ceil_div(before.extent(stage, longest), deep);
   for (access const& one : before.loads(stage)) {
     bool const again = one.step(axes.rows) == 0 || one.step(axes.columns) == 0;
     shared_copy c;
@@ -188,16 +190,17 @@ WEFT_DECL void gpu_plan::product(int stage, reused_axes const& axes) {
     if (known || !again || !measure_copy(stage, one, tile, c)) continue;
     int const axis = one.step(axes.rows) != 0 ? axes.rows : axes.columns;
     c.along = one.step(axis) != 0 ? dimension_of(stage, one.tensor, axis) : -1;
+    // What lies along the terms is copied as it lies, in rows of 16 bytes, and read four terms at a time; but for columns, whose
+    // threads side by side would read the same banks.
+    int const rank = static_cast<int>(c.region.size());
+    c.rows_of_terms = axis == axes.rows && rank >= 2 && c.along >= 0 && c.along < rank - 1 && one.step(longest) == 1 && one.step(axis) != 1 &&
+                      dimension_of(stage, one.tensor, longest) == rank - 1 && deep == 16 && whole_tiles && element_bytes(one.tensor) == 4;
     std::int64_t size = element_bytes(one.tensor) * 9 / 8;
     for (std::int64_t r : c.region) size *= r;
     if (bytes + size > gpu_numbers::shared_bytes) continue;
     c.stage = add_stage(verb::cache_read, stage, one.tensor);
     if (c.stage < 0) continue;
     bytes += size;
-    // What lies along the terms is copied as it lies, and read four terms at a time.
-    c.rows_of_terms = dimension_of(stage, one.tensor, longest) == static_cast<int>(c.region.size()) - 1 && c.region.size() >= 2 && c.along >= 0 &&
-                      c.along + 1 < static_cast<int>(c.region.size()) && one.step(longest) == 1 && one.step(axis) != 1 && deep == 16 && terms == 1 &&
-                      before.extent(stage, longest) % deep == 0 && element_bytes(one.tensor) == 4;
     by_fours = by_fours || c.rows_of_terms;
     copies.push_back(c);
   }
@@ -218,7 +221,8 @@ WEFT_DECL void gpu_plan::product(int stage, reused_axes const& axes) {
     if (a != axes.rows && a != axes.columns) blocks.push_back(v.loop(stage, a));
   // Where a round of blocks has fewer rows of them than would share what the second cache holds of B, groups of rows go first.
   std::int64_t const all_rows = ceil_div(m, t.rows), all_columns = ceil_div(n, t.columns);
-  bool const grouped = blocks.empty() && all_rows % gpu_numbers::rows_of_blocks == 0 && all_columns > gpu_numbers::processors / 4;
+  // Each has an axis of the grid's, as quotients of one would take registers.
+  bool const grouped = blocks.empty() && all_rows / gpu_numbers::rows_of_blocks < 65536 && all_columns < 65536 && all_rows % gpu_numbers::rows_of_blocks == 0 && all_columns > gpu_numbers::processors / 4;
   parts const group = grouped ? split(row[0], gpu_numbers::rows_of_blocks) : parts{row[0], -1};
   blocks.push_back(group.outer);
   blocks.push_back(column[0]);
@@ -248,9 +252,10 @@ WEFT_DECL void gpu_plan::product(int stage, reused_axes const& axes) {
   mark(verb::vectorize, column[3]);
   bind(row[2], thread_axis::thread_y);
   bind(column[2], thread_axis::thread_x);
-  grid(blocks);
+  if (grouped) bind(blocks[0], thread_axis::block_z), bind(blocks[1], thread_axis::block_y), bind(blocks[2], thread_axis::block_x);
+  else grid(blocks);
   for (shared_copy const& c : copies) fill_shared(c, outer.back(), across, down);
-  copy_ahead(copies, t, bytes, ceil_div(before.extent(stage, longest), deep));
+  copy_ahead(copies, t, bytes, tiles);
 }
 
 }  // namespace detail
