@@ -228,6 +228,6 @@ TEST_CASE("copies: a product of 4096^3 by matrix units, three tiles in more than
     CHECK(count_of(r.ptx, "cp.async.cg.shared.global") > 0);
     CHECK(count_of(r.ptx, "cp.async.ca") == 0);
     CHECK(count_of(r.ptx, "ld.global") == 0);
-    MESSAGE(architecture << ": " << r.log.substr(r.log.find("Used "), 18));
+    MESSAGE(std::string(architecture) << ": " << r.log.substr(r.log.find("Used "), 18));
   }
 }
