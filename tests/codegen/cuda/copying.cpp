@@ -204,3 +204,30 @@ TEST_CASE("copies: pipelines of any length over matrices of any size: no race, n
   }
   CHECK(async > 8);
 }
+TEST_CASE("copies: a product of 4096^3 by matrix units, three tiles in more than 48 KiB: one barrier, 16 bytes, nothing spilled") {
+  gpu_kernel k = product<f16, float>(4096, 4096, 4096);
+  k.steps = "C: split(i, 128) -> io, ii\nC: split(ii, 32) -> iio, iii\nC: split(iii, 16) -> iiio, iiii\nC: split(j, 128) -> jo, ji\nC: split(ji, 16) -> jio, jii\n"
+            "C: split(k, 32) -> ko, ki\nC: split(ki, 16) -> kio, kii\nC: reorder(io, jo, ko, iio, kio, iiio, jio, iiii, jii, kii)\nC: bind(io, block_y)\n"
+            "C: bind(jo, block_x)\nC: bind(iio, warp)\nC: unroll(iiio)\nC: unroll(jio)\nC: tensorize(iiii, wmma_f16)\n" +
+            wide_copies(128, 8, 16) + both_ahead(2);
+  gpu_trial const t(k, {}, gpu_trial::text_only);
+  REQUIRE(t.fault == "");
+  CHECK(t.module.kernels[0].shared_bytes == 3 * (128 * 48 + 32 * 144) * 2);
+  CHECK(count_of(t.module.text, "__syncthreads();") == 1);
+  CHECK(count_of(t.module.text, "weft_copy_16(") == 1 + 4);  // its definition; A and B, in front of the loop and in it
+  if (find_nvrtc() == nullptr) {
+    MESSAGE("[skip] no NVRTC on this machine");
+    return;
+  }
+  for (char const* architecture : {"sm_80", "sm_89", "sm_90a", "sm_120"}) {
+    cuda_binary const r = compile_cuda(t.module.text, architecture, {"--ptxas-options=-v"});
+    INFO(architecture << r.log);
+    CHECK(r.ptx.find(".local") == std::string::npos);
+    CHECK(count_of(r.log, " 0 bytes stack frame, 0 bytes spill stores, 0 bytes spill loads") == 1);
+    CHECK(count_of(r.ptx, "bar.sync") == 1);
+    CHECK(count_of(r.ptx, "cp.async.cg.shared.global") > 0);
+    CHECK(count_of(r.ptx, "cp.async.ca") == 0);
+    CHECK(count_of(r.ptx, "ld.global") == 0);
+    MESSAGE(std::string(architecture) << ": " << r.log.substr(r.log.find("Used "), 18));
+  }
+}

@@ -9,6 +9,8 @@ namespace detail {
 /// A GPU as the rules see it, which know of no other: enough blocks for its processors, and threads for its memory.
 struct gpu_numbers {
   static constexpr std::int64_t processors = 132, threads = processors * 1024, shared_bytes = 48 * 1024;
+  static constexpr std::int64_t staged_bytes = 60 * 1024;  // of all iterations' copies, rows' padding apart
+  static constexpr std::int64_t rows_of_blocks = 8;
 };
 
 /// Axes of a product, by place: what is read for one of them is read again for each iteration of the other.
@@ -71,8 +73,10 @@ class gpu_plan : public rule_plan {
   struct shared_copy {
     int stage = -1, tensor = -1, along = -1;
     sequence<std::int64_t> region{};
+    bool rows_of_terms = false;  // its elements lie along the terms, and stay so
   };
   bool measure_copy(int stage, access const& one, sequence<std::int64_t> const& tile, shared_copy& into) const;
+  void copy_ahead(sequence<shared_copy> const& copies, gpu_tile const& t, std::int64_t bytes, std::int64_t tiles);
   void fill_shared(shared_copy const& c, int at, std::int64_t across, std::int64_t down);
 
   // --- products by matrix units, and what becomes of sums (gpu_matrix.ipp)

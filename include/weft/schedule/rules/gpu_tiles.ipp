@@ -80,7 +80,13 @@ WEFT_DECL void gpu_plan::fill_shared(shared_copy const& c, int at, std::int64_t 
     if (strides[static_cast<std::size_t>(d)] == 1) contiguous = d;
   sequence<std::int32_t> place_of(static_cast<std::size_t>(rank), 0);  // of each dimension, among the copy's
   for (int d = 0; d < rank; ++d) place_of[static_cast<std::size_t>(d)] = d;
-  if (c.along >= 0 && c.along != rank - 1 && rank < 8) {
+  if (c.rows_of_terms) {
+    step padded{verb::storage_align};
+    padded.stage = c.stage;
+    std::int64_t const row = 16 / element_bytes(c.tensor);
+    for (std::int64_t number : {std::int64_t(rank - 2), 2 * row, row}) padded.numbers.push_back(number);
+    if (may(padded)) s_.take(padded);
+  } else if (c.along >= 0 && c.along != rank - 1 && rank < 8) {
     step layout{verb::transform_layout};
     layout.stage = c.stage;
     int next = 0;
@@ -107,7 +113,21 @@ WEFT_DECL void gpu_plan::fill_shared(shared_copy const& c, int at, std::int64_t 
     if (d != contiguous && (rows < 0 || c.region[static_cast<std::size_t>(d)] > c.region[static_cast<std::size_t>(rows)])) rows = d;
   std::int64_t const length = c.region[static_cast<std::size_t>(contiguous)], whole = before.value(before.p().extent_of(c.tensor, contiguous));
   std::int64_t wide = 16 / element_bytes(c.tensor);
-  while (wide > 1 && (length % wide != 0 || whole % wide != 0 || length / wide < across)) wide /= 2;
+  while (wide > 1 && (length % wide != 0 || whole % wide != 0 || (length / wide < across && !c.rows_of_terms))) wide /= 2;
+  if (c.rows_of_terms) {
+    parts const lane = split(loop(contiguous), wide);
+    sequence<std::int32_t> order;
+    for (int d = 0; d < rank; ++d)
+      if (d != contiguous && d != rows) order.push_back(loop(d));
+    for (int l : {loop(rows), lane.outer, lane.inner}) order.push_back(l);
+    reorder(order);
+    int const chunks = fused(sequence<std::int32_t>{loop(rows), lane.outer});
+    parts const turn = split(chunks, across * down), thread = split(turn.inner, across);
+    bind(thread.outer, thread_axis::thread_y);
+    bind(thread.inner, thread_axis::thread_x);
+    mark(verb::vectorize, lane.inner);
+    return;
+  }
   parts const lane = wide > 1 ? split(loop(contiguous), wide) : parts{loop(contiguous), -1};
   parts const x = split(lane.outer, across), y = rows >= 0 ? split(loop(rows), down) : parts{};
   sequence<std::int32_t> order;
@@ -118,6 +138,23 @@ WEFT_DECL void gpu_plan::fill_shared(shared_copy const& c, int at, std::int64_t 
   bind(y.inner, thread_axis::thread_y);
   bind(x.inner, thread_axis::thread_x);
   mark(verb::vectorize, lane.inner);
+}
+/// Lets the copies of later iterations run on by themselves: two ahead of a thread's large tile, whose work is as long as the way from
+/// memory, three of a small one, as far as 64 KiB of shared memory have room. Of elements that are too narrow for a copy of their
+/// own none does.
+WEFT_DECL void gpu_plan::copy_ahead(sequence<shared_copy> const& copies, gpu_tile const& t, std::int64_t bytes, std::int64_t tiles) {
+  std::int64_t ahead = t.own_rows * t.own_columns >= 32 ? 2 : 3;
+  if (ahead > tiles - 1) ahead = tiles - 1;
+  while (ahead > 0 && (ahead + 1) * bytes > gpu_numbers::staged_bytes) --ahead;
+  sequence<step> steps;
+  for (shared_copy const& c : copies) {
+    step one{verb::pipeline, 0, {}, ahead};
+    one.stage = c.stage;
+    one.word = static_cast<std::uint8_t>(transfer::async);
+    if (ahead < 1 || element_bytes(c.tensor) < 4 || !may(one)) return;
+    steps.push_back(one);
+  }
+  for (step one : steps) s_.take(one);
 }
 /// Blocks of tiles, in which 16 terms at a time come to shared memory. A thread's rows and columns are groups of 4, those of its
 /// neighbours between them: so threads side by side read shared memory side by side.
@@ -143,6 +180,9 @@ WEFT_DECL bool gpu_plan::product(int stage, reused_axes const& axes) {
   // What is worth a copy.
   sequence<shared_copy> copies;
   std::int64_t bytes = 0;
+  bool by_fours = false;
+  bool const whole_tiles = before.extent(stage, longest) % deep == 0;
+  std::int64_t const tiles = ceil_div(before.extent(stage, longest), deep);
   for (access const& one : before.loads(stage)) {
     bool const again = one.step(axes.rows) == 0 || one.step(axes.columns) == 0;
     shared_copy c;
@@ -151,12 +191,18 @@ WEFT_DECL bool gpu_plan::product(int stage, reused_axes const& axes) {
     if (known || !again || !measure_copy(stage, one, tile, c)) continue;
     int const axis = one.step(axes.rows) != 0 ? axes.rows : axes.columns;
     c.along = one.step(axis) != 0 ? dimension_of(stage, one.tensor, axis) : -1;
+    // What lies along the terms is copied as it lies, in rows of 16 bytes, and read four terms at a time; but for columns, whose
+    // threads side by side would read the same banks.
+    int const rank = static_cast<int>(c.region.size());
+    c.rows_of_terms = axis == axes.rows && rank >= 2 && c.along >= 0 && c.along < rank - 1 && one.step(longest) == 1 && one.step(axis) != 1 &&
+                      dimension_of(stage, one.tensor, longest) == rank - 1 && deep == 16 && whole_tiles && element_bytes(one.tensor) == 4;
     std::int64_t size = element_bytes(one.tensor) * 9 / 8;
     for (std::int64_t r : c.region) size *= r;
     if (bytes + size > gpu_numbers::shared_bytes) continue;
     c.stage = add_stage(verb::cache_read, stage, one.tensor);
     if (c.stage < 0) continue;
     bytes += size;
+    by_fours = by_fours || c.rows_of_terms;
     copies.push_back(c);
   }
   rule_view const v = view();
@@ -171,14 +217,28 @@ WEFT_DECL bool gpu_plan::product(int stage, reused_axes const& axes) {
   fragment(axes.rows, t.rows, t.own_rows, row);
   fragment(axes.columns, t.columns, t.own_columns, column);
   sequence<std::int32_t> blocks, outer, inner;
+  int fours = -1;
   for (int a = 0; a < of.spatial; ++a)
     if (a != axes.rows && a != axes.columns) blocks.push_back(v.loop(stage, a));
-  for (int l : {row[0], column[0]}) blocks.push_back(l);
+  // Where a round of blocks has fewer rows of them than would share what the second cache holds of B, groups of rows go first.
+  std::int64_t const all_rows = ceil_div(m, t.rows), all_columns = ceil_div(n, t.columns);
+  // Each has an axis of the grid's, as quotients of one would take registers.
+  bool const grouped = blocks.empty() && all_rows / gpu_numbers::rows_of_blocks < 65536 && all_columns < 65536 && all_rows % gpu_numbers::rows_of_blocks == 0 && all_columns > gpu_numbers::processors / 4;
+  parts const group = grouped ? split(row[0], gpu_numbers::rows_of_blocks) : parts{row[0], -1};
+  blocks.push_back(group.outer);
+  blocks.push_back(column[0]);
+  if (grouped) blocks.push_back(group.inner);
   for (int a = of.spatial; a < of.axes(); ++a) {
     if (a == longest) {
       parts const k = deep > 1 ? split(v.loop(stage, a), deep) : parts{v.loop(stage, a), -1};
       outer.push_back(k.outer);
-      if (k.inner >= 0) inner.push_back(k.inner);
+      if (by_fours) {
+        parts const four = split(k.inner, 4);
+        inner.push_back(four.outer), inner.push_back(four.inner);
+        fours = four.inner;
+      } else if (k.inner >= 0) {
+        inner.push_back(k.inner);
+      }
     } else {
       (tile[static_cast<std::size_t>(a)] > 1 ? inner : outer).push_back(v.loop(stage, a));
     }
@@ -189,12 +249,14 @@ WEFT_DECL bool gpu_plan::product(int stage, reused_axes const& axes) {
   for (std::int32_t l : inner) order.push_back(l);
   for (int l : {row[1], row[3], column[1], column[3]}) order.push_back(l);
   reorder(order);
-  for (int l : {row[1], row[3], column[1]}) mark(verb::unroll, l);
+  for (int l : {fours, row[1], row[3], column[1]}) mark(verb::unroll, l);
   mark(verb::vectorize, column[3]);
   bind(row[2], thread_axis::thread_y);
   bind(column[2], thread_axis::thread_x);
-  grid(blocks);
+  if (grouped) bind(blocks[0], thread_axis::block_z), bind(blocks[1], thread_axis::block_y), bind(blocks[2], thread_axis::block_x);
+  else grid(blocks);
   for (shared_copy const& c : copies) fill_shared(c, outer.back(), across, down);
+  copy_ahead(copies, t, bytes, tiles);
   return m % t.rows == 0 && n % t.columns == 0;
 }
 
