@@ -6,6 +6,7 @@
 #include <memory>
 
 #include "codegen/cuda/all_operations.hpp"
+#include "codegen/cuda/products_mma.hpp"
 #include "codegen/cuda/ruled.hpp"
 #include "codegen/cuda/scheduled.hpp"
 #include "device.hpp"
@@ -241,7 +242,7 @@ void measure_products(table& t, bench::gpu_clock& clock, bench::cublas const* pe
     std::vector<f16> const ones(a.size(), f16(1.0f));
     a.fill(ones.data()), b.fill(ones.data());
     auto const gpu = matmul.on(cuda());
-    result r{"matmul f16 into f32 " + std::to_string(n), "GFLOP/s", 0, 2.0 * static_cast<double>(n * n * n), 0, "", "without tensor cores"};
+    result r{"matmul f16 into f32 " + std::to_string(n), "GFLOP/s", 0, 2.0 * static_cast<double>(n * n * n), 0, "", "by mma.sync"};
     r.ms = clock([&] { gpu(a, b, out(c)); });
     std::vector<float> back(c.size());
     c.read(back.data());
@@ -325,7 +326,9 @@ int main(int count, char** arguments) {
       int const halves = wrong_halves(device);
       std::printf("f16 both ways: %d wrong\n", halves);
       std::fflush(stdout);
-      wrong = operations + halves + wrong_kernels(device, corpus(), "schedules by hand") + wrong_kernels(device, ruled(), "schedules by rule");
+      // Each function for matrix units first alone in small products, then what rules make of them.
+      wrong = wrong_kernels(device, mma_products(), "products by mma") + wrong_kernels(device, ruled_products(), "products by rule");
+      wrong += operations + halves + wrong_kernels(device, corpus(), "schedules by hand") + wrong_kernels(device, ruled(), "schedules by rule");
     }
     if (only_tests) return wrong > 0;
     bench::cublas peer;

@@ -14,10 +14,6 @@ namespace detail {
 void* allocate_on_gpu(int device, std::int64_t const* shape, int rank, int element_bytes);
 void free_on_gpu(int device, void* memory) noexcept;
 void copy_with_gpu(int device, void* on_gpu, void* on_host, std::size_t bytes, bool to_gpu);
-#if !WEFT_HEADER_ONLY
-/// The matrix units that a rule may pick (matrix_units.ipp).
-known_intrinsics matrix_units_by_rule();
-#endif
 }  // namespace detail
 
 /// A row-major tensor in a GPU's memory, whose elements are whatever was there.

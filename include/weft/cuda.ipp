@@ -4,6 +4,9 @@
 #include "weft/codegen/workspace.hpp"
 #include "weft/cuda.hpp"
 #include "weft/expr/expand.hpp"
+#if !WEFT_HEADER_ONLY
+#include "weft/matrix_units.hpp"
+#endif
 #include "weft/lower/bounds.hpp"
 #include "weft/pass/gpu.hpp"
 #include "weft/runtime/cache/cache.hpp"
@@ -34,8 +37,7 @@ inline rule_input gpu_rule_input(compile_request const& r) {
   in.threads = 1;
   in.reassociate = !(r.wanted.bitwise || environment_switch("WEFT_BITWISE"));
 #if !WEFT_HEADER_ONLY
-  known_intrinsics const units = matrix_units_by_rule();
-  for (int i = 0; i < units.count; ++i) in.dots.push_back(units.first[i]);
+  in.dots = {&mma_f16, &mma_bf16, &mma_s8, &mma_u8};  // a header-only program would read their declarations in each file
 #endif
   in.strides.resize(r.what->tensors.size());
   std::size_t next = 0;

@@ -72,7 +72,6 @@
 #include "weft/lower/open_bounds.ipp"
 #include "weft/lower/spans.ipp"
 #include "weft/lower/specialized.ipp"
-#include "weft/matrix_units.ipp"
 #include "weft/pass/barriers.ipp"
 #include "weft/pass/forwarded_sums.ipp"
 #include "weft/pass/fragments.ipp"

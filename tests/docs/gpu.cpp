@@ -109,9 +109,40 @@ constexpr auto staged = weft::kernel<"staged">(
       copied(A);
       copied(B);
     }));
+constexpr auto layer = weft::kernel<"layer">(
+    [](auto A, auto B, auto bias) {
+      auto S = weft::compute<"S">(A.extent(0), B.extent(1), [=](auto i, auto j) {
+        return weft::sum(A.extent(1), [=](auto k) { return weft::cast<float>(A(i, k)) * weft::cast<float>(B(k, j)); });
+      });
+      return weft::compute<"out">(A.extent(0), B.extent(1), [=](auto i, auto j) {
+        return weft::cast<weft::f16>(weft::max(S(i, j) + bias(j), 0.0f));
+      });
+    },
+    weft::cuda_schedule([](auto& s, auto, auto, auto, auto S, auto out) {
+      auto [i, j, k] = S.axes();
+      auto [iw, iv] = s.split(i, 32);
+      auto [it, ii] = s.split(iv, 16);
+      auto [jo, jb] = s.split(j, 32);
+      auto [jt, ji] = s.split(jb, 16);
+      auto [kt, ki] = s.split(k, 16);
+      s.reorder(jo, iw, kt, it, jt, ii, ji, ki);
+      s.bind(jo, weft::thread_axis::block_x);
+      s.bind(iw, weft::thread_axis::warp);
+      s.unroll(it);
+      s.unroll(jt);
+      s.tensorize(ii, weft::mma_f16);
+      s.reverse_compute_inline(out);
+    }));
+constexpr auto by_rule = weft::kernel<"by_rule">([](auto A, auto B) {
+  return weft::compute<"C">(A.extent(0), B.extent(1), [=](auto i, auto j) {
+    return weft::sum(A.extent(1), [=](auto k) { return weft::cast<float>(A(i, k)) * weft::cast<float>(B(k, j)); });
+  });
+});
 // Of each the element type of the operands and of the sums: what a stage would have to compute for the step.
 constexpr weft::intrinsic const* units[] = {&weft::wmma_f16, &weft::wmma_f16_in_f16, &weft::wmma_bf16,
-                                            &weft::wmma_s8,  &weft::wmma_u8,         &weft::wmma_tf32};
+                                            &weft::wmma_s8,  &weft::wmma_u8,         &weft::wmma_tf32,
+                                            &weft::mma_f16,  &weft::mma_f16_in_f16,  &weft::mma_bf16,
+                                            &weft::mma_s8,   &weft::mma_u8,          &weft::mma_tf32};
 }  // namespace
 
 TEST_CASE("docs/gpu.md: a product by matrix units") {
@@ -119,7 +150,26 @@ TEST_CASE("docs/gpu.md: a product by matrix units") {
   std::string const text = halves.on(weft::cuda()).cuda_source(weft::view(a, 128, 128), weft::view(a, 128, 128));
   CHECK(text.find("weft_wmma_f16_f32_multiply_row_row(") != std::string::npos);
   CHECK_THROWS_AS(halves.on(weft::cuda()).cuda_source(weft::view(a, 100, 128), weft::view(a, 128, 100)), weft::schedule_error);
-  for (std::size_t i = 0; i < 6; ++i) CHECK(weft::matrix_units.find(units[i]->name) == units[i]);
+  for (weft::intrinsic const* unit : units) CHECK(weft::matrix_units.find(unit->name) == unit);
+}
+TEST_CASE("docs/gpu.md: what becomes of single sums of mma") {
+  std::vector<weft::f16> a(128 * 128);
+  std::vector<float> bias(128);
+  std::string const text = layer.on(weft::cuda()).cuda_source(weft::view(a, 128, 128), weft::view(a, 128, 128), weft::view(bias, 128));
+  CHECK(text.find("weft_mma_f16_f32_multiply(") != std::string::npos);
+  CHECK(text.find("*(weft_f16x2*)&out[") != std::string::npos);
+  CHECK(text.find("weft_shared") == std::string::npos);
+}
+TEST_CASE("docs/gpu.md: a rule takes mma where tiles are whole, and keeps sums in order where asked") {
+  std::vector<weft::f16> a(128 * 128);
+  auto const steps = [&](auto const& k, std::int64_t rows) {
+    return k.on(weft::cuda()).trace(weft::view(a, rows, 64), weft::view(a, 64, 128));
+  };
+#if !WEFT_HEADER_ONLY
+  CHECK(steps(by_rule, 128).find("tensorize") != std::string::npos);
+#endif
+  CHECK(steps(by_rule, 100).find("tensorize") == std::string::npos);
+  CHECK(steps(by_rule.with({.bitwise = true}), 128).find("tensorize") == std::string::npos);
 }
 TEST_CASE("docs/gpu.md: copies that run on by themselves") {
   std::vector<float> a(128 * 128);

@@ -70,8 +70,8 @@ TEST_CASE("mma: ldmatrix meets no bank twice where rows are an odd number of 16 
     CHECK(counts()[1] == (pad == 0 ? counts()[0] : 0));
   }
 }
-// Of an element of A, B or C the lane, register and place in it, as tables of the PTX manual have it ("Matrix Fragments for mma.m16n8k16
-// with floating point type"): what the texts compute is compared with it through products of matrices with a single one.
+// A product with the identity moves each element once, so the maps of the text, from lanes to elements, have to fit those of the shim, which are
+// written from the formulas of the PTX manual, from elements to lanes. Terms that both take in another order would not show, nor matter.
 TEST_CASE("mma: each element of the operands comes to the sum that it belongs to") {
   if (!cuda_on_host::available()) {
     MESSAGE("[skip] neither $CXX nor c++ runs here");

@@ -44,7 +44,7 @@ struct cuda_binary {
 ///
 /// Errors  device_error: no NVRTC on this machine. internal_error: the text has an error; the log is in the message.
 ///         argument_error instead where it has a cuda_function of the user's
-/// Cost    tens of milliseconds; the first call in a process more, for the library is loaded; up to six times as long where registers
+/// Cost    tens of milliseconds; the first call in a process more, for the library is loaded; up to seven times as long where registers
 ///         are spilled
 cuda_binary compile_cuda(std::string const& text, std::string const& architecture,
                          sequence<std::string> const& options = {});

@@ -19,7 +19,7 @@ struct rule_input {
   sequence<sequence<std::int64_t>> strides{};
   sequence<bool> constant{};
   double fork_cycles = 60000;  // of one thread: less is not worth waking others, which takes 2 to 5 us
-  sequence<intrinsic const*> dots{};  // instructions of the machine that join several products
+  sequence<intrinsic const*> dots{};  // instructions of the machine that join several products; of a GPU its matrix units
   /// By tensor, of inputs: the sizes to plan for where extents are open. The steps are legal for all sizes; without it few are taken.
   sequence<sequence<std::int64_t>> likely{};
   double copy_reads = 24;      // of each element: less is not worth a copy of a tensor without gaps
