@@ -11,6 +11,7 @@
 #include "weft/dim.hpp"
 #include "weft/direct.hpp"
 #include "weft/expr/math/functions.hpp"
+#include "weft/runtime/constant.hpp"
 
 using weft::compute, weft::sum, weft::view, weft::out;
 
@@ -203,5 +204,66 @@ TEST_CASE("a dimension that is broadcast in some calls only") {
       std::vector<float> y(a.size());
       biased(view(a, m, 8), view(b, rows, 8), out(y, m, 8));
       for (std::size_t i = 0; i < y.size(); ++i) CHECK(y[i] == a[i] + b[rows == 1 ? i % 8 : i]);
+    }
+}
+TEST_CASE("in place, and constants of which packed copies are kept") {
+  auto const more = weft::kernel<"more">([](auto x) { return compute<"y">(x.extent(0), [=](auto i) { return x(i) + 1.0f; }); })
+                        .with({.exact_shapes = 1});
+  std::vector<float> x = numbers(50);
+  std::vector<float> const before = x;
+  for (std::int64_t n : {20, 30, 40, 50}) more(view(x.data(), n), out(x.data(), n));
+  CHECK(x[0] == before[0] + 4);
+  CHECK(x[49] == before[49] + 1);
+
+  auto const matmul = weft::kernel<"matmul">(product).with({.exact_shapes = 1});
+  std::vector<float> const b = numbers(140 * 200, 7), b2 = numbers(150 * 210, 3);
+  weft::constant const first(view(b, 140, 200)), second(view(b2, 150, 210));
+  auto const is_right = [&](std::int64_t m, auto const& w, std::vector<float> const& of, std::int64_t k, std::int64_t n) {
+    std::vector<float> const a = numbers(m * k);
+    std::vector<float> c(static_cast<std::size_t>(m * n));
+    matmul(view(a, m, k), w, out(c, m, n));
+    for (std::int64_t i = 0; i < m; ++i)
+      for (std::int64_t j = 0; j < n; ++j) {
+        float want = 0;
+        for (std::int64_t l = 0; l < k; ++l)
+          want += a[static_cast<std::size_t>(i * k + l)] * of[static_cast<std::size_t>(l * n + j)];
+        if (c[static_cast<std::size_t>(i * n + j)] != want) return false;
+      }
+    return true;
+  };
+  for (std::int64_t m : {130, 140, 150, 160}) {
+    CHECK(is_right(m, first, b, 140, 200));
+    CHECK(is_right(m, second, b2, 150, 210));
+  }
+}
+TEST_CASE("a stage that reads rows of others, by rule and of open sizes: softmax, a window, a running sum") {
+  auto const softmax = weft::kernel<"softmax">([](auto x) {
+    auto const rows = x.extent(0), n = x.extent(1);
+    auto top = compute<"top">(rows, [=](auto i) { return weft::max(n, [=](auto k) { return x(i, k); }); });
+    auto e = compute<"e">(rows, n, [=](auto i, auto j) { return weft::exp(x(i, j) - top(i)); });
+    auto total = compute<"total">(rows, [=](auto i) { return sum(n, [=](auto k) { return e(i, k); }); });
+    return compute<"y">(rows, n, [=](auto i, auto j) { return e(i, j) / total(i); });
+  });
+  auto const blurred = weft::kernel<"blurred">([](auto x) {
+    auto const h = x.extent(0) - 2, w = x.extent(1) - 2;
+    auto across = compute<"across">(x.extent(0), w, [=](auto i, auto j) { return x(i, j) + x(i, j + 1) + x(i, j + 2); });
+    return compute<"y">(h, w, [=](auto i, auto j) { return across(i, j) + across(i + 1, j) + across(i + 2, j); });
+  });
+  auto const running = weft::kernel<"running">([](auto x) {
+    return compute<"y">(x.extent(0), x.extent(1), [=](auto i, auto j) { return sum(weft::up_to(j), [=](auto k) { return x(i, k); }); });
+  });
+  auto const agree = [](auto const& kernel, std::int64_t m, std::int64_t n) {
+    std::vector<float> const x = numbers(m * n);
+    auto const open = kernel.with({.exact_shapes = 0})(view(x, m, n));
+    auto const direct = weft::evaluate({.contract = weft::cpu().fma}, kernel, view(x, m, n));
+    for (std::size_t i = 0; i < direct.size(); ++i)
+      if (!(std::abs(open.data()[i] - direct[i]) <= 1e-5f * (1 + std::abs(direct[i])))) return false;
+    return true;
+  };
+  for (std::int64_t m : {3, 16, 33})
+    for (std::int64_t n : {4, 16, 70, 150}) {
+      CHECK(agree(softmax, m, n));
+      CHECK(agree(blurred, m, n));
+      CHECK(agree(running, m, n));
     }
 }

@@ -16,7 +16,7 @@ namespace detail {
 /// Code that is to be made, and the form that it is for.
 class postponed_form final : public later_code {
  public:
-  enum class state : std::int32_t { queued, running, done, failed };
+  enum state : std::int32_t { queued, running, done, failed };
 
   postponed_form(kernel_table& t, kernel_face const& face, ready_kernel* form, program const& what, call_layout const& layout)
       : later_code(form), table(&t), what_(what), layout_(layout), request_(request_of(face, what_, layout_)), plan_(plan_of(request_)) {}
@@ -27,7 +27,7 @@ class postponed_form final : public later_code {
   void make(compiled_kernel& k, bool quick = false) const { make_planned(request_, plan_, k, quick); }
   /// The code, and the form among those that calls find. In a fork_gate.
   void finish() {
-    state now = state::done;
+    std::int32_t now = done;
 #if WEFT_HAS_EXCEPTIONS
     try {
 #endif
@@ -47,7 +47,7 @@ class postponed_form final : public later_code {
   void let_go() { published_ = true; }
 
   kernel_table* table;
-  state is = state::queued;
+  std::int32_t is = queued;
   bool is_begun = false;
   std::uint32_t process = 0;  // background::process
   postponed_form* next = nullptr;
@@ -280,7 +280,7 @@ WEFT_DECL void detail::begin_later(ready_kernel const& k) { background.add(stati
 WEFT_DECL ready_kernel const& detail::settled(kernel_face const& face, ready_kernel const& k) {
   auto& form = static_cast<postponed_form&>(*k.later);
   using state = postponed_form::state;
-  state now = __atomic_load_n(&form.is, __ATOMIC_ACQUIRE);
+  std::int32_t now = __atomic_load_n(&form.is, __ATOMIC_ACQUIRE);
   if (now == state::queued && __atomic_load_n(&form.process, __ATOMIC_RELAXED) != __atomic_load_n(&background.process, __ATOMIC_RELAXED)) {
     fork_gate const no_fork;  // in the child of a fork, where the thread is not
     background.add_again(form);

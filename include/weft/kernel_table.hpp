@@ -121,8 +121,8 @@ struct shape_services {
   bool (*postpone)(kernel_table& table, kernel_face const& face, ready_kernel*& made, call_layout const& layout);
   /// Begins to make the code that `k`, an interim form, waits for.
   void (*begin)(ready_kernel const& k);
-  /// What a call that finds `k`, an interim form, is to run: the code that it waited for, `k` itself, or null where that failed
-  /// in a way that was told.
+  /// What a call that finds `k`, an interim form, is to run: the code that it waited for, or `k` itself. Errors: what
+  /// the code could not be made for, once.
   ready_kernel const& (*settled)(kernel_face const& face, ready_kernel const& k);
   /// Makes no more code for `table`, whose library goes.
   void (*forget)(kernel_table& table);
