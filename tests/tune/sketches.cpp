@@ -5,6 +5,7 @@
 
 #include "support/private_cache.hpp"
 #include "weft/print_how.hpp"
+#include "weft/runtime/cache/relatives.hpp"
 #include "weft/runtime/cache/tuned.hpp"
 #include "weft/schedule/pressure.hpp"
 #include "weft/tune.hpp"
@@ -60,8 +61,8 @@ void with_space(Kernel const& kernel, Use const& use, A const&... a) {
 }
 bool has(std::string const& text, std::string const& part) { return text.find(part) != std::string::npos; }
 /// A legal point some knobs from the first whose steps are others.
-tuning::point other_point(tuning::space& s) {
-  tuning::random_numbers random(5);
+tuning::point other_point(tuning::space& s, std::uint64_t seed = 5) {
+  tuning::random_numbers random(seed);
   std::uint64_t const own = hash(s.at({}).steps);
   for (;;) {
     tuning::point const p = tuning::random_point(s, random);
@@ -140,6 +141,32 @@ TEST_CASE("what was found is what the next call takes, and prints as a how-lambd
   product(a, b, out(d));
   CHECK(compilations() == before + 1);
   for (std::size_t i = 0; i < static_cast<std::size_t>(c.size()); ++i) CHECK(c.data()[i] == d.data()[i]);  // whole numbers: exact in any order
+}
+TEST_CASE("what was found for other sizes is tried where it becomes a schedule, and is never an error") {
+  int taken = 0;
+  for (std::uint64_t seed = 1; seed <= 8; ++seed) {
+    private_cache const here;
+    with_space(product, [&](tuning::space& s, compile_request const& r) {
+      tuning::point const p = other_point(s, seed);
+      program const expanded = expand(*r.what, r.machine->fma);
+      schedule const first = weft::detail::schedule_with(r, expanded, {});
+      std::string const key = cache::task_key(r.name, *r.what, first, *r.layout, *r.machine);
+      REQUIRE(cache::keep_tuned(key, {p.choices, hash(s.at(p.choices).steps), 1000, 8}));
+      cache::relative own = cache::described(key, *r.layout, *r.machine);
+      cache::note_choices(own, s.at(p.choices));
+      REQUIRE(cache::keep_relative(cache::family_key(r.name, *r.what, first, *r.layout, *r.machine), own));
+    }, numbers<2>(64, 640), numbers<2>(640, 64));
+    for (std::int64_t n : {60, 70, 96}) {
+      auto const a = numbers<2>(n, 600), b = numbers<2>(600, n);
+      taken += has(schedule_reason(product, a, b), "the nearest that was tuned");
+      tensor<float, 2> c(n, n);
+      product(a, b, out(c));
+      auto const expected = evaluate(product, a, b);
+      CHECK((expected == c));  // whole numbers: exact in any order
+    }
+    supersede([](void const*, ready_kernel const& k) { return k.name == "product"; }, nullptr);
+  }
+  CHECK(taken > 4);
 }
 TEST_CASE("of a space whose rule may not reorder sums, no point does") {
   auto const x = numbers<2>(20, 200);

@@ -104,3 +104,8 @@ class tuning_run {
 }  // namespace detail
 }  // namespace tuning
 }  // namespace weft::inline WEFT_ABI
+
+#if WEFT_HEADER_ONLY
+#include "weft/tune/tasks.ipp"
+#include "weft/tune/tuner.ipp"
+#endif

@@ -181,6 +181,5 @@ tune_result tune(kernel_face const& face, argument* arguments, int count, tune_o
 }  // namespace weft::inline WEFT_ABI
 
 #if WEFT_HEADER_ONLY
-#include "weft/tune/tuner.ipp"
-#include "weft/tune/tasks.ipp"
+#include "weft/tune/run.hpp"
 #endif
