@@ -128,6 +128,20 @@ TEST_CASE("for few rows a large matrix is read as it lies, the next panel while 
   weft::tensor<float, 2> const wide(500, 2000), tall(2000, 900);
   CHECK(has_in_order(k.loops(wide, tall), {"jo in", "ko in", "io in", "ki in", "B_copy["}));
 }
+TEST_CASE("threads part at one loop outside of which nothing runs more than once") {
+  weft::target two = small_machine(1 << 15, 1 << 20);
+  two.threads = 2;
+  auto const x = drawn<float>(1, 1, 16, 30, 28);
+  auto const w = drawn<float>(2, 32, 16, 3, 3);
+  auto const images = weft::kernel<"images">([](auto in, auto weights) {
+    return compute<"y">(in.extent(0), weights.extent(0), in.extent(2) - 2, in.extent(3) - 2, [=](auto n, auto o, auto i, auto j) {
+      return sum(in.extent(1), 3, 3, [=](auto c, auto a, auto b) { return in(n, c, i + a, j + b) * weights(o, c, a, b); });
+    });
+  });
+  std::string const loops = images.on(two).loops(x, w);
+  INFO(loops);
+  CHECK(has_in_order(loops, {"y\n", "for i in 0..1\n    parallel"}));
+}
 TEST_CASE("rows that lie side by side are packed, where each of their terms is on a line of its own") {
   auto const a = drawn<float>(1, 90, 70), b = drawn<float>(2, 90, 500);
   auto const k = atb.on(small_machine(1 << 12, 1 << 16));

@@ -285,9 +285,11 @@ WEFT_DECL void rule_plan::contraction(int stage, tile_axes const& t) {
     terms = split(reduced[0], ceil_div(k, (k + block / 2) / block));
     reduced[0] = terms.inner;
   }
-  // Each thread has its own piece of the tiles, so that there is one fork.
+  // Each thread has its own piece of the tiles, so that there is one fork; where a loop around is long enough, that one is shared out.
   int piece = -1;
-  if (is_worth_a_fork(total) && (others.empty() || trips(others[0]) < in_.threads)) {
+  bool shared = false;
+  for (std::int32_t l : others) shared = shared || trips(l) < 0 || trips(l) >= in_.threads;
+  if (is_worth_a_fork(total) && !shared) {
     auto const balance = [&](int l) {
       std::int64_t const n = l < 0 ? 1 : trips(l) < 0 ? 256 : trips(l);
       return static_cast<double>(n) / static_cast<double>(ceil_div(n, in_.threads) * in_.threads);
