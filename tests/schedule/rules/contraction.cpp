@@ -173,6 +173,16 @@ TEST_CASE("rows of pixels that follow each other in memory are one row") {
   CHECK(loops.find("vectorized jk") != std::string::npos);
   check_rule(pointwise, x, w);
   check_rule(pointwise, drawn<float>(1, 5, 7, 16), drawn<float>(2, 3, 5));
+  // With a window and a border, whether a pixel is there would be asked of each lane.
+  auto const padded = weft::kernel<"padded">([](auto in, auto weights) {
+    return compute<"y">(weights.extent(0), in.extent(1), in.extent(2), [=](auto o, auto i, auto j) {
+      return sum(in.extent(0), 3, [=](auto c, auto b) {
+        return weft::select(j + b >= 1 && j + b < in.extent(2) + 1, in(c, i, j + b - 1), 0) * weights(o, c, b);
+      });
+    });
+  });
+  auto const three = drawn<float>(2, 21, 17, 3);
+  CHECK(padded.on(small_machine(1 << 15, 1 << 20)).loops(x, three).find("vectorized jk") == std::string::npos);
 }
 TEST_CASE("weights that stay the same are packed once") {
   weft::tensor<float, 2> const a = drawn<float>(1, 8, 300), b = drawn<float>(2, 300, 200);

@@ -233,7 +233,17 @@ WEFT_DECL int rule_plan::axis_joined(int stage, tile_axes const& t) const {
   all.push_back(v.result(stage));
   for (access const& one : all)
     if (one.step(a) == no_step || one.step(t.columns) == no_step || one.step(a) != one.step(t.columns) * inner) return -1;
-  return inner % v.lanes(stage) != 0 ? a : -1;
+  // A window moves over the ends of rows: what it asks of its place would be asked of each lane.
+  stage_info const& of = v.stage(stage);
+  bool window = false;
+  each_load(v.p(), stage, [&](node const& x) {
+    for (int d = 0; d < x.c; ++d) {
+      auto const moves = [&](int axis) { return v.coefficient(program::at(v.p().operands, x.b + d), of.first_axis + axis) != 0; };
+      for (int k = of.spatial; k < of.axes() && (moves(a) || moves(t.columns)); ++k)
+        window = window || (moves(k) && v.extent(stage, k) != 1);
+    }
+  });
+  return !window && inner % v.lanes(stage) != 0 ? a : -1;
 }
 
 /// Blocks of the reduced axis that keep a panel in the second cache, around tiles of sums in registers.
