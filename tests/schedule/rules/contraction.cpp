@@ -128,6 +128,20 @@ TEST_CASE("for few rows a large matrix is read as it lies, the next panel while 
   weft::tensor<float, 2> const wide(500, 2000), tall(2000, 900);
   CHECK(has_in_order(k.loops(wide, tall), {"jo in", "ko in", "io in", "ki in", "B_copy["}));
 }
+TEST_CASE("threads part at one loop outside of which nothing runs more than once") {
+  weft::target two = small_machine(1 << 15, 1 << 20);
+  two.threads = 2;
+  auto const x = drawn<float>(1, 1, 16, 30, 28);
+  auto const w = drawn<float>(2, 32, 16, 3, 3);
+  auto const images = weft::kernel<"images">([](auto in, auto weights) {
+    return compute<"y">(in.extent(0), weights.extent(0), in.extent(2) - 2, in.extent(3) - 2, [=](auto n, auto o, auto i, auto j) {
+      return sum(in.extent(1), 3, 3, [=](auto c, auto a, auto b) { return in(n, c, i + a, j + b) * weights(o, c, a, b); });
+    });
+  });
+  std::string const loops = images.on(two).loops(x, w);
+  INFO(loops);
+  CHECK(has_in_order(loops, {"y\n", "for i in 0..1\n    parallel"}));
+}
 TEST_CASE("rows that lie side by side are packed, where each of their terms is on a line of its own") {
   auto const a = drawn<float>(1, 90, 70), b = drawn<float>(2, 90, 500);
   auto const k = atb.on(small_machine(1 << 12, 1 << 16));
@@ -159,6 +173,16 @@ TEST_CASE("rows of pixels that follow each other in memory are one row") {
   CHECK(loops.find("vectorized jk") != std::string::npos);
   check_rule(pointwise, x, w);
   check_rule(pointwise, drawn<float>(1, 5, 7, 16), drawn<float>(2, 3, 5));
+  // With a window and a border, whether a pixel is there would be asked of each lane.
+  auto const padded = weft::kernel<"padded">([](auto in, auto weights) {
+    return compute<"y">(weights.extent(0), in.extent(1), in.extent(2), [=](auto o, auto i, auto j) {
+      return sum(in.extent(0), 3, [=](auto c, auto b) {
+        return weft::select(j + b >= 1 && j + b < in.extent(2) + 1, in(c, i, j + b - 1), 0) * weights(o, c, b);
+      });
+    });
+  });
+  auto const three = drawn<float>(2, 21, 17, 3);
+  CHECK(padded.on(small_machine(1 << 15, 1 << 20)).loops(x, three).find("vectorized jk") == std::string::npos);
 }
 TEST_CASE("weights that stay the same are packed once") {
   weft::tensor<float, 2> const a = drawn<float>(1, 8, 300), b = drawn<float>(2, 300, 200);

@@ -247,7 +247,17 @@ WEFT_DECL int rule_plan::axis_joined(int stage, tile_axes const& t) const {
   all.push_back(v.result(stage));
   for (access const& one : all)
     if (one.step(a) == no_step || one.step(t.columns) == no_step || one.step(a) != one.step(t.columns) * inner) return -1;
-  return inner % v.lanes(stage) != 0 ? a : -1;
+  // A window moves over the ends of rows: what it asks of its place would be asked of each lane.
+  stage_info const& of = v.stage(stage);
+  bool window = false;
+  each_load(v.p(), stage, [&](node const& x) {
+    for (int d = 0; d < x.c; ++d) {
+      auto const moves = [&](int axis) { return v.coefficient(program::at(v.p().operands, x.b + d), of.first_axis + axis) != 0; };
+      for (int k = of.spatial; k < of.axes() && (moves(a) || moves(t.columns)); ++k)
+        window = window || (moves(k) && v.extent(stage, k) != 1);
+    }
+  });
+  return !window && inner % v.lanes(stage) != 0 ? a : -1;
 }
 
 /// The best one, or that of a search: then rows first, and vectors that fit beside them. `joined`: the columns, where they are
@@ -335,10 +345,12 @@ WEFT_DECL void rule_plan::contraction(int stage, tile_axes const& t) {
   if (columns.outer >= 0)
     if (std::int64_t const n = choose(stage, "column_block", 0, {2, 4, 8, 16, 32}, trips(columns.outer) - 1); n > 0)
       column_block = split(columns.outer, n);
-  // Each thread has its own piece of the tiles, so that there is one fork.
+  // Each thread has its own piece of the tiles, so that there is one fork; where a loop around is long enough, that one is shared out.
   int piece = -1;
   bool const shared = is_worth_a_fork(total) && choose(stage, "fork", true);
-  if (shared && (others.empty() || trips(others[0]) < in_.threads)) {
+  bool long_around = false;
+  for (std::int32_t l : others) long_around = long_around || trips(l) < 0 || trips(l) >= in_.threads;
+  if (shared && !long_around) {
     // Of the outermost loops over tiles.
     int& row_tiles = row_block.outer >= 0 ? row_block.outer : row_block.inner;
     int& column_tiles = column_block.outer >= 0 ? column_block.outer : column_block.inner;
