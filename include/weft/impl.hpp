@@ -35,6 +35,7 @@
 #include "weft/codegen/llvm/module.ipp"
 #include "weft/codegen/llvm/stmt.ipp"
 #include "weft/codegen/llvm/transpose.ipp"
+#include "weft/codegen/llvm/window.ipp"
 #include "weft/codegen/rounding.ipp"
 #include "weft/codegen/target.ipp"
 #include "weft/codegen/workspace.ipp"
