@@ -74,6 +74,7 @@
 #include "weft/pass/gpu.ipp"
 #include "weft/pass/lanes.ipp"
 #include "weft/pass/legalise.ipp"
+#include "weft/pass/partition.ipp"
 #include "weft/pass/pipeline.ipp"
 #include "weft/pass/promote.ipp"
 #include "weft/pass/stack_tiles.ipp"
