@@ -113,6 +113,7 @@
 #include "weft/schedule/rules/planner.ipp"
 #include "weft/schedule/rules/reduction.ipp"
 #include "weft/schedule/rules/rules.ipp"
+#include "weft/schedule/rules/short_axes.ipp"
 #include "weft/schedule/rules/strips.ipp"
 #include "weft/schedule/rules/view.ipp"
 #include "weft/tune/buffers.ipp"
