@@ -16,7 +16,7 @@ struct pass_observer {
 
 /// The names, in the order of the passes.
 inline constexpr char const* pass_names[] = {"simplify", "vectorize", "unroll", "simplify_copies", "promote",
-                                             "simplify_last", "legalise"};
+                                             "simplify_last", "partition", "legalise"};
 /// What the passes must know of the machine.
 struct pass_limits {
   int vector_bytes = 16;

@@ -1,5 +1,6 @@
 #include "weft/pass/pipeline.hpp"
 #include "weft/pass/legalise.hpp"
+#include "weft/pass/partition.hpp"
 #include "weft/pass/promote.hpp"
 #include "weft/ir/simplify.hpp"
 #include "weft/pass/stack_tiles.hpp"
@@ -22,8 +23,10 @@ WEFT_DECL void run_passes(ir::function& f, pass_limits limits, pass_observer con
   observe(pass_names[4], f);
   f.body = simplify(m, f.body);  // whether it is the first iteration is often known now
   observe(pass_names[5], f);
-  f.body = legalise(m, f.body, limits.converts_f16, limits.scales);
+  f.body = partition(m, f.body);
   observe(pass_names[6], f);
+  f.body = legalise(m, f.body, limits.converts_f16, limits.scales);
+  observe(pass_names[7], f);
 }
 
 }  // namespace weft::inline WEFT_ABI

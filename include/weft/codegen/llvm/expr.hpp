@@ -116,6 +116,9 @@ class expression_emitter {
   bool reads_literal(ir::expr e) const;
   value_ref load_literal(ir::expr e);
   value_ref make_load(ir::expr e);
+  value_ref load_window(ir::buffer const* buf, flat_index const& flat, int lanes);
+  value_ref emit_low_half(ir::expr e);
+  value_ref permuted(sequence<value_ref> const& parts, ir::expr places, dtype type);
   value_ref make_cast(ir::expr e);
   value_ref make_half_cast(ir::expr e, value_ref a);
   value_ref narrowed(ir::expr e, value_ref v, type_ref to);
@@ -155,4 +158,5 @@ class expression_emitter {
 #include "weft/codegen/llvm/expr.ipp"
 #include "weft/codegen/llvm/instruction.ipp"
 #include "weft/codegen/llvm/transpose.ipp"
+#include "weft/codegen/llvm/window.ipp"
 #endif

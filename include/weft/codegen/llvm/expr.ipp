@@ -594,6 +594,9 @@ WEFT_DECL value_ref expression_emitter::make_load(ir::expr e) {
                                      bases_[static_cast<std::size_t>(buf->id)], ""),
                        buf->type, lanes);
   if (checks_) before_access(buf, e->indices, e->a, e);
+  if (lanes > 1 && e->a == nullptr)
+    if (flat_index const flat = element_at(buf, e->indices, lanes); flat.first->lanes > 1 || (flat.stride != 0 && flat.stride != 1))
+      if (value_ref const v = load_window(buf, flat, lanes); v != nullptr) return from_memory(v, buf->type, lanes);
   place const at = address(buf, e->indices, lanes);
   type_ref const element = memory_type(buf->type), vector = with_lanes(element, lanes);
   auto const bytes = static_cast<unsigned>(size_bytes(buf->type));

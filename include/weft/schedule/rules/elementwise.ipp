@@ -26,6 +26,7 @@ WEFT_DECL int rule_plan::merged(int stage, int first_axis, sequence<access> cons
   int const rank = v.stage(stage).spatial;
   int first = rank - 1;
   auto const joins = [&](int a) {
+    if (is_asked(stage, a)) return false;
     std::int64_t const inner = v.extent(stage, a + 1);
     for (access const& one : all) {
       std::int64_t const x = one.step(a), y = one.step(a + 1);
@@ -90,7 +91,7 @@ WEFT_DECL std::int64_t rule_plan::rows_that_share(int stage, int axis) const {
 WEFT_DECL void rule_plan::elementwise(int stage, int first_axis, bool alone) {
   rule_view const v = view();
   stage_info const of = v.stage(stage);
-  sequence<access> all = v.loads(stage);
+  sequence<access> all = v.inside().loads(stage);
   all.push_back(v.result(stage));
   double const work = v.operations(stage), total = cycles(stage);
   std::int64_t const lanes = v.lanes(stage);
@@ -102,6 +103,22 @@ WEFT_DECL void rule_plan::elementwise(int stage, int first_axis, bool alone) {
       if (axis >= first_axis && a != axis && a != of.scanned && one.step(a) == 1 && one.step(axis) != 0 && one.step(axis) != 1)
         other = a;
   int const whole = alone && of.scanned < 0 && axis == of.spatial - 1 && other < 0 ? merged(stage, first_axis, all) : -1;
+  if (whole < 0 && other < 0 && of.scanned < 0 && axis == of.spatial - 1) {
+    parts const lane = cut_short_axes(stage, first_axis, work <= 8 ? 4 : work <= 20 ? 2 : 1);
+    if (lane.inner >= 0) {
+      sequence<std::int32_t> rest;
+      for (std::int32_t l : s_.order[static_cast<std::size_t>(stage)])
+        if (l != lane.inner) rest.push_back(l);
+      rest.push_back(static_cast<std::int32_t>(lane.inner));
+      reorder(rest);
+      mark(verb::vectorize, lane.inner);
+      if (!alone) return;
+      rest.pop_back();
+      run_parallel(rest, total);
+      store_past_caches(stage);
+      return;
+    }
+  }
   sequence<std::int32_t> around, inside;
   for (std::int32_t l : s_.order[static_cast<std::size_t>(stage)]) {
     bool const tiled = axis >= first_axis && (l == whole || l == v.loop(stage, axis) || (other >= 0 && l == v.loop(stage, other)));
@@ -217,7 +234,8 @@ WEFT_DECL void rule_plan::guest(int stage, int depth) {
   if (view().stage(stage).reduced == 0) return elementwise(stage, depth, false);
   if (in_parts(stage)) return;
   tile_axes const t = axes_of_tile(stage);
-  if (t.columns >= depth && t.packed.empty()) tile_of_guest(stage, t, depth);
+  if (t.columns >= depth && t.packed.empty()) return tile_of_guest(stage, t, depth);
+  if (t.columns < 0) sums_in_lanes(stage, depth);
 }
 /// Rows one after the other, all that a row needs inside of its iteration; some at a time, where one of these stages is a product that
 /// uses what it reads for several rows.

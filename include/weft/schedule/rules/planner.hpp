@@ -153,6 +153,11 @@ class rule_plan {
   void rows_with_guests(int stage);
   void guest(int stage, int depth);
 
+  // --- short_axes.ipp
+  bool is_asked(int stage, int axis) const;
+  parts cut_short_axes(int stage, int first_axis, std::int64_t vectors);
+  bool sums_in_lanes(int stage, int first_axis);
+
   // --- contraction.ipp
   tile_axes axes_of_tile(int stage) const;
   register_tile_size tile_for(int stage, tile_axes const& t, std::int64_t lanes, std::int64_t joined = -1);
@@ -205,5 +210,6 @@ class rule_plan {
 #include "weft/schedule/rules/contraction.ipp"
 #include "weft/schedule/rules/planner.ipp"
 #include "weft/schedule/rules/reduction.ipp"
+#include "weft/schedule/rules/short_axes.ipp"
 #include "weft/schedule/rules/strips.ipp"
 #endif

@@ -95,10 +95,10 @@ WEFT_DECL void rule_plan::reduction(int stage) {
   tile_axes const t = axes_of_tile(stage);
   if (t.columns >= 0) return contraction(stage, t);
   if (in_parts(stage)) return;
-  rule_view const v = view();
+  sums_in_lanes(stage, 0);
   sequence<std::int32_t> rows;
-  for (int a = 0; a < v.stage(stage).spatial; ++a)
-    if (a != v.stage(stage).scanned) rows.push_back(v.loop(stage, a));
+  for (std::int32_t l : s_.order[static_cast<std::size_t>(stage)])
+    if (!s_.at(l).reduced && !s_.at(l).scanned && s_.at(l).kind == loop_kind::serial) rows.push_back(l);
   run_parallel(rows, cycles(stage));
 }
 

@@ -23,6 +23,12 @@ class rule_view {
   rule_view(nest const& n, rule_input const& in) : n_(n), in_(in), p_(n.computation()) {}
 
   program const& p() const { return p_; }
+  /// The same, but that an index which is kept within bounds counts as what it is inside of them.
+  rule_view inside() const {
+    rule_view other = *this;
+    other.inside_ = true;
+    return other;
+  }
   stage_info const& stage(int s) const { return program::at(p_.stages, s); }
   /// The loop of a stage's axis, by its place; its trips, -1 where they are not a number.
   int loop(int s, int axis) const { return program::at(n_.loop_of, stage(s).first_axis + axis); }
@@ -34,7 +40,8 @@ class rule_view {
   sequence<access> loads(int s) const;
   /// How far node `id` moves with axis `axis` of the program.
   std::int64_t coefficient(int id, int axis) const;
-  /// What a choice by extents comes to, as broadcasting writes it; any other node as it is.
+  /// What a choice by extents comes to, as broadcasting writes it, and an index whose bounds are those of its axis; any other node as it
+  /// is.
   int chosen(int id) const;
   /// Whether two nodes surely have the same value.
   bool are_equal(int x, int y, int depth = 6) const;
@@ -53,12 +60,14 @@ class rule_view {
 
  private:
   std::int64_t coefficient(int id, int axis, int& fuel) const;
+  bool keeps(int axis, node const& n) const;
   void add_loads(int s, sequence<access>& all, int depth) const;
   std::int64_t size(int tensor, int dim) const;
 
   nest const& n_;
   rule_input const& in_;
   program const& p_;
+  bool inside_ = false;
 };
 
 }  // namespace detail

@@ -39,12 +39,27 @@ WEFT_DECL double rule_view::bytes_of(int tensor) const {
 }
 
 WEFT_DECL int rule_view::chosen(int id) const {
-  while (p_.at(id).kind == op::select) {
-    std::int64_t const condition = value(p_.at(id).a);
-    if (condition < 0) break;
-    id = condition != 0 ? p_.at(id).b : p_.at(id).c;
+  for (;;) {
+    node const& n = p_.at(id);
+    if (n.kind == op::select) {
+      std::int64_t const condition = value(n.a);
+      if (condition < 0) return id;
+      id = condition != 0 ? n.b : n.c;
+    } else if ((n.kind == op::min || n.kind == op::max) && n.type == dtype::i64) {
+      int const axis = chosen(n.a);
+      if (p_.at(axis).kind != op::axis || !keeps(p_.at(axis).a, n)) return id;
+      id = axis;
+    } else {
+      return id;
+    }
   }
-  return id;
+}
+/// Whether the bound `n` changes no value of an axis: of a border that is repeated, along an axis that nobody leaves.
+WEFT_DECL bool rule_view::keeps(int axis, node const& n) const {
+  std::int64_t const extent = value(program::at(p_.axes, axis).extent);
+  std::int64_t const bound = p_.at(n.b).kind == op::literal ? p_.at(n.b).value : value(n.b);
+  if (p_.at(n.b).kind != op::literal && bound < 0) return false;
+  return n.kind == op::max ? bound <= 0 : extent >= 0 && bound >= extent - 1;
 }
 WEFT_DECL bool rule_view::are_equal(int x, int y, int depth) const {
   if (x == y) return true;
@@ -92,6 +107,8 @@ WEFT_DECL std::int64_t rule_view::coefficient(int id, int axis, int& fuel) const
     case op::sub: return a - b;
     case op::neg: return -a;
     case op::mul: return a == 0 ? times(b, n.a) : b == 0 ? times(a, n.b) : no_step;
+    case op::min:
+    case op::max: return inside_ && b == 0 ? a : inside_ && a == 0 ? b : no_step;
     default: return no_step;
   }
 }

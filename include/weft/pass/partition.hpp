@@ -1,0 +1,28 @@
+// Loops over vectors are cut where what they ask about their edges is decided, and asked once what no iteration changes.
+#pragma once
+
+#include "weft/ir/ir.hpp"
+
+namespace weft::inline WEFT_ABI {
+
+/// Cuts a serial loop over vectors in three, so that its middle needs no clamp, no mask and no choice that only its ends need.
+///
+///     for jo in 0..80:                              for jo in 0..1:    y[..] = x[max(ramp(jo * 32 - 1, 2, 16), 0)]
+///       y[..] = x[max(ramp(jo * 32 - 1, 2, 16), 0)] ->  for jo in 1..80: y[..] = x[ramp(jo * 32 - 1, 2, 16)]
+///
+/// and makes one loop each for what a choice that no iteration changes comes to:
+///
+///     for jo in 0..80:                              if r % 2 == 0: for jo in 0..80: y[..] = a
+///       y[..] = select(r % 2 == 0, a, b)     ->     else:          for jo in 0..80: y[..] = b
+///
+/// For loops of literal lengths that have no loop inside; the middle is most of the loop. The same is computed in the same order.
+/// Runs behind `promote`, for which a loop that is cut would be three that come back to their elements. Idempotent. Cost
+/// O(nodes) for loops that stay as they are, and one `simplify` where one does not.
+/// Source  Halide's loop partitioning; loop unswitching (Allen and Cocke, A catalogue of optimizing transformations, 1971)
+ir::stmt partition(ir::arena& m, ir::stmt s);
+
+}  // namespace weft::inline WEFT_ABI
+
+#if WEFT_HEADER_ONLY
+#include "weft/pass/partition.ipp"
+#endif

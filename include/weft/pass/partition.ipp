@@ -1,0 +1,186 @@
+#include "weft/ir/lane_spans.hpp"
+#include "weft/ir/simplify.hpp"
+#include "weft/pass/partition.hpp"
+
+namespace weft::inline WEFT_ABI {
+namespace detail {
+
+/// Decides what it can about a body by keeping a loop's variable to most of the loop: [begin, end).
+class middle_of_loop final : public ir::rewriter {
+ public:
+  middle_of_loop(ir::arena& m, std::int32_t variable, std::int64_t from, std::int64_t to)
+      : ir::rewriter(m), begin(from), end(to), variable_(variable), first_(from), last_(to) {}
+  std::int64_t begin, end;
+  int decided = 0;  // about vectors
+
+ protected:
+  using ir::rewriter::replace;
+  ir::expr replace(ir::expr e) override {
+    if (!uses(e, variable_)) return e;
+    ir::expr const r = children(e);
+    bool const bound = r->kind == op::min || r->kind == op::max;
+    if (bound ? r->lanes == 1 || !is_index(r) : !(r->kind == op::lt || r->kind == op::le) || r->a->type != dtype::i64) return r;
+    bool less = false;
+    if (!decide(r->a, r->b, r->kind != op::lt, less)) return r;
+    decided += r->lanes > 1;
+    if (!bound) return ir::literal(m_, dtype::boolean, less, r->lanes);
+    return less == (r->kind == op::min) ? r->a : r->b;
+  }
+
+ private:
+  /// Whether a < b (equal: a <= b) in all lanes, for all iterations that are left; false: they would be too few.
+  bool decide(ir::expr a, ir::expr b, bool equal, bool& less) {
+    lane_spans spans(m_, a->lanes);
+    lane_span const x = spans.of(a), y = spans.of(b);
+    linear d = x.first == nullptr ? linear() : linear_form(x.first);
+    if (y.first != nullptr) d.add(linear_form(y.first), -1);
+    if (d.terms.size() > 1 || (d.terms.size() == 1 && (d.terms[0].atom->kind != op::axis || d.terms[0].atom->value != variable_))) return false;
+    std::int64_t const c = d.terms.size() == 0 ? 0 : d.terms[0].coefficient, far = lane_span::far;
+    std::int64_t low = far, high = -far;  // of what the lanes add
+    for (std::size_t l = 0; l < x.low.size(); ++l) {
+      std::int64_t const least = x.low[l] - y.high[l], most = x.high[l] - y.low[l];
+      low = least < low ? least : low, high = most > high ? most : high;
+    }
+    constexpr std::int64_t steep = std::int64_t(1) << 30;  // no product below wraps
+    if (c > steep || c < -steep || d.constant > far || d.constant < -far) return false;
+    // less: c * v + constant + high < 0 (<= 0: one more); else: c * v + constant + low >= 0 (> 0)
+    auto const value = [&](std::int64_t v) { return c * v + d.constant; };
+    std::int64_t const middle = first_ + (last_ - first_) / 2;
+    for (bool const way : {true, false}) {
+      if ((way ? high : -low) >= far / 2) continue;
+      auto const holds = [&](std::int64_t v) { return way ? value(v) + high < equal : value(v) + low >= equal; };
+      if (!holds(middle)) continue;
+      // The longest stretch around the middle; a line crosses the border once.
+      std::int64_t from = begin, to = end;
+      if (!holds(from)) from = border(from, middle, holds);
+      if (!holds(to - 1)) to = border(to - 1, middle, holds) + 1;
+      if (2 * (to - from) < last_ - first_) continue;
+      begin = from, end = to, less = way;
+      return true;
+    }
+    return false;
+  }
+  /// Between `out`, where it does not hold, and `in`, where it does: the last place from `in` on where it does.
+  template <class F>
+  static std::int64_t border(std::int64_t out, std::int64_t in, F const& holds) {
+    while (out - in > 1 || in - out > 1) {
+      std::int64_t const between = in + (out - in) / 2;
+      (holds(between) ? in : out) = between;
+    }
+    return in;
+  }
+  std::int32_t variable_;
+  std::int64_t first_, last_;
+};
+
+/// Finds a choice between vectors that hangs on no lane and not on the loop.
+class steady_choice final : public ir::rewriter {
+ public:
+  steady_choice(ir::arena& m, std::int32_t variable) : ir::rewriter(m), variable_(variable) {}
+  ir::expr found = nullptr;
+
+ protected:
+  using ir::rewriter::replace;
+  ir::expr replace(ir::expr e) override {
+    if (found != nullptr) return e;
+    if (e->kind == op::select && e->lanes > 1 && e->a->kind == op::broadcast && !uses(e->a, variable_) && !reads(e->a->a, 8) &&
+        vectors(e->b, 6) + vectors(e->c, 6) >= 4) {
+      found = e->a->a;
+      return e;
+    }
+    return nullptr;
+  }
+
+ private:
+  static bool reads(ir::expr e, int depth) {
+    if (e == nullptr) return false;
+    return depth == 0 || e->kind == op::load || reads(e->a, depth - 1) || reads(e->b, depth - 1) || reads(e->c, depth - 1);
+  }
+  /// Operations on vectors that it takes: as many as matter.
+  static int vectors(ir::expr e, int depth) {
+    if (e == nullptr || depth == 0 || e->lanes == 1 || e->kind == op::literal || e->kind == op::broadcast || is_index(e)) return 0;
+    int const here = arity(e->kind) > 0;
+    return e->kind == op::load ? 1 : here + vectors(e->a, depth - 1) + vectors(e->b, depth - 1) + vectors(e->c, depth - 1);
+  }
+  std::int32_t variable_;
+};
+class known_condition final : public ir::rewriter {
+ public:
+  known_condition(ir::arena& m, ir::expr condition, bool holds) : ir::rewriter(m), condition_(condition), holds_(holds) {}
+
+ protected:
+  using ir::rewriter::replace;
+  ir::expr replace(ir::expr e) override {
+    return e == condition_ ? ir::literal(m_, dtype::boolean, holds_) : nullptr;
+  }
+
+ private:
+  ir::expr condition_;
+  bool holds_;
+};
+
+class partitioner final : public ir::rewriter {
+ public:
+  using ir::rewriter::rewriter;
+  bool changed = false;
+
+ protected:
+  using ir::rewriter::replace;
+  ir::expr replace(ir::expr e) override { return e; }
+  ir::stmt replace(ir::stmt s) override {
+    if (s->kind == ir::stmt_kind::store) return s;
+    if (s->kind != ir::stmt_kind::loop || s->how != loop_kind::serial || !is_plain(s->children[0])) return nullptr;
+    return by_choices(s, 3);
+  }
+
+ private:
+  /// No loops, and what writes once in each iteration.
+  static bool is_plain(ir::stmt s) {
+    if (s->kind == ir::stmt_kind::loop || s->kind == ir::stmt_kind::accumulate) return false;
+    for (ir::stmt c : s->children)
+      if (!is_plain(c)) return false;
+    return true;
+  }
+  ir::stmt by_choices(ir::stmt s, int depth) {
+    steady_choice choice(m_, s->variable);
+    if (depth > 0) choice(s->children[0]);
+    if (choice.found == nullptr) return by_parts(s);
+    changed = true;
+    ir::expr const c = choice.found;
+    auto const where = [&](bool holds) {
+      ir::stmt const body = simplify(m_, known_condition(m_, c, holds)(s->children[0]));
+      return by_choices(ir::loop_like(m_, s, s->begin, s->extent, body), depth - 1);
+    };
+    ir::stmt const then = where(true);
+    return ir::branch(m_, c, then, where(false));
+  }
+  ir::stmt by_parts(ir::stmt s) {
+    constexpr std::int64_t few = 4, many = std::int64_t(1) << 30;
+    if (s->begin->kind != op::literal || s->extent->kind != op::literal || s->extent->value < few || s->extent->value > many ||
+        s->begin->value < 0 || s->begin->value > many)
+      return s;
+    std::int64_t const begin = s->begin->value, end = begin + s->extent->value;
+    middle_of_loop middle(m_, s->variable, begin, end);
+    ir::stmt const body = middle(s->children[0]);
+    if (middle.decided == 0) return s;
+    changed = true;
+    auto const part = [&](std::int64_t from, std::int64_t to, ir::stmt inside) {
+      return ir::loop_like(m_, s, ir::index(m_, from), ir::index(m_, to - from), inside);
+    };
+    sequence<ir::stmt> parts;
+    if (middle.begin > begin) parts.push_back(part(begin, middle.begin, s->children[0]));
+    parts.push_back(part(middle.begin, middle.end, body));
+    if (middle.end < end) parts.push_back(part(middle.end, end, s->children[0]));
+    return ir::block(m_, parts);
+  }
+};
+
+}  // namespace detail
+
+WEFT_DECL ir::stmt partition(ir::arena& m, ir::stmt s) {
+  detail::partitioner p(m);
+  ir::stmt const cut = p(s);
+  return p.changed ? simplify(m, cut) : s;
+}
+
+}  // namespace weft::inline WEFT_ABI

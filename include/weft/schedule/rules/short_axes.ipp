@@ -1,0 +1,77 @@
+#include "weft/schedule/rules/planner.hpp"
+
+namespace weft::inline WEFT_ABI {
+namespace detail {
+
+/// Whether a comparison in `stage` hangs on `axis`: in a loop that the axis is fused into, each lane has an answer of its own.
+WEFT_DECL bool rule_plan::is_asked(int stage, int axis) const {
+  rule_view const v = view();
+  int const number = v.stage(stage).first_axis + axis;
+  bool found = false;
+  each_node(v.p(), stage, false, [&](node const& x) {
+    if (is_comparison(x.kind) && x.type == dtype::boolean)
+      found = found || v.coefficient(x.a, number) != 0 || v.coefficient(x.b, number) != 0;
+  });
+  return found;
+}
+/// The last axis, where it is shorter than a vector (colours, levels, real and imaginary parts), and those before it as one loop
+/// for lanes, as far as they lie together in the result: few vectors as a whole, or pieces of so many whole ones. No inner part: the last
+/// axis is long enough, or alone.
+WEFT_DECL rule_plan::parts rule_plan::cut_short_axes(int stage, int first_axis, std::int64_t vectors) {
+  rule_view const v = view();
+  stage_info const of = v.stage(stage);
+  std::int64_t const lanes = v.lanes(stage);
+  access const result = v.result(stage);
+  int last = of.spatial - 1;
+  std::int64_t count = last < first_axis ? 0 : v.extent(stage, last);
+  if (count < 1 || count >= lanes || last == of.scanned || result.step(last) != 1) return {};
+  sequence<std::int32_t> loops(1, v.loop(stage, last));
+  parts piece;
+  while (count < lanes && last > first_axis && piece.inner < 0) {
+    std::int64_t const n = v.extent(stage, last - 1);
+    if (n < 1 || last - 1 == of.scanned || result.step(last - 1) != count) break;
+    int l = v.loop(stage, --last);
+    std::int64_t whole = lanes;  // so many make full vectors
+    for (std::int64_t x = count; x % 2 == 0 && whole > 1; x /= 2) whole /= 2;
+    if (n * count > 4 * lanes && whole > 1 && lanes % count != 0) {
+      if (whole * count > 8 * lanes) break;
+      piece = cut(l, whole);
+      l = piece.inner;
+      count *= whole;
+    } else {
+      count *= n;
+    }
+    loops.insert(loops.begin(), static_cast<std::int32_t>(l));
+  }
+  if (loops.size() < 2) return {};
+  int const all = fuse(loops);
+  if (all < 0) return {};
+  if (piece.inner >= 0 || count <= 4 * lanes) return {piece.outer, all};
+  return cut(all, lanes * vectors);
+}
+/// Sums side by side: what is read is the same for all of them, or lies side by side, too.
+WEFT_DECL bool rule_plan::sums_in_lanes(int stage, int first_axis) {
+  rule_view const v = view();
+  stage_info const of = v.stage(stage);
+  int const last = of.spatial - 1;
+  if (how_ == boldness::loops || of.results > 1 || of.scanned >= 0 || last < first_axis || v.extent(stage, last) < 2) return false;
+  for (access const& one : v.inside().loads(stage))
+    for (int a = last; a >= first_axis && a >= last - 1; --a)
+      if (one.step(a) == no_step || (a == last && one.step(a) != 0 && one.step(a) != 1)) return false;
+  if (v.result(stage).step(last) != 1) return false;
+  std::int64_t const lanes = v.lanes(stage);
+  bool const is_short = v.extent(stage, last) < lanes;
+  parts const lane = is_short ? cut_short_axes(stage, first_axis, 1) : cut(v.loop(stage, last), lanes);
+  if (lane.inner < 0) return false;
+  sequence<std::int32_t> order, terms;
+  for (std::int32_t l : s_.order[static_cast<std::size_t>(stage)])
+    if (l != lane.inner) (s_.at(l).reduced ? terms : order).push_back(l);
+  for (std::int32_t l : terms) order.push_back(l);
+  order.push_back(static_cast<std::int32_t>(lane.inner));
+  reorder(order);
+  mark(verb::vectorize, lane.inner);
+  return true;
+}
+
+}  // namespace detail
+}  // namespace weft::inline WEFT_ABI

@@ -1,0 +1,101 @@
+// Vectors whose lanes lie within a few vectors of memory.
+#include <doctest/doctest.h>
+
+#include <string>
+
+#include "ops/check.hpp"
+
+using namespace weft_test;
+using weft::compute;
+
+namespace {
+constexpr auto lanes = [](auto& s, auto, auto C) {
+  auto [i, j] = C.axes();
+  auto [jo, ji] = s.split(j, 16);
+  s.vectorize(ji);
+};
+inline constexpr auto every_second = weft::kernel<"every_second">(
+    [](auto a) { return compute<"c">(a.extent(0), a.extent(1) / 2, [=](auto i, auto j) { return a(i, 2 * j) - a(i, 2 * j + 1); }); }, lanes);
+inline constexpr auto every_third = weft::kernel<"every_third">(
+    [](auto a) { return compute<"c">(a.extent(0), a.extent(1) / 3, [=](auto i, auto j) { return a(i, 3 * j) + a(i, 3 * j + 2); }); }, lanes);
+inline constexpr auto every_fourth = weft::kernel<"every_fourth">(
+    [](auto a) { return compute<"c">(a.extent(0), a.extent(1) / 4, [=](auto i, auto j) { return a(i, 4 * j + 1) * a(i, 4 * j + 3); }); }, lanes);
+inline constexpr auto backwards = weft::kernel<"backwards">(
+    [](auto a) {
+      auto const n = a.extent(1);
+      return compute<"c">(a.extent(0), n / 2, [=](auto i, auto j) { return a(i, n - 1 - j) - a(i, n - 1 - 2 * j); });
+    },
+    lanes);
+inline constexpr auto twice = weft::kernel<"twice">(
+    [](auto a) {
+      return compute<"c">(a.extent(0), 2 * a.extent(1), [=](auto i, auto j) { return a(i, j / 2) + weft::repeat_edge(a)(i, j / 2 - 1 + 2 * (j % 2)); });
+    },
+    lanes);
+/// Of eight elements, the one that data say; c: of 50.
+inline constexpr auto picked = weft::kernel<"picked">(
+    [](auto a) {
+      return compute<"c">(a.extent(0), a.extent(1), [=](auto i, auto j) {
+        auto const k = weft::clamp(weft::cast<std::int64_t>(a(i, j)), 0, 7);
+        return a(i, k) - a(i, 7 - k);
+      });
+    },
+    lanes);
+inline constexpr auto picked_far = weft::kernel<"picked_far">(
+    [](auto a) {
+      return compute<"c">(a.extent(0), a.extent(1) - 49, [=](auto i, auto j) {
+        auto const k = weft::clamp(weft::cast<std::int64_t>(weft::cast<float>(a(i, j)) * 16.0f), 0, 49);
+        return a(i, k) + a(i, 49 - k) + a(i, j + 49);
+      });
+    },
+    lanes);
+/// Beside each element, at a distance that data say.
+inline constexpr auto beside = weft::kernel<"beside">(
+    [](auto a) {
+      return compute<"c">(a.extent(0), a.extent(1) - 2, [=](auto i, auto j) {
+        auto const k = weft::clamp(weft::cast<std::int64_t>(a(i, j)), 0, 2);
+        return a(i, j + k) * 2;
+      });
+    },
+    lanes);
+template <class T, class Kernel>
+void agrees(Kernel const& k, std::int64_t m, std::int64_t n) {
+  auto const a = drawn<T>(5, m, n);
+  auto const expected = weft::evaluate({.contract = weft::cpu().fma}, k, a);
+  CHECK((k(a) == expected));
+  for (weft::target t : {weft::x86_64_avx2(), weft::x86_64_sse2()})
+    if (weft::cannot_run_here(t).empty()) CHECK((k.on(t)(a) == weft::evaluate({.contract = t.fma}, k, a)));
+  CHECK((k.with({.checked = true})(a) == expected));
+}
+}  // namespace
+
+TEST_CASE("elements at small distances, also in rows that end with a buffer") {
+  for (auto [m, n] : {std::array<std::int64_t, 2>{3, 64}, {2, 97}, {1, 128}, {5, 71}}) {
+    CAPTURE(n);
+    agrees<float>(every_second, m, n), agrees<double>(every_second, m, n), agrees<std::uint8_t>(every_second, m, n);
+    agrees<float>(every_third, m, n), agrees<std::int16_t>(every_third, m, n);
+    agrees<float>(every_fourth, m, n), agrees<std::int64_t>(every_fourth, m, n);
+    agrees<float>(backwards, m, n), agrees<std::int32_t>(backwards, m, n);
+    agrees<float>(twice, m, n), agrees<double>(twice, m, n);
+  }
+}
+TEST_CASE("elements at places that are known when it runs, within bounds that are known before") {
+  for (auto [m, n] : {std::array<std::int64_t, 2>{3, 64}, {2, 97}, {1, 65}, {1, 66}}) {
+    CAPTURE(n);
+    agrees<float>(picked, m, n), agrees<double>(picked, m, n), agrees<std::int32_t>(picked, m, n), agrees<std::int64_t>(picked, m, n);
+    agrees<float>(picked_far, m, n), agrees<std::int32_t>(picked_far, m, n);
+    agrees<float>(beside, m, n), agrees<double>(beside, m, n);
+  }
+  agrees<float>(picked, 1, 8), agrees<float>(beside, 1, 19);  // the buffer is shorter than a window
+}
+TEST_CASE("where vectors are read there is no gather") {
+  weft::target const& t = weft::host();
+  if (!t.has("avx512f")) {
+    MESSAGE("[skip] no AVX-512 here");
+    return;
+  }
+  auto const code = [&](auto const& k, std::int64_t n) { return k.on(t).assembly(drawn<float>(1, 4, n)); };  // full vectors
+  for (std::string const& text : {code(every_second, 160), code(every_third, 192), code(every_fourth, 192), code(backwards, 160), code(picked, 160),
+                                  code(beside, 162)})
+    CHECK(text.find("gather") == std::string::npos);
+  CHECK(code(picked, 160).find("vperm") != std::string::npos);
+}

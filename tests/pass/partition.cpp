@@ -1,0 +1,65 @@
+#include "weft/pass/partition.hpp"
+
+#include <doctest/doctest.h>
+
+#include "pass/text.hpp"
+
+namespace {
+std::string cut(std::string const& body) {
+  return weft_test::from_text(body).after([](weft::ir::function& f) { return weft::partition(*f.nodes, f.body); });
+}
+std::string printed(std::string const& body) {
+  return weft_test::from_text(body).after([](weft::ir::function& f) { return f.body; });
+}
+}  // namespace
+
+TEST_CASE("an index that is kept inside of its edges is so in the middle of a loop without being asked") {
+  CHECK(cut("  for i in 0..8:\n    B[ramp(i * 8, 1, 8)] = A[min(max(ramp(i * 8 - 1, 1, 8), 0i64x8), 60i64x8)]\n") ==
+        "block:\n"
+        "  B[ramp(0, 1, 8)] = A[min(max(ramp(-1, 1, 8), 0i64x8), 60i64x8)]\n"
+        "  for i in 1..7:\n"
+        "    B[ramp(i * 8, 1, 8)] = A[ramp(i * 8 + -1, 1, 8)]\n"
+        "  B[ramp(56, 1, 8)] = A[min(max(ramp(55, 1, 8), 0i64x8), 60i64x8)]\n");
+  // Backwards, and lanes at distances that are not the same.
+  CHECK(cut("  for i in 0..8:\n    B[ramp(i * 8, 1, 8)] = A[max(ramp(60 - i * 8, -1, 8), 0i64x8)]\n") ==
+        "block:\n"
+        "  for i in 0..7:\n"
+        "    B[ramp(i * 8, 1, 8)] = A[ramp(i * -8 + 60, -1, 8)]\n"
+        "  B[ramp(56, 1, 8)] = A[max(ramp(4, -1, 8), 0i64x8)]\n");
+  CHECK(cut("  for i in 0..8:\n    B[ramp(i * 8, 1, 8)] = A[max(broadcast(i * 4 - 1, 8) + ramp(0, 1, 8) // 2i64x8, 0i64x8)]\n").find(
+            "for i in 1..8:\n    B[ramp(i * 8, 1, 8)] = A[broadcast(i * 4 + -1, 8) + ramp(0, 1, 8) // 2i64x8]") != std::string::npos);
+}
+TEST_CASE("a mask that the last iteration alone needs is gone from the others") {
+  CHECK(cut("  for i in 0..8:\n    B[ramp(i * 8, 1, 8)] = A[ramp(i * 8, 1, 8) where ramp(i * 8, 1, 8) < 61i64x8] where ramp(i * 8, 1, 8) < 61i64x8\n") ==
+        "block:\n"
+        "  for i in 0..7:\n"
+        "    B[ramp(i * 8, 1, 8)] = A[ramp(i * 8, 1, 8)]\n"
+        "  B[ramp(56, 1, 8)] = A[ramp(56, 1, 8) where ramp(56, 1, 8) < 61i64x8] where ramp(56, 1, 8) < 61i64x8\n");
+}
+TEST_CASE("loops stay whole where the middle would be short, where the lanes are scalars, and where nothing is known of them") {
+  for (char const* const body : {
+           "  for i in 0..3:\n    B[ramp(i * 8, 1, 8)] = A[max(ramp(i * 8 - 1, 1, 8), 0i64x8)]\n",           // few iterations
+           "  for i in 0..8:\n    B[ramp(i * 8, 1, 8)] = A[min(ramp(i * 8, 1, 8), broadcast(40 - i, 8))]\n",     // neither way for most of them
+           "  for i in 0..60:\n    B[i] = A[max(i - 1, 0)]\n",
+           "  for i in 0..n:\n    B[ramp(i * 8, 1, 8)] = A[max(ramp(i * 8 - 1, 1, 8), 0i64x8)]\n",
+           "  for i in 0..8 parallel:\n    B[ramp(i * 8, 1, 8)] = A[max(ramp(i * 8 - 1, 1, 8), 0i64x8)]\n",
+           "  for i in 0..8:\n    B[ramp(i * 8, 1, 8)] = A[max(ramp(i * 8 - k, 1, 8), 0i64x8)]\n"}) {
+    std::string text = body;
+    bool const open = text.find("- k") != std::string::npos;
+    if (open) text = "  for k in 0..4:\n  " + text.substr(0, text.find('\n') + 1) + "  " + text.substr(text.find('\n') + 1);
+    CAPTURE(text);
+    CHECK(cut(text) == printed(text));
+  }
+}
+TEST_CASE("a choice that no iteration changes is made in front of the loop") {
+  std::string const c = "C[j, ramp(i * 8, 1, 8)]", a = "A[ramp(i * 8, 1, 8)]";
+  std::string const text = cut("  for j in 0..8:\n    for i in 0..8:\n      " + c + " = select(broadcast(j %% 2 == 0, 8), " + a + " * " + a + " + 1.0f32x8, " + a +
+                               " * 3.0f32x8 - 1.0f32x8)\n");
+  CHECK(text == "for j in 0..8:\n  if j %% 2 == 0:\n    for i in 0..8:\n      " + c + " = " + a + " * " + a + " + 1.0f32x8\n" +
+                    "  else:\n    for i in 0..8:\n      " + c + " = " + a + " * 3.0f32x8 - 1.0f32x8\n");
+  // Not for what takes no longer than the choice, nor what may be another one in the next iteration.
+  for (std::string const& body : {"  for j in 0..8:\n    for i in 0..8:\n      " + c + " = select(broadcast(j == 0, 8), " + a + ", 0.0f32x8)\n",
+                                  "  for j in 0..8:\n    for i in 0..8:\n      " + c + " = select(broadcast(i == 5, 8), " + a + " * " + a + " + 1.0f32x8, " +
+                                      a + " * 3.0f32x8 - 1.0f32x8)\n"})
+    CHECK(cut(body) == printed(body));
+}

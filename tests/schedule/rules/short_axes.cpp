@@ -1,0 +1,74 @@
+// Schedules by rule of stages whose last axis is shorter than a vector: colours, levels, bins.
+#include "schedule/rules/check.hpp"
+
+using namespace weft_test;
+using weft::compute;
+
+namespace {
+/// Each pixel adds to the bin that its value says: how many, and how much.
+inline constexpr auto histogram = weft::kernel<"histogram">([](auto a) {
+  auto const rows = a.extent(0) / 4, columns = a.extent(1) / 4;
+  return compute<"h">(rows, columns, 7, 2, [=](auto y, auto x, auto z, auto c) {
+    return weft::sum(4, 4, [=](auto u, auto v) {
+      auto const value = a(4 * y + u, 4 * x + v);
+      return weft::select(weft::cast<std::int64_t>(value) == z, weft::select(c == 0, value, 1), 0);
+    });
+  });
+});
+/// Of so many levels.
+template <int Levels>
+constexpr auto levels_of = [](auto a) {
+  return compute<"l">(a.extent(0), a.extent(1), Levels, [=](auto y, auto x, auto k) { return a(y, x) * (weft::cast<float>(k) + 1) + a(y, x); });
+};
+inline constexpr auto three = weft::kernel<"three">(levels_of<3>);
+inline constexpr auto four = weft::kernel<"four">(levels_of<4>);
+/// Half the size along the middle axis, with edges that are repeated along all.
+inline constexpr auto halves = weft::kernel<"halves">([](auto a) {
+  auto const e = weft::repeat_edge(a);
+  return compute<"g">(a.extent(0), (a.extent(1) + 1) / 2, a.extent(2),
+                      [=](auto y, auto x, auto k) { return e(y, 2 * x - 1, k) + e(y, 2 * x, k) * 2 + e(y, 2 * x + 1, k); });
+});
+/// What is not there along the short axis is 0.
+inline constexpr auto along = weft::kernel<"along">([](auto a) {
+  auto const z = weft::constant_exterior(a, 0);
+  return compute<"g">(a.extent(0), a.extent(1), a.extent(2), [=](auto y, auto x, auto k) { return z(y, x, k - 1) + z(y, x, k) * 2 + z(y - 1, x, k + 1); });
+});
+/// Dot products with vectors that are the same for all: sums of a row side by side.
+inline constexpr auto weights = weft::kernel<"weights">([](auto a, auto w) {
+  return compute<"s">(a.extent(0), 3, [=](auto y, auto c) {
+    return weft::sum(a.extent(1), [=](auto x) { return weft::select(weft::cast<std::int64_t>(w(x)) == c, a(y, x), 0); });
+  });
+});
+}  // namespace
+
+TEST_CASE("short axes become lanes, with the bits of direct evaluation") {
+  for (auto [m, n] : {std::array<std::int64_t, 2>{4, 4}, {9, 40}, {5, 71}}) {
+    CAPTURE(m);
+    CAPTURE(n);
+    check_rule(histogram, drawn<float>(1, m, n));
+    check_rule(histogram, drawn<std::int32_t>(2, m, n));
+    check_rule(three, drawn<float>(3, m, n));
+    check_rule(four, drawn<float>(4, m, n));
+    check_rule(weights, drawn<float>(9, m, n), drawn<float>(10, n));
+    for (std::int64_t const k : {1, 3, 4, 13}) {
+      CAPTURE(k);
+      check_rule(halves, drawn<float>(5, m, n, k));
+      check_rule(along, drawn<float>(6, m, n, k));
+      check_rule(along, drawn<std::int16_t>(7, m, n, k));
+    }
+  }
+}
+TEST_CASE("the last axis is joined with those before it until a vector is full") {
+  weft::target t = weft::x86_64_avx2();
+  t.threads = 1;
+  CHECK(has_in_order(histogram.on(t).loops(drawn<float>(1, 40, 40)), {"for m in 0..4", "for n in 0..4", "vectorized kl in 0..14"}));
+  CHECK(has_in_order(four.on(t).loops(drawn<float>(1, 40, 100)), {"for i in 0..40", "vectorized jki in 0..32"}));
+  CHECK(has_in_order(along.on(t).loops(drawn<float>(1, 8, 9, 4)), {"for i in 0..8", "vectorized jk"}));
+}
+TEST_CASE("an axis that a comparison hangs on is not fused into the lanes") {
+  weft::target t = weft::x86_64_avx2();
+  t.threads = 1;
+  std::string const loops = along.on(t).loops(drawn<float>(1, 64, 64, 16));
+  INFO(loops);
+  CHECK(loops.find("ijk") == std::string::npos);
+}
