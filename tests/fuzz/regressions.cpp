@@ -223,4 +223,17 @@ TEST_CASE("a stage that nothing reads held one that is read, and the parts of it
           "S: rfactor(S, j, 3)\nT: compute_with(S, i)\n");
 }
 
+TEST_CASE("a state that is stored once along an axis was read where the last part of a stage has no elements") {
+  found f;
+  auto const A = f.input<float, 1>({7});
+  auto const step = [](auto const& state, auto const& term) {
+    return weft::values(get<0>(state) + get<0>(term), get<1>(state) + get<0>(state) * get<1>(term));
+  };
+  auto const S = compute<"S", "T">(A.extent(0), 4, [=](auto i, auto j) {
+    return weft::reduce(weft::values(0.0f, 0.0f), step, 3, [=](auto k) { return weft::values(A(i), A(i) * cast<float>(j + k)); });
+  });
+  f.check(get<1>(S), "S: cache_write()\nS_acc: unroll(i)\nS: split(i, 4) -> io, ii\nS_acc: compute_at(S, j)\n"
+                     "S_acc: reorder(k, i, j)\nS: reorder(io, j, ii)\n");
+}
+
 }  // namespace weft_test::fuzz

@@ -1,6 +1,7 @@
 // Laws of the schedule language, each over the fuzzer's programs and traces, or over every small case.
 #include "fuzz/run.hpp"
 #include "lower/programs.hpp"
+#include "weft/intrinsics.hpp"
 #include "weft/ir/equal.hpp"
 #include "weft/ir/parse.hpp"
 
@@ -252,7 +253,7 @@ TEST_CASE("law: a loop program read from its text is the same, as it was lowered
         weft::ir::arena m;
         std::string const text = weft::ir::print(f);
         weft::ir::function const read =
-            weft::ir::parse(m, text, {}, {of.functions.data(), static_cast<int>(of.functions.size())});
+            weft::ir::parse(m, text, weft::shipped_intrinsics, {of.functions.data(), static_cast<int>(of.functions.size())});
         if (!weft::ir::equal(read, f) || weft::ir::print(read) != text)
           of.fault = std::string(pass) + ":\n" + text + "read as\n" + weft::ir::print(read);
       };

@@ -9,7 +9,7 @@ namespace detail {
 
 /// An index of several lanes as `first`, the same in all of them, and what each lane adds: between `low` and `high`.
 struct lane_span {
-  static constexpr std::int64_t far = std::int64_t(1) << 40;
+  static constexpr std::int64_t far = std::int64_t(1) << 40;  // that far and further is not known
   ir::expr first = nullptr;  // null: 0
   ir::expr rest = nullptr;   // what the lanes add
   sequence<std::int64_t> low{}, high{};
@@ -54,13 +54,13 @@ class lane_spans {
       case op::add:
         s.first = a.first == nullptr ? b.first : b.first == nullptr ? a.first : ir::binary(m_, op::add, a.first, b.first);
         s.rest = ir::binary(m_, op::add, a.rest, b.rest);
-        each(s, [&](std::size_t l) { s.low[l] = near(a.low[l] + b.low[l]), s.high[l] = near(a.high[l] + b.high[l]); });
+        each(s, [&](std::size_t l) { s.low[l] = sum(a.low[l], b.low[l]), s.high[l] = sum(a.high[l], b.high[l]); });
         return s;
       case op::sub:
         if (b.first != nullptr) return s;
         s.first = a.first;
         s.rest = ir::binary(m_, op::sub, a.rest, b.rest);
-        each(s, [&](std::size_t l) { s.low[l] = near(a.low[l] - b.high[l]), s.high[l] = near(a.high[l] - b.low[l]); });
+        each(s, [&](std::size_t l) { s.low[l] = sum(a.low[l], -b.high[l]), s.high[l] = sum(a.high[l], -b.low[l]); });
         return s;
       case op::mul: {
         if (e->b->kind != op::literal || e->b->value < -(1 << 20) || e->b->value > (1 << 20)) return s;
@@ -68,6 +68,7 @@ class lane_spans {
         if (a.first != nullptr) s.first = ir::binary(m_, op::mul, a.first, ir::index(m_, c));
         s.rest = ir::binary(m_, op::mul, a.rest, e->b);
         each(s, [&](std::size_t l) {
+          if (a.low[l] <= -lane_span::far || a.high[l] >= lane_span::far) return;
           s.low[l] = near((c < 0 ? a.high[l] : a.low[l]) * c), s.high[l] = near((c < 0 ? a.low[l] : a.high[l]) * c);
         });
         return s;
@@ -86,7 +87,7 @@ class lane_spans {
         if (c <= 0) return s;
         bool const quotient = e->kind == op::floor_div;
         each(s, [&](std::size_t l) {
-          if (!quotient) s.low[l] = 0, s.high[l] = c - 1;
+          if (!quotient) s.low[l] = 0, s.high[l] = near(c - 1);
           if (!alone || a.low[l] <= -lane_span::far || a.high[l] >= lane_span::far) return;
           std::int64_t const x = floor_div(a.low[l], c), y = floor_div(a.high[l], c);
           if (quotient) s.low[l] = x, s.high[l] = y;
@@ -101,13 +102,20 @@ class lane_spans {
  private:
   std::size_t size() const { return static_cast<std::size_t>(lanes_); }
   static std::int64_t near(std::int64_t x) { return x > lane_span::far ? lane_span::far : x < -lane_span::far ? -lane_span::far : x; }
+  /// Of two bounds on the same side.
+  static std::int64_t sum(std::int64_t x, std::int64_t y) {
+    bool const known = x < lane_span::far && x > -lane_span::far && y < lane_span::far && y > -lane_span::far;
+    return known ? near(x + y) : x >= lane_span::far || y >= lane_span::far ? lane_span::far : -lane_span::far;
+  }
   template <class F>
   void each(lane_span& s, F const& f) {
     for (std::size_t l = 0; l < s.low.size(); ++l) f(l);
   }
   template <class F>
   lane_span fill(lane_span& s, F const& f) {
-    each(s, [&](std::size_t l) { s.low[l] = s.high[l] = near(f(l)); });
+    each(s, [&](std::size_t l) {
+      if (std::int64_t const x = f(l); near(x) == x) s.low[l] = s.high[l] = x;
+    });
     return s;
   }
 

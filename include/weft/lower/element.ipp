@@ -138,9 +138,17 @@ WEFT_DECL ir::expr lowering::state(node const& n) {
   if (now_->makes(n.a)) return ir::self(m_, n.type, 1, before);
   ir::buffer const* const buf = tensor_[at(now_->stage->tensor + n.a)];
   sequence<ir::expr> const indices = element_indices(n.a, 0);
-  sequence<ir::expr> const bounds(buf->shape.begin(), buf->shape.end());
   ir::expr const mask = guarded(indices, nullptr);
-  return ir::load(m_, buf, indices, mask != nullptr && inside(indices, bounds) ? nullptr : mask);
+  if (mask == nullptr) return ir::load(m_, buf, indices);
+  // In a loop of another stage no more was begun than the part that is computed there.
+  sequence<part> const& parts = now_->computed.empty() ? now_->parts : now_->computed;
+  sequence<ir::expr> there, bounds;
+  for (int i = 0; i < now_->stage->spatial; ++i) {
+    if (narrow_.lacks[at(now_->stage->tensor + n.a)] >> i & 1) continue;
+    bounds.push_back(parts.empty() ? buf->shape[bounds.size()] : parts[at(i)].extent);
+    there.push_back(mirrored(*now_, now_->stage->first_axis + i, index_of(n_.loop_of[at(now_->stage->first_axis + i)])));
+  }
+  return ir::load(m_, buf, indices, inside(there, bounds) ? nullptr : mask);
 }
 WEFT_DECL ir::expr lowering::load(node const& n, ir::expr condition) {
   sequence<ir::expr> indices, bounds, stored;

@@ -37,8 +37,10 @@ class middle_of_loop final : public ir::rewriter {
     if (d.terms.size() > 1 || (d.terms.size() == 1 && (d.terms[0].atom->kind != op::axis || d.terms[0].atom->value != variable_))) return false;
     std::int64_t const c = d.terms.size() == 0 ? 0 : d.terms[0].coefficient, far = lane_span::far;
     std::int64_t low = far, high = -far;  // of what the lanes add
+    auto const known = [&](std::int64_t i) { return i < far && i > -far; };
     for (std::size_t l = 0; l < x.low.size(); ++l) {
-      std::int64_t const least = x.low[l] - y.high[l], most = x.high[l] - y.low[l];
+      std::int64_t const least = known(x.low[l]) && known(y.high[l]) ? x.low[l] - y.high[l] : -2 * far;
+      std::int64_t const most = known(x.high[l]) && known(y.low[l]) ? x.high[l] - y.low[l] : 2 * far;
       low = least < low ? least : low, high = most > high ? most : high;
     }
     constexpr std::int64_t steep = std::int64_t(1) << 30;  // no product below wraps

@@ -227,10 +227,10 @@ TEST_CASE("tensorize: all agree under steps that are drawn") {
     fuzz::found words_of, bytes_of;
     auto const a = words_of.input<std::int16_t, 2>({m, k});
     auto const b = words_of.input<std::int16_t, 3>({(k + 1) / 2, n, 2});
-    drawn += words_of.check_drawn(packed<2>(a, b), weft::verb::tensorize, 10 * seed, 4);
+    drawn += words_of.check_drawn(packed<2>(a, b), weft::verb::tensorize, 30 * seed, 12);
     auto const c = bytes_of.input<std::uint8_t, 2>({m, k});
     auto const d = bytes_of.input<std::int8_t, 3>({(k + 3) / 4, n, 4});
-    drawn += bytes_of.check_drawn(packed<4>(c, d), weft::verb::tensorize, 10 * seed, 4);
+    drawn += bytes_of.check_drawn(packed<4>(c, d), weft::verb::tensorize, 30 * seed, 12);
   }
   CHECK(drawn > 0);
 }

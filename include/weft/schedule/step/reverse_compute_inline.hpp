@@ -14,7 +14,9 @@ struct reverse_compute_inline_rule {
     if (is_scheduled(n, s.stage))
       return illegal(diagnosis::the_stage_was_scheduled_already__this_step_comes_before_all_others_on_it);
     int const read = only_stage_read(n, s.stage);
-    if (read < 0) return illegal(diagnosis::the_stage_must_read_that_one_at_its_own_index_alone);
+    if (read < 0)
+      return illegal(reads_inlined(n, s.stage) ? diagnosis::the_stage_of_this_axis_is_inlined__it_has_no_loops
+                                               : diagnosis::the_stage_must_read_that_one_at_its_own_index_alone);
     if (ruling const r = can_be_placed(n, read); r.v != verdict::legal) return r;
     if (program::at(n.computation().stages, read).scanned >= 0)
       return illegal(diagnosis::a_scan_cannot_be_inlined__use_compute_at);
@@ -45,6 +47,14 @@ struct reverse_compute_inline_rule {
   static constexpr int only_stage_read(nest const& n, int stage) {
     int only = -1;
     return finds_only(n, stage, only, 0) ? only : -1;
+  }
+  static constexpr bool reads_inlined(nest const& n, int stage) {
+    bool found = false;
+    detail::each_load(n.computation(), stage, [&](node const& x) {
+      int const from = program::at(n.computation().tensors, x.a).stage;
+      found = found || (from >= 0 && program::at(n.places, from).inlined);
+    });
+    return found;
   }
   static constexpr bool finds_only(nest const& n, int stage, int& only, int depth) {
     program const& p = n.computation();
