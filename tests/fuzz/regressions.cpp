@@ -227,12 +227,13 @@ TEST_CASE("a state that is stored once along an axis was read where the last par
   found f;
   auto const A = f.input<float, 1>({7});
   auto const step = [](auto const& state, auto const& term) {
-    return weft::values(get<0>(state) + get<0>(term), get<1>(state) + get<0>(state) * get<1>(term));
+    return weft::values(get<0>(state) + get<0>(term), max(get<1>(state), select(get<0>(state) < get<1>(state), get<0>(state), get<1>(term))),
+                        min(get<2>(state), get<1>(term)));
   };
-  auto const S = compute<"S", "T">(A.extent(0), 4, [=](auto i, auto j) {
-    return weft::reduce(weft::values(0.0f, 0.0f), step, 3, [=](auto k) { return weft::values(A(i), A(i) * cast<float>(j + k)); });
+  auto const S = compute<"S", "T", "U">(A.extent(0), 4, [=](auto i, auto j) {
+    return weft::reduce(weft::values(0.0f, -1e30f, 1e30f), step, 3, [=](auto k) { return weft::values(A(i), A(i) * cast<float>(j + k)); });
   });
-  f.check(get<1>(S), "S: cache_write()\nS_acc: unroll(i)\nS: split(i, 4) -> io, ii\nS_acc: compute_at(S, j)\n"
+  f.check(get<2>(S), "S: cache_write()\nS_acc: unroll(i)\nS: split(i, 4) -> io, ii\nS_acc: compute_at(S, j)\n"
                      "S_acc: reorder(k, i, j)\nS: reorder(io, j, ii)\n");
 }
 
