@@ -23,6 +23,8 @@ struct reverse_compute_inline_rule {
     if (!(program::at(n.places, read) == placement()))
       return illegal(diagnosis::the_stage_of_this_axis_is_inlined__it_has_no_loops);
     if (program::at(n.computation().stages, read).reduced == 0) return {};
+    if (stage_info const& own = program::at(n.computation().stages, s.stage); own.reduced > 0 || own.scanned >= 0)
+      return illegal(diagnosis::a_reduction_cannot_be_inlined__use_compute_at);  // its terms would run inside of those
     if (loop_of_sums(n, read) < 0)
       return illegal(diagnosis::a_reduced_axis_runs_outside_of_this_one__no_element_is_complete_there);
     for (std::int32_t l : n.order[static_cast<std::size_t>(read)])
@@ -122,7 +124,8 @@ struct reverse_compute_inline_step {
   ///                                                     for ji: C[j] = g(P[j])
   ///
   /// Needs   `stage` reads one stage, itself or by inlined ones, at its own index alone; that one has no scan, is no output, and
-  ///         of a reduction an axis stands around all reduced ones; no step before it names an axis of `stage`
+  ///         of a reduction an axis stands around all reduced ones, and `stage` reduces and scans nothing itself; no step
+  ///         before it names an axis of `stage`
   /// Keeps   each element is computed by the same operations, in its type
   /// Cost    where others read that stage too, its elements are computed there again; of a reduction, those are refused
   /// Source  Feng et al. (TensorIR), ASPLOS 2023, section 3.2
