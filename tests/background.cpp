@@ -10,54 +10,20 @@
 #include <vector>
 
 #include "support/private_cache.hpp"
+#include "support/products.hpp"
 #include "weft/kernel.hpp"
 #include "weft/shapes.hpp"
 
 using weft::compute, weft::sum, weft::view, weft::out;
+using weft_test::product, weft_test::small_tiles;
 
 namespace {
 
-constexpr auto product = [](auto A, auto B) {
-  auto M = A.extent(0), K = A.extent(1), N = B.extent(1);
-  return compute<"C">(M, N, [=](auto i, auto j) { return sum(K, [=](auto k) { return A(i, k) * B(k, j); }); });
-};
-constexpr auto tiles = [](auto& s, auto, auto, auto C) {
-  auto [i, j, k] = C.axes();
-  auto [jo, ji] = s.split(j, 16);
-  auto [io, ii] = s.split(i, 4);
-  s.reorder(io, jo, k, ii, ji);
-  s.unroll(ii);
-  s.vectorize(ji);
-};
-std::vector<float> numbers(std::int64_t n, int step = 5) {
-  std::vector<float> v(static_cast<std::size_t>(n));
-  for (std::size_t i = 0; i < v.size(); ++i) v[i] = static_cast<float>(static_cast<int>(i) * step % 13 - 6) / 4;
-  return v;
-}
 /// What one test has begun does not go on in the next.
 struct own_cache : weft_test::private_cache {
   ~own_cache() { weft::finish_background(); }
 };
-struct operands {
-  std::int64_t m, k, n;
-  std::vector<float> a = numbers(m * k), b = numbers(k * n, 7), c = std::vector<float>(static_cast<std::size_t>(m * n), -1.0f);
-  /// Whether all elements are what they should be; sums of few bits are exact in any order.
-  bool right() const {
-    for (std::int64_t i = 0; i < m; ++i)
-      for (std::int64_t j = 0; j < n; ++j) {
-        float want = 0;
-        for (std::int64_t l = 0; l < k; ++l)
-          want += a[static_cast<std::size_t>(i * k + l)] * b[static_cast<std::size_t>(l * n + j)];
-        if (c[static_cast<std::size_t>(i * n + j)] != want) return false;
-      }
-    return true;
-  }
-  template <class Kernel>
-  bool runs(Kernel const& kernel) {
-    std::fill(c.begin(), c.end(), -1.0f);
-    kernel(view(a, m, k), view(b, k, n), out(c, m, n));
-    return right();
-  }
+struct operands : weft_test::operands {
   template <class Kernel>
   std::string forms(Kernel const& kernel) {
     return weft::forms(kernel, view(a, m, k), view(b, k, n), out(c, m, n));
@@ -83,7 +49,7 @@ std::size_t count(std::string const& text, char const* part) {
 TEST_CASE("a first call runs simple code, later ones the good") {
   own_cache const cache;
   auto const by_rule = weft::kernel<"by_rule">(product).with({.background = true});
-  auto const scheduled = weft::kernel<"scheduled">(product, tiles).with({.background = true});
+  auto const scheduled = weft::kernel<"scheduled">(product, small_tiles).with({.background = true});
   for (std::int64_t size : {17, 130}) {  // the plain nest, and the schedule's own loops
     operands o{size, size, size};
     std::uint64_t const before = weft::compilations();
@@ -138,7 +104,7 @@ TEST_CASE("wrong arguments are told by the first call") {
 }
 TEST_CASE("64 threads call while code is made and sizes become open") {
   own_cache const cache;
-  auto const kernel = weft::kernel<"threads">(product, tiles).with({.background = true, .exact_shapes = 4});
+  auto const kernel = weft::kernel<"threads">(product, small_tiles).with({.background = true, .exact_shapes = 4});
   std::atomic<int> wrong{0}, ready{0};
   std::vector<std::thread> threads;
   for (int t = 0; t < 64; ++t)

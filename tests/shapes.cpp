@@ -8,48 +8,22 @@
 #include <vector>
 
 #include "support/private_cache.hpp"
+#include "support/products.hpp"
 #include "weft/dim.hpp"
 #include "weft/direct.hpp"
 #include "weft/expr/math/functions.hpp"
 #include "weft/runtime/constant.hpp"
 
 using weft::compute, weft::sum, weft::view, weft::out;
+using weft_test::numbers, weft_test::product, weft_test::small_tiles;
 
 namespace {
 
-constexpr auto product = [](auto A, auto B) {
-  auto M = A.extent(0), K = A.extent(1), N = B.extent(1);
-  return compute<"C">(M, N, [=](auto i, auto j) { return sum(K, [=](auto k) { return A(i, k) * B(k, j); }); });
-};
-constexpr auto tiles = [](auto& s, auto, auto, auto C) {
-  auto [i, j, k] = C.axes();
-  auto [jo, ji] = s.split(j, 16);
-  auto [io, ii] = s.split(i, 4);
-  s.reorder(io, jo, k, ii, ji);
-  s.unroll(ii);
-  s.vectorize(ji);
-};
 constexpr auto add_two = [](auto x, auto y) { return compute<"z">(x.extent(0), [=](auto i) { return x(i) + y(i); }); };
 
-std::vector<float> numbers(std::int64_t n, int step = 5) {
-  std::vector<float> v(static_cast<std::size_t>(n));
-  for (std::size_t i = 0; i < v.size(); ++i) v[i] = static_cast<float>(static_cast<int>(i) * step % 13 - 6) / 4;
-  return v;
-}
-/// Whether a product of these sizes has the elements that it should have; all are sums of few bits.
 template <class Kernel>
 bool multiplies(Kernel const& kernel, std::int64_t m, std::int64_t k, std::int64_t n) {
-  std::vector<float> const a = numbers(m * k), b = numbers(k * n, 7);
-  std::vector<float> c(static_cast<std::size_t>(m * n), -1.0f);
-  kernel(view(a, m, k), view(b, k, n), out(c, m, n));
-  for (std::int64_t i = 0; i < m; ++i)
-    for (std::int64_t j = 0; j < n; ++j) {
-      float want = 0;
-      for (std::int64_t l = 0; l < k; ++l)
-        want += a[static_cast<std::size_t>(i * k + l)] * b[static_cast<std::size_t>(l * n + j)];
-      if (c[static_cast<std::size_t>(i * n + j)] != want) return false;
-    }
-  return true;
+  return weft_test::operands{m, k, n}.runs(kernel);
 }
 template <class F>
 std::uint64_t compiled_by(F const& f) {
@@ -66,7 +40,7 @@ std::string forms_of(Kernel const& kernel) {
 }  // namespace
 
 TEST_CASE("after so many shapes one form serves those that follow") {
-  auto const matmul = weft::kernel<"matmul">(product, tiles).with({.exact_shapes = 3});
+  auto const matmul = weft::kernel<"matmul">(product, small_tiles).with({.exact_shapes = 3});
   CHECK(compiled_by([&] {
           for (std::int64_t m : {3, 4, 7, 3, 7}) CHECK(multiplies(matmul, m, 24, 40));
         }) == 3);

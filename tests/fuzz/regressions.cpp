@@ -237,4 +237,11 @@ TEST_CASE("a state that is stored once along an axis was read where the last par
                      "S_acc: reorder(k, i, j)\nS: reorder(io, j, ii)\n");
 }
 
+TEST_CASE("pieces of an unrolled scan took turns, where a branch had told which part of a piece it was and no index named it") {
+  found f;
+  auto const A = f.input<float, 1>({16});
+  f.check(compute<"S">(A.extent(0), [=](auto i) { return weft::sum(weft::up_to(i), [=](auto j) { return A(j); }); }),
+          "S: split(i, 7) -> io, ii\nS: unroll(io)\nS: split(ii, 4, partition) -> iio, iii\n");
+}
+
 }  // namespace weft_test::fuzz

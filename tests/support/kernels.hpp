@@ -3,6 +3,7 @@
 
 #include <doctest/doctest.h>
 
+#include <concepts>
 #include <string>
 #include <vector>
 
@@ -53,9 +54,9 @@ inline constexpr auto spread = weft::kernel<"spread">([](auto a) {
 });
 
 /// Multiples of a quarter between -1.5 and 1.5, whose sums of products are exact.
-inline std::vector<float> numbers(std::size_t n, int step = 5) {
-  std::vector<float> v(n);
-  for (std::size_t i = 0; i < n; ++i) v[i] = static_cast<float>(static_cast<int>(i) * step % 13 - 6) / 4;
+inline std::vector<float> numbers(std::integral auto n, int step = 5) {
+  std::vector<float> v(static_cast<std::size_t>(n));
+  for (std::size_t i = 0; i < v.size(); ++i) v[i] = static_cast<float>(static_cast<int>(i) * step % 13 - 6) / 4;
   return v;
 }
 /// What a call was refused for; empty when it went through.

@@ -143,6 +143,11 @@ TEST_CASE("what was found is what the next call takes, and prints as a how-lambd
   for (std::size_t i = 0; i < static_cast<std::size_t>(c.size()); ++i) CHECK(c.data()[i] == d.data()[i]);  // whole numbers: exact in any order
 }
 TEST_CASE("what was found for other sizes is tried where it becomes a schedule, and is never an error") {
+  constexpr std::int64_t others[] = {60, 70, 96};
+  auto const left = [](std::int64_t n) { return numbers<2>(n, 600); };
+  auto const right = [](std::int64_t n) { return numbers<2>(600, n); };
+  decltype(evaluate(product, left(1), right(1))) expected[] = {evaluate(product, left(60), right(60)), evaluate(product, left(70), right(70)),
+                                                               evaluate(product, left(96), right(96))};
   int taken = 0;
   for (std::uint64_t seed = 1; seed <= 8; ++seed) {
     private_cache const here;
@@ -156,13 +161,12 @@ TEST_CASE("what was found for other sizes is tried where it becomes a schedule, 
       cache::note_choices(own, s.at(p.choices));
       REQUIRE(cache::keep_relative(cache::family_key(r.name, *r.what, first, *r.layout, *r.machine), own));
     }, numbers<2>(64, 640), numbers<2>(640, 64));
-    for (std::int64_t n : {60, 70, 96}) {
-      auto const a = numbers<2>(n, 600), b = numbers<2>(600, n);
+    for (std::size_t o = 0; o < 3; ++o) {
+      auto const a = left(others[o]), b = right(others[o]);
       taken += has(schedule_reason(product, a, b), "the nearest that was tuned");
-      tensor<float, 2> c(n, n);
+      tensor<float, 2> c(others[o], others[o]);
       product(a, b, out(c));
-      auto const expected = evaluate(product, a, b);
-      CHECK((expected == c));  // whole numbers: exact in any order
+      CHECK((expected[o] == c));  // whole numbers: exact in any order
     }
     supersede([](void const*, ready_kernel const& k) { return k.name == "product"; }, nullptr);
   }

@@ -5,13 +5,16 @@
 namespace weft::inline WEFT_ABI {
 namespace detail {
 
-/// Whether some accumulate in `s` comes back to the same element for all values of both variables, or reads along both of them
-/// what it has written before.
+/// Whether some accumulate in `s` comes back to the same element for all values of both variables, or reads along `a` what it has
+/// written before, unless `b` stands for other elements. Where a branch says what `b` is, indices along which it runs do not name it.
 inline bool one_reduction(ir::stmt s, std::int32_t a, std::int32_t b) {
   bool apart = s->kind != ir::stmt_kind::accumulate;
   for (ir::expr i : s->indices) apart = apart || ir::uses(i, a) || ir::uses(i, b);
+  bool along_a = false, others = false;
   for (std::uint32_t d = 0; d < s->before.size(); ++d)
-    if (s->before[d] != s->indices[d] && ir::uses(s->indices[d], a) && ir::uses(s->indices[d], b)) apart = false;
+    if (s->before[d] == s->indices[d]) others = others || ir::uses(s->indices[d], b);
+    else if (ir::uses(s->indices[d], a)) along_a = true, apart = apart && !ir::uses(s->indices[d], b);
+  if (along_a && !others) apart = false;
   if (!apart) return true;
   for (ir::stmt c : s->children)
     if (one_reduction(c, a, b)) return true;

@@ -74,10 +74,7 @@ std::string judged(gpu_trial& t, faulty::fault what, int number) {
 
 TEST_CASE("copies: all kernels have text") {
   CHECK(prepared().kernels.size() >= 33);
-  for (std::size_t i = 0; i < prepared().kernels.size(); ++i) {
-    INFO(prepared().kernels[i].name);
-    CHECK(prepared().trials[i]->fault == "");
-  }
+  prepared().check_have_text();
 }
 TEST_CASE("copies: the interpreter finds nothing wrong, and the results are right") { prepared().check_interpreted({1, 2}); }
 TEST_CASE("copies: the printed text, compiled for the host, computes the same with threads in any order") {
@@ -158,21 +155,11 @@ TEST_CASE("copies: what cannot be one is refused, with a way out") {
              "only a stage that copies can be copied asynchronously: each element one of a tensor in memory"));
 }
 TEST_CASE("copies: NVRTC compiles all kernels for all architectures, without spills; older ones copy by threads") {
-  if (find_nvrtc() == nullptr) {
-    MESSAGE("[skip] no NVRTC on this machine");
-    return;
-  }
-  for (char const* architecture : {"sm_80", "sm_89", "sm_90a", "sm_120"}) {
-    INFO(std::string(architecture));
-    cuda_binary const r = compile_cuda(prepared().text, architecture, {"--ptxas-options=-v"});
-    CHECK(r.cubin.size() > 4);
-    CHECK(r.log.find("warning") == std::string::npos);
-    CHECK(r.ptx.find(".local") == std::string::npos);
+  prepared().check_compiled([](cuda_binary const& r, std::string const& architecture) {
     if (char const* const folder = std::getenv("WEFT_TEST_KEEP")) std::ofstream(std::string(folder) + "/copying_" + architecture + ".log") << r.log;
-    CHECK(count_of(r.log, " 0 bytes stack frame, 0 bytes spill stores") >= prepared().kernels.size());
     CHECK(count_of(r.ptx, "cp.async.cg.shared.global") >= 20);
     CHECK(count_of(r.ptx, "cp.async.wait_group 1;") >= 10);
-  }
+  });
   gpu_kernel k = product<float>(64, 64, 64);
   k.steps = tiled(32, 32, 16, 4, 32, wide_copies(8, 4)) + both_ahead(2);
   gpu_trial const t(k, {}, gpu_trial::text_only);
@@ -215,19 +202,11 @@ TEST_CASE("copies: a product of 4096^3 by matrix units, three tiles in more than
   CHECK(t.module.kernels[0].shared_bytes == 3 * (128 * 48 + 32 * 144) * 2);
   CHECK(count_of(t.module.text, "__syncthreads();") == 1);
   CHECK(count_of(t.module.text, "weft_copy_16(") == 1 + 4);  // its definition; A and B, in front of the loop and in it
-  if (find_nvrtc() == nullptr) {
-    MESSAGE("[skip] no NVRTC on this machine");
-    return;
-  }
-  for (char const* architecture : {"sm_80", "sm_89", "sm_90a", "sm_120"}) {
-    cuda_binary const r = compile_cuda(t.module.text, architecture, {"--ptxas-options=-v"});
-    INFO(architecture << r.log);
-    CHECK(r.ptx.find(".local") == std::string::npos);
-    CHECK(count_of(r.log, " 0 bytes stack frame, 0 bytes spill stores, 0 bytes spill loads") == 1);
+  check_compiled_for_gpus(t.module.text, 1, [](cuda_binary const& r, std::string const& architecture) {
     CHECK(count_of(r.ptx, "bar.sync") == 1);
     CHECK(count_of(r.ptx, "cp.async.cg.shared.global") > 0);
     CHECK(count_of(r.ptx, "cp.async.ca") == 0);
     CHECK(count_of(r.ptx, "ld.global") == 0);
-    MESSAGE(std::string(architecture) << ": " << r.log.substr(r.log.find("Used "), 18));
-  }
+    MESSAGE(architecture << ": " << r.log.substr(r.log.find("Used "), 18));
+  });
 }

@@ -22,10 +22,7 @@ prepared_kernels& prepared() {
 
 TEST_CASE("the corpus has at least 40 kernels, and all of them have text") {
   CHECK(prepared().kernels.size() >= 40);
-  for (std::size_t i = 0; i < prepared().kernels.size(); ++i) {
-    INFO(prepared().kernels[i].name);
-    CHECK(prepared().trials[i]->fault == "");
-  }
+  prepared().check_have_text();
 }
 TEST_CASE("what is asked to be shared is, each thread's part too; and one block's memory where there are no threads") {
   auto const of = [](char const* name) -> cuda_module const& {
@@ -97,24 +94,13 @@ TEST_CASE("the printed text, compiled for the host, computes the same with threa
   prepared().check_on_host({0, 1, 77});
 }
 TEST_CASE("NVRTC compiles the corpus for all architectures, without spills") {
-  if (find_nvrtc() == nullptr) {
-    MESSAGE("[skip] no NVRTC on this machine");
-    return;
-  }
-  for (char const* architecture : {"sm_80", "sm_89", "sm_90a", "sm_120"}) {
-    INFO(architecture);
-    cuda_binary const r = compile_cuda(prepared().text, architecture, {"--ptxas-options=-v"});
-    CHECK(r.cubin.size() > 4);
-    CHECK(r.log.find("warning") == std::string::npos);
-    CHECK(r.ptx.find(".local") == std::string::npos);  // no array of a thread's own is left in memory
-    CHECK(count_of(r.log, "bytes stack frame") >= prepared().kernels.size());
-    CHECK(count_of(r.log, "bytes spill stores") == count_of(r.log, " 0 bytes stack frame, 0 bytes spill stores, 0 bytes spill loads"));
+  prepared().check_compiled([](cuda_binary const& r, std::string const& architecture) {
     if (char const* const folder = std::getenv("WEFT_TEST_KEEP")) {
       std::ofstream(std::string(folder) + "/corpus.cu") << prepared().text;
       std::ofstream(std::string(folder) + "/corpus_" + architecture + ".ptx") << r.ptx;
       std::ofstream(std::string(folder) + "/corpus_" + architecture + ".log") << r.log;
     }
-  }
+  });
 }
 TEST_CASE("a matrix product of 1024^3 in tiles of 128 x 128: rows of 16 bytes, sums in registers, nothing spilled") {
   gpu_kernel k = product<float>(1024, 1024, 1024);

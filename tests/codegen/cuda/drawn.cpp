@@ -11,6 +11,9 @@ using namespace weft;
 using namespace weft_test;
 
 namespace {
+/// The sanitizers, which are slow, get a third of the seeds.
+constexpr std::uint64_t share = WEFT_TEST_ASAN + WEFT_TEST_TSAN > 0 ? 3 : 1;
+
 /// What is refused in words, and rightly.
 bool is_refusal(std::string const& fault) {
   for (char const* words : {"one launch of a GPU cannot do this", "has no CUDA text: give weft::external", "is launched by itself, and its memory is the workspace",
@@ -46,10 +49,10 @@ gpu_kernel ruled_kernel(std::uint64_t seed) {
 }
 }  // namespace
 
-// 12,000 seeds on 2026-11-22: 143 with a bound loop, of which 120 ran, 23 were refused, and none was wrong.
+// About one seed in 80 has a bound loop; a sixth of those are refused (2026-11-22, 12,000 seeds: none was wrong).
 TEST_CASE("drawn schedules with bound loops become launches that the interpreter finds nothing wrong with") {
   int ran = 0;
-  for (std::uint64_t seed = 1; seed < 6000; ++seed) {
+  for (std::uint64_t seed = 1; seed < 6000 / share; ++seed) {
     gpu_kernel const k = drawn_kernel(seed);
     if (k.steps.empty()) continue;
     INFO("seed " << seed << "\n" << k.steps);
@@ -61,11 +64,11 @@ TEST_CASE("drawn schedules with bound loops become launches that the interpreter
     CHECK(wrong == "");
     ++ran;
   }
-  CHECK(ran >= 40);
+  CHECK(ran >= 40 / static_cast<int>(share));
 }
 TEST_CASE("drawn programs under the rule for GPUs: launches that the interpreter finds nothing wrong with") {
   int ran = 0, left = 0;
-  std::uint64_t const count = std::getenv("WEFT_TEST_SEEDS") != nullptr ? static_cast<std::uint64_t>(std::atoll(std::getenv("WEFT_TEST_SEEDS"))) : 1500;
+  std::uint64_t const count = std::getenv("WEFT_TEST_SEEDS") != nullptr ? static_cast<std::uint64_t>(std::atoll(std::getenv("WEFT_TEST_SEEDS"))) : 1500 / share;
   for (std::uint64_t seed = 1; seed < count; ++seed) {
     gpu_kernel const k = ruled_kernel(seed);
     if (k.steps.empty()) {
@@ -83,5 +86,5 @@ TEST_CASE("drawn programs under the rule for GPUs: launches that the interpreter
     ++ran;
   }
   MESSAGE(ran << " ran, " << left << " were left alone");
-  CHECK(ran >= 400);
+  CHECK(ran >= 400 / static_cast<int>(share));
 }

@@ -123,10 +123,7 @@ prepared_kernels& prepared() {
 }  // namespace
 
 TEST_CASE("matrix units: all products have text") {
-  for (std::size_t i = 0; i < prepared().kernels.size(); ++i) {
-    INFO(prepared().kernels[i].name);
-    CHECK(prepared().trials[i]->fault == "");
-  }
+  prepared().check_have_text();
 }
 TEST_CASE("matrix units: what is no whole tile is refused, with a way out") {
   gpu_kernel k = product<f16, float>(40, 64, 64);
@@ -170,27 +167,12 @@ TEST_CASE("matrix units: without any one of its barriers a kernel has a race") {
   CHECK(barriers.needed >= barriers.all - 1);  // between two tiles of which the reduction is one step, that of each is stored at once
 }
 TEST_CASE("matrix units: the text on the host computes the same, and all lanes of a warp come to each tile") {
-  prepared().check_on_host({0, 1, 77}, [](cuda_on_host const& host) {
-    auto const counts = reinterpret_cast<unsigned const* (*)()>(host.symbol("shim_tile_counts"));
-    REQUIRE((counts != nullptr));
-    CHECK(counts()[0] > 0);
-    for (unsigned t = 0; t < 1024; ++t) CHECK(counts()[t] == counts()[t / 32 * 32]);
-  });
+  prepared().check_on_host({0, 1, 77}, check_lanes_together);
 }
 TEST_CASE("matrix units: NVRTC compiles all, without spills or arrays in local memory") {
-  if (find_nvrtc() == nullptr) {
-    MESSAGE("[skip] no NVRTC on this machine");
-    return;
-  }
-  for (char const* architecture : {"sm_80", "sm_89", "sm_90a", "sm_120"}) {
-    INFO(architecture);
-    cuda_binary const r = compile_cuda(prepared().text, architecture, {"--ptxas-options=-v"});
-    CHECK(r.cubin.size() > 4);
-    CHECK(r.log.find("warning") == std::string::npos);
-    CHECK(r.ptx.find(".local") == std::string::npos);
-    CHECK(count_of(r.log, "0 bytes stack frame, 0 bytes spill stores, 0 bytes spill loads") >= prepared().kernels.size());
+  prepared().check_compiled([](cuda_binary const& r, std::string const&) {
     CHECK(count_of(r.ptx, "wmma.mma.sync") > prepared().kernels.size());
-  }
+  });
 }
 namespace {
 /// What the text of a kernel computes on the host, of an m x k matrix and a k x n one.

@@ -16,10 +16,7 @@ prepared_kernels& prepared() {
 }  // namespace
 
 TEST_CASE("mma: all products have text") {
-  for (std::size_t i = 0; i < prepared().kernels.size(); ++i) {
-    INFO(prepared().kernels[i].name);
-    CHECK(prepared().trials[i]->fault == "");
-  }
+  prepared().check_have_text();
 }
 TEST_CASE("mma: what becomes of single sums is computed where they are") {
   gpu_kernel k = layer_of_halves<f16, f16>(128, 128, 64);
@@ -101,26 +98,11 @@ TEST_CASE("mma: without any one of its barriers a kernel has a race") {
   CHECK(barriers.needed == barriers.all);
 }
 TEST_CASE("mma: the text on the host computes the same, each lane with its own elements") {
-  prepared().check_on_host({0, 1, 77}, [](cuda_on_host const& host) {
-    auto const counts = reinterpret_cast<unsigned const* (*)()>(host.symbol("shim_tile_counts"));
-    REQUIRE((counts != nullptr));
-    CHECK(counts()[0] > 0);
-    for (unsigned t = 0; t < 1024; ++t) CHECK(counts()[t] == counts()[t / 32 * 32]);
-  });
+  prepared().check_on_host({0, 1, 77}, check_lanes_together);
 }
 TEST_CASE("mma: NVRTC compiles all, without spills or arrays in local memory") {
-  if (find_nvrtc() == nullptr) {
-    MESSAGE("[skip] no NVRTC on this machine");
-    return;
-  }
-  for (char const* architecture : {"sm_80", "sm_89", "sm_90a", "sm_120"}) {
-    INFO(architecture);
-    cuda_binary const r = compile_cuda(prepared().text, architecture, {"--ptxas-options=-v"});
-    CHECK(r.cubin.size() > 4);
-    CHECK(r.log.find("warning") == std::string::npos);
-    CHECK(r.ptx.find(".local") == std::string::npos);
-    CHECK(count_of(r.log, "0 bytes stack frame, 0 bytes spill stores, 0 bytes spill loads") >= prepared().kernels.size());
+  prepared().check_compiled([](cuda_binary const& r, std::string const&) {
     CHECK(count_of(r.ptx, "mma.sync.aligned.m16n8k") >= 2 * prepared().kernels.size());
     CHECK(count_of(r.ptx, "ldmatrix.sync") > prepared().kernels.size());
-  }
+  });
 }

@@ -4,6 +4,7 @@
 #include <doctest/doctest.h>
 
 #include "codegen/cuda/corpus.hpp"
+#include "weft/codegen/cuda/api.hpp"
 
 namespace weft_test {
 
@@ -11,6 +12,35 @@ inline std::size_t count_of(std::string const& text, std::string_view part) {
   std::size_t n = 0;
   for (std::size_t at = text.find(part); at != std::string::npos; at = text.find(part, at + 1)) ++n;
   return n;
+}
+
+/// All lanes of a warp have come to each tile of a matrix unit, and some have.
+inline void check_lanes_together(cuda_on_host const& host) {
+  auto const counts = reinterpret_cast<unsigned const* (*)()>(host.symbol("shim_tile_counts"));
+  REQUIRE((counts != nullptr));
+  CHECK(counts()[0] > 0);
+  for (unsigned t = 0; t < 1024; ++t) CHECK(counts()[t] == counts()[t / 32 * 32]);
+}
+
+/// NVRTC compiles a text of so many kernels, or more, for each GPU: without warnings, spills, or arrays of a thread's own in memory.
+/// `also(binary, architecture)` looks further. Sanitizers see nothing of NVRTC, and are spared it.
+template <class F>
+void check_compiled_for_gpus(std::string const& text, std::size_t kernels, F const& also) {
+  if (WEFT_TEST_ASAN + WEFT_TEST_TSAN > 0) return;
+  if (weft::find_nvrtc() == nullptr) {
+    MESSAGE("[skip] no NVRTC on this machine");
+    return;
+  }
+  for (std::string const architecture : {"sm_80", "sm_89", "sm_90a", "sm_120"}) {
+    weft::cuda_binary const r = weft::compile_cuda(text, architecture, {"--ptxas-options=-v"});
+    INFO(architecture << r.log);
+    CHECK(r.cubin.size() > 4);
+    CHECK(r.log.find("warning") == std::string::npos);
+    CHECK(r.ptx.find(".local") == std::string::npos);
+    CHECK(count_of(r.log, "bytes stack frame") >= kernels);
+    CHECK(count_of(r.log, "bytes stack frame") == count_of(r.log, " 0 bytes stack frame, 0 bytes spill stores, 0 bytes spill loads"));
+    also(r, architecture);
+  }
 }
 
 struct prepared_kernels {
@@ -32,6 +62,12 @@ struct prepared_kernels {
     for (std::size_t i = 0; i < kernels.size(); ++i) {
       INFO(kernels[i].name << "\n" << kernels[i].steps);
       if (trials[i]->fault.empty()) f(kernels[i], *trials[i]);
+    }
+  }
+  void check_have_text() const {
+    for (std::size_t i = 0; i < kernels.size(); ++i) {
+      INFO(kernels[i].name << "\n" << kernels[i].steps);
+      CHECK(trials[i]->fault == "");
     }
   }
   /// The interpreter finds nothing wrong, threads in the orders of these seeds.
@@ -60,6 +96,10 @@ struct prepared_kernels {
   }
   void check_on_host(std::initializer_list<unsigned> orders) {
     check_on_host(orders, [](cuda_on_host const&) {});
+  }
+  template <class F>
+  void check_compiled(F const& also) const {
+    check_compiled_for_gpus(text, kernels.size(), also);
   }
   /// How many barriers there are, and without how many of them the interpreter finds a race.
   struct barrier_counts {

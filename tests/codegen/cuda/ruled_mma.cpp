@@ -36,18 +36,7 @@ TEST_CASE("ruled products: without any one of its barriers a kernel has a race")
   CHECK(barriers.needed == barriers.all);
 }
 TEST_CASE("ruled products: NVRTC compiles all, without spills or arrays in local memory") {
-  if (find_nvrtc() == nullptr) {
-    MESSAGE("[skip] no NVRTC on this machine");
-    return;
-  }
-  for (char const* architecture : {"sm_80", "sm_89", "sm_90a", "sm_120"}) {
-    INFO(architecture);
-    cuda_binary const r = compile_cuda(prepared().text, architecture, {"--ptxas-options=-v"});
-    CHECK(r.cubin.size() > 4);
-    CHECK(r.log.find("warning") == std::string::npos);
-    CHECK(r.ptx.find(".local") == std::string::npos);
-    CHECK(count_of(r.log, "0 bytes stack frame, 0 bytes spill stores, 0 bytes spill loads") >= prepared().kernels.size());
-  }
+  prepared().check_compiled([](cuda_binary const&, std::string const&) {});
 }
 TEST_CASE("ruled products: of large matrices a warp has 64 x 32 sums, and nothing spills") {
   if (find_nvrtc() == nullptr) {

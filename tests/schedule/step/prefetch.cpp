@@ -14,13 +14,14 @@ using weft::diagnosis;
 using weft::verdict;
 
 namespace {
+constexpr auto matrices = [](auto A, auto B) {
+  return weft::compute<"C">(A.extent(0), B.extent(1), [=](auto i, auto j) {
+    return weft::sum(A.extent(1), [=](auto k) { return A(i, k) * B(k, j); });
+  });
+};
 template <int Distance>
 constexpr auto product = weft::kernel<"product">(
-    [](auto A, auto B) {
-      return weft::compute<"C">(A.extent(0), B.extent(1), [=](auto i, auto j) {
-        return weft::sum(A.extent(1), [=](auto k) { return A(i, k) * B(k, j); });
-      });
-    },
+    matrices,
     [](auto& s, auto, auto B, auto C) {
       auto [i, j, k] = C.axes();
       auto [io, jo, ii, ji] = s.tile(i, j, 2, 16);
@@ -32,11 +33,7 @@ constexpr auto product = weft::kernel<"product">(
 /// The panel of columns that follows is asked for while one is worked on; with blocks of terms around, by parallel pieces.
 template <bool Asks>
 constexpr auto panels = weft::kernel<"panels">(
-    [](auto A, auto B) {
-      return weft::compute<"C">(A.extent(0), B.extent(1), [=](auto i, auto j) {
-        return weft::sum(A.extent(1), [=](auto k) { return A(i, k) * B(k, j); });
-      });
-    },
+    matrices,
     [](auto& s, auto, auto B, auto C) {
       auto [i, j, k] = C.axes();
       auto [io, jo, ii, ji] = s.tile(i, j, 2, 16);
