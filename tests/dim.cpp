@@ -12,6 +12,7 @@
 #include "weft/direct.hpp"
 #include "weft/expr/boundary.hpp"
 #include "weft/expr/math/functions.hpp"
+#include "weft/ops.hpp"
 
 using weft::compute, weft::dim, weft::sum, weft::view, weft::out;
 
@@ -318,6 +319,29 @@ TEST_CASE("what has one name has one size; what one axis walks is equal; all acc
   };
   CHECK(refused([&] { convolve_of(5, 5); }) == "nothing");
   CHECK(refused([&] { convolve_of(5, 8); }).find("negative extent") != std::string::npos);
+}
+TEST_CASE("what weft::require asks for is asked of each call with open sizes") {
+  std::vector<float> const a = numbers(200), b = numbers(200, 7);
+  std::vector<float> c(400);
+  auto const sums = weft::kernel<"sums">(weft::ops::add);
+  sums(view(a.data(), dim<"n">(40)), view(b.data(), dim<"m">(40)), out(c.data(), 40));
+  CHECK(refused([&] { sums(view(a.data(), dim<"n">(40)), view(b.data(), dim<"m">(50)), out(c.data(), 40)); }) != "nothing");
+  auto const twice = weft::kernel<"twice">([](auto A, auto B) {
+    weft::require(B.extent(0) == A.extent(0) * 2);
+    return compute<"C">(A.extent(0), [=](auto i) { return A(i) + B(2 * i); });
+  });
+  auto const wanted = "twice: needs B.extent(0) == A.extent(0) * 2, but B.extent(0) = 90, A.extent(0) = 33";
+  twice(view(a.data(), dim<"n">(30)), view(b.data(), dim<"m">(60)), out(c.data(), 30));
+  CHECK(refused([&] { twice(view(a.data(), dim<"n">(33)), view(b.data(), dim<"m">(90)), out(c.data(), 33)); }) == wanted);
+  auto const many = twice.with({.exact_shapes = 2});
+  for (int n = 20; n < 32; ++n) many(view(a.data(), n), view(b.data(), 2 * n), out(c.data(), n));
+  CHECK(refused([&] { many(view(a.data(), 33), view(b.data(), 90), out(c.data(), 33)); }) == wanted);
+  auto const joined = weft::kernel<"joined">([](auto A, auto B) { return weft::ops::concat(A, B, {.axis = 0}); }).with({.exact_shapes = 2});
+  for (int n = 3; n < 9; ++n) joined(view(a.data(), n, n), view(b.data(), 3, n), out(c.data(), n + 3, n));
+  CHECK(refused([&] { joined(view(a.data(), 9, 9), view(b.data(), 3, 10), out(c.data(), 12, 9)); }) != "nothing");
+  auto const ready = sums.prepare(view(a.data(), dim<"n">(40)), view(b.data(), dim<"m">(40)), out(c.data(), 40));
+  ready(view(a.data(), dim<"n">(60)), view(b.data(), dim<"m">(60)), out(c.data(), 60));
+  CHECK(refused([&] { ready(view(a.data(), dim<"n">(60)), view(b.data(), dim<"m">(61)), out(c.data(), 60)); }) != "nothing");
 }
 TEST_CASE("a sum over nothing, which open code does not do, gets code of its own") {
   std::vector<float> a(6), c(12, 5.0f);

@@ -77,6 +77,21 @@ TEST_CASE("a sample agrees with the whole, through stages") {
     CHECK(weft::evaluate_at(moments, std::array<std::int64_t, 1>{i}, x) ==
           whole[boost::hana::size_c<0>][static_cast<std::size_t>(i)]);
 }
+TEST_CASE("a sample of a long chain of windows visits each element once, not each way to it") {
+  static constexpr auto chain = weft::kernel<"chain">([](auto x) {
+    auto const n = x.extent(0);
+    auto const next = [=](auto const& a) {
+      return compute<"s">(n, [=](auto i) { return a(weft::max(i - 1, 0)) + a(i) + a(weft::min(i + 1, n - 1)); });
+    };
+    auto const four = [=](auto const& a) { return next(next(next(next(a)))); };
+    return four(four(four(four(four(x)))));  // 3^20 ways
+  });
+  std::vector<std::int64_t> x(50);
+  for (std::size_t i = 0; i < x.size(); ++i) x[i] = static_cast<std::int64_t>(i * 7 % 5);
+  auto const whole = weft::evaluate(chain, x);
+  for (std::int64_t i : {0, 20, 49})
+    CHECK(weft::evaluate_at(chain, std::array<std::int64_t, 1>{i}, x) == whole[static_cast<std::size_t>(i)]);
+}
 TEST_CASE("an access outside of its tensor is an argument_error") {
   static constexpr auto shifted = weft::kernel<"shifted">([](auto a) {
     return compute<"b">(a.extent(0), [=](auto i) { return a(i + 1); });

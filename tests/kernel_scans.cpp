@@ -138,6 +138,24 @@ TEST_CASE("where the largest stood so far, of the elements before too") {
   CHECK(std::vector<std::int64_t>(p.begin(), p.end()) == std::vector<std::int64_t>{0, 0, 0, 3, 3, 5});
   CHECK(std::vector<std::int64_t>(q.begin(), q.end()) == std::vector<std::int64_t>{-1, 0, 0, 0, 3, 3});
 }
+TEST_CASE("of equal elements the first is the position, from whichever end the scan runs") {
+  auto const positions = weft::kernel<"positions">([](auto a) {
+    auto largest = compute<"p">(a.extent(0), [=](auto t) { return weft::argmax(from(t), [=](auto k) { return a(k); }); });
+    auto smallest = compute<"q">(a.extent(0), [=](auto t) { return weft::argmin(weft::after(t), [=](auto k) { return a(k); }); });
+    auto so_far = compute<"r">(a.extent(0), [=](auto t) { return weft::argmin(up_to(t), [=](auto k) { return a(k); }); });
+    return weft::outputs(largest, smallest, so_far);
+  });
+  float const nan = std::numeric_limits<float>::quiet_NaN();
+  using list = std::vector<std::int64_t>;
+  auto const of = [&](std::vector<float> const& a) {
+    auto const all = positions(a);
+    auto const as_list = [](auto const& t) { return list(t.begin(), t.end()); };
+    return std::array{as_list(all[boost::hana::size_c<0>]), as_list(all[boost::hana::size_c<1>]), as_list(all[boost::hana::size_c<2>])};
+  };
+  CHECK((of({1, 1, 1}) == std::array{list{0, 1, 2}, list{1, 2, -1}, list{0, 0, 0}}));
+  CHECK((of({3, 5, 3, 5}) == std::array{list{1, 1, 3, 3}, list{2, 2, 3, -1}, list{0, 0, 0, 0}}));
+  CHECK((of({0, nan, 2, nan, 4}) == std::array{list{1, 1, 3, 3, 4}, list{1, 3, 3, 4, -1}, list{0, 1, 1, 1, 1}}));
+}
 TEST_CASE("a scan with literal extents finds its program when its body reads an input") {
   constexpr auto made = weft::kernel<"k">([](auto a) {
     return compute<"c">(2, 4, [=](auto i, auto t) { return sum(up_to(t), [=](auto k) { return a(i * 4 + k); }); });

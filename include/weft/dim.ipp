@@ -26,6 +26,27 @@ class size_code {
     code_.push_back(n);
     return static_cast<int>(code_.size()) - 1;
   }
+  /// The number of a program's node, made of literals and extents, of which `size(tensor, dim)` is the value; -1 where it is not.
+  template <class Size>
+  int add(program const& p, std::int32_t id, Size const& size) {
+    node const& n = p.at(id);
+    if (n.kind == op::extent) {
+      ir::expr const e = size(n.a, n.b);
+      return e == nullptr ? -1 : add(e);
+    }
+    if (arity(n.kind) == 0 && n.kind != op::literal) return -1;
+    instruction i{n.kind, n.type, -1, -1, -1, n.value, n.type};
+    if (arity(n.kind) > 0) {
+      std::int32_t const from[] = {n.a, n.b, n.c};
+      std::int32_t* const to[] = {&i.a, &i.b, &i.c};
+      for (int k = 0; k < 3; ++k)
+        if (from[k] >= 0 && (*to[k] = add(p, from[k], size)) < 0) return -1;
+      i.type = p.at(is_choice(n.kind) ? n.b : n.a).type;
+    }
+    nodes_.push_back(nullptr);
+    code_.push_back(i);
+    return static_cast<int>(code_.size()) - 1;
+  }
   int size() const { return static_cast<int>(code_.size()); }
   /// False when a value is too large for what sizes and their products are.
   bool run(std::int64_t const* sizes, std::int64_t* values) const {
@@ -90,6 +111,11 @@ class open_kernel_sizes final : public open_sizes {
     for (walked_pair const& w : walked_together(what))
       if (of(w.tensor, w.dim) != of(w.other, w.other_dim))
         pairs_.push_back({place(w.tensor), w.dim, place(w.other), w.other_dim});
+    for (std::int32_t condition : program_.conditions) {
+      int const met = code_.add(program_, condition, of);
+      if (met < 0) return false;
+      required_.push_back(met);
+    }
     open_conditions const c = conditions_of(f);
     for (ir::expr e : c.lengths) lengths_.push_back(code_.add(e));
     for (ir::expr e : c.accesses) accesses_.push_back(code_.add(e));
@@ -155,7 +181,7 @@ class open_kernel_sizes final : public open_sizes {
       if (!same_class(arguments[places_[i]], layout.arguments[i])) return false;
     for (walked_pair const& w : pairs_)
       if (arguments[w.tensor].extents[w.dim] != arguments[w.other].extents[w.other_dim]) return false;
-    if (differ(copies_, arguments, sizes) || !code_.run(sizes, values) || !all(lengths_, values) ||
+    if (differ(copies_, arguments, sizes) || !code_.run(sizes, values) || !all(lengths_, values) || !meet(values) ||
         differ(extents_, arguments, values))
       return false;
     return (complete_ && all(accesses_, values)) || fault_of(arguments).empty();
@@ -207,6 +233,12 @@ class open_kernel_sizes final : public open_sizes {
       if (values[c] < 0) return false;
     return true;
   }
+  /// What weft::require asks for; the call's own binding says in words what is not met.
+  bool meet(std::int64_t const* values) const {
+    for (int c : required_)
+      if (values[c] != 1) return false;
+    return true;
+  }
   /// Equal in all that is a number in the code. Open extents are compared by value afterwards.
   static bool same_class(argument const& a, argument_layout const& l) {
     if (a.is_allocated_here) return true;
@@ -233,7 +265,7 @@ class open_kernel_sizes final : public open_sizes {
   sequence<walked_pair> pairs_;  // by place, of sizes with different names
   sequence<open_size> sizes_;
   size_code code_;
-  sequence<int> lengths_, accesses_;
+  sequence<int> lengths_, accesses_, required_;
   bool complete_ = true;
   sequence<extent_of_argument> copies_, extents_;  // equal to a size; to a value of the code
 };

@@ -64,6 +64,7 @@ struct results_of<expr::tensor<T, Rank>> {
 };
 template <class... T>
 struct results_of<hana::tuple<T...>> {
+  static_assert(sizeof...(T) > 0, "weft: weft::outputs needs a stage, or several");
   static constexpr int count = static_cast<int>(sizeof...(T));
   static constexpr dtype types[sizeof...(T)] = {results_of<T>::types[0]...};
   static constexpr int ranks[sizeof...(T)] = {results_of<T>::ranks[0]...};
@@ -372,7 +373,7 @@ struct call_types<What, How, hana::tuple<In...>> {
         static_assert(summarise<What, In...>(true).numbers_fit, "weft: a number does not fit; the lines above name it");
     } else {
       static_assert(std::is_invocable_v<How const&, schedule&>,
-                    "weft: the compiler cannot run this what-lambda (it captures, or calls what is not constexpr), so "
+                    "weft: the compiler cannot run this what-lambda (it captures, calls what is not constexpr, or nests deeper than -fconstexpr-depth), so "
                     "its stages are not known here: let the how-lambda take (auto& s) alone and ask for "
                     "weft::stage<\"C\", 3>(s). (g++ -fsanitize=undefined runs none with weft::external or tensorize: add "
                     "-fno-sanitize=null)");

@@ -2,6 +2,7 @@
 
 #include <doctest/doctest.h>
 
+#include <string>
 #include <vector>
 
 #include "weft/weft.hpp"
@@ -34,6 +35,28 @@ TEST_CASE("einsum of two tensors is what the loops say") {
   for (int i = 0; i < 6; ++i) sum += x(i) * y(i);
   CHECK(dot(x, y)(0) == sum);
   CHECK_THROWS_AS(batched(a, numbers<3>(7, 2, 5, 5)), weft::argument_error);
+}
+TEST_CASE("an index of a stage has the extent that it has elsewhere, as of inputs") {
+  auto const less = weft::kernel<"less">([](auto x, auto y) {
+    auto s = weft::compute<"s">(y.extent(0), [=](auto i) { return y(i) + 1; });
+    return weft::einsum<"i,i->">(x, s);
+  });
+  auto const own = weft::kernel<"own">([](auto x) {
+    auto s = weft::compute<"s">(x.extent(0), [=](auto i) { return x(i) + 1; });
+    return weft::einsum<"i,i->">(s, s);
+  });
+  auto const said = [&](std::int64_t n, std::int64_t m) {
+    try {
+      less(numbers<1>(3, n), numbers<1>(5, m));
+    } catch (weft::argument_error const& e) {
+      return std::string(e.what());
+    }
+    return std::string();
+  };
+  CHECK(said(3, 3) == "");
+  CHECK(said(3, 5).find("less: needs ") == 0);
+  CHECK(said(5, 3).find("less: needs ") == 0);
+  CHECK(own(numbers<1>(3, 2))(0) == 25 + 4);  // of -6 and -3
 }
 TEST_CASE("einsum of one tensor picks, transposes and sums") {
   constexpr auto diagonal = weft::kernel<"diagonal">([](auto A) { return weft::einsum<"ii->i">(A); });

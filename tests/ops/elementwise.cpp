@@ -42,6 +42,7 @@ TEST_CASE("activations are their formulas") {
   check_unary(ops::hard_swish, [](double v) { return v * std::fmin(6, std::fmax(0, v + 3)) / 6; });
 }
 TEST_CASE("activations with options") {
+  CHECK(weft::kernel<"k">([](auto x) { return ops::leaky_relu(x); })(std::vector<double>{-3})(0) == -3 * 0.01);
   check_unary([](auto x) { return ops::leaky_relu(x, {.slope = 0.25f}); }, [](double v) { return v < 0 ? v / 4 : v; },
               0);
   check_unary([](auto x) { return ops::elu(x, {.alpha = 0.5f}); },

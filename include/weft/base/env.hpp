@@ -11,6 +11,7 @@ namespace weft::inline WEFT_ABI {
 ///     WEFT_CACHE    where compiled kernels are kept: a directory, or a switch: off, on
 ///     WEFT_BACKGROUND, WEFT_EXACT_SHAPES   a switch and a number: calls do not wait; many shapes (shapes.hpp)
 ///     WEFT_CHECKED, WEFT_DEBUG, WEFT_PERF   switches: all kernels are compiled so (compile.hpp, options)
+///     WEFT_PLAIN, WEFT_BITWISE   switches: no schedules by rule; none that adds in another order (compile.hpp, options)
 ///     WEFT_CUDA     the path of another CUDA driver than libcuda.so.1
 ///     WEFT_LLVM     which LLVM: a major version (19) or the path of a libLLVM
 ///     WEFT_LOADER   orc: LLVM links objects instead of weft's own loader

@@ -166,11 +166,23 @@ constexpr void each_term(R& r, F const& f) {
   }
 }
 
+[[noreturn]] inline void an_extent_is_made_of_sizes_and_integers() {
+  WEFT_THROW(argument_error("weft: an extent hangs on an axis, an element or a number of the call; it is a size of a tensor "
+                            "(A.extent(0)), an integer, or arithmetic on them; let the body leave out what is not wanted, by "
+                            "weft::where or select"));
+}
+constexpr bool is_of_sizes(program const& p, int id) {
+  node const& n = p.at(id);
+  if (arity(n.kind) == 0) return n.kind == op::extent || n.kind == op::literal;
+  return is_of_sizes(p, n.a) && (n.b < 0 || is_of_sizes(p, n.b)) && (n.c < 0 || is_of_sizes(p, n.c));
+}
 template <class E>
 constexpr int extent_node(program& p, E const& e) {
   static_assert(std::same_as<E, extent> || std::integral<E>,
                 "weft: an extent is a size of a tensor (A.extent(0)), an integer, or arithmetic on them");
-  return node_as<std::int64_t>(p, e);
+  int const id = node_as<std::int64_t>(p, e);
+  if (!is_of_sizes(p, id)) an_extent_is_made_of_sizes_and_integers();
+  return id;
 }
 /// Of a prefix, that of the axis.
 constexpr int extent_node(program& p, prefix const& x) {
@@ -183,6 +195,11 @@ template <class A>
 constexpr int shift_of(A const& a) {
   if constexpr (std::same_as<A, prefix>) return !a.exclusive ? 0 : a.backwards ? 1 : -1;
   else return 0;
+}
+template <class A>
+constexpr bool runs_backwards(A const& a) {
+  if constexpr (std::same_as<A, prefix>) return a.backwards;
+  else return false;
 }
 template <class A>
 constexpr int index_node(program& p, A const& a, int axis) {

@@ -262,10 +262,11 @@ constexpr auto position_of(A const&... a) {
     place = place * extent{{t.p, t.extents[d]}} + axis_index{{t.p, t.p->axis_node(t.first_axis + d)}};
   auto const x = as_values(values(place, without_condition(t.result)));
   auto const identity = values(-1, from_bits<T>(identity_of<Largest ? op::max : op::min, T>()));
-  auto const better_one = [](auto const& so_far, auto const& next) {
+  bool const from_the_end = (runs_backwards(a) || ...);  // then the first of equal ones is met last
+  auto const better_one = [from_the_end](auto const& so_far, auto const& next) {
     auto const held = get<1>(so_far), met = get<1>(next);
-    value<bool> better = Largest ? held < met : met < held;
-    if constexpr (is_float(dtype_of<T>)) better = better || (met != met && held == held);
+    value<bool> better = from_the_end ? (Largest ? held <= met : met <= held) : (Largest ? held < met : met < held);
+    if constexpr (is_float(dtype_of<T>)) better = better || (from_the_end ? met != met : met != met && held == held);
     better = better || get<0>(so_far) < 0;
     return values(select(better, get<0>(next), get<0>(so_far)), select(better, met, held));
   };

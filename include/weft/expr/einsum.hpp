@@ -83,6 +83,20 @@ struct einsum_stage {
     if constexpr (sizeof...(Rest) == 0) return x;
     else return x * product<O + 1>(axes, rest...);
   }
+  /// An index of a stage has the extent that it has elsewhere. (Inputs are compared at each call.)
+  template <class... T>
+  static constexpr void agree(T const&... t) {
+    int o = 0;
+    auto const look = [&](auto const& one) {
+      for (int d = 0; d < f.rank[o]; ++d) {
+        extent const first = extent_of(f.place[o][d], t...), own = one.extent(d);
+        bool const both_inputs = first.p->at(first.id).kind == op::extent && program::at(one.p->tensors, one.id).stage < 0;
+        if (!both_inputs && !(first.p == own.p && first.id == own.id)) require(own == first);
+      }
+      ++o;
+    };
+    (look(t), ...);
+  }
   /// The extent of axis `a`: that of the first operand that has it.
   template <class... T>
   static constexpr extent extent_of(int a, T const&... t) {
@@ -116,6 +130,7 @@ constexpr auto einsum(expr::tensor<T, Rank> const&... operands) {
                 "weft: einsum has another number of tensors than its formula says");
   static_assert(stage::template has_ranks<Rank...>(),
                 "weft: a tensor of this einsum has another rank than its formula says");
+  stage::agree(operands...);
   return [&]<std::size_t... S, std::size_t... R>(std::index_sequence<S...>, std::index_sequence<R...>) {
     auto const body = [=](auto... spatial) {
       if constexpr (sizeof...(R) == 0) {

@@ -19,7 +19,7 @@ struct dense {
 
 /// Evaluates an expanded program (expand.hpp) over given inputs.
 ///
-/// Cost    one visit per node, output element and reduction point; `at` visits only what that element needs
+/// Cost    one visit per node, output element and reduction point; `at` visits only what that element needs, each element once
 /// Errors  argument_error when an access leaves a tensor, an extent is negative or a weft::require is not met
 class evaluator {
  public:
@@ -191,9 +191,46 @@ class evaluator {
       for (std::size_t d = 0; d < index.size(); ++d)
         if (index[d] < 0 || index[d] >= extent(n.a, static_cast<int>(d)))
           raise_access(p_, n.a, index, described(stage_of(n.a)).shape);
-      return at(n.a, index);
+      return remembered(n.a, index);
     }
     return element(n.a, index);
+  }
+  /// `at`, once for each element: a chain of stages costs the elements that it reads, not the ways to them.
+  constexpr std::int64_t remembered(int t, sequence<std::int64_t> const& index) {
+    if (std::is_constant_evaluated()) return at(t, index);
+    std::int64_t key = 0;
+    for (std::size_t d = 0; d < index.size(); ++d) {
+      if (__builtin_mul_overflow(key, extent(t, static_cast<int>(d)), &key) || key > std::int64_t(1) << 48) return at(t, index);
+      key += index[d];
+    }
+    key = key * static_cast<std::int64_t>(p_.tensors.size()) + t + 1;
+    if (keys_.empty()) keys_.resize(1024, 0), values_.resize(1024, 0);
+    if (std::size_t const p = place_of_key(key); keys_[p] == key) return values_[p];
+    std::int64_t const v = at(t, index);
+    if (2 * ++used_ > keys_.size()) make_room();
+    std::size_t const p = place_of_key(key);
+    keys_[p] = key, values_[p] = v;
+    return v;
+  }
+  /// Where it stands, or else may stand.
+  constexpr std::size_t place_of_key(std::int64_t key) const {
+    std::size_t const last = keys_.size() - 1;
+    std::size_t p = static_cast<std::size_t>(static_cast<std::uint64_t>(key) * 0x9e3779b97f4a7c15ULL >> 32) & last;
+    while (keys_[p] != 0 && keys_[p] != key) p = (p + 1) & last;
+    return p;
+  }
+  /// Of twice as many elements, up to half a million; then it begins anew.
+  constexpr void make_room() {
+    bool const begins_anew = keys_.size() >= std::size_t(1) << 20;
+    sequence<std::int64_t> const keys = keys_, values = values_;
+    std::size_t const places = begins_anew ? keys.size() : 2 * keys.size();
+    keys_.clear(), keys_.resize(places, 0), values_.resize(places, 0);
+    used_ = 1;
+    for (std::size_t i = 0; !begins_anew && i < keys.size(); ++i)
+      if (keys[i] != 0) {
+        std::size_t const p = place_of_key(keys[i]);
+        keys_[p] = keys[i], values_[p] = values[i], ++used_;
+      }
   }
   constexpr dense const& whole(int t) {
     return program::at(p_.tensors, t).stage >= 0 ? result(t) : inputs_[static_cast<std::size_t>(t)];
@@ -212,6 +249,9 @@ class evaluator {
   sequence<dense> const& inputs_;  // by tensor number; entries of stages are not looked at
   sequence<std::int64_t> const& scalars_;
   sequence<dense> results_;  // by place in program::results
+  // Elements that `at` needed, a hash table: 0 is a free place. At run time alone.
+  sequence<std::int64_t> keys_, values_;
+  std::size_t used_ = 0;
 };
 
 }  // namespace weft::inline WEFT_ABI

@@ -316,6 +316,12 @@ constexpr auto cast(X const& x) {
   return value<T>{{x.p, detail::node_as<T>(*x.p, x)}};
 }
 
+namespace detail {
+[[noreturn]] inline void this_tensor_has_no_such_dimension() {
+  WEFT_THROW(argument_error("weft: extent(d): the tensor has no dimension of this number; the first is 0, the last is rank() - 1"));
+}
+}  // namespace detail
+
 namespace expr {
 /// An input of the kernel, or the result of an earlier stage. (weft::tensor is the one that owns memory.)
 template <element T, int Rank>
@@ -325,7 +331,12 @@ struct tensor {
 
   /// The size of dimension `d`, usable in `compute`, `sum` and index arithmetic. It is not a number: its
   /// value may be known only at the call, so it does not convert to bool or int.
-  constexpr weft::extent extent(int d) const { return {{p, p->extent_of(id, d)}}; }
+  ///
+  /// Needs   d of 0 to rank() - 1
+  constexpr weft::extent extent(int d) const {
+    if (d < 0 || d >= Rank) detail::this_tensor_has_no_such_dimension();
+    return {{p, p->extent_of(id, d)}};
+  }
   /// How many indices it takes.
   static constexpr int rank() { return Rank; }
 

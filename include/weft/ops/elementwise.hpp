@@ -69,7 +69,7 @@ WEFT_OPS_BINARY(squared_difference, (a - b) * (a - b))
 
 /// The slope below 0.
 struct leaky_relu_options {
-  float slope = 0.01f;
+  double slope = 0.01;
 };
 /// x, or x * slope where x < 0.
 inline constexpr auto leaky_relu = [](auto const& x, leaky_relu_options const& o = {}) {
@@ -77,7 +77,7 @@ inline constexpr auto leaky_relu = [](auto const& x, leaky_relu_options const& o
 };
 /// The limit far below 0 is -alpha.
 struct elu_options {
-  float alpha = 1;
+  double alpha = 1;
 };
 /// x, or alpha (e^x - 1) where x is not above 0.
 inline constexpr auto elu = [](auto const& x, elu_options const& o = {}) {

@@ -2,6 +2,7 @@
 #include <unistd.h>
 
 #include <cstdint>
+#include <cstdio>
 #include <cstring>
 
 #include "weft/base/env.hpp"
@@ -278,8 +279,10 @@ WEFT_DECL mapped_object map_object(std::string_view object, std::string_view sym
 
 WEFT_DECL linker default_linker() {
 #if defined(__x86_64__)
-  char const* asked = environment("WEFT_LOADER");
-  return asked != nullptr && std::string_view(asked) == "orc" ? linker::orc : linker::own;
+  std::string_view const asked = environment("WEFT_LOADER") != nullptr ? environment("WEFT_LOADER") : "own";
+  if (asked != "orc" && asked != "own")
+    std::fprintf(stderr, "weft: WEFT_LOADER: '%.*s' is unknown; known are orc, own\n", static_cast<int>(asked.size()), asked.data());
+  return asked == "orc" ? linker::orc : linker::own;
 #else
   return linker::orc;
 #endif

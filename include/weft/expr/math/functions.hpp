@@ -88,7 +88,7 @@ template <detail::expression X> constexpr auto gelu(X const& x) { return detail:
 /// What is left of x / y, with the sign of x: exact, however large the quotient. Source: C, fmod.
 template <class X, class Y> requires detail::math_pair<X, Y>
 constexpr auto fmod(X const& x, Y const& y) { return detail::math_of<op::rem>(x, y); }
-/// |x|; of integers in the type in which they are computed, i32 at least, whose lowest stays as it is.
+/// |x|; of signed integers in the type in which they are computed, i32 at least, whose lowest stays as it is; others are their own.
 template <detail::expression X> constexpr auto abs(X const& x) {
   if constexpr (std::is_signed_v<typename X::element_type> && std::is_integral_v<typename X::element_type>)
     return max(x, 0 - x);
