@@ -84,6 +84,27 @@ TEST_CASE("avg_pool divides by the window, or by what of it is in the input") {
       },
       z);
 }
+TEST_CASE("the mean of windows of a row, the largest of boxes") {
+  constexpr auto one = weft::kernel<"one">([](auto x) { return ops::avg_pool1d(x, {.kernel = {4}, .stride = {3}, .padding = {1}}); });
+  constexpr auto three = weft::kernel<"three">([](auto x) { return ops::max_pool3d(x, {.kernel = {2, 3, 1}, .stride = {1, 2, 2}}); });
+  auto const x = drawn<float>(1, 2, 2, 9);
+  check_op(
+      one, shape_t<3>{2, 2, 3}, 0,
+      [&](long n, long c, long i) {
+        return pool({1, 1}, {9, 4, 3, 1}, 0, i, [&](long, long s) { return x(n, c, s); }).sum / 4;
+      },
+      x);
+  auto const y = drawn<float>(2, 1, 2, 4, 5, 3);
+  check_op(
+      three, shape_t<5>{1, 2, 3, 2, 2}, 0,
+      [&](long n, long c, long i, long j, long k) {
+        double most = -INFINITY;
+        for (long a = 0; a < 2; ++a)
+          for (long b = 0; b < 3; ++b) most = std::fmax(most, y(n, c, i + a, 2 * j + b, 2 * k));
+        return most;
+      },
+      y);
+}
 TEST_CASE("pooling in one and three dimensions") {
   constexpr auto one = weft::kernel<"one">([](auto x) { return ops::max_pool1d(x, {.kernel = {3}, .stride = {2}}); });
   constexpr auto three = weft::kernel<"three">([](auto x) { return ops::avg_pool3d(x, {.kernel = {2, 1, 2}}); });

@@ -63,7 +63,39 @@ std::string interpreter() {
 void write_all() {
   auto const x2 = numbers(1, 17, 33), y2 = numbers(2, 17, 33), w2 = numbers(3, 33, 29);
   auto const row = numbers(4, 33), bias = numbers(5, 33);
+  auto positive = numbers(31, 17, 33);
+  for (float& v : positive) v = v * v + 0.1f;
+  write("abs", ops::abs, x2);
+  write("neg", ops::neg, x2);
+  write("square", ops::square, x2);
+  write("sqrt", ops::sqrt, positive);
+  write("rsqrt", ops::rsqrt, positive);
+  write("reciprocal", ops::reciprocal, positive);
+  write("exp", ops::exp, x2);
+  write("log", ops::log, positive);
+  write("sin", ops::sin, x2);
+  write("cos", ops::cos, x2);
+  write("tanh", ops::tanh, x2);
+  write("erf", ops::erf, x2);
+  write("floor", ops::floor, x2);
+  write("ceil", ops::ceil, x2);
+  write("round", ops::round, x2);
+  write("sub", ops::sub, x2, row);
+  write("pow", ops::pow, positive, row);
+  write("fmod", ops::fmod, x2, row);
+  write("maximum", ops::maximum, x2, row);
+  write("minimum", ops::minimum, x2, row);
+  auto same = numbers(2, 17, 33);
+  for (std::size_t i = 0; i < same.size(); i += 3) same.data()[i] = x2.data()[i];
+  write("equal", ops::equal, x2, same);
+  write("less", ops::less, x2, same);
+  write("less_equal", ops::less_equal, x2, same);
+  write("squared_difference", ops::squared_difference, x2, row);
+  write("where", OP(where(ops::less(x...), x...)), x2, y2);
+  write("clamp", OP(clamp(x..., -1, 2)), x2);
+  write("cast", OP(cast<std::int32_t>(x...)), x2);
   write("relu", ops::relu, x2);
+  write("relu6", ops::relu6, x2);
   write("leaky_relu", OP(leaky_relu(x...)), x2);
   write("elu", OP(elu(x...)), x2);
   write("sigmoid", ops::sigmoid, x2);
@@ -83,6 +115,8 @@ void write_all() {
   write("linear", OP(linear(x...)), x2, numbers(8, 29, 33), numbers(9, 29));
   write("matvec", ops::matvec, x2, row);
   write("outer", ops::outer, row, bias);
+  write("vecmat", ops::vecmat, row, w2);
+  write("dot", ops::dot, row, bias);
 
   auto const image = numbers(10, 2, 6, 13, 17);
   write("conv1d", OP(conv1d(x..., {.stride = {2}, .padding = {3}})), numbers(11, 2, 5, 31), numbers(12, 7, 5, 4));
@@ -97,12 +131,15 @@ void write_all() {
   write("avg_pool2d_inside", OP(avg_pool2d(x..., {.kernel = {3, 2}, .padding = {1, 1}, .count_include_pad = false})),
         image);
   write("max_pool1d", OP(max_pool1d(x..., {.kernel = {4}})), numbers(19, 2, 5, 31));
+  write("avg_pool1d", OP(avg_pool1d(x..., {.kernel = {4}, .padding = {1}})), numbers(19, 2, 5, 31));
+  write("max_pool3d", OP(max_pool3d(x..., {.kernel = {2, 3, 2}})), numbers(20, 1, 3, 5, 6, 7));
   write("avg_pool3d", OP(avg_pool3d(x..., {.kernel = {2, 2, 2}})), numbers(20, 1, 3, 5, 6, 7));
 
   write("softmax", ops::softmax, x2);
   write("softmax_1", OP(softmax(x..., {.axis = 1})), image);
   write("log_softmax", ops::log_softmax, x2);
   write("cross_entropy", ops::cross_entropy, x2, positions(21, 33, 17));
+  write("mean_of", ops::mean_of, row);
   write("layer_norm", OP(layer_norm(x...)), x2, row, bias);
   write("rms_norm", OP(rms_norm(x...)), x2, row);
   auto variance = numbers(22, 6);
@@ -129,6 +166,7 @@ void write_all() {
   write("cumsum", ops::cumsum, x2);
   write("cumprod", OP(cumprod(x..., {.axis = 0})), x2);
   write("cummax", ops::cummax, x2);
+  write("cummin", ops::cummin, x2);
   write("tril", OP(tril(x..., {.diagonal = 3})), x2);
   write("triu", ops::triu, x2);
   write("resize_nearest", OP(resize_nearest(x..., {.size = {29, 8}})), image);
@@ -136,6 +174,7 @@ void write_all() {
   write("box_blur", OP(box_blur(x...)), x2);
   write("gaussian_blur", ops::gaussian_blur, x2);
   write("sobel_x", ops::sobel_x, x2);
+  write("sobel_y", ops::sobel_y, x2);
   write("sobel", ops::sobel, x2);
 }
 }  // namespace
@@ -150,6 +189,6 @@ TEST_CASE("the ops are those of PyTorch") {
   REQUIRE(mkdtemp(place) != nullptr);
   directory = place;
   write_all();
-  CHECK(std::system((python + " " WEFT_TESTS_DIR "/ops/pytorch.py " + directory).c_str()) == 0);
+  CHECK(std::system((python + " " WEFT_TESTS_DIR "/ops/pytorch.py " + directory + " " WEFT_TESTS_DIR "/../include/weft/ops").c_str()) == 0);
   CHECK(std::system(("rm -r " + directory).c_str()) == 0);
 }
