@@ -184,6 +184,15 @@ def odd_weight(f):
     return by_series(lambda z: z * sqrt(z) / f(sqrt(z)), lambda z: z)
 
 
+scaled_tanh = by_series(lambda z: mpf(27) / 16 * tanh(sqrt(z)) / sqrt(z), lambda z: mpf(27) / 16 * (1 - z / 3))
+
+
+def scaled_tanh_weight(z):
+    """What an error of the polynomial makes of e^2w = (1 + tanh w) / (1 - tanh w), relative to it."""
+    w = sqrt(z)
+    return 2 * w / (1 - tanh(w)**2) * 16 / 27
+
+
 def parts(value, sizes):
     """`value` as a sum of positive floats of so many bits each."""
     found = []
@@ -267,6 +276,8 @@ POLYNOMIALS = {
     "log2_tail_f32": ("log2(1 + f) = f log2 e + f^2 p(f), sqrt(1/2) <= 1 + f <= sqrt 2", lambda f: log_tail(f) / log(2),
                       log_weight_of_2, sqrt(mpf(1) / 2) - 1, sqrt(mpf(2)) - 1, 9, 24),
     "tanh_f32": ("tanh x = x + x z p(z), z = x^2, |x| < 0.9375", tanh_tail, odd_weight(tanh), 0, mpf("0.8789"), 7, 24),
+    "scaled_tanh_f32": ("27/16 tanh w = w p(z), z = w^2, |w| < 0.174", scaled_tanh, scaled_tanh_weight, 0, (half_ln2 / 2)**2,
+                        3, 24),
     "sin_f32": ("sin x = x - x z p(z), z = x^2, |x| <= pi / 4", sin_tail, odd_weight(sin), 0, quarter_turn, 3, 24),
     "sin_wide_f32": ("the same, for f32 in f64", sin_tail, odd_weight(sin), 0, quarter_turn, 3, 53),
     "sin_f64": ("the same", sin_tail, odd_weight(sin), 0, quarter_turn, 6, 53),

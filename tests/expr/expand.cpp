@@ -156,7 +156,8 @@ TEST_CASE("1 + tanh(x) at the edges, and what is no such sum") {
   CHECK(y[2] == 0);
   CHECK(y[3] == 2);
   CHECK(y[4] == 0);
-  CHECK(y[5] == 0);
+  CHECK(y[5] >= 0);
+  CHECK(y[5] < 0x1p-126f);
   CHECK(y[6] > 0);
   CHECK(std::isnan(y[7]));
   program const one = one_stage([](auto a, auto) { return 1 + weft::tanh(a); });

@@ -199,7 +199,8 @@ class random_function {
       n.kind = ir::stmt_kind::loop;
       n.how = static_cast<loop_kind>(below(4));
       n.threads = n.how == loop_kind::parallel ? below(3) : 0;
-      if (below(4) == 0) n.ahead = m.make_list(weft::sequence<ir::prefetched>{{f.buffers[0], below(9) + 1, below(static_cast<int>(open_.size()) + 1) - 1}});
+      if (below(4) == 0) n.ahead = m.make_list(weft::sequence<ir::prefetched>{{f.buffers[0], below(9) + 1, below(static_cast<int>(open_.size()) + 1) - 1,
+                                                                                                     static_cast<weft::cache_level>(below(4))}});
       n.variable = static_cast<std::int32_t>(open_.size());
       n.begin = below(2) ? ir::index(m, below(3) * 5 - 5) : value(dtype::i64, 1, 3);
       n.extent = below(2) ? ir::index(m, below(100) - 1) : value(dtype::i64, 1, 3);

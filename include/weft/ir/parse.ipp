@@ -30,6 +30,7 @@ class parser final : expression_reader {
   void header();
   void declare();
   std::int32_t variable();
+  cache_level a_cache();
   buffer* a_buffer();
   bool is_known(std::string const& name) const;
   std::string new_name(char const* expected) {
@@ -144,6 +145,11 @@ inline stmt parser::statement() {
   --depth_;
   return s;
 }
+inline cache_level parser::a_cache() {
+  for (cache_level c : {cache_level::l1, cache_level::l2, cache_level::l3, cache_level::once})
+    if (try_word(name(c))) return c;
+  fail("l1, l2, l3 or once");
+}
 inline stmt parser::loop(std::int64_t indent) {
   stmt_node n;
   n.kind = stmt_kind::loop;
@@ -170,6 +176,7 @@ inline stmt parser::loop(std::int64_t indent) {
   while (try_word("prefetch")) {
     buffer const* const b = a_buffer();
     ahead.push_back({b, integer(1, 1 << 20, "a distance")});
+    if (try_word("into")) ahead.back().into = a_cache();
     if (try_word("of")) ahead.back().of = variable();
   }
   n.ahead = m_.make_list(ahead);

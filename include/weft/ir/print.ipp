@@ -252,6 +252,7 @@ inline void printer::loop(stmt s) {
     out_ += " prefetch ";
     put(p.buf);
     (out_ += ' ') += std::to_string(p.distance);
+    if (p.into != cache_level::l1) (out_ += " into ") += name(p.into);
     if (p.of >= 0) (out_ += " of ") += f_.variables[static_cast<std::size_t>(p.of)];
   }
   end_line(":");

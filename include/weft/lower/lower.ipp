@@ -360,7 +360,7 @@ WEFT_DECL ir::stmt lowering::nest_from(std::size_t position, guard_states states
     std::int32_t of = -1;
     for (std::size_t i = 0; i < position; ++i)
       if (now_->loops[i].id == f.of) of = now_->loops[i].variable;
-    if (f.of < 0 || of >= 0) ahead.push_back({tensor_[at(f.tensor)], f.distance, of});
+    if (f.of < 0 || of >= 0) ahead.push_back({tensor_[at(f.tensor)], f.distance, of, f.into});
   }
   ir::stmt_node loop = *ir::loop(m_, how, o.variable, ir::index(m_, 0), trips, body);
   loop.threads = n_.at(o.id).threads;

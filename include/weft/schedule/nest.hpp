@@ -108,6 +108,7 @@ struct fetch_ahead {
   std::int32_t loop = -1, tensor = -1;
   std::int64_t distance = 0;
   std::int32_t of = -1;  // the loop around whose later iteration that is; -1: `loop` itself
+  cache_level into = cache_level::l1;
   constexpr bool is_bound_to(int l) const { return loop == l || of == l; }
 };
 

@@ -140,7 +140,8 @@ inline void stage_loops(nest const& n, int stage, std::string indent, std::strin
     for (fetch_ahead const& f : n.fetches)
       if (f.loop == id)
         out += joined({indent, "prefetch ", tensor_text(p, f.tensor), " for ", loop_text(n, stage, f.of >= 0 ? f.of : id), " + ",
-                       std::to_string(f.distance), "\n"});
+                       std::to_string(f.distance),
+                       f.into == cache_level::l1 ? "" : joined({" into ", name(f.into)}), "\n"});
     for (std::size_t guest = 0; guest < n.places.size(); ++guest)
       if (n.places[guest].loop == id) stage_loops(n, static_cast<int>(guest), indent, out);
   }

@@ -31,6 +31,7 @@ struct word_list {
 ///     C: bind(i, block_x)              a loop and a word of a list
 ///     panel: pipeline(2)               a stage and a number
 ///     panel: pipeline(2, async)        and a word, where it is not the first of its list
+///     C: prefetch(k, B, 4, l2)         a loop, a tensor, a number and a word
 ///     C: tensorize(ki, pmaddwd)        a loop and the name of an intrinsic
 struct step_form {
   std::string_view name;
@@ -48,6 +49,9 @@ enum class tail : std::uint8_t { guard, mask, partition, shift_inwards, round_up
 /// How what a pipelined stage copies comes to its memory: by the thread's own loads and stores, or by copies of a GPU that run on
 /// by themselves.
 enum class transfer : std::uint8_t { plain, async };
+/// Where what a prefetch asks for is put: into the first cache, the second or the third one, and from there on down; `once`: where
+/// what is used once does not push out what is used again. A machine may take one for another.
+enum class cache_level : std::uint8_t { l1, l2, l3, once };
 /// An axis of a machine to which `bind` gives a loop.
 enum class thread_axis : std::uint8_t { virtual_thread, block_x, block_y, block_z, thread_x, thread_y, thread_z, warp, lane };
 namespace detail {
@@ -60,7 +64,10 @@ inline constexpr std::string_view axis_names[] = {"virtual_thread", "block_x", "
 inline constexpr word_list axis_words{axis_names, 9};
 inline constexpr std::string_view transfer_names[] = {"plain", "async"};
 inline constexpr word_list transfer_words{transfer_names, 2};
+inline constexpr std::string_view cache_names[] = {"l1", "l2", "l3", "once"};
+inline constexpr word_list cache_words{cache_names, 4};
 }  // namespace detail
+constexpr std::string_view name(cache_level c) { return detail::cache_names[static_cast<int>(c)]; }
 
 // One line per step; its rule, schedule/step/NAME.hpp, says all the rest.
 //
@@ -91,12 +98,12 @@ inline constexpr word_list transfer_words{transfer_names, 2};
   X(compute_with,   true,  1, 1,  false, false, true) \
   X(specialize,     true,  0, 0,  false, false, false, no_words, true) \
   X(store_non_temporal, true, 0, 0, false, false, false) \
-  X(prefetch,       false, 1, 1,  true,  true,  false)  \
+  X(prefetch,       false, 1, 1,  true,  true,  false, cache_words) \
   X(prepack,        true,  0, 0,  false, false, true)   \
   X(pipeline,       true,  0, 0,  false, true,  true, transfer_words) \
   X(bind,           false, 1, 1,  false, false, false, axis_words) \
   X(tensorize,      false, 1, 1,  false, false, false, no_words, false, true) \
-  X(prefetch_inside, false, 2, 2, true,  true,  false)
+  X(prefetch_inside, false, 2, 2, true,  true,  false, cache_words)
 
 enum class verb : std::uint8_t {
 #define WEFT_X(name, ...) name,

@@ -32,6 +32,38 @@ inline constexpr auto mean_of_columns = weft::kernel<"mean_of_columns">([](auto 
   auto total = compute<"total">(a.extent(1), [=](auto j) { return sum(a.extent(0), [=](auto k) { return a(k, j); }); });
   return compute<"y">(a.extent(1), [=](auto j) { return total(j) * 0.25f; });
 });
+/// What a row is joined with is the same for all rows.
+inline constexpr auto chain = weft::kernel<"chain">([](auto x, auto u, auto v, auto w) {
+  return compute<"norm">(x.extent(0), [=](auto i) {
+    return sum(x.extent(1), [=](auto j) {
+      auto const t = weft::max((x(i, j) - u(j)) * v(j) + w(j), 0);
+      return t * t;
+    });
+  });
+});
+inline constexpr auto times_vector = weft::kernel<"times_vector">([](auto a, auto x) {
+  return compute<"y">(a.extent(0), [=](auto i) { return sum(a.extent(1), [=](auto k) { return a(i, k) * x(k); }); });
+});
+inline constexpr auto total = weft::kernel<"total">([](auto x) {
+  return compute<"total">(1, [=](auto) { return sum(x.extent(0), [=](auto i) { return x(i); }); });
+});
+/// A machine of one thread whose caches hold next to nothing.
+weft::target without_caches() {
+  weft::target t = weft::x86_64_avx2();
+  t.l1_bytes = 64, t.l2_bytes = 256, t.l3_bytes = 1024, t.threads = 1;
+  return t;
+}
+/// What the rule makes for such a machine, in the interpreter and compiled.
+template <class Kernel, class... In>
+void check_without_caches(Kernel const& k, In const&... inputs) {
+  fuzz::drawn const d = drawn_of(k, inputs...);
+  weft::rule_input in;
+  in.l1_bytes = 64, in.l2_bytes = 256, in.l3_bytes = 1024;
+  weft::schedule s(d.what, fuzz::extents_of(d), weft::schedule_limits{16, 32});
+  weft::schedule_by_rule(s, in);
+  CHECK(fuzz::check_interpreted(d, s.steps) == "");
+  CHECK(fuzz::check_compiled(d, s.steps) == "");
+}
 inline constexpr auto softmax = weft::kernel<"softmax">([](auto x) { return weft::ops::softmax(x); });
 inline constexpr auto attention = weft::kernel<"attention">([](auto q, auto k, auto v) {
   auto s = compute<"s">(q.extent(0), k.extent(0), [=](auto i, auto j) {
@@ -71,6 +103,42 @@ TEST_CASE("all that a row needs is computed while it is at hand") {
   auto const x = drawn<float>(1, 20, 300);
   CHECK(has_in_order(centred.loops(x), {"y\n", "for i in 0..20", "total", "part(20)", "high"}));
   check_rule(attention, drawn<float>(1, 9, 8), drawn<float>(2, 37, 8), drawn<float>(3, 37, 16));
+}
+TEST_CASE("rows that share what they are joined with are summed two at a time, and what the next two read is asked for") {
+  auto const row = [](int seed) { return drawn<float>(seed, 160); };
+  auto const loops = [&](weft::target const& on, std::int64_t m) {
+    return chain.on(on).loops(drawn<float>(1, m, 160), row(2), row(3), row(4));
+  };
+  weft::target const small = without_caches();
+  weft::target large = small, two = small;
+  large.l2_bytes = 1 << 20, two.threads = 2, two.l3_bytes = 1 << 20;
+  INFO(loops(small, 64));
+  CHECK(has_in_order(loops(small, 64), {"for io in 0..32", "norm_rf", "prefetch A for k + ", " into l2", "unrolled ii in 0..2", "vectorized"}));
+  CHECK(has_in_order(loops(two, 64), {"norm_rf", " into l2", "unrolled ii in 0..2"}));
+  CHECK(loops(small, 63).find("l2") == std::string::npos);  // what two do not divide
+  CHECK(loops(large, 64).find("l2") == std::string::npos);  // what is at hand
+  for (auto [m, n] : {std::array<std::int64_t, 2>{64, 160}, {128, 33}, {32, 7}, {32, 150}, {0, 160}}) {
+    CAPTURE(m);
+    check_rule(chain, drawn<float>(1, m, n), drawn<float>(2, n), drawn<float>(3, n), drawn<float>(4, n));
+    check_without_caches(chain, drawn<float>(1, m, n), drawn<float>(2, n), drawn<float>(3, n), drawn<float>(4, n));
+  }
+}
+TEST_CASE("from memory one thread sums in four places far apart") {
+  weft::target const small = without_caches();
+  weft::target two = small, large = small;
+  two.threads = 2, large.l3_bytes = 1 << 20;
+  auto const a = drawn<float>(1, 64, 160);
+  auto const x = drawn<float>(2, 160), long_one = drawn<float>(3, 4096);
+  std::string const loops = times_vector.on(small).loops(a, x);
+  INFO(loops);
+  CHECK(has_in_order(loops, {"\ny_rf\n  for ii in 0..16\n", "unrolled io in 0..4", "vectorized"}));
+  CHECK(times_vector.on(two).loops(a, x).find("unrolled io") == std::string::npos);
+  CHECK(times_vector.on(large).loops(a, x).find("unrolled io") == std::string::npos);
+  INFO(total.on(small).loops(long_one));
+  CHECK(has_in_order(total.on(small).loops(long_one), {"unrolled", " in 0..4", "vectorized"}));
+  for (auto [m, n] : {std::array<std::int64_t, 2>{64, 160}, {64, 33}, {16, 7}, {1, 300}, {20, 0}})
+    check_rule(times_vector, drawn<float>(1, m, n), drawn<float>(2, n)), check_without_caches(times_vector, drawn<float>(1, m, n), drawn<float>(2, n));
+  for (std::int64_t n : {0, 5, 4096, 1001}) check_rule(total, drawn<float>(3, n)), check_without_caches(total, drawn<float>(3, n));
 }
 TEST_CASE("terms are taken in another order only where that is allowed") {
   weft::tensor<float, 2> x(3, 1000);

@@ -7,6 +7,8 @@
 #include "weft/expr/text.hpp"
 #include "weft/ir/parse.hpp"
 #include "weft/ir/print.hpp"
+#include "weft/schedule/print.hpp"
+#include "weft/schedule/print_how.hpp"
 #include "weft/weft.hpp"
 
 using namespace weft_test;
@@ -65,6 +67,55 @@ TEST_CASE("prefetch stands in its loop, in the trace and in the loop program") {
   CHECK(weft::ir::print(weft::ir::parse(m, text)) == text);
   // Two vectors of B are read in an iteration, by both rows of the tile.
   CHECK(count_of(p.assembly(A, B), "prefetcht0") == 2);
+}
+TEST_CASE("prefetch into a cache further out: in the loops, the trace, the loop program, the machine code and as written again") {
+  std::vector<float> const a(4 * 8, 1.0f), b(8 * 32, 2.0f);
+  auto const A = weft::view(a, 4, 8), B = weft::view(b, 8, 32);
+  auto const asks = [&](weft::cache_level into, std::string_view word, std::string_view instruction) {
+    auto const asking = weft::kernel<"asks">(
+        [](auto left, auto right) {
+          return weft::compute<"C">(left.extent(0), right.extent(1), [=](auto i, auto j) {
+            return weft::sum(left.extent(1), [=](auto k) { return left(i, k) * right(k, j); });
+          });
+        },
+        [into](auto& s, auto, auto from, auto C) {
+          auto [i, j, k] = C.axes();
+          s.reorder(j, i, k);
+          s.prefetch(from, k, 3, into);
+          s.prefetch_inside(from, j, k, 2, into);
+        });
+    auto const p = asking.on(weft::x86_64_avx2());
+    INFO(word);
+    CHECK(has(p.loops(A, B), weft::joined({"prefetch B for k + 3", word.empty() ? "" : " into ", word, "\n"})));
+    CHECK(has(p.loops(A, B), weft::joined({"prefetch B for j + 2", word.empty() ? "" : " into ", word, "\n"})));
+    CHECK(has(p.trace(A, B), weft::joined({"C: prefetch(k, B, 3", word.empty() ? "" : ", ", word, ")\n"})));
+    CHECK(has(p.trace(A, B), weft::joined({"C: prefetch_inside(j, k, B, 2", word.empty() ? "" : ", ", word, ")\n"})));
+    std::string const text = p.ir(A, B);
+    CHECK(has(text, weft::joined({" prefetch B 2", word.empty() ? "" : " into ", word, " of j:\n"})));
+    weft::ir::arena m;
+    CHECK(weft::ir::print(weft::ir::parse(m, text)) == text);
+    CHECK(count_of(p.assembly(A, B), instruction) == 2);
+    CHECK(asking(A, B)(3, 31) == 16.0f);
+  };
+  asks(weft::cache_level::l1, "", "prefetcht0");
+  asks(weft::cache_level::l2, "l2", "prefetcht1");
+  asks(weft::cache_level::l3, "l3", "prefetcht2");
+  asks(weft::cache_level::once, "once", "prefetchnta");
+}
+TEST_CASE("prefetch into a cache further out: read from a trace, written as code, and another schedule than without") {
+  weft::program const program = two_stages();
+  weft::schedule const fresh(program, all_extents{8});
+  weft::schedule s = fresh, other = fresh;
+  auto const C = weft::handle_of<2, 1>(s, 0);
+  s.prefetch(weft::input_handle<2>{0}, C.axes()[1], 4, weft::cache_level::l3);
+  other.prefetch(weft::input_handle<2>{0}, C.axes()[1], 4);
+  std::string const written = weft::print_trace(s);
+  CHECK(has(written, ", 4, l3)"));
+  CHECK(weft::parse_trace(written, fresh) == s.steps);
+  CHECK_FALSE(other.steps == s.steps);
+  CHECK(has(weft::print_how(s), ", 4, weft::cache_level::l3);\n"));
+  std::string const unknown = written.substr(0, written.find("l3)")) + "l4)\n";
+  CHECK_THROWS_WITH(static_cast<void>(weft::parse_trace(unknown, fresh)), doctest::Contains("this step does not know the word"));
 }
 TEST_CASE("prefetch_inside asks in one loop for what a loop around it reads later") {
   std::vector<float> a, b;

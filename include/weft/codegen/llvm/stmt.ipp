@@ -324,7 +324,9 @@ WEFT_DECL void function_emitter::prefetch(ir::stmt s) {
       asked.push_back(ahead);
       --left;
       type_ref const i32 = l_.Int32TypeInContext(s_.context);
-      value_ref const read = l_.ConstInt(i32, 0, 0), keep = l_.ConstInt(i32, 3, 0), data = l_.ConstInt(i32, 1, 0);
+      // LLVM's "locality": 3 is the first cache, 0 what is used once.
+      std::uint64_t const locality = 3 - static_cast<std::uint64_t>(p.into);
+      value_ref const read = l_.ConstInt(i32, 0, 0), keep = l_.ConstInt(i32, locality, 0), data = l_.ConstInt(i32, 1, 0);
       call_intrinsic("llvm.prefetch", {pointer()}, {at.pointer, read, keep, data});
     }
   }

@@ -76,13 +76,25 @@ inline num sigmoid(num x) {
   num const inverse = real(2 * std::int64_t(exponent_bias(x)) * (std::int64_t(1) << mantissa_bits(x)) - bits(power.lower));
   return 1 / (power.upper + mad(power.upper, expm1_core(d.r), inverse)) * inverse;
 }
-/// 1 + tanh x = 2 / (1 + e^-2x), as one function: of a sum nothing is left where tanh x is near -1. With
-/// e^-2x = 2^n (1 + s) and h = 2^(n-1), 1 / (h s + (h + 1/2)). What is below the normal numbers is 0.
+/// 1 + tanh x = 2 / (1 + e^-2x), as one function: of a sum nothing is left where tanh x is near -1.
+///
+/// f32: e^-2x = 2^n (1 - t) / (1 + t) with x = w - n ln 2 / 2 and t = tanh w. As there is a division anyway, half a polynomial is
+/// enough. With m = 1 + t and h = 2^(n-1) the quotient is m / (m (1/2 - h) + 2 h), in which what m lost by rounding is above and
+/// below. All of it times 27/16, since m then lies between two powers of two. From n = 128 on it is 0.
+/// f64: with e^-2x = 2^n (1 + s) and h = 2^(n-1), 1 / (h s + (h + 1/2)). What is below the normal numbers is 0.
 inline num one_plus_tanh(num x) {
-  num const t = -(x + x), y = max(literal(x, x.single() ? -86.0 : -707.0), t);
+  if (x.single()) {
+    num const y = clamped(x, -44.3, 43);
+    double const magic = rounding_magic(x) + (exponent_bias(x) - 1);
+    num const shifted = mad(y, -2 * 0x1.71547652b82fep+0, magic), n = shifted - magic, half = power_of_two(bits(shifted));
+    num const w = mad(n, -0x1.05c61p-30, mad(n, 0x1.62e43p-2, y));  // ln 2 / 2 in two parts
+    num const m = mad(w, polynomial(w * w, scaled_tanh_f32), 1.6875);
+    return m / mad(m, 0.5 - half, half * 3.375);
+  }
+  num const t = -(x + x), y = max(literal(x, -707.0), t);
   reduced const d = reduce_exponent(y, exponent_bias(x) - 1);
   num const half = power_of_two(d.biased), below = mad(half, expm1_core(d.r), half + 0.5);
-  return blend((x.single() ? 88.03 : 709.09) < t, 0, 1 / below);
+  return blend(709.09 < t, 0, 1 / below);
 }
 /// 1 - 2 / (e^2|x| + 1) with e^2|x| = 2^n (1 + s), from where the quotient is below 1/4 and its rounding counts for
 /// little. Below that f32 has a polynomial, and f64 (2^n - 1 + 2^n s) / (2^n + 1 + 2^n s) with what the three roundings

@@ -175,12 +175,12 @@ WEFT_DECL void rule_plan::elementwise(int stage, int first_axis, bool alone) {
   // Gathers take longer than scalar loads: 16 lanes some 40 cycles (Zen 4).
   mark(tile && work <= 4 ? verb::unroll : verb::vectorize, lane.inner);
   if (!alone) {  // of a row's stages the one that computes most, while which memory waits
-    if (work > 12 && fills_caches(host_[static_cast<std::size_t>(stage)])) ask_ahead(stage, lane.outer, axis, lanes * vectors);
+    if (work > 12 && in_.l2_bytes > 0) ask_ahead(stage, lane.outer, axis, lanes * vectors, static_cast<double>(in_.l2_bytes));
     return;
   }
   run_parallel(around, total);
   if (tile) copy_tiles(stage, all, axis, other, lane.outer);
-  else if (store_past_caches(stage) && inside.empty()) ask_ahead(stage, lane.outer, axis, lanes * vectors);
+  else if (store_past_caches(stage) && inside.empty()) ask_ahead(stage, lane.outer, axis, lanes * vectors, 4 * static_cast<double>(in_.l2_bytes));
 }
 /// Brings what a tile reads across its rows onto the stack, line by line: in memory the lines of a tile may be so far apart
 /// that all fall into one set of a cache.
@@ -211,15 +211,16 @@ WEFT_DECL bool rule_plan::store_past_caches(int stage) {
   if (in_.in_place || (!large && (!in_.searched || small))) return false;
   return choose(stage, "past_caches", large) && place(verb::store_non_temporal, stage);
 }
-/// Asks in a loop over vectors of `width` elements along `axis` for what is read 4 KiB further on, of tensors that come from memory:
+/// Asks in a loop over vectors of `width` elements along `axis` for what is read 4 KiB further on, of tensors of more bytes than so many:
 /// the processor's own prefetcher stops at the end of a page. Beside stores past the caches, that is; where nothing is stored, or
-/// what is stored was read before, it is in the way (f32, EPYC, Zen 4: copy of 2^26 37 -> 42 GB/s, sum of 2^22 61 -> 46).
-WEFT_DECL void rule_plan::ask_ahead(int stage, int l, int axis, std::int64_t width) {
+/// what is stored was read before, it is in the way (f32, EPYC, Zen 4: copy of 2^26 37 -> 42 GB/s, sum of 2^22 61 -> 46). A row that
+/// is worked on for long gains from the third cache, too: softmax of 512 x 1024 27 -> 30.
+WEFT_DECL void rule_plan::ask_ahead(int stage, int l, int axis, std::int64_t width, double least_bytes) {
   rule_view const v = view();
   sequence<std::int32_t> asked;
   for (access const& one : v.loads(stage)) {
     tensor_info const& t = program::at(v.p().tensors, one.tensor);
-    bool known = one.step(axis) != 1 || t.stage >= 0 || v.bytes_of(one.tensor) <= 4 * static_cast<double>(in_.l2_bytes);
+    bool known = one.step(axis) != 1 || t.stage >= 0 || v.bytes_of(one.tensor) <= least_bytes;
     for (std::int32_t other : asked) known = known || other == one.tensor;
     std::int64_t const distance = 4096 / (width * size_bytes(t.type));
     if (known || distance < 1) continue;

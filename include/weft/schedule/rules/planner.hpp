@@ -148,7 +148,7 @@ class rule_plan {
   void copy_tiles(int stage, sequence<access> const& all, int axis, int other, int at);
   bool fills_caches(int stage) const;
   bool store_past_caches(int stage);
-  void ask_ahead(int stage, int l, int axis, std::int64_t width);
+  void ask_ahead(int stage, int l, int axis, std::int64_t width, double least_bytes);
   std::int64_t rows_that_share(int stage, int axis) const;
   void rows_with_guests(int stage);
   void guest(int stage, int depth);
@@ -183,6 +183,14 @@ class rule_plan {
   sequence<std::int32_t> in_chosen_order(int stage, sequence<std::int32_t> const& l, bool scattered, bool own);
 
   // --- reduction.ipp
+  /// Rows of sums that are taken together: next to each other, or of as many pieces of all rows.
+  struct row_group {
+    std::int64_t rows = 1;
+    bool apart = false;
+    std::int32_t streamed = -1;  // the tensor that is read from memory
+  };
+  row_group group_of_rows(int stage, int k);
+  void ask_for_rows(row_group const& g, int stage, int l, int row, std::int64_t width);
   bool in_parts(int stage);
   void join_in_steps(int stage, int v, std::int64_t count, std::int64_t terms);
   int contiguous_reduced_axis(rule_view const& v, int stage) const;

@@ -8,9 +8,10 @@ namespace weft::inline WEFT_ABI {
 
 struct prefetch_rule {
   static constexpr ruling check(nest const& n, step const& s) { return in_loop(n, s, s.loops[0]); }
-  static constexpr void perform(nest& n, step const& s) { n.fetches.push_back({s.loops[0], s.tensor, s.factor}); }
+  static constexpr void perform(nest& n, step const& s) { n.fetches.push_back({s.loops[0], s.tensor, s.factor, -1, into(s)}); }
 
  protected:
+  static constexpr cache_level into(step const& s) { return static_cast<cache_level>(s.word); }
   static constexpr ruling in_loop(nest const& n, step const& s, int id) {
     if (ruling const r = n.usable(id); r.v != verdict::legal) return r;
     if (s.tensor < 0 || s.tensor >= static_cast<int>(n.computation().tensors.size()) ||
@@ -30,7 +31,7 @@ struct prefetch_inside_rule : prefetch_rule {
     bool const within = n.at(s.loops[0]).stage == n.at(s.loops[1]).stage && n.position(s.loops[0]) < n.position(s.loops[1]);
     return within ? ruling{} : illegal(diagnosis::a_prefetch_inside_stands_in_a_loop_further_in);
   }
-  static constexpr void perform(nest& n, step const& s) { n.fetches.push_back({s.loops[1], s.tensor, s.factor, s.loops[0]}); }
+  static constexpr void perform(nest& n, step const& s) { n.fetches.push_back({s.loops[1], s.tensor, s.factor, s.loops[0], into(s)}); }
 };
 
 /// `s.prefetch`, as a part of `schedule`.
@@ -43,6 +44,9 @@ struct prefetch_step {
   ///       .. B[k, j] ..            ->          prefetch B[k + distance, j]
   ///                                            .. B[k, j] ..
   ///
+  /// `into` says which cache it comes to: the first one, where it is read soon; `weft::cache_level::l2` or `l3`, where much else is
+  /// read before; `once`, where nothing is read twice.
+  ///
   /// Needs   a loop of a stage that reads the tensor, which is not unrolled or vectorized; it is split and marked before. A
   ///         distance from 1 to 2^20
   /// Keeps   all results. Nothing is read: a prefetch of an address that is not the program's does nothing, so the last
@@ -51,14 +55,14 @@ struct prefetch_step {
   ///         the processor does not see the pattern itself, as in strides beyond a page
   /// Source  TVM, `Stage.prefetch`; Halide, `Func::prefetch`
   template <int Rank>
-  constexpr void prefetch(input_handle<Rank> from, axis loop, std::int64_t distance) {
-    step request = request_of(tensor_of(from), distance, verb::prefetch, loop);
+  constexpr void prefetch(input_handle<Rank> from, axis loop, std::int64_t distance, cache_level into = cache_level::l1) {
+    step request = request_of(tensor_of(from), distance, verb::prefetch, loop, into);
     static_cast<Schedule&>(*this).take(request);
   }
   /// Of the first result of a stage.
   template <int Axes, int Spatial>
-  constexpr void prefetch(stage_handle<Axes, Spatial> const& from, axis loop, std::int64_t distance) {
-    step request = request_of(tensor_of(from), distance, verb::prefetch, loop);
+  constexpr void prefetch(stage_handle<Axes, Spatial> const& from, axis loop, std::int64_t distance, cache_level into = cache_level::l1) {
+    step request = request_of(tensor_of(from), distance, verb::prefetch, loop, into);
     static_cast<Schedule&>(*this).take(request);
   }
   /// Asks in each iteration of the loop `in` for what the same iteration reads of a tensor `distance` iterations further on in a
@@ -76,8 +80,8 @@ struct prefetch_step {
   /// Cost    an instruction for each access in each iteration of `in`, at most 32. Where rows of B lie far apart and C has few
   ///         rows, products ran 1.1 to 1.9 times as fast (decision 038)
   template <class Handle>
-  constexpr void prefetch_inside(Handle const& from, axis loop, axis in, std::int64_t distance) {
-    step request = request_of(tensor_of(from), distance, verb::prefetch_inside, loop);
+  constexpr void prefetch_inside(Handle const& from, axis loop, axis in, std::int64_t distance, cache_level into = cache_level::l1) {
+    step request = request_of(tensor_of(from), distance, verb::prefetch_inside, loop, into);
     request.count = 2, request.loops[1] = in.id;
     static_cast<Schedule&>(*this).take(request);
   }
@@ -93,9 +97,10 @@ struct prefetch_step {
     program const& p = static_cast<Schedule const&>(*this).computation();
     return from.stage >= 0 && from.stage < static_cast<int>(p.stages.size()) ? program::at(p.stages, from.stage).tensor : -1;
   }
-  static constexpr step request_of(int tensor, std::int64_t distance, verb what, axis loop) {
+  static constexpr step request_of(int tensor, std::int64_t distance, verb what, axis loop, cache_level into) {
     step request{what, 1, {loop.id}, distance};
     request.tensor = tensor;
+    request.word = static_cast<std::uint8_t>(into);
     return request;
   }
 };
