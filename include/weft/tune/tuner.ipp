@@ -1,3 +1,7 @@
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <cerrno>
 #include <cstdio>
 
 #include "weft/base/env.hpp"
@@ -13,6 +17,7 @@
 #include "weft/runtime/cache/cache.hpp"
 #include "weft/runtime/cache/relatives.hpp"
 #include "weft/runtime/cache/tuned.hpp"
+#include "weft/runtime/cuda/driver.hpp"
 #include "weft/schedule/print_how.hpp"
 #include "weft/tune/run.hpp"
 
@@ -64,15 +69,88 @@ inline double least_ns(program const& what, argument const* arguments, int count
   double const memory = in_a_cache ? 0 : done.bytes / bench::peaks_of(machine.threads).gbs;
   return arithmetic > memory ? arithmetic : memory;
 }
+/// What a process that has not begun CUDA is told of a GPU by a child, as lines; "!" and why: nothing.
+inline std::string asked_in_a_fork(kernel_face const& face) {
+  int ends[2];
+  if (::pipe(ends) != 0) return "!no pipe can be made";
+  ::pid_t const child = ::fork();
+  if (child < 0) return ::close(ends[0]), ::close(ends[1]), "!no process can be made";
+  if (child == 0) {
+    std::string answer;
+#if WEFT_HAS_EXCEPTIONS
+    try {
+#endif
+      target const t = face.gpu->machine(face.device);
+      for (std::string const& part : {t.cpu, t.features[0], std::to_string(t.l1_bytes), std::to_string(t.l2_bytes), std::to_string(t.threads)})
+        answer += joined({part, "\n"});
+#if WEFT_HAS_EXCEPTIONS
+    } catch (error const& e) {
+      answer = joined({"!", e.what()});
+    }
+#endif
+    bool const sent = ::write(ends[1], answer.data(), answer.size()) == static_cast<::ssize_t>(answer.size());
+    ::_exit(sent ? 0 : 1);
+  }
+  ::close(ends[1]);
+  std::string answer(4096, '\0');
+  std::size_t got = 0;
+  while (got < answer.size()) {
+    ::ssize_t const n = ::read(ends[0], &answer[got], answer.size() - got);
+    if (n < 0 && errno == EINTR) continue;
+    if (n <= 0) break;
+    got += static_cast<std::size_t>(n);
+  }
+  answer.resize(got);
+  ::close(ends[0]);
+  while (::waitpid(child, nullptr, 0) < 0 && errno == EINTR) {
+  }
+  return answer.empty() ? "!the CUDA driver ended the process that asked it" : answer;
+}
+/// The machine that candidates run on. A GPU is asked by a child where forks are to use it: they cannot once this process has.
+inline target const& machine_of(kernel_face const& face, isolation where) {
+  if (face.gpu == nullptr) return face.machine != nullptr ? *face.machine : host();
+  auto const refuse = [&](std::string_view why) { WEFT_THROW(device_error(joined({face.name, ": tune: ", why}))); };
+  if (find_gpu_bench() == nullptr) refuse("on a GPU this needs #include <weft/tune/cuda.hpp> in one file of the program, or weft::compiled");
+  bool const forks = where == isolation::forked || (where == isolation::automatic && !main_calls_worker());
+  if (forks && runtime::cuda_has_begun())
+    refuse("this program has used the GPU, and a fork of it cannot: call weft::worker(argc, argv) first in main, which gives candidates a process of their own");
+  target t;
+  if (forks) {
+    std::string const answer = asked_in_a_fork(face);
+    if (answer[0] == '!') refuse(std::string_view(answer).substr(1));
+    t.arch = architecture::nvidia, t.fma = true;
+    std::string lines[5];
+    std::size_t line = 0;
+    for (char c : answer) {
+      if (c == '\n') ++line;
+      else if (line < 5) lines[line] += c;
+    }
+    t.cpu = lines[0], t.features.push_back(lines[1]);
+    t.l1_bytes = std::atoll(lines[2].c_str()), t.l2_bytes = std::atoll(lines[3].c_str());
+    t.threads = static_cast<std::int32_t>(std::atoll(lines[4].c_str()));
+  } else {
+#if WEFT_HAS_EXCEPTIONS
+    try {
+      t = face.gpu->machine(face.device);
+    } catch (device_error const& e) {
+      refuse(e.what());
+    }
+#else
+    t = face.gpu->machine(face.device);
+#endif
+  }
+  if (std::string const why = linked_gpu_bench.missing(); !why.empty()) refuse(why);
+  return *kept_target(t);
+}
 WEFT_DECL tuning_run::tuning_run(kernel_face const& face, argument* arguments, int count, tune_options const& o, candidate_view view,
                                  trial_crew* crew)
     : face_(face), options_(o), view_(view), crew_(crew), arguments_(arguments), count_(count), what_(face.what(face.object)),
-      machine_(face.machine != nullptr ? *face.machine : host()), layout_(bound()),
-      space_({face.name, &what_, face.how, face.object, &layout_, &machine_, face.wanted, is_by_rule(face)}), copies_(arguments, count),
-      runner_(copies_, o.worker), store_(trials_file(o.keep)), task_(task()) {
+      machine_(machine_of(face, o.worker)), layout_(bound()),
+      space_({face.name, &what_, face.how, face.object, &layout_, &machine_, face.wanted, is_by_rule(face), nullptr, face.gpu}),
+      copies_(arguments, count), runner_(copies_, o.worker, face.gpu != nullptr ? face.device : -1), store_(trials_file(o.keep)), task_(task()) {
   tolerance_ = {o.bitwise, longest_reduction(what_, arguments)};
   result_.kernel = std::string(face.name);
-  if (o.within > 0) result_.roofline_ns = least_ns(what_, arguments, count, machine_);
+  if (o.within > 0 && face.gpu == nullptr) result_.roofline_ns = least_ns(what_, arguments, count, machine_);
 }
 WEFT_DECL tuning_run::~tuning_run() { delete search_; }
 WEFT_DECL bool tuning_run::is_near_roofline() const {
@@ -82,7 +160,9 @@ WEFT_DECL bool tuning_run::is_near_roofline() const {
 /// The layout of the call, when it is one that can be tuned.
 inline call_layout tuning_run::bound() {
   auto const refuse = [&](char const* why) { WEFT_THROW(argument_error(joined({face_.name, ": tune: ", why}))); };
-  if (std::string const why = cannot_run_here(machine_); !why.empty()) refuse(why.c_str());
+  if (std::string const why = face_.gpu != nullptr ? "" : cannot_run_here(machine_); !why.empty()) refuse(why.c_str());
+  for (int i = 0; face_.on_gpu != nullptr && i < count_; ++i)
+    if (face_.on_gpu[i]) refuse("tensors in the GPU's memory are not tuned with: give it tensors of the same shapes in the host's; the result is for both");
   if (face_.open != nullptr)
     refuse("sizes that are open (weft::dim) are not tuned: tune the kernel for numbers, in the middle of what it will see");
   if (face_.wanted.any() || environment_switch("WEFT_CHECKED") || environment_switch("WEFT_DEBUG"))
@@ -92,7 +172,8 @@ inline call_layout tuning_run::bound() {
   bool left_out = false;
   for (int i = 0; i < count_; ++i) left_out = left_out || arguments_[i].is_allocated_here;
   if (left_out) shape_outputs(what_, arguments_, count_);
-  call_layout l = weft::bind(what_, face_.name, arguments_, count_);
+  call_layout l = face_.gpu != nullptr ? face_.gpu->bind(what_, face_.name, arguments_, count_)
+                                       : weft::bind(what_, face_.name, arguments_, count_);
   for (argument_layout const& a : l.arguments)
     if (a.constant) refuse("a weft::constant is not tuned: give the tensor itself");
   return l;
@@ -137,7 +218,7 @@ inline bool tuning_run::prepare(int slot, sequence<std::int32_t> const& choices,
     if (!there) known.push_back(s.by);
   }
   t.result = loops.empty() ? outcome::refused
-                           : runner_.load(slot, loops, t.why, {known.data(), static_cast<int>(known.size())});
+                           : runner_.load(slot, loops, t.why, {known.data(), static_cast<int>(known.size())}, choices == first_.choices);
   return t.result == outcome::good;
 }
 inline bool tuning_run::computes_the_same(tune_trial& t) {
@@ -169,8 +250,9 @@ inline tune_trial tuning_run::measured(sequence<std::int32_t> const& choices, do
   if (calls.run(1) < 0) {
     t.result = runner_.last();
     t.why = t.result == outcome::hung      ? "it did not end"
-            : t.result == outcome::crashed ? "it ended the worker: an access outside of its tensors, perhaps"
-                                           : "it said that it failed";
+            : t.result == outcome::crashed ? joined({"it ended the worker: ", runner_.why().empty() ? "an access outside of its tensors, perhaps" : runner_.why()})
+            : runner_.why().empty()        ? "it said that it failed"
+                                           : runner_.why();
     return t;
   }
   if (!computes_the_same(t)) return t;
@@ -225,7 +307,7 @@ inline annealing_settings settings_for(space const& s) {
   annealing_settings how;
   if (!s.is_by_rule()) return how;
   how.near_first = 0.75, how.steps = 20;
-  bool const is_long = has_many_steps(s);
+  bool const is_long = has_many_steps(s) || s.request().gpu != nullptr;  // a GPU's points are lowered, all of them
   how.chains = is_long ? 10 : 24, how.reranked = is_long ? 24 : 64, how.estimated = is_long ? 16 : 32;
   return how;
 }
@@ -326,7 +408,7 @@ inline void tuning_run::confirm() {
 
 /// With each knob's first value.
 inline schedule tuning_run::first_steps() const {
-  return weft::detail::schedule_with(space_.request(), expand(what_, machine_.fma), {});
+  return space_.steps({});
 }
 /// The best schedule in words and as code.
 inline void tuning_run::describe() {
@@ -359,6 +441,7 @@ inline void tuning_run::keep(std::int64_t trials) {
   bool const imported = cache::find_tuned(task_, before) && before.trials == 0;  // nobody has measured it here
   result_.kept = cache::keep_tuned(task_, t, imported || before.choices == t.choices);
   if (!result_.kept) return;
+  if (face_.gpu != nullptr) face_.gpu->supersede(face_.name);
   cache::relative as_relative = cache::described(task_, layout_, machine_);
   cache::note_choices(as_relative, space_.at(result_.choices));
   static_cast<void>(cache::keep_relative(family(), as_relative));
@@ -378,7 +461,8 @@ WEFT_DECL bool tuning_run::begin() {
   bool const possible = space_.first(first_);
   // A how-lambda takes 6 us, a rule some 100.
   double const counted = now_ns();
-  result_.space = space_.is_by_rule() ? measure(space_, 1000, 1, has_many_steps(space_) ? 96 : 256) : measure(space_, 20000);
+  if (face_.gpu != nullptr) result_.space = measure(space_, 400, 1, 96);
+  else result_.space = space_.is_by_rule() ? measure(space_, 1000, 1, has_many_steps(space_) ? 96 : 256) : measure(space_, 20000);
   result_.searching_seconds = (now_ns() - counted) / 1e9;
   if (!possible) {
     make_schedule(space_.request());  // says what is wrong, if all is

@@ -38,7 +38,8 @@ struct request_head {
   std::int64_t calls = 0;
   std::int64_t text_bytes = 0;
   std::int32_t instructions = 0;  // so many places in the program stand before the text
-  std::int32_t unused = 0;
+  std::int32_t gpu = -1;          // its number; -1: the CPU
+  std::int32_t may_spill = 0, unused = 0;
 };
 inline constexpr int most_instructions = 64;
 /// The program's own image: the same bytes at other addresses in each process that runs it.
@@ -93,21 +94,51 @@ inline char* map_guarded(int fd, memory_block const& m) {
   int const rights = m.written ? PROT_READ | PROT_WRITE : PROT_READ;
   return ::mmap(at, inside, rights, MAP_SHARED | MAP_FIXED, fd, m.offset) == MAP_FAILED ? nullptr : at;
 }
+/// One on the CPU.
+class cpu_candidate final : public candidate {
+ public:
+  cpu_candidate(argument_places const& places, std::string_view loops, known_intrinsics known) : code_(loops, known) {
+    for (tensor_place const& t : places.tensors) {
+      auto const b = static_cast<std::size_t>(t.block);
+      pointers_.push_back(places.pages[b] + places.blocks[b].start + t.at);
+    }
+    scalars_ = places.scalars;
+    scalars_.push_back(0);
+  }
+  double run(std::int64_t calls, std::string&) override { return code_.run(pointers_.data(), scalars_.data(), calls); }
+
+ private:
+  candidate_code code_;
+  sequence<void*> pointers_;
+  sequence<std::int64_t> scalars_;
+};
 /// Compiled candidates and the memory that they run on.
 struct slots {
-  sequence<void*> pointers;
-  sequence<std::int64_t> scalars{};
-  candidate_code* code[most_slots] = {};
+  argument_places places{};
+  gpu_bench* gpu = nullptr;  // opened when the first candidate for it comes
+  candidate* code[most_slots] = {};
+  slots() = default;
+  slots(slots const&) = delete;
+  slots& operator=(slots const&) = delete;
   ~slots() {
-    for (candidate_code* c : code) delete c;
+    for (candidate* c : code) delete c;
+    delete gpu;
   }
-  outcome load(int slot, std::string_view text, [[maybe_unused]] std::string& why, known_intrinsics known) {
-    delete code[slot];
-    code[slot] = nullptr;
+  candidate* made(request_head const& r, std::string_view text, known_intrinsics known) {
+    if (r.gpu < 0) return new cpu_candidate(places, text, known);
+    if (gpu == nullptr && find_gpu_bench() == nullptr)
+      WEFT_THROW(device_error("tune: candidates for a GPU need #include <weft/tune/cuda.hpp> in one file of the program, or weft::compiled"));
+    if (gpu == nullptr) gpu = linked_gpu_bench.open(r.gpu, places);
+    return gpu->load(text, known, r.may_spill != 0);
+  }
+  outcome load(request_head const& r, std::string_view text, [[maybe_unused]] std::string& why, known_intrinsics known) {
+    candidate*& at = code[r.slot];
+    delete at;
+    at = nullptr;
 #if WEFT_HAS_EXCEPTIONS
     try {
 #endif
-      code[slot] = new candidate_code(text, known);
+      at = made(r, text, known);
 #if WEFT_HAS_EXCEPTIONS
     } catch (error const& e) {
       why = e.what();
@@ -116,8 +147,21 @@ struct slots {
 #endif
     return outcome::good;
   }
-  double run(int slot, std::int64_t calls) const {
-    return code[slot] == nullptr ? -1 : code[slot]->run(pointers.data(), scalars.data(), calls);
+  /// In `became` comes what to answer: of a GPU that failed, nothing can be run any more.
+  double run(int slot, std::int64_t calls, std::string& why, outcome& became) const {
+    double ns = -1;
+#if WEFT_HAS_EXCEPTIONS
+    try {
+#endif
+      if (code[slot] != nullptr) ns = code[slot]->run(calls, why);
+      became = ns < 0 ? outcome::failed : outcome::good;
+#if WEFT_HAS_EXCEPTIONS
+    } catch (error const& e) {
+      why = e.what();
+      became = outcome::crashed;
+    }
+#endif
+    return ns;
   }
 };
 /// What a worker is told first.
@@ -131,20 +175,18 @@ struct greeting {
   slots s;
   greeting g;
   if (!receive_all(socket, &g, sizeof g, 0)) ::_exit(0);
-  sequence<memory_block> blocks(static_cast<std::size_t>(g.blocks));
-  sequence<tensor_place> tensors(static_cast<std::size_t>(g.tensors));
-  s.scalars.resize(static_cast<std::size_t>(g.scalars) + 1, 0);
-  if (!receive_all(socket, blocks.data(), blocks.size() * sizeof(memory_block), 0) ||
-      !receive_all(socket, tensors.data(), tensors.size() * sizeof(tensor_place), 0) ||
-      !receive_all(socket, s.scalars.data(), static_cast<std::size_t>(g.scalars) * sizeof(std::int64_t), 0))
+  argument_places& p = s.places;
+  p.blocks.resize(static_cast<std::size_t>(g.blocks));
+  p.tensors.resize(static_cast<std::size_t>(g.tensors));
+  p.scalars.resize(static_cast<std::size_t>(g.scalars), 0);
+  if (!receive_all(socket, p.blocks.data(), p.blocks.size() * sizeof(memory_block), 0) ||
+      !receive_all(socket, p.tensors.data(), p.tensors.size() * sizeof(tensor_place), 0) ||
+      !receive_all(socket, p.scalars.data(), p.scalars.size() * sizeof(std::int64_t), 0))
     ::_exit(0);
-  sequence<char*> at;
-  for (memory_block const& m : blocks) {
-    at.push_back(map_guarded(memory, m));
-    if (at.back() == nullptr) ::_exit(3);
+  for (memory_block const& m : p.blocks) {
+    p.pages.push_back(map_guarded(memory, m));
+    if (p.pages.back() == nullptr) ::_exit(3);
   }
-  for (tensor_place const& t : tensors)
-    s.pointers.push_back(at[static_cast<std::size_t>(t.block)] + blocks[static_cast<std::size_t>(t.block)].start + t.at);
   for (request_head r; receive_all(socket, &r, sizeof r, 0);) {
     std::string text(static_cast<std::size_t>(r.text_bytes), '\0'), why;
     std::int64_t places[most_instructions];
@@ -155,18 +197,19 @@ struct greeting {
       break;
     for (int i = 0; i < r.instructions; ++i) instructions[i] = reinterpret_cast<intrinsic const*>(image() + places[i]);
     answer_head a;
-    if (r.what == request_head::load)
-      a.result = static_cast<std::int32_t>(s.load(r.slot, text, why, {instructions, r.instructions}));
-    else a.ns = s.run(r.slot, r.calls);
-    if (a.ns < 0) a.result = static_cast<std::int32_t>(outcome::failed);
+    outcome became = outcome::good;
+    if (r.what == request_head::load) became = s.load(r, text, why, {instructions, r.instructions});
+    else a.ns = s.run(r.slot, r.calls, why, became);
+    a.result = static_cast<std::int32_t>(became);
     if (why.size() > 4000) why.resize(4000);
     a.text_bytes = static_cast<std::int32_t>(why.size());
-    if (!send_all(socket, &a, sizeof a) || !send_all(socket, why.data(), why.size())) break;
+    if (!send_all(socket, &a, sizeof a) || !send_all(socket, why.data(), why.size()) || became == outcome::crashed) break;
   }
   ::_exit(0);
 }
 }  // namespace detail
 
+WEFT_DECL bool main_calls_worker() { return detail::main_serves; }
 WEFT_DECL candidate_code::candidate_code(std::string_view loops, known_intrinsics known) {
   ir::arena m;
   ir::function const f = ir::parse(m, loops, known);
@@ -194,13 +237,13 @@ struct runner::in_process {
   detail::slots slots;
 };
 
-WEFT_DECL runner::runner(argument_copies& copies, isolation where) : copies_(copies), where_(where) {
+WEFT_DECL runner::runner(argument_copies& copies, isolation where, int gpu) : copies_(copies), where_(where), gpu_(gpu) {
   if (where_ == isolation::automatic) where_ = detail::main_serves ? isolation::executed : isolation::forked;
   if (where_ != isolation::none) return;
   own_ = new in_process;
-  for (std::size_t i = 0; i < copies.tensors().size(); ++i) own_->slots.pointers.push_back(copies.data(i));
-  own_->slots.scalars = copies.scalars();
-  own_->slots.scalars.push_back(0);
+  argument_places& p = own_->slots.places;
+  p.blocks = copies.blocks(), p.tensors = copies.tensors(), p.scalars = copies.scalars();
+  for (std::size_t b = 0; b < p.blocks.size(); ++b) p.pages.push_back(copies.pages(b));
 }
 WEFT_DECL runner::~runner() {
   stop();
@@ -269,9 +312,9 @@ WEFT_DECL bool runner::ask(void const* header, std::size_t bytes, std::string_vi
   return false;
 }
 
-WEFT_DECL outcome runner::load(int slot, std::string const& loops, std::string& why, known_intrinsics known) {
-  if (own_ != nullptr) return last_ = own_->slots.load(slot, loops, why, known);
-  detail::request_head const r{detail::request_head::load, slot, 0, static_cast<std::int64_t>(loops.size()), known.count, 0};
+WEFT_DECL outcome runner::load(int slot, std::string const& loops, std::string& why, known_intrinsics known, bool may_spill) {
+  detail::request_head const r{detail::request_head::load, slot, 0, static_cast<std::int64_t>(loops.size()), known.count, gpu_, may_spill, 0};
+  if (own_ != nullptr) return last_ = own_->slots.load(r, loops, why, known);
   std::string head(reinterpret_cast<char const*>(&r), sizeof r), answer;
   for (int i = 0; i < known.count; ++i) {
     if (known.count > detail::most_instructions || (where_ == isolation::executed && !detail::is_in_image(known.first[i]))) {
@@ -289,17 +332,16 @@ WEFT_DECL outcome runner::load(int slot, std::string const& loops, std::string& 
   return last_;
 }
 WEFT_DECL double runner::run(int slot, std::int64_t calls, double limit_ns) {
-  if (own_ != nullptr) {
-    double const ns = own_->slots.run(slot, calls);
-    last_ = ns < 0 ? outcome::failed : outcome::good;
-    return ns;
-  }
-  detail::request_head const r{detail::request_head::run, slot, calls, 0, 0, 0};
+  why_.clear();
+  if (own_ != nullptr) return own_->slots.run(slot, calls, why_, last_);
+  detail::request_head const r{detail::request_head::run, slot, calls, 0, 0, gpu_, 0, 0};
   std::string answer;
   if (!ask(&r, sizeof r, {}, limit_ns, answer)) return -1;
   detail::answer_head a;
   std::memcpy(&a, answer.data(), sizeof a);
-  return a.ns;
+  why_ = answer.substr(sizeof a);
+  if (last_ == outcome::crashed) stop();
+  return last_ == outcome::good ? a.ns : -1;
 }
 
 }  // namespace tuning
