@@ -72,14 +72,14 @@ TEST_CASE("rows of a tile that are not padded meet one bank 32 times, padded one
 }
 TEST_CASE("wide accesses of a thread count as one, and ask for what they want") {
   auto const rows = [](std::string const& how, std::string const& index) {
-    return of("b, t, v", "  for b in 0..1024 block_x:\n    for t in 0..256 thread_x:\n      for v in 0..4 " + how + ":\n        y[b, " + index +
+    return of("b, t, v", "  for b in 0..1024 block_x:\n    for t in 0..256 thread_x:\n      for v in 0..4" + how + ":\n        y[b, " + index +
                              "] = x[b, " + index + "]\n")
         .launches[0];
   };
-  CHECK(rows("vectorized", "t * 4 + v").sectors == 2 * elements / 8);
-  CHECK(rows("unrolled", "v * 256 + t").sectors == 2 * elements / 8);
-  CHECK(rows("serial", "t * 4 + v").sectors == 4 * 2 * elements / 8);  // 16 bytes apart: each sector is asked for twice in each of four turns
-  CHECK(rows("vectorized", "t * 4 + v").occupancy == 100);
+  CHECK(rows(" vectorized", "t * 4 + v").sectors == 2 * elements / 8);
+  CHECK(rows(" unrolled", "v * 256 + t").sectors == 2 * elements / 8);
+  CHECK(rows("", "t * 4 + v").sectors == 4 * 2 * elements / 8);  // 16 bytes apart: each sector is asked for twice in each of four turns
+  CHECK(rows(" vectorized", "t * 4 + v").occupancy == 100);
 }
 TEST_CASE("sums in registers: what a thread's tile takes, and what is read for it") {
   auto const tile = [](int own) {
