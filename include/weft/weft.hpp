@@ -137,7 +137,7 @@ WEFT_COLD_END
 // #include "weft/tune/tuner.hpp"
 // #include "weft/tune/run.hpp"
 // #include "weft/tune/mpi.hpp"
-// #include "weft/tune.hpp"
 // #include "weft/tune/cuda.hpp"
+// #include "weft/tune.hpp"
 // #include "weft/tune/report.hpp"
 // #include "weft/tune/wisdom.hpp"

@@ -17,6 +17,7 @@
 #include "weft/print_how.hpp"
 #include "weft/runtime/cache/relatives.hpp"
 #include "weft/runtime/cache/tuned.hpp"
+#include "weft/tune.hpp"
 #include "weft/tune/warp_features.hpp"
 
 using namespace weft;

@@ -1,9 +1,8 @@
-// Schedules by search on a GPU: candidates compiled by NVRTC, and timed by the events of CUDA. Optional: what does not include it, and
-// does not link weft::compiled, tunes for CPUs alone.
+// Schedules by search on a GPU: candidates compiled by NVRTC, and timed by the events of CUDA. To be included beside weft/tune.hpp in
+// one file of a program that tunes for a GPU and does not link weft::compiled.
 #pragma once
 
 #include "weft/cuda.hpp"
-#include "weft/tune.hpp"
 #include "weft/tune/gpu_bench.hpp"
 
 #if WEFT_HEADER_ONLY
