@@ -62,6 +62,7 @@ std::vector<float> numbers(std::size_t n) {
 }
 tune_options quick(std::int64_t trials) {
   tune_options o;
+  o.compilers = 0;
   o.trials = trials;
   o.seconds = 300;
   o.worker = tuning::isolation::forked;  // other tests call weft::worker, and main does not
@@ -304,6 +305,7 @@ TEST_CASE("child: tuned" * doctest::skip()) {
     CHECK(t.ns > 0);
   }
   for (std::int32_t c : r.trials[0].choices) CHECK(c == 0);
+  CHECK(r.compiled_ahead == 0);
   CHECK(has(r.how, "s.bind("));
   CHECK(has(r.text(), " points, "));
   CHECK(r.kept);
@@ -322,6 +324,24 @@ TEST_CASE("child: tuned" * doctest::skip()) {
   weft::cuda_tensor<float, 2> there({40, 72});
   CHECK(has(said_by([&] { tune_options o = quick(4); o.worker = tuning::isolation::none; tune(on_gpu, o, there); }),
             "tensors in the GPU's memory are not tuned with"));
+}
+
+TEST_CASE("while one candidate is timed, other processes compile the next ones") { with_machine("child: compiled ahead"); }
+TEST_CASE("child: compiled ahead" * doctest::skip()) {
+  private_cache const here;
+  auto const x = numbers(40 * 72);
+  auto const A = view(x, 40, 72);
+  tune_options o = quick(7);
+  o.compilers = 2;
+  tune_result const r = tune(turned.on(weft::cuda()), o, A);
+  INFO(r.text());
+  CHECK(r.trials.size() == 7);
+  CHECK(r.compiled_ahead == 6);  // all but the first
+  for (tune_trial const& t : r.trials) {
+    INFO(t.why);
+    CHECK(t.result == tuning::outcome::good);
+    CHECK_FALSE(t.wrong);
+  }
 }
 
 namespace {
@@ -346,10 +366,10 @@ struct worse {
   }
 };
 template <class Injector>
-tune_result tuned_with(Injector& in, double seconds = 300) {
+tune_result tuned_with(Injector& in, std::int64_t compilers = 0) {
   auto const x = numbers(8 * 64);
   tune_options o = quick(4);
-  o.random = true, o.seconds = seconds;
+  o.random = true, o.compilers = compilers;
   return grown.on(weft::cuda()).erased(
       [&](kernel_face const& f, argument* arguments, int count) { return tuning::tune(f, arguments, count, o, {&in, Injector::see}); },
       view(x, 8, 64));
@@ -357,29 +377,32 @@ tune_result tuned_with(Injector& in, double seconds = 300) {
 }  // namespace
 TEST_CASE("candidates that spill, fail or compute something else on a GPU are recorded and never chosen") { with_machine("child: faults"); }
 TEST_CASE("child: faults" * doctest::skip()) {
-  private_cache const here;
-  injector in;
-  tune_result const r = tuned_with(in);
-  std::printf("%s", r.text().c_str());
-  CHECK(r.space.points == 4);
-  REQUIRE(r.trials.size() == 4);
-  for (tune_trial const& t : r.trials) {
-    INFO(t.choices[0] << ": " << t.why);
-    switch (t.choices[0]) {
-      case 0: CHECK(t.result == tuning::outcome::good); CHECK(t.ns > 0); break;
-      case 1:
-        CHECK(t.result == tuning::outcome::refused);
-        CHECK(has(t.why, "spilling_kernel: 16 bytes of registers are spilled"));
-        break;
-      case 2:
-        CHECK(t.result == tuning::outcome::crashed);
-        CHECK(has(t.why, "it ended the worker: tune: cuLaunchKernel: "));
-        break;
-      default: CHECK(t.wrong); CHECK(has(t.why, "instead of"));
+  for (std::int64_t compilers : {0, 3}) {
+    private_cache const here;
+    injector in;
+    tune_result const r = tuned_with(in, compilers);
+    std::printf("%s", r.text().c_str());
+    CHECK(r.space.points == 4);
+    REQUIRE(r.trials.size() == 4);
+    for (tune_trial const& t : r.trials) {
+      INFO(t.choices[0] << ": " << t.why);
+      switch (t.choices[0]) {
+        case 0: CHECK(t.result == tuning::outcome::good); CHECK(t.ns > 0); break;
+        case 1:
+          CHECK(t.result == tuning::outcome::refused);
+          CHECK(has(t.why, "spilling_kernel: 16 bytes of registers are spilled"));
+          break;
+        case 2:
+          CHECK(t.result == tuning::outcome::crashed);
+          CHECK(has(t.why, "it ended the worker: tune: cuLaunchKernel: "));
+          break;
+        default: CHECK(t.wrong); CHECK(has(t.why, "instead of"));
+      }
     }
+    CHECK(r.choices[0] == 0);
+    CHECK(r.worker_starts == 2);
+    CHECK(r.compiled_ahead == (compilers > 0 ? 3 : 0));
   }
-  CHECK(r.choices[0] == 0);
-  CHECK(r.worker_starts == 2);
 }
 TEST_CASE("candidates on a GPU that write elsewhere, end the process or do not end") { with_machine("child: worse"); }
 TEST_CASE("child: worse" * doctest::skip()) {

@@ -1,3 +1,4 @@
+#include <cstdlib>
 #include <cstring>
 
 #include "weft/base/joined.hpp"
@@ -105,14 +106,38 @@ class event_pair {
   runtime::cuda_driver::event events_[2] = {};
 };
 
+inline ir::function parsed_for_gpu(ir::arena& m, std::string_view loops, known_intrinsics known) {
+  ir::function f = ir::parse(m, loops, known);
+  if (!ir::verify(f).empty()) WEFT_THROW(internal_error("tune: a loop program that is none"));
+  return f;
+}
+inline cuda_binary compiled_text(std::string const& text, std::string const& architecture) {
+  return compile_cuda(text, architecture, {"--ptxas-options=-v"});
+}
+/// The length of the log, the log, the machine code.
+inline std::string packed(cuda_binary const& code) {
+  std::string bytes = std::to_string(code.log.size());
+  bytes += joined({":", code.log, code.cubin});
+  return bytes;
+}
+inline cuda_binary unpacked(std::string_view bytes) {
+  std::size_t const colon = bytes.find(':');
+  auto const log = static_cast<std::size_t>(std::atoll(bytes.data()));
+  cuda_binary code;
+  if (colon == std::string_view::npos || log > bytes.size() - colon - 1) return code;
+  code.log = std::string(bytes.substr(colon + 1, log));
+  code.cubin = std::string(bytes.substr(colon + 1 + log));
+  return code;
+}
+
 class cuda_candidate final : public candidate {
  public:
-  cuda_candidate(cuda_arguments& on, std::string_view loops, known_intrinsics known, bool may_spill) : on_(on), gpu_(on.gpu()) {
+  cuda_candidate(cuda_arguments& on, std::string_view loops, known_intrinsics known, bool may_spill, std::string_view made)
+      : on_(on), gpu_(on.gpu()) {
     ir::arena m;
-    ir::function const f = ir::parse(m, loops, known);
-    if (!ir::verify(f).empty()) WEFT_THROW(internal_error("tune: a loop program that is none"));
+    ir::function const f = parsed_for_gpu(m, loops, known);
     cuda_module const module = make_cuda_module(f);
-    cuda_binary const code = compile_cuda(module.text, gpu_.architecture, {"--ptxas-options=-v"});
+    cuda_binary const code = made.empty() ? compiled_text(module.text, gpu_.architecture) : unpacked(made);
     for (cuda_usage const& u : usage_in(code.log, module, gpu_.architecture)) refuse_unless_fit(u, may_spill);
     runtime::gpu_scope const here(gpu_);
     load(module, code.cubin);
@@ -190,20 +215,24 @@ class cuda_candidate final : public candidate {
 class cuda_bench final : public gpu_bench {
  public:
   cuda_bench(int device, argument_places const& places) : arguments_(runtime::open_gpu(device), places) {}
-  candidate* load(std::string_view loops, known_intrinsics known, bool may_spill) override {
-    return new cuda_candidate(arguments_, loops, known, may_spill);
+  candidate* load(std::string_view loops, known_intrinsics known, bool may_spill, std::string_view made) override {
+    return new cuda_candidate(arguments_, loops, known, may_spill, made);
   }
 
  private:
   cuda_arguments arguments_;
 };
 inline gpu_bench* open_cuda_bench(int device, argument_places const& places) { return new cuda_bench(device, places); }
+inline std::string compiled_for_cuda(std::string_view loops, known_intrinsics known, std::string const& architecture) {
+  ir::arena m;
+  return packed(compiled_text(make_cuda_module(parsed_for_gpu(m, loops, known)).text, architecture));
+}
 inline std::string missing_for_cuda() {
   return find_nvrtc() != nullptr ? "" : "there is no NVRTC on this machine: install that of CUDA 12 or 13, or tune on the CPU";
 }
 }  // namespace detail
 
-gpu_bench_services const linked_gpu_bench{detail::open_cuda_bench, detail::missing_for_cuda};
+gpu_bench_services const linked_gpu_bench{detail::open_cuda_bench, detail::compiled_for_cuda, detail::missing_for_cuda};
 
 }  // namespace tuning
 }  // namespace weft::inline WEFT_ABI

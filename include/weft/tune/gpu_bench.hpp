@@ -33,14 +33,17 @@ class candidate {
 class gpu_bench {
  public:
   virtual ~gpu_bench() = default;
-  /// Compiles the text of a loop program, as gpu_way::loops has it. With `may_spill` registers may be spilled.
+  /// Compiles the text of a loop program, as gpu_way::loops has it, unless `made` is what `compile` has made of it. With `may_spill`
+  /// registers may be spilled.
   ///
   /// Errors  parse_error, internal_error, device_error: what NVRTC or the driver says, spilled registers, a block that does not fit
-  virtual candidate* load(std::string_view loops, known_intrinsics known, bool may_spill) = 0;
+  virtual candidate* load(std::string_view loops, known_intrinsics known, bool may_spill, std::string_view made) = 0;
 };
 /// Of tune/cuda.hpp.
 struct gpu_bench_services {
   gpu_bench* (*open)(int device, argument_places const& places);
+  /// Machine code for "sm_90", and what was said of it, as bytes for `load`; no GPU is touched. Errors: as of `load`
+  std::string (*compile)(std::string_view loops, known_intrinsics known, std::string const& architecture);
   /// What is missing to compile for a GPU; empty: nothing is.
   std::string (*missing)();
 };

@@ -150,9 +150,15 @@ WEFT_DECL tuning_run::tuning_run(kernel_face const& face, argument* arguments, i
       copies_(arguments, count), runner_(copies_, o.worker, face.gpu != nullptr ? face.device : -1), store_(trials_file(o.keep)), task_(task()) {
   tolerance_ = {o.bitwise, longest_reduction(what_, arguments)};
   result_.kernel = std::string(face.name);
+  std::int64_t const spare = host().threads - 2, wanted = o.compilers >= 0 ? o.compilers : spare < 8 ? spare : 8;
+  for (std::int64_t i = 0; i < wanted && face.gpu != nullptr && runner_.where() != isolation::none; ++i)
+    compilers_.push_back(new runner(copies_, o.worker, face.device));
   if (o.within > 0 && face.gpu == nullptr) result_.roofline_ns = least_ns(what_, arguments, count, machine_);
 }
-WEFT_DECL tuning_run::~tuning_run() { delete search_; }
+WEFT_DECL tuning_run::~tuning_run() {
+  delete search_;
+  for (runner* one : compilers_) delete one;
+}
 WEFT_DECL bool tuning_run::is_near_roofline() const {
   return options_.within > 0 && result_.best_ns > 0 && result_.best_ns <= result_.roofline_ns * (1 + options_.within);
 }
@@ -207,18 +213,28 @@ inline sequence<element_list> tuning_run::outputs() const {
   }
   return all;
 }
-/// Compiled into the slot; else the trial says why not.
-inline bool tuning_run::prepare(int slot, sequence<std::int32_t> const& choices, tune_trial& t) {
-  std::string loops = loops_of(choices, t.why);
-  if (view_.see != nullptr && !loops.empty()) view_.see(view_.context, choices, loops);
-  sequence<intrinsic const*> known;
+inline void tuning_run::write(sequence<std::int32_t> const& choices, candidate_text& c) const {
+  c.written = true;
+  c.loops = loops_of(choices, c.why);
+  if (view_.see != nullptr && !c.loops.empty()) view_.see(view_.context, choices, c.loops);
+}
+/// Those that its text may name.
+inline known_intrinsics tuning_run::instructions_of(sequence<std::int32_t> const& choices, sequence<intrinsic const*>& known) const {
   for (step const& s : space_.at(choices).steps) {
     bool there = s.by == nullptr;
     for (intrinsic const* k : known) there = there || k == s.by;
     if (!there) known.push_back(s.by);
   }
-  t.result = loops.empty() ? outcome::refused
-                           : runner_.load(slot, loops, t.why, {known.data(), static_cast<int>(known.size())}, choices == first_.choices);
+  return {known.data(), static_cast<int>(known.size())};
+}
+/// Compiled into the slot; else the trial says why not.
+inline bool tuning_run::prepare(int slot, sequence<std::int32_t> const& choices, tune_trial& t, candidate_text c) {
+  if (!c.written) write(choices, c);
+  sequence<intrinsic const*> known;
+  if (!c.why.empty()) t.why = c.why;
+  t.result = c.loops.empty() || !c.why.empty()
+                 ? outcome::refused
+                 : runner_.load(slot, c.loops, t.why, instructions_of(choices, known), choices == first_.choices, c.made);
   return t.result == outcome::good;
 }
 inline bool tuning_run::computes_the_same(tune_trial& t) {
@@ -240,10 +256,10 @@ inline bool tuning_run::computes_the_same(tune_trial& t) {
   return !t.wrong;
 }
 /// Compiled, run once, compared, and only then timed.
-inline tune_trial tuning_run::measured(sequence<std::int32_t> const& choices, double give_up_ns) {
+inline tune_trial tuning_run::measured(sequence<std::int32_t> const& choices, double give_up_ns, candidate_text c) {
   tune_trial t;
   t.choices = choices;
-  if (!prepare(0, choices, t)) return t;
+  if (!prepare(0, choices, t, static_cast<candidate_text&&>(c))) return t;
   copies_.restore();
   slot_calls calls(runner_, 0, measured_ns_);
   calls.expect(result_.first_ns > 0 ? result_.first_ns : 5e8);
@@ -316,6 +332,36 @@ inline void tuning_run::note_measured(point const& p, tune_trial t, double guess
   if (guess > 0 && t.ns > 0) expected_ns_.push_back(guess), found_ns_.push_back(t.ns);
   note(static_cast<tune_trial&&>(t), guess);
 }
+/// While one is timed, others are compiled: NVRTC takes most of a trial, and runs on cores that the GPU does not need.
+inline void tuning_run::measure_ahead(sequence<point> const& fresh, sequence<double> const& guesses) {
+  sequence<candidate_text> texts(fresh.size());
+  sequence<std::int32_t> by(fresh.size(), std::int32_t(-1));  // which of the compilers has it
+  sequence<bool> busy(compilers_.size(), false);
+  std::size_t given = 0;
+  auto const give = [&] {
+    for (std::size_t k = 0; k < compilers_.size() && given < fresh.size(); ++k) {
+      if (busy[k] || !may_go_on()) continue;
+      sequence<intrinsic const*> known;
+      candidate_text& c = texts[given];
+      write(fresh[given].choices, c);
+      busy[k] = !c.loops.empty() && compilers_[k]->begin_compiling(c.loops, machine_.cpu, instructions_of(fresh[given].choices, known));
+      if (busy[k]) by[given] = static_cast<std::int32_t>(k);
+      ++given;
+    }
+  };
+  for (std::size_t i = 0; i < fresh.size(); ++i) {
+    give();
+    if (by[i] >= 0) {
+      auto const k = static_cast<std::size_t>(by[i]);
+      texts[i].made = compilers_[k]->made(texts[i].why);
+      busy[k] = false;
+      if (!texts[i].made.empty()) ++result_.compiled_ahead;
+      give();
+    }
+    // What others still compile is heard, and left.
+    if (may_go_on()) note_measured(fresh[i], measured(fresh[i].choices, 3 * result_.best_ns, static_cast<candidate_text&&>(texts[i])), guesses[i]);
+  }
+}
 WEFT_DECL bool tuning_run::go_on(std::size_t trials) {
   if (!may_go_on()) return false;
   auto const left = static_cast<std::size_t>(options_.trials) - result_.trials.size();
@@ -335,6 +381,8 @@ WEFT_DECL bool tuning_run::go_on(std::size_t trials) {
   if (crew_ != nullptr && crew_->size() > 0) {
     sequence<tune_trial> const all = crew_->measure(choices, give_up_ns);
     for (std::size_t i = 0; i < all.size(); ++i) note_measured(fresh[i], all[i], guesses[i]);
+  } else if (!compilers_.empty()) {
+    measure_ahead(fresh, guesses);
   } else {
     for (std::size_t i = 0; i < fresh.size() && may_go_on(); ++i)
       note_measured(fresh[i], measured(choices[i], 3 * result_.best_ns), guesses[i]);

@@ -79,8 +79,13 @@ class runner {
 
   /// Compiles a loop program into place `slot`, 0 to 15; `known`: the instructions that it names, 64 at most. A worker that is this
   /// program started anew knows those that stand in the program itself, not in a library that it loads.
-  /// `may_spill`: on a GPU, registers may be spilled.
-  outcome load(int slot, std::string const& loops, std::string& why, known_intrinsics known = {}, bool may_spill = false);
+  /// `may_spill`: on a GPU, registers may be spilled; `made`: what another process has compiled of it.
+  outcome load(int slot, std::string const& loops, std::string& why, known_intrinsics known = {}, bool may_spill = false, std::string_view made = {});
+  /// Begins to compile a candidate for a GPU of this architecture; nothing else is asked before `made` has said what became of it. False:
+  /// it cannot, or there is no other process to do it.
+  bool begin_compiling(std::string_view loops, std::string_view architecture, known_intrinsics known);
+  /// What `load` takes then; empty: why not.
+  std::string made(std::string& why);
   /// Calls what is there; negative: not well, and `last` says what.
   double run(int slot, std::int64_t calls, double limit_ns);
   /// What was said of the last run that was not well; may be empty.
@@ -98,7 +103,10 @@ class runner {
   struct in_process;
   bool start();
   void stop();
-  bool ask(void const* header, std::size_t bytes, std::string_view text, double limit_ns, std::string& answer);
+  bool ask(std::string_view head, std::string_view text, std::string_view made, double limit_ns, std::string& answer);
+  bool tell(std::string_view head, std::string_view text, std::string_view made);
+  bool hear(double limit_ns, std::string& answer);
+  bool place_of(known_intrinsics known, std::string& head, std::string& why) const;
   argument_copies& copies_;
   isolation where_;
   outcome last_ = outcome::good;

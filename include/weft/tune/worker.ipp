@@ -33,13 +33,15 @@ inline bool main_serves = false;  // weft::worker was called
 
 /// What precedes the text of a request.
 struct request_head {
-  enum kind : std::int32_t { load, run } what = load;
+  enum kind : std::int32_t { load, run, compile } what = load;
   std::int32_t slot = 0;
   std::int64_t calls = 0;
   std::int64_t text_bytes = 0;
   std::int32_t instructions = 0;  // so many places in the program stand before the text
   std::int32_t gpu = -1;          // its number; -1: the CPU
-  std::int32_t may_spill = 0, unused = 0;
+  std::int32_t may_spill = 0;
+  std::int32_t architecture_bytes = 0;  // of a request to compile: in front of the text, counted in it
+  std::int64_t made_bytes = 0;          // behind the text
 };
 inline constexpr int most_instructions = 64;
 /// The program's own image: the same bytes at other addresses in each process that runs it.
@@ -124,21 +126,41 @@ struct slots {
     for (candidate* c : code) delete c;
     delete gpu;
   }
-  candidate* made(request_head const& r, std::string_view text, known_intrinsics known) {
-    if (r.gpu < 0) return new cpu_candidate(places, text, known);
-    if (gpu == nullptr && find_gpu_bench() == nullptr)
+  static gpu_bench_services const& bench() {
+    if (find_gpu_bench() == nullptr)
       WEFT_THROW(device_error("tune: candidates for a GPU need #include <weft/tune/cuda.hpp> in one file of the program, or weft::compiled"));
-    if (gpu == nullptr) gpu = linked_gpu_bench.open(r.gpu, places);
-    return gpu->load(text, known, r.may_spill != 0);
+    return linked_gpu_bench;
   }
-  outcome load(request_head const& r, std::string_view text, [[maybe_unused]] std::string& why, known_intrinsics known) {
+  candidate* made(request_head const& r, std::string_view text, known_intrinsics known, std::string_view code_of_it) {
+    if (r.gpu < 0) return new cpu_candidate(places, text, known);
+    if (gpu == nullptr) gpu = bench().open(r.gpu, places);
+    return gpu->load(text, known, r.may_spill != 0, code_of_it);
+  }
+  /// In `said` comes the code, or why there is none.
+  static outcome compile(request_head const& r, std::string_view text, std::string& said, known_intrinsics known) {
+    auto const front = static_cast<std::size_t>(r.architecture_bytes);
+    if (front > text.size()) return outcome::refused;
+#if WEFT_HAS_EXCEPTIONS
+    try {
+#endif
+      said = bench().compile(text.substr(front), known, std::string(text.substr(0, front)));
+#if WEFT_HAS_EXCEPTIONS
+    } catch (error const& e) {
+      said = e.what();
+      return outcome::refused;
+    }
+#endif
+    return outcome::good;
+  }
+  outcome load(request_head const& r, std::string_view text, [[maybe_unused]] std::string& why, known_intrinsics known,
+               std::string_view code_of_it) {
     candidate*& at = code[r.slot];
     delete at;
     at = nullptr;
 #if WEFT_HAS_EXCEPTIONS
     try {
 #endif
-      at = made(r, text, known);
+      at = made(r, text, known, code_of_it);
 #if WEFT_HAS_EXCEPTIONS
     } catch (error const& e) {
       why = e.what();
@@ -188,20 +210,22 @@ struct greeting {
     if (p.pages.back() == nullptr) ::_exit(3);
   }
   for (request_head r; receive_all(socket, &r, sizeof r, 0);) {
-    std::string text(static_cast<std::size_t>(r.text_bytes), '\0'), why;
+    std::string text(static_cast<std::size_t>(r.text_bytes), '\0'), code_of_it(static_cast<std::size_t>(r.made_bytes), '\0'), why;
     std::int64_t places[most_instructions];
     intrinsic const* instructions[most_instructions] = {};
     if (r.slot < 0 || r.slot >= most_slots || r.instructions < 0 || r.instructions > most_instructions ||
         !receive_all(socket, places, static_cast<std::size_t>(r.instructions) * sizeof places[0], 0) ||
-        !receive_all(socket, text.data(), text.size(), 0))
+        !receive_all(socket, text.data(), text.size(), 0) || !receive_all(socket, code_of_it.data(), code_of_it.size(), 0))
       break;
     for (int i = 0; i < r.instructions; ++i) instructions[i] = reinterpret_cast<intrinsic const*>(image() + places[i]);
     answer_head a;
     outcome became = outcome::good;
-    if (r.what == request_head::load) became = s.load(r, text, why, {instructions, r.instructions});
+    if (r.what == request_head::load) became = s.load(r, text, why, {instructions, r.instructions}, code_of_it);
+    else if (r.what == request_head::compile) became = slots::compile(r, text, why, {instructions, r.instructions});
     else a.ns = s.run(r.slot, r.calls, why, became);
     a.result = static_cast<std::int32_t>(became);
-    if (why.size() > 4000) why.resize(4000);
+    bool const is_code = r.what == request_head::compile && became == outcome::good;
+    if (why.size() > 4000 && !is_code) why.resize(4000);
     a.text_bytes = static_cast<std::int32_t>(why.size());
     if (!send_all(socket, &a, sizeof a) || !send_all(socket, why.data(), why.size()) || became == outcome::crashed) break;
   }
@@ -293,12 +317,21 @@ WEFT_DECL void runner::stop() {
 }
 
 /// One request and its answer; the worker is gone when it did not answer.
-WEFT_DECL bool runner::ask(void const* header, std::size_t bytes, std::string_view text, double limit_ns, std::string& answer) {
+WEFT_DECL bool runner::ask(std::string_view head, std::string_view text, std::string_view made, double limit_ns, std::string& answer) {
+  return tell(head, text, made) && hear(limit_ns, answer);
+}
+WEFT_DECL bool runner::tell(std::string_view head, std::string_view text, std::string_view made) {
+  last_ = outcome::crashed;
+  bool told = start();
+  for (std::string_view part : {head, text, made}) told = told && detail::send_all(socket_, part.data(), part.size());
+  if (!told) stop();
+  return told;
+}
+WEFT_DECL bool runner::hear(double limit_ns, std::string& answer) {
   detail::answer_head a;
   double const until = now_ns() + limit_ns;
   last_ = outcome::crashed;
-  if (start() && detail::send_all(socket_, header, bytes) && detail::send_all(socket_, text.data(), text.size()) &&
-      detail::receive_all(socket_, &a, sizeof a, until) && a.text_bytes >= 0) {
+  if (process_ != 0 && detail::receive_all(socket_, &a, sizeof a, until) && a.text_bytes >= 0) {
     std::string why(static_cast<std::size_t>(a.text_bytes), '\0');
     if (detail::receive_all(socket_, why.data(), why.size(), until)) {
       last_ = static_cast<outcome>(a.result);
@@ -312,31 +345,53 @@ WEFT_DECL bool runner::ask(void const* header, std::size_t bytes, std::string_vi
   return false;
 }
 
-WEFT_DECL outcome runner::load(int slot, std::string const& loops, std::string& why, known_intrinsics known, bool may_spill) {
-  detail::request_head const r{detail::request_head::load, slot, 0, static_cast<std::int64_t>(loops.size()), known.count, gpu_, may_spill, 0};
-  if (own_ != nullptr) return last_ = own_->slots.load(r, loops, why, known);
+WEFT_DECL outcome runner::load(int slot, std::string const& loops, std::string& why, known_intrinsics known, bool may_spill, std::string_view made) {
+  detail::request_head const r{detail::request_head::load, slot, 0, static_cast<std::int64_t>(loops.size()), known.count, gpu_, may_spill, 0,
+                               static_cast<std::int64_t>(made.size())};
+  if (own_ != nullptr) return last_ = own_->slots.load(r, loops, why, known, made);
   std::string head(reinterpret_cast<char const*>(&r), sizeof r), answer;
+  if (!place_of(known, head, why)) return last_ = outcome::refused;
+  if (ask(head, loops, made, 60e9, answer)) why = answer.substr(sizeof(detail::answer_head));
+  else why = last_ == outcome::hung ? "compiling it did not end" : "compiling it ended the worker";
+  return last_;
+}
+WEFT_DECL bool runner::begin_compiling(std::string_view loops, std::string_view architecture, known_intrinsics known) {
+  if (own_ != nullptr) return false;
+  std::string const text = joined({architecture, loops});
+  detail::request_head const r{detail::request_head::compile, 0, 0, static_cast<std::int64_t>(text.size()), known.count, gpu_, 0,
+                               static_cast<std::int32_t>(architecture.size()), 0};
+  std::string head(reinterpret_cast<char const*>(&r), sizeof r), ignored;
+  return place_of(known, head, ignored) && tell(head, text, {});
+}
+WEFT_DECL std::string runner::made(std::string& why) {
+  std::string answer;
+  bool const heard = hear(60e9, answer);
+  if (heard) answer.erase(0, sizeof(detail::answer_head));
+  if (heard && last_ == outcome::good) return answer;
+  why = heard ? answer : last_ == outcome::hung ? "compiling it did not end" : "compiling it ended the worker";
+  return "";
+}
+/// Adds the places of instructions in the program's image; false, and why, where one has none.
+WEFT_DECL bool runner::place_of(known_intrinsics known, std::string& head, std::string& why) const {
   for (int i = 0; i < known.count; ++i) {
     if (known.count > detail::most_instructions || (where_ == isolation::executed && !detail::is_in_image(known.first[i]))) {
       why = joined({"the instruction ", known.first[i]->name,
                     known.count > detail::most_instructions
                         ? " is one of too many"
                         : " is declared in a shared library, which a worker started anew does not know: isolation::forked does"});
-      return last_ = outcome::refused;
+      return false;
     }
     std::int64_t const place = reinterpret_cast<char const*>(known.first[i]) - detail::image();
     head.append(reinterpret_cast<char const*>(&place), sizeof place);
   }
-  if (ask(head.data(), head.size(), loops, 60e9, answer)) why = answer.substr(sizeof(detail::answer_head));
-  else why = last_ == outcome::hung ? "compiling it did not end" : "compiling it ended the worker";
-  return last_;
+  return true;
 }
 WEFT_DECL double runner::run(int slot, std::int64_t calls, double limit_ns) {
   why_.clear();
   if (own_ != nullptr) return own_->slots.run(slot, calls, why_, last_);
-  detail::request_head const r{detail::request_head::run, slot, calls, 0, 0, gpu_, 0, 0};
+  detail::request_head const r{detail::request_head::run, slot, calls, 0, 0, gpu_, 0, 0, 0};
   std::string answer;
-  if (!ask(&r, sizeof r, {}, limit_ns, answer)) return -1;
+  if (!ask({reinterpret_cast<char const*>(&r), sizeof r}, {}, {}, limit_ns, answer)) return -1;
   detail::answer_head a;
   std::memcpy(&a, answer.data(), sizeof a);
   why_ = answer.substr(sizeof a);
