@@ -91,8 +91,8 @@ TEST_CASE("sums in registers: what a thread's tile takes, and what is read for i
               " + i, k] * x[k, tj * " + n + " + j] + self from 0.0f32 first [k]\n")
         .launches[0];
   };
-  CHECK(tile(8).registers == 24 + 64 + 8 + 8);
-  CHECK(tile(4).registers == 24 + 16 + 4 + 4);
+  CHECK(tile(8).registers == 20 + 64 + 8 + 8);
+  CHECK(tile(4).registers == 20 + 16 + 4 + 4);
   CHECK(tile(8).occupancy < tile(4).occupancy);
   CHECK(tile(8).operations == tile(4).operations * 2);  // of twice as many columns
 }

@@ -14,7 +14,7 @@ namespace tuning {
 struct launch_costs {
   std::int64_t blocks[3] = {1, 1, 1}, threads[3] = {1, 1, 1};  // of the grid; of a block
   std::int64_t shared_bytes = 0;  // of a block
-  std::int64_t registers = 0;     // of a thread, estimated: sums, what is read for them, its own memory, and 24
+  std::int64_t registers = 0;     // of a thread, estimated: sums, what is read for them, its own memory, and 20
   std::int32_t stages = 1;        // tiles of asynchronous copies that are on their way or in use
   std::int32_t occupancy = 0;     // per cent of a processor's warps, by the estimate of registers
   /// Pieces of 32 bytes that warps ask the GPU's memory for, and how many would hold the bytes that they want.

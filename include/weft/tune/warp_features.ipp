@@ -44,7 +44,7 @@ class launch_walk {
   launch_costs of(ir::stmt s) {
     find_block(s);
     walk(s);
-    c_.registers = 24 + static_cast<std::int64_t>(private_ + most_);
+    c_.registers = 20 + static_cast<std::int64_t>(private_ + most_);
     judge();
     return c_;
   }
@@ -169,10 +169,15 @@ class launch_walk {
     for (level const& l : levels_) runs *= static_cast<double>(l.trips);
     c_.operations += (in_tile_ ? 1.0 / 16 : 1) * runs * each;
     if (s->asynchronous) note_ring(s);
-    double held = 0;
+    // Of a sum's terms that are written out one after the other, each takes the place of the one before.
+    bool const is_sum = s->kind == ir::stmt_kind::accumulate;
+    stays_.assign(levels_.size(), false);
+    for (std::size_t i = 0; i < levels_.size() && is_sum; ++i) stays_[i] = stride(s->buf, s->indices, levels_[i]) == 0;
+    double read = 0;
     for (ir::expr e : seen)
-      if (e->kind == op::load) held += access(e->buf, e->indices, false, s->asynchronous);
-    held += access(s->buf, s->indices, s->kind == ir::stmt_kind::accumulate, false);
+      if (e->kind == op::load) read += access(e->buf, e->indices, false, s->asynchronous);
+    stays_.assign(levels_.size(), false);
+    double const written = access(s->buf, s->indices, is_sum, false), held = is_sum ? read + written : read > written ? read : written;
     if (held > most_) most_ = held;
   }
   /// Tiles of an asynchronous copy take turns: a[i %% 3, ..].
@@ -190,7 +195,7 @@ class launch_walk {
     for (std::size_t i = levels_.size(); i-- > 0 && wide_level == levels_.size();)
       if (is_written_out(levels_[i].how) && stride(b, indices, levels_[i]) == 1) wide_level = i, wide = levels_[i].trips;
     while (wide * size > 16 || (wide & (wide - 1)) != 0) wide = wide / 2 > 0 ? wide / 2 : 1;
-    double times = 1, copies = 1;
+    double times = 1, copies = 1, at_once = 1;
     bool inside = true;
     for (std::size_t i = levels_.size(); i-- > 0;) {
       level const& l = levels_[i];
@@ -198,6 +203,7 @@ class launch_walk {
       bool const moves = stride(b, indices, l) != 0;
       if (is_written_out(l.how)) {
         if (moves) copies *= static_cast<double>(l.trips);
+        if (moves && (!stays_[i] || i == wide_level)) at_once *= static_cast<double>(l.trips);
         continue;  // copies that do not move are one
       }
       if (moves) inside = false;
@@ -206,7 +212,7 @@ class launch_walk {
     times *= copies / static_cast<double>(wide);
     if (!in_tile_ && kind != memory::own) warp(b, indices, kind, wide * size, times * (is_sum && kind == memory::shared ? 2 : 1));
     double const words = static_cast<double>(size > 4 ? size / 4 : 1);
-    return passed_on || in_tile_ ? 0 : copies * words;
+    return passed_on || in_tile_ || kind == memory::own ? 0 : at_once * words;  // its own memory is counted where it is made
   }
   /// The addresses of a block's first warp.
   void warp(ir::buffer const* b, ir::list<ir::expr> const& indices, memory kind, std::int64_t bytes, double times) {
@@ -282,6 +288,7 @@ class launch_walk {
   launch_costs c_;
   sequence<level> levels_;
   sequence<ir::buffer const*> shared_;
+  sequence<bool> stays_;  // by level: the sum that is read for does not move there
   std::int64_t longest_[5] = {1, 1, 1, 1, 1};
   bool uses_warps_ = false, in_tile_ = false;
   double private_ = 0, most_ = 0;  // registers of its own memory; of the statement that holds most
