@@ -122,6 +122,7 @@ TEST_CASE("what a GPU cannot launch is told in words") {
   gpu_costs many = naive();
   many.launches[0].registers = 260;
   CHECK(too_large(many, gpu()) == "a thread wants about 260 registers, of at most 255");
+  CHECK(too_large(many, gpu(), false) == "");
   many.launches[0].registers = 255, many.launches[0].threads[1] = 32;
   CHECK(too_large(many, gpu()) == "a block of 1024 threads with about 255 registers each wants more than 65,536");
 }

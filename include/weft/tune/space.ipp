@@ -94,7 +94,9 @@ WEFT_DECL std::string space::too_large_for_gpu(schedule const& s) const {
   try {
 #endif
     ir::arena m;
-    return too_large(costs_of_gpu_loops(weft::detail::lowered(m, request_, s), *request_.machine), *request_.machine);
+    bool first = true;  // what a call takes without tuning is measured, whatever its registers are thought to be
+    for (knob_info const& k : s.knobs) first = first && k.chosen == 0;
+    return too_large(costs_of_gpu_loops(weft::detail::lowered(m, request_, s), *request_.machine), *request_.machine, !first);
 #if WEFT_HAS_EXCEPTIONS
   } catch (error const& e) {
     return e.what();

@@ -45,9 +45,9 @@ struct gpu_costs {
 /// Source  CUDA C++ Best Practices Guide, "Coalesced Access to Global Memory" and "Shared Memory and Memory Banks"
 gpu_costs costs_of_gpu_loops(ir::function const& f, target const& gpu);
 
-/// Why a launch is none that the GPU can do: threads and shared memory of a block, blocks of a grid, registers as estimated. Empty: all
-/// are.
-std::string too_large(gpu_costs const& c, target const& gpu);
+/// Why a launch is none that the GPU can do: threads and shared memory of a block, blocks of a grid, and, with `estimates`,
+/// registers. Empty: all are.
+std::string too_large(gpu_costs const& c, target const& gpu, bool estimates = true);
 
 }  // namespace tuning
 }  // namespace weft::inline WEFT_ABI

@@ -338,7 +338,7 @@ WEFT_DECL gpu_costs costs_of_gpu_loops(ir::function const& f, target const& gpu)
   return r;
 }
 
-WEFT_DECL std::string too_large(gpu_costs const& c, target const& gpu) {
+WEFT_DECL std::string too_large(gpu_costs const& c, target const& gpu, bool estimates) {
   for (launch_costs const& l : c.launches) {
     std::int64_t const threads = l.threads[0] * l.threads[1] * l.threads[2], shared = gpu.l1_bytes > 0 ? gpu.l1_bytes : 48 * 1024;
     auto const n = [](std::int64_t v) { return std::to_string(v); };
@@ -346,6 +346,7 @@ WEFT_DECL std::string too_large(gpu_costs const& c, target const& gpu) {
     if (l.blocks[0] > 2147483647 || l.blocks[1] > 65535 || l.blocks[2] > 65535)
       return joined({"a grid has ", n(l.blocks[0]), " x ", n(l.blocks[1]), " x ", n(l.blocks[2]), " blocks: at most 2^31 - 1, 65535 and 65535"});
     if (l.shared_bytes > shared) return joined({"a block shares ", n(l.shared_bytes), " bytes of memory, of at most ", n(shared)});
+    if (!estimates) continue;
     if (l.registers > 255) return joined({"a thread wants about ", n(l.registers), " registers, of at most 255"});
     if ((threads + 31) / 32 * 32 * ((l.registers + 7) / 8 * 8) > 65536)
       return joined({"a block of ", n(threads), " threads with about ", n(l.registers), " registers each wants more than 65,536"});
