@@ -40,6 +40,29 @@ struct options {
   constexpr bool any() const { return checked || debug || perf; }
 };
 
+struct argument;
+struct compile_request;
+struct kernel_face;
+/// What goes another way for a GPU (cuda.ipp), so that schedules are made, searched and remembered alike for both.
+struct gpu_way {
+  /// What a rule is told of the call.
+  rule_input (*told)(compile_request const& r);
+  /// The schedule by rule, or a thread for each element where `in` is null; which plan it was.
+  std::uint8_t (*by_rule)(schedule& s, rule_input const* in);
+  /// The loop program before and after passes; the latter is checked, and what a worker gets.
+  ir::function (*lowered)(ir::arena& m, compile_request const& r, schedule const& s);
+  ir::function (*loops)(ir::arena& m, compile_request const& r, schedule const& s);
+  /// Whether it becomes launches that the machine of the request can do.
+  bool (*fits)(compile_request const& r, schedule const& s);
+  call_layout (*bind)(program const& what, std::string_view name, argument const* arguments, int count);
+  /// A GPU as a target: its architecture as the CPU, its name as the one feature, its processors as threads, what a block may share
+  /// as the first cache. Errors: device_error without a driver or such a device
+  target (*machine)(int device);
+  std::string (*schedule_reason)(kernel_face const& face, argument* arguments, int count);
+  /// Has the next calls of a kernel make its code anew.
+  void (*supersede)(std::string_view name);
+};
+
 /// What is to be compiled, and for what.
 struct compile_request {
   std::string_view name;
@@ -52,6 +75,7 @@ struct compile_request {
   options wanted{};
   bool by_rule = false;  // where there is no `how`: a schedule by rule (schedule/rules/rules.hpp)
   rule_input const* told = nullptr;  // what the rule is told; null: made of the others, at each schedule
+  gpu_way const* gpu = nullptr;      // null: for a CPU
 };
 
 /// What a debugger was told of a kernel, taken back when this goes.

@@ -133,6 +133,7 @@ inline std::int32_t nearest_value(knob_info const& k, std::int64_t wanted) {
 inline bool becomes_loops([[maybe_unused]] compile_request const& r, [[maybe_unused]] schedule s) {
 #if WEFT_HAS_EXCEPTIONS
   try {
+    if (r.gpu != nullptr) return r.gpu->fits(r, s);
     ir::arena m;
     static_cast<void>(make_loops(m, r, finished(r, s)));
     return true;
@@ -142,7 +143,7 @@ inline bool becomes_loops([[maybe_unused]] compile_request const& r, [[maybe_unu
   return false;
 }
 inline bool is_usable(compile_request const& r, schedule const& s) {
-  return why_not(r, s).empty() && register_pressure(s).empty();
+  return why_not(r, s).empty() && (r.gpu != nullptr || register_pressure(s).empty());
 }
 /// The schedule with the knob values that were kept for what `first` does with each knob's first one, if it still is legal and
 /// takes the steps that were measured; else with those of the nearest task, if that is legal here.
@@ -190,6 +191,7 @@ inline bool is_tuned(compile_request const& r, program const& expanded, schedule
 inline bool is_set(bool asked, char const* variable) { return asked || environment_switch(variable); }
 /// What a rule is told of the machine and of the arguments of a call.
 inline rule_input rule_input_of(compile_request const& r) {
+  if (r.gpu != nullptr) return r.gpu->told(r);
   program const& p = *r.what;
   target const& t = *r.machine;
   rule_input in{t.l1_bytes, t.l2_bytes, t.l3_bytes, t.threads, !is_set(r.wanted.bitwise, "WEFT_BITWISE")};
@@ -238,14 +240,18 @@ inline schedule plain_nest(compile_request const& r, program const& expanded) {
     }
     return std::int64_t(-1);
   };
+  if (r.gpu != nullptr) return schedule(expanded, extents, r.by_rule ? schedule_limits{0, 16} : schedule_limits{});
   return schedule(expanded, extents, {r.machine->vector_registers, r.machine->vector_bytes});
+}
+inline std::uint8_t write_by_rule(compile_request const& r, schedule& s, rule_input const& in) {
+  return r.gpu != nullptr ? r.gpu->by_rule(s, &in) : schedule_by_rule(s, in);
 }
 }  // namespace detail
 
 WEFT_DECL rule_input detail::rule_input_for(compile_request const& r, program const& expanded, schedule& first) {
   rule_input in = rule_input_of(r);
   first = plain_nest(r, expanded);
-  in.plan = schedule_by_rule(first, in);
+  in.plan = write_by_rule(r, first, in);
   return in;
 }
 WEFT_DECL schedule detail::schedule_with(compile_request const& r, program const& expanded,
@@ -253,7 +259,8 @@ WEFT_DECL schedule detail::schedule_with(compile_request const& r, program const
   schedule s = plain_nest(r, expanded);
   s.choices = choices;
   if (r.how != nullptr) r.how(r.context, s);
-  else if (r.by_rule) static_cast<void>(schedule_by_rule(s, r.told != nullptr ? *r.told : rule_input_of(r)));
+  else if (r.by_rule) static_cast<void>(write_by_rule(r, s, r.told != nullptr ? *r.told : rule_input_of(r)));
+  else if (r.gpu != nullptr) static_cast<void>(r.gpu->by_rule(s, nullptr));
   return s;
 }
 WEFT_DECL bool detail::is_tuned_exactly(compile_request const& r) {
@@ -264,10 +271,12 @@ WEFT_DECL bool detail::is_tuned_exactly(compile_request const& r) {
   return !first.knobs.empty() && cache::find_tuned(cache::task_key(r.name, *r.what, first, *r.layout, *r.machine), best);
 }
 WEFT_DECL std::string detail::why_not(compile_request const& r, schedule const& s) {
+  if (r.gpu != nullptr) return s.state == verdict::illegal ? explain(s, r.name) : std::string();
   std::string problem = s.state == verdict::illegal ? explain(s, r.name) : written_out_too_often(s);
   return problem.empty() ? bound_to_a_gpu(r, s) : problem;
 }
 WEFT_DECL schedule detail::finished(compile_request const& r, schedule& s) {
+  if (r.gpu != nullptr) return static_cast<schedule&&>(s);  // lowered as it is
   s.original = r.what;
   if (!s.extended.empty()) s.extended[0] = rewritten(*r.what, s.steps);
   if (dump_wanted("schedule")) dump("schedule", print_loops(s));
@@ -378,11 +387,13 @@ inline ir::buffer const* left_on_the_stack(ir::function const& f, ir::stmt s) {
 }  // namespace detail
 
 WEFT_DECL ir::function detail::lowered(ir::arena& m, compile_request const& r, schedule const& s) {
+  if (r.gpu != nullptr) return r.gpu->lowered(m, r, s);
   program const extended = rewritten(expand(*r.what, r.machine->fma), s.steps);
   return lower(m, extended, detail::for_target(s, *r.machine), *r.layout, r.name,
                r.machine->has("avx512f") ? vector_tails::mask : vector_tails::partition);
 }
 WEFT_DECL ir::function make_loops(ir::arena& m, compile_request const& r, schedule const& s) {
+  if (r.gpu != nullptr) return r.gpu->loops(m, r, s);
   for (stage_info const& stage : r.what->stages)
     if (stage.by != nullptr && stage.by->call == nullptr)
       WEFT_THROW(argument_error(joined({r.name, ": stage ", program::at(r.what->tensors, stage.tensor).name.view(), ": function ",

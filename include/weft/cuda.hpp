@@ -127,6 +127,8 @@ kernel_texts gpu_texts_of(kernel_face const& face, argument* arguments, int coun
 void shape_on_gpu(kernel_face const& face, argument* arguments, int count);
 std::string ptx_of(cuda_module const& module, int device);
 std::string resources_of(cuda_module const& module);
+/// What a request for a GPU has as compile_request::gpu.
+[[gnu::weak]] extern gpu_way const gpu_compilation;
 }  // namespace detail
 
 // --- results that a call makes ------------------------------------------------------------------------------------------
@@ -272,8 +274,7 @@ struct cuda_kernel_t {
   template <class... A>
   using types_for = detail::call_types<
       What, How, typename detail::inputs_among<boost::hana::tuple<>, std::remove_cvref_t<A>...>::type>;
-
- private:
+  /// `use(face, arguments, count)`: what other parts of weft do with a kernel whose types are forgotten.
   template <class Use, class... A>
   auto erased(Use const& use, A const&... a) const {
     using types = types_for<A...>;
@@ -282,10 +283,14 @@ struct cuda_kernel_t {
     int input = 0, output = types::inputs;
     (describe(a, input, output, arguments, on_gpu), ...);
     for (; output < types::inputs + types::outputs; ++output)
-      arguments[output].is_output = arguments[output].is_allocated_here = true;
+      arguments[output].is_output = arguments[output].is_allocated_here = true, on_gpu[output] = false;
     typename types::pair const lambdas{what, how};
-    return use(face<types>(&lambdas), arguments, types::inputs + types::outputs);
+    kernel_face f = face<types>(&lambdas);
+    f.on_gpu = on_gpu;
+    return use(f, arguments, types::inputs + types::outputs);
   }
+
+ private:
   template <class A>
   static void describe(A const& a, int& input, int& output, argument* arguments, bool* on_gpu) {
     int const place = detail::traits<A>::is_output ? output++ : input++;
@@ -295,7 +300,7 @@ struct cuda_kernel_t {
   template <class Types>
   kernel_face face(typename Types::pair const* lambdas) const {
     return {Name.view(), lambdas, &Types::run_what, Types::scheduled ? &Types::run_how : nullptr, !Types::is_constant(),
-            Types::digest(), nullptr, nullptr, wanted};
+            Types::digest(), nullptr, nullptr, wanted, false, &detail::gpu_compilation, device};
   }
 };
 

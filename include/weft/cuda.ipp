@@ -1,4 +1,5 @@
 #include "weft/base/fork_gate.hpp"
+#include "weft/base/hash.hpp"
 #include "weft/base/joined.hpp"
 #include "weft/codegen/cuda/api.hpp"
 #include "weft/codegen/workspace.hpp"
@@ -35,6 +36,7 @@ inline void rows_of_threads(schedule& s) {
 inline rule_input gpu_rule_input(compile_request const& r) {
   rule_input in;
   in.threads = 1;
+  in.searched = true;
   in.reassociate = !(r.wanted.bitwise || environment_switch("WEFT_BITWISE"));
 #if !WEFT_HEADER_ONLY
   in.dots = {&mma_f16, &mma_bf16, &mma_s8, &mma_u8};  // a header-only program would read their declarations in each file
@@ -50,50 +52,63 @@ inline rule_input gpu_rule_input(compile_request const& r) {
   }
   return in;
 }
-/// With the first values of the knobs that are legal; by rule where there is no how-lambda.
-inline schedule make_gpu_schedule(compile_request const& r, program const& expanded) {
-  auto const extents = [&](int tensor, int dim) {
-    std::size_t position = 0;
-    for (input_info const& i : expanded.inputs) {
-      if (i.tensor == tensor) return r.layout->arguments[position].extents[static_cast<std::size_t>(dim)];
-      if (i.tensor >= 0) ++position;
-    }
-    return std::int64_t(-1);
+inline std::uint8_t write_gpu_rule(schedule& s, rule_input const* in) {
+  std::uint8_t const plan = in != nullptr ? schedule_by_gpu_rule(s, *in) : std::uint8_t(0);
+  if (s.steps.empty()) rows_of_threads(s);
+  return plan;
+}
+/// What was tuned for these arguments on this GPU, then what is near; else by rule, or with the first values of the knobs that are
+/// legal.
+inline schedule make_gpu_schedule(compile_request const& r, program const& expanded, std::string* reason = nullptr) {
+  auto const say = [&](char const* text) {
+    if (reason != nullptr) *reason = text;
   };
+  compile_request known = r;
+  rule_input told;
+  schedule s;
+  bool const by_rule = r.by_rule && r.how == nullptr;
+  if (by_rule) told = rule_input_for(r, expanded, s), known.told = &told;
   sequence<std::int32_t> choices;
   std::string why;
   for (int tries = 0; tries < 4096; ++tries) {
-    schedule s(expanded, extents, r.by_rule ? schedule_limits{0, 16} : schedule_limits{});
-    s.choices = choices;
-    if (r.how != nullptr) r.how(r.context, s);
-    else if (r.by_rule) schedule_by_gpu_rule(s, gpu_rule_input(r));
-    if (r.how == nullptr && s.steps.empty()) rows_of_threads(s);
+    if (!by_rule) s = schedule_with(known, expanded, choices);
+    schedule tuned;
+    if (tries == 0 && r.machine != nullptr && !s.knobs.empty() && is_tuned(known, expanded, s, tuned, reason)) return tuned;
+    say(by_rule ? "by rule: the kernel has no how-lambda for GPUs" : r.how == nullptr ? "a thread for each element" : s.knobs.empty()
+        ? "as the how-lambda says: it has no knobs" : tries == 0 ? "not tuned: each knob has its first value"
+                                                                 : "not tuned: the knobs have the first values that are legal here");
     if (s.state != verdict::illegal) return s;
-    if (r.how == nullptr) return schedule(expanded, extents);  // one thread does it all
+    if (r.how == nullptr) return plain_nest(r, expanded);  // one thread does it all
     if (why.empty()) why = explain(s, r.name);
-    std::size_t i = s.knobs.size();
-    choices.resize(i, 0);
-    while (i-- > 0) {
-      if (static_cast<std::size_t>(++choices[i]) < s.knobs[i].values.size()) break;
-      choices[i] = 0;
-    }
-    if (i >= s.knobs.size()) break;
+    if (!next_choice(choices, s.knobs)) break;
   }
   WEFT_THROW(schedule_error(why));
+}
+/// Without a CPU's instructions.
+inline schedule without_instructions(schedule s) {
+  for (loop_info& l : s.loops)
+    if (l.by != nullptr && !l.by->is_tile()) l.by = nullptr;
+  return s;
+}
+inline ir::function lowered_for_gpu(ir::arena& m, compile_request const& r, schedule const& s) {
+  schedule const on_gpu = without_instructions(s);
+  return lower(m, on_gpu.computation(), on_gpu, *r.layout, r.name, vector_tails::mask);
+}
+inline ir::function gpu_loops_of(ir::arena& m, compile_request const& r, schedule const& s) {
+  if (std::string const why = check_rounded(m, s.computation(), s, *r.layout); !why.empty())
+    WEFT_THROW(schedule_error(joined({"split: an axis that is rounded up reads too far\n  in    schedule of ", r.name, ": ", why})));
+  ir::function f = lowered_for_gpu(m, r, s);
+  run_gpu_passes(f);
+  return f;
 }
 inline ir::function make_gpu_loops(ir::arena& m, compile_request const& r, kernel_texts* texts = nullptr) {
   program const expanded = expand(*r.what, true);
   nest const plain(expanded, [](int, int) { return std::int64_t(-1); }, {});
   ir::function const unscheduled = lower(m, expanded, plain, *r.layout, r.name, vector_tails::partition, narrow_memory::no);
   if (std::string const why = check_bounds(unscheduled); !why.empty()) WEFT_THROW(argument_error(joined({r.name, ": ", why})));
-  schedule s = make_gpu_schedule(r, expanded);
-  for (loop_info& l : s.loops)
-    if (l.by != nullptr && !l.by->is_tile()) l.by = nullptr;  // an instruction of a CPU
-  if (std::string const why = check_rounded(m, s.computation(), s, *r.layout); !why.empty())
-    WEFT_THROW(schedule_error(joined({"split: an axis that is rounded up reads too far\n  in    schedule of ", r.name, ": ", why})));
+  schedule const s = without_instructions(make_gpu_schedule(r, expanded));
   if (texts != nullptr) texts->loops = print_loops(s), texts->steps = print_trace(s), texts->taken = s.steps;
-  ir::function f = lower(m, s.computation(), s, *r.layout, r.name, vector_tails::mask);
-  run_gpu_passes(f);
+  ir::function f = gpu_loops_of(m, r, s);
   if (texts != nullptr) texts->ir = ir::print(f);
   return f;
 }
@@ -130,13 +145,73 @@ inline program gpu_program(kernel_face const& face, argument* arguments, int cou
   if (left_out) shape_outputs(what, arguments, count);
   return what;
 }
+/// A GPU of this machine as a target. Errors: device_error
+inline target gpu_target(int device) {
+  runtime::gpu_identity const g = runtime::identify_gpu(device);
+  target t;
+  t.arch = architecture::nvidia;
+  t.cpu = g.architecture;
+  t.features.push_back(g.name);
+  t.fma = true;
+  t.l1_bytes = g.shared_bytes, t.l2_bytes = g.l2_bytes;
+  t.threads = static_cast<std::int32_t>(g.processors);
+  return t;
+}
+/// Null where there is no such GPU, or nothing that was tuned could be found: then the driver is left alone.
+inline target const* gpu_target_if_there(int device) {
+  if (cache::directory_in_use().empty()) return nullptr;
+  runtime::cuda_driver const* const d = runtime::find_cuda_driver(nullptr);
+  int devices = 0;
+  if (d == nullptr || d->cuDeviceGetCount(&devices) != 0 || device < 0 || device >= devices) return nullptr;
+  return kept_target(gpu_target(device));
+}
+inline compile_request gpu_request(kernel_face const& face, program const& what, call_layout const& layout, target const* machine) {
+  bool const by_rule = face.how == nullptr && !(face.wanted.plain || environment_switch("WEFT_PLAIN"));
+  return {face.name, &what, face.how, face.object, &layout, machine, face.wanted, by_rule, nullptr, &gpu_compilation};
+}
 inline ir::function gpu_function(ir::arena& m, kernel_face const& face, argument* arguments, int count, bool const* on_gpu,
                                  kernel_texts* texts = nullptr) {
   program const what = gpu_program(face, arguments, count);
   call_layout const layout = gpu_layout(what, face.name, arguments, count, on_gpu);
-  bool const by_rule = face.how == nullptr && !(face.wanted.plain || environment_switch("WEFT_PLAIN"));
-  return make_gpu_loops(m, {face.name, &what, face.how, face.object, &layout, nullptr, face.wanted, by_rule}, texts);
+  return make_gpu_loops(m, gpu_request(face, what, layout, gpu_target_if_there(face.device)), texts);
 }
+inline bool fits_gpu(compile_request const& r, schedule const& s) {
+  ir::arena m;
+  ir::function const f = gpu_loops_of(m, r, s);
+  for (cuda_kernel const& k : make_cuda_module(f).kernels)
+    if (r.machine != nullptr && k.shared_bytes > r.machine->l1_bytes) return false;
+  return true;
+}
+inline call_layout bound_for_gpu(program const& what, std::string_view name, argument const* arguments, int count) {
+  return gpu_layout(what, name, arguments, count, nullptr);
+}
+inline std::string gpu_schedule_reason(kernel_face const& face, argument* arguments, int count) {
+  program const what = gpu_program(face, arguments, count);
+  call_layout const layout = gpu_layout(what, face.name, arguments, count, face.on_gpu);
+  std::string reason;
+  static_cast<void>(make_gpu_schedule(gpu_request(face, what, layout, gpu_target_if_there(face.device)), expand(what, true), &reason));
+  return reason;
+}
+
+/// Kernels for which a tuner has found another schedule since this process began, in their order; the generation of a form is
+/// how many there were when it was made.
+struct superseded_kernels {
+  mutex lock{};
+  sequence<std::uint64_t> names{};
+};
+inline superseded_kernels& superseded_on_gpu() {
+  static superseded_kernels all;
+  return all;
+}
+inline std::uint64_t superseded_generation = 0;
+inline void supersede_on_gpu(std::string_view name) {
+  superseded_kernels& all = superseded_on_gpu();
+  ::weft::guard const hold(all.lock);
+  all.names.push_back(xxh64(name));
+  __atomic_store_n(&superseded_generation, all.names.size(), __ATOMIC_RELEASE);
+}
+gpu_way const gpu_compilation{gpu_rule_input, write_gpu_rule, lowered_for_gpu,     gpu_loops_of,    fits_gpu,
+                              bound_for_gpu,  gpu_target,     gpu_schedule_reason, supersede_on_gpu};
 
 // --- compiled forms -----------------------------------------------------------------------------------------------------
 
@@ -148,6 +223,7 @@ struct cuda_form {
   std::string name, text;  // the text: of what varies with captured values
   std::uint64_t shared = 0;
   bool nothing_to_do = false;
+  mutable std::uint64_t generation = 0;  // see superseded_kernels
   runtime::cuda_driver::library library = nullptr;
   struct kernel {
     runtime::cuda_driver::kernel entry = nullptr;
@@ -168,6 +244,19 @@ inline bool fits(cuda_form const& f, cuda_call const& c, std::uint64_t shared) {
     if (gpu_alignment(c.arguments[i], c.on_gpu[i]) != f.aligned[static_cast<std::size_t>(i)]) return false;
     if (a.data == nullptr && !a.is_scalar && !f.nothing_to_do) return false;  // bind says what is wrong
   }
+  return true;
+}
+/// Whether no tuner has found another schedule for it since.
+inline bool is_current(cuda_form const& f) {
+  std::uint64_t const now = __atomic_load_n(&superseded_generation, __ATOMIC_ACQUIRE);
+  std::uint64_t const then = __atomic_load_n(&f.generation, __ATOMIC_RELAXED);
+  if (then == now) return true;
+  superseded_kernels& all = superseded_on_gpu();
+  ::weft::guard const hold(all.lock);
+  std::uint64_t const own = xxh64(f.name);
+  for (std::size_t i = then; i < all.names.size(); ++i)
+    if (all.names[i] == own) return false;
+  __atomic_store_n(&f.generation, now, __ATOMIC_RELAXED);
   return true;
 }
 /// The machine code of a text, from disk where it was made before.
@@ -223,7 +312,7 @@ inline cuda_form const& find_form(cuda_table& table, kernel_face const& face, cu
   std::uint64_t const shared = shared_memory(c.arguments, c.count);
   auto const look = [&](std::string const* text) -> cuda_form const* {
     for (cuda_form const* f = __atomic_load_n(&table.first, __ATOMIC_ACQUIRE); f != nullptr; f = f->next)
-      if (f->wanted == face.wanted && fits(*f, c, shared) && (text == nullptr || *text == f->text)) return f;
+      if (f->wanted == face.wanted && fits(*f, c, shared) && is_current(*f) && (text == nullptr || *text == f->text)) return f;
     return nullptr;
   };
   if (!face.varies)
@@ -240,6 +329,7 @@ inline cuda_form const& find_form(cuda_table& table, kernel_face const& face, cu
   form.arguments.assign(c.arguments, c.arguments + c.count);
   for (int i = 0; i < c.count; ++i) form.aligned.push_back(gpu_alignment(c.arguments[i], c.on_gpu[i]));
   form.device = c.device;
+  form.generation = __atomic_load_n(&superseded_generation, __ATOMIC_ACQUIRE);
   form.wanted = face.wanted;
   form.name = std::string(face.name);
   form.shared = shared;

@@ -124,6 +124,7 @@
 #include "weft/schedule/rules/view.ipp"
 #include "weft/shapes.ipp"
 #include "weft/tune/buffers.ipp"
+#include "weft/tune/cuda.ipp"
 #include "weft/tune/loop_features.ipp"
 #include "weft/tune/measure.ipp"
 #include "weft/tune/model.ipp"
@@ -135,6 +136,7 @@
 #include "weft/tune/trials.ipp"
 #include "weft/tune/tuner.ipp"
 #include "weft/tune/verify.ipp"
+#include "weft/tune/warp_features.ipp"
 #include "weft/tune/wisdom.ipp"
 #include "weft/tune/worker.ipp"
 #endif

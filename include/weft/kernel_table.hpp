@@ -38,6 +38,9 @@ struct kernel_face {
                       call_layout const& numbers) = nullptr;
   options wanted{};
   bool waits = false;  // for the best code: no interim form will do
+  gpu_way const* gpu = nullptr;    // null: for a CPU
+  int device = 0;                  // the number of the GPU
+  bool const* on_gpu = nullptr;    // which arguments are in its memory; null: none
 };
 
 struct ready_kernel;

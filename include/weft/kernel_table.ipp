@@ -418,6 +418,7 @@ class shown_request {
 }  // namespace detail
 
 WEFT_DECL std::string schedule_reason(kernel_face const& face, argument* arguments, int count) {
+  if (face.gpu != nullptr) return face.gpu->schedule_reason(face, arguments, count);
   detail::shown_request const shown(face, arguments, count);
   std::string reason;
   static_cast<void>(make_schedule(shown.asked(), &reason));

@@ -133,9 +133,11 @@ WEFT_COLD_END
 // #include "weft/bench.hpp"
 
 // Schedules by search: the best values of a how-lambda's knobs, found by measuring and remembered.
+// #include "weft/tune/warp_features.hpp"
 // #include "weft/tune/tuner.hpp"
 // #include "weft/tune/run.hpp"
 // #include "weft/tune/mpi.hpp"
+// #include "weft/tune/cuda.hpp"
 // #include "weft/tune.hpp"
 // #include "weft/tune/report.hpp"
 // #include "weft/tune/wisdom.hpp"

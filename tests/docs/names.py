@@ -23,8 +23,9 @@ SHARED = {
     "weft/bench/benchmark.hpp": "of_kernel",
     "weft/bench/counts.hpp": "counted",
     "weft/codegen/target.hpp": "cannot_be_made cannot_run_here converts_f16 feature_string kept_target triple",
+    "weft/codegen/cuda/resources.hpp": "usage_in",
     "weft/compile.hpp": "compile find_instruments inspect linked_instruments load_planned make_loops make_planned make_schedule plan_of told_by_call wanted_memory",
-    "weft/cuda.hpp": "module place",
+    "weft/cuda.hpp": "erased module place",
     "weft/expr/broadcast.hpp": "indices_of meet",
     "weft/expr/face.hpp": "rank",
     "weft/expr/boundary.hpp": "rank",
@@ -38,7 +39,7 @@ SHARED = {
     "weft/runtime/thread_pool.hpp": "default_pool piece_begin retire run threads",
     "weft/schedule/schedule.hpp": "check perform refuse rewritten take",
     "weft/tune/tuner.hpp": "requested",
-    "weft/tune/worker.hpp": "last process run starts where",
+    "weft/tune/worker.hpp": "begin_compiling last made main_calls_worker process run starts where why",
 }
 SENTENCE = 35  # a longer name is what a failed check of the compiler's shows
 

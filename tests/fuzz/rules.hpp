@@ -49,14 +49,25 @@ inline weft::trace steps_by_rule(random_source& r, drawn const& d, bool searched
   return {};
 }
 
-/// The same for a GPU.
-inline weft::trace steps_by_gpu_rule(drawn const& d) {
+/// The same for a GPU. With `r`, a point of the space around it.
+inline weft::trace steps_by_gpu_rule(drawn const& d, random_source* r = nullptr) {
   weft::rule_input in;
+  in.searched = r != nullptr;
   in.strides.resize(d.what.tensors.size());
   for (bool const reassociate : {true, false}) {
     in.reassociate = reassociate;
     weft::schedule s(d.what, extents_of(d), {0, 16});
-    weft::schedule_by_gpu_rule(s, in);
+    in.plan = weft::schedule_by_gpu_rule(s, in);
+    for (int tries = 0; tries < 4 && !s.knobs.empty(); ++tries) {
+      weft::schedule other(d.what, extents_of(d), {0, 16});
+      for (std::size_t k = 0; k < weft::schedule::max_knobs; ++k) other.choices.push_back(r->chance(40) ? r->below(8) : 0);
+      weft::schedule_by_gpu_rule(other, in);
+      if (other.state == weft::verdict::illegal) continue;
+      if (reassociate && !(keeps_order(other, d.order_free) && parts_may_be(other, d.order_free))) continue;
+      s = other;
+      break;
+    }
+    in.plan = 0;
     if ((keeps_order(s, d.order_free) && parts_may_be(s, d.order_free)) || !reassociate) return s.steps;
   }
   return {};

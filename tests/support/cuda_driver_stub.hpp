@@ -2,6 +2,7 @@
 // and handed to whoever said that he runs kernels. Free of the library.
 #include <stdlib.h>
 #include <string.h>
+#include <time.h>
 
 #include <vector>
 
@@ -22,7 +23,10 @@ int cuGetErrorName(int r, char const** name) { return *name = r == 2 ? "CUDA_ERR
 int cuGetErrorString(int r, char const** text) { return *text = r == 2 ? "out of memory" : "the stub was told to fail", 0; }
 int cuDeviceGetCount(int* n) { return *n = 2, 0; }
 int cuDeviceGet(int* d, int number) { return *d = number, 0; }
-int cuDeviceGetAttribute(int* v, int a, int) { return *v = a == 75 ? 8 : a == 76 ? 0 : a == 97 ? 166912 : 0, 0; }
+int cuDeviceGetName(char* name, int bytes, int d) { return strncpy(name, d == 0 ? "Stub 80" : "Stub 80 S", static_cast<size_t>(bytes)), 0; }
+int cuDeviceGetAttribute(int* v, int a, int) {
+  return *v = a == 16 ? 108 : a == 38 ? 40 << 20 : a == 75 ? 8 : a == 76 ? 0 : a == 97 ? 166912 : 0, 0;
+}
 int cuDevicePrimaryCtxRetain(void** c, int d) { return *c = reinterpret_cast<void*>(0x1000ll + d), 0; }
 int cuCtxPushCurrent_v2(void*) { return ++stub.context_depth, 0; }
 int cuCtxPopCurrent_v2(void**) { return --stub.context_depth, 0; }
@@ -67,4 +71,13 @@ int cuMemcpyDtoHAsync_v2(void* to, unsigned long long from, size_t bytes, void*)
 }
 int cuStreamSynchronize(void*) { return ++stub.synchronized, 0; }
 int cuStreamIsCapturing(void*, int* status) { return *status = stub.capturing, 0; }
+// A launch has ended when it returns: an event is the time of its record.
+int cuEventCreate(void** e, unsigned) { return *e = calloc(1, sizeof(timespec)), 0; }
+int cuEventRecord(void* e, void*) { return clock_gettime(CLOCK_MONOTONIC, static_cast<timespec*>(e)); }
+int cuEventSynchronize(void*) { return 0; }
+int cuEventElapsedTime(float* ms, void* from, void* to) {
+  auto const *a = static_cast<timespec*>(from), *b = static_cast<timespec*>(to);
+  return *ms = static_cast<float>(1e3 * static_cast<double>(b->tv_sec - a->tv_sec) + 1e-6 * static_cast<double>(b->tv_nsec - a->tv_nsec)), 0;
+}
+int cuEventDestroy_v2(void* e) { return free(e), 0; }
 }

@@ -228,6 +228,7 @@ WEFT_DECL std::string target::feature_string() const {
   return text;
 }
 WEFT_DECL char const* target::triple() const {
+  if (arch == architecture::nvidia) return "nvptx64-nvidia-cuda";
   return arch == architecture::x86_64 ? "x86_64-unknown-linux-gnu" : "aarch64-unknown-linux-gnu";
 }
 

@@ -40,6 +40,8 @@ class argument_copies {
   sequence<memory_block> const& blocks() const { return blocks_; }
   sequence<tensor_place> const& tensors() const { return tensors_; }
   sequence<std::int64_t> const& scalars() const { return scalars_; }
+  /// Where the pages of block `b` begin in this process' mapping.
+  char* pages(std::size_t b) const { return memory_ + blocks_[b].offset; }
   /// Tensor `i` in this process' mapping.
   char* data(std::size_t i) const;
   /// What is written: the live bytes again, or a pattern where nothing is read.

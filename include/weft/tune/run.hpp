@@ -32,6 +32,11 @@ class slot_calls final : public timed_calls {
   double slowest_ns_ = 0;
 };
 
+/// The text of a candidate, what another process has compiled of it, or why there is none.
+struct candidate_text {
+  std::string loops, made, why;
+  bool written = false;
+};
 /// One tuning under way.
 class tuning_run {
  public:
@@ -61,8 +66,11 @@ class tuning_run {
   bool may_go_on();
   std::string loops_of(sequence<std::int32_t> const& choices, std::string& why) const;
   sequence<element_list> outputs() const;
-  tune_trial measured(sequence<std::int32_t> const& choices, double give_up_ns);
-  bool prepare(int slot, sequence<std::int32_t> const& choices, tune_trial& t);
+  void write(sequence<std::int32_t> const& choices, candidate_text& c) const;
+  known_intrinsics instructions_of(sequence<std::int32_t> const& choices, sequence<intrinsic const*>& known) const;
+  tune_trial measured(sequence<std::int32_t> const& choices, double give_up_ns, candidate_text c = {});
+  void measure_ahead(sequence<point> const& fresh, sequence<double> const& guesses);
+  bool prepare(int slot, sequence<std::int32_t> const& choices, tune_trial& t, candidate_text c = {});
   bool computes_the_same(tune_trial& t);
   void measure_first();
   void learn_earlier();
@@ -89,6 +97,7 @@ class tuning_run {
   space space_;
   argument_copies copies_;
   runner runner_;
+  sequence<runner*> compilers_;  // of a GPU
   trial_store store_;
   std::string task_;
   tolerance tolerance_;

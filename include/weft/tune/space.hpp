@@ -13,9 +13,10 @@ namespace tuning {
 /// The schedules that one how-lambda can write for the arguments of a request; without one, those around the schedule by rule, whose
 /// choices are knobs (rules.hpp).
 ///
-/// A point is legal when no step is refused, its tile fits the vector registers of the target, no statement is written out
+/// On a CPU a point is legal when no step is refused, its tile fits the vector registers of the target, no statement is written out
 /// too often, and what its stages keep on the stack or in a thread's own memory fits the last level of cache that is one
-/// core's own. Nothing is lowered for that.
+/// core's own. Nothing is lowered for that. On a GPU it is lowered: its launches fit the GPU's threads, shared memory, registers (by
+/// estimate) and grids (warp_features.hpp).
 class space final : public landscape {
  public:
   /// The request, and what its pointers lead to, outlive the space.
@@ -32,11 +33,14 @@ class space final : public landscape {
   /// The first legal point, the last knob fastest: what a call takes without tuning. False: there is none among 4096.
   bool first(point& p);
   compile_request const& request() const { return request_; }
+  /// With these choices, before it is finished.
+  schedule steps(sequence<std::int32_t> const& choices) const { return weft::detail::schedule_with(request_, expanded_, choices); }
   /// Whether it stands around the rule's own schedule, which is then its first point.
   bool is_by_rule() const { return request_.by_rule; }
 
  private:
   std::size_t place_of(short_name const& knob);
+  std::string too_large_for_gpu(schedule const& s) const;
   compile_request request_;
   program expanded_;
   rule_input told_;

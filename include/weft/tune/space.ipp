@@ -5,6 +5,7 @@
 #include "weft/expr/expand.hpp"
 #include "weft/schedule/pressure.hpp"
 #include "weft/tune/loop_features.hpp"
+#include "weft/tune/warp_features.hpp"
 #include "weft/tune/space.hpp"
 
 namespace weft::inline WEFT_ABI {
@@ -81,11 +82,26 @@ WEFT_DECL std::size_t space::place_of(short_name const& knob) {
 WEFT_DECL std::string space::why_not(sequence<std::int32_t> const& choices) const {
   schedule const s = weft::detail::schedule_with(request_, expanded_, choices);
   std::string problem = weft::detail::why_not(request_, s);
+  if (request_.gpu != nullptr) return problem.empty() ? too_large_for_gpu(s) : problem;
   if (problem.empty()) problem = register_pressure(s);
   if (problem.empty() && request_.machine->l2_bytes > 0 &&
       detail::bytes_inside(s) > static_cast<double>(request_.machine->l2_bytes))
     problem = "what its stages keep inside of loops does not fit the cache of a core";
   return problem;
+}
+WEFT_DECL std::string space::too_large_for_gpu(schedule const& s) const {
+#if WEFT_HAS_EXCEPTIONS
+  try {
+#endif
+    ir::arena m;
+    bool first = true;  // what a call takes without tuning is measured, whatever its registers are thought to be
+    for (knob_info const& k : s.knobs) first = first && k.chosen == 0;
+    return too_large(costs_of_gpu_loops(weft::detail::lowered(m, request_, s), *request_.machine), *request_.machine, !first);
+#if WEFT_HAS_EXCEPTIONS
+  } catch (error const& e) {
+    return e.what();
+  }
+#endif
 }
 WEFT_DECL point space::look(sequence<std::int32_t> const& choices) {
   schedule const s = weft::detail::schedule_with(request_, expanded_, choices);
@@ -94,9 +110,10 @@ WEFT_DECL point space::look(sequence<std::int32_t> const& choices) {
     p.choices.push_back(k.chosen);
     p.sizes.push_back(static_cast<std::int32_t>(k.values.size()));
   }
-  p.legal = s.state != verdict::illegal && weft::detail::why_not(request_, s).empty() && register_pressure(s).empty() &&
-            (request_.machine->l2_bytes <= 0 ||
-             detail::bytes_inside(s) <= static_cast<double>(request_.machine->l2_bytes));
+  p.legal = s.state != verdict::illegal && weft::detail::why_not(request_, s).empty();
+  if (request_.gpu != nullptr) p.legal = p.legal && too_large_for_gpu(s).empty();
+  else p.legal = p.legal && register_pressure(s).empty() &&
+                 (request_.machine->l2_bytes <= 0 || detail::bytes_inside(s) <= static_cast<double>(request_.machine->l2_bytes));
   if (!p.legal) return p;
   sequence<std::size_t> places;
   for (knob_info const& k : s.knobs) places.push_back(place_of(k.name));
@@ -108,6 +125,12 @@ WEFT_DECL bool space::describe(point const& p, sequence<float>& features, double
   try {
 #endif
     ir::arena m;
+    if (request_.gpu != nullptr) {
+      gpu_costs found = costs_of_gpu_loops(weft::detail::lowered(m, request_, at(p.choices)), *request_.machine);
+      features = static_cast<sequence<float>&&>(found.features);
+      estimate = found.estimate;
+      return estimate > 0;
+    }
     loop_costs found = costs_of_loops(weft::detail::lowered(m, request_, at(p.choices)), *request_.machine);
     features = static_cast<sequence<float>&&>(found.features);
     estimate = found.estimate;
@@ -128,7 +151,7 @@ WEFT_DECL bool space::first(point& p) {
   return false;
 }
 WEFT_DECL schedule space::at(sequence<std::int32_t> const& choices) const {
-  schedule s = weft::detail::schedule_with(request_, expanded_, choices);
+  schedule s = steps(choices);
   return weft::detail::finished(request_, s);
 }
 

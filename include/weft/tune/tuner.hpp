@@ -65,6 +65,7 @@ struct tune_options {
   bool random = false;         // no model: the baseline of searches
   std::size_t batch = 8;       // candidates between two fits of the model
   double within = 0;           // of the roofline: 0.02 ends the tuning when a call takes at most 1.02 of what no schedule can beat; 0: never
+  std::int64_t compilers = -1;  // of a GPU: processes that compile candidates while others are timed; -1: of the threads all but two, at most 8
   tuning::isolation worker = tuning::isolation::automatic;
   tune_watcher progress{};
   tune_stop stop{};
@@ -99,6 +100,7 @@ struct tune_result {
   std::string checked;               // against what results were compared
   tuning::isolation worker = tuning::isolation::none;  // where candidates ran
   std::int64_t worker_starts = 0;    // more than 1: some of them ended it
+  std::int64_t compiled_ahead = 0;   // candidates for a GPU, by other processes
   bool kept = false;                 // it is on disk
   std::string store;                 // how many trials are kept, and where
   std::int64_t earlier = 0;          // trials of earlier tunings that the model began with

@@ -1,3 +1,7 @@
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <cerrno>
 #include <cstdio>
 
 #include "weft/base/env.hpp"
@@ -13,6 +17,7 @@
 #include "weft/runtime/cache/cache.hpp"
 #include "weft/runtime/cache/relatives.hpp"
 #include "weft/runtime/cache/tuned.hpp"
+#include "weft/runtime/cuda/driver.hpp"
 #include "weft/schedule/print_how.hpp"
 #include "weft/tune/run.hpp"
 
@@ -64,17 +69,96 @@ inline double least_ns(program const& what, argument const* arguments, int count
   double const memory = in_a_cache ? 0 : done.bytes / bench::peaks_of(machine.threads).gbs;
   return arithmetic > memory ? arithmetic : memory;
 }
+/// What a process that has not begun CUDA is told of a GPU by a child, as lines; "!" and why: nothing.
+inline std::string asked_in_a_fork(kernel_face const& face) {
+  int ends[2];
+  if (::pipe(ends) != 0) return "!no pipe can be made";
+  ::pid_t const child = ::fork();
+  if (child < 0) return ::close(ends[0]), ::close(ends[1]), "!no process can be made";
+  if (child == 0) {
+    std::string answer;
+#if WEFT_HAS_EXCEPTIONS
+    try {
+#endif
+      target const t = face.gpu->machine(face.device);
+      for (std::string const& part : {t.cpu, t.features[0], std::to_string(t.l1_bytes), std::to_string(t.l2_bytes), std::to_string(t.threads)})
+        answer += joined({part, "\n"});
+#if WEFT_HAS_EXCEPTIONS
+    } catch (error const& e) {
+      answer = joined({"!", e.what()});
+    }
+#endif
+    bool const sent = ::write(ends[1], answer.data(), answer.size()) == static_cast<::ssize_t>(answer.size());
+    ::_exit(sent ? 0 : 1);
+  }
+  ::close(ends[1]);
+  std::string answer(4096, '\0');
+  std::size_t got = 0;
+  while (got < answer.size()) {
+    ::ssize_t const n = ::read(ends[0], &answer[got], answer.size() - got);
+    if (n < 0 && errno == EINTR) continue;
+    if (n <= 0) break;
+    got += static_cast<std::size_t>(n);
+  }
+  answer.resize(got);
+  ::close(ends[0]);
+  while (::waitpid(child, nullptr, 0) < 0 && errno == EINTR) {
+  }
+  return answer.empty() ? "!the CUDA driver ended the process that asked it" : answer;
+}
+/// The machine that candidates run on. A GPU is asked by a child where forks are to use it: they cannot once this process has.
+inline target const& machine_of(kernel_face const& face, isolation where) {
+  if (face.gpu == nullptr) return face.machine != nullptr ? *face.machine : host();
+  auto const refuse = [&](std::string_view why) { WEFT_THROW(device_error(joined({face.name, ": tune: ", why}))); };
+  if (find_gpu_bench() == nullptr) refuse("on a GPU this needs #include <weft/tune/cuda.hpp> in one file of the program, or weft::compiled");
+  bool const forks = where == isolation::forked || (where == isolation::automatic && !main_calls_worker());
+  if (forks && runtime::cuda_has_begun())
+    refuse("this program has used the GPU, and a fork of it cannot: call weft::worker(argc, argv) first in main, which gives candidates a process of their own");
+  target t;
+  if (forks) {
+    std::string const answer = asked_in_a_fork(face);
+    if (answer[0] == '!') refuse(std::string_view(answer).substr(1));
+    t.arch = architecture::nvidia, t.fma = true;
+    std::string lines[5];
+    std::size_t line = 0;
+    for (char c : answer) {
+      if (c == '\n') ++line;
+      else if (line < 5) lines[line] += c;
+    }
+    t.cpu = lines[0], t.features.push_back(lines[1]);
+    t.l1_bytes = std::atoll(lines[2].c_str()), t.l2_bytes = std::atoll(lines[3].c_str());
+    t.threads = static_cast<std::int32_t>(std::atoll(lines[4].c_str()));
+  } else {
+#if WEFT_HAS_EXCEPTIONS
+    try {
+      t = face.gpu->machine(face.device);
+    } catch (device_error const& e) {
+      refuse(e.what());
+    }
+#else
+    t = face.gpu->machine(face.device);
+#endif
+  }
+  if (std::string const why = linked_gpu_bench.missing(); !why.empty()) refuse(why);
+  return *kept_target(t);
+}
 WEFT_DECL tuning_run::tuning_run(kernel_face const& face, argument* arguments, int count, tune_options const& o, candidate_view view,
                                  trial_crew* crew)
     : face_(face), options_(o), view_(view), crew_(crew), arguments_(arguments), count_(count), what_(face.what(face.object)),
-      machine_(face.machine != nullptr ? *face.machine : host()), layout_(bound()),
-      space_({face.name, &what_, face.how, face.object, &layout_, &machine_, face.wanted, is_by_rule(face)}), copies_(arguments, count),
-      runner_(copies_, o.worker), store_(trials_file(o.keep)), task_(task()) {
+      machine_(machine_of(face, o.worker)), layout_(bound()),
+      space_({face.name, &what_, face.how, face.object, &layout_, &machine_, face.wanted, is_by_rule(face), nullptr, face.gpu}),
+      copies_(arguments, count), runner_(copies_, o.worker, face.gpu != nullptr ? face.device : -1), store_(trials_file(o.keep)), task_(task()) {
   tolerance_ = {o.bitwise, longest_reduction(what_, arguments)};
   result_.kernel = std::string(face.name);
-  if (o.within > 0) result_.roofline_ns = least_ns(what_, arguments, count, machine_);
+  std::int64_t const spare = host().threads - 2, wanted = o.compilers >= 0 ? o.compilers : spare < 8 ? spare : 8;
+  for (std::int64_t i = 0; i < wanted && face.gpu != nullptr && runner_.where() != isolation::none; ++i)
+    compilers_.push_back(new runner(copies_, o.worker, face.device));
+  if (o.within > 0 && face.gpu == nullptr) result_.roofline_ns = least_ns(what_, arguments, count, machine_);
 }
-WEFT_DECL tuning_run::~tuning_run() { delete search_; }
+WEFT_DECL tuning_run::~tuning_run() {
+  delete search_;
+  for (runner* one : compilers_) delete one;
+}
 WEFT_DECL bool tuning_run::is_near_roofline() const {
   return options_.within > 0 && result_.best_ns > 0 && result_.best_ns <= result_.roofline_ns * (1 + options_.within);
 }
@@ -82,7 +166,9 @@ WEFT_DECL bool tuning_run::is_near_roofline() const {
 /// The layout of the call, when it is one that can be tuned.
 inline call_layout tuning_run::bound() {
   auto const refuse = [&](char const* why) { WEFT_THROW(argument_error(joined({face_.name, ": tune: ", why}))); };
-  if (std::string const why = cannot_run_here(machine_); !why.empty()) refuse(why.c_str());
+  if (std::string const why = face_.gpu != nullptr ? "" : cannot_run_here(machine_); !why.empty()) refuse(why.c_str());
+  for (int i = 0; face_.on_gpu != nullptr && i < count_; ++i)
+    if (face_.on_gpu[i]) refuse("tensors in the GPU's memory are not tuned with: give it tensors of the same shapes in the host's; the result is for both");
   if (face_.open != nullptr)
     refuse("sizes that are open (weft::dim) are not tuned: tune the kernel for numbers, in the middle of what it will see");
   if (face_.wanted.any() || environment_switch("WEFT_CHECKED") || environment_switch("WEFT_DEBUG"))
@@ -92,7 +178,8 @@ inline call_layout tuning_run::bound() {
   bool left_out = false;
   for (int i = 0; i < count_; ++i) left_out = left_out || arguments_[i].is_allocated_here;
   if (left_out) shape_outputs(what_, arguments_, count_);
-  call_layout l = weft::bind(what_, face_.name, arguments_, count_);
+  call_layout l = face_.gpu != nullptr ? face_.gpu->bind(what_, face_.name, arguments_, count_)
+                                       : weft::bind(what_, face_.name, arguments_, count_);
   for (argument_layout const& a : l.arguments)
     if (a.constant) refuse("a weft::constant is not tuned: give the tensor itself");
   return l;
@@ -126,18 +213,28 @@ inline sequence<element_list> tuning_run::outputs() const {
   }
   return all;
 }
-/// Compiled into the slot; else the trial says why not.
-inline bool tuning_run::prepare(int slot, sequence<std::int32_t> const& choices, tune_trial& t) {
-  std::string loops = loops_of(choices, t.why);
-  if (view_.see != nullptr && !loops.empty()) view_.see(view_.context, choices, loops);
-  sequence<intrinsic const*> known;
+inline void tuning_run::write(sequence<std::int32_t> const& choices, candidate_text& c) const {
+  c.written = true;
+  c.loops = loops_of(choices, c.why);
+  if (view_.see != nullptr && !c.loops.empty()) view_.see(view_.context, choices, c.loops);
+}
+/// Those that its text may name.
+inline known_intrinsics tuning_run::instructions_of(sequence<std::int32_t> const& choices, sequence<intrinsic const*>& known) const {
   for (step const& s : space_.at(choices).steps) {
     bool there = s.by == nullptr;
     for (intrinsic const* k : known) there = there || k == s.by;
     if (!there) known.push_back(s.by);
   }
-  t.result = loops.empty() ? outcome::refused
-                           : runner_.load(slot, loops, t.why, {known.data(), static_cast<int>(known.size())});
+  return {known.data(), static_cast<int>(known.size())};
+}
+/// Compiled into the slot; else the trial says why not.
+inline bool tuning_run::prepare(int slot, sequence<std::int32_t> const& choices, tune_trial& t, candidate_text c) {
+  if (!c.written) write(choices, c);
+  sequence<intrinsic const*> known;
+  if (!c.why.empty()) t.why = c.why;
+  t.result = c.loops.empty() || !c.why.empty()
+                 ? outcome::refused
+                 : runner_.load(slot, c.loops, t.why, instructions_of(choices, known), choices == first_.choices, c.made);
   return t.result == outcome::good;
 }
 inline bool tuning_run::computes_the_same(tune_trial& t) {
@@ -159,18 +256,19 @@ inline bool tuning_run::computes_the_same(tune_trial& t) {
   return !t.wrong;
 }
 /// Compiled, run once, compared, and only then timed.
-inline tune_trial tuning_run::measured(sequence<std::int32_t> const& choices, double give_up_ns) {
+inline tune_trial tuning_run::measured(sequence<std::int32_t> const& choices, double give_up_ns, candidate_text c) {
   tune_trial t;
   t.choices = choices;
-  if (!prepare(0, choices, t)) return t;
+  if (!prepare(0, choices, t, static_cast<candidate_text&&>(c))) return t;
   copies_.restore();
   slot_calls calls(runner_, 0, measured_ns_);
   calls.expect(result_.first_ns > 0 ? result_.first_ns : 5e8);
   if (calls.run(1) < 0) {
     t.result = runner_.last();
     t.why = t.result == outcome::hung      ? "it did not end"
-            : t.result == outcome::crashed ? "it ended the worker: an access outside of its tensors, perhaps"
-                                           : "it said that it failed";
+            : t.result == outcome::crashed ? joined({"it ended the worker: ", runner_.why().empty() ? "an access outside of its tensors, perhaps" : runner_.why()})
+            : runner_.why().empty()        ? "it said that it failed"
+                                           : runner_.why();
     return t;
   }
   if (!computes_the_same(t)) return t;
@@ -225,7 +323,7 @@ inline annealing_settings settings_for(space const& s) {
   annealing_settings how;
   if (!s.is_by_rule()) return how;
   how.near_first = 0.75, how.steps = 20;
-  bool const is_long = has_many_steps(s);
+  bool const is_long = has_many_steps(s) || s.request().gpu != nullptr;  // a GPU's points are lowered, all of them
   how.chains = is_long ? 10 : 24, how.reranked = is_long ? 24 : 64, how.estimated = is_long ? 16 : 32;
   return how;
 }
@@ -233,6 +331,36 @@ inline void tuning_run::note_measured(point const& p, tune_trial t, double guess
   search_->learn(p, t.ns);
   if (guess > 0 && t.ns > 0) expected_ns_.push_back(guess), found_ns_.push_back(t.ns);
   note(static_cast<tune_trial&&>(t), guess);
+}
+/// While one is timed, others are compiled: NVRTC takes most of a trial, and runs on cores that the GPU does not need.
+inline void tuning_run::measure_ahead(sequence<point> const& fresh, sequence<double> const& guesses) {
+  sequence<candidate_text> texts(fresh.size());
+  sequence<std::int32_t> by(fresh.size(), std::int32_t(-1));  // which of the compilers has it
+  sequence<bool> busy(compilers_.size(), false);
+  std::size_t given = 0;
+  auto const give = [&] {
+    for (std::size_t k = 0; k < compilers_.size() && given < fresh.size(); ++k) {
+      if (busy[k] || !may_go_on()) continue;
+      sequence<intrinsic const*> known;
+      candidate_text& c = texts[given];
+      write(fresh[given].choices, c);
+      busy[k] = !c.loops.empty() && compilers_[k]->begin_compiling(c.loops, machine_.cpu, instructions_of(fresh[given].choices, known));
+      if (busy[k]) by[given] = static_cast<std::int32_t>(k);
+      ++given;
+    }
+  };
+  for (std::size_t i = 0; i < fresh.size(); ++i) {
+    give();
+    if (by[i] >= 0) {
+      auto const k = static_cast<std::size_t>(by[i]);
+      texts[i].made = compilers_[k]->made(texts[i].why);
+      busy[k] = false;
+      if (!texts[i].made.empty()) ++result_.compiled_ahead;
+      give();
+    }
+    // What others still compile is heard, and left.
+    if (may_go_on()) note_measured(fresh[i], measured(fresh[i].choices, 3 * result_.best_ns, static_cast<candidate_text&&>(texts[i])), guesses[i]);
+  }
 }
 WEFT_DECL bool tuning_run::go_on(std::size_t trials) {
   if (!may_go_on()) return false;
@@ -253,6 +381,8 @@ WEFT_DECL bool tuning_run::go_on(std::size_t trials) {
   if (crew_ != nullptr && crew_->size() > 0) {
     sequence<tune_trial> const all = crew_->measure(choices, give_up_ns);
     for (std::size_t i = 0; i < all.size(); ++i) note_measured(fresh[i], all[i], guesses[i]);
+  } else if (!compilers_.empty()) {
+    measure_ahead(fresh, guesses);
   } else {
     for (std::size_t i = 0; i < fresh.size() && may_go_on(); ++i)
       note_measured(fresh[i], measured(choices[i], 3 * result_.best_ns), guesses[i]);
@@ -326,7 +456,7 @@ inline void tuning_run::confirm() {
 
 /// With each knob's first value.
 inline schedule tuning_run::first_steps() const {
-  return weft::detail::schedule_with(space_.request(), expand(what_, machine_.fma), {});
+  return space_.steps({});
 }
 /// The best schedule in words and as code.
 inline void tuning_run::describe() {
@@ -359,6 +489,7 @@ inline void tuning_run::keep(std::int64_t trials) {
   bool const imported = cache::find_tuned(task_, before) && before.trials == 0;  // nobody has measured it here
   result_.kept = cache::keep_tuned(task_, t, imported || before.choices == t.choices);
   if (!result_.kept) return;
+  if (face_.gpu != nullptr) face_.gpu->supersede(face_.name);
   cache::relative as_relative = cache::described(task_, layout_, machine_);
   cache::note_choices(as_relative, space_.at(result_.choices));
   static_cast<void>(cache::keep_relative(family(), as_relative));
@@ -378,7 +509,8 @@ WEFT_DECL bool tuning_run::begin() {
   bool const possible = space_.first(first_);
   // A how-lambda takes 6 us, a rule some 100.
   double const counted = now_ns();
-  result_.space = space_.is_by_rule() ? measure(space_, 1000, 1, has_many_steps(space_) ? 96 : 256) : measure(space_, 20000);
+  if (face_.gpu != nullptr) result_.space = measure(space_, 400, 1, 96);
+  else result_.space = space_.is_by_rule() ? measure(space_, 1000, 1, has_many_steps(space_) ? 96 : 256) : measure(space_, 20000);
   result_.searching_seconds = (now_ns() - counted) / 1e9;
   if (!possible) {
     make_schedule(space_.request());  // says what is wrong, if all is

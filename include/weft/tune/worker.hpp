@@ -10,6 +10,7 @@
 #include "weft/runtime/loader.hpp"
 #include "weft/schedule/intrinsic.hpp"
 #include "weft/tune/buffers.hpp"
+#include "weft/tune/gpu_bench.hpp"
 #include "weft/tune/measure.hpp"
 
 namespace weft::inline WEFT_ABI {
@@ -46,6 +47,9 @@ constexpr std::string_view name(isolation i) {
   return names[static_cast<int>(i)];
 }
 
+/// Whether `main` has called weft::worker: then candidates run in this program started anew.
+bool main_calls_worker();
+
 /// Code made of the text of a loop program, and its calls on given memory.
 class candidate_code {
  public:
@@ -67,17 +71,25 @@ class candidate_code {
 /// Runs candidates, in whichever process. One that dies is started again at the next request.
 class runner {
  public:
-  /// `copies` outlives it.
-  runner(argument_copies& copies, isolation where);
+  /// `copies` outlives it. `gpu`: the number of the GPU that candidates run on; -1: the CPU.
+  runner(argument_copies& copies, isolation where, int gpu = -1);
   ~runner();
   runner(runner const&) = delete;
   runner& operator=(runner const&) = delete;
 
   /// Compiles a loop program into place `slot`, 0 to 15; `known`: the instructions that it names, 64 at most. A worker that is this
   /// program started anew knows those that stand in the program itself, not in a library that it loads.
-  outcome load(int slot, std::string const& loops, std::string& why, known_intrinsics known = {});
+  /// `may_spill`: on a GPU, registers may be spilled; `made`: what another process has compiled of it.
+  outcome load(int slot, std::string const& loops, std::string& why, known_intrinsics known = {}, bool may_spill = false, std::string_view made = {});
+  /// Begins to compile a candidate for a GPU of this architecture; nothing else is asked before `made` has said what became of it. False:
+  /// it cannot, or there is no other process to do it.
+  bool begin_compiling(std::string_view loops, std::string_view architecture, known_intrinsics known);
+  /// What `load` takes then; empty: why not.
+  std::string made(std::string& why);
   /// Calls what is there; negative: not well, and `last` says what.
   double run(int slot, std::int64_t calls, double limit_ns);
+  /// What was said of the last run that was not well; may be empty.
+  std::string const& why() const { return why_; }
   /// What became of the last request.
   outcome last() const { return last_; }
   /// Never `automatic`.
@@ -91,11 +103,15 @@ class runner {
   struct in_process;
   bool start();
   void stop();
-  bool ask(void const* header, std::size_t bytes, std::string_view text, double limit_ns, std::string& answer);
+  bool ask(std::string_view head, std::string_view text, std::string_view made, double limit_ns, std::string& answer);
+  bool tell(std::string_view head, std::string_view text, std::string_view made);
+  bool hear(double limit_ns, std::string& answer);
+  bool place_of(known_intrinsics known, std::string& head, std::string& why) const;
   argument_copies& copies_;
   isolation where_;
   outcome last_ = outcome::good;
-  int process_ = 0, socket_ = -1, starts_ = 0;
+  int gpu_ = -1, process_ = 0, socket_ = -1, starts_ = 0;
+  std::string why_;
   in_process* own_ = nullptr;
 };
 

@@ -33,12 +33,15 @@ inline bool main_serves = false;  // weft::worker was called
 
 /// What precedes the text of a request.
 struct request_head {
-  enum kind : std::int32_t { load, run } what = load;
+  enum kind : std::int32_t { load, run, compile } what = load;
   std::int32_t slot = 0;
   std::int64_t calls = 0;
   std::int64_t text_bytes = 0;
   std::int32_t instructions = 0;  // so many places in the program stand before the text
-  std::int32_t unused = 0;
+  std::int32_t gpu = -1;          // its number; -1: the CPU
+  std::int32_t may_spill = 0;
+  std::int32_t architecture_bytes = 0;  // of a request to compile: in front of the text, counted in it
+  std::int64_t made_bytes = 0;          // behind the text
 };
 inline constexpr int most_instructions = 64;
 /// The program's own image: the same bytes at other addresses in each process that runs it.
@@ -93,21 +96,71 @@ inline char* map_guarded(int fd, memory_block const& m) {
   int const rights = m.written ? PROT_READ | PROT_WRITE : PROT_READ;
   return ::mmap(at, inside, rights, MAP_SHARED | MAP_FIXED, fd, m.offset) == MAP_FAILED ? nullptr : at;
 }
+/// One on the CPU.
+class cpu_candidate final : public candidate {
+ public:
+  cpu_candidate(argument_places const& places, std::string_view loops, known_intrinsics known) : code_(loops, known) {
+    for (tensor_place const& t : places.tensors) {
+      auto const b = static_cast<std::size_t>(t.block);
+      pointers_.push_back(places.pages[b] + places.blocks[b].start + t.at);
+    }
+    scalars_ = places.scalars;
+    scalars_.push_back(0);
+  }
+  double run(std::int64_t calls, std::string&) override { return code_.run(pointers_.data(), scalars_.data(), calls); }
+
+ private:
+  candidate_code code_;
+  sequence<void*> pointers_;
+  sequence<std::int64_t> scalars_;
+};
 /// Compiled candidates and the memory that they run on.
 struct slots {
-  sequence<void*> pointers;
-  sequence<std::int64_t> scalars{};
-  candidate_code* code[most_slots] = {};
+  argument_places places{};
+  gpu_bench* gpu = nullptr;  // opened when the first candidate for it comes
+  candidate* code[most_slots] = {};
+  slots() = default;
+  slots(slots const&) = delete;
+  slots& operator=(slots const&) = delete;
   ~slots() {
-    for (candidate_code* c : code) delete c;
+    for (candidate* c : code) delete c;
+    delete gpu;
   }
-  outcome load(int slot, std::string_view text, [[maybe_unused]] std::string& why, known_intrinsics known) {
-    delete code[slot];
-    code[slot] = nullptr;
+  static gpu_bench_services const& bench() {
+    if (find_gpu_bench() == nullptr)
+      WEFT_THROW(device_error("tune: candidates for a GPU need #include <weft/tune/cuda.hpp> in one file of the program, or weft::compiled"));
+    return linked_gpu_bench;
+  }
+  candidate* made(request_head const& r, std::string_view text, known_intrinsics known, std::string_view code_of_it) {
+    if (r.gpu < 0) return new cpu_candidate(places, text, known);
+    if (gpu == nullptr) gpu = bench().open(r.gpu, places);
+    return gpu->load(text, known, r.may_spill != 0, code_of_it);
+  }
+  /// In `said` comes the code, or why there is none.
+  static outcome compile(request_head const& r, std::string_view text, std::string& said, known_intrinsics known) {
+    auto const front = static_cast<std::size_t>(r.architecture_bytes);
+    if (front > text.size()) return outcome::refused;
 #if WEFT_HAS_EXCEPTIONS
     try {
 #endif
-      code[slot] = new candidate_code(text, known);
+      said = bench().compile(text.substr(front), known, std::string(text.substr(0, front)));
+#if WEFT_HAS_EXCEPTIONS
+    } catch (error const& e) {
+      said = e.what();
+      return outcome::refused;
+    }
+#endif
+    return outcome::good;
+  }
+  outcome load(request_head const& r, std::string_view text, [[maybe_unused]] std::string& why, known_intrinsics known,
+               std::string_view code_of_it) {
+    candidate*& at = code[r.slot];
+    delete at;
+    at = nullptr;
+#if WEFT_HAS_EXCEPTIONS
+    try {
+#endif
+      at = made(r, text, known, code_of_it);
 #if WEFT_HAS_EXCEPTIONS
     } catch (error const& e) {
       why = e.what();
@@ -116,8 +169,21 @@ struct slots {
 #endif
     return outcome::good;
   }
-  double run(int slot, std::int64_t calls) const {
-    return code[slot] == nullptr ? -1 : code[slot]->run(pointers.data(), scalars.data(), calls);
+  /// In `became` comes what to answer: of a GPU that failed, nothing can be run any more.
+  double run(int slot, std::int64_t calls, std::string& why, outcome& became) const {
+    double ns = -1;
+#if WEFT_HAS_EXCEPTIONS
+    try {
+#endif
+      if (code[slot] != nullptr) ns = code[slot]->run(calls, why);
+      became = ns < 0 ? outcome::failed : outcome::good;
+#if WEFT_HAS_EXCEPTIONS
+    } catch (error const& e) {
+      why = e.what();
+      became = outcome::crashed;
+    }
+#endif
+    return ns;
   }
 };
 /// What a worker is told first.
@@ -131,42 +197,43 @@ struct greeting {
   slots s;
   greeting g;
   if (!receive_all(socket, &g, sizeof g, 0)) ::_exit(0);
-  sequence<memory_block> blocks(static_cast<std::size_t>(g.blocks));
-  sequence<tensor_place> tensors(static_cast<std::size_t>(g.tensors));
-  s.scalars.resize(static_cast<std::size_t>(g.scalars) + 1, 0);
-  if (!receive_all(socket, blocks.data(), blocks.size() * sizeof(memory_block), 0) ||
-      !receive_all(socket, tensors.data(), tensors.size() * sizeof(tensor_place), 0) ||
-      !receive_all(socket, s.scalars.data(), static_cast<std::size_t>(g.scalars) * sizeof(std::int64_t), 0))
+  argument_places& p = s.places;
+  p.blocks.resize(static_cast<std::size_t>(g.blocks));
+  p.tensors.resize(static_cast<std::size_t>(g.tensors));
+  p.scalars.resize(static_cast<std::size_t>(g.scalars), 0);
+  if (!receive_all(socket, p.blocks.data(), p.blocks.size() * sizeof(memory_block), 0) ||
+      !receive_all(socket, p.tensors.data(), p.tensors.size() * sizeof(tensor_place), 0) ||
+      !receive_all(socket, p.scalars.data(), p.scalars.size() * sizeof(std::int64_t), 0))
     ::_exit(0);
-  sequence<char*> at;
-  for (memory_block const& m : blocks) {
-    at.push_back(map_guarded(memory, m));
-    if (at.back() == nullptr) ::_exit(3);
+  for (memory_block const& m : p.blocks) {
+    p.pages.push_back(map_guarded(memory, m));
+    if (p.pages.back() == nullptr) ::_exit(3);
   }
-  for (tensor_place const& t : tensors)
-    s.pointers.push_back(at[static_cast<std::size_t>(t.block)] + blocks[static_cast<std::size_t>(t.block)].start + t.at);
   for (request_head r; receive_all(socket, &r, sizeof r, 0);) {
-    std::string text(static_cast<std::size_t>(r.text_bytes), '\0'), why;
+    std::string text(static_cast<std::size_t>(r.text_bytes), '\0'), code_of_it(static_cast<std::size_t>(r.made_bytes), '\0'), why;
     std::int64_t places[most_instructions];
     intrinsic const* instructions[most_instructions] = {};
     if (r.slot < 0 || r.slot >= most_slots || r.instructions < 0 || r.instructions > most_instructions ||
         !receive_all(socket, places, static_cast<std::size_t>(r.instructions) * sizeof places[0], 0) ||
-        !receive_all(socket, text.data(), text.size(), 0))
+        !receive_all(socket, text.data(), text.size(), 0) || !receive_all(socket, code_of_it.data(), code_of_it.size(), 0))
       break;
     for (int i = 0; i < r.instructions; ++i) instructions[i] = reinterpret_cast<intrinsic const*>(image() + places[i]);
     answer_head a;
-    if (r.what == request_head::load)
-      a.result = static_cast<std::int32_t>(s.load(r.slot, text, why, {instructions, r.instructions}));
-    else a.ns = s.run(r.slot, r.calls);
-    if (a.ns < 0) a.result = static_cast<std::int32_t>(outcome::failed);
-    if (why.size() > 4000) why.resize(4000);
+    outcome became = outcome::good;
+    if (r.what == request_head::load) became = s.load(r, text, why, {instructions, r.instructions}, code_of_it);
+    else if (r.what == request_head::compile) became = slots::compile(r, text, why, {instructions, r.instructions});
+    else a.ns = s.run(r.slot, r.calls, why, became);
+    a.result = static_cast<std::int32_t>(became);
+    bool const is_code = r.what == request_head::compile && became == outcome::good;
+    if (why.size() > 4000 && !is_code) why.resize(4000);
     a.text_bytes = static_cast<std::int32_t>(why.size());
-    if (!send_all(socket, &a, sizeof a) || !send_all(socket, why.data(), why.size())) break;
+    if (!send_all(socket, &a, sizeof a) || !send_all(socket, why.data(), why.size()) || became == outcome::crashed) break;
   }
   ::_exit(0);
 }
 }  // namespace detail
 
+WEFT_DECL bool main_calls_worker() { return detail::main_serves; }
 WEFT_DECL candidate_code::candidate_code(std::string_view loops, known_intrinsics known) {
   ir::arena m;
   ir::function const f = ir::parse(m, loops, known);
@@ -194,13 +261,13 @@ struct runner::in_process {
   detail::slots slots;
 };
 
-WEFT_DECL runner::runner(argument_copies& copies, isolation where) : copies_(copies), where_(where) {
+WEFT_DECL runner::runner(argument_copies& copies, isolation where, int gpu) : copies_(copies), where_(where), gpu_(gpu) {
   if (where_ == isolation::automatic) where_ = detail::main_serves ? isolation::executed : isolation::forked;
   if (where_ != isolation::none) return;
   own_ = new in_process;
-  for (std::size_t i = 0; i < copies.tensors().size(); ++i) own_->slots.pointers.push_back(copies.data(i));
-  own_->slots.scalars = copies.scalars();
-  own_->slots.scalars.push_back(0);
+  argument_places& p = own_->slots.places;
+  p.blocks = copies.blocks(), p.tensors = copies.tensors(), p.scalars = copies.scalars();
+  for (std::size_t b = 0; b < p.blocks.size(); ++b) p.pages.push_back(copies.pages(b));
 }
 WEFT_DECL runner::~runner() {
   stop();
@@ -250,12 +317,21 @@ WEFT_DECL void runner::stop() {
 }
 
 /// One request and its answer; the worker is gone when it did not answer.
-WEFT_DECL bool runner::ask(void const* header, std::size_t bytes, std::string_view text, double limit_ns, std::string& answer) {
+WEFT_DECL bool runner::ask(std::string_view head, std::string_view text, std::string_view made, double limit_ns, std::string& answer) {
+  return tell(head, text, made) && hear(limit_ns, answer);
+}
+WEFT_DECL bool runner::tell(std::string_view head, std::string_view text, std::string_view made) {
+  last_ = outcome::crashed;
+  bool told = start();
+  for (std::string_view part : {head, text, made}) told = told && detail::send_all(socket_, part.data(), part.size());
+  if (!told) stop();
+  return told;
+}
+WEFT_DECL bool runner::hear(double limit_ns, std::string& answer) {
   detail::answer_head a;
   double const until = now_ns() + limit_ns;
   last_ = outcome::crashed;
-  if (start() && detail::send_all(socket_, header, bytes) && detail::send_all(socket_, text.data(), text.size()) &&
-      detail::receive_all(socket_, &a, sizeof a, until) && a.text_bytes >= 0) {
+  if (process_ != 0 && detail::receive_all(socket_, &a, sizeof a, until) && a.text_bytes >= 0) {
     std::string why(static_cast<std::size_t>(a.text_bytes), '\0');
     if (detail::receive_all(socket_, why.data(), why.size(), until)) {
       last_ = static_cast<outcome>(a.result);
@@ -269,37 +345,58 @@ WEFT_DECL bool runner::ask(void const* header, std::size_t bytes, std::string_vi
   return false;
 }
 
-WEFT_DECL outcome runner::load(int slot, std::string const& loops, std::string& why, known_intrinsics known) {
-  if (own_ != nullptr) return last_ = own_->slots.load(slot, loops, why, known);
-  detail::request_head const r{detail::request_head::load, slot, 0, static_cast<std::int64_t>(loops.size()), known.count, 0};
+WEFT_DECL outcome runner::load(int slot, std::string const& loops, std::string& why, known_intrinsics known, bool may_spill, std::string_view made) {
+  detail::request_head const r{detail::request_head::load, slot, 0, static_cast<std::int64_t>(loops.size()), known.count, gpu_, may_spill, 0,
+                               static_cast<std::int64_t>(made.size())};
+  if (own_ != nullptr) return last_ = own_->slots.load(r, loops, why, known, made);
   std::string head(reinterpret_cast<char const*>(&r), sizeof r), answer;
+  if (!place_of(known, head, why)) return last_ = outcome::refused;
+  if (ask(head, loops, made, 60e9, answer)) why = answer.substr(sizeof(detail::answer_head));
+  else why = last_ == outcome::hung ? "compiling it did not end" : "compiling it ended the worker";
+  return last_;
+}
+WEFT_DECL bool runner::begin_compiling(std::string_view loops, std::string_view architecture, known_intrinsics known) {
+  if (own_ != nullptr) return false;
+  std::string const text = joined({architecture, loops});
+  detail::request_head const r{detail::request_head::compile, 0, 0, static_cast<std::int64_t>(text.size()), known.count, gpu_, 0,
+                               static_cast<std::int32_t>(architecture.size()), 0};
+  std::string head(reinterpret_cast<char const*>(&r), sizeof r), ignored;
+  return place_of(known, head, ignored) && tell(head, text, {});
+}
+WEFT_DECL std::string runner::made(std::string& why) {
+  std::string answer;
+  bool const heard = hear(60e9, answer);
+  if (heard) answer.erase(0, sizeof(detail::answer_head));
+  if (heard && last_ == outcome::good) return answer;
+  why = heard ? answer : last_ == outcome::hung ? "compiling it did not end" : "compiling it ended the worker";
+  return "";
+}
+/// Adds the places of instructions in the program's image; false, and why, where one has none.
+WEFT_DECL bool runner::place_of(known_intrinsics known, std::string& head, std::string& why) const {
   for (int i = 0; i < known.count; ++i) {
     if (known.count > detail::most_instructions || (where_ == isolation::executed && !detail::is_in_image(known.first[i]))) {
       why = joined({"the instruction ", known.first[i]->name,
                     known.count > detail::most_instructions
                         ? " is one of too many"
                         : " is declared in a shared library, which a worker started anew does not know: isolation::forked does"});
-      return last_ = outcome::refused;
+      return false;
     }
     std::int64_t const place = reinterpret_cast<char const*>(known.first[i]) - detail::image();
     head.append(reinterpret_cast<char const*>(&place), sizeof place);
   }
-  if (ask(head.data(), head.size(), loops, 60e9, answer)) why = answer.substr(sizeof(detail::answer_head));
-  else why = last_ == outcome::hung ? "compiling it did not end" : "compiling it ended the worker";
-  return last_;
+  return true;
 }
 WEFT_DECL double runner::run(int slot, std::int64_t calls, double limit_ns) {
-  if (own_ != nullptr) {
-    double const ns = own_->slots.run(slot, calls);
-    last_ = ns < 0 ? outcome::failed : outcome::good;
-    return ns;
-  }
-  detail::request_head const r{detail::request_head::run, slot, calls, 0, 0, 0};
+  why_.clear();
+  if (own_ != nullptr) return own_->slots.run(slot, calls, why_, last_);
+  detail::request_head const r{detail::request_head::run, slot, calls, 0, 0, gpu_, 0, 0, 0};
   std::string answer;
-  if (!ask(&r, sizeof r, {}, limit_ns, answer)) return -1;
+  if (!ask({reinterpret_cast<char const*>(&r), sizeof r}, {}, {}, limit_ns, answer)) return -1;
   detail::answer_head a;
   std::memcpy(&a, answer.data(), sizeof a);
-  return a.ns;
+  why_ = answer.substr(sizeof a);
+  if (last_ == outcome::crashed) stop();
+  return last_ == outcome::good ? a.ns : -1;
 }
 
 }  // namespace tuning

@@ -4,6 +4,9 @@
 
 #include <type_traits>
 
+// CUDA 13 has another function by this name; libcuda has both.
+using elapsed_time = decltype(weft::runtime::cuda_driver::cuEventElapsedTime);
+
 #if __has_include(<cuda.h>)
 #include <cuda.h>
 #define WEFT_TEST_HAS_CUDA_HEADER 1
@@ -42,6 +45,7 @@ WEFT_TEST_HANDLE(CUstream, stream)
 WEFT_TEST_HANDLE(CUlibrary, library)
 WEFT_TEST_HANDLE(CUkernel, kernel)
 WEFT_TEST_HANDLE(CUfunction, function)
+WEFT_TEST_HANDLE(CUevent, event)
 template <class R, class... Args>
 struct plain<R (*)(Args...)> {
   using type = typename plain<R>::type (*)(typename plain<Args>::type...);
@@ -71,6 +75,14 @@ WEFT_TEST_SIGNATURE(cuMemcpyHtoDAsync_v2)
 WEFT_TEST_SIGNATURE(cuMemcpyDtoHAsync_v2)
 WEFT_TEST_SIGNATURE(cuStreamSynchronize)
 WEFT_TEST_SIGNATURE(cuStreamIsCapturing)
+WEFT_TEST_SIGNATURE(cuDeviceGetName)
+WEFT_TEST_SIGNATURE(cuEventCreate)
+WEFT_TEST_SIGNATURE(cuEventRecord)
+WEFT_TEST_SIGNATURE(cuEventSynchronize)
+WEFT_TEST_SIGNATURE(cuEventDestroy_v2)
+static_assert(std::is_same_v<elapsed_time, typename plain<decltype(&::cuEventElapsedTime)>::type>);
+static_assert(static_cast<int>(weft::runtime::device_attribute::processors) == CU_DEVICE_ATTRIBUTE_MULTIPROCESSOR_COUNT);
+static_assert(static_cast<int>(weft::runtime::device_attribute::l2_bytes) == CU_DEVICE_ATTRIBUTE_L2_CACHE_SIZE);
 static_assert(static_cast<int>(weft::runtime::device_attribute::major) == CU_DEVICE_ATTRIBUTE_COMPUTE_CAPABILITY_MAJOR);
 static_assert(static_cast<int>(weft::runtime::device_attribute::minor) == CU_DEVICE_ATTRIBUTE_COMPUTE_CAPABILITY_MINOR);
 static_assert(static_cast<int>(weft::runtime::device_attribute::shared_bytes) ==

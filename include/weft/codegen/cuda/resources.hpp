@@ -25,6 +25,8 @@ struct cuda_usage {
 /// Cost    that of compile_cuda
 /// Source  CUDA C++ Programming Guide, "Technical Specifications per Compute Capability"
 sequence<cuda_usage> usage_of(cuda_module const& module, std::string const& architecture);
+/// The same of what the compiler has said of the text, told "--ptxas-options=-v".
+sequence<cuda_usage> usage_in(std::string const& log, cuda_module const& module, std::string const& architecture);
 
 /// As a table, a line for each.
 ///

@@ -2,45 +2,18 @@
 
 #include "weft/base/joined.hpp"
 #include "weft/codegen/cuda/api.hpp"
+#include "weft/codegen/cuda/processor.hpp"
 #include "weft/codegen/cuda/resources.hpp"
 
 namespace weft::inline WEFT_ABI {
 namespace detail {
 
-/// What a processor of an architecture has. All have 65536 registers, handed out to warps in pieces of 256.
-struct gpu_processor {
-  int number;  // of sm_80: 80
-  std::int32_t warps, blocks;
-  std::int64_t shared_bytes;  // of which each block has 1 KiB for the system
-};
-inline gpu_processor const* processor_of(std::string const& architecture) {
-  static constexpr gpu_processor all[] = {{80, 64, 32, 164 * 1024},  {86, 48, 16, 100 * 1024},  {87, 48, 16, 164 * 1024},
-                                          {89, 48, 24, 100 * 1024},  {90, 64, 32, 228 * 1024},  {100, 64, 32, 228 * 1024},
-                                          {103, 64, 32, 228 * 1024}, {120, 48, 24, 100 * 1024}, {121, 48, 24, 100 * 1024}};
-  int const number = architecture.size() > 3 ? std::atoi(architecture.c_str() + 3) : 0;
-  for (gpu_processor const& p : all)
-    if (p.number == number) return &p;
-  return nullptr;
-}
 /// How many blocks fit.
 inline void count_blocks(cuda_usage& u) {
   gpu_processor const* const p = processor_of(u.architecture);
   if (p == nullptr || u.threads < 1) return;
-  std::int64_t const warps = (u.threads + 31) / 32, of_warp = (u.registers + 7) / 8 * 256;
-  struct {
-    char const* what;
-    std::int64_t blocks;
-  } const limits[] = {
-      {"threads", p->warps / warps},
-      {"blocks", p->blocks},
-      {"registers", u.registers < 1 ? p->blocks : 65536 / 4 / of_warp * 4 / warps},  // a quarter for each of four schedulers
-      {"shared memory", p->shared_bytes / ((u.shared_bytes + 127) / 128 * 128 + 1024)},
-  };
-  std::int64_t least = p->blocks + 1;
-  for (auto const& l : limits)
-    if (l.blocks < least) least = l.blocks, u.limit = l.what;
-  u.blocks = static_cast<std::int32_t>(least);
-  u.occupancy = static_cast<std::int32_t>(100 * least * warps / p->warps);
+  resident_blocks const found = blocks_that_fit(*p, u.threads, u.registers, u.shared_bytes);
+  u.blocks = found.blocks, u.occupancy = found.occupancy, u.limit = found.limit;
 }
 /// The number in front of (or, with `behind`, after) the next `words` from `at` on, before `end`; 0 where they do not stand.
 inline std::int32_t number_at(std::string const& log, std::size_t at, std::size_t end, char const* words, bool behind) {
@@ -61,7 +34,9 @@ inline std::string padded(std::string const& s, std::size_t width, bool left = f
 }  // namespace detail
 
 WEFT_DECL sequence<cuda_usage> usage_of(cuda_module const& module, std::string const& architecture) {
-  std::string const log = compile_cuda(module.text, architecture, {"--ptxas-options=-v"}).log;
+  return usage_in(compile_cuda(module.text, architecture, {"--ptxas-options=-v"}).log, module, architecture);
+}
+WEFT_DECL sequence<cuda_usage> usage_in(std::string const& log, cuda_module const& module, std::string const& architecture) {
   sequence<cuda_usage> all;
   for (cuda_kernel const& k : module.kernels) {
     cuda_usage u;

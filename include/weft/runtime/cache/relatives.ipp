@@ -74,7 +74,9 @@ inline bool has_result(directory const& d, std::uint64_t task) {
 WEFT_DECL std::string family_key(std::string_view name, program const& what, schedule const& first, call_layout const& layout,
                                  target const& machine) {
   byte_writer w;
-  w.bytes = shapeless_key_of(name, what, first.steps, layout, machine);
+  target any = machine;  // of one architecture: a GPU's only feature is its name
+  if (any.arch == architecture::nvidia) any.features.clear();
+  w.bytes = shapeless_key_of(name, what, first.steps, layout, any);
   for (knob_info const& k : first.knobs) w.text(k.name.view());
   return static_cast<std::string&&>(w.bytes);
 }
@@ -83,6 +85,8 @@ WEFT_DECL relative described(std::string_view task, call_layout const& layout, t
   r.task = xxh64(task);
   for (std::int64_t n : {machine.l1_bytes, machine.l2_bytes, machine.l3_bytes, static_cast<std::int64_t>(machine.threads)})
     r.machine.push_back(n);
+  if (machine.arch == architecture::nvidia)
+    for (std::string const& own : machine.features) r.machine.push_back(static_cast<std::int64_t>(xxh64(own)));
   bool open = false;
   for (argument_layout const& a : layout.arguments)
     for (std::int64_t e : a.extents) open = open || e < 0, r.extents.push_back(e);

@@ -20,12 +20,14 @@ struct cuda_driver {
   using library = struct CUlib_st*;
   using kernel = struct CUkern_st*;
   using function = struct CUfunc_st*;
+  using event = struct CUevent_st*;
   int (*cuInit)(unsigned flags);
   int (*cuDriverGetVersion)(int* version);
   int (*cuGetErrorName)(int result, char const** name);
   int (*cuGetErrorString)(int result, char const** text);
   int (*cuDeviceGetCount)(int* count);
   int (*cuDeviceGet)(int* device, int number);
+  int (*cuDeviceGetName)(char* name, int bytes, int device);
   int (*cuDeviceGetAttribute)(int* value, int attribute, int device);
   int (*cuDevicePrimaryCtxRetain)(context* made, int device);
   int (*cuCtxPushCurrent_v2)(context now);
@@ -46,10 +48,15 @@ struct cuda_driver {
   int (*cuMemcpyDtoHAsync_v2)(void* to, address from, std::size_t bytes, stream on);
   int (*cuStreamSynchronize)(stream on);
   int (*cuStreamIsCapturing)(stream which, int* status);
+  int (*cuEventCreate)(event* made, unsigned flags);
+  int (*cuEventRecord)(event what, stream on);
+  int (*cuEventSynchronize)(event what);
+  int (*cuEventElapsedTime)(float* milliseconds, event begin, event end);
+  int (*cuEventDestroy_v2)(event what);
 };
 
 /// Attributes of a device, and of a kernel, by their numbers in cuda.h.
-enum class device_attribute : int { major = 75, minor = 76, shared_bytes = 97 };
+enum class device_attribute : int { processors = 16, l2_bytes = 38, major = 75, minor = 76, shared_bytes = 97 };
 /// Of a kernel: CU_FUNC_ATTRIBUTE_MAX_DYNAMIC_SHARED_SIZE_BYTES, in bytes.
 inline constexpr int most_dynamic_shared = 8;
 
@@ -57,6 +64,18 @@ inline constexpr int most_dynamic_shared = 8;
 /// is none, or it lacks one of these functions.
 /// Threads  may be called from several at once
 cuda_driver const* find_cuda_driver(std::string* why = nullptr);
+
+/// Whether weft has begun to use the driver in this process: a fork cannot use a GPU from then on.
+bool cuda_has_begun();
+
+/// Which GPU it is, without a context.
+struct gpu_identity {
+  std::string name;          // "NVIDIA H100 80GB HBM3"
+  std::string architecture;  // "sm_90"
+  std::int64_t processors = 0, shared_bytes = 0, l2_bytes = 0;  // shared_bytes: of a block, at most
+};
+/// The GPU of this number. Errors: device_error, in words, when there is no driver, or no such device.
+gpu_identity identify_gpu(int number);
 
 /// One GPU of this machine, with its primary context, which CUDA's runtime and PyTorch use too.
 struct cuda_gpu {

@@ -9,6 +9,7 @@ namespace weft::inline WEFT_ABI {
 namespace runtime {
 namespace detail {
 
+inline bool driver_has_begun = false;
 struct loaded_driver {
   cuda_driver api{};
   std::string why;  // empty: it is there
@@ -22,14 +23,15 @@ struct loaded_driver {
     }
 #define WEFT_X(name) find(h, #name, api.name);
     WEFT_X(cuInit) WEFT_X(cuDriverGetVersion) WEFT_X(cuGetErrorName) WEFT_X(cuGetErrorString) WEFT_X(cuDeviceGetCount)
-    WEFT_X(cuDeviceGet) WEFT_X(cuDeviceGetAttribute) WEFT_X(cuDevicePrimaryCtxRetain) WEFT_X(cuCtxPushCurrent_v2)
+    WEFT_X(cuDeviceGet) WEFT_X(cuDeviceGetName) WEFT_X(cuDeviceGetAttribute) WEFT_X(cuDevicePrimaryCtxRetain) WEFT_X(cuCtxPushCurrent_v2)
     WEFT_X(cuCtxPopCurrent_v2) WEFT_X(cuLibraryLoadData) WEFT_X(cuLibraryUnload) WEFT_X(cuLibraryGetKernel)
     WEFT_X(cuKernelSetAttribute) WEFT_X(cuLaunchKernel) WEFT_X(cuMemAllocAsync) WEFT_X(cuMemFreeAsync) WEFT_X(cuMemAlloc_v2)
     WEFT_X(cuMemFree_v2) WEFT_X(cuMemcpyHtoDAsync_v2) WEFT_X(cuMemcpyDtoHAsync_v2) WEFT_X(cuStreamSynchronize)
-    WEFT_X(cuStreamIsCapturing)
+    WEFT_X(cuStreamIsCapturing) WEFT_X(cuEventCreate) WEFT_X(cuEventRecord) WEFT_X(cuEventSynchronize) WEFT_X(cuEventElapsedTime)
+    WEFT_X(cuEventDestroy_v2)
 #undef WEFT_X
     if (!why.empty()) why += ": it is older than CUDA 12; install a newer one";
-    else if (int const r = api.cuInit(0); r != 0) why = joined({"the CUDA driver does not start: cuInit says ", std::to_string(r)});
+    else if (int const r = api.cuInit(0); driver_has_begun = true, r != 0) why = joined({"the CUDA driver does not start: cuInit says ", std::to_string(r)});
   }
   template <class F>
   void find(void* library, char const* name, F& function) {
@@ -51,7 +53,8 @@ inline opened_gpus& all_gpus() {
   static opened_gpus all;
   return all;
 }
-inline void open_as(cuda_gpu& g, int number) {
+/// The device, without a context.
+inline void find_device(cuda_gpu& g, int number) {
   std::string why;
   g.driver = find_cuda_driver(&why);
   if (g.driver == nullptr) WEFT_THROW(device_error(why));
@@ -60,13 +63,19 @@ inline void open_as(cuda_gpu& g, int number) {
   if (number < 0 || number >= count)
     WEFT_THROW(device_error(joined({"there is no CUDA device ", std::to_string(number), ": this machine has ", std::to_string(count)})));
   g.check(g.driver->cuDeviceGet(&g.device, number), "weft", "cuDeviceGet");
-  auto const ask = [&](device_attribute a) {
-    int value = 0;
-    g.check(g.driver->cuDeviceGetAttribute(&value, static_cast<int>(a), g.device), "weft", "cuDeviceGetAttribute");
-    return value;
-  };
-  g.architecture = "sm_" + std::to_string(10 * ask(device_attribute::major) + ask(device_attribute::minor));
-  g.shared_bytes = ask(device_attribute::shared_bytes);
+}
+inline int asked(cuda_gpu const& g, device_attribute a) {
+  int value = 0;
+  g.check(g.driver->cuDeviceGetAttribute(&value, static_cast<int>(a), g.device), "weft", "cuDeviceGetAttribute");
+  return value;
+}
+inline std::string architecture_of(cuda_gpu const& g) {
+  return "sm_" + std::to_string(10 * asked(g, device_attribute::major) + asked(g, device_attribute::minor));
+}
+inline void open_as(cuda_gpu& g, int number) {
+  find_device(g, number);
+  g.architecture = architecture_of(g);
+  g.shared_bytes = asked(g, device_attribute::shared_bytes);
   g.check(g.driver->cuDevicePrimaryCtxRetain(&g.context, g.device), "weft", "cuDevicePrimaryCtxRetain");
 }
 }  // namespace detail
@@ -75,6 +84,15 @@ WEFT_DECL cuda_driver const* find_cuda_driver(std::string* why) {
   static detail::loaded_driver const driver;
   if (why != nullptr) *why = driver.why;
   return driver.why.empty() ? &driver.api : nullptr;
+}
+WEFT_DECL bool cuda_has_begun() { return detail::driver_has_begun; }
+WEFT_DECL gpu_identity identify_gpu(int number) {
+  cuda_gpu g;
+  detail::find_device(g, number);
+  char name[256] = {};
+  g.check(g.driver->cuDeviceGetName(name, static_cast<int>(sizeof name) - 1, g.device), "weft", "cuDeviceGetName");
+  return {name, detail::architecture_of(g), detail::asked(g, device_attribute::processors), detail::asked(g, device_attribute::shared_bytes),
+          detail::asked(g, device_attribute::l2_bytes)};
 }
 WEFT_DECL void cuda_gpu::check(int result, std::string_view name, char const* what) const {
   if (result == 0) return;

@@ -18,12 +18,16 @@ namespace weft::inline WEFT_ABI {
 ///     long reductions in pieces, joined by a second launch
 ///     columns         a thread for each, that walks down; pieces where there are few
 ///
+/// Where `searched`, block sizes, rows of a block, lanes, parts of reductions and tiles are knobs, the rule's own number the first
+/// value of each (decision 046). Choices that are not all first ones are taken as they are: the schedule may then be illegal, or too
+/// large for a GPU. Answers which plan it was, for rule_input::plan.
+///
 /// Keeps   the results, bit by bit, but for sums and products of floats (and minima that meet a NaN) whose terms a rule takes in
 ///         another order; not so without `reassociate`
 /// Errors  none: where a step is not legal a simpler schedule is taken, the plain nest at last
 /// Cost    0.1 ms
 /// Source  siboehm, "How to optimize a CUDA matmul kernel", 2022, for tiles of products
-void schedule_by_gpu_rule(schedule& s, rule_input const& in);
+std::uint8_t schedule_by_gpu_rule(schedule& s, rule_input const& in);
 
 }  // namespace weft::inline WEFT_ABI
 

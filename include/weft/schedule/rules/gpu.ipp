@@ -3,15 +3,21 @@
 
 namespace weft::inline WEFT_ABI {
 
-WEFT_DECL void schedule_by_gpu_rule(schedule& s, rule_input const& in) {
+WEFT_DECL std::uint8_t schedule_by_gpu_rule(schedule& s, rule_input const& in) {
+  std::uint8_t taken = in.plan;
+  bool own = true;
+  for (std::int32_t c : s.choices) own = own && c == 0;
   for (detail::boldness const how : {detail::boldness::all, detail::boldness::loops}) {
-    if (how == detail::boldness::all && in.in_place) continue;
+    if ((how == detail::boldness::all && in.in_place) || static_cast<std::uint8_t>(how) < in.plan) continue;
     schedule tried = s;
     detail::gpu_plan(tried, in, how).write();
-    if (tried.state == verdict::illegal) continue;
+    taken = static_cast<std::uint8_t>(how);
+    // What was chosen is no schedule where it is illegal, not another one.
+    if (own && tried.state == verdict::illegal) continue;
     s = static_cast<schedule&&>(tried);
-    return;
+    return taken;
   }
+  return taken;
 }
 
 }  // namespace weft::inline WEFT_ABI

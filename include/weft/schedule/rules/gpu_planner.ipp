@@ -96,25 +96,31 @@ WEFT_DECL void gpu_plan::elements(int stage) {
   sequence<std::int32_t> around, inside;
   for (std::int32_t l : s_.order[static_cast<std::size_t>(stage)])
     if (l != column) (s_.at(l).scanned || s_.at(l).reduced ? inside : around).push_back(l);
-  std::int64_t const wide = of.reduced > 0 || of.scanned >= 0 ? 1 : width(all, axis, trips(column));
+  std::int64_t const widest = of.reduced > 0 || of.scanned >= 0 ? 1 : width(all, axis, trips(column));
+  std::int64_t const wide = choose(stage, "lanes", widest, {1, 2, 4, 8}, widest);
+  std::int64_t const threads = choose(stage, "threads", 256, {32, 64, 128, 512, 1024});
   parts const lane = wide > 1 ? split(column, wide) : parts{column, -1};
-  parts const thread = cut(lane.outer, 256);
+  parts const thread = cut(lane.outer, threads);
   sequence<std::int32_t> order = around;
   for (int l : {thread.outer, thread.inner}) order.push_back(l);
   for (std::int32_t l : inside) order.push_back(l);
   order.push_back(lane.inner);
   reorder(order);
   int row = fused(around), down = -1;
-  if (std::int64_t const n = trips(thread.inner); row >= 0 && thread.outer < 0 && n > 0 && n <= 128) {
-    parts const rows = cut(row, 256 / (2 * power_below(n)) > 0 ? power_below(256 / n) : 1);
+  if (std::int64_t const n = trips(thread.inner); row >= 0 && thread.outer < 0 && n > 0 && n <= threads / 2) {
+    parts const rows = cut(row, power_below(threads / n));
     row = rows.outer, down = rows.inner;
   }
+  if (of.reduced > 0 && !inside.empty())
+    if (std::int64_t const n = choose(stage, "unroll", 1, {2, 4, 8}, trips(inside.back())); n > 1)
+      mark(verb::unroll, split(inside.back(), n).inner);
   mark(verb::vectorize, lane.inner);
   bind(down, thread_axis::thread_y);
   bind(thread.inner, thread_axis::thread_x);
   grid({row, thread.outer});
 }
-/// What is contiguous along another axis than the result: 32 x 32 elements, of which each thread has four.
+/// What is contiguous along another axis than the result: 32 x 32 elements, of which each thread has four. In a search `tile` is the
+/// side, `rows` how many of them the threads have at a time.
 WEFT_DECL void gpu_plan::transposed(int stage, sequence<access> const& all, int axis, int other) {
   rule_view const v = view();
   struct turned {
@@ -125,7 +131,9 @@ WEFT_DECL void gpu_plan::transposed(int stage, sequence<access> const& all, int 
     if (one.tensor != v.stage(stage).tensor && one.step(axis) != 0 && one.step(axis) != 1 && one.step(other) == 1)
       if (int const d = dimension_of(stage, one.tensor, axis); d >= 0 && dimension_of(stage, one.tensor, other) >= 0)
         copied.push_back({one.tensor, d});
-  parts const x = split(v.loop(stage, axis), 32), y = split(v.loop(stage, other), 32), down = split(y.inner, 8);
+  std::int64_t const side = choose(stage, "tile", 32, {16, 64}), deep = choose(stage, "rows", 8, {4, 16, 32}, side);
+  bool const shared = choose(stage, "shared", true), apart = shared && choose(stage, "padded", true);
+  parts const x = split(v.loop(stage, axis), side), y = split(v.loop(stage, other), side), down = split(y.inner, deep);
   sequence<std::int32_t> around;
   for (int a = 0; a < v.stage(stage).spatial; ++a)
     if (a != axis && a != other) around.push_back(v.loop(stage, a));
@@ -138,7 +146,7 @@ WEFT_DECL void gpu_plan::transposed(int stage, sequence<access> const& all, int 
   bind(x.inner, thread_axis::thread_x);
   int const at = grid(around);
   for (turned const& t : copied) {
-    if (how_ != boldness::all || at < 0) break;
+    if (how_ != boldness::all || at < 0 || !shared) break;
     int const copy = add_stage(verb::cache_read, stage, t.tensor);
     if (copy < 0 || !place(verb::compute_at, copy, at)) continue;
     rule_view const now = view();
@@ -146,7 +154,7 @@ WEFT_DECL void gpu_plan::transposed(int stage, sequence<access> const& all, int 
     for (int a = 0; a < now.stage(copy).spatial; ++a)
       if (now.strides(t.tensor)[static_cast<std::size_t>(a)] == 1) along = a;
     if (along < 0 || along == t.across) continue;
-    parts const q = split(now.loop(copy, along), 32), p = split(now.loop(copy, t.across), 8);
+    parts const q = split(now.loop(copy, along), side), p = split(now.loop(copy, t.across), deep);
     sequence<std::int32_t> inner;
     for (int a = 0; a < now.stage(copy).spatial; ++a)
       if (a != along && a != t.across) inner.push_back(now.loop(copy, a));
@@ -157,7 +165,7 @@ WEFT_DECL void gpu_plan::transposed(int stage, sequence<access> const& all, int 
     step padded{verb::storage_align};
     padded.stage = copy;
     for (std::int64_t number : {std::int64_t(t.across), std::int64_t(32), std::int64_t(1)}) padded.numbers.push_back(number);
-    if (along == t.across + 1 && may(padded)) s_.take(padded);
+    if (apart && along == t.across + 1 && may(padded)) s_.take(padded);
   }
 }
 /// Terms one after the other, in a thread for each element; in pieces, where that is too few threads.
@@ -170,7 +178,9 @@ WEFT_DECL void gpu_plan::columns(int stage) {
     if (v.extent(stage, a) > v.extent(stage, longest)) longest = a;
   std::int64_t count = power_below(v.extent(stage, longest) / 4);
   while (count > 1 && (static_cast<double>(count) * elements_of > 2.0 * gpu_numbers::threads || static_cast<double>(count) * 16 > terms)) count /= 2;
-  if (how_ == boldness::all && count > 1 && of.spatial <= 6 && order_may_change(stage)) {
+  bool const may_part = how_ == boldness::all && of.spatial <= 6 && order_may_change(stage);
+  if (may_part) count = choose(stage, "parts", count, {1, 2, 4, 8, 16, 32, 64, 128}, v.extent(stage, longest) / 4);
+  if (may_part && count > 1) {
     taken_apart const made = rfactor(stage, v.loop(stage, longest), count, true);
     if (made.parts >= 0) elements(made.parts);
   }

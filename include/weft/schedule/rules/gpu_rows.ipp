@@ -27,6 +27,7 @@ WEFT_DECL void gpu_plan::tree(int stage, std::int64_t threads) {
   std::int64_t const terms = v.extent(stage, k);
   std::int64_t wide = width(v.loads(stage), k, terms);
   while (wide > 1 && terms % (wide * threads) != 0) wide /= 2;
+  wide = choose(stage, "lanes", wide, {1, 2, 4, 8}, wide);
   taken_apart const made = rfactor(stage, v.loop(stage, k), wide * threads, false);
   if (made.parts < 0) return;
   host_[static_cast<std::size_t>(made.parts)] = stage;
@@ -55,13 +56,14 @@ WEFT_DECL void gpu_plan::in_row(int stage, int depth, std::int64_t threads) {
   sequence<access> const all = accesses(stage);
   int const whole = merged(stage, depth, all), last = of.spatial - 1;
   int const column = whole >= 0 ? whole : v.loop(stage, last);
-  std::int64_t const wide = width(all, last, trips(column));
+  std::int64_t const widest = width(all, last, trips(column)), wide = choose(stage, "lanes", widest, {1, 2, 4, 8}, widest);
   parts const lane = wide > 1 ? split(column, wide) : parts{column, -1};
   parts const thread = cut(lane.outer, threads);
   bind(thread.inner, thread_axis::thread_x);
   mark(verb::vectorize, lane.inner);
 }
-/// A block for each row, or eight short rows in one; all that a row needs inside.
+/// A block for each row, or eight short rows in one; all that a row needs inside. In a search `threads` are those of a row, `rows` those
+/// of a block.
 WEFT_DECL void gpu_plan::rows(int stage) {
   rule_view const v = view();
   sequence<std::int32_t> const guests = guests_of(stage);
@@ -79,14 +81,15 @@ WEFT_DECL void gpu_plan::rows(int stage) {
   };
   measure(stage);
   for (std::int32_t g : guests) measure(g);
-  std::int64_t const threads = threads_of_row(length);
+  std::int64_t const threads = choose(stage, "threads", threads_of_row(length), {32, 64, 128, 256, 512, 1024});
   for (std::int32_t g : guests) in_row(g, depth, threads);
   in_row(stage, depth, threads);
   sequence<std::int32_t> outer;
   for (int a = 0; a < depth; ++a) outer.push_back(view().loop(stage, a));
   int row = fused(outer), at = row;
-  if (threads == 32 && trips(row) >= 8) {
-    parts const several = split(row, 8);
+  std::int64_t const fit = 1024 / threads < trips(row) ? 1024 / threads : trips(row);
+  if (std::int64_t const n = choose(stage, "rows", threads == 32 && trips(row) >= 8 ? 8 : 1, {1, 2, 4, 8, 16}, fit); n > 1) {
+    parts const several = split(row, n);
     bind(several.inner, thread_axis::thread_y);
     row = several.outer, at = several.inner;
   }
@@ -108,6 +111,9 @@ WEFT_DECL void gpu_plan::long_rows(int stage) {
   std::int64_t const terms = v.extent(stage, k);
   std::int64_t pieces = count < 2 * gpu_numbers::processors ? power_below(static_cast<std::int64_t>(8 * gpu_numbers::processors / (count < 1 ? 1 : count))) : 1;
   while (pieces > 1 && terms / pieces < 4096) pieces /= 2;
+  // Of many rows each processor has some as it is.
+  std::int64_t const most = count < 2 * gpu_numbers::processors && k >= 0 ? terms / 1024 : 1;
+  pieces = choose(stage, "parts", pieces, {1, 2, 4, 8, 16, 32, 64, 128, 256, 512}, most);
   if (pieces < 2) return rows(stage);
   taken_apart const made = rfactor(stage, v.loop(stage, k), pieces, true);
   if (made.parts < 0) return rows(stage);

@@ -1,0 +1,126 @@
+// A GPU that is this machine: NVRTC and the driver in one shared object, free of the library. What the one takes for machine code is
+// the text, which the other compiles for the host against cuda_shim.hpp, as WEFT_STUB_CXX says, and runs. Built twice over by the test
+// that needs it, as libnvrtc.so.13 and as libcuda.so.1.
+#include <dlfcn.h>
+#include <stdio.h>
+
+#include <string>
+
+#define cuLibraryLoadData recorded_cuLibraryLoadData
+#define cuLibraryUnload recorded_cuLibraryUnload
+#define cuLibraryGetKernel recorded_cuLibraryGetKernel
+#define cuLaunchKernel recorded_cuLaunchKernel
+#include "cuda_driver_stub.hpp"
+#undef cuLibraryLoadData
+#undef cuLibraryUnload
+#undef cuLibraryGetKernel
+#undef cuLaunchKernel
+
+namespace {
+constexpr char magic[] = "\177ELF text\n";
+
+// --- the compiler ------------------------------------------------------------------------------------------------------
+struct compiled {
+  std::string text, log;
+};
+/// What ptxas would say; a kernel whose name has "spill" in it spills.
+std::string said_of(std::string const& text) {
+  std::string log;
+  std::string const begin = "__global__ void";
+  for (size_t at = text.find(begin); at != std::string::npos; at = text.find(begin, at + 1)) {
+    size_t end = text.find("_kernel(", at), name = end;
+    while (name > 0 && text[name - 1] != ' ' && text[name - 1] != '\n') --name;
+    std::string const kernel = text.substr(name, end + 7 - name);
+    bool const spills = kernel.find("spill") != std::string::npos;
+    log += "ptxas info    : Compiling entry function '" + kernel + "' for 'sm_80'\n    " + (spills ? "8" : "0") + " bytes stack frame, " +
+           (spills ? "8" : "0") + " bytes spill stores, " + (spills ? "8" : "0") + " bytes spill loads\nptxas info    : Used 32 registers\n";
+  }
+  return log;
+}
+// --- its code ------------------------------------------------------------------------------------------------------------
+struct loaded {
+  std::string text, folder;
+  void* code = nullptr;
+};
+struct kernel_of {
+  loaded* in;
+  std::string name;
+  int parameters;
+};
+void run_shell(std::string const& command) {
+  if (system(command.c_str()) != 0) fprintf(stderr, "stub: %s\n", command.c_str());
+}
+int failing = 0;  // a GPU that has failed once answers so for ever
+}  // namespace
+
+extern "C" {
+int nvrtcVersion(int* major, int* minor) { return *major = 13, *minor = 0, 0; }
+char const* nvrtcGetErrorString(int) { return "the stub's"; }
+int nvrtcGetNumSupportedArchs(int* n) { return *n = 1, 0; }
+int nvrtcGetSupportedArchs(int* n) { return *n = 80, 0; }
+int nvrtcCreateProgram(void** p, char const* source, char const*, int, char const* const*, char const* const*) {
+  return *p = new compiled{source, {}}, 0;
+}
+int nvrtcDestroyProgram(void** p) { return delete static_cast<compiled*>(*p), 0; }
+int nvrtcCompileProgram(void* p, int, char const* const*) {
+  auto& c = *static_cast<compiled*>(p);
+  return c.log = said_of(c.text), 0;
+}
+int nvrtcGetProgramLogSize(void* p, size_t* n) { return *n = static_cast<compiled*>(p)->log.size() + 1, 0; }
+int nvrtcGetProgramLog(void* p, char* to) { return strcpy(to, static_cast<compiled*>(p)->log.c_str()), 0; }
+int nvrtcGetPTXSize(void*, size_t* n) { return *n = 1, 0; }
+int nvrtcGetPTX(void*, char* to) { return *to = 0, 0; }
+int nvrtcGetCUBINSize(void* p, size_t* n) { return *n = sizeof magic - 1 + static_cast<compiled*>(p)->text.size() + 1, 0; }
+int nvrtcGetCUBIN(void* p, char* to) { return strcpy(to, (magic + static_cast<compiled*>(p)->text).c_str()), 0; }
+
+int cuLibraryLoadData(void** l, void const* code, int*, void**, unsigned, int*, void**, unsigned) {
+  char const* const text = static_cast<char const*>(code);
+  if (strncmp(text, magic, sizeof magic - 1) != 0) return 200;
+  auto* const made = new loaded{text + sizeof magic - 1, "/tmp/weft_stub_XXXXXX"};
+  if (mkdtemp(&made->folder[0]) == nullptr) return 2;
+  if (FILE* const f = fopen((made->folder + "/k.cpp").c_str(), "w")) {
+    fputs(made->text.c_str(), f);
+    fclose(f);
+  }
+  run_shell(std::string(getenv("WEFT_STUB_CXX")) + " -o " + made->folder + "/k.so " + made->folder + "/k.cpp");
+  made->code = dlopen((made->folder + "/k.so").c_str(), RTLD_NOW | RTLD_LOCAL);
+  run_shell("rm -r " + made->folder);
+  *l = made;
+  return made->code != nullptr ? 0 : 200;
+}
+int cuLibraryUnload(void* l) { return delete static_cast<loaded*>(l), 0; }
+int cuLibraryGetKernel(void** k, void* l, char const* name) {
+  auto* const in = static_cast<loaded*>(l);
+  size_t at = in->text.find(std::string(name) + "(");
+  if (at == std::string::npos) return 500;
+  int parameters = 1;
+  for (; in->text[at] != ')'; ++at) parameters += in->text[at] == ',';
+  *k = new kernel_of{in, name, parameters};
+  return 0;
+}
+int cuLaunchKernel(void* f, unsigned bx, unsigned by, unsigned bz, unsigned tx, unsigned ty, unsigned tz, unsigned shared, void*,
+                   void** parameters, void**) {
+  auto* const k = static_cast<kernel_of*>(f);
+  if (failing != 0) return failing;
+  // As a GPU does with an address that is none; the host would end.
+  if (k->name.find("illegal") != std::string::npos) return failing = 700;
+  using launcher = char const* (*)(unsigned const*, unsigned const*, unsigned, void (*)(void*), void*, unsigned);
+  struct call {
+    void* function;
+    void** p;
+    int count;
+  } c{dlsym(k->in->code, k->name.c_str()), parameters, k->parameters};
+  auto const launch = reinterpret_cast<launcher>(dlsym(k->in->code, "shim_launch"));
+  unsigned const blocks[] = {bx, by, bz}, threads[] = {tx, ty, tz};
+  auto const thread = [](void* data) {
+    auto const& now = *static_cast<call*>(data);
+    void* p[8] = {};
+    for (int i = 0; i < now.count && i < 8; ++i) p[i] = *static_cast<void**>(now.p[i]);
+    reinterpret_cast<void (*)(void*, void*, void*, void*, void*, void*, void*, void*)>(now.function)(p[0], p[1], p[2], p[3], p[4], p[5], p[6], p[7]);
+  };
+  if (c.function == nullptr || launch == nullptr) return 500;
+  char const* const wrong = launch(blocks, threads, shared, thread, &c, 0);
+  if (wrong != nullptr) fprintf(stderr, "stub: %s\n", wrong);
+  return wrong != nullptr ? 719 : 0;
+}
+}
