@@ -32,8 +32,9 @@ inline void rows_of_threads(schedule& s) {
   }
 }
 /// What a rule is told of the arguments of a call.
-inline rule_input gpu_rule_input(compile_request const& r) {
+inline rule_input gpu_rule_input(compile_request const& r, sequence<std::string>* told = nullptr) {
   rule_input in;
+  in.told = told;
   in.threads = 1;
   in.reassociate = !(r.wanted.bitwise || environment_switch("WEFT_BITWISE"));
 #if !WEFT_HEADER_ONLY
@@ -51,7 +52,7 @@ inline rule_input gpu_rule_input(compile_request const& r) {
   return in;
 }
 /// With the first values of the knobs that are legal; by rule where there is no how-lambda.
-inline schedule make_gpu_schedule(compile_request const& r, program const& expanded) {
+inline schedule make_gpu_schedule(compile_request const& r, program const& expanded, sequence<std::string>* told = nullptr) {
   auto const extents = [&](int tensor, int dim) {
     std::size_t position = 0;
     for (input_info const& i : expanded.inputs) {
@@ -66,7 +67,7 @@ inline schedule make_gpu_schedule(compile_request const& r, program const& expan
     schedule s(expanded, extents, r.by_rule ? schedule_limits{0, 16} : schedule_limits{});
     s.choices = choices;
     if (r.how != nullptr) r.how(r.context, s);
-    else if (r.by_rule) schedule_by_gpu_rule(s, gpu_rule_input(r));
+    else if (r.by_rule) schedule_by_gpu_rule(s, gpu_rule_input(r, told));
     if (r.how == nullptr && s.steps.empty()) rows_of_threads(s);
     if (s.state != verdict::illegal) return s;
     if (r.how == nullptr) return schedule(expanded, extents);  // one thread does it all
@@ -86,12 +87,17 @@ inline ir::function make_gpu_loops(ir::arena& m, compile_request const& r, kerne
   nest const plain(expanded, [](int, int) { return std::int64_t(-1); }, {});
   ir::function const unscheduled = lower(m, expanded, plain, *r.layout, r.name, vector_tails::partition, narrow_memory::no);
   if (std::string const why = check_bounds(unscheduled); !why.empty()) WEFT_THROW(argument_error(joined({r.name, ": ", why})));
-  schedule s = make_gpu_schedule(r, expanded);
+  sequence<std::string> told;
+  schedule s = make_gpu_schedule(r, expanded, texts != nullptr ? &told : nullptr);
   for (loop_info& l : s.loops)
     if (l.by != nullptr && !l.by->is_tile()) l.by = nullptr;  // an instruction of a CPU
   if (std::string const why = check_rounded(m, s.computation(), s, *r.layout); !why.empty())
     WEFT_THROW(schedule_error(joined({"split: an axis that is rounded up reads too far\n  in    schedule of ", r.name, ": ", why})));
-  if (texts != nullptr) texts->loops = print_loops(s), texts->steps = print_trace(s), texts->taken = s.steps;
+  if (texts != nullptr) {
+    texts->loops = print_loops(s), texts->taken = s.steps;
+    for (std::string const& t : told) texts->steps += joined({"# ", t, "\n"});  // which a reader of traces skips
+    texts->steps += print_trace(s);
+  }
   ir::function f = lower(m, s.computation(), s, *r.layout, r.name, vector_tails::mask);
   run_gpu_passes(f);
   if (texts != nullptr) texts->ir = ir::print(f);

@@ -1,5 +1,5 @@
 // Products by rule, where matrix units may be taken: each by the interpreter, its text on the host, and NVRTC.
-#include "prepared.hpp"
+#include "faults.hpp"
 #include "products_mma.hpp"
 
 #include "weft/codegen/cuda/api.hpp"
@@ -14,7 +14,7 @@ prepared_kernels& prepared() {
 }
 }  // namespace
 
-TEST_CASE("ruled products: whole tiles are multiplied by mma, others are not, and no sums go through memory") {
+TEST_CASE("ruled products: narrow types are multiplied by mma, others are not, and no sums go through memory") {
   for (std::size_t i = 0; i < prepared().kernels.size(); ++i) {
     gpu_kernel const& k = prepared().kernels[i];
     INFO(k.name << "\n" << k.steps);
@@ -34,6 +34,9 @@ TEST_CASE("ruled products: without any one of its barriers a kernel has a race")
   auto const barriers = prepared().count_barriers();
   CHECK(barriers.all > 10);
   CHECK(barriers.needed == barriers.all);
+}
+TEST_CASE("ruled products: a commit that lacks, a wait for one group less, a copy into what is read: the interpreter finds each") {
+  check_faults(prepared(), {20, 10, 20}, [](gpu_kernel const&, int) { return false; });
 }
 TEST_CASE("ruled products: NVRTC compiles all, without spills or arrays in local memory") {
   if (find_nvrtc() == nullptr) {
