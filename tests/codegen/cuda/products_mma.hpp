@@ -122,7 +122,7 @@ inline std::vector<gpu_kernel> mma_products() {
 }
 
 /// `k` with the steps of the rule, which may take matrix units.
-inline gpu_kernel by_rule_with_units(gpu_kernel k, char const* what, bool reassociate = true) {
+inline gpu_kernel by_rule_with_units(gpu_kernel k, char const* what, bool reassociate = true, weft::sequence<std::string>* told = nullptr) {
   k.name += std::string("_") + what;
   program const expanded = expand(canonical(k.p), true);
   schedule s(expanded, [&](int t, int d) { return k.shapes[static_cast<std::size_t>(t)][static_cast<std::size_t>(d)]; }, {0, 16});
@@ -130,6 +130,7 @@ inline gpu_kernel by_rule_with_units(gpu_kernel k, char const* what, bool reasso
   in.reassociate = reassociate;
   in.strides.resize(expanded.tensors.size());
   in.dots = {&mma_f16, &mma_bf16, &mma_s8, &mma_u8};
+  in.told = told;
   schedule_by_gpu_rule(s, in);
   k.steps = print_trace(s);
   return k;

@@ -2,6 +2,8 @@
 #include "faults.hpp"
 #include "products_mma.hpp"
 
+#include <cstdlib>
+
 #include "weft/codegen/cuda/api.hpp"
 
 using namespace weft;
@@ -22,8 +24,51 @@ TEST_CASE("ruled products: narrow types are multiplied by mma, others are not, a
     bool const by_mma = k.name.find("mma") != std::string::npos, is_tail = k.name.find("tail") != std::string::npos;
     CHECK((k.steps.find("tensorize") != std::string::npos) == by_mma);
     CHECK((k.steps.find("reverse_compute_inline") != std::string::npos) == (k.name.find("behind") != std::string::npos));
-    if (!is_tail) CHECK(prepared().trials[i]->module.kernels.size() == 1);
+    CHECK(prepared().trials[i]->module.kernels.size() == (is_tail ? 2 : 1));
     if (!is_tail) CHECK(prepared().trials[i]->module.text.find(" S = (float*)") == std::string::npos);
+  }
+}
+TEST_CASE("ruled products: what a matrix unit does not multiply, or is computed elsewhere, and why, is told") {
+  auto const told_of = [](gpu_kernel k, bool reassociate = true) {
+    sequence<std::string> told;
+    by_rule_with_units(std::move(k), "told", reassociate, &told);
+    std::string all;
+    for (std::string const& t : told) all += t + "\n";
+    return all;
+  };
+  CHECK(told_of(wide_product<f16, float>(64, 64, 64)) == "");
+  CHECK(told_of(wide_product<f16, float>(45, 51, 37)) == "");
+  CHECK(told_of(wide_product<f16, float>(64, 64, 64), false) == "C: no matrix unit multiplies it: it adds floats in an order of its own, and this kernel is bitwise\n");
+  CHECK(told_of(wide_product<std::int8_t, std::int32_t>(64, 64, 64), false) == "");
+  CHECK(told_of(wide_product<std::int8_t, std::int32_t>(64, 64, 12)) == "C: no matrix unit multiplies it: the terms are fewer than half of the 32 that it adds at once\n");
+  CHECK(told_of(product_added_in_f16(64, 64, 64)).find("C: no matrix unit multiplies it: the terms are not products of two f16") == 0);
+  CHECK(told_of(wide_product<float, float>(64, 64, 64)) == "");  // f32 is not made less
+  CHECK(told_of(layer_of_halves<f16, f16>(64, 64, 32)) == "");
+  CHECK(told_of(layer_of_halves<f16, f16>(70, 90, 40)).find("S: out is a launch of its own: tiles of ") == 0);
+}
+TEST_CASE("ruled products: the hot loop of f16: wide copies, one barrier behind the wait, the next operands in front of products") {
+  gpu_trial const t(by_rule_with_units(wide_product<f16, float>(4096, 4096, 4096), "hot"), {}, gpu_trial::text_only);
+  REQUIRE(t.fault == "");
+  std::string const loop = loop_of(t.module.text);
+  CHECK(loop.find("weft_wait_2();") < loop.find("__syncthreads();"));
+  CHECK(loop.find("__syncthreads();") < loop.find("weft_copy_16("));
+  CHECK(count_of(loop, "__syncthreads();") == 1);
+  CHECK(count_of(loop, "_ldmatrix_") == 2 * (4 + 4));
+  CHECK(count_of(loop.substr(0, loop.find("_multiply(")), "_ldmatrix_") == 2 * (4 + 4));  // of both steps
+  if (find_nvrtc() == nullptr) {
+    MESSAGE("[skip] no NVRTC on this machine");
+    return;
+  }
+  for (char const* architecture : {"sm_80", "sm_89", "sm_90a", "sm_120"}) {
+    std::string const ptx = compile_cuda(t.module.text, architecture).ptx;
+    std::size_t const begin = ptx.find("bar.sync"), end = ptx.find("bra", ptx.rfind("mma.sync"));
+    REQUIRE(begin != std::string::npos);
+    std::string const hot = ptx.substr(begin, end - begin);
+    CHECK(count_of(hot, "mma.sync.aligned.m16n8k16") == 2 * 16 * 2);
+    CHECK(count_of(hot, "ldmatrix.sync.aligned.m8n8.x4") == 2 * (4 + 4));
+    CHECK(count_of(hot, "cp.async.cg.shared.global") == 4 + 4);
+    CHECK(count_of(ptx, "bar.sync") == 1);
+    CHECK(count_of(hot, "ld.global") + count_of(hot, "ld.local") + count_of(hot, "st.") == 0);
   }
 }
 TEST_CASE("ruled products: the interpreter finds no race and no read of nothing, and the results are right") {
@@ -52,26 +97,46 @@ TEST_CASE("ruled products: NVRTC compiles all, without spills or arrays in local
     CHECK(count_of(r.log, "0 bytes stack frame, 0 bytes spill stores, 0 bytes spill loads") >= prepared().kernels.size());
   }
 }
-TEST_CASE("ruled products: of large matrices a warp has 64 x 32 sums, and nothing spills") {
+TEST_CASE("ruled products: of large matrices two blocks fit a processor, four stages run on by themselves, and nothing spills") {
   if (find_nvrtc() == nullptr) {
     MESSAGE("[skip] no NVRTC on this machine");
     return;
   }
-  for (gpu_kernel const& k : {by_rule_with_units(wide_product<f16, float>(4096, 4096, 4096), "large"),
-                              by_rule_with_units(layer_of_halves<f16, f16>(4096, 4096, 4096), "large"),
-                              by_rule_with_units(wide_product<std::int8_t, std::int32_t>(4096, 4096, 4096), "large"),
-                              by_rule_with_units(layer_of_halves<float, float>(4096, 4096, 4096), "large")}) {
-    INFO(k.name << "\n" << k.steps);
-    gpu_trial const t(k, {}, gpu_trial::text_only);
+  struct {
+    gpu_kernel k;
+    int shared_bytes, multiplications;
+  } const cases[] = {{by_rule_with_units(wide_product<f16, float>(4096, 4096, 4096), "4096"), 4 * (128 * 40 + 32 * 136) * 2, 2 * 16},
+                     {by_rule_with_units(wide_product<f16, float>(8192, 8192, 8192), "8192"), 4 * (128 * 40 + 32 * 136) * 2, 2 * 16},
+                     {by_rule_with_units(wide_product<bf16, float>(4096, 4096, 4096, false, true), "4096_right"), 4 * (128 * 40 + 128 * 40) * 2, 2 * 16},
+                     {by_rule_with_units(layer_of_halves<f16, f16>(4096, 4096, 4096), "4096"), 4 * (128 * 40 + 32 * 136) * 2, 2 * 16},
+                     {by_rule_with_units(wide_product<std::int8_t, std::int32_t>(4096, 4096, 4096), "4096_s8"), 4 * (128 * 80 + 64 * 144), 2 * 16},
+                     {by_rule_with_units(wide_product<std::int8_t, std::int32_t>(4096, 4096, 4096, false, true), "4096_s8_right"), 4 * (128 * 80 + 128 * 80), 2 * 16},
+                     {by_rule_with_units(layer_of_halves<float, float>(4096, 4096, 4096), "4096"), 3 * (128 * 20 + 16 * 128) * 4, 0},
+                     {by_rule_with_units(layer_of_halves<float, float>(8192, 8192, 8192), "8192"), 3 * (128 * 20 + 16 * 128) * 4, 0}};
+  for (auto const& c : cases) {
+    INFO(c.k.name << "\n" << c.k.steps);
+    gpu_trial const t(c.k, {}, gpu_trial::text_only);
     REQUIRE(t.fault == "");
     REQUIRE(t.module.kernels.size() == 1);
-    CHECK(t.module.kernels[0].threads[0] * t.module.kernels[0].threads[1] == 256);
-    if (k.steps.find("tensorize") != std::string::npos) CHECK(count_of(t.module.text, "_multiply(") == 1 + 8);  // 4 x 2 tiles of 16 x 16
-    for (std::string const architecture : {"sm_80", "sm_90a", "sm_120"}) {
+    std::int32_t const threads = t.module.kernels[0].threads[0] * t.module.kernels[0].threads[1];
+    CHECK(threads == (c.multiplications > 0 ? 128 : 256));
+    CHECK(t.module.kernels[0].shared_bytes == c.shared_bytes);
+    CHECK(!t.module.kernels[0].takes_workspace);  // sums stay where they are
+    if (c.multiplications > 0) CHECK(count_of(t.module.text, "_multiply(") == static_cast<std::size_t>(1 + c.multiplications));
+    CHECK(count_of(t.module.text, "__syncthreads();") == 1);
+    CHECK(count_of(t.module.text, c.multiplications > 0 ? "weft_wait_2();" : "weft_wait_1();") == 1);
+    for (std::string const architecture : {"sm_80", "sm_89", "sm_90a", "sm_120"}) {
       cuda_binary const r = compile_cuda(t.module.text, architecture, {"--ptxas-options=-v"});
+      INFO(architecture << r.log);
       CHECK(count_of(r.log, " 0 bytes stack frame, 0 bytes spill stores, 0 bytes spill loads") == 1);
       CHECK(r.ptx.find(".local") == std::string::npos);
-      MESSAGE(k.name << " " << architecture << ": " << r.log.substr(r.log.find("Used "), 40) << ", " << t.module.kernels[0].shared_bytes << " bytes shared");
+      CHECK(count_of(r.ptx, "bar.sync") == 1);
+      CHECK(count_of(r.ptx, "cp.async.cg.shared.global") > 0);
+      CHECK(count_of(r.ptx, "cp.async.ca") == 0);
+      int const registers = std::atoi(r.log.c_str() + r.log.find("Used ") + 5);
+      CHECK(2 * threads * ((registers + 7) / 8 * 8) <= 65536);
+      if (c.multiplications > 0 && c.k.name.find("layer") == std::string::npos) CHECK(count_of(r.ptx, "ld.global") == 0);
+      MESSAGE(c.k.name << " " << architecture << ": " << registers << " registers, " << t.module.kernels[0].shared_bytes << " bytes shared");
     }
   }
 }

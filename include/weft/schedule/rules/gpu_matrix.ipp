@@ -134,7 +134,11 @@ WEFT_DECL void gpu_plan::fill_rows(int copy, int tensor, int at, std::int64_t el
   padded.stage = copy;
   for (std::int64_t number : {std::int64_t(rank - 2), 2 * wide, wide}) padded.numbers.push_back(number);
   if (!place(verb::compute_at, copy, at)) return;
-  if (may(padded)) take(padded);
+  step shared{verb::set_scope};  // what is not asked for has 64 KiB
+  shared.stage = copy;
+  shared.word = static_cast<std::uint8_t>(scope::shared);
+  for (step const& one : {padded, shared})
+    if (may(one)) take(one);
   rule_view const v = view();
   parts const lane = split(v.loop(copy, rank - 1), wide);
   sequence<std::int32_t> all;
@@ -236,8 +240,12 @@ WEFT_DECL void gpu_plan::behind(int stage) {
   int const r = s_.state != verdict::illegal ? reader_behind(stage) : -1;
   step one{verb::reverse_compute_inline};
   one.stage = r;
-  if (r < 0 || !may(one) || !s_.take(one)) return;
+  if (r < 0 || !may(one) || !take(one)) return;
   behind_[static_cast<std::size_t>(r)] = true;
+  step shared{verb::set_scope};  // a tile of 128 x 128 would be in the workspace, where nobody takes it for the thread's own
+  shared.stage = stage;
+  shared.word = static_cast<std::uint8_t>(scope::shared);
+  if (may(shared)) take(shared);
 }
 
 }  // namespace detail
