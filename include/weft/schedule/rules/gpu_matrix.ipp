@@ -100,7 +100,9 @@ WEFT_DECL gpu_plan::matrix_numbers gpu_plan::numbers_of(int stage, reused_axes c
   }
   std::int64_t ahead = by_threads ? 1 : 3;  // what threads copy they wait for
   while (ahead > 0 && (ahead + 1) * bytes > gpu_numbers::matrix_staged_bytes) --ahead;
-  it.ahead = at_most(choose(stage, "stages", ahead + 1, {1, 2, 3, 4, 5}), ceil_div(terms, it.deep)) - 1;
+  // Where one copy alone is made inside of the loop, its turn is a number, and what threads store there, zeros too, would take a barrier more.
+  std::int64_t const tiles = ceil_div(terms, it.deep), most = by_threads || terms % it.deep != 0 ? tiles - 2 : tiles - 1;
+  it.ahead = at_most(choose(stage, "stages", ahead + 1, {1, 2, 3, 4, 5}) - 1, most > 0 ? most : 0);
   return it;
 }
 /// How many bytes at a time of each row of a tensor can be copied, for memory that begins at multiples of 16.
