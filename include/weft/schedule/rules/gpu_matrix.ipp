@@ -45,8 +45,8 @@ WEFT_DECL gpu_plan::matrix_operands gpu_plan::operands_of(int stage, reused_axes
     sequence<std::int32_t> loads;
     if (!by->is_tile() || !by->match(v.p(), v.p().result(of, 0).body, loads) || loads.size() != 2) continue;
     if (is_float(program::at(v.p().tensors, of.tensor).type) && !in_.reassociate) return none("it adds floats in an order of its own, and this kernel is bitwise");
-    if (2 * v.extent(stage, k) < by->terms)  // most would be zeros
-      return none(joined({"the terms are fewer than half of the ", std::to_string(by->terms), " that it adds at once"}));
+    if (v.extent(stage, k) < by->terms)  // no loop of a tile would be as long as it is
+      return none(joined({"the terms are fewer than the ", std::to_string(by->terms), " that it adds at once"}));
     bool fine = true;
     for (std::int32_t load : loads) {
       int const tensor = v.p().at(load).a, from = program::at(v.p().tensors, tensor).stage;
