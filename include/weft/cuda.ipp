@@ -35,6 +35,7 @@ inline void rows_of_threads(schedule& s) {
 /// What a rule is told of the arguments of a call.
 inline rule_input gpu_rule_input(compile_request const& r) {
   rule_input in;
+  in.told = r.reasons;
   in.threads = 1;
   in.searched = true;
   in.reassociate = !(r.wanted.bitwise || environment_switch("WEFT_BITWISE"));
@@ -73,7 +74,10 @@ inline schedule make_gpu_schedule(compile_request const& r, program const& expan
   for (int tries = 0; tries < 4096; ++tries) {
     if (!by_rule) s = schedule_with(known, expanded, choices);
     schedule tuned;
-    if (tries == 0 && r.machine != nullptr && !s.knobs.empty() && is_tuned(known, expanded, s, tuned, reason)) return tuned;
+    if (tries == 0 && r.machine != nullptr && !s.knobs.empty() && is_tuned(known, expanded, s, tuned, reason)) {
+      if (r.reasons != nullptr) r.reasons->clear();
+      return tuned;
+    }
     say(by_rule ? "by rule: the kernel has no how-lambda for GPUs" : r.how == nullptr ? "a thread for each element" : s.knobs.empty()
         ? "as the how-lambda says: it has no knobs" : tries == 0 ? "not tuned: each knob has its first value"
                                                                  : "not tuned: the knobs have the first values that are legal here");
@@ -106,8 +110,15 @@ inline ir::function make_gpu_loops(ir::arena& m, compile_request const& r, kerne
   nest const plain(expanded, [](int, int) { return std::int64_t(-1); }, {});
   ir::function const unscheduled = lower(m, expanded, plain, *r.layout, r.name, vector_tails::partition, narrow_memory::no);
   if (std::string const why = check_bounds(unscheduled); !why.empty()) WEFT_THROW(argument_error(joined({r.name, ": ", why})));
-  schedule const s = without_instructions(make_gpu_schedule(r, expanded));
-  if (texts != nullptr) texts->loops = print_loops(s), texts->steps = print_trace(s), texts->taken = s.steps;
+  sequence<std::string> reasons;
+  compile_request asked = r;
+  if (texts != nullptr) asked.reasons = &reasons;
+  schedule const s = without_instructions(make_gpu_schedule(asked, expanded));
+  if (texts != nullptr) {
+    texts->loops = print_loops(s), texts->taken = s.steps;
+    for (std::string const& why : reasons) texts->steps += joined({"# ", why, "\n"});  // which a reader of traces skips
+    texts->steps += print_trace(s);
+  }
   ir::function f = gpu_loops_of(m, r, s);
   if (texts != nullptr) texts->ir = ir::print(f);
   return f;

@@ -160,15 +160,20 @@ TEST_CASE("docs/gpu.md: what becomes of single sums of mma") {
   CHECK(text.find("*(weft_f16x2*)&out[") != std::string::npos);
   CHECK(text.find("weft_shared") == std::string::npos);
 }
-TEST_CASE("docs/gpu.md: a rule takes mma where tiles are whole, and keeps sums in order where asked") {
+TEST_CASE("docs/gpu.md: a rule takes mma for products of any extents, and says why where it keeps sums in order, as asked") {
   std::vector<weft::f16> a(128 * 128);
   auto const steps = [&](auto const& k, std::int64_t rows) {
     return k.on(weft::cuda()).trace(weft::view(a, rows, 64), weft::view(a, 64, 128));
   };
 #if !WEFT_HEADER_ONLY
-  CHECK(steps(by_rule, 128).find("tensorize") != std::string::npos);
+  for (std::int64_t rows : {128, 100}) {
+    CHECK(steps(by_rule, rows).find("tensorize") != std::string::npos);
+    CHECK(steps(by_rule, rows).find("# ") == std::string::npos);
+  }
+  CHECK(steps(by_rule.with({.bitwise = true}), 128).find(": no matrix unit multiplies it: it adds floats in an order of its own, and this kernel is bitwise\n") != std::string::npos);
+#else
+  CHECK(steps(by_rule, 128).find(": no matrix unit multiplies it: a header-only program knows none; link weft::compiled\n") != std::string::npos);
 #endif
-  CHECK(steps(by_rule, 100).find("tensorize") == std::string::npos);
   CHECK(steps(by_rule.with({.bitwise = true}), 128).find("tensorize") == std::string::npos);
 }
 TEST_CASE("docs/gpu.md: copies that run on by themselves") {

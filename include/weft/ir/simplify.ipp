@@ -361,10 +361,18 @@ class simplifier final : public ir::rewriter {
   ir::stmt replace(ir::stmt s) override {
     if (s->kind == ir::stmt_kind::loop) return loop(s);
     if (s->kind == ir::stmt_kind::branch) return branch(s);
-    return nullptr;
+    return s->asynchronous ? copy(s) : nullptr;
   }
 
  private:
+  /// Of which nothing is read any more, it stores zeros, and does not run on.
+  ir::stmt copy(ir::stmt s) {
+    ir::stmt const same = children(s);
+    if (ir::copied(same->value) != nullptr) return same;
+    ir::stmt_node n = *same;
+    n.asynchronous = false;
+    return m_.make(n);
+  }
   ir::expr truth(bool value, int lanes) { return ir::literal(m_, dtype::boolean, value, lanes); }
 
   /// A vector of indices as base + lane * stride; false for what is neither ramp nor broadcast.

@@ -38,32 +38,89 @@ WEFT_DECL ir::stmt lowering::by_instruction(open_loop const& o, guard_states con
   return m_.make(s);
 }
 /// The three innermost loops as what a warp does together, or the two that store what becomes of its sums. Its meaning are the loops.
-WEFT_DECL ir::stmt lowering::by_tile(std::size_t position, guard_states const& states) {
+///
+/// Where they run over the end of an axis, and the operands have zeros there, the sums are right all the same, and those that there
+/// are not are not stored.
+WEFT_DECL ir::stmt lowering::by_tile(std::size_t position, guard_states states) {
   intrinsic const& by = *n_.at(now_->loops[position].id).by;
   std::int64_t const wanted[] = {by.rows, by.columns, by.terms};
   std::size_t const depth = now_->stage->reduced > 0 ? 3 : 2;
   bool whole = position + depth == now_->loops.size();
+  sequence<std::int32_t> loads;
+  bool const known = depth == 3 && by.has_places && by.match(p_, p_.result(*now_->stage, 0).body, loads);
+  ir::expr mask = nullptr;
   for (std::size_t d = 0; d < depth && whole; ++d) {
     open_loop const& l = now_->loops[position + d];
     whole = ir::is_literal(l.extent, wanted[d]) && l.how == loop_kind::serial;
-    for (std::size_t g = 0; g < now_->guards.size() && whole; ++g)
-      whole = states[g] == guard_state::holds || !uses(now_->guards[g].index, l.variable);
+    for (std::size_t g = 0; g < now_->guards.size() && whole; ++g) {
+      guard const& cut = now_->guards[g];
+      if (states[g] == guard_state::holds || !uses(cut.index, l.variable)) continue;
+      whole = known && cut.condition < 0 && ends_in_zeros(loads, cut, l.variable);
+      if (d < 2) mask = ir::all_of(m_, mask, ir::binary(m_, op::lt, cut.index, cut.bound));
+      states[g] = guard_state::holds;
+    }
   }
   if (!whole)
     WEFT_THROW(schedule_error(joined({"tensorize: ", by.name, " has whole tiles alone, of ", std::to_string(by.rows), " rows, ",
                                       std::to_string(by.columns), " columns and ", std::to_string(by.terms),
                                       " terms, and the extents of this call leave parts of some\n  in    stage ",
                                       p_.tensors[at(now_->stage->tensor)].name.view(), ", loop ", n_.at(now_->loops[position].id).name.view(),
-                                      "\n  try   extents that all splits around divide: of stages that copy with zeros what is not there, and a "
-                                      "stage behind that copies what is wanted (docs/gpu.md)"})));
+                                      "\n  try   extents that all splits around divide; or, with an intrinsic of mma, copies of both operands that end in "
+                                      "zeros: cache_read, and transform_layout of the copy to dims(i / 64, k / 32, i % 64, k % 32), by what a block has of "
+                                      "each (docs/gpu.md)"})));
   ir::stmt_node n;
   n.kind = ir::stmt_kind::tile;
   n.role = depth == 3 ? ir::tile_role::multiply : ir::tile_role::store;
   n.unit = &by;
   in_tile_ = true;
-  n.children = m_.make_list(sequence<ir::stmt>(1, nest_from(position, states)));
+  n.children = m_.make_list(sequence<ir::stmt>(1, under_mask(nest_from(position, states), mask)));
   in_tile_ = false;
   return m_.make(n);
+}
+/// The update inside of loops, where `mask` (null: everywhere) holds.
+WEFT_DECL ir::stmt lowering::under_mask(ir::stmt s, ir::expr mask) {
+  if (mask == nullptr) return s;
+  if (s->kind == ir::stmt_kind::loop) return ir::loop_like(m_, s, s->begin, s->extent, under_mask(s->children[0], mask));
+  ir::stmt_node n = *s;
+  n.mask = ir::all_of(m_, s->mask, mask);
+  return m_.make(n);
+}
+/// Whether all of `loads` that move with `variable` are zero where the guard fails.
+WEFT_DECL bool lowering::ends_in_zeros(sequence<std::int32_t> const& loads, guard const& g, std::int32_t variable) {
+  bool fine = true;
+  for (std::int32_t load : loads) {
+    now_->open_guards.clear(), now_->held.clear(), now_->places.clear();
+    now_->places.push_back({now_->number, {}, {}});
+    place_ = 0;
+    node const& n = p_.at(load);
+    bool moves = false;
+    for (int i = 0; i < n.c; ++i) moves = moves || uses(value(p_.operands[at(n.b + i)], nullptr), variable);
+    fine = fine && (!moves || is_zero_beyond(n, g));
+  }
+  return fine;
+}
+/// Whether the stage that is read there has zeros behind its ends, by its layout, and among those is where the guard fails.
+WEFT_DECL bool lowering::is_zero_beyond(node const& load, guard const& g) {
+  int const from = p_.tensors[at(load.a)].stage;
+  if (from < 0 || n_.places[at(from)].inlined || p_.stages[at(from)].results != 1) return false;
+  node const& body = p_.at(p_.result(p_.stages[at(from)], 0).body);
+  if (body.kind != op::select || p_.at(body.c).kind != op::literal || p_.at(body.c).value != 0) return false;
+  element_place there{from, {}, {}};
+  for (int i = 0; i < load.c; ++i) there.indices.push_back(value(p_.operands[at(load.b + i)], nullptr));
+  now_->places.push_back(there);
+  place_ = now_->places.size() - 1;
+  range_table const ranges = ranges_in(*now_, static_cast<int>(now_->loops.size()) - 1);
+  auto const is_same = [&](ir::expr a, ir::expr b) { return ir::is_literal(simplify(m_, ir::binary(m_, op::sub, a, b), ranges), 0); };
+  bool found = false;
+  sequence<std::int32_t> next(1, body.a);  // all of these hold where it is not zero
+  while (!next.empty() && !found) {
+    node const& c = p_.at(next.back());
+    next.pop_back();
+    if (c.kind == op::logical_and) next.push_back(c.a), next.push_back(c.b);
+    if (c.kind == op::lt) found = is_same(value(c.a, nullptr), g.index) && is_same(value(c.b, nullptr), g.bound);
+  }
+  place_ = 0;
+  return found;
 }
 /// What the declaration says that it computes, of these operands.
 WEFT_DECL ir::expr lowering::instruction_value(intrinsic const& by, sequence<ir::expr> const& operands) {

@@ -195,7 +195,10 @@ class lowering {
   ir::stmt specialized(int stage, ir::stmt general);
 
   // --- instruction.ipp --------------------------------------------------------------------------------------------
-  ir::stmt by_tile(std::size_t position, guard_states const& states);
+  ir::stmt by_tile(std::size_t position, guard_states states);
+  bool ends_in_zeros(sequence<std::int32_t> const& loads, guard const& g, std::int32_t variable);
+  bool is_zero_beyond(node const& load, guard const& g);
+  ir::stmt under_mask(ir::stmt s, ir::expr mask);
   ir::stmt by_instruction(open_loop const& o, guard_states const& states);
   ir::expr instruction_value(intrinsic const& by, sequence<ir::expr> const& operands);
   bool has_layout(intrinsic const& by, open_loop const& o, sequence<ir::expr> const& operands) const;

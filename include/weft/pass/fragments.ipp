@@ -153,7 +153,8 @@ class fragment_maker final : public ir::rewriter {
   }
   void look_at_store(ir::stmt s) {
     ir::stmt const rows = s->children[0], columns = rows->children[0], store = columns->children[0];
-    if (rows->kind != ir::stmt_kind::loop || columns->kind != ir::stmt_kind::loop || store->kind != ir::stmt_kind::store || store->mask != nullptr)
+    bool const some = store->mask != nullptr && !s->unit->has_places;
+    if (rows->kind != ir::stmt_kind::loop || columns->kind != ir::stmt_kind::loop || store->kind != ir::stmt_kind::store || some)
       refuse("a tile of sums is not stored whole", s);
     if (s->unit->has_places) return;
     check(access_of_tile(m_, store->buf, store->indices, rows->variable, columns->variable), s, ir::tile_role::store, "what is stored");
@@ -161,10 +162,35 @@ class fragment_maker final : public ir::rewriter {
   ir::stmt run(ir::list<ir::stmt> tiles) {
     sequence<loaded> all;
     sequence<ir::stmt> steps;
-    for (ir::stmt t : tiles) multiply(t, all, steps);
-    ir::stmt body = ir::block(m_, steps);
+    sequence<std::size_t> begins;  // in steps: of tiles that have no operand in common with those before
+    for (ir::stmt t : tiles) {
+      std::size_t const known = all.size(), begin = steps.size();
+      multiply(t, all, steps);
+      if (all.size() == known + 2) begins.push_back(begin);
+    }
+    ir::stmt body = ir::block(m_, loaded_ahead(steps, begins, tiles[0]->unit->has_places));
     for (std::size_t i = all.size(); i-- > 0;) body = allocated(m_, all[i].into, body);
     return body;
+  }
+  /// Of several steps of the terms, the operands of the next one are loaded in front of the products of each, where a thread's
+  /// registers have room for both, beside the sums.
+  sequence<ir::stmt> loaded_ahead(sequence<ir::stmt> const& steps, sequence<std::size_t> const& begins, bool known_places) const {
+    if (begins.size() < 2 || !known_places) return steps;
+    auto const end_of = [&](std::size_t g) { return g + 1 < begins.size() ? begins[g + 1] : steps.size(); };
+    sequence<ir::stmt> all;
+    auto const add = [&](std::size_t g, bool loads) {
+      std::size_t count = 0;
+      for (std::size_t i = begins[g]; i < end_of(g); ++i)
+        if ((steps[i]->role != ir::tile_role::multiply) == loads) all.push_back(steps[i]), ++count;
+      return count;
+    };
+    std::size_t const loads = add(0, true), products = end_of(0) - begins[0] - loads;
+    if (8 * loads + 8 * products > 192) return steps;  // 4 registers each, twice, and 8 of a tile's sums
+    for (std::size_t g = 0; g < begins.size(); ++g) {
+      if (g + 1 < begins.size()) add(g + 1, true);
+      add(g, false);
+    }
+    return all;
   }
   void multiply(ir::stmt t, sequence<loaded>& all, sequence<ir::stmt>& steps) {
     ir::stmt const i = t->children[0], j = i->children.size() > 0 ? i->children[0] : i, k = j->children.size() > 0 ? j->children[0] : j;

@@ -377,7 +377,26 @@ class copy_widener {
  private:
   static bool same_condition(ir::stmt a, ir::stmt b) {
     bool const selects = a->value->kind == op::select, too = b->value->kind == op::select;
-    return a->mask == b->mask && selects == too && (!selects || a->value->a == b->value->a) && ir::copied(a->value)->a == ir::copied(b->value)->a;
+    return same_truth(a->mask, b->mask) && selects == too && (!selects || same_truth(a->value->a, b->value->a)) &&
+           same_truth(ir::copied(a->value)->a, ir::copied(b->value)->a);
+  }
+  /// Whether both hold at the same time: 8 * i + 3 < 64 and 8 * i + 5 < 64 both ask whether i is below 8.
+  static bool same_truth(ir::expr a, ir::expr b) {
+    if (a == b) return true;
+    if (a == nullptr || b == nullptr || a->kind != b->kind) return false;
+    if (a->kind == op::logical_and) return same_truth(a->a, b->a) && same_truth(a->b, b->b);
+    if (a->kind != op::lt || a->lanes != 1 || a->a->type != dtype::i64 || b->lanes != 1 || b->a->type != dtype::i64) return false;
+    linear x = linear_form(a->a), y = linear_form(b->a);
+    x.add(linear_form(a->b), -1), y.add(linear_form(b->b), -1);
+    linear apart = x;
+    apart.add(y, -1);
+    std::int64_t step = 0;
+    for (linear::term const& t : x.terms)
+      for (std::int64_t other = t.coefficient < 0 ? -t.coefficient : t.coefficient; other != 0;) {
+        std::int64_t const rest = step % other;
+        step = other, other = rest;
+      }
+    return apart.terms.empty() && step > 0 && floor_div(x.constant, step) == floor_div(y.constant, step);
   }
   ir::stmt row(ir::stmt s, element_place_in_row const& to, element_place_in_row const& from, int width) {
     ir::expr const source = ir::copied(s->value);

@@ -501,7 +501,8 @@ class sum_keeper final : public ir::rewriter {
       --threads_;
       return same;
     }
-    if (threads_ == 0 || s->how != loop_kind::serial) return nullptr;
+    bool const steps_of_tiles = s->how == loop_kind::unrolled && has_tile(s);  // the only ones, perhaps
+    if (threads_ == 0 || (s->how != loop_kind::serial && !steps_of_tiles)) return nullptr;
     sequence<ir::buffer const*> targets;
     bool others = false;
     find_targets(s->children[0], targets, others);
@@ -554,7 +555,8 @@ class sum_keeper final : public ir::rewriter {
       if (s->kind != ir::stmt_kind::accumulate || s->buf != from_) return nullptr;
       ir::stmt_node n = *s;
       n.buf = to_;
-      if (tiles_ > 0) n.first = {};  // it is filled in front
+      // It is filled in front, and whole: what is not there is not stored (lower/instruction.ipp).
+      if (tiles_ > 0) n.first = {}, n.mask = nullptr;
       n.indices = m_.make_list(indices_);
       return m_.make(n);
     }
@@ -604,7 +606,7 @@ class sum_keeper final : public ir::rewriter {
     n.indices = s->indices;
     n.mask = s->mask;
     n.value = ir::load(m_, to, indices);
-    if (fill) n.buf = to, n.indices = m_.make_list(indices), n.value = s->identity;
+    if (fill) n.buf = to, n.indices = m_.make_list(indices), n.value = s->identity, n.mask = nullptr;
     return m_.make(n);
   }
   ir::stmt kept(ir::stmt s, ir::buffer const* b, sequence<ir::stmt> const& loops) {

@@ -1,7 +1,7 @@
 // Asynchronous copies to shared memory: each kernel by the interpreter, its text on the host, and NVRTC; and what faults in them
 // are found.
 #include "copying.hpp"
-#include "prepared.hpp"
+#include "faults.hpp"
 
 #include <array>
 #include <cstdlib>
@@ -22,54 +22,6 @@ std::string text_of(std::string_view name) {
   REQUIRE(begin != std::string::npos);
   return all.substr(begin, all.find("\n}\n", begin) - begin);
 }
-/// What stands in the loop `ko` of a text, up to the end of it.
-std::string loop_of(std::string const& text, std::string const& name = "ko") {
-  std::size_t const begin = text.rfind("for (int " + name + " = 0;"), line = text.rfind('\n', begin);
-  REQUIRE(begin != std::string::npos);
-  std::string const end = "\n" + text.substr(line + 1, begin - line - 1) + "}\n";
-  return text.substr(begin, text.find(end, begin) - begin);
-}
-
-/// One fault, planted at the place of this number.
-class faulty final : public ir::rewriter {
- public:
-  enum fault { no_commit, short_wait, live_turn };
-  faulty(ir::arena& m, fault what, int number) : ir::rewriter(m), what_(what), left_(number) {}
-  bool planted = false;
-
- protected:
-  using ir::rewriter::replace;
-  ir::stmt replace(ir::stmt s) override {
-    std::size_t d = 0;  // the index that says which turn it is
-    while (d < s->indices.size() && s->indices[d]->kind != op::floor_mod) ++d;
-    bool const in_turns = s->asynchronous && d < s->indices.size();
-    bool const here = what_ == no_commit ? s->kind == ir::stmt_kind::commit : what_ == short_wait ? s->kind == ir::stmt_kind::wait : in_turns;
-    if (!here || left_-- != 0) return nullptr;
-    ir::stmt_node n = *s;
-    if (what_ == short_wait) ++n.number;
-    if (what_ == live_turn) {  // into the memory that is read now
-      sequence<ir::expr> indices(s->indices.begin(), s->indices.end());
-      indices[d] = ir::binary(m_, op::floor_mod, ir::binary(m_, op::add, indices[d]->a, ir::index(m_, 1)), indices[d]->b);
-      n.indices = m_.make_list(indices);
-    }
-    planted = true;
-    return what_ == no_commit ? ir::block(m_, {}) : m_.make(n);
-  }
-
- private:
-  fault what_;
-  int left_;
-};
-/// What is said of the kernel with the fault; "none": there is no such place.
-std::string judged(gpu_trial& t, faulty::fault what, int number) {
-  ir::function& f = t.f;
-  faulty plant(*f.nodes, what, number);
-  ir::stmt const whole = f.body;
-  f.body = plant(f.body);
-  std::string const found = plant.planted ? t.interpreted(1) : "none";
-  f.body = whole;
-  return found;
-}
 }  // namespace
 
 TEST_CASE("copies: all kernels have text") {
@@ -86,28 +38,7 @@ TEST_CASE("copies: without any one of its barriers a kernel has a race, which th
   CHECK(barriers.needed == barriers.all);
 }
 TEST_CASE("copies: a commit that lacks, a wait for one group less, a copy into what is read: the interpreter finds each") {
-  struct {
-    faulty::fault what;
-    char const* name;
-    int least;
-  } const faults[] = {{faulty::no_commit, "commit", 40}, {faulty::short_wait, "wait", 30}, {faulty::live_turn, "turn", 20}};
-  for (auto const& f : faults) {
-    INFO(std::string(f.name));
-    int all = 0, found = 0;
-    std::string missed;
-    prepared().each([&](gpu_kernel const& k, gpu_trial& t) {
-      for (int i = 0;; ++i) {
-        std::string const said = judged(t, f.what, i);
-        if (said == "none" || (k.name == "product_once" && i == 1)) break;  // there nothing is waited for behind the last commit
-        ++all;
-        found += !said.empty();
-        if (said.empty()) missed += k.name + " " + std::to_string(i) + "\n";
-      }
-    });
-    MESSAGE(std::string(f.name) << ": " << found << " of " << all << "; not found:\n" << missed);
-    CHECK(all > f.least);
-    CHECK(found == all);
-  }
+  check_faults(prepared(), {40, 30, 20}, [](gpu_kernel const& k, int i) { return k.name == "product_once" && i == 1; });  // nothing is waited for behind the last commit there
 }
 TEST_CASE("copies: one barrier in each iteration, behind the wait; without copies that run by themselves, too") {
   for (auto const& [name, wait, copy] : {std::array{"product_by_16", "weft_wait_1();", "weft_copy_16("}, {"product_by_8", "weft_wait_2();", "weft_copy_8("},

@@ -47,6 +47,31 @@ TEST_CASE("mma: rows in shared memory that do not begin at multiples of 16 bytes
   CHECK(fault.find("tensorize: the left operand is A_copy, whose rows must begin at multiples of 16 bytes: they are 36 elements apart") == 0);
   CHECK(fault.find("storage_align(copy, 0, 16, 8)") != std::string::npos);
 }
+TEST_CASE("mma: tiles that run over an end want operands with zeros there: without them, or with something else, they are refused") {
+  mma_tiles const tiles{};
+  auto const with = [&](std::string const& copies, std::int64_t m, std::int64_t n, std::int64_t depth) {
+    gpu_kernel k = wide_product<f16, float>(m, n, depth);
+    k.steps = tiles.steps() + copies;
+    gpu_trial t(k);
+    return t.fault.empty() ? t.interpreted(1) : t.fault;
+  };
+  std::string const whole_tiles = "tensorize: mma_f16 has whole tiles alone", zeros = tiles.ending_in(0), ones = tiles.ending_in(1);
+  std::size_t const right = zeros.find("C: cache_read(B)");
+  std::string const left_alone = zeros.substr(0, right), right_alone = zeros.substr(right);
+  CHECK(with(zeros, 70, 50, 45) == "");
+  CHECK(with(zeros, 64, 64, 64) == "");
+  CHECK(with(ones, 70, 50, 45).find(whole_tiles) == 0);
+  CHECK(with("", 70, 64, 64).find(whole_tiles) == 0);
+  CHECK(with("", 70, 64, 64).find("copies of both operands that end in zeros: cache_read, and transform_layout") != std::string::npos);
+  CHECK(with(left_alone, 70, 64, 64) == "");  // B has all of its columns
+  CHECK(with(left_alone, 64, 50, 64).find(whole_tiles) == 0);
+  CHECK(with(left_alone, 64, 64, 45).find(whole_tiles) == 0);
+  CHECK(with(right_alone, 64, 50, 64) == "");
+  CHECK(with(right_alone, 64, 64, 45).find(whole_tiles) == 0);
+  gpu_kernel k = wide_product<f16, float>(70, 50, 45);
+  k.steps = mma_tiles{.unit = "wmma_f16"}.steps() + zeros;
+  CHECK(gpu_trial(k, {}, gpu_trial::text_only).fault.find("tensorize: wmma_f16 has whole tiles alone") == 0);
+}
 TEST_CASE("mma: ldmatrix meets no bank twice where rows are an odd number of 16 bytes apart, and is told where they are not") {
   if (!cuda_on_host::available()) {
     MESSAGE("[skip] neither $CXX nor c++ runs here");

@@ -60,6 +60,16 @@ struct mma_tiles {
     step("unroll(iiio)"), step("unroll(jiio)"), step("tensorize(iiii, " + unit + ")");
     return text;
   }
+  /// Copies that end in zeros, by what a block has of each; `padding` in their place.
+  std::string ending_in(int padding, std::string const& of = "C") const {
+    auto const copy = [&](char const* name, int rows_of, int columns_of) {
+      std::string const a = std::to_string(rows_of), b = std::to_string(columns_of), its = std::string(name) + "_copy: ";
+      return of + ": cache_read(" + name + ")\n" + its + "transform_layout(0, " + a + ", 0, 1, " + b + ", 0, 0, 1, " + a + ", 1, 1, " + b + ", " +
+             std::to_string(padding) + ")\n" + its + "compute_at(" + of + ", ko)\n" + its + "set_scope(shared)\n" + its + "storage_align(2, 16, 8)\n" +
+             its + "fuse(i, j, k, l) -> ijkl\n" + its + "split(ijkl, " + std::to_string(32 * warps()) + ") -> ijklo, ijkli\n" + its + "bind(ijkli, thread_x)\n";
+    };
+    return copy("A", rows, deep) + copy("B", deep, columns);
+  }
   /// Copies in shared memory of what a block reads of `tensors`, with rows that are 16 bytes longer: `wide` elements are 16 bytes.
   std::string copies(int wide, std::string const& of = "C", int pad = -1) const {
     std::string text;
@@ -112,7 +122,7 @@ inline std::vector<gpu_kernel> mma_products() {
 }
 
 /// `k` with the steps of the rule, which may take matrix units.
-inline gpu_kernel by_rule_with_units(gpu_kernel k, char const* what, bool reassociate = true) {
+inline gpu_kernel by_rule_with_units(gpu_kernel k, char const* what, bool reassociate = true, weft::sequence<std::string>* told = nullptr) {
   k.name += std::string("_") + what;
   program const expanded = expand(canonical(k.p), true);
   schedule s(expanded, [&](int t, int d) { return k.shapes[static_cast<std::size_t>(t)][static_cast<std::size_t>(d)]; }, {0, 16});
@@ -120,6 +130,7 @@ inline gpu_kernel by_rule_with_units(gpu_kernel k, char const* what, bool reasso
   in.reassociate = reassociate;
   in.strides.resize(expanded.tensors.size());
   in.dots = {&mma_f16, &mma_bf16, &mma_s8, &mma_u8};
+  in.told = told;
   schedule_by_gpu_rule(s, in);
   k.steps = print_trace(s);
   return k;
@@ -133,7 +144,8 @@ gpu_kernel batched_wide(std::int64_t batch, std::int64_t rows, std::int64_t colu
     return sum(a.extent(2), [=](auto l) { return cast<Sum>(a(n, i, l)) * cast<Sum>(b(n, l, j)); });
   }));
 }
-/// Products by rule: those with whole tiles by mma, others and those of f32 as they were, and what becomes of single sums behind them.
+/// Products by rule: those of narrow types by mma, with zeros behind the ends where tiles are not whole, those of f32 as they were, and what
+/// becomes of single sums behind whole ones.
 inline std::vector<gpu_kernel> ruled_products() {
   std::vector<gpu_kernel> all;
   auto const add = [&](gpu_kernel k, char const* what) { all.push_back(by_rule_with_units(std::move(k), what)); };
@@ -142,11 +154,23 @@ inline std::vector<gpu_kernel> ruled_products() {
   add(wide_product<f16, float>(64, 64, 64, true, false), "mma_left");
   add(wide_product<f16, float>(64, 64, 64, false, true), "mma_right");
   add(wide_product<f16, float>(64, 64, 64, true, true), "mma_both");
-  add(wide_product<f16, float>(40, 64, 32), "tail");
+  add(wide_product<f16, float>(40, 64, 32), "mma_rows");
+  add(wide_product<f16, float>(64, 64, 40), "mma_terms");
+  add(wide_product<f16, float>(64, 64, 168), "mma_stages");
+  add(wide_product<f16, float>(64, 72, 256, false, true), "mma_columns");
+  add(wide_product<f16, float>(45, 51, 37), "mma_odd");
+  add(wide_product<f16, float>(45, 51, 37, true, true), "mma_odd_both");
+  add(wide_product<f16, float>(33, 46, 70), "mma_even");
+  add(wide_product<bf16, float>(17, 70, 50), "mma_odd_bf16");
+  add(wide_product<std::int8_t, std::int32_t>(33, 47, 51), "mma_odd_s8");
+  add(wide_product<std::uint8_t, std::int32_t>(40, 48, 80, false, true), "mma_rows_u8");
+  add(wide_product<f16, float>(64, 64, 6), "few_terms");
   add(wide_product<bf16, float>(32, 64, 32), "mma_bf16");
   add(wide_product<std::int8_t, std::int32_t>(32, 64, 64), "mma_s8");
   add(wide_product<std::uint8_t, std::int32_t>(32, 64, 64, false, true), "mma_u8");
   add(batched_wide<f16, float>(3, 32, 64, 32), "mma");
+  add(batched_wide<f16, float>(3, 20, 33, 24), "mma_odd");
+  add(layer_of_halves<f16, f16>(70, 90, 40), "mma_tail");
   add(layer_of_halves<f16, f16>(64, 64, 32), "mma_behind");
   add(layer_of_halves<bf16, float>(64, 64, 32, true), "mma_two_behind");
   add(layer_of_halves<float, float>(64, 96, 40), "behind");

@@ -40,12 +40,13 @@ struct cuda_binary {
 ///
 /// `architecture` names a real one: "sm_80", "sm_90a". `options` go to NVRTC as they are.
 /// A kernel of which ptxas spills registers is compiled again for fewer blocks at a time, which leaves it more of them; where it spills
-/// all the same, the log says so.
+/// all the same, the log says so. One of which a processor has a single block is compiled again for two, where up to a fifth fewer registers
+/// would do, and stays so if nothing spills.
 ///
 /// Errors  device_error: no NVRTC on this machine. internal_error: the text has an error; the log is in the message.
 ///         argument_error instead where it has a cuda_function of the user's
-/// Cost    tens of milliseconds; the first call in a process more, for the library is loaded; up to seven times as long where registers
-///         are spilled
+/// Cost    tens of milliseconds; the first call in a process more, for the library is loaded; twice as long for two blocks, up to seven times
+///         where registers are spilled
 cuda_binary compile_cuda(std::string const& text, std::string const& architecture,
                          sequence<std::string> const& options = {});
 

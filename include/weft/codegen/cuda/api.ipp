@@ -1,5 +1,7 @@
 #include <dlfcn.h>
 
+#include <cstdlib>
+
 #include "weft/codegen/cuda/api.hpp"
 
 namespace weft::inline WEFT_ABI {
@@ -72,6 +74,26 @@ inline std::string with_registers(std::string const& text, std::string const& ke
   }
   return text;
 }
+/// What stands in its `__launch_bounds__`; 0: it has none.
+inline int threads_of(std::string const& text, std::string const& kernel) {
+  std::string const words = " __launch_bounds__(";
+  std::size_t const name = text.find("\n" + kernel + "("), at = name == std::string::npos ? name : text.rfind(words, name);
+  return at == std::string::npos ? 0 : std::atoi(text.c_str() + at + words.size());
+}
+/// The kernels of which a processor has one block alone, for a few registers: with a fifth fewer it has two.
+inline sequence<std::string> kernels_alone(std::string const& text, std::string const& log) {
+  std::string const words = "Compiling entry function '";
+  sequence<std::string> all;
+  for (std::size_t at = log.find(words); at != std::string::npos; at = log.find(words, at + 1)) {
+    std::size_t const begin = at + words.size(), used = log.find("Used ", begin);
+    std::string const kernel = log.substr(begin, log.find('\'', begin) - begin);
+    if (used == std::string::npos) continue;
+    int const threads = threads_of(text, kernel), registers = std::atoi(log.c_str() + used + 5);
+    int const half = threads > 0 && threads <= 768 ? 65536 / (2 * threads) / 8 * 8 : 0;
+    if (registers > half && 4 * registers <= 5 * half) all.push_back(kernel);
+  }
+  return all;
+}
 }  // namespace detail
 
 WEFT_DECL nvrtc_api const* find_nvrtc() {
@@ -105,15 +127,25 @@ inline cuda_binary compiled_once(nvrtc_api const& api, std::string const& text, 
 }  // namespace detail
 
 // Left alone, ptxas spills some bytes of kernels that have 32 registers, for more blocks at a time; told how many blocks there are to
-// be, it takes the registers that it wants. So those that spill are compiled again, for fewer blocks each time.
+// be, it takes the registers that it wants. So those that spill are compiled again, for fewer blocks each time. And it does not know that a
+// processor with one block waits: SGEMM of 8192^3 takes 129 to 156 registers, and 128, without spills, where two blocks are asked for.
 WEFT_DECL cuda_binary compile_cuda(std::string const& text, std::string const& architecture, sequence<std::string> const& options) {
   nvrtc_api const* const api = find_nvrtc();
   if (api == nullptr)
     WEFT_THROW(device_error("no NVRTC on this machine: install the CUDA toolkit 12 or 13, or its nvrtc package"));
   sequence<std::string> all = options;
   all.push_back("--ptxas-options=--warn-on-spills");
+  bool told = false;
+  for (std::string const& o : options) told = told || o == "--ptxas-options=-v";
+  if (!told) all.push_back("--ptxas-options=-v");
   cuda_binary r = detail::compiled_once(*api, text, architecture, all);
   std::string now = text;
+  if (detail::kernels_that_spill(r.log).empty()) {
+    for (std::string const& k : detail::kernels_alone(text, r.log)) now = detail::with_registers(now, k, 65536 / 2 / detail::threads_of(now, k));
+    if (now == text) return r;
+    cuda_binary two = detail::compiled_once(*api, now, architecture, all);
+    return detail::kernels_that_spill(two.log).empty() ? two : r;
+  }
   for (int registers : {40, 64, 96, 128, 255}) {
     sequence<std::string> const spilling = detail::kernels_that_spill(r.log);
     if (spilling.empty()) return r;

@@ -79,11 +79,16 @@ WEFT_DECL void stmt_printer::mma_store(ir::stmt s) {
   };
   sequence<ir::expr> loads;
   detail::find_loads(store->value, loads);
+  auto const under = [&](ir::expr condition) {
+    out_ += exprs_.share({condition}, indent_);
+    open(joined({"if (", exprs_.text(condition), ")"}));
+  };
   sequence<held> sums;
   for (ir::expr l : loads)
     if (auto const id = static_cast<std::size_t>(l->buf->id); fragments_[id].unit != nullptr)
       sums.push_back({id, fragment(l->buf, l->indices), mma_form_of(*fragments_[id].unit).sum == dtype::f16});
   k_.in_lane.resize(k_.f.buffers.size());
+  bool const some = store->mask != nullptr;
   auto const& [p, first, second] = names_of_pairs_;
   if (p.empty())
     for (int i = 0; i < 3; ++i) names_of_pairs_[i] = k_.taken.unique(i == 0 ? "pair" : i == 1 ? "first" : "second");
@@ -102,16 +107,31 @@ WEFT_DECL void stmt_printer::mma_store(ir::stmt s) {
     ir::expr const value = of_this(store->value);
     sequence<ir::expr> indices, roots;
     for (ir::expr i : store->indices) indices.push_back(of_this(i));
+    if (some && !side_by_side) under(of_this(store->mask));
     if (!side_by_side) roots = indices;
     roots.push_back(value);
     out_ += exprs_.share(roots, indent_);
     if (side_by_side) line(joined({type_name(store->buf->type), " const ", e == 0 ? first : second, " = ", exprs_.text(value), ";"}));
     else line(exprs_.element(store->buf, m.make_list(indices)) + " = " + exprs_.text(value) + ";");
+    if (some && !side_by_side) close();
   }
   for (held const& h : sums) k_.in_lane[h.buffer].clear();
   if (side_by_side) {
+    ir::expr const next = ir::binary(m, op::add, ir::variable(m, columns->variable), ir::index(m, 1));
+    ir::expr const too = some ? ir::substitute(m, store->mask, columns->variable, next) : nullptr;
+    if (some) under(ir::all_of(m, store->mask, too));
     out_ += exprs_.share(sequence<ir::expr>(store->indices.begin(), store->indices.end()), indent_);
     line(joined({"*(", pair.name, "*)&", exprs_.element(store->buf, store->indices), " = ", pair.name, "{", first, ", ", second, "};"}));
+    if (some) close();
+    for (int e = 0; some && e < 2; ++e) {  // one of the two alone
+      ir::expr const mine = e == 0 ? store->mask : too, other = e == 0 ? too : store->mask;
+      under(ir::all_of(m, mine, ir::unary(m, op::logical_not, other)));
+      sequence<ir::expr> indices;
+      for (ir::expr i : store->indices) indices.push_back(e == 0 ? i : ir::substitute(m, i, columns->variable, next));
+      out_ += exprs_.share(indices, indent_);
+      line(joined({exprs_.element(store->buf, m.make_list(indices)), " = ", e == 0 ? first : second, ";"}));
+      close();
+    }
   }
   close();
   leave(columns);

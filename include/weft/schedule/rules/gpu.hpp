@@ -11,8 +11,8 @@ namespace weft::inline WEFT_ABI {
 ///     transposition   32 x 32 elements through shared memory, whose rows are padded
 ///     product         a block's tile of up to 128 x 128, of which a thread has up to 8 x 8 in groups of 4 x 4; what is read again
 ///                     comes through shared memory, 16 terms at a time. Also batched, transposed, and convolutions. Of f16, bf16 and
-///                     bytes by one of the matrix units in rule_input::dots where tiles are whole. What becomes of its sums is
-///                     computed where they are, if tiles are whole, else by a launch of its own
+///                     bytes by one of the matrix units in rule_input::dots, copied three tiles ahead, with zeros behind the ends. What
+///                     becomes of its sums is computed where they are, if tiles are whole, else by a launch of its own
 ///     rows            of sums, softmax, norms: a block for each row, or a warp for each short one; parts of a reduction are joined
 ///                     in a tree, and what a row needs stays on the chip
 ///     long reductions in pieces, joined by a second launch
@@ -20,7 +20,8 @@ namespace weft::inline WEFT_ABI {
 ///
 /// Where `searched`, block sizes, rows of a block, lanes, parts of reductions and tiles are knobs, the rule's own number the first
 /// value of each (decision 046). Choices that are not all first ones are taken as they are: the schedule may then be illegal, or too
-/// large for a GPU. Answers which plan it was, for rule_input::plan.
+/// large for a GPU. Answers which plan it was, for rule_input::plan. What is
+/// not done, and why, is told where rule_input::told is.
 ///
 /// Keeps   the results, bit by bit, but for sums and products of floats (and minima that meet a NaN) whose terms a rule takes in
 ///         another order; not so without `reassociate`

@@ -10,6 +10,7 @@ WEFT_DECL std::uint8_t schedule_by_gpu_rule(schedule& s, rule_input const& in) {
   for (detail::boldness const how : {detail::boldness::all, detail::boldness::loops}) {
     if ((how == detail::boldness::all && in.in_place) || static_cast<std::uint8_t>(how) < in.plan) continue;
     schedule tried = s;
+    if (in.told != nullptr) in.told->clear();
     detail::gpu_plan(tried, in, how).write();
     taken = static_cast<std::uint8_t>(how);
     // What was chosen is no schedule where it is illegal, not another one.

@@ -1,59 +1,131 @@
+#include "weft/base/joined.hpp"
 #include "weft/schedule/rules/gpu_planner.hpp"
 
 namespace weft::inline WEFT_ABI {
 namespace detail {
 
 WEFT_DECL gpu_matrix_tile best_gpu_matrix_tile(std::int64_t rows, std::int64_t columns, double count) {
-  constexpr gpu_matrix_tile all[] = {{128, 128, 64, 32}, {128, 64, 32, 32}, {64, 128, 32, 32}, {64, 64, 32, 32},
+  constexpr gpu_matrix_tile all[] = {{128, 128, 64, 64}, {128, 64, 32, 32}, {64, 128, 32, 32}, {64, 64, 32, 32},
                                      {64, 32, 32, 16},   {32, 64, 16, 32},  {32, 32, 16, 16},  {16, 16, 16, 16}};
   gpu_matrix_tile best;
   double most = 0;
   for (gpu_matrix_tile const& t : all) {
-    if (rows % t.rows != 0 || columns % t.columns != 0) continue;
-    double const blocks = static_cast<double>(rows / t.rows * (columns / t.columns)) * count, rounds = blocks / gpu_numbers::processors;
+    double const down = static_cast<double>(ceil_div(rows, t.rows)), across = static_cast<double>(ceil_div(columns, t.columns));
+    double const used = static_cast<double>(rows * columns) / (down * static_cast<double>(t.rows) * across * static_cast<double>(t.columns));
+    double const rounds = down * across * count / gpu_numbers::processors;
     auto const whole = static_cast<double>(static_cast<std::int64_t>(rounds) + (rounds > static_cast<double>(static_cast<std::int64_t>(rounds)) ? 1 : 0));
     // A warp's tile says how often what ldmatrix brings is multiplied, a block's how often what global memory brings.
     double const again = static_cast<double>(t.warp_rows * t.warp_columns) / static_cast<double>(t.warp_rows + t.warp_columns) +
                          static_cast<double>(t.rows * t.columns) / static_cast<double>(t.rows + t.columns);
-    if (again * rounds / whole > most) most = again * rounds / whole, best = t;
+    if (used * again * rounds / whole > most) most = used * again * rounds / whole, best = t;
   }
   return best;
 }
 
 /// Which unit multiplies the terms of `stage`, and what it reads, rows' operand first. Null: the terms are no product of two matrices
-/// as memory has them, or are more than products.
+/// as memory has them, or are more than products; `why` says what is in the way where narrow types are multiplied.
 WEFT_DECL gpu_plan::matrix_operands gpu_plan::operands_of(int stage, reused_axes const& axes) const {
   rule_view const v = view();
   stage_info const& of = v.stage(stage);
   matrix_operands found;
-  if (how_ != boldness::all || of.reduced != 1 || of.results != 1) return found;
-  int const k = of.spatial;
+  if (how_ != boldness::all || of.results != 1) return found;
   sequence<access> const all = v.loads(stage);
+  bool narrow = true;
+  for (access const& one : all) narrow = narrow && element_bytes(one.tensor) <= 2;
+  auto const none = [&](std::string const& why) {
+    found = {};
+    if (narrow && in_.told != nullptr) found.why = why;
+    return found;
+  };
+  if (in_.dots.empty()) return none("a header-only program knows none; link weft::compiled");
+  if (of.reduced != 1) return none("the terms run along several axes");
+  int const k = of.spatial;
+  std::string why = "the terms are not products of two f16, bf16, i8 or u8, widened first to f32 or i32, in which they are added";
   for (intrinsic const* by : in_.dots) {
     sequence<std::int32_t> loads;
     if (!by->is_tile() || !by->match(v.p(), v.p().result(of, 0).body, loads) || loads.size() != 2) continue;
-    if (is_float(program::at(v.p().tensors, of.tensor).type) && !in_.reassociate) continue;
+    if (is_float(program::at(v.p().tensors, of.tensor).type) && !in_.reassociate) return none("it adds floats in an order of its own, and this kernel is bitwise");
+    if (v.extent(stage, k) < by->terms)  // no loop of a tile would be as long as it is
+      return none(joined({"the terms are fewer than the ", std::to_string(by->terms), " that it adds at once"}));
     bool fine = true;
     for (std::int32_t load : loads) {
       int const tensor = v.p().at(load).a, from = program::at(v.p().tensors, tensor).stage;
+      std::string const name(program::at(v.p().tensors, tensor).name.view());
       sequence<std::int64_t> const strides = v.strides(tensor);
-      fine = fine && (from < 0 || !v.is_inlined(from)) && !strides.empty() && strides.back() == 1;
+      if (from >= 0 && v.is_inlined(from)) return none(joined({name, " is computed where it is read"}));
+      if (strides.empty() || strides.back() != 1) return none(joined({"of ", name, " the last dimension has gaps in memory"}));
       for (access const& one : all) {
         if (one.tensor != tensor) continue;
         bool const rows = one.step(axes.rows) != 0, columns = one.step(axes.columns) != 0;
         int const its = rows ? axes.rows : axes.columns;
         fine = fine && rows != columns && (one.step(k) == 1 || one.step(its) == 1) && dimension_of(stage, tensor, its) >= 0 &&
                dimension_of(stage, tensor, k) >= 0 && found.tensors[columns] < 0;
+        if (!fine) return none(joined({name, " is not read as a matrix of rows or columns and terms, one of which stand side by side in memory"}));
         found.tensors[columns] = tensor;
       }
     }
-    if (fine && found.tensors[0] >= 0 && found.tensors[1] >= 0 && v.extent(stage, k) % by->terms == 0 && v.extent(stage, k) > 0) {
-      found.unit = by;
-      return found;
-    }
-    found = {};
+    if (found.tensors[0] < 0 || found.tensors[1] < 0) return none(why);
+    found.unit = by;
+    return found;
   }
-  return found;
+  return none(why);
+}
+/// Lets the reader of the trace know.
+WEFT_DECL void gpu_plan::tell(int stage, std::string const& what) const {
+  if (in_.told != nullptr) in_.told->push_back(joined({name_of(stage), ": ", what}));
+}
+/// How the numbers come about: the tile by best_gpu_matrix_tile, two instructions' terms at a time, copies three iterations ahead, as far
+/// as shared memory has room.
+WEFT_DECL gpu_plan::matrix_numbers gpu_plan::numbers_of(int stage, reused_axes const& axes, matrix_operands const& of) {
+  rule_view const v = view();
+  std::int64_t const m = v.extent(stage, axes.rows), n = v.extent(stage, axes.columns), terms = v.extent(stage, v.stage(stage).spatial);
+  gpu_matrix_tile const own = best_gpu_matrix_tile(m, n, v.iterations(stage, false) / static_cast<double>(m * n));
+  matrix_numbers it;
+  auto const at_most = [](std::int64_t a, std::int64_t b) { return a < b ? a : b; };
+  it.tile.rows = choose(stage, "block_m", own.rows, {32, 64, 128, 256});
+  it.tile.columns = choose(stage, "block_n", own.columns, {32, 64, 128, 256});
+  it.tile.warp_rows = choose(stage, "warp_m", at_most(own.warp_rows, it.tile.rows), {16, 32, 64}, it.tile.rows);
+  it.tile.warp_columns = choose(stage, "warp_n", at_most(own.warp_columns, it.tile.columns), {16, 32, 64}, it.tile.columns);
+  // What a last part of a few terms would have behind it are zeros, which are multiplied, too.
+  std::int64_t const one = of.unit->terms, two = 2 * one;
+  it.deep = choose(stage, "terms", terms % two == 0 || terms > 4 * two ? two : one, {one, two, 2 * two});
+  std::int64_t bytes = 0;
+  bool by_threads = false;
+  for (int i = 0; i < 2; ++i) {
+    int const tensor = of.tensors[i];
+    std::int64_t const along = i == 0 ? it.tile.rows : it.tile.columns, wide = 16 / element_bytes(tensor);
+    bool const rows_of_terms = dimension_of(stage, tensor, v.stage(stage).spatial) == static_cast<int>(v.strides(tensor).size()) - 1;
+    bytes += (rows_of_terms ? along * (it.deep + wide) : it.deep * (along + wide)) * element_bytes(tensor);
+    by_threads = by_threads || bytes_side_by_side(tensor) < 4;
+  }
+  std::int64_t ahead = by_threads ? 1 : 3;  // what threads copy they wait for
+  while (ahead > 0 && (ahead + 1) * bytes > gpu_numbers::matrix_staged_bytes) --ahead;
+  // Where one copy alone is made inside of the loop, its turn is a number, and what threads store there, zeros too, would take a barrier more.
+  std::int64_t const tiles = ceil_div(terms, it.deep), most = by_threads || terms % it.deep != 0 ? tiles - 2 : tiles - 1;
+  it.ahead = at_most(choose(stage, "stages", ahead + 1, {1, 2, 3, 4, 5}) - 1, most > 0 ? most : 0);
+  return it;
+}
+/// How many bytes at a time of each row of a tensor can be copied, for memory that begins at multiples of 16.
+WEFT_DECL std::int64_t gpu_plan::bytes_side_by_side(int tensor) const {
+  std::int64_t bytes = 16;
+  sequence<std::int64_t> const strides = view().strides(tensor);
+  for (std::size_t d = 0; d + 1 < strides.size(); ++d)
+    while (bytes > 1 && (strides[d] == no_step || strides[d] * element_bytes(tensor) % bytes != 0)) bytes /= 2;
+  return bytes;
+}
+/// Cuts dimensions of a copy in parts of so many elements (0: whole), the last of which has zeros behind the end.
+WEFT_DECL void gpu_plan::end_in_zeros(int copy, sequence<std::int64_t> const& tile) {
+  step layout{verb::transform_layout};
+  layout.stage = copy;
+  auto const digit = [&](std::size_t d, std::int64_t divisor, std::int64_t modulus) {
+    for (std::int64_t number : {static_cast<std::int64_t>(d), divisor, modulus}) layout.numbers.push_back(number);
+  };
+  for (std::size_t d = 0; d < tile.size(); ++d)
+    if (tile[d] > 0) digit(d, tile[d], 0);
+  if (layout.numbers.empty()) return;
+  for (std::size_t d = 0; d < tile.size(); ++d) digit(d, 1, tile[d]);
+  layout.numbers.push_back(0);
+  take(layout);
 }
 /// A copy in shared memory as the tensor lies in memory, 16 bytes by each thread; rows are an odd number of 16 bytes apart, so that
 /// eight of them meet no bank twice.
@@ -64,7 +136,11 @@ WEFT_DECL void gpu_plan::fill_rows(int copy, int tensor, int at, std::int64_t el
   padded.stage = copy;
   for (std::int64_t number : {std::int64_t(rank - 2), 2 * wide, wide}) padded.numbers.push_back(number);
   if (!place(verb::compute_at, copy, at)) return;
-  if (may(padded)) s_.take(padded);
+  step shared{verb::set_scope};  // what is not asked for has 64 KiB
+  shared.stage = copy;
+  shared.word = static_cast<std::uint8_t>(scope::shared);
+  for (step const& one : {padded, shared})
+    if (may(one)) take(one);
   rule_view const v = view();
   parts const lane = split(v.loop(copy, rank - 1), wide);
   sequence<std::int32_t> all;
@@ -74,21 +150,40 @@ WEFT_DECL void gpu_plan::fill_rows(int copy, int tensor, int at, std::int64_t el
   bind(thread.inner, thread_axis::thread_x);
   mark(verb::vectorize, lane.inner);
 }
-/// Tiles of 16 x 16 sums that warps keep in registers, of blocks whose operands come through shared memory. False, and nothing is
-/// done: no unit does it, or extents leave a part of a tile.
-WEFT_DECL bool gpu_plan::matrix_product(int stage, reused_axes const& axes) {
+/// Lets it copy for later iterations, by itself where the GPU has copies of that width.
+WEFT_DECL void gpu_plan::run_ahead(int copy, int tensor, std::int64_t ahead) {
+  step one{verb::pipeline, 0, {}, ahead};
+  one.stage = copy;
+  one.word = static_cast<std::uint8_t>(bytes_side_by_side(tensor) < 4 ? transfer::plain : transfer::async);
+  if (ahead > 0 && may(one)) take(one);
+}
+/// Tiles of 16 x 16 sums that warps keep in registers, of blocks whose operands come through shared memory, with zeros behind their
+/// ends. Where no unit does it nothing is done.
+WEFT_DECL gpu_plan::by_units gpu_plan::matrix_product(int stage, reused_axes const& axes) {
   matrix_operands const of = operands_of(stage, axes);
-  if (of.unit == nullptr) return false;
+  if (!of.why.empty()) tell(stage, joined({"no matrix unit multiplies it: ", of.why}));
+  if (of.unit == nullptr || !choose(stage, "matrix_unit", true)) return by_units::none;
   rule_view const before = view();
   stage_info const info = before.stage(stage);
   int const k = info.spatial;
   std::int64_t const m = before.extent(stage, axes.rows), n = before.extent(stage, axes.columns);
-  gpu_matrix_tile const t = best_gpu_matrix_tile(m, n, before.iterations(stage, false) / static_cast<double>(m * n));
-  if (t.rows == 0) return false;
-  std::int64_t const deep = before.extent(stage, k) % (2 * of.unit->terms) == 0 ? 2 * of.unit->terms : of.unit->terms;
-  std::int64_t const threads = 32 * (t.rows / t.warp_rows) * (t.columns / t.warp_columns);
+  matrix_numbers const it = numbers_of(stage, axes, of);
+  gpu_matrix_tile const& t = it.tile;
+  if (it.threads() > 1024) return by_units::none;
+  sequence<std::int64_t> tiles[2];  // of each operand, by dimension
+  for (int i = 0; i < 2; ++i) {
+    tiles[i].resize(static_cast<std::size_t>(before.p().tensors[static_cast<std::size_t>(of.tensors[i])].rank), 0);
+    auto const cut = [&](int axis, std::int64_t length) {
+      if (before.extent(stage, axis) % length != 0) tiles[i][static_cast<std::size_t>(dimension_of(stage, of.tensors[i], axis))] = length;
+    };
+    cut(i == 0 ? axes.rows : axes.columns, i == 0 ? t.rows : t.columns);
+    cut(k, it.deep);
+  }
+  bool const whole = m % t.rows == 0 && n % t.columns == 0;
   int copies[2] = {add_stage(verb::cache_read, stage, of.tensors[0]), -1};
   copies[1] = copies[0] < 0 ? -1 : add_stage(verb::cache_read, stage, of.tensors[1]);
+  for (int i = 0; i < 2; ++i)
+    if (copies[i] >= 0) end_in_zeros(copies[i], tiles[i]);
   rule_view const v = view();
   struct parts_of_axis {
     parts block, warp, tile;
@@ -101,24 +196,32 @@ WEFT_DECL bool gpu_plan::matrix_product(int stage, reused_axes const& axes) {
     return p;
   };
   parts_of_axis const row = cut_up(axes.rows, t.rows, t.warp_rows), column = cut_up(axes.columns, t.columns, t.warp_columns);
-  parts const terms = split(v.loop(stage, k), deep), step_of = split(terms.inner, of.unit->terms);
+  parts const terms = split(v.loop(stage, k), it.deep), step_of = split(terms.inner, of.unit->terms);
   sequence<std::int32_t> blocks;
   for (int a = 0; a < info.spatial; ++a)
     if (a != axes.rows && a != axes.columns) blocks.push_back(v.loop(stage, a));
-  for (int l : {row.block.outer, column.block.outer}) blocks.push_back(l);
+  parts const group = blocks.empty() ? in_groups(stage, row.block.outer, ceil_div(m, t.rows), ceil_div(n, t.columns)) : parts{row.block.outer, -1};
+  for (int l : {group.outer, column.block.outer, group.inner})
+    if (l >= 0) blocks.push_back(l);
   sequence<std::int32_t> order = blocks;
   for (int l : {terms.outer, row.warp.outer, column.warp.outer, step_of.outer, row.tile.outer, column.tile.outer, row.tile.inner, column.tile.inner, step_of.inner})
     order.push_back(l);
   reorder(order);
   bind(fused({row.warp.outer, column.warp.outer}), thread_axis::warp);
-  for (int l : {row.tile.outer, column.tile.outer}) mark(verb::unroll, l);
+  for (int l : {step_of.outer, row.tile.outer, column.tile.outer}) mark(verb::unroll, l);
   step by{verb::tensorize, 1, {row.tile.inner}};
   by.by = of.unit;
-  s_.take(by);
-  grid(blocks);
+  take(by);
+  grid_of_tiles(blocks, group.inner >= 0);
   for (int i = 0; i < 2; ++i)
-    if (copies[i] >= 0) fill_rows(copies[i], of.tensors[i], terms.outer, (i == 0 ? t.rows : t.columns) * deep, threads);
-  return true;
+    if (copies[i] >= 0) fill_rows(copies[i], of.tensors[i], terms.outer, (i == 0 ? t.rows : t.columns) * it.deep, it.threads());
+  for (int i = 0; i < 2; ++i)
+    if (copies[i] >= 0) run_ahead(copies[i], of.tensors[i], it.ahead);
+  if (whole) return by_units::whole_tiles;
+  if (reader_behind(stage) >= 0)
+    tell(stage, joined({name_of(reader_behind(stage)), " is a launch of its own: tiles of ", std::to_string(t.rows), " x ", std::to_string(t.columns),
+                        " do not divide ", std::to_string(m), " x ", std::to_string(n)}));
+  return by_units::last_tiles_cut;
 }
 /// The stage that nobody but which reads `stage`, itself or by inlined ones; -1: there is none, or it has work of its own.
 WEFT_DECL int gpu_plan::reader_behind(int stage) const {
@@ -139,8 +242,12 @@ WEFT_DECL void gpu_plan::behind(int stage) {
   int const r = s_.state != verdict::illegal ? reader_behind(stage) : -1;
   step one{verb::reverse_compute_inline};
   one.stage = r;
-  if (r < 0 || !may(one) || !s_.take(one)) return;
+  if (r < 0 || !may(one) || !take(one)) return;
   behind_[static_cast<std::size_t>(r)] = true;
+  step shared{verb::set_scope};  // a tile of 128 x 128 would be in the workspace, where nobody takes it for the thread's own
+  shared.stage = stage;
+  shared.word = static_cast<std::uint8_t>(scope::shared);
+  if (may(shared)) take(shared);
 }
 
 }  // namespace detail

@@ -10,6 +10,7 @@ namespace detail {
 struct gpu_numbers {
   static constexpr std::int64_t processors = 132, threads = processors * 1024, shared_bytes = 48 * 1024;
   static constexpr std::int64_t staged_bytes = 60 * 1024;  // of all iterations' copies, rows' padding apart
+  static constexpr std::int64_t matrix_staged_bytes = 96 * 1024;  // the same of a product by matrix units: a block of sm_89 has 99 KiB
   static constexpr std::int64_t rows_of_blocks = 8;
 };
 
@@ -21,7 +22,8 @@ struct reused_axes {
 struct gpu_matrix_tile {
   std::int64_t rows = 0, columns = 0, warp_rows = 16, warp_columns = 16;
 };
-/// The tile of which `rows` x `columns` are a multiple that keeps most of the machine busy; rows 0: there is none.
+/// The tile that keeps most of the machine busy: as best_gpu_tile, what counts being how often a warp multiplies what ldmatrix
+/// brings, and a block what global memory brings.
 gpu_matrix_tile best_gpu_matrix_tile(std::int64_t rows, std::int64_t columns, double count);
 /// A block's tile of a product, and a thread's.
 struct gpu_tile {
@@ -76,17 +78,36 @@ class gpu_plan : public rule_plan {
     bool rows_of_terms = false;  // its elements lie along the terms, and stay so
   };
   bool measure_copy(int stage, access const& one, sequence<std::int64_t> const& tile, shared_copy& into) const;
-  void copy_ahead(sequence<shared_copy> const& copies, gpu_tile const& t, std::int64_t bytes, std::int64_t tiles);
+  void copy_ahead(int stage, sequence<shared_copy> const& copies, gpu_tile const& t, std::int64_t bytes, std::int64_t tiles);
+  parts in_groups(int stage, int row, std::int64_t rows, std::int64_t columns);
+  void grid_of_tiles(sequence<std::int32_t> const& blocks, bool grouped);
   void fill_shared(shared_copy const& c, int at, std::int64_t across, std::int64_t down);
 
   // --- products by matrix units, and what becomes of sums (gpu_matrix.ipp)
   struct matrix_operands {
     intrinsic const* unit = nullptr;
     std::int32_t tensors[2] = {-1, -1};
+    std::string why{};  // there is none
   };
+  std::string name_of(int stage) const {
+    program const& p = s_.computation();
+    return std::string(program::at(p.tensors, program::at(p.stages, stage).tensor).name.view());
+  }
+  void tell(int stage, std::string const& what) const;
   matrix_operands operands_of(int stage, reused_axes const& axes) const;
-  bool matrix_product(int stage, reused_axes const& axes);
+  /// Numbers of a product by matrix units: the tile of a block and of its warps, terms in shared memory, iterations that copies run ahead.
+  struct matrix_numbers {
+    gpu_matrix_tile tile{};
+    std::int64_t deep = 0, ahead = 0;
+    std::int64_t threads() const { return 32 * (tile.rows / tile.warp_rows) * (tile.columns / tile.warp_columns); }
+  };
+  matrix_numbers numbers_of(int stage, reused_axes const& axes, matrix_operands const& of);
+  enum class by_units : std::uint8_t { none, whole_tiles, last_tiles_cut };
+  by_units matrix_product(int stage, reused_axes const& axes);
+  void end_in_zeros(int copy, sequence<std::int64_t> const& tile);
+  std::int64_t bytes_side_by_side(int tensor) const;
   void fill_rows(int copy, int tensor, int at, std::int64_t elements, std::int64_t threads);
+  void run_ahead(int copy, int tensor, std::int64_t ahead);
   int reader_behind(int stage) const;
   void behind(int stage);
 

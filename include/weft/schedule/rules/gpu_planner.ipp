@@ -208,7 +208,8 @@ WEFT_DECL void gpu_plan::nest_of(int stage) {
   if (!guests_of(stage).empty()) return rows(stage);
   if (of.reduced == 0) return elements(stage);
   if (reused_axes const axes = reuse(stage); axes.rows >= 0) {
-    if (matrix_product(stage, axes) || product(stage, axes)) behind(stage);
+    by_units const how = matrix_product(stage, axes);
+    if (how == by_units::none ? product(stage, axes) : how == by_units::whole_tiles) behind(stage);
     return;
   }
   if (is_tree(stage)) return long_rows(stage);

@@ -142,10 +142,11 @@ WEFT_DECL void gpu_plan::fill_shared(shared_copy const& c, int at, std::int64_t 
 /// Lets the copies of later iterations run on by themselves: two ahead of a thread's large tile, whose work is as long as the way from
 /// memory, three of a small one, as far as 64 KiB of shared memory have room. Of elements that are too narrow for a copy of their
 /// own none does.
-WEFT_DECL void gpu_plan::copy_ahead(sequence<shared_copy> const& copies, gpu_tile const& t, std::int64_t bytes, std::int64_t tiles) {
+WEFT_DECL void gpu_plan::copy_ahead(int stage, sequence<shared_copy> const& copies, gpu_tile const& t, std::int64_t bytes, std::int64_t tiles) {
   std::int64_t ahead = t.own_rows * t.own_columns >= 32 ? 2 : 3;
-  if (ahead > tiles - 1) ahead = tiles - 1;
   while (ahead > 0 && (ahead + 1) * bytes > gpu_numbers::staged_bytes) --ahead;
+  ahead = choose(stage, "stages", ahead + 1, {1, 2, 3, 4}) - 1;
+  if (ahead > tiles - 1) ahead = tiles - 1;
   sequence<step> steps;
   for (shared_copy const& c : copies) {
     step one{verb::pipeline, 0, {}, ahead};
@@ -156,6 +157,19 @@ WEFT_DECL void gpu_plan::copy_ahead(sequence<shared_copy> const& copies, gpu_til
   }
   for (step one : steps) s_.take(one);
 }
+/// Cuts the rows of blocks in groups, where a round of blocks has fewer rows of them than would share what the second cache holds of B:
+/// groups of rows go first. One part, the outer one: there are none.
+WEFT_DECL gpu_plan::parts gpu_plan::in_groups(int stage, int row, std::int64_t rows, std::int64_t columns) {
+  // Each has an axis of the grid's, as quotients of one would take registers.
+  if (rows >= 65536 || columns >= 65536) return {row, -1};
+  bool const shared = columns > gpu_numbers::processors / 4 && rows % gpu_numbers::rows_of_blocks == 0;
+  std::int64_t const length = choose(stage, "group", shared ? gpu_numbers::rows_of_blocks : 1, {1, 4, 8, 16}, rows);
+  return length > 1 && rows % length == 0 ? split(row, length) : parts{row, -1};
+}
+WEFT_DECL void gpu_plan::grid_of_tiles(sequence<std::int32_t> const& blocks, bool grouped) {
+  if (!grouped) return void(grid(blocks));
+  bind(blocks[0], thread_axis::block_z), bind(blocks[1], thread_axis::block_y), bind(blocks[2], thread_axis::block_x);
+}
 /// Blocks of tiles, in which 16 terms at a time come to shared memory. A thread's rows and columns are groups of 4, those of its
 /// neighbours between them: so threads side by side read shared memory side by side.
 /// True: the tiles are whole.
@@ -163,7 +177,11 @@ WEFT_DECL bool gpu_plan::product(int stage, reused_axes const& axes) {
   rule_view const before = view();
   stage_info const of = before.stage(stage);
   std::int64_t const m = before.extent(stage, axes.rows), n = before.extent(stage, axes.columns);
-  gpu_tile const t = best_gpu_tile(m, n, before.iterations(stage, false) / static_cast<double>(m * n));
+  gpu_tile t = best_gpu_tile(m, n, before.iterations(stage, false) / static_cast<double>(m * n));
+  t.rows = choose(stage, "block_m", t.rows, {32, 64, 128});
+  t.columns = choose(stage, "block_n", t.columns, {32, 64, 128});
+  t.own_rows = choose(stage, "own_m", t.own_rows, {2, 4, 8});
+  t.own_columns = choose(stage, "own_n", t.own_columns, {2, 4, 8});
   std::int64_t const down = t.rows / t.own_rows, across = t.columns / t.own_columns;
   // Of the reduced axes, all but the longest are inside whole, as long as they are few terms.
   int longest = of.spatial;
@@ -175,7 +193,7 @@ WEFT_DECL bool gpu_plan::product(int stage, reused_axes const& axes) {
   for (int a = of.axes(); a-- > of.spatial;)
     if (std::int64_t const e = before.extent(stage, a); a != longest && e > 0 && terms * e <= 32)
       terms *= e, tile[static_cast<std::size_t>(a)] = e;
-  std::int64_t const deep = terms >= 16 ? 1 : power_below(16 / terms);
+  std::int64_t const deep = choose(stage, "terms", terms >= 16 ? 1 : power_below(16 / terms), {1, 2, 4, 8, 16, 32});
   tile[static_cast<std::size_t>(longest)] = deep;
   // What is worth a copy.
   sequence<shared_copy> copies;
@@ -220,14 +238,9 @@ WEFT_DECL bool gpu_plan::product(int stage, reused_axes const& axes) {
   int fours = -1;
   for (int a = 0; a < of.spatial; ++a)
     if (a != axes.rows && a != axes.columns) blocks.push_back(v.loop(stage, a));
-  // Where a round of blocks has fewer rows of them than would share what the second cache holds of B, groups of rows go first.
-  std::int64_t const all_rows = ceil_div(m, t.rows), all_columns = ceil_div(n, t.columns);
-  // Each has an axis of the grid's, as quotients of one would take registers.
-  bool const grouped = blocks.empty() && all_rows / gpu_numbers::rows_of_blocks < 65536 && all_columns < 65536 && all_rows % gpu_numbers::rows_of_blocks == 0 && all_columns > gpu_numbers::processors / 4;
-  parts const group = grouped ? split(row[0], gpu_numbers::rows_of_blocks) : parts{row[0], -1};
-  blocks.push_back(group.outer);
-  blocks.push_back(column[0]);
-  if (grouped) blocks.push_back(group.inner);
+  parts const group = blocks.empty() ? in_groups(stage, row[0], ceil_div(m, t.rows), ceil_div(n, t.columns)) : parts{row[0], -1};
+  for (int l : {group.outer, column[0], group.inner})
+    if (l >= 0) blocks.push_back(l);
   for (int a = of.spatial; a < of.axes(); ++a) {
     if (a == longest) {
       parts const k = deep > 1 ? split(v.loop(stage, a), deep) : parts{v.loop(stage, a), -1};
@@ -253,10 +266,9 @@ WEFT_DECL bool gpu_plan::product(int stage, reused_axes const& axes) {
   mark(verb::vectorize, column[3]);
   bind(row[2], thread_axis::thread_y);
   bind(column[2], thread_axis::thread_x);
-  if (grouped) bind(blocks[0], thread_axis::block_z), bind(blocks[1], thread_axis::block_y), bind(blocks[2], thread_axis::block_x);
-  else grid(blocks);
+  grid_of_tiles(blocks, group.inner >= 0);
   for (shared_copy const& c : copies) fill_shared(c, outer.back(), across, down);
-  copy_ahead(copies, t, bytes, tiles);
+  copy_ahead(stage, copies, t, bytes, tiles);
   return m % t.rows == 0 && n % t.columns == 0;
 }
 

@@ -1,6 +1,8 @@
 // What a rule knows of the machine and of the call.
 #pragma once
 
+#include <string>
+
 #include "weft/schedule/schedule.hpp"
 
 namespace weft::inline WEFT_ABI {
@@ -25,6 +27,7 @@ struct rule_input {
   double copy_reads = 24;      // of each element: less is not worth a copy of a tensor without gaps
   bool searched = false;       // what a rule chooses is a knob of the schedule, its own choice first (decision 040)
   std::uint8_t plan = 0;       // the plan to begin with; for searches, which know from the rule's own schedule which it took
+  sequence<std::string>* told = nullptr;  // what a rule says of what it has not done, and why
   detail::plan_memory* memory = nullptr;  // of who asks for many schedules of one computation
 };
 
