@@ -64,7 +64,7 @@ WEFT_DECL void gpu_plan::fill_rows(int copy, int tensor, int at, std::int64_t el
   padded.stage = copy;
   for (std::int64_t number : {std::int64_t(rank - 2), 2 * wide, wide}) padded.numbers.push_back(number);
   if (!place(verb::compute_at, copy, at)) return;
-  if (may(padded)) s_.take(padded);
+  if (may(padded)) take(padded);
   rule_view const v = view();
   parts const lane = split(v.loop(copy, rank - 1), wide);
   sequence<std::int32_t> all;
@@ -82,6 +82,8 @@ WEFT_DECL bool gpu_plan::matrix_product(int stage, reused_axes const& axes) {
   rule_view const before = view();
   stage_info const info = before.stage(stage);
   int const k = info.spatial;
+  for (int a : {axes.rows, axes.columns, k})
+    if (is_open(before.loop(stage, a))) return false;  // a tile is whole
   std::int64_t const m = before.extent(stage, axes.rows), n = before.extent(stage, axes.columns);
   gpu_matrix_tile const t = best_gpu_matrix_tile(m, n, before.iterations(stage, false) / static_cast<double>(m * n));
   if (t.rows == 0) return false;
@@ -114,7 +116,7 @@ WEFT_DECL bool gpu_plan::matrix_product(int stage, reused_axes const& axes) {
   for (int l : {row.tile.outer, column.tile.outer}) mark(verb::unroll, l);
   step by{verb::tensorize, 1, {row.tile.inner}};
   by.by = of.unit;
-  s_.take(by);
+  take(by);
   grid(blocks);
   for (int i = 0; i < 2; ++i)
     if (copies[i] >= 0) fill_rows(copies[i], of.tensors[i], terms.outer, (i == 0 ? t.rows : t.columns) * deep, threads);
@@ -139,7 +141,7 @@ WEFT_DECL void gpu_plan::behind(int stage) {
   int const r = s_.state != verdict::illegal ? reader_behind(stage) : -1;
   step one{verb::reverse_compute_inline};
   one.stage = r;
-  if (r < 0 || !may(one) || !s_.take(one)) return;
+  if (r < 0 || !may(one) || !take(one)) return;
   behind_[static_cast<std::size_t>(r)] = true;
 }
 

@@ -7,7 +7,8 @@ namespace detail {
 WEFT_DECL void gpu_plan::bind(int l, thread_axis to) {
   step one{verb::bind, 1, {l}};
   one.word = static_cast<std::uint8_t>(to);
-  if (l >= 0) s_.take(one);
+  if (l < 0 || (is_open(l) && is_thread(static_cast<loop_kind>(static_cast<int>(loop_kind::virtual_thread) + one.word)))) return;
+  take(one);
 }
 WEFT_DECL int gpu_plan::fused(sequence<std::int32_t> const& loops) {
   sequence<std::int32_t> all;
@@ -20,7 +21,7 @@ WEFT_DECL int gpu_plan::grid(sequence<std::int32_t> const& loops) {
   for (std::int32_t l : loops)
     if (l >= 0) all.push_back(l);
   if (all.empty()) return -1;
-  if (all.size() == 2 && trips(all[0]) > 0 && trips(all[0]) < 65536) {
+  if (all.size() == 2 && trips(all[0]) > 0 && trips(all[0]) < 65536 && !is_open(all[0])) {
     bind(all[0], thread_axis::block_y);
     bind(all[1], thread_axis::block_x);
     return all[1];
@@ -28,6 +29,26 @@ WEFT_DECL int gpu_plan::grid(sequence<std::int32_t> const& loops) {
   int const whole = fuse(all);
   bind(whole, thread_axis::block_x);
   return whole;
+}
+WEFT_DECL bool gpu_plan::grid_of_tiles(sequence<std::int32_t> const& loops, int& innermost) {
+  bool open = false;
+  for (std::int32_t l : loops) open = open || is_open(l);
+  bool const apart = open && loops.size() <= 3;
+  if (!apart) {
+    innermost = grid(loops);
+    return !open;
+  }
+  // x has room for 2^31 - 1 blocks, the others for 65535: it is for the first open one, which are rows.
+  innermost = loops.back();
+  bool x_is_free = true;
+  thread_axis const others[] = {thread_axis::block_y, thread_axis::block_z, thread_axis::block_z};
+  int next = 0;
+  for (std::int32_t l : loops) {
+    bool const first = x_is_free && (is_open(l) || next == 2);
+    bind(l, first ? thread_axis::block_x : others[next++]);
+    x_is_free = x_is_free && !first;
+  }
+  return true;
 }
 WEFT_DECL sequence<access> gpu_plan::accesses(int stage) const {
   sequence<access> all = view().loads(stage);
@@ -136,9 +157,10 @@ WEFT_DECL void gpu_plan::transposed(int stage, sequence<access> const& all, int 
   mark(verb::unroll, down.outer);
   bind(down.inner, thread_axis::thread_y);
   bind(x.inner, thread_axis::thread_x);
-  int const at = grid(around);
+  int at = -1;
+  bool const seen = grid_of_tiles(around, at);
   for (turned const& t : copied) {
-    if (how_ != boldness::all || at < 0) break;
+    if (how_ != boldness::all || at < 0 || !seen) break;
     int const copy = add_stage(verb::cache_read, stage, t.tensor);
     if (copy < 0 || !place(verb::compute_at, copy, at)) continue;
     rule_view const now = view();
@@ -157,7 +179,7 @@ WEFT_DECL void gpu_plan::transposed(int stage, sequence<access> const& all, int 
     step padded{verb::storage_align};
     padded.stage = copy;
     for (std::int64_t number : {std::int64_t(t.across), std::int64_t(32), std::int64_t(1)}) padded.numbers.push_back(number);
-    if (along == t.across + 1 && may(padded)) s_.take(padded);
+    if (along == t.across + 1 && may(padded)) take(padded);
   }
 }
 /// Terms one after the other, in a thread for each element; in pieces, where that is too few threads.

@@ -85,7 +85,7 @@ WEFT_DECL void gpu_plan::fill_shared(shared_copy const& c, int at, std::int64_t 
     padded.stage = c.stage;
     std::int64_t const row = 16 / element_bytes(c.tensor);
     for (std::int64_t number : {std::int64_t(rank - 2), 2 * row, row}) padded.numbers.push_back(number);
-    if (may(padded)) s_.take(padded);
+    if (may(padded)) take(padded);
   } else if (c.along >= 0 && c.along != rank - 1 && rank < 8) {
     step layout{verb::transform_layout};
     layout.stage = c.stage;
@@ -98,12 +98,12 @@ WEFT_DECL void gpu_plan::fill_shared(shared_copy const& c, int at, std::int64_t 
       if (d != c.along) dimension(d);
     dimension(c.along);
     layout.numbers.push_back(0);
-    s_.take(layout);
+    take(layout);
     step padded{verb::storage_align};
     padded.stage = c.stage;
     std::int64_t const row = 16 / element_bytes(c.tensor);
     for (std::int64_t number : {std::int64_t(rank - 2), 2 * row, row}) padded.numbers.push_back(number);
-    if (may(padded)) s_.take(padded);
+    if (may(padded)) take(padded);
   }
   if (!place(verb::compute_at, c.stage, at)) return;
   rule_view const v = view();
@@ -154,7 +154,7 @@ WEFT_DECL void gpu_plan::copy_ahead(sequence<shared_copy> const& copies, gpu_til
     if (ahead < 1 || element_bytes(c.tensor) < 4 || !may(one)) return;
     steps.push_back(one);
   }
-  for (step one : steps) s_.take(one);
+  for (step one : steps) take(one);
 }
 /// Blocks of tiles, in which 16 terms at a time come to shared memory. A thread's rows and columns are groups of 4, those of its
 /// neighbours between them: so threads side by side read shared memory side by side.
@@ -173,7 +173,7 @@ WEFT_DECL bool gpu_plan::product(int stage, reused_axes const& axes) {
   sequence<std::int64_t> tile(static_cast<std::size_t>(of.axes()), 1);
   tile[static_cast<std::size_t>(axes.rows)] = t.rows, tile[static_cast<std::size_t>(axes.columns)] = t.columns;
   for (int a = of.axes(); a-- > of.spatial;)
-    if (std::int64_t const e = before.extent(stage, a); a != longest && e > 0 && terms * e <= 32)
+    if (std::int64_t const e = before.extent(stage, a); a != longest && e > 0 && terms * e <= 32 && !is_open(before.loop(stage, a)))
       terms *= e, tile[static_cast<std::size_t>(a)] = e;
   std::int64_t const deep = terms >= 16 ? 1 : power_below(16 / terms);
   tile[static_cast<std::size_t>(longest)] = deep;
@@ -223,7 +223,8 @@ WEFT_DECL bool gpu_plan::product(int stage, reused_axes const& axes) {
   // Where a round of blocks has fewer rows of them than would share what the second cache holds of B, groups of rows go first.
   std::int64_t const all_rows = ceil_div(m, t.rows), all_columns = ceil_div(n, t.columns);
   // Each has an axis of the grid's, as quotients of one would take registers.
-  bool const grouped = blocks.empty() && all_rows / gpu_numbers::rows_of_blocks < 65536 && all_columns < 65536 && all_rows % gpu_numbers::rows_of_blocks == 0 && all_columns > gpu_numbers::processors / 4;
+  bool const open = is_open(row[0]) || is_open(column[0]);
+  bool const grouped = !open && blocks.empty() && all_rows / gpu_numbers::rows_of_blocks < 65536 && all_columns < 65536 && all_rows % gpu_numbers::rows_of_blocks == 0 && all_columns > gpu_numbers::processors / 4;
   parts const group = grouped ? split(row[0], gpu_numbers::rows_of_blocks) : parts{row[0], -1};
   blocks.push_back(group.outer);
   blocks.push_back(column[0]);
@@ -254,10 +255,11 @@ WEFT_DECL bool gpu_plan::product(int stage, reused_axes const& axes) {
   bind(row[2], thread_axis::thread_y);
   bind(column[2], thread_axis::thread_x);
   if (grouped) bind(blocks[0], thread_axis::block_z), bind(blocks[1], thread_axis::block_y), bind(blocks[2], thread_axis::block_x);
-  else grid(blocks);
+  int last = -1;
+  bool const seen = grouped || grid_of_tiles(blocks, last);
   for (shared_copy const& c : copies) fill_shared(c, outer.back(), across, down);
-  copy_ahead(copies, t, bytes, tiles);
-  return m % t.rows == 0 && n % t.columns == 0;
+  if (seen) copy_ahead(copies, t, bytes, tiles);
+  return !open && m % t.rows == 0 && n % t.columns == 0;
 }
 
 }  // namespace detail
