@@ -18,7 +18,7 @@ struct open_case {
   char const* name;
   gpu_kernel (*make)(sizes_of_a_call const&);
   std::vector<char const*> names;      // by input, a letter for each dimension
-  std::vector<sizes_of_a_call> calls;  // the first one is what the rule plans for
+  std::vector<sizes_of_a_call> calls;  // the first one is what the rule plans for, of which there is the text alone
   bool multiples = false;              // 16 divides all of them, and the code counts on it
   std::string steps{};                 // empty: by rule
 };
@@ -59,29 +59,28 @@ using call = sizes_of_a_call;
 std::vector<open_case> const& cases() {
   static std::vector<open_case> const all = {
       {"tiled", [](call const& c) { return product<float>(c.m, c.n, c.k); }, {"mk", "kn"},
-       {{20, 33, 18}, {1, 1, 1}, {40, 16, 5}, {64, 32, 16}}, false, tiled(16, 16, 8, 2, 2, copies(8, 8))},
-      {"scaled", [](call const& c) { return scaled<float>(c.m, c.n); }, {"mn"}, {{33, 37}, {1, 1}, {7, 300}, {64, 96}, {300, 3}}},
-      {"scaled_16", [](call const& c) { return scaled<float>(c.m, c.n); }, {"mn"}, {{64, 64}, {16, 16}, {32, 304}, {176, 16}}, true},
-      {"scaled_f16", [](call const& c) { return scaled<f16>(c.m, c.n); }, {"mn"}, {{64, 64}, {16, 48}, {80, 16}}, true},
-      {"rows_open", [](call const& c) { return biased(c.m, 40); }, {"m.", "."}, {{100}, {1}, {33}, {1000}}},
-      {"two_stages", [](call const& c) { return two_stages<float>(c.m, c.n); }, {"mn"}, {{9, 33}, {1, 2}, {40, 100}}},
-      {"transposed", [](call const& c) { return transposed<float>(c.m, c.n); }, {"mn"}, {{64, 96}, {1, 1}, {33, 70}, {100, 5}}},
-      {"stencil", [](call const& c) { return stencil<float>(c.m, c.n); }, {"mn"}, {{34, 50}, {3, 3}, {20, 70}}},
+       {{64, 64, 64}, {20, 33, 18}, {1, 1, 1}, {16, 40, 5}}, false, tiled(16, 16, 8, 2, 2, copies(8, 8))},
+      {"scaled", [](call const& c) { return scaled<float>(c.m, c.n); }, {"mn"}, {{330, 370}, {1, 1}, {7, 300}, {20, 37}, {100, 3}}},
+      {"scaled_16", [](call const& c) { return scaled<float>(c.m, c.n); }, {"mn"}, {{64, 64}, {16, 16}, {16, 304}, {48, 16}}, true},
+      {"scaled_f16", [](call const& c) { return scaled<f16>(c.m, c.n); }, {"mn"}, {{64, 64}, {16, 48}, {48, 16}}, true},
+      {"rows_open", [](call const& c) { return biased(c.m, 40); }, {"m.", "."}, {{1000}, {1}, {33}}},
+      {"two_stages", [](call const& c) { return two_stages<float>(c.m, c.n); }, {"mn"}, {{90, 330}, {1, 2}, {20, 40}}},
+      {"transposed", [](call const& c) { return transposed<float>(c.m, c.n); }, {"mn"}, {{64, 96}, {1, 1}, {33, 50}, {40, 5}}},
+      {"stencil", [](call const& c) { return stencil<float>(c.m, c.n); }, {"mn"}, {{340, 500}, {3, 3}, {10, 35}}},
       {"product", [](call const& c) { return product<float>(c.m, c.n, c.k); }, {"mk", "kn"},
-       {{256, 256, 64}, {1, 1, 1}, {70, 90, 50}, {130, 33, 21}, {64, 160, 32}}},
-      {"product_16", [](call const& c) { return product<float>(c.m, c.n, c.k); }, {"mk", "kn"},
-       {{256, 256, 64}, {16, 16, 16}, {144, 80, 48}}, true},
-      {"product_rows", [](call const& c) { return product<float>(c.m, 64, 32); }, {"m.", ".."}, {{128}, {1}, {100}, {65}}},
-      {"product_f16", [](call const& c) { return product<f16, float>(c.m, c.n, c.k); }, {"mk", "kn"}, {{64, 64, 32}, {33, 70, 20}}},
-      {"layer", [](call const& c) { return layer(c.m, c.n, c.k); }, {"mk", "kn", "n"}, {{128, 64, 32}, {1, 1, 1}, {50, 70, 33}}},
-      {"batched", [](call const& c) { return batched<float>(c.m, 33, c.n, c.k); }, {"m.k", "mkn"}, {{3, 64, 32}, {1, 1, 1}, {2, 50, 20}}},
-      {"conv", [](call const& c) { return conv(c.m, 6, 20, c.n); }, {"m...", "n..."}, {{2, 18}, {1, 1}, {3, 40}}},
-      {"row_sums", [](call const& c) { return row_sums<float>(c.m, c.n); }, {"mn"}, {{100, 1000}, {1, 1}, {9, 4096}, {30, 33}}},
-      {"row_sums_16", [](call const& c) { return row_sums<float>(c.m, c.n); }, {"mn"}, {{64, 1024}, {16, 16}, {32, 2064}}, true},
-      {"whole_sum", [](call const& c) { return whole_sum<float>(c.n); }, {"n"}, {{1, 100000}, {1, 1}, {1, 5000}}},
+       {{1024, 1024, 1024}, {1, 1, 1}, {40, 140, 20}, {130, 33, 21}}},
+      {"product_16", [](call const& c) { return product<float>(c.m, c.n, c.k); }, {"mk", "kn"}, {{1024, 1024, 1024}, {16, 16, 16}, {48, 144, 32}}, true},
+      {"product_rows", [](call const& c) { return product<float>(c.m, 64, 32); }, {"m.", ".."}, {{128}, {1}, {35}}},
+      {"product_f16", [](call const& c) { return product<f16, float>(c.m, c.n, c.k); }, {"mk", "kn"}, {{64, 64, 32}, {33, 40, 20}}},
+      {"layer", [](call const& c) { return layer(c.m, c.n, c.k); }, {"mk", "kn", "n"}, {{128, 64, 32}, {1, 1, 1}, {35, 40, 17}}},
+      {"batched", [](call const& c) { return batched<float>(c.m, 33, c.n, c.k); }, {"m.k", "mkn"}, {{3, 64, 32}, {1, 1, 1}, {2, 40, 17}}},
+      {"conv", [](call const& c) { return conv(c.m, 2, 5, c.n); }, {"m...", "n..."}, {{64, 64}, {1, 1}, {2, 17}}},
+      {"row_sums", [](call const& c) { return row_sums<float>(c.m, c.n); }, {"mn"}, {{100, 1000}, {1, 1}, {9, 300}, {11, 33}}},
+      {"row_sums_16", [](call const& c) { return row_sums<float>(c.m, c.n); }, {"mn"}, {{64, 1024}, {16, 16}, {16, 272}}, true},
+      {"whole_sum", [](call const& c) { return whole_sum<float>(c.n); }, {"n"}, {{1, 1000000}, {1, 1}, {1, 5000}}},
       {"row_maxima", [](call const& c) { return row_maxima<float>(c.m, c.n); }, {"mn"}, {{30, 500}, {1, 1}, {20, 33}}},
-      {"column_sums", [](call const& c) { return column_sums<float>(c.m, c.n); }, {"mn"}, {{300, 40}, {1, 1}, {40, 300}}},
-      {"softmax", [](call const& c) { return softmax_rows(c.m, c.n); }, {"mn"}, {{64, 256}, {1, 1}, {5, 600}, {9, 177}}},
+      {"column_sums", [](call const& c) { return column_sums<float>(c.m, c.n); }, {"mn"}, {{300, 40}, {1, 1}, {40, 50}}},
+      {"softmax", [](call const& c) { return softmax_rows(c.m, c.n); }, {"mn"}, {{64, 256}, {1, 1}, {5, 177}}},
       {"softmax_rows", [](call const& c) { return softmax_rows(c.m, 256); }, {"m."}, {{64}, {1}, {9}}},
       {"layernorm_rows", [](call const& c) { return layernorm_rows(c.m, 512); }, {"m."}, {{64}, {1}, {9}}},
   };
@@ -91,6 +90,7 @@ std::vector<open_case> const& cases() {
 struct open_trials {
   std::vector<std::unique_ptr<gpu_kernel>> kernels;
   std::vector<std::unique_ptr<gpu_trial>> trials;
+  std::vector<bool> planned;  // for these sizes, and not run
   std::string text, differing;
   sequence<std::string> known;
   open_trials() {
@@ -101,7 +101,8 @@ struct open_trials {
         kernels.push_back(std::make_unique<gpu_kernel>(open_kernel(c, c.calls[0])));
         gpu_kernel const as_called = c.make(sizes);
         kernels.back()->p = as_called.p, kernels.back()->shapes = as_called.shapes, kernels.back()->tolerance = as_called.tolerance;
-        trials.push_back(std::make_unique<gpu_trial>(*kernels.back(), before));
+        trials.push_back(std::make_unique<gpu_trial>(*kernels.back(), before, &sizes == &c.calls[0] ? gpu_trial::text_only : gpu_trial::evaluated));
+        planned.push_back(&sizes == &c.calls[0]);
         gpu_trial const& t = *trials.back();
         if (!t.fault.empty()) continue;
         if (its.empty()) its = t.module.text, known = t.module.called;
@@ -111,8 +112,9 @@ struct open_trials {
     }
   }
   template <class F>
-  void each(F const& f) {
+  void each(F const& f, bool run = true) {
     for (std::size_t i = 0; i < trials.size(); ++i) {
+      if (run && (planned[i] || !trials[i]->fault.empty())) continue;
       std::string shapes;
       for (auto const& s : kernels[i]->shapes)
         for (std::int64_t e : s) shapes += std::to_string(e) + " ";
@@ -129,12 +131,11 @@ open_trials& opened() {
 }  // namespace
 
 TEST_CASE("kernels with open sizes: the steps are legal, the loop programs pass the verifier, and one text serves all sizes") {
-  opened().each([](gpu_trial& t) { CHECK(t.fault == ""); });
+  opened().each([](gpu_trial& t) { CHECK(t.fault == ""); }, false);
   CHECK(opened().differing == "");
 }
 TEST_CASE("kernels with open sizes: the interpreter finds nothing wrong at any of the sizes") {
   opened().each([](gpu_trial& t) {
-    if (!t.fault.empty()) return;
     for (std::uint64_t seed : {1, 2}) CHECK(t.interpreted(seed) == "");
   });
 }
@@ -147,7 +148,6 @@ TEST_CASE("kernels with open sizes: the text, compiled for the host once, comput
   REQUIRE_MESSAGE(host.loaded(), host.messages);
   CHECK(host.messages == "");
   opened().each([&](gpu_trial& t) {
-    if (!t.fault.empty()) return;
     for (unsigned order : {0u, 1u, 77u}) CHECK(t.on_host(host, order) == "");
   });
 }

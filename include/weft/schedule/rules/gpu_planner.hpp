@@ -44,9 +44,13 @@ class gpu_plan : public rule_plan {
   int fused(sequence<std::int32_t> const& loops);
   /// Gives loops that stand outermost to blocks. The innermost of them; -1: none.
   int grid(sequence<std::int32_t> const& loops);
+  /// Loops with open lengths first.
+  sequence<std::int32_t> open_first(sequence<std::int32_t> const& loops) const;
   /// The same for blocks with copies of what they read, whose size has to be seen: of quotients of an open number it is not, so
-  /// up to three loops have an axis of the grid's each. False: there are more, some of them open.
-  bool grid_of_tiles(sequence<std::int32_t> const& loops, int& innermost);
+  /// each open loop has an axis of the grid's, and the others, behind them, have one together.
+  int grid_of_tiles(sequence<std::int32_t> const& loops);
+  /// Whether the axes of `stage` need no more than the grid has.
+  bool has_grid_of_tiles(int stage) const;
   std::int64_t element_bytes(int tensor) const { return size_bytes(program::at(s_.computation().tensors, tensor).type); }
   sequence<access> accesses(int stage) const;
   std::int64_t width(sequence<access> const& all, int axis, std::int64_t extent) const;

@@ -30,25 +30,33 @@ WEFT_DECL int gpu_plan::grid(sequence<std::int32_t> const& loops) {
   bind(whole, thread_axis::block_x);
   return whole;
 }
-WEFT_DECL bool gpu_plan::grid_of_tiles(sequence<std::int32_t> const& loops, int& innermost) {
-  bool open = false;
-  for (std::int32_t l : loops) open = open || is_open(l);
-  bool const apart = open && loops.size() <= 3;
-  if (!apart) {
-    innermost = grid(loops);
-    return !open;
-  }
-  // x has room for 2^31 - 1 blocks, the others for 65535: it is for the first open one, which are rows.
-  innermost = loops.back();
-  bool x_is_free = true;
-  thread_axis const others[] = {thread_axis::block_y, thread_axis::block_z, thread_axis::block_z};
-  int next = 0;
+WEFT_DECL sequence<std::int32_t> gpu_plan::open_first(sequence<std::int32_t> const& loops) const {
+  sequence<std::int32_t> all;
+  for (bool open : {true, false})
+    for (std::int32_t l : loops)
+      if (l >= 0 && is_open(l) == open) all.push_back(l);
+  return all;
+}
+WEFT_DECL int gpu_plan::grid_of_tiles(sequence<std::int32_t> const& loops) {
+  sequence<std::int32_t> open, closed;
+  std::int64_t blocks = 1;
   for (std::int32_t l : loops) {
-    bool const first = x_is_free && (is_open(l) || next == 2);
-    bind(l, first ? thread_axis::block_x : others[next++]);
-    x_is_free = x_is_free && !first;
+    if (l >= 0) (is_open(l) ? open : closed).push_back(l);
+    if (l >= 0 && !is_open(l)) blocks *= trips(l);
   }
-  return true;
+  if (open.empty()) return grid(loops);
+  if (!closed.empty()) open.push_back(fuse(closed));
+  // x has room for 2^31 - 1 blocks, the others for 65535, which is found out at the launch.
+  bool const turned = open.size() > 1 && !closed.empty() && blocks > 65535;
+  thread_axis const axes[] = {thread_axis::block_x, thread_axis::block_y, thread_axis::block_z};
+  for (std::size_t i = 0; i < open.size() && i < 3; ++i) bind(open[i], axes[turned ? open.size() - 1 - i : i]);
+  return open.back();
+}
+WEFT_DECL bool gpu_plan::has_grid_of_tiles(int stage) const {
+  stage_info const& of = view().stage(stage);
+  int open = 0, closed = 0;
+  for (int a = 0; a < of.spatial; ++a) (is_open(view().loop(stage, a)) ? open : closed) += 1;
+  return open == 0 || open + (closed > 0 ? 1 : 0) <= 3;
 }
 WEFT_DECL sequence<access> gpu_plan::accesses(int stage) const {
   sequence<access> all = view().loads(stage);
@@ -109,7 +117,7 @@ WEFT_DECL void gpu_plan::elements(int stage) {
   for (access const& one : all)
     for (int a = 0; a < of.spatial; ++a)
       if (a != axis && a != of.scanned && one.step(a) == 1 && one.step(axis) != 0 && one.step(axis) != 1) other = a;
-  bool const tile = other >= 0 && of.reduced == 0 && of.scanned < 0 && v.extent(stage, other) >= 8 && v.extent(stage, axis) >= 8;
+  bool const tile = other >= 0 && of.reduced == 0 && of.scanned < 0 && v.extent(stage, other) >= 8 && v.extent(stage, axis) >= 8 && has_grid_of_tiles(stage);
   if (tile) return transposed(stage, all, axis, other);
   bool const last = of.reduced == 0 && of.scanned < 0 && axis == of.spatial - 1;
   int const whole = last ? merged(stage, 0, all) : -1;
@@ -151,16 +159,16 @@ WEFT_DECL void gpu_plan::transposed(int stage, sequence<access> const& all, int 
   for (int a = 0; a < v.stage(stage).spatial; ++a)
     if (a != axis && a != other) around.push_back(v.loop(stage, a));
   for (int l : {y.outer, x.outer}) around.push_back(l);
+  around = open_first(around);
   sequence<std::int32_t> order = around;
   for (int l : {down.inner, x.inner, down.outer}) order.push_back(l);
   reorder(order);
   mark(verb::unroll, down.outer);
   bind(down.inner, thread_axis::thread_y);
   bind(x.inner, thread_axis::thread_x);
-  int at = -1;
-  bool const seen = grid_of_tiles(around, at);
+  int const at = grid_of_tiles(around);
   for (turned const& t : copied) {
-    if (how_ != boldness::all || at < 0 || !seen) break;
+    if (how_ != boldness::all || at < 0) break;
     int const copy = add_stage(verb::cache_read, stage, t.tensor);
     if (copy < 0 || !place(verb::compute_at, copy, at)) continue;
     rule_view const now = view();
@@ -220,6 +228,7 @@ WEFT_DECL void gpu_plan::nest_of(int stage) {
   if (!guests_of(stage).empty()) return rows(stage);
   if (of.reduced == 0) return elements(stage);
   if (reused_axes const axes = reuse(stage); axes.rows >= 0) {
+    if (!has_grid_of_tiles(stage)) return columns(stage);
     if (matrix_product(stage, axes) || product(stage, axes)) behind(stage);
     return;
   }

@@ -229,6 +229,7 @@ WEFT_DECL bool gpu_plan::product(int stage, reused_axes const& axes) {
   blocks.push_back(group.outer);
   blocks.push_back(column[0]);
   if (grouped) blocks.push_back(group.inner);
+  blocks = open_first(blocks);
   for (int a = of.spatial; a < of.axes(); ++a) {
     if (a == longest) {
       parts const k = deep > 1 ? split(v.loop(stage, a), deep) : parts{v.loop(stage, a), -1};
@@ -255,10 +256,9 @@ WEFT_DECL bool gpu_plan::product(int stage, reused_axes const& axes) {
   bind(row[2], thread_axis::thread_y);
   bind(column[2], thread_axis::thread_x);
   if (grouped) bind(blocks[0], thread_axis::block_z), bind(blocks[1], thread_axis::block_y), bind(blocks[2], thread_axis::block_x);
-  int last = -1;
-  bool const seen = grouped || grid_of_tiles(blocks, last);
+  else grid_of_tiles(blocks);
   for (shared_copy const& c : copies) fill_shared(c, outer.back(), across, down);
-  if (seen) copy_ahead(copies, t, bytes, tiles);
+  copy_ahead(copies, t, bytes, tiles);
   return !open && m % t.rows == 0 && n % t.columns == 0;
 }
 
