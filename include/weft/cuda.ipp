@@ -202,8 +202,17 @@ inline bool fits(cuda_form const& f, cuda_call const& c, std::uint64_t shared) {
   if (f.device != c.device || f.shared != shared) return false;
   if (f.open.of != nullptr) {
     if (static_cast<std::size_t>(c.count) != f.aligned.size() || !f.open.of->fit(c.arguments, c.count)) return false;
-    for (int i = 0; i < c.count; ++i)
-      if (gpu_alignment(c.arguments[i], c.on_gpu[i]) != f.aligned[static_cast<std::size_t>(i)]) return false;
+    call_layout const& layout = f.open.of->layout;
+    std::size_t tensor = 0;
+    for (int i = 0; i < c.count; ++i) {
+      argument const& a = c.arguments[i];
+      if (gpu_alignment(a, c.on_gpu[i]) != f.aligned[static_cast<std::size_t>(i)]) return false;
+      if (a.is_scalar) continue;
+      argument_layout const& l = layout.arguments[tensor++];
+      for (int d = 0; d < a.rank; ++d)  // what 16 divides is for the form that counts on it
+        if (std::int64_t const e = l.extents[static_cast<std::size_t>(d)]; e < -1 && layout.range_of(e).shift == 0 && a.extents[d] % 16 == 0)
+          return false;
+    }
     return true;
   }
   for (int i = 0; i < c.count; ++i) {

@@ -119,7 +119,8 @@ WEFT_DECL void gpu_plan::elements(int stage) {
       if (a != axis && a != of.scanned && one.step(a) == 1 && one.step(axis) != 0 && one.step(axis) != 1) other = a;
   bool const tile = other >= 0 && of.reduced == 0 && of.scanned < 0 && v.extent(stage, other) >= 8 && v.extent(stage, axis) >= 8 && has_grid_of_tiles(stage);
   if (tile) return transposed(stage, all, axis, other);
-  bool const last = of.reduced == 0 && of.scanned < 0 && axis == of.spatial - 1;
+  // In a row of all rows four elements lie in one row where their number divides by four, which is not seen of open ones.
+  bool const last = of.reduced == 0 && of.scanned < 0 && axis == of.spatial - 1 && !is_open(v.loop(stage, axis));
   int const whole = last ? merged(stage, 0, all) : -1;
   int const column = whole >= 0 ? whole : v.loop(stage, axis);
   sequence<std::int32_t> around, inside;
@@ -127,16 +128,19 @@ WEFT_DECL void gpu_plan::elements(int stage) {
     if (l != column) (s_.at(l).scanned || s_.at(l).reduced ? inside : around).push_back(l);
   std::int64_t const wide = of.reduced > 0 || of.scanned >= 0 ? 1 : width(all, axis, trips(column));
   parts const lane = wide > 1 ? split(column, wide) : parts{column, -1};
-  parts const thread = cut(lane.outer, 256);
+  std::int64_t threads = 256;
+  while (is_open(lane.outer) && threads > 32 && threads / 2 >= trips(lane.outer)) threads /= 2;  // of an open row the likely length
+  parts const thread = cut(lane.outer, threads);
   sequence<std::int32_t> order = around;
   for (int l : {thread.outer, thread.inner}) order.push_back(l);
   for (std::int32_t l : inside) order.push_back(l);
   order.push_back(lane.inner);
   reorder(order);
   int row = fused(around), down = -1;
-  if (std::int64_t const n = trips(thread.inner); row >= 0 && thread.outer < 0 && n > 0 && n <= 128) {
+  if (std::int64_t const n = trips(thread.inner); row >= 0 && (thread.outer < 0 || threads < 256) && n > 0 && n <= 128) {
     parts const rows = cut(row, 256 / (2 * power_below(n)) > 0 ? power_below(256 / n) : 1);
     row = rows.outer, down = rows.inner;
+    if (thread.outer >= 0) reorder({row, thread.outer, down, thread.inner});
   }
   mark(verb::vectorize, lane.inner);
   bind(down, thread_axis::thread_y);
