@@ -10,6 +10,7 @@
 #include "support/cuda_host.hpp"
 #include "support/private_cache.hpp"
 #include "weft/codegen/cuda/api.hpp"
+#include "weft/dim.hpp"
 #include "weft/direct.hpp"
 #include "weft/expr/extern.hpp"
 #include "weft/print_how.hpp"
@@ -84,6 +85,8 @@ class stub_gpu {
   stub_gpu& operator=(stub_gpu const&) = delete;
   ~stub_gpu() { state->run = nullptr; }
   stub::stub_state* state = nullptr;
+  static weft_test::cuda_on_host const& host() { return *current()->host_; }
+  static void* function(char const* kernel) { return host().symbol(kernel); }
 
  private:
   static stub_gpu*& current() {
@@ -362,6 +365,77 @@ TEST_CASE("child: device memory" * doctest::skip()) {
     CHECK(stub.state->launches == 10001);
     CHECK(stub.state->libraries == 1);
   }
+  CHECK(stub.state->allocations == stub.state->frees);
+}
+
+TEST_CASE("sizes that stay open: compiled once, blocks and memory as each call says") { with_stub("child: open sizes"); }
+TEST_CASE("child: open sizes" * doctest::skip()) {
+  using weft::dim, weft::view, weft::out;
+  auto const gpu = saxpy.on(weft::cuda());
+  auto const x = numbers(5000), y = numbers(5000);
+  auto const prefix = [&](std::vector<float> const& v, std::size_t n) { return view(v.data(), dim<"n">(n)); };
+  stub_gpu stub(gpu.cuda_source(prefix(x, 1001), prefix(y, 1001), 2.0f));
+  stub.state->run = [](stub::stub_launch const* l, void** p) {
+    struct call {
+      void* function;
+      void** p;
+    } c{nullptr, p};
+    c.function = stub_gpu::function(l->kernel);
+    REQUIRE(c.function != nullptr);
+    auto const thread = [](void* data) {
+      auto const& now = *static_cast<call*>(data);
+      auto const pointer = [&](int i) { return *static_cast<float**>(now.p[i]); };
+      reinterpret_cast<void (*)(float*, float*, float*, long long, float)>(now.function)(
+          pointer(0), pointer(1), pointer(2), *static_cast<long long*>(now.p[3]), *static_cast<float*>(now.p[4]));
+    };
+    CHECK(stub_gpu::host().run(l->blocks, l->threads, l->shared_bytes, thread, &c, 5) == "");
+  };
+  unsigned blocks[3] = {};
+  std::size_t const sizes[] = {1001, 5, 4999};
+  for (int i = 0; i < 3; ++i) {
+    std::size_t const n = sizes[i];
+    std::vector<float> to(n, -1.0f);
+    gpu(prefix(x, n), prefix(y, n), 2.0f, out(to));
+    for (std::size_t k = 0; k < n; ++k) CHECK(to[k] == 2.0f * x[k] + y[k]);
+    blocks[i] = stub.state->last.blocks[0];
+  }
+  CHECK(stub.state->libraries == 1);
+  CHECK(blocks[1] == 1);
+  CHECK(blocks[2] > blocks[0]);
+  stub.state->run = nullptr;
+  // Where 16 divides the size there is one more form, and one for each size that has no name.
+  std::vector<float> to(5000);
+  for (std::size_t n : {1600u, 16u, 4800u}) gpu(prefix(x, n), prefix(y, n), 2.0f, out(to.data(), n));
+  CHECK(stub.state->libraries == 2);
+  CHECK(stub.state->launches == 6);
+  for (std::size_t n : {1600u, 16u}) gpu(view(x.data(), n), view(y.data(), n), 2.0f, out(to.data(), n));
+  CHECK(stub.state->libraries == 4);
+  // Memory on the GPU, with names.
+  weft::cuda_tensor<float, 1> a({333}), b({77});
+  gpu(view(a, dim<"n">), view(a, dim<"n">), 2.0f, out(a));
+  gpu(view(b, dim<"n">), weft::on_gpu(b.address(), dim<"n">(77)), 2.0f, out(b));
+  CHECK(stub.state->libraries <= 5);
+  weft::cuda_tensor<float, 1> const made = gpu(view(b, dim<"n">), view(b, dim<"n">), 2.0f);
+  CHECK(made.shape()[0] == 77);
+  CHECK_THROWS_WITH_AS(gpu(prefix(x, 10), prefix(y, 11), 2.0f, out(to.data(), 10)), doctest::Contains("B.extent(0) = 11"),
+                       weft::argument_error);
+  CHECK(stub.state->allocations - stub.state->frees == 3);
+}
+TEST_CASE("more blocks than a grid has along an axis are refused before anything is launched") { with_stub("child: many blocks"); }
+TEST_CASE("child: many blocks" * doctest::skip()) {
+  constexpr auto rows = weft::kernel<"rows">([](auto x) { return weft::compute<"y">(x.extent(0), [=](auto i) { return x(i) + 1.0f; }); },
+                                             weft::cuda_schedule([](auto& s, auto, auto y) {
+                                               auto [i] = y.axes();
+                                               s.bind(i, weft::thread_axis::block_y);
+                                             }));
+  stub_gpu stub;
+  std::vector<float> const x(70000);
+  std::vector<float> y(70000);
+  auto const call = [&](std::size_t n) { rows.on(weft::cuda())(weft::view(x.data(), weft::dim<"n">(n)), weft::out(y.data(), n)); };
+  call(101);
+  CHECK(stub.state->last.blocks[1] == 101);
+  CHECK_THROWS_WITH_AS(call(69999), doctest::Contains("rows: these sizes make 69999 blocks along y: a grid has at most"), weft::argument_error);
+  CHECK(stub.state->launches == 1);
   CHECK(stub.state->allocations == stub.state->frees);
 }
 

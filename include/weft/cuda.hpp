@@ -56,53 +56,75 @@ class cuda_tensor {
   T* data_;
 };
 
-/// Memory on a GPU that somebody else owns, of CUDA's runtime or PyTorch, or an output.
-template <element T, int Rank, bool Output>
+/// Memory on a GPU that somebody else owns, of CUDA's runtime or PyTorch, or an output. `Extent...`: as of weft::tensor_view.
+template <element T, bool Output, std::int64_t... Extent>
 struct cuda_view {
   T* data = nullptr;
-  std::array<std::int64_t, static_cast<std::size_t>(Rank)> shape{};
+  std::array<std::int64_t, sizeof...(Extent)> shape{};
 };
-/// The elements at a GPU's address, row-major: an input.
-template <element T, class... E>
+/// The elements at a GPU's address, row-major: an input. An extent may be a number, a constant, or open: weft::dim<"n">(n).
+template <element T, detail::extent_argument... E>
 constexpr auto on_gpu(T const* data, E... extents) {
-  return cuda_view<T, static_cast<int>(sizeof...(E)), false>{const_cast<T*>(data), {static_cast<std::int64_t>(extents)...}};
+  return cuda_view<T, false, detail::extent_constant<E>()...>{const_cast<T*>(data), {detail::extent_number(extents)...}};
 }
 /// The same as an output.
-template <element T, class... E>
+template <element T, detail::extent_argument... E>
 constexpr auto out_on_gpu(T* data, E... extents) {
-  return cuda_view<T, static_cast<int>(sizeof...(E)), true>{data, {static_cast<std::int64_t>(extents)...}};
+  return cuda_view<T, true, detail::extent_constant<E>()...>{data, {detail::extent_number(extents)...}};
 }
-/// A tensor on a GPU as an output.
-template <element T, int Rank>
-constexpr auto out(cuda_tensor<T, Rank>& t) {
-  return cuda_view<T, Rank, true>{t.address(), t.shape()};
+namespace detail {
+template <bool Output, class T, int Rank, std::size_t... D>
+constexpr auto tensor_on_gpu(cuda_tensor<T, Rank> const& t, std::index_sequence<D...>) {
+  return cuda_view<T, Output, (static_cast<void>(D), dynamic)...>{t.address(), t.shape()};
+}
+template <bool Output, class T, int Rank, std::size_t... D, class... Name>
+constexpr auto tensor_on_gpu(cuda_tensor<T, Rank> const& t, std::index_sequence<D...>, Name... names) {
+  static_assert(sizeof...(Name) == static_cast<std::size_t>(Rank), "weft: one name per dimension");
+  if constexpr (Output) return out_on_gpu(t.address(), names(t.shape()[D])...);
+  else return on_gpu(static_cast<T const*>(t.address()), names(t.shape()[D])...);
+}
+template <class N>
+concept extent_name = requires(N const& n) { n(std::int64_t{}).code; };
+}  // namespace detail
+/// A tensor on a GPU with a name for each extent: weft::view(t, weft::dim<"m">, weft::dim<"n">).
+template <element T, int Rank, detail::extent_name... Name>
+constexpr auto view(cuda_tensor<T, Rank> const& t, Name... names) {
+  return detail::tensor_on_gpu<false>(t, std::make_index_sequence<static_cast<std::size_t>(Rank)>{}, names...);
+}
+/// A tensor on a GPU as an output; with names as an input's.
+template <element T, int Rank, detail::extent_name... Name>
+constexpr auto out(cuda_tensor<T, Rank>& t, Name... names) {
+  return detail::tensor_on_gpu<true>(t, std::make_index_sequence<static_cast<std::size_t>(Rank)>{}, names...);
 }
 
 namespace detail {
 template <class A>
 inline constexpr bool is_on_gpu = false;
-template <class T, int Rank, bool Output>
-inline constexpr bool is_on_gpu<cuda_view<T, Rank, Output>> = true;
+template <class T, bool Output, std::int64_t... E>
+inline constexpr bool is_on_gpu<cuda_view<T, Output, E...>> = true;
 template <class T, int Rank>
 inline constexpr bool is_on_gpu<cuda_tensor<T, Rank>> = true;
-template <class T, int Rank, bool Output>
-struct argument_traits<cuda_view<T, Rank, Output>> {
+template <class T, bool Output, std::int64_t... E>
+struct argument_traits<cuda_view<T, Output, E...>> {
   static constexpr bool supported = false;  // by kernels on the CPU
   static constexpr bool is_output = Output;
-  using type = arg<T, Rank>;
-  static void describe(cuda_view<T, Rank, Output> const& v, argument& a) {
+  using type = fixed_arg<T, E...>;
+  static void describe(cuda_view<T, Output, E...> const& v, argument& a) {
     a.data = v.data;
     a.type = dtype_of<T>;
-    a.rank = static_cast<std::int8_t>(Rank);
+    a.rank = static_cast<std::int8_t>(sizeof...(E));
     a.is_output = Output;
     auto const strides = row_major(v.shape);
     for (std::size_t d = 0; d < v.shape.size(); ++d) a.extents[d] = v.shape[d], a.strides[d] = strides[d];
   }
 };
 template <class T, int Rank>
-struct argument_traits<cuda_tensor<T, Rank>> : argument_traits<cuda_view<T, Rank, false>> {
+using cuda_view_of = decltype(tensor_on_gpu<false>(std::declval<cuda_tensor<T, Rank> const&>(),
+                                                   std::make_index_sequence<static_cast<std::size_t>(Rank)>{}));
+template <class T, int Rank>
+struct argument_traits<cuda_tensor<T, Rank>> : argument_traits<cuda_view_of<T, Rank>> {
   static void describe(cuda_tensor<T, Rank> const& t, argument& a) {
-    argument_traits<cuda_view<T, Rank, false>>::describe({t.address(), t.shape()}, a);
+    argument_traits<cuda_view_of<T, Rank>>::describe({t.address(), t.shape()}, a);
   }
 };
 
@@ -201,7 +223,7 @@ struct cuda_kernel_t {
     (describe(a, input, output, arguments, on_gpu), ...);
     static constinit detail::cuda_table table{};
     typename types::pair const lambdas{what, how};
-    kernel_face const f = face<types>(&lambdas);
+    kernel_face const f = face<types, A...>(&lambdas);
     if constexpr (given > 0) {
       detail::run_on_gpu(table, f, {arguments, on_gpu, count, device, stream});
     } else {
@@ -285,7 +307,7 @@ struct cuda_kernel_t {
     for (; output < types::inputs + types::outputs; ++output)
       arguments[output].is_output = arguments[output].is_allocated_here = true, on_gpu[output] = false;
     typename types::pair const lambdas{what, how};
-    kernel_face f = face<types>(&lambdas);
+    kernel_face f = face<types, A...>(&lambdas);
     f.on_gpu = on_gpu;
     return use(f, arguments, types::inputs + types::outputs);
   }
@@ -297,10 +319,10 @@ struct cuda_kernel_t {
     detail::traits<A>::describe(a, arguments[place]);
     on_gpu[place] = detail::is_on_gpu<A>;
   }
-  template <class Types>
+  template <class Types, class... A>
   kernel_face face(typename Types::pair const* lambdas) const {
     return {Name.view(), lambdas, &Types::run_what, Types::scheduled ? &Types::run_how : nullptr, !Types::is_constant(),
-            Types::digest(), nullptr, nullptr, wanted, false, &detail::gpu_compilation, device};
+            Types::digest(), nullptr, detail::open_call<detail::has_open<A...>, A...>::make, wanted, false, &detail::gpu_compilation, device};
   }
 };
 

@@ -2,6 +2,7 @@
 #include "weft/base/hash.hpp"
 #include "weft/base/joined.hpp"
 #include "weft/codegen/cuda/api.hpp"
+#include "weft/codegen/size_code.hpp"
 #include "weft/codegen/workspace.hpp"
 #include "weft/cuda.hpp"
 #include "weft/expr/expand.hpp"
@@ -37,20 +38,34 @@ inline rule_input gpu_rule_input(compile_request const& r) {
   rule_input in;
   in.told = r.reasons;
   in.threads = 1;
-  in.searched = true;
   in.reassociate = !(r.wanted.bitwise || environment_switch("WEFT_BITWISE"));
 #if !WEFT_HEADER_ONLY
   in.dots = {&mma_f16, &mma_bf16, &mma_s8, &mma_u8};  // a header-only program would read their declarations in each file
 #endif
   in.strides.resize(r.what->tensors.size());
+  in.likely.resize(r.what->tensors.size());
   std::size_t next = 0;
+  bool open = false, guessed = true;
+  auto const one = [&](int tensor) {
+    argument_layout const& a = r.layout->arguments[next++];
+    for (std::int64_t e : a.extents) {
+      open_range const range = r.layout->range_of(e);
+      // Where nothing is known to divide a size, the rule is to see one that nothing divides.
+      std::int64_t const likely = e >= -1 ? e : range.shift > 0 || range.likely == 0 ? range.likely : range.likely | 1;
+      open = open || e < -1, guessed = guessed && (e >= -1 || likely > 0);
+      in.likely[static_cast<std::size_t>(tensor)].push_back(likely);
+    }
+    if (!a.packed) in.strides[static_cast<std::size_t>(tensor)] = a.strides;
+  };
   for (input_info const& i : r.what->inputs)
-    if (i.tensor >= 0) in.strides[static_cast<std::size_t>(i.tensor)] = r.layout->arguments[next++].strides;
+    if (i.tensor >= 0) one(i.tensor);
   for (std::size_t inputs = next; std::int32_t tensor : r.what->outputs) {
     for (std::size_t i = 0; i < inputs; ++i)
       in.in_place = in.in_place || r.layout->arguments[i].alias_class == r.layout->arguments[next].alias_class;
-    in.strides[static_cast<std::size_t>(tensor)] = r.layout->arguments[next++].strides;
+    one(tensor);
   }
+  if (!open || !guessed) in.likely.clear();
+  in.searched = !open;
   return in;
 }
 inline std::uint8_t write_gpu_rule(schedule& s, rule_input const* in) {
@@ -109,7 +124,8 @@ inline ir::function make_gpu_loops(ir::arena& m, compile_request const& r, kerne
   program const expanded = expand(*r.what, true);
   nest const plain(expanded, [](int, int) { return std::int64_t(-1); }, {});
   ir::function const unscheduled = lower(m, expanded, plain, *r.layout, r.name, vector_tails::partition, narrow_memory::no);
-  if (std::string const why = check_bounds(unscheduled); !why.empty()) WEFT_THROW(argument_error(joined({r.name, ": ", why})));
+  // Open sizes are proved call by call (open_sizes::fit).
+  if (std::string const why = unscheduled.sizes.empty() ? check_bounds(unscheduled) : ""; !why.empty()) WEFT_THROW(argument_error(joined({r.name, ": ", why})));
   sequence<std::string> reasons;
   compile_request asked = r;
   if (texts != nullptr) asked.reasons = &reasons;
@@ -180,11 +196,33 @@ inline compile_request gpu_request(kernel_face const& face, program const& what,
   bool const by_rule = face.how == nullptr && !(face.wanted.plain || environment_switch("WEFT_PLAIN"));
   return {face.name, &what, face.how, face.object, &layout, machine, face.wanted, by_rule, nullptr, &gpu_compilation};
 }
+/// Owns what a form with open sizes knows of them; null: all are numbers.
+struct owned_open_sizes {
+  open_sizes* of = nullptr;
+  owned_open_sizes() = default;
+  owned_open_sizes(owned_open_sizes const&) = delete;
+  owned_open_sizes& operator=(owned_open_sizes const&) = delete;
+  ~owned_open_sizes() { delete of; }
+};
+/// The layout with open sizes, where the call names some.
+inline call_layout open_gpu_layout(program const& what, kernel_face const& face, argument* arguments, int count, bool const* on_gpu,
+                                   owned_open_sizes& open) {
+  call_layout layout = gpu_layout(what, face.name, arguments, count, on_gpu);
+  if (face.open == nullptr) return layout;
+  layout.multiples = true;  // rows of 16 bytes are worth code of their own
+  open.of = face.open(what, face.name, arguments, count, layout);
+  return open.of != nullptr ? open.of->layout : layout;
+}
 inline ir::function gpu_function(ir::arena& m, kernel_face const& face, argument* arguments, int count, bool const* on_gpu,
-                                 kernel_texts* texts = nullptr) {
+                                 owned_open_sizes& open, kernel_texts* texts = nullptr) {
   program const what = gpu_program(face, arguments, count);
-  call_layout const layout = gpu_layout(what, face.name, arguments, count, on_gpu);
-  return make_gpu_loops(m, gpu_request(face, what, layout, gpu_target_if_there(face.device)), texts);
+  call_layout const layout = open_gpu_layout(what, face, arguments, count, on_gpu, open);
+  // What is tuned, is for numbers.
+  target const* const machine = open.of != nullptr ? nullptr : gpu_target_if_there(face.device);
+  ir::function f = make_gpu_loops(m, gpu_request(face, what, layout, machine), texts);
+  if (open.of != nullptr && f.sizes.size() > open_sizes::most)
+    WEFT_THROW(argument_error(joined({face.name, ": more than ", std::to_string(open_sizes::most), " open sizes and strides: name fewer extents"})));
+  return f;
 }
 inline bool fits_gpu(compile_request const& r, schedule const& s) {
   ir::arena m;
@@ -240,13 +278,32 @@ struct cuda_form {
     runtime::cuda_driver::kernel entry = nullptr;
     unsigned blocks[3], threads[3], shared_bytes;
     bool takes_workspace;
+    int wanted[3] = {-1, -1, -1};  // numbers of size_code that say how many blocks; -1: as `blocks` says
   };
   sequence<kernel> kernels;
   std::int64_t workspace_bytes = 0;
+  owned_open_sizes open;
+  size_code at_launch;  // of open sizes: blocks, and bytes of workspace
+  int wanted_workspace = -1, open_count = 0;
   cuda_form* next = nullptr;
 };
 inline bool fits(cuda_form const& f, cuda_call const& c, std::uint64_t shared) {
   if (f.device != c.device || f.shared != shared) return false;
+  if (f.open.of != nullptr) {
+    if (static_cast<std::size_t>(c.count) != f.aligned.size() || !f.open.of->fit(c.arguments, c.count)) return false;
+    call_layout const& layout = f.open.of->layout;
+    std::size_t tensor = 0;
+    for (int i = 0; i < c.count; ++i) {
+      argument const& a = c.arguments[i];
+      if (gpu_alignment(a, c.on_gpu[i]) != f.aligned[static_cast<std::size_t>(i)]) return false;
+      if (a.is_scalar) continue;
+      argument_layout const& l = layout.arguments[tensor++];
+      for (int d = 0; d < a.rank; ++d)  // what 16 divides is for the form that counts on it
+        if (std::int64_t const e = l.extents[static_cast<std::size_t>(d)]; e < -1 && layout.range_of(e).shift == 0 && a.extents[d] % 16 == 0)
+          return false;
+    }
+    return true;
+  }
   for (int i = 0; i < c.count; ++i) {
     argument const &a = c.arguments[i], &b = f.arguments[static_cast<std::size_t>(i)];
     if (a.rank != b.rank || a.type != b.type || a.is_scalar != b.is_scalar) return false;
@@ -295,7 +352,8 @@ inline void load_form(cuda_form& form, cuda_module const& module, runtime::cuda_
   for (cuda_kernel const& k : module.kernels) {
     cuda_form::kernel made{nullptr, {1, 1, 1}, {1, 1, 1}, static_cast<unsigned>(k.shared_bytes), k.takes_workspace};
     for (int i = 0; i < 3; ++i) {
-      if (k.blocks[i] != nullptr) made.blocks[i] = static_cast<unsigned>(k.blocks[i]->value);
+      if (k.blocks[i] != nullptr && k.blocks[i]->kind == op::literal) made.blocks[i] = static_cast<unsigned>(k.blocks[i]->value);
+      else if (k.blocks[i] != nullptr) made.wanted[i] = form.at_launch.add(k.blocks[i]);
       made.threads[i] = static_cast<unsigned>(k.threads[i]);
     }
     if (k.shared_bytes > gpu.shared_bytes)
@@ -349,7 +407,7 @@ inline cuda_form const& find_form(cuda_table& table, kernel_face const& face, cu
   if (form.nothing_to_do) {
     gpu_layout(gpu_program(face, c.arguments, c.count), face.name, c.arguments, c.count, c.on_gpu);  // says what is wrong
   } else {
-    ir::function const f = gpu_function(m, face, c.arguments, c.count, c.on_gpu);
+    ir::function const f = gpu_function(m, face, c.arguments, c.count, c.on_gpu, form.open);
     cuda_module const module = make_cuda_module(f);
     if (face.varies) {
       form.text = module.text;
@@ -358,8 +416,12 @@ inline cuda_form const& find_form(cuda_table& table, kernel_face const& face, cu
     if (is_captured(gpu, c.stream))
       WEFT_THROW(device_error(joined({face.name, ": its stream is being captured, and the first call for arguments of these shapes compiles and "
                                                  "loads code, which no graph can hold: call it once before the capture begins"})));
-    form.workspace_bytes = workspace_bytes(f);
+    form.open_count = static_cast<int>(f.sizes.size());
+    if (f.sizes.empty()) form.workspace_bytes = workspace_bytes(f);
+    else if (ir::expr const bytes = workspace_offset(m, f, nullptr); !ir::is_literal(bytes, 0)) form.wanted_workspace = form.at_launch.add(bytes);
     load_form(form, module, gpu);
+    if (form.at_launch.size() > size_code::most)
+      WEFT_THROW(argument_error(joined({face.name, ": what its launches are told of open sizes is too long: name fewer extents"})));
   }
   form.next = table.first;
   __atomic_store_n(&table.first, made.f, __ATOMIC_RELEASE);
@@ -393,14 +455,28 @@ class call_memory {
   runtime::cuda_driver::stream stream_;
   sequence<runtime::cuda_driver::address> made_;
 };
+/// What the open sizes of a call make of the launches, before anything is copied or launched.
+inline void form_sizes(cuda_form const& form, cuda_call const& c, std::int64_t* sizes, std::int64_t* values) {
+  if (form.open.of == nullptr) return;
+  form.open.of->read(c.arguments, sizes);
+  bool const fine = form.at_launch.run(sizes, values);
+  if (!fine || (form.wanted_workspace >= 0 && values[form.wanted_workspace] > most_workspace))
+    WEFT_THROW(argument_error(joined({form.name, ": its intermediate tensors need more than 2^48 bytes"})));
+  for (cuda_form::kernel const& k : form.kernels)
+    for (int i = 0; i < 3; ++i)
+      if (std::int64_t const blocks = k.wanted[i] >= 0 ? values[k.wanted[i]] : 1; blocks > (i == 0 ? 0x7fffffff : 65535))
+        WEFT_THROW(argument_error(joined({form.name, ": these sizes make ", std::to_string(blocks), " blocks along ", std::string(1, "xyz"[i]),
+                                          ": a grid has at most 2^31 - 1 along x and 65535 along y and z; bind another axis, or larger tiles"})));
+}
 inline void launch_on_gpu(cuda_form const& form, cuda_call const& c, runtime::cuda_gpu const& gpu) {
   using address = runtime::cuda_driver::address;
   runtime::cuda_driver const& d = *gpu.driver;
   auto const stream = static_cast<runtime::cuda_driver::stream>(c.stream);
   call_memory memory(gpu, form, c.stream);
   address tensors[max_arguments], copies[max_arguments] = {}, workspace = 0;
-  std::int64_t scalars[max_arguments];
-  void* parameters[max_arguments + 1];
+  std::int64_t scalars[max_arguments], sizes[open_sizes::most], values[size_code::most];
+  void* parameters[max_arguments + open_sizes::most + 1];
+  form_sizes(form, c, sizes, values);
   int count = 0, numbers = 0;
   bool waits = false;
   for (int i = 0; i < c.count; ++i) {
@@ -425,15 +501,19 @@ inline void launch_on_gpu(cuda_form const& form, cuda_call const& c, runtime::cu
     parameters[count] = &tensors[count];
     ++count;
   }
+  for (int i = 0; i < form.open_count; ++i) parameters[count++] = &sizes[i];
   for (int i = 0; i < c.count; ++i) {
     if (!c.arguments[i].is_scalar) continue;
     scalars[numbers] = c.arguments[i].scalar_bits;
     parameters[count++] = &scalars[numbers++];
   }
-  if (form.workspace_bytes > 0) workspace = memory.make(form.workspace_bytes);
+  std::int64_t const bytes = form.wanted_workspace >= 0 ? values[form.wanted_workspace] : form.workspace_bytes;
+  if (bytes > 0) workspace = memory.make(bytes);
   parameters[count] = &workspace;
   for (cuda_form::kernel const& k : form.kernels) {
-    int const result = d.cuLaunchKernel(reinterpret_cast<runtime::cuda_driver::function>(k.entry), k.blocks[0], k.blocks[1], k.blocks[2],
+    unsigned blocks[3];
+    for (int i = 0; i < 3; ++i) blocks[i] = k.wanted[i] >= 0 ? static_cast<unsigned>(values[k.wanted[i]]) : k.blocks[i];
+    int const result = d.cuLaunchKernel(reinterpret_cast<runtime::cuda_driver::function>(k.entry), blocks[0], blocks[1], blocks[2],
                                         k.threads[0], k.threads[1], k.threads[2], k.shared_bytes, stream, parameters, nullptr);
     if (result != 0) gpu.check(result, form.name, "cuLaunchKernel");
   }
@@ -456,7 +536,8 @@ WEFT_DECL void run_on_gpu(cuda_table& table, kernel_face const& face, cuda_call 
   if (!form.nothing_to_do) launch_on_gpu(form, c, gpu);
 }
 WEFT_DECL cuda_module cuda_text_of(ir::arena& m, kernel_face const& face, argument* arguments, int count) {
-  ir::function const f = gpu_function(m, face, arguments, count, nullptr);
+  owned_open_sizes open;
+  ir::function const f = gpu_function(m, face, arguments, count, nullptr, open);
   return make_cuda_module(f);
 }
 WEFT_DECL std::string ptx_of(cuda_module const& module, int device) {
@@ -480,7 +561,9 @@ WEFT_DECL void shape_on_gpu(kernel_face const& face, argument* arguments, int co
 WEFT_DECL kernel_texts gpu_texts_of(kernel_face const& face, argument* arguments, int count) {
   ir::arena m;
   kernel_texts texts;
-  gpu_function(m, face, arguments, count, nullptr, &texts);
+  owned_open_sizes open;
+  gpu_function(m, face, arguments, count, nullptr, open, &texts);
+  if (open.of != nullptr) open.of->name_extents(texts.loops);
   return texts;
 }
 

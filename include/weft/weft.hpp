@@ -71,6 +71,7 @@ WEFT_COLD_BEGIN
 // A loop program becomes machine code: text for LLVM on the CPU, for NVRTC on a GPU.
 #include "weft/codegen/epoch.hpp"
 #include "weft/codegen/launch.hpp"
+// #include "weft/codegen/size_code.hpp"
 #include "weft/codegen/target.hpp"
 #include "weft/codegen/workspace.hpp"
 

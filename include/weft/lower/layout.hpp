@@ -35,6 +35,7 @@ struct open_range {
 struct call_layout {
   sequence<argument_layout> arguments;
   sequence<open_range> ranges{};  // of the open extents of which more is known than that they are 1 to 2^40
+  bool multiples = false;         // asked for: that 16 divides an open extent is in the code where it is true of the first call
   open_range range_of(std::int64_t name) const {
     for (open_range const& r : ranges)
       if (r.name == name) return r;

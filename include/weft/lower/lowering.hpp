@@ -152,6 +152,7 @@ class lowering {
   ir::stmt stage_nest(int stage);
   ir::stmt call_of(int stage);
   void open(stage_frame& f);
+  bool is_divided(int loop);
   void add_guard(int loop);
   void add_guard(guard g);
   void add_condition(int node);

@@ -125,6 +125,11 @@ inline element_place_in_row place_in_row(ir::arena& m, ir::buffer const* b, ir::
   p.base = rebuild(m, form);
   return p;
 }
+inline bool is_multiple(linear const& form, std::int64_t of) {
+  for (linear::term const& t : form.terms)
+    if (t.coefficient % of != 0) return false;
+  return form.constant % of == 0;
+}
 /// Whether elements from the constant `first` on begin at a multiple of `width` elements.
 inline bool begins_at(ir::arena& m, element_place_in_row const& p, std::int64_t first, std::int64_t width) {
   std::int64_t const bytes = width * size_bytes(p.buf->type);
@@ -132,13 +137,12 @@ inline bool begins_at(ir::arena& m, element_place_in_row const& p, std::int64_t 
   ir::expr flat = p.base;
   for (int d = 0; d < static_cast<int>(p.indices.size()); ++d) {
     auto const at = static_cast<std::size_t>(d);
-    if (d != p.dim) flat = ir::binary(m, op::add, flat, ir::binary(m, op::mul, p.indices[at], p.buf->strides[at]));
+    // An open stride makes an atom of the product.
+    if (d != p.dim && !is_multiple(linear_form(p.buf->strides[at]), width)) flat = ir::binary(m, op::add, flat, ir::binary(m, op::mul, p.indices[at], p.buf->strides[at]));
   }
-  linear const form = linear_form(flat);
-  if ((form.constant + first) % width != 0) return false;
-  for (linear::term const& t : form.terms)
-    if (t.coefficient % width != 0) return false;
-  return true;
+  linear form = linear_form(flat);
+  form.constant += first;
+  return is_multiple(form, width);
 }
 inline sequence<ir::expr> row_from(ir::arena& m, element_place_in_row const& p, std::int64_t first, std::int64_t width) {
   sequence<ir::expr> indices;

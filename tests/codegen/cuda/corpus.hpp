@@ -9,6 +9,7 @@
 
 #include "support/cuda_host.hpp"
 #include "weft/codegen/cuda/module.hpp"
+#include "weft/codegen/size_code.hpp"
 #include "weft/codegen/workspace.hpp"
 #include "weft/expr/canonical.hpp"
 #include "weft/expr/compute.hpp"
@@ -33,6 +34,8 @@ struct gpu_kernel {
   std::string steps{};
   double tolerance = 0;  // 0: the steps reorder nothing, or all numbers are small and whole
   weft::sequence<weft::dense> given{};  // the inputs; empty: small whole numbers
+  weft::sequence<weft::sequence<std::int64_t>> names{};  // of extents that stay open, below -1, by input; 0: the number
+  weft::sequence<weft::open_range> ranges{};
 
   template <class T, int Rank>
   weft::expr::tensor<T, Rank> input(weft::sequence<std::int64_t> const& shape) {
@@ -103,9 +106,7 @@ class gpu_trial {
     } else {
       for (std::int32_t t : expanded_.outputs) expected.push_back({what_.tensors[static_cast<std::size_t>(t)].type, shape_of(t), {}});
     }
-    auto const extents = [this](int t, int d) {
-      return k_.shapes[static_cast<std::size_t>(t)][static_cast<std::size_t>(d)];
-    };
+    auto const extents = [this](int t, int d) { return extent_of(k_, t, d); };
     weft::schedule s(expanded_, extents);
     std::string const& steps = k_.steps;
     for (std::size_t end = 0; end != steps.size();) {  // line by line: which of them is illegal, and why
@@ -124,7 +125,21 @@ class gpu_trial {
                              },
                              found});
     if (fault.empty()) module = weft::make_cuda_module(f, {.known = known});
-    if (!f.sizes.empty()) fault = "its sizes are open";
+    if (!f.sizes.empty() && k_.names.empty()) fault = "its sizes are open";
+    for (weft::open_size const& o : weft::open_sizes_of(layout()))
+      sizes_.push_back(k_.shapes[static_cast<std::size_t>(o.argument)][static_cast<std::size_t>(o.dim)] >> o.shift);
+  }
+  /// The number, or what stands for its name.
+  static std::int64_t extent_of(gpu_kernel const& k, int t, int d) {
+    auto const at = static_cast<std::size_t>(t), dim = static_cast<std::size_t>(d);
+    return at < k.names.size() && k.names[at][dim] < -1 ? k.names[at][dim] : k.shapes[at][dim];
+  }
+  /// An expression over the sizes that this trial runs with.
+  std::int64_t value(weft::ir::expr e) const {
+    weft::detail::size_code code;
+    std::int64_t values[weft::detail::size_code::most] = {};
+    int const at = code.add(e);
+    return code.run(sizes_.data(), values) ? values[at] : -1;
   }
   gpu_trial(gpu_trial const&) = delete;
   gpu_trial& operator=(gpu_trial const&) = delete;
@@ -136,7 +151,7 @@ class gpu_trial {
     for (std::size_t i = 0; i < all.size(); ++i) pointers.push_back({all[i]->data(), all[i]->count(), i < inputs_.size()});
     weft::interp_options o;
     o.seed = seed;
-    std::string const wrong = weft::interpret(f, pointers, {}, {}, o);
+    std::string const wrong = weft::interpret(f, pointers, sizes_, {}, o);
     if (!wrong.empty()) return wrong + "\n" + weft::ir::print(f);
     return compared("interpreted");
   }
@@ -154,12 +169,13 @@ class gpu_trial {
     weft::sequence<gpu_memory*> const all = fresh();
     weft::sequence<void*> pointers;
     for (gpu_memory* m : all) pointers.push_back(m->data());
-    std::size_t const bytes = static_cast<std::size_t>(weft::workspace_bytes(f));
+    std::size_t const bytes = static_cast<std::size_t>(value(weft::workspace_offset(m_, f, nullptr)));
     std::unique_ptr<unsigned char, void (*)(void*)> const workspace(
         static_cast<unsigned char*>(std::aligned_alloc(64, (bytes + 127) / 64 * 64)), std::free);
     std::memset(workspace.get(), 0xff, bytes);
     for (weft::cuda_kernel const& k : module.kernels) {
-      weft::sequence<void*> given = pointers;
+      weft::sequence<void*> given = pointers;  // sizes are passed as pointers are
+      for (std::int64_t s : sizes_) given.push_back(reinterpret_cast<void*>(s));
       if (k.takes_workspace) given.push_back(workspace.get());
       std::string const wrong = launched(host, k, given, order);
       if (!wrong.empty()) return k.name + ": " + wrong + "\n" + module.text;
@@ -218,6 +234,7 @@ class gpu_trial {
   }
   weft::call_layout layout() const {
     weft::call_layout l;
+    l.ranges = k_.ranges;
     auto const add = [&](weft::sequence<std::int64_t> const& shape) {
       weft::argument_layout a{shape, weft::sequence<std::int64_t>(shape.size(), 1), 32,
                               static_cast<std::int32_t>(l.arguments.size())};
@@ -226,6 +243,20 @@ class gpu_trial {
     };
     for (auto const& s : k_.shapes) add(s);
     for (weft::dense const& d : expected) add(d.shape);
+    if (k_.names.empty()) return l;
+    auto const open = [&](weft::argument_layout& a, std::size_t d, std::int64_t code) {
+      a.extents[d] = code, a.packed = true;
+      for (std::int64_t& s : a.strides) s = weft::open_stride;
+    };
+    for (std::size_t t = 0; t < k_.shapes.size(); ++t)
+      for (std::size_t d = 0; d < k_.shapes[t].size(); ++d)
+        if (k_.names[t][d] < -1) open(l.arguments[t], d, k_.names[t][d]);
+    for (std::size_t o = 0; o < expected.size(); ++o)
+      for (std::size_t d = 0; d < expected[o].shape.size(); ++d) {
+        std::int32_t const e = what_.extent_of(what_.outputs[o], static_cast<int>(d));
+        if (weft::extent_value(what_, e, [this](int t, int dim) { return extent_of(k_, t, dim); }) == weft::open_extent)
+          open(l.arguments[k_.shapes.size() + o], d, -1);
+      }
     return l;
   }
   weft::sequence<gpu_memory*> fresh() {
@@ -260,8 +291,8 @@ class gpu_trial {
         if (memory_[t]->bits(i) != inputs_[t].bits[i]) return std::string(where) + ": an input was changed";
     return "";
   }
-  static std::string launched(cuda_on_host const& host, weft::cuda_kernel const& k, weft::sequence<void*> const& given,
-                              unsigned order) {
+  std::string launched(cuda_on_host const& host, weft::cuda_kernel const& k, weft::sequence<void*> const& given,
+                       unsigned order) const {
     struct call {
       void* function;
       weft::sequence<void*> const& p;
@@ -277,13 +308,15 @@ class gpu_trial {
         case 3: return with(p[0], p[1], p[2]);
         case 4: return with(p[0], p[1], p[2], p[3]);
         case 5: return with(p[0], p[1], p[2], p[3], p[4]);
-        default: return with(p[0], p[1], p[2], p[3], p[4], p[5]);
+        case 6: return with(p[0], p[1], p[2], p[3], p[4], p[5]);
+        case 7: return with(p[0], p[1], p[2], p[3], p[4], p[5], p[6]);
+        default: return with(p[0], p[1], p[2], p[3], p[4], p[5], p[6], p[7]);
       }
     };
-    if (given.size() > 6) return "the test launches at most six pointers";
+    if (given.size() > 8) return "the test launches at most eight parameters";
     unsigned blocks[3], threads[3];
     for (int d = 0; d < 3; ++d) {
-      blocks[d] = k.blocks[d] != nullptr ? static_cast<unsigned>(k.blocks[d]->value) : 1;
+      blocks[d] = k.blocks[d] != nullptr ? static_cast<unsigned>(value(k.blocks[d])) : 1;
       threads[d] = static_cast<unsigned>(k.threads[d]);
     }
     return host.run(blocks, threads, static_cast<unsigned>(k.shared_bytes), thread, &c, order);
@@ -302,6 +335,7 @@ class gpu_trial {
   weft::program what_, expanded_;
   weft::ir::arena m_;
   weft::sequence<weft::dense> inputs_;
+  weft::sequence<std::int64_t> sizes_;  // the function's
   std::vector<std::unique_ptr<gpu_memory>> memory_;
 };
 

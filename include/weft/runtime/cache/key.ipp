@@ -99,7 +99,8 @@ class key_writer : public byte_writer {
     });
   }
   WEFT_DECL void write(call_layout const& l) {
-    auto const& [arguments, ranges] = l;
+    auto const& [arguments, ranges, multiples] = l;
+    static_cast<void>(multiples);  // asked for; what came of it is in the ranges
     each(arguments, [&](argument_layout const& a) {
       auto const& [extents, strides, alignment, alias_class, packed, constant] = a;
       numbers(alignment, alias_class, packed, constant);

@@ -3,7 +3,27 @@
 
 namespace weft::inline WEFT_ABI {
 
+namespace detail {
+/// A schedule as for the likely sizes, of steps that are legal for all; false: there is none.
+inline bool schedule_open_sizes_on_gpu(schedule& s, rule_input const& in) {
+  if (in.likely.empty()) return false;
+  schedule const guess(s.computation(), [&](int tensor, int dim) {
+    return in.likely[static_cast<std::size_t>(tensor)][static_cast<std::size_t>(dim)];
+  }, s.limits);
+  for (boldness const how : {boldness::all, boldness::loops}) {
+    if (how == boldness::all && in.in_place) continue;
+    schedule planned = guess, tried = s;
+    gpu_plan(planned, tried, in, how).write();
+    if (planned.state == verdict::illegal || tried.state == verdict::illegal) continue;
+    s = static_cast<schedule&&>(tried);
+    return true;
+  }
+  return false;
+}
+}  // namespace detail
+
 WEFT_DECL std::uint8_t schedule_by_gpu_rule(schedule& s, rule_input const& in) {
+  if (detail::schedule_open_sizes_on_gpu(s, in)) return in.plan;
   std::uint8_t taken = in.plan;
   bool own = true;
   for (std::int32_t c : s.choices) own = own && c == 0;

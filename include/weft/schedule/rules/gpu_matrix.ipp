@@ -166,6 +166,8 @@ WEFT_DECL gpu_plan::by_units gpu_plan::matrix_product(int stage, reused_axes con
   rule_view const before = view();
   stage_info const info = before.stage(stage);
   int const k = info.spatial;
+  for (int a : {axes.rows, axes.columns, k})
+    if (is_open(before.loop(stage, a))) return by_units::none;  // a tile is whole
   std::int64_t const m = before.extent(stage, axes.rows), n = before.extent(stage, axes.columns);
   matrix_numbers const it = numbers_of(stage, axes, of);
   gpu_matrix_tile const& t = it.tile;
@@ -212,7 +214,7 @@ WEFT_DECL gpu_plan::by_units gpu_plan::matrix_product(int stage, reused_axes con
   step by{verb::tensorize, 1, {row.tile.inner}};
   by.by = of.unit;
   take(by);
-  grid_of_tiles(blocks, group.inner >= 0);
+  grid_of_groups(blocks, group.inner >= 0);
   for (int i = 0; i < 2; ++i)
     if (copies[i] >= 0) fill_rows(copies[i], of.tensors[i], terms.outer, (i == 0 ? t.rows : t.columns) * it.deep, it.threads());
   for (int i = 0; i < 2; ++i)

@@ -46,6 +46,13 @@ class gpu_plan : public rule_plan {
   int fused(sequence<std::int32_t> const& loops);
   /// Gives loops that stand outermost to blocks. The innermost of them; -1: none.
   int grid(sequence<std::int32_t> const& loops);
+  /// Loops with open lengths first.
+  sequence<std::int32_t> open_first(sequence<std::int32_t> const& loops) const;
+  /// The same for blocks with copies of what they read, whose size has to be seen: of quotients of an open number it is not, so
+  /// each open loop has an axis of the grid's, and the others, behind them, have one together.
+  int grid_of_tiles(sequence<std::int32_t> const& loops);
+  /// Whether the axes of `stage` need no more than the grid has.
+  bool has_grid_of_tiles(int stage) const;
   std::int64_t element_bytes(int tensor) const { return size_bytes(program::at(s_.computation().tensors, tensor).type); }
   sequence<access> accesses(int stage) const;
   std::int64_t width(sequence<access> const& all, int axis, std::int64_t extent) const;
@@ -80,7 +87,7 @@ class gpu_plan : public rule_plan {
   bool measure_copy(int stage, access const& one, sequence<std::int64_t> const& tile, shared_copy& into) const;
   void copy_ahead(int stage, sequence<shared_copy> const& copies, gpu_tile const& t, std::int64_t bytes, std::int64_t tiles);
   parts in_groups(int stage, int row, std::int64_t rows, std::int64_t columns);
-  void grid_of_tiles(sequence<std::int32_t> const& blocks, bool grouped);
+  void grid_of_groups(sequence<std::int32_t> const& blocks, bool grouped);
   void fill_shared(shared_copy const& c, int at, std::int64_t across, std::int64_t down);
 
   // --- products by matrix units, and what becomes of sums (gpu_matrix.ipp)

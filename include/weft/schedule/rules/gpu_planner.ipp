@@ -7,7 +7,8 @@ namespace detail {
 WEFT_DECL void gpu_plan::bind(int l, thread_axis to) {
   step one{verb::bind, 1, {l}};
   one.word = static_cast<std::uint8_t>(to);
-  if (l >= 0) s_.take(one);
+  if (l < 0 || (is_open(l) && is_thread(static_cast<loop_kind>(static_cast<int>(loop_kind::virtual_thread) + one.word)))) return;
+  take(one);
 }
 WEFT_DECL int gpu_plan::fused(sequence<std::int32_t> const& loops) {
   sequence<std::int32_t> all;
@@ -20,7 +21,7 @@ WEFT_DECL int gpu_plan::grid(sequence<std::int32_t> const& loops) {
   for (std::int32_t l : loops)
     if (l >= 0) all.push_back(l);
   if (all.empty()) return -1;
-  if (all.size() == 2 && trips(all[0]) > 0 && trips(all[0]) < 65536) {
+  if (all.size() == 2 && trips(all[0]) > 0 && trips(all[0]) < 65536 && !is_open(all[0])) {
     bind(all[0], thread_axis::block_y);
     bind(all[1], thread_axis::block_x);
     return all[1];
@@ -28,6 +29,34 @@ WEFT_DECL int gpu_plan::grid(sequence<std::int32_t> const& loops) {
   int const whole = fuse(all);
   bind(whole, thread_axis::block_x);
   return whole;
+}
+WEFT_DECL sequence<std::int32_t> gpu_plan::open_first(sequence<std::int32_t> const& loops) const {
+  sequence<std::int32_t> all;
+  for (bool open : {true, false})
+    for (std::int32_t l : loops)
+      if (l >= 0 && is_open(l) == open) all.push_back(l);
+  return all;
+}
+WEFT_DECL int gpu_plan::grid_of_tiles(sequence<std::int32_t> const& loops) {
+  sequence<std::int32_t> open, closed;
+  std::int64_t blocks = 1;
+  for (std::int32_t l : loops) {
+    if (l >= 0) (is_open(l) ? open : closed).push_back(l);
+    if (l >= 0 && !is_open(l)) blocks *= trips(l);
+  }
+  if (open.empty()) return grid(loops);
+  if (!closed.empty()) open.push_back(fuse(closed));
+  // x has room for 2^31 - 1 blocks, the others for 65535, which is found out at the launch.
+  bool const turned = open.size() > 1 && !closed.empty() && blocks > 65535;
+  thread_axis const axes[] = {thread_axis::block_x, thread_axis::block_y, thread_axis::block_z};
+  for (std::size_t i = 0; i < open.size() && i < 3; ++i) bind(open[i], axes[turned ? open.size() - 1 - i : i]);
+  return open.back();
+}
+WEFT_DECL bool gpu_plan::has_grid_of_tiles(int stage) const {
+  stage_info const& of = view().stage(stage);
+  int open = 0, closed = 0;
+  for (int a = 0; a < of.spatial; ++a) (is_open(view().loop(stage, a)) ? open : closed) += 1;
+  return open == 0 || open + (closed > 0 ? 1 : 0) <= 3;
 }
 WEFT_DECL sequence<access> gpu_plan::accesses(int stage) const {
   sequence<access> all = view().loads(stage);
@@ -88,9 +117,10 @@ WEFT_DECL void gpu_plan::elements(int stage) {
   for (access const& one : all)
     for (int a = 0; a < of.spatial; ++a)
       if (a != axis && a != of.scanned && one.step(a) == 1 && one.step(axis) != 0 && one.step(axis) != 1) other = a;
-  bool const tile = other >= 0 && of.reduced == 0 && of.scanned < 0 && v.extent(stage, other) >= 8 && v.extent(stage, axis) >= 8;
+  bool const tile = other >= 0 && of.reduced == 0 && of.scanned < 0 && v.extent(stage, other) >= 8 && v.extent(stage, axis) >= 8 && has_grid_of_tiles(stage);
   if (tile) return transposed(stage, all, axis, other);
-  bool const last = of.reduced == 0 && of.scanned < 0 && axis == of.spatial - 1;
+  // In a row of all rows four elements lie in one row where their number divides by four, which is not seen of open ones.
+  bool const last = of.reduced == 0 && of.scanned < 0 && axis == of.spatial - 1 && !is_open(v.loop(stage, axis));
   int const whole = last ? merged(stage, 0, all) : -1;
   int const column = whole >= 0 ? whole : v.loop(stage, axis);
   sequence<std::int32_t> around, inside;
@@ -100,16 +130,19 @@ WEFT_DECL void gpu_plan::elements(int stage) {
   std::int64_t const wide = choose(stage, "lanes", widest, {1, 2, 4, 8}, widest);
   std::int64_t const threads = choose(stage, "threads", 256, {32, 64, 128, 512, 1024});
   parts const lane = wide > 1 ? split(column, wide) : parts{column, -1};
-  parts const thread = cut(lane.outer, threads);
+  std::int64_t open_row = threads;
+  while (is_open(lane.outer) && open_row > 32 && open_row / 2 >= trips(lane.outer)) open_row /= 2;  // of an open row the likely length
+  parts const thread = cut(lane.outer, open_row);
   sequence<std::int32_t> order = around;
   for (int l : {thread.outer, thread.inner}) order.push_back(l);
   for (std::int32_t l : inside) order.push_back(l);
   order.push_back(lane.inner);
   reorder(order);
   int row = fused(around), down = -1;
-  if (std::int64_t const n = trips(thread.inner); row >= 0 && thread.outer < 0 && n > 0 && n <= threads / 2) {
+  if (std::int64_t const n = trips(thread.inner); row >= 0 && (thread.outer < 0 || open_row < threads) && n > 0 && n <= threads / 2) {
     parts const rows = cut(row, power_below(threads / n));
     row = rows.outer, down = rows.inner;
+    if (thread.outer >= 0) reorder({row, thread.outer, down, thread.inner});
   }
   if (of.reduced > 0 && !inside.empty())
     if (std::int64_t const n = choose(stage, "unroll", 1, {2, 4, 8}, trips(inside.back())); n > 1)
@@ -138,13 +171,14 @@ WEFT_DECL void gpu_plan::transposed(int stage, sequence<access> const& all, int 
   for (int a = 0; a < v.stage(stage).spatial; ++a)
     if (a != axis && a != other) around.push_back(v.loop(stage, a));
   for (int l : {y.outer, x.outer}) around.push_back(l);
+  around = open_first(around);
   sequence<std::int32_t> order = around;
   for (int l : {down.inner, x.inner, down.outer}) order.push_back(l);
   reorder(order);
   mark(verb::unroll, down.outer);
   bind(down.inner, thread_axis::thread_y);
   bind(x.inner, thread_axis::thread_x);
-  int const at = grid(around);
+  int const at = grid_of_tiles(around);
   for (turned const& t : copied) {
     if (how_ != boldness::all || at < 0 || !shared) break;
     int const copy = add_stage(verb::cache_read, stage, t.tensor);
@@ -165,7 +199,7 @@ WEFT_DECL void gpu_plan::transposed(int stage, sequence<access> const& all, int 
     step padded{verb::storage_align};
     padded.stage = copy;
     for (std::int64_t number : {std::int64_t(t.across), std::int64_t(32), std::int64_t(1)}) padded.numbers.push_back(number);
-    if (apart && along == t.across + 1 && may(padded)) s_.take(padded);
+    if (apart && along == t.across + 1 && may(padded)) take(padded);
   }
 }
 /// Terms one after the other, in a thread for each element; in pieces, where that is too few threads.
@@ -208,6 +242,7 @@ WEFT_DECL void gpu_plan::nest_of(int stage) {
   if (!guests_of(stage).empty()) return rows(stage);
   if (of.reduced == 0) return elements(stage);
   if (reused_axes const axes = reuse(stage); axes.rows >= 0) {
+    if (!has_grid_of_tiles(stage)) return columns(stage);
     by_units const how = matrix_product(stage, axes);
     if (how == by_units::none ? product(stage, axes) : how == by_units::whole_tiles) behind(stage);
     return;

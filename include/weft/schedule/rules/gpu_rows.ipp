@@ -54,7 +54,7 @@ WEFT_DECL void gpu_plan::in_row(int stage, int depth, std::int64_t threads) {
   if (of.reduced > 0) return tree(stage, threads);
   if (of.spatial <= depth) return;
   sequence<access> const all = accesses(stage);
-  int const whole = merged(stage, depth, all), last = of.spatial - 1;
+  int const last = of.spatial - 1, whole = is_open(v.loop(stage, last)) ? -1 : merged(stage, depth, all);
   int const column = whole >= 0 ? whole : v.loop(stage, last);
   std::int64_t const widest = width(all, last, trips(column)), wide = choose(stage, "lanes", widest, {1, 2, 4, 8}, widest);
   parts const lane = wide > 1 ? split(column, wide) : parts{column, -1};

@@ -85,7 +85,7 @@ WEFT_DECL void gpu_plan::fill_shared(shared_copy const& c, int at, std::int64_t 
     padded.stage = c.stage;
     std::int64_t const row = 16 / element_bytes(c.tensor);
     for (std::int64_t number : {std::int64_t(rank - 2), 2 * row, row}) padded.numbers.push_back(number);
-    if (may(padded)) s_.take(padded);
+    if (may(padded)) take(padded);
   } else if (c.along >= 0 && c.along != rank - 1 && rank < 8) {
     step layout{verb::transform_layout};
     layout.stage = c.stage;
@@ -98,12 +98,12 @@ WEFT_DECL void gpu_plan::fill_shared(shared_copy const& c, int at, std::int64_t 
       if (d != c.along) dimension(d);
     dimension(c.along);
     layout.numbers.push_back(0);
-    s_.take(layout);
+    take(layout);
     step padded{verb::storage_align};
     padded.stage = c.stage;
     std::int64_t const row = 16 / element_bytes(c.tensor);
     for (std::int64_t number : {std::int64_t(rank - 2), 2 * row, row}) padded.numbers.push_back(number);
-    if (may(padded)) s_.take(padded);
+    if (may(padded)) take(padded);
   }
   if (!place(verb::compute_at, c.stage, at)) return;
   rule_view const v = view();
@@ -155,7 +155,7 @@ WEFT_DECL void gpu_plan::copy_ahead(int stage, sequence<shared_copy> const& copi
     if (ahead < 1 || element_bytes(c.tensor) < 4 || !may(one)) return;
     steps.push_back(one);
   }
-  for (step one : steps) s_.take(one);
+  for (step one : steps) take(one);
 }
 /// Cuts the rows of blocks in groups, where a round of blocks has fewer rows of them than would share what the second cache holds of B:
 /// groups of rows go first. One part, the outer one: there are none.
@@ -166,8 +166,8 @@ WEFT_DECL gpu_plan::parts gpu_plan::in_groups(int stage, int row, std::int64_t r
   std::int64_t const length = choose(stage, "group", shared ? gpu_numbers::rows_of_blocks : 1, {1, 4, 8, 16}, rows);
   return length > 1 && rows % length == 0 ? split(row, length) : parts{row, -1};
 }
-WEFT_DECL void gpu_plan::grid_of_tiles(sequence<std::int32_t> const& blocks, bool grouped) {
-  if (!grouped) return void(grid(blocks));
+WEFT_DECL void gpu_plan::grid_of_groups(sequence<std::int32_t> const& blocks, bool grouped) {
+  if (!grouped) return void(grid_of_tiles(blocks));
   bind(blocks[0], thread_axis::block_z), bind(blocks[1], thread_axis::block_y), bind(blocks[2], thread_axis::block_x);
 }
 /// Blocks of tiles, in which 16 terms at a time come to shared memory. A thread's rows and columns are groups of 4, those of its
@@ -191,7 +191,7 @@ WEFT_DECL bool gpu_plan::product(int stage, reused_axes const& axes) {
   sequence<std::int64_t> tile(static_cast<std::size_t>(of.axes()), 1);
   tile[static_cast<std::size_t>(axes.rows)] = t.rows, tile[static_cast<std::size_t>(axes.columns)] = t.columns;
   for (int a = of.axes(); a-- > of.spatial;)
-    if (std::int64_t const e = before.extent(stage, a); a != longest && e > 0 && terms * e <= 32)
+    if (std::int64_t const e = before.extent(stage, a); a != longest && e > 0 && terms * e <= 32 && !is_open(before.loop(stage, a)))
       terms *= e, tile[static_cast<std::size_t>(a)] = e;
   std::int64_t const deep = choose(stage, "terms", terms >= 16 ? 1 : power_below(16 / terms), {1, 2, 4, 8, 16, 32});
   tile[static_cast<std::size_t>(longest)] = deep;
@@ -238,9 +238,11 @@ WEFT_DECL bool gpu_plan::product(int stage, reused_axes const& axes) {
   int fours = -1;
   for (int a = 0; a < of.spatial; ++a)
     if (a != axes.rows && a != axes.columns) blocks.push_back(v.loop(stage, a));
-  parts const group = blocks.empty() ? in_groups(stage, row[0], ceil_div(m, t.rows), ceil_div(n, t.columns)) : parts{row[0], -1};
+  bool const open = is_open(row[0]) || is_open(column[0]);
+  parts const group = !open && blocks.empty() ? in_groups(stage, row[0], ceil_div(m, t.rows), ceil_div(n, t.columns)) : parts{row[0], -1};
   for (int l : {group.outer, column[0], group.inner})
     if (l >= 0) blocks.push_back(l);
+  blocks = open_first(blocks);
   for (int a = of.spatial; a < of.axes(); ++a) {
     if (a == longest) {
       parts const k = deep > 1 ? split(v.loop(stage, a), deep) : parts{v.loop(stage, a), -1};
@@ -266,10 +268,10 @@ WEFT_DECL bool gpu_plan::product(int stage, reused_axes const& axes) {
   mark(verb::vectorize, column[3]);
   bind(row[2], thread_axis::thread_y);
   bind(column[2], thread_axis::thread_x);
-  grid_of_tiles(blocks, group.inner >= 0);
+  grid_of_groups(blocks, group.inner >= 0);
   for (shared_copy const& c : copies) fill_shared(c, outer.back(), across, down);
   copy_ahead(stage, copies, t, bytes, tiles);
-  return m % t.rows == 0 && n % t.columns == 0;
+  return !open && m % t.rows == 0 && n % t.columns == 0;
 }
 
 }  // namespace detail
