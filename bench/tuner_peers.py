@@ -1,13 +1,13 @@
 #!/usr/bin/env python3
 """Equal time for tuners: weft, TVM's MetaSchedule and Halide's autoschedulers, each given the same seconds for the same problem on this machine.
 
-    bench/tuner_peers.py [--seconds 600] [--filter conv] [--threads 2] [--rounds 15] [--tvm PYTHON]
+    bench/tuner_peers.py [--seconds 600] [--filter conv] [--threads 2] [--rounds 15] [--tvm PYTHON] [--folder FOLDER]
 
 One after the other they tune; then all of them stay, and take samples in turns, so that a slow minute meets all alike. What they
 compute is compared. Nobody has a library of ready kernels: weft's kernels have no how-lambda, TVM and Halide get plain formulas.
 
---tvm names a Python that has TVM with MetaSchedule: `python3 -m venv v && v/bin/pip install apache-tvm numpy xgboost cloudpickle`. Without it, and
-without Halide 14 (apt-get install libhalide14-0-dev), there is a [skip]. Needs g++; builds what it needs in a folder of its own (1 min).
+--tvm names a Python that has TVM with MetaSchedule: `python3 -m venv v && v/bin/pip install apache-tvm numpy cloudpickle psutil scipy xgboost-cpu`. Without it, and
+without Halide 14 (apt-get install libhalide14-0-dev), there is a [skip]. Needs g++; builds what it needs (1 min), in FOLDER or one that goes at the end.
 """
 import argparse
 import json
@@ -180,6 +180,8 @@ class Contestant:
 
 def built(folder, source, flags):
     program = os.path.join(folder, os.path.basename(source)[: -len(".cpp")])
+    if os.path.exists(program):
+        return program
     subprocess.run([os.environ.get("CXX", "g++"), "-std=c++20", "-O1", source, "-o", program, *flags], check=True)
     return program
 
@@ -203,6 +205,7 @@ def main():
     p.add_argument("--filter", default="")
     p.add_argument("--threads", type=int, default=2)
     p.add_argument("--rounds", type=int, default=15)
+    p.add_argument("--folder", default="", help="where tune_weft and tune_halide are built, and used if they are there")
     p.add_argument("--tvm", default=sys.executable)
     p.add_argument("--tvm-tune", nargs=3, help=argparse.SUPPRESS)
     p.add_argument("--tvm-serve", nargs=3, help=argparse.SUPPRESS)
@@ -216,7 +219,8 @@ def main():
         environment = {**os.environ, "WEFT_THREADS": str(o.threads), "TVM_NUM_THREADS": str(o.threads), "OMP_NUM_THREADS": str(o.threads),
                        "HL_NUM_THREADS": str(o.threads), "XDG_CACHE_HOME": os.path.join(folder, "cache")}
         environment.pop("WEFT_CACHE", None)
-        weft = built(folder, os.path.join(HERE, "programs", "tune_weft.cpp"), ["-I", os.path.join(HERE, "..", "include"), "-ldl", "-lpthread"])
+        programs = o.folder or folder
+        weft = built(programs, os.path.join(HERE, "programs", "tune_weft.cpp"), ["-I", os.path.join(HERE, "..", "include"), "-ldl", "-lpthread"])
         commands = [("weft", lambda case: [weft, case, str(o.seconds)])]
         if why := has_tvm(o.tvm):
             print(f"[skip] TVM: {why} (see --help)")
@@ -225,7 +229,7 @@ def main():
         if not plugins():
             print("[skip] Halide: no autoschedulers here (apt-get install libhalide14-0-dev)")
         else:
-            halide = built(folder, os.path.join(HERE, "programs", "tune_halide.cpp"), ["-I", "/usr/include/halide14", "-lHalide", "-ldl", "-lpthread"]
+            halide = built(programs, os.path.join(HERE, "programs", "tune_halide.cpp"), ["-I", "/usr/include/halide14", "-lHalide", "-ldl", "-lpthread"]
                            if os.path.exists("/usr/lib/x86_64-linux-gnu/libHalide.so") else ["-I", "/usr/include/halide14", "-lHalide14", "-ldl", "-lpthread"])
             commands.append(("Halide", lambda case: [halide, case, str(o.seconds), plugins()]))
         print(f"| {o.seconds:g} s each, {o.threads} threads | tuner | us | over weft's | trials | seconds | by |\n|---|---|---|---|---|---|---|")

@@ -103,7 +103,10 @@ inline call_layout tuning_run::bound() {
 inline bool tuning_run::may_go_on() {
   if (options_.stop.requested()) result_.stopped = true;
   auto const trials = static_cast<std::int64_t>(result_.trials.size());
-  return !result_.stopped && trials < options_.trials && elapsed() < options_.seconds && !is_near_roofline();
+  // The finalists' turns (`confirm`): four of them, eight samples at least, and two calls to find out how long one is.
+  double const turns = 40 * result_.best_ns / 1e9, most = options_.seconds / 4;
+  bool const has_time = elapsed() + (turns < most ? turns : most) < options_.seconds;
+  return !result_.stopped && trials < options_.trials && has_time && !is_near_roofline();
 }
 
 /// The text of a candidate's loop program.
