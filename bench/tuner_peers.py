@@ -103,7 +103,8 @@ def tvm_serve(case, seconds, threads):
         import numpy as np
         path = lambda name: os.path.join(folder, name)
         if records(folder) == 0:
-            print("failed: no schedule was measured;", " ".join(open(path("log")).read().split("\n")[-4:])[-400:])
+            told = [line for line in open(path("log")).read().split("\n") if "Error" in line]
+            print(f"failed: no schedule was measured in {spent:.0f} s;", " ".join(told[-2:])[-400:])
             return
         # The last record may have been cut off.
         lines = open(path("database_tuning_record.json")).read().split("\n")
