@@ -62,10 +62,10 @@ inline void name_host(char (&into)[64]) {
 }
 
 /// The other ranks, as rank 0 sees them.
-class ranks final : public trial_crew {
+class crew_of_ranks final : public trial_crew {
  public:
   /// `patience`: seconds without an answer after which a rank on another host is lost.
-  ranks(MPI_Comm c, double patience) : comm_(c), patience_ns_(patience * 1e9) {
+  crew_of_ranks(MPI_Comm c, double patience) : comm_(c), patience_ns_(patience * 1e9) {
     int size = 1;
     MPI_Comm_size(comm_, &size);
     for (int i = 1; i < size; ++i) others_.push_back({i});
@@ -265,7 +265,7 @@ tune_result tune_on_ranks(rank_options const& where, Kernel const& kernel, tune_
           tuning::detail::searcher from(where.comm);
           return tuning::detail::measure_for(f, arguments, count, options, from);
         }
-        tuning::detail::ranks others(where.comm, where.patience);
+        tuning::detail::crew_of_ranks others(where.comm, where.patience);
         return tuning::tune(f, arguments, count, options, {}, &others);
       },
       a...);
