@@ -103,7 +103,7 @@ def tvm_serve(case, seconds, threads):
         import numpy as np
         path = lambda name: os.path.join(folder, name)
         if records(folder) == 0:
-            told = [line for line in open(path("log")).read().split("\n") if "Error" in line]
+            told = [line for line in open(path("log")).read().split("\n") if "Error" in line or "Segfault" in line]
             print(f"failed: no schedule was measured in {spent:.0f} s;", " ".join(told[-2:])[-400:])
             return
         # The last record may have been cut off.
