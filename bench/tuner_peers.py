@@ -6,7 +6,7 @@
 One after the other they tune; then all of them stay, and take samples in turns, so that a slow minute meets all alike. What they
 compute is compared. Nobody has a library of ready kernels: weft's kernels have no how-lambda, TVM and Halide get plain formulas.
 
---tvm names a Python that has TVM with MetaSchedule: `python3 -m venv v && v/bin/pip install apache-tvm numpy cloudpickle psutil scipy xgboost-cpu`. Without it, and
+--tvm names a Python that has TVM with MetaSchedule: `python3 -m venv v && v/bin/pip install apache-tvm apache-tvm-ffi==0.1.14.post1 numpy cloudpickle psutil scipy xgboost-cpu`. Without it, and
 without Halide 14 (apt-get install libhalide14-0-dev), there is a [skip]. Needs g++; builds what it needs (1 min), in FOLDER or one that goes at the end.
 """
 import argparse
