@@ -1,9 +1,12 @@
-// Kernels without a how-lambda, tuned: against the schedule by rule, and what the tuner itself costs.
+// Kernels without a how-lambda, tuned: against the schedule by rule, against the best of others, and what the tuner itself costs.
 #include <stdlib.h>
 
+#include <algorithm>
+#include <cmath>
 #include <filesystem>
 
 #include "harness.hpp"
+#include "peers/modules.hpp"
 #include "weft/bench.hpp"
 #include "weft/runtime/cache/cache.hpp"
 #include "weft/tune.hpp"
@@ -37,20 +40,67 @@ weft::tensor<float, Rank> numbers(N... extents) {
   for (std::size_t i = 0; i < static_cast<std::size_t>(t.size()); ++i) t.data()[i] = static_cast<float>(i * 7 % 13) * 0.25f - 1.5f;
   return t;
 }
-/// A kernel, the same under another name, its inputs and where its result goes.
+/// "faster (0.91 to 0.93)"
+std::string verdict_of(weft::bench::ratio const& x) {
+  weft::bench::outcome const found = weft::bench::judged(x);
+  char const* const word = found == weft::bench::outcome::faster ? "faster" : found == weft::bench::outcome::slower ? "slower" : "cannot be told apart";
+  return text("%s (%.3f to %.3f)", word, x.sure.low, x.sure.high);
+}
+/// Whether a peer's result is ours: as many terms summed in another order.
+bool is_like(float const* ours, float const* theirs, std::int64_t count, double terms) {
+  double largest = 0;
+  for (std::int64_t i = 0; i < count; ++i) largest = std::max(largest, std::abs(static_cast<double>(ours[i])));
+  double const bound = 16 * std::sqrt(terms) * 0x1p-24 * largest;
+  for (std::int64_t i = 0; i < count; ++i)
+    if (!(std::abs(static_cast<double>(ours[i]) - static_cast<double>(theirs[i])) <= bound)) return false;
+  return true;
+}
+/// A kernel, the same under another name, what peers are asked, with how many terms in a sum; its result and its inputs.
 template <class Kernel, class Rule, class Out, class... In>
-void one(report& r, char const* name, Kernel const& kernel, Rule const& rule, Out& to, In const&... from) {
+void one(report& r, char const* name, Kernel const& kernel, Rule const& rule, peers::problem problem, double terms, Out& to, In const&... from) {
   weft::tune_result const found = weft::tune(kernel, {.trials = 64, .seconds = 20}, from..., weft::out(to));
   for (weft::tune_trial const& t : found.trials)
     if (t.wrong) r.wrong(t.why);
-  weft::benchmark_result const both = weft::compare({{"by rule", [&] { rule(from..., weft::out(to)); }}, {"tuned", [&] { kernel(from..., weft::out(to)); }}});
+  buffer const theirs(static_cast<std::size_t>(to.size()), 1);
+  problem.threads = 2, problem.out = theirs.data();
+  int input = 0;
+  ((problem.in[input++] = from.data()), ...);
+  // Weights in a layout of the peer's own choice, made beforehand, are another question: shown, not demanded.
+  rule(from..., weft::out(to));
+  std::vector<peers::way> others;
+  for (peers::way const& w : peers::ways_of(r, problem, {"openblas", "onednn", "eigen"})) {
+    w.run();
+    if (is_like(to.data(), theirs.data(), static_cast<std::int64_t>(to.size()), terms)) others.push_back(w);
+    else r.wrong(text("%s: %s computes something else", name, w.name.c_str()));
+  }
+  std::vector<weft::contestant> all{{"tuned", [&] { kernel(from..., weft::out(to)); }}, {"by rule", [&] { rule(from..., weft::out(to)); }}};
+  for (peers::way const& w : others) all.push_back({w.name, w.run});
+  weft::sequence<weft::bench::timed_work> works;
+  for (weft::contestant const& c : all) works.push_back(c.work());
+  weft::sequence<weft::bench::timing> const times = weft::bench::measure(works, {.sample_ms = 2, .budget_ms = 1000, .fewest = r.wanted.rounds});
+  std::size_t best = 0;  // of the peers
+  for (std::size_t i = 2; i < times.size(); ++i)
+    if (others[i - 2].as == peers::weights::plain && (best == 0 || times[i].median < times[best].median)) best = i;
   row line;
-  line.variant = name, line.median = both.lines[1].time.median / 1e3, line.spread = both.lines[1].time.spread, line.unit = "us";
-  line.ratio = 1 / both.lines[1].over_first.value, line.reference = "by rule";
-  line.note = text("%zu trials, %.1f s", found.trials.size(), found.seconds);
-  // Slower is what `compare` is sure of.
-  demand_at_most(line, both.lines[1].over_first.sure.low, 1.01, " of the rule's time, surely");
+  line.variant = name, line.median = times[0].median / 1e3, line.spread = times[0].spread, line.unit = "us";
   r.add(line);
+  // Slower is what is sure.
+  for (std::size_t i = 1; i < times.size(); ++i) {
+    weft::bench::ratio const over = weft::bench::ratio_of_medians(times[0].samples, times[i].samples);
+    row beside;
+    beside.variant = text("%s: %s", name, all[i].name().c_str()), beside.median = times[i].median / 1e3, beside.spread = times[i].spread, beside.unit = "us";
+    beside.ratio = over.value > 0 ? 1 / over.value : 0, beside.reference = "tuned over it";
+    beside.note = text("tuned is %s", verdict_of(over).c_str());
+    if (i == 1) demand_at_most(beside, over.sure.low, 1.01, " of the rule's time, surely");
+    else if (i == best) demand_at_most(beside, over.sure.low, 1.01, " of the best peer's, surely");
+    r.add(beside);
+  }
+  if (best == 0) r.skip(text("%s: no peer here", name));
+  row spent;
+  spent.variant = text("%s: the tuning", name), spent.median = found.seconds, spent.unit = "s";
+  spent.note = text("%zu trials; %s", found.trials.size(), found.choices == found.trials[0].choices ? "the rule's own schedule is kept" : found.why.c_str());
+  demand_at_most(spent, found.trials.size() <= 64 ? found.seconds : 1e9, 20, " s, 64 trials");
+  r.add(spent);
   row own;
   own.variant = text("%s: the tuner's own", name), own.median = 1e3 * found.searching_seconds, own.unit = "ms";
   demand_at_most(own, 100 * found.searching_seconds / found.seconds, 20, " % of the tuning");
@@ -59,6 +109,7 @@ void one(report& r, char const* name, Kernel const& kernel, Rule const& rule, Ou
 }  // namespace
 
 void sketches(report& r) {
+  if (peers::ran_with_environment(r, "tuned_by_search")) return;
   namespace cache = weft::cache;
   char directory[] = "/tmp/weft-bench.XXXXXX";
   if (::mkdtemp(directory) == nullptr) return r.skip("no place for results in /tmp");
@@ -67,18 +118,24 @@ void sketches(report& r) {
   {
     auto const a = numbers<2>(1024, 1024), b = numbers<2>(1024, 1024);
     weft::tensor<float, 2> c(1024, 1024);
-    one(r, "matmul 1024^3", product<"matmul">, product<"matmul_by_rule">, c, a, b);
+    peers::problem p;
+    p.what = peers::task::matmul, p.m = p.n = p.k = 1024;
+    one(r, "matmul 1024^3", product<"matmul">, product<"matmul_by_rule">, p, 1024, c, a, b);
   }
   {
     auto const x = numbers<3>(58, 58, 64);
     auto const w = numbers<4>(3, 3, 64, 64);
     weft::tensor<float, 3> y(56, 56, 64);
-    one(r, "conv 3x3", convolution<"conv">, convolution<"conv_by_rule">, y, x, w);
+    peers::problem p;
+    p.what = peers::task::conv, p.c = p.o = 64, p.h = p.w = 58, p.kernel = 3;
+    one(r, "conv 3x3", convolution<"conv">, convolution<"conv_by_rule">, p, 576, y, x, w);
   }
   {
     auto const x = numbers<2>(512, 1024);
     weft::tensor<float, 2> y(512, 1024);
-    one(r, "softmax", softmax<"softmax">, softmax<"softmax_by_rule">, y, x);
+    peers::problem p;
+    p.what = peers::task::softmax, p.m = 512, p.n = 1024;
+    one(r, "softmax", softmax<"softmax">, softmax<"softmax_by_rule">, p, 1024, y, x);
   }
   cache::disable();
   std::filesystem::remove_all(directory);

@@ -4,6 +4,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <atomic>
 #include <string>
 #include <thread>
@@ -101,6 +102,76 @@ TEST_CASE("wrong arguments are told by the first call") {
     return compute<"y">(a.extent(0), [=](auto i) { return a(i + 1); });
   }).with({.background = true});
   CHECK_THROWS_AS(outside(view(o.a, 8), out(o.c, 8)), weft::argument_error);
+}
+/// A ring of two rows where three are read at a time: lowering refuses it, which the call that runs simple code does not see.
+inline constexpr auto too_small_a_ring = weft::kernel<"ring">(
+    [](auto A) {
+      auto const rows = compute<"rows">(A.extent(0), A.extent(1), [=](auto i, auto j) { return A(i, j) + A(i, j); });
+      return compute<"y">(A.extent(0) - 2, A.extent(1), [=](auto i, auto j) { return rows(i, j) + rows(i + 1, j) + rows(i + 2, j); });
+    },
+    [](auto& s, auto, auto rows, auto y) {
+      auto [i, j] = y.axes();
+      s.compute_at(rows, i);
+      s.store_root(rows);
+      s.fold_storage(rows.axes()[0], 2);
+    });
+TEST_CASE("code that cannot be made is told by the next call, each time, and nothing waits for it") {
+  own_cache const cache;
+  auto const kernel = too_small_a_ring.with({.background = true});
+  std::vector<float> const a(12 * 8, 0.5f);
+  std::vector<float> y(10 * 8);
+  auto const call = [&] {
+    std::fill(y.begin(), y.end(), -1.0f);
+    kernel(view(a, 12, 8), out(y, 10, 8));
+    return y == std::vector<float>(y.size(), 3.0f);
+  };
+  for (int again = 0; again < 3; ++again) {
+    CHECK(call());  // by simple code
+    weft::finish_background();
+    CHECK_THROWS_WITH_AS(call(), doctest::Contains("fold_storage: 3 elements along this axis are read at a time, 2 are kept"), weft::schedule_error);
+  }
+  CHECK_THROWS_AS(static_cast<void>(kernel.prepare(view(a, 12, 8), out(y, 10, 8))), weft::schedule_error);
+  // The thread goes on with what others have begun.
+  auto const other = weft::kernel<"after_a_ring">(product).with({.background = true});
+  operands o{18, 19, 20};
+  CHECK(call());
+  CHECK(o.runs(other));
+  CHECK(soon([&] { return count(o.forms(other), "until better") == 0; }));
+  CHECK(o.runs(other));
+}
+TEST_CASE("threads that call while code fails to be made get a result or the error, each of them") {
+  own_cache const cache;
+  auto const kernel = too_small_a_ring.with({.background = true});
+  std::vector<float> const a(14 * 8, 0.5f);
+  std::atomic<int> right{0}, told{0}, other{0};
+  std::vector<std::thread> threads;
+  for (int t = 0; t < 16; ++t)
+    threads.emplace_back([&] {
+      std::vector<float> y(12 * 8);
+      for (int round = 0; round < 20; ++round) {
+        std::fill(y.begin(), y.end(), -1.0f);
+        try {
+          kernel(view(a, 14, 8), out(y, 12, 8));
+          ++(y == std::vector<float>(y.size(), 3.0f) ? right : other);
+        } catch (weft::schedule_error const& e) {
+          ++(std::string(e.what()).find("fold_storage") != std::string::npos ? told : other);
+        }
+      }
+    });
+  for (std::thread& t : threads) t.join();
+  weft::finish_background();
+  CHECK(other == 0);
+  CHECK(right + told == 16 * 20);
+  CHECK(right > 0);
+  try {
+    std::vector<float> y(12 * 8);
+    kernel(view(a, 14, 8), out(y, 12, 8));
+    weft::finish_background();
+    kernel(view(a, 14, 8), out(y, 12, 8));
+  } catch (weft::schedule_error const&) {
+    ++told;
+  }
+  CHECK(told > 0);
 }
 TEST_CASE("64 threads call while code is made and sizes become open") {
   own_cache const cache;

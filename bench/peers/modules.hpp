@@ -16,9 +16,13 @@ namespace bench::peers {
 ///                     and made samples of oneDNN take up to 76 times as long.)
 /// GLIBC_TUNABLES      pages of 2 MiB for what peers allocate themselves, as ours have
 void restart_with_environment(char** argv);
+/// The same for one case among others, which goes on in a process of its own; false: this is that process.
+bool ran_with_environment(report& r, char const* name);
 
 /// All ways of all peers; a peer that is not there is said to be skipped, once.
 std::vector<way> ways_of_all(report& r, problem const& p);
+/// Of these peers alone, by the names of their modules.
+std::vector<way> ways_of(report& r, problem const& p, std::initializer_list<std::string_view> names);
 
 /// "OpenBLAS 0.3.21 (SkylakeX), ..", of those that are there.
 std::string versions(report& r);

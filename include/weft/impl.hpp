@@ -126,7 +126,6 @@
 #include "weft/tune/buffers.ipp"
 #include "weft/tune/cuda.ipp"
 #include "weft/tune/loop_features.ipp"
-#include "weft/tune/measure.ipp"
 #include "weft/tune/model.ipp"
 #include "weft/tune/report.ipp"
 #include "weft/tune/search.ipp"

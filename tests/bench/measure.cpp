@@ -2,16 +2,10 @@
 
 #include <doctest/doctest.h>
 
-#include <time.h>
-
 namespace bench = weft::bench;
 
 namespace {
-double now_ns() {
-  timespec t{};
-  clock_gettime(CLOCK_MONOTONIC, &t);
-  return static_cast<double>(t.tv_sec) * 1e9 + static_cast<double>(t.tv_nsec);
-}
+using bench::now_ns;
 /// Takes so long each time, by the clock that it is measured with, whatever else the machine does.
 struct busy {
   double ns;
@@ -82,4 +76,62 @@ TEST_CASE("cold: each sample is one run, between which caches are filled with so
 TEST_CASE("a reading of the clock costs something, and the same whenever it is asked for") {
   CHECK(bench::clock_cost() > 0);
   CHECK(bench::clock_cost() == bench::clock_cost());
+}
+
+namespace {
+/// Work with a clock of its own, which says so many ns a time, and fails at the call of this number.
+struct elsewhere {
+  double ns;
+  int fails_at = 0, asked = 0;
+  static double run(void* object, std::int64_t times) {
+    elsewhere& e = *static_cast<elsewhere*>(object);
+    return ++e.asked == e.fails_at ? -1 : e.ns * static_cast<double>(times);
+  }
+  bench::timed_work work() { return {nullptr, this, run}; }
+};
+}  // namespace
+
+TEST_CASE("work with a clock of its own is measured by that one") {
+  elsewhere e{70};
+  auto const t = bench::measure({e.work()}, {.sample_ms = 0.1, .fewest = 11})[0];
+  CHECK(t.median == doctest::Approx(70));
+  CHECK(static_cast<double>(t.times) * 70 >= 0.1e6);
+  CHECK(t.settled);
+  CHECK(t.samples.size() == 11);
+}
+
+TEST_CASE("work that fails is asked no more, whenever it does, and the others go on") {
+  for (int at : {1, 2, 9, 14, 15}) {
+    elsewhere bad{20000, at}, good{30000};
+    auto const t = bench::measure({bad.work(), good.work()}, {.sample_ms = 0.1, .within = 0, .fewest = 20, .most = 20});
+    CHECK(t[0].failed);
+    CHECK(bad.asked == at);
+    CHECK_FALSE(t[1].failed);
+    CHECK(t[1].samples.size() == 20);
+  }
+}
+
+TEST_CASE("work that takes much longer than is of interest is given up, at once or after three samples") {
+  elsewhere slow{5e6}, half{2e6}, fast{1e6};
+  weft::measuring const how{.sample_ms = 0.1, .fewest = 8, .give_up_ms = 3};
+  auto const t = bench::measure({slow.work(), half.work(), fast.work()}, how);
+  CHECK(t[0].gave_up);
+  CHECK(slow.asked == 1);
+  CHECK(t[0].samples[0] == 5e6);
+  CHECK(t[1].gave_up);
+  CHECK(t[1].samples.size() == 3);
+  CHECK_FALSE(t[2].gave_up);
+  CHECK(t[2].samples.size() == 8);
+}
+
+TEST_CASE("a moment in which something else ran does not make samples short") {
+  struct disturbed {
+    int asked = 0;
+    static double run(void* object, std::int64_t times) {
+      double const ns = 10 * static_cast<double>(times);
+      return ++static_cast<disturbed*>(object)->asked == 5 ? ns + 4e6 : ns;
+    }
+  } d;
+  auto const t = bench::measure({{nullptr, &d, disturbed::run}}, {.sample_ms = 0.1, .fewest = 8})[0];
+  CHECK(static_cast<double>(t.times) * 10 >= 0.1e6);
 }

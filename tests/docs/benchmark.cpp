@@ -55,4 +55,5 @@ TEST_CASE("docs/benchmark: a kernel, and two ways side by side") {
   CHECK(sure.relative_to(9) <= 0.1);
   CHECK(weft::memory_peak_gbs(1) > 0);
   CHECK(weft::bench::clock_cost() > 0);
+  CHECK(weft::bench::now_ns() > 0);
 }

@@ -1,6 +1,7 @@
 """Runs the program on 1 to 4 ranks, and on 3 of which one is lost: check.py PROGRAM MPIRUN."""
 
 import os
+import platform
 import re
 import subprocess
 import sys
@@ -40,6 +41,17 @@ def main(program, mpirun):
             expect(line["starts"] >= 1, f"{case}: rank {rank} measured nothing", text)
         if 0 in lines:
             expect(lines[0]["trials"] == 24 and lines[0]["kept"] and not lines[0]["lost"], f"{case}: not all trials came back", text)
+    if platform.machine() == "x86_64":
+        lines, text = run(program, mpirun, 3, "--mixed")
+        expect(sorted(lines) == [0, 1, 2], "a machine of another kind among 3 ranks: not all came to the end", text)
+        expect(re.search(r"^refused: rank 2 on \S+ takes no part: its machine is another one, .*: x86-64, .* that of rank 0: .*\. Start the ranks on machines of one kind", text, re.M),
+               "rank 0 does not say that another machine was refused", text)
+        expect(not re.search(r"^refused: .*rank 1 ", text, re.M), "a machine of the same kind was refused", text)
+        expect(re.search(r"^why 2: this rank took no part: its machine is another one", text, re.M), "the rank that was refused is not told", text)
+        if 0 in lines:
+            expect(lines[0]["trials"] == 24 and lines[0]["kept"] and lines[0]["right"], "the tuning did not go on without the rank that was refused", text)
+        if 2 in lines:
+            expect(not lines[2]["kept"] and lines[2]["right"], "the rank that was refused took over what was found elsewhere", text)
     lines, text = run(program, mpirun, 3, "--lose")
     expect(sorted(lines) == [0, 1], "of 3 ranks one was to be lost, and no other", text)
     if 0 in lines:

@@ -1,4 +1,4 @@
-// Tunes a product on all ranks; with `--lose`, the last of them ends in the middle. What became of it goes to stdout.
+// Tunes a product on all ranks; with `--lose`, the last of them ends in the middle; with `--mixed` it makes code for another processor. What became of it goes to stdout.
 #include <signal.h>
 #include <unistd.h>
 
@@ -35,7 +35,9 @@ int main(int argc, char** argv) {
     ::signal(SIGALRM, SIG_DFL);
     ::alarm(3);  // no rank is there any more after it, whatever it does
   }
-  weft::tune_result const r = weft::tune_on_ranks({}, product, options, a, b);
+  bool const mixed = argc > 1 && std::string_view(argv[1]) == "--mixed";
+  weft::tune_result const r = mixed && rank == size - 1 ? weft::tune_on_ranks({}, product.on(weft::x86_64_sse2()), options, a, b)
+                                                        : weft::tune_on_ranks({}, product, options, a, b);
   int lost = 0, wrong = 0;
   for (weft::tune_trial const& t : r.trials) {
     lost += t.why.find("was lost") != std::string::npos;
@@ -48,7 +50,8 @@ int main(int argc, char** argv) {
   bool const used = weft::schedule_reason(product, a, b).find("tuned for these arguments") == 0;
   std::printf("rank %d of %d: trials %zu lost %d wrong %d kept %d used %d right %d starts %d\n", rank, size, r.trials.size(), lost, wrong,
               r.kept, used, c(3, 5) == sum, static_cast<int>(r.worker_starts));
-  if (rank == 0) std::printf("%s\n", r.why.c_str());
+  if (rank == 0) std::printf("%s\nrefused: %s\n", r.why.c_str(), r.refused.c_str());
+  else if (r.kept == false) std::printf("why %d: %s\n", rank, r.why.c_str());
   std::fflush(stdout);
   if (lose) ::_exit(0);  // MPI_Finalize would wait for who is gone
   MPI_Finalize();

@@ -13,22 +13,26 @@ inline constexpr auto product_of = [](auto A, auto B) {
   });
 };
 
+/// A register tile, a block of terms, six orders, a panel of B packed or not, terms written out.
 inline constexpr auto recorded_matmul = weft::kernel<"matmul">(
     product_of,
-    [](auto& s, auto, auto, auto C) {
+    [](auto& s, auto, auto B, auto C) {
       auto [i, j, k] = C.axes();
-      auto [ko, ki] = s.split(k, s.knob("kb", {16, 64, 128, 256, 500}));
+      auto [ko, kb] = s.split(k, s.knob("kb", {192, 48}));
       auto [io, ii] = s.split(i, s.knob("mr", {1, 2, 4, 6, 8, 12}));
       auto [jo, ji] = s.split(j, s.knob("nr", {8, 16, 32, 48, 64}));
+      auto [ki, ku] = s.split(kb, s.knob("steps", {1, 2, 4}));
       auto const order = s.knob("order", {0, 1, 2, 3, 4, 5});
-      if (order == 0) s.reorder(ko, jo, io, ki, ii, ji);
-      if (order == 1) s.reorder(ko, io, jo, ki, ii, ji);
-      if (order == 2) s.reorder(jo, ko, io, ki, ii, ji);
-      if (order == 3) s.reorder(jo, io, ko, ki, ii, ji);
-      if (order == 4) s.reorder(io, ko, jo, ki, ii, ji);
-      if (order == 5) s.reorder(io, jo, ko, ki, ii, ji);
+      if (order == 0) s.reorder(ko, jo, io, ki, ku, ii, ji);
+      if (order == 1) s.reorder(ko, io, jo, ki, ku, ii, ji);
+      if (order == 2) s.reorder(jo, ko, io, ki, ku, ii, ji);
+      if (order == 3) s.reorder(jo, io, ko, ki, ku, ii, ji);
+      if (order == 4) s.reorder(io, ko, jo, ki, ku, ii, ji);
+      if (order == 5) s.reorder(io, jo, ko, ki, ku, ii, ji);
+      s.unroll(ku);
       s.unroll(ii);
       s.vectorize(ji);
+      if (s.knob("pack", {0, 1}) != 0) s.compute_at(s.cache_read(B, C), jo);
     });
 
 /// Channels x rows x columns by output channels x channels x 3 x 3.
@@ -41,19 +45,22 @@ inline constexpr auto recorded_conv = weft::kernel<"conv3x3">(
     },
     [](auto& s, auto, auto, auto y) {
       auto [o, i, j, c, r, q] = y.axes();
-      auto [oo, oi] = s.split(o, s.knob("channels", {1, 2, 4, 8, 16}));
-      auto [jo, ji] = s.split(j, s.knob("columns", {8, 16, 32, 64}));
-      auto [co, ci] = s.split(c, s.knob("block", {4, 8, 32}));
-      auto const order = s.knob("order", {0, 1, 2, 3});
-      if (order == 0) s.reorder(oo, i, jo, co, ci, r, q, oi, ji);
-      if (order == 1) s.reorder(co, oo, i, jo, ci, r, q, oi, ji);
-      if (order == 2) s.reorder(i, oo, jo, co, ci, r, q, oi, ji);
-      if (order == 3) s.reorder(oo, co, i, jo, ci, r, q, oi, ji);
+      auto [oo, oi] = s.split(o, s.knob("channels", {1, 2, 3, 4, 6, 8}));
+      auto [io, ii] = s.split(i, s.knob("rows", {1, 2, 4, 7}));
+      auto [jo, ji] = s.split(j, s.knob("columns", {8, 16, 24, 32, 48, 56}));
+      auto const order = s.knob("order", {0, 1, 2, 3, 4, 5});
+      if (order == 0) s.reorder(oo, io, jo, c, r, q, oi, ii, ji);
+      if (order == 1) s.reorder(c, oo, io, jo, r, q, oi, ii, ji);
+      if (order == 2) s.reorder(io, oo, jo, c, r, q, oi, ii, ji);
+      if (order == 3) s.reorder(oo, c, io, jo, r, q, oi, ii, ji);
+      if (order == 4) s.reorder(oo, io, jo, r, c, q, oi, ii, ji);
+      if (order == 5) s.reorder(oo, r, io, jo, c, q, oi, ii, ji);
       s.unroll(oi);
+      s.unroll(ii);
       s.vectorize(ji);
       auto const unrolled = s.knob("unrolled", {0, 1, 2});
       if (unrolled >= 1) s.unroll(q);
-      if (unrolled >= 2) s.unroll(r);
+      if (unrolled >= 2 && order < 4) s.unroll(r);
     });
 
 inline constexpr auto recorded_softmax = weft::kernel<"softmax">(
@@ -81,39 +88,47 @@ inline constexpr auto recorded_softmax = weft::kernel<"softmax">(
     });
 
 /// A few rows by many columns.
-inline constexpr auto recorded_short = weft::kernel<"short">(product_of, [](auto& s, auto, auto, auto C) {
+inline constexpr auto recorded_short = weft::kernel<"short">(product_of, [](auto& s, auto, auto B, auto C) {
   auto [i, j, k] = C.axes();
-  auto [ko, ki] = s.split(k, s.knob("kb", {512, 128, 32}));
-  auto [io, ii] = s.split(i, s.knob("mr", {1, 2, 4}));
-  auto [jo, ji] = s.split(j, s.knob("nr", {16, 32, 64, 128}));
-  auto [kk, ku] = s.split(ki, s.knob("steps", {1, 2, 4}));
-  auto const order = s.knob("order", {0, 1, 2});
-  if (order == 0) s.reorder(ko, jo, io, kk, ku, ii, ji);
-  if (order == 1) s.reorder(jo, ko, io, kk, ku, ii, ji);
-  if (order == 2) s.reorder(ko, io, jo, kk, ku, ii, ji);
+  auto [io, ii] = s.split(i, s.knob("mr", {1, 2, 3, 4}));
+  auto [jo, ji] = s.split(j, s.knob("nr", {16, 32, 48, 64, 80, 96, 112, 128}));
+  auto [ki, ku] = s.split(k, s.knob("steps", {1, 2, 4, 8, 16}));
+  auto const order = s.knob("order", {0, 1, 2, 3});
+  if (order == 0) s.reorder(jo, io, ki, ku, ii, ji);
+  if (order == 1) s.reorder(io, jo, ki, ku, ii, ji);
+  if (order == 2) s.reorder(jo, ki, io, ku, ii, ji);
+  if (order == 3) s.reorder(ki, jo, io, ku, ii, ji);
   s.unroll(ku);
   s.unroll(ii);
   s.vectorize(ji);
+  if (auto const ahead = s.knob("ahead", {0, 2, 4, 16}); ahead > 0) s.prefetch(B, ki, ahead);
 });
+/// Rows by rows, as the scores of attention in windows of 7 x 7: a vector of B is read across its rows, unless it is packed.
 inline constexpr auto recorded_batched = weft::kernel<"batched">(
     [](auto A, auto B) {
-      return weft::compute<"C">(A.extent(0), A.extent(1), B.extent(2), [=](auto b, auto i, auto j) {
-        return weft::sum(A.extent(2), [=](auto k) { return A(b, i, k) * B(b, k, j); });
+      return weft::compute<"C">(A.extent(0), A.extent(1), B.extent(1), [=](auto b, auto i, auto j) {
+        return weft::sum(A.extent(2), [=](auto k) { return A(b, i, k) * B(b, j, k); });
       });
     },
-    [](auto& s, auto, auto, auto C) {
+    [](auto& s, auto, auto B, auto C) {
       auto [b, i, j, k] = C.axes();
-      auto [io, ii] = s.split(i, s.knob("mr", {1, 2, 4, 6, 8}));
-      auto [jo, ji] = s.split(j, s.knob("nr", {8, 16, 32, 64}));
-      auto [ko, ki] = s.split(k, s.knob("kb", {16, 64}));
+      auto [io, ii] = s.split(i, s.knob("mr", {1, 2, 4, 6, 7, 8, 10, 14}));
+      auto [jo, ji] = s.split(j, s.knob("nr", {8, 16, 24, 32, 48, 49, 56, 64}));
+      auto [ki, ku] = s.split(k, s.knob("steps", {1, 4}));
       auto const order = s.knob("order", {0, 1, 2, 3});
-      if (order == 0) s.reorder(b, ko, jo, io, ki, ii, ji);
-      if (order == 1) s.reorder(b, jo, io, ko, ki, ii, ji);
-      if (order == 2) s.reorder(b, io, jo, ko, ki, ii, ji);
-      if (order == 3) s.reorder(ko, io, jo, b, ki, ii, ji);
+      if (order == 0) s.reorder(b, jo, io, ki, ku, ii, ji);
+      if (order == 1) s.reorder(b, io, jo, ki, ku, ii, ji);
+      if (order == 2) s.reorder(io, b, jo, ki, ku, ii, ji);
+      if (order == 3) s.reorder(jo, b, io, ki, ku, ii, ji);
+      s.unroll(ku);
       s.unroll(ii);
       s.vectorize(ji);
-      if (s.knob("steps", {1, 2}) == 2) s.unroll(s.split(ki, 2)[1]);
+      auto const pack = s.knob("pack", {0, 1, 2}), by_rows = s.knob("by_rows", {0, 1});
+      if (pack == 0) return;  // by_rows then says nothing: each point of these spaces has all knobs
+      auto const copy = s.transform_layout(s.cache_read(B, C), [](auto n, auto row, auto column) { return weft::dims(n, column, row); });
+      s.compute_at(copy, pack == 1 ? jo : b);
+      auto const [cb, cc, cr] = copy.axes();
+      if (by_rows != 0) s.reorder(cb, cr, cc);
     });
 /// Channels x rows x columns by channels x 3 x 3.
 inline constexpr auto recorded_depthwise = weft::kernel<"depthwise">(
@@ -125,13 +140,17 @@ inline constexpr auto recorded_depthwise = weft::kernel<"depthwise">(
     },
     [](auto& s, auto, auto, auto y) {
       auto [c, i, j, r, q] = y.axes();
-      auto [io, ii] = s.split(i, s.knob("rows", {1, 2, 4, 7}));
-      auto [jo, ji] = s.split(j, s.knob("columns", {8, 16, 32, 56}));
-      auto const order = s.knob("order", {0, 1, 2, 3});
-      if (order == 0) s.reorder(c, io, jo, r, q, ii, ji);
-      if (order == 1) s.reorder(c, jo, io, r, q, ii, ji);
-      if (order == 2) s.reorder(c, r, q, io, jo, ii, ji);
-      if (order == 3) s.reorder(io, c, r, jo, q, ii, ji);
+      auto [io, ii] = s.split(i, s.knob("rows", {1, 2, 3, 4, 7, 14}));
+      auto [jo, ji] = s.split(j, s.knob("columns", {8, 16, 24, 28, 32, 48, 56}));
+      auto [co, ci] = s.split(c, s.knob("channels", {1, 2, 4}));
+      auto const order = s.knob("order", {0, 1, 2, 3, 4, 5});
+      if (order == 0) s.reorder(co, io, jo, r, q, ci, ii, ji);
+      if (order == 1) s.reorder(co, jo, io, r, q, ci, ii, ji);
+      if (order == 2) s.reorder(co, r, q, io, jo, ci, ii, ji);
+      if (order == 3) s.reorder(io, co, r, jo, q, ci, ii, ji);
+      if (order == 4) s.reorder(co, io, r, jo, q, ci, ii, ji);
+      if (order == 5) s.reorder(co, jo, r, io, q, ci, ii, ji);
+      s.unroll(ci);
       s.unroll(ii);
       s.vectorize(ji);
       auto const unrolled = s.knob("unrolled", {0, 1, 2});
@@ -146,19 +165,20 @@ inline constexpr auto recorded_layernorm = weft::kernel<"layernorm">(
         return weft::sum(C, [=](auto j) { return (x(i, j) - m(i) / 512.0f) * (x(i, j) - m(i) / 512.0f); });
       });
       return weft::compute<"y">(R, C, [=](auto i, auto j) {
-        return (x(i, j) - m(i) / 512.0f) / weft::sqrt(v(i) / 512.0f + 1e-5f);
+        return (x(i, j) - m(i) / 512.0f) * weft::rsqrt(v(i) / 512.0f + 1e-5f);
       });
     },
     [](auto& s, auto, auto m, auto v, auto y) {
       auto const sums = [&](auto stage, char const* rows, char const* inside) {
-        auto const part = s.split(stage.axes()[0], s.knob(rows, {1, 4, 8, 16}));
+        auto const part = s.split(stage.axes()[0], s.knob(rows, {1, 2, 4, 8, 16, 32}));
         if (s.knob(inside, {0, 1}) != 0) s.reorder(part[0], stage.axes()[1], part[1]);
         else s.reorder(stage.axes()[1], part[0], part[1]);
         s.vectorize(part[1]);
       };
       sums(m, "sum_rows", "sum_inside");
       sums(v, "square_rows", "square_inside");
-      auto const out = s.split(y.axes()[1], s.knob("columns", {4, 16, 64}));
+      auto const out = s.split(y.axes()[1], s.knob("columns", {4, 8, 16, 64}));
+      if (s.knob("down", {0, 1}) != 0) s.reorder(out[0], y.axes()[0], out[1]);
       s.vectorize(out[1]);
       auto const rolled = s.knob("unroll", {1, 4});
       if (rolled > 1) s.unroll(s.split(out[0], rolled)[1]);
@@ -179,45 +199,47 @@ inline constexpr auto recorded_attention = weft::kernel<"attention">(
       return weft::compute<"y">(S, D, [=](auto i, auto d) { return o(i, d) / t(i); });
     },
     [](auto& s, auto, auto, auto, auto p, auto m, auto e, auto t, auto o, auto y) {
-      auto const tile = [&](auto stage, char const* rows, char const* columns) {
+      auto const tile = [&](auto stage, char const* rows, char const* columns, char const* outside) {
         auto [i, j, k] = stage.axes();
         auto [io, ii] = s.split(i, s.knob(rows, {1, 4, 8}));
-        auto [jo, ji] = s.split(j, s.knob(columns, {8, 16, 32}));
-        s.reorder(io, jo, k, ii, ji);
+        auto [jo, ji] = s.split(j, s.knob(columns, {8, 32}));
+        if (outside[0] != '\0' && s.knob(outside, {0, 1}) != 0) s.reorder(io, k, jo, ii, ji);
+        else s.reorder(io, jo, k, ii, ji);
         s.unroll(ii);
         s.vectorize(ji);
       };
-      auto const rows = [&](auto stage) {
-        auto const part = s.split(stage.axes()[0], 16);
-        s.reorder(part[0], stage.axes()[1], part[1]);
+      auto const rows = [&](auto stage, char const* lanes, char const* inside) {
+        auto const part = s.split(stage.axes()[0], s.knob(lanes, {4, 16}));
+        if (s.knob(inside, {0, 1}) != 0) s.reorder(part[0], stage.axes()[1], part[1]);
+        else s.reorder(stage.axes()[1], part[0], part[1]);
         s.vectorize(part[1]);
       };
-      tile(p, "mr", "nr");
-      rows(m), rows(t);
-      s.vectorize(s.split(e.axes()[1], s.knob("exp_columns", {8, 16, 32}))[1]);
-      tile(o, "out_rows", "out_columns");
+      tile(p, "mr", "nr", "outer_product");
+      rows(m, "max_rows", "max_inside"), rows(t, "sum_rows", "sum_inside");
+      s.vectorize(s.split(e.axes()[1], s.knob("exp_columns", {4, 32}))[1]);
+      tile(o, "out_rows", "out_columns", "");
       s.vectorize(s.split(y.axes()[1], 16)[1]);
     });
 
 /// What all were recorded with.
 struct recorded_inputs {
-  weft::tensor<float, 2> a{500, 500}, b{500, 500}, rows{256, 1024}, few{4, 512}, wide{512, 1024}, lines{256, 512};
-  weft::tensor<float, 3> image{32, 30, 58}, lefts{8, 64, 64}, rights{8, 64, 64}, channels{32, 3, 3};
-  weft::tensor<float, 4> weights{32, 32, 3, 3};
+  weft::tensor<float, 2> a{192, 192}, b{192, 256}, rows{256, 1024}, few{4, 512}, wide{512, 1024}, lines{256, 512};
+  weft::tensor<float, 3> image{32, 30, 58}, planes{16, 30, 58}, lefts{16, 49, 32}, rights{16, 49, 32}, channels{32, 3, 3};
+  weft::tensor<float, 4> weights{32, 16, 3, 3};
   weft::tensor<float, 2> queries{96, 32}, keys{32, 96}, values{96, 32};
   recorded_inputs() {
     auto const fill = [](auto& t) {
       auto* const data = t.data();
       for (std::size_t i = 0; i < t.size(); ++i) data[i] = static_cast<float>(i % 11) - 5;
     };
-    fill(a), fill(b), fill(rows), fill(few), fill(wide), fill(lines), fill(image), fill(lefts), fill(rights), fill(channels);
+    fill(a), fill(b), fill(rows), fill(few), fill(wide), fill(lines), fill(image), fill(planes), fill(lefts), fill(rights), fill(channels);
     fill(weights), fill(queries), fill(keys), fill(values);
   }
   /// Calls `use` with each kernel, its name, and its arguments.
   template <class Use>
   void each(Use const& use) const {
     use(recorded_matmul, "matmul", a, b);
-    use(recorded_conv, "conv3x3", image, weights);
+    use(recorded_conv, "conv3x3", planes, weights);
     use(recorded_softmax, "softmax", rows);
     use(recorded_short, "short", few, wide);
     use(recorded_batched, "batched", lefts, rights);

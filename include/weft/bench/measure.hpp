@@ -16,14 +16,17 @@ struct measuring {
   double within = 0.01;   // done when each median is sure to this part of itself, half the width of its interval
   int fewest = 11, most = 201;  // samples of each
   bool cold = false;      // caches are filled with something else before each run, which is then a sample by itself
+  double give_up_ms = 0;  // work is measured no further whose first run takes longer, or whose first three samples take half as long; 0: never
 };
 
 namespace bench {
 
 /// Something to be timed: `run(context, n)` does the work n times.
 struct timed_work {
-  void (*run)(void* context, std::int64_t times);
-  void* context;
+  void (*run)(void* context, std::int64_t times) = nullptr;
+  void* context = nullptr;
+  /// In the place of `run`, of work in another process: the nanoseconds that it took there; negative: it failed, and is not asked again.
+  double (*own_clock)(void* context, std::int64_t times) = nullptr;
 };
 /// What was found of one. Units: ns for the work done once.
 struct timing {
@@ -33,14 +36,20 @@ struct timing {
   double spread = 0;    // from a tenth of the samples to nine tenths, over the median
   std::int64_t times = 1;  // in a sample
   bool settled = false;    // `measuring::within` was reached
+  bool failed = false;     // it said so
+  bool gave_up = false;    // by `measuring::give_up_ms`
   sequence<double> samples;  // in the order of the rounds
 };
 
+/// Of a clock that only goes forward.
+double now_ns();
 /// One clock reading behind another: what a sample takes longer than the work. Measured once in a process. Units ns
 double clock_cost();
 
 /// Times all of them in turns: a round takes a sample of each, every second round in reverse order, so that a slow minute of
 /// the machine meets all alike.
+///
+/// Work that failed, or was given up, is left out of the rounds that follow; what it took so far is its answer.
 ///
 /// Cost    budget_ms for each, or five times as long where the work itself takes longer than a sample
 sequence<timing> measure(sequence<timed_work> const& all, measuring const& how = {});

@@ -5,27 +5,46 @@
 
 namespace weft::inline WEFT_ABI {
 namespace bench {
-namespace detail {
 WEFT_DECL double now_ns() {
   timespec t{};
-  clock_gettime(CLOCK_MONOTONIC, &t);
+  ::clock_gettime(CLOCK_MONOTONIC, &t);
   return static_cast<double>(t.tv_sec) * 1e9 + static_cast<double>(t.tv_nsec);
 }
+namespace detail {
+/// Negative: it failed.
 WEFT_DECL double timed(timed_work const& w, std::int64_t times) {
+  if (w.own_clock != nullptr) return w.own_clock(w.context, times);
   double const start = now_ns();
   w.run(w.context, times);
   double const ns = now_ns() - start - clock_cost();
   return ns > 0 ? ns : 0;
 }
 /// How often to run it for a sample. What takes much longer than one is run once.
-WEFT_DECL std::int64_t calibrated(timed_work const& w, double sample_ns) {
-  if (timed(w, 1) > 20 * sample_ns) return 1;
-  for (std::int64_t times = 1;; times *= 2) {
-    double const ns = timed(w, times);
-    if (ns >= sample_ns) return times;
+WEFT_DECL void calibrate(timing& t, timed_work const& w, double sample_ns, double give_up_ns) {
+  double const first = timed(w, 1);
+  t.failed = first < 0, t.gave_up = give_up_ns > 0 && first > give_up_ns;
+  if (t.gave_up) t.samples.push_back(first);
+  if (t.failed || t.gave_up || first > 20 * sample_ns) return;
+  for (bool believed = false;; t.times *= 2) {
+    double ns = timed(w, t.times);
+    // Eight times what half as much took, and more: something else ran.
+    if (ns >= sample_ns && t.times > 1 && !believed) believed = true, ns = timed(w, t.times);
+    t.failed = ns < 0;
+    if (t.failed || ns >= sample_ns || t.times > 1 << 30) return;
     // Once it can be told, straight there, with a tenth more so that no sample falls short.
-    if (ns > sample_ns / 16) return static_cast<std::int64_t>(1.1 * sample_ns / ns * static_cast<double>(times)) + 1;
+    if (ns > sample_ns / 16) {
+      t.times = static_cast<std::int64_t>(1.1 * sample_ns / ns * static_cast<double>(t.times)) + 1;
+      return;
+    }
   }
+}
+/// One more of it.
+WEFT_DECL void take_sample(timing& t, timed_work const& w, double give_up_ns) {
+  double const ns = timed(w, t.times);
+  t.failed = ns < 0;
+  if (t.failed) return;
+  t.samples.push_back(ns / static_cast<double>(t.times));
+  t.gave_up = give_up_ns > 0 && t.samples.size() == 3 && quantile(t.samples, 0) > give_up_ns / 2;
 }
 /// Twice the last cache, written: nothing of before is left in one.
 class other_memory {
@@ -52,7 +71,7 @@ WEFT_DECL bool all_settled(sequence<timing>& found, double within) {
   bool all = true;
   for (timing& t : found) {
     summarise(t, within);
-    all = all && t.settled;
+    all = all && (t.settled || t.failed || t.gave_up);
   }
   return all;
 }
@@ -62,8 +81,8 @@ WEFT_DECL double clock_cost() {
   static double const cost = [] {
     sequence<double> gaps;
     for (int i = 0; i < 101; ++i) {
-      double const start = detail::now_ns();
-      gaps.push_back(detail::now_ns() - start);
+      double const start = now_ns();
+      gaps.push_back(now_ns() - start);
     }
     return median(gaps);
   }();
@@ -72,24 +91,26 @@ WEFT_DECL double clock_cost() {
 
 WEFT_DECL sequence<timing> measure(sequence<timed_work> const& all, measuring const& how) {
   sequence<timing> found(all.size());
+  double const give_up_ns = how.give_up_ms * 1e6;
   detail::other_memory other(how.cold);
   for (std::size_t i = 0; i < all.size(); ++i) {
     // A sample shorter than a thousand readings of the clock would be of the clock.
     double const sample_ns = how.sample_ms * 1e6, least = 1000 * clock_cost();
-    found[i].times = detail::calibrated(all[i], sample_ns > least ? sample_ns : least);
+    detail::calibrate(found[i], all[i], sample_ns > least ? sample_ns : least, give_up_ns);
     if (how.cold) found[i].times = 1;
   }
-  double const start = detail::now_ns(), budget = how.budget_ms * 1e6 * static_cast<double>(all.size());
+  double const start = now_ns(), budget = how.budget_ms * 1e6 * static_cast<double>(all.size());
   for (int round = 0; round < how.most; ++round) {
-    double const spent = detail::now_ns() - start;
+    double const spent = now_ns() - start;
     if (round >= how.fewest && (spent > budget || detail::all_settled(found, how.within))) break;
     if (round >= 3 && spent > 5 * budget) break;
     for (std::size_t n = 0; n < all.size(); ++n) {
       std::size_t const i = round % 2 == 0 ? n : all.size() - 1 - n;
       timing& t = found[i];
+      if (t.failed || t.gave_up) continue;
       if (how.cold) other.fill_caches();
-      else if (t.times > 1) all[i].run(all[i].context, t.times / 8 + 1);  // its own data back into the caches
-      t.samples.push_back(detail::timed(all[i], t.times) / static_cast<double>(t.times));
+      else if (t.times > 1) t.failed = detail::timed(all[i], t.times / 8 + 1) < 0;  // its own data back into the caches
+      if (!t.failed) detail::take_sample(t, all[i], give_up_ns);
     }
   }
   detail::all_settled(found, how.within);

@@ -12,6 +12,7 @@
 #include <cerrno>
 #include <cstring>
 
+#include "weft/base/joined.hpp"
 #include "weft/tune/tuner.hpp"
 
 namespace weft::inline WEFT_ABI {
@@ -22,13 +23,14 @@ struct request_message {
   std::int32_t ends = 0, choices = 0, taken[schedule::max_knobs] = {};
   double give_up_ns = 0, best_ns = 0;
   std::int64_t trials = 0;
+  char why[512] = {};  // it is not needed
 };
 struct answer_message {
   double ns = 0, first_ns = 0;
-  std::uint64_t task = 0;  // of the first one, which says who this is
+  std::uint64_t task = 0, features = 0;  // of the first one, which says who this is
   std::int64_t process = 0;
   std::int32_t result = 0, wrong = 0;
-  char host[64] = {}, why[512] = {};
+  char host[64] = {}, why[512] = {};  // of the first one, `why` is machine_text
 };
 inline constexpr int request_tag = 7301, answer_tag = 7302;
 
@@ -60,17 +62,17 @@ inline void name_host(char (&into)[64]) {
 }
 
 /// The other ranks, as rank 0 sees them.
-class ranks final : public trial_crew {
+class crew_of_ranks final : public trial_crew {
  public:
   /// `patience`: seconds without an answer after which a rank on another host is lost.
-  ranks(MPI_Comm c, double patience) : comm_(c), patience_ns_(patience * 1e9) {
+  crew_of_ranks(MPI_Comm c, double patience) : comm_(c), patience_ns_(patience * 1e9) {
     int size = 1;
     MPI_Comm_size(comm_, &size);
     for (int i = 1; i < size; ++i) others_.push_back({i});
     name_host(host_);
   }
-  void begin(std::uint64_t task, double first_ns) override {
-    first_ns_ = first_ns;
+  void begin(task_here const& here) override {
+    first_ns_ = here.first_ns;
     for (one& o : others_) {
       o.waits = true, o.asked_ns = now_ns();
       static_cast<void>(MPI_Irecv(&o.answer, sizeof o.answer, MPI_BYTE, o.rank, answer_tag, comm_, &o.pending));
@@ -82,9 +84,13 @@ class ranks final : public trial_crew {
         if (arrived(o)) {
           o.first_ns = o.answer.first_ns, o.process = o.answer.process;
           o.is_here = std::strcmp(o.answer.host, host_) == 0;
-          o.takes_part = o.answer.task == task && task != 0 && o.first_ns > 0;
+          o.answer.why[sizeof o.answer.why - 1] = o.answer.host[sizeof o.answer.host - 1] = '\0';
+          std::string const why = why_no_part({o.answer.task, o.first_ns, o.answer.why, o.answer.features}, here);
+          o.takes_part = why.empty();
           request_message m;
           m.ends = o.takes_part ? 0 : 1;
+          std::strncpy(m.why, why.c_str(), sizeof m.why - 1);
+          if (!why.empty()) refused_ += joined({refused_.empty() ? "" : "; ", "rank ", std::to_string(o.rank), " on ", o.answer.host, " takes no part: ", why});
           if (!send(o, m)) o.takes_part = false;
         }
         open = open || o.waits;
@@ -92,6 +98,7 @@ class ranks final : public trial_crew {
       if (open) pause_between_questions();
     }
   }
+  std::string refused() const override { return refused_; }
   int size() const override {
     int count = 0;
     for (one const& o : others_) count += o.takes_part;
@@ -179,6 +186,7 @@ class ranks final : public trial_crew {
   double patience_ns_, first_ns_ = 1;
   char host_[64] = {};
   sequence<one> others_;
+  std::string refused_;
   int lost_ = 0;
 };
 
@@ -186,12 +194,16 @@ class ranks final : public trial_crew {
 class searcher final : public trial_source {
  public:
   explicit searcher(MPI_Comm c) : comm_(c) {}
-  bool begin(std::uint64_t task, double first_ns) override {
+  bool begin(task_here const& here, std::string& why) override {
     answer_message a;
-    a.task = task, a.first_ns = first_ns, a.process = ::getpid();
+    a.task = here.task, a.first_ns = here.first_ns, a.features = here.features, a.process = ::getpid();
+    std::strncpy(a.why, here.machine.c_str(), sizeof a.why - 1);
     name_host(a.host);
     trial_request ignored;
-    return send(a) && next(ignored);
+    if (!send(a)) return false;
+    bool const wanted = next(ignored);
+    if (why_.size() > 0) why = joined({"this rank took no part: ", why_});
+    return wanted;
   }
   bool next(trial_request& r) override {
     request_message m;
@@ -200,6 +212,8 @@ class searcher final : public trial_source {
     for (int there = 0; there == 0; pause_between_questions())
       if (MPI_Test(&pending, &there, MPI_STATUS_IGNORE) != MPI_SUCCESS) return false;
     r.give_up_ns = m.give_up_ns, r.best_ns = m.best_ns, r.trials = m.trials;
+    m.why[sizeof m.why - 1] = '\0';
+    why_ = m.why;
     r.choices.clear();
     for (std::int32_t i = 0; i < m.choices && i < static_cast<std::int32_t>(schedule::max_knobs); ++i) r.choices.push_back(m.taken[i]);
     return m.ends == 0;
@@ -214,6 +228,7 @@ class searcher final : public trial_source {
  private:
   bool send(answer_message& a) { return MPI_Send(&a, sizeof a, MPI_BYTE, 0, answer_tag, comm_) == MPI_SUCCESS; }
   MPI_Comm comm_;
+  std::string why_;
 };
 }  // namespace tuning::detail
 
@@ -224,8 +239,8 @@ struct rank_options {
 };
 
 /// As `tune`, called by all ranks with equal arguments: rank 0 searches, the others measure, each by a worker of its own on the cores that it is
-/// bound to. All keep what was found. A rank whose task is another one (other caches, other threads: mpirun's --map-by says how many)
-/// takes no part; times are put in proportion to what the schedule without tuning takes on each rank.
+/// bound to. All keep what was found. A rank whose machine is another one (other instructions, caches, threads: mpirun's --map-by says how many)
+/// takes no part, which tune_result::refused says on rank 0, and `why` there; times are put in proportion to what the schedule without tuning takes on each rank.
 ///
 ///     if (weft::worker(argc, argv)) return 0;              // before MPI_Init
 ///     MPI_Init(&argc, &argv);
@@ -250,7 +265,7 @@ tune_result tune_on_ranks(rank_options const& where, Kernel const& kernel, tune_
           tuning::detail::searcher from(where.comm);
           return tuning::detail::measure_for(f, arguments, count, options, from);
         }
-        tuning::detail::ranks others(where.comm, where.patience);
+        tuning::detail::crew_of_ranks others(where.comm, where.patience);
         return tuning::tune(f, arguments, count, options, {}, &others);
       },
       a...);

@@ -1,7 +1,6 @@
 // One tuning under way: what `tune` does at a stretch, and `tune_all` and measuring ranks in pieces. Not for programs.
 #pragma once
 
-#include "weft/tune/measure.hpp"
 #include "weft/tune/trials.hpp"
 #include "weft/tune/tuner.hpp"
 #include "weft/tune/verify.hpp"
@@ -11,10 +10,10 @@ namespace tuning {
 namespace detail {
 
 /// Calls in a slot of the runner, with a watch over each.
-class slot_calls final : public timed_calls {
+class slot_calls {
  public:
   slot_calls(runner& r, int slot, double& measured_ns) : runner_(r), slot_(slot), measured_ns_(measured_ns) {}
-  double run(std::int64_t calls) override {
+  double run(std::int64_t calls) {
     // Twenty times what the slowest call took so far, and two seconds for what else the machine does.
     double const ns = runner_.run(slot_, calls, 2e9 + 20 * slowest_ns_ * static_cast<double>(calls));
     if (ns < 0) return ns;
@@ -24,6 +23,10 @@ class slot_calls final : public timed_calls {
     return ns;
   }
   void expect(double ns) { slowest_ns_ = ns; }
+  /// As bench::measure takes it; the worker's clock counts, not what the way there and back takes.
+  bench::timed_work work() {
+    return {nullptr, this, [](void* calls, std::int64_t times) { return static_cast<slot_calls*>(calls)->run(times); }};
+  }
 
  private:
   runner& runner_;
@@ -82,6 +85,7 @@ class tuning_run {
   void describe();
   void keep(std::int64_t trials);
   schedule first_steps() const;
+  task_here task_here_now() const;
   std::string task() const { return cache::task_key(face_.name, what_, first_steps(), layout_, machine_); }
   std::string family() const { return cache::family_key(face_.name, what_, first_steps(), layout_, machine_); }
 

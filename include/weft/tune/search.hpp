@@ -60,6 +60,7 @@ struct annealing_settings {
   double near_first = 0;         // of these, the share that lies a few knobs from the first point that was learned
   std::size_t reranked = 160;    // of the best by the model so many are described and ranked anew in a round; 0: none
   double random_share = 0.1;     // of later proposals
+  double plain_share = 0.5;      // of those by a model, what the first one alone decides: estimates mislead in some spaces (decision 049)
   double hottest = 1, coldest = 0.02;  // temperatures of a round, in standard deviations of the costs
   double restarts = 0.25;        // of the chains begin a round at the best points that were measured
   model_settings model{};
@@ -68,7 +69,7 @@ struct annealing_settings {
 /// Chains of points, each one knob away from the one before it, that go where the model expects less time, and uphill by chance:
 /// often at the beginning of a round, seldom at its end. The best that they met are ranked anew by a second model, which knows what
 /// their loop programs cost by estimate (landscape::describe) and how the measurements differed from that; the first of these
-/// are proposed.
+/// are proposed, and as many of the first by the first model.
 ///
 /// Cost    a round of 64 chains and 60 steps looks at 3,840 points at most, and describes 160, each once in its life
 /// Source  Kirkpatrick et al., Optimization by simulated annealing, Science 1983; chains that persist, ranked by boosted trees:
@@ -101,6 +102,7 @@ class annealing_search final : public search {
   void walk();
   sequence<std::size_t> best_measured(std::size_t count) const;
   std::size_t best_expected();
+  std::size_t best_scored();
   std::size_t at_random();
 
   known_points points_;

@@ -145,9 +145,12 @@ WEFT_DECL void annealing_search::walk() {
 }
 /// Of all that were looked at and not proposed. (A chain keeps no list of where it was: its points are all known.)
 WEFT_DECL std::size_t annealing_search::best_expected() {
-  std::size_t best = detail::none;
   for (std::size_t at : ranking_)
     if (!detail::place(proposed_, at, false)) return at;
+  return best_scored();
+}
+WEFT_DECL std::size_t annealing_search::best_scored() {
+  std::size_t best = detail::none;
   for (std::size_t i = 0; i < points_.size(); ++i)
     if (points_[i].legal && !detail::place(proposed_, i, false) && (best == detail::none || score(i) < score(best))) best = i;
   return best;
@@ -263,7 +266,8 @@ WEFT_DECL sequence<point> annealing_search::propose(std::size_t count) {
   if (!modelled && measured_.size() + 1 < how_.first) propose_first(count, chosen);
   while (chosen.size() < count) {
     bool const by_model = modelled && random_.unit() >= how_.random_share;
-    std::size_t at = by_model ? best_expected() : at_random();
+    bool const plain = by_model && how_.plain_share > 0 && random_.unit() < how_.plain_share;
+    std::size_t at = plain ? best_scored() : by_model ? best_expected() : at_random();
     if (at == detail::none) at = by_model ? at_random() : modelled ? best_expected() : at;
     if (at == detail::none) break;
     detail::place(proposed_, at, false) = true;

@@ -101,6 +101,7 @@ struct tune_result {
   tuning::isolation worker = tuning::isolation::none;  // where candidates ran
   std::int64_t worker_starts = 0;    // more than 1: some of them ended it
   std::int64_t compiled_ahead = 0;   // candidates for a GPU, by other processes
+  std::string refused{};             // ranks that took no part, and why (tune/mpi.hpp)
   bool kept = false;                 // it is on disk
   std::string store;                 // how many trials are kept, and where
   std::int64_t earlier = 0;          // trials of earlier tunings that the model began with
@@ -125,12 +126,25 @@ struct trial_request {
   double best_ns = 0;       // of the last one
   std::int64_t trials = 0;  // likewise
 };
+/// What a tuning is of, where it runs.
+struct task_here {
+  std::uint64_t task = 0;     // 0: there is none
+  double first_ns = 0;        // what the schedule without tuning takes
+  std::string machine{};      // machine_text
+  std::uint64_t features = 0;  // a hash of what instructions the code may have
+};
+/// What of a machine makes its schedules, in words: "x86-64-v4, 32 vectors of 64 bytes, caches of 32 KiB, 1024 KiB, 32768 KiB, 2 threads".
+std::string machine_text(target const& t);
+/// Why `theirs` cannot measure for `ours`, in a sentence with a way out; empty: it can.
+std::string why_no_part(task_here const& theirs, task_here const& ours);
 /// Others who measure candidates in the place of this process, each on cores of its own (tune/mpi.hpp).
 class trial_crew {
  public:
   virtual ~trial_crew() = default;
   /// Begins, for those who have the same task; `first_ns`: what the schedule without tuning takes here.
-  virtual void begin(std::uint64_t task, double first_ns) = 0;
+  virtual void begin(task_here const& here) = 0;
+  /// In sentences, who takes no part, and why; empty: all do.
+  virtual std::string refused() const = 0;
   /// How many there are by now.
   virtual int size() const = 0;
   /// Has them measured, in this order; a candidate whose measurer was lost has crashed.
@@ -142,8 +156,8 @@ class trial_crew {
 class trial_source {
  public:
   virtual ~trial_source() = default;
-  /// Tells what its task is, 0: none, and what the schedule without tuning takes here. False: it is not needed.
-  virtual bool begin(std::uint64_t task, double first_ns) = 0;
+  /// Tells what its task is. False: it is not needed, and `why` may say so in other words than the tuner's.
+  virtual bool begin(task_here const& here, std::string& why) = 0;
   /// False: what came is the end.
   virtual bool next(trial_request& r) = 0;
   /// To the last question.

@@ -33,6 +33,9 @@ inline std::string time_text(double ns) {
   else std::snprintf(text, sizeof text, "%.3g s", ns / 1e9);
   return text;
 }
+/// What counts of a candidate's samples: the first quartile. What disturbs them only ever makes them longer, and the fastest of a few is an outlier
+/// of its own.
+inline double time_of(bench::timing const& t) { return bench::quantile(t.samples, 0.25); }
 inline std::string number_text(double x, char const* format = "%.2f") {
   char text[32];
   std::snprintf(text, sizeof text, format, x);
@@ -187,7 +190,10 @@ inline call_layout tuning_run::bound() {
 inline bool tuning_run::may_go_on() {
   if (options_.stop.requested()) result_.stopped = true;
   auto const trials = static_cast<std::int64_t>(result_.trials.size());
-  return !result_.stopped && trials < options_.trials && elapsed() < options_.seconds && !is_near_roofline();
+  // The finalists' turns (`confirm`): four of them, eight samples at least, and two calls to find out how long one is.
+  double const turns = 40 * result_.best_ns / 1e9, most = options_.seconds / 4;
+  bool const has_time = elapsed() + (turns < most ? turns : most) < options_.seconds;
+  return !result_.stopped && trials < options_.trials && has_time && !is_near_roofline();
 }
 
 /// The text of a candidate's loop program.
@@ -272,10 +278,10 @@ inline tune_trial tuning_run::measured(sequence<std::int32_t> const& choices, do
     return t;
   }
   if (!computes_the_same(t)) return t;
-  timing_settings how;
-  how.give_up_ns = give_up_ns;
-  timing const time = time_calls(calls, how);
-  t.ns = time.ns;
+  measuring how{.sample_ms = 0.3, .budget_ms = 100, .within = 0.02, .fewest = 6, .most = 31};
+  how.give_up_ms = give_up_ns / 1e6;
+  bench::timing const time = bench::measure({calls.work()}, how)[0];
+  t.ns = time.failed ? 0 : time_of(time);
   if (t.ns <= 0) t.result = runner_.last(), t.why = "it failed while it was timed";
   return t;
 }
@@ -405,52 +411,56 @@ inline sequence<std::size_t> tuning_run::finalists() const {
   }
   return all;
 }
-/// A sample of each in turn, every second round in reverse, over and over: what slows the machine for a while slows all of them. The first
-/// one stays unless another is faster by a hundredth, 95 % sure (bench::judged).
+/// In turns, as all that is compared (bench::measure). The first one stays unless another is faster by a hundredth, 95 % sure (bench::judged).
 inline void tuning_run::confirm() {
   sequence<std::size_t> const in = finalists();
-  sequence<sequence<double>> samples(in.size());
-  sequence<slot_calls> calls;
   sequence<bool> good(in.size(), true);
-  sequence<std::int64_t> counts(in.size(), std::int64_t{1});
   auto const load_all = [&] {
     for (std::size_t i = 0; i < in.size(); ++i) {
       tune_trial ignored;
       good[i] = good[i] && prepare(static_cast<int>(i), result_.trials[in[i]].choices, ignored);
     }
   };
-  for (std::size_t i = 0; i < in.size(); ++i) {
-    double const ns = result_.trials[in[i]].ns;
-    counts[i] = ns < 1e6 ? static_cast<std::int64_t>(1e6 / ns) + 1 : 1;
-  }
   load_all();
   // A worker that ends takes all that it had compiled with it. Who ran is out, but for the first one, which is believed three times.
   int ended = 0;
-  auto const sample_of = [&](std::size_t i) {
+  auto const sample_of = [&](std::size_t i, std::int64_t times) -> double {
     for (;;) {
+      if (!good[i]) return -1;
       slot_calls call(runner_, static_cast<int>(i), measured_ns_);
       call.expect(result_.trials[in[i]].ns);
-      double const ns = call.run(counts[i]);
+      double const ns = call.run(times);
       if (ns > 0) return ns;
       good[i] = i == 0 && ++ended < 3;
       load_all();
-      if (!good[i]) return ns;
     }
   };
-  double const until = now_ns() + 2e9;
-  for (rounds_ = 0; rounds_ < 15 && (rounds_ < 6 || now_ns() < until); ++rounds_)  // of fewer than 6 nothing is sure
-    for (std::size_t n = 0; n < in.size(); ++n) {
-      std::size_t const i = rounds_ % 2 == 0 ? n : in.size() - 1 - n;
-      if (good[i]) samples[i].push_back(sample_of(i) / static_cast<double>(counts[i]));
-    }
+  struct finalist {
+    decltype(sample_of) const* sample = nullptr;
+    std::size_t at = 0;
+  };
+  finalist each[4];
+  sequence<bench::timed_work> works;
+  for (std::size_t i = 0; i < in.size(); ++i) {
+    each[i] = {&sample_of, i};
+    works.push_back({nullptr, &each[i], [](void* of, std::int64_t times) {
+                       auto const& one = *static_cast<finalist const*>(of);
+                       return (*one.sample)(one.at, times);
+                     }});
+  }
+  // Of fewer than 6 rounds nothing is sure, however long a call is: bench::measure ends at five times the budget.
+  double const call_ms = result_.trials[0].ns / 1e6;
+  sequence<bench::timing> const times = bench::measure(
+      works, {.budget_ms = call_ms > 300 ? 1.5 * call_ms : 500, .within = 0.005, .fewest = 8, .most = 21});
+  rounds_ = static_cast<int>(times[0].samples.size());
   std::size_t best = 0;
   for (std::size_t i = 1; i < in.size(); ++i) {
     if (!good[i] || !good[0]) continue;
-    bool const faster = bench::judged(bench::ratio_of_medians(samples[i], samples[0])) == bench::outcome::faster;
-    if (faster && bench::quantile(samples[i], 0.25) < bench::quantile(samples[best], 0.25)) best = i;
+    bool const faster = bench::judged(bench::ratio_of_medians(times[i].samples, times[0].samples)) == bench::outcome::faster;
+    if (faster && time_of(times[i]) < time_of(times[best])) best = i;
   }
-  if (good[0]) result_.first_ns = bench::quantile(samples[0], 0.25);
-  result_.best_ns = good[best] && !samples[best].empty() ? bench::quantile(samples[best], 0.25) : result_.trials[in[best]].ns;
+  if (good[0]) result_.first_ns = time_of(times[0]);
+  result_.best_ns = good[best] && !times[best].samples.empty() ? time_of(times[best]) : result_.trials[in[best]].ns;
   result_.choices = result_.trials[in[best]].choices;
 }
 
@@ -522,7 +532,10 @@ WEFT_DECL bool tuning_run::begin() {
   else search_ = new annealing_search(space_, options_.seed, settings_for(space_));
   for (tune_trial const& t : result_.trials) search_->learn(space_.look(t.choices), t.ns);
   learn_earlier();
-  if (crew_ != nullptr) crew_->begin(xxh64(task_), result_.first_ns);
+  if (crew_ != nullptr) {
+    crew_->begin(task_here_now());
+    result_.refused = crew_->refused();
+  }
   return true;
 }
 WEFT_DECL tune_result tuning_run::finish() {
@@ -548,6 +561,24 @@ WEFT_DECL tune_result tuning_run::run() {
   }
   return finish();
 }
+WEFT_DECL std::string machine_text(target const& t) {
+  auto const kib = [](std::int64_t bytes) { return joined({std::to_string(bytes >> 10), " KiB"}); };
+  return joined({t.cpu, ", ", std::to_string(t.vector_registers), " vectors of ", std::to_string(t.vector_bytes), " bytes, caches of ",
+                 kib(t.l1_bytes), ", ", kib(t.l2_bytes), ", ", kib(t.l3_bytes), ", ", std::to_string(t.threads), t.threads == 1 ? " thread" : " threads"});
+}
+WEFT_DECL std::string why_no_part(task_here const& theirs, task_here const& ours) {
+  if (theirs.task == ours.task && theirs.task != 0 && theirs.features == ours.features) return theirs.first_ns > 0 ? "" : "it could measure nothing";
+  if (theirs.machine != ours.machine)
+    return joined({"its machine is another one, for which the rules make other schedules: ", theirs.machine, "; that of rank 0: ", ours.machine,
+                   ". Start the ranks on machines of one kind, with as many threads each (mpirun --host, --map-by), and tune on the others by themselves"});
+  if (theirs.features != ours.features)
+    return joined({"its processor has other instructions than that of rank 0, though both are ", ours.machine,
+                   ". Start the ranks on machines of one kind (mpirun --host), and tune on the others by themselves"});
+  return "its task is another one on a machine of the same kind: call tune_on_ranks with the same kernel and arguments of the same shapes on all ranks";
+}
+inline task_here tuning_run::task_here_now() const {
+  return {xxh64(task_), result_.first_ns, machine_text(machine_), xxh64(machine_.feature_string())};
+}
 /// What was found elsewhere for the same task.
 inline void tuning_run::take_over(sequence<std::int32_t> const& choices, double ns, std::int64_t trials) {
   if (ns <= 0 || !space_.look(choices).legal) return;
@@ -558,8 +589,10 @@ inline void tuning_run::take_over(sequence<std::int32_t> const& choices, double 
 WEFT_DECL tune_result tuning_run::serve(trial_source& from) {
   bool const possible = space_.first(first_);
   if (possible) measure_first();
-  if (!from.begin(possible ? xxh64(task_) : 0, result_.first_ns)) {
-    result_.why = "this process took no part: its task is another one (other caches or threads, perhaps)";
+  task_here here = task_here_now();
+  if (!possible) here.task = 0;
+  if (!from.begin(here, result_.why)) {
+    if (result_.why.empty()) result_.why = "this process took no part: the one that searches is gone";
     return static_cast<tune_result&&>(result_);
   }
   trial_request r;
@@ -604,7 +637,7 @@ WEFT_DECL std::string tune_result::text() const {
                  "\n  model   ", model_quality == 0 ? "too few trials to tell"
                                         : joined({"rank correlation ", tuning::detail::number_text(model_quality), ", of the fastest quarter ",
                                                   tuning::detail::number_text(100 * model_recall, "%.0f"), " % expected"}),
-                 "\n  worker  ", tuning::name(worker), ", started ", std::to_string(worker_starts), worker_starts == 1 ? " time\n" : " times\n", how, "\n"});
+                 refused.empty() ? "" : joined({"\n  refused ", refused}), "\n  worker  ", tuning::name(worker), ", started ", std::to_string(worker_starts), worker_starts == 1 ? " time\n" : " times\n", how, "\n"});
   return all;
 }
 

@@ -5,7 +5,7 @@
 #include "weft/expr/evaluate.hpp"
 #include "weft/expr/expand.hpp"
 #include "weft/schedule/placement.hpp"
-#include "weft/tune/measure.hpp"
+#include "weft/bench/measure.hpp"
 #include "weft/tune/point.hpp"
 #include "weft/tune/verify.hpp"
 
@@ -154,8 +154,8 @@ WEFT_DECL std::string check_samples(program const& what, bool fma, argument cons
   sequence<double> bounds;
   for (element_list const& o : outputs) bounds.push_back(detail::bound(o, t));
   random_numbers random(elements > 0 ? static_cast<std::uint64_t>(elements) : 1);
-  double const until = now_ns() + 0.5e9;
-  for (int n = 0; n < 64 && (n < 8 || now_ns() < until); ++n)
+  double const until = bench::now_ns() + 0.5e9;
+  for (int n = 0; n < 64 && (n < 8 || bench::now_ns() < until); ++n)
     for (std::size_t o = 0; o < outputs.size(); ++o) {
       argument const& a = arguments[static_cast<std::size_t>(inputs) + o];
       std::size_t const size = outputs[o].bits.size();

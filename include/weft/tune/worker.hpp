@@ -7,11 +7,11 @@
 #include <string>
 #include <string_view>
 
+#include "weft/bench/measure.hpp"
 #include "weft/runtime/loader.hpp"
 #include "weft/schedule/intrinsic.hpp"
 #include "weft/tune/buffers.hpp"
 #include "weft/tune/gpu_bench.hpp"
-#include "weft/tune/measure.hpp"
 
 namespace weft::inline WEFT_ABI {
 
@@ -25,6 +25,7 @@ namespace weft::inline WEFT_ABI {
 bool worker(int argc, char const* const* argv);
 
 namespace tuning {
+using bench::now_ns;
 
 /// What became of a request to a worker.
 enum class outcome : std::uint8_t { good, refused, failed, crashed, hung };
