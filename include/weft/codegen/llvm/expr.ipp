@@ -229,6 +229,7 @@ WEFT_DECL value_ref expression_emitter::run_time_number(int member, std::int64_t
   value_ref at[] = {number(position)};
   return l_.BuildLoad2(b_, i64(), l_.BuildGEP2(b_, i64(), array, at, 1, ""), "");
 }
+namespace detail {
 /// Whether `e` is read only where `condition` holds, and is 0 elsewhere.
 inline bool is_masked_by(ir::expr e, ir::expr condition) {
   while (condition->kind == op::broadcast) condition = condition->a;
@@ -238,6 +239,7 @@ inline bool is_masked_by(ir::expr e, ir::expr condition) {
   while (mask->kind == op::broadcast) mask = mask->a;
   return mask == condition;
 }
+}  // namespace detail
 WEFT_DECL value_ref expression_emitter::make(ir::expr e) {
   switch (e->kind) {
     case op::literal: return make_literal(e);
@@ -267,7 +269,7 @@ WEFT_DECL value_ref expression_emitter::make(ir::expr e) {
     case op::cast:
     case op::bitcast: return make_cast(e);
     case op::select: {
-      if (is_masked_by(e->b, e->a) && e->c->kind == op::literal && e->c->value == 0) return emit(e->b);  // it is 0 there as it is
+      if (detail::is_masked_by(e->b, e->a) && e->c->kind == op::literal && e->c->value == 0) return emit(e->b);  // it is 0 there as it is
       value_ref const c = emit(e->a), x = emit(e->b), y = emit(e->c);
       return l_.BuildSelect(b_, c, x, y, "");
     }
