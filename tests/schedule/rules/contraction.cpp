@@ -194,6 +194,93 @@ TEST_CASE("rows of pixels that follow each other in memory are one row") {
   auto const three = drawn<float>(2, 21, 17, 3);
   CHECK(padded.on(small_machine(1 << 15, 1 << 20)).loops(x, three).find("vectorized jk") == std::string::npos);
 }
+namespace {
+template <std::int64_t Stride>
+inline constexpr auto bordered = weft::kernel<"bordered">([](auto x, auto w) {
+  return compute<"y">(w.extent(0), x.extent(1) / Stride, x.extent(2) / Stride, [=](auto o, auto i, auto j) {
+    return sum(x.extent(0), w.extent(2), w.extent(3), [=](auto c, auto a, auto b) {
+      auto const y = i * Stride + a - 1, z = j * Stride + b - 1;
+      return weft::select(0 <= y && y < x.extent(1) && 0 <= z && z < x.extent(2), x(c, y, z), 0) * w(o, c, a, b);
+    });
+  });
+});
+inline constexpr auto each_channel = weft::kernel<"each_channel">([](auto x, auto w) {
+  return compute<"y">(x.extent(0), x.extent(1), x.extent(2), [=](auto i, auto j, auto c) {
+    return sum(3, 3, [=](auto a, auto b) {
+      auto const y = i + a - 1, z = j + b - 1;
+      return weft::select(0 <= y && y < x.extent(0) && 0 <= z && z < x.extent(1), x(y, z, c), 0) * w(a, b, c);
+    });
+  });
+});
+inline constexpr auto each_plane = weft::kernel<"each_plane">([](auto x, auto w) {
+  return compute<"y">(x.extent(0), x.extent(1), x.extent(2), [=](auto c, auto i, auto j) {
+    return sum(3, 3, [=](auto a, auto b) {
+      auto const y = i + a - 1, z = j + b - 1;
+      return weft::select(0 <= y && y < x.extent(1) && 0 <= z && z < x.extent(2), x(c, y, z), 0) * w(c, a, b);
+    });
+  });
+});
+}  // namespace
+
+TEST_CASE("channels first: lanes run along what is made, where lines of pixels would leave them empty") {
+  auto const x = drawn<float>(1, 16, 20, 14);
+  auto const w = drawn<float>(2, 32, 16, 3, 3);
+  weft::target t = weft::x86_64_avx2();
+  t.threads = 1;
+  std::string const loops = bordered<1>.on(t).loops(x, w);
+  INFO(loops);
+  CHECK(has_in_order(loops, {"unrolled k in 0..14", "vectorized ii", "B_copy"}));
+  check_rule(bordered<1>, drawn<float>(1, 4, 6, 9), drawn<float>(2, 16, 4, 3, 3));
+  check_rule(bordered<1>, drawn<float>(1, 3, 4, 18), drawn<float>(2, 19, 3, 3, 3));  // tails of rows and of lanes
+  check_rule(bordered<2>, drawn<float>(1, 2, 6, 38), drawn<float>(2, 16, 2, 3, 3));
+  // Full lines of pixels stay in lanes.
+  CHECK(bordered<1>.on(t).loops(drawn<float>(1, 16, 20, 64), w).find("B_copy") == std::string::npos);
+}
+TEST_CASE("tiles of near rows are as long as what is left of sixteen") {
+  using weft::detail::tile_of_near_rows;
+  for (auto [rows, tile, vectors] : {std::array<std::int64_t, 3>{14, 14, 1}, {28, 14, 1}, {56, 8, 2}, {112, 8, 2}, {7, 7, 2}, {1, 1, 2}}) {
+    CAPTURE(rows);
+    CHECK(tile_of_near_rows(rows, 64, 16, 32).rows == tile);
+    CHECK(tile_of_near_rows(rows, 64, 16, 32).vectors == vectors);
+  }
+  for (std::int64_t rows = 1; rows < 70; ++rows)
+    for (std::int64_t registers : {8, 16, 32}) {
+      auto const t = tile_of_near_rows(rows, 64, 16, registers);
+      CHECK((t.rows >= 1 && t.rows <= rows && t.rows * t.vectors + t.vectors + 1 <= registers));
+    }
+}
+TEST_CASE("panels that do not fit into the second cache are outermost") {
+  auto const x = drawn<float>(1, 16, 12, 16);
+  auto const weights = drawn<float>(2, 3, 3, 16, 96);
+  auto const with_panels = [&](std::int64_t l2) { return nhwc.on(small_machine(1 << 10, l2)).loops(x, weights); };
+  INFO(with_panels(1 << 15));
+  CHECK(has_in_order(with_panels(1 << 15), {"y\n", "ko in", "j in", "unrolled"}));
+  CHECK(has_in_order(with_panels(1 << 20), {"y\n", "j in", "ko in", "unrolled"}));
+}
+TEST_CASE("where each channel is summed alone, lines and pixels of a tile share their windows") {
+  auto const x = drawn<float>(1, 6, 7, 24);
+  auto const w = drawn<float>(2, 3, 3, 24);
+  std::string const loops = each_channel.on(small_machine(1 << 15, 1 << 20)).loops(x, w);
+  INFO(loops);
+  CHECK(has_in_order(loops, {"unrolled", "unrolled ii in", "unrolled ji in", "vectorized"}));
+  check_rule(each_channel, x, w);
+  check_rule(each_channel, drawn<float>(1, 3, 2, 5), drawn<float>(2, 3, 3, 5));
+  check_rule(each_plane, drawn<float>(1, 3, 9, 21), drawn<float>(2, 3, 3, 3));
+}
+#if !WEFT_HEADER_ONLY
+TEST_CASE("sums whose lanes do not lie side by side in the result are stored by squares") {
+  weft::target const t = weft::host();
+  if (!t.has("avx512f")) {
+    MESSAGE("[skip] stores of squares: this machine has no AVX-512");
+    return;
+  }
+  auto const x = drawn<float>(1, 16, 20, 14);
+  auto const w = drawn<float>(2, 32, 16, 3, 3);
+  std::string const code = bordered<1>.assembly(x, w);
+  CHECK(code.find("vscatter") == std::string::npos);
+  CHECK(code.find("vshufps") != std::string::npos);
+}
+#endif
 TEST_CASE("weights that stay the same are packed once") {
   weft::tensor<float, 2> const a = drawn<float>(1, 8, 300), b = drawn<float>(2, 300, 200);
   weft::constant weights(weft::view(b.data(), 300, 200));

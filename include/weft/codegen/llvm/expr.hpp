@@ -88,6 +88,7 @@ class expression_emitter {
   static std::uint64_t classes_written(ir::stmt s);
   static bool contains_loop(ir::stmt s);
   void turn_squares(ir::stmt const* first, ir::stmt const* last);
+  bool store_squares(ir::stmt const* first, ir::stmt const* last);
   bool moves_in_outer_loop(int level) const;
 
   module_state& s_;
@@ -130,6 +131,7 @@ class expression_emitter {
   value_ref make_rare(ir::expr e);
   value_ref make_instruction(ir::expr e);
   value_ref terms_side_by_side(ir::expr e, int operand);
+  void turn_over(sequence<value_ref>& square, type_ref vector);
   value_ref shuffled(value_ref a, value_ref b, sequence<std::int32_t> const& lanes);
   value_ref run_time_number(int member, std::int64_t position);
   value_ref pointer_at(ir::buffer const* buf, ir::expr flat);

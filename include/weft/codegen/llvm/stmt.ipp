@@ -162,7 +162,13 @@ WEFT_DECL void function_emitter::statement(ir::stmt s) {
       for (std::size_t i = 0, stores = 0; i < s->children.size(); ++i) {
         if (i == stores && !checks_) {  // at the first of some behind one another
           while (stores < s->children.size() && s->children[stores]->kind == ir::stmt_kind::store) ++stores;
-          if (stores > i + 1) turn_squares(s->children.begin() + i, s->children.begin() + stores);
+          if (stores > i + 1) {
+            turn_squares(s->children.begin() + i, s->children.begin() + stores);
+            if (store_squares(s->children.begin() + i, s->children.begin() + stores)) {
+              i = stores - 1;
+              continue;
+            }
+          }
           if (stores == i) ++stores;
         }
         statement(s->children[i]);

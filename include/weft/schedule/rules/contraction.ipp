@@ -23,7 +23,29 @@ WEFT_DECL register_tile_size best_tile(std::int64_t rows, std::int64_t columns, 
     }
   return best;
 }
+WEFT_DECL register_tile_size tile_of_near_rows(std::int64_t rows, std::int64_t columns, std::int64_t lanes, std::int64_t registers) {
+  register_tile_size best;
+  for (std::int64_t r = 1; r <= 16 && r <= rows && r + 2 <= registers; ++r) {
+    std::int64_t const v = r < 10 && (r >= 8 || r == rows) && columns > lanes && 2 * r + 3 <= registers ? 2 : 1;
+    double const last = static_cast<double>(rows % r), row = static_cast<double>(v);
+    double const step = static_cast<double>(r) * row + 0.25, rest = last == 0 ? 0 : (last * row < 4 ? 4 : last * row) + 1;
+    double const cycles = static_cast<double>(ceil_div(columns, v * lanes)) * (static_cast<double>(rows / r) * (step < 4 ? 4 : step) + rest);
+    if (best.cycles == 0 || cycles < best.cycles) best = {r, v, cycles};
+  }
+  return best;
+}
 
+/// Whether a tile whose lanes run along `column` has rows that lie side by side in the result.
+WEFT_DECL bool rule_plan::has_turned_rows(int stage, int column) const {
+  rule_view const v = view();
+  access const result = v.result(stage);
+  for (int r = 0; r < v.stage(stage).spatial; ++r) {
+    bool same = r != column && result.step(r) == 1 && v.extent(stage, r) >= 4;
+    for (access const& one : v.loads(stage)) same = same && (one.step(column) == 0 || one.step(r) == 0);
+    if (same) return true;
+  }
+  return false;
+}
 WEFT_DECL tile_axes rule_plan::axes_of_tile(int stage) const {
   rule_view const v = view();
   stage_info const& of = v.stage(stage);
@@ -36,7 +58,9 @@ WEFT_DECL tile_axes rule_plan::axes_of_tile(int stage) const {
   for (int c = 0; c < of.spatial; ++c) {
     std::int64_t const e = v.extent(stage, c);
     if (c == of.scanned || e == 0 || e == 1) continue;
-    double score = e < 0 ? 1 : static_cast<double>(e) / static_cast<double>(ceil_div(e, v.lanes(stage)) * v.lanes(stage));
+    int const with = axis_joined(stage, {c, -1, {}});
+    std::int64_t const row = with < 0 ? e : e * v.extent(stage, with);
+    double score = row < 0 ? 1 : static_cast<double>(row) / static_cast<double>(ceil_div(row, v.lanes(stage)) * v.lanes(stage));
     if (score < 0.4 && contiguous_reduced_axis(v, stage) >= 0 && order_may_change(stage)) continue;
     sequence<std::int32_t> packed;
     bool any = false, fine = true;
@@ -44,11 +68,13 @@ WEFT_DECL tile_axes rule_plan::axes_of_tile(int stage) const {
       if (one.step(c) == 0) continue;
       any = true;
       if (one.step(c) == 1) continue;
-      bool const worth = how_ != boldness::loops && total / (v.iterations_of(one.tensor) + 1) >= in_.copy_reads;
+      double const reads = total / (v.iterations_of(one.tensor) + 1), paid = is_constant(one.tensor) ? 1 : reads / (reads + 16);
+      bool const worth = how_ != boldness::loops && reads >= in_.copy_reads;
       if (one.step(c) == no_step || !worth || !can_pack(stage, one.tensor, c)) fine = false;
-      packed.push_back(one.tensor), score *= 0.8;
+      packed.push_back(one.tensor), score *= paid > 0.8 ? paid : 0.8;
     }
-    if (result.step(c) != 1) score *= terms / (terms + 32);  // scattered once for all terms
+    // Stored once for all terms: turned over in registers, where rows of the tile lie side by side in the result, or scattered.
+    if (result.step(c) != 1) score *= terms / (terms + (has_turned_rows(stage, c) ? 8 : 32));
     if (!fine || !any || score <= most) continue;
     most = score, best.columns = c, best.packed = packed;
   }
@@ -58,7 +84,8 @@ WEFT_DECL tile_axes rule_plan::axes_of_tile(int stage) const {
     if (r == best.columns || r == of.scanned) continue;
     bool again = false;  // a vector is used for several rows
     for (access const& one : loads) again = again || (one.step(best.columns) != 0 && one.step(r) == 0);
-    std::int64_t const e = v.extent(stage, r) < 0 ? 4096 : v.extent(stage, r);
+    std::int64_t e = v.extent(stage, r) < 0 ? 4096 : v.extent(stage, r);
+    if (result.step(best.columns) != 1 && result.step(r) == 1 && e >= 4) e = std::int64_t(1) << 40;  // its rows are turned over
     if (again && e > 1 && e >= longest) longest = e, best.rows = r;  // of equal ones the nearest in memory
   }
   return best;
@@ -157,7 +184,7 @@ WEFT_DECL int rule_plan::pack(int stage, int tensor, int column, std::int64_t wi
     turned.push_back(v.loop(copy, rank + 1));
     reorder(turned);
     mark(verb::unroll, turned.back());
-    run_parallel({turned[0]}, cycles(copy));
+    run_parallel({turned[0]}, view().iterations(copy));
   } else {
     if (!gaps) reorder(turned);
     elementwise(copy, 0, true);
@@ -178,9 +205,11 @@ WEFT_DECL sequence<std::int32_t> rule_plan::worth_packing(int stage, tile_axes c
   sequence<std::int32_t> found = t.packed, asked = t.packed;
   if (t.rows < 0 || how_ == boldness::loops) return found;
   rule_view const v = view();
-  double const rows = static_cast<double>(v.extent(stage, t.rows) < 0 ? 0 : v.extent(stage, t.rows));
   for (access const& one : v.loads(stage)) {
     if (one.step(t.columns) != 1 || one.step(t.rows) != 0) continue;
+    double rows = 1;  // that it is read for: all pixels of a convolution
+    for (int a = 0; a < v.stage(stage).spatial; ++a)
+      if (one.step(a) == 0) rows *= static_cast<double>(v.extent(stage, a) < 0 ? 0 : v.extent(stage, a));
     if (v.extent(stage, t.columns) >= 0 && v.extent(stage, t.columns) <= v.lanes(stage)) continue;  // it is one panel
     bool const large = v.bytes_of(one.tensor) > 2 * static_cast<double>(in_.l1_bytes);
     bool const few = v.extent(stage, t.columns) < 32 * v.lanes(stage) && v.bytes_of(one.tensor) > static_cast<double>(in_.l2_bytes);
@@ -260,17 +289,73 @@ WEFT_DECL int rule_plan::axis_joined(int stage, tile_axes const& t) const {
   return !window && inner % v.lanes(stage) != 0 ? a : -1;
 }
 
+/// Whether what a tile reads for its rows lies on a few lines, as the pixels of a picture whose channels are first, and its rows lie side by
+/// side in the result: tile_of_near_rows.
+WEFT_DECL bool rule_plan::rows_are_near(int stage, tile_axes const& t) const {
+  rule_view const v = view();
+  bool near = t.rows >= 0 && v.result(stage).step(t.columns) != 1 && v.result(stage).step(t.rows) == 1;
+  for (access const& one : v.loads(stage))
+    if (one.step(t.columns) == 0 && near) near = one.step(t.rows) != no_step && one.step(t.rows) >= 0 && one.step(t.rows) <= 4;
+  return near;
+}
+/// Whether panels of columns are outermost, around images and their rows: where all panels do not fit into the second cache, they
+/// would come from the third again for each row of pixels, and what is read for the rows fits.
+WEFT_DECL bool rule_plan::panels_first(int stage, tile_axes const& t, std::int64_t panels) const {
+  rule_view const v = view();
+  double again = 1, by_columns = 0, by_rows = 0;  // iterations of the axes around; bytes
+  for (int a = 0; a < v.stage(stage).spatial; ++a)
+    if (a != t.columns && a != t.rows) again *= static_cast<double>(v.extent(stage, a) < 0 ? 1 : v.extent(stage, a));
+  sequence<std::int32_t> seen;
+  for (access const& one : v.loads(stage)) {
+    bool known = false;
+    for (std::int32_t other : seen) known = known || other == one.tensor;
+    if (known) continue;
+    seen.push_back(one.tensor);
+    bool moves = false;  // with what is around
+    for (int a = 0; a < v.stage(stage).spatial; ++a) moves = moves || (a != t.columns && a != t.rows && one.step(a) != 0);
+    if (one.step(t.columns) != 0 && moves) return false;
+    (one.step(t.columns) != 0 ? by_columns : by_rows) += v.bytes_of(one.tensor);
+  }
+  double const cache = 0.75 * static_cast<double>(in_.l2_bytes);
+  double const outside = by_columns * (by_columns > cache ? again : 1) + by_rows;
+  double const inside = by_columns + by_rows * (by_rows > cache ? static_cast<double>(panels) : 1);
+  return t.rows >= 0 && how_ != boldness::loops && again > 1 && 2 * inside < outside;
+}
+
+/// The axis, beside those of a tile, along which windows overlap in what serves no other tile: lines of pixels, where each channel is
+/// summed alone. -1: none.
+WEFT_DECL int rule_plan::lines_that_share(int stage, tile_axes const& t) const {
+  rule_view const v = view();
+  stage_info const& of = v.stage(stage);
+  if (how_ == boldness::loops) return -1;
+  for (int a = of.spatial; a-- > 0;) {
+    if (a == t.columns || a == t.rows || a == of.scanned || v.extent(stage, a) < 2) continue;
+    for (access const& one : v.loads(stage)) {
+      std::int64_t const line = one.step(a);
+      if (line <= 0 || one.step(t.columns) == 0 || (t.rows >= 0 && one.step(t.rows) == 0)) continue;
+      for (int k = of.spatial; k < of.axes(); ++k)
+        if (std::int64_t const next = one.step(k); next > 0 && line % next == 0 && line / next < v.extent(stage, k)) return a;
+    }
+  }
+  return -1;
+}
+
 /// The best one, or that of a search: then rows first, and vectors that fit beside them. `joined`: the columns, where they are
 /// fused with an axis outside of them.
 WEFT_DECL register_tile_size rule_plan::tile_for(int stage, tile_axes const& t, std::int64_t lanes, std::int64_t joined) {
   rule_view const v = view();
   auto const extent = [&](int axis) { return axis < 0 ? 1 : v.extent(stage, axis) < 0 ? 4096 : v.extent(stage, axis); };
   std::int64_t const columns = joined < 0 ? extent(t.columns) : joined;
-  std::int64_t const registers = s_.limits.vector_registers;
-  register_tile_size tile = best_tile(extent(t.rows), columns, lanes, registers);
+  std::int64_t const registers = s_.limits.vector_registers, down = extent(t.rows), across = ceil_div(columns, lanes);
+  register_tile_size tile = rows_are_near(stage, t) ? tile_of_near_rows(down, columns, lanes, registers)
+                                                    : best_tile(down, columns, lanes, registers);
+  // With lines, windows share what they read both ways, and there are fewer registers for each.
+  if (lines_that_share(stage, t) >= 0) {
+    tile.rows = down < 4 ? down : 4;
+    tile.vectors = tile.rows > 1 || across < 2 ? 1 : 2;
+  }
   if (!in_.searched) return tile;
-  std::int64_t const down = extent(t.rows), across = ceil_div(columns, lanes);
-  tile.rows = choose(stage, "rows", tile.rows, {1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 12, 14}, down < registers - 2 ? down : registers - 2);
+  tile.rows = choose(stage, "rows", tile.rows, {1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 12, 14, 16}, down < registers - 2 ? down : registers - 2);
   std::int64_t const fitting = registers > 0 ? (registers - 1) / (tile.rows + 1) : 8;
   if (tile.vectors > fitting) tile.vectors = fitting > 0 ? fitting : 1;
   tile.vectors = choose(stage, "vectors", tile.vectors, {1, 2, 3, 4, 5, 6, 8}, fitting < across ? fitting : across);
@@ -306,12 +391,20 @@ WEFT_DECL void rule_plan::contraction(int stage, tile_axes const& t) {
     own = own || (t.rows >= 0 && one.step(t.columns) != 0 && one.step(t.rows) != 0);
     scattered = scattered || (packed.empty() && one.step(t.columns) == 1 && v.bytes_of(one.tensor) > static_cast<double>(in_.l2_bytes));
   }
+  int const above = by == nullptr && joined < 0 ? lines_that_share(stage, t) : -1;
+  std::int64_t const most_lines = s_.limits.vector_registers >= 32 ? 4 : 2;
+  std::int64_t const there = above < 0 ? 1 : v.extent(stage, above);
+  std::int64_t const own_lines = above < 0 ? 1 : choose(stage, "lines_at_once", there < most_lines ? 1 : most_lines, {1, 2, 3, 4}, there);
   double const total = v.iterations(stage) / static_cast<double>(lanes);
   parts columns = cut(row >= 0 ? row : v.loop(stage, t.columns), width), rows{}, terms{};
   if (t.rows >= 0) rows = cut(v.loop(stage, t.rows), tile.rows);
+  parts const lines = own_lines > 1 ? cut(v.loop(stage, above), own_lines) : parts{};
   sequence<std::int32_t> others, reduced;
   for (int a = 0; a < of.spatial; ++a)
-    if (a != t.columns && a != t.rows && (row < 0 || a != joined)) others.push_back(v.loop(stage, a));
+    if (a != t.columns && a != t.rows && (row < 0 || a != joined)) others.push_back(a == above && own_lines > 1 ? lines.outer : v.loop(stage, a));
+  bool const turnable = !scattered && columns.outer >= 0 && !others.empty();
+  bool const around_all = turnable && choose(stage, "panels_first", panels_first(stage, t, trips(columns.outer)));
+  if (around_all) others.insert(others.begin(), static_cast<std::int32_t>(columns.outer)), columns.outer = -1;
   if (by == nullptr) reduced = reduced_loops(stage);
   else for (int a = of.spatial; a < of.axes(); ++a) reduced.push_back(v.loop(stage, a));
   // Half of the second cache is one panel's; an eighth, where the next one comes to it meanwhile and rows meet in few of its sets.
@@ -380,16 +473,20 @@ WEFT_DECL void rule_plan::contraction(int stage, tile_axes const& t) {
   reduced.back() = steps.outer;
   for (std::int32_t l : reduced) order.push_back(l);
   order.push_back(steps.inner);
+  order.push_back(lines.inner);
   order.push_back(rows.inner);
   order.push_back(columns.inner);
   order.push_back(words.inner);
   reorder(order);
   mark(verb::unroll, steps.inner);
-  std::int64_t copies = tile.rows * tile.vectors * unrolled;
+  std::int64_t most_copies = rows_are_near(stage, t) ? 128 : 96;  // a row of a window of 7 by 16 sums
+  std::int64_t copies = own_lines * tile.rows * tile.vectors * unrolled;
   for (std::size_t i = reduced.size(); i-- > 0; copies *= trips(reduced[i])) {
-    if (trips(reduced[i]) < 1 || trips(reduced[i]) > 8 || copies * trips(reduced[i]) > 96) break;
+    if (trips(reduced[i]) < 1 || trips(reduced[i]) > 8 || copies * trips(reduced[i]) > most_copies) break;
     mark(verb::unroll, reduced[i]);
+    most_copies = 96;
   }
+  mark(verb::unroll, lines.inner);
   mark(verb::unroll, rows.inner);
   mark(verb::vectorize, columns.inner);
   if (by != nullptr) {

@@ -20,7 +20,7 @@ struct rule_input {
   bool in_place = false;    // an output is written over an input
   sequence<sequence<std::int64_t>> strides{};
   sequence<bool> constant{};
-  double fork_cycles = 60000;  // of one thread: less is not worth waking others, which takes 2 to 5 us
+  double fork_cycles = 45000;  // of one thread: less is not worth waking others, which takes 2 to 12 us
   sequence<intrinsic const*> dots{};  // instructions of the machine that join several products; of a GPU its matrix units
   /// By tensor, of inputs: the sizes to plan for where extents are open. The steps are legal for all sizes; without it few are taken.
   sequence<sequence<std::int64_t>> likely{};

@@ -50,6 +50,11 @@ struct register_tile_size {
 /// More than eight rows may meet in one set of the first cache: with 14 x 32, 1024^3 ran at 114 GFLOP/s where 6 x 64 ran at
 /// 190 and 1000^3 at 181 (EPYC, Zen 4, two loaded cores, 2026-11-22).
 register_tile_size best_tile(std::int64_t rows, std::int64_t columns, std::int64_t lanes, std::int64_t registers);
+/// The same where what rows read lies side by side: a line of the cache has all of it, and the next place of a window reads most of it again.
+/// So there are up to sixteen rows, by one vector, or eight by two: more would need registers for their weights at each place that is
+/// written out, and sums would leave theirs (14 x 32 ran at 110 and 97, 14 x 16 at 115 and 116 of 118 GFLOP/s, 7 x 32 at 108 and 97; EPYC, Zen 4,
+/// 2026-11-22).
+register_tile_size tile_of_near_rows(std::int64_t rows, std::int64_t columns, std::int64_t lanes, std::int64_t registers);
 
 /// The axes of a stage that a tile of sums is made of, by place; -1: none.
 struct tile_axes {
@@ -159,8 +164,12 @@ class rule_plan {
   bool sums_in_lanes(int stage, int first_axis);
 
   // --- contraction.ipp
+  bool has_turned_rows(int stage, int column) const;
   tile_axes axes_of_tile(int stage) const;
   register_tile_size tile_for(int stage, tile_axes const& t, std::int64_t lanes, std::int64_t joined = -1);
+  bool rows_are_near(int stage, tile_axes const& t) const;
+  bool panels_first(int stage, tile_axes const& t, std::int64_t panels) const;
+  int lines_that_share(int stage, tile_axes const& t) const;
   void contraction(int stage, tile_axes const& t);
   bool tile_with_guests(int stage);
   void tile_of_guest(int stage, tile_axes const& t, int depth, std::int64_t rows = 1);
