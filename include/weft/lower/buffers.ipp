@@ -108,6 +108,15 @@ WEFT_DECL void lowering::make_intermediate(int tensor) {
                                                                                          : ir::scope::heap;
   if (wants_registers(t.stage)) f_.wanted_in_registers.push_back(b->id);
 }
+/// Whether memory for a stage that is computed in the nest of another stands around loops over blocks: none of them has it for
+/// itself, and a stack is a thread's.
+WEFT_DECL bool lowering::has_blocks_inside(int stage) const {
+  if (is_in_a_block(n_, stage)) return false;
+  for (int s = stage; s >= 0; s = n_.places[at(s)].loop >= 0 ? n_.at(n_.places[at(s)].loop).stage : -1)
+    for (std::int32_t l : n_.order[at(s)])
+      if (is_block(n_.at(l).kind)) return true;
+  return false;
+}
 WEFT_DECL bool lowering::wants_registers(int stage) const {
   memory_wish const* const wish = n_.wish(stage, -1);
   return wish != nullptr && wish->where == scope::registers;
