@@ -28,6 +28,12 @@ inline bool allocates_shared(ir::function const& f, ir::stmt s) {
     if (allocates_shared(f, c)) return true;
   return false;
 }
+inline bool has_call(ir::stmt s) {
+  if (s->kind == ir::stmt_kind::call) return true;
+  for (ir::stmt c : s->children)
+    if (has_call(c)) return true;
+  return false;
+}
 inline bool has_tile(ir::stmt s) {
   if (s->kind == ir::stmt_kind::tile) return true;
   for (ir::stmt c : s->children)
@@ -112,6 +118,7 @@ class thread_spreader {
       else refuse("a loop over blocks stands inside of a serial one", "a reorder in which all loops over blocks stand outside of the others, or bind of this one to blocks, too", s);
     }
     if (has_blocks(s)) refuse("a loop over blocks stands beside other statements", "compute_at of what stands there in the innermost loop over blocks, or compute_root; and decompose_reduction, if there is one, of a loop inside of the blocks", s);
+    if (has_call(s)) refuse("a stage that a function computes is a launch of its own, and memory of other stages stands around it", "set_scope of those to weft::scope::workspace, or compute_root", s);
     find_sizes(s);
     for (std::size_t i = turns.size(); i-- > 0;) s = again(turns[i], s);
     ir::stmt body = spread(s, {});
@@ -660,7 +667,7 @@ WEFT_DECL ir::stmt spread_threads(ir::function& f, ir::stmt body) {
     return ir::block(m, all);
   }
   bool const bound = detail::has_blocks(body) || detail::has_threads(body);
-  if (bound) return detail::thread_spreader(f).launch(body);
+  if (bound || (body->kind != ir::stmt_kind::call && detail::has_call(body))) return detail::thread_spreader(f).launch(body);
   bool const whole = body->kind == ir::stmt_kind::loop && body->how == loop_kind::parallel;
   return whole ? body : detail::serial_loops(m)(body);
 }

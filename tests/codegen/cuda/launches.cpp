@@ -3,6 +3,7 @@
 
 #include "computations.hpp"
 #include "prepared.hpp"
+#include "scheduled.hpp"
 
 using namespace weft;
 using namespace weft_test;
@@ -27,6 +28,24 @@ gpu_kernel positive_product(std::int64_t rows, std::int64_t columns, std::int64_
     return sum(a.extent(1), [=](auto l) { return cast<float>(a(i, l)) * cast<float>(b(l, j)); });
   });
   return k.out(compute<"R">(a.extent(0), b.extent(1), [=](auto i, auto j) { return max(s(i, j), 0.0f); }));
+}
+/// A stage that a function computes, beside one that is read element for element.
+gpu_kernel beside_a_function(std::int64_t rows, std::int64_t columns) {
+  gpu_kernel k{"beside_a_function"};
+  auto const x = k.input<float, 2>({rows, columns});
+  auto const m = x.extent(0), n = x.extent(1);
+  auto const twice = compute<"twice">(m, n, [=](auto i, auto j) { return x(i, j) * 2.0f; });
+  auto const sums = compute<"sums">(m, n, external<"running_sums", &running_sums, &running_sums_of_threads>(twice));
+  auto const own = compute<"own">(m, n, [=](auto i, auto j) { return x(i, j) + 1.0f; });
+  return k.out(compute<"out">(m, n, [=](auto i, auto j) { return sums(i, j) + own(i, j); }));
+}
+/// Of each row, the sum of what `f` makes of the elements of a stage.
+template <class F>
+gpu_kernel sums_of(F const& f) {
+  gpu_kernel k{"sums_of"};
+  auto const x = k.input<float, 2>({6, 64});
+  auto const own = compute<"own">(x.extent(0), x.extent(1), [=](auto i, auto j) { return x(i, j) * 2.0f; });
+  return k.out(compute<"R">(x.extent(0), [=](auto i) { return sum(x.extent(1), [=](auto l) { return f(own(i, l)); }); }));
 }
 gpu_kernel with(gpu_kernel k, char const* name, std::string const& steps) {
   k.name = name;
@@ -73,6 +92,12 @@ prepared_kernels& prepared() {
                      "C: bind(j, thread_x)\nC: unroll(ii)\nB_copy: compute_at(C, ko)\nB_copy: set_scope(shared)\n"));
     k.push_back(with(differences(8, 13), "beside",
                      "dx: bind(i, block_x)\ndx: bind(j, thread_x)\ndy: compute_with(dx, j)\nout: bind(i, block_x)\nout: bind(j, thread_x)\n"));
+    k.push_back(with(beside_a_function(9, 33), "beside_a_function", "own: compute_at(out, i)\nown: store_root()\nown: bind(j, thread_x)\nout: bind(j, thread_x)\n"));
+    // What is written in a loop and read in the same one is no copy that may be left out.
+    for (std::string const store : {"store_at(R, i)", "store_root()"})
+      k.push_back(with(positive_product<float>(4, 5, 6), ("written_and_read_" + store.substr(0, 8) + (store == "store_root()" ? "root" : "")).c_str(),
+                       "S: cache_write()\nS: compute_at(R, j)\nS: " + store + "\nS: bind(i, lane)\nS_acc: compute_at(S, j)\n"));
+    k.push_back(with(sums_of([](auto x) { return x; }), "sums_of_elements", "R: bind(i, block_x)\nR: bind(j, thread_x)\n"));
     // A part of the columns, by as many threads as there are in it.
     k.push_back(with(product<float>(3, 2048, 4), "part_of_2048",
                      "C: cache_read(B)\nC: split(j, 32) -> jo, ji\nC: reorder(i, jo, k, ji)\nC: bind(i, block_y)\nC: bind(jo, block_x)\nC: bind(ji, thread_x)\n"
@@ -149,4 +174,14 @@ TEST_CASE("a matrix unit's tile: of fewer rows than it has the size is the reaso
   std::string const tree = fault_of(k, "P: rfactor(P, j, 32)\nP: bind(i, block_x)\nP: bind(v, thread_x)\n");
   CHECK(contains(tree, "no tree of threads"));
   CHECK(contains(tree, "\n  try   "));
+}
+TEST_CASE("a tree joins parts as they are: what is computed of them first would be computed again of their sums") {
+  std::string const steps = "R: bind(i, block_x)\nR: bind(j, thread_x)\n";
+  CHECK(contains(fault_of(sums_of([](auto x) { return x * x; }), steps), "a reduction axis cannot run in parallel"));
+  CHECK(contains(fault_of(sums_of([](auto x) { return x + 1.0f; }), steps), "a reduction axis cannot run in parallel"));
+}
+TEST_CASE("lanes: at most 32, also of a part that is known when loops are made") {
+  std::string const steps =
+      "C: cache_read(B)\nC: split(j, 40) -> jo, ji\nC: reorder(i, jo, k, ji)\nC: bind(i, block_y)\nC: bind(jo, block_x)\nB_copy: compute_at(C, k)\nB_copy: bind(j, lane)\n";
+  CHECK(contains(fault_of(product<float>(3, 80, 4), steps), "a loop over lanes runs more often than the 32 that a warp has"));
 }

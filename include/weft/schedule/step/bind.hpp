@@ -57,7 +57,7 @@ struct bind_rule {
   static constexpr int values_joined(program const& p, loop_info const& l) {
     stage_info const& s = program::at(p.stages, l.stage);
     if (l.root < 0 || s.reduced != 1 || s.by != nullptr) return 0;
-    if (s.results == 1 && !associative_form(p, l.stage).known()) return 0;  // several are refused either way
+    if (s.results == 1 && !joins_loads(p, l.stage)) return 0;  // several are refused either way
     int loads = 0;
     bool own = true;
     detail::each_load(p, l.stage, [&](node const& x) {
@@ -69,6 +69,31 @@ struct bind_rule {
       }
     });
     return own && (s.results == 1 ? loads == 1 : loads > 0) ? s.results : 0;
+  }
+  /// Whether the one result of the stage is the value so far joined with what it loads, and with nothing that is computed of that: a
+  /// tree does the same to two parts.
+  static constexpr bool joins_loads(program const& p, int stage) {
+    result_info const& r = p.result(program::at(p.stages, stage), 0);
+    if (r.merged >= 0) return is_merged(p, r.merged, r.body);
+    if (!associative_form(p, stage).known()) return false;
+    // Halves are joined in f32.
+    auto const plain = [&](int id) -> node const& {
+      node const& n = p.at(id);
+      return n.kind == op::cast && (is_half(n.type) || is_half(p.at(n.a).type)) ? p.at(n.a) : n;
+    };
+    node const& by = plain(r.body);
+    if (arity(by.kind) != 2) return false;
+    op const a = plain(by.a).kind, b = plain(by.b).kind;
+    return (a == op::self && b == op::load) || (a == op::load && b == op::self);
+  }
+  /// Whether `body` is what parts become in `merged`, of a load.
+  static constexpr bool is_merged(program const& p, int merged, int body) {
+    if (merged < 0 || body < 0) return merged == body;
+    node const &m = p.at(merged), &b = p.at(body);
+    if (m.kind == op::self && m.a > 0) return b.kind == op::load;
+    if (m.kind != b.kind || m.type != b.type) return false;
+    if (arity(m.kind) > 0) return is_merged(p, m.a, b.a) && is_merged(p, m.b, b.b) && is_merged(p, m.c, b.c);
+    return m.kind != op::load && m.a == b.a && m.value == b.value;
   }
   static constexpr void perform(nest& n, step const& s) { n.at(s.loops[0]).kind = kind_of(s); }
 };
@@ -93,7 +118,7 @@ struct bind_step {
   ///     s.bind(v, thread_x);                        part = sum of X[i, u*256 + v] over u
   ///     s.compute_at(P, v);                       R[i] = all parts, in a tree
   ///
-  /// Needs   a spatial axis, or that one. Of blocks, threads, warps and lanes one axis each, blocks outside of threads, none inside an
+  /// Needs   a spatial axis, or that one, of a reduction whose body joins each part as it is. Of blocks, threads, warps and lanes one axis each, blocks outside of threads, none inside an
   ///         unrolled or vectorized axis; threads of a known number, at most 1024 together, where of a stage that is computed inside of
   ///         another (compute_at first) the part counts. Virtual threads as unrolled ones: at most 1024, and a number
   /// Keeps   all results; floats that a tree joins are rounded in another order, as by rfactor
