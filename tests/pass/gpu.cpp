@@ -101,7 +101,7 @@ TEST_CASE("what one launch cannot do is a schedule_error that says why") {
 TEST_CASE("sums that are read where they were written: a loop goes only with all that it does") {
   std::string const memory =
       "  buffer own: f32[] strides [] in stack written alias 9 align 64\n  buffer S: f32[64] strides [1] in stack written alias 10 align 64\n"
-      "  allocate own, S:\n";
+      "  allocate S, own:\n";
   auto const passed = [&](char const* body) {
     return weft_test::from_text(memory + body).after([](ir::function& f) { return forwarded_sums(f, f.body); });
   };
