@@ -196,7 +196,7 @@ TEST_CASE("child: a dump with spaces" * doctest::skip()) {
 TEST_CASE("child: a dump of what is not there" * doctest::skip()) {
   std::string const text = written_to_stderr();
   CHECK(count(text, "no such item") == 3);
-  CHECK(count(text, "weft: WEFT_DUMP: no such item: LLVM; known are schedule, lower, pass, llvm, asm, pass/simplify,") ==
+  CHECK(count(text, "weft: WEFT_DUMP: no such item: LLVM; known are schedule, lower, pass, llvm, asm, cuda, pass/simplify,") ==
         1);
   CHECK(count(text, "no such item: pass/; known") == 1);
   CHECK(count(text, "no such item: pass/unrolls; known") == 1);

@@ -4,6 +4,8 @@
 #include <doctest/doctest.h>
 
 #include <chrono>
+#include <cstdio>
+#include <cstdlib>
 #include <vector>
 
 #include "support/child_process.hpp"
@@ -469,4 +471,58 @@ TEST_CASE("child: from disk" * doctest::skip()) {
   call(1);  // another device of the same architecture: a form of its own, and the same code
   CHECK(stub.state->libraries == 2);
   CHECK(weft::cache::inspect().hits == before.hits + 1);
+}
+
+namespace {
+/// What `f` writes to stderr.
+template <class F>
+std::string written_to_stderr(F const& f) {
+  std::FILE* const file = std::tmpfile();
+  int const before = ::dup(2);
+  ::dup2(::fileno(file), 2);
+  f();
+  ::dup2(before, 2);
+  ::close(before);
+  std::string text;
+  std::rewind(file);
+  for (int c = 0; (c = std::fgetc(file)) != EOF;) text += static_cast<char>(c);
+  std::fclose(file);
+  return text;
+}
+}  // namespace
+TEST_CASE("WEFT_DUMP shows the way of a kernel to a GPU, too, and WEFT_VERIFY looks at each step of it") {
+  CHECK(weft::test::run_case("child: a dump on the way to a GPU", "WEFT_DUMP", "schedule,lower,pass/spread_threads,pass/barriers,cuda,pass/bariers") == 0);
+  CHECK(weft::test::run_case("child: verified", "WEFT_VERIFY", "1") == 0);
+}
+TEST_CASE("child: a dump on the way to a GPU" * doctest::skip()) {
+  std::vector<float> const a(64 * 64), b(64 * 64);
+  std::string source;
+  std::string const text = written_to_stderr([&] { source = matmul.on(weft::cuda()).cuda_source(weft::view(a, 64, 64), weft::view(b, 64, 64)); });
+  for (char const* part : {"--- weft: schedule\n", "--- weft: lower\n", "--- weft: pass/spread_threads\n", "--- weft: pass/barriers\n"}) {
+    INFO(part);
+    CHECK(text.find(part) != std::string::npos);
+  }
+  CHECK(text.find("--- weft: pass/promote\n") == std::string::npos);
+  CHECK(text.find("--- weft: cuda\n" + source) != std::string::npos);
+  CHECK(text.find("no such item: pass/bariers; known are schedule, lower, pass, llvm, asm, cuda, ") != std::string::npos);
+}
+TEST_CASE("child: verified" * doctest::skip()) {
+  std::vector<float> const a(64 * 64), b(64 * 64);
+  CHECK(matmul.on(weft::cuda()).cuda_source(weft::view(a, 64, 64), weft::view(b, 64, 64)).find("__global__") != std::string::npos);
+}
+TEST_CASE("WEFT_TIME says what a kernel for a GPU cost, or that its machine code came from disk") { with_stub("child: times"); }
+TEST_CASE("child: times" * doctest::skip()) {
+  weft_test::private_cache cache;
+  stub_gpu stub;
+  auto const x = numbers(64);
+  std::vector<float> out(64);
+  auto const call = [&](int device) {
+    return written_to_stderr([&] { saxpy.on(weft::cuda(device))(weft::view(x), weft::view(x), 1.0f, weft::out(out)); });
+  };
+  ::setenv("WEFT_TIME", "1", 1);
+  std::string const first = call(0), again = call(0), other = call(1);
+  CHECK(first.find("weft: saxpy ") == 0);
+  CHECK(first.find(", NVRTC ") != std::string::npos);
+  CHECK(again == "");
+  CHECK(other.find(", from disk ") != std::string::npos);
 }

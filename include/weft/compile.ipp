@@ -50,8 +50,13 @@ inline void name_unknown_dumps() {
   char const* list = environment("WEFT_DUMP");
   if (list == nullptr || __atomic_exchange_n(&told, true, __ATOMIC_RELAXED)) return;
   std::string known;
-  for (char const* one : {"schedule", "lower", "pass", "llvm", "asm"}) (known += one) += ", ";
-  for (char const* pass : pass_names) (known += "pass/") += joined({pass, ", "});
+  for (char const* one : {"schedule", "lower", "pass", "llvm", "asm", "cuda"}) (known += one) += ", ";
+  auto const also = [&](char const* pass) {
+    std::string const one = joined({"pass/", pass, ", "});
+    if (known.find(one) == std::string::npos) known += one;
+  };
+  for (char const* pass : pass_names) also(pass);
+  for (char const* pass : gpu_pass_names) also(pass);
   for (std::string_view rest(list); !rest.empty();) {
     std::string const one(next_item(rest));
     if (!one.empty() && (", " + known).find(joined({", ", one, ", "})) == std::string::npos)

@@ -1,3 +1,5 @@
+#include <cstdio>
+
 #include "weft/base/fork_gate.hpp"
 #include "weft/base/hash.hpp"
 #include "weft/base/joined.hpp"
@@ -32,6 +34,12 @@ inline void rows_of_threads(schedule& s) {
     s.bind(block, thread_axis::block_x);
     s.bind(thread, thread_axis::thread_x);
   }
+}
+/// The text of the launches.
+inline cuda_module printed_module(ir::function const& f) {
+  cuda_module module = make_cuda_module(f);
+  if (dump_wanted("cuda")) dump("cuda", module.text);
+  return module;
 }
 /// What a rule is told of the arguments of a call.
 inline rule_input gpu_rule_input(compile_request const& r) {
@@ -117,10 +125,15 @@ inline ir::function gpu_loops_of(ir::arena& m, compile_request const& r, schedul
   if (std::string const why = check_rounded(m, s.computation(), s, *r.layout); !why.empty())
     WEFT_THROW(schedule_error(joined({"split: an axis that is rounded up reads too far\n  in    schedule of ", r.name, ": ", why})));
   ir::function f = lowered_for_gpu(m, r, s);
-  run_gpu_passes(f);
+  pass_log log;
+  log.verify = verify_wanted();
+  if (log.verify) verify_or_throw("lower", f);
+  if (dump_wanted("lower")) dump("lower", ir::print(f));
+  run_gpu_passes(f, {after_pass, &log});
   return f;
 }
 inline ir::function make_gpu_loops(ir::arena& m, compile_request const& r, kernel_texts* texts = nullptr) {
+  name_unknown_dumps();
   program const expanded = expand(*r.what, true);
   nest const plain(expanded, [](int, int) { return std::int64_t(-1); }, {});
   ir::function const unscheduled = lower(m, expanded, plain, *r.layout, r.name, vector_tails::partition, narrow_memory::no);
@@ -130,6 +143,7 @@ inline ir::function make_gpu_loops(ir::arena& m, compile_request const& r, kerne
   compile_request asked = r;
   if (texts != nullptr) asked.reasons = &reasons;
   schedule const s = without_instructions(make_gpu_schedule(asked, expanded));
+  if (dump_wanted("schedule")) dump("schedule", print_loops(s));
   if (texts != nullptr) {
     texts->loops = print_loops(s), texts->taken = s.steps;
     for (std::string const& why : reasons) texts->steps += joined({"# ", why, "\n"});  // which a reader of traces skips
@@ -328,7 +342,7 @@ inline bool is_current(cuda_form const& f) {
   return true;
 }
 /// The machine code of a text, from disk where it was made before.
-inline std::string cubin_of(std::string const& text, cuda_form const& form, runtime::cuda_gpu const& gpu) {
+inline std::string cubin_of(std::string const& text, cuda_form const& form, runtime::cuda_gpu const& gpu, bool& from_disk) {
   nvrtc_api const* const nvrtc = find_nvrtc();
   int major = 0, minor = 0, driver = 0;
   if (nvrtc != nullptr) nvrtc->nvrtcVersion(&major, &minor);
@@ -340,13 +354,13 @@ inline std::string cubin_of(std::string const& text, cuda_form const& form, runt
   std::string const key = joined({"cuda\n", gpu.architecture, "\n", version, "\n", text});
   std::string bytes;
   cache::entry e;
-  if (cache::find(key, bytes, e)) return std::string(e.object);
+  from_disk = cache::find(key, bytes, e);
+  if (from_disk) return std::string(e.object);
   std::string const cubin = compile_cuda(text, gpu.architecture).cubin;
   cache::keep({key, version, form.name, cubin, 0});
   return cubin;
 }
-inline void load_form(cuda_form& form, cuda_module const& module, runtime::cuda_gpu const& gpu) {
-  std::string const cubin = cubin_of(module.text, form, gpu);
+inline void load_form(cuda_form& form, cuda_module const& module, std::string const& cubin, runtime::cuda_gpu const& gpu) {
   runtime::cuda_driver const& d = *gpu.driver;
   gpu.check(d.cuLibraryLoadData(&form.library, cubin.data(), nullptr, nullptr, 0, nullptr, nullptr, 0), form.name, "cuLibraryLoadData");
   for (cuda_kernel const& k : module.kernels) {
@@ -407,8 +421,11 @@ inline cuda_form const& find_form(cuda_table& table, kernel_face const& face, cu
   if (form.nothing_to_do) {
     gpu_layout(gpu_program(face, c.arguments, c.count), face.name, c.arguments, c.count, c.on_gpu);  // says what is wrong
   } else {
+    stopwatch watch;
     ir::function const f = gpu_function(m, face, c.arguments, c.count, c.on_gpu, form.open);
-    cuda_module const module = make_cuda_module(f);
+    double const lowered = watch.lap();
+    cuda_module const module = printed_module(f);
+    double const printed = watch.lap();
     if (face.varies) {
       form.text = module.text;
       if (cuda_form const* known = look(&form.text)) return *known;
@@ -419,9 +436,18 @@ inline cuda_form const& find_form(cuda_table& table, kernel_face const& face, cu
     form.open_count = static_cast<int>(f.sizes.size());
     if (f.sizes.empty()) form.workspace_bytes = workspace_bytes(f);
     else if (ir::expr const bytes = workspace_offset(m, f, nullptr); !ir::is_literal(bytes, 0)) form.wanted_workspace = form.at_launch.add(bytes);
-    load_form(form, module, gpu);
     if (form.at_launch.size() > size_code::most)
       WEFT_THROW(argument_error(joined({face.name, ": what its launches are told of open sizes is too long: name fewer extents"})));
+    watch.lap();
+    bool from_disk = false;
+    std::string const cubin = cubin_of(module.text, form, gpu, from_disk);
+    double const made_ms = watch.lap();
+    load_form(form, module, cubin, gpu);
+    double const loaded = watch.lap();
+    if (times_wanted())
+      std::fprintf(stderr, "weft: %-16s %6.2f ms   for a GPU: schedule, lower and passes %.2f, text %.2f, %s %.2f, load %.2f; %zu bytes\n",
+                   form.name.c_str(), lowered + printed + made_ms + loaded, lowered, printed, from_disk ? "from disk" : "NVRTC", made_ms, loaded,
+                   cubin.size());
   }
   form.next = table.first;
   __atomic_store_n(&table.first, made.f, __ATOMIC_RELEASE);
@@ -538,7 +564,7 @@ WEFT_DECL void run_on_gpu(cuda_table& table, kernel_face const& face, cuda_call 
 WEFT_DECL cuda_module cuda_text_of(ir::arena& m, kernel_face const& face, argument* arguments, int count) {
   owned_open_sizes open;
   ir::function const f = gpu_function(m, face, arguments, count, nullptr, open);
-  return make_cuda_module(f);
+  return printed_module(f);
 }
 WEFT_DECL std::string ptx_of(cuda_module const& module, int device) {
   runtime::cuda_driver const* const d = runtime::find_cuda_driver(nullptr);

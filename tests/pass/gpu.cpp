@@ -4,8 +4,10 @@
 #include <doctest/doctest.h>
 
 #include "lower/programs.hpp"
+#include "pass/text.hpp"
 #include "support/golden.hpp"
 #include "weft/pass/barriers.hpp"
+#include "weft/pass/forwarded_sums.hpp"
 #include "weft/pass/lanes.hpp"
 #include "weft/pass/threads.hpp"
 #include "weft/schedule/print.hpp"
@@ -95,4 +97,18 @@ TEST_CASE("what one launch cannot do is a schedule_error that says why") {
   CHECK(contains(refusal("out: reorder(j, i)\nout: bind(i, block_x)\n"), "a loop over blocks stands inside of a serial one"));
   CHECK(contains(refusal("out: bind(i, thread_x)\nout: bind(j, lane)\n"), "warps and lanes are parts of thread_x"));
   CHECK(refusal("out: bind(i, block_x)\nout: split(j, 2) -> jo, ji\nout: bind(ji, thread_x)\nrow: compute_at(out, ji)\n") == "taken");
+}
+TEST_CASE("sums that are read where they were written: a loop goes only with all that it does") {
+  std::string const memory =
+      "  buffer own: f32[] strides [] in stack written alias 9 align 64\n  buffer S: f32[64] strides [1] in stack written alias 10 align 64\n"
+      "  allocate S, own:\n";
+  auto const passed = [&](char const* body) {
+    return weft_test::from_text(memory + body).after([](ir::function& f) { return forwarded_sums(f, f.body); });
+  };
+  std::string const one = passed("    for i in 0..64:\n      own[] = A[i]\n      S[i] = own[]\n      B[i] = S[i]\n");
+  CHECK(contains(one, "own[] = A[i]"));
+  CHECK(contains(one, "B[i] = S[i]"));
+  std::string const two = passed("    own[] = A[3]\n    for i in 0..64:\n      S[i] = own[]\n    for j in 0..64:\n      B[j] = S[j]\n");
+  CHECK(contains(two, "B[j] = own[]"));
+  CHECK(!contains(two, "S[i]"));
 }

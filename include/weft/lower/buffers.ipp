@@ -108,6 +108,16 @@ WEFT_DECL void lowering::make_intermediate(int tensor) {
                                                                                          : ir::scope::heap;
   if (wants_registers(t.stage)) f_.wanted_in_registers.push_back(b->id);
 }
+/// Whether memory for a stage that is computed in the nest of another is for the whole kernel, which is several launches of a GPU: it
+/// is no block's.
+WEFT_DECL bool lowering::outlives_launches(int stage) const {
+  placement const& p = n_.places[at(stage)];
+  if (!p.beside && p.store != placement::whole_kernel) return false;
+  for (sequence<std::int32_t> const& order : n_.order)
+    for (std::int32_t l : order)
+      if (n_.at(l).kind > loop_kind::virtual_thread) return true;
+  return false;
+}
 WEFT_DECL bool lowering::wants_registers(int stage) const {
   memory_wish const* const wish = n_.wish(stage, -1);
   return wish != nullptr && wish->where == scope::registers;

@@ -502,7 +502,7 @@ WEFT_DECL void lowering::make_guest_memory(stage_frame& guest, int stage) {
   });
   for (int r = 0; r < s.results; ++r)
     bytes += all_copies * memory_bytes(p_.tensors[at(s.tensor + r)].type, shape_of(r), strides_of(r, shape_of(r)));
-  bool const on_stack = has_place_on_stack(stage, bytes, true);
+  bool const on_stack = has_place_on_stack(stage, bytes, !outlives_launches(stage));
   sequence<ir::expr> around;
   each_around_memory(guest, [&](stage_frame const& f, int i) {
     open_loop const& o = f.loops[at(i)];

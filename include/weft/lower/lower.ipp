@@ -119,7 +119,13 @@ WEFT_DECL ir::expr lowering::longest(int id, bool of_whole) {
                                                   : parts[at(l.root - p_.stages[at(l.stage)].first_axis)].extent;
   }
   loop_info const& parent = n_.at(l.parent);
-  if (parent.inner == id) return ir::index(m_, l.extent >= 0 ? l.extent : parent.factor);
+  if (parent.inner == id) {
+    std::int64_t most = l.extent >= 0 ? l.extent : parent.factor;
+    // Of a guest there is no more than is read at a time.
+    bool const of_part = frames_[at(l.stage)].host != nullptr && !l.reduced && !of_whole;
+    if (ir::expr const all = of_part ? longest(l.parent) : nullptr; all != nullptr && all->kind == op::literal && all->value < most) most = all->value;
+    return ir::index(m_, most);
+  }
   // (n + factor - 1) / factor, but for a factor near the largest number.
   ir::expr const before_last = ir::binary(m_, op::sub, longest(l.parent, of_whole), ir::index(m_, 1));
   ir::expr const full = ir::binary(m_, op::floor_div, before_last, ir::index(m_, parent.factor));
@@ -299,7 +305,13 @@ WEFT_DECL void lowering::add_guard(guard g) {
       if (!is_tile(g.depth)) g.decided = g.depth;
       else g.by_mask = g.by_mask || !is_linear(g.index, now_->loops[i].variable);
     }
-  if (g.how == tail::partition && !is_linear(g.index, now_->loops[at(g.depth)].variable)) g.how = tail::guard;
+  // A grid has as many blocks for all: what cuts a loop over them stands inside the innermost one, where it parts no other.
+  int blocks = -1;
+  for (std::size_t i = 0; i < now_->loops.size(); ++i)
+    if (is_block(now_->loops[i].how)) blocks = static_cast<int>(i);
+  bool const cuts_blocks = g.depth >= 0 && is_block(now_->loops[at(g.depth)].how);
+  if (cuts_blocks) g.depth = g.decided = blocks;
+  if (g.how == tail::partition && (cuts_blocks || !is_linear(g.index, now_->loops[at(g.depth)].variable))) g.how = tail::guard;
   if (g.how == tail::partition && (g.decided == g.depth || g.decided < 0)) {
     g.decided = -1;  // a serial loop is cut in front of it, too; where a tile alone stands around it, in the tile
     for (bool tiles : {false, true})
@@ -310,6 +322,7 @@ WEFT_DECL void lowering::add_guard(guard g) {
     g.decided = -1;
     g.by_mask = false;
   }
+  if (g.decided < blocks && blocks < g.depth) g.decided = blocks;
   now_->guards.push_back(g);
 }
 /// Whether no loop variable (not this one, if one is given) stands in a quotient or a remainder.
@@ -348,7 +361,7 @@ WEFT_DECL ir::stmt lowering::nest_from(std::size_t position, guard_states states
     if (states[g] == guard_state::ends_loop) how = is_shared_out(how) ? how : loop_kind::serial;
     // Of a guest nothing is computed where nothing is read of it: no mask in its place.
     else if (!hosts && (is_tile(static_cast<int>(position)) || wanted.how == tail::mask)) continue;
-    bool const fixed = is_written_out(how) || is_thread(how);
+    bool const fixed = is_written_out(how) || is_thread(how) || is_block(how);
     if (is_linear(wanted.index, o.variable) && !fixed)
       trips = ir::binary(m_, op::min, trips, trips_within(wanted, o.variable));
     else if (hosts || !n_.at(o.id).reduced) inside = ir::all_of(m_, inside, ir::binary(m_, op::lt, wanted.index, wanted.bound));

@@ -142,12 +142,21 @@ class sum_forwarder final : public ir::rewriter {
     }
     return false;
   }
+  /// Whether nothing else is done there: it is left out as a whole.
+  static bool only_writes(ir::stmt s, ir::stmt what) {
+    if (s == what || s->kind == ir::stmt_kind::barrier) return true;
+    bool const walks = s->kind == ir::stmt_kind::loop || s->kind == ir::stmt_kind::tile || s->kind == ir::stmt_kind::block || s->kind == ir::stmt_kind::branch;
+    for (ir::stmt c : s->children)
+      if (!only_writes(c, what)) return false;
+    return walks;
+  }
   ir::stmt forwarded(ir::stmt s) {
     use_finder uses(s->buf);
     uses.visit(s->children[0]);
     if (uses.other || uses.writers.size() != 1 || uses.readers.empty()) return nullptr;
     way_to const& writer = uses.writers[0];
     ir::expr const value = writer.what->value;
+    if (!writer.around.empty() && !only_writes(writer.around[0], writer.what)) return nullptr;
     if (value->kind != op::load || value->a != nullptr || value->buf->where != ir::scope::stack) return nullptr;
     ir::stmt innermost = nullptr;
     if (!finds_place(s->children[0], value->buf, innermost)) return nullptr;

@@ -5,10 +5,6 @@
 
 namespace weft::inline WEFT_ABI {
 
-/// Their names, in the order of the passes.
-inline constexpr char const* gpu_pass_names[] = {"simplify", "spread_threads", "vectorize",     "unroll",   "fragments", "promote",
-                                                 "legalise", "single_lanes",   "wide_accesses", "barriers"};
-
 /// Brings a lowered function into the form that codegen/cuda prints: a launch for each statement of the body, as
 /// `spread_threads` makes them, with barriers, single values and accesses of up to 16 bytes.
 ///

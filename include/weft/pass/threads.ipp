@@ -28,6 +28,12 @@ inline bool allocates_shared(ir::function const& f, ir::stmt s) {
     if (allocates_shared(f, c)) return true;
   return false;
 }
+inline bool has_call(ir::stmt s) {
+  if (s->kind == ir::stmt_kind::call) return true;
+  for (ir::stmt c : s->children)
+    if (has_call(c)) return true;
+  return false;
+}
 inline bool has_tile(ir::stmt s) {
   if (s->kind == ir::stmt_kind::tile) return true;
   for (ir::stmt c : s->children)
@@ -101,13 +107,18 @@ class thread_spreader {
     shared_.clear();
     for (;; s = s->children[0]) {
       if (s->kind == ir::stmt_kind::allocate && s->buf->where == ir::scope::heap) continue;
-      if (s->kind == ir::stmt_kind::allocate && has_blocks(s)) refuse("memory that blocks would share stands around them", s);
+      if (s->kind == ir::stmt_kind::allocate && has_blocks(s)) refuse("memory that blocks would share stands around them", "set_scope of that stage to weft::scope::workspace, or compute_at a loop inside of the blocks", s);
       if (s->kind != ir::stmt_kind::loop || !(is_block(s->how) || has_blocks(s->children[0]))) break;
+      for (sequence<ir::stmt> const* around : {&blocks, &turns})
+        for (ir::stmt l : *around)
+          if (is_block(s->how) && (ir::uses(s->extent, l->variable) || ir::uses(s->begin, l->variable)))
+            refuse("a loop over blocks is not as long in each iteration of one around it", "bind of another loop to these blocks, or compute_root of its stage", s);
       if (is_block(s->how)) blocks.push_back(s);
       else if (is_concurrent(s->how)) turns.push_back(s);  // its iterations may as well take turns inside each block
-      else refuse("a loop over blocks stands inside of a serial one", s);
+      else refuse("a loop over blocks stands inside of a serial one", "a reorder in which all loops over blocks stand outside of the others, or bind of this one to blocks, too", s);
     }
-    if (has_blocks(s)) refuse("a loop over blocks stands beside other statements", s);
+    if (has_blocks(s)) refuse("a loop over blocks stands beside other statements", "compute_at of what stands there in the innermost loop over blocks, or compute_root; and decompose_reduction, if there is one, of a loop inside of the blocks", s);
+    if (has_call(s)) refuse("a stage that a function computes is a launch of its own, and memory of other stages stands around it", "set_scope of those to weft::scope::workspace, or compute_root", s);
     find_sizes(s);
     for (std::size_t i = turns.size(); i-- > 0;) s = again(turns[i], s);
     ir::stmt body = spread(s, {});
@@ -121,10 +132,10 @@ class thread_spreader {
     for (std::size_t i = blocks.size(); i-- > 0;) body = again(blocks[i], body);
     return body;
   }
-  [[noreturn]] void refuse(char const* why, ir::stmt s) const {
+  [[noreturn]] void refuse(char const* why, char const* way_out, ir::stmt s) const {
     std::string const text = ir::print(s, f_);
     WEFT_THROW(schedule_error(joined({f_.name, ": one launch of a GPU cannot do this: ", why, "\n  in    ",
-                                      text.substr(0, text.find('\n'))})));
+                                      text.substr(0, text.find('\n')), "\n  try   ", way_out})));
   }
 
  private:
@@ -132,6 +143,11 @@ class thread_spreader {
     sequence<ir::expr> conditions;  // under which the threads run it, that are not the same for all
     sequence<ir::expr> threads;     // of the loops around: their variables
     std::uint32_t active = 0;       // thread_parts, as bits
+  };
+  /// Memory of one statement's, as a block has it.
+  struct placed {
+    ir::buffer const *from, *to;
+    sequence<ir::expr> threads;  // of the loops around
   };
   /// From the GPU's memory to a block's.
   void check_copies(ir::stmt s) const {
@@ -141,15 +157,15 @@ class thread_spreader {
     for (ir::buffer const* b : shared_) is_shared = is_shared || b == s->buf;
     ir::scope const from = ir::copied(s->value)->buf->where;
     if (is_shared && from != ir::scope::stack && from != ir::scope::registers) return;
-    refuse(is_shared ? "an asynchronous copy is of what the GPU has in its memory: this is in that of a block or a thread; leave weft::transfer::async out"
-                     : "an asynchronous copy is to memory that a block shares: leave weft::transfer::async out, or set_scope(workspace)", s);
+    if (is_shared) refuse("an asynchronous copy is of what the GPU has in its memory, and this is in that of a block or a thread", "pipeline without weft::transfer::async", s);
+    refuse("an asynchronous copy is to memory that a block shares", "pipeline without weft::transfer::async; or compute_at around the loops over threads, or set_scope to weft::scope::shared", s);
   }
   static std::uint32_t bit(thread_part p) { return 1u << static_cast<int>(p); }
   ir::stmt again(ir::stmt loop, ir::stmt body) { return ir::loop_like(m_, loop, loop->begin, loop->extent, body); }
 
   void measure(ir::stmt s) {
     if (s->kind == ir::stmt_kind::loop && is_thread(s->how)) {
-      if (s->extent->kind != op::literal) refuse("a loop over threads has no known length", s);
+      if (s->extent->kind != op::literal) refuse("a loop over threads has no known length", "split, and bind of the inner part", s);
       auto const p = static_cast<std::size_t>(part_of(s->how));
       used_ |= bit(part_of(s->how));
       if (s->extent->value > longest_[p]) longest_[p] = s->extent->value;
@@ -162,6 +178,7 @@ class thread_spreader {
     joins_ = false;
     for (std::int64_t& n : longest_) n = 1;
     measure(s);
+    if (longest_[4] > 32) refuse("a loop over lanes runs more often than the 32 that a warp has", "split by 32 or less, and bind of the inner part to lanes", s);
     bool const warps = (used_ & (bit(thread_part::warp) | bit(thread_part::lane))) != 0;
     std::int64_t x = longest_[0];
     if (warps && x < 32 * longest_[3]) x = 32 * longest_[3];
@@ -176,7 +193,7 @@ class thread_spreader {
       variables_[axis] = static_cast<std::int32_t>(f_.variables.size());
       f_.variables.push_back(free_name(f_, names[axis]));
     }
-    if (sizes_[0] * sizes_[1] * sizes_[2] > 1024) refuse("its loops over threads want more than 1024 in a block", s);
+    if (sizes_[0] * sizes_[1] * sizes_[2] > 1024) refuse("its loops over threads want more than 1024 in a block", "smaller factors of the splits whose inner parts are bound to threads: those of all stages in the launch count, along each axis the longest", s);
   }
   ir::expr thread(int axis) { return variables_[axis] < 0 ? ir::index(m_, 0) : ir::variable(m_, variables_[axis]); }
   ir::expr position(thread_part p) {
@@ -232,15 +249,15 @@ class thread_spreader {
       case ir::stmt_kind::loop: return is_thread(s->how) ? threads(s, at) : around_threads(s, at);
       case ir::stmt_kind::branch: return branch(s, at);
       case ir::stmt_kind::allocate: return allocate(s, at);
-      default: refuse("loops over threads stand inside of this", s);
+      default: refuse("loops over threads stand inside of this", "bind of loops that stand outside of it", s);
     }
   }
   ir::stmt threads(ir::stmt s, place at) {
     thread_part const p = part_of(s->how);
     bool const on_x = p == thread_part::x || p >= thread_part::warp;
-    if (on_x && (at.active & bit(thread_part::x)) != 0) refuse("warps and lanes are parts of thread_x, which is taken", s);
+    if (on_x && (at.active & bit(thread_part::x)) != 0) refuse("warps and lanes are parts of thread_x, which is taken", "thread_y and thread_z for one of the two, or warps and lanes for both", s);
     if (p == thread_part::x && (at.active & (bit(thread_part::warp) | bit(thread_part::lane))) != 0)
-      refuse("thread_x stands inside of warps or lanes, which are parts of it", s);
+      refuse("thread_x stands inside of warps or lanes, which are parts of it", "thread_y and thread_z for one of the two, or warps and lanes for both", s);
     if (shared_sum const sum(s); sum.update() != nullptr) return tree(s, sum, at);
     ir::expr const t = position(p);
     at.active |= bit(p);
@@ -251,13 +268,13 @@ class thread_spreader {
   }
   /// Each thread's part of a reduction in a register, then what pass/threads.hpp shows.
   ir::stmt tree(ir::stmt s, shared_sum const& sum, place const& at) {
-    if (sum.fault() != nullptr) refuse(sum.fault(), s);
+    if (sum.fault() != nullptr) refuse(sum.fault(), "bind of a spatial axis to threads, with this one serial", s);
     thread_part const p = part_of(s->how);
-    if (p != thread_part::x && p != thread_part::lane) refuse("a reduction is shared out among threads along another axis than x", s);
+    if (p != thread_part::x && p != thread_part::lane) refuse("a reduction is shared out among threads along another axis than x", "bind of it to thread_x or lanes", s);
     ir::stmt const update = sum.update();
     ir::buffer const* const part = own_register(f_, update->buf->name + "_part", *update->buf);
     thread_tree const joins{f_, update, part, own_register(f_, update->buf->name + "_other", *update->buf)};
-    if (!joins.fits()) refuse("a reduction over threads joins more than the parts that a stage has made: rfactor first", s);
+    if (!joins.fits()) refuse("a reduction over threads joins more than the parts that a stage has made", "rfactor, and bind of the axis that joins the parts", s);
     place inside = at;
     ir::expr const t = position(p);
     inside.active |= bit(p);
@@ -310,13 +327,13 @@ class thread_spreader {
   /// All lanes of a warp come to a tile.
   ir::stmt tile(ir::stmt s, place at) {
     if ((at.active & bit(thread_part::warp)) == 0 || (at.active & bit(thread_part::lane)) != 0)
-      refuse("a matrix unit is a whole warp's: bind a loop around the tile to weft::thread_axis::warp, and none to lanes", s);
+      refuse("a matrix unit is a whole warp's", "bind of a loop around the tile to weft::thread_axis::warp, and of none to lanes", s);
     at.active |= bit(thread_part::lane);
     return ir::block(m_, sequence<ir::stmt>{guarded(s, at), waiting(m_)});
   }
   ir::stmt around_threads(ir::stmt s, place const& at) {
     if (!is_uniform(s->begin) || !is_uniform(s->extent))
-      refuse("a loop around others over threads is not as long for each thread", s);
+      refuse("a loop around others over threads is not as long for each thread", "compute_at of the stage inside further out, where its loops can be bound; or these loops serial", s);
     ir::stmt_node n = *again(s, spread(s->children[0], at));
     if (n.how == loop_kind::parallel) n.how = loop_kind::serial, n.threads = 0;
     return m_.make(n);
@@ -325,7 +342,7 @@ class thread_spreader {
     if (is_uniform(s->value))
       return ir::branch(m_, s->value, spread(s->children[0], at),
                         s->children.size() > 1 ? spread(s->children[1], at) : nullptr);
-    if (reads_memory(s->value)) refuse("a branch around loops over threads hangs on what is in memory", s);
+    if (reads_memory(s->value)) refuse("a branch around loops over threads hangs on what is in memory", "these loops serial, or bound where they stand outside of the branch", s);
     place yes = at, no = at;
     yes.conditions.push_back(s->value);
     no.conditions.push_back(ir::unary(m_, op::logical_not, s->value));
@@ -336,10 +353,14 @@ class thread_spreader {
   /// Memory outside of a loop over threads is that loop's threads' together: one of it for each thread of the others.
   ir::stmt allocate(ir::stmt s, place const& at) {
     if (s->buf->where == ir::scope::heap) return spread(s->children[0], at);
-    if (s->buf->where != ir::scope::stack) refuse("a register stands around loops over threads", s);
+    if (s->buf->where != ir::scope::stack) refuse("a register stands around loops over threads", "another scope for that stage, or compute_at inside of these loops", s);
     // Around the groups of copies of a thread's own alone, its own memory stays what it is.
     bool const alone = !has_threads(s) && !has_tile(s) && !allocates_shared(f_, s);
     if (alone && !is_copied_to(s->children[0], s->buf)) return allocated(m_, s->buf, spread(s->children[0], at));
+    // A nest that stands in both ways of a branch has its memory once.
+    for (placed const& known : placed_)
+      if (known.from == s->buf && known.threads == at.threads)
+        return spread(at.threads.empty() ? s->children[0] : moved_accesses(m_, s->buf, known.to, at.threads)(s->children[0]), at);
     ir::buffer const* b = s->buf;
     ir::stmt inside = s->children[0];
     if (!at.threads.empty()) {
@@ -355,6 +376,7 @@ class thread_spreader {
       b = more;
     }
     shared_.push_back(b);
+    placed_.push_back({s->buf, b, at.threads});
     return spread(inside, at);
   }
   std::int64_t copies_of(ir::expr thread) const {
@@ -382,6 +404,7 @@ class thread_spreader {
   std::int64_t longest_[5] = {1, 1, 1, 1, 1}, sizes_[3] = {1, 1, 1};
   std::int32_t variables_[3] = {-1, -1, -1};
   sequence<ir::buffer const*> shared_;
+  sequence<placed> placed_;
 };
 
 /// Parallel loops inside of other statements run one iteration after the other: no launch can wait for all of its blocks.
@@ -646,7 +669,7 @@ WEFT_DECL ir::stmt spread_threads(ir::function& f, ir::stmt body) {
     return ir::block(m, all);
   }
   bool const bound = detail::has_blocks(body) || detail::has_threads(body);
-  if (bound) return detail::thread_spreader(f).launch(body);
+  if (bound || (body->kind != ir::stmt_kind::call && detail::has_call(body))) return detail::thread_spreader(f).launch(body);
   bool const whole = body->kind == ir::stmt_kind::loop && body->how == loop_kind::parallel;
   return whole ? body : detail::serial_loops(m)(body);
 }

@@ -261,6 +261,12 @@ enum class verdict : std::uint8_t { legal, deferred, illegal };
   X(a_reduced_axis_runs_outside_of_this_one__the_identity_is_stored_once, \
     "a reduced axis runs outside of this one, and the identity is stored once, in front of all terms", \
     "decompose_reduction of an axis outside of all reduced ones, or the outermost of these") \
+  X(threads_join_the_parts_of_this_reduction__no_identity_is_stored_in_front, \
+    "threads join the parts of this reduction in a tree, and one of them stores the result: no identity stands in front", \
+    "leaving decompose_reduction out, or the axis that joins the parts serial") \
+  X(a_matrix_unit_begins_its_tiles_with_zeros__no_identity_is_stored_in_front, \
+    "a matrix unit begins its tiles with zeros, in its own registers: no identity is stored in front", \
+    "leaving decompose_reduction out, or tensorize") \
   X(only_what_the_kernel_returns_is_stored_past_the_caches, \
     "only what the kernel returns is stored past the caches: what another stage reads is read soon", \
     "this step for an output, or leaving it out") \
@@ -309,6 +315,9 @@ enum class verdict : std::uint8_t { legal, deferred, illegal };
   X(a_stage_that_reads_it_is_computed_as_far_ahead__an_asynchronous_copy_needs_an_iteration, \
     "a stage that reads it is computed as far ahead: an asynchronous copy has an iteration at least to arrive", \
     "pipeline one iteration further ahead, or without weft::transfer::async") \
+  X(threads_join_parts_of_one_value_in_a_tree__leave_this_axis_serial, \
+    "no tree of threads joins parts of several values, as argmin and argmax have them: the first thread joins them", \
+    "this axis serial, and bind of the axis of the stage that rfactor returned to threads") \
   X(another_axis_is_bound_to_that_already, \
     "another axis of the stage is bound to that already, or runs in parallel on a CPU", \
     "another thread axis, or fuse for the two") \
@@ -342,6 +351,9 @@ enum class verdict : std::uint8_t { legal, deferred, illegal };
   X(a_tile_of_a_matrix_unit_is_the_three_innermost_axes__rows_columns_and_terms, \
     "a tile of a matrix unit is the three innermost axes of the stage: rows, columns and terms, each as long as the unit has it, not marked", \
     "splits by 16, 16 and 16 (8 terms of tf32), and a reorder that ends with the inner parts of i, j and k") \
+  X(a_tile_of_a_matrix_unit_is_whole__there_are_fewer_rows_columns_or_terms, \
+    "a tile of a matrix unit is whole, and there are fewer rows, columns or terms than it has", \
+    "a schedule without tensorize for such sizes; or stages that copy what is there and zeros behind it (docs/gpu.md)") \
   X(the_terms_of_the_stage_are_not_those_of_the_instruction, \
     "the terms of the stage are not those of the instruction's pattern: other operations, element types, or operands that are no elements of tensors", \
     "a sum of products of two tensors' elements: i16 and i16 for pmaddwd, u8 and i8 for vpdpbusd, bf16 and bf16 for vdpbf16ps") \

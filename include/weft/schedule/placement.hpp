@@ -343,6 +343,12 @@ struct placement_check {
       if (start < 0) continue;
       if (!n.at(start).live()) return illegal(diagnosis::the_identity_is_stored_in_front_of_this_axis__split_it_first);
       for (std::int32_t l : n.order_of(start)) {
+        if (n.at(l).reduced && is_thread(n.at(l).kind))
+          return illegal(diagnosis::threads_join_the_parts_of_this_reduction__no_identity_is_stored_in_front);
+        if (n.at(l).by != nullptr && n.at(l).by->is_tile())
+          return illegal(diagnosis::a_matrix_unit_begins_its_tiles_with_zeros__no_identity_is_stored_in_front);
+      }
+      for (std::int32_t l : n.order_of(start)) {
         if (l == start) break;
         if (n.at(l).reduced) return illegal(diagnosis::a_reduced_axis_runs_outside_of_this_one__the_identity_is_stored_once);
       }

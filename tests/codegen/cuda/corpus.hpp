@@ -116,6 +116,8 @@ class gpu_trial {
       fault = k_.name + ": " + weft::explain(s, k_.name);
       return;
     }
+    fault = weft::check_rounded(m_, s.computation(), s, layout());  // as weft/cuda.ipp looks
+    if (!fault.empty()) return void(fault = "an axis that is rounded up reads too far: " + fault);
     f = weft::lower(m_, s.computation(), s, layout(), k_.name, weft::vector_tails::mask);
     std::string* const found = &fault;
     weft::run_gpu_passes(f, {[](void* to, char const* pass, weft::ir::function const& g) {

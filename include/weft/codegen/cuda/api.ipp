@@ -124,39 +124,55 @@ inline cuda_binary compiled_once(nvrtc_api const& api, std::string const& text, 
     WEFT_THROW(internal_error("NVRTC for " + architecture + ": " + api.nvrtcGetErrorString(result) + "\n" + r.log));
   return r;
 }
-}  // namespace detail
-
 // Left alone, ptxas spills some bytes of kernels that have 32 registers, for more blocks at a time; told how many blocks there are to
 // be, it takes the registers that it wants. So those that spill are compiled again, for fewer blocks each time. And it does not know that a
 // processor with one block waits: SGEMM of 8192^3 takes 129 to 156 registers, and 128, without spills, where two blocks are asked for.
+inline cuda_binary compiled_for_blocks(nvrtc_api const& api, std::string const& text, std::string const& architecture, sequence<std::string> const& all) {
+  cuda_binary r = compiled_once(api, text, architecture, all);
+  std::string now = text;
+  if (kernels_that_spill(r.log).empty()) {
+    for (std::string const& k : kernels_alone(text, r.log)) now = with_registers(now, k, 65536 / 2 / threads_of(now, k));
+    if (now == text) return r;
+    cuda_binary two = compiled_once(api, now, architecture, all);
+    return kernels_that_spill(two.log).empty() ? two : r;
+  }
+  for (int registers : {40, 64, 96, 128, 255}) {
+    sequence<std::string> const spilling = kernels_that_spill(r.log);
+    if (spilling.empty()) return r;
+    std::string const before = now;
+    for (std::string const& k : spilling) now = with_registers(now, k, registers);
+    if (now != before) r = compiled_once(api, now, architecture, all);
+  }
+  sequence<std::string> const spilling = kernels_that_spill(r.log);
+  if (spilling.empty()) return r;
+  for (std::string const& k : spilling) now = with_registers(now, k, 0);  // nothing helps
+  return compiled_once(api, now, architecture, all);
+}
+/// A log without what `-v` says of each kernel.
+inline std::string without_usage(std::string const& log) {
+  std::string rest;
+  for (std::size_t at = 0; at < log.size();) {
+    std::size_t const end = log.find('\n', at), next = end == std::string::npos ? log.size() : end + 1;
+    std::string const line = log.substr(at, next - at);
+    if (line.find("ptxas info ") != 0 && line.find("ptxas  ") != 0) rest += line;
+    at = next;
+  }
+  return rest;
+}
+}  // namespace detail
+
 WEFT_DECL cuda_binary compile_cuda(std::string const& text, std::string const& architecture, sequence<std::string> const& options) {
   nvrtc_api const* const api = find_nvrtc();
   if (api == nullptr)
     WEFT_THROW(device_error("no NVRTC on this machine: install the CUDA toolkit 12 or 13, or its nvrtc package"));
-  sequence<std::string> all = options;
-  all.push_back("--ptxas-options=--warn-on-spills");
   bool told = false;
   for (std::string const& o : options) told = told || o == "--ptxas-options=-v";
+  sequence<std::string> all = options;
+  all.push_back("--ptxas-options=--warn-on-spills");
   if (!told) all.push_back("--ptxas-options=-v");
-  cuda_binary r = detail::compiled_once(*api, text, architecture, all);
-  std::string now = text;
-  if (detail::kernels_that_spill(r.log).empty()) {
-    for (std::string const& k : detail::kernels_alone(text, r.log)) now = detail::with_registers(now, k, 65536 / 2 / detail::threads_of(now, k));
-    if (now == text) return r;
-    cuda_binary two = detail::compiled_once(*api, now, architecture, all);
-    return detail::kernels_that_spill(two.log).empty() ? two : r;
-  }
-  for (int registers : {40, 64, 96, 128, 255}) {
-    sequence<std::string> const spilling = detail::kernels_that_spill(r.log);
-    if (spilling.empty()) return r;
-    std::string const before = now;
-    for (std::string const& k : spilling) now = detail::with_registers(now, k, registers);
-    if (now != before) r = detail::compiled_once(*api, now, architecture, all);
-  }
-  sequence<std::string> const spilling = detail::kernels_that_spill(r.log);
-  if (spilling.empty()) return r;
-  for (std::string const& k : spilling) now = detail::with_registers(now, k, 0);  // nothing helps
-  return detail::compiled_once(*api, now, architecture, all);
+  cuda_binary r = detail::compiled_for_blocks(*api, text, architecture, all);
+  if (!told) r.log = detail::without_usage(r.log);
+  return r;
 }
 
 }  // namespace weft::inline WEFT_ABI

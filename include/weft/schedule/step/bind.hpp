@@ -16,8 +16,10 @@ struct bind_rule {
     int const id = s.loops[0];
     loop_kind const kind = kind_of(s);
     if (ruling const r = n.unmarked(id); r.v != verdict::legal) return r;
-    bool const joins = (kind == loop_kind::thread_x || kind == loop_kind::lane) && joins_parts(n.computation(), n.at(id));
-    if (n.at(id).reduced && !joins) return illegal(diagnosis::a_reduction_axis_cannot_run_in_parallel__use_rfactor);
+    bool const x = kind == loop_kind::thread_x || kind == loop_kind::lane;
+    int const values = x && n.at(id).reduced ? values_joined(n.computation(), n.at(id)) : 0;
+    if (values > 1) return illegal(diagnosis::threads_join_parts_of_one_value_in_a_tree__leave_this_axis_serial);
+    if (n.at(id).reduced && values == 0) return illegal(diagnosis::a_reduction_axis_cannot_run_in_parallel__use_rfactor);
     if (n.at(id).scanned) return illegal(diagnosis::a_scanned_axis_is_walked_in_its_order__mark_another_axis);
     bool const copies = kind == loop_kind::virtual_thread;
     bool inside = false, unknown = false;
@@ -37,6 +39,10 @@ struct bind_rule {
         return illegal(diagnosis::blocks_stand_outside_of_threads__reorder_first);
       if (!is_thread(how)) continue;
       if (how >= loop_kind::warp) lanes = 32;
+      if (n.is_part(other)) {  // how much of it is read at a time is known when loops are made
+        unknown = true;
+        continue;
+      }
       if (l.extent == open_trips || l.extent > (how == loop_kind::lane ? 32 : 1024)) threads = 1 << 20;
       else if (how != loop_kind::lane && l.extent > 0 && threads < 1 << 20) threads *= l.extent;
       unknown = unknown || l.extent < 0;
@@ -46,11 +52,12 @@ struct bind_rule {
       return illegal(diagnosis::a_block_has_at_most_1024_threads_and_a_warp_32_lanes__split_first);
     return {unknown ? verdict::deferred : verdict::legal};
   }
-  /// Whether all that a stage does along this loop is to join the parts that another stage has made of its terms, in any order.
-  static constexpr bool joins_parts(program const& p, loop_info const& l) {
+  /// Where all that a stage does along this loop is to join the parts that another stage has made of its terms, in any order: of how
+  /// many values. 0: it does other things.
+  static constexpr int values_joined(program const& p, loop_info const& l) {
     stage_info const& s = program::at(p.stages, l.stage);
-    if (!l.reduced || l.root < 0 || s.reduced != 1 || s.results != 1 || s.by != nullptr) return false;
-    if (!associative_form(p, l.stage).known()) return false;
+    if (l.root < 0 || s.reduced != 1 || s.by != nullptr) return 0;
+    if (s.results == 1 && !joins_loads(p, l.stage)) return 0;  // several are refused either way
     int loads = 0;
     bool own = true;
     detail::each_load(p, l.stage, [&](node const& x) {
@@ -61,7 +68,32 @@ struct bind_rule {
         own = i.kind == op::axis && i.a == s.first_axis + d;
       }
     });
-    return loads == 1 && own;
+    return own && (s.results == 1 ? loads == 1 : loads > 0) ? s.results : 0;
+  }
+  /// Whether the one result of the stage is the value so far joined with what it loads, and with nothing that is computed of that: a
+  /// tree does the same to two parts.
+  static constexpr bool joins_loads(program const& p, int stage) {
+    result_info const& r = p.result(program::at(p.stages, stage), 0);
+    if (r.merged >= 0) return is_merged(p, r.merged, r.body);
+    if (!associative_form(p, stage).known()) return false;
+    // Halves are joined in f32.
+    auto const plain = [&](int id) -> node const& {
+      node const& n = p.at(id);
+      return n.kind == op::cast && (is_half(n.type) || is_half(p.at(n.a).type)) ? p.at(n.a) : n;
+    };
+    node const& by = plain(r.body);
+    if (arity(by.kind) != 2) return false;
+    op const a = plain(by.a).kind, b = plain(by.b).kind;
+    return (a == op::self && b == op::load) || (a == op::load && b == op::self);
+  }
+  /// Whether `body` is what parts become in `merged`, of a load.
+  static constexpr bool is_merged(program const& p, int merged, int body) {
+    if (merged < 0 || body < 0) return merged == body;
+    node const &m = p.at(merged), &b = p.at(body);
+    if (m.kind == op::self && m.a > 0) return b.kind == op::load;
+    if (m.kind != b.kind || m.type != b.type) return false;
+    if (arity(m.kind) > 0) return is_merged(p, m.a, b.a) && is_merged(p, m.b, b.b) && is_merged(p, m.c, b.c);
+    return m.kind != op::load && m.a == b.a && m.value == b.value;
   }
   static constexpr void perform(nest& n, step const& s) { n.at(s.loops[0]).kind = kind_of(s); }
 };
@@ -86,11 +118,11 @@ struct bind_step {
   ///     s.bind(v, thread_x);                        part = sum of X[i, u*256 + v] over u
   ///     s.compute_at(P, v);                       R[i] = all parts, in a tree
   ///
-  /// Needs   a spatial axis, or that one. Of blocks, threads, warps and lanes one axis each, blocks outside of threads, none inside an
-  ///         unrolled or vectorized axis; threads of a known number, at most 1024 together. Virtual threads as unrolled ones:
-  ///         at most 1024, and a number
+  /// Needs   a spatial axis, or that one, of a reduction whose body joins each part as it is. Of blocks, threads, warps and lanes one axis each, blocks outside of threads, none inside an
+  ///         unrolled or vectorized axis; threads of a known number, at most 1024 together, where of a stage that is computed inside of
+  ///         another (compute_at first) the part counts. Virtual threads as unrolled ones: at most 1024, and a number
   /// Keeps   all results; floats that a tree joins are rounded in another order, as by rfactor
-  /// Errors  schedule_error "bind: blocks stand outside of threads"; and where a kernel for a CPU is compiled with more than
+  /// Errors  schedule_error "bind: blocks stand outside of threads"; "one launch of a GPU cannot do this: ..", at the first call; and where a kernel for a CPU is compiled with more than
   ///         virtual threads
   /// Cost    of virtual threads: code and memory for each
   /// Source  TVM, `s_tir::Schedule::Bind` and its virtual threads

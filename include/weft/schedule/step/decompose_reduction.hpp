@@ -28,7 +28,8 @@ struct decompose_reduction_step {
   ///       if ko == 0 and ki == 0: C[i] = 0      ->   for ko: for i: for ki:
   ///       C[i] += ..                                   C[i] += ..
   ///
-  /// Needs   `loop` is a loop of the stage, and no reduced one runs outside of it, then or after later steps
+  /// Needs   `loop` is a loop of the stage, and no reduced one runs outside of it, then or after later steps; no reduced one is bound
+  ///         to threads, and no matrix unit runs the loops
   /// Keeps   the bits of all elements
   /// Cost    a store and a load for each element; what it saves is a choice each time that a tile is begun, if the
   ///         outermost reduced loop runs outside of spatial ones

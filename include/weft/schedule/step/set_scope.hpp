@@ -42,6 +42,7 @@ template <class Schedule>
 struct set_scope_step {
   /// Says where memory for a stage is: `weft::scope::stack`, `weft::scope::registers` or `weft::scope::workspace`, which is on
   /// the heap. Without it what is computed inside a loop is on the stack where it is small enough, all else in the workspace.
+  /// So is, in a kernel that binds loops to a GPU, what is for the whole kernel (store_root, compute_with): no block has it alone.
   /// Memory on the stack becomes registers when each access has its own element, known when loops are unrolled; to ask for
   /// registers is to be told when it does not.
   ///

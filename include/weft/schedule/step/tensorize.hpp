@@ -34,6 +34,9 @@ struct tensorize_rule {
     verdict v = verdict::legal;
     for (int i = 0; i < 3; ++i) {
       loop_info const& l = n.at(order[static_cast<std::size_t>(at + i)]);
+      bool const all_there_are = l.parent < 0 || (n.at(l.parent).inner == order[static_cast<std::size_t>(at + i)] && n.at(l.parent).factor >= wanted[i]);
+      if (l.reduced == (i == 2) && l.extent >= 0 && l.extent < wanted[i] && all_there_are)
+        return illegal(diagnosis::a_tile_of_a_matrix_unit_is_whole__there_are_fewer_rows_columns_or_terms);
       if (l.reduced != (i == 2) || l.kind != loop_kind::serial || (l.extent >= 0 && l.extent != wanted[i]) || l.extent == open_trips)
         return illegal(diagnosis::a_tile_of_a_matrix_unit_is_the_three_innermost_axes__rows_columns_and_terms);
       if (l.extent < 0) v = verdict::deferred;
