@@ -178,7 +178,7 @@ class trial {
         weft::argument& out = arguments_[argument_of(inputs_.size() + o)];
         weft::argument const before = out;
         bool const fits = inputs_[i].type == expected_[o].type && inputs_[i].shape == expected_[o].shape;
-        if (!fits || is_overwritten(i) || place_of_[o] < inputs_.size() || r.chance(40)) continue;
+        if (!fits || inputs_[i].bits.empty() || is_overwritten(i) || place_of_[o] < inputs_.size() || r.chance(40)) continue;
         out = memory_[i].argument(true);
         try {
           weft::bind(d_.what, "fuzz", arguments_.data(), static_cast<int>(arguments_.size()));
