@@ -10,6 +10,7 @@
 #include <ctime>
 
 #include "fuzz/rules.hpp"
+#include "fuzz/shrink.hpp"
 #include "fuzz/trial.hpp"
 #include "support/private_cache.hpp"
 #include "weft/expr/print.hpp"
@@ -97,7 +98,9 @@ std::string check_possible(Check const& check, drawn const& d, weft::trace& step
   return fault;
 }
 
-/// Draws the case of `seed`, checks it, and says what is wrong with the smallest trace that fails.
+/// What found a fault, without numbers and names.
+inline std::string kind_of(std::string const& fault) { return fault.substr(0, fault.find_first_of("[0123456789:\n")); }
+/// Draws the case of `seed`, checks it, and says what is wrong with the smallest trace and program that fail.
 inline std::string check_case(std::uint64_t seed, check_function check) {
   drawn const d = program_maker(seed).make();
   if (std::string const fault = weft::fault_of(d.what); !fault.empty()) return "the drawn program: " + fault;
@@ -112,7 +115,10 @@ inline std::string check_case(std::uint64_t seed, check_function check) {
     std::string const now = check(d, less);
     return !now.empty() && now != not_legal && !is_impossible(now);
   });
-  return describe(d, steps) + "fault\n  " + check(d, steps) + "\n";
+  shrinker small(d, steps);
+  std::string const kind = kind_of(check(d, steps));
+  small.run([&](drawn const& less, weft::trace const& now) { return kind_of(check(less, now)) == kind; });
+  return describe(small.program(), small.steps()) + "fault\n  " + check(small.program(), small.steps()) + "\n";
 }
 
 /// The value of an expression over sizes.
