@@ -131,3 +131,23 @@ TEST_CASE("one tensor may be both inputs and the output") {
   saxpy(x, x, 2.0f, out(x));
   CHECK(x == want);
 }
+TEST_CASE("a result is not written over indices by which a later stage reads, nor over such of its own") {
+  constexpr auto later = weft::kernel<"later">([](auto from, auto places) {
+    auto y = compute<"y">(places.extent(0), [=](auto i) { return places(i) * 2; });
+    auto z = compute<"z">(places.extent(0), [=](auto i) { return from(weft::clamp(places(i), 0, from.extent(0) - 1)); });
+    return weft::outputs(y, z);
+  });
+  std::vector<float> const x{1, 2, 3};
+  std::vector<std::int64_t> index{2, 0, 1, 1}, y(4);
+  std::vector<float> z(4);
+  CHECK_THROWS_AS(later(view(x, 3), view(index, 4), out(index, 4), out(z, 4)), weft::argument_error);
+  CHECK(index == std::vector<std::int64_t>{2, 0, 1, 1});
+  later(view(x, 3), view(index, 4), out(y, 4), out(z, 4));
+  CHECK(z == std::vector<float>{3, 1, 2, 2});
+  constexpr auto turned = weft::kernel<"turned">([](auto from, auto places) {
+    auto const n = places.extent(0);
+    return compute<"y">(n, [=](auto i) { return from(weft::clamp(places(n - 1 - i), 0, from.extent(0) - 1)); });
+  });
+  std::vector<std::int64_t> const table{10, 20, 30};
+  CHECK_THROWS_AS(turned(view(table, 3), view(index, 4), out(index, 4)), weft::argument_error);
+}

@@ -122,3 +122,25 @@ TEST_CASE("a loop that is in no handle is written by its number") {
   CHECK(text.find("  s.unroll(weft::axis{" + std::to_string(inside[0].id) + "});\n") != std::string::npos);
   CHECK(ii.id >= 0);
 }
+TEST_CASE("a printed how-lambda names the result of a stage that a step takes, when it is not the first") {
+  static constexpr auto extremes = [](auto A) {
+    auto [low, high] = compute<"low", "high">(A.extent(0), [=](auto i) {
+      return weft::reduce(weft::values(1000, -1000),
+                          [](auto s, auto t) { return weft::values(weft::min(weft::get<0>(s), weft::get<0>(t)), weft::max(weft::get<1>(s), weft::get<1>(t))); },
+                          A.extent(1), [=](auto k) { return weft::values(A(i, k), A(i, k)); });
+    });
+    return compute<"range">(A.extent(0), [=](auto i) { return high(i) - low(i); });
+  };
+  constexpr auto kernel = weft::kernel<"extremes">(extremes, [](auto& s, auto, auto low, auto range) {
+    auto high_copy = s.cache_read(low.result(1), range);
+    auto [i] = high_copy.axes();
+    s.prefetch(low.result(1), i, 8);
+  });
+  weft::tensor<std::int32_t, 2> const A(6, 20);
+  CHECK(kernel.trace(A) == "range: cache_read(high)\nhigh_copy: prefetch(i, high, 8)\n");
+  CHECK(weft::print_how(kernel, A) == R"([](auto& s, auto, auto low, auto range) {
+  auto high_copy = s.cache_read(low.result(1), range);
+  auto [high_copy_i] = high_copy.axes();
+  s.prefetch(low.result(1), high_copy_i, 8);
+})");
+}

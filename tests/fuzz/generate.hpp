@@ -21,12 +21,17 @@ struct drawn {
 /// Makes a program, and its inputs, knowing all shapes beforehand.
 class program_maker : access_maker {
  public:
-  explicit program_maker(std::uint64_t seed, bool risky = false) : access_maker(seed, risky) { d_.seed = seed; }
+  explicit program_maker(std::uint64_t seed, bool risky = false) : access_maker(seed, risky), alike_source_(seed ^ 0xa11ce) {
+    d_.seed = seed;
+    alike_ = alike_source_.chance(20);
+  }
 
   drawn make() {
     for (int i = 0; i < 4; ++i) sizes_.push_back(r_.one_of({1, 2, 3, 5, 7, 8, 13, 16, 17, 31, 33, 64}));
     if (r_.chance(8)) sizes_.push_back(0);
     if (r_.chance(12)) pairs_ = r_.one_of({1, 1, 2, 2, 3});
+    alike_ = alike_ && pairs_ == 0;
+    if (alike_) alike_type_ = any_type();
     int const inputs = r_.between(pairs_ > 0 ? 2 : 1, 3), scalars = r_.chance(40) ? r_.between(1, 2) : 0, stages = r_.between(1, 4);
     for (int i = 0; i < inputs; ++i) input(i);
     for (int i = 0; i < scalars; ++i) {
@@ -46,9 +51,11 @@ class program_maker : access_maker {
  private:
   // --- tensors ------------------------------------------------------------------------------------------------
   void input(int number_of_it) {
-    weft::dtype const t = pairs_ == 0 ? any_type() : factor_type(number_of_it);
+    weft::dtype const t = alike_ ? alike_type_ : pairs_ == 0 ? any_type() : factor_type(number_of_it);
     weft::sequence<std::int64_t> shape;
     std::int64_t count = 1;
+    if (alike_ && number_of_it > 0) shape = known_[0].shape;
+    else
     for (int rank = pairs_ == 0 ? r_.one_of({0, 1, 1, 1, 2, 2, 2, 3}) : r_.between(1, 2); rank > 0; --rank) {
       std::int64_t e = r_.one_of(sizes_);
       if (count * e > 1024) e = r_.between(1, 3);
@@ -153,7 +160,8 @@ class program_maker : access_maker {
     std::int64_t const most = r_.one_of({200, 200, 400, 1200, 3000});
     axes_.clear();
     for (auto& pool : seen_) pool.clear();
-    int const spatial = r_.one_of({0, 1, 1, 1, 2, 2, 2, 3}), reduced = pairs_ > 0 ? r_.one_of({0, 1, 1, 1, 2}) : r_.one_of({0, 0, 0, 0, 1, 1, 2});
+    bool const like_input = alike_ && alike_source_.chance(70);
+    int const spatial = like_input ? static_cast<int>(known_[0].shape.size()) : r_.one_of({0, 1, 1, 1, 2, 2, 2, 3}), reduced = pairs_ > 0 ? r_.one_of({0, 1, 1, 1, 2}) : r_.one_of({0, 0, 0, 0, 1, 1, 2});
     bool const of_pairs = reduced > 0 && pairs_ > 0 && r_.chance(80);
     int const first = static_cast<int>(p_.axes.size());
     weft::sequence<std::int32_t> shape;
@@ -161,7 +169,7 @@ class program_maker : access_maker {
     for (int i = 0; i < spatial + reduced; ++i) {
       bool const terms = of_pairs && i + 1 == spatial + reduced;
       int const last = static_cast<int>(known_[0].shape.size()) - 1;
-      int const e = terms ? p_.extent_of(0, last) : extent(most > points ? most / points : 1);
+      int const e = terms ? p_.extent_of(0, last) : like_input && i < spatial ? p_.extent_of(0, i) : extent(most > points ? most / points : 1);
       std::int64_t const value = value_of(e);
       points *= value > 0 ? value : 1;
       axes_.push_back({p_.axis_node(p_.add_axis(e, -1, i >= spatial)), e, value});
@@ -174,7 +182,7 @@ class program_maker : access_maker {
     int const results = !of_pairs && r_.chance(reduced > 0 ? 30 : 15) ? r_.between(2, 3) : 1;
     says_merged_ = results == 1 && reduced > 0 && r_.chance(15);
     weft::sequence<weft::dtype> types;
-    for (int i = 0; i < results; ++i) types.push_back(any_type());
+    for (int i = 0; i < results; ++i) types.push_back(like_input ? alike_type_ : any_type());
     if (of_pairs) types[0] = pairs_ == 1 ? weft::dtype::f32 : weft::dtype::i32;
     // Some results of several do not hang on one of the axes (schedule/narrow.hpp).
     int const without = reduced > 0 && results > 1 && spatial > 0 && r_.chance(60) ? r_.below(spatial) : -1;
@@ -414,6 +422,10 @@ class program_maker : access_maker {
   int expansions_ = 0;
   int pairs_ = 0;  // 1: the inputs are bf16, 2: u8 and i8 in turns, 3: i16
   bool says_merged_ = false;
+  // Inputs and most stages of one type and shape: so that results are written over inputs, and stages read their own element.
+  random_source alike_source_;
+  bool alike_ = false;
+  weft::dtype alike_type_ = weft::dtype::f32;
 };
 
 }  // namespace weft_test::fuzz

@@ -244,4 +244,47 @@ TEST_CASE("pieces of an unrolled scan took turns, where a branch had told which 
           "S: split(i, 7) -> io, ii\nS: unroll(io)\nS: split(ii, 4, partition) -> iio, iii\n");
 }
 
+TEST_CASE("a stage beside another was computed several times where parts of an axis stood inside out or did not divide, also in place") {
+  for (std::int64_t const columns : {8, 12, 32})
+    for (char const* steps :
+         {"dx: fuse(i, j) -> ij\ndx: split(ij, 8) -> ijo, iji\ndy: compute_with(dx, ijo)\n",
+          "dx: fuse(i, j) -> ij\ndx: split(ij, 16) -> ijo, iji\ndx: split(iji, 4) -> ijio, ijii\ndy: compute_with(dx, ijio)\n",
+          "dx: split(i, 4) -> io, ii\ndx: reorder(ii, io)\ndy: compute_with(dx, ii)\n",
+          "dx: split(i, 5) -> io, ii\ndx: split(ii, 3) -> iio, iii\ndy: compute_with(dx, iio)\n",
+          "dx: split(i, 5) -> io, ii\ndx: split(ii, 3) -> iio, iii\ndy: compute_with(dx, io)\n",
+          "dx: split(i, 5) -> io, ii\ndx: split(ii, 3) -> iio, iii\ndy: compute_with(dx, iii)\n",
+          "dx: split(i, 6) -> io, ii\ndx: split(ii, 3) -> iio, iii\ndy: compute_with(dx, iio)\n"}) {
+      found f;
+      auto const A = f.input<std::int32_t, 2>({13, columns}), B = f.input<std::int32_t, 2>({13, columns});
+      auto const dx = compute<"dx">(A.extent(0), A.extent(1), [=](auto i, auto j) { return A(i, j) + 1; });
+      auto const dy = compute<"dy">(A.extent(0), A.extent(1), [=](auto i, auto j) { return B(i, j) * 2; });
+      f.p.outputs.push_back(dx.id);
+      f.check(dy, steps, 6, 2);
+    }
+}
+
+TEST_CASE("the copy that cache_write leaves of a scan was walked in order, as if it scanned") {
+  found f;
+  auto const A = f.input<float, 2>({5, 20});
+  f.check(compute<"C">(A.extent(0), A.extent(1),
+                       [=](auto i, auto j) { return weft::sum(weft::up_to(j), [=](auto k) { return A(i, k); }); }),
+          "C: cache_write()\nC: split(j, 8, shift_inwards) -> jo, ji\nC: vectorize(ji)\nC_acc: compute_at(C, i)\n", 4, 2);
+}
+
+TEST_CASE("a factor beyond what is open made a loop that ran no time, by a quotient whose parts had overflowed") {
+  for (char const* steps : {"S: split(i, 1099511627776) -> io, ii\n", "S: split(i, 1048576) -> io, ii\nS: split(io, 1048576) -> ioo, ioi\n",
+                            "S: split(i, 1099511627776) -> io, ii\nS: split(ii, 1099511627776) -> iio, iii\n"}) {
+    found f;
+    auto const A = f.input<float, 1>({13});
+    f.check(compute<"S">(A.extent(0), [=](auto i) { return A(i) + 1; }), steps, 4, 4);
+  }
+}
+TEST_CASE("a result was written over what a scan inside of its loops reads again from the beginning") {
+  found f;
+  auto const A = f.input<float, 1>({8});
+  auto const S = compute<"S">(A.extent(0), [=](auto i) { return A(i) + A(i); });
+  auto const T = compute<"T">(A.extent(0), [=](auto i) { return weft::sum(weft::up_to(i), [=](auto k) { return S(k); }); });
+  f.check(compute<"U">(A.extent(0), [=](auto i) { return T(i) + 1; }), "U: split(i, 2) -> io, ii\nT: compute_at(U, ii)\nS: compute_at(T, i)\n");
+}
+
 }  // namespace weft_test::fuzz

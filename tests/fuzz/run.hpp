@@ -10,6 +10,7 @@
 #include <ctime>
 
 #include "fuzz/rules.hpp"
+#include "fuzz/shrink.hpp"
 #include "fuzz/trial.hpp"
 #include "support/private_cache.hpp"
 #include "weft/expr/print.hpp"
@@ -29,9 +30,21 @@ std::string without_exceptions(F const& f) {
     return std::string("thrown: ") + e.what();
   }
 }
+/// With results in place, unless the schedule has some of their elements read after they were written.
+template <class F>
+std::string in_place_or_apart(F const& f) {
+  try {
+    return f(true);
+  } catch (weft::argument_error const& e) {
+    if (std::string_view(e.what()).find("where the schedule has it computed") == std::string_view::npos) throw;
+  }
+  return f(false);
+}
 /// Empty, or what is wrong.
 inline std::string check_interpreted(drawn const& d, weft::trace const& steps) {
-  return without_exceptions([&] { return trial(d, d.seed % 2 == 0, false).interpreted(steps); });
+  return without_exceptions([&] {
+    return in_place_or_apart([&](bool in_place) { return trial(d, d.seed % 2 == 0, false, in_place).interpreted(steps); });
+  });
 }
 inline std::string check_compiled(drawn const& d, weft::trace const& steps) {
   static weft::sequence<weft::target> const machines = [] {
@@ -44,14 +57,16 @@ inline std::string check_compiled(drawn const& d, weft::trace const& steps) {
     return all;
   }();
   return without_exceptions([&] {
-    auto const fault_for = [&](weft::target const& t) { return trial(d, t.fma, true).compiled(steps, t); };
+    auto const fault_for = [&](weft::target const& t, weft::options wanted = {}) {
+      return in_place_or_apart([&](bool in_place) { return trial(d, t.fma, true, in_place).compiled(steps, t, wanted); });
+    };
     std::size_t const lesser = machines.size() - 1;
     std::string fault = fault_for(machines[0]);
     if (fault.empty() && lesser > 0 && d.seed % 2 == 0) fault = fault_for(machines[1 + d.seed / 2 % lesser]);
     if (!fault.empty()) return fault;
     // Every third is checked as well, now and then with lines for a debugger.
     weft::options const wanted{.checked = d.seed % 3 == 0, .debug = d.seed % 10 == 0};
-    return wanted.any() ? trial(d, machines[0].fma, true).compiled(steps, machines[0], wanted) : std::string();
+    return wanted.any() ? fault_for(machines[0], wanted) : std::string();
   });
 }
 
@@ -83,7 +98,9 @@ std::string check_possible(Check const& check, drawn const& d, weft::trace& step
   return fault;
 }
 
-/// Draws the case of `seed`, checks it, and says what is wrong with the smallest trace that fails.
+/// What found a fault, without numbers and names.
+inline std::string kind_of(std::string const& fault) { return fault.substr(0, fault.find_first_of("[0123456789:\n")); }
+/// Draws the case of `seed`, checks it, and says what is wrong with the smallest trace and program that fail.
 inline std::string check_case(std::uint64_t seed, check_function check) {
   drawn const d = program_maker(seed).make();
   if (std::string const fault = weft::fault_of(d.what); !fault.empty()) return "the drawn program: " + fault;
@@ -98,7 +115,10 @@ inline std::string check_case(std::uint64_t seed, check_function check) {
     std::string const now = check(d, less);
     return !now.empty() && now != not_legal && !is_impossible(now);
   });
-  return describe(d, steps) + "fault\n  " + check(d, steps) + "\n";
+  shrinker small(d, steps);
+  std::string const kind = kind_of(check(d, steps));
+  small.run([&](drawn const& less, weft::trace const& now) { return kind_of(check(less, now)) == kind; });
+  return describe(small.program(), small.steps()) + "fault\n  " + check(small.program(), small.steps()) + "\n";
 }
 
 /// The value of an expression over sizes.

@@ -166,6 +166,26 @@ inline weft::step draw_layout(random_source& r, weft::schedule const& s, int sta
   return one;
 }
 
+/// A stage beside another one, in loops that are fused, cut and reordered as it comes.
+template <class Attempt>
+void place_beside(random_source& r, weft::schedule const& s, Attempt const& attempt) {
+  using weft::step, weft::verb;
+  int const stages = static_cast<int>(s.order.size()), host = r.below(stages);
+  auto const order = [&]() -> weft::sequence<std::int32_t> const& { return s.order[static_cast<std::size_t>(host)]; };
+  if (order().empty()) return;
+  auto const any_loop = [&] { return r.one_of(order()); };
+  if (order().size() > 1 && r.chance(50)) attempt(step{verb::fuse, 2, {order()[0], order()[1]}});
+  for (int cuts = r.below(4); cuts > 0 && order().size() < 8; --cuts)
+    attempt(step{verb::split, 1, {any_loop()}, r.one_of({2, 3, 4, 5, 6, 8, 12, 16})});
+  if (order().size() > 1 && r.chance(30)) attempt(step{verb::reorder, 2, {any_loop(), any_loop()}});
+  if (r.chance(30)) attempt(step{r.one_of({verb::parallel, verb::bind}), 1, {any_loop()}});
+  step one{verb::compute_with, 1, {any_loop()}};
+  for (int tries = 3; tries > 0; --tries) {
+    one.stage = r.below(stages);
+    if (attempt(one)) break;
+  }
+}
+
 inline weft::trace draw_steps(random_source& r, weft::schedule s, weft::sequence<bool> const& order_free,
                               step_limits const& limits) {
   using weft::step, weft::verb;
@@ -393,6 +413,7 @@ inline weft::trace draw_steps(random_source& r, weft::schedule s, weft::sequence
         break;
       }
       case 22: pipeline_a_stage(r, r.below(static_cast<int>(s.order.size())), attempt); break;
+      case 23: place_beside(r, s, attempt); break;
       default: place_a_stage(r, s, attempt);
     }
   }

@@ -71,7 +71,8 @@ struct steps_to_take {
 class trial {
  public:
   static constexpr char const* takes_long = "more operations than interp_options allows";
-  trial(drawn const& d, bool contract, bool may_run_back)
+  /// in_place: some results may be written over inputs.
+  trial(drawn const& d, bool contract, bool may_run_back, bool in_place = false)
       : d_(d), expanded_(weft::expand(d.what, contract)), random_(d.seed ^ 0x517) {
     for (weft::input_info const& i : d.what.inputs) {
       if (i.tensor < 0) {
@@ -93,10 +94,12 @@ class trial {
       expected_.push_back(e.result(t));
       memory_.emplace_back(random_, expected_.back().type, expected_.back().shape, true, may_run_back);
       arguments_.push_back(memory_.back().argument(true));
+      place_of_.push_back(memory_.size() - 1);
     }
+    if (in_place) share_memory();
     layout_ = weft::bind(d.what, "fuzz", arguments_.data(), static_cast<int>(arguments_.size()));
     if (d.seed % 8 < 6)
-      for (std::size_t i = 0; i < inputs_.size(); ++i) layout_.arguments[i].constant = true;
+      for (std::size_t i = 0; i < inputs_.size(); ++i) layout_.arguments[i].constant = !is_overwritten(i);
     draw_names();
   }
 
@@ -157,7 +160,9 @@ class trial {
   std::string difference() {
     for (std::size_t i = 0; i < memory_.size(); ++i) {
       bool const input = i < inputs_.size();
-      std::string const fault = memory_[i].difference(input ? inputs_[i] : expected_[i - inputs_.size()]);
+      if (input && is_overwritten(i)) continue;
+      std::string const fault =
+          input ? memory_[i].difference(inputs_[i]) : memory_of(i - inputs_.size()).difference(expected_[i - inputs_.size()]);
       std::int32_t const t = input ? static_cast<std::int32_t>(i) : d_.what.outputs[i - inputs_.size()];
       if (!fault.empty()) return std::string(weft::program::at(d_.what.tensors, t).name.view()) + fault;
     }
@@ -165,6 +170,37 @@ class trial {
   }
 
  private:
+  /// Lets some results be written over inputs of the same form that a call takes for that.
+  void share_memory() {
+    random_source r(d_.seed ^ 0x1a);
+    for (std::size_t o = 0; o < expected_.size(); ++o)
+      for (std::size_t i = 0; i < inputs_.size(); ++i) {
+        weft::argument& out = arguments_[argument_of(inputs_.size() + o)];
+        weft::argument const before = out;
+        bool const fits = inputs_[i].type == expected_[o].type && inputs_[i].shape == expected_[o].shape;
+        if (!fits || inputs_[i].bits.empty() || is_overwritten(i) || place_of_[o] < inputs_.size() || r.chance(40)) continue;
+        out = memory_[i].argument(true);
+        try {
+          weft::bind(d_.what, "fuzz", arguments_.data(), static_cast<int>(arguments_.size()));
+          place_of_[o] = i;
+        } catch (weft::argument_error const&) {
+          out = before;
+        }
+      }
+  }
+  /// Which argument has the memory that is made as number `tensor`.
+  std::size_t argument_of(std::size_t tensor) const {
+    for (std::size_t a = 0; a < arguments_.size(); ++a)
+      if (!arguments_[a].is_scalar && tensor-- == 0) return a;
+    return 0;
+  }
+  bool is_overwritten(std::size_t input) const {
+    for (std::size_t p : place_of_)
+      if (p == input) return true;
+    return false;
+  }
+  tensor_memory& memory_of(std::size_t output) { return memory_[place_of_[output]]; }
+
   /// How much of a stage is read at a time may not be known while sizes are open; a ring for it is refused then.
   template <class F>
   static std::string allowing_no_ring(F const& f) {
@@ -200,7 +236,8 @@ class trial {
     std::int64_t const bytes =
         k.workspace_bytes != weft::told_by_call ? k.workspace_bytes : weft::wanted_memory(k, "fuzz", sizes, false);
     weft::sequence<void*> pointers;
-    for (tensor_memory& t : memory_) pointers.push_back(t.data());
+    for (std::size_t i = 0; i < inputs_.size(); ++i) pointers.push_back(memory_[i].data());
+    for (std::size_t o = 0; o < expected_.size(); ++o) pointers.push_back(memory_of(o).data());
     auto const kept_bytes = k.keeps != 0 ? static_cast<std::size_t>(weft::wanted_memory(k, "fuzz", sizes, true)) : 0;
     fenced_bytes const kept((kept_bytes + 63) / 64 * 64, true);
     std::string fault;
@@ -217,14 +254,18 @@ class trial {
                                (open != nullptr ? ", open: " : ": ") + fault;
   }
   void clear() {
+    for (std::size_t i = 0; i < inputs_.size(); ++i)
+      if (is_overwritten(i)) memory_[i].put(inputs_[i]);
     for (std::size_t o = 0; o < expected_.size(); ++o) memory_[inputs_.size() + o].clear();
   }
   static constexpr std::int64_t interp_limit = weft::interp_options().max_operations;
   std::string interpreted(std::string const& what, weft::ir::function const& f,
                           weft::sequence<std::int64_t> const& sizes, std::int64_t limit = interp_limit) {
     weft::sequence<weft::interp_argument> pointers;
-    for (std::size_t i = 0; i < memory_.size(); ++i)
-      pointers.push_back({memory_[i].data(), memory_[i].elements(), i < inputs_.size()});
+    for (std::size_t i = 0; i < memory_.size(); ++i) {
+      tensor_memory& t = i < inputs_.size() ? memory_[i] : memory_of(i - inputs_.size());
+      pointers.push_back({t.data(), t.elements(), i < inputs_.size()});
+    }
     clear();
     weft::interp_options options;
     options.seed = d_.seed;
@@ -297,6 +338,7 @@ class trial {
   random_source random_;
   std::size_t scalars_ = 0;
   std::vector<tensor_memory> memory_;  // inputs, then outputs
+  std::vector<std::size_t> place_of_;  // by output: which memory it is written to
   weft::sequence<weft::dense> inputs_, expected_;
   weft::sequence<weft::argument> arguments_;
   weft::call_layout layout_;

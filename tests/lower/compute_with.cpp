@@ -132,3 +132,44 @@ TEST_CASE("in place: refused where the other stage reads what was written, right
   CHECK(refusal(weft::kernel<"around">(around, together<false>), false).find("leave compute_at") != std::string::npos);
   CHECK(refusal(weft::kernel<"own">(own), false) == "");
 }
+
+namespace {
+/// dy, written over what it reads, in loops of dx of a 13 x 12 matrix: empty, or what is refused.
+template <class How>
+std::string in_place(How const& how) {
+  static constexpr auto gradients = [](auto a, auto b) {
+    auto dx = compute<"dx">(a.extent(0), a.extent(1), [=](auto i, auto j) { return a(i, j) + 1.0f; });
+    auto dy = compute<"dy">(a.extent(0), a.extent(1), [=](auto i, auto j) { return b(i, j) * 2.0f; });
+    return outputs(dx, dy);
+  };
+  std::vector<float> const a = weft_test::numbers(156), b = weft_test::numbers(156, 7);
+  std::vector<float> c(156), d = b;
+  std::string const why = weft_test::refusal(
+      [&] { weft::kernel<"gradients">(gradients, how)(view(a, 13, 12), view(d, 13, 12), out(c, 13, 12), out(d, 13, 12)); });
+  for (std::size_t i = 0; i < 156 && why.empty(); ++i) {
+    CHECK(c[i] == a[i] + 1.0f);
+    CHECK(d[i] == b[i] * 2.0f);
+  }
+  return why;
+}
+}  // namespace
+TEST_CASE("in place: refused where parts of loops around do not divide or stand inside out, so that elements are computed twice") {
+  char const* const twice = "stage dy, where the schedule has it computed";
+  CHECK(in_place([](auto& s, auto, auto, auto dx, auto dy) { s.compute_with(dy, s.split(s.fuse(dx.all[0], dx.all[1]), 8)[0]); })
+            .find(twice) != std::string::npos);
+  CHECK(in_place([](auto& s, auto, auto, auto dx, auto dy) {
+          auto [io, ii] = s.split(dx.all[0], 4);
+          s.reorder(ii, io);
+          s.compute_with(dy, ii);
+        }).find(twice) != std::string::npos);
+  CHECK(in_place([](auto& s, auto, auto, auto dx, auto dy) {
+          auto [io, ii] = s.split(dx.all[0], 5);
+          s.compute_with(dy, s.split(ii, 3)[0]);
+        }).find(twice) != std::string::npos);
+  for (std::int64_t factor : {1, 2, 4, 6, 12, 24})
+    CHECK(in_place([factor](auto& s, auto, auto, auto dx, auto dy) {
+            s.compute_with(dy, s.split(s.fuse(dx.all[0], dx.all[1]), factor)[0]);
+          }) == "");
+  CHECK(in_place([](auto& s, auto, auto, auto dx, auto dy) { s.compute_with(dy, s.split(dx.all[0], 4)[0]); }) == "");
+  CHECK(in_place([](auto& s, auto, auto, auto dx, auto dy) { s.compute_with(dy, s.split(dx.all[0], 2, 4)[1]); }) == "");
+}

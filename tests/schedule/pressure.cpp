@@ -161,3 +161,16 @@ TEST_CASE("what is unrolled too often is said with the numbers, the nest and a w
   known.unroll(axis{1});
   CHECK(written_out_too_often(known).find("10000 unrolled iterations") != std::string::npos);
 }
+TEST_CASE("of a vector that alone is too long it is said how many lanes there may be") {
+  weft::program const q = two_stages();
+  weft::schedule s(q, all_extents{20000}, avx512);
+  auto const C = weft::handle_of<2, 1>(s, 0);
+  auto const [i, j] = weft::handle_of<2>(s, 1).all;
+  s.reorder(j, i);
+  s.compute_at(C, j);
+  s.vectorize(C.all[0]);
+  REQUIRE(s.state != weft::verdict::illegal);
+  std::string const why = written_out_too_often(s);
+  INFO(why);
+  CHECK(why.find("try   at most 4096 vectorized iterations: split the axis") != std::string::npos);
+}

@@ -158,7 +158,16 @@ TEST_CASE("a line that no trace has is a parse_error with its line") {
   CHECK(error_of("C: split(k, 4) -> ki, ko", fresh) == "trace:1:21: the split gives its parts other names");
   CHECK(error_of("C: unroll(i) j", fresh) == "trace:1:14: the line should end here");
   CHECK(error_of("C: split(k, 99999999999999999999)", fresh) == "trace:1:13: the number does not fit 64 bits");
-  CHECK(error_of("C: split(k, 0)\nC: unroll(j)", fresh) == "trace:2:1: the step before this one is illegal here");
+  CHECK(error_of("C: split(k, 0)\nC: unroll(j)", fresh) ==
+        "trace:2:1: the step before this one is illegal here: the factor must be at least 1");
+  // What an illegal step would have made is passed over.
+  for (auto const& [text, why] : {std::pair{"C: split(k, 0) -> ko, ki\n", weft::diagnosis::a_factor_must_be_at_least_1},
+                                  {"C: fuse(i, k) -> @5", weft::diagnosis::a_reduction_axis_and_a_spatial_one_cannot_be_fused}}) {
+    weft::trace const steps = weft::parse_trace(text, fresh);
+    REQUIRE(steps.size() == 1);
+    CHECK(steps[0].reason == why);
+  }
+  CHECK(error_of("C: split(k, 0) -> ko,", fresh) == "trace:1:22: expected an axis");
   CHECK(error_of("C: reorder(i,i,i,i,i,i,i,i,i,i,i,i,i,i,i,i,i)", fresh).find("at most 16") != std::string::npos);
 }
 

@@ -182,16 +182,27 @@ WEFT_DECL void lowering::check_in_place() const {
       }
     }
 }
+/// Whether a scan is computed inside a loop along its axis: there it begins anew each time.
+WEFT_DECL bool lowering::scans_anew(int stage) const {
+  int const scanned = p_.stages[at(stage)].scanned;
+  for (int host = n_.places[at(stage)].loop; host >= 0 && scanned >= 0; host = n_.places[at(n_.at(host).stage)].loop)
+    for (std::int32_t l : n_.order_of(host)) {
+      if (n_.is_of(l, p_.stages[at(n_.at(host).stage)].first_axis + scanned)) return true;
+      if (l == host) break;
+    }
+  return false;
+}
 /// Whether what `stage` reads is read before `writer` writes there. own: it reads the element at its own index.
 WEFT_DECL bool lowering::reads_in_time(int stage, bool own, int writer,
                                        sequence<sequence<std::int32_t>> const& readers) const {
-  if (stage == writer) return own && p_.stages[at(writer)].reduced == 0;
+  own = own && !scans_anew(stage);
+  if (stage == writer) return own && p_.stages[at(writer)].reduced == 0 && is_computed_once(n_, stage);
   if (!n_.places[at(stage)].inlined) {
     int const root = n_.root_of(stage), writes = n_.root_of(writer);
     for (int s : order_)
       if (root != writes && (s == root || s == writes)) return s == root;
     if (writes != writer) return false;  // beside what reads it
-    if (n_.places[at(stage)].beside) return own;
+    if (n_.places[at(stage)].beside) return own && is_computed_once(n_, stage);
   }
   for (std::int32_t r : readers[at(stage)])
     if (read_[at(r)] && !reads_in_time(r, own && reads_own_element(p_, r, p_.stages[at(stage)]), writer, readers)) return false;

@@ -191,6 +191,7 @@ class lowering {
   void make_guest_memory(stage_frame& guest, int stage);
   ir::stmt with_memory(int stage, ir::stmt inside);
   void check_in_place() const;
+  bool scans_anew(int stage) const;
   bool reads_in_time(int stage, bool own, int writer, sequence<sequence<std::int32_t>> const& readers) const;
 
   // --- specialized.ipp --------------------------------------------------------------------------------------------

@@ -268,6 +268,8 @@ class binder {
       return arity(n.kind) == 0 || (reads_only_in_place(n.a, input, stage, seen) &&
                                     reads_only_in_place(n.b, input, stage, seen) &&
                                     reads_only_in_place(n.c, input, stage, seen));
+    for (int d = 0; d < n.c && n.a != input; ++d)  // an index may be one of its elements
+      if (!reads_only_in_place(program::at(p_.operands, n.b + d), input, stage, seen)) return false;
     if (n.a != input) return true;
     if (stage == nullptr || stage->reduced > 0) return false;
     for (int d = 0; d < n.c; ++d) {

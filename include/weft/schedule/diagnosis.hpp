@@ -27,6 +27,9 @@ enum class verdict : std::uint8_t { legal, deferred, illegal };
   X(a_factor_must_be_at_least_1, \
     "the factor must be at least 1", \
     "") \
+  X(parts_of_an_axis_are_at_most_2_to_the_40_long, \
+    "parts of an axis are at most 2^40 long, the factors of splits around each other multiplied", \
+    "a smaller factor, or leaving this step out: a factor beyond the extent cuts nothing") \
   X(an_axis_is_named_twice, \
     "an axis is named twice", \
     "") \
@@ -93,9 +96,9 @@ enum class verdict : std::uint8_t { legal, deferred, illegal };
   X(one_of_the_stages_needs_the_other__use_compute_at, \
     "one of the stages needs what the other computes, or something that is computed of it", \
     "compute_at for the one that is read") \
-  X(iterations_of_a_parallel_axis_would_share_elements__reorder_its_outer_part_to_the_outside, \
-    "iterations of a parallel axis around would compute the same elements of the other stage: the axis is the inner part of a split, and the outer part runs inside of it", \
-    "an order in which the outer part stands outside of the inner one") \
+  X(iterations_of_a_parallel_axis_would_share_elements__reorder_or_let_parts_divide, \
+    "iterations of a parallel axis around would compute the same elements of the other stage: an outer part of an axis runs inside of the inner one, or a part of a part or of fused axes does not divide it", \
+    "an order in which outer parts stand outside of inner ones, factors that divide what they split, or a loop further out or in") \
   X(the_stages_differ_in_an_axis_that_they_would_share, \
     "the stages differ in an axis that they would share: the one has it not, or of another extent", \
     "an axis further out, or stages of equal extents") \

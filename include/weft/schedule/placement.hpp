@@ -2,6 +2,7 @@
 #pragma once
 
 #include "weft/base/sequence.hpp"
+#include "weft/schedule/apart.hpp"
 #include "weft/schedule/nest.hpp"
 
 namespace weft::inline WEFT_ABI {
@@ -110,6 +111,16 @@ constexpr bool is_in_a_block(nest const& n, int stage) {
   return false;
 }
 
+/// Whether a stage that is computed in loops of a stage that does not read it has each element computed once.
+constexpr bool is_computed_once(nest const& n, int stage) {
+  placement const& p = program::at(n.places, stage);
+  if (!p.beside) return true;
+  stage_info const& with = program::at(n.computation().stages, n.at(p.loop).stage);
+  for (int d = 0; d < with.spatial; ++d)
+    if (indices_within(n, p.loop).apart(program::at(n.loop_of, with.first_axis + d)) != verdict::legal) return false;
+  return true;
+}
+
 /// Looks at the placements of all stages of `n` together.
 struct placement_check {
   nest const& n;
@@ -185,15 +196,6 @@ struct placement_check {
     }
     return false;
   }
-  /// Whether the loop is the inner part of a split, and some of the outer one runs inside of it: what it walks through in one
-  /// iteration then reaches over what it does in another.
-  constexpr bool has_outer_part_inside(int loop) const {
-    for (std::size_t s = 0; s < n.loops.size(); ++s)
-      for (std::int32_t l : n.order_of(loop))
-        if (n.loops[s].is_split() && n.is_within(loop, n.loops[s].inner) && n.is_within(l, n.loops[s].outer) && n.position(l) > n.position(loop))
-          return true;
-    return false;
-  }
   /// Whether `stage` can be computed with the stage of `host`, dimension for dimension.
   constexpr ruling beside(int stage, int host) const {
     program const& p = n.computation();
@@ -207,10 +209,13 @@ struct placement_check {
     for (std::int32_t l : n.order_of(host)) {
       if (n.at(l).reduced)
         return illegal(diagnosis::a_reduced_axis_runs_outside_of_this_one__no_element_is_complete_there);
-      if (is_concurrent(n.at(l).kind) && has_outer_part_inside(l))
-        return illegal(diagnosis::iterations_of_a_parallel_axis_would_share_elements__reorder_its_outer_part_to_the_outside);
       for (int d = 0; d < with.spatial; ++d) {
         if (!n.is_of(l, with.first_axis + d)) continue;
+        if (is_concurrent(n.at(l).kind)) {
+          verdict const apart = indices_within(n, host).apart(program::at(n.loop_of, with.first_axis + d));
+          if (apart == verdict::illegal) return illegal(diagnosis::iterations_of_a_parallel_axis_would_share_elements__reorder_or_let_parts_divide);
+          if (apart > v) v = apart;
+        }
         if (d >= of.spatial) return illegal(diagnosis::the_stages_differ_in_an_axis_that_they_would_share);
         if (d == of.scanned) return illegal(diagnosis::a_scanned_axis_is_walked_in_its_order__mark_another_axis);
         int const mine = program::at(p.axes, of.first_axis + d).extent, theirs = program::at(p.axes, with.first_axis + d).extent;

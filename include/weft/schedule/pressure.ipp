@@ -128,6 +128,8 @@ WEFT_DECL std::string written_out_too_often(nest const& n) {
                    std::to_string(copies), copies == 1 << 20 ? " or more" : "", " unrolled iterations"});
     if (vectors > 1) out += joined({" of ", std::to_string(vectors), " vectors of 16 bytes"});
     out += "\n" + detail::nest_text(n, static_cast<int>(s), -1);
+    if (vectors > most)
+      return joined({out, "\n  try   at most ", std::to_string(most * lanes), " vectorized iterations: split the axis and vectorize its inner part"});
     return joined({out, "\n  try   unrolled loops of at most ", std::to_string(most / vectors),
                    " iterations together: split an axis and unroll its inner part"});
   }

@@ -138,7 +138,7 @@ inline void stage_loops(nest const& n, int stage, std::string indent, std::strin
     out += n.at(id).threads > 0 ? joined({" by at most ", std::to_string(n.at(id).threads), " threads\n"}) : joined({"\n"});
     indent += "  ";
     for (fetch_ahead const& f : n.fetches)
-      if (f.loop == id)
+      if (f.loop == id && (f.of < 0 || n.position(f.of) < n.position(id)))  // else it is left out
         out += joined({indent, "prefetch ", tensor_text(p, f.tensor), " for ", loop_text(n, stage, f.of >= 0 ? f.of : id), " + ",
                        std::to_string(f.distance),
                        f.into == cache_level::l1 ? "" : joined({" into ", name(f.into)}), "\n"});
@@ -222,7 +222,8 @@ class trace_parser {
 
  private:
   void line() {
-    if (s_.failed >= 0) r_.fail("the step before this one is illegal here");
+    if (s_.failed >= 0)
+      r_.fail(joined({"the step before this one is illegal here: ", sentence(program::at(s_.steps, s_.failed).reason)}));
     int stage = -1;  // a step on no loop of the schedule has none
     if (!r_.accept("?")) stage = stage_number();
     r_.expect(":");
@@ -250,7 +251,8 @@ class trace_parser {
     if (form.by) next(), s.by = intrinsic_of(r_.word("an intrinsic"));
     if (*before == '(') r_.expect(before);
     r_.expect(")");
-    if (!s_.take(s) || s.count == 0) return;
+    if (!s_.take(s)) return skip_what_it_makes();  // the rule's words are those to be heard
+    if (s.count == 0) return;
     sequence<std::int32_t> const made = made_by(s_, s);
     if (made.empty() || !r_.accept("->")) return;
     for (std::size_t i = 0; i < made.size(); ++i) {
@@ -258,6 +260,12 @@ class trace_parser {
       if (loop(stage) != made[i]) r_.fail(joined({"the ", name(s.what), " gives its parts other names"}));
     }
   }
+  void skip_what_it_makes() {
+    if (!r_.accept("->")) return;
+    do loop_name();
+    while (r_.accept(","));
+  }
+  void loop_name() { r_.accept("@") ? void(r_.number_below(1u << 30, "loop")) : void(r_.word("an axis")); }
   /// Of another stage than `stage`, where the step names that; `stage` is then the loop's.
   void first_loop(step& s, int& stage) {
     s.count = 1;

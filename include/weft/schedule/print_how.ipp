@@ -107,6 +107,8 @@ class how_writer {
       int input = 0;
       while (from < 0 && program::at(p.inputs, input).tensor != s.tensor) ++input;
       from < 0 ? add_used(inputs_, input) : add_used(stages_, from);
+      if (int const first = from < 0 ? s.tensor : program::at(p.stages, from).tensor; s.tensor > first)
+        made.call += joined({".result(", std::to_string(s.tensor - first), ")"});
     }
     if (form.stage && s.what != verb::specialize) add_used(stages_, s.stage);
     for (int i = 0; i < s.count; ++i) {

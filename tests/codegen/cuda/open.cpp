@@ -136,7 +136,7 @@ TEST_CASE("kernels with open sizes: the steps are legal, the loop programs pass 
 }
 TEST_CASE("kernels with open sizes: the interpreter finds nothing wrong at any of the sizes") {
   opened().each([](gpu_trial& t) {
-    for (std::uint64_t seed : {1, 2}) CHECK(t.interpreted(seed) == "");
+    for (std::uint64_t seed : {1u, 2u}) CHECK(t.interpreted(seed) == "");
   });
 }
 TEST_CASE("kernels with open sizes: the text, compiled for the host once, computes the same at all sizes, threads in any order") {

@@ -99,3 +99,19 @@ TEST_CASE("cache_read: what cannot be copied") {
     CHECK(explain(t.s, "k").find("  try   ") != std::string::npos);
   }
 }
+TEST_CASE("cache_read: of several results one that there is") {
+  weft::program p;
+  weft::expr::tensor<float, 2> const A_{&p, p.add_input(weft::short_name("A"), weft::dtype::f32, 2)};
+  auto const both = weft::compute<"place", "least">(
+      A_.extent(0), [=](auto i) { return weft::argmin(A_.extent(1), [=](auto k) { return A_(i, k); }); });
+  auto const least = weft::get<1>(both);
+  p.outputs.push_back(weft::compute<"R">(A_.extent(0), [=](auto i) { return least(i) * 2; }).id);
+  p = weft::canonical(p);
+  auto const state = [&](int result) {
+    weft::schedule s(p, all_extents{16});
+    static_cast<void>(s.cache_read(weft::handle_of<2, 1>(s, 0).result(result), weft::handle_of<1>(s, 1)));
+    return s.state;
+  };
+  CHECK(state(1) == verdict::legal);
+  for (int none : {-1, 0, 2}) CHECK(state(none) == verdict::illegal);  // the first is not read
+}

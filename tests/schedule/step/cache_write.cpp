@@ -138,3 +138,22 @@ TEST_CASE("cache_write: what it refuses") {
       CHECK(weft::parse_trace(weft::print_trace(t.s), weft::schedule(t.p, all_extents{16})) == t.s.steps);
   }
 }
+
+TEST_CASE("cache_write: the copy of a scan walks its axes in any order") {
+  weft::program p;
+  weft::expr::tensor<float, 2> const A{&p, p.add_input(weft::short_name("A"), weft::dtype::f32, 2)};
+  p.outputs.push_back(weft::compute<"C">(A.extent(0), A.extent(1), [=](auto i, auto j) {
+                        return weft::sum(weft::up_to(j), [=](auto k) { return A(i, k); });
+                      }).id);
+  p = weft::canonical(p);
+  auto const state = [&](std::string const& steps) {
+    weft::schedule s(p, all_extents{16});
+    weft::replay(s, weft::parse_trace("C: cache_write()\n" + steps, s));
+    return s.state;
+  };
+  for (char const* step : {"vectorize(j)", "parallel(j)", "fuse(i, j) -> ij", "split(j, 5, shift_inwards) -> jo, ji"}) {
+    CAPTURE(step);
+    CHECK(state(std::string("C: ") + step + "\n") == verdict::legal);
+    CHECK(state(std::string("C_acc: ") + step + "\n") == verdict::illegal);
+  }
+}

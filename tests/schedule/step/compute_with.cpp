@@ -92,7 +92,19 @@ TEST_CASE("compute_with: what is refused") {
          t.s.reorder(ii, io);
          t.s.compute_with(t.dy, ii);
        },
-       diagnosis::iterations_of_a_parallel_axis_would_share_elements__reorder_its_outer_part_to_the_outside},
+       diagnosis::iterations_of_a_parallel_axis_would_share_elements__reorder_or_let_parts_divide},
+      {[](scheduled& t) {  // 5 elements of which the parts of three have 6
+         auto const [io, ii] = t.s.split(t.dx.all[0], 5);
+         t.s.parallel(io);
+         t.s.compute_with(t.dy, t.s.split(ii, 3)[0]);
+       },
+       diagnosis::iterations_of_a_parallel_axis_would_share_elements__reorder_or_let_parts_divide},
+      {[](scheduled& t) {  // rows of 16 in pieces of 12
+         auto const [o, v] = t.s.split(t.s.fuse(t.dx.all[0], t.dx.all[1]), 12);
+         t.s.parallel(o);
+         t.s.compute_with(t.dy, o);
+       },
+       diagnosis::iterations_of_a_parallel_axis_would_share_elements__reorder_or_let_parts_divide},
       {[](scheduled& t) { t.s.compute_with(t.dx, t.rows.all[0]); }, diagnosis::one_of_the_stages_needs_the_other__use_compute_at},
       {[](scheduled& t) { t.s.compute_with(t.rows, t.dx.all[0]); }, diagnosis::one_of_the_stages_needs_the_other__use_compute_at},
       {[](scheduled& t) { t.s.compute_with(t.dy, t.dy.all[0]); }, diagnosis::a_stage_cannot_be_computed_inside_itself},
@@ -146,4 +158,26 @@ TEST_CASE("compute_with: no nest waits for another that waits for it") {
     CHECK(s.state == verdict::illegal);
     CHECK(s.steps.back().reason == diagnosis::one_of_the_stages_needs_the_other__use_compute_at);
   }
+}
+
+TEST_CASE("compute_with: in parallel loops whose iterations have elements of their own, as far as extents are known") {
+  auto const fused = [](std::int64_t extent, std::int64_t factor, bool part) {
+    scheduled t(extent);
+    auto const [o, v] = t.s.split(t.s.fuse(t.dx.all[0], t.dx.all[1]), factor);
+    t.s.parallel(o);
+    t.s.compute_with(t.dy, part ? t.s.split(v, 4)[0] : o);
+    return t.s.state;
+  };
+  for (std::int64_t factor : {1, 4, 8, 16, 32, 80, 256}) CHECK(fused(16, factor, false) == verdict::legal);
+  for (std::int64_t factor : {3, 12, 24, 100}) CHECK(fused(16, factor, false) == verdict::illegal);
+  CHECK(fused(16, 8, true) == verdict::legal);
+  CHECK(fused(16, 6, true) == verdict::illegal);
+  CHECK(fused(0, 3, false) == verdict::legal);
+  CHECK(fused(-1, 8, false) == verdict::deferred);
+  CHECK(fused(weft::open_extent, 8, false) == verdict::illegal);
+  scheduled t;  // the last part of the whole axis need not be full
+  auto const parts = t.s.split(t.dx.all[0], 2, 5);
+  t.s.parallel(parts[0]);
+  t.s.compute_with(t.dy, parts[1]);
+  CHECK(t.s.state == verdict::legal);
 }

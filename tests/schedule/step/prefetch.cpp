@@ -151,6 +151,7 @@ TEST_CASE("prefetch_inside: a loop that a later step puts further in asks for no
   std::vector<float> const a(4 * 8, 1.0f), b(8 * 32, 2.0f);
   auto const A = weft::view(a, 4, 8), B = weft::view(b, 8, 32);
   CHECK(count_of(turned.on(weft::x86_64_avx2()).assembly(A, B), "prefetcht0") == 0);
+  CHECK_FALSE(has(turned.loops(A, B), "prefetch"));
   CHECK(turned(A, B)(3, 31) == 16.0f);
 }
 TEST_CASE("prefetch: what cannot be") {

@@ -141,3 +141,51 @@ TEST_CASE("reverse_compute_inline: what it refuses") {
       CHECK(weft::parse_trace(weft::print_trace(t.s), weft::schedule(t.p, all_extents{40})) == t.s.steps);
   }
 }
+
+TEST_CASE("reverse_compute_inline, reverse_compute_at: a scan takes over no loop that is fused of its axis and another one") {
+  weft::program p;
+  weft::expr::tensor<float, 3> const A{&p, p.add_input(weft::short_name("A"), weft::dtype::f32, 3)};
+  auto const a = weft::compute<"a">(A.extent(0), A.extent(1), A.extent(2), [=](auto i, auto j, auto k) { return A(i, j, k) * 2; });
+  p.outputs.push_back(weft::compute<"C">(A.extent(0), A.extent(1), A.extent(2), [=](auto i, auto j, auto k) {
+                        return weft::sum(weft::up_to(k), [=](auto h) { return a(i, j, h); });
+                      }).id);
+  p = weft::canonical(p);
+  auto const state = [&](char const* steps) {
+    weft::schedule s(p, all_extents{6});
+    weft::replay(s, weft::parse_trace(steps, s));
+    INFO(steps);
+    if (s.state == verdict::illegal) CHECK(s.steps.back().reason == diagnosis::a_scanned_axis_and_another_one_cannot_be_fused);
+    return s.state;
+  };
+  CHECK(state("a: fuse(j, k) -> jk\nC: reverse_compute_inline()\n") == verdict::illegal);
+  CHECK(state("a: fuse(j, k) -> jk\na: split(jk, 4) -> jko, jki\nC: reverse_compute_at(a, jko)\n") == verdict::illegal);
+  CHECK(state("a: fuse(j, k) -> jk\na: fuse(i, jk) -> ijk\nC: reverse_compute_inline()\n") == verdict::illegal);
+  CHECK(state("a: split(k, 2) -> ko, ki\na: reorder(i, ko, j, ki)\na: fuse(ko, j) -> koj\nC: reverse_compute_at(a, koj)\n") == verdict::illegal);
+  CHECK(state("a: fuse(j, k) -> jk\nC: reverse_compute_at(a, i)\n") == verdict::legal);  // it stays as it is inside
+  CHECK(state("a: fuse(i, j) -> ij\nC: reverse_compute_inline()\n") == verdict::legal);
+  CHECK(state("a: split(k, 2) -> ko, ki\na: fuse(ko, ki) -> koki\nC: reverse_compute_inline()\n") == verdict::legal);
+}
+TEST_CASE("reverse_compute_inline, reverse_compute_at: a longer stage does not take over marks that it is too long for") {
+  weft::program p;
+  weft::expr::tensor<float, 1> const x{&p, p.add_input(weft::short_name("x"), weft::dtype::f32, 1)};
+  weft::expr::tensor<float, 1> const y{&p, p.add_input(weft::short_name("y"), weft::dtype::f32, 1)};
+  auto const a = weft::compute<"a">(x.extent(0), [=](auto i) { return x(i) * 2; });
+  p.outputs.push_back(
+      weft::compute<"out">(y.extent(0), [=](auto i) { return y(i) + weft::select(i < x.extent(0), a(i), 0.0f); }).id);
+  p = weft::canonical(p);
+  auto const why = [&](std::int64_t length, std::string const& steps) {
+    weft::schedule s(p, [&](int t, int) { return t == 0 ? std::int64_t(8) : length; });
+    weft::replay(s, weft::parse_trace(steps, s));
+    return s.state == verdict::illegal ? s.steps.back().reason : diagnosis::none;
+  };
+  std::string const inline_it = "out: reverse_compute_inline()\n";
+  CHECK(why(3000, "a: vectorize(i)\n" + inline_it) == diagnosis::a_vectorized_axis_has_more_than_1024_lanes__split_it_first);
+  CHECK(why(3000, "a: unroll(i)\n" + inline_it) == diagnosis::an_unrolled_axis_runs_more_than_1024_times__split_it_first);
+  CHECK(why(3000, "a: bind(i, virtual_thread)\n" + inline_it) == diagnosis::an_unrolled_axis_runs_more_than_1024_times__split_it_first);
+  CHECK(why(3000, "a: bind(i, thread_x)\n" + inline_it) == diagnosis::a_block_has_at_most_1024_threads_and_a_warp_32_lanes__split_first);
+  CHECK(why(3000, "a: bind(i, thread_x)\nout: reverse_compute_at(a, i)\n") ==
+        diagnosis::a_block_has_at_most_1024_threads_and_a_warp_32_lanes__split_first);
+  CHECK(why(3000, "a: split(i, 4) -> io, ii\na: vectorize(ii)\n" + inline_it) == diagnosis::none);
+  CHECK(why(1024, "a: vectorize(i)\n" + inline_it) == diagnosis::none);
+  CHECK(why(-1, "a: vectorize(i)\n" + inline_it) == diagnosis::none);
+}

@@ -50,7 +50,7 @@ TEST_CASE("split of an extent that is not known: the outer part is unknown, the 
 }
 
 TEST_CASE("split with the largest factor does not overflow") {
-  constexpr std::int64_t largest = 0x7fffffffffffffff;
+  constexpr std::int64_t largest = std::int64_t(1) << 40;
   weft::program const p = matmul();
   weft::schedule s(p, all_extents{5});
   auto const [io, ii] = s.split(weft::axis{s.order[0][0]}, largest);
@@ -150,6 +150,24 @@ TEST_CASE("the last part of a reduction is not shifted, and the words say what t
   weft::step one{weft::verb::split, 1, {0}, 4};
   one.word = 9;
   CHECK_FALSE(weft::replay(t, weft::trace(1, one)));
+}
+
+TEST_CASE("split: parts of more than 2^40 are refused, also by splits around each other") {
+  weft::program const p = matmul();
+  auto const why = [&](std::int64_t first, std::int64_t second, bool of_outer) {
+    weft::schedule s(p, [](int, int) { return weft::open_extent; });
+    auto const parts = s.split(weft::axis{0}, first);
+    s.split(parts[of_outer ? 0 : 1], second);
+    return s.failed < 0 ? diagnosis::none : s.steps[static_cast<std::size_t>(s.failed)].reason;
+  };
+  std::int64_t const most = std::int64_t(1) << 40;
+  CHECK(why(most, 1, true) == diagnosis::none);
+  CHECK(why(most, most, false) == diagnosis::none);
+  CHECK(why(1 << 20, 1 << 20, true) == diagnosis::none);
+  for (std::int64_t factor : {most + 1, std::int64_t(1) << 61, INT64_MAX})
+    CHECK(why(factor, 1, true) == diagnosis::parts_of_an_axis_are_at_most_2_to_the_40_long);
+  CHECK(why(1 << 20, (1 << 20) + 1, true) == diagnosis::parts_of_an_axis_are_at_most_2_to_the_40_long);
+  CHECK(why(2, INT64_MAX, true) == diagnosis::parts_of_an_axis_are_at_most_2_to_the_40_long);
 }
 
 // --- several parts at once --------------------------------------------------------------------------------------

@@ -22,8 +22,7 @@ struct bind_rule {
     if (n.at(id).reduced && values == 0) return illegal(diagnosis::a_reduction_axis_cannot_run_in_parallel__use_rfactor);
     if (n.at(id).scanned) return illegal(diagnosis::a_scanned_axis_is_walked_in_its_order__mark_another_axis);
     bool const copies = kind == loop_kind::virtual_thread;
-    bool inside = false, unknown = false;
-    std::int64_t threads = 1, lanes = 1;
+    bool inside = false;
     for (std::int32_t other : n.order_of(id)) {
       loop_info const& l = n.at(other);
       inside = inside || other == id;
@@ -37,17 +36,26 @@ struct bind_rule {
         return illegal(diagnosis::a_parallel_axis_cannot_stand_inside_an_unrolled_or_vectorized_one__reorder_first);
       if (inside ? is_block(how) && is_thread(kind) : is_thread(how) && is_block(kind))
         return illegal(diagnosis::blocks_stand_outside_of_threads__reorder_first);
+    }
+    return copies ? unroll_rule::few_iterations(n, id) : few_threads(n, n.at(id).stage, id, kind);
+  }
+  /// Of a stage, one of whose loops is to be of that kind.
+  static constexpr ruling few_threads(nest const& n, int stage, int id = -1, loop_kind kind = loop_kind::serial) {
+    bool unknown = false;
+    std::int64_t threads = 1, lanes = 1;
+    for (std::int32_t other : program::at(n.order, stage)) {
+      loop_kind const how = other == id ? kind : n.at(other).kind;
+      std::int64_t const extent = n.at(other).extent;
       if (!is_thread(how)) continue;
       if (how >= loop_kind::warp) lanes = 32;
       if (n.is_part(other)) {  // how much of it is read at a time is known when loops are made
         unknown = true;
         continue;
       }
-      if (l.extent == open_trips || l.extent > (how == loop_kind::lane ? 32 : 1024)) threads = 1 << 20;
-      else if (how != loop_kind::lane && l.extent > 0 && threads < 1 << 20) threads *= l.extent;
-      unknown = unknown || l.extent < 0;
+      if (extent == open_trips || extent > (how == loop_kind::lane ? 32 : 1024)) threads = 1 << 20;
+      else if (how != loop_kind::lane && extent > 0 && threads < 1 << 20) threads *= extent;
+      unknown = unknown || extent < 0;
     }
-    if (copies) return unroll_rule::few_iterations(n, id);
     if (threads * lanes > 1024)
       return illegal(diagnosis::a_block_has_at_most_1024_threads_and_a_warp_32_lanes__split_first);
     return {unknown ? verdict::deferred : verdict::legal};

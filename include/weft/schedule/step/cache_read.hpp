@@ -40,16 +40,12 @@ struct cache_read_step {
   /// Cost    a read and a write for each element that is copied
   template <int Rank, class Reader>
   constexpr stage_handle<Rank> cache_read(input_handle<Rank> from, Reader const& reader) {
-    auto& s = static_cast<Schedule&>(*this);
-    bool const known = from.input >= 0 && from.input < static_cast<int>(s.computation().inputs.size());
-    return copy_of<Rank>(known ? program::at(s.computation().inputs, from.input).tensor : -1, reader.stage);
+    return copy_of<Rank>(tensor_of(static_cast<Schedule const&>(*this), from), reader.stage);
   }
-  /// Of the first result of a stage.
+  /// Of a result of a stage, the first unless it is `from.result(n)`.
   template <int Axes, int Spatial, class Reader>
   constexpr stage_handle<Spatial> cache_read(stage_handle<Axes, Spatial> const& from, Reader const& reader) {
-    auto& s = static_cast<Schedule&>(*this);
-    bool const known = from.stage >= 0 && from.stage < static_cast<int>(s.computation().stages.size());
-    return copy_of<Spatial>(known ? program::at(s.computation().stages, from.stage).tensor : -1, reader.stage);
+    return copy_of<Spatial>(tensor_of(static_cast<Schedule const&>(*this), from), reader.stage);
   }
 
  private:

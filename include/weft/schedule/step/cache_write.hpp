@@ -19,6 +19,7 @@ struct cache_write_rule {
   static constexpr void perform(nest& n, step const& s) {
     n.add_loops(rewrite(n.own_computation(), s));
     n.drop_loops(s.stage, false);
+    for (std::int32_t l : program::at(n.order, s.stage)) n.at(l).scanned = false;  // a copy walks in any order
   }
 };
 

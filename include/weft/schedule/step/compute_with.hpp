@@ -36,11 +36,14 @@ struct compute_with_step {
   /// The first dimension of the one is taken for the first of the other, and so on.
   ///
   /// Needs   along each dimension whose loops stand around or at `i` both have the same extent; no loop there is reduced,
-  ///         unrolled or vectorized; the other stage is not placed itself. An output may be computed so
-  /// Keeps   each element is computed once, by the same operations
+  ///         unrolled or vectorized; the other stage is not placed itself. An output may be computed so. Where a loop there
+  ///         is parallel, its iterations have elements of their own: outer parts of its axis stand outside of inner ones,
+  ///         and what splits a part of an axis, or a fused one, divides it
+  /// Keeps   each element is computed by the same operations; once, if that is so of all loops there, else perhaps in
+  ///         several iterations
   /// Errors  schedule_error "compute_with: one of the stages needs the other"; argument_error at a call where the stage is
-  ///         written over an input that is read in those loops
-  /// Cost    none
+  ///         written over an input that is read in those loops, or by itself in several iterations
+  /// Cost    none; elements that are computed several times
   /// Source  Halide's Func::compute_with
   template <class Stage>
   constexpr void compute_with(Stage const& stage, axis i) {

@@ -30,7 +30,6 @@ struct fuse_rule {
     loop_info whole;
     whole.stage = n.at(s.loops[0]).stage;
     whole.reduced = n.at(s.loops[0]).reduced;
-    whole.scanned = n.at(s.loops[0]).scanned;
     whole.first = s.loops[0];
     whole.extent = 1;
     sequence<std::int32_t>& order = n.order_of(s.loops[0]);
@@ -43,6 +42,7 @@ struct fuse_rule {
     order = next;
     for (int i = 0; i < s.count; ++i) {
       loop_info& part = n.at(s.loops[static_cast<std::size_t>(i)]);
+      whole.scanned = whole.scanned || part.scanned;
       whole.name.append(part.name.view());
       if (part.extent == -1 || whole.extent == -1) whole.extent = -1;
       else if (part.extent == open_trips || whole.extent == open_trips) whole.extent = open_trips;

@@ -56,13 +56,13 @@ struct prefetch_step {
   /// Source  TVM, `Stage.prefetch`; Halide, `Func::prefetch`
   template <int Rank>
   constexpr void prefetch(input_handle<Rank> from, axis loop, std::int64_t distance, cache_level into = cache_level::l1) {
-    step request = request_of(tensor_of(from), distance, verb::prefetch, loop, into);
+    step request = request_of(tensor_of(static_cast<Schedule const&>(*this), from), distance, verb::prefetch, loop, into);
     static_cast<Schedule&>(*this).take(request);
   }
-  /// Of the first result of a stage.
+  /// Of a result of a stage, the first unless it is `from.result(n)`.
   template <int Axes, int Spatial>
   constexpr void prefetch(stage_handle<Axes, Spatial> const& from, axis loop, std::int64_t distance, cache_level into = cache_level::l1) {
-    step request = request_of(tensor_of(from), distance, verb::prefetch, loop, into);
+    step request = request_of(tensor_of(static_cast<Schedule const&>(*this), from), distance, verb::prefetch, loop, into);
     static_cast<Schedule&>(*this).take(request);
   }
   /// Asks in each iteration of the loop `in` for what the same iteration reads of a tensor `distance` iterations further on in a
@@ -81,22 +81,12 @@ struct prefetch_step {
   ///         rows, products ran 1.1 to 1.9 times as fast (decision 038)
   template <class Handle>
   constexpr void prefetch_inside(Handle const& from, axis loop, axis in, std::int64_t distance, cache_level into = cache_level::l1) {
-    step request = request_of(tensor_of(from), distance, verb::prefetch_inside, loop, into);
+    step request = request_of(tensor_of(static_cast<Schedule const&>(*this), from), distance, verb::prefetch_inside, loop, into);
     request.count = 2, request.loops[1] = in.id;
     static_cast<Schedule&>(*this).take(request);
   }
 
  private:
-  template <int Rank>
-  constexpr int tensor_of(input_handle<Rank> from) const {
-    program const& p = static_cast<Schedule const&>(*this).computation();
-    return from.input >= 0 && from.input < static_cast<int>(p.inputs.size()) ? program::at(p.inputs, from.input).tensor : -1;
-  }
-  template <int Axes, int Spatial>
-  constexpr int tensor_of(stage_handle<Axes, Spatial> const& from) const {
-    program const& p = static_cast<Schedule const&>(*this).computation();
-    return from.stage >= 0 && from.stage < static_cast<int>(p.stages.size()) ? program::at(p.stages, from.stage).tensor : -1;
-  }
   static constexpr step request_of(int tensor, std::int64_t distance, verb what, axis loop, cache_level into) {
     step request{what, 1, {loop.id}, distance};
     request.tensor = tensor;

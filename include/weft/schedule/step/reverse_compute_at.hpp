@@ -5,12 +5,36 @@
 
 #include "weft/schedule/handle.hpp"
 #include "weft/schedule/placement.hpp"
+#include "weft/schedule/step/bind.hpp"
 #include "weft/schedule/step/fuse.hpp"
 #include "weft/schedule/step/split.hpp"
+#include "weft/schedule/step/vectorize.hpp"
 
 namespace weft::inline WEFT_ABI {
 namespace detail {
 
+/// Whether a loop is fused of axis `scanned` and of others, or made of one that is.
+constexpr bool is_fused_with(nest const& n, int loop, int scanned) {
+  while (n.at(loop).parent >= 0) loop = n.at(loop).parent;
+  bool some = false, others = false;
+  for (int part = n.at(loop).first; part >= 0; part = n.at(part).next) {
+    if (is_fused_with(n, part, scanned)) return true;
+    (n.is_of(part, scanned) ? some : others) = true;
+  }
+  return some && others;
+}
+/// Whether `stage` can have loops like those of stage `read` up to `last`: a scan walks its axis alone.
+constexpr ruling can_take_loops(nest const& n, int stage, int read, int last) {
+  program const& p = n.computation();
+  int const scanned = program::at(p.stages, stage).scanned;
+  if (scanned < 0) return {};
+  for (std::int32_t l : program::at(n.order, read)) {
+    if (is_fused_with(n, l, program::at(p.stages, read).first_axis + scanned))
+      return illegal(diagnosis::a_scanned_axis_and_another_one_cannot_be_fused);
+    if (l == last) break;
+  }
+  return {};
+}
 /// The loop of `stage` that does what loop `like` of a stage of the same axes does; cuts loops as that one was cut.
 constexpr int same_loop(nest& n, int stage, int like) {
   loop_info const l = n.at(like);
@@ -60,6 +84,21 @@ constexpr int take_loops(nest& n, int stage, int last) {
 }
 }  // namespace detail
 
+namespace detail {
+/// Whether loops that a stage has taken over with their marks are not too long for them: those of the other one may be shorter.
+constexpr ruling marks_suit_lengths(nest const& after, int stage) {
+  ruling all = bind_rule::few_threads(after, stage);
+  for (std::int32_t l : program::at(after.order, stage)) {
+    loop_kind const kind = after.at(l).kind;
+    ruling r;
+    if (kind == loop_kind::vectorized) r = vectorize_rule::few_lanes(after, l);
+    else if (is_written_out(kind)) r = unroll_rule::few_iterations(after, l);
+    if (r.v > all.v) all = r;
+  }
+  return all;
+}
+}  // namespace detail
+
 struct reverse_compute_at_rule {
   static constexpr ruling check(nest const& n, step const& s) {
     if (s.stage < 0 || s.stage >= static_cast<int>(n.order.size()))
@@ -79,7 +118,10 @@ struct reverse_compute_at_rule {
         return illegal(diagnosis::a_reduced_axis_runs_outside_of_this_one__no_element_is_complete_there);
       if (l == s.loops[0]) break;
     }
-    return {};
+    if (ruling const r = detail::can_take_loops(n, s.stage, read, s.loops[0]); r.v != verdict::legal) return r;
+    nest after = n;
+    perform(after, s);
+    return detail::marks_suit_lengths(after, s.stage);
   }
   static constexpr void perform(nest& n, step const& s) {
     int const read = n.at(s.loops[0]).stage;
@@ -101,7 +143,8 @@ struct reverse_compute_at_step {
   /// Same as splits and a reorder of `stage`, and compute_at for the stage of `i`.
   ///
   /// Needs   `stage` reads that one at its own index alone, and no step before it names its axes; all others that read
-  ///         it run inside; neither `i` nor an axis around it is reduced, unrolled or vectorized
+  ///         it run inside; neither `i` nor an axis around it is reduced, unrolled or vectorized, nor fused of an axis along
+  ///         which `stage` scans and another one. What is marked is not too long in `stage`, as each mark has it
   /// Returns of each dimension the innermost axis of `stage` that runs inside; id -1 where there is none
   /// Keeps   each element is computed by the same operations
   /// Errors  schedule_error "reverse_compute_at: a reduced axis runs outside of this one"

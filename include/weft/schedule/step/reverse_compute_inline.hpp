@@ -9,6 +9,12 @@ namespace weft::inline WEFT_ABI {
 
 struct reverse_compute_inline_rule {
   static constexpr ruling check(nest const& n, step const& s) {
+    if (ruling const r = can_take_over(n, s); r.v != verdict::legal) return r;
+    nest after = n;
+    perform(after, s);
+    return detail::marks_suit_lengths(after, s.stage);
+  }
+  static constexpr ruling can_take_over(nest const& n, step const& s) {
     if (s.stage < 0 || s.stage >= static_cast<int>(n.order.size()))
       return illegal(diagnosis::the_stage_is_none_of_this_schedule);
     if (is_scheduled(n, s.stage))
@@ -22,7 +28,7 @@ struct reverse_compute_inline_rule {
       return illegal(diagnosis::a_scan_cannot_be_inlined__use_compute_at);
     if (!(program::at(n.places, read) == placement()))
       return illegal(diagnosis::the_stage_of_this_axis_is_inlined__it_has_no_loops);
-    if (program::at(n.computation().stages, read).reduced == 0) return {};
+    if (program::at(n.computation().stages, read).reduced == 0) return detail::can_take_loops(n, s.stage, read, -1);
     if (stage_info const& own = program::at(n.computation().stages, s.stage); own.reduced > 0 || own.scanned >= 0)
       return illegal(diagnosis::a_reduction_cannot_be_inlined__use_compute_at);  // its terms would run inside of those
     if (loop_of_sums(n, read) < 0)
@@ -125,9 +131,11 @@ struct reverse_compute_inline_step {
   ///
   /// Needs   `stage` reads one stage, itself or by inlined ones, at its own index alone; that one has no scan, is no output, and
   ///         of a reduction an axis stands around all reduced ones, and `stage` reduces and scans nothing itself; no step
-  ///         before it names an axis of `stage`
+  ///         before it names an axis of `stage`; none fused an axis along which that scans with another one. What is marked is not too long in `stage`, as each mark has it
   /// Keeps   each element is computed by the same operations, in its type
-  /// Cost    where others read that stage too, its elements are computed there again; of a reduction, those are refused
+  /// Cost    where others read that stage too, its elements are computed there again; of a reduction, those are refused.
+  ///         Behind a reduction over pieces of fused axes that are no whole rows nor divide one, each piece computes all of the
+  ///         rows that it reaches into: rows of 1000 sums in pieces of 16 are computed 63 times
   /// Source  Feng et al. (TensorIR), ASPLOS 2023, section 3.2
   template <class Stage>
   constexpr void reverse_compute_inline(Stage const& stage) {

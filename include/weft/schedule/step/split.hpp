@@ -12,6 +12,8 @@ struct split_rule {
   static constexpr ruling check(nest const& n, step const& s) {
     if (ruling const r = n.unmarked(s.loops[0]); r.v != verdict::legal) return r;
     if (s.factor < 1) return illegal(diagnosis::a_factor_must_be_at_least_1);
+    if (s.factor > longest_part / iterations_apart(n, s.loops[0]))
+      return illegal(diagnosis::parts_of_an_axis_are_at_most_2_to_the_40_long);
     if (s.word == static_cast<int>(tail::shift_inwards) && n.at(s.loops[0]).reduced)
       return illegal(diagnosis::the_last_part_of_a_reduction_cannot_be_shifted_inwards);
     if (n.at(s.loops[0]).scanned && s.word >= static_cast<int>(tail::shift_inwards))
@@ -50,6 +52,15 @@ struct split_rule {
   }
 
  private:
+  /// What no open extent reaches; products of a few such numbers are what indices are made of.
+  static constexpr std::int64_t longest_part = std::int64_t(1) << 40;
+  /// How far apart in its axis, or in a fused loop, two iterations of a loop are that follow each other.
+  static constexpr std::int64_t iterations_apart(nest const& n, int loop) {
+    std::int64_t step = 1;
+    for (; n.at(loop).parent >= 0; loop = n.at(loop).parent)
+      if (n.at(n.at(loop).parent).outer == loop) step *= n.at(n.at(loop).parent).factor;
+    return step;
+  }
   static constexpr ruling can_round_up(nest const& n, loop_info const& l) {
     bool outside = l.reduced;
     for (std::int32_t t : n.computation().outputs)
@@ -80,8 +91,8 @@ struct split_step {
   ///     round_up       computed is a little more, in memory that is so much larger; of a whole axis of a stage that is no
   ///                    output. What that reads must stay in bounds, else schedule_error at the call
   ///
-  /// Needs   `i` is a loop of its stage, not unrolled, vectorized or parallel; factor >= 1; to be shifted, no reduction
-  ///         and no scan along it
+  /// Needs   `i` is a loop of its stage, not unrolled, vectorized or parallel; factor >= 1, and parts of at most 2^40; to
+  ///         be shifted, no reduction and no scan along it
   /// Keeps   every index is visited exactly once, in the same order; shifted inwards some twice, with the same result.
   ///         Where an element that is computed twice could be seen half done, or what it reads be written (a reduction
   ///         around the outer part, an outer part that is parallel, or unrolled around a reduction, arguments that share

@@ -22,10 +22,14 @@ struct vectorize_rule {
         return illegal(diagnosis::a_parallel_axis_cannot_stand_inside_an_unrolled_or_vectorized_one__reorder_first);
       inside = inside || other == id;
     }
-    if (loop.extent == open_trips) return illegal(diagnosis::a_vectorized_axis_has_an_open_extent__split_it_first);
-    if (loop.extent < 0) return {verdict::deferred};
-    if (loop.extent > 1024 && n.is_part(id)) return {verdict::deferred};
-    if (loop.extent > 1024) return illegal(diagnosis::a_vectorized_axis_has_more_than_1024_lanes__split_it_first);
+    return few_lanes(n, id);
+  }
+  static constexpr ruling few_lanes(nest const& n, int loop) {
+    std::int64_t const extent = n.at(loop).extent;
+    if (extent == open_trips) return illegal(diagnosis::a_vectorized_axis_has_an_open_extent__split_it_first);
+    if (extent < 0) return {verdict::deferred};
+    if (extent > 1024 && n.is_part(loop)) return {verdict::deferred};
+    if (extent > 1024) return illegal(diagnosis::a_vectorized_axis_has_more_than_1024_lanes__split_it_first);
     return {};
   }
   static constexpr void perform(nest& n, step const& s) { n.at(s.loops[0]).kind = loop_kind::vectorized; }
