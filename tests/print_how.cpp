@@ -124,12 +124,12 @@ TEST_CASE("a loop that is in no handle is written by its number") {
 }
 TEST_CASE("a printed how-lambda names the result of a stage that a step takes, when it is not the first") {
   static constexpr auto extremes = [](auto A) {
-    auto [low, high] = compute<"low", "high">(A.extent(0), [=](auto i) {
+    auto both = compute<"low", "high">(A.extent(0), [=](auto i) {
       return weft::reduce(weft::values(1000, -1000),
                           [](auto s, auto t) { return weft::values(weft::min(weft::get<0>(s), weft::get<0>(t)), weft::max(weft::get<1>(s), weft::get<1>(t))); },
                           A.extent(1), [=](auto k) { return weft::values(A(i, k), A(i, k)); });
     });
-    return compute<"range">(A.extent(0), [=](auto i) { return high(i) - low(i); });
+    return compute<"range">(A.extent(0), [=](auto i) { return weft::get<1>(both)(i) - weft::get<0>(both)(i); });
   };
   constexpr auto kernel = weft::kernel<"extremes">(extremes, [](auto& s, auto, auto low, auto range) {
     auto high_copy = s.cache_read(low.result(1), range);

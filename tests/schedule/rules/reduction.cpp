@@ -105,7 +105,7 @@ TEST_CASE("all that a row needs is computed while it is at hand") {
   check_rule(attention, drawn<float>(1, 9, 8), drawn<float>(2, 37, 8), drawn<float>(3, 37, 16));
 }
 TEST_CASE("rows that share what they are joined with are summed two at a time, and what the next two read is asked for") {
-  auto const row = [](int seed) { return drawn<float>(seed, 160); };
+  auto const row = [](std::uint64_t seed) { return drawn<float>(seed, 160); };
   auto const loops = [&](weft::target const& on, std::int64_t m) {
     return chain.on(on).loops(drawn<float>(1, m, 160), row(2), row(3), row(4));
   };
