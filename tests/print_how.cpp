@@ -129,7 +129,8 @@ TEST_CASE("a printed how-lambda names the result of a stage that a step takes, w
                           [](auto s, auto t) { return weft::values(weft::min(weft::get<0>(s), weft::get<0>(t)), weft::max(weft::get<1>(s), weft::get<1>(t))); },
                           A.extent(1), [=](auto k) { return weft::values(A(i, k), A(i, k)); });
     });
-    return compute<"range">(A.extent(0), [=](auto i) { return weft::get<1>(both)(i) - weft::get<0>(both)(i); });
+    auto const low = weft::get<0>(both), high = weft::get<1>(both);
+    return compute<"range">(A.extent(0), [=](auto i) { return high(i) - low(i); });
   };
   constexpr auto kernel = weft::kernel<"extremes">(extremes, [](auto& s, auto, auto low, auto range) {
     auto high_copy = s.cache_read(low.result(1), range);
