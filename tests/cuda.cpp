@@ -205,9 +205,9 @@ __device__ void twice(weft_view<float const, 1> x, weft_view<float, 1> y) {
   CHECK(said_by([&] { weft::evaluate(gpu, weft::view(x)); }) == "evaluate: a function of the program is there for GPUs alone");
   CHECK(said_by([&] { cpu.on(weft::cuda()).cuda_source(weft::view(x)); }) ==
         "doubled: function twice has no CUDA text: give weft::external a weft::cuda_function behind it, or compute its stage by another kernel");
-  // It is launched by itself, and what it makes is in the workspace, whatever the how-lambda says.
-  weft::cuda_module const two = on_stack.on(weft::cuda()).module(m, weft::view(x));
-  CHECK(two.kernels.size() == 2);
+  std::string const refused = said_by([&] { on_stack.on(weft::cuda()).cuda_source(weft::view(x)); });
+  CHECK(refused.find("doubled: one launch of a GPU cannot do this: a stage that a function computes is a launch of its own") == 0);
+  CHECK(refused.find("  try   set_scope of those to weft::scope::workspace") != std::string::npos);
 }
 
 TEST_CASE("a call with host memory: copied, launched, copied back, nothing left behind") { with_stub("child: host memory"); }
