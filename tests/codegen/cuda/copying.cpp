@@ -79,7 +79,7 @@ TEST_CASE("copies: what cannot be one is refused, with a way out") {
   CHECK(says(refusal(chain_of_copies(16, 9), alone + ahead("b", 1)), "only a stage that copies can be copied asynchronously"));
   CHECK(says(refusal(chain_of_copies(16, 9), chain + ahead("a", 1) + ahead("b", 1, false)), "a stage that reads it is computed as far ahead"));
   CHECK(says(refusal(chain_of_copies(16, 9), chain + ahead("a", 1) + "a: set_scope(workspace)\n"),
-             "an asynchronous copy is to memory that a block shares: leave weft::transfer::async out, or set_scope(workspace)"));
+             "an asynchronous copy is to memory that a block shares"));
   // Memory of a block is copied by its threads.
   CHECK(says(refusal(copies_of_a_stage(16, 9), "out: cache_read(a)\nout: bind(j, thread_x)\nout: split(i, 8) -> io, ii\nout: bind(io, block_x)\n"
                                                "a_copy: compute_at(out, ii)\na: compute_at(out, io)\n" + ahead("a_copy", 1)),

@@ -143,7 +143,9 @@ TEST_CASE("matrix units: what is no whole tile is refused, with a way out") {
   gpu_kernel lonely = product<f16, float>(32, 32, 32);  // no loop over warps
   lonely.steps = "C: split(i, 16) -> io, ii\nC: split(j, 16) -> jo, ji\nC: split(k, 16) -> ko, ki\nC: reorder(io, jo, ko, ii, ji, ki)\n"
                  "C: bind(io, block_x)\nC: tensorize(ii, wmma_f16)\n";
-  CHECK(gpu_trial(lonely, {}, gpu_trial::text_only).fault.find("a matrix unit is a whole warp's: bind a loop around the tile to weft::thread_axis::warp") != std::string::npos);
+  std::string const said = gpu_trial(lonely, {}, gpu_trial::text_only).fault;
+  CHECK(said.find("a matrix unit is a whole warp's\n") != std::string::npos);
+  CHECK(said.find("\n  try   bind of a loop around the tile to weft::thread_axis::warp") != std::string::npos);
 }
 TEST_CASE("matrix units: operands are loaded once for all tiles of a warp that share them, and sums stay in fragments") {
   gpu_kernel k = product<f16, float>(64, 64, 64);
