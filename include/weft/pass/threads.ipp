@@ -432,6 +432,7 @@ class sum_finder {
   /// The accumulates whose elements stay where they are while `over` runs; empty: none, or not all.
   sequence<ir::stmt> of(ir::buffer const* b) {
     buf_ = b;
+    seen_.clear();
     visit(over_->children[0]);
     bool fits = !sums_.empty() && !used_;
     for (ir::stmt u : sums_) fits = fits && u->before.size() == 0 && same_element(u, sums_[0]) && stays(u);
@@ -463,7 +464,10 @@ class sum_finder {
     return reduces;
   }
   void read(ir::expr e) {
-    if (e == nullptr) return;
+    if (e == nullptr || used_) return;
+    if (e->id >= seen_.size()) seen_.resize(2 * (e->id + std::size_t(1)), false);
+    if (seen_[e->id]) return;  // expressions share their operands
+    seen_[e->id] = true;
     if (e->kind == op::load && e->buf->alias_class == buf_->alias_class) used_ = true;
     for (ir::expr i : e->indices) read(i);
     for (ir::expr x : {e->a, e->b, e->c}) read(x);
@@ -502,6 +506,7 @@ class sum_finder {
     spatial_.push_back(l);
   }
 
+  sequence<bool> seen_{};  // by number
   ir::stmt over_;
   ir::buffer const* buf_ = nullptr;
   sequence<ir::stmt> sums_, spatial_, open_, loops_;
