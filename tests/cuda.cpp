@@ -11,6 +11,7 @@
 #include "support/child_process.hpp"
 #include "support/cuda_host.hpp"
 #include "support/private_cache.hpp"
+#include "support/said.hpp"
 #include "weft/codegen/cuda/api.hpp"
 #include "weft/dim.hpp"
 #include "weft/direct.hpp"
@@ -20,6 +21,8 @@
 namespace stub {
 #include "support/cuda_driver_stub_state.hpp"
 }
+
+using weft_test::said_by;
 
 namespace {
 
@@ -155,15 +158,6 @@ constexpr auto shared_rows = [](auto& s, auto, auto row, auto out) {
   s.compute_at(row, i);
   s.set_scope(row, weft::scope::shared);
 };
-template <class F>
-std::string said_by(F const& f) {
-  try {
-    f();
-  } catch (weft::error const& e) {
-    return e.what();
-  }
-  return "";
-}
 }  // namespace
 TEST_CASE("memory that a block shares: as much as there is, and not on a CPU") {
   constexpr auto k = weft::kernel<"neighbours">(neighbours, weft::cuda_schedule(shared_rows));

@@ -11,6 +11,8 @@
 #include "codegen/cuda/ruled.hpp"
 #include "support/child_process.hpp"
 #include "support/private_cache.hpp"
+#include "support/said.hpp"
+#include "tune/points.hpp"
 #include "weft/base/joined.hpp"
 #include "weft/codegen/cuda/api.hpp"
 #include "weft/direct.hpp"
@@ -21,7 +23,7 @@
 #include "weft/tune/warp_features.hpp"
 
 using namespace weft;
-using weft_test::private_cache;
+using weft_test::other_point, weft_test::private_cache, weft_test::said_by;
 using weft_test::temporary_directory;
 
 namespace {
@@ -85,15 +87,6 @@ void with_space(Kernel const& kernel, target const& machine, Use const& use, A c
       },
       a...);
 }
-/// A legal point whose steps are not the rule's.
-tuning::point other_point(tuning::space& s, std::uint64_t seed = 5) {
-  tuning::random_numbers random(seed);
-  std::uint64_t const own = hash(s.at({}).steps);
-  for (;;) {
-    tuning::point const p = tuning::random_point(s, random);
-    if (p.legal && hash(s.at(p.choices).steps) != own) return p;
-  }
-}
 /// Keeps a point as a tuning would.
 template <class Kernel, class... A>
 std::uint64_t keep_point(Kernel const& kernel, target const& machine, std::uint64_t seed, A const&... a) {
@@ -125,15 +118,6 @@ void with_machine(char const* name) {
   REQUIRE(std::system(command.c_str()) == 0);
   ::setenv("WEFT_STUB_CXX", (compiler + " -std=c++17 -O0 -w -ffp-contract=off -fPIC -shared -include '" WEFT_TESTS_DIR "/support/cuda_shim.hpp'").c_str(), 1);
   CHECK(weft::test::run_case(name, "LD_LIBRARY_PATH", folder.path.c_str()) == 0);
-}
-template <class F>
-std::string said_by(F const& f) {
-  try {
-    f();
-  } catch (weft::error const& e) {
-    return e.what();
-  }
-  return "";
 }
 }  // namespace
 

@@ -4,6 +4,7 @@
 #include <string>
 
 #include "support/private_cache.hpp"
+#include "tune/points.hpp"
 #include "weft/print_how.hpp"
 #include "weft/runtime/cache/relatives.hpp"
 #include "weft/runtime/cache/tuned.hpp"
@@ -12,7 +13,7 @@
 #include "weft/weft.hpp"
 
 using namespace weft;
-using weft_test::private_cache;
+using weft_test::other_point, weft_test::private_cache;
 
 namespace {
 inline constexpr auto product = weft::kernel<"product">([](auto A, auto B) {
@@ -60,15 +61,6 @@ void with_space(Kernel const& kernel, Use const& use, A const&... a) {
       a...);
 }
 bool has(std::string const& text, std::string const& part) { return text.find(part) != std::string::npos; }
-/// A legal point some knobs from the first whose steps are others.
-tuning::point other_point(tuning::space& s, std::uint64_t seed = 5) {
-  tuning::random_numbers random(seed);
-  std::uint64_t const own = hash(s.at({}).steps);
-  for (;;) {
-    tuning::point const p = tuning::random_point(s, random);
-    if (p.legal && hash(s.at(p.choices).steps) != own) return p;
-  }
-}
 template <class Kernel, class... A>
 void check_trials(Kernel const& kernel, std::int64_t trials, A const&... a) {
   private_cache const here;

@@ -34,7 +34,7 @@ gpu_kernel drawn_kernel(std::uint64_t seed) {
   if (text.find("bind(") == std::string::npos || text.find("tensorize(") != std::string::npos) return k;  // a CPU's instructions
   k.p = d.what;
   for (dense const& t : d.tensors) k.shapes.push_back(t.shape);
-  k.steps = print_trace(s);
+  k.steps = text;
   return k;
 }
 /// The case of this seed with steps that make launches; no steps: it has none.
