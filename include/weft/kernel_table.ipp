@@ -297,8 +297,7 @@ WEFT_DECL void supersede(bool (*stale)(void const* context, ready_kernel const& 
   for (kernel_table* t = detail::first_table; t != nullptr; t = t->next)
     for (ready_kernel** list : {&t->first, &t->general})
       for (ready_kernel* k = __atomic_load_n(list, __ATOMIC_ACQUIRE); k != nullptr; k = k->next)
-        if (k->machine != detail::superseded && stale(context, *k))
-          detail::give_up(*k);
+        if (__atomic_load_n(&k->machine, __ATOMIC_RELAXED) != detail::superseded && stale(context, *k)) detail::give_up(*k);
 }
 
 WEFT_DECL void kernel_table::drop() {

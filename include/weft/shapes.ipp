@@ -79,8 +79,8 @@ class shape_ranges {
   template <class F>
   void each(ready_kernel const* k, F const& f) const {
     for (; k != nullptr; k = k->next)
-      if (k->shared == made_.shared && k->machine == made_.machine && k->wanted == made_.wanted && same_lambdas(*k, made_) &&
-          same_constants(*k))
+      if (k->shared == made_.shared && __atomic_load_n(&k->machine, __ATOMIC_RELAXED) == made_.machine && k->wanted == made_.wanted &&
+          same_lambdas(*k, made_) && same_constants(*k))
         f(*k);
   }
   bool same_constants(ready_kernel const& k) const {
