@@ -25,9 +25,7 @@ struct found {
   /// first so many of them by machine code, too. Sanitizers, which are slow, get two.
   template <class Stage>
   void check(Stage const& last, std::string const& steps, std::uint64_t seeds = 12, std::uint64_t compiled = 12) {
-#if WEFT_TEST_ASAN || WEFT_TEST_TSAN
-    seeds = std::min<std::uint64_t>(seeds, 2);
-#endif
+    if (is_sanitized) seeds = std::min<std::uint64_t>(seeds, 2);
     p.outputs.push_back(last.id);
     for (std::uint64_t seed = 0; seed < seeds; ++seed)
       run(seed, seed < compiled, [&](drawn const& d, random_source&) {

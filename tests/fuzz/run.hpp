@@ -13,6 +13,7 @@
 #include "fuzz/shrink.hpp"
 #include "fuzz/trial.hpp"
 #include "support/private_cache.hpp"
+#include "support/sanitized.hpp"
 #include "weft/expr/print.hpp"
 #include "weft/expr/verify.hpp"
 #include "weft/lower/open_bounds.hpp"
@@ -283,9 +284,7 @@ struct verified_compilations : temporary_directory {
 /// WEFT_FUZZ_SEED=n: from that one; with WEFT_FUZZ_CASES=1 case n alone.
 template <class Check>
 void for_each_case(char const* what, int count, Check const& check) {
-#if WEFT_TEST_ASAN || WEFT_TEST_TSAN
-  count /= 20;
-#endif
+  if (is_sanitized) count /= 20;
   if (char const* n = std::getenv("WEFT_FUZZ_TIMES")) count *= std::atoi(n);
   if (char const* n = std::getenv("WEFT_FUZZ_CASES")) count = std::atoi(n);
   timespec now{};

@@ -10,11 +10,11 @@
 
 #include "codegen/cuda/ruled.hpp"
 #include "support/child_process.hpp"
+#include "support/nvrtc.hpp"
 #include "support/private_cache.hpp"
 #include "support/said.hpp"
 #include "tune/points.hpp"
 #include "weft/base/joined.hpp"
-#include "weft/codegen/cuda/api.hpp"
 #include "weft/direct.hpp"
 #include "weft/print_how.hpp"
 #include "weft/runtime/cache/relatives.hpp"
@@ -235,10 +235,7 @@ TEST_CASE("the estimate of a launch has the threads, the grid and the shared mem
   check(softmax, view(x, 8, 4096));
 }
 TEST_CASE("of a large product by rule the estimated registers are near those of ptxas") {
-  if (find_nvrtc() == nullptr) {
-    MESSAGE("[skip] no NVRTC on this machine");
-    return;
-  }
+  if (!weft_test::nvrtc_is_asked()) return;
   constexpr auto product = weft::kernel<"product">([](auto A, auto B) {
     return compute<"C">(A.extent(0), B.extent(1), [=](auto i, auto j) { return sum(A.extent(1), [=](auto k) { return A(i, k) * B(k, j); }); });
   });

@@ -4,6 +4,7 @@
 #include <string>
 
 #include "support/private_cache.hpp"
+#include "support/sanitized.hpp"
 #include "tune/points.hpp"
 #include "weft/print_how.hpp"
 #include "weft/runtime/cache/relatives.hpp"
@@ -13,7 +14,7 @@
 #include "weft/weft.hpp"
 
 using namespace weft;
-using weft_test::other_point, weft_test::private_cache;
+using weft_test::other_point, weft_test::private_cache, weft_test::rounds;
 
 namespace {
 inline constexpr auto product = weft::kernel<"product">([](auto A, auto B) {
@@ -141,7 +142,7 @@ TEST_CASE("what was found for other sizes is tried where it becomes a schedule, 
   decltype(evaluate(product, left(1), right(1))) expected[] = {evaluate(product, left(60), right(60)), evaluate(product, left(70), right(70)),
                                                                evaluate(product, left(96), right(96))};
   int taken = 0;
-  for (std::uint64_t seed = 1; seed <= 8; ++seed) {
+  for (std::uint64_t seed = 1; seed <= rounds<std::uint64_t>(8, 3); ++seed) {
     private_cache const here;
     with_space(product, [&](tuning::space& s, compile_request const& r) {
       tuning::point const p = other_point(s, seed);
@@ -162,7 +163,7 @@ TEST_CASE("what was found for other sizes is tried where it becomes a schedule, 
     }
     supersede([](void const*, ready_kernel const& k) { return k.name == "product"; }, nullptr);
   }
-  CHECK(taken > 4);
+  CHECK(taken > rounds(4, 0));
 }
 TEST_CASE("of a space whose rule may not reorder sums, no point does") {
   auto const x = numbers<2>(20, 200);

@@ -87,11 +87,11 @@ inline std::vector<gpu_kernel> copying_kernels() {
   };
   // Products: so many iterations ahead, of 4, 16 and 8 bytes, and other types
   for (int n : {1, 2, 3}) add(product<float>(64, 64, 64), "by_4_" + std::to_string(n), tiled(32, 32, 8, 4, 4, copies(8, 8)) + both_ahead(n));
-  add(product<float>(64, 64, 64), "by_16", tiled(32, 32, 16, 4, 32, wide_copies(8, 4)) + both_ahead(2));
-  add(product<float>(64, 64, 64), "by_8", tiled(32, 32, 16, 4, 32, wide_copies(8, 2)) + both_ahead(3));
+  add(product<float>(64, 64, 64), "by_16", tiled(16, 32, 8, 4, 16, wide_copies(8, 4)) + both_ahead(2));
+  add(product<float>(64, 64, 64), "by_8", tiled(16, 32, 8, 4, 16, wide_copies(8, 2)) + both_ahead(3));
   add(product<double>(32, 32, 32), "f64", tiled(32, 32, 8, 2, 8, wide_copies(8, 2)) + both_ahead(2));
-  add(product<f16, float>(64, 64, 64), "f16_by_16", tiled(32, 32, 16, 4, 32, wide_copies(8, 8)) + both_ahead(2));
-  add(product<f16, float>(64, 64, 64), "f16_by_4", tiled(32, 32, 16, 4, 32, wide_copies(8, 2)) + both_ahead(2));
+  add(product<f16, float>(64, 64, 64), "f16_by_16", tiled(16, 32, 8, 4, 16, wide_copies(8, 8)) + both_ahead(2));
+  add(product<f16, float>(64, 64, 64), "f16_by_4", tiled(16, 32, 8, 4, 16, wide_copies(8, 2)) + both_ahead(2));
   add(product<f16, float>(64, 64, 64), "f16_alone", tiled(32, 32, 16, 4, 8, copies(8, 4)) + both_ahead(2));
   add(product<std::int8_t, std::int32_t>(64, 64, 64), "i8", tiled(32, 32, 16, 4, 8, wide_copies(8, 4)) + both_ahead(2));
   add(product<float>(64, 64, 64), "plain", tiled(32, 32, 8, 4, 4, copies(8, 8)) + both_ahead(1, false));
@@ -107,8 +107,8 @@ inline std::vector<gpu_kernel> copying_kernels() {
   // Zeros where the tensors end
   for (int lanes : {1, 4})
     add(product_with_zeros<float>(40, 70, 50), "by_" + std::to_string(4 * lanes),
-        tiled(32, 32, 16, 4, 32, wide_copies(8, lanes, 0, true)) + both_ahead(2));
-  add(product_with_zeros<float>(40, 64, 48), "rows", tiled(32, 32, 16, 4, 32, wide_copies(8, 4, 0, true)) + both_ahead(2));
+        tiled(16, 32, 8, 4, 16, wide_copies(8, lanes, 0, true)) + both_ahead(2));
+  add(product_with_zeros<float>(40, 64, 48), "rows", tiled(16, 32, 8, 4, 16, wide_copies(8, 4, 0, true)) + both_ahead(2));
   // Matrix units
   add(product<f16, float>(64, 64, 64), "units", unit_tiles("wmma_f16", 16) + wide_copies(64, 8, 16) + both_ahead(2));
   add(product<f16, float>(64, 64, 96), "units_3", unit_tiles("wmma_f16", 32) + wide_copies(64, 8, 16) + both_ahead(3));

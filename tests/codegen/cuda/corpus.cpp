@@ -6,7 +6,6 @@
 
 #include <cstdlib>
 
-#include "weft/codegen/cuda/api.hpp"
 #include "weft/expr/extern.hpp"
 
 using namespace weft;
@@ -55,10 +54,7 @@ TEST_CASE("a function's stage is a launch of its own, as large as it says") {
   }
 }
 TEST_CASE("an error in a function's text is told with its name and its line") {
-  if (find_nvrtc() == nullptr) {
-    MESSAGE("[skip] no NVRTC on this machine");
-    return;
-  }
+  if (!nvrtc_is_asked()) return;
   static constexpr cuda_function wrong{.name = "running_sums", .text = "\n__device__ void running_sums(weft_view<float const, 2> x, weft_view<float, 2> y) {\n  y(0, 0) = undeclared;\n}\n"};
   gpu_kernel k = summed_rows<&wrong>(3, 4);
   gpu_trial const t(k, {}, gpu_trial::text_only);
@@ -117,10 +113,7 @@ TEST_CASE("a matrix product of 1024^3 in tiles of 128 x 128: rows of 16 bytes, s
   CHECK(t.module.kernels[0].shared_bytes == 16 * 132 * 4 + 16 * 128 * 4);
   CHECK(count_of(t.module.text, "__syncthreads();") == 2);
   CHECK(count_of(t.module.text, "long long") == 0);
-  if (find_nvrtc() == nullptr) {
-    MESSAGE("[skip] no NVRTC on this machine");
-    return;
-  }
+  if (!nvrtc_is_asked()) return;
   for (std::string const architecture : {"sm_80", "sm_90a"}) {
     cuda_binary const r = compile_cuda(t.module.text, architecture, {"--ptxas-options=-v"});
     CHECK(count_of(r.log, " 0 bytes stack frame, 0 bytes spill stores, 0 bytes spill loads") == 1);

@@ -7,13 +7,14 @@
 #include "fuzz/launch_steps.hpp"
 #include "fuzz/rules.hpp"
 #include "fuzz/run.hpp"
+#include "support/sanitized.hpp"
 
 using namespace weft;
 using namespace weft_test;
 
 namespace {
 /// The sanitizers, which are slow, get a third of the seeds.
-constexpr std::uint64_t share = WEFT_TEST_ASAN + WEFT_TEST_TSAN > 0 ? 3 : 1;
+constexpr auto share = rounds<std::uint64_t>(1, 3);
 
 /// What is refused in words, and rightly.
 bool is_refusal(std::string const& fault) {

@@ -112,10 +112,7 @@ TEST_CASE("loops over blocks may be cut, and nests with memory may stand in both
 TEST_CASE("cut blocks and copies in tails: the interpreter finds nothing wrong") { prepared().check_interpreted({1, 2}); }
 TEST_CASE("cut blocks and copies in tails: the printed text, compiled for the host, computes the same") { prepared().check_on_host({0, 1, 77}); }
 TEST_CASE("cut blocks and copies in tails: NVRTC compiles them") {
-  if (find_nvrtc() == nullptr) {
-    MESSAGE("[skip] no NVRTC on this machine");
-    return;
-  }
+  if (!nvrtc_is_asked()) return;
   CHECK(compile_cuda(prepared().text, "sm_80").cubin.size() > 4);
 }
 TEST_CASE("what stands in both ways of a branch is shared memory once") {

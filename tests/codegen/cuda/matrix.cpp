@@ -1,7 +1,6 @@
 // Products by matrix units: each by the interpreter, its text on the host, and NVRTC.
 #include "prepared.hpp"
 
-#include "weft/codegen/cuda/api.hpp"
 #include "weft/ir/parse.hpp"
 
 using namespace weft;
@@ -267,10 +266,7 @@ TEST_CASE("matrix units: 1024^3 in blocks of 128 x 128, warps of 64 x 64 in two 
   CHECK(count_of(t.module.text, "_multiply_row_row(C_sum[") == 2 * 16);
   CHECK(count_of(t.module.text, "_load_a_row(") == 1 + 2 * 4);
   CHECK(count_of(t.module.text, "__syncthreads();") == 2);
-  if (find_nvrtc() == nullptr) {
-    MESSAGE("[skip] no NVRTC on this machine");
-    return;
-  }
+  if (!nvrtc_is_asked()) return;
   for (std::string const architecture : {"sm_80", "sm_90a"}) {
     cuda_binary const r = compile_cuda(t.module.text, architecture, {"--ptxas-options=-v"});
     CHECK(count_of(r.log, " 0 bytes stack frame, 0 bytes spill stores, 0 bytes spill loads") == 1);

@@ -2,7 +2,6 @@
 #include "prepared.hpp"
 #include "products_mma.hpp"
 
-#include "weft/codegen/cuda/api.hpp"
 #include "weft/ir/parse.hpp"
 
 using namespace weft;

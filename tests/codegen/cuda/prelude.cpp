@@ -7,7 +7,7 @@
 
 #include "../../support/cuda_host.hpp"
 #include "all_operations.hpp"
-#include "weft/codegen/cuda/api.hpp"
+#include "support/nvrtc.hpp"
 #include "weft/codegen/cuda/module.hpp"
 #include "weft/pass/legalise.hpp"
 
@@ -41,10 +41,7 @@ TEST_CASE("every operation and cast of every type runs as base/op.hpp defines it
 }
 
 TEST_CASE("NVRTC accepts every operation and cast of every type") {
-  if (find_nvrtc() == nullptr) {
-    MESSAGE("[skip] no NVRTC on this machine");
-    return;
-  }
+  if (!nvrtc_is_asked()) return;
   for (dtype t : types) {
     CAPTURE(name(t));
     loop_program p("all");

@@ -4,7 +4,6 @@
 
 #include <cstdlib>
 
-#include "weft/codegen/cuda/api.hpp"
 
 using namespace weft;
 using namespace weft_test;
@@ -55,10 +54,7 @@ TEST_CASE("ruled products: the hot loop of f16: wide copies, one barrier behind 
   CHECK(count_of(loop, "__syncthreads();") == 1);
   CHECK(count_of(loop, "_ldmatrix_") == 2 * (4 + 4));
   CHECK(count_of(loop.substr(0, loop.find("_multiply(")), "_ldmatrix_") == 2 * (4 + 4));  // of both steps
-  if (find_nvrtc() == nullptr) {
-    MESSAGE("[skip] no NVRTC on this machine");
-    return;
-  }
+  if (!nvrtc_is_asked()) return;
   for (char const* architecture : {"sm_80", "sm_89", "sm_90a", "sm_120"}) {
     std::string const ptx = compile_cuda(t.module.text, architecture).ptx;
     std::size_t const begin = ptx.find("bar.sync"), end = ptx.find("bra", ptx.rfind("mma.sync"));
@@ -101,7 +97,7 @@ TEST_CASE("ruled products: a search has the numbers, the rule's own first, and w
     std::string const by_rule = chosen(k, {}, false, knobs);
     CHECK(knobs.empty());
     CHECK(chosen(k, {}, true, knobs) == by_rule);
-    for (int round = 0; round < 6; ++round) {
+    for (int round = 0; round < rounds(6, 2); ++round) {
       sequence<std::int32_t> choices;
       for (knob_info const& one : knobs) {
         seed = seed * 1664525u + 1013904223u;
@@ -119,8 +115,8 @@ TEST_CASE("ruled products: a search has the numbers, the rule's own first, and w
     }
   }
   MESSAGE(multiplied << " of " << tried << " on matrix units, " << ahead << " run ahead");
-  CHECK(multiplied >= 5);
-  CHECK(ahead >= 3);
+  CHECK(multiplied >= rounds(5, 1));
+  CHECK(ahead >= rounds(3, 1));
 }
 TEST_CASE("ruled products: of any shape, drawn: no race, no read of nothing, and the results are right") {
   unsigned state = 2026;
@@ -161,10 +157,7 @@ TEST_CASE("ruled products: NVRTC compiles all, without spills or arrays in local
   prepared().check_compiled([](cuda_binary const&, std::string const&) {});
 }
 TEST_CASE("ruled products: of large matrices two blocks fit a processor, four stages run on by themselves, and nothing spills") {
-  if (find_nvrtc() == nullptr) {
-    MESSAGE("[skip] no NVRTC on this machine");
-    return;
-  }
+  if (!nvrtc_is_asked()) return;
   struct {
     gpu_kernel k;
     int shared_bytes, multiplications;

@@ -7,7 +7,6 @@
 
 #include "codegen/cuda/prepared.hpp"
 #include "codegen/cuda/ruled.hpp"
-#include "weft/codegen/cuda/api.hpp"
 
 using namespace weft;
 using namespace weft_test;
@@ -34,10 +33,7 @@ TEST_CASE("the text of what the rule for GPUs has made, compiled for the host, c
 }
 
 TEST_CASE("large kernels by the rule for GPUs: no spills, no arrays in memory, few registers, rows of 16 bytes") {
-  if (find_nvrtc() == nullptr) {
-    MESSAGE("[skip] no NVRTC on this machine");
-    return;
-  }
+  if (!nvrtc_is_asked()) return;
   struct {
     gpu_kernel k;
     int launches, registers, barriers;

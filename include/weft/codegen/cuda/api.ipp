@@ -74,6 +74,11 @@ inline std::string with_registers(std::string const& text, std::string const& ke
   }
   return text;
 }
+/// The registers of each thread of a kernel, as `-v` says them.
+inline int registers_of(std::string const& log, std::string const& kernel) {
+  std::size_t const entry = log.find("Compiling entry function '" + kernel + "'"), used = log.find("Used ", entry);
+  return entry == std::string::npos || used == std::string::npos ? 0 : std::atoi(log.c_str() + used + 5);
+}
 /// What stands in its `__launch_bounds__`; 0: it has none.
 inline int threads_of(std::string const& text, std::string const& kernel) {
   std::string const words = " __launch_bounds__(";
@@ -85,10 +90,9 @@ inline sequence<std::string> kernels_alone(std::string const& text, std::string 
   std::string const words = "Compiling entry function '";
   sequence<std::string> all;
   for (std::size_t at = log.find(words); at != std::string::npos; at = log.find(words, at + 1)) {
-    std::size_t const begin = at + words.size(), used = log.find("Used ", begin);
+    std::size_t const begin = at + words.size();
     std::string const kernel = log.substr(begin, log.find('\'', begin) - begin);
-    if (used == std::string::npos) continue;
-    int const threads = threads_of(text, kernel), registers = std::atoi(log.c_str() + used + 5);
+    int const threads = threads_of(text, kernel), registers = registers_of(log, kernel);
     int const half = threads > 0 && threads <= 768 ? 65536 / (2 * threads) / 8 * 8 : 0;
     if (registers > half && 4 * registers <= 5 * half) all.push_back(kernel);
   }
@@ -136,17 +140,21 @@ inline cuda_binary compiled_for_blocks(nvrtc_api const& api, std::string const& 
     cuda_binary two = compiled_once(api, now, architecture, all);
     return kernels_that_spill(two.log).empty() ? two : r;
   }
-  for (int registers : {40, 64, 96, 128, 255}) {
+  for (int round = 0;; ++round) {
     sequence<std::string> const spilling = kernels_that_spill(r.log);
     if (spilling.empty()) return r;
     std::string const before = now;
-    for (std::string const& k : spilling) now = with_registers(now, k, registers);
-    if (now != before) r = compiled_once(api, now, architecture, all);
+    for (std::string const& k : spilling) {
+      int const had = registers_of(r.log, k);
+      int more = 0;
+      for (int registers : {255, 168, 128, 96, 80, 64, 40})
+        if (registers > had) more = registers;
+      now = with_registers(now, k, round < 6 ? more : 0);  // 0: nothing helps
+    }
+    if (now == before) return r;
+    r = compiled_once(api, now, architecture, all);
+    if (round == 6) return r;
   }
-  sequence<std::string> const spilling = kernels_that_spill(r.log);
-  if (spilling.empty()) return r;
-  for (std::string const& k : spilling) now = with_registers(now, k, 0);  // nothing helps
-  return compiled_once(api, now, architecture, all);
 }
 /// A log without what `-v` says of each kernel.
 inline std::string without_usage(std::string const& log) {
