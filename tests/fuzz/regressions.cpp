@@ -286,5 +286,11 @@ TEST_CASE("a result was written over what a scan inside of its loops reads again
   auto const T = compute<"T">(A.extent(0), [=](auto i) { return weft::sum(weft::up_to(i), [=](auto k) { return S(k); }); });
   f.check(compute<"U">(A.extent(0), [=](auto i) { return T(i) + 1; }), "U: split(i, 2) -> io, ii\nT: compute_at(U, ii)\nS: compute_at(T, i)\n");
 }
+TEST_CASE("a result was written by one thread over what another one read without use, between elements that it needs") {
+  found f;
+  auto const A = f.input<std::int64_t, 1>({9}), B = f.input<std::int64_t, 1>({9});
+  f.check(compute<"S">(A.extent(0), [=](auto i) { return select(A(i) > 0, B(i), 1); }),
+          "S: cache_write()\nS_acc: split(i, 8) -> io, ii\nS_acc: reorder(ii, io)\nS_acc: parallel(ii)\nS: reverse_compute_at(S_acc, ii)\n", 24, 4);
+}
 
 }  // namespace weft_test::fuzz

@@ -203,6 +203,7 @@ WEFT_DECL bool lowering::reads_in_time(int stage, bool own, int writer,
       if (root != writes && (s == root || s == writes)) return s == root;
     if (writes != writer) return false;  // beside what reads it
     if (n_.places[at(stage)].beside) return own && is_computed_once(n_, stage);
+    own = own && !meets_other_writes(n_, stage, writer);
   }
   for (std::int32_t r : readers[at(stage)])
     if (read_[at(r)] && !reads_in_time(r, own && reads_own_element(p_, r, p_.stages[at(stage)]), writer, readers)) return false;

@@ -111,14 +111,26 @@ constexpr bool is_in_a_block(nest const& n, int stage) {
   return false;
 }
 
+/// Whether the iterations around the inside of a loop have elements of its stage each of their own, and all between these.
+constexpr bool have_own_elements(nest const& n, int loop) {
+  stage_info const& of = program::at(n.computation().stages, n.at(loop).stage);
+  for (int d = 0; d < of.spatial; ++d)
+    if (indices_within(n, loop).apart(program::at(n.loop_of, of.first_axis + d)) != verdict::legal) return false;
+  return true;
+}
 /// Whether a stage that is computed in loops of a stage that does not read it has each element computed once.
 constexpr bool is_computed_once(nest const& n, int stage) {
   placement const& p = program::at(n.places, stage);
-  if (!p.beside) return true;
-  stage_info const& with = program::at(n.computation().stages, n.at(p.loop).stage);
-  for (int d = 0; d < with.spatial; ++d)
-    if (indices_within(n, p.loop).apart(program::at(n.loop_of, with.first_axis + d)) != verdict::legal) return false;
-  return true;
+  return !p.beside || have_own_elements(n, p.loop);
+}
+/// Whether a stage inside of loops of `writer` is computed, in iterations that run at a time, where another one of them writes: of
+/// what an iteration reads, all that lies between is computed.
+constexpr bool meets_other_writes(nest const& n, int stage, int writer) {
+  int loop = program::at(n.places, stage).loop;
+  while (n.at(loop).stage != writer) loop = program::at(n.places, n.at(loop).stage).loop;
+  for (int at = n.position(loop); at >= 0; --at)
+    if (is_shared_out(n.at(n.order_of(loop)[static_cast<std::size_t>(at)]).kind)) return !have_own_elements(n, loop);
+  return false;
 }
 
 /// Looks at the placements of all stages of `n` together.
