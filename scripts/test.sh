@@ -49,20 +49,24 @@ cd "$root"
 results=$(mktemp -d)
 trap 'rm -rf "$results"' EXIT
 
-# stage PRESET "TARGETS" CTEST_ARGUMENT...: one line when all is well, else what went wrong.
-stage() {
+# build PRESET "TARGETS": says only what went wrong.
+build() {
   local preset=$1 targets start=$SECONDS
   read -ra targets <<<"$2"
-  shift 2
   if ! { cmake --preset "$preset" -DWEFT_SANITIZE_OPS=$((long)) && cmake --build --preset "$preset" -j "$jobs" --target "${targets[@]}"; } \
-    >"$results/$preset.log" 2>&1; then
+    >"$results/$preset.build" 2>&1; then
     echo "[fail] $preset: does not build"
     # Ninja stops at the first failure; what matters begins there.
-    sed -n '/^FAILED\|^CMake Error/,$p' "$results/$preset.log" | sed -n 1,60p
+    sed -n '/^FAILED\|^CMake Error/,$p' "$results/$preset.build" | sed -n 1,60p
     touch "$results/$preset.broken"
-    return
   fi
-  local built=$((SECONDS - start))
+  echo $((SECONDS - start)) >"$results/$preset.built"
+}
+# run PRESET CTEST_ARGUMENT...: one line when all is well, else what went wrong.
+run() {
+  local preset=$1 start=$SECONDS
+  shift
+  if [[ -e $results/$preset.broken ]]; then return; fi
   ((long)) || set -- "$@" -LE long
   ctest --test-dir "build/$preset" -j "$jobs" --no-tests=error --output-on-failure --test-output-size-passed 100000 \
     --output-junit "$results/$preset.xml" "$@" >"$results/$preset.log" 2>&1 || true
@@ -72,17 +76,28 @@ stage() {
     touch "$results/$preset.broken"
     return
   fi
-  echo "$preset: built in $built s, tested in $((SECONDS - start - built)) s"
+  echo "$preset: built in $(<"$results/$preset.built") s, tested in $((SECONDS - start)) s"
+}
+# The others are built while tests run, in the time that those leave.
+build_others() {
+  build asan weft-tests
+  build tsan weft-tests
+  for version in 19 22; do build clang$version "weft-headers weft-examples"; done
 }
 
-stage dev all
+build dev all
 if ((all)); then
+  build_others >"$results/others" &
+  renice -n 10 $! >/dev/null
+fi
+run dev
+if ((all)); then
+  wait
+  cat "$results/others"
   # The variants with a chosen LLVM add nothing here: LLVM is not instrumented.
-  stage asan weft-tests -L unit -E '\.llvm[0-9]+$'
-  stage tsan weft-tests -L threads -E '\.llvm[0-9]+$'
-  for version in 19 22; do
-    stage clang$version "weft-headers weft-examples" -L 'headers|examples' -E '^headers/alone$' # which g++ has said
-  done
+  run asan -L unit -E '\.llvm[0-9]+$'
+  run tsan -L threads -E '\.llvm[0-9]+$'
+  for version in 19 22; do run clang$version -L 'headers|examples' -E '^headers/alone$'; done # which g++ has said
 fi
 if ((long)); then
   code=0

@@ -115,8 +115,9 @@ TEST_CASE("ruled products: a search has the numbers, the rule's own first, and w
     }
   }
   MESSAGE(multiplied << " of " << tried << " on matrix units, " << ahead << " run ahead");
-  CHECK(multiplied >= rounds(5, 1));
-  CHECK(ahead >= rounds(3, 1));
+  if (is_sanitized) return;
+  CHECK(multiplied >= 5);
+  CHECK(ahead >= 3);
 }
 TEST_CASE("ruled products: of any shape, drawn: no race, no read of nothing, and the results are right") {
   unsigned state = 2026;
