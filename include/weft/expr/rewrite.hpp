@@ -95,6 +95,13 @@ constexpr stage_info stage_of_new_axes(program const& p, int spatial, int reduce
 constexpr short_name name_from(short_name const& name, std::string_view end) {
   return short_name(name.view().substr(0, short_name::capacity - end.size())).append(end);
 }
+/// Whether a condition is of indices and sizes alone, which can be asked for anywhere.
+constexpr bool is_of_indices(program const& p, int id) {
+  if (id < 0) return true;
+  node const& n = p.at(id);
+  if (n.kind == op::load || n.kind == op::self || n.kind == op::scalar) return false;
+  return arity(n.kind) == 0 || (is_of_indices(p, n.a) && is_of_indices(p, n.b) && is_of_indices(p, n.c));
+}
 }  // namespace detail
 
 /// Adds a stage that is `tensor`, element by element, and lets `reader` read that in its place. Returns its number,
@@ -207,7 +214,11 @@ constexpr void change_layout(program& p, int stage, sequence<std::int64_t> const
     dtype const type = program::at(p.tensors, old.tensor + r).type;
     int const padding = p.literal(type, apply(op::cast, dtype::i64, numbers.back(), 0, 0, type));
     result_info& result = p.results[static_cast<std::size_t>(old.first_result + r)];
-    int const body = p.operation(op::select, type, inside, result.body, padding);
+    // What is padding there anyway is so under one condition: a copy that runs on by itself has one.
+    node const was = p.at(result.body);
+    bool const same = was.kind == op::select && p.at(was.c) == p.at(padding) && detail::is_of_indices(p, was.a);
+    int const holds = same ? p.operation(op::logical_and, dtype::boolean, inside, was.a) : inside;
+    int const body = p.operation(op::select, type, holds, same ? was.b : result.body, padding);
     result.body = body;
   }
 }
