@@ -58,6 +58,8 @@ struct im2col_form {
     }
   }
   constexpr bool known() const { return fine_; }
+  /// Whether there are two operands at all.
+  constexpr bool has_two() const { return found_ == 2; }
 
  private:
   /// The element of a tensor for which `id` stands: converted, or zero where a condition fails.

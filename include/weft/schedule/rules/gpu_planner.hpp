@@ -102,6 +102,7 @@ class gpu_plan : public rule_plan {
   };
   void find_windows();
   sequence<std::int64_t> order_of_terms(int stage) const;
+  bool holds_for_rows(int condition, int axis) const;
   std::int64_t gathered_bytes(int stage, im2col_form::operand const& of, sequence<std::int64_t> const& order) const;
   /// The stage that gathers `tensor` for a product; -1: it is read as it stands.
   int gather_of(int tensor) const;

@@ -24,6 +24,15 @@ WEFT_DECL sequence<std::int64_t> gpu_plan::order_of_terms(int stage) const {
   for (std::size_t a = 0; a < order.size(); ++a) own = own && order[a] == static_cast<std::int64_t>(a);
   return own ? sequence<std::int64_t>() : order;
 }
+/// Whether a condition is the same for all places along an axis, but for where that ends: a border is also told of channels.
+WEFT_DECL bool gpu_plan::holds_for_rows(int condition, int axis) const {
+  rule_view const v = view();
+  node const& n = v.p().at(condition);
+  if (v.coefficient(condition, axis) == 0) return true;
+  if (n.kind == op::logical_and) return holds_for_rows(n.a, axis) && holds_for_rows(n.b, axis);
+  auto const is_it = [&](int id) { return v.p().at(v.chosen(id)).kind == op::axis && v.p().at(v.chosen(id)).a == axis; };
+  return is_comparison(n.kind) && ((is_it(n.a) && v.coefficient(n.b, axis) == 0) || (is_it(n.b) && v.coefficient(n.a, axis) == 0));
+}
 /// How many bytes of a row of the operand's matrix are side by side in memory, from multiples of as many on.
 WEFT_DECL std::int64_t gpu_plan::gathered_bytes(int stage, im2col_form::operand const& of, sequence<std::int64_t> const& order) const {
   rule_view const v = view();
@@ -41,7 +50,7 @@ WEFT_DECL std::int64_t gpu_plan::gathered_bytes(int stage, im2col_form::operand 
   for (int d = 0; d + 1 < load.c; ++d)
     if (v.coefficient(program::at(p.operands, load.b + d), index.a) != 0) return one;
   for (std::int32_t c : of.conditions)
-    if (v.coefficient(c, index.a) != 0) return one;
+    if (!holds_for_rows(c, index.a)) return one;
   std::int64_t bytes = 16;
   while (bytes > one && v.extent(stage, axis) * one % bytes != 0) bytes /= 2;
   for (std::size_t d = 0; d + 1 < strides.size(); ++d)
@@ -76,8 +85,8 @@ WEFT_DECL void gpu_plan::find_windows() {
     if (of.reduced < 2 || of.results != 1 || of.by != nullptr || of.scanned >= 0 || v.is_inlined(t)) continue;
     im2col_form const form(v.p(), t);
     if (!form.known()) {
-      if (v.iterations(t) >= 32 * v.iterations(t, false) && reuse(t).rows >= 0)
-        tell(t, "no implicit product: its terms are not products of two tensors' elements of which each axis moves one");
+      if (form.has_two())
+        tell(t, "no implicit product: an axis moves both operands, as channels in groups do, or none, or more is done with their elements");
       continue;
     }
     bool open = false;
