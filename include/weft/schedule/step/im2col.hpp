@@ -37,7 +37,7 @@ struct im2col_rule {
 };
 
 /// What im2col returns: `auto [product, rows, columns] = s.im2col(C);`
-struct matrices {
+struct im2col_matrices {
   stage_handle<3, 2> product;
   stage_handle<2> rows, columns;
 };
@@ -71,7 +71,7 @@ struct im2col_step {
   /// Source  Chellapilla et al., "High performance convolutional neural networks for document processing", 2006; implicit: Chetlur et al.,
   ///         "cuDNN: efficient primitives for deep learning", 2014
   template <int Axes, int Spatial, class... Axis>
-  constexpr matrices im2col(stage_handle<Axes, Spatial> const& stage, Axis... terms) {
+  constexpr im2col_matrices im2col(stage_handle<Axes, Spatial> const& stage, Axis... terms) {
     static_assert(sizeof...(Axis) == 0 || sizeof...(Axis) == Axes - Spatial, "weft: im2col takes all reduced axes of the stage, or none");
     auto& s = static_cast<Schedule&>(*this);
     step request{verb::im2col};
