@@ -70,17 +70,11 @@ struct im2col_form {
         o.value = static_cast<std::int32_t>(id), o.load = static_cast<std::int32_t>(at);
         return true;
       }
-      bool const or_zero = n.kind == op::select && p_.at(n.c).kind == op::literal && p_.at(n.c).value == 0 && !has_load(n.a);
+      bool const or_zero = n.kind == op::select && p_.at(n.c).kind == op::literal && p_.at(n.c).value == 0 && detail::is_of_indices(p_, n.a);
       if (or_zero) o.conditions.push_back(n.a);
       else if (n.kind != op::cast) return false;
       at = or_zero ? n.b : n.a;
     }
-  }
-  constexpr bool has_load(int id) const {
-    if (id < 0) return false;
-    node const& n = p_.at(id);
-    if (n.kind == op::load) return true;
-    return arity(n.kind) > 0 && (has_load(n.a) || has_load(n.b) || has_load(n.c));
   }
   constexpr void visit(int id) {
     if (id < 0 || !fine_ || program::at(seen_, id)) return;
@@ -97,19 +91,17 @@ struct im2col_form {
   }
   constexpr void look_at(operand& o) const {
     o.moves.resize(static_cast<std::size_t>(s_.axes()), false);
-    for (std::int32_t c : o.conditions) mark(c, o.moves, 0);
-    node const& load = p_.at(o.load);
-    for (int i = 0; i < load.c; ++i) mark(program::at(p_.operands, load.b + i), o.moves, 0);
+    for (std::int32_t c : o.conditions) mark(c, o.moves);
+    mark(o.load, o.moves);
     sequence<bool> last(static_cast<std::size_t>(s_.axes()), false);
-    if (load.c > 0) mark(program::at(p_.operands, load.b + load.c - 1), last, 0);
+    node const& load = p_.at(o.load);
+    if (load.c > 0) mark(program::at(p_.operands, load.b + load.c - 1), last);
     for (int a = 0; a < s_.spatial; ++a) o.terms_first = o.terms_first || last[static_cast<std::size_t>(a)];
   }
-  constexpr void mark(int id, sequence<bool>& moves, int depth) const {
-    if (id < 0 || depth > 64) return;
-    node const& n = p_.at(id);
-    if (n.kind == op::axis && n.a >= s_.first_axis && n.a < s_.first_axis + s_.axes()) moves[static_cast<std::size_t>(n.a - s_.first_axis)] = true;
-    for (int i = 0; n.kind == op::load && i < n.c; ++i) mark(program::at(p_.operands, n.b + i), moves, depth + 1);
-    if (arity(n.kind) > 0) mark(n.a, moves, depth + 1), mark(n.b, moves, depth + 1), mark(n.c, moves, depth + 1);
+  constexpr void mark(int id, sequence<bool>& moves) const {
+    detail::each_part(p_, id, [&](node const& n) {
+      if (n.kind == op::axis && n.a >= s_.first_axis && n.a < s_.first_axis + s_.axes()) moves[static_cast<std::size_t>(n.a - s_.first_axis)] = true;
+    });
   }
 
   program const& p_;

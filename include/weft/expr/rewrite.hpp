@@ -95,12 +95,30 @@ constexpr stage_info stage_of_new_axes(program const& p, int spatial, int reduce
 constexpr short_name name_from(short_name const& name, std::string_view end) {
   return short_name(name.view().substr(0, short_name::capacity - end.size())).append(end);
 }
+/// Calls `f(node)` for each node of which a value is made, once each: one may share parts with itself over and over.
+template <class F>
+constexpr void each_part(program const& p, int id, F const& f) {
+  sequence<bool> seen(static_cast<std::size_t>(id) + 1, false);  // operands have smaller numbers
+  sequence<std::int32_t> next;
+  auto const reach = [&](std::int32_t part) {
+    if (part < 0 || program::at(seen, part)) return;
+    seen[static_cast<std::size_t>(part)] = true;
+    next.push_back(part);
+  };
+  reach(static_cast<std::int32_t>(id));
+  while (!next.empty()) {
+    node const n = p.at(next.back());
+    next.pop_back();
+    f(n);
+    for (int i = 0; n.kind == op::load && i < n.c; ++i) reach(program::at(p.operands, n.b + i));
+    if (arity(n.kind) > 0) reach(n.a), reach(n.b), reach(n.c);
+  }
+}
 /// Whether a condition is of indices and sizes alone, which can be asked for anywhere.
 constexpr bool is_of_indices(program const& p, int id) {
-  if (id < 0) return true;
-  node const& n = p.at(id);
-  if (n.kind == op::load || n.kind == op::self || n.kind == op::scalar) return false;
-  return arity(n.kind) == 0 || (is_of_indices(p, n.a) && is_of_indices(p, n.b) && is_of_indices(p, n.c));
+  bool only = true;
+  each_part(p, id, [&](node const& n) { only = only && n.kind != op::load && n.kind != op::self && n.kind != op::scalar; });
+  return only;
 }
 }  // namespace detail
 

@@ -59,7 +59,8 @@ constexpr ops::conv_options<2> first_channels(std::int64_t stride = 1, std::int6
   return {.stride = {stride, stride}, .padding = {padding, padding}, .groups = groups};
 }
 
-/// Named by what is expected: mma, by matrix units; behind, what becomes of the sums is computed where they are; else tiles do not divide.
+/// Named by what is expected: mma, by matrix units; behind, what becomes of the sums is computed where they are, else tiles do not divide; wide:
+/// 16 bytes of the image are copied at a time, through tiles that run over its end and zeros at its borders.
 inline std::vector<gpu_kernel> ruled_windows() {
   std::vector<gpu_kernel> all;
   auto const add = [&](gpu_kernel k, char const* what, bool reassociate = true) { all.push_back(by_rule_with_units(std::move(k), what, reassociate)); };
@@ -75,6 +76,7 @@ inline std::vector<gpu_kernel> ruled_windows() {
   add(convolved_at_edges(8, 4, 17), "3x3");
   add(convolved<f16, 2>({1, 8, 8, 16}, {3, 3, 16, 32}, last_channels(1, 1), epilogue::rounded), "mma_behind");
   add(convolved<f16, 2>({1, 7, 5, 10}, {3, 3, 10, 19}, last_channels(1, 1), epilogue::rounded), "mma_odd");
+  add(convolved<f16, 2>({1, 5, 7, 24}, {3, 3, 24, 24}, last_channels(1, 1)), "mma_wide");
   add(convolved<f16, 2>({1, 8, 8, 8}, {32, 8, 3, 3}, first_channels(1, 1)), "mma_behind_first");
   add(convolved<f16, 2>({1, 16, 16, 3}, {7, 7, 3, 16}, last_channels(2, 3)), "mma_behind_7x7");
   add(convolved<f16, 2>({1, 8, 8, 32}, {1, 1, 32, 32}, last_channels()), "mma_behind_1x1");

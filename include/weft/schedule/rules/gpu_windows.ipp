@@ -96,7 +96,7 @@ WEFT_DECL void gpu_plan::find_windows() {
     for (int a = of.spatial; a < of.axes(); ++a) terms *= v.extent(t, a) > 0 ? v.extent(t, a) : 0;
     for (int a = 0; a < of.axes(); ++a) open = open || is_open(v.loop(t, a));
     std::int64_t constexpr most = std::int64_t(1) << 31;
-    if (open || sizes[0] < 16 || sizes[1] < 16 || terms < 8 || sizes[0] >= most || sizes[1] >= most) {
+    if (open || sizes[0] < 16 || sizes[1] < 16 || terms < 8 || sizes[0] >= most || sizes[1] >= most || terms >= most) {
       tell(t, open ? std::string("no implicit product: sizes are open")
                    : joined({"no implicit product: ", std::to_string(sizes[0]), " x ", std::to_string(sizes[1]), " sums of ", std::to_string(terms),
                              " terms are no tile of one (16 x 16 of 8)"}));
@@ -114,7 +114,10 @@ WEFT_DECL void gpu_plan::find_windows() {
     made.gathers[0] = made.product - 2, made.gathers[1] = made.product - 1;
     products_.push_back(made.product), products_.push_back(t);
     gathered_.push_back(made);
-    if (!view().is_output(t)) place(verb::compute_inline, t);
+    // What another reduction reads is better in memory: there it is gathered by copies that run on by themselves.
+    bool element_by_element = !view().is_output(t);
+    for (std::int32_t r : readers_of(s_.computation())[static_cast<std::size_t>(t)]) element_by_element = element_by_element && view().stage(r).reduced == 0;
+    if (element_by_element) place(verb::compute_inline, t);
   }
 }
 
