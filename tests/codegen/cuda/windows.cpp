@@ -35,7 +35,7 @@ TEST_CASE("ruled windows: products of what is gathered, narrow types by mma, and
     if (k.name.find("wide") != std::string::npos) {
       std::string const& text = prepared().trials[i]->module.text;
       CHECK(count_of(text, "weft_copy_or_zero_16(&A_matrix[") > 0);
-      CHECK(count_of(text, "&A_matrix[") == count_of(text, "_16(&A_matrix[") + count_of(text, "_ldmatrix_a(") - 1);  // one defines it
+      CHECK(text.find(" A_matrix[") == std::string::npos);  // no thread stores there
     }
     if (is_behind) CHECK(!prepared().trials[i]->module.kernels[0].takes_workspace);  // no matrix of windows, and no sums, in memory
   }
@@ -122,9 +122,12 @@ TEST_CASE("ruled windows: of any shape, drawn: no race, no read of nothing, and 
   };
   int gathered = 0, multiplied = 0, behind = 0;
   for (int round = 0; round < 16; ++round) {
-    std::int64_t const images = below(1, 3), height = below(5, 10), width = below(5, 10), channels = below(1, 3) * below(1, 9), filters = below(16, 34);
-    std::int64_t const down = below(1, 4), across = below(1, 4), dilation = down < 3 && across < 3 ? below(1, 3) : 1;
+    bool const whole = round % 4 == 1;  // tiles divide
+    std::int64_t const images = below(1, 3), height = whole ? 8 : below(5, 10), width = whole ? 8 : below(5, 10), channels = below(1, 3) * below(1, 9);
+    std::int64_t const filters = whole ? 32 : below(16, 34);
+    std::int64_t const down = whole ? 3 : below(1, 4), across = whole ? 3 : below(1, 4), dilation = down < 3 && across < 3 ? below(1, 3) : 1;
     ops::conv_options<2> o{.stride = {below(1, 3), below(1, 3)}, .padding = {below(0, 2), below(0, 3)}, .dilation = {dilation, dilation}};
+    if (whole) o = {.padding = {1, 1}};
     if (below(0, 3) > 0) o.layout = ops::layout::channels_last;
     bool const first = o.layout == ops::layout::channels_first;
     sequence<std::int64_t> const x = first ? sequence<std::int64_t>{images, channels, height, width} : sequence<std::int64_t>{images, height, width, channels};

@@ -68,7 +68,7 @@ inline std::vector<gpu_kernel> ruled_windows() {
   add(convolved<float, 2>({1, 8, 8, 8}, {3, 3, 8, 32}, last_channels(1, 1)), "behind_bitwise", false);
   add(convolved<float, 2>({2, 9, 7, 5}, {3, 3, 5, 18}, last_channels(2, 1), epilogue::relu), "strided");
   add(convolved<float, 2>({1, 4, 8, 8}, {32, 4, 3, 3}, first_channels(1, 1), epilogue::relu), "behind_first");
-  add(convolved<float, 2>({2, 20, 6, 6}, {17, 20, 1, 1}, first_channels()), "first_1x1");
+  add(convolved<float, 2>({2, 20, 6, 6}, {18, 20, 1, 1}, first_channels()), "first_1x1");
   add(convolved<float, 2>({1, 16, 16, 3}, {7, 7, 3, 16}, last_channels(2, 3)), "7x7");
   add(convolved<float, 2>({1, 10, 10, 4}, {3, 3, 4, 16}, last_channels(1, 0, 2)), "dilated");
   add(convolved<float, 1>({2, 3, 21}, {16, 3, 5}, {.padding = {2}}), "1d");

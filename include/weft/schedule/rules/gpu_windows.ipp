@@ -116,7 +116,8 @@ WEFT_DECL void gpu_plan::find_windows() {
     gathered_.push_back(made);
     // What another reduction reads is better in memory: there it is gathered by copies that run on by themselves.
     bool element_by_element = !view().is_output(t);
-    for (std::int32_t r : readers_of(s_.computation())[static_cast<std::size_t>(t)]) element_by_element = element_by_element && view().stage(r).reduced == 0;
+    sequence<sequence<std::int32_t>> const readers = readers_of(s_.computation());
+    for (std::int32_t r : readers[static_cast<std::size_t>(t)]) element_by_element = element_by_element && view().stage(r).reduced == 0;
     if (element_by_element) place(verb::compute_inline, t);
   }
 }
