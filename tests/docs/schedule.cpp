@@ -137,7 +137,7 @@ TEST_CASE("docs/schedule.md shows a convolution as a product") {
     });
   };
 #define WEFT_TEST_CONVOLUTION(steps)                                        \
-  weft::kernel<"convolution">(convolution, [](auto& s, auto, auto, auto C) { \
+  weft::kernel<"convolution">(convolution, []([[maybe_unused]] auto& s, auto, auto, auto C) { \
     auto [n_, i, f, c, d] = C.axes();                                       \
     WEFT_TEST_CODE steps                                                    \
   }).on(avx2()).loops(weft::view(memory, 2, 12, 4), weft::view(memory, 3, 4, 16))
