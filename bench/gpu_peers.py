@@ -83,6 +83,14 @@ def main():
     image, filters = image.to(memory_format=torch.channels_last), filters.to(memory_format=torch.channels_last)
     one("torch", "conv 3x3 f32 32 x 56 x 56 x 64", "GFLOP/s", 2 * 32 * 56 * 56 * 64 * 64 * 9,
         lambda: torch.nn.functional.conv2d(image, filters))
+    for places, channels, count, window, stride in [(14, 256, 256, 3, 1), (112, 3, 64, 7, 2)]:
+        length = places * stride
+        x = torch.randn(64, channels, length, length, device="cuda", dtype=torch.float16).to(memory_format=torch.channels_last)
+        w = torch.randn(count, channels, window, window, device="cuda", dtype=torch.float16).to(memory_format=torch.channels_last)
+        b = torch.randn(count, device="cuda", dtype=torch.float16)
+        one("torch", f"conv {window}x{window} f16 64 x {length} x {length} x {channels}", "GFLOP/s",
+            2 * 64 * places * places * count * window * window * channels,
+            lambda: torch.relu(torch.nn.functional.conv2d(x, w, b, stride=stride, padding=window // 2)))
     if len(sys.argv) > 1:
         with open(sys.argv[1], "a") as f:
             f.writelines(line + "\n" for line in lines)

@@ -9,6 +9,7 @@
 #include "codegen/cuda/products_mma.hpp"
 #include "codegen/cuda/ruled.hpp"
 #include "codegen/cuda/scheduled.hpp"
+#include "codegen/cuda/windows.hpp"
 #include "device.hpp"
 #include "weft/cuda.hpp"
 #include "weft/ops/softmax.hpp"
@@ -155,6 +156,14 @@ constexpr auto convolution = kernel<"conv">([](auto x, auto w) {
     return sum(3, 3, x.extent(3), [=](auto di, auto dj, auto c) { return x(n, i + di, j + dj, c) * w(di, dj, c, f); });
   });
 });
+/// Of f16 with a bias, the negative ones cut off and rounded again; as layers of ResNet-50 are.
+template <std::int64_t Stride, std::int64_t Padding>
+constexpr auto convolution_of_halves = kernel<"conv_f16">([](auto x, auto w, auto bias) {
+  auto const y = ops::conv2d(x, w, last_channels(Stride, Padding));
+  return compute<"out">(y.extent(0), y.extent(1), y.extent(2), y.extent(3), [=](auto n, auto i, auto j, auto f) {
+    return cast<f16>(max(y(n, i, j, f) + bias(f), 0.0f));
+  });
+});
 
 struct result {
   std::string name, unit;  // "GFLOP/s" or "GB/s"
@@ -285,6 +294,20 @@ void measure_memory(table& t, bench::gpu_clock& clock, bench::more_of_driver con
   one("softmax f32" + rows, 2 * bytes, [&] { softmax_of_rows.on(cuda())(wide, out(also)); });
   one("layernorm f32" + rows, 2 * bytes, [&] { layernorm.on(cuda())(wide, out(also)); });
 }
+/// A window of `size` x `size` over images with so many places, which are `stride` apart.
+template <std::int64_t Stride, std::int64_t Padding>
+void measure_convolution_of_halves(table& t, bench::gpu_clock& clock, std::int64_t images, std::int64_t places, std::int64_t channels, std::int64_t filters, std::int64_t size) {
+  if (!t.has_time()) return;
+  if (t.is_small) images = 1;
+  std::int64_t const length = places * Stride;
+  cuda_tensor<f16, 4> x({images, length, length, channels}), w({size, size, channels, filters}), y({images, places, places, filters});
+  cuda_tensor<float, 1> bias({filters});
+  auto const n = [](std::int64_t v) { return std::to_string(v); };
+  result r{"conv " + n(size) + "x" + n(size) + " f16 " + n(images) + " x " + n(length) + " x " + n(length) + " x " + n(channels), "GFLOP/s", 0,
+           2.0 * static_cast<double>(images * places * places) * static_cast<double>(filters * size * size * channels), 0, "", ""};
+  r.ms = clock([&] { convolution_of_halves<Stride, Padding>.on(cuda())(x, w, bias, out(y)); });
+  t.add(r);
+}
 void measure_convolution(table& t, bench::gpu_clock& clock) {
   if (!t.has_time()) return;
   std::int64_t const images = t.is_small ? 1 : 32;
@@ -327,7 +350,8 @@ int main(int count, char** arguments) {
       std::printf("f16 both ways: %d wrong\n", halves);
       std::fflush(stdout);
       // Each function for matrix units first alone in small products, then what rules make of them.
-      wrong = wrong_kernels(device, mma_products(), "products by mma") + wrong_kernels(device, ruled_products(), "products by rule");
+      wrong = wrong_kernels(device, mma_products(), "products by mma") + wrong_kernels(device, ruled_products(), "products by rule") +
+              wrong_kernels(device, ruled_windows(), "convolutions by rule");
       wrong += operations + halves + wrong_kernels(device, corpus(), "schedules by hand") + wrong_kernels(device, ruled(), "schedules by rule");
     }
     if (only_tests) return wrong > 0;
@@ -340,6 +364,8 @@ int main(int count, char** arguments) {
     measure_products(t, clock, has_peer ? &peer : nullptr);
     measure_memory(t, clock, more);
     measure_convolution(t, clock);
+    measure_convolution_of_halves<1, 1>(t, clock, 64, 14, 256, 256, 3);
+    measure_convolution_of_halves<2, 3>(t, clock, 64, 112, 3, 64, 7);
     if (std::FILE* const f = std::fopen(json.c_str(), "w")) std::fputs(t.json.c_str(), f), std::fclose(f);
     std::printf("%s written, %.0f s in all, %d wrong\n", json.c_str(), now() - began, wrong);
     return wrong > 0;

@@ -130,6 +130,24 @@ TEST_CASE("docs/schedule.md shows where stages are computed") {
   WEFT_TEST_SHOW("transform_layout", (auto copy = s.cache_read(B, C);),
                  (auto packed = s.transform_layout(copy, [](auto row, auto column) { return weft::dims(column / 8, row, column % 8);});));
 }
+TEST_CASE("docs/schedule.md shows a convolution as a product") {
+  constexpr auto convolution = [](auto x, auto w) {
+    return weft::compute<"C">(x.extent(0), x.extent(1) - 2, w.extent(2), [=](auto n, auto i, auto f) {
+      return weft::sum(x.extent(2), 3, [=](auto c, auto d) { return x(n, i + d, c) * w(d, c, f); });
+    });
+  };
+#define WEFT_TEST_CONVOLUTION(steps)                                        \
+  weft::kernel<"convolution">(convolution, []([[maybe_unused]] auto& s, auto, auto, auto C) { \
+    auto [n_, i, f, c, d] = C.axes();                                       \
+    WEFT_TEST_CODE steps                                                    \
+  }).on(avx2()).loops(weft::view(memory, 2, 12, 4), weft::view(memory, 3, 4, 16))
+  show("im2col",
+       "auto [P, windows, filters] = s.im2col(C, d, c); auto [m, n, k] = P.axes(); auto [mo, mi] = s.split(m, 5); s.reorder(mo, k, mi, n); "
+       "s.reverse_compute_inline(C); s.compute_at(windows, mo);",
+       WEFT_TEST_CONVOLUTION(()),
+       WEFT_TEST_CONVOLUTION((auto [P, windows, filters] = s.im2col(C, d, c); auto [m, n, k] = P.axes(); auto [mo, mi] = s.split(m, 5); s.reorder(mo, k, mi, n);
+                              s.reverse_compute_inline(C); s.compute_at(windows, mo);)));
+}
 TEST_CASE("docs/schedule.md shows two stages in one nest") {
   constexpr auto gradient = [](auto in) {
     auto dx = weft::compute<"dx">(in.extent(0) - 1, in.extent(1) - 1, [=](auto y, auto x) { return in(y, x + 1) - in(y, x); });

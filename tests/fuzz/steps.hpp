@@ -38,7 +38,8 @@ inline weft::sequence<bool> with_added(weft::schedule const& n, weft::sequence<b
   for (weft::step const& one : n.steps) {
     bool const same = one.what == weft::verb::cache_write || one.what == weft::verb::rfactor || one.what == weft::verb::rfactor_chunks;
     if (one.what == weft::verb::cache_read) order_free.push_back(true);
-    if (same) order_free.push_back(order_free[static_cast<std::size_t>(one.stage)]);
+    if (one.what == weft::verb::im2col) order_free.push_back(true), order_free.push_back(true);
+    if (same || one.what == weft::verb::im2col) order_free.push_back(order_free[static_cast<std::size_t>(one.stage)]);
   }
   return order_free;
 }
@@ -428,7 +429,7 @@ inline weft::trace without(weft::trace const& steps, std::size_t gone, std::int3
   if (dropped.what == weft::verb::cache_read || dropped.what == weft::verb::cache_write) return out;
   if (dropped.what == weft::verb::rfactor || dropped.what == weft::verb::rfactor_chunks) return out;
   if (dropped.what == weft::verb::transform_layout || dropped.what == weft::verb::reverse_compute_at) return out;
-  if (dropped.what == weft::verb::reverse_compute_inline) return out;
+  if (dropped.what == weft::verb::reverse_compute_inline || dropped.what == weft::verb::im2col) return out;
   // What stands on the fused loop would have to go too.
   if (dropped.what == weft::verb::fuse) return weft::trace(steps.begin(), steps.begin() + static_cast<std::ptrdiff_t>(gone));
   bool const split = dropped.what == weft::verb::split;

@@ -95,6 +95,31 @@ constexpr stage_info stage_of_new_axes(program const& p, int spatial, int reduce
 constexpr short_name name_from(short_name const& name, std::string_view end) {
   return short_name(name.view().substr(0, short_name::capacity - end.size())).append(end);
 }
+/// Calls `f(node)` for each node of which a value is made, once each: one may share parts with itself over and over.
+template <class F>
+constexpr void each_part(program const& p, int id, F const& f) {
+  sequence<bool> seen(static_cast<std::size_t>(id) + 1, false);  // operands have smaller numbers
+  sequence<std::int32_t> next;
+  auto const reach = [&](std::int32_t part) {
+    if (part < 0 || program::at(seen, part)) return;
+    seen[static_cast<std::size_t>(part)] = true;
+    next.push_back(part);
+  };
+  reach(static_cast<std::int32_t>(id));
+  while (!next.empty()) {
+    node const n = p.at(next.back());
+    next.pop_back();
+    f(n);
+    for (int i = 0; n.kind == op::load && i < n.c; ++i) reach(program::at(p.operands, n.b + i));
+    if (arity(n.kind) > 0) reach(n.a), reach(n.b), reach(n.c);
+  }
+}
+/// Whether a condition is of indices and sizes alone, which can be asked for anywhere.
+constexpr bool is_of_indices(program const& p, int id) {
+  bool only = true;
+  each_part(p, id, [&](node const& n) { only = only && n.kind != op::load && n.kind != op::self && n.kind != op::scalar; });
+  return only;
+}
 }  // namespace detail
 
 /// Adds a stage that is `tensor`, element by element, and lets `reader` read that in its place. Returns its number,
@@ -207,7 +232,11 @@ constexpr void change_layout(program& p, int stage, sequence<std::int64_t> const
     dtype const type = program::at(p.tensors, old.tensor + r).type;
     int const padding = p.literal(type, apply(op::cast, dtype::i64, numbers.back(), 0, 0, type));
     result_info& result = p.results[static_cast<std::size_t>(old.first_result + r)];
-    int const body = p.operation(op::select, type, inside, result.body, padding);
+    // What is padding there anyway is so under one condition: a copy that runs on by itself has one.
+    node const was = p.at(result.body);
+    bool const same = was.kind == op::select && p.at(was.c) == p.at(padding) && detail::is_of_indices(p, was.a);
+    int const holds = same ? p.operation(op::logical_and, dtype::boolean, inside, was.a) : inside;
+    int const body = p.operation(op::select, type, holds, same ? was.b : result.body, padding);
     result.body = body;
   }
 }

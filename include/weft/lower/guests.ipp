@@ -1,4 +1,5 @@
 #include "weft/base/joined.hpp"
+#include "weft/expr/im2col.hpp"
 #include "weft/lower/lowering.hpp"
 
 namespace weft::inline WEFT_ABI {
@@ -41,7 +42,8 @@ class guest_spans final : public index_spans {
       for (std::int32_t load : loads) {
         node const& n = p_.at(load);
         for (int d = 0; d < n.c; ++d) {
-          span const s = of(program::at(p_.operands, n.b + d), ranges_);
+          int const index = program::at(p_.operands, n.b + d);
+          span const together = of_fused_index(index), s = together.known() ? together : of(index, ranges_);
           if (first) spans.push_back(s);
           else spans[static_cast<std::size_t>(d)] = around(spans[static_cast<std::size_t>(d)], s, ranges_);
         }
@@ -78,6 +80,30 @@ class guest_spans final : public index_spans {
     } else if (arity(n.kind) > 0) {
       for (int o : {n.a, n.b, n.c}) collect(o, stage, loads);
     }
+  }
+
+  /// Of an index that numbers the axes that were fused into one loop of the host, as im2col writes it: what is left of that loop. Of each
+  /// axis for itself less is known.
+  span of_fused_index(int id) {
+    nest const& n = l_.n_;
+    sequence<std::int32_t> places;
+    if (!host_.parts.empty() || !digits_of(p_, program::at(p_.stages, reader_), id, places) || places.size() < 2 || !stands_at_host(reader_)) return {};
+    int const first = program::at(n.loop_of, host_.stage->first_axis + places[0]), whole = n.at(first).into;
+    if (whole < 0 || n.at(whole).first != first) return {};
+    int part = first;
+    for (std::int32_t a : places) {
+      if (part != program::at(n.loop_of, host_.stage->first_axis + a)) return {};
+      part = n.at(part).next;
+    }
+    return part < 0 ? of_loop(whole) : span();
+  }
+  /// Whether `reader` is the host, or inlined in it at each of its elements.
+  bool stands_at_host(int reader) const {
+    if (reader == host_.number) return true;
+    if (!l_.n_.places[static_cast<std::size_t>(reader)].inlined) return false;
+    for (std::int32_t r : l_.readers_[static_cast<std::size_t>(reader)])
+      if (!reads_own_element(p_, r, program::at(p_.stages, reader)) || !stands_at_host(r)) return false;
+    return true;
   }
 
   span axis(int number) override {

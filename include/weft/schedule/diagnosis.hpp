@@ -368,7 +368,13 @@ enum class verdict : std::uint8_t { legal, deferred, illegal };
     "set_scope, storage_align, or this step on a copy that a reader is given (cache_read)") \
   X(a_function_reads_this_stage_whole__let_it_read_a_copy, \
     "a function of yours reads this stage, all of it as it stands: it keeps its dimensions and memory of its own in front of the function", \
-    "cache_read of it for the stage of the function, before this step; the function is then given the copy")
+    "cache_read of it for the stage of the function, before this step; the function is then given the copy") \
+  X(the_terms_are_no_products_of_two_tensors__of_which_each_axis_moves_one, \
+    "the terms are no products of two tensors: of an element of each, converted or zero where a condition says so, and nothing else, where each spatial axis moves one of the two and some move each", \
+    "a stage of its own for what else becomes of elements; of a convolution in groups, whose channels move both, this schedule without the step") \
+  X(the_order_of_terms_names_each_reduced_axis_once, \
+    "the order of the terms names each reduced axis of the stage once", \
+    "such as s.im2col(C, di, dj, c), or s.im2col(C)")
 // clang-format on
 
 enum class diagnosis : std::uint8_t {

@@ -247,10 +247,11 @@ class trace_parser {
     if (form.factor) next(), s.factor = r_.number();
     if (form.words.count > 0 && form.factor && *before == ',' && r_.accept(",")) s.word = word_of(form.words);
     if (form.words.count > 0 && !form.factor) next(), s.word = word_of(form.words);
-    while (form.numbers && r_.accept(before)) before = ",", s.numbers.push_back(r_.number());
+    bool const closed = form.numbers && *before == '(' && r_.accept("()");
+    while (form.numbers && !closed && r_.accept(before)) before = ",", s.numbers.push_back(r_.number());
     if (form.by) next(), s.by = intrinsic_of(r_.word("an intrinsic"));
-    if (*before == '(') r_.expect(before);
-    r_.expect(")");
+    if (*before == '(' && !closed) r_.expect(before);
+    if (!closed) r_.expect(")");
     if (!s_.take(s)) return skip_what_it_makes();  // the rule's words are those to be heard
     if (s.count == 0) return;
     sequence<std::int32_t> const made = made_by(s_, s);

@@ -128,6 +128,9 @@ class how_writer {
     if (s.what == verb::parallel && !s.numbers.empty()) add("weft::thread_limit(" + std::to_string(s.numbers[0]) + ")");
     else if (s.what == verb::specialize) add_conditions(s, made, add);
     else if (s.what == verb::transform_layout) add_layout(s.numbers, add);
+    else if (s.what == verb::im2col)
+      for (std::int64_t place : s.numbers)
+        add_used(loops_, program::at(s_.loop_of, program::at(s_.computation().stages, s.stage).first_reduced + static_cast<int>(place)));
     else
       for (std::int64_t number : s.numbers) add(std::to_string(number));
     if (form.by) add(std::string(s.by->scope) += s.by->name);
@@ -174,14 +177,17 @@ class how_writer {
     bool const copies = s.what == verb::cache_read || s.what == verb::cache_write;
     bool const parts = s.what == verb::rfactor || s.what == verb::rfactor_chunks;
     bool const changes = s.what == verb::transform_layout;
-    made.several = s.what == verb::split || parts;
+    bool const matrices = s.what == verb::im2col;
+    made.several = s.what == verb::split || parts || matrices;
     if (s.what == verb::split) name_loop(made, s_.at(s.loops[0]).outer), name_loop(made, s_.at(s.loops[0]).inner);
     if (s.what == verb::fuse) name_loop(made, s_.at(s.loops[0]).into);
-    if (copies || parts) name_stage(last);
+    if (copies || parts || matrices) name_stage(last);
+    if (matrices) name_stage(last - 2), name_stage(last - 1);
     if (changes) name_stage(s.stage);
     if (parts) name_loop(made, program::at(s_.loop_of, program::at(s_.computation().stages, s.stage).first_reduced));
     statements_.push_back(made);
-    if (copies || parts) name_axes(last);
+    if (copies || parts || matrices) name_axes(last);
+    if (matrices) name_axes(last - 2), name_axes(last - 1);
     if (changes) name_axes(s.stage);
   }
 

@@ -15,6 +15,7 @@
 #include "weft/schedule/step/decompose_reduction.hpp"
 #include "weft/schedule/step/fold_storage.hpp"
 #include "weft/schedule/step/fuse.hpp"
+#include "weft/schedule/step/im2col.hpp"
 #include "weft/schedule/step/parallel.hpp"
 #include "weft/schedule/step/pipeline.hpp"
 #include "weft/schedule/step/prefetch.hpp"
@@ -85,6 +86,7 @@ struct schedule : nest,
                   store_at_step<schedule>,
                   fold_storage_step<schedule>,
                   fuse_step<schedule>,
+                  im2col_step<schedule>,
                   cache_write_step<schedule>,
                   transform_layout_step<schedule>,
                   storage_align_step<schedule>,

@@ -10,9 +10,11 @@ namespace weft::inline WEFT_ABI {
 ///     elementwise     a thread for each 16 bytes of what is contiguous in most accesses; stages that one other reads are inlined
 ///     transposition   32 x 32 elements through shared memory, whose rows are padded
 ///     product         a block's tile of up to 128 x 128, of which a thread has up to 8 x 8 in groups of 4 x 4; what is read again
-///                     comes through shared memory, 16 terms at a time. Also batched, transposed, and convolutions. Of f16, bf16 and
+///                     comes through shared memory, 16 terms at a time. Also batched and transposed. Of f16, bf16 and
 ///                     bytes by one of the matrix units in rule_input::dots, copied three tiles ahead, with zeros behind the ends. What
 ///                     becomes of its sums is computed where they are, if tiles are whole, else by a launch of its own
+///     convolution     and what else sums products over several axes: im2col makes a product of it, whose operands are gathered a tile at a
+///                     time (decision 050)
 ///     rows            of sums, softmax, norms: a block for each row, or a warp for each short one; parts of a reduction are joined
 ///                     in a tree, and what a row needs stays on the chip
 ///     long reductions in pieces, joined by a second launch

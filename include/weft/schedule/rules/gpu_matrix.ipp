@@ -4,7 +4,7 @@
 namespace weft::inline WEFT_ABI {
 namespace detail {
 
-WEFT_DECL gpu_matrix_tile best_gpu_matrix_tile(std::int64_t rows, std::int64_t columns, double count) {
+WEFT_DECL gpu_matrix_tile best_gpu_matrix_tile(std::int64_t rows, std::int64_t columns, double count, double whole_counts) {
   constexpr gpu_matrix_tile all[] = {{128, 128, 64, 64}, {128, 64, 32, 32}, {64, 128, 32, 32}, {64, 64, 32, 32},
                                      {64, 32, 32, 16},   {32, 64, 16, 32},  {32, 32, 16, 16},  {16, 16, 16, 16}};
   gpu_matrix_tile best;
@@ -17,7 +17,8 @@ WEFT_DECL gpu_matrix_tile best_gpu_matrix_tile(std::int64_t rows, std::int64_t c
     // A warp's tile says how often what ldmatrix brings is multiplied, a block's how often what global memory brings.
     double const again = static_cast<double>(t.warp_rows * t.warp_columns) / static_cast<double>(t.warp_rows + t.warp_columns) +
                          static_cast<double>(t.rows * t.columns) / static_cast<double>(t.rows + t.columns);
-    if (used * again * rounds / whole > most) most = used * again * rounds / whole, best = t;
+    double const divides = rows % t.rows == 0 && columns % t.columns == 0 ? whole_counts : 1;
+    if (divides * used * again * rounds / whole > most) most = divides * used * again * rounds / whole, best = t;
   }
   return best;
 }
@@ -79,7 +80,7 @@ WEFT_DECL void gpu_plan::tell(int stage, std::string const& what) const {
 WEFT_DECL gpu_plan::matrix_numbers gpu_plan::numbers_of(int stage, reused_axes const& axes, matrix_operands const& of) {
   rule_view const v = view();
   std::int64_t const m = v.extent(stage, axes.rows), n = v.extent(stage, axes.columns), terms = v.extent(stage, v.stage(stage).spatial);
-  gpu_matrix_tile const own = best_gpu_matrix_tile(m, n, v.iterations(stage, false) / static_cast<double>(m * n));
+  gpu_matrix_tile const own = best_gpu_matrix_tile(m, n, v.iterations(stage, false) / static_cast<double>(m * n), is_gathered(stage) ? gpu_numbers::whole_counts : 1);
   matrix_numbers it;
   auto const at_most = [](std::int64_t a, std::int64_t b) { return a < b ? a : b; };
   it.tile.rows = choose(stage, "block_m", own.rows, {32, 64, 128, 256});
@@ -107,6 +108,10 @@ WEFT_DECL gpu_plan::matrix_numbers gpu_plan::numbers_of(int stage, reused_axes c
 }
 /// How many bytes at a time of each row of a tensor can be copied, for memory that begins at multiples of 16.
 WEFT_DECL std::int64_t gpu_plan::bytes_side_by_side(int tensor) const {
+  if (int const gather = gather_of(tensor); gather >= 0)
+    for (gathered_product const& g : gathered_)
+      for (int i = 0; i < 2; ++i)
+        if (g.gathers[i] == gather) return g.bytes[i];
   std::int64_t bytes = 16;
   sequence<std::int64_t> const strides = view().strides(tensor);
   for (std::size_t d = 0; d + 1 < strides.size(); ++d)
@@ -131,10 +136,12 @@ WEFT_DECL void gpu_plan::end_in_zeros(int copy, sequence<std::int64_t> const& ti
 /// eight of them meet no bank twice.
 WEFT_DECL void gpu_plan::fill_rows(int copy, int tensor, int at, std::int64_t elements, std::int64_t threads) {
   int const rank = view().stage(copy).spatial;
-  std::int64_t const wide = 16 / element_bytes(tensor);
+  std::int64_t const row = 16 / element_bytes(tensor);
+  // What is gathered one by one, threads side by side gather side by side.
+  std::int64_t const wide = gather_of(tensor) >= 0 ? bytes_side_by_side(tensor) / element_bytes(tensor) : row;
   step padded{verb::storage_align};
   padded.stage = copy;
-  for (std::int64_t number : {std::int64_t(rank - 2), 2 * wide, wide}) padded.numbers.push_back(number);
+  for (std::int64_t number : {std::int64_t(rank - 2), 2 * row, row}) padded.numbers.push_back(number);
   if (!place(verb::compute_at, copy, at)) return;
   step shared{verb::set_scope};  // what is not asked for has 64 KiB
   shared.stage = copy;
@@ -142,7 +149,7 @@ WEFT_DECL void gpu_plan::fill_rows(int copy, int tensor, int at, std::int64_t el
   for (step const& one : {padded, shared})
     if (may(one)) take(one);
   rule_view const v = view();
-  parts const lane = split(v.loop(copy, rank - 1), wide);
+  parts const lane = wide > 1 ? split(v.loop(copy, rank - 1), wide) : parts{v.loop(copy, rank - 1), -1};
   sequence<std::int32_t> all;
   for (int d = 0; d + 1 < rank; ++d) all.push_back(v.loop(copy, d));
   all.push_back(lane.outer);
@@ -182,8 +189,8 @@ WEFT_DECL gpu_plan::by_units gpu_plan::matrix_product(int stage, reused_axes con
     cut(k, it.deep);
   }
   bool const whole = m % t.rows == 0 && n % t.columns == 0;
-  int copies[2] = {add_stage(verb::cache_read, stage, of.tensors[0]), -1};
-  copies[1] = copies[0] < 0 ? -1 : add_stage(verb::cache_read, stage, of.tensors[1]);
+  int copies[2] = {copy_for(stage, of.tensors[0]), -1};
+  copies[1] = copies[0] < 0 ? -1 : copy_for(stage, of.tensors[1]);
   for (int i = 0; i < 2; ++i)
     if (copies[i] >= 0) end_in_zeros(copies[i], tiles[i]);
   rule_view const v = view();

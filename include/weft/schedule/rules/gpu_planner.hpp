@@ -1,6 +1,7 @@
 // The rules of a GPU, as parts of one plan. What a stage is (a product, a row, columns) is told as on the CPU, by its accesses.
 #pragma once
 
+#include "weft/expr/im2col.hpp"
 #include "weft/schedule/rules/planner.hpp"
 
 namespace weft::inline WEFT_ABI {
@@ -12,6 +13,7 @@ struct gpu_numbers {
   static constexpr std::int64_t staged_bytes = 60 * 1024;  // of all iterations' copies, rows' padding apart
   static constexpr std::int64_t matrix_staged_bytes = 96 * 1024;  // the same of a product by matrix units: a block of sm_89 has 99 KiB
   static constexpr std::int64_t rows_of_blocks = 8;
+  static constexpr double whole_counts = 1.25;  // of sums of a convolution, which are written and read once more where tiles are cut
 };
 
 /// Axes of a product, by place: what is read for one of them is read again for each iteration of the other.
@@ -24,7 +26,7 @@ struct gpu_matrix_tile {
 };
 /// The tile that keeps most of the machine busy: as best_gpu_tile, what counts being how often a warp multiplies what ldmatrix
 /// brings, and a block what global memory brings.
-gpu_matrix_tile best_gpu_matrix_tile(std::int64_t rows, std::int64_t columns, double count);
+gpu_matrix_tile best_gpu_matrix_tile(std::int64_t rows, std::int64_t columns, double count, double whole = 1);
 /// A block's tile of a product, and a thread's.
 struct gpu_tile {
   std::int64_t rows = 32, columns = 32, own_rows = 2, own_columns = 2;
@@ -32,8 +34,9 @@ struct gpu_tile {
 /// The tile that keeps most of the machine busy, for `count` products of `rows` x `columns`.
 ///
 /// What counts is how often a thread uses what it has read from shared memory (a row of 8 and a column of 8 serve 64 multiplications,
-/// 4 and 4 only 16), what of the last tiles is wasted, and the last round of blocks that leaves processors idle.
-gpu_tile best_gpu_tile(std::int64_t rows, std::int64_t columns, double count);
+/// 4 and 4 only 16), what of the last tiles is wasted, and the last round of blocks that leaves processors idle. Tiles that divide count `whole`
+/// times as much, where what is behind others is a launch of its own.
+gpu_tile best_gpu_tile(std::int64_t rows, std::int64_t columns, double count, double whole = 1);
 
 class gpu_plan : public rule_plan {
  public:
@@ -90,6 +93,24 @@ class gpu_plan : public rule_plan {
   void grid_of_groups(sequence<std::int32_t> const& blocks, bool grouped);
   void fill_shared(shared_copy const& c, int at, std::int64_t across, std::int64_t down);
 
+  // --- convolutions, as products (gpu_windows.ipp)
+  /// A stage that im2col made a product, and the stages that gather its operands.
+  struct gathered_product {
+    int stage = -1, product = -1;
+    int gathers[2] = {-1, -1};
+    std::int64_t bytes[2] = {0, 0};  // so many stand side by side in memory, of what is gathered together
+  };
+  void find_windows();
+  sequence<std::int64_t> order_of_terms(int stage) const;
+  bool holds_for_rows(int condition, int axis) const;
+  std::int64_t gathered_bytes(int stage, im2col_form::operand const& of, sequence<std::int64_t> const& order) const;
+  /// The stage that gathers `tensor` for a product; -1: it is read as it stands.
+  int gather_of(int tensor) const;
+  bool is_gathered(int product) const;
+  bool is_placed_gather(int stage) const;
+  /// The copy of `tensor` for a tile of `stage`.
+  int copy_for(int stage, int tensor) { return gather_of(tensor) >= 0 ? gather_of(tensor) : add_stage(verb::cache_read, stage, tensor); }
+
   // --- products by matrix units, and what becomes of sums (gpu_matrix.ipp)
   struct matrix_operands {
     intrinsic const* unit = nullptr;
@@ -119,6 +140,7 @@ class gpu_plan : public rule_plan {
   void behind(int stage);
 
   sequence<bool> behind_;  // by stage: computed behind the sums of another one
+  sequence<gathered_product> gathered_;
 };
 
 }  // namespace detail
@@ -126,6 +148,7 @@ class gpu_plan : public rule_plan {
 
 #if WEFT_HEADER_ONLY
 #include "weft/schedule/rules/gpu_planner.ipp"
+#include "weft/schedule/rules/gpu_windows.ipp"
 #include "weft/schedule/rules/gpu_matrix.ipp"
 #include "weft/schedule/rules/gpu_rows.ipp"
 #include "weft/schedule/rules/gpu_tiles.ipp"

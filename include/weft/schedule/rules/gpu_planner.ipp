@@ -251,13 +251,18 @@ WEFT_DECL void gpu_plan::nest_of(int stage) {
   columns(stage);
 }
 WEFT_DECL void gpu_plan::write() {
-  if (how_ == boldness::all && !in_.in_place) inline_stages();
+  if (how_ == boldness::all && !in_.in_place) inline_stages(), find_windows();
   choose_alone();
   find_hosts();
   int const count = static_cast<int>(host_.size());
   behind_.resize(host_.size(), false);
+  // First of all those that others may be computed behind, or in.
+  for (gathered_product const& g : gathered_)
+    if (s_.state != verdict::illegal) nest_of(g.product);
   for (int t = 0; t < count && s_.state != verdict::illegal; ++t)
-    if (!behind_[static_cast<std::size_t>(t)] && host_[static_cast<std::size_t>(t)] == t && !s_.places[static_cast<std::size_t>(t)].inlined) nest_of(t);
+    if (!behind_[static_cast<std::size_t>(t)] && host_[static_cast<std::size_t>(t)] == t && !is_gathered(t) &&
+        !s_.places[static_cast<std::size_t>(t)].inlined && !is_placed_gather(t))
+      nest_of(t);
 }
 
 }  // namespace detail

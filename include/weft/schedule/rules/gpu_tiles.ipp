@@ -3,7 +3,7 @@
 namespace weft::inline WEFT_ABI {
 namespace detail {
 
-WEFT_DECL gpu_tile best_gpu_tile(std::int64_t rows, std::int64_t columns, double count) {
+WEFT_DECL gpu_tile best_gpu_tile(std::int64_t rows, std::int64_t columns, double count, double whole_counts) {
   constexpr gpu_tile all[] = {{128, 128, 8, 8}, {128, 64, 8, 4}, {64, 128, 4, 8}, {64, 64, 4, 4}, {64, 32, 4, 2}, {32, 64, 2, 4}, {32, 32, 2, 2}};
   gpu_tile best = all[6];
   double most = 0;
@@ -13,7 +13,8 @@ WEFT_DECL gpu_tile best_gpu_tile(std::int64_t rows, std::int64_t columns, double
     double const reuse = static_cast<double>(t.own_rows * t.own_columns) / static_cast<double>(4 * (t.own_rows + t.own_columns));
     double const rounds = down * across * count / gpu_numbers::processors;
     double const busy = rounds / static_cast<double>(static_cast<std::int64_t>(rounds) + (rounds > static_cast<double>(static_cast<std::int64_t>(rounds)) ? 1 : 0));
-    if (used * reuse * busy > most) most = used * reuse * busy, best = t;
+    double const divides = rows % t.rows == 0 && columns % t.columns == 0 ? whole_counts : 1;
+    if (divides * used * reuse * busy > most) most = divides * used * reuse * busy, best = t;
   }
   return best;
 }
@@ -113,9 +114,10 @@ WEFT_DECL void gpu_plan::fill_shared(shared_copy const& c, int at, std::int64_t 
     if (d != contiguous && (rows < 0 || c.region[static_cast<std::size_t>(d)] > c.region[static_cast<std::size_t>(rows)])) rows = d;
   std::int64_t const length = c.region[static_cast<std::size_t>(contiguous)], whole = before.value(before.p().extent_of(c.tensor, contiguous));
   std::int64_t wide = 16 / element_bytes(c.tensor);
+  if (gather_of(c.tensor) >= 0) wide = bytes_side_by_side(c.tensor) / element_bytes(c.tensor);
   while (wide > 1 && (length % wide != 0 || whole % wide != 0 || (length / wide < across && !c.rows_of_terms))) wide /= 2;
   if (c.rows_of_terms) {
-    parts const lane = split(loop(contiguous), wide);
+    parts const lane = wide > 1 ? split(loop(contiguous), wide) : parts{loop(contiguous), -1};
     sequence<std::int32_t> order;
     for (int d = 0; d < rank; ++d)
       if (d != contiguous && d != rows) order.push_back(loop(d));
@@ -177,7 +179,7 @@ WEFT_DECL bool gpu_plan::product(int stage, reused_axes const& axes) {
   rule_view const before = view();
   stage_info const of = before.stage(stage);
   std::int64_t const m = before.extent(stage, axes.rows), n = before.extent(stage, axes.columns);
-  gpu_tile t = best_gpu_tile(m, n, before.iterations(stage, false) / static_cast<double>(m * n));
+  gpu_tile t = best_gpu_tile(m, n, before.iterations(stage, false) / static_cast<double>(m * n), is_gathered(stage) ? gpu_numbers::whole_counts : 1);
   t.rows = choose(stage, "block_m", t.rows, {32, 64, 128});
   t.columns = choose(stage, "block_n", t.columns, {32, 64, 128});
   t.own_rows = choose(stage, "own_m", t.own_rows, {2, 4, 8});
@@ -217,7 +219,7 @@ WEFT_DECL bool gpu_plan::product(int stage, reused_axes const& axes) {
     std::int64_t size = element_bytes(one.tensor) * 9 / 8;
     for (std::int64_t r : c.region) size *= r;
     if (bytes + size > gpu_numbers::shared_bytes) continue;
-    c.stage = add_stage(verb::cache_read, stage, one.tensor);
+    c.stage = copy_for(stage, one.tensor);
     if (c.stage < 0) continue;
     bytes += size;
     by_fours = by_fours || c.rows_of_terms;

@@ -118,6 +118,12 @@ class rule_plan {
   std::int64_t choose(int stage, std::string_view what, std::int64_t own, std::initializer_list<std::int64_t> others,
                       std::int64_t limit = std::int64_t(1) << 40);
   bool choose(int stage, std::string_view what, bool own) { return choose(stage, what, own ? 1 : 0, {own ? 0 : 1}) != 0; }
+  /// The stage of the program whose choices are those for `stage`.
+  int known_as(int stage) const {
+    for (std::size_t i = 0; i + 1 < products_.size(); i += 2)
+      if (products_[i] == stage) return products_[i + 1];
+    return stage;
+  }
   /// The name of a knob: that of the stage, and of what is chosen.
   short_name knob_name(int stage, std::string_view what) const;
   /// One where there is no loop; -1: not a number.
@@ -216,6 +222,7 @@ class rule_plan {
   sequence<std::int32_t> depth_;  // by stage: how many leading axes it shares with its host
   sequence<strips> strips_;       // by stage: what is computed in tiles of it
   sequence<std::int32_t> joins_;  // stages that join parts, to be placed
+  sequence<std::int32_t> products_;  // stages that im2col has made, each with the one that it made them of
   sequence<bool> alone_;          // by stage: stays in a nest of its own; of those behind the last one nothing is said
 };
 

@@ -68,6 +68,7 @@ WEFT_DECL short_name rule_plan::knob_name(int stage, std::string_view what) cons
 }
 WEFT_DECL std::int64_t rule_plan::choose(int stage, std::string_view what, std::int64_t own,
                                          std::initializer_list<std::int64_t> others, std::int64_t limit) {
+  stage = known_as(stage);
   // Copies and parts of reductions come with what was chosen for the stages that the program has.
   bool const added = static_cast<std::size_t>(stage) >= s_.original->stages.size();
   if (!in_.searched || added || s_.knobs.size() == schedule::max_knobs) return own;

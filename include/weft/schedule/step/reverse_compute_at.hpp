@@ -35,22 +35,31 @@ constexpr ruling can_take_loops(nest const& n, int stage, int read, int last) {
   }
   return {};
 }
-/// The loop of `stage` that does what loop `like` of a stage of the same axes does; cuts loops as that one was cut.
-constexpr int same_loop(nest& n, int stage, int like) {
+/// By dimension of what is read, the reader's axes that its index is made of.
+using index_axes = sequence<sequence<std::int32_t>>;
+
+/// The loop of `stage` that does what loop `like` of a stage of the same axes does; cuts loops as that one was cut. axes: where `stage`
+/// has several in the place of one, which are fused.
+constexpr int same_loop(nest& n, int stage, int like, index_axes const* axes = nullptr) {
   loop_info const l = n.at(like);
   program const& p = n.computation();
   if (l.first >= 0) {
     step fused{verb::fuse};
     for (int i = l.first; i >= 0; i = n.at(i).next)
-      fused.loops[static_cast<std::size_t>(fused.count++)] = same_loop(n, stage, i);
+      fused.loops[static_cast<std::size_t>(fused.count++)] = same_loop(n, stage, i, axes);
     if (n.at(fused.loops[0]).into < 0) fuse_rule::perform(n, fused);
     return n.at(fused.loops[0]).into;
   }
   if (l.parent < 0) {
-    int const d = l.root - program::at(p.stages, l.stage).first_axis;
-    return program::at(n.loop_of, program::at(p.stages, stage).first_axis + d);
+    int const d = l.root - program::at(p.stages, l.stage).first_axis, first = program::at(p.stages, stage).first_axis;
+    if (axes == nullptr) return program::at(n.loop_of, first + d);
+    step fused{verb::fuse};
+    for (std::int32_t a : (*axes)[static_cast<std::size_t>(d)]) fused.loops[static_cast<std::size_t>(fused.count++)] = program::at(n.loop_of, first + a);
+    if (fused.count == 1) return fused.loops[0];
+    if (n.at(fused.loops[0]).into < 0) fuse_rule::perform(n, fused);
+    return n.at(fused.loops[0]).into;
   }
-  int const whole = same_loop(n, stage, l.parent);
+  int const whole = same_loop(n, stage, l.parent, axes);
   step cut{verb::split, 1, {whole}, n.at(l.parent).factor};
   tail const end = n.at(l.parent).at_end;  // what is computed twice, or beyond the end, may be seen in another stage
   if (end == tail::mask || end == tail::partition) cut.word = static_cast<std::uint8_t>(end);
@@ -59,12 +68,12 @@ constexpr int same_loop(nest& n, int stage, int like) {
 }
 /// Gives `stage` the spatial loops that stand around and at `last` in another stage, with what is done of them there,
 /// in the same order, its own other ones behind them. Returns the loop that is like `last`.
-constexpr int take_loops(nest& n, int stage, int last) {
+constexpr int take_loops(nest& n, int stage, int last, index_axes const* axes = nullptr) {
   sequence<std::int32_t> const like = n.order_of(last);
   sequence<std::int32_t> order;
   for (std::int32_t l : like) {
     if (!n.at(l).reduced) {
-      std::int32_t const same = same_loop(n, stage, l);
+      std::int32_t const same = same_loop(n, stage, l, axes);
       n.at(same).kind = n.at(l).kind;
       n.at(same).threads = n.at(l).threads;
       n.at(l).kind = loop_kind::serial;
@@ -80,7 +89,7 @@ constexpr int take_loops(nest& n, int stage, int last) {
     if (!there) order.push_back(l);
   }
   n.order[static_cast<std::size_t>(stage)] = order;
-  return same_loop(n, stage, last);
+  return same_loop(n, stage, last, axes);
 }
 }  // namespace detail
 

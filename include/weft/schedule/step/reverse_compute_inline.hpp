@@ -1,6 +1,7 @@
 // Step: reverse_compute_inline.
 #pragma once
 
+#include "weft/expr/im2col.hpp"
 #include "weft/schedule/placement.hpp"
 #include "weft/schedule/step/compute_inline.hpp"
 #include "weft/schedule/step/reverse_compute_at.hpp"
@@ -19,7 +20,10 @@ struct reverse_compute_inline_rule {
       return illegal(diagnosis::the_stage_is_none_of_this_schedule);
     if (is_scheduled(n, s.stage))
       return illegal(diagnosis::the_stage_was_scheduled_already__this_step_comes_before_all_others_on_it);
-    int const read = only_stage_read(n, s.stage);
+    detail::index_axes axes;
+    int const read = only_stage_read(n, s.stage, axes);
+    if (read >= 0 && !is_own(axes) && (!has_fused(axes) || program::at(n.computation().stages, read).reduced == 0))
+      return illegal(diagnosis::the_stage_must_read_that_one_at_its_own_index_alone);
     if (read < 0)
       return illegal(reads_inlined(n, s.stage) ? diagnosis::the_stage_of_this_axis_is_inlined__it_has_no_loops
                                                : diagnosis::the_stage_must_read_that_one_at_its_own_index_alone);
@@ -39,9 +43,10 @@ struct reverse_compute_inline_rule {
     return {};
   }
   static constexpr void perform(nest& n, step const& s) {
-    int const read = only_stage_read(n, s.stage);
+    detail::index_axes axes;
+    int const read = only_stage_read(n, s.stage, axes);
     sequence<std::int32_t> const order = n.order[static_cast<std::size_t>(read)];
-    if (program::at(n.computation().stages, read).reduced > 0) return behind(n, s.stage, read, order);
+    if (program::at(n.computation().stages, read).reduced > 0) return behind(n, s.stage, read, order, is_own(axes) ? nullptr : &axes);
     if (!order.empty()) detail::take_loops(n, s.stage, order.back());
     for (placement& p : n.places) {
       if (p.loop >= 0 && n.at(p.loop).stage == read) p.loop = detail::same_loop(n, s.stage, p.loop);
@@ -51,10 +56,41 @@ struct reverse_compute_inline_rule {
   }
 
  private:
-  /// The stage with loops that `stage` reads, itself or by inlined ones, at its own index alone. -1: none, or several.
-  static constexpr int only_stage_read(nest const& n, int stage) {
+  /// The stage with loops that `stage` reads, itself or by inlined ones, at its own index alone, or at one of fused axes, as that of im2col is.
+  /// -1: none, or several.
+  static constexpr int only_stage_read(nest const& n, int stage, detail::index_axes& axes) {
     int only = -1;
-    return finds_only(n, stage, only, 0) ? only : -1;
+    return finds_only(n, stage, only, axes, 0) ? only : -1;
+  }
+  static constexpr bool is_own(detail::index_axes const& axes) {
+    for (std::size_t d = 0; d < axes.size(); ++d)
+      if (axes[d].size() != 1 || axes[d][0] != static_cast<std::int32_t>(d)) return false;
+    return true;
+  }
+  static constexpr bool has_fused(detail::index_axes const& axes) {
+    bool some = false;
+    for (sequence<std::int32_t> const& dimension : axes) some = some || dimension.size() > 1;
+    return some;
+  }
+  /// Of the index at which `stage` reads a result of `of`. Empty: an index is another one, or an axis stands in none, or in two.
+  static constexpr detail::index_axes axes_of_index(program const& p, int stage, stage_info const& of) {
+    stage_info const& own = program::at(p.stages, stage);
+    detail::index_axes axes;
+    bool fine = true;
+    detail::each_load(p, stage, [&](node const& x) {
+      if (x.a < of.tensor || x.a >= of.tensor + of.results) return;
+      detail::index_axes these;
+      sequence<std::int32_t> times(static_cast<std::size_t>(own.spatial), 0);
+      for (int d = 0; d < x.c; ++d) {
+        these.push_back({});
+        fine = fine && detail::digits_of(p, own, program::at(p.operands, x.b + d), these.back());
+        for (std::int32_t a : these.back()) ++times[static_cast<std::size_t>(a)];
+      }
+      for (std::int32_t t : times) fine = fine && t == 1;
+      if (axes.empty()) axes = these;
+      for (std::size_t d = 0; d < axes.size() && fine; ++d) fine = axes[d] == these[d];
+    });
+    return fine ? axes : detail::index_axes();
   }
   static constexpr bool reads_inlined(nest const& n, int stage) {
     bool found = false;
@@ -64,7 +100,7 @@ struct reverse_compute_inline_rule {
     });
     return found;
   }
-  static constexpr bool finds_only(nest const& n, int stage, int& only, int depth) {
+  static constexpr bool finds_only(nest const& n, int stage, int& only, detail::index_axes& axes, int depth) {
     program const& p = n.computation();
     bool fine = depth < 64;
     detail::each_load(p, stage, [&](node const& x) {
@@ -73,11 +109,17 @@ struct reverse_compute_inline_rule {
       int found = from;
       if (program::at(n.places, from).inlined && depth < 64) {
         found = -1;
-        fine = finds_only(n, from, found, depth + 1);
+        fine = finds_only(n, from, found, axes, depth + 1);
         if (found < 0) return;
+        fine = fine && (only < 0 || only == found) && detail::reads_own_element(p, stage, program::at(p.stages, from));
+        only = found;
+        return;
       }
-      fine = fine && (only < 0 || only == found) && detail::reads_own_element(p, stage, program::at(p.stages, from));
+      detail::index_axes const these = axes_of_index(p, stage, program::at(p.stages, from));
+      fine = fine && (only < 0 || (only == found && axes.size() == these.size())) && !these.empty();
+      for (std::size_t d = 0; d < axes.size() && fine; ++d) fine = axes[d] == these[d];
       only = found;
+      axes = these;
     });
     return fine;
   }
@@ -91,19 +133,19 @@ struct reverse_compute_inline_rule {
     return last;
   }
   /// `stage` in the loops around the terms of `read`, and behind these in copies of those inside.
-  static constexpr void behind(nest& n, int stage, int read, sequence<std::int32_t> const& order) {
-    int const around = loop_of_sums(n, read), place = detail::take_loops(n, stage, around);
+  static constexpr void behind(nest& n, int stage, int read, sequence<std::int32_t> const& order, detail::index_axes const* axes) {
+    int const around = loop_of_sums(n, read), place = detail::take_loops(n, stage, around, axes);
     sequence<std::int32_t> all;
     for (std::int32_t l : order) {
       if (n.at(l).reduced) continue;
-      std::int32_t const same = detail::same_loop(n, stage, l);
+      std::int32_t const same = detail::same_loop(n, stage, l, axes);
       all.push_back(same);
       if (n.at(l).kind == loop_kind::serial) continue;  // also of those taken
       n.at(same).kind = n.at(l).kind;
       n.at(same).threads = n.at(l).threads;
     }
     for (std::int32_t l : order)
-      if (!n.at(l).reduced && n.at(l).by != nullptr && n.at(l).by->is_tile()) n.at(detail::same_loop(n, stage, l)).by = n.at(l).by;
+      if (!n.at(l).reduced && n.at(l).by != nullptr && n.at(l).by->is_tile()) n.at(detail::same_loop(n, stage, l, axes)).by = n.at(l).by;
     n.order[static_cast<std::size_t>(stage)] = all;
     n.places[static_cast<std::size_t>(read)] = {false, place};
   }
@@ -129,7 +171,8 @@ struct reverse_compute_inline_step {
   ///     for j: C[j] = g(P[j])                           for k: for ji: P[j] += A[k, j]
   ///                                                     for ji: C[j] = g(P[j])
   ///
-  /// Needs   `stage` reads one stage, itself or by inlined ones, at its own index alone; that one has no scan, is no output, and
+  /// Needs   `stage` reads one stage, itself or by inlined ones, at its own index alone (a reduction also at the index of fused axes that
+  ///         im2col writes); that one has no scan, is no output, and
   ///         of a reduction an axis stands around all reduced ones, and `stage` reduces and scans nothing itself; no step
   ///         before it names an axis of `stage`; none fused an axis along which that scans with another one. What is marked is not too long in `stage`, as each mark has it
   /// Keeps   each element is computed by the same operations, in its type
