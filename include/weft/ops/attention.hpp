@@ -27,6 +27,15 @@ inline constexpr auto attended = any_order([](auto const& a, auto const& b) {
   auto const adds = weft::select(other_top == high, 1, weft::exp(other_top - high));
   return values(high, total * keeps + other_total * adds, sum * keeps + other_sum * adds);
 });
+/// Whether weights are rounded to the type of the values before they are multiplied, so that a matrix unit may do it.
+template <class T>
+inline constexpr bool rounds_weights = std::is_same_v<T, f16> || std::is_same_v<T, bf16>;
+template <class U, class T, int Rank>
+constexpr auto weights_of(expr::tensor<T, Rank> const& scores) {
+  auto const weights = softmax(scores);
+  if constexpr (rounds_weights<U>) return elementwise<"weights">([](auto w) { return weft::cast<U>(w); }, weights);
+  else return weights;
+}
 /// softmax(scores) v, of which so many keys at a time are looked at.
 template <class T, int Rank, class U, int RankV>
 constexpr auto attend_in_blocks(expr::tensor<T, Rank> const& scores, expr::tensor<U, RankV> const& v, std::int64_t block) {
@@ -110,15 +119,15 @@ constexpr auto attend_in_blocks(expr::tensor<T, Rank> const& scores, expr::tenso
   return elementwise<"attention">([=](auto x, auto t) { return weft::select(keys > 0, x / t, 0); }, weft::get<2>(state), weights);
 }
 /// The scores s of queries against keys become `seen(s * scale)`, and then weights of the values.
-template <class T, int Rank, class K, class V, class Seen, class... Mask>
-constexpr auto attend(expr::tensor<T, Rank> const& q, K const& k, V const& v, attention_options const& o,
+template <class T, int Rank, class K, class U, int RankV, class Seen, class... Mask>
+constexpr auto attend(expr::tensor<T, Rank> const& q, K const& k, expr::tensor<U, RankV> const& v, attention_options const& o,
                       Seen const& seen, Mask const&... mask) {
   auto const product = matmul(q, k, {.transpose_b = true});
   auto const root = weft::sqrt(count_along(q, -1));
   auto const scaled = elementwise<"scores">(
       [&](auto s, auto... m) { return seen(o.scale != 0 ? s * o.scale : s / root, m...); }, product, mask...);
   auto const weigh = [&](auto const& scores) {
-    return o.block > 0 ? attend_in_blocks(scores, v, o.block) : matmul(softmax(scores), v);
+    return o.block > 0 ? attend_in_blocks(scores, v, o.block) : matmul(weights_of<U>(scores), v);
   };
   if (!o.causal) return weigh(scaled);
   auto const visible = compute_over<"visible">(shape_of(scaled), [&](auto const& i) {

@@ -118,6 +118,29 @@ class gpu_plan : public rule_plan {
   int reader_behind(int stage) const;
   void behind(int stage);
 
+  // --- softmax of a product's rows, multiplied again (gpu_attention.ipp)
+  /// A product, what becomes of its rows, and the product of that.
+  struct attention_stages {
+    int first = -1, second = -1, weights = -1;
+    sequence<std::int32_t> between{};  // reductions along rows, and what is elementwise; `weights` with them
+    bool holds(int stage) const;
+  };
+  /// A block's rows, the keys that are copied at a time, and iterations that copies run ahead.
+  struct attention_numbers {
+    std::int64_t rows = 0, keys = 0, warps = 1, warp_columns = 16, ahead = 0, bytes = 0;
+    std::int64_t columns() const { return warps * warp_columns; }
+  };
+  bool is_between(int stage, attention_stages& into) const;
+  attention_stages attention_of(int second) const;
+  attention_numbers attention_numbers_of(attention_stages const& a) const;
+  void find_attention();
+  int scores_of(attention_stages const& a) const;
+  void tile_of_product(int stage, reused_axes const& axes, matrix_operands const& of, std::int64_t rows, std::int64_t columns,
+                       std::int64_t warp_columns, std::int64_t terms);
+  void attention(attention_stages const& a);
+  bool is_attended(int stage) const;
+
+  sequence<attention_stages> attended_;
   sequence<bool> behind_;  // by stage: computed behind the sums of another one
 };
 
@@ -126,6 +149,7 @@ class gpu_plan : public rule_plan {
 
 #if WEFT_HEADER_ONLY
 #include "weft/schedule/rules/gpu_planner.ipp"
+#include "weft/schedule/rules/gpu_attention.ipp"
 #include "weft/schedule/rules/gpu_matrix.ipp"
 #include "weft/schedule/rules/gpu_rows.ipp"
 #include "weft/schedule/rules/gpu_tiles.ipp"
