@@ -83,6 +83,9 @@ def main():
     image, filters = image.to(memory_format=torch.channels_last), filters.to(memory_format=torch.channels_last)
     one("torch", "conv 3x3 f32 32 x 56 x 56 x 64", "GFLOP/s", 2 * 32 * 56 * 56 * 64 * 64 * 9,
         lambda: torch.nn.functional.conv2d(image, filters))
+    q, k, v = (torch.randn(64, 1024, 64, device="cuda", dtype=torch.half) for _ in range(3))
+    one("torch", "attention f16 64 x 1024 x 64", "GFLOP/s", 4 * 64 * 1024**2 * 64,
+        lambda: torch.nn.functional.scaled_dot_product_attention(q, k, v))
     if len(sys.argv) > 1:
         with open(sys.argv[1], "a") as f:
             f.writelines(line + "\n" for line in lines)

@@ -61,7 +61,9 @@ constexpr auto attend_in_blocks(expr::tensor<T, Rank> const& scores, expr::tenso
     auto const x = score(i, at[Rank]);
     auto const high = element_at(top, i);
     auto const seen = weft::select(x == -__builtin_inff(), 0, weft::exp(x - high));
-    return weft::select(i[last] * block + at[Rank] < keys, seen, 0);
+    auto const seen_here = weft::select(i[last] * block + at[Rank] < keys, seen, 0);
+    if constexpr (rounds_weights<U>) return weft::cast<U>(seen_here);
+    else return seen_here;
   });
   auto const weight_at = [=](indices<Rank> const& i, axis_index k) {
     indices<Rank + 1> at{};
@@ -90,11 +92,34 @@ constexpr auto attend_in_blocks(expr::tensor<T, Rank> const& scores, expr::tenso
     at[last - 1] = l, at[last] = b;
     return at;
   };
+  // Of narrow values a block is copied, with zeros behind the last key, so that its product is no more than that.
+  auto const value = [&] {
+    if constexpr (rounds_weights<U>) {
+      shape<RankV + 1> of{};
+      for (std::size_t d = 0; d + 2 < RankV; ++d) of[d] = v.extent(static_cast<int>(d));
+      of[RankV - 2] = blocks[last], of[RankV - 1] = size, of[RankV] = v.extent(RankV - 1);
+      return compute_over<"block_value">(of, [=](indices<RankV + 1> const& i) {
+        indices<RankV> from{};
+        for (std::size_t d = 0; d + 2 < RankV; ++d) from[d] = i[d];
+        from[RankV - 2] = i[RankV - 2] * block + i[RankV - 1], from[RankV - 1] = i[RankV];
+        return weft::select(i[RankV - 2] * block + i[RankV - 1] < keys, element_at(v, from), U(0.0f));
+      });
+    } else {
+      return 0;
+    }
+  }();
   auto const part = compute_over<"block_sum">(parts, [=](indices<batch + 3> const& i) {
     indices<RankV> at{};
     for (std::size_t d = 0; axis_index const& one : batches.template indices_of<RankV - 2>(v, outer(i))) at[d++] = one;
     at[RankV - 1] = i[batch + 2];
-    return sum(size, [=](auto k) {
+    if constexpr (rounds_weights<U>)
+      return sum(size, [=](auto k) {
+        indices<RankV + 1> from{};
+        for (std::size_t d = 0; d + 2 < RankV; ++d) from[d] = at[d];
+        from[RankV - 2] = i[batch + 1], from[RankV - 1] = k, from[RankV] = at[RankV - 1];
+        return weight_at(row(outer(i), i[batch], i[batch + 1]), k) * element_at(value, from);
+      });
+    else return sum(size, [=](auto k) {
       auto from = at;
       from[RankV - 2] = i[batch + 1] * block + k;
       return weft::where(i[batch + 1] * block + k < keys, weight_at(row(outer(i), i[batch], i[batch + 1]), k) * element_at(v, from));
@@ -159,6 +184,9 @@ struct attention_op {
 /// of the blocks before. Computed inside the loop over the blocks of the stage that joins them (`top`, whose results `top`
 /// and `total` are one number for all of F), nothing is as long as S.
 ///
+/// Where the values are f16 or bf16, weights are rounded to their type and multiplied as such, as PyTorch and FlashAttention do; scores and
+/// sums are f32. On a GPU both products are a matrix unit's then (docs/gpu.md).
+///
 /// Shape   ... L x E, ... S x E and ... S x F give ... L x F; the dimensions before are batches, broadcast as in matmul;
 ///         a mask is broadcast against the scores, ... L x S; of bool it says which keys are seen, else it is added to the
 ///         scores: minus infinity hides a key
@@ -166,8 +194,8 @@ struct attention_op {
 /// Cost    memory for four times the scores; in blocks, as the schedule says, for those of a block
 /// Source  Vaswani et al.: Attention Is All You Need, 2017; torch.nn.functional.scaled_dot_product_attention. Blocks: Dao, Fu,
 ///         Ermon, Rudra, Re: FlashAttention, 2022, algorithm 1
-/// Stages  matmul, scores, visible if causal, those of softmax, matmul_1; in blocks, after visible: block_top, block_weight,
-///         block_total, block_sum, top (with total and sum), attention
+/// Stages  matmul, scores, visible if causal, those of softmax, weights of f16 and bf16 values, matmul_1; in blocks, after visible:
+///         block_top, block_weight, block_total, block_value of f16 and bf16, block_sum, top (with total and sum), attention
 inline constexpr detail::attention_op attention;
 
 }  // namespace ops

@@ -139,8 +139,19 @@ class gpu_plan : public rule_plan {
                        std::int64_t warp_columns, std::int64_t terms);
   void attention(attention_stages const& a);
   bool is_attended(int stage) const;
+  /// The same in blocks of keys: what the product of a block is joined with, of what copy of the values, and where the result is made.
+  struct attention_blocks {
+    attention_stages of{};
+    int state = -1, values = -1, home = -1;
+    bool holds(int stage) const { return of.holds(stage) || stage == state || stage == values || stage == home; }
+  };
+  attention_blocks blocks_of(int state) const;
+  attention_numbers numbers_of_blocks(attention_blocks const& b) const;
+  void attention_in_blocks(attention_blocks const& b);
+  bool may_attend(int told_of, attention_stages const& a) const;
 
   sequence<attention_stages> attended_;
+  sequence<attention_blocks> attended_in_blocks_;
   sequence<bool> behind_;  // by stage: computed behind the sums of another one
 };
 

@@ -244,6 +244,10 @@ WEFT_DECL void gpu_plan::nest_of(int stage) {
     if (a.second == stage) return attention(a);
     if (a.holds(stage)) return;
   }
+  for (attention_blocks const& b : attended_in_blocks_) {
+    if (b.home == stage) return attention_in_blocks(b);
+    if (b.holds(stage)) return;
+  }
   if (!guests_of(stage).empty()) return rows(stage);
   if (of.reduced == 0) return elements(stage);
   if (reused_axes const axes = reuse(stage); axes.rows >= 0) {
