@@ -29,16 +29,13 @@ TEST_CASE("attention by rule: one launch without memory of its own outside of bl
   }
 }
 TEST_CASE("attention by rule: the interpreter finds nothing wrong") { prepared().check_interpreted({7}); }
-TEST_CASE("attention by rule: the text computes the same on the host, all lanes at each tile") { prepared().check_on_host({0, 1, 5}); }
+TEST_CASE("attention by rule: the text computes the same on the host, all lanes at each tile") { prepared().check_on_host({0, 5}); }
 TEST_CASE("attention by rule: each barrier is needed") {
-  ops::attention_options const whole{.scale = 0x1p-6}, blocks{.scale = 0x1p-6, .block = 32};
-  for (ops::attention_options const& o : {whole, blocks}) {
-    prepared_kernels one({by_rule_with_units(attention_kernel<f16>({{1}, 32, 64, 32, 32}, o), "barriers")});
-    one.check_have_text();
-    prepared_kernels::barrier_counts const n = one.count_barriers();
-    CHECK(n.all >= 6);
-    CHECK(n.needed == n.all);
-  }
+  prepared_kernels one({by_rule_with_units(attention_kernel<f16>({{1}, 32, 64, 32, 32}, {.scale = 0x1p-6}), "barriers")});
+  one.check_have_text();
+  prepared_kernels::barrier_counts const n = one.count_barriers();
+  CHECK(n.all >= 5);
+  CHECK(n.needed == n.all);
 }
 TEST_CASE("attention by rule: why rows go through global memory is told") {
   auto const told_of = [](gpu_kernel k, bool reassociate = true) {
@@ -63,9 +60,9 @@ TEST_CASE("attention by rule: NVRTC makes ldmatrix and mma.sync of it, without s
     std::int64_t bytes;
     int registers;
   } const cases[] = {
-      {by_rule_with_units(attention_kernel<f16>({{8}, 1024, 1024, 64, 64}), "1024"), 92 * 1024, 128},
-      {by_rule_with_units(attention_kernel<f16>({{16}, 2048, 2048, 128, 128}, {.causal = true, .block = 64}), "2048"), 96 * 1024, 168},
-      {by_rule_with_units(attention_kernel<bf16, bf16>({{16}, 512, 512, 128, 128}, {.causal = true}), "512"), 96 * 1024, 168},
+      {by_rule_with_units(attention_kernel<f16>({{8}, 1024, 1024, 64, 64}), "1024"), 92 * 1024, 80},
+      {by_rule_with_units(attention_kernel<f16>({{16}, 2048, 2048, 128, 128}, {.causal = true, .block = 64}), "2048"), 96 * 1024, 128},
+      {by_rule_with_units(attention_kernel<bf16, bf16>({{16}, 512, 512, 128, 128}, {.causal = true}), "512"), 96 * 1024, 80},
   };
   for (auto const& c : cases) {
     INFO(c.k.name << "\n" << c.k.steps);

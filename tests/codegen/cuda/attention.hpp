@@ -37,21 +37,21 @@ inline std::vector<gpu_kernel> ruled_attention() {
   auto const add = [&](gpu_kernel k, char const* what) { all.push_back(by_rule_with_units(std::move(k), what)); };
   // Small whole numbers have large products: with this scale many keys have a weight.
   weft::ops::attention_options const plain{.scale = 0x1p-6}, causal{.causal = true, .scale = 0x1p-6};
-  add(attention_kernel<f16>({{2}, 32, 64, 32, 32}, plain), "chip");
-  add(attention_kernel<f16>({{2}, 32, 64, 32, 32}), "chip_sharp");
-  add(attention_kernel<bf16>({{2}, 64, 64, 64, 64}, causal), "chip_causal");
-  add(attention_kernel<f16>({{2}, 40, 72, 24, 40}, causal), "chip_tails");
-  add(attention_kernel<bf16>({{3}, 17, 33, 33, 17}, plain), "chip_odd");
-  add(attention_kernel<f16, f16>({{2}, 32, 64, 32, 32}, plain), "chip_behind");
-  add(attention_kernel<f16, f16>({{2}, 40, 72, 24, 40}, plain), "chip_then");
-  add(attention_kernel<f16, float, 2>({{2, 2}, 32, 32, 16, 16}, plain), "chip_batches");
-  add(attention_kernel<f16, float, 0>({{}, 32, 32, 16, 16}, plain), "chip_matrices");
-  add(attention_kernel<float>({{2}, 32, 64, 32, 32}, causal), "f32");
+  add(attention_kernel<f16>({{2}, 32, 64, 16, 32}, plain), "chip");
+  add(attention_kernel<f16>({{1}, 16, 32, 16, 16}), "chip_sharp");
+  add(attention_kernel<bf16>({{1}, 32, 64, 32, 64}, causal), "chip_causal");
+  add(attention_kernel<f16>({{1}, 40, 72, 24, 40}, causal), "chip_tails");
+  add(attention_kernel<bf16>({{2}, 17, 33, 33, 17}, plain), "chip_odd");
+  add(attention_kernel<f16, f16>({{1}, 32, 32, 16, 16}, plain), "chip_behind");
+  add(attention_kernel<f16, f16>({{1}, 40, 33, 24, 40}, plain), "chip_then");
+  add(attention_kernel<f16, float, 2>({{2, 2}, 16, 16, 16, 16}, plain), "chip_batches");
+  add(attention_kernel<f16, float, 0>({{}, 16, 32, 16, 16}, plain), "chip_matrices");
+  add(attention_kernel<float>({{1}, 32, 32, 16, 16}, causal), "f32");
   weft::ops::attention_options const blocks{.scale = 0x1p-6, .block = 32}, causal_blocks{.causal = true, .scale = 0x1p-6, .block = 32};
-  add(attention_kernel<f16>({{2}, 32, 96, 32, 32}, blocks), "chip_blocks");
-  add(attention_kernel<bf16>({{2}, 64, 64, 48, 16}, causal_blocks), "chip_blocks_causal");
+  add(attention_kernel<f16>({{1}, 32, 96, 16, 32}, blocks), "chip_blocks");
+  add(attention_kernel<bf16>({{1}, 32, 64, 48, 16}, causal_blocks), "chip_blocks_causal");
   add(attention_kernel<f16, f16>({{1}, 48, 64, 16, 64}, causal_blocks), "chip_blocks_rounded");
-  add(attention_kernel<f16>({{2}, 32, 72, 32, 32}, causal_blocks), "uneven_blocks");
+  add(attention_kernel<f16>({{1}, 32, 40, 16, 16}, causal_blocks), "uneven_blocks");
   return all;
 }
 
