@@ -6,6 +6,7 @@
 #include <memory>
 
 #include "codegen/cuda/all_operations.hpp"
+#include "codegen/cuda/attention.hpp"
 #include "codegen/cuda/products_mma.hpp"
 #include "codegen/cuda/ruled.hpp"
 #include "codegen/cuda/scheduled.hpp"
@@ -165,6 +166,8 @@ constexpr auto convolution_of_halves = kernel<"conv_f16">([](auto x, auto w, aut
   });
 });
 
+constexpr auto attended = kernel<"attention">(ops::attention);
+
 struct result {
   std::string name, unit;  // "GFLOP/s" or "GB/s"
   double ms = 0, work = 0, peer_ms = 0;
@@ -308,6 +311,21 @@ void measure_convolution_of_halves(table& t, bench::gpu_clock& clock, std::int64
   r.ms = clock([&] { convolution_of_halves<Stride, Padding>.on(cuda())(x, w, bias, out(y)); });
   t.add(r);
 }
+void measure_attention(table& t, bench::gpu_clock& clock) {
+  if (!t.has_time()) return;
+  std::int64_t const heads = t.is_small ? 2 : 64, n = t.is_small ? 64 : 1024;
+  cuda_tensor<f16, 3> q({heads, n, 64}), k({heads, n, 64}), v({heads, n, 64});
+  cuda_tensor<float, 3> y({heads, n, 64});
+  std::vector<f16> const ones(q.size(), f16(1.0f));
+  for (cuda_tensor<f16, 3>* of : {&q, &k, &v}) of->fill(ones.data());
+  result r{"attention f16 " + std::to_string(heads) + " x " + std::to_string(n) + " x 64", "GFLOP/s", 0, 4.0 * static_cast<double>(heads * n * n * 64), 0, "", "by mma.sync"};
+  r.ms = clock([&] { attended.on(cuda())(q, k, v, out(y)); });
+  std::vector<float> back(y.size());
+  y.read(back.data());
+  for (float one : back)
+    if (one != 1.0f) r.note = "WRONG";  // each of n weights is a power of two
+  t.add(r);
+}
 void measure_convolution(table& t, bench::gpu_clock& clock) {
   if (!t.has_time()) return;
   std::int64_t const images = t.is_small ? 1 : 32;
@@ -350,8 +368,8 @@ int main(int count, char** arguments) {
       std::printf("f16 both ways: %d wrong\n", halves);
       std::fflush(stdout);
       // Each function for matrix units first alone in small products, then what rules make of them.
-      wrong = wrong_kernels(device, mma_products(), "products by mma") + wrong_kernels(device, ruled_products(), "products by rule") +
-              wrong_kernels(device, ruled_windows(), "convolutions by rule");
+      wrong = wrong_kernels(device, mma_products(), "products by mma") + wrong_kernels(device, ruled_products(), "products by rule");
+      wrong += wrong_kernels(device, ruled_windows(), "convolutions by rule") + wrong_kernels(device, ruled_attention(), "attention by rule");
       wrong += operations + halves + wrong_kernels(device, corpus(), "schedules by hand") + wrong_kernels(device, ruled(), "schedules by rule");
     }
     if (only_tests) return wrong > 0;
@@ -366,6 +384,7 @@ int main(int count, char** arguments) {
     measure_convolution(t, clock);
     measure_convolution_of_halves<1, 1>(t, clock, 64, 14, 256, 256, 3);
     measure_convolution_of_halves<2, 3>(t, clock, 64, 112, 3, 64, 7);
+    measure_attention(t, clock);
     if (std::FILE* const f = std::fopen(json.c_str(), "w")) std::fputs(t.json.c_str(), f), std::fclose(f);
     std::printf("%s written, %.0f s in all, %d wrong\n", json.c_str(), now() - began, wrong);
     return wrong > 0;

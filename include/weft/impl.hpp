@@ -112,6 +112,7 @@
 #include "weft/schedule/rules/contraction.ipp"
 #include "weft/schedule/rules/elementwise.ipp"
 #include "weft/schedule/rules/gpu.ipp"
+#include "weft/schedule/rules/gpu_attention.ipp"
 #include "weft/schedule/rules/gpu_matrix.ipp"
 #include "weft/schedule/rules/gpu_planner.ipp"
 #include "weft/schedule/rules/gpu_rows.ipp"

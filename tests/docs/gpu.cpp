@@ -1,6 +1,7 @@
 // What docs/names.md and docs/gpu.md say of kernels on a GPU.
 #include "weft/cuda.hpp"
 #include "weft/matrix_units.hpp"
+#include "weft/ops/attention.hpp"
 
 #include <doctest/doctest.h>
 
@@ -138,6 +139,7 @@ constexpr auto by_rule = weft::kernel<"by_rule">([](auto A, auto B) {
     return weft::sum(A.extent(1), [=](auto k) { return weft::cast<float>(A(i, k)) * weft::cast<float>(B(k, j)); });
   });
 });
+constexpr auto attention = weft::kernel<"attention">([](auto q, auto k, auto v) { return weft::ops::attention(q, k, v, {.causal = true}); });
 // Of each the element type of the operands and of the sums: what a stage would have to compute for the step.
 constexpr weft::intrinsic const* units[] = {&weft::wmma_f16, &weft::wmma_f16_in_f16, &weft::wmma_bf16,
                                             &weft::wmma_s8,  &weft::wmma_u8,         &weft::wmma_tf32,
@@ -175,6 +177,20 @@ TEST_CASE("docs/gpu.md: a rule takes mma for products of any extents, and says w
   CHECK(steps(by_rule, 128).find(": no matrix unit multiplies it: a header-only program knows none; link weft::compiled\n") != std::string::npos);
 #endif
   CHECK(steps(by_rule.with({.bitwise = true}), 128).find("tensorize") == std::string::npos);
+}
+TEST_CASE("docs/gpu.md: attention is one launch by rule, and the trace says why where it is not") {
+  std::vector<weft::f16> a(4096 * 64);
+  auto const of = [&](std::int64_t keys) { return weft::view(a, 1, keys, 64); };
+  auto const gpu = attention.on(weft::cuda());
+  std::string const text = gpu.cuda_source(of(256), of(256), of(256)), told = gpu.trace(of(4096), of(4096), of(4096));
+#if !WEFT_HEADER_ONLY
+  CHECK(text.find("__global__") == text.rfind("__global__"));
+  CHECK(text.find("weft_mma_f16_f32_multiply(") != text.rfind("weft_mma_f16_f32_multiply("));
+  CHECK(told.find("# matmul_1: the rows of matmul go through global memory: 16 of them, of 4096 elements, do not fit what a block shares; ") == 0);
+#else
+  CHECK(text.find("weft_mma") == std::string::npos);
+  CHECK(told.find("go through global memory: no matrix unit multiplies them: a header-only program knows none; link weft::compiled\n") != std::string::npos);
+#endif
 }
 TEST_CASE("docs/gpu.md: copies that run on by themselves") {
   std::vector<float> a(128 * 128);

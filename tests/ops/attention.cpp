@@ -140,6 +140,34 @@ TEST_CASE("attention in blocks of keys is the formula, of two heads and sizes th
       },
       q, k, v);
 }
+TEST_CASE("attention of halves: weights are rounded to the type of the values, in blocks, too") {
+  auto const q = drawn<weft::f16>(1, 2, 5, 3), k = drawn<weft::f16>(2, 2, 7, 3), v = drawn<weft::f16>(3, 2, 7, 5);
+  auto const score = [&](long h, long i, long s) {
+    double x = 0;
+    for (long e = 0; e < 3; ++e) x += static_cast<float>(q(h, i, e)) * static_cast<float>(k(h, s, e));
+    return x;
+  };
+  auto const value = [&](long h, long f) { return [&v, h, f](long s) { return static_cast<float>(v(h, s, f)); }; };
+  auto const all = [&](long h, long i, long f) {
+    return attended(7, [&](long s) { return score(h, i, s) / std::sqrt(3.0); }, value(h, f));
+  };
+  // Half a unit in the last place of each weight, of values up to 2; in blocks their total is one of rounded weights.
+  double const halves = 2 * 0x1.01p-11;
+  check_op(plain, shape_t<3>{2, 5, 5}, bound + halves, all, q, k, v);
+  check_op(in_blocks<4>, shape_t<3>{2, 5, 5}, rescaled(2) + 2 * halves, all, q, k, v);
+  check_op(
+      causal_in_blocks<3>, shape_t<3>{2, 5, 5}, rescaled(3) + 2 * halves,
+      [&](long h, long i, long f) { return attended(i + 1, [&](long s) { return score(h, i, s) / 4; }, value(h, f)); }, q, k, v);
+  auto const wide = [](weft::tensor<weft::f16, 3> const& t) {
+    weft::tensor<float, 3> w(t.shape()[0], t.shape()[1], t.shape()[2]);
+    for (std::size_t i = 0; i < t.size(); ++i) w.data()[i] = static_cast<float>(t.data()[i]);
+    return w;
+  };
+  auto const exact = plain(wide(q), wide(k), wide(v)), rounded = plain(q, k, v);
+  bool same = true;
+  for (std::size_t i = 0; i < exact.size(); ++i) same = same && exact.data()[i] == rounded.data()[i];
+  CHECK(!same);  // f32 rounds no weights
+}
 TEST_CASE("attention in one pass has the bits of the same blocks computed whole, and memory for a block") {
   auto const q = drawn<float>(1, 1, 2, 6, 3), k = drawn<float>(2, 1, 2, 1001, 3), v = drawn<float>(3, 1, 2, 1001, 8);
   auto const whole = in_blocks<4>(q, k, v), blocks = one_pass(q, k, v);

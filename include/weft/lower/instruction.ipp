@@ -110,14 +110,20 @@ WEFT_DECL bool lowering::is_zero_beyond(node const& load, guard const& g) {
   now_->places.push_back(there);
   place_ = now_->places.size() - 1;
   range_table const ranges = ranges_in(*now_, static_cast<int>(now_->loops.size()) - 1);
-  auto const is_same = [&](ir::expr a, ir::expr b) { return ir::is_literal(simplify(m_, ir::binary(m_, op::sub, a, b), ranges), 0); };
+  auto const is_zero = [&](ir::expr e) { return ir::is_literal(simplify(m_, e, ranges), 0); };
+  auto const minus = [&](ir::expr a, ir::expr b) { return ir::binary(m_, op::sub, a, b); };
+  // A part of a stage ends where the whole one ends or behind as many as a tile has: min(16, 40 - 16 io).
+  ir::expr bound = g.bound;
+  if (ir::expr const b = simplify(m_, bound, ranges); b->kind == op::min)
+    for (ir::expr const end : {b->a, b->b})
+      if (ir::expr const holds = simplify(m_, ir::binary(m_, op::lt, g.index, end), ranges); ir::is_literal(holds, 1)) bound = end == b->a ? b->b : b->a;
   bool found = false;
   sequence<std::int32_t> next(1, body.a);  // all of these hold where it is not zero
   while (!next.empty() && !found) {
     node const& c = p_.at(next.back());
     next.pop_back();
     if (c.kind == op::logical_and) next.push_back(c.a), next.push_back(c.b);
-    if (c.kind == op::lt) found = is_same(value(c.a, nullptr), g.index) && is_same(value(c.b, nullptr), g.bound);
+    if (c.kind == op::lt) found = is_zero(minus(minus(value(c.a, nullptr), g.index), minus(value(c.b, nullptr), bound)));
   }
   place_ = 0;
   return found;

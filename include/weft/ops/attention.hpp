@@ -27,6 +27,15 @@ inline constexpr auto attended = any_order([](auto const& a, auto const& b) {
   auto const adds = weft::select(other_top == high, 1, weft::exp(other_top - high));
   return values(high, total * keeps + other_total * adds, sum * keeps + other_sum * adds);
 });
+/// Whether weights are rounded to the type of the values before they are multiplied, so that a matrix unit may do it.
+template <class T>
+inline constexpr bool rounds_weights = std::is_same_v<T, f16> || std::is_same_v<T, bf16>;
+template <class U, class T, int Rank>
+constexpr auto weights_of(expr::tensor<T, Rank> const& scores) {
+  auto const weights = softmax(scores);
+  if constexpr (rounds_weights<U>) return elementwise<"weights">([](auto w) { return weft::cast<U>(w); }, weights);
+  else return weights;
+}
 /// softmax(scores) v, of which so many keys at a time are looked at.
 template <class T, int Rank, class U, int RankV>
 constexpr auto attend_in_blocks(expr::tensor<T, Rank> const& scores, expr::tensor<U, RankV> const& v, std::int64_t block) {
@@ -52,7 +61,9 @@ constexpr auto attend_in_blocks(expr::tensor<T, Rank> const& scores, expr::tenso
     auto const x = score(i, at[Rank]);
     auto const high = element_at(top, i);
     auto const seen = weft::select(x == -__builtin_inff(), 0, weft::exp(x - high));
-    return weft::select(i[last] * block + at[Rank] < keys, seen, 0);
+    auto const seen_here = weft::select(i[last] * block + at[Rank] < keys, seen, 0);
+    if constexpr (rounds_weights<U>) return weft::cast<U>(seen_here);
+    else return seen_here;
   });
   auto const weight_at = [=](indices<Rank> const& i, axis_index k) {
     indices<Rank + 1> at{};
@@ -81,11 +92,34 @@ constexpr auto attend_in_blocks(expr::tensor<T, Rank> const& scores, expr::tenso
     at[last - 1] = l, at[last] = b;
     return at;
   };
+  // Of narrow values a block is copied, with zeros behind the last key, so that its product is no more than that.
+  auto const value = [&] {
+    if constexpr (rounds_weights<U>) {
+      shape<RankV + 1> of{};
+      for (std::size_t d = 0; d + 2 < RankV; ++d) of[d] = v.extent(static_cast<int>(d));
+      of[RankV - 2] = blocks[last], of[RankV - 1] = size, of[RankV] = v.extent(RankV - 1);
+      return compute_over<"block_value">(of, [=](indices<RankV + 1> const& i) {
+        indices<RankV> from{};
+        for (std::size_t d = 0; d + 2 < RankV; ++d) from[d] = i[d];
+        from[RankV - 2] = i[RankV - 2] * block + i[RankV - 1], from[RankV - 1] = i[RankV];
+        return weft::select(i[RankV - 2] * block + i[RankV - 1] < keys, element_at(v, from), U(0.0f));
+      });
+    } else {
+      return 0;
+    }
+  }();
   auto const part = compute_over<"block_sum">(parts, [=](indices<batch + 3> const& i) {
     indices<RankV> at{};
     for (std::size_t d = 0; axis_index const& one : batches.template indices_of<RankV - 2>(v, outer(i))) at[d++] = one;
     at[RankV - 1] = i[batch + 2];
-    return sum(size, [=](auto k) {
+    if constexpr (rounds_weights<U>)
+      return sum(size, [=](auto k) {
+        indices<RankV + 1> from{};
+        for (std::size_t d = 0; d + 2 < RankV; ++d) from[d] = at[d];
+        from[RankV - 2] = i[batch + 1], from[RankV - 1] = k, from[RankV] = at[RankV - 1];
+        return weight_at(row(outer(i), i[batch], i[batch + 1]), k) * element_at(value, from);
+      });
+    else return sum(size, [=](auto k) {
       auto from = at;
       from[RankV - 2] = i[batch + 1] * block + k;
       return weft::where(i[batch + 1] * block + k < keys, weight_at(row(outer(i), i[batch], i[batch + 1]), k) * element_at(v, from));
@@ -110,15 +144,15 @@ constexpr auto attend_in_blocks(expr::tensor<T, Rank> const& scores, expr::tenso
   return elementwise<"attention">([=](auto x, auto t) { return weft::select(keys > 0, x / t, 0); }, weft::get<2>(state), weights);
 }
 /// The scores s of queries against keys become `seen(s * scale)`, and then weights of the values.
-template <class T, int Rank, class K, class V, class Seen, class... Mask>
-constexpr auto attend(expr::tensor<T, Rank> const& q, K const& k, V const& v, attention_options const& o,
+template <class T, int Rank, class K, class U, int RankV, class Seen, class... Mask>
+constexpr auto attend(expr::tensor<T, Rank> const& q, K const& k, expr::tensor<U, RankV> const& v, attention_options const& o,
                       Seen const& seen, Mask const&... mask) {
   auto const product = matmul(q, k, {.transpose_b = true});
   auto const root = weft::sqrt(count_along(q, -1));
   auto const scaled = elementwise<"scores">(
       [&](auto s, auto... m) { return seen(o.scale != 0 ? s * o.scale : s / root, m...); }, product, mask...);
   auto const weigh = [&](auto const& scores) {
-    return o.block > 0 ? attend_in_blocks(scores, v, o.block) : matmul(softmax(scores), v);
+    return o.block > 0 ? attend_in_blocks(scores, v, o.block) : matmul(weights_of<U>(scores), v);
   };
   if (!o.causal) return weigh(scaled);
   auto const visible = compute_over<"visible">(shape_of(scaled), [&](auto const& i) {
@@ -150,6 +184,9 @@ struct attention_op {
 /// of the blocks before. Computed inside the loop over the blocks of the stage that joins them (`top`, whose results `top`
 /// and `total` are one number for all of F), nothing is as long as S.
 ///
+/// Where the values are f16 or bf16, weights are rounded to their type and multiplied as such, as PyTorch and FlashAttention do; scores and
+/// sums are f32. On a GPU both products are a matrix unit's then (docs/gpu.md).
+///
 /// Shape   ... L x E, ... S x E and ... S x F give ... L x F; the dimensions before are batches, broadcast as in matmul;
 ///         a mask is broadcast against the scores, ... L x S; of bool it says which keys are seen, else it is added to the
 ///         scores: minus infinity hides a key
@@ -157,8 +194,8 @@ struct attention_op {
 /// Cost    memory for four times the scores; in blocks, as the schedule says, for those of a block
 /// Source  Vaswani et al.: Attention Is All You Need, 2017; torch.nn.functional.scaled_dot_product_attention. Blocks: Dao, Fu,
 ///         Ermon, Rudra, Re: FlashAttention, 2022, algorithm 1
-/// Stages  matmul, scores, visible if causal, those of softmax, matmul_1; in blocks, after visible: block_top, block_weight,
-///         block_total, block_sum, top (with total and sum), attention
+/// Stages  matmul, scores, visible if causal, those of softmax, weights of f16 and bf16 values, matmul_1; in blocks, after visible:
+///         block_top, block_weight, block_total, block_value of f16 and bf16, block_sum, top (with total and sum), attention
 inline constexpr detail::attention_op attention;
 
 }  // namespace ops

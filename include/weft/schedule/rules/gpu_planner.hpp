@@ -139,6 +139,40 @@ class gpu_plan : public rule_plan {
   int reader_behind(int stage) const;
   void behind(int stage);
 
+  // --- softmax of a product's rows, multiplied again (gpu_attention.ipp)
+  /// A product, what becomes of its rows, and the product of that.
+  struct attention_stages {
+    int first = -1, second = -1, weights = -1;
+    sequence<std::int32_t> between{};  // reductions along rows, and what is elementwise; `weights` with them
+    bool holds(int stage) const;
+  };
+  /// A block's rows, the keys that are copied at a time, and iterations that copies run ahead.
+  struct attention_numbers {
+    std::int64_t rows = 0, keys = 0, warps = 1, warp_columns = 16, ahead = 0, bytes = 0;
+    std::int64_t columns() const { return warps * warp_columns; }
+  };
+  bool is_between(int stage, attention_stages& into) const;
+  attention_stages attention_of(int second) const;
+  attention_numbers attention_numbers_of(attention_stages const& a) const;
+  void find_attention();
+  int scores_of(attention_stages const& a) const;
+  void tile_of_product(int stage, reused_axes const& axes, matrix_operands const& of, std::int64_t rows, std::int64_t columns,
+                       std::int64_t warp_columns, std::int64_t terms);
+  void attention(attention_stages const& a);
+  bool is_attended(int stage) const;
+  /// The same in blocks of keys: what the product of a block is joined with, of what copy of the values, and where the result is made.
+  struct attention_blocks {
+    attention_stages of{};
+    int state = -1, values = -1, home = -1;
+    bool holds(int stage) const { return of.holds(stage) || stage == state || stage == values || stage == home; }
+  };
+  attention_blocks blocks_of(int state) const;
+  attention_numbers numbers_of_blocks(attention_blocks const& b) const;
+  void attention_in_blocks(attention_blocks const& b);
+  bool may_attend(int told_of, attention_stages const& a) const;
+
+  sequence<attention_stages> attended_;
+  sequence<attention_blocks> attended_in_blocks_;
   sequence<bool> behind_;  // by stage: computed behind the sums of another one
   sequence<gathered_product> gathered_;
 };
@@ -148,6 +182,7 @@ class gpu_plan : public rule_plan {
 
 #if WEFT_HEADER_ONLY
 #include "weft/schedule/rules/gpu_planner.ipp"
+#include "weft/schedule/rules/gpu_attention.ipp"
 #include "weft/schedule/rules/gpu_windows.ipp"
 #include "weft/schedule/rules/gpu_matrix.ipp"
 #include "weft/schedule/rules/gpu_rows.ipp"

@@ -233,12 +233,21 @@ WEFT_DECL void gpu_plan::choose_alone() {
     stage_info const& of = v.stage(t);
     bool const few = v.iterations(t, false) < 64 && v.iterations(t) > 65536 * v.iterations(t, false);
     alone_[at] = of.reduced > 0 && (!is_tree(t) || reuse(t).rows >= 0 || few);
+    alone_[at] = alone_[at] || is_attended(t);
     for (std::int32_t r : readers[at]) alone_[at] = alone_[at] || (v.stage(r).reduced > 0 && reuse(r).rows >= 0);
   }
 }
 WEFT_DECL void gpu_plan::nest_of(int stage) {
   stage_info const of = view().stage(stage);
   if (of.by != nullptr || of.spatial == 0) return;
+  for (attention_stages const& a : attended_) {
+    if (a.second == stage) return attention(a);
+    if (a.holds(stage)) return;
+  }
+  for (attention_blocks const& b : attended_in_blocks_) {
+    if (b.home == stage) return attention_in_blocks(b);
+    if (b.holds(stage)) return;
+  }
   if (!guests_of(stage).empty()) return rows(stage);
   if (of.reduced == 0) return elements(stage);
   if (reused_axes const axes = reuse(stage); axes.rows >= 0) {
@@ -252,6 +261,7 @@ WEFT_DECL void gpu_plan::nest_of(int stage) {
 }
 WEFT_DECL void gpu_plan::write() {
   if (how_ == boldness::all && !in_.in_place) inline_stages(), find_windows();
+  find_attention();
   choose_alone();
   find_hosts();
   int const count = static_cast<int>(host_.size());
