@@ -244,7 +244,7 @@ struct traced_body {
 template <bool Reduced, class... A>
 constexpr auto trace_body(A const&... a) {
   constexpr std::size_t count = sizeof...(A) - 1;
-  static_assert(count >= 1 && count <= 8, "weft: one to eight extents, then the lambda");
+  static_assert((count >= 1 || !Reduced) && count <= 8, "weft: one to eight extents, then the lambda");
   return [&]<std::size_t... I, std::size_t... All>(std::index_sequence<I...>, std::index_sequence<All...>) {
     program scratch;
     program* home = first_program(a...);
@@ -252,7 +252,7 @@ constexpr auto trace_body(A const&... a) {
     int ids[] = {extent_or_body<All, count>(*p, a)...};
     int first = static_cast<int>(p->axes.size());
     for (std::size_t d = 0; d < count; ++d) p->add_axis(ids[d], -1, Reduced);
-    int const nodes[] = {index_or_none<All, count>(*p, a, first)...};
+    [[maybe_unused]] int const nodes[] = {index_or_none<All, count>(*p, a, first)...};
     auto result = last_of(a...)(axis_index{{p, nodes[I]}}...);
     program* now = nullptr;
     each_term(result, [&](auto& t) { now = meet(now, t.p); });
