@@ -9,6 +9,7 @@
 #include <cstdlib>
 #include <ctime>
 
+#include "fuzz/report.hpp"
 #include "fuzz/rules.hpp"
 #include "fuzz/shrink.hpp"
 #include "fuzz/trial.hpp"
@@ -70,7 +71,7 @@ inline std::string check_compiled(drawn const& d, weft::trace const& steps) {
   });
 }
 
-/// A case as text that tests/fuzz/regressions.cpp can hold.
+/// A case as text; as a test: report.hpp.
 inline std::string describe(drawn const& d, weft::trace const& steps) {
   weft::schedule s(d.what, extents_of(d));
   weft::replay(s, steps);
@@ -118,7 +119,10 @@ inline std::string check_case(std::uint64_t seed, check_function check) {
   shrinker small(d, steps);
   std::string const kind = kind_of(check(d, steps));
   small.run([&](drawn const& less, weft::trace const& now) { return kind_of(check(less, now)) == kind; });
-  return describe(small.program(), small.steps()) + "fault\n  " + check(small.program(), small.steps()) + "\n";
+  weft::schedule s(small.program().what, extents_of(small.program()));
+  weft::replay(s, small.steps());
+  std::string const last = check(small.program(), small.steps());
+  return describe(small.program(), small.steps()) + "fault\n  " + last + "\nas a test\n" + test_case(small.program(), s, last) + "\n";
 }
 
 /// The value of an expression over sizes.
