@@ -101,10 +101,10 @@ std::string check_possible(Check const& check, drawn const& d, weft::trace& step
 
 /// What found a fault, without numbers and names.
 inline std::string kind_of(std::string const& fault) { return fault.substr(0, fault.find_first_of("[0123456789:\n")); }
-/// Draws the case of `seed`, checks it, and says what is wrong with the smallest trace and program that fail.
-inline std::string check_case(std::uint64_t seed, check_function check) {
+/// Draws the case of `seed` and checks it. When it fails: the smallest trace and program that do, and what is wrong with them.
+inline std::string check_small(std::uint64_t seed, check_function check, drawn& small, weft::trace& small_steps) {
   drawn const d = program_maker(seed).make();
-  if (std::string const fault = weft::fault_of(d.what); !fault.empty()) return "the drawn program: " + fault;
+  if (std::string const fault = weft::fault_of(d.what); !fault.empty()) return small = d, "the drawn program: " + fault;
   random_source r(seed ^ 0x5c4ed);
   weft::schedule const start(d.what, extents_of(d));
   weft::trace steps = seed % 4 == 3 ? steps_by_rule(r, d, seed % 8 == 7) : draw_steps(r, start, d.order_free, {});
@@ -116,13 +116,21 @@ inline std::string check_case(std::uint64_t seed, check_function check) {
     std::string const now = check(d, less);
     return !now.empty() && now != not_legal && !is_impossible(now);
   });
-  shrinker small(d, steps);
+  shrinker shrunk(d, steps);
   std::string const kind = kind_of(check(d, steps));
-  small.run([&](drawn const& less, weft::trace const& now) { return kind_of(check(less, now)) == kind; });
-  weft::schedule s(small.program().what, extents_of(small.program()));
-  weft::replay(s, small.steps());
-  std::string const last = check(small.program(), small.steps());
-  return describe(small.program(), small.steps()) + "fault\n  " + last + "\nas a test\n" + test_case(small.program(), s, last) + "\n";
+  shrunk.run([&](drawn const& less, weft::trace const& now) { return kind_of(check(less, now)) == kind; });
+  small = shrunk.program(), small_steps = shrunk.steps();
+  return check(small, small_steps);
+}
+/// What is wrong with the case of `seed`, with all that is known of it, and as a test.
+inline std::string check_case(std::uint64_t seed, check_function check) {
+  drawn small;
+  weft::trace steps;
+  std::string const fault = check_small(seed, check, small, steps);
+  if (fault.empty()) return fault;
+  weft::schedule s(small.what, extents_of(small));
+  weft::replay(s, steps);
+  return describe(small, steps) + "fault\n  " + fault + "\nas a test\n" + test_case(small, s, fault) + "\n";
 }
 
 /// The value of an expression over sizes.
