@@ -32,6 +32,9 @@ class shrinker {
       smaller = false;
       for (std::size_t o = d_.what.outputs.size(); o-- > 0 && d_.what.outputs.size() > 1;)
         smaller = attempt(fails, [&](drawn& d) { d.what.outputs.erase(d.what.outputs.begin() + static_cast<std::ptrdiff_t>(o)); }) || smaller;
+      for (std::int32_t t = 0; t < static_cast<std::int32_t>(d_.what.tensors.size()); ++t)  // what stands behind it may then go
+        if (d_.what.outputs.size() == 1 && t < d_.what.outputs[0] && d_.what.tensors[static_cast<std::size_t>(t)].stage >= 0)
+          smaller = attempt(fails, [&](drawn& d) { d.what.outputs[0] = t; }) || smaller;
       smaller = fewer_steps(fails) || smaller;
       smaller = fewer_parts(fails) || smaller;
       for (std::size_t n = d_.what.nodes.size(); n-- > 0;)

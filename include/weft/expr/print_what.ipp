@@ -204,6 +204,12 @@ class what_writer {
     return x.is == number ? atom(literal(p_.at(id))) : x;
   }
   std::string operand(int id) { return expression(id).text; }
+  /// What a lambda returns, which needs no variable of its own.
+  std::string returned(int id) {
+    auto const at = static_cast<std::size_t>(id);
+    node const& n = p_.at(id);
+    return uses_[at] == 1 && n.kind != op::literal && local_[at].empty() ? make(n).text : operand(id);
+  }
   /// An index or an extent, where integers may stand.
   std::string place(int id) { return write(id).text; }
   written as_value(written const& x) { return x.is_index() ? atom(joined({"weft::cast<std::int64_t>(", x.text, ")"})) : x; }
@@ -342,7 +348,7 @@ class what_writer {
   /// `[=](auto i, auto) { return x; }`, with the locals of the body.
   std::string lambda(std::string const& parameters, std::string const& result, std::string_view outside) const {
     std::string const head = parameters.empty() ? std::string("[=]") : joined({"[=](", parameters, ")"});
-    if (locals_.empty() && head.size() + result.size() < 90 && result.find('\n') == result.npos) return joined({head, " { return ", result, "; }"});
+    if (locals_.empty() && head.size() + result.size() < 70 && result.find('\n') == result.npos) return joined({head, " { return ", result, "; }"});
     return joined({head, " {\n", locals_, outside, "  return ", result, ";\n", outside, "}"});
   }
   std::string parameters(int first, int count) const {
@@ -411,7 +417,7 @@ class what_writer {
   /// weft::values of the nodes, or the one of them.
   std::string values_of(sequence<std::int32_t> const& ids, bool always) {
     std::string out;
-    for (std::int32_t id : ids) out += (out.empty() ? "" : ", ") + operand(id);
+    for (std::int32_t id : ids) out += (out.empty() ? "" : ", ") + returned(id);
     return always || ids.size() > 1 ? joined({"weft::values(", out, ")"}) : out;
   }
   std::string identities(stage_info const& s, bool always) const {
@@ -442,7 +448,7 @@ class what_writer {
       sequence<std::int32_t> of{known.term};
       if (known.condition >= 0) of.push_back(known.condition);
       begin_body(of);
-      std::string const condition = known.condition >= 0 ? operand(known.condition) : std::string(), x = operand(known.term);
+      std::string const condition = known.condition >= 0 ? returned(known.condition) : std::string(), x = returned(known.term);
       std::string const result = known.condition >= 0 ? joined({"weft::where(", condition, ", ", x, ")"}) : x;
       inner = joined({"weft::", known.name, "(", reduced, lambda(parameters(s.spatial, s.reduced), result, "    "), ")"});
     } else {
