@@ -32,10 +32,8 @@ class shrinker {
       smaller = false;
       for (std::size_t o = d_.what.outputs.size(); o-- > 0 && d_.what.outputs.size() > 1;)
         smaller = attempt(fails, [&](drawn& d) { d.what.outputs.erase(d.what.outputs.begin() + static_cast<std::ptrdiff_t>(o)); }) || smaller;
-      for (std::int32_t t = 0; t < static_cast<std::int32_t>(d_.what.tensors.size()); ++t)  // what stands behind it may then go
-        if (d_.what.outputs.size() == 1 && t < d_.what.outputs[0] && d_.what.tensors[static_cast<std::size_t>(t)].stage >= 0)
-          smaller = attempt(fails, [&](drawn& d) { d.what.outputs[0] = t; }) || smaller;
       smaller = fewer_steps(fails) || smaller;
+      smaller = one_stage_as_output(fails) || smaller;
       smaller = fewer_parts(fails) || smaller;
       for (std::size_t n = d_.what.nodes.size(); n-- > 0;)
         if (n < d_.what.nodes.size()) smaller = less_of(n, fails) || smaller;
@@ -50,6 +48,21 @@ class shrinker {
     weft::schedule s(d.what, extents(d));
     weft::replay(s, steps);
     return weft::print_trace(s);
+  }
+  /// Another output alone, with the stages that it needs, where these are fewer; else all steps have to go, too.
+  template <class Fails>
+  bool one_stage_as_output(Fails const& fails) {
+    bool smaller = false;
+    for (std::int32_t t = 0; t < static_cast<std::int32_t>(d_.what.tensors.size()); ++t) {
+      if (d_.what.tensors[static_cast<std::size_t>(t)].stage < 0) continue;
+      auto const change = [&](drawn& d) {
+        d.what.outputs = {t};
+        for (std::size_t s = d.what.stages.size(); s-- > 0;) without_stage(d.what, static_cast<int>(s)), d.what = weft::canonical(d.what);
+        if (d.what.stages.size() == d_.what.stages.size()) d = d_;
+      };
+      smaller = attempt(fails, change) || (!text_.empty() && attempt(fails, change, "")) || smaller;
+    }
+    return smaller;
   }
   /// Without one line of the steps.
   template <class Fails>
