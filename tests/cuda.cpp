@@ -513,7 +513,12 @@ std::string_view wrong_pass;
 template <class Names, class Make>
 void check_verified(Names const& names, Make const& make) {
   weft::detail::wrong_pass = [](char const* pass, weft::ir::function& f) {
-    if (wrong_pass == pass) f.body = weft::ir::branch(*f.nodes, weft::ir::index(*f.nodes, 1), f.body);
+    if (wrong_pass != pass) return;
+    weft::ir::stmt_node branch;  // ir::branch would decide it
+    branch.kind = weft::ir::stmt_kind::branch;
+    branch.value = weft::ir::index(*f.nodes, 1);
+    branch.children = f.nodes->make_list(weft::sequence<weft::ir::stmt>{f.body});
+    f.body = f.nodes->make(branch);
   };
   for (char const* name : names) {
     INFO(name);
