@@ -68,14 +68,14 @@ inline std::string what_text(weft::program const& p) {
   if (std::string const include = "// #include <weft/expr/exact.hpp>\n"; out.find(include) == 0) out.erase(0, include.size());
   return out;
 }
-/// The case; `fault`: what was found, in words, of which the first line is kept.
-inline std::string test_case(drawn const& d, weft::schedule const& s, std::string const& fault) {
+/// The case; `fault`: what was found, in words, of which the first line is kept. `function`: what it calls.
+inline std::string test_case(drawn const& d, weft::schedule const& s, std::string const& fault, std::string const& function = "check_found") {
   std::string const first = fault.substr(0, fault.find('\n'));
   std::string out = "TEST_CASE(\"WEFT_FUZZ_SEED=" + std::to_string(d.seed) + ": say here what was wrong\") {\n  // " + first + "\n";
-  out += "  check_found({" + std::to_string(d.seed) + "ULL, " + (d.data == contents::wild ? "contents::wild" : "contents::tame") + "},\n";
-  out += "              " + detail::indented(what_text(d.what), "              ") + ",\n";
-  out += "              " + detail::indented(weft::print_how(s), "              ") + ",\n";
-  return out + "              " + arguments_text(d) + ");\n}\n";
+  std::string const inside(function.size() + 3, ' ');
+  out += "  " + function + "({" + std::to_string(d.seed) + "ULL, " + (d.data == contents::wild ? "contents::wild" : "contents::tame") + "},\n";
+  for (std::string const& lambda : {what_text(d.what), weft::print_how(s)}) out += inside + detail::indented(lambda, inside) + ",\n";
+  return out + inside + arguments_text(d) + ");\n}\n";
 }
 
 }  // namespace weft_test::fuzz

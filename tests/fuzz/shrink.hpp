@@ -16,7 +16,8 @@ class shrinker {
   }
 
  public:
-  shrinker(drawn const& d, weft::trace const& steps) : d_(d), steps_(steps), text_(text_of(d, steps)) {}
+  shrinker(drawn const& d, weft::trace const& steps, weft::known_intrinsics known = weft::shipped_intrinsics)
+      : d_(d), steps_(steps), known_(known), text_(text_of(d, steps)) {}
   drawn const& program() const { return d_; }
   weft::trace const& steps() const { return steps_; }
 
@@ -145,7 +146,7 @@ class shrinker {
       for (weft::dense const& t : next.tensors)
         for (std::int64_t e : t.shape) next.has_empty = next.has_empty || e == 0;
       weft::schedule s(next.what, extents(next));
-      weft::trace const steps = weft::parse_trace(text, s, weft::shipped_intrinsics);
+      weft::trace const steps = weft::parse_trace(text, s, known_);
       if (!weft::replay(s, steps) || !keeps_order(s, next.order_free) || !fails(next, steps)) return false;
       name_inputs(next.what);  // as a kernel does
       d_ = next, steps_ = steps, text_ = text_of(d_, steps_);
@@ -170,6 +171,7 @@ class shrinker {
 
   drawn d_;
   weft::trace steps_;
+  weft::known_intrinsics known_;
   std::string text_;
 };
 

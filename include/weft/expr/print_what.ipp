@@ -55,6 +55,8 @@ class what_writer {
   explicit what_writer(program const& p) : p_(p) {}
 
   std::string run() {
+    for (stage_info const& s : p_.stages)
+      if (s.by != nullptr) functions_.push_back(identifier(s.by->name));
     for (input_info const& i : p_.inputs) {
       std::string const name = i.tensor < 0 ? "number" : std::string(program::at(p_.tensors, i.tensor).name.view());
       int const made = variable(name);
@@ -92,8 +94,9 @@ class what_writer {
 
   // --- names -----------------------------------------------------------------------------------------------------
   bool is_taken(std::string const& name) const {
-    for (std::string const& other : names_)
-      if (other == name) return true;
+    for (sequence<std::string> const* some : {&names_, &axes_, &functions_})
+      for (std::string const& other : *some)
+        if (other == name) return true;
     return name == "weft" || name == "std" || name == "before";
   }
   std::string unused(std::string_view wanted) const {
@@ -497,6 +500,7 @@ class what_writer {
   program const& p_;
   sequence<std::string> names_;               // of all variables but those of bodies
   sequence<bool> used_;
+  sequence<std::string> functions_;           // that compute stages
   sequence<std::int32_t> tensors_, scalars_;  // which variable each is called by
   sequence<std::string> statements_;
   sequence<std::int32_t> makes_, needs_;      // which variable, -1: none
