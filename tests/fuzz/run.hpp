@@ -84,6 +84,13 @@ inline std::string describe(drawn const& d, weft::trace const& steps) {
   return out + "steps\n" + weft::print_trace(s) + weft::print_how(s) + "\nloops\n" + weft::print_loops(s);
 }
 
+/// The case as a test.
+inline std::string as_test(drawn const& d, weft::trace const& steps, std::string const& fault) {
+  weft::schedule s(d.what, extents_of(d));
+  weft::replay(s, steps);
+  return test_case(d, s, fault);
+}
+
 using check_function = std::string (*)(drawn const&, weft::trace const&);
 
 inline bool is_impossible(std::string const& fault) {
@@ -128,9 +135,7 @@ inline std::string check_case(std::uint64_t seed, check_function check) {
   weft::trace steps;
   std::string const fault = check_small(seed, check, small, steps);
   if (fault.empty()) return fault;
-  weft::schedule s(small.what, extents_of(small));
-  weft::replay(s, steps);
-  return describe(small, steps) + "fault\n  " + fault + "\nas a test\n" + test_case(small, s, fault) + "\n";
+  return describe(small, steps) + "fault\n  " + fault + "\nas a test\n" + as_test(small, steps, fault) + "\n";
 }
 
 /// The value of an expression over sizes.
