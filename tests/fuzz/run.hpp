@@ -106,8 +106,14 @@ std::string check_possible(Check const& check, drawn const& d, weft::trace& step
   return fault;
 }
 
-/// What found a fault, without numbers and names.
-inline std::string kind_of(std::string const& fault) { return fault.substr(0, fault.find_first_of("[0123456789:\n")); }
+/// What found a fault, without numbers and names; of an error its first line without numbers, for many are thrown.
+inline std::string kind_of(std::string const& fault) {
+  if (fault.find("thrown: ") != 0) return fault.substr(0, fault.find_first_of("[0123456789:\n"));
+  std::string kind;
+  for (char c : fault.substr(0, fault.find('\n')))
+    if (c < '0' || c > '9') kind += c;
+  return kind;
+}
 /// Draws the case of `seed` and checks it. When it fails: the smallest trace and program that do, and what is wrong with them.
 inline std::string check_small(std::uint64_t seed, check_function check, drawn& small, weft::trace& small_steps) {
   drawn const d = program_maker(seed).make();
