@@ -286,5 +286,19 @@ TEST_CASE("a result was written over what a scan inside of its loops reads again
   auto const T = compute<"T">(A.extent(0), [=](auto i) { return weft::sum(weft::up_to(i), [=](auto k) { return S(k); }); });
   f.check(compute<"U">(A.extent(0), [=](auto i) { return T(i) + 1; }), "U: split(i, 2) -> io, ii\nT: compute_at(U, ii)\nS: compute_at(T, i)\n");
 }
+// As a report writes them (report.hpp).
+TEST_CASE("a case of a report: elements of its own, and a number") {
+  check_found({7, contents::own},
+              [](auto A, auto B, auto number) {
+                auto S0 = weft::compute<"S0">(A.extent(0), [=](auto i) { return A(i) * number + weft::cast<float>(B()); });
+                return S0;
+              },
+              [](auto& s, auto, auto, auto, auto S0) {
+                auto [i] = S0.axes();
+                auto [io, ii] = s.split(i, 2, weft::tail::mask);
+                s.vectorize(ii);
+              },
+              input<float, 1>{{3}, {1065353216, 0, 1073741824}}, input<std::int8_t, 0>{{}, {-3}}, number<float>{1056964608});
+}
 
 }  // namespace weft_test::fuzz

@@ -73,7 +73,7 @@ inline std::string test_case(drawn const& d, weft::schedule const& s, std::strin
   std::string const first = fault.substr(0, fault.find('\n'));
   std::string out = "TEST_CASE(\"WEFT_FUZZ_SEED=" + std::to_string(d.seed) + ": say here what was wrong\") {\n  // " + first + "\n";
   std::string const inside(function.size() + 3, ' ');
-  out += "  " + function + "({" + std::to_string(d.seed) + "ULL, " + (d.data == contents::wild ? "contents::wild" : "contents::tame") + "},\n";
+  out += "  " + function + "({" + std::to_string(d.seed) + "ULL, " + (d.data == contents::own ? "contents::own" : d.data == contents::wild ? "contents::wild" : "contents::tame") + "},\n";
   for (std::string const& lambda : {what_text(d.what), weft::print_how(s)}) out += inside + detail::indented(lambda, inside) + ",\n";
   return out + inside + arguments_text(d) + ");\n}\n";
 }

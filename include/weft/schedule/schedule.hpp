@@ -130,8 +130,9 @@ struct schedule : nest,
     std::size_t const i = knobs.size();
     if (values.size() == 0) return refuse(diagnosis::a_knob_needs_at_least_one_value), 1;
     if (i == max_knobs) return refuse(diagnosis::a_schedule_has_at_most_32_knobs), values[0];
+    short_name const own(name);
     for (knob_info const& other : knobs)
-      if (other.name == short_name(name)) return asked = other.name, refuse(diagnosis::two_knobs_have_this_name__give_each_its_own), values[0];
+      if (other.name == own) return asked = own, refuse(diagnosis::two_knobs_have_this_name__give_each_its_own), values[0];
     return choose(name, values);
   }
   /// As `knob`, of a name that may be there already: for rules, which make a stage's numbers in several places.
