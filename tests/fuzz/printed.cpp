@@ -104,6 +104,12 @@ TEST_CASE("what is printed of a drawn program and of its steps makes the same pr
   if (!text.empty()) compile();
 }
 
+TEST_CASE("all that is drawn can be written") {
+  for_each_case("written", 1000, [&](std::uint64_t seed) {
+    std::string const text = what_text(program_maker(seed, seed % 2 == 1).make().what);
+    return text.find("// not written") == text.npos && text.find("[](auto") != text.npos ? std::string() : text;
+  });
+}
 TEST_CASE("a planted fault shrinks to a stage or two, and prints as a test that fails for it and passes without it") {
   if (is_skipped()) return;
   char const* const operations[] = {"tanh", "fmod", "shl"};
