@@ -204,11 +204,10 @@ inline void without_input(drawn& d, std::size_t input) {
     detail::drop(p.inputs, static_cast<std::int32_t>(input));
     detail::drop_tensors(p, tensor, 1);
   } else {
-    for (weft::node& n : p.nodes) {
-      if (n.kind != weft::op::scalar || n.a < scalar) continue;
-      if (n.a == scalar) return;
-      --n.a;
-    }
+    for (weft::node const& n : p.nodes)
+      if (n.kind == weft::op::scalar && n.a == scalar) return;
+    for (weft::node& n : p.nodes)
+      if (n.kind == weft::op::scalar && n.a > scalar) --n.a;
     d.scalars.erase(d.scalars.begin() + scalar);
     detail::drop(p.inputs, static_cast<std::int32_t>(input));
     --p.scalars;
