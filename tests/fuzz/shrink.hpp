@@ -100,7 +100,7 @@ class shrinker {
       smaller = attempt(fails, [&](drawn& d) { d.what.conditions.erase(d.what.conditions.begin() + static_cast<std::ptrdiff_t>(c)); }) || smaller;
     return smaller;
   }
-  /// In the place of a node one of its operands, else a one; of a literal half of it, of an extent the number that it is.
+  /// In the place of a node one of its operands, or of theirs, as behind two casts, else a one; of a literal half of it, of an extent the number that it is.
   template <class Fails>
   bool less_of(std::size_t n, Fails const& fails) {
     weft::node const x = d_.what.nodes[n];
@@ -110,6 +110,12 @@ class shrinker {
     if (x.kind == weft::op::extent) return put(number(extents(d_)(x.a, x.b)));
     for (std::int32_t a : {x.a, x.b, x.c})
       if (weft::arity(x.kind) > 0 && a >= 0 && d_.what.at(a).type == x.type && put(d_.what.at(a))) return true;
+    for (std::int32_t a : {x.a, x.b, x.c}) {
+      if (weft::arity(x.kind) == 0 || a < 0 || weft::arity(d_.what.at(a).kind) == 0) continue;
+      weft::node const between = d_.what.at(a);
+      for (std::int32_t below : {between.a, between.b, between.c})
+        if (below >= 0 && d_.what.at(below).type == x.type && put(d_.what.at(below))) return true;
+    }
     if (weft::arity(x.kind) == 0 && x.kind != weft::op::load && x.kind != weft::op::scalar) return false;
     return put(number(weft::converted(weft::dtype::i64, x.type, 1)));
   }
