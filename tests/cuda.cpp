@@ -16,6 +16,7 @@
 #include "weft/dim.hpp"
 #include "weft/direct.hpp"
 #include "weft/expr/extern.hpp"
+#include "weft/pass/pipeline.hpp"
 #include "weft/print_how.hpp"
 
 namespace stub {
@@ -505,6 +506,41 @@ TEST_CASE("child: a dump on the way to a GPU" * doctest::skip()) {
 TEST_CASE("child: verified" * doctest::skip()) {
   std::vector<float> const a(64 * 64), b(64 * 64);
   CHECK(matmul.on(weft::cuda()).cuda_source(weft::view(a, 64, 64), weft::view(b, 64, 64)).find("__global__") != std::string::npos);
+}
+namespace {
+/// Which pass leaves a branch on what is no condition.
+std::string_view wrong_pass;
+template <class Names, class Make>
+void check_verified(Names const& names, Make const& make) {
+  weft::detail::wrong_pass = [](char const* pass, weft::ir::function& f) {
+    if (wrong_pass != pass) return;
+    weft::ir::stmt_node branch;  // ir::branch would decide it
+    branch.kind = weft::ir::stmt_kind::branch;
+    branch.value = weft::ir::index(*f.nodes, 1);
+    branch.children = f.nodes->make_list(weft::sequence<weft::ir::stmt>{f.body});
+    f.body = f.nodes->make(branch);
+  };
+  for (char const* name : names) {
+    INFO(name);
+    wrong_pass = name;
+    CHECK_THROWS_WITH_AS(make(), doctest::Contains(("after " + std::string(name) + ": ").c_str()), weft::internal_error);
+  }
+  wrong_pass = "";
+  CHECK_NOTHROW(make());
+  weft::detail::wrong_pass = nullptr;
+}
+}  // namespace
+TEST_CASE("with WEFT_VERIFY=1 what a wrong pass leaves is found behind that pass, whichever it is") {
+  CHECK(weft::test::run_case("child: wrong passes of a GPU", "WEFT_VERIFY", "1") == 0);
+  CHECK(weft::test::run_case("child: wrong passes of a CPU", "WEFT_VERIFY", "1") == 0);
+}
+TEST_CASE("child: wrong passes of a GPU" * doctest::skip()) {
+  std::vector<float> const a(64 * 64), b(64 * 64);
+  check_verified(weft::gpu_pass_names, [&] { static_cast<void>(matmul.on(weft::cuda()).cuda_source(weft::view(a, 64, 64), weft::view(b, 64, 64))); });
+}
+TEST_CASE("child: wrong passes of a CPU" * doctest::skip()) {
+  std::vector<float> const x(64);
+  check_verified(weft::pass_names, [&] { static_cast<void>(saxpy.on(weft::x86_64_sse2()).ir(weft::view(x), weft::view(x), 1.0f)); });
 }
 TEST_CASE("WEFT_TIME says what a kernel for a GPU cost, or that its machine code came from disk") { with_stub("child: times"); }
 TEST_CASE("child: times" * doctest::skip()) {

@@ -674,7 +674,7 @@ TEST_CASE("the first legal combination of knob values is found behind hundreds o
       [](auto x) { return compute<"y">(x.extent(0), [=](auto i) { return x(i) + 1.0f; }); },
       [](auto& s, auto, auto y) {
         auto [i] = y.axes();
-        for (int n = 0; n < 5; ++n) static_cast<void>(s.knob("a", {1, 2, 3, 4, 5, 6, 7, 8}));
+        for (char const* name : {"a", "b", "c", "d", "e"}) static_cast<void>(s.knob(name, {1, 2, 3, 4, 5, 6, 7, 8}));
         s.unroll(i);
       });
   std::string said;

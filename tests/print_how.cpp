@@ -94,8 +94,21 @@ TEST_CASE("a printed how-lambda takes the same steps: windows, tails, and names 
   );
   check_how("schedule/how_sliding.inc", weft::kernel<"windows">(windows, sliding), compiled, image);
 }
+TEST_CASE("a printed how-lambda takes the same steps: what was written past a stage keeps its handle's axes, also those that are gone") {
+  weft::tensor<float, 2> const image(12, 20);
+  constexpr auto compiled = weft::kernel<"row_sums">([](auto a) { return compute<"s">(a.extent(0), [=](auto i) { return sum(a.extent(1), [=](auto k) { return a(i, k); }); }); },
+#include "golden/schedule/how_twice.inc"
+  );
+  constexpr auto twice = weft::kernel<"row_sums">([](auto a) { return compute<"s">(a.extent(0), [=](auto i) { return sum(a.extent(1), [=](auto k) { return a(i, k); }); }); },
+                                                  [](auto& s, auto, auto sums) {
+                                                    s.cache_write(sums);
+                                                    auto again = s.cache_write(sums);
+                                                    s.unroll(s.split(again.axes()[0], 4)[1]);
+                                                  });
+  check_how("schedule/how_twice.inc", twice, compiled, image);
+}
 TEST_CASE("a schedule without steps is a how-lambda without statements") {
-  CHECK(weft::print_how(row_sums, weft::tensor<float, 2>(3, 4)) == "[](auto& s, auto, auto) {\n}");
+  CHECK(weft::print_how(row_sums, weft::tensor<float, 2>(3, 4)) == "[](auto&, auto, auto) {\n}");
 }
 TEST_CASE("an illegal step and what follows it are left out of the text") {
   weft::program p;

@@ -53,6 +53,7 @@
 #include "weft/expr/formula.ipp"
 #include "weft/expr/math/math.ipp"
 #include "weft/expr/print.ipp"
+#include "weft/expr/print_what.ipp"
 #include "weft/expr/verify.ipp"
 #include "weft/interp/interp.ipp"
 #include "weft/intrinsics.ipp"

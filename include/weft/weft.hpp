@@ -40,6 +40,8 @@ WEFT_TEPID_END
 WEFT_COLD_BEGIN
 #include "weft/expr/formula.hpp"
 // #include "weft/expr/print.hpp"
+// #include "weft/expr/exact.hpp"
+// #include "weft/expr/print_what.hpp"
 // #include "weft/expr/verify.hpp"
 
 // Ready what-lambdas: matmul, conv2d, softmax, attention and the like, a header per family.
@@ -118,6 +120,7 @@ WEFT_COLD_END
 
 #include "weft/direct.hpp"
 // #include "weft/print_how.hpp"
+// #include "weft/print_what.hpp"
 
 // weft::dim<"n">: sizes that stay open, one compiled kernel for all of them.
 // #include "weft/dim.hpp"

@@ -18,6 +18,7 @@
 #include "weft/ir/parse.hpp"
 #include "weft/ops.hpp"
 #include "weft/print_how.hpp"
+#include "weft/print_what.hpp"
 #include "weft/runtime/dlpack.hpp"
 #include "weft/runtime/executor.hpp"
 #include "weft/runtime/npy.hpp"
@@ -275,10 +276,11 @@ TEST_CASE("docs/names: looking inside") {
   std::vector<float> a(20, 1.0f), b(20, 2.0f);
   std::string const nest = add.loops(a, b), steps = add.trace(a, b), loop_program = add.ir(a, b);
   std::string const as_llvm = add.llvm_ir(a, b), machine_code = add.assembly(a, b);
-  std::string const lambda = weft::print_how(add, a, b);  // to be pasted
+  std::string const lambda = weft::print_how(add, a, b), computation = weft::print_what(add, a, b);  // to be pasted
   CHECK(nest.find("vectorized") != std::string::npos);
   CHECK(steps.find("c: vectorize(") != std::string::npos);
   CHECK(lambda.find("s.vectorize(") != std::string::npos);
+  CHECK(computation.find("return A(i) + B(i);") != std::string::npos);
   CHECK((!as_llvm.empty() && !machine_code.empty()));
   weft::ir::arena nodes;
   CHECK(weft::ir::parse(nodes, loop_program).name == "add");

@@ -37,7 +37,7 @@ SHARED = {
     "weft/runtime/constant.hpp": "find keep state",
     "weft/runtime/dlpack.hpp": "cuda_host read_only rocm_host source type_of version_major version_minor",
     "weft/runtime/thread_pool.hpp": "default_pool piece_begin retire run threads",
-    "weft/schedule/schedule.hpp": "check perform refuse rewritten take",
+    "weft/schedule/schedule.hpp": "check choose perform refuse rewritten take",
     "weft/tune/tuner.hpp": "requested",
     "weft/tune/worker.hpp": "begin_compiling last made main_calls_worker process run starts where why",
 }

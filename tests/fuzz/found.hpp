@@ -4,7 +4,10 @@
 #include "fuzz/run.hpp"
 #include "schedule/programs.hpp"
 #include "weft/compile.hpp"
+#include "weft/expr/exact.hpp"
+#include "weft/expr/math/functions.hpp"
 #include "weft/intrinsics.hpp"
+#include "weft/kernel.hpp"
 
 namespace weft_test::fuzz {
 
@@ -65,5 +68,76 @@ struct found {
     if (compiled) CHECK(check_possible(check_compiled, d, trace) == "");
   }
 };
+
+/// An argument of check_found: extents, and the bits of all elements where no seed draws them.
+template <class T, int Rank>
+struct input {
+  weft::sequence<std::int64_t> shape{}, bits{};
+};
+/// A number; its bits.
+template <class T>
+struct number {
+  std::int64_t bits = 0;
+};
+/// How the elements of a case are drawn.
+struct data_of {
+  std::uint64_t seed = 0;
+  contents data = contents::tame;
+};
+
+namespace detail {
+template <int>
+inline constexpr std::int64_t any_extent = weft::dynamic;
+template <class>
+struct in_of;
+template <class T, int Rank>
+struct in_of<input<T, Rank>> {
+  template <std::size_t... D>
+  static weft::fixed_arg<T, any_extent<static_cast<int>(D)>...> make(std::index_sequence<D...>);
+  using type = decltype(make(std::make_index_sequence<static_cast<std::size_t>(Rank)>{}));
+};
+template <class T>
+struct in_of<number<T>> {
+  using type = weft::scalar_arg<T>;
+};
+template <class T, int Rank>
+void add_argument(drawn& d, input<T, Rank> const& a) {
+  d.tensors.push_back({weft::dtype_of<T>, a.shape, a.bits});
+  for (std::int64_t e : a.shape) d.has_empty = d.has_empty || e == 0;
+  if (!a.bits.empty()) d.data = contents::own;
+}
+template <class T>
+void add_argument(drawn& d, number<T> const& a) {
+  d.scalars.push_back(a.bits);
+}
+}  // namespace detail
+
+/// The case that the lambdas describe, as drawn ones are; with what the how-lambda does in `steps`. Both are run by the compiler
+/// as well, so they have no captures.
+template <class What, class How, class... Argument>
+drawn made_case(data_of const& from, What const& what, How const& how, weft::trace& steps, Argument const&... arguments) {
+  drawn d;
+  d.seed = from.seed, d.data = from.data;
+  (detail::add_argument(d, arguments), ...);
+  draw_contents(d);
+  d.what = weft::detail::build<typename detail::in_of<Argument>::type...>(what);
+  d.order_free.resize(d.what.stages.size(), true);
+  static_assert(weft::detail::compiler_runs_what<What, typename detail::in_of<Argument>::type...>);
+  weft::schedule s(d.what, extents_of(d));
+  weft::detail::write_schedule<What, typename detail::in_of<Argument>::type...>(how, s);
+  CHECK(s.state != weft::verdict::illegal);
+  steps = s.steps;
+  return d;
+}
+/// A failure that was found, as its report writes it (report.hpp): interpreter and machine code give the bits of direct evaluation.
+template <class What, class How, class... Argument>
+void check_found(data_of const& from, What const& what, How const& how, Argument const&... arguments) {
+  verified_compilations const verified;
+  weft::trace steps;
+  drawn const d = made_case(from, what, how, steps, arguments...);
+  INFO(describe(d, steps));
+  CHECK(check_possible(check_interpreted, d, steps) == "");
+  CHECK(check_possible(check_compiled, d, steps) == "");
+}
 
 }  // namespace weft_test::fuzz

@@ -74,7 +74,7 @@ std::string call_elsewhere(weft::sequence<made_case>& cases, std::string const& 
       out.read(reinterpret_cast<char*>(t.bytes().data()), static_cast<std::streamsize>(t.bytes().size()));
     std::string fault = !out ? "it did not come to its end; the process answered " + std::to_string(ended) : status != 0 ? std::string("it did not answer 0") : c.run->difference();
     if (!fault.empty())
-      return "WEFT_FUZZ_SEED=" + std::to_string(c.d->seed) + " WEFT_FUZZ_CASES=1\n" + describe(*c.d, c.steps) + "fault\n  " + fault;
+      return "WEFT_FUZZ_SEED=" + std::to_string(c.d->seed) + " WEFT_FUZZ_CASES=1\n" + describe(*c.d, c.steps) + "fault\n  " + fault + "\nas a test\n" + as_test(*c.d, c.steps, fault);
   }
   return ended == 0 ? "" : "it answered " + std::to_string(ended);
 }

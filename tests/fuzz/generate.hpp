@@ -8,6 +8,8 @@
 
 namespace weft_test::fuzz {
 
+/// What the elements of a case are: its own, or drawn anew with its seed, input by input.
+enum class contents : std::uint8_t { own, tame, wild };
 /// A program with everything that it is run on.
 struct drawn {
   std::uint64_t seed = 0;
@@ -16,7 +18,14 @@ struct drawn {
   weft::sequence<std::int64_t> scalars;  // bits
   weft::sequence<bool> order_free;       // by stage: its reduction gives the same bits in any order
   bool has_empty = false;             // some extent is 0
+  contents data = contents::own;
 };
+/// Puts elements into the tensors as `d.data` says.
+inline void draw_contents(drawn& d) {
+  if (d.data == contents::own) return;
+  random_source r(d.seed);
+  for (weft::dense& t : d.tensors) t = draw_tensor(r, t.type, t.shape, d.data == contents::wild);
+}
 
 /// Makes a program, and its inputs, knowing all shapes beforehand.
 class program_maker : access_maker {

@@ -292,5 +292,19 @@ TEST_CASE("a result was written by one thread over what another one read without
   f.check(compute<"S">(A.extent(0), [=](auto i) { return select(A(i) > 0, B(i), 1); }),
           "S: cache_write()\nS_acc: split(i, 8) -> io, ii\nS_acc: reorder(ii, io)\nS_acc: parallel(ii)\nS: reverse_compute_at(S_acc, ii)\n", 24, 4);
 }
+// As a report writes them (report.hpp).
+TEST_CASE("a case of a report: elements of its own, and a number") {
+  check_found({7, contents::own},
+              [](auto A, auto B, auto number) {
+                auto S0 = weft::compute<"S0">(A.extent(0), [=](auto i) { return A(i) * number + weft::cast<float>(B()); });
+                return S0;
+              },
+              [](auto& s, auto, auto, auto, auto S0) {
+                auto [i] = S0.axes();
+                auto [io, ii] = s.split(i, 2, weft::tail::mask);
+                s.vectorize(ii);
+              },
+              input<float, 1>{{3}, {1065353216, 0, 1073741824}}, input<std::int8_t, 0>{{}, {-3}}, number<float>{1056964608});
+}
 
 }  // namespace weft_test::fuzz

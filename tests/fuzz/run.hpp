@@ -9,6 +9,7 @@
 #include <cstdlib>
 #include <ctime>
 
+#include "fuzz/report.hpp"
 #include "fuzz/rules.hpp"
 #include "fuzz/shrink.hpp"
 #include "fuzz/trial.hpp"
@@ -71,7 +72,7 @@ inline std::string check_compiled(drawn const& d, weft::trace const& steps) {
   });
 }
 
-/// A case as text that tests/fuzz/regressions.cpp can hold.
+/// A case as text; as a test: report.hpp.
 inline std::string describe(drawn const& d, weft::trace const& steps) {
   weft::schedule s(d.what, extents_of(d));
   weft::replay(s, steps);
@@ -82,6 +83,13 @@ inline std::string describe(drawn const& d, weft::trace const& steps) {
     out += "\n";
   }
   return out + "steps\n" + weft::print_trace(s) + weft::print_how(s) + "\nloops\n" + weft::print_loops(s);
+}
+
+/// The case as a test.
+inline std::string as_test(drawn const& d, weft::trace const& steps, std::string const& fault) {
+  weft::schedule s(d.what, extents_of(d));
+  weft::replay(s, steps);
+  return test_case(d, s, fault);
 }
 
 using check_function = std::string (*)(drawn const&, weft::trace const&);
@@ -99,12 +107,18 @@ std::string check_possible(Check const& check, drawn const& d, weft::trace& step
   return fault;
 }
 
-/// What found a fault, without numbers and names.
-inline std::string kind_of(std::string const& fault) { return fault.substr(0, fault.find_first_of("[0123456789:\n")); }
-/// Draws the case of `seed`, checks it, and says what is wrong with the smallest trace and program that fail.
-inline std::string check_case(std::uint64_t seed, check_function check) {
+/// What found a fault, without numbers and names; of an error its first line without numbers, for many are thrown.
+inline std::string kind_of(std::string const& fault) {
+  if (fault.find("thrown: ") != 0) return fault.substr(0, fault.find_first_of("[0123456789:\n"));
+  std::string kind;
+  for (char c : fault.substr(0, fault.find('\n')))
+    if (c < '0' || c > '9') kind += c;
+  return kind;
+}
+/// Draws the case of `seed` and checks it. When it fails: the smallest trace and program that do, and what is wrong with them.
+inline std::string check_small(std::uint64_t seed, check_function check, drawn& small, weft::trace& small_steps) {
   drawn const d = program_maker(seed).make();
-  if (std::string const fault = weft::fault_of(d.what); !fault.empty()) return "the drawn program: " + fault;
+  if (std::string const fault = weft::fault_of(d.what); !fault.empty()) return small = d, "the drawn program: " + fault;
   random_source r(seed ^ 0x5c4ed);
   weft::schedule const start(d.what, extents_of(d));
   weft::trace steps = seed % 4 == 3 ? steps_by_rule(r, d, seed % 8 == 7) : draw_steps(r, start, d.order_free, {});
@@ -116,10 +130,19 @@ inline std::string check_case(std::uint64_t seed, check_function check) {
     std::string const now = check(d, less);
     return !now.empty() && now != not_legal && !is_impossible(now);
   });
-  shrinker small(d, steps);
+  shrinker shrunk(d, steps);
   std::string const kind = kind_of(check(d, steps));
-  small.run([&](drawn const& less, weft::trace const& now) { return kind_of(check(less, now)) == kind; });
-  return describe(small.program(), small.steps()) + "fault\n  " + check(small.program(), small.steps()) + "\n";
+  shrunk.run([&](drawn const& less, weft::trace const& now) { return kind_of(check(less, now)) == kind; });
+  small = shrunk.program(), small_steps = shrunk.steps();
+  return check(small, small_steps);
+}
+/// What is wrong with the case of `seed`, with all that is known of it, and as a test.
+inline std::string check_case(std::uint64_t seed, check_function check) {
+  drawn small;
+  weft::trace steps;
+  std::string const fault = check_small(seed, check, small, steps);
+  if (fault.empty()) return fault;
+  return describe(small, steps) + "fault\n  " + fault + "\nas a test\n" + as_test(small, steps, fault) + "\n";
 }
 
 /// The value of an expression over sizes.

@@ -7,6 +7,7 @@
 In a FILE's comments:
 
     // expect: words          must be in what the compiler says; `expect-gcc:` and `expect-clang:` for one of them
+    // first: words           must be in the first error of all
     ...            // <- here the one line that the error, or a note of it, must point to
     // whole: reason          the program is not tried without that line
 
@@ -74,7 +75,8 @@ class Program:
     def __init__(self, text, name, command):
         family = "-clang" if is_clang(command) else "-gcc"
         self.text, self.name = text, name
-        self.words = [w for which, w in EXPECT.findall(text) if which in ("", family)]
+        self.first = re.findall(r"^\s*// first: *(.+?) *$", text, re.M)
+        self.words = self.first + [w for which, w in EXPECT.findall(text) if which in ("", family)]
         marked = [i for i, line in enumerate(text.splitlines(), 1) if line.rstrip().endswith(HERE)]
         self.line = marked[0] if len(marked) == 1 else 0
         self.can_be_tried_without = not is_clang(command) and not re.search(r"^\s*// whole: ", text, re.M)
@@ -90,6 +92,8 @@ class Program:
     def faults(self, said):
         """One sentence per expectation that what the compiler said does not meet."""
         found = [f"the compiler does not say: {w}" for w in self.words if w not in said]
+        errors = re.findall(r"\berror: .*", said)
+        found += [f"the compiler does not say first: {w}" for w in self.first if w in said and w not in errors[0]]
         # gcc speaks of a template's frames as `file:line:column:   required from here`.
         if not re.search(rf"{re.escape(self.name)}:{self.line}:", said):
             found.append(f"the compiler does not point to line {self.line}")
@@ -142,7 +146,7 @@ def faults(texts, command):
     groups = []
     for name, text in texts:
         program = Program(text, name, command)
-        fits = [g for g in groups if program.is_well_made() and len(g) < TOGETHER and g[0].is_well_made()
+        fits = [g for g in groups if program.is_well_made() and not program.first and not g[0].first and len(g) < TOGETHER and g[0].is_well_made()
                 and not any(program.shares_words(other) for other in g)]
         if fits:
             fits[0].append(program)
@@ -163,6 +167,9 @@ def self_test(command):
     cases = [
         (f"// expect: an int has four bytes\n{bad % 'four'}  {HERE}\n", ""),
         (f"// expect: an int\nint x;  {HERE}\n", "it compiles"),
+        (f"// first: an int has four bytes\n// whole: two\n{bad % 'four'}  {HERE}\n{bad % 'no'}\n", ""),
+        (f"// first: an int has four bytes\n// whole: two\n{bad % 'no'}\n{bad % 'four'}  {HERE}\n",
+         "the compiler does not say first: an int has four"),
         (f"// expect: an int has five bytes\n{bad % 'four'}  {HERE}\n", "the compiler does not say"),
         (f"// expect: an int has four bytes\nint x;  {HERE}\n{bad % 'four'}\n",
          "the compiler does not point to line 2"),

@@ -8,7 +8,7 @@ constexpr auto doubled = weft::kernel<"doubled">(
       long factor = 1;
       for (int n = 0; n < 33; ++n)
         factor +=
-            s.knob("part", {1}) +  // <- here
+            s.knob(std::string_view("ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijk").substr(static_cast<unsigned>(n), 1), {1}) +  // <- here
             0;
       s.split(i, factor);
     });

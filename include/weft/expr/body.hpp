@@ -161,10 +161,13 @@ constexpr void each_term(R& r, F const& f) {
     each_term(r.first, f);
     each_term(r.rest, f);
   } else {
-    static_assert(is_several<R>::value,
-                  "weft: the lambda given to compute or to a reduction returns a value, or weft::values of several");
+    static_assert(is_several<R>::value, "weft: weft::values holds values, indices and the like");
   }
 }
+
+/// What a body may return; a compute takes a reduction, too.
+template <class R>
+inline constexpr bool is_body_result = expression<R> || is_conditional<R>::value || is_reduction_of_several<R>::value || is_scan<R> || is_several<R>::value;
 
 [[noreturn]] inline void an_extent_is_made_of_sizes_and_integers() {
   WEFT_THROW(argument_error("weft: an extent hangs on an axis, an element or a number of the call; it is a size of a tensor "
@@ -244,7 +247,7 @@ struct traced_body {
 template <bool Reduced, class... A>
 constexpr auto trace_body(A const&... a) {
   constexpr std::size_t count = sizeof...(A) - 1;
-  static_assert(count >= 1 && count <= 8, "weft: one to eight extents, then the lambda");
+  static_assert((count >= 1 || !Reduced) && count <= 8, "weft: one to eight extents, then the lambda");
   return [&]<std::size_t... I, std::size_t... All>(std::index_sequence<I...>, std::index_sequence<All...>) {
     program scratch;
     program* home = first_program(a...);
@@ -252,8 +255,12 @@ constexpr auto trace_body(A const&... a) {
     int ids[] = {extent_or_body<All, count>(*p, a)...};
     int first = static_cast<int>(p->axes.size());
     for (std::size_t d = 0; d < count; ++d) p->add_axis(ids[d], -1, Reduced);
-    int const nodes[] = {index_or_none<All, count>(*p, a, first)...};
+    [[maybe_unused]] int const nodes[] = {index_or_none<All, count>(*p, a, first)...};
     auto result = last_of(a...)(axis_index{{p, nodes[I]}}...);
+    // Here, where it is the first thing that a compiler says.
+    static_assert(is_body_result<decltype(result)>,
+                  "weft: the lambda given to compute or to a reduction must return an expression: a value, an index, a reduction, or "
+                  "weft::values of several; a number is part of one, as in weft::cast<float>(0 * i) + 1.0f");
     program* now = nullptr;
     each_term(result, [&](auto& t) { now = meet(now, t.p); });
     each_term(result, [&](auto& t) {

@@ -289,7 +289,6 @@ constexpr auto add_stage(program& p, std::array<short_name, Named> const& names,
 }
 template <std::size_t Named, class... A>
 constexpr auto stage(std::array<short_name, Named> const& names, A const&... extents_and_body) {
-  static_assert(sizeof...(A) >= 2, "weft: compute takes its extents, then a lambda");
   constexpr int rank = static_cast<int>(sizeof...(A)) - 1;
   auto const t = trace_body<false>(extents_and_body...);
   using V = std::remove_cvref_t<decltype(t.result)>;
@@ -436,6 +435,7 @@ constexpr auto scan(prefix const& along, Identity const& identity, Step const& s
 template <fixed_string Name, class... A>
 constexpr auto compute(A const&... extents_and_body) {
   static_assert(Name.view().size() <= short_name::capacity, WEFT_LONG_NAME);
+  static_assert(sizeof...(A) >= 2, "weft: compute takes its extents, then a lambda");
   return detail::stage(std::array{short_name(Name.view())}, extents_and_body...);
 }
 /// A stage of several results, all computed before any of them is written: `compute<"sine", "cosine">(N, ...)`, whose
@@ -445,6 +445,7 @@ constexpr auto compute(A const&... extents_and_body) {
   static_assert(First.view().size() <= short_name::capacity && Second.view().size() <= short_name::capacity &&
                     ((More.view().size() <= short_name::capacity) && ...),
                 WEFT_LONG_NAME);
+  static_assert(sizeof...(A) >= 2, "weft: compute takes its extents, then a lambda");
   return detail::stage(std::array{short_name(First.view()), short_name(Second.view()), short_name(More.view())...},
                        extents_and_body...);
 }

@@ -5,11 +5,17 @@
 
 namespace weft::inline WEFT_ABI {
 
+namespace detail {
+/// For tests: what a wrong pass of this name would leave; null in every program.
+inline void (*wrong_pass)(char const* pass, ir::function& f) = nullptr;
+}  // namespace detail
+
 /// Called after each pass with its name; for dumps and the verifier.
 struct pass_observer {
   void (*after)(void* context, char const* pass, ir::function const& f) = nullptr;
   void* context = nullptr;
-  void operator()(char const* pass, ir::function const& f) const {
+  void operator()(char const* pass, ir::function& f) const {
+    if (detail::wrong_pass != nullptr) detail::wrong_pass(pass, f);
     if (after != nullptr) after(context, pass, f);
   }
 };

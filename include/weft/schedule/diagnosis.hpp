@@ -222,6 +222,9 @@ enum class verdict : std::uint8_t { legal, deferred, illegal };
   X(a_knob_needs_at_least_one_value, \
     "a knob needs at least one value", \
     "a list such as {4, 8}") \
+  X(two_knobs_have_this_name__give_each_its_own, \
+    "two knobs have this name; give each its own", \
+    "its number kept in a variable where it is one knob: auto n = s.knob(..)") \
   X(a_schedule_has_at_most_32_knobs, \
     "a schedule has at most 32 knobs", \
     "values that follow from fewer knobs") \

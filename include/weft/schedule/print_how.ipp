@@ -1,3 +1,4 @@
+#include "weft/base/identifier.hpp"
 #include "weft/schedule/print_how.hpp"
 
 namespace weft::inline WEFT_ABI {
@@ -12,7 +13,8 @@ class how_writer {
     program const p = *s_.original;
     for (std::size_t i = 0; i < p.inputs.size(); ++i)
       inputs_.push_back(variable(p.inputs[i].tensor < 0 ? "number" : program::at(p.tensors, p.inputs[i].tensor).name.view()));
-    for (std::size_t i = 0; i < p.stages.size(); ++i) stages_.push_back(variable(stage_name(static_cast<int>(i))));
+    for (std::size_t i = 0; i < p.stages.size(); ++i)
+      stages_.push_back(variable(stage_name(static_cast<int>(i)))), reduced_.push_back(p.stages[i].reduced);
     std::size_t const parameters = names_.size();
     for (std::size_t i = 0; i < p.stages.size(); ++i) name_axes(static_cast<int>(i));
     for (step const& s : steps_) {
@@ -39,7 +41,7 @@ class how_writer {
     bool several = false, names_only = false;
   };
 
-  /// A new variable, called so if no other is.
+  /// A new variable, called so if no other is. Loops of an axis `d` are called `do` and `di`, which C++ keeps one of.
   int variable(std::string_view wanted, std::string_view stage = {}) {
     std::string name = identifier(wanted);
     if (is_taken(name) && !stage.empty()) name = identifier(std::string(stage) + "_" + name);
@@ -53,23 +55,6 @@ class how_writer {
     for (std::string const& other : names_)
       if (other == name) return true;
     return false;
-  }
-  /// What C++ takes as a name. Loops of an axis `d` are called `do` and `di`.
-  static std::string identifier(std::string_view text) {
-    static constexpr std::string_view keywords =
-        " alignas alignof and and_eq asm auto bitand bitor bool break case catch char class compl concept const consteval "
-        "constexpr constinit continue decltype default delete do double else enum explicit export extern false float for "
-        "friend goto if inline int long mutable namespace new noexcept not not_eq nullptr operator or or_eq private protected "
-        "public register requires return short signed sizeof static struct switch template this throw true try typedef typeid "
-        "typename union unsigned using virtual void volatile wchar_t while xor xor_eq ";
-    std::string out;
-    for (char c : text) {
-      bool const letter = (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z'), digit = c >= '0' && c <= '9';
-      if (out.empty() && !letter) out += "x";  // a name that begins with _ may be reserved
-      out += letter || digit || (c == '_' && out.back() != '_') ? c : '_';
-    }
-    if (out.empty() || keywords.find(" " + out + " ") != keywords.npos) out += "_";
-    return out;
   }
   std::string_view stage_name(int stage) const {
     program const& p = s_.computation();
@@ -85,6 +70,7 @@ class how_writer {
     statement made{use(stages_, stage) + ".axes()", {program::at(stages_, stage)}, {}, true, true};
     stage_info const info = program::at(s_.computation().stages, stage);
     for (int i = 0; i < info.axes(); ++i) name_loop(made, program::at(s_.loop_of, info.first_axis + i));
+    for (int i = info.axes(); i < info.spatial + program::at(reduced_, stage); ++i) made.makes.push_back(variable("gone"));
     if (!made.makes.empty()) statements_.push_back(made);
   }
   std::string const& use(sequence<std::int32_t> const& variables, int which) const {
@@ -181,8 +167,11 @@ class how_writer {
     made.several = s.what == verb::split || parts || matrices;
     if (s.what == verb::split) name_loop(made, s_.at(s.loops[0]).outer), name_loop(made, s_.at(s.loops[0]).inner);
     if (s.what == verb::fuse) name_loop(made, s_.at(s.loops[0]).into);
-    if (copies || parts || matrices) name_stage(last);
-    if (matrices) name_stage(last - 2), name_stage(last - 1);
+    if (copies || parts) name_stage(last), reduced_.push_back(s.what == verb::cache_read ? 0 : program::at(reduced_, s.stage));
+    if (matrices) {
+      for (int stage : {last, last - 2, last - 1}) name_stage(stage);
+      for (std::int32_t count : {0, 0, 1}) reduced_.push_back(count);
+    }
     if (changes) name_stage(s.stage);
     if (parts) name_loop(made, program::at(s_.loop_of, program::at(s_.computation().stages, s.stage).first_reduced));
     statements_.push_back(made);
@@ -203,7 +192,9 @@ class how_writer {
       if (stands[i])
         for (std::int32_t v : statements_[i].uses) used[static_cast<std::size_t>(v)] = true;
     }
-    std::string out = "[](auto& s";
+    bool any = false;
+    for (bool stand : stands) any = any || stand;
+    std::string out = any ? "[](auto& s" : "[](auto&";
     for (std::size_t v = 0; v < parameters; ++v) out += used[v] ? ", auto " + names_[v] : ", auto";
     out += ") {\n";
     for (std::size_t i = 0; i < statements_.size(); ++i) {
@@ -226,6 +217,7 @@ class how_writer {
   schedule s_;
   sequence<std::string> names_;                     // of all variables
   sequence<std::int32_t> inputs_, stages_, loops_;  // which variable each is called by
+  sequence<std::int32_t> reduced_;                  // by stage: how many reduced axes its handle has, gone ones too
   sequence<statement> statements_;
 };
 

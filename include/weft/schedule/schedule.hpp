@@ -122,6 +122,8 @@ struct schedule : nest,
 
   /// One of `values`: the first, unless the tuner or a tuned result says otherwise. weft/knobs.hpp has some that are ready:
   /// divisors, powers of two, orders of loops.
+  ///
+  /// Needs   a name of its own, which tuned results are remembered by; at least one value; 32 knobs at most
   constexpr std::int64_t knob(std::string_view name, std::initializer_list<std::int64_t> values) {
     return knob(name, sequence<std::int64_t>(values));
   }
@@ -129,6 +131,15 @@ struct schedule : nest,
   constexpr std::int64_t knob(std::string_view name, sequence<std::int64_t> const& values) {
     std::size_t const i = knobs.size();
     if (values.size() == 0) return refuse(diagnosis::a_knob_needs_at_least_one_value), 1;
+    if (i == max_knobs) return refuse(diagnosis::a_schedule_has_at_most_32_knobs), values[0];
+    short_name const own(name);
+    for (knob_info const& other : knobs)
+      if (other.name == own) return asked = own, refuse(diagnosis::two_knobs_have_this_name__give_each_its_own), values[0];
+    return choose(name, values);
+  }
+  /// As `knob`, of a name that may be there already: for rules, which make a stage's numbers in several places.
+  constexpr std::int64_t choose(std::string_view name, sequence<std::int64_t> const& values) {
+    std::size_t const i = knobs.size();
     if (i == max_knobs) return refuse(diagnosis::a_schedule_has_at_most_32_knobs), values[0];
     std::size_t const chosen = static_cast<std::size_t>(i < choices.size() ? choices[i] : 0) % values.size();
     knobs.push_back({short_name(name), values, static_cast<std::int32_t>(chosen)});

@@ -4,6 +4,7 @@
 #include <cstdlib>
 
 #include "codegen/cuda/corpus.hpp"
+#include "fuzz/found.hpp"
 #include "fuzz/launch_steps.hpp"
 #include "fuzz/rules.hpp"
 #include "fuzz/run.hpp"
@@ -55,6 +56,44 @@ gpu_kernel launched_kernel(std::uint64_t seed) {
   k.steps = text;
   return k;
 }
+/// What is wrong with the launches of a kernel; "" too where they are refused in words, or take long.
+std::string judged(gpu_kernel const& k, std::uint64_t seed) {
+  gpu_trial t(k);
+  if (is_refusal(t.fault) || t.fault.find("an expression grows past 1 MB") != std::string::npos) return "";
+  std::string const wrong = fuzz::is_planted(k.p) ? "planted" : !t.fault.empty() ? t.fault : t.interpreted(seed);
+  return wrong.find("more operations than interp_options allows") != std::string::npos ? "" : wrong;
+}
+gpu_kernel kernel_of(fuzz::drawn const& d, trace const& steps) {
+  gpu_kernel k{"found", d.what};
+  for (dense const& t : d.tensors) k.shapes.push_back(t.shape);
+  schedule s(d.what, fuzz::extents_of(d));
+  replay(s, steps);
+  k.steps = print_trace(s);
+  return k;
+}
+/// The kernel of this seed, which fails, made small, and as a test of this file.
+std::string as_test(std::uint64_t seed, gpu_kernel const& k) {
+  fuzz::drawn const d = fuzz::program_maker(seed).make();
+  trace const steps = parse_trace(k.steps, schedule(d.what, fuzz::extents_of(d)), matrix_units);
+  fuzz::shrinker small(d, steps, matrix_units);
+  std::string const kind = fuzz::kind_of(judged(k, seed));
+  small.run([&](fuzz::drawn const& less, trace const& now) {
+    std::string const wrong = judged(kernel_of(less, now), seed);
+    return !wrong.empty() && fuzz::kind_of(wrong) == kind;
+  });
+  schedule s(small.program().what, fuzz::extents_of(small.program()));
+  replay(s, small.steps());
+  return fuzz::test_case(small.program(), s, judged(kernel_of(small.program(), small.steps()), seed), "check_launches");
+}
+/// A failure that was found, as as_test writes it.
+template <class What, class How, class... Argument>
+void check_launches(fuzz::data_of const& from, What const& what, How const& how, Argument const&... arguments) {
+  trace steps;
+  fuzz::drawn const d = fuzz::made_case(from, what, how, steps, arguments...);
+  gpu_kernel const k = kernel_of(d, steps);
+  INFO(k.steps);
+  CHECK(judged(k, from.seed) == "");
+}
 std::uint64_t seeds_wanted(std::uint64_t otherwise) {
   char const* const wanted = std::getenv("WEFT_TEST_SEEDS");
   return wanted != nullptr ? static_cast<std::uint64_t>(std::atoll(wanted)) : otherwise / share;
@@ -80,7 +119,7 @@ TEST_CASE("drawn schedules with bound loops become launches that the interpreter
   for (std::uint64_t seed = 1; seed < 6000 / share; ++seed) {
     gpu_kernel const k = drawn_kernel(seed);
     if (k.steps.empty()) continue;
-    INFO("seed " << seed << "\n" << k.steps);
+    INFO("seed " << seed << "\n" << k.steps << as_test(seed, k));
     gpu_trial t(k);
     if (is_refusal(t.fault)) continue;
     CHECK(t.fault == "");
@@ -99,7 +138,7 @@ TEST_CASE("drawn programs under schedules that make launches of them: the interp
   for (std::uint64_t seed = first; seed < first + seeds_wanted(1500); ++seed) {
     gpu_kernel const k = launched_kernel(seed);
     if (k.steps.empty()) continue;
-    INFO("seed " << seed << "\n" << k.steps);
+    INFO("seed " << seed << "\n" << k.steps << as_test(seed, k));
     gpu_trial t(k);
     if (is_refusal(t.fault)) {
       // Each says what else there is to do.
@@ -131,7 +170,7 @@ void check_ruled(bool searched, std::uint64_t most, int least) {
       ++left;
       continue;
     }
-    INFO("seed " << seed << "\n" << k.steps);
+    INFO("seed " << seed << "\n" << k.steps << as_test(seed, k));
     gpu_trial t(k);
     if (searched && is_refusal(t.fault)) continue;  // too many threads, more shared memory than there is: a tuner drops such points
     if (t.fault.find("has no CUDA text") != std::string::npos || t.fault.find("an expression grows past 1 MB") != std::string::npos) continue;
@@ -148,3 +187,42 @@ void check_ruled(bool searched, std::uint64_t most, int least) {
 }  // namespace
 TEST_CASE("drawn programs under the rule for GPUs: launches that the interpreter finds nothing wrong with") { check_ruled(false, 1500, 400); }
 TEST_CASE("drawn programs at points around the rule for GPUs: the same") { check_ruled(true, 700, 180); }
+
+TEST_CASE("launches that fail are made small, and print as a test") {
+  setenv("WEFT_FUZZ_PLANT", "max", 1);
+  int found = 0;
+  for (std::uint64_t seed = 1; seed < 2000 && found < 3; ++seed) {
+    gpu_kernel const k = launched_kernel(seed);
+    if (k.steps.empty() || k.p.stages.size() < 2 || judged(k, seed).empty()) continue;
+    ++found;
+    std::string const text = as_test(seed, k);
+    INFO(text);
+    CHECK(text.find("  // planted\n  check_launches({" + std::to_string(seed) + "ULL, ") != std::string::npos);
+    CHECK(text.find("max") != std::string::npos);
+    int stages = 0;
+    for (std::string const stage : {"weft::compute<", "weft::exact::stage<"})
+      for (std::size_t at = 0; (at = text.find(stage, at)) != text.npos; ++at) ++stages;
+    CHECK(stages <= 2);
+    CHECK(text.find("[](auto&, ") != std::string::npos);  // no step is needed for it
+  }
+  unsetenv("WEFT_FUZZ_PLANT");
+  CHECK(found == 3);
+}
+
+using fuzz::contents, fuzz::input;
+TEST_CASE("a report on launches is a test: a sum of halves by blocks and threads") {
+  check_launches({1, contents::tame},
+                 [](auto A) {
+                   auto S0 = weft::compute<"S0">(A.extent(0), [=](auto i) {
+                     return weft::sum(A.extent(1), [=](auto j) { return weft::cast<float>(A(i, j)); });
+                   });
+                   return S0;
+                 },
+                 [](auto& s, auto, auto S0) {
+                   auto [i, j] = S0.axes();
+                   auto [io, ii] = s.split(i, 4);
+                   s.bind(io, weft::thread_axis::block_x);
+                   s.bind(ii, weft::thread_axis::thread_x);
+                 },
+                 input<weft::f16, 2>{{13, 5}});
+}

@@ -78,7 +78,7 @@ WEFT_DECL std::int64_t rule_plan::choose(int stage, std::string_view what, std::
     for (std::int64_t v : values) there = there || v == other;
     if (!there) values.push_back(other);
   }
-  return values.size() == 1 ? own : s_.knob(knob_name(stage, what).view(), values);
+  return values.size() == 1 ? own : s_.choose(knob_name(stage, what).view(), values);
 }
 
 // --- what is computed where ---------------------------------------------------------------------------------------
