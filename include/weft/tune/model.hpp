@@ -45,6 +45,7 @@ class boosted_trees {
   struct binned {
     sequence<sequence<float>> limits;  // of a feature's bins
     sequence<std::uint8_t> bin;        // column by column
+    sequence<std::size_t> distinct;    // the features by which rows can be told apart, each way to do it once
     std::size_t rows = 0, width = 0;
   };
   struct cut {
@@ -54,8 +55,8 @@ class boosted_trees {
   };
   static binned bins_of(float const* rows, std::size_t width, std::size_t count);
   static cut best_cut(binned const& b, sequence<double> const& rest, sequence<std::int32_t> const& rows, model_settings const& how);
-  std::int32_t grow(binned const& b, sequence<double> const& rest, sequence<std::int32_t> const& rows, int depth,
-                    model_settings const& how);
+  /// Takes what the tree answers from `rest`.
+  std::int32_t grow(binned const& b, sequence<double>& rest, sequence<std::int32_t> const& rows, int depth, model_settings const& how);
   double answer(std::int32_t tree, float const* row) const;
 
   double mean_ = 0, rate_ = 0;
