@@ -252,24 +252,24 @@ TEST_CASE("prints the curves of the recorded spaces" * doctest::skip()) {
     recorded_space l(kernel, file(name), a...);
     double const best = weft_test::best_of(l);
     for (bool const random : {true, false}) {
-      double logs[9] = {};
+      double logs[7] = {};
       for (std::uint64_t seed = 0; seed < 50; ++seed) {
         random_search r(l, seed);
         annealing_search s(l, seed);
         search& one = random ? static_cast<search&>(r) : s;
         double so_far = 0;
         int trials = 0;
-        for (int power = 0; power < 9;) {
+        for (int power = 0; power < 7;) {
           sequence<point> const proposed = one.propose(8);
           for (point const& p : proposed) {
             double const ns = l.ns(p);
             one.learn(p, ns);
             if (so_far == 0 || ns < so_far) so_far = ns;
             if (++trials == 1 << power) logs[power++] += std::log(best / so_far);
-            if (power == 9) break;
+            if (power == 7) break;
           }
           if (proposed.empty())
-            for (; power < 9; ++power) logs[power] += std::log(best / so_far);
+            for (; power < 7; ++power) logs[power] += std::log(best / so_far);
         }
       }
       std::printf("| %s | %s |", name, random ? "random" : "annealing");

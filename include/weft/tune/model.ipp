@@ -102,11 +102,13 @@ WEFT_DECL std::int32_t boosted_trees::grow(binned const& b, sequence<double>& re
   bool const can_cut = depth > 0 && static_cast<double>(rows.size()) >= 2 * how.least;
   cut const c = can_cut ? best_cut(b, rest, rows, how) : cut{};
   if (c.feature < 0) {
+    nodes_[place].left = nodes_[place].right = id;
     for (std::int32_t r : rows) rest[static_cast<std::size_t>(r)] -= how.rate * nodes_[place].value;
     return id;
   }
   auto const f = static_cast<std::size_t>(c.feature);
   gains_[f] += c.gain;
+  if (depth_ < how.depth - depth + 1) depth_ = how.depth - depth + 1;
   sequence<std::int32_t> left, right;
   for (std::int32_t r : rows) (b.bin[f * b.rows + static_cast<std::size_t>(r)] <= c.bin ? left : right).push_back(r);
   std::int32_t const l = grow(b, rest, left, depth - 1, how), r = grow(b, rest, right, depth - 1, how);
@@ -116,9 +118,9 @@ WEFT_DECL std::int32_t boosted_trees::grow(binned const& b, sequence<double>& re
 }
 
 WEFT_DECL double boosted_trees::answer(std::int32_t tree, float const* row) const {
-  node const* n = &nodes_[static_cast<std::size_t>(tree)];
-  while (n->feature >= 0)
-    n = &nodes_[static_cast<std::size_t>(row[n->feature] <= n->threshold ? n->left : n->right)];
+  node const* const all = nodes_.data();
+  node const* n = all + tree;
+  for (int step = 0; step < depth_; ++step) n = all + (row[n->feature] <= n->threshold ? n->left : n->right);
   return n->value;
 }
 
@@ -126,7 +128,7 @@ WEFT_DECL void boosted_trees::fit(float const* rows, std::size_t width, double c
                                   model_settings const& how) {
   nodes_.clear(), trees_.clear();
   gains_.assign(width, 0.0);
-  mean_ = 0, rate_ = how.rate, fitted_ = count > 0;
+  mean_ = 0, rate_ = how.rate, depth_ = 0, fitted_ = count > 0;
   for (std::size_t i = 0; i < count; ++i) mean_ += costs[i] / static_cast<double>(count);
   binned const b = bins_of(rows, width, count);
   sequence<double> rest;
