@@ -13,7 +13,7 @@
 #include "weft/weft.hpp"
 
 namespace {
-using bench::plain_numbers;
+using namespace bench;
 template <class Kernel, class Out, class... In>
 int serve(Kernel const& kernel, double seconds, Out out, In const&... in) {
   weft::tune_options options;
@@ -49,9 +49,9 @@ int main(int argc, char** argv) {
   double const seconds = std::atof(argv[2]);
   if (what.rfind("matmul", 0) == 0) {
     std::int64_t const n = std::atoll(what.c_str() + std::strlen("matmul"));
-    return serve(bench::plain_product<"matmul">, seconds, weft::tensor<float, 2>(n, n), plain_numbers<2>(n, n), plain_numbers<2>(n, n));
+    return serve(plain_product<"matmul">, seconds, weft::tensor<float, 2>(n, n), plain_numbers<2>(n, n), plain_numbers<2>(n, n));
   }
-  if (what == "conv") return serve(bench::plain_convolution<"conv">, seconds, weft::tensor<float, 3>(56, 56, 64), plain_numbers<3>(58, 58, 64), plain_numbers<4>(3, 3, 64, 64));
-  if (what == "softmax") return serve(bench::plain_softmax<"softmax">, seconds, weft::tensor<float, 2>(512, 1024), plain_numbers<2>(512, 1024));
+  if (what == "conv") return serve(plain_convolution<"conv">, seconds, weft::tensor<float, 3>(56, 56, 64), plain_numbers<3>(58, 58, 64), plain_numbers<4>(3, 3, 64, 64));
+  if (what == "softmax") return serve(plain_softmax<"softmax">, seconds, weft::tensor<float, 2>(512, 1024), plain_numbers<2>(512, 1024));
   return std::fprintf(stderr, "tune_weft: no such case: %s\n", argv[1]), 2;
 }
