@@ -7,6 +7,7 @@
 
 #include "harness.hpp"
 #include "peers/modules.hpp"
+#include "plain_kernels.hpp"
 #include "weft/bench.hpp"
 #include "weft/runtime/cache/cache.hpp"
 #include "weft/tune.hpp"
@@ -14,32 +15,6 @@
 
 namespace bench {
 namespace {
-// Each twice: what is kept for one name is not found under the other.
-template <weft::fixed_string Name>
-inline constexpr auto product = weft::kernel<Name>([](auto A, auto B) {
-  return weft::compute<"C">(A.extent(0), B.extent(1), [=](auto i, auto j) {
-    return weft::sum(A.extent(1), [=](auto k) { return A(i, k) * B(k, j); });
-  });
-});
-template <weft::fixed_string Name>
-inline constexpr auto convolution = weft::kernel<Name>([](auto x, auto w) {
-  return weft::compute<"y">(x.extent(0) - 2, x.extent(1) - 2, w.extent(3), [=](auto i, auto j, auto o) {
-    return weft::sum(3, 3, x.extent(2), [=](auto a, auto b, auto c) { return x(i + a, j + b, c) * w(a, b, c, o); });
-  });
-});
-template <weft::fixed_string Name>
-inline constexpr auto softmax = weft::kernel<Name>([](auto x) {
-  auto m = weft::compute<"m">(x.extent(0), [=](auto i) { return weft::max(x.extent(1), [=](auto k) { return x(i, k); }); });
-  auto e = weft::compute<"e">(x.extent(0), x.extent(1), [=](auto i, auto j) { return weft::exp(x(i, j) - m(i)); });
-  auto s = weft::compute<"s">(x.extent(0), [=](auto i) { return weft::sum(x.extent(1), [=](auto k) { return e(i, k); }); });
-  return weft::compute<"y">(x.extent(0), x.extent(1), [=](auto i, auto j) { return e(i, j) / s(i); });
-});
-template <std::size_t Rank, class... N>
-weft::tensor<float, Rank> numbers(N... extents) {
-  weft::tensor<float, Rank> t(extents...);
-  for (std::size_t i = 0; i < static_cast<std::size_t>(t.size()); ++i) t.data()[i] = static_cast<float>(i * 7 % 13) * 0.25f - 1.5f;
-  return t;
-}
 /// "faster (0.91 to 0.93)"
 std::string verdict_of(weft::bench::ratio const& x) {
   weft::bench::outcome const found = weft::bench::judged(x);
@@ -116,26 +91,26 @@ void sketches(report& r) {
   cache::enable();
   cache::set_directory(directory);
   {
-    auto const a = numbers<2>(1024, 1024), b = numbers<2>(1024, 1024);
+    auto const a = plain_numbers<2>(1024, 1024), b = plain_numbers<2>(1024, 1024);
     weft::tensor<float, 2> c(1024, 1024);
     peers::problem p;
     p.what = peers::task::matmul, p.m = p.n = p.k = 1024;
-    one(r, "matmul 1024^3", product<"matmul">, product<"matmul_by_rule">, p, 1024, c, a, b);
+    one(r, "matmul 1024^3", plain_product<"matmul">, plain_product<"matmul_by_rule">, p, 1024, c, a, b);
   }
   {
-    auto const x = numbers<3>(58, 58, 64);
-    auto const w = numbers<4>(3, 3, 64, 64);
+    auto const x = plain_numbers<3>(58, 58, 64);
+    auto const w = plain_numbers<4>(3, 3, 64, 64);
     weft::tensor<float, 3> y(56, 56, 64);
     peers::problem p;
     p.what = peers::task::conv, p.c = p.o = 64, p.h = p.w = 58, p.kernel = 3;
-    one(r, "conv 3x3", convolution<"conv">, convolution<"conv_by_rule">, p, 576, y, x, w);
+    one(r, "conv 3x3", plain_convolution<"conv">, plain_convolution<"conv_by_rule">, p, 576, y, x, w);
   }
   {
-    auto const x = numbers<2>(512, 1024);
+    auto const x = plain_numbers<2>(512, 1024);
     weft::tensor<float, 2> y(512, 1024);
     peers::problem p;
     p.what = peers::task::softmax, p.m = 512, p.n = 1024;
-    one(r, "softmax", softmax<"softmax">, softmax<"softmax_by_rule">, p, 1024, y, x);
+    one(r, "softmax", plain_softmax<"softmax">, plain_softmax<"softmax_by_rule">, p, 1024, y, x);
   }
   cache::disable();
   std::filesystem::remove_all(directory);

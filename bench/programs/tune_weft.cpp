@@ -6,36 +6,14 @@
 #include <cstdlib>
 #include <cstring>
 #include <string>
-#include <vector>
 
+#include "../plain_kernels.hpp"
 #include "weft/bench/measure.hpp"
 #include "weft/tune.hpp"
 #include "weft/weft.hpp"
 
 namespace {
-inline constexpr auto matmul = weft::kernel<"matmul">([](auto A, auto B) {
-  return weft::compute<"C">(A.extent(0), B.extent(1), [=](auto i, auto j) {
-    return weft::sum(A.extent(1), [=](auto k) { return A(i, k) * B(k, j); });
-  });
-});
-inline constexpr auto conv = weft::kernel<"conv">([](auto x, auto w) {
-  return weft::compute<"y">(x.extent(0) - 2, x.extent(1) - 2, w.extent(3), [=](auto i, auto j, auto o) {
-    return weft::sum(3, 3, x.extent(2), [=](auto a, auto b, auto c) { return x(i + a, j + b, c) * w(a, b, c, o); });
-  });
-});
-inline constexpr auto softmax = weft::kernel<"softmax">([](auto x) {
-  auto m = weft::compute<"m">(x.extent(0), [=](auto i) { return weft::max(x.extent(1), [=](auto k) { return x(i, k); }); });
-  auto e = weft::compute<"e">(x.extent(0), x.extent(1), [=](auto i, auto j) { return weft::exp(x(i, j) - m(i)); });
-  auto s = weft::compute<"s">(x.extent(0), [=](auto i) { return weft::sum(x.extent(1), [=](auto k) { return e(i, k); }); });
-  return weft::compute<"y">(x.extent(0), x.extent(1), [=](auto i, auto j) { return e(i, j) / s(i); });
-});
-/// What all contestants fill their inputs with.
-template <std::size_t Rank, class... N>
-weft::tensor<float, Rank> numbers(N... extents) {
-  weft::tensor<float, Rank> t(extents...);
-  for (std::size_t i = 0; i < static_cast<std::size_t>(t.size()); ++i) t.data()[i] = static_cast<float>(i * 7 % 13) * 0.25f - 1.5f;
-  return t;
-}
+using namespace bench;
 template <class Kernel, class Out, class... In>
 int serve(Kernel const& kernel, double seconds, Out out, In const&... in) {
   weft::tune_options options;
@@ -71,9 +49,9 @@ int main(int argc, char** argv) {
   double const seconds = std::atof(argv[2]);
   if (what.rfind("matmul", 0) == 0) {
     std::int64_t const n = std::atoll(what.c_str() + std::strlen("matmul"));
-    return serve(matmul, seconds, weft::tensor<float, 2>(n, n), numbers<2>(n, n), numbers<2>(n, n));
+    return serve(plain_product<"matmul">, seconds, weft::tensor<float, 2>(n, n), plain_numbers<2>(n, n), plain_numbers<2>(n, n));
   }
-  if (what == "conv") return serve(conv, seconds, weft::tensor<float, 3>(56, 56, 64), numbers<3>(58, 58, 64), numbers<4>(3, 3, 64, 64));
-  if (what == "softmax") return serve(softmax, seconds, weft::tensor<float, 2>(512, 1024), numbers<2>(512, 1024));
+  if (what == "conv") return serve(plain_convolution<"conv">, seconds, weft::tensor<float, 3>(56, 56, 64), plain_numbers<3>(58, 58, 64), plain_numbers<4>(3, 3, 64, 64));
+  if (what == "softmax") return serve(plain_softmax<"softmax">, seconds, weft::tensor<float, 2>(512, 1024), plain_numbers<2>(512, 1024));
   return std::fprintf(stderr, "tune_weft: no such case: %s\n", argv[1]), 2;
 }

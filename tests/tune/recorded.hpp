@@ -59,8 +59,9 @@ class recorded_space : public weft::tuning::landscape {
   weft::tuning::point look(weft::sequence<std::int32_t> const& choices) override {
     weft::sequence<std::int32_t> all = choices;
     all.resize(known_[0].choices.size(), 0);  // each point of these spaces has all knobs
-    weft::tuning::point p = known_[known_.find(all)];
-    p.legal = p.legal && times_[known_.find(p.choices)] > 0;
+    std::size_t const at = known_.find(all);
+    weft::tuning::point p = known_[at];
+    p.legal = p.legal && times_[at] > 0;
     return p;
   }
   bool describe(weft::tuning::point const& p, weft::sequence<float>& features, double& estimate) override {

@@ -13,26 +13,28 @@ inline constexpr auto product_of = [](auto A, auto B) {
   });
 };
 
-/// A register tile, a block of terms, six orders, a panel of B packed or not, terms written out.
+/// Square, of a size that no vector divides. A tile, held in registers or in memory, inside or outside of the terms, which are written
+/// out or not; A or B packed.
 inline constexpr auto recorded_matmul = weft::kernel<"matmul">(
     product_of,
-    [](auto& s, auto, auto B, auto C) {
+    [](auto& s, auto A, auto B, auto C) {
       auto [i, j, k] = C.axes();
-      auto [ko, kb] = s.split(k, s.knob("kb", {192, 48}));
-      auto [io, ii] = s.split(i, s.knob("mr", {1, 2, 4, 6, 8, 12}));
-      auto [jo, ji] = s.split(j, s.knob("nr", {8, 16, 32, 48, 64}));
-      auto [ki, ku] = s.split(kb, s.knob("steps", {1, 2, 4}));
+      auto [io, ii] = s.split(i, s.knob("mr", {1, 2, 3, 4, 6, 7, 8, 14}));
+      auto [jo, ji] = s.split(j, s.knob("nr", {8, 16, 32, 48, 49, 64, 98}));
+      auto [ki, ku] = s.split(k, s.knob("steps", {1, 7}));
       auto const order = s.knob("order", {0, 1, 2, 3, 4, 5});
-      if (order == 0) s.reorder(ko, jo, io, ki, ku, ii, ji);
-      if (order == 1) s.reorder(ko, io, jo, ki, ku, ii, ji);
-      if (order == 2) s.reorder(jo, ko, io, ki, ku, ii, ji);
-      if (order == 3) s.reorder(jo, io, ko, ki, ku, ii, ji);
-      if (order == 4) s.reorder(io, ko, jo, ki, ku, ii, ji);
-      if (order == 5) s.reorder(io, jo, ko, ki, ku, ii, ji);
+      if (order == 0) s.reorder(jo, io, ki, ku, ii, ji);
+      if (order == 1) s.reorder(io, jo, ki, ku, ii, ji);
+      if (order == 2) s.reorder(jo, ki, io, ku, ii, ji);
+      if (order == 3) s.reorder(io, ki, jo, ku, ii, ji);
+      if (order == 4) s.reorder(ki, jo, io, ku, ii, ji);
+      if (order == 5) s.reorder(ki, io, jo, ku, ii, ji);
       s.unroll(ku);
-      s.unroll(ii);
+      if (s.knob("unrolled", {1, 0}) != 0) s.unroll(ii);
       s.vectorize(ji);
-      if (s.knob("pack", {0, 1}) != 0) s.compute_at(s.cache_read(B, C), jo);
+      auto const pack = s.knob("pack", {0, 1, 2});
+      if (pack == 1) s.compute_at(s.cache_read(A, C), io);
+      if (pack == 2) s.compute_at(s.cache_read(B, C), jo);
     });
 
 /// Channels x rows x columns by output channels x channels x 3 x 3.
@@ -56,7 +58,7 @@ inline constexpr auto recorded_conv = weft::kernel<"conv3x3">(
       if (order == 4) s.reorder(oo, io, jo, r, c, q, oi, ii, ji);
       if (order == 5) s.reorder(oo, r, io, jo, c, q, oi, ii, ji);
       s.unroll(oi);
-      s.unroll(ii);
+      if (s.knob("rows_unrolled", {1, 0}) != 0) s.unroll(ii);
       s.vectorize(ji);
       auto const unrolled = s.knob("unrolled", {0, 1, 2});
       if (unrolled >= 1) s.unroll(q);
@@ -99,9 +101,9 @@ inline constexpr auto recorded_short = weft::kernel<"short">(product_of, [](auto
   if (order == 2) s.reorder(jo, ki, io, ku, ii, ji);
   if (order == 3) s.reorder(ki, jo, io, ku, ii, ji);
   s.unroll(ku);
-  s.unroll(ii);
+  if (s.knob("unrolled", {1, 0}) != 0) s.unroll(ii);
   s.vectorize(ji);
-  if (auto const ahead = s.knob("ahead", {0, 2, 4, 16}); ahead > 0) s.prefetch(B, ki, ahead);
+  if (auto const ahead = s.knob("ahead", {0, 2, 16}); ahead > 0) s.prefetch(B, ki, ahead);
 });
 /// Rows by rows, as the scores of attention in windows of 7 x 7: a vector of B is read across its rows, unless it is packed.
 inline constexpr auto recorded_batched = weft::kernel<"batched">(
@@ -113,22 +115,23 @@ inline constexpr auto recorded_batched = weft::kernel<"batched">(
     [](auto& s, auto, auto B, auto C) {
       auto [b, i, j, k] = C.axes();
       auto [io, ii] = s.split(i, s.knob("mr", {1, 2, 4, 6, 7, 8, 10, 14}));
-      auto [jo, ji] = s.split(j, s.knob("nr", {8, 16, 24, 32, 48, 49, 56, 64}));
+      auto [jo, ji] = s.split(j, s.knob("nr", {4, 8, 16, 24, 32, 48, 49}));
       auto [ki, ku] = s.split(k, s.knob("steps", {1, 4}));
-      auto const order = s.knob("order", {0, 1, 2, 3});
+      auto const order = s.knob("order", {0, 1, 2, 3, 4, 5, 6});
       if (order == 0) s.reorder(b, jo, io, ki, ku, ii, ji);
       if (order == 1) s.reorder(b, io, jo, ki, ku, ii, ji);
       if (order == 2) s.reorder(io, b, jo, ki, ku, ii, ji);
       if (order == 3) s.reorder(jo, b, io, ki, ku, ii, ji);
+      if (order == 4) s.reorder(b, jo, ki, io, ku, ii, ji);
+      if (order == 5) s.reorder(b, ki, io, jo, ku, ii, ji);
+      if (order == 6) s.reorder(ki, b, jo, io, ku, ii, ji);
       s.unroll(ku);
-      s.unroll(ii);
+      if (s.knob("unrolled", {1, 0}) != 0) s.unroll(ii);
       s.vectorize(ji);
-      auto const pack = s.knob("pack", {0, 1, 2}), by_rows = s.knob("by_rows", {0, 1});
-      if (pack == 0) return;  // by_rows then says nothing: each point of these spaces has all knobs
+      auto const pack = s.knob("pack", {0, 1, 2});
+      if (pack == 0) return;
       auto const copy = s.transform_layout(s.cache_read(B, C), [](auto n, auto row, auto column) { return weft::dims(n, column, row); });
       s.compute_at(copy, pack == 1 ? jo : b);
-      auto const [cb, cc, cr] = copy.axes();
-      if (by_rows != 0) s.reorder(cb, cr, cc);
     });
 /// Channels x rows x columns by channels x 3 x 3.
 inline constexpr auto recorded_depthwise = weft::kernel<"depthwise">(
@@ -162,10 +165,10 @@ inline constexpr auto recorded_layernorm = weft::kernel<"layernorm">(
       auto R = x.extent(0), C = x.extent(1);
       auto m = weft::compute<"m">(R, [=](auto i) { return weft::sum(C, [=](auto j) { return x(i, j); }); });
       auto v = weft::compute<"v">(R, [=](auto i) {
-        return weft::sum(C, [=](auto j) { return (x(i, j) - m(i) / 512.0f) * (x(i, j) - m(i) / 512.0f); });
+        return weft::sum(C, [=](auto j) { return (x(i, j) - m(i) / 256.0f) * (x(i, j) - m(i) / 256.0f); });
       });
       return weft::compute<"y">(R, C, [=](auto i, auto j) {
-        return (x(i, j) - m(i) / 512.0f) * weft::rsqrt(v(i) / 512.0f + 1e-5f);
+        return (x(i, j) - m(i) / 256.0f) * weft::rsqrt(v(i) / 256.0f + 1e-5f);
       });
     },
     [](auto& s, auto, auto m, auto v, auto y) {
@@ -177,7 +180,7 @@ inline constexpr auto recorded_layernorm = weft::kernel<"layernorm">(
       };
       sums(m, "sum_rows", "sum_inside");
       sums(v, "square_rows", "square_inside");
-      auto const out = s.split(y.axes()[1], s.knob("columns", {4, 8, 16, 64}));
+      auto const out = s.split(y.axes()[1], s.knob("columns", {1, 2, 4, 8, 16, 64}));
       if (s.knob("down", {0, 1}) != 0) s.reorder(out[0], y.axes()[0], out[1]);
       s.vectorize(out[1]);
       auto const rolled = s.knob("unroll", {1, 4});
@@ -199,9 +202,9 @@ inline constexpr auto recorded_attention = weft::kernel<"attention">(
       return weft::compute<"y">(S, D, [=](auto i, auto d) { return o(i, d) / t(i); });
     },
     [](auto& s, auto, auto, auto, auto p, auto m, auto e, auto t, auto o, auto y) {
-      auto const tile = [&](auto stage, char const* rows, char const* columns, char const* outside) {
+      auto const tile = [&](auto stage, std::int64_t rows, char const* columns, char const* outside) {
         auto [i, j, k] = stage.axes();
-        auto [io, ii] = s.split(i, s.knob(rows, {1, 4, 8}));
+        auto [io, ii] = s.split(i, rows);
         auto [jo, ji] = s.split(j, s.knob(columns, {8, 32}));
         if (outside[0] != '\0' && s.knob(outside, {0, 1}) != 0) s.reorder(io, k, jo, ii, ji);
         else s.reorder(io, jo, k, ii, ji);
@@ -209,22 +212,22 @@ inline constexpr auto recorded_attention = weft::kernel<"attention">(
         s.vectorize(ji);
       };
       auto const rows = [&](auto stage, char const* lanes, char const* inside) {
-        auto const part = s.split(stage.axes()[0], s.knob(lanes, {4, 16}));
-        if (s.knob(inside, {0, 1}) != 0) s.reorder(part[0], stage.axes()[1], part[1]);
+        auto const part = s.split(stage.axes()[0], s.knob(lanes, {1, 4, 16}));
+        if (inside[0] == '\0' || s.knob(inside, {0, 1}) != 0) s.reorder(part[0], stage.axes()[1], part[1]);
         else s.reorder(stage.axes()[1], part[0], part[1]);
         s.vectorize(part[1]);
       };
-      tile(p, "mr", "nr", "outer_product");
-      rows(m, "max_rows", "max_inside"), rows(t, "sum_rows", "sum_inside");
+      tile(p, s.knob("mr", {1, 2, 8}), "nr", "outer_product");
+      rows(m, "max_rows", ""), rows(t, "sum_rows", "sum_inside");
       s.vectorize(s.split(e.axes()[1], s.knob("exp_columns", {4, 32}))[1]);
-      tile(o, "out_rows", "out_columns", "");
+      tile(o, s.knob("out_rows", {1, 4, 8}), "out_columns", "");
       s.vectorize(s.split(y.axes()[1], 16)[1]);
     });
 
 /// What all were recorded with.
 struct recorded_inputs {
-  weft::tensor<float, 2> a{192, 192}, b{192, 256}, rows{256, 1024}, few{4, 512}, wide{512, 1024}, lines{256, 512};
-  weft::tensor<float, 3> image{32, 30, 58}, planes{16, 30, 58}, lefts{16, 49, 32}, rights{16, 49, 32}, channels{32, 3, 3};
+  weft::tensor<float, 2> square{98, 98}, rows{256, 1024}, few{4, 512}, wide{512, 1024}, lines{128, 256};
+  weft::tensor<float, 3> image{32, 30, 58}, planes{16, 16, 58}, lefts{16, 49, 32}, rights{16, 49, 32}, channels{32, 3, 3};
   weft::tensor<float, 4> weights{32, 16, 3, 3};
   weft::tensor<float, 2> queries{96, 32}, keys{32, 96}, values{96, 32};
   recorded_inputs() {
@@ -232,13 +235,13 @@ struct recorded_inputs {
       auto* const data = t.data();
       for (std::size_t i = 0; i < t.size(); ++i) data[i] = static_cast<float>(i % 11) - 5;
     };
-    fill(a), fill(b), fill(rows), fill(few), fill(wide), fill(lines), fill(image), fill(planes), fill(lefts), fill(rights), fill(channels);
+    fill(square), fill(rows), fill(few), fill(wide), fill(lines), fill(image), fill(planes), fill(lefts), fill(rights), fill(channels);
     fill(weights), fill(queries), fill(keys), fill(values);
   }
   /// Calls `use` with each kernel, its name, and its arguments.
   template <class Use>
   void each(Use const& use) const {
-    use(recorded_matmul, "matmul", a, b);
+    use(recorded_matmul, "matmul", square, square);
     use(recorded_conv, "conv3x3", planes, weights);
     use(recorded_softmax, "softmax", rows);
     use(recorded_short, "short", few, wide);

@@ -1,11 +1,14 @@
 // Searches replayed on recorded spaces. To record anew, on a machine with AVX-512:
 //
 //     WEFT_SPACE=short weft-tests --test-case='records the spaces' --no-skip        (without WEFT_SPACE: all)
+//
+// With WEFT_SECONDS=20 it ends after so many, and goes on where it was when it is called again.
 #include "tune/recorded.hpp"
 
 #include <doctest/doctest.h>
 
 #include <algorithm>
+#include <array>
 #include <cstdlib>
 
 #include "weft/bench.hpp"
@@ -27,25 +30,22 @@ std::string file(char const* name) { return std::string(WEFT_TESTS_DIR) + "/tune
 class recorder {
  public:
   recorder(space& s, argument_copies& copies) : space_(s), runner_(copies, isolation::forked), first_(s.look({}).choices) {}
-  struct measured {
-    sequence<std::int32_t> choices;
-    double share = 0;  // of the first point's time; 0: it failed
-  };
-  void take(std::vector<measured*> const& points, int rounds) {
+  /// Of each point what it takes over the first one, 0: it failed; and what that takes, in ns.
+  std::vector<double> take(std::vector<point> const& points, int rounds, double& first_ns) {
     std::vector<slot> slots(points.size() + 1);
     sequence<bench::timed_work> works;
     for (std::size_t i = 0; i < slots.size(); ++i) {
-      slots[i] = {this, static_cast<int>(i), load(static_cast<int>(i), i == 0 ? first_ : points[i - 1]->choices)};
+      slots[i] = {this, static_cast<int>(i), load(static_cast<int>(i), i == 0 ? first_ : points[i - 1].choices)};
       works.push_back({nullptr, &slots[i], [](void* of, std::int64_t times) { return static_cast<slot*>(of)->run(times); }});
     }
     measuring const how{.sample_ms = 0.3, .budget_ms = 1000, .within = 0, .fewest = rounds, .most = rounds};
     sequence<bench::timing> const times = bench::measure(works, how);
-    double const first = bench::quantile(times[0].samples, 0.25);
-    firsts.push_back(first);
+    first_ns = bench::quantile(times[0].samples, 0.25);
+    std::vector<double> shares;
     for (std::size_t i = 0; i < points.size(); ++i)
-      points[i]->share = times[i + 1].failed || first <= 0 ? 0 : bench::quantile(times[i + 1].samples, 0.25) / first;
+      shares.push_back(times[i + 1].failed || first_ns <= 0 ? 0 : bench::quantile(times[i + 1].samples, 0.25) / first_ns);
+    return shares;
   }
-  sequence<double> firsts;  // of each dozen
 
  private:
   struct slot {
@@ -67,7 +67,89 @@ class recorder {
   sequence<std::int32_t> first_;
 };
 
-/// All legal points once, the fastest tenth five times more: what happened to be fast once would be the best of a table.
+/// All legal points once, the fastest twentieth five times more: what happened to be fast once would be the best of a table.
+class recording {
+ public:
+  recording(space& s, argument_copies& copies, std::string const& path) : recorder_(s, copies), path_(path) {
+    sequence<std::int32_t> choices;
+    for (bool more = true; more;) {
+      point const p = s.look(choices);
+      if (p.legal) points_.push_back(p);
+      more = next_point(p, choices);
+    }
+    random_numbers random(1);
+    for (std::size_t i = points_.size(); i > 1; --i) std::swap(points_[i - 1], points_[static_cast<std::size_t>(random.below(static_cast<std::int32_t>(i)))]);
+    for (auto& one : shares_) one.assign(points_.size(), -1);
+    if (char const* const seconds = std::getenv("WEFT_SECONDS")) ends_ = bench::now_ns() + 1e9 * std::atof(seconds);
+    std::ifstream before(path_ + ".part");
+    std::size_t round = 0, at = 0;
+    for (double share = 0, first = 0; before >> round >> at >> share >> first;) shares_[round][at] = share, firsts_.push_back(first);
+  }
+  void take(char const* name) {
+    std::vector<std::size_t> order;
+    for (std::size_t i = 0; i < points_.size(); ++i) order.push_back(i);
+    bool whole = in_dozens(0, order, 7);
+    std::sort(order.begin(), order.end(), [&](std::size_t a, std::size_t b) {
+      return (shares_[0][a] > 0 ? shares_[0][a] : 1e9) < (shares_[0][b] > 0 ? shares_[0][b] : 1e9);
+    });
+    std::size_t const fastest = order.size() / 20;
+    for (std::size_t round = 1; round < shares_.size() && whole; ++round) whole = in_dozens(round, {order.begin(), order.begin() + static_cast<std::ptrdiff_t>(fastest)}, 11);
+    if (!whole) {
+      std::printf("%s: to be continued\n", name);
+      return;
+    }
+    double noise = 0;  // how far apart the five are
+    for (std::size_t i = 0; i < fastest; ++i) {
+      std::array<double, 5> five;
+      for (std::size_t k = 0; k < 5; ++k) five[k] = shares_[k + 1][order[i]];
+      std::sort(five.begin(), five.end());
+      shares_[0][order[i]] = five[2];
+      noise += (five[3] / five[2] - 1) / static_cast<double>(fastest);
+    }
+    double const first = bench::median(firsts_);
+    std::ofstream out(path_);
+    int written = 0;
+    for (std::size_t const at : order) {
+      if (!(shares_[0][at] > 0)) continue;
+      sequence<std::int32_t> const& choices = points_[at].choices;
+      for (std::size_t i = 0; i < choices.size(); ++i) out << (i > 0 ? "," : "") << choices[i];
+      char ns[32];
+      std::snprintf(ns, sizeof ns, " %.0f\n", shares_[0][at] * first);
+      out << ns, ++written;
+    }
+    std::remove((path_ + ".part").c_str());
+    std::printf("%s: %d points; the fastest, measured again, are within %.1f %% of each other\n", name, written, 100 * noise);
+  }
+
+ private:
+  /// False: the time was up before all of these points were measured.
+  bool in_dozens(std::size_t round, std::vector<std::size_t> const& which, int samples) {
+    std::ofstream log(path_ + ".part", std::ios::app);
+    std::vector<std::size_t> open;
+    for (std::size_t const at : which)
+      if (shares_[round][at] < 0) open.push_back(at);
+    for (std::size_t i = 0; i < open.size(); i += 12) {
+      if (bench::now_ns() > ends_) return false;
+      std::vector<point> dozen;
+      for (std::size_t k = i; k < open.size() && k < i + 12; ++k) dozen.push_back(points_[open[k]]);
+      double first = 0;
+      std::vector<double> const found = recorder_.take(dozen, samples, first);
+      firsts_.push_back(first);
+      for (std::size_t k = 0; k < found.size(); ++k) {
+        shares_[round][open[i + k]] = found[k];
+        log << round << ' ' << open[i + k] << ' ' << found[k] << ' ' << first << '\n';
+      }
+      log.flush();
+    }
+    return true;
+  }
+  recorder recorder_;
+  std::string path_;
+  std::vector<point> points_;
+  std::array<std::vector<double>, 6> shares_;  // of each round, by point; less than 0: not yet
+  sequence<double> firsts_;
+  double ends_ = 1e300;
+};
 template <class Kernel, class... A>
 void record(Kernel const& kernel, char const* name, A const&... a) {
   kernel.erased(
@@ -79,78 +161,21 @@ void record(Kernel const& kernel, char const* name, A const&... a) {
         space s({f.name, &what, f.how, f.object, &layout, &machine, {}});
         argument_copies copies(arguments, count);
         copies.restore();
-        recorder r(s, copies);
-        std::vector<recorder::measured> all;
-        sequence<std::int32_t> choices;
-        for (bool more = true; more;) {
-          point const p = s.look(choices);
-          if (p.legal) all.push_back({p.choices});
-          more = next_point(p, choices);
-        }
-        random_numbers random(1);
-        for (std::size_t i = all.size(); i > 1; --i) std::swap(all[i - 1], all[static_cast<std::size_t>(random.below(static_cast<std::int32_t>(i)))]);
-        double const began = bench::now_ns();
-        auto const in_dozens = [&](std::size_t until, int rounds) {
-          for (std::size_t i = 0; i < until; i += 12) {
-            std::vector<recorder::measured*> dozen;
-            for (std::size_t k = i; k < until && k < i + 12; ++k) dozen.push_back(&all[k]);
-            r.take(dozen, rounds);
-          }
-        };
-        in_dozens(all.size(), 7);
-        std::vector<std::vector<double>> shares(all.size() / 10);
-        auto const faster = [](auto const& x, auto const& y) { return (x.share > 0 ? x.share : 1e9) < (y.share > 0 ? y.share : 1e9); };
-        std::sort(all.begin(), all.end(), faster);
-        for (int again = 0; again < 5; ++again) {
-          in_dozens(shares.size(), 11);
-          for (std::size_t i = 0; i < shares.size(); ++i) shares[i].push_back(all[i].share);
-        }
-        double noise = 0;  // how far apart the five are
-        for (std::size_t i = 0; i < shares.size(); ++i) {
-          std::sort(shares[i].begin(), shares[i].end());
-          all[i].share = shares[i][2];
-          noise += (shares[i][3] / shares[i][2] - 1) / static_cast<double>(shares.size());
-        }
-        double const first = bench::median(r.firsts);
-        std::ofstream out(file(name));
-        int written = 0;
-        for (recorder::measured const& p : all) {
-          if (!(p.share > 0)) continue;
-          for (std::size_t i = 0; i < p.choices.size(); ++i) out << (i > 0 ? "," : "") << p.choices[i];
-          char ns[32];
-          std::snprintf(ns, sizeof ns, " %.0f\n", p.share * first);
-          out << ns, ++written;
-        }
-        std::printf("%s: %d points in %.0f s; the fastest, measured again, are within %.1f %% of each other\n", name, written,
-                    (bench::now_ns() - began) / 1e9, 100 * noise);
+        recording(s, copies, file(name)).take(name);
       },
       a...);
 }
 
-/// Geometric means of the trials that both searches need for 95 % of the best, over `seeds`.
-struct needed {
-  double random = 0, annealing = 0, blind = 0;  // blind: without the loop programs
-};
-template <class Kernel, class... A>
-needed replay(Kernel const& kernel, char const* name, int seeds, A const&... a) {
-  recorded_space l(kernel, file(name), a...);
-  CHECK(l.measured > 100);
+/// Trials for 95 % of the best, as geometric means.
+template <class Search>
+double needed(recorded_space& l, int seeds) {
   double const best = weft_test::best_of(l);
-  needed n;
+  double logs = 0;
   for (int seed = 0; seed < seeds; ++seed) {
-    random_search r(l, static_cast<std::uint64_t>(seed));
-    annealing_search s(l, static_cast<std::uint64_t>(seed));
-    n.random += std::log(weft_test::trials_until_good(r, l, best, 2000, 8));
-    n.annealing += std::log(weft_test::trials_until_good(s, l, best, 2000, 8));
-    l.describes = false;
-    annealing_search without(l, static_cast<std::uint64_t>(seed));
-    n.blind += std::log(weft_test::trials_until_good(without, l, best, 2000, 8));
-    l.describes = true;
+    Search s(l, static_cast<std::uint64_t>(seed));
+    logs += std::log(weft_test::trials_until_good(s, l, best, 2000, 8));
   }
-  n.random = std::exp(n.random / seeds), n.annealing = std::exp(n.annealing / seeds), n.blind = std::exp(n.blind / seeds);
-  std::printf("%-8s %4d points measured, 95 %% of the best after: random %.1f, annealing %.1f trials, %.1f without loop programs\n",
-              name, l.measured, n.random, n.annealing, n.blind);
-  return n;
+  return std::exp(logs / seeds);
 }
 }  // namespace
 
@@ -205,7 +230,21 @@ TEST_CASE("writes what models are compared on" * doctest::skip()) {
       }
   });
 }
-/// For docs/tuning.md: how near the best of so many trials is to the best there is, in geometric means of 50 seeds, a line for each space and search.
+/// For docs/tuning.md: its table, and below how near the best of so many trials is to the best there is, all in geometric means of 50 seeds.
+TEST_CASE("prints the table of the recorded spaces" * doctest::skip()) {
+  weft_test::recorded_inputs const in;
+  in.each([&](auto const& kernel, char const* name, auto const&... a) {
+    if (!is_wanted(name)) return;
+    recorded_space l(kernel, file(name), a...);
+    double const best = weft_test::best_of(l);
+    int good = 0;
+    l.each_measured([&](point const&, sequence<float> const&, double ns) { good += ns * 0.95 <= best; });
+    double const random = needed<random_search>(l, 50), annealing = needed<annealing_search>(l, 50);
+    l.describes = false;
+    double const blind = needed<annealing_search>(l, 50);
+    std::printf("| %s | %d | %d | %.1f | %.1f | %.1f | %.2f |\n", name, l.measured, l.measured / good, random, blind, annealing, annealing / random);
+  });
+}
 TEST_CASE("prints the curves of the recorded spaces" * doctest::skip()) {
   weft_test::recorded_inputs const in;
   in.each([&](auto const& kernel, char const* name, auto const&... a) {
@@ -213,47 +252,47 @@ TEST_CASE("prints the curves of the recorded spaces" * doctest::skip()) {
     recorded_space l(kernel, file(name), a...);
     double const best = weft_test::best_of(l);
     for (bool const random : {true, false}) {
-      double logs[9] = {};
+      double logs[7] = {};
       for (std::uint64_t seed = 0; seed < 50; ++seed) {
         random_search r(l, seed);
         annealing_search s(l, seed);
         search& one = random ? static_cast<search&>(r) : s;
         double so_far = 0;
         int trials = 0;
-        for (int power = 0; power < 9;) {
+        for (int power = 0; power < 7;) {
           sequence<point> const proposed = one.propose(8);
           for (point const& p : proposed) {
             double const ns = l.ns(p);
             one.learn(p, ns);
             if (so_far == 0 || ns < so_far) so_far = ns;
             if (++trials == 1 << power) logs[power++] += std::log(best / so_far);
-            if (power == 9) break;
+            if (power == 7) break;
           }
           if (proposed.empty())
-            for (; power < 9; ++power) logs[power] += std::log(best / so_far);
+            for (; power < 7; ++power) logs[power] += std::log(best / so_far);
         }
       }
-      std::printf("%s %s", name, random ? "random" : "annealing");
-      for (double x : logs) std::printf(" %.3f", std::exp(x / 50));
+      std::printf("| %s | %s |", name, random ? "random" : "annealing");
+      for (double x : logs) std::printf(" %.2f |", std::exp(x / 50));
       std::printf("\n");
     }
   });
 }
-TEST_CASE("on recorded spaces annealing needs fewer trials than random search, at most a third where random needs 60") {
+TEST_CASE("in eight recorded spaces random search needs 60 trials or more, and annealing at most a third of them") {
   weft_test::recorded_inputs const in;
-  double logs = 0, all = 0, blind = 0;
-  int hard = 0, spaces = 0;
+  double logs = 0;
+  int spaces = 0;
   in.each([&](auto const& kernel, char const* name, auto const&... a) {
     if (!is_wanted(name)) return;
-    needed const n = replay(kernel, name, 50, a...);
-    all += std::log(n.annealing / n.random), blind += std::log(n.annealing / n.blind), ++spaces;
-    if (n.random < 60) return;
-    logs += std::log(n.annealing / n.random), ++hard;
+    recorded_space l(kernel, file(name), a...);
+    CHECK(l.measured > 1000);
+    double const random = needed<random_search>(l, 50), annealing = needed<annealing_search>(l, 50);
+    std::printf("%-9s %4d points measured, 95 %% of the best after: random %.1f, annealing %.1f trials\n", name, l.measured, random, annealing);
+    CHECK(random >= 60);
+    CHECK(annealing < random);
+    logs += std::log(annealing / random), ++spaces;
   });
-  std::printf("geometric means: annealing over random %.2f in all %d, %.2f in the %d where random needs 60; over the model without loop programs %.2f\n",
-              std::exp(all / spaces), spaces, std::exp(logs / hard), hard, std::exp(blind / spaces));
-  CHECK(std::exp(all / spaces) < 1);
-  CHECK(std::exp(blind / spaces) < 1);  // what loop programs tell is worth it
-  CHECK(hard >= 2);
-  CHECK(std::exp(logs / hard) <= 1.0 / 3);
+  std::printf("geometric mean: annealing over random %.2f\n", std::exp(logs / spaces));
+  CHECK(spaces == (std::getenv("WEFT_SPACE") == nullptr ? 8 : 1));
+  CHECK(std::exp(logs / spaces) <= 1.0 / 3);
 }

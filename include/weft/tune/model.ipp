@@ -1,5 +1,6 @@
 #include <cmath>
 #include <cstdlib>
+#include <cstring>
 
 #include "weft/tune/model.hpp"
 
@@ -49,6 +50,11 @@ WEFT_DECL boosted_trees::binned boosted_trees::bins_of(float const* rows, std::s
       while (k < limits.size() && rows[i * width + f] > limits[k]) ++k;
       b.bin[f * count + i] = static_cast<std::uint8_t>(k);
     }
+    // Of few rows many features say the same; a cut by the first of them would be taken anyway.
+    bool there = limits.empty();
+    for (std::size_t i = 0; i < b.distinct.size() && !there; ++i)
+      there = std::memcmp(b.bin.data() + b.distinct[i] * count, b.bin.data() + f * count, count) == 0;
+    if (!there) b.distinct.push_back(f);
   }
   return b;
 }
@@ -60,20 +66,24 @@ WEFT_DECL boosted_trees::cut boosted_trees::best_cut(binned const& b, sequence<d
   auto const score = [&](double s, double n) { return s * s / (n + how.towards_0); };
   double const all = static_cast<double>(rows.size()), before = score(sum, all);
   cut best;
-  for (std::size_t f = 0; f < b.width; ++f) {
+  struct {
+    double sum, count;
+  } bins[detail::most_bins];
+  for (std::size_t f : b.distinct) {
     std::size_t const limits = b.limits[f].size();
-    if (limits == 0) continue;
-    double sums[detail::most_bins] = {}, counts[detail::most_bins] = {};
+    for (std::size_t k = 0; k <= limits; ++k) bins[k] = {0, 0};
     std::uint8_t const* const bin = b.bin.data() + f * b.rows;
     for (std::int32_t r : rows) {
       auto const i = static_cast<std::size_t>(r);
-      sums[bin[i]] += rest[i];
-      counts[bin[i]] += 1;
+      bins[bin[i]].sum += rest[i];
+      bins[bin[i]].count += 1;
     }
     double left = 0, left_count = 0;
     for (std::size_t k = 0; k < limits; ++k) {
-      left += sums[k], left_count += counts[k];
-      if (left_count < how.least || all - left_count < how.least) continue;
+      if (bins[k].count == 0) continue;  // the cut before it
+      left += bins[k].sum, left_count += bins[k].count;
+      if (left_count < how.least) continue;
+      if (all - left_count < how.least) break;
       double const gain = score(left, left_count) + score(sum - left, all - left_count) - before;
       if (gain > best.gain + 1e-12) best = {gain, static_cast<std::int32_t>(f), k};
     }
@@ -81,7 +91,7 @@ WEFT_DECL boosted_trees::cut boosted_trees::best_cut(binned const& b, sequence<d
   return best;
 }
 
-WEFT_DECL std::int32_t boosted_trees::grow(binned const& b, sequence<double> const& rest, sequence<std::int32_t> const& rows,
+WEFT_DECL std::int32_t boosted_trees::grow(binned const& b, sequence<double>& rest, sequence<std::int32_t> const& rows,
                                            int depth, model_settings const& how) {
   auto const id = static_cast<std::int32_t>(nodes_.size());
   auto const place = static_cast<std::size_t>(id);
@@ -89,11 +99,16 @@ WEFT_DECL std::int32_t boosted_trees::grow(binned const& b, sequence<double> con
   double sum = 0;
   for (std::int32_t r : rows) sum += rest[static_cast<std::size_t>(r)];
   nodes_[place].value = sum / (static_cast<double>(rows.size()) + how.towards_0);
-  if (depth == 0 || static_cast<double>(rows.size()) < 2 * how.least) return id;
-  cut const c = best_cut(b, rest, rows, how);
-  if (c.feature < 0) return id;
+  bool const can_cut = depth > 0 && static_cast<double>(rows.size()) >= 2 * how.least;
+  cut const c = can_cut ? best_cut(b, rest, rows, how) : cut{};
+  if (c.feature < 0) {
+    nodes_[place].left = nodes_[place].right = id;
+    for (std::int32_t r : rows) rest[static_cast<std::size_t>(r)] -= how.rate * nodes_[place].value;
+    return id;
+  }
   auto const f = static_cast<std::size_t>(c.feature);
   gains_[f] += c.gain;
+  if (depth_ < how.depth - depth + 1) depth_ = how.depth - depth + 1;
   sequence<std::int32_t> left, right;
   for (std::int32_t r : rows) (b.bin[f * b.rows + static_cast<std::size_t>(r)] <= c.bin ? left : right).push_back(r);
   std::int32_t const l = grow(b, rest, left, depth - 1, how), r = grow(b, rest, right, depth - 1, how);
@@ -103,9 +118,9 @@ WEFT_DECL std::int32_t boosted_trees::grow(binned const& b, sequence<double> con
 }
 
 WEFT_DECL double boosted_trees::answer(std::int32_t tree, float const* row) const {
-  node const* n = &nodes_[static_cast<std::size_t>(tree)];
-  while (n->feature >= 0)
-    n = &nodes_[static_cast<std::size_t>(row[n->feature] <= n->threshold ? n->left : n->right)];
+  node const* const all = nodes_.data();
+  node const* n = all + tree;
+  for (int step = 0; step < depth_; ++step) n = all + (row[n->feature] <= n->threshold ? n->left : n->right);
   return n->value;
 }
 
@@ -113,17 +128,13 @@ WEFT_DECL void boosted_trees::fit(float const* rows, std::size_t width, double c
                                   model_settings const& how) {
   nodes_.clear(), trees_.clear();
   gains_.assign(width, 0.0);
-  mean_ = 0, rate_ = how.rate, fitted_ = count > 0;
+  mean_ = 0, rate_ = how.rate, depth_ = 0, fitted_ = count > 0;
   for (std::size_t i = 0; i < count; ++i) mean_ += costs[i] / static_cast<double>(count);
   binned const b = bins_of(rows, width, count);
   sequence<double> rest;
   sequence<std::int32_t> all;
   for (std::size_t i = 0; i < count; ++i) rest.push_back(costs[i] - mean_), all.push_back(static_cast<std::int32_t>(i));
-  for (int t = 0; t < how.trees; ++t) {
-    std::int32_t const tree = grow(b, rest, all, how.depth, how);
-    trees_.push_back(tree);
-    for (std::size_t i = 0; i < count; ++i) rest[i] -= rate_ * answer(tree, rows + i * width);
-  }
+  for (int t = 0; t < how.trees; ++t) trees_.push_back(grow(b, rest, all, how.depth, how));
 }
 
 WEFT_DECL double boosted_trees::predict(float const* row) const {

@@ -9,7 +9,7 @@ inline constexpr std::size_t none = ~std::size_t(0);
 
 template <class T>
 T& place(sequence<T>& list, std::size_t i, T const& otherwise) {
-  if (list.size() <= i) list.resize(i + 1, otherwise);
+  if (list.size() <= i) list.resize(i + i / 2 + 64, otherwise);  // resize makes room for just so many
   return list[i];
 }
 /// A legal point that was not proposed; `none` after many tries.
