@@ -1,6 +1,8 @@
 // Step: im2col.
 #pragma once
 
+#include <initializer_list>
+
 #include "weft/expr/im2col.hpp"
 #include "weft/schedule/handle.hpp"
 #include "weft/schedule/placement.hpp"
