@@ -69,11 +69,38 @@ def tvm_module(tvm, te, case):
     return tvm.IRModule({"main": te.create_prim_func(tvm_problem(te, case)).with_attr("tir.noalias", True)})
 
 
+def quick_stack():
+    """TVM parses its 200 tensor intrinsics as they are imported, and asks inspect.stack() for each, which looks for the source of all frames: that
+    takes most of the import. It uses none of that source."""
+    import inspect
+
+    def stack(context=1):
+        frame, found = sys._getframe(1), []
+        while frame is not None:
+            found.append(inspect.FrameInfo(frame, frame.f_code.co_filename, frame.f_lineno, frame.f_code.co_name, None, None))
+            frame = frame.f_back
+        return found
+
+    inspect.stack = stack
+
+
+def tvm_build(mod, target, _params):
+    """TVM's own function for this imports the intrinsics, in a new process for each batch, and that counts for the 30 s that a candidate has: on a
+    busy machine none was built. Programs of f32 have none of them."""
+    from tvm.driver import build
+    from tvm.s_tir.transform import RemoveWeightLayoutRewriteBlock
+    return build(RemoveWeightLayoutRewriteBlock(skip_tensor_rewrite=True)(mod), target=target)
+
+
 def tvm_tune(case, folder, threads):
     """Until somebody ends this process."""
     tvm, te, ms = tvm_parts()
+    more = {}
+    if ms.__name__ == "tvm.s_tir.meta_schedule":  # the first releases that have it there; older ones take neither as long nor this
+        quick_stack()
+        more = {"builder": ms.builder.LocalBuilder(max_workers=threads, f_build=tvm_build), "num_tuning_cores": threads}
     ms.tune_tir(mod=tvm_module(tvm, te, case), target=tvm_target(tvm, threads), work_dir=folder, max_trials_global=1000000,
-                num_trials_per_iter=64)
+                num_trials_per_iter=64, **more)
 
 
 def records(folder):
