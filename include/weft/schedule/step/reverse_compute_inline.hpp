@@ -90,7 +90,8 @@ struct reverse_compute_inline_rule {
       if (axes.empty()) axes = these;
       for (std::size_t d = 0; d < axes.size() && fine; ++d) fine = axes[d] == these[d];
     });
-    return fine ? axes : detail::index_axes();
+    if (!fine) return {};  // not `fine ? axes : ..`, of which g++ 12 frees the elements twice in constant expressions
+    return axes;
   }
   static constexpr bool reads_inlined(nest const& n, int stage) {
     bool found = false;
