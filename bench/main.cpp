@@ -95,6 +95,8 @@ int main(int argc, char** argv) {
   if (argc == 2 && std::string_view(argv[1]) == "--first-jit") return bench::first_jit();
   if (argc == 4 && std::string_view(argv[1]) == "--first-look") return bench::first_look(argv[2], argv[3]);
   ::setenv("WEFT_CACHE", "off", 1);  // what is measured is compiled here; `warm_start` has a directory of its own
+  // Each shape has code of its own, as in a program with few: not that for many shapes, which a kernel gets after eight.
+  ::setenv("WEFT_EXACT_SHAPES", "1000000", 1);
   // Before anything asks for the pool: "two threads" is two on every machine.
   ::setenv("WEFT_THREADS", "2", 1);
   bench::report r(read(argc, argv));
