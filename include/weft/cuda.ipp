@@ -14,6 +14,7 @@
 #include "weft/lower/bounds.hpp"
 #include "weft/pass/gpu.hpp"
 #include "weft/runtime/cache/cache.hpp"
+#include "weft/runtime/cuda/reach.hpp"
 #include "weft/schedule/print.hpp"
 #include "weft/schedule/rules/gpu.hpp"
 
@@ -153,14 +154,7 @@ inline ir::function make_gpu_loops(ir::arena& m, compile_request const& r, kerne
   if (texts != nullptr) texts->ir = ir::print(f);
   return f;
 }
-/// The range of memory, in elements from the first one, that an argument reaches over.
-struct gpu_reach {
-  std::int64_t low = 0, high = 0;
-  explicit gpu_reach(argument const& a) {
-    for (int d = 0; d < a.rank; ++d) (a.strides[d] < 0 ? low : high) += a.strides[d] * (a.extents[d] - 1);
-  }
-  std::int64_t elements() const { return high - low + 1; }
-};
+using runtime::gpu_reach;
 /// 16 bytes for wide accesses, 32 for tiles of matrix units.
 inline int gpu_alignment(argument const& a, bool there) {
   if (a.is_scalar) return 0;
@@ -324,7 +318,7 @@ inline bool fits(cuda_form const& f, cuda_call const& c, std::uint64_t shared) {
     for (int d = 0; d < a.rank; ++d)
       if (a.extents[d] != b.extents[d] || a.strides[d] != b.strides[d]) return false;
     if (gpu_alignment(c.arguments[i], c.on_gpu[i]) != f.aligned[static_cast<std::size_t>(i)]) return false;
-    if (a.data == nullptr && !a.is_scalar && !f.nothing_to_do) return false;  // bind says what is wrong
+    if (a.data == nullptr && !a.is_scalar && !f.nothing_to_do && !is_empty(a)) return false;  // bind says what is wrong
   }
   return true;
 }
@@ -509,11 +503,10 @@ inline void launch_on_gpu(cuda_form const& form, cuda_call const& c, runtime::cu
     argument const& a = c.arguments[i];
     if (a.is_scalar) continue;
     tensors[count] = reinterpret_cast<address>(a.data);
-    if (!c.on_gpu[i]) {
+    if (!c.on_gpu[i] && !is_empty(a)) {  // of an empty one the kernel has an address that nobody reads
       gpu_reach const r(a);
       auto const size = static_cast<std::int64_t>(size_bytes(a.type));
       auto const bytes = static_cast<std::size_t>(r.elements() * size);
-      if (is_empty(a)) continue;
       if (!waits && is_captured(gpu, c.stream))
         WEFT_THROW(argument_error(joined({form.name, ": its stream is being captured, and memory of the host's is copied and waited for, which no "
                                                      "graph can hold: give it tensors on the GPU"})));
@@ -539,6 +532,7 @@ inline void launch_on_gpu(cuda_form const& form, cuda_call const& c, runtime::cu
   for (cuda_form::kernel const& k : form.kernels) {
     unsigned blocks[3];
     for (int i = 0; i < 3; ++i) blocks[i] = k.wanted[i] >= 0 ? static_cast<unsigned>(values[k.wanted[i]]) : k.blocks[i];
+    if (blocks[0] == 0 || blocks[1] == 0 || blocks[2] == 0) continue;  // an empty stage among others; the driver refuses empty grids
     int const result = d.cuLaunchKernel(reinterpret_cast<runtime::cuda_driver::function>(k.entry), blocks[0], blocks[1], blocks[2],
                                         k.threads[0], k.threads[1], k.threads[2], k.shared_bytes, stream, parameters, nullptr);
     if (result != 0) gpu.check(result, form.name, "cuLaunchKernel");

@@ -98,6 +98,7 @@
 #include "weft/runtime/cache/tuned.ipp"
 #include "weft/runtime/constant.ipp"
 #include "weft/runtime/cuda/driver.ipp"
+#include "weft/runtime/cuda/reach.ipp"
 #include "weft/runtime/debugger.ipp"
 #include "weft/runtime/dlpack.ipp"
 #include "weft/runtime/executor.ipp"

@@ -54,7 +54,10 @@ int failing = 0;  // a GPU that has failed once answers so for ever
 }  // namespace
 
 extern "C" {
-int nvrtcVersion(int* major, int* minor) { return *major = 13, *minor = 0, 0; }
+#ifndef STUB_NVRTC
+#define STUB_NVRTC 13
+#endif
+int nvrtcVersion(int* major, int* minor) { return *major = STUB_NVRTC, *minor = 0, 0; }
 char const* nvrtcGetErrorString(int) { return "the stub's"; }
 int nvrtcGetNumSupportedArchs(int* n) { return *n = 1, 0; }
 int nvrtcGetSupportedArchs(int* n) { return *n = 80, 0; }
@@ -86,6 +89,7 @@ int cuLibraryLoadData(void** l, void const* code, int*, void**, unsigned, int*, 
   made->code = dlopen((made->folder + "/k.so").c_str(), RTLD_NOW | RTLD_LOCAL);
   run_shell("rm -r " + made->folder);
   *l = made;
+  ++stub.libraries;
   return made->code != nullptr ? 0 : 200;
 }
 int cuLibraryUnload(void* l) { return delete static_cast<loaded*>(l), 0; }
@@ -101,6 +105,9 @@ int cuLibraryGetKernel(void** k, void* l, char const* name) {
 int cuLaunchKernel(void* f, unsigned bx, unsigned by, unsigned bz, unsigned tx, unsigned ty, unsigned tz, unsigned shared, void*,
                    void** parameters, void**) {
   auto* const k = static_cast<kernel_of*>(f);
+  if (int const r = stub.fail_launch; r != 0) return stub.fail_launch = 0, r;
+  if (bx == 0 || by == 0 || bz == 0) return 1;
+  ++stub.launches;
   if (failing != 0) return failing;
   // As a GPU does with an address that is none; the host would end.
   if (k->name.find("illegal") != std::string::npos) return failing = 700;

@@ -1,0 +1,73 @@
+// Calls of kernels on a GPU that is this machine, from the arguments to the results.
+#include <doctest/doctest.h>
+
+#include <string>
+#include <vector>
+
+#include "support/cuda_machine.hpp"
+#include "support/said.hpp"
+#include "weft/cuda.hpp"
+#include "weft/dim.hpp"
+
+using weft_test::machine_state, weft_test::said_by, weft_test::with_machine;
+
+namespace {
+constexpr auto row_sums = weft::kernel<"row_sums">([](auto x) {
+  return weft::compute<"R">(x.extent(0), [=](auto i) { return weft::sum(x.extent(1), [=](auto k) { return x(i, k); }); });
+});
+constexpr auto product = weft::kernel<"product">([](auto A, auto B) {
+  return weft::compute<"C">(A.extent(0), B.extent(1), [=](auto i, auto j) {
+    return weft::sum(A.extent(1), [=](auto k) { return A(i, k) * B(k, j); });
+  });
+});
+constexpr auto both = weft::kernel<"both">([](auto x, auto y) {
+  auto const a = weft::compute<"a">(x.extent(0), x.extent(1), [=](auto i, auto j) { return x(i, j) + 1.0f; });
+  auto const b = weft::compute<"b">(y.extent(0), y.extent(1), [=](auto i, auto j) { return y(i, j) - 1.0f; });
+  return weft::outputs(a, b);
+});
+std::vector<float> numbers(std::size_t n) {
+  std::vector<float> v(n);
+  for (std::size_t i = 0; i < n; ++i) v[i] = static_cast<float>(static_cast<int>(i * 7 % 11) - 5);
+  return v;
+}
+}  // namespace
+
+TEST_CASE("an empty tensor of the host's has its place among the parameters") { with_machine("child: empty"); }
+TEST_CASE("child: empty" * doctest::skip()) {
+  using weft::dim, weft::view, weft::out;
+  auto const x = numbers(64);
+  std::vector<float> const none;
+  auto const gpu = row_sums.on(weft::cuda());
+  for (float const* p : {x.data(), none.data()}) {
+    std::vector<float> r(4, -1.0f);
+    gpu(view(p, 4, 0), out(r));
+    CHECK(r == std::vector<float>(4, 0.0f));
+    r.assign(4, -1.0f);
+    gpu(view(p, 4, 0), out(r));
+    CHECK(r == std::vector<float>(4, 0.0f));
+  }
+  CHECK(machine_state().libraries == 1);
+  // Drawn: each extent of a product is 0, or is not, with a name and without.
+  auto const a = numbers(40), b = numbers(40);
+  for (int drawn = 0; drawn < 16; ++drawn) {
+    INFO(drawn);
+    std::size_t const m = (drawn & 1) != 0 ? 3 : 0, n = (drawn & 2) != 0 ? 5 : 0, k = (drawn & 4) != 0 ? 4 : 0;
+    std::vector<float> c(m * n, -1.0f), expected(m * n, -2.0f);
+    for (std::size_t i = 0; i < m * n; ++i) {
+      expected[i] = 0;
+      for (std::size_t q = 0; q < k; ++q) expected[i] += a[i / n * k + q] * b[q * n + i % n];
+    }
+    if ((drawn & 8) == 0) product.on(weft::cuda())(view(a.data(), m, k), view(b.data(), k, n), out(c.data(), m, n));
+    else product.on(weft::cuda())(view(a.data(), dim<"m">(m), dim<"k">(k)), view(b.data(), dim<"k">(k), dim<"n">(n)), out(c.data(), m, n));
+    CHECK(c == expected);
+  }
+  for (int drawn = 0; drawn < 4; ++drawn) {
+    INFO(drawn);
+    std::size_t const m = (drawn & 1) != 0 ? 3 : 0, n = (drawn & 2) != 0 ? 5 : 0;
+    std::vector<float> p(m * 2, -1.0f), q(n * 3, -1.0f);
+    both.on(weft::cuda())(view(a.data(), m, 2), view(b.data(), n, 3), out(p.data(), m, 2), out(q.data(), n, 3));
+    for (std::size_t i = 0; i < p.size(); ++i) CHECK(p[i] == a[i] + 1.0f);
+    for (std::size_t i = 0; i < q.size(); ++i) CHECK(q[i] == b[i] - 1.0f);
+  }
+  CHECK(machine_state().allocations == machine_state().frees);
+}
