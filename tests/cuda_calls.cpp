@@ -71,3 +71,25 @@ TEST_CASE("child: empty" * doctest::skip()) {
   }
   CHECK(machine_state().allocations == machine_state().frees);
 }
+
+TEST_CASE("outputs in the host's memory that lie between each other are copied back one by one, and nothing else") { with_machine("child: between"); }
+TEST_CASE("child: between" * doctest::skip()) {
+  using weft::view, weft::out;
+  auto const a = numbers(12), b = numbers(9);
+  {
+    std::vector<float> v(50, -7.0f);  // two columns each of a matrix of 5, the last of which nobody writes
+    both.on(weft::cuda())(view(a.data(), 6, 2), view(b.data(), 4, 2), out(v.data(), 6, 2).strided(5, 1), out(v.data() + 2, 4, 2).strided(5, 1));
+    for (std::size_t i = 0; i < 10; ++i)
+      for (std::size_t j = 0; j < 5; ++j) {
+        INFO(i, " ", j);
+        CHECK(v[i * 5 + j] == (j < 2 && i < 6 ? a[i * 2 + j] + 1.0f : j >= 2 && j < 4 && i < 4 ? b[i * 2 + j - 2] - 1.0f : -7.0f));
+      }
+  }
+  {
+    std::vector<float> v(24, -7.0f);  // odd ones among even ones, and from the end to the begin
+    both.on(weft::cuda())(view(a.data(), 6, 2), view(b.data(), 3, 3), out(v.data(), 6, 2).strided(4, 2), out(v.data() + 23, 3, 3).strided(-6, -2));
+    for (std::size_t i = 0; i < 12; ++i) CHECK(v[2 * i] == a[i] + 1.0f);
+    for (std::size_t i = 0; i < 9; ++i) CHECK(v[23 - 2 * i] == b[i] - 1.0f);
+    for (std::size_t i = 1; i < 7; i += 2) CHECK(v[i] == -7.0f);
+  }
+}

@@ -512,7 +512,7 @@ inline void launch_on_gpu(cuda_form const& form, cuda_call const& c, runtime::cu
                                                      "graph can hold: give it tensors on the GPU"})));
       copies[i] = memory.make(static_cast<std::int64_t>(bytes));
       tensors[count] = copies[i] + static_cast<address>(-r.low * size);
-      // Of an output, too: what lies between its elements is copied back as it was.
+      // Of an output, too: a function of the user's may leave some of it as it was.
       char const* const from = static_cast<char const*>(a.data) + r.low * size;
       gpu.check(d.cuMemcpyHtoDAsync_v2(copies[i], from, bytes, stream), form.name, "copying an argument to the GPU");
       waits = true;
@@ -538,15 +538,24 @@ inline void launch_on_gpu(cuda_form const& form, cuda_call const& c, runtime::cu
     if (result != 0) gpu.check(result, form.name, "cuLaunchKernel");
   }
   if (!waits) return;
+  // Between the elements of an output may be those of another: only its own are written.
+  std::size_t apart_bytes = 0, next = 0;
+  auto const bytes_of = [&](int i) { return static_cast<std::size_t>(gpu_reach(c.arguments[i]).elements()) * static_cast<std::size_t>(size_bytes(c.arguments[i].type)); };
+  auto const is_copied = [&](int i) { return copies[i] != 0 && c.arguments[i].is_output; };
+  for (int i = 0; i < c.count; ++i)
+    if (is_copied(i) && runtime::has_gaps(c.arguments[i])) apart_bytes += bytes_of(i);
+  std::string apart(apart_bytes, '\0');
   for (int i = 0; i < c.count; ++i) {
     argument const& a = c.arguments[i];
-    if (copies[i] == 0 || !a.is_output) continue;
-    gpu_reach const r(a);
-    auto const size = static_cast<std::int64_t>(size_bytes(a.type));
-    gpu.check(d.cuMemcpyDtoHAsync_v2(static_cast<char*>(a.data) + r.low * size, copies[i], static_cast<std::size_t>(r.elements() * size), stream),
-              form.name, "copying an output back");
+    if (!is_copied(i)) continue;
+    char* to = static_cast<char*>(a.data) + gpu_reach(a).low * static_cast<std::int64_t>(size_bytes(a.type));
+    if (runtime::has_gaps(a)) to = &apart[next], next += bytes_of(i);
+    gpu.check(d.cuMemcpyDtoHAsync_v2(to, copies[i], bytes_of(i), stream), form.name, "copying an output back");
   }
   gpu.check(d.cuStreamSynchronize(stream), form.name, "running its kernels");
+  next = 0;
+  for (int i = 0; i < c.count; ++i)
+    if (is_copied(i) && runtime::has_gaps(c.arguments[i])) runtime::put_elements(c.arguments[i], &apart[next]), next += bytes_of(i);
 }
 
 WEFT_DECL void run_on_gpu(cuda_table& table, kernel_face const& face, cuda_call const& c) {
