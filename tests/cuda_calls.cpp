@@ -93,3 +93,22 @@ TEST_CASE("child: between" * doctest::skip()) {
     for (std::size_t i = 1; i < 7; i += 2) CHECK(v[i] == -7.0f);
   }
 }
+
+TEST_CASE("a tensor of another GPU than the kernel's is refused before anything is compiled") { with_machine("child: other GPU"); }
+TEST_CASE("child: other GPU" * doctest::skip()) {
+  weft::cuda_tensor<float, 2> x({4, 4}, 0);
+  weft::cuda_tensor<float, 1> there({4}, 1), r({4}, 0);
+  std::string const said = "row_sums: argument 1 is on GPU 0, and the kernel runs on GPU 1: .on(weft::cuda(0)), or a tensor on that one";
+  CHECK(said_by([&] { row_sums.on(weft::cuda(1))(x, weft::out(there)); }) == said);
+  CHECK(said_by([&] { row_sums.on(weft::cuda(1))(view(x, weft::dim<"m">, weft::dim<"n">), weft::out(there)); }) == said);
+  CHECK(said_by([&] { static_cast<void>(row_sums.on(weft::cuda(1))(x)); }) == said);
+  CHECK(said_by([&] { row_sums.on(weft::cuda())(x, weft::out(there)); }).find("row_sums: argument 2 is on GPU 1") == 0);
+  CHECK(machine_state().launches == 0);
+  CHECK(machine_state().libraries == 0);
+  auto const values = numbers(16);
+  x.fill(values.data());
+  row_sums.on(weft::cuda())(x, weft::out(r));
+  std::vector<float> sums(4);
+  r.read(sums.data());
+  for (std::size_t i = 0; i < 4; ++i) CHECK(sums[i] == values[4 * i] + values[4 * i + 1] + values[4 * i + 2] + values[4 * i + 3]);
+}

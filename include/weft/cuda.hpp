@@ -35,6 +35,8 @@ class cuda_tensor {
   }
   /// The address of the first element, for the GPU alone.
   T* address() const { return data_; }
+  /// The number of its GPU.
+  int device() const { return device_; }
   /// Its extents.
   std::array<std::int64_t, static_cast<std::size_t>(Rank)> const& shape() const { return shape_; }
   /// How many elements there are.
@@ -61,27 +63,33 @@ template <element T, bool Output, std::int64_t... Extent>
 struct cuda_view {
   T* data = nullptr;
   std::array<std::int64_t, sizeof...(Extent)> shape{};
+  int device = -1;  // the number of the GPU; -1: only its owner knows
 };
 /// The elements at a GPU's address, row-major: an input. An extent may be a number, a constant, or open: weft::dim<"n">(n).
 template <element T, detail::extent_argument... E>
 constexpr auto on_gpu(T const* data, E... extents) {
-  return cuda_view<T, false, detail::extent_constant<E>()...>{const_cast<T*>(data), {detail::extent_number(extents)...}};
+  return cuda_view<T, false, detail::extent_constant<E>()...>{const_cast<T*>(data), {detail::extent_number(extents)...}, -1};
 }
 /// The same as an output.
 template <element T, detail::extent_argument... E>
 constexpr auto out_on_gpu(T* data, E... extents) {
-  return cuda_view<T, true, detail::extent_constant<E>()...>{data, {detail::extent_number(extents)...}};
+  return cuda_view<T, true, detail::extent_constant<E>()...>{data, {detail::extent_number(extents)...}, -1};
 }
 namespace detail {
 template <bool Output, class T, int Rank, std::size_t... D>
 constexpr auto tensor_on_gpu(cuda_tensor<T, Rank> const& t, std::index_sequence<D...>) {
-  return cuda_view<T, Output, (static_cast<void>(D), dynamic)...>{t.address(), t.shape()};
+  return cuda_view<T, Output, (static_cast<void>(D), dynamic)...>{t.address(), t.shape(), t.device()};
 }
 template <bool Output, class T, int Rank, std::size_t... D, class... Name>
 constexpr auto tensor_on_gpu(cuda_tensor<T, Rank> const& t, std::index_sequence<D...>, Name... names) {
   static_assert(sizeof...(Name) == static_cast<std::size_t>(Rank), "weft: one name per dimension");
-  if constexpr (Output) return out_on_gpu(t.address(), names(t.shape()[D])...);
-  else return on_gpu(static_cast<T const*>(t.address()), names(t.shape()[D])...);
+  auto const made = [&] {
+    if constexpr (Output) return out_on_gpu(t.address(), names(t.shape()[D])...);
+    else return on_gpu(static_cast<T const*>(t.address()), names(t.shape()[D])...);
+  };
+  auto v = made();
+  v.device = t.device();
+  return v;
 }
 template <class N>
 concept extent_name = requires(N const& n) { n(std::int64_t{}).code; };
@@ -105,6 +113,12 @@ inline constexpr bool is_on_gpu<cuda_view<T, Output, E...>> = true;
 template <class T, int Rank>
 inline constexpr bool is_on_gpu<cuda_tensor<T, Rank>> = true;
 template <class T, bool Output, std::int64_t... E>
+constexpr int gpu_of(cuda_view<T, Output, E...> const& v) { return v.device; }
+template <class T, int Rank>
+int gpu_of(cuda_tensor<T, Rank> const& t) { return t.device(); }
+/// A tensor of another GPU than the kernel runs on.
+[[noreturn]] void refuse_other_gpu(std::string_view kernel, int place, int tensors, int kernels);
+template <class T, bool Output, std::int64_t... E>
 struct argument_traits<cuda_view<T, Output, E...>> {
   static constexpr bool supported = false;  // by kernels on the CPU
   static constexpr bool is_output = Output;
@@ -124,7 +138,7 @@ using cuda_view_of = decltype(tensor_on_gpu<false>(std::declval<cuda_tensor<T, R
 template <class T, int Rank>
 struct argument_traits<cuda_tensor<T, Rank>> : argument_traits<cuda_view_of<T, Rank>> {
   static void describe(cuda_tensor<T, Rank> const& t, argument& a) {
-    argument_traits<cuda_view_of<T, Rank>>::describe({t.address(), t.shape()}, a);
+    argument_traits<cuda_view_of<T, Rank>>::describe({t.address(), t.shape(), t.device()}, a);
   }
 };
 
@@ -314,10 +328,13 @@ struct cuda_kernel_t {
 
  private:
   template <class A>
-  static void describe(A const& a, int& input, int& output, argument* arguments, bool* on_gpu) {
+  void describe(A const& a, int& input, int& output, argument* arguments, bool* on_gpu) const {
     int const place = detail::traits<A>::is_output ? output++ : input++;
     detail::traits<A>::describe(a, arguments[place]);
     on_gpu[place] = detail::is_on_gpu<A>;
+    if constexpr (detail::is_on_gpu<A>)
+      if (int const there = detail::gpu_of(a); there >= 0 && there != device)
+        detail::refuse_other_gpu(Name.view(), place, there, device);
   }
   template <class Types, class... A>
   kernel_face face(typename Types::pair const* lambdas) const {

@@ -558,6 +558,10 @@ inline void launch_on_gpu(cuda_form const& form, cuda_call const& c, runtime::cu
     if (is_copied(i) && runtime::has_gaps(c.arguments[i])) runtime::put_elements(c.arguments[i], &apart[next]), next += bytes_of(i);
 }
 
+WEFT_DECL void refuse_other_gpu(std::string_view kernel, int place, int tensors, int kernels) {
+  WEFT_THROW(argument_error(joined({kernel, ": argument ", std::to_string(place + 1), " is on GPU ", std::to_string(tensors), ", and the kernel runs on GPU ",
+                                    std::to_string(kernels), ": .on(weft::cuda(", std::to_string(tensors), ")), or a tensor on that one"})));
+}
 WEFT_DECL void run_on_gpu(cuda_table& table, kernel_face const& face, cuda_call const& c) {
   runtime::cuda_gpu const& gpu = runtime::open_gpu(c.device);
   runtime::gpu_scope const here(gpu);
