@@ -58,6 +58,14 @@ TEST_CASE("bind: what the number of threads hangs on is decided at the first cal
   u.s.bind(u.i, thread_axis::thread_x);
   CHECK(u.why() == diagnosis::a_block_has_at_most_1024_threads_and_a_warp_32_lanes__split_first);
 }
+TEST_CASE("bind: a block has 64 threads along z, and 1024 along the others") {
+  for (thread_axis to : {thread_axis::thread_x, thread_axis::thread_y, thread_axis::thread_z})
+    for (std::int64_t n : {64, 65, 1024}) {
+      scheduled t(n);
+      t.s.bind(t.i, to);
+      CHECK((t.s.state == verdict::legal) == (to != thread_axis::thread_z || n == 64));
+    }
+}
 TEST_CASE("bind: the axis that joins parts goes to thread_x or to lanes, that of the terms to nobody") {
   auto const joined = [](thread_axis to, std::int64_t count) {
     scheduled t(64);
@@ -98,6 +106,8 @@ TEST_CASE("bind: what is refused") {
        diagnosis::a_parallel_axis_cannot_stand_inside_an_unrolled_or_vectorized_one__reorder_first},
       {[](scheduled& t) { t.s.bind(t.i, thread_axis::thread_y), t.s.bind(t.j, thread_axis::thread_x); },
        diagnosis::a_block_has_at_most_1024_threads_and_a_warp_32_lanes__split_first},
+      {[](scheduled& t) { t.s.bind(t.s.split(t.i, 65)[1], thread_axis::thread_z); },
+       diagnosis::a_block_has_at_most_64_threads_along_z__bind_to_another_axis},
       {[](scheduled& t) { t.s.bind(t.i, thread_axis::lane); },
        diagnosis::a_block_has_at_most_1024_threads_and_a_warp_32_lanes__split_first},
       {[](scheduled& t) { t.s.bind(t.i, thread_axis::thread_x), t.s.compute_at(t.C, t.i), t.s.bind(t.C.all[0], thread_axis::thread_x); },
