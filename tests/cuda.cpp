@@ -434,6 +434,8 @@ TEST_CASE("child: many blocks" * doctest::skip()) {
   call(101);
   CHECK(stub.state->last.blocks[1] == 101);
   CHECK_THROWS_WITH_AS(call(69999), doctest::Contains("rows: these sizes make 69999 blocks along y: a grid has at most"), weft::argument_error);
+  CHECK_THROWS_WITH_AS(rows.on(weft::cuda())(weft::view(x), weft::out(y)),
+                       doctest::Contains("rows: these sizes make 70000 blocks along y: a grid has at most"), weft::argument_error);
   CHECK(stub.state->launches == 1);
   CHECK(stub.state->allocations == stub.state->frees);
 }

@@ -4,6 +4,7 @@
 #include "weft/base/hash.hpp"
 #include "weft/base/joined.hpp"
 #include "weft/codegen/cuda/api.hpp"
+#include "weft/codegen/cuda/processor.hpp"
 #include "weft/codegen/size_code.hpp"
 #include "weft/codegen/workspace.hpp"
 #include "weft/cuda.hpp"
@@ -484,9 +485,8 @@ inline void form_sizes(cuda_form const& form, cuda_call const& c, std::int64_t* 
     WEFT_THROW(argument_error(joined({form.name, ": its intermediate tensors need more than 2^48 bytes"})));
   for (cuda_form::kernel const& k : form.kernels)
     for (int i = 0; i < 3; ++i)
-      if (std::int64_t const blocks = k.wanted[i] >= 0 ? values[k.wanted[i]] : 1; blocks > (i == 0 ? 0x7fffffff : 65535))
-        WEFT_THROW(argument_error(joined({form.name, ": these sizes make ", std::to_string(blocks), " blocks along ", std::string(1, "xyz"[i]),
-                                          ": a grid has at most 2^31 - 1 along x and 65535 along y and z; bind another axis, or larger tiles"})));
+      if (std::int64_t const blocks = k.wanted[i] >= 0 ? values[k.wanted[i]] : 1; blocks > most_blocks(i))
+        WEFT_THROW(argument_error(too_many_blocks(form.name, blocks, i)));
 }
 inline void launch_on_gpu(cuda_form const& form, cuda_call const& c, runtime::cuda_gpu const& gpu) {
   using address = runtime::cuda_driver::address;
