@@ -6,6 +6,7 @@
 
 #include "support/cuda_machine.hpp"
 #include "support/said.hpp"
+#include "weft/codegen/cuda/api.hpp"
 #include "weft/cuda.hpp"
 #include "weft/dim.hpp"
 
@@ -111,4 +112,64 @@ TEST_CASE("child: other GPU" * doctest::skip()) {
   std::vector<float> sums(4);
   r.read(sums.data());
   for (std::size_t i = 0; i < 4; ++i) CHECK(sums[i] == values[4 * i] + values[4 * i + 1] + values[4 * i + 2] + values[4 * i + 3]);
+}
+
+TEST_CASE("of several NVRTCs the newest whose code the driver takes") {
+  with_machine("child: an older driver", {.older_nvrtc = 12, .driver = 12});
+  with_machine("child: NVRTC 13", {.older_nvrtc = 12, .driver = 13});
+}
+TEST_CASE("child: an older driver" * doctest::skip()) {
+  auto const x = numbers(16);
+  std::vector<float> r(4);
+  row_sums.on(weft::cuda())(weft::view(x, 4, 4), weft::out(r));
+  CHECK(machine_state().launches == 1);
+  CHECK(weft::version_of(*weft::find_nvrtc(12)) == "NVRTC 12.0");
+  CHECK(weft::version_of(*weft::find_nvrtc()) == "NVRTC 13.0");
+}
+TEST_CASE("child: NVRTC 13" * doctest::skip()) { CHECK(weft::version_of(*weft::find_nvrtc(13)) == "NVRTC 13.0"); }
+TEST_CASE("an NVRTC that is newer than the driver, and none at all, are said in one sentence") {
+  ::setenv("WEFT_NVRTC", "libnvrtc.so.13", 1);
+  with_machine("child: too new", {.driver = 12});
+  ::setenv("WEFT_NVRTC", "/nonexistent/libnvrtc.so", 1);
+  with_machine("child: no NVRTC");
+  ::unsetenv("WEFT_NVRTC");
+}
+TEST_CASE("child: too new" * doctest::skip()) {
+  auto const x = numbers(16);
+  std::vector<float> r(4);
+  CHECK_THROWS_WITH_AS(row_sums.on(weft::cuda())(weft::view(x, 4, 4), weft::out(r)),
+                       "row_sums: NVRTC 13.0 is newer than the driver, which is of CUDA 12: install a newer driver, or NVRTC 12", weft::device_error);
+  CHECK(machine_state().libraries == 0);
+}
+TEST_CASE("child: no NVRTC" * doctest::skip()) {
+  auto const x = numbers(16);
+  std::vector<float> r(4);
+  CHECK_THROWS_WITH_AS(row_sums.on(weft::cuda())(weft::view(x, 4, 4), weft::out(r)),
+                       doctest::Contains("row_sums: no NVRTC on this machine: install the CUDA toolkit 12 or 13"), weft::device_error);
+}
+TEST_CASE("machine code on disk is found where NVRTC is no more, or is too new") {
+  weft_test::temporary_directory kept;
+  ::setenv("WEFT_CACHE", kept.path.c_str(), 1);
+  with_machine("child: made for disk", {.nvrtc = 12, .driver = 13});
+  ::setenv("WEFT_NVRTC", "/nonexistent/libnvrtc.so", 1);
+  with_machine("child: found on disk");
+  ::unsetenv("WEFT_NVRTC");
+  ::setenv("WEFT_NVRTC", "libnvrtc.so.13", 1);
+  with_machine("child: found on disk", {.nvrtc = 13, .driver = 12});
+  ::unsetenv("WEFT_NVRTC");
+  ::setenv("WEFT_CACHE", "off", 1);
+}
+TEST_CASE("child: made for disk" * doctest::skip()) {
+  auto const x = numbers(16);
+  std::vector<float> r(4);
+  row_sums.on(weft::cuda())(weft::view(x, 4, 4), weft::out(r));
+  CHECK(weft::cache::inspect().hits == 0);
+}
+TEST_CASE("child: found on disk" * doctest::skip()) {
+  auto const x = numbers(16);
+  std::vector<float> r(4);
+  CHECK(weft::find_nvrtc(12) == nullptr);
+  row_sums.on(weft::cuda())(weft::view(x, 4, 4), weft::out(r));
+  CHECK(r[0] == x[0] + x[1] + x[2] + x[3]);
+  CHECK(weft::cache::inspect().hits == 1);
 }

@@ -15,6 +15,7 @@
 #include "weft/lower/bounds.hpp"
 #include "weft/pass/gpu.hpp"
 #include "weft/runtime/cache/cache.hpp"
+#include "weft/runtime/cuda/cubin.hpp"
 #include "weft/runtime/cuda/reach.hpp"
 #include "weft/schedule/print.hpp"
 #include "weft/schedule/rules/gpu.hpp"
@@ -336,25 +337,6 @@ inline bool is_current(cuda_form const& f) {
   __atomic_store_n(&f.generation, now, __ATOMIC_RELAXED);
   return true;
 }
-/// The machine code of a text, from disk where it was made before.
-inline std::string cubin_of(std::string const& text, cuda_form const& form, runtime::cuda_gpu const& gpu, bool& from_disk) {
-  nvrtc_api const* const nvrtc = find_nvrtc();
-  int major = 0, minor = 0, driver = 0;
-  if (nvrtc != nullptr) nvrtc->nvrtcVersion(&major, &minor);
-  gpu.driver->cuDriverGetVersion(&driver);
-  std::string const version = joined({"NVRTC ", std::to_string(major), ".", std::to_string(minor)});
-  if (major > driver / 1000)
-    WEFT_THROW(device_error(joined({form.name, ": ", version, " is newer than the driver, which is of CUDA ", std::to_string(driver / 1000),
-                                    ": install a newer driver, or NVRTC ", std::to_string(driver / 1000)})));
-  std::string const key = joined({"cuda\n", gpu.architecture, "\n", version, "\n", text});
-  std::string bytes;
-  cache::entry e;
-  from_disk = cache::find(key, bytes, e);
-  if (from_disk) return std::string(e.object);
-  std::string const cubin = compile_cuda(text, gpu.architecture).cubin;
-  cache::keep({key, version, form.name, cubin, 0});
-  return cubin;
-}
 inline void load_form(cuda_form& form, cuda_module const& module, std::string const& cubin, runtime::cuda_gpu const& gpu) {
   runtime::cuda_driver const& d = *gpu.driver;
   gpu.check(d.cuLibraryLoadData(&form.library, cubin.data(), nullptr, nullptr, 0, nullptr, nullptr, 0), form.name, "cuLibraryLoadData");
@@ -434,15 +416,14 @@ inline cuda_form const& find_form(cuda_table& table, kernel_face const& face, cu
     if (form.at_launch.size() > size_code::most)
       WEFT_THROW(argument_error(joined({face.name, ": what its launches are told of open sizes is too long: name fewer extents"})));
     watch.lap();
-    bool from_disk = false;
-    std::string const cubin = cubin_of(module.text, form, gpu, from_disk);
+    runtime::cubin const cubin = runtime::cubin_of(module.text, form.name, gpu);
     double const made_ms = watch.lap();
-    load_form(form, module, cubin, gpu);
+    load_form(form, module, cubin.code, gpu);
     double const loaded = watch.lap();
     if (times_wanted())
       std::fprintf(stderr, "weft: %-16s %6.2f ms   for a GPU: schedule, lower and passes %.2f, text %.2f, %s %.2f, load %.2f; %zu bytes\n",
-                   form.name.c_str(), lowered + printed + made_ms + loaded, lowered, printed, from_disk ? "from disk" : "NVRTC", made_ms, loaded,
-                   cubin.size());
+                   form.name.c_str(), lowered + printed + made_ms + loaded, lowered, printed, cubin.from_disk ? "from disk" : "NVRTC", made_ms, loaded,
+                   cubin.code.size());
   }
   form.next = table.first;
   __atomic_store_n(&table.first, made.f, __ATOMIC_RELEASE);

@@ -97,6 +97,7 @@
 #include "weft/runtime/cache/relatives.ipp"
 #include "weft/runtime/cache/tuned.ipp"
 #include "weft/runtime/constant.ipp"
+#include "weft/runtime/cuda/cubin.ipp"
 #include "weft/runtime/cuda/driver.ipp"
 #include "weft/runtime/cuda/reach.ipp"
 #include "weft/runtime/debugger.ipp"
