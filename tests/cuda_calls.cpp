@@ -173,3 +173,12 @@ TEST_CASE("child: found on disk" * doctest::skip()) {
   CHECK(r[0] == x[0] + x[1] + x[2] + x[3]);
   CHECK(weft::cache::inspect().hits == 1);
 }
+TEST_CASE("a GPU that NVRTC makes no code for is named, with what to do") { with_machine("child: an old GPU", {.architecture = 61}); }
+TEST_CASE("child: an old GPU" * doctest::skip()) {
+  auto const x = numbers(16);
+  std::vector<float> r(4);
+  CHECK_THROWS_WITH_AS(row_sums.on(weft::cuda())(weft::view(x, 4, 4), weft::out(r)),
+                       doctest::Contains("row_sums: of Stub 80: NVRTC 13.0 makes no code for sm_61, but for sm_80 to sm_80: install an older NVRTC"),
+                       weft::device_error);
+  CHECK(machine_state().libraries == 0);
+}

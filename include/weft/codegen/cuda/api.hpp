@@ -35,6 +35,8 @@ struct nvrtc_api {
 nvrtc_api const* find_nvrtc(int most = 0);
 /// "NVRTC 13.0".
 std::string version_of(nvrtc_api const& nvrtc);
+/// What is wrong with an architecture: "NVRTC 13.0 makes no code for sm_61, but for sm_75 to sm_121: .."; empty: nothing.
+std::string unknown_architecture(nvrtc_api const& nvrtc, std::string const& architecture);
 /// What to say where there is none.
 char const* no_nvrtc();
 
@@ -49,7 +51,7 @@ struct cuda_binary {
 /// all the same, the log says so. One of which a processor has a single block is compiled again for two, where up to a fifth fewer registers
 /// would do, and stays so if nothing spills.
 ///
-/// Errors  device_error: no NVRTC on this machine. internal_error: the text has an error; the log is in the message.
+/// Errors  device_error: no NVRTC on this machine, or it makes no code for the architecture. internal_error: the text has an error; the log is in the message.
 ///         argument_error instead where it has a cuda_function of the user's
 /// Cost    tens of milliseconds; the first call in a process more, for the library is loaded; twice as long for two blocks, up to seven times
 ///         where registers are spilled

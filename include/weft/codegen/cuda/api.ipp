@@ -120,6 +120,20 @@ WEFT_DECL std::string version_of(nvrtc_api const& nvrtc) {
   nvrtc.nvrtcVersion(&major, &minor);
   return joined({"NVRTC ", std::to_string(major), ".", std::to_string(minor)});
 }
+WEFT_DECL std::string unknown_architecture(nvrtc_api const& api, std::string const& architecture) {
+  int count = 0, least = 0, most = 0;
+  if (architecture.compare(0, 3, "sm_") != 0 || api.nvrtcGetNumSupportedArchs(&count) != 0 || count < 1) return {};
+  sequence<int> numbers(static_cast<std::size_t>(count), 0);
+  if (api.nvrtcGetSupportedArchs(numbers.data()) != 0) return {};
+  int const wanted = std::atoi(architecture.c_str() + 3);
+  for (int n : numbers) {
+    if (n == wanted) return {};
+    if (least == 0 || n < least) least = n;
+    if (n > most) most = n;
+  }
+  return joined({version_of(api), " makes no code for ", architecture, ", but for sm_", std::to_string(least), " to sm_", std::to_string(most), ": install ",
+                 wanted < least ? "an older" : "a newer", " NVRTC, such as has it (WEFT_NVRTC names its file), or compute on the CPU"});
+}
 WEFT_DECL char const* no_nvrtc() { return "no NVRTC on this machine: install the CUDA toolkit 12 or 13, or its nvrtc package; WEFT_NVRTC names another file"; }
 
 namespace detail {
@@ -189,6 +203,7 @@ inline std::string without_usage(std::string const& log) {
 WEFT_DECL cuda_binary compile_cuda(std::string const& text, std::string const& architecture, sequence<std::string> const& options, nvrtc_api const* by) {
   nvrtc_api const* const api = by != nullptr ? by : find_nvrtc();
   if (api == nullptr) WEFT_THROW(device_error(no_nvrtc()));
+  if (std::string const why = unknown_architecture(*api, architecture); !why.empty()) WEFT_THROW(device_error(why));
   bool told = false;
   for (std::string const& o : options) told = told || o == "--ptxas-options=-v";
   sequence<std::string> all = options;

@@ -41,6 +41,11 @@ WEFT_DECL cubin cubin_of(std::string const& text, std::string_view kernel, cuda_
   }
   std::string const version = version_of(*nvrtc), key = detail::cubin_key(text, gpu, version);
   if (detail::find_cubin(key, r)) return r;
+  if (std::string const why = unknown_architecture(*nvrtc, gpu.architecture); !why.empty()) {
+    char name[256] = {};
+    gpu.driver->cuDeviceGetName(name, static_cast<int>(sizeof name) - 1, gpu.device);
+    WEFT_THROW(device_error(joined({kernel, ": of ", static_cast<char const*>(name), ": ", why})));
+  }
   r.code = compile_cuda(text, gpu.architecture, {}, nvrtc).cubin;
   cache::keep({key, version, std::string(kernel), r.code, 0});
   return r;
