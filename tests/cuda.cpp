@@ -451,7 +451,8 @@ TEST_CASE("child: refusals" * doctest::skip()) {
   stub.state->fail_allocation = 2;
   CHECK_THROWS_WITH_AS(call(0), doctest::Contains("saxpy: memory for 256 bytes: out of memory (CUDA_ERROR_OUT_OF_MEMORY)"), weft::device_error);
   stub.state->fail_launch = 719;
-  CHECK_THROWS_WITH_AS(call(0), doctest::Contains("saxpy: cuLaunchKernel: the stub was told to fail"), weft::device_error);
+  CHECK_THROWS_WITH_AS(call(0), doctest::Contains("saxpy: cuLaunchKernel of saxpy_kernel, launch 1 of 1, 1 x 1 x 1 blocks of 16 x 1 x 1 threads that share 0 bytes: "
+                                         "the stub was told to fail (CUDA_ERROR_STUB)\n"), weft::device_error);
   CHECK(stub.state->allocations == stub.state->frees);
   CHECK(stub.state->context_depth == 0);
   std::vector<float> shorter(63);

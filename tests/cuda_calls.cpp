@@ -182,3 +182,17 @@ TEST_CASE("child: an old GPU" * doctest::skip()) {
                        weft::device_error);
   CHECK(machine_state().libraries == 0);
 }
+TEST_CASE("a launch that the driver refuses is named among several, with the loops") { with_machine("child: second launch"); }
+TEST_CASE("child: second launch" * doctest::skip()) {
+  auto const x = numbers(12);
+  std::vector<float> a(6), b(6);
+  auto const call = [&] { both.on(weft::cuda())(weft::view(x.data(), 3, 2), weft::view(x.data(), 2, 3), weft::out(a.data(), 3, 2), weft::out(b.data(), 2, 3)); };
+  call();
+  REQUIRE(machine_state().launches == 2);
+  machine_state().fail_launch = 719;
+  std::string const said = said_by(call);
+  CHECK(said.find("both: cuLaunchKernel of both_kernel, launch 1 of 2, 1 x 1 x 1 blocks of ") == 0);
+  CHECK(said.find("the stub was told to fail (CUDA_ERROR_STUB)\n") != std::string::npos);
+  CHECK(said.find("thread_x") != std::string::npos);
+  CHECK(machine_state().allocations == machine_state().frees);
+}

@@ -135,7 +135,7 @@ inline ir::function gpu_loops_of(ir::arena& m, compile_request const& r, schedul
   run_gpu_passes(f, {after_pass, &log});
   return f;
 }
-inline ir::function make_gpu_loops(ir::arena& m, compile_request const& r, kernel_texts* texts = nullptr) {
+inline ir::function make_gpu_loops(ir::arena& m, compile_request const& r, kernel_texts* texts = nullptr, std::string* loops = nullptr) {
   name_unknown_dumps();
   program const expanded = expand(*r.what, true);
   nest const plain(expanded, [](int, int) { return std::int64_t(-1); }, {});
@@ -147,6 +147,7 @@ inline ir::function make_gpu_loops(ir::arena& m, compile_request const& r, kerne
   if (texts != nullptr) asked.reasons = &reasons;
   schedule const s = without_instructions(make_gpu_schedule(asked, expanded));
   if (dump_wanted("schedule")) dump("schedule", print_loops(s));
+  if (loops != nullptr) *loops = print_loops(s);
   if (texts != nullptr) {
     texts->loops = print_loops(s), texts->taken = s.steps;
     for (std::string const& why : reasons) texts->steps += joined({"# ", why, "\n"});  // which a reader of traces skips
@@ -224,12 +225,12 @@ inline call_layout open_gpu_layout(program const& what, kernel_face const& face,
   return open.of != nullptr ? open.of->layout : layout;
 }
 inline ir::function gpu_function(ir::arena& m, kernel_face const& face, argument* arguments, int count, bool const* on_gpu,
-                                 owned_open_sizes& open, kernel_texts* texts = nullptr) {
+                                 owned_open_sizes& open, kernel_texts* texts = nullptr, std::string* loops = nullptr) {
   program const what = gpu_program(face, arguments, count);
   call_layout const layout = open_gpu_layout(what, face, arguments, count, on_gpu, open);
   // What is tuned, is for numbers.
   target const* const machine = open.of != nullptr ? nullptr : gpu_target_if_there(face.device);
-  ir::function f = make_gpu_loops(m, gpu_request(face, what, layout, machine), texts);
+  ir::function f = make_gpu_loops(m, gpu_request(face, what, layout, machine), texts, loops);
   if (open.of != nullptr && f.sizes.size() > open_sizes::most)
     WEFT_THROW(argument_error(joined({face.name, ": more than ", std::to_string(open_sizes::most), " open sizes and strides: name fewer extents"})));
   return f;
@@ -280,6 +281,7 @@ struct cuda_form {
   int device = 0;
   options wanted{};
   std::string name, text;  // the text: of what varies with captured values
+  std::string loops;       // for what the driver says of a launch
   std::uint64_t shared = 0;
   bool nothing_to_do = false;
   mutable std::uint64_t generation = 0;  // see superseded_kernels
@@ -288,6 +290,7 @@ struct cuda_form {
     runtime::cuda_driver::kernel entry = nullptr;
     unsigned blocks[3], threads[3], shared_bytes;
     bool takes_workspace;
+    std::string name;
     int wanted[3] = {-1, -1, -1};  // numbers of size_code that say how many blocks; -1: as `blocks` says
   };
   sequence<kernel> kernels;
@@ -341,7 +344,7 @@ inline void load_form(cuda_form& form, cuda_module const& module, std::string co
   runtime::cuda_driver const& d = *gpu.driver;
   gpu.check(d.cuLibraryLoadData(&form.library, cubin.data(), nullptr, nullptr, 0, nullptr, nullptr, 0), form.name, "cuLibraryLoadData");
   for (cuda_kernel const& k : module.kernels) {
-    cuda_form::kernel made{nullptr, {1, 1, 1}, {1, 1, 1}, static_cast<unsigned>(k.shared_bytes), k.takes_workspace};
+    cuda_form::kernel made{nullptr, {1, 1, 1}, {1, 1, 1}, static_cast<unsigned>(k.shared_bytes), k.takes_workspace, k.name};
     for (int i = 0; i < 3; ++i) {
       if (k.blocks[i] != nullptr && k.blocks[i]->kind == op::literal) made.blocks[i] = static_cast<unsigned>(k.blocks[i]->value);
       else if (k.blocks[i] != nullptr) made.wanted[i] = form.at_launch.add(k.blocks[i]);
@@ -399,7 +402,8 @@ inline cuda_form const& find_form(cuda_table& table, kernel_face const& face, cu
     gpu_layout(gpu_program(face, c.arguments, c.count), face.name, c.arguments, c.count, c.on_gpu);  // says what is wrong
   } else {
     stopwatch watch;
-    ir::function const f = gpu_function(m, face, c.arguments, c.count, c.on_gpu, form.open);
+    ir::function const f = gpu_function(m, face, c.arguments, c.count, c.on_gpu, form.open, nullptr, &form.loops);
+    if (form.open.of != nullptr) form.open.of->name_extents(form.loops);
     double const lowered = watch.lap();
     cuda_module const module = printed_module(f);
     double const printed = watch.lap();
@@ -469,6 +473,13 @@ inline void form_sizes(cuda_form const& form, cuda_call const& c, std::int64_t* 
       if (std::int64_t const blocks = k.wanted[i] >= 0 ? values[k.wanted[i]] : 1; blocks > most_blocks(i))
         WEFT_THROW(argument_error(too_many_blocks(form.name, blocks, i)));
 }
+/// Says which launch it was, and of which loops.
+[[noreturn]] inline void refuse_launch(cuda_form const& form, cuda_form::kernel const& k, unsigned const* blocks, std::string const& said) {
+  auto const three = [](unsigned const* n) { return joined({std::to_string(n[0]), " x ", std::to_string(n[1]), " x ", std::to_string(n[2])}); };
+  auto const place = static_cast<std::size_t>(&k - &form.kernels[0]) + 1;
+  WEFT_THROW(device_error(joined({form.name, ": cuLaunchKernel of ", k.name, ", launch ", std::to_string(place), " of ", std::to_string(form.kernels.size()), ", ", three(blocks),
+                                  " blocks of ", three(k.threads), " threads that share ", std::to_string(k.shared_bytes), " bytes: ", said, "\n", form.loops})));
+}
 inline void launch_on_gpu(cuda_form const& form, cuda_call const& c, runtime::cuda_gpu const& gpu) {
   using address = runtime::cuda_driver::address;
   runtime::cuda_driver const& d = *gpu.driver;
@@ -516,7 +527,7 @@ inline void launch_on_gpu(cuda_form const& form, cuda_call const& c, runtime::cu
     if (blocks[0] == 0 || blocks[1] == 0 || blocks[2] == 0) continue;  // an empty stage among others; the driver refuses empty grids
     int const result = d.cuLaunchKernel(reinterpret_cast<runtime::cuda_driver::function>(k.entry), blocks[0], blocks[1], blocks[2],
                                         k.threads[0], k.threads[1], k.threads[2], k.shared_bytes, stream, parameters, nullptr);
-    if (result != 0) gpu.check(result, form.name, "cuLaunchKernel");
+    if (result != 0) refuse_launch(form, k, blocks, gpu.said_of(result));
   }
   if (!waits) return;
   // Between the elements of an output may be those of another: only its own are written.
@@ -533,7 +544,8 @@ inline void launch_on_gpu(cuda_form const& form, cuda_call const& c, runtime::cu
     if (runtime::has_gaps(a)) to = &apart[next], next += bytes_of(i);
     gpu.check(d.cuMemcpyDtoHAsync_v2(to, copies[i], bytes_of(i), stream), form.name, "copying an output back");
   }
-  gpu.check(d.cuStreamSynchronize(stream), form.name, "running its kernels");
+  if (int const result = d.cuStreamSynchronize(stream); result != 0)
+    WEFT_THROW(device_error(joined({form.name, ": running its kernels: ", gpu.said_of(result), "\n", form.loops})));
   next = 0;
   for (int i = 0; i < c.count; ++i)
     if (is_copied(i) && runtime::has_gaps(c.arguments[i])) runtime::put_elements(c.arguments[i], &apart[next]), next += bytes_of(i);

@@ -87,6 +87,8 @@ struct cuda_gpu {
 
   /// Throws a device_error unless the result of `what` is 0: "saxpy: cuLaunchKernel: out of memory (CUDA_ERROR_OUT_OF_MEMORY)".
   void check(int result, std::string_view name, char const* what) const;
+  /// "out of memory (CUDA_ERROR_OUT_OF_MEMORY)".
+  std::string said_of(int result) const;
 };
 /// The GPU of this number, opened once. Errors: device_error, in words, when there is no driver, or no such device.
 cuda_gpu const& open_gpu(int number);
