@@ -283,7 +283,10 @@ TEST_CASE("child: captured" * doctest::skip()) {
   gpu(weft::view(x), in, 1.0f, weft::out(out));
   stub.state->capturing = 1;
   CHECK_THROWS_WITH_AS(gpu(weft::view(x), in, 1.0f, weft::out(out)), doctest::Contains("give it tensors on the GPU"), weft::argument_error);
+  CHECK_THROWS_WITH_AS(static_cast<void>(gpu(in, in, 1.0f)), doctest::Contains("give it a weft::out(...) for each"), weft::argument_error);
+  CHECK(stub.state->capturing == 1);  // and goes on
   CHECK(stub.state->context_depth == 0);
+  stub.state->capturing = 0;
 }
 TEST_CASE("what a rule has chosen can be looked at, and pasted") {
   std::vector<float> const a(512 * 512);

@@ -159,8 +159,8 @@ struct cuda_call {
 void run_on_gpu(cuda_table& table, kernel_face const& face, cuda_call const& call);
 cuda_module cuda_text_of(ir::arena& m, kernel_face const& face, argument* arguments, int count);
 kernel_texts gpu_texts_of(kernel_face const& face, argument* arguments, int count);
-/// The extents of outputs that are left out.
-void shape_on_gpu(kernel_face const& face, argument* arguments, int count);
+/// The extents of outputs that are left out; on a stream that is being captured memory for them on the GPU is refused.
+void shape_on_gpu(kernel_face const& face, cuda_call const& call, bool made_there);
 std::string ptx_of(cuda_module const& module, int device);
 std::string resources_of(cuda_module const& module);
 /// What a request for a GPU has as compile_request::gpu.
@@ -218,7 +218,7 @@ struct cuda_kernel_t {
   /// Runs it on the stream. Where all tensors are on the GPU the call does not wait for the result; inputs in the host's memory
   /// are copied there, outputs back, and the call waits. Outputs that are left out, all of them, are returned: as cuda_tensor where an
   /// input is on the GPU, else as weft::tensor. On a stream that is being captured it becomes a part of the graph; its first call
-  /// for arguments of these shapes must have been before.
+  /// for arguments of these shapes must have been before, and its outputs are given.
   ///
   /// Needs   a weft::out(...) for each output, or none
   /// Errors  argument_error and schedule_error (nothing has run); device_error: no driver, no NVRTC, no such device, no memory,
@@ -244,7 +244,7 @@ struct cuda_kernel_t {
       constexpr bool there = (false || ... || detail::is_on_gpu<A>);
       for (int o = types::inputs; o < count; ++o)
         arguments[o].is_output = arguments[o].is_allocated_here = true, on_gpu[o] = there;
-      detail::shape_on_gpu(f, arguments, count);
+      detail::shape_on_gpu(f, {arguments, on_gpu, count, device, stream}, there);
       auto made = detail::made_results<there, typename detail::results_of<typename types::result>::owning>::make(arguments + types::inputs, device);
       detail::run_on_gpu(table, f, {arguments, on_gpu, count, device, stream});
       return made;

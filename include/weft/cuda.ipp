@@ -580,9 +580,16 @@ WEFT_DECL std::string resources_of(cuda_module const& module) {
     for (cuda_usage const& u : usage_of(module, a)) all.push_back(u);
   return print_usage(all);
 }
-WEFT_DECL void shape_on_gpu(kernel_face const& face, argument* arguments, int count) {
-  program const what = gpu_program(face, arguments, count);
-  gpu_layout(what, face.name, arguments, count, nullptr);  // says what is wrong
+WEFT_DECL void shape_on_gpu(kernel_face const& face, cuda_call const& c, bool made_there) {
+  program const what = gpu_program(face, c.arguments, c.count);
+  gpu_layout(what, face.name, c.arguments, c.count, nullptr);  // says what is wrong
+  if (!made_there) return;
+  runtime::cuda_gpu const& gpu = runtime::open_gpu(c.device);
+  runtime::gpu_scope const here(gpu);
+  // The driver would refuse cuMemAlloc, and end the capture.
+  if (is_captured(gpu, c.stream))
+    WEFT_THROW(argument_error(joined({face.name, ": its stream is being captured, and outputs that are left out want memory, which no graph can "
+                                                 "make: give it a weft::out(...) for each"})));
 }
 WEFT_DECL kernel_texts gpu_texts_of(kernel_face const& face, argument* arguments, int count) {
   ir::arena m;
