@@ -196,3 +196,26 @@ TEST_CASE("child: second launch" * doctest::skip()) {
   CHECK(said.find("thread_x") != std::string::npos);
   CHECK(machine_state().allocations == machine_state().frees);
 }
+#if !WEFT_HEADER_ONLY
+TEST_CASE("the rule takes matrix units where the GPU has them, from sm_80 on") {
+  with_machine("child: no matrix units", {.architecture = 75});
+  with_machine("child: matrix units", {.architecture = 80});
+}
+namespace {
+std::string halves_on_this_gpu() {
+  constexpr auto halves = weft::kernel<"halves">([](auto A, auto B) {
+    return weft::compute<"C">(A.extent(0), B.extent(1), [=](auto i, auto j) {
+      return weft::sum(A.extent(1), [=](auto k) { return weft::cast<float>(A(i, k)) * weft::cast<float>(B(k, j)); });
+    });
+  });
+  weft::cuda_tensor<weft::f16, 2> const A({256, 256}), B({256, 256});  // which opens the GPU
+  return halves.on(weft::cuda()).cuda_source(A, B);
+}
+}  // namespace
+TEST_CASE("child: no matrix units" * doctest::skip()) {
+  CHECK(halves_on_this_gpu().find("mma") == std::string::npos);
+  weft_test::private_cache cache;  // where tuned schedules are looked for, the GPU is asked anyway
+  CHECK(halves_on_this_gpu().find("mma") == std::string::npos);
+}
+TEST_CASE("child: matrix units" * doctest::skip()) { CHECK(halves_on_this_gpu().find("mma") != std::string::npos); }
+#endif

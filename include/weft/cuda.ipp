@@ -1,4 +1,5 @@
 #include <cstdio>
+#include <cstdlib>
 
 #include "weft/base/fork_gate.hpp"
 #include "weft/base/hash.hpp"
@@ -44,6 +45,13 @@ inline cuda_module printed_module(ir::function const& f) {
   if (dump_wanted("cuda")) dump("cuda", module.text);
   return module;
 }
+/// Whether it has mma.sync of 16 x 8 x 16 and bf16, which are there from sm_80 on. So has one that is not there, or that nobody has asked for yet.
+inline bool has_matrix_units(compile_request const& r) {
+  std::string architecture;
+  if (r.machine != nullptr) architecture = r.machine->cpu;
+  else if (runtime::cuda_has_begun()) architecture = runtime::architecture_if_there(r.device);
+  return architecture.size() < 4 || std::atoi(architecture.c_str() + 3) >= 80;
+}
 /// What a rule is told of the arguments of a call.
 inline rule_input gpu_rule_input(compile_request const& r) {
   rule_input in;
@@ -51,7 +59,7 @@ inline rule_input gpu_rule_input(compile_request const& r) {
   in.threads = 1;
   in.reassociate = !(r.wanted.bitwise || environment_switch("WEFT_BITWISE"));
 #if !WEFT_HEADER_ONLY
-  in.dots = {&mma_f16, &mma_bf16, &mma_s8, &mma_u8};  // a header-only program would read their declarations in each file
+  if (has_matrix_units(r)) in.dots = {&mma_f16, &mma_bf16, &mma_s8, &mma_u8};  // a header-only program would read their declarations in each file
 #endif
   in.strides.resize(r.what->tensors.size());
   in.likely.resize(r.what->tensors.size());
@@ -205,7 +213,7 @@ inline target const* gpu_target_if_there(int device) {
 }
 inline compile_request gpu_request(kernel_face const& face, program const& what, call_layout const& layout, target const* machine) {
   bool const by_rule = face.how == nullptr && !(face.wanted.plain || environment_switch("WEFT_PLAIN"));
-  return {face.name, &what, face.how, face.object, &layout, machine, face.wanted, by_rule, nullptr, &gpu_compilation};
+  return {face.name, &what, face.how, face.object, &layout, machine, face.wanted, by_rule, nullptr, &gpu_compilation, nullptr, face.device};
 }
 /// Owns what a form with open sizes knows of them; null: all are numbers.
 struct owned_open_sizes {

@@ -77,6 +77,9 @@ struct gpu_identity {
 /// The GPU of this number. Errors: device_error, in words, when there is no driver, or no such device.
 gpu_identity identify_gpu(int number);
 
+/// Its architecture; empty where there is no driver, or no such device.
+std::string architecture_if_there(int number);
+
 /// One GPU of this machine, with its primary context, which CUDA's runtime and PyTorch use too.
 struct cuda_gpu {
   cuda_driver const* driver = nullptr;

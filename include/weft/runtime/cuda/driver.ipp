@@ -94,6 +94,14 @@ WEFT_DECL gpu_identity identify_gpu(int number) {
   return {name, detail::architecture_of(g), detail::asked(g, device_attribute::processors), detail::asked(g, device_attribute::shared_bytes),
           detail::asked(g, device_attribute::l2_bytes)};
 }
+WEFT_DECL std::string architecture_if_there(int number) {
+  cuda_driver const* const d = find_cuda_driver(nullptr);
+  int devices = 0;
+  if (d == nullptr || d->cuDeviceGetCount(&devices) != 0 || number < 0 || number >= devices) return {};
+  cuda_gpu g;
+  detail::find_device(g, number);
+  return detail::architecture_of(g);
+}
 WEFT_DECL std::string cuda_gpu::said_of(int result) const {
   char const *text = nullptr, *code = nullptr;
   driver->cuGetErrorString(result, &text);
