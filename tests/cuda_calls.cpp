@@ -219,3 +219,44 @@ TEST_CASE("child: no matrix units" * doctest::skip()) {
 }
 TEST_CASE("child: matrix units" * doctest::skip()) { CHECK(halves_on_this_gpu().find("mma") != std::string::npos); }
 #endif
+
+TEST_CASE("intermediate tensors of several launches have memory for the call, and large shared memory is asked for") { with_machine("child: memory of a call"); }
+TEST_CASE("child: memory of a call" * doctest::skip()) {
+  constexpr auto shares = weft::kernel<"shares">([](auto x) {
+    auto const s = weft::compute<"s">(x.extent(0), [=](auto i) { return weft::sum(x.extent(1), [=](auto k) { return x(i, k); }); });
+    return weft::compute<"y">(x.extent(0), x.extent(1), [=](auto i, auto j) { return x(i, j) + s(i); });
+  });
+  auto const x = numbers(12);
+  std::vector<float> y(12);
+  auto const plain = shares.on(weft::cuda()).with({.plain = true});
+  weft::ir::arena m;
+  REQUIRE(plain.module(m, weft::view(x, 3, 4)).kernels.size() == 2);
+  REQUIRE(plain.module(m, weft::view(x, 3, 4)).kernels[1].takes_workspace);
+  auto const& state = machine_state();
+  plain(weft::view(x, 3, 4), weft::out(y, 3, 4));
+  CHECK(state.launches == 2);
+  CHECK(state.allocations == 3);  // of x, y and the sums
+  CHECK(state.frees == 3);
+  CHECK(state.attribute == 0);
+  for (std::size_t i = 0; i < 12; ++i) CHECK(y[i] == x[i] + x[i / 4 * 4] + x[i / 4 * 4 + 1] + x[i / 4 * 4 + 2] + x[i / 4 * 4 + 3]);
+  constexpr auto large = weft::kernel<"large">(
+      [](auto A) {
+        auto const row = weft::compute<"row">(A.extent(0), A.extent(1) - 1, [=](auto i, auto j) { return A(i, j) + A(i, j + 1); });
+        return weft::compute<"out">(row.extent(0), row.extent(1), [=](auto i, auto j) { return row(i, j) * row(i, j); });
+      },
+      weft::cuda_schedule([](auto& s, auto, auto row, auto out) {
+        auto [i, j] = out.axes();
+        s.bind(i, weft::thread_axis::block_x);
+        s.compute_at(row, i);
+        s.set_scope(row, weft::scope::shared);
+      }));
+  auto const a = numbers(2 * 13001);
+  std::vector<float> squares(2 * 13000);
+  large.on(weft::cuda())(weft::view(a, 2, 13001), weft::out(squares, 2, 13000));
+  CHECK(state.attribute == weft::runtime::most_dynamic_shared);
+  CHECK(state.attribute_value == (13000 * 4 + 127) / 128 * 128);
+  for (std::size_t i = 0; i < 13000; ++i) {
+    float const sum = a[13001 + i] + a[13002 + i];
+    CHECK(squares[13000 + i] == sum * sum);
+  }
+}
