@@ -86,12 +86,23 @@ TEST_CASE("child: between" * doctest::skip()) {
         CHECK(v[i * 5 + j] == (j < 2 && i < 6 ? a[i * 2 + j] + 1.0f : j >= 2 && j < 4 && i < 4 ? b[i * 2 + j - 2] - 1.0f : -7.0f));
       }
   }
-  {
-    std::vector<float> v(24, -7.0f);  // odd ones among even ones, and from the end to the begin
-    both.on(weft::cuda())(view(a.data(), 6, 2), view(b.data(), 3, 3), out(v.data(), 6, 2).strided(4, 2), out(v.data() + 23, 3, 3).strided(-6, -2));
-    for (std::size_t i = 0; i < 12; ++i) CHECK(v[2 * i] == a[i] + 1.0f);
-    for (std::size_t i = 0; i < 9; ++i) CHECK(v[23 - 2 * i] == b[i] - 1.0f);
-    for (std::size_t i = 1; i < 7; i += 2) CHECK(v[i] == -7.0f);
+  constexpr auto rows = weft::kernel<"rows">([](auto x) {
+    auto const p = weft::compute<"p">(x.extent(0), [=](auto i) { return x(i) + 1.0f; });
+    auto const q = weft::compute<"q">(x.extent(0), [=](auto i) { return x(i) - 1.0f; });
+    return weft::outputs(p, q);
+  });
+  for (std::int64_t stride : {2, -2}) {
+    INFO(stride);
+    std::vector<float> v(26, -7.0f);  // even ones and odd ones; behind them two of nobody's
+    float* const begin = v.data() + (stride > 0 ? 0 : 22);
+    rows.on(weft::cuda())(view(a), out(begin, 12).strided(stride), out(begin + 1, 12).strided(stride));
+    for (std::size_t i = 0; i < 12; ++i) {
+      float const* const place = begin + static_cast<std::int64_t>(i) * stride;
+      CHECK(place[0] == a[i] + 1.0f);
+      CHECK(place[1] == a[i] - 1.0f);
+    }
+    CHECK(v[24] == -7.0f);
+    CHECK(v[25] == -7.0f);
   }
 }
 
@@ -259,4 +270,18 @@ TEST_CASE("child: memory of a call" * doctest::skip()) {
     float const sum = a[13001 + i] + a[13002 + i];
     CHECK(squares[13000 + i] == sum * sum);
   }
+}
+
+TEST_CASE("WEFT_LINEINFO: code with the lines of its text, kept apart from code without") { with_machine("child: lines"); }
+TEST_CASE("child: lines" * doctest::skip()) {
+  weft_test::private_cache cache;
+  auto const x = numbers(16);
+  std::vector<float> r(4);
+  auto const call = [&](int device) { row_sums.on(weft::cuda(device))(weft::view(x, 4, 4), weft::out(r)); };
+  call(0);
+  CHECK(machine_state().lines == 0);
+  ::setenv("WEFT_LINEINFO", "1", 1);
+  call(1);
+  CHECK(machine_state().lines == 1);
+  CHECK(weft::cache::inspect().hits == 0);
 }

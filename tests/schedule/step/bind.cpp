@@ -106,8 +106,6 @@ TEST_CASE("bind: what is refused") {
        diagnosis::a_parallel_axis_cannot_stand_inside_an_unrolled_or_vectorized_one__reorder_first},
       {[](scheduled& t) { t.s.bind(t.i, thread_axis::thread_y), t.s.bind(t.j, thread_axis::thread_x); },
        diagnosis::a_block_has_at_most_1024_threads_and_a_warp_32_lanes__split_first},
-      {[](scheduled& t) { t.s.bind(t.s.split(t.i, 65)[1], thread_axis::thread_z); },
-       diagnosis::a_block_has_at_most_64_threads_along_z__bind_to_another_axis},
       {[](scheduled& t) { t.s.bind(t.i, thread_axis::lane); },
        diagnosis::a_block_has_at_most_1024_threads_and_a_warp_32_lanes__split_first},
       {[](scheduled& t) { t.s.bind(t.i, thread_axis::thread_x), t.s.compute_at(t.C, t.i), t.s.bind(t.C.all[0], thread_axis::thread_x); },

@@ -134,7 +134,7 @@ WEFT_DECL std::string unknown_architecture(nvrtc_api const& api, std::string con
   return joined({version_of(api), " makes no code for ", architecture, ", but for sm_", std::to_string(least), " to sm_", std::to_string(most), ": install ",
                  wanted < least ? "an older" : "a newer", " NVRTC, such as has it (WEFT_NVRTC names its file), or compute on the CPU"});
 }
-WEFT_DECL char const* no_nvrtc() { return "no NVRTC on this machine: install the CUDA toolkit 12 or 13, or its nvrtc package; WEFT_NVRTC names another file"; }
+WEFT_DECL char const* nvrtc_is_missing() { return "no NVRTC on this machine: install the CUDA toolkit 12 or 13, or its nvrtc package; WEFT_NVRTC names another file"; }
 
 namespace detail {
 inline cuda_binary compiled_once(nvrtc_api const& api, std::string const& text, std::string const& architecture, sequence<std::string> const& options) {
@@ -202,7 +202,7 @@ inline std::string without_usage(std::string const& log) {
 
 WEFT_DECL cuda_binary compile_cuda(std::string const& text, std::string const& architecture, sequence<std::string> const& options, nvrtc_api const* by) {
   nvrtc_api const* const api = by != nullptr ? by : find_nvrtc();
-  if (api == nullptr) WEFT_THROW(device_error(no_nvrtc()));
+  if (api == nullptr) WEFT_THROW(device_error(nvrtc_is_missing()));
   if (std::string const why = unknown_architecture(*api, architecture); !why.empty()) WEFT_THROW(device_error(why));
   bool told = false;
   for (std::string const& o : options) told = told || o == "--ptxas-options=-v";

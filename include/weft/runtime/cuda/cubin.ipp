@@ -1,3 +1,4 @@
+#include "weft/base/env.hpp"
 #include "weft/base/joined.hpp"
 #include "weft/codegen/cuda/api.hpp"
 #include "weft/runtime/cache/cache.hpp"
@@ -7,8 +8,10 @@ namespace weft::inline WEFT_ABI {
 namespace runtime {
 namespace detail {
 
+/// For profilers: which line of the text an instruction is of.
+inline bool lines_wanted() { return environment_switch("WEFT_LINEINFO"); }
 inline std::string cubin_key(std::string const& text, cuda_gpu const& gpu, std::string const& version) {
-  return joined({"cuda\n", gpu.architecture, "\n", version, "\n", text});
+  return joined({"cuda\n", gpu.architecture, "\n", version, lines_wanted() ? " -lineinfo\n" : "\n", text});
 }
 inline bool find_cubin(std::string const& key, cubin& r) {
   std::string bytes;
@@ -35,7 +38,7 @@ WEFT_DECL cubin cubin_of(std::string const& text, std::string_view kernel, cuda_
   if (nvrtc == nullptr) {
     if (detail::find_any_cubin(text, gpu, driver, r)) return r;
     nvrtc_api const* const newer = find_nvrtc();
-    if (newer == nullptr) WEFT_THROW(device_error(joined({kernel, ": ", no_nvrtc()})));
+    if (newer == nullptr) WEFT_THROW(device_error(joined({kernel, ": ", nvrtc_is_missing()})));
     WEFT_THROW(device_error(joined({kernel, ": ", version_of(*newer), " is newer than the driver, which is of CUDA ", std::to_string(driver),
                                     ": install a newer driver, or NVRTC ", std::to_string(driver)})));
   }
@@ -46,7 +49,9 @@ WEFT_DECL cubin cubin_of(std::string const& text, std::string_view kernel, cuda_
     gpu.driver->cuDeviceGetName(name, static_cast<int>(sizeof name) - 1, gpu.device);
     WEFT_THROW(device_error(joined({kernel, ": of ", static_cast<char const*>(name), ": ", why})));
   }
-  r.code = compile_cuda(text, gpu.architecture, {}, nvrtc).cubin;
+  sequence<std::string> options;
+  if (detail::lines_wanted()) options.push_back("-lineinfo");
+  r.code = compile_cuda(text, gpu.architecture, options, nvrtc).cubin;
   cache::keep({key, version, std::string(kernel), r.code, 0});
   return r;
 }
