@@ -285,3 +285,24 @@ TEST_CASE("child: lines" * doctest::skip()) {
   CHECK(machine_state().lines == 1);
   CHECK(weft::cache::inspect().hits == 0);
 }
+
+TEST_CASE("of a stage that is computed inside of blocks the part that is read counts for the threads along z") {
+  constexpr auto parts = [](weft::thread_axis to, std::size_t n) {
+    auto const a = numbers(3 * (n + 1));
+    auto const source = [&](auto const& k) { return said_by([&] { static_cast<void>(k.on(weft::cuda()).cuda_source(weft::view(a, 3, n + 1))); }); };
+    constexpr auto what = [](auto A) {
+      auto const row = weft::compute<"row">(A.extent(0), A.extent(1) - 1, [=](auto i, auto j) { return A(i, j) + A(i, j + 1); });
+      return weft::compute<"out">(row.extent(0), row.extent(1), [=](auto i, auto j) { return row(i, j) * row(i, j); });
+    };
+    return source(weft::kernel<"parts">(what, weft::cuda_schedule([to](auto& s, auto, auto row, auto out) {
+      auto [i, j] = out.axes();
+      s.bind(i, weft::thread_axis::block_x);
+      s.compute_at(row, i);
+      auto [p, q] = row.axes();
+      s.bind(q, to);
+    })));
+  };
+  CHECK(parts(weft::thread_axis::thread_z, 64) == "");
+  CHECK(parts(weft::thread_axis::thread_y, 65) == "");
+  CHECK(parts(weft::thread_axis::thread_z, 65).find("its loops over thread_z want more than 64") != std::string::npos);
+}
