@@ -283,7 +283,10 @@ TEST_CASE("child: captured" * doctest::skip()) {
   gpu(weft::view(x), in, 1.0f, weft::out(out));
   stub.state->capturing = 1;
   CHECK_THROWS_WITH_AS(gpu(weft::view(x), in, 1.0f, weft::out(out)), doctest::Contains("give it tensors on the GPU"), weft::argument_error);
+  CHECK_THROWS_WITH_AS(static_cast<void>(gpu(in, in, 1.0f)), doctest::Contains("give it a weft::out(...) for each"), weft::argument_error);
+  CHECK(stub.state->capturing == 1);  // and goes on
   CHECK(stub.state->context_depth == 0);
+  stub.state->capturing = 0;
 }
 TEST_CASE("what a rule has chosen can be looked at, and pasted") {
   std::vector<float> const a(512 * 512);
@@ -434,6 +437,8 @@ TEST_CASE("child: many blocks" * doctest::skip()) {
   call(101);
   CHECK(stub.state->last.blocks[1] == 101);
   CHECK_THROWS_WITH_AS(call(69999), doctest::Contains("rows: these sizes make 69999 blocks along y: a grid has at most"), weft::argument_error);
+  CHECK_THROWS_WITH_AS(rows.on(weft::cuda())(weft::view(x), weft::out(y)),
+                       doctest::Contains("rows: these sizes make 70000 blocks along y: a grid has at most"), weft::argument_error);
   CHECK(stub.state->launches == 1);
   CHECK(stub.state->allocations == stub.state->frees);
 }
@@ -449,7 +454,8 @@ TEST_CASE("child: refusals" * doctest::skip()) {
   stub.state->fail_allocation = 2;
   CHECK_THROWS_WITH_AS(call(0), doctest::Contains("saxpy: memory for 256 bytes: out of memory (CUDA_ERROR_OUT_OF_MEMORY)"), weft::device_error);
   stub.state->fail_launch = 719;
-  CHECK_THROWS_WITH_AS(call(0), doctest::Contains("saxpy: cuLaunchKernel: the stub was told to fail"), weft::device_error);
+  CHECK_THROWS_WITH_AS(call(0), doctest::Contains("saxpy: cuLaunchKernel of saxpy_kernel, launch 1 of 1, 1 x 1 x 1 blocks of 16 x 1 x 1 threads that share 0 bytes: "
+                                         "the stub was told to fail (CUDA_ERROR_STUB)\n"), weft::device_error);
   CHECK(stub.state->allocations == stub.state->frees);
   CHECK(stub.state->context_depth == 0);
   std::vector<float> shorter(63);

@@ -77,6 +77,7 @@ struct compile_request {
   rule_input const* told = nullptr;  // what the rule is told; null: made of the others, at each schedule
   gpu_way const* gpu = nullptr;      // null: for a CPU
   sequence<std::string>* reasons = nullptr;  // where a rule says why it left something undone (rule_input::told)
+  int device = 0;  // the number of the GPU
 };
 
 /// What a debugger was told of a kernel, taken back when this goes.

@@ -35,6 +35,8 @@ class cuda_tensor {
   }
   /// The address of the first element, for the GPU alone.
   T* address() const { return data_; }
+  /// The number of its GPU.
+  int device() const { return device_; }
   /// Its extents.
   std::array<std::int64_t, static_cast<std::size_t>(Rank)> const& shape() const { return shape_; }
   /// How many elements there are.
@@ -61,27 +63,33 @@ template <element T, bool Output, std::int64_t... Extent>
 struct cuda_view {
   T* data = nullptr;
   std::array<std::int64_t, sizeof...(Extent)> shape{};
+  int device = -1;  // the number of the GPU; -1: only its owner knows
 };
 /// The elements at a GPU's address, row-major: an input. An extent may be a number, a constant, or open: weft::dim<"n">(n).
 template <element T, detail::extent_argument... E>
 constexpr auto on_gpu(T const* data, E... extents) {
-  return cuda_view<T, false, detail::extent_constant<E>()...>{const_cast<T*>(data), {detail::extent_number(extents)...}};
+  return cuda_view<T, false, detail::extent_constant<E>()...>{const_cast<T*>(data), {detail::extent_number(extents)...}, -1};
 }
 /// The same as an output.
 template <element T, detail::extent_argument... E>
 constexpr auto out_on_gpu(T* data, E... extents) {
-  return cuda_view<T, true, detail::extent_constant<E>()...>{data, {detail::extent_number(extents)...}};
+  return cuda_view<T, true, detail::extent_constant<E>()...>{data, {detail::extent_number(extents)...}, -1};
 }
 namespace detail {
 template <bool Output, class T, int Rank, std::size_t... D>
 constexpr auto tensor_on_gpu(cuda_tensor<T, Rank> const& t, std::index_sequence<D...>) {
-  return cuda_view<T, Output, (static_cast<void>(D), dynamic)...>{t.address(), t.shape()};
+  return cuda_view<T, Output, (static_cast<void>(D), dynamic)...>{t.address(), t.shape(), t.device()};
 }
 template <bool Output, class T, int Rank, std::size_t... D, class... Name>
 constexpr auto tensor_on_gpu(cuda_tensor<T, Rank> const& t, std::index_sequence<D...>, Name... names) {
   static_assert(sizeof...(Name) == static_cast<std::size_t>(Rank), "weft: one name per dimension");
-  if constexpr (Output) return out_on_gpu(t.address(), names(t.shape()[D])...);
-  else return on_gpu(static_cast<T const*>(t.address()), names(t.shape()[D])...);
+  auto const made = [&] {
+    if constexpr (Output) return out_on_gpu(t.address(), names(t.shape()[D])...);
+    else return on_gpu(static_cast<T const*>(t.address()), names(t.shape()[D])...);
+  };
+  auto v = made();
+  v.device = t.device();
+  return v;
 }
 template <class N>
 concept extent_name = requires(N const& n) { n(std::int64_t{}).code; };
@@ -105,6 +113,12 @@ inline constexpr bool is_on_gpu<cuda_view<T, Output, E...>> = true;
 template <class T, int Rank>
 inline constexpr bool is_on_gpu<cuda_tensor<T, Rank>> = true;
 template <class T, bool Output, std::int64_t... E>
+constexpr int gpu_of(cuda_view<T, Output, E...> const& v) { return v.device; }
+template <class T, int Rank>
+int gpu_of(cuda_tensor<T, Rank> const& t) { return t.device(); }
+/// A tensor of another GPU than the kernel runs on.
+[[noreturn]] void refuse_other_gpu(std::string_view kernel, int place, int tensors, int kernels);
+template <class T, bool Output, std::int64_t... E>
 struct argument_traits<cuda_view<T, Output, E...>> {
   static constexpr bool supported = false;  // by kernels on the CPU
   static constexpr bool is_output = Output;
@@ -124,7 +138,7 @@ using cuda_view_of = decltype(tensor_on_gpu<false>(std::declval<cuda_tensor<T, R
 template <class T, int Rank>
 struct argument_traits<cuda_tensor<T, Rank>> : argument_traits<cuda_view_of<T, Rank>> {
   static void describe(cuda_tensor<T, Rank> const& t, argument& a) {
-    argument_traits<cuda_view_of<T, Rank>>::describe({t.address(), t.shape()}, a);
+    argument_traits<cuda_view_of<T, Rank>>::describe({t.address(), t.shape(), t.device()}, a);
   }
 };
 
@@ -145,8 +159,8 @@ struct cuda_call {
 void run_on_gpu(cuda_table& table, kernel_face const& face, cuda_call const& call);
 cuda_module cuda_text_of(ir::arena& m, kernel_face const& face, argument* arguments, int count);
 kernel_texts gpu_texts_of(kernel_face const& face, argument* arguments, int count);
-/// The extents of outputs that are left out.
-void shape_on_gpu(kernel_face const& face, argument* arguments, int count);
+/// The extents of outputs that are left out; on a stream that is being captured memory for them on the GPU is refused.
+void shape_on_gpu(kernel_face const& face, cuda_call const& call, bool made_there);
 std::string ptx_of(cuda_module const& module, int device);
 std::string resources_of(cuda_module const& module);
 /// What a request for a GPU has as compile_request::gpu.
@@ -204,7 +218,7 @@ struct cuda_kernel_t {
   /// Runs it on the stream. Where all tensors are on the GPU the call does not wait for the result; inputs in the host's memory
   /// are copied there, outputs back, and the call waits. Outputs that are left out, all of them, are returned: as cuda_tensor where an
   /// input is on the GPU, else as weft::tensor. On a stream that is being captured it becomes a part of the graph; its first call
-  /// for arguments of these shapes must have been before.
+  /// for arguments of these shapes must have been before, and its outputs are given.
   ///
   /// Needs   a weft::out(...) for each output, or none
   /// Errors  argument_error and schedule_error (nothing has run); device_error: no driver, no NVRTC, no such device, no memory,
@@ -230,7 +244,7 @@ struct cuda_kernel_t {
       constexpr bool there = (false || ... || detail::is_on_gpu<A>);
       for (int o = types::inputs; o < count; ++o)
         arguments[o].is_output = arguments[o].is_allocated_here = true, on_gpu[o] = there;
-      detail::shape_on_gpu(f, arguments, count);
+      detail::shape_on_gpu(f, {arguments, on_gpu, count, device, stream}, there);
       auto made = detail::made_results<there, typename detail::results_of<typename types::result>::owning>::make(arguments + types::inputs, device);
       detail::run_on_gpu(table, f, {arguments, on_gpu, count, device, stream});
       return made;
@@ -314,10 +328,13 @@ struct cuda_kernel_t {
 
  private:
   template <class A>
-  static void describe(A const& a, int& input, int& output, argument* arguments, bool* on_gpu) {
+  void describe(A const& a, int& input, int& output, argument* arguments, bool* on_gpu) const {
     int const place = detail::traits<A>::is_output ? output++ : input++;
     detail::traits<A>::describe(a, arguments[place]);
     on_gpu[place] = detail::is_on_gpu<A>;
+    if constexpr (detail::is_on_gpu<A>)
+      if (int const there = detail::gpu_of(a); there >= 0 && there != device)
+        detail::refuse_other_gpu(Name.view(), place, there, device);
   }
   template <class Types, class... A>
   kernel_face face(typename Types::pair const* lambdas) const {

@@ -1,9 +1,11 @@
 #include <cstdio>
+#include <cstdlib>
 
 #include "weft/base/fork_gate.hpp"
 #include "weft/base/hash.hpp"
 #include "weft/base/joined.hpp"
 #include "weft/codegen/cuda/api.hpp"
+#include "weft/codegen/cuda/processor.hpp"
 #include "weft/codegen/size_code.hpp"
 #include "weft/codegen/workspace.hpp"
 #include "weft/cuda.hpp"
@@ -14,6 +16,8 @@
 #include "weft/lower/bounds.hpp"
 #include "weft/pass/gpu.hpp"
 #include "weft/runtime/cache/cache.hpp"
+#include "weft/runtime/cuda/cubin.hpp"
+#include "weft/runtime/cuda/reach.hpp"
 #include "weft/schedule/print.hpp"
 #include "weft/schedule/rules/gpu.hpp"
 
@@ -41,6 +45,13 @@ inline cuda_module printed_module(ir::function const& f) {
   if (dump_wanted("cuda")) dump("cuda", module.text);
   return module;
 }
+/// Whether it has mma.sync of 16 x 8 x 16 and bf16, which are there from sm_80 on. So has one that is not there, or that nobody has asked for yet.
+inline bool has_matrix_units(compile_request const& r) {
+  std::string architecture;
+  if (r.machine != nullptr) architecture = r.machine->cpu;
+  else if (runtime::cuda_has_begun()) architecture = runtime::architecture_if_there(r.device);
+  return architecture.size() < 4 || std::atoi(architecture.c_str() + 3) >= 80;
+}
 /// What a rule is told of the arguments of a call.
 inline rule_input gpu_rule_input(compile_request const& r) {
   rule_input in;
@@ -48,7 +59,7 @@ inline rule_input gpu_rule_input(compile_request const& r) {
   in.threads = 1;
   in.reassociate = !(r.wanted.bitwise || environment_switch("WEFT_BITWISE"));
 #if !WEFT_HEADER_ONLY
-  in.dots = {&mma_f16, &mma_bf16, &mma_s8, &mma_u8};  // a header-only program would read their declarations in each file
+  if (has_matrix_units(r)) in.dots = {&mma_f16, &mma_bf16, &mma_s8, &mma_u8};  // a header-only program would read their declarations in each file
 #endif
   in.strides.resize(r.what->tensors.size());
   in.likely.resize(r.what->tensors.size());
@@ -132,7 +143,7 @@ inline ir::function gpu_loops_of(ir::arena& m, compile_request const& r, schedul
   run_gpu_passes(f, {after_pass, &log});
   return f;
 }
-inline ir::function make_gpu_loops(ir::arena& m, compile_request const& r, kernel_texts* texts = nullptr) {
+inline ir::function make_gpu_loops(ir::arena& m, compile_request const& r, kernel_texts* texts = nullptr, std::string* loops = nullptr) {
   name_unknown_dumps();
   program const expanded = expand(*r.what, true);
   nest const plain(expanded, [](int, int) { return std::int64_t(-1); }, {});
@@ -144,6 +155,7 @@ inline ir::function make_gpu_loops(ir::arena& m, compile_request const& r, kerne
   if (texts != nullptr) asked.reasons = &reasons;
   schedule const s = without_instructions(make_gpu_schedule(asked, expanded));
   if (dump_wanted("schedule")) dump("schedule", print_loops(s));
+  if (loops != nullptr) *loops = print_loops(s);
   if (texts != nullptr) {
     texts->loops = print_loops(s), texts->taken = s.steps;
     for (std::string const& why : reasons) texts->steps += joined({"# ", why, "\n"});  // which a reader of traces skips
@@ -153,14 +165,7 @@ inline ir::function make_gpu_loops(ir::arena& m, compile_request const& r, kerne
   if (texts != nullptr) texts->ir = ir::print(f);
   return f;
 }
-/// The range of memory, in elements from the first one, that an argument reaches over.
-struct gpu_reach {
-  std::int64_t low = 0, high = 0;
-  explicit gpu_reach(argument const& a) {
-    for (int d = 0; d < a.rank; ++d) (a.strides[d] < 0 ? low : high) += a.strides[d] * (a.extents[d] - 1);
-  }
-  std::int64_t elements() const { return high - low + 1; }
-};
+using runtime::gpu_reach;
 /// 16 bytes for wide accesses, 32 for tiles of matrix units.
 inline int gpu_alignment(argument const& a, bool there) {
   if (a.is_scalar) return 0;
@@ -208,7 +213,7 @@ inline target const* gpu_target_if_there(int device) {
 }
 inline compile_request gpu_request(kernel_face const& face, program const& what, call_layout const& layout, target const* machine) {
   bool const by_rule = face.how == nullptr && !(face.wanted.plain || environment_switch("WEFT_PLAIN"));
-  return {face.name, &what, face.how, face.object, &layout, machine, face.wanted, by_rule, nullptr, &gpu_compilation};
+  return {face.name, &what, face.how, face.object, &layout, machine, face.wanted, by_rule, nullptr, &gpu_compilation, nullptr, face.device};
 }
 /// Owns what a form with open sizes knows of them; null: all are numbers.
 struct owned_open_sizes {
@@ -228,12 +233,12 @@ inline call_layout open_gpu_layout(program const& what, kernel_face const& face,
   return open.of != nullptr ? open.of->layout : layout;
 }
 inline ir::function gpu_function(ir::arena& m, kernel_face const& face, argument* arguments, int count, bool const* on_gpu,
-                                 owned_open_sizes& open, kernel_texts* texts = nullptr) {
+                                 owned_open_sizes& open, kernel_texts* texts = nullptr, std::string* loops = nullptr) {
   program const what = gpu_program(face, arguments, count);
   call_layout const layout = open_gpu_layout(what, face, arguments, count, on_gpu, open);
   // What is tuned, is for numbers.
   target const* const machine = open.of != nullptr ? nullptr : gpu_target_if_there(face.device);
-  ir::function f = make_gpu_loops(m, gpu_request(face, what, layout, machine), texts);
+  ir::function f = make_gpu_loops(m, gpu_request(face, what, layout, machine), texts, loops);
   if (open.of != nullptr && f.sizes.size() > open_sizes::most)
     WEFT_THROW(argument_error(joined({face.name, ": more than ", std::to_string(open_sizes::most), " open sizes and strides: name fewer extents"})));
   return f;
@@ -284,6 +289,7 @@ struct cuda_form {
   int device = 0;
   options wanted{};
   std::string name, text;  // the text: of what varies with captured values
+  std::string loops;       // for what the driver says of a launch
   std::uint64_t shared = 0;
   bool nothing_to_do = false;
   mutable std::uint64_t generation = 0;  // see superseded_kernels
@@ -292,6 +298,7 @@ struct cuda_form {
     runtime::cuda_driver::kernel entry = nullptr;
     unsigned blocks[3], threads[3], shared_bytes;
     bool takes_workspace;
+    std::string name;
     int wanted[3] = {-1, -1, -1};  // numbers of size_code that say how many blocks; -1: as `blocks` says
   };
   sequence<kernel> kernels;
@@ -324,7 +331,7 @@ inline bool fits(cuda_form const& f, cuda_call const& c, std::uint64_t shared) {
     for (int d = 0; d < a.rank; ++d)
       if (a.extents[d] != b.extents[d] || a.strides[d] != b.strides[d]) return false;
     if (gpu_alignment(c.arguments[i], c.on_gpu[i]) != f.aligned[static_cast<std::size_t>(i)]) return false;
-    if (a.data == nullptr && !a.is_scalar && !f.nothing_to_do) return false;  // bind says what is wrong
+    if (a.data == nullptr && !a.is_scalar && !f.nothing_to_do && !is_empty(a)) return false;  // bind says what is wrong
   }
   return true;
 }
@@ -341,30 +348,11 @@ inline bool is_current(cuda_form const& f) {
   __atomic_store_n(&f.generation, now, __ATOMIC_RELAXED);
   return true;
 }
-/// The machine code of a text, from disk where it was made before.
-inline std::string cubin_of(std::string const& text, cuda_form const& form, runtime::cuda_gpu const& gpu, bool& from_disk) {
-  nvrtc_api const* const nvrtc = find_nvrtc();
-  int major = 0, minor = 0, driver = 0;
-  if (nvrtc != nullptr) nvrtc->nvrtcVersion(&major, &minor);
-  gpu.driver->cuDriverGetVersion(&driver);
-  std::string const version = joined({"NVRTC ", std::to_string(major), ".", std::to_string(minor)});
-  if (major > driver / 1000)
-    WEFT_THROW(device_error(joined({form.name, ": ", version, " is newer than the driver, which is of CUDA ", std::to_string(driver / 1000),
-                                    ": install a newer driver, or NVRTC ", std::to_string(driver / 1000)})));
-  std::string const key = joined({"cuda\n", gpu.architecture, "\n", version, "\n", text});
-  std::string bytes;
-  cache::entry e;
-  from_disk = cache::find(key, bytes, e);
-  if (from_disk) return std::string(e.object);
-  std::string const cubin = compile_cuda(text, gpu.architecture).cubin;
-  cache::keep({key, version, form.name, cubin, 0});
-  return cubin;
-}
 inline void load_form(cuda_form& form, cuda_module const& module, std::string const& cubin, runtime::cuda_gpu const& gpu) {
   runtime::cuda_driver const& d = *gpu.driver;
   gpu.check(d.cuLibraryLoadData(&form.library, cubin.data(), nullptr, nullptr, 0, nullptr, nullptr, 0), form.name, "cuLibraryLoadData");
   for (cuda_kernel const& k : module.kernels) {
-    cuda_form::kernel made{nullptr, {1, 1, 1}, {1, 1, 1}, static_cast<unsigned>(k.shared_bytes), k.takes_workspace};
+    cuda_form::kernel made{nullptr, {1, 1, 1}, {1, 1, 1}, static_cast<unsigned>(k.shared_bytes), k.takes_workspace, k.name};
     for (int i = 0; i < 3; ++i) {
       if (k.blocks[i] != nullptr && k.blocks[i]->kind == op::literal) made.blocks[i] = static_cast<unsigned>(k.blocks[i]->value);
       else if (k.blocks[i] != nullptr) made.wanted[i] = form.at_launch.add(k.blocks[i]);
@@ -422,7 +410,8 @@ inline cuda_form const& find_form(cuda_table& table, kernel_face const& face, cu
     gpu_layout(gpu_program(face, c.arguments, c.count), face.name, c.arguments, c.count, c.on_gpu);  // says what is wrong
   } else {
     stopwatch watch;
-    ir::function const f = gpu_function(m, face, c.arguments, c.count, c.on_gpu, form.open);
+    ir::function const f = gpu_function(m, face, c.arguments, c.count, c.on_gpu, form.open, nullptr, &form.loops);
+    if (form.open.of != nullptr) form.open.of->name_extents(form.loops);
     double const lowered = watch.lap();
     cuda_module const module = printed_module(f);
     double const printed = watch.lap();
@@ -439,15 +428,14 @@ inline cuda_form const& find_form(cuda_table& table, kernel_face const& face, cu
     if (form.at_launch.size() > size_code::most)
       WEFT_THROW(argument_error(joined({face.name, ": what its launches are told of open sizes is too long: name fewer extents"})));
     watch.lap();
-    bool from_disk = false;
-    std::string const cubin = cubin_of(module.text, form, gpu, from_disk);
+    runtime::cubin const cubin = runtime::cubin_of(module.text, form.name, gpu);
     double const made_ms = watch.lap();
-    load_form(form, module, cubin, gpu);
+    load_form(form, module, cubin.code, gpu);
     double const loaded = watch.lap();
     if (times_wanted())
       std::fprintf(stderr, "weft: %-16s %6.2f ms   for a GPU: schedule, lower and passes %.2f, text %.2f, %s %.2f, load %.2f; %zu bytes\n",
-                   form.name.c_str(), lowered + printed + made_ms + loaded, lowered, printed, from_disk ? "from disk" : "NVRTC", made_ms, loaded,
-                   cubin.size());
+                   form.name.c_str(), lowered + printed + made_ms + loaded, lowered, printed, cubin.from_disk ? "from disk" : "NVRTC", made_ms, loaded,
+                   cubin.code.size());
   }
   form.next = table.first;
   __atomic_store_n(&table.first, made.f, __ATOMIC_RELEASE);
@@ -490,9 +478,15 @@ inline void form_sizes(cuda_form const& form, cuda_call const& c, std::int64_t* 
     WEFT_THROW(argument_error(joined({form.name, ": its intermediate tensors need more than 2^48 bytes"})));
   for (cuda_form::kernel const& k : form.kernels)
     for (int i = 0; i < 3; ++i)
-      if (std::int64_t const blocks = k.wanted[i] >= 0 ? values[k.wanted[i]] : 1; blocks > (i == 0 ? 0x7fffffff : 65535))
-        WEFT_THROW(argument_error(joined({form.name, ": these sizes make ", std::to_string(blocks), " blocks along ", std::string(1, "xyz"[i]),
-                                          ": a grid has at most 2^31 - 1 along x and 65535 along y and z; bind another axis, or larger tiles"})));
+      if (std::int64_t const blocks = k.wanted[i] >= 0 ? values[k.wanted[i]] : 1; blocks > most_blocks(i))
+        WEFT_THROW(argument_error(too_many_blocks(form.name, blocks, i)));
+}
+/// Says which launch it was, and of which loops.
+[[noreturn]] inline void refuse_launch(cuda_form const& form, cuda_form::kernel const& k, unsigned const* blocks, std::string const& said) {
+  auto const three = [](unsigned const* n) { return joined({std::to_string(n[0]), " x ", std::to_string(n[1]), " x ", std::to_string(n[2])}); };
+  auto const place = static_cast<std::size_t>(&k - &form.kernels[0]) + 1;
+  WEFT_THROW(device_error(joined({form.name, ": cuLaunchKernel of ", k.name, ", launch ", std::to_string(place), " of ", std::to_string(form.kernels.size()), ", ", three(blocks),
+                                  " blocks of ", three(k.threads), " threads that share ", std::to_string(k.shared_bytes), " bytes: ", said, "\n", form.loops})));
 }
 inline void launch_on_gpu(cuda_form const& form, cuda_call const& c, runtime::cuda_gpu const& gpu) {
   using address = runtime::cuda_driver::address;
@@ -509,17 +503,16 @@ inline void launch_on_gpu(cuda_form const& form, cuda_call const& c, runtime::cu
     argument const& a = c.arguments[i];
     if (a.is_scalar) continue;
     tensors[count] = reinterpret_cast<address>(a.data);
-    if (!c.on_gpu[i]) {
+    if (!c.on_gpu[i] && !is_empty(a)) {  // of an empty one the kernel has an address that nobody reads
       gpu_reach const r(a);
       auto const size = static_cast<std::int64_t>(size_bytes(a.type));
       auto const bytes = static_cast<std::size_t>(r.elements() * size);
-      if (is_empty(a)) continue;
       if (!waits && is_captured(gpu, c.stream))
         WEFT_THROW(argument_error(joined({form.name, ": its stream is being captured, and memory of the host's is copied and waited for, which no "
                                                      "graph can hold: give it tensors on the GPU"})));
       copies[i] = memory.make(static_cast<std::int64_t>(bytes));
       tensors[count] = copies[i] + static_cast<address>(-r.low * size);
-      // Of an output, too: what lies between its elements is copied back as it was.
+      // Of an output, too: a function of the user's may leave some of it as it was.
       char const* const from = static_cast<char const*>(a.data) + r.low * size;
       gpu.check(d.cuMemcpyHtoDAsync_v2(copies[i], from, bytes, stream), form.name, "copying an argument to the GPU");
       waits = true;
@@ -539,22 +532,37 @@ inline void launch_on_gpu(cuda_form const& form, cuda_call const& c, runtime::cu
   for (cuda_form::kernel const& k : form.kernels) {
     unsigned blocks[3];
     for (int i = 0; i < 3; ++i) blocks[i] = k.wanted[i] >= 0 ? static_cast<unsigned>(values[k.wanted[i]]) : k.blocks[i];
+    if (blocks[0] == 0 || blocks[1] == 0 || blocks[2] == 0) continue;  // an empty stage among others; the driver refuses empty grids
     int const result = d.cuLaunchKernel(reinterpret_cast<runtime::cuda_driver::function>(k.entry), blocks[0], blocks[1], blocks[2],
                                         k.threads[0], k.threads[1], k.threads[2], k.shared_bytes, stream, parameters, nullptr);
-    if (result != 0) gpu.check(result, form.name, "cuLaunchKernel");
+    if (result != 0) refuse_launch(form, k, blocks, gpu.said_of(result));
   }
   if (!waits) return;
+  // Between the elements of an output may be those of another: only its own are written.
+  std::size_t apart_bytes = 0, next = 0;
+  auto const bytes_of = [&](int i) { return static_cast<std::size_t>(gpu_reach(c.arguments[i]).elements()) * static_cast<std::size_t>(size_bytes(c.arguments[i].type)); };
+  auto const is_copied = [&](int i) { return copies[i] != 0 && c.arguments[i].is_output; };
+  for (int i = 0; i < c.count; ++i)
+    if (is_copied(i) && runtime::has_gaps(c.arguments[i])) apart_bytes += bytes_of(i);
+  std::string apart(apart_bytes, '\0');
   for (int i = 0; i < c.count; ++i) {
     argument const& a = c.arguments[i];
-    if (copies[i] == 0 || !a.is_output) continue;
-    gpu_reach const r(a);
-    auto const size = static_cast<std::int64_t>(size_bytes(a.type));
-    gpu.check(d.cuMemcpyDtoHAsync_v2(static_cast<char*>(a.data) + r.low * size, copies[i], static_cast<std::size_t>(r.elements() * size), stream),
-              form.name, "copying an output back");
+    if (!is_copied(i)) continue;
+    char* to = static_cast<char*>(a.data) + gpu_reach(a).low * static_cast<std::int64_t>(size_bytes(a.type));
+    if (runtime::has_gaps(a)) to = &apart[next], next += bytes_of(i);
+    gpu.check(d.cuMemcpyDtoHAsync_v2(to, copies[i], bytes_of(i), stream), form.name, "copying an output back");
   }
-  gpu.check(d.cuStreamSynchronize(stream), form.name, "running its kernels");
+  if (int const result = d.cuStreamSynchronize(stream); result != 0)
+    WEFT_THROW(device_error(joined({form.name, ": running its kernels: ", gpu.said_of(result), "\n", form.loops})));
+  next = 0;
+  for (int i = 0; i < c.count; ++i)
+    if (is_copied(i) && runtime::has_gaps(c.arguments[i])) runtime::put_elements(c.arguments[i], &apart[next]), next += bytes_of(i);
 }
 
+WEFT_DECL void refuse_other_gpu(std::string_view kernel, int place, int tensors, int kernels) {
+  WEFT_THROW(argument_error(joined({kernel, ": argument ", std::to_string(place + 1), " is on GPU ", std::to_string(tensors), ", and the kernel runs on GPU ",
+                                    std::to_string(kernels), ": .on(weft::cuda(", std::to_string(tensors), ")), or a tensor on that one"})));
+}
 WEFT_DECL void run_on_gpu(cuda_table& table, kernel_face const& face, cuda_call const& c) {
   runtime::cuda_gpu const& gpu = runtime::open_gpu(c.device);
   runtime::gpu_scope const here(gpu);
@@ -580,9 +588,16 @@ WEFT_DECL std::string resources_of(cuda_module const& module) {
     for (cuda_usage const& u : usage_of(module, a)) all.push_back(u);
   return print_usage(all);
 }
-WEFT_DECL void shape_on_gpu(kernel_face const& face, argument* arguments, int count) {
-  program const what = gpu_program(face, arguments, count);
-  gpu_layout(what, face.name, arguments, count, nullptr);  // says what is wrong
+WEFT_DECL void shape_on_gpu(kernel_face const& face, cuda_call const& c, bool made_there) {
+  program const what = gpu_program(face, c.arguments, c.count);
+  gpu_layout(what, face.name, c.arguments, c.count, nullptr);  // says what is wrong
+  if (!made_there) return;
+  runtime::cuda_gpu const& gpu = runtime::open_gpu(c.device);
+  runtime::gpu_scope const here(gpu);
+  // The driver would refuse cuMemAlloc, and end the capture.
+  if (is_captured(gpu, c.stream))
+    WEFT_THROW(argument_error(joined({face.name, ": its stream is being captured, and outputs that are left out want memory, which no graph can "
+                                                 "make: give it a weft::out(...) for each"})));
 }
 WEFT_DECL kernel_texts gpu_texts_of(kernel_face const& face, argument* arguments, int count) {
   ir::arena m;

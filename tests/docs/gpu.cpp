@@ -238,4 +238,5 @@ TEST_CASE("docs/names.md: a kernel on a GPU, whose text is there on any machine"
   gpu(weft::on_gpu(on_device.address(), 100), on_device, weft::out_on_gpu(sum.address(), 100));
   sum.read(z);
   for (int i = 0; i < 100; ++i) CHECK(z[i] == 2 * x[i]);
+  CHECK(sum.device() == 0);
 }

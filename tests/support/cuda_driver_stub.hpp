@@ -18,14 +18,19 @@ static std::vector<stub_kernel*>& kernels() {
   return all;
 }
 int cuInit(unsigned) { return 0; }
-int cuDriverGetVersion(int* v) { return *v = 13000, 0; }
+static int stub_number(char const* variable, int otherwise) {
+  char const* const text = getenv(variable);
+  return text != nullptr ? atoi(text) : otherwise;
+}
+int cuDriverGetVersion(int* v) { return *v = 1000 * stub_number("WEFT_STUB_DRIVER", 13), 0; }
 int cuGetErrorName(int r, char const** name) { return *name = r == 2 ? "CUDA_ERROR_OUT_OF_MEMORY" : "CUDA_ERROR_STUB", 0; }
 int cuGetErrorString(int r, char const** text) { return *text = r == 2 ? "out of memory" : "the stub was told to fail", 0; }
 int cuDeviceGetCount(int* n) { return *n = 2, 0; }
 int cuDeviceGet(int* d, int number) { return *d = number, 0; }
 int cuDeviceGetName(char* name, int bytes, int d) { return strncpy(name, d == 0 ? "Stub 80" : "Stub 80 S", static_cast<size_t>(bytes)), 0; }
 int cuDeviceGetAttribute(int* v, int a, int) {
-  return *v = a == 16 ? 108 : a == 38 ? 40 << 20 : a == 75 ? 8 : a == 76 ? 0 : a == 97 ? 166912 : 0, 0;
+  int const architecture = stub_number("WEFT_STUB_ARCHITECTURE", 80);
+  return *v = a == 16 ? 108 : a == 38 ? 40 << 20 : a == 75 ? architecture / 10 : a == 76 ? architecture % 10 : a == 97 ? 166912 : 0, 0;
 }
 int cuDevicePrimaryCtxRetain(void** c, int d) { return *c = reinterpret_cast<void*>(0x1000ll + d), 0; }
 int cuCtxPushCurrent_v2(void*) { return ++stub.context_depth, 0; }
@@ -41,7 +46,7 @@ int cuLibraryGetKernel(void** k, void*, char const* name) {
   kernels().push_back(made);
   return *k = made, 0;
 }
-int cuKernelSetAttribute(int, int, void*, int) { return 0; }
+int cuKernelSetAttribute(int attribute, int value, void*, int) { return stub.attribute = attribute, stub.attribute_value = value, 0; }
 int cuLaunchKernel(void* f, unsigned bx, unsigned by, unsigned bz, unsigned tx, unsigned ty, unsigned tz, unsigned shared,
                    void* stream, void** parameters, void**) {
   if (int const r = stub.fail_launch; r != 0) return stub.fail_launch = 0, r;
@@ -60,7 +65,10 @@ static int stub_allocate(unsigned long long* a, size_t bytes) {
 }
 static int stub_free(unsigned long long a) { return free(reinterpret_cast<void*>(a)), ++stub.frees, 0; }
 int cuMemAllocAsync(unsigned long long* a, size_t bytes, void*) { return stub_allocate(a, bytes); }
-int cuMemAlloc_v2(unsigned long long* a, size_t bytes) { return stub_allocate(a, bytes); }
+int cuMemAlloc_v2(unsigned long long* a, size_t bytes) {
+  if (stub.capturing != 0) return stub.capturing = 2, 900;  // it ends the capture
+  return stub_allocate(a, bytes);
+}
 int cuMemFreeAsync(unsigned long long a, void*) { return stub_free(a); }
 int cuMemFree_v2(unsigned long long a) { return stub_free(a); }
 int cuMemcpyHtoDAsync_v2(unsigned long long to, void const* from, size_t bytes, void*) {

@@ -8,6 +8,8 @@ struct stub_state {
   long long launches, allocations, frees, synchronized, copies, context_depth, libraries;
   int fail_allocation, fail_launch;  // the result of the next one
   int capturing;                     // of all streams: CUstreamCaptureStatus
+  int attribute, attribute_value;    // of a kernel, as it was set last
+  int lines;                         // how many libraries have those of their text
   stub_launch last;
   void (*run)(stub_launch const*, void** parameters);
 };

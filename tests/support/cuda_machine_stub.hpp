@@ -28,9 +28,8 @@ std::string said_of(std::string const& text) {
   std::string log;
   std::string const begin = "__global__ void";
   for (size_t at = text.find(begin); at != std::string::npos; at = text.find(begin, at + 1)) {
-    size_t end = text.find("_kernel(", at), name = end;
-    while (name > 0 && text[name - 1] != ' ' && text[name - 1] != '\n') --name;
-    std::string const kernel = text.substr(name, end + 7 - name);
+    size_t const name = text.find('\n', at) + 1;  // behind __launch_bounds__
+    std::string const kernel = text.substr(name, text.find('(', name) - name);
     bool const spills = kernel.find("spill") != std::string::npos;
     log += "ptxas info    : Compiling entry function '" + kernel + "' for 'sm_80'\n    " + (spills ? "8" : "0") + " bytes stack frame, " +
            (spills ? "8" : "0") + " bytes spill stores, " + (spills ? "8" : "0") + " bytes spill loads\nptxas info    : Used 32 registers\n";
@@ -54,7 +53,10 @@ int failing = 0;  // a GPU that has failed once answers so for ever
 }  // namespace
 
 extern "C" {
-int nvrtcVersion(int* major, int* minor) { return *major = 13, *minor = 0, 0; }
+#ifndef STUB_NVRTC
+#define STUB_NVRTC 13
+#endif
+int nvrtcVersion(int* major, int* minor) { return *major = STUB_NVRTC, *minor = 0, 0; }
 char const* nvrtcGetErrorString(int) { return "the stub's"; }
 int nvrtcGetNumSupportedArchs(int* n) { return *n = 1, 0; }
 int nvrtcGetSupportedArchs(int* n) { return *n = 80, 0; }
@@ -62,8 +64,10 @@ int nvrtcCreateProgram(void** p, char const* source, char const*, int, char cons
   return *p = new compiled{source, {}}, 0;
 }
 int nvrtcDestroyProgram(void** p) { return delete static_cast<compiled*>(*p), 0; }
-int nvrtcCompileProgram(void* p, int, char const* const*) {
+int nvrtcCompileProgram(void* p, int count, char const* const* options) {
   auto& c = *static_cast<compiled*>(p);
+  for (int i = 0; i < count; ++i)
+    if (strcmp(options[i], "-lineinfo") == 0) c.text += "// with its lines\n";
   return c.log = said_of(c.text), 0;
 }
 int nvrtcGetProgramLogSize(void* p, size_t* n) { return *n = static_cast<compiled*>(p)->log.size() + 1, 0; }
@@ -86,6 +90,8 @@ int cuLibraryLoadData(void** l, void const* code, int*, void**, unsigned, int*, 
   made->code = dlopen((made->folder + "/k.so").c_str(), RTLD_NOW | RTLD_LOCAL);
   run_shell("rm -r " + made->folder);
   *l = made;
+  stub.lines += made->text.find("// with its lines") != std::string::npos;
+  ++stub.libraries;
   return made->code != nullptr ? 0 : 200;
 }
 int cuLibraryUnload(void* l) { return delete static_cast<loaded*>(l), 0; }
@@ -101,6 +107,9 @@ int cuLibraryGetKernel(void** k, void* l, char const* name) {
 int cuLaunchKernel(void* f, unsigned bx, unsigned by, unsigned bz, unsigned tx, unsigned ty, unsigned tz, unsigned shared, void*,
                    void** parameters, void**) {
   auto* const k = static_cast<kernel_of*>(f);
+  if (int const r = stub.fail_launch; r != 0) return stub.fail_launch = 0, r;
+  if (bx == 0 || by == 0 || bz == 0) return 1;
+  ++stub.launches;
   if (failing != 0) return failing;
   // As a GPU does with an address that is none; the host would end.
   if (k->name.find("illegal") != std::string::npos) return failing = 700;

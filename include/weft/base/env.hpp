@@ -13,6 +13,8 @@ namespace weft::inline WEFT_ABI {
 ///     WEFT_CHECKED, WEFT_DEBUG, WEFT_PERF   switches: all kernels are compiled so (compile.hpp, options)
 ///     WEFT_PLAIN, WEFT_BITWISE   switches: no schedules by rule; none that adds in another order (compile.hpp, options)
 ///     WEFT_CUDA     the path of another CUDA driver than libcuda.so.1
+///     WEFT_NVRTC    the path of another NVRTC than libnvrtc.so.13 or .12
+///     WEFT_LINEINFO   a switch: code for GPUs says which line of its text an instruction is of, for profilers
 ///     WEFT_LLVM     which LLVM: a major version (19) or the path of a libLLVM
 ///     WEFT_LOADER   orc: LLVM links objects instead of weft's own loader
 ///     WEFT_THREADS  how many threads a parallel loop may use, 1 or more

@@ -193,6 +193,7 @@ class thread_spreader {
       variables_[axis] = static_cast<std::int32_t>(f_.variables.size());
       f_.variables.push_back(free_name(f_, names[axis]));
     }
+    if (sizes_[2] > 64) refuse("its loops over thread_z want more than 64, which is all that a block has along z", "thread_x or thread_y for the longest of them, or smaller factors of the splits whose inner parts are bound to thread_z", s);
     if (sizes_[0] * sizes_[1] * sizes_[2] > 1024) refuse("its loops over threads want more than 1024 in a block", "smaller factors of the splits whose inner parts are bound to threads: those of all stages in the launch count, along each axis the longest", s);
   }
   ir::expr thread(int axis) { return variables_[axis] < 0 ? ir::index(m_, 0) : ir::variable(m_, variables_[axis]); }

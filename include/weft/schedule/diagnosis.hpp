@@ -333,6 +333,9 @@ enum class verdict : std::uint8_t { legal, deferred, illegal };
   X(a_block_has_at_most_1024_threads_and_a_warp_32_lanes__split_first, \
     "a block has at most 1024 threads, and a warp 32 lanes: the axis runs more often, or so often as only the call knows", \
     "split, and bind of the inner part") \
+  X(a_block_has_at_most_64_threads_along_z__bind_to_another_axis, \
+    "a block has at most 64 threads along z, and at most 1024 along x and y; bind to another axis", \
+    "bind to thread_x or thread_y, or split and bind of the inner part") \
   X(a_parallel_axis_is_run_by_at_least_1_thread, \
     "a parallel axis is run by at least 1 thread, and a limit is at most 2^20", \
     "such as s.parallel(i, weft::thread_limit(4)); a serial loop is one that is not parallel") \

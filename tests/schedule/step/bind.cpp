@@ -58,6 +58,14 @@ TEST_CASE("bind: what the number of threads hangs on is decided at the first cal
   u.s.bind(u.i, thread_axis::thread_x);
   CHECK(u.why() == diagnosis::a_block_has_at_most_1024_threads_and_a_warp_32_lanes__split_first);
 }
+TEST_CASE("bind: a block has 64 threads along z, and 1024 along the others") {
+  for (thread_axis to : {thread_axis::thread_x, thread_axis::thread_y, thread_axis::thread_z})
+    for (std::int64_t n : {64, 65, 1024}) {
+      scheduled t(n);
+      t.s.bind(t.i, to);
+      CHECK((t.s.state == verdict::legal) == (to != thread_axis::thread_z || n == 64));
+    }
+}
 TEST_CASE("bind: the axis that joins parts goes to thread_x or to lanes, that of the terms to nobody") {
   auto const joined = [](thread_axis to, std::int64_t count) {
     scheduled t(64);

@@ -28,9 +28,17 @@ struct nvrtc_api {
   int (*nvrtcGetCUBIN)(program, char*);
 };
 
-/// The library, loaded by the first call: by its name, then from CUDA's usual folder. Null when there is none.
+/// The library, loaded by the first call: what WEFT_NVRTC names, else that of CUDA 13, then of 12, each by its name, then from CUDA's
+/// usual folders. With `most`, the version of CUDA that a driver is of, the first one whose code that takes: 12 leaves out NVRTC 13.
+/// Null when there is none.
 /// Threads  may be called from several at once
-nvrtc_api const* find_nvrtc();
+nvrtc_api const* find_nvrtc(int most = 0);
+/// "NVRTC 13.0".
+std::string version_of(nvrtc_api const& nvrtc);
+/// What is wrong with an architecture: "NVRTC 13.0 makes no code for sm_61, but for sm_75 to sm_121: .."; empty: nothing.
+std::string unknown_architecture(nvrtc_api const& nvrtc, std::string const& architecture);
+/// What to say where there is none.
+char const* nvrtc_is_missing();
 
 struct cuda_binary {
   std::string cubin, ptx, log;
@@ -38,17 +46,17 @@ struct cuda_binary {
 
 /// Compiles text to machine code for one architecture.
 ///
-/// `architecture` names a real one: "sm_80", "sm_90a". `options` go to NVRTC as they are.
+/// `architecture` names a real one: "sm_80", "sm_90a". `options` go to NVRTC as they are. `by`: which one; null: the newest.
 /// A kernel of which ptxas spills registers is compiled again for fewer blocks at a time, which leaves it more of them; where it spills
 /// all the same, the log says so. One of which a processor has a single block is compiled again for two, where up to a fifth fewer registers
 /// would do, and stays so if nothing spills.
 ///
-/// Errors  device_error: no NVRTC on this machine. internal_error: the text has an error; the log is in the message.
+/// Errors  device_error: no NVRTC on this machine, or it makes no code for the architecture. internal_error: the text has an error; the log is in the message.
 ///         argument_error instead where it has a cuda_function of the user's
 /// Cost    tens of milliseconds; the first call in a process more, for the library is loaded; twice as long for two blocks, up to seven times
 ///         where registers are spilled
 cuda_binary compile_cuda(std::string const& text, std::string const& architecture,
-                         sequence<std::string> const& options = {});
+                         sequence<std::string> const& options = {}, nvrtc_api const* by = nullptr);
 
 }  // namespace weft::inline WEFT_ABI
 

@@ -2,16 +2,17 @@
 
 #include <cstdlib>
 
+#include "weft/base/env.hpp"
+#include "weft/base/joined.hpp"
 #include "weft/codegen/cuda/api.hpp"
 
 namespace weft::inline WEFT_ABI {
 
 namespace detail {
-inline void* open_nvrtc() {
+inline void* open_nvrtc(char const* file) {
   // CUDA's installer leaves its folder to the user's LD_LIBRARY_PATH; many have none.
-  for (char const* folder : {"", "/usr/local/cuda/lib64/", "/usr/local/cuda/lib/"})
-    for (char const* file : {"libnvrtc.so.13", "libnvrtc.so.12", "libnvrtc.so"})
-      if (void* const h = dlopen((std::string(folder) + file).c_str(), RTLD_NOW | RTLD_LOCAL)) return h;
+  for (char const* folder : {"", "/usr/local/cuda/lib64/", "/usr/local/cuda/lib/", "/usr/local/cuda-13/lib64/", "/usr/local/cuda-12/lib64/"})
+    if (void* const h = dlopen((std::string(folder) + file).c_str(), RTLD_NOW | RTLD_LOCAL)) return h;
   return nullptr;
 }
 template <class F>
@@ -21,10 +22,9 @@ bool find_symbol(void* library, char const* name, F& function) {
 }
 struct loaded_nvrtc {
   nvrtc_api api{};
-  bool complete = false;
-  loaded_nvrtc() {
-    void* const h = open_nvrtc();
-    complete = h != nullptr && find_symbol(h, "nvrtcVersion", api.nvrtcVersion) &&
+  int major = 0;  // 0: it is not there
+  explicit loaded_nvrtc(void* h) {
+    bool const complete = h != nullptr && find_symbol(h, "nvrtcVersion", api.nvrtcVersion) &&
                find_symbol(h, "nvrtcGetErrorString", api.nvrtcGetErrorString) &&
                find_symbol(h, "nvrtcGetNumSupportedArchs", api.nvrtcGetNumSupportedArchs) &&
                find_symbol(h, "nvrtcGetSupportedArchs", api.nvrtcGetSupportedArchs) &&
@@ -37,6 +37,8 @@ struct loaded_nvrtc {
                find_symbol(h, "nvrtcGetPTX", api.nvrtcGetPTX) &&
                find_symbol(h, "nvrtcGetCUBINSize", api.nvrtcGetCUBINSize) &&
                find_symbol(h, "nvrtcGetCUBIN", api.nvrtcGetCUBIN);
+    int minor = 0;
+    if (complete && api.nvrtcVersion(&major, &minor) != 0) major = 0;
   }
 };
 // Two functions of NVRTC, one for the size and one for the bytes; text ends with a zero that is not wanted.
@@ -100,10 +102,39 @@ inline sequence<std::string> kernels_alone(std::string const& text, std::string 
 }
 }  // namespace detail
 
-WEFT_DECL nvrtc_api const* find_nvrtc() {
-  static detail::loaded_nvrtc const library;
-  return library.complete ? &library.api : nullptr;
+WEFT_DECL nvrtc_api const* find_nvrtc(int most) {
+  auto const fits = [&](detail::loaded_nvrtc const& l) { return l.major > 0 && (most == 0 || l.major <= most); };
+  if (char const* const named = environment("WEFT_NVRTC")) {
+    static detail::loaded_nvrtc const own(dlopen(named, RTLD_NOW | RTLD_LOCAL));
+    return fits(own) ? &own.api : nullptr;
+  }
+  static detail::loaded_nvrtc const newest(detail::open_nvrtc("libnvrtc.so.13"));
+  if (fits(newest)) return &newest.api;
+  static detail::loaded_nvrtc const older(detail::open_nvrtc("libnvrtc.so.12"));
+  if (fits(older)) return &older.api;
+  static detail::loaded_nvrtc const other(detail::open_nvrtc("libnvrtc.so"));
+  return fits(other) ? &other.api : nullptr;
 }
+WEFT_DECL std::string version_of(nvrtc_api const& nvrtc) {
+  int major = 0, minor = 0;
+  nvrtc.nvrtcVersion(&major, &minor);
+  return joined({"NVRTC ", std::to_string(major), ".", std::to_string(minor)});
+}
+WEFT_DECL std::string unknown_architecture(nvrtc_api const& api, std::string const& architecture) {
+  int count = 0, least = 0, most = 0;
+  if (architecture.compare(0, 3, "sm_") != 0 || api.nvrtcGetNumSupportedArchs(&count) != 0 || count < 1) return {};
+  sequence<int> numbers(static_cast<std::size_t>(count), 0);
+  if (api.nvrtcGetSupportedArchs(numbers.data()) != 0) return {};
+  int const wanted = std::atoi(architecture.c_str() + 3);
+  for (int n : numbers) {
+    if (n == wanted) return {};
+    if (least == 0 || n < least) least = n;
+    if (n > most) most = n;
+  }
+  return joined({version_of(api), " makes no code for ", architecture, ", but for sm_", std::to_string(least), " to sm_", std::to_string(most), ": install ",
+                 wanted < least ? "an older" : "a newer", " NVRTC, such as has it (WEFT_NVRTC names its file), or compute on the CPU"});
+}
+WEFT_DECL char const* nvrtc_is_missing() { return "no NVRTC on this machine: install the CUDA toolkit 12 or 13, or its nvrtc package; WEFT_NVRTC names another file"; }
 
 namespace detail {
 inline cuda_binary compiled_once(nvrtc_api const& api, std::string const& text, std::string const& architecture, sequence<std::string> const& options) {
@@ -169,10 +200,10 @@ inline std::string without_usage(std::string const& log) {
 }
 }  // namespace detail
 
-WEFT_DECL cuda_binary compile_cuda(std::string const& text, std::string const& architecture, sequence<std::string> const& options) {
-  nvrtc_api const* const api = find_nvrtc();
-  if (api == nullptr)
-    WEFT_THROW(device_error("no NVRTC on this machine: install the CUDA toolkit 12 or 13, or its nvrtc package"));
+WEFT_DECL cuda_binary compile_cuda(std::string const& text, std::string const& architecture, sequence<std::string> const& options, nvrtc_api const* by) {
+  nvrtc_api const* const api = by != nullptr ? by : find_nvrtc();
+  if (api == nullptr) WEFT_THROW(device_error(nvrtc_is_missing()));
+  if (std::string const why = unknown_architecture(*api, architecture); !why.empty()) WEFT_THROW(device_error(why));
   bool told = false;
   for (std::string const& o : options) told = told || o == "--ptxas-options=-v";
   sequence<std::string> all = options;

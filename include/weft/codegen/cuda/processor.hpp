@@ -5,6 +5,7 @@
 #include <cstdlib>
 #include <string>
 
+#include "weft/base/joined.hpp"
 #include "weft/config.hpp"
 
 namespace weft::inline WEFT_ABI {
@@ -53,6 +54,14 @@ inline resident_blocks blocks_that_fit(gpu_processor const& p, std::int64_t thre
   found.blocks = static_cast<std::int32_t>(least);
   found.occupancy = static_cast<std::int32_t>(100 * least * warps / p.warps);
   return found;
+}
+
+/// How many blocks a grid has along x, y or z, at most.
+constexpr std::int64_t most_blocks(int axis) { return axis == 0 ? 0x7fffffff : 65535; }
+/// What to say of more.
+inline std::string too_many_blocks(std::string_view kernel, std::int64_t blocks, int axis) {
+  return joined({kernel, ": these sizes make ", std::to_string(blocks), " blocks along ", std::string(1, "xyz"[axis]),
+                 ": a grid has at most 2^31 - 1 along x and 65535 along y and z; bind another axis, or larger tiles"});
 }
 
 }  // namespace weft::inline WEFT_ABI

@@ -21,7 +21,7 @@ struct cuda_usage {
 
 /// Compiles a text and reads what its compiler says of each kernel. There need be no GPU.
 ///
-/// Errors  device_error: no NVRTC on this machine; internal_error: it does not know the architecture, or the text has an error
+/// Errors  device_error: no NVRTC on this machine, or it does not know the architecture; internal_error: the text has an error
 /// Cost    that of compile_cuda
 /// Source  CUDA C++ Programming Guide, "Technical Specifications per Compute Capability"
 sequence<cuda_usage> usage_of(cuda_module const& module, std::string const& architecture);

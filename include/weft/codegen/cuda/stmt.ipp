@@ -3,6 +3,7 @@
 #include "weft/codegen/cuda/mma.hpp"
 #include "weft/codegen/cuda/module.hpp"
 #include "weft/codegen/cuda/prelude.hpp"
+#include "weft/codegen/cuda/processor.hpp"
 #include "weft/codegen/cuda/stmt.hpp"
 #include "weft/codegen/workspace.hpp"
 #include "weft/pass/fragments.hpp"
@@ -169,9 +170,8 @@ WEFT_DECL void stmt_printer::bound(ir::stmt s) {
   if (is_thread(s->how) && s->extent->kind != op::literal) k_.refuse("a loop over threads has no known length");
   if (is_thread(s->how)) launch_.threads[axis] = static_cast<std::int32_t>(s->extent->value);
   else launch_.blocks[axis] = s->extent;
-  std::int64_t const most = axis == 0 ? 0x7fffffff : 65535;
-  if (s->extent->kind == op::literal && s->extent->value > most)
-    k_.refuse("a grid has at most 2^31 - 1 blocks along x and 65535 along y and z: bind another axis");
+  if (!is_thread(s->how) && s->extent->kind == op::literal && s->extent->value > most_blocks(axis))
+    WEFT_THROW(argument_error(too_many_blocks(k_.f.name, s->extent->value, axis)));
   char const* const source = is_thread(s->how) ? "threadIdx." : "blockIdx.";
   std::string const begin = exprs_.plain(s->begin), where = source + std::string(1, "xyz"[axis]);
   enter(s, begin);
@@ -371,7 +371,7 @@ WEFT_DECL void stmt_printer::call(ir::stmt s) {
     if (part == 0) continue;
     ir::expr const up = ir::binary(m, op::add, result->shape[d], ir::index(m, part - 1));
     ir::expr const blocks = ir::binary(m, op::max, ir::binary(m, op::floor_div, up, ir::index(m, part)), ir::index(m, 1));
-    if (blocks->kind == op::literal && blocks->value > (axis == 0 ? 0x7fffffff : 65535))
+    if (blocks->kind == op::literal && blocks->value > most_blocks(axis))
       WEFT_THROW(argument_error(joined({k_.f.name, ": function ", f.name, " would be launched with ", std::to_string(blocks->value),
                                         " blocks: a grid has at most 2^31 - 1 along x and 65535 along y and z; a larger per_block"})));
     launch_.blocks[axis++] = blocks;

@@ -77,6 +77,9 @@ struct gpu_identity {
 /// The GPU of this number. Errors: device_error, in words, when there is no driver, or no such device.
 gpu_identity identify_gpu(int number);
 
+/// Its architecture; empty where there is no driver, or no such device.
+std::string architecture_if_there(int number);
+
 /// One GPU of this machine, with its primary context, which CUDA's runtime and PyTorch use too.
 struct cuda_gpu {
   cuda_driver const* driver = nullptr;
@@ -87,6 +90,8 @@ struct cuda_gpu {
 
   /// Throws a device_error unless the result of `what` is 0: "saxpy: cuLaunchKernel: out of memory (CUDA_ERROR_OUT_OF_MEMORY)".
   void check(int result, std::string_view name, char const* what) const;
+  /// "out of memory (CUDA_ERROR_OUT_OF_MEMORY)".
+  std::string said_of(int result) const;
 };
 /// The GPU of this number, opened once. Errors: device_error, in words, when there is no driver, or no such device.
 cuda_gpu const& open_gpu(int number);

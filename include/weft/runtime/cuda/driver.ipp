@@ -94,13 +94,22 @@ WEFT_DECL gpu_identity identify_gpu(int number) {
   return {name, detail::architecture_of(g), detail::asked(g, device_attribute::processors), detail::asked(g, device_attribute::shared_bytes),
           detail::asked(g, device_attribute::l2_bytes)};
 }
-WEFT_DECL void cuda_gpu::check(int result, std::string_view name, char const* what) const {
-  if (result == 0) return;
+WEFT_DECL std::string architecture_if_there(int number) {
+  cuda_driver const* const d = find_cuda_driver(nullptr);
+  int devices = 0;
+  if (d == nullptr || d->cuDeviceGetCount(&devices) != 0 || number < 0 || number >= devices) return {};
+  cuda_gpu g;
+  detail::find_device(g, number);
+  return detail::architecture_of(g);
+}
+WEFT_DECL std::string cuda_gpu::said_of(int result) const {
   char const *text = nullptr, *code = nullptr;
   driver->cuGetErrorString(result, &text);
   driver->cuGetErrorName(result, &code);
-  WEFT_THROW(device_error(joined({name, ": ", what, ": ", text != nullptr ? text : "unknown error", " (",
-                                  code != nullptr ? code : std::to_string(result).c_str(), ")"})));
+  return joined({text != nullptr ? text : "unknown error", " (", code != nullptr ? code : std::to_string(result).c_str(), ")"});
+}
+WEFT_DECL void cuda_gpu::check(int result, std::string_view name, char const* what) const {
+  if (result != 0) WEFT_THROW(device_error(joined({name, ": ", what, ": ", said_of(result)})));
 }
 WEFT_DECL cuda_gpu const& open_gpu(int number) {
   detail::opened_gpus& all = detail::all_gpus();

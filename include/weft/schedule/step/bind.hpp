@@ -52,6 +52,8 @@ struct bind_rule {
         unknown = true;
         continue;
       }
+      if (how == loop_kind::thread_z && extent > 64 && extent <= 1024)
+        return illegal(diagnosis::a_block_has_at_most_64_threads_along_z__bind_to_another_axis);
       if (extent == open_trips || extent > (how == loop_kind::lane ? 32 : 1024)) threads = 1 << 20;
       else if (how != loop_kind::lane && extent > 0 && threads < 1 << 20) threads *= extent;
       unknown = unknown || extent < 0;
@@ -127,7 +129,7 @@ struct bind_step {
   ///     s.compute_at(P, v);                       R[i] = all parts, in a tree
   ///
   /// Needs   a spatial axis, or that one, of a reduction whose body joins each part as it is. Of blocks, threads, warps and lanes one axis each, blocks outside of threads, none inside an
-  ///         unrolled or vectorized axis; threads of a known number, at most 1024 together, where of a stage that is computed inside of
+  ///         unrolled or vectorized axis; threads of a known number, at most 1024 together and 64 along z, where of a stage that is computed inside of
   ///         another (compute_at first) the part counts. Virtual threads as unrolled ones: at most 1024, and a number
   /// Keeps   all results; floats that a tree joins are rounded in another order, as by rfactor
   /// Errors  schedule_error "bind: blocks stand outside of threads"; "one launch of a GPU cannot do this: ..", at the first call; and where a kernel for a CPU is compiled with more than
