@@ -1,15 +1,61 @@
 #!/usr/bin/env python3
 """What PyTorch, and Triton where it is installed, take for the cases of bench/gpu.sh, on the same GPU.
 
-    bench/gpu_peers.py [FILE]     appends JSON lines as bench/gpu.sh writes them
+    bench/gpu_peers.py [FILE] [--seconds N]     appends JSON lines as bench/gpu.sh writes them; then one table of all that FILE has
+    bench/gpu_peers.py FILE --table             the table alone; there need be no GPU
 
-Nothing of weft is needed. tf32 is off: f32 products are of f32.
+bench/gpu.sh calls it where there is PyTorch. Nothing of weft is needed. tf32 is off: f32 products are of f32.
 """
+import argparse
 import json
 import sys
+import time
+
+
+def table(lines):
+    """A row for each name: weft's figure, and each peer's with how fast weft is beside it. `lines`: of JSON."""
+    rows = {}
+    for line in lines:
+        if not line.strip():
+            continue
+        one = json.loads(line)
+        row = rows.setdefault(one["name"], {"unit": "", "weft": None, "peers": []})
+        row["unit"] = one.get("unit", row["unit"])
+        if "error" in one:
+            row["peers"].append("FAILED: " + one["error"])
+        elif "peer_value" in one:  # bench/gpu.sh's own line, which may have a peer in it
+            row["weft"] = one["value"]
+            if "WRONG" in one["note"]:
+                row["peers"].append("WRONG")
+            if one["peer_value"] > 0:
+                row["peers"].append((one["peer"], one["peer_value"]))
+        else:
+            row["peers"].append((one["peer"], one["value"]))
+    text = [f"{'':36} {'weft':>10} {'':8}  peers: figure, weft beside it"]
+    for name, row in rows.items():
+        own = "-" if row["weft"] is None else f"{row['weft']:.1f}"
+        beside = []
+        for peer in row["peers"]:
+            if isinstance(peer, str):
+                beside.append(peer)
+                continue
+            ratio = "" if row["weft"] is None else f" ({row['weft'] / peer[1]:.2f})"
+            beside.append(f"{peer[0]} {peer[1]:.1f}{ratio}")
+        text.append(f"{name:36} {own:>10} {row['unit']:8}  {'; '.join(beside)}".rstrip())
+    return "\n".join(text)
 
 
 def main():
+    arguments = argparse.ArgumentParser()
+    arguments.add_argument("file", nargs="?")
+    arguments.add_argument("--seconds", type=float, default=1e9)
+    arguments.add_argument("--table", action="store_true")
+    wanted = arguments.parse_args()
+    if wanted.table:
+        with open(wanted.file) as f:
+            print(table(f))
+        return
+    began = time.monotonic()
     try:
         import torch
     except ImportError:
@@ -19,7 +65,7 @@ def main():
     torch.backends.cuda.matmul.allow_tf32 = False
     torch.backends.cudnn.allow_tf32 = False
     device = torch.cuda.get_device_name(0)
-    lines = []
+    kept = open(wanted.file, "a") if wanted.file else None
 
     def milliseconds(run):
         for _ in range(3):
@@ -37,6 +83,9 @@ def main():
         return sorted(samples)[3]
 
     def one(peer, name, unit, work, run):
+        if time.monotonic() - began > wanted.seconds:
+            print(f"{name:34} {peer}: no time left")
+            return
         try:
             ms = milliseconds(run)
         except Exception as e:  # a compiler that is missing, memory that is short: the next case may still run
@@ -44,15 +93,20 @@ def main():
             return
         value = work / ms / 1e6
         print(f"{name:34} {ms:9.3f} ms {value:10.1f} {unit:8} {peer}", flush=True)
-        lines.append(json.dumps({"device": device, "name": name, "ms": round(ms, 5), "unit": unit, "value": round(value, 2), "peer": peer}))
+        if kept:
+            line = {"device": device, "name": name, "ms": round(ms, 5), "unit": unit, "value": round(value, 2), "peer": peer}
+            print(json.dumps(line), file=kept, flush=True)
 
     for n in (4096, 1024, 8192, 1000):
         a, b = torch.randn(n, n, device="cuda"), torch.randn(n, n, device="cuda")
         c = torch.empty(n, n, device="cuda")
         one("torch", f"matmul f32 {n}", "GFLOP/s", 2 * n**3, lambda: torch.matmul(a, b, out=c))
-    n = 4096
-    a, b = torch.ones(n, n, device="cuda", dtype=torch.half), torch.ones(n, n, device="cuda", dtype=torch.half)
-    one("torch, tensor cores", f"matmul f16 into f32 {n}", "GFLOP/s", 2 * n**3, lambda: torch.matmul(a, b))
+    n = 8192
+    for name, dtype in (("f16", torch.half), ("bf16", torch.bfloat16)):
+        a, b = torch.randn(n, n, device="cuda", dtype=dtype), torch.randn(n, n, device="cuda", dtype=dtype)
+        c = torch.empty(n, n, device="cuda", dtype=dtype)
+        # The result is rounded to the operands' type: less is written than weft writes.
+        one("torch, rounded", f"matmul {name} into f32 {n}", "GFLOP/s", 2 * n**3, lambda: torch.matmul(a, b, out=c))
 
     n = 16384
     x, y, z = (torch.randn(n, n, device="cuda") for _ in range(3))
@@ -94,9 +148,10 @@ def main():
     q, k, v = (torch.randn(64, 1024, 64, device="cuda", dtype=torch.half) for _ in range(3))
     one("torch", "attention f16 64 x 1024 x 64", "GFLOP/s", 4 * 64 * 1024**2 * 64,
         lambda: torch.nn.functional.scaled_dot_product_attention(q, k, v))
-    if len(sys.argv) > 1:
-        with open(sys.argv[1], "a") as f:
-            f.writelines(line + "\n" for line in lines)
+    if kept:
+        kept.close()
+        with open(wanted.file) as f:
+            print(table(f))
 
 
 main()

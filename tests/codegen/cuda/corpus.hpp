@@ -185,10 +185,12 @@ class gpu_trial {
     return compared("on the host");
   }
 
-  /// The same on a GPU: `device.run(module, memory, workspace_bytes)` brings all memory there and back.
+  /// The same on a GPU: `device.run(module, memory, sizes, workspace_bytes, value)` brings all memory there and back; `value(e)` is that of
+  /// an expression over the sizes.
   template <class Device>
   std::string on_device(Device& device) {
-    std::string const wrong = device.run(module, fresh(), static_cast<std::size_t>(weft::workspace_bytes(f)));
+    auto const bytes = static_cast<std::size_t>(value(weft::workspace_offset(m_, f, nullptr)));
+    std::string const wrong = device.run(module, fresh(), sizes_, bytes, [this](weft::ir::expr e) { return value(e); });
     return wrong.empty() ? compared("on the device") : wrong + "\n" + module.text;
   }
 

@@ -22,6 +22,18 @@ inline void check_lanes_together(cuda_on_host const& host) {
   for (unsigned t = 0; t < 1024; ++t) CHECK(counts()[t] == counts()[t / 32 * 32]);
 }
 
+/// What ldmatrix has met so far: matrices of 8 rows, and those of which two rows wanted the same bank.
+struct ldmatrix_counts {
+  unsigned long long all = 0, twice = 0;
+  /// None of those since the last call met a bank twice.
+  void check(cuda_on_host const& host) {
+    auto const counts = reinterpret_cast<unsigned long long const* (*)()>(host.symbol("shim_ldmatrix_counts"));
+    REQUIRE((counts != nullptr));
+    CHECK(counts()[1] == twice);
+    all = counts()[0], twice = counts()[1];
+  }
+};
+
 /// NVRTC compiles a text of so many kernels, or more, for each GPU: without warnings, spills, or arrays of a thread's own in memory.
 /// `also(binary, architecture)` looks further.
 template <class F>

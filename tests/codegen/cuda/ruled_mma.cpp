@@ -145,7 +145,11 @@ TEST_CASE("ruled products: of any shape, drawn: no race, no read of nothing, and
 TEST_CASE("ruled products: the interpreter finds no race and no read of nothing, and the results are right") {
   prepared().check_interpreted({1, 2});
 }
-TEST_CASE("ruled products: the text on the host computes the same") { prepared().check_on_host({0, 1, 77}); }
+TEST_CASE("ruled products: the text on the host computes the same, and ldmatrix meets no bank twice") {
+  ldmatrix_counts banks;
+  prepared().check_on_host({0, 1, 77}, [&](cuda_on_host const& host) { banks.check(host); });
+  CHECK((banks.all > 0 || !cuda_on_host::available()));
+}
 TEST_CASE("ruled products: without any one of its barriers a kernel has a race") {
   auto const barriers = prepared().count_barriers();
   CHECK(barriers.all > 10);

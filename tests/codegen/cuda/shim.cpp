@@ -77,6 +77,86 @@ extern "C" __global__ void __launch_bounds__(64) reversed(float const* A, float*
   }
 }
 )";
+/// Two turns through one row of shared memory, by plain stores: what is read in the first may not be written over by the second.
+constexpr char const* in_turns = R"(
+extern __shared__ __align__(128) unsigned char weft_shared[];
+extern "C" __global__ void __launch_bounds__(64) reversed(float const* A, float* B) {
+  float* const row = (float*)weft_shared;
+  int const b = blockIdx.x, tx = threadIdx.x;
+  float sum = 0.0f;
+  for (int k = 1; k < 3; ++k) {
+    row[tx] = (float)k * A[b * 64 + tx];
+    __syncthreads();
+    sum += row[63 - tx];
+#if FAULT != 1
+    __syncthreads();
+#endif
+  }
+  B[b * 64 + tx] = sum / 3.0f;
+}
+)";
+/// A warp multiplies 16 x 16 by 16 x 16 with one of the shim's instructions, operands from registers (LOADED 0) or by ldmatrix (1); `FAULT` is what
+/// is wrong with the map from lanes to elements.
+constexpr char const* multiplying = R"(
+extern __shared__ __align__(128) unsigned char weft_shared[];
+extern "C" __global__ void __launch_bounds__(32) multiplied(float const* A, float* C) {
+  float const* const B = A + 256;
+  unsigned short* const half = (unsigned short*)weft_shared;  // A, then B
+  int const lane = threadIdx.x;
+  for (int e = lane; e < 512; e += 32) half[e] = shim_f16::narrow(A[e]);
+  __syncthreads();
+  int row = lane / 4, pair = lane % 4 * 2;
+#if FAULT == 1
+  row = lane % 8, pair = lane / 8 * 2;
+#endif
+  unsigned a[4], b[4];
+#if LOADED == 1
+  int const line = FAULT == 2 ? lane / 2 : lane % 16, part = FAULT == 2 ? lane % 2 * 8 : lane / 16 * 8;
+  shim_ldmatrix(a, &half[line * 16 + part], FAULT == 3);
+  shim_ldmatrix(b, &half[256 + line * 16 + part], FAULT != 4);
+#else
+  for (int r = 0; r < 4; ++r) {
+    int const low = FAULT == 2 ? r / 2 * 8 : r % 2 * 8, high = FAULT == 2 ? r % 2 * 8 : r / 2 * 8;
+    unsigned short const* const left = &half[(row + low) * 16 + pair + high];
+    unsigned short const* const right = &half[256 + (pair + low) * 16 + row + high];
+    a[r] = left[FAULT == 3] | (unsigned)left[FAULT != 3] << 16;
+    b[r] = FAULT == 4 ? *(unsigned const*)&half[256 + (row + high) * 16 + pair + low] : right[0] | (unsigned)right[16] << 16;
+  }
+#endif
+  float c[8] = {};
+  shim_mma_f16_f32(c, a, b);
+  for (int e = 0; e < 8; ++e) {
+    int const i = row + (FAULT == 5 ? e / 4 : e / 2 % 2) * 8, j = pair + e % 2 + (FAULT == 5 ? e / 2 % 2 : e / 4) * 8;
+    C[i * 16 + j] = c[e];
+  }
+}
+)";
+/// Whether the product is right: of small whole numbers without a pattern.
+bool multiplies(int loaded, int fault) {
+  cuda_on_host const host("#define LOADED " + std::to_string(loaded) + "\n#define FAULT " + std::to_string(fault) + "\n" + multiplying, "1");
+  REQUIRE_MESSAGE(host.loaded(), host.messages);
+  float operands[512], c[256] = {};
+  unsigned seed = 7;
+  for (float& v : operands) seed = seed * 1664525u + 1013904223u, v = static_cast<float>(seed >> 16 & 7);
+  struct call {
+    void (*f)(float const*, float*);
+    float const* a;
+    float* c;
+  } now{reinterpret_cast<void (*)(float const*, float*)>(host.symbol("multiplied")), &operands[0], &c[0]};
+  auto const thread = [](void* data) {
+    auto const& its = *static_cast<call*>(data);
+    its.f(its.a, its.c);
+  };
+  unsigned const blocks[] = {1, 1, 1}, threads[] = {32, 1, 1};
+  CHECK(host.run(blocks, threads, 1024, thread, &now, 9) == "");
+  for (int i = 0; i < 16; ++i)
+    for (int j = 0; j < 16; ++j) {
+      float sum = 0;
+      for (int k = 0; k < 16; ++k) sum += operands[i * 16 + k] * operands[256 + k * 16 + j];
+      if (c[i * 16 + j] != sum) return false;
+    }
+  return true;
+}
 struct outcome {
   std::string wrong;  // what the shim says
   bool right = true;  // the results
@@ -162,5 +242,21 @@ TEST_CASE("a copy that was not waited for, of no group, into what is read, or no
       found += !o.right || o.wrong == "a thread has ended, and what it copied was not waited for";
     }
     CHECK_MESSAGE(found >= 2, "fault " << fault << ": " << found << " of 4");
+  }
+}
+TEST_CASE("a plain store over what another thread has still to read gives other results") {
+  if (no_compiler()) return;
+  for (unsigned order : {0u, 1u, 9u}) {
+    outcome const o = run(0, order, in_turns);
+    CHECK(o.wrong == "");
+    CHECK(o.right);
+    CHECK_FALSE(run(1, order, in_turns).right);
+  }
+}
+TEST_CASE("a fragment whose elements are other lanes' gives other products: lanes, registers, halves, an operand turned, sums") {
+  if (no_compiler()) return;
+  for (int loaded : {0, 1}) {
+    CHECK(multiplies(loaded, 0));
+    for (int fault : {1, 2, 3, 4, 5}) CHECK_FALSE_MESSAGE(multiplies(loaded, fault), "loaded " << loaded << ", fault " << fault);
   }
 }

@@ -68,7 +68,11 @@ TEST_CASE("ruled windows: in groups, and of few channels, the plain ways compute
   }
 }
 TEST_CASE("ruled windows: the interpreter finds no race and no read of nothing, and the results are right") { prepared().check_interpreted({1, 2}); }
-TEST_CASE("ruled windows: the text on the host computes the same") { prepared().check_on_host({0, 1, 77}); }
+TEST_CASE("ruled windows: the text on the host computes the same, and ldmatrix meets no bank twice") {
+  ldmatrix_counts banks;
+  prepared().check_on_host({0, 1, 77}, [&](cuda_on_host const& host) { banks.check(host); });
+  CHECK((banks.all > 0 || !cuda_on_host::available()));
+}
 TEST_CASE("ruled windows: without any one of its barriers a kernel has a race") {
   auto const barriers = prepared().count_barriers();
   CHECK(barriers.all > 10);
