@@ -8,7 +8,9 @@
 
 #include "support/private_cache.hpp"
 #include "tune/recorded_kernels.hpp"
+#include "weft/direct.hpp"
 #include "weft/intrinsics.hpp"
+#include "weft/ops/softmax.hpp"
 
 using namespace weft;
 using weft_test::private_cache;
@@ -34,7 +36,7 @@ inline constexpr auto grown = weft::kernel<"grown">(
 inline constexpr auto plain = weft::kernel<"plain">(
     [](auto x) { return weft::compute<"y">(x.extent(0), [=](auto i) { return x(i) + 1.0f; }); });
 
-inline constexpr auto products = weft::kernel<"products">(
+inline constexpr auto dot_products = weft::kernel<"products">(
     [](auto a, auto b) {
       return weft::compute<"c">(a.extent(0), [=](auto i) {
         return weft::sum(2, [=](auto k) { return weft::cast<std::int32_t>(a(i, k)) * weft::cast<std::int32_t>(b(i, k)); });
@@ -46,6 +48,22 @@ inline constexpr auto products = weft::kernel<"products">(
       s.reorder(io, ii, k);
       s.vectorize(ii);
       if (s.knob("instruction", {0, 1}) != 0) s.tensorize(k, weft::pmaddwd);
+    });
+
+inline constexpr auto softmax = weft::kernel<"softmax">(weft::ops::softmax);
+inline constexpr auto sum_of_rows = weft::kernel<"sum_of_rows">(
+    [](auto x) {
+      return weft::compute<"y">(x.extent(0), [=](auto i) { return weft::sum(x.extent(1), [=](auto k) { return x(i, k); }); });
+    },
+    [](auto& s, auto, auto y) {
+      auto [i, k] = y.axes();
+      if (s.knob("parts", {0, 1}) == 0) return;
+      auto [P, v] = s.rfactor(y, k, 16);
+      auto [pi, pv, pu] = P.axes();
+      s.compute_at(P, i);
+      s.reorder(pi, pu, pv);
+      s.vectorize(pv);
+      static_cast<void>(v);
     });
 
 struct matrices {
@@ -155,7 +173,7 @@ TEST_CASE("candidates with instructions are measured, in every kind of worker th
   for (tuning::isolation where : {tuning::isolation::forked, tuning::isolation::none}) {
     tune_options o = quick(4);
     o.worker = where, o.keep = false;
-    tune_result const r = tune(products, o, view(a, 256, 2), view(b, 256, 2));
+    tune_result const r = tune(dot_products, o, view(a, 256, 2), view(b, 256, 2));
     CHECK(r.trials.size() == 4);
     for (tune_trial const& t : r.trials) {
       INFO(t.why);
@@ -188,4 +206,50 @@ TEST_CASE("bitwise keeps to schedules with the same bits") {
   cache::enable();
   product(view(m.a, 40, 40), view(m.b, 40, 40), out(after, 40, 40));
   CHECK(before == after);  // whole numbers: exact in any order
+}
+TEST_CASE("bitwise by rule takes sums of numbers that round in their order") {
+  private_cache const here;
+  tensor<float, 2> x(20, 200);
+  for (std::int64_t i = 0; i < 20; ++i)
+    for (std::int64_t j = 0; j < 200; ++j) x(i, j) = 1.0f / static_cast<float>(3 + i * 7 + j * 11 % 37);
+  tune_options o = quick(12);
+  o.bitwise = true;
+  tune_result const r = tune(softmax, o, x);
+  CHECK(r.trials.size() == 12);
+  for (tune_trial const& t : r.trials) CHECK_FALSE(t.wrong);
+  CHECK(has(r.checked, "direct evaluation"));
+  auto const expected = evaluate({.contract = cpu().fma}, softmax, x);
+  CHECK((expected == softmax.with({.bitwise = true})(x)));
+  // The kernel that is bitwise itself asks for the same.
+  CHECK(tune(softmax.with({.bitwise = true}), quick(4), x).earlier > 0);
+}
+TEST_CASE("a bitwise tuning and a plain one of a how-lambda keep apart what they find, in either order") {
+  tensor<float, 2> X(16, 512);
+  for (std::int64_t i = 0; i < 16 * 512; ++i) X(i / 512, i % 512) = 1.0f / static_cast<float>(i % 1009 + 3);
+  tune_options plainly = quick(4), exactly = quick(4);
+  exactly.bitwise = true;
+  auto const expected = evaluate({.contract = cpu().fma}, sum_of_rows, X);
+  for (bool const bitwise_first : {false, true}) {
+    private_cache const here;
+    if (bitwise_first) {
+      tune_result const r = tune(sum_of_rows, exactly, X);
+      CHECK(r.choices == sequence<std::int32_t>{0});
+      CHECK(r.kept);
+      CHECK((expected == sum_of_rows(X)));  // what there is does for all
+    }
+    tune_result const fast = tune(sum_of_rows, plainly, X);
+    CHECK(fast.earlier == 0);
+    CHECK(fast.choices == sequence<std::int32_t>{1});
+    CHECK(fast.kept);
+    if (!bitwise_first) {
+      tune_result const r = tune(sum_of_rows, exactly, X);
+      CHECK(r.earlier == 0);
+      REQUIRE(r.trials.size() == 2);
+      CHECK(r.trials[1].wrong);
+      CHECK(r.choices == sequence<std::int32_t>{0});
+      CHECK(r.kept);
+    }
+    CHECK((expected == sum_of_rows.with({.bitwise = true})(X)));
+    CHECK(has(sum_of_rows.trace(X), "rfactor"));
+  }
 }

@@ -86,11 +86,12 @@ class tuning_run {
   void keep(std::int64_t trials);
   schedule first_steps() const;
   task_here task_here_now() const;
-  std::string task() const { return cache::task_key(face_.name, what_, first_steps(), layout_, machine_); }
-  std::string family() const { return cache::family_key(face_.name, what_, first_steps(), layout_, machine_); }
+  std::string task() const { return cache::task_key(face_.name, what_, first_steps(), layout_, machine_, wanted_.bitwise); }
+  std::string family() const { return cache::family_key(face_.name, what_, first_steps(), layout_, machine_, wanted_.bitwise); }
 
   kernel_face const& face_;
   tune_options options_;
+  options wanted_;  // of the calls that it is for
   candidate_view view_;
   trial_crew* crew_;
   argument* arguments_;

@@ -60,7 +60,9 @@ struct tune_options {
   std::int64_t trials = 64;    // candidates that are measured at most
   double seconds = 60;         // all of it, but for the trial that is under way
   std::uint64_t seed = 1;      // equal seeds and equal times give equal proposals
-  bool bitwise = false;        // only schedules whose results have the bits of the kernel without tuning
+  /// Only schedules whose results have the bits of the kernel without tuning; by rule, those that take the terms of sums in order. What
+  /// is found is for calls of the kernel `.with({.bitwise = true})`, and with a how-lambda for all where nothing else was found.
+  bool bitwise = false;
   bool keep = true;            // the result on disk, for this and later processes
   bool random = false;         // no model: the baseline of searches
   std::size_t batch = 8;       // candidates between two fits of the model

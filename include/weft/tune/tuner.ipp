@@ -48,6 +48,12 @@ inline std::string trials_file(bool keep) {
   return directory.empty() ? "" : directory + "/trials.sqlite";
 }
 
+/// A bitwise tuning is one for bitwise calls: the rule keeps the order of sums then.
+inline options wanted_of(kernel_face const& face, tune_options const& o) {
+  options wanted = face.wanted;
+  wanted.bitwise = wanted.bitwise || o.bitwise || environment_switch("WEFT_BITWISE");
+  return wanted;
+}
 /// Whether the kernel's schedule is the rule's, as kernel_table asks for it.
 inline bool is_by_rule(kernel_face const& face) { return face.how == nullptr && !face.wanted.plain && !environment_switch("WEFT_PLAIN"); }
 
@@ -147,11 +153,11 @@ inline target const& machine_of(kernel_face const& face, isolation where) {
 }
 WEFT_DECL tuning_run::tuning_run(kernel_face const& face, argument* arguments, int count, tune_options const& o, candidate_view view,
                                  trial_crew* crew)
-    : face_(face), options_(o), view_(view), crew_(crew), arguments_(arguments), count_(count), what_(face.what(face.object)),
+    : face_(face), options_(o), wanted_(wanted_of(face, o)), view_(view), crew_(crew), arguments_(arguments), count_(count), what_(face.what(face.object)),
       machine_(machine_of(face, o.worker)), layout_(bound()),
-      space_({face.name, &what_, face.how, face.object, &layout_, &machine_, face.wanted, is_by_rule(face), nullptr, face.gpu}),
+      space_({face.name, &what_, face.how, face.object, &layout_, &machine_, wanted_, is_by_rule(face), nullptr, face.gpu}),
       copies_(arguments, count), runner_(copies_, o.worker, face.gpu != nullptr ? face.device : -1), store_(trials_file(o.keep)), task_(task()) {
-  tolerance_ = {o.bitwise, longest_reduction(what_, arguments)};
+  tolerance_ = {wanted_.bitwise, longest_reduction(what_, arguments)};
   result_.kernel = std::string(face.name);
   std::int64_t const spare = host().threads - 2, wanted = o.compilers >= 0 ? o.compilers : spare < 8 ? spare : 8;
   for (std::int64_t i = 0; i < wanted && face.gpu != nullptr && runner_.where() != isolation::none; ++i)
@@ -248,7 +254,9 @@ inline bool tuning_run::computes_the_same(tune_trial& t) {
   sequence<element_list> const found = outputs();
   if (t.why.empty() && expected_.empty()) {
     int samples = 0;
-    t.why = check_samples(what_, machine_.fma, arguments_, count_, found, tolerance_, samples);
+    // A how-lambda's first steps may take a sum in parts, which is its own choice: the others are to have the bits of that.
+    tolerance const of_first{tolerance_.bitwise && face_.how == nullptr, tolerance_.terms};
+    t.why = check_samples(what_, machine_.fma, arguments_, count_, found, of_first, samples);
     result_.checked = samples > 0 ? joined({std::to_string(samples), " elements by direct evaluation, all others by the schedule "
                                                                      "without tuning"})
                                   : "the schedule without tuning (direct evaluation would take too long)";
