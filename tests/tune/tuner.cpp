@@ -3,6 +3,7 @@
 #include <doctest/doctest.h>
 
 #include <cstdio>
+#include <stop_token>
 #include <string>
 #include <vector>
 
@@ -193,6 +194,38 @@ TEST_CASE("what asks to stop is asked between trials") {
   tune_result const r = tune(product, o, view(m.a, 16, 16), view(m.b, 16, 16));
   CHECK(r.stopped);
   CHECK(r.trials.size() == 1);
+}
+TEST_CASE("a std::stop_token without a name is kept, and ends the tuning when its source says so") {
+  private_cache const here;
+  matrices m(16);
+  std::stop_source source;
+  tune_options o = quick(30);
+  o.stop = source.get_token();
+  struct counted {
+    int* alive;
+    bool asked = false;
+    explicit counted(int* a) : alive(a) { ++*alive; }
+    counted(counted const& other) : alive(other.alive) { ++*alive; }
+    ~counted() { --*alive; }
+    bool stop_requested() const { return asked; }
+  };
+  int alive = 0;
+  {
+    tune_options other = o;
+    other.stop = counted(&alive);
+    tune_options const third = other;
+    CHECK(alive == 1);
+    CHECK_FALSE(third.stop.requested());
+  }
+  CHECK(alive == 0);
+  auto watcher = [&](tune_progress const& p) {
+    if (p.trials == 3) source.request_stop();
+    return true;
+  };
+  o.progress = watcher;
+  tune_result const r = tune(product, o, view(m.a, 16, 16), view(m.b, 16, 16));
+  CHECK(r.stopped);
+  CHECK(r.trials.size() == 3);
 }
 TEST_CASE("bitwise keeps to schedules with the same bits") {
   private_cache const here;

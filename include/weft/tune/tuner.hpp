@@ -1,6 +1,7 @@
 // The tuner behind weft::tune, without types: a space, a search, a runner, a verdict on each candidate, and what is kept.
 #pragma once
 
+#include <memory>
 #include <string>
 
 #include "weft/kernel_table.hpp"
@@ -38,7 +39,8 @@ class tune_watcher {
   void* object_ = nullptr;
   bool (*call_)(void*, tune_progress const&) = nullptr;
 };
-/// A std::stop_token, or what else can be asked whether to stop; it outlives the tuning.
+/// A std::stop_token, or what else can be asked whether to stop. Of a named one nobody makes a copy: it outlives the tuning. What has no
+/// name, as `source.get_token()`, is kept.
 class tune_stop {
  public:
   tune_stop() = default;
@@ -47,10 +49,17 @@ class tune_stop {
     requires requires(Token const& t) { static_cast<bool>(t.stop_requested()); }
   tune_stop(Token const& t)
       : object_(&t), call_([](void const* o) { return bool(static_cast<Token const*>(o)->stop_requested()); }) {}
+  template <class Token>
+    requires(!std::is_lvalue_reference_v<Token> && !std::is_same_v<std::remove_const_t<Token>, tune_stop> &&
+             requires(Token const& t) { static_cast<bool>(t.stop_requested()); })
+  tune_stop(Token&& t) : tune_stop(*new std::remove_const_t<Token>(static_cast<Token&&>(t))) {
+    kept_.reset(static_cast<std::remove_const_t<Token> const*>(object_));
+  }
   /// Whether it says so by now.
   bool requested() const { return call_ != nullptr && call_(object_); }
 
  private:
+  std::shared_ptr<void const> kept_;  // what had no name
   void const* object_ = nullptr;
   bool (*call_)(void const*) = nullptr;
 };
