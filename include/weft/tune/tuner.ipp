@@ -156,7 +156,7 @@ WEFT_DECL tuning_run::tuning_run(kernel_face const& face, argument* arguments, i
     : face_(face), options_(o), wanted_(wanted_of(face, o)), view_(view), crew_(crew), arguments_(arguments), count_(count), what_(face.what(face.object)),
       machine_(machine_of(face, o.worker)), layout_(bound()),
       space_({face.name, &what_, face.how, face.object, &layout_, &machine_, wanted_, is_by_rule(face), nullptr, face.gpu}),
-      copies_(arguments, count), runner_(copies_, o.worker, face.gpu != nullptr ? face.device : -1), store_(trials_file(o.keep)), task_(task()) {
+      copies_(arguments, count), runner_(copies_, o.worker, face.gpu != nullptr ? face.device : -1, face.gpu != nullptr ? nullptr : face.machine), store_(trials_file(o.keep)), task_(task()) {
   tolerance_ = {wanted_.bitwise, longest_reduction(what_, arguments)};
   result_.kernel = std::string(face.name);
   std::int64_t const spare = host().threads - 2, wanted = o.compilers >= 0 ? o.compilers : spare < 8 ? spare : 8;
