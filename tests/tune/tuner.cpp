@@ -195,6 +195,26 @@ TEST_CASE("what asks to stop is asked between trials") {
   CHECK(r.stopped);
   CHECK(r.trials.size() == 1);
 }
+TEST_CASE("who watches several kernels is told whose trial it was, and how many there were of all") {
+  private_cache const here;
+  matrices m(16);
+  std::vector<std::int16_t> a(256 * 2, std::int16_t(1)), b(256 * 2, std::int16_t(2));
+  int told = 0, of_product = 0, of_products = 0;
+  auto watcher = [&](tune_progress const& p) {
+    CHECK(p.trials == ++told);
+    CHECK(p.most_trials == 12);
+    of_product += p.kernel == "product", of_products += p.kernel == "products";
+    return true;
+  };
+  tune_options o = quick(12);
+  o.batch = 2;
+  o.progress = watcher;
+  sequence<tune_result> const r =
+      tune_all(o, tune_task(1, product, view(m.a, 16, 16), view(m.b, 16, 16)), tune_task(1, dot_products, view(a, 256, 2), view(b, 256, 2)));
+  CHECK(static_cast<std::size_t>(of_product) == r[0].trials.size());
+  CHECK(static_cast<std::size_t>(of_products) == r[1].trials.size());
+  CHECK(told == of_product + of_products);
+}
 TEST_CASE("a std::stop_token without a name is kept, and ends the tuning when its source says so") {
   private_cache const here;
   matrices m(16);

@@ -60,6 +60,8 @@ class tuning_run {
   /// Measures what a tuning elsewhere asks for, to the end of it.
   tune_result serve(trial_source& from);
   tune_result const& so_far() const { return result_; }
+  /// So many trials of other kernels count in the same budget, as who watches is told.
+  void note_others(std::int64_t trials) { others_trials_ = trials; }
   /// Whether it is as near to the roofline as the options ask for.
   bool is_near_roofline() const;
 
@@ -112,6 +114,7 @@ class tuning_run {
   search* search_ = nullptr;
   sequence<double> expected_ns_, found_ns_;  // of the same trials
   double began_ = now_ns(), measured_ns_ = 0;
+  std::int64_t others_trials_ = 0;
   int rounds_ = 0;
 };
 

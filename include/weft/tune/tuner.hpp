@@ -3,6 +3,7 @@
 
 #include <memory>
 #include <string>
+#include <string_view>
 
 #include "weft/kernel_table.hpp"
 #include "weft/tune/search.hpp"
@@ -13,10 +14,11 @@ namespace weft::inline WEFT_ABI {
 
 /// How a tuning goes on, for who watches it.
 struct tune_progress {
-  std::int64_t trials = 0, most_trials = 0;
+  std::int64_t trials = 0, most_trials = 0;  // of all kernels that share the budget
   double seconds = 0, most_seconds = 0;
   double best_ns = 0;   // 0: none is right yet
   double first_ns = 0;  // of the schedule that the kernel would have without tuning
+  std::string_view kernel{};  // whose trial it was
 };
 
 /// Who is told of progress and may end the tuning: anything that is called with a tune_progress; true: go on. A lambda without

@@ -299,8 +299,8 @@ inline void tuning_run::note(tune_trial t, double expected_ns) {
   if (t.ns > 0 && (result_.best_ns <= 0 || t.ns < result_.best_ns)) result_.best_ns = t.ns, result_.choices = t.choices;
   store_.add(task_, face_.name, {t.choices, t.ns, static_cast<std::int32_t>(t.result), t.wrong});
   result_.trials.push_back(static_cast<tune_trial&&>(t));
-  tune_progress const p{static_cast<std::int64_t>(result_.trials.size()), options_.trials, elapsed(), options_.seconds,
-                        result_.best_ns, result_.first_ns};
+  tune_progress const p{others_trials_ + static_cast<std::int64_t>(result_.trials.size()), options_.trials, elapsed(), options_.seconds,
+                        result_.best_ns, result_.first_ns, face_.name};
   if (!options_.progress(p)) result_.stopped = true;
 }
 inline void tuning_run::measure_first() {
