@@ -61,19 +61,13 @@ inline bool is_by_rule(kernel_face const& face) { return face.how == nullptr && 
 /// known. Of f32 and f64 alone is the peak of arithmetic known.
 inline double least_ns(program const& what, argument const* arguments, int count, target const& machine) {
   bench::counts const done = bench::counted(what, arguments);
-  int widest = 4;
-  bool floats = true;
-  for (tensor_info const& t : what.tensors) {
-    floats = floats && (t.type == dtype::f32 || t.type == dtype::f64);
-    if (t.type == dtype::f64) widest = 8;
-  }
   double held = 0;
   for (int i = 0; i < count; ++i) {
     double bytes = arguments[i].is_scalar ? 0 : size_bytes(arguments[i].type);
     for (int d = 0; d < arguments[i].rank; ++d) bytes *= static_cast<double>(arguments[i].extents[d]);
     held += bytes;
   }
-  double const arithmetic = floats ? done.operations / (bench::peaks_of(machine.threads).gflops * 4 / widest) : 0;
+  double const peak = done.peak_of(bench::peaks_of(machine.threads).gflops), arithmetic = peak > 0 ? done.operations / peak : 0;
   bool const in_a_cache = machine.l3_bytes > 0 && held <= 2 * static_cast<double>(machine.l3_bytes);
   double const memory = in_a_cache ? 0 : done.bytes / bench::peaks_of(machine.threads).gbs;
   return arithmetic > memory ? arithmetic : memory;
