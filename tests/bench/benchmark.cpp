@@ -7,6 +7,7 @@
 
 #include "weft/bench.hpp"
 #include "weft/bench/peak.hpp"
+#include "weft/runtime/thread_pool.hpp"
 #include "weft/ops.hpp"
 #include "weft/weft.hpp"
 
@@ -89,6 +90,17 @@ TEST_CASE("the roofline of f64 is at half the arithmetic of f32, and that of oth
   CHECK(other.of_roofline() == 0);
   CHECK(weft::benchmark(quick, product, i, i, weft::out(k)).text().find("roofline") == std::string::npos);
   CHECK(single.of_roofline() > 0);
+}
+
+TEST_CASE("the peaks are those of the threads that there are for the kernel") {
+  for (int const threads : {2, 3}) {
+    CHECK(weft::bench::peaks_of(threads).gflops == threads * weft::bench::peaks_of(1).gflops);
+    CHECK(weft::bench::peaks_of(threads).gbs > 0);
+  }
+  // WEFT_THREADS may say how many they are.
+  auto const none = [](void*, std::int64_t) {};
+  auto const line = weft::bench::of_kernel("k", "y: parallel(i)", {}, {none, nullptr}, quick).lines[0];
+  CHECK(line.threads == weft::runtime::default_pool().threads());
 }
 
 TEST_CASE("the same thing twice is the same, half of it is faster; all stands in the table and in JSON") {
