@@ -12,6 +12,7 @@
 #include "weft/direct.hpp"
 #include "weft/intrinsics.hpp"
 #include "weft/ops/softmax.hpp"
+#include "weft/runtime/cache/tuned.hpp"
 
 using namespace weft;
 using weft_test::private_cache;
@@ -194,6 +195,32 @@ TEST_CASE("what asks to stop is asked between trials") {
   tune_result const r = tune(product, o, view(m.a, 16, 16), view(m.b, 16, 16));
   CHECK(r.stopped);
   CHECK(r.trials.size() == 1);
+}
+TEST_CASE("a kept time that nothing reaches today does not keep a slower schedule for ever") {
+  private_cache const here;
+  matrices m(96);
+  auto const A = view(m.a, 96, 96), B = view(m.b, 96, 96);
+  tune_result const once = tune(product, quick(24), A, B);
+  REQUIRE(once.kept);
+  REQUIRE(once.choices != once.trials[0].choices);
+  std::string file;
+  for (std::string const& name : here.files())
+    if (name.find(".tuned") != std::string::npos) file = here.path + "/" + name;
+  std::string const bytes = weft_test::content(file);
+  std::string_view key;
+  cache::tuned lucky;
+  REQUIRE(cache::decode(bytes, key, lucky));
+  // By far the slowest: no vectors. Its time was a nanosecond.
+  lucky.choices = sequence<std::int32_t>{0, 1, 0}, lucky.ns = 1;
+  REQUIRE(cache::keep_tuned(key, lucky, true));
+  tune_result const again = tune(product, quick(24), A, B);
+  CHECK(again.trials[1].choices == lucky.choices);
+  CHECK(again.best_ns > 1);
+  CHECK(again.kept);
+  cache::tuned now;
+  REQUIRE(cache::find_tuned(key, now));
+  CHECK(now.choices == again.choices);
+  CHECK(now.choices != lucky.choices);
 }
 TEST_CASE("who watches several kernels is told whose trial it was, and how many there were of all") {
   private_cache const here;

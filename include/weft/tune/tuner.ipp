@@ -499,7 +499,11 @@ inline void tuning_run::keep(std::int64_t trials) {
   cache::tuned const t{result_.choices, hash(space_.at(result_.choices).steps), result_.best_ns, trials};
   cache::tuned before;
   bool const imported = cache::find_tuned(task_, before) && before.trials == 0;  // nobody has measured it here
-  result_.kept = cache::keep_tuned(task_, t, imported || before.choices == t.choices);
+  // A lucky time of an earlier day does not hold for ever: what was measured anew counts as it was found now.
+  bool slower_now = false;
+  for (tune_trial const& one : result_.trials)
+    slower_now = slower_now || (one.choices == before.choices && (one.wrong || one.ns >= t.ns));
+  result_.kept = cache::keep_tuned(task_, t, imported || slower_now || before.choices == t.choices);
   if (!result_.kept) return;
   if (face_.gpu != nullptr) face_.gpu->supersede(face_.name);
   cache::relative as_relative = cache::described(task_, layout_, machine_);
