@@ -28,3 +28,10 @@ TEST_CASE("bits tell 0 from -0, and NaNs are one value; else both zeros are equa
     CHECK_FALSE(difference(one, floats(2, 1), {bitwise, 8}).empty());
   }
 }
+TEST_CASE("where nothing is summed up, one large element does not excuse the small ones") {
+  element_list const expected = floats(1e6, 2, 0, 2), all_zero = floats(1e6, 0, 0, 0), near = floats(1e6, 2 + 2.5e-7, 0, 2);
+  CHECK(difference(expected, all_zero, {}).find("element 1") == 0);
+  CHECK_FALSE(difference(expected, near, {}).empty());
+  CHECK(difference(expected, near, {.terms = 64}).empty());
+  CHECK(difference(expected, floats(1e6, 2, -0.0f, 2), {}).empty());
+}

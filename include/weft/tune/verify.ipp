@@ -35,7 +35,7 @@ inline double epsilon(dtype t) {
   return t == dtype::f64 ? 0x1p-52 : t == dtype::f32 ? 0x1p-23 : t == dtype::f16 ? 0x1p-10 : t == dtype::bf16 ? 0x1p-7 : 0;
 }
 inline double bound(element_list const& e, tolerance const& t) {
-  if (t.bitwise || !is_float(e.type)) return 0;
+  if (t.bitwise || !is_float(e.type) || t.terms <= 1) return 0;
   double largest = 0;
   for (std::int64_t b : e.bits)
     if (double const x = std::fabs(number(e.type, b)); x > largest && x <= 1.7e308) largest = x;
