@@ -68,6 +68,19 @@ inline constexpr auto sum_of_rows = weft::kernel<"sum_of_rows">(
       static_cast<void>(v);
     });
 
+/// Tens of milliseconds, and too long for direct evaluation.
+inline constexpr auto slow = weft::kernel<"slow">(
+    [](auto x) {
+      return weft::compute<"y">(x.extent(0), [=](auto i) {
+        return weft::sum(12000000, [=](auto k) { return x(i) / (x(i) + weft::cast<float>(k)); });
+      });
+    },
+    [](auto& s, auto, auto y) {
+      auto [i, k] = y.axes();
+      auto [ko, ki] = s.split(k, s.knob("n", {1, 2, 3, 4, 5, 6, 8, 10}));
+      static_cast<void>(i), static_cast<void>(ko), static_cast<void>(ki);
+    });
+
 struct matrices {
   std::vector<float> a, b, c;
   explicit matrices(std::size_t n) : a(n * n), b(n * n), c(n * n, -7.0f) {
@@ -241,6 +254,19 @@ TEST_CASE("who watches several kernels is told whose trial it was, and how many 
   CHECK(static_cast<std::size_t>(of_product) == r[0].trials.size());
   CHECK(static_cast<std::size_t>(of_products) == r[1].trials.size());
   CHECK(told == of_product + of_products);
+}
+TEST_CASE("the turns of all kernels fit the budget that they share") {
+  private_cache const here;
+  // Of other lengths, so that none begins with what was found for another.
+  std::vector<float> const x(2, 0.5f), y(3, 0.5f), z(4, 0.5f);
+  tune_options o = quick(64);
+  o.batch = 2, o.seconds = 7;
+  double const began = tuning::now_ns();
+  sequence<tune_result> const r = tune_all(o, tune_task(1, slow, x), tune_task(1, slow, y), tune_task(1, slow, z));
+  double const took = (tuning::now_ns() - began) / 1e9;
+  MESSAGE("a call takes " << r[0].first_ns / 1e6 << " ms, all took " << took << " s");
+  CHECK(took < 10.5);
+  CHECK(r[0].trials.size() > 1);
 }
 TEST_CASE("a std::stop_token without a name is kept, and ends the tuning when its source says so") {
   private_cache const here;

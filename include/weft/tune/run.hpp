@@ -61,7 +61,11 @@ class tuning_run {
   tune_result serve(trial_source& from);
   tune_result const& so_far() const { return result_; }
   /// So many trials of other kernels count in the same budget, as who watches is told.
-  void note_others(std::int64_t trials) { others_trials_ = trials; }
+  void note_others(std::int64_t trials, double turns) { others_trials_ = trials, others_turns_ = turns; }
+  /// Seconds that `finish` will take for its turns; 0: there is nothing to compare.
+  double turns() const { return result_.trials.size() > 1 ? turns_of_one_more() : 0; }
+  /// As if another candidate had been measured.
+  double turns_of_one_more() const { return 0.6 + 40 * result_.best_ns / 1e9; }
   /// Whether it is as near to the roofline as the options ask for.
   bool is_near_roofline() const;
 
@@ -115,6 +119,7 @@ class tuning_run {
   sequence<double> expected_ns_, found_ns_;  // of the same trials
   double began_ = now_ns(), measured_ns_ = 0;
   std::int64_t others_trials_ = 0;
+  double others_turns_ = 0;  // seconds
   int rounds_ = 0;
 };
 

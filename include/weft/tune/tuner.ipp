@@ -192,7 +192,9 @@ inline bool tuning_run::may_go_on() {
   auto const trials = static_cast<std::int64_t>(result_.trials.size());
   // The finalists' turns (`confirm`): four of them, eight samples at least, and two calls to find out how long one is.
   double const turns = 40 * result_.best_ns / 1e9, most = options_.seconds / 4;
-  bool const has_time = elapsed() + (turns < most ? turns : most) < options_.seconds;
+  // Of several kernels each has turns, and those of all come at the end.
+  double const kept_back = others_turns_ > 0 ? turns + others_turns_ : turns < most ? turns : most;
+  bool const has_time = elapsed() + kept_back < options_.seconds;
   return !result_.stopped && trials < options_.trials && has_time && !is_near_roofline();
 }
 
