@@ -150,13 +150,22 @@ inline bool becomes_loops([[maybe_unused]] compile_request const& r, [[maybe_unu
 inline bool is_usable(compile_request const& r, schedule const& s) {
   return why_not(r, s).empty() && (r.gpu != nullptr || register_pressure(s).empty());
 }
+inline bool is_set(bool asked, char const* variable) { return asked || environment_switch(variable); }
+inline bool is_bitwise(compile_request const& r) { return is_set(r.wanted.bitwise, "WEFT_BITWISE"); }
+/// What is kept for the calls of this request. Where they are not bitwise, what a bitwise tuning has found does as well.
+inline bool find_kept(compile_request const& r, schedule const& first, std::string& task, cache::tuned& best) {
+  bool const bitwise = is_bitwise(r);
+  task = cache::task_key(r.name, *r.what, first, *r.layout, *r.machine, bitwise);
+  return cache::find_tuned(task, best) ||
+         (!bitwise && cache::find_tuned(cache::task_key(r.name, *r.what, first, *r.layout, *r.machine, true), best));
+}
 /// The schedule with the knob values that were kept for what `first` does with each knob's first one, if it still is legal and
 /// takes the steps that were measured; else with those of the nearest task, if that is legal here.
 inline bool is_tuned(compile_request const& r, program const& expanded, schedule const& first, schedule& into,
                      std::string* reason) {
-  std::string const task = cache::task_key(r.name, *r.what, first, *r.layout, *r.machine);
+  std::string task;
   cache::tuned best;
-  if (cache::find_tuned(task, best)) {
+  if (find_kept(r, first, task, best)) {
     into = schedule_with(r, expanded, best.choices);
     if (is_usable(r, into) && hash(into.steps) == best.steps) {
       if (reason != nullptr)
@@ -167,7 +176,7 @@ inline bool is_tuned(compile_request const& r, program const& expanded, schedule
   }
   cache::relative const wanted = cache::described(task, *r.layout, *r.machine);
   cache::relative near;
-  if (!cache::find_relative(cache::family_key(r.name, *r.what, first, *r.layout, *r.machine), wanted, near)) return false;
+  if (!cache::find_relative(cache::family_key(r.name, *r.what, first, *r.layout, *r.machine, is_bitwise(r)), wanted, near)) return false;
   into = first;
   for (std::size_t tries = 0; tries <= schedule::max_knobs; ++tries) {  // a value may bring other knobs
     sequence<std::int32_t> choices;
@@ -193,13 +202,12 @@ inline bool is_tuned(compile_request const& r, program const& expanded, schedule
   }
   return true;
 }
-inline bool is_set(bool asked, char const* variable) { return asked || environment_switch(variable); }
 /// What a rule is told of the machine and of the arguments of a call.
 inline rule_input rule_input_of(compile_request const& r) {
   if (r.gpu != nullptr) return r.gpu->told(r);
   program const& p = *r.what;
   target const& t = *r.machine;
-  rule_input in{t.l1_bytes, t.l2_bytes, t.l3_bytes, t.threads, !is_set(r.wanted.bitwise, "WEFT_BITWISE")};
+  rule_input in{t.l1_bytes, t.l2_bytes, t.l3_bytes, t.threads, !is_bitwise(r)};
   in.searched = true;
 #if !WEFT_HEADER_ONLY
   known_intrinsics const known = instructions_by_rule();
@@ -273,7 +281,8 @@ WEFT_DECL bool detail::is_tuned_exactly(compile_request const& r) {
   program const expanded = expand(*r.what, r.machine->fma);
   schedule const first = schedule_with(r, expanded, {});
   cache::tuned best;
-  return !first.knobs.empty() && cache::find_tuned(cache::task_key(r.name, *r.what, first, *r.layout, *r.machine), best);
+  std::string task;
+  return !first.knobs.empty() && find_kept(r, first, task, best);
 }
 WEFT_DECL std::string detail::why_not(compile_request const& r, schedule const& s) {
   if (r.gpu != nullptr) return s.state == verdict::illegal ? explain(s, r.name) : std::string();

@@ -6,6 +6,8 @@
 #include <vector>
 
 #include "weft/bench.hpp"
+#include "weft/bench/peak.hpp"
+#include "weft/runtime/thread_pool.hpp"
 #include "weft/ops.hpp"
 #include "weft/weft.hpp"
 
@@ -73,6 +75,32 @@ TEST_CASE("benchmark runs the kernel on the arguments, and its figures fit each 
   CHECK(line.peak_gbs > 0);
   CHECK(line.of_roofline() == doctest::Approx(12000 / line.peak_gbs / line.time.median));
   CHECK(r.text().find("GFLOP/s") != std::string::npos);
+}
+
+TEST_CASE("the roofline of f64 is at half the arithmetic of f32, and that of other types is not told") {
+  weft::tensor<float, 2> a(4, 4), c(4, 4);
+  weft::tensor<double, 2> x(4, 4), z(4, 4);
+  weft::tensor<std::int32_t, 2> i(4, 4), k(4, 4);
+  auto const single = weft::benchmark(quick, product, a, a, weft::out(c)).lines[0];
+  auto const twice = weft::benchmark(quick, product, x, x, weft::out(z)).lines[0];
+  auto const other = weft::benchmark(quick, product, i, i, weft::out(k)).lines[0];
+  CHECK(single.peak_gflops == weft::bench::peaks_of(1).gflops);
+  CHECK(twice.peak_gflops == single.peak_gflops / 2);
+  CHECK(other.peak_gflops == 0);
+  CHECK(other.of_roofline() == 0);
+  CHECK(weft::benchmark(quick, product, i, i, weft::out(k)).text().find("roofline") == std::string::npos);
+  CHECK(single.of_roofline() > 0);
+}
+
+TEST_CASE("the peaks are those of the threads that there are for the kernel") {
+  for (int const threads : {2, 3}) {
+    CHECK(weft::bench::peaks_of(threads).gflops == threads * weft::bench::peaks_of(1).gflops);
+    CHECK(weft::bench::peaks_of(threads).gbs > 0);
+  }
+  // WEFT_THREADS may say how many they are.
+  auto const none = [](void*, std::int64_t) {};
+  auto const line = weft::bench::of_kernel("k", "y: parallel(i)", {}, {none, nullptr}, quick).lines[0];
+  CHECK(line.threads == weft::runtime::default_pool().threads());
 }
 
 TEST_CASE("the same thing twice is the same, half of it is faster; all stands in the table and in JSON") {

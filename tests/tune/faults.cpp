@@ -22,6 +22,7 @@
 #include "weft/runtime/cache/tuned.hpp"
 #include "weft/tune.hpp"
 #include "weft/tune/trials.hpp"
+#include "weft/tune/verify.hpp"
 
 using namespace weft;
 using weft_test::private_cache;
@@ -167,6 +168,27 @@ inline constexpr auto pairs = weft::kernel<"pairs">(
       if (how == 2) s.unroll(k);
     });
 
+inline constexpr auto by_avx2 = weft::declare_intrinsic<"vphaddwd_2", std::int16_t>(
+    [](auto x) {
+      return weft::compute<"c">(x.extent(0), [=](auto lane) {
+        return weft::sum(2, [=](auto k) { return weft::cast<std::int32_t>(x(lane, k)); });
+      });
+    },
+    {{"avx2", "llvm.x86.xop.vphaddwd", 4}});
+inline constexpr auto pairs_of_avx2 = weft::kernel<"pairs_of_avx2">(
+    [](auto x) {
+      return weft::compute<"y">(x.extent(0), [=](auto i) {
+        return weft::sum(2, [=](auto k) { return weft::cast<std::int32_t>(x(i, k)); });
+      });
+    },
+    [](auto& s, auto, auto y) {
+      auto [i, k] = y.axes();
+      auto [io, ii] = s.split(i, 4);
+      s.reorder(io, ii, k);
+      s.vectorize(ii);
+      s.tensorize(k, by_avx2);
+    });
+
 // --- processes ------------------------------------------------------------------------------------------------
 
 /// The children of a process, by the system's own list.
@@ -270,6 +292,47 @@ TEST_CASE("a candidate on which LLVM ends the process is recorded, and the other
   CHECK(r.worker_starts == 3);
   pairs(view(x, 256, 2), out(y));
   CHECK(y[255] == 510 + 511);
+}
+TEST_CASE("a worker makes code for the machine that the kernel is for, not for this one") {
+  if (host().has("xop") || !host().has("avx2")) {
+    MESSAGE("[skip] a machine without AVX2, or with XOP");
+    return;
+  }
+  std::vector<std::int16_t> x(512, std::int16_t(3));
+  std::vector<std::int32_t> y(256);
+  target const before = x86_64_sse2();
+  for (bool const here : {true, false})
+    pairs_of_avx2.erased(
+        [&](kernel_face const& f, argument* arguments, int count) {
+          tuning::argument_copies copies(arguments, count);
+          target const* const machine = here ? f.machine : kept_target(before);
+          tuning::runner r(copies, tuning::isolation::forked, -1, machine);
+          intrinsic const* const known[] = {&by_avx2};
+          std::string why;
+          // No processor of today has the instruction; for one without AVX2 the loop that it stands for is made.
+          tuning::outcome const made = r.load(0, pairs_of_avx2.ir(view(x, 256, 2), out(y)), why, {known, 1});
+          INFO(why);
+          CHECK(made == (here ? tuning::outcome::crashed : tuning::outcome::good));
+          if (here) return;
+          copies.restore();
+          CHECK(r.run(0, 1, 5e9) > 0);
+          CHECK(tuning::elements_of(arguments[1], copies.data(1)).bits[255] == 6);
+        },
+        view(x, 256, 2), out(y));
+}
+TEST_CASE("what is tuned for an older machine is timed as code for it") {
+  private_cache const here;
+  matrices const m;
+  for (tuning::isolation const where : {tuning::isolation::forked, tuning::isolation::none}) {
+    tune_options o = quick(6, 1);
+    o.worker = where;
+    tune_result const r = tune(product.on(x86_64_sse2()), o, view(m.a, n, n), view(m.b, n, n));
+    CHECK(r.trials.size() == 6);
+    for (tune_trial const& t : r.trials) {
+      INFO(t.why);
+      CHECK(t.result == tuning::outcome::good);
+    }
+  }
 }
 TEST_CASE("workers that are killed from outside at any moment cost their trials only") {
   std::uint64_t const seed = fresh_seed("killed workers");

@@ -49,6 +49,37 @@ TEST_CASE("trials are kept by task, the latest first") {
   CHECK(s.of("c").empty());
   CHECK(s.count() == 3);
 }
+TEST_CASE("on a file system that other machines may have there is no write-ahead log, and what one kept before stays") {
+  if (!here()) return;
+  temporary_directory const d;
+  auto const has_log = [&](char const* file) {
+    for (std::string const& name : d.files())
+      if (name == std::string(file) + "-wal" && !weft_test::content(d.path + "/" + name).empty()) return true;
+    return false;
+  };
+  {
+    trial_store s(d.path + "/t");
+    CHECK(s.add("a", "k", {{1}, 100, 0, false}));
+    CHECK(has_log("t"));
+  }
+  struct asked {
+    asked() { tuning::detail::network_question = [](char const*) { return true; }; }
+    ~asked() { tuning::detail::network_question = nullptr; }
+  } const on_a_network;
+  for (char const* file : {"t", "u"}) {
+    trial_store s(d.path + "/" + file);
+    CHECK(s.add("a", "k", {{2}, 100, 0, false}));
+    CHECK_FALSE(has_log(file));
+    trial_store other(d.path + "/" + file);
+    CHECK(other.add("a", "k", {{3}, 100, 0, false}));
+    CHECK(s.count() == (std::string(file) == "t" ? 3 : 2));
+  }
+}
+TEST_CASE("a directory of this machine is on no network") {
+  temporary_directory const d;
+  CHECK_FALSE(tuning::detail::is_on_a_network((d.path + "/").c_str()));
+  CHECK_FALSE(tuning::detail::is_on_a_network("/no such directory"));
+}
 TEST_CASE("a damaged file is put aside and a new one begun, and the status says so") {
   if (!here()) return;
   temporary_directory const d;

@@ -3,12 +3,16 @@
 #include <doctest/doctest.h>
 
 #include <cstdio>
+#include <stop_token>
 #include <string>
 #include <vector>
 
 #include "support/private_cache.hpp"
 #include "tune/recorded_kernels.hpp"
+#include "weft/direct.hpp"
 #include "weft/intrinsics.hpp"
+#include "weft/ops/softmax.hpp"
+#include "weft/runtime/cache/tuned.hpp"
 
 using namespace weft;
 using weft_test::private_cache;
@@ -34,7 +38,7 @@ inline constexpr auto grown = weft::kernel<"grown">(
 inline constexpr auto plain = weft::kernel<"plain">(
     [](auto x) { return weft::compute<"y">(x.extent(0), [=](auto i) { return x(i) + 1.0f; }); });
 
-inline constexpr auto products = weft::kernel<"products">(
+inline constexpr auto dot_products = weft::kernel<"products">(
     [](auto a, auto b) {
       return weft::compute<"c">(a.extent(0), [=](auto i) {
         return weft::sum(2, [=](auto k) { return weft::cast<std::int32_t>(a(i, k)) * weft::cast<std::int32_t>(b(i, k)); });
@@ -46,6 +50,35 @@ inline constexpr auto products = weft::kernel<"products">(
       s.reorder(io, ii, k);
       s.vectorize(ii);
       if (s.knob("instruction", {0, 1}) != 0) s.tensorize(k, weft::pmaddwd);
+    });
+
+inline constexpr auto softmax = weft::kernel<"softmax">(weft::ops::softmax);
+inline constexpr auto sum_of_rows = weft::kernel<"sum_of_rows">(
+    [](auto x) {
+      return weft::compute<"y">(x.extent(0), [=](auto i) { return weft::sum(x.extent(1), [=](auto k) { return x(i, k); }); });
+    },
+    [](auto& s, auto, auto y) {
+      auto [i, k] = y.axes();
+      if (s.knob("parts", {0, 1}) == 0) return;
+      auto [P, v] = s.rfactor(y, k, 16);
+      auto [pi, pv, pu] = P.axes();
+      s.compute_at(P, i);
+      s.reorder(pi, pu, pv);
+      s.vectorize(pv);
+      static_cast<void>(v);
+    });
+
+/// Tens of milliseconds, and too long for direct evaluation.
+inline constexpr auto slow = weft::kernel<"slow">(
+    [](auto x) {
+      return weft::compute<"y">(x.extent(0), [=](auto i) {
+        return weft::sum(12000000, [=](auto k) { return x(i) / (x(i) + weft::cast<float>(k)); });
+      });
+    },
+    [](auto& s, auto, auto y) {
+      auto [i, k] = y.axes();
+      auto [ko, ki] = s.split(k, s.knob("n", {1, 2, 3, 4, 5, 6, 8, 10}));
+      static_cast<void>(i), static_cast<void>(ko), static_cast<void>(ki);
     });
 
 struct matrices {
@@ -155,7 +188,7 @@ TEST_CASE("candidates with instructions are measured, in every kind of worker th
   for (tuning::isolation where : {tuning::isolation::forked, tuning::isolation::none}) {
     tune_options o = quick(4);
     o.worker = where, o.keep = false;
-    tune_result const r = tune(products, o, view(a, 256, 2), view(b, 256, 2));
+    tune_result const r = tune(dot_products, o, view(a, 256, 2), view(b, 256, 2));
     CHECK(r.trials.size() == 4);
     for (tune_trial const& t : r.trials) {
       INFO(t.why);
@@ -176,6 +209,97 @@ TEST_CASE("what asks to stop is asked between trials") {
   CHECK(r.stopped);
   CHECK(r.trials.size() == 1);
 }
+TEST_CASE("a kept time that nothing reaches today does not keep a slower schedule for ever") {
+  private_cache const here;
+  matrices m(96);
+  auto const A = view(m.a, 96, 96), B = view(m.b, 96, 96);
+  tune_result const once = tune(product, quick(24), A, B);
+  REQUIRE(once.kept);
+  REQUIRE(once.choices != once.trials[0].choices);
+  std::string file;
+  for (std::string const& name : here.files())
+    if (name.find(".tuned") != std::string::npos) file = here.path + "/" + name;
+  std::string const bytes = weft_test::content(file);
+  std::string_view key;
+  cache::tuned lucky;
+  REQUIRE(cache::decode(bytes, key, lucky));
+  // By far the slowest: no vectors. Its time was a nanosecond.
+  lucky.choices = sequence<std::int32_t>{0, 1, 0}, lucky.ns = 1;
+  REQUIRE(cache::keep_tuned(key, lucky, true));
+  tune_result const again = tune(product, quick(24), A, B);
+  CHECK(again.trials[1].choices == lucky.choices);
+  CHECK(again.best_ns > 1);
+  CHECK(again.kept);
+  cache::tuned now;
+  REQUIRE(cache::find_tuned(key, now));
+  CHECK(now.choices == again.choices);
+  CHECK(now.choices != lucky.choices);
+}
+TEST_CASE("who watches several kernels is told whose trial it was, and how many there were of all") {
+  private_cache const here;
+  matrices m(16);
+  std::vector<std::int16_t> a(256 * 2, std::int16_t(1)), b(256 * 2, std::int16_t(2));
+  int told = 0, of_product = 0, of_products = 0;
+  auto watcher = [&](tune_progress const& p) {
+    CHECK(p.trials == ++told);
+    CHECK(p.most_trials == 12);
+    of_product += p.kernel == "product", of_products += p.kernel == "products";
+    return true;
+  };
+  tune_options o = quick(12);
+  o.batch = 2;
+  o.progress = watcher;
+  sequence<tune_result> const r =
+      tune_all(o, tune_task(1, product, view(m.a, 16, 16), view(m.b, 16, 16)), tune_task(1, dot_products, view(a, 256, 2), view(b, 256, 2)));
+  CHECK(static_cast<std::size_t>(of_product) == r[0].trials.size());
+  CHECK(static_cast<std::size_t>(of_products) == r[1].trials.size());
+  CHECK(told == of_product + of_products);
+}
+TEST_CASE("the turns of all kernels fit the budget that they share") {
+  private_cache const here;
+  // Of other lengths, so that none begins with what was found for another.
+  std::vector<float> const x(2, 0.5f), y(3, 0.5f), z(4, 0.5f);
+  tune_options o = quick(64);
+  o.batch = 2, o.seconds = 7;
+  double const began = tuning::now_ns();
+  sequence<tune_result> const r = tune_all(o, tune_task(1, slow, x), tune_task(1, slow, y), tune_task(1, slow, z));
+  double const took = (tuning::now_ns() - began) / 1e9;
+  MESSAGE("a call takes " << r[0].first_ns / 1e6 << " ms, all took " << took << " s");
+  CHECK(took < 10.5);
+  CHECK(r[0].trials.size() > 1);
+}
+TEST_CASE("a std::stop_token without a name is kept, and ends the tuning when its source says so") {
+  private_cache const here;
+  matrices m(16);
+  std::stop_source source;
+  tune_options o = quick(30);
+  o.stop = source.get_token();
+  struct counted {
+    int* alive;
+    bool asked = false;
+    explicit counted(int* a) : alive(a) { ++*alive; }
+    counted(counted const& other) : alive(other.alive) { ++*alive; }
+    ~counted() { --*alive; }
+    bool stop_requested() const { return asked; }
+  };
+  int alive = 0;
+  {
+    tune_options other = o;
+    other.stop = counted(&alive);
+    tune_options const third = other;
+    CHECK(alive == 1);
+    CHECK_FALSE(third.stop.requested());
+  }
+  CHECK(alive == 0);
+  auto watcher = [&](tune_progress const& p) {
+    if (p.trials == 3) source.request_stop();
+    return true;
+  };
+  o.progress = watcher;
+  tune_result const r = tune(product, o, view(m.a, 16, 16), view(m.b, 16, 16));
+  CHECK(r.stopped);
+  CHECK(r.trials.size() == 3);
+}
 TEST_CASE("bitwise keeps to schedules with the same bits") {
   private_cache const here;
   matrices m(40);
@@ -188,4 +312,50 @@ TEST_CASE("bitwise keeps to schedules with the same bits") {
   cache::enable();
   product(view(m.a, 40, 40), view(m.b, 40, 40), out(after, 40, 40));
   CHECK(before == after);  // whole numbers: exact in any order
+}
+TEST_CASE("bitwise by rule takes sums of numbers that round in their order") {
+  private_cache const here;
+  tensor<float, 2> x(20, 200);
+  for (std::int64_t i = 0; i < 20; ++i)
+    for (std::int64_t j = 0; j < 200; ++j) x(i, j) = 1.0f / static_cast<float>(3 + i * 7 + j * 11 % 37);
+  tune_options o = quick(12);
+  o.bitwise = true;
+  tune_result const r = tune(softmax, o, x);
+  CHECK(r.trials.size() == 12);
+  for (tune_trial const& t : r.trials) CHECK_FALSE(t.wrong);
+  CHECK(has(r.checked, "direct evaluation"));
+  auto const expected = evaluate({.contract = cpu().fma}, softmax, x);
+  CHECK((expected == softmax.with({.bitwise = true})(x)));
+  // The kernel that is bitwise itself asks for the same.
+  CHECK(tune(softmax.with({.bitwise = true}), quick(4), x).earlier > 0);
+}
+TEST_CASE("a bitwise tuning and a plain one of a how-lambda keep apart what they find, in either order") {
+  tensor<float, 2> X(16, 512);
+  for (std::int64_t i = 0; i < 16 * 512; ++i) X(i / 512, i % 512) = 1.0f / static_cast<float>(i % 1009 + 3);
+  tune_options plainly = quick(4), exactly = quick(4);
+  exactly.bitwise = true;
+  auto const expected = evaluate({.contract = cpu().fma}, sum_of_rows, X);
+  for (bool const bitwise_first : {false, true}) {
+    private_cache const here;
+    if (bitwise_first) {
+      tune_result const r = tune(sum_of_rows, exactly, X);
+      CHECK(r.choices == sequence<std::int32_t>{0});
+      CHECK(r.kept);
+      CHECK((expected == sum_of_rows(X)));  // what there is does for all
+    }
+    tune_result const fast = tune(sum_of_rows, plainly, X);
+    CHECK(fast.earlier == 0);
+    CHECK(fast.choices == sequence<std::int32_t>{1});
+    CHECK(fast.kept);
+    if (!bitwise_first) {
+      tune_result const r = tune(sum_of_rows, exactly, X);
+      CHECK(r.earlier == 0);
+      REQUIRE(r.trials.size() == 2);
+      CHECK(r.trials[1].wrong);
+      CHECK(r.choices == sequence<std::int32_t>{0});
+      CHECK(r.kept);
+    }
+    CHECK((expected == sum_of_rows.with({.bitwise = true})(X)));
+    CHECK(has(sum_of_rows.trace(X), "rfactor"));
+  }
 }

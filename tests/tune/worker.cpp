@@ -89,6 +89,32 @@ TEST_CASE("one element outside is found, before and behind") {
     CHECK(seen);
   }
 }
+TEST_CASE("a store between the rows of a strided output is found, also where its bytes are read") {
+  for (bool const in_place : {false, true})
+    for (bool const wrong : {false, true}) {
+      std::vector<float> memory(16 * 17, 2.0f);
+      argument a[2];
+      for (int i = 0; i < 2; ++i) {
+        a[i].data = memory.data(), a[i].type = dtype::f32, a[i].rank = 2, a[i].is_output = i == 1;
+        a[i].extents[0] = a[i].extents[1] = 16, a[i].strides[0] = 17, a[i].strides[1] = 1;
+      }
+      argument_copies copies(in_place ? a : a + 1, in_place ? 2 : 1);
+      runner r(copies, isolation::forked);
+      std::string why, text = "kernel candidate:\n  variables i, j\n";
+      for (int i = 0; i < (in_place ? 2 : 1); ++i)
+        text += "  buffer " + std::string(i + 1 < (in_place ? 2 : 1) ? "x" : "y") + ": f32[16, 16] strides [17, 1] in argument " + std::to_string(i) +
+                (i + 1 < (in_place ? 2 : 1) ? "" : " written") + " alias 0 align 4\n";
+      text += "  for i in 0..16:\n    for j in 0..16:\n      y[i, j] = 3.0f32\n";
+      if (wrong) text += "  y[3, 16] = 1.0f32\n";
+      CHECK(r.load(0, text, why) == outcome::good);
+      INFO(why);
+      copies.restore();
+      CHECK(copies.intact());
+      CHECK(r.run(0, 1, 5e9) > 0);
+      CHECK(elements_of(a[1], copies.data(in_place ? 1 : 0)).bits[255] == three);
+      CHECK(copies.intact() == !wrong);
+    }
+}
 TEST_CASE("a store to an input ends the worker") {
   call c;
   argument_copies copies(c.arguments, 2);

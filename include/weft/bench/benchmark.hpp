@@ -16,7 +16,7 @@ struct benchmark_line {
   bench::timing time;
   bench::counts done;          // 0: not known
   int threads = 1;             // that it may use
-  double peak_gflops = 0, peak_gbs = 0;  // of this machine on so many threads; 0: not looked at
+  double peak_gflops = 0, peak_gbs = 0;  // of this machine on so many threads, for its types; 0: not known
   bench::ratio over_first;     // its time over that of the first line
   bench::outcome found = bench::outcome::same;
 
@@ -24,7 +24,8 @@ struct benchmark_line {
   double gflops() const { return time.median > 0 ? done.operations / time.median : 0; }
   /// 10^9 bytes a second.
   double gbs() const { return time.median > 0 ? done.bytes / time.median : 0; }
-  /// The least time by the machine's peaks over its own: 1 is as fast as can be, unless the data is in a cache.
+  /// The least time by the machine's peaks over its own: 1 is as fast as can be, unless the data is in a cache. 0: not known, as where
+  /// there is arithmetic on other types than f32 and f64.
   double of_roofline() const;
 };
 /// What was measured, a line for each.

@@ -3,7 +3,7 @@
 #include "weft/base/joined.hpp"
 #include "weft/bench/benchmark.hpp"
 #include "weft/bench/peak.hpp"
-#include "weft/codegen/target.hpp"
+#include "weft/runtime/thread_pool.hpp"
 
 namespace weft::inline WEFT_ABI {
 namespace bench::detail {
@@ -37,15 +37,16 @@ WEFT_DECL benchmark_result bench::of_kernel(std::string_view name, std::string c
   benchmark_result r;
   benchmark_line line;
   line.name = std::string(name), line.done = done;
-  line.threads = steps.find("parallel(") != std::string::npos ? host().threads : 1;
+  line.threads = steps.find("parallel(") != std::string::npos ? runtime::default_pool().threads() : 1;
   auto const most = bench::peaks_of(line.threads);
-  line.peak_gflops = most.gflops, line.peak_gbs = most.gbs;
+  line.peak_gflops = done.peak_of(most.gflops), line.peak_gbs = most.gbs;
   line.time = bench::measure({work}, how)[0];
   r.lines.push_back(line);
   return r;
 }
 
 WEFT_DECL double benchmark_line::of_roofline() const {
+  if (done.operations > 0 && peak_gflops <= 0) return 0;
   double const arithmetic = peak_gflops > 0 ? done.operations / peak_gflops : 0;
   double const memory = peak_gbs > 0 ? done.bytes / peak_gbs : 0;
   double const least = arithmetic > memory ? arithmetic : memory;

@@ -11,6 +11,10 @@ namespace bench {
 struct counts {
   double operations = 0;  // arithmetic on elements: a * b + c is two, exp is one; not subscripts, comparisons, casts
   double bytes = 0;       // each input once and each output once, whatever the schedule reads again or keeps between stages
+  /// Of its widest tensor, where all are of f32 or f64: of these alone is the machine's peak of arithmetic known. 0: of others too
+  int float_bytes = 0;
+  /// Of a peak of f32, what these may reach; 0: not known.
+  double peak_of(double f32_gflops) const { return float_bytes > 0 ? f32_gflops * 4 / float_bytes : 0; }
 };
 
 /// Counts a program, as the what-lambda wrote it, for these extents; `arguments`: inputs in order.

@@ -13,6 +13,13 @@ class counter {
     for (std::size_t i = 0; i < p_.inputs.size(); ++i)
       if (p_.inputs[i].tensor >= 0) c.bytes += bytes(p_.inputs[i].tensor);
     for (std::int32_t const t : p_.outputs) c.bytes += bytes(t);
+    bool floats = true;
+    int widest = 4;
+    for (tensor_info const& t : p_.tensors) {
+      floats = floats && (t.type == dtype::f32 || t.type == dtype::f64);
+      if (t.type == dtype::f64) widest = 8;
+    }
+    c.float_bytes = floats ? widest : 0;
     return c;
   }
 

@@ -25,7 +25,8 @@ struct tensor_place {
 };
 
 /// The arguments of a call, copied. Around each block are addresses that may not be touched (in a worker), around their
-/// bytes a pattern that is looked at: a candidate that writes one element outside is found either way.
+/// bytes, and between the elements of strided outputs, a pattern that is looked at: a candidate that writes one element outside is
+/// found either way.
 class argument_copies {
  public:
   /// `arguments`: inputs, then outputs, with all shapes.
@@ -46,16 +47,18 @@ class argument_copies {
   char* data(std::size_t i) const;
   /// What is written: the live bytes again, or a pattern where nothing is read.
   void restore();
-  /// Whether the bytes around the blocks are as `restore` left them.
+  /// Whether the bytes that are no tensor's, around blocks and within those that are written, are as `restore` left them.
   bool intact() const;
 
  private:
+  void find_holes(argument const* arguments, int count);
   int fd_ = -1;
   char* memory_ = nullptr;
   std::int64_t bytes_ = 0;
   sequence<memory_block> blocks_;
   sequence<tensor_place> tensors_;
   sequence<std::int64_t> scalars_;
+  sequence<std::int64_t> holes_;  // of blocks that are written, the bytes that are no element's: where from, where to, and so on
 };
 
 }  // namespace tuning

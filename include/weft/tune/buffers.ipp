@@ -98,6 +98,43 @@ WEFT_DECL argument_copies::argument_copies(argument const* arguments, int count)
   for (memory_block const& m : blocks_)
     if (m.live != nullptr && m.read)
       std::memcpy(memory_ + m.offset + m.start, m.live, static_cast<std::size_t>(m.bytes));
+  find_holes(arguments, count);
+}
+WEFT_DECL void argument_copies::find_holes(argument const* arguments, int count) {
+  for (std::size_t b = 0; b < blocks_.size(); ++b) {
+    memory_block const& m = blocks_[b];
+    if (!m.written) continue;
+    sequence<std::int64_t> has(static_cast<std::size_t>((m.bytes + 63) / 64), std::int64_t(0));  // a bit for each byte
+    bool dense = false;
+    for (int i = 0, tensor = 0; i < count && !dense; ++i) {
+      argument const& a = arguments[i];
+      if (a.is_scalar) continue;
+      tensor_place const& place = tensors_[static_cast<std::size_t>(tensor++)];
+      if (static_cast<std::size_t>(place.block) != b) continue;
+      std::int64_t const size = size_bytes(a.type);
+      std::int64_t elements = 1, index[max_rank] = {};
+      for (int d = 0; d < a.rank; ++d) elements *= a.extents[d] > 0 ? a.extents[d] : 0;
+      // Elements of outputs do not overlap.
+      if (dense = a.is_output && elements * size == m.bytes; dense) break;
+      for (std::int64_t n = 0, at = place.at; n < elements; ++n) {
+        for (std::int64_t byte = at; byte < at + size; ++byte)
+          has[static_cast<std::size_t>(byte / 64)] |= static_cast<std::int64_t>(std::uint64_t(1) << (byte % 64));
+        for (int d = a.rank; d-- > 0;) {
+          at += a.strides[d] * size;
+          if (++index[d] < a.extents[d]) break;
+          at -= a.extents[d] * a.strides[d] * size;
+          index[d] = 0;
+        }
+      }
+    }
+    bool inside = false;
+    for (std::int64_t byte = 0; byte <= m.bytes && !dense; ++byte) {
+      bool const is_hole =
+          byte < m.bytes && (static_cast<std::uint64_t>(has[static_cast<std::size_t>(byte / 64)]) >> (byte % 64) & 1) == 0;
+      if (is_hole != inside) holes_.push_back(m.offset + m.start + byte);
+      inside = is_hole;
+    }
+  }
 }
 WEFT_DECL argument_copies::~argument_copies() {
   ::munmap(memory_, static_cast<std::size_t>(bytes_ > 0 ? bytes_ : detail::page));
@@ -113,6 +150,8 @@ WEFT_DECL void argument_copies::restore() {
     std::memset(memory_ + m.offset, detail::pattern, static_cast<std::size_t>(m.pages_bytes));
     if (m.live != nullptr && m.read) std::memcpy(memory_ + m.offset + m.start, m.live, static_cast<std::size_t>(m.bytes));
   }
+  for (std::size_t i = 0; i + 1 < holes_.size(); i += 2)
+    std::memset(memory_ + holes_[i], detail::pattern, static_cast<std::size_t>(holes_[i + 1] - holes_[i]));
 }
 WEFT_DECL bool argument_copies::intact() const {
   for (memory_block const& m : blocks_) {
@@ -122,6 +161,9 @@ WEFT_DECL bool argument_copies::intact() const {
     for (std::int64_t i = m.start + m.bytes; i < m.pages_bytes; ++i)
       if (page[i] != detail::pattern) return false;
   }
+  for (std::size_t i = 0; i + 1 < holes_.size(); i += 2)
+    for (std::int64_t at = holes_[i]; at < holes_[i + 1]; ++at)
+      if (memory_[at] != detail::pattern) return false;
   return true;
 }
 

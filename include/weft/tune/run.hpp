@@ -60,6 +60,12 @@ class tuning_run {
   /// Measures what a tuning elsewhere asks for, to the end of it.
   tune_result serve(trial_source& from);
   tune_result const& so_far() const { return result_; }
+  /// So many trials of other kernels count in the same budget, as who watches is told.
+  void note_others(std::int64_t trials, double turns) { others_trials_ = trials, others_turns_ = turns; }
+  /// Seconds that `finish` will take for its turns; 0: there is nothing to compare.
+  double turns() const { return result_.trials.size() > 1 ? turns_of_one_more() : 0; }
+  /// As if another candidate had been measured.
+  double turns_of_one_more() const { return 0.6 + 40 * result_.best_ns / 1e9; }
   /// Whether it is as near to the roofline as the options ask for.
   bool is_near_roofline() const;
 
@@ -86,11 +92,12 @@ class tuning_run {
   void keep(std::int64_t trials);
   schedule first_steps() const;
   task_here task_here_now() const;
-  std::string task() const { return cache::task_key(face_.name, what_, first_steps(), layout_, machine_); }
-  std::string family() const { return cache::family_key(face_.name, what_, first_steps(), layout_, machine_); }
+  std::string task() const { return cache::task_key(face_.name, what_, first_steps(), layout_, machine_, wanted_.bitwise); }
+  std::string family() const { return cache::family_key(face_.name, what_, first_steps(), layout_, machine_, wanted_.bitwise); }
 
   kernel_face const& face_;
   tune_options options_;
+  options wanted_;  // of the calls that it is for
   candidate_view view_;
   trial_crew* crew_;
   argument* arguments_;
@@ -111,6 +118,8 @@ class tuning_run {
   search* search_ = nullptr;
   sequence<double> expected_ns_, found_ns_;  // of the same trials
   double began_ = now_ns(), measured_ns_ = 0;
+  std::int64_t others_trials_ = 0;
+  double others_turns_ = 0;  // seconds
   int rounds_ = 0;
 };
 

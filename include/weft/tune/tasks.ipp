@@ -39,7 +39,17 @@ WEFT_DECL sequence<tune_result> tune_all(sequence<task_face> const& tasks, tune_
     all.back().run = std::unique_ptr<detail::tuning_run>(new detail::tuning_run(*t.face, t.arguments, t.count, o));
     all.back().weight = t.weight;
   }
-  for (detail::shared_task& t : all) t.open = t.run->begin();
+  auto const tell_others = [&](detail::shared_task& t) {
+    double turns = 0;
+    for (detail::shared_task& other : all)
+      if (&other != &t) turns += other.run->turns();
+    t.run->note_others(spent() - static_cast<std::int64_t>(t.run->so_far().trials.size()), turns);
+    return turns;
+  };
+  for (detail::shared_task& t : all) {
+    tell_others(t);
+    t.open = t.run->begin();
+  }
   bool stopped = false;
   while (!stopped && rest() > 0 && spent() < o.trials) {
     // Each a batch first: of what nobody has measured nothing can be expected.
@@ -55,6 +65,10 @@ WEFT_DECL sequence<tune_result> tune_all(sequence<task_face> const& tasks, tune_
     tune_result const& r = best->run->so_far();
     double const before = r.best_ns;
     std::size_t const trials = r.trials.size();
+    if (tell_others(*best) + best->run->turns_of_one_more() >= rest() && tasks.size() > 1) {
+      best->open = false;  // its turns would not fit any more; another one's may
+      continue;
+    }
     best->open = best->run->go_on(left < o.batch ? left : o.batch);
     std::size_t const done = r.trials.size() - trials;
     best->last_gain_ns = done > 0 ? (before - r.best_ns) / static_cast<double>(done) : 0;

@@ -10,6 +10,14 @@
 namespace weft::inline WEFT_ABI {
 namespace tuning {
 
+namespace detail {
+/// Whether other machines may have this directory, too.
+bool is_on_a_network(char const* directory);
+/// Asked in its place, by tests.
+using directory_question = bool (*)(char const* directory);
+inline constinit directory_question network_question = nullptr;
+}  // namespace detail
+
 /// A trial as it is kept.
 struct stored_trial {
   sequence<std::int32_t> choices;
@@ -21,8 +29,10 @@ struct stored_trial {
 /// The file of trials. Many processes may use it at the same time, and be killed at any moment: SQLite's write-ahead log keeps
 /// what was written. A file that is damaged, or is found to be while it is used, is put aside, by the name FILE.damaged, and a new
 /// one begun: by one process, however many find it. Where there is no SQLite, the file cannot be used, or the disk is full, nothing
-/// is kept, nothing fails, and `status` says so.
+/// is kept, nothing fails, and `status` says so. A write-ahead log is memory that processes share, of one machine: on a file system that
+/// several may have (NFS, SMB, FUSE, Lustre and the like) it is SQLite's rollback journal in its place.
 ///
+/// Source  sqlite.org/wal.html, "All processes using a database must be on the same host computer"
 /// Cost    50 us a trial
 class trial_store {
  public:

@@ -1,4 +1,5 @@
 #include <sys/stat.h>
+#include <sys/statfs.h>
 
 #include <cstdio>
 #include <cstdlib>
@@ -78,6 +79,23 @@ inline std::uint64_t inode_of(std::string const& file) {
   struct ::stat found{};
   return ::stat(file.c_str(), &found) == 0 ? static_cast<std::uint64_t>(found.st_ino) : 0;
 }
+/// Source  linux/magic.h and the file systems' own
+WEFT_DECL bool is_on_a_network(char const* directory) {
+  if (network_question != nullptr) return network_question(directory);
+  struct ::statfs of{};
+  if (::statfs(directory, &of) != 0) return false;
+  auto const type = static_cast<std::uint32_t>(of.f_type);
+  for (std::uint32_t one : {0x6969u, 0x517bu, 0xff534d42u, 0xfe534d42u,          // NFS, SMB, CIFS, SMB 2
+                            0x65735546u, 0x01021997u, 0x0bd00bd0u, 0x00c36400u,  // FUSE, 9P, Lustre, Ceph
+                            0x47504653u, 0x19830326u, 0x5346414fu, 0x73757245u,  // GPFS, BeeGFS, AFS, Coda
+                            0xaad7aaeau})                                        // PanFS
+    if (type == one) return true;
+  return false;
+}
+inline std::string directory_of(std::string const& file) {
+  std::size_t const slash = file.rfind('/');
+  return slash == std::string::npos ? "." : file.substr(0, slash + 1);
+}
 inline std::string reason_of(int code) {
   return code == sqlite_api::full        ? "the disk is full"
          : code == sqlite_api::busy      ? "others held the file for 5 seconds"
@@ -96,9 +114,7 @@ WEFT_DECL trial_store::trial_store(std::string const& file) : file_(file), api_(
 /// One process at a time: what another one has begun in the meantime is not put aside, and nobody looks at what is half begun.
 WEFT_DECL void trial_store::open_or_begin() {
   close();
-  std::size_t const slash = file_.rfind('/');
-  std::string const directory = slash == std::string::npos ? "." : file_.substr(0, slash + 1);
-  cache::detail::one_keeper const alone(directory);
+  cache::detail::one_keeper const alone(detail::directory_of(file_));
   if (!open() && why_ == "damaged") {
     std::string const aside = file_ + ".damaged";
     // The log first: one that is left behind would be taken for the new file's.
@@ -114,20 +130,22 @@ WEFT_DECL void trial_store::close() {
 }
 /// The first statements read the file: what is no database, or a torn one, is found here.
 WEFT_DECL bool trial_store::open() {
+  bool const shared = detail::is_on_a_network(detail::directory_of(file_).c_str());
   int const flags = sqlite_api::read_write | sqlite_api::create | sqlite_api::full_mutex;
   int code = api_->open_v2(file_.c_str(), &database_, flags, nullptr);
   if (code == sqlite_api::ok) {
     api_->busy_timeout(database_, 5000);
     // Else the last one to close a file that was put aside would remove the log of the one that has its name now.
-    int yes = 1;
-    static_cast<void>(api_->file_control(database_, "main", sqlite_api::persist_wal, &yes));
+    // One that is left where there is to be none would be read all the same.
+    int stays = shared ? 0 : 1;
+    static_cast<void>(api_->file_control(database_, "main", sqlite_api::persist_wal, &stays));
     // Looked at before anything is written: what is put aside is what was found.
     detail::sql check(*api_, database_, "pragma integrity_check(1)");
     int const answer = check.step();
     if (answer != sqlite_api::row) code = answer;
     else if (check.text(0) != "ok") code = sqlite_api::corrupt;
   }
-  for (char const* text : {"pragma journal_mode = wal", "pragma synchronous = normal",
+  for (char const* text : {shared ? "pragma journal_mode = truncate" : "pragma journal_mode = wal", "pragma synchronous = normal",
                            "create table if not exists trials (task integer, kernel text, choices text, ns real, "
                            "result integer, wrong integer, at integer default (strftime('%s', 'now')))",
                            "create index if not exists trials_of_task on trials (task)"})

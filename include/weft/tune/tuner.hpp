@@ -1,7 +1,9 @@
 // The tuner behind weft::tune, without types: a space, a search, a runner, a verdict on each candidate, and what is kept.
 #pragma once
 
+#include <memory>
 #include <string>
+#include <string_view>
 
 #include "weft/kernel_table.hpp"
 #include "weft/tune/search.hpp"
@@ -12,10 +14,11 @@ namespace weft::inline WEFT_ABI {
 
 /// How a tuning goes on, for who watches it.
 struct tune_progress {
-  std::int64_t trials = 0, most_trials = 0;
+  std::int64_t trials = 0, most_trials = 0;  // of all kernels that share the budget
   double seconds = 0, most_seconds = 0;
   double best_ns = 0;   // 0: none is right yet
   double first_ns = 0;  // of the schedule that the kernel would have without tuning
+  std::string_view kernel{};  // whose trial it was
 };
 
 /// Who is told of progress and may end the tuning: anything that is called with a tune_progress; true: go on. A lambda without
@@ -38,7 +41,8 @@ class tune_watcher {
   void* object_ = nullptr;
   bool (*call_)(void*, tune_progress const&) = nullptr;
 };
-/// A std::stop_token, or what else can be asked whether to stop; it outlives the tuning.
+/// A std::stop_token, or what else can be asked whether to stop. Of a named one nobody makes a copy: it outlives the tuning. What has no
+/// name, as `source.get_token()`, is kept.
 class tune_stop {
  public:
   tune_stop() = default;
@@ -47,10 +51,17 @@ class tune_stop {
     requires requires(Token const& t) { static_cast<bool>(t.stop_requested()); }
   tune_stop(Token const& t)
       : object_(&t), call_([](void const* o) { return bool(static_cast<Token const*>(o)->stop_requested()); }) {}
+  template <class Token>
+    requires(!std::is_lvalue_reference_v<Token> && !std::is_same_v<std::remove_const_t<Token>, tune_stop> &&
+             requires(Token const& t) { static_cast<bool>(t.stop_requested()); })
+  tune_stop(Token&& t) : tune_stop(*new std::remove_const_t<Token>(static_cast<Token&&>(t))) {
+    kept_.reset(static_cast<std::remove_const_t<Token> const*>(object_));
+  }
   /// Whether it says so by now.
   bool requested() const { return call_ != nullptr && call_(object_); }
 
  private:
+  std::shared_ptr<void const> kept_;  // what had no name
   void const* object_ = nullptr;
   bool (*call_)(void const*) = nullptr;
 };
@@ -60,7 +71,9 @@ struct tune_options {
   std::int64_t trials = 64;    // candidates that are measured at most
   double seconds = 60;         // all of it, but for the trial that is under way
   std::uint64_t seed = 1;      // equal seeds and equal times give equal proposals
-  bool bitwise = false;        // only schedules whose results have the bits of the kernel without tuning
+  /// Only schedules whose results have the bits of the kernel without tuning; by rule, those that take the terms of sums in order. What
+  /// is found is for calls of the kernel `.with({.bitwise = true})`, and with a how-lambda for all where nothing else was found.
+  bool bitwise = false;
   bool keep = true;            // the result on disk, for this and later processes
   bool random = false;         // no model: the baseline of searches
   std::size_t batch = 8;       // candidates between two fits of the model

@@ -48,6 +48,12 @@ inline std::string trials_file(bool keep) {
   return directory.empty() ? "" : directory + "/trials.sqlite";
 }
 
+/// A bitwise tuning is one for bitwise calls: the rule keeps the order of sums then.
+inline options wanted_of(kernel_face const& face, tune_options const& o) {
+  options wanted = face.wanted;
+  wanted.bitwise = wanted.bitwise || o.bitwise || environment_switch("WEFT_BITWISE");
+  return wanted;
+}
 /// Whether the kernel's schedule is the rule's, as kernel_table asks for it.
 inline bool is_by_rule(kernel_face const& face) { return face.how == nullptr && !face.wanted.plain && !environment_switch("WEFT_PLAIN"); }
 
@@ -55,19 +61,13 @@ inline bool is_by_rule(kernel_face const& face) { return face.how == nullptr && 
 /// known. Of f32 and f64 alone is the peak of arithmetic known.
 inline double least_ns(program const& what, argument const* arguments, int count, target const& machine) {
   bench::counts const done = bench::counted(what, arguments);
-  int widest = 4;
-  bool floats = true;
-  for (tensor_info const& t : what.tensors) {
-    floats = floats && (t.type == dtype::f32 || t.type == dtype::f64);
-    if (t.type == dtype::f64) widest = 8;
-  }
   double held = 0;
   for (int i = 0; i < count; ++i) {
     double bytes = arguments[i].is_scalar ? 0 : size_bytes(arguments[i].type);
     for (int d = 0; d < arguments[i].rank; ++d) bytes *= static_cast<double>(arguments[i].extents[d]);
     held += bytes;
   }
-  double const arithmetic = floats ? done.operations / (bench::peaks_of(machine.threads).gflops * 4 / widest) : 0;
+  double const peak = done.peak_of(bench::peaks_of(machine.threads).gflops), arithmetic = peak > 0 ? done.operations / peak : 0;
   bool const in_a_cache = machine.l3_bytes > 0 && held <= 2 * static_cast<double>(machine.l3_bytes);
   double const memory = in_a_cache ? 0 : done.bytes / bench::peaks_of(machine.threads).gbs;
   return arithmetic > memory ? arithmetic : memory;
@@ -147,11 +147,11 @@ inline target const& machine_of(kernel_face const& face, isolation where) {
 }
 WEFT_DECL tuning_run::tuning_run(kernel_face const& face, argument* arguments, int count, tune_options const& o, candidate_view view,
                                  trial_crew* crew)
-    : face_(face), options_(o), view_(view), crew_(crew), arguments_(arguments), count_(count), what_(face.what(face.object)),
+    : face_(face), options_(o), wanted_(wanted_of(face, o)), view_(view), crew_(crew), arguments_(arguments), count_(count), what_(face.what(face.object)),
       machine_(machine_of(face, o.worker)), layout_(bound()),
-      space_({face.name, &what_, face.how, face.object, &layout_, &machine_, face.wanted, is_by_rule(face), nullptr, face.gpu}),
-      copies_(arguments, count), runner_(copies_, o.worker, face.gpu != nullptr ? face.device : -1), store_(trials_file(o.keep)), task_(task()) {
-  tolerance_ = {o.bitwise, longest_reduction(what_, arguments)};
+      space_({face.name, &what_, face.how, face.object, &layout_, &machine_, wanted_, is_by_rule(face), nullptr, face.gpu}),
+      copies_(arguments, count), runner_(copies_, o.worker, face.gpu != nullptr ? face.device : -1, face.gpu != nullptr ? nullptr : face.machine), store_(trials_file(o.keep)), task_(task()) {
+  tolerance_ = {wanted_.bitwise, longest_reduction(what_, arguments)};
   result_.kernel = std::string(face.name);
   std::int64_t const spare = host().threads - 2, wanted = o.compilers >= 0 ? o.compilers : spare < 8 ? spare : 8;
   for (std::int64_t i = 0; i < wanted && face.gpu != nullptr && runner_.where() != isolation::none; ++i)
@@ -192,7 +192,9 @@ inline bool tuning_run::may_go_on() {
   auto const trials = static_cast<std::int64_t>(result_.trials.size());
   // The finalists' turns (`confirm`): four of them, eight samples at least, and two calls to find out how long one is.
   double const turns = 40 * result_.best_ns / 1e9, most = options_.seconds / 4;
-  bool const has_time = elapsed() + (turns < most ? turns : most) < options_.seconds;
+  // Of several kernels each has turns, and those of all come at the end.
+  double const kept_back = others_turns_ > 0 ? turns + others_turns_ : turns < most ? turns : most;
+  bool const has_time = elapsed() + kept_back < options_.seconds;
   return !result_.stopped && trials < options_.trials && has_time && !is_near_roofline();
 }
 
@@ -248,7 +250,9 @@ inline bool tuning_run::computes_the_same(tune_trial& t) {
   sequence<element_list> const found = outputs();
   if (t.why.empty() && expected_.empty()) {
     int samples = 0;
-    t.why = check_samples(what_, machine_.fma, arguments_, count_, found, tolerance_, samples);
+    // A how-lambda's first steps may take a sum in parts, which is its own choice: the others are to have the bits of that.
+    tolerance const of_first{tolerance_.bitwise && face_.how == nullptr, tolerance_.terms};
+    t.why = check_samples(what_, machine_.fma, arguments_, count_, found, of_first, samples);
     result_.checked = samples > 0 ? joined({std::to_string(samples), " elements by direct evaluation, all others by the schedule "
                                                                      "without tuning"})
                                   : "the schedule without tuning (direct evaluation would take too long)";
@@ -291,8 +295,8 @@ inline void tuning_run::note(tune_trial t, double expected_ns) {
   if (t.ns > 0 && (result_.best_ns <= 0 || t.ns < result_.best_ns)) result_.best_ns = t.ns, result_.choices = t.choices;
   store_.add(task_, face_.name, {t.choices, t.ns, static_cast<std::int32_t>(t.result), t.wrong});
   result_.trials.push_back(static_cast<tune_trial&&>(t));
-  tune_progress const p{static_cast<std::int64_t>(result_.trials.size()), options_.trials, elapsed(), options_.seconds,
-                        result_.best_ns, result_.first_ns};
+  tune_progress const p{others_trials_ + static_cast<std::int64_t>(result_.trials.size()), options_.trials, elapsed(), options_.seconds,
+                        result_.best_ns, result_.first_ns, face_.name};
   if (!options_.progress(p)) result_.stopped = true;
 }
 inline void tuning_run::measure_first() {
@@ -497,7 +501,11 @@ inline void tuning_run::keep(std::int64_t trials) {
   cache::tuned const t{result_.choices, hash(space_.at(result_.choices).steps), result_.best_ns, trials};
   cache::tuned before;
   bool const imported = cache::find_tuned(task_, before) && before.trials == 0;  // nobody has measured it here
-  result_.kept = cache::keep_tuned(task_, t, imported || before.choices == t.choices);
+  // A lucky time of an earlier day does not hold for ever: what was measured anew counts as it was found now.
+  bool slower_now = false;
+  for (tune_trial const& one : result_.trials)
+    slower_now = slower_now || (one.choices == before.choices && (one.wrong || one.ns >= t.ns));
+  result_.kept = cache::keep_tuned(task_, t, imported || slower_now || before.choices == t.choices);
   if (!result_.kept) return;
   if (face_.gpu != nullptr) face_.gpu->supersede(face_.name);
   cache::relative as_relative = cache::described(task_, layout_, machine_);

@@ -10,7 +10,9 @@
 namespace weft::inline WEFT_ABI {
 namespace tuning {
 
-/// How far two results may be apart: 0 for integers and where bits are asked for. Else
+/// How far two results may be apart: 0 for integers, where nothing is summed up, since then no schedule does its arithmetic in another
+/// order, and where bits are asked for, which tell 0 from -0; all NaNs are one value, since which one arithmetic makes is open
+/// (docs/numbers.md). Else
 ///
 ///     16 * eps(accumulator) * sqrt(terms) * largest + 2 * eps(result) * largest
 ///

@@ -8,6 +8,7 @@
 #include <string_view>
 
 #include "weft/bench/measure.hpp"
+#include "weft/codegen/target.hpp"
 #include "weft/runtime/loader.hpp"
 #include "weft/schedule/intrinsic.hpp"
 #include "weft/tune/buffers.hpp"
@@ -57,7 +58,7 @@ class candidate_code {
   /// `known`: the instructions that the text may name.
   ///
   /// Errors  device_error, internal_error, parse_error
-  explicit candidate_code(std::string_view loops, known_intrinsics known = {});
+  explicit candidate_code(std::string_view loops, known_intrinsics known = {}, target const& machine = host());
   ~candidate_code();
   candidate_code(candidate_code const&) = delete;
   candidate_code& operator=(candidate_code const&) = delete;
@@ -72,8 +73,8 @@ class candidate_code {
 /// Runs candidates, in whichever process. One that dies is started again at the next request.
 class runner {
  public:
-  /// `copies` outlives it. `gpu`: the number of the GPU that candidates run on; -1: the CPU.
-  runner(argument_copies& copies, isolation where, int gpu = -1);
+  /// `copies` outlives it. `gpu`: the number of the GPU that candidates run on; -1: the CPU, by code for `machine`, null for this one.
+  runner(argument_copies& copies, isolation where, int gpu = -1, target const* machine = nullptr);
   ~runner();
   runner(runner const&) = delete;
   runner& operator=(runner const&) = delete;
@@ -112,6 +113,7 @@ class runner {
   isolation where_;
   outcome last_ = outcome::good;
   int gpu_ = -1, process_ = 0, socket_ = -1, starts_ = 0;
+  target const* machine_ = nullptr;
   std::string why_;
   in_process* own_ = nullptr;
 };

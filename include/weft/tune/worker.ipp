@@ -22,6 +22,7 @@
 #include "weft/ir/parse.hpp"
 #include "weft/ir/verify.hpp"
 #include "weft/kernel_table.hpp"
+#include "weft/runtime/cache/entry.hpp"
 #include "weft/tune/worker.hpp"
 
 namespace weft::inline WEFT_ABI {
@@ -99,7 +100,8 @@ inline char* map_guarded(int fd, memory_block const& m) {
 /// One on the CPU.
 class cpu_candidate final : public candidate {
  public:
-  cpu_candidate(argument_places const& places, std::string_view loops, known_intrinsics known) : code_(loops, known) {
+  cpu_candidate(argument_places const& places, std::string_view loops, known_intrinsics known, target const& machine)
+      : code_(loops, known, machine) {
     for (tensor_place const& t : places.tensors) {
       auto const b = static_cast<std::size_t>(t.block);
       pointers_.push_back(places.pages[b] + places.blocks[b].start + t.at);
@@ -117,6 +119,7 @@ class cpu_candidate final : public candidate {
 /// Compiled candidates and the memory that they run on.
 struct slots {
   argument_places places{};
+  target const* machine = nullptr;  // of code for the CPU; null: this one
   gpu_bench* gpu = nullptr;  // opened when the first candidate for it comes
   candidate* code[most_slots] = {};
   slots() = default;
@@ -132,7 +135,7 @@ struct slots {
     return linked_gpu_bench;
   }
   candidate* made(request_head const& r, std::string_view text, known_intrinsics known, std::string_view code_of_it) {
-    if (r.gpu < 0) return new cpu_candidate(places, text, known);
+    if (r.gpu < 0) return new cpu_candidate(places, text, known, machine != nullptr ? *machine : host());
     if (gpu == nullptr) gpu = bench().open(r.gpu, places);
     return gpu->load(text, known, r.may_spill != 0, code_of_it);
   }
@@ -188,8 +191,29 @@ struct slots {
 };
 /// What a worker is told first.
 struct greeting {
-  std::int32_t blocks = 0, tensors = 0, scalars = 0;
+  std::int32_t blocks = 0, tensors = 0, scalars = 0, machine_bytes = 0;
 };
+/// What of a target makes code, as bytes and back; none: this machine.
+inline std::string bytes_of(target const* t) {
+  cache::byte_writer w;
+  if (t == nullptr) return "";
+  w.numbers(t->arch, t->vector_bytes, t->vector_registers, t->fma, t->l1_bytes, t->l2_bytes, t->l3_bytes, t->threads);
+  w.text(t->cpu);
+  for (std::string const& f : t->features) w.text(f);
+  return static_cast<std::string&&>(w.bytes);
+}
+inline target const* target_of(std::string_view bytes) {
+  if (bytes.empty()) return nullptr;
+  cache::byte_reader r(bytes);
+  target t;
+  t.arch = r.number<architecture>();
+  t.vector_bytes = r.number<std::int32_t>(), t.vector_registers = r.number<std::int32_t>(), t.fma = r.number<bool>();
+  t.l1_bytes = r.number<std::int64_t>(), t.l2_bytes = r.number<std::int64_t>(), t.l3_bytes = r.number<std::int64_t>();
+  t.threads = r.number<std::int32_t>();
+  t.cpu = std::string(r.text());
+  while (r.good && !r.rest.empty()) t.features.push_back(std::string(r.text()));
+  return kept_target(t);
+}
 [[noreturn]] inline void serve(int socket, int memory) {
   for (int signal : {SIGSEGV, SIGBUS, SIGFPE, SIGILL, SIGABRT, SIGINT, SIGTERM, SIGALRM}) ::signal(signal, SIG_DFL);
   rlimit const no_core{0, 0};
@@ -205,6 +229,9 @@ struct greeting {
       !receive_all(socket, p.tensors.data(), p.tensors.size() * sizeof(tensor_place), 0) ||
       !receive_all(socket, p.scalars.data(), p.scalars.size() * sizeof(std::int64_t), 0))
     ::_exit(0);
+  std::string machine(static_cast<std::size_t>(g.machine_bytes), '\0');
+  if (!receive_all(socket, machine.data(), machine.size(), 0)) ::_exit(0);
+  s.machine = target_of(machine);
   for (memory_block const& m : p.blocks) {
     p.pages.push_back(map_guarded(memory, m));
     if (p.pages.back() == nullptr) ::_exit(3);
@@ -234,12 +261,12 @@ struct greeting {
 }  // namespace detail
 
 WEFT_DECL bool main_calls_worker() { return detail::main_serves; }
-WEFT_DECL candidate_code::candidate_code(std::string_view loops, known_intrinsics known) {
+WEFT_DECL candidate_code::candidate_code(std::string_view loops, known_intrinsics known, target const& machine) {
   ir::arena m;
   ir::function const f = ir::parse(m, loops, known);
   if (!ir::verify(f).empty()) WEFT_THROW(internal_error("tune: a loop program that is none"));
   codegen::llvm::llvm_use const use;
-  codegen::llvm::object_code const object = codegen::llvm::compile(f, host());
+  codegen::llvm::object_code const object = codegen::llvm::compile(f, machine);
   code_ = runtime::link(object.bytes, object.symbol);
   if (std::int64_t const bytes = workspace_bytes(f); bytes > 0) {
     workspace_ = weft::detail::element_memory(bytes);
@@ -261,12 +288,14 @@ struct runner::in_process {
   detail::slots slots;
 };
 
-WEFT_DECL runner::runner(argument_copies& copies, isolation where, int gpu) : copies_(copies), where_(where), gpu_(gpu) {
+WEFT_DECL runner::runner(argument_copies& copies, isolation where, int gpu, target const* machine)
+    : copies_(copies), where_(where), gpu_(gpu), machine_(machine) {
   if (where_ == isolation::automatic) where_ = detail::main_serves ? isolation::executed : isolation::forked;
   if (where_ != isolation::none) return;
   own_ = new in_process;
   argument_places& p = own_->slots.places;
   p.blocks = copies.blocks(), p.tensors = copies.tensors(), p.scalars = copies.scalars();
+  own_->slots.machine = machine;
   for (std::size_t b = 0; b < p.blocks.size(); ++b) p.pages.push_back(copies.pages(b));
 }
 WEFT_DECL runner::~runner() {
@@ -299,13 +328,15 @@ WEFT_DECL bool runner::start() {
   ::close(ends[1]);
   process_ = child, socket_ = ends[0];
   ++starts_;
+  std::string const machine = detail::bytes_of(machine_);
   detail::greeting const g{static_cast<std::int32_t>(copies_.blocks().size()),
                            static_cast<std::int32_t>(copies_.tensors().size()),
-                           static_cast<std::int32_t>(copies_.scalars().size())};
+                           static_cast<std::int32_t>(copies_.scalars().size()), static_cast<std::int32_t>(machine.size())};
   return detail::send_all(socket_, &g, sizeof g) &&
          detail::send_all(socket_, copies_.blocks().data(), copies_.blocks().size() * sizeof(memory_block)) &&
          detail::send_all(socket_, copies_.tensors().data(), copies_.tensors().size() * sizeof(tensor_place)) &&
-         detail::send_all(socket_, copies_.scalars().data(), copies_.scalars().size() * sizeof(std::int64_t));
+         detail::send_all(socket_, copies_.scalars().data(), copies_.scalars().size() * sizeof(std::int64_t)) &&
+         detail::send_all(socket_, machine.data(), machine.size());
 }
 WEFT_DECL void runner::stop() {
   if (process_ == 0) return;

@@ -19,9 +19,10 @@ struct relative {
 };
 
 /// What tasks have in common that differ in nothing but shapes, knob values that hang on them, and the caches and threads of the
-/// machine: the computation, the steps of the how-lambda without their numbers, the instructions of the processor.
+/// machine: the computation, the steps of the how-lambda without their numbers, the instructions of the processor; and `bitwise`,
+/// as of task_key.
 std::string family_key(std::string_view name, program const& what, schedule const& first, call_layout const& layout,
-                       target const& machine);
+                       target const& machine, bool bitwise = false);
 
 /// A task, as one of its family; without choices. Its extents are empty when some are open.
 relative described(std::string_view task, call_layout const& layout, target const& machine);

@@ -72,12 +72,13 @@ inline bool has_result(directory const& d, std::uint64_t task) {
 }  // namespace detail
 
 WEFT_DECL std::string family_key(std::string_view name, program const& what, schedule const& first, call_layout const& layout,
-                                 target const& machine) {
+                                 target const& machine, bool bitwise) {
   byte_writer w;
   target any = machine;  // of one architecture: a GPU's only feature is its name
   if (any.arch == architecture::nvidia) any.features.clear();
   w.bytes = shapeless_key_of(name, what, first.steps, layout, any);
   for (knob_info const& k : first.knobs) w.text(k.name.view());
+  if (bitwise) w.text("bitwise");
   return static_cast<std::string&&>(w.bytes);
 }
 WEFT_DECL relative described(std::string_view task, call_layout const& layout, target const& machine) {

@@ -22,9 +22,10 @@ struct tuned {
 
 /// What a result is for: a kernel's key (key.hpp) for the steps that its how-lambda takes with each knob's first value, the
 /// knobs with all their values, and what of the machine steers schedules only: caches and threads. Whoever edits the schedule
-/// or the computation has a new task.
+/// or the computation has a new task. `bitwise`: of calls that want the terms of sums in their own order; what is found for others
+/// is nothing for them.
 std::string task_key(std::string_view name, program const& what, schedule const& first, call_layout const& layout,
-                     target const& machine);
+                     target const& machine, bool bitwise = false);
 
 /// The bytes of a file, with the key and a checksum in it, and back; false for any other bytes.
 std::string encode(std::string_view key, tuned const& t);

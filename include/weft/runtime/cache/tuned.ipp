@@ -25,7 +25,7 @@ inline bool read_tuned(directory const& d, std::string_view key, tuned& into) {
 }  // namespace detail
 
 WEFT_DECL std::string task_key(std::string_view name, program const& what, schedule const& first, call_layout const& layout,
-                               target const& machine) {
+                               target const& machine, bool bitwise) {
   byte_writer w;
   w.bytes = key_of(name, what, first.steps, layout, machine);
   w.numbers(machine.l1_bytes, machine.l2_bytes, machine.l3_bytes, machine.threads);
@@ -34,6 +34,7 @@ WEFT_DECL std::string task_key(std::string_view name, program const& what, sched
     w.numbers(static_cast<std::uint32_t>(k.values.size()));
     for (std::int64_t v : k.values) w.numbers(v);
   }
+  if (bitwise) w.text("bitwise");  // behind the knobs: keys of other calls stay what they were
   return static_cast<std::string&&>(w.bytes);
 }
 
