@@ -5,17 +5,11 @@
 #include "weft/codegen/cuda/module.hpp"
 #include "weft/codegen/cuda/resources.hpp"
 #include "weft/kernel.hpp"
-#include "weft/runtime/cuda/driver.hpp"
+#include "weft/runtime/cuda/memory.hpp"
 
 namespace weft::inline WEFT_ABI {
 
 // --- memory on a device -----------------------------------------------------------------------------------------------
-namespace detail {
-void* allocate_on_gpu(int device, std::int64_t const* shape, int rank, int element_bytes);
-void free_on_gpu(int device, void* memory) noexcept;
-void copy_with_gpu(int device, void* on_gpu, void* on_host, std::size_t bytes, bool to_gpu);
-}  // namespace detail
-
 /// A row-major tensor in a GPU's memory, whose elements are whatever was there.
 template <element T, int Rank>
 class cuda_tensor {

@@ -99,6 +99,7 @@
 #include "weft/runtime/constant.ipp"
 #include "weft/runtime/cuda/cubin.ipp"
 #include "weft/runtime/cuda/driver.ipp"
+#include "weft/runtime/cuda/memory.ipp"
 #include "weft/runtime/cuda/reach.ipp"
 #include "weft/runtime/debugger.ipp"
 #include "weft/runtime/dlpack.ipp"

@@ -100,6 +100,7 @@ WEFT_COLD_BEGIN
 // The driver of GPUs.
 // #include "weft/runtime/cuda/driver.hpp"
 // #include "weft/runtime/cuda/cubin.hpp"
+// #include "weft/runtime/cuda/memory.hpp"
 // #include "weft/runtime/cuda/reach.hpp"
 
 // Tensors that come from elsewhere.
