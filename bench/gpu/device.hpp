@@ -85,7 +85,12 @@ class gpu_device {
   gpu_device(gpu_device const&) = delete;
   gpu_device& operator=(gpu_device const&) = delete;
 
-  void launch(weft::cuda_kernel const& k, std::vector<unsigned long long> given) {
+  void launch(weft::cuda_kernel const& k, std::vector<unsigned long long> const& given) {
+    launch(k, given, [](weft::ir::expr e) { return e->value; });
+  }
+  /// `value(e)`: what an expression over open sizes is at this call.
+  template <class Value>
+  void launch(weft::cuda_kernel const& k, std::vector<unsigned long long> given, Value const& value) {
     weft::runtime::cuda_driver::kernel entry = nullptr;
     g_.check(g_.driver->cuLibraryGetKernel(&entry, library_, k.name.c_str()), k.name, "cuLibraryGetKernel");
     if (k.shared_bytes > 48 * 1024)
@@ -95,15 +100,17 @@ class gpu_device {
     parameters.push_back(nullptr);  // the driver knows how many there are; one made for a test may not
     unsigned blocks[3], threads[3];
     for (int d = 0; d < 3; ++d) {
-      blocks[d] = k.blocks[d] != nullptr ? static_cast<unsigned>(k.blocks[d]->value) : 1;
+      blocks[d] = k.blocks[d] != nullptr ? static_cast<unsigned>(value(k.blocks[d])) : 1;
       threads[d] = static_cast<unsigned>(k.threads[d]);
     }
     g_.check(g_.driver->cuLaunchKernel(reinterpret_cast<weft::runtime::cuda_driver::function>(entry), blocks[0], blocks[1], blocks[2], threads[0],
                                        threads[1], threads[2], static_cast<unsigned>(k.shared_bytes), nullptr, parameters.data(), nullptr),
              k.name, "cuLaunchKernel");
   }
-  /// All of a module's kernels on these tensors, there and back, fences included.
-  std::string run(weft::cuda_module const& module, weft::sequence<weft_test::gpu_memory*> const& memory, std::size_t workspace_bytes) {
+  /// All of a module's kernels on these tensors, there and back, fences included; `sizes`: what stays open.
+  template <class Value>
+  std::string run(weft::cuda_module const& module, weft::sequence<weft_test::gpu_memory*> const& memory, weft::sequence<std::int64_t> const& sizes,
+                  std::size_t workspace_bytes, Value const& value) {
     std::vector<std::unique_ptr<device_memory>> there;
     std::vector<unsigned long long> pointers;
     for (weft_test::gpu_memory* m : memory) {
@@ -116,8 +123,9 @@ class gpu_device {
     if (workspace_bytes > 0) workspace.fill(poison.data(), workspace_bytes);
     for (weft::cuda_kernel const& k : module.kernels) {
       std::vector<unsigned long long> given = pointers;
+      for (std::int64_t s : sizes) given.push_back(static_cast<unsigned long long>(s));
       if (k.takes_workspace) given.push_back(workspace.at);
-      launch(k, given);
+      launch(k, given, value);
     }
     for (std::size_t i = 0; i < there.size(); ++i) there[i]->read(memory[i]->data(), memory[i]->bytes());
     return "";
@@ -167,6 +175,7 @@ struct cublas {
   using handle = struct cublasContext*;
   int (*cublasCreate_v2)(handle*) = nullptr;
   int (*cublasSgemm_v2)(handle, int, int, int, int, int, float const*, float const*, int, float const*, int, float const*, float*, int) = nullptr;
+  int (*cublasGemmEx)(handle, int, int, int, int, int, void const*, void const*, int, int, void const*, int, int, void const*, void*, int, int, int, int) = nullptr;
   int (*cublasSetMathMode)(handle, int) = nullptr;
   handle made = nullptr;
   bool load() {
@@ -174,17 +183,27 @@ struct cublas {
       if (void* const h = dlopen(name, RTLD_NOW | RTLD_GLOBAL)) {
         cublasCreate_v2 = reinterpret_cast<decltype(cublasCreate_v2)>(dlsym(h, "cublasCreate_v2"));
         cublasSgemm_v2 = reinterpret_cast<decltype(cublasSgemm_v2)>(dlsym(h, "cublasSgemm_v2"));
+        cublasGemmEx = reinterpret_cast<decltype(cublasGemmEx)>(dlsym(h, "cublasGemmEx"));
         cublasSetMathMode = reinterpret_cast<decltype(cublasSetMathMode)>(dlsym(h, "cublasSetMathMode"));
-        bool const there = cublasCreate_v2 != nullptr && cublasSgemm_v2 != nullptr && cublasCreate_v2(&made) == 0;
-        if (there && cublasSetMathMode != nullptr) cublasSetMathMode(made, 2);  // CUBLAS_PEDANTIC_MATH: no tf32
-        return there;
+        return cublasCreate_v2 != nullptr && cublasSgemm_v2 != nullptr && cublasCreate_v2(&made) == 0;
       }
     return false;
   }
-  /// Row-major C = A B of m x k and k x n: column-major, C' = B' A'.
+  /// f32 as it is, never tf32 (CUBLAS_PEDANTIC_MATH); or the default, with which narrow types are multiplied by tensor cores.
+  void pedantic(bool wanted) const {
+    if (cublasSetMathMode != nullptr) cublasSetMathMode(made, wanted ? 2 : 0);
+  }
+  /// Row-major C = A B of m x k and k x n: column-major, C' = B' A'. The result: 0, or cuBLAS's number of what went wrong.
   int product(float const* a, float const* b, float* c, int m, int n, int k) const {
     float const one = 1, zero = 0;
     return cublasSgemm_v2(made, 0, 0, n, m, k, &one, b, n, a, k, &zero, c, n);
+  }
+  /// The same of narrow operands (CUDA_R_16F, CUDA_R_16BF) into f32, added in f32 (CUBLAS_COMPUTE_32F).
+  template <class T>
+  int product(T const* a, T const* b, float* c, int m, int n, int k) const {
+    int const type = weft::dtype_of<T> == weft::dtype::f16 ? 2 : 14;
+    float const one = 1, zero = 0;
+    return cublasGemmEx(made, 0, 0, n, m, k, &one, b, type, n, a, type, k, &zero, c, 0, n, 68, -1);
   }
 };
 

@@ -7,12 +7,16 @@
 
 #include "codegen/cuda/all_operations.hpp"
 #include "codegen/cuda/attention.hpp"
+#include "codegen/cuda/copying.hpp"
+#include "codegen/cuda/open.hpp"
 #include "codegen/cuda/products_mma.hpp"
+#include "codegen/cuda/products_wmma.hpp"
 #include "codegen/cuda/ruled.hpp"
 #include "codegen/cuda/scheduled.hpp"
 #include "codegen/cuda/windows.hpp"
 #include "device.hpp"
 #include "weft/cuda.hpp"
+#include "weft/matrix_units.hpp"
 #include "weft/ops/softmax.hpp"
 #include "weft/weft.hpp"
 
@@ -89,6 +93,33 @@ int wrong_halves(gpu_device& device) {
   }
   return wrong > 0;
 }
+/// How often `judge` has found something wrong; what it throws is wrong once, and the next one has its turn.
+template <class F>
+int judged_wrong(char const* what, F const& judge) {
+  try {
+    int const wrong = judge();
+    std::fflush(stdout);
+    return wrong;
+  } catch (error const& e) {
+    std::printf("WRONG %s: %s\n", what, e.what());
+    std::fflush(stdout);
+    return 1;
+  }
+}
+/// One text for all sizes of a kernel, all texts in one call of NVRTC.
+int wrong_open_kernels(gpu_device& device) {
+  open_trials const all;
+  int wrong = 0, run = 0;
+  device.load(all.text);
+  for (std::size_t i = 0; i < all.trials.size(); ++i) {
+    if (all.planned[i] && all.trials[i]->fault.empty()) continue;
+    std::string const said = all.trials[i]->fault.empty() ? all.trials[i]->on_device(device) : all.trials[i]->fault;
+    ++run;
+    if (!said.empty()) ++wrong, std::printf("WRONG %s: %s\n", all.kernels[i]->name.c_str(), said.substr(0, 2000).c_str());
+  }
+  std::printf("kernels with open sizes: %zu texts, %d calls, %d wrong (%.0f s)\n", open_cases().size(), run, wrong, now() - began);
+  return wrong;
+}
 /// One call of NVRTC for all kernels; each then against direct evaluation.
 int wrong_kernels(gpu_device& device, std::vector<gpu_kernel> const& kernels, char const* what) {
   weft::sequence<std::string> known;
@@ -152,6 +183,48 @@ constexpr auto matmul = kernel<"matmul">([](auto A, auto B) {
     return sum(A.extent(1), [=](auto k) { return cast<float>(A(i, k)) * cast<float>(B(k, j)); });
   });
 });
+/// Blocks of 128 x 128 by four warps, 32 terms at a time through shared memory.
+template <class T>
+constexpr auto matmul_by_wmma = kernel<"matmul_wmma">(
+    [](auto A, auto B) {
+      return compute<"C">(A.extent(0), B.extent(1), [=](auto i, auto j) {
+        return sum(A.extent(1), [=](auto k) { return cast<float>(A(i, k)) * cast<float>(B(k, j)); });
+      });
+    },
+    cuda_schedule([](auto& s, auto A, auto B, auto C) {
+      auto [i, j, k] = C.axes();
+      auto [io, ib] = s.split(i, 128);
+      auto [iw, iv] = s.split(ib, 64);
+      auto [it, ii] = s.split(iv, 16);
+      auto [jo, jb] = s.split(j, 128);
+      auto [jw, jv] = s.split(jb, 64);
+      auto [jt, ji] = s.split(jv, 16);
+      auto [ko, kb] = s.split(k, 32);
+      auto [kt, ki] = s.split(kb, 16);
+      s.reorder(io, jo, ko, iw, jw, kt, it, jt, ii, ji, ki);
+      auto w = s.fuse(iw, jw);
+      s.bind(io, thread_axis::block_y);
+      s.bind(jo, thread_axis::block_x);
+      s.bind(w, thread_axis::warp);
+      s.unroll(kt);
+      s.unroll(it);
+      s.unroll(jt);
+      if constexpr (dtype_of<T> == dtype::f16) s.tensorize(ii, wmma_f16);
+      else s.tensorize(ii, wmma_bf16);
+      auto const shared = [&](auto const& of) {
+        auto copy = s.cache_read(of, C);
+        s.compute_at(copy, ko);
+        s.set_scope(copy, scope::shared);
+        auto [p, q] = copy.axes();
+        auto [qo, qi] = s.split(q, 8);
+        auto [po, pi] = s.split(s.fuse(p, qo), 128);
+        s.bind(pi, thread_axis::thread_x);
+        s.vectorize(qi);
+        s.storage_align(copy, 0, 32, 16);
+      };
+      shared(A);
+      shared(B);
+    }));
 constexpr auto convolution = kernel<"conv">([](auto x, auto w) {
   return compute<"out">(x.extent(0), x.extent(1) - 2, x.extent(2) - 2, w.extent(3), [=](auto n, auto i, auto j, auto f) {
     return sum(3, 3, x.extent(3), [=](auto di, auto dj, auto c) { return x(n, i + di, j + dj, c) * w(di, dj, c, f); });
@@ -173,12 +246,39 @@ struct result {
   double ms = 0, work = 0, peer_ms = 0;
   std::string peer, note;
 };
+/// What stands in quotes in JSON, in one line.
+std::string quoted(std::string const& text) {
+  std::string all = "\"";
+  for (char c : text) all += c == '"' || c == '\\' ? std::string("\\") + c : std::string(1, c < ' ' ? ' ' : c);
+  return all + "\"";
+}
+/// The figures, a line of JSON in the file as soon as each is there.
 class table {
  public:
-  table(std::string device, double seconds, bool small) : is_small(small), device_(std::move(device)), seconds_(seconds) {}
+  table(std::string device, double seconds, bool small, std::string const& file)
+      : is_small(small), device_(std::move(device)), seconds_(seconds), file_(std::fopen(file.c_str(), "w")) {
+    if (file_ == nullptr) throw argument_error("bench/gpu: cannot write " + file);
+  }
+  table(table const&) = delete;
+  table& operator=(table const&) = delete;
+  ~table() { std::fclose(file_); }
   bool const is_small;  // a trial of the bench itself
+  int failed = 0, wrong = 0;
   bool has_time() const { return now() - began < seconds_; }
+  /// Measures while there is time; an error is said, and the next one has its turn.
+  template <class F>
+  void attempt(std::string const& name, F const& measure) {
+    if (!has_time()) return void(std::printf("%-34s no time left\n", name.c_str()));
+    try {
+      measure();
+    } catch (error const& e) {
+      ++failed;
+      std::printf("%-34s FAILED: %s\n", name.c_str(), e.what());
+      write("{\"device\": " + quoted(device_) + ", \"name\": " + quoted(name) + ", \"error\": " + quoted(e.what()) + "}\n");
+    }
+  }
   void add(result const& r) {
+    wrong += r.note.find("WRONG") != std::string::npos;
     double const speed = r.work / r.ms / 1e6, peer = r.peer_ms > 0 ? r.work / r.peer_ms / 1e6 : 0;
     char line[512];
     std::snprintf(line, sizeof line, "%-34s %9.3f ms %10.1f %-8s", r.name.c_str(), r.ms, speed, r.unit.c_str());
@@ -188,16 +288,18 @@ class table {
       text += line;
     }
     std::printf("%s%s%s\n", text.c_str(), r.note.empty() ? "" : "  ", r.note.c_str());
-    std::snprintf(line, sizeof line, "{\"device\": \"%s\", \"name\": \"%s\", \"ms\": %.5f, \"unit\": \"%s\", \"value\": %.2f, \"peer\": \"%s\", \"peer_value\": %.2f, \"note\": \"%s\"}\n",
-                  device_.c_str(), r.name.c_str(), r.ms, r.unit.c_str(), speed, r.peer.c_str(), peer, r.note.c_str());
-    json += line;
-    std::fflush(stdout);
+    std::snprintf(line, sizeof line, ", \"ms\": %.5f, \"unit\": \"%s\", \"value\": %.2f, \"peer_value\": %.2f", r.ms, r.unit.c_str(), speed, peer);
+    write("{\"device\": " + quoted(device_) + ", \"name\": " + quoted(r.name) + line + ", \"peer\": " + quoted(r.peer) + ", \"note\": " + quoted(r.note) + "}\n");
   }
-  std::string json;
 
  private:
+  void write(std::string const& line) {
+    std::fputs(line.c_str(), file_);
+    std::fflush(file_), std::fflush(stdout);
+  }
   std::string device_;
   double seconds_;
+  std::FILE* file_;
 };
 
 /// Small numbers without a pattern, in a tensor of any size.
@@ -227,41 +329,68 @@ double error_of_product(std::vector<float> const& a, std::vector<float> const& b
   return worst;
 }
 
-void measure_products(table& t, bench::gpu_clock& clock, bench::cublas const* peer) {
-  for (std::int64_t n : t.is_small ? std::vector<std::int64_t>{64, 70} : std::vector<std::int64_t>{4096, 1024, 8192, 1000}) {
-    if (!t.has_time()) return;
-    cuda_tensor<float, 2> a({n, n}), b({n, n}), c({n, n});
-    fill(a, 1), fill(b, 2);
-    auto const gpu = matmul.on(cuda());
-    result r{"matmul f32 " + std::to_string(n), "GFLOP/s", 0, 2.0 * static_cast<double>(n * n * n), 0, "", ""};
-    r.ms = clock([&] { gpu(a, b, out(c)); });
-    if (n <= 4096) {
-      std::vector<float> ha(a.size()), hb(b.size()), hc(c.size());
-      a.read(ha.data()), b.read(hb.data()), c.read(hc.data());
-      auto const s = static_cast<std::size_t>(n);
-      if (error_of_product(ha, hb, hc, s, s, s) > 1) r.note = "WRONG";
-    }
-    if (peer != nullptr) {
-      int const s = static_cast<int>(n);
+void measure_product(table& t, bench::gpu_clock& clock, bench::cublas const* peer, std::int64_t n) {
+  cuda_tensor<float, 2> a({n, n}), b({n, n}), c({n, n});
+  fill(a, 1), fill(b, 2);
+  auto const gpu = matmul.on(cuda());
+  result r{"matmul f32 " + std::to_string(n), "GFLOP/s", 0, 2.0 * static_cast<double>(n * n * n), 0, "", ""};
+  r.ms = clock([&] { gpu(a, b, out(c)); });
+  if (n <= 4096) {
+    std::vector<float> ha(a.size()), hb(b.size()), hc(c.size());
+    a.read(ha.data()), b.read(hb.data()), c.read(hc.data());
+    auto const s = static_cast<std::size_t>(n);
+    if (error_of_product(ha, hb, hc, s, s, s) > 1) r.note = "WRONG";
+  }
+  if (peer != nullptr) {
+    int const s = static_cast<int>(n);
+    peer->pedantic(true);
+    if (peer->product(a.address(), b.address(), c.address(), s, s, s) == 0) {
       r.peer = "cuBLAS";
       r.peer_ms = clock([&] { peer->product(a.address(), b.address(), c.address(), s, s, s); });
     }
-    t.add(r);
   }
-  for (std::int64_t n : {t.is_small ? 64 : 4096}) {
-    cuda_tensor<f16, 2> a({n, n}), b({n, n});
-    cuda_tensor<float, 2> c({n, n});
-    std::vector<f16> const ones(a.size(), f16(1.0f));
-    a.fill(ones.data()), b.fill(ones.data());
-    auto const gpu = matmul.on(cuda());
-    result r{"matmul f16 into f32 " + std::to_string(n), "GFLOP/s", 0, 2.0 * static_cast<double>(n * n * n), 0, "", "by mma.sync"};
-    r.ms = clock([&] { gpu(a, b, out(c)); });
+  t.add(r);
+}
+/// By mma.sync as the rule has it, and by wmma under a schedule written by hand, beside cuBLAS on tensor cores.
+template <class T>
+void measure_narrow_product(table& t, bench::gpu_clock& clock, bench::cublas const* peer, std::int64_t n) {
+  cuda_tensor<T, 2> a({n, n}), b({n, n});
+  cuda_tensor<float, 2> c({n, n});
+  // Row i of A is i % 5 - 2, column j of B is j % 3 - 1: all sums are whole numbers, and no two tiles are alike.
+  std::vector<T> left(a.size()), right(b.size());
+  for (std::size_t e = 0; e < left.size(); ++e) {
+    std::size_t const i = e / static_cast<std::size_t>(n), j = e % static_cast<std::size_t>(n);
+    left[e] = T(static_cast<float>(static_cast<int>(i % 5) - 2)), right[e] = T(static_cast<float>(static_cast<int>(j % 3) - 1));
+  }
+  a.fill(left.data()), b.fill(right.data());
+  auto const is_right = [&] {
     std::vector<float> back(c.size());
     c.read(back.data());
-    for (float v : back)
-      if (v != static_cast<float>(n)) r.note = "WRONG";
-    t.add(r);
+    for (std::size_t e = 0; e < back.size(); ++e) {
+      int const i = static_cast<int>(e / static_cast<std::size_t>(n) % 5) - 2, j = static_cast<int>(e % static_cast<std::size_t>(n) % 3) - 1;
+      if (back[e] != static_cast<float>(i * j * n)) return false;
+    }
+    return true;
+  };
+  std::string const name = std::string("matmul ") + (dtype_of<T> == dtype::f16 ? "f16" : "bf16") + " into f32 " + std::to_string(n);
+  double peer_ms = 0;
+  if (peer != nullptr && peer->cublasGemmEx != nullptr) {
+    int const s = static_cast<int>(n);
+    peer->pedantic(false);
+    if (peer->product(a.address(), b.address(), c.address(), s, s, s) == 0) peer_ms = clock([&] { peer->product(a.address(), b.address(), c.address(), s, s, s); });
   }
+  auto const one = [&](std::string const& suffix, char const* how, auto const& gpu) {
+    t.attempt(name + suffix, [&] {
+      std::vector<float> const nothing(c.size(), -1.0f);
+      c.fill(nothing.data());
+      result r{name + suffix, "GFLOP/s", 0, 2.0 * static_cast<double>(n * n * n), peer_ms, peer_ms > 0 ? "cuBLAS" : "", how};
+      r.ms = clock([&] { gpu(a, b, out(c)); });
+      if (!is_right()) r.note = "WRONG";
+      t.add(r);
+    });
+  };
+  one("", "by mma.sync", matmul.on(cuda()));
+  one(" wmma", "by wmma, by hand", matmul_by_wmma<T>.on(cuda()));
 }
 void measure_memory(table& t, bench::gpu_clock& clock, bench::more_of_driver const& more) {
   std::int64_t const n = t.is_small ? 256 : 16384;  // 1 GiB
@@ -273,9 +402,7 @@ void measure_memory(table& t, bench::gpu_clock& clock, bench::more_of_driver con
     more.cuMemcpyDtoDAsync_v2(reinterpret_cast<unsigned long long>(y.address()), reinterpret_cast<unsigned long long>(x.address()), static_cast<std::size_t>(bytes), nullptr);
   });
   auto const one = [&](std::string const& what, double moved, auto const& run) {
-    if (!t.has_time()) return;
-    result r{what, "GB/s", clock(run), moved, copy_ms * moved / (2 * bytes), "copying by the driver", ""};
-    t.add(r);
+    t.attempt(what, [&] { t.add({what, "GB/s", clock(run), moved, copy_ms * moved / (2 * bytes), "copying by the driver", ""}); });
   };
   one("copy f32" + size, 2 * bytes, [&] { copied.on(cuda())(x, out(y)); });
   cuda_tensor<float, 1> sums({n});
@@ -300,7 +427,6 @@ void measure_memory(table& t, bench::gpu_clock& clock, bench::more_of_driver con
 /// A window of `size` x `size` over images with so many places, which are `stride` apart.
 template <std::int64_t Stride, std::int64_t Padding>
 void measure_convolution_of_halves(table& t, bench::gpu_clock& clock, std::int64_t images, std::int64_t places, std::int64_t channels, std::int64_t filters, std::int64_t size) {
-  if (!t.has_time()) return;
   if (t.is_small) images = 1;
   std::int64_t const length = places * Stride;
   cuda_tensor<f16, 4> x({images, length, length, channels}), w({size, size, channels, filters}), y({images, places, places, filters});
@@ -312,7 +438,6 @@ void measure_convolution_of_halves(table& t, bench::gpu_clock& clock, std::int64
   t.add(r);
 }
 void measure_attention(table& t, bench::gpu_clock& clock) {
-  if (!t.has_time()) return;
   std::int64_t const heads = t.is_small ? 2 : 64, n = t.is_small ? 64 : 1024;
   cuda_tensor<f16, 3> q({heads, n, 64}), k({heads, n, 64}), v({heads, n, 64});
   cuda_tensor<float, 3> y({heads, n, 64});
@@ -327,7 +452,6 @@ void measure_attention(table& t, bench::gpu_clock& clock) {
   t.add(r);
 }
 void measure_convolution(table& t, bench::gpu_clock& clock) {
-  if (!t.has_time()) return;
   std::int64_t const images = t.is_small ? 1 : 32;
   cuda_tensor<float, 4> x({images, 58, 58, 64}), w({3, 3, 64, 64}), y({images, 56, 56, 64});
   result r{"conv 3x3 f32 " + std::to_string(images) + " x 56 x 56 x 64", "GFLOP/s", 0, 2.0 * static_cast<double>(images) * 56 * 56 * 64 * 64 * 9, 0, "", ""};
@@ -362,31 +486,44 @@ int main(int count, char** arguments) {
     int wrong = 0;
     {
       gpu_device device(gpu);
-      int const operations = wrong_operations(device);
-      std::printf("operations of %zu types, each alone: %d wrong (%.0f s)\n", types.size(), operations, now() - began);
-      int const halves = wrong_halves(device);
-      std::printf("f16 both ways: %d wrong\n", halves);
-      std::fflush(stdout);
+      wrong += judged_wrong("operations", [&] {
+        int const n = wrong_operations(device);
+        return std::printf("operations of %zu types, each alone: %d wrong (%.0f s)\n", types.size(), n, now() - began), n;
+      });
+      wrong += judged_wrong("f16 both ways", [&] {
+        int const n = wrong_halves(device);
+        return std::printf("f16 both ways: %d wrong\n", n), n;
+      });
       // Each function for matrix units first alone in small products, then what rules make of them.
-      wrong = wrong_kernels(device, mma_products(), "products by mma") + wrong_kernels(device, ruled_products(), "products by rule");
-      wrong += wrong_kernels(device, ruled_windows(), "convolutions by rule") + wrong_kernels(device, ruled_attention(), "attention by rule");
-      wrong += operations + halves + wrong_kernels(device, corpus(), "schedules by hand") + wrong_kernels(device, ruled(), "schedules by rule");
+      struct {
+        char const* what;
+        std::vector<gpu_kernel> (*all)();
+      } const lists[] = {{"products by wmma", wmma_products},       {"products by mma", mma_products},    {"products by rule", ruled_products},
+                         {"convolutions by rule", ruled_windows},   {"attention by rule", ruled_attention}, {"schedules by hand", corpus},
+                         {"asynchronous copies", copying_kernels}, {"schedules by rule", ruled}};
+      for (auto const& l : lists) wrong += judged_wrong(l.what, [&] { return wrong_kernels(device, l.all(), l.what); });
+      wrong += judged_wrong("kernels with open sizes", [&] { return wrong_open_kernels(device); });
     }
     if (only_tests) return wrong > 0;
     bench::cublas peer;
     bool const has_peer = peer.load();
     if (!has_peer) std::printf("no cuBLAS here: libcublas.so.12 or 13 on LD_LIBRARY_PATH is the peer\n");
     bench::gpu_clock clock(gpu, more);
-    table t(name, seconds, small);
+    table t(name, seconds, small, json);
     runtime::gpu_scope const here(gpu);
-    measure_products(t, clock, has_peer ? &peer : nullptr);
-    measure_memory(t, clock, more);
-    measure_convolution(t, clock);
-    measure_convolution_of_halves<1, 1>(t, clock, 64, 14, 256, 256, 3);
-    measure_convolution_of_halves<2, 3>(t, clock, 64, 112, 3, 64, 7);
-    measure_attention(t, clock);
-    if (std::FILE* const f = std::fopen(json.c_str(), "w")) std::fputs(t.json.c_str(), f), std::fclose(f);
-    std::printf("%s written, %.0f s in all, %d wrong\n", json.c_str(), now() - began, wrong);
+    bench::cublas const* const beside = has_peer ? &peer : nullptr;
+    for (std::int64_t n : small ? std::vector<std::int64_t>{64, 70} : std::vector<std::int64_t>{4096, 1024, 8192, 1000})
+      t.attempt("matmul f32 " + std::to_string(n), [&] { measure_product(t, clock, beside, n); });
+    std::int64_t const wide = small ? 128 : 8192;
+    t.attempt("matmul f16", [&] { measure_narrow_product<f16>(t, clock, beside, wide); });
+    t.attempt("matmul bf16", [&] { measure_narrow_product<bf16>(t, clock, beside, wide); });
+    t.attempt("rows and copies", [&] { measure_memory(t, clock, more); });
+    t.attempt("conv f32", [&] { measure_convolution(t, clock); });
+    t.attempt("conv 3x3 f16", [&] { measure_convolution_of_halves<1, 1>(t, clock, 64, 14, 256, 256, 3); });
+    t.attempt("conv 7x7 f16", [&] { measure_convolution_of_halves<2, 3>(t, clock, 64, 112, 3, 64, 7); });
+    t.attempt("attention f16", [&] { measure_attention(t, clock); });
+    std::printf("%s written, %.0f s in all, %d wrong, %d not measured\n", json.c_str(), now() - began, wrong, t.failed);
+    wrong += t.failed + t.wrong;
     return wrong > 0;
   } catch (error const& e) {
     std::fprintf(stderr, "bench/gpu: %s\n", e.what());

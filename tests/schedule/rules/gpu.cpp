@@ -32,6 +32,9 @@ TEST_CASE("the text of what the rule for GPUs has made, compiled for the host, c
   prepared().check_on_host({0, 5});
 }
 
+TEST_CASE("NVRTC compiles all that the rule for GPUs has made, without spills or arrays in local memory") {
+  prepared().check_compiled([](cuda_binary const&, std::string const&) {});
+}
 TEST_CASE("large kernels by the rule for GPUs: no spills, no arrays in memory, few registers, rows of 16 bytes") {
   if (!nvrtc_is_asked()) return;
   struct {
