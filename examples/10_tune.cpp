@@ -8,6 +8,7 @@
 
 #include <weft/knobs.hpp>
 #include <weft/tune.hpp>
+#include <weft/tune/progress.hpp>
 #include <weft/tune/report.hpp>
 #include <weft/tune/wisdom.hpp>
 #include <weft/weft.hpp>
@@ -48,8 +49,7 @@ int main(int argc, char** argv) {
   auto const A = weft::view(a, 192, 192), B = weft::view(b, 192, 192);
 
   auto show = [](weft::tune_progress const& p) {
-    std::fprintf(stderr, "\r%3d of %d trials, %.1f s, best %.0f us  ", int(p.trials), int(p.most_trials), p.seconds,
-                 p.best_ns / 1000);
+    std::fprintf(stderr, "\r%s  ", weft::progress_line(p).c_str());
     return true;  // false ends it; what was measured is kept
   };
   weft::tune_options options{.trials = 24, .seconds = 2.5};

@@ -146,5 +146,6 @@ WEFT_COLD_END
 // #include "weft/tune/mpi.hpp"
 // #include "weft/tune/cuda.hpp"
 // #include "weft/tune.hpp"
+// #include "weft/tune/progress.hpp"
 // #include "weft/tune/report.hpp"
 // #include "weft/tune/wisdom.hpp"

@@ -9,6 +9,9 @@ namespace weft::inline WEFT_ABI {
 namespace tuning {
 namespace detail {
 
+/// As people read it.
+std::string time_text(double ns);
+std::string number_text(double x, char const* format = "%.2f");
 /// Calls in a slot of the runner, with a watch over each.
 class slot_calls {
  public:

@@ -25,7 +25,7 @@ namespace weft::inline WEFT_ABI {
 namespace tuning {
 namespace detail {
 
-inline std::string time_text(double ns) {
+WEFT_DECL std::string time_text(double ns) {
   char text[32];
   if (ns < 1e3) std::snprintf(text, sizeof text, "%.0f ns", ns);
   else if (ns < 1e6) std::snprintf(text, sizeof text, "%.3g us", ns / 1e3);
@@ -36,7 +36,7 @@ inline std::string time_text(double ns) {
 /// What counts of a candidate's samples: the first quartile. What disturbs them only ever makes them longer, and the fastest of a few is an outlier
 /// of its own.
 inline double time_of(bench::timing const& t) { return bench::quantile(t.samples, 0.25); }
-inline std::string number_text(double x, char const* format = "%.2f") {
+WEFT_DECL std::string number_text(double x, char const* format) {
   char text[32];
   std::snprintf(text, sizeof text, format, x);
   return text;
