@@ -119,6 +119,7 @@ void attention(report& r);
 void lowering(report& r);
 void jit(report& r);
 void call(report& r);
+void launch(report& r);
 void fork_join(report& r);
 void warm_start(report& r);
 void tuned(report& r);

@@ -40,6 +40,7 @@ constexpr named_case cases[] = {
     {"tuned", bench::tuned},
     {"tuned_by_search", bench::sketches},
     {"call", bench::call},
+    {"launch", bench::launch},
     {"fork_join", bench::fork_join},
 };
 
