@@ -2,6 +2,7 @@
 #include <doctest/doctest.h>
 
 #include "support/private_cache.hpp"
+#include "weft/bench/counts.hpp"
 #include "weft/bench/peak.hpp"
 #include "weft/tune.hpp"
 #include "weft/weft.hpp"
@@ -33,4 +34,5 @@ TEST_CASE("docs/tuning: several kernels, and the machine's peaks") {
   weft::bench::machine_peaks const peaks = weft::bench::peaks_of(1);
   CHECK(peaks.gflops > 0);
   CHECK(peaks.gbs > 0);
+  CHECK(weft::bench::counts{.operations = 2, .bytes = 48, .float_bytes = 8}.peak_of(100) == 50);  // f64: half the lanes
 }

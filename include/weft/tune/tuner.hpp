@@ -51,6 +51,7 @@ class tune_stop {
     requires requires(Token const& t) { static_cast<bool>(t.stop_requested()); }
   tune_stop(Token const& t)
       : object_(&t), call_([](void const* o) { return bool(static_cast<Token const*>(o)->stop_requested()); }) {}
+  /// A copy of what has no name, which copies of the options share.
   template <class Token>
     requires(!std::is_lvalue_reference_v<Token> && !std::is_same_v<std::remove_const_t<Token>, tune_stop> &&
              requires(Token const& t) { static_cast<bool>(t.stop_requested()); })
