@@ -160,7 +160,7 @@ TEST_CASE("child: no NVRTC" * doctest::skip()) {
 }
 TEST_CASE("machine code on disk is found where NVRTC is no more, or is too new") {
   weft_test::temporary_directory kept;
-  ::setenv("WEFT_CACHE", kept.path.c_str(), 1);
+  ::setenv("WEFT_TEST_CACHE", kept.path.c_str(), 1);
   with_machine("child: made for disk", {.nvrtc = 12, .driver = 13});
   ::setenv("WEFT_NVRTC", "/nonexistent/libnvrtc.so", 1);
   with_machine("child: found on disk");
@@ -168,7 +168,7 @@ TEST_CASE("machine code on disk is found where NVRTC is no more, or is too new")
   ::setenv("WEFT_NVRTC", "libnvrtc.so.13", 1);
   with_machine("child: found on disk", {.nvrtc = 13, .driver = 12});
   ::unsetenv("WEFT_NVRTC");
-  ::setenv("WEFT_CACHE", "off", 1);
+  ::unsetenv("WEFT_TEST_CACHE");
 }
 TEST_CASE("child: made for disk" * doctest::skip()) {
   auto const x = numbers(16);
