@@ -22,7 +22,7 @@ SYSTEM = """
 """.split()
 # And one of those that most programs do not include.
 OPTIONAL = ("weft/tune", "weft/bench")
-MORE = "algorithm cmath limits memory poll.h sys/prctl.h sys/socket.h sys/wait.h".split()
+MORE = "algorithm cmath limits memory poll.h sys/prctl.h sys/socket.h sys/statfs.h sys/wait.h".split()
 
 
 def macros(compiler, include, headers):
