@@ -70,16 +70,7 @@ void call(report& r) {
     for (std::int64_t i = 0; i < count; ++i)
       if (!(c.data()[i] == a.data()[i] + b.data()[i])) r.wrong(v.name);
   }
-  auto const figures = measure(variants, {r.wanted.rounds, 2});
-  for (std::size_t i = 0; i < variants.size(); ++i) {
-    row line;
-    line.variant = variants[i].name, line.median = figures[i].median, line.spread = figures[i].spread;
-    line.unit = "ns", line.ratio = figures[i].ratio, line.reference = variants[0].name;
-    double const more = figures[i].median - figures[0].median;
-    if (i > 0) line.note = text("%.1f ns more", more);
-    if (i > 0) demand_at_most(line, more, 50, " ns more");
-    r.add(line);
-  }
+  add_ns_over_first(r, variants, 50);
 }
 
 }  // namespace bench

@@ -119,6 +119,18 @@ void demand_at_most(row& r, double value, double limit, char const* unit) {
   r.bar = text("<= %g%s", limit, unit);
   r.met = value <= limit ? verdict::pass : verdict::miss;
 }
+void add_ns_over_first(report& r, std::vector<variant> const& variants, double limit_ns) {
+  auto const figures = measure(variants, {r.wanted.rounds, 2});
+  for (std::size_t i = 0; i < variants.size(); ++i) {
+    row line;
+    line.variant = variants[i].name, line.median = figures[i].median, line.spread = figures[i].spread;
+    line.unit = "ns", line.ratio = figures[i].ratio, line.reference = variants[0].name;
+    double const more = figures[i].median - figures[0].median;
+    if (i > 0) line.note = text("%.1f ns more", more);
+    if (i > 0) demand_at_most(line, more, limit_ns, " ns more");
+    r.add(line);
+  }
+}
 
 namespace {
 char const* word(verdict v) { return v == verdict::pass ? "PASS" : v == verdict::miss ? "MISS" : ""; }

@@ -110,6 +110,8 @@ class report {
   bool header_printed_ = false;
   bool all_right_ = true;
 };
+/// Measures calls, and adds a row for each; `limit_ns`: what all but the first may take more than it.
+void add_ns_over_first(report& r, std::vector<variant> const& variants, double limit_ns);
 
 // The cases, one file each.
 void matmul(report& r, std::int64_t n);

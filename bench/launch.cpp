@@ -47,15 +47,7 @@ void launch(report& r) {
                                        },
                                        0}};
   for (variant const& v : variants) v.run(1);
-  auto const figures = measure(variants, {r.wanted.rounds, 2});
-  for (std::size_t i = 0; i < variants.size(); ++i) {
-    row line;
-    line.variant = variants[i].name, line.median = figures[i].median, line.spread = figures[i].spread;
-    line.unit = "ns", line.ratio = figures[i].ratio, line.reference = variants[0].name;
-    double const more = figures[i].median - figures[0].median;
-    if (i > 0) line.note = text("%.1f ns more", more), demand_at_most(line, more, 300, " ns more");
-    r.add(line);
-  }
+  add_ns_over_first(r, variants, 300);
   unlink(driver.c_str()), rmdir(folder.c_str());
 }
 

@@ -119,7 +119,7 @@ void contest::print(std::vector<way> const& ways, std::vector<std::vector<double
   std::size_t best = ways.size(), weft_at = ways.size();
   for (std::size_t i = 0; i < ways.size(); ++i) {
     if (is_weft(ways[i])) {
-      if (ways[i].as == as) weft_at = i;
+      if (ways[i].as == as && weft_at == ways.size()) weft_at = i;  // the first is what a user would write
     } else if ((as == weights::packed || ways[i].as == as) &&
                (best == ways.size() || median(samples[i]) < median(samples[best]))) {
       best = i;

@@ -57,7 +57,7 @@ inline rule_input gpu_rule_input(compile_request const& r) {
   rule_input in;
   in.told = r.reasons;
   in.threads = 1;
-  in.reassociate = !(r.wanted.bitwise || environment_switch("WEFT_BITWISE"));
+  in.reassociate = !is_bitwise(r);
 #if !WEFT_HEADER_ONLY
   if (has_matrix_units(r)) in.dots = {&mma_f16, &mma_bf16, &mma_s8, &mma_u8};  // a header-only program would read their declarations in each file
 #endif
@@ -212,7 +212,7 @@ inline target const* gpu_target_if_there(int device) {
   return kept_target(gpu_target(device));
 }
 inline compile_request gpu_request(kernel_face const& face, program const& what, call_layout const& layout, target const* machine) {
-  bool const by_rule = face.how == nullptr && !(face.wanted.plain || environment_switch("WEFT_PLAIN"));
+  bool const by_rule = face.how == nullptr && !is_set(face.wanted.plain, "WEFT_PLAIN");
   return {face.name, &what, face.how, face.object, &layout, machine, face.wanted, by_rule, nullptr, &gpu_compilation, nullptr, face.device};
 }
 /// Owns what a form with open sizes knows of them; null: all are numbers.

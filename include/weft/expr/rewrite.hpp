@@ -95,17 +95,17 @@ constexpr stage_info stage_of_new_axes(program const& p, int spatial, int reduce
 constexpr short_name name_from(short_name const& name, std::string_view end) {
   return short_name(name.view().substr(0, short_name::capacity - end.size())).append(end);
 }
-/// Calls `f(node)` for each node of which a value is made, once each: one may share parts with itself over and over.
+/// Calls `f(node)` for each node of which these values are made, once each: they may share parts over and over.
 template <class F>
-constexpr void each_part(program const& p, int id, F const& f) {
-  sequence<bool> seen(static_cast<std::size_t>(id) + 1, false);  // operands have smaller numbers
+constexpr void each_part(program const& p, sequence<std::int32_t> const& values, F const& f) {
+  sequence<bool> seen(p.nodes.size(), false);
   sequence<std::int32_t> next;
   auto const reach = [&](std::int32_t part) {
     if (part < 0 || program::at(seen, part)) return;
     seen[static_cast<std::size_t>(part)] = true;
     next.push_back(part);
   };
-  reach(static_cast<std::int32_t>(id));
+  for (std::int32_t value : values) reach(value);
   while (!next.empty()) {
     node const n = p.at(next.back());
     next.pop_back();
@@ -113,6 +113,10 @@ constexpr void each_part(program const& p, int id, F const& f) {
     for (int i = 0; n.kind == op::load && i < n.c; ++i) reach(program::at(p.operands, n.b + i));
     if (arity(n.kind) > 0) reach(n.a), reach(n.b), reach(n.c);
   }
+}
+template <class F>
+constexpr void each_part(program const& p, int id, F const& f) {
+  each_part(p, sequence<std::int32_t>(1, static_cast<std::int32_t>(id)), f);
 }
 /// Whether a condition is of indices and sizes alone, which can be asked for anywhere.
 constexpr bool is_of_indices(program const& p, int id) {

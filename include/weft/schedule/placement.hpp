@@ -2,6 +2,7 @@
 #pragma once
 
 #include "weft/base/sequence.hpp"
+#include "weft/expr/rewrite.hpp"
 #include "weft/schedule/apart.hpp"
 #include "weft/schedule/nest.hpp"
 
@@ -46,23 +47,11 @@ constexpr sequence<sequence<std::int32_t>> readers_of(program const& p) {
 /// Calls `f(node)` for each node of a stage's bodies, and of its axes' extents where they are wanted, once each.
 template <class F>
 constexpr void each_node(program const& p, int stage, bool extents, F const& f) {
-  sequence<bool> seen(p.nodes.size(), false);
-  sequence<std::int32_t> next;
-  auto const reach = [&](int id) {
-    if (id < 0 || program::at(seen, id)) return;
-    seen[static_cast<std::size_t>(id)] = true;
-    next.push_back(id);
-  };
+  sequence<std::int32_t> values;
   stage_info const& s = program::at(p.stages, stage);
-  for (int r = 0; r < s.results; ++r) reach(p.result(s, r).body);
-  for (int a = 0; extents && a < s.axes(); ++a) reach(program::at(p.axes, s.first_axis + a).extent);
-  while (!next.empty()) {
-    node const n = p.at(next.back());
-    next.pop_back();
-    f(n);
-    for (int i = 0; n.kind == op::load && i < n.c; ++i) reach(program::at(p.operands, n.b + i));
-    if (arity(n.kind) > 0) reach(n.a), reach(n.b), reach(n.c);
-  }
+  for (int r = 0; r < s.results; ++r) values.push_back(p.result(s, r).body);
+  for (int a = 0; extents && a < s.axes(); ++a) values.push_back(program::at(p.axes, s.first_axis + a).extent);
+  each_part(p, values, f);
 }
 /// Calls `f(load)` for each access of a stage's bodies, once each.
 template <class F>

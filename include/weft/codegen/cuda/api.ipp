@@ -180,11 +180,11 @@ inline cuda_binary compiled_for_blocks(nvrtc_api const& api, std::string const& 
       int more = 0;
       for (int registers : {255, 168, 128, 96, 80, 64, 40})
         if (registers > had) more = registers;
-      now = with_registers(now, k, round < 6 ? more : 0);  // 0: nothing helps
+      now = with_registers(now, k, round < 5 ? more : 0);  // 0: nothing helps
     }
     if (now == before) return r;
     r = compiled_once(api, now, architecture, all);
-    if (round == 6) return r;
+    if (round == 5) return r;
   }
 }
 /// A log without what `-v` says of each kernel.
