@@ -122,6 +122,7 @@
 #include "weft/schedule/rules/gpu_rows.ipp"
 #include "weft/schedule/rules/gpu_tiles.ipp"
 #include "weft/schedule/rules/gpu_windows.ipp"
+#include "weft/schedule/rules/packing.ipp"
 #include "weft/schedule/rules/planner.ipp"
 #include "weft/schedule/rules/reduction.ipp"
 #include "weft/schedule/rules/rules.ipp"

@@ -90,161 +90,6 @@ WEFT_DECL tile_axes rule_plan::axes_of_tile(int stage) const {
   }
   return best;
 }
-/// The dimension of `tensor` that axis `column` walks, as it is and alone; -1: none does.
-WEFT_DECL int rule_plan::dimension_of(int stage, int tensor, int column) const {
-  program const& p = s_.computation();
-  int const axis = view().stage(stage).first_axis + column;
-  int found = -1;
-  bool fine = true;
-  each_load(p, stage, [&](node const& x) {
-    for (int d = 0; x.a == tensor && d < x.c; ++d) {
-      int const index = view().chosen(program::at(p.operands, x.b + d));
-      if (view().coefficient(index, axis) == 0) continue;
-      fine = fine && p.at(index).kind == op::axis && (found < 0 || found == d);
-      found = d;
-    }
-  });
-  return fine ? found : -1;
-}
-WEFT_DECL bool rule_plan::can_pack(int stage, int tensor, int column) const {
-  int const d = dimension_of(stage, tensor, column), rank = program::at(s_.computation().tensors, tensor).rank;
-  step one{verb::cache_read};
-  one.stage = stage, one.tensor = tensor;
-  return d >= 0 && rank < 8 && may(one);
-}
-/// The instruction that joins several terms of `stage` at once in the lanes of `t.columns`, along its last reduced axis; null: none,
-/// or what it reads would have to be laid out anew for too little.
-WEFT_DECL intrinsic const* rule_plan::instruction_for(int stage, tile_axes const& t, int& panels) const {
-  rule_view const v = view();
-  stage_info const& of = v.stage(stage);
-  int const k = of.axes() - 1;
-  if (of.results != 1 || how_ == boldness::loops || t.rows < 0 || !t.packed.empty()) return nullptr;
-  for (intrinsic const* by : in_.dots) {
-    sequence<std::int32_t> loads;
-    int const body = v.p().result(of, 0).body;
-    bool const exact = !is_float(program::at(v.p().tensors, of.tensor).type);
-    if ((!exact && !in_.reassociate) || !by->match(v.p(), body, loads) || v.extent(stage, k) < 8 * by->terms) continue;
-    panels = -1;
-    bool fine = true;
-    for (std::int32_t load : loads) {
-      int const tensor = v.p().at(load).a;
-      for (access const& one : v.loads(stage)) {
-        if (one.tensor != tensor) continue;
-        if (one.step(t.columns) == 0) fine = fine && one.step(k) == 1;
-        else fine = fine && one.step(t.columns) == 1 && panels < 0, panels = tensor;
-      }
-    }
-    if (!fine || panels < 0 || !can_pack(stage, panels, t.columns) || dimension_of(stage, panels, k) < 0) continue;
-    if (v.iterations(stage) / (v.iterations_of(panels) + 1) < in_.copy_reads) continue;
-    return by;
-  }
-  return nullptr;
-}
-/// Lets `stage` read a copy of `tensor` in panels: `width` elements of the axis `column` side by side, all that a panel has
-/// behind one another. With `terms`, so many of the last reduced axis stand together, for an instruction.
-WEFT_DECL int rule_plan::pack(int stage, int tensor, int column, std::int64_t width, std::int64_t terms) {
-  int const together = terms > 1 ? dimension_of(stage, tensor, view().stage(stage).axes() - 1) : -1;
-  int const d = dimension_of(stage, tensor, column), rank = program::at(s_.computation().tensors, tensor).rank;
-  rule_view const before = view();
-  sequence<std::int32_t> outside, within;  // dimensions that spatial axes walk, and the others
-  each_load(before.p(), stage, [&](node const& x) {
-    if (x.a != tensor || !(outside.empty() && within.empty())) return;
-    for (int k = 0; k < rank; ++k) {
-      bool spatial = false;
-      for (int a = 0; a < before.stage(stage).spatial; ++a)
-        spatial = spatial || before.coefficient(program::at(before.p().operands, x.b + k), before.stage(stage).first_axis + a) != 0;
-      if (k != d) (spatial ? outside : within).push_back(k);
-    }
-  });
-  bool const constant = is_constant(tensor);
-  int const copy = add_stage(verb::cache_read, stage, tensor);
-  if (copy < 0) return -1;
-  step layout{verb::transform_layout};
-  layout.stage = copy;
-  auto const dimension = [&](std::int64_t dim, std::int64_t divisor, std::int64_t modulus) {
-    for (std::int64_t number : {dim, divisor, modulus}) layout.numbers.push_back(number);
-  };
-  for (std::int32_t k : outside) dimension(k, 1, 0);
-  dimension(d, width, 0);
-  for (std::int32_t k : within) dimension(k, k == together ? terms : 1, 0);
-  dimension(d, 1, width);
-  if (together >= 0) dimension(together, 1, terms);
-  layout.numbers.push_back(0);
-  take(layout);
-  // Read as it lies in memory, row by row: panel by panel, each of its rows would be on another page.
-  rule_view const v = view();
-  sequence<std::int32_t> turned;
-  int const first = static_cast<int>(outside.size());
-  for (int a = first + 1; a < rank; ++a) turned.push_back(v.loop(copy, a));
-  turned.push_back(v.loop(copy, first));
-  bool gaps = false;
-  for (access const& one : v.loads(copy)) gaps = gaps || one.step(rank) != 1;
-  if (together >= 0) {  // several rows at a time, element by element
-    turned.push_back(v.loop(copy, rank));
-    turned.push_back(v.loop(copy, rank + 1));
-    reorder(turned);
-    mark(verb::unroll, turned.back());
-    run_parallel({turned[0]}, view().iterations(copy));
-  } else {
-    if (!gaps) reorder(turned);
-    elementwise(copy, 0, true);
-  }
-  if (constant) place(verb::prepack, copy);
-  return copy;
-}
-inline short_name pack_name(program const& p, int tensor) {
-  return short_name("pack_").append(program::at(p.tensors, tensor).name.view());
-}
-WEFT_DECL bool rule_plan::is_constant(int tensor) const {
-  return static_cast<std::size_t>(tensor) < in_.constant.size() && in_.constant[static_cast<std::size_t>(tensor)];
-}
-/// What is read in vectors that lie far apart is packed where each of them is used often enough to pay for it. Where the next panel is
-/// asked for while one is worked on (`ahead`), it takes more rows, unless panels are so few that much is in the first; so it does where
-/// all stays in the second cache.
-WEFT_DECL sequence<std::int32_t> rule_plan::worth_packing(int stage, tile_axes const& t, bool ahead) {
-  sequence<std::int32_t> found = t.packed, asked = t.packed;
-  if (t.rows < 0 || how_ == boldness::loops) return found;
-  rule_view const v = view();
-  for (access const& one : v.loads(stage)) {
-    if (one.step(t.columns) != 1 || one.step(t.rows) != 0) continue;
-    double rows = 1;  // that it is read for: all pixels of a convolution
-    for (int a = 0; a < v.stage(stage).spatial; ++a)
-      if (one.step(a) == 0) rows *= static_cast<double>(v.extent(stage, a) < 0 ? 0 : v.extent(stage, a));
-    if (v.extent(stage, t.columns) >= 0 && v.extent(stage, t.columns) <= v.lanes(stage)) continue;  // it is one panel
-    bool const large = v.bytes_of(one.tensor) > 2 * static_cast<double>(in_.l1_bytes);
-    bool const few = v.extent(stage, t.columns) < 32 * v.lanes(stage) && v.bytes_of(one.tensor) > static_cast<double>(in_.l2_bytes);
-    bool const often = rows >= (is_constant(one.tensor) ? 2 : (ahead && !few ? 16 : 4) * in_.copy_reads);
-    bool known = false;
-    for (std::int32_t tensor : asked) known = known || tensor == one.tensor;
-    if (known || !(in_.searched || (large && often)) || !can_pack(stage, one.tensor, t.columns)) continue;
-    asked.push_back(one.tensor);
-    if (choose(stage, pack_name(v.p(), one.tensor).view(), large && often)) found.push_back(one.tensor);
-  }
-  return found;
-}
-
-/// What a tile reads for its rows. Where those lie side by side, but each term of theirs on a line of its own, that line holds more rows
-/// than the tile has; where terms lie side by side, a search says it.
-WEFT_DECL sequence<std::int32_t> rule_plan::rows_worth_packing(int stage, tile_axes const& t, std::int64_t rows) {
-  sequence<std::int32_t> found, asked;
-  if (t.rows < 0 || how_ == boldness::loops) return found;
-  rule_view const v = view();
-  stage_info const& of = v.stage(stage);
-  double const reads = static_cast<double>(v.extent(stage, t.columns));
-  for (access const& one : v.loads(stage)) {
-    if (one.step(t.columns) != 0 || one.step(t.rows) == 0) continue;
-    bool apart = one.step(t.rows) == 1;
-    for (int a = of.spatial; a < of.axes(); ++a) apart = apart && one.step(a) != 1;
-    bool const often = reads >= (is_constant(one.tensor) ? 2 : 16) * in_.copy_reads;
-    bool const worth = apart && often && v.bytes_of(one.tensor) > static_cast<double>(in_.l1_bytes);
-    bool known = !worth && (!in_.searched || rows < 2 || one.step(t.rows) == 1);
-    for (std::int32_t tensor : asked) known = known || tensor == one.tensor;
-    if (known || !can_pack(stage, one.tensor, t.rows)) continue;
-    asked.push_back(one.tensor);
-    if (choose(stage, pack_name(v.p(), one.tensor).view(), worth)) found.push_back(one.tensor);
-  }
-  return found;
-}
 /// The reduced loops, those outermost that lead furthest in memory: of a convolution whose channels are last, its window around them. What
 /// hangs on the place in the window alone, as whether that is in the padding, is then known in front of the innermost loop.
 WEFT_DECL sequence<std::int32_t> rule_plan::reduced_loops(int stage) const {
@@ -271,7 +116,9 @@ WEFT_DECL int rule_plan::axis_joined(int stage, tile_axes const& t) const {
   rule_view const v = view();
   int const a = t.columns - 1;
   std::int64_t const inner = v.extent(stage, t.columns);
-  if (how_ == boldness::loops || a < 0 || a == t.rows || v.stage(stage).scanned >= 0 || inner < 1 || v.extent(stage, a) < 2) return -1;
+  // Of a part of fused axes, a stage that is computed there would make all rows that it reaches into.
+  bool const alone = host_[static_cast<std::size_t>(stage)] == stage;
+  if (!alone || how_ == boldness::loops || a < 0 || a == t.rows || v.stage(stage).scanned >= 0 || inner < 1 || v.extent(stage, a) < 2) return -1;
   sequence<access> all = v.loads(stage);
   all.push_back(v.result(stage));
   for (access const& one : all)
@@ -361,82 +208,152 @@ WEFT_DECL register_tile_size rule_plan::tile_for(int stage, tile_axes const& t, 
   tile.vectors = choose(stage, "vectors", tile.vectors, {1, 2, 3, 4, 5, 6, 8}, fitting < across ? fitting : across);
   return tile;
 }
-/// Blocks of the reduced axis that keep a panel in the second cache, around tiles of sums in registers. A search may put blocks of tiles
-/// around them, in another order, and copies into their loops.
-WEFT_DECL void rule_plan::contraction(int stage, tile_axes const& t) {
+/// What a product reads by instructions and in panels, and its tile of sums; of a second product in the same tile that of the first.
+WEFT_DECL rule_plan::product_plan rule_plan::product_of(int stage, tile_axes const& t, product_plan const* first) {
   rule_view const before = view();
-  std::int64_t const lanes = before.lanes(stage);
+  product_plan p;
+  p.stage = stage, p.t = t;
   int panels = -1;
-  intrinsic const* const by = instruction_for(stage, t, panels);
+  p.by = instruction_for(stage, t, panels);
   sequence<std::int32_t> packed;
-  if (by != nullptr) packed.push_back(panels);
+  if (p.by != nullptr) packed.push_back(panels);
   else packed = worth_packing(stage, t, true);
   int const joined = packed.empty() ? axis_joined(stage, t) : -1;
-  int const row = joined < 0 ? -1 : fuse({before.loop(stage, joined), before.loop(stage, t.columns)});
-  register_tile_size const tile = tile_for(stage, t, lanes, row < 0 ? -1 : trips(row));
-  std::int64_t const width = tile.vectors * lanes;
-  sequence<packed_copy> copies_of;
+  if (joined >= 0) p.joined = joined, p.row = fuse({before.loop(stage, joined), before.loop(stage, t.columns)});
+  if (first == nullptr) p.tile = tile_for(stage, t, before.lanes(stage), p.row < 0 ? -1 : trips(p.row));
+  else p.tile = first->tile;
+  p.width = first != nullptr ? first->width : p.tile.vectors * before.lanes(stage);
   auto const copied = [&](std::int32_t tensor, int axis, std::int64_t step, std::int64_t terms_together) {
     short_name const name = pack_name(s_.computation(), tensor).append("_at");
-    if (int const copy = pack(stage, tensor, axis, step, terms_together); copy >= 0) copies_of.push_back({copy, name});
+    if (int const copy = pack(stage, tensor, axis, step, terms_together); copy >= 0) p.copies.push_back({copy, name});
   };
-  sequence<std::int32_t> const packed_by_rows = by != nullptr ? sequence<std::int32_t>() : rows_worth_packing(stage, t, tile.rows);
-  for (std::int32_t tensor : packed) copied(tensor, t.columns, width, by != nullptr ? by->terms : 1);
-  for (std::int32_t tensor : packed_by_rows) copied(tensor, t.rows, tile.rows, 1);
+  sequence<std::int32_t> by_rows;
+  if (p.by == nullptr) by_rows = rows_worth_packing(stage, t, p.tile.rows);
+  for (std::int32_t tensor : packed) copied(tensor, t.columns, p.width, p.by != nullptr ? p.by->terms : 1);
+  for (std::int32_t tensor : by_rows) copied(tensor, t.rows, p.tile.rows, 1);
+  rule_view const v = view();
+  for (access const& one : v.loads(stage)) {
+    p.own = p.own || (t.rows >= 0 && one.step(t.columns) != 0 && one.step(t.rows) != 0);
+    p.scattered = p.scattered || (packed.empty() && one.step(t.columns) == 1 && v.bytes_of(one.tensor) > static_cast<double>(in_.l2_bytes));
+  }
+  return p;
+}
+/// How many of `k` steps along the terms are taken at a time: blocks of them keep a panel in the second cache.
+WEFT_DECL std::int64_t rule_plan::terms_at_a_time(product_plan const& p, std::int64_t k, bool has_panels) const {
+  // Half of the second cache is one panel's; an eighth, where the next one comes to it meanwhile and rows meet in few of its sets.
+  std::int64_t const block = in_.l2_bytes / ((p.scattered ? 8 : 2) * p.width * widest_bytes(s_.computation(), view().stage(p.stage)));
+  if (p.t.rows < 0 && has_panels && k >= 16) return 8;  // rows of what is read, each from one end to the other: eight at a time
+  return block > 1 && 2 * k > 3 * block ? ceil_div(k, (k + block / 2) / block) : k;
+}
+/// The loops of the sums of `p` inside of `order`, which stands around all terms of a tile or around a block of them: terms, then the tile.
+/// Those reduced come as they run, outermost first.
+WEFT_DECL void rule_plan::sums_in_tile(product_plan const& p, sequence<std::int32_t> order, sequence<std::int32_t>& reduced, int words,
+                                       tile_loops const& in) {
+  bool const short_terms = trips(reduced.back()) < 16;
+  std::int64_t const unrolled = p.by != nullptr || short_terms ? 1 : choose(p.stage, "unroll", 1, {2, 4, 8});
+  parts const steps = unrolled > 1 ? split(reduced.back(), unrolled) : parts{reduced.back(), -1};
+  reduced.back() = steps.outer;
+  for (std::int32_t l : reduced) order.push_back(l);
+  for (int l : {steps.inner, in.line, in.row, in.column, words}) order.push_back(l);
+  reorder(order);
+  mark(verb::unroll, steps.inner);
+  std::int64_t most_copies = rows_are_near(p.stage, p.t) ? 128 : 96;  // a row of a window of 7 by 16 sums
+  std::int64_t copies = in.lines * p.tile.rows * p.tile.vectors * unrolled;
+  for (std::size_t i = reduced.size(); i-- > 0; copies *= trips(reduced[i])) {
+    if (trips(reduced[i]) < 1 || trips(reduced[i]) > 8 || copies * trips(reduced[i]) > most_copies) break;
+    mark(verb::unroll, reduced[i]);
+    most_copies = 96;
+  }
+  mark(verb::unroll, in.line);
+  mark(verb::unroll, in.row);
+  mark(verb::vectorize, in.column);
+  if (p.by != nullptr) {
+    step dot{verb::tensorize, 1, {words}};
+    dot.by = p.by;
+    if (may(dot)) take(dot);
+  }
+}
+/// The processor sees no pattern in rows of a few lines each: the next panel's come meanwhile. `panels`: the loop over them.
+WEFT_DECL void rule_plan::ask_for_panels(product_plan const& p, int panels, int terms) {
+  int const stage = p.stage;
+  bool const next_panel = p.scattered && p.t.rows >= 0 && panels >= 0 && choose(stage, "prefetch_panel", true);
+  std::int64_t const rows_ahead = next_panel || p.t.rows < 0 ? 0 : choose(stage, "prefetch", 0, {4, 16, 32});
+  for (access const& one : view().loads(stage)) {
+    step ahead{verb::prefetch, 1, {terms}, rows_ahead};
+    if (next_panel) ahead = step{verb::prefetch_inside, 2, {panels, terms}, 1};
+    ahead.tensor = one.tensor;
+    if ((next_panel || rows_ahead > 0) && one.step(p.t.columns) == 1 && may(ahead)) take(ahead);
+  }
+}
+/// The reduced loops of a product in the order in which they run, the last one cut for an instruction, a single one into blocks of terms.
+WEFT_DECL rule_plan::term_loops rule_plan::cut_terms(product_plan const& p, bool has_panels) {
+  term_loops made;
+  rule_view const v = view();
+  stage_info const of = v.stage(p.stage);
+  if (p.by == nullptr) made.reduced = reduced_loops(p.stage);
+  else for (int a = of.spatial; a < of.axes(); ++a) made.reduced.push_back(v.loop(p.stage, a));
+  if (p.by != nullptr) {
+    parts const words = split(made.reduced.back(), p.by->terms);
+    made.reduced.back() = words.outer, made.words = words.inner;
+  }
+  std::int64_t const k = trips(made.reduced[0]);
+  if (made.reduced.size() == 1) {
+    std::int64_t const at_a_time = choose(p.stage, "terms", terms_at_a_time(p, k, has_panels),
+                                          {8, 16, 32, 64, 96, 128, 192, 256, 384, 512, 768, 1024, k}, k);
+    if (at_a_time < k) {
+      parts const terms = split(made.reduced[0], at_a_time);
+      made.blocks = terms.outer, made.reduced[0] = terms.inner;
+    }
+  } else if (p.by == nullptr && in_.reassociate) {  // which of them runs fastest
+    std::int64_t const last = static_cast<std::int64_t>(made.reduced.size()) - 1;
+    std::int64_t const inner = choose(p.stage, "innermost", last, {0, 1, 2, 3}, last);
+    std::int32_t const moved = made.reduced[static_cast<std::size_t>(inner)];
+    made.reduced.erase(made.reduced.begin() + inner);
+    made.reduced.push_back(moved);
+  }
+  return made;
+}
+/// Tiles of the result of a product, for each of which the sums stay in registers, around its terms or a block of them. A search may put
+/// blocks of tiles around them, in another order, and copies into their loops.
+///
+/// What becomes of the elements, `last` (the product itself: nothing), has the loops around all terms, and is computed behind these: of one block
+/// of terms tile by tile, while the sums are in registers; of several, once for all tiles that a block passes by.
+///
+///     for panels: for tiles: { for terms: sums += ..; out = f(sums) }
+///     for panels: { for blocks of terms: for tiles: for terms: sums += ..; for tiles: out = f(sums) }
+WEFT_DECL void rule_plan::contraction(int stage, tile_axes const& t, int last) {
+  bool const followed = last != stage;
+  sequence<std::int32_t> guests;
+  if (followed) guests = guests_of(last);
+  product_plan const p = product_of(stage, t, nullptr);
+  sequence<product_plan> products(1, p);
+  for (std::int32_t g : guests)
+    if (g != stage && view().stage(g).reduced > 0) products.push_back(product_of(g, axes_of_tile(g), &p));
   rule_view const v = view();
   stage_info const of = v.stage(stage);
-  bool scattered = false;  // each row of a panel is on another page, in a tensor that is read once
-  bool own = false;        // to a tile: what it reads in vectors serves no other one
-  for (access const& one : v.loads(stage)) {
-    own = own || (t.rows >= 0 && one.step(t.columns) != 0 && one.step(t.rows) != 0);
-    scattered = scattered || (packed.empty() && one.step(t.columns) == 1 && v.bytes_of(one.tensor) > static_cast<double>(in_.l2_bytes));
-  }
-  int const above = by == nullptr && joined < 0 ? lines_that_share(stage, t) : -1;
+  int const above = p.by == nullptr && p.row < 0 ? lines_that_share(stage, t) : -1;
   std::int64_t const most_lines = s_.limits.vector_registers >= 32 ? 4 : 2;
   std::int64_t const there = above < 0 ? 1 : v.extent(stage, above);
   std::int64_t const own_lines = above < 0 ? 1 : choose(stage, "lines_at_once", there < most_lines ? 1 : most_lines, {1, 2, 3, 4}, there);
-  double const total = v.iterations(stage) / static_cast<double>(lanes);
-  parts columns = cut(row >= 0 ? row : v.loop(stage, t.columns), width), rows{}, terms{};
-  if (t.rows >= 0) rows = cut(v.loop(stage, t.rows), tile.rows);
-  parts const lines = own_lines > 1 ? cut(v.loop(stage, above), own_lines) : parts{};
-  sequence<std::int32_t> others, reduced;
+  double const total = v.iterations(stage) / static_cast<double>(v.lanes(stage));
+  parts columns = cut(p.row >= 0 ? p.row : v.loop(last, t.columns), p.width), rows{};
+  if (t.rows >= 0) rows = cut(v.loop(last, t.rows), p.tile.rows);
+  parts const lines = own_lines > 1 ? cut(v.loop(last, above), own_lines) : parts{};
+  sequence<std::int32_t> others;
   for (int a = 0; a < of.spatial; ++a)
-    if (a != t.columns && a != t.rows && (row < 0 || a != joined)) others.push_back(a == above && own_lines > 1 ? lines.outer : v.loop(stage, a));
-  bool const turnable = !scattered && columns.outer >= 0 && !others.empty();
+    if (a != t.columns && a != t.rows && (p.row < 0 || a != p.joined)) others.push_back(a == above && own_lines > 1 ? lines.outer : v.loop(last, a));
+  bool const has_panels = columns.outer >= 0;
+  bool const turnable = !p.scattered && has_panels && !others.empty();
   bool const around_all = turnable && choose(stage, "panels_first", panels_first(stage, t, trips(columns.outer)));
   if (around_all) others.insert(others.begin(), static_cast<std::int32_t>(columns.outer)), columns.outer = -1;
-  if (by == nullptr) reduced = reduced_loops(stage);
-  else for (int a = of.spatial; a < of.axes(); ++a) reduced.push_back(v.loop(stage, a));
-  // Half of the second cache is one panel's; an eighth, where the next one comes to it meanwhile and rows meet in few of its sets.
-  std::int64_t const block = in_.l2_bytes / ((scattered ? 8 : 2) * width * widest_bytes(v.p(), of));
-  parts words{};
-  if (by != nullptr) {
-    words = split(reduced.back(), by->terms);
-    reduced.back() = words.outer;
-  }
-  std::int64_t const k = trips(reduced[0]);
-  std::int64_t at_a_time = k;
-  if (t.rows < 0 && columns.outer >= 0 && k >= 16) at_a_time = 8;  // rows of what is read, each from one end to the other: eight at a time
-  else if (block > 1 && 2 * k > 3 * block) at_a_time = ceil_div(k, (k + block / 2) / block);
-  if (reduced.size() == 1) {
-    at_a_time = choose(stage, "terms", at_a_time, {8, 16, 32, 64, 96, 128, 192, 256, 384, 512, 768, 1024, k}, k);
-    if (at_a_time < k) {
-      terms = split(reduced[0], at_a_time);
-      reduced[0] = terms.inner;
-    }
-  } else if (by == nullptr && in_.reassociate) {  // which of them runs fastest
-    std::int64_t const last = static_cast<std::int64_t>(reduced.size()) - 1;
-    std::int64_t const inner = choose(stage, "innermost", last, {0, 1, 2, 3}, last);
-    std::int32_t const moved = reduced[static_cast<std::size_t>(inner)];
-    reduced.erase(reduced.begin() + inner);
-    reduced.push_back(moved);
-  }
-  // Blocks of tiles for the second and third cache; the rule has none.
+  term_loops terms = cut_terms(p, columns.outer >= 0);
+  // Blocks of tiles for the second and third cache; the rule has them where sums wait there for more terms.
   parts row_block{-1, rows.outer}, column_block{-1, columns.outer};
+  waiting_sums const wait = followed && terms.blocks >= 0 ? blocks_that_wait(p, last) : waiting_sums{};
   if (rows.outer >= 0)
-    if (std::int64_t const n = choose(stage, "row_block", 0, {2, 4, 8, 16, 32}, trips(rows.outer) - 1); n > 0) row_block = split(rows.outer, n);
+    if (std::int64_t const n = choose(stage, "row_block", wait.rows, {0, 2, 4, 8, 16, 32}, trips(rows.outer) - 1); n > 0) row_block = split(rows.outer, n);
   if (columns.outer >= 0)
-    if (std::int64_t const n = choose(stage, "column_block", 0, {2, 4, 8, 16, 32}, trips(columns.outer) - 1); n > 0)
+    if (std::int64_t const n = choose(stage, "column_block", wait.columns, {0, 2, 4, 8, 16, 32}, trips(columns.outer) - 1); n > 0)
       column_block = split(columns.outer, n);
   // Each thread has its own piece of the tiles, so that there is one fork; where a loop around is long enough, that one is shared out.
   int piece = -1;
@@ -463,49 +380,79 @@ WEFT_DECL void rule_plan::contraction(int stage, tile_axes const& t) {
       }
     }
   }
+  sequence<std::int32_t> const around =
+      in_chosen_order(stage, {column_block.outer, row_block.outer, terms.blocks, column_block.inner, row_block.inner}, p.scattered, p.own);
   sequence<std::int32_t> order = others;
   order.push_back(piece);
-  sequence<std::int32_t> const around =
-      in_chosen_order(stage, {column_block.outer, row_block.outer, terms.outer, column_block.inner, row_block.inner}, scattered, own);
-  for (std::int32_t l : around) order.push_back(l);
-  std::int64_t const unrolled = by != nullptr || trips(reduced.back()) < 16 ? 1 : choose(stage, "unroll", 1, {2, 4, 8});
-  parts const steps = unrolled > 1 ? split(reduced.back(), unrolled) : parts{reduced.back(), -1};
-  reduced.back() = steps.outer;
-  for (std::int32_t l : reduced) order.push_back(l);
-  order.push_back(steps.inner);
-  order.push_back(lines.inner);
-  order.push_back(rows.inner);
-  order.push_back(columns.inner);
-  order.push_back(words.inner);
+  tile_loops in{lines.inner, rows.inner, columns.inner, own_lines};
+  if (!followed) {
+    for (std::int32_t l : around) order.push_back(l);
+    sums_in_tile(p, order, terms.reduced, terms.words, in);
+    if (piece >= 0) mark(verb::parallel, piece);
+    else if (shared) run_parallel(others, total);
+    place_copies(stage, p.copies, around);
+    return ask_for_panels(p, column_block.inner, terms.reduced.back());
+  }
+  // Of `last`: the innermost loop around all terms is where the sums are made.
+  int host = -1;
+  bool outside = true, rows_inside = false, columns_inside = false;
+  for (std::int32_t l : order) host = l >= 0 ? l : host;
+  for (std::int32_t l : around) {
+    outside = outside && (l < 0 || l != terms.blocks);
+    if (l < 0 || l == terms.blocks) continue;
+    order.push_back(l);
+    if (outside) host = l;
+    else (l == row_block.outer || l == row_block.inner ? rows_inside : columns_inside) = true;
+  }
+  for (int l : {in.line, in.row, in.column}) order.push_back(l);
   reorder(order);
-  mark(verb::unroll, steps.inner);
-  std::int64_t most_copies = rows_are_near(stage, t) ? 128 : 96;  // a row of a window of 7 by 16 sums
-  std::int64_t copies = own_lines * tile.rows * tile.vectors * unrolled;
-  for (std::size_t i = reduced.size(); i-- > 0; copies *= trips(reduced[i])) {
-    if (trips(reduced[i]) < 1 || trips(reduced[i]) > 8 || copies * trips(reduced[i]) > most_copies) break;
-    mark(verb::unroll, reduced[i]);
-    most_copies = 96;
-  }
-  mark(verb::unroll, lines.inner);
-  mark(verb::unroll, rows.inner);
-  mark(verb::vectorize, columns.inner);
-  if (by != nullptr) {
-    step dot{verb::tensorize, 1, {words.inner}};
-    dot.by = by;
-    if (may(dot)) take(dot);
-  }
+  mark(verb::unroll, in.line);
+  mark(verb::unroll, in.row);
+  mark(verb::vectorize, in.column);
   if (piece >= 0) mark(verb::parallel, piece);
   else if (shared) run_parallel(others, total);
-  place_copies(stage, copies_of, around);
-  // The processor sees no pattern in rows of a few lines each: the next panel's come meanwhile.
-  bool const next_panel = scattered && t.rows >= 0 && column_block.inner >= 0 && choose(stage, "prefetch_panel", true);
-  std::int64_t const rows_ahead = next_panel || t.rows < 0 ? 0 : choose(stage, "prefetch", 0, {4, 16, 32});
-  for (access const& one : v.loads(stage)) {
-    step ahead{verb::prefetch, 1, {reduced.back()}, rows_ahead};
-    if (next_panel) ahead = step{verb::prefetch_inside, 2, {column_block.inner, reduced.back()}, 1};
-    ahead.tensor = one.tensor;
-    if ((next_panel || rows_ahead > 0) && one.step(t.columns) == 1 && may(ahead)) take(ahead);
+  for (std::size_t i = guests.size(); i-- > 0;) {
+    int const g = guests[i];
+    if (host >= 0) place(verb::compute_at, g, host);
+    rule_view const now = view();
+    auto const own = [&](int axis, std::int64_t size, bool inside) {
+      if (axis < 0) return parts{};
+      return inside ? cut(now.loop(g, axis), size) : parts{-1, now.loop(g, axis)};
+    };
+    parts const own_rows = own(t.rows, p.tile.rows, rows_inside), own_columns = own(t.columns, p.width, columns_inside);
+    tile_loops const tile{own_lines > 1 ? now.loop(g, above) : -1, own_rows.inner, own_columns.inner, own_lines};
+    if (now.stage(g).reduced == 0) {
+      reorder({own_columns.outer, own_rows.outer, tile.line, tile.row, tile.column});
+      if (!rows_inside) mark(verb::unroll, tile.row);
+      mark(verb::vectorize, tile.column);
+      continue;
+    }
+    for (product_plan const& one : products) {
+      if (one.stage != g) continue;
+      term_loops its = g == stage ? terms : cut_terms(one, has_panels);
+      sequence<std::int32_t> loops;
+      for (std::int32_t l : around)
+        if (l >= 0 && l == terms.blocks) loops.push_back(static_cast<std::int32_t>(its.blocks));
+        else if (l >= 0 && l == column_block.inner) loops.push_back(static_cast<std::int32_t>(own_columns.outer));
+        else if (l >= 0 && l == row_block.inner) loops.push_back(static_cast<std::int32_t>(own_rows.outer));
+      sums_in_tile(one, loops, its.reduced, its.words, tile);
+      if (host >= 0) place_copies(g, one.copies, around);
+      ask_for_panels(one, own_columns.outer >= 0 ? own_columns.outer : column_block.inner, its.reduced.back());
+    }
   }
+}
+/// Sums that wait for their next block of terms, and then for what becomes of them: tiles of so many rows, or columns, at a time take part of
+/// the second cache. 0: all of them do.
+WEFT_DECL rule_plan::waiting_sums rule_plan::blocks_that_wait(product_plan const& p, int last) const {
+  rule_view const v = view();
+  auto const extent = [&](int axis) { return axis < 0 ? 1 : v.extent(last, axis) < 0 ? 4096 : v.extent(last, axis); };
+  std::int64_t const element = size_bytes(program::at(v.p().tensors, v.stage(p.stage).tensor).type);
+  std::int64_t const down = extent(p.t.rows) * element, cache = in_.l2_bytes / 4;
+  waiting_sums made;
+  if (cache == 0 || p.own) return made;
+  if (!p.scattered && down * p.width > cache) made.rows = cache / (2 * p.tile.rows * p.width * element) + 1;
+  if (p.scattered && down * extent(p.t.columns) > 2 * cache) made.columns = cache / (down * p.width) + 1;
+  return made;
 }
 /// Blocks of columns, blocks of rows, terms, tiles of columns, tiles of rows, in this order; a search may turn the blocks and the loops
 /// in them. The rule's own: neighbouring panels are on the same pages (`scattered`), a packed one is used up before the next; rows are around
@@ -521,20 +468,6 @@ WEFT_DECL sequence<std::int32_t> rule_plan::in_chosen_order(int stage, sequence<
   sequence<std::int32_t> made{l[turned ? 1 : 0], l[turned ? 0 : 1]};
   for (std::int32_t place : inner_orders[which]) made.push_back(l[static_cast<std::size_t>(place)]);
   return made;
-}
-/// Copies that a search wants computed in one of the loops around the tiles, block by block; the rule makes them whole, before.
-WEFT_DECL void rule_plan::place_copies(int stage, sequence<packed_copy> const& copies, sequence<std::int32_t> const& around) {
-  for (packed_copy const& one : copies) {
-    sequence<std::int32_t> there;
-    for (std::int32_t l : around)
-      if (l >= 0) there.push_back(l);
-    auto const count = static_cast<std::int64_t>(there.size());
-    std::int64_t const at = count == 0 ? 0 : choose(stage, one.knob.view(), 0, {1, 2, 3, 4, 5}, count);
-    if (at == 0) continue;
-    step into{verb::compute_at, 1, {there[static_cast<std::size_t>(at) - 1]}};
-    into.stage = one.stage;
-    take(into);  // refused: then this is no schedule
-  }
 }
 /// Of a stage that is computed in a loop of another, or whose rows others are computed in: vectors of sums, as many as registers hold,
 /// for each row or for some together.
@@ -562,13 +495,12 @@ WEFT_DECL void rule_plan::tile_of_guest(int stage, tile_axes const& t, int depth
   mark(verb::unroll, row.inner);
   mark(verb::vectorize, columns.inner);
 }
-/// A product and what becomes of each of its elements: tiles of the result, for each of which the sums stay in registers.
+/// A product and what becomes of each of its elements; false: the stages that are computed in `stage` are none.
 WEFT_DECL bool rule_plan::tile_with_guests(int stage) {
   stage_info const of = view().stage(stage);
-  sequence<std::int32_t> const guests = guests_of(stage);
   int product = -1;
   tile_axes t;
-  for (std::int32_t g : guests) {
+  for (std::int32_t g : guests_of(stage)) {
     stage_info const& other = view().stage(g);
     if (of.reduced > 0 || of.scanned >= 0 || other.spatial != of.spatial || depth_[static_cast<std::size_t>(g)] != of.spatial) return false;
     if (other.reduced == 0) continue;
@@ -577,46 +509,7 @@ WEFT_DECL bool rule_plan::tile_with_guests(int stage) {
     if (product < 0 || own.rows >= 0) product = g, t = own;
   }
   if (product < 0) return false;
-  rule_view const before = view();
-  std::int64_t const lanes = before.lanes(product) < before.lanes(stage) ? before.lanes(product) : before.lanes(stage);
-  register_tile_size const tile = tile_for(stage, t, lanes);
-  std::int64_t const width = tile.vectors * lanes;
-  double const total = cycles(stage);
-  for (std::int32_t g : guests)
-    if (view().stage(g).reduced > 0)
-      for (std::int32_t tensor : worth_packing(g, axes_of_tile(g))) pack(g, tensor, t.columns, width);
-  rule_view const v = view();
-  parts const columns = cut(v.loop(stage, t.columns), width), rows = t.rows >= 0 ? cut(v.loop(stage, t.rows), tile.rows) : parts{};
-  sequence<std::int32_t> around;
-  for (int a = 0; a < of.spatial; ++a)
-    if (a != t.columns && a != t.rows) around.push_back(v.loop(stage, a));
-  bool const rows_outside = rows.outer >= 0 && columns.outer >= 0 && choose(stage, "rows_outside", false);
-  around.push_back(rows_outside ? rows.outer : columns.outer);
-  around.push_back(rows_outside ? columns.outer : rows.outer);
-  sequence<std::int32_t> order = around;
-  order.push_back(rows.inner);
-  order.push_back(columns.inner);
-  reorder(order);
-  int host = -1;
-  for (std::int32_t l : around)
-    if (l >= 0) host = l;
-  mark(verb::vectorize, columns.inner);
-  mark(verb::unroll, rows.inner);
-  run_parallel(around, total);
-  for (std::size_t i = guests.size(); i-- > 0;) {
-    int const g = guests[i];
-    if (host < 0 || !place(verb::compute_at, g, host)) continue;
-    rule_view const now = view();
-    stage_info const guest = now.stage(g);
-    sequence<std::int32_t> inside;
-    for (int a = guest.spatial; a < guest.axes(); ++a) inside.push_back(now.loop(g, a));
-    int const row = t.rows >= 0 ? now.loop(g, t.rows) : -1, column = now.loop(g, t.columns);
-    inside.push_back(row);
-    inside.push_back(column);
-    reorder(inside);
-    mark(verb::vectorize, column);
-    mark(verb::unroll, row);
-  }
+  contraction(product, t, stage);
   return true;
 }
 

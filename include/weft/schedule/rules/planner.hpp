@@ -56,6 +56,10 @@ register_tile_size best_tile(std::int64_t rows, std::int64_t columns, std::int64
 /// 2026-11-22).
 register_tile_size tile_of_near_rows(std::int64_t rows, std::int64_t columns, std::int64_t lanes, std::int64_t registers);
 
+/// The knob for a copy of `tensor` in panels.
+inline short_name pack_name(program const& p, int tensor) {
+  return short_name("pack_").append(program::at(p.tensors, tensor).name.view());
+}
 /// The axes of a stage that a tile of sums is made of, by place; -1: none.
 struct tile_axes {
   int columns = -1;           // runs through the lanes of vectors
@@ -176,7 +180,41 @@ class rule_plan {
   bool rows_are_near(int stage, tile_axes const& t) const;
   bool panels_first(int stage, tile_axes const& t, std::int64_t panels) const;
   int lines_that_share(int stage, tile_axes const& t) const;
-  void contraction(int stage, tile_axes const& t);
+  /// A copy in another layout, and the knob that says in which loop it is made.
+  struct packed_copy {
+    std::int32_t stage = -1;
+    short_name knob{};
+  };
+  /// A product: what is decided of it before loops are cut.
+  struct product_plan {
+    std::int32_t stage = -1;
+    tile_axes t{};
+    intrinsic const* by = nullptr;     // of several terms at once
+    int joined = -1, row = -1;         // an axis that is one row with the columns, and the loop of both
+    register_tile_size tile{};
+    std::int64_t width = 1;            // of the tile, in elements
+    bool scattered = false;            // each row of a panel is on another page, in a tensor that is read once
+    bool own = false;                  // to a tile: what it reads in vectors serves no other one
+    sequence<packed_copy> copies{};
+  };
+  struct term_loops {
+    int blocks = -1, words = -1;  // around and inside of all others
+    sequence<std::int32_t> reduced{};
+  };
+  struct tile_loops {
+    int line = -1, row = -1, column = -1;
+    std::int64_t lines = 1;
+  };
+  struct waiting_sums {
+    std::int64_t rows = 0, columns = 0;  // tiles
+  };
+  product_plan product_of(int stage, tile_axes const& t, product_plan const* first);
+  std::int64_t terms_at_a_time(product_plan const& p, std::int64_t k, bool has_panels) const;
+  term_loops cut_terms(product_plan const& p, bool has_panels);
+  waiting_sums blocks_that_wait(product_plan const& p, int last) const;
+  void sums_in_tile(product_plan const& p, sequence<std::int32_t> order, sequence<std::int32_t>& reduced, int words, tile_loops const& in);
+  void ask_for_panels(product_plan const& p, int panels, int terms);
+  void contraction(int stage, tile_axes const& t, int last);
   bool tile_with_guests(int stage);
   void tile_of_guest(int stage, tile_axes const& t, int depth, std::int64_t rows = 1);
   std::int64_t rows_at_once(int stage, sequence<std::int32_t> const& guests, int depth);
@@ -189,11 +227,6 @@ class rule_plan {
   intrinsic const* instruction_for(int stage, tile_axes const& t, int& panels) const;
   int pack(int stage, int tensor, int column, std::int64_t width, std::int64_t terms = 1);
   sequence<std::int32_t> rows_worth_packing(int stage, tile_axes const& t, std::int64_t rows);
-  /// A copy in another layout, and the knob that says in which loop it is made.
-  struct packed_copy {
-    std::int32_t stage = -1;
-    short_name knob{};
-  };
   void place_copies(int stage, sequence<packed_copy> const& copies, sequence<std::int32_t> const& around);
   sequence<std::int32_t> in_chosen_order(int stage, sequence<std::int32_t> const& l, bool scattered, bool own);
 
@@ -232,6 +265,7 @@ class rule_plan {
 #if WEFT_HEADER_ONLY
 #include "weft/schedule/rules/elementwise.ipp"
 #include "weft/schedule/rules/contraction.ipp"
+#include "weft/schedule/rules/packing.ipp"
 #include "weft/schedule/rules/planner.ipp"
 #include "weft/schedule/rules/reduction.ipp"
 #include "weft/schedule/rules/short_axes.ipp"

@@ -170,7 +170,7 @@ WEFT_DECL bool rule_plan::in_parts(int stage) {
 }
 WEFT_DECL void rule_plan::reduction(int stage) {
   tile_axes const t = axes_of_tile(stage);
-  if (t.columns >= 0) return contraction(stage, t);
+  if (t.columns >= 0) return contraction(stage, t, stage);
   if (in_parts(stage)) return;
   sums_in_lanes(stage, 0);
   sequence<std::int32_t> rows;

@@ -1,0 +1,175 @@
+#include "weft/schedule/pressure.hpp"
+#include "weft/schedule/rules/planner.hpp"
+
+namespace weft::inline WEFT_ABI {
+namespace detail {
+
+/// The dimension of `tensor` that axis `column` walks, as it is and alone; -1: none does.
+WEFT_DECL int rule_plan::dimension_of(int stage, int tensor, int column) const {
+  program const& p = s_.computation();
+  int const axis = view().stage(stage).first_axis + column;
+  int found = -1;
+  bool fine = true;
+  each_load(p, stage, [&](node const& x) {
+    for (int d = 0; x.a == tensor && d < x.c; ++d) {
+      int const index = view().chosen(program::at(p.operands, x.b + d));
+      if (view().coefficient(index, axis) == 0) continue;
+      fine = fine && p.at(index).kind == op::axis && (found < 0 || found == d);
+      found = d;
+    }
+  });
+  return fine ? found : -1;
+}
+WEFT_DECL bool rule_plan::can_pack(int stage, int tensor, int column) const {
+  int const d = dimension_of(stage, tensor, column), rank = program::at(s_.computation().tensors, tensor).rank;
+  step one{verb::cache_read};
+  one.stage = stage, one.tensor = tensor;
+  return d >= 0 && rank < 8 && may(one);
+}
+/// The instruction that joins several terms of `stage` at once in the lanes of `t.columns`, along its last reduced axis; null: none,
+/// or what it reads would have to be laid out anew for too little.
+WEFT_DECL intrinsic const* rule_plan::instruction_for(int stage, tile_axes const& t, int& panels) const {
+  rule_view const v = view();
+  stage_info const& of = v.stage(stage);
+  int const k = of.axes() - 1;
+  if (of.results != 1 || how_ == boldness::loops || t.rows < 0 || !t.packed.empty()) return nullptr;
+  for (intrinsic const* by : in_.dots) {
+    sequence<std::int32_t> loads;
+    int const body = v.p().result(of, 0).body;
+    bool const exact = !is_float(program::at(v.p().tensors, of.tensor).type);
+    if ((!exact && !in_.reassociate) || !by->match(v.p(), body, loads) || v.extent(stage, k) < 8 * by->terms) continue;
+    panels = -1;
+    bool fine = true;
+    for (std::int32_t load : loads) {
+      int const tensor = v.p().at(load).a;
+      for (access const& one : v.loads(stage)) {
+        if (one.tensor != tensor) continue;
+        if (one.step(t.columns) == 0) fine = fine && one.step(k) == 1;
+        else fine = fine && one.step(t.columns) == 1 && panels < 0, panels = tensor;
+      }
+    }
+    if (!fine || panels < 0 || !can_pack(stage, panels, t.columns) || dimension_of(stage, panels, k) < 0) continue;
+    if (v.iterations(stage) / (v.iterations_of(panels) + 1) < in_.copy_reads) continue;
+    return by;
+  }
+  return nullptr;
+}
+/// Lets `stage` read a copy of `tensor` in panels: `width` elements of the axis `column` side by side, all that a panel has
+/// behind one another. With `terms`, so many of the last reduced axis stand together, for an instruction.
+WEFT_DECL int rule_plan::pack(int stage, int tensor, int column, std::int64_t width, std::int64_t terms) {
+  int const together = terms > 1 ? dimension_of(stage, tensor, view().stage(stage).axes() - 1) : -1;
+  int const d = dimension_of(stage, tensor, column), rank = program::at(s_.computation().tensors, tensor).rank;
+  rule_view const before = view();
+  sequence<std::int32_t> outside, within;  // dimensions that spatial axes walk, and the others
+  each_load(before.p(), stage, [&](node const& x) {
+    if (x.a != tensor || !(outside.empty() && within.empty())) return;
+    for (int k = 0; k < rank; ++k) {
+      bool spatial = false;
+      for (int a = 0; a < before.stage(stage).spatial; ++a)
+        spatial = spatial || before.coefficient(program::at(before.p().operands, x.b + k), before.stage(stage).first_axis + a) != 0;
+      if (k != d) (spatial ? outside : within).push_back(k);
+    }
+  });
+  bool const constant = is_constant(tensor);
+  int const copy = add_stage(verb::cache_read, stage, tensor);
+  if (copy < 0) return -1;
+  step layout{verb::transform_layout};
+  layout.stage = copy;
+  auto const dimension = [&](std::int64_t dim, std::int64_t divisor, std::int64_t modulus) {
+    for (std::int64_t number : {dim, divisor, modulus}) layout.numbers.push_back(number);
+  };
+  for (std::int32_t k : outside) dimension(k, 1, 0);
+  dimension(d, width, 0);
+  for (std::int32_t k : within) dimension(k, k == together ? terms : 1, 0);
+  dimension(d, 1, width);
+  if (together >= 0) dimension(together, 1, terms);
+  layout.numbers.push_back(0);
+  take(layout);
+  // Read as it lies in memory, row by row: panel by panel, each of its rows would be on another page.
+  rule_view const v = view();
+  sequence<std::int32_t> turned;
+  int const first = static_cast<int>(outside.size());
+  for (int a = first + 1; a < rank; ++a) turned.push_back(v.loop(copy, a));
+  turned.push_back(v.loop(copy, first));
+  bool gaps = false;
+  for (access const& one : v.loads(copy)) gaps = gaps || one.step(rank) != 1;
+  if (together >= 0) {  // several rows at a time, element by element
+    turned.push_back(v.loop(copy, rank));
+    turned.push_back(v.loop(copy, rank + 1));
+    reorder(turned);
+    mark(verb::unroll, turned.back());
+    run_parallel({turned[0]}, view().iterations(copy));
+  } else {
+    if (!gaps) reorder(turned);
+    elementwise(copy, 0, true);
+  }
+  if (constant) place(verb::prepack, copy);
+  return copy;
+}
+WEFT_DECL bool rule_plan::is_constant(int tensor) const {
+  return static_cast<std::size_t>(tensor) < in_.constant.size() && in_.constant[static_cast<std::size_t>(tensor)];
+}
+/// What is read in vectors that lie far apart is packed where each of them is used often enough to pay for it. Where the next panel is
+/// asked for while one is worked on (`ahead`), it takes more rows, unless panels are so few that much is in the first; so it does where
+/// all stays in the second cache.
+WEFT_DECL sequence<std::int32_t> rule_plan::worth_packing(int stage, tile_axes const& t, bool ahead) {
+  sequence<std::int32_t> found = t.packed, asked = t.packed;
+  if (t.rows < 0 || how_ == boldness::loops) return found;
+  rule_view const v = view();
+  for (access const& one : v.loads(stage)) {
+    if (one.step(t.columns) != 1 || one.step(t.rows) != 0) continue;
+    double rows = 1;  // that it is read for: all pixels of a convolution
+    for (int a = 0; a < v.stage(stage).spatial; ++a)
+      if (one.step(a) == 0) rows *= static_cast<double>(v.extent(stage, a) < 0 ? 0 : v.extent(stage, a));
+    if (v.extent(stage, t.columns) >= 0 && v.extent(stage, t.columns) <= v.lanes(stage)) continue;  // it is one panel
+    bool const large = v.bytes_of(one.tensor) > 2 * static_cast<double>(in_.l1_bytes);
+    bool const few = v.extent(stage, t.columns) < 32 * v.lanes(stage) && v.bytes_of(one.tensor) > static_cast<double>(in_.l2_bytes);
+    bool const often = rows >= (is_constant(one.tensor) ? 2 : (ahead && !few ? 16 : 4) * in_.copy_reads);
+    bool known = false;
+    for (std::int32_t tensor : asked) known = known || tensor == one.tensor;
+    if (known || !(in_.searched || (large && often)) || !can_pack(stage, one.tensor, t.columns)) continue;
+    asked.push_back(one.tensor);
+    if (choose(stage, pack_name(v.p(), one.tensor).view(), large && often)) found.push_back(one.tensor);
+  }
+  return found;
+}
+
+/// What a tile reads for its rows. Where those lie side by side, but each term of theirs on a line of its own, that line holds more rows
+/// than the tile has; where terms lie side by side, a search says it.
+WEFT_DECL sequence<std::int32_t> rule_plan::rows_worth_packing(int stage, tile_axes const& t, std::int64_t rows) {
+  sequence<std::int32_t> found, asked;
+  if (t.rows < 0 || how_ == boldness::loops) return found;
+  rule_view const v = view();
+  stage_info const& of = v.stage(stage);
+  double const reads = static_cast<double>(v.extent(stage, t.columns));
+  for (access const& one : v.loads(stage)) {
+    if (one.step(t.columns) != 0 || one.step(t.rows) == 0) continue;
+    bool apart = one.step(t.rows) == 1;
+    for (int a = of.spatial; a < of.axes(); ++a) apart = apart && one.step(a) != 1;
+    bool const often = reads >= (is_constant(one.tensor) ? 2 : 16) * in_.copy_reads;
+    bool const worth = apart && often && v.bytes_of(one.tensor) > static_cast<double>(in_.l1_bytes);
+    bool known = !worth && (!in_.searched || rows < 2 || one.step(t.rows) == 1);
+    for (std::int32_t tensor : asked) known = known || tensor == one.tensor;
+    if (known || !can_pack(stage, one.tensor, t.rows)) continue;
+    asked.push_back(one.tensor);
+    if (choose(stage, pack_name(v.p(), one.tensor).view(), worth)) found.push_back(one.tensor);
+  }
+  return found;
+}
+/// Copies that a search wants computed in one of the loops around the tiles, block by block; the rule makes them whole, before.
+WEFT_DECL void rule_plan::place_copies(int stage, sequence<packed_copy> const& copies, sequence<std::int32_t> const& around) {
+  for (packed_copy const& one : copies) {
+    sequence<std::int32_t> there;
+    for (std::int32_t l : around)
+      if (l >= 0) there.push_back(l);
+    auto const count = static_cast<std::int64_t>(there.size());
+    std::int64_t const at = count == 0 ? 0 : choose(stage, one.knob.view(), 0, {1, 2, 3, 4, 5}, count);
+    if (at == 0) continue;
+    step into{verb::compute_at, 1, {there[static_cast<std::size_t>(at) - 1]}};
+    into.stage = one.stage;
+    take(into);  // refused: then this is no schedule
+  }
+}
+
+}  // namespace detail
+}  // namespace weft::inline WEFT_ABI
