@@ -12,6 +12,7 @@ namespace bench {
 /// What the command line asks for.
 struct options {
   std::string filter;  // run the cases whose names contain it
+  std::string only;    // of those of peers/, the rows whose names contain it
   bool json = false;
   bool list = false;
   bool peers = false;     // the cases of peers/ instead of the others

@@ -1,7 +1,7 @@
 // weft-bench: how fast compiled kernels, their compilation and their calls are on this machine.
 //
 //     weft-bench [--filter text] [--json] [--list] [--rounds n]
-//     weft-bench --peers [--threads 1] [--markdown] ..    against OpenBLAS, oneDNN and others (docs/performance.md)
+//     weft-bench --peers [--threads 1] [--only harris] [--markdown] ..    against OpenBLAS, oneDNN and others (docs/performance.md)
 //
 // The ratio is speed over the case's reference variant: above 1 is faster. Where weft promises a figure, it stands in
 // the column `bar`. Exit status: 0; 1 when a variant computed something wrong; 2 for a wrong command line.
@@ -70,7 +70,7 @@ void against_peers(bench::report& r) {
 
 [[noreturn]] void usage(int status) {
   std::fprintf(status == 0 ? stdout : stderr, "usage: weft-bench [--filter text] [--json] [--list] [--rounds n]\n"
-                                              "       weft-bench --peers [--threads n] [--markdown] and these\n");
+                                              "       weft-bench --peers [--threads n] [--only text] [--markdown] and these\n");
   std::exit(status);
 }
 bench::options read(int argc, char** argv) {
@@ -84,6 +84,7 @@ bench::options read(int argc, char** argv) {
     else if (a == "--markdown") o.markdown = true;
     else if (a == "--threads" && !last && std::atoi(argv[i + 1]) > 0) o.threads = std::atoi(argv[++i]);
     else if (a == "--filter" && !last) o.filter = argv[++i];
+    else if (a == "--only" && !last) o.only = argv[++i];
     else if (a == "--rounds" && !last && std::atoi(argv[i + 1]) > 0) o.rounds = std::atoi(argv[++i]);
     else usage(a == "--help" ? 0 : 2);
   }

@@ -97,7 +97,7 @@ double contest::limit_ns() const {
 }
 
 void contest::compete(std::function<expected(std::int64_t)> const& formula) {
-  if (report_.wanted.list) return;
+  if (report_.wanted.list || name_.find(report_.wanted.only) == std::string::npos) return;
   std::vector<way> all = ways_of_all(report_, problem_), ways;
   all.insert(all.end(), own_.begin(), own_.end());
   std::vector<variant> variants;

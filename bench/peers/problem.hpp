@@ -38,6 +38,7 @@ enum class task {
   local_laplacian,
   bilateral_grid,
   camera,
+  laplacian_pyramid,  // of k images
 };
 
 /// An operation with its operands: dense and row-major, aligned to 64 bytes.

@@ -172,31 +172,71 @@ Func unsharp(Func const& in) {
   f(x, y) = ratio(x, y) * in(x + 3, y + 3);
   return f;
 }
+/// Half the size, twice the size, the tone at a level, and between two levels.
+Expr within(Expr const& i, int n) { return clamp(i, 0, n - 1); }
+template <class At>
+Expr down(At const& at) {
+  return (at(-1) + 3.f * (at(0) + at(1)) + at(2)) * 0.125f;
+}
+template <class Coarse>
+Expr up(Expr const& x, Expr const& y, Coarse const& g) {  // g(x, y) of the coarse image
+  auto const along_x = [&](Expr const& row) { return 0.25f * g(x / 2 - 1 + 2 * (x % 2), row) + 0.75f * g(x / 2, row); };
+  return 0.25f * along_x(y / 2 - 1 + 2 * (y % 2)) + 0.75f * along_x(y / 2);
+}
+Expr tone(Expr const& value, Expr const& k, int count) {
+  auto const steps = static_cast<float>(count - 1);
+  Expr const level = cast<float>(k) / steps, d = (value - level) * steps;
+  return 0.75f * (value - level) + level + 0.5f * d * exp(-0.5f * d * d) * 0.25f;
+}
+Expr picked(Expr const& brightness, Func const& pyramid, Expr const& x, Expr const& y, int count) {
+  Expr const at = brightness * static_cast<float>(count - 1), i = clamp(cast<int>(at), 0, count - 2), t = at - cast<float>(i);
+  return (1.f - t) * pyramid(x, y, i) + t * pyramid(x, y, i + 1);
+}
 Func local_laplacian(Func const& in, int w, int h) {
   Var x("x"), y("y"), k("k");
   int const w1 = (w + 1) / 2, h1 = (h + 1) / 2, levels = 4;
   Func g0("g0"), g1x("g1x"), g1("g1"), l0("l0"), in1x("in1x"), in1("in1"), out_l0("out_l0"), out_g1("out_g1"), f("local_laplacian");
-  auto const within = [](Expr const& i, int n) { return clamp(i, 0, n - 1); };
-  auto const down = [](auto at) { return (at(-1) + 3.f * (at(0) + at(1)) + at(2)) * 0.125f; };
-  auto const up = [&](auto g) {  // g(x, y) of the coarse image
-    auto const along_x = [&](Expr const& row) { return 0.25f * g(x / 2 - 1 + 2 * (x % 2), row) + 0.75f * g(x / 2, row); };
-    return 0.25f * along_x(y / 2 - 1 + 2 * (y % 2)) + 0.75f * along_x(y / 2);
-  };
-  Expr const level = cast<float>(k) / (levels - 1.f), d = (in(x, y) - level) * (levels - 1.f);
-  g0(x, y, k) = 0.75f * (in(x, y) - level) + level + 0.5f * d * exp(-0.5f * d * d) * 0.25f;
+  g0(x, y, k) = tone(in(x, y), k, levels);
   g1x(x, y, k) = down([&](int i) -> Expr { return g0(within(2 * x + i, w), y, k); });
   g1(x, y, k) = down([&](int i) -> Expr { return g1x(x, within(2 * y + i, h), k); });
-  l0(x, y, k) = g0(x, y, k) - up([&](Expr const& u, Expr const& v) -> Expr { return g1(within(u, w1), within(v, h1), k); });
+  l0(x, y, k) = g0(x, y, k) - up(x, y, [&](Expr const& u, Expr const& v) -> Expr { return g1(within(u, w1), within(v, h1), k); });
   in1x(x, y) = down([&](int i) -> Expr { return in(within(2 * x + i, w), y); });
   in1(x, y) = down([&](int i) -> Expr { return in1x(x, within(2 * y + i, h)); });
-  auto const picked = [&](Expr const& brightness, Func const& pyramid) {
-    Expr const at = brightness * (levels - 1.f), i = clamp(cast<int>(at), 0, levels - 2), t = at - cast<float>(i);
-    return (1.f - t) * pyramid(x, y, i) + t * pyramid(x, y, i + 1);
-  };
-  out_l0(x, y) = picked(in(x, y), l0);
-  out_g1(x, y) = picked(in1(x, y), g1);
-  f(x, y) = up([&](Expr const& u, Expr const& v) -> Expr { return out_g1(within(u, w1), within(v, h1)); }) + out_l0(x, y);
+  out_l0(x, y) = picked(in(x, y), l0, x, y, levels);
+  out_g1(x, y) = picked(in1(x, y), g1, x, y, levels);
+  f(x, y) = up(x, y, [&](Expr const& u, Expr const& v) -> Expr { return out_g1(within(u, w1), within(v, h1)); }) + out_l0(x, y);
   return f;
+}
+Func laplacian_pyramid(Func const& input, int w, int h, int images) {
+  Var x("x"), y("y"), k("k");
+  int const tones = 8;
+  std::vector<int> width{w}, height{h};
+  std::vector<Func> g{Func("g")}, in{input};
+  g[0](x, y, k) = tone(input(x, y), k, tones);
+  for (int j = 1; j < images; ++j) {
+    auto const before = static_cast<std::size_t>(j) - 1;
+    int const n = width[before], m = height[before];
+    Func const fine = g[before], sharp = in[before];
+    Func gx("gx"), coarse("g"), ix("ix"), half("i");
+    gx(x, y, k) = down([&](int d) -> Expr { return fine(within(2 * x + d, n), y, k); });
+    coarse(x, y, k) = down([&](int d) -> Expr { return gx(x, within(2 * y + d, m), k); });
+    ix(x, y) = down([&](int d) -> Expr { return sharp(within(2 * x + d, n), y); });
+    half(x, y) = down([&](int d) -> Expr { return ix(x, within(2 * y + d, m)); });
+    g.push_back(coarse), in.push_back(half);
+    width.push_back((n + 1) / 2), height.push_back((m + 1) / 2);
+  }
+  Func out("out");
+  out(x, y) = picked(in.back()(x, y), g.back(), x, y, tones);
+  for (auto j = static_cast<std::size_t>(images) - 1; j-- > 0;) {
+    int const n = width[j + 1], m = height[j + 1];
+    Func const coarse = g[j + 1], below = out;
+    Func l("l"), o("o"), next("out");
+    l(x, y, k) = g[j](x, y, k) - up(x, y, [&](Expr const& u, Expr const& v) -> Expr { return coarse(within(u, n), within(v, m), k); });
+    o(x, y) = picked(in[j](x, y), l, x, y, tones);
+    next(x, y) = up(x, y, [&](Expr const& u, Expr const& v) -> Expr { return below(within(u, n), within(v, m)); }) + o(x, y);
+    out = next;
+  }
+  return out;
 }
 Func bilateral_grid(Func const& in, int w, int h) {
   Var x("x"), y("y"), z("z"), c("c");
@@ -265,7 +305,8 @@ void scheduled_by_itself(problem const& p, std::vector<way>& ways) {
       Func f = p.what == task::harris ? harris(in)
                : p.what == task::unsharp ? unsharp(in)
                : p.what == task::local_laplacian ? local_laplacian(in, w, h)
-               : p.what == task::bilateral_grid ? bilateral_grid(in, w, h)
+               : p.what == task::laplacian_pyramid ? laplacian_pyramid(in, w, h, static_cast<int>(p.k))
+               : p.what == task::bilateral_grid  ? bilateral_grid(in, w, h)
                                                 : camera(in);
       Buffer<float> out = p.what == task::camera ? Buffer<float>(p.result(), w, h, 3) : Buffer<float>(p.result(), w, h);
       if (p.what == task::camera) f.set_estimates({{0, w}, {0, h}, {0, 3}});
@@ -293,6 +334,7 @@ void add_ways(problem const& p, std::vector<way>& ways) {
     case task::harris:
     case task::unsharp:
     case task::local_laplacian:
+    case task::laplacian_pyramid:
     case task::bilateral_grid:
     case task::camera: return scheduled_by_itself(p, ways);
     default: return;
