@@ -9,6 +9,7 @@
 #include <fstream>
 #include <iterator>
 #include <string>
+#include <vector>
 
 namespace weft_test {
 
@@ -20,12 +21,14 @@ class cuda_on_host {
     static bool const found = std::system((compiler() + " --version > /dev/null 2>&1").c_str()) == 0;
     return found;
   }
-  explicit cuda_on_host(std::string const& text, std::string const& optimise = "2") {
+  /// as_built: with the sanitizers of the tests, and by the compiler that made them, as one runtime serves both.
+  enum checks { plain, as_built };
+  explicit cuda_on_host(std::string const& text, std::string const& optimise = "2", checks wanted = plain) {
     char const* const temporary = std::getenv("TMPDIR");
     folder_ = std::string(temporary != nullptr ? temporary : "/tmp") + "/weft_cuda_XXXXXX";
     if (mkdtemp(&folder_[0]) == nullptr) return;
     std::ofstream(folder_ + "/kernel.cpp") << text;
-    std::string const command = compiler() + " -std=c++17 -O" + optimise + " -Wall -Wno-unknown-pragmas -Wno-maybe-uninitialized -ffp-contract=off -fno-fast-math -fPIC -shared" +
+    std::string const command = (wanted == as_built ? with_sanitizers() : plain_compiler()) + " -std=c++17 -O" + optimise + " -ffp-contract=off -fno-fast-math -fPIC -shared" +
                                 " -include '" + WEFT_TESTS_DIR + "/support/cuda_shim.hpp' -o '" + folder_ +
                                 "/kernel.so' '" + folder_ + "/kernel.cpp' > '" + folder_ + "/log' 2>&1";
     int const status = std::system(command.c_str());
@@ -57,8 +60,10 @@ class cuda_on_host {
     return run(blocks, in_block, 0, thread, &body, order).empty();
   }
   /// Runs `thread(data)` as each thread of a grid; what is wrong with the way in which they wait or use shared memory.
+  /// `gaps`: bytes of shared memory that belong to no array, begins and ends of them, for the address sanitizer.
   std::string run(unsigned const* blocks, unsigned const* threads, unsigned shared_bytes, void (*thread)(void*), void* data,
-                  unsigned order) const {
+                  unsigned order, std::vector<unsigned> const& gaps = {}) const {
+    if (auto const set = reinterpret_cast<void (*)(unsigned const*, unsigned)>(symbol("shim_gaps"))) set(gaps.data(), static_cast<unsigned>(gaps.size() / 2));
     using launcher = char const* (*)(unsigned const*, unsigned const*, unsigned, void (*)(void*), void*, unsigned);
     auto const launch = reinterpret_cast<launcher>(symbol("shim_launch"));
     char const* const wrong = launch != nullptr ? launch(blocks, threads, shared_bytes, thread, data, order) : "no shim";
@@ -69,6 +74,14 @@ class cuda_on_host {
   std::string messages;  // the compiler's warnings and errors
 
  private:
+  static std::string plain_compiler() { return compiler() + " -Wall -Wno-unknown-pragmas -Wno-maybe-uninitialized"; }
+  static std::string with_sanitizers() {
+#ifdef WEFT_TEST_SANITIZING_CXX  // of what is in the tests themselves, calls of functions are not looked at
+    return WEFT_TEST_SANITIZING_CXX " -fno-sanitize=function,vptr -w";
+#else
+    return plain_compiler();
+#endif
+  }
   static std::string compiler() {
     char const* const cxx = std::getenv("CXX");
     return cxx != nullptr && *cxx != '\0' ? cxx : "c++";

@@ -3,12 +3,14 @@
 // It stands in front of a kernel's text (-include) and stays free of the library. Blocks run one after the other, the
 // threads of a block in the order that `order` says (0 forwards, 1 backwards, others drawn from it), up to their next
 // barrier or their end; then, in another order, up to the one after that. A thread that exchanges values with others of its
-// warp stops until all of them do. Shared memory is poisoned in front of each block.
+// warp stops until all of them do. Shared memory is poisoned in front of each block. Under sanitizers the fibers are theirs, too
+// (cuda_shim_fiber.hpp).
 #pragma once
 
 #include <stdlib.h>
 #include <string.h>
-#include <ucontext.h>
+
+#include "cuda_shim_fiber.hpp"
 
 #define __global__
 #define __device__
@@ -71,7 +73,7 @@ static inline double __longlong_as_double(long long x) { return shim_bits<double
 }
 
 // --- threads ---------------------------------------------------------------------------------------------------------
-constexpr unsigned shim_shared_limit = 227 * 1024, shim_fence = 4096, shim_stack = 256 * 1024;
+constexpr unsigned shim_shared_limit = 227 * 1024, shim_fence = 4096;
 __shared__ __align__(128) unsigned char weft_shared[shim_shared_limit + shim_fence];
 
 /// An asynchronous copy: the first `there` bytes, then zeros.
@@ -80,11 +82,10 @@ struct shim_copying {
   unsigned char const* from;
   unsigned bytes, there, group;
 };
-struct shim_fiber {
-  ucontext_t at;
-  unsigned char* stack = nullptr;
+struct shim_fiber : shim_switchable {
   shim_dim3 index;
   int line = 0;      // of the barrier at which it waits; 0: at none
+  unsigned barriers = 0;
   int distance = 0;  // of the exchange at which it waits; 0: at none
   unsigned long long given = 0, taken = 0;
   unsigned char mail[2][32];  // what it shows to the others of its warp, in turns: some may still read what it showed before
@@ -96,22 +97,26 @@ struct shim_fiber {
 static shim_fiber* shim_fibers = nullptr;
 static unsigned shim_fiber_count = 0;
 static shim_fiber* shim_now = nullptr;
-static ucontext_t shim_scheduler;
 static void (*shim_thread)(void*) = nullptr;
 static void* shim_data = nullptr;
 
 [[gnu::unused]] static void shim_wait(int line) {
+  shim_unseen const own;
   shim_now->line = line;
-  swapcontext(&shim_now->at, &shim_scheduler);
+  ++shim_now->barriers;
+  shim_sync::give(shim_sync::barrier(shim_now->barriers));
+  shim_leave(*shim_now, false);
+  shim_sync::take(shim_sync::barrier(shim_now->barriers));
 }
 /// The words of CUDA's: of 32 or 64 bits.
 template <class T>
 static T __shfl_xor_sync(unsigned mask, T value, int distance) {
   static_assert(sizeof(T) == 4 || sizeof(T) == 8, "CUDA exchanges words of 32 and 64 bits");
+  shim_unseen const own;
   if (mask != 0xffffffffu || distance < 1 || distance > 31) __builtin_trap();
   __builtin_memcpy(&shim_now->given, &value, sizeof value);
   shim_now->distance = distance;
-  swapcontext(&shim_now->at, &shim_scheduler);
+  shim_leave(*shim_now, false);
   __builtin_memcpy(&value, &shim_now->taken, sizeof value);
   return value;
 }
@@ -141,10 +146,17 @@ static T __shfl_xor_sync(unsigned mask, T value, int distance) {
   }
   f.copy_count = kept;
 }
-static void shim_entry() {
+static void shim_run() {
+  shim_sync::take(shim_sync::begin);
   shim_thread(shim_data);
+  shim_unseen const own;
+  shim_sync::give(shim_sync::end);
   shim_now->ended = true;
-  swapcontext(&shim_now->at, &shim_scheduler);
+}
+SHIM_NEVER_SEEN static void shim_entry() {
+  shim_arrived(*shim_now);
+  shim_run();
+  shim_leave(*shim_now, true);
 }
 static unsigned long long shim_random(unsigned long long& state) {
   unsigned long long z = (state += 0x9e3779b97f4a7c15ULL);  // splitmix64
@@ -166,6 +178,9 @@ static bool shim_exchanged(unsigned one, unsigned threads, char const*& wrong) {
   for (unsigned i = begin; i < begin + 32; ++i) shim_fibers[i].distance = 0;
   return true;
 }
+/// Which lane has which element of a fragment is drawn anew (cuda_shim_matrix.hpp).
+static void shim_draw_lanes(unsigned order);
+
 /// A block's threads up to their ends. Null, or what is wrong.
 static char const* shim_block(unsigned threads, unsigned order, unsigned long long& state) {
   unsigned* const turn = static_cast<unsigned*>(malloc(threads * sizeof(unsigned)));
@@ -173,13 +188,9 @@ static char const* shim_block(unsigned threads, unsigned order, unsigned long lo
     shim_fiber& f = shim_fibers[i];
     f.ended = false;
     f.line = f.distance = 0;
-    f.copy_count = f.groups = 0;
+    f.barriers = f.mails = f.copy_count = f.groups = 0;
     f.index = {i % blockDim.x, i / blockDim.x % blockDim.y, i / blockDim.x / blockDim.y};
-    getcontext(&f.at);
-    f.at.uc_stack.ss_sp = f.stack;
-    f.at.uc_stack.ss_size = shim_stack;
-    f.at.uc_link = nullptr;
-    makecontext(&f.at, shim_entry, 0);
+    f.begin(shim_entry);
     turn[i] = order == 1 ? threads - 1 - i : i;
   }
   char const* wrong = nullptr;
@@ -203,7 +214,7 @@ static char const* shim_block(unsigned threads, unsigned order, unsigned long lo
           if (shim_now->distance != 0 && !shim_exchanged(turn[i], threads, wrong)) continue;
           threadIdx = shim_now->index;
           moved = true;
-          swapcontext(&shim_scheduler, &shim_now->at);
+          shim_enter(*shim_now);
         }
       }
     for (unsigned i = 0; i < threads && wrong == nullptr; ++i) {
@@ -226,6 +237,7 @@ static char const* shim_block(unsigned threads, unsigned order, unsigned long lo
 /// memory: of `shared_bytes` in front of a fence.
 extern "C" char const* shim_launch(unsigned const* blocks, unsigned const* threads, unsigned shared_bytes,
                                    void (*thread)(void*), void* data, unsigned order) {
+  shim_unseen const own;
   gridDim = {blocks[0], blocks[1], blocks[2]};
   blockDim = {threads[0], threads[1], threads[2]};
   unsigned const count = threads[0] * threads[1] * threads[2];
@@ -234,7 +246,7 @@ extern "C" char const* shim_launch(unsigned const* blocks, unsigned const* threa
     shim_fiber* const more = new shim_fiber[count];
     for (unsigned i = 0; i < count; ++i) {
       if (i < shim_fiber_count) more[i] = shim_fibers[i];
-      else more[i].stack = static_cast<unsigned char*>(malloc(shim_stack));
+      else more[i].make();
     }
     delete[] shim_fibers;
     shim_fibers = more;
@@ -242,21 +254,30 @@ extern "C" char const* shim_launch(unsigned const* blocks, unsigned const* threa
   }
   shim_thread = thread;
   shim_data = data;
+  shim_draw_lanes(order);
   unsigned long long state = order;
   unsigned long long const all = (unsigned long long)blocks[0] * blocks[1] * blocks[2];
-  for (unsigned long long i = 0; i < all; ++i) {
+  char const* wrong = nullptr;
+  memset(weft_shared, 0xff, sizeof weft_shared);  // NaN, and far outside as an index
+  for (unsigned long long i = 0; i < all && wrong == nullptr; ++i) {
     unsigned long long const b = order == 1 ? all - 1 - i : i;
     blockIdx = {(unsigned)(b % blocks[0]), (unsigned)(b / blocks[0] % blocks[1]), (unsigned)(b / blocks[0] / blocks[1])};
-    memset(weft_shared, 0xff, sizeof weft_shared);  // NaN, and far outside as an index
-    if (char const* const wrong = shim_block(count, order, state)) return wrong;
-    for (unsigned k = shared_bytes; k < shared_bytes + shim_fence; ++k)
-      if (weft_shared[k] != 0xff) return "a store behind the shared memory";
+    if (i != 0) memset(weft_shared, 0xff, shared_bytes + shim_fence);
+    shim_fence_off(weft_shared, shared_bytes, sizeof weft_shared);
+    shim_sync::give(shim_sync::begin);
+    wrong = shim_block(count, order, state);
+    shim_sync::take(shim_sync::end);
+    shim_open(weft_shared, sizeof weft_shared);
+    for (unsigned k = shared_bytes; k < shared_bytes + shim_fence && wrong == nullptr; ++k)
+      if (weft_shared[k] != 0xff) wrong = "a store behind the shared memory";
   }
-  return nullptr;
+  if (wrong != nullptr)
+    for (unsigned i = 0; i < shim_fiber_count; ++i) shim_open(shim_fibers[i].stack, shim_stack);  // left in the middle
+  return wrong;
 }
 /// The memory of the threads.
 __attribute__((destructor)) static void shim_end() {
-  for (unsigned i = 0; i < shim_fiber_count; ++i) free(shim_fibers[i].stack), free(shim_fibers[i].copies);
+  for (unsigned i = 0; i < shim_fiber_count; ++i) shim_fibers[i].unmake(), free(shim_fibers[i].copies);
   delete[] shim_fibers;
 }
 

@@ -7,45 +7,37 @@
 static unsigned long long shim_ldmatrix_phases[2];  // all, and those in which two rows want the same bank
 extern "C" unsigned long long const* shim_ldmatrix_counts() { return shim_ldmatrix_phases; }
 
-/// Shows 32 bytes at most to the warp; when all have come, `shim_mail_of(lane)` is what another one shows. `what` tells instructions apart.
-static void shim_meet(void const* given, unsigned bytes, int what) {
-  shim_comes();
-  shim_fiber& f = *shim_now;
-  __builtin_memcpy(f.mail[++f.mails & 1], given, bytes);
-  f.distance = 32 * what;
-  swapcontext(&f.at, &shim_scheduler);
+/// What the lanes of the warp show; the first one counts the phases in which they are read.
+static void shim_rows_of_warp(unsigned char const* (&rows)[32]) {
+  shim_unseen const own;
+  for (unsigned lane = 0; lane < 32; ++lane) {
+    unsigned long long its;
+    __builtin_memcpy(&its, shim_mail_of(lane), sizeof its);
+    rows[lane] = reinterpret_cast<unsigned char const*>(its);
+  }
+  // A phase reads 8 rows of 16 bytes: once each of the 32 banks of 4 bytes, or in turns.
+  for (unsigned m = 0; m < 4 && shim_linear() % 32 == 0; ++m) {
+    unsigned used = 0;
+    for (unsigned r = 0; r < 8; ++r) used |= 1u << reinterpret_cast<unsigned long long>(rows[m * 8 + r]) / 16 % 8;
+    ++shim_ldmatrix_phases[0];
+    shim_ldmatrix_phases[1] += used != 0xff;
+  }
 }
-static unsigned shim_linear() { return threadIdx.x + blockDim.x * (threadIdx.y + blockDim.y * threadIdx.z); }
-static unsigned char const* shim_mail_of(unsigned lane) {
-  shim_fiber const& f = shim_fibers[shim_linear() / 32 * 32 + lane];
-  return f.mail[shim_now->mails & 1];  // all have shown as many
-}
-
 [[gnu::unused]] static void shim_ldmatrix(unsigned (&x)[4], void const* row, bool turned) {
   auto const at = reinterpret_cast<unsigned long long>(row);
   if (at % 16 != 0) __builtin_trap();
   if ((unsigned char const*)row < weft_shared || (unsigned char const*)row >= weft_shared + shim_shared_limit) __builtin_trap();
   shim_meet(&at, sizeof at, turned ? 2 : 1);
   unsigned const lane = shim_linear() % 32;
+  unsigned char const* rows[32];
+  shim_rows_of_warp(rows);
   for (unsigned m = 0; m < 4; ++m) {
-    unsigned char const* rows[8];
-    for (unsigned r = 0; r < 8; ++r) {
-      unsigned long long its;
-      __builtin_memcpy(&its, shim_mail_of(m * 8 + r), sizeof its);
-      rows[r] = reinterpret_cast<unsigned char const*>(its);
-    }
     unsigned short halves[2];
     for (unsigned h = 0; h < 2; ++h) {
       unsigned const r = turned ? lane % 4 * 2 + h : lane / 4, c = turned ? lane / 4 : lane % 4 * 2 + h;
-      __builtin_memcpy(&halves[h], rows[r] + 2 * c, 2);
+      __builtin_memcpy(&halves[h], rows[m * 8 + r] + 2 * c, 2);
     }
     __builtin_memcpy(&x[m], halves, 4);
-    if (lane != 0) continue;
-    // A phase reads 8 rows of 16 bytes: once each of the 32 banks of 4 bytes, or in turns.
-    unsigned used = 0;
-    for (unsigned char const* r : rows) used |= 1u << reinterpret_cast<unsigned long long>(r) / 16 % 8;
-    ++shim_ldmatrix_phases[0];
-    shim_ldmatrix_phases[1] += used != 0xff;
   }
 }
 [[gnu::unused]] static unsigned shim_f32_to_tf32(unsigned bits) { return (bits + 0x1000u) & 0xffffe000u; }  // to nearest, away from zero in the middle
@@ -80,6 +72,7 @@ static void shim_mma(Sum (&c)[8], unsigned const (&a)[4], unsigned const (&b)[4]
   unsigned mail[8];
   for (int r = 0; r < 4; ++r) mail[r] = a[r], mail[4 + r] = b[r];
   shim_meet(mail, sizeof mail, what);
+  shim_unseen const own;
   int const packed = 4 / Operand::size, group = 4 * packed;  // terms of four lanes
   auto const element = [&](int line, int k, int reg) {
     return Operand::wide(shim_mail_of((unsigned)(line % 8 * 4 + k % group / packed)) + 4 * reg + k % packed * Operand::size);

@@ -23,6 +23,10 @@
 #include "weft/pass/gpu.hpp"
 #include "weft/schedule/print.hpp"
 
+#if WEFT_TEST_ASAN
+#include <sanitizer/asan_interface.h>
+#endif
+
 namespace weft_test {
 
 /// One kernel of the corpus: what it computes of inputs of these shapes, and the steps of its schedule as print_trace writes
@@ -58,7 +62,11 @@ class gpu_memory {
     data_.reset(static_cast<unsigned char*>(std::aligned_alloc(64, bytes_)));
     std::memset(data_.get(), 0xff, bytes_);
     for (std::size_t i = 0; filled && i < count_; ++i) std::memcpy(data_.get() + i * size(), &from.bits[i], size());
+    fence(true);
   }
+  ~gpu_memory() { fence(false); }
+  gpu_memory(gpu_memory const&) = delete;
+  gpu_memory& operator=(gpu_memory const&) = delete;
   void* data() const { return data_.get(); }
   std::int64_t count() const { return static_cast<std::int64_t>(count_); }
   std::size_t bytes() const { return bytes_; }
@@ -70,9 +78,11 @@ class gpu_memory {
   }
   /// Behind the last element nothing was written.
   bool fence_stands() const {
-    for (std::size_t i = count_ * size(); i < bytes_; ++i)
-      if (data_.get()[i] != 0xff) return false;
-    return true;
+    fence(false);
+    bool stands = true;
+    for (std::size_t i = count_ * size(); i < bytes_; ++i) stands = stands && data_.get()[i] == 0xff;
+    fence(true);
+    return stands;
   }
 
  private:
@@ -80,6 +90,13 @@ class gpu_memory {
     void operator()(unsigned char* p) const { std::free(p); }
   };
   std::size_t size() const { return static_cast<std::size_t>(weft::size_bytes(type_)); }
+  /// Whether the address sanitizer takes an access behind the last element for an error.
+  void fence([[maybe_unused]] bool stands) const {
+#if WEFT_TEST_ASAN
+    if (stands) __asan_poison_memory_region(data_.get() + count_ * size(), bytes_ - count_ * size());
+    else __asan_unpoison_memory_region(data_.get(), bytes_);
+#endif
+  }
   weft::dtype type_;
   std::size_t count_, bytes_ = 0;
   std::unique_ptr<unsigned char, freed> data_;
@@ -172,8 +189,8 @@ class gpu_trial {
     weft::sequence<void*> pointers;
     for (gpu_memory* m : all) pointers.push_back(m->data());
     std::size_t const bytes = static_cast<std::size_t>(value(weft::workspace_offset(m_, f, nullptr)));
-    std::unique_ptr<unsigned char, void (*)(void*)> const workspace(
-        static_cast<unsigned char*>(std::aligned_alloc(64, (bytes + 127) / 64 * 64)), std::free);
+    std::unique_ptr<unsigned char, void (*)(void*)> const workspace(  // without a byte more than it has, for the address sanitizer
+        static_cast<unsigned char*>(std::aligned_alloc(64, bytes > 0 ? (bytes + 63) / 64 * 64 : 64)), std::free);
     std::memset(workspace.get(), 0xff, bytes);
     for (weft::cuda_kernel const& k : module.kernels) {
       weft::sequence<void*> given = pointers;  // sizes are passed as pointers are
@@ -323,7 +340,23 @@ class gpu_trial {
       blocks[d] = k.blocks[d] != nullptr ? static_cast<unsigned>(value(k.blocks[d])) : 1;
       threads[d] = static_cast<unsigned>(k.threads[d]);
     }
-    return host.run(blocks, threads, static_cast<unsigned>(k.shared_bytes), thread, &c, order);
+    return host.run(blocks, threads, static_cast<unsigned>(k.shared_bytes), thread, &c, order, shared_gaps(k));
+  }
+  /// Where a kernel's shared arrays end before the next one begins, as its text has them: T* const name = (T*)(weft_shared + 128);
+  std::vector<unsigned> shared_gaps(weft::cuda_kernel const& k) const {
+    std::vector<unsigned> gaps;
+    std::size_t const begin = module.text.find(k.name + "("), end = module.text.find("\n}\n", begin);
+    for (std::size_t at = begin; (at = module.text.find("weft_shared", at + 1)) < end;) {
+      std::size_t const line = module.text.rfind('\n', at) + 1, name = module.text.find("* const ", line) + 8;
+      std::string const of = module.text.substr(name, module.text.find(' ', name) - name);
+      unsigned const from = module.text[at - 1] == '(' ? static_cast<unsigned>(std::atoi(module.text.c_str() + at + 14)) : 0;
+      for (weft::ir::buffer const* b : f.buffers) {
+        if (b->name != of || b->shape.size() == 0) continue;
+        auto const bytes = static_cast<unsigned>(b->shape[0]->value * b->strides[0]->value * weft::size_bytes(b->type));
+        if (bytes % 128 != 0) gaps.insert(gaps.end(), {from + bytes, from + (bytes + 127) / 128 * 128});
+      }
+    }
+    return gaps;
   }
 
   weft::sequence<std::int64_t> shape_of(std::int32_t t) const {

@@ -87,18 +87,20 @@ struct prepared_kernels {
       }
     });
   }
-  /// The text, compiled for the host, computes the same with threads in these orders; `also` is called after each run.
+  /// The text, compiled for the host, computes the same with threads in these orders; `also` is called after each run. Under sanitizers the
+  /// text has them, too, and the last order is enough: what they find does not hang on it.
   template <class F>
   void check_on_host(std::initializer_list<unsigned> orders, F const& also) {
     if (!cuda_on_host::available()) {
       MESSAGE("[skip] neither $CXX nor c++ runs here");
       return;
     }
-    cuda_on_host const host(text, "1");
+    cuda_on_host const host(text, "1", cuda_on_host::as_built);
     REQUIRE_MESSAGE(host.loaded(), host.messages);
     CHECK(host.messages == "");
     each([&](gpu_kernel const&, gpu_trial& t) {
       for (unsigned order : orders) {
+        if (is_sanitized && order != orders.end()[-1]) continue;
         INFO("order " << order);
         CHECK(t.on_host(host, order) == "");
         also(host);

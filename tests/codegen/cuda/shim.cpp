@@ -1,7 +1,10 @@
 // The shim that runs CUDA text on the host finds what it is there to find: faults planted in a text by hand.
 #include <doctest/doctest.h>
+#include <sys/wait.h>
+#include <unistd.h>
 
 #include <string>
+#include <vector>
 
 #include "support/cuda_host.hpp"
 
@@ -131,9 +134,32 @@ extern "C" __global__ void __launch_bounds__(32) multiplied(float const* A, floa
   }
 }
 )";
+/// The same by fragments, of which a text knows no lane: FAULT 1 takes the sums for those of mma.sync, 2 adds to what it takes for the first
+/// column, 3 leaves lanes out.
+constexpr char const* fragments = R"(
+extern "C" __global__ void __launch_bounds__(32) multiplied(float const* A, float* C) {
+  unsigned short* const half = (unsigned short*)weft_shared;
+  int const lane = threadIdx.x;
+  for (int e = lane; e < 512; e += 32) half[e] = shim_f16::narrow(A[e]);
+  __syncthreads();
+  weft_wmma_f16_f32_a a = {};
+  weft_wmma_f16_f32_b b;
+  weft_wmma_f16_f32_c c;
+  weft_wmma_f16_f32_fill(c, 0.0f);
+  if (fault != 3 || lane % 2 == 0) weft_wmma_f16_f32_load_a_row(a, half, 16);
+  weft_wmma_f16_f32_load_b_row(b, half + 256, 16);
+  weft_wmma_f16_f32_multiply_row_row(c, a, b);
+  if (fault == 2 && lane % 4 == 0) c.x[0] += 1.0f, c.x[2] += 1.0f;
+  if (fault == 1)
+    for (int e = 0; e < 8; ++e) C[(lane / 4 + e / 2 % 2 * 8) * 16 + lane % 4 * 2 + e % 2 + e / 4 * 8] = c.x[e];
+  else
+    weft_wmma_f16_f32_store_row(C, c, 16);
+  __syncthreads();
+  if (fault == 2 && lane < 16) C[lane * 16] -= 1.0f;
+}
+)";
 /// Whether the product is right: of small whole numbers without a pattern.
-bool multiplies(int loaded, int fault) {
-  cuda_on_host const host("#define LOADED " + std::to_string(loaded) + "\n#define FAULT " + std::to_string(fault) + "\n" + multiplying, "1");
+bool multiplies(cuda_on_host const& host, unsigned order = 9) {
   REQUIRE_MESSAGE(host.loaded(), host.messages);
   float operands[512], c[256] = {};
   unsigned seed = 7;
@@ -148,7 +174,7 @@ bool multiplies(int loaded, int fault) {
     its.f(its.a, its.c);
   };
   unsigned const blocks[] = {1, 1, 1}, threads[] = {32, 1, 1};
-  CHECK(host.run(blocks, threads, 1024, thread, &now, 9) == "");
+  CHECK(host.run(blocks, threads, 1024, thread, &now, order) == "");
   for (int i = 0; i < 16; ++i)
     for (int j = 0; j < 16; ++j) {
       float sum = 0;
@@ -156,6 +182,16 @@ bool multiplies(int loaded, int fault) {
       if (c[i * 16 + j] != sum) return false;
     }
   return true;
+}
+bool multiplies(int loaded, int fault) {
+  return multiplies(cuda_on_host("#define LOADED " + std::to_string(loaded) + "\n#define FAULT " + std::to_string(fault) + "\n" + multiplying, "1"));
+}
+/// A text that asks `fault` at run time, so that it is compiled once.
+std::string asking(char const* of) { return std::string("extern \"C\" { int fault = 0; }\n") + of; }
+void plant(cuda_on_host const& host, int fault) {
+  auto* const at = static_cast<int*>(host.symbol("fault"));
+  REQUIRE((at != nullptr));
+  *at = fault;
 }
 struct outcome {
   std::string wrong;  // what the shim says
@@ -260,3 +296,109 @@ TEST_CASE("a fragment whose elements are other lanes' gives other products: lane
     for (int fault : {1, 2, 3, 4, 5}) CHECK_FALSE_MESSAGE(multiplies(loaded, fault), "loaded " << loaded << ", fault " << fault);
   }
 }
+TEST_CASE("a fragment of wmma has its elements in lanes that the order draws: what relies on a lane is wrong in all orders tried") {
+  if (no_compiler()) return;
+  cuda_on_host const host(asking(fragments), "1");
+  REQUIRE_MESSAGE(host.loaded(), host.messages);
+  for (unsigned order : {0u, 1u, 9u, 77u}) {
+    plant(host, 0);
+    CHECK(multiplies(host, order));
+    for (int fault : {1, 2, 3}) {
+      plant(host, fault);
+      CHECK_FALSE_MESSAGE(multiplies(host, order), "order " << order << ", fault " << fault);
+    }
+  }
+}
+
+#if WEFT_TEST_ASAN + WEFT_TEST_TSAN > 0
+namespace {
+/// What `f` makes a process of its own say on stderr, sanitizers' reports first of all.
+template <class F>
+std::string said_by(F const& f) {
+  int ends[2];
+  REQUIRE(pipe(ends) == 0);
+  std::fflush(nullptr);  // what is in buffers is said once
+  pid_t const child = fork();
+  if (child == 0) {
+    dup2(ends[1], 2);
+    close(ends[0]);
+    f();
+    _exit(0);
+  }
+  close(ends[1]);
+  std::string said;
+  char piece[512];
+  for (ssize_t n; (n = read(ends[0], piece, sizeof piece)) > 0;) said.append(piece, static_cast<std::size_t>(n));
+  close(ends[0]);
+  int status = 0;
+  waitpid(child, &status, 0);
+  return said;
+}
+/// A launch of 4 blocks of 64 threads on memory of just as many elements.
+void launch(cuda_on_host const& host, unsigned order, unsigned shared_bytes, std::vector<unsigned> const& gaps) {
+  struct call {
+    void (*f)(float const*, float*);
+    std::vector<float> a, b;
+  } c{reinterpret_cast<void (*)(float const*, float*)>(host.symbol("reversed")), std::vector<float>(256, 1.0f), std::vector<float>(256)};
+  auto const thread = [](void* data) {
+    auto& now = *static_cast<call*>(data);
+    now.f(now.a.data(), now.b.data());
+  };
+  unsigned const blocks[] = {4, 1, 1}, threads[] = {64, 1, 1};
+  host.run(blocks, threads, shared_bytes, thread, &c, order, gaps);
+}
+}  // namespace
+#endif
+#if WEFT_TEST_ASAN
+namespace {
+constexpr char const* leaving = R"(
+extern __shared__ __align__(128) unsigned char weft_shared[];
+extern "C" __global__ void __launch_bounds__(64) reversed(float const* A, float* B) {
+  float* const row = (float*)weft_shared;            // of 48
+  float* const next = (float*)(weft_shared + 256);   // of 32
+  int const at = blockIdx.x * 64 + threadIdx.x, tx = threadIdx.x;
+  float own[4] = {A[at], 0.0f, 0.0f, 0.0f};
+  if (tx < 48) row[tx] = own[0];
+  if (tx < 32) next[tx] = own[0];
+  __syncthreads();
+  if (fault == 1) B[at + 1] = own[0];
+  if (fault == 2) own[1] = A[at - 1];
+  if (fault == 3) row[tx] = own[0];
+  if (fault == 4) next[tx] = own[0];
+  if (fault == 5) own[tx % 4 + (tx == 7)] = 2.0f;
+  if (fault == 6) own[tx + 2147483600 < 0] = 2.0f;
+  if (fault == 7) own[1] = (float)*(long long const*)(row + tx % 8 * 2 + 1);
+  if (fault == 8) own[1 << tx > 0] = 2.0f;
+  B[at] = own[tx % 4] + row[tx % 48] + next[tx % 32];
+}
+)";
+}  // namespace
+TEST_CASE("the sanitizers of this build see the text: what leaves memory, a shared array or a thread's own one; and what C++ leaves undefined") {
+  cuda_on_host const host(asking(leaving), "1", cuda_on_host::as_built);
+  REQUIRE_MESSAGE(host.loaded(), host.messages);
+  char const* const words[] = {"", "heap-buffer-overflow", "heap-buffer-overflow", "use-after-poison", "use-after-poison", "index 4 out of bounds",
+                               "signed integer overflow", "misaligned address", "shift exponent"};
+  for (int fault = 0; fault < 9; ++fault) {
+    INFO("fault " << fault);
+    plant(host, fault);
+    std::string const said = said_by([&] { launch(host, 9, 256 + 128, {192, 256}); });
+    if (fault == 0) CHECK(said == "");
+    else CHECK_MESSAGE(said.find(words[fault]) != std::string::npos, said);
+  }
+}
+#endif
+#if WEFT_TEST_TSAN
+TEST_CASE("the thread sanitizer sees fibers as threads: without a barrier there is a race, in whichever order they run") {
+  for (char const* of : {text, in_turns, copying})
+    for (int fault : {0, of == copying ? 4 : 1}) {
+      cuda_on_host const host("#define FAULT " + std::to_string(fault) + "\n" + of, "1", cuda_on_host::as_built);
+      REQUIRE_MESSAGE(host.loaded(), host.messages);
+      for (unsigned order : {0u, 1u, 9u}) {
+        INFO("fault " << fault << ", order " << order << " of" << of);
+        std::string const said = said_by([&] { launch(host, order, 256, {}); });
+        if (fault == 0) CHECK(said == "");
+        else CHECK_MESSAGE(said.find("data race") != std::string::npos, said);
+      }
+    }
+}
+#endif
