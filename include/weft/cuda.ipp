@@ -578,7 +578,8 @@ WEFT_DECL std::string ptx_of(cuda_module const& module, int device) {
   runtime::cuda_driver const* const d = runtime::find_cuda_driver(nullptr);
   int count = 0;
   bool const there = d != nullptr && d->cuInit(0) == 0 && d->cuDeviceGetCount(&count) == 0 && device >= 0 && device < count;
-  return compile_cuda(module.text, there ? runtime::open_gpu(device).architecture : "sm_80").ptx;
+  if (!there) return compile_cuda(module.text, "sm_80").ptx;
+  return compile_cuda(module.text, runtime::open_gpu(device).architecture, {}, runtime::nvrtc_for_driver()).ptx;  // as a call would have it
 }
 WEFT_DECL std::string resources_of(cuda_module const& module) {
   sequence<cuda_usage> all;
