@@ -207,7 +207,6 @@ TEST_CASE("child: second launch" * doctest::skip()) {
   CHECK(said.find("thread_x") != std::string::npos);
   CHECK(machine_state().allocations == machine_state().frees);
 }
-#if !WEFT_HEADER_ONLY
 TEST_CASE("the rule takes matrix units where the GPU has them, from sm_80 on") {
   with_machine("child: no matrix units", {.architecture = 75});
   with_machine("child: matrix units", {.architecture = 80});
@@ -229,7 +228,6 @@ TEST_CASE("child: no matrix units" * doctest::skip()) {
   CHECK(halves_on_this_gpu().find("mma") == std::string::npos);
 }
 TEST_CASE("child: matrix units" * doctest::skip()) { CHECK(halves_on_this_gpu().find("mma") != std::string::npos); }
-#endif
 
 TEST_CASE("intermediate tensors of several launches have memory for the call, and large shared memory is asked for") { with_machine("child: memory of a call"); }
 TEST_CASE("child: memory of a call" * doctest::skip()) {

@@ -161,10 +161,6 @@ struct kernel_texts {
 schedule make_schedule(compile_request const& r, std::string* reason = nullptr);
 
 namespace detail {
-#if !WEFT_HEADER_ONLY
-/// The instructions that a rule may pick (intrinsics.ipp).
-known_intrinsics instructions_by_rule();
-#endif
 /// What a rule is told for a request, with the plan that it takes; in `first` comes the schedule, whose knobs are what it chose.
 rule_input rule_input_for(compile_request const& r, program const& expanded, schedule& first);
 /// What the how-lambda, or the rule, does with these choices of knob values, for `expanded`, the program of the request.

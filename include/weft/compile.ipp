@@ -17,6 +17,7 @@
 #include "weft/runtime/cache/key.hpp"
 #include "weft/runtime/cache/relatives.hpp"
 #include "weft/runtime/cache/tuned.hpp"
+#include "weft/schedule/instructions.hpp"
 #include "weft/schedule/pressure.hpp"
 #include "weft/schedule/print.hpp"
 #include "weft/schedule/rules/rules.hpp"
@@ -209,15 +210,11 @@ inline rule_input rule_input_of(compile_request const& r) {
   target const& t = *r.machine;
   rule_input in{t.l1_bytes, t.l2_bytes, t.l3_bytes, t.threads, !is_bitwise(r)};
   in.searched = true;
-#if !WEFT_HEADER_ONLY
-  known_intrinsics const known = instructions_by_rule();
-  for (int i = 0; i < known.count; ++i) {
-    intrinsic const* const by = known.first[i];
+  for (intrinsic const* by : {&vpdpbusd, &vdpbf16ps}) {  // best first
     bool has = false;
     for (machine_form const& f : by->forms) has = has || (f.lanes > 0 && 4 * f.lanes <= t.vector_bytes && t.has(f.feature));
     if (has) in.dots.push_back(by);
   }
-#endif
   in.strides.resize(p.tensors.size());
   in.constant.resize(p.tensors.size(), false);
   std::size_t next = 0;

@@ -10,10 +10,8 @@
 #include "weft/codegen/workspace.hpp"
 #include "weft/cuda.hpp"
 #include "weft/expr/expand.hpp"
-#if !WEFT_HEADER_ONLY
-#include "weft/matrix_units.hpp"
-#endif
 #include "weft/lower/bounds.hpp"
+#include "weft/matrix_units.hpp"
 #include "weft/pass/gpu.hpp"
 #include "weft/runtime/cache/cache.hpp"
 #include "weft/runtime/cuda/cubin.hpp"
@@ -58,9 +56,7 @@ inline rule_input gpu_rule_input(compile_request const& r) {
   in.told = r.reasons;
   in.threads = 1;
   in.reassociate = !is_bitwise(r);
-#if !WEFT_HEADER_ONLY
-  if (has_matrix_units(r)) in.dots = {&mma_f16, &mma_bf16, &mma_s8, &mma_u8};  // a header-only program would read their declarations in each file
-#endif
+  if (has_matrix_units(r)) in.dots = {&mma_f16, &mma_bf16, &mma_s8, &mma_u8};
   in.strides.resize(r.what->tensors.size());
   in.likely.resize(r.what->tensors.size());
   std::size_t next = 0;
@@ -578,7 +574,8 @@ WEFT_DECL std::string ptx_of(cuda_module const& module, int device) {
   runtime::cuda_driver const* const d = runtime::find_cuda_driver(nullptr);
   int count = 0;
   bool const there = d != nullptr && d->cuInit(0) == 0 && d->cuDeviceGetCount(&count) == 0 && device >= 0 && device < count;
-  return compile_cuda(module.text, there ? runtime::open_gpu(device).architecture : "sm_80").ptx;
+  if (!there) return compile_cuda(module.text, "sm_80").ptx;
+  return compile_cuda(module.text, runtime::open_gpu(device).architecture, {}, runtime::nvrtc_for_driver()).ptx;  // as a call would have it
 }
 WEFT_DECL std::string resources_of(cuda_module const& module) {
   sequence<cuda_usage> all;

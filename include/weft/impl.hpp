@@ -56,7 +56,6 @@
 #include "weft/expr/print_what.ipp"
 #include "weft/expr/verify.ipp"
 #include "weft/interp/interp.ipp"
-#include "weft/intrinsics.ipp"
 #include "weft/ir/equal.ipp"
 #include "weft/ir/ir.ipp"
 #include "weft/ir/parse.ipp"

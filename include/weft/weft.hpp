@@ -52,6 +52,7 @@ WEFT_COLD_BEGIN
 #include "weft/schedule/schedule.hpp"
 // #include "weft/schedule/print_how.hpp"
 // #include "weft/knobs.hpp"
+// #include "weft/schedule/instructions.hpp"
 // #include "weft/schedule/rules/gpu.hpp"
 // #include "weft/schedule/rules/rules.hpp"
 

@@ -167,15 +167,11 @@ TEST_CASE("docs/gpu.md: a rule takes mma for products of any extents, and says w
   auto const steps = [&](auto const& k, std::int64_t rows) {
     return k.on(weft::cuda()).trace(weft::view(a, rows, 64), weft::view(a, 64, 128));
   };
-#if !WEFT_HEADER_ONLY
   for (std::int64_t rows : {128, 100}) {
     CHECK(steps(by_rule, rows).find("tensorize") != std::string::npos);
     CHECK(steps(by_rule, rows).find("# ") == std::string::npos);
   }
   CHECK(steps(by_rule.with({.bitwise = true}), 128).find(": no matrix unit multiplies it: it adds floats in an order of its own, and this kernel is bitwise\n") != std::string::npos);
-#else
-  CHECK(steps(by_rule, 128).find(": no matrix unit multiplies it: a header-only program knows none; link weft::compiled\n") != std::string::npos);
-#endif
   CHECK(steps(by_rule.with({.bitwise = true}), 128).find("tensorize") == std::string::npos);
 }
 TEST_CASE("docs/gpu.md: attention is one launch by rule, and the trace says why where it is not") {
@@ -183,14 +179,9 @@ TEST_CASE("docs/gpu.md: attention is one launch by rule, and the trace says why 
   auto const of = [&](std::int64_t keys) { return weft::view(a, 1, keys, 64); };
   auto const gpu = attention.on(weft::cuda());
   std::string const text = gpu.cuda_source(of(256), of(256), of(256)), told = gpu.trace(of(4096), of(4096), of(4096));
-#if !WEFT_HEADER_ONLY
   CHECK(text.find("__global__") == text.rfind("__global__"));
   CHECK(text.find("weft_mma_f16_f32_multiply(") != text.rfind("weft_mma_f16_f32_multiply("));
   CHECK(told.find("# matmul_1: the rows of matmul go through global memory: 16 of them, of 4096 elements, do not fit what a block shares; ") == 0);
-#else
-  CHECK(text.find("weft_mma") == std::string::npos);
-  CHECK(told.find("go through global memory: no matrix unit multiplies them: a header-only program knows none; link weft::compiled\n") != std::string::npos);
-#endif
 }
 TEST_CASE("docs/gpu.md: copies that run on by themselves") {
   std::vector<float> a(128 * 128);

@@ -30,7 +30,7 @@ SHARED = {
     "weft/expr/face.hpp": "rank",
     "weft/expr/boundary.hpp": "rank",
     "weft/expr/verify.hpp": "fault_of",
-    "weft/intrinsics.hpp": "shipped_intrinsics",
+    "weft/schedule/instructions.hpp": "shipped_intrinsics",
     "weft/kernel.hpp": "compiled_forms erased texts",
     "weft/runtime/argument.hpp": "dynamic max_arguments max_rank",
     "weft/runtime/cache/cache.hpp": "directory_in_use find keep",

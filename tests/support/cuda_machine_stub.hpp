@@ -17,7 +17,7 @@
 #undef cuLaunchKernel
 
 namespace {
-constexpr char magic[] = "\177ELF text\n";
+constexpr char magic[] = "\177ELF text\n", made_by[] = "\n// made by NVRTC ";
 
 // --- the compiler ------------------------------------------------------------------------------------------------------
 struct compiled {
@@ -74,12 +74,15 @@ int nvrtcGetProgramLogSize(void* p, size_t* n) { return *n = static_cast<compile
 int nvrtcGetProgramLog(void* p, char* to) { return strcpy(to, static_cast<compiled*>(p)->log.c_str()), 0; }
 int nvrtcGetPTXSize(void*, size_t* n) { return *n = 1, 0; }
 int nvrtcGetPTX(void*, char* to) { return *to = 0, 0; }
-int nvrtcGetCUBINSize(void* p, size_t* n) { return *n = sizeof magic - 1 + static_cast<compiled*>(p)->text.size() + 1, 0; }
-int nvrtcGetCUBIN(void* p, char* to) { return strcpy(to, (magic + static_cast<compiled*>(p)->text).c_str()), 0; }
+static std::string code_of(void* p) { return magic + static_cast<compiled*>(p)->text + made_by + std::to_string(STUB_NVRTC) + "\n"; }
+int nvrtcGetCUBINSize(void* p, size_t* n) { return *n = code_of(p).size() + 1, 0; }
+int nvrtcGetCUBIN(void* p, char* to) { return strcpy(to, code_of(p).c_str()), 0; }
 
 int cuLibraryLoadData(void** l, void const* code, int*, void**, unsigned, int*, void**, unsigned) {
   char const* const text = static_cast<char const*>(code);
   if (strncmp(text, magic, sizeof magic - 1) != 0) return 200;
+  char const* const by = strstr(text, made_by);
+  if (by == nullptr || atoi(by + sizeof made_by - 1) > stub_number("WEFT_STUB_DRIVER", 13)) return 200;  // as of machine code that is newer
   auto* const made = new loaded{text + sizeof magic - 1, "/tmp/weft_stub_XXXXXX"};
   if (mkdtemp(&made->folder[0]) == nullptr) return 2;
   if (FILE* const f = fopen((made->folder + "/k.cpp").c_str(), "w")) {

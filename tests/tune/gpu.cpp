@@ -103,8 +103,9 @@ std::uint64_t keep_point(Kernel const& kernel, target const& machine, std::uint6
   }, a...);
   return steps;
 }
-/// Builds a GPU that is this machine, and runs the case of that name in a process that finds it.
-void with_machine(char const* name) {
+/// Builds a GPU that is this machine, and runs the case of that name in a process that finds it. With an older driver it is of CUDA 12, and
+/// there is an NVRTC 12 beside 13, whose code that refuses.
+void with_machine(char const* name, bool older_driver = false) {
   if (!weft_test::cuda_on_host::available()) {
     MESSAGE("[skip] no compiler on this machine");
     return;
@@ -112,12 +113,16 @@ void with_machine(char const* name) {
   temporary_directory folder;
   char const* const cxx = std::getenv("CXX");
   std::string const compiler = cxx != nullptr && *cxx != '\0' ? cxx : "c++";
-  std::string const command = compiler + " -std=c++17 -O1 -fPIC -shared -x c++ -o " + folder.path +
-                              "/libcuda.so.1 '" WEFT_TESTS_DIR "/support/cuda_machine_stub.hpp' -ldl && cp " + folder.path + "/libcuda.so.1 " +
-                              folder.path + "/libnvrtc.so.13";
+  auto const built = [&](char const* options, char const* file) {
+    return compiler + " -std=c++17 -O1 -fPIC -shared" + options + " -x c++ -o " + folder.path + file + " '" WEFT_TESTS_DIR "/support/cuda_machine_stub.hpp' -ldl";
+  };
+  std::string const command = built("", "/libcuda.so.1") + " && cp " + folder.path + "/libcuda.so.1 " + folder.path + "/libnvrtc.so.13";
   REQUIRE(std::system(command.c_str()) == 0);
+  if (older_driver) REQUIRE(std::system(built(" -DSTUB_NVRTC=12", "/libnvrtc.so.12").c_str()) == 0);
+  if (older_driver) ::setenv("WEFT_STUB_DRIVER", "12", 1);
   ::setenv("WEFT_STUB_CXX", (compiler + " -std=c++17 -O0 -w -ffp-contract=off -fPIC -shared -include '" WEFT_TESTS_DIR "/support/cuda_shim.hpp'").c_str(), 1);
   CHECK(weft::test::run_case(name, "LD_LIBRARY_PATH", folder.path.c_str()) == 0);
+  ::unsetenv("WEFT_STUB_DRIVER");
 }
 }  // namespace
 
@@ -323,6 +328,36 @@ TEST_CASE("child: compiled ahead" * doctest::skip()) {
     CHECK(t.result == tuning::outcome::good);
     CHECK_FALSE(t.wrong);
   }
+}
+
+TEST_CASE("a search compiles by the NVRTC that the calls take, which is none that is newer than the driver") {
+  with_machine("child: older driver", true);
+  ::setenv("WEFT_NVRTC", "libnvrtc.so.13", 1);
+  with_machine("child: NVRTC too new", true);
+  ::unsetenv("WEFT_NVRTC");
+}
+TEST_CASE("child: older driver" * doctest::skip()) {
+  private_cache const here;
+  auto const x = numbers(40 * 72);
+  auto const A = view(x, 40, 72);
+  tune_options o = quick(3);
+  o.compilers = 1;
+  tune_result const r = tune(turned.on(weft::cuda()), o, A);
+  REQUIRE(r.trials.size() == 3);
+  CHECK(r.compiled_ahead == 2);
+  for (tune_trial const& t : r.trials) {
+    INFO(t.why);
+    CHECK(t.result == tuning::outcome::good);
+  }
+  std::vector<float> y(72 * 40);
+  turned.on(weft::cuda())(A, out(y, 72, 40));
+  CHECK(y[1] == x[72]);
+}
+TEST_CASE("child: NVRTC too new" * doctest::skip()) {
+  private_cache const here;
+  auto const x = numbers(64);
+  CHECK(said_by([&] { tune(turned.on(weft::cuda()), quick(4), view(x, 8, 8)); }) ==
+        "turned: tune: NVRTC 13.0 is newer than the driver, which is of CUDA 12: install a newer driver, or NVRTC 12, or tune on the CPU");
 }
 
 namespace {

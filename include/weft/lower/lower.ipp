@@ -271,14 +271,15 @@ WEFT_DECL bool lowering::is_index(int id, int depth) const {
   bool const known = n.kind == op::add || n.kind == op::sub || n.kind == op::mul || n.kind == op::floor_div;
   return known && is_index(n.a, depth - 1) && is_index(n.b, depth - 1);
 }
-/// Whether all that is wanted of the parts of a loop whose length is open is that they are whole, and the outer one, which may be cut
-/// again, inside its own.
+/// Whether all that is wanted of the parts of a loop is that they are whole, and the outer one, which is cut again or whose length is open,
+/// inside its own.
 WEFT_DECL bool lowering::is_divided(int loop) {
   loop_info const& l = n_.at(loop);
   ir::expr const length = longest(loop);
-  if (l.live() || l.into >= 0 || l.factor <= 0 || length->kind == op::literal || rounds_up(l.outer)) return false;
+  if (l.live() || l.into >= 0 || l.factor <= 0 || rounds_up(l.outer)) return false;
   for (std::int32_t s : now_->shifted)
     if (s == loop || s == l.outer) return false;
+  if (length->kind == op::literal) return !n_.at(l.outer).live() && length->value % l.factor == 0;
   linear const form = linear_form(length);
   bool divided = form.constant % l.factor == 0 && !form.terms.empty();
   for (linear::term const& t : form.terms) divided = divided && t.coefficient % l.factor == 0;

@@ -1,4 +1,5 @@
-// An instruction that a schedule may ask for, as data. weft/intrinsics.hpp declares some, and has what declares others.
+// An instruction that a schedule may ask for, as data. schedule/instructions.hpp has those that weft knows, weft/intrinsics.hpp
+// what declares others.
 #pragma once
 
 #include <cstdint>

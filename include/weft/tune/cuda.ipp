@@ -8,6 +8,7 @@
 #include "weft/codegen/workspace.hpp"
 #include "weft/ir/parse.hpp"
 #include "weft/ir/verify.hpp"
+#include "weft/runtime/cuda/cubin.hpp"
 #include "weft/runtime/cuda/driver.hpp"
 #include "weft/tune/gpu_bench.hpp"
 
@@ -111,8 +112,12 @@ inline ir::function parsed_for_gpu(ir::arena& m, std::string_view loops, known_i
   if (!ir::verify(f).empty()) WEFT_THROW(internal_error("tune: a loop program that is none"));
   return f;
 }
+/// By the NVRTC that the calls take, or the driver may refuse what a search has found.
 inline cuda_binary compiled_text(std::string const& text, std::string const& architecture) {
-  return compile_cuda(text, architecture, {"--ptxas-options=-v"});
+  std::string why;
+  nvrtc_api const* const nvrtc = runtime::nvrtc_for_driver(&why);
+  if (nvrtc == nullptr) WEFT_THROW(device_error(joined({"tune: ", why})));
+  return compile_cuda(text, architecture, {"--ptxas-options=-v"}, nvrtc);
 }
 /// The length of the log, the log, the machine code.
 inline std::string packed(cuda_binary const& code) {
@@ -228,7 +233,8 @@ inline std::string compiled_for_cuda(std::string_view loops, known_intrinsics kn
   return packed(compiled_text(make_cuda_module(parsed_for_gpu(m, loops, known)).text, architecture));
 }
 inline std::string missing_for_cuda() {
-  return find_nvrtc() != nullptr ? "" : "there is no NVRTC on this machine: install that of CUDA 12 or 13, or tune on the CPU";
+  std::string why;
+  return runtime::nvrtc_for_driver(&why) != nullptr ? "" : joined({why, ", or tune on the CPU"});
 }
 }  // namespace detail
 

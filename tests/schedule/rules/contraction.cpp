@@ -267,7 +267,6 @@ TEST_CASE("where each channel is summed alone, lines and pixels of a tile share 
   check_rule(each_channel, drawn<float>(1, 3, 2, 5), drawn<float>(2, 3, 3, 5));
   check_rule(each_plane, drawn<float>(1, 3, 9, 21), drawn<float>(2, 3, 3, 3));
 }
-#if !WEFT_HEADER_ONLY
 TEST_CASE("sums whose lanes do not lie side by side in the result are stored by squares") {
   weft::target const t = weft::host();
   if (!t.has("avx512f")) {
@@ -280,7 +279,6 @@ TEST_CASE("sums whose lanes do not lie side by side in the result are stored by 
   CHECK(code.find("vscatter") == std::string::npos);
   CHECK(code.find("vshufps") != std::string::npos);
 }
-#endif
 TEST_CASE("weights that stay the same are packed once") {
   weft::tensor<float, 2> const a = drawn<float>(1, 8, 300), b = drawn<float>(2, 300, 200);
   weft::constant weights(weft::view(b.data(), 300, 200));
@@ -322,7 +320,6 @@ TEST_CASE("products of bytes, and of bf16, take the instructions that join sever
   weft::target t = weft::x86_64_avx2();
   CHECK(ab.on(t).loops(a, b).find(" by ") == std::string::npos);
   t.features.push_back("avxvnni");
-#if !WEFT_HEADER_ONLY
   CHECK(has_in_order(ab.on(t).loops(a, b), {"by vpdpbusd", "B_copy"}));
   // One row uses each element once: packing it would be most of the work.
   CHECK(ab.on(t).loops(drawn<std::uint8_t>(1, 1, 96), b).find(" by ") == std::string::npos);
@@ -333,7 +330,6 @@ TEST_CASE("products of bytes, and of bf16, take the instructions that join sever
     // Which has not the bits of the loop.
     CHECK(ab.on(t).with({.bitwise = true}).loops(x, y).find(" by ") == std::string::npos);
   }
-#endif
 }
 TEST_CASE("rows that share what products in them read are computed some at a time, with all that stands between") {
   auto const attended = weft::kernel<"attended">([](auto q, auto k, auto v) {

@@ -7,6 +7,7 @@
 #include "fuzz/found.hpp"
 #include "support/golden.hpp"
 #include "support/sanitized.hpp"
+#include "weft/expr/print.hpp"
 #include "weft/intrinsics.hpp"
 #include "weft/matrix_units.hpp"
 #include "weft/ir/parse.hpp"
@@ -405,4 +406,60 @@ TEST_CASE("tensorize: memory with gaps runs the plain loop") {
   auto const B = weft::view(b, 4, 32, 2).strided(96, 3, 1);
   CHECK(weft::evaluate(words, A, B) == words(A, B));
   CHECK(words.ir(A, B).find("instruction") == std::string::npos);
+}
+
+namespace {
+/// The lambdas that the programs in schedule/instructions.hpp stand for.
+template <int Terms>
+constexpr auto products = [](auto a, auto b) {
+  return weft::compute<"c">(a.extent(0), [=](auto lane) {
+    return weft::sum(Terms, [=](auto k) { return a(lane, k) * b(lane, k); });
+  });
+};
+constexpr auto f16_products = [](auto a, auto b) {
+  return weft::compute<"c">(a.extent(0), [=](auto lane) {
+    return weft::reduce(weft::f16(0.0f), [](auto so_far, auto term) { return weft::cast<weft::f16>(so_far + term); }, 16,
+                        [=](auto k) { return weft::cast<weft::f16>(a(lane, k) * b(lane, k)); });
+  });
+};
+constexpr auto bf16_pairs = [](auto c, auto a, auto b) {
+  return weft::compute<"c">(c.extent(0), [=](auto lane) {
+    auto const flushed = [](auto x) { return weft::select(weft::abs(x) < 0x1p-126f, x * 0.0f, x); };
+    auto const joined = [=](auto sum, int k) {
+      return flushed(flushed(weft::cast<float>(a(lane, k))) * flushed(weft::cast<float>(b(lane, k))) + sum);
+    };
+    return joined(joined(flushed(c(lane)), 1), 0);
+  });
+};
+template <class... In, class What>
+void check_is(weft::program const& made, What const& what) {
+  weft::program const wanted = weft::detail::build<In...>(what);
+  INFO(weft::print(made) << "\n" << weft::print(wanted));
+  CHECK(weft::print(made) == weft::print(wanted));
+  CHECK(weft::digest(made) == weft::digest(wanted));
+}
+template <class A, class B, class What>
+void check_pattern(weft::intrinsic const& by, What const& what) {
+  INFO(by.name);
+  check_is<weft::arg<A, 2>, weft::arg<B, 2>>(by.pattern(), what);
+}
+}  // namespace
+TEST_CASE("tensorize: the programs of the instructions that weft knows are those of lambdas") {
+  using weft::f16, weft::bf16;
+  check_pattern<std::int16_t, std::int16_t>(weft::pmaddwd, products<2>);
+  check_pattern<std::uint8_t, std::int8_t>(weft::vpdpbusd, products<4>);
+  check_pattern<bf16, bf16>(weft::vdpbf16ps, products<2>);
+  check_is<weft::arg<float, 1>, weft::arg<bf16, 2>, weft::arg<bf16, 2>>(weft::vdpbf16ps.computes(), bf16_pairs);
+  check_pattern<f16, f16>(weft::wmma_f16, products<16>);
+  check_pattern<f16, f16>(weft::wmma_f16_in_f16, f16_products);
+  check_pattern<bf16, bf16>(weft::wmma_bf16, products<16>);
+  check_pattern<std::int8_t, std::int8_t>(weft::wmma_s8, products<16>);
+  check_pattern<std::uint8_t, std::uint8_t>(weft::wmma_u8, products<16>);
+  check_pattern<float, float>(weft::wmma_tf32, products<8>);
+  check_pattern<f16, f16>(weft::mma_f16, products<16>);
+  check_pattern<f16, f16>(weft::mma_f16_in_f16, f16_products);
+  check_pattern<bf16, bf16>(weft::mma_bf16, products<16>);
+  check_pattern<std::int8_t, std::int8_t>(weft::mma_s8, products<32>);
+  check_pattern<std::uint8_t, std::uint8_t>(weft::mma_u8, products<32>);
+  check_pattern<float, float>(weft::mma_tf32, products<8>);
 }

@@ -4,10 +4,15 @@
 #include <string>
 #include <string_view>
 
+#include "weft/codegen/cuda/api.hpp"
 #include "weft/runtime/cuda/driver.hpp"
 
 namespace weft::inline WEFT_ABI {
 namespace runtime {
+
+/// The NVRTC whose code the driver takes: the newest of its CUDA or of one before. Null: there is none, and `why`, where wanted, says what to
+/// install. The driver is not started, so a process that forks may ask.
+nvrtc_api const* nvrtc_for_driver(std::string* why = nullptr);
 
 struct cubin {
   std::string code;

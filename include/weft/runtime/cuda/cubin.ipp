@@ -29,22 +29,28 @@ inline bool find_any_cubin(std::string const& text, cuda_gpu const& gpu, int dri
 }
 }  // namespace detail
 
+WEFT_DECL nvrtc_api const* nvrtc_for_driver(std::string* why) {
+  int const major = cuda_driver_version() / 1000;
+  nvrtc_api const* const found = find_nvrtc(major);
+  if (found != nullptr || why == nullptr) return found;
+  if (nvrtc_api const* const newer = find_nvrtc())
+    *why = joined({version_of(*newer), " is newer than the driver, which is of CUDA ", std::to_string(major), ": install a newer driver, or NVRTC ",
+                   std::to_string(major)});
+  else
+    *why = nvrtc_is_missing();
+  return nullptr;
+}
 WEFT_DECL cubin cubin_of(std::string const& text, std::string_view kernel, cuda_gpu const& gpu) {
-  int driver = 0;
-  gpu.driver->cuDriverGetVersion(&driver);
-  driver /= 1000;
   cubin r;
-  nvrtc_api const* const nvrtc = find_nvrtc(driver);
+  std::string why;
+  nvrtc_api const* const nvrtc = nvrtc_for_driver(&why);
   if (nvrtc == nullptr) {
-    if (detail::find_any_cubin(text, gpu, driver, r)) return r;
-    nvrtc_api const* const newer = find_nvrtc();
-    if (newer == nullptr) WEFT_THROW(device_error(joined({kernel, ": ", nvrtc_is_missing()})));
-    WEFT_THROW(device_error(joined({kernel, ": ", version_of(*newer), " is newer than the driver, which is of CUDA ", std::to_string(driver),
-                                    ": install a newer driver, or NVRTC ", std::to_string(driver)})));
+    if (detail::find_any_cubin(text, gpu, cuda_driver_version() / 1000, r)) return r;
+    WEFT_THROW(device_error(joined({kernel, ": ", why})));
   }
   std::string const version = version_of(*nvrtc), key = detail::cubin_key(text, gpu, version);
   if (detail::find_cubin(key, r)) return r;
-  if (std::string const why = unknown_architecture(*nvrtc, gpu.architecture); !why.empty()) {
+  if (why = unknown_architecture(*nvrtc, gpu.architecture); !why.empty()) {
     char name[256] = {};
     gpu.driver->cuDeviceGetName(name, static_cast<int>(sizeof name) - 1, gpu.device);
     WEFT_THROW(device_error(joined({kernel, ": of ", static_cast<char const*>(name), ": ", why})));

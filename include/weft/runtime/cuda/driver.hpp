@@ -64,6 +64,8 @@ inline constexpr int most_dynamic_shared = 8;
 /// is none, or it lacks one of these functions.
 /// Threads  may be called from several at once
 cuda_driver const* find_cuda_driver(std::string* why = nullptr);
+/// The CUDA that the driver is of, as 13020 for 13.2; 0: there is no driver. It is not started.
+int cuda_driver_version();
 
 /// Whether weft has begun to use the driver in this process: a fork cannot use a GPU from then on.
 bool cuda_has_begun();

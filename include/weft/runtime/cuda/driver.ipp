@@ -10,12 +10,15 @@ namespace runtime {
 namespace detail {
 
 inline bool driver_has_begun = false;
+inline char const* driver_file() {
+  char const* const named = environment("WEFT_CUDA");
+  return named != nullptr ? named : "libcuda.so.1";
+}
 struct loaded_driver {
   cuda_driver api{};
   std::string why;  // empty: it is there
   loaded_driver() {
-    char const* const named = environment("WEFT_CUDA");
-    char const* const file = named != nullptr ? named : "libcuda.so.1";
+    char const* const file = driver_file();
     void* const h = dlopen(file, RTLD_NOW | RTLD_LOCAL);
     if (h == nullptr) {
       why = joined({"there is no CUDA driver (", file, "): install NVIDIA's, or compute on the CPU"});
@@ -84,6 +87,15 @@ WEFT_DECL cuda_driver const* find_cuda_driver(std::string* why) {
   static detail::loaded_driver const driver;
   if (why != nullptr) *why = driver.why;
   return driver.why.empty() ? &driver.api : nullptr;
+}
+WEFT_DECL int cuda_driver_version() {
+  static int const version = [] {
+    int v = 0;
+    void* const h = dlopen(detail::driver_file(), RTLD_NOW | RTLD_LOCAL);
+    auto const ask = h == nullptr ? nullptr : reinterpret_cast<decltype(cuda_driver::cuDriverGetVersion)>(dlsym(h, "cuDriverGetVersion"));
+    return ask != nullptr && ask(&v) == 0 ? v : 0;
+  }();
+  return version;
 }
 WEFT_DECL bool cuda_has_begun() { return detail::driver_has_begun; }
 WEFT_DECL gpu_identity identify_gpu(int number) {

@@ -38,7 +38,7 @@ WEFT_DECL gpu_plan::matrix_operands gpu_plan::operands_of(int stage, reused_axes
     if (narrow && in_.told != nullptr) found.why = why;
     return found;
   };
-  if (in_.dots.empty()) return none("a header-only program knows none; link weft::compiled");
+  if (in_.dots.empty()) return none("this GPU has none for them, which came with sm_80");
   if (of.reduced != 1) return none("the terms run along several axes");
   int const k = of.spatial;
   std::string why = "the terms are not products of two f16, bf16, i8 or u8, widened first to f32 or i32, in which they are added";
