@@ -130,6 +130,7 @@
 #include "weft/schedule/rules/view.ipp"
 #include "weft/shapes.ipp"
 #include "weft/tune/buffers.ipp"
+#include "weft/tune/checks.ipp"
 #include "weft/tune/cuda.ipp"
 #include "weft/tune/loop_features.ipp"
 #include "weft/tune/model.ipp"

@@ -152,6 +152,7 @@ WEFT_DECL tuning_run::tuning_run(kernel_face const& face, argument* arguments, i
       space_({face.name, &what_, face.how, face.object, &layout_, &machine_, wanted_, is_by_rule(face), nullptr, face.gpu}),
       copies_(arguments, count), runner_(copies_, o.worker, face.gpu != nullptr ? face.device : -1, face.gpu != nullptr ? nullptr : face.machine), store_(trials_file(o.keep)), task_(task()) {
   tolerance_ = {wanted_.bitwise, longest_reduction(what_, arguments)};
+  by_whole_numbers_ = !wanted_.bitwise && tolerance_.terms > 1024 && whole_numbers_stay_exact(what_, arguments);
   result_.kernel = std::string(face.name);
   std::int64_t const spare = host().threads - 2, wanted = o.compilers >= 0 ? o.compilers : spare < 8 ? spare : 8;
   for (std::int64_t i = 0; i < wanted && face.gpu != nullptr && runner_.where() != isolation::none; ++i)
@@ -245,26 +246,6 @@ inline bool tuning_run::prepare(int slot, sequence<std::int32_t> const& choices,
                  : runner_.load(slot, c.loops, t.why, instructions_of(choices, known), choices == first_.choices, c.made);
   return t.result == outcome::good;
 }
-inline bool tuning_run::computes_the_same(tune_trial& t) {
-  if (!copies_.intact()) t.why = "it writes outside of its tensors";
-  sequence<element_list> const found = outputs();
-  if (t.why.empty() && expected_.empty()) {
-    int samples = 0;
-    // A how-lambda's first steps may take a sum in parts, which is its own choice: the others are to have the bits of that.
-    tolerance const of_first{tolerance_.bitwise && face_.how == nullptr, tolerance_.terms};
-    t.why = check_samples(what_, machine_.fma, arguments_, count_, found, of_first, samples);
-    result_.checked = samples > 0 ? joined({std::to_string(samples), " elements by direct evaluation, all others by the schedule "
-                                                                     "without tuning"})
-                                  : "the schedule without tuning (direct evaluation would take too long)";
-    if (t.why.empty()) expected_ = found;
-  }
-  for (std::size_t i = 0; i < found.size() && t.why.empty(); ++i) {
-    t.why = difference(expected_[i], found[i], tolerance_);
-    if (!t.why.empty() && found.size() > 1) t.why = joined({"output ", std::to_string(i), ": ", t.why});
-  }
-  t.wrong = !t.why.empty();
-  return !t.wrong;
-}
 /// Compiled, run once, compared, and only then timed.
 inline tune_trial tuning_run::measured(sequence<std::int32_t> const& choices, double give_up_ns, candidate_text c) {
   tune_trial t;
@@ -282,6 +263,7 @@ inline tune_trial tuning_run::measured(sequence<std::int32_t> const& choices, do
     return t;
   }
   if (!computes_the_same(t)) return t;
+  if (by_whole_numbers_ && !sums_the_same(t, calls)) return t;
   measuring how{.sample_ms = 0.3, .budget_ms = 100, .within = 0.02, .fewest = 6, .most = 31};
   how.give_up_ms = give_up_ns / 1e6;
   bench::timing const time = bench::measure({calls.work()}, how)[0];
