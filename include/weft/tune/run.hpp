@@ -108,6 +108,7 @@ class tuning_run {
   argument* arguments_;
   int count_;
   program what_;
+  worker_choice worker_;
   target const& machine_;
   call_layout layout_;
   space space_;

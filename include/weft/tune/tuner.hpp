@@ -81,6 +81,7 @@ struct tune_options {
   double within = 0;           // of the roofline: 0.02 ends the tuning when a call takes at most 1.02 of what no schedule can beat; 0: never
   std::int64_t compilers = -1;  // of a GPU: processes that compile candidates while others are timed; -1: of the threads all but two, at most 8
   tuning::isolation worker = tuning::isolation::automatic;
+  std::string worker_program{};  // where candidates run: weft-worker, or another program that calls weft::worker; empty: as WEFT_WORKER says, if it does
   tune_watcher progress{};
   tune_stop stop{};
 };
@@ -113,6 +114,7 @@ struct tune_result {
   std::string why;                   // in a sentence, why this one
   std::string checked;               // against what results were compared
   tuning::isolation worker = tuning::isolation::none;  // where candidates ran
+  std::string worker_program{};      // of isolation::program
   std::int64_t worker_starts = 0;    // more than 1: some of them ended it
   std::int64_t compiled_ahead = 0;   // candidates for a GPU, by other processes
   std::string refused{};             // ranks that took no part, and why (tune/mpi.hpp)
