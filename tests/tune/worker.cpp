@@ -6,17 +6,17 @@
 
 #include <cstdlib>
 #include <string>
-#include <thread>
 #include <vector>
 
+#include "support/other_threads.hpp"
 #include "support/said.hpp"
 #include "weft/kernel.hpp"
-#include "weft/runtime/thread_pool.hpp"
 #include "weft/tune.hpp"
 #include "weft/tune/verify.hpp"
 
 using namespace weft;
 using namespace weft::tuning;
+using weft_test::thread_of_another;
 
 namespace {
 std::string adding(std::string const& index, std::string const& extent = "0..100") {
@@ -46,19 +46,6 @@ char const* worker_program() {
   return std::getenv("WEFT_TEST_WORKER");
 #endif
 }
-/// A thread that is not weft's, as long as it lives.
-class thread_of_another {
- public:
-  thread_of_another() : thread_([this] { while (!__atomic_load_n(&ends_, __ATOMIC_ACQUIRE)) std::this_thread::yield(); }) {}
-  ~thread_of_another() {
-    __atomic_store_n(&ends_, true, __ATOMIC_RELEASE);
-    thread_.join();
-  }
-
- private:
-  bool ends_ = false;
-  std::thread thread_;
-};
 bool has(std::string const& text, std::string const& part) { return text.find(part) != std::string::npos; }
 }  // namespace
 
@@ -185,8 +172,7 @@ TEST_CASE("a worker that is killed is started again") {
 }
 TEST_CASE("threads that are not weft's are counted, and those of its pool are not") {
   int const before = other_threads();  // sanitizers have one
-  runtime::thread_pool pool(3);
-  pool.run(3, [](void*, std::int64_t, std::int64_t) {}, nullptr);
+  weft_test::waiting_pool const pool(3);
   CHECK(other_threads() == before);
   {
     thread_of_another const one, two;

@@ -5,6 +5,7 @@
 #include <string>
 #include <string_view>
 
+#include "weft/bench/counts.hpp"
 #include "weft/kernel_table.hpp"
 #include "weft/tune/search.hpp"
 #include "weft/tune/space.hpp"
@@ -126,6 +127,8 @@ struct tune_result {
   double measuring_seconds = 0;      // of these, in calls of candidates
   double searching_seconds = 0;      // and in deciding what to measure: the tuner's own cost
   double roofline_ns = 0;            // no schedule takes less; 0: not known, or not asked for (tune_options::within)
+  bench::counts done{};              // of a call, by the program itself
+  std::int32_t threads = 0;          // of the machine that it is for; 0: a GPU
   double model_quality = 0;          // rank correlation of expected and measured times; 0: too few
   double model_recall = 0;           // of the fastest quarter of these, the share that was expected in it
   /// A page for people: the space, the trials in numbers, the best schedule.

@@ -166,6 +166,8 @@ WEFT_DECL tuning_run::tuning_run(kernel_face const& face, argument* arguments, i
   tolerance_ = {wanted_.bitwise, longest_reduction(what_, arguments)};
   by_whole_numbers_ = !wanted_.bitwise && tolerance_.terms > 1024 && whole_numbers_stay_exact(what_, arguments);
   result_.kernel = std::string(face.name);
+  result_.done = bench::counted(what_, arguments);
+  result_.threads = face.gpu != nullptr ? 0 : machine_.threads;
   std::int64_t const spare = host().threads - 2, wanted = o.compilers >= 0 ? o.compilers : spare < 8 ? spare : 8;
   for (std::int64_t i = 0; i < wanted && face.gpu != nullptr && runner_.where() != isolation::none; ++i)
     compilers_.push_back(new runner(copies_, worker_, face.device));
