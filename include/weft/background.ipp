@@ -197,7 +197,10 @@ inline void background_thread::start() {
   sigset_t all, before;
   ::sigfillset(&all);
   ::pthread_sigmask(SIG_SETMASK, &all, &before);
-  started = ::pthread_create(&thread, nullptr, [](void*) -> void* { return background.work(), nullptr; }, nullptr) == 0;
+  started = ::pthread_create(&thread, nullptr, [](void*) -> void* {
+              ::pthread_setname_np(::pthread_self(), "weft-later");
+              return background.work(), nullptr;
+            }, nullptr) == 0;
   ::pthread_sigmask(SIG_SETMASK, &before, nullptr);
 }
 

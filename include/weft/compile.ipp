@@ -196,10 +196,13 @@ inline bool is_tuned(compile_request const& r, program const& expanded, schedule
   if (!is_usable(r, into) || (r.by_rule && !becomes_loops(r, into))) return false;
   if (reason != nullptr) {
     bool const here = near.machine == wanted.machine, sizes = near.extents == wanted.extents;
-    *reason = joined({sizes ? "tuned for these sizes, with other strides" : "tuned for " + sizes_text(*r.layout, near.extents),
-                      here ? ", the nearest that was tuned" : " on another machine with the same instructions", "; not for ",
-                      sizes_text(*r.layout, wanted.extents)});
-    if (sizes && !here) *reason = "tuned for these sizes on another machine with the same instructions";
+    std::string const tuned = near.imported ? "imported for " : "tuned for ";
+    *reason = joined({tuned, sizes ? std::string("these sizes, with other strides") : sizes_text(*r.layout, near.extents),
+                      near.imported ? ", and not measured here" : "", here ? ", the nearest that was tuned" : near.imported ? ", of another machine with the same instructions"
+                      : " on another machine with the same instructions", "; not for ", sizes_text(*r.layout, wanted.extents)});
+    if (sizes && !here)
+      *reason = near.imported ? "imported for these sizes, of another machine with the same instructions, and not measured here"
+                              : "tuned for these sizes on another machine with the same instructions";
   }
   return true;
 }

@@ -5,7 +5,10 @@
 #include <sstream>
 #include <vector>
 
+#include "support/child_process.hpp"
+#include "support/private_cache.hpp"
 #include "weft/bench.hpp"
+#include "weft/bench/kept_peaks.hpp"
 #include "weft/bench/peak.hpp"
 #include "weft/runtime/thread_pool.hpp"
 #include "weft/ops.hpp"
@@ -101,6 +104,57 @@ TEST_CASE("the peaks are those of the threads that there are for the kernel") {
   auto const none = [](void*, std::int64_t) {};
   auto const line = weft::bench::of_kernel("k", "y: parallel(i)", {}, {none, nullptr}, quick).lines[0];
   CHECK(line.threads == weft::runtime::default_pool().threads());
+}
+
+TEST_CASE("peaks are kept on disk, the larger ones, and what is damaged or of another machine is none") {
+  using namespace weft::bench::detail;
+  weft_test::private_cache const here;
+  std::string const key = peaks_key();
+  CHECK(key.find(std::to_string(weft::host().l2_bytes)) != std::string::npos);
+  peak_table found;
+  CHECK_FALSE(find_peaks(key, found));
+  CHECK(keep_peaks(key, {120, {1, 2}, {30, 40}}));
+  CHECK(keep_peaks(key, {110, {2, 8}, {45, 70}}));
+  REQUIRE(find_peaks(key, found));
+  CHECK(found.gflops == 120);
+  CHECK(found.gbs_of(1) == 30);
+  CHECK(found.gbs_of(2) == 45);
+  CHECK(found.gbs_of(8) == 70);
+  CHECK(found.gbs_of(3) == 0);
+  CHECK_FALSE(find_peaks(key + "x", found));
+  std::string file;
+  for (std::string const& name : here.files())
+    if (name.find(".peaks") != std::string::npos) file = here.path + "/" + name;
+  std::string const good = weft_test::content(file);
+  for (std::size_t at = 0; at < good.size(); at += 7) {
+    std::string bad = good;
+    bad[at] = static_cast<char>(bad[at] ^ 4);
+    weft_test::write_file(file, bad);
+    CHECK_FALSE(find_peaks(key, found));
+  }
+  // Whole, and no machine's.
+  for (peak_table const& t : {peak_table{1e9, {}, {}}, peak_table{-1, {1}, {1e9}}, peak_table{100, {0}, {10}}}) {
+    std::remove(file.c_str());
+    CHECK(keep_peaks(key, t));
+    CHECK_FALSE((find_peaks(key, found) && (found.gflops > 1e5 || !found.gbs.empty())));
+  }
+}
+TEST_CASE("another process takes the peaks that are kept, and one without a cache measures them") {
+  weft_test::private_cache const here;
+  REQUIRE(weft::bench::detail::keep_peaks(weft::bench::detail::peaks_key(), {77777, {1}, {66666}}));
+  CHECK(weft::test::run_case("child: peaks from disk", "WEFT_CACHE", here.path.c_str()) == 0);
+  CHECK(weft::test::run_case("child: peaks measured", "WEFT_CACHE", "off") == 0);
+}
+TEST_CASE("child: peaks from disk" * doctest::skip()) {
+  CHECK(weft::bench::peaks_of(1).gflops == 77777);
+  CHECK(weft::bench::peaks_of(1).gbs == 66666);
+}
+TEST_CASE("child: peaks measured" * doctest::skip()) {
+  weft::bench::machine_peaks const p = weft::bench::peaks_of(1);
+  CHECK(p.gflops > 0);
+  CHECK(p.gflops < 70000);
+  CHECK(p.gbs < 60000);
+  CHECK(weft::bench::peaks_measured_again(1).gflops >= p.gflops);
 }
 
 TEST_CASE("the same thing twice is the same, half of it is faster; all stands in the table and in JSON") {

@@ -47,6 +47,22 @@ TEST_CASE("texts are escaped and the elements are closed") {
     CHECK(count(page, std::string("<") + element + ">") + count(page, std::string("<") + element + " ") ==
           count(page, std::string("</") + element + ">"));
 }
+TEST_CASE("trials are points under the roofline, by the program's own operations and bytes") {
+  tune_result r = made();
+  std::size_t const without = count(report(r), "<circle");
+  CHECK(report(r).find("class=\"roof\"") == std::string::npos);  // nothing was counted
+  r.done = {.operations = 4000, .bytes = 400, .float_bytes = 4}, r.threads = 1;
+  std::string const page = report(r);
+  CHECK(count(page, "class=\"roof\"") == 2);
+  CHECK(count(page, "<circle") == without + 5 + 1);  // and the fastest once more
+  CHECK(page.find("this program has 10<") != std::string::npos);
+  CHECK(page.find("4e+03 operations and 400 bytes a call. The fastest trial has 4 GFLOP/s, ") != std::string::npos);
+  CHECK(page.find("nan") == std::string::npos);
+  r.done.float_bytes = 0;  // of other types the peak is not known
+  CHECK(count(report(r), "class=\"roof\"") == 1);
+  r.threads = 0;
+  CHECK(report(r).find("a GPU, whose peaks are not known") != std::string::npos);
+}
 TEST_CASE("a tuning without trials is a page, too") {
   std::string const page = report(tune_result{});
   CHECK(page.find("</html>") != std::string::npos);

@@ -4,8 +4,12 @@
 
 #include <limits>
 #include <string>
+#include <vector>
 
-#include "weft/kernel.hpp"
+#include "support/private_cache.hpp"
+#include "support/said.hpp"
+#include "weft/base/joined.hpp"
+#include "weft/tune.hpp"
 
 using namespace weft;
 using namespace weft::tuning;
@@ -14,6 +18,69 @@ namespace {
 template <class... T>
 element_list floats(T... x) {
   return {dtype::f32, {to_bits(static_cast<float>(x))...}};
+}
+inline constexpr auto doubled = weft::kernel<"doubled">(
+    [](auto x) { return compute<"y">(x.extent(0), [=](auto i) { return x(i) * 2.0f; }); },
+    [](auto& s, auto, auto y) {
+      auto [i] = y.axes();
+      auto [io, ii] = s.split(i, s.knob("n", {64, 16, 32}));
+      s.vectorize(ii);
+      static_cast<void>(io);
+    });
+inline constexpr auto product = weft::kernel<"checked_product">(
+    [](auto A, auto B) {
+      return compute<"C">(A.extent(0), B.extent(1), [=](auto i, auto j) {
+        return sum(A.extent(1), [=](auto k) { return A(i, k) * B(k, j); });
+      });
+    },
+    [](auto& s, auto, auto, auto C) {
+      auto [i, j, k] = C.axes();
+      auto [jo, ji] = s.split(j, s.knob("nr", {16, 8}));
+      s.reorder(i, jo, k, ji);
+      s.vectorize(ji);
+    });
+inline constexpr auto scaled_sums = weft::kernel<"scaled_sums">(
+    [](auto x, auto f) {
+      return compute<"y">(x.extent(0), [=](auto i) { return sum(x.extent(1), [=](auto k) { return x(i, k) * f; }); });
+    },
+    [](auto& s, auto, auto, auto y) {
+      auto [i, k] = y.axes();
+      if (s.knob("late", {0, 1}) != 0) s.reorder(k, i);
+    });
+/// Adds a line to the loop program of some candidates.
+struct planted {
+  std::string line;
+  bool in_first, in_others;
+  static void see(void* context, sequence<std::int32_t> const& choices, std::string& loops) {
+    auto const& p = *static_cast<planted const*>(context);
+    if (!(choices[0] == 0 ? p.in_first : p.in_others)) return;
+    std::string line = p.line;  // in which @ is the first input
+    std::size_t const name = loops.find("  buffer ") + 9;
+    if (std::size_t const at = line.find('@'); at != std::string::npos) line.replace(at, 1, loops.substr(name, loops.find(':', name) - name));
+    loops += line;
+  }
+};
+template <class Kernel, class... A>
+tune_result with_planted(Kernel const& kernel, planted& p, A const&... a) {
+  tune_options o;
+  o.trials = 2, o.keep = false, o.worker = isolation::forked;
+  return kernel.erased(
+      [&](kernel_face const& f, argument* arguments, int count) { return tune(f, arguments, count, o, {&p, planted::see}); }, a...);
+}
+/// All others are found wrong, and the first one stays.
+void check_others_are_wrong(tune_result const& r, char const* why) {
+  REQUIRE(r.trials.size() > 1);
+  for (std::size_t i = 1; i < r.trials.size(); ++i) {
+    INFO(r.trials[i].why);
+    CHECK(r.trials[i].wrong);
+    CHECK(r.trials[i].why.find(why) != std::string::npos);
+  }
+  CHECK(r.choices == r.trials[0].choices);
+}
+std::vector<float> positive(std::size_t n) {
+  std::vector<float> v(n);
+  for (std::size_t i = 0; i < n; ++i) v[i] = 0.01f + static_cast<float>(i * 37 % 101) / 50;
+  return v;
 }
 }  // namespace
 
@@ -34,4 +101,65 @@ TEST_CASE("where nothing is summed up, one large element does not excuse the sma
   CHECK_FALSE(difference(expected, near, {}).empty());
   CHECK(difference(expected, near, {.terms = 64}).empty());
   CHECK(difference(expected, floats(1e6, 2, -0.0f, 2), {}).empty());
+}
+
+TEST_CASE("a candidate that is wrong in the tail, in one tile, or behind a million elements only is found wrong") {
+  std::vector<float> const x = positive((1 << 20) + 70);
+  planted tail{"  y[1048645] = y[1048645] + 0.5f32\n", false, true}, behind{"  y[1048577] = 0.0f32\n", false, true};
+  for (planted* p : {&tail, &behind}) check_others_are_wrong(with_planted(doubled, *p, x), "instead of");
+  std::vector<float> const a = positive(50 * 30), b = positive(30 * 70);
+  planted tile{"  for i in 16..20:\n    C[i, 33] = C[i, 33] + 0.25f32\n", false, true};
+  // `i` is a variable of the loops.
+  check_others_are_wrong(with_planted(product, tile, view(a, 50, 30), view(b, 30, 70)), "instead of");
+}
+TEST_CASE("one term of a long sum too few is found by whole numbers, which the tolerance for rounding lets pass") {
+  std::vector<float> x = positive(3 * 5000);
+  x.back() = 0.1f;
+  std::string const missing = "  y[2] = y[2] - @[2, 4999]\n";
+  planted p{missing, false, true};
+  tune_result const r = with_planted(scaled_sums, p, view(x, 3, 5000), 1.0f);
+  check_others_are_wrong(r, "on whole numbers, element 2 is ");
+  CHECK(r.checked.find("the same on whole numbers, to the bit") != std::string::npos);
+  // By a number that is none, nothing is exact: rounding and a term cannot be told apart.
+  tune_result const rounded = with_planted(scaled_sums, p, view(x, 3, 5000), 0.9f);
+  CHECK(rounded.checked.find("whole") == std::string::npos);
+  for (tune_trial const& t : rounded.trials) CHECK_FALSE(t.wrong);
+  // Of the first schedule direct evaluation finds it.
+  planted first{missing, true, false};
+  CHECK(weft_test::said_by([&] { with_planted(scaled_sums, first, view(x, 3, 5000), 1.0f); }).find("without tuning, element 2 is ") != std::string::npos);
+}
+TEST_CASE("direct evaluation takes long sums, as long as an element takes no more than it may") {
+  std::vector<float> const x(1600000, 1.0f);
+  planted none{"", false, false};
+  CHECK(with_planted(scaled_sums, none, view(x, 8, 20000), 0.9f).checked.find(" elements by direct evaluation") != std::string::npos);
+  CHECK(with_planted(scaled_sums, none, view(x, 1, 1600000), 0.9f).checked.find("direct evaluation would take too long") != std::string::npos);
+}
+TEST_CASE("where a candidate contradicts the schedule without tuning, direct evaluation says which is wrong") {
+  std::vector<float> const x = positive(100000);
+  planted p{"  y[77777] = y[77777] + 0.5f32\n", true, false};
+  std::string const said = weft_test::said_by([&] { with_planted(doubled, p, x); });
+  CHECK(said.find("without tuning, element 77777 is ") != std::string::npos);
+  CHECK(said.find("as a candidate and direct evaluation say") != std::string::npos);
+}
+TEST_CASE("numbers stay whole in sums and products, and not behind a division, a root, or past 2^24") {
+  auto const exact = [](auto const& kernel, auto const&... a) {
+    return kernel.erased([](kernel_face const& f, argument* arguments, int) { return whole_numbers_stay_exact(f.what(f.object), arguments); }, a...);
+  };
+  std::vector<float> const x(64, 1.0f);
+  auto const rows = view(x, 8, 8);
+  CHECK(exact(product, rows, rows));
+  CHECK(exact(doubled, x));
+  CHECK(exact(scaled_sums, rows, 2.0f));
+  CHECK_FALSE(exact(scaled_sums, rows, 0.5f));
+  CHECK_FALSE(exact(scaled_sums, rows, 1048577.0f));
+  static constexpr auto mean = weft::kernel<"mean">([](auto v) {
+    auto const s = compute<"s">(v.extent(0), [=](auto i) { return sum(v.extent(1), [=](auto k) { return v(i, k); }); });
+    return compute<"m">(v.extent(0), [=](auto i) { return s(i) / 8.0f; });
+  });
+  static constexpr auto chain = weft::kernel<"chain">([](auto v) {
+    auto const s = compute<"s">(v.extent(0), [=](auto i) { return sum(v.extent(1), [=](auto k) { return v(i, k) * v(k, i); }); });
+    return compute<"m">(v.extent(0), [=](auto i) { return max(v.extent(1), [=](auto k) { return select(s(i) < 0.0f, v(i, k), s(k) - 1.0f); }); });
+  });
+  CHECK_FALSE(exact(mean, rows));
+  CHECK(exact(chain, rows));
 }

@@ -2,11 +2,14 @@
 
 #include <doctest/doctest.h>
 
+#include <algorithm>
 #include <string>
 #include <vector>
 
 #include "support/private_cache.hpp"
+#include "weft/runtime/cache/relatives.hpp"
 #include "weft/runtime/cache/tuned.hpp"
+#include "weft/schedule/print.hpp"
 #include "weft/tune.hpp"
 
 using namespace weft;
@@ -83,6 +86,65 @@ TEST_CASE("lines that are no results are refused, each with a reason, and the ot
   wisdom::imported const mixed = wisdom::import_lines("nonsense\n\n" + good);
   CHECK(mixed.taken == 1);
   CHECK(mixed.refused == 1);
+}
+TEST_CASE("each step of the look-up has its reason: measured here, imported, nearest, another machine, first values") {
+  std::vector<float> x(4000, 1.0f), y(4000), z(3000), w(300);
+  auto const reason = [&](std::vector<float> const& v) { return schedule_reason(tripled, v); };
+  target other = host();  // of the same instructions, with more threads
+  other.threads += 3;
+  std::string text, theirs;
+  {
+    private_cache const there;
+    REQUIRE(tune(tripled.on(other), quick(), x, out(y)).kept);
+    text = wisdom::export_all();
+    theirs = tripled.on(other).trace(x, out(y));
+  }
+  private_cache const here;
+  CHECK(reason(x) == "not tuned: each knob has its first value");
+  CHECK(wisdom::import_lines(text).taken == 1);
+  CHECK(reason(x) == "imported for these sizes, of another machine with the same instructions, and not measured here");
+  CHECK(tripled.trace(x, out(y)) == theirs);
+  CHECK(reason(z) == "imported for 4000 and 4000, and not measured here, of another machine with the same instructions; not for 3000 and 3000");
+  CHECK(reason(w) == "not tuned: each knob has its first value");
+  std::fill(y.begin(), y.end(), 0.0f);
+  tripled(x, out(y));
+  CHECK(y == std::vector<float>(4000, 3.0f));
+  CHECK(wisdom::export_all() == text);
+  // What is measured here comes first from then on, also for other sizes.
+  REQUIRE(tune(tripled, quick(), x, out(y)).kept);
+  CHECK(reason(x).find("tuned for these arguments on this machine, in ") == 0);
+  CHECK(reason(z) == "tuned for 4000 and 4000, the nearest that was tuned; not for 3000 and 3000");
+  std::string const own = wisdom::export_all();
+  wisdom::forget_all();
+  CHECK(wisdom::import_lines(own).taken == 2);
+  CHECK(reason(x) == "imported for these arguments, and not measured here");
+  CHECK(reason(z) == "imported for 4000 and 4000, and not measured here, the nearest that was tuned; not for 3000 and 3000");
+  CHECK(wisdom::forget_all() == 2);
+  CHECK(reason(x) == "not tuned: each knob has its first value");
+}
+TEST_CASE("a family that a text lies about is refused, or leads to a schedule that is legal here, and to right results") {
+  private_cache const here;
+  std::vector<float> const x(4000, 1.0f);
+  std::vector<float> y(4000);
+  target other = host();
+  other.threads += 3;
+  REQUIRE(tune(tripled.on(other), quick(), x, out(y)).kept);
+  std::string const good = wisdom::export_all();
+  for (char const* part : {"\"family\": \"", "\"relative\": \""}) {
+    std::size_t const begin = good.find(part) + std::string(part).size(), end = good.find('"', begin);
+    for (std::size_t at = begin; at < end; at += (end - begin) / 24 + 1) {
+      std::string bad = good;
+      bad[at] = bad[at] == 'f' ? '0' : 'f';
+      wisdom::forget_all();
+      wisdom::import_lines(bad);
+      std::fill(y.begin(), y.end(), 0.0f);
+      tripled(x, out(y));
+      INFO(part << at - begin);
+      CHECK(y == std::vector<float>(4000, 3.0f));
+    }
+  }
+  std::string const cut = good.substr(0, good.find(", \"relative\"")) + "}";
+  CHECK(wisdom::import_lines(cut).why == "line 1: a family that is not of this result");
 }
 TEST_CASE("choices that the text lies about are not used") {
   private_cache const here;

@@ -4,14 +4,19 @@
 #include <signal.h>
 #include <sys/wait.h>
 
+#include <cstdlib>
 #include <string>
 #include <vector>
 
+#include "support/other_threads.hpp"
+#include "support/said.hpp"
 #include "weft/kernel.hpp"
+#include "weft/tune.hpp"
 #include "weft/tune/verify.hpp"
 
 using namespace weft;
 using namespace weft::tuning;
+using weft_test::thread_of_another;
 
 namespace {
 std::string adding(std::string const& index, std::string const& extent = "0..100") {
@@ -33,6 +38,15 @@ struct call {
   std::int64_t first_of_y(argument_copies const& c) const { return elements_of(arguments[1], c.data(1)).bits[0]; }
 };
 std::int64_t const three = to_bits(3.0f);
+/// weft-worker, where it is built.
+char const* worker_program() {
+#ifdef WEFT_TEST_WORKER
+  return WEFT_TEST_WORKER;
+#else
+  return std::getenv("WEFT_TEST_WORKER");
+#endif
+}
+bool has(std::string const& text, std::string const& part) { return text.find(part) != std::string::npos; }
 }  // namespace
 
 TEST_CASE("a worker compiles a loop program and runs it on copies") {
@@ -155,6 +169,80 @@ TEST_CASE("a worker that is killed is started again") {
     CHECK(r.last() == outcome::crashed);
   }
   CHECK(r.starts() == 5);
+}
+TEST_CASE("threads that are not weft's are counted, and those of its pool are not") {
+  int const before = other_threads();  // sanitizers have one
+  weft_test::waiting_pool const pool(3);
+  CHECK(other_threads() == before);
+  {
+    thread_of_another const one, two;
+    CHECK(other_threads() == before + 2);
+  }
+  CHECK(other_threads() == before);
+}
+TEST_CASE("a program with threads of its own is not forked unasked: it is told what to do, before anything runs") {
+  REQUIRE_FALSE(main_calls_worker());
+  static constexpr auto doubled = weft::kernel<"doubled">([](auto x) { return compute<"y">(x.extent(0), [=](auto i) { return x(i) * 2.0f; }); });
+  std::vector<float> const x(100, 2.0f);
+  if (other_threads() == 0) CHECK(chosen_worker(isolation::automatic, "").where == isolation::forked);
+  thread_of_another const here;
+  std::string const said = weft_test::said_by([&] { tune(doubled, {.trials = 2, .keep = false}, x); });
+  INFO(said);
+  CHECK(has(said, "doubled: tune: "));
+  CHECK(has(said, "not weft's run"));
+  CHECK(has(said, "call weft::worker(argc, argv) first in main, or name a program that does (WEFT_WORKER=weft-worker, or tune_options::worker_program)"));
+  CHECK(chosen_worker(isolation::forked, "").where == isolation::forked);  // who asks for it knows
+  CHECK(chosen_worker(isolation::automatic, "there").program == "there");
+  ::setenv("WEFT_WORKER", "elsewhere", 1);
+  CHECK(chosen_worker(isolation::automatic, "").program == "elsewhere");
+  CHECK(chosen_worker(isolation::automatic, "there").program == "there");
+  CHECK(chosen_worker(isolation::none, "").where == isolation::none);
+  ::unsetenv("WEFT_WORKER");
+  CHECK(has(weft_test::said_by([] { chosen_worker(isolation::program, ""); }), "no program is named"));
+}
+TEST_CASE("a program that is no worker is said to be none") {
+  for (char const* name : {"/bin/true", "/nowhere/weft-worker"}) {
+    call c;
+    argument_copies copies(c.arguments, 2);
+    runner r(copies, worker_choice{isolation::program, name});
+    std::string why;
+    CHECK(r.load(0, adding("i"), why) == outcome::crashed);
+    CHECK(why.find(std::string(name) + " is no worker, or is not there: weft-worker is one") == 0);
+  }
+}
+TEST_CASE("weft-worker runs candidates, also of a program with threads, and the result says that it did") {
+  if (worker_program() == nullptr) {
+    MESSAGE("[skip] weft-worker is not built here (WEFT_BUILD_WORKER)");
+    return;
+  }
+  thread_of_another const here;
+  call c;
+  argument_copies copies(c.arguments, 2);
+  runner r(copies, worker_choice{isolation::program, worker_program()});
+  std::string why;
+  CHECK(r.load(0, adding("i + 5000"), why) == outcome::good);
+  INFO(why);
+  copies.restore();
+  CHECK(r.run(0, 1, 5e9) < 0);
+  CHECK(r.last() == outcome::crashed);
+  CHECK(r.load(0, adding("i"), why) == outcome::good);
+  copies.restore();
+  CHECK(r.run(0, 3, 5e9) > 0);
+  CHECK(c.first_of_y(copies) == three);
+  CHECK(r.starts() == 2);
+  static constexpr auto doubled = weft::kernel<"doubled_there">(
+      [](auto x) { return compute<"y">(x.extent(0), [=](auto i) { return x(i) * 2.0f; }); },
+      [](auto& s, auto, auto y) {
+        auto [i] = y.axes();
+        s.split(i, s.knob("n", {16, 4}));
+      });
+  tune_options o;
+  o.trials = 2, o.keep = false, o.worker_program = worker_program();
+  tune_result const found = tune(doubled, o, c.x);
+  CHECK(found.worker == isolation::program);
+  CHECK(found.worker_program == worker_program());
+  CHECK(has(found.text(), std::string("worker  program ") + worker_program() + ", started 1 time"));
+  for (tune_trial const& t : found.trials) CHECK(t.result == outcome::good);
 }
 TEST_CASE("other arguments are no worker's") {
   char const* const none[] = {"program", nullptr};

@@ -18,6 +18,7 @@ namespace weft::inline WEFT_ABI {
 ///     WEFT_LLVM     which LLVM: a major version (19) or the path of a libLLVM
 ///     WEFT_LOADER   orc: LLVM links objects instead of weft's own loader
 ///     WEFT_THREADS  how many threads a parallel loop may use, 1 or more
+///     WEFT_WORKER   the program in which candidates of a tuner run: weft-worker, by its path or on PATH (tune/worker.hpp)
 ///     WEFT_DUMP     which texts go to stderr: a list of schedule, lower, pass, pass/NAME, llvm, asm
 ///     WEFT_TIME     a switch: what each compilation cost, on stderr
 ///     WEFT_VERIFY   a switch: the loop program is verified after each pass

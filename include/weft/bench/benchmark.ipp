@@ -41,6 +41,8 @@ WEFT_DECL benchmark_result bench::of_kernel(std::string_view name, std::string c
   auto const most = bench::peaks_of(line.threads);
   line.peak_gflops = done.peak_of(most.gflops), line.peak_gbs = most.gbs;
   line.time = bench::measure({work}, how)[0];
+  if (line.peak_gflops > 0 && line.gflops() > 1.01 * line.peak_gflops)  // the peaks were measured while something else ran
+    line.peak_gflops = done.peak_of(bench::peaks_measured_again(line.threads).gflops);
   r.lines.push_back(line);
   return r;
 }

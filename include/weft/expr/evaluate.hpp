@@ -17,6 +17,12 @@ struct dense {
   constexpr bool operator==(dense const&) const = default;
 };
 
+/// Elements of inputs that are read where they stand: `index` has as many numbers as the tensor has axes.
+struct element_source {
+  std::int64_t (*read)(void const* context, int tensor, std::int64_t const* index) = nullptr;
+  void const* context = nullptr;
+};
+
 /// Evaluates an expanded program (expand.hpp) over given inputs.
 ///
 /// Cost    one visit per node, output element and reduction point; `at` visits only what that element needs, each element once
@@ -72,10 +78,15 @@ class evaluator {
     std::int64_t const last = s.backwards ? extent(t, s.scanned) - 1 : 0;
     for (step[d] = last;; step[d] += s.backwards ? -1 : 1) {
       self = elements(s, step, self, false);
-      if (step[d] == index[d]) return self[static_cast<std::size_t>(t - s.tensor)];
+      if (step[d] == index[d] || ran_out()) return self[static_cast<std::size_t>(t - s.tensor)];
     }
   }
   constexpr std::int64_t extent(int t, int dim) const { return axis_extent(stage_of(t).first_axis + dim); }
+  /// Inputs that have a shape and no bits are read from there.
+  constexpr void read_from(element_source const& s) { source_ = s; }
+  /// From now on at most so many points of stages are visited; past that `ran_out`, and results mean nothing.
+  constexpr void allow(std::int64_t points) { left_ = points; }
+  constexpr bool ran_out() const { return left_ < 0; }
 
  private:
   struct frame {
@@ -149,6 +160,7 @@ class evaluator {
     std::int64_t points = 1;
     for (int i = 0; i < st.reduced; ++i) points *= axis_extent(st.first_reduced + i);
     for (std::int64_t n = 0; n < points; ++n) {
+      if (--left_ < 0) break;
       ++f.stamp;
       for (int i = 0; i < st.results; ++i) next[static_cast<std::size_t>(i)] = visit(f, p_.result(st, i).body);
       for (std::size_t i = 0; i < next.size(); ++i) f.self[i] = next[i];
@@ -186,6 +198,7 @@ class evaluator {
   constexpr std::int64_t element_of(frame& f, node const& n) {
     sequence<std::int64_t> index;
     for (int d = 0; d < n.c; ++d) index.push_back(visit(f, program::at(p_.operands, n.b + d)));
+    if (ran_out()) return 0;  // what was computed may be no subscript
     bool const made_here = program::at(p_.tensors, n.a).stage >= 0;
     if (made_here && !f.whole && stage_of(n.a).by == nullptr) {
       for (std::size_t d = 0; d < index.size(); ++d)
@@ -242,6 +255,7 @@ class evaluator {
       if (index[d] < 0 || index[d] >= t.shape[d]) raise_access(p_, tensor, index, t.shape);
       flat = flat * static_cast<std::size_t>(t.shape[d]) + static_cast<std::size_t>(index[d]);
     }
+    if (t.bits.empty() && source_.read != nullptr) return source_.read(source_.context, tensor, index.data());
     return t.bits[flat];
   }
 
@@ -252,6 +266,8 @@ class evaluator {
   // Elements that `at` needed, a hash table: 0 is a free place. At run time alone.
   sequence<std::int64_t> keys_, values_;
   std::size_t used_ = 0;
+  element_source source_{};
+  std::int64_t left_ = 0x7fffffffffffffff;
 };
 
 }  // namespace weft::inline WEFT_ABI

@@ -147,6 +147,7 @@ WEFT_HOT_DECL int thread_pool::start_workers(int wanted) {
 
 WEFT_HOT_DECL void* thread_pool::start(void* argument) {
   auto& me = *static_cast<worker*>(argument);
+  ::pthread_setname_np(::pthread_self(), "weft-pool");  // for people, and for who asks whether a fork is safe (tune/worker.hpp)
   __atomic_store_n(&me.number, static_cast<int>(::syscall(SYS_gettid)), __ATOMIC_RELAXED);
   me.pool->work(me);
   return nullptr;

@@ -47,6 +47,10 @@ class argument_copies {
   char* data(std::size_t i) const;
   /// What is written: the live bytes again, or a pattern where nothing is read.
   void restore();
+  /// Puts small whole numbers other than 0 into the inputs of floats, and `restore`s what is written. `arguments`: as at the beginning.
+  void put_whole_numbers(argument const* arguments, int count);
+  /// The live bytes of inputs again.
+  void bring_inputs();
   /// Whether the bytes that are no tensor's, around blocks and within those that are written, are as `restore` left them.
   bool intact() const;
 

@@ -4,6 +4,7 @@
 #include <cstring>
 
 #include "weft/base/error.hpp"
+#include "weft/base/op.hpp"
 #include "weft/tune/buffers.hpp"
 
 namespace weft::inline WEFT_ABI {
@@ -152,6 +153,36 @@ WEFT_DECL void argument_copies::restore() {
   }
   for (std::size_t i = 0; i + 1 < holes_.size(); i += 2)
     std::memset(memory_ + holes_[i], detail::pattern, static_cast<std::size_t>(holes_[i + 1] - holes_[i]));
+}
+WEFT_DECL void argument_copies::put_whole_numbers(argument const* arguments, int count) {
+  restore();
+  std::uint64_t state = 1;
+  for (int i = 0, tensor = 0; i < count; ++i) {
+    argument const& a = arguments[i];
+    if (a.is_scalar) continue;
+    char* const at = data(static_cast<std::size_t>(tensor++));
+    if (a.is_output || !is_float(a.type)) continue;
+    std::int64_t elements = 1, index[max_rank] = {};
+    for (int d = 0; d < a.rank; ++d) elements *= a.extents[d] > 0 ? a.extents[d] : 0;
+    std::int64_t const size = size_bytes(a.type);
+    for (std::int64_t n = 0, place = 0; n < elements; ++n) {
+      state = state * 6364136223846793005u + 1442695040888963407u;
+      int const number = static_cast<int>(state >> 62) - 2;  // -2, -1, 0, 1, of which 0 becomes 2
+      std::int64_t const bits = a.type == dtype::f64 ? to_bits(number == 0 ? 2.0 : number)
+                                                     : weft::detail::from_f32(a.type, number == 0 ? 2.0f : static_cast<float>(number));
+      std::memcpy(at + place * size, &bits, static_cast<std::size_t>(size));  // little endian
+      for (int d = a.rank; d-- > 0;) {
+        place += a.strides[d];
+        if (++index[d] < a.extents[d]) break;
+        place -= a.extents[d] * a.strides[d];
+        index[d] = 0;
+      }
+    }
+  }
+}
+WEFT_DECL void argument_copies::bring_inputs() {
+  for (memory_block const& m : blocks_)
+    if (m.live != nullptr && m.read) std::memcpy(memory_ + m.offset + m.start, m.live, static_cast<std::size_t>(m.bytes));
 }
 WEFT_DECL bool argument_copies::intact() const {
   for (memory_block const& m : blocks_) {

@@ -2,6 +2,7 @@
 #include <cstdio>
 
 #include "weft/base/joined.hpp"
+#include "weft/bench/peak.hpp"
 #include "weft/tune/report.hpp"
 
 namespace weft::inline WEFT_ABI {
@@ -28,17 +29,23 @@ inline std::string short_time(double ns) {
   return text;
 }
 
-/// A drawing of 640 x 320 with times on logarithmic axes.
+inline std::string short_number(double x) {
+  char text[32];
+  std::snprintf(text, sizeof text, "%.3g", x);
+  return text;
+}
+
+/// A drawing of 640 x 320, upwards on a logarithmic axis.
 class drawing {
  public:
-  drawing(double least_x, double most_x, double least_y, double most_y, bool log_x)
+  drawing(double least_x, double most_x, double least_y, double most_y, bool log_x, std::string (*text_of)(double) = short_time)
       : x0_(log_x ? std::log(least_x) : least_x), x1_(log_x ? std::log(most_x) : most_x), y0_(std::log(least_y)),
         y1_(std::log(most_y)), log_x_(log_x) {
     if (x1_ <= x0_) x1_ = x0_ + 1;
     if (y1_ <= y0_) y1_ = y0_ + 1;
     text_ = "<svg viewBox=\"0 0 640 320\" role=\"img\"><rect x=\"60\" y=\"10\" width=\"570\" height=\"270\" class=\"frame\"/>";
-    label(4, y_of(least_y), short_time(least_y));
-    label(4, y_of(most_y) + 8, short_time(most_y));
+    label(4, y_of(least_y), text_of(least_y));
+    label(4, y_of(most_y) + 8, text_of(most_y));
   }
   void dot(double x, double y, char const* kind) {
     char t[128];
@@ -51,12 +58,14 @@ class drawing {
     else std::snprintf(t, sizeof t, "H%.1fV%.1f", x_of(x), y_of(y));
     path_ += t;
   }
-  void line(double xa, double ya, double xb, double yb) {
+  void line(double xa, double ya, double xb, double yb, char const* kind = "frame") {
     char t[160];
-    std::snprintf(t, sizeof t, "<line x1=\"%.1f\" y1=\"%.1f\" x2=\"%.1f\" y2=\"%.1f\" class=\"frame\"/>", x_of(xa), y_of(ya),
-                  x_of(xb), y_of(yb));
+    std::snprintf(t, sizeof t, "<line x1=\"%.1f\" y1=\"%.1f\" x2=\"%.1f\" y2=\"%.1f\" class=\"%s\"/>", x_of(xa), y_of(ya),
+                  x_of(xb), y_of(yb), kind);
     text_ += t;
   }
+  /// Beside a point.
+  void label_at(double x, double y, double right, double down, std::string const& what) { label(x_of(x) + right, y_of(y) + down, what); }
   void label(double x, double y, std::string const& what) {
     char t[64];
     std::snprintf(t, sizeof t, "<text x=\"%.1f\" y=\"%.1f\">", x, y);
@@ -109,6 +118,32 @@ inline std::string model_drawing(tune_result const& r) {
   d.label(60, 300, quality);
   return d.done();
 }
+/// What these operations and bytes take at most, on a machine of which one of the peaks is known, or both.
+inline std::string roofline_drawing(tune_result const& r) {
+  double slowest = 0, fastest = 0;
+  for (tune_trial const& t : r.trials) widen(t.ns, fastest, slowest);
+  if (r.threads <= 0 || r.done.operations <= 0 || r.done.bytes <= 0 || fastest <= 0)
+    return "<p>Not for this one: a GPU, whose peaks are not known, or a program without arithmetic.</p>\n";
+  bench::machine_peaks const peaks = bench::peaks_of(r.threads);
+  double const flat = r.done.peak_of(peaks.gflops), each_byte = r.done.operations / r.done.bytes, ridge = flat / peaks.gbs;
+  double const by_memory = each_byte * peaks.gbs, roof = flat > 0 && flat < by_memory ? flat : by_memory;
+  double const left = (flat > 0 && ridge < each_byte ? ridge : each_byte) / 4, right = (ridge > each_byte ? ridge : each_byte) * 4;
+  double const of_slowest = r.done.operations / slowest, of_fastest = r.done.operations / fastest;
+  double const top = 1.3 * (flat > of_fastest ? flat : of_fastest > by_memory ? of_fastest : by_memory);
+  double const under = left * peaks.gbs < of_slowest ? left * peaks.gbs : of_slowest;
+  drawing d(left, right, under / 1.3, top, true, short_number);
+  double const bend = flat > 0 ? ridge : top / peaks.gbs;
+  d.line(left, left * peaks.gbs, bend < right ? bend : right, (bend < right ? bend : right) * peaks.gbs, "roof");
+  d.label_at(left, left * peaks.gbs, 12, -2, joined({short_number(peaks.gbs), " GB/s"}));
+  if (flat > 0) d.line(ridge, flat, right, flat, "roof"), d.label_at(ridge, flat, 8, -5, joined({short_number(flat), " GFLOP/s"}));
+  for (tune_trial const& t : r.trials)
+    if (t.ns > 0) d.dot(each_byte, r.done.operations / t.ns, "trial");
+  d.dot(each_byte, of_fastest, "winner");
+  d.label(60, 300, joined({"GFLOP/s, over operations a byte: ", short_number(left), " to ", short_number(right), "; this program has ", short_number(each_byte)}));
+  std::string const note = of_fastest > by_memory && (flat <= 0 || by_memory < flat) ? "; above the slope, since its data were in a cache" : "";
+  return joined({d.done(), "<p>", short_number(r.done.operations), " operations and ", short_number(r.done.bytes), " bytes a call. The fastest trial has ", short_number(of_fastest),
+                 " GFLOP/s, ", short_number(100 * of_fastest / roof), " % of the roofline on ", std::to_string(r.threads), r.threads == 1 ? " thread" : " threads", note, ".</p>\n"});
+}
 inline std::string trial_rows(tune_result const& r) {
   std::string t = "<table><tr><th>trial</th><th>choices</th><th>time</th><th>expected</th><th>what became of it</th></tr>\n";
   for (std::size_t i = 0; i < r.trials.size(); ++i) {
@@ -130,11 +165,11 @@ WEFT_DECL std::string report(tune_result const& r) {
   std::string const title = escaped(r.kernel);
   return joined({"<!doctype html>\n<html lang=\"en\"><meta charset=\"utf-8\"><title>", title, "</title>\n<style>",
                  "body{font:15px sans-serif;max-width:60em;margin:2em auto;padding:0 1em}svg{width:100%;max-width:640px}"
-                 ".frame{fill:none;stroke:#999}.trial{fill:#36c;fill-opacity:.6}.best{fill:none;stroke:#c33;stroke-width:2}"
+                 ".frame{fill:none;stroke:#999}.trial{fill:#36c;fill-opacity:.6}.best{fill:none;stroke:#c33;stroke-width:2}.roof{stroke:#333;stroke-width:2}.winner{fill:#c33}"
                  "text{font-size:12px}pre{background:#f4f4f4;padding:1em;overflow:auto}td,th{text-align:left;padding:0 1em 0 0}",
                  "</style>\n<h1>", title, "</h1>\n<p>", escaped(tuning::text(r.space)), "; ", std::to_string(r.trials.size()),
                  " trials. Best ", short_time(r.best_ns), ", without tuning ", short_time(r.first_ns), ".</p>\n<p>",
-                 escaped(r.why), "</p>\n<h2>Best so far</h2>\n", progress_drawing(r), "<h2>The model</h2>\n", model_drawing(r),
+                 escaped(r.why), "</p>\n<h2>Best so far</h2>\n", progress_drawing(r), "<h2>The model</h2>\n", model_drawing(r), "<h2>The roofline</h2>\n", roofline_drawing(r),
                  "<h2>The schedule</h2>\n<pre>", escaped(r.how), "</pre>\n<pre>", escaped(r.loops), "</pre>\n<h2>Trials</h2>\n",
                  trial_rows(r), "</html>\n"});
 }

@@ -78,6 +78,8 @@ class tuning_run {
   bool may_go_on();
   std::string loops_of(sequence<std::int32_t> const& choices, std::string& why) const;
   sequence<element_list> outputs() const;
+  void judge(sequence<element_list> const& found, int output, std::size_t at);
+  bool sums_the_same(tune_trial& t, slot_calls& calls);
   void write(sequence<std::int32_t> const& choices, candidate_text& c) const;
   known_intrinsics instructions_of(sequence<std::int32_t> const& choices, sequence<intrinsic const*>& known) const;
   tune_trial measured(sequence<std::int32_t> const& choices, double give_up_ns, candidate_text c = {});
@@ -106,6 +108,7 @@ class tuning_run {
   argument* arguments_;
   int count_;
   program what_;
+  worker_choice worker_;
   target const& machine_;
   call_layout layout_;
   space space_;
@@ -116,6 +119,9 @@ class tuning_run {
   std::string task_;
   tolerance tolerance_;
   sequence<element_list> expected_;  // of the schedule without tuning
+  bool by_whole_numbers_ = false;    // long sums are compared on such, too
+  sequence<element_list> expected_whole_;
+  int judged_ = 0;
   point first_;
   tune_result result_;
   search* search_ = nullptr;
@@ -131,6 +137,7 @@ class tuning_run {
 }  // namespace weft::inline WEFT_ABI
 
 #if WEFT_HEADER_ONLY
+#include "weft/tune/checks.ipp"
 #include "weft/tune/tasks.ipp"
 #include "weft/tune/tuner.ipp"
 #endif

@@ -5,6 +5,7 @@
 #include <string>
 #include <string_view>
 
+#include "weft/bench/counts.hpp"
 #include "weft/kernel_table.hpp"
 #include "weft/tune/search.hpp"
 #include "weft/tune/space.hpp"
@@ -81,6 +82,7 @@ struct tune_options {
   double within = 0;           // of the roofline: 0.02 ends the tuning when a call takes at most 1.02 of what no schedule can beat; 0: never
   std::int64_t compilers = -1;  // of a GPU: processes that compile candidates while others are timed; -1: of the threads all but two, at most 8
   tuning::isolation worker = tuning::isolation::automatic;
+  std::string worker_program{};  // where candidates run: weft-worker, or another program that calls weft::worker; empty: as WEFT_WORKER says, if it does
   tune_watcher progress{};
   tune_stop stop{};
 };
@@ -113,6 +115,7 @@ struct tune_result {
   std::string why;                   // in a sentence, why this one
   std::string checked;               // against what results were compared
   tuning::isolation worker = tuning::isolation::none;  // where candidates ran
+  std::string worker_program{};      // of isolation::program
   std::int64_t worker_starts = 0;    // more than 1: some of them ended it
   std::int64_t compiled_ahead = 0;   // candidates for a GPU, by other processes
   std::string refused{};             // ranks that took no part, and why (tune/mpi.hpp)
@@ -124,6 +127,8 @@ struct tune_result {
   double measuring_seconds = 0;      // of these, in calls of candidates
   double searching_seconds = 0;      // and in deciding what to measure: the tuner's own cost
   double roofline_ns = 0;            // no schedule takes less; 0: not known, or not asked for (tune_options::within)
+  bench::counts done{};              // of a call, by the program itself
+  std::int32_t threads = 0;          // of the machine that it is for; 0: a GPU
   double model_quality = 0;          // rank correlation of expected and measured times; 0: too few
   double model_recall = 0;           // of the fastest quarter of these, the share that was expected in it
   /// A page for people: the space, the trials in numbers, the best schedule.

@@ -109,14 +109,26 @@ inline std::string asked_in_a_fork(kernel_face const& face) {
   }
   return answer.empty() ? "!the CUDA driver ended the process that asked it" : answer;
 }
+/// Where candidates run; what is wrong with it is said of the kernel.
+inline worker_choice worker_for(kernel_face const& face, tune_options const& o) {
+#if WEFT_HAS_EXCEPTIONS
+  try {
+#endif
+    return chosen_worker(o.worker, o.worker_program);
+#if WEFT_HAS_EXCEPTIONS
+  } catch (device_error const& e) {
+    WEFT_THROW(device_error(joined({face.name, ": ", e.what()})));
+  }
+#endif
+}
 /// The machine that candidates run on. A GPU is asked by a child where forks are to use it: they cannot once this process has.
 inline target const& machine_of(kernel_face const& face, isolation where) {
   if (face.gpu == nullptr) return face.machine != nullptr ? *face.machine : host();
   auto const refuse = [&](std::string_view why) { WEFT_THROW(device_error(joined({face.name, ": tune: ", why}))); };
   if (find_gpu_bench() == nullptr) refuse("on a GPU this needs #include <weft/tune/cuda.hpp> in one file of the program, or weft::compiled");
-  bool const forks = where == isolation::forked || (where == isolation::automatic && !main_calls_worker());
+  bool const forks = where == isolation::forked;
   if (forks && runtime::cuda_has_begun())
-    refuse("this program has used the GPU, and a fork of it cannot: call weft::worker(argc, argv) first in main, which gives candidates a process of their own");
+    refuse("this program has used the GPU, and a fork of it cannot: call weft::worker(argc, argv) first in main, or name a program that does (WEFT_WORKER=weft-worker), which gives candidates a process of their own");
   target t;
   if (forks) {
     std::string const answer = asked_in_a_fork(face);
@@ -148,14 +160,17 @@ inline target const& machine_of(kernel_face const& face, isolation where) {
 WEFT_DECL tuning_run::tuning_run(kernel_face const& face, argument* arguments, int count, tune_options const& o, candidate_view view,
                                  trial_crew* crew)
     : face_(face), options_(o), wanted_(wanted_of(face, o)), view_(view), crew_(crew), arguments_(arguments), count_(count), what_(face.what(face.object)),
-      machine_(machine_of(face, o.worker)), layout_(bound()),
+      worker_(worker_for(face, o)), machine_(machine_of(face, worker_.where)), layout_(bound()),
       space_({face.name, &what_, face.how, face.object, &layout_, &machine_, wanted_, is_by_rule(face), nullptr, face.gpu}),
-      copies_(arguments, count), runner_(copies_, o.worker, face.gpu != nullptr ? face.device : -1, face.gpu != nullptr ? nullptr : face.machine), store_(trials_file(o.keep)), task_(task()) {
+      copies_(arguments, count), runner_(copies_, worker_, face.gpu != nullptr ? face.device : -1, face.gpu != nullptr ? nullptr : face.machine), store_(trials_file(o.keep)), task_(task()) {
   tolerance_ = {wanted_.bitwise, longest_reduction(what_, arguments)};
+  by_whole_numbers_ = !wanted_.bitwise && tolerance_.terms > 1024 && whole_numbers_stay_exact(what_, arguments);
   result_.kernel = std::string(face.name);
+  result_.done = bench::counted(what_, arguments);
+  result_.threads = face.gpu != nullptr ? 0 : machine_.threads;
   std::int64_t const spare = host().threads - 2, wanted = o.compilers >= 0 ? o.compilers : spare < 8 ? spare : 8;
   for (std::int64_t i = 0; i < wanted && face.gpu != nullptr && runner_.where() != isolation::none; ++i)
-    compilers_.push_back(new runner(copies_, o.worker, face.device));
+    compilers_.push_back(new runner(copies_, worker_, face.device));
   if (o.within > 0 && face.gpu == nullptr) result_.roofline_ns = least_ns(what_, arguments, count, machine_);
 }
 WEFT_DECL tuning_run::~tuning_run() {
@@ -245,26 +260,6 @@ inline bool tuning_run::prepare(int slot, sequence<std::int32_t> const& choices,
                  : runner_.load(slot, c.loops, t.why, instructions_of(choices, known), choices == first_.choices, c.made);
   return t.result == outcome::good;
 }
-inline bool tuning_run::computes_the_same(tune_trial& t) {
-  if (!copies_.intact()) t.why = "it writes outside of its tensors";
-  sequence<element_list> const found = outputs();
-  if (t.why.empty() && expected_.empty()) {
-    int samples = 0;
-    // A how-lambda's first steps may take a sum in parts, which is its own choice: the others are to have the bits of that.
-    tolerance const of_first{tolerance_.bitwise && face_.how == nullptr, tolerance_.terms};
-    t.why = check_samples(what_, machine_.fma, arguments_, count_, found, of_first, samples);
-    result_.checked = samples > 0 ? joined({std::to_string(samples), " elements by direct evaluation, all others by the schedule "
-                                                                     "without tuning"})
-                                  : "the schedule without tuning (direct evaluation would take too long)";
-    if (t.why.empty()) expected_ = found;
-  }
-  for (std::size_t i = 0; i < found.size() && t.why.empty(); ++i) {
-    t.why = difference(expected_[i], found[i], tolerance_);
-    if (!t.why.empty() && found.size() > 1) t.why = joined({"output ", std::to_string(i), ": ", t.why});
-  }
-  t.wrong = !t.why.empty();
-  return !t.wrong;
-}
 /// Compiled, run once, compared, and only then timed.
 inline tune_trial tuning_run::measured(sequence<std::int32_t> const& choices, double give_up_ns, candidate_text c) {
   tune_trial t;
@@ -282,6 +277,7 @@ inline tune_trial tuning_run::measured(sequence<std::int32_t> const& choices, do
     return t;
   }
   if (!computes_the_same(t)) return t;
+  if (by_whole_numbers_ && !sums_the_same(t, calls)) return t;
   measuring how{.sample_ms = 0.3, .budget_ms = 100, .within = 0.02, .fewest = 6, .most = 31};
   how.give_up_ms = give_up_ns / 1e6;
   bench::timing const time = bench::measure({calls.work()}, how)[0];
@@ -556,7 +552,7 @@ WEFT_DECL tune_result tuning_run::finish() {
   if (options_.keep && result_.trials.size() > 1) keep(static_cast<std::int64_t>(result_.trials.size()));
   if (crew_ != nullptr) crew_->end(result_);
   result_.store = store_.status();
-  result_.worker = runner_.where();
+  result_.worker = runner_.where(), result_.worker_program = runner_.program();
   result_.worker_starts = runner_.starts();
   result_.seconds = elapsed();
   result_.measuring_seconds = measured_ns_ / 1e9;
@@ -608,7 +604,7 @@ WEFT_DECL tune_result tuning_run::serve(trial_source& from) {
     from.answer(measured(r.choices, r.give_up_ns));
   }
   take_over(r.choices, r.best_ns, r.trials);
-  result_.worker = runner_.where();
+  result_.worker = runner_.where(), result_.worker_program = runner_.program();
   result_.worker_starts = runner_.starts();
   result_.seconds = elapsed();
   return static_cast<tune_result&&>(result_);
@@ -645,7 +641,7 @@ WEFT_DECL std::string tune_result::text() const {
                  "\n  model   ", model_quality == 0 ? "too few trials to tell"
                                         : joined({"rank correlation ", tuning::detail::number_text(model_quality), ", of the fastest quarter ",
                                                   tuning::detail::number_text(100 * model_recall, "%.0f"), " % expected"}),
-                 refused.empty() ? "" : joined({"\n  refused ", refused}), "\n  worker  ", tuning::name(worker), ", started ", std::to_string(worker_starts), worker_starts == 1 ? " time\n" : " times\n", how, "\n"});
+                 refused.empty() ? "" : joined({"\n  refused ", refused}), "\n  worker  ", tuning::name(worker), worker_program.empty() ? "" : " ", worker_program, ", started ", std::to_string(worker_starts), worker_starts == 1 ? " time\n" : " times\n", how, "\n"});
   return all;
 }
 

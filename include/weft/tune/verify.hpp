@@ -35,15 +35,26 @@ struct element_list {
 /// Of a tensor in memory; `data` is where its first element stands.
 element_list elements_of(argument const& shape, char const* data);
 
-/// "element 17 is 3.5 instead of 2.5", or empty.
-std::string difference(element_list const& expected, element_list const& found, tolerance const& t);
+/// "element 17 is 3.5 instead of 2.5", or empty. In `at` comes which element it is.
+std::string difference(element_list const& expected, element_list const& found, tolerance const& t, std::size_t* at = nullptr);
 
-/// Compares samples of the outputs with direct evaluation of the program.
+/// Compares samples of the outputs with direct evaluation of the program: corners, places at multiples of likely tiles and beside them,
+/// the others at random, 256 of each output at most.
 ///
-/// In `checked` comes how many were; 0: it would take longer than a second, or the inputs have too many elements.
-/// Cost     a second at most; 12 bytes for each element of the inputs
+/// In `checked` comes how many were; 0: one element alone takes more than 1.5 million points of its stages.
+/// Cost     0.2 s, or four elements of each output
 std::string check_samples(program const& what, bool fma, argument const* arguments, int count,
                           sequence<element_list> const& outputs, tolerance const& t, int& checked);
+
+/// Compares one element of an output, by its place in row-major order. In `known` comes whether it could be evaluated.
+///
+/// Cost     1.5 million points of stages at most: 0.3 s
+std::string check_element(program const& what, bool fma, argument const* arguments, int count, element_list const& found, int output,
+                          std::size_t at, tolerance const& t, bool& known);
+
+/// Whether a call computes whole numbers without rounding, in whichever order, where its inputs of floats are whole numbers from -2 to 2: sums, products of
+/// two or more, minima and choices that stay below 2^24 (f32). Then one term too many or too few shows in the longest sum, which `tolerance` would let pass.
+bool whole_numbers_stay_exact(program const& p, argument const* arguments);
 
 }  // namespace tuning
 }  // namespace weft::inline WEFT_ABI

@@ -4,7 +4,6 @@
 
 #include "weft/expr/evaluate.hpp"
 #include "weft/expr/expand.hpp"
-#include "weft/schedule/placement.hpp"
 #include "weft/bench/measure.hpp"
 #include "weft/tune/point.hpp"
 #include "weft/tune/verify.hpp"
@@ -67,23 +66,169 @@ inline double extent_in_call(program const& p, argument const* arguments, int a)
   std::int64_t const n = extent_value(p, program::at(p.axes, a).extent, extent);
   return n > 1 ? static_cast<double>(n) : 1;
 }
-/// What one element of a stage costs to evaluate from the inputs alone, in terms; 1e18 at most.
-inline double terms_of(program const& p, argument const* arguments, int stage, sequence<double>& known) {
-  double& k = known[static_cast<std::size_t>(stage)];
-  if (k > 0) return k;
-  stage_info const& s = program::at(p.stages, stage);
-  double points = 1, each = 1;
-  for (int a = 0; a < s.axes(); ++a) {
-    bool const walked = program::at(p.axes, s.first_axis + a).reduced || a == s.scanned;
-    if (walked) points *= extent_in_call(p, arguments, s.first_axis + a);
-  }
-  sequence<sequence<std::int32_t>> const readers = weft::detail::readers_of(p);
-  for (std::size_t r = 0; r < readers.size() && static_cast<int>(r) < stage; ++r)
-    for (std::int32_t by : readers[r])
-      if (by == stage) each += 2 * terms_of(p, arguments, static_cast<int>(r), known);
-  k = points * each;
-  return k < 1e18 ? k : k = 1e18;
+/// Element `index` of a tensor in the caller's memory.
+inline std::int64_t live_element(void const* context, int tensor, std::int64_t const* index) {
+  argument const& a = *(*static_cast<sequence<argument const*> const*>(context))[static_cast<std::size_t>(tensor)];
+  std::int64_t at = 0;
+  for (int d = 0; d < a.rank; ++d) at += index[d] * a.strides[d];
+  return bits_at(a.type, static_cast<char const*>(a.data) + at * size_bytes(a.type));
 }
+/// Elements of a call's outputs as the program says them, from the caller's inputs where they stand.
+class direct_elements {
+ public:
+  static constexpr std::int64_t most_points = 1500000;
+  direct_elements(program const& what, bool fma, argument const* arguments, int inputs) : expanded_(expand(what, fma)), arguments_(arguments) {
+    for (int i = 0; i < inputs; ++i) {
+      argument const& a = arguments[i];
+      if (a.is_scalar) scalars_.push_back(a.scalar_bits);
+      else live_.push_back(&a), shapes_.push_back({a.type, {a.extents, a.extents + a.rank}, {}});
+    }
+  }
+  /// False: it takes too long.
+  bool element(std::size_t output, argument const& shape, std::size_t place, std::int64_t& bits) const {
+    stage_info const& last = program::at(expanded_.stages, program::at(expanded_.tensors, expanded_.outputs[output]).stage);
+    double points = 1;
+    for (int i = 0; i < last.reduced; ++i) points *= extent_in_call(expanded_, arguments_, last.first_reduced + i);
+    if (points > static_cast<double>(most_points)) return false;
+    sequence<std::int64_t> index(static_cast<std::size_t>(shape.rank), std::int64_t{0});
+    auto rest = static_cast<std::int64_t>(place);
+    for (int d = shape.rank; d-- > 0;) index[static_cast<std::size_t>(d)] = rest % shape.extents[d], rest /= shape.extents[d];
+    evaluator e(expanded_, shapes_, scalars_);
+    e.read_from({live_element, &live_});
+    e.allow(most_points);
+    bits = e.at(expanded_.outputs[output], index);
+    return !e.ran_out();
+  }
+
+ private:
+  program expanded_;
+  argument const* arguments_;
+  sequence<argument const*> live_;
+  sequence<dense> shapes_;
+  sequence<std::int64_t> scalars_;
+};
+/// Where sample `n` of an output lies: the last element and the first, then in turns another corner, a place where tiles may begin or end, anywhere.
+inline std::size_t sample_place(argument const& a, int n, random_numbers& random) {
+  static constexpr std::int64_t tiles[] = {4, 6, 8, 12, 14, 16, 32, 48, 64, 128, 256, 1024};
+  std::int64_t place = 0;
+  for (int d = 0; d < a.rank; ++d) {
+    std::int64_t const size = a.extents[d], any = static_cast<std::int64_t>(random.next() % static_cast<std::uint64_t>(size));
+    std::int64_t at = any;
+    if (n < 2) at = n == 0 ? size - 1 : 0;
+    else if (n % 3 == 2) at = random.below(2) != 0 ? size - 1 : 0;
+    else if (n % 3 == 0 && random.below(4) != 0) {
+      std::int64_t const tile = tiles[random.below(static_cast<std::int32_t>(sizeof tiles / sizeof tiles[0]))];
+      std::int64_t const begin = (random.below(2) != 0 ? size : any) / tile * tile - random.below(2);  // of the tail, or of any tile
+      at = begin < 0 ? 0 : begin < size ? begin : size - 1;
+    }
+    place = place * size + at;
+  }
+  return static_cast<std::size_t>(place);
+}
+
+/// How large the numbers of a program become where its inputs are whole and at most 2 in size.
+class whole_numbers {
+ public:
+  whole_numbers(program const& p, argument const* arguments) : p_(p), arguments_(arguments), of_tensor_(p.tensors.size(), none) {
+    for (input_info const& i : p.inputs)
+      if (i.tensor >= 0 && is_float(i.type)) of_tensor_[static_cast<std::size_t>(i.tensor)] = 2;
+  }
+  bool stay_exact() {
+    for (stage_info const& s : p_.stages) {
+      if (s.by != nullptr || s.results != 1 || s.scanned >= 0) return false;
+      known_.assign(p_.nodes.size(), unknown);
+      std::int32_t const body = p_.result(s, 0).body;
+      double points = 1;
+      for (int i = 0; i < s.reduced; ++i) points *= extent_in_call(p_, arguments_, s.first_reduced + i);
+      double const most = s.reduced > 0 ? growth(body) * points : size(body);
+      double const limit = limit_of(program::at(p_.tensors, s.tensor).type);
+      if (most < 0 || most > limit) return false;
+      of_tensor_[static_cast<std::size_t>(s.tensor)] = most;
+    }
+    return true;
+  }
+
+ private:
+  static constexpr double none = -1, unknown = -2;
+  static double limit_of(dtype t) {
+    return t == dtype::f64 ? 0x1p53 : t == dtype::f32 ? 0x1p24 : t == dtype::f16 ? 0x1p11 : t == dtype::bf16 ? 0x1p8 : none;
+  }
+  static double joined_size(op kind, double a, double b) {
+    if (a < 0 || b < 0) return none;
+    return kind == op::mul ? a * b : kind == op::add || kind == op::sub ? a + b : a > b ? a : b;
+  }
+  double whole(dtype t, std::int64_t bits) const {
+    double const v = is_float(t) ? number(t, bits) : none;
+    return is_float(t) && v == std::floor(v) ? std::fabs(v) : none;
+  }
+  double size(std::int32_t id) {
+    double& k = known_[static_cast<std::size_t>(id)];
+    if (k != unknown) return k;
+    node const& n = p_.at(id);
+    double const most = of(n);
+    return k = most <= limit_of(n.type) ? most : none;
+  }
+  double of(node const& n) {
+    switch (n.kind) {
+      case op::literal: return whole(n.type, n.value);
+      case op::scalar: {
+        std::size_t next = 0;
+        std::int32_t scalar = 0;
+        for (input_info const& i : p_.inputs) {
+          if (i.tensor < 0 && scalar++ == n.a) return whole(n.type, arguments_[next].scalar_bits);
+          ++next;
+        }
+        return none;
+      }
+      case op::load: return of_tensor_[static_cast<std::size_t>(n.a)];
+      case op::neg:
+      case op::abs:
+      case op::cast: return size(n.a);
+      case op::add:
+      case op::sub:
+      case op::mul:
+      case op::min:
+      case op::max: return joined_size(n.kind, size(n.a), size(n.b));
+      case op::fma: return joined_size(op::add, joined_size(op::mul, size(n.a), size(n.b)), size(n.c));
+      case op::select:
+      case op::rare:
+      case op::blend: return decides(n.a) ? joined_size(op::max, size(n.b), size(n.c)) : none;
+      default: return none;
+    }
+  }
+  /// Whether a condition is the same in whichever order sums are taken: it reads no rounded stage.
+  bool decides(std::int32_t id) {
+    node const& n = p_.at(id);
+    if (n.kind == op::load) return program::at(p_.tensors, n.a).stage < 0 || of_tensor_[static_cast<std::size_t>(n.a)] >= 0;
+    if (n.kind == op::self) return false;
+    return (arity(n.kind) < 1 || decides(n.a)) && (arity(n.kind) < 2 || decides(n.b)) && (arity(n.kind) < 3 || decides(n.c));
+  }
+  /// Of a reduction's update: by how much one point may make it larger.
+  double growth(std::int32_t id) {
+    node const& n = p_.at(id);
+    switch (n.kind) {
+      case op::self: return 0;
+      case op::add:
+      case op::min:
+      case op::max: return has_self(n.a) ? joined_size(op::add, growth(n.a), size(n.b)) : joined_size(op::add, size(n.a), growth(n.b));
+      case op::sub: return joined_size(op::add, growth(n.a), size(n.b));
+      case op::fma: return joined_size(op::add, joined_size(op::mul, size(n.a), size(n.b)), growth(n.c));
+      case op::select:
+      case op::rare:
+      case op::blend: return decides(n.a) ? joined_size(op::max, growth(n.b), growth(n.c)) : none;
+      default: return none;
+    }
+  }
+  bool has_self(std::int32_t id) const {
+    node const& n = p_.at(id);
+    if (n.kind == op::self) return true;
+    if (n.kind == op::load) return false;
+    return (arity(n.kind) > 0 && has_self(n.a)) || (arity(n.kind) > 1 && has_self(n.b)) || (arity(n.kind) > 2 && has_self(n.c));
+  }
+  program const& p_;
+  argument const* arguments_;
+  sequence<double> of_tensor_, known_;
+};
 }  // namespace detail
 
 WEFT_DECL double longest_reduction(program const& p, argument const* arguments) {
@@ -116,11 +261,13 @@ WEFT_DECL element_list elements_of(argument const& a, char const* data) {
   return e;
 }
 
-WEFT_DECL std::string difference(element_list const& expected, element_list const& found, tolerance const& t) {
+WEFT_DECL std::string difference(element_list const& expected, element_list const& found, tolerance const& t, std::size_t* at) {
   double const within = detail::bound(expected, t);
-  for (std::size_t i = 0; i < expected.bits.size(); ++i)
-    if (!detail::same(expected.type, expected.bits[i], found.bits[i], within, t.bitwise))
-      return detail::told(expected.type, i, expected.bits[i], found.bits[i]);
+  for (std::size_t i = 0; i < expected.bits.size(); ++i) {
+    if (detail::same(expected.type, expected.bits[i], found.bits[i], within, t.bitwise)) continue;
+    if (at != nullptr) *at = i;
+    return detail::told(expected.type, i, expected.bits[i], found.bits[i]);
+  }
   return "";
 }
 
@@ -128,50 +275,37 @@ WEFT_DECL std::string check_samples(program const& what, bool fma, argument cons
                                     sequence<element_list> const& outputs, tolerance const& t, int& checked) {
   checked = 0;
   int const inputs = count - static_cast<int>(outputs.size());
-  std::int64_t elements = 0;
-  for (int i = 0; i < inputs; ++i) {
-    std::int64_t n = 1;
-    for (int d = 0; d < arguments[i].rank; ++d) n *= arguments[i].extents[d];
-    elements += n;
-  }
-  sequence<double> known(what.stages.size(), 0.0);
-  double each = 0;
-  for (std::int32_t o : what.outputs)
-    each += detail::terms_of(what, arguments, program::at(what.tensors, o).stage, known);
-  if (elements > (std::int64_t(1) << 24) || each > 2e6) return "";
-  sequence<dense> tensors;
-  sequence<std::int64_t> scalars;
-  for (int i = 0; i < inputs; ++i) {
-    argument const& a = arguments[i];
-    if (a.is_scalar) {
-      scalars.push_back(a.scalar_bits);
-      continue;
-    }
-    dense d{a.type, {a.extents, a.extents + a.rank}, elements_of(a, static_cast<char const*>(a.data)).bits};
-    tensors.push_back(static_cast<dense&&>(d));
-  }
-  program const expanded = expand(what, fma);
-  evaluator e(expanded, tensors, scalars);
+  detail::direct_elements const direct(what, fma, arguments, inputs);
   sequence<double> bounds;
-  for (element_list const& o : outputs) bounds.push_back(detail::bound(o, t));
-  random_numbers random(elements > 0 ? static_cast<std::uint64_t>(elements) : 1);
-  double const until = bench::now_ns() + 0.5e9;
-  for (int n = 0; n < 64 && (n < 8 || bench::now_ns() < until); ++n)
+  std::uint64_t seed = 1;
+  for (element_list const& o : outputs) bounds.push_back(detail::bound(o, t)), seed = seed * 31 + o.bits.size();
+  random_numbers random(seed);
+  double const until = bench::now_ns() + 0.2e9;
+  for (int n = 0; n < 256 && (n < 4 || bench::now_ns() < until); ++n)
     for (std::size_t o = 0; o < outputs.size(); ++o) {
+      if (outputs[o].bits.empty()) continue;
       argument const& a = arguments[static_cast<std::size_t>(inputs) + o];
-      std::size_t const size = outputs[o].bits.size();
-      if (size == 0) continue;
-      // The corners first: tails are there.
-      std::size_t const at = n == 0 ? 0 : n == 1 ? size - 1 : static_cast<std::size_t>(random.next() % size);
-      sequence<std::int64_t> index(static_cast<std::size_t>(a.rank), std::int64_t{0});
-      std::int64_t rest = static_cast<std::int64_t>(at);
-      for (int d = a.rank; d-- > 0;) index[static_cast<std::size_t>(d)] = rest % a.extents[d], rest /= a.extents[d];
-      std::int64_t const expected = e.at(expanded.outputs[o], index);
+      std::size_t const at = detail::sample_place(a, n, random);
+      std::int64_t expected = 0;
+      if (!direct.element(o, a, at, expected)) return "";
       ++checked;
       if (!detail::same(a.type, expected, outputs[o].bits[at], bounds[o], t.bitwise))
         return detail::told(a.type, at, expected, outputs[o].bits[at]);
     }
   return "";
+}
+
+WEFT_DECL std::string check_element(program const& what, bool fma, argument const* arguments, int count, element_list const& found,
+                                    int output, std::size_t at, tolerance const& t, bool& known) {
+  int const inputs = count - static_cast<int>(what.outputs.size());
+  std::int64_t expected = 0;
+  known = detail::direct_elements(what, fma, arguments, inputs).element(static_cast<std::size_t>(output), arguments[inputs + output], at, expected);
+  bool const same = !known || detail::same(found.type, expected, found.bits[at], detail::bound(found, t), t.bitwise);
+  return same ? "" : detail::told(found.type, at, expected, found.bits[at]);
+}
+
+WEFT_DECL bool whole_numbers_stay_exact(program const& p, argument const* arguments) {
+  return detail::whole_numbers(p, arguments).stay_exact();
 }
 
 }  // namespace tuning

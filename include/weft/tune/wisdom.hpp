@@ -10,7 +10,11 @@
 namespace weft::inline WEFT_ABI {
 /// The results of `tune` that are kept on disk. One JSON object a line:
 ///
-///     {"kernel": "matmul", "target": "x86-64-v4", "choices": [1, 0, 2], "ns": 15500, "steps": "9f..", "key": "0500.."}
+///     {"kernel": "matmul", "target": "x86-64-v4", "choices": [1, 0, 2], "ns": 15500, "steps": "9f..", "key": "0500..",
+///      "family": "0500..", "relative": "a1.."}
+///
+/// `key` says what it is for, to the sizes of the caches and the number of threads; `family` and `relative` are for calls of other sizes, and for
+/// machines with the same instructions that differ in caches and threads.
 namespace wisdom {
 
 /// All results in the directory of the cache, as lines. (`export` is a word of the language.)
@@ -23,9 +27,12 @@ struct imported {
   int refused = 0;  // no such object, or its numbers are none that a result has
   std::string why;  // of the first that was refused: "line 3: .."
 };
-/// Keeps the results of a text, which may come from anywhere. Each is looked at when it is used: the how-lambda is run with its
-/// choices, and has to be legal and take the steps that the text tells of; else it is as if it were not there. Whoever wrote the
-/// text can thus make a kernel slow, and nothing else. A tuning here takes the place of what was imported.
+/// Keeps the results of a text, which may come from anywhere. Each is looked at when it is used: the how-lambda, or the rule, is run with its
+/// choices, and has to be legal and take the steps that the text tells of; else it is as if it were not there. On a machine with other caches or
+/// threads, and for other sizes, the knobs have the values that it tells of, and what they make has to be legal here and fit the registers. Whoever wrote the
+/// text can thus make a kernel slow, and nothing else: no step changes a result. A tuning here takes the place of what was imported.
+///
+/// See     weft::schedule_reason, which says that a schedule was imported
 imported import_lines(std::string_view text);
 
 /// Removes all results; answers how many.

@@ -3,10 +3,12 @@
 #include <cstdio>
 #include <cstdlib>
 
+#include "weft/base/hash.hpp"
 #include "weft/base/joined.hpp"
 #include "weft/runtime/cache/cache.hpp"
 #include "weft/runtime/cache/directory.hpp"
 #include "weft/runtime/cache/key.hpp"
+#include "weft/runtime/cache/relatives.hpp"
 #include "weft/runtime/cache/tuned.hpp"
 #include "weft/tune/wisdom.hpp"
 
@@ -67,7 +69,8 @@ class object_reader {
  public:
   explicit object_reader(std::string_view text) : rest_(text) {}
   cache::tuned found{};
-  std::string key;
+  std::string key, family;
+  cache::relative own{};  // with a family
   std::string why;
   bool read() {
     bool first = true;
@@ -81,7 +84,9 @@ class object_reader {
     }
     space();
     if (!rest_.empty()) return fail("more behind the object");
-    if (seen_ != 15) return fail("a part is missing: it has choices, ns, steps and key");
+    if ((seen_ & 15) != 15) return fail("a part is missing: it has choices, ns, steps and key");
+    if ((seen_ & 48) != 0 && (seen_ != 63 || own.task != xxh64(key) || cache::head_of(family).kernel != cache::head_of(key).kernel))
+      return fail("a family that is not of this result");
     return true;
   }
 
@@ -139,6 +144,15 @@ class object_reader {
       seen_ |= 4;
       return string(text) && text.size() < 1000000 && read_hex(text, key) && !cache::head_of(key).kernel.empty();
     }
+    if (name == "family") {
+      seen_ |= 16;
+      return string(text) && text.size() < 1000000 && read_hex(text, family);
+    }
+    if (name == "relative") {
+      seen_ |= 32;
+      std::string bytes;
+      return string(text) && text.size() < 100000 && read_hex(text, bytes) && cache::decode(bytes, own);
+    }
     if (name != "choices") return fail("a part that results do not have");
     seen_ |= 8;
     if (!take('[')) return false;
@@ -157,6 +171,12 @@ class object_reader {
 
 WEFT_DECL std::string export_all() {
   std::string all;
+  sequence<std::string> families;
+  detail::each_file(".family", [&](cache::directory const& d, char const* name) {
+    std::string bytes;
+    if (d.read(name, bytes)) families.push_back(bytes);
+    return true;
+  });
   detail::each_result([&](cache::directory const&, char const*, std::string const& bytes) {
     cache::tuned t;
     std::string_view key;
@@ -167,8 +187,16 @@ WEFT_DECL std::string export_all() {
                   static_cast<unsigned long long>(t.steps));
     std::string choices;
     for (std::int32_t c : t.choices) choices += joined({choices.empty() ? "" : ", ", std::to_string(c)});
+    std::string family;
+    for (std::string const& one : families) {
+      std::string_view whose;
+      cache::relative own;
+      if (!cache::relative_in(one, xxh64(key), whose, own)) continue;
+      family = joined({"\", \"family\": \"", detail::hex(whose), "\", \"relative\": \"", detail::hex(cache::encode(own))});
+      break;
+    }
     all += joined({"{\"kernel\": \"", detail::plain(head.kernel), "\", \"target\": \"", detail::plain(head.target),
-                   "\", \"choices\": [", choices, numbers, detail::hex(key), "\"}\n"});
+                   "\", \"choices\": [", choices, numbers, detail::hex(key), family, "\"}\n"});
     return true;
   });
   return all;
@@ -190,7 +218,10 @@ WEFT_DECL imported import_lines(std::string_view text) {
     cache::tuned known;
     o.found.trials = 0;  // not measured here
     if (cache::find_tuned(o.key, known) && known.trials > 0) ++r.known;
-    else if (cache::keep_tuned(o.key, o.found, true)) ++r.taken;
+    else if (cache::keep_tuned(o.key, o.found, true)) {
+      if (!o.family.empty()) static_cast<void>(cache::keep_relative(o.family, o.own));
+      ++r.taken;
+    }
   }
   return r;
 }

@@ -22,7 +22,8 @@ namespace weft::inline WEFT_ABI {
 ///     int main(int argc, char** argv) {
 ///       if (weft::worker(argc, argv)) return 0;
 ///
-/// Without it, `tune` forks the running program for a worker, which is no trouble in a program without other threads.
+/// Without it, `tune` runs candidates in the program that tune_options::worker_program or WEFT_WORKER names, as weft-worker, which is no more than
+/// this; else it forks the running program, which it refuses in words where the program has threads of its own.
 bool worker(int argc, char const* const* argv);
 
 namespace tuning {
@@ -38,19 +39,34 @@ constexpr std::string_view name(outcome o) {
 
 /// Where candidates run.
 enum class isolation : std::uint8_t {
-  automatic,  // executed where `main` calls weft::worker, else forked
+  automatic,  // in the program that is named; else executed where `main` calls weft::worker; else forked, where no other threads run
   forked,     // a child of this process
   executed,   // this program, started anew
   none,       // this process: nothing is caught but errors
+  program,    // another program, that calls weft::worker: weft-worker
 };
 /// In a word.
 constexpr std::string_view name(isolation i) {
-  constexpr std::string_view names[] = {"automatic", "forked", "executed", "none"};
+  constexpr std::string_view names[] = {"automatic", "forked", "executed", "none", "program"};
   return names[static_cast<int>(i)];
 }
 
 /// Whether `main` has called weft::worker: then candidates run in this program started anew.
 bool main_calls_worker();
+
+/// How many threads of this process are neither the calling one nor weft's: what they hold is held for ever in a fork. Threads that are about to
+/// end are waited for, 20 ms at most.
+int other_threads();
+
+/// Where candidates run, after all that may say so.
+struct worker_choice {
+  isolation where = isolation::automatic;
+  std::string program{};  // of isolation::program
+};
+/// `asked` and `program`: of tune_options; an empty one is what WEFT_WORKER says.
+///
+/// Errors  device_error: a fork would not be safe, or a program is asked for and none is named
+worker_choice chosen_worker(isolation asked, std::string const& program);
 
 /// Code made of the text of a loop program, and its calls on given memory.
 class candidate_code {
@@ -74,7 +90,11 @@ class candidate_code {
 class runner {
  public:
   /// `copies` outlives it. `gpu`: the number of the GPU that candidates run on; -1: the CPU, by code for `machine`, null for this one.
-  runner(argument_copies& copies, isolation where, int gpu = -1, target const* machine = nullptr);
+  ///
+  /// Errors  as of chosen_worker
+  runner(argument_copies& copies, worker_choice const& where, int gpu = -1, target const* machine = nullptr);
+  runner(argument_copies& copies, isolation where, int gpu = -1, target const* machine = nullptr)
+      : runner(copies, chosen_worker(where, ""), gpu, machine) {}
   ~runner();
   runner(runner const&) = delete;
   runner& operator=(runner const&) = delete;
@@ -96,6 +116,8 @@ class runner {
   outcome last() const { return last_; }
   /// Never `automatic`.
   isolation where() const { return where_; }
+  /// Of isolation::program, its name.
+  std::string const& program() const { return program_; }
   /// How often a worker was started.
   int starts() const { return starts_; }
   /// The process; 0: none, or this one. For tests.
@@ -109,12 +131,14 @@ class runner {
   bool tell(std::string_view head, std::string_view text, std::string_view made);
   bool hear(double limit_ns, std::string& answer);
   bool place_of(known_intrinsics known, std::string& head, std::string& why) const;
+  std::string why_ended(char const* otherwise) const;
   argument_copies& copies_;
   isolation where_;
   outcome last_ = outcome::good;
   int gpu_ = -1, process_ = 0, socket_ = -1, starts_ = 0;
   target const* machine_ = nullptr;
-  std::string why_;
+  std::string why_, program_;
+  std::string not_begun_;  // why the last worker that was started never answered
   in_process* own_ = nullptr;
 };
 

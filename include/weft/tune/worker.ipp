@@ -1,3 +1,4 @@
+#include <dirent.h>
 #include <dlfcn.h>
 #include <errno.h>
 #include <fcntl.h>
@@ -7,6 +8,7 @@
 #include <sys/prctl.h>
 #include <sys/resource.h>
 #include <sys/socket.h>
+#include <sys/syscall.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -15,15 +17,22 @@
 #include <cstring>
 
 #include "weft/base/auxiliary.hpp"
+#include "weft/base/env.hpp"
+#include "weft/base/hash.hpp"
 #include "weft/base/joined.hpp"
 #include "weft/base/memory.hpp"
+#include "weft/codegen/epoch.hpp"
 #include "weft/codegen/llvm/module.hpp"
 #include "weft/codegen/workspace.hpp"
 #include "weft/ir/parse.hpp"
 #include "weft/ir/verify.hpp"
+#if !WEFT_HEADER_ONLY
+#include "weft/intrinsics.hpp"
+#endif
 #include "weft/kernel_table.hpp"
 #include "weft/runtime/cache/entry.hpp"
 #include "weft/tune/worker.hpp"
+#include "weft/version.hpp"
 
 namespace weft::inline WEFT_ABI {
 namespace tuning {
@@ -45,6 +54,26 @@ struct request_head {
   std::int64_t made_bytes = 0;          // behind the text
 };
 inline constexpr int most_instructions = 64;
+/// Instructions that weft ships, which programs that link weft::compiled know by number.
+inline known_intrinsics shipped() {
+#if WEFT_HEADER_ONLY
+  return {};
+#else
+  return shipped_intrinsics;
+#endif
+}
+inline std::int64_t number_of_shipped(intrinsic const* i) {
+  for (int n = 0; n < shipped().count; ++n)
+    if (shipped().first[n] == i) return n;
+  return -1;
+}
+/// What a worker says first that was started as a program: both sides have to be of one weft.
+inline std::uint64_t hello() {
+  char text[96];
+  std::snprintf(text, sizeof text, "weft worker %d.%d.%d, %u, %zu", WEFT_VERSION_MAJOR, WEFT_VERSION_MINOR, WEFT_VERSION_PATCH,
+                static_cast<unsigned>(codegen_epoch), sizeof(request_head));
+  return xxh64(text);
+}
 /// The program's own image: the same bytes at other addresses in each process that runs it.
 inline char const* image() {
   return reinterpret_cast<char const*>(weft::detail::weft_auxiliary_value(weft::detail::auxiliary_program_headers));
@@ -244,7 +273,12 @@ inline target const* target_of(std::string_view bytes) {
         !receive_all(socket, places, static_cast<std::size_t>(r.instructions) * sizeof places[0], 0) ||
         !receive_all(socket, text.data(), text.size(), 0) || !receive_all(socket, code_of_it.data(), code_of_it.size(), 0))
       break;
-    for (int i = 0; i < r.instructions; ++i) instructions[i] = reinterpret_cast<intrinsic const*>(image() + places[i]);
+    bool known = true;
+    for (int i = 0; i < r.instructions; ++i) {
+      known = known && (places[i] >= 0 || -1 - places[i] < shipped().count);
+      if (known) instructions[i] = places[i] < 0 ? shipped().first[-1 - places[i]] : reinterpret_cast<intrinsic const*>(image() + places[i]);
+    }
+    if (!known) break;
     answer_head a;
     outcome became = outcome::good;
     if (r.what == request_head::load) became = s.load(r, text, why, {instructions, r.instructions}, code_of_it);
@@ -288,9 +322,45 @@ struct runner::in_process {
   detail::slots slots;
 };
 
-WEFT_DECL runner::runner(argument_copies& copies, isolation where, int gpu, target const* machine)
-    : copies_(copies), where_(where), gpu_(gpu), machine_(machine) {
-  if (where_ == isolation::automatic) where_ = detail::main_serves ? isolation::executed : isolation::forked;
+WEFT_DECL int other_threads() {
+  int others = 0;
+  for (int tries = 0; tries < 20; ++tries) {
+    others = 0;
+    DIR* const tasks = ::opendir("/proc/self/task");
+    while (dirent const* const entry = tasks != nullptr ? ::readdir(tasks) : nullptr) {
+      int const thread = std::atoi(entry->d_name);
+      if (thread == 0 || thread == static_cast<int>(::syscall(SYS_gettid))) continue;
+      char path[64], name[32] = {};
+      std::snprintf(path, sizeof path, "/proc/self/task/%d/comm", thread);
+      int const file = ::open(path, O_RDONLY | O_CLOEXEC);
+      bool const there = file >= 0 && ::read(file, name, sizeof name - 1) > 0;
+      if (file >= 0) ::close(file);
+      if (there && std::strcmp(name, "weft-pool\n") != 0 && std::strcmp(name, "weft-later\n") != 0) ++others;
+    }
+    if (tasks != nullptr) ::closedir(tasks);
+    if (others == 0) break;
+    ::usleep(1000);  // one that was joined may still be listed, and one of weft's that has just begun has no name yet
+  }
+  return others;
+}
+WEFT_DECL worker_choice chosen_worker(isolation asked, std::string const& program) {
+  char const* const by_environment = environment("WEFT_WORKER");
+  std::string const named = !program.empty() ? program : by_environment != nullptr ? std::string(by_environment) : std::string();
+  if (asked == isolation::program || (asked == isolation::automatic && !named.empty())) {
+    if (named.empty()) WEFT_THROW(device_error("tune: no program is named for candidates: tune_options::worker_program or WEFT_WORKER, weft-worker for one"));
+    return {isolation::program, named};
+  }
+  if (asked != isolation::automatic) return {asked};
+  if (detail::main_serves) return {isolation::executed};
+  if (int const n = other_threads(); n > 0)
+    WEFT_THROW(device_error(joined({"tune: ", std::to_string(n), n == 1 ? " thread that is" : " threads that are",
+                                    " not weft's ", n == 1 ? "runs" : "run", " in this program, and in a fork of it, where candidates would run, what they hold is held for ever: "
+                                    "call weft::worker(argc, argv) first in main, or name a program that does (WEFT_WORKER=weft-worker, or "
+                                    "tune_options::worker_program)"})));
+  return {isolation::forked};
+}
+WEFT_DECL runner::runner(argument_copies& copies, worker_choice const& where, int gpu, target const* machine)
+    : copies_(copies), where_(where.where), gpu_(gpu), machine_(machine), program_(where.program) {
   if (where_ != isolation::none) return;
   own_ = new in_process;
   argument_places& p = own_->slots.places;
@@ -316,18 +386,29 @@ WEFT_DECL bool runner::start() {
     ::prctl(PR_SET_PDEATHSIG, SIGKILL);
     if (::getppid() != parent) ::_exit(0);
     ::close(ends[0]);
-    if (where_ != isolation::executed) detail::serve(ends[1], copies_.descriptor());
+    if (where_ == isolation::forked) detail::serve(ends[1], copies_.descriptor());
     ::fcntl(ends[1], F_SETFD, 0);
     ::fcntl(copies_.descriptor(), F_SETFD, 0);
-    char argument[64], program[] = "weft-worker";
+    char argument[64], own[] = "weft-worker";
+    char* const program = where_ == isolation::program ? program_.data() : own;
     std::snprintf(argument, sizeof argument, "%s%d,%d", detail::worker_argument.data(), ends[1], copies_.descriptor());
     char* const arguments[] = {program, argument, nullptr};
-    ::execv("/proc/self/exe", arguments);
+    if (where_ == isolation::program) ::execvp(program, arguments);
+    else ::execv("/proc/self/exe", arguments);
     ::_exit(127);
   }
   ::close(ends[1]);
   process_ = child, socket_ = ends[0];
   ++starts_;
+  not_begun_.clear();
+  std::uint64_t said = 0;
+  if (where_ != isolation::forked && (!detail::receive_all(socket_, &said, sizeof said, now_ns() + 10e9) || said != detail::hello())) {
+    not_begun_ = where_ == isolation::executed
+                     ? std::string("this program, started anew, did not become a worker: weft::worker(argc, argv) has to be called first in main")
+                     : joined({program_, said != 0 ? " is a worker of another weft than this program is made with"
+                                                   : " is no worker, or is not there: weft-worker is one, as is a program that calls weft::worker(argc, argv) first in main"});
+    return false;
+  }
   std::string const machine = detail::bytes_of(machine_);
   detail::greeting const g{static_cast<std::int32_t>(copies_.blocks().size()),
                            static_cast<std::int32_t>(copies_.tensors().size()),
@@ -383,9 +464,10 @@ WEFT_DECL outcome runner::load(int slot, std::string const& loops, std::string& 
   std::string head(reinterpret_cast<char const*>(&r), sizeof r), answer;
   if (!place_of(known, head, why)) return last_ = outcome::refused;
   if (ask(head, loops, made, 60e9, answer)) why = answer.substr(sizeof(detail::answer_head));
-  else why = last_ == outcome::hung ? "compiling it did not end" : "compiling it ended the worker";
+  else why = why_ended(last_ == outcome::hung ? "compiling it did not end" : "compiling it ended the worker");
   return last_;
 }
+WEFT_DECL std::string runner::why_ended(char const* otherwise) const { return not_begun_.empty() ? std::string(otherwise) : not_begun_; }
 WEFT_DECL bool runner::begin_compiling(std::string_view loops, std::string_view architecture, known_intrinsics known) {
   if (own_ != nullptr) return false;
   std::string const text = joined({architecture, loops});
@@ -399,20 +481,24 @@ WEFT_DECL std::string runner::made(std::string& why) {
   bool const heard = hear(60e9, answer);
   if (heard) answer.erase(0, sizeof(detail::answer_head));
   if (heard && last_ == outcome::good) return answer;
-  why = heard ? answer : last_ == outcome::hung ? "compiling it did not end" : "compiling it ended the worker";
+  why = heard ? answer : why_ended(last_ == outcome::hung ? "compiling it did not end" : "compiling it ended the worker");
   return "";
 }
 /// Adds the places of instructions in the program's image; false, and why, where one has none.
 WEFT_DECL bool runner::place_of(known_intrinsics known, std::string& head, std::string& why) const {
   for (int i = 0; i < known.count; ++i) {
-    if (known.count > detail::most_instructions || (where_ == isolation::executed && !detail::is_in_image(known.first[i]))) {
+    std::int64_t const shipped = where_ == isolation::program ? detail::number_of_shipped(known.first[i]) : -1;
+    bool const unknown = where_ == isolation::program ? shipped < 0 : where_ == isolation::executed && !detail::is_in_image(known.first[i]);
+    if (known.count > detail::most_instructions || unknown) {
       why = joined({"the instruction ", known.first[i]->name,
                     known.count > detail::most_instructions
                         ? " is one of too many"
+                    : where_ == isolation::program
+                        ? " is declared in this program, which another one does not know: weft::worker(argc, argv) first in main makes this program its own worker"
                         : " is declared in a shared library, which a worker started anew does not know: isolation::forked does"});
       return false;
     }
-    std::int64_t const place = reinterpret_cast<char const*>(known.first[i]) - detail::image();
+    std::int64_t const place = shipped >= 0 ? -1 - shipped : reinterpret_cast<char const*>(known.first[i]) - detail::image();
     head.append(reinterpret_cast<char const*>(&place), sizeof place);
   }
   return true;
@@ -440,6 +526,8 @@ WEFT_DECL bool worker(int argc, char const* const* argv) {
   int socket = -1, memory = -1;
   if (std::sscanf(argv[1] + known.size(), "%d,%d", &socket, &memory) != 2) return false;
   ::prctl(PR_SET_PDEATHSIG, SIGKILL);
+  std::uint64_t const hello = tuning::detail::hello();
+  if (!tuning::detail::send_all(socket, &hello, sizeof hello)) ::_exit(0);
   tuning::detail::serve(socket, memory);
 }
 

@@ -34,19 +34,29 @@ inline relative read(byte_reader& from) {
   from.good = from.good && r.names.size() == r.values.size();
   return r;
 }
-/// Its bytes, checked, up to the list.
-inline byte_reader open_family(directory const& d, std::string_view family, std::string& bytes, std::uint32_t& count) {
+/// The bytes of a family's file, checked, up to the list.
+inline byte_reader opened_family(std::string_view all, std::string_view& family, std::uint32_t& count) {
   byte_reader none({});
   none.good = false, count = 0;
-  if (!d.usable() || !d.read(family_name(family).name, bytes) || bytes.size() < sizeof(std::uint64_t)) return none;
-  std::string_view all = bytes;
+  if (all.size() < sizeof(std::uint64_t)) return none;
   byte_reader checksum(all.substr(all.size() - sizeof(std::uint64_t)));
   all.remove_suffix(sizeof(std::uint64_t));
   if (checksum.number<std::uint64_t>() != xxh64(all)) return none;
   byte_reader r(all);
-  if (r.take(family_magic.size()) != family_magic || r.text() != family) return none;
+  if (r.take(family_magic.size()) != family_magic) return none;
+  family = r.text();
   count = r.number<std::uint32_t>();
   return r;
+}
+inline byte_reader open_family(directory const& d, std::string_view family, std::string& bytes, std::uint32_t& count) {
+  std::string_view whose;
+  if (d.usable() && d.read(family_name(family).name, bytes)) {
+    byte_reader const r = opened_family(bytes, whose, count);
+    if (r.good && whose == family) return r;
+  }
+  byte_reader none({});
+  none.good = false, count = 0;
+  return none;
 }
 /// Negative: too far off.
 inline double distance(sequence<std::int64_t> const& a, sequence<std::int64_t> const& b) {
@@ -61,13 +71,15 @@ inline double distance(sequence<std::int64_t> const& a, sequence<std::int64_t> c
   return sum;
 }
 /// The result of that task is still there: whoever removed it meant it.
-inline bool has_result(directory const& d, std::uint64_t task) {
+inline bool has_result(directory const& d, std::uint64_t task, bool& imported) {
   char name[32];
   std::snprintf(name, sizeof name, "%016llx.tuned", static_cast<unsigned long long>(task));
   std::string bytes;
   std::string_view key;
   tuned t;
-  return d.read(name, bytes) && decode(bytes, key, t) && xxh64(key) == task;
+  bool const there = d.read(name, bytes) && decode(bytes, key, t) && xxh64(key) == task;
+  imported = t.trials == 0;
+  return there;
 }
 }  // namespace detail
 
@@ -150,8 +162,36 @@ WEFT_DECL bool find_relative(std::string_view family, relative const& wanted, re
       if (away >= 0 && (least < 0 || away < least)) least = away, into = static_cast<relative&&>(r);
     }
     if (least < 0) return false;
-    if (detail::has_result(d, into.task)) return true;
+    if (detail::has_result(d, into.task, into.imported)) return true;
     gone[removed++] = into.task;
+  }
+  return false;
+}
+
+WEFT_DECL std::string encode(relative const& r) {
+  byte_writer w;
+  detail::write(w, r);
+  return static_cast<std::string&&>(w.bytes);
+}
+WEFT_DECL bool decode(std::string_view bytes, relative& into) {
+  byte_reader from(bytes);
+  relative r = detail::read(from);
+  constexpr std::int64_t most = std::int64_t(1) << 48;
+  bool good = from.good && from.rest.empty() && r.machine.size() >= 4 && r.machine.size() <= 16 && !r.extents.empty() && r.names.size() <= schedule::max_knobs;
+  for (std::int64_t e : r.extents) good = good && e >= 0 && e < most;
+  for (std::int64_t v : r.values) good = good && v > -most && v < most;
+  for (std::size_t i = 0; i < 4 && good; ++i) good = r.machine[i] >= 0 && r.machine[i] < most;
+  if (good) into = static_cast<relative&&>(r);
+  return good;
+}
+WEFT_DECL bool relative_in(std::string_view bytes, std::uint64_t task, std::string_view& family, relative& into) {
+  std::uint32_t count = 0;
+  byte_reader from = detail::opened_family(bytes, family, count);
+  for (std::uint32_t i = 0; i < count && from.good; ++i) {
+    relative r = detail::read(from);
+    if (!from.good || r.task != task) continue;
+    into = static_cast<relative&&>(r);
+    return true;
   }
   return false;
 }

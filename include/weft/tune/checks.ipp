@@ -1,0 +1,68 @@
+#include "weft/base/joined.hpp"
+#include "weft/tune/run.hpp"
+
+namespace weft::inline WEFT_ABI {
+namespace tuning {
+namespace detail {
+
+/// Where a candidate and the schedule without tuning are of two minds, direct evaluation says which is wrong, a few times.
+inline void tuning_run::judge(sequence<element_list> const& found, int output, std::size_t at) {
+  if (++judged_ > 3) return;
+  auto const o = static_cast<std::size_t>(output);
+  bool known = false, ignored = false;
+  std::string const ours = check_element(what_, machine_.fma, arguments_, count_, expected_[o], output, at, tolerance_, known);
+  if (ours.empty() || !check_element(what_, machine_.fma, arguments_, count_, found[o], output, at, tolerance_, ignored).empty()) return;
+  WEFT_THROW(internal_error(joined({face_.name, ": tune: without tuning, ", ours, ", as a candidate and direct evaluation say"})));
+}
+inline bool tuning_run::computes_the_same(tune_trial& t) {
+  if (!copies_.intact()) t.why = "it writes outside of its tensors";
+  sequence<element_list> const found = outputs();
+  if (t.why.empty() && expected_.empty()) {
+    int samples = 0;
+    // A how-lambda's first steps may take a sum in parts, which is its own choice: the others are to have the bits of that.
+    tolerance const of_first{tolerance_.bitwise && face_.how == nullptr, tolerance_.terms};
+    t.why = check_samples(what_, machine_.fma, arguments_, count_, found, of_first, samples);
+    result_.checked = samples > 0 ? joined({std::to_string(samples), " elements by direct evaluation, all others by the schedule "
+                                                                     "without tuning"})
+                                  : "the schedule without tuning (direct evaluation would take too long)";
+    if (t.why.empty()) expected_ = found;
+  }
+  for (std::size_t i = 0; i < found.size() && t.why.empty(); ++i) {
+    std::size_t at = 0;
+    t.why = difference(expected_[i], found[i], tolerance_, &at);
+    if (t.why.empty()) continue;
+    judge(found, static_cast<int>(i), at);
+    if (found.size() > 1) t.why = joined({"output ", std::to_string(i), ": ", t.why});
+  }
+  t.wrong = !t.why.empty();
+  return !t.wrong;
+}
+/// On whole numbers, where each term counts: the first schedule by direct evaluation, the others by that.
+inline bool tuning_run::sums_the_same(tune_trial& t, slot_calls& calls) {
+  copies_.put_whole_numbers(arguments_, count_);
+  bool const ran = calls.run(1) > 0;
+  if (!ran) t.result = runner_.last(), t.why = "it failed on whole numbers";
+  sequence<element_list> const found = ran ? outputs() : sequence<element_list>();
+  tolerance const exactly{false, 1};
+  if (ran && expected_whole_.empty()) {
+    sequence<argument> theirs(arguments_, arguments_ + count_);
+    std::size_t tensor = 0;
+    for (argument& a : theirs)
+      if (!a.is_scalar) a.data = copies_.data(tensor++);
+    int samples = 0;
+    t.why = check_samples(what_, machine_.fma, theirs.data(), count_, found, exactly, samples);
+    if (t.why.empty()) expected_whole_ = found, result_.checked += "; the same on whole numbers, to the bit";
+  }
+  for (std::size_t i = 0; i < found.size() && t.why.empty(); ++i) {
+    t.why = difference(expected_whole_[i], found[i], exactly);
+    if (!t.why.empty()) t.why = joined({"on whole numbers, ", found.size() > 1 ? joined({"output ", std::to_string(i), ": "}) : std::string(), t.why});
+  }
+  t.wrong = ran && !t.why.empty();
+  copies_.bring_inputs();
+  copies_.restore();
+  return ran && !t.wrong;
+}
+
+}  // namespace detail
+}  // namespace tuning
+}  // namespace weft::inline WEFT_ABI
