@@ -30,17 +30,9 @@ struct prefetch_inside_rule : prefetch_rule {
   static constexpr ruling check(nest const& n, step const& s) {
     for (int const id : {s.loops[0], s.loops[1]})
       if (ruling const r = in_loop(n, s, id, s.loops[1]); r.v != verdict::legal) return r;
-    return is_around(n, s.loops[0], s.loops[1]) ? ruling{} : illegal(diagnosis::a_prefetch_inside_stands_in_a_loop_further_in);
+    return n.is_around(s.loops[0], s.loops[1]) ? ruling{} : illegal(diagnosis::a_prefetch_inside_stands_in_a_loop_further_in);
   }
   static constexpr void perform(nest& n, step const& s) { n.fetches.push_back({s.loops[1], s.tensor, s.factor, s.loops[0], into(s)}); }
-
- private:
-  /// Of the same stage, or of one in whose loops that is computed.
-  static constexpr bool is_around(nest const& n, int outer, int inner) {
-    if (n.at(outer).stage == n.at(inner).stage) return n.position(outer) < n.position(inner);
-    int const host = program::at(n.places, n.at(inner).stage).loop;
-    return host >= 0 && (host == outer || is_around(n, outer, host));
-  }
 };
 
 /// `s.prefetch`, as a part of `schedule`.
