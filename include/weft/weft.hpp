@@ -58,6 +58,7 @@ WEFT_COLD_BEGIN
 
 // The loop program: a value that is printed, parsed and verified.
 #include "weft/ir/ir.hpp"
+// #include "weft/ir/linear.hpp"
 // #include "weft/ir/parse.hpp"
 
 // Program and trace become a loop program.

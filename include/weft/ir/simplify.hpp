@@ -72,9 +72,16 @@ ir::expr simplify(ir::arena& m, ir::expr e, range_table const& ranges = {});
 /// linear in the fused one.
 ir::expr rejoined(ir::arena& m, ir::expr e);
 ir::stmt simplify(ir::arena& m, ir::stmt s);
+/// Makes one of branches behind one another in a block that hang on the same: a stage and one that is computed in its loop both ask
+/// whether a tile is whole, and what stands in registers between them does so inside of one branch alone.
+///
+///     if io < 9: P     else: P'            if io < 9: P, C
+///     if io < 9: C     else: C'      ->    else: P', C'
+ir::stmt joined_branches(ir::arena& m, ir::stmt s);
 
 }  // namespace weft::inline WEFT_ABI
 
 #if WEFT_HEADER_ONLY
+#include "weft/ir/branches.ipp"
 #include "weft/ir/simplify.ipp"
 #endif

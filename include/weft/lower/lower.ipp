@@ -384,9 +384,7 @@ WEFT_DECL ir::stmt lowering::nest_from(std::size_t position, guard_states states
     int const from = p_.tensors[at(f.tensor)].stage;  // what is computed in a loop is at hand there
     bool const stands = tensor_[at(f.tensor)] != nullptr && (from < 0 || n_.places[at(from)] == placement());
     if (f.loop != o.id || !stands) continue;
-    std::int32_t of = -1;
-    for (std::size_t i = 0; i < position; ++i)
-      if (now_->loops[i].id == f.of) of = now_->loops[i].variable;
+    std::int32_t const of = f.of < 0 ? -1 : variable_around(f.of, position);
     if (f.of < 0 || of >= 0) ahead.push_back({tensor_[at(f.tensor)], f.distance, of, f.into});
   }
   ir::stmt_node loop = *ir::loop(m_, how, o.variable, ir::index(m_, 0), trips, body);
@@ -400,6 +398,13 @@ WEFT_DECL ir::stmt lowering::nest_from(std::size_t position, guard_states states
     if (loop_of_frame const out = outermost_copy(frames_[at(order_[i])]); out.frame == now_ && out.position == here)
       all = with_memory(order_[i], all);
   return all;
+}
+/// The variable of a loop outside of the one at `position`, of this stage or of one in whose loops it is computed; -1: it stands elsewhere.
+WEFT_DECL std::int32_t lowering::variable_around(int loop, std::size_t position) const {
+  for (stage_frame const* f = now_; f != nullptr; position = static_cast<std::size_t>(f->host_position) + 1, f = f->host)
+    for (std::size_t i = 0; i < position; ++i)
+      if (f->loops[i].id == loop) return f->loops[i].variable;
+  return -1;
 }
 /// The results made here that lack the axis of the loop at `position`, which stands inside of all reduced ones.
 WEFT_DECL std::uint32_t lowering::left_out_of(std::size_t position) const {

@@ -301,7 +301,7 @@ enum class verdict : std::uint8_t { legal, deferred, illegal };
     "a prefetch is 1 to 2^20 iterations ahead", \
     "such as s.prefetch(B, k, 8)") \
   X(a_prefetch_inside_stands_in_a_loop_further_in, \
-    "prefetch_inside names a loop of a stage and one of the same stage that stands further in", \
+    "prefetch_inside names a loop and one further in, of the same stage or of one that is computed there", \
     "such as s.prefetch_inside(B, jo, k, 1), where k runs inside of jo") \
   X(a_stage_is_computed_1_to_16_iterations_ahead, \
     "a stage is computed 1 to 16 iterations ahead", \

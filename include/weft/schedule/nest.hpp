@@ -191,6 +191,12 @@ struct nest {
       if (o[i] == loop) return static_cast<int>(i);
     return -1;
   }
+  /// Whether loop `outer` stands around `inner`: of the same stage, or of one in whose loops that is computed.
+  constexpr bool is_around(int outer, int inner) const {
+    if (at(outer).stage == at(inner).stage) return position(outer) < position(inner);
+    int const host = places[static_cast<std::size_t>(at(inner).stage)].loop;
+    return host >= 0 && (host == outer || is_around(outer, host));
+  }
   /// The last wish for a dimension of a stage's memory, or (-1) for its scope, or (past_caches, kept) that; null: none.
   constexpr memory_wish const* wish(int stage, int dim) const {
     for (std::size_t i = wishes.size(); i-- > 0;)

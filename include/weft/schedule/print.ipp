@@ -138,8 +138,8 @@ inline void stage_loops(nest const& n, int stage, std::string indent, std::strin
     out += n.at(id).threads > 0 ? joined({" by at most ", std::to_string(n.at(id).threads), " threads\n"}) : joined({"\n"});
     indent += "  ";
     for (fetch_ahead const& f : n.fetches)
-      if (f.loop == id && (f.of < 0 || n.position(f.of) < n.position(id)))  // else it is left out
-        out += joined({indent, "prefetch ", tensor_text(p, f.tensor), " for ", loop_text(n, stage, f.of >= 0 ? f.of : id), " + ",
+      if (f.loop == id && (f.of < 0 || n.is_around(f.of, id)))  // else it is left out
+        out += joined({indent, "prefetch ", tensor_text(p, f.tensor), " for ", f.of < 0 ? loop_text(n, stage, id) : loop_text(n, n.at(f.of).stage, f.of), " + ",
                        std::to_string(f.distance),
                        f.into == cache_level::l1 ? "" : joined({" into ", name(f.into)}), "\n"});
     for (std::size_t guest = 0; guest < n.places.size(); ++guest)

@@ -122,6 +122,7 @@ class expression_emitter {
   value_ref permuted(sequence<value_ref> const& parts, ir::expr places, dtype type);
   value_ref make_cast(ir::expr e);
   value_ref make_half_cast(ir::expr e, value_ref a);
+  value_ref saturated(ir::expr e, value_ref a);
   value_ref narrowed(ir::expr e, value_ref v, type_ref to);
   value_ref make_binary(ir::expr e);
   value_ref make_division(ir::expr e, value_ref a, value_ref b);

@@ -466,6 +466,22 @@ WEFT_DECL value_ref expression_emitter::make_half_cast(ir::expr e, value_ref a) 
   if (widens) return l_.BuildFPExt(b_, l_.BuildBitCast(b_, a, half, ""), type_of(e), "");
   return l_.BuildBitCast(b_, narrowed(e->a, a, half), type_of(e), "");
 }
+/// Lanes of floats as integers of at most 32 bits, which hold those beyond their ends at these: LLVM's own conversion does it lane by lane.
+WEFT_DECL value_ref expression_emitter::saturated(ir::expr e, value_ref a) {
+  int const bits = 8 * size_bytes(e->type), lanes = e->lanes;
+  bool const has_sign = is_signed_integer(e->type), exact = bits < 32 || e->a->type == dtype::f64;  // both ends are floats
+  double const past = has_sign ? static_cast<double>(std::uint64_t(1) << (bits - 1)) : static_cast<double>(std::uint64_t(1) << bits);
+  auto const real = [&](double v) { return splat(l_.ConstReal(scalar_type(e->a->type), v), lanes); };
+  type_ref const scalar = l_.Int32TypeInContext(s_.context), word = with_lanes(scalar, lanes);
+  value_ref const low = real(has_sign ? -past : 0), high = real(exact ? past - 1 : past);
+  value_ref within = l_.BuildSelect(b_, l_.BuildFCmp(b_, RealOGT, a, low, ""), a, low, "");  // also of NaN
+  value_ref const fits = l_.BuildFCmp(b_, RealOLT, within, high, "");
+  within = l_.BuildSelect(b_, fits, within, exact ? high : low, "");
+  value_ref r = l_.BuildFPToSI(b_, within, word, "");
+  if (!exact) r = l_.BuildSelect(b_, fits, r, splat(l_.ConstInt(scalar, 0x7fffffff, 0), lanes), "");
+  if (has_sign) r = l_.BuildSelect(b_, l_.BuildFCmp(b_, RealUNO, a, a, ""), l_.ConstNull(word), r, "");
+  return bits < 32 ? l_.BuildTrunc(b_, r, type_of(e), "") : r;
+}
 WEFT_DECL value_ref expression_emitter::make_cast(ir::expr e) {
   value_ref const a = emit(e->a);
   type_ref const to = type_of(e);
@@ -478,6 +494,7 @@ WEFT_DECL value_ref expression_emitter::make_cast(ir::expr e) {
   if (is_half(from) || is_half(e->type)) return make_half_cast(e, a);
   if (is_float(from) && is_float(e->type))
     return e->type == dtype::f64 ? l_.BuildFPExt(b_, a, to, "") : narrowed(e->a, a, to);
+  if (is_float(from) && e->lanes > 1 && (size_bytes(e->type) < 4 || e->type == dtype::i32)) return saturated(e, a);
   if (is_float(from))
     return call_intrinsic(is_signed_integer(e->type) ? "llvm.fptosi.sat" : "llvm.fptoui.sat", {to, type_of(e->a)}, {a});
   if (is_float(e->type))

@@ -241,6 +241,7 @@ WEFT_DECL void rule_plan::guest(int stage, int depth) {
 /// Rows one after the other, all that a row needs inside of its iteration; some at a time, where one of these stages is a product that
 /// uses what it reads for several rows.
 WEFT_DECL void rule_plan::rows_with_guests(int stage) {
+  if (products_apart(stage)) return nest_of(stage);
   sequence<std::int32_t> const guests = guests_of(stage);
   int depth = view().stage(stage).spatial;
   for (std::int32_t g : guests)
@@ -275,6 +276,60 @@ WEFT_DECL void rule_plan::rows_with_guests(int stage) {
   run_parallel(rows, total);
   for (std::size_t i = guests.size(); i-- > 0;) place(verb::compute_at, guests[i], rows.back());
   if (of.reduced == 0) store_past_caches(stage);
+}
+/// Whether a product, of which `stage` computes rows, takes less time in a nest of its own: what it reads for all rows comes anew for each few
+/// of them, from the third cache at some 12 bytes a cycle or from memory at 5, and else its result goes there and back (20 GB/s each way).
+WEFT_DECL bool rule_plan::is_better_apart(int product, int depth) const {
+  rule_view const v = view();
+  stage_info const& of = v.stage(product);
+  tile_axes const t = of.reduced > 0 ? axes_of_tile(product) : tile_axes();
+  if (t.columns < depth || in_.l2_bytes == 0) return false;
+  std::int64_t const down = v.extent(product, depth - 1), across = v.extent(product, t.columns);
+  if (down < 2 || across < 1) return false;
+  double const rows = t.rows == depth - 1 ? static_cast<double>(best_tile(down, across, v.lanes(product), s_.limits.vector_registers).rows) : 1;
+  double again = 0, once = 0;  // cycles
+  for (access const& one : v.loads(product)) {
+    if (one.step(t.columns) == 0 || one.step(depth - 1) != 0) continue;
+    double part = v.bytes_of(one.tensor), times = static_cast<double>(down) / rows;
+    for (int a = 0; a < depth - 1; ++a) {
+      double const n = static_cast<double>(v.extent(product, a) < 1 ? 1 : v.extent(product, a));
+      times *= n;
+      if (one.step(a) != 0) part /= n;
+    }
+    if (part <= static_cast<double>(in_.l2_bytes) / 2) continue;
+    double const rate = part <= static_cast<double>(in_.l3_bytes) / 2 ? 12 : 5;
+    again += part * times / rate, once += v.bytes_of(one.tensor) / rate;
+  }
+  double const work = v.iterations(product) / static_cast<double>(v.lanes(product));
+  double const stored = v.bytes_of(of.tensor), far = stored > static_cast<double>(in_.l2_bytes) / 2 ? 2 * stored / 6 : 0;
+  return (work > again ? work : again) * 0.9 > (work > once ? work : once) + far;
+}
+/// Takes such products out of the rows of `stage`, and what they read of what is computed there; false: there are none.
+WEFT_DECL bool rule_plan::products_apart(int stage) {
+  sequence<std::int32_t> const guests = guests_of(stage);
+  int depth = view().stage(stage).spatial;
+  for (std::int32_t g : guests)
+    if (int const d = depth_[static_cast<std::size_t>(g)]; d < depth) depth = d;
+  sequence<sequence<std::int32_t>> const readers = readers_of(s_.computation());
+  sequence<bool> apart(readers.size(), false);
+  bool any = false;
+  for (int t = stage - 1; t >= 0; --t) {
+    auto const at = static_cast<std::size_t>(t);
+    bool own = false;
+    for (std::int32_t r : readers[at]) own = own || apart[static_cast<std::size_t>(r)];
+    if (!s_.places[at].inlined) {
+      if (host_[at] != stage) continue;
+      if (!own && view().stage(t).reduced > 0 && axes_of_tile(t).columns >= depth) own = choose(t, "apart", is_better_apart(t, depth));
+      any = any || own;
+    }
+    apart[at] = own;
+  }
+  for (std::int32_t g : guests) {
+    if (!apart[static_cast<std::size_t>(g)]) continue;
+    host_[static_cast<std::size_t>(g)] = g;
+    nest_of(g);
+  }
+  return any;
 }
 /// How many rows share what a product in them reads.
 WEFT_DECL std::int64_t rule_plan::rows_at_once(int stage, sequence<std::int32_t> const& guests, int depth) {

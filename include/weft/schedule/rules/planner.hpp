@@ -165,6 +165,8 @@ class rule_plan {
   bool store_past_caches(int stage);
   void ask_ahead(int stage, int l, int axis, std::int64_t width, double least_bytes);
   std::int64_t rows_that_share(int stage, int axis) const;
+  bool is_better_apart(int product, int depth) const;
+  bool products_apart(int stage);
   void rows_with_guests(int stage);
   void guest(int stage, int depth);
 

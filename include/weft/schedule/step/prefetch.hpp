@@ -7,15 +7,17 @@
 namespace weft::inline WEFT_ABI {
 
 struct prefetch_rule {
-  static constexpr ruling check(nest const& n, step const& s) { return in_loop(n, s, s.loops[0]); }
+  static constexpr ruling check(nest const& n, step const& s) { return in_loop(n, s, s.loops[0], s.loops[0]); }
   static constexpr void perform(nest& n, step const& s) { n.fetches.push_back({s.loops[0], s.tensor, s.factor, -1, into(s)}); }
 
  protected:
   static constexpr cache_level into(step const& s) { return static_cast<cache_level>(s.word); }
-  static constexpr ruling in_loop(nest const& n, step const& s, int id) {
-    if (ruling const r = n.usable(id); r.v != verdict::legal) return r;
+  /// reads: a loop of the stage that does.
+  static constexpr ruling in_loop(nest const& n, step const& s, int id, int reads) {
+    for (int const loop : {reads, id})
+      if (ruling const r = n.usable(loop); r.v != verdict::legal) return r;
     if (s.tensor < 0 || s.tensor >= static_cast<int>(n.computation().tensors.size()) ||
-        !detail::reads_tensor(n.computation(), n.at(id).stage, s.tensor))
+        !detail::reads_tensor(n.computation(), n.at(reads).stage, s.tensor))
       return illegal(diagnosis::the_stage_does_not_read_this_tensor);
     if (is_written_out(n.at(id).kind))
       return illegal(diagnosis::an_unrolled_or_vectorized_axis_is_no_loop_to_prefetch_in);
@@ -27,9 +29,8 @@ struct prefetch_rule {
 struct prefetch_inside_rule : prefetch_rule {
   static constexpr ruling check(nest const& n, step const& s) {
     for (int const id : {s.loops[0], s.loops[1]})
-      if (ruling const r = in_loop(n, s, id); r.v != verdict::legal) return r;
-    bool const within = n.at(s.loops[0]).stage == n.at(s.loops[1]).stage && n.position(s.loops[0]) < n.position(s.loops[1]);
-    return within ? ruling{} : illegal(diagnosis::a_prefetch_inside_stands_in_a_loop_further_in);
+      if (ruling const r = in_loop(n, s, id, s.loops[1]); r.v != verdict::legal) return r;
+    return n.is_around(s.loops[0], s.loops[1]) ? ruling{} : illegal(diagnosis::a_prefetch_inside_stands_in_a_loop_further_in);
   }
   static constexpr void perform(nest& n, step const& s) { n.fetches.push_back({s.loops[1], s.tensor, s.factor, s.loops[0], into(s)}); }
 };
@@ -73,8 +74,8 @@ struct prefetch_step {
   ///         .. B[k, jo] ..           ->          prefetch B[k, jo + distance]
   ///                                              .. B[k, jo] ..
   ///
-  /// Needs   two loops of a stage that reads the tensor, `in` further in than `loop`, neither unrolled nor vectorized; they are
-  ///         split and marked before. A distance from 1 to 2^20
+  /// Needs   a loop `in` of a stage that reads the tensor, and `loop` of the same stage further out, or of one in whose loops that
+  ///         is computed; neither unrolled nor vectorized; they are split and marked before. A distance from 1 to 2^20
   /// Keeps   all results, as prefetch does. Accesses that do not move with `loop` are left out, all of them if a later step puts
   ///         `loop` further in than `in`
   /// Cost    an instruction for each access in each iteration of `in`, at most 32. Where rows of B lie far apart and C has few
