@@ -65,6 +65,7 @@ void against_peers(bench::report& r) {
       if (r.wanted.list) std::printf("%s %dT\n", f.name, threads);
       else f.run(r, threads);
     }
+  if (!r.wanted.list) bench::peers::print_means(r);
   if (r.wanted.markdown && !r.wanted.list) bench::peers::print_markdown(r);
 }
 

@@ -23,7 +23,7 @@ void attention(report& r, int threads) {
   work w;
   double const pairs = static_cast<double>(p.batch * p.m * p.n);
   w.operations = 4 * pairs * static_cast<double>(p.k), w.bytes = 16.0 * static_cast<double>(count);
-  contest c(r, "attention", "attention 8x1024x64", p, w, 1.5);
+  contest c(r, "attention", "attention 8x1024x64", p, w, {1.5});
   c.result(static_cast<std::int64_t>(count));
   auto const in = [&](buffer const& b) { return weft::view(b.data(), p.batch, p.m, p.k); };
   auto const to = weft::out(out.data(), p.batch, p.m, p.k);

@@ -19,9 +19,31 @@ struct outcome {
   std::string family, name, unit, best_peer;
   int threads = 1;
   weights as = weights::plain;
-  double weft = 0, peer = 0, limit = 0, ratio = 0, bar = 0;  // in `unit`; 0: there is none
+  double weft = 0, peer = 0, limit = 0, ratio = 0;  // in `unit`; 0: there is none
+  bars bar{};
 };
 std::vector<outcome> outcomes;
+/// Of the rows of a family with as many threads and the like weights.
+struct mean {
+  std::string family;
+  int threads = 1;
+  weights as = weights::plain;
+  double logs = 0, bar = 0;
+  int count = 0;
+
+  double ratio() const { return std::exp(logs / count); }
+  std::string name() const { return family + (as == weights::packed ? ", packed" : ""); }
+};
+std::vector<mean> means() {
+  std::vector<mean> all;
+  for (outcome const& o : outcomes) {
+    if (!(o.ratio > 0)) continue;
+    auto at = std::find_if(all.begin(), all.end(), [&](mean const& m) { return m.family == o.family && m.threads == o.threads && m.as == o.as; });
+    if (at == all.end()) at = all.insert(all.end(), {o.family, o.threads, o.as, 0, o.bar.mean, 0});
+    at->logs += std::log(o.ratio), ++at->count;
+  }
+  return all;
+}
 std::string where;
 std::map<std::string, double> slowest;  // operations, or bytes, per ns of weft's last kernel of a family
 
@@ -33,8 +55,8 @@ variant repeated(way const& w) {
 bool is_weft(way const& w) { return w.name.rfind("weft", 0) == 0; }
 }  // namespace
 
-contest::contest(report& r, std::string family, std::string name, problem const& p, work const& w, double bar)
-    : report_(r), family_(std::move(family)), name_(std::move(name)), problem_(p), work_(w), bar_(bar) {
+contest::contest(report& r, std::string family, std::string name, problem const& p, work const& w, bars plain, bars packed)
+    : report_(r), family_(std::move(family)), name_(std::move(name)), problem_(p), work_(w), plain_(plain), packed_(packed) {
   report_.begin(name_ + (p.threads == 1 ? " 1T" : text(" %dT", p.threads)));
 }
 
@@ -112,7 +134,27 @@ void contest::compete(std::function<expected(std::int64_t)> const& formula) {
   for (way const& w : own_) packs = packs || w.as == weights::packed;
   print(ways, samples, weights::plain, !packs);
   if (packs) print(ways, samples, weights::packed, false);
+  print_demands(ways, samples);
 }
+
+void contest::print_demands(std::vector<way> const& ways, std::vector<std::vector<double>> const& samples) {
+  auto const find = [&](auto const& is) { return static_cast<std::size_t>(std::find_if(ways.begin(), ways.end(), is) - ways.begin()); };
+  std::size_t const own = find(is_weft);
+  for (demand const& d : demands_) {
+    std::size_t const other = find([&](way const& w) { return w.name == d.variant; });
+    if (own == ways.size() || other == ways.size() || own == other) continue;
+    std::vector<double> ratios;
+    for (std::size_t n = 0; n < samples[own].size(); ++n) ratios.push_back(samples[other][n] / samples[own][n]);
+    double const amount = work_.by_bytes ? work_.bytes : work_.operations;
+    row line;
+    line.variant = ways[own].name, line.median = amount / median(samples[own]), line.spread = spread(samples[own]);
+    line.unit = unit();
+    line.ratio = median(ratios), line.reference = d.variant, line.note = "over " + d.variant;
+    demand_at_least(line, d.in_most_rounds ? percentile(ratios, 0.9) : line.ratio, d.bar, d.in_most_rounds ? "x, p90" : "x");
+    report_.add(line);
+  }
+}
+std::string contest::unit() const { return work_.by_bytes ? "GB/s" : work_.kind == arithmetic::u8s8 ? "GOP/s" : "GFLOP/s"; }
 
 void contest::print(std::vector<way> const& ways, std::vector<std::vector<double>> const& samples, weights as, bool all) {
   // With packed weights a peer without such is a peer all the same.
@@ -126,13 +168,13 @@ void contest::print(std::vector<way> const& ways, std::vector<std::vector<double
     }
   }
   double const amount = work_.by_bytes ? work_.bytes : work_.operations, limit = amount / limit_ns();
-  std::string const unit = work_.by_bytes ? "GB/s" : work_.kind == arithmetic::u8s8 ? "GOP/s" : "GFLOP/s";
-  outcome o{family_, name_, unit, best < ways.size() ? ways[best].name : "", problem_.threads, as};
-  o.limit = limit, o.bar = bar_;
+  bars const bar = as == weights::packed ? packed_ : plain_;
+  outcome o{family_, name_, unit(), best < ways.size() ? ways[best].name : "", problem_.threads, as};
+  o.limit = limit, o.bar = bar;
   for (std::size_t i = 0; i < ways.size(); ++i) {
     if (ways[i].as != as && i != best && !all) continue;
     row line;
-    line.variant = ways[i].name, line.unit = unit, line.spread = spread(samples[i]), line.median = amount / median(samples[i]);
+    line.variant = ways[i].name, line.unit = unit(), line.spread = spread(samples[i]), line.median = amount / median(samples[i]);
     if (best < ways.size()) {
       std::vector<double> ratios;
       for (std::size_t n = 0; n < samples[i].size(); ++n) ratios.push_back(samples[best][n] / samples[i][n]);
@@ -143,7 +185,7 @@ void contest::print(std::vector<way> const& ways, std::vector<std::vector<double
                      is_weft(ways[i]) ? "true" : "false", as == weights::packed ? "true" : "false", work_.operations,
                      work_.bytes, limit) +
                 ",\"family\":\"" + family_ + "\"";
-    if (i == weft_at && line.ratio > 0 && bar_ > 0) demand_at_least(line, line.ratio, bar_, "x");
+    if (i == weft_at && line.ratio > 0 && bar.each > 0) demand_at_least(line, line.ratio, bar.each, "x");
     if (i == weft_at) o.weft = line.median, o.ratio = line.ratio;
     if (i == best) o.peer = line.median;
     report_.add(line);
@@ -199,25 +241,36 @@ void say_where(report& r) {
   }
 }
 
+void print_means(report& r) {
+  for (mean const& m : means()) {
+    if (!(m.bar > 0)) continue;
+    r.begin("geomean: " + m.name() + text(" %dT", m.threads));
+    row line;
+    line.variant = "weft", line.ratio = m.ratio(), line.reference = "the best peers", line.note = text("of %d", m.count);
+    demand_at_least(line, line.ratio, m.bar, "x");
+    r.add(line);
+  }
+}
+
 void print_markdown(report&) {
   std::printf("\n%s\n\n", where.c_str());
   std::printf("| operation | threads | weft | best peer | | ratio | bar | limit | of the limit |\n"
               "|---|---|---|---|---|---|---|---|---|\n");
   std::string family;
-  std::map<std::string, std::pair<double, int>> logs;
   for (outcome const& o : outcomes) {
     if (o.family != family) std::printf("| **%s** | | | | | | | | |\n", o.family.c_str());
     family = o.family;
     std::string const weft = o.weft > 0 ? text("%.4g %s", o.weft, o.unit.c_str()) : "not run";
-    std::string const ratio = o.ratio > 0 ? text(o.ratio < o.bar ? "**%.2f**" : "%.2f", o.ratio) : "";
-    std::printf("| %s%s | %d | %s | %.4g | %s | %s | %.2f | %.4g | %s |\n", o.name.c_str(),
+    std::string const ratio = o.ratio > 0 ? text(o.ratio < o.bar.each ? "**%.2f**" : "%.2f", o.ratio) : "";
+    std::string const bar = o.bar.each > 0 ? text("%.2f", o.bar.each) : "";
+    std::printf("| %s%s | %d | %s | %.4g | %s | %s | %s | %.4g | %s |\n", o.name.c_str(),
                 o.as == weights::packed ? ", packed" : "", o.threads, weft.c_str(), o.peer, o.best_peer.c_str(), ratio.c_str(),
-                o.bar, o.limit, o.weft > 0 ? text("%.0f %%", 100 * o.weft / o.limit).c_str() : "");
-    if (o.ratio > 0) logs[o.family].first += std::log(o.ratio), ++logs[o.family].second;
+                bar.c_str(), o.limit, o.weft > 0 ? text("%.0f %%", 100 * o.weft / o.limit).c_str() : "");
   }
-  std::printf("\n| family | geometric mean of the ratios | of how many |\n|---|---|---|\n");
-  for (auto const& [name, sum] : logs)
-    std::printf("| %s | %.2f | %d |\n", name.c_str(), std::exp(sum.first / sum.second), sum.second);
+  std::printf("\n| family | threads | geometric mean of the ratios | bar | of how many |\n|---|---|---|---|---|\n");
+  for (mean const& m : means())
+    std::printf(m.ratio() < m.bar ? "| %s | %d | **%.2f** | %s | %d |\n" : "| %s | %d | %.2f | %s | %d |\n", m.name().c_str(), m.threads, m.ratio(),
+                m.bar > 0 ? text("%.2f", m.bar).c_str() : "", m.count);
 }
 
 }  // namespace bench::peers

@@ -3,6 +3,7 @@
 
 #include <functional>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "../harness.hpp"
@@ -26,13 +27,25 @@ struct work {
   arithmetic kind = arithmetic::f32;
 };
 
+/// weft's speed over that of the best peer, at least: of each row, and of a family's rows with as many threads and the like weights as
+/// geometric mean; 0: not asked for.
+struct bars {
+  double each = 0, mean = 0;
+};
+
 class contest {
  public:
-  /// `family`: the row of docs/performance.md that it counts for. `bar`: weft's speed over that of the best peer, at least.
-  contest(report& r, std::string family, std::string name, problem const& p, work const& w, double bar);
+  /// `family`: the row of docs/performance.md that it counts for. Weights that are packed before have bars of their own.
+  contest(report& r, std::string family, std::string name, problem const& p, work const& w, bars plain, bars packed);
+  contest(report& r, std::string family, std::string name, problem const& p, work const& w, bars all)
+      : contest(r, std::move(family), std::move(name), p, w, all, all) {}
 
   /// A kernel of weft's. It is not run when the one before it in the family was so slow that this would take minutes.
   void weft(std::string name, std::function<void()> run, weights as = weights::plain);
+  /// weft's speed over that of one variant, at least.
+  void over(std::string variant, double bar) { demands_.push_back({std::move(variant), bar, false}); }
+  /// weft is slower than the variant in fewer than nine of ten rounds: the same code, measured twice, may be.
+  void not_slower_than(std::string variant) { demands_.push_back({std::move(variant), 1, true}); }
   /// Elements of the result; of s32 rather than f32.
   void result(std::int64_t count, bool is_integer = false) { count_ = count, is_integer_ = is_integer; }
   /// Before a checked run, where poison in the result is not the thing: operations in place.
@@ -47,14 +60,23 @@ class contest {
   bool is_right(way const& w, std::function<expected(std::int64_t)> const& formula);
   double element(std::int64_t i) const;
   double limit_ns() const;
+  std::string unit() const;
   /// Those whose weights are `as`, and on request the others as well; the best peer is of the same kind.
   void print(std::vector<way> const& ways, std::vector<std::vector<double>> const& samples, weights as, bool all);
+  /// What was asked for over single variants.
+  void print_demands(std::vector<way> const& ways, std::vector<std::vector<double>> const& samples);
 
   report& report_;
   std::string family_, name_;
   problem problem_;
   work work_;
-  double bar_;
+  bars plain_, packed_;
+  struct demand {
+    std::string variant;
+    double bar = 0;
+    bool in_most_rounds = false;
+  };
+  std::vector<demand> demands_;
   std::vector<way> own_;
   std::int64_t count_ = 0;
   bool is_integer_ = false;
@@ -65,6 +87,8 @@ class contest {
 
 /// The machine, the peers' versions and its limits, each as rows.
 void say_where(report& r);
+/// The geometric means that have a bar, as rows.
+void print_means(report& r);
 /// The table of docs/performance.md from all contests so far.
 void print_markdown(report& r);
 

@@ -75,22 +75,26 @@ std::string sizes(problem const& p) {
   return text("%lldx%lldx%lld", static_cast<long long>(p.m), static_cast<long long>(p.n), static_cast<long long>(p.k));
 }
 
-void plain(report& r, char const* family, problem const& p, double bar) {
+void plain(report& r, char const* family, problem const& p, bars bar) {
   matrices const x(p);
   contest c(r, family, "matmul " + sizes(p), x.p, x.done(), bar);
   c.result(x.elements());
   c.weft("weft", ready(plain_product, p.threads, x.left(), x.right(), x.result()));
+  if (p.threads > 1 && p.m <= 128) {
+    c.weft("weft, 1 thread", ready(plain_product, 1, x.left(), x.right(), x.result()));
+    c.not_slower_than("weft, 1 thread");
+  }
   c.compete(x.formula());
 }
 }  // namespace
 
 void matmul_squares(report& r, int threads) {
   for (std::int64_t const n : {256, 512, 1024, 2048, 4096})
-    plain(r, "matmul, squares 256 to 4096", of(task::matmul, threads, n, n, n), 0.93);
+    plain(r, "matmul, squares 256 to 4096", of(task::matmul, threads, n, n, n), {0.93, 0.98});
 }
 void matmul_small(report& r, int threads) {
-  for (std::int64_t const n : {32, 64, 96, 128}) plain(r, "matmul, small", of(task::matmul, threads, n, n, n), 0.95);
-  plain(r, "matmul, small", of(task::matmul, threads, 37, 53, 71), 0.95);
+  for (std::int64_t const n : {32, 64, 96, 128}) plain(r, "matmul, small", of(task::matmul, threads, n, n, n), {0.95});
+  plain(r, "matmul, small", of(task::matmul, threads, 37, 53, 71), {0.95});
 }
 
 void matmul_short(report& r, int threads) {
@@ -99,7 +103,7 @@ void matmul_short(report& r, int threads) {
                            of(task::matmul, threads, 35, 8457, 2560)}) {
     matrices const x(p);
     weft::constant const weights_of(x.right());
-    contest c(r, "matmul, short M", "matmul " + sizes(p), x.p, x.done(), 1.05);
+    contest c(r, "matmul, short M", "matmul " + sizes(p), x.p, x.done(), {0, 1.15}, {0, 1.05});
     c.result(x.elements());
     auto const a = x.left();
     auto const out = x.result();
@@ -116,7 +120,7 @@ void matmul_forms(report& r, int threads) {
     problem p = of(task::matmul, threads, 1024, 1024, 1024);
     p.transpose_a = left, p.transpose_b = !left;
     matrices const x(p);
-    contest c(r, "matmul, other forms", std::string(left ? "A^T B " : "A B^T ") + sizes(p), x.p, x.done(), 1);
+    contest c(r, "matmul, other forms", std::string(left ? "A^T B " : "A B^T ") + sizes(p), x.p, x.done(), {1});
     c.result(x.elements());
     auto const a = weft::view(x.a.data(), p.m, p.k), b = weft::view(x.b.data(), p.k, p.n);  // squares
     if (left) c.weft("weft", ready(with_turned_a, threads, a, b, x.result()));
@@ -127,7 +131,7 @@ void matmul_forms(report& r, int threads) {
     problem p = of(task::matmul, threads, n, n, n);
     p.batch = 16;
     matrices const x(p);
-    contest c(r, "matmul, other forms", "16 of " + sizes(p), x.p, x.done(), 1);
+    contest c(r, "matmul, other forms", "16 of " + sizes(p), x.p, x.done(), {1});
     c.result(x.elements());
     c.weft("weft", ready(batched, threads, weft::view(x.a.data(), p.batch, p.m, p.k), weft::view(x.b.data(), p.batch, p.k, p.n),
                          weft::out(x.c.data(), p.batch, p.m, p.n)));
@@ -136,7 +140,7 @@ void matmul_forms(report& r, int threads) {
   for (auto const& [m, k] : {std::pair<std::int64_t, std::int64_t>{1000, 2048}, {4096, 4096}}) {
     problem const p = of(task::matvec, threads, m, 1, k);
     matrices const x(p);
-    contest c(r, "matvec", text("matvec %lldx%lld", static_cast<long long>(m), static_cast<long long>(k)), x.p, x.done(), 1.2);
+    contest c(r, "matvec", text("matvec %lldx%lld", static_cast<long long>(m), static_cast<long long>(k)), x.p, x.done(), {0, 1.2});
     c.result(m);
     c.weft("weft", ready(by_vector, threads, x.left(), weft::view(x.b.data(), k), weft::out(x.c.data(), m)));
     c.compete(x.formula());
@@ -148,7 +152,7 @@ void matmul_fused(report& r, int threads) {
     problem const p = of(gelu ? task::matmul_gelu : task::matmul_relu, threads, 1024, 1024, 1024);
     matrices const x(p);
     contest c(r, "matmul and what follows", std::string(gelu ? "bias+gelu " : "bias+relu ") + sizes(p), x.p, x.done(),
-              gelu ? 1.2 : 1.0);
+              {gelu ? 1.2 : 1.0});
     c.result(x.elements());
     auto const bias = weft::view(x.bias.data(), p.n);
     weft::constant const weights_of(x.right());
@@ -190,7 +194,7 @@ void bytes(report& r, int threads) {
     a[i] = static_cast<std::uint8_t>(i * 167 >> 3), b[i] = static_cast<std::int8_t>(i * 191 >> 2);
   work w = x.done();
   w.kind = arithmetic::u8s8, w.bytes = static_cast<double>(p.m * p.k + p.k * p.n + 4 * p.m * p.n);
-  contest c(r, "matmul, narrow", "u8s8s32 " + sizes(p), x.p, w, 0.93);
+  contest c(r, "matmul, narrow", "u8s8s32 " + sizes(p), x.p, w, {0.93});
   c.result(x.elements(), true);
   auto const left = weft::view(a, p.m, p.k);
   auto const right = weft::view(b, p.k, p.n);
@@ -215,7 +219,7 @@ void halves(report& r, int threads) {
   for (std::int64_t i = 0; i < count; ++i) a[i] = as_bf16(x.a.data()[i]), b[i] = as_bf16(x.b.data()[i]);
   work w = x.done();
   w.kind = arithmetic::bf16, w.bytes = static_cast<double>(2 * (p.m * p.k + p.k * p.n) + 4 * p.m * p.n);
-  contest c(r, "matmul, narrow", "bf16 " + sizes(p), x.p, w, 0.93);
+  contest c(r, "matmul, narrow", "bf16 " + sizes(p), x.p, w, {0.93});
   c.result(x.elements());
   auto const left = weft::view(reinterpret_cast<weft::bf16 const*>(a), p.m, p.k);
   auto const right = weft::view(reinterpret_cast<weft::bf16 const*>(b), p.k, p.n);

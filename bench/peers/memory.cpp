@@ -81,7 +81,7 @@ void streams(report& r, int threads, std::int64_t n) {
   double const m = static_cast<double>(n);
   auto const one = [&](task what, char const* name, work const& w, auto const& kernel, auto const& formula, auto const& given) {
     arrays const x(what, threads, n, 1, count, what == task::add ? count : 64, what == task::sum ? 16 : count);
-    contest c(r, "add, scale, saxpy, sum, copy", power(name, n), x.p, w, 1.0);
+    contest c(r, "add, scale, saxpy, sum, copy", power(name, n), x.p, w, {1});
     c.result(what == task::sum ? 1 : n);
     buffer const start(what == task::saxpy ? count : 64, 6);
     start.randomize(6);
@@ -117,7 +117,7 @@ void elementwise(report& r, int threads) {
   for (std::int64_t const n : {std::int64_t(1) << 20, std::int64_t(1) << 26}) streams(r, threads, n);
   std::int64_t const n = std::int64_t(1) << 22;
   arrays const x(task::exp, threads, n, 1, static_cast<std::size_t>(n), 64, static_cast<std::size_t>(n));
-  contest c(r, "exp", power("exp", n), x.p, moving(2 * static_cast<double>(n)), 1.25);
+  contest c(r, "exp", power("exp", n), x.p, moving(2 * static_cast<double>(n)), {1.25});
   c.result(n);
   c.weft("weft", ready(exponential, threads, x.view(x.a), weft::out(x.out.data(), n)));
   c.compete([&](std::int64_t i) {
@@ -132,7 +132,7 @@ void rows(report& r, int threads) {
   work const w = moving(2.0 * static_cast<double>(all));
   {
     arrays const x(task::softmax, threads, m, n, all, 64, all);
-    contest c(r, "softmax, layernorm, bias+gelu rows", "softmax 4096x1024", x.p, w, 1.7);
+    contest c(r, "softmax, layernorm, bias+gelu rows", "softmax 4096x1024", x.p, w, {1.7});
     c.result(m * n);
     c.weft("weft", ready(softmax, threads, x.rows(x.a), weft::out(x.out.data(), m, n)));
     c.compete([&](std::int64_t i) {
@@ -144,7 +144,7 @@ void rows(report& r, int threads) {
   }
   {
     arrays const x(task::layernorm, threads, m, n, all, one, all);
-    contest c(r, "softmax, layernorm, bias+gelu rows", "layernorm 4096x1024", x.p, w, 1.3);
+    contest c(r, "softmax, layernorm, bias+gelu rows", "layernorm 4096x1024", x.p, w, {1.3});
     c.result(m * n);
     c.weft("weft", ready(layernorm, threads, x.rows(x.a), x.row(x.b), x.row(x.c), weft::out(x.out.data(), m, n)));
     c.compete([&](std::int64_t i) {
@@ -157,7 +157,7 @@ void rows(report& r, int threads) {
   }
   {
     arrays const x(task::bias_gelu, threads, m, n, all, one, all);
-    contest c(r, "softmax, layernorm, bias+gelu rows", "bias+gelu 4096x1024", x.p, w, 2.0);
+    contest c(r, "softmax, layernorm, bias+gelu rows", "bias+gelu 4096x1024", x.p, w, {2});
     c.result(m * n);
     c.weft("weft", ready(bias_gelu, threads, x.rows(x.a), x.row(x.b), weft::out(x.out.data(), m, n)));
     c.compete([&](std::int64_t i) {
@@ -168,7 +168,8 @@ void rows(report& r, int threads) {
   }
   {
     arrays const x(task::chain, threads, m, n, all, one, static_cast<std::size_t>(m));
-    contest c(r, "5 operations and a row sum", "chain 4096x1024", x.p, moving(static_cast<double>(all), 6.0 * static_cast<double>(all), true), 1.5);
+    contest c(r, "5 operations and a row sum", "chain 4096x1024", x.p, moving(static_cast<double>(all), 6.0 * static_cast<double>(all), true), {});
+    c.over("Eigen", 1.5), c.over("Eigen, one by one", 3);
     c.result(m);
     c.weft("weft", ready(chain, threads, x.rows(x.a), x.row(x.b), x.row(x.c), x.row(x.d), weft::out(x.out.data(), m)));
     c.compete([&](std::int64_t i) {
@@ -187,7 +188,7 @@ void images(report& r, int threads) {
   std::size_t const all = static_cast<std::size_t>(n * n);
   {
     arrays const x(task::blur, threads, n, n, static_cast<std::size_t>((n + 2) * (n + 2)), 64, all);
-    contest c(r, "blur, transpose", "blur 3x3 4096x4096", x.p, moving(2.0 * static_cast<double>(all), 9.0 * static_cast<double>(all)), 1.3);
+    contest c(r, "blur, transpose", "blur 3x3 4096x4096", x.p, moving(2.0 * static_cast<double>(all), 9.0 * static_cast<double>(all)), {threads == 1 ? 1.3 : 1.1});
     c.result(n * n);
     c.weft("weft", ready(blur, threads, weft::view(x.a.data(), n + 2, n + 2), weft::out(x.out.data(), n, n)));
     c.compete([&](std::int64_t i) {
@@ -199,7 +200,7 @@ void images(report& r, int threads) {
   }
   {
     arrays const x(task::transpose, threads, n, n, all, 64, all);
-    contest c(r, "blur, transpose", "transpose 4096x4096", x.p, moving(2.0 * static_cast<double>(all)), 1.15);
+    contest c(r, "blur, transpose", "transpose 4096x4096", x.p, moving(2.0 * static_cast<double>(all)), {threads == 1 ? 1.15 : 1.4});
     c.result(n * n);
     c.weft("weft", ready(turned, threads, weft::view(x.a.data(), n, n), weft::out(x.out.data(), n, n)));
     c.compete([&](std::int64_t i) { return expected{x.at(x.a, i % n * n + i / n), 0}; });

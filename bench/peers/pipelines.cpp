@@ -212,7 +212,7 @@ void compare(report& r, char const* name, task what, int threads, Kernel const& 
   p.in[0] = in.data(), p.out = result.data();
   work w;
   w.by_bytes = true, w.bytes = 4.0 * static_cast<double>(p.m * p.n + count);
-  contest c(r, "image pipelines", text("%s 1536x2560", name), p, w, 1.0);
+  contest c(r, "image pipelines", text("%s 1536x2560", name), p, w, {0, 1.0});
   c.result(count);
   c.weft("weft", ready(kernel, threads, weft::view(in.data(), p.m, p.n), out(result.data(), p)));
   c.agree(bound);
