@@ -59,7 +59,7 @@ WEFT_DECL bool equal(function const& f, function const& g) {
     return false;
   detail::comparer same;
   for (std::size_t i = 0; i < f.buffers.size(); ++i)
-    if (!same(*f.buffers[i], *g.buffers[i])) return false;
+    if (!same(*f.buffers[i], *g.buffers[i]) || f.shared_place(f.buffers[i]) != g.shared_place(g.buffers[i])) return false;
   return same(f.body, g.body);
 }
 

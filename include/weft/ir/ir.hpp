@@ -207,7 +207,20 @@ struct function {
   stmt body = nullptr;
   sequence<std::int32_t> wanted_in_registers{};  // buffers, by number: that none is left on the stack was asked for
   sequence<std::int32_t> wanted_in_shared{};     // the same: that a GPU's block shares them was asked for
+  sequence<std::int32_t> lives_in{};   // by buffer of a block's: the loop of which each iteration has it anew; -1: none
+  sequence<std::int64_t> shared_at{};  // by buffer: where in what its block shares, in bytes; -1: no such place (pass/shared_layout.hpp)
+  std::int64_t shared_place(buffer const* b) const {
+    auto const id = static_cast<std::size_t>(b->id);
+    return id < shared_at.size() ? shared_at[id] : -1;
+  }
 };
+
+/// What a buffer of a literal size takes of a block's shared memory, where it begins at multiples of 128 bytes: a row of banks, and
+/// of copies by hardware.
+inline std::int64_t shared_bytes_of(buffer const* b) {
+  std::int64_t const count = b->shape.size() > 0 ? b->shape[0]->value * b->strides[0]->value : 1;
+  return (count * size_bytes(b->type) + 127) / 128 * 128;
+}
 
 // --- making expressions; each folds literals and drops what has no effect -----------------------------------
 expr literal(arena& m, dtype type, std::int64_t bits, int lanes = 1);
