@@ -44,7 +44,7 @@ inline bool interpreter::prepare(ir::buffer const* b) {
   if (std::int64_t const place = f_.shared_place(b); place >= 0) {
     std::int64_t const size = size_bytes(b->type);
     if (last >= ir::shared_bytes_of(b) / size) fault("buffer " + b->name + " is larger than its place in shared memory");
-    m.elements = count == 0 ? 0 : last + 1;
+    m.elements = count == 0 ? 0 : b->swizzled ? m.shape[0] * m.strides[0] : last + 1;
     m.data = block_memory_.data() + place;
     m.shadow = shadows_.size() - 1;
     m.first = place / part_bytes_, m.parts = size / part_bytes_;
@@ -130,6 +130,12 @@ inline bool interpreter::locate(ir::buffer const* b, ir::list<ir::expr> const& i
     inside = inside && i >= 0 && i < m.shape[d];
     std::int64_t step = 0;
     fits = fits && !__builtin_mul_overflow(i, m.strides[d], &step) && !__builtin_add_overflow(element, step, &element);
+  }
+  if (ir::swizzle const z = ir::swizzle_of(f_, b); z.phases > 1 && inside) {
+    std::int64_t const column = lane(indices[indices.size() - 1], l);
+    std::int64_t row = 0;
+    for (std::size_t d = 0; d + 1 < indices.size(); ++d) row += lane(indices[d], l) * ir::rows_of_step(b, d);
+    element += z.column(row, column) - column;
   }
   for (std::size_t d = 0; d < indices.size() && !wrapped_.empty() && ok(); ++d)
     if (has_wrapped(indices[d], l))

@@ -313,6 +313,7 @@ inline void parser::declare() {
   }
   b->written = try_word("written");
   b->non_temporal = try_word("non_temporal");
+  b->swizzled = try_word("swizzled");
   expect("alias");
   b->alias_class = number("a class");
   expect("align");

@@ -373,6 +373,7 @@ inline void printer::declare(buffer const* b) {
   if (f_.shared_place(b) >= 0) out_ += " at " + std::to_string(f_.shared_place(b));
   if (b->written) out_ += " written";
   if (b->non_temporal) out_ += " non_temporal";
+  if (b->swizzled) out_ += " swizzled";
   out_ += joined({" alias ", std::to_string(b->alias_class), " align ", std::to_string(b->alignment)});
   end_line();
 }

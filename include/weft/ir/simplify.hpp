@@ -73,6 +73,9 @@ ir::expr simplify(ir::arena& m, ir::expr e, range_table const& ranges = {});
 ir::expr rejoined(ir::arena& m, ir::expr e);
 ir::stmt simplify(ir::arena& m, ir::stmt s);
 
+/// The number of the row that an element of swizzled memory is in, up to a multiple of 8.
+ir::expr swizzled_row(ir::arena& m, ir::buffer const* b, ir::list<ir::expr> const& indices);
+
 }  // namespace weft::inline WEFT_ABI
 
 #if WEFT_HEADER_ONLY

@@ -375,6 +375,7 @@ class thread_spreader {
       for (ir::expr e : b->shape) shape.push_back(e);
       ir::buffer* const more = own_buffer(f_, b->name, *b, shape);
       widen_strides(*more, *b, at.threads.size());
+      more->swizzled = b->swizzled;
       if (is_wanted_shared(f_, b)) f_.wanted_in_shared.push_back(more->id);
       inside = moved_accesses(m_, b, more, at.threads)(inside);
       b = more;
