@@ -84,6 +84,7 @@
 #include "weft/pass/partition.ipp"
 #include "weft/pass/pipeline.ipp"
 #include "weft/pass/promote.ipp"
+#include "weft/pass/shared_layout.ipp"
 #include "weft/pass/stack_tiles.ipp"
 #include "weft/pass/threads.ipp"
 #include "weft/pass/unroll.ipp"

@@ -27,6 +27,11 @@ class launch_drawer {
       scope.word = static_cast<std::uint8_t>(r_.one_of({3, 3, 3, 0, 1}));
       if (r_.chance(30)) attempt(scope);
       pipeline_a_stage(r_, any_stage(), attempts);
+      step rows{verb::storage_align}, swizzled{verb::swizzle};
+      rows.stage = swizzled.stage = any_stage();
+      std::int64_t const dim = s_.computation().stages[static_cast<std::size_t>(rows.stage)].spatial - 2;
+      for (std::int64_t number : {dim, r_.one_of({std::int64_t(16), std::int64_t(32), std::int64_t(48)}), std::int64_t(0)}) rows.numbers.push_back(number);
+      if (dim >= 0 && r_.chance(30) && attempt(rows)) attempt(swizzled);
       step behind{verb::reverse_compute_inline};
       behind.stage = any_stage();
       if (r_.chance(20)) attempt(behind);

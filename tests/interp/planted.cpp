@@ -31,6 +31,9 @@ std::string judge(std::string const& body, std::uint64_t seed) {
       "  buffer T: f32[n, 8] strides [8, 1] in heap written alias 3 align 64\n"
       "  buffer R: f32[3] strides [1] in heap written alias 4 align 64\n"
       "  buffer S: f32[4] strides [1] in stack written alias 5 align 64\n"
+      "  buffer P: f32[4] strides [1] in stack at 0 written alias 8 align 128\n"
+      "  buffer Q: f32[4] strides [1] in stack at 0 written alias 9 align 128\n"
+      "  buffer H: f16[8] strides [1] in stack at 0 written alias 10 align 128\n"
       "  buffer r: f32[] strides [] in registers written alias 6 align 64\n"
       "  buffer v: f32x4[] strides [] in registers written alias 7 align 64\n";
   ir::arena m;
@@ -407,6 +410,24 @@ TEST_CASE("planted: threads that do not wait for each other") {
       {"  for i in 0..4 thread_x:\n    T[0, i] = A[0, i]\n    barrier\n    B[i] = T[0, 3 - i]\n    T[0, i] = 1.0f32 where i == 2\n",
        "race in thread_x loop i: T[0, 2] is "},
   });
+}
+TEST_CASE("planted: buffers that have the same bytes of what a block shares") {
+  std::string const both = "  allocate P:\n    allocate Q:\n      for i in 0..4 thread_x:\n        P[i] = A[i, 0]\n        barrier\n",
+                    half = "  allocate P:\n    allocate H:\n      for i in 0..4 thread_x:\n        P[i] = A[i, 0]\n        barrier\n";
+  std::string const before_all_read = both + "        B[i] = P[3 - i]\n        Q[i] = A[i, 1]\n        barrier\n        B[4 + i] = Q[3 - i]\n",
+                    still_wanted = both + "        Q[i] = A[i, 1]\n        barrier\n        B[i] = P[i] + Q[i]\n",
+                    in_part = half + "        H[2] = 1.0f16 where i == 0\n        barrier\n        B[i] = P[i]\n",
+                    arrives = both + "        async Q[i] = A[i, 1]\n        commit\n        P[i] = A[i, 2]\n        wait 0\n",
+                    other_threads = both + "        B[i] = P[i]\n        Q[3 - i] = A[i, 1]\n";
+  char const* const race = "race in thread_x loop i: Q[";
+  all_found({{before_all_read.c_str(), race},
+             {still_wanted.c_str(), "uninitialised read of P["},
+             {in_part.c_str(), "uninitialised read of P[1], where H has been written since"},
+             {arrives.c_str(), "is written while the copy to it is in flight"},
+             {other_threads.c_str(), race}});
+  for (std::string const& sound : {both + "        B[i] = P[3 - i]\n        barrier\n        Q[i] = A[i, 1]\n        barrier\n        B[4 + i] = Q[3 - i]\n",
+                                   half + "        H[i + 4] = 1.0f16 where i < 2\n        barrier\n        B[i] = P[i] where i < 2\n"})
+    for (std::uint64_t seed = 1; seed <= 12; ++seed) CHECK_MESSAGE(judge(sound, seed) == "", sound);
 }
 TEST_CASE("planted: barriers that not all threads reach, or not equally often") {
   all_found({

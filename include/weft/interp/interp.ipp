@@ -41,6 +41,15 @@ inline bool interpreter::prepare(ir::buffer const* b) {
   }
   m.shadow = at(b->id);
   bool initialised = false;
+  if (std::int64_t const place = f_.shared_place(b); place >= 0) {
+    std::int64_t const size = size_bytes(b->type);
+    if (last >= ir::shared_bytes_of(b) / size) fault("buffer " + b->name + " is larger than its place in shared memory");
+    m.elements = count == 0 ? 0 : b->swizzled ? m.shape[0] * m.strides[0] : last + 1;
+    m.data = block_memory_.data() + place;
+    m.shadow = shadows_.size() - 1;
+    m.first = place / part_bytes_, m.parts = size / part_bytes_;
+    return ok();
+  }
   if (b->where == ir::scope::argument) {
     interp_argument const& a = pointers_[at(b->argument)];
     m.data = static_cast<unsigned char*>(a.data);
@@ -57,6 +66,36 @@ inline bool interpreter::prepare(ir::buffer const* b) {
   if (m.elements < 0 || (m.data == nullptr && m.elements > 0)) fault("argument " + b->name + " has no memory");
   if (ok()) shadows_[m.shadow].reset(at(m.elements), initialised);
   return ok();
+}
+/// All that blocks share: one block after the other has it.
+inline void interpreter::prepare_shared() {
+  std::int64_t bytes = 0;
+  for (ir::buffer const* b : f_.buffers) {
+    std::int64_t const place = f_.shared_place(b);
+    if (place < 0) continue;
+    if (place + ir::shared_bytes_of(b) > bytes) bytes = place + ir::shared_bytes_of(b);
+    if (size_bytes(b->type) < part_bytes_) part_bytes_ = size_bytes(b->type);
+  }
+  block_memory_.resize(at(bytes));
+  shadows_[shadows_.size() - 1].reset(at(bytes / part_bytes_), false);
+}
+/// In which lifetime an element was written; of one that others have written in since, in theirs.
+inline std::uint32_t interpreter::written(memory const& m, std::int64_t element) const {
+  sequence<std::uint32_t> const& all = shadows_[m.shadow].written;
+  std::uint32_t by = lifetime(m);
+  for (std::int64_t p = m.first + element * m.parts, end = p + m.parts; p < end && by != shadow::in_flight; ++p)
+    if (all[at(p)] != lifetime(m)) by = all[at(p)];
+  return by;
+}
+inline void interpreter::set_written(memory const& m, std::int64_t element, std::uint32_t by) {
+  std::int64_t const first = m.first + element * m.parts;
+  for (std::int64_t p = 0; p < m.parts; ++p) shadows_[m.shadow].written[at(first + p)] = by;
+}
+/// Who has written there since.
+inline std::string interpreter::owner_text(ir::buffer const* b, std::uint32_t by) const {
+  for (ir::buffer const* o : f_.buffers)
+    if (o != b && by != 0 && memory_[at(o->id)].lifetime == by) return ", where " + o->name + " has been written since";
+  return by != 0 ? ", which was written before its memory was allocated anew" : "";
 }
 /// Arguments over the same memory see each other's writes.
 inline void interpreter::share_shadows() {
@@ -92,6 +131,12 @@ inline bool interpreter::locate(ir::buffer const* b, ir::list<ir::expr> const& i
     std::int64_t step = 0;
     fits = fits && !__builtin_mul_overflow(i, m.strides[d], &step) && !__builtin_add_overflow(element, step, &element);
   }
+  if (ir::swizzle const z = ir::swizzle_of(f_, b); z.phases > 1 && inside) {
+    std::int64_t const column = lane(indices[indices.size() - 1], l);
+    std::int64_t row = 0;
+    for (std::size_t d = 0; d + 1 < indices.size(); ++d) row += lane(indices[d], l) * ir::rows_of_step(b, d);
+    element += z.column(row, column) - column;
+  }
   for (std::size_t d = 0; d < indices.size() && !wrapped_.empty() && ok(); ++d)
     if (has_wrapped(indices[d], l))
       fault("overflow of index " + std::to_string(d) + " in " + element_text(b, indices, l) + ": it leaves the range of i64");
@@ -108,12 +153,15 @@ inline bool interpreter::locate(ir::buffer const* b, ir::list<ir::expr> const& i
 }
 inline void interpreter::touch(ir::buffer const* b, ir::list<ir::expr> const& indices, int l, std::int64_t element,
                                bool writes) {
-  shadow::earlier const e = shadows_[memory_[at(b->id)].shadow].touch(tree_, at(element), place_, writes);
+  memory const& m = memory_[at(b->id)];
+  shadow::earlier e;
+  for (std::int64_t p = 0; p < m.parts && e.place == shadow::nobody; ++p)
+    e = shadows_[m.shadow].touch(tree_, at(m.first + element * m.parts + p), place_, writes);
   if (e.place == shadow::nobody) return;
-  iteration_tree::meeting const m = tree_.meet(e.place, place_);
-  iteration_tree::entry const &then = tree_.entries[m.from_a], &now = tree_.entries[m.from_b];
+  iteration_tree::meeting const both = tree_.meet(e.place, place_);
+  iteration_tree::entry const &then = tree_.entries[both.from_a], &now = tree_.entries[both.from_b];
   std::string const& name = f_.variables[at(now.variable)];
-  auto const how = static_cast<loop_kind>(tree_.entries[m.at].value);
+  auto const how = static_cast<loop_kind>(tree_.entries[both.at].value);
   fault("race in " + std::string(weft::name(how)) + " loop " + name + ": " +
         element_text(b, indices, l) + " is " + (e.writes ? "written" : "read") + " in iteration " + name + " = " +
         std::to_string(then.value) + " and " + (writes ? "written" : "read") + " in iteration " + name + " = " +
@@ -124,12 +172,11 @@ inline std::int64_t interpreter::read(ir::buffer const* b, ir::list<ir::expr> co
   if (!locate(b, indices, l, element)) return 0;
   memory const& m = memory_[at(b->id)];
   if (matters) {
-    shadow const& s = shadows_[m.shadow];
-    if (s.written[at(element)] == shadow::in_flight)
+    std::uint32_t const by = written(m, element);
+    if (by == shadow::in_flight)
       fault("short wait: " + element_text(b, indices, l) + " is read while the copy to it is in flight");
-    else if (!s.is_written(at(element)))
-      fault("uninitialised read of " + element_text(b, indices, l) +
-            (s.written[at(element)] != 0 ? ", which was written before its memory was allocated anew" : ""));
+    else if (by != lifetime(m))
+      fault("uninitialised read of " + element_text(b, indices, l) + owner_text(b, by));
     touch(b, indices, l, element, false);
   }
   return with_dtype(b->type, [&]<class T>(T x) -> std::int64_t {
@@ -141,12 +188,12 @@ inline std::int64_t interpreter::read(ir::buffer const* b, ir::list<ir::expr> co
 inline void interpreter::write(ir::buffer const* b, ir::list<ir::expr> const& indices, int l, std::int64_t bits, bool arrives_later) {
   std::int64_t element = 0;
   if (!locate(b, indices, l, element)) return;
-  shadow& s = shadows_[memory_[at(b->id)].shadow];
-  if (s.written[at(element)] == shadow::in_flight)
+  memory const& m = memory_[at(b->id)];
+  if (written(m, element) == shadow::in_flight)
     fault("a live copy: " + element_text(b, indices, l) + " is written while the copy to it is in flight");
   touch(b, indices, l, element, true);
   if (!ok()) return;
-  s.written[at(element)] = arrives_later ? shadow::in_flight : s.lifetime;
+  set_written(m, element, arrives_later ? shadow::in_flight : lifetime(m));
   if (arrives_later) now_flying_->all.push_back({b, element, bits, now_flying_->groups});
   else put(b, element, bits);
 }
@@ -350,9 +397,9 @@ inline void interpreter::wait(std::int64_t left) {
       others.push_back(c);
       continue;
     }
-    shadow& s = shadows_[memory_[at(c.buf->id)].shadow];
-    s.written[at(c.element)] = s.lifetime;
-    s.touch(tree_, at(c.element), place_, true);
+    memory const& m = memory_[at(c.buf->id)];
+    set_written(m, c.element, lifetime(m));
+    for (std::int64_t p = 0; p < m.parts; ++p) shadows_[m.shadow].touch(tree_, at(m.first + c.element * m.parts + p), place_, true);
     put(c.buf, c.element, c.bits);
   }
   now_flying_->all.swap(others);
@@ -603,7 +650,9 @@ inline void interpreter::statement(ir::stmt s) {
     case ir::stmt_kind::allocate: break;
   }
   // The workspace has one place for all iterations; registers and the stack are those of the iteration that runs.
-  shadows_[memory_[at(s->buf->id)].shadow].begin(s->buf->where == ir::scope::heap);
+  memory& its = memory_[at(s->buf->id)];
+  shadows_[its.shadow].begin(s->buf->where == ir::scope::heap);
+  if (f_.shared_place(s->buf) >= 0) its.lifetime = shadows_[its.shadow].lifetime;
   statement(s->children[0]);
 }
 inline std::string interpreter::run() {
@@ -613,6 +662,7 @@ inline std::string interpreter::run() {
     return "too few scalars: the first without a value is " + f_.scalars[scalars_.size()].name;
   values_.resize(f_.nodes->expressions());  // references into it stay valid from here on
   live_ = lane_set::all(1);
+  prepare_shared();
   for (ir::buffer const* b : f_.buffers) {
     if (b->where == ir::scope::argument && at(b->argument) >= pointers_.size())
       return "too few pointers: the first buffer without memory is " + b->name;

@@ -63,7 +63,7 @@ class interpreter {
         options_(options),
         random_(options.seed),
         memory_(f.buffers.size()),
-        shadows_(f.buffers.size()),
+        shadows_(f.buffers.size() + 1),
         variable_(f.variables.size(), 0),
         begin_(f.variables.size(), 0) {}
   std::string run();
@@ -75,6 +75,9 @@ class interpreter {
     sequence<std::int64_t> shape, strides;
     std::size_t shadow = 0;  // arguments over the same memory have one
     sequence<unsigned char> own;
+    // Of what a block shares, where other buffers may have the same bytes: all of it has one shadow, in parts of the smallest element.
+    std::int64_t first = 0, parts = 1;  // of its first element; of each
+    std::uint32_t lifetime = 0;         // 0: that of the shadow
   };
   /// The lanes of an expression that were computed for the statement that runs now.
   struct value_cell {
@@ -88,6 +91,11 @@ class interpreter {
 
   // --- memory
   bool prepare(ir::buffer const* b);
+  void prepare_shared();
+  std::uint32_t lifetime(memory const& m) const { return m.lifetime != 0 ? m.lifetime : shadows_[m.shadow].lifetime; }
+  std::uint32_t written(memory const& m, std::int64_t element) const;
+  void set_written(memory const& m, std::int64_t element, std::uint32_t by);
+  std::string owner_text(ir::buffer const* b, std::uint32_t by) const;
   void share_shadows();
   bool locate(ir::buffer const* b, ir::list<ir::expr> const& indices, int lane, std::int64_t& element);
   void touch(ir::buffer const* b, ir::list<ir::expr> const& indices, int lane, std::int64_t element, bool writes);
@@ -192,7 +200,9 @@ class interpreter {
   std::string fault_;
   std::int64_t operations_ = 0;
   sequence<memory> memory_;                  // by buffer id
-  sequence<shadow> shadows_;                 // by memory::shadow
+  sequence<shadow> shadows_;                 // by memory::shadow; the last one is of what blocks share
+  sequence<unsigned char> block_memory_;     // that, and the bytes of a part of it
+  std::int64_t part_bytes_ = 8;
   sequence<std::int64_t> variable_, begin_;  // by variable
   sequence<std::int32_t> open_;              // variables of the loops around, outermost first
   iteration_tree tree_;

@@ -44,7 +44,7 @@ class comparer {
   }
   bool operator()(buffer const& x, buffer const& y) {
     return x.name == y.name && x.type == y.type && x.where == y.where && x.lanes == y.lanes && x.id == y.id &&
-           x.argument == y.argument && x.written == y.written && x.non_temporal == y.non_temporal && x.alias_class == y.alias_class &&
+           x.argument == y.argument && x.written == y.written && x.non_temporal == y.non_temporal && x.swizzled == y.swizzled && x.alias_class == y.alias_class &&
            x.alignment == y.alignment && (*this)(x.shape, y.shape) && (*this)(x.strides, y.strides);
   }
 
@@ -59,7 +59,7 @@ WEFT_DECL bool equal(function const& f, function const& g) {
     return false;
   detail::comparer same;
   for (std::size_t i = 0; i < f.buffers.size(); ++i)
-    if (!same(*f.buffers[i], *g.buffers[i])) return false;
+    if (!same(*f.buffers[i], *g.buffers[i]) || f.shared_place(f.buffers[i]) != g.shared_place(g.buffers[i])) return false;
   return same(f.body, g.body);
 }
 

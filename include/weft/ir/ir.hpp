@@ -78,6 +78,7 @@ struct buffer {
   std::int32_t argument = -1;    // position among the call's pointers
   bool written = false;          // an output or an intermediate
   bool non_temporal = false;     // stored past the caches where a vector is aligned
+  bool swizzled = false;         // its rows, where a block shares it (swizzle_of)
   std::int32_t alias_class = 0;  // buffers of different classes never overlap
   std::int32_t alignment = 1;    // of the base address, in bytes
   list<expr> shape, strides;     // in elements
@@ -207,7 +208,44 @@ struct function {
   stmt body = nullptr;
   sequence<std::int32_t> wanted_in_registers{};  // buffers, by number: that none is left on the stack was asked for
   sequence<std::int32_t> wanted_in_shared{};     // the same: that a GPU's block shares them was asked for
+  sequence<std::int32_t> lives_in{};   // by buffer of a block's: the loop of which each iteration has it anew; -1: none
+  sequence<std::int64_t> shared_at{};  // by buffer: where in what its block shares, in bytes; -1: no such place (pass/shared_layout.hpp)
+  std::int64_t shared_place(buffer const* b) const {
+    auto const id = static_cast<std::size_t>(b->id);
+    return id < shared_at.size() ? shared_at[id] : -1;
+  }
 };
+
+/// What a buffer of a literal size takes of a block's shared memory, where it begins at multiples of 128 bytes: a row of banks, and
+/// of copies by hardware.
+inline std::int64_t shared_bytes_of(buffer const* b) {
+  std::int64_t const count = b->shape.size() > 0 ? b->shape[0]->value * b->strides[0]->value : 1;
+  return (count * size_bytes(b->type) + 127) / 128 * 128;
+}
+
+/// How the rows of a buffer, its last dimension, stand in shared memory: in units of 16 bytes, unit u of row r where unit
+/// u xor (r / rows) % phases would be. Rows are counted from the begin of the memory. Eight rows, one above the other, then have a unit in eight different groups of banks; a
+/// row stays within its stride.
+///
+///     rows of 64 bytes, two in a line of banks:      r0: 0 1 2 3   r1: 0 1 2 3
+///                                                    r2: 1 0 3 2   r3: 1 0 3 2
+///                                                    r4: 2 3 0 1   ..
+struct swizzle {
+  std::int64_t unit = 1, rows = 1, phases = 1;  // unit: in elements. One phase: rows stay as they are
+  std::int64_t column(std::int64_t row, std::int64_t column) const {
+    return ((column / unit) ^ (row / rows % phases)) * unit + column % unit;
+  }
+};
+/// How many rows further a dimension in front of the last one goes.
+inline std::int64_t rows_of_step(buffer const* b, std::size_t dim) { return b->strides[dim]->value / b->strides[b->strides.size() - 2]->value; }
+inline swizzle swizzle_of(function const& f, buffer const* b) {
+  if (!b->swizzled || f.shared_place(b) < 0) return {};
+  swizzle s{16 / size_bytes(b->type)};
+  std::int64_t const units = b->strides[b->strides.size() - 2]->value / s.unit;
+  while (s.phases < 8 && units % (2 * s.phases) == 0) s.phases *= 2;
+  s.rows = 8 / s.phases;
+  return s;
+}
 
 // --- making expressions; each folds literals and drops what has no effect -----------------------------------
 expr literal(arena& m, dtype type, std::int64_t bits, int lanes = 1);

@@ -307,8 +307,13 @@ inline void parser::declare() {
   };
   skip_spaces();
   if (is_digit(peek()) || peek() == '-') b->argument = number("an argument's number");
+  if (b->where == scope::stack && try_word("at")) {
+    f_.shared_at.resize(buffers_.size(), -1);
+    f_.shared_at.push_back(integer(0, std::int64_t(1) << 32, "a place in shared memory"));
+  }
   b->written = try_word("written");
   b->non_temporal = try_word("non_temporal");
+  b->swizzled = try_word("swizzled");
   expect("alias");
   b->alias_class = number("a class");
   expect("align");

@@ -79,6 +79,9 @@ ir::stmt simplify(ir::arena& m, ir::stmt s);
 ///     if io < 9: C     else: C'      ->    else: P', C'
 ir::stmt joined_branches(ir::arena& m, ir::stmt s);
 
+/// The number of the row that an element of swizzled memory is in, up to a multiple of 8.
+ir::expr swizzled_row(ir::arena& m, ir::buffer const* b, ir::list<ir::expr> const& indices);
+
 }  // namespace weft::inline WEFT_ABI
 
 #if WEFT_HEADER_ONLY

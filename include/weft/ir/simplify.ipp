@@ -613,4 +613,15 @@ WEFT_DECL ir::expr rejoined(ir::arena& m, ir::expr e) {
 }
 WEFT_DECL ir::stmt simplify(ir::arena& m, ir::stmt s) { return detail::simplifier(m, {})(s); }
 
+WEFT_DECL ir::expr swizzled_row(ir::arena& m, ir::buffer const* b, ir::list<ir::expr> const& indices) {
+  detail::linear row;
+  for (std::size_t d = 0; d + 1 < indices.size(); ++d) row.add(detail::linear_form(indices[d]), ir::rows_of_step(b, d));
+  detail::linear below;
+  auto const rest = [](std::int64_t v) { return (v % 8 + 8) % 8; };
+  for (detail::linear::term const& t : row.terms)
+    if (rest(t.coefficient) != 0) below.add(t.atom, rest(t.coefficient));
+  below.constant = rest(row.constant);
+  return detail::rebuild(m, below);
+}
+
 }  // namespace weft::inline WEFT_ABI

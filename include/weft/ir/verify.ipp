@@ -149,6 +149,12 @@ inline void verifier::declaration(std::size_t position) {
   for (expr e : b.shape)
     check(b.where != scope::stack || (e != nullptr && e->kind == op::literal), "memory on the stack has a literal size");
   check(b.lanes == 1 || registers, "only registers have lanes");
+  std::uint32_t const rank = b.strides.size();
+  check(!b.swizzled || (b.where == scope::stack && rank >= 2 && is_literal(b.strides[rank - 1], 1)), "rows that are swizzled are on the stack");
+  for (std::uint32_t d = 0; d + 1 < rank && b.swizzled && ok(); ++d) {
+    auto const multiple = [&](std::int64_t of) { return of > 0 && b.strides[d]->kind == op::literal && b.strides[d]->value % of == 0; };
+    check(multiple(16 / size_bytes(b.type)) && multiple(b.strides[rank - 2]->value), "rows that are swizzled are multiples of 16 bytes apart, all of them");
+  }
   check(b.lanes >= 1 && b.lanes <= 1024, "it must have 1 to 1024 lanes");
   for (list<expr> const* l : {&b.shape, &b.strides})
     for (expr e : *l) check(is_size(e), "shape and strides must be scalar i64 of literals and sizes");

@@ -132,6 +132,7 @@ class lowering {
   double memory_bytes(dtype type, sequence<ir::expr> const& shape, sequence<ir::expr> const& strides) const;
   sequence<ir::expr> kept_dimensions(int tensor, sequence<ir::expr> const& all) const;
   bool has_place_on_stack(int stage, double bytes, bool else_too);
+  bool wants_swizzle(int stage, ir::buffer const& b) const;
   bool outlives_launches(int stage) const;
   bool wants_registers(int stage) const;
   bool wants_shared(int stage) const;

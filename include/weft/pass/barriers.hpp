@@ -15,6 +15,7 @@ namespace weft::inline WEFT_ABI {
 ///       for ki: sum += tile[ty, ki]        barrier
 ///       barrier                            for ki: sum += tile[ty, ki]
 ///
+/// Two buffers that have bytes of shared memory in common (function::shared_at) are the same memory here.
 /// An access whose indices tell the thread (`tile[ty, tx]`, `C[ty * 4 + r]`, the first thread alone) touches only what that
 /// thread touches by accesses of the same form. Within one loop over threads nobody waits: its iterations are independent.
 /// Runs last, after all that moves statements; the interpreter judges what is left. Cost O(nodes * depth + accesses^2) for each

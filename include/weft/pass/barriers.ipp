@@ -171,8 +171,14 @@ class barrier_placer {
     linear const apart = linear_form(ir::binary(m_, op::sub, a.turn, b.turn));
     return apart.terms.empty() && apart.constant % a.turns != 0;
   }
+  /// Of those in shared memory, by their places.
+  bool have_common_bytes(ir::buffer const* a, ir::buffer const* b) const {
+    if (a->alias_class == b->alias_class) return true;
+    std::int64_t const from = f_.shared_place(a), other = f_.shared_place(b);
+    return from >= 0 && other >= 0 && from < other + ir::shared_bytes_of(b) && other < from + ir::shared_bytes_of(a);
+  }
   bool conflict(thread_access const& a, thread_access const& b) const {
-    if (!(a.writes || b.writes) || a.buf->alias_class != b.buf->alias_class) return false;
+    if (!(a.writes || b.writes) || !have_common_bytes(a.buf, b.buf)) return false;
     if (a.buf == b.buf && in_other_turns(a, b)) return false;
     for (std::size_t i = 0; i < axes_.size() && a.buf == b.buf; ++i)
       if (a.owners[i].whole.is_apart(b.owners[i].whole)) return false;

@@ -139,6 +139,7 @@ class fragment_maker final : public ir::rewriter {
   /// Rules of the hardware: where a tile begins, and how far its rows are apart.
   void check(tile_access const& t, ir::stmt s, ir::tile_role role, char const* what) {
     if (t.buf == nullptr) refuse(joined({what, " is not a matrix of which rows or columns stand side by side in memory"}), s);
+    check_swizzle(t, s, role, what);
     std::int64_t const bytes = role == ir::tile_role::store ? s->unit->sum_bytes : s->unit->operand_bytes;
     std::int64_t const elements = bytes / size_bytes(t.buf->type);
     // What ldmatrix does not load is loaded by single elements, from anywhere.
@@ -149,6 +150,19 @@ class fragment_maker final : public ir::rewriter {
                    std::to_string(t.leading()), " elements apart, their tile begins at [", ir::print(first, f_), "], and the memory at multiples of ",
                    std::to_string(t.buf->alignment), " bytes\n  try   cache_read into shared memory, and storage_align(copy, 0, ", std::to_string(2 * elements), ", ",
                    std::to_string(elements), ")"}),
+           s);
+  }
+  /// Of swizzled rows ldmatrix alone is told where they are: of tiles whose rows are the memory's, of elements that it does not take apart.
+  void check_swizzle(tile_access const& t, ir::stmt s, ir::tile_role role, char const* what) const {
+    if (!t.buf->swizzled || (s->unit->has_places && role == ir::tile_role::store)) return;
+    std::string const rows = joined({what, " is ", t.buf->name, ", whose rows are swizzled"});
+    if (!s->unit->has_places)
+      refuse(joined({rows, ", and where wmma looks for its elements is its own matter\n  try   storage_align(copy, 0, 32, 16) instead of swizzle, or an intrinsic of mma"}), s);
+    bool const whole_rows = t.leading() == t.buf->strides[t.buf->strides.size() - 2]->value;
+    bool const terms_side_by_side = t.is_row_major() == (role == ir::tile_role::load_a);
+    if (whole_rows && (terms_side_by_side || size_bytes(t.buf->type) == 2)) return;
+    refuse(joined({rows, ", and is loaded by single elements: ", whole_rows ? "of this type terms have to stand side by side" : "its rows are not those of the tile",
+                   "\n  try   storage_align instead of swizzle, or transform_layout of the copy"}),
            s);
   }
   void look_at_store(ir::stmt s) {

@@ -6,6 +6,7 @@
 #include "weft/pass/lanes.hpp"
 #include "weft/pass/legalise.hpp"
 #include "weft/pass/promote.hpp"
+#include "weft/pass/shared_layout.hpp"
 #include "weft/pass/threads.hpp"
 #include "weft/pass/unroll.hpp"
 #include "weft/pass/vectorize.hpp"
@@ -32,6 +33,7 @@ WEFT_DECL void run_gpu_passes(ir::function& f, pass_observer const& observe) {
   observe(gpu_pass_names[7], f);
   f.body = wide_accesses(f, f.body);
   observe(gpu_pass_names[8], f);
+  lay_out_shared(f, f.body);
   f.body = needed_barriers(f, f.body);
   observe(gpu_pass_names[9], f);
 }

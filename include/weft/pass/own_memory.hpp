@@ -32,6 +32,7 @@ inline ir::buffer* own_buffer(ir::function& f, std::string const& name, ir::buff
   b->where = ir::scope::stack;
   b->argument = -1;
   b->written = true;
+  b->swizzled = false;
   b->lanes = 1;
   b->alias_class = 1000000 + b->id;
   b->alignment = 64;

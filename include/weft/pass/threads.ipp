@@ -315,6 +315,7 @@ class thread_spreader {
     to.push_back(warp), from.push_back(lane);
     ir::buffer const* const shared = own_buffer(f_, joins.update->buf->name + "_warps", *joins.part, shape);
     shared_.push_back(shared);
+    note_life(shared);
     ir::expr writes = is_first(lane);
     if (warps * 32 < sizes_[0]) writes = ir::all_of(m_, writes, ir::binary(m_, op::lt, warp, ir::index(m_, warps)));
     steps.push_back(ir::branch(m_, writes, stored(m_, shared, to, ir::load(m_, joins.part, {}))));
@@ -335,7 +336,9 @@ class thread_spreader {
   ir::stmt around_threads(ir::stmt s, place const& at) {
     if (!is_uniform(s->begin) || !is_uniform(s->extent))
       refuse("a loop around others over threads is not as long for each thread", "compute_at of the stage inside further out, where its loops can be bound; or these loops serial", s);
+    around_.push_back(s->variable);
     ir::stmt_node n = *again(s, spread(s->children[0], at));
+    around_.pop_back();
     if (n.how == loop_kind::parallel) n.how = loop_kind::serial, n.threads = 0;
     return m_.make(n);
   }
@@ -361,7 +364,7 @@ class thread_spreader {
     // A nest that stands in both ways of a branch has its memory once.
     for (placed const& known : placed_)
       if (known.from == s->buf && known.threads == at.threads)
-        return spread(at.threads.empty() ? s->children[0] : moved_accesses(m_, s->buf, known.to, at.threads)(s->children[0]), at);
+        return note_life(known.to, true), spread(at.threads.empty() ? s->children[0] : moved_accesses(m_, s->buf, known.to, at.threads)(s->children[0]), at);
     ir::buffer const* b = s->buf;
     ir::stmt inside = s->children[0];
     if (!at.threads.empty()) {
@@ -372,13 +375,22 @@ class thread_spreader {
       for (ir::expr e : b->shape) shape.push_back(e);
       ir::buffer* const more = own_buffer(f_, b->name, *b, shape);
       widen_strides(*more, *b, at.threads.size());
+      more->swizzled = b->swizzled;
       if (is_wanted_shared(f_, b)) f_.wanted_in_shared.push_back(more->id);
       inside = moved_accesses(m_, b, more, at.threads)(inside);
       b = more;
     }
     shared_.push_back(b);
+    note_life(b);
     placed_.push_back({s->buf, b, at.threads});
     return spread(inside, at);
+  }
+  /// Each iteration of the loop around has it anew.
+  void note_life(ir::buffer const* b, bool again = false) {
+    auto const id = static_cast<std::size_t>(b->id);
+    if (id >= f_.lives_in.size()) f_.lives_in.resize(id + 1, -1);
+    std::int32_t const loop = around_.empty() ? -1 : around_.back();
+    f_.lives_in[id] = again && f_.lives_in[id] != loop ? -1 : loop;
   }
   std::int64_t copies_of(ir::expr thread) const {
     for (int p = 4; p >= 0; --p)
@@ -406,6 +418,7 @@ class thread_spreader {
   std::int32_t variables_[3] = {-1, -1, -1};
   sequence<ir::buffer const*> shared_;
   sequence<placed> placed_;
+  sequence<std::int32_t> around_;  // variables of the serial loops
 };
 
 /// Parallel loops inside of other statements run one iteration after the other: no launch can wait for all of its blocks.

@@ -201,6 +201,12 @@ enum class verdict : std::uint8_t { legal, deferred, illegal };
   X(a_stride_has_a_dimension_of_the_stage_a_factor_from_1_to_4096_and_an_offset_below_it, \
     "a stride has a dimension of the stage, a factor from 1 to 4096 and an offset from 0 to below it", \
     "such as storage_align(stage, 0, 16, 8)") \
+  X(rows_are_swizzled__the_stage_has_two_dimensions_or_more, \
+    "a swizzle exchanges units of 16 bytes within rows, by the number of the row: the stage has two dimensions or more", \
+    "no such step for a stage of one dimension; or transform_layout, such as dims(i / 64, i % 64)") \
+  X(rows_that_are_swizzled_are_multiples_of_16_bytes_apart, \
+    "rows that are swizzled are multiples of 16 bytes apart, a number that is known", \
+    "splits that make parts of such rows, or storage_align of the dimension in front of the last one: 8 for f16, 4 for f32") \
   X(memory_on_the_stack_has_at_most_64_KiB__compute_the_stage_inside_a_loop, \
     "memory on the stack has a known size, at most 64 KiB for all stages of a kernel together", \
     "compute_at a loop in which less of it is read, before this step; or scope::workspace") \

@@ -91,7 +91,7 @@ enum class scope : std::uint8_t { stack, workspace, registers, shared };
 /// What a step wants of the memory of a stage: its scope, or the stride of a dimension, factor * n + offset elements; that it
 /// is stored past the caches; or that it is kept between calls.
 struct memory_wish {
-  static constexpr std::int32_t past_caches = -2, kept = -3;
+  static constexpr std::int32_t past_caches = -2, kept = -3, swizzled = -4;
   std::int32_t stage = -1, dim = -1;  // dim -1: the scope
   std::int64_t factor = 1, offset = 0;
   scope where = scope::workspace;
@@ -197,7 +197,7 @@ struct nest {
     int const host = places[static_cast<std::size_t>(at(inner).stage)].loop;
     return host >= 0 && (host == outer || is_around(outer, host));
   }
-  /// The last wish for a dimension of a stage's memory, or (-1) for its scope, or (past_caches, kept) that; null: none.
+  /// The last wish for a dimension of a stage's memory, or (-1) for its scope, or (past_caches, kept, swizzled) that; null: none.
   constexpr memory_wish const* wish(int stage, int dim) const {
     for (std::size_t i = wishes.size(); i-- > 0;)
       if (wishes[i].stage == stage && wishes[i].dim == dim) return &wishes[i];

@@ -118,6 +118,7 @@ inline void stage_loops(nest const& n, int stage, std::string indent, std::strin
   }
   if (n.wish(stage, memory_wish::past_caches) != nullptr) out += " stored past the caches";
   if (n.wish(stage, memory_wish::kept) != nullptr) out += " kept for later calls";
+  if (n.wish(stage, memory_wish::swizzled) != nullptr) out += ", rows swizzled";
   char const* joins = ", specialized for ";
   for (special const& c : n.specials)
     for (std::size_t i = 0; c.stage == stage && i < c.conditions.size(); i += 3) {

@@ -30,6 +30,7 @@
 #include "weft/schedule/step/store_at.hpp"
 #include "weft/schedule/step/store_non_temporal.hpp"
 #include "weft/schedule/step/storage_align.hpp"
+#include "weft/schedule/step/swizzle.hpp"
 #include "weft/schedule/step/tensorize.hpp"
 #include "weft/schedule/step/tile.hpp"
 #include "weft/schedule/step/transform_layout.hpp"
@@ -90,6 +91,7 @@ struct schedule : nest,
                   cache_write_step<schedule>,
                   transform_layout_step<schedule>,
                   storage_align_step<schedule>,
+                  swizzle_step<schedule>,
                   set_scope_step<schedule>,
                   reverse_compute_at_step<schedule>,
                   reverse_compute_inline_step<schedule>,

@@ -84,5 +84,25 @@ gpu_kernel two_stages(std::int64_t rows, std::int64_t columns) {
   auto const row = compute<"row">(x.extent(0), x.extent(1) - 1, [=](auto i, auto j) { return x(i, j) + x(i, j + 1); });
   return k.out(compute<"out">(row.extent(0), row.extent(1), [=](auto i, auto j) { return row(i, j) * row(i, j); }));
 }
+/// Three rows, one of the other, each shorter by one: sums of neighbours.
+template <class T>
+gpu_kernel chain_of_rows(std::int64_t rows, std::int64_t columns) {
+  gpu_kernel k{"chain_of_rows"};
+  auto const x = k.input<T, 2>({rows, columns});
+  auto const a = compute<"a">(x.extent(0), x.extent(1) - 1, [=](auto i, auto j) { return x(i, j) + x(i, j + 1); });
+  auto const b = compute<"b">(x.extent(0), x.extent(1) - 2, [=](auto i, auto j) { return a(i, j) + a(i, j + 1); });
+  auto const c = compute<"c">(x.extent(0), x.extent(1) - 3, [=](auto i, auto j) { return b(i, j) + b(i, j + 1); });
+  return k.out(compute<"out">(x.extent(0), x.extent(1) - 4, [=](auto i, auto j) { return c(i, j) + c(i, j + 1); }));
+}
+/// A product, of which rows are read backwards: another thread's.
+inline gpu_kernel product_turned(std::int64_t rows, std::int64_t columns, std::int64_t depth) {
+  gpu_kernel k{"product_turned"};
+  auto const a = k.input<float, 2>({rows, depth});
+  auto const b = k.input<float, 2>({depth, columns});
+  auto const s = compute<"C">(a.extent(0), b.extent(1), [=](auto i, auto j) {
+    return sum(a.extent(1), [=](auto l) { return a(i, l) * b(l, j); });
+  });
+  return k.out(compute<"out">(s.extent(1), s.extent(0), [=](auto j, auto i) { return s(i, j) * 0.5f; }));
+}
 
 }  // namespace weft_test

@@ -40,6 +40,27 @@ TEST_CASE("what is asked to be shared is, each thread's part too; and one block'
   CHECK(of("two_stages_each_its_own").text.find("__syncthreads") == std::string::npos);
   CHECK(of("two_stages_one_of_each_block").kernels[0].shared_bytes == 32 * 4);
 }
+TEST_CASE("stages that follow each other, and a product's operands and its sums, have the same bytes") {
+  auto const of = [](std::string const& name) -> gpu_trial& {
+    for (std::size_t i = 0; i < prepared().kernels.size(); ++i)
+      if (prepared().kernels[i].name == name && prepared().trials[i]->fault.empty()) return *prepared().trials[i];
+    REQUIRE_MESSAGE(false, name);
+    return *prepared().trials[0];
+  };
+  auto const together = [&](std::string const& name) {  // as many bytes as all of them have
+    std::int64_t bytes = 0;
+    for (ir::buffer const* b : of(name).f.buffers) bytes += of(name).f.shared_place(b) < 0 ? 0 : ir::shared_bytes_of(b);
+    return bytes;
+  };
+  CHECK(together("chain_of_rows_one_place") == 3 * 7 * 128);
+  CHECK(of("chain_of_rows_one_place").module.kernels[0].shared_bytes == 2 * 7 * 128);  // two of the three at a time
+  CHECK(of("chain_of_rows_apart").module.kernels[0].shared_bytes == together("chain_of_rows_apart"));
+  std::int64_t const sums = 32 * 32 * 4, tiles = 2 * 32 * 8 * 4;
+  CHECK(together("product_turned_through_its_tiles") == sums + tiles);
+  CHECK(of("product_turned_through_its_tiles").module.kernels[0].shared_bytes == sums);
+  CHECK(together("product_turned_through_its_copies") == sums + 2 * tiles);
+  CHECK(of("product_turned_through_its_copies").module.kernels[0].shared_bytes == sums);
+}
 TEST_CASE("a function's stage is a launch of its own, as large as it says") {
   for (std::size_t i = 0; i < prepared().kernels.size(); ++i) {
     cuda_module const& m = prepared().trials[i]->module;

@@ -71,13 +71,13 @@ TEST_CASE("mma: tiles that run over an end want operands with zeros there: witho
   k.steps = mma_tiles{.unit = "wmma_f16"}.steps() + zeros;
   CHECK(gpu_trial(k, {}, gpu_trial::text_only).fault.find("tensorize: wmma_f16 has whole tiles alone") == 0);
 }
-TEST_CASE("mma: ldmatrix meets no bank twice where rows are an odd number of 16 bytes apart, and is told where they are not") {
+TEST_CASE("mma: ldmatrix meets no bank twice where rows are an odd number of 16 bytes apart, or swizzled, and is told where they are not") {
   if (!cuda_on_host::available()) {
     MESSAGE("[skip] neither $CXX nor c++ runs here");
     return;
   }
   mma_tiles const tiles{};
-  for (int pad : {8, 0}) {
+  for (int pad : {8, mma_tiles::swizzled, 0}) {
     gpu_kernel k = wide_product<f16, float>(64, 64, 64);
     k.steps = tiles.steps() + tiles.copies(8, "C", pad);
     gpu_trial t(k);
@@ -90,6 +90,35 @@ TEST_CASE("mma: ldmatrix meets no bank twice where rows are an odd number of 16 
     CHECK(counts()[0] == 4 * 4 * (2 + 2) * 4);  // matrices of 4 warps, 4 steps of 16 terms, 2 + 2 loads
     CHECK(counts()[1] == (pad == 0 ? counts()[0] : 0));
   }
+}
+TEST_CASE("mma: swizzled rows of any number of 16 bytes meet no bank twice, and take no memory in between") {
+  std::vector<gpu_kernel> swizzled;
+  for (gpu_kernel const& k : mma_products())
+    if (k.name.find("swizzled") != std::string::npos) swizzled.push_back(k);
+  CHECK(swizzled.size() >= 6);
+  prepared_kernels all(swizzled);
+  all.check_have_text();
+  ldmatrix_counts banks;
+  all.check_on_host({0}, [&](cuda_on_host const& host) { banks.check(host); });
+  CHECK((banks.all > 0 || !cuda_on_host::available()));
+  CHECK(all.trials[1]->module.kernels[0].shared_bytes == (64 * 32 + 32 * 64) * 2);
+  CHECK(all.trials[0]->module.text.find("_ldmatrix_a_row_swizzled_2x4(") != std::string::npos);
+  CHECK(all.trials[0]->module.text.find("_ldmatrix_b_row_swizzled_1x8(") != std::string::npos);
+}
+TEST_CASE("mma: swizzled rows are refused where something else than ldmatrix looks for a tile, and where they are no multiple of 16 bytes") {
+  auto const fault_of = [](gpu_kernel k, mma_tiles const& tiles, int wide) {
+    k.steps = tiles.steps() + tiles.copies(wide, "C", mma_tiles::swizzled);
+    return gpu_trial(k, {}, gpu_trial::text_only).fault;
+  };
+  std::string const wmma = fault_of(wide_product<f16, float>(64, 64, 32), {.unit = "wmma_f16"}, 8);
+  CHECK(wmma.find("tensorize: the left operand is A_copy, whose rows are swizzled, and where wmma looks for its elements is its own matter") == 0);
+  CHECK(wmma.find("  try   storage_align(copy, 0, 32, 16) instead of swizzle, or an intrinsic of mma") != std::string::npos);
+  std::string const bytes = fault_of(wide_product<std::int8_t, std::int32_t>(32, 64, 64), {.unit = "mma_s8", .rows = 32, .deep = 64, .warp_rows = 16, .terms = 32}, 16);
+  CHECK(bytes.find("tensorize: the right operand is B_copy, whose rows are swizzled, and is loaded by single elements: of this type terms have to stand side by side") == 0);
+  gpu_kernel odd = wide_product<f16, float>(64, 60, 64);
+  odd.steps = "C: bind(i, block_x)\nC: cache_read(B)\nB_copy: compute_at(C, i)\nB_copy: set_scope(shared)\nB_copy: swizzle()\n";
+  std::string const rows = gpu_trial(odd, {}, gpu_trial::text_only).fault;
+  CHECK(rows.find("swizzle: rows that are swizzled are multiples of 16 bytes apart, a number that is known\n  in    stage B_copy: rows are 120 bytes apart\n  try   ") == 0);
 }
 // A product with the identity moves each element once, so the maps of the text, from lanes to elements, have to fit those of the shim, which are
 // written from the formulas of the PTX manual, from elements to lanes. Terms that both take in another order would not show, nor matter.

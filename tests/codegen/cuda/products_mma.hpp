@@ -70,7 +70,8 @@ struct mma_tiles {
     };
     return copy("A", rows, deep) + copy("B", deep, columns);
   }
-  /// Copies in shared memory of what a block reads of `tensors`, with rows that are 16 bytes longer: `wide` elements are 16 bytes.
+  static constexpr int swizzled = -2;
+  /// Copies in shared memory of what a block reads of `tensors`, with rows that are 16 bytes longer, or swizzled: `wide` elements are 16 bytes.
   std::string copies(int wide, std::string const& of = "C", int pad = -1) const {
     std::string text;
     for (char const* name : {"A", "B"}) {
@@ -79,7 +80,7 @@ struct mma_tiles {
       text += of + ": cache_read(" + name + ")\n";
       step("compute_at(" + of + ", ko)"), step("set_scope(shared)"), step("split(j, " + std::to_string(wide) + ") -> jo, ji");
       step("fuse(i, jo) -> ijo"), step("split(ijo, " + std::to_string(32 * warps()) + ") -> ijoo, ijoi"), step("bind(ijoi, thread_x)");
-      step("vectorize(ji)"), step("storage_align(0, " + std::to_string(2 * wide) + ", " + std::to_string(pad < 0 ? wide : pad) + ")");
+      step("vectorize(ji)"), step(pad == swizzled ? "swizzle()" : "storage_align(0, " + std::to_string(2 * wide) + ", " + std::to_string(pad < 0 ? wide : pad) + ")");
     }
     return text;
   }
@@ -101,6 +102,15 @@ inline std::vector<gpu_kernel> mma_products() {
   add(wide_product<f16, float>(64, 64, 64, false, true), "right_turned", four.steps() + four.copies(8));
   add(wide_product<f16, float>(64, 64, 64, true, true), "both_turned", four.steps() + four.copies(8));
   add(wide_product<f16, float>(64, 64, 64, true, true), "both_turned_direct", four.steps());
+  // rows of 64 and 128 bytes, turned and not; of 32 and 256
+  std::string const in_place = four.steps() + four.copies(8, "C", mma_tiles::swizzled), ahead = "A_copy: pipeline(2, async)\nB_copy: pipeline(2, async)\n";
+  add(wide_product<f16, float>(64, 64, 96), "swizzled", in_place + ahead);
+  add(wide_product<f16, float>(64, 64, 64, true, false), "left_turned_swizzled", in_place);
+  add(wide_product<f16, float>(64, 64, 64, false, true), "right_turned_swizzled", in_place);
+  mma_tiles const long_rows{.rows = 32, .columns = 128, .deep = 16, .warp_rows = 32, .warp_columns = 32};
+  add(wide_product<f16, float>(32, 128, 32), "long_rows_swizzled", long_rows.steps() + long_rows.copies(8, "C", mma_tiles::swizzled));
+  mma_tiles const sixes{.rows = 48, .columns = 96, .deep = 48, .warp_rows = 48, .warp_columns = 32};
+  add(wide_product<f16, float>(48, 96, 48), "rows_of_six_and_twelve_swizzled", sixes.steps() + sixes.copies(8, "C", mma_tiles::swizzled));
   mma_tiles bf16_tiles{.unit = "mma_bf16", .rows = 32, .warp_rows = 16};
   add(wide_product<bf16, float>(32, 64, 64), "bf16", bf16_tiles.steps() + bf16_tiles.copies(8));
   add(wide_product<bf16, float>(32, 64, 32), "bf16_direct", bf16_tiles.steps());
@@ -108,6 +118,7 @@ inline std::vector<gpu_kernel> mma_products() {
   add(product_added_in_f16(64, 64, 32), "f16", in_f16.steps() + in_f16.copies(8));
   mma_tiles bytes{.unit = "mma_s8", .rows = 32, .deep = 64, .warp_rows = 16, .terms = 32};
   add(wide_product<std::int8_t, std::int32_t>(32, 64, 64, false, true), "s8", bytes.steps() + bytes.copies(16));
+  add(wide_product<std::int8_t, std::int32_t>(32, 64, 64, false, true), "s8_swizzled", bytes.steps() + bytes.copies(16, "C", mma_tiles::swizzled));
   add(wide_product<std::int8_t, std::int32_t>(32, 64, 64), "s8_single_bytes", bytes.steps() + bytes.copies(16));
   bytes.unit = "mma_u8";
   add(wide_product<std::uint8_t, std::int32_t>(32, 64, 64, false, true), "u8", bytes.steps() + bytes.copies(16));

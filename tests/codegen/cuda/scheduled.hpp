@@ -233,6 +233,22 @@ inline std::vector<gpu_kernel> corpus() {
   add(two_stages<float>(9, 33), "one_of_each_block", "out: bind(i, block_x)\nrow: compute_at(out, i)\nrow: set_scope(shared)\n");
   add(stencil<float>(34, 50), "asked", tile + "out: cache_read(A)\nA_copy: compute_at(out, jo)\nA_copy: set_scope(shared)\n"
       "A_copy: split(i, 16) -> io, ii\nA_copy: split(j, 16) -> jo, ji\nA_copy: reorder(io, jo, ii, ji)\nA_copy: bind(ii, thread_y)\nA_copy: bind(ji, thread_x)\n");
+  // memory that several stages have, one after the other
+  std::string const in_blocks = "out: bind(i, block_x)\nout: split(j, 16) -> jo, ji\nout: bind(ji, thread_x)\n", chained = [&] {
+    std::string steps = in_blocks;
+    for (char const* s : {"c", "b", "a"}) steps += std::string(s) + ": compute_at(out, i)\n" + s + ": split(j, 16) -> jo, ji\n" + s + ": bind(ji, thread_x)\n";
+    return steps;
+  }();
+  add(chain_of_rows<float>(3, 200), "one_place", chained);
+  add(chain_of_rows<std::int16_t>(3, 300), "one_place_i16", chained);
+  add(chain_of_rows<float>(2, 40), "apart", chained);  // so little that it keeps no block from a processor
+  std::string const sums = "C: split(i, 4) -> io, ii\nC: split(j, 4) -> jo, ji\nC: split(k, 8) -> ko, ki\nC: reorder(ko, io, jo, ki, ii, ji)\n"
+                           "C: bind(io, thread_y)\nC: bind(jo, thread_x)\nC: unroll(ii)\nC: unroll(ji)\n";
+  std::string const turned_out = "out: split(j, 32) -> jo, ji\nout: split(i, 32) -> io, ii\nout: reorder(jo, io, ji, ii)\nout: bind(jo, block_y)\n"
+                                 "out: bind(io, block_x)\nout: split(ji, 8) -> jio, jii\nout: split(ii, 8) -> iio, iii\nout: reorder(jio, iio, jii, iii)\n"
+                                 "out: bind(jii, thread_y)\nout: bind(iii, thread_x)\nC: compute_at(out, io)\n" + sums + copies(8, 8);
+  add(product_turned(64, 64, 40), "through_its_tiles", turned_out);
+  add(product_turned(64, 64, 64), "through_its_copies", turned_out + "A_copy: pipeline(1)\nB_copy: pipeline(1)\n");
   // stages of functions
   std::string const rows_of_threads = "out: bind(i, block_x)\nout: bind(j, thread_x)\n";
   add(summed_rows<&running_sums_of_threads>(9, 33), "function", rows_of_threads + "twice: bind(i, block_x)\ntwice: bind(j, thread_x)\n");

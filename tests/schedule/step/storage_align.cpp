@@ -63,3 +63,33 @@ TEST_CASE("storage_align: what it refuses") {
       CHECK(weft::parse_trace(weft::print_trace(t.s), weft::schedule(t.p, all_extents{16})) == t.s.steps);
   }
 }
+
+TEST_CASE("swizzle: of a stage's rows, with whatever stride they have; the last word is the lowering's") {
+  scheduled t;
+  auto const copy = t.s.cache_read(B, t.C);
+  t.s.swizzle(copy);
+  t.s.storage_align(copy, 0, 16, 8);
+  CHECK(t.s.state == verdict::deferred);
+  CHECK(t.s.wish(copy.stage, weft::memory_wish::swizzled) != nullptr);
+  CHECK(t.s.wish(copy.stage, 0)->factor == 16);
+  CHECK(t.s.wish(copy.stage, -1) == nullptr);
+  CHECK(weft::print_trace(t.s) == "C: cache_read(B)\nB_copy: swizzle()\nB_copy: storage_align(0, 16, 8)\n");
+  CHECK(weft::parse_trace(weft::print_trace(t.s), weft::schedule(t.p, all_extents{16})) == t.s.steps);
+  CHECK(weft::print_loops(t.s).find("rows swizzled") != std::string::npos);
+}
+TEST_CASE("swizzle: what it refuses") {
+  struct {
+    void (*steps)(scheduled&, weft::stage_handle<2>);
+    diagnosis why;
+  } const cases[] = {
+      {[](scheduled& t, weft::stage_handle<2>) { t.s.swizzle(t.C); }, diagnosis::the_memory_of_an_output_is_the_callers__cache_write_it},
+      {[](scheduled& t, weft::stage_handle<2>) { t.s.swizzle(weft::stage_handle<2>{7, {}}); }, diagnosis::the_stage_is_none_of_this_schedule},
+      {[](scheduled& t, weft::stage_handle<2> c) { t.s.compute_inline(c), t.s.swizzle(c); }, diagnosis::an_inlined_stage_has_no_memory},
+  };
+  for (auto const& c : cases) {
+    scheduled t;
+    c.steps(t, t.s.cache_read(B, t.C));
+    CHECK(t.why() == c.why);
+    CHECK(explain(t.s, "k").find("  try   ") != std::string::npos);
+  }
+}

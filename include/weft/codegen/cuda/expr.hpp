@@ -55,8 +55,8 @@ class expr_printer {
   /// until the next `share` belongs to these roots.
   std::string share(sequence<ir::expr> const& roots, std::string const& indent);
   std::string text(ir::expr e, binding needed = binding::none);
-  /// The text of `buf[indices]`, as an lvalue.
-  std::string element(ir::buffer const* buf, ir::list<ir::expr> const& indices);
+  /// The text of `buf[indices]`, as an lvalue; or of what stands there if its rows are not swizzled.
+  std::string element(ir::buffer const* buf, ir::list<ir::expr> const& indices, bool as_if_plain = false);
   /// The text of an i64 where the place says that it is one: literals without suffix.
   std::string plain(ir::expr e, binding needed = binding::none);
   /// How many bits the magnitude of an i64 has at most: below 64, its C++ text cannot overflow.

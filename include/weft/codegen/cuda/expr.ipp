@@ -118,6 +118,7 @@ WEFT_DECL int expr_printer::bits(ir::expr e) {
     case op::floor_div: n = bits(e->a) + 1; break;
     case op::rem:
     case op::floor_mod: n = bits(e->b); break;
+    case op::bit_xor: n = is_whole(e->a) && is_whole(e->b) ? wider() : 64; break;
     default: break;
   }
   at(e).bits = static_cast<std::int16_t>(n < 64 ? n : 64);
@@ -136,6 +137,7 @@ WEFT_DECL bool expr_printer::makes_int(ir::expr e) {
     case op::min:
     case op::max: return bits(e) <= 31 && is_int(e->a) && is_int(e->b);
     case op::neg: return bits(e) <= 31 && is_int(e->a);
+    case op::bit_xor: return is_int(e->a) && is_int(e->b);
     case op::select: return is_int(e->b) && is_int(e->c);
     case op::div:
     case op::rem:
@@ -155,15 +157,27 @@ WEFT_DECL bool expr_printer::is_int(ir::expr e) {
 WEFT_DECL std::string expr_printer::plain(ir::expr e, binding needed) {
   return e->kind == op::literal && e->type == dtype::i64 ? literal(e->type, e->value, false) : text(e, needed);
 }
-WEFT_DECL std::string expr_printer::element(ir::buffer const* buf, ir::list<ir::expr> const& indices) {
+namespace detail {
+/// Where the last of `indices` stands in its row.
+inline ir::expr swizzled_column(ir::arena& m, ir::buffer const* b, ir::swizzle const& z, ir::list<ir::expr> const& indices) {
+  ir::expr const unit = ir::index(m, z.unit), column = indices[indices.size() - 1];
+  ir::expr const pair = ir::binary(m, op::floor_div, swizzled_row(m, b, indices), ir::index(m, z.rows));
+  ir::expr const phase = simplify(m, ir::binary(m, op::floor_mod, pair, ir::index(m, z.phases)));
+  ir::expr const place = ir::binary(m, op::bit_xor, simplify(m, ir::binary(m, op::floor_div, column, unit)), phase);
+  return ir::binary(m, op::add, ir::binary(m, op::mul, place, unit), simplify(m, ir::binary(m, op::floor_mod, column, unit)));
+}
+}  // namespace detail
+WEFT_DECL std::string expr_printer::element(ir::buffer const* buf, ir::list<ir::expr> const& indices, bool as_if_plain) {
   std::string const& name = k_.buffers[static_cast<std::size_t>(buf->id)];
   if (buf->where == ir::scope::registers) return name;
   if (auto const id = static_cast<std::size_t>(buf->id); id < k_.in_lane.size() && !k_.in_lane[id].empty()) return k_.in_lane[id];
   // Infix: an element that exists lies less than 2^63 bytes from its buffer's begin.
   std::string offset;
   int width = 0;  // in bits, while the text is an int
+  ir::swizzle const z = as_if_plain ? ir::swizzle{} : ir::swizzle_of(k_.f, buf);
   for (std::size_t d = 0; d < indices.size(); ++d) {
-    ir::expr const i = indices[d], stride = buf->strides[d];
+    ir::expr const stride = buf->strides[d];
+    ir::expr const i = z.phases > 1 && d + 1 == indices.size() ? detail::swizzled_column(*k_.f.nodes, buf, z, indices) : indices[d];
     if (ir::is_literal(i, 0) || ir::is_literal(stride, 0)) continue;
     bool const whole = ir::is_literal(stride, 1);
     std::int64_t folded = 0;

@@ -43,8 +43,9 @@ prelude_function ldmatrix(bool turned);
 ///     weft_mma_f16_f32_fill(c, x)                    weft_mma_f16_f32_load_a(a, p, row stride, stride of terms)
 ///     weft_mma_f16_f32_multiply(c, a, b)             weft_mma_f16_f32_ldmatrix_a_row(a, p, stride)
 ///
-/// loads: `by_ldmatrix` from shared memory, of which rows, or columns, begin at multiples of 16 bytes; else from anywhere
-prelude_function mma_function(mma_form const& f, ir::tile_role role, bool by_ldmatrix = false, bool row = true);
+/// loads: `by_ldmatrix` from shared memory, of which rows, or columns, begin at multiples of 16 bytes; else from anywhere. Of
+/// swizzled rows, weft_mma_f16_f32_ldmatrix_a_row_swizzled_2x4(a, p, row, column, stride): `p` is where the first row begins, `row` its number.
+prelude_function mma_function(mma_form const& f, ir::tile_role role, bool by_ldmatrix = false, bool row = true, ir::swizzle const& z = {});
 
 }  // namespace cuda_text
 }  // namespace weft::inline WEFT_ABI

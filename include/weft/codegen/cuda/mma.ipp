@@ -77,7 +77,7 @@ WEFT_DECL prelude_function ldmatrix(bool turned) {
                         "#endif\n"
                         "}\n"})};
 }
-WEFT_DECL prelude_function mma_function(mma_form const& f, ir::tile_role role, bool by_ldmatrix, bool row) {
+WEFT_DECL prelude_function mma_function(mma_form const& f, ir::tile_role role, bool by_ldmatrix, bool row, ir::swizzle const& z) {
   using detail::mma_prefix;
   std::string const prefix = mma_prefix(f), head = "static __device__ __forceinline__ void ";
   std::string const element(type_name(f.operand)), sum(type_name(f.sum));
@@ -102,11 +102,19 @@ WEFT_DECL prelude_function mma_function(mma_form const& f, ir::tile_role role, b
         // The four matrices in the order of the registers: rows then terms of the left one, terms then columns of the right one.
         bool const turned = is_a ? !row : row, whole = row;
         std::string const chunk = std::to_string(16 / size_bytes(f.operand));
+        std::string const down = whole ? "(lane & 15)" : "((lane & 7) + (lane >> 4) * 8)", across = whole ? "(lane >> 4)" : "(lane >> 3 & 1)";
+        if (z.phases > 1) {
+          r.name = joined({prefix, "_ldmatrix_", which, row ? "_row" : "_col", "_swizzled_", std::to_string(z.rows), "x", std::to_string(z.phases)});
+          r.definition = joined({head, r.name, "(", prefix, "_", which, "& f, ", element, " const* p, int row, int column, int stride) {\n"
+                                 "  int const lane = threadIdx.x & 31, down = ", down, ", unit = (column / ", chunk, " + ", across, ") ^ ((row + down) / ",
+                                 std::to_string(z.rows), " & ", std::to_string(z.phases - 1), ");\n  ", ldmatrix(turned).name, "(f.x, p + down * stride + unit * ",
+                                 chunk, ");\n", detail::rounded_to_tf32(f), "}\n"});
+          break;
+        }
         r.name = joined({prefix, "_ldmatrix_", which, row ? "_row" : "_col"});
         r.definition = joined({head, prefix, "_ldmatrix_", which, row ? "_row" : "_col", "(", prefix, "_", which, "& f, ", element,
                                " const* p, int stride) {\n  int const lane = threadIdx.x & 31;\n  ", ldmatrix(turned).name, "(f.x, p + ",
-                               whole ? "(lane & 15)" : "((lane & 7) + (lane >> 4) * 8)", " * stride + ",
-                               whole ? "(lane >> 4)" : "(lane >> 3 & 1)", " * ", chunk, ");\n", detail::rounded_to_tf32(f), "}\n"});
+                               down, " * stride + ", across, " * ", chunk, ");\n", detail::rounded_to_tf32(f), "}\n"});
         break;
       }
       std::string const packed = std::to_string(f.packed()), half = std::to_string(f.terms / 2);

@@ -29,8 +29,8 @@ WEFT_DECL void stmt_printer::mma_tile(ir::stmt s) {
     prelude_function const type = mma_fragment(form, which);
     k_.need(type.name, type.definition);
   }
-  auto const needed = [&](bool by_ldmatrix, bool row) {
-    prelude_function const f = mma_function(form, s->role, by_ldmatrix, row);
+  auto const needed = [&](bool by_ldmatrix, bool row, ir::swizzle const& z = {}) {
+    prelude_function const f = mma_function(form, s->role, by_ldmatrix, row, z);
     k_.need(f.name, f.definition);
     return f.name;
   };
@@ -57,7 +57,17 @@ WEFT_DECL void stmt_printer::mma_tile(ir::stmt s) {
     prelude_function const f = ldmatrix(is_a ? !row : row);
     k_.need(f.name, f.definition);
   }
-  out_ += exprs_.share(sequence<ir::expr>(t.begin.begin(), t.begin.end()), indent_);
+  sequence<ir::expr> roots(t.begin.begin(), t.begin.end());
+  if (ir::swizzle const z = ir::swizzle_of(k_.f, t.buf); z.phases > 1) {
+    ir::arena& m = *k_.f.nodes;
+    ir::expr const column = roots.back(), number = swizzled_row(m, t.buf, t.begin);
+    roots.push_back(number);
+    out_ += exprs_.share(roots, indent_);
+    roots.pop_back(), roots.back() = ir::index(m, 0);
+    return line(joined({needed(by_ldmatrix, row, z), "(", into, ", &", exprs_.element(t.buf, m.make_list(roots), true), ", ", exprs_.plain(number), ", ",
+                        exprs_.plain(column), ", ", std::to_string(t.leading()), ");"}));
+  }
+  out_ += exprs_.share(roots, indent_);
   std::string const place = "&" + exprs_.element(t.buf, t.begin);
   std::string const strides = by_ldmatrix ? std::to_string(t.leading())
                                           : joined({std::to_string(is_a ? t.rows : t.columns), ", ", std::to_string(is_a ? t.columns : t.rows)});

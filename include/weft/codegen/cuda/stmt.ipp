@@ -160,7 +160,8 @@ WEFT_DECL void stmt_printer::bound(ir::stmt s) {
   bool wanted = false;
   for (std::int32_t id : k_.f.wanted_in_shared) wanted = wanted || (s->buf != nullptr && s->buf->id == id);
   bool const around_threads = s->kind == ir::stmt_kind::allocate && detail::has_bound_loop(s);
-  if (s->kind == ir::stmt_kind::allocate && s->buf->where == ir::scope::stack && (around_threads || wanted)) {
+  bool const is_placed = s->kind == ir::stmt_kind::allocate && k_.f.shared_place(s->buf) >= 0;
+  if (is_placed || (s->kind == ir::stmt_kind::allocate && s->buf->where == ir::scope::stack && (around_threads || wanted))) {
     shared(s->buf);
     return bound(s->children[0]);
   }
@@ -184,16 +185,16 @@ WEFT_DECL void stmt_printer::bound(ir::stmt s) {
   if (is_thread(s->how) && out_.find(v.name, behind) == std::string::npos) out_.erase(at, behind - at);
   leave(s);
 }
-// At multiples of 128 bytes: a row of banks, and of copies by hardware.
+// Where pass/shared_layout.hpp has put it, or behind the others.
 WEFT_DECL void stmt_printer::shared(ir::buffer const* b) {
-  std::int64_t const count = b->shape.size() > 0 ? b->shape[0]->value * b->strides[0]->value : 1;
-  std::string const type(type_name(b->type)), at = std::to_string(launch_.shared_bytes);
+  std::int64_t const place = k_.f.shared_place(b) >= 0 ? k_.f.shared_place(b) : launch_.shared_bytes;
+  std::string const type(type_name(b->type)), at = std::to_string(place);
   k_.need("weft_shared", "extern __shared__ __align__(128) unsigned char weft_shared[];\n");
   line(type + "* const " + k_.buffers[static_cast<std::size_t>(b->id)] + " = (" + type + "*)" +
-       (launch_.shared_bytes == 0 ? "weft_shared" : "(weft_shared + " + at + ")") + ";");
+       (place == 0 ? "weft_shared" : "(weft_shared + " + at + ")") + ";");
   shared_.resize(k_.f.buffers.size(), false);
   shared_[static_cast<std::size_t>(b->id)] = true;
-  launch_.shared_bytes += (count * size_bytes(b->type) + 127) / 128 * 128;
+  if (std::int64_t const end = place + ir::shared_bytes_of(b); end > launch_.shared_bytes) launch_.shared_bytes = end;
 }
 // The intermediate tensors that this launch touches.
 WEFT_DECL void stmt_printer::workspace(ir::stmt s) {

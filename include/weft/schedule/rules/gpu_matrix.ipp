@@ -96,7 +96,8 @@ WEFT_DECL gpu_plan::matrix_numbers gpu_plan::numbers_of(int stage, reused_axes c
     int const tensor = of.tensors[i];
     std::int64_t const along = i == 0 ? it.tile.rows : it.tile.columns, wide = 16 / element_bytes(tensor);
     bool const rows_of_terms = dimension_of(stage, tensor, v.stage(stage).spatial) == static_cast<int>(v.strides(tensor).size()) - 1;
-    bytes += (rows_of_terms ? along * (it.deep + wide) : it.deep * (along + wide)) * element_bytes(tensor);
+    std::int64_t const padding = is_swizzled(tensor, rows_of_terms) ? 0 : wide;
+    bytes += (rows_of_terms ? along * (it.deep + padding) : it.deep * (along + padding)) * element_bytes(tensor);
     by_threads = by_threads || bytes_side_by_side(tensor) < 4;
   }
   std::int64_t ahead = by_threads ? 1 : 3;  // what threads copy they wait for
@@ -132,21 +133,24 @@ WEFT_DECL void gpu_plan::end_in_zeros(int copy, sequence<std::int64_t> const& ti
   layout.numbers.push_back(0);
   take(layout);
 }
-/// A copy in shared memory as the tensor lies in memory, 16 bytes by each thread; rows are an odd number of 16 bytes apart, so that
-/// eight of them meet no bank twice.
-WEFT_DECL void gpu_plan::fill_rows(int copy, int tensor, int at, std::int64_t elements, std::int64_t threads) {
+/// Whether ldmatrix loads a copy of it: its rows are swizzled then. Others are padded.
+WEFT_DECL bool gpu_plan::is_swizzled(int tensor, bool rows_of_terms) const { return rows_of_terms || element_bytes(tensor) == 2; }
+/// A copy in shared memory as the tensor lies in memory, 16 bytes by each thread; eight rows meet no bank twice, as they are swizzled or
+/// an odd number of 16 bytes apart.
+WEFT_DECL void gpu_plan::fill_rows(int copy, int tensor, int at, std::int64_t elements, std::int64_t threads, bool rows_of_terms) {
   int const rank = view().stage(copy).spatial;
   std::int64_t const row = 16 / element_bytes(tensor);
   // What is gathered one by one, threads side by side gather side by side.
   std::int64_t const wide = gather_of(tensor) >= 0 ? bytes_side_by_side(tensor) / element_bytes(tensor) : row;
-  step padded{verb::storage_align};
-  padded.stage = copy;
-  for (std::int64_t number : {std::int64_t(rank - 2), 2 * row, row}) padded.numbers.push_back(number);
+  step apart{is_swizzled(tensor, rows_of_terms) ? verb::swizzle : verb::storage_align};
+  apart.stage = copy;
+  if (apart.what == verb::storage_align)
+    for (std::int64_t number : {std::int64_t(rank - 2), 2 * row, row}) apart.numbers.push_back(number);
   if (!place(verb::compute_at, copy, at)) return;
   step shared{verb::set_scope};  // what is not asked for has 64 KiB
   shared.stage = copy;
   shared.word = static_cast<std::uint8_t>(scope::shared);
-  for (step const& one : {padded, shared})
+  for (step const& one : {apart, shared})
     if (may(one)) take(one);
   rule_view const v = view();
   parts const lane = wide > 1 ? split(v.loop(copy, rank - 1), wide) : parts{v.loop(copy, rank - 1), -1};
@@ -180,7 +184,9 @@ WEFT_DECL gpu_plan::by_units gpu_plan::matrix_product(int stage, reused_axes con
   gpu_matrix_tile const& t = it.tile;
   if (it.threads() > 1024) return by_units::none;
   sequence<std::int64_t> tiles[2];  // of each operand, by dimension
+  bool rows_of_terms[2] = {};
   for (int i = 0; i < 2; ++i) {
+    rows_of_terms[i] = dimension_of(stage, of.tensors[i], k) == static_cast<int>(before.strides(of.tensors[i]).size()) - 1;
     tiles[i].resize(static_cast<std::size_t>(before.p().tensors[static_cast<std::size_t>(of.tensors[i])].rank), 0);
     auto const cut = [&](int axis, std::int64_t length) {
       if (before.extent(stage, axis) % length != 0) tiles[i][static_cast<std::size_t>(dimension_of(stage, of.tensors[i], axis))] = length;
@@ -223,7 +229,7 @@ WEFT_DECL gpu_plan::by_units gpu_plan::matrix_product(int stage, reused_axes con
   take(by);
   grid_of_groups(blocks, group.inner >= 0);
   for (int i = 0; i < 2; ++i)
-    if (copies[i] >= 0) fill_rows(copies[i], of.tensors[i], terms.outer, (i == 0 ? t.rows : t.columns) * it.deep, it.threads());
+    if (copies[i] >= 0) fill_rows(copies[i], of.tensors[i], terms.outer, (i == 0 ? t.rows : t.columns) * it.deep, it.threads(), rows_of_terms[i]);
   for (int i = 0; i < 2; ++i)
     if (copies[i] >= 0) run_ahead(copies[i], of.tensors[i], it.ahead);
   if (whole) return by_units::whole_tiles;

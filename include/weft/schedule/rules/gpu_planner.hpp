@@ -134,7 +134,8 @@ class gpu_plan : public rule_plan {
   by_units matrix_product(int stage, reused_axes const& axes);
   void end_in_zeros(int copy, sequence<std::int64_t> const& tile);
   std::int64_t bytes_side_by_side(int tensor) const;
-  void fill_rows(int copy, int tensor, int at, std::int64_t elements, std::int64_t threads);
+  bool is_swizzled(int tensor, bool rows_of_terms) const;
+  void fill_rows(int copy, int tensor, int at, std::int64_t elements, std::int64_t threads, bool rows_of_terms = false);
   void run_ahead(int copy, int tensor, std::int64_t ahead);
   int reader_behind(int stage) const;
   void behind(int stage);
