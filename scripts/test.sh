@@ -26,6 +26,7 @@ want pkg-config pkg-config
 want libmpfr-dev "/usr/include/mpfr.h" "/usr/local/include/mpfr.h"
 want libeigen3-dev "/usr/include/eigen3/Eigen/Core"
 want libtbb-dev "/usr/include/oneapi/tbb/parallel_for.h"
+want_nvrtc
 if ((long)); then
   want python3-venv "/usr/lib/python3*/ensurepip/__init__.py" # NumPy from PyPI
   want python3-torch "/usr/lib/python3/dist-packages/torch/__init__.py"
@@ -45,6 +46,7 @@ if ((all)); then
   done
 fi
 install_missing
+get_nvrtc
 cd "$root"
 results=$(mktemp -d)
 trap 'rm -rf "$results"' EXIT

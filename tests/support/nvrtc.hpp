@@ -11,7 +11,7 @@ namespace weft_test {
 /// False: there is none, which is said; or sanitizers run, which see nothing of it, and are spared it.
 inline bool nvrtc_is_asked() {
   if (is_sanitized) return false;
-  if (weft::find_nvrtc() == nullptr) MESSAGE("[skip] no NVRTC on this machine");
+  if (weft::find_nvrtc() == nullptr) MESSAGE("[skip] no NVRTC on this machine: pip install 'nvidia-cuda-nvrtc-cu12>=12.8', its nvidia/cuda_nvrtc/lib on LD_LIBRARY_PATH");
   return weft::find_nvrtc() != nullptr;
 }
 

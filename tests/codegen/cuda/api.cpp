@@ -26,7 +26,7 @@ namespace {
 
 bool no_nvrtc() {
   if (find_nvrtc() != nullptr) return false;
-  MESSAGE("[skip] no NVRTC on this machine");
+  MESSAGE("[skip] no NVRTC on this machine: pip install 'nvidia-cuda-nvrtc-cu12>=12.8', its nvidia/cuda_nvrtc/lib on LD_LIBRARY_PATH");
   return true;
 }
 bool contains(std::string const& text, char const* part) { return text.find(part) != std::string::npos; }

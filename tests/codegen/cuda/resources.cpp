@@ -9,7 +9,7 @@ using namespace weft;
 namespace {
 bool no_nvrtc() {
   if (find_nvrtc() != nullptr) return false;
-  MESSAGE("[skip] no NVRTC on this machine");
+  MESSAGE("[skip] no NVRTC on this machine: pip install 'nvidia-cuda-nvrtc-cu12>=12.8', its nvidia/cuda_nvrtc/lib on LD_LIBRARY_PATH");
   return true;
 }
 /// One that adds, and one of which each thread needs an array that is walked through by what is in memory.
