@@ -6,6 +6,7 @@
 
 #include "weft/codegen/target.hpp"
 #include "weft/lower/layout.hpp"
+#include "weft/runtime/cache/directory.hpp"
 #include "weft/schedule/schedule.hpp"
 
 namespace weft::inline WEFT_ABI {
@@ -37,8 +38,10 @@ bool keep_relative(std::string_view family, relative const& r);
 /// architecture; of these the one with the least sum of |log2| of the extents' quotients. Of another shape, each extent is at most
 /// twice or half as much: what is further off has other bottlenecks.
 ///
-/// Cost  two reads of small files, where there is a family; else one file that is not there
+/// Cost  a read of a small file and a look at another one, where there is a family; else one file that is not there
 bool find_relative(std::string_view family, relative const& wanted, relative& into);
+/// The same in a directory that is open.
+bool find_relative(directory const& where, std::string_view family, relative const& wanted, relative& into);
 
 }  // namespace cache
 }  // namespace weft::inline WEFT_ABI
