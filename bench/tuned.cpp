@@ -10,11 +10,13 @@
 
 #include "harness.hpp"
 #include "kernels.hpp"
+#include "plain_kernels.hpp"
 #include "weft/expr/expand.hpp"
 #include "weft/runtime/cache/cache.hpp"
 #include "weft/runtime/cache/relatives.hpp"
 #include "weft/runtime/cache/tuned.hpp"
 #include "weft/schedule/print.hpp"
+#include "weft/tune/space.hpp"
 
 extern "C" char** environ;
 
@@ -26,27 +28,37 @@ using weft::host;
 using weft::program;
 using weft::schedule;
 
-/// A matmul of n^3, as a call has it.
+/// A matmul of n^3, as a call has it; with knobs in a how-lambda, or by rule.
 template <class Use>
-auto with_request(std::int64_t n, Use const& use) {
+auto with_request(bool by_rule, std::int64_t n, Use const& use) {
   static std::vector<float> const some(1);
   auto const a = weft::view(some.data(), n, n);
-  return matmul_kernel.erased(
+  auto const as_called = [&](auto const& kernel) { return kernel.erased(
       [&](weft::kernel_face const& f, weft::argument* arguments, int count) {
         program const what = f.what(f.object);
         for (int i = 0; i < count; ++i)
           if (arguments[i].is_allocated_here) weft::shape_outputs(what, arguments, count);
         weft::call_layout const layout = weft::bind(what, f.name, arguments, count);
-        return use(compile_request{f.name, &what, f.how, f.object, &layout, &host(), f.wanted});
+        return use(compile_request{f.name, &what, f.how, f.object, &layout, &host(), f.wanted, by_rule});
       },
       a, a);
+  };
+  return by_rule ? as_called(plain_product<"product">) : as_called(matmul_kernel);
 }
 /// Keeps a result, as a tuner does.
-void keep_for(std::int64_t n) {
-  with_request(n, [](compile_request const& r) {
+void keep_for(bool by_rule, std::int64_t n) {
+  with_request(by_rule, n, [&](compile_request const& r) {
     program const expanded = weft::expand(*r.what, r.machine->fma);
     schedule const first = weft::detail::schedule_with(r, expanded, {});
-    weft::sequence<std::int32_t> const choices{1, 1};
+    weft::sequence<std::int32_t> choices{1, 1};
+    if (by_rule) {  // the first other one that is legal, and is so for the shape that takes it over
+      weft::tuning::space all(r);
+      weft::tuning::random_numbers random(1);
+      weft::tuning::point p;
+      while (p = weft::tuning::random_point(all, random), !p.legal || all.at(p.choices).steps.size() < first.steps.size()) {
+      }
+      choices = p.choices;
+    }
     schedule const chosen = weft::detail::schedule_with(r, expanded, choices);
     std::string const key = cache::task_key(r.name, *r.what, first, *r.layout, *r.machine);
     cache::keep_tuned(key, {choices, weft::hash(chosen.steps), 1e6, 10});
@@ -57,13 +69,13 @@ void keep_for(std::int64_t n) {
   });
 }
 /// In a process of its own, with this directory: the first look, in us; negative: not what was kept.
-double first_look(std::string const& directory, std::int64_t n) {
+double first_look(std::string const& directory, bool by_rule, std::int64_t n) {
   int ends[2];
   if (::pipe2(ends, O_CLOEXEC) != 0) return -1;
   posix_spawn_file_actions_t actions;
   ::posix_spawn_file_actions_init(&actions);
   ::posix_spawn_file_actions_adddup2(&actions, ends[1], STDOUT_FILENO);
-  std::string name = "weft-bench", option = "--first-look", size = std::to_string(n), where = directory;
+  std::string name = "weft-bench", option = "--first-look", size = (by_rule ? "-" : "") + std::to_string(n), where = directory;
   char* const arguments[] = {name.data(), option.data(), where.data(), size.data(), nullptr};
   pid_t child = 0;
   bool const started = ::posix_spawn(&child, "/proc/self/exe", &actions, nullptr, arguments, environ) == 0;
@@ -85,7 +97,8 @@ int first_look(char const* directory, char const* size) {
   if (where != "off") cache::set_directory(where);
   else cache::disable();
   static_cast<void>(host());  // the processor is asked once, for whatever reason
-  double const us = with_request(std::atoll(size), [](compile_request const& r) {
+  std::int64_t const n = std::atoll(size);  // less than 0: by rule
+  double const us = with_request(n < 0, n < 0 ? -n : n, [](compile_request const& r) {
     std::string reason;
     double const start = now_ns();
     static_cast<void>(weft::make_schedule(r, &reason));
@@ -100,31 +113,39 @@ int first_look(char const* directory, char const* size) {
 void tuned(report& r) {
   char directory[] = "/tmp/weft-bench.XXXXXX";
   if (::mkdtemp(directory) == nullptr) return r.skip("no place for results in /tmp");
-  cache::enable();
   cache::set_directory(directory);
-  keep_for(512);
-  cache::disable();
-  std::vector<double> without, exact, near;
-  for (int i = 0; i < 4 * r.wanted.rounds; ++i) {  // in turns
-    without.push_back(first_look("off", 512));
-    exact.push_back(first_look(directory, 512));
-    near.push_back(first_look(directory, 400));
-  }
-  for (std::vector<double> const* all : {&without, &exact, &near})
-    if (percentile(*all, 0) < 0) r.wrong("what was kept is not what is found");
-  auto const as_us = [&](char const* name, std::vector<double> const& us) {
+  auto const as_us = [&](std::string name, std::vector<double> const& us) {
     row line;
     line.variant = name, line.median = median(us), line.spread = spread(us), line.unit = "us";
     line.note = text("first in %zu processes, %.0f to %.0f", us.size(), percentile(us, 0), percentile(us, 1));
     return line;
   };
-  r.add(as_us("schedule, no results kept", without));
-  row line = as_us("schedule, tuned", exact);
-  demand_at_most(line, median(exact) - median(without), 50, " us more");
-  r.add(line);
-  line = as_us("schedule, of the nearest shape", near);
-  demand_at_most(line, median(near) - median(without), 100, " us more");
-  r.add(line);
+  for (bool const by_rule : {false, true}) {
+    cache::enable();
+    keep_for(by_rule, 512);
+    // What was found for others is lowered before it is taken, unless its code is kept, as it is behind a first call.
+    if (by_rule) {
+      weft::tensor<float, 2> const x(400, 400);
+      static_cast<void>(plain_product<"product">(x, x));
+    }
+    cache::disable();
+    std::vector<double> without, exact, near;
+    for (int i = 0; i < 4 * r.wanted.rounds; ++i) {  // in turns
+      without.push_back(first_look("off", by_rule, 512));
+      exact.push_back(first_look(directory, by_rule, 512));
+      near.push_back(first_look(directory, by_rule, 400));
+    }
+    for (std::vector<double> const* all : {&without, &exact, &near})
+      if (percentile(*all, 0) < 0) r.wrong("what was kept is not what is found");
+    std::string const of = by_rule ? "schedule by rule" : "schedule";
+    r.add(as_us(of + ", no results kept", without));
+    row line = as_us(of + ", tuned", exact);
+    demand_at_most(line, median(exact) - median(without), 50, " us more");
+    r.add(line);
+    line = as_us(of + ", of the nearest shape", near);
+    demand_at_most(line, median(near) - median(without), 50, " us more");
+    r.add(line);
+  }
   std::filesystem::remove_all(directory);
 }
 

@@ -4,13 +4,15 @@
     bench/tuner_peers.py [--seconds 600] [--filter conv] [--threads 2] [--rounds 15] [--tvm PYTHON] [--folder FOLDER]
 
 One after the other they tune; then all of them stay, and take samples in turns, so that a slow minute meets all alike. What they
-compute is compared. Nobody has a library of ready kernels: weft's kernels have no how-lambda, TVM and Halide get plain formulas.
+compute is compared. At the end: in geometric means over the cases, each one's time over weft's, and that of the best of the others in each case. With
+three tuners and four cases it takes twelve times the seconds and some five minutes: 2 h 5 min as it is, which it says when it begins. Nobody has a library of ready kernels: weft's kernels have no how-lambda, TVM and Halide get plain formulas.
 
 --tvm names a Python that has TVM with MetaSchedule: `python3 -m venv v && v/bin/pip install apache-tvm apache-tvm-ffi==0.1.14.post1 numpy cloudpickle psutil scipy xgboost-cpu`. Without it, and
 without Halide 14 (apt-get install libhalide14-0-dev), there is a [skip]. Needs g++; builds what it needs (1 min), in FOLDER or one that goes at the end.
 """
 import argparse
 import json
+import math
 import os
 import signal
 import statistics
@@ -260,25 +262,38 @@ def main():
             halide = built(programs, os.path.join(HERE, "programs", "tune_halide.cpp"), ["-I", "/usr/include/halide14", "-lHalide", "-ldl", "-lpthread"]
                            if os.path.exists("/usr/lib/x86_64-linux-gnu/libHalide.so") else ["-I", "/usr/include/halide14", "-lHalide14", "-ldl", "-lpthread"])
             commands.append(("Halide", lambda case: [halide, case, str(o.seconds), plugins()]))
+        cases = [case for case in CASES if o.filter in case]
+        minutes = (len(cases) * len(commands) * (o.seconds + 8) + 60) / 60
+        print(f"{len(cases)} cases by {len(commands)} tuners: about {minutes:.0f} minutes, done at {time.strftime('%H:%M', time.localtime(time.time() + 60 * minutes))}")
+        ratios, best_of_others = {}, []
         print(f"| {o.seconds:g} s each, {o.threads} threads | tuner | us | over weft's | trials | seconds | by |\n|---|---|---|---|---|---|---|")
-        for case in CASES:
-            if o.filter not in case:
-                continue
+        for case in cases:
             all_of_them = [Contestant(name, command(case), environment) for name, command in commands]
             there = [c for c in all_of_them if c.is_there()]
             for round_number in range(o.rounds):
                 for c in there if round_number % 2 == 0 else reversed(there):
                     c.sample()
             first = there[0] if there else None
+            beside = []
             for c in there:
                 ratio = statistics.median(b / a for a, b in zip(first.samples, c.samples))
                 size = float(first.said["size"])
                 wrong = abs(float(c.said["sum"]) - float(first.said["sum"])) > 1e-4 * size or abs(float(c.said["size"]) - size) > 1e-4 * size
+                if first.name == "weft" and c is not first and not wrong:
+                    ratios.setdefault(c.name, []).append(ratio)
+                    beside.append(ratio)
                 by = c.said.get("by", c.said.get("version", f"{c.said['without']} us by rule" if "without" in c.said else ""))
                 print(f"| {case} | {c.name} | {statistics.median(c.samples):.4g} | {ratio:.3f} | {c.said['trials']} | {c.said['seconds']} | "
                       f"{by}{' WRONG RESULT' if wrong else ''} |", flush=True)
+            if beside:
+                best_of_others.append(min(beside))
             for c in all_of_them:
                 c.end()
+        mean = lambda all: math.exp(sum(map(math.log, all)) / len(all))
+        for name, all in ratios.items():
+            print(f"geometric mean of {len(all)} cases: {name}'s time over weft's {mean(all):.3f}")
+        if best_of_others:
+            print(f"geometric mean of {len(best_of_others)} cases: the best other's time over weft's {mean(best_of_others):.3f} (bar 1.0: {'met' if mean(best_of_others) >= 1 else 'MISSED'})")
 
 
 if __name__ == "__main__":

@@ -136,10 +136,12 @@ inline std::int32_t nearest_value(knob_info const& k, std::int64_t wanted) {
   return best;
 }
 /// Whether lowering takes it too: without a how-lambda nobody but the rule is to be told of a step that suits another shape alone.
-inline bool becomes_loops([[maybe_unused]] compile_request const& r, [[maybe_unused]] schedule s) {
+inline bool becomes_loops([[maybe_unused]] cache::directory const& kept, [[maybe_unused]] compile_request const& r, [[maybe_unused]] schedule s) {
 #if WEFT_HAS_EXCEPTIONS
   try {
     if (r.gpu != nullptr) return r.gpu->fits(r, s);
+    // Its code is kept, so it was lowered before. Lowering takes ten times as long as the look.
+    if (kept.holds(cache::name_of(xxh64(cache::key_of(r.name, *r.what, s.steps, *r.layout, *r.machine))).name)) return true;
     ir::arena m;
     static_cast<void>(make_loops(m, r, finished(r, s)));
     return true;
@@ -154,19 +156,21 @@ inline bool is_usable(compile_request const& r, schedule const& s) {
 inline bool is_set(bool asked, char const* variable) { return asked || environment_switch(variable); }
 inline bool is_bitwise(compile_request const& r) { return is_set(r.wanted.bitwise, "WEFT_BITWISE"); }
 /// What is kept for the calls of this request. Where they are not bitwise, what a bitwise tuning has found does as well.
-inline bool find_kept(compile_request const& r, schedule const& first, std::string& task, cache::tuned& best) {
+inline bool find_kept(cache::directory const& kept, compile_request const& r, schedule const& first, std::string& task, cache::tuned& best) {
   bool const bitwise = is_bitwise(r);
   task = cache::task_key(r.name, *r.what, first, *r.layout, *r.machine, bitwise);
-  return cache::find_tuned(task, best) ||
-         (!bitwise && cache::find_tuned(cache::task_key(r.name, *r.what, first, *r.layout, *r.machine, true), best));
+  return cache::find_tuned(kept, task, best) || (!bitwise && cache::find_tuned(kept, cache::bitwise_key(task), best));
 }
 /// The schedule with the knob values that were kept for what `first` does with each knob's first one, if it still is legal and
 /// takes the steps that were measured; else with those of the nearest task, if that is legal here.
 inline bool is_tuned(compile_request const& r, program const& expanded, schedule const& first, schedule& into,
                      std::string* reason) {
+  std::string const path = cache::directory_in_use();
+  if (path.empty()) return false;
+  cache::directory const kept(path, cache::creation::never);
   std::string task;
   cache::tuned best;
-  if (find_kept(r, first, task, best)) {
+  if (find_kept(kept, r, first, task, best)) {
     into = schedule_with(r, expanded, best.choices);
     if (is_usable(r, into) && hash(into.steps) == best.steps) {
       if (reason != nullptr)
@@ -177,7 +181,7 @@ inline bool is_tuned(compile_request const& r, program const& expanded, schedule
   }
   cache::relative const wanted = cache::described(task, *r.layout, *r.machine);
   cache::relative near;
-  if (!cache::find_relative(cache::family_key(r.name, *r.what, first, *r.layout, *r.machine, is_bitwise(r)), wanted, near)) return false;
+  if (!cache::find_relative(kept, cache::family_key(r.name, *r.what, first, *r.layout, *r.machine, is_bitwise(r)), wanted, near)) return false;
   into = first;
   for (std::size_t tries = 0; tries <= schedule::max_knobs; ++tries) {  // a value may bring other knobs
     sequence<std::int32_t> choices;
@@ -193,7 +197,7 @@ inline bool is_tuned(compile_request const& r, program const& expanded, schedule
     if (same) break;
     into = schedule_with(r, expanded, choices);
   }
-  if (!is_usable(r, into) || (r.by_rule && !becomes_loops(r, into))) return false;
+  if (!is_usable(r, into) || (r.by_rule && !becomes_loops(kept, r, into))) return false;
   if (reason != nullptr) {
     bool const here = near.machine == wanted.machine, sizes = near.extents == wanted.extents;
     std::string const tuned = near.imported ? "imported for " : "tuned for ";
@@ -282,7 +286,8 @@ WEFT_DECL bool detail::is_tuned_exactly(compile_request const& r) {
   schedule const first = schedule_with(r, expanded, {});
   cache::tuned best;
   std::string task;
-  return !first.knobs.empty() && find_kept(r, first, task, best);
+  std::string const path = cache::directory_in_use();
+  return !first.knobs.empty() && !path.empty() && find_kept(cache::directory(path, cache::creation::never), r, first, task, best);
 }
 WEFT_DECL std::string detail::why_not(compile_request const& r, schedule const& s) {
   if (r.gpu != nullptr) return s.state == verdict::illegal ? explain(s, r.name) : std::string();

@@ -28,6 +28,20 @@ tune_result tune(Kernel const& kernel, tune_options const& options, A const&... 
       [&](kernel_face const& f, argument* arguments, int count) { return tuning::tune(f, arguments, count, options); }, a...);
 }
 
+/// How many schedules `tune` would choose from with these arguments, and how many of them are legal on this machine; exact up to 10^6 points,
+/// else estimated, which `exact` says:
+///
+///     std::puts(weft::tuning::text(weft::search_space(matmul, a, b)).c_str());  // 41,472 points, 3,120 legal
+///
+/// A tuning itself counts for as long as a tenth of what its trials take, and estimates beyond.
+///
+/// Errors  argument_error, schedule_error, as at a call; argument_error for open sizes
+/// Cost    4 us a point of a how-lambda, 20 to 250 us a point of a rule, so seconds to minutes for 10^6
+template <class Kernel, class... A>
+tuning::space_size search_space(Kernel const& kernel, A const&... a) {
+  return kernel.erased([](kernel_face const& f, argument* arguments, int count) { return tuning::size_of_space(f, arguments, count); }, a...);
+}
+
 /// A kernel and its arguments, for tune_all: nothing is copied. `weight`: how often it is called, against the others.
 template <class Kernel, class... A>
 auto tune_task(double weight, Kernel const& kernel, A const&... a) {

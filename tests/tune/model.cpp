@@ -4,6 +4,7 @@
 
 #include <cmath>
 
+#include "weft/tune/other_tasks.hpp"
 #include "weft/tune/point.hpp"
 
 using namespace weft;
@@ -35,6 +36,35 @@ TEST_CASE("the model orders rows that it has not seen") {
   sequence<double> expected;
   for (std::size_t i = 0; i < 200; ++i) expected.push_back(m.predict(&unseen.rows[5 * i]));
   CHECK(rank_correlation(expected.data(), unseen.costs.data(), 200) > 0.97);
+}
+TEST_CASE("what an estimate leaves out is learned from tasks of other sizes, and orders what it has not seen") {
+  // An estimate that knows the first feature, and costs that hang on the second one, too; each task takes its own multiple.
+  auto const trials_of = [](std::uint64_t task, std::size_t count) {
+    random_numbers r(task);
+    sequence<example> all;
+    for (std::size_t i = 0; i < count; ++i) {
+      float const a = static_cast<float>(r.below(9)), b = static_cast<float>(r.below(9));
+      all.push_back({task, std::exp(double(task) + 0.3 * double(a) + 0.5 * double(b)), std::exp(0.3 * double(a)), {a - 4, b - 4}});
+    }
+    return all;
+  };
+  sequence<example> seen;
+  for (std::uint64_t task = 1; task <= 4; ++task)
+    for (example const& e : trials_of(task, 64)) seen.push_back(e);
+  other_tasks others;
+  CHECK_FALSE(others.fitted());
+  CHECK(others.correction({1, 1}) == 0);
+  others.fit(seen);
+  CHECK(others.size() == 256);
+  sequence<double> plain, corrected, costs;
+  for (example const& e : trials_of(9, 100)) {
+    plain.push_back(std::log(e.estimate)), corrected.push_back(std::log(e.estimate) + others.correction(e.features)), costs.push_back(std::log(e.ns));
+  }
+  CHECK(rank_correlation(plain.data(), costs.data(), 100) < 0.7);
+  CHECK(rank_correlation(corrected.data(), costs.data(), 100) > 0.95);
+  CHECK(others.correction({1, 1, 1}) == 0);  // of other features nothing is said
+  others.fit({{1, 5, 5, {1, 1}}, {2, 5, 5, {1, 1}}});
+  CHECK_FALSE(others.fitted());  // of tasks with less than four trials neither
 }
 TEST_CASE("what says nothing is not asked") {
   table const seen = made(200, 3);

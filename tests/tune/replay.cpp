@@ -11,6 +11,7 @@
 #include <algorithm>
 #include <array>
 #include <cstdlib>
+#include <memory>
 
 #include "weft/bench.hpp"
 #include "weft/ir/print.hpp"
@@ -168,15 +169,52 @@ void record(Kernel const& kernel, char const* name, A const&... a) {
 }
 
 /// Trials for 95 % of the best, as geometric means.
-template <class Search>
-double needed(recorded_space& l, int seeds) {
+template <class Search, class... Settings>
+double needed(recorded_space& l, int seeds, Settings const&... how) {
   double const best = weft_test::best_of(l);
   double logs = 0;
   for (int seed = 0; seed < seeds; ++seed) {
-    Search s(l, static_cast<std::uint64_t>(seed));
+    Search s(l, static_cast<std::uint64_t>(seed), how...);
     logs += std::log(weft_test::trials_until_good(s, l, best, 2000, 8));
   }
   return std::exp(logs / seeds);
+}
+struct named_space {
+  char const* name;
+  std::unique_ptr<recorded_space> points;
+};
+std::vector<named_space> all_spaces() {
+  std::vector<named_space> all;
+  weft_test::recorded_inputs const in;
+  in.each([&](auto const& kernel, char const* name, auto const&... a) {
+    if (is_wanted(name)) all.push_back({name, std::make_unique<recorded_space>(kernel, file(name), a...)});
+  });
+  return all;
+}
+/// So many trials of each space at random, as a tuner keeps them.
+std::vector<sequence<example>> examples_of(std::vector<named_space> const& spaces, int each, std::uint64_t seed = 1) {
+  std::vector<sequence<example>> all;
+  for (named_space const& s : spaces) {
+    random_search some(*s.points, seed);
+    annealing_search describes(*s.points, seed);
+    all.emplace_back();
+    for (point const& p : some.propose(static_cast<std::size_t>(each))) {
+      example e;
+      if (!describes.describe(p, e)) continue;
+      e.task = all.size(), e.ns = s.points->ns(p);
+      all.back().push_back(e);
+    }
+  }
+  return all;
+}
+other_tasks learned_without(std::vector<sequence<example>> const& all, std::size_t left_out) {
+  sequence<example> rest;
+  for (std::size_t i = 0; i < all.size(); ++i)
+    if (i != left_out)
+      for (example const& e : all[i]) rest.push_back(e);
+  other_tasks others;
+  others.fit(rest);
+  return others;
 }
 }  // namespace
 
@@ -186,7 +224,7 @@ TEST_CASE("records the spaces" * doctest::skip()) {
     if (is_wanted(name)) record(kernel, name, a...);
   });
 }
-/// For tests/tune/xgboost_compare.py: of each space the features, and what our model expects after 16 and after 64 measurements.
+/// For bench/model_peers.py: of each space the features, and what our model expects after 16 and after 64 measurements.
 TEST_CASE("writes what models are compared on" * doctest::skip()) {
   char const* const folder = std::getenv("WEFT_COMPARE");
   REQUIRE(folder != nullptr);
@@ -279,24 +317,46 @@ TEST_CASE("prints the curves of the recorded spaces" * doctest::skip()) {
     }
   });
 }
-TEST_CASE("in eight recorded spaces random search needs 60 trials or more, and annealing at most a third of them") {
-  weft_test::recorded_inputs const in;
-  double logs = 0;
-  int spaces = 0;
-  in.each([&](auto const& kernel, char const* name, auto const&... a) {
-    if (!is_wanted(name)) return;
-    recorded_space l(kernel, file(name), a...);
+TEST_CASE("prints how well estimates order the recorded spaces, with and without what other tasks teach" * doctest::skip()) {
+  std::vector<named_space> const spaces = all_spaces();
+  std::vector<sequence<example>> const examples = examples_of(spaces, 128), unseen = examples_of(spaces, 1000, 2);
+  for (std::size_t i = 0; i < spaces.size(); ++i) {
+    other_tasks const others = learned_without(examples, i);
+    std::vector<double> plain, corrected, costs;
+    for (example const& e : unseen[i]) {
+      costs.push_back(e.ns), plain.push_back(std::log(e.estimate));
+      corrected.push_back(plain.back() + others.correction(e.features));
+    }
+    std::printf("| %s | %.2f | %.2f |\n", spaces[i].name, rank_correlation(plain.data(), costs.data(), costs.size()),
+                rank_correlation(corrected.data(), costs.data(), costs.size()));
+  }
+}
+TEST_CASE("in eight recorded spaces random search needs 60 trials or more, annealing at most a third of them, and no more with what the others teach") {
+  std::vector<named_space> const spaces = all_spaces();
+  std::vector<sequence<example>> const examples = examples_of(spaces, 128);
+  double logs = 0, taught_logs = 0;
+  for (std::size_t i = 0; i < spaces.size(); ++i) {
+    recorded_space& l = *spaces[i].points;
+    char const* const name = spaces[i].name;
     CHECK(l.measured > 1000);
     int const seeds = weft_test::rounds(50, 3);
+    other_tasks const others = learned_without(examples, i);
+    annealing_settings taught;
+    taught.others = &others;
     double const random = needed<random_search>(l, seeds), annealing = needed<annealing_search>(l, seeds);
-    if (weft_test::is_sanitized) return;
-    std::printf("%-9s %4d points measured, 95 %% of the best after: random %.1f, annealing %.1f trials\n", name, l.measured, random, annealing);
+    double const with_others = needed<annealing_search>(l, seeds, taught);
+    if (weft_test::is_sanitized) continue;
+    std::printf("%-9s %4d points measured, 95 %% of the best after: random %.1f, annealing %.1f, with seven other tasks %.1f trials\n", name,
+                l.measured, random, annealing, with_others);
     CHECK(random >= 60);
     CHECK(annealing < random);
-    logs += std::log(annealing / random), ++spaces;
-  });
+    CHECK(with_others < random);
+    logs += std::log(annealing / random), taught_logs += std::log(with_others / random);
+  }
   if (weft_test::is_sanitized) return;
-  std::printf("geometric mean: annealing over random %.2f\n", std::exp(logs / spaces));
-  CHECK(spaces == (std::getenv("WEFT_SPACE") == nullptr ? 8 : 1));
-  CHECK(std::exp(logs / spaces) <= 1.0 / 3);
+  auto const count = static_cast<double>(spaces.size());
+  std::printf("geometric mean: annealing over random %.3f, with other tasks %.3f\n", std::exp(logs / count), std::exp(taught_logs / count));
+  CHECK(spaces.size() == (std::getenv("WEFT_SPACE") == nullptr ? 8 : 1));
+  CHECK(std::exp(logs / count) <= 1.0 / 3);
+  if (spaces.size() > 1) CHECK(taught_logs <= logs);
 }

@@ -27,6 +27,9 @@ inline constexpr auto convolution = weft::kernel<"convolution">([](auto x, auto 
     return sum(3, 3, x.extent(2), [=](auto a, auto b, auto c) { return x(i + a, j + b, c) * w(a, b, c, o); });
   });
 });
+inline constexpr auto scaled = weft::kernel<"scaled">([](auto x) {
+  return compute<"y">(x.extent(0), x.extent(1), [=](auto i, auto j) { return x(i, j) * 2.0f; });
+});
 inline constexpr auto softmax = weft::kernel<"softmax">([](auto x) {
   auto m = compute<"m">(x.extent(0), [=](auto i) { return max(x.extent(1), [=](auto k) { return x(i, k); }); });
   auto e = compute<"e">(x.extent(0), x.extent(1), [=](auto i, auto j) { return weft::exp(x(i, j) - m(i)); });
@@ -94,6 +97,31 @@ TEST_CASE("the first point of the space is the schedule by rule") {
     REQUIRE(s.first(first));
     CHECK(first.choices.size() > 5);
     CHECK(hash(s.at(first.choices).steps) == hash(make_schedule(r).steps));
+  }, a, b);
+}
+TEST_CASE("a small space around a rule is counted point by point, a large one estimated; both are said") {
+  auto const x = numbers<2>(20, 200), a = numbers<2>(70, 50), b = numbers<2>(50, 90);
+  with_space(scaled, [](tuning::space& s, compile_request const&) {
+    std::int64_t points = 0, legal = 0;
+    sequence<std::int32_t> choices;
+    for (bool more = true; more;) {
+      tuning::point const p = s.look(choices);
+      ++points, legal += p.legal;
+      more = tuning::next_point(p, choices);
+    }
+    CHECK(points > 1);
+    tuning::space_size const size = tuning::measure(s);
+    CHECK(size.exact);
+    CHECK(size.points == static_cast<double>(points));
+    CHECK(size.legal == static_cast<double>(legal));
+  }, x);
+  CHECK(has(tuning::text(search_space(scaled, x)), " legal"));
+  with_space(product, [](tuning::space& s, compile_request const&) {
+    tuning::space_size const size = tuning::measure(s, 1000, 1, 96);
+    CHECK_FALSE(size.exact);
+    CHECK(size.points > 1e5);
+    CHECK(size.legal < size.points);
+    CHECK(has(tuning::text(size), "(estimated)"));
   }, a, b);
 }
 TEST_CASE("points that do not fit the machine are dropped before anything is compiled") {

@@ -68,6 +68,29 @@ TEST_CASE("a large space is estimated, and says so") {
   CHECK(estimated.looked_at < 3000);
   CHECK(text(estimated).find("about") == 0);
 }
+TEST_CASE("a space is counted whole up to a million points, and given up where that would take too long") {
+  struct : landscape {
+    point look(sequence<std::int32_t> const& choices) override {
+      point p;
+      for (std::size_t i = 0; i < 6; ++i) p.choices.push_back(i < choices.size() ? choices[i] % 9 : 0), p.sizes.push_back(9);
+      p.legal = p.choices[0] < 3;
+      return p;
+    }
+  } half_a_million;
+  space_size const whole = measure(half_a_million);
+  CHECK(whole.exact);
+  CHECK(whole.points == 531441);
+  CHECK(whole.legal == 177147);
+  CHECK(text(whole) == "531,441 points, 177,147 legal");
+  space_size const beyond = measure(half_a_million, 100000), late = measure(half_a_million, 1000000, 1, 2048, 1e-3);
+  for (space_size const& s : {beyond, late}) {
+    CHECK_FALSE(s.exact);
+    CHECK(s.points == 531441);
+    CHECK(s.legal == doctest::Approx(177147).epsilon(0.1));
+    CHECK(s.looked_at < 20000);
+    CHECK(text(s).find("(estimated)") != std::string::npos);
+  }
+}
 TEST_CASE("an illegal point says why") {
   wanted const w(tile);
   space s(w.r);

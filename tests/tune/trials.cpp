@@ -49,6 +49,32 @@ TEST_CASE("trials are kept by task, the latest first") {
   CHECK(s.of("c").empty());
   CHECK(s.count() == 3);
 }
+TEST_CASE("examples for other tasks are kept by kind, never mixed, evenly from long tasks, the family's first") {
+  if (!here()) return;
+  temporary_directory const d;
+  {
+    trial_store s(d.path + "/t");
+    for (int i = 0; i < 40; ++i) CHECK(s.add("long", 1, 10, {0, 100.0 + i, 7, {0.25f, -1.5f, static_cast<float>(i)}}));
+    CHECK(s.add("of the family", 1, 11, {0, 5, 6, {1, 2, 3}}));
+    CHECK(s.add("another version", 2, 11, {0, 5, 6, {1, 2, 3}}));
+    CHECK(s.add("own", 1, 11, {0, 5, 6, {1, 2, 3}}));
+    CHECK_FALSE(s.add("failed", 1, 11, {0, 0, 6, {1, 2, 3}}));
+    CHECK_FALSE(s.add("not described", 1, 11, {0, 5, 6, {}}));
+    CHECK(s.count() == 0);  // they are no trials
+  }
+  trial_store s(d.path + "/t");
+  sequence<example> const all = s.of_others("own", 1, 11, 16, 10);
+  REQUIRE(all.size() == 11);
+  CHECK(all[0].ns == 5);
+  CHECK(all[0].estimate == 6);
+  CHECK(all[0].features == sequence<float>{1, 2, 3});
+  CHECK(all[1].task == all[10].task);
+  CHECK(all[1].task != all[0].task);
+  CHECK(all[1].features == sequence<float>{0.25f, -1.5f, 0});
+  CHECK(all[10].ns > 130);
+  CHECK(s.of_others("own", 1, 11, 1, 10).size() == 1);
+  CHECK(s.of_others("own", 3, 11).empty());
+}
 TEST_CASE("on a file system that other machines may have there is no write-ahead log, and what one kept before stays") {
   if (!here()) return;
   temporary_directory const d;

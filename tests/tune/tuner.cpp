@@ -3,10 +3,12 @@
 #include <doctest/doctest.h>
 
 #include <cstdio>
+#include <cstdlib>
 #include <stop_token>
 #include <string>
 #include <vector>
 
+#include "support/child_process.hpp"
 #include "support/private_cache.hpp"
 #include "tune/recorded_kernels.hpp"
 #include "weft/direct.hpp"
@@ -123,6 +125,23 @@ TEST_CASE("tuning finds a faster schedule, keeps it, and later calls take it") {
   for (tune_choice const& k : r.knobs)
     if (k.name == "nr") CHECK(has(taken, "split(j, " + std::to_string(k.value) + ")"));
   CHECK(has(taken, "vectorize"));
+  CHECK(weft::test::run_case("the next process*", "WEFT_TEST_CACHE", here.path.c_str()) == 0);
+}
+/// In the process that the one before starts.
+TEST_CASE("the next process takes what was found in its first call" * doctest::skip()) {
+  char const* const directory = std::getenv("WEFT_TEST_CACHE");
+  REQUIRE(directory != nullptr);
+  cache::set_directory(directory);
+  matrices m(96);
+  auto const A = view(m.a, 96, 96), B = view(m.b, 96, 96);
+  product(A, B, out(m.c, 96, 96));
+  CHECK(compilations() == 0);  // its code is kept, too: nothing is compiled but what was not found
+  CHECK(has(product.trace(A, B), "vectorize"));  // without tuning there are no vectors
+  CHECK(has(schedule_reason(product, A, B), "tuned for these arguments on this machine"));
+  float expected = 0;
+  for (std::size_t k = 0; k < 96; ++k) expected += m.a[k] * m.b[96 * k];
+  CHECK(m.c[0] == expected);  // whole numbers: exact in any order
+  cache::set_directory("");
 }
 TEST_CASE("every candidate has the result of direct evaluation") {
   private_cache const here;
@@ -133,6 +152,22 @@ TEST_CASE("every candidate has the result of direct evaluation") {
     CHECK(t.result == tuning::outcome::good);
   }
   CHECK(r.trials.size() >= 10);
+}
+TEST_CASE("a tuning begins with what others have taught, of its machine and unless that is not wanted") {
+  private_cache const here;
+  matrices m(33);
+  std::vector<float> x(1000, 1.5f);
+  tune_result const first = tune(product, quick(20), view(m.a, 33, 33), view(m.b, 33, 33));
+  CHECK(first.of_others == 0);
+  tune_options alone = quick(3);
+  alone.transfer = false;
+  CHECK(tune(grown, alone, x, out(x)).of_others == 0);
+  tune_result const second = tune(grown, quick(3), x, out(x));
+  if (has(second.store, "not used")) return;
+  CHECK(second.of_others > 10);  // those that a model or an estimate chose were described
+  CHECK(second.of_others < 20);  // what stands first was measured before
+  CHECK(has(second.text(), "trials of other tasks"));
+  CHECK(tune(grown.on(x86_64_sse2()), quick(3), x, out(x)).of_others == 0);
 }
 TEST_CASE("arguments that share memory are copied together") {
   private_cache const here;

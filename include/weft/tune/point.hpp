@@ -23,6 +23,8 @@ class landscape {
   virtual ~landscape() = default;
   /// The point at which these choices lead. Missing ones are 0, those that are too many are left out.
   virtual point look(sequence<std::int32_t> const& choices) = 0;
+  /// The same without features, for who counts.
+  virtual point glance(sequence<std::int32_t> const& choices) { return look(choices); }
   /// More of a legal point, that takes longer to find: further features, as many for all points of a space, and an estimate of
   /// its cost that is right but for a factor and a power. False: there is nothing more.
   virtual bool describe(point const&, sequence<float>& /*features*/, double& /*estimate*/) { return false; }
@@ -59,16 +61,17 @@ inline bool next_point(point const& p, sequence<std::int32_t>& choices) {
   return false;
 }
 
-/// A point whose knobs were chosen at random one after the other, legal or not.
-inline point random_point(landscape& from, random_numbers& r) {
-  point p = from.look({});
+/// A point whose knobs were chosen at random one after the other, legal or not; without features where they are not wanted.
+inline point random_point(landscape& from, random_numbers& r, bool features = true) {
+  auto const at = [&](sequence<std::int32_t> const& choices) { return features ? from.look(choices) : from.glance(choices); };
+  point p = at({});
   for (std::size_t decided = 0; decided < p.sizes.size();) {
     // The knobs that are known now; one of them may bring others.
     sequence<std::int32_t> choices = p.choices;
     std::size_t const known = p.sizes.size();
     for (std::size_t i = decided; i < known; ++i) choices[i] = r.below(p.sizes[i]);
     sequence<std::int32_t> const sizes = p.sizes;
-    p = from.look(choices);
+    p = at(choices);
     while (decided < known && decided < p.sizes.size() && p.sizes[decided] == sizes[decided]) ++decided;
     if (decided < known && decided < p.sizes.size()) ++decided;  // another knob stands there: its choice counts
   }

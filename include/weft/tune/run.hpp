@@ -88,6 +88,7 @@ class tuning_run {
   bool computes_the_same(tune_trial& t);
   void measure_first();
   void learn_earlier();
+  void learn_of_others();
   void note_measured(point const& p, tune_trial t, double guess);
   void take_over(sequence<std::int32_t> const& choices, double ns, std::int64_t trials);
   void note(tune_trial t, double expected_ns);
@@ -124,6 +125,8 @@ class tuning_run {
   int judged_ = 0;
   point first_;
   tune_result result_;
+  other_tasks others_;
+  std::uint64_t kind_ = 0, family_ = 0;  // of the examples for other tasks
   search* search_ = nullptr;
   sequence<double> expected_ns_, found_ns_;  // of the same trials
   double began_ = now_ns(), measured_ns_ = 0;

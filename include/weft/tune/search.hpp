@@ -2,6 +2,7 @@
 #pragma once
 
 #include "weft/tune/model.hpp"
+#include "weft/tune/other_tasks.hpp"
 #include "weft/tune/point.hpp"
 
 namespace weft::inline WEFT_ABI {
@@ -18,6 +19,8 @@ class search {
   virtual void learn(point const& p, double ns) = 0;
   /// What a model expects it to take; 0: there is none.
   virtual double expected_ns(point const&) const { return 0; }
+  /// A measured point as an example for other tasks; false: it knows nothing of its loop program.
+  virtual bool describe(point const&, example& /*into*/) { return false; }
 };
 
 /// Points that were looked at, each once.
@@ -55,8 +58,9 @@ class random_search final : public search {
 struct annealing_settings {
   std::int32_t chains = 64;      // they walk on from round to round
   std::int32_t steps = 60;       // of each in a round
-  std::size_t first = 8;         // points before there is a model: half of them at random, half the best by estimate
-  std::size_t estimated = 64;    // of so many at random; 0: all are at random
+  std::size_t first = 8;         // points before there is a model
+  double first_by_estimate = 0.75;  // of these, the share that is best by estimate; the others are at random
+  std::size_t estimated = 128;   // of so many at random; 0: all are at random
   double near_first = 0;         // of these, the share that lies a few knobs from the first point that was learned
   std::size_t reranked = 160;    // of the best by the model so many are described and ranked anew in a round; 0: none
   double random_share = 0.1;     // of later proposals
@@ -64,12 +68,15 @@ struct annealing_settings {
   double hottest = 1, coldest = 0.02;  // temperatures of a round, in standard deviations of the costs
   double restarts = 0.25;        // of the chains begin a round at the best points that were measured
   model_settings model{};
+  other_tasks const* others = nullptr;  // what trials of other tasks have taught, if any; outlives the search
 };
 
 /// Chains of points, each one knob away from the one before it, that go where the model expects less time, and uphill by chance:
 /// often at the beginning of a round, seldom at its end. The best that they met are ranked anew by a second model, which knows what
 /// their loop programs cost by estimate (landscape::describe) and how the measurements differed from that; the first of these
-/// are proposed, and as many of the first by the first model.
+/// are proposed, and as many of the first by the first model. With `others` the estimates are corrected by what trials of other tasks have
+/// taught: every other one of the first proposals is the best by what that gives, and in the second model the correction has a weight of its own,
+/// which the measurements decide.
 ///
 /// Cost    a round of 64 chains and 60 steps looks at 3,840 points at most, and describes 160, each once in its life
 /// Source  Kirkpatrick et al., Optimization by simulated annealing, Science 1983; chains that persist, ranked by boosted trees:
@@ -81,17 +88,21 @@ class annealing_search final : public search {
   sequence<point> propose(std::size_t count) override;
   void learn(point const& p, double ns) override;
   double expected_ns(point const& p) const override;
+  bool describe(point const& p, example& into) override;
   boosted_trees const& model() const { return model_; }
 
  private:
   struct described {
     bool asked = false, known = false;
-    double log_estimate = 0;
+    double estimate = 0, log_estimate = 0;
+    double correction = 0;     // of the logarithm, by what other tasks have taught
     sequence<float> features;  // the point's own ones first
   };
   void fit();
   void fit_ranking();
   described const& describe(std::size_t at);
+  /// Of a loop program's features those that other tasks are told, less the mean of the space.
+  sequence<float> told(sequence<float> const& of_program);
   void rank();
   double ranked_score(described const& d) const;
   void propose_first(std::size_t count, sequence<point>& chosen);
@@ -116,8 +127,9 @@ class annealing_search final : public search {
   sequence<std::size_t> measured_;
   sequence<double> costs_;                 // logarithms, of those measured
   sequence<described> described_;          // by point
+  sequence<float> mean_;                   // of what other tasks are told; empty: not looked for yet
   boosted_trees ranking_model_;
-  double slope_ = 0;                       // of the logarithm of the cost over that of the estimate
+  double slope_ = 0, trust_ = 0;           // of the logarithm of the cost over that of the estimate; over its correction
   bool ranks_ = false;
   sequence<std::size_t> ranking_;          // points, the best first
   double spread_ = 1;

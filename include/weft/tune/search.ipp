@@ -162,44 +162,79 @@ WEFT_DECL annealing_search::described const& annealing_search::describe(std::siz
   if (d.asked) return d;
   d.asked = true;
   sequence<float> more;
-  double estimate = 0;
-  d.known = points_.from().describe(points_[at], more, estimate) && estimate > 0;
+  d.known = points_.from().describe(points_[at], more, d.estimate) && d.estimate > 0;
   if (!d.known) return d;
-  d.log_estimate = std::log(estimate);
+  d.log_estimate = std::log(d.estimate);
+  if (how_.others != nullptr && how_.others->fitted()) d.correction = how_.others->correction(told(more));
   d.features = points_[at].features;
   for (float f : more) d.features.push_back(f);
   return d;
 }
-/// The logarithm of the cost is a line over that of the estimate, and trees for how far the measurements are from it: with a few of
-/// them the line says most, with many the trees do.
+WEFT_DECL sequence<float> annealing_search::told(sequence<float> const& of_program) {
+  if (mean_.empty()) {
+    // By numbers of its own: what is proposed does not hang on whether somebody asked for this.
+    random_numbers random(32);
+    sequence<double> sums(told_features, 0.0);
+    double count = 0;
+    for (int tries = 0; tries < 320 && count < 32; ++tries) {
+      point const p = random_point(points_.from(), random);
+      sequence<float> more;
+      double estimate = 0;
+      if (!p.legal || !points_.from().describe(p, more, estimate)) continue;
+      ++count;
+      for (std::size_t i = 0; i < told_features && i < more.size(); ++i) sums[i] += static_cast<double>(more[i]);
+    }
+    for (double s : sums) mean_.push_back(static_cast<float>(count > 0 ? s / count : 0));
+  }
+  sequence<float> relative;
+  for (std::size_t i = 0; i < told_features && i < of_program.size(); ++i) relative.push_back(of_program[i] - mean_[i]);
+  return relative;
+}
+WEFT_DECL bool annealing_search::describe(point const& p, example& into) {
+  std::size_t const at = points_.keep(p);
+  described const& d = describe(at);
+  if (!d.known) return false;
+  sequence<float> more;
+  for (std::size_t i = points_[at].features.size(); i < d.features.size(); ++i) more.push_back(d.features[i]);
+  into.estimate = d.estimate;
+  into.features = told(more);
+  return true;
+}
+/// The logarithm of the cost is a line over that of the estimate and over its correction, and trees for how far the measurements are from it:
+/// with a few of them the line says most, with many the trees do.
 WEFT_DECL void annealing_search::fit_ranking() {
   ranks_ = false;
   if (how_.reranked == 0) return;
-  double n = 0, x = 0, y = 0, xx = 0, xy = 0;
+  double n = 0, x = 0, y = 0, z = 0, xx = 0, xy = 0, xz = 0, zz = 0, zy = 0;
   std::size_t width = 0;
   for (std::size_t i = 0; i < measured_.size(); ++i) {
     described const& d = describe(measured_[i]);
     if (!d.known) continue;
-    ++n, x += d.log_estimate, y += costs_[i], xx += d.log_estimate * d.log_estimate, xy += d.log_estimate * costs_[i];
+    double const e = d.log_estimate, c = d.correction, cost = costs_[i];
+    ++n, x += e, y += cost, z += c, xx += e * e, xy += e * cost, xz += e * c, zz += c * c, zy += c * cost;
     width = d.features.size();
   }
   if (n < 4) return;
-  double const spread = xx - x * x / n;
-  slope_ = spread > 1e-9 ? (xy - x * y / n) / spread : 0;
-  slope_ = slope_ < 0 ? 0 : slope_ > 1 ? 1 : slope_;
+  xx -= x * x / n, xy -= x * y / n, xz -= x * z / n, zz -= z * z / n, zy -= z * y / n;
+  auto const within_0_1 = [](double v) { return v < 0 ? 0.0 : v > 1 ? 1.0 : v; };
+  // The correction is trusted by three quarters at first, as if a few measurements had said so.
+  constexpr double first = 0.75, doubt = 0.4;
+  double const spread = xx * (zz + doubt) - xz * xz;
+  trust_ = spread > 1e-9 ? within_0_1((xx * (zy + doubt * first) - xz * xy) / spread) : 0;
+  slope_ = xx > 1e-9 ? within_0_1((xy - trust_ * xz) / xx) : 0;
   sequence<float> rows;
   sequence<double> rest;
   for (std::size_t i = 0; i < measured_.size(); ++i) {
     described const& d = describe(measured_[i]);
     if (!d.known || d.features.size() != width) continue;
     for (float f : d.features) rows.push_back(f);
-    rest.push_back(costs_[i] - slope_ * d.log_estimate);
+    rest.push_back(costs_[i] - slope_ * d.log_estimate - trust_ * d.correction);
   }
   ranking_model_.fit(rows.data(), width, rest.data(), rest.size(), how_.model);
   ranks_ = true;
 }
 WEFT_DECL double annealing_search::ranked_score(described const& d) const {
-  return slope_ * d.log_estimate + ranking_model_.predict(d.features.data());
+  return slope_ * d.log_estimate + trust_ * d.correction + ranking_model_.predict(d.features.data());
 }
 /// Of the points that nobody has proposed, the best by the first model, in the order of the second.
 WEFT_DECL void annealing_search::rank() {
@@ -232,7 +267,7 @@ WEFT_DECL std::size_t annealing_search::near_first() {
     if (std::size_t const next = neighbour(at); points_[next].legal) at = next;
   return at;
 }
-/// Every other one is the best by estimate of some at random.
+/// Those that are the best by estimate of some at random.
 WEFT_DECL void annealing_search::propose_first(std::size_t count, sequence<point>& chosen) {
   sequence<std::size_t> pool;
   for (std::size_t tries = 0; tries < 4 * how_.estimated && pool.size() < how_.estimated; ++tries) {
@@ -243,10 +278,13 @@ WEFT_DECL void annealing_search::propose_first(std::size_t count, sequence<point
     if (!describe(at).known) return;
     pool.push_back(at);
   }
-  while (2 * chosen.size() < count && !pool.empty()) {
+  while (static_cast<double>(chosen.size()) < how_.first_by_estimate * static_cast<double>(count) && !pool.empty()) {
+    // In turns: what other tasks have taught may mislead, as any estimate.
+    bool const corrected = chosen.size() % 2 == 0;
+    auto const cost = [&](std::size_t at) { return described_[at].log_estimate + (corrected ? described_[at].correction : 0); };
     std::size_t best = 0;
     for (std::size_t i = 1; i < pool.size(); ++i)
-      if (described_[pool[i]].log_estimate < described_[pool[best]].log_estimate) best = i;
+      if (cost(pool[i]) < cost(pool[best])) best = i;
     proposed_[pool[best]] = true;
     chosen.push_back(points_[pool[best]]);
     pool.erase(pool.begin() + best);

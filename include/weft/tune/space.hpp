@@ -24,6 +24,7 @@ class space final : public landscape {
   space(space const&) = delete;
   space& operator=(space const&) = delete;
   point look(sequence<std::int32_t> const& choices) override;
+  point glance(sequence<std::int32_t> const& choices) override;
   /// Of its loop program (loop_features.hpp). Cost 0.1 to 0.4 ms
   bool describe(point const& p, sequence<float>& features, double& estimate) override;
   /// The schedule at a point, as make_loops takes it.
@@ -40,6 +41,7 @@ class space final : public landscape {
 
  private:
   std::size_t place_of(short_name const& knob);
+  point judged(schedule const& s) const;
   std::string too_large_for_gpu(schedule const& s) const;
   compile_request request_;
   program expanded_;
@@ -54,11 +56,12 @@ struct space_size {
   bool exact = false;        // else estimated
   std::int64_t looked_at = 0;
 };
-/// Counts the points, all of them when there are at most `most_counted`; else it estimates from walks at random.
+/// Counts the points, all of them when there are at most `most_counted` and that takes no longer than `most_seconds`; else it estimates
+/// from walks at random.
 ///
-/// Cost    6 us a point of a how-lambda, or for each of `walks`
+/// Cost    4 us a point of a how-lambda, 20 to 250 us by rule, or for each of `walks`
 /// Source  Knuth, Estimating the efficiency of backtrack programs, Mathematics of Computation 1975
-space_size measure(landscape& l, std::int64_t most_counted = 1000000, std::uint64_t seed = 1, int walks = 2048);
+space_size measure(landscape& l, std::int64_t most_counted = 1000000, std::uint64_t seed = 1, int walks = 2048, double most_seconds = 1e9);
 /// "41,472 points, 3,120 legal", or "about 2.1e+09 points, 8 % legal (estimated)".
 std::string text(space_size const& s);
 

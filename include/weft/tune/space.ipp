@@ -2,6 +2,7 @@
 #include <cstdio>
 
 #include "weft/base/joined.hpp"
+#include "weft/bench/measure.hpp"
 #include "weft/expr/expand.hpp"
 #include "weft/schedule/pressure.hpp"
 #include "weft/tune/loop_features.hpp"
@@ -103,8 +104,7 @@ WEFT_DECL std::string space::too_large_for_gpu(schedule const& s) const {
   }
 #endif
 }
-WEFT_DECL point space::look(sequence<std::int32_t> const& choices) {
-  schedule const s = weft::detail::schedule_with(request_, expanded_, choices);
+inline point space::judged(schedule const& s) const {
   point p;
   for (knob_info const& k : s.knobs) {
     p.choices.push_back(k.chosen);
@@ -114,6 +114,14 @@ WEFT_DECL point space::look(sequence<std::int32_t> const& choices) {
   if (request_.gpu != nullptr) p.legal = p.legal && too_large_for_gpu(s).empty();
   else p.legal = p.legal && register_pressure(s).empty() &&
                  (request_.machine->l2_bytes <= 0 || detail::bytes_inside(s) <= static_cast<double>(request_.machine->l2_bytes));
+  return p;
+}
+WEFT_DECL point space::glance(sequence<std::int32_t> const& choices) {
+  return judged(weft::detail::schedule_with(request_, expanded_, choices));
+}
+WEFT_DECL point space::look(sequence<std::int32_t> const& choices) {
+  schedule const s = weft::detail::schedule_with(request_, expanded_, choices);
+  point p = judged(s);
   if (!p.legal) return p;
   sequence<std::size_t> places;
   for (knob_info const& k : s.knobs) places.push_back(place_of(k.name));
@@ -169,13 +177,13 @@ WEFT_DECL sequence<float> features_of(schedule const& s, sequence<std::size_t> c
   return f;
 }
 
-WEFT_DECL space_size measure(landscape& l, std::int64_t most_counted, std::uint64_t seed, int walks_at_most) {
+WEFT_DECL space_size measure(landscape& l, std::int64_t most_counted, std::uint64_t seed, int walks_at_most, double most_seconds) {
   space_size size;
   random_numbers random(seed);
   double walks = 0;
   auto const walk = [&](int count) {
     for (; count > 0; --count, ++walks) {
-      point const p = random_point(l, random);
+      point const p = random_point(l, random, false);
       double product = 1;
       for (std::int32_t n : p.sizes) product *= n;
       size.points += product;
@@ -184,19 +192,26 @@ WEFT_DECL space_size measure(landscape& l, std::int64_t most_counted, std::uint6
     }
   };
   walk(64);
-  double const limit = static_cast<double>(most_counted);
+  double const limit = static_cast<double>(most_counted), began = bench::now_ns();
+  // A count that would not end in time is not begun, or given up where points turn out to take longer.
+  auto const is_late = [&](double left, double each) { return bench::now_ns() - began + left * each > 1e9 * most_seconds; };
   if (size.points / walks <= 2 * limit) {
     space_size counted;
     counted.exact = true;
     sequence<std::int32_t> choices;
     for (bool more = true; more;) {
-      point const p = l.look(choices);
+      point const p = l.glance(choices);
       ++counted.points, ++counted.looked_at;
       if (p.legal) ++counted.legal;
       more = next_point(p, choices);
       if (counted.points >= limit && more) break;
       if (!more) return counted;
+      double const expected = size.points / walks;
+      if (counted.looked_at % 256 == 0 &&
+          is_late(expected > counted.points ? expected - counted.points : 0, (bench::now_ns() - began) / counted.points))
+        break;
     }
+    size.looked_at += counted.looked_at;
   }
   walk(walks_at_most - 64);
   size.points /= walks, size.legal /= walks;

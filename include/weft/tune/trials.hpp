@@ -4,7 +4,7 @@
 #include <string>
 #include <string_view>
 
-#include "weft/base/sequence.hpp"
+#include "weft/tune/other_tasks.hpp"
 #include "weft/tune/sqlite_api.hpp"
 
 namespace weft::inline WEFT_ABI {
@@ -32,8 +32,11 @@ struct stored_trial {
 /// is kept, nothing fails, and `status` says so. A write-ahead log is memory that processes share, of one machine: on a file system that
 /// several may have (NFS, SMB, FUSE, Lustre and the like) it is SQLite's rollback journal in its place.
 ///
+/// Beside the trials stand examples for other tasks, of a kind each: a number for what can be compared (the machine, the version of the
+/// features). Those of one kind alone are ever read together.
+///
 /// Source  sqlite.org/wal.html, "All processes using a database must be on the same host computer"
-/// Cost    50 us a trial
+/// Cost    50 us a trial, and as much for an example
 class trial_store {
  public:
   /// `file` empty: none.
@@ -49,6 +52,10 @@ class trial_store {
   /// The trials of a task, the latest first, at most `most`.
   sequence<stored_trial> of(std::string_view task, int most = 4096);
   std::int64_t count() const;
+  /// Keeps an example of this kind. `e.task` is not looked at.
+  bool add(std::string_view task, std::uint64_t kind, std::uint64_t family, example const& e);
+  /// Of at most `tasks` others of this kind, those of this family first, then the latest; of each at most `each`, evenly from all that it has.
+  sequence<example> of_others(std::string_view task, std::uint64_t kind, std::uint64_t family, int tasks = 16, int each = 128);
 
  private:
   bool open();

@@ -148,7 +148,9 @@ WEFT_DECL bool trial_store::open() {
   for (char const* text : {shared ? "pragma journal_mode = truncate" : "pragma journal_mode = wal", "pragma synchronous = normal",
                            "create table if not exists trials (task integer, kernel text, choices text, ns real, "
                            "result integer, wrong integer, at integer default (strftime('%s', 'now')))",
-                           "create index if not exists trials_of_task on trials (task)"})
+                           "create index if not exists trials_of_task on trials (task)",
+                           "create table if not exists examples (kind integer, task integer, family integer, ns real, estimate real, features text)",
+                           "create index if not exists examples_of_task on examples (kind, task, family)"})
     if (code == sqlite_api::ok) code = api_->exec(database_, text, nullptr, nullptr, nullptr);
   if (code == sqlite_api::ok) {
     inode_ = detail::inode_of(file_);
@@ -207,6 +209,60 @@ WEFT_DECL std::int64_t trial_store::count() const {
   if (!usable()) return 0;
   detail::sql select(*api_, database_, "select count(*) from trials");
   return select.step() == sqlite_api::row ? select.integer(0) : 0;
+}
+
+namespace detail {
+/// "0.25,-1.5" and back.
+inline std::string features_text(sequence<float> const& features) {
+  std::string t;
+  char one[32];
+  for (float f : features) {
+    std::snprintf(one, sizeof one, "%s%.5g", t.empty() ? "" : ",", static_cast<double>(f));
+    t += one;
+  }
+  return t;
+}
+inline bool read_features(std::string const& text, sequence<float>& into) {
+  into.clear();
+  for (char const* at = text.c_str(); *at != '\0';) {
+    char* end = nullptr;
+    into.push_back(std::strtof(at, &end));
+    if (end == at || !(into.back() > -1e6f && into.back() < 1e6f) || into.size() > told_features) return false;
+    if (*end != ',' && *end != '\0') return false;
+    at = *end == ',' ? end + 1 : end;
+  }
+  return !into.empty();
+}
+}  // namespace detail
+
+WEFT_DECL bool trial_store::add(std::string_view task, std::uint64_t kind, std::uint64_t family, example const& e) {
+  if (!usable() || !(e.ns > 0) || !(e.estimate > 0) || e.features.empty()) return false;
+  detail::sql insert(*api_, database_, "insert into examples (kind, task, family, ns, estimate, features) values (?, ?, ?, ?, ?, ?)");
+  insert.with(static_cast<std::int64_t>(kind)).with(detail::task_number(task)).with(static_cast<std::int64_t>(family));
+  insert.with(e.ns).with(e.estimate).with(detail::features_text(e.features));
+  return insert.step() == sqlite_api::done;
+}
+WEFT_DECL sequence<example> trial_store::of_others(std::string_view task, std::uint64_t kind, std::uint64_t family, int tasks, int each) {
+  sequence<example> all;
+  if (!usable()) return all;
+  detail::sql others(*api_, database_,
+                     "select task, max(family = ?), max(rowid), count(*) from examples where kind = ? and task <> ? group by task "
+                     "order by 2 desc, 3 desc limit ?");
+  others.with(static_cast<std::int64_t>(family)).with(static_cast<std::int64_t>(kind)).with(detail::task_number(task)).with(std::int64_t{tasks});
+  while (others.step() == sqlite_api::row) {
+    std::int64_t const other = others.integer(0), count = others.integer(3);
+    detail::sql of_task(*api_, database_, "select ns, estimate, features from examples where kind = ? and task = ? order by rowid");
+    of_task.with(static_cast<std::int64_t>(kind)).with(other);
+    std::int64_t taken = 0;
+    for (std::int64_t i = 0; of_task.step() == sqlite_api::row; ++i) {
+      if (count > each && i * each / count < taken) continue;
+      ++taken;
+      example e;
+      e.task = static_cast<std::uint64_t>(other), e.ns = of_task.number(0), e.estimate = of_task.number(1);
+      if (detail::read_features(std::string(of_task.text(2)), e.features) && e.ns > 0 && e.estimate > 0) all.push_back(e);
+    }
+  }
+  return all;
 }
 
 }  // namespace tuning

@@ -80,6 +80,9 @@ struct tune_options {
   bool random = false;         // no model: the baseline of searches
   std::size_t batch = 8;       // candidates between two fits of the model
   double within = 0;           // of the roofline: 0.02 ends the tuning when a call takes at most 1.02 of what no schedule can beat; 0: never
+  /// The model begins with what trials of other tasks on this machine have taught, and keeps what this one teaches. False: equal seeds and
+  /// times give equal proposals whatever was tuned before.
+  bool transfer = true;
   std::int64_t compilers = -1;  // of a GPU: processes that compile candidates while others are timed; -1: of the threads all but two, at most 8
   tuning::isolation worker = tuning::isolation::automatic;
   std::string worker_program{};  // where candidates run: weft-worker, or another program that calls weft::worker; empty: as WEFT_WORKER says, if it does
@@ -122,6 +125,7 @@ struct tune_result {
   bool kept = false;                 // it is on disk
   std::string store;                 // how many trials are kept, and where
   std::int64_t earlier = 0;          // trials of earlier tunings that the model began with
+  std::int64_t of_others = 0;        // trials of other tasks that it began with
   bool stopped = false;              // by who watches it
   double seconds = 0;                // that it took
   double measuring_seconds = 0;      // of these, in calls of candidates
@@ -204,6 +208,9 @@ struct task_face {
 };
 /// Tunes them under one budget, which is spent where a trial is expected to gain most; the results in their order.
 sequence<tune_result> tune_all(sequence<task_face> const& tasks, tune_options const& o);
+
+/// Counts the schedules that a tuning with these arguments would choose from.
+space_size size_of_space(kernel_face const& face, argument* arguments, int count);
 
 /// Tunes a kernel for these arguments, which are read and not written.
 ///

@@ -322,6 +322,17 @@ inline void tuning_run::learn_earlier() {
     ++result_.earlier;
   }
 }
+/// What can be compared: features of one version, of one machine.
+inline std::uint64_t kind_of_examples(target const& machine) {
+  std::string text = joined({std::to_string(features_version), " ", machine_text(machine), " ", machine.feature_string()});
+  return xxh64(text);
+}
+inline void tuning_run::learn_of_others() {
+  if (!options_.transfer || options_.random || !store_.usable()) return;
+  kind_ = kind_of_examples(machine_), family_ = xxh64(family());
+  others_.fit(store_.of_others(task_, kind_, family_));
+  result_.of_others = static_cast<std::int64_t>(others_.size());
+}
 inline bool has_many_steps(space const& s) { return s.at({}).steps.size() > 24; }
 /// A point of a rule takes ten times as long to look at as one of a how-lambda, more so where it has many steps, and its first one is
 /// good already.
@@ -335,6 +346,7 @@ inline annealing_settings settings_for(space const& s) {
 }
 inline void tuning_run::note_measured(point const& p, tune_trial t, double guess) {
   search_->learn(p, t.ns);
+  if (example e; kind_ != 0 && t.ns > 0 && search_->describe(p, e)) e.ns = t.ns, store_.add(task_, kind_, family_, e);
   if (guess > 0 && t.ns > 0) expected_ns_.push_back(guess), found_ns_.push_back(t.ns);
   note(static_cast<tune_trial&&>(t), guess);
 }
@@ -521,10 +533,10 @@ inline void tuning_run::keep(std::int64_t trials) {
 
 WEFT_DECL bool tuning_run::begin() {
   bool const possible = space_.first(first_);
-  // A how-lambda takes 6 us, a rule some 100.
-  double const counted = now_ns();
-  if (face_.gpu != nullptr) result_.space = measure(space_, 400, 1, 96);
-  else result_.space = space_.is_by_rule() ? measure(space_, 1000, 1, has_many_steps(space_) ? 96 : 256) : measure(space_, 20000);
+  // A point of a how-lambda takes 4 us, one of a rule 20 to 250, one for a GPU more; a trial at least 20 ms.
+  double const counted = now_ns(), for_counting = 0.002 * static_cast<double>(options_.trials), allowed = 0.02 * options_.seconds;
+  int const walks = face_.gpu != nullptr || has_many_steps(space_) ? 96 : space_.is_by_rule() ? 256 : 2048;
+  result_.space = measure(space_, 1000000, 1, walks, for_counting < allowed ? for_counting : allowed);
   result_.searching_seconds = (now_ns() - counted) / 1e9;
   if (!possible) {
     make_schedule(space_.request());  // says what is wrong, if all is
@@ -532,8 +544,13 @@ WEFT_DECL bool tuning_run::begin() {
     return false;
   }
   measure_first();
+  double const asked = now_ns();
+  learn_of_others();
+  annealing_settings how = settings_for(space_);
+  how.others = &others_;
   if (options_.random) search_ = new random_search(space_, options_.seed);
-  else search_ = new annealing_search(space_, options_.seed, settings_for(space_));
+  else search_ = new annealing_search(space_, options_.seed, how);
+  result_.searching_seconds += (now_ns() - asked) / 1e9;
   for (tune_trial const& t : result_.trials) search_->learn(space_.look(t.choices), t.ns);
   learn_earlier();
   if (crew_ != nullptr) {
@@ -615,6 +632,18 @@ WEFT_DECL tune_result measure_for(kernel_face const& face, argument* arguments, 
 }
 }  // namespace detail
 
+WEFT_DECL space_size size_of_space(kernel_face const& face, argument* arguments, int count) {
+  if (face.open != nullptr)
+    WEFT_THROW(argument_error(joined({face.name, ": search_space: sizes that are open (weft::dim) have no one space: ask with the kernel for numbers"})));
+  program const what = face.what(face.object);
+  bool left_out = false;
+  for (int i = 0; i < count; ++i) left_out = left_out || arguments[i].is_allocated_here;
+  if (left_out) shape_outputs(what, arguments, count);
+  target const& machine = detail::machine_of(face, isolation::automatic);
+  call_layout const layout = face.gpu != nullptr ? face.gpu->bind(what, face.name, arguments, count) : weft::bind(what, face.name, arguments, count);
+  space all({face.name, &what, face.how, face.object, &layout, &machine, detail::wanted_of(face, {}), detail::is_by_rule(face), nullptr, face.gpu});
+  return measure(all);
+}
 WEFT_DECL tune_result tune(kernel_face const& face, argument* arguments, int count, tune_options const& o, candidate_view view,
                            detail::trial_crew* crew) {
   detail::tuning_run run(face, arguments, count, o, view, crew);
@@ -641,7 +670,8 @@ WEFT_DECL std::string tune_result::text() const {
                  "\n  model   ", model_quality == 0 ? "too few trials to tell"
                                         : joined({"rank correlation ", tuning::detail::number_text(model_quality), ", of the fastest quarter ",
                                                   tuning::detail::number_text(100 * model_recall, "%.0f"), " % expected"}),
-                 refused.empty() ? "" : joined({"\n  refused ", refused}), "\n  worker  ", tuning::name(worker), worker_program.empty() ? "" : " ", worker_program, ", started ", std::to_string(worker_starts), worker_starts == 1 ? " time\n" : " times\n", how, "\n"});
+                  of_others > 0 ? joined({"; it began with ", std::to_string(of_others), " trials of other tasks"}) : "",
+                  refused.empty() ? "" : joined({"\n  refused ", refused}), "\n  worker  ", tuning::name(worker), worker_program.empty() ? "" : " ", worker_program, ", started ", std::to_string(worker_starts), worker_starts == 1 ? " time\n" : " times\n", how, "\n"});
   return all;
 }
 

@@ -41,6 +41,8 @@ class directory {
   /// Puts `bytes` in the place of file `name`, whole or not at all, and leaves nothing behind when it fails.
   bool write(char const* name, std::string_view bytes) const;
   bool remove(char const* name) const;
+  /// Whether file `name` is there, of ours, that nobody else may write. What is in it is not looked at.
+  bool holds(char const* name) const;
   /// The kernels in it, and the files that writers have not put in place or left when they were killed; those that were
   /// not used for longest first.
   sequence<file_info> list() const;
@@ -59,6 +61,8 @@ class directory {
 
 /// The name of the file for a kernel: 16 hexadecimal digits and ".kernel".
 file_info name_of(std::uint64_t digest);
+/// 16 hexadecimal digits and `suffix`, of at most 15 characters. Written by hand: the first printf of a process takes 10 us.
+file_info name_of(std::uint64_t digest, char const* suffix);
 /// Whether a file is half a kernel whose writer is gone. (A writer in another container may look so: it then fails to
 /// put its file in place, and keeps nothing.)
 bool is_abandoned(file_info const& f);

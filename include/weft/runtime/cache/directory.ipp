@@ -147,6 +147,11 @@ WEFT_DECL bool directory::write(char const* name, std::string_view bytes) const 
 
 WEFT_DECL bool directory::remove(char const* name) const { return ::unlinkat(descriptor_, name, 0) == 0; }
 
+WEFT_DECL bool directory::holds(char const* name) const {
+  struct stat s {};
+  return ::fstatat(descriptor_, name, &s, AT_SYMLINK_NOFOLLOW) == 0 && S_ISREG(s.st_mode) && detail::only_we_write(s);
+}
+
 WEFT_DECL sequence<file_info> directory::list() const {
   sequence<file_info> files;
   int const fd = ::openat(descriptor_, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC);  // its own place in the list
@@ -176,9 +181,11 @@ WEFT_DECL sequence<file_info> directory::list() const {
   return files;
 }
 
-WEFT_DECL file_info name_of(std::uint64_t digest) {
+WEFT_DECL file_info name_of(std::uint64_t digest) { return name_of(digest, detail::kernel_suffix); }
+WEFT_DECL file_info name_of(std::uint64_t digest, char const* suffix) {
   file_info f{};
-  std::snprintf(f.name, sizeof f.name, "%016llx%s", static_cast<unsigned long long>(digest), detail::kernel_suffix);
+  for (int i = 0; i < 16; ++i) f.name[i] = "0123456789abcdef"[digest >> (60 - 4 * i) & 15];
+  for (std::size_t i = 16; *suffix != '\0' && i + 1 < sizeof f.name; ++i) f.name[i] = *suffix++;
   return f;
 }
 WEFT_DECL bool is_kernel(file_info const& f) {

@@ -33,6 +33,7 @@ inline constexpr char weft_version[] = WEFT_VERSION_TEXT(WEFT_VERSION_MAJOR, WEF
 // here whether code depends on it.
 class key_writer : public byte_writer {
  public:
+  bool shapeless = false;  // the numbers of steps, extents and strides are left out
   WEFT_DECL void write(target const& t) {
     auto const& [arch, cpu, features, vector_bytes, vector_registers, fma, l1, l2, l3, threads] = t;
     text(cpu);
@@ -92,9 +93,10 @@ class key_writer : public byte_writer {
   WEFT_DECL void write(trace const& steps) {
     each(steps, [&](step const& s) {
       auto const& [what, count, loops, factor, stage, tensor, axis, word, further, by, ruling, reason] = s;
-      numbers(what, factor, stage, tensor, axis, word, count);
+      numbers(what, shapeless ? decltype(s.factor)(0) : factor, stage, tensor, axis, word, count);
       for (int i = 0; i < count; ++i) numbers(loops[static_cast<std::size_t>(i)]);
-      all(further);
+      if (shapeless) numbers(std::uint32_t(0));
+      else all(further);
       if (by != nullptr) write(*by);
     });
   }
@@ -103,7 +105,13 @@ class key_writer : public byte_writer {
     static_cast<void>(multiples);  // asked for; what came of it is in the ranges
     each(arguments, [&](argument_layout const& a) {
       auto const& [extents, strides, alignment, alias_class, packed, constant] = a;
-      numbers(alignment, alias_class, packed, constant);
+      numbers(shapeless ? decltype(a.alignment)(0) : alignment, alias_class, packed, constant);
+      if (shapeless) {
+        numbers(static_cast<std::uint32_t>(extents.size()));
+        for (std::size_t d = 0; d < extents.size(); ++d) numbers(std::int64_t(0));
+        numbers(std::uint32_t(0));
+        return;
+      }
       all(extents);
       all(strides);
     });
@@ -127,34 +135,37 @@ class key_writer : public byte_writer {
 };
 }  // namespace detail
 
-WEFT_DECL std::string key_of(std::string_view name, program const& what, trace const& steps, call_layout const& layout,
-                             target const& machine, bool checked) {
-  detail::key_writer w;
+namespace detail {
+inline std::string written_key(key_writer& w, std::string_view name, program const& what, trace const& steps, call_layout const& layout,
+                               target const& machine) {
   w.bytes.reserve(2048);
   char const* const llvm = environment("WEFT_LLVM");
-  w.text(detail::weft_version);
+  w.text(weft_version);
   w.text(name);
   w.write(machine);
-  static std::uint64_t const vocabulary_digest = detail::vocabulary();
+  static std::uint64_t const vocabulary_digest = vocabulary();
   w.numbers(codegen_epoch, vocabulary_digest);
   w.text(llvm != nullptr ? llvm : "");
   w.write(what);
   w.write(steps);
   w.write(layout);
+  return static_cast<std::string&&>(w.bytes);
+}
+}  // namespace detail
+
+WEFT_DECL std::string key_of(std::string_view name, program const& what, trace const& steps, call_layout const& layout,
+                             target const& machine, bool checked) {
+  detail::key_writer w;
+  w.bytes = detail::written_key(w, name, what, steps, layout, machine);
   if (checked) w.text("checked");
   return static_cast<std::string&&>(w.bytes);
 }
 
 WEFT_DECL std::string shapeless_key_of(std::string_view name, program const& what, trace const& steps, call_layout const& layout,
                                        target const& machine) {
-  trace without = steps;
-  for (step& s : without) s.factor = 0, s.numbers.clear();
-  call_layout kinds = layout;
-  for (argument_layout& a : kinds.arguments) {
-    for (std::int64_t& e : a.extents) e = 0;
-    a.strides.clear(), a.alignment = 0;
-  }
-  return key_of(name, what, without, kinds, machine);
+  detail::key_writer w;
+  w.shapeless = true;
+  return detail::written_key(w, name, what, steps, layout, machine);
 }
 
 WEFT_DECL key_head head_of(std::string_view key) {

@@ -6,6 +6,7 @@
 
 #include "weft/codegen/target.hpp"
 #include "weft/lower/layout.hpp"
+#include "weft/runtime/cache/directory.hpp"
 #include "weft/schedule/schedule.hpp"
 
 namespace weft::inline WEFT_ABI {
@@ -38,8 +39,10 @@ bool keep_relative(std::string_view family, relative const& r);
 /// architecture; of these the one with the least sum of |log2| of the extents' quotients. Of another shape, each extent is at most
 /// twice or half as much: what is further off has other bottlenecks.
 ///
-/// Cost  two reads of small files, where there is a family; else one file that is not there
+/// Cost  a read of a small file and a look at another one, where there is a family; else one file that is not there
 bool find_relative(std::string_view family, relative const& wanted, relative& into);
+/// The same in a directory that is open.
+bool find_relative(directory const& where, std::string_view family, relative const& wanted, relative& into);
 
 /// One relative as bytes, and back; false for any other bytes, and for numbers that none has. For what travels between machines.
 std::string encode(relative const& r);

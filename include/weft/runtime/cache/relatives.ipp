@@ -1,5 +1,3 @@
-#include <cstdio>
-
 #include "weft/base/hash.hpp"
 #include "weft/runtime/cache/cache.hpp"
 #include "weft/runtime/cache/directory.hpp"
@@ -14,11 +12,7 @@ namespace detail {
 inline constexpr std::string_view family_magic("weft family\r\n\x1a\0\1", std::size_t{16});
 inline constexpr std::uint32_t most_relatives = 64;
 
-inline file_info family_name(std::string_view family) {
-  file_info f{};
-  std::snprintf(f.name, sizeof f.name, "%016llx.family", static_cast<unsigned long long>(xxh64(family)));
-  return f;
-}
+inline file_info family_name(std::string_view family) { return name_of(xxh64(family), ".family"); }
 inline void write(byte_writer& w, relative const& r) {
   w.numbers(r.task);
   for (sequence<std::int64_t> const* list : {&r.machine, &r.extents, &r.names, &r.values}) {
@@ -58,29 +52,28 @@ inline byte_reader open_family(directory const& d, std::string_view family, std:
   none.good = false, count = 0;
   return none;
 }
-/// Negative: too far off.
+/// The product of the quotients of all extents, the larger over the smaller: as an order it is the sum of |log2|. 0: too far off.
 inline double distance(sequence<std::int64_t> const& a, sequence<std::int64_t> const& b) {
-  if (a.size() != b.size()) return -1;
-  double sum = 0;
+  if (a.size() != b.size()) return 0;
+  double product = 1;
   for (std::size_t i = 0; i < a.size(); ++i) {
     if (a[i] == b[i]) continue;
-    if (a[i] <= 0 || b[i] <= 0 || a[i] > 2 * b[i] || b[i] > 2 * a[i]) return -1;
-    double const larger = static_cast<double>(a[i] > b[i] ? a[i] : b[i]), smaller = static_cast<double>(a[i] > b[i] ? b[i] : a[i]);
-    sum += __builtin_log2(larger / smaller);
+    if (a[i] <= 0 || b[i] <= 0 || a[i] > 2 * b[i] || b[i] > 2 * a[i]) return 0;
+    product *= static_cast<double>(a[i] > b[i] ? a[i] : b[i]) / static_cast<double>(a[i] > b[i] ? b[i] : a[i]);
   }
-  return sum;
+  return product;
 }
 /// The result of that task is still there: whoever removed it meant it.
 inline bool has_result(directory const& d, std::uint64_t task, bool& imported) {
-  char name[32];
-  std::snprintf(name, sizeof name, "%016llx.tuned", static_cast<unsigned long long>(task));
   std::string bytes;
   std::string_view key;
   tuned t;
-  bool const there = d.read(name, bytes) && decode(bytes, key, t) && xxh64(key) == task;
+  bool const there = d.read(name_of(task, ".tuned").name, bytes) && decode(bytes, key, t) && xxh64(key) == task;
   imported = t.trials == 0;
   return there;
 }
+/// More than the distance of any two shapes.
+inline constexpr double other_machine = 1e100;
 }  // namespace detail
 
 WEFT_DECL std::string family_key(std::string_view name, program const& what, schedule const& first, call_layout const& layout,
@@ -142,27 +135,30 @@ WEFT_DECL bool keep_relative(std::string_view family, relative const& r) {
 
 WEFT_DECL bool find_relative(std::string_view family, relative const& wanted, relative& into) {
   std::string const path = directory_in_use();
-  if (path.empty() || wanted.extents.empty()) return false;
-  directory const d(path, creation::never);
+  if (path.empty()) return false;
+  return find_relative(directory(path, creation::never), family, wanted, into);
+}
+WEFT_DECL bool find_relative(directory const& where, std::string_view family, relative const& wanted, relative& into) {
+  if (!where.usable() || wanted.extents.empty()) return false;
   std::string bytes;
   std::uint32_t count = 0;
-  byte_reader const first = detail::open_family(d, family, bytes, count);
+  byte_reader const first = detail::open_family(where, family, bytes, count);
   std::uint64_t gone[detail::most_relatives];
   for (std::uint32_t removed = 0; removed < detail::most_relatives;) {
     byte_reader from = first;
-    double least = -1;
+    double least = 0;
     for (std::uint32_t i = 0; i < count; ++i) {
       relative r = detail::read(from);
       if (!from.good) break;
       double away = detail::distance(r.extents, wanted.extents);
-      if (away < 0 || r.task == wanted.task) continue;
-      if (!(r.machine == wanted.machine)) away += 1e6;
+      if (r.task == wanted.task) continue;
+      if (!(r.machine == wanted.machine)) away *= detail::other_machine;
       for (std::uint32_t g = 0; g < removed; ++g)
-        if (gone[g] == r.task) away = -1;
-      if (away >= 0 && (least < 0 || away < least)) least = away, into = static_cast<relative&&>(r);
+        if (gone[g] == r.task) away = 0;
+      if (away > 0 && (least == 0 || away < least)) least = away, into = static_cast<relative&&>(r);
     }
-    if (least < 0) return false;
-    if (detail::has_result(d, into.task, into.imported)) return true;
+    if (least == 0) return false;
+    if (detail::has_result(where, into.task, into.imported)) return true;
     gone[removed++] = into.task;
   }
   return false;

@@ -7,6 +7,7 @@
 
 #include "weft/codegen/target.hpp"
 #include "weft/lower/layout.hpp"
+#include "weft/runtime/cache/directory.hpp"
 #include "weft/schedule/schedule.hpp"
 
 namespace weft::inline WEFT_ABI {
@@ -27,6 +28,9 @@ struct tuned {
 std::string task_key(std::string_view name, program const& what, schedule const& first, call_layout const& layout,
                      target const& machine, bool bitwise = false);
 
+/// The key of the same task for bitwise calls.
+std::string bitwise_key(std::string task);
+
 /// The bytes of a file, with the key and a checksum in it, and back; false for any other bytes.
 std::string encode(std::string_view key, tuned const& t);
 bool decode(std::string_view bytes, std::string_view& key, tuned& into);
@@ -34,6 +38,8 @@ bool decode(std::string_view bytes, std::string_view& key, tuned& into);
 /// What is kept for this task.
 /// Cost as cache::find: an open, a read and a checksum, of fewer bytes (that one takes 9 to 13 us, docs/state.md)
 bool find_tuned(std::string_view key, tuned& into);
+/// The same in a directory that is open: a look-up asks for several files.
+bool find_tuned(directory const& where, std::string_view key, tuned& into);
 
 /// Keeps it, unless a faster one is kept already; with `replace` in any case. True: it stands on disk now. The file is put in
 /// place whole; of several processes the fastest result stays.

@@ -1,5 +1,3 @@
-#include <cstdio>
-
 #include "weft/base/hash.hpp"
 #include "weft/runtime/cache/cache.hpp"
 #include "weft/runtime/cache/directory.hpp"
@@ -12,11 +10,7 @@ namespace cache {
 namespace detail {
 inline constexpr std::string_view tuned_magic("weft tuned\r\n\x1a\0\0\1", std::size_t{16});
 
-inline file_info tuned_name(std::string_view key) {
-  file_info f{};
-  std::snprintf(f.name, sizeof f.name, "%016llx.tuned", static_cast<unsigned long long>(xxh64(key)));
-  return f;
-}
+inline file_info tuned_name(std::string_view key) { return name_of(xxh64(key), ".tuned"); }
 inline bool read_tuned(directory const& d, std::string_view key, tuned& into) {
   std::string bytes;
   std::string_view of;
@@ -34,7 +28,13 @@ WEFT_DECL std::string task_key(std::string_view name, program const& what, sched
     w.numbers(static_cast<std::uint32_t>(k.values.size()));
     for (std::int64_t v : k.values) w.numbers(v);
   }
-  if (bitwise) w.text("bitwise");  // behind the knobs: keys of other calls stay what they were
+  // Behind the knobs: keys of other calls stay what they were.
+  return bitwise ? bitwise_key(static_cast<std::string&&>(w.bytes)) : static_cast<std::string&&>(w.bytes);
+}
+WEFT_DECL std::string bitwise_key(std::string task) {
+  byte_writer w;
+  w.bytes = static_cast<std::string&&>(task);
+  w.text("bitwise");
   return static_cast<std::string&&>(w.bytes);
 }
 
@@ -73,8 +73,9 @@ WEFT_DECL bool decode(std::string_view bytes, std::string_view& key, tuned& into
 WEFT_DECL bool find_tuned(std::string_view key, tuned& into) {
   std::string const path = directory_in_use();
   if (path.empty()) return false;
-  return detail::read_tuned(directory(path, creation::never), key, into);
+  return find_tuned(directory(path, creation::never), key, into);
 }
+WEFT_DECL bool find_tuned(directory const& where, std::string_view key, tuned& into) { return detail::read_tuned(where, key, into); }
 
 WEFT_DECL bool keep_tuned(std::string_view key, tuned const& t, bool replace) {
   std::string const path = directory_in_use(true);
