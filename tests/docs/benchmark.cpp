@@ -6,7 +6,9 @@
 #include <sstream>
 #include <vector>
 
+#include "support/cuda_machine.hpp"
 #include "weft/bench.hpp"
+#include "weft/bench/cuda.hpp"
 #include "weft/weft.hpp"
 
 namespace {
@@ -15,6 +17,16 @@ constexpr auto dot = weft::kernel<"dot">([](auto x, auto y) {
 });
 }  // namespace
 
+TEST_CASE("docs/benchmark: on a GPU") { weft_test::with_machine("child: docs/benchmark on a GPU"); }
+TEST_CASE("child: docs/benchmark on a GPU" * doctest::skip()) {
+  weft::cuda_tensor<float, 1> x_there({64}), y_there({64}), z_there({1});
+  std::vector<float> const ones(64, 1.0f);
+  x_there.fill(ones.data()), y_there.fill(ones.data());
+  weft::measuring const quick{.budget_ms = 5};
+  auto const there = weft::benchmark(quick, dot.on(weft::cuda()), x_there, y_there, weft::out(z_there));
+  CHECK(there.lines[0].by_events);
+  CHECK(there.lines[0].time.median > 0);
+}
 TEST_CASE("docs/benchmark: a kernel, and two ways side by side") {
   std::vector<float> x(1 << 12, 0.5f), y(1 << 12, 2.0f), z(1);
   std::ostringstream shown;
