@@ -169,6 +169,8 @@ WEFT_DECL tuning_run::tuning_run(kernel_face const& face, argument* arguments, i
       copies_(arguments, count), runner_(copies_, worker_, face.gpu != nullptr ? face.device : -1, face.gpu != nullptr ? nullptr : face.machine), store_(trials_file(o.keep)), task_(task()) {
   tolerance_ = {wanted_.bitwise, longest_reduction(what_, arguments)};
   by_whole_numbers_ = !wanted_.bitwise && tolerance_.terms > 1024 && whole_numbers_stay_exact(what_, arguments);
+  // What writes over its inputs leaves nothing that direct evaluation could read.
+  for (memory_block const& m : copies_.blocks()) by_whole_numbers_ = by_whole_numbers_ && !(m.written && m.read);
   result_.kernel = std::string(face.name);
   result_.done = bench::counted(what_, arguments);
   result_.threads = face.gpu != nullptr ? 0 : machine_.threads;
