@@ -6,6 +6,7 @@
 
 #include "support/cuda_machine.hpp"
 #include "support/said.hpp"
+#include "weft/bench/cuda.hpp"
 #include "weft/codegen/cuda/api.hpp"
 #include "weft/cuda.hpp"
 #include "weft/dim.hpp"
@@ -71,6 +72,31 @@ TEST_CASE("child: empty" * doctest::skip()) {
     for (std::size_t i = 0; i < q.size(); ++i) CHECK(q[i] == b[i] - 1.0f);
   }
   CHECK(machine_state().allocations == machine_state().frees);
+}
+
+TEST_CASE("a kernel on a GPU is timed by events on its stream, not by the host's clock") { with_machine("child: events"); }
+TEST_CASE("child: events" * doctest::skip()) {
+  auto const x = numbers(64);
+  weft::cuda_tensor<float, 2> a({8, 8});
+  weft::cuda_tensor<float, 1> r({8});
+  a.fill(x.data());
+  int marker = 0;
+  machine_state().event_ms = 2;
+  weft::measuring const quick{.sample_ms = 0.1, .budget_ms = 5, .fewest = 6, .most = 6};
+  auto const found = weft::benchmark(quick, row_sums.on(weft::cuda(0, &marker)), a, weft::out(r));
+  weft::benchmark_line const& line = found.lines[0];
+  CHECK(line.time.median == 2e6 / static_cast<double>(line.time.times));
+  CHECK(line.by_events);
+  CHECK(machine_state().event_stream == &marker);
+  CHECK(line.done.operations == 64);
+  CHECK(line.done.bytes == 4 * (64 + 8));
+  CHECK(line.gflops() == 64 / line.time.median);
+  CHECK(line.of_roofline() == 0);
+  CHECK(found.text().find(" by events") != std::string::npos);
+  CHECK(found.json().find("\"clock\":\"events\"") != std::string::npos);
+  std::vector<float> sums(8);
+  r.read(sums.data());
+  CHECK(sums[0] == x[0] + x[1] + x[2] + x[3] + x[4] + x[5] + x[6] + x[7]);
 }
 
 TEST_CASE("outputs in the host's memory that lie between each other are copied back one by one, and nothing else") { with_machine("child: between"); }

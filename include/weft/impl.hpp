@@ -16,6 +16,7 @@
 #include "weft/base/memory.ipp"
 #include "weft/bench/benchmark.ipp"
 #include "weft/bench/counts.ipp"
+#include "weft/bench/cuda.ipp"
 #include "weft/bench/kept_peaks.ipp"
 #include "weft/bench/measure.ipp"
 #include "weft/bench/peak.ipp"

@@ -101,6 +101,7 @@ WEFT_COLD_BEGIN
 
 // The driver of GPUs.
 // #include "weft/runtime/cuda/driver.hpp"
+// #include "weft/runtime/cuda/events.hpp"
 // #include "weft/runtime/cuda/cubin.hpp"
 // #include "weft/runtime/cuda/memory.hpp"
 // #include "weft/runtime/cuda/reach.hpp"
@@ -140,6 +141,7 @@ WEFT_COLD_END
 // How long a kernel takes, with how much certainty, and of what this machine can do at most.
 // #include "weft/bench/peak.hpp"
 // #include "weft/bench.hpp"
+// #include "weft/bench/cuda.hpp"
 
 // Schedules by search: the best values of a how-lambda's knobs, found by measuring and remembered.
 // #include "weft/tune/other_tasks.hpp"

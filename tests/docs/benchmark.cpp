@@ -7,12 +7,21 @@
 #include <vector>
 
 #include "weft/bench.hpp"
+#include "weft/bench/cuda.hpp"
 #include "weft/weft.hpp"
 
 namespace {
 constexpr auto dot = weft::kernel<"dot">([](auto x, auto y) {
   return weft::compute<"dot">(1, [=](auto) { return weft::sum(x.extent(0), [=](auto i) { return x(i) * y(i); }); });
 });
+
+/// Compiled here, and run by tests/cuda_calls.cpp in like manner.
+[[maybe_unused]] double on_a_gpu() {
+  weft::cuda_tensor<float, 1> x_there({64}), y_there({64}), z_there({1});
+  weft::measuring const quick{.budget_ms = 5};
+  auto const there = weft::benchmark(quick, dot.on(weft::cuda()), x_there, y_there, weft::out(z_there));
+  return there.lines[0].time.median;
+}
 }  // namespace
 
 TEST_CASE("docs/benchmark: a kernel, and two ways side by side") {
@@ -54,6 +63,8 @@ TEST_CASE("docs/benchmark: a kernel, and two ways side by side") {
   CHECK(weft::bench::quantile(after, 0) == 8);
   CHECK(sure.relative_to(9) <= 0.1);
   CHECK(weft::memory_peak_gbs(1) > 0);
+  weft::bench::machine_peaks const peaks = weft::bench::peaks_of(1), again = weft::bench::peaks_measured_again(1);
+  CHECK(again.gbs >= peaks.gbs);  // the larger one is kept
   CHECK(weft::bench::clock_cost() > 0);
   CHECK(weft::bench::now_ns() > 0);
 }

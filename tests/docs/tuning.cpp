@@ -1,10 +1,14 @@
 // The pieces of docs/tuning.md that no example has, compiled and run.
 #include <doctest/doctest.h>
 
+#include <cstdlib>
+#include <fstream>
+
 #include "support/private_cache.hpp"
 #include "weft/bench/counts.hpp"
 #include "weft/bench/peak.hpp"
 #include "weft/tune.hpp"
+#include "weft/tune/report.hpp"
 #include "weft/weft.hpp"
 
 namespace {
@@ -24,6 +28,13 @@ TEST_CASE("docs/tuning: a kernel without a how-lambda") {
   weft::tune_result const r = weft::tune(product, {.trials = 64, .seconds = 20}, a, b);
   CHECK(r.trials.size() == 64);
   CHECK(r.best_ns > 0);
+  std::string const page = here.path + "/product.html";
+  std::ofstream(page) << weft::report(r);  // one file of HTML: no script, no network
+  CHECK(weft_test::content(page).find("% of the roofline on ") != std::string::npos);
+  char const* const worker = "weft-worker";
+  weft::tune_options options;
+  options.worker_program = worker;  // "weft-worker": looked for on PATH, as a shell does
+  CHECK(weft::tuning::chosen_worker(options.worker, options.worker_program).where == weft::tuning::isolation::program);
 }
 TEST_CASE("docs/tuning: several kernels, and the machine's peaks") {
   weft_test::private_cache const here;

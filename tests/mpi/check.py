@@ -1,19 +1,21 @@
 """Runs the program on 1 to 4 ranks, and on 3 of which one is lost: check.py PROGRAM MPIRUN."""
 
 import os
+import pathlib
 import platform
 import re
+import shutil
 import subprocess
 import sys
 import tempfile
 
 
-def run(program, mpirun, ranks, *arguments):
+def run(program, mpirun, ranks, *arguments, **variables):
     """Its lines by rank, each as a dictionary; and all that it printed."""
     version = subprocess.run([mpirun, "--version"], capture_output=True, text=True).stdout
     flags = ["--oversubscribe", "--enable-recovery"] if "Open MPI" in version or "OpenRTE" in version else []
     with tempfile.TemporaryDirectory() as cache:
-        environment = {**os.environ, "WEFT_CACHE": cache, "XDG_CACHE_HOME": cache, "OMPI_ALLOW_RUN_AS_ROOT": "1", "OMPI_ALLOW_RUN_AS_ROOT_CONFIRM": "1"}
+        environment = {**os.environ, "WEFT_CACHE": cache, "XDG_CACHE_HOME": cache, "OMPI_ALLOW_RUN_AS_ROOT": "1", "OMPI_ALLOW_RUN_AS_ROOT_CONFIRM": "1", **variables}
         environment.pop("WEFT_CACHE")
         done = subprocess.run([mpirun, *flags, "-n", str(ranks), program, *arguments], capture_output=True, text=True,
                               timeout=180, env=environment)
@@ -22,6 +24,19 @@ def run(program, mpirun, ranks, *arguments):
         words = rest.split()
         lines[int(rank)] = {k: int(v) for k, v in zip(words[::2], words[1::2])}
     return lines, done.stdout + done.stderr
+
+
+def stub_of_a_gpu(folder):
+    """Variables with which a process finds a driver and an NVRTC that run kernels on the host; none without a compiler."""
+    support = pathlib.Path(__file__).resolve().parent.parent / "support"
+    compiler = os.environ.get("CXX") or "c++"
+    if shutil.which(compiler) is None:
+        return None
+    for file, nvrtc in (("libcuda.so.1", 0), ("libnvrtc.so.13", 13)):
+        subprocess.run([compiler, "-std=c++17", "-O0", "-fPIC", "-shared", f"-DSTUB_NVRTC={nvrtc}", "-x", "c++", "-o", f"{folder}/{file}",
+                        f"{support}/cuda_machine_stub.hpp", "-ldl"], check=True)
+    return {"LD_LIBRARY_PATH": folder + ":" + os.environ.get("LD_LIBRARY_PATH", ""),
+            "WEFT_STUB_CXX": f"{compiler} -std=c++17 -O0 -w -ffp-contract=off -fPIC -shared -include '{support}/cuda_shim.hpp'"}
 
 
 def main(program, mpirun):
@@ -57,6 +72,17 @@ def main(program, mpirun):
     if 0 in lines:
         expect(lines[0]["lost"] <= 1, "a lost rank cost more than its trial", text)
         expect(lines[0]["trials"] > 20 and lines[0]["kept"] and lines[0]["right"], "the tuning did not go on without the lost rank", text)
+    with tempfile.TemporaryDirectory() as folder:
+        if stub := stub_of_a_gpu(folder):
+            # Two GPUs of one kind: ranks 0, 1, 2 take 0, 1, 0, and all measure.
+            lines, text = run(program, mpirun, 3, "--gpu", WEFT_STUB_ALIKE="1", **stub)
+            expect({rank: line["device"] for rank, line in lines.items()} == {0: 0, 1: 1, 2: 0}, "the ranks do not take the GPUs in turn", text)
+            expect(all(line["starts"] >= 1 for line in lines.values()), "a rank with a GPU measured nothing", text)
+            expect(re.search(r"^refused: $", text, re.M) and lines.get(0, {}).get("trials") == 3, "ranks with GPUs of one kind do not take part", text)
+            # Of two kinds: rank 1 is told.
+            lines, text = run(program, mpirun, 2, "--gpu", **stub)
+            expect(re.search(r"^refused: rank 1 on \S+ takes no part: .*: Stub 80 S \(sm_80, 108 processors\); that of rank 0: Stub 80 \(sm_80", text, re.M),
+                   "a rank with another GPU is not refused by its name", text)
     for fault in faults:
         print(fault)
     print(f"ranks: {len(faults)} faults")

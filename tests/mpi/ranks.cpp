@@ -1,4 +1,5 @@
-// Tunes a product on all ranks; with `--lose`, the last of them ends in the middle; with `--mixed` it makes code for another processor. What became of it goes to stdout.
+// Tunes a product on all ranks; with `--lose`, the last of them ends in the middle; with `--mixed` it makes code for another processor; with `--gpu` on the GPUs of
+// the driver that is there. What became of it goes to stdout.
 #include <signal.h>
 #include <unistd.h>
 
@@ -7,6 +8,7 @@
 #include <string_view>
 
 #include "weft/tune.hpp"
+#include "weft/tune/cuda.hpp"
 #include "weft/tune/mpi.hpp"
 #include "weft/weft.hpp"
 
@@ -16,6 +18,22 @@ inline constexpr auto product = weft::kernel<"product">([](auto A, auto B) {
     return weft::sum(A.extent(1), [=](auto k) { return A(i, k) * B(k, j); });
   });
 });
+inline constexpr auto grown = weft::kernel<"grown">([](auto x) {
+  return weft::compute<"y">(x.extent(0), x.extent(1), [=](auto i, auto j) { return x(i, j) * 2.0f; });
+});
+/// Which GPU each rank takes, and whether it takes part.
+int on_gpus(int rank) {
+  weft::tensor<float, 2> a(64, 64), b(64, 64);
+  for (std::size_t i = 0; i < static_cast<std::size_t>(a.size()); ++i) a.data()[i] = static_cast<float>(i % 13);
+  weft::tune_options options;
+  options.trials = 3, options.compilers = 0, options.keep = false;
+  weft::tune_result const r = weft::tune_on_ranks({}, grown.on(weft::cuda()), options, a, weft::out(b));
+  std::printf("rank %d of 0: trials %zu device %d starts %d\n", rank, r.trials.size(), r.device, static_cast<int>(r.worker_starts));
+  if (rank == 0) std::printf("refused: %s\n", r.refused.c_str());
+  std::fflush(stdout);
+  MPI_Finalize();
+  return 0;
+}
 }  // namespace
 
 int main(int argc, char** argv) {
@@ -24,6 +42,7 @@ int main(int argc, char** argv) {
   int rank = 0, size = 1;
   MPI_Comm_rank(MPI_COMM_WORLD, &rank);
   MPI_Comm_size(MPI_COMM_WORLD, &size);
+  if (argc > 1 && std::string_view(argv[1]) == "--gpu") return on_gpus(rank);
   bool const lose = argc > 1 && std::string_view(argv[1]) == "--lose";
   weft::tensor<float, 2> a(64, 64), b(64, 64), c(64, 64);
   for (std::size_t i = 0; i < static_cast<std::size_t>(a.size()); ++i) a.data()[i] = static_cast<float>(i % 13) - 6, b.data()[i] = static_cast<float>(i % 7) - 3;

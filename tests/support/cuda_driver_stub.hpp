@@ -27,7 +27,7 @@ int cuGetErrorName(int r, char const** name) { return *name = r == 2 ? "CUDA_ERR
 int cuGetErrorString(int r, char const** text) { return *text = r == 2 ? "out of memory" : "the stub was told to fail", 0; }
 int cuDeviceGetCount(int* n) { return *n = 2, 0; }
 int cuDeviceGet(int* d, int number) { return *d = number, 0; }
-int cuDeviceGetName(char* name, int bytes, int d) { return strncpy(name, d == 0 ? "Stub 80" : "Stub 80 S", static_cast<size_t>(bytes)), 0; }
+int cuDeviceGetName(char* name, int bytes, int d) { return strncpy(name, d == 0 || getenv("WEFT_STUB_ALIKE") != nullptr ? "Stub 80" : "Stub 80 S", static_cast<size_t>(bytes)), 0; }
 int cuDeviceGetAttribute(int* v, int a, int) {
   int const architecture = stub_number("WEFT_STUB_ARCHITECTURE", 80);
   return *v = a == 16 ? 108 : a == 38 ? 40 << 20 : a == 75 ? architecture / 10 : a == 76 ? architecture % 10 : a == 97 ? 166912 : 0, 0;
@@ -81,9 +81,10 @@ int cuStreamSynchronize(void*) { return ++stub.synchronized, 0; }
 int cuStreamIsCapturing(void*, int* status) { return *status = stub.capturing, 0; }
 // A launch has ended when it returns: an event is the time of its record.
 int cuEventCreate(void** e, unsigned) { return *e = calloc(1, sizeof(timespec)), 0; }
-int cuEventRecord(void* e, void*) { return clock_gettime(CLOCK_MONOTONIC, static_cast<timespec*>(e)); }
+int cuEventRecord(void* e, void* stream) { return stub.event_stream = stream, clock_gettime(CLOCK_MONOTONIC, static_cast<timespec*>(e)); }
 int cuEventSynchronize(void*) { return 0; }
 int cuEventElapsedTime(float* ms, void* from, void* to) {
+  if (stub.event_ms > 0) return *ms = static_cast<float>(stub.event_ms), 0;
   auto const *a = static_cast<timespec*>(from), *b = static_cast<timespec*>(to);
   return *ms = static_cast<float>(1e3 * static_cast<double>(b->tv_sec - a->tv_sec) + 1e-6 * static_cast<double>(b->tv_nsec - a->tv_nsec)), 0;
 }

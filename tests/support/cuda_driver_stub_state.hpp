@@ -9,6 +9,8 @@ struct stub_state {
   int fail_allocation, fail_launch;  // the result of the next one
   int capturing;                     // of all streams: CUstreamCaptureStatus
   int attribute, attribute_value;    // of a kernel, as it was set last
+  double event_ms;                   // what lies between two events; 0: what the clock says
+  void* event_stream;                // of the last one
   int lines;                         // how many libraries have those of their text
   stub_launch last;
   void (*run)(stub_launch const*, void** parameters);

@@ -128,6 +128,35 @@ TEST_CASE("one term of a long sum too few is found by whole numbers, which the t
   planted first{missing, true, false};
   CHECK(weft_test::said_by([&] { with_planted(scaled_sums, first, view(x, 3, 5000), 1.0f); }).find("without tuning, element 2 is ") != std::string::npos);
 }
+TEST_CASE("what writes over its input is compared, and not on whole numbers; bits that a first schedule does not have are no fault of it") {
+  static constexpr auto running = weft::kernel<"summed_in_place">(
+      [](auto x) {
+        auto const s = compute<"s">(1, [=](auto) { return sum(x.extent(0), [=](auto k) { return x(k); }); });
+        return compute<"y">(x.extent(0), [=](auto i) { return x(i) - s(0); });
+      },
+      [](auto& s, auto, auto, auto y) {
+        auto [i] = y.axes();
+        s.split(i, s.knob("n", {16, 4}));
+      });
+  std::vector<float> x = positive(2048);
+  planted none{"", false, false}, wrong{"  y[2047] = y[2047] + 1.0f32\n", false, true};
+  tune_result const r = with_planted(running, none, x, out(x));
+  CHECK(r.checked.find("whole") == std::string::npos);
+  for (tune_trial const& t : r.trials) CHECK_FALSE(t.wrong);
+  check_others_are_wrong(with_planted(running, wrong, x, out(x)), "instead of");
+  std::vector<float> const a = positive(4 * 1500);
+  tune_options o;
+  o.trials = 2, o.keep = false, o.worker = isolation::forked, o.bitwise = true;
+  static constexpr auto in_parts = weft::kernel<"in_parts">(
+      [](auto v) { return compute<"y">(v.extent(0), [=](auto i) { return sum(v.extent(1), [=](auto k) { return v(i, k) * 0.7f; }); }); },
+      [](auto& s, auto, auto y) {
+        auto [i, k] = y.axes();
+        if (s.knob("whole", {0, 1}) != 0) return;
+        auto [parts, v] = s.rfactor(y, k, 4);
+        static_cast<void>(parts), static_cast<void>(v), static_cast<void>(i);
+      });
+  CHECK(weft_test::said_by([&] { tune(in_parts, o, view(a, 4, 1500)); }).empty());
+}
 TEST_CASE("direct evaluation takes long sums, as long as an element takes no more than it may") {
   std::vector<float> const x(1600000, 1.0f);
   planted none{"", false, false};

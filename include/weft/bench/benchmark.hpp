@@ -15,7 +15,8 @@ struct benchmark_line {
   std::string name;
   bench::timing time;
   bench::counts done;          // 0: not known
-  int threads = 1;             // that it may use
+  int threads = 1;             // that it may use; 0: a GPU's
+  bool by_events = false;      // the time is a GPU's own (weft/bench/cuda.hpp)
   double peak_gflops = 0, peak_gbs = 0;  // of this machine on so many threads, for its types; 0: not known
   bench::ratio over_first;     // its time over that of the first line
   bench::outcome found = bench::outcome::same;

@@ -9,9 +9,10 @@ namespace detail {
 inline void tuning_run::judge(sequence<element_list> const& found, int output, std::size_t at) {
   if (++judged_ > 3) return;
   auto const o = static_cast<std::size_t>(output);
+  tolerance const of_first{tolerance_.bitwise && face_.how == nullptr, tolerance_.terms};
   bool known = false, ignored = false;
-  std::string const ours = check_element(what_, machine_.fma, arguments_, count_, expected_[o], output, at, tolerance_, known);
-  if (ours.empty() || !check_element(what_, machine_.fma, arguments_, count_, found[o], output, at, tolerance_, ignored).empty()) return;
+  std::string const ours = check_element(what_, machine_.fma, arguments_, count_, expected_[o], output, at, of_first, known);
+  if (ours.empty() || !check_element(what_, machine_.fma, arguments_, count_, found[o], output, at, of_first, ignored).empty()) return;
   WEFT_THROW(internal_error(joined({face_.name, ": tune: without tuning, ", ours, ", as a candidate and direct evaluation say"})));
 }
 inline bool tuning_run::computes_the_same(tune_trial& t) {

@@ -10,6 +10,7 @@
 #include "weft/ir/verify.hpp"
 #include "weft/runtime/cuda/cubin.hpp"
 #include "weft/runtime/cuda/driver.hpp"
+#include "weft/runtime/cuda/events.hpp"
 #include "weft/tune/gpu_bench.hpp"
 
 namespace weft::inline WEFT_ABI {
@@ -82,31 +83,6 @@ class cuda_arguments {
   sequence<address> made_;
 };
 
-/// Between two events of CUDA.
-class event_pair {
- public:
-  explicit event_pair(runtime::cuda_gpu const& gpu) : gpu_(gpu) {
-    for (auto& e : events_) gpu_.check(gpu_.driver->cuEventCreate(&e, 0), "tune", "cuEventCreate");
-  }
-  event_pair(event_pair const&) = delete;
-  event_pair& operator=(event_pair const&) = delete;
-  ~event_pair() {
-    for (auto e : events_)
-      if (e != nullptr) gpu_.driver->cuEventDestroy_v2(e);
-  }
-  void record(int which) const { gpu_.check(gpu_.driver->cuEventRecord(events_[which], nullptr), "tune", "cuEventRecord"); }
-  double ns() const {
-    float ms = 0;
-    gpu_.check(gpu_.driver->cuEventSynchronize(events_[1]), "tune", "running it");
-    gpu_.check(gpu_.driver->cuEventElapsedTime(&ms, events_[0], events_[1]), "tune", "cuEventElapsedTime");
-    return ms > 0 ? 1e6 * static_cast<double>(ms) : 1;
-  }
-
- private:
-  runtime::cuda_gpu const& gpu_;
-  runtime::cuda_driver::event events_[2] = {};
-};
-
 inline ir::function parsed_for_gpu(ir::arena& m, std::string_view loops, known_intrinsics known) {
   ir::function f = ir::parse(m, loops, known);
   if (!ir::verify(f).empty()) WEFT_THROW(internal_error("tune: a loop program that is none"));
@@ -156,7 +132,7 @@ class cuda_candidate final : public candidate {
   double run(std::int64_t calls, std::string& why) override {
     runtime::gpu_scope const here(gpu_);
     if (calls == 1) on_.bring();
-    event_pair const time(gpu_);
+    runtime::cuda_events const time(gpu_);
     time.record(0);
     for (std::int64_t i = 0; i < calls; ++i) call();
     time.record(1);
@@ -236,9 +212,14 @@ inline std::string missing_for_cuda() {
   std::string why;
   return runtime::nvrtc_for_driver(&why) != nullptr ? "" : joined({why, ", or tune on the CPU"});
 }
+inline int cuda_devices() {
+  int count = 0;
+  runtime::cuda_driver const* const d = runtime::find_cuda_driver();
+  return d != nullptr && d->cuDeviceGetCount(&count) == 0 ? count : 0;
+}
 }  // namespace detail
 
-gpu_bench_services const linked_gpu_bench{detail::open_cuda_bench, detail::compiled_for_cuda, detail::missing_for_cuda};
+gpu_bench_services const linked_gpu_bench{detail::open_cuda_bench, detail::compiled_for_cuda, detail::missing_for_cuda, detail::cuda_devices};
 
 }  // namespace tuning
 }  // namespace weft::inline WEFT_ABI

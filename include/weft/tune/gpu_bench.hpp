@@ -46,6 +46,8 @@ struct gpu_bench_services {
   std::string (*compile)(std::string_view loops, known_intrinsics known, std::string const& architecture);
   /// What is missing to compile for a GPU; empty: nothing is.
   std::string (*missing)();
+  /// How many GPUs the driver has; 0: none, or no driver. It begins CUDA
+  int (*devices)();
 };
 [[gnu::weak]] extern gpu_bench_services const linked_gpu_bench;
 /// Null unless tune/cuda.hpp is included somewhere in the program.

@@ -232,14 +232,29 @@ class searcher final : public trial_source {
 };
 }  // namespace tuning::detail
 
+namespace tuning::detail {
+/// The GPU of this rank: on each host its ranks take the GPUs in turn, from that of the kernel on.
+inline int gpu_of_rank(MPI_Comm c, int first, isolation where) {
+  MPI_Comm here = MPI_COMM_NULL;
+  int rank = 0, local = 0;
+  MPI_Comm_rank(c, &rank);
+  if (MPI_Comm_split_type(c, MPI_COMM_TYPE_SHARED, rank, MPI_INFO_NULL, &here) != MPI_SUCCESS) return first;
+  MPI_Comm_rank(here, &local);
+  MPI_Comm_free(&here);
+  int const count = gpus_here(where);
+  return count > 0 ? (first + local) % count : first;
+}
+}  // namespace tuning::detail
+
 /// How a tuning on several ranks goes about it.
 struct rank_options {
   MPI_Comm comm = MPI_COMM_WORLD;
+  bool gpu_each = true;  // of a kernel on a GPU: rank r of a host takes the GPU of the kernel plus r, modulo how many there are; false: all take that of the kernel
   double patience = 60;  // seconds without an answer after which a rank is lost; one on the host of rank 0 is missed at once
 };
 
 /// As `tune`, called by all ranks with equal arguments: rank 0 searches, the others measure, each by a worker of its own on the cores that it is
-/// bound to. All keep what was found. A rank whose machine is another one (other instructions, caches, threads: mpirun's --map-by says how many)
+/// bound to, on a GPU of its own where there are as many. All keep what was found. A rank whose machine is another one (other instructions, caches, threads: mpirun's --map-by says how many)
 /// takes no part, which tune_result::refused says on rank 0, and `why` there; times are put in proportion to what the schedule without tuning takes on each rank.
 ///
 ///     if (weft::worker(argc, argv)) return 0;              // before MPI_Init
@@ -261,12 +276,15 @@ tune_result tune_on_ranks(rank_options const& where, Kernel const& kernel, tune_
         MPI_Comm_rank(where.comm, &rank);
         MPI_Comm_size(where.comm, &size);
         if (size == 1) return tuning::tune(f, arguments, count, options);
+        kernel_face mine = f;
+        if (f.gpu != nullptr && where.gpu_each)
+          mine.device = tuning::detail::gpu_of_rank(where.comm, f.device, tuning::chosen_worker(options.worker, options.worker_program).where);
         if (rank != 0) {
           tuning::detail::searcher from(where.comm);
-          return tuning::detail::measure_for(f, arguments, count, options, from);
+          return tuning::detail::measure_for(mine, arguments, count, options, from);
         }
         tuning::detail::crew_of_ranks others(where.comm, where.patience);
-        return tuning::tune(f, arguments, count, options, {}, &others);
+        return tuning::tune(mine, arguments, count, options, {}, &others);
       },
       a...);
 }

@@ -134,7 +134,8 @@ inline std::string roofline_drawing(tune_result const& r) {
   drawing d(left, right, under / 1.3, top, true, short_number);
   double const bend = flat > 0 ? ridge : top / peaks.gbs;
   d.line(left, left * peaks.gbs, bend < right ? bend : right, (bend < right ? bend : right) * peaks.gbs, "roof");
-  d.label_at(left, left * peaks.gbs, 12, -2, joined({short_number(peaks.gbs), " GB/s"}));
+  double const middle = std::sqrt(left * (bend < right ? bend : right));
+  d.label_at(middle, middle * peaks.gbs, 10, 14, joined({short_number(peaks.gbs), " GB/s"}));
   if (flat > 0) d.line(ridge, flat, right, flat, "roof"), d.label_at(ridge, flat, 8, -5, joined({short_number(flat), " GFLOP/s"}));
   for (tune_trial const& t : r.trials)
     if (t.ns > 0) d.dot(each_byte, r.done.operations / t.ns, "trial");

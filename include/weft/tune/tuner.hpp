@@ -119,6 +119,7 @@ struct tune_result {
   std::string checked;               // against what results were compared
   tuning::isolation worker = tuning::isolation::none;  // where candidates ran
   std::string worker_program{};      // of isolation::program
+  std::int32_t device = -1;          // the number of the GPU that it is for; -1: none
   std::int64_t worker_starts = 0;    // more than 1: some of them ended it
   std::int64_t compiled_ahead = 0;   // candidates for a GPU, by other processes
   std::string refused{};             // ranks that took no part, and why (tune/mpi.hpp)
@@ -158,6 +159,8 @@ struct task_here {
 };
 /// What of a machine makes its schedules, in words: "x86-64-v4, 32 vectors of 64 bytes, caches of 32 KiB, 1024 KiB, 32768 KiB, 2 threads".
 std::string machine_text(target const& t);
+/// How many GPUs there are; a child asks where candidates will run in forks, which cannot use what this process has begun. 0: none, or no driver.
+int gpus_here(isolation where);
 /// Why `theirs` cannot measure for `ours`, in a sentence with a way out; empty: it can.
 std::string why_no_part(task_here const& theirs, task_here const& ours);
 /// Others who measure candidates in the place of this process, each on cores of its own (tune/mpi.hpp).

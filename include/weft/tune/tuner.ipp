@@ -3,6 +3,7 @@
 
 #include <cerrno>
 #include <cstdio>
+#include <cstdlib>
 
 #include "weft/base/env.hpp"
 #include "weft/base/hash.hpp"
@@ -72,8 +73,9 @@ inline double least_ns(program const& what, argument const* arguments, int count
   double const memory = in_a_cache ? 0 : done.bytes / bench::peaks_of(machine.threads).gbs;
   return arithmetic > memory ? arithmetic : memory;
 }
-/// What a process that has not begun CUDA is told of a GPU by a child, as lines; "!" and why: nothing.
-inline std::string asked_in_a_fork(kernel_face const& face) {
+/// What a child answers, which then ends; "!" and why: nothing.
+template <class Ask>
+std::string asked_in_a_fork(Ask const& ask) {
   int ends[2];
   if (::pipe(ends) != 0) return "!no pipe can be made";
   ::pid_t const child = ::fork();
@@ -83,9 +85,7 @@ inline std::string asked_in_a_fork(kernel_face const& face) {
 #if WEFT_HAS_EXCEPTIONS
     try {
 #endif
-      target const t = face.gpu->machine(face.device);
-      for (std::string const& part : {t.cpu, t.features[0], std::to_string(t.l1_bytes), std::to_string(t.l2_bytes), std::to_string(t.threads)})
-        answer += joined({part, "\n"});
+      answer = ask();
 #if WEFT_HAS_EXCEPTIONS
     } catch (error const& e) {
       answer = joined({"!", e.what()});
@@ -131,7 +131,11 @@ inline target const& machine_of(kernel_face const& face, isolation where) {
     refuse("this program has used the GPU, and a fork of it cannot: call weft::worker(argc, argv) first in main, or name a program that does (WEFT_WORKER=weft-worker), which gives candidates a process of their own");
   target t;
   if (forks) {
-    std::string const answer = asked_in_a_fork(face);
+    // What a process that has not begun CUDA is told of a GPU, as lines.
+    std::string const answer = asked_in_a_fork([&] {
+      target const it = face.gpu->machine(face.device);
+      return joined({it.cpu, "\n", it.features[0], "\n", std::to_string(it.l1_bytes), "\n", std::to_string(it.l2_bytes), "\n", std::to_string(it.threads), "\n"});
+    });
     if (answer[0] == '!') refuse(std::string_view(answer).substr(1));
     t.arch = architecture::nvidia, t.fma = true;
     std::string lines[5];
@@ -165,9 +169,12 @@ WEFT_DECL tuning_run::tuning_run(kernel_face const& face, argument* arguments, i
       copies_(arguments, count), runner_(copies_, worker_, face.gpu != nullptr ? face.device : -1, face.gpu != nullptr ? nullptr : face.machine), store_(trials_file(o.keep)), task_(task()) {
   tolerance_ = {wanted_.bitwise, longest_reduction(what_, arguments)};
   by_whole_numbers_ = !wanted_.bitwise && tolerance_.terms > 1024 && whole_numbers_stay_exact(what_, arguments);
+  // What writes over its inputs leaves nothing that direct evaluation could read.
+  for (memory_block const& m : copies_.blocks()) by_whole_numbers_ = by_whole_numbers_ && !(m.written && m.read);
   result_.kernel = std::string(face.name);
   result_.done = bench::counted(what_, arguments);
   result_.threads = face.gpu != nullptr ? 0 : machine_.threads;
+  result_.device = face.gpu != nullptr ? face.device : -1;
   std::int64_t const spare = host().threads - 2, wanted = o.compilers >= 0 ? o.compilers : spare < 8 ? spare : 8;
   for (std::int64_t i = 0; i < wanted && face.gpu != nullptr && runner_.where() != isolation::none; ++i)
     compilers_.push_back(new runner(copies_, worker_, face.device));
@@ -582,7 +589,15 @@ WEFT_DECL tune_result tuning_run::run() {
   }
   return finish();
 }
+WEFT_DECL int gpus_here(isolation where) {
+  if (find_gpu_bench() == nullptr) return 0;
+  if (where != isolation::forked) return linked_gpu_bench.devices();
+  std::string const answer = asked_in_a_fork([] { return std::to_string(linked_gpu_bench.devices()); });
+  return answer[0] == '!' ? 0 : std::atoi(answer.c_str());
+}
 WEFT_DECL std::string machine_text(target const& t) {
+  if (t.arch == architecture::nvidia && !t.features.empty())
+    return joined({t.features[0], " (", t.cpu, ", ", std::to_string(t.threads), " processors)"});
   auto const kib = [](std::int64_t bytes) { return joined({std::to_string(bytes >> 10), " KiB"}); };
   return joined({t.cpu, ", ", std::to_string(t.vector_registers), " vectors of ", std::to_string(t.vector_bytes), " bytes, caches of ",
                  kib(t.l1_bytes), ", ", kib(t.l2_bytes), ", ", kib(t.l3_bytes), ", ", std::to_string(t.threads), t.threads == 1 ? " thread" : " threads"});

@@ -93,6 +93,7 @@ class runner {
   ///
   /// Errors  as of chosen_worker
   runner(argument_copies& copies, worker_choice const& where, int gpu = -1, target const* machine = nullptr);
+  /// As if options asked for that, and nothing were named.
   runner(argument_copies& copies, isolation where, int gpu = -1, target const* machine = nullptr)
       : runner(copies, chosen_worker(where, ""), gpu, machine) {}
   ~runner();

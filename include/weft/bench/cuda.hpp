@@ -1,0 +1,53 @@
+// How long a kernel takes on a GPU, by events of CUDA.
+#pragma once
+
+#include "weft/bench/benchmark.hpp"
+#include "weft/cuda.hpp"
+
+namespace weft::inline WEFT_ABI {
+namespace bench {
+
+/// Calls that go to a stream of a GPU.
+struct gpu_calls {
+  void (*run)(void* context, std::int64_t times) = nullptr;
+  void* context = nullptr;
+  int device = 0;
+  void* stream = nullptr;
+};
+/// Fills in the counts of the one line that there is; its times are between two events on the stream.
+///
+/// Errors  device_error: what the driver says
+benchmark_result of_gpu_kernel(std::string_view name, counts const& done, gpu_calls const& calls, measuring const& how);
+
+}  // namespace bench
+
+/// Times a kernel on a GPU with these arguments, which it is compiled for first; outputs are written. The time is that between two events on the kernel's
+/// stream, by the GPU's clock: of tensors in the GPU's memory that of the launches, of those in the host's the copies, too.
+///
+///     std::cout << weft::benchmark(matmul.on(weft::cuda()), a, b, weft::out(c));
+///
+/// Needs   a weft::out(...) for each output; a stream that is not being captured
+/// Errors  as of a call
+/// Cost    half a second. The peaks of a GPU are not known, so there is no part of a roofline
+template <fixed_string Name, class What, class How, class... A>
+benchmark_result benchmark(measuring const& how, cuda_kernel_t<Name, What, How> const& k, A const&... a) {
+  auto const call = [&] { k(a...); };
+  call();
+  auto const run = [](void* f, std::int64_t times) {
+    while (times-- > 0) (*static_cast<decltype(call)*>(f))();
+  };
+  bench::counts const done =
+      k.erased([](kernel_face const& f, argument* arguments, int) { return bench::counted(f.what(f.object), arguments); }, a...);
+  return bench::of_gpu_kernel(Name.view(), done, {run, const_cast<void*>(static_cast<void const*>(&call)), k.device, k.stream}, how);
+}
+/// In the usual way.
+template <fixed_string Name, class What, class How, class... A>
+benchmark_result benchmark(cuda_kernel_t<Name, What, How> const& k, A const&... a) {
+  return benchmark(measuring{}, k, a...);
+}
+
+}  // namespace weft::inline WEFT_ABI
+
+#if WEFT_HEADER_ONLY
+#include "weft/bench/cuda.ipp"
+#endif
