@@ -87,6 +87,17 @@ TEST_CASE("comparisons are decided where the ranges decide them, for every lane"
   CHECK(w.simple(w.op2(op::le, ir::literal(w.m, dtype::i64, -1, 4), back))->kind == op::literal);
   CHECK(w.simple(w.op2(op::le, ir::literal(w.m, dtype::i64, 0, 4), back))->kind == op::le);
 }
+TEST_CASE("of two bounds the one that always holds is not asked for") {
+  world w;
+  auto const least = [&](ir::expr x) { return w.op2(op::min, index(w.m, 6), x); };
+  ir::expr const left = w.op2(op::sub, index(w.m, 56), w.times(w.i, 6));  // from 2 on
+  CHECK(w.simple(w.op2(op::lt, index(w.m, 5), least(left))) == w.simple(w.op2(op::lt, index(w.m, 5), left)));
+  CHECK(w.is(w.op2(op::lt, index(w.m, 6), least(left)), false));
+  CHECK(w.is(w.op2(op::lt, index(w.m, 1), least(left)), true));
+  CHECK(w.simple(w.op2(op::le, w.op2(op::max, index(w.m, 0), w.add(w.i, -5)), index(w.m, 3))) == w.simple(w.op2(op::le, w.add(w.i, -5), index(w.m, 3))));
+  // Both may fail.
+  CHECK(w.simple(w.op2(op::lt, w.add(w.j, 2), least(left)))->b->kind == op::min);
+}
 TEST_CASE("data of type i64 may wrap: nothing is decided of it by linear forms") {
   world w;
   ir::expr const more = w.add(w.data, 5);
@@ -209,6 +220,15 @@ TEST_CASE("what a branch says is known to the last number") {
   CHECK(simplified("  for i in 0..10:\n    if i < 4:\n      B[i] = A[i where i < 3]\n"
                    "    else:\n      B[i] = A[i where 5 <= i]\n")
             .find("A[i]") == std::string::npos);
+}
+TEST_CASE("branches behind one another that hang on the same are one") {
+  CHECK(simplified("  for i in 0..10:\n    if i * 2 + 5 < 9:\n      B[i] = A[i]\n    else:\n      B[i] = 0.0f32\n"
+                   "    if 5 < 9 - i * 2:\n      B[i + 10] = A[i]\n    B[63] = 1.0f32\n    if i < 2:\n      B[62] = 1.0f32\n") ==
+        "for i in 0..10:\n  if i * 2 + 5 < 9:\n    B[i] = A[i]\n    B[i + 10] = A[i]\n  else:\n    B[i] = 0.0f32\n"
+        "  B[63] = 1.0f32\n  if i < 2:\n    B[62] = 1.0f32\n");
+  // Other conditions, and what a step between them may change, are asked for again.
+  std::string const two = "for i in 0..10:\n  if i < 4:\n    B[i] = A[i]\n  if i < 5:\n    B[i + 10] = A[i]\n";
+  CHECK(simplified("  for i in 0..10:\n    if i < 4:\n      B[i] = A[i]\n    if i < 5:\n      B[i + 10] = A[i]\n") == two);
 }
 TEST_CASE("a mask goes where it always holds, and stays where only the buffer would allow the access") {
   CHECK(simplified("  for i in 0..7:\n    B[i] = A[i where i < 7]\n") == "for i in 0..7:\n  B[i] = A[i]\n");

@@ -3,6 +3,7 @@
 
 #include "schedule/rules/check.hpp"
 #include "weft/dim.hpp"
+#include "weft/expr/broadcast.hpp"
 #include "weft/schedule/rules/planner.hpp"
 
 using namespace weft_test;
@@ -57,6 +58,12 @@ inline constexpr auto strided = weft::kernel<"strided">([](auto x, auto w) {
     return sum(x.extent(0), 3, 3, [=](auto c, auto a, auto b) { return x(c, i * 2 + a, j * 2 + b) * w(o, c, a, b); });
   });
 });
+/// A machine with caches of these sizes, and one thread.
+weft::target small_machine(std::int64_t l1, std::int64_t l2) {
+  weft::target t = weft::x86_64_avx2();
+  t.l1_bytes = l1, t.l2_bytes = l2, t.l3_bytes = 16 * l2, t.threads = 1;
+  return t;
+}
 constexpr std::array<std::int64_t, 3> sizes[] = {{1, 1, 1}, {3, 0, 5}, {5, 7, 3}, {13, 33, 17}, {37, 53, 71}, {8, 64, 32}, {64, 20, 40}, {2, 9, 130}};
 }  // namespace
 
@@ -89,11 +96,99 @@ TEST_CASE("what becomes of a product is computed in its tile") {
   INFO(loops);
   CHECK(has_in_order(loops, {"S\n", "io in", "C_1\n", "unrolled", "vectorized"}));
 }
+TEST_CASE("where one tile is all there is, a product that something follows is tiled all the same") {
+  std::string const loops = dense.on(small_machine(1 << 15, 1 << 20)).loops(drawn<float>(1, 4, 200), drawn<float>(2, 200, 8), drawn<float>(3, 8));
+  INFO(loops);
+  CHECK(has_in_order(loops, {"C_1\n", "k in 0..200", "unrolled i in", "vectorized j in", "S\n", "vectorized"}));
+}
+TEST_CASE("blocks of terms: what follows a product waits for the last one, with as many sums as the second cache holds") {
+  auto const run = [](std::int64_t m, std::int64_t k, std::int64_t n, std::int32_t threads, std::initializer_list<char const*> words) {
+    weft::target t = small_machine(1 << 11, 1 << 13);
+    t.threads = threads;
+    auto const a = drawn<float>(1, m, k), b = drawn<float>(2, k, n);
+    auto const v = drawn<float>(3, n);
+    auto const fused = dense.on(t);
+    std::string const loops = fused.loops(a, b, v);
+    INFO(loops);
+    CHECK(has_in_order(loops, words));
+    CHECK((weft::evaluate({.contract = true}, dense, a, b, v) == fused(a, b, v)));
+  };
+  // B as it lies: blocks of terms, then panels, of which the next one is asked for; packed, a panel and then its blocks.
+  run(13, 130, 90, 1, {"S\n", "C_1\n", "ko in", "jo in", "io in", "ki in", "prefetch B for jo + 1", "unrolled", "vectorized", "unrolled", "vectorized"});
+  run(107, 330, 40, 1, {"S\n", "C_1\n", "ko in", "io in", "ki in", "B_copy[", "unrolled", "B_copy\n"});
+  run(107, 331, 41, 2, {"S\n", "parallel", "C_1\n", "ko in", "io in", "ki in", "B_copy["});
+}
+TEST_CASE("the next panel is asked for in the loop over panels of the stage that ends a product") {
+  auto const a = drawn<float>(1, 13, 20), b = drawn<float>(2, 20, 900);
+  auto const k = dense.on(small_machine(1 << 12, 1 << 16));
+  std::string const loops = k.loops(a, b, drawn<float>(3, 900));
+  INFO(loops);
+  CHECK(has_in_order(loops, {"S\n", "jo in", "io in", "C_1\n", "k in", "prefetch B for jo + 1", "unrolled ii", "vectorized ji"}));
+  CHECK(k.assembly(a, b, drawn<float>(3, 900)).find("prefetcht0") != std::string::npos);
+}
+TEST_CASE("a product and its residual in a batch of one are one nest") {
+  auto const summed = weft::kernel<"summed">([](auto A, auto B, auto x) {
+    auto const C = compute<"C">(A.extent(0), A.extent(1), B.extent(1), [=](auto b, auto i, auto j) {
+      return sum(A.extent(2), [=](auto k) { return A(b, i, k) * B(k, j); });
+    });
+    return weft::elementwise<"R">([](auto p, auto q) { return p + q; }, C, x);
+  });
+  for (std::int64_t batch : {1, 2}) {
+    auto const a = drawn<float>(1, batch, 13, 9);
+    auto const b = drawn<float>(2, 9, 21);
+    auto const x = drawn<float>(3, batch, 13, 21);
+    std::string const loops = summed.on(small_machine(1 << 15, 1 << 20)).loops(a, b, x);
+    INFO(loops);
+    CHECK(has_in_order(loops, {"R\n", "jo in", "C_1\n", "unrolled", "vectorized"}));
+    check_rule(summed, a, b, x);
+  }
+}
+TEST_CASE("two products of one tile are both planned like products") {
+  auto const gated = weft::kernel<"gated">([](auto A, auto B, auto D) {
+    auto const C = compute<"C">(A.extent(0), B.extent(1), [=](auto i, auto j) { return sum(A.extent(1), [=](auto k) { return A(i, k) * B(k, j); }); });
+    auto const G = compute<"G">(A.extent(0), B.extent(1), [=](auto i, auto j) { return sum(D.extent(0), [=](auto k) { return A(i, k) * D(k, j); }); });
+    return compute<"R">(A.extent(0), B.extent(1), [=](auto i, auto j) { return C(i, j) * weft::max(G(i, j), 0) + G(i, j); });
+  });
+  check_rule(gated, drawn<float>(1, 13, 21), drawn<float>(2, 21, 37), drawn<float>(3, 21, 37));
+  check_rule(gated, drawn<float>(1, 3, 30), drawn<float>(2, 30, 9), drawn<float>(3, 30, 9));
+}
 TEST_CASE("convolutions: channels last, channels first, strided") {
   check_rule(nhwc, drawn<float>(1, 9, 11, 5), drawn<float>(2, 3, 3, 5, 19));
   check_rule(nhwc, drawn<float>(1, 5, 20, 16), drawn<float>(2, 3, 3, 16, 32));
   check_rule(nchw, drawn<float>(1, 5, 9, 21), drawn<float>(2, 7, 5, 3, 3));
   check_rule(strided, drawn<float>(1, 3, 9, 21), drawn<float>(2, 17, 3, 3, 3));
+}
+TEST_CASE("convolutions that something follows: as those alone") {
+  auto const followed = weft::kernel<"followed">([](auto x, auto w, auto v) {
+    auto const C = compute<"C">(x.extent(0), x.extent(1), w.extent(3), [=](auto i, auto j, auto o) {
+      return sum(x.extent(2), 3, 3, [=](auto c, auto a, auto b) {
+        auto const y = i + a - 1, z = j + b - 1;
+        return weft::select(0 <= y && y < x.extent(0) && 0 <= z && z < x.extent(1), x(y, z, c), 0) * w(a, b, c, o);
+      });
+    });
+    return compute<"y">(x.extent(0), x.extent(1), w.extent(3), [=](auto i, auto j, auto o) { return weft::max(C(i, j, o) + v(o), 0); });
+  });
+  auto const x = drawn<float>(1, 6, 14, 5);
+  auto const w = drawn<float>(2, 3, 3, 5, 19);
+  std::string const loops = followed.on(small_machine(1 << 15, 1 << 20)).loops(x, w, drawn<float>(3, 19));
+  INFO(loops);
+  CHECK(has_in_order(loops, {"y\n", "C_1\n", "0..3", "0..3", "0..5", "unrolled", "vectorized"}));  // the window outside, its channels inside
+  check_rule(followed, x, w, drawn<float>(3, 19));
+  auto const first = weft::kernel<"first">([](auto in, auto weights, auto v) {
+    auto const C = compute<"C">(weights.extent(0), in.extent(1) - 2, in.extent(2) - 2, [=](auto o, auto i, auto j) {
+      return sum(in.extent(0), 3, 3, [=](auto c, auto a, auto b) { return in(c, i + a, j + b) * weights(o, c, a, b); });
+    });
+    return compute<"y">(weights.extent(0), in.extent(1) - 2, in.extent(2) - 2, [=](auto o, auto i, auto j) { return weft::max(C(o, i, j) + v(o), 0); });
+  });
+  check_rule(first, drawn<float>(1, 5, 9, 16), drawn<float>(2, 19, 5, 3, 3), drawn<float>(3, 19));
+  // Rows of pixels are not joined: a part of both axes would make whole rows anew.
+  auto const points = weft::kernel<"points">([](auto in, auto weights, auto v) {
+    auto const C = compute<"C">(weights.extent(0), in.extent(1), in.extent(2), [=](auto o, auto i, auto j) {
+      return sum(in.extent(0), [=](auto c) { return in(c, i, j) * weights(o, c); });
+    });
+    return compute<"y">(weights.extent(0), in.extent(1), in.extent(2), [=](auto o, auto i, auto j) { return weft::max(C(o, i, j) + v(o), 0); });
+  });
+  check_rule(points, drawn<float>(1, 17, 9, 13), drawn<float>(2, 21, 17), drawn<float>(3, 21));
 }
 TEST_CASE("a large product reads panels, in blocks, by all threads") {
   auto const a = drawn<float>(1, 400, 700), b = drawn<float>(2, 700, 300);
@@ -113,12 +208,6 @@ TEST_CASE("a large product reads panels, in blocks, by all threads") {
   CHECK(has_in_order(ab.on(weft::x86_64_avx2()).loops(wide, tall), {"ko in", "io in", "ki in", "unrolled ii", "vectorized ji"}));
 }
 namespace {
-/// A machine with caches of these sizes, and one thread.
-weft::target small_machine(std::int64_t l1, std::int64_t l2) {
-  weft::target t = weft::x86_64_avx2();
-  t.l1_bytes = l1, t.l2_bytes = l2, t.l3_bytes = 16 * l2, t.threads = 1;
-  return t;
-}
 inline constexpr auto pointwise = weft::kernel<"pointwise">([](auto x, auto w) {
   return compute<"y">(w.extent(0), x.extent(1), x.extent(2), [=](auto o, auto i, auto j) {
     return sum(x.extent(0), [=](auto c) { return x(c, i, j) * w(o, c); });
@@ -300,6 +389,10 @@ TEST_CASE("products of sizes that stay open") {
   std::string const loops = ab.loops(weft::view(a.data(), m, k), weft::view(b.data(), k, n));
   INFO(loops);
   CHECK(has_in_order(loops, {"unrolled", "vectorized"}));
+  auto const v = drawn<float>(3, 70);
+  dense(weft::view(a.data(), m, k), weft::view(b.data(), k, n), weft::view(v.data(), n), weft::out(c));
+  CHECK((weft::evaluate({.contract = weft::cpu().fma}, dense, a, b, v) == c));
+  CHECK(has_in_order(dense.loops(weft::view(a.data(), m, k), weft::view(b.data(), k, n), weft::view(v.data(), n)), {"S\n", "C_1\n", "vectorized"}));
 }
 TEST_CASE("a tile takes the registers that there are") {
   CHECK(weft::detail::best_tile(1000, 1000, 16, 32).rows * weft::detail::best_tile(1000, 1000, 16, 32).vectors >= 24);
@@ -330,6 +423,50 @@ TEST_CASE("products of bytes, and of bf16, take the instructions that join sever
     // Which has not the bits of the loop.
     CHECK(ab.on(t).with({.bitwise = true}).loops(x, y).find(" by ") == std::string::npos);
   }
+}
+TEST_CASE("what follows products of bytes, and of bf16, leaves them their instructions") {
+  auto const scaled = weft::kernel<"scaled">([](auto A, auto B, auto v) {
+    auto const C = compute<"C">(A.extent(0), B.extent(1), [=](auto i, auto j) {
+      return sum(A.extent(1), [=](auto k) { return A(i, k) * B(k, j); });
+    });
+    return compute<"R">(A.extent(0), B.extent(1), [=](auto i, auto j) {
+      return weft::cast<std::uint8_t>(weft::min(weft::max(weft::cast<float>(C(i, j)) * v(j), 0.0f), 255.0f));
+    });
+  });
+  auto const a = drawn<std::uint8_t>(1, 70, 96);
+  auto const b = drawn<std::int8_t>(2, 96, 130);
+  auto const v = drawn<float>(3, 130);
+  check_rule(scaled, a, b, v);
+  check_rule(scaled, drawn<std::uint8_t>(1, 35, 97), drawn<std::int8_t>(2, 97, 67), drawn<float>(3, 67));
+#if !WEFT_HEADER_ONLY
+  weft::target t = weft::x86_64_avx2();
+  t.features.push_back("avxvnni");
+  CHECK(has_in_order(scaled.on(t).loops(a, b, v), {"R\n", "C_1\n", "by vpdpbusd", "vectorized", "B_copy"}));
+  t = weft::host();
+  if (t.has("avx512bf16")) {
+    auto const x = drawn<weft::bf16>(1, 70, 96), y = drawn<weft::bf16>(2, 96, 130);
+    CHECK(dense.on(t).loops(x, y, v).find("by vdpbf16ps") != std::string::npos);
+    CHECK(dense.on(t).with({.bitwise = true}).loops(x, y, v).find(" by ") == std::string::npos);
+  }
+#endif
+}
+TEST_CASE("a product whose other operand comes from memory for every few rows has a nest of its own") {
+  auto const weighted = weft::kernel<"weighted">([](auto A, auto B) {
+    auto const scores = compute<"scores">(A.extent(0), B.extent(1), [=](auto i, auto j) {
+      return sum(A.extent(1), [=](auto k) { return A(i, k) * B(k, j); });
+    });
+    auto const total = compute<"total">(A.extent(0), [=](auto i) { return sum(B.extent(1), [=](auto j) { return weft::max(scores(i, j), 0); }); });
+    return compute<"out">(A.extent(0), B.extent(1), [=](auto i, auto j) { return scores(i, j) - total(i); });
+  });
+  auto const a = drawn<float>(1, 64, 90), b = drawn<float>(2, 90, 70);
+  weft::target t = small_machine(1 << 10, 1 << 12);
+  t.l3_bytes = 1 << 13;
+  INFO(weighted.on(t).loops(a, b));
+  CHECK(has_in_order(weighted.on(t).loops(a, b), {"scores\n", "unrolled", "vectorized", "out", "total"}));
+  CHECK((weft::evaluate({.contract = true}, weighted, a, b) == weighted.on(t)(a, b)));
+  // From a cache it is read for some rows at a time, and these stay in another one.
+  CHECK(has_in_order(weighted.on(small_machine(1 << 15, 1 << 20)).loops(a, b), {"out\n", "io in", "scores\n", "total"}));
+  check_rule(weighted, drawn<float>(1, 13, 9), drawn<float>(2, 9, 40));
 }
 TEST_CASE("rows that share what products in them read are computed some at a time, with all that stands between") {
   auto const attended = weft::kernel<"attended">([](auto q, auto k, auto v) {

@@ -154,6 +154,30 @@ TEST_CASE("prefetch_inside: a loop that a later step puts further in asks for no
   CHECK_FALSE(has(turned.loops(A, B), "prefetch"));
   CHECK(turned(A, B)(3, 31) == 16.0f);
 }
+TEST_CASE("prefetch_inside asks for what an iteration of the stage around reads later") {
+  auto const ended = weft::kernel<"ended">(
+      [](auto A, auto B) {
+        auto const P = weft::compute<"P">(A.extent(0), B.extent(1), [=](auto i, auto j) {
+          return weft::sum(A.extent(1), [=](auto k) { return A(i, k) * B(k, j); });
+        });
+        return weft::compute<"C">(A.extent(0), B.extent(1), [=](auto i, auto j) { return weft::max(P(i, j), 0); });
+      },
+      [](auto& s, auto, auto B, auto P, auto C) {
+        auto [i, j] = C.axes();
+        auto [jo, ji] = s.split(j, 8);
+        s.reorder(jo, i, ji);
+        s.compute_at(P, i);
+        auto [pi, pj, k] = P.axes();
+        s.reorder(k, pi, pj);
+        s.prefetch_inside(B, jo, k, 1);
+        s.vectorize(pj);
+      });
+  std::vector<float> const a(4 * 8, 1.0f), b(8 * 32, 2.0f);
+  auto const A = weft::view(a, 4, 8), B = weft::view(b, 8, 32);
+  CHECK(has(ended.loops(A, B), "prefetch B for jo + 1\n"));
+  CHECK(count_of(ended.on(weft::x86_64_avx2()).assembly(A, B), "prefetcht0") > 0);
+  CHECK(ended(A, B)(3, 31) == 16.0f);
+}
 TEST_CASE("prefetch: what cannot be") {
   weft::program const program = two_stages();
   weft::schedule const fresh(program, all_extents{8});

@@ -413,30 +413,30 @@ WEFT_DECL void rule_plan::contraction(int stage, tile_axes const& t, int last) {
   else if (shared) run_parallel(others, total);
   for (std::size_t i = guests.size(); i-- > 0;) {
     int const g = guests[i];
-    if (host >= 0) place(verb::compute_at, g, host);
+    bool const apart = host < 0 || !place(verb::compute_at, g, host);
     rule_view const now = view();
     auto const own = [&](int axis, std::int64_t size, bool inside) {
       if (axis < 0) return parts{};
-      return inside ? cut(now.loop(g, axis), size) : parts{-1, now.loop(g, axis)};
+      return inside || apart ? cut(now.loop(g, axis), size) : parts{-1, now.loop(g, axis)};
     };
     parts const own_rows = own(t.rows, p.tile.rows, rows_inside), own_columns = own(t.columns, p.width, columns_inside);
     tile_loops const tile{own_lines > 1 ? now.loop(g, above) : -1, own_rows.inner, own_columns.inner, own_lines};
     if (now.stage(g).reduced == 0) {
       reorder({own_columns.outer, own_rows.outer, tile.line, tile.row, tile.column});
-      if (!rows_inside) mark(verb::unroll, tile.row);
+      if (!rows_inside && !apart) mark(verb::unroll, tile.row);
       mark(verb::vectorize, tile.column);
       continue;
     }
     for (product_plan const& one : products) {
       if (one.stage != g) continue;
-      term_loops its = g == stage ? terms : cut_terms(one, has_panels);
+      term_loops its = g == stage ? terms : cut_terms(one, columns.outer >= 0);
       sequence<std::int32_t> loops;
       for (std::int32_t l : around)
         if (l >= 0 && l == terms.blocks) loops.push_back(static_cast<std::int32_t>(its.blocks));
         else if (l >= 0 && l == column_block.inner) loops.push_back(static_cast<std::int32_t>(own_columns.outer));
         else if (l >= 0 && l == row_block.inner) loops.push_back(static_cast<std::int32_t>(own_rows.outer));
       sums_in_tile(one, loops, its.reduced, its.words, tile);
-      if (host >= 0) place_copies(g, one.copies, around);
+      if (!apart) place_copies(g, one.copies, around);
       ask_for_panels(one, own_columns.outer >= 0 ? own_columns.outer : column_block.inner, its.reduced.back());
     }
   }

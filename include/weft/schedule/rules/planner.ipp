@@ -141,8 +141,10 @@ WEFT_DECL void rule_plan::find_hosts() {
         if (x.a < of.tensor || x.a >= of.tensor + of.results) return;
         for (int d = 0; d < depth; ++d) {
           node const& index = p.at(v.chosen(program::at(p.operands, x.b + d)));
-          bool const same = index.kind == op::axis && index.a == reader.first_axis + d && d < reader.spatial &&
-                            v.extent(t, d) == v.extent(r, d);
+          bool const alike = d < reader.spatial && v.extent(t, d) == v.extent(r, d);
+          // A single element, as of a batch of one, that broadcasting reads at 0.
+          bool const single = alike && v.extent(t, d) == 1 && !is_open(v.loop(t, d)) && !is_open(v.loop(r, d));
+          bool const same = alike && (single || (index.kind == op::axis && index.a == reader.first_axis + d));
           if (!same) depth = d;
         }
       });
