@@ -69,7 +69,7 @@ WEFT_DECL tile_axes rule_plan::axes_of_tile(int stage) const {
       any = true;
       if (one.step(c) == 1) continue;
       double const reads = total / (v.iterations_of(one.tensor) + 1), paid = is_constant(one.tensor) ? 1 : reads / (reads + 16);
-      bool const worth = how_ != boldness::loops && reads >= in_.copy_reads;
+      bool const worth = how_ != boldness::loops && reads >= in_.copy_reads && v.piece(stage, c) == 0;
       if (one.step(c) == no_step || !worth || !can_pack(stage, one.tensor, c)) fine = false;
       packed.push_back(one.tensor), score *= paid > 0.8 ? paid : 0.8;
     }
@@ -344,7 +344,11 @@ WEFT_DECL int rule_plan::lines_that_share(int stage, tile_axes const& t) const {
 /// fused with an axis outside of them.
 WEFT_DECL register_tile_size rule_plan::tile_for(int stage, tile_axes const& t, std::int64_t lanes, std::int64_t joined) {
   rule_view const v = view();
-  auto const extent = [&](int axis) { return axis < 0 ? 1 : v.extent(stage, axis) < 0 ? 4096 : v.extent(stage, axis); };
+  auto const piece = [&](int axis) { return axis < 0 ? 0 : v.piece(stage, axis); };
+  auto const extent = [&](int axis) {
+    if (piece(axis) >= lanes) return piece(axis);
+    return axis < 0 ? 1 : v.extent(stage, axis) < 0 ? 4096 : v.extent(stage, axis);
+  };
   std::int64_t const columns = joined < 0 ? extent(t.columns) : joined;
   std::int64_t const registers = s_.limits.vector_registers, down = extent(t.rows), across = ceil_div(columns, lanes);
   register_tile_size tile = rows_are_near(stage, t) ? tile_of_near_rows(down, columns, lanes, registers)
@@ -354,6 +358,8 @@ WEFT_DECL register_tile_size rule_plan::tile_for(int stage, tile_axes const& t, 
     tile.rows = down < 4 ? down : 4;
     tile.vectors = tile.rows > 1 || across < 2 ? 1 : 2;
   }
+  while (tile.vectors > 1 && piece(t.columns) % (tile.vectors * lanes) != 0) --tile.vectors;
+  while (piece(t.rows) % tile.rows != 0) --tile.rows;
   if (!in_.searched) return tile;
   tile.rows = choose(stage, "rows", tile.rows, {1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 12, 14, 16}, down < registers - 2 ? down : registers - 2);
   std::int64_t const fitting = registers > 0 ? (registers - 1) / (tile.rows + 1) : 8;
@@ -365,9 +371,9 @@ WEFT_DECL register_tile_size rule_plan::tile_for(int stage, tile_axes const& t, 
 /// around them, in another order, and copies into their loops.
 WEFT_DECL void rule_plan::contraction(int stage, tile_axes const& t) {
   rule_view const before = view();
-  std::int64_t const lanes = before.lanes(stage);
+  std::int64_t const lanes = lanes_of_tile(stage, t.columns), group = before.piece(stage, t.columns);
   int panels = -1;
-  intrinsic const* const by = instruction_for(stage, t, panels);
+  intrinsic const* const by = group > 0 ? nullptr : instruction_for(stage, t, panels);
   sequence<std::int32_t> packed;
   if (by != nullptr) packed.push_back(panels);
   else packed = worth_packing(stage, t, true);
@@ -375,6 +381,7 @@ WEFT_DECL void rule_plan::contraction(int stage, tile_axes const& t) {
   int const row = joined < 0 ? -1 : fuse({before.loop(stage, joined), before.loop(stage, t.columns)});
   register_tile_size const tile = tile_for(stage, t, lanes, row < 0 ? -1 : trips(row));
   std::int64_t const width = tile.vectors * lanes;
+  if (group % width != 0) packed = {};
   sequence<packed_copy> copies_of;
   auto const copied = [&](std::int32_t tensor, int axis, std::int64_t step, std::int64_t terms_together) {
     short_name const name = pack_name(s_.computation(), tensor).append("_at");
@@ -431,6 +438,7 @@ WEFT_DECL void rule_plan::contraction(int stage, tile_axes const& t) {
     reduced.erase(reduced.begin() + inner);
     reduced.push_back(moved);
   }
+  if (reduced.size() > 1 && by == nullptr) terms = blocks_of_terms(stage, reduced, block, t.rows >= 0 || columns.outer < 0);
   // Blocks of tiles for the second and third cache; the rule has none.
   parts row_block{-1, rows.outer}, column_block{-1, columns.outer};
   if (rows.outer >= 0)
@@ -578,7 +586,7 @@ WEFT_DECL bool rule_plan::tile_with_guests(int stage) {
   }
   if (product < 0) return false;
   rule_view const before = view();
-  std::int64_t const lanes = before.lanes(product) < before.lanes(stage) ? before.lanes(product) : before.lanes(stage);
+  std::int64_t const own = lanes_of_tile(product, t.columns), lanes = own < before.lanes(stage) ? own : before.lanes(stage);
   register_tile_size const tile = tile_for(stage, t, lanes);
   std::int64_t const width = tile.vectors * lanes;
   double const total = cycles(stage);
