@@ -85,10 +85,14 @@ class lane_spans {
       case op::floor_mod: {
         std::int64_t const c = e->b->kind == op::literal ? e->b->value : 0;
         if (c <= 0) return s;
-        bool const quotient = e->kind == op::floor_div;
+        bool const quotient = e->kind == op::floor_div, begins_anew = alone || (a.first != nullptr && is_multiple(a.first, c));
+        if (!alone && begins_anew) {
+          s.rest = ir::binary(m_, e->kind, a.rest, e->b);
+          if (quotient) s.first = ir::binary(m_, op::floor_div, a.first, ir::index(m_, c));
+        }
         each(s, [&](std::size_t l) {
           if (!quotient) s.low[l] = 0, s.high[l] = near(c - 1);
-          if (!alone || a.low[l] <= -lane_span::far || a.high[l] >= lane_span::far) return;
+          if (!begins_anew || a.low[l] <= -lane_span::far || a.high[l] >= lane_span::far) return;
           std::int64_t const x = floor_div(a.low[l], c), y = floor_div(a.high[l], c);
           if (quotient) s.low[l] = x, s.high[l] = y;
           else if (x == y) s.low[l] = a.low[l] - x * c, s.high[l] = a.high[l] - x * c;
@@ -101,6 +105,16 @@ class lane_spans {
 
  private:
   std::size_t size() const { return static_cast<std::size_t>(lanes_); }
+  /// Whether e is surely a multiple of c.
+  static bool is_multiple(ir::expr e, std::int64_t c) {
+    switch (e->kind) {
+      case op::literal: return e->value % c == 0;
+      case op::add:
+      case op::sub: return is_multiple(e->a, c) && is_multiple(e->b, c);
+      case op::mul: return (e->b->kind == op::literal && e->b->value % c == 0) || (e->a->kind == op::literal && e->a->value % c == 0);
+      default: return false;
+    }
+  }
   static std::int64_t near(std::int64_t x) { return x > lane_span::far ? lane_span::far : x < -lane_span::far ? -lane_span::far : x; }
   /// Of two bounds on the same side.
   static std::int64_t sum(std::int64_t x, std::int64_t y) {

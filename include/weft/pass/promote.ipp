@@ -56,6 +56,7 @@ class promoter final : public ir::rewriter {
     if (s->kind == ir::stmt_kind::accumulate) return in_memory(s);
     if (s->kind == ir::stmt_kind::together) return in_memory_together(s);
     if (s->kind != ir::stmt_kind::loop) return nullptr;
+    if (ir::stmt const parts = last_apart(s); parts != nullptr) return (*this)(parts);
     sequence<ir::stmt> updates;
     sequence<std::int32_t> inner;
     ir::stmt const tidy = with_merged_blocks(s);
@@ -307,11 +308,37 @@ class promoter final : public ir::rewriter {
   }
 
   // --- scans ------------------------------------------------------------------------------------------------------
+  /// A loop with steps of a scan whose last iteration alone goes another way, as the last part of a split does: that way stands behind the
+  /// loop, since a branch in it would keep the value in memory. Null: it is another loop.
+  ///
+  ///     for v in 0..n: if v * 16 + 15 < size: A else: B    ->    for v in 0..n-1: A    for v in n-1..n: B
+  ir::stmt last_apart(ir::stmt s) {
+    ir::stmt const way = s->children[0];
+    if (is_concurrent(s->how) || way->kind != ir::stmt_kind::branch || way->children.size() != 2 || !has_scan(way)) return nullptr;
+    if (!ir::is_literal(s->begin, 0) || s->extent->kind != op::literal || s->extent->value < 2) return nullptr;
+    ir::expr const asked = way->value;
+    if (asked->kind != op::lt || asked->lanes > 1 || asked->b->kind != op::literal || !is_affine(asked->a)) return nullptr;
+    std::int64_t const last = s->extent->value - 1;
+    auto const holds = [&](std::int64_t v) { return simplify(m_, ir::substitute(m_, asked, s->variable, ir::index(m_, v))); };
+    if (!ir::is_literal(holds(0), 1) || !ir::is_literal(holds(last - 1), 1) || !ir::is_literal(holds(last), 0)) return nullptr;
+    return ir::block(m_, sequence<ir::stmt>{ir::loop_like(m_, s, s->begin, ir::index(m_, last), way->children[0]),
+                                            ir::loop_like(m_, s, ir::index(m_, last), ir::index(m_, 1), way->children[1])});
+  }
+  static bool has_scan(ir::stmt s) {
+    bool found = s->kind == ir::stmt_kind::accumulate && s->before.size() > 0;
+    for (ir::stmt c : s->children) found = found || has_scan(c);
+    return found;
+  }
+  static bool is_affine(ir::expr e) {
+    if (e->kind == op::add || e->kind == op::sub) return is_affine(e->a) && is_affine(e->b);
+    if (e->kind == op::mul) return e->b->kind == op::literal && is_affine(e->a);
+    return e->kind == op::axis || e->kind == op::literal;
+  }
   /// Whether each update in the loop comes after an earlier one there, or after the last of such a chain in the iteration
   /// before. `ends`: the last update of each chain.
   bool is_carried(ir::stmt loop, sequence<ir::stmt> const& updates, sequence<ir::stmt>& ends) {
     sequence<ir::stmt> heads;
-    if (updates.empty() || updates.size() > 64 || has_branch(loop)) return false;
+    if (updates.empty() || updates.size() > 64 || has_branch(loop) || !ir::is_literal(loop->begin, 0)) return false;
     for (ir::stmt u : updates) {
       if (u->before.size() == 0 || ir::uses(u->mask, loop->variable) || u->buf->where == ir::scope::registers) return false;
       std::size_t chain = 0;

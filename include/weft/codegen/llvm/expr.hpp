@@ -117,7 +117,7 @@ class expression_emitter {
   bool reads_literal(ir::expr e) const;
   value_ref load_literal(ir::expr e);
   value_ref make_load(ir::expr e);
-  value_ref load_window(ir::buffer const* buf, flat_index const& flat, int lanes);
+  value_ref load_window(ir::buffer const* buf, flat_index const& flat, int lanes, ir::expr wanted);
   value_ref emit_low_half(ir::expr e);
   value_ref permuted(sequence<value_ref> const& parts, ir::expr places, dtype type);
   value_ref make_cast(ir::expr e);

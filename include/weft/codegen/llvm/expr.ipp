@@ -623,9 +623,10 @@ WEFT_DECL value_ref expression_emitter::make_load(ir::expr e) {
                                      bases_[static_cast<std::size_t>(buf->id)], ""),
                        buf->type, lanes);
   if (checks_) before_access(buf, e->indices, e->a, e);
-  if (lanes > 1 && e->a == nullptr)
+  ir::expr const wanted = e->a != nullptr && e->a->kind == op::broadcast ? e->a->a : e->a;
+  if (lanes > 1 && (wanted == nullptr || wanted->lanes == 1))
     if (flat_index const flat = element_at(buf, e->indices, lanes); flat.first->lanes > 1 || (flat.stride != 0 && flat.stride != 1))
-      if (value_ref const v = load_window(buf, flat, lanes); v != nullptr) return from_memory(v, buf->type, lanes);
+      if (value_ref const v = load_window(buf, flat, lanes, wanted); v != nullptr) return from_memory(v, buf->type, lanes);
   place const at = address(buf, e->indices, lanes);
   type_ref const element = memory_type(buf->type), vector = with_lanes(element, lanes);
   auto const bytes = static_cast<unsigned>(size_bytes(buf->type));
@@ -633,7 +634,7 @@ WEFT_DECL value_ref expression_emitter::make_load(ir::expr e) {
   // A vector that is wanted whole or not at all is read from elsewhere when it is not: of 512 bits a masked load takes several times as
   // long (a depthwise convolution in intrinsics 44 -> 102 GFLOP/s; EPYC, Zen 4, 2026-11-22).
   bool const as_a_whole = e->a != nullptr && at.stride == 1 && !at.scattered && lanes * size_bytes(buf->type) <= 64 &&
-                          (e->a->lanes == 1 || e->a->kind == op::broadcast);
+                          wanted->lanes == 1;
   bool const per_lane = e->a != nullptr && !as_a_whole && (e->a->lanes > 1 || lanes > 1);
   value_ref v = nullptr;
   if (at.scattered || (at.stride != 1 && at.stride != 0) || (per_lane && at.stride == 0)) {
@@ -646,7 +647,7 @@ WEFT_DECL value_ref expression_emitter::make_load(ir::expr e) {
                        {at.pointer, alignment, mask_vector(e->a, lanes), l_.ConstNull(vector)});
   } else {
     value_ref p = at.pointer;
-    if (e->a != nullptr) p = l_.BuildSelect(b_, emit(e->a->kind == op::broadcast ? e->a->a : e->a), p, zero_words(), "");
+    if (wanted != nullptr) p = l_.BuildSelect(b_, emit(wanted), p, zero_words(), "");
     v = l_.BuildLoad2(b_, at.stride == 1 ? vector : element, p, "");
     l_.SetAlignment(v, bytes);
     if (lanes > 1 && at.stride == 0) v = splat(v, lanes);

@@ -93,24 +93,32 @@ WEFT_DECL void expression_emitter::turn_squares(ir::stmt const* first, ir::stmt 
 
 /// Where stores behind one another write vectors with gaps that begin at neighbouring elements, those are columns of a square: it is
 /// turned over in registers and stored row by row, as sums are whose lanes do not lie side by side in the result. A scatter of
-/// 16 lanes takes some 35 cycles, a column of a square 9 (Zen 4). False: they are others, and nothing was emitted.
+/// 16 lanes takes some 35 cycles, a column of a square 9 (Zen 4). Registers may be written between them, as a scan does at each step.
+/// False: they are others, and nothing was emitted.
 WEFT_DECL bool expression_emitter::store_squares(ir::stmt const* first, ir::stmt const* last) {
-  auto const count = static_cast<std::size_t>(last - first);
-  ir::buffer const* const buf = (*first)->buf;
-  int const width = (*first)->value->lanes;
-  if (count < 2 || count > 64 || width < 4 || width > 16 || (width & (width - 1)) != 0) return false;
-  if (buf->where == ir::scope::registers || buf->non_temporal || buf->type == dtype::boolean) return false;
+  sequence<ir::stmt> stores;
+  for (ir::stmt const* s = first; s != last; ++s)
+    if ((*s)->buf->where != ir::scope::registers) stores.push_back(*s);
+  std::size_t const count = stores.size();
+  bool const steps = count != static_cast<std::size_t>(last - first);
+  if (count < 2) return false;
+  ir::buffer const* const buf = stores[0]->buf;
+  int const width = stores[0]->value->lanes;
+  if (count > 64 || width < 4 || width > 16 || (width & (width - 1)) != 0) return false;
+  if (buf->non_temporal || buf->type == dtype::boolean) return false;
+  for (ir::stmt const* s = first; s != last; ++s)
+    if ((*s)->buf->where == ir::scope::registers && (memory_read((*s)->value) & class_of(buf)) != 0) return false;
   auto const lanes = static_cast<std::size_t>(width);
   ir::arena& m = *s_.f.nodes;
   sequence<std::int64_t> apart;  // from the first one's place
   flat_index origin{};
-  for (ir::stmt const* s = first; s != last; ++s) {
-    if ((*s)->buf != buf || (*s)->mask != nullptr || (*s)->value->lanes != width) return false;
-    std::uint64_t read = memory_read((*s)->value);
-    for (ir::expr i : (*s)->indices) read |= memory_read(i);
+  for (ir::stmt s : stores) {
+    if (s->buf != buf || s->mask != nullptr || s->value->lanes != width) return false;
+    std::uint64_t read = memory_read(s->value);
+    for (ir::expr i : s->indices) read |= memory_read(i);
     if ((read & class_of(buf)) != 0) return false;
-    flat_index const at = element_at(buf, (*s)->indices, width);
-    if (s == first) origin = at;
+    flat_index const at = element_at(buf, s->indices, width);
+    if (s == stores[0]) origin = at;
     if (at.first->lanes > 1 || at.stride < width || at.stride != origin.stride) return false;
     ir::expr const further = simplify(m, ir::binary(m, op::sub, at.first, origin.first));
     if (further->kind != op::literal) return false;
@@ -142,14 +150,29 @@ WEFT_DECL bool expression_emitter::store_squares(ir::stmt const* first, ir::stmt
   type_ref const vector = with_lanes(memory_type(buf->type), width);
   auto const bytes = static_cast<unsigned>(size_bytes(buf->type));
   value_ref const alignment = l_.ConstInt(l_.Int32TypeInContext(s_.context), bytes, 0);
+  sequence<value_ref> values(count, nullptr);  // as registers are when each is stored
+  std::size_t at_store = 0;
+  for (ir::stmt const* s = first; s != last && steps; ++s) {
+    value_ref const v = to_memory(emit((*s)->value), (*s)->buf->type, (*s)->value->lanes);
+    if ((*s)->buf == buf) {
+      values[at_store++] = v;
+    } else {
+      l_.BuildStore(b_, v, bases_[static_cast<std::size_t>((*s)->buf->id)]);
+      forget_memory(class_of((*s)->buf));
+    }
+  }
+  auto const value_of = [&](std::int32_t i) {
+    auto const at = static_cast<std::size_t>(i);
+    return steps ? values[at] : to_memory(emit(stores[at]->value), buf->type, width);
+  };
   for (sequence<std::int32_t> const& columns : squares) {
     sequence<value_ref> square(lanes, nullptr);
-    for (std::size_t c = 0; c < columns.size(); ++c) square[c] = to_memory(emit(first[columns[c]]->value), buf->type, width);
+    for (std::size_t c = 0; c < columns.size(); ++c) square[c] = value_of(columns[c]);
     turn_over(square, vector);
     sequence<value_ref> mask;
     for (std::size_t lane = 0; lane < lanes; ++lane) mask.push_back(l_.ConstInt(l_.Int1TypeInContext(s_.context), lane < columns.size() ? 1 : 0, 0));
     value_ref const some = l_.ConstVector(mask.data(), static_cast<unsigned>(lanes));
-    ir::expr const begin = element_at(buf, first[columns[0]]->indices, width).first;
+    ir::expr const begin = element_at(buf, stores[static_cast<std::size_t>(columns[0])]->indices, width).first;
     for (std::size_t row = 0; row < lanes; ++row) {
       ir::expr const at = ir::binary(m, op::add, begin, ir::index(m, static_cast<std::int64_t>(row) * origin.stride));
       value_ref const to = pointer_at(buf, simplify(m, at));

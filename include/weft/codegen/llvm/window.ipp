@@ -24,8 +24,8 @@ inline std::int64_t elements_of(ir::buffer const* b) {
 /// element, each of them twice, what stands beside a place in small steps or, where the machine has a permutation by numbers, at places
 /// that are known when it runs, as long as their bounds are. A gather of 16 lanes takes 40 cycles, two loads and a permutation two
 /// (Zen 4). Nothing is read in front of the first of these elements nor behind the last one, or, of places that are known when it
-/// runs, outside of the buffer. Null: they do not.
-WEFT_DECL value_ref expression_emitter::load_window(ir::buffer const* buf, flat_index const& flat, int lanes) {
+/// runs, outside of the buffer. Null: they do not. `wanted`: a condition for all of them, else they are 0, or null.
+WEFT_DECL value_ref expression_emitter::load_window(ir::buffer const* buf, flat_index const& flat, int lanes, ir::expr wanted) {
   ir::arena& m = *s_.f.nodes;
   bool const wide = s_.machine.has("avx512f");
   if (lanes < 4 || checks_ || (flat.first->lanes == 1 && (flat.stride > 8 || flat.stride < -8))) return nullptr;
@@ -37,6 +37,7 @@ WEFT_DECL value_ref expression_emitter::load_window(ir::buffer const* buf, flat_
   if (least <= -weft::detail::lane_span::far || count > 4 * lanes || (!wide && count > 2 * lanes)) return nullptr;
   std::int64_t piece = lanes, all = count;  // elements of a load, and of all
   ir::expr begin = ir::binary(m, op::add, s.first == nullptr ? ir::index(m, 0) : s.first, ir::index(m, least));
+  if (wanted != nullptr && (!exact || lanes * bytes > 64)) return nullptr;
   if (exact) {
     while (piece > count) piece /= 2;
   } else {
@@ -52,8 +53,9 @@ WEFT_DECL value_ref expression_emitter::load_window(ir::buffer const* buf, flat_
   type_ref const element = memory_type(buf->type);
   for (std::int64_t at = 0; at < all; at += piece) {
     starts.push_back(at + piece < all ? at : all - piece);
-    value_ref const v = l_.BuildLoad2(b_, with_lanes(element, static_cast<int>(piece)),
-                                      pointer_at(buf, simplify(m, ir::binary(m, op::add, begin, ir::index(m, starts.back())))), "");
+    value_ref p = pointer_at(buf, simplify(m, ir::binary(m, op::add, begin, ir::index(m, starts.back()))));
+    if (wanted != nullptr) p = l_.BuildSelect(b_, emit(wanted), p, zero_words(), "");
+    value_ref const v = l_.BuildLoad2(b_, with_lanes(element, static_cast<int>(piece)), p, "");
     l_.SetAlignment(v, static_cast<unsigned>(bytes));
     parts.push_back(v);
   }

@@ -69,7 +69,7 @@ WEFT_DECL tile_axes rule_plan::axes_of_tile(int stage) const {
       any = true;
       if (one.step(c) == 1) continue;
       double const reads = total / (v.iterations_of(one.tensor) + 1), paid = is_constant(one.tensor) ? 1 : reads / (reads + 16);
-      bool const worth = how_ != boldness::loops && reads >= in_.copy_reads;
+      bool const worth = how_ != boldness::loops && reads >= in_.copy_reads && v.piece(stage, c) == 0;
       if (one.step(c) == no_step || !worth || !can_pack(stage, one.tensor, c)) fine = false;
       packed.push_back(one.tensor), score *= paid > 0.8 ? paid : 0.8;
     }
@@ -191,7 +191,11 @@ WEFT_DECL int rule_plan::lines_that_share(int stage, tile_axes const& t) const {
 /// fused with an axis outside of them.
 WEFT_DECL register_tile_size rule_plan::tile_for(int stage, tile_axes const& t, std::int64_t lanes, std::int64_t joined) {
   rule_view const v = view();
-  auto const extent = [&](int axis) { return axis < 0 ? 1 : v.extent(stage, axis) < 0 ? 4096 : v.extent(stage, axis); };
+  auto const piece = [&](int axis) { return axis < 0 ? 0 : v.piece(stage, axis); };
+  auto const extent = [&](int axis) {
+    if (piece(axis) >= lanes) return piece(axis);
+    return axis < 0 ? 1 : v.extent(stage, axis) < 0 ? 4096 : v.extent(stage, axis);
+  };
   std::int64_t const columns = joined < 0 ? extent(t.columns) : joined;
   std::int64_t const registers = s_.limits.vector_registers, down = extent(t.rows), across = ceil_div(columns, lanes);
   register_tile_size tile = rows_are_near(stage, t) ? tile_of_near_rows(down, columns, lanes, registers)
@@ -201,6 +205,8 @@ WEFT_DECL register_tile_size rule_plan::tile_for(int stage, tile_axes const& t, 
     tile.rows = down < 4 ? down : 4;
     tile.vectors = tile.rows > 1 || across < 2 ? 1 : 2;
   }
+  while (tile.vectors > 1 && piece(t.columns) % (tile.vectors * lanes) != 0) --tile.vectors;
+  while (piece(t.rows) % tile.rows != 0) --tile.rows;
   if (!in_.searched) return tile;
   tile.rows = choose(stage, "rows", tile.rows, {1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 12, 14, 16}, down < registers - 2 ? down : registers - 2);
   std::int64_t const fitting = registers > 0 ? (registers - 1) / (tile.rows + 1) : 8;
@@ -211,18 +217,20 @@ WEFT_DECL register_tile_size rule_plan::tile_for(int stage, tile_axes const& t, 
 /// What a product reads by instructions and in panels, and its tile of sums; of a second product in the same tile that of the first.
 WEFT_DECL rule_plan::product_plan rule_plan::product_of(int stage, tile_axes const& t, product_plan const* first) {
   rule_view const before = view();
+  std::int64_t const lanes = lanes_of_tile(stage, t.columns), group = before.piece(stage, t.columns);
   product_plan p;
   p.stage = stage, p.t = t;
   int panels = -1;
-  p.by = instruction_for(stage, t, panels);
+  p.by = group > 0 ? nullptr : instruction_for(stage, t, panels);
   sequence<std::int32_t> packed;
   if (p.by != nullptr) packed.push_back(panels);
   else packed = worth_packing(stage, t, true);
   int const joined = packed.empty() ? axis_joined(stage, t) : -1;
   if (joined >= 0) p.joined = joined, p.row = fuse({before.loop(stage, joined), before.loop(stage, t.columns)});
-  if (first == nullptr) p.tile = tile_for(stage, t, before.lanes(stage), p.row < 0 ? -1 : trips(p.row));
+  if (first == nullptr) p.tile = tile_for(stage, t, lanes, p.row < 0 ? -1 : trips(p.row));
   else p.tile = first->tile;
-  p.width = first != nullptr ? first->width : p.tile.vectors * before.lanes(stage);
+  p.width = first != nullptr ? first->width : p.tile.vectors * lanes;
+  if (group % p.width != 0) packed = {};
   auto const copied = [&](std::int32_t tensor, int axis, std::int64_t step, std::int64_t terms_together) {
     short_name const name = pack_name(s_.computation(), tensor).append("_at");
     if (int const copy = pack(stage, tensor, axis, step, terms_together); copy >= 0) p.copies.push_back({copy, name});
@@ -238,10 +246,14 @@ WEFT_DECL rule_plan::product_plan rule_plan::product_of(int stage, tile_axes con
   }
   return p;
 }
+/// The terms of a panel that is kept in the second cache: half of that is its; an eighth, where the next one comes to it meanwhile and rows meet
+/// in few of its sets.
+WEFT_DECL std::int64_t rule_plan::terms_in_cache(product_plan const& p) const {
+  return in_.l2_bytes / ((p.scattered ? 8 : 2) * p.width * widest_bytes(s_.computation(), view().stage(p.stage)));
+}
 /// How many of `k` steps along the terms are taken at a time: blocks of them keep a panel in the second cache.
 WEFT_DECL std::int64_t rule_plan::terms_at_a_time(product_plan const& p, std::int64_t k, bool has_panels) const {
-  // Half of the second cache is one panel's; an eighth, where the next one comes to it meanwhile and rows meet in few of its sets.
-  std::int64_t const block = in_.l2_bytes / ((p.scattered ? 8 : 2) * p.width * widest_bytes(s_.computation(), view().stage(p.stage)));
+  std::int64_t const block = terms_in_cache(p);
   if (p.t.rows < 0 && has_panels && k >= 16) return 8;  // rows of what is read, each from one end to the other: eight at a time
   return block > 1 && 2 * k > 3 * block ? ceil_div(k, (k + block / 2) / block) : k;
 }
@@ -311,6 +323,8 @@ WEFT_DECL rule_plan::term_loops rule_plan::cut_terms(product_plan const& p, bool
     made.reduced.erase(made.reduced.begin() + inner);
     made.reduced.push_back(moved);
   }
+  if (made.reduced.size() > 1 && p.by == nullptr)
+    made.blocks = blocks_of_terms(p.stage, made.reduced, terms_in_cache(p), p.t.rows >= 0 || !has_panels).outer;
   return made;
 }
 /// Tiles of the result of a product, for each of which the sums stay in registers, around its terms or a block of them. A search may put

@@ -102,6 +102,7 @@ WEFT_DECL void rule_plan::elementwise(int stage, int first_axis, bool alone) {
     for (int a = first_axis; a < of.spatial; ++a)
       if (axis >= first_axis && a != axis && a != of.scanned && one.step(a) == 1 && one.step(axis) != 0 && one.step(axis) != 1)
         other = a;
+  if (of.scanned >= 0 && alone && axis >= first_axis && scan(stage, axis, all)) return;
   int const whole = alone && of.scanned < 0 && axis == of.spatial - 1 && other < 0 ? merged(stage, first_axis, all) : -1;
   if (whole < 0 && other < 0 && of.scanned < 0 && axis == of.spatial - 1) {
     parts const lane = cut_short_axes(stage, first_axis, work <= 8 ? 4 : work <= 20 ? 2 : 1);
@@ -128,15 +129,20 @@ WEFT_DECL void rule_plan::elementwise(int stage, int first_axis, bool alone) {
     if (alone) run_parallel(around, total);
     return;
   }
-  // Squares of as many rows as a vector has lanes are turned over in registers; a few next to each other, so that few pages are
+  // Squares of as many rows as a vector has lanes, or fewer where an axis is shorter, are turned over in registers; a few next to each other, so that few pages are
   // opened for little.
-  if (other >= 0 && of.scanned < 0 && work <= 8 && lanes >= 4 && lanes <= 16 && v.extent(stage, axis) >= lanes && v.extent(stage, other) >= lanes) {
+  std::int64_t side = lanes < 16 ? lanes : 16;
+  while (other >= 0 && side >= 4 && (v.extent(stage, axis) < side || v.extent(stage, other) < side)) side /= 2;
+  if (other >= 0 && of.scanned < 0 && work <= 8 && side >= 4) {
     std::int64_t const squares = choose(stage, "squares", 4, {1, 2, 8});
-    parts const columns = cut(v.loop(stage, other), squares * lanes), square = cut(columns.inner, lanes), row = cut(v.loop(stage, axis), lanes);
+    // Squares are whole: the last one begins earlier, or, since what is computed twice is not to be seen by another thread, is a loop.
+    tail const at_end = around.empty() && is_worth_a_fork(total) ? tail::partition : tail::shift_inwards;
+    parts const square = cut(v.loop(stage, other), side, at_end), columns = cut(square.outer, squares);
+    parts const row = cut(v.loop(stage, axis), side, at_end);
     around.push_back(columns.outer);
     around.push_back(row.outer);
     sequence<std::int32_t> order = around;
-    for (int l : {square.outer, square.inner, row.inner}) order.push_back(l);
+    for (int l : {columns.inner, square.inner, row.inner}) order.push_back(l);
     reorder(order);
     mark(verb::unroll, square.inner);
     mark(verb::vectorize, row.inner);

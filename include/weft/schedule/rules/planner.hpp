@@ -96,7 +96,7 @@ class rule_plan {
   struct parts {
     int outer = -1, inner = -1;
   };
-  rule_view view() const { return rule_view(s_, in_); }
+  rule_view view() const { return rule_view(s_, in_, pieces_); }
   bool may(step const& one) const {
     return schedule::check(s_, one).v != verdict::illegal && (open_ == nullptr || schedule::check(*open_, one).v != verdict::illegal);
   }
@@ -170,10 +170,23 @@ class rule_plan {
   void rows_with_guests(int stage);
   void guest(int stage, int depth);
 
+  // --- scans.ipp
+  bool scan(int stage, int axis, sequence<access> const& all);
+  bool scan_along_rows(int stage, int axis, sequence<access> const& all);
+  bool scan_across_rows(int stage, int axis, sequence<access> const& all);
+
+  // --- groups.ipp
+  void find_pieces();
+  std::int64_t lanes_of_tile(int stage, int column) const;
+
+  // --- terms.ipp
+  parts blocks_of_terms(int stage, sequence<std::int32_t>& reduced, std::int64_t block, bool rows);
+
   // --- short_axes.ipp
   bool is_asked(int stage, int axis) const;
   parts cut_short_axes(int stage, int first_axis, std::int64_t vectors);
   bool sums_in_lanes(int stage, int first_axis);
+  bool by_rows_of_terms(int stage, int first_axis, parts lane, sequence<std::int32_t> terms);
 
   // --- contraction.ipp
   bool has_turned_rows(int stage, int column) const;
@@ -211,6 +224,7 @@ class rule_plan {
     std::int64_t rows = 0, columns = 0;  // tiles
   };
   product_plan product_of(int stage, tile_axes const& t, product_plan const* first);
+  std::int64_t terms_in_cache(product_plan const& p) const;
   std::int64_t terms_at_a_time(product_plan const& p, std::int64_t k, bool has_panels) const;
   term_loops cut_terms(product_plan const& p, bool has_panels);
   waiting_sums blocks_that_wait(product_plan const& p, int last) const;
@@ -257,6 +271,7 @@ class rule_plan {
   sequence<std::int32_t> depth_;  // by stage: how many leading axes it shares with its host
   sequence<strips> strips_;       // by stage: what is computed in tiles of it
   sequence<std::int32_t> joins_;  // stages that join parts, to be placed
+  sequence<std::int64_t> pieces_;    // for rule_view
   sequence<std::int32_t> products_;  // stages that im2col has made, each with the one that it made them of
   sequence<bool> alone_;          // by stage: stays in a nest of its own; of those behind the last one nothing is said
 };
@@ -267,9 +282,12 @@ class rule_plan {
 #if WEFT_HEADER_ONLY
 #include "weft/schedule/rules/elementwise.ipp"
 #include "weft/schedule/rules/contraction.ipp"
+#include "weft/schedule/rules/groups.ipp"
 #include "weft/schedule/rules/packing.ipp"
 #include "weft/schedule/rules/planner.ipp"
 #include "weft/schedule/rules/reduction.ipp"
+#include "weft/schedule/rules/scans.ipp"
 #include "weft/schedule/rules/short_axes.ipp"
 #include "weft/schedule/rules/strips.ipp"
+#include "weft/schedule/rules/terms.ipp"
 #endif

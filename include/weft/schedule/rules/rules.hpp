@@ -13,6 +13,8 @@ namespace weft::inline WEFT_ABI {
 ///     rows            what a row of the output needs is computed inside the loop over rows, or over some rows that share a product
 ///     windows         what is read in a window is computed in tiles of its reader, or row by row with the last rows kept
 ///     transposition   squares that are turned over in registers
+///     scan            along rows the same squares, step by step; from row to row each row whole
+///     groups          vectors that lie in one group of channels, or have several whole ones
 ///     instructions    that join several products (rule_input::dots), where an operand can be packed for them
 ///
 /// Where `searched`, each number is a knob, the rule's own its first value, so that a search goes on from here: tiles and their order, blocks

@@ -1,3 +1,4 @@
+#include "weft/schedule/narrow.hpp"
 #include "weft/schedule/rules/planner.hpp"
 
 namespace weft::inline WEFT_ABI {
@@ -54,10 +55,12 @@ WEFT_DECL bool rule_plan::sums_in_lanes(int stage, int first_axis) {
   rule_view const v = view();
   stage_info const of = v.stage(stage);
   int const last = of.spatial - 1;
-  if (how_ == boldness::loops || of.results > 1 || of.scanned >= 0 || last < first_axis || v.extent(stage, last) < 2) return false;
+  if (how_ == boldness::loops || of.scanned >= 0 || last < first_axis || v.extent(stage, last) < 2) return false;
   for (access const& one : v.inside().loads(stage))
     for (int a = last; a >= first_axis && a >= last - 1; --a)
       if (one.step(a) == no_step || (a == last && one.step(a) != 0 && one.step(a) != 1)) return false;
+  for (int r = 1; r < of.results; ++r)
+    if (program::at(v.p().tensors, of.tensor + r).rank != of.spatial) return false;
   if (v.result(stage).step(last) != 1) return false;
   std::int64_t const lanes = v.lanes(stage);
   bool const is_short = v.extent(stage, last) < lanes;
@@ -68,8 +71,28 @@ WEFT_DECL bool rule_plan::sums_in_lanes(int stage, int first_axis) {
     if (l != lane.inner) (s_.at(l).reduced ? terms : order).push_back(l);
   for (std::int32_t l : terms) order.push_back(l);
   order.push_back(static_cast<std::int32_t>(lane.inner));
-  reorder(order);
+  if (of.results == 1 || is_short || !by_rows_of_terms(stage, first_axis, lane, terms)) reorder(order);
   mark(verb::vectorize, lane.inner);
+  return true;
+}
+/// Places of maxima down columns, and the like: eight rows from one end to the other, since a column's lines are far apart in memory; what is so
+/// far known of all columns stays in a cache (1024 x 1024 floats: 0.8 GB/s by elements). False: another order is as good.
+WEFT_DECL bool rule_plan::by_rows_of_terms(int stage, int first_axis, parts lane, sequence<std::int32_t> terms) {
+  bool lacking = false;  // axes, which is only seen where those stand inside of all terms
+  for (std::uint32_t axes : narrow_results_of(s_).lacks) lacking = lacking || axes != 0;
+  constexpr std::int64_t at_a_time = 8;
+  if (first_axis > 0 || lacking || terms.empty() || lane.outer < 0 || trips(lane.outer) < 4 || trips(terms.back()) < 2 * at_a_time) return false;
+  parts const rows = split(terms.back(), at_a_time);
+  if (rows.outer < 0) return false;
+  parts piece{-1, lane.outer};
+  if (is_worth_a_fork(cycles(stage)) && trips(lane.outer) >= in_.threads) piece = split(lane.outer, ceil_div(trips(lane.outer), in_.threads));
+  sequence<std::int32_t> order;
+  for (std::int32_t l : s_.order[static_cast<std::size_t>(stage)])
+    if (!s_.at(l).reduced && l != lane.inner && l != piece.outer && l != piece.inner) order.push_back(l);
+  order.push_back(static_cast<std::int32_t>(piece.outer));
+  for (std::size_t i = 0; i + 1 < terms.size(); ++i) order.push_back(terms[i]);
+  for (int l : {rows.outer, piece.inner, rows.inner, lane.inner}) order.push_back(static_cast<std::int32_t>(l));
+  reorder(order);
   return true;
 }
 

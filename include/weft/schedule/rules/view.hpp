@@ -20,7 +20,10 @@ struct access {
 /// Reads a nest; after a step that changes the program, make another one.
 class rule_view {
  public:
-  rule_view(nest const& n, rule_input const& in) : n_(n), in_(in), p_(n.computation()) {}
+  /// `pieces`: a stage, one of its axes and a size, behind one another. A quotient of that axis by a multiple of the size counts as
+  /// what stays: it does, inside of a piece of so many.
+  rule_view(nest const& n, rule_input const& in, sequence<std::int64_t> const& pieces = {})
+      : n_(n), in_(in), p_(n.computation()), pieces_(pieces) {}
 
   program const& p() const { return p_; }
   /// The same, but that an index which is kept within bounds counts as what it is inside of them.
@@ -40,13 +43,17 @@ class rule_view {
   sequence<access> loads(int s) const;
   /// How far node `id` moves with axis `axis` of the program.
   std::int64_t coefficient(int id, int axis) const;
-  /// What a choice by extents comes to, as broadcasting writes it, and an index whose bounds are those of its axis; any other node as it
-  /// is.
+  /// What a choice by extents comes to, as broadcasting writes it, an index whose bounds are those of its axis, and a quotient by 1; any
+  /// other node as it is.
   int chosen(int id) const;
   /// Whether two nodes surely have the same value.
   bool are_equal(int x, int y, int depth = 6) const;
   /// The value of an extent expression; -1: not a number.
   std::int64_t value(int id) const;
+  /// Of a quotient or a remainder of an axis alone, by how much; 0: it is none. `axis`: the program's.
+  std::int64_t divisor(node const& n, int& axis) const;
+  /// How long the pieces of an axis are, by its place in its stage; 0: it has none.
+  std::int64_t piece(int s, int axis) const;
   /// Operations for one iteration, with those of inlined stages.
   double operations(int s) const;
   /// Iterations of all its loops, and of the spatial ones.
@@ -67,6 +74,7 @@ class rule_view {
   nest const& n_;
   rule_input const& in_;
   program const& p_;
+  sequence<std::int64_t> pieces_;
   bool inside_ = false;
 };
 

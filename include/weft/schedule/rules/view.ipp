@@ -19,6 +19,19 @@ WEFT_DECL std::int64_t rule_view::value(int id) const {
   });
   return v < 0 ? -1 : v;
 }
+WEFT_DECL std::int64_t rule_view::divisor(node const& n, int& axis) const {
+  if (n.kind != op::floor_div && n.kind != op::floor_mod) return 0;
+  node const& of = p_.at(chosen(n.a));
+  axis = of.a;
+  if (of.kind != op::axis) return 0;
+  std::int64_t const by = p_.at(n.b).kind == op::literal ? p_.at(n.b).value : value(n.b);
+  return by > 1 ? by : 0;
+}
+WEFT_DECL std::int64_t rule_view::piece(int s, int axis) const {
+  for (std::size_t i = 0; i + 2 < pieces_.size(); i += 3)
+    if (pieces_[i] == s && pieces_[i + 1] == axis) return pieces_[i + 2];
+  return 0;
+}
 WEFT_DECL std::int64_t rule_view::size(int tensor, int dim) const { return value(p_.extent_of(tensor, dim)); }
 WEFT_DECL sequence<std::int64_t> rule_view::strides(int tensor) const {
   if (tensor < static_cast<int>(in_.strides.size()))
@@ -49,6 +62,8 @@ WEFT_DECL int rule_view::chosen(int id) const {
       int const axis = chosen(n.a);
       if (p_.at(axis).kind != op::axis || !keeps(p_.at(axis).a, n)) return id;
       id = axis;
+    } else if (n.kind == op::floor_div && value(n.b) == 1) {  // channels by groups of one
+      id = n.a;
     } else {
       return id;
     }
@@ -93,6 +108,12 @@ WEFT_DECL std::int64_t rule_view::coefficient(int id, int axis, int& fuel) const
     default: break;
   }
   if (arity(n.kind) == 0) return no_step;
+  for (std::size_t i = 0; i + 2 < pieces_.size(); i += 3) {
+    int of = -1;
+    std::int64_t const by = divisor(n, of);
+    if (by == 0 || of != stage(static_cast<int>(pieces_[i])).first_axis + pieces_[i + 1] || by % pieces_[i + 2] != 0) continue;
+    return n.kind == op::floor_mod && of == axis ? 1 : 0;
+  }
   std::int64_t const a = coefficient(n.a, axis, fuel), b = n.b < 0 ? 0 : coefficient(n.b, axis, fuel);
   std::int64_t const c = n.c < 0 ? 0 : coefficient(n.c, axis, fuel);
   if (a == 0 && b == 0 && c == 0) return 0;

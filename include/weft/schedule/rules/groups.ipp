@@ -1,0 +1,53 @@
+#include "weft/schedule/rules/planner.hpp"
+
+namespace weft::inline WEFT_ABI {
+namespace detail {
+
+/// Axes that a sum reads in pieces, as the channels of a grouped convolution: all channels of a group read the same. Vectors that lie in one
+/// piece, or have several whole ones, then read what one element or a few neighbours are.
+WEFT_DECL void rule_plan::find_pieces() {
+  program const& p = s_.computation();
+  pieces_ = {};
+  rule_view const v = view();
+  sequence<std::int64_t> found;
+  for (int s = 0; s < static_cast<int>(p.stages.size()); ++s) {
+    stage_info const& of = v.stage(s);
+    if (of.reduced == 0 || of.scanned >= 0 || of.by != nullptr) continue;
+    sequence<std::int64_t> sizes(static_cast<std::size_t>(of.spatial), 0);
+    each_load(p, s, [&](node const& x) {
+      for (int d = 0; d < x.c; ++d)
+        each_part(p, sequence<std::int32_t>(1, program::at(p.operands, x.b + d)), [&](node const& n) {
+          int axis = -1;
+          std::int64_t const by = v.divisor(n, axis);
+          int const place = axis - of.first_axis;
+          if (by == 0 || place < 0 || place >= of.spatial) return;
+          std::int64_t& size = sizes[static_cast<std::size_t>(place)];
+          std::int64_t a = by;
+          for (std::int64_t b = size; b != 0;) {
+            std::int64_t const rest = a % b;
+            a = b, b = rest;
+          }
+          size = a;
+        });
+    });
+    for (int a = 0; a < of.spatial; ++a) {
+      std::int64_t const size = sizes[static_cast<std::size_t>(a)];
+      if (size < 2 || (size % 4 != 0 && v.lanes(s) % size != 0)) continue;  // vectors of less than four
+      for (std::int64_t number : {std::int64_t(s), std::int64_t(a), size}) found.push_back(number);
+    }
+  }
+  pieces_ = found;
+}
+/// Of vectors along axis `column`: all, or so few that a piece is made of whole vectors. Of less than half of them, a vector has several
+/// pieces.
+WEFT_DECL std::int64_t rule_plan::lanes_of_tile(int stage, int column) const {
+  rule_view const v = view();
+  std::int64_t lanes = v.lanes(stage);
+  std::int64_t const piece = v.piece(stage, column);
+  if (piece == 0 || (lanes % piece == 0 && 2 * piece < lanes)) return lanes;
+  while (piece % lanes != 0) lanes /= 2;
+  return lanes;
+}
+
+}  // namespace detail
+}  // namespace weft::inline WEFT_ABI

@@ -1,0 +1,230 @@
+// Each family of computations by rule, for machines with AVX-512, AVX2 and SSE2: what runs along the lanes, what threads share, and that the
+// result is that of direct evaluation.
+#include "schedule/rules/check.hpp"
+
+#include <cmath>
+
+#include "weft/expr/einsum.hpp"
+#include "weft/ops/conv.hpp"
+#include "weft/ops/normalise.hpp"
+#include "weft/ops/scan.hpp"
+
+using namespace weft_test;
+using weft::compute, weft::sum;
+
+namespace {
+struct machine {
+  char const* name;
+  weft::target on;
+  bool runs_here;
+  std::int64_t lanes;  // of f32
+};
+std::array<machine, 3> const& machines() {
+  static std::array<machine, 3> const all = [] {
+    bool const wide = weft::host().has("avx512f");
+    std::array<machine, 3> three{machine{"AVX-512", wide ? weft::host() : weft::x86_64_avx2(), wide, 16}, machine{"AVX2", weft::x86_64_avx2(), weft::host().has("avx2"), 8}, machine{"SSE2", weft::x86_64_sse2(), true, 4}};
+    three[0].on.vector_bytes = 64, three[0].on.vector_registers = 32;  // of another machine its loops
+    for (machine& m : three) m.on.l1_bytes = 1 << 15, m.on.l2_bytes = 1 << 20, m.on.l3_bytes = 1 << 24, m.on.threads = 1;
+    return three;
+  }();
+  return all;
+}
+/// Lanes of the widest vector that these loops have; 0: there is none.
+std::int64_t lanes_of(std::string const& loops) {
+  std::int64_t most = 0;
+  for (std::size_t at = loops.find("vectorized"); at != std::string::npos; at = loops.find("vectorized", at + 1)) {
+    std::int64_t const lanes = std::stoll(loops.substr(loops.find("..", at) + 2 + (loops.compare(loops.find("..", at) + 2, 5, "part(") == 0 ? 5 : 0)));
+    most = lanes > most ? lanes : most;
+  }
+  return most;
+}
+template <class Tensor, class Evaluated>
+double most_apart(Tensor const& got, Evaluated const& wanted) {
+  double most = 0;
+  for (std::size_t i = 0; i < wanted.size(); ++i) {
+    double const scale = 1 + std::fabs(static_cast<double>(wanted[i]));
+    double const apart = std::fabs(static_cast<double>(got.data()[i]) - static_cast<double>(wanted[i])) / scale;
+    most = apart > most || apart != apart ? apart : most;
+  }
+  return most;
+}
+struct wanted {
+  char const* axis;            // whose parts are lanes, as it is printed
+  double tolerance = 0;        // 0: sums are exact
+  std::int64_t least_lanes = 0;  // 0: whole vectors
+};
+/// `odd`: sizes that nothing divides.
+template <class Kernel, class... In>
+void check_family(char const* name, Kernel const& k, wanted const& w, bool odd, In const&... inputs) {
+  CAPTURE(name);
+  auto const expected = weft::evaluate(k, inputs...);
+  for (machine const& m : machines()) {
+    CAPTURE(m.name);
+    auto const on = k.on(m.on);
+    std::string const loops = on.loops(inputs...);
+    INFO(loops);
+    CHECK(loops.find(std::string("vectorized ") + w.axis) != std::string::npos);
+    CHECK(lanes_of(loops) >= (w.least_lanes == 0 ? m.lanes : w.least_lanes));
+    if (!m.runs_here) continue;
+    if (w.tolerance == 0) CHECK((expected == on(inputs...)));
+    else CHECK(most_apart(on(inputs...), expected) <= w.tolerance);
+    if (!odd) {
+      std::string const code = on.assembly(inputs...);
+      CHECK(code.find("gather") == std::string::npos);
+      CHECK(code.find("scatter") == std::string::npos);
+    }
+  }
+}
+/// Large ones are shared by threads.
+template <class Kernel, class... In>
+void check_threads(char const* name, Kernel const& k, In const&... inputs) {
+  CAPTURE(name);
+  weft::target two = machines()[1].on;
+  two.threads = 2;
+  std::string const loops = k.on(two).loops(inputs...);
+  INFO(loops);
+  CHECK(loops.find("parallel") != std::string::npos);
+}
+template <weft::fixed_string Form>
+inline constexpr auto product = weft::kernel<"product">([](auto a, auto b) { return weft::einsum<Form, "C">(a, b); });
+template <std::int64_t Groups, std::int64_t Dilation, weft::ops::layout Layout>
+inline constexpr auto convolved = weft::kernel<"convolved">([](auto x, auto w) {
+  return weft::ops::conv2d(x, w, {.padding = {0, Dilation}, .dilation = {1, Dilation}, .groups = Groups, .layout = Layout});
+});
+template <int A, int B, int C, int D>
+inline constexpr auto permuted = weft::kernel<"permuted">([](auto x) {
+  constexpr std::array<int, 4> from{A, B, C, D};
+  return compute<"y">(x.extent(A), x.extent(B), x.extent(C), x.extent(D), [=](auto i, auto j, auto k, auto l) {
+    std::array<weft::axis_index, 4> at{i, i, i, i};
+    at[from[0]] = i, at[from[1]] = j, at[from[2]] = k, at[from[3]] = l;
+    return x(at[0], at[1], at[2], at[3]);
+  });
+});
+inline constexpr auto layernorm = weft::kernel<"layernorm">([](auto x, auto w, auto b) { return weft::ops::layer_norm(x, w, b); });
+inline constexpr auto rmsnorm = weft::kernel<"rmsnorm">([](auto x, auto w) { return weft::ops::rms_norm(x, w); });
+inline constexpr auto log_sum_exp = weft::kernel<"log_sum_exp">([](auto x) {
+  auto top = compute<"top">(x.extent(0), [=](auto i) { return weft::max(x.extent(1), [=](auto j) { return x(i, j); }); });
+  auto total = compute<"total">(x.extent(0), [=](auto i) { return sum(x.extent(1), [=](auto j) { return weft::exp(x(i, j) - top(i)); }); });
+  return compute<"y">(x.extent(0), [=](auto i) { return weft::log(total(i)) + top(i); });
+});
+template <bool Reverse>
+inline constexpr auto running_sums = weft::kernel<"running_sums">([](auto x) { return weft::ops::cumsum(x, {.exclusive = Reverse, .reverse = Reverse}); });
+inline constexpr auto running_down = weft::kernel<"running_down">([](auto x) { return weft::ops::cummax(x, {.axis = 0}); });
+inline constexpr auto picked = weft::kernel<"picked">([](auto table, auto n) {
+  return compute<"y">(n.extent(0), table.extent(1), [=](auto i, auto j) { return table(weft::clamp(n(i), 0, table.extent(0) - 1), j); });
+});
+inline constexpr auto column_sums = weft::kernel<"column_sums">(
+    [](auto a) { return compute<"s">(a.extent(1), [=](auto j) { return sum(a.extent(0), [=](auto k) { return a(k, j); }); }); });
+inline constexpr auto column_places = weft::kernel<"column_places">(
+    [](auto a) { return compute<"s">(a.extent(1), [=](auto j) { return weft::argmax(a.extent(0), [=](auto k) { return a(k, j); }); }); });
+inline constexpr auto everything = weft::kernel<"everything">([](auto a) {
+  return compute<"s">(1, [=](auto) { return sum(a.extent(0), a.extent(1), [=](auto i, auto j) { return a(i, j); }); });
+});
+constexpr auto first = weft::ops::layout::channels_first, last = weft::ops::layout::channels_last;
+}  // namespace
+
+TEST_CASE("products: both transposed, outer, of several shared axes, with the batch in the middle") {
+  check_family("A^T B^T", product<"ki,jk->ij">, {"j"}, false, drawn<float>(1, 16, 64), drawn<float>(2, 32, 16));
+  check_family("A^T B^T", product<"ki,jk->ij">, {"j"}, true, drawn<float>(1, 13, 37), drawn<float>(2, 29, 13));
+  check_family("outer", product<"i,j->ij">, {"j"}, false, drawn<float>(1, 16), drawn<float>(2, 128));
+  check_family("outer", product<"i,j->ij">, {"j"}, true, drawn<float>(1, 7), drawn<float>(2, 131));
+  check_family("two shared axes", product<"ikl,klj->ij">, {"j"}, false, drawn<float>(1, 8, 4, 8), drawn<float>(2, 4, 8, 64));
+  check_family("two shared axes", product<"ikl,klj->ij">, {"j"}, true, drawn<float>(1, 7, 3, 5), drawn<float>(2, 3, 5, 61));
+  check_family("batch in the middle", product<"ibk,kbj->ibj">, {"k"}, false, drawn<float>(1, 8, 3, 16), drawn<float>(2, 16, 3, 64));
+  check_family("batch in the middle", product<"ibk,kbj->ibj">, {"k"}, true, drawn<float>(1, 7, 3, 11), drawn<float>(2, 11, 3, 61));
+  auto const a = drawn<float>(1, 200, 200);
+  check_threads("A^T B^T", product<"ki,jk->ij">, a, a);
+}
+TEST_CASE("several axes of terms are cut into blocks as one is, in their order") {
+  weft::target t = machines()[1].on;
+  t.l1_bytes = 1 << 10, t.l2_bytes = 1 << 14;
+  auto const a = drawn<float>(1, 12, 60, 8), b = drawn<float>(2, 60, 8, 16);
+  auto const k = product<"ikl,klj->ij">.on(t);
+  INFO(k.loops(a, b));
+  CHECK(has_in_order(k.loops(a, b), {"ko in", "io in", "ki in", "l in 0..8", "unrolled", "vectorized j"}));
+  CHECK((weft::evaluate(product<"ikl,klj->ij">, a, b) == k(a, b)));
+  CHECK((weft::evaluate({.contract = weft::cpu().fma}, product<"ikl,klj->ij">, a, b) == k.with({.bitwise = true})(a, b)));
+  // The outer axis is shorter than a block is: both go around the tiles, as one loop.
+  auto const c = drawn<float>(1, 12, 3, 200), d = drawn<float>(2, 3, 200, 16);
+  INFO(k.loops(c, d));
+  CHECK(has_in_order(k.loops(c, d), {"klo in", "io in", "li in", "unrolled", "vectorized j"}));
+  CHECK((weft::evaluate(product<"ikl,klj->ij">, c, d) == k(c, d)));
+  // Nothing is used for several rows: eight rows of what is read, each from one end to the other.
+  auto const x = drawn<float>(1, 5, 24);
+  auto const w = drawn<float>(2, 5, 24, 300);
+  auto const v = product<"kl,klj->j">.on(t);
+  INFO(v.loops(x, w));
+  CHECK(has_in_order(v.loops(x, w), {"jko in", "io in", "ki in 0..8", "vectorized ii"}));
+  CHECK((weft::evaluate(product<"kl,klj->j">, x, w) == v(x, w)));
+}
+TEST_CASE("convolutions: dilated, and by groups of channels that are first") {
+  auto const x = [](std::int64_t h, std::int64_t w, std::int64_t c) { return drawn<float>(1, 1, h, w, c); };
+  auto const image = [](std::int64_t c, std::int64_t h, std::int64_t w) { return drawn<float>(1, 1, c, h, w); };
+  check_family("dilated, last", convolved<1, 2, last>, {"l"}, false, x(2, 6, 4), drawn<float>(2, 1, 3, 4, 16));
+  check_family("dilated, first", convolved<1, 2, first>, {"l"}, true, image(3, 2, 19), drawn<float>(2, 5, 3, 1, 3));
+  check_family("groups of 4, first", convolved<4, 1, first>, {"l"}, false, image(16, 2, 16), drawn<float>(2, 16, 4, 1, 3));
+}
+TEST_CASE("convolutions by groups of 1, 4, 8, 12 and 32 channels, which are last") {
+  auto const x = [](std::int64_t h, std::int64_t w, std::int64_t c) { return drawn<float>(1, 1, h, w, c); };
+  check_family("1", convolved<32, 1, last>, {"l"}, false, x(2, 6, 32), drawn<float>(2, 1, 3, 1, 32));
+  check_family("4", convolved<8, 1, last>, {"l", 0, 4}, false, x(2, 6, 32), drawn<float>(2, 1, 3, 4, 32));
+  check_family("4", convolved<5, 1, last>, {"l", 0, 4}, true, x(2, 5, 20), drawn<float>(2, 1, 3, 4, 20));
+  check_family("8", convolved<4, 1, last>, {"l", 0, 4}, false, x(2, 6, 32), drawn<float>(2, 1, 3, 8, 32));
+  check_family("12 of 24", convolved<2, 1, last>, {"l", 0, 4}, true, x(2, 4, 24), drawn<float>(2, 1, 3, 12, 48));
+  check_family("32", convolved<2, 1, last>, {"l"}, false, x(2, 4, 64), drawn<float>(2, 1, 1, 32, 64));
+  check_threads("8", convolved<4, 1, last>, x(40, 40, 32), drawn<float>(2, 1, 3, 8, 32));
+}
+TEST_CASE("rows: layernorm, rmsnorm, log-sum-exp") {
+  constexpr double eps = 0x1p-23;
+  for (std::int64_t const n : {64, 77}) {
+    auto const x = drawn<float>(1, 5, n);
+    weft::tensor<float, 1> const scale = drawn<float>(2, n), shift = drawn<float>(3, n);
+    check_family("layernorm", layernorm, {"", static_cast<double>(8 * n) * eps}, n != 64, x, scale, shift);
+    check_family("rmsnorm", rmsnorm, {"", static_cast<double>(8 * n) * eps}, n != 64, x, scale);
+    check_family("log-sum-exp", log_sum_exp, {"", static_cast<double>(8 * n) * eps}, n != 64, x);
+  }
+  auto const large = drawn<float>(1, 256, 512);
+  weft::tensor<float, 1> const v = drawn<float>(2, 512);
+  check_threads("layernorm", layernorm, large, v, v);
+  check_threads("rmsnorm", rmsnorm, large, v);
+  check_threads("log-sum-exp", log_sum_exp, large);
+}
+TEST_CASE("permutations of four axes") {
+  auto const x = drawn<float>(1, 3, 16, 4, 32), y = drawn<float>(1, 2, 17, 5, 21);
+  check_family("0231", permuted<0, 2, 3, 1>, {""}, false, x);
+  check_family("0231", permuted<0, 2, 3, 1>, {"", 0, 4}, true, y);
+  check_family("0312", permuted<0, 3, 1, 2>, {"", 0, 4}, true, y);
+  check_family("0132", permuted<0, 1, 3, 2>, {"", 0, 4}, true, y);
+  check_family("3210", permuted<3, 2, 1, 0>, {"", 0, 4}, true, drawn<float>(1, 9, 4, 5, 21));
+  check_family("0213", permuted<0, 2, 1, 3>, {"l"}, false, x);
+  check_family("1023", permuted<1, 0, 2, 3>, {""}, true, drawn<float>(1, 3, 5, 7, 33));
+  check_threads("0231", permuted<0, 2, 3, 1>, drawn<float>(1, 8, 64, 32, 64));
+}
+TEST_CASE("scans along rows and down columns") {
+  check_family("along", running_sums<false>, {"i", 0, 4}, false, drawn<float>(1, 16, 64));
+  check_family("along", running_sums<false>, {"i", 0, 4}, true, drawn<float>(1, 13, 61));
+  check_family("along, from the end", running_sums<true>, {"i", 0, 4}, true, drawn<float>(1, 9, 21));
+  check_family("along, of planes", running_sums<false>, {"ij", 0, 4}, true, drawn<float>(1, 3, 5, 37));
+  check_family("down", running_down, {"j"}, false, drawn<float>(1, 9, 256));
+  check_family("down, of planes", running_down, {"jk"}, true, drawn<float>(1, 9, 7, 31));
+  check_threads("along", running_sums<false>, drawn<float>(1, 300, 1000));
+  check_threads("down", running_down, drawn<float>(1, 300, 1000));
+  // Fewer rows than a square has go side by side.
+  CHECK(has_in_order(running_sums<false>.on(machines()[1].on).loops(drawn<float>(1, 3, 100)), {"for j in 0..100", "unrolled i in 0..3"}));
+}
+TEST_CASE("picked rows, reductions of columns and of everything") {
+  auto const table = drawn<float>(1, 20, 64), odd = drawn<float>(2, 19, 37);
+  weft::tensor<std::int32_t, 1> n(11);
+  for (std::int64_t i = 0; i < 11; ++i) n(i) = static_cast<std::int32_t>(i * 7 - 9);
+  check_family("picked", picked, {"j"}, false, table, n);
+  check_family("picked", picked, {"j"}, true, odd, n);
+  check_family("columns", column_sums, {"i"}, false, table);
+  check_family("columns", column_sums, {"i"}, true, odd);
+  check_family("places in columns", column_places, {"i", 0, 2}, false, table);
+  check_family("places in columns", column_places, {"i", 0, 2}, true, odd);
+  check_family("everything", everything, {""}, false, table);
+  check_family("everything", everything, {""}, true, odd);
+  auto const large = drawn<float>(1, 600, 1000);
+  check_threads("picked", picked, large, weft::tensor<std::int32_t, 1>(1000)), check_threads("columns", column_sums, large);
+  check_threads("places in columns", column_places, large), check_threads("everything", everything, large);
+}
