@@ -131,6 +131,7 @@
 #include "weft/schedule/rules/reduction.ipp"
 #include "weft/schedule/rules/rules.ipp"
 #include "weft/schedule/rules/scans.ipp"
+#include "weft/schedule/rules/shared_reads.ipp"
 #include "weft/schedule/rules/short_axes.ipp"
 #include "weft/schedule/rules/strips.ipp"
 #include "weft/schedule/rules/terms.ipp"

@@ -16,6 +16,35 @@ inline constexpr auto windows = weft::kernel<"windows">([](auto a) {
   auto c = compute<"c">(h - 4, w - 4, window(b));
   return compute<"d">(h - 6, w - 6, window(c));
 });
+/// A chain of thirty windows.
+inline constexpr auto chain = weft::kernel<"chain">([](auto a) {
+  auto last = compute<"s">(a.extent(0), a.extent(1), [=](auto y, auto x) { return a(y, x) * 2; });
+  for (int s = 0; s < 30; ++s) {
+    auto const before = last;
+    last = compute<"s">(before.extent(0) - 2, before.extent(1) - 2, [=](auto y, auto x) {
+      return weft::max(before(y, x), before(y + 1, x + 2)) + weft::min(before(y + 2, x), before(y + 1, x + 1));
+    });
+  }
+  return last;
+});
+/// Derivatives, and sums of their squares and products over windows.
+inline constexpr auto corners = weft::kernel<"corners">([](auto a) {
+  auto const h = a.extent(0), w = a.extent(1);
+  auto u = compute<"u">(h, w - 2, [=](auto y, auto x) { return a(y, x) / 2 - a(y, x + 2) / 4 + a(y, x + 1); });
+  auto v = compute<"v">(h - 2, w - 2, [=](auto y, auto x) { return a(y, x) / 4 - a(y + 2, x + 1) - a(y + 1, x + 2) / 2; });
+  auto uu = compute<"uu">(h - 2, w - 2, [=](auto y, auto x) { return u(y, x) * u(y, x); });
+  auto vv = compute<"vv">(h - 2, w - 2, [=](auto y, auto x) { return v(y, x) * v(y, x); });
+  auto uv = compute<"uv">(h - 2, w - 2, [=](auto y, auto x) { return u(y, x) * v(y, x); });
+  auto const sums = [=](auto const& of) {
+    return [=](auto y, auto x) {
+      return of(y, x) + of(y, x + 1) + of(y, x + 2) + of(y + 1, x) + of(y + 1, x + 1) + of(y + 1, x + 2) + of(y + 2, x) + of(y + 2, x + 1) + of(y + 2, x + 2);
+    };
+  };
+  auto p = compute<"p">(h - 4, w - 4, sums(uu));
+  auto q = compute<"q">(h - 4, w - 4, sums(vv));
+  auto r = compute<"r">(h - 4, w - 4, sums(uv));
+  return compute<"c">(h - 4, w - 4, [=](auto y, auto x) { return p(y, x) * q(y, x) - r(y, x) * r(y, x) + p(y, x); });
+});
 /// Of every second row and column, with edges that are repeated.
 inline constexpr auto smaller = weft::kernel<"smaller">([](auto a) {
   auto const h = a.extent(0), w = a.extent(1);
@@ -64,11 +93,35 @@ TEST_CASE("what is read in a window is computed in tiles or row by row, with the
 TEST_CASE("rows that are read again are kept in a ring, where the caches hold it and not the stage") {
   auto const x = drawn<float>(1, 200, 200);
   std::string const loops = loops_with(windows, x, 4096, 65536);
-  CHECK(has_in_order(loops, {"for i in 0..194", "b stored for the whole kernel, i folded to 8", "c stored for the whole kernel, i folded to 4"}));
+  INFO(loops);
+  CHECK(has_in_order(loops, {"for io in 0..49", "b stored for the whole kernel, i folded to 8", "c stored for the whole kernel, i folded to 8", "unrolled ii in 0..4"}));
   // All of it fits: nothing is gained.
   CHECK(loops_with(windows, x, 1 << 18, 1 << 22).find("folded") == std::string::npos);
   // Each thread has a ring of its own.
   CHECK(has_in_order(loops_with(windows, x, 4096, 65536, 4), {"parallel i", "b stored at io, i folded to 8"}));
+}
+TEST_CASE("a chain of thirty windows is worked on by rows, as many stages in a nest as the second cache holds") {
+  auto const x = drawn<float>(1, 400, 400);
+  auto const nests_with = [&](std::int64_t l2) {
+    std::string const loops = loops_with(chain, x, 4096, l2);
+    int nests = 0;
+    for (std::size_t at = 0; (at = loops.find("\n  for ", at)) != std::string::npos; ++at) ++nests;
+    return nests;
+  };
+  int const in_large = nests_with(1 << 19), in_small = nests_with(1 << 15), in_none = nests_with(1 << 11);
+  INFO(in_large << " " << in_small << " " << in_none);
+  CHECK(in_large <= 3);
+  CHECK(in_small > in_large);
+  CHECK(in_small < 15);
+  CHECK(in_none > in_small);
+  auto const small = drawn<float>(2, 70, 76);
+  CHECK((chain(small) == weft::evaluate(chain, small)));
+}
+TEST_CASE("products of what a window reads are computed where they are summed, some rows together") {
+  check_rule(corners, drawn<float>(1, 15, 37));
+  std::string const loops = loops_with(corners, drawn<float>(1, 200, 200), 4096, 65536);
+  INFO(loops);
+  CHECK(has_in_order(loops, {"uu inlined", "vv inlined", "uv inlined", "u stored for the whole kernel", "folded", "unrolled", "c["}));
 }
 TEST_CASE("where rows do not move at one speed, tiles are computed") {
   auto const x = drawn<float>(1, 200, 400);

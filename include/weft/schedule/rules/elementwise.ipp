@@ -41,52 +41,6 @@ WEFT_DECL int rule_plan::merged(int stage, int first_axis, sequence<access> cons
   return fuse(loops);
 }
 
-/// How many rows are worth computing together: where each reads a window, those next to each other share most of what they read,
-/// and what they make of it. 1: none.
-WEFT_DECL std::int64_t rule_plan::rows_that_share(int stage, int axis) const {
-  rule_view const v = view();
-  stage_info const& of = v.stage(stage);
-  int const row = of.spatial - 2;
-  constexpr std::int64_t rows = 4;
-  if (row < 0 || axis != of.spatial - 1 || in_.in_place || v.extent(stage, row) < 2 * rows || v.operations(stage) > 60) return 1;
-  parts_read origin(v);
-  origin.enter(stage, sequence<index_range>(static_cast<std::size_t>(of.spatial), index_range{0, 0}));
-  sequence<std::int32_t> tensors;
-  sequence<std::int64_t> places, pitches;  // of what the first element reads; how far the next row is from there
-  bool known = true;
-  each_load(v.p(), stage, [&](node const& x) {
-    int const from = program::at(v.p().tensors, x.a).stage;
-    sequence<std::int64_t> const strides = v.strides(x.a);
-    std::int64_t place = 0, pitch = 0;
-    known = known && (from < 0 || !v.is_inlined(from));
-    for (int d = 0; d < x.c && known; ++d) {
-      int const id = program::at(v.p().operands, x.b + d);
-      index_range const at = origin.index(id, stage);
-      std::int64_t const down = v.coefficient(id, of.first_axis + row), step = strides[static_cast<std::size_t>(d)];
-      known = at.known() && at.low == at.high && (down == 0 || down == 1) && step != no_step;
-      if (known) place += at.low * step, pitch += down * step;
-    }
-    if (pitch != 0) tensors.push_back(x.a), places.push_back(place), pitches.push_back(pitch);
-  });
-  if (!known || tensors.size() > 64) return 1;
-  auto const reads = [&](std::size_t i, std::size_t before, std::int64_t further) {
-    for (std::size_t k = 0; k < before; ++k)
-      if (tensors[k] == tensors[i] && pitches[k] == pitches[i] && places[k] == places[i] + further * pitches[i]) return true;
-    return false;
-  };
-  std::int64_t alone = 0, together = 0;  // elements that are read for a row, and for so many
-  for (std::size_t i = 0; i < tensors.size(); ++i) {
-    if (reads(i, i, 0)) continue;
-    ++alone;
-    for (std::int64_t r = 0; r < rows; ++r) {
-      bool fresh = true;  // not what a row above reads
-      for (std::int64_t further = 1; further <= r; ++further) fresh = fresh && !reads(i, tensors.size(), further);
-      together += fresh;
-    }
-  }
-  return 3 * together <= 2 * rows * alone ? rows : 1;
-}
-
 /// The loops of a stage that reduces nothing, behind the first axes; alone: they are all of its nest's.
 WEFT_DECL void rule_plan::elementwise(int stage, int first_axis, bool alone) {
   rule_view const v = view();
@@ -151,8 +105,10 @@ WEFT_DECL void rule_plan::elementwise(int stage, int first_axis, bool alone) {
     store_past_caches(stage);
     return;
   }
-  if (std::int64_t const rows = alone && other < 0 && inside.empty() ? rows_that_share(stage, axis) : 1; rows > 1) {
-    parts const some = cut(v.loop(stage, of.spatial - 2), rows), lane = cut(v.loop(stage, axis), lanes);
+  std::int64_t together = (alone || rows_of_guests_ > 1) && other < 0 && inside.empty() ? rows_that_share(stage, axis, alone ? 0.667 : enough_shared) : 1;
+  if (!alone && together > rows_of_guests_) together = rows_of_guests_;
+  if (together > 1) {
+    parts const some = cut(v.loop(stage, of.spatial - 2), together), lane = cut(v.loop(stage, axis), lanes);
     sequence<std::int32_t> order;
     for (int a = 0; a + 2 < of.spatial; ++a) order.push_back(v.loop(stage, a));
     around = order;
@@ -161,6 +117,7 @@ WEFT_DECL void rule_plan::elementwise(int stage, int first_axis, bool alone) {
     reorder(order);
     mark(verb::unroll, some.inner);
     mark(verb::vectorize, lane.inner);
+    if (!alone) return;
     run_parallel(around, total);
     store_past_caches(stage);
     return;

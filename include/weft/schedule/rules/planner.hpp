@@ -37,6 +37,29 @@ class parts_read {
   int fuel_ = 0;
 };
 
+/// What an element of a stage reads, inlined stages looked through, each once, in the middle of the stage; and how far that moves with
+/// an axis.
+class elements_read {
+ public:
+  /// Stages of `as_inlined` count as if they were.
+  elements_read(rule_view const& v, int stage, int axis, sequence<bool> const& as_inlined);
+  std::int64_t together(std::int64_t steps) const;
+  double cycles() const;
+
+  bool known = true;  // else: subscripts that are read, or that do not move evenly, or too many
+  sequence<std::int32_t> tensors;
+  sequence<std::int64_t> places, pitches;  // in memory; from one step along the axis to the next
+  sequence<std::int64_t> shifts;           // of the last index, from where vectors begin
+
+ private:
+  void add(int stage, sequence<bool> const& as_inlined);
+
+  rule_view const& v_;
+  parts_read parts_[3];
+  std::int64_t lanes_;
+  int fuel_ = 1000;
+};
+
 /// A tile of sums in vector registers: rows of so many vectors.
 struct register_tile_size {
   std::int64_t rows = 1, vectors = 1;
@@ -70,13 +93,15 @@ struct tile_axes {
 /// Tiles of a nest in which other stages are computed.
 struct strips {
   std::int64_t rows = 0, columns = 0;  // of a tile
-  bool slides = false;                 // else: row by row, the last ones kept
+  bool slides = false;                 // row by row, the last ones kept
+  std::int64_t at_once = 1;            // so many rows are computed together
   struct part {
     std::int32_t stage = -1, row = -1;  // its dimension that slides
     std::int64_t kept = 0;              // so many rows
   };
   sequence<part> stages{};  // that are computed in it, what is read behind what reads it
-  double gain = 0, bytes = 0;
+  double bytes = 0;                    // of all that a tile keeps
+  double cost = 0, work = 0;           // cycles: of all that is computed in it, what is brought back included, and of that done once
 };
 /// What was found before for the same stages inlined and placed: looking for windows takes most of a schedule's time.
 struct plan_memory {
@@ -135,6 +160,8 @@ class rule_plan {
 
   // --- what is computed where (planner.ipp)
   void inline_stages();
+  void inline_together();
+  int only_reader(int stage, sequence<sequence<std::int32_t>> const& readers) const;
   void find_hosts();
   bool is_worth_a_fork(double cycles) const { return in_.threads > 1 && cycles > in_.fork_cycles; }
   double cycles(int stage) const;
@@ -153,6 +180,7 @@ class rule_plan {
   };
   strips strips_of(int host, strips made, sequence<sequence<std::int32_t>> const& readers, sequence<stage_work> const& takes) const;
   strips best_strips(int host, sequence<sequence<std::int32_t>> const& readers, sequence<stage_work> const& takes) const;
+  bool is_read_in_window(int stage, sequence<sequence<std::int32_t>> const& readers) const;
   void find_strips();
   void tiles_with_strips(int stage);
 
@@ -164,7 +192,7 @@ class rule_plan {
   bool fills_caches(int stage) const;
   bool store_past_caches(int stage);
   void ask_ahead(int stage, int l, int axis, std::int64_t width, double least_bytes);
-  std::int64_t rows_that_share(int stage, int axis) const;
+  std::int64_t rows_that_share(int stage, int axis, double part = 0.667) const;
   bool is_better_apart(int product, int depth) const;
   bool products_apart(int stage);
   void rows_with_guests(int stage);
@@ -273,6 +301,8 @@ class rule_plan {
   sequence<std::int32_t> joins_;  // stages that join parts, to be placed
   sequence<std::int64_t> pieces_;    // for rule_view
   sequence<std::int32_t> products_;  // stages that im2col has made, each with the one that it made them of
+  static constexpr double enough_shared = 0.8;
+  std::int64_t rows_of_guests_ = 1;  // of a window that moves, in one step: what is computed there may be so many rows together
   sequence<bool> alone_;          // by stage: stays in a nest of its own; of those behind the last one nothing is said
 };
 
@@ -287,6 +317,7 @@ class rule_plan {
 #include "weft/schedule/rules/planner.ipp"
 #include "weft/schedule/rules/reduction.ipp"
 #include "weft/schedule/rules/scans.ipp"
+#include "weft/schedule/rules/shared_reads.ipp"
 #include "weft/schedule/rules/short_axes.ipp"
 #include "weft/schedule/rules/strips.ipp"
 #include "weft/schedule/rules/terms.ipp"

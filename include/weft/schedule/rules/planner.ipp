@@ -197,7 +197,7 @@ WEFT_DECL void rule_plan::nest_of(int stage) {
   }
 }
 WEFT_DECL void rule_plan::write() {
-  if (how_ != boldness::loops && !in_.in_place) inline_stages();
+  if (how_ != boldness::loops && !in_.in_place) inline_stages(), inline_together();
   find_pieces();
   if (how_ == boldness::strips) find_strips();
   find_hosts();
