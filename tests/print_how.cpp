@@ -24,6 +24,7 @@ constexpr auto packed = [](auto& s, auto, auto B, auto C) {
   s.reorder(ko, mc, ki, nc);
   s.prefetch(panels, mc, 2);
   s.prefetch_inside(panels, ko, mc, 1);
+  s.swizzle(panels);
   s.vectorize(nc);
   s.unroll(ki);
   s.vectorize(panels.axes()[2]);

@@ -115,7 +115,7 @@ TEST_CASE("docs/schedule.md shows where stages are computed") {
   auto const loops_of_blur = [](auto const& kernel) { return kernel.on(avx2()).ir(weft::view(memory, 64, 22)); };
   show("storage_align", "s.storage_align(row, 0, 16, 8);", loops_of_blur(WEFT_TEST_BLUR()),
        loops_of_blur(WEFT_TEST_BLUR(s.storage_align(row, 0, 16, 8);)));
-  WEFT_TEST_SHOW_BLUR("swizzle", (auto [io, ii] = s.split(i, 32); s.bind(io, weft::thread_axis::block_x); s.compute_at(row, io); s.swizzle(row);));
+  WEFT_TEST_SHOW_BLUR("swizzle", (auto [io, ii] = s.split(i, 32); s.compute_at(row, io); s.swizzle(row);));
   WEFT_TEST_SHOW_BLUR("store_at", (auto [yo, yi] = s.split(i, 16); s.parallel(yo); s.compute_at(row, yi); s.store_at(row, yo);
                                    auto [r, c] = row.axes(); s.fold_storage(r, 4);));
   WEFT_TEST_SHOW_BLUR("pipeline", (auto [io, ii] = s.split(i, 16); s.compute_at(row, io); s.double_buffer(row);));

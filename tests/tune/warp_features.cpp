@@ -33,8 +33,8 @@ gpu_costs naive() {
                                  "        for tj in 0..32 thread_x:\n          for d in 0..4 unrolled:\n"
                                  "            y[bi * 32 + d * 8 + ti, bj * 32 + tj] = x[bj * 32 + tj, bi * 32 + d * 8 + ti]\n");
 }
-gpu_costs through_shared(int row) {
-  std::string const tile = "  buffer t: f32[32, 32] strides [" + std::to_string(row) + ", 1] in stack written alias 1000002 align 64\n";
+gpu_costs through_shared(int row, std::string const& swizzled = "") {
+  std::string const tile = "  buffer t: f32[32, 32] strides [" + std::to_string(row) + ", 1] in stack written" + swizzled + " alias 1000002 align 64\n";
   return of("bi, bj, d, ti, tj, e, si, sj",
             "  for bi in 0..32 block_y:\n    for bj in 0..32 block_x:\n      allocate t:\n        for si in 0..8 thread_y:\n"
             "          for sj in 0..32 thread_x:\n            for e in 0..4 unrolled:\n"
@@ -69,6 +69,9 @@ TEST_CASE("rows of a tile that are not padded meet one bank 32 times, padded one
   CHECK(plain.shared_bytes == 4096);
   CHECK(padded.shared_bytes == 4224);
   CHECK(through_shared(32).estimate > through_shared(33).estimate);
+  launch_costs const swizzled = through_shared(32, " swizzled").launches[0];  // eight units of a column, in four rows each
+  CHECK(swizzled.passes == elements / 32 + elements / 8);
+  CHECK(swizzled.shared_bytes == 4096);
 }
 TEST_CASE("wide accesses of a thread count as one, and ask for what they want") {
   auto const rows = [](std::string const& how, std::string const& index) {

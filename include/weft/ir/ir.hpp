@@ -238,14 +238,16 @@ struct swizzle {
 };
 /// How many rows further a dimension in front of the last one goes.
 inline std::int64_t rows_of_step(buffer const* b, std::size_t dim) { return b->strides[dim]->value / b->strides[b->strides.size() - 2]->value; }
-inline swizzle swizzle_of(function const& f, buffer const* b) {
-  if (!b->swizzled || f.shared_place(b) < 0) return {};
+inline swizzle swizzle_of(buffer const* b) {
+  if (!b->swizzled) return {};
   swizzle s{16 / size_bytes(b->type)};
   std::int64_t const units = b->strides[b->strides.size() - 2]->value / s.unit;
   while (s.phases < 8 && units % (2 * s.phases) == 0) s.phases *= 2;
   s.rows = 8 / s.phases;
   return s;
 }
+/// Where pass/shared_layout.hpp has been: memory that no block shares stays as it is.
+inline swizzle swizzle_of(function const& f, buffer const* b) { return f.shared_place(b) < 0 ? swizzle{} : swizzle_of(b); }
 
 // --- making expressions; each folds literals and drops what has no effect -----------------------------------
 expr literal(arena& m, dtype type, std::int64_t bits, int lanes = 1);

@@ -149,6 +149,8 @@ inline void verifier::declaration(std::size_t position) {
   for (expr e : b.shape)
     check(b.where != scope::stack || (e != nullptr && e->kind == op::literal), "memory on the stack has a literal size");
   check(b.lanes == 1 || registers, "only registers have lanes");
+  std::int64_t const place = f_.shared_place(&b);
+  check(place < 0 || (b.where == scope::stack && place % 16 == 0), "what has a place in shared memory is on the stack, at a multiple of 16 bytes");
   std::uint32_t const rank = b.strides.size();
   check(!b.swizzled || (b.where == scope::stack && rank >= 2 && is_literal(b.strides[rank - 1], 1)), "rows that are swizzled are on the stack");
   for (std::uint32_t d = 0; d + 1 < rank && b.swizzled && ok(); ++d) {

@@ -573,11 +573,12 @@ WEFT_DECL void lowering::make_guest_memory(stage_frame& guest, int stage) {
 WEFT_DECL bool lowering::wants_swizzle(int stage, ir::buffer const& b) const {
   if (n_.wish(stage, memory_wish::swizzled) == nullptr) return false;
   ir::expr const stride = b.strides[b.strides.size() - 2];
-  bool fits = stride->kind == op::literal && stride->value % (16 / size_bytes(b.type)) == 0;
+  ir::expr const beside = b.strides[b.strides.size() - 1];  // storage_align may have put elements apart
+  bool fits = stride->kind == op::literal && stride->value % (16 / size_bytes(b.type)) == 0 && ir::is_literal(beside, 1);
   for (std::size_t d = 0; d + 2 < b.strides.size(); ++d) fits = fits && b.strides[d]->value % stride->value == 0;
   if (fits) return true;
   diagnosis const why = diagnosis::rows_that_are_swizzled_are_multiples_of_16_bytes_apart;
-  WEFT_THROW(schedule_error(joined({"swizzle: ", sentence(why), "\n  in    stage ", p_.tensors[at(p_.stages[at(stage)].tensor)].name.view(), ": rows are ",
+  WEFT_THROW(schedule_error(joined({"swizzle: ", sentence(why), "\n  in    stage ", p_.tensors[at(p_.stages[at(stage)].tensor)].name.view(), ir::is_literal(beside, 1) ? ": rows are " : ": elements of a row are not side by side, and rows are ",
                                     stride->kind == op::literal ? std::to_string(stride->value * size_bytes(b.type)) + " bytes apart" : "as long as the call says",
                                     "\n  try   ", static_way_out(why)})));
 }

@@ -16,7 +16,7 @@ namespace weft::inline WEFT_ABI {
 ///
 /// A buffer is needed from its first to its last access, and all of each loop that is around one of them, up to the loop in an
 /// iteration of which it was allocated. Between two that have the same bytes stands a barrier: `needed_barriers` takes accesses to
-/// both as ones to the same memory. What would cost a barrier more in a loop is done only where more blocks then have room in 100 KiB.
+/// both as ones to the same memory; a sixteenth of all bytes is the least that is worth one. What would cost a barrier more in a loop is done only where more blocks then have room in 100 KiB.
 ///
 /// Runs in front of `needed_barriers`, when barriers still stand behind all loops over threads: in between nobody may wait.
 /// Cost   that of needed_barriers three times at most, and O(buffers^2)

@@ -20,7 +20,7 @@ class shared_layout {
       sequence<std::int64_t> const before = f_.shared_at;
       find_lives(body, within_iterations);
       std::int64_t const fewer = one_above_the_other();
-      if (fewer < bytes) {
+      if (fewer <= bytes - bytes / 16) {
         sequence<std::int64_t> const after = f_.shared_at;
         int const its_waits = barriers_in_loops(needed_barriers(f_, launch_), false);
         f_.shared_at = before;

@@ -536,15 +536,21 @@ class sum_keeper final : public ir::rewriter {
   using ir::rewriter::replace;
   ir::stmt replace(ir::stmt s) override {
     if (s->kind == ir::stmt_kind::tile) return tile(s);
+    if (s->kind == ir::stmt_kind::branch && !is_uniform(s->value)) {
+      ++apart_;
+      ir::stmt const same = children(s);
+      --apart_;
+      return same;
+    }
     if (s->kind != ir::stmt_kind::loop) return nullptr;
     if (is_thread(s->how)) {
-      ++threads_;
+      threads_.push_back(s->variable);
       ir::stmt const same = children(s);
-      --threads_;
+      threads_.pop_back();
       return same;
     }
     bool const steps_of_tiles = s->how == loop_kind::unrolled && has_tile(s);  // the only ones, perhaps
-    if (threads_ == 0 || (s->how != loop_kind::serial && !steps_of_tiles)) return nullptr;
+    if (threads_.empty() || (s->how != loop_kind::serial && !steps_of_tiles)) return nullptr;
     sequence<ir::buffer const*> targets;
     bool others = false;
     find_targets(s->children[0], targets, others);
@@ -569,6 +575,11 @@ class sum_keeper final : public ir::rewriter {
         if (ir::stmt const r = kept(s, b, finder.loops())) return r;
     }
     return s;
+  }
+  bool is_uniform(ir::expr e) const {
+    for (std::int32_t v : threads_)
+      if (ir::uses(e, v)) return false;
+    return !reads_memory(e);
   }
   void find_targets(ir::stmt s, sequence<ir::buffer const*>& all, bool& others) const {
     if (s->kind == ir::stmt_kind::store || s->kind == ir::stmt_kind::together || s->kind == ir::stmt_kind::barrier) others = true;
@@ -669,12 +680,13 @@ class sum_keeper final : public ir::rewriter {
     ir::stmt const back = written_back(around, b, own, indices);
     ir::stmt const sums = retargeted(m_, b, own, indices)(s);
     ir::stmt const inside = is_tile ? sums : (*this)(sums);
-    return allocated(m_, own, ir::block(m_, sequence<ir::stmt>{fill, inside, back, waiting(m_)}));
+    return allocated(m_, own, ir::block(m_, sequence<ir::stmt>{fill, inside, back, apart_ > 0 ? ir::block(m_, {}) : waiting(m_)}));
   }
 
   ir::function& f_;
   std::size_t given_;
-  int threads_ = 0;
+  sequence<std::int32_t> threads_;  // variables of the loops around
+  int apart_ = 0;                   // branches around that some threads take: nobody waits in there
 };
 
 }  // namespace detail

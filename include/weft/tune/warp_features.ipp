@@ -142,7 +142,11 @@ class launch_walk {
   std::int64_t place_of(ir::buffer const* b, ir::list<ir::expr> const& indices) const {
     std::int64_t at = 0;
     for (std::uint32_t d = 0; d < indices.size() && d < b->strides.size(); ++d) at += values_.of(indices[d]) * values_.of(b->strides[d]);
-    return at;
+    ir::swizzle const z = ir::swizzle_of(b);
+    if (z.phases == 1 || memory_of(b) != memory::shared) return at;
+    std::int64_t row = 0, column = values_.of(indices[indices.size() - 1]);
+    for (std::uint32_t d = 0; d + 1 < indices.size(); ++d) row += values_.of(indices[d]) * ir::rows_of_step(b, d);
+    return at + z.column(row, column) - column;
   }
   /// How far the next iteration of a loop is away, in elements.
   std::int64_t stride(ir::buffer const* b, ir::list<ir::expr> const& indices, level const& l) {
