@@ -2,6 +2,7 @@
 
 #include "weft/interp/interp.hpp"
 #include "weft/interp/interpreter.hpp"
+#include "weft/interp/observed.hpp"
 #include "weft/interp/steps_about.hpp"
 #include "weft/ir/verify.hpp"
 
@@ -303,6 +304,7 @@ inline void interpreter::compute_load(ir::expr e, lane_set const& missing) {
     std::int64_t const bits = active.has(l) ? read(e->buf, e->indices, l, matters) : 0;
     values_[e->id].lanes[at(l)] = bits;
   }
+  if (is_observed() && ok()) observe(e, e->buf, e->indices, active, e->lanes, false);
 }
 /// The element so far, or the one before: the identity in the first iteration. Nothing is read for lanes that are not stored.
 inline void interpreter::compute_self(ir::expr e, lane_set const& missing) {
@@ -315,6 +317,7 @@ inline void interpreter::compute_self(ir::expr e, lane_set const& missing) {
     need(update->identity, missing);
   else
     for (ir::expr i : ir::self_indices(update)) need(i, stored);
+  if (!first && is_observed() && ok()) observe(update, update->buf, ir::self_indices(update), stored, live_lanes_, false);
   for (int l = 0; l < live_lanes_ && ok(); ++l)
     if (missing.has(l))
       out[at(l)] = first           ? lane(update->identity, l)
@@ -343,6 +346,7 @@ inline void interpreter::update(ir::list<ir::stmt> const& together) {
     two_lanes_apart(u, stored, lanes);
     for (int l = 0; l < lanes && ok(); ++l)
       if (stored.has(l)) write(u->buf, u->indices, l, lane(u->value, l), u->asynchronous);
+    if (is_observed() && ok()) observe(u, u->buf, u->indices, stored, lanes, true);
   }
   live_ = lane_set::all(1);
   live_lanes_ = 1;
@@ -504,6 +508,7 @@ inline void interpreter::loop_in_step(ir::stmt s, team& t) {
   std::int64_t const extent = uniform(s->extent, t, "the length of a loop");
   if (!ok() || extent <= 0) return;
   begin_[at(s->variable)] = variable_[at(s->variable)] = begin;
+  note_loop(s);
   open_.push_back(s->variable);
   if (is_thread(s->how)) {
     if (s->how == loop_kind::thread_x) lanes_ = s->variable;
@@ -537,6 +542,7 @@ inline void interpreter::in_step(ir::stmt s, team& t) {
     shadows_[memory_[at(s->buf->id)].shadow].begin(true);
     return in_step(s->children[0], t);
   }
+  note_memory(s->buf);
   memory const& m = memory_[at(s->buf->id)];
   for (thread& now : t.threads) {
     now.own.push_back({at(s->buf->id), sequence<unsigned char>(m.own.size()), {}});
@@ -564,6 +570,7 @@ inline void interpreter::loop(ir::stmt s) {
   if (!ok() || extent <= 0) return;
   if (__builtin_add_overflow(begin, extent, &end)) return fault("a loop runs past the last i64");
   begin_[at(s->variable)] = variable_[at(s->variable)] = begin;
+  note_loop(s);
   if (s->how == loop_kind::thread_x) lanes_ = s->variable;
   if (extent > options_.max_operations - operations_) return fault("more operations than interp_options allows");
   open_.push_back(s->variable);
@@ -642,13 +649,19 @@ inline void interpreter::statement(ir::stmt s) {
       return;
     case ir::stmt_kind::call: return call(s);
     // The first lane has the fragments of its warp, and does it all: when the others come does not matter.
-    case ir::stmt_kind::tile: return lanes_ >= 0 && variable_[at(lanes_)] % 32 != 0 ? void() : statement(s->children[0]);
+    case ir::stmt_kind::tile:
+      if (lanes_ >= 0 && variable_[at(lanes_)] % 32 != 0) return;
+      in_tile_ = true;
+      statement(s->children[0]);
+      in_tile_ = false;
+      return;
     case ir::stmt_kind::barrier: return;  // of no other thread: those that meet run in step
     case ir::stmt_kind::commit: return void(++now_flying_->groups);
     case ir::stmt_kind::wait: return wait(s->number);
     case ir::stmt_kind::exchange: return fault("an exchange where no other thread runs in step");
     case ir::stmt_kind::allocate: break;
   }
+  note_memory(s->buf);
   // The workspace has one place for all iterations; registers and the stack are those of the iteration that runs.
   memory& its = memory_[at(s->buf->id)];
   shadows_[its.shadow].begin(s->buf->where == ir::scope::heap);

@@ -65,7 +65,9 @@ class interpreter {
         memory_(f.buffers.size()),
         shadows_(f.buffers.size() + 1),
         variable_(f.variables.size(), 0),
-        begin_(f.variables.size(), 0) {}
+        begin_(f.variables.size(), 0),
+        loops_(options.observe != nullptr ? f.variables.size() : 0),
+        of_block_(options.observe != nullptr ? f.buffers.size() : 0) {}
   std::string run();
 
  private:
@@ -103,6 +105,14 @@ class interpreter {
   void write(ir::buffer const* b, ir::list<ir::expr> const& indices, int lane, std::int64_t bits, bool arrives_later = false);
   void put(ir::buffer const* b, std::int64_t element, std::int64_t bits);
   std::string element_text(ir::buffer const* b, ir::list<ir::expr> const& indices, int lane);
+
+  // --- what an observer is told
+  void observe(void const* site, ir::buffer const* b, ir::list<ir::expr> const& indices, lane_set const& lanes, int count, bool writes);
+  bool is_observed() const { return options_.observe != nullptr && !in_tile_; }
+  void note_loop(ir::stmt s) {
+    if (options_.observe != nullptr) loops_[at(s->variable)] = s;
+  }
+  void note_memory(ir::buffer const* b);
 
   // --- values
   void forget() {
@@ -219,6 +229,9 @@ class interpreter {
   ir::list<ir::stmt> updates_;       // the stores or accumulates that run
   lane_set live_;                    // its lanes that are stored
   int live_lanes_ = 1;
+  sequence<ir::stmt> loops_;         // by variable, for an observer
+  sequence<bool> of_block_;          // by buffer: allocated outside of all loops over threads
+  bool in_tile_ = false;
 };
 
 }  // namespace detail

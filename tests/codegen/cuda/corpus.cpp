@@ -3,6 +3,7 @@
 
 #include "prepared.hpp"
 #include "scheduled.hpp"
+#include "support/golden.hpp"
 
 #include <cstdlib>
 
@@ -85,6 +86,60 @@ TEST_CASE("an error in a function's text is told with its name and its line") {
 }
 TEST_CASE("the interpreter finds no race, divergent barrier, uninitialised or out-of-bounds access, and the results are right") {
   prepared().check_interpreted({1, 2});
+  if (!is_sanitized) check_golden("codegen/cuda/traffic.txt", prepared().traffic_of_all);
+}
+TEST_CASE("what is counted of a transpose by tiles of 32 x 32 is what is derived by hand") {
+  std::string const tile = "out: split(i, 32) -> io, ii\nout: split(j, 32) -> jo, ji\nout: reorder(io, jo, ii, ji)\n"
+                           "out: bind(io, block_y)\nout: bind(jo, block_x)\nout: bind(ii, thread_y)\nout: bind(ji, thread_x)\n";
+  auto const counted = [](std::string const& steps) {
+    gpu_kernel k = transposed<float>(32, 64);
+    k.steps = steps;
+    gpu_trial t(k);
+    memory_traffic traffic;
+    CHECK(t.fault == "");
+    CHECK(t.interpreted(1, &traffic) == "");
+    return traffic;
+  };
+  // Two blocks of 32 warps. Each warp stores a row of shared memory, and reads a column: words 32 + padding apart.
+  struct {
+    int padding;
+    std::int64_t ways;
+  } const cases[] = {{0, 32}, {1, 1}, {2, 2}, {4, 4}, {8, 8}};
+  for (auto const& c : cases) {
+    INFO("padding " << c.padding);
+    memory_traffic const t = counted(
+        tile + "out: cache_read(A)\nA_copy: compute_at(out, jo)\nA_copy: split(i, 32) -> io, ii\nA_copy: split(j, 32) -> jo, ji\nA_copy: reorder(io, jo, ii, ji)\n"
+               "A_copy: bind(ii, thread_y)\nA_copy: bind(ji, thread_x)\n" +
+        (c.padding > 0 ? "A_copy: storage_align(0, 32, " + std::to_string(c.padding) + ")\n" : ""));
+    CHECK(t.shared.instructions == 128);
+    CHECK(t.shared.least == 128);
+    CHECK(t.shared.taken == 64 + 64 * c.ways);
+    CHECK(t.worst == c.ways);
+    CHECK(t.global.instructions == 128);  // rows of 128 bytes: 4 sectors
+    CHECK(t.global.least == 128 * 4);
+    CHECK(t.global.taken == 128 * 4);
+    CHECK(t.global_contiguous.instructions == 128);
+  }
+  // Read as it stands in memory: 32 rows, a sector of each for 4 of its bytes.
+  memory_traffic const direct = counted(tile);
+  CHECK(direct.shared.instructions == 0);
+  CHECK(direct.global.taken == 64 * 32 + 64 * 4);
+  CHECK(direct.global.least == 128 * 4);
+  CHECK(direct.global_contiguous.instructions == 64);
+}
+TEST_CASE("rows of 16 bytes are a quarter of a warp's turn, and lanes that want one row share it") {
+  // 4 blocks of 2 warps, 4 tiles of terms. A warp stores 4 rows of 8 x 16 bytes of B, once a tile; in each of 8 terms it reads 8 rows of B, of 128 bytes
+  // together, and 4 of A. A is stored turned, by single elements: 4 times a tile, 4 lanes at one bank.
+  memory_traffic traffic;
+  for (std::size_t i = 0; i < prepared().kernels.size(); ++i)
+    if (prepared().kernels[i].name == "product_turned") CHECK(prepared().trials[i]->interpreted(1, &traffic) == "");
+  std::int64_t const wide = 4 * 2 * 4 * (1 + 8 + 8), single = 4 * 2 * 4 * 4;
+  CHECK(traffic.wide_loads.instructions + traffic.wide_stores.instructions == wide);
+  CHECK(traffic.wide_stores.instructions == 4 * 2 * 4);
+  CHECK(traffic.wide_loads.least + traffic.wide_stores.least == 4 * wide);
+  CHECK(traffic.wide_loads.taken + traffic.wide_stores.taken == 4 * wide);
+  CHECK(traffic.shared.instructions == wide + single);
+  CHECK(traffic.shared.taken == 4 * wide + 4 * single);
 }
 TEST_CASE("without any one of its barriers a kernel has a race, which the interpreter finds") {
   auto const barriers = prepared().count_barriers();

@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "support/cuda_host.hpp"
+#include "support/traffic.hpp"
 #include "weft/codegen/cuda/module.hpp"
 #include "weft/codegen/size_code.hpp"
 #include "weft/codegen/workspace.hpp"
@@ -163,14 +164,16 @@ class gpu_trial {
   gpu_trial(gpu_trial const&) = delete;
   gpu_trial& operator=(gpu_trial const&) = delete;
 
-  /// What the interpreter finds, or in what its results differ from direct evaluation.
-  std::string interpreted(std::uint64_t seed) {
+  /// What the interpreter finds, or in what its results differ from direct evaluation; `traffic` counts what memories do.
+  std::string interpreted(std::uint64_t seed, memory_traffic* traffic = nullptr) {
     weft::sequence<gpu_memory*> const all = fresh();
     weft::sequence<weft::interp_argument> pointers;
     for (std::size_t i = 0; i < all.size(); ++i) pointers.push_back({all[i]->data(), all[i]->count(), i < inputs_.size()});
     weft::interp_options o;
     o.seed = seed;
+    if (traffic != nullptr) o.observe = &memory_traffic::observe, o.observer = traffic;
     std::string const wrong = weft::interpret(f, pointers, sizes_, {}, o);
+    if (traffic != nullptr) traffic->finish();
     if (!wrong.empty()) return wrong + "\n" + weft::ir::print(f);
     return compared("interpreted");
   }

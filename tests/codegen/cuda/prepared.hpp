@@ -3,6 +3,9 @@
 
 #include <doctest/doctest.h>
 
+#include <cstdlib>
+#include <fstream>
+
 #include "codegen/cuda/corpus.hpp"
 #include "support/nvrtc.hpp"
 
@@ -55,6 +58,7 @@ struct prepared_kernels {
   std::vector<gpu_kernel> kernels;
   std::vector<std::unique_ptr<gpu_trial>> trials;
   std::string text;  // of all of them, in one file
+  std::string traffic_of_all;  // a table, behind check_interpreted
   explicit prepared_kernels(std::vector<gpu_kernel> all) : kernels(std::move(all)) {
     weft::sequence<std::string> known;
     for (gpu_kernel const& k : kernels) {
@@ -78,13 +82,41 @@ struct prepared_kernels {
       CHECK(trials[i]->fault == "");
     }
   }
-  /// The interpreter finds nothing wrong, threads in the orders of these seeds; under sanitizers, of the first one.
-  void check_interpreted(std::initializer_list<std::uint64_t> seeds) {
-    each([&](gpu_kernel const&, gpu_trial& t) {
-      for (std::uint64_t seed : seeds) {
-        CHECK(t.interpreted(seed) == "");
+  /// The interpreter finds nothing wrong, threads in the orders of these seeds; under sanitizers, of the first one. What memories do in the
+  /// first one is counted: `looked(kernel, traffic)` judges it.
+  template <class F>
+  void check_interpreted(std::initializer_list<std::uint64_t> seeds, F const& looked) {
+    traffic_table table;
+    each([&](gpu_kernel const& k, gpu_trial& t) {
+      memory_traffic traffic;
+      for (std::uint64_t const& seed : seeds) {
+        CHECK(t.interpreted(seed, &seed == seeds.begin() && !is_sanitized ? &traffic : nullptr) == "");
         if (is_sanitized) break;
       }
+      table.add(k.name, traffic);
+      if (!is_sanitized) looked(k, traffic);
+    });
+    traffic_of_all = table.text();
+    if (char const* const folder = std::getenv("WEFT_TEST_KEEP")) std::ofstream(std::string(folder) + "/traffic.txt", std::ios::app) << traffic_of_all;
+  }
+  void check_interpreted(std::initializer_list<std::uint64_t> seeds) {
+    check_interpreted(seeds, [](gpu_kernel const&, memory_traffic const&) {});
+  }
+  /// The same of what a rule has made. Its loads of 16 bytes meet no bank twice; its stores may, as rows of 64 bytes that are padded by 16 for
+  /// ldmatrix have four banks in common with the next row. Where rows of tensors are whole sectors, what a warp touches side by side
+  /// comes in a tenth more than it fills at most.
+  void check_ruled_and_interpreted(std::initializer_list<std::uint64_t> seeds) {
+    check_interpreted(seeds, [this](gpu_kernel const& k, memory_traffic const& t) {
+      CHECK(t.wide_loads.taken == t.wide_loads.least);
+      CHECK(t.wide_stores.taken <= 2 * t.wide_stores.least);
+      gpu_trial const& trial = *trials[static_cast<std::size_t>(&k - kernels.data())];
+      bool whole = true;
+      auto const look = [&](weft::dtype type, weft::sequence<std::int64_t> const& shape) {
+        whole = whole && (shape.empty() || shape.back() * weft::size_bytes(type) % 32 == 0);
+      };
+      for (std::size_t i = 0; i < k.shapes.size(); ++i) look(k.p.tensors[i].type, k.shapes[i]);
+      for (weft::dense const& d : trial.expected) look(d.type, d.shape);
+      if (whole) CHECK(t.global_contiguous.ratio() <= 1.1);
     });
   }
   /// The text, compiled for the host, computes the same with threads in these orders; `also` is called after each run. Under sanitizers the

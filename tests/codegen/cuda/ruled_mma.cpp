@@ -143,7 +143,7 @@ TEST_CASE("ruled products: of any shape, drawn: no race, no read of nothing, and
   CHECK(cut >= 8);
 }
 TEST_CASE("ruled products: the interpreter finds no race and no read of nothing, and the results are right") {
-  prepared().check_interpreted({1, 2});
+  prepared().check_ruled_and_interpreted({1, 2});
 }
 TEST_CASE("ruled products: the text on the host computes the same, and ldmatrix meets no bank twice") {
   ldmatrix_counts banks;

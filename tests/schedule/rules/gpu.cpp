@@ -27,7 +27,7 @@ TEST_CASE("the rule for GPUs has legal steps for each, which can be replayed, an
     CHECK(prepared().kernels[i].steps.find("bind(") != std::string::npos);
   }
 }
-TEST_CASE("the interpreter finds nothing wrong with what the rule for GPUs has made") { prepared().check_interpreted({7}); }
+TEST_CASE("the interpreter finds nothing wrong with what the rule for GPUs has made") { prepared().check_ruled_and_interpreted({7}); }
 TEST_CASE("the text of what the rule for GPUs has made, compiled for the host, computes the same") {
   prepared().check_on_host({0, 5});
 }
