@@ -144,7 +144,6 @@ WEFT_COLD_END
 // #include "weft/bench/cuda.hpp"
 
 // Schedules by search: the best values of a how-lambda's knobs, found by measuring and remembered.
-// #include "weft/tune/other_tasks.hpp"
 // #include "weft/tune/warp_features.hpp"
 // #include "weft/tune/tuner.hpp"
 // #include "weft/tune/run.hpp"

@@ -36,6 +36,12 @@ TEST_CASE("docs/tuning: a kernel without a how-lambda") {
   options.worker_program = worker;  // "weft-worker": looked for on PATH, as a shell does
   CHECK(weft::tuning::chosen_worker(options.worker, options.worker_program).where == weft::tuning::isolation::program);
 }
+TEST_CASE("docs/tuning: how many schedules there are") {
+  weft::tensor<float, 2> a(48, 48);
+  weft::tuning::space_size const size = weft::search_space(sums, a);
+  CHECK(size.points >= size.legal);
+  CHECK(size.legal >= 1);
+}
 TEST_CASE("docs/tuning: several kernels, and the machine's peaks") {
   weft_test::private_cache const here;
   weft::tensor<float, 2> a(48, 48), b(48, 48);

@@ -176,7 +176,8 @@ WEFT_DECL sequence<float> annealing_search::told(sequence<float> const& of_progr
     random_numbers random(32);
     sequence<double> sums(told_features, 0.0);
     double count = 0;
-    for (int tries = 0; tries < 320 && count < 32; ++tries) {
+    double const enough = how_.estimated > 0 && how_.estimated < 32 ? static_cast<double>(how_.estimated) : 32;
+    for (int tries = 0; tries < 320 && count < enough; ++tries) {
       point const p = random_point(points_.from(), random);
       sequence<float> more;
       double estimate = 0;

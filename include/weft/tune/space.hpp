@@ -57,7 +57,7 @@ struct space_size {
   std::int64_t looked_at = 0;
 };
 /// Counts the points, all of them when there are at most `most_counted` and that takes no longer than `most_seconds`; else it estimates
-/// from walks at random.
+/// from walks at random, 64 at least and as many as the time allows.
 ///
 /// Cost    4 us a point of a how-lambda, 20 to 250 us by rule, or for each of `walks`
 /// Source  Knuth, Estimating the efficiency of backtrack programs, Mathematics of Computation 1975

@@ -213,7 +213,7 @@ WEFT_DECL space_size measure(landscape& l, std::int64_t most_counted, std::uint6
     }
     size.looked_at += counted.looked_at;
   }
-  walk(walks_at_most - 64);
+  for (int left = walks_at_most - 64; left > 0 && !is_late(0, 0); left -= 16) walk(left < 16 ? left : 16);
   size.points /= walks, size.legal /= walks;
   return size;
 }

@@ -657,7 +657,7 @@ WEFT_DECL space_size size_of_space(kernel_face const& face, argument* arguments,
   target const& machine = detail::machine_of(face, isolation::automatic);
   call_layout const layout = face.gpu != nullptr ? face.gpu->bind(what, face.name, arguments, count) : weft::bind(what, face.name, arguments, count);
   space all({face.name, &what, face.how, face.object, &layout, &machine, detail::wanted_of(face, {}), detail::is_by_rule(face), nullptr, face.gpu});
-  return measure(all);
+  return measure(all, 1000000, 1, all.is_by_rule() || face.gpu != nullptr ? 256 : 2048);
 }
 WEFT_DECL tune_result tune(kernel_face const& face, argument* arguments, int count, tune_options const& o, candidate_view view,
                            detail::trial_crew* crew) {
