@@ -71,15 +71,13 @@ inline double distance(sequence<std::int64_t> const& a, sequence<std::int64_t> c
   return sum;
 }
 /// The result of that task is still there: whoever removed it meant it.
-inline bool has_result(directory const& d, std::uint64_t task, bool& imported) {
+inline bool has_result(directory const& d, std::uint64_t task) {
   char name[32];
   std::snprintf(name, sizeof name, "%016llx.tuned", static_cast<unsigned long long>(task));
   std::string bytes;
   std::string_view key;
   tuned t;
-  bool const there = d.read(name, bytes) && decode(bytes, key, t) && xxh64(key) == task;
-  imported = t.trials == 0;
-  return there;
+  return d.read(name, bytes) && decode(bytes, key, t) && xxh64(key) == task;
 }
 }  // namespace detail
 
@@ -162,12 +160,22 @@ WEFT_DECL bool find_relative(std::string_view family, relative const& wanted, re
       if (away >= 0 && (least < 0 || away < least)) least = away, into = static_cast<relative&&>(r);
     }
     if (least < 0) return false;
-    if (detail::has_result(d, into.task, into.imported)) return true;
+    if (detail::has_result(d, into.task)) return true;
     gone[removed++] = into.task;
   }
   return false;
 }
 
+WEFT_DECL bool is_imported(std::uint64_t task) {
+  std::string const path = directory_in_use();
+  char name[32];
+  std::snprintf(name, sizeof name, "%016llx.tuned", static_cast<unsigned long long>(task));
+  std::string bytes;
+  std::string_view key;
+  tuned t;
+  directory const d(path, creation::never);
+  return !path.empty() && d.usable() && d.read(name, bytes) && decode(bytes, key, t) && t.trials == 0;
+}
 WEFT_DECL std::string encode(relative const& r) {
   byte_writer w;
   detail::write(w, r);
