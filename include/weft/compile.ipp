@@ -199,13 +199,13 @@ inline bool is_tuned(compile_request const& r, program const& expanded, schedule
   }
   if (!is_usable(r, into) || (r.by_rule && !becomes_loops(kept, r, into))) return false;
   if (reason != nullptr) {
-    bool const here = near.machine == wanted.machine, sizes = near.extents == wanted.extents;
-    std::string const tuned = near.imported ? "imported for " : "tuned for ";
+    bool const here = near.machine == wanted.machine, sizes = near.extents == wanted.extents, imported = cache::is_imported(near.task);
+    std::string const tuned = imported ? "imported for " : "tuned for ";
     *reason = joined({tuned, sizes ? std::string("these sizes, with other strides") : sizes_text(*r.layout, near.extents),
-                      near.imported ? ", and not measured here" : "", here ? ", the nearest that was tuned" : near.imported ? ", of another machine with the same instructions"
+                      imported ? ", and not measured here" : "", here ? ", the nearest that was tuned" : imported ? ", of another machine with the same instructions"
                       : " on another machine with the same instructions", "; not for ", sizes_text(*r.layout, wanted.extents)});
     if (sizes && !here)
-      *reason = near.imported ? "imported for these sizes, of another machine with the same instructions, and not measured here"
+      *reason = imported ? "imported for these sizes, of another machine with the same instructions, and not measured here"
                               : "tuned for these sizes on another machine with the same instructions";
   }
   return true;

@@ -305,8 +305,8 @@ TEST_CASE("child: tuned" * doctest::skip()) {
     for (std::size_t j = 0; j < 40; ++j) CHECK(y[i * 40 + j] == x[j * 72 + i]);
   // A fork of this process could not use a GPU any more.
   CHECK(said_by([&] { tune(on_gpu, quick(4), A); }) ==
-        "turned: tune: this program has used the GPU, and a fork of it cannot: call weft::worker(argc, argv) first in main, which gives candidates a "
-        "process of their own");
+        "turned: tune: this program has used the GPU, and a fork of it cannot: call weft::worker(argc, argv) first in main, or name a program that does "
+        "(WEFT_WORKER=weft-worker), which gives candidates a process of their own");
   weft::cuda_tensor<float, 2> there({40, 72});
   CHECK(has(said_by([&] { tune_options o = quick(4); o.worker = tuning::isolation::none; tune(on_gpu, o, there); }),
             "tensors in the GPU's memory are not tuned with"));

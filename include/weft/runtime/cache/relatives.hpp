@@ -17,7 +17,6 @@ struct relative {
   std::uint64_t task = 0;                    // number in the name of its own file (tuned.hpp)
   sequence<std::int64_t> machine, extents;   // caches and threads; of all tensors, one behind the other
   sequence<std::int64_t> names, values;      // of the knobs: hashes of their names, and the chosen values
-  bool imported = false;                     // of one that was found: nobody has measured it here
 };
 
 /// What tasks have in common that differ in nothing but shapes, knob values that hang on them, and the caches and threads of the
@@ -43,6 +42,9 @@ bool keep_relative(std::string_view family, relative const& r);
 bool find_relative(std::string_view family, relative const& wanted, relative& into);
 /// The same in a directory that is open.
 bool find_relative(directory const& where, std::string_view family, relative const& wanted, relative& into);
+
+/// Whether the result of this task was imported, and nobody has measured it here. For who asks for a reason: it reads the result.
+bool is_imported(std::uint64_t task);
 
 /// One relative as bytes, and back; false for any other bytes, and for numbers that none has. For what travels between machines.
 std::string encode(relative const& r);

@@ -63,15 +63,6 @@ inline double distance(sequence<std::int64_t> const& a, sequence<std::int64_t> c
   }
   return product;
 }
-/// The result of that task is still there: whoever removed it meant it.
-inline bool has_result(directory const& d, std::uint64_t task, bool& imported) {
-  std::string bytes;
-  std::string_view key;
-  tuned t;
-  bool const there = d.read(name_of(task, ".tuned").name, bytes) && decode(bytes, key, t) && xxh64(key) == task;
-  imported = t.trials == 0;
-  return there;
-}
 /// More than the distance of any two shapes.
 inline constexpr double other_machine = 1e100;
 }  // namespace detail
@@ -158,12 +149,21 @@ WEFT_DECL bool find_relative(directory const& where, std::string_view family, re
       if (away > 0 && (least == 0 || away < least)) least = away, into = static_cast<relative&&>(r);
     }
     if (least == 0) return false;
-    if (detail::has_result(where, into.task, into.imported)) return true;
+    // Its result is still there: whoever removed it meant it.
+    if (where.holds(name_of(into.task, ".tuned").name)) return true;
     gone[removed++] = into.task;
   }
   return false;
 }
 
+WEFT_DECL bool is_imported(std::uint64_t task) {
+  std::string const path = directory_in_use();
+  std::string bytes;
+  std::string_view key;
+  tuned t;
+  directory const d(path, creation::never);
+  return !path.empty() && d.usable() && d.read(name_of(task, ".tuned").name, bytes) && decode(bytes, key, t) && t.trials == 0;
+}
 WEFT_DECL std::string encode(relative const& r) {
   byte_writer w;
   detail::write(w, r);
