@@ -74,6 +74,24 @@ TEST_CASE("large kernels by the rule for GPUs: no spills, no arrays in memory, f
     }
   }
 }
+TEST_CASE("elementwise kernels by the rule for GPUs: rows of 16 bytes where blocks do not divide, below 2^31 elements and beyond") {
+  for (std::int64_t rows : {std::int64_t(101), std::int64_t(65535)}) {
+    gpu_kernel const k = by_rule(scaled<float>(rows, 65540), "cut");
+    INFO(k.steps);
+    gpu_trial const t(k, {}, gpu_trial::text_only);
+    REQUIRE(t.fault == "");
+    INFO(t.module.text);
+    CHECK(count_of(t.module.text, "*(weft_f32x4*)&out[") == 1);
+    CHECK(count_of(t.module.text, "*(weft_f32x4 const*)&A[") == 1);
+    CHECK(count_of(t.module.text, "if (") == 1);
+    check_compiled_for_gpus(t.module.text, 1, [](cuda_binary const& r, std::string const&) {
+      CHECK(count_of(r.ptx, "ld.global.nc.v4.f32") == 1);
+      CHECK(count_of(r.ptx, "ld.global") == 1);
+      CHECK(count_of(r.ptx, "st.global.v4.f32") == 1);
+      CHECK(count_of(r.ptx, "st.global") == 1);
+    });
+  }
+}
 TEST_CASE("a product by the rule for GPUs: copies of 16 bytes alone, two tiles ahead, one barrier in each iteration; rows of blocks in groups") {
   gpu_kernel const k = by_rule(product<float>(4096, 4096, 4096), "tiles");
   CHECK(k.steps.find("A_copy: pipeline(2, async)\n") != std::string::npos);
