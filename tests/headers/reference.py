@@ -15,8 +15,9 @@ PLAIN = re.compile(r"\((?:typedef|enumvalue|friend)\) .*is not documented"
                    r"|\(variable\) of (?:struct|class|union) .*is not documented")
 
 # What weft.hpp lists for programs to include, but for those that look inside of the compiler.
-INNER = {"weft/background.hpp", "weft/lower/open_bounds.hpp", "weft/codegen/size_code.hpp", "weft/interp/interp.hpp", "weft/codegen/cuda/module.hpp",
-         "weft/pass/gpu.hpp", "weft/runtime/cuda/cubin.hpp", "weft/runtime/cuda/driver.hpp", "weft/runtime/cuda/events.hpp", "weft/runtime/cuda/memory.hpp", "weft/runtime/cuda/reach.hpp",
+INNER = {"weft/background.hpp", "weft/ir/linear.hpp", "weft/lower/open_bounds.hpp", "weft/codegen/size_code.hpp", "weft/interp/interp.hpp",
+         "weft/codegen/cuda/module.hpp", "weft/pass/gpu.hpp", "weft/runtime/cuda/cubin.hpp", "weft/runtime/cuda/driver.hpp",
+         "weft/runtime/cuda/events.hpp", "weft/runtime/cuda/memory.hpp", "weft/runtime/cuda/reach.hpp",
          "weft/tune/run.hpp", "weft/tune/warp_features.hpp"}
 
 
