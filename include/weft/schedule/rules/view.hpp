@@ -68,6 +68,7 @@ class rule_view {
   rule_input const& in_;
   program const& p_;
   bool inside_ = false;
+  mutable sequence<std::int64_t> values_;  // of extents, by node
 };
 
 }  // namespace detail
