@@ -204,8 +204,17 @@ WEFT_DECL strips rule_plan::best_strips(int host, sequence<sequence<std::int32_t
 /// Whether a reader, or one behind an inlined reader, reads other elements than its own.
 WEFT_DECL bool rule_plan::is_read_in_window(int stage, sequence<sequence<std::int32_t>> const& readers) const {
   rule_view const v = view();
-  for (std::int32_t r : readers[static_cast<std::size_t>(stage)])
-    if (!reads_own_element(v.p(), r, v.stage(stage)) || (v.is_inlined(r) && is_read_in_window(r, readers))) return true;
+  stage_info const& of = v.stage(stage);
+  for (std::int32_t r : readers[static_cast<std::size_t>(stage)]) {
+    bool own = true;  // its element, or its row's
+    each_load(v.p(), r, [&](node const& x) {
+      for (int d = 0; d < x.c && x.a >= of.tensor && x.a < of.tensor + of.results; ++d) {
+        node const& index = v.p().at(program::at(v.p().operands, x.b + d));
+        own = own && index.kind == op::axis && index.a == v.stage(r).first_axis + d;
+      }
+    });
+    if (!own || (v.is_inlined(r) && is_read_in_window(r, readers))) return true;
+  }
   return false;
 }
 /// Stages that are read in a window, and those that these read: in tiles of the nest that reads them last, so that what one stage

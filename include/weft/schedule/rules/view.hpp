@@ -76,6 +76,7 @@ class rule_view {
   program const& p_;
   sequence<std::int64_t> pieces_;
   bool inside_ = false;
+  mutable sequence<std::int64_t> values_;  // of extents, by node
 };
 
 }  // namespace detail

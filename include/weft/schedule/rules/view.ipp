@@ -13,11 +13,18 @@ WEFT_DECL bool rule_view::is_output(int s) const {
     if (program::at(p_.tensors, t).stage == s) return true;
   return false;
 }
+/// Each once: a look makes a list as long as the program, and indices with edges are looked at for dozens of tiles.
 WEFT_DECL std::int64_t rule_view::value(int id) const {
-  std::int64_t const v = extent_value(p_, id, [&](int tensor, int dim) {
-    return n_.inputs[static_cast<std::size_t>(tensor)][static_cast<std::size_t>(dim)];
-  });
-  return v < 0 ? -1 : v;
+  constexpr std::int64_t not_asked = -2;
+  if (values_.empty()) values_.resize(p_.nodes.size(), not_asked);
+  std::int64_t& known = values_[static_cast<std::size_t>(id)];
+  if (known == not_asked) {
+    std::int64_t const v = extent_value(p_, id, [&](int tensor, int dim) {
+      return n_.inputs[static_cast<std::size_t>(tensor)][static_cast<std::size_t>(dim)];
+    });
+    known = v < 0 ? -1 : v;
+  }
+  return known;
 }
 WEFT_DECL std::int64_t rule_view::divisor(node const& n, int& axis) const {
   if (n.kind != op::floor_div && n.kind != op::floor_mod) return 0;
