@@ -254,3 +254,51 @@ TEST_CASE("loops over blocks and threads, and barriers: what may stand in what, 
   says("  for i in 0..4 block_x:\n    barrier\n", "a barrier stands in a loop over threads");
   says("  for i in 0..4 thread_x:\n    for j in 0..4 vectorized:\n      barrier\n", "a barrier stands in a loop over threads");
 }
+TEST_CASE("places in shared memory and swizzled rows: what they may be, and as text") {
+  auto const with = [](std::string const& buffer) { return "kernel k:\n  variables i\n  buffer B: f32[4] strides [1] in argument 0 written alias 0 align 4\n  buffer T: " + buffer + " alias 1 align 64\n  for i in 0..4:\n    B[i] = 1.0f32\n"; };
+  auto const said_of = [&](std::string const& buffer) {
+    ir::arena m;
+    return ir::verify(ir::parse(m, with(buffer)));
+  };
+  for (char const* sound : {"f16[4, 32] strides [32, 1] in stack at 4096 written swizzled", "f16[2, 4, 32] strides [160, 40, 1] in stack written swizzled",
+                            "f32[4] strides [1] in stack at 16 written"}) {
+    ir::arena m, other;
+    ir::function const f = ir::parse(m, with(sound));
+    CHECK(ir::verify(f) == "");
+    CHECK(ir::print(f) == with(sound));
+    CHECK(ir::equal(ir::parse(other, ir::print(f)), f));
+  }
+  ir::arena m;
+  ir::function const f = ir::parse(m, with("f16[4, 32] strides [32, 1] in stack at 4096 written swizzled"));
+  CHECK(f.shared_place(f.buffers[1]) == 4096);
+  CHECK_FALSE(ir::equal(ir::parse(m, with("f16[4, 32] strides [32, 1] in stack at 0 written swizzled")), f));
+  CHECK_FALSE(ir::equal(ir::parse(m, with("f16[4, 32] strides [32, 1] in stack at 4096 written")), f));
+  std::string const rows = "rows that are swizzled are multiples of 16 bytes apart", stack = "rows that are swizzled are on the stack";
+  CHECK(said_of("f16[4, 30] strides [30, 1] in stack written swizzled").find(rows) != std::string::npos);
+  CHECK(said_of("f16[2, 4, 32] strides [136, 32, 1] in stack written swizzled").find(rows) != std::string::npos);
+  CHECK(said_of("f16[4, 32] strides [64, 2] in stack written swizzled").find(stack) != std::string::npos);
+  CHECK(said_of("f16[32] strides [1] in stack written swizzled").find(stack) != std::string::npos);
+  CHECK(said_of("f16[4, 32] strides [32, 1] in heap written swizzled").find(stack) != std::string::npos);
+  CHECK(said_of("f32[4] strides [1] in stack at 8 written").find("at a multiple of 16 bytes") != std::string::npos);
+}
+TEST_CASE("swizzled rows: eight of them have a unit in eight groups of banks, and each row keeps to its stride") {
+  for (std::int64_t units = 1; units <= 24; ++units) {
+    ir::arena m;
+    std::string const stride = std::to_string(8 * units);
+    ir::function const f = ir::parse(m, "kernel k:\n  variables i\n  buffer B: f32[4] strides [1] in argument 0 written alias 0 align 4\n  buffer T: f16[16, " + stride +
+                                            "] strides [" + stride + ", 1] in stack at 0 written swizzled alias 1 align 64\n  for i in 0..4:\n    B[i] = 1.0f32\n");
+    ir::swizzle const z = ir::swizzle_of(f, f.buffers[1]);
+    for (std::int64_t unit = 0; unit < units; ++unit) {
+      unsigned groups = 0;
+      for (std::int64_t row = 8; row < 16; ++row) groups |= 1u << (row * units + z.column(row, 8 * unit) / 8) % 8;
+      CHECK_MESSAGE(groups == 0xffu, units << " units in a row, unit " << unit);
+    }
+    for (std::int64_t row = 0; row < 16; ++row) {
+      sequence<bool> met(static_cast<std::size_t>(8 * units), false);
+      for (std::int64_t column = 0; column < 8 * units; ++column) met[static_cast<std::size_t>(z.column(row, column))] = true;
+      bool all = true;
+      for (bool one : met) all = all && one;
+      CHECK(all);
+    }
+  }
+}

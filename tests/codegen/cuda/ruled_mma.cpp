@@ -166,12 +166,12 @@ TEST_CASE("ruled products: of large matrices two blocks fit a processor, four st
   struct {
     gpu_kernel k;
     int shared_bytes, multiplications;
-  } const cases[] = {{by_rule_with_units(wide_product<f16, float>(4096, 4096, 4096), "4096"), 4 * (128 * 40 + 32 * 136) * 2, 2 * 16},
-                     {by_rule_with_units(wide_product<f16, float>(8192, 8192, 8192), "8192"), 4 * (128 * 40 + 32 * 136) * 2, 2 * 16},
-                     {by_rule_with_units(wide_product<bf16, float>(4096, 4096, 4096, false, true), "4096_right"), 4 * (128 * 40 + 128 * 40) * 2, 2 * 16},
-                     {by_rule_with_units(layer_of_halves<f16, f16>(4096, 4096, 4096), "4096"), 4 * (128 * 40 + 32 * 136) * 2, 2 * 16},
-                     {by_rule_with_units(wide_product<std::int8_t, std::int32_t>(4096, 4096, 4096), "4096_s8"), 4 * (128 * 80 + 64 * 144), 2 * 16},
-                     {by_rule_with_units(wide_product<std::int8_t, std::int32_t>(4096, 4096, 4096, false, true), "4096_s8_right"), 4 * (128 * 80 + 128 * 80), 2 * 16},
+  } const cases[] = {{by_rule_with_units(wide_product<f16, float>(4096, 4096, 4096), "4096"), 4 * (128 * 32 + 32 * 128) * 2, 2 * 16},
+                     {by_rule_with_units(wide_product<f16, float>(8192, 8192, 8192), "8192"), 4 * (128 * 32 + 32 * 128) * 2, 2 * 16},
+                     {by_rule_with_units(wide_product<bf16, float>(4096, 4096, 4096, false, true), "4096_right"), 4 * (128 * 32 + 128 * 32) * 2, 2 * 16},
+                     {by_rule_with_units(layer_of_halves<f16, f16>(4096, 4096, 4096), "4096"), 4 * (128 * 32 + 32 * 128) * 2, 2 * 16},
+                     {by_rule_with_units(wide_product<std::int8_t, std::int32_t>(4096, 4096, 4096), "4096_s8"), 4 * (128 * 64 + 64 * 144), 2 * 16},
+                     {by_rule_with_units(wide_product<std::int8_t, std::int32_t>(4096, 4096, 4096, false, true), "4096_s8_right"), 4 * (128 * 64 + 128 * 64), 2 * 16},
                      {by_rule_with_units(layer_of_halves<float, float>(4096, 4096, 4096), "4096"), 3 * (128 * 20 + 16 * 128) * 4, 0},
                      {by_rule_with_units(layer_of_halves<float, float>(8192, 8192, 8192), "8192"), 3 * (128 * 20 + 16 * 128) * 4, 0}};
   for (auto const& c : cases) {
