@@ -56,6 +56,7 @@ int main() {
   auto const count = reinterpret_cast<int (*)(int*)>(dlsym(h, "cuDeviceGetCount"));
   int n = 0, r = init ? init(0) : -1;
   if (r != 0 || !count || count(&n) != 0 || n == 0) return std::printf("the CUDA driver finds no GPU (cuInit: %d, devices: %d)\n", r, n), 1;
+  if (char const* const file = std::getenv("WEFT_NVRTC")) return dlopen(file, RTLD_NOW) ? 0 : (std::printf("WEFT_NVRTC names what cannot be loaded: %s\n", file), 1);
   for (char const* name : {"libnvrtc.so.13", "libnvrtc.so.12", "libnvrtc.so"})
     if (dlopen(name, RTLD_NOW)) return 0;
   return std::puts("there is no NVRTC (libnvrtc.so.12 or .13) on LD_LIBRARY_PATH, where CUDA installs it, or of pip: pip install nvidia-cuda-nvrtc-cu12"), 1;
@@ -80,9 +81,10 @@ echo '#include "weft/impl.hpp"' > "$build/library.cpp"
 "$CXX" $flags -c "$build/library.cpp" -o "$build/library.o" &
 library=$!
 # shellcheck disable=SC2086
-"$CXX" $flags -c "$root/bench/gpu/main.cpp" -o "$build/main.o" || fail "bench/gpu/main.cpp does not compile"
+"$CXX" $flags -c "$root/bench/gpu/main.cpp" -o "$build/main.o" || { kill $library; fail "bench/gpu/main.cpp does not compile"; }
 wait $library || fail "the library does not compile"
-"$CXX" "$build/main.o" "$build/library.o" -ldl -lpthread -o "$build/gpu"
+"$CXX" "$build/main.o" "$build/library.o" -ldl -lpthread -o "$build/gpu" || fail "the program does not link"
+echo "built in $(($(date +%s) - began)) s"
 [ $only_build = no ] || exit 0
 
 peers=no

@@ -77,6 +77,9 @@ int cuMemcpyHtoDAsync_v2(unsigned long long to, void const* from, size_t bytes, 
 int cuMemcpyDtoHAsync_v2(void* to, unsigned long long from, size_t bytes, void*) {
   return memcpy(to, reinterpret_cast<void*>(from), bytes), ++stub.copies, 0;
 }
+int cuMemcpyDtoDAsync_v2(unsigned long long to, unsigned long long from, size_t bytes, void*) {
+  return memcpy(reinterpret_cast<void*>(to), reinterpret_cast<void*>(from), bytes), ++stub.copies, 0;
+}
 int cuStreamSynchronize(void*) { return ++stub.synchronized, 0; }
 int cuStreamIsCapturing(void*, int* status) { return *status = stub.capturing, 0; }
 // A launch has ended when it returns: an event is the time of its record.

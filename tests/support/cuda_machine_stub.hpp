@@ -5,6 +5,7 @@
 #include <stdio.h>
 
 #include <string>
+#include <utility>
 
 #define cuLibraryLoadData recorded_cuLibraryLoadData
 #define cuLibraryUnload recorded_cuLibraryUnload
@@ -48,6 +49,11 @@ struct kernel_of {
 };
 void run_shell(std::string const& command) {
   if (system(command.c_str()) != 0) fprintf(stderr, "stub: %s\n", command.c_str());
+}
+constexpr int most_parameters = 24;
+template <size_t... I>
+void call_with(void* function, void** p, std::index_sequence<I...>) {
+  reinterpret_cast<void (*)(decltype(static_cast<void*>(p[I]))...)>(function)(p[I]...);
 }
 int failing = 0;  // a GPU that has failed once answers so for ever
 }  // namespace
@@ -126,11 +132,11 @@ int cuLaunchKernel(void* f, unsigned bx, unsigned by, unsigned bz, unsigned tx, 
   unsigned const blocks[] = {bx, by, bz}, threads[] = {tx, ty, tz};
   auto const thread = [](void* data) {
     auto const& now = *static_cast<call*>(data);
-    void* p[8] = {};
-    for (int i = 0; i < now.count && i < 8; ++i) p[i] = *static_cast<void**>(now.p[i]);
-    reinterpret_cast<void (*)(void*, void*, void*, void*, void*, void*, void*, void*)>(now.function)(p[0], p[1], p[2], p[3], p[4], p[5], p[6], p[7]);
+    void* p[most_parameters] = {};
+    for (int i = 0; i < now.count; ++i) p[i] = *static_cast<void**>(now.p[i]);
+    call_with(now.function, p, std::make_index_sequence<most_parameters>());
   };
-  if (c.function == nullptr || launch == nullptr) return 500;
+  if (c.function == nullptr || launch == nullptr || k->parameters > most_parameters) return 500;
   char const* const wrong = launch(blocks, threads, shared, thread, &c, 0);
   if (wrong != nullptr) fprintf(stderr, "stub: %s\n", wrong);
   return wrong != nullptr ? 719 : 0;

@@ -28,7 +28,13 @@ TEST_CASE("attention by rule: one launch without memory of its own outside of bl
     if (k.name.find("behind") != std::string::npos) CHECK(k.steps.find("out: reverse_compute_inline()") != std::string::npos);
   }
 }
-TEST_CASE("attention by rule: the interpreter finds nothing wrong") { prepared().check_interpreted({7}); }
+TEST_CASE("attention by rule: the interpreter finds nothing wrong, and rows of 16 bytes take two turns at most") {
+  prepared().check_interpreted({7}, [](gpu_kernel const&, memory_traffic const& t) {
+    CHECK(t.wide_loads.taken <= 2 * t.wide_loads.least);  // of three kernels, which read rows of scores, twice the least
+    CHECK(t.wide_stores.taken <= 2 * t.wide_stores.least);
+    CHECK(t.global_contiguous.ratio() <= 1.1);
+  });
+}
 TEST_CASE("attention by rule: the text computes the same on the host, and ldmatrix meets no bank twice") {
   ldmatrix_counts banks;
   prepared().check_on_host({0, 5}, [&](cuda_on_host const& host) { banks.check(host); });

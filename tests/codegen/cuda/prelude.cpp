@@ -26,7 +26,7 @@ TEST_CASE("every operation and cast of every type runs as base/op.hpp defines it
     make_all(p, t, n);
     text += "namespace all_" + std::string(name(t)) + " {\n" + cuda_source(p.f) + "}\n";
   }
-  cuda_on_host const kernel(text);
+  cuda_on_host const kernel(text, "2", cuda_on_host::as_built);
   REQUIRE_MESSAGE(kernel.loaded(), kernel.messages);
   CHECK(kernel.messages == "");
   for (dtype t : types) {
