@@ -34,6 +34,13 @@ TEST_CASE("attention by rule: the text computes the same on the host, and ldmatr
   prepared().check_on_host({0, 5}, [&](cuda_on_host const& host) { banks.check(host); });
   CHECK((banks.all > 0 || !cuda_on_host::available()));
 }
+TEST_CASE("attention by rule: of one query the scores stay on the chip, and threads share the sums of its result") {
+  prepared_kernels one({by_rule_with_units(attention_kernel<f16>({{3}, 1, 37, 64, 48}, {.scale = 0x1p-6}), "query")});
+  one.check_interpreted({7});
+  CHECK(one.trials[0]->module.kernels.size() == 1);
+  CHECK(!one.trials[0]->module.kernels[0].takes_workspace);
+  CHECK(one.kernels[0].steps.find("matmul_1: bind(ki, thread_x)") != std::string::npos);
+}
 TEST_CASE("attention by rule: each barrier is needed") {
   prepared_kernels one({by_rule_with_units(attention_kernel<f16>({{1}, 32, 64, 32, 32}, {.scale = 0x1p-6}), "barriers")});
   one.check_have_text();
