@@ -397,7 +397,7 @@ class simplifier final : public ir::rewriter {
     }
     return found;
   }
-  /// (c * x + r) / c = x + r / c; and r / c is 0 where 0 <= r < c.
+  /// (c * x + r) / c = x + r / c; and r / c is q where q * c <= r < (q + 1) * c.
   ir::expr division(ir::expr e) {
     if (e->b->kind != op::literal || e->b->value <= 0) return e;
     std::int64_t const c = e->b->value;
@@ -410,7 +410,10 @@ class simplifier final : public ir::rewriter {
     whole.constant = floor_div(all.constant, c);
     rest.constant = all.constant - whole.constant * c;
     interval const r = range_of(rest, ranges_);
-    if (r.low >= 0 && r.high < c) return e->kind == op::floor_div ? rebuild(m_, whole) : rebuild(m_, rest);
+    if (std::int64_t const q = floor_div(r.low, c); small(r.low) && small(r.high) && q == floor_div(r.high, c)) {
+      whole.constant += q, rest.constant -= q * c;
+      return rebuild(m_, e->kind == op::floor_div ? whole : rest);
+    }
     linear x, inner;
     if (std::int64_t const g = common_step(rest, c, 0, x, inner); g > 0) {
       ir::expr const part = ir::binary(m_, e->kind, rebuild(m_, x), ir::index(m_, c / g));

@@ -118,7 +118,7 @@ class guest_spans final : public index_spans {
         auto const behind = [&](ir::expr x) { return simplify(m_, ir::binary(m_, op::add, x, of.begin)); };
         r = {behind(r.low), behind(r.high)};
         // A split need not divide; what a last part would read beyond the end is not there for it.
-        if (!l_.n_.at(program::at(l_.n_.loop_of, number)).live())
+        if (!l_.n_.at(program::at(l_.n_.loop_of, number)).live() && !has_tiles(reader_))
           r.high = least(r.high, behind(ir::binary(m_, op::sub, of.extent, ir::index(m_, 1))), ranges_);
       }
       return r;
@@ -129,11 +129,25 @@ class guest_spans final : public index_spans {
       sequence<span> const& spans = by_stage_[static_cast<std::size_t>(reader_)].spans;
       if (!spans.empty() && spans[static_cast<std::size_t>(d)].known()) {
         span const read = spans[static_cast<std::size_t>(d)];
-        if (d != s.scanned) return read;
+        if (d != s.scanned) return whole_tiles(read, number);
         (s.backwards ? all.low : all.high) = s.backwards ? read.low : read.high;  // all steps up to those
       }
     }
-    return all;
+    return whole_tiles(all, number);
+  }
+  /// Whether a matrix unit runs it: then the last tile is read whole, with zeros behind the end.
+  bool has_tiles(int stage) const {
+    for (std::int32_t l : program::at(l_.n_.order, stage))
+      if (intrinsic const* by = l_.n_.at(l).by; by != nullptr && by->is_tile()) return true;
+    return false;
+  }
+  span whole_tiles(span r, int number) {
+    loop_info const& l = l_.n_.at(program::at(l_.n_.loop_of, number));
+    if (l.live() || l.into >= 0 || l.factor <= 1 || !has_tiles(reader_)) return r;
+    auto const by = [&](op kind, ir::expr a, ir::expr b) { return simplify(m_, ir::binary(m_, kind, a, b), ranges_); };
+    ir::expr const last = by(op::floor_div, by(op::sub, r.high, r.low), ir::index(m_, l.factor));
+    ir::expr const length = by(op::mul, by(op::add, last, ir::index(m_, 1)), ir::index(m_, l.factor));
+    return {r.low, by(op::add, r.low, by(op::sub, length, ir::index(m_, 1)))};
   }
   /// Of an axis of the host, or a part of it: one value if it is a loop outside, else all that it runs over.
   span of_loop(int id) {

@@ -129,7 +129,12 @@ WEFT_DECL ir::expr lowering::longest(int id, bool of_whole) {
   // (n + factor - 1) / factor, but for a factor near the largest number.
   ir::expr const before_last = ir::binary(m_, op::sub, longest(l.parent, of_whole), ir::index(m_, 1));
   ir::expr const full = ir::binary(m_, op::floor_div, before_last, ir::index(m_, parent.factor));
-  return simplify(m_, ir::binary(m_, op::add, full, ir::index(m_, 1)));
+  ir::expr const trips = simplify(m_, ir::binary(m_, op::add, full, ir::index(m_, 1)));
+  stage_frame const& f = frames_[at(l.stage)];
+  if (trips->kind == op::literal || f.host == nullptr) return trips;
+  // Of what is read in a loop of another stage there may be one tile for each iteration, the last one, which is cut, too.
+  ir::expr const there = simplify(m_, trips, ranges_in(*f.host, f.host_position));
+  return there->kind == op::literal ? there : trips;
 }
 WEFT_DECL ir::expr lowering::index_of(int id) {
   loop_info const& l = n_.at(id);

@@ -91,6 +91,14 @@ WEFT_DECL std::int64_t index_spans::difference_between(ir::expr a, ir::expr b, r
   };
   if (is_choice_and_number(a)) plus(difference_between(a->a, b, ranges), a->b->value);
   if (is_choice_and_number(b) && b->b->value != INT64_MIN) plus(difference_between(a, b->a, ranges), -b->b->value);
+  // A choice in a sum of others: io * 16 + min(16, 40 - io * 16), where the part of a tile ends.
+  auto const choice_in = [&](ir::expr e) {
+    while (e->kind == op::add) e = is_choice_of_two(e->b) || e->b->kind == op::add ? e->b : e->a;
+    return is_choice_of_two(e) ? e : nullptr;
+  };
+  auto const with = [&](ir::expr e, ir::expr choice, ir::expr part) { return arithmetic(op::add, arithmetic(op::sub, e, choice), part); };
+  if (ir::expr const c = a->kind == op::add && !is_choice_and_number(a) && differences_.size() < 200 ? choice_in(a) : nullptr; c != nullptr)
+    by_parts(difference_between(with(a, c, c->a), b, ranges), difference_between(with(a, c, c->b), b, ranges), c->kind == op::max);
   // floor(x / c) - floor(y / c) is not above ceil((x - y) / c).
   if (a->kind == op::floor_div && b->kind == op::floor_div && a->b == b->b && a->b->kind == op::literal && a->b->value > 0)
     if (std::int64_t const by = difference_between(a->a, b->a, ranges); !infinite(by)) no_more_than(ceil_div(by, a->b->value));

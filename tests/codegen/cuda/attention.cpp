@@ -40,6 +40,13 @@ TEST_CASE("attention by rule: the text computes the same on the host, and ldmatr
   prepared().check_on_host({0, 5}, [&](cuda_on_host const& host) { banks.check(host); });
   CHECK((banks.all > 0 || !cuda_on_host::available()));
 }
+TEST_CASE("attention by rule: of one query the scores stay on the chip, and threads share the sums of its result") {
+  prepared_kernels one({by_rule_with_units(attention_kernel<f16>({{3}, 1, 37, 64, 48}, {.scale = 0x1p-6}), "query")});
+  one.check_interpreted({7});
+  CHECK(one.trials[0]->module.kernels.size() == 1);
+  CHECK(!one.trials[0]->module.kernels[0].takes_workspace);
+  CHECK(one.kernels[0].steps.find("matmul_1: bind(ki, thread_x)") != std::string::npos);
+}
 TEST_CASE("attention by rule: each barrier is needed") {
   prepared_kernels one({by_rule_with_units(attention_kernel<f16>({{1}, 32, 64, 32, 32}, {.scale = 0x1p-6}), "barriers")});
   one.check_have_text();
@@ -59,7 +66,8 @@ TEST_CASE("attention by rule: why rows go through global memory is told") {
   CHECK(told_of(attention_kernel<f16>({{2}, 32, 64, 32, 32})) == "");
   CHECK(told_of(attention_kernel<float>({{2}, 32, 64, 32, 32})) == rows + "no matrix unit multiplies both, for which types have to be narrow\n");
   CHECK(told_of(attention_kernel<f16>({{2}, 32, 4096, 64, 64})).find(rows + "16 of them, of 4096 elements, do not fit what a block shares") == 0);
-  CHECK(told_of(attention_kernel<f16>({{2}, 32, 72, 32, 32}, {.block = 32})).find("top: the rows of matmul go through global memory: in blocks, ") == 0);
+  CHECK(told_of(attention_kernel<f16>({{2}, 32, 72, 32, 32}, {.block = 24})).find("top: the rows of matmul go through global memory: in blocks, ") == 0);
+  CHECK(told_of(attention_kernel<f16>({{2}, 35, 77, 33, 31}, {.block = 32})) == "");
   CHECK(told_of(attention_kernel<f16>({{2}, 32, 64, 32, 32}, {.block = 32})) == "");
   CHECK(told_of(attention_kernel<f16, float, 0>({{}, 64, 64, 1024, 1024})).find(rows) != std::string::npos);
   CHECK(told_of(attention_kernel<f16>({{2}, 32, 64, 32, 32}), false).find(rows + "no matrix unit multiplies them: it adds floats in an order of its own") == 0);

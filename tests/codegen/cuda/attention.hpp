@@ -51,7 +51,10 @@ inline std::vector<gpu_kernel> ruled_attention() {
   add(attention_kernel<f16>({{1}, 32, 96, 16, 32}, blocks), "chip_blocks");
   add(attention_kernel<bf16>({{1}, 32, 64, 48, 16}, causal_blocks), "chip_blocks_causal");
   add(attention_kernel<f16, f16>({{1}, 48, 64, 16, 64}, causal_blocks), "chip_blocks_rounded");
-  add(attention_kernel<f16>({{1}, 32, 40, 16, 16}, causal_blocks), "uneven_blocks");
+  add(attention_kernel<f16>({{1}, 32, 40, 16, 16}, causal_blocks), "chip_blocks_keys");
+  add(attention_kernel<f16>({{1}, 40, 72, 24, 40}, causal_blocks), "chip_blocks_tails");
+  add(attention_kernel<bf16>({{2}, 17, 33, 33, 17}, blocks), "chip_blocks_odd");
+  add(attention_kernel<f16>({{1}, 32, 40, 16, 16}, {.block = 24}), "blocks_of_24");
   return all;
 }
 

@@ -125,8 +125,8 @@ WEFT_DECL void gpu_plan::find_attention() {
       if (choose(t, "rows_on_chip", own)) attended_.push_back(a);
     } else if (attention_blocks const b = blocks_of(t); b.state >= 0 && may_attend(t, b.of)) {
       if (numbers_of_blocks(b).rows > 0 && choose(t, "rows_on_chip", true)) attended_in_blocks_.push_back(b);
-      else tell(t, joined({"the rows of ", name_of(b.of.first), " go through global memory: in blocks, their number and that of keys have to be whole "
-                           "blocks, of a multiple of 16, and elements a multiple of 16, that fit what a block shares"}));
+      else tell(t, joined({"the rows of ", name_of(b.of.first), " go through global memory: in blocks, there have to be 16 of them, and keys "
+                           "come in multiples of 16 at a time, that fit what a block shares"}));
     }
   }
 }
@@ -166,6 +166,11 @@ WEFT_DECL void gpu_plan::tile_of_product(int stage, reused_axes const& axes, mat
   by.by = of.unit;
   take(by);
 }
+/// Of an operand, by dimension, how much a block takes at a time of what that does not divide. To be asked before a copy takes its place.
+WEFT_DECL void gpu_plan::cut_operand(int stage, int tensor, sequence<std::int64_t>& tile, int axis, std::int64_t length) const {
+  tile.resize(static_cast<std::size_t>(program::at(s_.computation().tensors, tensor).rank), 0);
+  if (view().extent(stage, axis) % length != 0) tile[static_cast<std::size_t>(dimension_of(stage, tensor, axis))] = length;
+}
 /// softmax(Q K^T) V and the like: a block has some rows of scores in its memory, all keys of them. Both products are a matrix unit's,
 /// whose operands come a tile of keys at a time, with zeros behind their ends; what is known of a whole row a warp finds; the weights of a
 /// tile of keys are made in front of the second product.
@@ -192,17 +197,12 @@ WEFT_DECL void gpu_plan::attention(attention_stages const& a) {
     rule_view const v = view();
     if (s != a.weights && !(at_once && s == scores) && v.stage(s).reduced == 0 && !v.is_inlined(s)) take(one);
   }
-  // What is cut of each operand: asked before copies take their places.
-  auto const cut = [&](int stage, int tensor, sequence<std::int64_t>& tile, int axis, std::int64_t extent, std::int64_t length) {
-    tile.resize(static_cast<std::size_t>(program::at(s_.computation().tensors, tensor).rank), 0);
-    if (extent % length != 0) tile[static_cast<std::size_t>(dimension_of(stage, tensor, axis))] = length;
-  };
   int const weights_of = of_second.tensors[0], values = of_second.tensors[1], q = of_first.tensors[0], k = of_first.tensors[1];
   sequence<std::int64_t> of_values, of_weights, of_q, of_k;
-  cut(a.second, values, of_values, outer.columns, columns, n.columns()), cut(a.second, values, of_values, terms, keys, n.keys);
-  cut(a.second, weights_of, of_weights, outer.rows, queries, n.rows), cut(a.second, weights_of, of_weights, terms, keys, n.keys);
-  cut(a.first, q, of_q, inner.rows, queries, n.rows), cut(a.first, q, of_q, rank, width, of_first.unit->terms);
-  cut(a.first, k, of_k, inner.columns, keys, n.keys), cut(a.first, k, of_k, rank, width, of_first.unit->terms);
+  cut_operand(a.second, values, of_values, outer.columns, n.columns()), cut_operand(a.second, values, of_values, terms, n.keys);
+  cut_operand(a.second, weights_of, of_weights, outer.rows, n.rows), cut_operand(a.second, weights_of, of_weights, terms, n.keys);
+  cut_operand(a.first, q, of_q, inner.rows, n.rows), cut_operand(a.first, q, of_q, rank, of_first.unit->terms);
+  cut_operand(a.first, k, of_k, inner.columns, n.keys), cut_operand(a.first, k, of_k, rank, of_first.unit->terms);
   // The second product, in whose blocks all stands.
   int const values_copy = add_stage(verb::cache_read, a.second, values);
   if (values_copy < 0) return;
@@ -300,23 +300,23 @@ WEFT_DECL gpu_plan::attention_blocks gpu_plan::blocks_of(int state) const {
   b.state = state;
   return b;
 }
-/// As attention_numbers_of, of blocks that divide all; 0 rows: they do not, or do not fit.
+/// As attention_numbers_of; 0 rows: blocks are of no multiple of 16 keys, or do not fit.
 WEFT_DECL gpu_plan::attention_numbers gpu_plan::numbers_of_blocks(attention_blocks const& b) const {
   rule_view const v = view();
   int const rank = v.stage(b.state).spatial;
   std::int64_t const queries = v.extent(b.of.first, rank - 2), keys = v.extent(b.of.first, rank - 1), width = v.extent(b.of.first, rank),
-                     columns = v.extent(b.state, rank - 1), block = v.extent(b.of.second, rank + 1);
-  if (block <= 0 || keys != block * v.extent(b.state, rank) || block % 16 != 0 || width % 16 != 0 || columns % 16 != 0) return {};
+                     columns = v.extent(b.state, rank - 1), block = v.extent(b.of.second, rank + 1), whole_width = ceil_div(width, 16) * 16;
+  if (block <= 0 || block % 16 != 0 || queries < 16 || width < 16) return {};
   double const count = v.iterations(b.of.first, false) / static_cast<double>(queries * keys);
   for (std::int64_t const rows : {64, 32, 16}) {
-    bool const idle = rows > 16 && static_cast<double>(queries / rows) * count < gpu_numbers::processors;
-    if (queries % rows != 0 || idle) continue;
+    bool const idle = rows > 16 && static_cast<double>(ceil_div(queries, rows)) * count < gpu_numbers::processors;
+    if (queries < rows || idle) continue;
     for (std::int64_t const ahead : {1, 0}) {
       attention_numbers n{rows, block, 4, 16, ahead};
-      while (n.warps > 1 && (block % (16 * n.warps) != 0 || columns % (16 * n.warps) != 0)) n.warps /= 2;
-      n.warp_columns = columns / n.warps;
-      n.bytes = rows * (block + 4) * 4 + rows * (block + 8) * 2 + rows * (width + 8) * 2 + 2 * rows * (columns + 4) * 4 + 16 * rows +
-                (ahead + 1) * block * (width + 8 + columns + 8) * 2;
+      while (n.warps > 1 && (block % (16 * n.warps) != 0 || 16 * n.warps > columns)) n.warps /= 2;
+      n.warp_columns = ceil_div(columns, 16 * n.warps) * 16;
+      n.bytes = rows * (block + 4) * 4 + rows * (block + 8) * 2 + rows * (whole_width + 8) * 2 + 2 * rows * (columns + 4) * 4 + 16 * rows +
+                (ahead + 1) * block * (whole_width + 8 + n.columns() + 8) * 2;
       if (n.bytes <= gpu_numbers::matrix_staged_bytes && rows / 16 * (n.warp_columns / 16) <= 16) return n;
     }
   }
@@ -329,14 +329,23 @@ WEFT_DECL void gpu_plan::attention_in_blocks(attention_blocks const& b) {
   matrix_operands const of_first = operands_of(first, inner), of_second = operands_of(second, outer);
   attention_numbers n = numbers_of_blocks(b);
   int const rank = view().stage(b.state).spatial;
-  std::int64_t const columns = view().extent(b.state, rank - 1), width = view().extent(first, rank), threads = 32 * n.warps;
+  int const q = of_first.tensors[0], k = of_first.tensors[1], weights = of_second.tensors[0], values = of_second.tensors[1];
+  std::int64_t const columns = view().extent(b.state, rank - 1), width = ceil_div(view().extent(first, rank), 16) * 16, threads = 32 * n.warps;
   n.ahead = choose(second, "stages", n.ahead + 1, {1, 2, 3}) - 1;
+  for (int tensor : {k, values})
+    if (bytes_side_by_side(tensor) < 4) n.ahead = 0;  // what threads copy they wait for
   for (std::int32_t s : b.of.between) {
     step one{verb::compute_inline};
     one.stage = s;
     rule_view const v = view();
     if (s != b.of.weights && v.stage(s).reduced == 0 && !v.is_inlined(s)) take(one);
   }
+  sequence<std::int64_t> of_q, of_k, of_weights, of_values;
+  cut_operand(first, q, of_q, inner.rows, n.rows), cut_operand(first, q, of_q, rank, of_first.unit->terms);
+  cut_operand(first, k, of_k, inner.columns, n.keys), cut_operand(first, k, of_k, rank, of_first.unit->terms);
+  cut_operand(second, weights, of_weights, outer.rows, n.rows), cut_operand(second, values, of_values, outer.columns, n.columns());
+  end_in_zeros(b.of.weights, of_weights);
+  end_in_zeros(b.values, of_values);
   auto const loop = [&](int stage, int position) { return program::at(program::at(s_.order, stage), position); };
   auto const shared = [&](int stage) {
     step one{verb::set_scope};
@@ -346,10 +355,9 @@ WEFT_DECL void gpu_plan::attention_in_blocks(attention_blocks const& b) {
   };
   std::int64_t const lanes = columns % 32 == 0 ? 32 : 16;
   // Rows of a warp, some elements of each lane: so does the result, and so does the state inside of the loop over blocks of keys.
-  auto const rows_of_warps = [&](int stage, int row_loop, int around, sequence<std::int32_t> order) {
+  auto const rows_of_warps = [&](int stage, int row_loop, sequence<std::int32_t> order) {
     rule_view const v = view();
     parts const row = split(row_loop, n.warps), lane = split(v.loop(stage, rank - 1), lanes);
-    if (around >= 0) order.push_back(around);
     for (int l : {row.inner, lane.inner, row.outer, lane.outer}) order.push_back(l);
     reorder(order);
     bind(row.inner, thread_axis::warp);
@@ -366,35 +374,23 @@ WEFT_DECL void gpu_plan::attention_in_blocks(attention_blocks const& b) {
     parts const block = split(view().loop(b.home, rank - 2), n.rows);
     sequence<std::int32_t> blocks = batches(b.home);
     blocks.push_back(block.outer);
-    rows_of_warps(b.home, block.inner, -1, blocks);
+    rows_of_warps(b.home, block.inner, blocks);
     bind(fused(blocks), thread_axis::block_x);
   }
   int const at = loop(b.home, 0);
   if (!place(verb::compute_at, b.state, at)) return;
   int const keys = view().loop(b.state, rank);
-  rows_of_warps(b.state, view().loop(b.state, rank - 2), keys, batches(b.state));
+  parts const state_row = split(view().loop(b.state, rank - 2), n.rows);  // which may be fewer: written out all the same
+  sequence<std::int32_t> around = batches(b.state);
+  for (int l : {keys, state_row.outer}) around.push_back(l);
+  rows_of_warps(b.state, state_row.inner, around);
   shared(b.state);
-  auto const product = [&](int stage, int row, int column, std::int64_t across, matrix_operands const& of) {
-    rule_view const v = view();
-    parts const rows = split(v.loop(stage, row), 16), warp = split(v.loop(stage, column), across), tile = split(warp.inner, 16),
-                terms = split(v.loop(stage, v.stage(stage).spatial), of.unit->terms);
-    sequence<std::int32_t> order;
-    for (int a = 0; a < v.stage(stage).spatial; ++a)
-      if (a != row && a != column) order.push_back(v.loop(stage, a));
-    for (int l : {warp.outer, terms.outer, rows.outer, tile.outer, rows.inner, tile.inner, terms.inner}) order.push_back(l);
-    reorder(order);
-    bind(warp.outer, thread_axis::warp);
-    for (int l : {terms.outer, rows.outer, tile.outer}) mark(verb::unroll, l);
-    step by{verb::tensorize, 1, {rows.inner}};
-    by.by = of.unit;
-    take(by);
-  };
   place(verb::compute_at, second, keys);
-  product(second, outer.rows, outer.columns, n.warp_columns, of_second);
+  tile_of_product(second, outer, of_second, n.rows, n.columns(), n.warp_columns, 0);
   shared(second);
-  fill_rows(b.values, of_second.tensors[1], keys, n.keys * columns, threads);
+  fill_rows(b.values, values, keys, n.keys * n.columns(), threads);
   for (int s = second; --s > first;) {  // what reads a stage is placed before it
-    if (s == b.of.weights) fill_rows(s, of_second.tensors[0], keys, n.rows * n.keys, threads);
+    if (s == b.of.weights) fill_rows(s, weights, keys, n.rows * n.keys, threads);
     if (!b.of.holds(s)) continue;
     stage_info const of = view().stage(s);
     if (of.reduced == 0) continue;
@@ -405,19 +401,21 @@ WEFT_DECL void gpu_plan::attention_in_blocks(attention_blocks const& b) {
     bind(made.v, thread_axis::lane);
     place(verb::compute_at, made.parts, made.v);
   }
-  int const copies[2] = {add_stage(verb::cache_read, first, of_first.tensors[0]), add_stage(verb::cache_read, first, of_first.tensors[1])};
+  int const copies[2] = {add_stage(verb::cache_read, first, q), add_stage(verb::cache_read, first, k)};
   if (copies[0] < 0 || copies[1] < 0) return;
+  end_in_zeros(copies[0], of_q);
+  end_in_zeros(copies[1], of_k);
   place(verb::compute_at, first, keys);
-  product(first, inner.rows, inner.columns, n.keys / n.warps, of_first);
+  tile_of_product(first, inner, of_first, n.rows, n.keys, n.keys / n.warps, 0);
   shared(first);
   step padded{verb::storage_align};
   padded.stage = first;
   for (std::int64_t number : {std::int64_t(rank - 2), std::int64_t(8), std::int64_t(4)}) padded.numbers.push_back(number);
   if (may(padded)) take(padded);
-  fill_rows(copies[0], of_first.tensors[0], at, n.rows * width, threads);
-  fill_rows(copies[1], of_first.tensors[1], keys, n.keys * width, threads);
-  run_ahead(copies[1], of_first.tensors[1], n.ahead);
-  run_ahead(b.values, of_second.tensors[1], n.ahead);
+  fill_rows(copies[0], q, at, n.rows * width, threads);
+  fill_rows(copies[1], k, keys, n.keys * width, threads);
+  run_ahead(copies[1], k, n.ahead);
+  run_ahead(b.values, values, n.ahead);
 }
 
 }  // namespace detail

@@ -159,6 +159,7 @@ class gpu_plan : public rule_plan {
   int scores_of(attention_stages const& a) const;
   void tile_of_product(int stage, reused_axes const& axes, matrix_operands const& of, std::int64_t rows, std::int64_t columns,
                        std::int64_t warp_columns, std::int64_t terms);
+  void cut_operand(int stage, int tensor, sequence<std::int64_t>& tile, int axis, std::int64_t length) const;
   void attention(attention_stages const& a);
   bool is_attended(int stage) const;
   /// The same in blocks of keys: what the product of a block is joined with, of what copy of the values, and where the result is made.

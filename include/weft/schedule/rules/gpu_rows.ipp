@@ -51,10 +51,15 @@ WEFT_DECL void gpu_plan::tree(int stage, std::int64_t threads) {
 WEFT_DECL void gpu_plan::in_row(int stage, int depth, std::int64_t threads) {
   rule_view const v = view();
   stage_info const of = v.stage(stage);
-  if (of.reduced > 0) return tree(stage, threads);
+  if (of.reduced > 0 && (of.spatial <= depth || is_tree(stage))) return tree(stage, threads);
   if (of.spatial <= depth) return;
   sequence<access> const all = accesses(stage);
-  int const last = of.spatial - 1, whole = is_open(v.loop(stage, last)) ? -1 : merged(stage, depth, all);
+  int const last = of.spatial - 1;
+  if (of.reduced > 0) {  // sums side by side, of which each thread has some: a row of weights times values
+    bind(cut(v.loop(stage, last), threads).inner, thread_axis::thread_x);
+    return;
+  }
+  int const whole = is_open(v.loop(stage, last)) ? -1 : merged(stage, depth, all);
   int const column = whole >= 0 ? whole : v.loop(stage, last);
   std::int64_t const widest = width(all, last, trips(column)), wide = choose(stage, "lanes", widest, {1, 2, 4, 8}, widest);
   parts const lane = wide > 1 ? split(column, wide) : parts{column, -1};
