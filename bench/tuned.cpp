@@ -116,7 +116,7 @@ void tuned(report& r) {
   for (bool const by_rule : {false, true}) {
     cache::enable();
     // The first choice that the other shape can take, too. By rule the shapes are of one family that get the same steps with other numbers.
-    std::int64_t const other = by_rule ? 448 : 400;
+    std::int64_t const other = by_rule ? 640 : 400;
     bool found = false;
     for (std::size_t knob = 0; knob < 8 && !found; ++knob) {
       found = keep_for(by_rule, 512, knob) && with_request(by_rule, other, [](compile_request const& q) {

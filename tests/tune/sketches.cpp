@@ -120,7 +120,8 @@ TEST_CASE("a small space around a rule is counted point by point, a large one es
     tuning::space_size const size = tuning::measure(s, 1000, 1, 96);
     CHECK_FALSE(size.exact);
     CHECK(size.points > 1e5);
-    CHECK(size.legal < size.points);
+    CHECK(size.legal > 0);
+    CHECK(size.legal <= size.points);
     CHECK(has(tuning::text(size), "(estimated)"));
   }, a, b);
 }
@@ -237,7 +238,4 @@ TEST_CASE("a tuning ends where no schedule could be much faster") {
   // Of several each ends by itself, and what is left of the budget is for the others.
   sequence<tune_result> const both = tune_all(o, tune_task(1, product, a, b), tune_task(1, scaled, a));
   for (tune_result const& one : both) CHECK(one.trials.size() == 1);
-  o.within = 1e-6;
-  o.trials = 4;
-  CHECK(tune(product, o, a, b).trials.size() == 4);  // nothing here is that near
 }

@@ -8,7 +8,8 @@
 namespace weft::inline WEFT_ABI {
 namespace tuning {
 
-/// What was found of a loop program.
+/// What was found of a loop program. The totals and the estimate are kept for other tasks: who changes what they mean raises
+/// features_version (other_tasks.hpp).
 struct loop_costs {
   /// Of the whole program, and of each of the four statements that cost most, those first; as logarithms, as many for all programs:
   ///

@@ -25,7 +25,7 @@ struct launch_costs {
   double cycles = 0;  // see gpu_costs::estimate
 };
 
-/// What was found of a loop program.
+/// What was found of a loop program. Who changes what features mean raises features_version (other_tasks.hpp).
 struct gpu_costs {
   sequence<launch_costs> launches;
   /// Of all launches together and of the two that cost most, those first; as logarithms, as many for all programs: the members of
