@@ -110,7 +110,7 @@ std::string asked_in_a_fork(Ask const& ask) {
   return answer.empty() ? "!the CUDA driver ended the process that asked it" : answer;
 }
 /// Where candidates run; what is wrong with it is said of the kernel.
-inline worker_choice worker_for(kernel_face const& face, tune_options const& o) {
+inline worker_choice worker_for([[maybe_unused]] kernel_face const& face, tune_options const& o) {
 #if WEFT_HAS_EXCEPTIONS
   try {
 #endif
