@@ -23,6 +23,7 @@ SHARED = {
     "weft/bench/benchmark.hpp": "of_kernel",
     "weft/bench/counts.hpp": "counted",
     "weft/bench/cuda.hpp": "of_gpu_kernel",
+    "weft/bench/peak.hpp": "peaks_beside",
     "weft/codegen/target.hpp": "cannot_be_made cannot_run_here converts_f16 feature_string kept_target triple",
     "weft/codegen/cuda/resources.hpp": "usage_in",
     "weft/compile.hpp": "compile find_instruments inspect linked_instruments load_planned make_loops make_planned make_schedule plan_of told_by_call wanted_memory",

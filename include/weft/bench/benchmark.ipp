@@ -38,15 +38,11 @@ WEFT_DECL benchmark_result bench::of_kernel(std::string_view name, std::string c
   benchmark_line line;
   line.name = std::string(name), line.done = done;
   line.threads = steps.find("parallel(") != std::string::npos ? runtime::default_pool().threads() : 1;
-  auto const most = bench::peaks_of(line.threads);
-  line.peak_gflops = done.peak_of(most.gflops), line.peak_gbs = most.gbs;
+  static_cast<void>(bench::peaks_of(line.threads));  // measured before the kernel is, where they are not known
   line.time = bench::measure({work}, how)[0];
-  // More than can be: the peaks were measured while something else ran.
-  bool const in_memory = done.bytes > 4 * static_cast<double>(host().l3_bytes);
-  if ((line.peak_gflops > 0 && line.gflops() > 1.01 * line.peak_gflops) || (in_memory && line.gbs() > 1.01 * line.peak_gbs)) {
-    auto const now = bench::peaks_measured_again(line.threads);
-    line.peak_gflops = done.peak_of(now.gflops), line.peak_gbs = now.gbs;
-  }
+  double const in_f32 = done.peak_of(1) > 0 ? done.operations / done.peak_of(1) : 0;
+  auto const most = bench::peaks_beside(line.threads, in_f32, done.bytes, line.time.median);
+  line.peak_gflops = done.peak_of(most.gflops), line.peak_gbs = most.gbs;
   r.lines.push_back(line);
   return r;
 }

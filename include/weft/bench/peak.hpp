@@ -31,6 +31,8 @@ struct machine_peaks {
 machine_peaks peaks_of(int threads);
 /// Measures again: for who has seen more than they say, as when other programs ran meanwhile. The larger numbers are kept.
 machine_peaks peaks_measured_again(int threads);
+/// peaks_of, measured again where a call that took `ns` has shown more: `f32_operations` at the peak of f32, or `bytes` that no cache holds; 0: not known.
+machine_peaks peaks_beside(int threads, double f32_operations, double bytes, double ns);
 }  // namespace bench
 
 }  // namespace weft::inline WEFT_ABI

@@ -100,5 +100,11 @@ inline machine_peaks looked_up(int threads, bool again) {
 
 WEFT_DECL bench::machine_peaks bench::peaks_of(int threads) { return detail::looked_up(threads, false); }
 WEFT_DECL bench::machine_peaks bench::peaks_measured_again(int threads) { return detail::looked_up(threads, true); }
+WEFT_DECL bench::machine_peaks bench::peaks_beside(int threads, double f32_operations, double bytes, double ns) {
+  machine_peaks const p = peaks_of(threads);
+  bool const from_memory = bytes > 4 * static_cast<double>(host().l3_bytes);
+  bool const more = f32_operations > 1.01 * p.gflops * ns || (from_memory && bytes > 1.01 * p.gbs * ns);
+  return ns > 0 && more ? peaks_measured_again(threads) : p;
+}
 
 }  // namespace weft::inline WEFT_ABI

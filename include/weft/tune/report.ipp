@@ -124,7 +124,8 @@ inline std::string roofline_drawing(tune_result const& r) {
   for (tune_trial const& t : r.trials) widen(t.ns, fastest, slowest);
   if (r.threads <= 0 || r.done.operations <= 0 || r.done.bytes <= 0 || fastest <= 0)
     return "<p>Not for this one: a GPU, whose peaks are not known, or a program without arithmetic.</p>\n";
-  bench::machine_peaks const peaks = bench::peaks_of(r.threads);
+  double const in_f32 = r.done.peak_of(1) > 0 ? r.done.operations / r.done.peak_of(1) : 0;
+  bench::machine_peaks const peaks = bench::peaks_beside(r.threads, in_f32, r.done.bytes, fastest);
   double const flat = r.done.peak_of(peaks.gflops), each_byte = r.done.operations / r.done.bytes, ridge = flat / peaks.gbs;
   double const by_memory = each_byte * peaks.gbs, roof = flat > 0 && flat < by_memory ? flat : by_memory;
   double const left = (flat > 0 && ridge < each_byte ? ridge : each_byte) / 4, right = (ridge > each_byte ? ridge : each_byte) * 4;

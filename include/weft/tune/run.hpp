@@ -133,6 +133,7 @@ class tuning_run {
   std::int64_t others_trials_ = 0;
   double others_turns_ = 0;  // seconds
   int rounds_ = 0;
+  bool peaks_again_ = false;
 };
 
 }  // namespace detail
