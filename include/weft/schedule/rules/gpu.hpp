@@ -35,5 +35,5 @@ std::uint8_t schedule_by_gpu_rule(schedule& s, rule_input const& in);
 }  // namespace weft::inline WEFT_ABI
 
 #if WEFT_HEADER_ONLY
-#include "weft/schedule/rules/gpu_planner.hpp"  // with the bodies
+#include "weft/schedule/rules/gpu.ipp"
 #endif
