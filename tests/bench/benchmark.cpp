@@ -143,13 +143,13 @@ TEST_CASE("another process takes the peaks that are kept, and one without a cach
   weft_test::private_cache const here;
   std::string const key = weft::bench::detail::peaks_key();
   REQUIRE(weft::bench::detail::keep_peaks(key, {0.001, {1}, {66666}}));  // far less than the machine has
-  CHECK(weft::test::run_case("child: peaks that are too low", "WEFT_CACHE", here.path.c_str()) == 0);
+  CHECK(weft::test::run_case("child: peaks that are too low", "WEFT_TEST_CACHE", here.path.c_str()) == 0);
   weft::bench::detail::peak_table found;
   REQUIRE(weft::bench::detail::find_peaks(key, found));
   CHECK(found.gflops > 0.1);
   CHECK(found.gbs_of(1) == 66666);
   REQUIRE(weft::bench::detail::keep_peaks(key, {77777, {1}, {66666}}));
-  CHECK(weft::test::run_case("child: peaks from disk", "WEFT_CACHE", here.path.c_str()) == 0);
+  CHECK(weft::test::run_case("child: peaks from disk", "WEFT_TEST_CACHE", here.path.c_str()) == 0);
   CHECK(weft::test::run_case("child: peaks measured", "WEFT_CACHE", "off") == 0);
 }
 TEST_CASE("child: peaks from disk" * doctest::skip()) {

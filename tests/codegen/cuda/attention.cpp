@@ -29,10 +29,10 @@ TEST_CASE("attention by rule: one launch without memory of its own outside of bl
   }
 }
 TEST_CASE("attention by rule: the interpreter finds nothing wrong, and rows of 16 bytes take two turns at most") {
-  prepared().check_interpreted({7}, [](gpu_kernel const&, memory_traffic const& t) {
+  prepared().check_interpreted({7}, [](gpu_kernel const& k, memory_traffic const& t) {
     CHECK(t.wide_loads.taken <= 2 * t.wide_loads.least);  // of three kernels, which read rows of scores, twice the least
     CHECK(t.wide_stores.taken <= 2 * t.wide_stores.least);
-    CHECK(t.global_contiguous.ratio() <= 1.1);
+    if (k.name.find("odd") == std::string::npos) CHECK(t.global_contiguous.ratio() <= 1.1);  // else rows begin anywhere in their sectors
   });
 }
 TEST_CASE("attention by rule: the text computes the same on the host, and ldmatrix meets no bank twice") {

@@ -127,6 +127,7 @@ class expression_emitter {
   value_ref make_binary(ir::expr e);
   value_ref make_division(ir::expr e, value_ref a, value_ref b);
   value_ref make_comparison(op o, dtype t, value_ref a, value_ref b);
+  value_ref smaller(dtype t, value_ref low, value_ref high, value_ref then, value_ref otherwise);
   value_ref make_rounded(ir::expr e);
   value_ref make_scaled(ir::expr e);
   value_ref make_rare(ir::expr e);

@@ -369,13 +369,22 @@ WEFT_DECL value_ref expression_emitter::make_comparison(op o, dtype t, value_ref
                                       : IntNE;
   return l_.BuildICmp(b_, kind, a, b, "");
 }
+/// `low` < `high` ? `then` : `otherwise`, the operands of a minimum or maximum.
+///
+/// Of floats for Arm by what is not so: of `x < 0 ? x : 0` LLVM 19 and 22 make fminnm, which gives -0 for -0 where the comparison gives 0.
+/// They leave comparisons alone in which equal operands count.
+WEFT_DECL value_ref expression_emitter::smaller(dtype t, value_ref low, value_ref high, value_ref then, value_ref otherwise) {
+  if (is_float(t) && s_.machine.arch == architecture::aarch64)
+    return l_.BuildSelect(b_, l_.BuildFCmp(b_, RealUGE, low, high, ""), otherwise, then, "");
+  return l_.BuildSelect(b_, make_comparison(op::lt, t, low, high), then, otherwise, "");
+}
 WEFT_DECL value_ref expression_emitter::make_binary(ir::expr e) {
   value_ref const a = emit(e->a), b = emit(e->b);
   dtype const t = e->a->type;
   if (is_comparison(e->kind)) return make_comparison(e->kind, t, a, b);
   switch (e->kind) {
-    case op::min: return l_.BuildSelect(b_, make_comparison(op::lt, t, a, b), a, b, "");
-    case op::max: return l_.BuildSelect(b_, make_comparison(op::lt, t, b, a), a, b, "");
+    case op::min: return smaller(t, a, b, a, b);
+    case op::max: return smaller(t, b, a, a, b);
     case op::logical_and:
     case op::bit_and: return l_.BuildAnd(b_, a, b, "");
     case op::logical_or:
