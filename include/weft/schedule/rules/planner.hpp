@@ -254,7 +254,7 @@ class rule_plan {
   product_plan product_of(int stage, tile_axes const& t, product_plan const* first);
   std::int64_t terms_in_cache(product_plan const& p) const;
   std::int64_t terms_at_a_time(product_plan const& p, std::int64_t k, bool has_panels) const;
-  term_loops cut_terms(product_plan const& p, bool has_panels);
+  term_loops cut_terms(product_plan const& p, bool has_panels, bool blocks);
   waiting_sums blocks_that_wait(product_plan const& p, int last) const;
   void sums_in_tile(product_plan const& p, sequence<std::int32_t> order, sequence<std::int32_t>& reduced, int words, tile_loops const& in);
   void ask_for_panels(product_plan const& p, int panels, int terms);
