@@ -484,12 +484,17 @@ TEST_CASE("a product whose other operand comes from memory for every few rows ha
     auto const total = compute<"total">(A.extent(0), [=](auto i) { return sum(B.extent(1), [=](auto j) { return weft::max(scores(i, j), 0); }); });
     return compute<"out">(A.extent(0), B.extent(1), [=](auto i, auto j) { return scores(i, j) - total(i); });
   });
-  auto const a = drawn<float>(1, 64, 90), b = drawn<float>(2, 90, 70);
+  auto const a = drawn<float>(1, 24, 90), b = drawn<float>(2, 90, 70);
   weft::target t = small_machine(1 << 10, 1 << 12);
-  t.l3_bytes = 1 << 13;
+  t.l3_bytes = 1 << 14;
   INFO(weighted.on(t).loops(a, b));
   CHECK(has_in_order(weighted.on(t).loops(a, b), {"scores\n", "unrolled", "vectorized", "out", "total"}));
   CHECK((weft::evaluate({.contract = true}, weighted, a, b) == weighted.on(t)(a, b)));
+  // What would be stored is bounded by half of the last cache, of which nothing need be known.
+  auto const more = drawn<float>(1, 64, 90);
+  CHECK(has_in_order(weighted.on(t).loops(more, b), {"out", "io in", "scores\n", "total"}));
+  t.l3_bytes = 0;
+  CHECK(has_in_order(weighted.on(t).loops(a, b), {"out", "io in", "scores\n", "total"}));
   // From a cache it is read for some rows at a time, and these stay in another one.
   CHECK(has_in_order(weighted.on(small_machine(1 << 15, 1 << 20)).loops(a, b), {"out\n", "io in", "scores\n", "total"}));
   check_rule(weighted, drawn<float>(1, 13, 9), drawn<float>(2, 9, 40));

@@ -303,6 +303,7 @@ class rule_plan {
   sequence<std::int32_t> products_;  // stages that im2col has made, each with the one that it made them of
   static constexpr double enough_shared = 0.8;
   std::int64_t rows_of_guests_ = 1;  // of a window that moves, in one step: what is computed there may be so many rows together
+  sequence<bool> parted_;         // by stage: products_apart has been asked of its nest
   sequence<bool> alone_;          // by stage: stays in a nest of its own; of those behind the last one nothing is said
 };
 
