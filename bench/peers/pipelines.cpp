@@ -200,7 +200,8 @@ inline constexpr auto camera = weft::kernel<"camera">([](auto in) {
 template <class Kernel, class Out>
 void compare(report& r, char const* name, task what, int threads, Kernel const& kernel, std::int64_t margin, std::int64_t planes,
              double bound, Out const& out, std::int64_t images = 1) {
-  if (std::string(name).find(r.wanted.only) == std::string::npos) return;
+  std::string const title = text("%s 1536x2560", name);
+  if (title.find(r.wanted.only) == std::string::npos) return;
   problem p;
   p.what = what, p.threads = threads, p.m = 1536, p.n = 2560, p.k = images;
   std::int64_t const count = planes * (p.m - margin) * (p.n - margin);
@@ -212,7 +213,7 @@ void compare(report& r, char const* name, task what, int threads, Kernel const& 
   p.in[0] = in.data(), p.out = result.data();
   work w;
   w.by_bytes = true, w.bytes = 4.0 * static_cast<double>(p.m * p.n + count);
-  contest c(r, "image pipelines", text("%s 1536x2560", name), p, w, {0, 1.0});
+  contest c(r, "image pipelines", title, p, w, {0, 1.0});
   c.result(count);
   c.weft("weft", ready(kernel, threads, weft::view(in.data(), p.m, p.n), out(result.data(), p)));
   c.agree(bound);

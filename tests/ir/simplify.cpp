@@ -98,6 +98,22 @@ TEST_CASE("of two bounds the one that always holds is not asked for") {
   // Both may fail.
   CHECK(w.simple(w.op2(op::lt, w.add(w.j, 2), least(left)))->b->kind == op::min);
 }
+TEST_CASE("of many bounds on both sides, of which none is decided, as many are asked for as time allows") {
+  world w;
+  auto const sum = [&](std::int64_t i, std::int64_t j, std::int64_t c) { return w.add(w.op2(op::add, w.times(w.i, i), w.times(w.j, j)), c); };
+  ir::expr most = sum(0, 15, 0), least = sum(-1, 18, -8);
+  for (int n = 1; n < 15; ++n) most = w.op2(op::max, most, sum(n, 15 - n, 0)), least = w.op2(op::min, least, sum(n - 1, 18 - n, -8));
+  ir::expr const both = w.op2(op::lt, most, least), same = w.simple(both);
+  bool seen[2] = {false, false};
+  for (std::int64_t i = 0; i <= 9; ++i)
+    for (std::int64_t j = 2; j <= 5; ++j) {
+      std::int64_t const holds = value(both, i, j);
+      CHECK(value(same, i, j) == holds);
+      seen[holds] = true;
+    }
+  CHECK(seen[0]);
+  CHECK(seen[1]);
+}
 TEST_CASE("data of type i64 may wrap: nothing is decided of it by linear forms") {
   world w;
   ir::expr const more = w.add(w.data, 5);

@@ -58,6 +58,25 @@ TEST_CASE("a part too large for the stack is in the workspace, once for each ite
   CHECK(has(parallel, "buffer a: f32[4, 4, 5000] strides [20000, 5000, 1] in heap"));
   CHECK(has(parallel, "a[io, i, j_1]"));
 }
+TEST_CASE("rows that are swizzled may have no elements, and planes of them must be whole rows apart") {
+  auto const swizzled = [](std::int64_t columns, std::int64_t planes_apart) {
+    program p;
+    expr::tensor<float, 3> const x{&p, p.add_input(short_name("x"), dtype::f32, 3)};
+    auto const a = compute<"a">(x.extent(0), x.extent(1), x.extent(2), [=](auto h, auto i, auto j) { return x(h, i, j) + x(h, i, j); });
+    auto const b = compute<"b">(x.extent(0), x.extent(1), x.extent(2), [=](auto h, auto i, auto j) { return a(h, i, j); });
+    p.outputs.push_back(b.id);
+    lowered_program l{canonical(p), {{8, 4, columns}}};
+    return ir::print(l([&](schedule& s, sequence<std::int32_t> const&) {
+      auto const parts = s.split(axis{s.order[1][0]}, 4);
+      s.compute_at(handle_of<3>(s, 0), parts[0]);
+      s.storage_align(handle_of<3>(s, 0), 0, planes_apart);
+      s.swizzle(handle_of<3>(s, 0));
+    }));
+  };
+  CHECK(has(swizzled(8, 1), "buffer a: f32[4, 4, 8] strides [32, 8, 1] in stack written swizzled"));
+  CHECK(has(swizzled(0, 1), "buffer a: f32[4, 4, 0]"));
+  CHECK_THROWS_AS(swizzled(8, 36), schedule_error);
+}
 TEST_CASE("while sizes are open, large parts are in the workspace, too, and once for each iteration of a parallel axis") {
   lowered_program l{two_maps([](auto a, auto, auto i, auto j) { return a(i, j); }), {{16, 8}}};
   l.dims = {{"n", "m"}};

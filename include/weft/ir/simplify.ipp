@@ -280,7 +280,7 @@ class simplifier final : public ir::rewriter {
       default: break;
     }
     ir::expr const r = children(e);
-    if (is_comparison(r->kind) && r->a->type == dtype::i64) return comparison(r);
+    if (is_comparison(r->kind) && r->a->type == dtype::i64) return compared_ = 0, comparison(r);
     if (!is_index(r)) return r;
     if (r->lanes > 1) return r->kind == op::floor_div || r->kind == op::floor_mod ? division_of_lanes(r) : r;
     switch (r->kind) {
@@ -320,7 +320,8 @@ class simplifier final : public ir::rewriter {
     base = linear_form(e->kind == op::ramp || e->kind == op::broadcast ? e->a : e);
     return true;
   }
-  /// x < min(a, b) where one of a and b is surely greater.
+  /// x < min(a, b) where one of a and b is surely greater. Of many bounds on both sides each is asked for beside each part of the others, so
+  /// that the work has a limit.
   ir::expr of_bounds(ir::expr e) {
     for (bool const left : {true, false}) {
       ir::expr const bound = left ? e->a : e->b, other = left ? e->b : e->a;
@@ -338,7 +339,7 @@ class simplifier final : public ir::rewriter {
   }
   ir::expr comparison(ir::expr e) {
     bool const bounded = e->lanes == 1 && (e->kind == op::lt || e->kind == op::le) && (e->a->kind == op::max || e->b->kind == op::min);
-    if (ir::expr const c = decided(e); !bounded || c->kind == op::literal) return c;
+    if (ir::expr const c = decided(e); !bounded || c->kind == op::literal || ++compared_ > most_compared) return c;
     return of_bounds(e);
   }
   ir::expr decided(ir::expr e) {
@@ -503,7 +504,9 @@ class simplifier final : public ir::rewriter {
     return inside;
   }
 
+  static constexpr int most_compared = 256;
   range_table ranges_;
+  int compared_ = 0;  // pairs of bounds, of one comparison
 };
 
 /// Replaces `self` by values, one for each accumulate that is together with others: an accumulate whose first

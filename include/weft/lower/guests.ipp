@@ -589,7 +589,12 @@ WEFT_DECL bool lowering::wants_swizzle(int stage, ir::buffer const& b) const {
   ir::expr const stride = b.strides[b.strides.size() - 2];
   ir::expr const beside = b.strides[b.strides.size() - 1];  // storage_align may have put elements apart
   bool fits = stride->kind == op::literal && stride->value % (16 / size_bytes(b.type)) == 0 && ir::is_literal(beside, 1);
-  for (std::size_t d = 0; d + 2 < b.strides.size(); ++d) fits = fits && b.strides[d]->value % stride->value == 0;
+  if (ir::is_literal(stride, 0)) return false;  // rows of no elements
+  for (std::size_t d = 0; d + 2 < b.strides.size() && fits; ++d) {
+    linear const apart = linear_form(b.strides[d]);
+    fits = apart.constant % stride->value == 0;
+    for (linear::term const& t : apart.terms) fits = fits && t.coefficient % stride->value == 0;
+  }
   if (fits) return true;
   diagnosis const why = diagnosis::rows_that_are_swizzled_are_multiples_of_16_bytes_apart;
   WEFT_THROW(schedule_error(joined({"swizzle: ", sentence(why), "\n  in    stage ", p_.tensors[at(p_.stages[at(stage)].tensor)].name.view(), ir::is_literal(beside, 1) ? ": rows are " : ": elements of a row are not side by side, and rows are ",

@@ -152,6 +152,32 @@ TEST_CASE("two products of one tile are both planned like products") {
   check_rule(gated, drawn<float>(1, 13, 21), drawn<float>(2, 21, 37), drawn<float>(3, 21, 37));
   check_rule(gated, drawn<float>(1, 3, 30), drawn<float>(2, 30, 9), drawn<float>(3, 30, 9));
 }
+TEST_CASE("blocks of terms are those of all products in a tile, or of none") {
+  auto const gated = weft::kernel<"gated">([](auto A, auto B, auto X, auto D) {
+    auto const C = compute<"C">(A.extent(0), B.extent(1), [=](auto i, auto j) { return sum(A.extent(1), [=](auto k) { return A(i, k) * B(k, j); }); });
+    auto const G = compute<"G">(X.extent(0), D.extent(2), [=](auto i, auto j) { return sum(X.extent(1), [=](auto k) { return X(i, k) * D(i, k, j); }); });
+    return compute<"R">(A.extent(0), B.extent(1), [=](auto i, auto j) { return C(i, j) + G(i, j); });
+  });
+  auto const a = drawn<float>(1, 13, 24), b = drawn<float>(2, 24, 300);
+  auto const d = drawn<float>(3, 13, 24, 300);
+  auto const one_tile = gated.on(small_machine(1 << 15, 1 << 20));
+  std::string const loops = one_tile.loops(a, b, a, d);
+  INFO(loops);
+  CHECK(has_in_order(loops, {"R\n", "C_1\n", "k in 0..24", "G\n", "k in 0..24"}));
+  CHECK((one_tile(a, b, a, d) == weft::evaluate({.contract = true}, gated, a, b, a, d)));
+  // The one has many terms, the other one few.
+  auto const summed = weft::kernel<"summed">([](auto A, auto B, auto X, auto Y) {
+    auto const C = compute<"C">(A.extent(0), B.extent(1), [=](auto i, auto j) { return sum(A.extent(1), [=](auto k) { return A(i, k) * B(k, j); }); });
+    auto const G = compute<"G">(X.extent(0), Y.extent(1), [=](auto i, auto j) { return sum(X.extent(1), [=](auto k) { return X(i, k) * Y(k, j); }); });
+    return compute<"R">(A.extent(0), B.extent(1), [=](auto i, auto j) { return weft::max(C(i, j) + G(i, j), 0); });
+  });
+  weft::target const t = small_machine(1 << 11, 1 << 13);
+  auto const p = drawn<float>(1, 13, 330), q = drawn<float>(2, 330, 40), x = drawn<float>(3, 13, 16), y = drawn<float>(4, 16, 40);
+  std::string const two = summed.on(t).loops(p, q, x, y);
+  INFO(two);
+  CHECK(has_in_order(two, {"C_1\n", "k in 0..330"}));
+  CHECK((summed.on(t)(p, q, x, y) == weft::evaluate({.contract = true}, summed, p, q, x, y)));
+}
 TEST_CASE("convolutions: channels last, channels first, strided") {
   check_rule(nhwc, drawn<float>(1, 9, 11, 5), drawn<float>(2, 3, 3, 5, 19));
   check_rule(nhwc, drawn<float>(1, 5, 20, 16), drawn<float>(2, 3, 3, 16, 32));
@@ -458,12 +484,17 @@ TEST_CASE("a product whose other operand comes from memory for every few rows ha
     auto const total = compute<"total">(A.extent(0), [=](auto i) { return sum(B.extent(1), [=](auto j) { return weft::max(scores(i, j), 0); }); });
     return compute<"out">(A.extent(0), B.extent(1), [=](auto i, auto j) { return scores(i, j) - total(i); });
   });
-  auto const a = drawn<float>(1, 64, 90), b = drawn<float>(2, 90, 70);
+  auto const a = drawn<float>(1, 24, 90), b = drawn<float>(2, 90, 70);
   weft::target t = small_machine(1 << 10, 1 << 12);
-  t.l3_bytes = 1 << 13;
+  t.l3_bytes = 1 << 14;
   INFO(weighted.on(t).loops(a, b));
   CHECK(has_in_order(weighted.on(t).loops(a, b), {"scores\n", "unrolled", "vectorized", "out", "total"}));
   CHECK((weft::evaluate({.contract = true}, weighted, a, b) == weighted.on(t)(a, b)));
+  // What would be stored is bounded by half of the last cache, of which nothing need be known.
+  auto const more = drawn<float>(1, 64, 90);
+  CHECK(has_in_order(weighted.on(t).loops(more, b), {"out", "io in", "scores\n", "total"}));
+  t.l3_bytes = 0;
+  CHECK(has_in_order(weighted.on(t).loops(a, b), {"out", "io in", "scores\n", "total"}));
   // From a cache it is read for some rows at a time, and these stay in another one.
   CHECK(has_in_order(weighted.on(small_machine(1 << 15, 1 << 20)).loops(a, b), {"out\n", "io in", "scores\n", "total"}));
   check_rule(weighted, drawn<float>(1, 13, 9), drawn<float>(2, 9, 40));

@@ -152,6 +152,15 @@ TEST_CASE("sizes that stay open have vectors, and the bits of direct evaluation"
   CHECK((weft::evaluate(add, a, b) == c));
   turned(open(a), weft::out(turn));
   CHECK((weft::evaluate(turned, a) == turn));
+  // One axis of as many elements as a square has rows.
+  for (std::int64_t side : {8, 16}) {
+    auto const narrow = drawn<float>(3, 37, side);
+    auto const rows = weft::view(narrow.data(), weft::dim<"m">(37), side);
+    weft::tensor<float, 2> turned_rows(side, 37);
+    turned(rows, weft::out(turned_rows));
+    CHECK((weft::evaluate(turned, narrow) == turned_rows));
+    CHECK(has_in_order(turned.loops(rows), {"unrolled", "vectorized j"}));
+  }
   box(open(a), weft::out(c.data(), 35, 27));
   CHECK((weft::evaluate(box, a) == std::vector<float>(c.data(), c.data() + 35 * 27)));
 }

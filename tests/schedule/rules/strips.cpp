@@ -99,6 +99,12 @@ TEST_CASE("rows that are read again are kept in a ring, where the caches hold it
   CHECK(loops_with(windows, x, 1 << 18, 1 << 22).find("folded") == std::string::npos);
   // Each thread has a ring of its own.
   CHECK(has_in_order(loops_with(windows, x, 4096, 65536, 4), {"parallel i", "b stored at io, i folded to 8"}));
+  // A strip of four rows, and of two: fewer of them at once, still with a ring.
+  for (int threads : {64, 128}) {
+    std::string const short_strips = loops_with(windows, x, 4096, 65536, threads);
+    INFO(short_strips);
+    CHECK(has_in_order(short_strips, {"parallel i", "b stored at io, i folded to", "c stored at io, i folded to"}));
+  }
 }
 TEST_CASE("a chain of thirty windows is worked on by rows, as many stages in a nest as the second cache holds") {
   auto const x = drawn<float>(1, 400, 400);
@@ -121,6 +127,7 @@ TEST_CASE("products of what a window reads are computed where they are summed, s
   check_rule(corners, drawn<float>(1, 15, 37));
   std::string const loops = loops_with(corners, drawn<float>(1, 200, 200), 4096, 65536);
   INFO(loops);
+  CHECK(loops_with(corners, drawn<float>(1, 200, 200), 4096, 65536, 64).find("folded") != std::string::npos);
   CHECK(has_in_order(loops, {"uu inlined", "vv inlined", "uv inlined", "u stored for the whole kernel", "folded", "unrolled", "c["}));
 }
 TEST_CASE("where rows do not move at one speed, tiles are computed") {

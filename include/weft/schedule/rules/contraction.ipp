@@ -298,7 +298,8 @@ WEFT_DECL void rule_plan::ask_for_panels(product_plan const& p, int panels, int 
   }
 }
 /// The reduced loops of a product in the order in which they run, the last one cut for an instruction, a single one into blocks of terms.
-WEFT_DECL rule_plan::term_loops rule_plan::cut_terms(product_plan const& p, bool has_panels) {
+/// `blocks`: else there are none, since no loop over tiles can run inside of them.
+WEFT_DECL rule_plan::term_loops rule_plan::cut_terms(product_plan const& p, bool has_panels, bool blocks) {
   term_loops made;
   rule_view const v = view();
   stage_info const of = v.stage(p.stage);
@@ -309,21 +310,21 @@ WEFT_DECL rule_plan::term_loops rule_plan::cut_terms(product_plan const& p, bool
     made.reduced.back() = words.outer, made.words = words.inner;
   }
   std::int64_t const k = trips(made.reduced[0]);
-  if (made.reduced.size() == 1) {
+  if (made.reduced.size() == 1 && blocks) {
     std::int64_t const at_a_time = choose(p.stage, "terms", terms_at_a_time(p, k, has_panels),
                                           {8, 16, 32, 64, 96, 128, 192, 256, 384, 512, 768, 1024, k}, k);
     if (at_a_time < k) {
       parts const terms = split(made.reduced[0], at_a_time);
       made.blocks = terms.outer, made.reduced[0] = terms.inner;
     }
-  } else if (p.by == nullptr && in_.reassociate) {  // which of them runs fastest
+  } else if (made.reduced.size() > 1 && p.by == nullptr && in_.reassociate) {  // which of them runs fastest
     std::int64_t const last = static_cast<std::int64_t>(made.reduced.size()) - 1;
     std::int64_t const inner = choose(p.stage, "innermost", last, {0, 1, 2, 3}, last);
     std::int32_t const moved = made.reduced[static_cast<std::size_t>(inner)];
     made.reduced.erase(made.reduced.begin() + inner);
     made.reduced.push_back(moved);
   }
-  if (made.reduced.size() > 1 && p.by == nullptr)
+  if (made.reduced.size() > 1 && p.by == nullptr && blocks)
     made.blocks = blocks_of_terms(p.stage, made.reduced, terms_in_cache(p), p.t.rows >= 0 || !has_panels).outer;
   return made;
 }
@@ -360,7 +361,7 @@ WEFT_DECL void rule_plan::contraction(int stage, tile_axes const& t, int last) {
   bool const turnable = !p.scattered && has_panels && !others.empty();
   bool const around_all = turnable && choose(stage, "panels_first", panels_first(stage, t, trips(columns.outer)));
   if (around_all) others.insert(others.begin(), static_cast<std::int32_t>(columns.outer)), columns.outer = -1;
-  term_loops terms = cut_terms(p, columns.outer >= 0);
+  term_loops terms = cut_terms(p, columns.outer >= 0, true);
   // Blocks of tiles for the second and third cache; the rule has them where sums wait there for more terms.
   parts row_block{-1, rows.outer}, column_block{-1, columns.outer};
   waiting_sums const wait = followed && terms.blocks >= 0 ? blocks_that_wait(p, last) : waiting_sums{};
@@ -443,7 +444,7 @@ WEFT_DECL void rule_plan::contraction(int stage, tile_axes const& t, int last) {
     }
     for (product_plan const& one : products) {
       if (one.stage != g) continue;
-      term_loops its = g == stage ? terms : cut_terms(one, columns.outer >= 0);
+      term_loops its = g == stage ? terms : cut_terms(one, columns.outer >= 0, terms.blocks >= 0);
       sequence<std::int32_t> loops;
       for (std::int32_t l : around)
         if (l >= 0 && l == terms.blocks) loops.push_back(static_cast<std::int32_t>(its.blocks));

@@ -241,14 +241,16 @@ WEFT_DECL void rule_plan::rows_with_guests(int stage) {
   if (of.reduced == 0) store_past_caches(stage);
 }
 /// Whether a product, of which `stage` computes rows, takes less time in a nest of its own: what it reads for all rows comes anew for each few
-/// of them, from the third cache at some 12 bytes a cycle or from memory at 5, and else its result goes there and back (20 GB/s each way).
+/// of them, from the third cache at some 12 bytes a cycle or from memory at 5, and else its result goes there and back (20 GB/s each way). Its
+/// result is at most half of the last cache that is known: rows need memory for a few of them, a nest of its own for all.
 WEFT_DECL bool rule_plan::is_better_apart(int product, int depth) const {
   rule_view const v = view();
   stage_info const& of = v.stage(product);
   tile_axes const t = of.reduced > 0 ? axes_of_tile(product) : tile_axes();
   if (t.columns < depth || in_.l2_bytes == 0) return false;
   std::int64_t const down = v.extent(product, depth - 1), across = v.extent(product, t.columns);
-  if (down < 2 || across < 1) return false;
+  double const l3 = static_cast<double>(in_.l3_bytes), last = l3 > 0 ? l3 : static_cast<double>(in_.l2_bytes);
+  if (down < 2 || across < 1 || v.bytes_of(of.tensor) > last / 2) return false;
   double const rows = t.rows == depth - 1 ? static_cast<double>(best_tile(down, across, v.lanes(product), s_.limits.vector_registers).rows) : 1;
   double again = 0, once = 0;  // cycles
   for (access const& one : v.loads(product)) {
@@ -260,15 +262,19 @@ WEFT_DECL bool rule_plan::is_better_apart(int product, int depth) const {
       if (one.step(a) != 0) part /= n;
     }
     if (part <= static_cast<double>(in_.l2_bytes) / 2) continue;
-    double const rate = part <= static_cast<double>(in_.l3_bytes) / 2 ? 12 : 5;
+    double const rate = l3 == 0 || part <= l3 / 2 ? 12 : 5;
     again += part * times / rate, once += v.bytes_of(one.tensor) / rate;
   }
   double const work = v.iterations(product) / static_cast<double>(v.lanes(product));
   double const stored = v.bytes_of(of.tensor), far = stored > static_cast<double>(in_.l2_bytes) / 2 ? 2 * stored / 6 : 0;
   return (work > again ? work : again) * 0.9 > (work > once ? work : once) + far;
 }
-/// Takes such products out of the rows of `stage`, and what they read of what is computed there; false: there are none.
+/// Takes such products out of the rows of `stage`, and what they read of what is computed there; false: there are none. Of what is left of
+/// the rows then this is not asked again: a knob has one name.
 WEFT_DECL bool rule_plan::products_apart(int stage) {
+  if (parted_.size() < host_.size()) parted_.resize(host_.size(), false);
+  if (parted_[static_cast<std::size_t>(stage)]) return false;
+  parted_[static_cast<std::size_t>(stage)] = true;
   sequence<std::int32_t> const guests = guests_of(stage);
   int depth = view().stage(stage).spatial;
   for (std::int32_t g : guests)

@@ -254,7 +254,7 @@ class rule_plan {
   product_plan product_of(int stage, tile_axes const& t, product_plan const* first);
   std::int64_t terms_in_cache(product_plan const& p) const;
   std::int64_t terms_at_a_time(product_plan const& p, std::int64_t k, bool has_panels) const;
-  term_loops cut_terms(product_plan const& p, bool has_panels);
+  term_loops cut_terms(product_plan const& p, bool has_panels, bool blocks);
   waiting_sums blocks_that_wait(product_plan const& p, int last) const;
   void sums_in_tile(product_plan const& p, sequence<std::int32_t> order, sequence<std::int32_t>& reduced, int words, tile_loops const& in);
   void ask_for_panels(product_plan const& p, int panels, int terms);
@@ -303,6 +303,7 @@ class rule_plan {
   sequence<std::int32_t> products_;  // stages that im2col has made, each with the one that it made them of
   static constexpr double enough_shared = 0.8;
   std::int64_t rows_of_guests_ = 1;  // of a window that moves, in one step: what is computed there may be so many rows together
+  sequence<bool> parted_;         // by stage: products_apart has been asked of its nest
   sequence<bool> alone_;          // by stage: stays in a nest of its own; of those behind the last one nothing is said
 };
 

@@ -11,7 +11,7 @@ WEFT_DECL rule_plan::parts rule_plan::split(int l, std::int64_t factor, tail at_
   return {s_.at(l).outer, s_.at(l).inner};
 }
 WEFT_DECL rule_plan::parts rule_plan::cut(int l, std::int64_t factor, tail at_end) {
-  if (trips(l) >= 0 && trips(l) <= factor && !is_open(l)) return {-1, l};
+  if (l < 0 || (trips(l) >= 0 && trips(l) <= factor && !is_open(l))) return {-1, l};
   return split(l, factor, at_end);
 }
 WEFT_DECL void rule_plan::mark(verb what, int l) {

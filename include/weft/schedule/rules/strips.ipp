@@ -272,18 +272,22 @@ WEFT_DECL void rule_plan::find_strips() {
 WEFT_DECL void rule_plan::tiles_with_strips(int stage) {
   strips const tile = strips_[static_cast<std::size_t>(stage)];
   double const total = cycles(stage);
-  rows_of_guests_ = tile.at_once;
+  int const y = view().loop(stage, view().stage(stage).spatial - 2);
+  bool const is_shared = is_worth_a_fork(total);
+  std::int64_t const strip = tile.slides ? (is_shared ? ceil_div(trips(y), in_.threads) : trips(y)) : tile.rows;
+  // A thread's strip has several such steps: the loop over them is where the others are computed.
+  std::int64_t at_once = tile.at_once;
+  while (at_once > 1 && at_once >= strip) at_once /= 2;
+  rows_of_guests_ = at_once;
   for (strips::part const& one : tile.stages) guest(one.stage, 0);
   rows_of_guests_ = 1;
   rule_view const v = view();
   stage_info const of = v.stage(stage);
-  int const y = v.loop(stage, of.spatial - 2), x = v.loop(stage, of.spatial - 1);
-  bool const is_shared = is_worth_a_fork(total);
-  std::int64_t const strip = tile.slides ? (is_shared ? ceil_div(trips(y), in_.threads) : trips(y)) : tile.rows;
+  int const x = v.loop(stage, of.spatial - 1);
   parts const rows = cut(y, strip), columns = cut(x, tile.columns);
-  parts const some = tile.at_once > 1 ? cut(rows.inner, tile.at_once) : parts{rows.inner, -1};
+  parts const some = at_once > 1 ? cut(rows.inner, at_once) : parts{rows.inner, -1};
   bool const together = rows_that_share(stage, of.spatial - 1, enough_shared) > 1;
-  parts const lane = cut(columns.inner, tile.at_once > 1 && together ? v.lanes(stage) : vector_width(v.lanes(stage), v.operations(stage)), tail::shift_inwards);
+  parts const lane = cut(columns.inner, at_once > 1 && together ? v.lanes(stage) : vector_width(v.lanes(stage), v.operations(stage)), tail::shift_inwards);
   sequence<std::int32_t> order;
   for (int l : {rows.outer, columns.outer}) order.push_back(l);
   if (tile.slides) order.push_back(some.outer);
