@@ -6,6 +6,7 @@
 # It needs a C++20 compiler ($CXX, else g++ or clang++), Boost.Hana's headers (--hana or $WEFT_HANA: the folder that has boost/hana.hpp; /usr/include
 # is looked at), the driver, and NVRTC 12 or 13; cuBLAS is the peer where it is found, and PyTorch where python3 imports it. After --seconds (450, from
 # the first line on, so that the whole takes less than 8 minutes) nothing is measured any more. Some three minutes of these go to building with two cores.
+# Judging and measuring are processes of their own, each ended where a kernel hangs; --tests judges all, however long that takes, and measures nothing.
 set -eu
 began=$(date +%s)
 root=$(cd "$(dirname "$0")/.." && pwd)
@@ -19,7 +20,7 @@ while [ $# -gt 0 ]; do
     --small) small=yes pass="$pass $1"; shift ;;
     --json) json=$2; shift 2 ;;
     --seconds) seconds=$2; shift 2 ;;
-    *) sed -n '2,8s/^# \{0,1\}//p' "$0" >&2; exit 2 ;;
+    *) sed -n '2,9s/^# \{0,1\}//p' "$0" >&2; exit 2 ;;
   esac
 done
 fail() { echo "bench/gpu.sh: $*" >&2; exit 3; }
@@ -56,9 +57,25 @@ int main() {
   auto const count = reinterpret_cast<int (*)(int*)>(dlsym(h, "cuDeviceGetCount"));
   int n = 0, r = init ? init(0) : -1;
   if (r != 0 || !count || count(&n) != 0 || n == 0) return std::printf("the CUDA driver finds no GPU (cuInit: %d, devices: %d)\n", r, n), 1;
-  if (char const* const file = std::getenv("WEFT_NVRTC")) return dlopen(file, RTLD_NOW) ? 0 : (std::printf("WEFT_NVRTC names what cannot be loaded: %s\n", file), 1);
-  for (char const* name : {"libnvrtc.so.13", "libnvrtc.so.12", "libnvrtc.so"})
-    if (dlopen(name, RTLD_NOW)) return 0;
+  auto const version = reinterpret_cast<int (*)(int*)>(dlsym(h, "cuDriverGetVersion"));
+  int driver = 0, newer = 0;
+  if (version) version(&driver);
+  auto const fits = [&](void* nvrtc) {  // its code is for a driver of its CUDA, or a newer one
+    int major = 0, minor = 0;
+    auto const of = nvrtc ? reinterpret_cast<int (*)(int*, int*)>(dlsym(nvrtc, "nvrtcVersion")) : nullptr;
+    if (!of || of(&major, &minor) != 0) return false;
+    if (major > driver / 1000) newer = major;
+    return newer != major;
+  };
+  if (char const* const file = std::getenv("WEFT_NVRTC")) {
+    void* const own = dlopen(file, RTLD_NOW);
+    if (!own) return std::printf("WEFT_NVRTC names what cannot be loaded: %s\n", file), 1;
+    if (fits(own)) return 0;
+  } else {
+    for (char const* name : {"libnvrtc.so.13", "libnvrtc.so.12", "libnvrtc.so"})
+      if (fits(dlopen(name, RTLD_NOW))) return 0;
+  }
+  if (newer) return std::printf("NVRTC %d is newer than the driver, which is of CUDA %d: install NVRTC %d, or a newer driver\n", newer, driver / 1000, driver / 1000), 1;
   return std::puts("there is no NVRTC (libnvrtc.so.12 or .13) on LD_LIBRARY_PATH, where CUDA installs it, or of pip: pip install nvidia-cuda-nvrtc-cu12"), 1;
 }
 CPP
@@ -90,11 +107,30 @@ echo "built in $(($(date +%s) - began)) s"
 peers=no
 [ $tests = yes ] || [ $small = yes ] || ! python3 -c "import torch" 2> /dev/null || peers=yes
 # What PyTorch takes is measured in the last 60 seconds.
-here=$(left)
-[ $peers = no ] || here=$((here - 60))
+here() { if [ $peers = yes ]; then echo $(($(left) - 60)); else left; fi; }
+# Ends what takes so many seconds, as a kernel that hangs does.
+within() {
+  most=$1; shift
+  [ "$most" -ge 1 ] || most=1
+  if command -v timeout > /dev/null 2>&1; then timeout -k 5 "$most" "$@"; else "$@"; fi
+}
+ended() { [ "$1" -lt 124 ] || echo "bench/gpu.sh: $2 was ended, status $1: a kernel hangs, or a fault"; }
 status=0
+if [ $tests = yes ]; then
+  # shellcheck disable=SC2086
+  "$build/gpu" $pass || status=$?  # all, however long
+  exit $status
+fi
+# In a process of its own, so that what hangs or faults there leaves the figures.
+first=$(($(here) * 2 / 3))
 # shellcheck disable=SC2086
-"$build/gpu" $pass --json "$json" --seconds "$here" || status=$?
+within $((first + 30)) "$build/gpu" --judge $pass --seconds "$first" || status=$?
+ended $status "the judging"
+figures=0 rest=$(here)
+# shellcheck disable=SC2086
+within $((rest + 15)) "$build/gpu" --figures $pass --json "$json" --seconds "$rest" || figures=$?
+ended $figures "the measuring"
+[ $status -ne 0 ] || status=$figures
 if [ $peers = yes ]; then
   python3 "$root/bench/gpu_peers.py" "$json" --seconds "$(left)" || echo "bench/gpu.sh: no figures of PyTorch"
 fi

@@ -8,6 +8,7 @@
 
 #include "codegen/cuda/corpus.hpp"
 #include "weft/codegen/cuda/api.hpp"
+#include "weft/runtime/cuda/cubin.hpp"
 #include "weft/runtime/cuda/driver.hpp"
 
 namespace bench {
@@ -66,6 +67,14 @@ class device_memory {
   weft::runtime::cuda_gpu const& g_;
 };
 
+/// The NVRTC that calls use. Errors: device_error where there is none whose code the driver takes.
+inline weft::nvrtc_api const* nvrtc() {
+  std::string why;
+  weft::nvrtc_api const* const found = weft::runtime::nvrtc_for_driver(&why);
+  if (found == nullptr) throw weft::device_error(why);
+  return found;
+}
+
 /// Loads texts and launches their kernels; what gpu_trial runs on.
 class gpu_device {
  public:
@@ -74,7 +83,7 @@ class gpu_device {
   /// Compiled together: one call of NVRTC for a whole corpus.
   void load(std::string const& text) {
     unload();
-    std::string const cubin = weft::compile_cuda(text, g_.architecture).cubin;
+    std::string const cubin = weft::compile_cuda(text, g_.architecture, {}, nvrtc()).cubin;
     g_.check(g_.driver->cuLibraryLoadData(&library_, cubin.data(), nullptr, nullptr, 0, nullptr, nullptr, 0), "bench", "cuLibraryLoadData");
   }
   void unload() {

@@ -464,15 +464,18 @@ void measure_convolution(table& t, bench::gpu_clock& clock) {
 int main(int count, char** arguments) {
   std::string json = "gpu.jsonl";
   double seconds = 330;
-  bool only_tests = false, small = false;
+  bool judges = true, measures = true, judges_all = false, small = false;
   for (int i = 1; i < count; ++i) {
     std::string const a = arguments[i];
-    if (a == "--tests") only_tests = true;
+    if (a == "--tests") judges_all = true, measures = false;
+    else if (a == "--judge") measures = false;
+    else if (a == "--figures") judges = false;
     else if (a == "--small") small = true;
     else if (a == "--json" && i + 1 < count) json = arguments[++i];
     else if (a == "--seconds" && i + 1 < count) seconds = std::atof(arguments[++i]);
-    else return std::fprintf(stderr, "bench/gpu: --tests, --small, --json FILE, --seconds N\n"), 2;
+    else return std::fprintf(stderr, "bench/gpu: --tests, --judge, --figures, --small, --json FILE, --seconds N\n"), 2;
   }
+  std::setvbuf(stdout, nullptr, _IOLBF, BUFSIZ);  // what was said is there where a kernel hangs and the process is ended
   try {
     runtime::cuda_gpu const& gpu = runtime::open_gpu(0);
     bench::more_of_driver more;
@@ -481,10 +484,10 @@ int main(int count, char** arguments) {
     more.cuDeviceGetName(name, sizeof name, gpu.device);
     int driver = 0, major = 0, minor = 0;
     gpu.driver->cuDriverGetVersion(&driver);
-    if (nvrtc_api const* const n = find_nvrtc()) n->nvrtcVersion(&major, &minor);
+    bench::nvrtc()->nvrtcVersion(&major, &minor);
     std::printf("%s, %s, driver of CUDA %d.%d, NVRTC %d.%d\n", name, gpu.architecture.c_str(), driver / 1000, driver % 1000 / 10, major, minor);
     int wrong = 0;
-    {
+    if (judges) {
       gpu_device device(gpu);
       wrong += judged_wrong("operations", [&] {
         int const n = wrong_operations(device);
@@ -501,17 +504,19 @@ int main(int count, char** arguments) {
       } const lists[] = {{"products by wmma", wmma_products},       {"products by mma", mma_products},    {"products by rule", ruled_products},
                          {"convolutions by rule", ruled_windows},   {"attention by rule", ruled_attention}, {"schedules by hand", corpus},
                          {"asynchronous copies", copying_kernels}, {"schedules by rule", ruled}};
-      // A third of the time is the figures'; what was not judged is no pass.
+      // A third of the time is the figures', where they are this process's; what was not judged is no pass.
+      double const until = measures ? seconds * 2 / 3 : seconds;
       auto const in_time = [&](char const* what) {
-        bool const there_is = only_tests || now() - began < seconds * 2 / 3;
-        if (!there_is) ++wrong, std::printf("%s: not judged, as two thirds of the time are over; --tests judges all\n", what);
+        bool const there_is = judges_all || now() - began < until;
+        if (there_is) std::printf("judging %s\n", what);
+        else ++wrong, std::printf("%s: not judged, as its time is over; --tests judges all\n", what);
         return there_is;
       };
       for (auto const& l : lists)
         if (in_time(l.what)) wrong += judged_wrong(l.what, [&] { return wrong_kernels(device, l.all(), l.what); });
       if (in_time("kernels with open sizes")) wrong += judged_wrong("kernels with open sizes", [&] { return wrong_open_kernels(device); });
     }
-    if (only_tests) return wrong > 0;
+    if (!measures) return wrong > 0;
     bench::cublas peer;
     bool const has_peer = peer.load();
     if (!has_peer) std::printf("no cuBLAS here: libcublas.so.12 or 13 on LD_LIBRARY_PATH is the peer\n");

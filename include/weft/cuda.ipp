@@ -579,10 +579,11 @@ WEFT_DECL std::string ptx_of(cuda_module const& module, int device) {
 }
 WEFT_DECL std::string resources_of(cuda_module const& module) {
   sequence<cuda_usage> all;
-  sequence<std::string> const architectures = known_architectures();
+  nvrtc_api const* const by = runtime::nvrtc_for_driver();  // as a call would have it; null where the driver is older than all: the newest
+  sequence<std::string> const architectures = known_architectures(by);
   if (architectures.empty()) compile_cuda(module.text, "sm_80");  // says that there is no NVRTC
   for (std::string const& a : architectures)
-    for (cuda_usage const& u : usage_of(module, a)) all.push_back(u);
+    for (cuda_usage const& u : usage_of(module, a, by)) all.push_back(u);
   return print_usage(all);
 }
 WEFT_DECL void shape_on_gpu(kernel_face const& face, cuda_call const& c, bool made_there) {

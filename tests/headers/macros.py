@@ -3,6 +3,8 @@
     macros.py INCLUDE COMPILER [FLAG...]       checks the tree, header-only
     macros.py --self-test COMPILER [FLAG...]   checks that each kind of fault is found
 
+Nor does weft.hpp bring what stands in the folders of APART.
+
 Compares the macros after all public headers with those after the headers of SYSTEM alone. One that is new there costs
 every user what it defines: <sys/auxv.h> would bring the 3,000 macros of <elf.h>.
 """
@@ -22,6 +24,8 @@ SYSTEM = """
 """.split()
 # And one of those that most programs do not include.
 OPTIONAL = ("weft/tune", "weft/bench")
+# What weft.hpp does not bring: text for a GPU and searches are for programs that ask for them.
+APART = ("weft/codegen/cuda/", "weft/tune/")
 MORE = "algorithm cmath limits memory poll.h sys/prctl.h sys/socket.h sys/statfs.h sys/wait.h".split()
 
 
@@ -29,6 +33,16 @@ def macros(compiler, include, headers):
     run = subprocess.run([*compiler, "-std=c++20", "-E", "-dM", "-I", include, "-x", "c++", "-"],
                          input="".join(f"#include <{h}>\n" for h in headers), capture_output=True, text=True, check=True)
     return dict(re.match(r"#define (\w+)(.*)", line).groups() for line in run.stdout.splitlines())
+
+
+def apart(include, compiler):
+    """One sentence per header of APART that weft.hpp brings, header-only or not."""
+    found = []
+    for mode in ([], ["-DWEFT_COMPILED=1"]):
+        run = subprocess.run([*compiler, "-std=c++20", *mode, "-M", "-I", include, "-x", "c++", "-"], input="#include <weft/weft.hpp>\n",
+                             capture_output=True, text=True, check=True)
+        found += [f"weft.hpp brings {f}" for f in run.stdout.split() if any("/" + folder in f for folder in APART)]
+    return list(dict.fromkeys(found))
 
 
 def faults(include, compiler):
@@ -77,6 +91,13 @@ def self_test(compiler):
             found, _ = faults(root, compiler)
             if (not found) != (words is None) or (words and not any(words in f for f in found)):
                 wrong.append(f"{text!r}: expected {words}, got {found[:3]}")
+    for header, expected in (("weft/base/a.hpp", 0), ("weft/tune/a.hpp", 1), ("weft/codegen/cuda/a.hpp", 1)):
+        with tempfile.TemporaryDirectory() as root:
+            pathlib.Path(root, header).parent.mkdir(parents=True)
+            pathlib.Path(root, header).write_text("#pragma once\n")
+            pathlib.Path(root, "weft/weft.hpp").write_text(f'#include "{header}"\n')
+            if len(apart(root, compiler)) != expected:
+                wrong.append(f"weft.hpp brings {header}: expected {expected} faults")
     return wrong
 
 
@@ -86,6 +107,7 @@ def main(*arguments):
         print("\n".join(found) or "all in order")
     else:
         found, count = faults(arguments[0], arguments[1:])
+        found += apart(arguments[0], arguments[1:])
         print("\n".join([*found[:50], f"{count} macros of weft's, {len(found)} faults"]))
     return 1 if found else 0
 

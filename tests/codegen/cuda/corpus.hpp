@@ -345,9 +345,11 @@ class gpu_trial {
     }
     return host.run(blocks, threads, static_cast<unsigned>(k.shared_bytes), thread, &c, order, shared_gaps(k));
   }
-  /// Where a kernel's shared arrays end before the next one begins, as its text has them: T* const name = (T*)(weft_shared + 128);
+  /// Behind a kernel's shared arrays, up to a multiple of 128, what belongs to none of them, as its text has them:
+  /// T* const name = (T*)(weft_shared + 128); several may have the same bytes.
   std::vector<unsigned> shared_gaps(weft::cuda_kernel const& k) const {
-    std::vector<unsigned> gaps;
+    enum : char { unknown, behind, owned };
+    std::string bytes_of(static_cast<std::size_t>(k.shared_bytes), unknown);
     std::size_t const begin = module.text.find(k.name + "("), end = module.text.find("\n}\n", begin);
     for (std::size_t at = begin; (at = module.text.find("weft_shared", at + 1)) < end;) {
       std::size_t const line = module.text.rfind('\n', at) + 1, name = module.text.find("* const ", line) + 8;
@@ -356,9 +358,17 @@ class gpu_trial {
       for (weft::ir::buffer const* b : f.buffers) {
         if (b->name != of || b->shape.size() == 0) continue;
         auto const bytes = static_cast<unsigned>(b->shape[0]->value * b->strides[0]->value * weft::size_bytes(b->type));
-        if (bytes % 128 != 0) gaps.insert(gaps.end(), {from + bytes, from + (bytes + 127) / 128 * 128});
+        for (unsigned i = from; i < from + (bytes + 127) / 128 * 128 && i < bytes_of.size(); ++i)
+          if (i < from + bytes) bytes_of[i] = owned;
+          else if (bytes_of[i] == unknown) bytes_of[i] = behind;
       }
     }
+    std::vector<unsigned> gaps;
+    for (unsigned i = 0; i < bytes_of.size(); ++i) {
+      bool const is_behind = bytes_of[i] == behind, before = i > 0 && bytes_of[i - 1] == behind;
+      if (is_behind != before) gaps.push_back(i);
+    }
+    if (gaps.size() % 2 != 0) gaps.push_back(static_cast<unsigned>(bytes_of.size()));
     return gaps;
   }
 

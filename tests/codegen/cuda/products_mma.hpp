@@ -16,6 +16,15 @@ gpu_kernel wide_product(std::int64_t rows, std::int64_t columns, std::int64_t de
     return sum(a.extent(turn_a ? 0 : 1), [=](auto l) { return cast<Sum>(turn_a ? a(l, i) : a(i, l)) * cast<Sum>(turn_b ? b(j, l) : b(l, j)); });
   }));
 }
+/// Of rows that end in a dimension of one element.
+inline gpu_kernel product_of_columns_of_one(std::int64_t rows, std::int64_t columns, std::int64_t depth) {
+  gpu_kernel k{"product_of_columns_of_one"};
+  auto const a = k.input<f16, 3>({rows, depth, 1});
+  auto const b = k.input<f16, 2>({depth, columns});
+  return k.out(compute<"C">(a.extent(0), b.extent(1), [=](auto i, auto j) {
+    return sum(a.extent(1), [=](auto l) { return cast<float>(a(i, l, 0)) * cast<float>(b(l, j)); });
+  }));
+}
 inline gpu_kernel product_added_in_f16(std::int64_t rows, std::int64_t columns, std::int64_t depth) {
   gpu_kernel k{"product_in_f16"};
   auto const a = k.input<f16, 2>({rows, depth});
@@ -136,10 +145,11 @@ inline std::vector<gpu_kernel> mma_products() {
 inline gpu_kernel by_rule_with_units(gpu_kernel k, char const* what, bool reassociate = true, weft::sequence<std::string>* told = nullptr) {
   k.name += std::string("_") + what;
   program const expanded = expand(canonical(k.p), true);
-  schedule s(expanded, [&](int t, int d) { return k.shapes[static_cast<std::size_t>(t)][static_cast<std::size_t>(d)]; }, {0, 16});
+  schedule s(expanded, [&](int t, int d) { return gpu_trial::extent_of(k, t, d); }, {0, 16});
   rule_input in;
   in.reassociate = reassociate;
   in.strides.resize(expanded.tensors.size());
+  if (!k.names.empty()) in.likely = k.shapes, in.likely.resize(expanded.tensors.size());
   in.dots = {&mma_f16, &mma_bf16, &mma_s8, &mma_u8};
   in.told = told;
   schedule_by_gpu_rule(s, in);

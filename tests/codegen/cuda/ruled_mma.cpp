@@ -44,6 +44,18 @@ TEST_CASE("ruled products: what a matrix unit does not multiply, or is computed 
   CHECK(told_of(wide_product<float, float>(64, 64, 64)) == "");  // f32 is not made less
   CHECK(told_of(layer_of_halves<f16, f16>(64, 64, 32)) == "");
   CHECK(told_of(layer_of_halves<f16, f16>(70, 90, 40)).find("S: out is a launch of its own: tiles of ") == 0);
+  CHECK(told_of(product_of_columns_of_one(256, 64, 64)) ==
+        "C: no matrix unit multiplies it: the last dimension of A is neither that of its rows nor that of the terms\n");
+  gpu_kernel open = wide_product<f16, float>(64, 64, 64);
+  open.names = {{-2 - 'm', 0}, {0, 0}};
+  CHECK(told_of(open) == "C: no matrix unit multiplies it: its tiles are whole, and its sizes are open\n");
+}
+TEST_CASE("ruled products: an operand whose last dimension is one element is multiplied without a matrix unit") {
+  gpu_kernel const k = by_rule_with_units(product_of_columns_of_one(32, 32, 32), "alone");
+  gpu_trial t(k);
+  CHECK(t.fault == "");
+  CHECK(t.module.text.find("mma") == std::string::npos);
+  CHECK(t.interpreted(1) == "");
 }
 TEST_CASE("ruled products: the hot loop of f16: wide copies, one barrier behind the wait, the next operands in front of products") {
   gpu_trial const t(by_rule_with_units(wide_product<f16, float>(4096, 4096, 4096), "hot"), {}, gpu_trial::text_only);

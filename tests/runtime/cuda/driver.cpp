@@ -1,4 +1,5 @@
 #include "weft/runtime/cuda/driver.hpp"
+#include "weft/runtime/cuda/events.hpp"
 
 #include <doctest/doctest.h>
 
@@ -104,4 +105,21 @@ TEST_CASE("a driver that is not there has a reason in words") {
   cuda_driver const* const d = weft::runtime::find_cuda_driver(&why);
   CHECK((d == nullptr) == !why.empty());
   if (d == nullptr) CHECK_THROWS_AS(weft::runtime::open_gpu(0), weft::device_error);
+}
+TEST_CASE("where the second of two events cannot be made, the first is destroyed") {
+  static int made = 0, destroyed = 0;
+  cuda_driver d{};
+  d.cuEventCreate = [](cuda_driver::event* e, unsigned) {
+    if (++made > 1) return 2;
+    *e = reinterpret_cast<cuda_driver::event>(&made);
+    return 0;
+  };
+  d.cuEventDestroy_v2 = [](cuda_driver::event e) { return destroyed += e == reinterpret_cast<cuda_driver::event>(&made), 0; };
+  d.cuGetErrorName = [](int, char const** name) { return *name = "CUDA_ERROR_OUT_OF_MEMORY", 0; };
+  d.cuGetErrorString = [](int, char const** text) { return *text = "out of memory", 0; };
+  weft::runtime::cuda_gpu gpu;
+  gpu.driver = &d;
+  CHECK_THROWS_WITH_AS(weft::runtime::cuda_events{gpu}, doctest::Contains("cuEventCreate"), weft::device_error);
+  CHECK(made == 2);
+  CHECK(destroyed == 1);
 }

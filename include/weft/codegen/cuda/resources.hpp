@@ -4,6 +4,7 @@
 #include <string>
 
 #include "weft/base/sequence.hpp"
+#include "weft/codegen/cuda/api.hpp"
 #include "weft/codegen/cuda/module.hpp"
 
 namespace weft::inline WEFT_ABI {
@@ -19,12 +20,12 @@ struct cuda_usage {
   std::string limit;           // what there would have to be more of: "threads", "registers", "shared memory", "blocks"
 };
 
-/// Compiles a text and reads what its compiler says of each kernel. There need be no GPU.
+/// Compiles a text and reads what its compiler says of each kernel. There need be no GPU. `by`: which NVRTC; null: the newest.
 ///
 /// Errors  device_error: no NVRTC on this machine, or it does not know the architecture; internal_error: the text has an error
 /// Cost    that of compile_cuda
 /// Source  CUDA C++ Programming Guide, "Technical Specifications per Compute Capability"
-sequence<cuda_usage> usage_of(cuda_module const& module, std::string const& architecture);
+sequence<cuda_usage> usage_of(cuda_module const& module, std::string const& architecture, nvrtc_api const* by = nullptr);
 /// The same of what the compiler has said of the text, told "--ptxas-options=-v".
 sequence<cuda_usage> usage_in(std::string const& log, cuda_module const& module, std::string const& architecture);
 
@@ -34,8 +35,8 @@ sequence<cuda_usage> usage_in(std::string const& log, cuda_module const& module,
 ///     product_kernel  sm_80       256        127   16640      0       0       2       25 %  registers
 std::string print_usage(sequence<cuda_usage> const& all);
 
-/// sm_80, sm_86, sm_89, sm_90a, sm_100 and sm_120, as far as this machine's NVRTC knows them. Empty without NVRTC.
-sequence<std::string> known_architectures();
+/// sm_80, sm_86, sm_89, sm_90a, sm_100 and sm_120, as far as this machine's newest NVRTC, or `by`, knows them. Empty without NVRTC.
+sequence<std::string> known_architectures(nvrtc_api const* by = nullptr);
 
 }  // namespace weft::inline WEFT_ABI
 

@@ -33,8 +33,8 @@ inline std::string padded(std::string const& s, std::size_t width, bool left = f
 }
 }  // namespace detail
 
-WEFT_DECL sequence<cuda_usage> usage_of(cuda_module const& module, std::string const& architecture) {
-  return usage_in(compile_cuda(module.text, architecture, {"--ptxas-options=-v"}).log, module, architecture);
+WEFT_DECL sequence<cuda_usage> usage_of(cuda_module const& module, std::string const& architecture, nvrtc_api const* by) {
+  return usage_in(compile_cuda(module.text, architecture, {"--ptxas-options=-v"}, by).log, module, architecture);
 }
 WEFT_DECL sequence<cuda_usage> usage_in(std::string const& log, cuda_module const& module, std::string const& architecture) {
   sequence<cuda_usage> all;
@@ -71,8 +71,8 @@ WEFT_DECL std::string print_usage(sequence<cuda_usage> const& all) {
   }
   return text;
 }
-WEFT_DECL sequence<std::string> known_architectures() {
-  nvrtc_api const* const api = find_nvrtc();
+WEFT_DECL sequence<std::string> known_architectures(nvrtc_api const* by) {
+  nvrtc_api const* const api = by != nullptr ? by : find_nvrtc();
   int count = 0;
   if (api == nullptr || api->nvrtcGetNumSupportedArchs(&count) != 0) return {};
   sequence<int> numbers(static_cast<std::size_t>(count), 0);

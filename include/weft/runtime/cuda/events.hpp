@@ -13,14 +13,17 @@ namespace runtime {
 class cuda_events {
  public:
   explicit cuda_events(cuda_gpu const& gpu, cuda_driver::stream on = nullptr) : gpu_(gpu), stream_(on) {
-    for (auto& e : events_) gpu_.check(gpu_.driver->cuEventCreate(&e, 0), "weft", "cuEventCreate");
+    for (auto& e : events_) {
+      int const result = gpu_.driver->cuEventCreate(&e, 0);
+      if (result == 0) continue;
+      e = nullptr;
+      destroy();  // a constructor that throws leaves nothing to the destructor
+      gpu_.check(result, "weft", "cuEventCreate");
+    }
   }
   cuda_events(cuda_events const&) = delete;
   cuda_events& operator=(cuda_events const&) = delete;
-  ~cuda_events() {
-    for (auto e : events_)
-      if (e != nullptr) gpu_.driver->cuEventDestroy_v2(e);
-  }
+  ~cuda_events() { destroy(); }
   /// The first (0) or the last (1) point.
   void record(int which) const { gpu_.check(gpu_.driver->cuEventRecord(events_[which], stream_), "weft", "cuEventRecord"); }
   /// Waits for the last one. Units: ns, at least 1
@@ -32,6 +35,10 @@ class cuda_events {
   }
 
  private:
+  void destroy() const {
+    for (auto e : events_)
+      if (e != nullptr) gpu_.driver->cuEventDestroy_v2(e);
+  }
   cuda_gpu const& gpu_;
   cuda_driver::stream stream_;
   cuda_driver::event events_[2] = {};

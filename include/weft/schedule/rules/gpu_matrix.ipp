@@ -62,6 +62,10 @@ WEFT_DECL gpu_plan::matrix_operands gpu_plan::operands_of(int stage, reused_axes
         fine = fine && rows != columns && (one.step(k) == 1 || one.step(its) == 1) && dimension_of(stage, tensor, its) >= 0 &&
                dimension_of(stage, tensor, k) >= 0 && found.tensors[columns] < 0;
         if (!fine) return none(joined({name, " is not read as a matrix of rows or columns and terms, one of which stand side by side in memory"}));
+        // Copies lie as the tensor does, and rows of 16 bytes are of what is last.
+        int const last = static_cast<int>(strides.size()) - 1;
+        if (dimension_of(stage, tensor, its) != last && dimension_of(stage, tensor, k) != last)
+          return none(joined({"the last dimension of ", name, " is neither that of its ", rows ? "rows" : "columns", " nor that of the terms"}));
         found.tensors[columns] = tensor;
       }
     }
@@ -178,7 +182,10 @@ WEFT_DECL gpu_plan::by_units gpu_plan::matrix_product(int stage, reused_axes con
   stage_info const info = before.stage(stage);
   int const k = info.spatial;
   for (int a : {axes.rows, axes.columns, k})
-    if (is_open(before.loop(stage, a))) return by_units::none;  // a tile is whole
+    if (is_open(before.loop(stage, a))) {
+      tell(stage, "no matrix unit multiplies it: its tiles are whole, and its sizes are open");
+      return by_units::none;
+    }
   std::int64_t const m = before.extent(stage, axes.rows), n = before.extent(stage, axes.columns);
   matrix_numbers const it = numbers_of(stage, axes, of);
   gpu_matrix_tile const& t = it.tile;
