@@ -2,6 +2,11 @@
 
 #include <doctest/doctest.h>
 
+#include <string>
+
+#include "support/said.hpp"
+#include "weft/bench/cuda.hpp"
+
 namespace bench = weft::bench;
 
 namespace {
@@ -134,4 +139,8 @@ TEST_CASE("a moment in which something else ran does not make samples short") {
   } d;
   auto const t = bench::measure({{nullptr, &d, disturbed::run}}, {.sample_ms = 0.1, .fewest = 8})[0];
   CHECK(static_cast<double>(t.times) * 10 >= 0.1e6);
+}
+TEST_CASE("cold caches are refused for a GPU, before one is looked for") {
+  std::string const said = weft_test::said_by([] { static_cast<void>(bench::of_gpu_kernel("k", {}, {}, {.cold = true})); });
+  CHECK(said.find("k: benchmark: cold fills the caches of the CPU, not those of a GPU: leave it out, and take arguments") == 0);
 }

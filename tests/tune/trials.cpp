@@ -5,6 +5,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include <cstdio>
 #include <string>
 
 #include "support/private_cache.hpp"
@@ -74,6 +75,27 @@ TEST_CASE("examples for other tasks are kept by kind, never mixed, evenly from l
   CHECK(all[10].ns > 130);
   CHECK(s.of_others("own", 1, 11, 1, 10).size() == 1);
   CHECK(s.of_others("own", 3, 11).empty());
+}
+TEST_CASE("of a kind of examples the latest are kept, and a file that was replaced is found again") {
+  if (!here()) return;
+  temporary_directory const d;
+  struct fewer {
+    std::int64_t const before = tuning::detail::most_examples;
+    fewer() { tuning::detail::most_examples = 50; }
+    ~fewer() { tuning::detail::most_examples = before; }
+  } const limit;
+  trial_store s(d.path + "/t");
+  auto const one = [](float n) { return example{0, 100.0 + static_cast<double>(n), 90, {n}}; };
+  for (int n = 0; n < 5; ++n) CHECK(s.add("other", 2, 1, one(1.0f)));
+  for (int n = 0; n < 120; ++n) CHECK(s.add("a", 1, 1, one(static_cast<float>(n))));
+  sequence<example> const kept = s.of_others("b", 1, 1, 16, 1000);
+  CHECK(kept.size() >= 50);
+  CHECK(kept.size() <= 53);
+  CHECK(kept.back().features[0] == 119.0f);
+  CHECK(s.of_others("b", 2, 1, 16, 1000).size() == 5);
+  for (char const* suffix : {"", "-wal", "-shm"}) std::remove((d.path + "/t" + suffix).c_str());
+  CHECK(s.add("c", 1, 1, one(7.0f)));
+  CHECK(trial_store(d.path + "/t").of_others("b", 1, 1).size() == 1);
 }
 TEST_CASE("on a file system that other machines may have there is no write-ahead log, and what one kept before stays") {
   if (!here()) return;

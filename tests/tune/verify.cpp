@@ -166,9 +166,28 @@ TEST_CASE("direct evaluation takes long sums, as long as an element takes no mor
 TEST_CASE("where a candidate contradicts the schedule without tuning, direct evaluation says which is wrong") {
   std::vector<float> const x = positive(100000);
   planted p{"  y[77777] = y[77777] + 0.5f32\n", true, false};
-  std::string const said = weft_test::said_by([&] { with_planted(doubled, p, x); });
-  CHECK(said.find("without tuning, element 77777 is ") != std::string::npos);
-  CHECK(said.find("as a candidate and direct evaluation say") != std::string::npos);
+  tune_result const r = with_planted(doubled, p, x);  // which goes on, and takes what is right
+  CHECK(r.checked.find("; the schedule without tuning is wrong: element 77777 is ") != std::string::npos);
+  CHECK(r.checked.find("as a candidate and direct evaluation say") != std::string::npos);
+  REQUIRE(r.trials.size() == 2);
+  CHECK(r.trials[0].wrong);
+  CHECK_FALSE(r.trials[1].wrong);
+  CHECK(r.choices == r.trials[1].choices);
+}
+TEST_CASE("sums that cancel are compared within what their terms allow, and no further") {
+  // Rows of large terms and their negatives: what is left is rounding, more of it in one order than in another.
+  std::vector<float> x(4 * 1000);
+  for (std::size_t i = 0; i < x.size(); ++i) x[i] = (i % 1000 < 500 ? 1.0f : -1.0f) * (1000.1f + 0.37f * static_cast<float>(i % 500));
+  float const little = 0.001f, much = 500.0f;
+  for (float by : {little, much}) {
+    std::string const line = "  y[2] = y[2] + " + std::to_string(by) + "f32\n";
+    planted first{line, true, false}, others{line, false, true};
+    tune_result const r = with_planted(scaled_sums, others, view(x, 4, 1000), 0.9f);
+    REQUIRE(r.trials.size() == 2);
+    CHECK(r.trials[1].wrong == (by == much));
+    CHECK_FALSE(r.trials[0].wrong);
+    if (by == little) CHECK_FALSE(with_planted(scaled_sums, first, view(x, 4, 1000), 0.9f).trials[0].wrong);
+  }
 }
 TEST_CASE("numbers stay whole in sums and products, and not behind a division, a root, or past 2^24") {
   auto const exact = [](auto const& kernel, auto const&... a) {

@@ -11,6 +11,7 @@
 #include "support/other_threads.hpp"
 #include "support/said.hpp"
 #include "weft/kernel.hpp"
+#include "weft/matrix_units.hpp"
 #include "weft/tune.hpp"
 #include "weft/tune/verify.hpp"
 
@@ -210,6 +211,18 @@ TEST_CASE("a program that is no worker is said to be none") {
     CHECK(why.find(std::string(name) + " is no worker, or is not there: weft-worker is one") == 0);
   }
 }
+TEST_CASE("instructions of CPUs and of GPUs that weft ships have a number, by which a program finds them again, and others have none") {
+  static constexpr intrinsic own = pmaddwd;
+  sequence<std::int64_t> seen;
+  for (intrinsic const* i : {&pmaddwd, &vpdpbusd, &vdpbf16ps, &mma_f16, &mma_bf16, &mma_s8, &mma_u8, &wmma_tf32}) {
+    std::int64_t const n = tuning::detail::number_of_shipped(i);
+    for (std::int64_t other : seen) CHECK(other != n);
+    seen.push_back(n);
+    CHECK(tuning::detail::shipped_instruction(n) == i);
+  }
+  CHECK(tuning::detail::number_of_shipped(&own) == -1);
+  for (std::int64_t n : {-1, 15, 1 << 30}) CHECK(tuning::detail::shipped_instruction(n) == nullptr);
+}
 TEST_CASE("weft-worker runs candidates, also of a program with threads, and the result says that it did") {
   if (worker_program() == nullptr) {
     MESSAGE("[skip] weft-worker is not built here (WEFT_BUILD_WORKER)");
@@ -229,6 +242,13 @@ TEST_CASE("weft-worker runs candidates, also of a program with threads, and the 
   copies.restore();
   CHECK(r.run(0, 3, 5e9) > 0);
   CHECK(c.first_of_y(copies) == three);
+  CHECK(r.starts() == 2);
+  intrinsic const* const taken[] = {&mma_f16, &vdpbf16ps};
+  CHECK(r.load(0, adding("i"), why, {taken, 2}) == outcome::good);
+  static constexpr intrinsic own = pmaddwd;
+  intrinsic const* const declared[] = {&own};
+  CHECK(r.load(0, adding("i"), why, {declared, 1}) == outcome::refused);
+  CHECK(has(why, "the instruction pmaddwd is declared in this program"));
   CHECK(r.starts() == 2);
   static constexpr auto doubled = weft::kernel<"doubled_there">(
       [](auto x) { return compute<"y">(x.extent(0), [=](auto i) { return x(i) * 2.0f; }); },

@@ -14,9 +14,11 @@ struct gpu_calls {
   int device = 0;
   void* stream = nullptr;
 };
+/// Errors  argument_error where caches are to be cold, which are filled on the CPU alone
+void refuse_cold(std::string_view name, measuring const& how);
 /// Fills in the counts of the one line that there is; its times are between two events on the stream.
 ///
-/// Errors  device_error: what the driver says
+/// Errors  device_error: what the driver says; as of refuse_cold
 benchmark_result of_gpu_kernel(std::string_view name, counts const& done, gpu_calls const& calls, measuring const& how);
 
 }  // namespace bench
@@ -27,10 +29,11 @@ benchmark_result of_gpu_kernel(std::string_view name, counts const& done, gpu_ca
 ///     std::cout << weft::benchmark(matmul.on(weft::cuda()), a, b, weft::out(c));
 ///
 /// Needs   a weft::out(...) for each output; a stream that is not being captured
-/// Errors  as of a call
+/// Errors  as of a call; argument_error where `how` asks for cold caches
 /// Cost    half a second. The peaks of a GPU are not known, so there is no part of a roofline
 template <fixed_string Name, class What, class How, class... A>
 benchmark_result benchmark(measuring const& how, cuda_kernel_t<Name, What, How> const& k, A const&... a) {
+  bench::refuse_cold(Name.view(), how);
   auto const call = [&] { k(a...); };
   call();
   auto const run = [](void* f, std::int64_t times) {

@@ -15,7 +15,7 @@ struct measuring {
   double budget_ms = 500;  // for each of the things compared; at least `fewest` samples all the same
   double within = 0.01;   // done when each median is sure to this part of itself, half the width of its interval
   int fewest = 11, most = 201;  // samples of each
-  bool cold = false;      // caches are filled with something else before each run, which is then a sample by itself
+  bool cold = false;      // caches are filled with something else before each run, which is then a sample by itself; of CPUs alone
   double give_up_ms = 0;  // work is measured no further whose first run takes longer, or whose first three samples take half as long; 0: never
 };
 

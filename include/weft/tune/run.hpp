@@ -15,10 +15,13 @@ std::string number_text(double x, char const* format = "%.2f");
 /// Calls in a slot of the runner, with a watch over each.
 class slot_calls {
  public:
-  slot_calls(runner& r, int slot, double& measured_ns) : runner_(r), slot_(slot), measured_ns_(measured_ns) {}
+  slot_calls(runner& r, int slot, double& measured_ns, double& waited_ns)
+      : runner_(r), slot_(slot), measured_ns_(measured_ns), waited_ns_(waited_ns) {}
   double run(std::int64_t calls) {
     // Twenty times what the slowest call took so far, and two seconds for what else the machine does.
+    double const begun = now_ns();
     double const ns = runner_.run(slot_, calls, 2e9 + 20 * slowest_ns_ * static_cast<double>(calls));
+    waited_ns_ += now_ns() - begun;
     if (ns < 0) return ns;
     double const each = ns / static_cast<double>(calls);
     if (each > slowest_ns_) slowest_ns_ = each;
@@ -34,8 +37,34 @@ class slot_calls {
  private:
   runner& runner_;
   int slot_;
-  double& measured_ns_;
+  double &measured_ns_, &waited_ns_;
   double slowest_ns_ = 0;
+};
+
+/// Adds how long a scope lasts, less what is waited for in it.
+class own_time {
+ public:
+  own_time(double& seconds, double const& waited_ns) : seconds_(seconds), waited_ns_(waited_ns), began_(now_ns() - waited_ns) {}
+  ~own_time() { seconds_ += (now_ns() - waited_ns_ - began_) / 1e9; }
+  own_time(own_time const&) = delete;
+  own_time& operator=(own_time const&) = delete;
+
+ private:
+  double& seconds_;
+  double const& waited_ns_;
+  double began_;
+};
+/// Adds how long a scope lasts.
+class waiting {
+ public:
+  explicit waiting(double& ns) : ns_(ns), began_(now_ns()) {}
+  ~waiting() { ns_ += now_ns() - began_; }
+  waiting(waiting const&) = delete;
+  waiting& operator=(waiting const&) = delete;
+
+ private:
+  double& ns_;
+  double began_;
 };
 
 /// The text of a candidate, what another process has compiled of it, or why there is none.
@@ -78,8 +107,10 @@ class tuning_run {
   bool may_go_on();
   std::string loops_of(sequence<std::int32_t> const& choices, std::string& why) const;
   sequence<element_list> outputs() const;
-  void judge(sequence<element_list> const& found, int output, std::size_t at);
+  bool is_right(sequence<element_list> const& found, int output, std::size_t at);
   bool sums_the_same(tune_trial& t, slot_calls& calls);
+  bool whole_is_dear() const { return whole_ns_ > 1e8; }
+  sequence<tune_trial> measured_elsewhere(sequence<sequence<std::int32_t>> const& points, double give_up_ns);
   void write(sequence<std::int32_t> const& choices, candidate_text& c) const;
   known_intrinsics instructions_of(sequence<std::int32_t> const& choices, sequence<intrinsic const*>& known) const;
   tune_trial measured(sequence<std::int32_t> const& choices, double give_up_ns, candidate_text c = {});
@@ -122,6 +153,8 @@ class tuning_run {
   sequence<element_list> expected_;  // of the schedule without tuning
   bool by_whole_numbers_ = false;    // long sums are compared on such, too
   sequence<element_list> expected_whole_;
+  sequence<double> magnitudes_;  // of each output's terms, where sums were found to cancel
+  double whole_ns_ = 0;          // what filling and bringing back the inputs of the last comparison took
   int judged_ = 0;
   point first_;
   tune_result result_;
@@ -130,6 +163,7 @@ class tuning_run {
   search* search_ = nullptr;
   sequence<double> expected_ns_, found_ns_;  // of the same trials
   double began_ = now_ns(), measured_ns_ = 0;
+  double waited_ns_ = 0;  // for compilers, for calls and for other ranks
   std::int64_t others_trials_ = 0;
   double others_turns_ = 0;  // seconds
   int rounds_ = 0;

@@ -16,6 +16,8 @@ bool is_on_a_network(char const* directory);
 /// Asked in its place, by tests.
 using directory_question = bool (*)(char const* directory);
 inline constinit directory_question network_question = nullptr;
+/// Of one kind; the latest stay. Tests have fewer.
+inline constinit std::int64_t most_examples = 20000;
 }  // namespace detail
 
 /// A trial as it is kept.
@@ -33,7 +35,7 @@ struct stored_trial {
 /// several may have (NFS, SMB, FUSE, Lustre and the like) it is SQLite's rollback journal in its place.
 ///
 /// Beside the trials stand examples for other tasks, of a kind each: a number for what can be compared (the machine, the version of the
-/// features). Those of one kind alone are ever read together.
+/// features). Those of one kind alone are ever read together, and of each kind some 20,000 are kept, the latest.
 ///
 /// Source  sqlite.org/wal.html, "All processes using a database must be on the same host computer"
 /// Cost    50 us a trial, and as much for an example
@@ -64,7 +66,10 @@ class trial_store {
   void open_or_begin();
   int insert(std::string_view task, std::string_view kernel, stored_trial const& t);
   std::string file_, why_, note_;
-  std::int64_t lost_ = 0;  // trials that could not be kept
+  template <class Insert>
+  bool added(Insert const& insert, std::int64_t& lost);
+  std::int64_t lost_ = 0, lost_examples_ = 0;  // that could not be kept
+  std::int64_t examples_added_ = 0;
   int last_code_ = 0;      // why the last one of them
   std::uint64_t inode_ = 0;
   sqlite_api const* api_ = nullptr;

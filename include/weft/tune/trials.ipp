@@ -164,6 +164,7 @@ WEFT_DECL std::string trial_store::status() const {
   if (!usable()) return "not used: " + why_;
   std::string text = joined({std::to_string(count()), " trials in ", file_, note_});
   if (lost_ > 0) text += joined({"; ", std::to_string(lost_), " could not be kept: ", detail::reason_of(last_code_)});
+  if (lost_examples_ > 0) text += joined({"; ", std::to_string(lost_examples_), " examples could not be kept: ", detail::reason_of(last_code_)});
   return text;
 }
 WEFT_DECL int trial_store::insert(std::string_view task, std::string_view kernel, stored_trial const& t) {
@@ -175,20 +176,25 @@ WEFT_DECL int trial_store::insert(std::string_view task, std::string_view kernel
 }
 /// Another process has put the file aside, or somebody has removed it: what is added to it now, nobody would find.
 WEFT_DECL bool trial_store::is_replaced() const { return detail::inode_of(file_) != inode_; }
-WEFT_DECL bool trial_store::add(std::string_view task, std::string_view kernel, stored_trial const& t) {
+/// `insert` gives what sqlite3_step did. True: it was kept.
+template <class Insert>
+bool trial_store::added(Insert const& insert, std::int64_t& lost) {
   if (!usable()) return false;
   if (is_replaced()) open_or_begin();
   if (!usable()) return false;
-  int code = insert(task, kernel, t);
+  int code = insert();
   if (code == sqlite_api::corrupt || code == sqlite_api::no_database) {
     open_or_begin();
     if (!usable()) return false;
-    code = insert(task, kernel, t);
+    code = insert();
   }
   if (code == sqlite_api::done) return true;
   last_code_ = code;
-  ++lost_;
+  ++lost;
   return false;
+}
+WEFT_DECL bool trial_store::add(std::string_view task, std::string_view kernel, stored_trial const& t) {
+  return added([&] { return insert(task, kernel, t); }, lost_);
 }
 WEFT_DECL sequence<stored_trial> trial_store::of(std::string_view task, int most) {
   sequence<stored_trial> all;
@@ -236,11 +242,23 @@ inline bool read_features(std::string const& text, sequence<float>& into) {
 }  // namespace detail
 
 WEFT_DECL bool trial_store::add(std::string_view task, std::uint64_t kind, std::uint64_t family, example const& e) {
-  if (!usable() || !(e.ns > 0) || !(e.estimate > 0) || e.features.empty()) return false;
-  detail::sql insert(*api_, database_, "insert into examples (kind, task, family, ns, estimate, features) values (?, ?, ?, ?, ?, ?)");
-  insert.with(static_cast<std::int64_t>(kind)).with(detail::task_number(task)).with(static_cast<std::int64_t>(family));
-  insert.with(e.ns).with(e.estimate).with(detail::features_text(e.features));
-  return insert.step() == sqlite_api::done;
+  if (!(e.ns > 0) || !(e.estimate > 0) || e.features.empty()) return false;
+  bool const kept = added(
+      [&] {
+        detail::sql insert(*api_, database_, "insert into examples (kind, task, family, ns, estimate, features) values (?, ?, ?, ?, ?, ?)");
+        insert.with(static_cast<std::int64_t>(kind)).with(detail::task_number(task)).with(static_cast<std::int64_t>(family));
+        insert.with(e.ns).with(e.estimate).with(detail::features_text(e.features));
+        return insert.step();
+      },
+      lost_examples_);
+  // Looked at with the first one, and then now and then: what one process adds at most between is small beside the limit.
+  if (kept && examples_added_++ % (1 + detail::most_examples / 40) == 0) {
+    detail::sql surplus(*api_, database_,
+                        "delete from examples where kind = ?1 and rowid <= "
+                        "(select rowid from examples where kind = ?1 order by rowid desc limit 1 offset ?2)");
+    static_cast<void>(surplus.with(static_cast<std::int64_t>(kind)).with(detail::most_examples).step());
+  }
+  return kept;
 }
 WEFT_DECL sequence<example> trial_store::of_others(std::string_view task, std::uint64_t kind, std::uint64_t family, int tasks, int each) {
   sequence<example> all;

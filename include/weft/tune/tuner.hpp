@@ -130,7 +130,7 @@ struct tune_result {
   bool stopped = false;              // by who watches it
   double seconds = 0;                // that it took
   double measuring_seconds = 0;      // of these, in calls of candidates
-  double searching_seconds = 0;      // and in deciding what to measure: the tuner's own cost
+  double searching_seconds = 0;      // and in neither compiling nor calling: the tuner's own cost, what it proposes, lowers, compares and keeps
   double roofline_ns = 0;            // no schedule takes less; 0: not known, or not asked for (tune_options::within)
   bench::counts done{};              // of a call, by the program itself
   std::int32_t threads = 0;          // of the machine that it is for; 0: a GPU

@@ -178,6 +178,7 @@ WEFT_DECL tuning_run::tuning_run(kernel_face const& face, argument* arguments, i
   std::int64_t const spare = host().threads - 2, wanted = o.compilers >= 0 ? o.compilers : spare < 8 ? spare : 8;
   for (std::int64_t i = 0; i < wanted && face.gpu != nullptr && runner_.where() != isolation::none; ++i)
     compilers_.push_back(new runner(copies_, worker_, face.device));
+  result_.searching_seconds = elapsed();
   if (o.within > 0 && face.gpu == nullptr) result_.roofline_ns = least_ns(what_, arguments, count, machine_);
 }
 WEFT_DECL tuning_run::~tuning_run() {
@@ -267,6 +268,7 @@ inline bool tuning_run::prepare(int slot, sequence<std::int32_t> const& choices,
   if (!c.written) write(choices, c);
   sequence<intrinsic const*> known;
   if (!c.why.empty()) t.why = c.why;
+  waiting const compiled(waited_ns_);
   t.result = c.loops.empty() || !c.why.empty()
                  ? outcome::refused
                  : runner_.load(slot, c.loops, t.why, instructions_of(choices, known), choices == first_.choices, c.made);
@@ -278,7 +280,7 @@ inline tune_trial tuning_run::measured(sequence<std::int32_t> const& choices, do
   t.choices = choices;
   if (!prepare(0, choices, t, static_cast<candidate_text&&>(c))) return t;
   copies_.restore();
-  slot_calls calls(runner_, 0, measured_ns_);
+  slot_calls calls(runner_, 0, measured_ns_, waited_ns_);
   calls.expect(result_.first_ns > 0 ? result_.first_ns : 5e8);
   if (calls.run(1) < 0) {
     t.result = runner_.last();
@@ -289,12 +291,15 @@ inline tune_trial tuning_run::measured(sequence<std::int32_t> const& choices, do
     return t;
   }
   if (!computes_the_same(t)) return t;
-  if (by_whole_numbers_ && !sums_the_same(t, calls)) return t;
+  // Where that takes long, of those alone that may be the best, which their times say first (and `confirm` once more of who wins).
+  bool const whole_first = give_up_ns <= 0 || !whole_is_dear();
+  if (by_whole_numbers_ && whole_first && !sums_the_same(t, calls)) return t;
   measuring how{.sample_ms = 0.3, .budget_ms = 100, .within = 0.02, .fewest = 6, .most = 31};
   how.give_up_ms = give_up_ns / 1e6;
   bench::timing const time = bench::measure({calls.work()}, how)[0];
   t.ns = time.failed ? 0 : time_of(time);
   if (t.ns <= 0) t.result = runner_.last(), t.why = "it failed while it was timed";
+  if (by_whole_numbers_ && !whole_first && t.ns > 0 && 3 * t.ns < give_up_ns && !sums_the_same(t, calls)) t.ns = 0;
   return t;
 }
 
@@ -383,7 +388,10 @@ inline void tuning_run::measure_ahead(sequence<point> const& fresh, sequence<dou
     give();
     if (by[i] >= 0) {
       auto const k = static_cast<std::size_t>(by[i]);
-      texts[i].made = compilers_[k]->made(texts[i].why);
+      {
+        waiting const compiled(waited_ns_);
+        texts[i].made = compilers_[k]->made(texts[i].why);
+      }
       busy[k] = false;
       if (!texts[i].made.empty()) ++result_.compiled_ahead;
       give();
@@ -392,10 +400,14 @@ inline void tuning_run::measure_ahead(sequence<point> const& fresh, sequence<dou
     if (may_go_on()) note_measured(fresh[i], measured(fresh[i].choices, 3 * result_.best_ns, static_cast<candidate_text&&>(texts[i])), guesses[i]);
   }
 }
+inline sequence<tune_trial> tuning_run::measured_elsewhere(sequence<sequence<std::int32_t>> const& points, double give_up_ns) {
+  waiting const others(waited_ns_);
+  return crew_->measure(points, give_up_ns);
+}
 WEFT_DECL bool tuning_run::go_on(std::size_t trials) {
+  own_time const own(result_.searching_seconds, waited_ns_);
   if (!may_go_on()) return false;
   auto const left = static_cast<std::size_t>(options_.trials) - result_.trials.size();
-  double const asked = now_ns();
   sequence<point> const proposed = search_->propose(left < trials ? left : trials);
   sequence<point> fresh;
   sequence<double> guesses;
@@ -406,10 +418,9 @@ WEFT_DECL bool tuning_run::go_on(std::size_t trials) {
     if (measured_before) continue;
     fresh.push_back(p), choices.push_back(p.choices), guesses.push_back(search_->expected_ns(p));
   }
-  result_.searching_seconds += (now_ns() - asked) / 1e9;
   double const give_up_ns = 3 * result_.best_ns;
   if (crew_ != nullptr && crew_->size() > 0) {
-    sequence<tune_trial> const all = crew_->measure(choices, give_up_ns);
+    sequence<tune_trial> const all = measured_elsewhere(choices, give_up_ns);
     for (std::size_t i = 0; i < all.size(); ++i) note_measured(fresh[i], all[i], guesses[i]);
   } else if (!compilers_.empty()) {
     measure_ahead(fresh, guesses);
@@ -439,6 +450,8 @@ inline sequence<std::size_t> tuning_run::finalists() const {
 inline void tuning_run::confirm() {
   sequence<std::size_t> const in = finalists();
   sequence<bool> good(in.size(), true);
+  for (std::size_t i = 0; i < in.size(); ++i) good[i] = !result_.trials[in[i]].wrong;
+  bool const first_is_wrong = !good[0];
   auto const load_all = [&] {
     for (std::size_t i = 0; i < in.size(); ++i) {
       tune_trial ignored;
@@ -451,7 +464,7 @@ inline void tuning_run::confirm() {
   auto const sample_of = [&](std::size_t i, std::int64_t times) -> double {
     for (;;) {
       if (!good[i]) return -1;
-      slot_calls call(runner_, static_cast<int>(i), measured_ns_);
+      slot_calls call(runner_, static_cast<int>(i), measured_ns_, waited_ns_);
       call.expect(result_.trials[in[i]].ns);
       double const ns = call.run(times);
       if (ns > 0) return ns;
@@ -477,11 +490,22 @@ inline void tuning_run::confirm() {
   sequence<bench::timing> const times = bench::measure(
       works, {.budget_ms = call_ms > 300 ? 1.5 * call_ms : 500, .within = 0.005, .fewest = 8, .most = 21});
   rounds_ = static_cast<int>(times[0].samples.size());
-  std::size_t best = 0;
-  for (std::size_t i = 1; i < in.size(); ++i) {
-    if (!good[i] || !good[0]) continue;
-    bool const faster = bench::judged(bench::ratio_of_medians(times[i].samples, times[0].samples)) == bench::outcome::faster;
-    if (faster && time_of(times[i]) < time_of(times[best])) best = i;
+  auto const fastest = [&] {
+    std::size_t best = 0;
+    for (std::size_t i = 1; i < in.size(); ++i) {
+      if (!good[i] || times[i].samples.empty() || (!good[0] && !first_is_wrong)) continue;
+      bool const faster = first_is_wrong || bench::judged(bench::ratio_of_medians(times[i].samples, times[0].samples)) == bench::outcome::faster;
+      if (faster && (!good[best] || time_of(times[i]) < time_of(times[best]))) best = i;
+    }
+    return best;
+  };
+  std::size_t best = fastest();
+  for (; best != 0 && by_whole_numbers_ && whole_is_dear(); best = fastest()) {
+    slot_calls call(runner_, static_cast<int>(best), measured_ns_, waited_ns_);
+    call.expect(result_.trials[in[best]].ns);
+    if (sums_the_same(result_.trials[in[best]], call)) break;
+    good[best] = false;
+    load_all();  // its worker may have ended with it
   }
   if (good[0]) result_.first_ns = time_of(times[0]);
   result_.best_ns = good[best] && !times[best].samples.empty() ? time_of(times[best]) : result_.trials[in[best]].ns;
@@ -544,28 +568,27 @@ inline void tuning_run::keep(std::int64_t trials) {
 }
 
 WEFT_DECL bool tuning_run::begin() {
+  own_time const own(result_.searching_seconds, waited_ns_);
   bool const possible = space_.first(first_);
   // A point of a how-lambda takes 4 us, one of a rule 20 to 250, one for a GPU more; a trial at least 20 ms.
-  double const counted = now_ns(), for_counting = 0.002 * static_cast<double>(options_.trials), allowed = 0.02 * options_.seconds;
+  double const for_counting = 0.002 * static_cast<double>(options_.trials), allowed = 0.02 * options_.seconds;
   int const walks = face_.gpu != nullptr || has_many_steps(space_) ? 96 : space_.is_by_rule() ? 256 : 2048;
   result_.space = measure(space_, 1000000, 1, walks, for_counting < allowed ? for_counting : allowed);
-  result_.searching_seconds = (now_ns() - counted) / 1e9;
   if (!possible) {
     make_schedule(space_.request());  // says what is wrong, if all is
     result_.why = "no values of the knobs fit the registers of this machine: nothing was measured";
     return false;
   }
   measure_first();
-  double const asked = now_ns();
   learn_of_others();
   annealing_settings how = settings_for(space_);
   how.others = &others_;
   if (options_.random) search_ = new random_search(space_, options_.seed);
   else search_ = new annealing_search(space_, options_.seed, how);
-  result_.searching_seconds += (now_ns() - asked) / 1e9;
   for (tune_trial const& t : result_.trials) search_->learn(space_.look(t.choices), t.ns);
   learn_earlier();
   if (crew_ != nullptr) {
+    waiting const others(waited_ns_);
     crew_->begin(task_here_now());
     result_.refused = crew_->refused();
   }
@@ -576,9 +599,14 @@ WEFT_DECL tune_result tuning_run::finish() {
     result_.model_quality = rank_correlation(expected_ns_.data(), found_ns_.data(), n);
     result_.model_recall = top_recall(expected_ns_.data(), found_ns_.data(), n, n / 4);
   }
-  if (result_.trials.size() > 1) confirm();
-  describe();
-  if (options_.keep && result_.trials.size() > 1) keep(static_cast<std::int64_t>(result_.trials.size()));
+  {
+    own_time const own(result_.searching_seconds, waited_ns_);
+    if (result_.trials.size() > 1) confirm();
+    describe();
+    bool wrong = false;
+    for (tune_trial const& t : result_.trials) wrong = wrong || (t.wrong && t.choices == result_.choices);
+    if (options_.keep && result_.trials.size() > 1 && !wrong) keep(static_cast<std::int64_t>(result_.trials.size()));
+  }
   if (crew_ != nullptr) crew_->end(result_);
   result_.store = store_.status();
   result_.worker = runner_.where(), result_.worker_program = runner_.program();

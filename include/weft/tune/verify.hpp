@@ -14,14 +14,16 @@ namespace tuning {
 /// order, and where bits are asked for, which tell 0 from -0; all NaNs are one value, since which one arithmetic makes is open
 /// (docs/numbers.md). Else
 ///
-///     16 * eps(accumulator) * sqrt(terms) * largest + 2 * eps(result) * largest
+///     16 * eps(accumulator) * sqrt(terms) * max(largest, magnitude) + 2 * eps(result) * largest
 ///
-/// with the terms of the longest reduction, `largest` of the result's elements, and the accumulators of narrow floats in f32.
+/// with the terms of the longest reduction, `largest` of the result's elements, `magnitude` of an element's terms where their sum was
+/// looked at without signs, since it may cancel in all of them, and the accumulators of narrow floats in f32.
 /// Rounding errors of a sum in another order grow with the root of the terms (Higham, Accuracy and Stability of Numerical
 /// Algorithms, 2nd edition, section 4.2); a term too many or too few is some 1 / terms of the sum.
 struct tolerance {
   bool bitwise = false;
   double terms = 1;
+  double magnitude = 0;
 };
 
 /// The terms of the longest sum, or the like, that a call computes.
@@ -39,18 +41,19 @@ element_list elements_of(argument const& shape, char const* data);
 std::string difference(element_list const& expected, element_list const& found, tolerance const& t, std::size_t* at = nullptr);
 
 /// Compares samples of the outputs with direct evaluation of the program: corners, places at multiples of likely tiles and beside them,
-/// the others at random, 256 of each output at most.
+/// the others at random, 256 of each output at most. One that is further off than the result's largest element allows is held against the magnitude of its terms.
 ///
 /// In `checked` comes how many were; 0: one element alone takes more than 1.5 million points of its stages.
 /// Cost     0.2 s, or four elements of each output
 std::string check_samples(program const& what, bool fma, argument const* arguments, int count,
                           sequence<element_list> const& outputs, tolerance const& t, int& checked);
 
-/// Compares one element of an output, by its place in row-major order. In `known` comes whether it could be evaluated.
+/// Compares one element of an output, by its place in row-major order, within what the magnitude of its terms allows. In `known` comes whether it could be
+/// evaluated, in `magnitude` the sum of its terms without signs; 0: not known, as the program does more than add and multiply.
 ///
 /// Cost     1.5 million points of stages at most: 0.3 s
 std::string check_element(program const& what, bool fma, argument const* arguments, int count, element_list const& found, int output,
-                          std::size_t at, tolerance const& t, bool& known);
+                          std::size_t at, tolerance const& t, bool& known, double* magnitude = nullptr);
 
 /// Whether a call computes whole numbers without rounding, in whichever order, where its inputs of floats are whole numbers from -2 to 2: sums, products of
 /// two or more, minima and choices that stay below 2^24 (f32). Then one term too many or too few shows in the longest sum, which `tolerance` would let pass.

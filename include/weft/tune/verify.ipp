@@ -39,7 +39,7 @@ inline double bound(element_list const& e, tolerance const& t) {
   for (std::int64_t b : e.bits)
     if (double const x = std::fabs(number(e.type, b)); x > largest && x <= 1.7e308) largest = x;
   double const sums = e.type == dtype::f64 ? 0x1p-52 : 0x1p-23;
-  return (16 * sums * std::sqrt(t.terms) + 2 * epsilon(e.type)) * largest;
+  return 16 * sums * std::sqrt(t.terms) * (t.magnitude > largest ? t.magnitude : largest) + 2 * epsilon(e.type) * largest;
 }
 inline bool same(dtype t, std::int64_t a, std::int64_t b, double within, bool bitwise) {
   if (a == b) return true;
@@ -73,6 +73,45 @@ inline std::int64_t live_element(void const* context, int tensor, std::int64_t c
   for (int d = 0; d < a.rank; ++d) at += index[d] * a.strides[d];
   return bits_at(a.type, static_cast<char const*>(a.data) + at * size_bytes(a.type));
 }
+inline std::int64_t without_sign(dtype t, std::int64_t bits) {
+  if (!is_float(t)) return bits;
+  return bits & static_cast<std::int64_t>(t == dtype::f64 ? 0x7fffffffffffffff : t == dtype::f32 ? 0x7fffffff : 0x7fff);
+}
+inline std::int64_t live_size(void const* context, int tensor, std::int64_t const* index) {
+  argument const& a = *(*static_cast<sequence<argument const*> const*>(context))[static_cast<std::size_t>(tensor)];
+  return without_sign(a.type, live_element(context, tensor, index));
+}
+/// Makes a program compute what its sums would be if nothing in them cancelled, of inputs without signs. False: it does more than add and multiply.
+inline bool add_sizes(program& p) {
+  for (node& n : p.nodes) {
+    auto const is_float_at = [&](std::int32_t id) { return is_float(p.at(id).type); };
+    int const operands = arity(n.kind);
+    bool const of_floats = (operands > 0 && is_float_at(n.a)) || (operands > 1 && is_float_at(n.b)) || (operands > 2 && is_float_at(n.c));
+    if (!is_float(n.type)) {  // what decides and where things lie has to stay as it is
+      if (of_floats) return false;
+      continue;
+    }
+    switch (n.kind) {
+      case op::literal: n.value = without_sign(n.type, n.value); break;
+      case op::neg: n.kind = op::cast; break;  // to its own type
+      case op::sub: n.kind = op::add; break;
+      case op::cast:
+        if (!of_floats) return false;
+        break;
+      case op::scalar:
+      case op::load:
+      case op::self:
+      case op::add:
+      case op::mul:
+      case op::fma:
+      case op::select:
+      case op::rare:
+      case op::blend: break;
+      default: return false;
+    }
+  }
+  return true;
+}
 /// Elements of a call's outputs as the program says them, from the caller's inputs where they stand.
 class direct_elements {
  public:
@@ -80,7 +119,7 @@ class direct_elements {
   direct_elements(program const& what, bool fma, argument const* arguments, int inputs) : expanded_(expand(what, fma)), arguments_(arguments) {
     for (int i = 0; i < inputs; ++i) {
       argument const& a = arguments[i];
-      if (a.is_scalar) scalars_.push_back(a.scalar_bits);
+      if (a.is_scalar) scalars_.push_back(a.scalar_bits), sizes_.push_back(without_sign(a.type, a.scalar_bits));
       else live_.push_back(&a), shapes_.push_back({a.type, {a.extents, a.extents + a.rank}, {}});
     }
   }
@@ -90,22 +129,34 @@ class direct_elements {
     double points = 1;
     for (int i = 0; i < last.reduced; ++i) points *= extent_in_call(expanded_, arguments_, last.first_reduced + i);
     if (points > static_cast<double>(most_points)) return false;
-    sequence<std::int64_t> index(static_cast<std::size_t>(shape.rank), std::int64_t{0});
-    auto rest = static_cast<std::int64_t>(place);
-    for (int d = shape.rank; d-- > 0;) index[static_cast<std::size_t>(d)] = rest % shape.extents[d], rest /= shape.extents[d];
-    evaluator e(expanded_, shapes_, scalars_);
-    e.read_from({live_element, &live_});
-    e.allow(most_points);
-    bits = e.at(expanded_.outputs[output], index);
-    return !e.ran_out();
+    return evaluated(expanded_, scalars_, live_element, output, shape, place, bits);
+  }
+  /// What the sums of an element that could be evaluated are without cancellation; 0: not known.
+  double magnitude(std::size_t output, argument const& shape, std::size_t place) const {
+    program of_sizes = expanded_;
+    std::int64_t bits = 0;
+    if (!is_float(shape.type) || !add_sizes(of_sizes) || !evaluated(of_sizes, sizes_, live_size, output, shape, place, bits)) return 0;
+    double const sum = number(shape.type, bits);
+    return sum > 0 && sum <= 1.7e308 ? sum : 0;
   }
 
  private:
+  bool evaluated(program const& p, sequence<std::int64_t> const& scalars, std::int64_t (*read)(void const*, int, std::int64_t const*),
+                 std::size_t output, argument const& shape, std::size_t place, std::int64_t& bits) const {
+    sequence<std::int64_t> index(static_cast<std::size_t>(shape.rank), std::int64_t{0});
+    auto rest = static_cast<std::int64_t>(place);
+    for (int d = shape.rank; d-- > 0;) index[static_cast<std::size_t>(d)] = rest % shape.extents[d], rest /= shape.extents[d];
+    evaluator e(p, shapes_, scalars);
+    e.read_from({read, &live_});
+    e.allow(most_points);
+    bits = e.at(p.outputs[output], index);
+    return !e.ran_out();
+  }
   program expanded_;
   argument const* arguments_;
   sequence<argument const*> live_;
   sequence<dense> shapes_;
-  sequence<std::int64_t> scalars_;
+  sequence<std::int64_t> scalars_, sizes_;
 };
 /// Where sample `n` of an output lies: the last element and the first, then in turns another corner, a place where tiles may begin or end, anywhere.
 inline std::size_t sample_place(argument const& a, int n, random_numbers& random) {
@@ -289,18 +340,26 @@ WEFT_DECL std::string check_samples(program const& what, bool fma, argument cons
       std::int64_t expected = 0;
       if (!direct.element(o, a, at, expected)) return "";
       ++checked;
-      if (!detail::same(a.type, expected, outputs[o].bits[at], bounds[o], t.bitwise))
+      if (detail::same(a.type, expected, outputs[o].bits[at], bounds[o], t.bitwise)) continue;
+      tolerance wider = t;
+      if (bounds[o] > 0) wider.magnitude = direct.magnitude(o, a, at);
+      if (bounds[o] == 0 || !detail::same(a.type, expected, outputs[o].bits[at], detail::bound(outputs[o], wider), t.bitwise))
         return detail::told(a.type, at, expected, outputs[o].bits[at]);
     }
   return "";
 }
 
 WEFT_DECL std::string check_element(program const& what, bool fma, argument const* arguments, int count, element_list const& found,
-                                    int output, std::size_t at, tolerance const& t, bool& known) {
+                                    int output, std::size_t at, tolerance const& t, bool& known, double* magnitude) {
   int const inputs = count - static_cast<int>(what.outputs.size());
   std::int64_t expected = 0;
-  known = detail::direct_elements(what, fma, arguments, inputs).element(static_cast<std::size_t>(output), arguments[inputs + output], at, expected);
-  bool const same = !known || detail::same(found.type, expected, found.bits[at], detail::bound(found, t), t.bitwise);
+  detail::direct_elements const direct(what, fma, arguments, inputs);
+  known = direct.element(static_cast<std::size_t>(output), arguments[inputs + output], at, expected);
+  tolerance wider = t;
+  double const sum = known && !t.bitwise && t.terms > 1 ? direct.magnitude(static_cast<std::size_t>(output), arguments[inputs + output], at) : 0;
+  if (sum > wider.magnitude) wider.magnitude = sum;
+  if (magnitude != nullptr) *magnitude = sum;
+  bool const same = !known || detail::same(found.type, expected, found.bits[at], detail::bound(found, wider), t.bitwise);
   return same ? "" : detail::told(found.type, at, expected, found.bits[at]);
 }
 

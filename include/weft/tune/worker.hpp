@@ -86,6 +86,12 @@ class candidate_code {
   void* workspace_ = nullptr;
 };
 
+namespace detail {
+/// By which a worker that is another program knows an instruction of weft's own, of a CPU or a GPU; null, -1: it is none.
+intrinsic const* shipped_instruction(std::int64_t number);
+std::int64_t number_of_shipped(intrinsic const* i);
+}  // namespace detail
+
 /// Runs candidates, in whichever process. One that dies is started again at the next request.
 class runner {
  public:
@@ -100,8 +106,9 @@ class runner {
   runner(runner const&) = delete;
   runner& operator=(runner const&) = delete;
 
-  /// Compiles a loop program into place `slot`, 0 to 15; `known`: the instructions that it names, 64 at most. A worker that is this
-  /// program started anew knows those that stand in the program itself, not in a library that it loads.
+  /// Compiles a loop program into place `slot`, 0 to 15; `known`: the instructions that it names, 64 at most. Those of weft's own are
+  /// known to each worker. Of others, one that is this program started anew knows those that stand in the program itself, not in a
+  /// library that it loads, and another program none.
   /// `may_spill`: on a GPU, registers may be spilled; `made`: what another process has compiled of it.
   outcome load(int slot, std::string const& loops, std::string& why, known_intrinsics known = {}, bool may_spill = false, std::string_view made = {});
   /// Begins to compile a candidate for a GPU of this architecture; nothing else is asked before `made` has said what became of it. False:

@@ -26,11 +26,10 @@
 #include "weft/codegen/workspace.hpp"
 #include "weft/ir/parse.hpp"
 #include "weft/ir/verify.hpp"
-#if !WEFT_HEADER_ONLY
-#include "weft/intrinsics.hpp"
-#endif
 #include "weft/kernel_table.hpp"
+#include "weft/matrix_units.hpp"
 #include "weft/runtime/cache/entry.hpp"
+#include "weft/schedule/instructions.hpp"
 #include "weft/tune/worker.hpp"
 #include "weft/version.hpp"
 
@@ -47,31 +46,37 @@ struct request_head {
   std::int32_t slot = 0;
   std::int64_t calls = 0;
   std::int64_t text_bytes = 0;
-  std::int32_t instructions = 0;  // so many places in the program stand before the text
+  std::int32_t instructions = 0;  // so many of instruction_place stand before the text
   std::int32_t gpu = -1;          // its number; -1: the CPU
   std::int32_t may_spill = 0;
   std::int32_t architecture_bytes = 0;  // of a request to compile: in front of the text, counted in it
   std::int64_t made_bytes = 0;          // behind the text
 };
 inline constexpr int most_instructions = 64;
-/// Instructions that weft ships, which programs that link weft::compiled know by number.
-inline known_intrinsics shipped() {
-#if WEFT_HEADER_ONLY
-  return {};
-#else
-  return shipped_intrinsics;
-#endif
+/// Where the other process finds an instruction.
+struct instruction_place {
+  enum kind : std::int32_t { number, in_image } what = number;
+  std::int32_t unused = 0;
+  std::int64_t at = 0;  // shipped_instruction's number, or bytes from where the program's image begins
+};
+/// Those that weft ships, of CPUs and of GPUs, have one number in all programs.
+WEFT_DECL intrinsic const* shipped_instruction(std::int64_t number) {
+  for (known_intrinsics const& some : {shipped_intrinsics, matrix_units}) {
+    if (number >= 0 && number < some.count) return some.first[number];
+    number -= some.count;
+  }
+  return nullptr;
 }
-inline std::int64_t number_of_shipped(intrinsic const* i) {
-  for (int n = 0; n < shipped().count; ++n)
-    if (shipped().first[n] == i) return n;
-  return -1;
+WEFT_DECL std::int64_t number_of_shipped(intrinsic const* i) {
+  std::int64_t n = 0;
+  while (shipped_instruction(n) != nullptr && shipped_instruction(n) != i) ++n;
+  return shipped_instruction(n) != nullptr ? n : -1;
 }
 /// What a worker says first that was started as a program: both sides have to be of one weft.
 inline std::uint64_t hello() {
   char text[96];
-  std::snprintf(text, sizeof text, "weft worker %d.%d.%d, %u, %zu", WEFT_VERSION_MAJOR, WEFT_VERSION_MINOR, WEFT_VERSION_PATCH,
-                static_cast<unsigned>(codegen_epoch), sizeof(request_head));
+  std::snprintf(text, sizeof text, "weft worker %d.%d.%d, %u, %zu, %d", WEFT_VERSION_MAJOR, WEFT_VERSION_MINOR, WEFT_VERSION_PATCH,
+                static_cast<unsigned>(codegen_epoch), sizeof(request_head), shipped_intrinsics.count + matrix_units.count);
   return xxh64(text);
 }
 /// The program's own image: the same bytes at other addresses in each process that runs it.
@@ -267,7 +272,7 @@ inline target const* target_of(std::string_view bytes) {
   }
   for (request_head r; receive_all(socket, &r, sizeof r, 0);) {
     std::string text(static_cast<std::size_t>(r.text_bytes), '\0'), code_of_it(static_cast<std::size_t>(r.made_bytes), '\0'), why;
-    std::int64_t places[most_instructions];
+    instruction_place places[most_instructions];
     intrinsic const* instructions[most_instructions] = {};
     if (r.slot < 0 || r.slot >= most_slots || r.instructions < 0 || r.instructions > most_instructions ||
         !receive_all(socket, places, static_cast<std::size_t>(r.instructions) * sizeof places[0], 0) ||
@@ -275,8 +280,9 @@ inline target const* target_of(std::string_view bytes) {
       break;
     bool known = true;
     for (int i = 0; i < r.instructions; ++i) {
-      known = known && (places[i] >= 0 || -1 - places[i] < shipped().count);
-      if (known) instructions[i] = places[i] < 0 ? shipped().first[-1 - places[i]] : reinterpret_cast<intrinsic const*>(image() + places[i]);
+      instructions[i] = places[i].what == instruction_place::number ? shipped_instruction(places[i].at)
+                                                                    : reinterpret_cast<intrinsic const*>(image() + places[i].at);
+      known = known && instructions[i] != nullptr;
     }
     if (!known) break;
     answer_head a;
@@ -484,11 +490,11 @@ WEFT_DECL std::string runner::made(std::string& why) {
   why = heard ? answer : why_ended(last_ == outcome::hung ? "compiling it did not end" : "compiling it ended the worker");
   return "";
 }
-/// Adds the places of instructions in the program's image; false, and why, where one has none.
+/// Adds the places of instructions; false, and why, where one has none.
 WEFT_DECL bool runner::place_of(known_intrinsics known, std::string& head, std::string& why) const {
   for (int i = 0; i < known.count; ++i) {
-    std::int64_t const shipped = where_ == isolation::program ? detail::number_of_shipped(known.first[i]) : -1;
-    bool const unknown = where_ == isolation::program ? shipped < 0 : where_ == isolation::executed && !detail::is_in_image(known.first[i]);
+    std::int64_t const number = detail::number_of_shipped(known.first[i]);
+    bool const unknown = number < 0 && (where_ == isolation::program || (where_ == isolation::executed && !detail::is_in_image(known.first[i])));
     if (known.count > detail::most_instructions || unknown) {
       why = joined({"the instruction ", known.first[i]->name,
                     known.count > detail::most_instructions
@@ -498,7 +504,8 @@ WEFT_DECL bool runner::place_of(known_intrinsics known, std::string& head, std::
                         : " is declared in a shared library, which a worker started anew does not know: isolation::forked does"});
       return false;
     }
-    std::int64_t const place = shipped >= 0 ? -1 - shipped : reinterpret_cast<char const*>(known.first[i]) - detail::image();
+    detail::instruction_place place{detail::instruction_place::number, 0, number};
+    if (number < 0) place = {detail::instruction_place::in_image, 0, reinterpret_cast<char const*>(known.first[i]) - detail::image()};
     head.append(reinterpret_cast<char const*>(&place), sizeof place);
   }
   return true;
