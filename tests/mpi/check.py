@@ -67,6 +67,13 @@ def main(program, mpirun):
             expect(lines[0]["trials"] == 24 and lines[0]["kept"] and lines[0]["right"], "the tuning did not go on without the rank that was refused", text)
         if 2 in lines:
             expect(not lines[2]["kept"] and lines[2]["right"], "the rank that was refused took over what was found elsewhere", text)
+    for faulty in (0, 1):
+        lines, text = run(program, mpirun, 3, "--fails", str(faulty))
+        case = f"rank {faulty} cannot begin"
+        expect(re.search(rf"^why {faulty}: thrown: .*no program is named for candidates", text, re.M), f"{case}: it is not told why", text)
+        expect(sorted(lines) == [0, 1, 2] and all(line["starts"] >= 1 for line in lines.values()), f"{case}: the ranks do not tune after it", text)
+        said = r"^refused: rank 1 on \S+ takes no part: .*no program is named" if faulty else r"^why 2: this rank took no part: rank 0 ended with an error: .*no program is named"
+        expect(re.search(said, text, re.M), f"{case}: the others are not told", text)
     lines, text = run(program, mpirun, 3, "--lose")
     expect(sorted(lines) == [0, 1], "of 3 ranks one was to be lost, and no other", text)
     if 0 in lines:
@@ -79,6 +86,9 @@ def main(program, mpirun):
             expect({rank: line["device"] for rank, line in lines.items()} == {0: 0, 1: 1, 2: 0}, "the ranks do not take the GPUs in turn", text)
             expect(all(line["starts"] >= 1 for line in lines.values()), "a rank with a GPU measured nothing", text)
             expect(re.search(r"^refused: $", text, re.M) and lines.get(0, {}).get("trials") == 3, "ranks with GPUs of one kind do not take part", text)
+            # Ranks that the program gave a GPU each keep it.
+            lines, text = run(program, mpirun, 2, "--gpu", "own", WEFT_STUB_ALIKE="1", **stub)
+            expect({rank: line["device"] for rank, line in lines.items()} == {0: 0, 1: 1}, "ranks do not keep the GPUs that they were given", text)
             # Of two kinds: rank 1 is told.
             lines, text = run(program, mpirun, 2, "--gpu", **stub)
             expect(re.search(r"^refused: rank 1 on \S+ takes no part: .*: Stub 80 S \(sm_80, 108 processors\); that of rank 0: Stub 80 \(sm_80", text, re.M),

@@ -1,5 +1,5 @@
 // Tunes a product on all ranks; with `--lose`, the last of them ends in the middle; with `--mixed` it makes code for another processor; with `--gpu` on the GPUs of
-// the driver that is there. What became of it goes to stdout.
+// the driver that is there, with `--gpu own` each on one that it asks for; with `--fails N` rank N cannot begin. What became of it goes to stdout.
 #include <signal.h>
 #include <unistd.h>
 
@@ -22,14 +22,36 @@ inline constexpr auto grown = weft::kernel<"grown">([](auto x) {
   return weft::compute<"y">(x.extent(0), x.extent(1), [=](auto i, auto j) { return x(i, j) * 2.0f; });
 });
 /// Which GPU each rank takes, and whether it takes part.
-int on_gpus(int rank) {
+int on_gpus(int rank, bool own_gpus) {
   weft::tensor<float, 2> a(64, 64), b(64, 64);
   for (std::size_t i = 0; i < static_cast<std::size_t>(a.size()); ++i) a.data()[i] = static_cast<float>(i % 13);
   weft::tune_options options;
   options.trials = 3, options.compilers = 0, options.keep = false;
-  weft::tune_result const r = weft::tune_on_ranks({}, grown.on(weft::cuda()), options, a, weft::out(b));
+  weft::tune_result const r = weft::tune_on_ranks({}, grown.on(weft::cuda(own_gpus ? rank % 2 : 0)), options, a, weft::out(b));
   std::printf("rank %d of 0: trials %zu device %d starts %d\n", rank, r.trials.size(), r.device, static_cast<int>(r.worker_starts));
   if (rank == 0) std::printf("refused: %s\n", r.refused.c_str());
+  std::fflush(stdout);
+  MPI_Finalize();
+  return 0;
+}
+/// One rank cannot begin; then all tune once more.
+int with_a_fault(int rank, int faulty) {
+  weft::tensor<float, 2> a(64, 64), b(64, 64);
+  weft::tune_options options;
+  options.trials = 4, options.keep = false;
+  weft::tune_options wrong = options;
+  if (rank == faulty) wrong.worker = weft::tuning::isolation::program, ::unsetenv("WEFT_WORKER");
+  std::string why, refused;
+  try {
+    weft::tune_result const r = weft::tune_on_ranks({}, product, wrong, a, b);
+    why = r.why, refused = r.refused;
+  } catch (weft::error const& e) {
+    why = std::string("thrown: ") + e.what();
+  }
+  weft::tune_result const again = weft::tune_on_ranks({}, product, options, a, b);
+  std::printf("why %d: %s\n", rank, why.c_str());
+  if (rank == 0) std::printf("refused: %s\n", refused.c_str());
+  std::printf("rank %d of 0: trials %zu starts %d\n", rank, again.trials.size(), static_cast<int>(again.worker_starts));
   std::fflush(stdout);
   MPI_Finalize();
   return 0;
@@ -42,7 +64,8 @@ int main(int argc, char** argv) {
   int rank = 0, size = 1;
   MPI_Comm_rank(MPI_COMM_WORLD, &rank);
   MPI_Comm_size(MPI_COMM_WORLD, &size);
-  if (argc > 1 && std::string_view(argv[1]) == "--gpu") return on_gpus(rank);
+  if (argc > 1 && std::string_view(argv[1]) == "--gpu") return on_gpus(rank, argc > 2);
+  if (argc > 2 && std::string_view(argv[1]) == "--fails") return with_a_fault(rank, std::atoi(argv[2]));
   bool const lose = argc > 1 && std::string_view(argv[1]) == "--lose";
   weft::tensor<float, 2> a(64, 64), b(64, 64), c(64, 64);
   for (std::size_t i = 0; i < static_cast<std::size_t>(a.size()); ++i) a.data()[i] = static_cast<float>(i % 13) - 6, b.data()[i] = static_cast<float>(i % 7) - 3;

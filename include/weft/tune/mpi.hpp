@@ -22,6 +22,7 @@ namespace tuning::detail {
 struct request_message {
   std::int32_t ends = 0, choices = 0, taken[schedule::max_knobs] = {};
   double give_up_ns = 0, best_ns = 0;
+  std::int32_t turn = -1;  // which of the ranks of its host it is; -1: it keeps its GPU
   std::int64_t trials = 0;
   char why[512] = {};  // it is not needed
 };
@@ -30,6 +31,7 @@ struct answer_message {
   std::uint64_t task = 0, features = 0;  // of the first one, which says who this is
   std::int64_t process = 0;
   std::int32_t result = 0, wrong = 0;
+  std::int32_t device = 0, leaves = 0;   // its GPU, of who says where it is; the rank ends with an error, which `why` says
   char host[64] = {}, why[512] = {};  // of the first one, `why` is machine_text
 };
 inline constexpr int request_tag = 7301, answer_tag = 7302;
@@ -71,32 +73,45 @@ class crew_of_ranks final : public trial_crew {
     for (int i = 1; i < size; ++i) others_.push_back({i});
     name_host(host_);
   }
+  crew_of_ranks(crew_of_ranks const&) = delete;
+  crew_of_ranks& operator=(crew_of_ranks const&) = delete;
+  /// Nobody is left waiting, however the tuning ends here.
+  ~crew_of_ranks() {
+    if (ended_) return;
+    hear_each([](one&) {});
+    request_message m;
+    m.ends = 1;
+    std::strncpy(m.why, why_ended_.c_str(), sizeof m.why - 1);
+    for (one& o : others_)
+      if (!o.out) static_cast<void>(send(o, m));
+    answer_late_ones();
+  }
+  /// What the others are told if no tuning comes to an end.
+  void say(std::string_view why) { why_ended_ = joined({"rank 0 ended with an error: ", why}); }
+  /// Hears where each rank is and tells it which of its host's ranks it is, as is given back for this one; -1: the program has given the ranks of
+  /// this host different GPUs, and all keep theirs. By messages: a collective would wait for lost ranks.
+  int place(int device) {
+    hear_each([](one& o) { o.device = o.answer.device; });
+    for (one& o : others_) {
+      request_message m;
+      m.turn = turn_of(o.rank, o.host, o.device, device);
+      if (!o.out && !send(o, m)) o.out = true;
+    }
+    return turn_of(0, host_, device, device);
+  }
   void begin(task_here const& here) override {
     first_ns_ = here.first_ns;
-    for (one& o : others_) {
-      o.waits = true, o.asked_ns = now_ns();
-      static_cast<void>(MPI_Irecv(&o.answer, sizeof o.answer, MPI_BYTE, o.rank, answer_tag, comm_, &o.pending));
-    }
-    for (bool open = true; open;) {
-      open = false;
-      for (one& o : others_) {
-        if (!o.waits) continue;
-        if (arrived(o)) {
-          o.first_ns = o.answer.first_ns, o.process = o.answer.process;
-          o.is_here = std::strcmp(o.answer.host, host_) == 0;
-          o.answer.why[sizeof o.answer.why - 1] = o.answer.host[sizeof o.answer.host - 1] = '\0';
-          std::string const why = why_no_part({o.answer.task, o.first_ns, o.answer.why, o.answer.features}, here);
-          o.takes_part = why.empty();
-          request_message m;
-          m.ends = o.takes_part ? 0 : 1;
-          std::strncpy(m.why, why.c_str(), sizeof m.why - 1);
-          if (!why.empty()) refused_ += joined({refused_.empty() ? "" : "; ", "rank ", std::to_string(o.rank), " on ", o.answer.host, " takes no part: ", why});
-          if (!send(o, m)) o.takes_part = false;
-        }
-        open = open || o.waits;
-      }
-      if (open) pause_between_questions();
-    }
+    hear_each([&](one& o) {
+      o.first_ns = o.answer.first_ns;
+      std::string const why = why_no_part({o.answer.task, o.first_ns, o.answer.why, o.answer.features}, here);
+      o.takes_part = why.empty();
+      request_message m;
+      m.ends = o.takes_part ? 0 : 1;
+      std::strncpy(m.why, why.c_str(), sizeof m.why - 1);
+      if (!why.empty()) refuse(o, why);
+      if (!send(o, m)) o.takes_part = false;
+      o.out = !o.takes_part;
+    });
   }
   std::string refused() const override { return refused_; }
   int size() const override {
@@ -112,6 +127,7 @@ class crew_of_ranks final : public trial_crew {
       for (one& o : others_) {
         if (o.waits && arrived(o)) {
           all[o.point] = trial_of(o), ++back, idle = false;
+          if (left(o)) ++lost_;
         } else if (o.waits && !o.takes_part) {  // lost, and its trial with it
           o.waits = false, ++back, ++lost_;
           all[o.point].result = outcome::crashed, all[o.point].why = "the rank that measured it was lost";
@@ -139,6 +155,8 @@ class crew_of_ranks final : public trial_crew {
     for (std::size_t i = 0; i < found.choices.size(); ++i) m.taken[i] = found.choices[i];
     for (one& o : others_)
       if (o.takes_part) static_cast<void>(send(o, m));
+    ended_ = true;
+    answer_late_ones();
   }
   /// Ranks that went in the middle of a trial.
   int lost() const { return lost_; }
@@ -147,19 +165,84 @@ class crew_of_ranks final : public trial_crew {
   struct one {
     int rank = 0;
     bool takes_part = false, waits = false, is_here = false;
+    bool out = false;  // lost, refused, or gone with an error: nothing is sent to it, and nothing expected
+    bool late = false;  // it did not answer, and may yet
+    int device = 0;
+    char host[64] = {};
     double first_ns = 0, asked_ns = 0;
     std::int64_t process = 0;
     std::size_t point = 0;
     MPI_Request pending = MPI_REQUEST_NULL;
     answer_message answer{};
   };
+  /// The next message of each that this rank owes an answer, as they come.
+  template <class Heard>
+  void hear_each(Heard const& heard) {
+    for (one& o : others_) {
+      if (o.out || o.takes_part || o.waits) continue;
+      o.waits = true, o.asked_ns = now_ns();
+      static_cast<void>(MPI_Irecv(&o.answer, sizeof o.answer, MPI_BYTE, o.rank, answer_tag, comm_, &o.pending));
+    }
+    for (bool open = true; open;) {
+      open = false;
+      for (one& o : others_) {
+        if (!o.waits) continue;
+        if (arrived(o)) {
+          o.process = o.answer.process;
+          o.answer.why[sizeof o.answer.why - 1] = o.answer.host[sizeof o.answer.host - 1] = '\0';
+          std::memcpy(o.host, o.answer.host, sizeof o.host);
+          o.is_here = std::strcmp(o.host, host_) == 0;
+          if (!left(o)) heard(o);
+        } else if (o.out) {
+          o.waits = false;
+        }
+        open = open || o.waits;
+      }
+      if (open) pause_between_questions();
+    }
+  }
+  void refuse(one const& o, std::string_view why) {
+    refused_ += joined({refused_.empty() ? "" : "; ", "rank ", std::to_string(o.rank), " on ", o.host, " takes no part: ", why});
+  }
+  /// Whether its answer is that it ends with an error.
+  bool left(one& o) {
+    if (o.answer.leaves == 0) return false;
+    o.out = true, o.takes_part = false;
+    o.answer.why[sizeof o.answer.why - 1] = '\0';
+    refuse(o, o.answer.why);
+    return true;
+  }
+  int turn_of(int rank, char const* host, int device, int own_device) const {
+    int turn = 0;
+    bool apart = false;
+    auto const beside = [&](int other, char const* its_host, int its_device) {
+      if (std::strcmp(host, its_host) != 0) return;
+      turn += other < rank, apart = apart || its_device != device;
+    };
+    beside(0, host_, own_device);
+    for (one const& o : others_)
+      if (!o.out) beside(o.rank, o.host, o.device);
+    return apart ? -1 : turn;
+  }
+  /// Those that came when they were held for lost.
+  void answer_late_ones() {
+    request_message m;
+    m.ends = 1;
+    std::strncpy(m.why, "it came when rank 0 had waited for it too long (rank_options::patience)", sizeof m.why - 1);
+    for (one& o : others_) {
+      int there = 0;
+      if (!o.late || is_gone(o) || MPI_Iprobe(o.rank, answer_tag, comm_, &there, MPI_STATUS_IGNORE) != MPI_SUCCESS || there == 0) continue;
+      if (MPI_Recv(&o.answer, sizeof o.answer, MPI_BYTE, o.rank, answer_tag, comm_, MPI_STATUS_IGNORE) == MPI_SUCCESS && o.answer.leaves == 0)
+        static_cast<void>(send(o, m));
+    }
+  }
   bool send(one const& o, request_message const& m) {
     return MPI_Send(const_cast<request_message*>(&m), sizeof m, MPI_BYTE, o.rank, request_tag, comm_) == MPI_SUCCESS;
   }
   bool ask(one& o, request_message const& m) {
     o.takes_part = !is_gone(o) && send(o, m) &&
                    MPI_Irecv(&o.answer, sizeof o.answer, MPI_BYTE, o.rank, answer_tag, comm_, &o.pending) == MPI_SUCCESS;
-    o.waits = o.takes_part, o.asked_ns = now_ns();
+    o.waits = o.takes_part, o.out = !o.takes_part, o.asked_ns = now_ns();
     return o.takes_part;
   }
   bool is_gone(one const& o) const {
@@ -171,7 +254,8 @@ class crew_of_ranks final : public trial_crew {
     bool const fine = MPI_Test(&o.pending, &there, MPI_STATUS_IGNORE) == MPI_SUCCESS;
     if (fine && there != 0) return o.waits = false, true;
     if (fine && !is_gone(o) && now_ns() < o.asked_ns + patience_ns_) return false;
-    o.takes_part = false;
+    o.late = fine && !is_gone(o);
+    o.takes_part = false, o.out = true;
     if (o.pending != MPI_REQUEST_NULL) MPI_Cancel(&o.pending), MPI_Request_free(&o.pending);
     if (o.first_ns == 0) o.waits = false;  // it never came
     return false;
@@ -186,14 +270,36 @@ class crew_of_ranks final : public trial_crew {
   double patience_ns_, first_ns_ = 1;
   char host_[64] = {};
   sequence<one> others_;
-  std::string refused_;
+  std::string refused_, why_ended_ = "rank 0 had nothing to search";
   int lost_ = 0;
+  bool ended_ = false;
 };
 
 /// Rank 0, as another rank sees it.
 class searcher final : public trial_source {
  public:
   explicit searcher(MPI_Comm c) : comm_(c) {}
+  /// Says where this rank is; false, and why: no tuning comes.
+  bool place(int device, int& turn, std::string& why) {
+    answer_message a;
+    a.device = device, a.process = ::getpid();
+    name_host(a.host);
+    trial_request ignored;
+    bool const comes = send(a) && next(ignored);
+    turn = turn_;
+    if (!comes) why = joined({"this rank took no part: ", why_.empty() ? std::string("rank 0 is gone") : why_});
+    return comes;
+  }
+  /// Rank 0 waits for this rank no more, and says why.
+  void leave(char const* why) {
+    if (over_) return;
+    answer_message a;
+    a.leaves = 1, a.process = ::getpid(), a.result = static_cast<std::int32_t>(outcome::crashed);
+    std::strncpy(a.why, why, sizeof a.why - 1);
+    name_host(a.host);
+    static_cast<void>(send(a));
+    over_ = true;
+  }
   bool begin(task_here const& here, std::string& why) override {
     answer_message a;
     a.task = here.task, a.first_ns = here.first_ns, a.features = here.features, a.process = ::getpid();
@@ -208,9 +314,11 @@ class searcher final : public trial_source {
   bool next(trial_request& r) override {
     request_message m;
     MPI_Request pending = MPI_REQUEST_NULL;
+    over_ = true;  // unless more is asked for
     if (MPI_Irecv(&m, sizeof m, MPI_BYTE, 0, request_tag, comm_, &pending) != MPI_SUCCESS) return false;
     for (int there = 0; there == 0; pause_between_questions())
       if (MPI_Test(&pending, &there, MPI_STATUS_IGNORE) != MPI_SUCCESS) return false;
+    turn_ = m.turn, over_ = m.ends != 0;
     r.give_up_ns = m.give_up_ns, r.best_ns = m.best_ns, r.trials = m.trials;
     m.why[sizeof m.why - 1] = '\0';
     why_ = m.why;
@@ -229,27 +337,38 @@ class searcher final : public trial_source {
   bool send(answer_message& a) { return MPI_Send(&a, sizeof a, MPI_BYTE, 0, answer_tag, comm_) == MPI_SUCCESS; }
   MPI_Comm comm_;
   std::string why_;
+  int turn_ = -1;
+  bool over_ = false;  // rank 0 expects no answer
 };
 }  // namespace tuning::detail
 
 namespace tuning::detail {
-/// The GPU of this rank: on each host its ranks take the GPUs in turn, from that of the kernel on.
-inline int gpu_of_rank(MPI_Comm c, int first, isolation where) {
-  MPI_Comm here = MPI_COMM_NULL;
-  int rank = 0, local = 0;
-  MPI_Comm_rank(c, &rank);
-  if (MPI_Comm_split_type(c, MPI_COMM_TYPE_SHARED, rank, MPI_INFO_NULL, &here) != MPI_SUCCESS) return first;
-  MPI_Comm_rank(here, &local);
-  MPI_Comm_free(&here);
-  int const count = gpus_here(where);
-  return count > 0 ? (first + local) % count : first;
+/// The GPU of a rank: those of a host take its GPUs in turn, from that of the kernel on.
+inline int gpu_of_rank(int turn, int first, tune_options const& o) {
+  if (turn < 0) return first;
+  int const count = gpus_here(chosen_worker(o.worker, o.worker_program).where);
+  return count > 0 ? (first + turn) % count : first;
+}
+/// `run`; what it throws is told by `say` first.
+template <class Run, class Say>
+tune_result told_when_it_fails(Run const& run, [[maybe_unused]] Say const& say) {
+#if WEFT_HAS_EXCEPTIONS
+  try {
+#endif
+    return run();
+#if WEFT_HAS_EXCEPTIONS
+  } catch (error const& e) {
+    say(e.what());
+    throw;
+  }
+#endif
 }
 }  // namespace tuning::detail
 
 /// How a tuning on several ranks goes about it.
 struct rank_options {
   MPI_Comm comm = MPI_COMM_WORLD;
-  bool gpu_each = true;  // of a kernel on a GPU: rank r of a host takes the GPU of the kernel plus r, modulo how many there are; false: all take that of the kernel
+  bool gpu_each = true;  // of a kernel on a GPU: rank r of a host takes the GPU of the kernel plus r, modulo how many there are, unless the program has given the ranks of it kernels on different GPUs; false: all take that of the kernel
   double patience = 60;  // seconds without an answer after which a rank is lost; one on the host of rank 0 is missed at once
 };
 
@@ -264,7 +383,8 @@ struct rank_options {
 /// A rank that is lost costs its trial and no more, where MPI goes on without it: Open MPI's mpirun with --enable-recovery. After that
 /// MPI_Finalize may wait for it in vain; end such a program by MPI_Abort or std::quick_exit.
 ///
-/// Errors  as `tune`, on each rank
+/// Errors  as `tune`, on each rank. Of one on another rank, rank 0 hears and goes on without it (tune_result::refused); of one on rank 0, the others hear, find nothing
+///         and say so (tune_result::why)
 /// Threads one tuning at a time; MPI is called by the calling thread alone
 /// See     docs/tuning.md
 template <class Kernel, class... A>
@@ -277,14 +397,26 @@ tune_result tune_on_ranks(rank_options const& where, Kernel const& kernel, tune_
         MPI_Comm_size(where.comm, &size);
         if (size == 1) return tuning::tune(f, arguments, count, options);
         kernel_face mine = f;
-        if (f.gpu != nullptr && where.gpu_each)
-          mine.device = tuning::detail::gpu_of_rank(where.comm, f.device, tuning::chosen_worker(options.worker, options.worker_program).where);
+        bool const takes_turns = f.gpu != nullptr && where.gpu_each;
         if (rank != 0) {
           tuning::detail::searcher from(where.comm);
-          return tuning::detail::measure_for(mine, arguments, count, options, from);
+          return tuning::detail::told_when_it_fails(
+              [&] {
+                int turn = -1;
+                tune_result none;
+                if (takes_turns && !from.place(f.device, turn, none.why)) return none;
+                mine.device = tuning::detail::gpu_of_rank(turn, f.device, options);
+                return tuning::detail::measure_for(mine, arguments, count, options, from);
+              },
+              [&](char const* why) { from.leave(why); });
         }
         tuning::detail::crew_of_ranks others(where.comm, where.patience);
-        return tuning::tune(mine, arguments, count, options, {}, &others);
+        return tuning::detail::told_when_it_fails(
+            [&] {
+              if (takes_turns) mine.device = tuning::detail::gpu_of_rank(others.place(f.device), f.device, options);
+              return tuning::tune(mine, arguments, count, options, {}, &others);
+            },
+            [&](char const* why) { others.say(why); });
       },
       a...);
 }
