@@ -32,7 +32,7 @@ def main(compiler):
 
     assert "PASS" in row("row a 1T", "weft ", ">= 2x"), out  # by plain weights
     assert "MISS" in row("row a 1T", "weft, constant", ">= 0.9x"), out  # by packed ones
-    assert "MISS" in row("row a 1T", ">= 4x", "over peer"), out
+    assert "MISS" in row("row a 1T", ">= 1000x", "over peer"), out
     assert "PASS" in row("row a 1T", ">= 0.99x, as far as seen", "over weft, 1 thread"), out
     assert "MISS" in row("row b 2T", ">= 0.99x, as far as seen", "over peer"), out
     assert "MISS" in row("geomean: family 2T", ">= 1x", "of 1"), out
