@@ -280,6 +280,8 @@ TEST_CASE("child: tuned" * doctest::skip()) {
   auto const x = numbers(40 * 72);
   auto const A = view(x, 40, 72);
   auto const on_gpu = turned.on(weft::cuda());
+  CHECK(search_space(on_gpu, A).legal > 1);
+  CHECK_FALSE(runtime::cuda_has_begun());  // or forked workers would be refused from here on
   tune_result const r = tune(on_gpu, quick(5), A);
   std::printf("%s", r.text().c_str());
   CHECK(r.worker == tuning::isolation::forked);

@@ -687,7 +687,9 @@ WEFT_DECL space_size size_of_space(kernel_face const& face, argument* arguments,
   bool left_out = false;
   for (int i = 0; i < count; ++i) left_out = left_out || arguments[i].is_allocated_here;
   if (left_out) shape_outputs(what, arguments, count);
-  target const& machine = detail::machine_of(face, isolation::automatic);
+  // A GPU is asked by a child, as long as candidates could run in forks of this process: CUDA is not to begin here.
+  bool const forks = face.gpu != nullptr && !runtime::cuda_has_begun() && !main_calls_worker() && other_threads() == 0;
+  target const& machine = detail::machine_of(face, forks ? isolation::forked : isolation::automatic);
   call_layout const layout = face.gpu != nullptr ? face.gpu->bind(what, face.name, arguments, count) : weft::bind(what, face.name, arguments, count);
   space all({face.name, &what, face.how, face.object, &layout, &machine, detail::wanted_of(face, {}), detail::is_by_rule(face), nullptr, face.gpu});
   return measure(all, 1000000, 1, all.is_by_rule() || face.gpu != nullptr ? 256 : 2048);

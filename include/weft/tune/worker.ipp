@@ -55,7 +55,7 @@ struct request_head {
 inline constexpr int most_instructions = 64;
 /// Where the other process finds an instruction.
 struct instruction_place {
-  enum kind : std::int32_t { shipped, in_image } what = shipped;
+  enum kind : std::int32_t { by_number, in_image } what = by_number;
   std::int32_t unused = 0;
   std::int64_t at = 0;  // shipped_instruction's number, or bytes from where the program's image begins
 };
@@ -280,7 +280,7 @@ inline target const* target_of(std::string_view bytes) {
       break;
     bool known = true;
     for (int i = 0; i < r.instructions; ++i) {
-      instructions[i] = places[i].what == instruction_place::shipped ? shipped_instruction(places[i].at)
+      instructions[i] = places[i].what == instruction_place::by_number ? shipped_instruction(places[i].at)
                                                                     : reinterpret_cast<intrinsic const*>(image() + places[i].at);
       known = known && instructions[i] != nullptr;
     }
@@ -504,7 +504,7 @@ WEFT_DECL bool runner::place_of(known_intrinsics known, std::string& head, std::
                         : " is declared in a shared library, which a worker started anew does not know: isolation::forked does"});
       return false;
     }
-    detail::instruction_place place{detail::instruction_place::shipped, 0, number};
+    detail::instruction_place place{detail::instruction_place::by_number, 0, number};
     if (number < 0) place = {detail::instruction_place::in_image, 0, reinterpret_cast<char const*>(known.first[i]) - detail::image()};
     head.append(reinterpret_cast<char const*>(&place), sizeof place);
   }
