@@ -48,7 +48,11 @@ void AnnotateIgnoreWritesEnd(char const* file, int line);
 #else
 #define SHIM_NEVER_SEEN
 #endif
+#if SHIM_ASAN
+constexpr unsigned shim_stack = 1024 * 1024;  // frames of attention in blocks take 560 KB by clang 19
+#else
 constexpr unsigned shim_stack = 256 * 1024;
+#endif
 
 /// The thread sanitizer does not look at what the shim itself reads and writes while one of these is there.
 struct shim_unseen {
