@@ -151,6 +151,27 @@ TEST_CASE("child: other GPU" * doctest::skip()) {
   for (std::size_t i = 0; i < 4; ++i) CHECK(sums[i] == values[4 * i] + values[4 * i + 1] + values[4 * i + 2] + values[4 * i + 3]);
 }
 
+TEST_CASE("a kernel runs on the GPU that it is asked to run on, with tensors of that one and of the host") { with_machine("child: the second GPU"); }
+TEST_CASE("child: the second GPU" * doctest::skip()) {
+  auto const values = numbers(16);
+  weft::cuda_tensor<float, 2> x({4, 4}, 1);
+  weft::cuda_tensor<float, 1> r({4}, 1);
+  x.fill(values.data());
+  row_sums.on(weft::cuda(1))(x, weft::out(r));
+  std::vector<float> there(4), here(4), first(4);
+  r.read(there.data());
+  row_sums.on(weft::cuda(1))(weft::view(values, 4, 4), weft::out(here));
+  auto const loaded = machine_state().libraries;
+  row_sums.on(weft::cuda(0))(weft::view(values, 4, 4), weft::out(first));
+  CHECK(machine_state().libraries == loaded + 1);  // each has code of its own
+  for (std::size_t i = 0; i < 4; ++i) {
+    float const sum = values[4 * i] + values[4 * i + 1] + values[4 * i + 2] + values[4 * i + 3];
+    CHECK(there[i] == sum);
+    CHECK(here[i] == sum);
+    CHECK(first[i] == sum);
+  }
+}
+
 TEST_CASE("of several NVRTCs the newest whose code the driver takes") {
   with_machine("child: an older driver", {.older_nvrtc = 12, .driver = 12});
   with_machine("child: NVRTC 13", {.older_nvrtc = 12, .driver = 13});

@@ -33,6 +33,7 @@ TEST_CASE("copies: the printed text, compiled for the host, computes the same wi
   prepared().check_on_host({0, 1, 77});
 }
 TEST_CASE("copies: without any one of its barriers a kernel has a race, which the interpreter finds") {
+  if (is_sanitized) return;  // the interpreter over and over, which sees nothing new there
   auto const barriers = prepared().count_barriers();
   CHECK(barriers.all > 30);
   CHECK(barriers.needed == barriers.all);

@@ -146,6 +146,7 @@ TEST_CASE("mma: the interpreter finds no race and no read of nothing, and the re
   prepared().check_interpreted({1, 2});
 }
 TEST_CASE("mma: without any one of its barriers a kernel has a race") {
+  if (is_sanitized) return;  // the interpreter over and over, which sees nothing new there
   auto const barriers = prepared().count_barriers();
   CHECK(barriers.all > 10);
   CHECK(barriers.needed == barriers.all);

@@ -14,11 +14,8 @@
 using namespace weft;
 using namespace weft_test;
 
-TEST_CASE("every operation and cast of every type runs as base/op.hpp defines it, on edge values") {
-  if (!cuda_on_host::available()) {
-    MESSAGE("[skip] neither $CXX nor c++ runs here");
-    return;
-  }
+namespace {
+std::string text_of_all_types() {
   std::string text;
   for (dtype t : types) {
     auto const n = static_cast<std::int64_t>(edges(t).size() * edges(t).size());
@@ -26,7 +23,16 @@ TEST_CASE("every operation and cast of every type runs as base/op.hpp defines it
     make_all(p, t, n);
     text += "namespace all_" + std::string(name(t)) + " {\n" + cuda_source(p.f) + "}\n";
   }
-  cuda_on_host const kernel(text, "2", cuda_on_host::as_built);
+  return text;
+}
+}  // namespace
+
+TEST_CASE("every operation and cast of every type runs as base/op.hpp defines it, on edge values") {
+  if (!cuda_on_host::available()) {
+    MESSAGE("[skip] neither $CXX nor c++ runs here");
+    return;
+  }
+  cuda_on_host const kernel(text_of_all_types(), "2", cuda_on_host::as_built);
   REQUIRE_MESSAGE(kernel.loaded(), kernel.messages);
   CHECK(kernel.messages == "");
   for (dtype t : types) {
@@ -40,15 +46,14 @@ TEST_CASE("every operation and cast of every type runs as base/op.hpp defines it
   }
 }
 
-TEST_CASE("NVRTC accepts every operation and cast of every type") {
+TEST_CASE("NVRTC accepts every operation and cast of every type, for each GPU") {
   if (!nvrtc_is_asked()) return;
-  for (dtype t : types) {
-    CAPTURE(name(t));
-    loop_program p("all");
-    make_all(p, t, 1000);
-    cuda_binary const r = compile_cuda(cuda_source(p.f), "sm_80");
+  for (char const* architecture : {"sm_80", "sm_89", "sm_90a", "sm_120"}) {
+    CAPTURE(architecture);
+    cuda_binary const r = compile_cuda(text_of_all_types(), architecture);
     CHECK(r.cubin.size() > 4);
     CHECK(r.log == "");
+    for (dtype t : types) CHECK(r.ptx.find("all_" + std::string(name(t)) + "_kernel") != std::string::npos);
   }
 }
 

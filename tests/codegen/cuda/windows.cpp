@@ -74,6 +74,7 @@ TEST_CASE("ruled windows: the text on the host computes the same, and ldmatrix m
   CHECK((banks.all > 0 || !cuda_on_host::available()));
 }
 TEST_CASE("ruled windows: without any one of its barriers a kernel has a race") {
+  if (is_sanitized) return;  // the interpreter over and over, which sees nothing new there
   auto const barriers = prepared().count_barriers();
   CHECK(barriers.all > 10);
   CHECK(barriers.needed == barriers.all);
