@@ -18,7 +18,7 @@ struct gpu_calls {
 void refuse_cold(std::string_view name, measuring const& how);
 /// Fills in the counts of the one line that there is; its times are between two events on the stream.
 ///
-/// Errors  device_error: what the driver says; as of refuse_cold
+/// Errors  device_error: what the driver says
 benchmark_result of_gpu_kernel(std::string_view name, counts const& done, gpu_calls const& calls, measuring const& how);
 
 }  // namespace bench

@@ -9,7 +9,6 @@ WEFT_DECL void bench::refuse_cold(std::string_view name, measuring const& how) {
     WEFT_THROW(argument_error(joined({name, ": benchmark: cold fills the caches of the CPU, not those of a GPU: leave it out, and take arguments that are larger than the GPU's L2 (hot caches hold none of them then)"})));
 }
 WEFT_DECL benchmark_result bench::of_gpu_kernel(std::string_view name, counts const& done, gpu_calls const& calls, measuring const& how) {
-  refuse_cold(name, how);
   runtime::cuda_gpu const& gpu = runtime::open_gpu(calls.device);
   runtime::gpu_scope const here(gpu);
   struct context {

@@ -1,8 +1,6 @@
 #include <fcntl.h>
 #include <unistd.h>
 
-#include <cstdio>
-
 #include "weft/base/hash.hpp"
 #include "weft/base/joined.hpp"
 #include "weft/bench/kept_peaks.hpp"
@@ -18,22 +16,14 @@ namespace detail {
 inline constexpr std::string_view peaks_magic("weft peaks\r\n\x1a\0\0\1", std::size_t{16});
 inline constexpr std::uint32_t most_peaks = 1024;
 
-inline cache::file_info peaks_name(std::string_view key) {
-  cache::file_info f{};
-  std::snprintf(f.name, sizeof f.name, "%016llx.peaks", static_cast<unsigned long long>(xxh64(key)));
-  return f;
-}
+inline cache::file_info peaks_name(std::string_view key) { return cache::name_of(xxh64(key), ".peaks"); }
 /// Ten times what a core or a socket has today.
 inline bool is_peak(double n, double most) { return n > 0 && n < most; }
 inline bool read_peaks(cache::directory const& d, std::string_view key, peak_table& into) {
   std::string bytes;
-  if (!d.usable() || !d.read(peaks_name(key).name, bytes) || bytes.size() < sizeof(std::uint64_t)) return false;
-  std::string_view all = bytes;
-  cache::byte_reader checksum(all.substr(all.size() - sizeof(std::uint64_t)));
-  all.remove_suffix(sizeof(std::uint64_t));
-  if (checksum.number<std::uint64_t>() != xxh64(all)) return false;
-  cache::byte_reader r(all);
-  if (r.take(peaks_magic.size()) != peaks_magic || r.text() != key) return false;
+  if (!d.usable() || !d.read(peaks_name(key).name, bytes)) return false;
+  cache::byte_reader r = cache::unsealed(bytes, peaks_magic);
+  if (r.text() != key || !r.good) return false;
   peak_table t;
   t.gflops = r.number<double>();
   auto const count = r.number<std::uint32_t>();

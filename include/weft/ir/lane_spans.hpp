@@ -2,7 +2,7 @@
 #pragma once
 
 #include "weft/base/sequence.hpp"
-#include "weft/ir/ir.hpp"
+#include "weft/ir/linear.hpp"
 
 namespace weft::inline WEFT_ABI {
 namespace detail {
@@ -105,16 +105,6 @@ class lane_spans {
 
  private:
   std::size_t size() const { return static_cast<std::size_t>(lanes_); }
-  /// Whether e is surely a multiple of c.
-  static bool is_multiple(ir::expr e, std::int64_t c) {
-    switch (e->kind) {
-      case op::literal: return e->value % c == 0;
-      case op::add:
-      case op::sub: return is_multiple(e->a, c) && is_multiple(e->b, c);
-      case op::mul: return (e->b->kind == op::literal && e->b->value % c == 0) || (e->a->kind == op::literal && e->a->value % c == 0);
-      default: return false;
-    }
-  }
   static std::int64_t near(std::int64_t x) { return x > lane_span::far ? lane_span::far : x < -lane_span::far ? -lane_span::far : x; }
   /// Of two bounds on the same side.
   static std::int64_t sum(std::int64_t x, std::int64_t y) {

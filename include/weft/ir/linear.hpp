@@ -69,6 +69,23 @@ inline ir::expr rebuild(ir::arena& m, linear const& l, int lanes = 1) {
   if (sum == nullptr) return number(l.constant);
   return l.constant == 0 ? sum : ir::binary(m, op::add, sum, number(l.constant));
 }
+/// Whether it surely is a multiple of n, which is positive, by what it is made of.
+inline bool is_multiple(ir::expr e, std::int64_t n) {
+  if (n == 1) return true;
+  if (e->kind == op::literal) return e->value % n == 0;
+  if (e->kind == op::add || e->kind == op::sub) return is_multiple(e->a, n) && is_multiple(e->b, n);
+  if (e->kind != op::mul) return false;
+  auto const by = [&](ir::expr literal, ir::expr other) {
+    std::int64_t a = literal->value < 0 ? -literal->value : literal->value, b = n;
+    while (b != 0) {
+      std::int64_t const rest = a % b;
+      a = b, b = rest;
+    }
+    return is_multiple(other, n / a);
+  };
+  if (e->b->kind == op::literal) return by(e->b, e->a);
+  return e->a->kind == op::literal ? by(e->a, e->b) : is_multiple(e->a, n) || is_multiple(e->b, n);
+}
 
 }  // namespace detail
 }  // namespace weft::inline WEFT_ABI

@@ -1,4 +1,5 @@
 #include "weft/base/joined.hpp"
+#include "weft/ir/linear.hpp"
 #include "weft/ir/print.hpp"
 #include "weft/ir/simplify.hpp"
 #include "weft/pass/fragments.hpp"
@@ -12,23 +13,6 @@ inline ir::expr flat_index(ir::arena& m, ir::buffer const* buf, ir::list<ir::exp
   for (std::size_t d = 0; d < indices.size(); ++d)
     flat = ir::binary(m, op::add, flat, ir::binary(m, op::mul, indices[d], buf->strides[d]));
   return flat;
-}
-/// Whether it surely is, by what it is made of.
-inline bool is_multiple(ir::expr e, std::int64_t n) {
-  if (n == 1) return true;
-  if (e->kind == op::literal) return e->value % n == 0;
-  if (e->kind == op::add || e->kind == op::sub) return is_multiple(e->a, n) && is_multiple(e->b, n);
-  if (e->kind != op::mul) return false;
-  auto const by = [&](ir::expr literal, ir::expr other) {
-    std::int64_t a = literal->value < 0 ? -literal->value : literal->value, b = n;
-    while (b != 0) {
-      std::int64_t const rest = a % b;
-      a = b, b = rest;
-    }
-    return is_multiple(other, n / a);
-  };
-  if (e->b->kind == op::literal) return by(e->b, e->a);
-  return e->a->kind == op::literal ? by(e->a, e->b) : is_multiple(e->a, n) || is_multiple(e->b, n);
 }
 }  // namespace detail
 

@@ -6,6 +6,7 @@
 #include "weft/base/error.hpp"
 #include "weft/base/op.hpp"
 #include "weft/tune/buffers.hpp"
+#include "weft/tune/point.hpp"
 
 namespace weft::inline WEFT_ABI {
 namespace tuning {
@@ -156,7 +157,7 @@ WEFT_DECL void argument_copies::restore() {
 }
 WEFT_DECL void argument_copies::put_whole_numbers(argument const* arguments, int count) {
   restore();
-  std::uint64_t state = 1;
+  random_numbers random(1);
   for (int i = 0, tensor = 0; i < count; ++i) {
     argument const& a = arguments[i];
     if (a.is_scalar) continue;
@@ -166,8 +167,7 @@ WEFT_DECL void argument_copies::put_whole_numbers(argument const* arguments, int
     for (int d = 0; d < a.rank; ++d) elements *= a.extents[d] > 0 ? a.extents[d] : 0;
     std::int64_t const size = size_bytes(a.type);
     for (std::int64_t n = 0, place = 0; n < elements; ++n) {
-      state = state * 6364136223846793005u + 1442695040888963407u;
-      int const number = static_cast<int>(state >> 62) - 2;  // -2, -1, 0, 1, of which 0 becomes 2
+      int const number = random.below(4) - 2;  // of -2, -1, 0, 1, 0 becomes 2
       std::int64_t const bits = a.type == dtype::f64 ? to_bits(number == 0 ? 2.0 : number)
                                                      : weft::detail::from_f32(a.type, number == 0 ? 2.0f : static_cast<float>(number));
       std::memcpy(at + place * size, &bits, static_cast<std::size_t>(size));  // little endian

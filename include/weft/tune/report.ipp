@@ -4,6 +4,7 @@
 #include "weft/base/joined.hpp"
 #include "weft/bench/peak.hpp"
 #include "weft/tune/report.hpp"
+#include "weft/tune/run.hpp"
 
 namespace weft::inline WEFT_ABI {
 namespace tuning {
@@ -21,24 +22,12 @@ inline std::string escaped(std::string_view text) {
   }
   return t;
 }
-inline std::string short_time(double ns) {
-  char text[32];
-  if (ns < 1e3) std::snprintf(text, sizeof text, "%.0f ns", ns);
-  else if (ns < 1e6) std::snprintf(text, sizeof text, "%.3g us", ns / 1e3);
-  else std::snprintf(text, sizeof text, "%.3g ms", ns / 1e6);
-  return text;
-}
-
-inline std::string short_number(double x) {
-  char text[32];
-  std::snprintf(text, sizeof text, "%.3g", x);
-  return text;
-}
+inline std::string short_number(double x) { return number_text(x, "%.3g"); }
 
 /// A drawing of 640 x 320, upwards on a logarithmic axis.
 class drawing {
  public:
-  drawing(double least_x, double most_x, double least_y, double most_y, bool log_x, std::string (*text_of)(double) = short_time)
+  drawing(double least_x, double most_x, double least_y, double most_y, bool log_x, std::string (*text_of)(double) = time_text)
       : x0_(log_x ? std::log(least_x) : least_x), x1_(log_x ? std::log(most_x) : most_x), y0_(std::log(least_y)),
         y1_(std::log(most_y)), log_x_(log_x) {
     if (x1_ <= x0_) x1_ = x0_ + 1;
@@ -154,8 +143,8 @@ inline std::string trial_rows(tune_result const& r) {
     for (std::int32_t c : one.choices) choices += joined({choices.empty() ? "" : " ", std::to_string(c)});
     std::string const became =
         one.wrong ? joined({"wrong: ", one.why}) : joined({name(one.result), one.why.empty() ? "" : ": ", one.why});
-    t += joined({"<tr><td>", std::to_string(i + 1), "</td><td>", choices, "</td><td>", one.ns > 0 ? short_time(one.ns) : "",
-                 "</td><td>", one.expected_ns > 0 ? short_time(one.expected_ns) : "", "</td><td>", escaped(became), "</td></tr>\n"});
+    t += joined({"<tr><td>", std::to_string(i + 1), "</td><td>", choices, "</td><td>", one.ns > 0 ? time_text(one.ns) : "",
+                 "</td><td>", one.expected_ns > 0 ? time_text(one.expected_ns) : "", "</td><td>", escaped(became), "</td></tr>\n"});
   }
   return t += "</table>\n";
 }
@@ -170,7 +159,7 @@ WEFT_DECL std::string report(tune_result const& r) {
                  ".frame{fill:none;stroke:#999}.trial{fill:#36c;fill-opacity:.6}.best{fill:none;stroke:#c33;stroke-width:2}.roof{stroke:#333;stroke-width:2}.winner{fill:#c33}"
                  "text{font-size:12px}pre{background:#f4f4f4;padding:1em;overflow:auto}td,th{text-align:left;padding:0 1em 0 0}",
                  "</style>\n<h1>", title, "</h1>\n<p>", escaped(tuning::text(r.space)), "; ", std::to_string(r.trials.size()),
-                 " trials. Best ", short_time(r.best_ns), ", without tuning ", short_time(r.first_ns), ".</p>\n<p>",
+                 " trials. Best ", time_text(r.best_ns), ", without tuning ", time_text(r.first_ns), ".</p>\n<p>",
                  escaped(r.why), "</p>\n<h2>Best so far</h2>\n", progress_drawing(r), "<h2>The model</h2>\n", model_drawing(r), "<h2>The roofline</h2>\n", roofline_drawing(r),
                  "<h2>The schedule</h2>\n<pre>", escaped(r.how), "</pre>\n<pre>", escaped(r.loops), "</pre>\n<h2>Trials</h2>\n",
                  trial_rows(r), "</html>\n"});

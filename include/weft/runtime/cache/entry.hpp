@@ -23,7 +23,7 @@ struct entry {
 /// The bytes of a file: a magic word and a format number, the lengths, the texts, and a checksum of all of it.
 std::string encode(entry const& e);
 
-/// Reads what `encode` wrote; false for any other bytes. Nothing is looked at before the checksum is found right.
+/// Reads what `encode` wrote; false for any other bytes.
 bool decode(std::string_view bytes, entry& into);
 
 /// Numbers and texts one behind the other; a text is preceded by its length.
@@ -67,6 +67,10 @@ class byte_reader {
   }
   std::string_view text() { return take(number<std::uint32_t>()); }
 };
+
+/// What stands between `magic` and the checksum that ends the bytes of a file; not `good` for any other bytes. Nothing is looked at before the
+/// checksum is found right.
+byte_reader unsealed(std::string_view bytes, std::string_view magic);
 
 }  // namespace cache
 }  // namespace weft::inline WEFT_ABI

@@ -30,14 +30,7 @@ inline relative read(byte_reader& from) {
 }
 /// The bytes of a family's file, checked, up to the list.
 inline byte_reader opened_family(std::string_view all, std::string_view& family, std::uint32_t& count) {
-  byte_reader none({});
-  none.good = false, count = 0;
-  if (all.size() < sizeof(std::uint64_t)) return none;
-  byte_reader checksum(all.substr(all.size() - sizeof(std::uint64_t)));
-  all.remove_suffix(sizeof(std::uint64_t));
-  if (checksum.number<std::uint64_t>() != xxh64(all)) return none;
-  byte_reader r(all);
-  if (r.take(family_magic.size()) != family_magic) return none;
+  byte_reader r = unsealed(all, family_magic);
   family = r.text();
   count = r.number<std::uint32_t>();
   return r;

@@ -50,12 +50,8 @@ WEFT_DECL std::string encode(std::string_view key, tuned const& t) {
 }
 
 WEFT_DECL bool decode(std::string_view bytes, std::string_view& key, tuned& into) {
-  if (bytes.size() < detail::tuned_magic.size() + sizeof(std::uint64_t)) return false;
-  byte_reader checksum(bytes.substr(bytes.size() - sizeof(std::uint64_t)));
-  bytes.remove_suffix(sizeof(std::uint64_t));
-  if (checksum.number<std::uint64_t>() != xxh64(bytes)) return false;
-  byte_reader r(bytes);
-  if (r.take(detail::tuned_magic.size()) != detail::tuned_magic) return false;
+  byte_reader r = unsealed(bytes, detail::tuned_magic);
+  if (!r.good) return false;
   into.steps = r.number<std::uint64_t>();
   into.ns = r.number<double>();
   into.trials = r.number<std::int64_t>();

@@ -246,14 +246,10 @@ WEFT_DECL rule_plan::product_plan rule_plan::product_of(int stage, tile_axes con
   }
   return p;
 }
-/// The terms of a panel that is kept in the second cache: half of that is its; an eighth, where the next one comes to it meanwhile and rows meet
-/// in few of its sets.
-WEFT_DECL std::int64_t rule_plan::terms_in_cache(product_plan const& p) const {
-  return in_.l2_bytes / ((p.scattered ? 8 : 2) * p.width * widest_bytes(s_.computation(), view().stage(p.stage)));
-}
 /// How many of `k` steps along the terms are taken at a time: blocks of them keep a panel in the second cache.
 WEFT_DECL std::int64_t rule_plan::terms_at_a_time(product_plan const& p, std::int64_t k, bool has_panels) const {
-  std::int64_t const block = terms_in_cache(p);
+  // Half of the second cache is one panel's; an eighth, where the next one comes to it meanwhile and rows meet in few of its sets.
+  std::int64_t const block = in_.l2_bytes / ((p.scattered ? 8 : 2) * p.width * widest_bytes(s_.computation(), view().stage(p.stage)));
   if (p.t.rows < 0 && has_panels && k >= 16) return 8;  // rows of what is read, each from one end to the other: eight at a time
   return block > 1 && 2 * k > 3 * block ? ceil_div(k, (k + block / 2) / block) : k;
 }
@@ -325,7 +321,7 @@ WEFT_DECL rule_plan::term_loops rule_plan::cut_terms(product_plan const& p, bool
     made.reduced.push_back(moved);
   }
   if (made.reduced.size() > 1 && p.by == nullptr && blocks)
-    made.blocks = blocks_of_terms(p.stage, made.reduced, terms_in_cache(p), p.t.rows >= 0 || !has_panels).outer;
+    made.blocks = blocks_of_terms(p, made.reduced, has_panels);
   return made;
 }
 /// Tiles of the result of a product, for each of which the sums stay in registers, around its terms or a block of them. A search may put

@@ -207,9 +207,6 @@ class rule_plan {
   void find_pieces();
   std::int64_t lanes_of_tile(int stage, int column) const;
 
-  // --- terms.ipp
-  parts blocks_of_terms(int stage, sequence<std::int32_t>& reduced, std::int64_t block, bool rows);
-
   // --- short_axes.ipp
   bool is_asked(int stage, int axis) const;
   parts cut_short_axes(int stage, int first_axis, std::int64_t vectors);
@@ -252,7 +249,7 @@ class rule_plan {
     std::int64_t rows = 0, columns = 0;  // tiles
   };
   product_plan product_of(int stage, tile_axes const& t, product_plan const* first);
-  std::int64_t terms_in_cache(product_plan const& p) const;
+  int blocks_of_terms(product_plan const& p, sequence<std::int32_t>& reduced, bool has_panels);  // terms.ipp
   std::int64_t terms_at_a_time(product_plan const& p, std::int64_t k, bool has_panels) const;
   term_loops cut_terms(product_plan const& p, bool has_panels, bool blocks);
   waiting_sums blocks_that_wait(product_plan const& p, int last) const;
