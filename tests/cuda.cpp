@@ -449,17 +449,32 @@ TEST_CASE("child: refusals" * doctest::skip()) {
   auto const x = numbers(64);
   std::vector<float> out(64);
   auto const call = [&](int device) { saxpy.on(weft::cuda(device))(weft::view(x), weft::view(x), 1.0f, weft::out(out)); };
-  CHECK_THROWS_WITH_AS(call(7), doctest::Contains("there is no CUDA device 7: this machine has 2"), weft::device_error);
+  CHECK_THROWS_WITH_AS(call(7), doctest::Contains("there is no CUDA device 7: this machine has 2, numbered from 0"), weft::device_error);
   call(0);
   stub.state->fail_allocation = 2;
-  CHECK_THROWS_WITH_AS(call(0), doctest::Contains("saxpy: memory for 256 bytes: out of memory (CUDA_ERROR_OUT_OF_MEMORY)"), weft::device_error);
-  stub.state->fail_launch = 719;
+  CHECK_THROWS_WITH_AS(call(0), doctest::Contains("saxpy: memory for 256 bytes, where 3 of 5 MiB are free: out of memory (CUDA_ERROR_OUT_OF_MEMORY)\n  try   smaller tensors"), weft::device_error);
+  stub.state->fail_allocation = 2;
+  CHECK_THROWS_WITH_AS((weft::cuda_tensor<float, 1>({64})), doctest::Contains("weft::cuda_tensor: memory for 256 bytes, where 3 of 5 MiB are free: out of memory"), weft::device_error);
+  stub.state->fail_launch = 701;
+  CHECK_THROWS_WITH_AS(call(0), doctest::Contains("(CUDA_ERROR_STUB)\n  try   fewer threads in a block, or smaller tiles"), weft::device_error);
+  stub.state->fail_launch = 1;
   CHECK_THROWS_WITH_AS(call(0), doctest::Contains("saxpy: cuLaunchKernel of saxpy_kernel, launch 1 of 1, 1 x 1 x 1 blocks of 16 x 1 x 1 threads that share 0 bytes: "
                                          "the stub was told to fail (CUDA_ERROR_STUB)\n"), weft::device_error);
   CHECK(stub.state->allocations == stub.state->frees);
   CHECK(stub.state->context_depth == 0);
   std::vector<float> shorter(63);
   CHECK_THROWS_AS(saxpy.on(weft::cuda())(weft::view(x), weft::view(x), 1.0f, weft::out(shorter)), weft::argument_error);
+}
+
+TEST_CASE("a driver that does not start says why, and what to do") {
+  ::setenv("WEFT_STUB_INIT", "100", 1);
+  with_stub("child: does not start");
+  ::unsetenv("WEFT_STUB_INIT");
+}
+TEST_CASE("child: does not start" * doctest::skip()) {
+  auto const x = numbers(64);
+  std::string const said = said_by([&] { static_cast<void>(saxpy.on(weft::cuda())(weft::view(x), weft::view(x), 1.0f)); });
+  CHECK(said.find("the CUDA driver does not start: the stub was told to fail (CUDA_ERROR_STUB)\n  try   nvidia-smi, which shows the GPUs of this machine; ") == 0);
 }
 
 TEST_CASE("machine code comes from disk where it was made before") { with_stub("child: from disk"); }

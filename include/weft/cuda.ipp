@@ -454,7 +454,7 @@ class call_memory {
   runtime::cuda_driver::address make(std::int64_t bytes) {
     runtime::cuda_driver::address a = 0;
     int const result = gpu_.driver->cuMemAllocAsync(&a, static_cast<std::size_t>(bytes), stream_);
-    gpu_.check(result, form_.name, joined({"memory for ", std::to_string(bytes), " bytes"}).c_str());
+    gpu_.check_memory(result, form_.name, bytes);
     made_.push_back(a);
     return a;
   }

@@ -17,11 +17,11 @@ static std::vector<stub_kernel*>& kernels() {
   static std::vector<stub_kernel*> all;
   return all;
 }
-int cuInit(unsigned) { return 0; }
 static int stub_number(char const* variable, int otherwise) {
   char const* const text = getenv(variable);
   return text != nullptr ? atoi(text) : otherwise;
 }
+int cuInit(unsigned) { return stub_number("WEFT_STUB_INIT", 0); }
 int cuDriverGetVersion(int* v) { return *v = 1000 * stub_number("WEFT_STUB_DRIVER", 13), 0; }
 int cuGetErrorName(int r, char const** name) { return *name = r == 2 ? "CUDA_ERROR_OUT_OF_MEMORY" : "CUDA_ERROR_STUB", 0; }
 int cuGetErrorString(int r, char const** text) { return *text = r == 2 ? "out of memory" : "the stub was told to fail", 0; }
@@ -69,6 +69,7 @@ int cuMemAlloc_v2(unsigned long long* a, size_t bytes) {
   if (stub.capturing != 0) return stub.capturing = 2, 900;  // it ends the capture
   return stub_allocate(a, bytes);
 }
+int cuMemGetInfo_v2(size_t* free, size_t* all) { return *free = 3 << 20, *all = 5 << 20, 0; }
 int cuMemFreeAsync(unsigned long long a, void*) { return stub_free(a); }
 int cuMemFree_v2(unsigned long long a) { return stub_free(a); }
 int cuMemcpyHtoDAsync_v2(unsigned long long to, void const* from, size_t bytes, void*) {

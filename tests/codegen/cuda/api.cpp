@@ -134,3 +134,14 @@ TEST_CASE("a text with an error is answered with NVRTC's log") {
   CHECK(contains(message, "NVRTC for sm_80"));
   CHECK(contains(message, "undeclared"));
 }
+TEST_CASE("an NVRTC that finds no libnvrtc-builtins is the machine's fault, and what to do about it is said") {
+  nvrtc_api alone{};
+  alone.nvrtcGetErrorString = [](int) { return "NVRTC_ERROR_BUILTIN_OPERATION_FAILURE"; };
+  alone.nvrtcGetNumSupportedArchs = [](int* n) { return *n = 0; };
+  alone.nvrtcCreateProgram = [](nvrtc_api::program*, char const*, char const*, int, char const* const*, char const* const*) { return 0; };
+  alone.nvrtcDestroyProgram = [](nvrtc_api::program*) { return 0; };
+  alone.nvrtcCompileProgram = [](nvrtc_api::program, int, char const* const*) { return 7; };
+  alone.nvrtcGetProgramLogSize = [](nvrtc_api::program, std::size_t* n) { return *n = 5, 0; };
+  alone.nvrtcGetProgramLog = [](nvrtc_api::program, char* to) { return std::memcpy(to, "lack", 5), 0; };
+  CHECK_THROWS_WITH_AS(compile_cuda("", "sm_80", {}, &alone), doctest::Contains("NVRTC finds no libnvrtc-builtins of its version, which is installed beside it: put that folder on"), device_error);
+}

@@ -37,8 +37,8 @@ nvrtc_api const* find_nvrtc(int most = 0);
 std::string version_of(nvrtc_api const& nvrtc);
 /// What is wrong with an architecture: "NVRTC 13.0 makes no code for sm_61, but for sm_75 to sm_121: .."; empty: nothing.
 std::string unknown_architecture(nvrtc_api const& nvrtc, std::string const& architecture);
-/// What to say where there is none.
-char const* nvrtc_is_missing();
+/// What to say where there is none, or where WEFT_NVRTC names what is none.
+std::string nvrtc_is_missing();
 
 struct cuda_binary {
   std::string cubin, ptx, log;

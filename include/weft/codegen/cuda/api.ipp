@@ -134,7 +134,12 @@ WEFT_DECL std::string unknown_architecture(nvrtc_api const& api, std::string con
   return joined({version_of(api), " makes no code for ", architecture, ", but for sm_", std::to_string(least), " to sm_", std::to_string(most), ": install ",
                  wanted < least ? "an older" : "a newer", " NVRTC, such as has it (WEFT_NVRTC names its file), or compute on the CPU"});
 }
-WEFT_DECL char const* nvrtc_is_missing() { return "no NVRTC on this machine: install the CUDA toolkit 12 or 13, or its nvrtc package; WEFT_NVRTC names another file"; }
+WEFT_DECL std::string nvrtc_is_missing() {
+  if (char const* const named = environment("WEFT_NVRTC"))
+    return joined({"WEFT_NVRTC names ", named, ", which is no NVRTC of CUDA 12 or 13 that can be loaded: leave it out, or name the file libnvrtc.so.12 or .13"});
+  return "no NVRTC on this machine: install the CUDA toolkit 12 or 13, or pip install nvidia-cuda-nvrtc-cu12, with its folder nvidia/cuda_nvrtc/lib on "
+         "LD_LIBRARY_PATH; WEFT_NVRTC may name the file";
+}
 
 namespace detail {
 inline cuda_binary compiled_once(nvrtc_api const& api, std::string const& text, std::string const& architecture, sequence<std::string> const& options) {
@@ -152,6 +157,9 @@ inline cuda_binary compiled_once(nvrtc_api const& api, std::string const& text, 
     if (result == 0) r.cubin = nvrtc_bytes(p, api.nvrtcGetCUBINSize, api.nvrtcGetCUBIN, false);
     api.nvrtcDestroyProgram(&p);
   }
+  if (result == 7 || r.log.find("libnvrtc-builtins") != std::string::npos)  // NVRTC_ERROR_BUILTIN_OPERATION_FAILURE
+    WEFT_THROW(device_error(joined({"NVRTC finds no libnvrtc-builtins of its version, which is installed beside it: put that folder on LD_LIBRARY_PATH, or name the "
+                                    "NVRTC there by WEFT_NVRTC\n", r.log})));
   if (result != 0 && text.find("\n#line 1 \"") != std::string::npos)  // text of the user's is in it
     WEFT_THROW(argument_error("a weft::cuda_function does not compile: NVRTC for " + architecture + ": " +
                               api.nvrtcGetErrorString(result) + "\n" + r.log));

@@ -44,6 +44,7 @@ struct cuda_driver {
   int (*cuMemFreeAsync)(address memory, stream on);
   int (*cuMemAlloc_v2)(address* made, std::size_t bytes);
   int (*cuMemFree_v2)(address memory);
+  int (*cuMemGetInfo_v2)(std::size_t* free, std::size_t* all);
   int (*cuMemcpyHtoDAsync_v2)(address to, void const* from, std::size_t bytes, stream on);
   int (*cuMemcpyDtoHAsync_v2)(void* to, address from, std::size_t bytes, stream on);
   int (*cuStreamSynchronize)(stream on);
@@ -66,6 +67,10 @@ inline constexpr int most_dynamic_shared = 8;
 cuda_driver const* find_cuda_driver(std::string* why = nullptr);
 /// The CUDA that the driver is of, as 13020 for 13.2; 0: there is no driver. It is not started.
 int cuda_driver_version();
+
+/// What a result means: "out of memory (CUDA_ERROR_OUT_OF_MEMORY)", and behind it, in a line that begins with `try`, what to do about it
+/// where that is known.
+std::string said_by(cuda_driver const& driver, int result);
 
 /// Whether weft has begun to use the driver in this process: a fork cannot use a GPU from then on.
 bool cuda_has_begun();
@@ -92,8 +97,12 @@ struct cuda_gpu {
 
   /// Throws a device_error unless the result of `what` is 0: "saxpy: cuLaunchKernel: out of memory (CUDA_ERROR_OUT_OF_MEMORY)".
   void check(int result, std::string_view name, char const* what) const;
-  /// "out of memory (CUDA_ERROR_OUT_OF_MEMORY)".
-  std::string said_of(int result) const;
+  /// The same of memory: "saxpy: memory for 1024 bytes, where 3 of 81559 MiB are free: out of memory (CUDA_ERROR_OUT_OF_MEMORY)".
+  ///
+  /// Needs   a gpu_scope
+  void check_memory(int result, std::string_view name, std::int64_t bytes) const;
+  /// As said_by.
+  std::string said_of(int result) const { return said_by(*driver, result); }
 };
 /// The GPU of this number, opened once. Errors: device_error, in words, when there is no driver, or no such device.
 cuda_gpu const& open_gpu(int number);

@@ -14,6 +14,37 @@ inline char const* driver_file() {
   char const* const named = environment("WEFT_CUDA");
   return named != nullptr ? named : "libcuda.so.1";
 }
+/// What a user can do about a result of the driver's; empty: what it says has to do.
+///
+/// Source  cuda.h, CUresult
+constexpr std::string_view way_out_of(int result) {
+  switch (result) {
+    case 2: return "smaller tensors, or freeing what is there: nvidia-smi shows which process has how much";
+    case 3: return "beginning CUDA in the child: a process that was forked behind its parent's first use of a GPU cannot use one";
+    case 34: return "taking the CUDA toolkit's folder stubs off LD_LIBRARY_PATH: its libcuda.so.1 is for linking alone, the driver has the real one";
+    case 46: return "another GPU: this one is busy, or another process has it for itself alone (nvidia-smi shows its compute mode)";
+    case 100: return "nvidia-smi, which shows the GPUs of this machine; an empty CUDA_VISIBLE_DEVICES hides them, and so does a container without --gpus";
+    case 201:
+    case 400: return "weft::cuda(number, stream) of a stream that was made for that GPU, and is still there";
+    case 700:
+    case 714:
+    case 715:
+    case 716:
+    case 717:
+    case 718:
+    case 719:
+      return "finding the kernel by CUDA_LAUNCH_BLOCKING=1, or compute-sanitizer: it is this one, or any other that was launched before; weft::on_gpu takes "
+             "addresses and extents as they are given. This process can use the GPU no more";
+    case 701: return "fewer threads in a block, or smaller tiles: a block wants more registers than a processor has";
+    case 702: return "less work for a launch, or a GPU that shows no screen, as one that does ends what takes seconds";
+    case 801: return "another GPU or driver: weft takes memory in the order of a stream, and loads code as a library, which some virtual GPUs have not";
+    case 802: return "starting what is missing: on machines with NVSwitch the service nvidia-fabricmanager";
+    case 803: return "starting the machine anew: the driver's kernel module and libcuda.so.1 are of different versions";
+    case 804: return "taking cuda-compat off LD_LIBRARY_PATH: this GPU takes no newer libcuda.so.1 than its driver's own";
+    case 999: return "nvidia-smi: where that fails, too, the driver's kernel module is not loaded, or not well";
+    default: return {};
+  }
+}
 struct loaded_driver {
   cuda_driver api{};
   std::string why;  // empty: it is there
@@ -29,12 +60,12 @@ struct loaded_driver {
     WEFT_X(cuDeviceGet) WEFT_X(cuDeviceGetName) WEFT_X(cuDeviceGetAttribute) WEFT_X(cuDevicePrimaryCtxRetain) WEFT_X(cuCtxPushCurrent_v2)
     WEFT_X(cuCtxPopCurrent_v2) WEFT_X(cuLibraryLoadData) WEFT_X(cuLibraryUnload) WEFT_X(cuLibraryGetKernel)
     WEFT_X(cuKernelSetAttribute) WEFT_X(cuLaunchKernel) WEFT_X(cuMemAllocAsync) WEFT_X(cuMemFreeAsync) WEFT_X(cuMemAlloc_v2)
-    WEFT_X(cuMemFree_v2) WEFT_X(cuMemcpyHtoDAsync_v2) WEFT_X(cuMemcpyDtoHAsync_v2) WEFT_X(cuStreamSynchronize)
+    WEFT_X(cuMemFree_v2) WEFT_X(cuMemGetInfo_v2) WEFT_X(cuMemcpyHtoDAsync_v2) WEFT_X(cuMemcpyDtoHAsync_v2) WEFT_X(cuStreamSynchronize)
     WEFT_X(cuStreamIsCapturing) WEFT_X(cuEventCreate) WEFT_X(cuEventRecord) WEFT_X(cuEventSynchronize) WEFT_X(cuEventElapsedTime)
     WEFT_X(cuEventDestroy_v2)
 #undef WEFT_X
     if (!why.empty()) why += ": it is older than CUDA 12; install a newer one";
-    else if (int const r = api.cuInit(0); driver_has_begun = true, r != 0) why = joined({"the CUDA driver does not start: cuInit says ", std::to_string(r)});
+    else if (int const r = api.cuInit(0); driver_has_begun = true, r != 0) why = joined({"the CUDA driver does not start: ", said_by(api, r)});
   }
   template <class F>
   void find(void* library, char const* name, F& function) {
@@ -64,7 +95,8 @@ inline void find_device(cuda_gpu& g, int number) {
   int count = 0;
   g.check(g.driver->cuDeviceGetCount(&count), "weft", "cuDeviceGetCount");
   if (number < 0 || number >= count)
-    WEFT_THROW(device_error(joined({"there is no CUDA device ", std::to_string(number), ": this machine has ", std::to_string(count)})));
+    WEFT_THROW(device_error(joined({"there is no CUDA device ", std::to_string(number), ": this machine has ", std::to_string(count),
+                                    ", numbered from 0; CUDA_VISIBLE_DEVICES may hide others"})));
   g.check(g.driver->cuDeviceGet(&g.device, number), "weft", "cuDeviceGet");
 }
 inline int asked(cuda_gpu const& g, device_attribute a) {
@@ -114,14 +146,22 @@ WEFT_DECL std::string architecture_if_there(int number) {
   detail::find_device(g, number);
   return detail::architecture_of(g);
 }
-WEFT_DECL std::string cuda_gpu::said_of(int result) const {
+WEFT_DECL std::string said_by(cuda_driver const& driver, int result) {
   char const *text = nullptr, *code = nullptr;
-  driver->cuGetErrorString(result, &text);
-  driver->cuGetErrorName(result, &code);
-  return joined({text != nullptr ? text : "unknown error", " (", code != nullptr ? code : std::to_string(result).c_str(), ")"});
+  driver.cuGetErrorString(result, &text);
+  driver.cuGetErrorName(result, &code);
+  std::string_view const way_out = detail::way_out_of(result);
+  return joined({text != nullptr ? text : "unknown error", " (", code != nullptr ? code : std::to_string(result).c_str(), ")", way_out.empty() ? "" : "\n  try   ", way_out});
 }
 WEFT_DECL void cuda_gpu::check(int result, std::string_view name, char const* what) const {
   if (result != 0) WEFT_THROW(device_error(joined({name, ": ", what, ": ", said_of(result)})));
+}
+WEFT_DECL void cuda_gpu::check_memory(int result, std::string_view name, std::int64_t bytes) const {
+  if (result == 0) return;
+  std::size_t free = 0, all = 0;
+  std::string there;
+  if (driver->cuMemGetInfo_v2(&free, &all) == 0) there = joined({", where ", std::to_string(free >> 20), " of ", std::to_string(all >> 20), " MiB are free"});
+  WEFT_THROW(device_error(joined({name, ": memory for ", std::to_string(bytes), " bytes", there, ": ", said_of(result)})));
 }
 WEFT_DECL cuda_gpu const& open_gpu(int number) {
   detail::opened_gpus& all = detail::all_gpus();

@@ -12,8 +12,7 @@ WEFT_DECL void* allocate_on_gpu(int device, std::int64_t const* shape, int rank,
   runtime::cuda_gpu const& gpu = runtime::open_gpu(device);
   runtime::gpu_scope const here(gpu);
   runtime::cuda_driver::address a = 0;
-  gpu.check(gpu.driver->cuMemAlloc_v2(&a, static_cast<std::size_t>(bytes > 0 ? bytes : 1)), "weft::cuda_tensor",
-            joined({"memory for ", std::to_string(bytes), " bytes"}).c_str());
+  gpu.check_memory(gpu.driver->cuMemAlloc_v2(&a, static_cast<std::size_t>(bytes > 0 ? bytes : 1)), "weft::cuda_tensor", bytes);
   return reinterpret_cast<void*>(a);
 }
 WEFT_DECL void free_on_gpu(int device, void* memory) noexcept {
