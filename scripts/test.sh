@@ -3,7 +3,7 @@
 #
 #   scripts/test.sh          with the compiler and the LLVM that are there
 #   scripts/test.sh --all    with g++, its sanitizers, clang 19 and 22, LLVM 19 and 22
-#   --long                   also what takes minutes: tests labelled long, and a fresh machine (fresh.sh)
+#   --long                   also what takes minutes: tests labelled long, CUDA text under the thread sanitizer, and a fresh machine (fresh.sh)
 #
 # Lines that begin with [skip] say what could not be tested here, and why. With CI=true it is a failure when
 # what was missing can be installed, as LLVM.
@@ -31,16 +31,19 @@ if ((long)); then
   want python3-venv "/usr/lib/python3*/ensurepip/__init__.py" # NumPy from PyPI
   want python3-torch "/usr/lib/python3/dist-packages/torch/__init__.py"
 fi
+if ((all || long)); then
+  want clang-19 clang++-19
+  want libclang-rt-19-dev "/usr/lib/llvm-19/lib/clang/19/lib/linux/libclang_rt.asan-*.a"
+fi
 if ((all)); then
   want doxygen doxygen
   want gdb gdb
   want g++ g++
   want g++-aarch64-linux-gnu aarch64-linux-gnu-g++
   want qemu-user qemu-aarch64
+  want clang-22 clang++-22
   for version in 19 22; do
     mapfile -t libraries < <(llvm_library $version)
-    want clang-$version clang++-$version
-    if ((version == 19)); then want libclang-rt-19-dev "/usr/lib/llvm-19/lib/clang/19/lib/linux/libclang_rt.asan-*.a"; fi
     want libllvm$version "${libraries[@]}"
     want llvm-$version-dev "/usr/lib/llvm-$version/include/llvm-c/Core.h"
   done
@@ -82,23 +85,26 @@ run() {
 }
 # The others are built while tests run, in the time that those leave.
 build_others() {
-  build asan weft-tests
+  if ((all)); then build asan weft-tests; fi
   build tsan weft-tests
+  if ! ((all)); then return; fi
   for version in 19 22; do build clang$version "weft-headers weft-examples"; done
 }
 
 build dev all
-if ((all)); then
+if ((all || long)); then
   build_others >"$results/others" &
   renice -n 10 $! >/dev/null
 fi
 run dev
-if ((all)); then
+if ((all || long)); then
   wait
   cat "$results/others"
   # The variants with a chosen LLVM add nothing here: LLVM is not instrumented.
-  run asan -L unit -E '\.llvm[0-9]+$'
+  if ((all)); then run asan -L unit -E '\.llvm[0-9]+$'; fi
   run tsan -L threads -E '\.llvm[0-9]+$'
+fi
+if ((all)); then
   for version in 19 22; do run clang$version -L 'headers|examples' -E '^headers/alone$'; done # which g++ has said
 fi
 if ((long)); then
