@@ -34,6 +34,7 @@ std::string judge(std::string const& body, std::uint64_t seed) {
       "  buffer P: f32[4] strides [1] in stack at 0 written alias 8 align 128\n"
       "  buffer Q: f32[4] strides [1] in stack at 0 written alias 9 align 128\n"
       "  buffer H: f16[8] strides [1] in stack at 0 written alias 10 align 128\n"
+      "  buffer E: f32[1, 0] strides [0, 1] in stack at 0 written alias 11 align 128\n"
       "  buffer r: f32[] strides [] in registers written alias 6 align 64\n"
       "  buffer v: f32x4[] strides [] in registers written alias 7 align 64\n";
   ir::arena m;
@@ -428,6 +429,7 @@ TEST_CASE("planted: buffers that have the same bytes of what a block shares") {
   for (std::string const& sound : {both + "        B[i] = P[3 - i]\n        barrier\n        Q[i] = A[i, 1]\n        barrier\n        B[4 + i] = Q[3 - i]\n",
                                    half + "        H[i + 4] = 1.0f16 where i < 2\n        barrier\n        B[i] = P[i] where i < 2\n"})
     for (std::uint64_t seed = 1; seed <= 12; ++seed) CHECK_MESSAGE(judge(sound, seed) == "", sound);
+  CHECK(judge("  allocate E:\n    for i in 0..4 thread_x:\n      B[i] = A[i, 0]\n", 1) == "");  // of no elements, in no bytes
 }
 TEST_CASE("planted: barriers that not all threads reach, or not equally often") {
   all_found({

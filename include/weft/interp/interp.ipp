@@ -44,7 +44,7 @@ inline bool interpreter::prepare(ir::buffer const* b) {
   bool initialised = false;
   if (std::int64_t const place = f_.shared_place(b); place >= 0) {
     std::int64_t const size = size_bytes(b->type);
-    if (last >= ir::shared_bytes_of(b) / size) fault("buffer " + b->name + " is larger than its place in shared memory");
+    if (count > 0 && last >= ir::shared_bytes_of(b) / size) fault("buffer " + b->name + " is larger than its place in shared memory");
     m.elements = count == 0 ? 0 : b->swizzled ? m.shape[0] * m.strides[0] : last + 1;
     m.data = block_memory_.data() + place;
     m.shadow = shadows_.size() - 1;

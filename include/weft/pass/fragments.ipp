@@ -54,12 +54,24 @@ class fragment_maker final : public ir::rewriter {
       if (s->role == ir::tile_role::store) look_at_store(s);
       return s;
     }
+    if (s->kind == ir::stmt_kind::loop && is_thread(s->how)) {
+      threads_.push_back(s->variable);
+      ir::stmt const same = children(s);
+      threads_.pop_back();
+      return same;
+    }
+    if (s->kind == ir::stmt_kind::branch && !is_uniform(s->value, threads_)) {
+      ++apart_;
+      ir::stmt const same = children(s);
+      --apart_;
+      return same;
+    }
     if (s->kind != ir::stmt_kind::block) return nullptr;
     sequence<ir::stmt> all, tiles;
     auto const finish = [&] {
       if (tiles.empty()) return;
       all.push_back(run({tiles.begin(), static_cast<std::uint32_t>(tiles.size())}));
-      all.push_back(waiting(m_));
+      if (apart_ == 0) all.push_back(waiting(m_));
       tiles.clear();
     };
     ir::stmt stored = nullptr;  // the last statement but for barriers behind it
@@ -241,6 +253,8 @@ class fragment_maker final : public ir::rewriter {
   }
 
   ir::function& f_;
+  sequence<std::int32_t> threads_;  // variables of the loops around
+  int apart_ = 0;                   // branches around that some threads take: nobody waits in there
 };
 
 }  // namespace detail

@@ -43,6 +43,19 @@ inline ir::buffer* own_buffer(ir::function& f, std::string const& name, ir::buff
   f.buffers.push_back(b);
   return b;
 }
+inline bool reads_memory(ir::expr e) {
+  if (e == nullptr) return false;
+  if (e->kind == op::load) return true;
+  for (ir::expr i : e->indices)
+    if (reads_memory(i)) return true;
+  return reads_memory(e->a) || reads_memory(e->b) || reads_memory(e->c);
+}
+/// Whether all threads of a block find the same; `threads` are the variables of the loops over them.
+inline bool is_uniform(ir::expr e, sequence<std::int32_t> const& threads) {
+  for (std::int32_t v : threads)
+    if (ir::uses(e, v)) return false;
+  return !reads_memory(e);
+}
 /// A barrier.
 inline ir::stmt waiting(ir::arena& m) {
   ir::stmt_node n;

@@ -54,13 +54,6 @@ inline bool is_copied_to(ir::stmt s, ir::buffer const* b) {
   return false;
 }
 inline bool has_blocks(ir::stmt s) { return has_bound(s, is_block); }
-inline bool reads_memory(ir::expr e) {
-  if (e == nullptr) return false;
-  if (e->kind == op::load) return true;
-  for (ir::expr i : e->indices)
-    if (reads_memory(i)) return true;
-  return reads_memory(e->a) || reads_memory(e->b) || reads_memory(e->c);
-}
 /// Accesses to one buffer become accesses to another one, with more indices in front.
 class moved_accesses final : public ir::rewriter {
  public:
@@ -536,7 +529,7 @@ class sum_keeper final : public ir::rewriter {
   using ir::rewriter::replace;
   ir::stmt replace(ir::stmt s) override {
     if (s->kind == ir::stmt_kind::tile) return tile(s);
-    if (s->kind == ir::stmt_kind::branch && !is_uniform(s->value)) {
+    if (s->kind == ir::stmt_kind::branch && !is_uniform(s->value, threads_)) {
       ++apart_;
       ir::stmt const same = children(s);
       --apart_;
@@ -575,11 +568,6 @@ class sum_keeper final : public ir::rewriter {
         if (ir::stmt const r = kept(s, b, finder.loops())) return r;
     }
     return s;
-  }
-  bool is_uniform(ir::expr e) const {
-    for (std::int32_t v : threads_)
-      if (ir::uses(e, v)) return false;
-    return !reads_memory(e);
   }
   void find_targets(ir::stmt s, sequence<ir::buffer const*>& all, bool& others) const {
     if (s->kind == ir::stmt_kind::store || s->kind == ir::stmt_kind::together || s->kind == ir::stmt_kind::barrier) others = true;

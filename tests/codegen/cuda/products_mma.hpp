@@ -111,6 +111,9 @@ inline std::vector<gpu_kernel> mma_products() {
   add(wide_product<f16, float>(64, 64, 64, false, true), "right_turned", four.steps() + four.copies(8));
   add(wide_product<f16, float>(64, 64, 64, true, true), "both_turned", four.steps() + four.copies(8));
   add(wide_product<f16, float>(64, 64, 64, true, true), "both_turned_direct", four.steps());
+  // A block of 128 threads, all of which copy, and two warps that multiply, in a branch where nobody may wait.
+  mma_tiles const shallow{.rows = 32, .columns = 32, .deep = 16, .warp_rows = 16, .warp_columns = 16};
+  add(wide_product<f16, float>(32, 16, 16), "by_some_of_the_warps", shallow.steps() + shallow.copies(8));
   // rows of 64 and 128 bytes, turned and not; of 32 and 256
   std::string const in_place = four.steps() + four.copies(8, "C", mma_tiles::swizzled), ahead = "A_copy: pipeline(2, async)\nB_copy: pipeline(2, async)\n";
   add(wide_product<f16, float>(64, 64, 96), "swizzled", in_place + ahead);
