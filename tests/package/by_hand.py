@@ -180,6 +180,17 @@ def cuda(p):
     p.expect("./a.out", "right...")
 
 
+def gpu(p):
+    """A header-only program with a kernel on a GPU: it links, says that there is no driver where there is none, and runs on one that is this machine."""
+    p.do(*p.with_weft, p.here / "gpu.cpp")
+    p.expect("./a.out", "there is no CUDA driver (/nonexistent/libcuda.so.1): install NVIDIA's, or compute on the CPU\n", 3, WEFT_CUDA="/nonexistent/libcuda.so.1")
+    shared = [*p.cpp, "-shared", "-fPIC", "-x", "c++", p.source / "tests/support/cuda_machine_stub.hpp"]  # a GPU that is this machine
+    for file in "libcuda.so.1", "libnvrtc.so.13":
+        p.do(*shared, "-o", file)
+    host = f"{' '.join(map(str, p.cpp))} -w -ffp-contract=off -fPIC -shared -include '{p.source}/tests/support/cuda_shim.hpp'"
+    p.expect("./a.out", "1.693\n", LD_LIBRARY_PATH=str(p.folder), WEFT_STUB_CXX=host, WEFT_CACHE="off")
+
+
 def tests_without_llvm(p):
     """weft's own tests say what they skip on such a machine, and run the rest."""
     p.do(*p.cpp, "-shared", "-fPIC", p.here / "no_llvm.cpp", "-o", "no_llvm.so")
@@ -198,7 +209,7 @@ def tests_without_llvm(p):
     p.do(tests, "--source-file=*/tests/ir/ir.cpp", **without)
 
 
-WAYS = {f.__name__: f for f in (plain, no_exceptions, pkg_config, amalgamated, mixing, impl_by_mistake, cuda,
+WAYS = {f.__name__: f for f in (plain, no_exceptions, pkg_config, amalgamated, mixing, impl_by_mistake, cuda, gpu,
                                 tests_without_llvm)}
 
 
