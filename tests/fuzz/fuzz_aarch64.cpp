@@ -1,8 +1,6 @@
 // Random programs under random schedules, as code for another architecture: made here, linked by that one's own compiler,
 // run by QEMU, gives the bits of direct evaluation.
-#include <fstream>
-#include <sstream>
-
+#include "elsewhere/elsewhere.hpp"
 #include "fuzz/run.hpp"
 #include "weft/compile.hpp"
 
@@ -16,7 +14,6 @@ struct made_case {
   weft::trace steps;
   trial::for_elsewhere code;
 };
-void put(std::ostream& to, std::int64_t n) { to.write(reinterpret_cast<char const*>(&n), sizeof n); }
 
 /// Draws the case of `seed`; false where all that it needs is not made for elsewhere, such as functions of this program.
 bool make_case(std::uint64_t seed, weft::target const& machine, std::string const& name, made_case& c) {
@@ -38,47 +35,24 @@ bool make_case(std::uint64_t seed, weft::target const& machine, std::string cons
 }
 /// What is wrong with the cases after their calls; in words, with the first of them.
 std::string call_elsewhere(weft::sequence<made_case>& cases, std::string const& folder) {
-  std::ofstream in(folder + "/in", std::ios::binary), list(folder + "/cases.inc");
-  std::string objects;
-  for (std::size_t i = 0; i < cases.size(); ++i) {
-    made_case& c = cases[i];
-    std::string const object = folder + "/" + std::to_string(i) + ".o";
-    std::ofstream(object, std::ios::binary) << c.code.object;
-    objects += " " + object;
-    list << "WEFT_CASE(" << i << ")\n";
-    put(in, static_cast<std::int64_t>(c.run->memory().size()));
-    for (tensor_memory& t : c.run->memory()) {
-      put(in, static_cast<std::int64_t>(t.bytes().size())), put(in, t.first_byte()), put(in, t.bytes().at_end());
-      in.write(reinterpret_cast<char const*>(t.bytes().data()), static_cast<std::streamsize>(t.bytes().size()));
-    }
-    put(in, static_cast<std::int64_t>(c.code.scalars.size()));
-    for (std::int64_t n : c.code.scalars) put(in, n);
-    put(in, c.code.workspace_bytes);
-  }
-  in.close(), list.close();
-  REQUIRE(::symlink(WEFT_TEST_BOOST "/boost", (folder + "/boost").c_str()) == 0);  // its neighbours are of this architecture
-  std::string const tests = WEFT_TESTS_DIR, build = "aarch64-linux-gnu-g++ -std=c++20 -DWEFT_COMPILED=1 -I" + folder + " -I" +
-                    tests + " -I" + tests + "/../include " + tests + "/elsewhere/calls.cpp" + objects + " -static -o " +
-                    folder + "/calls 2>" + folder + "/why";
-  if (std::system(build.c_str()) != 0) {
-    std::stringstream why;
-    why << std::ifstream(folder + "/why").rdbuf();
-    return "not linked: " + why.str();
-  }
-  int const ended = std::system(("qemu-aarch64 " + folder + "/calls " + folder + "/in " + folder + "/out").c_str());
-  std::ifstream out(folder + "/out", std::ios::binary);
+  std::vector<elsewhere_call> calls;
   for (made_case& c : cases) {
-    std::int64_t status = -1;
-    out.read(reinterpret_cast<char*>(&status), sizeof status);
-    for (tensor_memory& t : c.run->memory())
-      out.read(reinterpret_cast<char*>(t.bytes().data()), static_cast<std::streamsize>(t.bytes().size()));
-    std::string fault = !out ? "it did not come to its end; the process answered " + std::to_string(ended) : status != 0 ? std::string("it did not answer 0") : c.run->difference();
+    calls.emplace_back();
+    calls.back().object = c.code.object, calls.back().workspace_bytes = c.code.workspace_bytes;
+    for (tensor_memory& t : c.run->memory()) calls.back().tensors.push_back({&t.bytes(), t.first_byte()});
+    for (std::int64_t n : c.code.scalars) calls.back().scalars.push_back(n);
+  }
+  std::string const ended = run_elsewhere(calls, folder);
+  if (ended.find("the process answered") != 0 && !ended.empty()) return ended;
+  for (std::size_t i = 0; i < calls.size(); ++i) {
+    made_case const& c = cases[i];
+    std::string fault = !calls[i].came_back ? "it did not come to its end; " + ended
+                        : calls[i].status != 0 ? std::string("it did not answer 0") : c.run->difference();
     if (!fault.empty())
       return "WEFT_FUZZ_SEED=" + std::to_string(c.d->seed) + " WEFT_FUZZ_CASES=1\n" + describe(*c.d, c.steps) + "fault\n  " + fault + "\nas a test\n" + as_test(*c.d, c.steps, fault);
   }
-  return ended == 0 ? "" : "it answered " + std::to_string(ended);
+  return ended;
 }
-bool is_there(std::string const& program) { return std::system(("command -v " + program + " >/dev/null").c_str()) == 0; }
 
 inline constexpr auto below_zero =
     weft::kernel<"below_zero">([](auto x) { return weft::compute<"y">(x.extent(0), [=](auto i) { return weft::min(x(i), 0); }); });
@@ -95,8 +69,8 @@ TEST_CASE("for aarch64 no minimum is an instruction that orders zeros") {
   }
 }
 TEST_CASE("machine code for aarch64, run by QEMU, gives the bits of direct evaluation") {
-  if (!is_there("aarch64-linux-gnu-g++") || !is_there("qemu-aarch64")) {
-    std::puts("[skip] no compiler or processor for aarch64 here: apt-get install g++-aarch64-linux-gnu qemu-user");
+  if (!aarch64_is_there()) {
+    std::printf("[skip] %s\n", no_aarch64_here);
     return;
   }
   weft::target const machine = weft::aarch64_neon();

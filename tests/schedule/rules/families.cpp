@@ -1,10 +1,12 @@
 // Each family of computations by rule, for machines with AVX-512, AVX2 and SSE2: what runs along the lanes, what threads share, and that the
-// result is that of direct evaluation.
+// result is that of direct evaluation; on each path to machine code.
 #include "schedule/rules/check.hpp"
+#include "schedule/rules/paths.hpp"
 
 #include <cmath>
 
 #include "weft/expr/einsum.hpp"
+#include "weft/ops/attention.hpp"
 #include "weft/ops/conv.hpp"
 #include "weft/ops/normalise.hpp"
 #include "weft/ops/scan.hpp"
@@ -121,6 +123,105 @@ inline constexpr auto everything = weft::kernel<"everything">([](auto a) {
   return compute<"s">(1, [=](auto) { return sum(a.extent(0), a.extent(1), [=](auto i, auto j) { return a(i, j); }); });
 });
 constexpr auto first = weft::ops::layout::channels_first, last = weft::ops::layout::channels_last;
+
+// --- on all paths
+inline constexpr auto chain = weft::kernel<"chain">([](auto x, auto y) {
+  auto const d = compute<"d">(x.extent(0), x.extent(1), [=](auto i, auto j) { return x(i, j) - y(i, j); });
+  return compute<"z">(x.extent(0), x.extent(1), [=](auto i, auto j) { return weft::select(d(i, j) > 0, d(i, j) * 2 + x(i, j), 0); });
+});
+inline constexpr auto scaled = weft::kernel<"scaled">([](auto x, auto v, auto u) {
+  return compute<"z">(x.extent(0), x.extent(1), [=](auto i, auto j) { return x(i, j) * v(j) + u(i); });
+});
+inline constexpr auto row_sums = weft::kernel<"row_sums">(
+    [](auto a) { return compute<"s">(a.extent(0), [=](auto i) { return sum(a.extent(1), [=](auto k) { return a(i, k); }); }); });
+inline constexpr auto row_places = weft::kernel<"row_places">(
+    [](auto a) { return compute<"s">(a.extent(0), [=](auto i) { return weft::argmin(a.extent(1), [=](auto k) { return a(i, k); }); }); });
+inline constexpr auto blurred = weft::kernel<"blurred">([](auto x) {
+  auto const in = weft::repeat_edge(x);
+  auto const across = compute<"across">(x.extent(0), x.extent(1), [=](auto i, auto j) { return in(i, j - 1) + 2 * in(i, j) + in(i, j + 1); });
+  auto const once = weft::repeat_edge(across);
+  return compute<"y">(x.extent(0), x.extent(1), [=](auto i, auto j) { return once(i - 1, j) + 2 * once(i, j) + once(i + 1, j); });
+});
+template <std::int64_t Stride, std::int64_t Groups, weft::ops::layout Layout>
+inline constexpr auto window = weft::kernel<"window">([](auto x, auto w) {
+  return weft::ops::conv2d(x, w, {.stride = {Stride, Stride}, .padding = {1, 1}, .groups = Groups, .layout = Layout});
+});
+template <weft::ops::layout Layout>
+inline constexpr auto depthwise = weft::kernel<"depthwise">(
+    [](auto x, auto w) { return weft::ops::depthwise_conv2d(x, w, {.padding = {1, 1}, .layout = Layout}); });
+inline constexpr auto dense_relu = weft::kernel<"dense_relu">([](auto x, auto w, auto v) {
+  auto const c = weft::einsum<"ik,kj->ij", "c">(x, w);
+  return compute<"y">(x.extent(0), w.extent(1), [=](auto i, auto j) { return weft::max(c(i, j) + v(j), 0); });
+});
+inline constexpr auto transposed = weft::kernel<"transposed">(
+    [](auto x) { return compute<"y">(x.extent(1), x.extent(0), [=](auto i, auto j) { return x(j, i); }); });
+inline constexpr auto softmax = weft::kernel<"softmax">([](auto x) { return weft::ops::softmax(x); });
+inline constexpr auto attended = weft::kernel<"attended">([](auto q, auto k, auto v) { return weft::ops::attention(q, k, v); });
+
+template <class... In, class Kernel>
+weft::program computed_by(Kernel const& k) {
+  return weft::detail::build<In...>(k.what);
+}
+using f1 = weft::arg<float, 1>;
+using f2 = weft::arg<float, 2>;
+using f3 = weft::arg<float, 3>;
+using f4 = weft::arg<float, 4>;
+
+/// All of them. Sizes below zero have names.
+std::vector<family> const& families() {
+  constexpr std::int64_t a = -1, b = -2, c = -3, d = -4;
+  static std::vector<family> const all{
+      {"elementwise", computed_by<f2, f2>(chain), {{a, b}, {a, b}}, {{4, 32}, {3, 37}, {1, 1}}, 0, 0},
+      {"broadcast", computed_by<f2, f1, f1>(scaled), {{a, b}, {b}, {a}}, {{4, 32}, {5, 37}, {1, 1}}, 0, 0},
+      {"sums of rows", computed_by<f2>(row_sums), {{a, b}}, {{8, 64}, {5, 131}, {1, 1}}},
+      {"places in rows", computed_by<f2>(row_places), {{a, b}}, {{8, 64}, {5, 83}, {1, 1}}},
+      {"sums of columns", computed_by<f2>(column_sums), {{a, b}}, {{16, 64}, {13, 37}, {1, 1}}},
+      {"sum of everything", computed_by<f2>(everything), {{a, b}}, {{16, 64}, {13, 37}, {1, 1}}, 0, -1, true},
+      {"A B", computed_by<f2, f2>(product<"ik,kj->ij">), {{a, b}, {b, c}}, {{16, 8, 64}, {13, 7, 37}, {1, 1, 1}}},
+      {"A^T B", computed_by<f2, f2>(product<"ki,kj->ij">), {{b, a}, {b, c}}, {{16, 8, 64}, {13, 7, 37}, {1, 1, 1}}},
+      {"A B^T", computed_by<f2, f2>(product<"ik,jk->ij">), {{a, b}, {c, b}}, {{16, 8, 64}, {13, 7, 37}, {1, 1, 1}}},
+      {"A^T B^T", computed_by<f2, f2>(product<"ki,jk->ij">), {{b, a}, {c, b}}, {{16, 8, 64}, {13, 7, 37}, {1, 1, 1}}},
+      {"A B, bias and relu", computed_by<f2, f2, f1>(dense_relu), {{a, b}, {b, c}, {c}}, {{16, 8, 64}, {13, 7, 37}, {1, 1, 1}}},
+      {"batches", computed_by<f3, f3>(product<"bik,bkj->bij">), {{d, a, b}, {d, b, c}}, {{8, 8, 32, 2}, {5, 7, 19, 3}, {1, 1, 1, 1}}},
+      {"matrix and vector", computed_by<f2, f1>(product<"ij,j->i">), {{a, b}, {b}}, {{16, 64}, {13, 37}, {1, 1}}},
+      {"vector and matrix", computed_by<f1, f2>(product<"i,ij->j">), {{a}, {a, b}}, {{16, 64}, {13, 37}, {1, 1}}},
+      {"outer product", computed_by<f1, f1>(product<"i,j->ij">), {{a}, {b}}, {{16, 64}, {13, 37}, {1, 1}}},
+      {"einsum", computed_by<f3, f3>(product<"ikl,klj->ij">), {{a, b, d}, {b, d, c}}, {{8, 4, 32, 4}, {7, 3, 19, 5}, {1, 1, 1, 1}}},
+      {"batch in the middle", computed_by<f3, f3>(product<"ibk,kbj->ibj">), {{a, d, b}, {b, d, c}}, {{8, 8, 32, 2}, {7, 5, 19, 3}, {1, 1, 1, 1}}},
+      {"stencil", computed_by<f2>(blurred), {{a, b}}, {{8, 32}, {7, 37}, {1, 1}}, 0, 0},
+      {"convolution, last", computed_by<f4, f4>(window<1, 1, last>), {{1, a, b, c}, {3, 3, c, d}}, {{4, 8, 4, 16}, {3, 7, 3, 19}, {1, 1, 1, 1}}},
+      {"convolution, first", computed_by<f4, f4>(window<1, 1, first>), {{1, c, a, b}, {d, c, 3, 3}}, {{4, 16, 4, 8}, {3, 17, 3, 5}, {1, 1, 1, 1}}},
+      {"strided, last", computed_by<f4, f4>(window<2, 1, last>), {{1, a, b, c}, {3, 3, c, d}}, {{8, 8, 4, 16}, {5, 7, 3, 19}, {1, 1, 1, 1}}},
+      {"strided, first", computed_by<f4, f4>(window<2, 1, first>), {{1, c, a, b}, {d, c, 3, 3}}, {{4, 32, 4, 8}, {5, 17, 3, 5}, {1, 1, 1, 1}}},
+      {"dilated, last", computed_by<f4, f4>(convolved<1, 2, last>), {{1, a, b, c}, {1, 3, c, d}}, {{4, 8, 4, 16}, {3, 7, 3, 19}, {1, 1, 1, 1}}},
+      {"dilated, first", computed_by<f4, f4>(convolved<1, 2, first>), {{1, c, a, b}, {d, c, 1, 3}}, {{4, 16, 4, 8}, {3, 17, 3, 5}, {1, 1, 1, 1}}},
+      {"groups, last", computed_by<f4, f4>(convolved<4, 1, last>), {{1, a, b, 16}, {1, 3, 4, 16}}, {{4, 8}, {3, 7}, {1, 1}}},
+      {"groups, first", computed_by<f4, f4>(convolved<4, 1, first>), {{1, 16, a, b}, {16, 4, 1, 3}}, {{2, 16}, {3, 17}, {1, 1}}},
+      {"depthwise, last", computed_by<f4, f3>(depthwise<last>), {{1, a, b, c}, {3, 3, c}}, {{4, 8, 16}, {3, 7, 19}, {1, 1, 1}}},
+      {"depthwise, first", computed_by<f4, f3>(depthwise<first>), {{1, c, a, b}, {c, 3, 3}}, {{4, 16, 4}, {3, 17, 5}, {1, 1, 1}}},
+      {"transposition", computed_by<f2>(transposed), {{a, b}}, {{16, 32}, {13, 37}, {1, 1}}},
+      {"permutation", computed_by<f4>(permuted<0, 2, 3, 1>), {{a, b, c, d}}, {{2, 16, 4, 16}, {2, 13, 3, 17}, {1, 1, 1, 1}}},
+      {"softmax", computed_by<f2>(softmax), {{a, b}}, {{4, 32}, {3, 37}, {1, 1}}, 37, 0},
+      {"layernorm", computed_by<f2, f1, f1>(layernorm), {{a, b}, {b}, {b}}, {{4, 32}, {3, 37}, {1, 1}}, 37, 0},
+      {"rmsnorm", computed_by<f2, f1>(rmsnorm), {{a, b}, {b}}, {{4, 32}, {3, 37}, {1, 1}}, 37, 0},
+      {"log-sum-exp", computed_by<f2>(log_sum_exp), {{a, b}}, {{4, 32}, {3, 37}, {1, 1}}, 37},
+      {"attention", computed_by<f2, f2, f2>(attended), {{a, b}, {c, b}, {c, d}}, {{8, 8, 16, 16}, {7, 5, 13, 19}, {1, 1, 1, 1}}, 37},
+      {"scan along", computed_by<f2>(running_sums<false>), {{a, b}}, {{8, 32}, {7, 37}, {1, 1}}, 0, 0},
+      {"scan down", computed_by<f2>(running_down), {{a, b}}, {{8, 32}, {7, 37}, {1, 1}}, 0, 0},
+      {"gather", computed_by<f2, weft::arg<std::int32_t, 1>>(picked), {{a, b}, {c}}, {{8, 32, 5}, {7, 37, 5}, {1, 1, 1}}},
+  };
+  static std::vector<family> const some = [] {
+    std::vector<family> made;
+    for (std::size_t i = 0; i < all.size(); i += 3) made.push_back(all[i]);
+    return made;
+  }();
+  return is_sanitized ? some : all;
+}
+bool runs_two_pieces(weft::trace const& steps) {
+  for (weft::step const& one : steps)
+    if (one.what == weft::verb::parallel) return true;
+  return false;
+}
 }  // namespace
 
 TEST_CASE("products: both transposed, outer, of several shared axes, with the batch in the middle") {
@@ -227,4 +328,94 @@ TEST_CASE("picked rows, reductions of columns and of everything") {
   auto const large = drawn<float>(1, 600, 1000);
   check_threads("picked", picked, large, weft::tensor<std::int32_t, 1>(1000)), check_threads("columns", column_sums, large);
   check_threads("places in columns", column_places, large), check_threads("everything", everything, large);
+}
+
+TEST_CASE("each family on this machine, of sizes that vectors divide and that nothing divides") {
+  for (family const& f : families()) {
+    CAPTURE(f.name);
+    own_table table;
+    for (std::size_t n = 0; n < 2; ++n) CHECK(family_call(f, f.calls[n]).run(table, weft::host()) == "");
+  }
+}
+TEST_CASE("each family by two threads, and by one: the same bits where threads have no sums in parts") {
+  for (family const& f : families()) {
+    CAPTURE(f.name);
+    weft::target const on = machines()[1].runs_here ? weft::x86_64_avx2() : weft::x86_64_sse2();
+    family_call exact(f, f.calls[1]), rough(f, f.calls[1], true);
+    weft::trace const one = exact.small_steps(on, 1, false), two = exact.small_steps(on, 2, false);
+    CHECK(runs_two_pieces(two));
+    CHECK(!runs_two_pieces(one));
+    own_table by_one, by_two;
+    CHECK(exact.run(by_one, on, &one) == "");
+    CHECK(exact.run(by_two, on, &two) == "");
+    static_cast<void>(rough.run(by_one, on, &one));
+    weft::dense const bits = rough.result();
+    static_cast<void>(rough.run(by_two, on, &two));
+    CHECK((bits == rough.result()) == !f.threads_part_sums);
+  }
+}
+TEST_CASE("each family with open sizes: one form for all of them, on AVX2") {
+  if (!machines()[1].runs_here) {
+    MESSAGE("[skip] open sizes on AVX2: this machine has none");
+    return;
+  }
+  for (family const& f : families()) {
+    CAPTURE(f.name);
+    own_table table;
+    for (extents const& sizes : f.calls) CHECK(family_call(f, sizes).run(table, weft::x86_64_avx2(), nullptr, true) == "");
+    CHECK((table.first != nullptr && table.first->next == nullptr && table.first->open != nullptr));
+  }
+}
+TEST_CASE("each family with each of its tensors off the places of vectors, with gaps, or the other way round") {
+  std::array<placement, 3> const ways{placement::padded, placement::every_other, placement::turned};
+  std::size_t round = 0;
+  for (family const& f : families()) {
+    CAPTURE(f.name);
+    family_call call(f, f.calls[1]);
+    for (std::size_t i = 0; i <= call.inputs(); ++i, ++round) {
+      CAPTURE(i);
+      machine const& m = machines()[i == 0 || !machines()[1].runs_here ? 2 : 1];
+      std::vector<placement> how(i, placement::dense);
+      how.push_back(ways[round % ways.size()]);
+      call.layout(how);
+      own_table table;
+      CHECK(call.run(table, m.on) == "");
+    }
+  }
+}
+TEST_CASE("each family in place, where each element is read only before it is written; else it is refused") {
+  int refused = 0;
+  for (family const& f : families()) {
+    CAPTURE(f.name);
+    family_call call(f, f.calls[1]);
+    own_table table;
+    int const like = call.input_like_result();
+    if (f.over < 0 && like < 0) continue;
+    std::string const fault = call.run(table, weft::host(), nullptr, false, f.over >= 0 ? f.over : like);
+    CHECK((fault == "") == (f.over >= 0));
+    refused += fault.find("thrown: ") == 0;
+  }
+  CHECK((is_sanitized || refused >= 3));
+}
+TEST_CASE("each family on aarch64, run by QEMU") {
+  if (is_sanitized || !aarch64_is_there()) {
+    std::printf("[skip] %s\n", is_sanitized ? "another machine's code has no sanitizers" : no_aarch64_here);
+    return;
+  }
+  std::vector<std::unique_ptr<family_call>> kept;
+  std::vector<elsewhere_call> calls;
+  for (family const& f : families())
+    for (std::size_t n = 0; n < 2; ++n) {
+      kept.push_back(std::make_unique<family_call>(f, f.calls[n]));
+      calls.push_back(kept.back()->made_for(weft::aarch64_neon(), calls.size()));
+    }
+  temporary_directory const folder;
+  CHECK(run_elsewhere(calls, folder.path) == "");
+  for (std::size_t i = 0; i < calls.size(); ++i) {
+    std::string const name = families()[i / 2].name;
+    CAPTURE(name);
+    CHECK(calls[i].came_back);
+    CHECK(calls[i].status == 0);
+    CHECK(kept[i]->difference() == "");
+  }
 }
