@@ -29,6 +29,7 @@ inline weft::trace steps_by_rule(random_source& r, drawn const& d, bool searched
   in.l3_bytes = r.one_of({128, 4096, 1 << 20});
   in.threads = r.one_of({1, 2, 3, 8});
   in.fork_cycles = r.one_of({0, 20, 60000});
+  in.short_fork_cycles = in.fork_cycles;
   in.copy_reads = r.one_of({0, 1, 4, 24});
   weft::schedule_limits const limits = r.one_of({weft::schedule_limits{16, 16}, weft::schedule_limits{16, 32}, weft::schedule_limits{32, 64}});
   for (bool const reassociate : {true, false}) {

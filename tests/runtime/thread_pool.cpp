@@ -7,6 +7,7 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <chrono>
 #include <cstdint>
 #include <cstdlib>
 #include <thread>
@@ -74,8 +75,8 @@ TEST_CASE("a loop of nothing does not call its body") {
 }
 
 TEST_CASE("at_most_threads limits the pieces; 1 and less mean the caller alone") {
-  thread_pool pool(4);
   for (int limit : {-1, 0, 1, 2, 3, 4, 9}) {
+    thread_pool pool(4);
     counted c(100);
     pool.run(100, counted::body, &c, limit);
     CHECK(c.each_once());
@@ -140,6 +141,45 @@ TEST_CASE("loops after the workers fell asleep are done too") {
     CHECK(sum_by(pool, 1000) == 499500);
     ::usleep(round % 2 == 0 ? 500 : 20);  // well beyond, and about, the time of spinning
   }
+}
+
+/// In how many pieces a loop is done that works for so long.
+int pieces_of(thread_pool& pool, std::int64_t ns) {
+  struct work {
+    std::int64_t ns;
+    int pieces = 0;
+  } w{ns};
+  pool.run(
+      2,
+      [](void* p, std::int64_t begin, std::int64_t end) {
+        auto& me = *static_cast<work*>(p);
+        __atomic_fetch_add(&me.pieces, 1, __ATOMIC_RELAXED);
+        auto const start = std::chrono::steady_clock::now();
+        while (std::chrono::steady_clock::now() - start < std::chrono::nanoseconds((end - begin) * me.ns / 2)) {}
+      },
+      &w);
+  return w.pieces;
+}
+TEST_CASE("a short loop that finds workers asleep is its caller's; one of many in a row, or a long one, wakes them") {
+  if (host().threads < 2) return;  // nobody spins, so that none of many finds a worker awake
+  auto const some_time = [](auto done) {  // other programs may take the processor at any time
+    for (int i = 0; i < 20000; ++i)
+      if (done()) return true;
+    return false;
+  };
+  auto const asleep = [](thread_pool& pool, std::int64_t ns) {
+    ::usleep(1000);
+    return pieces_of(pool, ns);
+  };
+  {
+    thread_pool pool(2);
+    CHECK(pieces_of(pool, 1000) == 2);
+    CHECK(some_time([&] { return asleep(pool, 1000) == 1; }));
+    CHECK(some_time([&] { return pieces_of(pool, 1000) == 2; }));
+    CHECK(some_time([&] { return asleep(pool, 1000) == 1; }));
+  }
+  thread_pool pool(2);
+  for (int i = 0; i < 20; ++i) CHECK(asleep(pool, 100000) == 2);
 }
 
 TEST_CASE("young pools with more threads than processors lose no wake-up") {

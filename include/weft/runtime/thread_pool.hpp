@@ -21,10 +21,15 @@ constexpr std::int64_t piece_begin(std::int64_t count, int pieces, int i) {
 ///
 /// Workers start at the first loop that needs them. After a loop they spin for `spin_ns`, so that the next loop of
 /// a kernel finds them awake, then sleep. They have all signals blocked.
+///
+/// To wake a worker takes as long as a short loop. So where one sleeps, a loop that took less than `short_ns` before is done
+/// by its caller alone, until loops that follow one another within `spin_ns` have spent `wake_ns` so: then more are expected.
 class thread_pool {
  public:
   static constexpr int max_threads = 1024;
   static constexpr std::int64_t spin_ns = 30000;
+  static constexpr std::int64_t short_ns = 12000;  // of one thread
+  static constexpr std::int64_t wake_ns = 8000;
 
   using loop_body = void (*)(void* context, std::int64_t begin, std::int64_t end);
 
@@ -41,8 +46,8 @@ class thread_pool {
   /// Needs    `body` does not throw, and does not go on in the child of a fork that it made
   /// Threads  any; a call from within a body, or while another thread's loop runs, is done by its caller alone
   /// Fork     works in the child, with workers of its own
-  /// Cost     with awake workers 0.5 us for two threads; a sleeping worker takes the kernel's time to wake, but the
-  ///          caller does the pieces that nobody has begun
+  /// Cost     with awake workers 0.2 us for two threads; a sleeping worker takes the kernel's time to wake, but the
+  ///          caller does the pieces that nobody has begun, and short loops alone
   void run(std::int64_t count, loop_body body, void* context, int at_most_threads = max_threads);
 
   /// Joins the workers; loops are done by their callers alone from then on. No `run` may be under way.
@@ -64,6 +69,14 @@ class thread_pool {
   void finish_piece();
   void await_pieces();
   void forget_workers();
+  /// How long a loop took when workers slept: of its body, iterations and pieces.
+  struct loop_length {
+    loop_body body = nullptr;
+    std::int64_t count = 0, ns = 0;  // of one thread
+    int pieces = 0;
+  };
+  loop_length& length_of(loop_body body, std::int64_t count, int pieces);
+  bool is_worth_waking(loop_length const& loop, std::int64_t now);
 
   // What a loop is; workers read it after they claimed a piece, which keeps the loop from ending.
   alignas(64) std::uint64_t job_ = 0;  // number of the loop << 16 | pieces; its low half is what workers sleep on
@@ -80,6 +93,9 @@ class thread_pool {
   bool spread_;                   // there is a processor for each thread
   unsigned char allowed_[128]{};  // the processors of the thread that started the workers, a cpu_set_t
   worker* workers_;
+  // Of who runs a loop, `busy_`, as those above.
+  loop_length lengths_[64]{};
+  std::int64_t alone_until_ = 0, alone_ns_ = 0;  // when the last short loop that was done alone ended; how long those in a row took
   thread_pool *next_ = nullptr, *previous_ = nullptr;  // of all pools, for the child of a fork
 };
 

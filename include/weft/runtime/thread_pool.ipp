@@ -224,6 +224,23 @@ WEFT_HOT_DECL void thread_pool::await_pieces() {
     detail::futex_wait(&remaining_, left);
 }
 
+// One that was not met yet takes the place of another one, and has no length.
+WEFT_HOT_DECL thread_pool::loop_length& thread_pool::length_of(loop_body body, std::int64_t count, int pieces) {
+  std::uint64_t const key = reinterpret_cast<std::uintptr_t>(body) ^ static_cast<std::uint64_t>(count * 31 + pieces) << 20;
+  loop_length& found = lengths_[key * 0x9e3779b97f4a7c15u >> 58];
+  if (found.body != body || found.count != count || found.pieces != pieces) found = {body, count, 0, pieces};
+  return found;
+}
+
+// Of loops that come once in a while none is: a worker that was woken for one of them would sleep again before the next.
+WEFT_HOT_DECL bool thread_pool::is_worth_waking(loop_length const& loop, std::int64_t now) {
+  if (loop.ns == 0 || loop.ns >= short_ns) return true;
+  if (now - alone_until_ >= spin_ns_) alone_ns_ = 0;
+  if (alone_ns_ < wake_ns) return false;
+  alone_ns_ = 0;
+  return true;
+}
+
 WEFT_HOT_DECL void thread_pool::run(std::int64_t count, loop_body body, void* context, int at_most_threads) {
   if (count <= 0) return;
   int pieces = at_most_threads < threads_ ? at_most_threads : threads_;
@@ -233,6 +250,19 @@ WEFT_HOT_DECL void thread_pool::run(std::int64_t count, loop_body body, void* co
     return body(context, 0, count);
   int const workers = start_workers(pieces - 1);
   if (pieces > workers + 1) pieces = workers + 1;
+  loop_length* length = nullptr;  // of a loop that finds workers asleep
+  std::int64_t begin = 0;
+  if (__atomic_load_n(&sleepers_, __ATOMIC_RELAXED) > 0) {
+    length = &length_of(body, count, pieces);
+    begin = detail::now_ns();
+    if (!is_worth_waking(*length, begin)) {
+      body(context, 0, count);
+      alone_until_ = detail::now_ns();
+      length->ns = alone_until_ - begin;
+      alone_ns_ += length->ns;
+      return __atomic_store_n(&busy_, 0, __ATOMIC_RELEASE);
+    }
+  }
 
   body_ = body;
   context_ = context;
@@ -242,7 +272,9 @@ WEFT_HOT_DECL void thread_pool::run(std::int64_t count, loop_body body, void* co
   __atomic_store_n(&job_, job, __ATOMIC_SEQ_CST);
   if (__atomic_load_n(&sleepers_, __ATOMIC_SEQ_CST) > 0) wake_workers(pieces);
 
+  if (length != nullptr) begin = detail::now_ns();
   run_piece(0, pieces);
+  if (length != nullptr) length->ns = (detail::now_ns() - begin) * pieces;
   for (int i = 1; i < pieces; ++i)
     if (claim(i, job)) {
       run_piece(i, pieces);

@@ -368,20 +368,21 @@ WEFT_DECL void rule_plan::contraction(int stage, tile_axes const& t, int last) {
       column_block = split(columns.outer, n);
   // Each thread has its own piece of the tiles, so that there is one fork; where a loop around is long enough, that one is shared out.
   int piece = -1;
-  bool const shared = is_worth_a_fork(total) && choose(stage, "fork", true);
+  std::int64_t const threads = threads_for(total / static_cast<double>(p.by == nullptr ? 1 : p.by->terms));
+  bool const shared = threads > 1 && choose(stage, "fork", true);
   bool long_around = false;
-  for (std::int32_t l : others) long_around = long_around || trips(l) < 0 || trips(l) >= in_.threads;
+  for (std::int32_t l : others) long_around = long_around || trips(l) < 0 || trips(l) >= threads;
   if (shared && !long_around) {
     // Of the outermost loops over tiles.
     int& row_tiles = row_block.outer >= 0 ? row_block.outer : row_block.inner;
     int& column_tiles = column_block.outer >= 0 ? column_block.outer : column_block.inner;
     auto const balance = [&](int l) {
       std::int64_t const n = l < 0 ? 1 : trips(l) < 0 ? 256 : trips(l);
-      return static_cast<double>(n) / static_cast<double>(ceil_div(n, in_.threads) * in_.threads);
+      return static_cast<double>(n) / static_cast<double>(ceil_div(n, threads) * threads);
     };
     bool const by_rows = choose(stage, "fork_by_rows", balance(row_tiles) > balance(column_tiles) + 0.05);
     int& tiles = by_rows ? row_tiles : column_tiles;
-    std::int64_t const pieces = in_.threads * choose(stage, "pieces", 1, {2, 4});
+    std::int64_t const pieces = threads * choose(stage, "pieces", 1, {2, 4});
     if (balance(tiles) > 0.55) {
       if (trips(tiles) > pieces) {
         parts const cut_up = split(tiles, ceil_div(trips(tiles), pieces));
@@ -400,7 +401,7 @@ WEFT_DECL void rule_plan::contraction(int stage, tile_axes const& t, int last) {
     for (std::int32_t l : around) order.push_back(l);
     sums_in_tile(p, order, terms.reduced, terms.words, in);
     if (piece >= 0) mark(verb::parallel, piece);
-    else if (shared) run_parallel(others, total);
+    else if (shared) run_parallel(others, total, threads, is_worth_a_fork(total) ? in_.fork_cycles : in_.short_fork_cycles);
     place_copies(stage, p.copies, around);
     return ask_for_panels(p, column_block.inner, terms.reduced.back());
   }
@@ -421,7 +422,7 @@ WEFT_DECL void rule_plan::contraction(int stage, tile_axes const& t, int last) {
   mark(verb::unroll, in.row);
   mark(verb::vectorize, in.column);
   if (piece >= 0) mark(verb::parallel, piece);
-  else if (shared) run_parallel(others, total);
+  else if (shared) run_parallel(others, total, threads, is_worth_a_fork(total) ? in_.fork_cycles : in_.short_fork_cycles);
   for (std::size_t i = guests.size(); i-- > 0;) {
     int const g = guests[i];
     bool const apart = host < 0 || !place(verb::compute_at, g, host);

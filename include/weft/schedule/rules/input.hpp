@@ -21,6 +21,8 @@ struct rule_input {
   sequence<sequence<std::int64_t>> strides{};
   sequence<bool> constant{};
   double fork_cycles = 45000;  // of one thread: less is not worth waking others, which takes 2 to 12 us
+  double short_fork_cycles = 6000;  // of a product, which all threads work on alike: less is not worth a fork to threads that are awake; with
+                                    // those asleep the pool does short loops on their caller (runtime/thread_pool.hpp)
   sequence<intrinsic const*> dots{};  // instructions of the machine that join several products; of a GPU its matrix units
   /// By tensor, of inputs: the sizes to plan for where extents are open. The steps are legal for all sizes; without it few are taken.
   sequence<sequence<std::int64_t>> likely{};

@@ -165,8 +165,15 @@ class rule_plan {
   void find_hosts();
   bool is_worth_a_fork(double cycles) const { return in_.threads > 1 && cycles > in_.fork_cycles; }
   double cycles(int stage) const;
+  /// By how many threads a product is worked on: half of what is worth a fork is left for each.
+  std::int64_t threads_for(double cycles) const {
+    if (!(cycles > in_.short_fork_cycles)) return 1;
+    double const most = 2 * cycles / (in_.short_fork_cycles + 1);
+    return most < static_cast<double>(in_.threads) ? static_cast<std::int64_t>(most) : in_.threads;
+  }
   /// Marks the first of these loops that has enough iterations.
   void run_parallel(sequence<std::int32_t> const& loops, double cycles);
+  void run_parallel(sequence<std::int32_t> const& loops, double cycles, std::int64_t threads, double fork_cycles);
   void nest_of(int stage);
 
   // --- strips.ipp

@@ -167,19 +167,24 @@ WEFT_DECL double rule_plan::cycles(int stage) const {
   return total;
 }
 WEFT_DECL void rule_plan::run_parallel(sequence<std::int32_t> const& loops, double cycles) {
-  if (!is_worth_a_fork(cycles)) return;
+  if (is_worth_a_fork(cycles)) run_parallel(loops, cycles, in_.threads, in_.fork_cycles);
+}
+WEFT_DECL void rule_plan::run_parallel(sequence<std::int32_t> const& loops, double cycles, std::int64_t most, double fork_cycles) {
   int best = -1;
   double times = 1, quality = 0;  // that the loop is reached
   for (std::int32_t l : loops) {
     if (l < 0) continue;
     std::int64_t const n = trips(l);
-    double const each = static_cast<double>(n < 0 ? 256 : n), threads = in_.threads;
-    double const rounds = static_cast<double>(n < 0 ? 256 : ceil_div(n, in_.threads));
-    double const used = n == 0 ? 0 : each / (rounds * threads) / (1 + times * in_.fork_cycles / 5 / cycles);
+    double const each = static_cast<double>(n < 0 ? 256 : n), threads = static_cast<double>(most);
+    double const rounds = static_cast<double>(n < 0 ? 256 : ceil_div(n, most));
+    double const used = n == 0 ? 0 : each / (rounds * threads) / (1 + times * fork_cycles / 5 / cycles);
     if (used > quality + 0.05) quality = used, best = l;
     times *= each;
   }
-  if (best >= 0 && quality * in_.threads > 1.1) mark(verb::parallel, best);
+  if (best < 0 || quality * static_cast<double>(most) <= 1.1) return;
+  step one{verb::parallel, 1, {best}};
+  if (most < in_.threads) one.numbers.push_back(most);
+  if (!is_open(best) || may(one)) take(one);
 }
 
 WEFT_DECL void rule_plan::nest_of(int stage) {
