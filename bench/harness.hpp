@@ -127,6 +127,7 @@ void fork_join(report& r);
 void warm_start(report& r);
 void tuned(report& r);
 void sketches(report& r);
+void rounds(report& r);
 
 /// The body of the process that `jit` starts to see a first compilation.
 int first_jit();

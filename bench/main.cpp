@@ -39,6 +39,7 @@ constexpr named_case cases[] = {
     {"warm_start", bench::warm_start},
     {"tuned", bench::tuned},
     {"tuned_by_search", bench::sketches},
+    {"tuner_rounds", bench::rounds},
     {"call", bench::call},
     {"launch", bench::launch},
     {"fork_join", bench::fork_join},

@@ -53,11 +53,11 @@ bool keep_for(bool by_rule, std::int64_t n, std::size_t knob) {
     if (by_rule) choices = weft::sequence<std::int32_t>(first.knobs.size(), 0), choices[knob] = 1;
     schedule const chosen = weft::detail::schedule_with(r, expanded, choices);
     if (!weft::detail::why_not(r, chosen).empty() || weft::hash(chosen.steps) == weft::hash(first.steps)) return false;
-    std::string const key = cache::task_key(r.name, *r.what, first, *r.layout, *r.machine);
+    std::string const key = weft::detail::task_of(r, first);
     cache::keep_tuned(key, {choices, weft::hash(chosen.steps), 1e6, 10}, true);
     cache::relative own = cache::described(key, *r.layout, *r.machine);
     cache::note_choices(own, chosen);
-    cache::keep_relative(cache::family_key(r.name, *r.what, first, *r.layout, *r.machine), own);
+    cache::keep_relative(weft::detail::family_of(r, first), own);
     return true;
   });
 }
@@ -92,10 +92,11 @@ int first_look(char const* directory, char const* size) {
   static_cast<void>(host());  // the processor is asked once, for whatever reason
   std::int64_t const n = std::atoll(size);  // less than 0: by rule
   double const us = with_request(n < 0, n < 0 ? -n : n, [](compile_request const& r) {
-    std::string reason;
     double const start = now_ns();
-    static_cast<void>(weft::make_schedule(r, &reason));
+    static_cast<void>(weft::make_schedule(r));
     double const taken = (now_ns() - start) * 1e-3;
+    std::string reason;  // which a call does not ask for: it costs another look
+    static_cast<void>(weft::make_schedule(r, &reason));
     bool const found = reason.find("tuned for") == 0;
     return found == (cache::directory_in_use() != "") ? taken : -1;
   });

@@ -119,21 +119,15 @@ inline std::string sizes_text(call_layout const& layout, sequence<std::int64_t> 
   }
   return text;
 }
-/// The place among a knob's values of the one that comes nearest.
-inline std::int32_t nearest_value(knob_info const& k, std::int64_t wanted) {
-  std::int32_t best = 0;
-  for (std::size_t i = 0; i < k.values.size(); ++i) {
-    std::int64_t const v = k.values[i], b = k.values[static_cast<std::size_t>(best)];
-    if (v == wanted) return static_cast<std::int32_t>(i);
-    if (v <= 0 || wanted <= 0) continue;
-    // The quotient of the two, whichever is more.
-    auto const away = [&](std::int64_t x) {
-      double const q = static_cast<double>(x) / static_cast<double>(wanted);
-      return x <= 0 ? 1e300 : q < 1 ? 1 / q : q;
-    };
-    if (away(v) < away(b)) best = static_cast<std::int32_t>(i);
-  }
-  return best;
+/// The schedule whose knobs have the values that were best for another task, each the nearest that there is.
+inline schedule schedule_like(compile_request const& r, program const& expanded, cache::relative const& other) {
+  return schedule_with(r, expanded, [](void const* wanted, short_name const& knob, sequence<std::int64_t> const& values) {
+    auto const& near = *static_cast<cache::relative const*>(wanted);
+    auto const name = static_cast<std::int64_t>(xxh64(knob.view()));
+    for (std::size_t i = 0; i < near.names.size(); ++i)
+      if (near.names[i] == name) return nearest_value(values, near.values[i]);
+    return 0;
+  }, &other);
 }
 /// Whether lowering takes it too: without a how-lambda nobody but the rule is to be told of a step that suits another shape alone.
 inline bool becomes_loops([[maybe_unused]] cache::directory const& kept, [[maybe_unused]] compile_request const& r, [[maybe_unused]] schedule s) {
@@ -158,19 +152,34 @@ inline bool is_bitwise(compile_request const& r) { return is_set(r.wanted.bitwis
 /// What is kept for the calls of this request. Where they are not bitwise, what a bitwise tuning has found does as well.
 inline bool find_kept(cache::directory const& kept, compile_request const& r, schedule const& first, std::string& task, cache::tuned& best) {
   bool const bitwise = is_bitwise(r);
-  task = cache::task_key(r.name, *r.what, first, *r.layout, *r.machine, bitwise);
+  task = task_of(r, first);
   return cache::find_tuned(kept, task, best) || (!bitwise && cache::find_tuned(kept, cache::bitwise_key(task), best));
 }
-/// The schedule with the knob values that were kept for what `first` does with each knob's first one, if it still is legal and
-/// takes the steps that were measured; else with those of the nearest task, if that is legal here.
-inline bool is_tuned(compile_request const& r, program const& expanded, schedule const& first, schedule& into,
+inline std::string sentence_of(compile_request const& r, cache::relative const& near, cache::relative const& wanted) {
+  bool const here = near.machine == wanted.machine, sizes = near.extents == wanted.extents, imported = cache::is_imported(near.task);
+  if (sizes && !here)
+    return imported ? "imported for these sizes, of another machine with the same instructions, and not measured here"
+                    : "tuned for these sizes on another machine with the same instructions";
+  return joined({imported ? "imported for " : "tuned for ", sizes ? std::string("these sizes, with other strides") : sizes_text(*r.layout, near.extents),
+                 imported ? ", and not measured here" : "",
+                 here       ? ", the nearest that was tuned"
+                 : imported ? ", of another machine with the same instructions"
+                            : " on another machine with the same instructions",
+                 "; not for ", sizes_text(*r.layout, wanted.extents)});
+}
+/// The schedule with the knob values that were kept for this task, if it still is legal and takes the steps that were measured; else with those of
+/// the nearest task, if that is legal here. Of a how-lambda `first` is what it does with each knob's first value. A rule has not run yet, and `told`
+/// is what it is to be told: then what the nearest task leads to must have the form that was measured, as nothing else says that it is alike.
+inline bool is_tuned(compile_request const& r, program const& expanded, schedule const& first, rule_input* told, schedule& into,
                      std::string* reason) {
   std::string const path = cache::directory_in_use();
   if (path.empty()) return false;
   cache::directory const kept(path, cache::creation::never);
+  if (!kept.usable()) return false;
   std::string task;
   cache::tuned best;
   if (find_kept(kept, r, first, task, best)) {
+    if (told != nullptr) told->plan = best.plan;
     into = schedule_with(r, expanded, best.choices);
     if (is_usable(r, into) && hash(into.steps) == best.steps) {
       if (reason != nullptr)
@@ -181,33 +190,11 @@ inline bool is_tuned(compile_request const& r, program const& expanded, schedule
   }
   cache::relative const wanted = cache::described(task, *r.layout, *r.machine);
   cache::relative near;
-  if (!cache::find_relative(kept, cache::family_key(r.name, *r.what, first, *r.layout, *r.machine, is_bitwise(r)), wanted, near)) return false;
-  into = first;
-  for (std::size_t tries = 0; tries <= schedule::max_knobs; ++tries) {  // a value may bring other knobs
-    sequence<std::int32_t> choices;
-    bool same = true;
-    for (knob_info const& k : into.knobs) {
-      auto const name = static_cast<std::int64_t>(xxh64(k.name.view()));
-      std::int32_t choice = 0;
-      for (std::size_t i = 0; i < near.names.size(); ++i)
-        if (near.names[i] == name) choice = nearest_value(k, near.values[i]);
-      choices.push_back(choice);
-      same = same && choice == k.chosen;
-    }
-    if (same) break;
-    into = schedule_with(r, expanded, choices);
-  }
-  if (!is_usable(r, into) || (r.by_rule && !becomes_loops(kept, r, into))) return false;
-  if (reason != nullptr) {
-    bool const here = near.machine == wanted.machine, sizes = near.extents == wanted.extents, imported = cache::is_imported(near.task);
-    std::string const tuned = imported ? "imported for " : "tuned for ";
-    *reason = joined({tuned, sizes ? std::string("these sizes, with other strides") : sizes_text(*r.layout, near.extents),
-                      imported ? ", and not measured here" : "", here ? ", the nearest that was tuned" : imported ? ", of another machine with the same instructions"
-                      : " on another machine with the same instructions", "; not for ", sizes_text(*r.layout, wanted.extents)});
-    if (sizes && !here)
-      *reason = imported ? "imported for these sizes, of another machine with the same instructions, and not measured here"
-                              : "tuned for these sizes on another machine with the same instructions";
-  }
+  if (!cache::find_relative(kept, family_of(r, first), wanted, near)) return false;
+  if (told != nullptr) told->plan = near.plan;
+  into = schedule_like(r, expanded, near);
+  if (!is_usable(r, into) || (told != nullptr && (cache::form_of(into.steps) != near.form || !becomes_loops(kept, r, into)))) return false;
+  if (reason != nullptr) *reason = sentence_of(r, near, wanted);
   return true;
 }
 /// What a rule is told of the machine and of the arguments of a call.
@@ -263,6 +250,25 @@ inline schedule plain_nest(compile_request const& r, program const& expanded) {
 inline std::uint8_t write_by_rule(compile_request const& r, schedule& s, rule_input const& in) {
   return r.gpu != nullptr ? r.gpu->by_rule(s, &in) : schedule_by_rule(s, in);
 }
+inline bool has_open_sizes(call_layout const& layout) {
+  for (argument_layout const& a : layout.arguments)
+    for (std::int64_t e : a.extents)
+      if (e < 0) return true;
+  return false;
+}
+/// By rule: what was kept, which is asked for first, so that the rule runs once; else its own schedule. True: it was kept.
+inline bool make_by_rule(compile_request const& r, program const& expanded, schedule& s, std::string* reason) {
+  rule_input told = rule_input_of(r);
+  compile_request known = r;
+  known.told = &told;
+  // Nothing is kept for open sizes.
+  bool const may_be_kept = r.machine != nullptr && told.searched && !has_open_sizes(*r.layout);
+  if (may_be_kept && is_tuned(known, expanded, schedule(), &told, s, reason)) return true;
+  told.plan = 0;
+  s = plain_nest(r, expanded);
+  static_cast<void>(write_by_rule(r, s, told));
+  return false;
+}
 }  // namespace detail
 
 WEFT_DECL rule_input detail::rule_input_for(compile_request const& r, program const& expanded, schedule& first) {
@@ -271,14 +277,50 @@ WEFT_DECL rule_input detail::rule_input_for(compile_request const& r, program co
   in.plan = write_by_rule(r, first, in);
   return in;
 }
+WEFT_DECL std::string detail::task_of(compile_request const& r, schedule const& first) {
+  bool const by_rule = r.by_rule && r.how == nullptr;
+  return cache::task_key(r.name, *r.what, by_rule ? schedule() : first, *r.layout, *r.machine, is_bitwise(r));
+}
+WEFT_DECL std::string detail::family_of(compile_request const& r, schedule const& first) {
+  bool const by_rule = r.by_rule && r.how == nullptr;
+  return cache::family_key(r.name, *r.what, by_rule ? schedule() : first, *r.layout, *r.machine, is_bitwise(r));
+}
+namespace detail {
+inline void write_schedule(compile_request const& r, schedule& s) {
+  if (r.how != nullptr) r.how(r.context, s);
+  else if (r.by_rule) static_cast<void>(write_by_rule(r, s, r.told != nullptr ? *r.told : rule_input_of(r)));
+  else if (r.gpu != nullptr) static_cast<void>(r.gpu->by_rule(s, nullptr));
+}
+}  // namespace detail
 WEFT_DECL schedule detail::schedule_with(compile_request const& r, program const& expanded,
                                          sequence<std::int32_t> const& choices) {
   schedule s = plain_nest(r, expanded);
   s.choices = choices;
-  if (r.how != nullptr) r.how(r.context, s);
-  else if (r.by_rule) static_cast<void>(write_by_rule(r, s, r.told != nullptr ? *r.told : rule_input_of(r)));
-  else if (r.gpu != nullptr) static_cast<void>(r.gpu->by_rule(s, nullptr));
+  write_schedule(r, s);
   return s;
+}
+WEFT_DECL schedule detail::schedule_with(compile_request const& r, program const& expanded, knob_chooser chooser, void const* wanted) {
+  schedule s = plain_nest(r, expanded);
+  s.chooser = chooser, s.wanted = wanted;
+  write_schedule(r, s);
+  s.chooser = nullptr, s.wanted = nullptr;
+  for (knob_info const& k : s.knobs) s.choices.push_back(k.chosen);
+  return s;
+}
+WEFT_DECL std::int32_t detail::nearest_value(sequence<std::int64_t> const& values, std::int64_t wanted) {
+  std::int32_t best = 0;
+  for (std::size_t i = 0; i < values.size(); ++i) {
+    std::int64_t const v = values[i], b = values[static_cast<std::size_t>(best)];
+    if (v == wanted) return static_cast<std::int32_t>(i);
+    if (v <= 0 || wanted <= 0) continue;
+    // The quotient of the two, whichever is more.
+    auto const away = [&](std::int64_t x) {
+      double const q = static_cast<double>(x) / static_cast<double>(wanted);
+      return x <= 0 ? 1e300 : q < 1 ? 1 / q : q;
+    };
+    if (away(v) < away(b)) best = static_cast<std::int32_t>(i);
+  }
+  return best;
 }
 WEFT_DECL bool detail::is_tuned_exactly(compile_request const& r) {
   if (r.how == nullptr) return false;
@@ -310,12 +352,9 @@ WEFT_DECL schedule make_schedule(compile_request const& r, std::string* reason) 
   };
   if (r.by_rule && r.how == nullptr) {
     say("by rule: the kernel has no how-lambda");
-    schedule s, tuned;
-    rule_input const told = detail::rule_input_for(r, expanded, s);
-    compile_request known = r;
-    known.told = &told;
-    bool const found = !s.knobs.empty() && detail::is_tuned(known, expanded, s, tuned, reason);
-    return detail::finished(r, found ? tuned : s);
+    schedule s;
+    static_cast<void>(detail::make_by_rule(r, expanded, s, reason));
+    return detail::finished(r, s);
   }
   sequence<std::int32_t> choices;
   std::string why;
@@ -323,7 +362,7 @@ WEFT_DECL schedule make_schedule(compile_request const& r, std::string* reason) 
   sequence<schedule> spilling;  // the one that comes nearest to fitting the registers of this machine
   for (int tries = 1;; ++tries) {
     schedule s = detail::schedule_with(r, expanded, choices);
-    if (schedule tuned; tries == 1 && !s.knobs.empty() && detail::is_tuned(r, expanded, s, tuned, reason))
+    if (schedule tuned; tries == 1 && !s.knobs.empty() && detail::is_tuned(r, expanded, s, nullptr, tuned, reason))
       return detail::finished(r, tuned);
     std::string problem = detail::why_not(r, s);
     bool const legal = problem.empty();

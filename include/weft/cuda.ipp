@@ -94,17 +94,18 @@ inline schedule make_gpu_schedule(compile_request const& r, program const& expan
   auto const say = [&](char const* text) {
     if (reason != nullptr) *reason = text;
   };
-  compile_request known = r;
-  rule_input told;
   schedule s;
   bool const by_rule = r.by_rule && r.how == nullptr;
-  if (by_rule) told = rule_input_for(r, expanded, s), known.told = &told;
+  if (by_rule && make_by_rule(r, expanded, s, reason)) {
+    if (r.reasons != nullptr) r.reasons->clear();
+    return s;
+  }
   sequence<std::int32_t> choices;
   std::string why;
   for (int tries = 0; tries < 4096; ++tries) {
-    if (!by_rule) s = schedule_with(known, expanded, choices);
+    if (!by_rule) s = schedule_with(r, expanded, choices);
     schedule tuned;
-    if (tries == 0 && r.machine != nullptr && !s.knobs.empty() && is_tuned(known, expanded, s, tuned, reason)) {
+    if (tries == 0 && !by_rule && r.machine != nullptr && !s.knobs.empty() && is_tuned(r, expanded, s, nullptr, tuned, reason)) {
       if (r.reasons != nullptr) r.reasons->clear();
       return tuned;
     }

@@ -143,6 +143,7 @@
 #include "weft/tune/loop_features.ipp"
 #include "weft/tune/model.ipp"
 #include "weft/tune/other_tasks.ipp"
+#include "weft/tune/outline.ipp"
 #include "weft/tune/progress.ipp"
 #include "weft/tune/report.ipp"
 #include "weft/tune/search.ipp"

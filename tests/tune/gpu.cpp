@@ -95,11 +95,12 @@ std::uint64_t keep_point(Kernel const& kernel, target const& machine, std::uint6
     tuning::point const p = other_point(s, seed);
     schedule const first = s.steps({});
     steps = hash(s.at(p.choices).steps);
-    std::string const key = cache::task_key(r.name, *r.what, first, *r.layout, machine);
-    REQUIRE(cache::keep_tuned(key, {p.choices, steps, 1000, 8}));
+    std::string const key = weft::detail::task_of(r, first);
+    REQUIRE(cache::keep_tuned(key, {p.choices, steps, 1000, 8, s.plan()}));
     cache::relative own = cache::described(key, *r.layout, machine);
     cache::note_choices(own, s.at(p.choices));
-    REQUIRE(cache::keep_relative(cache::family_key(r.name, *r.what, first, *r.layout, machine), own));
+    own.plan = s.plan();
+    REQUIRE(cache::keep_relative(weft::detail::family_of(r, first), own));
   }, a...);
   return steps;
 }

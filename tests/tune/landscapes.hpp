@@ -51,6 +51,41 @@ class tiles : public weft::tuning::landscape {
   double log_cost_ = 0;
 };
 
+/// The same for a search that is to look at few of its points.
+class outlined_tiles : public tiles {
+ public:
+  using tiles::tiles;
+  weft::tuning::point look(weft::sequence<std::int32_t> const& choices) override {
+    ++looks;
+    weft::tuning::point p = tiles::look(choices);
+    p.values = known_.note(knobs_of(p));
+    return p;
+  }
+  weft::tuning::outline const* outlined_by() const override { return &known_; }
+  weft::tuning::point look_by_values(weft::tuning::outlined const& wanted) override {
+    weft::sequence<std::int32_t> choices;
+    for (weft::tuning::point p = tiles::look({}); choices.size() < p.sizes.size(); p = tiles::look(choices)) {
+      auto const place = static_cast<std::size_t>(known_.place(knobs_of(p)[choices.size()].name));
+      choices.push_back(static_cast<std::int32_t>(known_.value(place, wanted.at[place])));
+    }
+    return look(choices);
+  }
+  int looks = 0;
+
+ private:
+  static weft::sequence<weft::knob_info> knobs_of(weft::tuning::point const& p) {
+    weft::sequence<weft::knob_info> knobs;
+    for (std::size_t i = 0; i < p.sizes.size(); ++i) {
+      char const* const names[] = {"mr", "nv", "kb", "order", "packed", "panel", "unroll"};
+      weft::knob_info k{weft::short_name(names[i == 5 && p.sizes.size() == 6 ? 6 : i]), {}, p.choices[i]};
+      for (std::int32_t v = 0; v < p.sizes[i]; ++v) k.values.push_back(v);
+      knobs.push_back(k);
+    }
+    return knobs;
+  }
+  weft::tuning::outline known_;
+};
+
 /// The cheapest legal point, by looking at all.
 template <class Landscape>
 double best_of(Landscape& l) {

@@ -40,6 +40,12 @@ class recorded_space : public weft::tuning::landscape {
             if (p.legal) described_.back().known = s.describe(p, described_.back().features, described_.back().estimate);
             more = weft::tuning::next_point(p, choices);
             times_.push_back(0);
+            values_.resize(p.sizes.size());
+            for (std::size_t i = 0; i < p.sizes.size() && p.legal; ++i) {
+              auto const at = static_cast<std::size_t>(p.choices[i]);
+              values_[i].resize(static_cast<std::size_t>(p.sizes[i]), -1);
+              values_[i][at] = std::llround(std::exp2(static_cast<double>(p.features[i])) - 1);
+            }
             known_.keep(p);
           }
         },
@@ -62,13 +68,29 @@ class recorded_space : public weft::tuning::landscape {
     std::size_t const at = known_.find(all);
     weft::tuning::point p = known_[at];
     p.legal = p.legal && times_[at] > 0;
+    if (is_outlined) {
+      weft::sequence<weft::knob_info> knobs;
+      for (std::size_t i = 0; i < p.sizes.size(); ++i) {
+        weft::knob_info k{weft::short_name("k").append(static_cast<int>(i)), values_[i], p.choices[i]};
+        knobs.push_back(k);
+      }
+      p.values = outline_.note(knobs);
+    }
     return p;
+  }
+  weft::tuning::outline const* outlined_by() const override { return is_outlined ? &outline_ : nullptr; }
+  weft::tuning::point look_by_values(weft::tuning::outlined const& wanted) override {
+    weft::sequence<std::int32_t> choices;
+    for (std::size_t i = 0; i < values_.size(); ++i)
+      choices.push_back(weft::detail::nearest_value(values_[i], outline_.value(i, wanted.at[i])));
+    return look(choices);
   }
   bool describe(weft::tuning::point const& p, weft::sequence<float>& features, double& estimate) override {
     description const& d = described_[known_.find(p.choices)];
     features = d.features, estimate = d.estimate;
     return d.known && describes;
   }
+  bool is_outlined = false;  // as if a look were dear
   bool describes = true;  // false: as if nothing were known of the loop programs
   double ns(weft::tuning::point const& p) { return times_[known_.find(p.choices)]; }
   /// Calls `use` with each legal point that was measured, what is known of its loop program, and its time.
@@ -89,6 +111,8 @@ class recorded_space : public weft::tuning::landscape {
     weft::sequence<float> features;
   };
   std::vector<description> described_;
+  weft::sequence<weft::sequence<std::int64_t>> values_;  // of knobs
+  weft::tuning::outline outline_;
   weft::target machine_;
   weft::program what_;
   weft::call_layout layout_;

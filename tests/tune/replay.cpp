@@ -284,6 +284,23 @@ TEST_CASE("prints the table of the recorded spaces" * doctest::skip()) {
     std::printf("| %s | %d | %d | %.1f | %.1f | %.1f | %.2f |\n", name, l.measured, l.measured / good, random, blind, annealing, annealing / random);
   });
 }
+/// As a search around a rule is: a walk on the knobs' values, and looks at its best.
+TEST_CASE("prints trials in the recorded spaces where a look is dear" * doctest::skip()) {
+  double logs = 0, all_logs = 0;
+  std::vector<named_space> const spaces = all_spaces();
+  char const* const wanted = std::getenv("WEFT_SEEDS");
+  int const seeds = wanted == nullptr ? 50 : std::atoi(wanted);
+  for (named_space const& s : spaces) {
+    double const each = needed<annealing_search>(*s.points, seeds);
+    s.points->is_outlined = true;
+    double const dear = needed<annealing_search>(*s.points, seeds);
+    s.points->is_outlined = false;
+    std::printf("| %s | %.1f | %.1f |\n", s.name, each, dear);
+    logs += std::log(dear), all_logs += std::log(each);
+  }
+  auto const count = static_cast<double>(spaces.size());
+  std::printf("geometric means: %.1f, %.1f\n", std::exp(all_logs / count), std::exp(logs / count));
+}
 TEST_CASE("prints the curves of the recorded spaces" * doctest::skip()) {
   weft_test::recorded_inputs const in;
   in.each([&](auto const& kernel, char const* name, auto const&... a) {

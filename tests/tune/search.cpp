@@ -9,7 +9,7 @@
 
 using namespace weft;
 using namespace weft::tuning;
-using weft_test::tiles;
+using weft_test::outlined_tiles, weft_test::tiles;
 
 namespace {
 bool same(sequence<point> const& a, sequence<point> const& b) {
@@ -96,4 +96,64 @@ TEST_CASE("annealing on a model needs at most a third of the trials that random 
               annealing_trials);
   CHECK(random_trials >= 60);
   CHECK(annealing_trials <= random_trials / 3);
+}
+
+TEST_CASE("an outline has the values of each knob, and which knobs are met beside which values") {
+  outline all;
+  sequence<knob_info> knobs{{short_name("packed"), {0, 1}, 1}, {short_name("panel"), {16, 64}, 1}, {short_name("rows"), {6, 8}, 0}};
+  outlined const packed = all.note(knobs);
+  knobs[0].chosen = 0;
+  knobs.erase(knobs.begin() + 1);
+  knobs[1].values = sequence<std::int64_t>{4, 6}, knobs[1].chosen = 0;
+  outlined plain = all.note(knobs);
+  CHECK(all.size() == 3);
+  CHECK(all.value(2, plain.at[2]) == 4);
+  CHECK(all.count(2) == 3);  // 6, 8 and 4
+  CHECK(all.met(packed) == 7);
+  CHECK(all.met(plain) == 5);
+  plain.at[0] = packed.at[0];  // 4 rows were seen without a panel alone
+  CHECK(all.met(plain) == 5);
+  plain.at[2] = packed.at[2];
+  CHECK(all.met(plain) == 7);
+  plain.at[2] = 1;  // nobody has seen 8 rows: what stands beside packing is there
+  CHECK(all.met(plain) == 7);
+  float features[3] = {};
+  plain = all.note(knobs);
+  all.describe(plain, 5, features);
+  CHECK(features[1] == -1.0f);
+  CHECK(features[2] == doctest::Approx(std::log2(5.0)));
+  CHECK(all.place(short_name("rows")) == 2);
+  CHECK(all.place(short_name("columns")) == -1);
+}
+TEST_CASE("where a look is dear, a search looks at few points, proposes what is legal and nothing twice, and needs no more trials") {
+  double logs = 0, plain_logs = 0;
+  constexpr int seeds = 20, most = 2000;
+  for (int seed = 0; seed < seeds; ++seed) {
+    auto const one = static_cast<std::uint64_t>(seed);
+    outlined_tiles l(1000 + one);
+    tiles same_costs(1000 + one);
+    double const best = weft_test::best_of(same_costs);
+    annealing_search dear(l, one), plain(same_costs, one);
+    logs += std::log(weft_test::trials_until_good(dear, l, best, most, 8));
+    plain_logs += std::log(weft_test::trials_until_good(plain, same_costs, best, most, 8));
+  }
+  std::printf("trials until 95 %% of the best: %.1f where few points are looked at, %.1f where all are\n", std::exp(logs / seeds), std::exp(plain_logs / seeds));
+  CHECK(logs <= plain_logs + seeds * std::log(1.25));
+  outlined_tiles l(7);
+  annealing_settings how;
+  how.chains = 128, how.steps = 100, how.looks = 50;
+  annealing_search a(l, 3, how);
+  sequence<sequence<std::int32_t>> seen;
+  for (int round = 0; round < 6; ++round) {
+    l.looks = 0;
+    sequence<point> const proposed = a.propose(8);
+    if (round > 0) CHECK(l.looks <= 50 + 8 * 20);  // and what is proposed at random
+    for (point const& p : proposed) {
+      CHECK(p.legal);
+      for (sequence<std::int32_t> const& other : seen) CHECK_FALSE(other == p.choices);
+      seen.push_back(p.choices);
+      a.learn(p, l.ns(p));
+    }
+  }
+  CHECK(seen.size() == 48);
 }

@@ -150,8 +150,7 @@ TEST_CASE("what was found is what the next call takes, and prints as a how-lambd
   std::string const own = product.trace(a, b);
   with_space(product, [](tuning::space& s, compile_request const& r) {
     tuning::point const p = other_point(s);
-    std::string const key = cache::task_key(r.name, *r.what, weft::detail::schedule_with(r, expand(*r.what, r.machine->fma), {}),
-                                            *r.layout, *r.machine);
+    std::string const key = weft::detail::task_of(r, {});
     CHECK(cache::keep_tuned(key, {p.choices, hash(s.at(p.choices).steps), 1000, 8}));
     CHECK(hash(make_schedule(r).steps) == hash(s.at(p.choices).steps));
   }, a, b);
@@ -175,13 +174,11 @@ TEST_CASE("what was found for other sizes is tried where it becomes a schedule, 
     private_cache const here;
     with_space(product, [&](tuning::space& s, compile_request const& r) {
       tuning::point const p = other_point(s, seed);
-      program const expanded = expand(*r.what, r.machine->fma);
-      schedule const first = weft::detail::schedule_with(r, expanded, {});
-      std::string const key = cache::task_key(r.name, *r.what, first, *r.layout, *r.machine);
+      std::string const key = weft::detail::task_of(r, {});
       REQUIRE(cache::keep_tuned(key, {p.choices, hash(s.at(p.choices).steps), 1000, 8}));
       cache::relative own = cache::described(key, *r.layout, *r.machine);
       cache::note_choices(own, s.at(p.choices));
-      REQUIRE(cache::keep_relative(cache::family_key(r.name, *r.what, first, *r.layout, *r.machine), own));
+      REQUIRE(cache::keep_relative(weft::detail::family_of(r, {}), own));
     }, numbers<2>(64, 640), numbers<2>(640, 64));
     for (std::size_t o = 0; o < 3; ++o) {
       auto const a = left(others[o]), b = right(others[o]);

@@ -12,4 +12,8 @@ namespace weft::inline WEFT_ABI {
 /// older number made are then not found. tests/codegen/epoch.cpp notices most such changes.
 inline constexpr std::uint32_t codegen_epoch = 13;
 
+/// Raised when a rule (schedule/rules) has learned something that is better than what searches around the older one have found: results for
+/// kernels without a how-lambda that were kept under an older number are then not found. (Kernels themselves are: their steps are in their keys.)
+inline constexpr std::uint32_t rules_epoch = 1;
+
 }  // namespace weft::inline WEFT_ABI

@@ -108,6 +108,9 @@ struct schedule : nest,
   trace steps;
   sequence<knob_info> knobs;
   sequence<std::int32_t> choices;  // per knob in order of use; 0 beyond the end
+  /// Who chooses in their place, where a knob's name decides: which of its values; null: they do.
+  std::int32_t (*chooser)(void const* wanted, short_name const& knob, sequence<std::int64_t> const& values) = nullptr;
+  void const* wanted = nullptr;
   verdict state = verdict::legal;
   bool loud = false;
   std::int32_t failed = -1;  // the first illegal step
@@ -143,7 +146,9 @@ struct schedule : nest,
   constexpr std::int64_t choose(std::string_view name, sequence<std::int64_t> const& values) {
     std::size_t const i = knobs.size();
     if (i == max_knobs) return refuse(diagnosis::a_schedule_has_at_most_32_knobs), values[0];
-    std::size_t const chosen = static_cast<std::size_t>(i < choices.size() ? choices[i] : 0) % values.size();
+    std::int32_t choice = i < choices.size() ? choices[i] : 0;
+    if (chooser != nullptr) choice = chooser(wanted, short_name(name), values);
+    std::size_t const chosen = static_cast<std::size_t>(choice) % values.size();
     knobs.push_back({short_name(name), values, static_cast<std::int32_t>(chosen)});
     return values[chosen];
   }

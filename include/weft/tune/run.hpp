@@ -129,8 +129,8 @@ class tuning_run {
   void keep(std::int64_t trials);
   schedule first_steps() const;
   task_here task_here_now() const;
-  std::string task() const { return cache::task_key(face_.name, what_, first_steps(), layout_, machine_, wanted_.bitwise); }
-  std::string family() const { return cache::family_key(face_.name, what_, first_steps(), layout_, machine_, wanted_.bitwise); }
+  std::string task() const { return weft::detail::task_of(space_.request(), first_steps()); }
+  std::string family() const { return weft::detail::family_of(space_.request(), first_steps()); }
 
   kernel_face const& face_;
   tune_options options_;

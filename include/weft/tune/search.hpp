@@ -3,6 +3,7 @@
 
 #include "weft/tune/model.hpp"
 #include "weft/tune/other_tasks.hpp"
+#include "weft/tune/outline.hpp"
 #include "weft/tune/point.hpp"
 
 namespace weft::inline WEFT_ABI {
@@ -62,6 +63,7 @@ struct annealing_settings {
   double first_by_estimate = 0.75;  // of these, the share that is best by estimate; the others are at random
   std::size_t estimated = 128;   // of so many at random; 0: all are at random
   double near_first = 0;         // of these, the share that lies a few knobs from the first point that was learned
+  std::size_t looks = 160;       // where a look is dear, so many of the best by the knobs' values alone are looked at in a round
   std::size_t reranked = 160;    // of the best by the model so many are described and ranked anew in a round; 0: none
   double random_share = 0.1;     // of later proposals
   double plain_share = 0.5;      // of those by a model, what the first one alone decides: estimates mislead in some spaces (decision 049)
@@ -78,7 +80,10 @@ struct annealing_settings {
 /// taught: every other one of the first proposals is the best by what that gives, and in the second model the correction has a weight of its own,
 /// which the measurements decide.
 ///
-/// Cost    a round of 64 chains and 60 steps looks at 3,840 points at most, and describes 160, each once in its life
+/// Where a look is dear (landscape::outlined_by) the chains walk on the values of knobs alone: a model of these says what a point may cost, another
+/// one, of the points that were looked at, whether it is legal. The best that they meet are looked at, and go the same way from there.
+///
+/// Cost    a round of 64 chains and 60 steps looks at 3,840 points at most, where that is dear at `looks`; and describes 160, each once in its life
 /// Source  Kirkpatrick et al., Optimization by simulated annealing, Science 1983; chains that persist, ranked by boosted trees:
 ///         Chen et al., Learning to optimize tensor programs, NeurIPS 2018
 class annealing_search final : public search {
@@ -111,6 +116,7 @@ class annealing_search final : public search {
   std::size_t near_first();
   void place_chains();
   void walk();
+  void walk_outlined(outline const& of);
   sequence<std::size_t> best_measured(std::size_t count) const;
   std::size_t best_expected();
   std::size_t best_scored();
@@ -121,6 +127,8 @@ class annealing_search final : public search {
   annealing_settings how_;
   boosted_trees model_;
   sequence<std::size_t> chains_;
+  outlined_walk outlined_walk_;
+  std::size_t left_out_ = 0;               // of the points, those that the outlined walk knows
   sequence<bool> proposed_;                // by point
   sequence<double> scores_;                // by point, of this round's model
   sequence<std::int32_t> scored_;          // by point: the round in which it was

@@ -143,6 +143,36 @@ WEFT_DECL void annealing_search::walk() {
     }
   }
 }
+WEFT_DECL void annealing_search::walk_outlined(outline const& of) {
+  std::size_t const width = of.size();
+  sequence<float> rows;
+  auto const add = [&](std::size_t at) {
+    rows.resize(rows.size() + width);
+    of.describe(points_[at].values, of.met(points_[at].values), rows.end() - width);
+  };
+  boosted_trees cost, legal;
+  for (std::size_t m : measured_) add(m);
+  cost.fit(rows.data(), width, costs_.data(), costs_.size(), how_.model);
+  sequence<double> is_legal;
+  sequence<outlined> known, best;
+  rows.clear();
+  bool all = true;
+  constexpr std::size_t most = 512;  // the last ones: what proposals lie next to
+  for (std::size_t i = 0; i < points_.size(); ++i) {
+    if (points_[i].legal) known.push_back(points_[i].values);
+    if (i + most < points_.size()) continue;
+    add(i), is_legal.push_back(points_[i].legal ? 1 : 0);
+    all = all && points_[i].legal;
+  }
+  if (!all) legal.fit(rows.data(), width, is_legal.data(), is_legal.size(), how_.model);
+  for (std::size_t m : best_measured(8)) best.push_back(points_[m].values);
+  for (; left_out_ < points_.size(); ++left_out_) outlined_walk_.leave_out(points_[left_out_].values);
+  outlined_walk_.place_chains(known, best, how_.chains, how_.restarts, random_);
+  for (outlined const& o : outlined_walk_.best(of, cost, legal, {how_.chains, how_.steps, how_.hottest, how_.coldest, spread_, how_.looks}, random_)) {
+    outlined_walk_.leave_out(o);
+    static_cast<void>(points_.keep(points_.from().look_by_values(o)));
+  }
+}
 /// Of all that were looked at and not proposed. (A chain keeps no list of where it was: its points are all known.)
 WEFT_DECL std::size_t annealing_search::best_expected() {
   for (std::size_t at : ranking_)
@@ -297,8 +327,8 @@ WEFT_DECL sequence<point> annealing_search::propose(std::size_t count) {
   if (modelled) {
     fit();
     fit_ranking();
-    place_chains();
-    walk();
+    if (outline const* const known = points_.from().outlined_by(); known != nullptr) walk_outlined(*known);
+    else place_chains(), walk();
     rank();
   }
   sequence<point> chosen;

@@ -5,6 +5,7 @@
 
 #include "weft/compile.hpp"
 #include "weft/schedule/rules/planner.hpp"
+#include "weft/tune/outline.hpp"
 #include "weft/tune/point.hpp"
 
 namespace weft::inline WEFT_ABI {
@@ -25,6 +26,11 @@ class space final : public landscape {
   space& operator=(space const&) = delete;
   point look(sequence<std::int32_t> const& choices) override;
   point glance(sequence<std::int32_t> const& choices) override;
+  /// One run, in which each knob is chosen as it is met.
+  point at_random(random_numbers& r, bool features) override;
+  /// By rule: a run of a rule takes ten to a hundred times as long as a how-lambda.
+  outline const* outlined_by() const override { return is_by_rule() ? &outline_ : nullptr; }
+  point look_by_values(outlined const& wanted) override;
   /// Of its loop program (loop_features.hpp). Cost 0.1 to 0.4 ms
   bool describe(point const& p, sequence<float>& features, double& estimate) override;
   /// The schedule at a point, as make_loops takes it.
@@ -38,16 +44,18 @@ class space final : public landscape {
   schedule steps(sequence<std::int32_t> const& choices) const { return weft::detail::schedule_with(request_, expanded_, choices); }
   /// Whether it stands around the rule's own schedule, which is then its first point.
   bool is_by_rule() const { return request_.by_rule; }
+  /// The rule's plan for all of its points (rule_input::plan).
+  std::uint8_t plan() const { return told_.plan; }
 
  private:
-  std::size_t place_of(short_name const& knob);
   point judged(schedule const& s) const;
+  point looked_at(schedule const& s);
   std::string too_large_for_gpu(schedule const& s) const;
   compile_request request_;
   program expanded_;
   rule_input told_;
   weft::detail::plan_memory memory_;
-  sequence<short_name> names_;  // of the knobs, in the order in which they were met: a knob's feature has one place
+  outline outline_;  // a knob's feature has its place there
 };
 
 /// How many points a space has.

@@ -73,13 +73,6 @@ WEFT_DECL space::space(compile_request const& r) : request_(r), expanded_(expand
   told_.memory = &memory_;
   request_.told = &told_;
 }
-WEFT_DECL std::size_t space::place_of(short_name const& knob) {
-  for (std::size_t i = 0; i < names_.size(); ++i)
-    if (names_[i] == knob) return i;
-  names_.push_back(knob);
-  return names_.size() - 1;
-}
-
 WEFT_DECL std::string space::why_not(sequence<std::int32_t> const& choices) const {
   schedule const s = weft::detail::schedule_with(request_, expanded_, choices);
   std::string problem = weft::detail::why_not(request_, s);
@@ -119,14 +112,42 @@ inline point space::judged(schedule const& s) const {
 WEFT_DECL point space::glance(sequence<std::int32_t> const& choices) {
   return judged(weft::detail::schedule_with(request_, expanded_, choices));
 }
-WEFT_DECL point space::look(sequence<std::int32_t> const& choices) {
-  schedule const s = weft::detail::schedule_with(request_, expanded_, choices);
+WEFT_DECL point space::looked_at(schedule const& s) {
   point p = judged(s);
+  p.values = outline_.note(s.knobs);
   if (!p.legal) return p;
   sequence<std::size_t> places;
-  for (knob_info const& k : s.knobs) places.push_back(place_of(k.name));
+  for (knob_info const& k : s.knobs) {
+    int const place = outline_.place(k.name);
+    places.push_back(place < 0 ? outlined::most : static_cast<std::size_t>(place));
+  }
   p.features = features_of(s, places);
   return p;
+}
+WEFT_DECL point space::look(sequence<std::int32_t> const& choices) {
+  return looked_at(weft::detail::schedule_with(request_, expanded_, choices));
+}
+WEFT_DECL point space::look_by_values(outlined const& wanted) {
+  struct context {
+    outline const& of;
+    outlined const& wanted;
+  } const c{outline_, wanted};
+  return looked_at(weft::detail::schedule_with(request_, expanded_, [](void const* of, short_name const& knob, sequence<std::int64_t> const& values) {
+    auto const& all = *static_cast<context const*>(of);
+    int const place = all.of.place(knob);
+    if (place < 0) return std::int32_t(0);
+    auto const at = static_cast<std::size_t>(place);
+    return weft::detail::nearest_value(values, all.of.value(at, all.wanted.at[at]));
+  }, &c));
+}
+WEFT_DECL point space::at_random(random_numbers& r, bool features) {
+  struct context {
+    random_numbers& random;
+  } const c{r};
+  schedule const s = weft::detail::schedule_with(request_, expanded_, [](void const* of, short_name const&, sequence<std::int64_t> const& values) {
+    return static_cast<context const*>(of)->random.below(static_cast<std::int32_t>(values.size()));
+  }, &c);
+  return features ? looked_at(s) : judged(s);
 }
 WEFT_DECL bool space::describe(point const& p, sequence<float>& features, double& estimate) {
 #if WEFT_HAS_EXCEPTIONS

@@ -542,7 +542,7 @@ inline void tuning_run::describe() {
 }
 /// On disk, and in this process: forms of other schedules are not found any more.
 inline void tuning_run::keep(std::int64_t trials) {
-  cache::tuned const t{result_.choices, hash(space_.at(result_.choices).steps), result_.best_ns, trials};
+  cache::tuned const t{result_.choices, hash(space_.at(result_.choices).steps), result_.best_ns, trials, space_.plan()};
   cache::tuned before;
   bool const imported = cache::find_tuned(task_, before) && before.trials == 0;  // nobody has measured it here
   // A lucky time of an earlier day does not hold for ever: what was measured anew counts as it was found now.
@@ -554,6 +554,7 @@ inline void tuning_run::keep(std::int64_t trials) {
   if (face_.gpu != nullptr) face_.gpu->supersede(face_.name);
   cache::relative as_relative = cache::described(task_, layout_, machine_);
   cache::note_choices(as_relative, space_.at(result_.choices));
+  as_relative.plan = space_.plan();
   static_cast<void>(cache::keep_relative(family(), as_relative));
   struct context {
     kernel_face const& face;

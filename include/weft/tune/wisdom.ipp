@@ -140,6 +140,11 @@ class object_reader {
       }
       return true;
     }
+    if (name == "plan") {
+      if (!number(n) || n < 0 || n > 255 || n != static_cast<double>(static_cast<std::uint8_t>(n))) return false;
+      found.plan = static_cast<std::uint8_t>(n);
+      return true;
+    }
     if (name == "key") {
       seen_ |= 4;
       return string(text) && text.size() < 1000000 && read_hex(text, key) && !cache::head_of(key).kernel.empty();
@@ -187,6 +192,7 @@ WEFT_DECL std::string export_all() {
                   static_cast<unsigned long long>(t.steps));
     std::string choices;
     for (std::int32_t c : t.choices) choices += joined({choices.empty() ? "" : ", ", std::to_string(c)});
+    std::string const plan = t.plan > 0 ? joined({"\", \"plan\": ", std::to_string(t.plan)}) : std::string();
     std::string family;
     for (std::string const& one : families) {
       std::string_view whose;
@@ -196,7 +202,7 @@ WEFT_DECL std::string export_all() {
       break;
     }
     all += joined({"{\"kernel\": \"", detail::plain(head.kernel), "\", \"target\": \"", detail::plain(head.target),
-                   "\", \"choices\": [", choices, numbers, detail::hex(key), family, "\"}\n"});
+                   "\", \"choices\": [", choices, numbers, detail::hex(key), family, plan.empty() ? "\"" : "", plan, "}\n"});
     return true;
   });
   return all;

@@ -28,6 +28,9 @@ std::string key_of(std::string_view name, program const& what, trace const& step
 std::string shapeless_key_of(std::string_view name, program const& what, trace const& steps, call_layout const& layout,
                              target const& machine);
 
+/// A hash of steps without factors and numbers: what is alike in them for other sizes.
+std::uint64_t form_of(trace const& steps);
+
 /// What the head of a key says, for people.
 struct key_head {
   std::string_view version, kernel, target;

@@ -1,4 +1,5 @@
 #include "weft/base/env.hpp"
+#include "weft/base/hash.hpp"
 #include "weft/codegen/epoch.hpp"
 #include "weft/expr/canonical.hpp"
 #include "weft/runtime/cache/entry.hpp"
@@ -166,6 +167,14 @@ WEFT_DECL std::string shapeless_key_of(std::string_view name, program const& wha
   detail::key_writer w;
   w.shapeless = true;
   return detail::written_key(w, name, what, steps, layout, machine);
+}
+
+WEFT_DECL std::uint64_t form_of(trace const& steps) {
+  detail::key_writer w;
+  w.shapeless = true;
+  w.bytes.reserve(2048);
+  w.write(steps);
+  return xxh64(w.bytes);
 }
 
 WEFT_DECL key_head head_of(std::string_view key) {

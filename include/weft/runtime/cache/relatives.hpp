@@ -17,17 +17,20 @@ struct relative {
   std::uint64_t task = 0;                    // number in the name of its own file (tuned.hpp)
   sequence<std::int64_t> machine, extents;   // caches and threads; of all tensors, one behind the other
   sequence<std::int64_t> names, values;      // of the knobs: hashes of their names, and the chosen values
+  std::uint64_t form = 0;                    // of its steps without their numbers (key.hpp)
+  std::uint8_t plan = 0;                     // of a rule: rule_input::plan
 };
 
 /// What tasks have in common that differ in nothing but shapes, knob values that hang on them, and the caches and threads of the
 /// machine: the computation, the steps of the how-lambda without their numbers, the instructions of the processor; and `bitwise`,
-/// as of task_key.
+/// as of task_key. Where a rule writes the schedule `first` is an empty one, as there; whether a relative's choices lead to steps like its own is
+/// then seen by relative::form.
 std::string family_key(std::string_view name, program const& what, schedule const& first, call_layout const& layout,
                        target const& machine, bool bitwise = false);
 
 /// A task, as one of its family; without choices. Its extents are empty when some are open.
 relative described(std::string_view task, call_layout const& layout, target const& machine);
-/// The choices of a schedule, as a relative has them.
+/// The choices of a schedule, as a relative has them, and its form.
 void note_choices(relative& r, schedule const& s);
 
 /// Puts it into the file of its family, a small one beside the kernels, in the place of what is there of the same task; the 64

@@ -1,4 +1,5 @@
 #include "weft/base/hash.hpp"
+#include "weft/codegen/epoch.hpp"
 #include "weft/runtime/cache/cache.hpp"
 #include "weft/runtime/cache/directory.hpp"
 #include "weft/runtime/cache/key.hpp"
@@ -9,12 +10,12 @@
 namespace weft::inline WEFT_ABI {
 namespace cache {
 namespace detail {
-inline constexpr std::string_view family_magic("weft family\r\n\x1a\0\1", std::size_t{16});
+inline constexpr std::string_view family_magic("weft family\r\n\x1a\0\2", std::size_t{16});
 inline constexpr std::uint32_t most_relatives = 64;
 
 inline file_info family_name(std::string_view family) { return name_of(xxh64(family), ".family"); }
 inline void write(byte_writer& w, relative const& r) {
-  w.numbers(r.task);
+  w.numbers(r.task, r.form, r.plan);
   for (sequence<std::int64_t> const* list : {&r.machine, &r.extents, &r.names, &r.values}) {
     w.numbers(static_cast<std::uint32_t>(list->size()));
     for (std::int64_t n : *list) w.numbers(n);
@@ -23,6 +24,8 @@ inline void write(byte_writer& w, relative const& r) {
 inline relative read(byte_reader& from) {
   relative r;
   r.task = from.number<std::uint64_t>();
+  r.form = from.number<std::uint64_t>();
+  r.plan = from.number<std::uint8_t>();
   for (sequence<std::int64_t>* list : {&r.machine, &r.extents, &r.names, &r.values})
     for (auto n = from.number<std::uint32_t>(); n > 0 && from.good; --n) list->push_back(from.number<std::int64_t>());
   from.good = from.good && r.names.size() == r.values.size();
@@ -67,6 +70,7 @@ WEFT_DECL std::string family_key(std::string_view name, program const& what, sch
   if (any.arch == architecture::nvidia) any.features.clear();
   w.bytes = shapeless_key_of(name, what, first.steps, layout, any);
   for (knob_info const& k : first.knobs) w.text(k.name.view());
+  if (first.original == nullptr) w.numbers(rules_epoch);
   if (bitwise) w.text("bitwise");
   return static_cast<std::string&&>(w.bytes);
 }
@@ -89,6 +93,7 @@ WEFT_DECL void note_choices(relative& r, schedule const& s) {
     r.names.push_back(static_cast<std::int64_t>(xxh64(k.name.view())));
     r.values.push_back(k.values[static_cast<std::size_t>(k.chosen)]);
   }
+  r.form = form_of(s.steps);
 }
 
 WEFT_DECL bool keep_relative(std::string_view family, relative const& r) {

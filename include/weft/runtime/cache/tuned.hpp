@@ -19,12 +19,14 @@ struct tuned {
   std::uint64_t steps = 0;         // hash of the trace that they make
   double ns = 0;                   // a call took
   std::int64_t trials = 0;         // that were measured
+  std::uint8_t plan = 0;           // of a rule: rule_input::plan
 };
 
 /// What a result is for: a kernel's key (key.hpp) for the steps that its how-lambda takes with each knob's first value, the
 /// knobs with all their values, and what of the machine steers schedules only: caches and threads. Whoever edits the schedule
 /// or the computation has a new task. `bitwise`: of calls that want the terms of sums in their own order; what is found for others
-/// is nothing for them.
+/// is nothing for them. Where a rule writes the schedule `first` is an empty one: the computation and the machine say what it would be, and
+/// rules_epoch stands for the rules, so that a look-up need not run them first.
 std::string task_key(std::string_view name, program const& what, schedule const& first, call_layout const& layout,
                      target const& machine, bool bitwise = false);
 

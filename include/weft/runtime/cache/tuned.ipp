@@ -1,4 +1,5 @@
 #include "weft/base/hash.hpp"
+#include "weft/codegen/epoch.hpp"
 #include "weft/runtime/cache/cache.hpp"
 #include "weft/runtime/cache/directory.hpp"
 #include "weft/runtime/cache/key.hpp"
@@ -8,7 +9,7 @@
 namespace weft::inline WEFT_ABI {
 namespace cache {
 namespace detail {
-inline constexpr std::string_view tuned_magic("weft tuned\r\n\x1a\0\0\1", std::size_t{16});
+inline constexpr std::string_view tuned_magic("weft tuned\r\n\x1a\0\0\2", std::size_t{16});
 
 inline file_info tuned_name(std::string_view key) { return name_of(xxh64(key), ".tuned"); }
 inline bool read_tuned(directory const& d, std::string_view key, tuned& into) {
@@ -28,6 +29,7 @@ WEFT_DECL std::string task_key(std::string_view name, program const& what, sched
     w.numbers(static_cast<std::uint32_t>(k.values.size()));
     for (std::int64_t v : k.values) w.numbers(v);
   }
+  if (first.original == nullptr) w.numbers(rules_epoch);
   // Behind the knobs: keys of other calls stay what they were.
   return bitwise ? bitwise_key(static_cast<std::string&&>(w.bytes)) : static_cast<std::string&&>(w.bytes);
 }
@@ -41,7 +43,7 @@ WEFT_DECL std::string bitwise_key(std::string task) {
 WEFT_DECL std::string encode(std::string_view key, tuned const& t) {
   byte_writer w;
   w.bytes.append(detail::tuned_magic.data(), detail::tuned_magic.size());
-  w.numbers(t.steps, t.ns, t.trials);
+  w.numbers(t.steps, t.ns, t.trials, t.plan);
   w.text(key);
   w.numbers(static_cast<std::uint32_t>(t.choices.size()));
   for (std::int32_t c : t.choices) w.numbers(c);
@@ -55,6 +57,7 @@ WEFT_DECL bool decode(std::string_view bytes, std::string_view& key, tuned& into
   into.steps = r.number<std::uint64_t>();
   into.ns = r.number<double>();
   into.trials = r.number<std::int64_t>();
+  into.plan = r.number<std::uint8_t>();
   key = r.text();
   auto const count = r.number<std::uint32_t>();
   if (count > schedule::max_knobs) return false;

@@ -25,7 +25,7 @@ inline bool schedule_open_sizes_on_gpu(schedule& s, rule_input const& in) {
 WEFT_DECL std::uint8_t schedule_by_gpu_rule(schedule& s, rule_input const& in) {
   if (detail::schedule_open_sizes_on_gpu(s, in)) return in.plan;
   std::uint8_t taken = in.plan;
-  bool own = true;
+  bool own = s.chooser == nullptr;
   for (std::int32_t c : s.choices) own = own && c == 0;
   for (detail::boldness const how : {detail::boldness::all, detail::boldness::loops}) {
     if ((how == detail::boldness::all && in.in_place) || static_cast<std::uint8_t>(how) < in.plan) continue;
