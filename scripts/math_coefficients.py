@@ -10,6 +10,8 @@ rounding left. `names on the command line`: only these.
 """
 
 import sys
+from math import frexp
+from random import Random
 
 from mpmath import (atan, atanh, cos, erf, erfc, exp, expm1, fabs, floor, inf, ldexp, log, log1p, lu_solve, matrix, mp, mpf,
                     pi, sin, sqrt, tan, tanh)
@@ -93,6 +95,34 @@ def fit(f, weight, a, b, count, bits, step=1, fixed=()):
         values = [v - c * x**(k * step) for v, x in zip(values, points)]
     worst = max(fabs(w * v) for v, w in zip(values, weights))
     return done, worst, ideal
+
+
+def polished(c, f, weight, a, b, bits):
+    """`c` after small steps, of some coefficients at a time, that lower the error: where the last terms count, rounding one after
+    the other leaves a third of it."""
+    points = [float(x) for x in chebyshev(mpf(a), mpf(b), 300)]
+    values, weights = [float(f(mpf(x))) for x in points], [float(weight(mpf(x))) for x in points]
+
+    def error_of(c):
+        worst = 0.0
+        for x, v, w in zip(points, values, weights):
+            p = 0.0
+            for k in reversed(c):
+                p = p * x + k
+            worst = max(worst, abs(w * (v - p)))
+        return worst
+
+    chosen, best_error, dice = [float(x) for x in c], error_of([float(x) for x in c]), Random(1)
+    for _ in range(40000):
+        tried = list(chosen)
+        for _ in range(dice.randint(1, 3)):
+            k = dice.randrange(len(c))
+            unit = 2.0**(frexp(tried[k])[1] - bits)
+            tried[k] = float(rounded(mpf(tried[k] + unit * dice.choice((-1, 1)) * 2**dice.randrange(15)), bits))
+        error = error_of(tried)
+        if error < best_error:
+            chosen, best_error = tried, error
+    return [mpf(x) for x in chosen], mpf(best_error)
 
 
 def rational(f, a, b, above, below, bits):
@@ -270,6 +300,7 @@ POLYNOMIALS = {
     "exp_f32": ("exp(r) = 1 + r + r^2 p(r), |r| < 0.347", exp_tail, exp_weight, -half_ln2, half_ln2, 5, 24),
     "exp_f64": ("the same", exp_tail, exp_weight, -half_ln2, half_ln2, 10, 53),
     "exp2_f32": ("2^r = 1 + r p(r), |r| <= 1/2", exp2_tail, lambda r: fabs(r) / 2**r, -0.5, 0.5, 6, 24),
+    "exp2_short_f32": ("2^r = 1 + r p(r), |r| <= 1/2", exp2_tail, lambda r: fabs(r) / 2**r, -0.5, 0.5, 5, 24),
     "exp2_wide_f32": ("the same, for f32 in f64", exp2_tail, lambda r: fabs(r) / 2**r, -0.5, 0.5, 6, 53),
     "exp2_f64": ("the same", exp2_tail, lambda r: fabs(r) / 2**r, -0.5, 0.5, 11, 53),
     "log_f32": ("log(1 + f) = f + f^2 p(f), |f| <= 1/3", log_tail, log_weight, -third, third, 9, 24),
@@ -302,6 +333,8 @@ POLYNOMIALS = {
 }
 
 
+POLISHED = {"exp2_short_f32"}
+
 RATIONALS = {
     # name: (what it is, function, from, to, count above, count below, bits)
     "tan_f32": ("tan x = x (1 - z p(z)) / (1 - z q(z)), z = x^2, |x| <= pi / 4", tan_part, 0, quarter_turn, 2, 2, 24),
@@ -328,6 +361,8 @@ def main():
         if wanted and name not in wanted:
             continue
         c, worst, ideal = fit(f, weight, a, b, count, bits, *rest)
+        if name in POLISHED:
+            c, worst = polished(c, f, weight, a, b, bits)
         errors = f"error 2^{float(log(worst, 2)):.1f} (2^{float(log(ideal, 2)):.1f} before rounding)"
         print_array(f"{what}; {errors}", "double", name, [hexadecimal(x) for x in c])
         print(f"{name}: {float(log(worst, 2)):.2f} ideal {float(log(ideal, 2)):.2f}", file=sys.stderr)

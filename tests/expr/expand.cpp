@@ -167,6 +167,80 @@ TEST_CASE("1 + tanh(x) at the edges, and what is no such sum") {
   CHECK(weft::canonical(weft::expand(one, true)).nodes.size() < weft::canonical(weft::expand(less, true)).nodes.size());
 }
 
+namespace {
+/// gelu by tanh, in the forms that people write.
+inline constexpr auto gelu_as_written = [](auto v) {
+  return 0.5f * v * (1 + weft::tanh(0.79788456f * (v + 0.044715f * v * v * v)));
+};
+inline constexpr auto gelu_by_horner = [](auto v) {
+  return v * (0.5f * (weft::tanh(v * 0.79788456f * (0.044715f * (v * v) + 1.0f)) + 1));
+};
+inline constexpr auto gelu_turned = [](auto v) {
+  return (1 - weft::tanh(-(0.79788456f * v + 0.035677407f * v * v * v))) * (v * 0.5f);
+};
+inline constexpr auto gelu_by_sigmoid = [](auto v) { return weft::gelu_tanh(v); };
+/// How often what only x / (1 + 2^y) has is in what a function becomes.
+template <class F>
+int gates(F f) {
+  return count(weft::canonical(weft::expand(one_stage([=](auto a, auto b) { return f(a, b); }), true)), op::round);
+}
+}  // namespace
+
+TEST_CASE("gelu by tanh is one function, as near to the truth as its argument lets it be") {
+  // `linear` and `cubic`: of what tanh is of.
+  auto const check = [](auto f, long double linear, long double cubic) {
+    for (auto const& [from, to] : {std::pair{-9.9f, -4.0f}, {-4.0f, -1.0f}, {-1.0f, 1.0f}, {1.0f, 12.0f}, {-0x1p-100f, 0x1p-100f}}) {
+      auto const x = grid(from, to, 1500);
+      auto const y = map(x, f, true);
+      long double above = -1;
+      for (std::size_t n = 0; n < x.size(); ++n) {
+        long double const v = x[n], argument = 2 * (linear * v + cubic * v * v * v) * 1.442695040888963407L;
+        // The slope of y, of two rounded numbers, a square and an fma, is 1.5 * 2^-24 from the truth: times log 2 that is 1.04 y units of the
+        // result. Of positive x 2^y is small beside 1.
+        long double const bound = 3.2L + 1.1L * (argument < 0 ? -argument : 0);
+        long double const over = ulps(y[n], v / (1 + std::exp2(-argument))) - bound;
+        if (over > above) above = over;
+      }
+      CAPTURE(from);
+      CHECK(above < 0);
+    }
+  };
+  long double const scale = 0.79788456f;
+  check(gelu_as_written, scale, scale * 0.044715f);
+  check(gelu_by_horner, scale, scale * 0.044715f);
+  check(gelu_turned, scale, 0.035677407f);
+  check(gelu_by_sigmoid, 1.5957691216057308f / 2.0L, 0.07135481627260025f / 2.0L);
+  CHECK(gates([](auto a, auto) { return gelu_as_written(a); }) == 1);
+  CHECK(gates([](auto a, auto) { return gelu_by_horner(a); }) == 1);
+  CHECK(gates([](auto a, auto) { return gelu_turned(a); }) == 1);
+  CHECK(gates([](auto a, auto) { return gelu_by_sigmoid(a); }) == 1);
+  CHECK(gates([](auto a, auto b) { return gelu_as_written(a + b) * gelu_as_written(b); }) == 2);
+}
+TEST_CASE("gelu by tanh at the edges, and what is no such product") {
+  float const inf = std::numeric_limits<float>::infinity(), largest = std::numeric_limits<float>::max();
+  auto const y = map(weft::sequence<float>{0, -0.0f, inf, -inf, std::nanf(""), 1e20f, -1e20f, largest, -largest, -10.3f, 1e-40f, 40},
+                     gelu_as_written, true);
+  CHECK((y[0] == 0 && !std::signbit(y[0])));
+  CHECK((y[1] == 0 && std::signbit(y[1])));
+  CHECK(y[2] == inf);
+  CHECK(std::isnan(y[3]));  // -inf * 0, as it is written
+  CHECK(std::isnan(y[4]));
+  CHECK(y[5] == 1e20f);
+  CHECK(y[6] == 0);
+  CHECK(y[7] == largest);
+  CHECK(y[8] == 0);
+  CHECK(y[9] == 0);
+  CHECK(y[10] > 0);
+  CHECK(y[11] == 40);
+  CHECK(gates([](auto a, auto b) { return a * (1 + weft::tanh(b + b * b * b)); }) == 0);     // of another number
+  CHECK(gates([](auto a, auto) { return a * (1 + weft::tanh(a + a * a)); }) == 0);           // even
+  CHECK(gates([](auto a, auto) { return a * (1 + weft::tanh(a - 0.1f * a * a * a)); }) == 0);  // not monotonous
+  CHECK(gates([](auto a, auto) { return a * (1 + weft::tanh(a * a * a * a * a)); }) == 0);
+  CHECK(gates([](auto a, auto) { return a * weft::sigmoid(a); }) == 0);  // its argument is exact
+  CHECK(gates([](auto a, auto) { return a * (2 + weft::tanh(a * a * a)); }) == 0);
+  CHECK(gates([](auto a, auto) { return a * (1 + weft::tanh(a * a * a)); }) == 1);
+}
+
 TEST_CASE("contraction makes one rounding of a product and a sum, with the signs right") {
   struct {
     float a, b;

@@ -1,5 +1,5 @@
-// What all executors agree on before any of them starts: math functions become arithmetic, 1 + tanh(x) among them, and
-// a * b + c becomes fma or stays two roundings.
+// What all executors agree on before any of them starts: math functions become arithmetic, 1 + tanh(x) and gelu by tanh among them,
+// and a * b + c becomes fma or stays two roundings.
 #pragma once
 
 #include <type_traits>
@@ -21,16 +21,6 @@ constexpr int add_contracted(program& to, node n, bool product_is_b) {
   int const added = product_is_b ? n.a : minus ? negated(n.b) : n.b;
   return to.operation(op::fma, n.type, left, product.b, added);
 }
-/// Whether `n` is 1 + tanh(x), tanh(x) + 1 or 1 - tanh(x): the node of the tanh; -1.
-constexpr int tanh_beside_one(program const& p, node const& n) {
-  if ((n.kind != op::add && n.kind != op::sub) || !is_float(n.type)) return -1;
-  auto const is_one = [&](int id) {
-    node const& x = p.at(id);
-    return x.kind == op::literal && x.value == (n.type == dtype::f32 ? to_bits(1.0f) : to_bits(1.0));
-  };
-  if (is_one(n.a) && p.at(n.b).kind == op::tanh) return n.b;
-  return n.kind == op::add && is_one(n.b) && p.at(n.a).kind == op::tanh ? n.a : -1;
-}
 }  // namespace detail
 
 /// The same program in elementary operations. `contract`: whether a * b + c on floats is rounded once, and whether math
@@ -51,7 +41,9 @@ constexpr program expand(program const& p, bool contract) {
     if (tanh >= 0) {
       int const x = mapped(p.at(tanh).a);
       at[i] = detail::expand_one_plus_tanh(to, contract, n.type, n.kind == op::sub ? to.operation(op::neg, n.type, x) : x);
-    } else if (is_math(n.kind, n.type))
+    } else if (int const gate = contract && !std::is_constant_evaluated() ? detail::expand_gate(to, p, was, at) : -1; gate >= 0)
+      at[i] = gate;
+    else if (is_math(n.kind, n.type))
       at[i] = detail::expand_math(to, contract, n.kind, n.type, n.a, n.b);
     else if (sum && (p.at(was.a).kind == op::mul || p.at(was.b).kind == op::mul))
       at[i] = detail::add_contracted(to, n, p.at(was.b).kind == op::mul);

@@ -47,6 +47,9 @@ inline constexpr double exp_f64[] = {
 inline constexpr double exp2_f32[] = {
     0x1.62e4300000000p-1, 0x1.ebfb940000000p-3, 0x1.c6af9e0000000p-5, 0x1.3b681c0000000p-7, 0x1.5ef4d80000000p-10,
     0x1.1792260000000p-13};
+// 2^r = 1 + r p(r), |r| <= 1/2; error 2^-23.3 (2^-23.4 before rounding)
+inline constexpr double exp2_short_f32[] = {
+    0x1.62e42a0000000p-1, 0x1.ebf9b40000000p-3, 0x1.c6b64a0000000p-5, 0x1.3cedbc0000000p-7, 0x1.5c3a820000000p-10};
 // the same, for f32 in f64; error 2^-27.1 (2^-28.9 before rounding)
 inline constexpr double exp2_wide_f32[] = {
     0x1.62e430af1ffecp-1, 0x1.ebfbce2c5bad3p-3, 0x1.c6aed9a46914ep-5, 0x1.3b309d4d37316p-7, 0x1.5f4f69b7f0ab1p-10,

@@ -1,5 +1,6 @@
 #include "weft/base/joined.hpp"
 #include "weft/expr/math/error.hpp"
+#include "weft/expr/math/gate.hpp"
 #include "weft/expr/math/inverse.hpp"
 #include "weft/expr/math/math.hpp"
 #include "weft/expr/math/power.hpp"
@@ -53,6 +54,11 @@ WEFT_DECL int expand_one_plus_tanh(program& to, bool fused, dtype type, int a) {
   num const x{&to, fused, type, a};
   if (type == dtype::f32 && !fused) return cast(one_plus_tanh(cast(x, dtype::f64)), type).id;
   return one_plus_tanh(x).id;
+}
+WEFT_DECL int expand_gate(program& to, program const& from, node const& n, sequence<std::int32_t> const& at) {
+  math::gate const g = math::gate_of(from, n);
+  if (g.x < 0) return -1;
+  return math::gated({&to, true, dtype::f32, at[static_cast<std::size_t>(g.x)]}, g).id;
 }
 
 }  // namespace detail
