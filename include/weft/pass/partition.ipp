@@ -113,13 +113,13 @@ class middles {
   int fuel_ = 0;
 };
 /// Decides what it can about a body for the iterations of a loop that lie inside of some edges, which in most tiles of a picture are all, or all
-/// but those that are cut: the first ones, up to each of `ends`, where `conditions` hold.
+/// but a last one that is cut: from each of `starts` to each of `ends`, where `conditions` hold.
 class inside_of_edges final : public ir::rewriter {
  public:
   inside_of_edges(ir::arena& m, ir::stmt loop, middles& known) : ir::rewriter(m), loop_(loop), known_(known) {
     last_ = simplify(m, ir::binary(m, op::sub, ir::binary(m, op::add, loop->begin, loop->extent), ir::index(m, 1)));
   }
-  sequence<ir::expr> conditions, ends;
+  sequence<ir::expr> conditions, starts, ends;
 
  protected:
   using ir::rewriter::replace;
@@ -159,19 +159,20 @@ class inside_of_edges final : public ir::rewriter {
       ir::expr const at_first = ir::binary(m_, op::add, ir::substitute(m_, apart, loop_->variable, begin), ir::index(m_, (way ? high : low) - equal));
       ir::expr const edge = simplify(m_, at_first);
       std::int64_t const there = known_.at(edge);
-      if (there == middles::unknown || (there < 0) != way) continue;
+      if (there == middles::unknown) continue;
       std::int64_t const nearer = way ? slope : -slope;  // with each iteration
-      if (nearer > 0) {
-        // It takes so many of these to get there.
-        ir::expr const left = way ? ir::binary(m_, op::sub, ir::index(m_, nearer - 1), edge) : ir::binary(m_, op::add, edge, ir::index(m_, nearer));
-        ir::expr const end = simplify(m_, ir::binary(m_, op::add, begin, ir::binary(m_, op::floor_div, left, ir::index(m_, nearer))));
-        std::int64_t const stop = known_.at(end);
-        if (stop == middles::unknown || 2 * (stop - first) < last + 1 - first) continue;
-        if (!note(ends, end)) return false;
+      if (nearer == 0) {
+        ir::expr const condition = simplify(m_, way ? ir::binary(m_, op::lt, edge, zero) : ir::binary(m_, op::le, zero, edge));
+        if ((there < 0) != way || (condition->kind != op::literal && !note(conditions, condition))) continue;
+      } else {
+        // So many iterations from the first one on are, or are not: `gone` is what the lane is away from where it changes.
+        std::int64_t const step = nearer > 0 ? nearer : -nearer;
+        ir::expr const gone = way == (nearer > 0) ? ir::binary(m_, op::sub, ir::index(m_, step - 1), edge) : ir::binary(m_, op::add, edge, ir::index(m_, step));
+        ir::expr const border = simplify(m_, ir::binary(m_, op::add, begin, ir::binary(m_, op::floor_div, gone, ir::index(m_, step))));
+        std::int64_t const stop = known_.at(border);
+        if (stop == middles::unknown || 2 * (nearer > 0 ? stop - first : last + 1 - stop) < last + 1 - first) continue;
+        if (!note(nearer > 0 ? ends : starts, border)) return false;
       }
-      // In the first iteration, from which on it gets further away, or not at all nearer than by its end.
-      ir::expr const condition = simplify(m_, way ? ir::binary(m_, op::lt, edge, zero) : ir::binary(m_, op::le, zero, edge));
-      if (nearer <= 0 && condition->kind != op::literal && !note(conditions, condition)) return false;
       less = way;
       return true;
     }
@@ -298,20 +299,24 @@ class partitioner final : public ir::rewriter {
     known_.enter(s);
     inside_of_edges inside(m_, s, known_);
     ir::stmt const body = inside(s->children[0]);
-    if (inside.conditions.empty() && inside.ends.empty()) return s;
+    if (inside.conditions.empty() && inside.starts.empty() && inside.ends.empty()) return s;
     changed = true;
-    ir::expr all = nullptr, end = ir::binary(m_, op::add, s->begin, s->extent);
-    for (ir::expr c : inside.conditions) all = ir::all_of(m_, all, c);
-    if (inside.ends.empty()) return ir::branch(m_, all, ir::loop_like(m_, s, s->begin, s->extent, body), s);
+    ir::expr all = nullptr, start = s->begin, end = ir::binary(m_, op::add, s->begin, s->extent);
     ir::expr const last = end;
+    for (ir::expr c : inside.conditions) all = ir::all_of(m_, all, c);
+    for (ir::expr e : inside.starts) start = ir::binary(m_, op::max, start, e);
     for (ir::expr e : inside.ends) end = ir::binary(m_, op::min, end, e);
-    if (all != nullptr) end = ir::ternary(m_, op::select, all, end, s->begin);
-    end = simplify(m_, ir::binary(m_, op::max, end, s->begin));
-    auto const length = [&](ir::expr from, ir::expr to) { return simplify(m_, ir::binary(m_, op::sub, to, from)); };
+    if (start != s->begin) start = simplify(m_, ir::binary(m_, op::min, start, last));
+    end = simplify(m_, ir::binary(m_, op::max, end, start));
+    auto const part = [&](ir::expr from, ir::expr to, ir::stmt inner) {
+      return ir::loop_like(m_, s, from, simplify(m_, ir::binary(m_, op::sub, to, from)), inner);
+    };
     sequence<ir::stmt> parts;
-    parts.push_back(ir::loop_like(m_, s, s->begin, length(s->begin, end), body));
-    parts.push_back(ir::loop_like(m_, s, end, length(end, last), s->children[0]));
-    return ir::block(m_, parts);
+    if (!inside.starts.empty()) parts.push_back(part(s->begin, start, s->children[0]));
+    parts.push_back(part(start, end, body));
+    if (!inside.ends.empty()) parts.push_back(part(end, last, s->children[0]));
+    ir::stmt const cut = ir::block(m_, parts);
+    return all == nullptr ? cut : ir::branch(m_, all, cut, s);
   }
   middles known_;
 };

@@ -194,8 +194,9 @@ WEFT_DECL void rule_plan::compute_again() {
     bool apart = most >= 0 && again > 0;
     for (std::size_t n = 0; n < nests.size(); ++n) apart = apart && !(nests[n] && of_most[n]);
     double const work = v.operations(t) / static_cast<double>(v.lanes(t));
-    // 20 GB/s each way, as for tiles.
-    if (!apart || again * work >= 2 * bytes / 6 || v.loads(t).size() > 2 || !may(inlined)) continue;
+    // 20 GB/s each way, as for tiles, of which half is left: stores go on beside other work, and tiles compute their edges twice (two of four tones
+    // again, where the other way is as quick: 25.2 -> 27.5 ms; two of eight: 53 -> 38; 1536 x 2560, EPYC, Zen 4, one thread, 2026-11-23).
+    if (!apart || again * work >= bytes / 6 || v.loads(t).size() > 2 || !may(inlined)) continue;
     if (!choose(t, "again", true)) continue;
     if (add_stage(verb::cache_read, most, of.tensor) >= 0) take(inlined);
   }
