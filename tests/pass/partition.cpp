@@ -51,6 +51,17 @@ TEST_CASE("loops stay whole where the middle would be short, where the lanes are
     CHECK(cut(text) == printed(text));
   }
 }
+TEST_CASE("a loop in most tiles of which no edge is near stands there without it, whatever its length") {
+  std::string const at = "t * 40 + i * 8", whole = "A[min(max(ramp(" + at + " - 1, 1, 8), 0i64x8), 318i64x8)]";
+  CHECK(cut("  for t in 0..8 parallel:\n    for i in 0..5:\n      B[ramp(" + at + ", 1, 8)] = " + whole + "\n") ==
+        "for t in 0..8 parallel:\n"
+        "  if 0 <= t * 40 + -1:\n"
+        "    for i in 0..5:\n"
+        "      B[ramp(t * 40 + i * 8, 1, 8)] = A[ramp(t * 40 + i * 8 + -1, 1, 8)]\n"
+        "  else:\n"
+        "    for i in 0..5:\n"
+        "      B[ramp(t * 40 + i * 8, 1, 8)] = A[min(max(ramp(t * 40 + i * 8 + -1, 1, 8), 0i64x8), 318i64x8)]\n");
+}
 TEST_CASE("a choice that no iteration changes is made in front of the loop") {
   std::string const c = "C[j, ramp(i * 8, 1, 8)]", a = "A[ramp(i * 8, 1, 8)]";
   std::string const text = cut("  for j in 0..8:\n    for i in 0..8:\n      " + c + " = select(broadcast(j %% 2 == 0, 8), " + a + " * " + a + " + 1.0f32x8, " + a +

@@ -1,10 +1,15 @@
-// Halide: loops scheduled by hand, and image pipelines scheduled by its autoschedulers at their default settings.
+// Halide: loops scheduled by hand, and image pipelines by hand, as its own apps have them, and by its autoschedulers at their
+// default settings. Versions 14 (Debian) to 21 (PyPI).
 #include <Halide.h>
 
 #include <algorithm>
 #include <cstdio>
 
 #include "../problem.hpp"
+
+#ifndef HALIDE_VERSION_MAJOR  // Debian's
+#define HALIDE_VERSION_MAJOR 14
+#endif
 
 namespace bench::peers {
 namespace {
@@ -137,8 +142,14 @@ void softmax(problem const& p, std::vector<way>& ways) {
   add(p, ways, "Halide, fast_exp", f, out);
 }
 
+/// A result, and the stages that a schedule by hand keeps, from the first to the last.
+struct stages {
+  Func result;
+  std::vector<Func> inner;
+};
+
 // --- image pipelines: the stages of ../pipelines.cpp, x before y ---------------------------------------------------------
-Func harris(Func const& in) {
+stages harris(Func const& in) {
   Var x("x"), y("y");
   Func Iy("Iy"), Ix("Ix"), Ixx("Ixx"), Iyy("Iyy"), Ixy("Ixy"), f("harris");
   Iy(x, y) = (in(x, y + 2) - in(x, y)) / 12.f + (in(x + 1, y + 2) - in(x + 1, y)) / 6.f + (in(x + 2, y + 2) - in(x + 2, y)) / 12.f;
@@ -157,9 +168,9 @@ Func harris(Func const& in) {
   Func const Sxx = sum3x3("Sxx", Ixx), Syy = sum3x3("Syy", Iyy), Sxy = sum3x3("Sxy", Ixy);
   Expr const trace = Sxx(x, y) + Syy(x, y);
   f(x, y) = Sxx(x, y) * Syy(x, y) - Sxy(x, y) * Sxy(x, y) - 0.04f * trace * trace;
-  return f;
+  return {f, {Iy, Ix}};
 }
-Func unsharp(Func const& in) {
+stages unsharp(Func const& in) {
   Var x("x"), y("y");
   Func blur_y("blur_y"), blur_x("blur_x"), sharp("sharp"), ratio("ratio"), f("unsharp");
   auto const seven = [](auto at) {
@@ -170,7 +181,7 @@ Func unsharp(Func const& in) {
   sharp(x, y) = 2.f * in(x + 3, y + 3) - blur_x(x, y);
   ratio(x, y) = sharp(x, y) / in(x + 3, y + 3);
   f(x, y) = ratio(x, y) * in(x + 3, y + 3);
-  return f;
+  return {f, {blur_y}};
 }
 /// Half the size, twice the size, the tone at a level, and between two levels.
 Expr within(Expr const& i, int n) { return clamp(i, 0, n - 1); }
@@ -192,7 +203,7 @@ Expr picked(Expr const& brightness, Func const& pyramid, Expr const& x, Expr con
   Expr const at = brightness * static_cast<float>(count - 1), i = clamp(cast<int>(at), 0, count - 2), t = at - cast<float>(i);
   return (1.f - t) * pyramid(x, y, i) + t * pyramid(x, y, i + 1);
 }
-Func local_laplacian(Func const& in, int w, int h) {
+stages local_laplacian(Func const& in, int w, int h) {
   Var x("x"), y("y"), k("k");
   int const w1 = (w + 1) / 2, h1 = (h + 1) / 2, levels = 4;
   Func g0("g0"), g1x("g1x"), g1("g1"), l0("l0"), in1x("in1x"), in1("in1"), out_l0("out_l0"), out_g1("out_g1"), f("local_laplacian");
@@ -205,13 +216,13 @@ Func local_laplacian(Func const& in, int w, int h) {
   out_l0(x, y) = picked(in(x, y), l0, x, y, levels);
   out_g1(x, y) = picked(in1(x, y), g1, x, y, levels);
   f(x, y) = up(x, y, [&](Expr const& u, Expr const& v) -> Expr { return out_g1(within(u, w1), within(v, h1)); }) + out_l0(x, y);
-  return f;
+  return {f, {g1, in1, out_g1}};
 }
-Func laplacian_pyramid(Func const& input, int w, int h, int images) {
+stages laplacian_pyramid(Func const& input, int w, int h, int images) {
   Var x("x"), y("y"), k("k");
   int const tones = 8;
   std::vector<int> width{w}, height{h};
-  std::vector<Func> g{Func("g")}, in{input};
+  std::vector<Func> g{Func("g")}, in{input}, kept;
   g[0](x, y, k) = tone(input(x, y), k, tones);
   for (int j = 1; j < images; ++j) {
     auto const before = static_cast<std::size_t>(j) - 1;
@@ -223,10 +234,12 @@ Func laplacian_pyramid(Func const& input, int w, int h, int images) {
     ix(x, y) = down([&](int d) -> Expr { return sharp(within(2 * x + d, n), y); });
     half(x, y) = down([&](int d) -> Expr { return ix(x, within(2 * y + d, m)); });
     g.push_back(coarse), in.push_back(half);
+    kept.push_back(coarse), kept.push_back(half);
     width.push_back((n + 1) / 2), height.push_back((m + 1) / 2);
   }
   Func out("out");
   out(x, y) = picked(in.back()(x, y), g.back(), x, y, tones);
+  kept.push_back(out);
   for (auto j = static_cast<std::size_t>(images) - 1; j-- > 0;) {
     int const n = width[j + 1], m = height[j + 1];
     Func const coarse = g[j + 1], below = out;
@@ -234,11 +247,12 @@ Func laplacian_pyramid(Func const& input, int w, int h, int images) {
     l(x, y, k) = g[j](x, y, k) - up(x, y, [&](Expr const& u, Expr const& v) -> Expr { return coarse(within(u, n), within(v, m), k); });
     o(x, y) = picked(in[j](x, y), l, x, y, tones);
     next(x, y) = up(x, y, [&](Expr const& u, Expr const& v) -> Expr { return below(within(u, n), within(v, m)); }) + o(x, y);
+    if (j > 0) kept.push_back(next);
     out = next;
   }
-  return out;
+  return {out, kept};
 }
-Func bilateral_grid(Func const& in, int w, int h) {
+stages bilateral_grid(Func const& in, int w, int h) {
   Var x("x"), y("y"), z("z"), c("c");
   int const cell = 8, depth = 13, columns = w / cell + 3, rows = h / cell + 3;
   RDom r(0, cell, 0, cell);
@@ -262,9 +276,9 @@ Func bilateral_grid(Func const& in, int w, int h) {
     return mix(along_y(zi), along_y(zi + 1), zf);
   };
   f(x, y) = at(0) / at(1);
-  return f;
+  return {f, {histogram, blurz, blurx, blury}};
 }
-Func camera(Func const& in) {
+stages camera(Func const& in) {
   Var x("x"), y("y"), c("c");
   Func cool("cool"), red("red"), green("green"), blue("blue"), toned("toned"), f("camera");
   Expr const a = in(x + 2, y), b = in(x + 2, y + 4), l = in(x, y + 2), r = in(x + 4, y + 2);
@@ -284,12 +298,31 @@ Func camera(Func const& in) {
   toned(x, y, c) = v * (1.5f - 0.5f * v) * (1.25f - 0.25f * v);
   Expr const around = toned(x + 1, y, c) + toned(x + 1, y + 2, c) + toned(x, y + 1, c) + toned(x + 2, y + 1, c);
   f(x, y, c) = clamp(2.f * toned(x + 1, y + 1, c) - 0.25f * around, 0.f, 1.f);
-  return f;
+  return {f, {cool, red, green, blue, toned}};
 }
 
+int margin_of(task t) { return t == task::harris ? 4 : t == task::unsharp ? 6 : t == task::camera ? 8 : 0; }
+stages pipeline_of(problem const& p, Func const& in, int w, int h) {
+  switch (p.what) {
+    case task::harris: return harris(in);
+    case task::unsharp: return unsharp(in);
+    case task::local_laplacian: return local_laplacian(in, w, h);
+    case task::laplacian_pyramid: return laplacian_pyramid(in, w, h, static_cast<int>(p.k));
+    case task::bilateral_grid: return bilateral_grid(in, w, h);
+    default: return camera(in);
+  }
+}
+void schedule_by_rule_of_halide(Pipeline& pipeline, char const* scheduler, int threads) {
+#if HALIDE_VERSION_MAJOR >= 15
+  AutoschedulerParams settings(scheduler, {{"parallelism", std::to_string(threads)}});
+  if (std::string(scheduler) == "Mullapudi2016") settings.extra["last_level_cache_size"] = "16777216", settings.extra["balance"] = "40";
+  pipeline.apply_autoscheduler(machine(), settings);
+#else
+  pipeline.auto_schedule(scheduler, machine(), MachineParams(threads, 16 * 1024 * 1024, 40));
+#endif
+}
 void scheduled_by_itself(problem const& p, std::vector<way>& ways) {
-  int const margin = p.what == task::harris ? 4 : p.what == task::unsharp ? 6 : p.what == task::camera ? 8 : 0;
-  int const w = static_cast<int>(p.n) - margin, h = static_cast<int>(p.m) - margin;
+  int const w = static_cast<int>(p.n) - margin_of(p.what), h = static_cast<int>(p.m) - margin_of(p.what);
   struct {
     char const *name, *scheduler, *library;
   } const schedulers[] = {{"Halide, Mullapudi", "Mullapudi2016", "mullapudi2016"}, {"Halide, Adams", "Adams2019", "adams2019"}};
@@ -305,23 +338,73 @@ void scheduled_by_itself(problem const& p, std::vector<way>& ways) {
         loaded += s.library;
       }
       // The edge goes on beyond the image, as in Halide's own apps: schedules round up what they compute of a stage.
-      Func const in = BoundaryConditions::repeat_edge(image(p, 0, p.n, p.m));
-      Func f = p.what == task::harris ? harris(in)
-               : p.what == task::unsharp ? unsharp(in)
-               : p.what == task::local_laplacian ? local_laplacian(in, w, h)
-               : p.what == task::laplacian_pyramid ? laplacian_pyramid(in, w, h, static_cast<int>(p.k))
-               : p.what == task::bilateral_grid  ? bilateral_grid(in, w, h)
-                                                : camera(in);
-      Buffer<float> out = p.what == task::camera ? Buffer<float>(p.result(), w, h, 3) : Buffer<float>(p.result(), w, h);
+      Func f = pipeline_of(p, BoundaryConditions::repeat_edge(image(p, 0, p.n, p.m)), w, h).result;
       if (p.what == task::camera) f.set_estimates({{0, w}, {0, h}, {0, 3}});
       else f.set_estimates({{0, w}, {0, h}});
       Pipeline pipeline(f);
-      pipeline.auto_schedule(s.scheduler, machine(), MachineParams(p.threads, 16 * 1024 * 1024, 40));
-      add(p, ways, s.name, pipeline, out);
+      schedule_by_rule_of_halide(pipeline, s.scheduler, p.threads);
+      add(p, ways, s.name, pipeline, p.what == task::camera ? Buffer<float>(p.result(), w, h, 3) : Buffer<float>(p.result(), w, h));
     } catch (Halide::Error const& e) {
       std::fprintf(stderr, "[skip] %s: %s\n", s.name, e.what());
     }
   }
+}
+/// After the schedules of Halide's apps of these names: strips of rows, in which windows slide; grids and pyramids by level.
+void scheduled_by_hand(problem const& p, std::vector<way>& ways) {
+  int const v = lanes(), w = static_cast<int>(p.n) - margin_of(p.what), h = static_cast<int>(p.m) - margin_of(p.what);
+  stages all = pipeline_of(p, BoundaryConditions::repeat_edge(image(p, 0, p.n, p.m)), w, h);
+  Func& f = all.result;
+  Var const x = f.args()[0], y = f.args()[1];
+  Var yo("yo"), yi("yi");
+  f.bound(x, 0, w).bound(y, 0, h);
+  bool const in_strips = p.what == task::harris || p.what == task::unsharp || p.what == task::camera || p.what == task::laplacian_pyramid ||
+                         p.what == task::local_laplacian;
+  if (in_strips) f.split(y, yo, yi, 32).vectorize(x, v);
+  auto const slides = [&](Func& one) { one.store_at(f, yo).compute_at(f, yi).vectorize(one.args()[0], v); };
+  auto const whole = [&](Func& one) {
+    one.compute_root().vectorize(one.args()[0], v);
+    if (p.threads > 1) one.parallel(one.args()[1], 8);
+  };
+  switch (p.what) {
+    case task::harris:  // Iy, Ix
+      for (Func& one : all.inner) slides(one);
+      all.inner[1].compute_with(all.inner[0], all.inner[0].args()[0]);
+      break;
+    case task::unsharp: all.inner[0].compute_at(f, yi).vectorize(x, v); break;  // blur_y
+    case task::camera: {                                                        // cool, red, green, blue, toned
+      Var const c = f.args()[2];
+      f.bound(c, 0, 3).reorder(x, c, yi, yo).unroll(c);
+      slides(all.inner[0]), slides(all.inner[4]);
+      all.inner[4].reorder(all.inner[4].args()[0], all.inner[4].args()[2], all.inner[4].args()[1]).unroll(all.inner[4].args()[2]);
+      for (int i = 1; i < 4; ++i) all.inner[static_cast<std::size_t>(i)].compute_at(all.inner[4], all.inner[4].args()[1]).vectorize(x, v);
+      break;
+    }
+    case task::bilateral_grid:  // histogram, and its three blurs
+      for (std::size_t i = 1; i < 4; ++i) {
+        Func& one = all.inner[i];
+        one.compute_root().reorder(one.args()[3], one.args()[0], one.args()[1], one.args()[2]).vectorize(one.args()[0], v).unroll(one.args()[3]);
+        if (i == 1) one.reorder(one.args()[3], one.args()[2], one.args()[0], one.args()[1]);
+        if (p.threads > 1) one.parallel(one.args()[i == 1 ? 1 : 2]);
+        one.bound(one.args()[3], 0, 2);
+      }
+      all.inner[0].compute_at(all.inner[1], all.inner[1].args()[1]).bound(all.inner[0].args()[3], 0, 2);
+      all.inner[0].update().unroll(all.inner[0].args()[3]);
+      f.vectorize(x, v);
+      break;
+    default:  // images of the pyramids, of which all but the finest of tones are stored whole; then those of results
+      for (std::size_t i = 0; i < all.inner.size(); ++i) whole(all.inner[i]);
+  }
+  Var const rows = in_strips ? yo : y;
+  if (p.threads > 1) f.parallel(rows);
+  add(p, ways, "Halide, by hand", Pipeline(f), p.what == task::camera ? Buffer<float>(p.result(), w, h, 3) : Buffer<float>(p.result(), w, h));
+}
+void pipeline(problem const& p, std::vector<way>& ways) {
+  try {
+    scheduled_by_hand(p, ways);
+  } catch (Halide::Error const& e) {
+    std::fprintf(stderr, "[skip] Halide, by hand: %s\n", e.what());
+  }
+  scheduled_by_itself(p, ways);
 }
 void add_ways(problem const& p, std::vector<way>& ways) {
   switch (p.what) {
@@ -340,7 +423,7 @@ void add_ways(problem const& p, std::vector<way>& ways) {
     case task::local_laplacian:
     case task::laplacian_pyramid:
     case task::bilateral_grid:
-    case task::camera: return scheduled_by_itself(p, ways);
+    case task::camera: return pipeline(p, ways);
     default: return;
   }
 }
@@ -348,7 +431,8 @@ void add_ways(problem const& p, std::vector<way>& ways) {
 }  // namespace bench::peers
 
 char const* weft_bench_peer_version() {
-  return "Halide 14";
+  static std::string const all = "Halide " + std::to_string(HALIDE_VERSION_MAJOR);
+  return all.c_str();
 }
 void weft_bench_peer_ways(bench::peers::problem const& p, std::vector<bench::peers::way>& ways) {
   try {

@@ -1,4 +1,4 @@
-// oneDNN: plain layouts, and weights in a layout of its own choice that are reordered before anything is timed.
+// oneDNN: plain layouts, and weights in a layout of its own choice that are reordered before anything is timed. Versions 2 and 3.
 #include <dnnl.hpp>
 
 #include <cmath>
@@ -24,6 +24,23 @@ stream& queue() {
   return s;
 }
 memory on(md const& d, void const* data) { return memory(d, processor(), const_cast<void*>(data)); }
+
+/// Version 2 describes an operation, then makes a primitive's description of that; version 3 has one step.
+template <class Primitive, class... A>
+typename Primitive::primitive_desc described(primitive_attr const& attributes, A const&... how) {
+#if DNNL_VERSION_MAJOR >= 3
+  return typename Primitive::primitive_desc(processor(), how..., attributes);
+#else
+  return typename Primitive::primitive_desc(typename Primitive::desc(how...), attributes, processor());
+#endif
+}
+void then(post_ops& after, algorithm what, float alpha = 0) {
+#if DNNL_VERSION_MAJOR >= 3
+  after.append_eltwise(what, alpha, 0);
+#else
+  after.append_eltwise(1, what, alpha, 0);
+#endif
+}
 
 /// A primitive with what it is run on.
 struct step {
@@ -62,12 +79,11 @@ void products(problem const& p, std::vector<way>& ways) {
   primitive_attr attributes;
   if (fused) {
     post_ops after;
-    after.append_eltwise(1, p.what == task::matmul_relu ? algorithm::eltwise_relu : algorithm::eltwise_gelu_erf, 0, 0);
+    then(after, p.what == task::matmul_relu ? algorithm::eltwise_relu : algorithm::eltwise_gelu_erf);
     attributes.set_post_ops(after);
   }
   auto const with = [&](md const& weights_as) {
-    return matmul::primitive_desc(fused ? matmul::desc(a, weights_as, bias, c) : matmul::desc(a, weights_as, c), attributes,
-                                  processor());
+    return fused ? described<matmul>(attributes, a, weights_as, bias, c) : described<matmul>(attributes, a, weights_as, c);
   };
   auto const add = [&](char const* name, matmul::primitive_desc const& d, weights as) {
     std::unordered_map<int, memory> operands{{DNNL_ARG_SRC, on(a, p.in[0])},
@@ -92,10 +108,9 @@ void convolutions(problem const& p, std::vector<way>& ways) {
   md const w(shape, type::f32, stored);
   for (bool const packed : {false, true}) {
     try {
-      convolution_forward::desc const d(prop_kind::forward_inference, algorithm::convolution_direct, x,
-                                        packed ? md(shape, type::f32, tag::any) : w, y, {p.stride, p.stride},
-                                        {p.padding, p.padding}, {p.padding, p.padding});
-      convolution_forward::primitive_desc const c(d, processor());
+      memory::dims const stride{p.stride, p.stride}, padding{p.padding, p.padding};
+      auto const c = described<convolution_forward>({}, prop_kind::forward_inference, algorithm::convolution_direct, x,
+                                                    packed ? md(shape, type::f32, tag::any) : w, y, stride, padding, padding);
       ways.push_back({packed ? "oneDNN, packed" : "oneDNN",
                       run_of(p.threads, {{convolution_forward(c),
                                           {{DNNL_ARG_SRC, on(x, p.in[0])},
@@ -108,13 +123,21 @@ void convolutions(problem const& p, std::vector<way>& ways) {
 }
 
 step softmax_of(md const& x, memory const& from, memory const& to) {
-  softmax_forward::primitive_desc const d({prop_kind::forward_inference, x, static_cast<int>(x.dims().size()) - 1}, processor());
+#if DNNL_VERSION_MAJOR >= 3
+  auto const d = described<softmax_forward>({}, prop_kind::forward_inference, algorithm::softmax_accurate, x, x, static_cast<int>(x.get_dims().size()) - 1);
+#else
+  auto const d = described<softmax_forward>({}, prop_kind::forward_inference, x, static_cast<int>(x.dims().size()) - 1);
+#endif
   return {softmax_forward(d), {{DNNL_ARG_SRC, from}, {DNNL_ARG_DST, to}}};
 }
 void layernorm(problem const& p, std::vector<way>& ways) {
   md const x({p.m, p.n}, type::f32, tag::ab), v({p.n}, type::f32, tag::a);
-  layer_normalization_forward::primitive_desc const d(
-      {prop_kind::forward_inference, x, 1e-5f, normalization_flags::use_scale | normalization_flags::use_shift}, processor());
+  normalization_flags const flags = normalization_flags::use_scale | normalization_flags::use_shift;
+#if DNNL_VERSION_MAJOR >= 3
+  auto const d = described<layer_normalization_forward>({}, prop_kind::forward_inference, x, x, 1e-5f, flags);
+#else
+  auto const d = described<layer_normalization_forward>({}, prop_kind::forward_inference, x, 1e-5f, flags);
+#endif
   ways.push_back({"oneDNN", run_of(p.threads, {{layer_normalization_forward(d),
                                                 {{DNNL_ARG_SRC, on(x, p.in[0])},
                                                  {DNNL_ARG_SCALE, on(v, p.in[1])},
@@ -123,12 +146,16 @@ void layernorm(problem const& p, std::vector<way>& ways) {
 }
 void exponential(problem const& p, std::vector<way>& ways) {
   md const x({p.m}, type::f32, tag::a);
-  eltwise_forward::primitive_desc const d({prop_kind::forward_inference, algorithm::eltwise_exp, x, 0, 0}, processor());
+#if DNNL_VERSION_MAJOR >= 3
+  auto const d = described<eltwise_forward>({}, prop_kind::forward_inference, algorithm::eltwise_exp, x, x, 0.f, 0.f);
+#else
+  auto const d = described<eltwise_forward>({}, prop_kind::forward_inference, algorithm::eltwise_exp, x, 0.f, 0.f);
+#endif
   ways.push_back({"oneDNN", run_of(p.threads, {{eltwise_forward(d), {{DNNL_ARG_SRC, on(x, p.in[0])}, {DNNL_ARG_DST, on(x, p.out)}}}})});
 }
 void add(problem const& p, std::vector<way>& ways) {
   md const x({p.m}, type::f32, tag::a);
-  binary::primitive_desc const d({algorithm::binary_add, x, x, x}, processor());
+  auto const d = described<binary>({}, algorithm::binary_add, x, x, x);
   ways.push_back({"oneDNN", run_of(p.threads, {{binary(d),
                                                 {{DNNL_ARG_SRC_0, on(x, p.in[0])},
                                                  {DNNL_ARG_SRC_1, on(x, p.in[1])},
@@ -137,10 +164,10 @@ void add(problem const& p, std::vector<way>& ways) {
 void bias_gelu(problem const& p, std::vector<way>& ways) {
   md const x({p.m, p.n}, type::f32, tag::ab), v({1, p.n}, type::f32, tag::ab);
   post_ops after;
-  after.append_eltwise(1, algorithm::eltwise_gelu_tanh, 0, 0);
+  then(after, algorithm::eltwise_gelu_tanh);
   primitive_attr attributes;
   attributes.set_post_ops(after);
-  binary::primitive_desc const d({algorithm::binary_add, x, v, x}, attributes, processor());
+  auto const d = described<binary>(attributes, algorithm::binary_add, x, v, x);
   ways.push_back({"oneDNN", run_of(p.threads, {{binary(d),
                                                 {{DNNL_ARG_SRC_0, on(x, p.in[0])},
                                                  {DNNL_ARG_SRC_1, on(v, p.in[1])},
@@ -159,9 +186,11 @@ void attention(problem const& p, std::vector<way>& ways) {
   md const q({p.batch, p.m, p.k}, type::f32, tag::abc), k({p.batch, p.k, p.n}, type::f32, tag::acb);
   md const v({p.batch, p.n, p.k}, type::f32, tag::abc), s({p.batch, p.m, p.n}, type::f32, tag::abc);
   primitive_attr scaled;
-  scaled.set_output_scales(0, {1 / std::sqrt(static_cast<float>(p.k))});
+  post_ops scale;
+  then(scale, algorithm::eltwise_linear, 1 / std::sqrt(static_cast<float>(p.k)));
+  scaled.set_post_ops(scale);
   memory const scores(s, processor());
-  matmul::primitive_desc const first({q, k, s}, scaled, processor()), second({s, v, q}, processor());
+  auto const first = described<matmul>(scaled, q, k, s), second = described<matmul>({}, s, v, q);
   ways.push_back({"oneDNN, three steps",
                   run_of(p.threads, {{matmul(first), {{DNNL_ARG_SRC, on(q, p.in[0])}, {DNNL_ARG_WEIGHTS, on(k, p.in[1])}, {DNNL_ARG_DST, scores}}},
                                      softmax_of(s, scores, scores),

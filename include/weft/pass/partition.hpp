@@ -10,14 +10,20 @@ namespace weft::inline WEFT_ABI {
 ///     for jo in 0..80:                              for jo in 0..1:    y[..] = x[max(ramp(jo * 32 - 1, 2, 16), 0)]
 ///       y[..] = x[max(ramp(jo * 32 - 1, 2, 16), 0)] ->  for jo in 1..80: y[..] = x[ramp(jo * 32 - 1, 2, 16)]
 ///
+/// makes a loop without them beside it where an edge is near in some of the iterations around alone, as in tiles,
+///
+///     for t in 0..8:                                     for t in 0..8:
+///       for jo in 0..10:                                   if 0 <= t * 160 - 1: for jo in 0..10: y[..] = x[ramp(t * 160 + jo * 16 - 1, 1, 16)]
+///         y[..] = x[max(ramp(t * 160 + jo * 16 - 1, 1, 16), 0)] ->  else:                for jo in 0..10: y[..] = x[max(ramp(..), 0)]
+///
 /// and makes one loop each for what a choice that no iteration changes comes to:
 ///
 ///     for jo in 0..80:                              if r % 2 == 0: for jo in 0..80: y[..] = a
 ///       y[..] = select(r % 2 == 0, a, b)     ->     else:          for jo in 0..80: y[..] = b
 ///
-/// For loops of literal lengths that have no loop inside; the middle is most of the loop. The same is computed in the same order.
-/// Runs behind `promote`, for which a loop that is cut would be three that come back to their elements. Idempotent. Cost
-/// O(nodes) for loops that stay as they are, and one `simplify` where one does not.
+/// For loops that have no loop inside. The middle is most of a loop of literal length; of others, and of tiles, the one in the middle has none of
+/// these edges. The same is computed in the same order. Runs behind `promote`, for which a loop that is cut would be three that come back to their
+/// elements, and once: a loop that is left for tiles at an edge would be parted again. Cost O(nodes) for loops that stay as they are, and one `simplify` where one does not.
 /// Source  Halide's loop partitioning; loop unswitching (Allen and Cocke, A catalogue of optimizing transformations, 1971)
 ir::stmt partition(ir::arena& m, ir::stmt s);
 

@@ -75,6 +75,122 @@ class middle_of_loop final : public ir::rewriter {
   std::int64_t first_, last_;
 };
 
+/// Loop variables and where each of them stands in the middle of its loop; of a loop whose length is not known there: none.
+class middles {
+ public:
+  void enter(ir::stmt loop) {
+    while (loop->variable >= static_cast<std::int32_t>(values_.size())) values_.push_back(unknown);
+    std::int64_t const begin = at(loop->begin), extent = at(loop->extent);
+    values_[static_cast<std::size_t>(loop->variable)] = begin == unknown || extent == unknown ? unknown : begin + extent / 2;
+  }
+  /// The value of an index or of a comparison of two.
+  std::int64_t at(ir::expr e) {
+    fuel_ = 200;
+    return value(e);
+  }
+  static constexpr std::int64_t unknown = std::int64_t(-0x7fffffffffffffff) - 1;
+
+ private:
+  std::int64_t value(ir::expr e) {
+    if (e->kind == op::literal && e->lanes == 1) return e->value;
+    if (e->kind == op::axis) return e->value < static_cast<std::int64_t>(values_.size()) ? values_[static_cast<std::size_t>(e->value)] : unknown;
+    if (arity(e->kind) != 2 || e->lanes != 1 || --fuel_ < 0) return unknown;
+    std::int64_t const a = value(e->a), b = value(e->b);
+    constexpr std::int64_t far = std::int64_t(1) << 31;
+    if (a >= far || a <= -far || b >= far || b <= -far) return unknown;
+    switch (e->kind) {
+      case op::add: return a + b;
+      case op::sub: return a - b;
+      case op::mul: return a * b;
+      case op::min: return a < b ? a : b;
+      case op::max: return a < b ? b : a;
+      case op::floor_div: return b > 0 ? floor_div(a, b) : unknown;
+      case op::floor_mod: return b > 0 ? a - floor_div(a, b) * b : unknown;
+      default: return unknown;
+    }
+  }
+  sequence<std::int64_t> values_;
+  int fuel_ = 0;
+};
+/// Decides what it can about a body for the iterations of a loop that lie inside of some edges, which in most tiles of a picture are all, or all
+/// but a last one that is cut: from each of `starts` to each of `ends`, where `conditions` hold.
+class inside_of_edges final : public ir::rewriter {
+ public:
+  inside_of_edges(ir::arena& m, ir::stmt loop, middles& known) : ir::rewriter(m), loop_(loop), known_(known) {
+    last_ = simplify(m, ir::binary(m, op::sub, ir::binary(m, op::add, loop->begin, loop->extent), ir::index(m, 1)));
+  }
+  sequence<ir::expr> conditions, starts, ends;
+
+ protected:
+  using ir::rewriter::replace;
+  ir::expr replace(ir::expr e) override {
+    if (!uses(e, loop_->variable)) return e;
+    ir::expr const r = children(e);
+    bool const bound = r->kind == op::min || r->kind == op::max;
+    if (r->lanes == 1 || (bound ? !is_index(r) : !(r->kind == op::lt || r->kind == op::le) || r->a->type != dtype::i64)) return r;
+    bool less = false;
+    if (!decide(r->a, r->b, r->kind != op::lt, less)) return r;
+    if (!bound) return ir::literal(m_, dtype::boolean, less, r->lanes);
+    return less == (r->kind == op::min) ? r->a : r->b;
+  }
+
+ private:
+  /// Whether a < b (equal: a <= b) in all lanes and in all iterations that are left, or in none: in the middle of the loops around for most of
+  /// them, at least.
+  bool decide(ir::expr a, ir::expr b, bool equal, bool& less) {
+    lane_spans spans(m_, a->lanes);
+    lane_span const x = spans.of(a), y = spans.of(b);
+    ir::expr const zero = ir::index(m_, 0), begin = loop_->begin;
+    ir::expr const apart = simplify(m_, ir::binary(m_, op::sub, x.first == nullptr ? zero : x.first, y.first == nullptr ? zero : y.first));
+    std::int64_t slope = 0, far = lane_span::far, low = far, high = -far;
+    for (linear::term const& t : linear_form(apart).terms) {
+      bool const own = t.atom->kind == op::axis && t.atom->value == loop_->variable;
+      if (!own && uses(t.atom, loop_->variable)) return false;
+      if (own) slope = t.coefficient;
+    }
+    for (std::size_t l = 0; l < x.low.size(); ++l) {
+      if (x.low[l] <= -far || x.high[l] >= far || y.low[l] <= -far || y.high[l] >= far) return false;
+      low = x.low[l] - y.high[l] < low ? x.low[l] - y.high[l] : low, high = x.high[l] - y.low[l] > high ? x.high[l] - y.low[l] : high;
+    }
+    std::int64_t const first = known_.at(begin), last = known_.at(last_);
+    if (first == middles::unknown || last == middles::unknown || slope > 1 << 20 || slope < -(1 << 20)) return false;
+    for (bool const way : {true, false}) {
+      // How far the lane that is nearest to being otherwise is from that in the first iteration: less than 0, or at least 0.
+      ir::expr const at_first = ir::binary(m_, op::add, ir::substitute(m_, apart, loop_->variable, begin), ir::index(m_, (way ? high : low) - equal));
+      ir::expr const edge = simplify(m_, at_first);
+      std::int64_t const there = known_.at(edge);
+      if (there == middles::unknown) continue;
+      std::int64_t const nearer = way ? slope : -slope;  // with each iteration
+      if (nearer == 0) {
+        ir::expr const condition = simplify(m_, way ? ir::binary(m_, op::lt, edge, zero) : ir::binary(m_, op::le, zero, edge));
+        if ((there < 0) != way || (condition->kind != op::literal && !note(conditions, condition))) continue;
+      } else {
+        // So many iterations from the first one on are, or are not: `gone` is what the lane is away from where it changes.
+        std::int64_t const step = nearer > 0 ? nearer : -nearer;
+        ir::expr const gone = way == (nearer > 0) ? ir::binary(m_, op::sub, ir::index(m_, step - 1), edge) : ir::binary(m_, op::add, edge, ir::index(m_, step));
+        ir::expr const border = simplify(m_, ir::binary(m_, op::add, begin, ir::binary(m_, op::floor_div, gone, ir::index(m_, step))));
+        std::int64_t const stop = known_.at(border);
+        if (stop == middles::unknown || 2 * (nearer > 0 ? stop - first : last + 1 - stop) < last + 1 - first) continue;
+        if (!note(nearer > 0 ? ends : starts, border)) return false;
+      }
+      less = way;
+      return true;
+    }
+    return false;
+  }
+  static bool note(sequence<ir::expr>& all, ir::expr e) {
+    constexpr std::size_t many = 12;
+    for (ir::expr known : all)
+      if (known == e) return true;
+    if (all.size() < many) all.push_back(e);
+    else return false;
+    return true;
+  }
+  ir::stmt loop_;
+  middles& known_;
+  ir::expr last_;
+};
+
 /// Finds a choice between vectors that hangs on no lane and not on the loop.
 class steady_choice final : public ir::rewriter {
  public:
@@ -131,6 +247,7 @@ class partitioner final : public ir::rewriter {
   ir::expr replace(ir::expr e) override { return e; }
   ir::stmt replace(ir::stmt s) override {
     if (s->kind == ir::stmt_kind::store) return s;
+    if (s->kind == ir::stmt_kind::loop) known_.enter(s);
     if (s->kind != ir::stmt_kind::loop || s->how != loop_kind::serial || !is_plain(s->children[0])) return nullptr;
     return by_choices(s, 3);
   }
@@ -160,21 +277,48 @@ class partitioner final : public ir::rewriter {
     constexpr std::int64_t few = 4, many = std::int64_t(1) << 30;
     if (s->begin->kind != op::literal || s->extent->kind != op::literal || s->extent->value < few || s->extent->value > many ||
         s->begin->value < 0 || s->begin->value > many)
-      return s;
+      return by_tiles(s);
     std::int64_t const begin = s->begin->value, end = begin + s->extent->value;
     middle_of_loop middle(m_, s->variable, begin, end);
     ir::stmt const body = middle(s->children[0]);
-    if (middle.decided == 0) return s;
+    if (middle.decided == 0) return by_tiles(s);
     changed = true;
     auto const part = [&](std::int64_t from, std::int64_t to, ir::stmt inside) {
       return ir::loop_like(m_, s, ir::index(m_, from), ir::index(m_, to - from), inside);
     };
     sequence<ir::stmt> parts;
     if (middle.begin > begin) parts.push_back(part(begin, middle.begin, s->children[0]));
-    parts.push_back(part(middle.begin, middle.end, body));
+    parts.push_back(by_tiles(part(middle.begin, middle.end, body)));
     if (middle.end < end) parts.push_back(part(middle.end, end, s->children[0]));
     return ir::block(m_, parts);
   }
+  /// Where the loops around say whether an edge is near.
+  ir::stmt by_tiles(ir::stmt s) {
+    constexpr std::int64_t few = 4;
+    if (s->extent->kind == op::literal && s->extent->value < few) return s;
+    known_.enter(s);
+    inside_of_edges inside(m_, s, known_);
+    ir::stmt const body = inside(s->children[0]);
+    if (inside.conditions.empty() && inside.starts.empty() && inside.ends.empty()) return s;
+    changed = true;
+    ir::expr all = nullptr, start = s->begin, end = ir::binary(m_, op::add, s->begin, s->extent);
+    ir::expr const last = end;
+    for (ir::expr c : inside.conditions) all = ir::all_of(m_, all, c);
+    for (ir::expr e : inside.starts) start = ir::binary(m_, op::max, start, e);
+    for (ir::expr e : inside.ends) end = ir::binary(m_, op::min, end, e);
+    if (start != s->begin) start = simplify(m_, ir::binary(m_, op::min, start, last));
+    end = simplify(m_, ir::binary(m_, op::max, end, start));
+    auto const part = [&](ir::expr from, ir::expr to, ir::stmt inner) {
+      return ir::loop_like(m_, s, from, simplify(m_, ir::binary(m_, op::sub, to, from)), inner);
+    };
+    sequence<ir::stmt> parts;
+    if (!inside.starts.empty()) parts.push_back(part(s->begin, start, s->children[0]));
+    parts.push_back(part(start, end, body));
+    if (!inside.ends.empty()) parts.push_back(part(end, last, s->children[0]));
+    ir::stmt const cut = ir::block(m_, parts);
+    return all == nullptr ? cut : ir::branch(m_, all, cut, s);
+  }
+  middles known_;
 };
 
 }  // namespace detail

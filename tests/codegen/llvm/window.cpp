@@ -48,6 +48,15 @@ inline constexpr auto picked_far = weft::kernel<"picked_far">(
       });
     },
     lanes);
+/// Of eight, or of seven behind each other, next to the ones of the next element.
+inline constexpr auto picked_of_eight = weft::kernel<"picked_of_eight">(
+    [](auto a) {
+      return compute<"c">(a.extent(0), a.extent(1) / 8, [=](auto i, auto j) {
+        auto const k = weft::clamp(weft::cast<std::int64_t>(a(i, j)), 0, 6);
+        return a(i, j * 8 + k) - a(i, j * 8 + k + 1) * 2;
+      });
+    },
+    lanes);
 /// Beside each element, at a distance that data say.
 inline constexpr auto beside = weft::kernel<"beside">(
     [](auto a) {
@@ -85,6 +94,7 @@ TEST_CASE("elements at places that are known when it runs, within bounds that ar
     agrees<float>(picked_far, m, n), agrees<std::int32_t>(picked_far, m, n);
     agrees<float>(beside, m, n), agrees<double>(beside, m, n);
   }
+  for (std::int64_t const n : {128, 300, 391}) agrees<float>(picked_of_eight, 2, n), agrees<double>(picked_of_eight, 1, n);
   agrees<float>(picked, 1, 8), agrees<float>(beside, 1, 19);  // the buffer is shorter than a window
 }
 TEST_CASE("where vectors are read there is no gather") {
@@ -95,7 +105,7 @@ TEST_CASE("where vectors are read there is no gather") {
   }
   auto const code = [&](auto const& k, std::int64_t n) { return k.on(t).assembly(drawn<float>(1, 4, n)); };  // full vectors
   for (std::string const& text : {code(every_second, 160), code(every_third, 192), code(every_fourth, 192), code(backwards, 160), code(picked, 160),
-                                  code(beside, 162)})
+                                  code(beside, 162), code(picked_of_eight, 512)})
     CHECK(text.find("gather") == std::string::npos);
   CHECK(code(picked, 160).find("vperm") != std::string::npos);
 }

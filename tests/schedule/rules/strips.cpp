@@ -71,6 +71,23 @@ inline constexpr auto pooled = weft::kernel<"pooled">([](auto a) {
   });
   return compute<"d">((h - 1) / 2 - 1, (w - 1) / 2, [=](auto y, auto x) { return c(y, x) - c(y + 1, x); });
 });
+/// Eight levels of each pixel, of which one nest blurs all and another one looks at two.
+inline constexpr auto levels = weft::kernel<"levels">([](auto a) {
+  auto const h = a.extent(0), w = a.extent(1);
+  auto g = compute<"g">(h, w, 8, [=](auto y, auto x, auto k) {
+    auto const d = a(y, x) - weft::cast<float>(k);
+    return a(y, x) + d * d - weft::max(d, 0) * 3;
+  });
+  auto const e = weft::repeat_edge(g);
+  auto b = compute<"b">(h, (w + 1) / 2, 8, [=](auto y, auto x, auto k) { return e(y, 2 * x - 1, k) + e(y, 2 * x, k) * 2 + e(y, 2 * x + 1, k); });
+  auto const f = weft::repeat_edge(b);
+  auto c = compute<"c">((h + 1) / 2, (w + 1) / 2, 8, [=](auto y, auto x, auto k) { return f(2 * y - 1, x, k) + f(2 * y, x, k) * 2 + f(2 * y + 1, x, k); });
+  auto l = compute<"l">(h, w, 8, [=](auto y, auto x, auto k) { return g(y, x, k) - c(y / 2, x / 2, k); });
+  return compute<"d">(h, w, [=](auto y, auto x) {
+    auto const k = weft::clamp(weft::cast<std::int64_t>(a(y, x)), 0, 6);
+    return l(y, x, k) + l(y, x, k + 1) * 2;
+  });
+});
 /// The loops for a machine with such caches.
 template <class Kernel, class In>
 std::string loops_with(Kernel const& k, In const& in, std::int64_t l1, std::int64_t l2, int threads = 1) {
@@ -88,6 +105,7 @@ TEST_CASE("what is read in a window is computed in tiles or row by row, with the
     check_rule(smaller, drawn<float>(2, m, n));
     check_rule(planes, drawn<double>(3, m, n));
     check_rule(pooled, drawn<float>(4, m, n));
+    check_rule(levels, drawn<float>(5, m, n));
   }
 }
 TEST_CASE("rows that are read again are kept in a ring, where the caches hold it and not the stage") {
@@ -129,6 +147,13 @@ TEST_CASE("products of what a window reads are computed where they are summed, s
   INFO(loops);
   CHECK(loops_with(corners, drawn<float>(1, 200, 200), 4096, 65536, 64).find("folded") != std::string::npos);
   CHECK(has_in_order(loops, {"uu inlined", "vv inlined", "uv inlined", "u stored for the whole kernel", "folded", "unrolled", "c["}));
+}
+TEST_CASE("tiles are of pixels where a last axis is short; what one nest looks at here and there it computes again") {
+  std::string const loops = loops_with(levels, drawn<float>(1, 100, 200), 4096, 131072);
+  INFO(loops);
+  CHECK(has_in_order(loops, {"g inlined", "for io", "for jo", "g_copy at jo", "b at jo", "fused", "c["}));
+  // Where all of it stays in the cache it is kept.
+  CHECK(loops_with(levels, drawn<float>(1, 100, 200), 4096, 1 << 23).find("g_copy") == std::string::npos);
 }
 TEST_CASE("where rows do not move at one speed, tiles are computed") {
   auto const x = drawn<float>(1, 200, 400);

@@ -22,8 +22,8 @@ inline std::int64_t elements_of(ir::buffer const* b) {
 
 /// Lanes that all lie within a few vectors behind a common place are read as those vectors, and put in order in registers: every second
 /// element, each of them twice, what stands beside a place in small steps or, where the machine has a permutation by numbers, at places
-/// that are known when it runs, as long as their bounds are. A gather of 16 lanes takes 40 cycles, two loads and a permutation two
-/// (Zen 4). Nothing is read in front of the first of these elements nor behind the last one, or, of places that are known when it
+/// that are known when it runs, as long as their bounds are. A gather of 16 lanes takes 40 cycles, two loads and a permutation two;
+/// eight loads, four permutations and what chooses among them are still quicker (Zen 4). Nothing is read in front of the first of these elements nor behind the last one, or, of places that are known when it
 /// runs, outside of the buffer. Null: they do not. `wanted`: a condition for all of them, else they are 0, or null.
 WEFT_DECL value_ref expression_emitter::load_window(ir::buffer const* buf, flat_index const& flat, int lanes, ir::expr wanted) {
   ir::arena& m = *s_.f.nodes;
@@ -34,7 +34,7 @@ WEFT_DECL value_ref expression_emitter::load_window(ir::buffer const* buf, flat_
   std::int64_t const least = s.least(), count = s.most() - least + 1;
   int const bytes = size_bytes(buf->type);
   bool const exact = s.is_exact();
-  if (least <= -weft::detail::lane_span::far || count > 4 * lanes || (!wide && count > 2 * lanes)) return nullptr;
+  if (least <= -weft::detail::lane_span::far || count > (exact ? 4 : 8) * lanes || (!wide && count > 2 * lanes)) return nullptr;
   std::int64_t piece = lanes, all = count;  // elements of a load, and of all
   ir::expr begin = ir::binary(m, op::add, s.first == nullptr ? ir::index(m, 0) : s.first, ir::index(m, least));
   if (wanted != nullptr && (!exact || lanes * bytes > 64)) return nullptr;
@@ -97,7 +97,7 @@ WEFT_DECL value_ref expression_emitter::emit_low_half(ir::expr e) {
     default: return l_.BuildTrunc(b_, emit(e), half, "");
   }
 }
-/// Of up to four vectors of 64 bytes, behind one another, the elements at `places`.
+/// Of up to eight vectors of 64 bytes, behind one another, the elements at `places`.
 WEFT_DECL value_ref expression_emitter::permuted(sequence<value_ref> const& parts, ir::expr places, dtype type) {
   bool const narrow = size_bytes(type) == 4;
   int const lanes = narrow ? 16 : 8;
@@ -111,10 +111,10 @@ WEFT_DECL value_ref expression_emitter::permuted(sequence<value_ref> const& part
     return call_intrinsic(narrow ? "llvm.x86.avx512.vpermi2var.ps.512" : "llvm.x86.avx512.vpermi2var.pd.512", {}, {part(i), at, part(i + 1)});
   };
   value_ref v = of_two(0);
-  if (parts.size() > 2) {
-    sequence<value_ref> const all(static_cast<std::size_t>(lanes), l_.ConstInt(scalar, static_cast<unsigned>(2 * lanes), 0));
+  for (std::size_t first = 2; first < parts.size(); first += 2) {
+    sequence<value_ref> const all(static_cast<std::size_t>(lanes), l_.ConstInt(scalar, static_cast<unsigned>(lanes) * first, 0));
     value_ref const behind = l_.BuildICmp(b_, IntSLE, l_.ConstVector(const_cast<value_ref*>(all.data()), static_cast<unsigned>(lanes)), at, "");
-    v = l_.BuildSelect(b_, behind, of_two(2), v, "");
+    v = l_.BuildSelect(b_, behind, of_two(first), v, "");
   }
   return l_.BuildBitCast(b_, v, with_lanes(memory_type(type), lanes), "");
 }

@@ -161,6 +161,10 @@ class rule_plan {
   // --- what is computed where (planner.ipp)
   void inline_stages();
   void inline_together();
+  double places_read(rule_view const& v, int reader, int stage) const;
+  sequence<double> evaluations(rule_view const& v, int stage, int reader, sequence<sequence<std::int32_t>> const& readers) const;
+  void compute_again();
+  sequence<std::int32_t> in_order(sequence<sequence<std::int32_t>> const& readers) const;
   int only_reader(int stage, sequence<sequence<std::int32_t>> const& readers) const;
   void find_hosts();
   bool is_worth_a_fork(double cycles) const { return in_.threads > 1 && cycles > in_.fork_cycles; }
@@ -177,6 +181,7 @@ class rule_plan {
   void nest_of(int stage);
 
   // --- strips.ipp
+  int row_of_tile(int stage) const;
   static std::int64_t vector_width(std::int64_t lanes, double operations);
   int sliding_dimension(int stage, sequence<std::int32_t> const& readers, sequence<std::int32_t> const& row_of,
                         sequence<std::int64_t>& speed) const;
@@ -302,6 +307,7 @@ class rule_plan {
   sequence<std::int32_t> host_;   // by stage: in whose nest it is computed; itself: in its own
   sequence<std::int32_t> depth_;  // by stage: how many leading axes it shares with its host
   sequence<strips> strips_;       // by stage: what is computed in tiles of it
+  sequence<std::int32_t> sorted_;  // stages, what is read before what reads it
   sequence<std::int32_t> joins_;  // stages that join parts, to be placed
   sequence<std::int64_t> pieces_;    // for rule_view
   sequence<std::int32_t> products_;  // stages that im2col has made, each with the one that it made them of

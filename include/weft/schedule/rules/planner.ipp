@@ -82,6 +82,20 @@ WEFT_DECL std::int64_t rule_plan::choose(int stage, std::string_view what, std::
 }
 
 // --- what is computed where ---------------------------------------------------------------------------------------
+/// How many elements of `stage` an iteration of `reader` reads; one that is read twice counts once.
+WEFT_DECL double rule_plan::places_read(rule_view const& v, int reader, int stage) const {
+  sequence<node> places;
+  each_load(v.p(), reader, [&](node const& x) {
+    if (x.a != v.stage(stage).tensor) return;
+    for (node const& other : places) {
+      bool same = true;
+      for (int d = 0; d < x.c; ++d) same = same && v.are_equal(program::at(v.p().operands, x.b + d), program::at(v.p().operands, other.b + d));
+      if (same) return;
+    }
+    places.push_back(x);
+  });
+  return static_cast<double>(places.size());
+}
 WEFT_DECL void rule_plan::inline_stages() {
   sequence<sequence<std::int32_t>> const readers = readers_of(s_.computation());
   for (int t = 0; t < static_cast<int>(readers.size()); ++t) {
@@ -92,17 +106,7 @@ WEFT_DECL void rule_plan::inline_stages() {
     bool by_function = is_read_whole(v.p(), t);
     for (std::int32_t r : readers[static_cast<std::size_t>(t)]) {
       by_function = by_function || v.stage(r).by != nullptr;
-      sequence<node> places;  // an element that is read twice is computed once
-      each_load(v.p(), r, [&](node const& x) {
-        if (x.a != of.tensor) return;
-        for (node const& other : places) {
-          bool same = true;
-          for (int d = 0; d < x.c; ++d) same = same && v.are_equal(program::at(v.p().operands, x.b + d), program::at(v.p().operands, other.b + d));
-          if (same) return;
-        }
-        places.push_back(x);
-      });
-      evaluations += v.iterations(r) * static_cast<double>(places.size());
+      evaluations += v.iterations(r) * places_read(v, r, t);
     }
     double const work = v.operations(t), times = evaluations / (v.iterations(t) + 1);
     // Once each: its memory is saved. More often: where that is less than to store it and to load it again.
@@ -113,14 +117,28 @@ WEFT_DECL void rule_plan::inline_stages() {
     if (choose(t, "inline", own)) take(one);
   }
 }
+/// All stages, each behind those that it reads: a copy, which was added behind all others, stands in front of its reader.
+WEFT_DECL sequence<std::int32_t> rule_plan::in_order(sequence<sequence<std::int32_t>> const& readers) const {
+  std::size_t const own = s_.original->stages.size();
+  sequence<std::int32_t> order;
+  sequence<bool> placed(readers.size(), false);
+  for (std::size_t t = 0; t < readers.size(); ++t) {
+    for (std::size_t c = t < own ? own : readers.size(); c < readers.size(); ++c)
+      for (std::int32_t r : readers[c])
+        if (r == static_cast<std::int32_t>(t) && !placed[c]) placed[c] = true, order.push_back(static_cast<std::int32_t>(c));
+    if (!placed[t]) placed[t] = true, order.push_back(static_cast<std::int32_t>(t));
+  }
+  return order;
+}
 /// Stages of which one nest alone reads are computed in its loops, where they share its outermost axes.
 WEFT_DECL void rule_plan::find_hosts() {
   program const& p = s_.computation();
   sequence<sequence<std::int32_t>> const readers = readers_of(p);
-  int const count = static_cast<int>(readers.size());
+  sorted_ = in_order(readers);
   host_.resize(readers.size(), -1), depth_.resize(readers.size(), 0), strips_.resize(readers.size(), {});
   rule_view const v = view();
-  for (int t = count - 1; t >= 0; --t) {
+  for (std::size_t place = sorted_.size(); place-- > 0;) {
+    int const t = sorted_[place];
     auto const at = static_cast<std::size_t>(t);
     stage_info const& of = v.stage(t);
     if (host_[at] >= 0 && (host_[at] != t || !strips_[at].stages.empty())) continue;  // in a tile, or in tiles
@@ -155,8 +173,10 @@ WEFT_DECL void rule_plan::find_hosts() {
 }
 WEFT_DECL sequence<std::int32_t> rule_plan::guests_of(int stage) const {
   sequence<std::int32_t> found;
-  for (std::size_t t = 0; t < host_.size(); ++t)
+  for (std::size_t i = 0; i < host_.size(); ++i) {
+    std::size_t const t = i < sorted_.size() ? static_cast<std::size_t>(sorted_[i]) : i;  // those that a nest has added: behind all others
     if (host_[t] == stage && static_cast<int>(t) != stage && !s_.places[t].inlined) found.push_back(static_cast<std::int32_t>(t));
+  }
   return found;
 }
 WEFT_DECL double rule_plan::cycles(int stage) const {
@@ -203,6 +223,7 @@ WEFT_DECL void rule_plan::nest_of(int stage) {
 }
 WEFT_DECL void rule_plan::write() {
   if (how_ != boldness::loops && !in_.in_place) inline_stages(), inline_together();
+  if (how_ == boldness::strips) compute_again();
   find_pieces();
   if (how_ == boldness::strips) find_strips();
   find_hosts();

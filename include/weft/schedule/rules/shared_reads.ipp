@@ -152,5 +152,55 @@ WEFT_DECL void rule_plan::inline_together() {
   }
 }
 
+/// How often a stage would be evaluated in each nest if `reader` alone read it and it were inlined; inlined readers are looked through.
+WEFT_DECL sequence<double> rule_plan::evaluations(rule_view const& v, int stage, int reader, sequence<sequence<std::int32_t>> const& readers) const {
+  sequence<double> by_nest(readers.size(), 0);
+  double const places = places_read(v, reader, stage);
+  if (!v.is_inlined(reader)) by_nest[static_cast<std::size_t>(reader)] = v.iterations(reader) * places;
+  else
+    for (std::int32_t r : readers[static_cast<std::size_t>(reader)]) {
+      sequence<double> const around = evaluations(v, reader, r, readers);
+      for (std::size_t n = 0; n < around.size(); ++n) by_nest[n] += around[n] * places;
+    }
+  return by_nest;
+}
+/// A large stage that several nests read is stored whole, since it is in the tiles of none. Where all of them but one read so little of it that
+/// it takes less to compute that again than to bring all of it back from memory, they do, and the one reads a copy, which tiles of it may hold. (The tones of
+/// a local Laplacian: one nest blurs all eight of them, another one looks at two.)
+WEFT_DECL void rule_plan::compute_again() {
+  for (int t = 0; t < static_cast<int>(s_.original->stages.size()); ++t) {
+    rule_view const v = view();
+    stage_info const of = v.stage(t);
+    double const bytes = v.bytes_of(of.tensor);
+    step inlined{verb::compute_inline};
+    inlined.stage = t;
+    bool const fine = in_.l2_bytes > 0 && bytes > static_cast<double>(in_.l2_bytes) && !v.is_inlined(t) && of.reduced == 0 && of.scanned < 0 &&
+                      of.by == nullptr && of.results == 1 && !v.is_output(t) && !is_read_whole(v.p(), t);
+    if (!fine) continue;
+    sequence<sequence<std::int32_t>> const readers = readers_of(v.p());
+    int most = -1;  // the reader that is to have the copy
+    double largest = 0, again = 0;
+    sequence<bool> nests(readers.size(), false), of_most = nests;
+    for (std::int32_t r : readers[static_cast<std::size_t>(t)]) {
+      double sum = 0;
+      sequence<bool> own(readers.size(), false);
+      sequence<double> const by_nest = evaluations(v, t, r, readers);
+      for (std::size_t n = 0; n < by_nest.size(); ++n) sum += by_nest[n], own[n] = by_nest[n] > 0;
+      again += sum;
+      if (sum > largest) largest = sum, most = r, of_most.swap(own);
+      for (std::size_t n = 0; n < own.size(); ++n) nests[n] = nests[n] || own[n];  // of all others
+    }
+    again -= largest;
+    bool apart = most >= 0 && again > 0;
+    for (std::size_t n = 0; n < nests.size(); ++n) apart = apart && !(nests[n] && of_most[n]);
+    double const work = v.operations(t) / static_cast<double>(v.lanes(t));
+    // 20 GB/s each way, as for tiles, of which half is left: stores go on beside other work, and tiles compute their edges twice (two of four tones
+    // again, where the other way is as quick: 25.2 -> 27.5 ms; two of eight: 53 -> 38; 1536 x 2560, EPYC, Zen 4, one thread, 2026-11-23).
+    if (!apart || again * work >= bytes / 6 || v.loads(t).size() > 2 || !may(inlined)) continue;
+    if (!choose(t, "again", true)) continue;
+    if (add_stage(verb::cache_read, most, of.tensor) >= 0) take(inlined);
+  }
+}
+
 }  // namespace detail
 }  // namespace weft::inline WEFT_ABI

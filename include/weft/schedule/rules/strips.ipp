@@ -73,15 +73,20 @@ WEFT_DECL void parts_read::read_by(int reader) {
     }
   });
 }
-/// Those of a part; along the last dimension whole vectors of so many lanes, and one more for the loop around them. But for the
-/// dimension `left_out`.
+/// Those of a part; along the last dimension whole vectors of so many lanes, and one more for the loop around them; where it is shorter than a
+/// vector, along the last two. But for the dimension `left_out`.
 WEFT_DECL double parts_read::elements(int stage, std::int64_t lanes, int left_out) const {
   sequence<index_range> const& region = regions_[static_cast<std::size_t>(stage)];
   double count = 1;
-  for (std::size_t d = 0; d < region.size(); ++d) {
-    std::int64_t const n = region[d].high < region[d].low ? 1 : region[d].high - region[d].low + 1;
+  std::int64_t together = 1;
+  for (std::size_t d = region.size(); d-- > 0;) {
+    std::int64_t const n = (region[d].high < region[d].low ? 1 : region[d].high - region[d].low + 1) * together;
+    together = 1;
     if (static_cast<int>(d) == left_out) continue;
-    count *= static_cast<double>(lanes > 0 && d + 1 == region.size() ? (ceil_div(n, lanes) + 1) * lanes : n);
+    bool const last = lanes > 0 && d + 1 == region.size(), is_short = last && d > 0 && static_cast<int>(d) - 1 != left_out && v_.extent(stage, static_cast<int>(d)) < v_.lanes(stage);
+    bool const vectors = lanes > 0 && !is_short && (last || (d + 2 == region.size() && v_.extent(stage, static_cast<int>(d) + 1) < v_.lanes(stage)));
+    if (is_short) together = n;
+    else count *= static_cast<double>(vectors ? (ceil_div(n, lanes) + 1) * lanes : n);
   }
   return count;
 }
@@ -118,6 +123,15 @@ WEFT_DECL int rule_plan::sliding_dimension(int stage, sequence<std::int32_t> con
   }
   return fine ? found : -1;
 }
+/// The axis of a stage whose rows tiles have, the next one being their columns: of pixels, also where a last axis shorter than a vector
+/// (colours, levels) lies inside of them; -1: rows are shorter than a vector.
+WEFT_DECL int rule_plan::row_of_tile(int stage) const {
+  rule_view const v = view();
+  int const last = v.stage(stage).spatial - 1;
+  if (last < 1) return -1;
+  if (v.extent(stage, last) >= v.lanes(stage)) return last - 1;
+  return last < 2 || v.extent(stage, last) < 2 || v.extent(stage, last - 1) < v.lanes(stage) ? -1 : last - 2;
+}
 /// What it takes to compute `host`, and all that only it reads, in tiles of rows x columns, or row by row.
 WEFT_DECL strips rule_plan::strips_of(int host, strips made, sequence<sequence<std::int32_t>> const& readers,
                                                  sequence<stage_work> const& takes) const {
@@ -126,10 +140,11 @@ WEFT_DECL strips rule_plan::strips_of(int host, strips made, sequence<sequence<s
   parts_read f(v);
   sequence<index_range> tile = f.whole(host);
   double tiles = 1;
-  for (int const axis : {of.spatial - 2, of.spatial - 1}) {
+  int const row = row_of_tile(host);
+  for (int const axis : {row, row + 1}) {
     index_range& r = tile[static_cast<std::size_t>(axis)];
-    std::int64_t const n = v.extent(host, axis), wanted = axis == of.spatial - 1 ? made.columns : made.slides ? made.at_once : made.rows, size = wanted < n ? wanted : n;
-    if (!made.slides || axis == of.spatial - 1) tiles *= static_cast<double>(ceil_div(n, size));
+    std::int64_t const n = v.extent(host, axis), wanted = axis > row ? made.columns : made.slides ? made.at_once : made.rows, size = wanted < n ? wanted : n;
+    if (!made.slides || axis > row) tiles *= static_cast<double>(ceil_div(n, size));
     r.low = n / size / 2 * size;  // one in the middle
     r.high = (r.low + size < n ? r.low + size : n) - 1;
   }
@@ -138,7 +153,7 @@ WEFT_DECL strips rule_plan::strips_of(int host, strips made, sequence<sequence<s
   sequence<std::int32_t> row_of(readers.size(), -1);
   sequence<std::int64_t> speed(readers.size(), 0);
   speed[static_cast<std::size_t>(host)] = 1;
-  inside[static_cast<std::size_t>(host)] = true, row_of[static_cast<std::size_t>(host)] = of.spatial - 2;
+  inside[static_cast<std::size_t>(host)] = true, row_of[static_cast<std::size_t>(host)] = row;
   f.read_by(host);
   made.bytes = f.elements(host) * size_bytes(program::at(v.p().tensors, of.tensor).type);
   made.work = v.iterations(host) * takes[static_cast<std::size_t>(host)].operations / static_cast<double>(takes[static_cast<std::size_t>(host)].lanes);
@@ -148,7 +163,10 @@ WEFT_DECL strips rule_plan::strips_of(int host, strips made, sequence<sequence<s
     double const bytes = v.iterations(t, false) * size_bytes(program::at(v.p().tensors, v.stage(t).tensor).type);
     return bytes > static_cast<double>(in_.l2_bytes) / 2 ? 2 * bytes / 6 : 0;
   };
-  for (int t = host - 1; t >= 0; --t) {
+  std::size_t behind = sorted_.size();
+  while (behind > 0 && sorted_[behind - 1] != host) --behind;
+  for (std::size_t i = behind - 1; i-- > 0;) {
+    int const t = sorted_[i];
     auto const at = static_cast<std::size_t>(t);
     stage_info const& one = v.stage(t);
     bool all = !readers[at].empty() && !v.is_output(t) && one.by == nullptr && one.scanned < 0 && one.results == 1 &&
@@ -178,8 +196,8 @@ WEFT_DECL strips rule_plan::strips_of(int host, strips made, sequence<sequence<s
     inside[at] = true;
     f.read_by(t);
   }
-  for (int t = 0; t < host; ++t)
-    if (f.is_known(t) && !inside[static_cast<std::size_t>(t)] && !v.is_inlined(t)) made.cost += way_back(t);
+  for (std::size_t i = 0; i + 1 < behind; ++i)
+    if (int const t = sorted_[i]; f.is_known(t) && !inside[static_cast<std::size_t>(t)] && !v.is_inlined(t)) made.cost += way_back(t);
   return made;
 }
 /// The size of tiles in which the nest takes the fewest cycles for its work, what is left outside having been brought back: each stage that a
@@ -189,9 +207,11 @@ WEFT_DECL strips rule_plan::strips_of(int host, strips made, sequence<sequence<s
 WEFT_DECL strips rule_plan::best_strips(int host, sequence<sequence<std::int32_t>> const& readers, sequence<stage_work> const& takes) const {
   rule_view const v = view();
   stage_info const& of = v.stage(host);
-  std::int64_t const lanes = v.lanes(host), height = v.extent(host, of.spatial - 2), width = v.extent(host, of.spatial - 1);
+  int const row = row_of_tile(host);
+  std::int64_t const lanes = v.lanes(host), height = v.extent(host, row), width = v.extent(host, row + 1);
+  std::int64_t const along = row + 2 == of.spatial ? 1 : v.extent(host, row + 2);
   strips best;
-  for (std::int64_t columns = 8 * lanes;; columns *= 2) {
+  for (std::int64_t columns = ceil_div(8 * lanes, along);; columns *= 2) {
     for (std::int64_t rows = 4; rows <= 128; rows *= 2) {
       strips const one = strips_of(host, {rows, columns, rows == 4}, readers, takes);
       if (!one.stages.empty() && (best.stages.empty() || one.cost * best.work < best.cost * one.work)) best = one;
@@ -224,18 +244,19 @@ WEFT_DECL void rule_plan::find_strips() {
   sequence<sequence<std::int32_t>> const readers = readers_of(p);
   host_.resize(readers.size(), 0), depth_.resize(readers.size(), 0), strips_.resize(readers.size(), {});
   for (std::size_t t = 0; t < readers.size(); ++t) host_[t] = static_cast<std::int32_t>(t);
+  sorted_ = in_order(readers);
   rule_view const v = view();
   sequence<stage_work> takes(readers.size());
   for (std::size_t t = 0; t < readers.size(); ++t) takes[t] = {v.lanes(static_cast<int>(t)), v.operations(static_cast<int>(t))};
-  for (int h = static_cast<int>(readers.size()) - 1; h > 0; --h) {
+  for (std::size_t place = sorted_.size(); place-- > 1;) {
+    int const h = sorted_[place], row = row_of_tile(h);
     auto const at = static_cast<std::size_t>(h);
     stage_info const& of = v.stage(h);
-    bool fine = host_[at] == h && !v.is_inlined(h) && of.reduced == 0 && of.scanned < 0 && of.by == nullptr && of.spatial >= 2 && of.results == 1;
+    bool fine = row >= 0 && host_[at] == h && !v.is_inlined(h) && of.reduced == 0 && of.scanned < 0 && of.by == nullptr && of.spatial >= 2 && of.results == 1;
     for (int a = 0; a < of.spatial; ++a) fine = fine && v.extent(h, a) > 0;
     if (!fine || v.bytes_of(of.tensor) <= static_cast<double>(in_.l1_bytes)) continue;
     strips best;
-    std::int64_t const lanes = v.lanes(h), height = v.extent(h, of.spatial - 2), width = v.extent(h, of.spatial - 1);
-    if (width < lanes) continue;
+    std::int64_t const lanes = v.lanes(h), height = v.extent(h, row), width = v.extent(h, row + 1);
     std::uint64_t key = static_cast<std::uint64_t>(h);
     for (int t = 0; t < static_cast<int>(readers.size()); ++t)
       key = (key ^ static_cast<std::uint64_t>(2 * host_[static_cast<std::size_t>(t)] + v.is_inlined(t) + 1)) * 0x9e3779b97f4a7c15u, key ^= key >> 29;
@@ -255,7 +276,7 @@ WEFT_DECL void rule_plan::find_strips() {
       std::int64_t const columns = choose(h, "tile_columns", best.columns, {8 * lanes, 16 * lanes, 32 * lanes, 64 * lanes, 128 * lanes}, width);
       if (rows != (best.slides ? 0 : best.rows) || columns != best.columns) best = strips_of(h, {rows > 0 ? rows : 4, columns, rows == 0}, readers, takes);
     }
-    if (best.slides) {
+    if (best.slides && row + 2 == of.spatial) {
       std::int64_t rows = rows_that_share(h, of.spatial - 1, enough_shared);
       for (strips::part const& one : best.stages)
         if (std::int64_t const n = rows_that_share(one.stage, v.stage(one.stage).spatial - 1, enough_shared); n > rows) rows = n;
@@ -272,7 +293,9 @@ WEFT_DECL void rule_plan::find_strips() {
 WEFT_DECL void rule_plan::tiles_with_strips(int stage) {
   strips const tile = strips_[static_cast<std::size_t>(stage)];
   double const total = cycles(stage);
-  int const y = view().loop(stage, view().stage(stage).spatial - 2);
+  int const row = row_of_tile(stage);
+  bool const is_flat = row + 2 == view().stage(stage).spatial;  // else a short axis lies inside of pixels
+  int const y = view().loop(stage, row);
   bool const is_shared = is_worth_a_fork(total);
   std::int64_t const strip = tile.slides ? (is_shared ? ceil_div(trips(y), in_.threads) : trips(y)) : tile.rows;
   // A thread's strip has several such steps: the loop over them is where the others are computed.
@@ -283,16 +306,19 @@ WEFT_DECL void rule_plan::tiles_with_strips(int stage) {
   rows_of_guests_ = 1;
   rule_view const v = view();
   stage_info const of = v.stage(stage);
-  int const x = v.loop(stage, of.spatial - 1);
-  parts const rows = cut(y, strip), columns = cut(x, tile.columns);
+  int const x = v.loop(stage, row + 1);
+  parts const rows = cut(y, strip);
+  parts columns = cut(x, tile.columns);
   parts const some = at_once > 1 ? cut(rows.inner, at_once) : parts{rows.inner, -1};
-  bool const together = rows_that_share(stage, of.spatial - 1, enough_shared) > 1;
-  parts const lane = cut(columns.inner, at_once > 1 && together ? v.lanes(stage) : vector_width(v.lanes(stage), v.operations(stage)), tail::shift_inwards);
+  bool const together = is_flat && rows_that_share(stage, of.spatial - 1, enough_shared) > 1;
+  if (!is_flat)
+    if (int const all = fuse({static_cast<std::int32_t>(columns.inner), static_cast<std::int32_t>(v.loop(stage, row + 2))}); all >= 0) columns.inner = all;
+  parts const lane = cut(columns.inner, at_once > 1 && together ? v.lanes(stage) : vector_width(v.lanes(stage), v.operations(stage)), is_flat ? tail::shift_inwards : tail::guard);
   sequence<std::int32_t> order;
   for (int l : {rows.outer, columns.outer}) order.push_back(l);
   if (tile.slides) order.push_back(some.outer);
   // Planes of an image share what does not hang on the plane.
-  for (int a = 0; a + 2 < of.spatial; ++a) order.push_back(v.loop(stage, a));
+  for (int a = 0; a < row; ++a) order.push_back(v.loop(stage, a));
   if (!tile.slides) order.push_back(rows.inner);
   if (!together) order.push_back(some.inner);
   order.push_back(lane.outer);
