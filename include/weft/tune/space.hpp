@@ -6,6 +6,7 @@
 #include "weft/compile.hpp"
 #include "weft/schedule/rules/planner.hpp"
 #include "weft/tune/point.hpp"
+#include "weft/tune/warp_features.hpp"
 
 namespace weft::inline WEFT_ABI {
 namespace tuning {
@@ -42,6 +43,7 @@ class space final : public landscape {
  private:
   std::size_t place_of(short_name const& knob);
   point judged(schedule const& s) const;
+  gpu_costs costs_on_gpu(schedule const& s) const;
   std::string too_large_for_gpu(schedule const& s) const;
   compile_request request_;
   program expanded_;
