@@ -94,6 +94,16 @@ TEST_CASE("child: events" * doctest::skip()) {
   CHECK(line.of_roofline() == 0);
   CHECK(found.text().find(" by events") != std::string::npos);
   CHECK(found.json().find("\"clock\":\"events\"") != std::string::npos);
+  machine_state().event_stream = nullptr;
+  auto const call = [&](void* stream) { return weft::by_events(weft::cuda(0, stream), [&, stream] { row_sums.on(weft::cuda(0, stream))(a, weft::out(r)); }); };
+  auto const both_ways = weft::compare({{"first", call(&marker)}, {"again", call(&marker)}, {"on the host", [] {}}}, quick);
+  for (int i = 0; i < 2; ++i) CHECK(both_ways.lines[static_cast<std::size_t>(i)].time.median == 2e6 / static_cast<double>(both_ways.lines[static_cast<std::size_t>(i)].time.times));
+  CHECK(machine_state().event_stream == &marker);
+  CHECK(both_ways.lines[1].by_events);
+  CHECK_FALSE(both_ways.lines[2].by_events);
+  weft::measuring cold = quick;
+  cold.cold = true;
+  CHECK(said_by([&] { weft::compare({{"there", call(&marker)}}, cold); }).find("compare: cold fills the caches of the CPU, not those of what there runs on: ") == 0);
   std::vector<float> sums(8);
   r.read(sums.data());
   CHECK(sums[0] == x[0] + x[1] + x[2] + x[3] + x[4] + x[5] + x[6] + x[7]);

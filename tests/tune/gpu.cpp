@@ -167,6 +167,51 @@ TEST_CASE("points that a GPU cannot launch are dropped before anything is compil
     CHECK(s.first(first));
   }, view(x, 64, 96));
 }
+TEST_CASE("memory that several stages of a block have, one after the other, counts once in a search") {
+  constexpr auto chained = weft::kernel<"chained">(
+      [](auto x) {
+        auto const next = [](auto const& of) {
+          return compute<"row">(of.extent(0), of.extent(1) - 1, [=](auto i, auto j) { return of(i, j) + of(i, j + 1); });
+        };
+        return next(next(next(next(x))));
+      },
+      weft::cuda_schedule([](auto& s, auto, auto a, auto b, auto c, auto y) {
+        auto const n = s.knob("threads", {64, 128});
+        auto const spread = [&](auto const& of) {
+          auto [i, j] = of.axes();
+          auto [jo, ji] = s.split(j, n);
+          s.bind(ji, weft::thread_axis::thread_x);
+          static_cast<void>(jo);
+          return i;
+        };
+        auto const row = spread(y);
+        s.bind(row, weft::thread_axis::block_x);
+        for (auto const& stage : {c, b, a}) s.compute_at(stage, row), spread(stage);
+      }));
+  std::vector<float> const x(3 * 4004);
+  target small = gpu();
+  small.l1_bytes = 40000;  // of three rows of 16 KB two are needed at a time
+  with_space(chained, small, [](tuning::space& s, compile_request const& r) {
+    CHECK(s.why_not({}) == "");
+    CHECK(s.look({}).legal);
+    ir::arena m, passed;
+    ir::function const f = weft::detail::lowered(m, r, s.at({})), made = make_loops(passed, r, s.at({}));
+    tuning::gpu_costs const sum = tuning::costs_of_gpu_loops(f, *r.machine);
+    CHECK(tuning::shares_too_much(sum, *r.machine));
+    REQUIRE(tuning::shared_bytes_of_launches(made).size() == 1);
+    CHECK(tuning::shared_bytes_of_launches(made)[0] == make_cuda_module(made).kernels[0].shared_bytes);
+    CHECK(tuning::shared_bytes_of_launches(made)[0] < 40000);
+    sequence<float> features;
+    double estimate = 0, alone = tuning::costs_of_gpu_loops(f, *r.machine, tuning::shared_bytes_of_launches(made)).estimate;
+    CHECK(s.describe(s.look({}), features, estimate));
+    CHECK(estimate == alone);
+  }, view(x, 3, 4004));
+  small.l1_bytes = 20000;
+  with_space(chained, small, [](tuning::space& s, compile_request const&) {
+    CHECK(has(s.why_not({}), "a block shares "));
+    CHECK_FALSE(s.look({}).legal);
+  }, view(x, 3, 4004));
+}
 TEST_CASE("every legal point of a GPU's space computes what the program says") {
   using namespace weft_test;
   int checked = 0;

@@ -44,31 +44,41 @@ Stream& operator<<(Stream& to, benchmark_result const& r) {
   return to;
 }
 
-/// Something that is compared: `{"by hand", [&] { f(x); }}`.
+namespace bench {
+/// Work with a clock of its own: `ns_of(n)` does it n times, and says how long that took.
+template <class F>
+concept has_own_clock = requires(F& f, std::int64_t times) { double{f.ns_of(times)}; };
+}  // namespace bench
+/// Something that is compared: `{"by hand", [&] { f(x); }}`; on a GPU `{"by rule", weft::by_events(weft::cuda(), [&] { f(x); })}` of weft/bench/cuda.hpp.
 class contestant {
  public:
   /// `f` is called over and over.
   template <class F>
   contestant(std::string name, F f) : name_(static_cast<std::string&&>(name)), object_(std::make_shared<F>(static_cast<F&&>(f))) {
-    run_ = [](void* object, std::int64_t times) {
-      while (times-- > 0) (*static_cast<F*>(object))();
-    };
+    if constexpr (bench::has_own_clock<F>)
+      own_clock_ = [](void* object, std::int64_t times) { return static_cast<F*>(object)->ns_of(times); };
+    else
+      run_ = [](void* object, std::int64_t times) {
+        while (times-- > 0) (*static_cast<F*>(object))();
+      };
   }
   /// As it was given.
   std::string const& name() const { return name_; }
   /// What `bench::measure` takes; of this one's callable.
-  bench::timed_work work() const { return {run_, object_.get()}; }
+  bench::timed_work work() const { return {run_, object_.get(), own_clock_}; }
 
  private:
   std::string name_;
   std::shared_ptr<void> object_;
-  void (*run_)(void* object, std::int64_t times);
+  void (*run_)(void* object, std::int64_t times) = nullptr;
+  double (*own_clock_)(void* object, std::int64_t times) = nullptr;
 };
 
 /// Times things side by side, and says of each whether it is faster or slower than the first, or whether that cannot be told.
 ///
 ///     std::cout << weft::compare({{"loop", [&] { loop(x, y); }}, {"weft", [&] { kernel(x, weft::out(y)); }}});
 ///
+/// Errors  argument_error where caches are to be cold, and something has a clock of its own, which is a GPU's
 /// Cost    half a second for each
 /// See     bench::judged
 benchmark_result compare(std::initializer_list<contestant> all, measuring const& how = {});

@@ -57,12 +57,17 @@ WEFT_DECL double benchmark_line::of_roofline() const {
 
 WEFT_DECL benchmark_result compare(std::initializer_list<contestant> all, measuring const& how) {
   sequence<bench::timed_work> works;
-  for (contestant const& c : all) works.push_back(c.work());
+  for (contestant const& c : all) {
+    works.push_back(c.work());
+    if (how.cold && works.back().own_clock != nullptr)
+      WEFT_THROW(argument_error(joined({"compare: cold fills the caches of the CPU, not those of what ", c.name(), " runs on: leave it out, and take arguments that are "
+                                        "larger than the GPU's L2"})));
+  }
   sequence<bench::timing> const times = bench::measure(works, how);
   benchmark_result r;
   for (contestant const& c : all) {
     benchmark_line line;
-    line.name = c.name(), line.time = times[r.lines.size()];
+    line.name = c.name(), line.time = times[r.lines.size()], line.by_events = c.work().own_clock != nullptr;
     if (!r.lines.empty()) {
       line.over_first = bench::ratio_of_medians(line.time.samples, times[0].samples);
       line.found = bench::judged(line.over_first);

@@ -20,8 +20,43 @@ void refuse_cold(std::string_view name, measuring const& how);
 ///
 /// Errors  device_error: what the driver says
 benchmark_result of_gpu_kernel(std::string_view name, counts const& done, gpu_calls const& calls, measuring const& how);
+/// The time between two events on the stream, with so many calls between them. Units: ns
+///
+/// Errors  device_error: what the driver says
+double ns_by_events(gpu_calls const& calls, std::int64_t times);
 
+/// What by_events makes.
+template <class F>
+class work_on_gpu {
+ public:
+  /// Nothing runs yet.
+  work_on_gpu(cuda_device on, F f) : device_(on), f_(static_cast<F&&>(f)) {}
+  /// Does it so often; before the first time once more, for what is compiled.
+  double ns_of(std::int64_t times) {
+    if (!compiled_) f_(), compiled_ = true;
+    auto const run = [](void* f, std::int64_t n) {
+      while (n-- > 0) (*static_cast<F*>(f))();
+    };
+    return ns_by_events({run, &f_, device_.number, device_.stream}, times);
+  }
+
+ private:
+  cuda_device device_;
+  F f_;
+  bool compiled_ = false;
+};
 }  // namespace bench
+
+/// For weft::compare: what `f` launches on the stream of this device, of weft or of others, is timed by the GPU's clock, between two events.
+///
+///     weft::compare({{"by rule", weft::by_events(weft::cuda(), [&] { by_rule(a, b, weft::out(c)); })},
+///                    {"by hand", weft::by_events(weft::cuda(), [&] { by_hand(a, b, weft::out(c)); })}});
+///
+/// Needs   a stream that is not being captured
+template <class F>
+bench::work_on_gpu<F> by_events(cuda_device on, F f) {
+  return {on, static_cast<F&&>(f)};
+}
 
 /// Times a kernel on a GPU with these arguments, which it is compiled for first; outputs are written. The time is that between two events on the kernel's
 /// stream, by the GPU's clock: of tensors in the GPU's memory that of the launches, of those in the host's the copies, too.

@@ -7,6 +7,7 @@
 #include "weft/schedule/rules/planner.hpp"
 #include "weft/tune/outline.hpp"
 #include "weft/tune/point.hpp"
+#include "weft/tune/warp_features.hpp"
 
 namespace weft::inline WEFT_ABI {
 namespace tuning {
@@ -50,6 +51,7 @@ class space final : public landscape {
  private:
   point judged(schedule const& s) const;
   point looked_at(schedule const& s);
+  gpu_costs costs_on_gpu(schedule const& s) const;
   std::string too_large_for_gpu(schedule const& s) const;
   compile_request request_;
   program expanded_;

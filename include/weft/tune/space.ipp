@@ -83,14 +83,22 @@ WEFT_DECL std::string space::why_not(sequence<std::int32_t> const& choices) cons
     problem = "what its stages keep inside of loops does not fit the cache of a core";
   return problem;
 }
+/// Where the sum of what a block's buffers take is too much, the passes say which of them have the same bytes; that takes milliseconds.
+WEFT_DECL gpu_costs space::costs_on_gpu(schedule const& s) const {
+  ir::arena m;
+  ir::function const f = weft::detail::lowered(m, request_, s);
+  gpu_costs const c = costs_of_gpu_loops(f, *request_.machine);
+  if (!shares_too_much(c, *request_.machine)) return c;
+  ir::arena passed;
+  return costs_of_gpu_loops(f, *request_.machine, shared_bytes_of_launches(request_.gpu->loops(passed, request_, s)));
+}
 WEFT_DECL std::string space::too_large_for_gpu(schedule const& s) const {
 #if WEFT_HAS_EXCEPTIONS
   try {
 #endif
-    ir::arena m;
     bool first = true;  // what a call takes without tuning is measured, whatever its registers are thought to be
     for (knob_info const& k : s.knobs) first = first && k.chosen == 0;
-    return too_large(costs_of_gpu_loops(weft::detail::lowered(m, request_, s), *request_.machine), *request_.machine, !first);
+    return too_large(costs_on_gpu(s), *request_.machine, !first);
 #if WEFT_HAS_EXCEPTIONS
   } catch (error const& e) {
     return e.what();
@@ -153,13 +161,13 @@ WEFT_DECL bool space::describe(point const& p, sequence<float>& features, double
 #if WEFT_HAS_EXCEPTIONS
   try {
 #endif
-    ir::arena m;
     if (request_.gpu != nullptr) {
-      gpu_costs found = costs_of_gpu_loops(weft::detail::lowered(m, request_, at(p.choices)), *request_.machine);
+      gpu_costs found = costs_on_gpu(at(p.choices));
       features = static_cast<sequence<float>&&>(found.features);
       estimate = found.estimate;
       return estimate > 0;
     }
+    ir::arena m;
     loop_costs found = costs_of_loops(weft::detail::lowered(m, request_, at(p.choices)), *request_.machine);
     features = static_cast<sequence<float>&&>(found.features);
     estimate = found.estimate;

@@ -40,10 +40,17 @@ struct gpu_costs {
 /// `f` is as `lower` leaves it. `gpu` is a GPU as a target (gpu_way::machine).
 ///
 /// An access is looked at by the addresses of the 32 threads of a block's first warp, in the first iteration of all other loops.
+/// `shared`: what the blocks of each launch share, where that is known; empty: of each the sum of its buffers, of which some may
+/// have the same bytes.
 ///
 /// Cost    10 to 100 us, and 0.1 to 0.5 ms for lowering
 /// Source  CUDA C++ Best Practices Guide, "Coalesced Access to Global Memory" and "Shared Memory and Memory Banks"
-gpu_costs costs_of_gpu_loops(ir::function const& f, target const& gpu);
+gpu_costs costs_of_gpu_loops(ir::function const& f, target const& gpu, sequence<std::int64_t> const& shared = {});
+
+/// What the blocks of each launch of a function share; it is as the passes leave it.
+sequence<std::int64_t> shared_bytes_of_launches(ir::function const& f);
+/// Whether the blocks of some launch share more than the GPU has.
+bool shares_too_much(gpu_costs const& c, target const& gpu);
 
 /// Why a launch is none that the GPU can do: threads and shared memory of a block, blocks of a grid, and, with `estimates`,
 /// registers. Empty: all are.

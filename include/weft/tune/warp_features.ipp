@@ -41,9 +41,11 @@ class few_numbers {
 class launch_walk {
  public:
   launch_walk(ir::function const& f, target const& gpu) : gpu_(gpu), values_(f.variables.size()) {}
-  launch_costs of(ir::stmt s) {
+  /// shared: of a block; below 0: the sum of its buffers.
+  launch_costs of(ir::stmt s, std::int64_t shared) {
     find_block(s);
     walk(s);
+    if (shared >= 0) c_.shared_bytes = shared;
     c_.registers = 20 + static_cast<std::int64_t>(private_ + most_);
     judge();
     return c_;
@@ -298,14 +300,20 @@ class launch_walk {
   double private_ = 0, most_ = 0;  // registers of its own memory; of the statement that holds most
 };
 
-inline void add_launches(ir::function const& f, ir::stmt s, target const& gpu, sequence<launch_costs>& all) {
+inline void find_launches(ir::stmt s, sequence<ir::stmt>& all) {
   if (s == nullptr) return;
-  if (s->kind == ir::stmt_kind::block || (s->kind == ir::stmt_kind::allocate && s->buf->where == ir::scope::heap)) {
-    for (ir::stmt c : s->children) add_launches(f, c, gpu, all);
-  } else {
-    all.push_back(launch_walk(f, gpu).of(s));
-  }
+  bool const several = s->kind == ir::stmt_kind::block || (s->kind == ir::stmt_kind::allocate && s->buf->where == ir::scope::heap);
+  if (!several) return all.push_back(s);
+  for (ir::stmt c : s->children) find_launches(c, all);
 }
+inline std::int64_t shared_end(ir::function const& f, ir::stmt s) {
+  std::int64_t const place = s->kind == ir::stmt_kind::allocate ? f.shared_place(s->buf) : -1;
+  std::int64_t end = place < 0 ? 0 : place + ir::shared_bytes_of(s->buf);
+  for (ir::stmt c : s->children)
+    if (std::int64_t const inside = shared_end(f, c); inside > end) end = inside;
+  return end;
+}
+inline std::int64_t most_shared(target const& gpu) { return gpu.l1_bytes > 0 ? gpu.l1_bytes : 48 * 1024; }
 inline double product_of(std::int64_t const (&n)[3]) {
   return static_cast<double>(n[0]) * static_cast<double>(n[1]) * static_cast<double>(n[2]);
 }
@@ -318,9 +326,24 @@ inline void add_features(sequence<float>& f, launch_costs const& c) {
 }
 }  // namespace detail
 
-WEFT_DECL gpu_costs costs_of_gpu_loops(ir::function const& f, target const& gpu) {
+WEFT_DECL sequence<std::int64_t> shared_bytes_of_launches(ir::function const& f) {
+  sequence<ir::stmt> launches;
+  sequence<std::int64_t> all;
+  detail::find_launches(f.body, launches);
+  for (ir::stmt s : launches) all.push_back(detail::shared_end(f, s));
+  return all;
+}
+WEFT_DECL bool shares_too_much(gpu_costs const& c, target const& gpu) {
+  for (launch_costs const& l : c.launches)
+    if (l.shared_bytes > detail::most_shared(gpu)) return true;
+  return false;
+}
+WEFT_DECL gpu_costs costs_of_gpu_loops(ir::function const& f, target const& gpu, sequence<std::int64_t> const& shared) {
   gpu_costs r;
-  detail::add_launches(f, f.body, gpu, r.launches);
+  sequence<ir::stmt> launches;
+  detail::find_launches(f.body, launches);
+  for (std::size_t i = 0; i < launches.size(); ++i)
+    r.launches.push_back(detail::launch_walk(f, gpu).of(launches[i], shared.size() == launches.size() ? shared[i] : -1));
   launch_costs all;
   for (launch_costs const& c : r.launches) {
     all.shared_bytes += c.shared_bytes, all.sectors += c.sectors, all.least_sectors += c.least_sectors, all.passes += c.passes;
@@ -344,7 +367,7 @@ WEFT_DECL gpu_costs costs_of_gpu_loops(ir::function const& f, target const& gpu)
 
 WEFT_DECL std::string too_large(gpu_costs const& c, target const& gpu, bool estimates) {
   for (launch_costs const& l : c.launches) {
-    std::int64_t const threads = l.threads[0] * l.threads[1] * l.threads[2], shared = gpu.l1_bytes > 0 ? gpu.l1_bytes : 48 * 1024;
+    std::int64_t const threads = l.threads[0] * l.threads[1] * l.threads[2], shared = detail::most_shared(gpu);
     auto const n = [](std::int64_t v) { return std::to_string(v); };
     if (threads > 1024 || l.threads[2] > 64) return joined({"a block has ", n(threads), " threads, ", n(l.threads[2]), " of them along z: at most 1024, and 64"});
     if (l.blocks[0] > 2147483647 || l.blocks[1] > 65535 || l.blocks[2] > 65535)
