@@ -23,7 +23,7 @@ class cuda_on_host {
   }
   /// as_built: with the sanitizers of the tests, and by the compiler that made them, as one runtime serves both.
   enum checks { plain, as_built };
-  explicit cuda_on_host(std::string const& text, std::string const& optimise = "2", checks wanted = plain) {
+  explicit cuda_on_host(std::string const& text, std::string const& optimise = "2", checks wanted = plain) : as_built_(wanted == as_built) {
     char const* const temporary = std::getenv("TMPDIR");
     folder_ = std::string(temporary != nullptr ? temporary : "/tmp") + "/weft_cuda_XXXXXX";
     if (mkdtemp(&folder_[0]) == nullptr) return;
@@ -47,6 +47,8 @@ class cuda_on_host {
     rmdir(folder_.c_str());
   }
   bool loaded() const { return library_ != nullptr; }
+  /// Whether the text has the sanitizers that the tests have, if any.
+  bool is_sanitized_as_built() const { return !has_sanitizers || as_built_; }
 
   /// Launches `kernel` with enough blocks of `threads` for `count` iterations, and one more that has nothing to do.
   /// False when the object has no such kernel, or threads do not wait for each other as they must.
@@ -90,6 +92,7 @@ class cuda_on_host {
     return cxx != nullptr && *cxx != '\0' ? cxx : "c++";
   }
   std::string folder_;
+  bool as_built_;
   void* library_ = nullptr;
 };
 

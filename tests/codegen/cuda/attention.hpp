@@ -55,6 +55,7 @@ inline std::vector<gpu_kernel> ruled_attention() {
   add(attention_kernel<f16>({{1}, 40, 72, 24, 40}, causal_blocks), "chip_blocks_tails");
   add(attention_kernel<bf16>({{2}, 17, 33, 33, 17}, blocks), "chip_blocks_odd");
   add(attention_kernel<f16>({{1}, 32, 40, 16, 16}, {.block = 24}), "blocks_of_24");
+  add(attention_kernel<f16>({{3}, 1, 37, 64, 48}, plain), "query");
   return all;
 }
 

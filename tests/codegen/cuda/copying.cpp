@@ -101,6 +101,7 @@ TEST_CASE("copies: NVRTC compiles all kernels for all architectures, without spi
   CHECK(older.ptx.find("cp.async") == std::string::npos);
   CHECK(older.ptx.find("st.shared.v4") != std::string::npos);
 }
+TEST_CASE("copies: no kernel lacks a proof") { prepared().check_proved(); }
 TEST_CASE("copies: pipelines of any length over matrices of any size: no race, no short wait, and the results are right") {
   unsigned long long state = 20261122;
   auto const one_of = [&](std::initializer_list<int> all) {

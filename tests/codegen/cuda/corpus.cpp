@@ -6,6 +6,7 @@
 #include "support/golden.hpp"
 
 #include <cstdlib>
+#include <filesystem>
 
 #include "weft/expr/extern.hpp"
 
@@ -174,6 +175,37 @@ TEST_CASE("NVRTC compiles the corpus for all architectures, without spills") {
       std::ofstream(std::string(folder) + "/corpus_" + architecture + ".log") << r.log;
     }
   });
+}
+TEST_CASE("the corpus: no kernel lacks a proof") { prepared().check_proved(); }
+TEST_CASE("each list of kernels for a GPU that there is in the tests goes through all proofs, and is on trial where there is a GPU") {
+  std::string const tests = WEFT_TESTS_DIR;
+  auto const read = [](std::string const& file) {
+    std::ifstream in(file);
+    return std::string(std::istreambuf_iterator<char>(in), {});
+  };
+  std::vector<std::string> lists, sources;
+  for (char const* folder : {"/codegen", "/schedule", "/tune", "/ops", "/fuzz"})
+    for (auto const& file : std::filesystem::recursive_directory_iterator(tests + folder)) {
+      if (!file.is_regular_file()) continue;
+      std::string const text = read(file.path().string()), begin = "\ninline std::vector<gpu_kernel> ";
+      if (file.path().extension() == ".cpp") sources.push_back(text);
+      for (std::size_t at = 0; (at = text.find(begin, at)) != std::string::npos; at += begin.size())
+        lists.push_back(text.substr(at + begin.size(), text.find('(', at) - at - begin.size()));
+      // A list without a name is one, too.
+      if (text.find("static prepared_kernels ") == std::string::npos) continue;
+      INFO(file.path().string());
+      CHECK(text.find("prepared().check_proved();") != std::string::npos);
+    }
+  std::string const trial = read(tests + "/../bench/gpu/main.cpp");
+  CHECK(lists.size() >= 8);
+  for (std::string const& list : lists) {
+    INFO(list);
+    int proved = 0;
+    for (std::string const& s : sources) proved += s.find("static prepared_kernels all(" + list + "());") != std::string::npos;
+    CHECK(proved == 1);
+    CHECK(trial.find(", " + list + "}") != std::string::npos);
+  }
+  CHECK(trial.find("open_trials") != std::string::npos);
 }
 TEST_CASE("a matrix product of 1024^3 in tiles of 128 x 128: rows of 16 bytes, sums in registers, nothing spilled") {
   gpu_kernel k = product<float>(1024, 1024, 1024);

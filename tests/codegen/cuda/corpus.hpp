@@ -175,7 +175,9 @@ class gpu_trial {
     std::string const wrong = weft::interpret(f, pointers, sizes_, {}, o);
     if (traffic != nullptr) traffic->finish();
     if (!wrong.empty()) return wrong + "\n" + weft::ir::print(f);
-    return compared("interpreted");
+    std::string const differs = compared("interpreted");
+    proofs.interpreted = proofs.interpreted || differs.empty();
+    return differs;
   }
   /// The same with barrier number `left_out` taken away, or exchange; "none" when there are no more.
   std::string interpreted_without(int left_out, weft::ir::stmt_kind kind = weft::ir::stmt_kind::barrier) {
@@ -202,7 +204,9 @@ class gpu_trial {
       std::string const wrong = launched(host, k, given, order);
       if (!wrong.empty()) return k.name + ": " + wrong + "\n" + module.text;
     }
-    return compared("on the host");
+    std::string const differs = compared("on the host");
+    proofs.on_host = proofs.on_host || (differs.empty() && host.is_sanitized_as_built());
+    return differs;
   }
 
   /// The same on a GPU: `device.run(module, memory, sizes, workspace_bytes, value)` brings all memory there and back; `value(e)` is that of
@@ -213,6 +217,14 @@ class gpu_trial {
     std::string const wrong = device.run(module, fresh(), sizes_, bytes, [this](weft::ir::expr e) { return value(e); });
     return wrong.empty() ? compared("on the device") : wrong + "\n" + module.text;
   }
+
+  /// What it has come through so far, wholly.
+  struct {
+    bool interpreted = false, on_host = false;
+    int architectures = 0;  // that NVRTC has compiled it for
+  } proofs;
+  /// Its text with all of the prelude that it needs.
+  std::string own_text() const { return weft::make_cuda_module(f).text; }
 
   std::string fault;
   weft::ir::function f;

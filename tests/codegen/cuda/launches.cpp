@@ -114,6 +114,7 @@ TEST_CASE("cut blocks and copies in tails: the printed text, compiled for the ho
 TEST_CASE("cut blocks and copies in tails: NVRTC compiles them, without spills") {
   prepared().check_compiled([](cuda_binary const&, std::string const&) {});
 }
+TEST_CASE("cut blocks and copies in tails: no kernel lacks a proof") { prepared().check_proved(); }
 TEST_CASE("what stands in both ways of a branch is shared memory once") {
   for (std::size_t i = 0; i < prepared().kernels.size(); ++i) {
     auto const& k = prepared().kernels[i];

@@ -70,6 +70,7 @@ TEST_CASE("matrix units: NVRTC compiles all, without spills or arrays in local m
     CHECK(count_of(r.ptx, "wmma.mma.sync") > prepared().kernels.size());
   });
 }
+TEST_CASE("matrix units: no kernel lacks a proof") { prepared().check_proved(); }
 namespace {
 /// What the text of a kernel computes on the host, of an m x k matrix and a k x n one.
 template <class T, class Sum>

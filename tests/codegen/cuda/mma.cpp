@@ -160,3 +160,4 @@ TEST_CASE("mma: NVRTC compiles all, without spills or arrays in local memory") {
     CHECK(count_of(r.ptx, "ldmatrix.sync") > prepared().kernels.size());
   });
 }
+TEST_CASE("mma: no kernel lacks a proof") { prepared().check_proved(); }

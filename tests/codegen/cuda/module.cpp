@@ -213,6 +213,41 @@ TEST_CASE("a value used twice is computed once, yet not in front of the conditio
   for (std::size_t e = 0; e < 8; ++e) CHECK(out[e] == 0.5f + (e < 7 ? static_cast<float>((e + 1) * (e + 1)) : 0.0f));
 }
 
+TEST_CASE("what is used often under a condition, and reads there, has locals in a branch: the text grows with the program, not with its paths") {
+  // B[i] = i < n - 1 ? f(i < n - 2 ? f(A[i + 1] + A[i + 2]) : A[i + 1]) : 0, where f uses each of its steps twice
+  loop_program p("guarded");
+  ir::expr const n = p.size("n"), i = p.variable("i");
+  auto* const a = p.buffer("A", dtype::f32, {n}, false);
+  auto* const b = p.buffer("B", dtype::f32, {n}, true);
+  auto const chain = [&](ir::expr x) {
+    for (int step = 0; step < 30; ++step) x = p.two(op::add, p.two(op::mul, x, x), p.f32(0.25f));
+    return x;
+  };
+  auto const below = [&](std::int64_t less) { return p.two(op::lt, i, p.two(op::sub, n, p.number(less))); };
+  auto const at = [&](std::int64_t more) { return p.load(a, {p.two(op::add, i, p.number(more))}); };
+  ir::expr const inner = ir::ternary(p.m, op::select, below(2), chain(p.two(op::add, at(1), at(2))), at(1));
+  p.f.body = p.loop(loop_kind::parallel, i, n, p.store(b, {i}, ir::ternary(p.m, op::select, below(1), chain(inner), p.f32(0))));
+  std::string const text = cuda_source(p.f);
+  CHECK(text.size() < 10000);  // one path for each use: 2^60 of them
+  CHECK(contains(text, "  } else {\n"));
+  if (no_compiler()) return;
+  cuda_on_host const kernel(text);
+  REQUIRE_MESSAGE(kernel.loaded(), kernel.messages);
+  CHECK(kernel.messages == "");
+  fenced const in(true, 8);
+  for (std::size_t e = 0; e < 8; ++e) in.data[e] = static_cast<float>(e) / 32;
+  auto const stepped = [](float x) {
+    for (int step = 0; step < 30; ++step) {
+      float volatile const square = x * x;  // rounded
+      x = square + 0.25f;
+    }
+    return x;
+  };
+  weft::sequence<float> out(8);
+  REQUIRE(kernel.launch("guarded_kernel", 8, 4, 0, in.data, out.data(), 8LL));
+  for (std::size_t e = 0; e < 8; ++e) CHECK(out[e] == (e < 6 ? stepped(stepped(in.data[e + 1] + in.data[e + 2])) : e < 7 ? stepped(in.data[e + 1]) : 0.0f));
+}
+
 TEST_CASE("loops with begins, run-time ends, masks and branches keep their meaning") {
   // For each i in 2..n: S[i] = sum over k in i..i+(n-i) of k where k is odd, as i64; and S[0] stays.
   loop_program p("ranges");

@@ -8,6 +8,7 @@
 
 #include "codegen/cuda/corpus.hpp"
 #include "support/nvrtc.hpp"
+#include "weft/codegen/cuda/resources.hpp"
 
 namespace weft_test {
 
@@ -37,12 +38,14 @@ struct ldmatrix_counts {
   }
 };
 
+inline constexpr char const* gpu_architectures[] = {"sm_80", "sm_89", "sm_90a", "sm_120"};
+
 /// NVRTC compiles a text of so many kernels, or more, for each GPU: without warnings, spills, or arrays of a thread's own in memory.
 /// `also(binary, architecture)` looks further.
 template <class F>
 void check_compiled_for_gpus(std::string const& text, std::size_t kernels, F const& also) {
   if (!nvrtc_is_asked()) return;
-  for (std::string const architecture : {"sm_80", "sm_89", "sm_90a", "sm_120"}) {
+  for (std::string const architecture : gpu_architectures) {
     weft::cuda_binary const r = weft::compile_cuda(text, architecture, {"--ptxas-options=-v"});
     INFO(architecture << r.log);
     CHECK(r.cubin.size() > 4);
@@ -52,6 +55,54 @@ void check_compiled_for_gpus(std::string const& text, std::size_t kernels, F con
     CHECK(count_of(r.log, "bytes stack frame") == count_of(r.log, " 0 bytes stack frame, 0 bytes spill stores, 0 bytes spill loads"));
     also(r, architecture);
   }
+}
+/// The same of all these kernels, whose texts are one: once for each GPU, and what spills there, as it is for a number of blocks that ptxas likes, alone
+/// and as a call compiles it, which asks for fewer blocks until nothing spills.
+template <class F>
+void check_compiled_together(std::vector<std::unique_ptr<gpu_trial>> const& trials, std::string const& text, F const& also) {
+  if (!nvrtc_is_asked()) return;
+  for (std::string const architecture : gpu_architectures) {
+    weft::cuda_binary const r = weft::compile_cuda_once(text, architecture);
+    INFO(architecture << r.log);
+    CHECK(r.cubin.size() > 4);
+    CHECK(r.ptx.find(".local") == std::string::npos);
+    std::size_t alone = 0;
+    weft::sequence<std::string> seen;  // several trials may have one text
+    for (auto const& t : trials) {
+      if (!t->fault.empty()) continue;
+      bool kept = true;
+      for (weft::cuda_usage const& u : weft::usage_in(r.log, t->module, architecture)) {
+        INFO(u.kernel);
+        CHECK(u.registers > 0);
+        kept = kept && u.stack_bytes + u.spill_stores + u.spill_loads == 0;
+      }
+      ++t->proofs.architectures;
+      if (kept) continue;
+      bool known = false;
+      for (std::string const& k : seen) known = known || k == t->module.kernels[0].name;
+      if (known) continue;
+      seen.push_back(t->module.kernels[0].name);
+      weft::cuda_binary const own = weft::compile_cuda(t->own_text(), architecture, {"--ptxas-options=-v"});
+      INFO(own.log);
+      CHECK(own.log.find("warning") == std::string::npos);
+      for (weft::cuda_usage const& u : weft::usage_in(own.log, t->module, architecture)) {
+        ++alone;
+        CHECK(u.registers > 0);
+        CHECK(u.stack_bytes + u.spill_stores + u.spill_loads == 0);
+      }
+    }
+    CHECK(count_of(r.log, "warning") <= alone);  // which are those of spills
+    also(r, architecture);
+  }
+}
+/// Which of the three proofs a kernel has not come through, of those that there are on this machine.
+inline std::string lacking_proofs(gpu_trial const& t) {
+  bool const compiles = !is_sanitized && weft::find_nvrtc() != nullptr;
+  std::string lacking;
+  if (!t.proofs.interpreted) lacking += " the interpreter";
+  if (!t.proofs.on_host && cuda_on_host::available()) lacking += " its text on the host";
+  if (compiles && t.proofs.architectures != static_cast<int>(std::size(gpu_architectures))) lacking += " NVRTC for all GPUs";
+  return lacking;
 }
 
 struct prepared_kernels {
@@ -147,7 +198,14 @@ struct prepared_kernels {
   }
   template <class F>
   void check_compiled(F const& also) const {
-    check_compiled_for_gpus(text, kernels.size(), also);
+    check_compiled_together(trials, text, also);
+  }
+  /// All kernels have come through all proofs: behind the test cases of a list, in a file that has run from its begin.
+  void check_proved() const {
+    for (std::size_t i = 0; i < kernels.size(); ++i) {
+      INFO(kernels[i].name << ", which the test cases in front of this one have judged");
+      CHECK(lacking_proofs(*trials[i]) == "");
+    }
   }
   /// How many barriers there are, and without how many of them the interpreter finds a race.
   struct barrier_counts {

@@ -159,6 +159,7 @@ TEST_CASE("ruled windows: of any shape, drawn: no race, no read of nothing, and 
 TEST_CASE("ruled windows: NVRTC compiles all, without spills or arrays in local memory") {
   prepared().check_compiled([](cuda_binary const&, std::string const&) {});
 }
+TEST_CASE("ruled windows: no kernel lacks a proof") { prepared().check_proved(); }
 TEST_CASE("ruled windows: of large images copies of 16 bytes run ahead, one barrier for each tile of terms, and nothing spills") {
   struct {
     std::string what;

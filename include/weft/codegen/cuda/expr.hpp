@@ -43,10 +43,9 @@ struct kernel_text {
 enum class binding { none, logical, comparison, sum, product, prefix, whole };
 
 /// Prints the expressions of one statement. What is used twice gets a local; what is read only under a
-/// condition stays there.
+/// condition stays there: printed once per use where that is short, else its select is a branch, with locals of its own.
 ///
-/// A known gap: what is loaded only under a select's branch is printed once per use, so deep chains of selects over such
-/// loads grow; past 1 MB the kernel is refused.
+/// A known gap: what two branches read, and nothing in front of both, is computed in each; past 1 MB the kernel is refused.
 class expr_printer {
  public:
   explicit expr_printer(kernel_text& k) : k_(k) {}
@@ -71,13 +70,20 @@ class expr_printer {
     std::int8_t fits_int = -1;
     bool always = false;    // stands under no condition
     bool reads = false;     // memory of others, under a condition
+    bool repeats = false;   // the text has something twice that reads so
     bool declared = false;
+    bool collected = false;
+    std::int32_t length = 0;  // operations in the text
     std::string local;
   };
   note& at(ir::expr e);
   void count(ir::expr e);
   void mark_always(ir::expr e);
   void declare(ir::expr e, std::string const& indent, std::string& out);
+  void branch(ir::expr e, std::string const& indent, std::string& out);
+  void arm(ir::expr e, std::string const& local, std::string const& indent, std::string& out);
+  void collect(ir::expr e, sequence<ir::expr>& inside);
+  std::string local_type(ir::expr e);
   std::string call(op kind, dtype type, sequence<ir::expr> const& arguments, dtype to = dtype::boolean);
   std::string arithmetic(char const* sign, ir::expr e, binding left, binding right);
   bool is_whole(ir::expr e);

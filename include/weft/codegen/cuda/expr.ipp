@@ -26,6 +26,8 @@ namespace detail {
 inline bool leaf(ir::expr e) {
   return arity(e->kind) == 0 && (e->kind != op::load || e->buf->where == ir::scope::registers);
 }
+/// So many operations and no more are printed in place of a local under a condition.
+constexpr std::int32_t longest_text = 100;
 // An index like i + 1 is no clearer as a local.
 inline bool worth_a_local(ir::expr e) {
   if (leaf(e)) return false;
@@ -53,7 +55,7 @@ WEFT_DECL void expr_printer::count(ir::expr e) {
   for (ir::expr x : {e->a, e->b, e->c}) count(x);
 }
 WEFT_DECL void expr_printer::mark_always(ir::expr e) {
-  if (e == nullptr || at(e).always) return;
+  if (e == nullptr || at(e).always || !at(e).local.empty()) return;
   at(e).always = true;
   mark_always(e->a);  // of a load, the mask
   if (e->kind == op::select) return;
@@ -65,19 +67,66 @@ WEFT_DECL void expr_printer::mark_always(ir::expr e) {
 WEFT_DECL void expr_printer::declare(ir::expr e, std::string const& indent, std::string& out) {
   if (e == nullptr || at(e).declared) return;
   at(e).declared = true;
-  bool reads = e->kind == op::load && e->buf->where != ir::scope::registers && !at(e).always;
+  bool reads = e->kind == op::load && e->buf->where != ir::scope::registers && !at(e).always, repeats = false;
+  std::int32_t length = 1;
   auto const visit = [&](ir::expr x) {
     declare(x, indent, out);
-    reads = reads || (x != nullptr && at(x).reads);
+    if (x == nullptr || !at(x).local.empty()) return;
+    reads = reads || at(x).reads;
+    repeats = repeats || at(x).repeats;
+    length = length + at(x).length < detail::longest_text ? length + at(x).length : detail::longest_text;
   };
   for (ir::expr i : e->indices) visit(i);
   for (ir::expr x : {e->a, e->b, e->c}) visit(x);
+  bool const shared = at(e).uses >= 2 && detail::worth_a_local(e);
   at(e).reads = reads && !at(e).always;
-  if (at(e).uses < 2 || !detail::worth_a_local(e) || at(e).reads) return;
+  at(e).repeats = repeats || (shared && at(e).reads);
+  at(e).length = length;
+  if (e->kind == op::select && at(e).always && repeats && length == detail::longest_text) return branch(e, indent, out);
+  if (!shared || at(e).reads) return;
   std::string const value = text(e);
   at(e).local = k_.taken.unique("t");
-  bool const narrow = e->type == dtype::i64 && is_int(e);
-  out += indent + std::string(narrow ? "int" : type_name(e->type)) + " const " + at(e).local + " = " + value + ";\n";
+  out += indent + local_type(e) + " const " + at(e).local + " = " + value + ";\n";
+}
+WEFT_DECL std::string expr_printer::local_type(ir::expr e) {
+  return e->type == dtype::i64 && is_int(e) ? "int" : std::string(type_name(e->type));
+}
+// What both ways have in common that reads nothing has its local in front.
+WEFT_DECL void expr_printer::branch(ir::expr e, std::string const& indent, std::string& out) {
+  std::string const local = k_.taken.unique("t");
+  out += indent + local_type(e) + " " + local + ";\n" + indent + "if (" + text(e->a) + ") {\n";
+  arm(e->b, local, indent + "  ", out);
+  out += indent + "} else {\n";
+  arm(e->c, local, indent + "  ", out);
+  out += indent + "}\n";
+  at(e).local = local;
+}
+WEFT_DECL void expr_printer::arm(ir::expr e, std::string const& local, std::string const& indent, std::string& out) {
+  sequence<ir::expr> inside;
+  collect(e, inside);
+  sequence<note> before;
+  for (ir::expr x : inside) {
+    before.push_back(at(x));
+    note fresh;
+    fresh.bits = at(x).bits, fresh.fits_int = at(x).fits_int;
+    at(x) = fresh;
+  }
+  count(e);
+  mark_always(e);
+  declare(e, indent, out);
+  out += indent + local + " = " + plain(e) + ";\n";
+  for (std::size_t i = 0; i < inside.size(); ++i) at(inside[i]) = before[i];
+}
+/// All that the text of `e` is made of.
+WEFT_DECL void expr_printer::collect(ir::expr e, sequence<ir::expr>& inside) {
+  if (e == nullptr || at(e).collected || !at(e).local.empty()) return;
+  std::size_t const begin = inside.size();
+  inside.push_back(e);
+  at(e).collected = true;
+  for (ir::expr i : e->indices) collect(i, inside);
+  for (ir::expr x : {e->a, e->b, e->c}) collect(x, inside);
+  if (begin == 0)
+    for (ir::expr x : inside) at(x).collected = false;
 }
 WEFT_DECL std::string expr_printer::share(sequence<ir::expr> const& roots, std::string const& indent) {
   for (ir::expr e : touched_) at(e) = note{};

@@ -21,12 +21,17 @@ std::string_view type_name(dtype t);
 std::string literal(dtype t, std::int64_t bits, bool typed = true);
 
 /// Identifiers of one kernel: hands out each only once, and none that means something to CUDA C++ or the prelude.
+/// Cost    that of a look-up, however many there are
 class names {
  public:
   std::string unique(std::string_view wanted);
 
  private:
+  std::size_t slot_of(std::string_view name) const;
+  void take(std::string const& name);
   sequence<std::string> taken_;
+  sequence<std::int32_t> next_;   // by name: the first number behind it that may be free
+  sequence<std::int32_t> slots_;  // a hash table of numbers of names, which are at most half of it; -1: empty
 };
 
 }  // namespace cuda_text

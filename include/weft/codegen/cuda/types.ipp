@@ -74,15 +74,30 @@ WEFT_DECL std::string names::unique(std::string_view wanted) {
     if (c != '_' || base.back() != '_') base += digit || letter ? c : '_';
   }
   if (base.empty() || base.substr(0, 5) == "weft_") base = "x" + base;  // weft_ is the prelude's
+  if (slots_.empty()) slots_.resize(256, -1);
+  auto const is_free = [this](std::string const& name) { return !detail::reserved(name) && slots_[slot_of(name)] < 0; };
+  std::int32_t const same = slots_[slot_of(base)];
+  std::int32_t suffix = same >= 0 ? next_[static_cast<std::size_t>(same)] : 2;
   std::string candidate = base;
-  for (int suffix = 2;; ++suffix) {
-    bool taken = detail::reserved(candidate);
-    for (std::string const& t : taken_) taken = taken || t == candidate;
-    if (!taken) break;
-    candidate = base + (base.back() == '_' ? "" : "_") + std::to_string(suffix);
-  }
-  taken_.push_back(candidate);
+  for (; !is_free(candidate); ++suffix) candidate = base + (base.back() == '_' ? "" : "_") + std::to_string(suffix);
+  if (same >= 0) next_[static_cast<std::size_t>(same)] = suffix;
+  take(candidate);
   return candidate;
+}
+/// Where `name` is, or would be.
+WEFT_DECL std::size_t names::slot_of(std::string_view name) const {
+  std::uint32_t hash = 2166136261u;  // FNV-1a
+  for (char c : name) hash = (hash ^ static_cast<unsigned char>(c)) * 16777619u;
+  for (std::size_t at = hash % slots_.size();; at = (at + 1) % slots_.size())
+    if (slots_[at] < 0 || taken_[static_cast<std::size_t>(slots_[at])] == name) return at;
+}
+WEFT_DECL void names::take(std::string const& name) {
+  slots_[slot_of(name)] = static_cast<std::int32_t>(taken_.size());
+  taken_.push_back(name);
+  next_.push_back(2);
+  if (2 * taken_.size() <= slots_.size()) return;
+  slots_ = sequence<std::int32_t>(2 * slots_.size(), -1);
+  for (std::size_t i = 0; i < taken_.size(); ++i) slots_[slot_of(taken_[i])] = static_cast<std::int32_t>(i);
 }
 
 }  // namespace cuda_text

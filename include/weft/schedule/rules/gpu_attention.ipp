@@ -353,11 +353,13 @@ WEFT_DECL void gpu_plan::attention_in_blocks(attention_blocks const& b) {
     one.word = static_cast<std::uint8_t>(scope::shared);
     if (may(one)) take(one);
   };
-  std::int64_t const lanes = columns % 32 == 0 ? 32 : 16;
+  std::int64_t const lanes = columns % 32 == 0 ? 32 : 16, queries = view().extent(first, rank - 2);
+  // Masks, as a branch would have all of a thread's elements, with two exp for each, once more, and lanes of one warp would take both ways.
+  tail const of_rows = queries % n.rows == 0 ? tail::guard : tail::mask, of_lanes = columns % lanes == 0 ? tail::guard : tail::mask;
   // Rows of a warp, some elements of each lane: so does the result, and so does the state inside of the loop over blocks of keys.
   auto const rows_of_warps = [&](int stage, int row_loop, sequence<std::int32_t> order) {
     rule_view const v = view();
-    parts const row = split(row_loop, n.warps), lane = split(v.loop(stage, rank - 1), lanes);
+    parts const row = split(row_loop, n.warps, of_rows), lane = split(v.loop(stage, rank - 1), lanes, of_lanes);
     for (int l : {row.inner, lane.inner, row.outer, lane.outer}) order.push_back(l);
     reorder(order);
     bind(row.inner, thread_axis::warp);
