@@ -93,7 +93,7 @@ int first_look(char const* directory, char const* size) {
   std::int64_t const n = std::atoll(size);  // less than 0: by rule
   double const us = with_request(n < 0, n < 0 ? -n : n, [](compile_request const& r) {
     double const start = now_ns();
-    static_cast<void>(weft::make_schedule(r));
+    static_cast<void>(weft::plan_of(r));
     double const taken = (now_ns() - start) * 1e-3;
     std::string reason;  // which a call does not ask for: it costs another look
     static_cast<void>(weft::make_schedule(r, &reason));

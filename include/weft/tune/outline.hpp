@@ -53,6 +53,8 @@ class outlined_walk {
   void leave_out(outlined const& o);
   /// Walks, and answers with the best of what was met and is not left out, in no order. `legal`: 1 where a point may be legal, 0 where not; not fitted: all are.
   sequence<outlined> best(outline const& of, boosted_trees const& cost, boosted_trees const& legal, settings const& how, random_numbers& random);
+  /// So many that lie one or two knobs from one of these and are not left out, as far as they are found.
+  sequence<outlined> beside(outline const& of, sequence<outlined> const& points, std::size_t count, random_numbers& random) const;
 
  private:
   struct visited {
@@ -61,7 +63,7 @@ class outlined_walk {
     double cost = 0, legal = 1;
   };
   std::size_t visit(outline const& of, boosted_trees const& cost, boosted_trees const& legal, outlined o);
-  static outlined neighbour(outline const& of, visited const& at, random_numbers& random);
+  static outlined neighbour(outline const& of, outlined o, random_numbers& random);
   bool is_left_out(outlined const& o) const;
 
   sequence<outlined> chains_;

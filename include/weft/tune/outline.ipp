@@ -93,15 +93,21 @@ WEFT_DECL void outlined_walk::place_chains(sequence<outlined> const& known, sequ
   for (std::size_t i = 0; i < moved && !best.empty() && !chains_.empty(); ++i)
     chains_[static_cast<std::size_t>(random.below(static_cast<std::int32_t>(chains_.size())))] = best[i % best.size()];
 }
+/// What is not met has no value of its own, so that a point has one form.
+inline outlined in_one_form(outline const& of, outlined o, std::uint64_t met) {
+  for (std::size_t p = 0; p < of.size(); ++p)
+    if ((met & detail::bit(p)) == 0) o.at[p] = 0;
+  return o;
+}
 /// One knob further: of its values the next larger or smaller one as often as any.
-inline outlined outlined_walk::neighbour(outline const& of, visited const& at, random_numbers& random) {
-  outlined o = at.point;
+inline outlined outlined_walk::neighbour(outline const& of, outlined o, random_numbers& random) {
+  std::uint64_t const met = of.met(o);
   std::int32_t movable = 0;
-  for (std::size_t p = 0; p < of.size(); ++p) movable += (at.met & detail::bit(p)) != 0 && of.count(p) > 1;
+  for (std::size_t p = 0; p < of.size(); ++p) movable += (met & detail::bit(p)) != 0 && of.count(p) > 1;
   if (movable == 0) return o;
   std::int32_t which = random.below(movable);
   for (std::size_t p = 0; p < of.size(); ++p) {
-    if ((at.met & detail::bit(p)) == 0 || of.count(p) < 2 || which-- > 0) continue;
+    if ((met & detail::bit(p)) == 0 || of.count(p) < 2 || which-- > 0) continue;
     auto const count = static_cast<std::int32_t>(of.count(p));
     std::size_t to = (o.at[p] + 1u + static_cast<std::size_t>(random.below(count - 1))) % of.count(p);
     if (random.below(2) == 0) {
@@ -117,12 +123,21 @@ inline outlined outlined_walk::neighbour(outline const& of, visited const& at, r
     o.at[p] = static_cast<std::uint8_t>(to);
     break;
   }
-  return o;
+  return in_one_form(of, o, of.met(o));
+}
+WEFT_DECL sequence<outlined> outlined_walk::beside(outline const& of, sequence<outlined> const& points, std::size_t count, random_numbers& random) const {
+  sequence<outlined> found;
+  for (std::size_t tries = 0; tries < 8 * count && found.size() < count && !points.empty(); ++tries) {
+    outlined o = neighbour(of, points[tries % points.size()], random);
+    if (random.below(2) == 0) o = neighbour(of, o, random);
+    bool there = is_left_out(o);
+    for (outlined const& other : found) there = there || detail::are_equal(other, o);
+    if (!there) found.push_back(o);
+  }
+  return found;
 }
 inline std::size_t outlined_walk::visit(outline const& of, boosted_trees const& cost, boosted_trees const& legal, outlined o) {
   std::uint64_t const met = of.met(o);
-  for (std::size_t p = 0; p < of.size(); ++p)
-    if ((met & detail::bit(p)) == 0) o.at[p] = 0;  // one point, one form
   if (slots_.size() < 2 * visited_.size() + 64) {
     slots_.assign(4 * visited_.size() + 4096, std::uint32_t{0});
     for (std::size_t i = 0; i < visited_.size(); ++i) {
@@ -146,12 +161,12 @@ WEFT_DECL sequence<outlined> outlined_walk::best(outline const& of, boosted_tree
   visited_.clear();
   slots_.assign(slots_.size(), std::uint32_t{0});
   sequence<std::size_t> at;
-  for (outlined const& c : chains_) at.push_back(visit(of, cost, legal, c));
+  for (outlined const& c : chains_) at.push_back(visit(of, cost, legal, in_one_form(of, c, of.met(c))));
   for (std::int32_t step = 0; step < how.steps; ++step) {
     double const done = static_cast<double>(step) / static_cast<double>(how.steps);
     double const temperature = how.spread * how.hottest * std::pow(how.coldest / how.hottest, done);
     for (std::size_t& one : at) {
-      std::size_t const next = visit(of, cost, legal, neighbour(of, visited_[one], random));
+      std::size_t const next = visit(of, cost, legal, neighbour(of, visited_[one].point, random));
       if (random.unit() >= visited_[next].legal) continue;
       double const worse = visited_[next].cost - visited_[one].cost;
       if (worse <= 0 || random.unit() < std::exp(-worse / temperature)) one = next;

@@ -64,6 +64,7 @@ struct annealing_settings {
   std::size_t estimated = 128;   // of so many at random; 0: all are at random
   double near_first = 0;         // of these, the share that lies a few knobs from the first point that was learned
   std::size_t looks = 160;       // where a look is dear, so many of the best by the knobs' values alone are looked at in a round
+  double looks_beside = 0.25;    // of these, the share that lies next to the best that were measured
   std::size_t reranked = 160;    // of the best by the model so many are described and ranked anew in a round; 0: none
   double random_share = 0.1;     // of later proposals
   double plain_share = 0.5;      // of those by a model, what the first one alone decides: estimates mislead in some spaces (decision 049)

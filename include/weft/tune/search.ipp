@@ -168,10 +168,13 @@ WEFT_DECL void annealing_search::walk_outlined(outline const& of) {
   for (std::size_t m : best_measured(8)) best.push_back(points_[m].values);
   for (; left_out_ < points_.size(); ++left_out_) outlined_walk_.leave_out(points_[left_out_].values);
   outlined_walk_.place_chains(known, best, how_.chains, how_.restarts, random_);
-  for (outlined const& o : outlined_walk_.best(of, cost, legal, {how_.chains, how_.steps, how_.hottest, how_.coldest, spread_, how_.looks}, random_)) {
-    outlined_walk_.leave_out(o);
-    static_cast<void>(points_.keep(points_.from().look_by_values(o)));
-  }
+  auto const look_at = [&](sequence<outlined> const& some) {
+    for (outlined const& o : some) outlined_walk_.leave_out(o), static_cast<void>(points_.keep(points_.from().look_by_values(o)));
+  };
+  auto const beside = static_cast<std::size_t>(how_.looks_beside * static_cast<double>(how_.looks));
+  look_at(outlined_walk_.best(of, cost, legal, {how_.chains, how_.steps, how_.hottest, how_.coldest, spread_, how_.looks - beside}, random_));
+  // Next to the best the models of what was looked at know more than that of the knobs' values.
+  look_at(outlined_walk_.beside(of, best, beside, random_));
 }
 /// Of all that were looked at and not proposed. (A chain keeps no list of where it was: its points are all known.)
 WEFT_DECL std::size_t annealing_search::best_expected() {

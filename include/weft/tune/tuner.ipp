@@ -351,14 +351,14 @@ inline void tuning_run::learn_of_others() {
   result_.of_others = static_cast<std::int64_t>(others_.size());
 }
 inline bool has_many_steps(space const& s) { return s.at({}).steps.size() > 24; }
-/// A point of a rule takes ten times as long to look at as one of a how-lambda, more so where it has many steps, and its first one is
-/// good already.
+/// Chains by rule walk on the knobs' values, and few points are looked at: that is a run of the rule, which takes ten times as long as a how-lambda,
+/// more so where it has many steps. Its first point is good already.
 inline annealing_settings settings_for(space const& s) {
   annealing_settings how;
   if (!s.is_by_rule()) return how;
-  how.near_first = 0.75, how.steps = 20;
+  how.near_first = 0.75;
   bool const is_long = has_many_steps(s) || s.request().gpu != nullptr;  // a GPU's points are lowered, all of them
-  how.chains = is_long ? 10 : 24, how.reranked = is_long ? 24 : 64, how.estimated = is_long ? 16 : 32;
+  how.looks = is_long ? 48 : 128, how.reranked = is_long ? 24 : 64, how.estimated = is_long ? 16 : 32;
   return how;
 }
 inline void tuning_run::note_measured(point const& p, tune_trial t, double guess) {

@@ -31,26 +31,26 @@ WEFT_DECL int rule_plan::fuse(sequence<std::int32_t> const& loops) {
   if (loops.size() == 1) return loops[0];
   step one{verb::fuse};
   for (std::int32_t l : loops) one.loops[static_cast<std::size_t>(one.count++)] = l;
-  return may(one) && take(one) ? s_.at(one.loops[0]).into : -1;
+  return take_if_legal(one) ? s_.at(one.loops[0]).into : -1;
 }
 WEFT_DECL bool rule_plan::place(verb what, int stage, int l) {
   step one{what, l >= 0 ? 1 : 0, {l}};
   if (l < 0) one.loops = {};
   one.stage = stage;
-  return may(one) && take(one);
+  return take_if_legal(one);
 }
 WEFT_DECL int rule_plan::add_stage(verb what, int stage, int tensor) {
   step one{what};
   one.stage = stage;
   one.tensor = tensor;
-  if (!may(one) || !take(one)) return -1;
+  if (!take_if_legal(one)) return -1;
   host_.push_back(static_cast<std::int32_t>(host_.size())), depth_.push_back(0);
   return static_cast<int>(s_.order.size()) - 1;
 }
 WEFT_DECL rule_plan::taken_apart rule_plan::rfactor(int stage, int l, std::int64_t count, bool chunks) {
   step one{chunks ? verb::rfactor_chunks : verb::rfactor, 1, {l}, count};
   one.stage = stage;
-  if (!may(one) || !take(one)) return {};
+  if (!take_if_legal(one)) return {};
   program const& p = s_.computation();
   host_.push_back(static_cast<std::int32_t>(host_.size())), depth_.push_back(0);
   return {static_cast<int>(p.stages.size()) - 1, program::at(s_.loop_of, program::at(p.stages, stage).first_reduced)};
