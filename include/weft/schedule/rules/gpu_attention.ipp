@@ -382,7 +382,7 @@ WEFT_DECL void gpu_plan::attention_in_blocks(attention_blocks const& b) {
   int const at = loop(b.home, 0);
   if (!place(verb::compute_at, b.state, at)) return;
   int const keys = view().loop(b.state, rank);
-  parts const state_row = split(view().loop(b.state, rank - 2), n.rows);  // which may be fewer: written out all the same
+  parts const state_row = split(view().loop(b.state, rank - 2), n.rows, of_rows);  // which may be fewer: written out all the same
   sequence<std::int32_t> around = batches(b.state);
   for (int l : {keys, state_row.outer}) around.push_back(l);
   rows_of_warps(b.state, state_row.inner, around);
