@@ -22,7 +22,7 @@ SHARED = {
     "weft/base/env.hpp": "environment environment_number environment_switch switch_value",
     "weft/bench/benchmark.hpp": "of_kernel",
     "weft/bench/counts.hpp": "counted",
-    "weft/bench/cuda.hpp": "of_gpu_kernel refuse_cold",
+    "weft/bench/cuda.hpp": "ns_by_events ns_of of_gpu_kernel refuse_cold",
     "weft/bench/peak.hpp": "peaks_beside",
     "weft/codegen/target.hpp": "cannot_be_made cannot_run_here converts_f16 feature_string kept_target triple",
     "weft/codegen/cuda/resources.hpp": "usage_in",

@@ -183,7 +183,7 @@ class trial {
     return "";
   }
 
- private:
+ protected:
   /// Lets some results be written over inputs of the same form that a call takes for that.
   void share_memory() {
     random_source r(d_.seed ^ 0x1a);

@@ -92,6 +92,18 @@ TEST_CASE("elementwise kernels by the rule for GPUs: rows of 16 bytes where bloc
     });
   }
 }
+TEST_CASE("elements of short rows that stand one behind the other are one row for the rule for GPUs: no sector is asked for twice") {
+  for (std::int64_t columns : {3, 4, 37}) {  // rows of odd lengths, together a multiple of 16 bytes, by single elements
+    gpu_kernel const k = by_rule(scaled<float>(320, columns), "points");
+    gpu_trial t(k);
+    memory_traffic traffic;
+    INFO(k.steps);
+    REQUIRE(t.fault == "");
+    CHECK(t.interpreted(1, &traffic) == "");
+    CHECK(traffic.global.least > 0);
+    CHECK(traffic.global.taken == traffic.global.least);
+  }
+}
 TEST_CASE("a product by the rule for GPUs: copies of 16 bytes alone, two tiles ahead, one barrier in each iteration; rows of blocks in groups") {
   gpu_kernel const k = by_rule(product<float>(4096, 4096, 4096), "tiles");
   CHECK(k.steps.find("A_copy: pipeline(2, async)\n") != std::string::npos);

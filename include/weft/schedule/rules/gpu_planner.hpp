@@ -59,12 +59,14 @@ class gpu_plan : public rule_plan {
   std::int64_t element_bytes(int tensor) const { return size_bytes(program::at(s_.computation().tensors, tensor).type); }
   sequence<access> accesses(int stage) const;
   std::int64_t width(sequence<access> const& all, int axis, std::int64_t extent) const;
+  std::int64_t width_in_rows(int stage, sequence<access> const& all, int axis, std::int64_t extent) const;
   static std::int64_t power_below(std::int64_t n);
 
   // --- nests (gpu_planner.ipp)
   void choose_alone();
   void nest_of(int stage);
   int column_axis(int stage, sequence<access> const& all) const;
+  bool is_one_row(int stage, sequence<access> const& all) const;
   void elements(int stage);
   void transposed(int stage, sequence<access> const& all, int axis, int other);
   void columns(int stage);

@@ -73,6 +73,12 @@ WEFT_DECL std::int64_t gpu_plan::width(sequence<access> const& all, int axis, st
   while (lanes > 1 && (extent < 2 * lanes || extent % lanes != 0)) lanes /= 2;
   return lanes;
 }
+/// The same of rows that are fused: what goes over the end of one is no access of 16 bytes, but as many single ones, apart from those of the next thread.
+WEFT_DECL std::int64_t gpu_plan::width_in_rows(int stage, sequence<access> const& all, int axis, std::int64_t extent) const {
+  std::int64_t lanes = width(all, axis, extent);
+  while (lanes > 1 && view().extent(stage, axis) % lanes != 0) lanes /= 2;
+  return lanes;
+}
 WEFT_DECL std::int64_t gpu_plan::power_below(std::int64_t n) {
   std::int64_t p = 1;
   while (2 * p <= n) p *= 2;
@@ -100,12 +106,26 @@ WEFT_DECL int gpu_plan::column_axis(int stage, sequence<access> const& all) cons
   }
   return best;
 }
+/// Whether rows stand one behind the other in all that is read and written, so that all elements are one row, however short each is.
+WEFT_DECL bool gpu_plan::is_one_row(int stage, sequence<access> const& all) const {
+  rule_view const v = view();
+  stage_info const& of = v.stage(stage);
+  if (of.reduced > 0 || of.scanned >= 0) return false;
+  for (int a = 0; a < of.spatial; ++a)
+    for (access const& one : all) {
+      bool const last = a + 1 == of.spatial;
+      std::int64_t const next = last ? 1 : one.step(a + 1), length = last ? 1 : v.extent(stage, a + 1);
+      if (is_open(v.loop(stage, a)) || one.step(a) == no_step || next == no_step || one.step(a) != next * length) return false;
+    }
+  return true;
+}
 /// A thread for each element, or for 16 bytes of them; terms one after the other.
 WEFT_DECL void gpu_plan::elements(int stage) {
   rule_view const v = view();
   stage_info const of = v.stage(stage);
   sequence<access> const all = accesses(stage);
-  int const axis = column_axis(stage, all);
+  int axis = column_axis(stage, all);
+  if (axis >= 0 && is_one_row(stage, all)) axis = of.spatial - 1;
   if (axis < 0) {  // of one element, or along a scan alone
     sequence<std::int32_t> loops;
     for (int a = 0; a < of.spatial; ++a)
@@ -126,7 +146,7 @@ WEFT_DECL void gpu_plan::elements(int stage) {
   sequence<std::int32_t> around, inside;
   for (std::int32_t l : s_.order[static_cast<std::size_t>(stage)])
     if (l != column) (s_.at(l).scanned || s_.at(l).reduced ? inside : around).push_back(l);
-  std::int64_t const widest = of.reduced > 0 || of.scanned >= 0 ? 1 : width(all, axis, trips(column));
+  std::int64_t const widest = of.reduced > 0 || of.scanned >= 0 ? 1 : width_in_rows(stage, all, axis, trips(column));
   std::int64_t const wide = choose(stage, "lanes", widest, {1, 2, 4, 8}, widest);
   std::int64_t const threads = choose(stage, "threads", 256, {32, 64, 128, 512, 1024});
   parts const lane = wide > 1 ? split(column, wide) : parts{column, -1};

@@ -61,7 +61,7 @@ WEFT_DECL void gpu_plan::in_row(int stage, int depth, std::int64_t threads) {
   }
   int const whole = is_open(v.loop(stage, last)) ? -1 : merged(stage, depth, all);
   int const column = whole >= 0 ? whole : v.loop(stage, last);
-  std::int64_t const widest = width(all, last, trips(column)), wide = choose(stage, "lanes", widest, {1, 2, 4, 8}, widest);
+  std::int64_t const widest = width_in_rows(stage, all, last, trips(column)), wide = choose(stage, "lanes", widest, {1, 2, 4, 8}, widest);
   parts const lane = wide > 1 ? split(column, wide) : parts{column, -1};
   parts const thread = cut(lane.outer, threads);
   bind(thread.inner, thread_axis::thread_x);
