@@ -181,13 +181,8 @@ struct schedule : nest,
     }
   }
   /// Judges a step, records it, and changes the nest if it is not illegal. After the first illegal step all
-  /// others are passed over: their axes may come from it.
-  constexpr bool take(step& s) { return take(s, true); }
-  /// As take, but of a step that is illegal nothing is recorded.
-  constexpr bool take_if_legal(step& s) { return take(s, false); }
-
- private:
-  constexpr bool take(step& s, bool record_illegal) {
+  /// others are passed over: their axes may come from it. Without `record_illegal` such a step is as if nobody had tried it.
+  constexpr bool take(step& s, bool record_illegal = true) {
     if (failed >= 0) return false;
     ruling const r = check(*this, s);
     if (r.v == verdict::illegal && !record_illegal) return false;
@@ -202,6 +197,8 @@ struct schedule : nest,
     perform(*this, s);
     return true;
   }
+
+ private:
   static constexpr ruling check_alone(nest const& n, step const& s) {
     switch (s.what) {
 #define WEFT_X(name, ...) \
