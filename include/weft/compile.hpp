@@ -172,8 +172,8 @@ schedule schedule_with(compile_request const& r, program const& expanded, knob_c
 std::int32_t nearest_value(sequence<std::int64_t> const& values, std::int64_t wanted);
 /// What a tuner keeps results of this request under (cache::task_key, cache::family_key). `first`: the how-lambda's schedule with each knob's first
 /// value; by rule it is not looked at.
-std::string task_of(compile_request const& r, schedule const& first);
-std::string family_of(compile_request const& r, schedule const& first);
+std::string task_of(compile_request const& r, schedule const& first, std::string_view beginning = {});
+std::string family_of(compile_request const& r, schedule const& first, std::string_view beginning = {});
 /// Whether a tuner has kept knob values for just these arguments on this machine.
 bool is_tuned_exactly(compile_request const& r);
 /// Why a schedule can become no code for a CPU; empty: it can, perhaps with spilled registers.

@@ -130,12 +130,13 @@ inline schedule schedule_like(compile_request const& r, program const& expanded,
   }, &other);
 }
 /// Whether lowering takes it too: without a how-lambda nobody but the rule is to be told of a step that suits another shape alone.
-inline bool becomes_loops([[maybe_unused]] cache::directory const& kept, [[maybe_unused]] compile_request const& r, [[maybe_unused]] schedule s) {
+inline bool becomes_loops([[maybe_unused]] cache::directory const& kept, [[maybe_unused]] compile_request const& r,
+                          [[maybe_unused]] std::string_view beginning, [[maybe_unused]] schedule s) {
 #if WEFT_HAS_EXCEPTIONS
   try {
     if (r.gpu != nullptr) return r.gpu->fits(r, s);
     // Its code is kept, so it was lowered before. Lowering takes ten times as long as the look.
-    if (kept.holds(cache::name_of(xxh64(cache::key_of(r.name, *r.what, s.steps, *r.layout, *r.machine))).name)) return true;
+    if (kept.holds(cache::name_of(xxh64(cache::key_of(r.name, *r.what, s.steps, *r.layout, *r.machine, false, beginning))).name)) return true;
     ir::arena m;
     static_cast<void>(make_loops(m, r, finished(r, s)));
     return true;
@@ -150,9 +151,10 @@ inline bool is_usable(compile_request const& r, schedule const& s) {
 inline bool is_set(bool asked, char const* variable) { return asked || environment_switch(variable); }
 inline bool is_bitwise(compile_request const& r) { return is_set(r.wanted.bitwise, "WEFT_BITWISE"); }
 /// What is kept for the calls of this request. Where they are not bitwise, what a bitwise tuning has found does as well.
-inline bool find_kept(cache::directory const& kept, compile_request const& r, schedule const& first, std::string& task, cache::tuned& best) {
+inline bool find_kept(cache::directory const& kept, compile_request const& r, schedule const& first, std::string_view beginning,
+                      std::string& task, cache::tuned& best) {
   bool const bitwise = is_bitwise(r);
-  task = task_of(r, first);
+  task = task_of(r, first, beginning);
   return cache::find_tuned(kept, task, best) || (!bitwise && cache::find_tuned(kept, cache::bitwise_key(task), best));
 }
 inline std::string sentence_of(compile_request const& r, cache::relative const& near, cache::relative const& wanted) {
@@ -176,9 +178,10 @@ inline bool is_tuned(compile_request const& r, program const& expanded, schedule
   if (path.empty()) return false;
   cache::directory const kept(path, cache::creation::never);
   if (!kept.usable()) return false;
+  std::string const beginning = cache::beginning_of_keys(r.name, *r.what, *r.machine);
   std::string task;
   cache::tuned best;
-  if (find_kept(kept, r, first, task, best)) {
+  if (find_kept(kept, r, first, beginning, task, best)) {
     if (told != nullptr) told->plan = best.plan;
     into = schedule_with(r, expanded, best.choices);
     if (is_usable(r, into) && hash(into.steps) == best.steps) {
@@ -190,10 +193,10 @@ inline bool is_tuned(compile_request const& r, program const& expanded, schedule
   }
   cache::relative const wanted = cache::described(task, *r.layout, *r.machine);
   cache::relative near;
-  if (!cache::find_relative(kept, family_of(r, first), wanted, near)) return false;
+  if (!cache::find_relative(kept, family_of(r, first, beginning), wanted, near)) return false;
   if (told != nullptr) told->plan = near.plan;
   into = schedule_like(r, expanded, near);
-  if (!is_usable(r, into) || (told != nullptr && (cache::form_of(into.steps) != near.form || !becomes_loops(kept, r, into)))) return false;
+  if (!is_usable(r, into) || (told != nullptr && (cache::form_of(into.steps) != near.form || !becomes_loops(kept, r, beginning, into)))) return false;
   if (reason != nullptr) *reason = sentence_of(r, near, wanted);
   return true;
 }
@@ -277,13 +280,13 @@ WEFT_DECL rule_input detail::rule_input_for(compile_request const& r, program co
   in.plan = write_by_rule(r, first, in);
   return in;
 }
-WEFT_DECL std::string detail::task_of(compile_request const& r, schedule const& first) {
+WEFT_DECL std::string detail::task_of(compile_request const& r, schedule const& first, std::string_view beginning) {
   bool const by_rule = r.by_rule && r.how == nullptr;
-  return cache::task_key(r.name, *r.what, by_rule ? schedule() : first, *r.layout, *r.machine, is_bitwise(r));
+  return cache::task_key(r.name, *r.what, by_rule ? schedule() : first, *r.layout, *r.machine, is_bitwise(r), beginning);
 }
-WEFT_DECL std::string detail::family_of(compile_request const& r, schedule const& first) {
+WEFT_DECL std::string detail::family_of(compile_request const& r, schedule const& first, std::string_view beginning) {
   bool const by_rule = r.by_rule && r.how == nullptr;
-  return cache::family_key(r.name, *r.what, by_rule ? schedule() : first, *r.layout, *r.machine, is_bitwise(r));
+  return cache::family_key(r.name, *r.what, by_rule ? schedule() : first, *r.layout, *r.machine, is_bitwise(r), beginning);
 }
 namespace detail {
 inline void write_schedule(compile_request const& r, schedule& s) {
@@ -329,7 +332,7 @@ WEFT_DECL bool detail::is_tuned_exactly(compile_request const& r) {
   cache::tuned best;
   std::string task;
   std::string const path = cache::directory_in_use();
-  return !first.knobs.empty() && !path.empty() && find_kept(cache::directory(path, cache::creation::never), r, first, task, best);
+  return !first.knobs.empty() && !path.empty() && find_kept(cache::directory(path, cache::creation::never), r, first, {}, task, best);
 }
 WEFT_DECL std::string detail::why_not(compile_request const& r, schedule const& s) {
   if (r.gpu != nullptr) return s.state == verdict::illegal ? explain(s, r.name) : std::string();

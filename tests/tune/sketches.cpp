@@ -191,6 +191,64 @@ TEST_CASE("what was found for other sizes is tried where it becomes a schedule, 
   }
   CHECK(taken > rounds(4, 0));
 }
+TEST_CASE("a result for other sizes whose steps have another form here is left, as the rule's own was never compared with it") {
+  auto const reason_with = [](bool same_form) {
+    private_cache const here;
+    with_space(scaled, [&](tuning::space& s, compile_request const& r) {
+      tuning::point const p = other_point(s);
+      std::string const key = weft::detail::task_of(r, {});
+      REQUIRE(cache::keep_tuned(key, {p.choices, hash(s.at(p.choices).steps), 1000, 8, s.plan()}));
+      cache::relative own = cache::described(key, *r.layout, *r.machine);
+      cache::note_choices(own, s.at(p.choices));
+      own.plan = s.plan();
+      if (!same_form) ++own.form;
+      REQUIRE(cache::keep_relative(weft::detail::family_of(r, {}), own));
+    }, numbers<2>(20, 200));
+    return schedule_reason(scaled, numbers<2>(20, 208));
+  };
+  CHECK(has(reason_with(true), "the nearest that was tuned"));
+  CHECK(reason_with(false) == "by rule: the kernel has no how-lambda");
+}
+TEST_CASE("a round by rule looks at few points, which are what their choices say, and proposes legal ones, the same by the same seed") {
+  struct counted : tuning::landscape {
+    explicit counted(tuning::space& s) : of(s) {}
+    tuning::point look(sequence<std::int32_t> const& choices) override { return ++looks, of.look(choices); }
+    tuning::point at_random(tuning::random_numbers& r, bool features) override { return ++looks, of.at_random(r, features); }
+    tuning::outline const* outlined_by() const override { return of.outlined_by(); }
+    tuning::point look_by_values(tuning::outlined const& wanted) override { return ++looks, of.look_by_values(wanted); }
+    tuning::space& of;
+    int looks = 0;
+  };
+  auto const a = numbers<2>(70, 50), b = numbers<2>(50, 90);
+  with_space(product, [](tuning::space& s, compile_request const& r) {
+    tuning::space again(r);
+    counted one(s), other(again);
+    tuning::annealing_settings how;
+    how.chains = 128, how.looks = 60, how.reranked = 0, how.estimated = 0;
+    tuning::annealing_search x(one, 5, how), y(other, 5, how);
+    int good = 0;
+    for (int round = 0; round < 5; ++round) {
+      one.looks = 0;
+      sequence<tuning::point> const proposed = x.propose(8), same = y.propose(8);
+      if (round > 0) CHECK(one.looks < 60 + 40);
+      REQUIRE(proposed.size() == same.size());
+      for (std::size_t i = 0; i < proposed.size(); ++i) {
+        tuning::point const& p = proposed[i];
+        tuning::point const seen = s.look(p.choices);
+        CHECK(p.legal);
+        CHECK(seen.choices == p.choices);
+        CHECK(seen.features == p.features);
+        CHECK(same[i].choices == p.choices);
+        // As if large tiles were fast: a third of those at random.
+        double rows = 0;
+        for (std::size_t k = 0; k < p.sizes.size() && rows <= 0; ++k) rows = p.sizes[k] > 8 ? static_cast<double>(p.choices[k]) : 0;
+        good += round > 1 && rows > 8;
+        x.learn(p, 1000 / (1 + rows)), y.learn(same[i], 1000 / (1 + rows));
+      }
+    }
+    CHECK(good > 12);
+  }, a, b);
+}
 TEST_CASE("of a space whose rule may not reorder sums, no point does") {
   auto const x = numbers<2>(20, 200);
   softmax.with({.bitwise = true}).erased([&](kernel_face const& f, argument* arguments, int count) {

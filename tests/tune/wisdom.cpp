@@ -83,6 +83,14 @@ TEST_CASE("lines that are no results are refused, each with a reason, and the ot
     CHECK(i.refused == 1);
     CHECK(i.why.find("line 1: ") == 0);
   }
+  CHECK(wisdom::import_lines(changed(good, "\"}", "\", \"plan\": 256}")).refused == 1);
+  CHECK(wisdom::import_lines(changed(good, "\"}", "\", \"plan\": 1}")).taken == 1);
+  std::string const planned = wisdom::export_all();
+  CHECK(planned.find(", \"plan\": 1}") != std::string::npos);
+  wisdom::forget_all();
+  CHECK(wisdom::import_lines(planned).taken == 1);
+  CHECK(wisdom::export_all() == planned);
+  wisdom::forget_all();
   wisdom::imported const mixed = wisdom::import_lines("nonsense\n\n" + good);
   CHECK(mixed.taken == 1);
   CHECK(mixed.refused == 1);

@@ -162,9 +162,14 @@ struct schedule : nest,
 
   /// Whether the step may be taken there.
   static constexpr ruling check(nest const& n, step const& s) {
-    nest after;
-    bool performed = false;
-    return check(n, s, after, performed);
+    if (!n.computation().reads.empty())
+      if (ruling const r = suits_functions(n, s); r.v != verdict::legal) return r;
+    ruling const r = check_alone(n, s);
+    if (r.v == verdict::illegal || !(has_placements(n) || form_of(s.what).places)) return r;
+    nest after = n;
+    perform(after, s);
+    ruling const together = placements_fit(after);
+    return together.v == verdict::illegal ? together : r;
   }
   /// Takes a step that was ruled not illegal.
   static constexpr void perform(nest& n, step const& s) {
@@ -176,29 +181,10 @@ struct schedule : nest,
     }
   }
   /// Judges a step, records it, and changes the nest if it is not illegal. After the first illegal step all
-  /// others are passed over: their axes may come from it.
-  constexpr bool take(step& s) { return take(s, true); }
-  /// As take, but of a step that is illegal nothing is recorded.
-  constexpr bool take_if_legal(step& s) { return take(s, false); }
-
- private:
-  /// Where placements are looked at together, which needs the nest as it is with the step, that comes in `after`: it is half of what a check costs.
-  static constexpr ruling check(nest const& n, step const& s, nest& after, bool& performed) {
-    if (!n.computation().reads.empty())
-      if (ruling const r = suits_functions(n, s); r.v != verdict::legal) return r;
-    ruling const r = check_alone(n, s);
-    if (r.v == verdict::illegal || !(has_placements(n) || form_of(s.what).places)) return r;
-    after = n;
-    perform(after, s);
-    performed = true;
-    ruling const together = placements_fit(after);
-    return together.v == verdict::illegal ? together : r;
-  }
-  constexpr bool take(step& s, bool record_illegal) {
+  /// others are passed over: their axes may come from it. Without `record_illegal` such a step is as if nobody had tried it.
+  constexpr bool take(step& s, bool record_illegal = true) {
     if (failed >= 0) return false;
-    nest after;
-    bool performed = false;
-    ruling const r = check(*this, s, after, performed);
+    ruling const r = check(*this, s);
     if (r.v == verdict::illegal && !record_illegal) return false;
     s.axis = s.count > 0 && usable(s.loops[0]).v == verdict::legal ? at(s.loops[0]).root : -1;
     s.ruling = r.v;
@@ -208,10 +194,11 @@ struct schedule : nest,
     if (r.v == verdict::illegal) failed = static_cast<std::int32_t>(steps.size());
     steps.push_back(s);
     if (r.v == verdict::illegal) return false;
-    if (performed) static_cast<nest&>(*this) = static_cast<nest&&>(after);
-    else perform(*this, s);
+    perform(*this, s);
     return true;
   }
+
+ private:
   static constexpr ruling check_alone(nest const& n, step const& s) {
     switch (s.what) {
 #define WEFT_X(name, ...) \

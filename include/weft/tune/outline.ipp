@@ -180,7 +180,7 @@ WEFT_DECL sequence<outlined> outlined_walk::best(outline const& of, boosted_tree
   for (std::size_t i = 0; i < visited_.size(); ++i)
     if (visited_[i].legal > 0.1 && !is_left_out(visited_[i].point)) fresh.push_back(i), order.push_back(rank(visited_[i]));
   sequence<outlined> found;
-  if (fresh.empty()) return found;
+  if (fresh.empty() || how.wanted == 0) return found;
   detail::sort(order);
   double const limit = order[order.size() < how.wanted ? order.size() - 1 : how.wanted - 1];
   for (std::size_t i : fresh)

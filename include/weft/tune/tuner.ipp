@@ -358,7 +358,7 @@ inline annealing_settings settings_for(space const& s) {
   if (!s.is_by_rule()) return how;
   how.near_first = 0.75;
   bool const is_long = has_many_steps(s) || s.request().gpu != nullptr;  // a GPU's points are lowered, all of them
-  how.looks = is_long ? 48 : 128, how.reranked = is_long ? 24 : 64, how.estimated = is_long ? 16 : 32;
+  how.looks = is_long ? 48 : 200, how.reranked = is_long ? 24 : 64, how.estimated = is_long ? 16 : 32;
   return how;
 }
 inline void tuning_run::note_measured(point const& p, tune_trial t, double guess) {

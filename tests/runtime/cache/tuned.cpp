@@ -49,7 +49,7 @@ bool has(std::string const& text, std::string const& part) { return text.find(pa
 
 TEST_CASE("what is kept is found again, by the whole key") {
   private_cache const here;
-  cache::tuned const best{{2, 1}, 77, 1250.5, 40};
+  cache::tuned const best{{2, 1}, 77, 1250.5, 40, 2};
   CHECK(cache::keep_tuned("a task", best));
   cache::tuned found;
   CHECK(cache::find_tuned("a task", found));
@@ -57,6 +57,7 @@ TEST_CASE("what is kept is found again, by the whole key") {
   CHECK(found.steps == 77);
   CHECK(found.ns == 1250.5);
   CHECK(found.trials == 40);
+  CHECK(found.plan == 2);
   CHECK_FALSE(cache::find_tuned("another task", found));
   CHECK(cache::forget_tuned("a task"));
   CHECK_FALSE(cache::find_tuned("a task", found));

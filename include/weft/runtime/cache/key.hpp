@@ -19,14 +19,18 @@ namespace cache {
 ///
 /// What only steers a schedule (caches, threads, knobs not taken) is not in it: the steps are. Nor is anything that
 /// differs from run to run: types' names, addresses, run-time scalars.
+/// `beginning`: what beginning_of_keys says, where it is known.
 /// Cost 4 us for a matmul
 std::string key_of(std::string_view name, program const& what, trace const& steps, call_layout const& layout,
-                   target const& machine, bool checked = false);
+                   target const& machine, bool checked = false, std::string_view beginning = {});
+
+/// What all keys of a computation on a machine begin with: everything but steps and layout. For who writes several.
+std::string beginning_of_keys(std::string_view name, program const& what, target const& machine);
 
 /// The same without what differs between shapes and between machines with the same instructions: of steps neither factors nor
 /// numbers, of arguments neither extents nor strides. It is for results that may be tried on each other (relatives.hpp), not for code.
 std::string shapeless_key_of(std::string_view name, program const& what, trace const& steps, call_layout const& layout,
-                             target const& machine);
+                             target const& machine, std::string_view beginning = {});
 
 /// A hash of steps without factors and numbers: what is alike in them for other sizes.
 std::uint64_t form_of(trace const& steps);

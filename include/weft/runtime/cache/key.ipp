@@ -137,9 +137,7 @@ class key_writer : public byte_writer {
 }  // namespace detail
 
 namespace detail {
-inline std::string written_key(key_writer& w, std::string_view name, program const& what, trace const& steps, call_layout const& layout,
-                               target const& machine) {
-  w.bytes.reserve(2048);
+inline void begin_key(key_writer& w, std::string_view name, program const& what, target const& machine) {
   char const* const llvm = environment("WEFT_LLVM");
   w.text(weft_version);
   w.text(name);
@@ -148,25 +146,38 @@ inline std::string written_key(key_writer& w, std::string_view name, program con
   w.numbers(codegen_epoch, vocabulary_digest);
   w.text(llvm != nullptr ? llvm : "");
   w.write(what);
+}
+inline std::string written_key(key_writer& w, std::string_view name, program const& what, trace const& steps, call_layout const& layout,
+                               target const& machine, std::string_view beginning) {
+  w.bytes.reserve(2048);
+  if (!beginning.empty()) w.bytes.append(beginning);
+  else begin_key(w, name, what, machine);
   w.write(steps);
   w.write(layout);
   return static_cast<std::string&&>(w.bytes);
 }
 }  // namespace detail
 
-WEFT_DECL std::string key_of(std::string_view name, program const& what, trace const& steps, call_layout const& layout,
-                             target const& machine, bool checked) {
+WEFT_DECL std::string beginning_of_keys(std::string_view name, program const& what, target const& machine) {
   detail::key_writer w;
-  w.bytes = detail::written_key(w, name, what, steps, layout, machine);
+  w.bytes.reserve(2048);
+  detail::begin_key(w, name, what, machine);
+  return static_cast<std::string&&>(w.bytes);
+}
+
+WEFT_DECL std::string key_of(std::string_view name, program const& what, trace const& steps, call_layout const& layout,
+                             target const& machine, bool checked, std::string_view beginning) {
+  detail::key_writer w;
+  w.bytes = detail::written_key(w, name, what, steps, layout, machine, beginning);
   if (checked) w.text("checked");
   return static_cast<std::string&&>(w.bytes);
 }
 
 WEFT_DECL std::string shapeless_key_of(std::string_view name, program const& what, trace const& steps, call_layout const& layout,
-                                       target const& machine) {
+                                       target const& machine, std::string_view beginning) {
   detail::key_writer w;
   w.shapeless = true;
-  return detail::written_key(w, name, what, steps, layout, machine);
+  return detail::written_key(w, name, what, steps, layout, machine, beginning);
 }
 
 WEFT_DECL std::uint64_t form_of(trace const& steps) {

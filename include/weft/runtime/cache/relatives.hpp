@@ -26,7 +26,8 @@ struct relative {
 /// as of task_key. Where a rule writes the schedule `first` is an empty one, as there; whether a relative's choices lead to steps like its own is
 /// then seen by relative::form.
 std::string family_key(std::string_view name, program const& what, schedule const& first, call_layout const& layout,
-                       target const& machine, bool bitwise = false);
+                       target const& machine, bool bitwise = false,
+                     std::string_view beginning = {});
 
 /// A task, as one of its family; without choices. Its extents are empty when some are open.
 relative described(std::string_view task, call_layout const& layout, target const& machine);

@@ -64,11 +64,11 @@ inline constexpr double other_machine = 1e100;
 }  // namespace detail
 
 WEFT_DECL std::string family_key(std::string_view name, program const& what, schedule const& first, call_layout const& layout,
-                                 target const& machine, bool bitwise) {
+                                 target const& machine, bool bitwise, std::string_view beginning) {
   byte_writer w;
   target any = machine;  // of one architecture: a GPU's only feature is its name
-  if (any.arch == architecture::nvidia) any.features.clear();
-  w.bytes = shapeless_key_of(name, what, first.steps, layout, any);
+  if (any.arch == architecture::nvidia) any.features.clear(), beginning = {};
+  w.bytes = shapeless_key_of(name, what, first.steps, layout, any, beginning);
   for (knob_info const& k : first.knobs) w.text(k.name.view());
   if (first.original == nullptr) w.numbers(rules_epoch);
   if (bitwise) w.text("bitwise");

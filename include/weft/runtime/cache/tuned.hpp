@@ -28,7 +28,8 @@ struct tuned {
 /// is nothing for them. Where a rule writes the schedule `first` is an empty one: the computation and the machine say what it would be, and
 /// rules_epoch stands for the rules, so that a look-up need not run them first.
 std::string task_key(std::string_view name, program const& what, schedule const& first, call_layout const& layout,
-                     target const& machine, bool bitwise = false);
+                     target const& machine, bool bitwise = false,
+                     std::string_view beginning = {});
 
 /// The key of the same task for bitwise calls.
 std::string bitwise_key(std::string task);

@@ -20,9 +20,9 @@ inline bool read_tuned(directory const& d, std::string_view key, tuned& into) {
 }  // namespace detail
 
 WEFT_DECL std::string task_key(std::string_view name, program const& what, schedule const& first, call_layout const& layout,
-                               target const& machine, bool bitwise) {
+                               target const& machine, bool bitwise, std::string_view beginning) {
   byte_writer w;
-  w.bytes = key_of(name, what, first.steps, layout, machine);
+  w.bytes = key_of(name, what, first.steps, layout, machine, false, beginning);
   w.numbers(machine.l1_bytes, machine.l2_bytes, machine.l3_bytes, machine.threads);
   for (knob_info const& k : first.knobs) {
     w.text(k.name.view());

@@ -130,7 +130,7 @@ class rule_plan {
     return s_.take(one) && (open_ == nullptr || open_->take(again));
   }
   /// Takes a step that may be illegal.
-  bool take_if_legal(step one) { return open_ == nullptr ? s_.take_if_legal(one) : may(one) && take(one); }
+  bool take_if_legal(step one) { return open_ == nullptr ? s_.take(one, false) : may(one) && take(one); }
   bool is_open(int l) const { return open_ != nullptr && open_->at(l).extent < 0; }
   parts split(int l, std::int64_t factor, tail at_end = tail::guard);
   /// As split, but a loop that is no longer than the factor stays whole: then there is no outer part.
