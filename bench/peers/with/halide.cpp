@@ -252,7 +252,7 @@ stages laplacian_pyramid(Func const& input, int w, int h, int images) {
   }
   return {out, kept};
 }
-stages bilateral_grid(Func const& in, int w, int h) {
+Func bilateral_grid(Func const& in, int w, int h) {
   Var x("x"), y("y"), z("z"), c("c");
   int const cell = 8, depth = 13, columns = w / cell + 3, rows = h / cell + 3;
   RDom r(0, cell, 0, cell);
@@ -276,7 +276,7 @@ stages bilateral_grid(Func const& in, int w, int h) {
     return mix(along_y(zi), along_y(zi + 1), zf);
   };
   f(x, y) = at(0) / at(1);
-  return {f, {histogram, blurz, blurx, blury}};
+  return f;
 }
 stages camera(Func const& in) {
   Var x("x"), y("y"), c("c");
@@ -308,7 +308,7 @@ stages pipeline_of(problem const& p, Func const& in, int w, int h) {
     case task::unsharp: return unsharp(in);
     case task::local_laplacian: return local_laplacian(in, w, h);
     case task::laplacian_pyramid: return laplacian_pyramid(in, w, h, static_cast<int>(p.k));
-    case task::bilateral_grid: return bilateral_grid(in, w, h);
+    case task::bilateral_grid: return {bilateral_grid(in, w, h), {}};
     default: return camera(in);
   }
 }
@@ -349,17 +349,17 @@ void scheduled_by_itself(problem const& p, std::vector<way>& ways) {
     }
   }
 }
-/// After the schedules of Halide's apps of these names: strips of rows, in which windows slide; grids and pyramids by level.
+/// After the schedules of Halide's apps of these names: strips of rows, in which windows slide; pyramids by level. The bilateral grid's, of an
+/// older app, took minutes to compile here.
 void scheduled_by_hand(problem const& p, std::vector<way>& ways) {
+  if (p.what == task::bilateral_grid) return;
   int const v = lanes(), w = static_cast<int>(p.n) - margin_of(p.what), h = static_cast<int>(p.m) - margin_of(p.what);
   stages all = pipeline_of(p, BoundaryConditions::repeat_edge(image(p, 0, p.n, p.m)), w, h);
   Func& f = all.result;
   Var const x = f.args()[0], y = f.args()[1];
   Var yo("yo"), yi("yi");
   f.bound(x, 0, w).bound(y, 0, h);
-  bool const in_strips = p.what == task::harris || p.what == task::unsharp || p.what == task::camera || p.what == task::laplacian_pyramid ||
-                         p.what == task::local_laplacian;
-  if (in_strips) f.split(y, yo, yi, 32).vectorize(x, v);
+  f.split(y, yo, yi, 32).vectorize(x, v);
   auto const slides = [&](Func& one) { one.store_at(f, yo).compute_at(f, yi).vectorize(one.args()[0], v); };
   auto const whole = [&](Func& one) {
     one.compute_root().vectorize(one.args()[0], v);
@@ -379,23 +379,10 @@ void scheduled_by_hand(problem const& p, std::vector<way>& ways) {
       for (int i = 1; i < 4; ++i) all.inner[static_cast<std::size_t>(i)].compute_at(all.inner[4], all.inner[4].args()[1]).vectorize(x, v);
       break;
     }
-    case task::bilateral_grid:  // histogram, and its three blurs
-      for (std::size_t i = 1; i < 4; ++i) {
-        Func& one = all.inner[i];
-        one.compute_root().reorder(one.args()[3], one.args()[0], one.args()[1], one.args()[2]).vectorize(one.args()[0], v).unroll(one.args()[3]);
-        if (i == 1) one.reorder(one.args()[3], one.args()[2], one.args()[0], one.args()[1]);
-        if (p.threads > 1) one.parallel(one.args()[i == 1 ? 1 : 2]);
-        one.bound(one.args()[3], 0, 2);
-      }
-      all.inner[0].compute_at(all.inner[1], all.inner[1].args()[1]).bound(all.inner[0].args()[3], 0, 2);
-      all.inner[0].update().unroll(all.inner[0].args()[3]);
-      f.vectorize(x, v);
-      break;
     default:  // images of the pyramids, of which all but the finest of tones are stored whole; then those of results
       for (std::size_t i = 0; i < all.inner.size(); ++i) whole(all.inner[i]);
   }
-  Var const rows = in_strips ? yo : y;
-  if (p.threads > 1) f.parallel(rows);
+  if (p.threads > 1) f.parallel(yo);
   add(p, ways, "Halide, by hand", Pipeline(f), p.what == task::camera ? Buffer<float>(p.result(), w, h, 3) : Buffer<float>(p.result(), w, h));
 }
 void pipeline(problem const& p, std::vector<way>& ways) {

@@ -170,7 +170,7 @@ class inside_of_edges final : public ir::rewriter {
         ir::expr const gone = way == (nearer > 0) ? ir::binary(m_, op::sub, ir::index(m_, step - 1), edge) : ir::binary(m_, op::add, edge, ir::index(m_, step));
         ir::expr const border = simplify(m_, ir::binary(m_, op::add, begin, ir::binary(m_, op::floor_div, gone, ir::index(m_, step))));
         std::int64_t const stop = known_.at(border);
-        if (stop == middles::unknown || 2 * (nearer > 0 ? stop - first : last + 1 - stop) < last + 1 - first) continue;
+        if (stop == middles::unknown || 2 * (nearer > 0 ? stop - first : last + 1 - stop) <= last + 1 - first) continue;
         if (!note(nearer > 0 ? ends : starts, border)) return false;
       }
       less = way;
