@@ -66,6 +66,22 @@ inline constexpr auto beside = weft::kernel<"beside">(
       });
     },
     lanes);
+/// Of each group of four, two.
+inline constexpr auto of_groups = weft::kernel<"of_groups">(
+    [](auto a) { return compute<"c">(a.extent(0), a.extent(1), [=](auto i, auto j) { return a(i, j / 4 * 4 + 1) - a(i, j / 4 * 4 + 3); }); }, lanes);
+/// Eight neighbours in the row above, where there is one.
+inline constexpr auto above = weft::kernel<"above">(
+    [](auto a) {
+      auto const z = weft::constant_exterior(a, 0);
+      return compute<"c">(a.extent(0), a.extent(1), [=](auto i, auto j) { return weft::sum(8, [=](auto k) { return z(i - 1, k) * a(i, j); }); });
+    },
+    [](auto& s, auto, auto C) {
+      auto [i, j, k] = C.axes();
+      auto [jo, ji] = s.split(j, 16);
+      s.reorder(i, jo, k, ji);
+      s.unroll(k);
+      s.vectorize(ji);
+    });
 template <class T, class Kernel>
 void agrees(Kernel const& k, std::int64_t m, std::int64_t n) {
   auto const a = drawn<T>(5, m, n);
@@ -85,6 +101,11 @@ TEST_CASE("elements at small distances, also in rows that end with a buffer") {
     agrees<float>(every_fourth, m, n), agrees<std::int64_t>(every_fourth, m, n);
     agrees<float>(backwards, m, n), agrees<std::int32_t>(backwards, m, n);
     agrees<float>(twice, m, n), agrees<double>(twice, m, n);
+  }
+  for (std::int64_t const n : {8, 12, 48, 64, 100}) {
+    CAPTURE(n);
+    for (std::int64_t const m : {1, 3, 4}) agrees<float>(of_groups, m, n), agrees<double>(of_groups, m, n), agrees<std::uint8_t>(of_groups, m, n);
+    agrees<float>(above, 4, n), agrees<double>(above, 3, n), agrees<std::uint8_t>(above, 4, n);
   }
 }
 TEST_CASE("elements at places that are known when it runs, within bounds that are known before") {
@@ -108,4 +129,18 @@ TEST_CASE("where vectors are read there is no gather") {
                                   code(beside, 162), code(picked_of_eight, 512)})
     CHECK(text.find("gather") == std::string::npos);
   CHECK(code(picked, 160).find("vperm") != std::string::npos);
+  // Both terms of a group are in the one vector that all of them are in.
+  auto const of_two_loads = [](std::string const& text) { return text.find("vinsert") != std::string::npos || text.find("vpermt2") != std::string::npos; };
+  CHECK(!of_two_loads(code(of_groups, 160)));
+  CHECK(of_two_loads(code(of_groups, 164)));  // rows begin in the middle of one
+}
+TEST_CASE("neighbours that are zeros together are chosen once") {
+  if (weft::host().arch != weft::architecture::x86_64) {
+    MESSAGE("[skip] conditional moves are counted by their names in x86");
+    return;
+  }
+  std::string const text = above.on(weft::x86_64_avx2()).assembly(drawn<float>(1, 4, 160));
+  int moves = 0;
+  for (std::size_t at = text.find("cmov"); at != std::string::npos; at = text.find("cmov", at + 1)) ++moves;
+  CHECK(moves <= 2);
 }

@@ -351,6 +351,25 @@ TEST_CASE("channels first: lanes run along what is made, where lines of pixels w
   // Full lines of pixels stay in lanes.
   CHECK(bordered<1>.on(t).loops(drawn<float>(1, 16, 20, 64), w).find("B_copy") == std::string::npos);
 }
+TEST_CASE("what follows a product whose rows of pixels are joined reads it, where other lanes would have its weights copied") {
+  auto const followed = weft::kernel<"followed">([](auto x, auto w, auto v) {
+    auto const c = compute<"c">(w.extent(0), x.extent(1), x.extent(2), [=](auto o, auto i, auto j) {
+      return sum(x.extent(0), [=](auto k) { return x(k, i, j) * w(o, k); });
+    });
+    return compute<"y">(w.extent(0), x.extent(1), x.extent(2), [=](auto o, auto i, auto j) { return weft::max(c(o, i, j) + v(o), 0); });
+  });
+  weft::target const t = small_machine(1 << 12, 1 << 20);
+  auto const loops = [&](std::int64_t k) {
+    weft::tensor<float, 1> const v = drawn<float>(3, 48);
+    weft::tensor<float, 3> const x = drawn<float>(1, k, 5, 5);
+    weft::tensor<float, 2> const w = drawn<float>(2, 48, k);
+    check_rule(followed, x, w, v);
+    return followed.on(t).loops(x, w, v);
+  };
+  INFO(loops(40));
+  CHECK(has_in_order(loops(40), {"c\n", "vectorized jk", "y\n"}));
+  CHECK(!has_in_order(loops(5), {"c\n", "vectorized jk", "y\n"}));
+}
 TEST_CASE("tiles of near rows are as long as what is left of sixteen") {
   using weft::detail::tile_of_near_rows;
   for (auto [rows, tile, vectors] : {std::array<std::int64_t, 3>{14, 14, 1}, {28, 14, 1}, {56, 8, 2}, {112, 8, 2}, {7, 7, 2}, {1, 1, 2}}) {
@@ -429,6 +448,9 @@ TEST_CASE("a tile takes the registers that there are") {
         CHECK(t.rows * t.vectors + t.vectors + 1 <= registers);
         CHECK((t.rows >= 1 && t.rows <= rows && t.vectors >= 1));
       }
+  // Two rows that are left over of 14 would wait for panels from the second cache.
+  CHECK(weft::detail::best_tile(14, 256, 16, 32).rows == 6);
+  CHECK(weft::detail::best_tile(14, 256, 16, 32, 2.5).rows == 5);
 }
 
 TEST_CASE("products of bytes, and of bf16, take the instructions that join several terms, where the machine has them") {

@@ -69,7 +69,8 @@ class expression_emitter {
   value_ref mask_vector(ir::expr mask, int lanes);
   value_ref all_lanes(int lanes);
   void hint_rare(value_ref branch);
-  value_ref zero_words();  // 64 bytes of 0 to read instead of what a mask forbids
+  value_ref zero_words();  // 128 bytes of 0 to read instead of what a mask forbids
+  value_ref pointer_or_zeros(ir::buffer const* buf, ir::expr flat, ir::expr wanted);
 
   // regions
   struct region {

@@ -18,13 +18,25 @@ inline std::int64_t elements_of(ir::buffer const* b) {
   }
   return last + 1;
 }
+/// How far element `at` of a buffer lies behind the begin of a block of `size` elements all of which the buffer has; -1: not known. A
+/// block that begins at a multiple of its size has all of them where the buffer ends at one, and none lies between its rows.
+inline std::int64_t place_in_block(ir::buffer const* b, ir::expr at, std::int64_t size) {
+  weft::detail::linear const form = weft::detail::linear_form(at);
+  for (weft::detail::linear::term const& t : form.terms)
+    if (t.coefficient % size != 0) return -1;
+  std::int64_t const elements = elements_of(b);
+  std::int64_t all = 1;
+  for (ir::expr n : b->shape) all *= elements > 0 ? n->value : 0;
+  return all == elements && all > 0 && all % size == 0 ? form.constant - floor_div(form.constant, size) * size : -1;
+}
 }  // namespace detail
 
 /// Lanes that all lie within a few vectors behind a common place are read as those vectors, and put in order in registers: every second
 /// element, each of them twice, what stands beside a place in small steps or, where the machine has a permutation by numbers, at places
-/// that are known when it runs, as long as their bounds are. A gather of 16 lanes takes 40 cycles, two loads and a permutation two;
-/// eight loads, four permutations and what chooses among them are still quicker (Zen 4). Nothing is read in front of the first of these elements nor behind the last one, or, of places that are known when it
-/// runs, outside of the buffer. Null: they do not. `wanted`: a condition for all of them, else they are 0, or null.
+/// that are known when it runs, as long as their bounds are. A gather of 16 lanes takes 40 cycles, two loads and a permutation two; eight
+/// loads, four permutations and what chooses among them are still quicker (Zen 4). Nothing is read in front of the first of these elements nor
+/// behind the last one, but what is in one whole vector of the buffer with them, which the terms of a small group of channels then share, or,
+/// of places that are known when it runs, outside of the buffer. Null: they do not. `wanted`: a condition for all of them, else they are 0, or null.
 WEFT_DECL value_ref expression_emitter::load_window(ir::buffer const* buf, flat_index const& flat, int lanes, ir::expr wanted) {
   ir::arena& m = *s_.f.nodes;
   bool const wide = s_.machine.has("avx512f");
@@ -48,13 +60,17 @@ WEFT_DECL value_ref expression_emitter::load_window(ir::buffer const* buf, flat_
     begin = ir::binary(m, op::max, ir::binary(m, op::min, begin, ir::index(m, room - all)), ir::index(m, 0));
   }
   begin = simplify(m, begin);
+  std::int64_t skipped = 0;  // elements in front of the first one
+  if (std::int64_t const before = exact && piece < count ? detail::place_in_block(buf, begin, lanes) : -1; before >= 0 && before + count <= lanes) {
+    begin = simplify(m, ir::binary(m, op::add, begin, ir::index(m, -before)));
+    skipped = before, piece = all = lanes;
+  }
   sequence<value_ref> parts;
   sequence<std::int64_t> starts;
   type_ref const element = memory_type(buf->type);
   for (std::int64_t at = 0; at < all; at += piece) {
     starts.push_back(at + piece < all ? at : all - piece);
-    value_ref p = pointer_at(buf, simplify(m, ir::binary(m, op::add, begin, ir::index(m, starts.back()))));
-    if (wanted != nullptr) p = l_.BuildSelect(b_, emit(wanted), p, zero_words(), "");
+    value_ref const p = pointer_or_zeros(buf, simplify(m, ir::binary(m, op::add, begin, ir::index(m, starts.back()))), wanted);
     value_ref const v = l_.BuildLoad2(b_, with_lanes(element, static_cast<int>(piece)), p, "");
     l_.SetAlignment(v, static_cast<unsigned>(bytes));
     parts.push_back(v);
@@ -66,12 +82,12 @@ WEFT_DECL value_ref expression_emitter::load_window(ir::buffer const* buf, flat_
   }
   // By pairs: which of two parts, and where in it.
   auto const source = [&](std::size_t l) {
-    std::int64_t const x = s.low[l] - least;
+    std::int64_t const x = s.low[l] - least + skipped;
     auto part = static_cast<std::size_t>(x / piece);
     if (part + 1 >= parts.size()) part = parts.size() - 1;
     return part;
   };
-  auto const within = [&](std::size_t l) { return static_cast<std::int32_t>(s.low[l] - least - starts[source(l)]); };
+  auto const within = [&](std::size_t l) { return static_cast<std::int32_t>(s.low[l] - least + skipped - starts[source(l)]); };
   sequence<value_ref> pairs;
   for (std::size_t first = 0; first < parts.size(); first += 2) {
     sequence<std::int32_t> from;

@@ -72,7 +72,10 @@ struct register_tile_size {
 /// no less than four for their latency, and v + r loads, two a cycle. At the lower edge a tile has the rows that are there; at the right one masks hide what is not.
 /// More than eight rows may meet in one set of the first cache: with 14 x 32, 1024^3 ran at 114 GFLOP/s where 6 x 64 ran at
 /// 190 and 1000^3 at 181 (EPYC, Zen 4, two loaded cores, 2026-11-22).
-register_tile_size best_tile(std::int64_t rows, std::int64_t columns, std::int64_t lanes, std::int64_t registers);
+///
+/// `vector_cycles`: what it takes to bring a vector of the columns from where panels are: few rows that are left over wait for theirs. Lines of
+/// 14 pixels by 256 channels as 6, 6 and 2 rows ran at 113, as 7 and 7 at 116 of 118 GFLOP/s.
+register_tile_size best_tile(std::int64_t rows, std::int64_t columns, std::int64_t lanes, std::int64_t registers, double vector_cycles = 0);
 /// The same where what rows read lies side by side: a line of the cache has all of it, and the next place of a window reads most of it again.
 /// So there are up to sixteen rows, by one vector, or eight by two: more would need registers for their weights at each place that is
 /// written out, and sums would leave theirs (14 x 32 ran at 110 and 97, 14 x 16 at 115 and 116 of 118 GFLOP/s, 7 x 32 at 108 and 97; EPYC, Zen 4,
@@ -271,6 +274,7 @@ class rule_plan {
   void ask_for_panels(product_plan const& p, int panels, int terms);
   void contraction(int stage, tile_axes const& t, int last);
   bool tile_with_guests(int stage);
+  bool is_better_joined(int product, int last, tile_axes const& t);
   void tile_of_guest(int stage, tile_axes const& t, int depth, std::int64_t rows = 1);
   std::int64_t rows_at_once(int stage, sequence<std::int32_t> const& guests, int depth);
   int dimension_of(int stage, int tensor, int column) const;
