@@ -32,6 +32,17 @@ TEST_CASE("a short loop takes the next power of two, masked") {
   CHECK(has(text, "where ramp(iv * 8, 1, 8) < 5i64x8"));
   CHECK_FALSE(has(vectorized("  for i in 0..4 vectorized:\n    B[i] = A[i]\n", 64), "where"));
 }
+TEST_CASE("a last chunk of half the lanes or less is a shorter vector, of 16 bytes at least") {
+  std::string const text = vectorized("  for i in 0..53 vectorized:\n    B[i] = A[i]\n", 64);
+  CHECK(has(text, "for iv in 0..3 unrolled:"));
+  CHECK(has(text, "B[ramp(iv * 16, 1, 16)] = A[ramp(iv * 16, 1, 16)]\n"));
+  CHECK(has(text, "B[ramp(48, 1, 8)] = A[ramp(48, 1, 8) where ramp(48, 1, 8) < 53i64x8] where ramp(48, 1, 8) < 53i64x8"));
+  std::string const whole = vectorized("  for i in 0..40 vectorized:\n    B[i] = A[i]\n", 64);
+  CHECK(has(whole, "B[ramp(32, 1, 8)] = A[ramp(32, 1, 8)]"));
+  CHECK_FALSE(has(whole, "where"));
+  CHECK(has(vectorized("  for i in 3..20 vectorized:\n    B[i] = A[i]\n", 64), "B[ramp(19, 1, 4)] = A[ramp(19, 1, 4) where ramp(19, 1, 4) < 20i64x4]"));
+  CHECK(has(vectorized("  for i in 0..9 vectorized:\n    B[i] = A[i]\n", 16), "for iv in 0..3 unrolled:"));
+}
 TEST_CASE("lanes past the end neither read nor write") {
   std::string const text = vectorized("  for i in 0..13 vectorized:\n    B[i] = A[i] + A[63 - i where i < 9]\n", 32);
   CHECK(has(text, "for iv in 0..2 unrolled:"));

@@ -161,7 +161,10 @@ int pieces_of(thread_pool& pool, std::int64_t ns) {
   return w.pieces;
 }
 TEST_CASE("a short loop that finds workers asleep is its caller's; one of many in a row, or a long one, wakes them") {
-  if (host().threads < 2) return;  // nobody spins, so that none of many finds a worker awake
+  if (host().threads < 2) {
+    MESSAGE("[skip] one processor: nobody spins, so no loop finds a worker awake");
+    return;
+  }
   auto const some_time = [](auto done) {  // other programs may take the processor at any time
     for (int i = 0; i < 20000; ++i)
       if (done()) return true;

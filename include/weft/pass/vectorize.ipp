@@ -100,16 +100,17 @@ class vectorizer final : public ir::rewriter {
     int lanes = 1;
     while (lanes < vector_bytes_ / width.bytes && lanes < count) lanes *= 2;
     if (lanes == 1) return ir::loop(m_, loop_kind::unrolled, s->variable, s->begin, s->extent, s->children[0]);
+    std::int64_t const whole = count / lanes, rest = count % lanes;
+    int fewer = lanes;  // of the last chunk: an operation of half the lanes takes half the time where long ones take two cycles
+    while (whole > 0 && rest > 0 && 2 * rest <= fewer && fewer / 2 * width.bytes >= 16) fewer /= 2;
     std::int32_t const chunk = chunk_of(s->variable);
     ir::expr const base = ir::binary(m_, op::add, s->begin,
                                      ir::binary(m_, op::mul, ir::variable(m_, chunk), ir::index(m_, lanes)));
-    ir::expr const ramp = ir::ramp(m_, base, 1, lanes);
-    ir::stmt body = s->children[0];
-    if (count % lanes != 0)
-      body = masked(body, ir::binary(m_, op::lt, ir::variable(m_, s->variable), ir::index(m_, s->begin->value + count)),
-                    s->variable);
-    body = lane_rewriter(m_, s->variable, ramp)(body);
-    return ir::loop(m_, loop_kind::unrolled, chunk, ir::index(m_, 0), ir::index(m_, ceil_div(count, lanes)), body);
+    bool const apart = fewer < lanes;
+    ir::stmt const all = in_lanes(s, base, lanes, !apart && rest != 0);
+    ir::stmt const chunks = ir::loop(m_, loop_kind::unrolled, chunk, ir::index(m_, 0), ir::index(m_, apart ? whole : ceil_div(count, lanes)), all);
+    if (!apart) return chunks;
+    return ir::block(m_, sequence<ir::stmt>{chunks, in_lanes(s, ir::index(m_, s->begin->value + whole * lanes), fewer, rest != fewer)});
   }
 
  private:
@@ -119,6 +120,13 @@ class vectorizer final : public ir::rewriter {
     for (ir::buffer const* b : f_.buffers)
       if (b->name == name) return true;
     return false;
+  }
+  /// What stands in loop `s` for `lanes` iterations from `base` on; `cut`: some of them are behind its end.
+  ir::stmt in_lanes(ir::stmt s, ir::expr base, int lanes, bool cut) {
+    ir::stmt body = s->children[0];
+    ir::expr const end = ir::index(m_, s->begin->value + s->extent->value);
+    if (cut) body = masked(body, ir::binary(m_, op::lt, ir::variable(m_, s->variable), end), s->variable);
+    return lane_rewriter(m_, s->variable, ir::ramp(m_, base, 1, lanes))(body);
   }
   /// The variable that counts the chunks of loop variable `v`; one, however many copies of the loop there are.
   std::int32_t chunk_of(std::int32_t v) {

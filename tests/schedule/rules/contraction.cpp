@@ -218,7 +218,9 @@ TEST_CASE("convolutions that something follows: as those alone") {
 }
 TEST_CASE("a large product reads panels, in blocks, by all threads") {
   auto const a = drawn<float>(1, 400, 700), b = drawn<float>(2, 700, 300);
-  std::string const loops = ab.on(weft::x86_64_avx2()).loops(a, b);
+  weft::target alone = weft::x86_64_avx2();
+  alone.threads = 1;
+  std::string const loops = ab.on(alone).loops(a, b);
   INFO(loops);
   CHECK(has_in_order(loops, {"io in", "k in", "unrolled ii", "vectorized ji", "B_copy[", "B_copy\n", "vectorized"}));
   weft::tensor<float, 2> expected(400, 300);  // too many terms for direct evaluation
@@ -275,6 +277,47 @@ TEST_CASE("rows that lie side by side are packed, where each of their terms is o
   CHECK(loops.find("A_copy[i / ") != std::string::npos);
   CHECK((weft::evaluate({.contract = true}, atb, a, b) == k(a, b)));
   CHECK(k.loops(a, drawn<float>(2, 90, 100)).find("A_copy") == std::string::npos);  // too few columns to pay for it
+}
+TEST_CASE("copies for a product are made in the loop that they serve alone, and by each of a few threads") {
+  weft::target t = small_machine(1 << 12, 1 << 16);
+  auto const a = drawn<float>(1, 90, 70), b = drawn<float>(2, 90, 500);
+  weft::tensor<float, 2> const wide(90, 400), wider(90, 528);
+  auto const text_with = [&](std::int32_t threads) {
+    t.threads = threads;
+    return atb.on(t).loops(wide, wider);
+  };
+  std::string const two = text_with(2), eight = text_with(8);
+  INFO(two);
+  INFO(eight);
+  CHECK(has_in_order(two, {"parallel", "  B_copy\n", "  A_copy\n", "A_copy[i / "}));
+  CHECK(has_in_order(eight, {"parallel", "  B_copy\n", "A_copy[i / ", "\nA_copy\n"}));
+  for (std::int32_t threads : {2, 8}) {
+    t.threads = threads;
+    CHECK((weft::evaluate({.contract = true}, atb, a, b) == atb.on(t)(a, b)));
+  }
+  // Of a batch: one product's at a time; what is read for rows comes meanwhile, where no cache keeps it.
+  auto const c = drawn<float>(1, 3, 100, 60), d = drawn<float>(2, 3, 60, 200);
+  auto const k = batched.on(small_machine(1 << 12, 1 << 15));
+  std::string const loops = k.loops(c, d);
+  INFO(loops);
+  CHECK(has_in_order(loops, {"i in 0..3", "  B_copy\n", "prefetch A for", "B_copy[i"}));
+  CHECK((weft::evaluate({.contract = true}, batched, c, d) == k(c, d)));
+}
+TEST_CASE("a product is shared out where two threads that are awake are faster, and by no more than it pays for") {
+  weft::target t = small_machine(1 << 15, 1 << 20);
+  auto const is_shared = [&](std::int64_t n, std::int32_t threads) {
+    t.threads = threads;
+    auto const x = drawn<float>(1, n, n);
+    std::string const loops = ab.on(t).loops(x, x);
+    INFO(loops);
+    std::size_t const at = loops.find(" in 0..", loops.find("parallel"));
+    return loops.find("parallel") == std::string::npos ? 1 : std::stoi(loops.substr(at + 7));
+  };
+  CHECK(is_shared(32, 2) == 1);
+  CHECK(is_shared(64, 1) == 1);
+  CHECK(is_shared(64, 2) == 2);
+  CHECK(is_shared(64, 64) <= 11);  // 32768 cycles
+  CHECK(is_shared(64, 64) > 2);
 }
 TEST_CASE("the window of a convolution stands around its channels where those are last, unless bits are kept") {
   // As it is written, the channels are outermost.
@@ -488,7 +531,7 @@ TEST_CASE("what follows products of bytes, and of bf16, leaves them their instru
   check_rule(scaled, drawn<std::uint8_t>(1, 35, 97), drawn<std::int8_t>(2, 97, 67), drawn<float>(3, 67));
 #if !WEFT_HEADER_ONLY
   weft::target t = weft::x86_64_avx2();
-  t.features.push_back("avxvnni");
+  t.features.push_back("avxvnni"), t.threads = 1;
   CHECK(has_in_order(scaled.on(t).loops(a, b, v), {"R\n", "C_1\n", "by vpdpbusd", "vectorized", "B_copy"}));
   t = weft::host();
   if (t.has("avx512bf16")) {

@@ -241,6 +241,14 @@ class rule_plan {
   struct packed_copy {
     std::int32_t stage = -1;
     short_name knob{};
+    bool constant = false;
+    double cycles = 0;  // to make it
+  };
+  /// The loops around all tiles of a product and all of its terms, outermost first, with the axes that they walk; one that threads share out.
+  struct outer_loops {
+    sequence<std::int32_t> loops{}, axes{};
+    int piece = -1, piece_axis = -1;
+    std::int64_t threads = 1;
   };
   /// A product: what is decided of it before loops are cut.
   struct product_plan {
@@ -271,7 +279,8 @@ class rule_plan {
   term_loops cut_terms(product_plan const& p, bool has_panels, bool blocks);
   waiting_sums blocks_that_wait(product_plan const& p, int last) const;
   void sums_in_tile(product_plan const& p, sequence<std::int32_t> order, sequence<std::int32_t>& reduced, int words, tile_loops const& in);
-  void ask_for_panels(product_plan const& p, int panels, int terms);
+  bool is_from_batch(product_plan const& p, int tensor) const;
+  void ask_for_panels(product_plan const& p, int panels, int rows, int terms);
   void contraction(int stage, tile_axes const& t, int last);
   bool tile_with_guests(int stage);
   bool is_better_joined(int product, int last, tile_axes const& t);
@@ -286,7 +295,8 @@ class rule_plan {
   intrinsic const* instruction_for(int stage, tile_axes const& t, int& panels) const;
   int pack(int stage, int tensor, int column, std::int64_t width, std::int64_t terms = 1);
   sequence<std::int32_t> rows_worth_packing(int stage, tile_axes const& t, std::int64_t rows);
-  void place_copies(int stage, sequence<packed_copy> const& copies, sequence<std::int32_t> const& around);
+  void place_copies(int stage, sequence<packed_copy> const& copies, sequence<std::int32_t> const& around, outer_loops const& outside);
+  int loop_of_copy(int stage, packed_copy const& copy, outer_loops const& outside) const;
   sequence<std::int32_t> in_chosen_order(int stage, sequence<std::int32_t> const& l, bool scattered, bool own);
 
   // --- reduction.ipp
@@ -319,6 +329,7 @@ class rule_plan {
   sequence<std::int32_t> products_;  // stages that im2col has made, each with the one that it made them of
   static constexpr double enough_shared = 0.8;
   std::int64_t rows_of_guests_ = 1;  // of a window that moves, in one step: what is computed there may be so many rows together
+  bool forks_later_ = false;      // a copy is being made, of which it is not known yet where
   sequence<bool> parted_;         // by stage: products_apart has been asked of its nest
   sequence<bool> alone_;          // by stage: stays in a nest of its own; of those behind the last one nothing is said
 };

@@ -187,7 +187,7 @@ WEFT_DECL double rule_plan::cycles(int stage) const {
   return total;
 }
 WEFT_DECL void rule_plan::run_parallel(sequence<std::int32_t> const& loops, double cycles) {
-  if (is_worth_a_fork(cycles)) run_parallel(loops, cycles, in_.threads, in_.fork_cycles);
+  if (is_worth_a_fork(cycles) && !forks_later_) run_parallel(loops, cycles, in_.threads, in_.fork_cycles);
 }
 WEFT_DECL void rule_plan::run_parallel(sequence<std::int32_t> const& loops, double cycles, std::int64_t most, double fork_cycles) {
   int best = -1;
