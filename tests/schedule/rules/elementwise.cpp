@@ -143,6 +143,24 @@ TEST_CASE("what fills the last cache is stored past it, and what is read for it 
   CHECK(small.find("stored past the caches") == std::string::npos);
   CHECK(small.find("prefetch") == std::string::npos);
 }
+TEST_CASE("what comes from beyond the second cache and goes there, with next to nothing done, has vectors of half a line") {
+  weft::target t = with_cache(std::int64_t(1) << 20);
+  t.vector_bytes = 64;
+  for (std::int64_t const n : {64, 77}) {
+    auto const a = drawn<float>(1, 8, n), b = drawn<float>(2, 8, n);
+    std::string const halves = add.on(t).loops(a, b), dear = exponentials.on(t).loops(a);
+    INFO(halves);
+    CHECK(has_in_order(halves, {"for ijo", "unrolled ijio in 0..8", "vectorized ijii in 0..8"}));
+    CHECK(dear.find("unrolled") == std::string::npos);
+    weft::target here = weft::host();
+    here.l1_bytes = t.l1_bytes, here.l2_bytes = t.l2_bytes, here.l3_bytes = t.l3_bytes, here.threads = 1;
+    weft::tensor<float, 2> c(8, n);
+    add.on(here)(a, b, weft::out(c));
+    CHECK((weft::evaluate(add, a, b) == c));
+  }
+  t.l2_bytes = 1 << 18;
+  CHECK(add.on(t).loops(drawn<float>(1, 8, 64), drawn<float>(2, 8, 64)).find("unrolled") == std::string::npos);
+}
 TEST_CASE("sizes that stay open have vectors, and the bits of direct evaluation") {
   auto const a = drawn<float>(1, 37, 29), b = drawn<float>(2, 37, 29);
   auto const open = [](auto const& t) { return weft::view(t.data(), weft::dim<"m">(t.extent(0)), weft::dim<"n">(t.extent(1))); };

@@ -209,6 +209,7 @@ class rule_plan {
   bool fills_caches(int stage) const;
   bool store_past_caches(int stage);
   void ask_ahead(int stage, int l, int axis, std::int64_t width, double least_bytes);
+  bool has_half_vectors(int stage, double work);
   std::int64_t rows_that_share(int stage, int axis, double part = 0.667) const;
   bool is_better_apart(int product, int depth) const;
   bool products_apart(int stage);
