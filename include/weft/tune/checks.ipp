@@ -41,6 +41,7 @@ inline bool tuning_run::computes_the_same(tune_trial& t) {
                                                                      "without tuning"})
                                   : "the schedule without tuning (direct evaluation would take too long)";
     if (t.why.empty()) expected_ = found, magnitudes_.assign(found.size(), 0.0);
+    for (element_list& e : expected_) note_largest(e);
   }
   for (std::size_t i = 0; i < found.size() && t.why.empty(); ++i) {
     std::size_t at = 0;
