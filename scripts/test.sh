@@ -55,7 +55,7 @@ trap 'rm -rf "$results"' EXIT
 build() {
   local preset=$1 targets start=$SECONDS
   read -ra targets <<<"$2"
-  if ! { cmake --preset "$preset" -DWEFT_SANITIZE_OPS=$((long)) && cmake --build --preset "$preset" -j "$jobs" --target "${targets[@]}"; } \
+  if ! { cmake --preset "$preset" -DWEFT_SANITIZE_OPS=$((long)) -DWEFT_TESTS_TOGETHER=$((all)) && cmake --build --preset "$preset" -j "$jobs" --target "${targets[@]}"; } \
     >"$results/$preset.build" 2>&1; then
     echo "[fail] $preset: does not build"
     # Ninja stops at the first failure; what matters begins there.
@@ -80,9 +80,10 @@ run() {
   fi
   echo "$preset: built in $(<"$results/$preset.built") s, tested in $((SECONDS - start)) s"
 }
-# The others are built while tests run, in the time that those leave.
+# The others are built while tests run, in the time that those leave: those of the first one while the rest is still built.
 build_others() {
   build asan weft-tests
+  touch "$results/asan.ready"
   build tsan weft-tests
   for version in 19 22; do build clang$version "weft-headers weft-examples"; done
 }
@@ -90,14 +91,16 @@ build_others() {
 build dev all
 if ((all)); then
   build_others >"$results/others" &
-  renice -n 10 $! >/dev/null
+  others=$!
+  renice -n 10 $others >/dev/null
 fi
 run dev
 if ((all)); then
-  wait
-  cat "$results/others"
+  while [[ ! -e $results/asan.ready ]] && kill -0 $others 2>/dev/null; do sleep 1; done
   # The variants with a chosen LLVM add nothing here: LLVM is not instrumented.
   run asan -L unit -E '\.llvm[0-9]+$'
+  wait
+  cat "$results/others"
   run tsan -L threads -E '\.llvm[0-9]+$'
   for version in 19 22; do run clang$version -L 'headers|examples' -E '^headers/alone$'; done # which g++ has said
 fi
