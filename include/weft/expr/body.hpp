@@ -217,7 +217,7 @@ constexpr int index_or_none(program& p, A const& a, int first) {
 template <class First, class... Rest>
 constexpr program* first_program(First const& first, Rest const&... rest) {
   if constexpr (std::same_as<First, prefix>) return home_of(first.t.p);
-  else if (program* p = program_of(first)) return p;
+  else if (program* p = detail::program_of(first)) return p;
   if constexpr (sizeof...(Rest) > 0) return first_program(rest...);
   return nullptr;
 }

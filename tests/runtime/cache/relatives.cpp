@@ -42,7 +42,7 @@ struct task {
     doubled.erased(
         [&](kernel_face const& f, argument* arguments, int count) {
           program const what = f.what(f.object);
-          call_layout const layout = bind(what, f.name, arguments, count);
+          call_layout const layout = weft::bind(what, f.name, arguments, count);
           compile_request const r{f.name, &what, f.how, f.object, &layout, &machine, f.wanted};
           program const expanded = expand(what, machine.fma);
           schedule const first = detail::schedule_with(r, expanded, {}), chosen = detail::schedule_with(r, expanded, choices);

@@ -26,7 +26,7 @@ std::string task_of(std::vector<float>& x, std::vector<float>& y) {
   return doubled.erased(
       [](kernel_face const& f, argument* arguments, int count) {
         program const what = f.what(f.object);
-        call_layout const layout = bind(what, f.name, arguments, count);
+        call_layout const layout = weft::bind(what, f.name, arguments, count);
         compile_request const r{f.name, &what, f.how, f.object, &layout, &host(), f.wanted};
         program const expanded = expand(what, host().fma);
         return cache::task_key(f.name, what, detail::schedule_with(r, expanded, {}), layout, host());
@@ -37,7 +37,7 @@ std::uint64_t steps_of(std::vector<float>& x, std::vector<float>& y, sequence<st
   return doubled.erased(
       [&](kernel_face const& f, argument* arguments, int count) {
         program const what = f.what(f.object);
-        call_layout const layout = bind(what, f.name, arguments, count);
+        call_layout const layout = weft::bind(what, f.name, arguments, count);
         compile_request const r{f.name, &what, f.how, f.object, &layout, &host(), f.wanted};
         program const expanded = expand(what, host().fma);
         return hash(detail::schedule_with(r, expanded, choices).steps);
