@@ -56,44 +56,23 @@ void check_compiled_for_gpus(std::string const& text, std::size_t kernels, F con
     also(r, architecture);
   }
 }
-/// The same of all these kernels, whose texts are one: once for each GPU, and what spills there, as it is for a number of blocks that ptxas likes, alone
-/// and as a call compiles it, which asks for fewer blocks until nothing spills.
+/// The same of all these kernels, whose texts are one.
 template <class F>
 void check_compiled_together(std::vector<std::unique_ptr<gpu_trial>> const& trials, std::string const& text, F const& also) {
-  if (!nvrtc_is_asked()) return;
-  for (std::string const architecture : gpu_architectures) {
-    weft::cuda_binary const r = weft::compile_cuda_once(text, architecture);
-    INFO(architecture << r.log);
-    CHECK(r.cubin.size() > 4);
-    CHECK(r.ptx.find(".local") == std::string::npos);
-    std::size_t alone = 0;
-    weft::sequence<std::string> seen;  // several trials may have one text
+  check_compiled_for_gpus(text, trials.empty() ? 0 : 1, [&](weft::cuda_binary const& r, std::string const& architecture) {
     for (auto const& t : trials) {
       if (!t->fault.empty()) continue;
-      bool kept = true;
+      bool clean = true;
       for (weft::cuda_usage const& u : weft::usage_in(r.log, t->module, architecture)) {
         INFO(u.kernel);
-        CHECK(u.registers > 0);
-        kept = kept && u.stack_bytes + u.spill_stores + u.spill_loads == 0;
+        CHECK(u.registers > 0);  // it is there
+        clean = clean && u.registers > 0 && u.stack_bytes + u.spill_stores + u.spill_loads == 0;
       }
-      ++t->proofs.architectures;
-      if (kept) continue;
-      bool known = false;
-      for (std::string const& k : seen) known = known || k == t->module.kernels[0].name;
-      if (known) continue;
-      seen.push_back(t->module.kernels[0].name);
-      weft::cuda_binary const own = weft::compile_cuda(t->own_text(), architecture, {"--ptxas-options=-v"});
-      INFO(own.log);
-      CHECK(own.log.find("warning") == std::string::npos);
-      for (weft::cuda_usage const& u : weft::usage_in(own.log, t->module, architecture)) {
-        ++alone;
-        CHECK(u.registers > 0);
-        CHECK(u.stack_bytes + u.spill_stores + u.spill_loads == 0);
-      }
+      CHECK(clean);
+      t->proofs.architectures += clean;
     }
-    CHECK(count_of(r.log, "warning") <= alone);  // which are those of spills
     also(r, architecture);
-  }
+  });
 }
 /// Which of the three proofs a kernel has not come through, of those that there are on this machine.
 inline std::string lacking_proofs(gpu_trial const& t) {

@@ -57,8 +57,6 @@ struct cuda_binary {
 ///         where registers are spilled
 cuda_binary compile_cuda(std::string const& text, std::string const& architecture,
                          sequence<std::string> const& options = {}, nvrtc_api const* by = nullptr);
-/// The same, once: nothing is compiled again for another number of blocks, and kernels that spill are in the log, with what each takes.
-cuda_binary compile_cuda_once(std::string const& text, std::string const& architecture, nvrtc_api const* by = nullptr);
 
 }  // namespace weft::inline WEFT_ABI
 

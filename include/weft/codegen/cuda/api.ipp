@@ -208,29 +208,18 @@ inline std::string without_usage(std::string const& log) {
 }
 }  // namespace detail
 
-namespace detail {
-/// The one that is to be taken, which makes code for this architecture.
-inline nvrtc_api const& nvrtc_for(std::string const& architecture, nvrtc_api const* by) {
+WEFT_DECL cuda_binary compile_cuda(std::string const& text, std::string const& architecture, sequence<std::string> const& options, nvrtc_api const* by) {
   nvrtc_api const* const api = by != nullptr ? by : find_nvrtc();
   if (api == nullptr) WEFT_THROW(device_error(nvrtc_is_missing()));
   if (std::string const why = unknown_architecture(*api, architecture); !why.empty()) WEFT_THROW(device_error(why));
-  return *api;
-}
-}  // namespace detail
-
-WEFT_DECL cuda_binary compile_cuda(std::string const& text, std::string const& architecture, sequence<std::string> const& options, nvrtc_api const* by) {
-  nvrtc_api const& api = detail::nvrtc_for(architecture, by);
   bool told = false;
   for (std::string const& o : options) told = told || o == "--ptxas-options=-v";
   sequence<std::string> all = options;
   all.push_back("--ptxas-options=--warn-on-spills");
   if (!told) all.push_back("--ptxas-options=-v");
-  cuda_binary r = detail::compiled_for_blocks(api, text, architecture, all);
+  cuda_binary r = detail::compiled_for_blocks(*api, text, architecture, all);
   if (!told) r.log = detail::without_usage(r.log);
   return r;
-}
-WEFT_DECL cuda_binary compile_cuda_once(std::string const& text, std::string const& architecture, nvrtc_api const* by) {
-  return detail::compiled_once(detail::nvrtc_for(architecture, by), text, architecture, {"--ptxas-options=-v", "--ptxas-options=--warn-on-spills"});
 }
 
 }  // namespace weft::inline WEFT_ABI
