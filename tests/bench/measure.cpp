@@ -141,6 +141,6 @@ TEST_CASE("a moment in which something else ran does not make samples short") {
   CHECK(static_cast<double>(t.times) * 10 >= 0.1e6);
 }
 TEST_CASE("cold caches are refused for a GPU, before one is looked for") {
-  std::string const said = weft_test::said_by([] { static_cast<void>(bench::of_gpu_kernel("k", {}, {}, {.cold = true})); });
+  std::string const said = weft_test::said_by([] { bench::refuse_cold("k", {.cold = true}); });
   CHECK(said.find("k: benchmark: cold fills the caches of the CPU, not those of a GPU: leave it out, and take arguments") == 0);
 }
