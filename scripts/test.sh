@@ -98,12 +98,12 @@ build dev all
 if ((all || long)); then
   build_others >"$results/others" &
   others=$!
-  renice -n 10 $others >/dev/null
+  renice -n 10 "$others" >/dev/null
 fi
 run dev
 if ((all || long)); then
   if ((all)); then
-    while [[ ! -e $results/asan.ready ]] && kill -0 $others 2>/dev/null; do sleep 1; done
+    while [[ ! -e $results/asan.ready ]] && kill -0 "$others" 2>/dev/null; do sleep 1; done
     # The variants with a chosen LLVM add nothing here: LLVM is not instrumented.
     run asan -L unit -E '\.llvm[0-9]+$'
   fi
