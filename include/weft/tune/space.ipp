@@ -224,7 +224,9 @@ WEFT_DECL space_size measure(landscape& l, std::int64_t most_counted, std::uint6
   double const limit = static_cast<double>(most_counted), began = bench::now_ns();
   // A count that would not end in time is not begun, or given up where points turn out to take longer.
   auto const is_late = [&](double left, double each) { return bench::now_ns() - began + left * each > 1e9 * most_seconds; };
-  if (size.points / walks <= 2 * limit) {
+  // By what a walk took, which is one look: a rule's 256 looks to find that out are a tenth of a short tuning.
+  bool const could_end = !is_late(size.points / walks / 2, (bench::now_ns() - began) / walks);
+  if (could_end && size.points / walks <= 2 * limit) {
     space_size counted;
     counted.exact = true;
     sequence<std::int32_t> choices;
