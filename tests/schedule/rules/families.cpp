@@ -369,7 +369,7 @@ TEST_CASE("each family with open sizes: one form for all of them, on AVX2") {
   }
 }
 TEST_CASE("each family with each of its tensors off the places of vectors, with gaps, or the other way round") {
-  std::array<placement, 3> const ways{placement::padded, placement::every_other, placement::turned};
+  std::array<memory_form, 3> const ways{memory_form::padded, memory_form::every_other, memory_form::turned};
   std::size_t round = 0;
   for (family const& f : families()) {
     CAPTURE(f.name);
@@ -377,7 +377,7 @@ TEST_CASE("each family with each of its tensors off the places of vectors, with 
     for (std::size_t i = 0; i <= call.inputs(); ++i, ++round) {
       CAPTURE(i);
       machine const& m = machines()[i == 0 || !machines()[1].runs_here ? 2 : 1];
-      std::vector<placement> how(i, placement::dense);
+      std::vector<memory_form> how(i, memory_form::dense);
       how.push_back(ways[round % ways.size()]);
       call.layout(how);
       own_table table;

@@ -30,24 +30,24 @@ struct family {
   bool threads_part_sums = false;  // in pieces, as many as there are threads: in another order then
 };
 
-enum class placement : std::uint8_t { dense, padded, every_other, turned };
+enum class memory_form : std::uint8_t { dense, padded, every_other, turned };
 
 /// A tensor in memory whose end is watched.
 class placed_tensor {
  public:
-  placed_tensor(weft::dtype type, extents const& shape, placement how) {
+  placed_tensor(weft::dtype type, extents const& shape, memory_form how) {
     values_.type = type, values_.shape = shape;
     std::size_t const rank = shape.size();
-    first_ = how == placement::dense ? 0 : 1;  // not where vectors begin
-    std::int64_t reach = how == placement::every_other ? 2 : 1, last = first_;
+    first_ = how == memory_form::dense ? 0 : 1;  // not where vectors begin
+    std::int64_t reach = how == memory_form::every_other ? 2 : 1, last = first_;
     strides_.resize(rank, 1);
     for (std::size_t n = 0; n < rank; ++n) {
-      std::size_t const d = how == placement::turned ? n : rank - 1 - n;
+      std::size_t const d = how == memory_form::turned ? n : rank - 1 - n;
       strides_[d] = reach, count_ *= shape[d];
       last += (shape[d] - 1) * reach;
-      reach = reach * shape[d] + (how == placement::dense ? 0 : 3);
+      reach = reach * shape[d] + (how == memory_form::dense ? 0 : 3);
     }
-    bytes_ = fenced_bytes(static_cast<std::size_t>((last + 1) * size()), how != placement::dense);
+    bytes_ = fenced_bytes(static_cast<std::size_t>((last + 1) * size()), how != memory_form::dense);
     clear();
   }
   void clear() { std::memset(bytes_.data(), unused, bytes_.size()); }
@@ -133,11 +133,11 @@ class family_call {
     layout({});
   }
   /// Lays out input `which` in another way, or the result, which is behind them; the others as they were made.
-  void layout(std::vector<placement> const& how) {
+  void layout(std::vector<memory_form> const& how) {
     memory_.clear();
     for (std::size_t i = 0; i <= inputs_.size(); ++i) {
       weft::dense const& t = i < inputs_.size() ? inputs_[i] : wanted_;
-      memory_.emplace_back(t.type, t.shape, i < how.size() ? how[i] : placement::dense);
+      memory_.emplace_back(t.type, t.shape, i < how.size() ? how[i] : memory_form::dense);
       if (i < inputs_.size()) memory_.back().put(t);
     }
   }
