@@ -163,7 +163,7 @@ class family_call {
     weft::program const expanded = weft::expand(f_.what, on.fma);
     weft::schedule s(expanded, extent_of(), {on.vector_registers, on.vector_bytes});
     weft::rule_input in{1 << 10, 1 << 14, 1 << 16, threads, !bitwise};
-    in.fork_cycles = 0;
+    in.fork_cycles = in.short_fork_cycles = 0;
     in.strides.resize(expanded.tensors.size());
     weft::schedule_by_rule(s, in);
     return s.steps;
