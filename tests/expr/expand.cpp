@@ -232,6 +232,11 @@ TEST_CASE("gelu by tanh at the edges, and what is no such product") {
   CHECK(y[9] == 0);
   CHECK(y[10] > 0);
   CHECK(y[11] == 40);
+  // Twice as much as there is in front: 0 all the same.
+  auto const doubled = map(weft::sequence<float>{-largest, -2e38f, -1e33f, largest}, [](auto v) { return v * (1 + weft::tanh(v * v * v)); }, true);
+  for (int n = 0; n < 3; ++n) CHECK((doubled[static_cast<std::size_t>(n)] == 0 && std::signbit(doubled[static_cast<std::size_t>(n)])));
+  CHECK(doubled[3] == inf);
+  CHECK(gates([](auto a, auto) { return a * (1 + weft::tanh(1e-30f * (1e-30f * a * a * a))); }) == 0);  // numbers that f32 does not have
   CHECK(gates([](auto a, auto b) { return a * (1 + weft::tanh(b + b * b * b)); }) == 0);     // of another number
   CHECK(gates([](auto a, auto) { return a * (1 + weft::tanh(a + a * a)); }) == 0);           // even
   CHECK(gates([](auto a, auto) { return a * (1 + weft::tanh(a - 0.1f * a * a * a)); }) == 0);  // not monotonous

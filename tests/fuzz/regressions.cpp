@@ -293,6 +293,22 @@ TEST_CASE("a result was written by one thread over what another one read without
           "S: cache_write()\nS_acc: split(i, 8) -> io, ii\nS_acc: reorder(ii, io)\nS_acc: parallel(ii)\nS: reverse_compute_at(S_acc, ii)\n", 24, 4);
 }
 // As a report writes them (report.hpp).
+TEST_CASE("two iterations of a parallel loop wrote one row, where sizes are open and a part of fused loops divides them in this call alone") {
+  check_found({6479254461900992509ULL, contents::tame},
+              [](auto A) {
+                auto S1 = weft::compute<"S1">(1, A.extent(0), [=](auto, auto) { return weft::exact::literal<std::int32_t>(A, 1); });
+                weft::compute<"S2">(1, A.extent(0), [=](auto, auto) { return weft::exact::literal<std::int32_t>(A, 1); });
+                return S1;
+              },
+              [](auto& s, auto, auto S1, auto S2) {
+                auto [S2_i, S2_j] = S2.axes();
+                auto ij = s.fuse(S2_i, S2_j);
+                auto [ijo, iji] = s.split(ij, 4);
+                s.parallel(ijo);
+                s.compute_with(S1, ijo);
+              },
+              input<std::int32_t, 1>{{8}});
+}
 TEST_CASE("a case of a report: elements of its own, and a number") {
   check_found({7, contents::own},
               [](auto A, auto B, auto number) {

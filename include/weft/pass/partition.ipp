@@ -143,9 +143,12 @@ class inside_of_edges final : public ir::rewriter {
     ir::expr const zero = ir::index(m_, 0), begin = loop_->begin;
     ir::expr const apart = simplify(m_, ir::binary(m_, op::sub, x.first == nullptr ? zero : x.first, y.first == nullptr ? zero : y.first));
     std::int64_t slope = 0, far = lane_span::far, low = far, high = -far;
-    for (linear::term const& t : linear_form(apart).terms) {
+    linear const form = linear_form(apart);
+    constexpr std::int64_t steep = std::int64_t(1) << 30;
+    if (form.constant > far || form.constant < -far) return false;  // i64 wraps around
+    for (linear::term const& t : form.terms) {
       bool const own = t.atom->kind == op::axis && t.atom->value == loop_->variable;
-      if (!own && uses(t.atom, loop_->variable)) return false;
+      if (t.coefficient > steep || t.coefficient < -steep || (!own && uses(t.atom, loop_->variable))) return false;
       if (own) slope = t.coefficient;
     }
     for (std::size_t l = 0; l < x.low.size(); ++l) {

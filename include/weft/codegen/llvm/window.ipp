@@ -26,8 +26,12 @@ inline std::int64_t place_in_block(ir::buffer const* b, ir::expr at, std::int64_
     if (t.coefficient % size != 0) return -1;
   std::int64_t const elements = elements_of(b);
   std::int64_t all = 1;
-  for (ir::expr n : b->shape) all *= elements > 0 ? n->value : 0;
-  return all == elements && all > 0 && all % size == 0 ? form.constant - floor_div(form.constant, size) * size : -1;
+  if (elements == 0) return -1;
+  for (ir::expr n : b->shape) {
+    if (n->value > elements / all) return -1;
+    all *= n->value;
+  }
+  return all == elements && all % size == 0 ? form.constant - floor_div(form.constant, size) * size : -1;
 }
 }  // namespace detail
 

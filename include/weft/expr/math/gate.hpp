@@ -74,17 +74,18 @@ inline gate gate_of_step(program const& p, int step, int x, double scale) {
   cubic_form const q = cubic_of(p, p.at(tanh >= 0 ? tanh : step).a, x);
   double const times = -log2_e * (tanh < 0 ? 1 : n.kind == op::sub ? -2 : 2);
   gate g{x, tanh < 0 ? scale : 2 * scale, times * q.c[1], times * q.c[3]};
-  auto const fits = [](double v) { return v < 0x1p60 && v > -0x1p60; };
+  // Of numbers that f32 has, also as they stand in the products below; a linear one may be 0.
+  auto const fits = [](double v) { return (v < 0x1p60 && v >= 0x1p-100) || (v > -0x1p60 && v <= -0x1p-100); };
   // Without a cubic term the argument may have no rounding of its own, which here it would get.
   bool const is_odd_cubic = q.found && q.c[0] == 0 && q.c[2] == 0 && q.c[3] != 0 && q.c[1] * q.c[3] >= 0;
-  if (!is_odd_cubic || !fits(g.linear) || !fits(g.cubic) || !fits(g.scale)) return {};
+  if (!is_odd_cubic || (g.linear != 0 && !fits(g.linear)) || !fits(g.cubic) || !fits(g.scale)) return {};
   double below = 0, above = 0x1p60;
   for (int k = 0; k < 90; ++k) {
     double const mid = (below + above) / 2, y = mid * (g.linear + g.cubic * mid * mid);
     (y < -125 || y > 125 ? above : below) = mid;
   }
   g.farthest = g.cubic < 0 ? below : -below;
-  return g;
+  return below < 0x1p59 ? g : gate();
 }
 inline gate gate_of(program const& p, node const& n) {
   if (n.kind != op::mul || n.type != dtype::f32) return {};
@@ -105,12 +106,14 @@ inline gate gate_of(program const& p, node const& n) {
 /// With y = linear x + cubic x^3, n = round(y) and r = y - n, which is rounded once, e = 2^n 2^r is added to 1. What counts is how y is
 /// rounded, as in the operations one by one, so 2^r to 2^-23.3 is enough (docs/decisions/068).
 /// Where y is beyond 128, n is 128 and r as large as it is: 2^r is above 1, since no coefficient is negative, e is infinity and the result
-/// 0. Below -125 x is held, and e is nothing beside 1.
+/// 0. Below -125 x is held, and e is nothing beside 1. A scale above 1 comes last: an x that it makes infinite may belong to a result of 0.
 inline num gated(num x, gate const& g) {
   num const limit = literal(x, g.farthest), near = g.cubic < 0 ? min(limit, x) : max(limit, x);
   num const slope = mad(near * near, g.cubic, g.linear), n = min(literal(x, 128.0), one(op::round, near * slope));
   num const r = mad(near, slope, -n), e = scaled(mad(r, polynomial(r, exp2_short_f32), 1), n);
-  return (g.scale == 1 ? x : x * g.scale) / (e + 1);
+  num const whole = e + 1;
+  if (g.scale == 1) return x / whole;
+  return g.scale < 1 && g.scale > -1 ? x * g.scale / whole : x / whole * g.scale;
 }
 
 }  // namespace detail::math
