@@ -248,6 +248,77 @@ TEST_CASE("what is used often under a condition, and reads there, has locals in 
   for (std::size_t e = 0; e < 8; ++e) CHECK(out[e] == (e < 6 ? stepped(stepped(in.data[e + 1] + in.data[e + 2])) : e < 7 ? stepped(in.data[e + 1]) : 0.0f));
 }
 
+namespace {
+/// B[i] = v, of which each step chooses by A[i] > step.
+template <class F>
+std::string chosen(int steps, F&& step_of) {
+  loop_program p("chosen");
+  ir::expr const n = p.size("n"), i = p.variable("i");
+  auto* const a = p.buffer("A", dtype::f32, {n}, false);
+  auto* const x = p.buffer("X", dtype::f32, {n}, false);
+  auto* const b = p.buffer("B", dtype::f32, {n}, true);
+  ir::expr const from = p.load(a, {i});
+  ir::expr v = ir::ternary(p.m, op::select, p.two(op::lt, p.f32(-1), from), p.load(x, {i}), p.f32(0));
+  for (int step = 0; step < steps; ++step) {
+    auto const [yes, no] = step_of(p, from, p.load(x, {i}), v, static_cast<float>(step));
+    v = ir::ternary(p.m, op::select, p.two(op::lt, p.f32(static_cast<float>(step)), from), yes, no);
+  }
+  p.f.body = p.loop(loop_kind::parallel, i, n, p.store(b, {i}, v));
+  return cuda_source(p.f);
+}
+/// x times itself, six times over, each time with something added.
+ir::expr powers(loop_program& p, ir::expr x, float more) {
+  for (int k = 0; k < 6; ++k) x = p.two(op::add, p.two(op::mul, x, x), p.f32(more));
+  return x;
+}
+struct two_ways {
+  ir::expr yes, no;
+};
+}  // namespace
+
+TEST_CASE("what both ways of a select read is read in front of it: a chain of selects has text as long as it is") {
+  auto const chain = [](loop_program& p, ir::expr, ir::expr, ir::expr v, float) { return two_ways{powers(p, v, 0.25f), powers(p, v, -0.5f)}; };
+  std::size_t const ten = chosen(10, chain).size(), twenty = chosen(20, chain).size();
+  CHECK(ten < 30000);
+  CHECK(twenty < 2 * ten + 1000);  // twice in each of two ways, it was 2^20 times as long
+}
+TEST_CASE("a ladder of selects is one branch of many ways, as long as it is, and no deeper") {
+  auto const ladder = [](loop_program& p, ir::expr, ir::expr x, ir::expr v, float step) { return two_ways{powers(p, x, step), v}; };
+  std::string const text = chosen(60, ladder);
+  int ways = 0;
+  for (std::size_t at = text.find("} else if ("); at != std::string::npos; at = text.find("} else if (", at + 1)) ++ways;
+  CHECK(ways >= 50);
+  CHECK(text.find(std::string(12, ' ')) == std::string::npos);
+  CHECK(text.size() < 2 * chosen(30, ladder).size() + 1000);
+  if (no_compiler()) return;
+  cuda_on_host const kernel(text);
+  REQUIRE_MESSAGE(kernel.loaded(), kernel.messages);
+  float const a[] = {-2, -0.5f, 0.5f, 7.5f, 100};
+  float const x[] = {0.5f, 0.25f, 0, 0, 0};
+  weft::sequence<float> out(5);
+  REQUIRE(kernel.launch("chosen_kernel", 5, 4, 0, a, x, out.data(), 5LL));
+  auto const stepped = [](float v, float more) {
+    for (int k = 0; k < 6; ++k) {
+      float volatile const square = v * v;  // rounded
+      v = square + more;
+    }
+    return v;
+  };
+  CHECK(out[0] == 0);
+  CHECK(out[1] == 0.25f);
+  CHECK(out[2] == stepped(0, 0));
+  CHECK(out[3] == stepped(0, 7));
+  CHECK(out[4] == stepped(0, 59));
+}
+TEST_CASE("branches of selects that grow past 1 MB are refused, at once") {
+  // Both ways read the next select, each under a condition of its own.
+  auto const apart = [](loop_program& p, ir::expr from, ir::expr, ir::expr v, float step) {
+    auto const under = [&](float more) { return powers(p, ir::ternary(p.m, op::select, p.two(op::lt, from, p.f32(step + more)), v, p.f32(more)), more); };
+    return two_ways{under(0.25f), under(0.5f)};
+  };
+  CHECK_THROWS_WITH_AS(chosen(30, apart), doctest::Contains("an expression grows past 1 MB because"), internal_error);
+}
+
 TEST_CASE("loops with begins, run-time ends, masks and branches keep their meaning") {
   // For each i in 2..n: S[i] = sum over k in i..i+(n-i) of k where k is odd, as i64; and S[0] stays.
   loop_program p("ranges");

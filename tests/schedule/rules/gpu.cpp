@@ -104,6 +104,21 @@ TEST_CASE("elements of short rows that stand one behind the other are one row fo
     CHECK(traffic.global.taken == traffic.global.least);
   }
 }
+TEST_CASE("rows of one element are one row for the rule for GPUs, by 16 bytes") {
+  gpu_kernel image{"image"};
+  auto const x = image.input<float, 4>({32, 1024, 1, 1});
+  image.out(compute<"out">(x.extent(0), x.extent(1), x.extent(2), x.extent(3), [=](auto a, auto b, auto c, auto d) { return x(a, b, c, d) * 2.0f; }));
+  for (gpu_kernel const& k : {by_rule(scaled<float>(1 << 20, 1), "one"), by_rule(scaled<f16>(1 << 20, 1), "one"), by_rule(scaled<std::uint8_t>(1 << 20, 1), "one"), by_rule(image, "one")}) {
+    INFO(k.name << "\n" << k.steps);
+    CHECK(count_of(k.steps, "vectorize(") == 1);
+    gpu_trial const t(k, {}, gpu_trial::text_only);
+    REQUIRE(t.fault == "");
+    INFO(t.module.text);
+    CHECK(count_of(t.module.text, "&out[") == 1);
+    CHECK(count_of(t.module.text, "if (") <= 1);
+  }
+  CHECK(count_of(by_rule(scaled<float>(1023, 1), "odd").steps, "vectorize(") == 0);
+}
 TEST_CASE("a product by the rule for GPUs: copies of 16 bytes alone, two tiles ahead, one barrier in each iteration; rows of blocks in groups") {
   gpu_kernel const k = by_rule(product<float>(4096, 4096, 4096), "tiles");
   CHECK(k.steps.find("A_copy: pipeline(2, async)\n") != std::string::npos);

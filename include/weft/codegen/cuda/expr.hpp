@@ -45,6 +45,7 @@ enum class binding { none, logical, comparison, sum, product, prefix, whole };
 /// Prints the expressions of one statement. What is used twice gets a local; what is read only under a
 /// condition stays there: printed once per use where that is short, else its select is a branch, with locals of its own.
 ///
+/// What both ways of a select surely read is read in front of it.
 /// A known gap: what two branches read, and nothing in front of both, is computed in each; past 1 MB the kernel is refused.
 class expr_printer {
  public:
@@ -74,12 +75,16 @@ class expr_printer {
     bool declared = false;
     bool collected = false;
     std::int32_t length = 0;  // operations in the text
+    std::int32_t walk = 0;    // the last that came by
     std::string local;
   };
   note& at(ir::expr e);
   void count(ir::expr e);
   void mark_always(ir::expr e);
+  void walk_sure(ir::expr e, std::int32_t known, sequence<ir::expr>& met);
+  sequence<ir::expr> in_both_ways(ir::expr e);
   void declare(ir::expr e, std::string const& indent, std::string& out);
+  bool is_rung(ir::expr e);
   void branch(ir::expr e, std::string const& indent, std::string& out);
   void arm(ir::expr e, std::string const& local, std::string const& indent, std::string& out);
   void collect(ir::expr e, sequence<ir::expr>& inside);
@@ -95,6 +100,7 @@ class expr_printer {
   kernel_text& k_;
   sequence<note> notes_;  // by expr id
   sequence<ir::expr> touched_;
+  std::int32_t walk_ = 0;
 };
 
 }  // namespace cuda_text

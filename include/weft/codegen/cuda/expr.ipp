@@ -58,11 +58,38 @@ WEFT_DECL void expr_printer::mark_always(ir::expr e) {
   if (e == nullptr || at(e).always || !at(e).local.empty()) return;
   at(e).always = true;
   mark_always(e->a);  // of a load, the mask
-  if (e->kind == op::select) return;
+  if (e->kind == op::select) {
+    for (ir::expr x : in_both_ways(e)) mark_always(x);
+    return;
+  }
   mark_always(e->b);
   mark_always(e->c);
   if (e->kind != op::load || e->a == nullptr)
     for (ir::expr i : e->indices) mark_always(i);
+}
+WEFT_DECL void expr_printer::walk_sure(ir::expr e, std::int32_t known, sequence<ir::expr>& met) {
+  if (e == nullptr || at(e).always || !at(e).local.empty() || at(e).walk == walk_) return;
+  if (at(e).walk == known) {
+    at(e).walk = walk_;
+    met.push_back(e);
+    return;
+  }
+  at(e).walk = walk_;
+  walk_sure(e->a, known, met);
+  if (e->kind == op::select) return;
+  walk_sure(e->b, known, met);
+  walk_sure(e->c, known, met);
+  if (e->kind != op::load || e->a == nullptr)
+    for (ir::expr i : e->indices) walk_sure(i, known, met);
+}
+/// What is evaluated whichever way `e` takes, and is not known to be always.
+WEFT_DECL sequence<ir::expr> expr_printer::in_both_ways(ir::expr e) {
+  sequence<ir::expr> met;
+  ++walk_;
+  walk_sure(e->b, -1, met);
+  ++walk_;
+  walk_sure(e->c, walk_ - 1, met);
+  return met;
 }
 WEFT_DECL void expr_printer::declare(ir::expr e, std::string const& indent, std::string& out) {
   if (e == nullptr || at(e).declared) return;
@@ -91,13 +118,28 @@ WEFT_DECL void expr_printer::declare(ir::expr e, std::string const& indent, std:
 WEFT_DECL std::string expr_printer::local_type(ir::expr e) {
   return e->type == dtype::i64 && is_int(e) ? "int" : std::string(type_name(e->type));
 }
-// What both ways have in common that reads nothing has its local in front.
+/// Whether `e`, in the last way of a branch, is one more way of the same branch: nothing needs a local in front of it.
+WEFT_DECL bool expr_printer::is_rung(ir::expr e) {
+  if (e->kind != op::select || !at(e).local.empty() || !at(e).repeats || at(e).length < detail::longest_text || at(e->a).repeats) return false;
+  for (ir::expr x : in_both_ways(e))
+    if (detail::worth_a_local(x)) return false;
+  return true;
+}
+// What both ways have in common that reads nothing, or is read in both, has its local in front. A ladder is one branch of many ways:
+// a branch in each other's last way is as deep as the ladder is long, and looks through all that is below each time.
 WEFT_DECL void expr_printer::branch(ir::expr e, std::string const& indent, std::string& out) {
   std::string const local = k_.taken.unique("t");
-  out += indent + local_type(e) + " " + local + ";\n" + indent + "if (" + text(e->a) + ") {\n";
-  arm(e->b, local, indent + "  ", out);
-  out += indent + "} else {\n";
-  arm(e->c, local, indent + "  ", out);
+  std::string const deeper = indent.size() < 40 ? indent + "  " : indent;
+  out += indent + local_type(e) + " " + local + ";\n" + indent;
+  ir::expr way = e;
+  do {
+    out += "if (" + text(way->a) + ") {\n";
+    arm(way->b, local, deeper, out);
+    out += indent + "} else ";
+    way = way->c;
+  } while (is_rung(way));
+  out += "{\n";
+  arm(way, local, deeper, out);
   out += indent + "}\n";
   at(e).local = local;
 }
@@ -115,6 +157,7 @@ WEFT_DECL void expr_printer::arm(ir::expr e, std::string const& local, std::stri
   mark_always(e);
   declare(e, indent, out);
   out += indent + local + " = " + plain(e) + ";\n";
+  if (out.size() > 1000000) k_.refuse("an expression grows past 1 MB because branches of selects share loads");
   for (std::size_t i = 0; i < inside.size(); ++i) at(inside[i]) = before[i];
 }
 /// All that the text of `e` is made of.

@@ -76,7 +76,9 @@ WEFT_DECL std::int64_t gpu_plan::width(sequence<access> const& all, int axis, st
 /// The same of rows that are fused: what goes over the end of one is no access of 16 bytes, but as many single ones, apart from those of the next thread.
 WEFT_DECL std::int64_t gpu_plan::width_in_rows(int stage, sequence<access> const& all, int axis, std::int64_t extent) const {
   std::int64_t lanes = width(all, axis, extent);
-  while (lanes > 1 && view().extent(stage, axis) % lanes != 0) lanes /= 2;
+  std::int64_t row = view().extent(stage, axis);
+  while (row == 1 && extent > 1 && axis > 0) row = view().extent(stage, --axis);  // rows of one element: the axis outside, fused, too
+  while (lanes > 1 && row % lanes != 0) lanes /= 2;
   return lanes;
 }
 WEFT_DECL std::int64_t gpu_plan::power_below(std::int64_t n) {
