@@ -119,15 +119,26 @@ inline std::string sizes_text(call_layout const& layout, sequence<std::int64_t> 
   }
   return text;
 }
-/// The schedule whose knobs have the values that were best for another task, each the nearest that there is.
+/// The schedule whose knobs have the values that were best for another task, each the nearest that there is. A rule may ask for a name twice: the
+/// second knob has the second value of that name.
 inline schedule schedule_like(compile_request const& r, program const& expanded, cache::relative const& other) {
+  struct context {
+    cache::relative const& near;
+    std::uint64_t* given;
+  };
+  static_assert(schedule::max_knobs <= 64);
+  std::uint64_t given = 0;
+  context const c{other, &given};
   return schedule_with(r, expanded, [](void const* wanted, short_name const& knob, sequence<std::int64_t> const& values) {
-    auto const& near = *static_cast<cache::relative const*>(wanted);
+    auto const& [near, given_before] = *static_cast<context const*>(wanted);
     auto const name = static_cast<std::int64_t>(xxh64(knob.view()));
-    for (std::size_t i = 0; i < near.names.size(); ++i)
-      if (near.names[i] == name) return nearest_value(values, near.values[i]);
+    for (std::size_t i = 0; i < near.names.size() && i < 64; ++i) {
+      if (near.names[i] != name || (*given_before >> i & 1) != 0) continue;
+      *given_before |= std::uint64_t(1) << i;
+      return nearest_value(values, near.values[i]);
+    }
     return 0;
-  }, &other);
+  }, &c);
 }
 /// Whether lowering takes it too: without a how-lambda nobody but the rule is to be told of a step that suits another shape alone.
 inline bool becomes_loops([[maybe_unused]] cache::directory const& kept, [[maybe_unused]] compile_request const& r,
@@ -170,7 +181,7 @@ inline std::string sentence_of(compile_request const& r, cache::relative const& 
                  "; not for ", sizes_text(*r.layout, wanted.extents)});
 }
 /// The schedule with the knob values that were kept for this task, if it still is legal and takes the steps that were measured; else with those of
-/// the nearest task, if that is legal here. Of a how-lambda `first` is what it does with each knob's first value. A rule has not run yet, and `told`
+/// the nearest of three tasks for which that is legal here. Of a how-lambda `first` is what it does with each knob's first value. A rule has not run yet, and `told`
 /// is what it is to be told: then what the nearest task leads to must have the form that was measured, as nothing else says that it is alike.
 inline bool is_tuned(compile_request const& r, program const& expanded, schedule const& first, rule_input* told, schedule& into,
                      std::string* reason) {
@@ -192,13 +203,20 @@ inline bool is_tuned(compile_request const& r, program const& expanded, schedule
     }
   }
   cache::relative const wanted = cache::described(task, *r.layout, *r.machine);
-  cache::relative near;
-  if (!cache::find_relative(kept, family_of(r, first, beginning), wanted, near)) return false;
-  if (told != nullptr) told->plan = near.plan;
-  into = schedule_like(r, expanded, near);
-  if (!is_usable(r, into) || (told != nullptr && (cache::form_of(into.steps) != near.form || !becomes_loops(kept, r, beginning, into)))) return false;
-  if (reason != nullptr) *reason = sentence_of(r, near, wanted);
-  return true;
+  // What the nearest leads to may be of another form here. Each further look is a run of the rule.
+  std::string const family = family_of(r, first, beginning);
+  std::uint64_t tried[3];
+  for (std::uint32_t tries = 0; tries < 3; ++tries) {
+    cache::relative near;
+    if (!cache::find_relative(kept, family, wanted, near, {tried, tries})) return false;
+    tried[tries] = near.task;
+    if (told != nullptr) told->plan = near.plan;
+    into = schedule_like(r, expanded, near);
+    if (!is_usable(r, into) || (told != nullptr && (cache::form_of(into.steps) != near.form || !becomes_loops(kept, r, beginning, into)))) continue;
+    if (reason != nullptr) *reason = sentence_of(r, near, wanted);
+    return true;
+  }
+  return false;
 }
 /// What a rule is told of the machine and of the arguments of a call.
 inline rule_input rule_input_of(compile_request const& r) {

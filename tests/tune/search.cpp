@@ -125,6 +125,23 @@ TEST_CASE("an outline has the values of each knob, and which knobs are met besid
   CHECK(all.place(short_name("rows")) == 2);
   CHECK(all.place(short_name("columns")) == -1);
 }
+TEST_CASE("of more than 255 values of a knob the nearest known one stands for the rest, and of two knobs with one name the first counts") {
+  outline all;
+  for (std::int64_t v = 0; v < 300; ++v) {
+    outlined const o = all.note({{short_name("t"), {v + 1, v + 1001}, 0}});
+    REQUIRE(o.at[0] < all.count(0));
+    // Known are 1 and 1001 to 127 and 1127, and 128.
+    CHECK(all.value(0, o.at[0]) == (v < 128 ? v + 1 : 128));
+    float feature = 0;
+    all.describe(o, all.met(o), &feature);
+    CHECK(feature > 0);
+  }
+  CHECK(all.count(0) == 255);
+  outline twice;
+  outlined const o = twice.note({{short_name("t"), {4, 8}, 1}, {short_name("t"), {4, 8}, 0}});
+  CHECK(twice.size() == 1);
+  CHECK(twice.value(0, o.at[0]) == 8);
+}
 TEST_CASE("where a look is dear, a search looks at few points, proposes what is legal and nothing twice, and needs no more trials") {
   double logs = 0, plain_logs = 0;
   constexpr int seeds = 20, most = 2000;

@@ -11,6 +11,7 @@
 #include "weft/runtime/cache/tuned.hpp"
 #include "weft/schedule/pressure.hpp"
 #include "weft/tune.hpp"
+#include "weft/tune/trials.hpp"
 #include "weft/weft.hpp"
 
 using namespace weft;
@@ -191,23 +192,100 @@ TEST_CASE("what was found for other sizes is tried where it becomes a schedule, 
   }
   CHECK(taken > rounds(4, 0));
 }
+/// As a tuning keeps it; false: with another form than it has.
+void keep_for(tensor<float, 2> const& x, bool same_form) {
+  with_space(scaled, [&](tuning::space& s, compile_request const& r) {
+    tuning::point const p = other_point(s);
+    std::string const key = weft::detail::task_of(r, {});
+    REQUIRE(cache::keep_tuned(key, {p.choices, hash(s.at(p.choices).steps), 1000, 8, s.plan()}));
+    cache::relative own = cache::described(key, *r.layout, *r.machine);
+    cache::note_choices(own, s.at(p.choices));
+    own.plan = s.plan();
+    if (!same_form) ++own.form;
+    REQUIRE(cache::keep_relative(weft::detail::family_of(r, {}), own));
+  }, x);
+}
 TEST_CASE("a result for other sizes whose steps have another form here is left, as the rule's own was never compared with it") {
   auto const reason_with = [](bool same_form) {
     private_cache const here;
-    with_space(scaled, [&](tuning::space& s, compile_request const& r) {
-      tuning::point const p = other_point(s);
-      std::string const key = weft::detail::task_of(r, {});
-      REQUIRE(cache::keep_tuned(key, {p.choices, hash(s.at(p.choices).steps), 1000, 8, s.plan()}));
-      cache::relative own = cache::described(key, *r.layout, *r.machine);
-      cache::note_choices(own, s.at(p.choices));
-      own.plan = s.plan();
-      if (!same_form) ++own.form;
-      REQUIRE(cache::keep_relative(weft::detail::family_of(r, {}), own));
-    }, numbers<2>(20, 200));
+    keep_for(numbers<2>(20, 200), same_form);
     return schedule_reason(scaled, numbers<2>(20, 208));
   };
   CHECK(has(reason_with(true), "the nearest that was tuned"));
   CHECK(reason_with(false) == "by rule: the kernel has no how-lambda");
+}
+TEST_CASE("behind a nearest result of another form the next ones are asked, three in all") {
+  private_cache const here;
+  auto const reason = [] { return schedule_reason(scaled, numbers<2>(20, 208)); };
+  keep_for(numbers<2>(20, 160), true);
+  keep_for(numbers<2>(20, 200), false);
+  CHECK(has(reason(), "tuned for 20 x 160"));
+  keep_for(numbers<2>(20, 192), false);
+  CHECK(has(reason(), "tuned for 20 x 160"));
+  keep_for(numbers<2>(20, 184), false);
+  CHECK(reason() == "by rule: the kernel has no how-lambda");
+}
+TEST_CASE("of two knobs with one name each has its own value for other sizes, and a number in a stage's place is no stage's name") {
+  static constexpr auto chain = weft::kernel<"chain_of_names">([](auto x) {
+    auto const n = [&](auto const& of, auto const& f) { return [=](auto i, auto j) { return f(of(i, j)); }; };
+    auto const a = compute<"s3">(x.extent(0), x.extent(1), n(x, [](auto v) { return v * 2.0f; }));
+    auto const b = compute<"#3">(x.extent(0), x.extent(1), n(a, [](auto v) { return v + 1.0f; }));
+    auto const c = compute<"c">(x.extent(0), x.extent(1), n(b, [](auto v) { return v * 3.0f; }));
+    auto const d = compute<"a_name_of_twenty_eight_chars">(x.extent(0), x.extent(1), n(c, [](auto v) { return v - 1.0f; }));
+    return compute<"y">(x.extent(0), x.extent(1), n(d, [](auto v) { return v * v; }));
+  });
+  private_cache const here;
+  for (std::int32_t which : {0, 1}) {
+    with_space(chain, [&](tuning::space& s, compile_request const& r) {
+      sequence<std::int32_t> choices;
+      int twice = 0, alone = 0;
+      for (knob_info const& k : s.steps({}).knobs) {
+        bool const is_twice = k.name == short_name("#3.inline");
+        alone += k.name == short_name("s3.inline");
+        choices.push_back(is_twice && twice++ == which ? 1 : 0);
+      }
+      CHECK(alone == 1);
+      REQUIRE(twice == 2);
+      std::string const key = weft::detail::task_of(r, {});
+      schedule const chosen = s.at(choices);
+      REQUIRE(cache::keep_tuned(key, {choices, hash(chosen.steps), 1000, 8, s.plan()}, true));
+      cache::relative own = cache::described(key, *r.layout, *r.machine);
+      cache::note_choices(own, chosen);
+      own.plan = s.plan();
+      REQUIRE(cache::keep_relative(weft::detail::family_of(r, {}), own));
+    }, numbers<2>(20, 200));
+    CHECK(has(schedule_reason(chain, numbers<2>(20, 208)), "the nearest that was tuned"));
+    // What the flipped one says is not inlined.
+    std::string const steps = chain.trace(numbers<2>(20, 208));
+    INFO(steps);
+    CHECK(has(steps, "\"#3\": compute_inline()") == (which == 1));
+    CHECK(has(steps, "a_name_of_twenty_eight_chars: compute_inline()") == (which == 0));
+  }
+}
+TEST_CASE("a result that an older rule's steps made is replaced, however fast it was, and its trials are none of this rule's") {
+  private_cache const here;
+  auto const a = numbers<2>(40, 30), b = numbers<2>(30, 50);
+  std::string key;
+  with_space(product, [&](tuning::space& s, compile_request const& r) {
+    tuning::point const p = other_point(s), q = other_point(s, 2);
+    key = weft::detail::task_of(r, {});
+    cache::tuned old{p.choices, hash(s.at(p.choices).steps) + 1, 1, 8, s.plan()};
+    old.choices.push_back(0);  // of a knob that this rule has not
+    REQUIRE(cache::keep_tuned(key, old));
+    tuning::trial_store trials(here.path + "/trials.sqlite");
+    static_cast<void>(trials.add(key, "product", {q.choices, 1, 0, false}));
+  }, a, b);
+  CHECK(schedule_reason(product, a, b) == "by rule: the kernel has no how-lambda");
+  tune_result const r = tune(product, quick(4), a, b);
+  CHECK(r.kept);
+  CHECK(r.earlier == 0);
+  cache::tuned now;
+  REQUIRE(cache::find_tuned(key, now));
+  CHECK(now.ns > 1);
+  CHECK(now.choices == r.choices);
+  CHECK(schedule_reason(product, a, b) == "tuned for these arguments on this machine, in 4 trials");
+  tune_result const again = tune(product, quick(4), a, b);
+  if (!has(again.store, "not used")) CHECK(again.earlier > 0);  // its own
 }
 TEST_CASE("a round by rule looks at few points, which are what their choices say, and proposes legal ones, the same by the same seed") {
   struct counted : tuning::landscape {

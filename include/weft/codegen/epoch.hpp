@@ -13,7 +13,9 @@ namespace weft::inline WEFT_ABI {
 inline constexpr std::uint32_t codegen_epoch = 14;
 
 /// Raised when a rule (schedule/rules) has learned something that is better than what searches around the older one have found: results for
-/// kernels without a how-lambda that were kept under an older number are then not found. (Kernels themselves are: their steps are in their keys.)
+/// kernels without a how-lambda that were kept under an older number are then not found. (Kernels themselves are: their steps are in their keys.) A rule that has
+/// changed without being better needs no new number: a result with other steps is not taken (tuned::steps), and the tuner replaces it; trials
+/// have the first schedule's steps and its knobs in their keys.
 inline constexpr std::uint32_t rules_epoch = 1;
 
 }  // namespace weft::inline WEFT_ABI

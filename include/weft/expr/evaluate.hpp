@@ -87,6 +87,7 @@ class evaluator {
   /// From now on at most so many points of stages are visited; past that `ran_out`, and results mean nothing.
   constexpr void allow(std::int64_t points) { left_ = points; }
   constexpr bool ran_out() const { return left_ < 0; }
+  constexpr std::int64_t points_left() const { return left_; }
 
  private:
   struct frame {

@@ -10,7 +10,8 @@ namespace tuning {
 
 /// What the points that were looked at tell of a space: its knobs by their names, the values of each, and which knobs are met beside which values.
 ///
-/// A knob's place is the order in which names were met first; those behind the first 64 are left out.
+/// A knob's place is the order in which names were met first; those behind the first 64 are left out. Of a
+/// knob's values the first 255 that were met are known; another one counts as the nearest of these. Of two knobs with one name the first counts.
 class outline {
  public:
   /// A point that was looked at, by the knobs that it met.

@@ -1,6 +1,7 @@
 #include <cmath>
 #include <cstring>
 
+#include "weft/compile.hpp"
 #include "weft/tune/outline.hpp"
 
 namespace weft::inline WEFT_ABI {
@@ -36,6 +37,7 @@ WEFT_DECL outlined outline::note(sequence<knob_info> const& knobs) {
       names_.push_back(k.name), values_.push_back({}), logarithms_.push_back({}), beside_.push_back({});
     }
     auto const at = static_cast<std::size_t>(known);
+    if ((met & detail::bit(at)) != 0) continue;  // of two with one name the first: a look gives both what it has
     sequence<std::int64_t>& own = values_[at];
     for (std::size_t i = 0; i < k.values.size(); ++i) {
       std::size_t number = 0;
@@ -44,6 +46,7 @@ WEFT_DECL outlined outline::note(sequence<knob_info> const& knobs) {
         own.push_back(k.values[i]), beside_[at].push_back(0);
         logarithms_[at].push_back(static_cast<float>(std::log2(1 + static_cast<double>(k.values[i]))));
       }
+      if (number == own.size()) number = static_cast<std::size_t>(weft::detail::nearest_value(own, k.values[i]));
       if (i == static_cast<std::size_t>(k.chosen)) o.at[at] = static_cast<std::uint8_t>(number);
     }
     met |= detail::bit(at);

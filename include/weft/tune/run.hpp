@@ -128,6 +128,8 @@ class tuning_run {
   void describe();
   void keep(std::int64_t trials);
   schedule first_steps() const;
+  bool is_stale(cache::tuned const& kept) const;
+  std::string trials_task() const;
   task_here task_here_now() const;
   std::string task() const { return weft::detail::task_of(space_.request(), first_steps()); }
   std::string family() const { return weft::detail::family_of(space_.request(), first_steps()); }
@@ -148,7 +150,7 @@ class tuning_run {
   runner runner_;
   sequence<runner*> compilers_;  // of a GPU
   trial_store store_;
-  std::string task_;
+  std::string task_, trials_task_;
   tolerance tolerance_;
   sequence<element_list> expected_;  // of the schedule without tuning
   bool by_whole_numbers_ = false;    // long sums are compared on such, too

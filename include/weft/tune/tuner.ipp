@@ -16,6 +16,7 @@
 #include "weft/ir/print.hpp"
 #include "weft/runtime/bind.hpp"
 #include "weft/runtime/cache/cache.hpp"
+#include "weft/runtime/cache/entry.hpp"
 #include "weft/runtime/cache/relatives.hpp"
 #include "weft/runtime/cache/tuned.hpp"
 #include "weft/runtime/cuda/driver.hpp"
@@ -166,7 +167,7 @@ WEFT_DECL tuning_run::tuning_run(kernel_face const& face, argument* arguments, i
     : face_(face), options_(o), wanted_(wanted_of(face, o)), view_(view), crew_(crew), arguments_(arguments), count_(count), what_(face.what(face.object)),
       worker_(worker_for(face, o)), machine_(machine_of(face, worker_.where)), layout_(bound()),
       space_({face.name, &what_, face.how, face.object, &layout_, &machine_, wanted_, is_by_rule(face), nullptr, face.gpu}),
-      copies_(arguments, count), runner_(copies_, worker_, face.gpu != nullptr ? face.device : -1, face.gpu != nullptr ? nullptr : face.machine), store_(trials_file(o.keep)), task_(task()) {
+      copies_(arguments, count), runner_(copies_, worker_, face.gpu != nullptr ? face.device : -1, face.gpu != nullptr ? nullptr : face.machine), store_(trials_file(o.keep)), task_(task()), trials_task_(trials_task()) {
   tolerance_ = {wanted_.bitwise, longest_reduction(what_, arguments)};
   by_whole_numbers_ = !wanted_.bitwise && tolerance_.terms > 1024 && whole_numbers_stay_exact(what_, arguments);
   // What writes over its inputs leaves nothing that direct evaluation could read.
@@ -306,11 +307,29 @@ inline tune_trial tuning_run::measured(sequence<std::int32_t> const& choices, do
 inline void tuning_run::note(tune_trial t, double expected_ns) {
   t.expected_ns = expected_ns;
   if (t.ns > 0 && (result_.best_ns <= 0 || t.ns < result_.best_ns)) result_.best_ns = t.ns, result_.choices = t.choices;
-  store_.add(task_, face_.name, {t.choices, t.ns, static_cast<std::int32_t>(t.result), t.wrong});
+  store_.add(trials_task_, face_.name, {t.choices, t.ns, static_cast<std::int32_t>(t.result), t.wrong});
   result_.trials.push_back(static_cast<tune_trial&&>(t));
   tune_progress const p{others_trials_ + static_cast<std::int64_t>(result_.trials.size()), options_.trials, elapsed(), options_.seconds,
                         result_.best_ns, result_.first_ns, face_.name};
   if (!options_.progress(p)) result_.stopped = true;
+}
+/// Whether calls do not take it: an older rule, or how-lambda, did other steps with these choices. Its time is that of another schedule.
+inline bool tuning_run::is_stale(cache::tuned const& kept) const {
+  return kept.plan != space_.plan() || hash(space_.steps(kept.choices).steps) != kept.steps;
+}
+/// What its trials are kept for. By rule the task does not say which steps the choices lead to: that of the first, and the knobs, do.
+inline std::string tuning_run::trials_task() const {
+  if (!space_.is_by_rule()) return task_;
+  schedule const first = first_steps();
+  cache::byte_writer w;
+  w.bytes = task_;
+  w.numbers(hash(first.steps), space_.plan());
+  for (knob_info const& k : first.knobs) {
+    w.text(k.name.view());
+    w.numbers(static_cast<std::uint32_t>(k.values.size()));
+    for (std::int64_t v : k.values) w.numbers(v);
+  }
+  return static_cast<std::string&&>(w.bytes);
 }
 inline void tuning_run::measure_first() {
   // What ended the worker may have come from outside: of the first schedule it is believed the third time.
@@ -322,13 +341,13 @@ inline void tuning_run::measure_first() {
   result_.first_ns = t.ns;
   note(static_cast<tune_trial&&>(t), 0);
   cache::tuned before;
-  if (!cache::find_tuned(task_, before) || before.choices == first_.choices || !may_go_on()) return;
+  if (!cache::find_tuned(task_, before) || before.choices == first_.choices || is_stale(before) || !may_go_on()) return;
   point const known = space_.look(before.choices);
   if (known.legal) note(measured(known.choices, 0), 0);
 }
 /// What earlier tunings measured is not measured again, for as long as half of the space is left: the model knows it.
 inline void tuning_run::learn_earlier() {
-  sequence<stored_trial> const earlier = store_.of(task_);
+  sequence<stored_trial> const earlier = store_.of(trials_task_);
   if (options_.random || 2 * static_cast<double>(earlier.size()) > result_.space.legal) return;
   for (stored_trial const& t : earlier) {
     bool here = false;
@@ -347,7 +366,7 @@ inline std::uint64_t kind_of_examples(target const& machine) {
 inline void tuning_run::learn_of_others() {
   if (!options_.transfer || options_.random || !store_.usable()) return;
   kind_ = kind_of_examples(machine_), family_ = xxh64(family());
-  others_.fit(store_.of_others(task_, kind_, family_));
+  others_.fit(store_.of_others(trials_task_, kind_, family_));
   result_.of_others = static_cast<std::int64_t>(others_.size());
 }
 inline bool has_many_steps(space const& s) { return s.at({}).steps.size() > 24; }
@@ -363,7 +382,7 @@ inline annealing_settings settings_for(space const& s) {
 }
 inline void tuning_run::note_measured(point const& p, tune_trial t, double guess) {
   search_->learn(p, t.ns);
-  if (example e; kind_ != 0 && t.ns > 0 && search_->describe(p, e)) e.ns = t.ns, store_.add(task_, kind_, family_, e);
+  if (example e; kind_ != 0 && t.ns > 0 && search_->describe(p, e)) e.ns = t.ns, store_.add(trials_task_, kind_, family_, e);
   if (guess > 0 && t.ns > 0) expected_ns_.push_back(guess), found_ns_.push_back(t.ns);
   note(static_cast<tune_trial&&>(t), guess);
 }
@@ -544,12 +563,12 @@ inline void tuning_run::describe() {
 inline void tuning_run::keep(std::int64_t trials) {
   cache::tuned const t{result_.choices, hash(space_.at(result_.choices).steps), result_.best_ns, trials, space_.plan()};
   cache::tuned before;
-  bool const imported = cache::find_tuned(task_, before) && before.trials == 0;  // nobody has measured it here
+  bool const found = cache::find_tuned(task_, before), imported = found && before.trials == 0;  // nobody has measured it here
   // A lucky time of an earlier day does not hold for ever: what was measured anew counts as it was found now.
   bool slower_now = false;
   for (tune_trial const& one : result_.trials)
     slower_now = slower_now || (one.choices == before.choices && (one.wrong || one.ns >= t.ns));
-  result_.kept = cache::keep_tuned(task_, t, imported || slower_now || before.choices == t.choices);
+  result_.kept = cache::keep_tuned(task_, t, imported || slower_now || (found && is_stale(before)) || before.choices == t.choices);
   if (!result_.kept) return;
   if (face_.gpu != nullptr) face_.gpu->supersede(face_.name);
   cache::relative as_relative = cache::described(task_, layout_, machine_);

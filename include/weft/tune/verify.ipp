@@ -124,51 +124,65 @@ inline bool add_sizes(program& p) {
   }
   return true;
 }
-/// Elements of a call's outputs as the program says them, from the caller's inputs where they stand.
+/// The inputs of a call, as an evaluator takes them.
+struct live_inputs {
+  sequence<argument const*> live;
+  sequence<dense> shapes;
+  sequence<std::int64_t> scalars, sizes;
+  live_inputs(argument const* arguments, int inputs) {
+    for (int i = 0; i < inputs; ++i) {
+      argument const& a = arguments[i];
+      if (a.is_scalar) scalars.push_back(a.scalar_bits), sizes.push_back(without_sign(a.type, a.scalar_bits));
+      else live.push_back(&a), shapes.push_back({a.type, {a.extents, a.extents + a.rank}, {}});
+    }
+  }
+};
+/// Elements of a call's outputs as the program says them, from the caller's inputs where they stand. What they read of stages is kept: of a
+/// normalized row the first element takes the row's sums, the next ones nothing of that.
 class direct_elements {
  public:
   static constexpr std::int64_t most_points = 1500000;
-  direct_elements(program const& what, bool fma, argument const* arguments, int inputs) : expanded_(expand(what, fma)), arguments_(arguments) {
-    for (int i = 0; i < inputs; ++i) {
-      argument const& a = arguments[i];
-      if (a.is_scalar) scalars_.push_back(a.scalar_bits), sizes_.push_back(without_sign(a.type, a.scalar_bits));
-      else live_.push_back(&a), shapes_.push_back({a.type, {a.extents, a.extents + a.rank}, {}});
-    }
+  direct_elements(program const& what, bool fma, argument const* arguments, int inputs)
+      : expanded_(expand(what, fma)), arguments_(arguments), given_(arguments, inputs), kept_(expanded_, given_.shapes, given_.scalars) {
+    kept_.read_from({live_element, &given_.live});
   }
-  /// False: it takes too long.
-  bool element(std::size_t output, argument const& shape, std::size_t place, std::int64_t& bits) const {
+  direct_elements(direct_elements const&) = delete;
+  direct_elements& operator=(direct_elements const&) = delete;
+  /// False: it takes too long; then each further one does.
+  bool element(std::size_t output, argument const& shape, std::size_t place, std::int64_t& bits) {
     stage_info const& last = program::at(expanded_.stages, program::at(expanded_.tensors, expanded_.outputs[output]).stage);
     double points = 1;
     for (int i = 0; i < last.reduced; ++i) points *= extent_in_call(expanded_, arguments_, last.first_reduced + i);
-    if (points > static_cast<double>(most_points)) return false;
-    return evaluated(expanded_, scalars_, live_element, output, shape, place, bits);
+    if (points > static_cast<double>(most_points) || kept_.ran_out()) return false;  // it keeps what means nothing
+    kept_.allow(most_points);
+    bits = kept_.at(expanded_.outputs[output], index_of(shape, place));
+    return !kept_.ran_out();
   }
+  /// How many points of stages the last element took.
+  std::int64_t points() const { return most_points - kept_.points_left(); }
   /// What the sums of an element that could be evaluated are without cancellation; 0: not known.
   double magnitude(std::size_t output, argument const& shape, std::size_t place) const {
     program of_sizes = expanded_;
-    std::int64_t bits = 0;
-    if (!is_float(shape.type) || !add_sizes(of_sizes) || !evaluated(of_sizes, sizes_, live_size, output, shape, place, bits)) return 0;
-    double const sum = number(shape.type, bits);
+    if (!is_float(shape.type) || !add_sizes(of_sizes)) return 0;
+    evaluator e(of_sizes, given_.shapes, given_.sizes);
+    e.read_from({live_size, &given_.live});
+    e.allow(most_points);
+    std::int64_t const bits = e.at(of_sizes.outputs[output], index_of(shape, place));
+    double const sum = e.ran_out() ? 0 : number(shape.type, bits);
     return sum > 0 && sum <= 1.7e308 ? sum : 0;
   }
 
  private:
-  bool evaluated(program const& p, sequence<std::int64_t> const& scalars, std::int64_t (*read)(void const*, int, std::int64_t const*),
-                 std::size_t output, argument const& shape, std::size_t place, std::int64_t& bits) const {
+  static sequence<std::int64_t> index_of(argument const& shape, std::size_t place) {
     sequence<std::int64_t> index(static_cast<std::size_t>(shape.rank), std::int64_t{0});
     auto rest = static_cast<std::int64_t>(place);
     for (int d = shape.rank; d-- > 0;) index[static_cast<std::size_t>(d)] = rest % shape.extents[d], rest /= shape.extents[d];
-    evaluator e(p, shapes_, scalars);
-    e.read_from({read, &live_});
-    e.allow(most_points);
-    bits = e.at(p.outputs[output], index);
-    return !e.ran_out();
+    return index;
   }
   program expanded_;
   argument const* arguments_;
-  sequence<argument const*> live_;
-  sequence<dense> shapes_;
-  sequence<std::int64_t> scalars_, sizes_;
+  live_inputs given_;
+  evaluator kept_;
 };
 /// Where sample `n` of an output lies: the last element and the first, then in turns another corner, a place where tiles may begin or end, anywhere.
 inline std::size_t sample_place(argument const& a, int n, random_numbers& random) {
@@ -187,6 +201,16 @@ inline std::size_t sample_place(argument const& a, int n, random_numbers& random
     place = place * size + at;
   }
   return static_cast<std::size_t>(place);
+}
+/// Where a row's elements share work, so many samples share a row. Along the row they lie as they would without that. So a wrong tile is met by as many
+/// on average, and as likely where it is as high as the rows are apart: one in 32. What is wrong in fewer rows, which are neither the first nor the last
+/// nor beside a tile's border, is met less often; but each row of a tile is computed by the same instructions.
+inline constexpr int samples_in_row = 8;
+/// As sample_place; `row`: of the sample before, and of this one.
+inline std::size_t sample_in_row(argument const& a, int n, random_numbers& random, std::size_t& row) {
+  std::size_t const place = sample_place(a, n, random), length = a.rank > 0 ? static_cast<std::size_t>(a.extents[a.rank - 1]) : 1;
+  if (n < samples_in_row || n % samples_in_row == 0) row = place / length;
+  return row * length + place % length;
 }
 
 /// How large the numbers of a program become where its inputs are whole and at most 2 in size.
@@ -359,19 +383,27 @@ WEFT_DECL std::string check_samples(program const& what, bool fma, argument cons
                                     sequence<element_list> const& outputs, tolerance const& t, int& checked) {
   checked = 0;
   int const inputs = count - static_cast<int>(outputs.size());
-  detail::direct_elements const direct(what, fma, arguments, inputs);
+  detail::direct_elements direct(what, fma, arguments, inputs);
   sequence<double> bounds;
   std::uint64_t seed = 1;
   for (element_list const& o : outputs) bounds.push_back(detail::bound(o, t)), seed = seed * 31 + o.bits.size();
   random_numbers random(seed);
+  sequence<std::size_t> rows(outputs.size(), std::size_t{0});
   double const until = bench::now_ns() + 0.2e9;
+  bool in_rows = false;
   for (int n = 0; n < 256 && (n < 4 || bench::now_ns() < until); ++n)
     for (std::size_t o = 0; o < outputs.size(); ++o) {
       if (outputs[o].bits.empty()) continue;
       argument const& a = arguments[static_cast<std::size_t>(inputs) + o];
-      std::size_t const at = detail::sample_place(a, n, random);
+      std::size_t const at = in_rows ? detail::sample_in_row(a, n, random, rows[o]) : detail::sample_place(a, n, random);
       std::int64_t expected = 0;
       if (!direct.element(o, a, at, expected)) return "";
+      // The last row's first element tells what another one of a row takes.
+      if (std::int64_t const first = direct.points(), length = a.rank > 0 ? a.extents[a.rank - 1] : 1; n == 0 && length >= detail::samples_in_row) {
+        std::int64_t unused = 0;
+        if (!direct.element(o, a, at + 1 - static_cast<std::size_t>(length), unused)) return "";
+        in_rows = in_rows || 4 * direct.points() <= first;
+      }
       ++checked;
       if (detail::same(a.type, expected, outputs[o].bits[at], bounds[o], t.bitwise)) continue;
       tolerance wider = t;
@@ -386,7 +418,7 @@ WEFT_DECL std::string check_element(program const& what, bool fma, argument cons
                                     int output, std::size_t at, tolerance const& t, bool& known, double* magnitude) {
   int const inputs = count - static_cast<int>(what.outputs.size());
   std::int64_t expected = 0;
-  detail::direct_elements const direct(what, fma, arguments, inputs);
+  detail::direct_elements direct(what, fma, arguments, inputs);
   known = direct.element(static_cast<std::size_t>(output), arguments[inputs + output], at, expected);
   tolerance wider = t;
   double const sum = known && !t.bitwise && t.terms > 1 ? direct.magnitude(static_cast<std::size_t>(output), arguments[inputs + output], at) : 0;

@@ -44,8 +44,13 @@ bool keep_relative(std::string_view family, relative const& r);
 ///
 /// Cost  a read of a small file and a look at another one, where there is a family; else one file that is not there
 bool find_relative(std::string_view family, relative const& wanted, relative& into);
-/// The same in a directory that is open.
-bool find_relative(directory const& where, std::string_view family, relative const& wanted, relative& into);
+/// Numbers of tasks that were looked at before.
+struct tried_tasks {
+  std::uint64_t const* numbers = nullptr;
+  std::uint32_t count = 0;
+};
+/// The same in a directory that is open, and without these.
+bool find_relative(directory const& where, std::string_view family, relative const& wanted, relative& into, tried_tasks without = {});
 
 /// Whether the result of this task was imported, and nobody has measured it here. For who asks for a reason: it reads the result.
 bool is_imported(std::uint64_t task);

@@ -127,7 +127,7 @@ WEFT_DECL bool find_relative(std::string_view family, relative const& wanted, re
   if (path.empty()) return false;
   return find_relative(directory(path, creation::never), family, wanted, into);
 }
-WEFT_DECL bool find_relative(directory const& where, std::string_view family, relative const& wanted, relative& into) {
+WEFT_DECL bool find_relative(directory const& where, std::string_view family, relative const& wanted, relative& into, tried_tasks without) {
   if (!where.usable() || wanted.extents.empty()) return false;
   std::string bytes;
   std::uint32_t count = 0;
@@ -144,6 +144,8 @@ WEFT_DECL bool find_relative(directory const& where, std::string_view family, re
       if (!(r.machine == wanted.machine)) away *= detail::other_machine;
       for (std::uint32_t g = 0; g < removed; ++g)
         if (gone[g] == r.task) away = 0;
+      for (std::uint32_t g = 0; g < without.count; ++g)
+        if (without.numbers[g] == r.task) away = 0;
       if (away > 0 && (least == 0 || away < least)) least = away, into = static_cast<relative&&>(r);
     }
     if (least == 0) return false;

@@ -62,7 +62,7 @@ WEFT_DECL short_name rule_plan::knob_name(int stage, std::string_view what) cons
   std::string_view const of = program::at(p.tensors, program::at(p.stages, stage).tensor).name.view();
   short_name name;
   if (of.size() + 1 + what.size() <= short_name::capacity) name.append(of);
-  else name.append("s").append(stage);
+  else name.append("#").append(stage);  // as no stage is likely to be called
   name.append(".").append(what);
   return name;
 }
