@@ -303,9 +303,27 @@ TEST_CASE("a prepared kernel and one that returns its result use the executor of
   weft::set_executor({queue_pool::run, &pool, 2});
   ready(a, weft::out(b));
   CHECK(b == expected(a));
-  auto const made = blurred(a);
-  CHECK(std::vector<int>(made.begin(), made.end()) == expected(a));
+  auto const other = numbers(96);  // the loops of 64 are known as short
+  auto const made = blurred(other);
+  CHECK(std::vector<int>(made.begin(), made.end()) == expected(other));
   CHECK(pool.loops == 4);
+}
+TEST_CASE("loops that are known as short are their caller's, long ones are always handed over") {
+  own_pool_again const after;
+  queue_pool pool(1);
+  weft::set_executor({queue_pool::run, &pool, 2});
+  auto const few = numbers(64), many = numbers(2000000), of_many = expected(many);
+  for (int i = 0; i < 3; ++i) CHECK(blur_of(many) == of_many);
+  CHECK(pool.loops == 6);
+  pool.loops = 0;
+  for (int i = 0; i < 500; ++i) CHECK(blur_of(few) == expected(few));
+  CHECK(pool.loops >= 2);
+  CHECK(pool.loops < 900);  // a call that another program interrupts is long, and so are some behind it
+  weft::set_executor({});
+  weft::set_executor({queue_pool::run, &pool, 2});  // which knows of no loop
+  pool.loops = 0;
+  CHECK(blur_of(few) == expected(few));
+  CHECK(pool.loops == 2);
 }
 TEST_CASE("after parallel kernels a child of a fork runs them too, on weft's own pool") {
   auto const a = numbers(5000), want = expected(a);

@@ -185,6 +185,51 @@ TEST_CASE("a short loop that finds workers asleep is its caller's; one of many i
   for (int i = 0; i < 20; ++i) CHECK(asleep(pool, 100000) == 2);
 }
 
+TEST_CASE("a loop that is long in its last piece, or in every second call, is not its caller's") {
+  if (host().threads < 2) {
+    MESSAGE("[skip] one processor: nobody spins, so no loop finds a worker awake");
+    return;
+  }
+  struct work {
+    std::int64_t last_ns;
+    int pieces = 0;
+    static void body(void* p, std::int64_t, std::int64_t end) {
+      auto& me = *static_cast<work*>(p);
+      __atomic_fetch_add(&me.pieces, 1, __ATOMIC_RELAXED);
+      auto const start = std::chrono::steady_clock::now();
+      while (end == 2 && std::chrono::steady_clock::now() - start < std::chrono::nanoseconds(me.last_ns)) {}
+    }
+  };
+  auto const asleep = [](thread_pool& pool, std::int64_t last_ns) {
+    ::usleep(1000);
+    work w{last_ns};
+    pool.run(2, work::body, &w);
+    return w.pieces;
+  };
+  thread_pool pool(2);
+  for (int i = 0; i < 20; ++i) CHECK(asleep(pool, 200000) == 2);
+  thread_pool turns(2);
+  int alone = 0;
+  for (int i = 0; i < 24; ++i) alone += asleep(turns, i % 2 == 0 ? 0 : 200000) == 1;
+  CHECK(alone <= 3);  // until a long one was met; a worker that gets no processor for long is not asleep yet
+}
+TEST_CASE("a short loop whose workers are awake is theirs too, whoever else sleeps") {
+  if (host().threads < 3) {
+    MESSAGE("[skip] fewer than three processors: no pool has a worker that spins and one that sleeps");
+    return;
+  }
+  thread_pool pool(3);
+  bool shared = false;
+  for (int i = 0; i < 2000 && !shared; ++i) {  // other programs may take the processor at any time
+    ::usleep(200);
+    pieces_of(pool, 1000);    // known as short
+    ::usleep(200);
+    pieces_of(pool, 200000);  // its second worker falls asleep meanwhile
+    shared = pieces_of(pool, 1000) == 2;
+  }
+  CHECK(shared);
+}
+
 TEST_CASE("young pools with more threads than processors lose no wake-up") {
   // A stress test: a lost wake-up is a hang, but not in every run (one was seen once in some thousand loops).
   std::vector<int> values(64);

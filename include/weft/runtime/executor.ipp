@@ -7,6 +7,9 @@
 #include "weft/runtime/executor.hpp"
 
 namespace weft::inline WEFT_ABI {
+namespace runtime::detail {
+inline std::int64_t now_ns();  // thread_pool.ipp
+}
 namespace detail {
 
 // Kept for the life of the process, once for each executor that differs, since calls may be under way with any of them.
@@ -17,6 +20,37 @@ struct known_executor : loop_runner {
 inline constinit known_executor* known_executors = nullptr;
 inline constinit mutex executors_lock;
 
+// How long loops took of one thread. The planner has short ones shared out, since threads of weft's own that are awake are faster; to hand
+// one over to other threads takes longer than it does. A word is what is left of a hash << 24 | ns, so that threads need no lock.
+class loop_times {
+ public:
+  static constexpr std::int64_t longest = (1 << 24) - 1;
+
+  std::int64_t of(std::uint64_t loop) const {  // 0: it was not met yet, or another one took its place
+    std::uint64_t const word = __atomic_load_n(&words_[loop >> 58], __ATOMIC_RELAXED);
+    return word >> 24 == tag(loop) ? static_cast<std::int64_t>(word & longest) : 0;
+  }
+  // Calls may have loops of other lengths in them: it rises at once and falls slowly.
+  void note(std::uint64_t loop, std::int64_t ns) {
+    std::int64_t const before = of(loop);
+    ns = ns < 1 ? 1 : ns > longest ? longest : ns;
+    if (ns < before) ns = before - (before - ns) / 8;
+    __atomic_store_n(&words_[loop >> 58], tag(loop) << 24 | static_cast<std::uint64_t>(ns), __ATOMIC_RELAXED);
+  }
+  void forget() {
+    for (auto& word : words_) __atomic_store_n(&word, 0, __ATOMIC_RELAXED);
+  }
+  static std::uint64_t key(runtime::thread_pool::loop_body body, std::int64_t count) {
+    std::uint64_t const both = reinterpret_cast<std::uintptr_t>(body) ^ static_cast<std::uint64_t>(count) * 0xd6e8feb86659fd93u;
+    return both * 0x9e3779b97f4a7c15u;
+  }
+
+ private:
+  static std::uint64_t tag(std::uint64_t loop) { return loop >> 18 & 0xffffffffffu; }
+  std::uint64_t words_[64]{};
+};
+inline constinit loop_times known_loops;
+
 inline constexpr int most_tasks = 4096;  // of a loop: so many bits lie on the caller's stack
 
 struct executor_loop {
@@ -24,6 +58,7 @@ struct executor_loop {
   int pieces;
   void (*body)(void* context, std::int64_t begin, std::int64_t end);
   void* context;
+  std::int64_t ns = 0;   // that its tasks took
   bool strayed = false;  // some task was asked for again, or does not exist: `stray`
   int stray = 0;
   std::uint64_t begun[most_tasks / 64];  // a bit for each task
@@ -46,8 +81,10 @@ struct executor_loop {
       __atomic_store_n(&loop.strayed, true, __ATOMIC_RELAXED);
       return;
     }
+    std::int64_t const begin = runtime::detail::now_ns();
     loop.body(loop.context, runtime::piece_begin(loop.count, loop.pieces, i),
               runtime::piece_begin(loop.count, loop.pieces, i + 1));
+    __atomic_fetch_add(&loop.ns, runtime::detail::now_ns() - begin, __ATOMIC_RELAXED);
   }
 };
 // One call of a kernel. What goes wrong in it waits until the kernel has ended: nothing unwinds through its code.
@@ -90,8 +127,16 @@ struct executor_call {
     if (call.with.run == nullptr) return runtime::default_pool().run(count, body, context, most);
     if (most > most_tasks) most = most_tasks;
     executor_loop loop(count, count < most ? static_cast<int>(count) : most, body, context);
-    if (loop.pieces == 1) body(context, 0, count);
-    else call.run(loop);
+    if (loop.pieces == 1) return body(context, 0, count);
+    std::uint64_t const key = loop_times::key(body, count);
+    std::int64_t const known = known_loops.of(key);
+    if (known > 0 && known < runtime::thread_pool::short_ns) {
+      std::int64_t const begin = runtime::detail::now_ns();
+      body(context, 0, count);
+      return known_loops.note(key, runtime::detail::now_ns() - begin);
+    }
+    call.run(loop);
+    if (!call.failed()) known_loops.note(key, __atomic_load_n(&loop.ns, __ATOMIC_RELAXED));
   }
 };
 inline std::int32_t call_by_executor(loop_runner const& self, kernel_entry entry, launch const& l) {
@@ -128,6 +173,7 @@ WEFT_DECL executor set_executor(executor const& e) {
   bool const is_own = e == executor{};
   if (chosen == nullptr && !is_own)
     chosen = known_executors = new known_executor{{call_by_executor}, e, known_executors};
+  known_loops.forget();
   __atomic_store_n(&chosen_runner, is_own ? nullptr : chosen, __ATOMIC_RELEASE);
   return before == nullptr ? executor{} : before->is;
 }

@@ -22,7 +22,7 @@ constexpr std::int64_t piece_begin(std::int64_t count, int pieces, int i) {
 /// Workers start at the first loop that needs them. After a loop they spin for `spin_ns`, so that the next loop of
 /// a kernel finds them awake, then sleep. They have all signals blocked.
 ///
-/// To wake a worker takes as long as a short loop. So where one sleeps, a loop that took less than `short_ns` before is done
+/// To wake a worker takes as long as a short loop. So where one that it needs sleeps, a loop that took less than `short_ns` before is done
 /// by its caller alone, until loops that follow one another within `spin_ns` have spent `wake_ns` so: then more are expected.
 class thread_pool {
  public:
@@ -69,7 +69,9 @@ class thread_pool {
   void finish_piece();
   void await_pieces();
   void forget_workers();
-  /// How long a loop took when workers slept: of its body, iterations and pieces.
+  bool is_one_asleep(int pieces) const;
+  /// How long a loop took when workers slept: of its body, iterations and pieces. Those may have loops of other lengths in them, so
+  /// what is kept rises at once and falls slowly.
   struct loop_length {
     loop_body body = nullptr;
     std::int64_t count = 0, ns = 0;  // of one thread

@@ -23,6 +23,7 @@ struct alignas(64) thread_pool::worker {
   int index = 0;
   int number = 0;     // the kernel's name of the thread
   int processor = 0;  // where it fell asleep
+  std::int32_t asleep = 0;
   pthread_t thread{};
 };
 
@@ -138,6 +139,7 @@ WEFT_HOT_DECL int thread_pool::start_workers(int wanted) {
     w.pool = this;
     w.index = started_ + 1;
     w.number = 0;
+    w.asleep = 0;
     if (::pthread_create(&w.thread, nullptr, start, &w) != 0) break;
     ++started_;
   }
@@ -172,10 +174,20 @@ WEFT_HOT_DECL std::uint64_t thread_pool::next_job(worker& me, std::uint64_t seen
   // Either `run` sees the sleeper and wakes it, or the kernel sees the new job and does not let it sleep. After
   // exactly 65536 loops in between it would sleep over one, whose piece the caller then does.
   __atomic_store_n(&me.processor, ::sched_getcpu(), __ATOMIC_RELAXED);
+  __atomic_store_n(&me.asleep, 1, __ATOMIC_SEQ_CST);
   __atomic_fetch_add(&sleepers_, 1, __ATOMIC_SEQ_CST);
   while (!changed()) detail::futex_wait(detail::low_half(&job_), static_cast<std::uint32_t>(seen));
   __atomic_fetch_sub(&sleepers_, 1, __ATOMIC_SEQ_CST);
+  __atomic_store_n(&me.asleep, 0, __ATOMIC_RELAXED);
   return job;
+}
+
+// Whether a worker sleeps that has one of so many pieces; after a loop of few pieces all others do.
+WEFT_HOT_DECL bool thread_pool::is_one_asleep(int pieces) const {
+  if (__atomic_load_n(&sleepers_, __ATOMIC_SEQ_CST) == 0) return false;
+  for (int i = 1; i < pieces; ++i)
+    if (__atomic_load_n(&workers_[i].asleep, __ATOMIC_SEQ_CST) != 0) return true;
+  return false;
 }
 
 // Linux may wake a thread on the processor of the caller, beside an idle one, and the loop then takes as long as
@@ -226,7 +238,7 @@ WEFT_HOT_DECL void thread_pool::await_pieces() {
 
 // One that was not met yet takes the place of another one, and has no length.
 WEFT_HOT_DECL thread_pool::loop_length& thread_pool::length_of(loop_body body, std::int64_t count, int pieces) {
-  std::uint64_t const key = reinterpret_cast<std::uintptr_t>(body) ^ static_cast<std::uint64_t>(count * 31 + pieces) << 20;
+  std::uint64_t const key = reinterpret_cast<std::uintptr_t>(body) ^ (static_cast<std::uint64_t>(count) * 31 + static_cast<std::uint64_t>(pieces)) << 20;
   loop_length& found = lengths_[key * 0x9e3779b97f4a7c15u >> 58];
   if (found.body != body || found.count != count || found.pieces != pieces) found = {body, count, 0, pieces};
   return found;
@@ -252,14 +264,15 @@ WEFT_HOT_DECL void thread_pool::run(std::int64_t count, loop_body body, void* co
   if (pieces > workers + 1) pieces = workers + 1;
   loop_length* length = nullptr;  // of a loop that finds workers asleep
   std::int64_t begin = 0;
-  if (__atomic_load_n(&sleepers_, __ATOMIC_RELAXED) > 0) {
+  auto const note = [&](std::int64_t ns) { length->ns = ns >= length->ns ? ns : length->ns - (length->ns - ns) / 8; };
+  if (is_one_asleep(pieces)) {
     length = &length_of(body, count, pieces);
     begin = detail::now_ns();
     if (!is_worth_waking(*length, begin)) {
       body(context, 0, count);
       alone_until_ = detail::now_ns();
-      length->ns = alone_until_ - begin;
-      alone_ns_ += length->ns;
+      note(alone_until_ - begin);
+      alone_ns_ += alone_until_ - begin;
       return __atomic_store_n(&busy_, 0, __ATOMIC_RELEASE);
     }
   }
@@ -270,17 +283,20 @@ WEFT_HOT_DECL void thread_pool::run(std::int64_t count, loop_body body, void* co
   __atomic_store_n(&remaining_, static_cast<std::uint32_t>(pieces - 1), __ATOMIC_RELAXED);
   std::uint64_t const job = ((job_ >> 16) + 1) << 16 | static_cast<std::uint64_t>(pieces);
   __atomic_store_n(&job_, job, __ATOMIC_SEQ_CST);
-  if (__atomic_load_n(&sleepers_, __ATOMIC_SEQ_CST) > 0) wake_workers(pieces);
+  if (is_one_asleep(pieces)) wake_workers(pieces);
 
   if (length != nullptr) begin = detail::now_ns();
   run_piece(0, pieces);
-  if (length != nullptr) length->ns = (detail::now_ns() - begin) * pieces;
+  if (length != nullptr) note((detail::now_ns() - begin) * pieces);
   for (int i = 1; i < pieces; ++i)
     if (claim(i, job)) {
       run_piece(i, pieces);
       finish_piece();
     }
   await_pieces();
+  // The first piece may be the short one.
+  if (length != nullptr)
+    if (std::int64_t const whole = detail::now_ns() - begin; whole > 4 * short_ns) note(whole);
   __atomic_store_n(&busy_, 0, __ATOMIC_RELEASE);
 }
 

@@ -388,6 +388,8 @@ WEFT_DECL void rule_plan::contraction(int stage, tile_axes const& t, int last) {
   bool const turnable = !p.scattered && has_panels && !others.empty();
   bool const around_all = turnable && choose(stage, "panels_first", panels_first(stage, t, trips(columns.outer)));
   if (around_all) others.insert(others.begin(), static_cast<std::int32_t>(columns.outer)), columns.outer = -1, outer = {};
+  if (around_all || own_lines > 1)
+    for (std::int32_t l : others) outer.known = outer.known && trips(l) == 1 && !is_open(l);
   term_loops terms = cut_terms(p, columns.outer >= 0, true);
   // Blocks of tiles for the second and third cache; the rule has them where sums wait there for more terms.
   parts row_block{-1, rows.outer}, column_block{-1, columns.outer};

@@ -181,9 +181,9 @@ WEFT_DECL int rule_plan::loop_of_copy(int stage, packed_copy const& copy, outer_
     return false;
   };
   int found = -1;
-  if (copy.constant || how_ == boldness::loops) return -1;
+  if (copy.constant || how_ == boldness::loops || !outside.known) return -1;
   for (std::size_t i = 0; i < outside.loops.size(); ++i) {
-    if (trips(outside.loops[i]) == 1) continue;
+    if (trips(outside.loops[i]) == 1 && !is_open(outside.loops[i])) continue;
     if (!moves(outside.axes[i])) return found;
     found = outside.loops[i];
   }

@@ -250,6 +250,7 @@ class rule_plan {
     sequence<std::int32_t> loops{}, axes{};
     int piece = -1, piece_axis = -1;
     std::int64_t threads = 1;
+    bool known = true;  // else there are others around the piece, and no copy may be made in it
   };
   /// A product: what is decided of it before loops are cut.
   struct product_plan {

@@ -196,6 +196,15 @@ WEFT_DECL void rule_plan::compute_again() {
     double const work = v.operations(t) / static_cast<double>(v.lanes(t));
     // 20 GB/s each way, as for tiles, of which half is left: stores go on beside other work, and tiles compute their edges twice (two of four tones
     // again, where the other way is as quick: 25.2 -> 27.5 ms; two of eight: 53 -> 38; 1536 x 2560, EPYC, Zen 4, one thread, 2026-11-23).
+    // Only tiles hold the copy: of a product, or of a sum of rows, it would be stored whole as the stage was.
+    int holders = 0;
+    for (std::size_t n = 0; n < of_most.size(); ++n) {
+      if (!of_most[n]) continue;
+      stage_info const& nest = v.stage(static_cast<int>(n));
+      bool const has_tiles = nest.reduced == 0 && nest.scanned < 0 && nest.by == nullptr && nest.results == 1 && row_of_tile(static_cast<int>(n)) >= 0;
+      holders += has_tiles ? 1 : 2;
+    }
+    if (holders != 1) continue;
     if (!apart || again * work >= bytes / 6 || v.loads(t).size() > 2 || !may(inlined)) continue;
     if (!choose(t, "again", true)) continue;
     if (add_stage(verb::cache_read, most, of.tensor) >= 0) take(inlined);
