@@ -117,7 +117,8 @@ struct element_place_in_row {
 inline element_place_in_row place_in_row(ir::arena& m, ir::buffer const* b, ir::list<ir::expr> indices) {
   element_place_in_row p{b, indices, -1, nullptr, 0};
   for (int d = 0; d < static_cast<int>(indices.size()); ++d)
-    if (ir::is_literal(b->strides[static_cast<std::size_t>(d)], 1)) p.dim = d;
+    if (ir::is_literal(b->strides[static_cast<std::size_t>(d)], 1) && (p.dim < 0 || indices[static_cast<std::size_t>(d)]->kind != op::literal))
+      p.dim = d;  // where the last dimension is one element, the one outside
   if (p.dim < 0) return p;
   linear form = linear_form(indices[static_cast<std::size_t>(p.dim)]);
   p.constant = form.constant;

@@ -99,6 +99,7 @@ inline std::vector<gpu_kernel> ruled() {
   add(scaled<float>(64, 96), "rows");
   add(scaled<float>(7, 50), "tail");
   add(scaled<float>(33, 37), "odd");
+  add(scaled<float>(640, 1), "column");
   add(scaled<f16>(40, 64), "f16");
   add(scaled<std::int8_t>(40, 64), "i8");
   add(scaled<double>(9, 30), "f64");

@@ -117,6 +117,7 @@ TEST_CASE("rows of one element are one row for the rule for GPUs, by 16 bytes") 
     CHECK(count_of(t.module.text, "&out[") == 1);
     CHECK(count_of(t.module.text, "if (") <= 1);
   }
+  // Of 1023 elements neither four nor two divide.
   CHECK(count_of(by_rule(scaled<float>(1023, 1), "odd").steps, "vectorize(") == 0);
 }
 TEST_CASE("a product by the rule for GPUs: copies of 16 bytes alone, two tiles ahead, one barrier in each iteration; rows of blocks in groups") {
