@@ -12,9 +12,11 @@
 #include "support/private_cache.hpp"
 #include "tune/recorded_kernels.hpp"
 #include "weft/direct.hpp"
+#include "weft/expr/expand.hpp"
 #include "weft/intrinsics.hpp"
 #include "weft/ops/softmax.hpp"
 #include "weft/runtime/cache/tuned.hpp"
+#include "weft/schedule/print.hpp"
 
 using namespace weft;
 using weft_test::private_cache;
@@ -260,6 +262,13 @@ TEST_CASE("a kept time that nothing reaches today does not keep a slower schedul
   REQUIRE(cache::decode(bytes, key, lucky));
   // By far the slowest: no vectors. Its time was a nanosecond.
   lucky.choices = sequence<std::int32_t>{0, 1, 0}, lucky.ns = 1;
+  lucky.steps = product.erased([&](kernel_face const& f, argument* arguments, int count) {
+    program const what = f.what(f.object);
+    shape_outputs(what, arguments, count);
+    call_layout const layout = weft::bind(what, f.name, arguments, count);
+    compile_request const r{f.name, &what, f.how, f.object, &layout, &host(), f.wanted};
+    return weft::hash(weft::detail::schedule_with(r, expand(what, host().fma), lucky.choices).steps);
+  }, A, B);
   REQUIRE(cache::keep_tuned(key, lucky, true));
   tune_result const again = tune(product, quick(24), A, B);
   CHECK(again.trials[1].choices == lucky.choices);
