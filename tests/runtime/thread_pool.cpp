@@ -213,22 +213,6 @@ TEST_CASE("a loop that is long in its last piece, or in every second call, is no
   for (int i = 0; i < 24; ++i) alone += asleep(turns, i % 2 == 0 ? 0 : 200000) == 1;
   CHECK(alone <= 3);  // until a long one was met; a worker that gets no processor for long is not asleep yet
 }
-TEST_CASE("a short loop whose workers are awake is theirs too, whoever else sleeps") {
-  if (host().threads < 3) {
-    MESSAGE("[skip] fewer than three processors: no pool has a worker that spins and one that sleeps");
-    return;
-  }
-  thread_pool pool(3);
-  bool shared = false;
-  for (int i = 0; i < 2000 && !shared; ++i) {  // other programs may take the processor at any time
-    ::usleep(200);
-    pieces_of(pool, 1000);    // known as short
-    ::usleep(200);
-    pieces_of(pool, 200000);  // its second worker falls asleep meanwhile
-    shared = pieces_of(pool, 1000) == 2;
-  }
-  CHECK(shared);
-}
 
 TEST_CASE("young pools with more threads than processors lose no wake-up") {
   // A stress test: a lost wake-up is a hang, but not in every run (one was seen once in some thousand loops).

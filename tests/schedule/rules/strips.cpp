@@ -88,6 +88,15 @@ inline constexpr auto levels = weft::kernel<"levels">([](auto a) {
     return l(y, x, k) + l(y, x, k + 1) * 2;
   });
 });
+/// What a product reads all of, and another stage two columns of.
+inline constexpr auto looked_at = weft::kernel<"looked_at">([](auto a, auto w) {
+  auto g = compute<"g">(a.extent(0), a.extent(1), [=](auto i, auto k) {
+    auto const x = a(i, k);
+    return x * x * x - weft::max(x, 0) * weft::min(x, 3) * 3 + weft::max(x * x, 1) * 0.5f;
+  });
+  auto p = compute<"p">(a.extent(0), w.extent(1), [=](auto i, auto j) { return weft::sum(a.extent(1), [=](auto k) { return g(i, k) * w(k, j); }); });
+  return weft::outputs(p, compute<"d">(a.extent(0), [=](auto i) { return g(i, 0) + g(i, 1); }));
+});
 /// The loops for a machine with such caches.
 template <class Kernel, class In>
 std::string loops_with(Kernel const& k, In const& in, std::int64_t l1, std::int64_t l2, int threads = 1) {
@@ -158,6 +167,14 @@ TEST_CASE("tiles are of pixels where a last axis is short; what one nest looks a
   // Where all of it stays in the cache it is kept.
   t.l2_bytes = 1 << 23;
   CHECK(levels.on(t).loops(x).find("g_copy") == std::string::npos);
+}
+TEST_CASE("what a product reads is not computed again elsewhere: no tiles hold a copy of it") {
+  weft::target t = weft::x86_64_avx2();
+  t.l1_bytes = 4096, t.l2_bytes = 16384, t.threads = 1;
+  std::string const loops = looked_at.on(t).loops(drawn<float>(1, 100, 200), drawn<float>(2, 200, 64));
+  INFO(loops);
+  CHECK(has_in_order(loops, {"g\n", "p\n", "p[i, j] += g[", "d\n"}));
+  CHECK(loops.find("g_copy") == std::string::npos);
 }
 TEST_CASE("where rows do not move at one speed, tiles are computed") {
   auto const x = drawn<float>(1, 200, 400);
