@@ -2,6 +2,7 @@
 #pragma once
 
 #include "weft/expr/math/exponential.hpp"
+#include "weft/expr/math/tanh_step.hpp"
 
 namespace weft::inline WEFT_ABI {
 namespace detail::math {
