@@ -21,7 +21,11 @@ Buffer<float> image(problem const& p, int i, std::int64_t width, std::int64_t he
 Buffer<float> line(problem const& p, int i, std::int64_t length) {
   return Buffer<float>(const_cast<float*>(p.f32(i)), static_cast<int>(length));
 }
-Target machine() { return get_host_target(); }
+/// Halide 14 takes a Zen 4 for a Sapphire Rapids and gives it AVX-VNNI, which it does not have.
+Target machine() {
+  Target const host = get_host_target();
+  return __builtin_cpu_supports("avxvnni") ? host : host.without_feature(Target::AVX512_SapphireRapids);
+}
 int lanes() { return machine().natural_vector_size<float>(); }
 
 /// All pieces of a parallel loop by the caller: one thread.
