@@ -90,6 +90,7 @@ WEFT_COLD_END
 #include "weft/runtime/bind.hpp"
 #include "weft/runtime/constant.hpp"
 // #include "weft/runtime/executor.hpp"
+#include "weft/runtime/loop_times.hpp"
 #include "weft/runtime/tensor.hpp"
 #include "weft/runtime/thread_pool.hpp"
 

@@ -20,36 +20,8 @@ struct known_executor : loop_runner {
 inline constinit known_executor* known_executors = nullptr;
 inline constinit mutex executors_lock;
 
-// How long loops took of one thread. The planner has short ones shared out, since threads of weft's own that are awake are faster; to hand
-// one over to other threads takes longer than it does. A word is what is left of a hash << 24 | ns, so that threads need no lock.
-class loop_times {
- public:
-  static constexpr std::int64_t longest = (1 << 24) - 1;
-
-  std::int64_t of(std::uint64_t loop) const {  // 0: it was not met yet, or another one took its place
-    std::uint64_t const word = __atomic_load_n(&words_[loop >> 58], __ATOMIC_RELAXED);
-    return word >> 24 == tag(loop) ? static_cast<std::int64_t>(word & longest) : 0;
-  }
-  // Calls may have loops of other lengths in them: it rises at once and falls slowly.
-  void note(std::uint64_t loop, std::int64_t ns) {
-    std::int64_t const before = of(loop);
-    ns = ns < 1 ? 1 : ns > longest ? longest : ns;
-    if (ns < before) ns = before - (before - ns) / 8;
-    __atomic_store_n(&words_[loop >> 58], tag(loop) << 24 | static_cast<std::uint64_t>(ns), __ATOMIC_RELAXED);
-  }
-  void forget() {
-    for (auto& word : words_) __atomic_store_n(&word, 0, __ATOMIC_RELAXED);
-  }
-  static std::uint64_t key(runtime::thread_pool::loop_body body, std::int64_t count) {
-    std::uint64_t const both = reinterpret_cast<std::uintptr_t>(body) ^ static_cast<std::uint64_t>(count) * 0xd6e8feb86659fd93u;
-    return both * 0x9e3779b97f4a7c15u;
-  }
-
- private:
-  static std::uint64_t tag(std::uint64_t loop) { return loop >> 18 & 0xffffffffffu; }
-  std::uint64_t words_[64]{};
-};
-inline constinit loop_times known_loops;
+// The planner has short loops shared out, since threads of weft's own that are awake are faster; to hand one over to other threads takes longer.
+inline constinit runtime::detail::loop_times known_loops;
 
 inline constexpr int most_tasks = 4096;  // of a loop: so many bits lie on the caller's stack
 
@@ -128,7 +100,7 @@ struct executor_call {
     if (most > most_tasks) most = most_tasks;
     executor_loop loop(count, count < most ? static_cast<int>(count) : most, body, context);
     if (loop.pieces == 1) return body(context, 0, count);
-    std::uint64_t const key = loop_times::key(body, count);
+    std::uint64_t const key = runtime::detail::loop_times::key(body, count);
     std::int64_t const known = known_loops.of(key);
     if (known > 0 && known < runtime::thread_pool::short_ns) {
       std::int64_t const begin = runtime::detail::now_ns();

@@ -6,7 +6,7 @@
 
 #include <cstdint>
 
-#include "weft/config.hpp"
+#include "weft/runtime/loop_times.hpp"
 
 namespace weft::inline WEFT_ABI {
 namespace runtime {
@@ -70,15 +70,7 @@ class thread_pool {
   void await_pieces();
   void forget_workers();
   bool is_one_asleep(int pieces) const;
-  /// How long a loop took when workers slept: of its body, iterations and pieces. Those may have loops of other lengths in them, so
-  /// what is kept rises at once and falls slowly.
-  struct loop_length {
-    loop_body body = nullptr;
-    std::int64_t count = 0, ns = 0;  // of one thread
-    int pieces = 0;
-  };
-  loop_length& length_of(loop_body body, std::int64_t count, int pieces);
-  bool is_worth_waking(loop_length const& loop, std::int64_t now);
+  bool is_worth_waking(std::int64_t ns, std::int64_t now);
 
   // What a loop is; workers read it after they claimed a piece, which keeps the loop from ending.
   alignas(64) std::uint64_t job_ = 0;  // number of the loop << 16 | pieces; its low half is what workers sleep on
@@ -96,7 +88,7 @@ class thread_pool {
   unsigned char allowed_[128]{};  // the processors of the thread that started the workers, a cpu_set_t
   worker* workers_;
   // Of who runs a loop, `busy_`, as those above.
-  loop_length lengths_[64]{};
+  detail::loop_times lengths_;  // when workers slept; by body, iterations and pieces
   std::int64_t alone_until_ = 0, alone_ns_ = 0;  // when the last short loop that was done alone ended; how long those in a row took
   thread_pool *next_ = nullptr, *previous_ = nullptr;  // of all pools, for the child of a fork
 };

@@ -236,17 +236,9 @@ WEFT_HOT_DECL void thread_pool::await_pieces() {
     detail::futex_wait(&remaining_, left);
 }
 
-// One that was not met yet takes the place of another one, and has no length.
-WEFT_HOT_DECL thread_pool::loop_length& thread_pool::length_of(loop_body body, std::int64_t count, int pieces) {
-  std::uint64_t const key = reinterpret_cast<std::uintptr_t>(body) ^ (static_cast<std::uint64_t>(count) * 31 + static_cast<std::uint64_t>(pieces)) << 20;
-  loop_length& found = lengths_[key * 0x9e3779b97f4a7c15u >> 58];
-  if (found.body != body || found.count != count || found.pieces != pieces) found = {body, count, 0, pieces};
-  return found;
-}
-
 // Of loops that come once in a while none is: a worker that was woken for one of them would sleep again before the next.
-WEFT_HOT_DECL bool thread_pool::is_worth_waking(loop_length const& loop, std::int64_t now) {
-  if (loop.ns == 0 || loop.ns >= short_ns) return true;
+WEFT_HOT_DECL bool thread_pool::is_worth_waking(std::int64_t ns, std::int64_t now) {
+  if (ns == 0 || ns >= short_ns) return true;
   if (now - alone_until_ >= spin_ns_) alone_ns_ = 0;
   if (alone_ns_ < wake_ns) return false;
   alone_ns_ = 0;
@@ -262,16 +254,15 @@ WEFT_HOT_DECL void thread_pool::run(std::int64_t count, loop_body body, void* co
     return body(context, 0, count);
   int const workers = start_workers(pieces - 1);
   if (pieces > workers + 1) pieces = workers + 1;
-  loop_length* length = nullptr;  // of a loop that finds workers asleep
+  bool const finds_asleep = is_one_asleep(pieces);  // else it is not timed
+  std::uint64_t const loop = detail::loop_times::key(body, count, pieces);
   std::int64_t begin = 0;
-  auto const note = [&](std::int64_t ns) { length->ns = ns >= length->ns ? ns : length->ns - (length->ns - ns) / 8; };
-  if (is_one_asleep(pieces)) {
-    length = &length_of(body, count, pieces);
+  if (finds_asleep) {
     begin = detail::now_ns();
-    if (!is_worth_waking(*length, begin)) {
+    if (!is_worth_waking(lengths_.of(loop), begin)) {
       body(context, 0, count);
       alone_until_ = detail::now_ns();
-      note(alone_until_ - begin);
+      lengths_.note(loop, alone_until_ - begin);
       alone_ns_ += alone_until_ - begin;
       return __atomic_store_n(&busy_, 0, __ATOMIC_RELEASE);
     }
@@ -285,9 +276,9 @@ WEFT_HOT_DECL void thread_pool::run(std::int64_t count, loop_body body, void* co
   __atomic_store_n(&job_, job, __ATOMIC_SEQ_CST);
   if (is_one_asleep(pieces)) wake_workers(pieces);
 
-  if (length != nullptr) begin = detail::now_ns();
+  if (finds_asleep) begin = detail::now_ns();
   run_piece(0, pieces);
-  if (length != nullptr) note((detail::now_ns() - begin) * pieces);
+  if (finds_asleep) lengths_.note(loop, (detail::now_ns() - begin) * pieces);
   for (int i = 1; i < pieces; ++i)
     if (claim(i, job)) {
       run_piece(i, pieces);
@@ -295,8 +286,8 @@ WEFT_HOT_DECL void thread_pool::run(std::int64_t count, loop_body body, void* co
     }
   await_pieces();
   // The first piece may be the short one.
-  if (length != nullptr)
-    if (std::int64_t const whole = detail::now_ns() - begin; whole > 4 * short_ns) note(whole);
+  if (finds_asleep)
+    if (std::int64_t const whole = detail::now_ns() - begin; whole > 4 * short_ns) lengths_.note(loop, whole);
   __atomic_store_n(&busy_, 0, __ATOMIC_RELEASE);
 }
 
