@@ -250,6 +250,7 @@ def main():
                        "HL_NUM_THREADS": str(o.threads), "XDG_CACHE_HOME": os.path.join(folder, "cache")}
         environment.pop("WEFT_CACHE", None)
         programs = o.folder or folder
+        os.makedirs(programs, exist_ok=True)
         weft = built(programs, os.path.join(HERE, "programs", "tune_weft.cpp"), ["-I", os.path.join(HERE, "..", "include"), "-ldl", "-lpthread"])
         commands = [("weft", lambda case: [weft, case, str(o.seconds)])]
         if why := has_tvm(o.tvm):
