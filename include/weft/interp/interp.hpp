@@ -40,5 +40,7 @@ std::string interpret(ir::function const& f, sequence<interp_argument> const& po
 }  // namespace weft::inline WEFT_ABI
 
 #if WEFT_HEADER_ONLY
+#include "weft/interp/in_step.ipp"
 #include "weft/interp/interp.ipp"
+#include "weft/interp/memory.ipp"
 #endif

@@ -1,4 +1,5 @@
-// The interpreter's state and the parts it is made of; what they do stands in interp.ipp. For that file only.
+// The interpreter's state and the parts it is made of. What they do stands in interp.ipp (values, statements), memory.ipp (elements, and who
+// touched them) and in_step.ipp (threads that meet at barriers); for these only.
 #pragma once
 
 #include <string>
@@ -50,6 +51,8 @@ struct lane_set {
     return s;
   }
 };
+
+inline bool has_barrier(ir::stmt s);  // anywhere in it
 
 class interpreter {
  public:

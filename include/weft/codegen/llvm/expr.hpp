@@ -162,6 +162,7 @@ class expression_emitter {
 #if WEFT_HEADER_ONLY
 #include "weft/codegen/llvm/expr.ipp"
 #include "weft/codegen/llvm/instruction.ipp"
+#include "weft/codegen/llvm/memory.ipp"
 #include "weft/codegen/llvm/transpose.ipp"
 #include "weft/codegen/llvm/window.ipp"
 #endif
