@@ -95,8 +95,8 @@ TEST_CASE("elements side by side are read and written in rows where their addres
 }
 TEST_CASE("elements side by side that are all there or none are one condition, and rows in a branch on it") {
   lowered_program l{{}, {{8, 101}}};
-  ir::function f = lowered(l, "row: compute_inline()\nout: split(j, 64) -> jo, jb\nout: split(jb, 4) -> jt, ji\nout: bind(i, block_y)\nout: bind(jo, block_x)\n"
-                              "out: bind(jt, thread_x)\nout: vectorize(ji)\n");
+  ir::function f = lowered(l, "row: compute_inline()\nout: split(j, 64) -> jo, ji\nout: split(ji, 4) -> jio, jii\nout: bind(i, block_y)\nout: bind(jo, block_x)\n"
+                              "out: bind(jio, thread_x)\nout: vectorize(jii)\n");
   for (ir::buffer const* b : f.buffers) const_cast<ir::buffer*>(b)->alignment = 16;
   run_gpu_passes(f);
   CHECK(ir::verify(f) == "");
@@ -126,9 +126,9 @@ TEST_CASE("a thread's own sums have no masks: what is not there is not stored") 
   l.p.outputs.push_back(compute<"C">(a.extent(0), b.extent(1), [=](auto i, auto j) { return sum(a.extent(1), [=](auto k) { return a(i, k) * b(k, j); }); }).id);
   l.p = canonical(l.p);
   ir::function f = l([&](schedule& s, auto const&) {
-    CHECK(replay(s, parse_trace("C: cache_read(B)\nC: split(i, 32) -> io, ib\nC: split(ib, 2) -> it, ii\nC: split(j, 32) -> jo, jb\nC: split(jb, 4) -> jt, ji\n"
-                                "C: split(k, 8) -> ko, ki\nC: reorder(io, jo, ko, it, jt, ki, ii, ji)\nC: bind(io, block_y)\nC: bind(jo, block_x)\nC: bind(it, thread_y)\n"
-                                "C: bind(jt, thread_x)\nC: unroll(ii)\nC: vectorize(ji)\nB_copy: compute_at(C, ko)\n", s)));
+    CHECK(replay(s, parse_trace("C: cache_read(B)\nC: split(i, 32) -> io, ii\nC: split(ii, 2) -> iio, iii\nC: split(j, 32) -> jo, ji\nC: split(ji, 4) -> jio, jii\n"
+                                "C: split(k, 8) -> ko, ki\nC: reorder(io, jo, ko, iio, jio, ki, iii, jii)\nC: bind(io, block_y)\nC: bind(jo, block_x)\nC: bind(iio, thread_y)\n"
+                                "C: bind(jio, thread_x)\nC: unroll(iii)\nC: vectorize(jii)\nB_copy: compute_at(C, ko)\n", s)));
   });
   run_gpu_passes(f);
   CHECK(ir::verify(f) == "");
