@@ -182,6 +182,18 @@ TEST_CASE("child: the second GPU" * doctest::skip()) {
   }
 }
 
+TEST_CASE("memory that calls have given back is kept for the next ones, unless the program has said how much") { with_machine("child: kept memory"); }
+TEST_CASE("child: kept memory" * doctest::skip()) {
+  auto const& state = machine_state();
+  machine_state().kept_by_pool[1] = 5;
+  auto const values = numbers(16);
+  std::vector<float> sums(4);
+  row_sums.on(weft::cuda(0))(weft::view(values, 4, 4), weft::out(sums));
+  CHECK(state.kept_by_pool[0] == weft::runtime::kept_for_calls);
+  row_sums.on(weft::cuda(1))(weft::view(values, 4, 4), weft::out(sums));
+  CHECK(state.kept_by_pool[1] == 5);
+}
+
 TEST_CASE("of several NVRTCs the newest whose code the driver takes") {
   with_machine("child: an older driver", {.older_nvrtc = 12, .driver = 12});
   with_machine("child: NVRTC 13", {.older_nvrtc = 12, .driver = 13});
@@ -303,7 +315,8 @@ TEST_CASE("child: memory of a call" * doctest::skip()) {
   CHECK(state.launches == 2);
   CHECK(state.allocations == 3);  // of x, y and the sums
   CHECK(state.frees == 3);
-  CHECK(state.attribute == 0);
+  CHECK(state.attributes[weft::runtime::most_dynamic_shared] == 0);
+  CHECK(state.attributes[weft::runtime::preferred_shared] == 0);
   for (std::size_t i = 0; i < 12; ++i) CHECK(y[i] == x[i] + x[i / 4 * 4] + x[i / 4 * 4 + 1] + x[i / 4 * 4 + 2] + x[i / 4 * 4 + 3]);
   constexpr auto large = weft::kernel<"large">(
       [](auto A) {
@@ -319,8 +332,8 @@ TEST_CASE("child: memory of a call" * doctest::skip()) {
   auto const a = numbers(2 * 13001);
   std::vector<float> squares(2 * 13000);
   large.on(weft::cuda())(weft::view(a, 2, 13001), weft::out(squares, 2, 13000));
-  CHECK(state.attribute == weft::runtime::most_dynamic_shared);
-  CHECK(state.attribute_value == (13000 * 4 + 127) / 128 * 128);
+  CHECK(state.attributes[weft::runtime::most_dynamic_shared] == (13000 * 4 + 127) / 128 * 128);
+  CHECK(state.attributes[weft::runtime::preferred_shared] == 100);
   for (std::size_t i = 0; i < 13000; ++i) {
     float const sum = a[13001 + i] + a[13002 + i];
     CHECK(squares[13000 + i] == sum * sum);

@@ -102,8 +102,7 @@ class gpu_device {
   void launch(weft::cuda_kernel const& k, std::vector<unsigned long long> given, Value const& value) {
     weft::runtime::cuda_driver::kernel entry = nullptr;
     g_.check(g_.driver->cuLibraryGetKernel(&entry, library_, k.name.c_str()), k.name, "cuLibraryGetKernel");
-    if (k.shared_bytes > 48 * 1024)
-      g_.check(g_.driver->cuKernelSetAttribute(weft::runtime::most_dynamic_shared, static_cast<int>(k.shared_bytes), entry, g_.device), k.name, "cuKernelSetAttribute");
+    g_.share_memory(entry, k.shared_bytes, k.name);
     std::vector<void*> parameters;
     for (unsigned long long& p : given) parameters.push_back(&p);
     parameters.push_back(nullptr);  // the driver knows how many there are; one made for a test may not

@@ -359,9 +359,7 @@ inline void load_form(cuda_form& form, cuda_module const& module, std::string co
       WEFT_THROW(schedule_error(joined({form.name, ": a block shares ", std::to_string(k.shared_bytes), " bytes of memory, and this GPU has ",
                                         std::to_string(gpu.shared_bytes), ": make its tiles smaller"})));
     gpu.check(d.cuLibraryGetKernel(&made.entry, form.library, k.name.c_str()), form.name, "cuLibraryGetKernel");
-    if (k.shared_bytes > 48 * 1024)
-      gpu.check(d.cuKernelSetAttribute(runtime::most_dynamic_shared, static_cast<int>(k.shared_bytes), made.entry, gpu.device),
-                form.name, "cuKernelSetAttribute");
+    gpu.share_memory(made.entry, k.shared_bytes, form.name);
     form.kernels.push_back(made);
   }
 }

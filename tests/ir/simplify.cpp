@@ -6,6 +6,7 @@
 #include <weft/base/sequence.hpp>
 
 #include "fuzz/random.hpp"
+#include "weft/ir/linear.hpp"
 #include "weft/ir/parse.hpp"
 #include "weft/ir/print.hpp"
 
@@ -39,6 +40,7 @@ std::int64_t value(ir::expr e, std::int64_t i, std::int64_t j) {
   return apply(e->kind, e->kind == op::select ? e->b->type : e->a->type, value(e->a, i, j),
                e->b ? value(e->b, i, j) : 0, e->c ? value(e->c, i, j) : 0, e->type);
 }
+std::int64_t linear_form_constant(ir::expr e) { return detail::linear_form(e).constant; }
 std::string simplified(std::string const& body) {
   ir::arena m;
   ir::function f = ir::parse(m,
@@ -86,6 +88,43 @@ TEST_CASE("comparisons are decided where the ranges decide them, for every lane"
   ir::expr const back = ir::ramp(w.m, w.j, -1, 4);  // from -1
   CHECK(w.simple(w.op2(op::le, ir::literal(w.m, dtype::i64, -1, 4), back))->kind == op::literal);
   CHECK(w.simple(w.op2(op::le, ir::literal(w.m, dtype::i64, 0, 4), back))->kind == op::le);
+}
+TEST_CASE("where both sides are multiples of a number, what is less than it is not asked for") {
+  world w;
+  w.ranges.set(2, interval{1, 30});
+  ir::expr const n = ir::variable(w.m, 2), bound = w.times(n, 16), four = w.times(w.i, 4);
+  ir::expr const first = w.simple(w.op2(op::lt, four, bound)), behind = w.simple(w.op2(op::le, bound, four));
+  for (std::int64_t r : {1, 2, 3}) {
+    CHECK(w.simple(w.op2(op::lt, w.add(four, r), bound)) == first);
+    CHECK(w.simple(w.op2(op::le, bound, w.add(four, r))) == behind);
+    CHECK(w.simple(w.op2(op::lt, w.add(four, r), w.add(bound, 1))) != first);
+    CHECK(w.simple(w.op2(op::le, w.add(four, r), bound)) != w.simple(w.op2(op::le, four, bound)));
+  }
+  CHECK(w.simple(w.op2(op::lt, w.add(four, 4), bound)) != first);
+  CHECK(w.simple(w.op2(op::lt, w.add(four, 7), bound)) == w.simple(w.op2(op::lt, w.add(four, 4), bound)));
+  CHECK(w.simple(w.op2(op::lt, w.add(four, 3), index(w.m, 20))) == w.simple(w.op2(op::lt, four, index(w.m, 20))));
+  // Data may wrap.
+  ir::expr const any = w.times(w.data, 4);
+  CHECK(w.simple(w.op2(op::lt, w.add(any, 3), bound)) != w.simple(w.op2(op::lt, any, bound)));
+}
+TEST_CASE("comparisons of multiples keep their value at every point") {
+  weft_test::fuzz::random_source r(20261123);
+  int shorter = 0;
+  for (int round = 0; round < 4000; ++round) {
+    world w;
+    std::int64_t const g = r.between(2, 8), rest = r.between(-20, 20), other = r.one_of({0, 0, 0, 1, 2}) * r.between(-9, 9);
+    auto const some = [&](ir::expr e) { return w.times(e, g * r.between(-4, 4)); };
+    ir::expr const a = w.add(w.op2(op::add, some(w.i), some(w.j)), rest), b = w.add(some(r.one_of({w.i, w.j})), other + g * r.between(-6, 6));
+    for (op o : {op::lt, op::le, op::eq, op::ne}) {
+      ir::expr const asked = w.op2(o, a, b), s = w.simple(asked);
+      CAPTURE(round);
+      for (std::int64_t i = 0; i <= 9; ++i)
+        for (std::int64_t j = 2; j <= 5; ++j) CHECK(value(s, i, j) == value(asked, i, j));
+      CHECK(w.simple(s) == s);
+      if (s->kind == op::lt) shorter += linear_form_constant(s->a) != linear_form_constant(w.simple(a));
+    }
+  }
+  CHECK(shorter > 100);
 }
 TEST_CASE("of two bounds the one that always holds is not asked for") {
   world w;

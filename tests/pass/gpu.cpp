@@ -93,6 +93,57 @@ TEST_CASE("elements side by side are read and written in rows where their addres
     CHECK(contains(ir::print(f), "out[i, ramp(tx * 4, 1, 4)] = out_row[ramp(0, 1, 4)]") == (columns == 9));
   }
 }
+TEST_CASE("elements side by side that are all there or none are one condition, and rows in a branch on it") {
+  lowered_program l{{}, {{8, 101}}};
+  ir::function f = lowered(l, "row: compute_inline()\nout: split(j, 64) -> jo, ji\nout: split(ji, 4) -> jio, jii\nout: bind(i, block_y)\nout: bind(jo, block_x)\n"
+                              "out: bind(jio, thread_x)\nout: vectorize(jii)\n");
+  for (ir::buffer const* b : f.buffers) const_cast<ir::buffer*>(b)->alignment = 16;
+  run_gpu_passes(f);
+  CHECK(ir::verify(f) == "");
+  INFO(ir::print(f));
+  CHECK(contains(ir::print(f), "if jo * 64 + tx * 4 < 100:"));
+  CHECK(contains(ir::print(f), "out[i, ramp(jo * 64 + tx * 4, 1, 4)] = out_row[ramp(0, 1, 4)]"));
+  CHECK(!contains(ir::print(f), "where"));
+}
+TEST_CASE("what is read side by side under one condition is a row, of zeros where it does not hold") {
+  auto const widened = [&](char const* other) {
+    weft_test::from_text t(std::string("  for i in 0..16 thread_x:\n    B[i * 4] = A[i * 4 where i < n]\n    B[i * 4 + 1] = A[i * 4 + 1 where i < n]\n"
+                                       "    B[i * 4 + 2] = A[i * 4 + 2 where i < n]\n    B[i * 4 + 3] = A[i * 4 + 3 where ") + other + "]\n");
+    for (ir::buffer const* b : t.f.buffers) const_cast<ir::buffer*>(b)->alignment = 16;
+    return t.after([](ir::function& f) { return wide_accesses(f, f.body); });
+  };
+  std::string const row = widened("i < n");
+  INFO(row);
+  CHECK(contains(row, "A_row[3] = 0.0f32"));
+  CHECK(contains(row, "if i < n:\n"));
+  CHECK(contains(row, "A_row[ramp(0, 1, 4)] = A[ramp(i * 4, 1, 4)]"));
+  CHECK(!contains(row, "where"));
+  CHECK(!contains(widened("i + 1 < n"), "A[ramp(i * 4, 1, 4)]"));
+}
+TEST_CASE("a thread's own sums have no masks: what is not there is not stored") {
+  lowered_program l{{}, {{40, 70}, {70, 50}}};
+  expr::tensor<float, 2> const a{&l.p, l.p.add_input(short_name("A"), dtype::f32, 2)}, b{&l.p, l.p.add_input(short_name("B"), dtype::f32, 2)};
+  l.p.outputs.push_back(compute<"C">(a.extent(0), b.extent(1), [=](auto i, auto j) { return sum(a.extent(1), [=](auto k) { return a(i, k) * b(k, j); }); }).id);
+  l.p = canonical(l.p);
+  ir::function f = l([&](schedule& s, auto const&) {
+    CHECK(replay(s, parse_trace("C: cache_read(B)\nC: split(i, 32) -> io, ii\nC: split(ii, 2) -> iio, iii\nC: split(j, 32) -> jo, ji\nC: split(ji, 4) -> jio, jii\n"
+                                "C: split(k, 8) -> ko, ki\nC: reorder(io, jo, ko, iio, jio, ki, iii, jii)\nC: bind(io, block_y)\nC: bind(jo, block_x)\nC: bind(iio, thread_y)\n"
+                                "C: bind(jio, thread_x)\nC: unroll(iii)\nC: vectorize(jii)\nB_copy: compute_at(C, ko)\n", s)));
+  });
+  run_gpu_passes(f);
+  CHECK(ir::verify(f) == "");
+  struct masks {
+    int own = 0, masked = 0;
+    void look(ir::stmt s) {
+      if (s->kind == ir::stmt_kind::store && s->buf->name.find("_sum") != std::string::npos) ++own, masked += s->mask != nullptr;
+      for (ir::stmt c : s->children) look(c);
+    }
+  } m;
+  m.look(f.body);
+  INFO(ir::print(f));
+  CHECK(m.own > 0);
+  CHECK(m.masked == 0);
+}
 TEST_CASE("what one launch cannot do is a schedule_error that says why") {
   CHECK(contains(refusal("out: reorder(j, i)\nout: bind(i, block_x)\n"), "a loop over blocks stands inside of a serial one"));
   CHECK(contains(refusal("out: bind(i, thread_x)\nout: bind(j, lane)\n"), "warps and lanes are parts of thread_x"));

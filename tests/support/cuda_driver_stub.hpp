@@ -46,7 +46,7 @@ int cuLibraryGetKernel(void** k, void*, char const* name) {
   kernels().push_back(made);
   return *k = made, 0;
 }
-int cuKernelSetAttribute(int attribute, int value, void*, int) { return stub.attribute = attribute, stub.attribute_value = value, 0; }
+int cuKernelSetAttribute(int attribute, int value, void*, int) { return stub.attributes[attribute] = value, 0; }
 int cuLaunchKernel(void* f, unsigned bx, unsigned by, unsigned bz, unsigned tx, unsigned ty, unsigned tz, unsigned shared,
                    void* stream, void** parameters, void**) {
   if (int const r = stub.fail_launch; r != 0) return stub.fail_launch = 0, r;
@@ -72,6 +72,15 @@ int cuMemAlloc_v2(unsigned long long* a, size_t bytes) {
 int cuMemGetInfo_v2(size_t* free, size_t* all) { return *free = 3 << 20, *all = 5 << 20, 0; }
 int cuMemFreeAsync(unsigned long long a, void*) { return stub_free(a); }
 int cuMemFree_v2(unsigned long long a) { return stub_free(a); }
+int cuDeviceGetDefaultMemPool(void** pool, int device) { return *pool = &stub.kept_by_pool[device], 0; }
+int cuMemPoolGetAttribute(void* pool, int attribute, void* value) {
+  if (attribute != 4) return 1;
+  return memcpy(value, pool, 8), 0;
+}
+int cuMemPoolSetAttribute(void* pool, int attribute, void* value) {
+  if (attribute != 4) return 1;
+  return memcpy(pool, value, 8), 0;
+}
 int cuMemcpyHtoDAsync_v2(unsigned long long to, void const* from, size_t bytes, void*) {
   return memcpy(reinterpret_cast<void*>(to), from, bytes), ++stub.copies, 0;
 }

@@ -8,7 +8,8 @@ struct stub_state {
   long long launches, allocations, frees, synchronized, copies, context_depth, libraries;
   int fail_allocation, fail_launch;  // the result of the next one
   int capturing;                     // of all streams: CUstreamCaptureStatus
-  int attribute, attribute_value;    // of a kernel, as it was set last
+  int attributes[32];                // of kernels, by number, as they were set last
+  unsigned long long kept_by_pool[2];  // in bytes, by device
   double event_ms;                   // what lies between two events; 0: what the clock says
   void* event_stream;                // of the last one
   int lines;                         // how many libraries have those of their text

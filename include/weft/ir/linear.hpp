@@ -34,6 +34,14 @@ struct linear {
 };
 
 inline bool small(std::int64_t v) { return v > -(std::int64_t(1) << 31) && v < (std::int64_t(1) << 31); }
+/// The largest number that divides both; of 0 and a number, that number.
+inline std::int64_t common_divisor(std::int64_t a, std::int64_t b) {
+  while (b != 0) {
+    std::int64_t const rest = a % b;
+    a = b, b = rest;
+  }
+  return a < 0 ? -a : a;
+}
 
 /// Takes the terms apart from the highest number down. Operands have smaller numbers than what is made of them, so
 /// each node's turn comes once, when all that leads to it has been added up: (e + e) * 3 thirty deep is 60 steps.
@@ -75,14 +83,7 @@ inline bool is_multiple(ir::expr e, std::int64_t n) {
   if (e->kind == op::literal) return e->value % n == 0;
   if (e->kind == op::add || e->kind == op::sub) return is_multiple(e->a, n) && is_multiple(e->b, n);
   if (e->kind != op::mul) return false;
-  auto const by = [&](ir::expr literal, ir::expr other) {
-    std::int64_t a = literal->value < 0 ? -literal->value : literal->value, b = n;
-    while (b != 0) {
-      std::int64_t const rest = a % b;
-      a = b, b = rest;
-    }
-    return is_multiple(other, n / a);
-  };
+  auto const by = [&](ir::expr literal, ir::expr other) { return is_multiple(other, n / common_divisor(literal->value, n)); };
   if (e->b->kind == op::literal) return by(e->b, e->a);
   return e->a->kind == op::literal ? by(e->a, e->b) : is_multiple(e->a, n) || is_multiple(e->b, n);
 }

@@ -63,7 +63,8 @@ class range_table {
 };
 
 /// Simplifies every integer and condition in `e` or `s`: equal linear forms become equal nodes, comparisons
-/// that the ranges decide become literals, loops of one iteration and branches never taken disappear.
+/// that the ranges decide become literals, of multiples they ask for these alone (4 * i + 3 < 16 * n is 4 * i < 16 * n), loops of one iteration
+/// and branches never taken disappear.
 ///
 /// Runs after every pass that substitutes variables; later passes and both code generators rely on it for
 /// equal addresses to be equal nodes. Floating-point arithmetic is never touched. Idempotent. Cost O(nodes).

@@ -354,15 +354,32 @@ class simplifier final : public ir::rewriter {
     switch (e->kind) {
       case op::lt:
         if (r.high < 0 || r.low >= 0) return truth(r.high < 0, e->lanes);
-        break;
+        return without_rest(e, x, e->a, e->b);
       case op::le:
         if (r.high <= 0 || r.low > 0) return truth(r.high <= 0, e->lanes);
-        break;
+        return without_rest(e, x, e->b, e->a);
       default:
         if (r.low > 0 || r.high < 0) return truth(e->kind == op::ne, e->lanes);
         if (r.low == 0 && r.high == 0) return truth(e->kind == op::eq, e->lanes);
     }
     return e;
+  }
+  /// g * x + r < g * y asks whether x < y for each r below g, as g * y <= g * x + r asks for y <= x: one condition for elements side by side
+  /// that are all there or none. `more`, which has the r, is the side of `e` that `apart`, the difference of both, has it from.
+  ir::expr without_rest(ir::expr e, linear const& apart, ir::expr more, ir::expr other) {
+    if (e->lanes > 1) return e;
+    std::int64_t g = 0;
+    for (linear::term const& t : apart.terms) {
+      if (!small(t.coefficient)) return e;
+      g = common_divisor(g, t.coefficient);
+    }
+    if (g < 2) return e;
+    auto const rest = [&](std::int64_t v) { return v - floor_div(v, g) * g; };
+    linear x = linear_form(more);
+    if (rest(x.constant) == 0 || rest(linear_form(other).constant) != 0) return e;
+    x.constant -= rest(x.constant);
+    ir::expr const whole = rebuild(m_, x);
+    return e->kind == op::lt ? ir::binary(m_, op::lt, whole, other) : ir::binary(m_, op::le, other, whole);
   }
   ir::expr min_max(ir::expr e) {
     linear d = linear_form(e->a);
@@ -380,12 +397,7 @@ class simplifier final : public ir::rewriter {
   std::int64_t common_step(linear const& all, std::int64_t c, std::int64_t reach, linear& x, linear& r) {
     std::int64_t found = 0;
     for (linear::term const& one : all.terms) {
-      std::int64_t g = c;
-      for (std::int64_t other = one.coefficient; other != 0;) {
-        std::int64_t const left = g % other;
-        g = other, other = left;
-      }
-      g = g < 0 ? -g : g;
+      std::int64_t const g = common_divisor(c, one.coefficient);
       if (g <= found || g == 1 || g == c) continue;
       linear whole, rest;
       for (linear::term const& t : all.terms)

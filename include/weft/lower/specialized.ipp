@@ -1,3 +1,4 @@
+#include "weft/ir/linear.hpp"
 #include "weft/lower/lowering.hpp"
 
 namespace weft::inline WEFT_ABI {
@@ -25,7 +26,6 @@ class known_sizes final : public ir::rewriter {
  private:
   sequence<known_length> const& known_;
 };
-inline std::int64_t common_divisor(std::int64_t a, std::int64_t b) { return b == 0 ? a : common_divisor(b, a % b); }
 /// One copy for each condition on open sizes, and the general one. Where 16 divides it, n is max(n, 16) / 16 * 16: that loops
 /// and guards which count by 16 come out even is then seen by arithmetic. The quotient is that of op::div, which range proofs
 /// take for a number of its own; a floor_div they bound by n, and the loop that it is the length of no longer cancels.

@@ -1,6 +1,7 @@
 #include "weft/base/error.hpp"
+#include "weft/ir/linear.hpp"
 #include "weft/ir/print.hpp"
-#include "weft/ir/simplify.hpp"  // linear_form
+#include "weft/ir/simplify.hpp"
 #include "weft/pass/barriers.hpp"
 #include "weft/pass/own_memory.hpp"
 
@@ -111,14 +112,6 @@ class barrier_placer {
     d.dim = dim;
     d.count = count;
     return d;
-  }
-  static std::int64_t common_divisor(std::int64_t a, std::int64_t b) {
-    while (b != 0) {
-      std::int64_t const rest = a % b;
-      a = b;
-      b = rest;
-    }
-    return a;
   }
   thread_digit digit_of(ir::list<ir::expr> indices, ir::expr number, std::int64_t count) {
     for (std::size_t d = 0; d < indices.size(); ++d)

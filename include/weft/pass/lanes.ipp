@@ -196,12 +196,19 @@ class row_widener {
     return b->where == ir::scope::registers || (id < own_.size() && own_[id]);
   }
   element_place_in_row place_of(ir::buffer const* b, ir::list<ir::expr> indices) { return place_in_row(m_, b, indices); }
+  /// Whether neither its mask nor its place hangs on memory.
+  static bool is_placed_under(ir::expr load) {
+    if (reads_memory(load->a)) return false;
+    for (ir::expr i : load->indices)
+      if (reads_memory(i)) return false;
+    return true;
+  }
   void find_loads(ir::expr e, std::size_t statement, sequence<bool>& seen) {
     if (e == nullptr) return;
     if (seen.size() <= e->id) seen.resize(e->id + 256, false);
     if (seen[e->id]) return;
     seen[e->id] = true;
-    if (e->kind == op::load && e->a == nullptr && !is_own(e->buf)) {
+    if (e->kind == op::load && !is_own(e->buf) && (e->a == nullptr || is_placed_under(e))) {
       bool known = false;
       for (found_load& l : loads_)
         if (l.e == e) known = true, l.last = statement;
@@ -261,11 +268,15 @@ class row_widener {
       if (!is_aligned(p, begin, width)) continue;
       for (std::int64_t c = begin; c < begin + width; ++c)
         for (std::size_t k = 0; k < loads_.size(); ++k)
-          if (loads_[k].by == nullptr && loads_[k].at.constant == c && loads_[k].at.beside(p) && unchanged_before(loads_[k]))
+          if (loads_[k].by == nullptr && loads_[k].e->a == loads_[i].e->a && loads_[k].at.constant == c && loads_[k].at.beside(p) && unchanged_before(loads_[k]))
             members.push_back(k);
       if (members.size() != static_cast<std::size_t>(width)) return;
       ir::buffer const* const row = make_row(p.buf->name + "_row", *p.buf, width);
-      front_.push_back(copied(row, whole_row(width), ir::load(m_, p.buf, lanes_from(p, begin, width))));
+      ir::stmt const whole = copied(row, whole_row(width), ir::load(m_, p.buf, lanes_from(p, begin, width)));
+      ir::expr const mask = loads_[i].e->a;
+      for (std::int64_t l = 0; mask != nullptr && l < width; ++l)
+        front_.push_back(copied(row, sequence<ir::expr>(1, ir::index(m_, l)), ir::literal(m_, p.buf->type, 0)));
+      front_.push_back(mask == nullptr ? whole : ir::branch(m_, mask, whole));
       for (std::size_t k : members)
         loads_[k].by = ir::load(m_, row, sequence<ir::expr>(1, ir::index(m_, loads_[k].at.constant - begin)));
       return;
@@ -396,11 +407,7 @@ class copy_widener {
     linear apart = x;
     apart.add(y, -1);
     std::int64_t step = 0;
-    for (linear::term const& t : x.terms)
-      for (std::int64_t other = t.coefficient < 0 ? -t.coefficient : t.coefficient; other != 0;) {
-        std::int64_t const rest = step % other;
-        step = other, other = rest;
-      }
+    for (linear::term const& t : x.terms) step = common_divisor(step, t.coefficient);
     return apart.terms.empty() && step > 0 && floor_div(x.constant, step) == floor_div(y.constant, step);
   }
   ir::stmt row(ir::stmt s, element_place_in_row const& to, element_place_in_row const& from, int width) {
@@ -415,6 +422,27 @@ class copy_widener {
     return m_.make(n);
   }
   ir::arena& m_;
+};
+
+/// Where `condition` holds, each part of it does.
+class known_to_hold final : public ir::rewriter {
+ public:
+  known_to_hold(ir::arena& m, ir::expr condition) : ir::rewriter(m) { note(condition); }
+
+ protected:
+  using ir::rewriter::replace;
+  ir::expr replace(ir::expr e) override {
+    for (ir::expr p : parts_)
+      if (e == p) return ir::literal(m_, dtype::boolean, 1);
+    return nullptr;
+  }
+
+ private:
+  void note(ir::expr e) {
+    if (e->kind == op::logical_and) return note(e->a), note(e->b);
+    parts_.push_back(e);
+  }
+  sequence<ir::expr> parts_;
 };
 
 class wide_finder final : public ir::rewriter {
@@ -451,7 +479,7 @@ class wide_finder final : public ir::rewriter {
       else all.insert(all.end(), row.begin(), row.end());
       row.clear();
     };
-    for (ir::stmt c : s->children) {
+    for (ir::stmt c : in_branches(s->children)) {
       if (c->asynchronous) {
         if (!row.empty() || copies.size() == 256) end_of_row();
         copies.push_back(c);
@@ -471,6 +499,30 @@ class wide_finder final : public ir::rewriter {
   }
 
  private:
+  /// Stores behind one another that hang on the same condition stand in one branch.
+  sequence<ir::stmt> in_branches(ir::list<ir::stmt> const& all) {
+    auto const is_masked = [](ir::stmt s) {
+      return s->kind == ir::stmt_kind::store && !s->asynchronous && s->mask != nullptr && s->value->lanes == 1 && s->mask->lanes == 1 && !reads_memory(s->mask);
+    };
+    sequence<ir::stmt> out;
+    for (std::size_t i = 0, end = 0; i < all.size(); i = end) {
+      for (end = i + 1; is_masked(all[i]) && end < all.size() && is_masked(all[end]) && all[end]->mask == all[i]->mask;) ++end;
+      if (end - i < 2) {
+        out.push_back(all[i]);
+        continue;
+      }
+      known_to_hold inside(m_, all[i]->mask);
+      sequence<ir::stmt> bare;
+      for (std::size_t k = i; k < end; ++k) {
+        ir::stmt_node n = *all[k];
+        n.mask = nullptr;
+        bare.push_back(inside(m_.make(n)));
+      }
+      out.push_back(ir::branch(m_, all[i]->mask, ir::block(m_, bare)));
+    }
+    return out;
+  }
+
   ir::function& f_;
   sequence<bool> own_;  // by buffer: a thread's
   int threads_ = 0;

@@ -596,8 +596,10 @@ class sum_keeper final : public ir::rewriter {
       if (s->kind != ir::stmt_kind::accumulate || s->buf != from_) return nullptr;
       ir::stmt_node n = *s;
       n.buf = to_;
-      // It is filled in front, and whole: what is not there is not stored (lower/instruction.ipp).
-      if (tiles_ > 0) n.first = {}, n.mask = nullptr;
+      // What is not there is not stored, and nobody else looks at it: it may as well be summed, whose loads have masks of their own. A tile's
+      // is filled in front, and whole (lower/instruction.ipp).
+      n.mask = nullptr;
+      if (tiles_ > 0) n.first = {};
       n.indices = m_.make_list(indices_);
       return m_.make(n);
     }

@@ -167,9 +167,7 @@ class cuda_candidate final : public candidate {
         made.threads[i] = static_cast<unsigned>(k.threads[i]);
       }
       gpu_.check(d.cuLibraryGetKernel(&made.entry, library_, k.name.c_str()), "tune", "cuLibraryGetKernel");
-      if (k.shared_bytes > 48 * 1024)
-        gpu_.check(d.cuKernelSetAttribute(runtime::most_dynamic_shared, static_cast<int>(k.shared_bytes), made.entry, gpu_.device), "tune",
-                   "cuKernelSetAttribute");
+      gpu_.share_memory(made.entry, k.shared_bytes, "tune");
       kernels_.push_back(made);
     }
   }

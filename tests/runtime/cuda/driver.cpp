@@ -47,6 +47,7 @@ WEFT_TEST_HANDLE(CUlibrary, library)
 WEFT_TEST_HANDLE(CUkernel, kernel)
 WEFT_TEST_HANDLE(CUfunction, function)
 WEFT_TEST_HANDLE(CUevent, event)
+WEFT_TEST_HANDLE(CUmemoryPool, pool)
 template <class R, class... Args>
 struct plain<R (*)(Args...)> {
   using type = typename plain<R>::type (*)(typename plain<Args>::type...);
@@ -70,6 +71,9 @@ WEFT_TEST_SIGNATURE(cuKernelSetAttribute)
 WEFT_TEST_SIGNATURE(cuLaunchKernel)
 WEFT_TEST_SIGNATURE(cuMemAllocAsync)
 WEFT_TEST_SIGNATURE(cuMemFreeAsync)
+WEFT_TEST_SIGNATURE(cuDeviceGetDefaultMemPool)
+WEFT_TEST_SIGNATURE(cuMemPoolGetAttribute)
+WEFT_TEST_SIGNATURE(cuMemPoolSetAttribute)
 WEFT_TEST_SIGNATURE(cuMemAlloc_v2)
 WEFT_TEST_SIGNATURE(cuMemFree_v2)
 WEFT_TEST_SIGNATURE(cuMemGetInfo_v2)
@@ -90,6 +94,8 @@ static_assert(static_cast<int>(weft::runtime::device_attribute::minor) == CU_DEV
 static_assert(static_cast<int>(weft::runtime::device_attribute::shared_bytes) ==
               CU_DEVICE_ATTRIBUTE_MAX_SHARED_MEMORY_PER_BLOCK_OPTIN);
 static_assert(weft::runtime::most_dynamic_shared == CU_FUNC_ATTRIBUTE_MAX_DYNAMIC_SHARED_SIZE_BYTES);
+static_assert(weft::runtime::preferred_shared == CU_FUNC_ATTRIBUTE_PREFERRED_SHARED_MEMORY_CARVEOUT);
+static_assert(weft::runtime::kept_by_pool == CU_MEMPOOL_ATTR_RELEASE_THRESHOLD);
 static_assert(CUDA_SUCCESS == 0);
 // What way_out_of knows them by.
 static_assert(CUDA_ERROR_OUT_OF_MEMORY == 2 && CUDA_ERROR_NOT_INITIALIZED == 3 && CUDA_ERROR_STUB_LIBRARY == 34 && CUDA_ERROR_DEVICE_UNAVAILABLE == 46 &&

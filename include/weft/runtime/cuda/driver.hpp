@@ -21,6 +21,7 @@ struct cuda_driver {
   using kernel = struct CUkern_st*;
   using function = struct CUfunc_st*;
   using event = struct CUevent_st*;
+  using pool = struct CUmemPoolHandle_st*;
   int (*cuInit)(unsigned flags);
   int (*cuDriverGetVersion)(int* version);
   int (*cuGetErrorName)(int result, char const** name);
@@ -42,6 +43,9 @@ struct cuda_driver {
                         void** extra);
   int (*cuMemAllocAsync)(address* made, std::size_t bytes, stream on);
   int (*cuMemFreeAsync)(address memory, stream on);
+  int (*cuDeviceGetDefaultMemPool)(pool* found, int device);
+  int (*cuMemPoolGetAttribute)(pool of, int attribute, void* value);
+  int (*cuMemPoolSetAttribute)(pool of, int attribute, void* value);
   int (*cuMemAlloc_v2)(address* made, std::size_t bytes);
   int (*cuMemFree_v2)(address memory);
   int (*cuMemGetInfo_v2)(std::size_t* free, std::size_t* all);
@@ -58,8 +62,13 @@ struct cuda_driver {
 
 /// Attributes of a device, and of a kernel, by their numbers in cuda.h.
 enum class device_attribute : int { processors = 16, l2_bytes = 38, major = 75, minor = 76, shared_bytes = 97 };
-/// Of a kernel: CU_FUNC_ATTRIBUTE_MAX_DYNAMIC_SHARED_SIZE_BYTES, in bytes.
-inline constexpr int most_dynamic_shared = 8;
+/// Of a kernel: CU_FUNC_ATTRIBUTE_MAX_DYNAMIC_SHARED_SIZE_BYTES, in bytes, and CU_FUNC_ATTRIBUTE_PREFERRED_SHARED_MEMORY_CARVEOUT, in per cent.
+inline constexpr int most_dynamic_shared = 8, preferred_shared = 9;
+/// Of a pool of memory: CU_MEMPOOL_ATTR_RELEASE_THRESHOLD, in bytes.
+inline constexpr int kept_by_pool = 4;
+/// So much of what calls have had of a GPU's memory stays with the process for later ones. The driver's own choice is nothing: then each call that
+/// needs memory for itself has it mapped anew where the stream was waited for since the one before.
+inline constexpr std::int64_t kept_for_calls = std::int64_t(256) << 20;
 
 /// The driver, loaded by the first call: what WEFT_CUDA names, else libcuda.so.1. Null, with the reason in `why`, when there
 /// is none, or it lacks one of these functions.
@@ -101,6 +110,9 @@ struct cuda_gpu {
   ///
   /// Needs   a gpu_scope
   void check_memory(int result, std::string_view name, std::int64_t bytes) const;
+  /// Lets blocks of a kernel share so many bytes each. More than 48 KiB have to be asked for; of the memory that shared bytes and the first cache
+  /// have together the cache gets the least then, so that there is room for as many blocks as fit.
+  void share_memory(cuda_driver::kernel of, std::int64_t bytes, std::string_view name) const;
   /// As said_by.
   std::string said_of(int result) const { return said_by(*driver, result); }
 };

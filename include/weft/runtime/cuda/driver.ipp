@@ -59,6 +59,7 @@ struct loaded_driver {
     WEFT_X(cuInit) WEFT_X(cuDriverGetVersion) WEFT_X(cuGetErrorName) WEFT_X(cuGetErrorString) WEFT_X(cuDeviceGetCount)
     WEFT_X(cuDeviceGet) WEFT_X(cuDeviceGetName) WEFT_X(cuDeviceGetAttribute) WEFT_X(cuDevicePrimaryCtxRetain) WEFT_X(cuCtxPushCurrent_v2)
     WEFT_X(cuCtxPopCurrent_v2) WEFT_X(cuLibraryLoadData) WEFT_X(cuLibraryUnload) WEFT_X(cuLibraryGetKernel)
+    WEFT_X(cuDeviceGetDefaultMemPool) WEFT_X(cuMemPoolGetAttribute) WEFT_X(cuMemPoolSetAttribute)
     WEFT_X(cuKernelSetAttribute) WEFT_X(cuLaunchKernel) WEFT_X(cuMemAllocAsync) WEFT_X(cuMemFreeAsync) WEFT_X(cuMemAlloc_v2)
     WEFT_X(cuMemFree_v2) WEFT_X(cuMemGetInfo_v2) WEFT_X(cuMemcpyHtoDAsync_v2) WEFT_X(cuMemcpyDtoHAsync_v2) WEFT_X(cuStreamSynchronize)
     WEFT_X(cuStreamIsCapturing) WEFT_X(cuEventCreate) WEFT_X(cuEventRecord) WEFT_X(cuEventSynchronize) WEFT_X(cuEventElapsedTime)
@@ -107,11 +108,20 @@ inline int asked(cuda_gpu const& g, device_attribute a) {
 inline std::string architecture_of(cuda_gpu const& g) {
   return "sm_" + std::to_string(10 * asked(g, device_attribute::major) + asked(g, device_attribute::minor));
 }
+/// Of what `cuMemFreeAsync` is given back. A limit that someone else has set stays; a GPU without such pools says so at the first allocation.
+inline void keep_memory(cuda_gpu const& g) {
+  cuda_driver::pool pool = nullptr;
+  std::uint64_t kept = 0;
+  if (g.driver->cuDeviceGetDefaultMemPool(&pool, g.device) != 0 || g.driver->cuMemPoolGetAttribute(pool, kept_by_pool, &kept) != 0 || kept != 0) return;
+  kept = static_cast<std::uint64_t>(kept_for_calls);
+  g.driver->cuMemPoolSetAttribute(pool, kept_by_pool, &kept);
+}
 inline void open_as(cuda_gpu& g, int number) {
   find_device(g, number);
   g.architecture = architecture_of(g);
   g.shared_bytes = asked(g, device_attribute::shared_bytes);
   g.check(g.driver->cuDevicePrimaryCtxRetain(&g.context, g.device), "weft", "cuDevicePrimaryCtxRetain");
+  keep_memory(g);
 }
 }  // namespace detail
 
@@ -162,6 +172,11 @@ WEFT_DECL void cuda_gpu::check_memory(int result, std::string_view name, std::in
   std::string there;
   if (driver->cuMemGetInfo_v2(&free, &all) == 0) there = joined({", where ", std::to_string(free >> 20), " of ", std::to_string(all >> 20), " MiB are free"});
   WEFT_THROW(device_error(joined({name, ": memory for ", std::to_string(bytes), " bytes", there, ": ", said_of(result)})));
+}
+WEFT_DECL void cuda_gpu::share_memory(cuda_driver::kernel of, std::int64_t bytes, std::string_view name) const {
+  if (bytes <= 48 * 1024) return;
+  check(driver->cuKernelSetAttribute(most_dynamic_shared, static_cast<int>(bytes), of, device), name, "cuKernelSetAttribute");
+  driver->cuKernelSetAttribute(preferred_shared, 100, of, device);  // a wish
 }
 WEFT_DECL cuda_gpu const& open_gpu(int number) {
   detail::opened_gpus& all = detail::all_gpus();
