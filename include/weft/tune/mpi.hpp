@@ -321,13 +321,8 @@ class searcher final : public trial_source {
     MPI_Request pending = MPI_REQUEST_NULL;
     over_ = true;  // unless more is asked for
     if (MPI_Irecv(&m, sizeof m, MPI_BYTE, 0, request_tag, comm_, &pending) != MPI_SUCCESS) return false;
-    for (int there = 0; there == 0; pause_between_questions()) {
-      if (MPI_Test(&pending, &there, MPI_STATUS_IGNORE) != MPI_SUCCESS) return false;
-      if (there != 0 || process_ == 0 || !is_no_more(process_)) continue;
-      MPI_Cancel(&pending), MPI_Request_free(&pending);
-      r = {};
-      return false;
-    }
+    r = {};
+    if (!done(pending)) return false;
     char own[64] = {};
     name_host(own);
     if (std::strcmp(own, m.host) == 0) process_ = m.process;
@@ -347,7 +342,24 @@ class searcher final : public trial_source {
   }
 
  private:
-  bool send(answer_message& a) { return MPI_Send(&a, sizeof a, MPI_BYTE, 0, answer_tag, comm_) == MPI_SUCCESS; }
+  bool send(answer_message const& a) {
+    // MPI_Send to a rank that is gone may wait for ever; what it has not taken by then is left to it.
+    auto* const message = new answer_message(a);
+    MPI_Request pending = MPI_REQUEST_NULL;
+    bool const sent = MPI_Isend(message, sizeof a, MPI_BYTE, 0, answer_tag, comm_, &pending) == MPI_SUCCESS && done(pending);
+    if (sent) delete message;
+    return sent;
+  }
+  /// False: it fails, or rank 0 is gone.
+  bool done(MPI_Request& pending) {
+    for (int there = 0;; pause_between_questions()) {
+      if (MPI_Test(&pending, &there, MPI_STATUS_IGNORE) != MPI_SUCCESS) return false;
+      if (there != 0) return true;
+      if (process_ == 0 || !is_no_more(process_)) continue;
+      MPI_Cancel(&pending), MPI_Request_free(&pending);
+      return false;
+    }
+  }
   MPI_Comm comm_;
   std::string why_;
   int turn_ = -1;
