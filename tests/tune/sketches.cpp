@@ -341,7 +341,10 @@ TEST_CASE("of a space whose rule may not reorder sums, no point does") {
       if (!p.legal) continue;
       ++legal;
       for (step const& one : s.at(p.choices).steps)
-        if (one.what == verb::rfactor) CHECK(one.stage == 0), ++in_parts;  // a maximum has the same bits in any order
+        if (one.what == verb::rfactor) {
+          CHECK(one.stage == 0);  // a maximum has the same bits in any order
+          ++in_parts;
+        }
     }
     CHECK(legal > 4);
     CHECK(in_parts > 0);
