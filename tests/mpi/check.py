@@ -56,6 +56,9 @@ def main(program, mpirun):
             expect(line["starts"] >= 1, f"{case}: rank {rank} measured nothing", text)
         if 0 in lines:
             expect(lines[0]["trials"] == 24 and lines[0]["kept"] and not lines[0]["lost"], f"{case}: not all trials came back", text)
+        if ranks > 1:  # all but the first, which each rank measures
+            expect(sum(line["trials"] - 1 for rank, line in lines.items() if rank > 0) == 23 and all(line["trials"] > 1 for line in lines.values()),
+                   f"{case}: the other ranks have not measured all between them", text)
     if platform.machine() == "x86_64":
         lines, text = run(program, mpirun, 3, "--mixed")
         expect(sorted(lines) == [0, 1, 2], "a machine of another kind among 3 ranks: not all came to the end", text)
@@ -79,6 +82,11 @@ def main(program, mpirun):
     if 0 in lines:
         expect(lines[0]["lost"] <= 1, "a lost rank cost more than its trial", text)
         expect(lines[0]["trials"] > 20 and lines[0]["kept"] and lines[0]["right"], "the tuning did not go on without the lost rank", text)
+    lines, text = run(program, mpirun, 3, "--lose", "0")
+    expect(sorted(lines) == [1, 2], "rank 0 was to be lost, and no other", text)
+    for rank, line in lines.items():
+        expect(line["right"] and not line["kept"], f"rank 0 is lost: rank {rank} has a wrong result, or one that nobody found", text)
+        expect(f"why {rank}: nothing was found: the one that searches is gone" in text, f"rank 0 is lost: rank {rank} does not say so", text)
     with tempfile.TemporaryDirectory() as folder:
         if stub := stub_of_a_gpu(folder):
             # Two GPUs of one kind: ranks 0, 1, 2 take 0, 1, 0, and all measure.

@@ -1,4 +1,4 @@
-// Tunes a product on all ranks; with `--lose`, the last of them ends in the middle; with `--mixed` it makes code for another processor; with `--gpu` on the GPUs of
+// Tunes a product on all ranks; with `--lose`, the last of them ends in the middle, with `--lose 0` the first; with `--mixed` it makes code for another processor; with `--gpu` on the GPUs of
 // the driver that is there, with `--gpu own` each on one that it asks for; with `--fails N` rank N cannot begin. What became of it goes to stdout.
 #include <signal.h>
 #include <unistd.h>
@@ -73,7 +73,7 @@ int main(int argc, char** argv) {
   weft::tune_options options;
   options.trials = lose ? 100000 : 24;
   options.seconds = lose ? 6 : 60;
-  if (lose && rank == size - 1) {
+  if (lose && rank == (argc > 2 ? std::atoi(argv[2]) : size - 1)) {
     ::signal(SIGALRM, SIG_DFL);
     ::alarm(3);  // no rank is there any more after it, whatever it does
   }

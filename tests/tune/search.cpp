@@ -22,6 +22,7 @@ bool same(sequence<point> const& a, sequence<point> const& b) {
 struct line : landscape {
   explicit line(std::int32_t n) : size(n) {}
   point look(sequence<std::int32_t> const& choices) override {
+    ++looks;
     point p;
     p.choices = sequence<std::int32_t>{choices.empty() ? 0 : choices[0] % size};
     p.sizes = sequence<std::int32_t>{size};
@@ -30,6 +31,7 @@ struct line : landscape {
     return p;
   }
   std::int32_t size;
+  int looks = 0;
 };
 }  // namespace
 
@@ -48,7 +50,9 @@ TEST_CASE("no point is proposed twice, none that is illegal, and a small space i
         s->learn(p, 1.0 + p.choices[0]);
       }
     CHECK(count == 10);
+    small.looks = 0;
     CHECK(s->propose(3).empty());
+    CHECK(small.looks < 5000);  // that there are no more is found by asking for some, and each may be a run of the rule
   }
   tiles l(7);
   annealing_search c(l, 3);

@@ -335,12 +335,19 @@ TEST_CASE("of a space whose rule may not reorder sums, no point does") {
     call_layout const layout = weft::bind(what, f.name, arguments, count);
     tuning::space s({f.name, &what, nullptr, nullptr, &layout, &host(), f.wanted, true});
     tuning::random_numbers random(3);
+    int legal = 0, in_parts = 0;
     for (int i = 0; i < 40; ++i) {
       tuning::point const p = tuning::random_point(s, random);
       if (!p.legal) continue;
+      ++legal;
       for (step const& one : s.at(p.choices).steps)
-        if (one.what == verb::rfactor) CHECK(one.stage == 0);  // a maximum has the same bits in any order
+        if (one.what == verb::rfactor) {
+          CHECK(one.stage == 0);  // a maximum has the same bits in any order
+          ++in_parts;
+        }
     }
+    CHECK(legal > 4);
+    CHECK(in_parts > 0);
     return 0;
   }, x);
 }

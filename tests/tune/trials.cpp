@@ -144,7 +144,9 @@ TEST_CASE("a file that cannot be used fails nothing") {
   CHECK_FALSE(nowhere.usable());
   CHECK_FALSE(nowhere.add("a", "k", {{1}, 1, 0, false}));
   CHECK(nowhere.of("a").empty());
-  CHECK(nowhere.status().find("not used") == 0);
+  CHECK(nowhere.status() == "not used: /proc/nowhere/trials cannot be used: it cannot be opened");
+  temporary_directory const d;
+  CHECK(trial_store(d.path).status() == "not used: " + d.path + " cannot be used: it cannot be opened");
 }
 TEST_CASE("sixteen processes that add, half of them killed, lose nothing that was added") {
   if (!here()) return;

@@ -17,6 +17,8 @@
 #include "weft/ops/softmax.hpp"
 #include "weft/runtime/cache/tuned.hpp"
 #include "weft/schedule/print.hpp"
+#include "weft/tune/run.hpp"
+#include "weft/tune/wisdom.hpp"
 
 using namespace weft;
 using weft_test::private_cache;
@@ -187,6 +189,18 @@ TEST_CASE("a kernel without knobs has one point and stays as it is") {
   CHECK(r.space.points == 1);
   CHECK(r.trials.size() == 1);
   CHECK_FALSE(r.kept);
+  CHECK(r.why == "the first values stay: nothing else was measured");
+}
+TEST_CASE("a result says why no trials are kept") {
+  private_cache const here;
+  std::vector<float> x(100, 1.0f);
+  tune_options o = quick(2);
+  CHECK(has(tune(grown, o, x).store, " trials in " + here.path) == (tuning::find_sqlite() != nullptr));
+  cache::disable();
+  CHECK(tune(grown, o, x).store == "the cache is not used: the program called weft::cache::disable()");
+  cache::enable();
+  o.keep = false;
+  CHECK(tune(grown, o, x).store == "not used: tune_options::keep is false");
 }
 TEST_CASE("equal seeds propose the same first points, and the number of trials is kept to") {
   private_cache const here;
@@ -279,6 +293,28 @@ TEST_CASE("a kept time that nothing reaches today does not keep a slower schedul
   CHECK(now.choices == again.choices);
   CHECK(now.choices != lucky.choices);
 }
+TEST_CASE("the best trial of a tuning that kept no result, as one that was killed, is the next one's first") {
+  private_cache const here;
+  matrices m(96);
+  auto const A = view(m.a, 96, 96), B = view(m.b, 96, 96);
+  tune_result const ended = tune(product, quick(12), A, B);
+  if (has(ended.store, "not used")) return;
+  tune_trial const* best = &ended.trials[1];
+  for (tune_trial const& t : ended.trials)
+    if (t.ns > 0 && t.ns < best->ns) best = &t;
+  REQUIRE(best->ns < 0.5 * ended.trials[0].ns);
+  CHECK(wisdom::forget_all() == 1);
+  tune_result const next = tune(product, quick(2), A, B);
+  CHECK(next.earlier > 5);
+  REQUIRE(next.trials.size() == 2);
+  CHECK(next.trials[1].choices == best->choices);
+  CHECK(next.kept);
+  CHECK(next.choices == best->choices);
+  // Where a result is kept it is that one's turn, and no other's.
+  tune_result const after = tune(product, quick(3), A, B);
+  CHECK(after.trials[1].choices == next.choices);
+  CHECK(after.trials[2].choices != best->choices);
+}
 TEST_CASE("who watches several kernels is told whose trial it was, and how many there were of all") {
   private_cache const here;
   matrices m(16);
@@ -344,18 +380,26 @@ TEST_CASE("a std::stop_token without a name is kept, and ends the tuning when it
   CHECK(r.stopped);
   CHECK(r.trials.size() == 3);
 }
-TEST_CASE("bitwise keeps to schedules with the same bits") {
+TEST_CASE("bitwise keeps to schedules with the same bits, of numbers that round") {
   private_cache const here;
-  matrices m(40);
+  tensor<float, 2> a(40, 40), b(40, 40);
+  for (std::int64_t i = 0; i < 1600; ++i) a.data()[i] = 1.0f / static_cast<float>(3 + i * 7 % 101), b.data()[i] = 1.0f / static_cast<float>(2 + i * 11 % 37);
   tune_options o = quick(40);
   o.bitwise = true;
-  tune_result const r = tune(product, o, view(m.a, 40, 40), view(m.b, 40, 40));
-  std::vector<float> before(1600), after(1600);
-  cache::disable();
-  product.on(x86_64_sse2())(view(m.a, 40, 40), view(m.b, 40, 40), out(before, 40, 40));
-  cache::enable();
-  product(view(m.a, 40, 40), view(m.b, 40, 40), out(after, 40, 40));
-  CHECK(before == after);  // whole numbers: exact in any order
+  tune_result const r = tune(product, o, a, b);
+  CHECK(r.trials.size() > 20);
+  for (tune_trial const& t : r.trials) CHECK_FALSE(t.wrong);
+  CHECK(has(schedule_reason(product, a, b), "tuned for these arguments"));
+  CHECK((evaluate({.contract = cpu().fma}, product, a, b) == product(a, b)));
+}
+TEST_CASE("what is kept gives way to what was faster in turns, and where it had none, to what was faster as a trial") {
+  using tuning::detail::is_no_faster;
+  CHECK(is_no_faster({90, 130}, {100, 110}));  // the machine became slower behind the trials
+  CHECK_FALSE(is_no_faster({130, 100}, {100, 110}));
+  CHECK(is_no_faster({120, 0}, {100, 110}));
+  CHECK_FALSE(is_no_faster({90, 0}, {100, 80}));
+  CHECK_FALSE(is_no_faster({0, 0}, {100, 110}));  // not measured: its own time says
+  CHECK(is_no_faster({120, 0}, {0, 110}));
 }
 TEST_CASE("bitwise by rule takes sums of numbers that round in their order") {
   private_cache const here;

@@ -129,6 +129,24 @@ TEST_CASE("one term of a long sum too few is found by whole numbers, which the t
   planted first{missing, true, false};
   CHECK(weft_test::said_by([&] { with_planted(scaled_sums, first, view(x, 3, 5000), 1.0f); }).find("without tuning, element 2 is ") != std::string::npos);
 }
+TEST_CASE("of inputs that nobody has filled whole numbers say what a candidate leaves out, or the result says that little is seen") {
+  std::vector<float> const zeros(50 * 30), others(30 * 70);
+  planted part{"  for i in 16..20:\n    C[i, 33] = 0.0f32\n", false, true};  // what stands there anyway
+  tune_result const r = with_planted(product, part, view(zeros, 50, 30), view(others, 30, 70));
+  check_others_are_wrong(r, "on whole numbers, element 1153 is 0 instead of ");
+  CHECK(r.checked.find("the same on whole numbers, to the bit") != std::string::npos);
+  planted none{"", false, false};
+  std::vector<float> x(100);
+  CHECK(with_planted(doubled, none, x).checked.find("whole numbers") != std::string::npos);
+  // By 0.9 nothing stays whole, and what is written over is not there for direct evaluation.
+  char const* const little = "; all elements of an output are the same, of which little is seen: tune with inputs that differ";
+  CHECK(with_planted(scaled_sums, none, view(x, 10, 10), 0.9f).checked.find(little) != std::string::npos);
+  CHECK(with_planted(doubled, none, x, out(x)).checked.find(little) != std::string::npos);
+  x = positive(100);
+  CHECK(with_planted(doubled, none, x).checked.find("whole numbers") == std::string::npos);
+  CHECK(with_planted(scaled_sums, none, view(x, 10, 10), 0.9f).checked.find("little") == std::string::npos);
+  CHECK(with_planted(scaled_sums, none, view(zeros, 1, 100), 0.9f).checked.find("little") == std::string::npos);  // one element is not the same as another
+}
 TEST_CASE("what writes over its input is compared, and not on whole numbers; bits that a first schedule does not have are no fault of it") {
   static constexpr auto running = weft::kernel<"summed_in_place">(
       [](auto x) {

@@ -95,6 +95,23 @@ TEST_CASE("lines that are no results are refused, each with a reason, and the ot
   CHECK(mixed.taken == 1);
   CHECK(mixed.refused == 1);
 }
+TEST_CASE("results that cannot be kept are refused, and the reason says why") {
+  std::vector<float> x(4000, 1.0f), y(4000);
+  std::string text;
+  {
+    private_cache const here;
+    REQUIRE(tune(tripled, quick(), x, out(y)).kept);
+    text = wisdom::export_all();
+  }
+  private_cache const here;
+  cache::disable();
+  wisdom::imported const i = wisdom::import_lines(text);
+  cache::enable();
+  CHECK(i.taken == 0);
+  CHECK(i.refused == 1);
+  CHECK(i.why == "line 1: it cannot be kept: the cache is not used: the program called weft::cache::disable()");
+  CHECK(wisdom::import_lines(text).taken == 1);
+}
 TEST_CASE("each step of the look-up has its reason: measured here, imported, nearest, another machine, first values") {
   std::vector<float> x(4000, 1.0f), y(4000), z(3000), w(300);
   auto const reason = [&](std::vector<float> const& v) { return schedule_reason(tripled, v); };

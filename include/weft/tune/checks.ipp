@@ -29,6 +29,15 @@ inline bool tuning_run::is_right(sequence<element_list> const& found, int output
   expected_whole_.clear();
   return true;
 }
+/// Whether an output has one value everywhere, as it has of inputs that nobody has filled: what a candidate leaves out is not seen then.
+inline bool has_one_value(sequence<element_list> const& outputs) {
+  for (element_list const& e : outputs) {
+    std::size_t same = 0;
+    while (same < e.bits.size() && e.bits[same] == e.bits[0]) ++same;
+    if (same > 1 && same == e.bits.size()) return true;
+  }
+  return false;
+}
 inline bool tuning_run::computes_the_same(tune_trial& t) {
   if (!copies_.intact()) t.why = "it writes outside of its tensors";
   sequence<element_list> const found = outputs();
@@ -41,6 +50,10 @@ inline bool tuning_run::computes_the_same(tune_trial& t) {
                                                                      "without tuning"})
                                   : "the schedule without tuning (direct evaluation would take too long)";
     if (t.why.empty()) expected_ = found, magnitudes_.assign(found.size(), 0.0);
+    if (t.why.empty() && has_one_value(found)) {
+      by_whole_numbers_ = whole_are_exact_;
+      if (!whole_are_exact_) result_.checked += "; all elements of an output are the same, of which little is seen: tune with inputs that differ";
+    }
     for (element_list& e : expected_) note_largest(e);
   }
   for (std::size_t i = 0; i < found.size() && t.why.empty(); ++i) {

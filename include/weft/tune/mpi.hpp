@@ -24,7 +24,8 @@ struct request_message {
   double give_up_ns = 0, best_ns = 0;
   std::int32_t turn = -1;  // which of the ranks of its host it is; -1: it keeps its GPU
   std::int64_t trials = 0;
-  char why[512] = {};  // it is not needed
+  std::int64_t process = 0;  // of rank 0, which is missed where it runs on the same host
+  char host[64] = {}, why[512] = {};  // why the rank is not needed
 };
 struct answer_message {
   double ns = 0, first_ns = 0;
@@ -62,6 +63,8 @@ inline void pause_between_questions() {
 inline void name_host(char (&into)[64]) {
   if (::gethostname(into, sizeof into - 1) != 0) into[0] = '\0';
 }
+/// Of a process on this host. Open MPI says nothing when one is killed: what was to be received from it stays open.
+inline bool is_no_more(std::int64_t process) { return ::kill(static_cast<::pid_t>(process), 0) != 0 && errno == ESRCH; }
 
 /// The other ranks, as rank 0 sees them.
 class crew_of_ranks final : public trial_crew {
@@ -236,8 +239,10 @@ class crew_of_ranks final : public trial_crew {
         static_cast<void>(send(o, m));
     }
   }
-  bool send(one const& o, request_message const& m) {
-    return MPI_Send(const_cast<request_message*>(&m), sizeof m, MPI_BYTE, o.rank, request_tag, comm_) == MPI_SUCCESS;
+  bool send(one const& o, request_message m) {
+    m.process = ::getpid();
+    std::memcpy(m.host, host_, sizeof m.host);
+    return MPI_Send(&m, sizeof m, MPI_BYTE, o.rank, request_tag, comm_) == MPI_SUCCESS;
   }
   bool ask(one& o, request_message const& m) {
     o.takes_part = !is_gone(o) && send(o, m) &&
@@ -246,7 +251,7 @@ class crew_of_ranks final : public trial_crew {
     return o.takes_part;
   }
   bool is_gone(one const& o) const {
-    return o.is_here && ::kill(static_cast<::pid_t>(o.process), 0) != 0 && errno == ESRCH;
+    return o.is_here && is_no_more(o.process);
   }
   /// Whether its answer is there; who is lost takes part no more.
   bool arrived(one& o) {
@@ -316,8 +321,11 @@ class searcher final : public trial_source {
     MPI_Request pending = MPI_REQUEST_NULL;
     over_ = true;  // unless more is asked for
     if (MPI_Irecv(&m, sizeof m, MPI_BYTE, 0, request_tag, comm_, &pending) != MPI_SUCCESS) return false;
-    for (int there = 0; there == 0; pause_between_questions())
-      if (MPI_Test(&pending, &there, MPI_STATUS_IGNORE) != MPI_SUCCESS) return false;
+    r = {};
+    if (!done(pending)) return false;
+    char own[64] = {};
+    name_host(own);
+    if (std::strcmp(own, m.host) == 0) process_ = m.process;
     turn_ = m.turn, over_ = m.ends != 0;
     r.give_up_ns = m.give_up_ns, r.best_ns = m.best_ns, r.trials = m.trials;
     m.why[sizeof m.why - 1] = '\0';
@@ -334,11 +342,29 @@ class searcher final : public trial_source {
   }
 
  private:
-  bool send(answer_message& a) { return MPI_Send(&a, sizeof a, MPI_BYTE, 0, answer_tag, comm_) == MPI_SUCCESS; }
+  bool send(answer_message const& a) {
+    // MPI_Send to a rank that is gone may wait for ever; what it has not taken by then is left to it.
+    auto* const message = new answer_message(a);
+    MPI_Request pending = MPI_REQUEST_NULL;
+    bool const sent = MPI_Isend(message, sizeof a, MPI_BYTE, 0, answer_tag, comm_, &pending) == MPI_SUCCESS && done(pending);
+    if (sent) delete message;
+    return sent;
+  }
+  /// False: it fails, or rank 0 is gone.
+  bool done(MPI_Request& pending) {
+    for (int there = 0;; pause_between_questions()) {
+      if (MPI_Test(&pending, &there, MPI_STATUS_IGNORE) != MPI_SUCCESS) return false;
+      if (there != 0) return true;
+      if (process_ == 0 || !is_no_more(process_)) continue;
+      MPI_Cancel(&pending), MPI_Request_free(&pending);
+      return false;
+    }
+  }
   MPI_Comm comm_;
   std::string why_;
   int turn_ = -1;
   bool over_ = false;  // rank 0 expects no answer
+  std::int64_t process_ = 0;  // of rank 0, once it has said so; 0: on another host
 };
 }  // namespace tuning::detail
 
@@ -374,14 +400,15 @@ struct rank_options {
 
 /// As `tune`, called by all ranks with equal arguments: rank 0 searches, the others measure, each by a worker of its own on the cores that it is
 /// bound to, on a GPU of its own where there are as many. All keep what was found. A rank whose machine is another one (other instructions, caches, threads: mpirun's --map-by says how many)
-/// takes no part, which tune_result::refused says on rank 0, and `why` there; times are put in proportion to what the schedule without tuning takes on each rank.
+/// takes no part, which tune_result::refused says on rank 0, and `why` there. The trials of a result are, but for rank 0, those that the rank has measured; times are put in proportion to what the schedule without tuning takes on each rank.
 ///
 ///     if (weft::worker(argc, argv)) return 0;              // before MPI_Init
 ///     MPI_Init(&argc, &argv);
 ///     weft::tune_result const r = weft::tune_on_ranks({}, matmul, {.trials = 500}, a, b);
 ///
 /// A rank that is lost costs its trial and no more, where MPI goes on without it: Open MPI's mpirun with --enable-recovery. After that
-/// MPI_Finalize may wait for it in vain; end such a program by MPI_Abort or std::quick_exit.
+/// MPI_Finalize may wait for it in vain; end such a program by MPI_Abort or std::quick_exit. Where rank 0 is lost, the others on its host find nothing and say so
+/// (tune_result::why); those on other hosts wait.
 ///
 /// Errors  as `tune`, on each rank. Of one on another rank, rank 0 hears and goes on without it (tune_result::refused); of one on rank 0, the others hear, find nothing
 ///         and say so (tune_result::why)

@@ -72,6 +72,16 @@ struct candidate_text {
   std::string loops, made, why;
   bool written = false;
 };
+/// What a schedule took in one tuning: when it was a trial, and in the turns of the finalists; 0: it was not measured there.
+struct own_times {
+  double of_trial = 0, in_turns = 0;
+};
+/// Whether `before` takes as long as `found`, or longer. Turns count, where both had them: from a trial to the turns a machine may have become slower, and
+/// what was lucky in its trial would then never be given up.
+inline bool is_no_faster(own_times const& before, own_times const& found) {
+  if (before.in_turns > 0 && found.in_turns > 0) return before.in_turns >= found.in_turns;
+  return before.of_trial > 0 && before.of_trial >= (found.of_trial > 0 ? found.of_trial : found.in_turns);
+}
 /// One tuning under way.
 class tuning_run {
  public:
@@ -126,6 +136,7 @@ class tuning_run {
   sequence<std::size_t> finalists() const;
   void confirm();
   void describe();
+  own_times times_of(sequence<std::int32_t> const& choices) const;
   void keep(std::int64_t trials);
   schedule first_steps() const;
   bool is_stale(cache::tuned const& kept) const;
@@ -153,7 +164,8 @@ class tuning_run {
   std::string task_, trials_task_;
   tolerance tolerance_;
   sequence<element_list> expected_;  // of the schedule without tuning
-  bool by_whole_numbers_ = false;    // long sums are compared on such, too
+  bool whole_are_exact_ = false;     // whole numbers in place of the inputs' elements stay whole
+  bool by_whole_numbers_ = false;    // what is computed of such is compared, too
   sequence<element_list> expected_whole_;
   sequence<double> magnitudes_;  // of each output's terms, where sums were found to cancel
   double whole_ns_ = 0;          // what filling and bringing back the inputs of the last comparison took
@@ -169,6 +181,9 @@ class tuning_run {
   std::int64_t others_trials_ = 0;
   double others_turns_ = 0;  // seconds
   int rounds_ = 0;
+  bool found_elsewhere_ = false;
+  sequence<std::size_t> compared_;  // the trials that were finalists, and what they took in turns
+  sequence<double> turns_ns_;
   bool peaks_again_ = false;
 };
 

@@ -14,7 +14,7 @@ class search {
  public:
   virtual ~search() = default;
   /// At most `count` legal points, none of which was proposed before; none: there are no more, or none was found in
-  /// ten thousand tries.
+  /// ten thousand tries, of small spaces in fewer.
   virtual sequence<point> propose(std::size_t count) = 0;
   /// A proposed point took so many nanoseconds; 0: it failed.
   virtual void learn(point const& p, double ns) = 0;

@@ -12,9 +12,10 @@ T& place(sequence<T>& list, std::size_t i, T const& otherwise) {
   if (list.size() <= i) list.resize(i + i / 2 + 64, otherwise);  // resize makes room for just so many
   return list[i];
 }
-/// A legal point that was not proposed; `none` after many tries.
+/// A legal point that was not proposed; `none` after many tries: of a small space, whose points are soon all known, after fewer, as each is a run
+/// of the how-lambda or of the rule. (10,000 in each case took six tenths of a tuning of 12 points by rule.)
 inline std::size_t fresh_point(known_points& points, random_numbers& random, sequence<bool>& proposed) {
-  for (int tries = 0; tries < 10000; ++tries) {
+  for (std::size_t tries = 0; tries < 10000 && tries < 256 + 64 * points.size(); ++tries) {
     std::size_t const at = points.keep(random_point(points.from(), random));
     if (points[at].legal && !place(proposed, at, false)) return at;
   }

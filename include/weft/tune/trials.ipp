@@ -101,6 +101,7 @@ inline std::string reason_of(int code) {
          : code == sqlite_api::busy      ? "others held the file for 5 seconds"
          : code == sqlite_api::io        ? "the disk failed"
          : code == sqlite_api::read_only ? "the file may not be written"
+         : code == sqlite_api::cannot_open ? "it cannot be opened"
                                          : joined({"SQLite's error ", std::to_string(code)});
 }
 inline std::int64_t task_number(std::string_view task) { return static_cast<std::int64_t>(xxh64(task)); }
@@ -156,7 +157,7 @@ WEFT_DECL bool trial_store::open() {
     inode_ = detail::inode_of(file_);
     return true;
   }
-  why_ = code == sqlite_api::corrupt || code == sqlite_api::no_database ? "damaged" : joined({file_, " cannot be used"});
+  why_ = code == sqlite_api::corrupt || code == sqlite_api::no_database ? "damaged" : joined({file_, " cannot be used: ", detail::reason_of(code)});
   close();
   return false;
 }

@@ -169,9 +169,10 @@ WEFT_DECL tuning_run::tuning_run(kernel_face const& face, argument* arguments, i
       space_({face.name, &what_, face.how, face.object, &layout_, &machine_, wanted_, is_by_rule(face), nullptr, face.gpu}),
       copies_(arguments, count), runner_(copies_, worker_, face.gpu != nullptr ? face.device : -1, face.gpu != nullptr ? nullptr : face.machine), store_(trials_file(o.keep)), task_(task()), trials_task_(trials_task()) {
   tolerance_ = {wanted_.bitwise, longest_reduction(what_, arguments)};
-  by_whole_numbers_ = !wanted_.bitwise && tolerance_.terms > 1024 && whole_numbers_stay_exact(what_, arguments);
+  whole_are_exact_ = whole_numbers_stay_exact(what_, arguments);
   // What writes over its inputs leaves nothing that direct evaluation could read.
-  for (memory_block const& m : copies_.blocks()) by_whole_numbers_ = by_whole_numbers_ && !(m.written && m.read);
+  for (memory_block const& m : copies_.blocks()) whole_are_exact_ = whole_are_exact_ && !(m.written && m.read);
+  by_whole_numbers_ = whole_are_exact_ && !wanted_.bitwise && tolerance_.terms > 1024;
   result_.kernel = std::string(face.name);
   result_.done = bench::counted(what_, arguments);
   result_.threads = face.gpu != nullptr ? 0 : machine_.threads;
@@ -349,6 +350,7 @@ inline void tuning_run::measure_first() {
 inline void tuning_run::learn_earlier() {
   sequence<stored_trial> const earlier = store_.of(trials_task_);
   if (options_.random || 2 * static_cast<double>(earlier.size()) > result_.space.legal) return;
+  stored_trial const* best = nullptr;
   for (stored_trial const& t : earlier) {
     bool here = false;
     for (tune_trial const& own : result_.trials) here = here || own.choices == t.choices;
@@ -356,7 +358,11 @@ inline void tuning_run::learn_earlier() {
     if (!p.legal || !(p.choices == t.choices)) continue;
     search_->learn(p, t.wrong ? 0 : t.ns);
     ++result_.earlier;
+    if (!t.wrong && t.ns > 0 && (best == nullptr || t.ns < best->ns)) best = &t;
   }
+  // A tuning that was killed has kept no result, and what it measured is not proposed any more: the best of that is a trial of this one.
+  cache::tuned kept;
+  if (best != nullptr && (!cache::find_tuned(task_, kept) || is_stale(kept)) && may_go_on()) note(measured(best->choices, 3 * result_.best_ns), 0);
 }
 /// What can be compared: features of one version, of one machine.
 inline std::uint64_t kind_of_examples(target const& machine) {
@@ -509,6 +515,8 @@ inline void tuning_run::confirm() {
   sequence<bench::timing> const times = bench::measure(
       works, {.budget_ms = call_ms > 300 ? 1.5 * call_ms : 500, .within = 0.005, .fewest = 8, .most = 21});
   rounds_ = static_cast<int>(times[0].samples.size());
+  compared_ = in;
+  for (std::size_t i = 0; i < in.size(); ++i) turns_ns_.push_back(good[i] ? time_of(times[i]) : 0);
   auto const fastest = [&] {
     std::size_t best = 0;
     for (std::size_t i = 1; i < in.size(); ++i) {
@@ -553,11 +561,23 @@ inline void tuning_run::describe() {
   replay(written, best.steps);
   result_.how = print_how(written);
   result_.loops = print_loops(best);
-  result_.why = changed.empty()
+  result_.why = found_elsewhere_
+                    ? joined({"found by the one that searches: ", changed.empty() ? "the first values" : changed})
+                : result_.trials.size() <= 1
+                    ? std::string("the first values stay: nothing else was measured")
+                : changed.empty()
                     ? joined({"the first values are the best that were found: no candidate was surely faster by a hundredth in ",
                               std::to_string(rounds_), " rounds of turns"})
                     : joined({number_text(result_.first_ns / result_.best_ns), " times as fast as without tuning (",
                               time_text(result_.first_ns), "), confirmed in ", std::to_string(rounds_), " rounds of turns: ", changed});
+}
+inline own_times tuning_run::times_of(sequence<std::int32_t> const& choices) const {
+  own_times all;
+  for (tune_trial const& t : result_.trials)
+    if (t.choices == choices) all.of_trial = t.ns;
+  for (std::size_t i = 0; i < compared_.size(); ++i)
+    if (result_.trials[compared_[i]].choices == choices) all.in_turns = turns_ns_[i];
+  return all;
 }
 /// On disk, and in this process: forms of other schedules are not found any more.
 inline void tuning_run::keep(std::int64_t trials) {
@@ -565,9 +585,10 @@ inline void tuning_run::keep(std::int64_t trials) {
   cache::tuned before;
   bool const found = cache::find_tuned(task_, before), imported = found && before.trials == 0;  // nobody has measured it here
   // A lucky time of an earlier day does not hold for ever: what was measured anew counts as it was found now.
-  bool slower_now = false;
-  for (tune_trial const& one : result_.trials)
-    slower_now = slower_now || (one.choices == before.choices && (one.wrong || one.ns >= t.ns));
+  own_times ours = times_of(result_.choices);
+  if (ours.of_trial <= 0 && ours.in_turns <= 0) ours.of_trial = t.ns;  // found elsewhere
+  bool slower_now = is_no_faster(times_of(before.choices), ours);
+  for (tune_trial const& one : result_.trials) slower_now = slower_now || (one.choices == before.choices && one.wrong);
   result_.kept = cache::keep_tuned(task_, t, imported || slower_now || (found && is_stale(before)) || before.choices == t.choices);
   if (!result_.kept) return;
   if (face_.gpu != nullptr) face_.gpu->supersede(face_.name);
@@ -628,7 +649,7 @@ WEFT_DECL tune_result tuning_run::finish() {
     if (options_.keep && result_.trials.size() > 1 && !wrong) keep(static_cast<std::int64_t>(result_.trials.size()));
   }
   if (crew_ != nullptr) crew_->end(result_);
-  result_.store = store_.status();
+  result_.store = !options_.keep ? std::string("not used: tune_options::keep is false") : trials_file(true).empty() ? joined({"the cache is ", cache::status()}) : store_.status();
   result_.worker = runner_.where(), result_.worker_program = runner_.program();
   result_.worker_starts = runner_.starts();
   result_.seconds = elapsed();
@@ -671,7 +692,7 @@ inline task_here tuning_run::task_here_now() const {
 /// What was found elsewhere for the same task.
 inline void tuning_run::take_over(sequence<std::int32_t> const& choices, double ns, std::int64_t trials) {
   if (ns <= 0 || !space_.look(choices).legal) return;
-  result_.choices = choices, result_.best_ns = ns;
+  result_.choices = choices, result_.best_ns = ns, found_elsewhere_ = true;
   describe();
   if (options_.keep && trials > 0) keep(trials);
 }
@@ -686,9 +707,11 @@ WEFT_DECL tune_result tuning_run::serve(trial_source& from) {
   }
   trial_request r;
   while (from.next(r)) {
-    from.answer(measured(r.choices, r.give_up_ns));
+    result_.trials.push_back(measured(r.choices, r.give_up_ns));
+    from.answer(result_.trials.back());
   }
   take_over(r.choices, r.best_ns, r.trials);
+  if (result_.why.empty()) result_.why = "nothing was found: the one that searches is gone";
   result_.worker = runner_.where(), result_.worker_program = runner_.program();
   result_.worker_starts = runner_.starts();
   result_.seconds = elapsed();

@@ -227,6 +227,9 @@ WEFT_DECL imported import_lines(std::string_view text) {
     else if (cache::keep_tuned(o.key, o.found, true)) {
       if (!o.family.empty()) static_cast<void>(cache::keep_relative(o.family, o.own));
       ++r.taken;
+    } else {
+      ++r.refused;
+      if (r.why.empty()) r.why = joined({"line ", std::to_string(line), ": it cannot be kept: the cache is ", cache::status()});
     }
   }
   return r;
