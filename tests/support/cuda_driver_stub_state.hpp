@@ -7,6 +7,7 @@ struct stub_launch {
 struct stub_state {
   long long launches, allocations, frees, synchronized, copies, context_depth, libraries;
   int fail_allocation, fail_launch;  // the result of the next one
+  int fail_context;                  // of all that push one
   int capturing;                     // of all streams: CUstreamCaptureStatus
   int attribute, attribute_value;    // of a kernel, as it was set last
   double event_ms;                   // what lies between two events; 0: what the clock says
