@@ -18,6 +18,7 @@
 #include "weft/expr/extern.hpp"
 #include "weft/pass/pipeline.hpp"
 #include "weft/print_how.hpp"
+#include "weft/runtime/constant.hpp"
 
 namespace stub {
 #include "support/cuda_driver_stub_state.hpp"
@@ -381,13 +382,31 @@ TEST_CASE("child: a GPU that is gone" * doctest::skip()) {
 TEST_CASE("the text for addresses on a GPU is that of a call: rows of 16 bytes where they begin at multiples of 16; none at what is no element") {
   alignas(32) static float const x[68] = {};
   auto const gpu = saxpy.on(weft::cuda());
-  auto const has_rows = [&](std::string const& text) { return text.find("(weft_f32x4 const*)&") != std::string::npos; };
+  auto const has_rows = [&](std::string const& text) { return text.find("(weft_f32x4 const*)&A[") != std::string::npos; };
   CHECK(has_rows(gpu.cuda_source(weft::on_gpu(&x[0], 64), weft::on_gpu(&x[4], 64), 2.0f)));
   CHECK_FALSE(has_rows(gpu.cuda_source(weft::on_gpu(&x[1], 64), weft::on_gpu(&x[1], 64), 2.0f)));
   CHECK(gpu.ir(weft::on_gpu(&x[0], 64), weft::on_gpu(&x[0], 64), 2.0f) != gpu.ir(weft::on_gpu(&x[1], 64), weft::on_gpu(&x[1], 64), 2.0f));
   auto const* const between = reinterpret_cast<float const*>(reinterpret_cast<char const*>(&x[0]) + 2);
   CHECK(said_by([&] { gpu.cuda_source(weft::on_gpu(&x[0], 64), weft::on_gpu(between, 64), 2.0f); }) ==
         "saxpy: argument 2 begins at an address that is no multiple of 4 bytes, as each f32 on a GPU must");
+}
+TEST_CASE("what is prepacked of a constant is made anew in each call on a GPU, as of any other tensor") {
+  constexpr auto k = weft::kernel<"packed">(
+      [](auto A, auto B) {
+        return weft::compute<"C">(A.extent(0), B.extent(1), [=](auto i, auto j) {
+          return weft::sum(A.extent(1), [=](auto l) { return A(i, l) * B(l, j); });
+        });
+      },
+      weft::cuda_schedule([](auto& s, auto, auto B, auto C) {
+        s.prepack(s.cache_read(B, C));
+        auto [i, j, l] = C.axes();
+        s.bind(i, weft::thread_axis::block_x);
+        s.bind(j, weft::thread_axis::thread_x);
+      }));
+  auto const a = numbers(12), b = numbers(20);
+  auto const A = weft::view(a, 3, 4), B = weft::view(b, 4, 5);
+  weft::constant const kept(B);
+  CHECK(k.on(weft::cuda()).cuda_source(A, kept) == k.on(weft::cuda()).cuda_source(A, B));
 }
 
 TEST_CASE("sizes that stay open: compiled once, blocks and memory as each call says") { with_stub("child: open sizes"); }

@@ -182,6 +182,7 @@ inline call_layout gpu_layout(program const& what, std::string_view name, argume
     if (alignment == 0)  // the GPU would end the process's use of it
       WEFT_THROW(argument_error(joined({name, ": argument ", std::to_string(i + 1), " begins at an address that is no multiple of ",
                                         std::to_string(size_bytes(arguments[i].type)), " bytes, as each ", weft::name(arguments[i].type), " on a GPU must"})));
+    l.arguments[tensor].constant = false;  // nothing is kept on a GPU between calls
     l.arguments[tensor++].alignment = alignment;
   }
   return l;
