@@ -245,7 +245,7 @@ struct cuda_kernel_t {
     }
   }
   /// The same kernel with a schedule by rule of another kind: `.with({.bitwise = true})`, `.with({.plain = true})`, which is a thread
-  /// for each element.
+  /// for each element. The other options are a CPU's.
   constexpr cuda_kernel_t with(options o) const {
     cuda_kernel_t k = *this;
     k.wanted = o;

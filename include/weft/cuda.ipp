@@ -163,12 +163,13 @@ inline ir::function make_gpu_loops(ir::arena& m, compile_request const& r, kerne
   return f;
 }
 using runtime::gpu_reach;
-/// 16 bytes for wide accesses, 32 for tiles of matrix units.
+/// 16 bytes for wide accesses, 32 for tiles of matrix units; 0 too of an address that no element can have.
 inline int gpu_alignment(argument const& a, bool there) {
   if (a.is_scalar) return 0;
   if (!there) return gpu_reach(a).low == 0 ? 32 : size_bytes(a.type);
   auto const place = reinterpret_cast<std::uintptr_t>(a.data);
-  return place % 32 == 0 ? 32 : place % 16 == 0 ? 16 : size_bytes(a.type);
+  auto const size = static_cast<std::uintptr_t>(size_bytes(a.type));
+  return place % 32 == 0 ? 32 : place % 16 == 0 ? 16 : place % size == 0 ? static_cast<int>(size) : 0;
 }
 /// The layout of a call. Memory that is made for the call begins at a multiple of 32 bytes, and so does most other.
 inline call_layout gpu_layout(program const& what, std::string_view name, argument const* arguments, int count,
@@ -177,7 +178,12 @@ inline call_layout gpu_layout(program const& what, std::string_view name, argume
   std::size_t tensor = 0;
   for (int i = 0; i < count; ++i) {
     if (arguments[i].is_scalar) continue;
-    l.arguments[tensor++].alignment = gpu_alignment(arguments[i], on_gpu != nullptr && on_gpu[i]);
+    int const alignment = gpu_alignment(arguments[i], on_gpu != nullptr && on_gpu[i]);
+    if (alignment == 0)  // the GPU would end the process's use of it
+      WEFT_THROW(argument_error(joined({name, ": argument ", std::to_string(i + 1), " begins at an address that is no multiple of ",
+                                        std::to_string(size_bytes(arguments[i].type)), " bytes, as each ", weft::name(arguments[i].type), " on a GPU must"})));
+    l.arguments[tensor].constant = false;  // nothing is kept on a GPU between calls
+    l.arguments[tensor++].alignment = alignment;
   }
   return l;
 }
@@ -566,7 +572,7 @@ WEFT_DECL void run_on_gpu(cuda_table& table, kernel_face const& face, cuda_call 
 }
 WEFT_DECL cuda_module cuda_text_of(ir::arena& m, kernel_face const& face, argument* arguments, int count) {
   owned_open_sizes open;
-  ir::function const f = gpu_function(m, face, arguments, count, nullptr, open);
+  ir::function const f = gpu_function(m, face, arguments, count, face.on_gpu, open);
   return printed_module(f);
 }
 WEFT_DECL std::string ptx_of(cuda_module const& module, int device) {
@@ -600,7 +606,7 @@ WEFT_DECL kernel_texts gpu_texts_of(kernel_face const& face, argument* arguments
   ir::arena m;
   kernel_texts texts;
   owned_open_sizes open;
-  gpu_function(m, face, arguments, count, nullptr, open, &texts);
+  gpu_function(m, face, arguments, count, face.on_gpu, open, &texts);
   if (open.of != nullptr) open.of->name_extents(texts.loops);
   return texts;
 }

@@ -33,7 +33,7 @@ int cuDeviceGetAttribute(int* v, int a, int) {
   return *v = a == 16 ? 108 : a == 38 ? 40 << 20 : a == 75 ? architecture / 10 : a == 76 ? architecture % 10 : a == 97 ? 166912 : 0, 0;
 }
 int cuDevicePrimaryCtxRetain(void** c, int d) { return *c = reinterpret_cast<void*>(0x1000ll + d), 0; }
-int cuCtxPushCurrent_v2(void*) { return ++stub.context_depth, 0; }
+int cuCtxPushCurrent_v2(void*) { return stub.fail_context != 0 ? stub.fail_context : (++stub.context_depth, 0); }
 int cuCtxPopCurrent_v2(void**) { return --stub.context_depth, 0; }
 int cuLibraryLoadData(void** l, void const* code, int*, void**, unsigned, int*, void**, unsigned) {
   if (memcmp(code, "\177ELF", 4) != 0) return 200;

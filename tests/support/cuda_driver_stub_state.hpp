@@ -7,6 +7,7 @@ struct stub_launch {
 struct stub_state {
   long long launches, allocations, frees, synchronized, copies, context_depth, libraries;
   int fail_allocation, fail_launch;  // the result of the next one
+  int fail_context;                  // of all that push one
   int capturing;                     // of all streams: CUstreamCaptureStatus
   int attributes[32];                // of kernels, by number, as they were set last
   unsigned long long kept_by_pool[2];  // in bytes, by device

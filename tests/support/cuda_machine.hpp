@@ -27,7 +27,7 @@ struct machine_choice {
 /// Builds it, and runs the case of that name in a process that finds it.
 inline void with_machine(char const* name, machine_choice const& choice = {}) {
   if (!cuda_on_host::available()) {
-    MESSAGE("[skip] no compiler on this machine");
+    MESSAGE("[skip] no compiler on this machine: apt-get install g++");
     return;
   }
   temporary_directory folder;

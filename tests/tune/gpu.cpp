@@ -108,7 +108,7 @@ std::uint64_t keep_point(Kernel const& kernel, target const& machine, std::uint6
 /// there is an NVRTC 12 beside 13, whose code that refuses.
 void with_machine(char const* name, bool older_driver = false) {
   if (!weft_test::cuda_on_host::available()) {
-    MESSAGE("[skip] no compiler on this machine");
+    MESSAGE("[skip] no compiler on this machine: apt-get install g++");
     return;
   }
   temporary_directory folder;

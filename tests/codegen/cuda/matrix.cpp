@@ -111,7 +111,7 @@ std::vector<double> drawn_numbers(std::size_t n, unsigned seed) {
 // more, and each of these 2 k may be of a subnormal, within 2^-25.
 TEST_CASE_TEMPLATE("matrix units: sums of floats lie within the bound of their roundings, those of every unit", T, f16, bf16, float) {
   if (!cuda_on_host::available()) {
-    MESSAGE("[skip] neither $CXX nor c++ runs here");
+    MESSAGE("[skip] neither $CXX nor c++ runs here: apt-get install g++");
     return;
   }
   std::size_t const n = 64, depth = 64;

@@ -73,7 +73,7 @@ TEST_CASE("mma: tiles that run over an end want operands with zeros there: witho
 }
 TEST_CASE("mma: ldmatrix meets no bank twice where rows are an odd number of 16 bytes apart, or swizzled, and is told where they are not") {
   if (!cuda_on_host::available()) {
-    MESSAGE("[skip] neither $CXX nor c++ runs here");
+    MESSAGE("[skip] neither $CXX nor c++ runs here: apt-get install g++");
     return;
   }
   mma_tiles const tiles{};
@@ -124,7 +124,7 @@ TEST_CASE("mma: swizzled rows are refused where something else than ldmatrix loo
 // written from the formulas of the PTX manual, from elements to lanes. Terms that both take in another order would not show, nor matter.
 TEST_CASE("mma: each element of the operands comes to the sum that it belongs to") {
   if (!cuda_on_host::available()) {
-    MESSAGE("[skip] neither $CXX nor c++ runs here");
+    MESSAGE("[skip] neither $CXX nor c++ runs here: apt-get install g++");
     return;
   }
   mma_tiles const tiles{.rows = 16, .columns = 16, .deep = 16, .warp_rows = 16, .warp_columns = 16};

@@ -29,7 +29,7 @@ weft::sequence<float> numbers(std::size_t n, unsigned seed) {
 }
 bool no_compiler() {
   if (cuda_on_host::available()) return false;
-  MESSAGE("[skip] neither $CXX nor c++ runs here");
+  MESSAGE("[skip] neither $CXX nor c++ runs here: apt-get install g++");
   return true;
 }
 std::string refusal(loop_program& p) {

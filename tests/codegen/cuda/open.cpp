@@ -39,7 +39,7 @@ TEST_CASE("kernels with open sizes: the interpreter finds nothing wrong at any o
 }
 TEST_CASE("kernels with open sizes: the text, compiled for the host once, computes the same at all sizes, threads in any order") {
   if (!cuda_on_host::available()) {
-    MESSAGE("[skip] neither $CXX nor c++ runs here");
+    MESSAGE("[skip] neither $CXX nor c++ runs here: apt-get install g++");
     return;
   }
   cuda_on_host const host(opened().text, "1", cuda_on_host::as_built);

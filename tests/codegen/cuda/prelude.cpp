@@ -29,7 +29,7 @@ std::string text_of_all_types() {
 
 TEST_CASE("every operation and cast of every type runs as base/op.hpp defines it, on edge values") {
   if (!cuda_on_host::available()) {
-    MESSAGE("[skip] neither $CXX nor c++ runs here");
+    MESSAGE("[skip] neither $CXX nor c++ runs here: apt-get install g++");
     return;
   }
   cuda_on_host const kernel(text_of_all_types(), "2", cuda_on_host::as_built);
@@ -59,7 +59,7 @@ TEST_CASE("NVRTC accepts every operation and cast of every type, for each GPU") 
 
 TEST_CASE("bit casts keep every bit") {
   if (!cuda_on_host::available()) {
-    MESSAGE("[skip] neither $CXX nor c++ runs here");
+    MESSAGE("[skip] neither $CXX nor c++ runs here: apt-get install g++");
     return;
   }
   loop_program p("bits");

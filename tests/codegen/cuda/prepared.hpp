@@ -157,7 +157,7 @@ struct prepared_kernels {
   template <class F>
   void check_on_host(std::initializer_list<unsigned> orders, F const& also) {
     if (!cuda_on_host::available()) {
-      MESSAGE("[skip] neither $CXX nor c++ runs here");
+      MESSAGE("[skip] neither $CXX nor c++ runs here: apt-get install g++");
       return;
     }
     cuda_on_host const host(text, "1", cuda_on_host::as_built);

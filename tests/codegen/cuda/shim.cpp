@@ -219,7 +219,7 @@ outcome run(int fault, unsigned order, char const* of = text) {
 }
 bool no_compiler() {
   if (cuda_on_host::available()) return false;
-  MESSAGE("[skip] neither $CXX nor c++ runs here");
+  MESSAGE("[skip] neither $CXX nor c++ runs here: apt-get install g++");
   return true;
 }
 
