@@ -84,21 +84,20 @@ if [ $only_build = no ]; then
   why=$("$build/there") || fail "$why; --build-only builds all the same"
 fi
 
-for folder in $hana /usr/include /usr/local/include; do
+for folder in "$hana" /usr/include /usr/local/include; do
   [ -e "$folder/boost/hana.hpp" ] && hana=$folder && break
 done
 [ -e "$hana/boost/hana.hpp" ] || fail "no Boost.Hana: give the folder that has boost/hana.hpp by --hana, or as WEFT_HANA"
-include="-I$root/include -I$root/tests -I$root/bench/gpu"
-[ "$hana" = /usr/include ] || include="$include -isystem $hana"
-flags="-std=c++20 -O1 -DWEFT_COMPILED=1 -DWEFT_TESTS_DIR=\"$root/tests\" $include"
+compile() { # ARGUMENT...
+  [ "$hana" = /usr/include ] || set -- -isystem "$hana" "$@"
+  "$CXX" -std=c++20 -O1 -DWEFT_COMPILED=1 "-DWEFT_TESTS_DIR=\"$root/tests\"" "-I$root/include" "-I$root/tests" "-I$root/bench/gpu" -c "$@"
+}
 
 echo "building in $build with $CXX"
 echo '#include "weft/impl.hpp"' > "$build/library.cpp"
-# shellcheck disable=SC2086
-"$CXX" $flags -c "$build/library.cpp" -o "$build/library.o" &
+compile "$build/library.cpp" -o "$build/library.o" &
 library=$!
-# shellcheck disable=SC2086
-"$CXX" $flags -c "$root/bench/gpu/main.cpp" -o "$build/main.o" || { kill $library; fail "bench/gpu/main.cpp does not compile"; }
+compile "$root/bench/gpu/main.cpp" -o "$build/main.o" || { kill $library; fail "bench/gpu/main.cpp does not compile"; }
 wait $library || fail "the library does not compile"
 "$CXX" "$build/main.o" "$build/library.o" -ldl -lpthread -o "$build/gpu" || fail "the program does not link"
 echo "built in $(($(date +%s) - began)) s"
