@@ -140,6 +140,35 @@ TEST_CASE("from memory one thread sums in four places far apart") {
     check_rule(times_vector, drawn<float>(1, m, n), drawn<float>(2, n)), check_without_caches(times_vector, drawn<float>(1, m, n), drawn<float>(2, n));
   for (std::int64_t n : {0, 5, 4096, 1001}) check_rule(total, drawn<float>(3, n)), check_without_caches(total, drawn<float>(3, n));
 }
+TEST_CASE("a sum of one stream from beyond the second cache has vectors of half a line, and the parts of whole ones") {
+  weft::target third = without_caches();
+  third.vector_bytes = 64, third.vector_registers = 32, third.l2_bytes = 1 << 12, third.l3_bytes = 1 << 20;
+  weft::target second = third, memory = third, short_vectors = third;
+  second.l2_bytes = 1 << 18, memory.l3_bytes = 1 << 13, short_vectors.vector_bytes = 32;
+  auto const x = drawn<float>(1, 4096), v = drawn<float>(3, 160);
+  auto const a = drawn<float>(2, 64, 160);
+  auto const halves = [](std::string const& loops) { return loops.find("/8)") != std::string::npos || has_in_order(loops, {"_rf", "vectorized", " in 0..8\n"}); };
+  INFO(total.on(third).loops(x));
+  CHECK(has_in_order(total.on(third).loops(x), {"total_rf", "unrolled ", "vectorized ", " in 0..8\n"}));
+  CHECK_FALSE(halves(total.on(second).loops(x)));
+  CHECK_FALSE(halves(total.on(short_vectors).loops(x)));
+  // Beside each vector of the matrix one of the other operand is loaded: in halves, where memory is what is waited for.
+  CHECK_FALSE(halves(times_vector.on(third).loops(a, v)));
+  CHECK(has_in_order(times_vector.on(memory).loops(a, v), {"y_rf", "unrolled ", "unrolled ", "vectorized ", " in 0..8\n"}));
+  weft::rule_input in;
+  in.l1_bytes = 64, in.l2_bytes = 256;
+  auto const check = [&](fuzz::drawn const& d) {
+    weft::schedule s(d.what, fuzz::extents_of(d), weft::schedule_limits{32, 64});
+    weft::schedule_by_rule(s, in);
+    CHECK(fuzz::check_interpreted(d, s.steps) == "");
+    CHECK(fuzz::check_compiled(d, s.steps) == "");
+  };
+  for (std::int64_t const l3 : {1024, 1 << 20}) {
+    in.l3_bytes = l3;
+    for (std::int64_t const n : {5, 300, 4096, 1001}) check(drawn_of(total, drawn<float>(1, n)));
+    for (std::int64_t const n : {5, 150}) check(drawn_of(times_vector, drawn<float>(2, 16, n), drawn<float>(3, n)));
+  }
+}
 TEST_CASE("terms are taken in another order only where that is allowed") {
   weft::tensor<float, 2> x(3, 1000);
   std::uint64_t state = 42;
