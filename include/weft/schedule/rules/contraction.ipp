@@ -238,10 +238,8 @@ WEFT_DECL rule_plan::product_plan rule_plan::product_of(int stage, tile_axes con
     short_name const name = pack_name(s_.computation(), tensor).append("_at");
     bool const constant = is_constant(tensor);
     forks_later_ = true;
-    bool apart = axis == t.columns;
-    for (access const& one : before.loads(stage)) apart = apart && (one.tensor != tensor || one.step(before.stage(stage).axes() - 1) == 1);
     if (int const copy = pack(stage, tensor, axis, step, terms_together); copy >= 0)  // for instructions element by element
-      p.copies.push_back({copy, name, constant, terms_together > 1 ? view().iterations(copy) : cycles(copy), apart});
+      p.copies.push_back({copy, name, constant, terms_together > 1 ? view().iterations(copy) : cycles(copy), axis == t.columns});
     forks_later_ = false;
   };
   sequence<std::int32_t> by_rows;
@@ -392,10 +390,10 @@ WEFT_DECL void rule_plan::contraction(int stage, tile_axes const& t, int last) {
     int& tiles = by_rows ? row_tiles : column_tiles;
     std::int64_t const pieces = threads * choose(stage, "pieces", 1, {2, 4});
     if (balance(tiles) * static_cast<double>(threads) > 1.1) {
-      // Panels that are kept over many calls, or that each can be made by itself, are iterations of their own, so that a thread that has finished takes
-      // some of another's; of other copies, and of rows that lie on the same pages, each thread has one piece.
+      // Panels are iterations of their own, so that a thread that has finished takes some of another's; where it would make a copy of rows for each of
+      // them, or where those of several panels lie on the same pages, each thread has one piece.
       bool by_panels = !by_rows && !p.scattered && !is_open(tiles) && threads == in_.threads && pieces == threads && trips(tiles) >= 4 * threads;
-      for (packed_copy const& one : p.copies) by_panels = by_panels && (one.constant || one.apart);
+      for (packed_copy const& one : p.copies) by_panels = by_panels && (one.constant || one.of_columns);
       if (trips(tiles) > pieces && !(by_panels && !p.copies.empty())) {
         parts const cut_up = split(tiles, ceil_div(trips(tiles), pieces));
         piece = cut_up.outer, tiles = cut_up.inner;

@@ -244,7 +244,7 @@ class rule_plan {
     short_name knob{};
     bool constant = false;
     double cycles = 0;  // to make it
-    bool apart = false;  // a panel of it is made of lines that no other panel is made of
+    bool of_columns = false;  // then a panel can be made by itself
   };
   /// The loops around all tiles of a product and all of its terms, outermost first, with the axes that they walk; one that threads share out.
   struct outer_loops {
