@@ -316,8 +316,8 @@ WEFT_DECL void function_emitter::prefetch(ir::stmt s) {
     value_ref its_turn = nullptr;
     for (std::int32_t v : open_)
       if (v == p.turn) {
-        ir::expr const place = ir::binary(m, op::floor_mod, ir::variable(m, s->variable), ir::index(m, p.turns));
-        its_turn = emit(ir::binary(m, op::eq, place, ir::variable(m, p.turn)));
+        ir::expr const round = ir::binary(m, op::floor_mod, ir::variable(m, s->variable), ir::index(m, p.turns));
+        its_turn = emit(ir::binary(m, op::eq, round, ir::variable(m, p.turn)));
       }
     sequence<ir::expr> asked;
     for (ir::expr load : accesses.found) {
