@@ -143,8 +143,8 @@ constexpr auto attend_in_blocks(expr::tensor<T, Rank> const& scores, expr::tenso
   auto const weights = weft::get<1>(state);
   return elementwise<"attention">([=](auto x, auto t) { return weft::select(keys > 0, x / t, 0); }, weft::get<2>(state), weights);
 }
-/// softmax(scores) v, all keys at once. What its weights are divided by is the same for all of a row, so F sums are divided rather than S
-/// weights; narrow weights are rounded as weights.
+/// softmax(scores) v, all keys at once. What weights are divided by is the same for a row, so its F sums are divided and not its S weights;
+/// narrow weights are rounded as weights.
 template <class T, int Rank, class U, int RankV>
 constexpr auto attend_at_once(expr::tensor<T, Rank> const& scores, expr::tensor<U, RankV> const& v) {
   if constexpr (rounds_weights<U>) {
@@ -206,10 +206,11 @@ struct attention_op {
 ///         a mask is broadcast against the scores, ... L x S; of bool it says which keys are seen, else it is added to the
 ///         scores: minus infinity hides a key
 /// Needs   each query sees a key: else it is NaN, and 0 where there are no keys at all
-/// Cost    memory for four times the scores; in blocks, as the schedule says, for those of a block
+/// Cost    memory for three to five times the scores; in blocks, as the schedule says, for those of a block
 /// Source  Vaswani et al.: Attention Is All You Need, 2017; torch.nn.functional.scaled_dot_product_attention. Blocks: Dao, Fu,
 ///         Ermon, Rudra, Re: FlashAttention, 2022, algorithm 1
-/// Stages  matmul, scores, visible if causal, top, e, total, matmul_1, attention, of f16 and bf16 values total, softmax, weights, matmul_1; in blocks, after visible:
+/// Stages  matmul, scores, visible if causal, top, e, total, matmul_1, attention; of f16 and bf16 values after total: softmax, weights,
+///         matmul_1; in blocks, after visible:
 ///         block_top, block_weight, block_total, block_value of f16 and bf16, block_sum, top (with total and sum), attention
 inline constexpr detail::attention_op attention;
 

@@ -431,10 +431,10 @@ TEST_CASE("panels that do not fit into the second cache are outermost") {
   auto const weights = drawn<float>(2, 3, 3, 16, 96);
   auto const with_panels = [&](std::int64_t l2) { return nhwc.on(small_machine(1 << 10, l2)).loops(x, weights); };
   INFO(with_panels(1 << 15));
-  CHECK(has_in_order(with_panels(1 << 15), {"y\n", "ko in", "  B_copy\n", "j in", "unrolled"}));
+  CHECK(has_in_order(with_panels(1 << 15), {"y\n", "ko in", "j in", "unrolled"}));
   CHECK(has_in_order(with_panels(1 << 20), {"y\n", "j in", "ko in", "unrolled"}));
 }
-TEST_CASE("weights that all lines of pixels read are copied by each of a few threads, panel by panel where those are outermost") {
+TEST_CASE("weights that all lines of pixels read are copied by each of a few threads, of outermost panels those that it works on") {
   auto const x = drawn<float>(1, 16, 12, 16);
   auto const w = drawn<float>(2, 3, 3, 16, 96);
   auto const text_with = [&](std::int32_t threads, std::int64_t l2) {
@@ -449,7 +449,7 @@ TEST_CASE("weights that all lines of pixels read are copied by each of a few thr
   INFO(far);
   CHECK(has_in_order(two, {"parallel io in 0..2", "  B_copy\n", "ii in 0..7"}));
   CHECK(has_in_order(eight, {"\nB_copy\n", "parallel"}));
-  CHECK(has_in_order(far, {"parallel ko in", "  B_copy\n", "i in 0..14"}));
+  CHECK(has_in_order(far, {"parallel koo in 0..2", "  B_copy\n", "koi in 0..3", "i in 0..14"}));
 }
 TEST_CASE("where each channel is summed alone, lines and pixels of a tile share their windows") {
   auto const x = drawn<float>(1, 6, 7, 24);

@@ -426,13 +426,10 @@ WEFT_DECL void rule_plan::contraction(int stage, tile_axes const& t, int last) {
       outer.piece = piece, outer.piece_axis = by_rows ? t.rows : t.columns, outer.threads = threads;
     }
   }
-  if (shared && long_around && !around_all && own_lines == 1) share_around(products, others, outer, threads);
+  if (shared && long_around && own_lines == 1) share_around(products, others, outer, threads, around_all);
   auto const fork = [&] {
     if (outer.piece >= 0) mark(verb::parallel, outer.piece);
     else if (shared) run_parallel(others, total, threads, is_worth_a_fork(total) ? in_.fork_cycles : in_.short_fork_cycles);
-    // A panel around all else is copied when its turn comes, and is in the second cache then.
-    if (around_all && outer.piece < 0 && own_lines == 1 && (!shared || s_.at(others[0]).kind == loop_kind::parallel))
-      outer.loops.push_back(others[0]), outer.axes.push_back(t.columns), outer.known = true;
   };
   sequence<std::int32_t> const around =
       in_chosen_order(stage, {column_block.outer, row_block.outer, terms.blocks, column_block.inner, row_block.inner}, p.scattered, p.own);

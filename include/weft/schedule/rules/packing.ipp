@@ -199,20 +199,23 @@ WEFT_DECL int rule_plan::loop_of_copy(int stage, packed_copy const& copy, outer_
   return !outside.piece_around && in_piece() ? outside.piece : found;
 }
 /// Where few threads share out the outermost loop around all tiles, and what is copied at each call is the same for all of its iterations, each
-/// thread takes one piece of the loop, and makes its own copies in it (decision 073).
+/// thread takes one piece of the loop, and makes its own copies in it. Of panels that are outermost (`panels`) each copies those of its piece
+/// (decision 073).
 WEFT_DECL void rule_plan::share_around(sequence<product_plan> const& products, sequence<std::int32_t>& others, outer_loops& outside,
-                                       std::int64_t threads) {
+                                       std::int64_t threads, bool panels) {
   std::size_t at = 0;
   while (at < others.size() && trips(others[at]) == 1 && !is_open(others[at])) ++at;
-  if (at == others.size() || is_open(others[at]) || threads > few_threads) return;
+  if (at == others.size() || is_open(others[at]) || (panels && at > 0) || threads > few_threads) return;
+  int const axis = panels ? products[0].t.columns : outside.axes[at];
   std::int64_t const n = trips(others[at]), each = ceil_div(n, threads);
   bool gains = false;
   for (product_plan const& p : products)
-    for (packed_copy const& copy : p.copies) gains = gains || (!copy.constant && !reads_along(p.stage, copy.stage, outside.axes[at]));
+    for (packed_copy const& copy : p.copies) gains = gains || (!copy.constant && reads_along(p.stage, copy.stage, axis) == panels);
   if (!gains || n < 2 * threads || 10 * n < 9 * each * threads) return;
   parts const cut_up = split(others[at], each);
-  outside.piece = cut_up.outer, outside.piece_axis = outside.axes[at], outside.threads = threads, outside.piece_around = true;
-  others[at] = outside.loops[at] = cut_up.inner;
+  outside.piece = cut_up.outer, outside.piece_axis = axis, outside.threads = threads, outside.piece_around = outside.known = true;
+  others[at] = cut_up.inner;
+  if (!panels) outside.loops[at] = cut_up.inner;
   others.insert(others.begin() + at, static_cast<std::int32_t>(cut_up.outer));
 }
 /// Copies of what a product reads in panels: where `loop_of_copy` says, else whole and in front, by all threads. A search may want them in one of

@@ -300,7 +300,8 @@ class rule_plan {
   sequence<std::int32_t> rows_worth_packing(int stage, tile_axes const& t, std::int64_t rows);
   void place_copies(int stage, sequence<packed_copy> const& copies, sequence<std::int32_t> const& around, outer_loops const& outside);
   bool reads_along(int stage, int copy, int axis) const;
-  void share_around(sequence<product_plan> const& products, sequence<std::int32_t>& others, outer_loops& outside, std::int64_t threads);
+  void share_around(sequence<product_plan> const& products, sequence<std::int32_t>& others, outer_loops& outside, std::int64_t threads,
+                    bool panels);
   int loop_of_copy(int stage, packed_copy const& copy, outer_loops const& outside) const;
   sequence<std::int32_t> in_chosen_order(int stage, sequence<std::int32_t> const& l, bool scattered, bool own);
 
