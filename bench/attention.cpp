@@ -37,7 +37,7 @@ enum class placed { whole, by_rows };
 template <placed Where>
 inline constexpr auto three_passes = weft::kernel<"three_passes">(
     weft::ops::attention,
-    [](auto& s, auto, auto k, auto, auto dot, auto scores, auto top, auto e, auto total, auto weights, auto y) {
+    [](auto& s, auto, auto k, auto, auto dot, auto scores, auto top, auto e, auto total, auto sum, auto y) {
       auto keys = transposed(s, k, dot);
       auto [th, ti, tone, tk] = top.axes();
       by_lanes(s, top, ti, tk);
@@ -46,20 +46,14 @@ inline constexpr auto three_passes = weft::kernel<"three_passes">(
       auto [eh, ei, ek] = e.axes();
       auto [eko, eki] = s.split(ek, 16);
       s.vectorize(eki);
-      auto [wh, wi, wk] = weights.axes();
-      auto [wko, wki] = s.split(wk, 16);
-      s.vectorize(wki);
       auto head = in_tiles(s, dot);
       s.compute_inline(scores);
-      auto [h, i, f, n] = y.axes();
+      in_tiles(s, sum);
+      auto [h, i, f] = y.axes();
       auto [io, ii] = s.split(i, 32);
-      auto [iio, iii] = s.split(ii, 4);
-      auto [fo, fi] = s.split(f, 16);
-      s.reorder(h, io, iio, fo, n, iii, fi);
-      s.unroll(iii);
-      s.vectorize(fi);
+      s.vectorize(f);
       if constexpr (Where == placed::by_rows) {
-        s.compute_at(weights, io);
+        s.compute_at(sum, io);
         s.compute_at(total, io);
         s.compute_at(e, io);
         s.compute_at(top, io);

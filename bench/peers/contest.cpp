@@ -131,6 +131,12 @@ void contest::compete(std::function<expected(std::int64_t)> const& formula) {
   sampling s{report_.wanted.rounds, 5, problem_.threads > 1 ? 2.0 : 0.5};
   s.budget_ms = 4000;
   auto const samples = sample(variants, s);
+  if (left_out_ > 0) {
+    row line;
+    line.variant = "terms around the image", line.median = 100 * left_out_, line.unit = "%";
+    line.note = text("without them the limit is %.4g", work_.operations / limit_ns() / (1 - left_out_));
+    report_.add(line);
+  }
   bool packs = false;
   for (way const& w : own_) packs = packs || w.as == weights::packed;
   print(ways, samples, weights::plain, !packs);

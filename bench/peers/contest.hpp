@@ -49,6 +49,8 @@ class contest {
   void not_slower_than(std::string variant) { demands_.push_back({std::move(variant), 0.99, true}); }
   /// Elements of the result; of s32 rather than f32.
   void result(std::int64_t count, bool is_integer = false) { count_ = count, is_integer_ = is_integer; }
+  /// This share of the operations multiplies by the zeros around an image; a peer may leave it out.
+  void may_leave_out(double share) { left_out_ = share; }
   /// Before a checked run, where poison in the result is not the thing: operations in place.
   void before_check(std::function<void()> restore) { restore_ = std::move(restore); }
   /// Elements that a formula answers for: some hundred of them are asked for, of each variant; the others are compared
@@ -83,6 +85,7 @@ class contest {
   bool is_integer_ = false;
   std::function<void()> restore_;
   std::vector<double> first_;  // the result of the first variant that is right
+  double left_out_ = 0;
   double agreement_ = 0;       // how close to it others have to be, where there is no formula
 };
 

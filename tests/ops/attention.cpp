@@ -194,3 +194,13 @@ TEST_CASE("attention in blocks: keys that nobody sees weigh nothing, also where 
     CHECK(std::isnan(y(1, f)));
   }
 }
+TEST_CASE("attention by rule divides sums and no weights, and scores are scaled where they are read; of no keys it is 0") {
+  auto const q = drawn<float>(1, 2, 40, 16), k = drawn<float>(2, 2, 64, 16), v = drawn<float>(3, 2, 64, 24);
+  std::string const loops = plain.on(weft::x86_64_avx2()).loops(q, k, v);
+  INFO(loops);
+  CHECK(loops.find("scores inlined") != std::string::npos);
+  CHECK(loops.find("softmax") == std::string::npos);
+  auto const none = plain(q, drawn<float>(2, 2, 0, 16), drawn<float>(3, 2, 0, 24));
+  CHECK(none.size() == 2 * 40 * 24);
+  for (std::size_t i = 0; i < none.size(); ++i) CHECK(none.data()[i] == 0);
+}

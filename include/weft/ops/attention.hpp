@@ -143,16 +143,31 @@ constexpr auto attend_in_blocks(expr::tensor<T, Rank> const& scores, expr::tenso
   auto const weights = weft::get<1>(state);
   return elementwise<"attention">([=](auto x, auto t) { return weft::select(keys > 0, x / t, 0); }, weft::get<2>(state), weights);
 }
+/// softmax(scores) v, all keys at once. What weights are divided by is the same for a row, so its F sums are divided and not its S weights;
+/// narrow weights are rounded as weights.
+template <class T, int Rank, class U, int RankV>
+constexpr auto attend_at_once(expr::tensor<T, Rank> const& scores, expr::tensor<U, RankV> const& v) {
+  if constexpr (rounds_weights<U>) {
+    return matmul(weights_of<U>(scores), v);
+  } else {
+    auto const top = reduced<"top">(scores, -1, maxima);
+    auto const e = elementwise<"e">([](auto x, auto t) { return weft::exp(x - t); }, scores, top);
+    auto const total = reduced<"total">(e, -1, sums);
+    auto const sum = matmul(e, v);
+    extent const keys = scores.extent(Rank - 1);
+    return elementwise<"attention">([=](auto x, auto t) { return weft::select(keys > 0, x * (1 / t), 0); }, sum, total);
+  }
+}
 /// The scores s of queries against keys become `seen(s * scale)`, and then weights of the values.
 template <class T, int Rank, class K, class U, int RankV, class Seen, class... Mask>
 constexpr auto attend(expr::tensor<T, Rank> const& q, K const& k, expr::tensor<U, RankV> const& v, attention_options const& o,
                       Seen const& seen, Mask const&... mask) {
   auto const product = matmul(q, k, {.transpose_b = true});
-  auto const root = weft::sqrt(count_along(q, -1));
+  auto const scale = 1 / weft::sqrt(count_along(q, -1));
   auto const scaled = elementwise<"scores">(
-      [&](auto s, auto... m) { return seen(o.scale != 0 ? s * o.scale : s / root, m...); }, product, mask...);
+      [&](auto s, auto... m) { return seen(o.scale != 0 ? s * o.scale : s * scale, m...); }, product, mask...);
   auto const weigh = [&](auto const& scores) {
-    return o.block > 0 ? attend_in_blocks(scores, v, o.block) : matmul(weights_of<U>(scores), v);
+    return o.block > 0 ? attend_in_blocks(scores, v, o.block) : attend_at_once(scores, v);
   };
   if (!o.causal) return weigh(scaled);
   auto const visible = compute_over<"visible">(shape_of(scaled), [&](auto const& i) {
@@ -191,10 +206,11 @@ struct attention_op {
 ///         a mask is broadcast against the scores, ... L x S; of bool it says which keys are seen, else it is added to the
 ///         scores: minus infinity hides a key
 /// Needs   each query sees a key: else it is NaN, and 0 where there are no keys at all
-/// Cost    memory for four times the scores; in blocks, as the schedule says, for those of a block
+/// Cost    memory for three to five times the scores; in blocks, as the schedule says, for those of a block
 /// Source  Vaswani et al.: Attention Is All You Need, 2017; torch.nn.functional.scaled_dot_product_attention. Blocks: Dao, Fu,
 ///         Ermon, Rudra, Re: FlashAttention, 2022, algorithm 1
-/// Stages  matmul, scores, visible if causal, those of softmax, weights of f16 and bf16 values, matmul_1; in blocks, after visible:
+/// Stages  matmul, scores, visible if causal, top, e, total, matmul_1, attention; of f16 and bf16 values after total: softmax, weights,
+///         matmul_1; in blocks, after visible:
 ///         block_top, block_weight, block_total, block_value of f16 and bf16, block_sum, top (with total and sum), attention
 inline constexpr detail::attention_op attention;
 

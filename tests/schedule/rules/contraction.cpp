@@ -434,6 +434,23 @@ TEST_CASE("panels that do not fit into the second cache are outermost") {
   CHECK(has_in_order(with_panels(1 << 15), {"y\n", "ko in", "j in", "unrolled"}));
   CHECK(has_in_order(with_panels(1 << 20), {"y\n", "j in", "ko in", "unrolled"}));
 }
+TEST_CASE("weights that all lines of pixels read are copied by each of a few threads, of outermost panels those that it works on") {
+  auto const x = drawn<float>(1, 18, 30, 16);
+  auto const w = drawn<float>(2, 3, 3, 16, 96);
+  auto const text_with = [&](std::int32_t threads, std::int64_t l2) {
+    weft::target t = small_machine(1 << 10, l2);
+    t.threads = threads;
+    CHECK((weft::evaluate({.contract = true}, nhwc, x, w) == nhwc.on(t)(x, w)));
+    return nhwc.on(t).loops(x, w);
+  };
+  std::string const two = text_with(2, 1 << 20), eight = text_with(8, 1 << 20), far = text_with(2, 1 << 15);
+  INFO(two);
+  INFO(eight);
+  INFO(far);
+  CHECK(has_in_order(two, {"parallel io in 0..2", "  B_copy\n", "ii in 0..8"}));
+  CHECK(has_in_order(eight, {"parallel", "\nB_copy\n"}));
+  CHECK(has_in_order(far, {"parallel koo in 0..2", "  B_copy\n", "koi in 0..3", "i in 0..16"}));
+}
 TEST_CASE("where each channel is summed alone, lines and pixels of a tile share their windows") {
   auto const x = drawn<float>(1, 6, 7, 24);
   auto const w = drawn<float>(2, 3, 3, 24);

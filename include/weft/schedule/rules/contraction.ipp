@@ -403,6 +403,11 @@ WEFT_DECL void rule_plan::contraction(int stage, tile_axes const& t, int last) {
       outer.piece = piece, outer.piece_axis = by_rows ? t.rows : t.columns, outer.threads = threads;
     }
   }
+  if (shared && long_around && own_lines == 1) share_around(products, others, outer, threads, around_all);
+  auto const fork = [&] {
+    if (outer.piece >= 0) mark(verb::parallel, outer.piece);
+    else if (shared) run_parallel(others, total, threads, is_worth_a_fork(total) ? in_.fork_cycles : in_.short_fork_cycles);
+  };
   sequence<std::int32_t> const around =
       in_chosen_order(stage, {column_block.outer, row_block.outer, terms.blocks, column_block.inner, row_block.inner}, p.scattered, p.own);
   int const panels = p.streamed >= 0 && column_block.inner < 0 && outer.piece_axis == t.columns ? piece : column_block.inner;
@@ -412,8 +417,7 @@ WEFT_DECL void rule_plan::contraction(int stage, tile_axes const& t, int last) {
   if (!followed) {
     for (std::int32_t l : around) order.push_back(l);
     sums_in_tile(p, order, terms.reduced, terms.words, in);
-    if (piece >= 0) mark(verb::parallel, piece);
-    else if (shared) run_parallel(others, total, threads, is_worth_a_fork(total) ? in_.fork_cycles : in_.short_fork_cycles);
+    fork();
     place_copies(stage, p.copies, around, outer);
     return ask_for_panels(p, panels, row_block.inner, terms.blocks, terms.reduced.back());
   }
@@ -433,8 +437,7 @@ WEFT_DECL void rule_plan::contraction(int stage, tile_axes const& t, int last) {
   mark(verb::unroll, in.line);
   mark(verb::unroll, in.row);
   mark(verb::vectorize, in.column);
-  if (piece >= 0) mark(verb::parallel, piece);
-  else if (shared) run_parallel(others, total, threads, is_worth_a_fork(total) ? in_.fork_cycles : in_.short_fork_cycles);
+  fork();
   for (std::size_t i = guests.size(); i-- > 0;) {
     int const g = guests[i];
     bool const apart = host < 0 || !place(verb::compute_at, g, host);

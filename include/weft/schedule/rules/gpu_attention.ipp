@@ -59,7 +59,7 @@ WEFT_DECL gpu_plan::attention_stages gpu_plan::attention_of(int second) const {
     sequence<sequence<std::int32_t>> const readers = readers_of(p);
     for (int s = 0; s < static_cast<int>(readers.size()); ++s)
       for (std::int32_t r : readers[static_cast<std::size_t>(s)])
-        if (s != second && a.holds(s)) fine = fine && a.holds(r) && (r != second || s == a.weights);
+        if (s != second && a.holds(s)) a.alone = a.alone && a.holds(r), fine = fine && (r != second || s == a.weights);
     if (fine && rows) return a;
   }
   return {};
@@ -112,6 +112,10 @@ WEFT_DECL void gpu_plan::find_attention() {
     rule_view const v = view();
     if (attention_stages const a = attention_of(t); a.first >= 0 && may_attend(t, a)) {
       auto const none = [&](std::string const& why) { tell(t, joined({"the rows of ", name_of(a.first), " go through global memory: ", why})); };
+      if (!a.alone) {
+        none("others read what is known of them");
+        continue;
+      }
       attention_numbers const n = attention_numbers_of(a);
       if (n.rows == 0) {
         none(joined({"16 of them, of ", std::to_string(v.extent(a.first, reuse(a.first).columns)),

@@ -147,6 +147,7 @@ class gpu_plan : public rule_plan {
   struct attention_stages {
     int first = -1, second = -1, weights = -1;
     sequence<std::int32_t> between{};  // reductions along rows, and what is elementwise; `weights` with them
+    bool alone = true;  // nobody else reads these
     bool holds(int stage) const;
   };
   /// A block's rows, the keys that are copied at a time, and iterations that copies run ahead.

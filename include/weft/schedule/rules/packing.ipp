@@ -170,27 +170,53 @@ WEFT_DECL sequence<std::int32_t> rule_plan::rows_worth_packing(int stage, tile_a
   }
   return found;
 }
+/// Whether `stage` reads other elements of `copy` as it goes along the axis.
+WEFT_DECL bool rule_plan::reads_along(int stage, int copy, int axis) const {
+  rule_view const v = view();
+  for (access const& one : v.loads(stage))
+    if (one.tensor == v.stage(copy).tensor && one.step(axis) != 0) return true;
+  return false;
+}
 /// The loop in which a copy is made for what is inside of it alone, innermost; -1: none. What several threads have written and all of them read
 /// goes from cache to cache: 4 MB by two threads 1.2 ms, where one writes them in 0.22 (EPYC, Zen 4, decision 067). So few threads make each its own.
 WEFT_DECL int rule_plan::loop_of_copy(int stage, packed_copy const& copy, outer_loops const& outside) const {
-  rule_view const v = view();
-  constexpr std::int64_t few_threads = 4;
-  auto const moves = [&](int axis) {
-    for (access const& one : v.loads(stage))
-      if (one.tensor == v.stage(copy.stage).tensor && one.step(axis) != 0) return true;
-    return false;
+  auto const moves = [&](int axis) { return reads_along(stage, copy.stage, axis); };
+  // Of sizes that stay open it is not known how often the piece runs.
+  auto const in_piece = [&] {
+    return outside.piece >= 0 && ((outside.threads <= few_threads && !is_open(outside.piece)) || moves(outside.piece_axis));
   };
   int found = -1;
   if (copy.constant || how_ == boldness::loops || !outside.known) return -1;
+  if (outside.piece_around) {
+    if (!in_piece()) return -1;
+    found = outside.piece;
+  }
   for (std::size_t i = 0; i < outside.loops.size(); ++i) {
     if (trips(outside.loops[i]) == 1 && !is_open(outside.loops[i])) continue;
     if (!moves(outside.axes[i])) return found;
     found = outside.loops[i];
   }
-  if (outside.piece < 0) return found;
-  // Of sizes that stay open it is not known how often that loop runs.
-  if ((outside.threads <= few_threads && !is_open(outside.piece)) || moves(outside.piece_axis)) found = outside.piece;
-  return found;
+  return !outside.piece_around && in_piece() ? outside.piece : found;
+}
+/// Where few threads share out the outermost loop around all tiles, and what is copied at each call is the same for all of its iterations, each
+/// thread takes one piece of the loop, and makes its own copies in it. Of panels that are outermost (`panels`) each copies those of its piece
+/// (decision 073).
+WEFT_DECL void rule_plan::share_around(sequence<product_plan> const& products, sequence<std::int32_t>& others, outer_loops& outside,
+                                       std::int64_t threads, bool panels) {
+  std::size_t at = 0;
+  while (at < others.size() && trips(others[at]) == 1 && !is_open(others[at])) ++at;
+  if (at == others.size() || is_open(others[at]) || (panels && at > 0) || threads > few_threads) return;
+  int const axis = panels ? products[0].t.columns : outside.axes[at];
+  std::int64_t const n = trips(others[at]), each = ceil_div(n, threads);
+  bool gains = false;
+  for (product_plan const& p : products)
+    for (packed_copy const& copy : p.copies) gains = gains || (!copy.constant && reads_along(p.stage, copy.stage, axis) == panels);
+  if (!gains || n < 2 * threads || 10 * n < 9 * each * threads) return;
+  parts const cut_up = split(others[at], each);
+  outside.piece = cut_up.outer, outside.piece_axis = axis, outside.threads = threads, outside.piece_around = outside.known = true;
+  others[at] = cut_up.inner;
+  if (!panels) outside.loops[at] = cut_up.inner;
+  others.insert(others.begin() + at, static_cast<std::int32_t>(cut_up.outer));
 }
 /// Copies of what a product reads in panels: where `loop_of_copy` says, else whole and in front, by all threads. A search may want them in one of
 /// the loops around the tiles, block by block.

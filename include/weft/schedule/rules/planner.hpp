@@ -250,6 +250,7 @@ class rule_plan {
   struct outer_loops {
     sequence<std::int32_t> loops{}, axes{};
     int piece = -1, piece_axis = -1;
+    bool piece_around = false;  // it stands around the loops, and not inside of them
     std::int64_t threads = 1;
     bool known = true;  // else there are others around the piece, and no copy may be made in it
   };
@@ -302,6 +303,9 @@ class rule_plan {
   int pack(int stage, int tensor, int column, std::int64_t width, std::int64_t terms = 1);
   sequence<std::int32_t> rows_worth_packing(int stage, tile_axes const& t, std::int64_t rows);
   void place_copies(int stage, sequence<packed_copy> const& copies, sequence<std::int32_t> const& around, outer_loops const& outside);
+  bool reads_along(int stage, int copy, int axis) const;
+  void share_around(sequence<product_plan> const& products, sequence<std::int32_t>& others, outer_loops& outside, std::int64_t threads,
+                    bool panels);
   int loop_of_copy(int stage, packed_copy const& copy, outer_loops const& outside) const;
   sequence<std::int32_t> in_chosen_order(int stage, sequence<std::int32_t> const& l, bool scattered, bool own);
 
@@ -333,6 +337,7 @@ class rule_plan {
   sequence<std::int32_t> joins_;  // stages that join parts, to be placed
   sequence<std::int64_t> pieces_;    // for rule_view
   sequence<std::int32_t> products_;  // stages that im2col has made, each with the one that it made them of
+  static constexpr std::int64_t few_threads = 4;  // each makes its own copies
   static constexpr double enough_shared = 0.8;
   std::int64_t rows_of_guests_ = 1;  // of a window that moves, in one step: what is computed there may be so many rows together
   bool forks_later_ = false;      // a copy is being made, of which it is not known yet where

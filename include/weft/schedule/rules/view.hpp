@@ -54,7 +54,7 @@ class rule_view {
   std::int64_t divisor(node const& n, int& axis) const;
   /// How long the pieces of an axis are, by its place in its stage; 0: it has none.
   std::int64_t piece(int s, int axis) const;
-  /// Operations for one iteration, with those of inlined stages.
+  /// Operations for one iteration, with those of inlined stages; not what is one number for all.
   double operations(int s) const;
   /// Iterations of all its loops, and of the spatial ones.
   double iterations(int s, bool all = true) const;
@@ -68,6 +68,7 @@ class rule_view {
  private:
   std::int64_t coefficient(int id, int axis, int& fuel) const;
   bool keeps(int axis, node const& n) const;
+  bool is_one_number(int id, int depth = 4) const;
   void add_loads(int s, sequence<access>& all, int depth) const;
   std::int64_t size(int tensor, int dim) const;
 

@@ -178,6 +178,15 @@ WEFT_DECL void rule_view::add_loads(int s, sequence<access>& all, int depth) con
   });
 }
 
+/// Whether a value is the same for all elements: of extents, scalars and literals alone, as a scale is. Deep ones are not looked into.
+WEFT_DECL bool rule_view::is_one_number(int id, int depth) const {
+  node const& n = p_.at(id);
+  if (n.kind == op::axis || n.kind == op::load || n.kind == op::self) return false;
+  if (arity(n.kind) == 0) return true;
+  for (std::int32_t part : {n.a, n.b, n.c})
+    if (part >= 0 && (depth == 0 || !is_one_number(part, depth - 1))) return false;
+  return true;
+}
 WEFT_DECL double rule_view::operations(int s) const {
   double count = 0;
   each_node(p_, s, false, [&](node const& x) {
@@ -185,6 +194,9 @@ WEFT_DECL double rule_view::operations(int s) const {
       int const from = program::at(p_.tensors, x.a).stage;
       count += from >= 0 && is_inlined(from) ? operations(from) : 1;
     } else if (arity(x.kind) > 0 && (x.type != dtype::i64 || (is_choice(x.kind) && value(x.a) < 0))) {
+      bool once = true;  // in front of all loops
+      for (std::int32_t part : {x.a, x.b, x.c}) once = once && (part < 0 || is_one_number(part));
+      if (once) return;
       count += x.kind == op::div || x.kind == op::sqrt ? 8 : 1;
     }
   });
