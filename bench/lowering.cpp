@@ -1,4 +1,4 @@
-// How long it takes from a program to its loop program, all passes included, as programs grow: it must grow with them.
+// How long it takes from a program to its loop program, all passes included, and to a schedule by rule, as programs grow: it must grow with them.
 #include <time.h>
 
 #include "harness.hpp"
@@ -19,6 +19,19 @@ weft::program chain(int stages) {
   weft::expr::tensor<float, 1> x{&p, p.add_input(weft::short_name("A"), weft::dtype::f32, 1)};
   for (int s = 0; s < stages; ++s) {
     auto const y = weft::compute<"S">(x.extent(0), [=](auto i) { return x(i) * 2.0f + 1.0f; });
+    x = {&p, y.id};
+  }
+  p.outputs.push_back(x.id);
+  return weft::canonical(p);
+}
+/// Each stage reads the one before it in a window.
+weft::program windows(int stages) {
+  weft::program p;
+  weft::expr::tensor<float, 2> x{&p, p.add_input(weft::short_name("A"), weft::dtype::f32, 2)};
+  for (int s = 0; s < stages; ++s) {
+    auto const y = weft::compute<"S">(x.extent(0) - 2, x.extent(1) - 2, [=](auto i, auto j) {
+      return weft::max(x(i, j), x(i + 1, j + 2)) + weft::min(x(i + 2, j), x(i + 1, j + 1));
+    });
     x = {&p, y.id};
   }
   p.outputs.push_back(x.id);
@@ -65,6 +78,33 @@ figures time_of(report& r, int stages, placed how) {
   } while (loops.size() < 3 || (static_cast<int>(loops.size()) < r.wanted.rounds && cpu_us() - start < 5e5));
   return {median(steps), median(loops)};
 }
+/// Schedules by rule: what a stage costs must not grow with the number of stages.
+void ruled(report& r) {
+  double first = 0;
+  for (int const stages : {30, 100, 300, 1000}) {
+    weft::program const p = windows(stages);
+    std::int64_t const n = 4096, left = n - 2 * stages;
+    weft::call_layout const layout{{{{n, n}, {n, 1}, 4, 0}, {{left, left}, {left, 1}, 4, 1}}};
+    weft::compile_request request{"windows", &p, nullptr, nullptr, &layout, &weft::host()};
+    request.by_rule = true;
+    std::vector<double> steps;
+    double const start = cpu_us();
+    do {
+      double const before = cpu_us();
+      weft::schedule const s = weft::make_schedule(request);
+      steps.push_back(cpu_us() - before);
+      if (s.state == weft::verdict::illegal) r.wrong("no schedule");
+    } while (steps.size() < 3 || (static_cast<int>(steps.size()) < r.wanted.rounds && cpu_us() - start < 5e5));
+    double const each = median(steps) / stages;
+    if (first == 0) first = each;
+    row line;
+    line.variant = text("by rule, %d windows", stages);
+    line.median = median(steps), line.unit = "us";
+    line.note = text("%.2f us a stage, %.2f of that of 30", each, each / first);
+    if (stages == 1000) demand_at_most(line, each / first, 2, " a stage");
+    r.add(line);
+  }
+}
 }  // namespace
 
 void lowering(report& r) {
@@ -83,6 +123,7 @@ void lowering(report& r) {
       r.add(line);
     }
   }
+  ruled(r);
 }
 
 }  // namespace bench

@@ -287,6 +287,42 @@ TEST_CASE("law: the program that steps have rewritten, evaluated as it is writte
   });
   CHECK(rewritten > 0);
 }
+TEST_CASE("law: a step that is judged by the part of the nest that it touches is ruled as by a look at all of it") {
+  int taken = 0, moved = 0, refused = 0;
+  for_each_case("steps judged in part", 600, [&](std::uint64_t seed) -> std::string {
+    scheduled c(seed);
+    for (int tries = 0; tries < 12 && c.stages() > 1; ++tries) {
+      int const stage = c.r.below(c.stages()), host = c.r.below(c.stages());
+      step one = draw_own_step(c.r, c.s, stage);
+      auto const& loops = c.s.order[static_cast<std::size_t>(host)];
+      if (c.r.chance(60)) {
+        one = step{c.r.one_of({verb::compute_at, verb::compute_at, verb::store_at, verb::store_root, verb::fold_storage, verb::compute_inline})};
+        one.stage = stage;
+        bool const by_loop = one.what == verb::compute_at || one.what == verb::store_at || one.what == verb::fold_storage;
+        if (by_loop && loops.empty()) continue;
+        if (by_loop) one.count = 1, one.loops[0] = c.r.one_of(loops);
+        if (one.what == verb::fold_storage) one.stage = -1, one.factor = 4;
+      }
+      weft::ruling const whole = weft::schedule::check(c.s, one);
+      weft::schedule after = c.s;
+      after.take(one);
+      bool const places = weft::moves_one_stage(c.s, one);
+      if (one.ruling != whole.v || one.reason != whole.why)
+        return describe(c.d, c.s.steps) + weft::detail::step_text(c.s, one) + ": in part " + std::string(weft::sentence(one.reason)) + ", in all " +
+               std::string(weft::sentence(whole.why)) + "\n";
+      refused += places && whole.v == weft::verdict::illegal;
+      if (whole.v == weft::verdict::illegal) continue;
+      if (weft::has_placements(after) && weft::placements_fit(after).v == weft::verdict::illegal)
+        return describe(c.d, c.s.steps) + weft::detail::step_text(c.s, one) + ": taken, but its placements do not fit\n";
+      moved += places, taken += weft::has_placements(c.s) && weft::keeps_placements(c.s, one);
+      c.s = after;
+    }
+    return "";
+  });
+  CHECK(taken > 0);
+  CHECK(moved > 0);
+  CHECK(refused > 0);
+}
 TEST_CASE("law: steps on different stages commute") {
   int both = 0;
   for_each_case("steps in either order", 400, [&](std::uint64_t seed) -> std::string {

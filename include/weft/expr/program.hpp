@@ -235,12 +235,16 @@ inline constexpr std::int64_t unknown_extent = std::int64_t(-0x7fffffffffffffff)
                               endless_extent = unknown_extent + 2;  // no i64 holds it
 
 namespace detail {
+/// What was found at run time, by node: an operand may be shared by many, and an extent of a chain is one of the stage before it.
+struct known_extents {
+  sequence<std::int64_t> values{};
+  sequence<bool> done{};
+};
 template <class Extents>
 struct extent_evaluation {
   program const& p;
   Extents const& inputs;
-  sequence<std::int64_t> values{};  // by node, at run time: an operand may be shared by many
-  sequence<bool> done{};
+  known_extents& known;
 
   constexpr std::int64_t value(int id) {
     node const& n = p.at(id);
@@ -251,14 +255,14 @@ struct extent_evaluation {
     }
     if (arity(n.kind) == 0) return unknown_extent;
     if (std::is_constant_evaluated()) return computed(n);
-    if (done.empty()) values.resize(p.nodes.size(), 0), done.resize(p.nodes.size(), false);
     auto const at = static_cast<std::size_t>(id);
-    if (!done[at]) {
+    if (known.done.size() <= at) known.values.resize(p.nodes.size(), 0), known.done.resize(p.nodes.size(), false);
+    if (!known.done[at]) {
       std::int64_t const v = computed(n);
-      values[at] = v;
-      done[at] = true;
+      known.values[at] = v;
+      known.done[at] = true;
     }
-    return values[at];
+    return known.values[at];
   }
   constexpr std::int64_t computed(node const& n) {
     std::int64_t const a = value(n.a), b = n.b >= 0 ? value(n.b) : 0, c = n.c >= 0 ? value(n.c) : 0;
@@ -278,7 +282,13 @@ struct extent_evaluation {
 /// one (below -1) is open_extent; where a number on the way leaves the range of i64, it is endless_extent.
 template <class Extents>
 constexpr std::int64_t extent_value(program const& p, int id, Extents const& inputs) {
-  return detail::extent_evaluation<Extents>{p, inputs}.value(id);
+  detail::known_extents known;
+  return detail::extent_evaluation<Extents>{p, inputs, known}.value(id);
+}
+/// The same of one after the other, in `known` what was found of others of the program, for the same inputs.
+template <class Extents>
+constexpr std::int64_t extent_value(program const& p, int id, Extents const& inputs, detail::known_extents& known) {
+  return detail::extent_evaluation<Extents>{p, inputs, known}.value(id);
 }
 
 }  // namespace weft::inline WEFT_ABI

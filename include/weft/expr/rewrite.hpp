@@ -1,6 +1,7 @@
 // Stages that a schedule adds to a program, or lays out anew. What is computed stays the same.
 #pragma once
 
+#include "weft/base/node_set.hpp"
 #include "weft/expr/associative.hpp"
 
 namespace weft::inline WEFT_ABI {
@@ -96,14 +97,14 @@ constexpr short_name name_from(short_name const& name, std::string_view end) {
   return short_name(name.view().substr(0, short_name::capacity - end.size())).append(end);
 }
 /// Calls `f(node)` for each node of which these values are made, once each: they may share parts over and over.
+///
+/// Cost  O(nodes met)
 template <class F>
 constexpr void each_part(program const& p, sequence<std::int32_t> const& values, F const& f) {
-  sequence<bool> seen(p.nodes.size(), false);
+  node_set seen;
   sequence<std::int32_t> next;
   auto const reach = [&](std::int32_t part) {
-    if (part < 0 || program::at(seen, part)) return;
-    seen[static_cast<std::size_t>(part)] = true;
-    next.push_back(part);
+    if (part >= 0 && seen.add(part)) next.push_back(part);
   };
   for (std::int32_t value : values) reach(value);
   while (!next.empty()) {

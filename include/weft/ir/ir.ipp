@@ -1,6 +1,7 @@
 #include <cstdlib>
 #include <cstring>
 
+#include "weft/base/node_set.hpp"
 #include "weft/ir/ir.hpp"
 
 namespace weft::inline WEFT_ABI {
@@ -456,9 +457,8 @@ WEFT_DECL stmt substitute(arena& m, stmt s, std::int32_t number, expr by) {
 }
 namespace detail {
 /// One of the variables that share bit 63: the expressions that have it are looked through, each once.
-inline bool finds(expr e, std::int32_t number, sequence<bool>& seen) {
-  if (e == nullptr || (e->variables >> 63) == 0 || seen[e->id]) return false;
-  seen[e->id] = true;
+inline bool finds(expr e, std::int32_t number, weft::detail::node_set& seen) {
+  if (e == nullptr || (e->variables >> 63) == 0 || !seen.add(static_cast<std::int32_t>(e->id))) return false;
   if (e->kind == op::axis) return e->value == number;
   for (expr i : e->indices)
     if (finds(i, number, seen)) return true;
@@ -468,7 +468,7 @@ inline bool finds(expr e, std::int32_t number, sequence<bool>& seen) {
 WEFT_DECL bool uses(expr e, std::int32_t number) {
   if (e == nullptr || (e->variables & detail::variable_bit(number)) == 0) return false;
   if (number < 63 || e->kind == op::axis) return number < 63 || e->value == number;
-  sequence<bool> seen(e->id + std::size_t(1), false);
+  weft::detail::node_set seen;
   return detail::finds(e, number, seen);
 }
 

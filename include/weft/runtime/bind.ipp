@@ -185,7 +185,7 @@ class binder {
       }
   }
   std::int64_t value_of(int extent) const {
-    return extent_value(p_, extent, [&](int t, int d) { return input_extent(t, d); });
+    return extent_value(p_, extent, [&](int t, int d) { return input_extent(t, d); }, known_);
   }
   void output_shape(int o) {
     int const i = first_output_ + o;
@@ -297,6 +297,7 @@ class binder {
   int count_;
   int first_output_ = 0;
   sequence<given> given_;
+  mutable known_extents known_;
   call_layout layout_;
 };
 WEFT_COLD_END

@@ -137,7 +137,8 @@ struct nest {
       inputs.push_back({});
       for (int d = 0; d < t.rank; ++d) inputs.back().push_back(given(static_cast<int>(inputs.size()) - 1, d));
     }
-    for (std::size_t s = 0; s < p.stages.size(); ++s) add_loops(static_cast<int>(s));
+    detail::known_extents found;
+    for (std::size_t s = 0; s < p.stages.size(); ++s) add_loops(static_cast<int>(s), found);
   }
   constexpr program const& computation() const { return extended.empty() ? *original : extended[0]; }
   /// The same, for a step that rewrites it.
@@ -147,6 +148,11 @@ struct nest {
   }
   /// The plain nest of a stage that has none.
   constexpr void add_loops(int stage) {
+    detail::known_extents found;
+    add_loops(stage, found);
+  }
+  /// `found`: of the extents of other stages.
+  constexpr void add_loops(int stage, detail::known_extents& found) {
     program const& p = computation();
     auto const known = [&](int tensor, int dim) {
       return inputs[static_cast<std::size_t>(tensor)][static_cast<std::size_t>(dim)];
@@ -159,7 +165,7 @@ struct nest {
       loop_info loop;
       loop.stage = stage;
       loop.root = s.first_axis + i;
-      std::int64_t const extent = extent_value(p, a.extent, known);
+      std::int64_t const extent = extent_value(p, a.extent, known, found);
       // A call with a negative one is refused by bind.
       loop.extent = extent == open_extent ? open_trips : extent < 0 ? -1 : extent;
       loop.reduced = a.reduced;

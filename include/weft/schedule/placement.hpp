@@ -122,12 +122,10 @@ constexpr bool meets_other_writes(nest const& n, int stage, int writer) {
   return false;
 }
 
-/// Looks at the placements of all stages of `n` together.
+/// Looks at the placements of all stages of `n` together. `readers`: of its program (readers_of).
 struct placement_check {
   nest const& n;
-  sequence<sequence<std::int32_t>> readers;
-
-  constexpr explicit placement_check(nest const& of) : n(of), readers(readers_of(of.computation())) {}
+  sequence<sequence<std::int32_t>> const& readers;
 
   constexpr placement place(int stage) const { return program::at(n.places, stage); }
   /// The loop inside which all that is done for `stage` is done; -1: none.
@@ -293,14 +291,18 @@ struct placement_check {
       }
     return {};
   }
+  /// Whether memory can be folded along a loop as it is said to.
+  constexpr ruling ring(int loop) const {
+    if (n.at(loop).fold == 0) return {};
+    if (place(n.at(loop).stage).beside) return illegal(diagnosis::a_stage_beside_another_has_its_whole_memory);
+    for (std::int32_t l : n.order_of(loop))
+      if (n.at(l).kind == loop_kind::vectorized && n.share_an_axis(l, loop))
+        return illegal(diagnosis::memory_that_is_folded_along_an_axis_cannot_be_written_by_vectors_along_it);
+    return {};
+  }
   constexpr ruling rings() const {
-    for (std::size_t r = 0; r < n.loops.size(); ++r) {
-      if (n.loops[r].fold == 0) continue;
-      if (place(n.loops[r].stage).beside) return illegal(diagnosis::a_stage_beside_another_has_its_whole_memory);
-      for (std::int32_t l : program::at(n.order, n.loops[r].stage))
-        if (n.at(l).kind == loop_kind::vectorized && n.share_an_axis(l, static_cast<int>(r)))
-          return illegal(diagnosis::memory_that_is_folded_along_an_axis_cannot_be_written_by_vectors_along_it);
-    }
+    for (std::size_t l = 0; l < n.loops.size(); ++l)
+      if (ruling const r = ring(static_cast<int>(l)); r.v != verdict::legal) return r;
     return {};
   }
   /// Whether what functions compute and read is computed in front of them, in memory of its own.
@@ -314,28 +316,25 @@ struct placement_check {
         return illegal(diagnosis::a_function_computes_this_stage__it_stays_as_it_is);
     return {};
   }
-  constexpr ruling all() const {
-    if (ruling const r = rings(); r.v != verdict::legal) return r;
-    if (ruling const r = functions(); r.v != verdict::legal) return r;
-    for (std::size_t s = 0; s < n.order.size(); ++s)
-      if (n.computation().stages[s].scanned >= 0)
-        if (ruling const r = n.scan_fits(n.order[s]); r.v != verdict::legal) return r;
-    for (int s = 0; s < static_cast<int>(n.places.size()); ++s) {
-      int const host = place(s).loop;
-      if (host < 0) continue;
-      if (n.at(host).into >= 0)
-        return illegal(diagnosis::a_stage_is_computed_inside_this_axis__fuse_it_before_compute_at);
-      if (!n.at(host).live()) return illegal(diagnosis::a_stage_is_computed_inside_this_axis__split_it_before_compute_at);
-      if (place(n.at(host).stage).inlined) return illegal(diagnosis::the_stage_of_this_axis_is_inlined__it_has_no_loops);
-      if (ruling const r = place(s).beside ? beside(s, host) : ruling(); r.v == verdict::illegal) return r;
-      if (!place(s).beside && !readers_run_inside(s, host))
-        return illegal(diagnosis::a_stage_that_reads_it_runs_outside_of_this_axis__compute_it_further_out);
-      if (ruling const r = around(host, s); r.v != verdict::legal) return r;
-      if (place(s).beside) continue;
-      if (ruling const r = memory(s); r.v != verdict::legal) return r;
-      if (ruling const r = copies(s); r.v != verdict::legal) return r;
-      if (ruling const r = in_time(s, host); r.v != verdict::legal) return r;
-    }
+  /// Of one stage, where it is computed in a loop of another.
+  constexpr ruling placed(int s) const {
+    int const host = place(s).loop;
+    if (host < 0) return {};
+    if (n.at(host).into >= 0)
+      return illegal(diagnosis::a_stage_is_computed_inside_this_axis__fuse_it_before_compute_at);
+    if (!n.at(host).live()) return illegal(diagnosis::a_stage_is_computed_inside_this_axis__split_it_before_compute_at);
+    if (place(n.at(host).stage).inlined) return illegal(diagnosis::the_stage_of_this_axis_is_inlined__it_has_no_loops);
+    if (ruling const r = place(s).beside ? beside(s, host) : ruling(); r.v == verdict::illegal) return r;
+    if (!place(s).beside && !readers_run_inside(s, host))
+      return illegal(diagnosis::a_stage_that_reads_it_runs_outside_of_this_axis__compute_it_further_out);
+    if (ruling const r = around(host, s); r.v != verdict::legal) return r;
+    if (place(s).beside) return {};
+    if (ruling const r = memory(s); r.v != verdict::legal) return r;
+    if (ruling const r = copies(s); r.v != verdict::legal) return r;
+    return in_time(s, host);
+  }
+  /// What steps want of memory, and of copies of nests.
+  constexpr ruling wanted() const {
     for (special const& c : n.specials)
       if (place(c.stage).loop >= 0 || place(c.stage).inlined)
         return illegal(diagnosis::a_stage_that_runs_inside_another_has_no_copy_of_its_own__specialize_that_one);
@@ -345,6 +344,34 @@ struct placement_check {
     for (memory_wish const& w : n.wishes)
       if (w.dim < 0 && n.wish(w.stage, -1) == &w && w.where == scope::shared && !place(w.stage).inlined && !is_in_a_block(n, w.stage))
         return illegal(diagnosis::shared_memory_is_one_blocks_own__compute_the_stage_inside_of_a_loop_over_blocks);
+    return {};
+  }
+  /// As `all`, where one stage alone has moved, or its memory has, and all were legal before (moves_one_stage): what is computed in the nest
+  /// that it has come to, and in that of `left`, from which it came.
+  constexpr ruling moved(int stage, int left) const {
+    for (std::int32_t l : program::at(n.order, stage))
+      if (ruling const r = ring(l); r.v != verdict::legal) return r;
+    stage_info const& of = program::at(n.computation().stages, stage);
+    for (int a = 0; a < of.axes(); ++a)  // those that are split, too
+      if (ruling const r = ring(program::at(n.loop_of, of.first_axis + a)); r.v != verdict::legal) return r;
+    int const come = n.root_of(stage);
+    for (int s = 0; s < static_cast<int>(n.places.size()); ++s) {
+      if (place(s).loop < 0) continue;
+      int const root = n.root_of(s);
+      if (root != come && root != left) continue;
+      if (ruling const r = placed(s); r.v != verdict::legal) return r;
+    }
+    return wanted();
+  }
+  constexpr ruling all() const {
+    if (ruling const r = rings(); r.v != verdict::legal) return r;
+    if (ruling const r = functions(); r.v != verdict::legal) return r;
+    for (std::size_t s = 0; s < n.order.size(); ++s)
+      if (n.computation().stages[s].scanned >= 0)
+        if (ruling const r = n.scan_fits(n.order[s]); r.v != verdict::legal) return r;
+    for (int s = 0; s < static_cast<int>(n.places.size()); ++s)
+      if (ruling const r = placed(s); r.v != verdict::legal) return r;
+    if (ruling const r = wanted(); r.v != verdict::legal) return r;
     for (std::int32_t start : n.starts) {
       if (start < 0) continue;
       if (!n.at(start).live()) return illegal(diagnosis::the_identity_is_stored_in_front_of_this_axis__split_it_first);
@@ -419,6 +446,11 @@ constexpr bool has_placements(nest const& n) {
     if (start >= 0) return true;
   return false;
 }
+constexpr bool has_scans(nest const& n) {
+  for (stage_info const& s : n.computation().stages)
+    if (s.scanned >= 0) return true;
+  return false;
+}
 /// Whether a stage that a function computes, which has no loops, or one that a function reads whole stays what it is.
 /// Where they are computed is looked at behind the step.
 constexpr ruling suits_functions(nest const& n, step const& s) {
@@ -442,6 +474,40 @@ constexpr ruling suits_functions(nest const& n, step const& s) {
   return {};
 }
 /// Whether the placements of the nest that a step has led to can be kept.
-constexpr ruling placements_fit(nest const& after) { return detail::placement_check(after).all(); }
+constexpr ruling placements_fit(nest const& after) {
+  sequence<sequence<std::int32_t>> const readers = detail::readers_of(after.computation());
+  return detail::placement_check{after, readers}.all();
+}
+/// Whether a step leaves alone where stages and their memory are, so that what was legal together stays so: it is of the loops of a stage that is
+/// computed in no other one's, as no other one is in its own; or it inlines a stage where none is computed in another one.
+///
+/// Cost  O(stages), where the look at all placements takes a copy of the nest and a walk over the program
+constexpr bool keeps_placements(nest const& n, step const& s) {
+  program const& p = n.computation();
+  if (!p.reads.empty()) return false;
+  if (s.what == verb::compute_inline) return n.specials.empty() && n.wishes.empty() && !has_placements(n) && !has_scans(n);
+  step_form const& form = form_of(s.what);
+  if (form.places || (form.stage && s.what != verb::store_non_temporal)) return false;
+  int const stage = form.stage ? s.stage : n.at(s.loops[0]).stage;
+  stage_info const& of = program::at(p.stages, stage);
+  if (of.scanned >= 0 || !(program::at(n.places, stage) == placement()) || program::at(n.starts, stage) >= 0) return false;
+  for (placement const& other : n.places)
+    if (other.loop >= 0 && n.at(other.loop).stage == stage) return false;
+  for (int a = 0; a < of.axes(); ++a)
+    if (n.at(program::at(n.loop_of, of.first_axis + a)).fold > 0) return false;
+  return true;
+}
+/// Whether a step says of one stage alone where it is computed, or its memory is, which then `placement_check::moved` judges: no inlined one, since
+/// all that it reads would have other readers; where no stage is computed beside another, which hangs on all placements.
+constexpr bool moves_one_stage(nest const& n, step const& s) {
+  bool const moves = s.what == verb::compute_at || s.what == verb::store_at || s.what == verb::store_root || s.what == verb::fold_storage;
+  if (!moves || !n.computation().reads.empty() || has_scans(n)) return false;
+  bool const is_loop = s.loops[0] >= 0 && s.loops[0] < static_cast<int>(n.loops.size());
+  int const stage = s.what != verb::fold_storage ? s.stage : is_loop ? n.at(s.loops[0]).stage : -1;
+  if (stage < 0 || stage >= static_cast<int>(n.places.size()) || program::at(n.places, stage).inlined) return false;
+  for (placement const& other : n.places)
+    if (other.beside) return false;
+  return true;
+}
 
 }  // namespace weft::inline WEFT_ABI

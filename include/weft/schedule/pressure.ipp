@@ -10,23 +10,23 @@ namespace detail {
 /// The widest element that a stage computes with; arithmetic on indices does not count, nor what is rarely computed, as the
 /// f64 of a sine of f32: it has vectors of several registers where it is.
 inline int widest_bytes(program const& p, stage_info const& stage) {
-  int widest = 1, last = 0;
-  sequence<bool> used(p.nodes.size(), false);
+  int widest = 1;
+  node_set used;
+  sequence<std::int32_t> next;
+  auto const use = [&](std::int32_t id) {
+    if (id >= 0 && used.add(id)) next.push_back(id);  // below 0: a function's
+  };
   for (int r = 0; r < stage.results; ++r) {
-    int const bytes = size_bytes(program::at(p.tensors, stage.tensor + r).type), body = p.result(stage, r).body;
+    int const bytes = size_bytes(program::at(p.tensors, stage.tensor + r).type);
     if (bytes > widest) widest = bytes;
-    if (body < 0) continue;  // a function's
-    if (body > last) last = body;
-    used[static_cast<std::size_t>(body)] = true;
+    use(p.result(stage, r).body);
   }
-  for (int i = last; i >= 0; --i) {
-    node const& n = p.at(i);
-    if (!used[static_cast<std::size_t>(i)]) continue;
+  while (!next.empty()) {
+    node const& n = p.at(next.back());
+    next.pop_back();
     bool const data = n.type != dtype::i64 || n.kind == op::load || n.kind == op::self || n.kind == op::scalar;
     if (data && size_bytes(n.type) > widest) widest = size_bytes(n.type);
-    if (arity(n.kind) > 0)
-      for (int o : {n.a, n.kind == op::rare ? -1 : n.b, n.c})
-        if (o >= 0) used[static_cast<std::size_t>(o)] = true;
+    if (arity(n.kind) > 0) use(n.a), use(n.kind == op::rare ? -1 : n.b), use(n.c);
   }
   return widest;
 }

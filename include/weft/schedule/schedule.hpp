@@ -48,6 +48,16 @@ constexpr void rewrite_by(program& p, step const& s) {
 }
 }  // namespace detail
 
+/// Whether steps of this kind change the program, not its loops alone.
+constexpr bool changes_program(verb v) {
+  switch (v) {
+#define WEFT_X(name, ...) \
+  case verb::name: return detail::rewrites_program<name##_rule>;
+    WEFT_STEPS(WEFT_X)
+#undef WEFT_X
+  }
+  return false;
+}
 /// `p`, which has the stages of the program that the steps were taken for, with all that they changed in it.
 constexpr program rewritten(program p, trace const& steps) {
   for (step const& s : steps) {
@@ -114,6 +124,7 @@ struct schedule : nest,
   verdict state = verdict::legal;
   bool loud = false;
   std::int32_t failed = -1;  // the first illegal step
+  sequence<sequence<std::int32_t>> readers;  // of the program as it is; none: not asked for yet
   diagnosis fault = diagnosis::none;  // the first one that is no step's, and the stage that was asked for
   short_name asked;
 
@@ -165,7 +176,7 @@ struct schedule : nest,
     if (!n.computation().reads.empty())
       if (ruling const r = suits_functions(n, s); r.v != verdict::legal) return r;
     ruling const r = check_alone(n, s);
-    if (r.v == verdict::illegal || !(has_placements(n) || form_of(s.what).places)) return r;
+    if (r.v == verdict::illegal || !(has_placements(n) || form_of(s.what).places) || keeps_placements(n, s)) return r;
     nest after = n;
     perform(after, s);
     ruling const together = placements_fit(after);
@@ -184,7 +195,7 @@ struct schedule : nest,
   /// others are passed over: their axes may come from it. Without `record_illegal` such a step is as if nobody had tried it.
   constexpr bool take(step& s, bool record_illegal = true) {
     if (failed >= 0) return false;
-    ruling const r = check(*this, s);
+    ruling const r = judge(s);
     if (r.v == verdict::illegal && !record_illegal) return false;
     s.axis = s.count > 0 && usable(s.loops[0]).v == verdict::legal ? at(s.loops[0]).root : -1;
     s.ruling = r.v;
@@ -195,10 +206,29 @@ struct schedule : nest,
     steps.push_back(s);
     if (r.v == verdict::illegal) return false;
     perform(*this, s);
+    if (changes_program(s.what)) readers.clear();
     return true;
   }
 
  private:
+  /// As `check`. A stage that moves is judged in its new place, and put back: copies of the nest, and walks over the program, for each stage
+  /// of a long chain would be most of what its schedule costs (docs/decisions/074).
+  constexpr ruling judge(step const& s) {
+    if (!moves_one_stage(*this, s)) return check(*this, s);
+    ruling const r = check_alone(*this, s);
+    if (r.v == verdict::illegal) return r;
+    if (readers.empty()) readers = detail::readers_of(computation());
+    bool const folds = s.what == verb::fold_storage;
+    std::int32_t const stage = folds ? at(s.loops[0]).stage : s.stage;
+    placement const was = places[static_cast<std::size_t>(stage)];
+    std::int64_t const fold = folds ? at(s.loops[0]).fold : 0;
+    int const left = root_of(stage);
+    perform(*this, s);
+    ruling const together = detail::placement_check{*this, readers}.moved(stage, left);
+    places[static_cast<std::size_t>(stage)] = was;
+    if (folds) at(s.loops[0]).fold = fold;
+    return together.v == verdict::illegal ? together : r;
+  }
   static constexpr ruling check_alone(nest const& n, step const& s) {
     switch (s.what) {
 #define WEFT_X(name, ...) \

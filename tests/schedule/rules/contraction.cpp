@@ -303,6 +303,36 @@ TEST_CASE("copies for a product are made in the loop that they serve alone, and 
   CHECK(has_in_order(loops, {"i in 0..3", "  B_copy\n", "prefetch A for", "B_copy[i"}));
   CHECK((weft::evaluate({.contract = true}, batched, c, d) == k(c, d)));
 }
+TEST_CASE("a copy for a product stands in no loop that would make it again") {
+  // In a batch whose length is open, all products of which read the same, though one alone is likely.
+  auto const shared = weft::kernel<"shared">([](auto A, auto B) {
+    return compute<"C">(A.extent(0), A.extent(1), B.extent(1), [=](auto b, auto i, auto j) {
+      return sum(A.extent(2), [=](auto k) { return A(b, i, k) * B(k, j); });
+    });
+  });
+  fuzz::drawn const d = drawn_of(shared, drawn<float>(1, 1, 400, 90), drawn<float>(2, 90, 528));
+  auto const loops_by_rule = [&](std::int64_t batch) {
+    weft::rule_input in{1 << 12, 1 << 16, 1 << 20, 2};
+    in.strides.resize(d.what.tensors.size()), in.constant.resize(d.what.tensors.size(), false);
+    if (batch < 0) in.likely = {{1, 400, 90}, {90, 528}, {1, 400, 528}};
+    weft::schedule s(d.what, [&](int tensor, int dim) { return tensor == 0 && dim == 0 ? batch : fuzz::extents_of(d)(tensor, dim); }, {16, 32});
+    weft::schedule_by_rule(s, in);
+    return weft::print_loops(s);
+  };
+  constexpr std::int64_t open = -2;
+  INFO(loops_by_rule(open));
+  INFO(loops_by_rule(1));
+  CHECK(has_in_order(loops_by_rule(open), {"for i in 0..", "parallel", "B_copy[", "\nB_copy\n"}));
+  CHECK(has_in_order(loops_by_rule(1), {"parallel", "  B_copy\n", "B_copy["}));
+  // In lines of pixels around the piece of each thread: panels are outermost.
+  weft::target t = small_machine(1 << 10, 1 << 14);
+  t.threads = 4;
+  auto const x = drawn<float>(1, 5, 36, 16);
+  auto const weights = drawn<float>(2, 3, 3, 16, 48);
+  std::string const lines = nhwc.on(t).loops(x, weights);
+  INFO(lines);
+  CHECK(has_in_order(lines, {"y\n", "ko in", "parallel", "B_copy[", "\nB_copy\n"}));
+}
 TEST_CASE("a product is shared out where two threads that are awake are faster, and by no more than it pays for") {
   weft::target t = small_machine(1 << 15, 1 << 20);
   auto const is_shared = [&](std::int64_t n, std::int32_t threads) {

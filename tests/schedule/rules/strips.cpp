@@ -97,6 +97,17 @@ inline constexpr auto looked_at = weft::kernel<"looked_at">([](auto a, auto w) {
   auto p = compute<"p">(a.extent(0), w.extent(1), [=](auto i, auto j) { return weft::sum(a.extent(1), [=](auto k) { return g(i, k) * w(k, j); }); });
   return weft::outputs(p, compute<"d">(a.extent(0), [=](auto i) { return g(i, 0) + g(i, 1); }));
 });
+/// Of which the windows are no output's part: so many that to count their operations would take for ever.
+inline constexpr auto unneeded = weft::kernel<"unneeded">([](auto a) {
+  auto const h = a.extent(0), w = a.extent(1);
+  auto b = compute<"b">(h, w, [=](auto y, auto x) { return a(y, x) * a(y, x) + weft::max(a(y, x), 0) * 3 + weft::min(a(y, x), 1) * a(y, x); });
+  auto c = compute<"c">(h - 2, w, [=](auto y, auto x) { return b(y, x) + b(y + 1, x) + b(y + 2, x); });
+  for (int i = 0; i < 20; ++i) {
+    auto const e = weft::repeat_edge(c);
+    c = compute<"e">(h - 2, w, [=](auto y, auto x) { return e(y - 1, x) + e(y, x) * e(y + 1, x); });
+  }
+  return compute<"d">(h, w, [=](auto y, auto x) { return b(y, x) * 2; });
+});
 /// The loops for a machine with such caches.
 template <class Kernel, class In>
 std::string loops_with(Kernel const& k, In const& in, std::int64_t l1, std::int64_t l2, int threads = 1) {
@@ -115,6 +126,12 @@ TEST_CASE("what is read in a window is computed in tiles or row by row, with the
     check_rule(planes, drawn<double>(3, m, n));
     check_rule(pooled, drawn<float>(4, m, n));
   }
+}
+TEST_CASE("stages that no output is made of keep nothing that they would read") {
+  check_rule(unneeded, drawn<float>(1, 9, 37));
+  std::string const loops = unneeded.loops(drawn<float>(1, 9, 37));
+  INFO(loops);
+  CHECK(has_in_order(loops, {"b inlined", "c inlined", "e inlined", "d\n"}));
 }
 TEST_CASE("rows that are read again are kept in a ring, where the caches hold it and not the stage") {
   auto const x = drawn<float>(1, 200, 200);

@@ -294,7 +294,7 @@ WEFT_DECL bool rule_plan::products_apart(int stage) {
   int depth = view().stage(stage).spatial;
   for (std::int32_t g : guests)
     if (int const d = depth_[static_cast<std::size_t>(g)]; d < depth) depth = d;
-  sequence<sequence<std::int32_t>> const readers = readers_of(s_.computation());
+  sequence<sequence<std::int32_t>> const readers = needed_readers();
   sequence<bool> apart(readers.size(), false);
   bool any = false;
   for (int t = stage - 1; t >= 0; --t) {

@@ -19,9 +19,14 @@ class parts_read {
  public:
   explicit parts_read(rule_view const& v) : v_(v), regions_(v.p().stages.size()) {}
   sequence<index_range> whole(int stage) const;
-  void enter(int stage, sequence<index_range> const& part) { regions_[static_cast<std::size_t>(stage)] = part; }
+  void enter(int stage, sequence<index_range> const& part) {
+    met_ += !is_known(stage) && !part.empty();
+    regions_[static_cast<std::size_t>(stage)] = part;
+  }
   void read_by(int reader);
   bool is_known(int stage) const { return !regions_[static_cast<std::size_t>(stage)].empty(); }
+  /// Of how many stages something is known.
+  int met() const { return met_; }
   double elements(int stage, std::int64_t lanes = 0, int left_out = -1) const;
   /// The values of an index of `reader`, of which its own part is known.
   index_range index(int id, int reader) {
@@ -34,7 +39,7 @@ class parts_read {
 
   rule_view const& v_;
   sequence<sequence<index_range>> regions_;
-  int fuel_ = 0;
+  int fuel_ = 0, met_ = 0;
 };
 
 /// What an element of a stage reads, inlined stages looked through, each once, in the middle of the stage; and how far that moves with
@@ -124,16 +129,24 @@ class rule_plan {
   struct parts {
     int outer = -1, inner = -1;
   };
-  rule_view view() const { return rule_view(s_, in_, pieces_); }
+  rule_view view() const { return rule_view(s_, in_, pieces_, &facts_); }
   bool may(step const& one) const {
     return schedule::check(s_, one).v != verdict::illegal && (open_ == nullptr || schedule::check(*open_, one).v != verdict::illegal);
   }
   bool take(step one) {
     step again = one;
+    forget(one);
     return s_.take(one) && (open_ == nullptr || open_->take(again));
   }
   /// Takes a step that may be illegal.
-  bool take_if_legal(step one) { return open_ == nullptr ? s_.take(one, false) : may(one) && take(one); }
+  bool take_if_legal(step one) {
+    forget(one);
+    return open_ == nullptr ? s_.take(one, false) : may(one) && take(one);
+  }
+  /// What views have found, where a step changes the program.
+  void forget(step const& one) {
+    if (changes_program(one.what)) facts_ = plan_facts();
+  }
   bool is_open(int l) const { return open_ != nullptr && open_->at(l).extent < 0; }
   parts split(int l, std::int64_t factor, tail at_end = tail::guard);
   /// As split, but a loop that is no longer than the factor stays whole: then there is no outer part.
@@ -164,13 +177,15 @@ class rule_plan {
   std::int64_t trips(int l) const { return l < 0 ? 1 : s_.at(l).extent < 0 ? -1 : s_.at(l).extent; }
 
   // --- what is computed where (planner.ipp)
+  sequence<sequence<std::int32_t>> needed_readers() const;
+  void leave_out();
   void inline_stages();
   void inline_together();
   double places_read(rule_view const& v, int reader, int stage) const;
   sequence<double> evaluations(rule_view const& v, int stage, int reader, sequence<sequence<std::int32_t>> const& readers) const;
   void compute_again();
   sequence<std::int32_t> in_order(sequence<sequence<std::int32_t>> const& readers) const;
-  int only_reader(int stage, sequence<sequence<std::int32_t>> const& readers) const;
+  sequence<std::int32_t> only_readers(sequence<sequence<std::int32_t>> const& readers) const;
   void find_hosts();
   bool is_worth_a_fork(double cycles) const { return in_.threads > 1 && cycles > in_.fork_cycles; }
   double cycles(int stage) const;
@@ -342,6 +357,7 @@ class rule_plan {
   std::int64_t rows_of_guests_ = 1;  // of a window that moves, in one step: what is computed there may be so many rows together
   bool forks_later_ = false;      // a copy is being made, of which it is not known yet where
   sequence<bool> parted_;         // by stage: products_apart has been asked of its nest
+  mutable plan_facts facts_;      // for rule_view
   sequence<bool> alone_;          // by stage: stays in a nest of its own; of those behind the last one nothing is said
 };
 

@@ -96,12 +96,38 @@ WEFT_DECL double rule_plan::places_read(rule_view const& v, int reader, int stag
   });
   return static_cast<double>(places.size());
 }
+/// Which stages read which (readers_of), without those that no output is made of, which are inlined and so computed nowhere.
+WEFT_DECL sequence<sequence<std::int32_t>> rule_plan::needed_readers() const {
+  rule_view const v = view();
+  sequence<sequence<std::int32_t>> all = readers_of(v.p());
+  for (std::size_t t = all.size(); t-- > 0;) {  // readers stand behind what they read
+    sequence<std::int32_t> needed;
+    for (std::int32_t r : all[t])
+      if (v.is_output(r) || !v.is_inlined(r) || !all[static_cast<std::size_t>(r)].empty()) needed.push_back(r);
+    if (needed.size() != all[t].size()) all[t].swap(needed);
+  }
+  return all;
+}
+/// Stages that no output is made of are computed nowhere: what they read is not kept for them.
+WEFT_DECL void rule_plan::leave_out() {
+  sequence<sequence<std::int32_t>> const all = readers_of(s_.computation());
+  sequence<bool> needed(all.size(), false);
+  for (std::size_t t = all.size(); t-- > 0;) {
+    rule_view const v = view();
+    stage_info const& of = v.stage(static_cast<int>(t));
+    needed[t] = v.is_output(static_cast<int>(t)) || of.by != nullptr || of.results > 1 || is_read_whole(v.p(), static_cast<int>(t));
+    for (std::int32_t r : all[t]) needed[t] = needed[t] || needed[static_cast<std::size_t>(r)];
+    step one{verb::compute_inline};
+    one.stage = static_cast<std::int32_t>(t);
+    if (!needed[t]) needed[t] = !take_if_legal(one);
+  }
+}
 WEFT_DECL void rule_plan::inline_stages() {
-  sequence<sequence<std::int32_t>> const readers = readers_of(s_.computation());
+  sequence<sequence<std::int32_t>> const readers = needed_readers();
   for (int t = 0; t < static_cast<int>(readers.size()); ++t) {
     rule_view const v = view();
     stage_info const& of = v.stage(t);
-    if (of.reduced > 0 || of.scanned >= 0 || of.by != nullptr || of.results > 1 || v.is_output(t)) continue;
+    if (of.reduced > 0 || of.scanned >= 0 || of.by != nullptr || of.results > 1 || v.is_output(t) || v.is_inlined(t)) continue;
     double evaluations = 0;
     bool by_function = is_read_whole(v.p(), t);
     for (std::int32_t r : readers[static_cast<std::size_t>(t)]) {
@@ -133,7 +159,7 @@ WEFT_DECL sequence<std::int32_t> rule_plan::in_order(sequence<sequence<std::int3
 /// Stages of which one nest alone reads are computed in its loops, where they share its outermost axes.
 WEFT_DECL void rule_plan::find_hosts() {
   program const& p = s_.computation();
-  sequence<sequence<std::int32_t>> const readers = readers_of(p);
+  sequence<sequence<std::int32_t>> const readers = needed_readers();
   sorted_ = in_order(readers);
   host_.resize(readers.size(), -1), depth_.resize(readers.size(), 0), strips_.resize(readers.size(), {});
   rule_view const v = view();
@@ -222,7 +248,7 @@ WEFT_DECL void rule_plan::nest_of(int stage) {
   }
 }
 WEFT_DECL void rule_plan::write() {
-  if (how_ != boldness::loops && !in_.in_place) inline_stages(), inline_together();
+  if (how_ != boldness::loops && !in_.in_place) leave_out(), inline_stages(), inline_together();
   if (how_ == boldness::strips) compute_again();
   find_pieces();
   if (how_ == boldness::strips) find_strips();

@@ -97,14 +97,18 @@ WEFT_DECL std::int64_t rule_plan::rows_that_share(int stage, int axis, double pa
   return 1;
 }
 
-/// The nest in which all that reads a stage is computed, as far as inlined stages lead there; -1: several, or none.
-WEFT_DECL int rule_plan::only_reader(int stage, sequence<sequence<std::int32_t>> const& readers) const {
+/// By stage: the nest in which all that reads it is computed, as far as inlined stages lead there; -1: several, or none.
+WEFT_DECL sequence<std::int32_t> rule_plan::only_readers(sequence<sequence<std::int32_t>> const& readers) const {
   rule_view const v = view();
-  int found = -1;
-  for (std::int32_t r : readers[static_cast<std::size_t>(stage)]) {
-    int const at = v.is_inlined(r) ? only_reader(r, readers) : r;
-    if (at < 0 || (found >= 0 && at != found)) return -1;
-    found = at;
+  sequence<std::int32_t> found(readers.size(), -1);
+  for (std::size_t t = readers.size(); t-- > 0;) {  // readers stand behind what they read
+    bool one = true;
+    for (std::int32_t r : readers[t]) {
+      std::int32_t const at = v.is_inlined(r) ? found[static_cast<std::size_t>(r)] : r;
+      one = one && at >= 0 && (found[t] < 0 || found[t] == at);
+      found[t] = at;
+    }
+    if (!one) found[t] = -1;
   }
   return found;
 }
@@ -112,7 +116,8 @@ WEFT_DECL int rule_plan::only_reader(int stage, sequence<sequence<std::int32_t>>
 /// them and to load each of their elements again, where what they read is the same. (Squares and products of derivatives: 27 loads of
 /// three stages are 18 of two. Harris of 1536 x 2560 7.0 -> 5.7 ms; EPYC, Zen 4, one thread, 2026-11-23.)
 WEFT_DECL void rule_plan::inline_together() {
-  sequence<sequence<std::int32_t>> const readers = readers_of(s_.computation());
+  sequence<sequence<std::int32_t>> const readers = needed_readers();
+  sequence<std::int32_t> homes = only_readers(readers);
   for (int h = static_cast<int>(readers.size()) - 1; h > 0; --h) {
     rule_view const v = view();
     stage_info const& of = v.stage(h);
@@ -121,11 +126,12 @@ WEFT_DECL void rule_plan::inline_together() {
     sequence<bool> as_inlined(readers.size(), false);
     double saved = 0;
     for (int t = 0; t < h; ++t) {
+      if (homes[static_cast<std::size_t>(t)] != h) continue;
       stage_info const& one = v.stage(t);
       step inlined{verb::compute_inline};
       inlined.stage = t;
       bool const fine = !v.is_inlined(t) && one.reduced == 0 && one.scanned < 0 && one.by == nullptr && one.results == 1 && !v.is_output(t) &&
-                        !is_read_whole(v.p(), t) && v.operations(t) <= 4 && only_reader(t, readers) == h && may(inlined);
+                        !is_read_whole(v.p(), t) && v.operations(t) <= 4 && may(inlined);
       if (!fine) continue;
       elements_read const own(v, t, one.spatial - 1, as_inlined);
       if (!own.known) continue;
@@ -149,6 +155,7 @@ WEFT_DECL void rule_plan::inline_together() {
       one.stage = t;
       if (may(one)) take(one);
     }
+    homes = only_readers(readers);
   }
 }
 
@@ -168,6 +175,7 @@ WEFT_DECL sequence<double> rule_plan::evaluations(rule_view const& v, int stage,
 /// it takes less to compute that again than to bring all of it back from memory, they do, and the one reads a copy, which tiles of it may hold. (The tones of
 /// a local Laplacian: one nest blurs all eight of them, another one looks at two.)
 WEFT_DECL void rule_plan::compute_again() {
+  sequence<sequence<std::int32_t>> readers = needed_readers();
   for (int t = 0; t < static_cast<int>(s_.original->stages.size()); ++t) {
     rule_view const v = view();
     stage_info const of = v.stage(t);
@@ -177,7 +185,6 @@ WEFT_DECL void rule_plan::compute_again() {
     bool const fine = in_.l2_bytes > 0 && bytes > static_cast<double>(in_.l2_bytes) && !v.is_inlined(t) && of.reduced == 0 && of.scanned < 0 &&
                       of.by == nullptr && of.results == 1 && !v.is_output(t) && !is_read_whole(v.p(), t);
     if (!fine) continue;
-    sequence<sequence<std::int32_t>> const readers = readers_of(v.p());
     int most = -1;  // the reader that is to have the copy
     double largest = 0, again = 0;
     sequence<bool> nests(readers.size(), false), of_most = nests;
@@ -207,7 +214,7 @@ WEFT_DECL void rule_plan::compute_again() {
     if (holders != 1) continue;
     if (!apart || again * work >= bytes / 6 || v.loads(t).size() > 2 || !may(inlined)) continue;
     if (!choose(t, "again", true)) continue;
-    if (add_stage(verb::cache_read, most, of.tensor) >= 0) take(inlined);
+    if (add_stage(verb::cache_read, most, of.tensor) >= 0) take(inlined), readers = needed_readers();
   }
 }
 

@@ -60,7 +60,7 @@ WEFT_DECL void parts_read::read_by(int reader) {
     sequence<index_range>& region = regions_[static_cast<std::size_t>(from)];
     sequence<index_range> const all = whole(from);
     bool const first = region.empty();
-    if (first) region = all;
+    if (first) region = all, met_ += !all.empty();
     for (int d = 0; d < x.c && static_cast<std::size_t>(d) < all.size(); ++d) {
       auto const at = static_cast<std::size_t>(d);
       fuel_ = 400;
@@ -163,15 +163,19 @@ WEFT_DECL strips rule_plan::strips_of(int host, strips made, sequence<sequence<s
     double const bytes = v.iterations(t, false) * size_bytes(program::at(v.p().tensors, v.stage(t).tensor).type);
     return bytes > static_cast<double>(in_.l2_bytes) / 2 ? 2 * bytes / 6 : 0;
   };
+  sequence<std::int32_t> outside;  // what is read of stages that are stored whole
   std::size_t behind = sorted_.size();
   while (behind > 0 && sorted_[behind - 1] != host) --behind;
-  for (std::size_t i = behind - 1; i-- > 0;) {
+  int passed = 1;
+  for (std::size_t i = behind - 1; i-- > 0 && passed < f.met();) {  // what is not read has no part in it
     int const t = sorted_[i];
+    if (!f.is_known(t)) continue;
+    ++passed;
     auto const at = static_cast<std::size_t>(t);
     stage_info const& one = v.stage(t);
-    bool all = !readers[at].empty() && !v.is_output(t) && one.by == nullptr && one.scanned < 0 && one.results == 1 &&
-               !is_read_whole(v.p(), t) && f.is_known(t);
+    bool all = !readers[at].empty() && !v.is_output(t) && one.by == nullptr && one.scanned < 0 && one.results == 1 && !is_read_whole(v.p(), t);
     for (std::int32_t r : readers[at]) all = all && inside[static_cast<std::size_t>(r)];
+    if (!v.is_inlined(t)) outside.push_back(t);
     if (!all || host_[at] != t) continue;
     if (made.slides) row_of[at] = sliding_dimension(t, readers[at], row_of, speed);
     if (made.slides && row_of[at] < 0) continue;
@@ -192,12 +196,12 @@ WEFT_DECL strips rule_plan::strips_of(int host, strips made, sequence<sequence<s
       made.stages.push_back({t, made.slides ? row_of[at] : -1, rows});
       made.cost += in_tiles, made.work += v.iterations(t) * work;
       made.bytes += kept;
+      outside.pop_back();
     }
     inside[at] = true;
     f.read_by(t);
   }
-  for (std::size_t i = 0; i + 1 < behind; ++i)
-    if (int const t = sorted_[i]; f.is_known(t) && !inside[static_cast<std::size_t>(t)] && !v.is_inlined(t)) made.cost += way_back(t);
+  for (std::size_t i = outside.size(); i-- > 0;) made.cost += way_back(outside[i]);
   return made;
 }
 /// The size of tiles in which the nest takes the fewest cycles for its work, what is left outside having been brought back: each stage that a
@@ -240,14 +244,14 @@ WEFT_DECL bool rule_plan::is_read_in_window(int stage, sequence<sequence<std::in
 /// Stages that are read in a window, and those that these read: in tiles of the nest that reads them last, so that what one stage
 /// leaves the next one finds in the second cache.
 WEFT_DECL void rule_plan::find_strips() {
-  program const& p = s_.computation();
-  sequence<sequence<std::int32_t>> const readers = readers_of(p);
+  sequence<sequence<std::int32_t>> const readers = needed_readers();
   host_.resize(readers.size(), 0), depth_.resize(readers.size(), 0), strips_.resize(readers.size(), {});
   for (std::size_t t = 0; t < readers.size(); ++t) host_[t] = static_cast<std::int32_t>(t);
   sorted_ = in_order(readers);
   rule_view const v = view();
   sequence<stage_work> takes(readers.size());
-  for (std::size_t t = 0; t < readers.size(); ++t) takes[t] = {v.lanes(static_cast<int>(t)), v.operations(static_cast<int>(t))};
+  for (std::size_t t = 0; t < readers.size(); ++t)
+    if (int const s = static_cast<int>(t); !v.is_inlined(s)) takes[t] = {v.lanes(s), v.operations(s)};
   for (std::size_t place = sorted_.size(); place-- > 1;) {
     int const h = sorted_[place], row = row_of_tile(h);
     auto const at = static_cast<std::size_t>(h);
@@ -258,7 +262,7 @@ WEFT_DECL void rule_plan::find_strips() {
     strips best;
     std::int64_t const lanes = v.lanes(h), height = v.extent(h, row), width = v.extent(h, row + 1);
     std::uint64_t key = static_cast<std::uint64_t>(h);
-    for (int t = 0; t < static_cast<int>(readers.size()); ++t)
+    for (int t = 0; in_.memory != nullptr && t < static_cast<int>(readers.size()); ++t)
       key = (key ^ static_cast<std::uint64_t>(2 * host_[static_cast<std::size_t>(t)] + v.is_inlined(t) + 1)) * 0x9e3779b97f4a7c15u, key ^= key >> 29;
     std::size_t known = 0;
     if (in_.memory != nullptr)
@@ -334,7 +338,7 @@ WEFT_DECL void rule_plan::tiles_with_strips(int stage) {
     if (around >= 0) place(verb::store_at, one.stage, around);
     else place(verb::store_root, one.stage);
     step fold{verb::fold_storage, 1, {view().loop(one.stage, one.row)}, one.kept};
-    if (may(fold)) take(fold);
+    take_if_legal(fold);
   }
   store_past_caches(stage);
 }

@@ -17,13 +17,20 @@ struct access {
   std::int64_t step(int axis) const { return steps[static_cast<std::size_t>(axis)]; }
 };
 
+/// What views of one nest after the other have found of its program.
+struct plan_facts {
+  known_extents extents{};
+  sequence<std::int32_t> lanes{};  // by stage; 0: not asked for
+};
+
 /// Reads a nest; after a step that changes the program, make another one.
 class rule_view {
  public:
   /// `pieces`: a stage, one of its axes and a size, behind one another. A quotient of that axis by a multiple of the size counts as
   /// what stays: it does, inside of a piece of so many.
-  rule_view(nest const& n, rule_input const& in, sequence<std::int64_t> const& pieces = {})
-      : n_(n), in_(in), p_(n.computation()), pieces_(pieces) {}
+  /// `facts`: of views before this one; none: its own.
+  rule_view(nest const& n, rule_input const& in, sequence<std::int64_t> const& pieces = {}, plan_facts* facts = nullptr)
+      : n_(n), in_(in), p_(n.computation()), pieces_(pieces), shared_(facts) {}
 
   program const& p() const { return p_; }
   /// The same, but that an index which is kept within bounds counts as what it is inside of them.
@@ -77,7 +84,9 @@ class rule_view {
   program const& p_;
   sequence<std::int64_t> pieces_;
   bool inside_ = false;
-  mutable sequence<std::int64_t> values_;  // of extents, by node
+  plan_facts& facts() const { return shared_ != nullptr ? *shared_ : own_; }
+  plan_facts* shared_ = nullptr;
+  mutable plan_facts own_;
 };
 
 }  // namespace detail

@@ -13,18 +13,10 @@ WEFT_DECL bool rule_view::is_output(int s) const {
     if (program::at(p_.tensors, t).stage == s) return true;
   return false;
 }
-/// Each once: a look makes a list as long as the program, and indices with edges are looked at for dozens of tiles.
 WEFT_DECL std::int64_t rule_view::value(int id) const {
-  constexpr std::int64_t not_asked = -2;
-  if (values_.empty()) values_.resize(p_.nodes.size(), not_asked);
-  std::int64_t& known = values_[static_cast<std::size_t>(id)];
-  if (known == not_asked) {
-    std::int64_t const v = extent_value(p_, id, [&](int tensor, int dim) {
-      return n_.inputs[static_cast<std::size_t>(tensor)][static_cast<std::size_t>(dim)];
-    });
-    known = v < 0 ? -1 : v;
-  }
-  return known;
+  auto const inputs = [&](int tensor, int dim) { return n_.inputs[static_cast<std::size_t>(tensor)][static_cast<std::size_t>(dim)]; };
+  std::int64_t const v = extent_value(p_, id, inputs, facts().extents);
+  return v < 0 ? -1 : v;
 }
 WEFT_DECL std::int64_t rule_view::divisor(node const& n, int& axis) const {
   if (n.kind != op::floor_div && n.kind != op::floor_mod) return 0;
@@ -209,8 +201,14 @@ WEFT_DECL double rule_view::iterations(int s, bool all) const {
   return count;
 }
 WEFT_DECL std::int64_t rule_view::lanes(int s) const {
-  int const bytes = widest_bytes(p_, stage(s));
-  return n_.limits.vector_bytes > bytes ? n_.limits.vector_bytes / bytes : 1;
+  sequence<std::int32_t>& known = facts().lanes;
+  auto const at = static_cast<std::size_t>(s);
+  if (known.size() <= at) known.resize(p_.stages.size(), 0);
+  if (known[at] == 0) {
+    int const bytes = widest_bytes(p_, stage(s));
+    known[at] = n_.limits.vector_bytes > bytes ? n_.limits.vector_bytes / bytes : 1;
+  }
+  return known[at];
 }
 
 }  // namespace detail

@@ -16,7 +16,8 @@ struct compute_with_rule {
       return illegal(diagnosis::the_stage_of_this_axis_is_inlined__it_has_no_loops);
     nest after = n;
     perform(after, s);
-    return detail::placement_check(after).beside(s.stage, s.loops[0]);
+    sequence<sequence<std::int32_t>> const readers = detail::readers_of(after.computation());
+    return detail::placement_check{after, readers}.beside(s.stage, s.loops[0]);
   }
   static constexpr void perform(nest& n, step const& s) {
     n.places[static_cast<std::size_t>(s.stage)] = {false, s.loops[0], placement::whole_kernel, true};
