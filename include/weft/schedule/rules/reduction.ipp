@@ -71,7 +71,7 @@ WEFT_DECL rule_plan::row_group rule_plan::group_of_rows(int stage, int k) {
   auto const full = [&](std::int64_t rows) { return there % rows == 0 && there >= 4 * rows * in_.threads; };
   if (full(together) && shared >= 2 && in_.l2_bytes > 0 && bytes > static_cast<double>(in_.l2_bytes)) {
     g.rows = choose(stage, "rows", together, {1, 4}, there % 4 == 0 ? 4 : together);
-  } else if (in_.l3_bytes > 0 && bytes > static_cast<double>(in_.l3_bytes)) {
+  } else if (in_.l3_bytes > 0 && bytes > static_cast<double>(in_.l3_bytes > in_.l2_bytes ? in_.l3_bytes : in_.l2_bytes)) {
     bool const one_row = in_.threads == 1 && v.iterations(stage, false) == 1;
     std::int64_t const streams = one_row || full(8) ? 8 : full(4) ? 4 : 1;
     g.rows = choose(stage, "streams", streams, {1, 2, 4, 8}, streams);
