@@ -245,6 +245,7 @@ TEST_CASE("docs/schedule.md shows each step with the nest before and after it") 
   WEFT_TEST_SHOW("parallel", (), (s.parallel(i);));
   WEFT_TEST_SHOW("prefetch", (s.reorder(i, k, j);), (s.prefetch(B, k, 4);));
   WEFT_TEST_SHOW("prefetch_inside", (auto [jo, ji] = s.split(j, 10); s.reorder(jo, i, k, ji);), (s.prefetch_inside(B, jo, k, 1);));
+  WEFT_TEST_SHOW("prefetch_in_turns", (auto [jo, ji] = s.split(j, 10); s.reorder(jo, i, k, ji);), (s.prefetch_in_turns(B, jo, i, k, 1);));
   WEFT_TEST_SHOW("knob", (),
                  (auto [io, ii] = s.split(i, s.knob("mr", {6, 4})); auto [jo, ji] = s.split(j, s.knob("nr", {64, 32, 16, 8}));
                   s.reorder(io, jo, k, ii, ji); s.unroll(ii); s.vectorize(ji);));

@@ -368,6 +368,7 @@ inline weft::trace draw_steps(random_source& r, weft::schedule s, weft::sequence
         step one{verb::prefetch, 1, {loop}, r.one_of({1, 2, 8, 1000})};
         one.tensor = r.below(static_cast<int>(s.computation().tensors.size()));
         if (r.below(2) == 0) one.what = verb::prefetch_inside, one.count = 2, one.loops[1] = r.one_of(order);
+        if (one.count == 2 && r.below(2) == 0) one.what = verb::prefetch_in_turns, one.count = 3, one.loops[2] = r.one_of(order);
         one.word = static_cast<std::uint8_t>(r.below(4));
         attempt(one);
         break;

@@ -214,6 +214,45 @@ TEST_CASE("a loop that is long in its last piece, or in every second call, is no
   CHECK(alone <= 3);  // until a long one was met; a worker that gets no processor for long is not asleep yet
 }
 
+TEST_CASE("a long loop is taken in parts: who has finished takes some of another's, each index once") {
+  if (host().threads < 2) {
+    MESSAGE("[skip] one processor: the pieces are done one after the other");
+    return;
+  }
+  struct work : counted {
+    int by_caller = 0;
+    pthread_t caller = ::pthread_self();
+    using counted::counted;
+    static void body(void* self, std::int64_t begin, std::int64_t end) {
+      counted::body(self, begin, end);
+      auto& me = *static_cast<work*>(self);
+      bool const own = ::pthread_equal(::pthread_self(), me.caller) != 0;
+      if (own) me.by_caller += static_cast<int>(end - begin);
+      // The worker is so much slower that its first part outlasts all others.
+      ::usleep(own ? 20 : static_cast<unsigned>(2000 * (end - begin)));
+    }
+  };
+  thread_pool pool(2);
+  {
+    work first(32);
+    pool.run(32, work::body, &first);
+    CHECK(first.each_once());
+    CHECK(first.pieces.size() == 2);  // nothing is known of it yet
+  }
+  int most = 0;
+  for (int round = 0; round < 20 && most <= 16; ++round) {
+    work w(32);
+    pool.run(32, work::body, &w);
+    CHECK(w.each_once());
+    CHECK(w.pieces.size() > 2);
+    most = std::max(most, w.by_caller);
+  }
+  CHECK(most > 16);
+  work few(4);  // as many as have a piece each
+  for (int round = 0; round < 3; ++round) few.pieces.clear(), pool.run(4, work::body, &few);
+  CHECK(few.pieces.size() == 2);
+}
+
 TEST_CASE("young pools with more threads than processors lose no wake-up") {
   // A stress test: a lost wake-up is a hang, but not in every run (one was seen once in some thousand loops).
   std::vector<int> values(64);

@@ -16,7 +16,8 @@ class comparer {
   bool operator()(std::int32_t x, std::int32_t y) const { return x == y; }
   bool operator()(buffer const* x, buffer const* y) const { return x->id == y->id; }
   bool operator()(prefetched const& x, prefetched const& y) {
-    return x.buf->id == y.buf->id && x.distance == y.distance && x.of == y.of && x.into == y.into;
+    return x.buf->id == y.buf->id && x.distance == y.distance && x.of == y.of && x.into == y.into &&
+           x.turns == y.turns && x.turn == y.turn;
   }
   bool operator()(expr x, expr y) {
     if (x == nullptr || y == nullptr) return x == y;

@@ -95,7 +95,8 @@ enum class tile_role : std::uint8_t { multiply, fill, load_a, load_b, store };
 ///               `threads` threads (0: all that there are). One that is bound to an axis of a machine ends when all its
 ///               iterations have; memory allocated inside it is an iteration's own
 ///               In each iteration, of each buffer of `ahead`, what the iteration `distance` later reads is prefetched: of this
-///               loop, or of one around it, where an access that does not move with that one is left out. It comes into the cache that `into` says
+///               loop, or of one around it, where an access that does not move with that one is left out. It comes into the cache that `into` says,
+///               and the iterations of a loop around may take turns
 ///   store       buf[indices] = value where mask (null: always)
 ///               An asynchronous one copies, or has zero where a select says so, and its element is undefined until a wait for its
 ///               group: neither read nor written. What it copies stays as it is until then
@@ -123,6 +124,8 @@ struct prefetched {
   std::int64_t distance = 0;
   std::int32_t of = -1;  // the variable whose later value is meant; -1: that of the loop itself
   cache_level into = cache_level::l1;
+  std::int64_t turns = 1;  // in one of so many iterations of the loop, that whose number leaves `turn` when divided by them
+  std::int32_t turn = -1;  // a variable; where no loop of it is around, all iterations ask
 };
 struct stmt_node {
   stmt_kind kind = stmt_kind::block;

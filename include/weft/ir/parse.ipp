@@ -178,6 +178,7 @@ inline stmt parser::loop(std::int64_t indent) {
     ahead.push_back({b, integer(1, 1 << 20, "a distance")});
     if (try_word("into")) ahead.back().into = a_cache();
     if (try_word("of")) ahead.back().of = variable();
+    if (try_word("turn")) ahead.back().turn = variable(), expect("/"), ahead.back().turns = integer(2, 1 << 20, "a number of turns");
   }
   n.ahead = m_.make_list(ahead);
   expect(":");

@@ -254,6 +254,7 @@ inline void printer::loop(stmt s) {
     (out_ += ' ') += std::to_string(p.distance);
     if (p.into != cache_level::l1) (out_ += " into ") += name(p.into);
     if (p.of >= 0) (out_ += " of ") += f_.variables[static_cast<std::size_t>(p.of)];
+    if (p.turn >= 0) out_ += joined({" turn ", f_.variables[static_cast<std::size_t>(p.turn)], " / ", std::to_string(p.turns)});
   }
   end_line(":");
   indented(s->children.size() > 0 ? s->children[0] : nullptr);

@@ -323,7 +323,8 @@ inline void verifier::loop(stmt s) {
   for (prefetched const& p : s->ahead) {
     usable(p.buf);
     require(p.distance >= 1, "a prefetch is of a later iteration");
-    require(p.of >= -1 && p.of < static_cast<std::int32_t>(bound_.size()), "no such loop variable");
+    for (std::int32_t v : {p.of, p.turn}) require(v >= -1 && v < static_cast<std::int32_t>(bound_.size()), "no such loop variable");
+    require(p.turn < 0 ? p.turns == 1 : p.turns >= 2, "two iterations or more take turns");
   }
   require(s->threads >= 0 && (s->threads == 0 || s->how == loop_kind::parallel), "threads are those of a parallel loop");
   if (!ok()) return;

@@ -389,8 +389,12 @@ WEFT_DECL ir::stmt lowering::nest_from(std::size_t position, guard_states states
     int const from = p_.tensors[at(f.tensor)].stage;  // what is computed in a loop is at hand there
     bool const stands = tensor_[at(f.tensor)] != nullptr && (from < 0 || n_.places[at(from)] == placement());
     if (f.loop != o.id || !stands) continue;
-    std::int32_t const of = f.of < 0 ? -1 : variable_around(f.of, position);
-    if (f.of < 0 || of >= 0) ahead.push_back({tensor_[at(f.tensor)], f.distance, of, f.into});
+    open_loop const* const of = loop_around(f.of, position);
+    if (f.of >= 0 && of == nullptr) continue;
+    ir::prefetched asked{tensor_[at(f.tensor)], f.distance, of == nullptr ? -1 : of->variable, f.into};
+    if (open_loop const* const turns = loop_around(f.turns, position); turns != nullptr && turns->extent->kind == op::literal && turns->extent->value > 1)
+      asked.turn = turns->variable, asked.turns = turns->extent->value;
+    ahead.push_back(asked);
   }
   ir::stmt_node loop = *ir::loop(m_, how, o.variable, ir::index(m_, 0), trips, body);
   loop.threads = n_.at(o.id).threads;
@@ -404,12 +408,12 @@ WEFT_DECL ir::stmt lowering::nest_from(std::size_t position, guard_states states
       all = with_memory(order_[i], all);
   return all;
 }
-/// The variable of a loop outside of the one at `position`, of this stage or of one in whose loops it is computed; -1: it stands elsewhere.
-WEFT_DECL std::int32_t lowering::variable_around(int loop, std::size_t position) const {
+/// A loop outside of the one at `position`, of this stage or of one in whose loops it is computed; null: it stands elsewhere.
+WEFT_DECL open_loop const* lowering::loop_around(int loop, std::size_t position) const {
   for (stage_frame const* f = now_; f != nullptr; position = static_cast<std::size_t>(f->host_position) + 1, f = f->host)
     for (std::size_t i = 0; i < position; ++i)
-      if (f->loops[i].id == loop) return f->loops[i].variable;
-  return -1;
+      if (f->loops[i].id == loop) return &f->loops[i];
+  return nullptr;
 }
 /// The results made here that lack the axis of the loop at `position`, which stands inside of all reduced ones.
 WEFT_DECL std::uint32_t lowering::left_out_of(std::size_t position) const {

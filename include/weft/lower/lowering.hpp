@@ -164,7 +164,7 @@ class lowering {
   ir::expr part_begin(stage_frame const& f, int loop, ir::expr outer);
   ir::stmt nest_from(std::size_t position, guard_states states);
   std::uint32_t left_out_of(std::size_t position) const;
-  std::int32_t variable_around(int loop, std::size_t position) const;
+  open_loop const* loop_around(int loop, std::size_t position) const;
   ir::stmt nests_apart(std::size_t position, guard_states const& states, std::uint32_t left_out);
   ir::stmt identity_nest(std::size_t position, guard_states const& states);
   ir::expr trips_within(guard const& g, std::int32_t variable);

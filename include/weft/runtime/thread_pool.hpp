@@ -1,7 +1,7 @@
 // Fork and join: a loop cut into contiguous pieces, one per thread.
 //
 // weft has its own pool because libgomp's hangs in the child of a fork, and because a kernel's parallel loop needs
-// nothing else: no tasks, no stealing between workers, no allocation after the threads are there.
+// nothing else: no tasks, no allocation after the threads are there.
 #pragma once
 
 #include <cstdint>
@@ -24,12 +24,16 @@ constexpr std::int64_t piece_begin(std::int64_t count, int pieces, int i) {
 ///
 /// To wake a worker takes as long as a short loop. So where one that it needs sleeps, a loop that took less than `short_ns` before is done
 /// by its caller alone, until loops that follow one another within `spin_ns` have spent `wake_ns` so: then more are expected.
+///
+/// A loop of four iterations or more for each thread, that took `shared_ns` before, is taken in parts: half of what is left of a thread's own piece at a
+/// time, then half of what is left of another's. So threads end together also where one of them is slower, or another program has its processor.
 class thread_pool {
  public:
   static constexpr int max_threads = 1024;
   static constexpr std::int64_t spin_ns = 30000;
   static constexpr std::int64_t short_ns = 12000;  // of one thread
   static constexpr std::int64_t wake_ns = 8000;
+  static constexpr std::int64_t shared_ns = 200000;  // of one thread
 
   using loop_body = void (*)(void* context, std::int64_t begin, std::int64_t end);
 
@@ -40,8 +44,8 @@ class thread_pool {
   thread_pool(thread_pool const&) = delete;
   thread_pool& operator=(thread_pool const&) = delete;
 
-  /// Calls `body` for contiguous pieces that together are 0..count, each at most once per thread, and returns when
-  /// all are done. The caller takes part; piece i goes to the same worker each time unless that one is late.
+  /// Calls `body` for contiguous pieces that together are 0..count and returns when all are done: one for each thread, or
+  /// parts of these in a long loop. The caller takes part; piece i goes to the same worker each time unless that one is late.
   ///
   /// Needs    `body` does not throw, and does not go on in the child of a fork that it made
   /// Threads  any; a call from within a body, or while another thread's loop runs, is done by its caller alone
@@ -65,7 +69,9 @@ class thread_pool {
   int start_workers(int wanted);
   void wake_workers(int pieces);
   bool claim(int piece, std::uint64_t job);
-  void run_piece(int piece, int pieces) const;
+  void run_piece(int piece, int pieces);
+  void share_out(int pieces);
+  bool take_part(int owner, bool from_front, std::int64_t& begin, std::int64_t& end);
   void finish_piece();
   void await_pieces();
   void forget_workers();
@@ -77,6 +83,7 @@ class thread_pool {
   loop_body body_ = nullptr;
   void* context_ = nullptr;
   std::int64_t count_ = 0;
+  bool in_parts_ = false;
   alignas(64) std::uint32_t remaining_ = 0;  // pieces not done, without the caller's; top bit: the caller sleeps
   alignas(64) std::int32_t sleepers_ = 0;
   std::int32_t busy_ = 0;  // a loop is under way

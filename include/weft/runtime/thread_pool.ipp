@@ -24,6 +24,7 @@ struct alignas(64) thread_pool::worker {
   int number = 0;     // the kernel's name of the thread
   int processor = 0;  // where it fell asleep
   std::int32_t asleep = 0;
+  std::uint64_t left = 0;  // of the piece `index` of a loop that is taken in parts: where it begins << 32 | where it ends
   pthread_t thread{};
 };
 
@@ -218,8 +219,31 @@ WEFT_HOT_DECL bool thread_pool::claim(int piece, std::uint64_t job) {
                                                         __ATOMIC_ACQ_REL, __ATOMIC_RELAXED);
 }
 
-WEFT_HOT_DECL void thread_pool::run_piece(int piece, int pieces) const {
-  body_(context_, piece_begin(count_, pieces, piece), piece_begin(count_, pieces, piece + 1));
+WEFT_HOT_DECL void thread_pool::run_piece(int piece, int pieces) {
+  if (!in_parts_) return body_(context_, piece_begin(count_, pieces, piece), piece_begin(count_, pieces, piece + 1));
+  std::int64_t begin = 0, end = 0;
+  for (int i = 0; i < pieces; ++i)
+    while (take_part((piece + i) % pieces, i == 0, begin, end)) body_(context_, begin, end);
+}
+
+// Before the loop is known to others. What is left is nobody's: who claims a piece takes parts of all of them.
+WEFT_HOT_DECL void thread_pool::share_out(int pieces) {
+  for (int i = 0; i < pieces; ++i) {
+    auto const begin = static_cast<std::uint64_t>(piece_begin(count_, pieces, i)), end = static_cast<std::uint64_t>(piece_begin(count_, pieces, i + 1));
+    __atomic_store_n(&workers_[i].left, begin << 32 | end, __ATOMIC_RELAXED);
+  }
+}
+// Half of what is left, rounded up: its owner from the front, others from the back, which is the last that the owner comes to. False: nothing is.
+WEFT_HOT_DECL bool thread_pool::take_part(int owner, bool from_front, std::int64_t& begin, std::int64_t& end) {
+  std::uint64_t& left = workers_[owner].left;
+  for (std::uint64_t now = __atomic_load_n(&left, __ATOMIC_RELAXED);;) {
+    std::uint64_t const from = now >> 32, to = now & 0xffffffffu;
+    if (from >= to) return false;
+    std::uint64_t const part = (to - from + 1) / 2, rest = from_front ? (from + part) << 32 | to : from << 32 | (to - part);
+    if (!__atomic_compare_exchange_n(&left, &now, rest, false, __ATOMIC_RELAXED, __ATOMIC_RELAXED)) continue;
+    begin = static_cast<std::int64_t>(from_front ? from : to - part), end = begin + static_cast<std::int64_t>(part);
+    return true;
+  }
 }
 
 WEFT_HOT_DECL void thread_pool::finish_piece() {
@@ -254,7 +278,7 @@ WEFT_HOT_DECL void thread_pool::run(std::int64_t count, loop_body body, void* co
     return body(context, 0, count);
   int const workers = start_workers(pieces - 1);
   if (pieces > workers + 1) pieces = workers + 1;
-  bool const finds_asleep = is_one_asleep(pieces);  // else it is not timed
+  bool const finds_asleep = is_one_asleep(pieces), has_parts = count >= 4 * pieces && count >> 31 == 0;  // else it is not timed
   std::uint64_t const loop = detail::loop_times::key(body, count, pieces);
   std::int64_t begin = 0;
   if (finds_asleep) {
@@ -271,14 +295,17 @@ WEFT_HOT_DECL void thread_pool::run(std::int64_t count, loop_body body, void* co
   body_ = body;
   context_ = context;
   count_ = count;
+  in_parts_ = has_parts && lengths_.of(loop) >= shared_ns;
+  if (in_parts_) share_out(pieces);
   __atomic_store_n(&remaining_, static_cast<std::uint32_t>(pieces - 1), __ATOMIC_RELAXED);
   std::uint64_t const job = ((job_ >> 16) + 1) << 16 | static_cast<std::uint64_t>(pieces);
   __atomic_store_n(&job_, job, __ATOMIC_SEQ_CST);
   if (is_one_asleep(pieces)) wake_workers(pieces);
 
-  if (finds_asleep) begin = detail::now_ns();
+  bool const timed = finds_asleep || has_parts;
+  if (timed) begin = detail::now_ns();
   run_piece(0, pieces);
-  if (finds_asleep) lengths_.note(loop, (detail::now_ns() - begin) * pieces);
+  if (timed) lengths_.note(loop, (detail::now_ns() - begin) * pieces);
   for (int i = 1; i < pieces; ++i)
     if (claim(i, job)) {
       run_piece(i, pieces);
@@ -286,7 +313,7 @@ WEFT_HOT_DECL void thread_pool::run(std::int64_t count, loop_body body, void* co
     }
   await_pieces();
   // The first piece may be the short one.
-  if (finds_asleep)
+  if (timed)
     if (std::int64_t const whole = detail::now_ns() - begin; whole > 4 * short_ns) lengths_.note(loop, whole);
   __atomic_store_n(&busy_, 0, __ATOMIC_RELEASE);
 }

@@ -109,7 +109,8 @@ struct fetch_ahead {
   std::int64_t distance = 0;
   std::int32_t of = -1;  // the loop around whose later iteration that is; -1: `loop` itself
   cache_level into = cache_level::l1;
-  constexpr bool is_bound_to(int l) const { return loop == l || of == l; }
+  std::int32_t turns = -1;  // the loop whose iterations take turns in asking; -1: each asks for all
+  constexpr bool is_bound_to(int l) const { return loop == l || of == l || turns == l; }
 };
 
 /// The state that the steps change: all loops, for each stage the order of its live ones, outermost first, and where it

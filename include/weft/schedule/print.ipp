@@ -142,7 +142,8 @@ inline void stage_loops(nest const& n, int stage, std::string indent, std::strin
       if (f.loop == id && (f.of < 0 || n.is_around(f.of, id)))  // else it is left out
         out += joined({indent, "prefetch ", tensor_text(p, f.tensor), " for ", f.of < 0 ? loop_text(n, stage, id) : loop_text(n, n.at(f.of).stage, f.of), " + ",
                        std::to_string(f.distance),
-                       f.into == cache_level::l1 ? "" : joined({" into ", name(f.into)}), "\n"});
+                       f.into == cache_level::l1 ? "" : joined({" into ", name(f.into)}),
+                       f.turns < 0 ? "" : joined({" in turns of ", loop_text(n, n.at(f.turns).stage, f.turns)}), "\n"});
     for (std::size_t guest = 0; guest < n.places.size(); ++guest)
       if (n.places[guest].loop == id) stage_loops(n, static_cast<int>(guest), indent, out);
   }

@@ -108,7 +108,7 @@ class how_writer {
     if (s.what == verb::bind) add("weft::thread_axis::" + std::string(form.words.first[s.word]));
     if (s.what == verb::set_scope) add("weft::scope::" + std::string(form.words.first[s.word]));
     if (s.what == verb::pipeline && s.word > 0) add("weft::transfer::" + std::string(form.words.first[s.word]));
-    bool const fetches = s.what == verb::prefetch || s.what == verb::prefetch_inside;
+    bool const fetches = s.what == verb::prefetch || s.what == verb::prefetch_inside || s.what == verb::prefetch_in_turns;
     if (fetches && s.word > 0) add("weft::cache_level::" + std::string(form.words.first[s.word]));
     if (s.what == verb::rfactor_chunks) add("weft::chunks");
     if (s.what == verb::parallel && !s.numbers.empty()) add("weft::thread_limit(" + std::to_string(s.numbers[0]) + ")");

@@ -466,6 +466,30 @@ TEST_CASE("weights that stay the same are packed once") {
     CHECK((weft::evaluate({.contract = weft::cpu().fma}, ab, a, b) == c));
   }
 }
+TEST_CASE("packed panels that serve few tiles of rows: the next block of terms is asked for by these tiles in turn, and threads share panels out") {
+  weft::target t = small_machine(1 << 12, 1 << 16);
+  t.threads = 2;
+  auto const rows = [&](std::int64_t m, bool kept) {
+    weft::tensor<float, 2> const a = drawn<float>(1, m, 300), b = drawn<float>(2, 300, 400);
+    weft::constant weights(weft::view(b.data(), 300, 400));
+    auto const on = ab.on(t);
+    CHECK((weft::evaluate({.contract = t.fma}, ab, a, b) == on(a, weights)));
+    return kept ? on.loops(a, weights) : on.loops(a, b);
+  };
+  std::string const few = rows(16, true);
+  INFO(few);
+  CHECK(has_in_order(few, {"parallel jo in", "ko in", "io in", "ki in", "prefetch B_copy for ko + 1 into l2 in turns of io", "unrolled", "vectorized"}));
+  CHECK(rows(4, true).find("prefetch") == std::string::npos);    // one tile: the panel is read once
+  CHECK(rows(200, true).find("prefetch") == std::string::npos);  // it stays at hand for many
+  // As it lies, each tile asks for the next panel.
+  std::string const lies = rows(16, false);
+  CHECK(has_in_order(lies, {"ko in", "io in", "ki in", "prefetch B for "}));
+  CHECK(lies.find("in turns") == std::string::npos);
+  // Where a panel's terms are one block, the next panel.
+  weft::tensor<float, 2> const a = drawn<float>(1, 16, 40), b = drawn<float>(2, 40, 900);
+  weft::constant weights(weft::view(b.data(), 40, 900));
+  CHECK(has_in_order(ab.on(t).loops(a, weights), {"parallel jo in", "io in", "k in", "prefetch B_copy for jo + 1 into l2 in turns of io"}));
+}
 TEST_CASE("products of sizes that stay open") {
   auto const a = drawn<float>(1, 37, 29), b = drawn<float>(2, 29, 70);
   weft::tensor<float, 2> c(37, 70);

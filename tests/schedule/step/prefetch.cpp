@@ -135,6 +135,36 @@ TEST_CASE("prefetch_inside asks in one loop for what a loop around it reads late
   for (int i = 0; i < 5; ++i)
     for (int j = 0; j < 70; ++j) CHECK(with(i, j) == without(i, j));
 }
+TEST_CASE("prefetch_in_turns: each iteration of the loop between asks for a part") {
+  auto const turns = weft::kernel<"turns">(matrices, [](auto& s, auto, auto B, auto C) {
+    auto [i, j, k] = C.axes();
+    auto [io, jo, ii, ji] = s.tile(i, j, 2, 16);
+    auto [ko, ki] = s.split(k, 4);
+    s.reorder(ko, jo, io, ki, ii, ji);
+    s.unroll(ii);
+    s.vectorize(ji);
+    s.prefetch_in_turns(B, jo, io, ki, 1, weft::cache_level::l2);
+  });
+  std::vector<float> a, b;
+  for (int i = 0; i < 6 * 9; ++i) a.push_back(static_cast<float>(i % 11 - 5));
+  for (int i = 0; i < 9 * 70; ++i) b.push_back(static_cast<float>(i % 7 - 3) / 2);
+  auto const p = turns.on(weft::x86_64_avx2());
+  auto const A = weft::view(a, 6, 9), B = weft::view(b, 9, 70);
+  CHECK(has(p.loops(A, B), "        for ki in 0..4\n          prefetch B for jo + 1 into l2 in turns of io\n"));
+  CHECK(has(p.trace(A, B), "C: prefetch_in_turns(jo, io, ki, B, 1, l2)\n"));
+  std::string const text = p.ir(A, B);
+  CHECK(has(text, " prefetch B 1 into l2 of jo turn io / 3:\n"));
+  weft::ir::arena m;
+  CHECK(weft::ir::print(weft::ir::parse(m, text)) == text);
+  CHECK(count_of(p.assembly(A, B), "prefetcht1") > 0);
+  CHECK(count_of(p.assembly(A, B), "cmov") > count_of(panels<true>.on(weft::x86_64_avx2()).assembly(A, B), "cmov"));
+  auto const with = turns(A, B), without = panels<false>(A, B);
+  for (int i = 0; i < 6; ++i)
+    for (int j = 0; j < 70; ++j) CHECK(with(i, j) == without(i, j));
+  // Rows that one tile has are asked for by it alone, as by prefetch_inside.
+  std::string const single = p.ir(weft::view(a, 2, 9), B);
+  CHECK(has(single, " prefetch B 1 into l2 of jo:\n"));
+}
 TEST_CASE("prefetch_inside: a loop that a later step puts further in asks for nothing") {
   auto const turned = weft::kernel<"turned">(
       [](auto A, auto B) {
@@ -197,6 +227,20 @@ TEST_CASE("prefetch: what cannot be") {
       weft::axis const axes[] = {C.axes()[0], C.axes()[1]};
       s.prefetch_inside(A, axes[outer], axes[inner], 1);
     }) == diagnosis::a_prefetch_inside_stands_in_a_loop_further_in);
+  CHECK(why([&](auto& s, auto C, auto) {
+    auto [io, ii] = s.split(C.axes()[0], 2);
+    s.prefetch_in_turns(A, io, ii, C.axes()[1], 1);
+  }) == diagnosis::none);
+  for (bool first : {true, false})
+    CHECK(why([&](auto& s, auto C, auto) {
+      auto [io, ii] = s.split(C.axes()[0], 2);
+      if (first) s.prefetch_in_turns(A, ii, io, C.axes()[1], 1);
+      else s.prefetch_in_turns(A, io, C.axes()[1], ii, 1);
+    }) == diagnosis::a_prefetch_inside_stands_in_a_loop_further_in);
+  CHECK(why([&](auto& s, auto C, auto) {
+    auto [io, ii] = s.split(C.axes()[0], 2);
+    s.prefetch_in_turns(A, io, ii, C.axes()[1], 1), s.unroll(ii);
+  }) == diagnosis::a_tensor_is_prefetched_in_this_axis__split_and_mark_it_before);
   CHECK(why([&](auto& s, auto C, auto D) { s.prefetch_inside(C, D.axes()[0], C.axes()[1], 1); }) ==
         diagnosis::the_stage_does_not_read_this_tensor);
   CHECK(why([&](auto& s, auto C, auto) { s.unroll(C.axes()[1]), s.prefetch_inside(A, C.axes()[0], C.axes()[1], 1); }) ==

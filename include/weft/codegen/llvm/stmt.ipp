@@ -312,6 +312,13 @@ WEFT_DECL void function_emitter::prefetch(ir::stmt s) {
     accesses.look(s->children[0]);
     std::int32_t const moved = p.of >= 0 ? p.of : s->variable;
     ir::expr const later = ir::binary(m, op::add, ir::variable(m, moved), ir::index(m, p.distance));
+    // Out of turn it asks for what is read now, which costs nothing: a branch would part the loop.
+    value_ref its_turn = nullptr;
+    for (std::int32_t v : open_)
+      if (v == p.turn) {
+        ir::expr const round = ir::binary(m, op::floor_mod, ir::variable(m, s->variable), ir::index(m, p.turns));
+        its_turn = emit(ir::binary(m, op::eq, round, ir::variable(m, p.turn)));
+      }
     sequence<ir::expr> asked;
     for (ir::expr load : accesses.found) {
       sequence<ir::expr> indices;
@@ -327,13 +334,14 @@ WEFT_DECL void function_emitter::prefetch(ir::stmt s) {
       if (!known || left == 0) continue;
       place const at = address(p.buf, ahead->indices, load->lanes);
       if (at.scattered) continue;
+      value_ref const wanted = its_turn == nullptr ? at.pointer : l_.BuildSelect(b_, its_turn, at.pointer, address(p.buf, load->indices, load->lanes).pointer, "");
       asked.push_back(ahead);
       --left;
       type_ref const i32 = l_.Int32TypeInContext(s_.context);
       // LLVM's "locality": 3 is the first cache, 0 what is used once.
       std::uint64_t const locality = 3 - static_cast<std::uint64_t>(p.into);
       value_ref const read = l_.ConstInt(i32, 0, 0), keep = l_.ConstInt(i32, locality, 0), data = l_.ConstInt(i32, 1, 0);
-      call_intrinsic("llvm.prefetch", {pointer()}, {at.pointer, read, keep, data});
+      call_intrinsic("llvm.prefetch", {pointer()}, {wanted, read, keep, data});
     }
   }
 }

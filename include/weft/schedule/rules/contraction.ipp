@@ -238,8 +238,8 @@ WEFT_DECL rule_plan::product_plan rule_plan::product_of(int stage, tile_axes con
     short_name const name = pack_name(s_.computation(), tensor).append("_at");
     bool const constant = is_constant(tensor);
     forks_later_ = true;
-    if (int const copy = pack(stage, tensor, axis, step, terms_together); copy >= 0)
-      p.copies.push_back({copy, name, constant, terms_together > 1 ? view().iterations(copy) : cycles(copy)});  // for instructions element by element
+    if (int const copy = pack(stage, tensor, axis, step, terms_together); copy >= 0)  // for instructions element by element
+      p.copies.push_back({copy, name, constant, terms_together > 1 ? view().iterations(copy) : cycles(copy), axis == t.columns});
     forks_later_ = false;
   };
   sequence<std::int32_t> by_rows;
@@ -252,12 +252,16 @@ WEFT_DECL rule_plan::product_plan rule_plan::product_of(int stage, tile_axes con
     p.own = p.own || (t.rows >= 0 && one.step(t.columns) != 0 && one.step(t.rows) != 0);
     p.scattered = p.scattered || (packed.empty() && one.step(t.columns) == 1 && v.bytes_of(one.tensor) > static_cast<double>(in_.l2_bytes));
   }
+  if (!packed.empty() && !p.copies.empty() && serves_few_tiles(stage, t, p.tile.rows)) {
+    int const copy = program::at(v.p().stages, p.copies[0].stage).tensor;
+    if (in_.l2_bytes > 0 && v.bytes_of(copy) > static_cast<double>(in_.l2_bytes)) p.streamed = copy;
+  }
   return p;
 }
 /// How many of `k` steps along the terms are taken at a time: blocks of them keep a panel in the second cache.
 WEFT_DECL std::int64_t rule_plan::terms_at_a_time(product_plan const& p, std::int64_t k, bool has_panels) const {
   // Half of the second cache is one panel's; an eighth, where the next one comes to it meanwhile and rows meet in few of its sets.
-  std::int64_t const block = in_.l2_bytes / ((p.scattered ? 8 : 2) * p.width * widest_bytes(s_.computation(), view().stage(p.stage)));
+  std::int64_t const block = in_.l2_bytes / ((p.scattered || p.streamed >= 0 ? 8 : 2) * p.width * widest_bytes(s_.computation(), view().stage(p.stage)));
   if (p.t.rows < 0 && has_panels && k >= 16) return 8;  // rows of what is read, each from one end to the other: eight at a time
   return block > 1 && 2 * k > 3 * block ? ceil_div(k, (k + block / 2) / block) : k;
 }
@@ -287,37 +291,6 @@ WEFT_DECL void rule_plan::sums_in_tile(product_plan const& p, sequence<std::int3
     step dot{verb::tensorize, 1, {words}};
     dot.by = p.by;
     if (may(dot)) take(dot);
-  }
-}
-/// Whether each product of a batch finds `tensor` further out than in the second cache.
-WEFT_DECL bool rule_plan::is_from_batch(product_plan const& p, int tensor) const {
-  rule_view const v = view();
-  stage_info const& of = v.stage(p.stage);
-  if (p.own || p.by != nullptr || of.axes() != of.spatial + 1 || in_.l2_bytes == 0) return false;
-  bool batch = false;
-  for (int a = 0; a < of.spatial; ++a) {
-    if (a == p.t.columns || a == p.t.rows || v.extent(p.stage, a) == 1) continue;
-    for (access const& one : v.loads(p.stage))
-      if (one.step(a) == 0) return false;
-    batch = true;
-  }
-  return batch && v.bytes_of(tensor) > static_cast<double>(in_.l2_bytes);
-}
-/// The processor sees no pattern in rows of a few lines each: the next panel's come meanwhile. `panels`: the loop over them. In a batch, what is read
-/// for the next tile's rows is asked for, too: `rows`, its loop. (Of one product with 4 to 16 MB of it: 0.99 to 1.01 of not asking.)
-WEFT_DECL void rule_plan::ask_for_panels(product_plan const& p, int panels, int rows, int terms) {
-  int const stage = p.stage;
-  bool const next_panel = p.scattered && p.t.rows >= 0 && panels >= 0 && choose(stage, "prefetch_panel", true);
-  std::int64_t const rows_ahead = next_panel || p.t.rows < 0 ? 0 : choose(stage, "prefetch", 0, {4, 16, 32});
-  for (access const& one : view().loads(stage)) {
-    step ahead{verb::prefetch, 1, {terms}, rows_ahead};
-    if (next_panel) ahead = step{verb::prefetch_inside, 2, {panels, terms}, 1};
-    ahead.tensor = one.tensor;
-    if ((next_panel || rows_ahead > 0) && one.step(p.t.columns) == 1 && may(ahead)) take(ahead);
-    if (one.step(p.t.columns) != 0 || rows < 0 || p.t.rows < 0 || one.step(p.t.rows) <= 1 || !is_from_batch(p, one.tensor)) continue;
-    step next_rows{verb::prefetch_inside, 2, {rows, terms}, 1};
-    next_rows.tensor = one.tensor;
-    if (choose(stage, "prefetch_rows", true) && may(next_rows)) take(next_rows);
   }
 }
 /// The reduced loops of a product in the order in which they run, the last one cut for an instruction, a single one into blocks of terms.
@@ -417,7 +390,11 @@ WEFT_DECL void rule_plan::contraction(int stage, tile_axes const& t, int last) {
     int& tiles = by_rows ? row_tiles : column_tiles;
     std::int64_t const pieces = threads * choose(stage, "pieces", 1, {2, 4});
     if (balance(tiles) * static_cast<double>(threads) > 1.1) {
-      if (trips(tiles) > pieces) {
+      // Panels are iterations of their own, so that a thread that has finished takes some of another's; where it would make a copy of rows for each of
+      // them, or where those of several panels lie on the same pages, each thread has one piece.
+      bool by_panels = !by_rows && !p.scattered && !is_open(tiles) && threads == in_.threads && pieces == threads && trips(tiles) >= 4 * threads;
+      for (packed_copy const& one : p.copies) by_panels = by_panels && (one.constant || one.of_columns);
+      if (trips(tiles) > pieces && !(by_panels && !p.copies.empty())) {
         parts const cut_up = split(tiles, ceil_div(trips(tiles), pieces));
         piece = cut_up.outer, tiles = cut_up.inner;
       } else {
@@ -428,6 +405,7 @@ WEFT_DECL void rule_plan::contraction(int stage, tile_axes const& t, int last) {
   }
   sequence<std::int32_t> const around =
       in_chosen_order(stage, {column_block.outer, row_block.outer, terms.blocks, column_block.inner, row_block.inner}, p.scattered, p.own);
+  int const panels = p.streamed >= 0 && column_block.inner < 0 && outer.piece_axis == t.columns ? piece : column_block.inner;
   sequence<std::int32_t> order = others;
   order.push_back(piece);
   tile_loops in{lines.inner, rows.inner, columns.inner, own_lines};
@@ -437,7 +415,7 @@ WEFT_DECL void rule_plan::contraction(int stage, tile_axes const& t, int last) {
     if (piece >= 0) mark(verb::parallel, piece);
     else if (shared) run_parallel(others, total, threads, is_worth_a_fork(total) ? in_.fork_cycles : in_.short_fork_cycles);
     place_copies(stage, p.copies, around, outer);
-    return ask_for_panels(p, column_block.inner, row_block.inner, terms.reduced.back());
+    return ask_for_panels(p, panels, row_block.inner, terms.blocks, terms.reduced.back());
   }
   // Of `last`: the innermost loop around all terms is where the sums are made.
   int host = -1;
@@ -483,8 +461,8 @@ WEFT_DECL void rule_plan::contraction(int stage, tile_axes const& t, int last) {
         else if (l >= 0 && l == row_block.inner) loops.push_back(static_cast<std::int32_t>(own_rows.outer));
       sums_in_tile(one, loops, its.reduced, its.words, tile);
       place_copies(g, one.copies, apart ? sequence<std::int32_t>{} : around, apart ? outer_loops{} : outer);
-      ask_for_panels(one, own_columns.outer >= 0 ? own_columns.outer : column_block.inner,
-                     own_rows.outer >= 0 ? own_rows.outer : row_block.inner, its.reduced.back());
+      ask_for_panels(one, own_columns.outer >= 0 ? own_columns.outer : panels,
+                     own_rows.outer >= 0 ? own_rows.outer : row_block.inner, its.blocks, its.reduced.back());
     }
   }
 }

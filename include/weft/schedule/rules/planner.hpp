@@ -244,6 +244,7 @@ class rule_plan {
     short_name knob{};
     bool constant = false;
     double cycles = 0;  // to make it
+    bool of_columns = false;  // then a panel can be made by itself
   };
   /// The loops around all tiles of a product and all of its terms, outermost first, with the axes that they walk; one that threads share out.
   struct outer_loops {
@@ -261,6 +262,7 @@ class rule_plan {
     register_tile_size tile{};
     std::int64_t width = 1;            // of the tile, in elements
     bool scattered = false;            // each row of a panel is on another page, in a tensor that is read once
+    std::int32_t streamed = -1;        // the tensor whose packed panels each serve few tiles, and come from beyond the second cache
     bool own = false;                  // to a tile: what it reads in vectors serves no other one
     sequence<packed_copy> copies{};
   };
@@ -275,6 +277,8 @@ class rule_plan {
   struct waiting_sums {
     std::int64_t rows = 0, columns = 0;  // tiles
   };
+  static constexpr std::int64_t most_turns = 8;
+  bool serves_few_tiles(int stage, tile_axes const& t, std::int64_t rows) const;
   product_plan product_of(int stage, tile_axes const& t, product_plan const* first);
   int blocks_of_terms(product_plan const& p, sequence<std::int32_t>& reduced, bool has_panels);  // terms.ipp
   std::int64_t terms_at_a_time(product_plan const& p, std::int64_t k, bool has_panels) const;
@@ -282,7 +286,7 @@ class rule_plan {
   waiting_sums blocks_that_wait(product_plan const& p, int last) const;
   void sums_in_tile(product_plan const& p, sequence<std::int32_t> order, sequence<std::int32_t>& reduced, int words, tile_loops const& in);
   bool is_from_batch(product_plan const& p, int tensor) const;
-  void ask_for_panels(product_plan const& p, int panels, int rows, int terms);
+  void ask_for_panels(product_plan const& p, int panels, int rows, int blocks, int terms);
   void contraction(int stage, tile_axes const& t, int last);
   bool tile_with_guests(int stage);
   bool is_better_joined(int product, int last, tile_axes const& t);

@@ -48,13 +48,13 @@ WEFT_DECL void rule_plan::join_in_steps(int stage, int v, std::int64_t count, st
 ///
 /// Where two rows of numbers or more are read beside each row from memory, and the same for all rows, two rows next to each other load
 /// them once, and what the next ones read is asked for: 42 -> 57 GB/s for three such rows of 1024 floats (EPYC, Zen 4, decision 047);
-/// four rows, whose lines meet in one set of the first cache, 45. From memory alone four streams come faster than one, so one thread reads in
-/// four places far apart: a product of a 4096 x 4096 matrix and a vector 28 -> 33 GB/s, a sum of 2^26 29.8 -> 31.2; two places gain nothing,
-/// and from the third cache one stream is the fastest (95 to 80).
+/// four rows, whose lines meet in one set of the first cache, 45. From memory alone several streams come faster than one, so a thread reads in
+/// eight places far apart and asks for each 2 KiB ahead: a product of a 4096 x 4096 matrix and a vector 27.8 -> 35.3 GB/s, of four places without asking 31.7
+/// (decision 072); from the third cache one stream is the fastest (98 to 69).
 WEFT_DECL rule_plan::row_group rule_plan::group_of_rows(int stage, int k) {
   rule_view const v = view();
   stage_info const& of = v.stage(stage);
-  constexpr std::int64_t together = 2, streams = 4;
+  constexpr std::int64_t together = 2;
   row_group g;
   int const row = of.spatial - 1;
   if (row < 0 || in_.in_place || open_ != nullptr) return g;  // of sizes that stay open it is not known what divides them
@@ -71,23 +71,25 @@ WEFT_DECL rule_plan::row_group rule_plan::group_of_rows(int stage, int k) {
   auto const full = [&](std::int64_t rows) { return there % rows == 0 && there >= 4 * rows * in_.threads; };
   if (full(together) && shared >= 2 && in_.l2_bytes > 0 && bytes > static_cast<double>(in_.l2_bytes)) {
     g.rows = choose(stage, "rows", together, {1, 4}, there % 4 == 0 ? 4 : together);
-  } else if (in_.threads == 1 && in_.l3_bytes > 0 && bytes > static_cast<double>(in_.l3_bytes) && (full(streams) || v.iterations(stage, false) == 1)) {
-    g.rows = choose(stage, "streams", streams, {1, 2});
+  } else if (in_.l3_bytes > 0 && bytes > static_cast<double>(in_.l3_bytes > in_.l2_bytes ? in_.l3_bytes : in_.l2_bytes)) {
+    bool const one_row = in_.threads == 1 && v.iterations(stage, false) == 1;
+    std::int64_t const streams = one_row || full(8) ? 8 : full(4) ? 4 : 1;
+    g.rows = choose(stage, "streams", streams, {1, 2, 4, 8}, streams);
     g.apart = g.rows > 1;
   }
   return g;
 }
 /// Asks in a loop over vectors of `width` elements for what is read at least 16 KiB and a whole number of groups of rows further on, into
-/// the second cache: the first one would not keep it.
+/// the second cache: the first one would not keep it. Of rows far apart 2 KiB further on in each.
 WEFT_DECL void rule_plan::ask_for_rows(row_group const& g, int stage, int l, int row, std::int64_t width) {
   rule_view const v = view();
   std::int64_t pitch = no_step;
   for (access const& one : v.loads(stage))
     if (one.tensor == g.streamed) pitch = one.step(row);
   if (pitch <= 0) return;
-  std::int64_t const ahead = 16384 / size_bytes(program::at(v.p().tensors, g.streamed).type), group = g.rows * pitch;
+  std::int64_t const ahead = (g.apart ? 2048 : 16384) / size_bytes(program::at(v.p().tensors, g.streamed).type), group = g.rows * pitch;
   // Of rows so long that their next group lies far behind, what follows in each.
-  std::int64_t const distance = ceil_div(group > 4 * ahead ? ahead : ceil_div(ahead, group) * group, width);
+  std::int64_t const distance = ceil_div(g.apart || group > 4 * ahead ? ahead : ceil_div(ahead, group) * group, width);
   step asks{verb::prefetch, 1, {l}, distance};
   asks.tensor = g.streamed;
   asks.word = static_cast<std::uint8_t>(cache_level::l2);
@@ -102,7 +104,7 @@ WEFT_DECL bool rule_plan::in_parts(int stage) {
   bool const own_nest = host_[static_cast<std::size_t>(stage)] == stage;
   std::int64_t const terms = v.extent(stage, k), lanes = v.lanes(stage);
   row_group const group = own_nest && guests_of(stage).empty() ? group_of_rows(stage, k) : row_group{};
-  std::int64_t const vectors = group.apart && terms >= 4 * lanes ? 2 : terms >= 16 * lanes ? 4 : terms >= 4 * lanes ? 2 : 1;
+  std::int64_t const vectors = group.apart ? 1 : terms >= 16 * lanes ? 4 : terms >= 4 * lanes ? 2 : 1;
   std::int64_t const count = lanes * choose(stage, "parts", vectors, {1, 2, 3, 4, 6, 8}, terms / lanes);
   double const total = cycles(stage);
   int summed = stage;  // by lanes
@@ -142,6 +144,8 @@ WEFT_DECL bool rule_plan::in_parts(int stage) {
   mark(verb::unroll, own.inner);
   mark(verb::vectorize, lane);
   if (group.apart) {  // in a nest of its own: rows far apart are no part of one loop around
+    if (own.outer >= 0) run_parallel({static_cast<std::int32_t>(own.outer)}, total);
+    ask_for_rows(group, made.parts, last, inner.spatial - 2, count);
     for (; !joins_.empty() && !rows.empty(); joins_.pop_back()) place(verb::compute_at, joins_.back(), rows.back());
     joins_.clear();
     return true;

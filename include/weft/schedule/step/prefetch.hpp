@@ -1,4 +1,4 @@
-// Step: prefetch; in a trace, prefetch or prefetch_inside.
+// Step: prefetch; in a trace, prefetch, prefetch_inside or prefetch_in_turns.
 #pragma once
 
 #include "weft/schedule/handle.hpp"
@@ -33,6 +33,18 @@ struct prefetch_inside_rule : prefetch_rule {
     return n.is_around(s.loops[0], s.loops[1]) ? ruling{} : illegal(diagnosis::a_prefetch_inside_stands_in_a_loop_further_in);
   }
   static constexpr void perform(nest& n, step const& s) { n.fetches.push_back({s.loops[1], s.tensor, s.factor, s.loops[0], into(s)}); }
+};
+/// In loops[2], of which the iterations of loops[1] take turns.
+struct prefetch_in_turns_rule : prefetch_rule {
+  static constexpr ruling check(nest const& n, step const& s) {
+    for (int const id : {s.loops[0], s.loops[1], s.loops[2]})
+      if (ruling const r = in_loop(n, s, id, s.loops[2]); r.v != verdict::legal) return r;
+    bool const inside = n.is_around(s.loops[0], s.loops[1]) && n.is_around(s.loops[1], s.loops[2]);
+    return inside ? ruling{} : illegal(diagnosis::a_prefetch_inside_stands_in_a_loop_further_in);
+  }
+  static constexpr void perform(nest& n, step const& s) {
+    n.fetches.push_back({s.loops[2], s.tensor, s.factor, s.loops[0], into(s), s.loops[1]});
+  }
 };
 
 /// `s.prefetch`, as a part of `schedule`.
@@ -84,6 +96,25 @@ struct prefetch_step {
   constexpr void prefetch_inside(Handle const& from, axis loop, axis in, std::int64_t distance, cache_level into = cache_level::l1) {
     step request = request_of(tensor_of(static_cast<Schedule const&>(*this), from), distance, verb::prefetch_inside, loop, into);
     request.count = 2, request.loops[1] = in.id;
+    static_cast<Schedule&>(*this).take(request);
+  }
+  /// As prefetch_inside, where a loop `turns` between the two would ask for the same in each of its R iterations: each asks in one of R
+  /// iterations of `in`, so that what comes from memory comes evenly while all of them work.
+  ///
+  ///     for jo in 0..J:                      for jo in 0..J:
+  ///       for io in 0..R:                      for io in 0..R:
+  ///         for k in 0..K:                       for k in 0..K:
+  ///           .. B[k, jo] ..         ->            if k % R == io: prefetch B[k, jo + distance]
+  ///                                                .. B[k, jo] ..
+  ///
+  /// Needs   as prefetch_inside, and `turns` inside of `loop` and around `in`
+  /// Keeps   all results. Where the extent of `turns` is open, each of its iterations asks for all
+  /// Cost    some instructions in each iteration of `in`, no branch
+  template <class Handle>
+  constexpr void prefetch_in_turns(Handle const& from, axis loop, axis turns, axis in, std::int64_t distance,
+                                   cache_level into = cache_level::l1) {
+    step request = request_of(tensor_of(static_cast<Schedule const&>(*this), from), distance, verb::prefetch_in_turns, loop, into);
+    request.count = 3, request.loops[1] = turns.id, request.loops[2] = in.id;
     static_cast<Schedule&>(*this).take(request);
   }
 
