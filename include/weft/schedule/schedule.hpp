@@ -46,18 +46,18 @@ template <class Rule>
 constexpr void rewrite_by(program& p, step const& s) {
   if constexpr (rewrites_program<Rule>) Rule::rewrite(p, s);
 }
-}  // namespace detail
-
 /// Whether steps of this kind change the program, not its loops alone.
 constexpr bool changes_program(verb v) {
   switch (v) {
 #define WEFT_X(name, ...) \
-  case verb::name: return detail::rewrites_program<name##_rule>;
+  case verb::name: return rewrites_program<name##_rule>;
     WEFT_STEPS(WEFT_X)
 #undef WEFT_X
   }
   return false;
 }
+}  // namespace detail
+
 /// `p`, which has the stages of the program that the steps were taken for, with all that they changed in it.
 constexpr program rewritten(program p, trace const& steps) {
   for (step const& s : steps) {
@@ -206,7 +206,7 @@ struct schedule : nest,
     steps.push_back(s);
     if (r.v == verdict::illegal) return false;
     perform(*this, s);
-    if (changes_program(s.what)) readers.clear();
+    if (detail::changes_program(s.what)) readers.clear();
     return true;
   }
 
