@@ -112,11 +112,8 @@ struct fetch_ahead {
   constexpr bool is_bound_to(int l) const { return loop == l || of == l; }
 };
 
-/// The state that the steps change: all loops, for each stage the order of its live ones, outermost first, and where it
-/// is computed.
-struct nest {
-  program const* original = nullptr;
-  sequence<program> extended;  // the program with the stages that steps have added; none: the one that was given
+/// All loops, for each stage the order of its live ones, outermost first, and where it is computed.
+struct nest_loops {
   sequence<loop_info> loops;
   sequence<sequence<std::int32_t>> order;
   sequence<placement> places;
@@ -127,10 +124,18 @@ struct nest {
   sequence<std::int32_t> loop_of;        // by axis of the program: the loop that it was at first; -1: of no stage any more
   sequence<sequence<std::int64_t>> inputs;  // by tensor: the extents of an input; -1 while unknown
   schedule_limits limits;
+};
+
+/// The state that the steps change.
+struct nest : nest_loops {
+  program const* original = nullptr;
+  sequence<program> extended;  // the program with the stages that steps have added; none: the one that was given
+  sequence<sequence<std::int32_t>> readers;  // of the program's stages (detail::readers_of); none: nobody has asked since it was rewritten
 
   constexpr nest() = default;
   template <class Extents>
-  constexpr nest(program const& p, Extents const& given, schedule_limits l) : original(&p), limits(l) {
+  constexpr nest(program const& p, Extents const& given, schedule_limits l) : original(&p) {
+    limits = l;
     for (tensor_info const& t : p.tensors) {
       if (t.stage >= 0) break;
       inputs.push_back({});
@@ -142,7 +147,15 @@ struct nest {
   /// The same, for a step that rewrites it.
   constexpr program& own_computation() {
     if (extended.empty()) extended.push_back(*original);
+    readers.clear();
     return extended[0];
+  }
+  /// A nest of its own around the program of this one, which outlives it: for a look at what a step leads to that does not rewrite that.
+  constexpr nest around_same() const {
+    nest n;
+    static_cast<nest_loops&>(n) = *this;
+    n.original = &computation();
+    return n;
   }
   /// The plain nest of a stage that has none.
   constexpr void add_loops(int stage) {

@@ -125,9 +125,14 @@ constexpr bool meets_other_writes(nest const& n, int stage, int writer) {
 /// Looks at the placements of all stages of `n` together.
 struct placement_check {
   nest const& n;
-  sequence<sequence<std::int32_t>> readers;
+  sequence<sequence<std::int32_t>> found;
+  sequence<sequence<std::int32_t>> const& readers;
 
-  constexpr explicit placement_check(nest const& of) : n(of), readers(readers_of(of.computation())) {}
+  /// `known`: the readers of its program's stages, where somebody has them.
+  constexpr explicit placement_check(nest const& of, sequence<sequence<std::int32_t>> const& known = {})
+      : n(of), found(known.empty() ? readers_of(of.computation()) : sequence<sequence<std::int32_t>>()), readers(known.empty() ? found : known) {}
+  placement_check(placement_check const&) = delete;
+  placement_check& operator=(placement_check const&) = delete;
 
   constexpr placement place(int stage) const { return program::at(n.places, stage); }
   /// The loop inside which all that is done for `stage` is done; -1: none.
@@ -442,6 +447,8 @@ constexpr ruling suits_functions(nest const& n, step const& s) {
   return {};
 }
 /// Whether the placements of the nest that a step has led to can be kept.
-constexpr ruling placements_fit(nest const& after) { return detail::placement_check(after).all(); }
+constexpr ruling placements_fit(nest const& after, sequence<sequence<std::int32_t>> const& readers) {
+  return detail::placement_check(after, readers).all();
+}
 
 }  // namespace weft::inline WEFT_ABI

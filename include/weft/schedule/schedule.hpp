@@ -166,9 +166,10 @@ struct schedule : nest,
       if (ruling const r = suits_functions(n, s); r.v != verdict::legal) return r;
     ruling const r = check_alone(n, s);
     if (r.v == verdict::illegal || !(has_placements(n) || form_of(s.what).places)) return r;
-    nest after = n;
+    bool const stays = !rewrites(s.what);
+    nest after = stays ? n.around_same() : n;
     perform(after, s);
-    ruling const together = placements_fit(after);
+    ruling const together = placements_fit(after, stays ? n.readers : after.readers);
     return together.v == verdict::illegal ? together : r;
   }
   /// Takes a step that was ruled not illegal.
@@ -184,6 +185,7 @@ struct schedule : nest,
   /// others are passed over: their axes may come from it. Without `record_illegal` such a step is as if nobody had tried it.
   constexpr bool take(step& s, bool record_illegal = true) {
     if (failed >= 0) return false;
+    if (readers.empty() && has_placements(*this)) readers = detail::readers_of(computation());
     ruling const r = check(*this, s);
     if (r.v == verdict::illegal && !record_illegal) return false;
     s.axis = s.count > 0 && usable(s.loops[0]).v == verdict::legal ? at(s.loops[0]).root : -1;
@@ -199,6 +201,16 @@ struct schedule : nest,
   }
 
  private:
+  /// Whether the program is another one behind such a step.
+  static constexpr bool rewrites(verb v) {
+    switch (v) {
+#define WEFT_X(name, ...) \
+  case verb::name: return detail::rewrites_program<name##_rule>;
+      WEFT_STEPS(WEFT_X)
+#undef WEFT_X
+    }
+    return true;
+  }
   static constexpr ruling check_alone(nest const& n, step const& s) {
     switch (s.what) {
 #define WEFT_X(name, ...) \
