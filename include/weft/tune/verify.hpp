@@ -34,9 +34,10 @@ struct element_list {
   dtype type = dtype::f32;
   sequence<std::int64_t> bits;
   double largest = -1;  // of finite floats without their signs, where somebody has asked
+  sequence<char> bytes{};  // the same elements as memory has them side by side, where somebody has asked
 };
-/// Finds the largest, which what many are compared with is asked for at each.
-void note_largest(element_list& e);
+/// Finds both for what many are compared with.
+void make_ready(element_list& e);
 /// Of a tensor in memory; `data` is where its first element stands.
 element_list elements_of(argument const& shape, char const* data);
 
