@@ -233,17 +233,12 @@ WEFT_DECL space_size measure(landscape& l, std::int64_t most_counted, std::uint6
       ++size.looked_at;
     }
   };
-  walk(64);
   double const limit = static_cast<double>(most_counted), began = bench::now_ns();
+  walk(64);
   // A count that would not end in time is not begun, or given up where points turn out to take longer.
   auto const is_late = [&](double left, double each) { return bench::now_ns() - began + left * each > 1e9 * most_seconds; };
-  auto const walk_on = [&](double most) {
-    for (double left = most - walks; left > 0 && !is_late(0, 0); left -= 16) walk(left < 16 ? static_cast<int>(left) : 16);
-  };
-  // By what a walk took, which is one look. Where few of many points lie in most branches, 64 walks may not have met the others: of softmax by rule 256 points
-  // were counted, and given up, a twentieth of the tuner's own time. So a count that takes longer than more walks waits for these.
-  if (size.points / walks > 64) walk_on(walks_at_most < 256 ? walks_at_most : 256);
-  bool const could_end = !is_late(size.points / walks, (bench::now_ns() - began) / walks);
+  // By what a walk took, which is one look: a rule's 256 looks to find that out are a tenth of a short tuning.
+  bool const could_end = !is_late(size.points / walks / 2, (bench::now_ns() - began) / walks);
   if (could_end && size.points / walks <= 2 * limit) {
     space_size counted;
     counted.exact = true;
@@ -262,7 +257,7 @@ WEFT_DECL space_size measure(landscape& l, std::int64_t most_counted, std::uint6
     }
     size.looked_at += counted.looked_at;
   }
-  walk_on(walks_at_most);
+  for (int left = walks_at_most - 64; left > 0 && !is_late(0, 0); left -= 16) walk(left < 16 ? left : 16);
   size.points /= walks, size.legal /= walks;
   return size;
 }
