@@ -9,12 +9,15 @@
 #include "peers/modules.hpp"
 #include "plain_kernels.hpp"
 #include "weft/bench.hpp"
+#include "weft/ops.hpp"
 #include "weft/runtime/cache/cache.hpp"
 #include "weft/tune.hpp"
 #include "weft/weft.hpp"
 
 namespace bench {
 namespace {
+template <weft::fixed_string Name>
+inline constexpr auto ops_softmax = weft::kernel<Name>([](auto x) { return weft::ops::softmax(x); });
 /// "faster (0.91 to 0.93)"
 std::string verdict_of(weft::bench::ratio const& x) {
   weft::bench::outcome const found = weft::bench::judged(x);
@@ -111,6 +114,7 @@ void sketches(report& r) {
     peers::problem p;
     p.what = peers::task::softmax, p.m = 512, p.n = 1024;
     one(r, "softmax", plain_softmax<"softmax">, plain_softmax<"softmax_by_rule">, p, 1024, y, x);
+    one(r, "ops::softmax", ops_softmax<"ops_softmax">, ops_softmax<"ops_softmax_by_rule">, p, 1024, y, x);
   }
   cache::disable();
   std::filesystem::remove_all(directory);

@@ -360,6 +360,7 @@ WEFT_DECL std::string detail::why_not(compile_request const& r, schedule const& 
 WEFT_DECL schedule detail::finished(compile_request const& r, schedule& s) {
   if (r.gpu != nullptr) return static_cast<schedule&&>(s);  // lowered as it is
   s.original = r.what;
+  s.readers.clear();
   if (!s.extended.empty()) s.extended[0] = rewritten(*r.what, s.steps);
   if (dump_wanted("schedule")) dump("schedule", print_loops(s));
   return static_cast<schedule&&>(s);

@@ -100,6 +100,32 @@ TEST_CASE("the first point of the space is the schedule by rule") {
     CHECK(hash(s.at(first.choices).steps) == hash(make_schedule(r).steps));
   }, a, b);
 }
+TEST_CASE("a point that was looked at has the steps of a run of its own, and its schedule knows who reads whom") {
+  auto const check = [](auto const& kernel, auto const&... a) {
+    with_space(kernel, [](tuning::space& s, compile_request const& r) {
+      tuning::space other(r);  // where nobody has looked
+      tuning::random_numbers random(5);
+      int known = 0, legal = 0;
+      for (int i = 0; i < 300; ++i) {  // more than are kept
+        tuning::point const p = s.at_random(random, true);
+        if (!p.legal) continue;
+        ++legal;
+        schedule const kept = s.steps(p.choices), run = other.steps(p.choices);
+        CHECK(hash(kept.steps) == hash(run.steps));
+        CHECK(hash(s.at(p.choices).steps) == hash(run.steps));
+        REQUIRE(kept.knobs.size() == p.choices.size());
+        for (std::size_t k = 0; k < kept.knobs.size(); ++k) CHECK(kept.knobs[k].chosen == p.choices[k]);
+        if (run.readers.empty()) continue;
+        ++known;
+        CHECK(run.readers == weft::detail::readers_of(run.computation()));
+      }
+      CHECK(legal > 0);
+      if (s.request().what->stages.size() > 1) CHECK(known > 0);
+    }, a...);
+  };
+  check(product, numbers<2>(70, 50), numbers<2>(50, 90));
+  check(softmax, numbers<2>(20, 200));
+}
 TEST_CASE("a small space around a rule is counted point by point, a large one estimated; both are said") {
   auto const x = numbers<2>(20, 200), a = numbers<2>(70, 50), b = numbers<2>(50, 90);
   with_space(scaled, [](tuning::space& s, compile_request const&) {

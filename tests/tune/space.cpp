@@ -6,6 +6,7 @@
 
 #include "lower/programs.hpp"
 #include "tune/landscapes.hpp"
+#include "weft/bench/measure.hpp"
 
 using namespace weft;
 using namespace weft::tuning;
@@ -90,6 +91,21 @@ TEST_CASE("a space is counted whole up to a million points, and given up where t
     CHECK(s.looked_at < 20000);
     CHECK(text(s).find("(estimated)") != std::string::npos);
   }
+}
+TEST_CASE("a count that would be given up is not begun") {
+  struct : landscape {
+    point look(sequence<std::int32_t> const& choices) override {
+      for (double const until = bench::now_ns() + 2e4; bench::now_ns() < until;) {
+      }
+      point p;
+      p.choices.push_back(choices.empty() ? 0 : choices[0] % 2000), p.sizes.push_back(2000), p.legal = true;
+      return p;
+    }
+    point at_random(random_numbers& r, bool) override { return look({r.below(2000)}); }
+  } dear;
+  space_size const s = measure(dear, 1000000, 1, 64, 0.01);  // of 0.04 s, or more where others run
+  CHECK_FALSE(s.exact);
+  CHECK(s.looked_at == 64);
 }
 TEST_CASE("an illegal point says why") {
   wanted const w(tile);

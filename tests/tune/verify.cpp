@@ -96,6 +96,55 @@ TEST_CASE("bits tell 0 from -0, and NaNs are one value; else both zeros are equa
     CHECK_FALSE(difference(one, floats(2, 1), {bitwise, 8}).empty());
   }
 }
+TEST_CASE("outputs that are compared where they stand are let pass as lists of their elements are") {
+  auto const agree = [](element_list expected, argument const& a, char const* data, tolerance const& t) {
+    make_ready(expected);
+    element_list without = expected;
+    without.bytes.clear();  // one by one
+    bool const like = difference(expected, elements_of(a, data), t).empty();
+    CHECK(is_like(expected, a, data, t) == like);
+    CHECK(is_like(without, a, data, t) == like);
+    return like;
+  };
+  auto const of = [](dtype type, void* data, std::int64_t rows, std::int64_t columns, std::int64_t pitch) {
+    argument a;
+    a.data = data, a.type = type, a.rank = 2;
+    a.extents[0] = rows, a.extents[1] = columns, a.strides[0] = pitch, a.strides[1] = 1;
+    return a;
+  };
+  std::int64_t const columns = 37, apart = 40;
+  std::vector<float> memory(static_cast<std::size_t>(5 * apart), -1.0f);
+  char const* const data = reinterpret_cast<char const*>(memory.data());
+  for (std::int64_t rows : {std::int64_t(1), std::int64_t(5)})
+    for (std::int64_t pitch : {columns, apart}) {
+      argument const a = of(dtype::f32, memory.data(), rows, columns, pitch);
+      auto const place = [&](std::int64_t n) -> float& { return memory[static_cast<std::size_t>(n / columns * pitch + n % columns)]; };
+      for (std::int64_t n = 0; n < rows * columns; ++n) place(n) = static_cast<float>(n);
+      element_list const all = elements_of(a, data);
+      REQUIRE(all.bits.size() == static_cast<std::size_t>(rows * columns));
+      CHECK(all.bits.back() == to_bits(static_cast<float>(rows * columns - 1)));
+      for (tolerance const t : {tolerance{}, tolerance{false, 1000}, tolerance{true, 1000}}) {
+        CHECK(agree(all, a, data, t));
+        for (std::int64_t n = 0; n < rows * columns; ++n) {
+          float const was = place(n);
+          place(n) = was + 1.0f;
+          CHECK_FALSE(agree(all, a, data, t));
+          place(n) = was + 0.001f;
+          CHECK(agree(all, a, data, t) == (t.terms > 1 && !t.bitwise));
+          place(n) = std::numeric_limits<float>::quiet_NaN();
+          CHECK_FALSE(agree(all, a, data, t));
+          element_list with_nan = all;
+          with_nan.bits[static_cast<std::size_t>(n)] = to_bits(-std::numeric_limits<float>::quiet_NaN());
+          CHECK(agree(with_nan, a, data, t));
+          place(n) = was;
+        }
+      }
+    }
+  std::vector<std::int16_t> whole{1, -2, 3};
+  argument const a = of(dtype::i16, whole.data(), 1, 3, 3);
+  CHECK(agree({dtype::i16, {1, -2, 3}}, a, reinterpret_cast<char const*>(whole.data()), {}));
+  CHECK_FALSE(agree({dtype::i16, {1, -2, 4}}, a, reinterpret_cast<char const*>(whole.data()), {}));
+}
 TEST_CASE("where nothing is summed up, one large element does not excuse the small ones") {
   element_list const expected = floats(1e6, 2, 0, 2), all_zero = floats(1e6, 0, 0, 0), near = floats(1e6, 2 + 2.5e-7, 0, 2);
   CHECK(difference(expected, all_zero, {}).find("element 1") == 0);

@@ -117,6 +117,7 @@ class tuning_run {
   bool may_go_on();
   std::string loops_of(sequence<std::int32_t> const& choices, std::string& why) const;
   sequence<element_list> outputs() const;
+  bool are_like(sequence<element_list> const& expected, tolerance within, sequence<double> const* magnitudes = nullptr) const;
   bool is_right(sequence<element_list> const& found, int output, std::size_t at);
   bool sums_the_same(tune_trial& t, slot_calls& calls);
   bool whole_is_dear() const { return whole_ns_ > 1e8; }

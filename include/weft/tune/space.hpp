@@ -42,7 +42,7 @@ class space final : public landscape {
   bool first(point& p);
   compile_request const& request() const { return request_; }
   /// With these choices, before it is finished.
-  schedule steps(sequence<std::int32_t> const& choices) const { return weft::detail::schedule_with(request_, expanded_, choices); }
+  schedule steps(sequence<std::int32_t> const& choices) const;
   /// Whether it stands around the rule's own schedule, which is then its first point.
   bool is_by_rule() const { return request_.by_rule; }
   /// The rule's plan for all of its points (rule_input::plan).
@@ -50,7 +50,7 @@ class space final : public landscape {
 
  private:
   point judged(schedule const& s) const;
-  point looked_at(schedule const& s);
+  point looked_at(schedule s);
   gpu_costs costs_on_gpu(schedule const& s) const;
   std::string too_large_for_gpu(schedule const& s) const;
   compile_request request_;
@@ -58,6 +58,11 @@ class space final : public landscape {
   rule_input told_;
   weft::detail::plan_memory memory_;
   outline outline_;  // a knob's feature has its place there
+  /// By rule: the last points that were looked at and legal. Who is looked at is often lowered in the same round, and measured: each of that
+  /// was a run of the rule more.
+  static constexpr std::size_t most_recent = 256;
+  sequence<schedule> recent_;
+  std::size_t next_recent_ = 0;
 };
 
 /// How many points a space has.

@@ -120,7 +120,7 @@ inline point space::judged(schedule const& s) const {
 WEFT_DECL point space::glance(sequence<std::int32_t> const& choices) {
   return judged(weft::detail::schedule_with(request_, expanded_, choices));
 }
-WEFT_DECL point space::looked_at(schedule const& s) {
+WEFT_DECL point space::looked_at(schedule s) {
   point p = judged(s);
   p.values = outline_.note(s.knobs);
   if (!p.legal) return p;
@@ -130,6 +130,9 @@ WEFT_DECL point space::looked_at(schedule const& s) {
     places.push_back(place < 0 ? outlined::most : static_cast<std::size_t>(place));
   }
   p.features = features_of(s, places);
+  if (!is_by_rule()) return p;
+  if (recent_.size() < most_recent) recent_.push_back(static_cast<schedule&&>(s));
+  else recent_[next_recent_++ % most_recent] = static_cast<schedule&&>(s);
   return p;
 }
 WEFT_DECL point space::look(sequence<std::int32_t> const& choices) {
@@ -152,10 +155,10 @@ WEFT_DECL point space::at_random(random_numbers& r, bool features) {
   struct context {
     random_numbers& random;
   } const c{r};
-  schedule const s = weft::detail::schedule_with(request_, expanded_, [](void const* of, short_name const&, sequence<std::int64_t> const& values) {
+  schedule s = weft::detail::schedule_with(request_, expanded_, [](void const* of, short_name const&, sequence<std::int64_t> const& values) {
     return static_cast<context const*>(of)->random.below(static_cast<std::int32_t>(values.size()));
   }, &c);
-  return features ? looked_at(s) : judged(s);
+  return features ? looked_at(static_cast<schedule&&>(s)) : judged(s);
 }
 WEFT_DECL bool space::describe(point const& p, sequence<float>& features, double& estimate) {
 #if WEFT_HAS_EXCEPTIONS
@@ -186,6 +189,16 @@ WEFT_DECL bool space::first(point& p) {
     if (!next_point(p, choices)) return false;
   }
   return false;
+}
+WEFT_DECL schedule space::steps(sequence<std::int32_t> const& choices) const {
+  auto const is_there = [&](schedule const& s) {
+    bool same = s.knobs.size() == choices.size();
+    for (std::size_t i = 0; i < choices.size() && same; ++i) same = s.knobs[i].chosen == choices[i];
+    return same;
+  };
+  for (schedule const& s : recent_)
+    if (is_there(s)) return s;
+  return weft::detail::schedule_with(request_, expanded_, choices);
 }
 WEFT_DECL schedule space::at(sequence<std::int32_t> const& choices) const {
   schedule s = steps(choices);
@@ -220,8 +233,8 @@ WEFT_DECL space_size measure(landscape& l, std::int64_t most_counted, std::uint6
       ++size.looked_at;
     }
   };
-  walk(64);
   double const limit = static_cast<double>(most_counted), began = bench::now_ns();
+  walk(64);
   // A count that would not end in time is not begun, or given up where points turn out to take longer.
   auto const is_late = [&](double left, double each) { return bench::now_ns() - began + left * each > 1e9 * most_seconds; };
   // By what a walk took, which is one look: a rule's 256 looks to find that out are a tenth of a short tuning.

@@ -612,7 +612,7 @@ WEFT_DECL bool tuning_run::begin() {
   own_time const own(result_.searching_seconds, waited_ns_);
   bool const possible = space_.first(first_);
   // A point of a how-lambda takes 4 us, one of a rule 20 to 250, one for a GPU more; a trial at least 20 ms.
-  double const for_counting = 0.002 * static_cast<double>(options_.trials), allowed = 0.02 * options_.seconds;
+  double const for_counting = (space_.is_by_rule() ? 0.001 : 0.002) * static_cast<double>(options_.trials), allowed = 0.02 * options_.seconds;
   int const walks = face_.gpu != nullptr || has_many_steps(space_) ? 96 : space_.is_by_rule() ? 256 : 2048;
   result_.space = measure(space_, 1000000, 1, walks, for_counting < allowed ? for_counting : allowed);
   if (!possible) {

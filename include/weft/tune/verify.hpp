@@ -34,14 +34,19 @@ struct element_list {
   dtype type = dtype::f32;
   sequence<std::int64_t> bits;
   double largest = -1;  // of finite floats without their signs, where somebody has asked
+  sequence<char> bytes{};  // the same elements as memory has them side by side, where somebody has asked
 };
-/// Finds the largest, which what many are compared with is asked for at each.
-void note_largest(element_list& e);
+/// Finds both for what many are compared with.
+void make_ready(element_list& e);
 /// Of a tensor in memory; `data` is where its first element stands.
 element_list elements_of(argument const& shape, char const* data);
 
 /// "element 17 is 3.5 instead of 2.5", or empty. In `at` comes which element it is.
 std::string difference(element_list const& expected, element_list const& found, tolerance const& t, std::size_t* at = nullptr);
+
+/// Whether a tensor in memory has elements that `difference` would let pass. What many are asked for as they stand: reading all of them into a list of their own
+/// takes longer than comparing them.
+bool is_like(element_list const& expected, argument const& shape, char const* data, tolerance const& t);
 
 /// Compares samples of the outputs with direct evaluation of the program: corners, places at multiples of likely tiles and beside them,
 /// the others at random, 256 of each output at most, eight of them in a row where its elements share sums. One that is further off than the result's largest element allows is held against the magnitude of its terms.

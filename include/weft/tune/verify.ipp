@@ -344,39 +344,107 @@ inline void read_row(dtype t, char const* from, std::int64_t pitch, std::int64_t
     into[i] = is_signed ? static_cast<std::int64_t>(static_cast<std::int32_t>(value)) : static_cast<std::int64_t>(value);
   }
 }
-}  // namespace detail
-WEFT_DECL void note_largest(element_list& e) {
-  if (is_float(e.type)) e.largest = detail::largest_of(e);
-}
-WEFT_DECL element_list elements_of(argument const& a, char const* data) {
-  element_list e{a.type, {}};
-  std::int64_t count = 1, index[max_rank] = {};
+inline std::int64_t count_of(argument const& a) {
+  std::int64_t count = 1;
   for (int d = 0; d < a.rank; ++d) count *= a.extents[d];
-  e.bits.resize(static_cast<std::size_t>(count));
-  std::int64_t const size = size_bytes(a.type), row = a.rank > 0 ? a.extents[a.rank - 1] : 1;
-  std::int64_t const pitch = a.rank > 0 ? a.strides[a.rank - 1] * size : size;
-  for (std::int64_t n = 0, at = 0; n < count; n += row) {
-    detail::read_row(a.type, data + at * size, pitch, row, e.bits.data() + n);
-    for (int d = a.rank - 1; d-- > 0;) {
+  return count;
+}
+/// Calls `row(from, first, length)` for each row of a tensor, or for several that lie behind each other: where it begins, and the number of its first
+/// element. Until one of the calls is false.
+template <class F>
+void each_row(argument const& a, char const* data, F const& row) {
+  std::int64_t const count = count_of(a), size = size_bytes(a.type);
+  std::int64_t length = a.rank > 0 ? a.extents[a.rank - 1] : 1, index[max_rank] = {};
+  int outer = a.rank > 0 ? a.rank - 1 : 0;
+  while (outer > 0 && a.strides[outer - 1] == length * a.strides[a.rank - 1]) length *= a.extents[--outer];
+  for (std::int64_t n = 0, at = 0; n < count && row(data + at * size, n, length); n += length) {
+    for (int d = outer; d-- > 0;) {
       at += a.strides[d];
       if (++index[d] < a.extents[d]) break;
       at -= a.extents[d] * a.strides[d];
       index[d] = 0;
     }
   }
+}
+inline std::int64_t pitch_of(argument const& a) { return a.rank > 0 ? a.strides[a.rank - 1] * size_bytes(a.type) : size_bytes(a.type); }
+/// How elements of one type are compared.
+struct comparison {
+  dtype type;
+  double within;
+  bool bitwise;
+  comparison(element_list const& expected, tolerance const& t) : type(expected.type), within(bound(expected, t)), bitwise(t.bitwise) {}
+  /// The first of so many that is not like what is expected; `count`: there is none.
+  std::size_t first_unlike(std::int64_t const* expected, std::int64_t const* found, std::size_t count) const {
+    auto const as_f32 = [](std::int64_t bits) { return static_cast<double>(std::bit_cast<float>(static_cast<std::uint32_t>(bits))); };
+    bool const near = type == dtype::f32 && !bitwise && within > 0;  // whether bits are the same is not asked for first: that is as random as rounding is
+    for (std::size_t i = 0; i < count; ++i) {
+      if (near ? std::fabs(as_f32(expected[i]) - as_f32(found[i])) <= within : expected[i] == found[i]) continue;
+      if (!same(type, expected[i], found[i], within, bitwise)) return i;
+    }
+    return count;
+  }
+  /// Of elements side by side, in both; false: `first_unlike` says.
+  bool are_surely_like(char const* expected, char const* found, std::int64_t count) const {
+    constexpr int block = 16;  // a number that is known: g++ -O2 makes vectors of that
+    if (type != dtype::f32 || bitwise || within <= 0)
+      return std::memcmp(expected, found, static_cast<std::size_t>(count * size_bytes(type))) == 0;
+    auto const most = static_cast<float>(within * (1 - 0x1p-20));  // differences are rounded to floats here
+    for (std::int64_t i = 0; i < count; i += block) {
+      float a[block], b[block];
+      if (count - i >= block) {
+        std::memcpy(a, expected + 4 * i, sizeof a), std::memcpy(b, found + 4 * i, sizeof b);
+      } else {  // the last ones, more than once if need be
+        if (count < block) return std::memcmp(expected, found, static_cast<std::size_t>(4 * count)) == 0;
+        std::memcpy(a, expected + 4 * (count - block), sizeof a), std::memcpy(b, found + 4 * (count - block), sizeof b);
+      }
+      int near = 0;
+      for (int k = 0; k < block; ++k) near += std::fabs(a[k] - b[k]) <= most ? 1 : 0;
+      if (near != block) return false;
+    }
+    return true;
+  }
+};
+}  // namespace detail
+WEFT_DECL void make_ready(element_list& e) {
+  if (is_float(e.type)) e.largest = detail::largest_of(e);
+  auto const size = static_cast<std::size_t>(size_bytes(e.type));
+  e.bytes.resize(e.bits.size() * size);
+  for (std::size_t i = 0; i < e.bits.size(); ++i) std::memcpy(e.bytes.data() + i * size, &e.bits[i], size);  // little endian
+}
+WEFT_DECL element_list elements_of(argument const& a, char const* data) {
+  element_list e{a.type, {}};
+  e.bits.resize(static_cast<std::size_t>(detail::count_of(a)));
+  detail::each_row(a, data, [&](char const* from, std::int64_t first, std::int64_t length) {
+    detail::read_row(a.type, from, detail::pitch_of(a), length, e.bits.data() + first);
+    return true;
+  });
   return e;
 }
 
 WEFT_DECL std::string difference(element_list const& expected, element_list const& found, tolerance const& t, std::size_t* at) {
-  double const within = detail::bound(expected, t);
-  bool const near = expected.type == dtype::f32 && !t.bitwise && within > 0;
-  for (std::size_t i = 0; i < expected.bits.size(); ++i) {
-    if (expected.bits[i] == found.bits[i] || (near && std::fabs(detail::f32_at(expected, i) - detail::f32_at(found, i)) <= within)) continue;
-    if (detail::same(expected.type, expected.bits[i], found.bits[i], within, t.bitwise)) continue;
-    if (at != nullptr) *at = i;
-    return detail::told(expected.type, i, expected.bits[i], found.bits[i]);
-  }
-  return "";
+  std::size_t const count = expected.bits.size(), i = detail::comparison(expected, t).first_unlike(expected.bits.data(), found.bits.data(), count);
+  if (i == count) return "";
+  if (at != nullptr) *at = i;
+  return detail::told(expected.type, i, expected.bits[i], found.bits[i]);
+}
+WEFT_DECL bool is_like(element_list const& expected, argument const& a, char const* data, tolerance const& t) {
+  detail::comparison const how(expected, t);
+  constexpr std::int64_t most = 512;  // 4 KiB, which stay in the cache
+  std::int64_t part[most];
+  std::int64_t const pitch = detail::pitch_of(a), size = size_bytes(a.type);
+  bool const as_bytes = pitch == size && expected.bytes.size() == expected.bits.size() * static_cast<std::size_t>(size);
+  bool like = detail::count_of(a) == static_cast<std::int64_t>(expected.bits.size());
+  if (!like) return false;
+  detail::each_row(a, data, [&](char const* from, std::int64_t first, std::int64_t length) {
+    for (std::int64_t i = 0; i < length && like; i += most) {
+      std::int64_t const count = length - i < most ? length - i : most;
+      if (as_bytes && how.are_surely_like(expected.bytes.data() + (first + i) * size, from + i * size, count)) continue;
+      detail::read_row(a.type, from + i * pitch, pitch, count, part);
+      like = how.first_unlike(expected.bits.data() + first + i, part, static_cast<std::size_t>(count)) == static_cast<std::size_t>(count);
+    }
+    return like;
+  });
+  return like;
 }
 
 WEFT_DECL std::string check_samples(program const& what, bool fma, argument const* arguments, int count,
