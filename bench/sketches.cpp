@@ -1,8 +1,10 @@
 // Kernels without a how-lambda, tuned: against the schedule by rule, against the best of others, and what the tuner itself costs.
 #include <stdlib.h>
+#include <unistd.h>
 
 #include <algorithm>
 #include <cmath>
+#include <cstdio>
 #include <filesystem>
 
 #include "harness.hpp"
@@ -12,6 +14,7 @@
 #include "weft/ops.hpp"
 #include "weft/runtime/cache/cache.hpp"
 #include "weft/tune.hpp"
+#include "weft/tune/progress.hpp"
 #include "weft/weft.hpp"
 
 namespace bench {
@@ -33,10 +36,15 @@ bool is_like(float const* ours, float const* theirs, std::int64_t count, double 
     if (!(std::abs(static_cast<double>(ours[i]) - static_cast<double>(theirs[i])) <= bound)) return false;
   return true;
 }
+/// On a terminal a line that is written anew after each trial.
+bool shown(weft::tune_progress const& p) {
+  if (::isatty(STDERR_FILENO) != 0) std::fprintf(stderr, "\r%-100s%s", weft::progress_line(p).c_str(), p.trials == p.most_trials ? "\r" : "");
+  return true;
+}
 /// A kernel, the same under another name, what peers are asked, with how many terms in a sum; its result and its inputs.
 template <class Kernel, class Rule, class Out, class... In>
 void one(report& r, char const* name, Kernel const& kernel, Rule const& rule, peers::problem problem, double terms, Out& to, In const&... from) {
-  weft::tune_result const found = weft::tune(kernel, {.trials = 64, .seconds = 20}, from..., weft::out(to));
+  weft::tune_result const found = weft::tune(kernel, {.trials = 64, .seconds = 20, .progress = [](weft::tune_progress const& p) { return shown(p); }}, from..., weft::out(to));
   for (weft::tune_trial const& t : found.trials)
     if (t.wrong) r.wrong(t.why);
   buffer const theirs(static_cast<std::size_t>(to.size()), 1);
