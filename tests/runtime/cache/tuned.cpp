@@ -70,7 +70,12 @@ TEST_CASE("a slower result does not take the place of a faster one, unless it is
   CHECK((cache::find_tuned("t", found) && found.ns == 100));
   CHECK(cache::keep_tuned("t", {{3}, 3, 99, 1}));
   CHECK(cache::keep_tuned("t", {{4}, 4, 200, 1}, true));
-  CHECK((cache::find_tuned("t", found) && found.ns == 200));
+  // What was to be replaced was replaced by somebody else meanwhile.
+  cache::tuned const seen{{4}, 4, 200, 1}, others{{5}, 5, 50, 1};
+  CHECK(cache::keep_tuned("t", others));
+  CHECK_FALSE(cache::keep_tuned("t", {{6}, 6, 60, 1}, true, &seen));
+  CHECK(cache::keep_tuned("t", {{6}, 6, 60, 1}, true, &others));
+  CHECK((cache::find_tuned("t", found) && found.ns == 60));
 }
 TEST_CASE("bytes with any bit changed are no result") {
   std::string const good = cache::encode("key", {{3, 0, 1}, 9, 5.5, 6});

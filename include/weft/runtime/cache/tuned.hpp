@@ -20,6 +20,7 @@ struct tuned {
   double ns = 0;                   // a call took
   std::int64_t trials = 0;         // that were measured
   std::uint8_t plan = 0;           // of a rule: rule_input::plan
+  friend bool operator==(tuned const&, tuned const&) = default;
 };
 
 /// What a result is for: a kernel's key (key.hpp) for the steps that its how-lambda takes with each knob's first value, the
@@ -44,9 +45,9 @@ bool find_tuned(std::string_view key, tuned& into);
 /// The same in a directory that is open: a look-up asks for several files.
 bool find_tuned(directory const& where, std::string_view key, tuned& into);
 
-/// Keeps it, unless a faster one is kept already; with `replace` in any case. True: it stands on disk now. The file is put in
-/// place whole; of several processes the fastest result stays.
-bool keep_tuned(std::string_view key, tuned const& t, bool replace = false);
+/// Keeps it, unless a faster one is kept already; with `replace` in any case, or, where `seen` is given, while what is kept is still that one. True:
+/// it stands on disk now. The file is put in place whole; of several processes the fastest result stays.
+bool keep_tuned(std::string_view key, tuned const& t, bool replace = false, tuned const* seen = nullptr);
 
 /// Removes what is kept for this task.
 bool forget_tuned(std::string_view key);

@@ -76,13 +76,14 @@ WEFT_DECL bool find_tuned(std::string_view key, tuned& into) {
 }
 WEFT_DECL bool find_tuned(directory const& where, std::string_view key, tuned& into) { return detail::read_tuned(where, key, into); }
 
-WEFT_DECL bool keep_tuned(std::string_view key, tuned const& t, bool replace) {
+WEFT_DECL bool keep_tuned(std::string_view key, tuned const& t, bool replace, tuned const* seen) {
   std::string const path = directory_in_use(true);
   if (path.empty()) return false;
   directory const d(path, creation::never);
   detail::one_keeper const alone(path);
   tuned before;
-  if (!replace && detail::read_tuned(d, key, before) && before.ns <= t.ns) return false;
+  bool const found = (!replace || seen != nullptr) && detail::read_tuned(d, key, before), may = replace && (seen == nullptr || before == *seen);
+  if (found && !may && before.ns <= t.ns) return false;
   return d.usable() && d.write(detail::tuned_name(key).name, encode(key, t));
 }
 
