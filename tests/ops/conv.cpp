@@ -1,5 +1,7 @@
 #include "weft/ops/conv.hpp"
 
+#include <limits>
+
 #include "ops/check.hpp"
 
 using namespace weft_test;
@@ -67,6 +69,19 @@ TEST_CASE("conv2d with strides, padding, dilation and groups, in both layouts") 
   check_conv2d(BOTH_LAYOUTS(.padding = {0, 3}, .dilation = {2, 3}), {7, 3, 1, 0, 2}, {5, 3, 1, 3, 3}, 1);
   check_conv2d(BOTH_LAYOUTS(.stride = {1, 2}, .padding = {1, 1}, .groups = 2), {3, 3, 1, 1}, {4, 3, 2, 1}, 2);
   check_conv2d(BOTH_LAYOUTS(), {1, 1}, {1, 1}, 1);
+}
+TEST_CASE("what lies in the padding takes no part: no weight makes a NaN of it") {
+  float const inf = std::numeric_limits<float>::infinity();
+  for (long size : {3, 6, 14}) {
+    weft::tensor<float, 4> x(1, size, size, 4), w(3, 3, 4, 16);
+    for (float& one : x) one = 1;
+    for (float& one : w) one = inf;
+    constexpr auto last = weft::kernel<"last">(
+        [](auto a, auto b) { return ops::conv2d(a, b, {.padding = {1, 1}, .layout = ops::layout::channels_last}); });
+    auto const y = last(x, w);
+    for (float one : y) REQUIRE(one == inf);
+    CHECK(executors_differ(static_cast<std::uint64_t>(size), last, x, w) == "");
+  }
 }
 TEST_CASE("conv1d and conv3d are the same in one and three dimensions") {
   constexpr auto conv1d =

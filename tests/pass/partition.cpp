@@ -87,3 +87,27 @@ TEST_CASE("a choice that no iteration changes is made in front of the loop") {
                                       a + " * 3.0f32x8 - 1.0f32x8)\n"})
     CHECK(cut(body) == printed(body));
 }
+TEST_CASE("iterations in which a condition leaves everything as it is are none, and where that is all of them the loop is behind the condition") {
+  std::string const c = "C[j, ramp(0, 1, 8)]", a = "A[ramp(i * 8, 1, 8)]";
+  auto const sum = [&](std::string const& condition) {
+    return "  for j in 0..8:\n    for i in 0..8:\n      " + c + " = select(broadcast(" + condition + ", 8), " + c + " + " + a + ", " + c + ")\n";
+  };
+  std::string const adds = c + " = " + c + " + " + a + "\n";
+  CHECK(cut(sum("1 <= j and j < 7")) == "for j in 0..8:\n  if 1 <= j:\n    if j < 7:\n      for i in 0..8:\n        " + adds);
+  // Of the loop itself: up to where it holds, and from there on.
+  CHECK(cut(sum("i < 5")) == "for j in 0..8:\n  for i in 0..5:\n    " + adds);
+  CHECK(cut(sum("7 <= i * 3")) == "for j in 0..8:\n  for i in 3..8:\n    " + adds);
+  CHECK(cut(sum("9 - i * 2 <= 0")) == "for j in 0..8:\n  for i in 5..8:\n    " + adds);
+  CHECK(cut(sum("i * 4 < 8")) == "for j in 0..8:\n  for i in 0..2:\n    " + adds);
+  CHECK(cut(sum("1 <= i + j and i + j < 9")).find("  for i in max(0, j * -1 + 1)..") != std::string::npos);
+  // A condition that some of the body does not hang on, or that reads memory, stays.
+  for (std::string const& body : {sum("A[i] < 1.0f"), sum("i < 5").insert(sum("i < 5").size(), "      B[i] = A[i]\n")}) CHECK(cut(body) == printed(body));
+}
+TEST_CASE("conditions that vectors share are not asked where the loops around say that they hold") {
+  std::string const a = "A[ramp(i * 8, 1, 8)]", b = "B[ramp(0, 1, 8)]", c = "C[j, ramp(0, 1, 8)]";
+  auto const added = [](std::string const& to, std::string const& condition, std::string const& what) {
+    return to + " = select(broadcast(" + condition + ", 8), " + to + " + " + what + ", " + to + ")\n";
+  };
+  std::string const text = cut("  for j in 0..8:\n    for i in 0..3:\n      " + added(b, "0 <= j * 3 + i - 2", a) + "      " + added(c, "j * 3 + i < 23", a));
+  CHECK(text == "");
+}

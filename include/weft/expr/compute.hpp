@@ -144,8 +144,13 @@ constexpr auto reduced_over(R const& r, First const& first, Rest const&...) {
 /// The update that leaves the value so far as it is where `where` says so.
 template <class R>
 constexpr int unless_excluded(program& p, R const& traced, dtype type, int update, int self) {
-  if constexpr (is_conditional<R>::value) return p.operation(op::select, type, traced.condition.id, update, self);
-  else return update;
+  if constexpr (is_conditional<R>::value) {
+    node const& condition = p.at(traced.condition.id);
+    bool const always = condition.kind == op::literal && condition.value != 0;
+    return always ? update : p.operation(op::select, type, traced.condition.id, update, self);
+  } else {
+    return update;
+  }
 }
 template <class R>
 constexpr auto const& without_condition(R const& r) {

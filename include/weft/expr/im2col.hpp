@@ -26,7 +26,8 @@ constexpr bool digits_of(program const& p, stage_info const& s, int id, sequence
 }  // namespace detail
 
 /// What a stage reads for each of its terms, where that is an element of two tensors, or zero where a condition says so, and each spatial axis
-/// of the stage moves one of the two: then it is a product of two matrices.
+/// of the stage moves one of the two: then it is a product of two matrices. Products that are added only `where` a condition of indices holds are those
+/// of zeros elsewhere; of floats that is the same for factors that are finite.
 ///
 ///     sum(di, dj, c: x(n, i + di, j + dj, c) * w(di, dj, c, f))   rows n, i, j; columns f; terms di, dj, c
 struct im2col_form {
@@ -37,15 +38,22 @@ struct im2col_form {
     bool terms_first = false;                    // its last dimension in memory is one of its own axes'
   };
   operand operands[2];  // that of rows, that of columns, which has the last axis of the stage
+  std::int32_t update = -1;  // the body, but for the condition under which there is a term
+  bool left_out = false;     // there is one
 
   constexpr im2col_form(program const& p, int stage) : p_(p), s_(program::at(p.stages, stage)) {
     if (s_.results != 1 || s_.reduced == 0 || s_.scanned >= 0 || s_.by != nullptr) return;
     seen_.resize(p.nodes.size(), false);
     fine_ = true;
-    visit(p.result(s_, 0).body);
-    fine_ = fine_ && found_ == 2;
+    update = p.result(s_, 0).body;
+    node const& body = p.at(update);
+    bool const conditional = body.kind == op::select && p.at(body.c).kind == op::self && detail::is_of_indices(p, body.a);
+    if (conditional) update = body.b, left_out = true;
+    visit(update);
+    fine_ = fine_ && found_ == 2 && (!conditional || adds_products(update));
     if (!fine_) return;
     for (operand& o : operands) look_at(o);
+    if (conditional) put_condition(body.a);
     for (std::int32_t a = 0; a < s_.spatial; ++a) {
       bool const first = operands[0].moves[static_cast<std::size_t>(a)], second = operands[1].moves[static_cast<std::size_t>(a)];
       fine_ = fine_ && first != second;
@@ -88,6 +96,39 @@ struct im2col_form {
     node const& n = p_.at(id);
     if (n.kind == op::axis) fine_ = false;
     if (arity(n.kind) > 0) visit(n.a), visit(n.b), visit(n.c);
+  }
+  /// Whether `id` adds the product of two operands to the sum so far.
+  constexpr bool adds_products(int id) const {
+    auto const plain = [&](int i) {
+      while (p_.at(i).kind == op::cast) i = p_.at(i).a;
+      return i;
+    };
+    auto const is_self = [&](int i) { return p_.at(plain(i)).kind == op::self; };
+    auto const are_operands = [&](int a, int b) {
+      operand x, y;
+      return is_operand(a, x) && is_operand(b, y);
+    };
+    auto const is_product = [&](int i) {
+      node const& n = p_.at(plain(i));
+      return n.kind == op::mul && are_operands(n.a, n.b);
+    };
+    node const& n = p_.at(plain(id));
+    if (n.kind == op::fma) return is_self(n.c) && are_operands(n.a, n.b);
+    return n.kind == op::add && ((is_self(n.a) && is_product(n.b)) || (is_self(n.b) && is_product(n.a)));
+  }
+  /// The operand that each spatial axis of a condition moves has zeros where it fails.
+  constexpr void put_condition(int condition) {
+    sequence<bool> moves(static_cast<std::size_t>(s_.axes()), false);
+    mark(condition, moves);
+    for (operand& o : operands) {
+      bool all = true;
+      for (std::size_t a = 0; a < static_cast<std::size_t>(s_.spatial); ++a) all = all && (!moves[a] || o.moves[a]);
+      if (!all) continue;
+      o.conditions.push_back(static_cast<std::int32_t>(condition));
+      look_at(o);
+      return;
+    }
+    fine_ = false;
   }
   constexpr void look_at(operand& o) const {
     o.moves.resize(static_cast<std::size_t>(s_.axes()), false);
@@ -195,7 +236,8 @@ struct matrix_maker {
   }
   constexpr int product(int rows, int columns) {
     stage_info const whole = program::at(p.stages, stage);
-    result_info const was = p.result(whole, 0);
+    result_info was = p.result(whole, 0);
+    was.body = form.update;
     tensor_info const result = program::at(p.tensors, whole.tensor);
     int const made = static_cast<int>(p.stages.size());
     stage_info const s = stage_of_new_axes(p, 2, 1);

@@ -15,7 +15,8 @@ constexpr std::array<std::int64_t, static_cast<std::size_t>(D)> ones() {
 }
 }  // namespace detail
 
-/// `{.stride = {2, 2}, .padding = {1, 1}}`; padding is the same before and after, and of zeros.
+/// `{.stride = {2, 2}, .padding = {1, 1}}`; padding is the same before and after, and what lies in it takes no part: it is of zeros, which no
+/// weight makes a NaN of.
 template <int D>
 struct conv_options {
   using numbers = std::array<std::int64_t, static_cast<std::size_t>(D)>;
@@ -62,9 +63,15 @@ struct window {
   }
   /// Whether that is in `x`, and not in the padding.
   constexpr value<bool> holds(indices<Rank> const& i) const {
-    value<bool> all = 0 <= i[first] && i[first] < x.extent(static_cast<int>(first));
-    for (std::size_t d = first + 1; d < first + dims; ++d)
-      all = all && 0 <= i[d] && i[d] < x.extent(static_cast<int>(d));
+    value<bool> all{{x.p, x.p->literal(dtype::boolean, 1)}};
+    bool any = false;
+    for (std::size_t d = 0; d < dims; ++d) {
+      if (padding[d] == 0 && stride[d] == 1) continue;  // its places say so
+      axis_index const at = i[first + d];
+      value<bool> const inside = 0 <= at && at < x.extent(static_cast<int>(first + d));
+      all = any ? all && inside : inside;
+      any = true;
+    }
     return all;
   }
 };
@@ -97,7 +104,7 @@ constexpr auto convolution(expr::tensor<T, Rank> const& x, expr::tensor<U, Rank>
       weight[static_cast<std::size_t>(to)] = c;
       weight[static_cast<std::size_t>(from)] = k[0];
       for (std::size_t d = 0; d < dims; ++d) weight[static_cast<std::size_t>(size) + d] = k[d + 1];
-      return select(moving.holds(there), element_at(x, there), 0) * element_at(w, weight);
+      return where(moving.holds(there), element_at(x, there) * element_at(w, weight));
     });
   });
 }
@@ -140,8 +147,7 @@ inline constexpr auto depthwise_conv2d = []<class T, class U>(expr::tensor<T, 4>
     return reduce_over(sums, kernel, [=](auto k) {
       auto const there = moving.at(i, k, 0);
       axis_index const c = i[channel];
-      return select(moving.holds(there), element_at(x, there), 0) *
-             (channels_first ? w(c, k[0], k[1]) : w(k[0], k[1], c));
+      return where(moving.holds(there), element_at(x, there) * (channels_first ? w(c, k[0], k[1]) : w(k[0], k[1], c)));
     });
   });
 };

@@ -1,5 +1,6 @@
 #include "weft/ir/lane_spans.hpp"
 #include "weft/ir/simplify.hpp"
+#include "weft/pass/left_out.hpp"
 #include "weft/pass/partition.hpp"
 
 namespace weft::inline WEFT_ABI {
@@ -225,21 +226,6 @@ class steady_choice final : public ir::rewriter {
   }
   std::int32_t variable_;
 };
-class known_condition final : public ir::rewriter {
- public:
-  known_condition(ir::arena& m, ir::expr condition, bool holds) : ir::rewriter(m), condition_(condition), holds_(holds) {}
-
- protected:
-  using ir::rewriter::replace;
-  ir::expr replace(ir::expr e) override {
-    return e == condition_ ? ir::literal(m_, dtype::boolean, holds_) : nullptr;
-  }
-
- private:
-  ir::expr condition_;
-  bool holds_;
-};
-
 class partitioner final : public ir::rewriter {
  public:
   using ir::rewriter::rewriter;
@@ -263,18 +249,49 @@ class partitioner final : public ir::rewriter {
       if (!is_plain(c)) return false;
     return true;
   }
+  /// The body where the condition holds, or does not, without what does nothing then.
+  ir::stmt supposed(ir::stmt body, ir::expr condition, bool holds) {
+    return without_idle(m_, simplify(m_, known_condition(m_, condition, holds)(body)));
+  }
   ir::stmt by_choices(ir::stmt s, int depth) {
+    ir::stmt const inside = s->children[0];
+    if (is_nothing(inside)) return inside;
+    auto const with = [&](ir::stmt body) { return ir::loop_like(m_, s, s->begin, s->extent, body); };
+    for (ir::expr c : shared_conditions(m_, inside).all) {
+      bool const turns = uses(c, s->variable);
+      edge_of_loop const edge(m_, c, s->variable);
+      if ((turns && edge.rest == nullptr) || !is_nothing(supposed(inside, c, false))) continue;
+      changed = true;
+      ir::stmt const loop = with(supposed(inside, c, true));
+      if (turns) return by_choices(edge.kept(m_, loop), depth);
+      return ir::branch(m_, c, by_choices(loop, depth), nullptr);
+    }
     steady_choice choice(m_, s->variable);
-    if (depth > 0) choice(s->children[0]);
-    if (choice.found == nullptr) return by_parts(s);
+    if (depth > 0) choice(inside);
+    if (choice.found == nullptr) return away_from_edges(s);
     changed = true;
     ir::expr const c = choice.found;
-    auto const where = [&](bool holds) {
-      ir::stmt const body = simplify(m_, known_condition(m_, c, holds)(s->children[0]));
-      return by_choices(ir::loop_like(m_, s, s->begin, s->extent, body), depth - 1);
-    };
-    ir::stmt const then = where(true);
-    return ir::branch(m_, c, then, where(false));
+    ir::stmt const then = by_choices(with(supposed(inside, c, true)), depth - 1);
+    return ir::branch(m_, c, then, by_choices(with(supposed(inside, c, false)), depth - 1));
+  }
+  /// Where the loops around say that what vectors share holds in all iterations, as away from the edges of a picture.
+  ir::stmt away_from_edges(ir::stmt s) {
+    known_.enter(s);
+    ir::expr const last = simplify(m_, ir::binary(m_, op::sub, ir::binary(m_, op::add, s->begin, s->extent), ir::index(m_, 1)));
+    ir::expr all = nullptr, zero = ir::index(m_, 0);
+    ir::stmt body = s->children[0];
+    for (ir::expr c : shared_conditions(m_, body).all) {
+      edge_of_loop const edge(m_, c, s->variable);
+      if (edge.rest == nullptr) continue;
+      ir::expr const farthest = edge.at(m_, edge.slope > 0 ? last : s->begin);
+      std::int64_t const there = known_.at(farthest);
+      if (there == middles::unknown || there > 0) continue;
+      all = ir::all_of(m_, all, simplify(m_, ir::binary(m_, op::le, farthest, zero)));
+      body = known_condition(m_, c, true)(body);
+    }
+    if (all == nullptr) return by_parts(s);
+    changed = true;
+    return ir::branch(m_, all, by_parts(ir::loop_like(m_, s, s->begin, s->extent, simplify(m_, body))), s);
   }
   ir::stmt by_parts(ir::stmt s) {
     constexpr std::int64_t few = 4, many = std::int64_t(1) << 30;

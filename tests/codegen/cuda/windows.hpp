@@ -65,7 +65,7 @@ inline std::vector<gpu_kernel> ruled_windows() {
   std::vector<gpu_kernel> all;
   auto const add = [&](gpu_kernel k, char const* what, bool reassociate = true) { all.push_back(by_rule_with_units(std::move(k), what, reassociate)); };
   add(convolved<float, 2>({1, 8, 8, 8}, {3, 3, 8, 32}, last_channels(1, 1), epilogue::relu), "behind");
-  add(convolved<float, 2>({1, 8, 8, 8}, {3, 3, 8, 32}, last_channels(1, 1)), "behind_bitwise", false);
+  add(convolved_in_zeros<float>(8, 8, 32), "behind_bitwise", false);
   add(convolved<float, 2>({2, 9, 7, 5}, {3, 3, 5, 18}, last_channels(2, 1), epilogue::relu), "strided");
   add(convolved<float, 2>({1, 4, 8, 8}, {32, 4, 3, 3}, first_channels(1, 1), epilogue::relu), "behind_first");
   add(convolved<float, 2>({2, 20, 6, 6}, {18, 20, 1, 1}, first_channels()), "first_1x1");

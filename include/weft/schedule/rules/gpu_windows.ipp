@@ -102,6 +102,10 @@ WEFT_DECL void gpu_plan::find_windows() {
                              " terms are no tile of one (16 x 16 of 8)"}));
       continue;
     }
+    if (form.left_out && is_float(program::at(v.p().tensors, of.tensor).type) && !in_.reassociate) {
+      tell(t, "no implicit product: `where` leaves out terms, which would be zeros times the other factor");
+      continue;
+    }
     if (!choose(t, "im2col", true)) continue;
     step one{verb::im2col};
     one.stage = t;

@@ -62,12 +62,13 @@ struct im2col_step {
   /// Takes   the reduced axes, outermost first, in the order in which they are fused; none: as the stage has them. With channels last, the
   ///         channels should be the last, as those of a window then stand side by side in memory
   /// Shape   a matrix has terms as its last dimension, or as its first one where the operand's last index moves with rows (or columns)
-  /// Needs   one result, no scan; in the body two operands, an element of a tensor each, converted or zero where a condition says so;
-  ///         no other axis; each spatial axis moves one of the two. No step before it names the stage's axes or places it. Its
+  /// Needs   one result, no scan; in the body two operands, an element of a tensor each, converted or zero where a condition says so,
+  ///         or a sum of their products `where` a condition of indices holds; no other axis; each spatial axis moves one of the two. No step before it names the stage's axes or places it. Its
   ///         reduced axes are gone from then on
   /// Returns the stage that multiplies, with axes row, column and term, and those that gather. C copies the product: reverse_compute_inline
   ///         of C, or of what becomes of it, computes it where the sums are
-  /// Keeps   the bits of all elements, where the order is the stage's own; sums of floats in another one may round otherwise
+  /// Keeps   the bits of all elements, where the order is the stage's own; sums of floats in another one may round otherwise. Terms that
+  ///         `where` leaves out are added as zeros times the other factor: NaN where that is infinite or one
   /// Errors  schedule_error "im2col: the terms are no products of two tensors"
   /// Cost    a quotient and a remainder for each axis of each element that is gathered, but for what lies in front of the loops
   /// Source  Chellapilla et al., "High performance convolutional neural networks for document processing", 2006; implicit: Chetlur et al.,
