@@ -291,9 +291,9 @@ struct placement_check {
       }
     return {};
   }
-  /// Whether memory can be folded along a loop as it is said to.
+  /// Whether memory can be folded along a loop as it is said to, where the stage still is computed in another one's loops: else there is no ring.
   constexpr ruling ring(int loop) const {
-    if (n.at(loop).fold == 0) return {};
+    if (n.at(loop).fold == 0 || place(n.at(loop).stage).loop < 0) return {};
     if (place(n.at(loop).stage).beside) return illegal(diagnosis::a_stage_beside_another_has_its_whole_memory);
     for (std::int32_t l : n.order_of(loop))
       if (n.at(l).kind == loop_kind::vectorized && n.share_an_axis(l, loop))

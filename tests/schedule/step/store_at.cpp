@@ -137,3 +137,33 @@ TEST_CASE("store_at, store_root, fold_storage: what is refused") {
     CHECK(explain(t.s, "k").find("  try   ") != std::string::npos);
   }
 }
+TEST_CASE("fold_storage: a stage that is in no loop any more has no ring, and its vectors are in nobody's way until it comes back to one") {
+  weft::program p;
+  weft::expr::tensor<float, 2> const x{&p, p.add_input(weft::short_name("x"), weft::dtype::f32, 2)};
+  auto const row = [&](auto const& of) {
+    return [=](auto i, auto j) { return of(i, j) + of(i + 1, j); };
+  };
+  auto const first = weft::compute<"first">(x.extent(0) - 1, x.extent(1), row(x));
+  auto const second = weft::compute<"second">(x.extent(0) - 2, x.extent(1), row(first));
+  p.outputs.push_back(weft::compute<"out">(x.extent(0) - 3, x.extent(1), row(second)).id);
+  p = weft::canonical(p);
+  for (bool const inlined : {true, false}) {
+    weft::schedule s{p, all_extents{16}};
+    weft::stage_handle<2> const a = weft::handle_of<2>(s, 0), b = weft::handle_of<2>(s, 1), out = weft::handle_of<2>(s, 2);
+    s.compute_at(a, b.all[0]);
+    s.store_root(a);
+    s.fold_storage(a.all[1], 4);
+    if (inlined) s.compute_inline(a);
+    else s.compute_root(a);
+    s.vectorize(a.all[1]);
+    CHECK(s.state == verdict::legal);
+    weft::step there{weft::verb::compute_at, 1, {out.all[0].id}};
+    there.stage = b.stage;
+    CHECK(weft::schedule::check(s, there).v == verdict::legal);
+    s.take(there);
+    CHECK(s.state == verdict::legal);
+    there.stage = a.stage;
+    there.loops[0] = b.all[0].id;
+    CHECK(weft::schedule::check(s, there).why == diagnosis::memory_that_is_folded_along_an_axis_cannot_be_written_by_vectors_along_it);
+  }
+}
