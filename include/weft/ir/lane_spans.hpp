@@ -36,6 +36,11 @@ class lane_spans {
     s.rest = e;
     s.low.resize(size(), -lane_span::far), s.high.resize(size(), lane_span::far);
     if (--fuel_ < 0) return s;
+    if (e->lanes == 1) {
+      s.first = e;
+      s.rest = ir::index(m_, 0);
+      return fill(s, [](std::size_t) { return 0; });
+    }
     switch (e->kind) {
       case op::literal: return fill(s, [&](std::size_t) { return e->value; });
       case op::broadcast:

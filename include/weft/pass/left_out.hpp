@@ -24,7 +24,7 @@ class known_condition final : public ir::rewriter {
 };
 
 /// The conditions by which a body chooses between whole vectors, taken apart where several have to hold: `a` and `b` of
-/// select(broadcast(a and b, 16), x, y). None of them reads memory.
+/// select(broadcast(a and b, 16) and lanes, x, y). None of them reads memory.
 class shared_conditions final : public ir::rewriter {
  public:
   shared_conditions(ir::arena& m, ir::stmt body) : ir::rewriter(m) { (*this)(body); }
@@ -33,7 +33,7 @@ class shared_conditions final : public ir::rewriter {
  protected:
   using ir::rewriter::replace;
   ir::expr replace(ir::expr e) override {
-    if (e->kind == op::select && e->lanes > 1 && e->a->kind == op::broadcast) take(e->a->a);
+    if (e->kind == op::select && e->lanes > 1) take(e->a);
     return nullptr;
   }
 
@@ -41,6 +41,7 @@ class shared_conditions final : public ir::rewriter {
   void take(ir::expr e) {
     constexpr std::size_t many = 8;
     if (e->kind == op::logical_and) return take(e->a), take(e->b);
+    if (e->lanes > 1) return e->kind == op::broadcast ? take(e->a) : void();
     bool known = e->kind == op::literal || all.size() == many || reads_memory(e);
     for (ir::expr other : all) known = known || other == e;
     if (!known) all.push_back(e);

@@ -1,5 +1,7 @@
 #include "weft/base/half.hpp"
+#include "weft/ir/lane_spans.hpp"
 #include "weft/pass/legalise.hpp"
+#include "weft/pass/own_memory.hpp"
 
 namespace weft::inline WEFT_ABI {
 namespace detail {
@@ -33,18 +35,65 @@ struct ir_word {
   friend ir_word float_difference(ir_word a, ir_word b) { return a.on_floats(op::sub, b); }
 };
 
+/// Leaves choices out that differ only in lanes which are not stored.
+class stored_lanes final : public ir::rewriter {
+ public:
+  stored_lanes(ir::arena& m, ir::expr mask) : ir::rewriter(m), mask_(mask) {}
+
+ protected:
+  using ir::rewriter::replace;
+  ir::expr replace(ir::expr e) override { return e->kind == op::select && e->lanes == mask_->lanes && follows(e->a) ? (*this)(e->b) : nullptr; }
+
+ private:
+  /// A comparison of indices: whether, by lane, `first` and this number are less than 0.
+  struct below_zero {
+    linear first{};
+    sequence<std::int64_t> lanes{};
+  };
+  bool read(ir::expr condition, below_zero& into) {
+    if ((condition->kind != op::lt && condition->kind != op::le) || condition->a->type != dtype::i64) return false;
+    lane_spans spans(m_, condition->lanes);
+    lane_span const x = spans.of(condition->a), y = spans.of(condition->b);
+    if (!x.is_exact() || !y.is_exact()) return false;
+    if (x.first != nullptr) into.first.add(linear_form(x.first), 1);
+    if (y.first != nullptr) into.first.add(linear_form(y.first), -1);
+    for (std::size_t l = 0; l < x.low.size(); ++l) into.lanes.push_back(x.low[l] - y.low[l] - (condition->kind == op::le));
+    return true;
+  }
+  /// Whether the condition holds in all lanes in which the mask does.
+  bool follows(ir::expr condition) {
+    if (condition == mask_) return true;
+    below_zero have, want;
+    if (!read(mask_, have) || !read(condition, want)) return false;
+    want.first.add(have.first, -1);
+    std::int64_t constexpr far = lane_span::far;
+    if (want.first.terms.size() > 0 || want.first.constant > far || want.first.constant < -far) return false;
+    bool all = true;
+    for (std::size_t l = 0; l < want.lanes.size(); ++l) all = all && want.lanes[l] + want.first.constant <= have.lanes[l];
+    return all;
+  }
+  ir::expr mask_;
+};
+
 class legaliser final : public ir::rewriter {
  public:
   legaliser(ir::arena& m, bool converts_f16, bool scales) : ir::rewriter(m), converts_f16_(converts_f16), scales_(scales) {}
 
  protected:
-  ir::stmt replace(ir::stmt s) override { return s->kind == ir::stmt_kind::tile && s->role != ir::tile_role::store ? s : nullptr; }
+  ir::stmt replace(ir::stmt s) override {
+    if (s->kind == ir::stmt_kind::tile && s->role != ir::tile_role::store) return s;
+    if (s->kind != ir::stmt_kind::store || s->mask == nullptr) return nullptr;
+    ir::stmt_node n = *s;
+    n.value = stored_lanes(m_, s->mask)(s->value);
+    return n.value != s->value ? children(m_.make(n)) : nullptr;
+  }
   ir::expr replace(ir::expr e) override {
     if (e->kind == op::scaleb) {
       int const bytes = e->lanes * size_bytes(e->type);
       if (scales_ && (bytes == 16 || bytes == 32 || bytes == 64)) return nullptr;
       return by_powers((*this)(e->a), (*this)(e->b));
     }
+    if (ir::expr const sum = sum_of_some_lanes(e); sum != nullptr) return (*this)(sum);
     if (e->kind != op::cast || !(is_half(e->type) || is_half(e->a->type))) return nullptr;
     ir::expr a = (*this)(e->a);
     if (is_half(a->type)) a = widened(a);
@@ -81,6 +130,17 @@ class legaliser final : public ir::rewriter {
                                      number(-(std::int64_t(1) << mantissa)));
     auto const times = [&](ir::expr x, ir::expr power) { return ir::binary(m_, op::mul, x, as(op::bitcast, a->type, power)); };
     return times(times(a, half), ir::binary(m_, op::sub, whole, half));
+  }
+
+  /// select(c, fma(x, y, s), s), where `c` is known in front of the loops but for where they stand, as 0 * -0 + s in the lanes that are left out.
+  ir::expr sum_of_some_lanes(ir::expr e) {
+    if (e->kind != op::select || e->lanes == 1 || e->b->kind != op::fma || e->b->c != e->c || e->a->kind == op::broadcast || reads_memory(e->a))
+      return nullptr;
+    auto const kept = [&](ir::expr x, double none) {
+      std::int64_t const bits = e->type == dtype::f32 ? to_bits(static_cast<float>(none)) : to_bits(none);
+      return ir::ternary(m_, op::select, e->a, x, ir::literal(m_, e->type, bits, e->lanes));
+    };
+    return ir::ternary(m_, op::fma, kept(e->b->a, 0.0), kept(e->b->b, -0.0), e->c);
   }
 
   bool converts_f16_, scales_;

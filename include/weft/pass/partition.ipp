@@ -19,6 +19,7 @@ class middle_of_loop final : public ir::rewriter {
   ir::expr replace(ir::expr e) override {
     if (!uses(e, variable_)) return e;
     ir::expr const r = children(e);
+    if (e->kind == op::broadcast && e->type == dtype::boolean) decided += (r->kind == op::broadcast ? r->a : r)->kind == op::literal;
     bool const bound = r->kind == op::min || r->kind == op::max;
     if (bound ? r->lanes == 1 || !is_index(r) : !(r->kind == op::lt || r->kind == op::le) || r->a->type != dtype::i64) return r;
     bool less = false;
