@@ -239,12 +239,12 @@ TEST_CASE("a long loop is taken in parts: who has finished takes some of another
     CHECK(first.each_once());
     CHECK(first.pieces.size() == 2);  // nothing is known of it yet
   }
-  int most = 0;
-  for (int round = 0; round < 20 && most <= 16; ++round) {
+  int most = 0;  // on a busy machine the caller may do all of a loop before the worker is there, which then is a short one
+  for (int round = 0; round < 200 && most <= 16; ++round) {
     work w(32);
     pool.run(32, work::body, &w);
     CHECK(w.each_once());
-    CHECK(w.pieces.size() > 2);
+    if (w.pieces.size() == 2) continue;
     most = std::max(most, w.by_caller);
   }
   CHECK(most > 16);

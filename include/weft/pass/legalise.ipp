@@ -132,10 +132,17 @@ class legaliser final : public ir::rewriter {
     return times(times(a, half), ir::binary(m_, op::sub, whole, half));
   }
 
-  /// select(c, fma(x, y, s), s), where `c` is known in front of the loops but for where they stand, as 0 * -0 + s in the lanes that are left out.
+  /// Whether it is a number that was computed: one from memory may be a NaN that arithmetic would make quiet.
+  static bool is_computed(ir::expr e) {
+    if (e->kind == op::select) return is_computed(e->b) && is_computed(e->c);
+    return e->kind == op::fma || e->kind == op::literal || (e->kind == op::load && e->buf->where == ir::scope::registers);
+  }
+  /// select(c, fma(x, y, s), s), where `c` hangs on indices alone, as 0 * -0 + s in the lanes that are left out: the compiler makes no masked product
+  /// of a mask that it knows.
   ir::expr sum_of_some_lanes(ir::expr e) {
     if (e->kind != op::select || e->lanes == 1 || e->b->kind != op::fma || e->b->c != e->c || e->a->kind == op::broadcast || reads_memory(e->a))
       return nullptr;
+    if (!is_computed(e->c)) return nullptr;
     auto const kept = [&](ir::expr x, double none) {
       std::int64_t const bits = e->type == dtype::f32 ? to_bits(static_cast<float>(none)) : to_bits(none);
       return ir::ternary(m_, op::select, e->a, x, ir::literal(m_, e->type, bits, e->lanes));
