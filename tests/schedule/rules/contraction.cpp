@@ -586,6 +586,24 @@ TEST_CASE("products of bytes, and of bf16, take the instructions that join sever
     CHECK(ab.on(t).with({.bitwise = true}).loops(x, y).find(" by ") == std::string::npos);
   }
 }
+TEST_CASE("rows of a panel that an instruction wants next to each other are woven, whole vectors of them") {
+  weft::target t = weft::x86_64_avx2();
+  t.features.push_back("avxvnni"), t.threads = 1;
+  auto const a = drawn<std::uint8_t>(1, 70, 96);
+  std::string const whole = ab.on(t).loops(a, drawn<std::int8_t>(2, 96, 128));
+  INFO(whole);
+  CHECK(has_in_order(whole, {"B_copy\n", "unrolled", "vectorized"}));
+  // Where the last panel has columns that are not there, lanes would have to be left out: AVX-512 reads bytes so, AVX2 does not.
+  auto const copy_of = [](std::string const& loops) { return loops.substr(loops.find("B_copy\n")); };
+  CHECK(copy_of(ab.on(t).loops(a, drawn<std::int8_t>(2, 96, 130))).find("vectorized") == std::string::npos);
+  t = weft::host();
+  if (!t.has("avx512vnni")) {
+    MESSAGE("[skip] this machine has no instruction for four bytes in 64 byte vectors");
+    return;
+  }
+  CHECK(copy_of(ab.on(t).loops(a, drawn<std::int8_t>(2, 96, 130))).find("vectorized") != std::string::npos);
+  for (std::int64_t const n : {64, 48, 130, 17}) check_rule(ab, a, drawn<std::int8_t>(2, 96, n)), check_rule(ab, drawn<std::uint8_t>(3, 35, 97), drawn<std::int8_t>(2, 97, n));
+}
 TEST_CASE("what follows products of bytes, and of bf16, leaves them their instructions") {
   auto const scaled = weft::kernel<"scaled">([](auto A, auto B, auto v) {
     auto const C = compute<"C">(A.extent(0), B.extent(1), [=](auto i, auto j) {

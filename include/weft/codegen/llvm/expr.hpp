@@ -135,6 +135,7 @@ class expression_emitter {
   value_ref make_instruction(ir::expr e);
   value_ref terms_side_by_side(ir::expr e, int operand);
   void turn_over(sequence<value_ref>& square, type_ref vector);
+  sequence<value_ref> woven(sequence<value_ref> const& columns, int lanes);
   value_ref shuffled(value_ref a, value_ref b, sequence<std::int32_t> const& lanes);
   value_ref run_time_number(int member, std::int64_t position);
   value_ref pointer_at(ir::buffer const* buf, ir::expr flat);

@@ -91,10 +91,25 @@ WEFT_DECL void expression_emitter::turn_squares(ir::stmt const* first, ir::stmt 
   }
 }
 
+/// One vector for the elements of `columns` in turns: x0 y0 x1 y1 .. of two, as so many vectors; from the first half of them to the other.
+WEFT_DECL sequence<value_ref> expression_emitter::woven(sequence<value_ref> const& columns, int lanes) {
+  if (columns.size() == 1) return columns;
+  sequence<value_ref> even, odd, made;
+  for (std::size_t i = 0; i < columns.size(); ++i) (i % 2 == 0 ? even : odd).push_back(columns[i]);
+  even = woven(even, lanes), odd = woven(odd, lanes);
+  for (std::size_t i = 0; i < even.size(); ++i)
+    for (std::int32_t half = 0; half < lanes; half += lanes / 2) {
+      sequence<std::int32_t> from;
+      for (std::int32_t l = 0; l < lanes; ++l) from.push_back(half + l / 2 + (l % 2 == 0 ? 0 : lanes));
+      made.push_back(shuffled(even[i], odd[i], from));
+    }
+  return made;
+}
 /// Where stores behind one another write vectors with gaps that begin at neighbouring elements, those are columns of a square: it is
 /// turned over in registers and stored row by row, as sums are whose lanes do not lie side by side in the result. A scatter of
 /// 16 lanes takes some 35 cycles, a column of a square 9 (Zen 4). Registers may be written between them, as a scan does at each step.
-/// False: they are others, and nothing was emitted.
+/// Vectors with gaps of fewer elements than they have lanes are woven into as many without, where they fill the gaps, as rows do of which an
+/// instruction wants two or four next to each other. False: they are others, and nothing was emitted.
 WEFT_DECL bool expression_emitter::store_squares(ir::stmt const* first, ir::stmt const* last) {
   sequence<ir::stmt> stores;
   for (ir::stmt const* s = first; s != last; ++s)
@@ -104,7 +119,7 @@ WEFT_DECL bool expression_emitter::store_squares(ir::stmt const* first, ir::stmt
   if (count < 2) return false;
   ir::buffer const* const buf = stores[0]->buf;
   int const width = stores[0]->value->lanes;
-  if (count > 64 || width < 4 || width > 16 || (width & (width - 1)) != 0) return false;
+  if (count > 64 || width < 4 || width > 64 || (width & (width - 1)) != 0) return false;
   if (buf->non_temporal || buf->type == dtype::boolean) return false;
   for (ir::stmt const* s = first; s != last; ++s)
     if ((*s)->buf->where == ir::scope::registers && (memory_read((*s)->value) & class_of(buf)) != 0) return false;
@@ -119,7 +134,8 @@ WEFT_DECL bool expression_emitter::store_squares(ir::stmt const* first, ir::stmt
     if ((read & class_of(buf)) != 0) return false;
     flat_index const at = element_at(buf, s->indices, width);
     if (s == stores[0]) origin = at;
-    if (at.first->lanes > 1 || at.stride < width || at.stride != origin.stride) return false;
+    bool const turns = at.stride >= width && width <= 16, weaves = at.stride == 2 || at.stride == 4 || at.stride == 8;
+    if (at.first->lanes > 1 || at.stride != origin.stride || !(turns || (weaves && at.stride < width))) return false;
     ir::expr const further = simplify(m, ir::binary(m, op::sub, at.first, origin.first));
     if (further->kind != op::literal) return false;
     for (std::int64_t other : apart) {
@@ -128,6 +144,8 @@ WEFT_DECL bool expression_emitter::store_squares(ir::stmt const* first, ir::stmt
     }
     apart.push_back(further->value);
   }
+  bool const weaves = origin.stride < width;
+  std::size_t const together = weaves ? static_cast<std::size_t>(origin.stride) : lanes;
   sequence<sequence<std::int32_t>> squares;  // by square, the stores that are its columns
   sequence<bool> taken(count, false);
   auto const at_place = [&](std::int64_t wanted) {
@@ -140,10 +158,10 @@ WEFT_DECL bool expression_emitter::store_squares(ir::stmt const* first, ir::stmt
     for (std::size_t i = 0; i < count; ++i)
       if (!taken[i] && (begin == count || apart[i] < apart[begin])) begin = i;
     sequence<std::int32_t> columns;
-    for (std::int32_t i = static_cast<std::int32_t>(begin); i >= 0 && columns.size() < lanes;
+    for (std::int32_t i = static_cast<std::int32_t>(begin); i >= 0 && columns.size() < together;
          i = at_place(apart[begin] + static_cast<std::int64_t>(columns.size())))
       columns.push_back(i), taken[static_cast<std::size_t>(i)] = true;
-    if (columns.size() < 2) return false;
+    if (columns.size() < 2 || (weaves && columns.size() < together)) return false;
     left -= columns.size();
     squares.push_back(columns);
   }
@@ -166,17 +184,18 @@ WEFT_DECL bool expression_emitter::store_squares(ir::stmt const* first, ir::stmt
     return steps ? values[at] : to_memory(emit(stores[at]->value), buf->type, width);
   };
   for (sequence<std::int32_t> const& columns : squares) {
-    sequence<value_ref> square(lanes, nullptr);
+    sequence<value_ref> square(together, nullptr);
     for (std::size_t c = 0; c < columns.size(); ++c) square[c] = value_of(columns[c]);
-    turn_over(square, vector);
+    if (weaves) square = woven(square, width);
+    else turn_over(square, vector);
     sequence<value_ref> mask;
     for (std::size_t lane = 0; lane < lanes; ++lane) mask.push_back(l_.ConstInt(l_.Int1TypeInContext(s_.context), lane < columns.size() ? 1 : 0, 0));
     value_ref const some = l_.ConstVector(mask.data(), static_cast<unsigned>(lanes));
     ir::expr const begin = element_at(buf, stores[static_cast<std::size_t>(columns[0])]->indices, width).first;
-    for (std::size_t row = 0; row < lanes; ++row) {
-      ir::expr const at = ir::binary(m, op::add, begin, ir::index(m, static_cast<std::int64_t>(row) * origin.stride));
+    for (std::size_t row = 0; row < together; ++row) {
+      ir::expr const at = ir::binary(m, op::add, begin, ir::index(m, static_cast<std::int64_t>(row) * (weaves ? width : origin.stride)));
       value_ref const to = pointer_at(buf, simplify(m, at));
-      if (columns.size() == lanes) l_.SetAlignment(l_.BuildStore(b_, square[row], to), bytes);
+      if (columns.size() == together) l_.SetAlignment(l_.BuildStore(b_, square[row], to), bytes);
       else call_intrinsic("llvm.masked.store", {vector, pointer()}, {square[row], to, alignment, some});
     }
   }

@@ -237,9 +237,10 @@ WEFT_DECL rule_plan::product_plan rule_plan::product_of(int stage, tile_axes con
   auto const copied = [&](std::int32_t tensor, int axis, std::int64_t step, std::int64_t terms_together) {
     short_name const name = pack_name(s_.computation(), tensor).append("_at");
     bool const constant = is_constant(tensor);
+    bool const by_elements = terms_together > 1 && lanes_to_weave(stage, tensor, axis, step) == 1;
     forks_later_ = true;
-    if (int const copy = pack(stage, tensor, axis, step, terms_together); copy >= 0)  // for instructions element by element
-      p.copies.push_back({copy, name, constant, terms_together > 1 ? view().iterations(copy) : cycles(copy), axis == t.columns});
+    if (int const copy = pack(stage, tensor, axis, step, terms_together); copy >= 0)
+      p.copies.push_back({copy, name, constant, by_elements ? view().iterations(copy) : cycles(copy), axis == t.columns});
     forks_later_ = false;
   };
   sequence<std::int32_t> by_rows;

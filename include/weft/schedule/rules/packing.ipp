@@ -54,6 +54,16 @@ WEFT_DECL intrinsic const* rule_plan::instruction_for(int stage, tile_axes const
   }
   return nullptr;
 }
+/// How many elements of a row of a panel are read at once where some rows are woven for an instruction; 1: it is copied element by element, since
+/// some lanes would read nothing, which vectors of bytes are not told by less than AVX-512.
+WEFT_DECL std::int64_t rule_plan::lanes_to_weave(int stage, int tensor, int column, std::int64_t width) const {
+  rule_view const v = view();
+  std::int64_t const row = s_.limits.vector_bytes / size_bytes(program::at(s_.computation().tensors, tensor).type);
+  bool const cut_short = is_open(v.loop(stage, column)) || v.extent(stage, column) % width != 0;
+  std::int64_t lanes = width & -width;
+  while (lanes > row) lanes /= 2;
+  return lanes < 4 || (cut_short && s_.limits.vector_bytes < 64) ? 1 : lanes;
+}
 /// Lets `stage` read a copy of `tensor` in panels: `width` elements of the axis `column` side by side, all that a panel has
 /// behind one another. With `terms`, so many of the last reduced axis stand together, for an instruction.
 WEFT_DECL int rule_plan::pack(int stage, int tensor, int column, std::int64_t width, std::int64_t terms) {
@@ -71,6 +81,7 @@ WEFT_DECL int rule_plan::pack(int stage, int tensor, int column, std::int64_t wi
     }
   });
   bool const constant = is_constant(tensor);
+  std::int64_t const woven = together < 0 ? 1 : lanes_to_weave(stage, tensor, column, width);
   int const copy = add_stage(verb::cache_read, stage, tensor);
   if (copy < 0) return -1;
   step layout{verb::transform_layout};
@@ -93,7 +104,14 @@ WEFT_DECL int rule_plan::pack(int stage, int tensor, int column, std::int64_t wi
   turned.push_back(v.loop(copy, first));
   bool gaps = false;
   for (access const& one : v.loads(copy)) gaps = gaps || one.step(rank) != 1;
-  if (together >= 0) {  // several rows at a time, element by element
+  if (woven > 1) {  // several rows at a time, which become one in registers (codegen/llvm/transpose.ipp)
+    parts const lane = cut(v.loop(copy, rank), woven);
+    for (int l : {lane.outer, v.loop(copy, rank + 1), lane.inner}) turned.push_back(l);
+    reorder(turned);
+    mark(verb::unroll, lane.outer);
+    mark(verb::unroll, v.loop(copy, rank + 1));
+    mark(verb::vectorize, lane.inner);
+  } else if (together >= 0) {
     turned.push_back(v.loop(copy, rank));
     turned.push_back(v.loop(copy, rank + 1));
     reorder(turned);

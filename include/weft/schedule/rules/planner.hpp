@@ -315,6 +315,7 @@ class rule_plan {
   int axis_joined(int stage, tile_axes const& t) const;
   sequence<std::int32_t> reduced_loops(int stage) const;
   intrinsic const* instruction_for(int stage, tile_axes const& t, int& panels) const;
+  std::int64_t lanes_to_weave(int stage, int tensor, int column, std::int64_t width) const;
   int pack(int stage, int tensor, int column, std::int64_t width, std::int64_t terms = 1);
   sequence<std::int32_t> rows_worth_packing(int stage, tile_axes const& t, std::int64_t rows);
   void place_copies(int stage, sequence<packed_copy> const& copies, sequence<std::int32_t> const& around, outer_loops const& outside);
