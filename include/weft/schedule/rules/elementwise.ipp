@@ -310,7 +310,7 @@ WEFT_DECL bool rule_plan::products_apart(int stage) {
   }
   for (std::int32_t g : guests) {
     if (!apart[static_cast<std::size_t>(g)]) continue;
-    host_[static_cast<std::size_t>(g)] = g;
+    host_in(g, g);
     nest_of(g);
   }
   return any;
