@@ -252,6 +252,7 @@ class rule_plan {
   // --- short_axes.ipp
   bool is_asked(int stage, int axis) const;
   parts cut_short_axes(int stage, int first_axis, std::int64_t vectors);
+  bool can_sum_in_lanes(int stage, int first_axis) const;
   bool sums_in_lanes(int stage, int first_axis);
   bool by_rows_of_terms(int stage, int first_axis, parts lane, sequence<std::int32_t> terms);
 
