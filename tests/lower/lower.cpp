@@ -100,6 +100,13 @@ TEST_CASE("a load is masked by the select that guards it, unless it is inside an
   CHECK(body(inside.plain()) == "for i in 0..9:\n  B[i] = select(3 < i, A[i], 5.0f32)\n");
   lowered_program other{map_program([](auto x, auto i) { return select(i > 0, 5.0f, x(i - 1 + 1)); }), {{9}}};
   CHECK(body(other.plain()).find("where") == std::string::npos);
+  // What is read under a condition stays so under this one and another.
+  lowered_program again{map_program([](auto x, auto i) {
+    auto const v = x(i - 1);
+    return select(i > 0, select(v > 0.5f, v, 2.0f), 5.0f);
+  }), {{9}}};
+  CHECK(body(again.plain()) ==
+        "for i in 0..9:\n  B[i] = select(0 < i, select(0.5f32 < A[i - 1 where 0 < i], A[i - 1 where 0 < i], 2.0f32), 5.0f32)\n");
 }
 TEST_CASE("open extents of one name are one size, and strides of packed tensors follow from them") {
   lowered_program l{weft_test::matmul(), {{2, 3}, {3, 4}}};

@@ -68,6 +68,20 @@ TEST_CASE("a part that moves back, or along two axes, is computed whole each tim
   CHECK_FALSE(has(text_of([](auto a, auto i, auto j) { return a(a.extent(0) - 1 - i, j); }), "select"));
   CHECK_FALSE(has(text_of([](auto a, auto i, auto j) { return a(i, i) + a(i + 1, i + 1) + a(0, j) * 0.0f; }), "i < 1"));
 }
+TEST_CASE("what a choice hangs on is read once, without a mask, also of a part whose edges are clamped twice") {
+  program p;
+  expr::tensor<float, 2> const A{&p, p.add_input(short_name("A"), dtype::f32, 2)};
+  auto const n = A.extent(0), m = A.extent(1);
+  auto const a = compute<"a">(n, m, [=](auto i, auto j) { return A(i, j) + A(i, j); });
+  auto const b = compute<"b">(n / 2, m, [=](auto i, auto j) {
+    auto const last = n - 1;
+    auto const v = a(clamp(clamp(2 * i - 1, 0, last) - 1, 0, last), j);
+    return select(v > 0.5f, v, v * 0.25f);
+  });
+  p.outputs.push_back(b.id);
+  std::string const text = lowered(canonical(p), [](schedule& s, auto guest, auto host) { s.compute_at(guest, s.split(host.all[0], 3)[0]); });
+  CHECK_FALSE(has(text, "where"));
+}
 TEST_CASE("a ring that is too small is refused, in words") {
   CHECK_THROWS_WITH_AS(lowered(stencil(),
                                [](schedule& s, auto blur, auto out) {

@@ -87,7 +87,16 @@ WEFT_DECL ir::expr lowering::axis_value(int axis) {
   if (now_->parts.empty() || d >= now_->stage->spatial) return index;
   return ir::binary(m_, op::add, index, (now_->computed.empty() ? now_->parts : now_->computed)[at(d)].begin);
 }
-/// The node's value where `condition` (of selects; null: always) holds; elsewhere it must not read memory.
+/// Whether c (null: always) surely holds where `condition` does, which `all_of` has made of it and more.
+inline bool implies(ir::expr condition, ir::expr c) {
+  for (; condition != c; condition = condition->a)
+    if (condition == nullptr || condition->kind != op::logical_and) return false;
+    else if (condition->b == c) return true;
+  return true;
+}
+/// The node's value where `condition` (of selects; null: always) holds; elsewhere it must not read memory. What is known already where more
+/// than that holds is the same: a choice hangs on elements that it then takes, and need not read them again, by a mask. (Which of two
+/// formulas a stage has, by a pixel of a chain that is inlined: 172 gathers, now none.)
 ///
 /// A chain of selects, v = select(f(v), g(v), h(v)), asks for its first value under 3^length conditions; what is
 /// asked for under more than 16 is made under the stage's own alone. The same happens in the plain nest on which bounds are proved,
@@ -97,7 +106,7 @@ WEFT_DECL ir::expr lowering::value(int id, ir::expr condition) {
     if (held == id) return ir::literal(m_, dtype::boolean, 1);
   auto const known = [&]() -> auto& { return now_->places[place_].values_of(id); };
   for (auto const& [c, e] : known())
-    if (c == condition) return e;
+    if (c == nullptr || implies(condition, c)) return e;
   if (known().size() > 16 && condition != nullptr && condition != always_) return value(id, always_);
   ir::expr const e = make_value(p_.at(id), condition);
   known().push_back({condition, e});

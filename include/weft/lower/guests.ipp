@@ -9,14 +9,12 @@ namespace detail {
 class guest_spans final : public index_spans {
  public:
   guest_spans(lowering& l, stage_frame const& host, int position)
-      : index_spans(l.m_, l.p_), l_(l), host_(host), position_(position), ranges_(l.ranges_in(host, position)),
-        by_stage_(l.p_.stages.size()) {}
+      : index_spans(l.m_, l.p_), l_(l), host_(host), position_(position), ranges_(l.ranges_in(host, position)) {}
   range_table const& ranges() const { return ranges_; }
 
   /// By spatial axis, what the stages that run inside the loop read of `stage`.
   sequence<span> const& of_stage(int stage) {
-    found& f = by_stage_[static_cast<std::size_t>(stage)];
-    if (f.done) return f.spans;
+    if (sequence<span> const* known = by_stage_.find(stage); known != nullptr) return *known;
     stage_info const& wanted = program::at(p_.stages, stage);
     sequence<span> spans;
     bool first = true;
@@ -29,9 +27,7 @@ class guest_spans final : public index_spans {
           shared = shared || l_.n_.is_of(host_.loops[static_cast<std::size_t>(i)].id, host_.stage->first_axis + d);
         spans.push_back(shared ? axis(host_.stage->first_axis + d) : span());
       }
-      f.done = true;
-      f.spans = spans;
-      return f.spans;
+      return by_stage_.of(stage) = spans;
     }
     for (std::int32_t reader : l_.readers_[static_cast<std::size_t>(stage)]) {
       sequence<std::int32_t> const loads = loads_of(reader, wanted);
@@ -50,35 +46,26 @@ class guest_spans final : public index_spans {
         first = false;
       }
     }
-    f.done = true;
-    f.spans = spans;
-    return f.spans;
+    return by_stage_.of(stage) = spans;
   }
 
  private:
-  struct found {
-    bool done = false;
-    sequence<span> spans;
-  };
-
   /// The nodes by which `reader` reads it.
   sequence<std::int32_t> loads_of(int reader, stage_info const& stage) {
     sequence<std::int32_t> loads;
-    seen_.resize(p_.nodes.size(), 0);
-    ++asked_;
+    node_set seen;
     stage_info const& s = program::at(p_.stages, reader);
-    for (int r = 0; r < s.results; ++r) collect(p_.result(s, r).body, stage, loads);
+    for (int r = 0; r < s.results; ++r) collect(p_.result(s, r).body, stage, seen, loads);
     return loads;
   }
-  void collect(int id, stage_info const& stage, sequence<std::int32_t>& loads) {
-    if (id < 0 || seen_[static_cast<std::size_t>(id)] == asked_) return;
-    seen_[static_cast<std::size_t>(id)] = asked_;
+  void collect(int id, stage_info const& stage, node_set& seen, sequence<std::int32_t>& loads) {
+    if (id < 0 || !seen.add(id)) return;
     node const& n = p_.at(id);
     if (n.kind == op::load) {
       if (n.a >= stage.tensor && n.a < stage.tensor + stage.results) loads.push_back(id);
-      for (int i = 0; i < n.c; ++i) collect(program::at(p_.operands, n.b + i), stage, loads);
+      for (int i = 0; i < n.c; ++i) collect(program::at(p_.operands, n.b + i), stage, seen, loads);
     } else if (arity(n.kind) > 0) {
-      for (int o : {n.a, n.b, n.c}) collect(o, stage, loads);
+      for (int o : {n.a, n.b, n.c}) collect(o, stage, seen, loads);
     }
   }
 
@@ -126,9 +113,9 @@ class guest_spans final : public index_spans {
     ir::expr const last = simplify(m_, ir::binary(m_, op::sub, l_.axis_extent(number), ir::index(m_, 1)));
     span all{ir::index(m_, 0), last};
     if (d < s.spatial) {
-      sequence<span> const& spans = by_stage_[static_cast<std::size_t>(reader_)].spans;
-      if (!spans.empty() && spans[static_cast<std::size_t>(d)].known()) {
-        span const read = spans[static_cast<std::size_t>(d)];
+      sequence<span> const* const spans = by_stage_.find(reader_);
+      if (spans != nullptr && !spans->empty() && (*spans)[static_cast<std::size_t>(d)].known()) {
+        span const read = (*spans)[static_cast<std::size_t>(d)];
         if (d != s.scanned) return whole_tiles(read, number);
         (s.backwards ? all.low : all.high) = s.backwards ? read.low : read.high;  // all steps up to those
       }
@@ -194,9 +181,7 @@ class guest_spans final : public index_spans {
   stage_frame const& host_;
   int position_;
   range_table ranges_;
-  sequence<found> by_stage_;
-  sequence<std::int32_t> seen_;  // by node: for which question it was met
-  std::int32_t asked_ = 0;
+  node_map<sequence<span>> by_stage_;
   int reader_ = -1;
 };
 

@@ -1,6 +1,7 @@
 // How far an index reaches: interval arithmetic whose bounds are expressions over the loops that stand outside.
 #pragma once
 
+#include "weft/base/node_set.hpp"
 #include "weft/base/sequence.hpp"
 #include "weft/expr/program.hpp"
 #include "weft/ir/simplify.hpp"
@@ -29,10 +30,7 @@ class index_spans {
   /// The smaller (larger) of two, without an operation where the ranges decide.
   ir::expr least(ir::expr a, ir::expr b, range_table const& ranges);
   ir::expr most(ir::expr a, ir::expr b, range_table const& ranges);
-  void forget() {
-    for (std::int32_t id : touched_) known_[static_cast<std::size_t>(id)] = {};
-    touched_.clear();
-  }
+  void forget() { known_ = {}; }
 
  protected:
   virtual span axis(int number) = 0;
@@ -48,12 +46,7 @@ class index_spans {
     ir::expr a, b;
     std::int64_t most;
   };
-  struct known_span {
-    bool known = false;
-    span is{};
-  };
-  sequence<known_span> known_;  // by node
-  sequence<std::int32_t> touched_;  // the nodes of which something is known
+  node_map<span> known_;  // by node
   sequence<known_difference> differences_;  // between parts of the two that are asked for
 };
 

@@ -4,16 +4,12 @@ namespace weft::inline WEFT_ABI {
 namespace detail {
 
 WEFT_DECL span index_spans::of(int id, range_table const& ranges) {
-  if (known_.empty()) known_.resize(p_.nodes.size(), {});
-  auto const at = static_cast<std::size_t>(id);
-  if (known_[at].known) return known_[at].is;
+  if (span const* known = known_.find(id); known != nullptr) return *known;
   span s = make(p_.at(id), ranges);
   // A sum that may have wrapped is no bound.
   for (ir::expr e : {s.low, s.high})
     if (e != nullptr && (infinite(ranges.of(e).low) || infinite(ranges.of(e).high))) s = {};
-  known_[at] = {true, s};
-  touched_.push_back(id);
-  return s;
+  return known_.of(id) = s;
 }
 WEFT_DECL span index_spans::make(node const& n, range_table const& ranges) {
   if (n.kind == op::axis) return axis(n.a);

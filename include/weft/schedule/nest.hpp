@@ -120,7 +120,10 @@ struct nest {
   sequence<program> extended;  // the program with the stages that steps have added; none: the one that was given
   sequence<loop_info> loops;
   sequence<sequence<std::int32_t>> order;
-  sequence<placement> places;
+  sequence<placement> places;  // changed by `place` where a loop is
+  sequence<sequence<std::int32_t>> guests;  // by stage: those that are computed in its loops; of those behind the last one, none are
+  std::int32_t placed = 0, besides = 0;     // stages that are computed in loops of others; of them, beside these
+  bool has_scans = false, has_starts = false;  // there is a stage that scans, or one whose identity is stored in front, or was
   sequence<std::int32_t> starts;  // by stage: the loop in front of which its identity is stored; -1: by its first terms
   sequence<memory_wish> wishes;
   sequence<special> specials;
@@ -158,6 +161,7 @@ struct nest {
       return inputs[static_cast<std::size_t>(tensor)][static_cast<std::size_t>(dim)];
     };
     stage_info const& s = program::at(p.stages, stage);
+    has_scans = has_scans || s.scanned >= 0;
     if (static_cast<int>(order.size()) == stage) order.push_back({}), places.push_back({}), starts.push_back(-1);
     sequence<std::int32_t>& own = order[static_cast<std::size_t>(stage)];
     for (int i = 0; i < s.axes(); ++i) {
@@ -185,6 +189,25 @@ struct nest {
       if (all || at(l).reduced) at(l).gone = true;
       else left.push_back(l);
     order[static_cast<std::size_t>(stage)] = left;
+  }
+  /// Computes a stage elsewhere.
+  constexpr void place(int stage, placement const& to) {
+    placement& now = places[static_cast<std::size_t>(stage)];
+    if (now.loop >= 0) {
+      sequence<std::int32_t>& left = guests[static_cast<std::size_t>(at(now.loop).stage)];
+      for (std::size_t i = 0; i < left.size(); ++i)
+        if (left[i] == stage) left.erase(left.begin() + i), i = left.size();
+      --placed, besides -= now.beside;
+    }
+    now = to;
+    if (to.loop < 0) return;
+    auto const host = static_cast<std::size_t>(at(to.loop).stage);
+    while (guests.size() <= host) guests.push_back({});
+    guests[host].push_back(stage);
+    ++placed, besides += to.beside;
+  }
+  constexpr bool has_guests(int stage) const {
+    return static_cast<std::size_t>(stage) < guests.size() && !guests[static_cast<std::size_t>(stage)].empty();
   }
   constexpr loop_info& at(int id) { return loops[static_cast<std::size_t>(id)]; }
   constexpr loop_info const& at(int id) const { return loops[static_cast<std::size_t>(id)]; }
@@ -223,6 +246,7 @@ struct nest {
   }
   /// Whether another stage is computed beside this one, in its loops.
   constexpr bool has_beside(int stage) const {
+    if (besides == 0) return false;
     for (placement const& p : places)
       if (p.beside && at(p.loop).stage == stage) return true;
     return false;

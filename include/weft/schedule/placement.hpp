@@ -342,7 +342,7 @@ struct placement_check {
       if (w.dim == memory_wish::kept && (!(place(w.stage) == placement()) || n.has_beside(w.stage)))
         return illegal(diagnosis::a_prepacked_stage_is_computed_in_a_nest_of_its_own);
     for (memory_wish const& w : n.wishes)
-      if (w.dim < 0 && n.wish(w.stage, -1) == &w && w.where == scope::shared && !place(w.stage).inlined && !is_in_a_block(n, w.stage))
+      if (w.dim < 0 && w.where == scope::shared && n.wish(w.stage, -1) == &w && !place(w.stage).inlined && !is_in_a_block(n, w.stage))
         return illegal(diagnosis::shared_memory_is_one_blocks_own__compute_the_stage_inside_of_a_loop_over_blocks);
     return {};
   }
@@ -355,13 +355,24 @@ struct placement_check {
     for (int a = 0; a < of.axes(); ++a)  // those that are split, too
       if (ruling const r = ring(program::at(n.loop_of, of.first_axis + a)); r.v != verdict::legal) return r;
     int const come = n.root_of(stage);
-    for (int s = 0; s < static_cast<int>(n.places.size()); ++s) {
-      if (place(s).loop < 0) continue;
-      int const root = n.root_of(s);
-      if (root != come && root != left) continue;
-      if (ruling const r = placed(s); r.v != verdict::legal) return r;
+    first_ruling found;
+    in_nest(come, found);
+    if (left != come) in_nest(left, found);
+    return found.stage >= 0 ? found.r : wanted();
+  }
+  /// That of the first stage, in their order, that is not legal.
+  struct first_ruling {
+    int stage = -1;
+    ruling r{};
+  };
+  /// Of all that is computed in loops of `host`, and in loops of that.
+  constexpr void in_nest(int host, first_ruling& found) const {
+    if (!n.has_guests(host)) return;
+    for (std::int32_t s : program::at(n.guests, host)) {
+      if (found.stage < 0 || s < found.stage)
+        if (ruling const r = placed(s); r.v != verdict::legal) found = {s, r};
+      in_nest(s, found);
     }
-    return wanted();
   }
   constexpr ruling all() const {
     if (ruling const r = rings(); r.v != verdict::legal) return r;
@@ -422,8 +433,7 @@ constexpr bool is_read_whole(program const& p, int stage) {
 /// something of its memory, the identity in front of a loop, or a copy of its nest.
 constexpr bool is_scheduled(nest const& n, int stage) {
   if (!(program::at(n.places, stage) == placement()) || program::at(n.starts, stage) >= 0) return true;
-  for (placement const& p : n.places)
-    if (p.loop >= 0 && n.at(p.loop).stage == stage) return true;
+  if (n.has_guests(stage)) return true;
   for (memory_wish const& w : n.wishes)
     if (w.stage == stage) return true;
   for (special const& c : n.specials)
@@ -439,18 +449,7 @@ constexpr bool is_scheduled(nest const& n, int stage) {
   return false;
 }
 /// Whether some stage is computed inside a loop of another, or its identity stored in front of a loop.
-constexpr bool has_placements(nest const& n) {
-  for (placement const& p : n.places)
-    if (p.loop >= 0) return true;
-  for (std::int32_t start : n.starts)
-    if (start >= 0) return true;
-  return false;
-}
-constexpr bool has_scans(nest const& n) {
-  for (stage_info const& s : n.computation().stages)
-    if (s.scanned >= 0) return true;
-  return false;
-}
+constexpr bool has_placements(nest const& n) { return n.placed > 0 || n.has_starts; }
 /// Whether a stage that a function computes, which has no loops, or one that a function reads whole stays what it is.
 /// Where they are computed is looked at behind the step.
 constexpr ruling suits_functions(nest const& n, step const& s) {
@@ -479,20 +478,21 @@ constexpr ruling placements_fit(nest const& after) {
   return detail::placement_check{after, readers}.all();
 }
 /// Whether a step leaves alone where stages and their memory are, so that what was legal together stays so: it is of the loops of a stage that is
-/// computed in no other one's, as no other one is in its own; or it inlines a stage where none is computed in another one.
+/// computed in no other one's, as no other one is in its own; or it inlines a stage where none is computed in another one; or it says how one is
+/// stored, which no placement hangs on.
 ///
-/// Cost  O(stages), where the look at all placements takes a copy of the nest and a walk over the program
+/// Cost  O(loops of the stage), where the look at all placements takes a copy of the nest and a walk over the program
 constexpr bool keeps_placements(nest const& n, step const& s) {
   program const& p = n.computation();
+  if (s.what == verb::store_non_temporal) return true;
   if (!p.reads.empty()) return false;
-  if (s.what == verb::compute_inline) return n.specials.empty() && n.wishes.empty() && !has_placements(n) && !has_scans(n);
+  if (s.what == verb::compute_inline) return n.specials.empty() && n.wishes.empty() && !n.has_scans && !has_placements(n);
   step_form const& form = form_of(s.what);
-  if (form.places || (form.stage && s.what != verb::store_non_temporal)) return false;
+  if (form.places || form.stage) return false;
   int const stage = form.stage ? s.stage : n.at(s.loops[0]).stage;
   stage_info const& of = program::at(p.stages, stage);
   if (of.scanned >= 0 || !(program::at(n.places, stage) == placement()) || program::at(n.starts, stage) >= 0) return false;
-  for (placement const& other : n.places)
-    if (other.loop >= 0 && n.at(other.loop).stage == stage) return false;
+  if (n.has_guests(stage)) return false;
   for (int a = 0; a < of.axes(); ++a)
     if (n.at(program::at(n.loop_of, of.first_axis + a)).fold > 0) return false;
   return true;
@@ -501,13 +501,10 @@ constexpr bool keeps_placements(nest const& n, step const& s) {
 /// all that it reads would have other readers; where no stage is computed beside another, which hangs on all placements.
 constexpr bool moves_one_stage(nest const& n, step const& s) {
   bool const moves = s.what == verb::compute_at || s.what == verb::store_at || s.what == verb::store_root || s.what == verb::fold_storage;
-  if (!moves || !n.computation().reads.empty() || has_scans(n)) return false;
+  if (!moves || !n.computation().reads.empty() || n.has_scans || n.besides > 0) return false;
   bool const is_loop = s.loops[0] >= 0 && s.loops[0] < static_cast<int>(n.loops.size());
   int const stage = s.what != verb::fold_storage ? s.stage : is_loop ? n.at(s.loops[0]).stage : -1;
-  if (stage < 0 || stage >= static_cast<int>(n.places.size()) || program::at(n.places, stage).inlined) return false;
-  for (placement const& other : n.places)
-    if (other.beside) return false;
-  return true;
+  return stage >= 0 && stage < static_cast<int>(n.places.size()) && !program::at(n.places, stage).inlined;
 }
 
 }  // namespace weft::inline WEFT_ABI

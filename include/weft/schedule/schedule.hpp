@@ -176,7 +176,7 @@ struct schedule : nest,
     if (!n.computation().reads.empty())
       if (ruling const r = suits_functions(n, s); r.v != verdict::legal) return r;
     ruling const r = check_alone(n, s);
-    if (r.v == verdict::illegal || !(has_placements(n) || form_of(s.what).places) || keeps_placements(n, s)) return r;
+    if (r.v == verdict::illegal || keeps_placements(n, s) || !(has_placements(n) || form_of(s.what).places)) return r;
     nest after = n;
     perform(after, s);
     ruling const together = placements_fit(after);
@@ -225,7 +225,7 @@ struct schedule : nest,
     int const left = root_of(stage);
     perform(*this, s);
     ruling const together = detail::placement_check{*this, readers}.moved(stage, left);
-    places[static_cast<std::size_t>(stage)] = was;
+    place(stage, was);
     if (folds) at(s.loops[0]).fold = fold;
     return together.v == verdict::illegal ? together : r;
   }

@@ -189,3 +189,34 @@ TEST_CASE("softmax of rows is exact to rounding, in rows") {
     CHECK((weft::evaluate({.contract = weft::cpu().fma}, softmax, x) == softmax.with({.bitwise = true})(x)));
   }
 }
+
+namespace {
+/// Half the size, by sums.
+constexpr auto halved = [](auto a) {
+  return compute<"h">(a.extent(0) / 2, a.extent(1) / 2, [=](auto y, auto x) {
+    return weft::sum(2, 2, [=](auto u, auto v) { return a(2 * y + u, 2 * x + v); });
+  });
+};
+inline constexpr auto half = weft::kernel<"half">(halved);
+inline constexpr auto half_and_more = weft::kernel<"half_and_more">([](auto a, auto b) {
+  auto const h = halved(a);
+  return compute<"m">(h.extent(0), h.extent(1), [=](auto y, auto x) { return h(y, x) * b(y, x) + 1; });
+});
+}  // namespace
+
+TEST_CASE("sums of a window that moves by its own size run in lanes, by rows where one element of something else follows each") {
+  for (auto [m, n] : {std::array<std::int64_t, 2>{6, 64}, {9, 75}, {4, 7}}) {
+    CAPTURE(n);
+    check_rule(half, drawn<float>(1, m, n));
+    check_rule(half_and_more, drawn<float>(2, m, n), drawn<float>(3, m / 2, n / 2));
+    check_rule(half_and_more, drawn<std::int16_t>(4, m, n), drawn<std::int16_t>(5, m / 2, n / 2));
+  }
+  auto const on = weft::x86_64_avx2();
+  std::string const alone = half.on(on).loops(drawn<float>(1, 64, 150));
+  CHECK_MESSAGE(has_in_order(alone, {"for i", "for jo", "unrolled k", "unrolled l", "vectorized ji", "h[i, j] +="}), alone);
+  std::string const both = half_and_more.on(on).loops(drawn<float>(1, 64, 150), drawn<float>(2, 32, 75));
+  CHECK_MESSAGE(has_in_order(both, {"for i", "  h\n", "vectorized", "h[i, j] +=", "vectorized", "m[i, j] ="}), both);
+  // No mask, which would make gathers of what neighbours read, in all but the last vector.
+  std::string const ir = half.on(on).ir(drawn<float>(1, 64, 150));
+  CHECK_MESSAGE(ir.find("A[i * 2, ramp(jo * 16, 2, 8)]") != std::string::npos, ir);
+}

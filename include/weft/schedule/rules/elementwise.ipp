@@ -224,6 +224,12 @@ WEFT_DECL void rule_plan::rows_with_guests(int stage) {
   int depth = view().stage(stage).spatial;
   for (std::int32_t g : guests)
     if (int const d = depth_[static_cast<std::size_t>(g)]; d < depth) depth = d;
+  // One element after the other has no vectors: rows of them, then.
+  if (int const last = view().stage(stage).spatial - 1; depth > last && last > 0 && view().stage(stage).reduced == 0) {
+    bool rows = view().extent(stage, last) >= view().lanes(stage);
+    for (std::int32_t g : guests) rows = rows && (view().stage(g).reduced == 0 || (axes_of_tile(g).columns < 0 && can_sum_in_lanes(g, last)));
+    if (rows) depth = last;
+  }
   double const total = cycles(stage);
   std::int64_t const at_once = rows_at_once(stage, guests, depth);
   auto const product = [&](int s) {
@@ -310,7 +316,7 @@ WEFT_DECL bool rule_plan::products_apart(int stage) {
   }
   for (std::int32_t g : guests) {
     if (!apart[static_cast<std::size_t>(g)]) continue;
-    host_[static_cast<std::size_t>(g)] = g;
+    host_in(g, g);
     nest_of(g);
   }
   return any;

@@ -30,7 +30,7 @@ WEFT_DECL void gpu_plan::tree(int stage, std::int64_t threads) {
   wide = choose(stage, "lanes", wide, {1, 2, 4, 8}, wide);
   taken_apart const made = rfactor(stage, v.loop(stage, k), wide * threads, false);
   if (made.parts < 0) return;
-  host_[static_cast<std::size_t>(made.parts)] = stage;
+  host_in(made.parts, stage);
   parts const shares = wide > 1 ? split(made.v, wide) : parts{made.v, -1};
   bind(shares.outer, thread_axis::thread_x);
   mark(verb::unroll, shares.inner);

@@ -17,14 +17,14 @@ struct index_range {
 /// What is read of each stage where a part of one stage is computed: filled from readers to what they read.
 class parts_read {
  public:
-  explicit parts_read(rule_view const& v) : v_(v), regions_(v.p().stages.size()) {}
+  explicit parts_read(rule_view const& v) : v_(v) {}
   sequence<index_range> whole(int stage) const;
   void enter(int stage, sequence<index_range> const& part) {
     met_ += !is_known(stage) && !part.empty();
-    regions_[static_cast<std::size_t>(stage)] = part;
+    regions_.of(stage) = part;
   }
   void read_by(int reader);
-  bool is_known(int stage) const { return !regions_[static_cast<std::size_t>(stage)].empty(); }
+  bool is_known(int stage) const { return regions_.find(stage) != nullptr && !regions_.find(stage)->empty(); }
   /// Of how many stages something is known.
   int met() const { return met_; }
   double elements(int stage, std::int64_t lanes = 0, int left_out = -1) const;
@@ -38,7 +38,7 @@ class parts_read {
   index_range of_index(int id, int reader);
 
   rule_view const& v_;
-  sequence<sequence<index_range>> regions_;
+  node_map<sequence<index_range>> regions_;  // by stage
   int fuel_ = 0, met_ = 0;
 };
 
@@ -47,7 +47,7 @@ class parts_read {
 class elements_read {
  public:
   /// Stages of `as_inlined` count as if they were.
-  elements_read(rule_view const& v, int stage, int axis, sequence<bool> const& as_inlined);
+  elements_read(rule_view const& v, int stage, int axis, node_set const& as_inlined = {});
   std::int64_t together(std::int64_t steps) const;
   double cycles() const;
 
@@ -57,7 +57,7 @@ class elements_read {
   sequence<std::int64_t> shifts;           // of the last index, from where vectors begin
 
  private:
-  void add(int stage, sequence<bool> const& as_inlined);
+  void add(int stage, node_set const& as_inlined);
 
   rule_view const& v_;
   parts_read parts_[3];
@@ -182,9 +182,14 @@ class rule_plan {
   void inline_stages();
   void inline_together();
   double places_read(rule_view const& v, int reader, int stage) const;
-  sequence<double> evaluations(rule_view const& v, int stage, int reader, sequence<sequence<std::int32_t>> const& readers) const;
+  /// How often something is computed in a nest.
+  struct times_in_nest {
+    std::int32_t nest = -1;
+    double times = 0;
+  };
+  sequence<times_in_nest> evaluations(rule_view const& v, int stage, int reader, sequence<sequence<std::int32_t>> const& readers) const;
   void compute_again();
-  sequence<std::int32_t> in_order(sequence<sequence<std::int32_t>> const& readers) const;
+  void put_in_order(sequence<sequence<std::int32_t>> const& readers);
   sequence<std::int32_t> only_readers(sequence<sequence<std::int32_t>> const& readers) const;
   void find_hosts();
   bool is_worth_a_fork(double cycles) const { return in_.threads > 1 && cycles > in_.fork_cycles; }
@@ -203,8 +208,12 @@ class rule_plan {
   // --- strips.ipp
   int row_of_tile(int stage) const;
   static std::int64_t vector_width(std::int64_t lanes, double operations);
-  int sliding_dimension(int stage, sequence<std::int32_t> const& readers, sequence<std::int32_t> const& row_of,
-                        sequence<std::int64_t>& speed) const;
+  /// A stage that is computed in a tile.
+  struct tile_part {
+    std::int32_t row = -1;   // its axis that moves with the rows of the tile; -1: none
+    std::int64_t speed = 0;  // so many elements for each
+  };
+  int sliding_dimension(int stage, sequence<std::int32_t> const& readers, node_map<tile_part> const& inside, std::int64_t& speed) const;
   /// What a stage takes, asked once: strips_of is for dozens of sizes.
   struct stage_work {
     std::int64_t lanes = 1;
@@ -243,6 +252,7 @@ class rule_plan {
   // --- short_axes.ipp
   bool is_asked(int stage, int axis) const;
   parts cut_short_axes(int stage, int first_axis, std::int64_t vectors);
+  bool can_sum_in_lanes(int stage, int first_axis) const;
   bool sums_in_lanes(int stage, int first_axis);
   bool by_rows_of_terms(int stage, int first_axis, parts lane, sequence<std::int32_t> terms);
 
@@ -341,6 +351,7 @@ class rule_plan {
   void reduction(int stage);
 
   sequence<std::int32_t> guests_of(int stage) const;
+  void host_in(int stage, int host);
 
   schedule& s_;
   rule_input const& in_;
@@ -350,6 +361,8 @@ class rule_plan {
   sequence<std::int32_t> depth_;  // by stage: how many leading axes it shares with its host
   sequence<strips> strips_;       // by stage: what is computed in tiles of it
   sequence<std::int32_t> sorted_;  // stages, what is read before what reads it
+  sequence<std::int32_t> place_of_;  // by stage: where it is in that
+  sequence<sequence<std::int32_t>> guests_;  // by stage: those whose host_ it is, in that order; inlined ones, too
   sequence<std::int32_t> joins_;  // stages that join parts, to be placed
   sequence<std::int64_t> pieces_;    // for rule_view
   sequence<std::int32_t> products_;  // stages that im2col has made, each with the one that it made them of

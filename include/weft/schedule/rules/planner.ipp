@@ -143,10 +143,11 @@ WEFT_DECL void rule_plan::inline_stages() {
     if (choose(t, "inline", own)) take(one);
   }
 }
-/// All stages, each behind those that it reads: a copy, which was added behind all others, stands in front of its reader.
-WEFT_DECL sequence<std::int32_t> rule_plan::in_order(sequence<sequence<std::int32_t>> const& readers) const {
+/// Sorts all stages, each behind those that it reads: a copy, which was added behind all others, stands in front of its reader.
+WEFT_DECL void rule_plan::put_in_order(sequence<sequence<std::int32_t>> const& readers) {
   std::size_t const own = s_.original->stages.size();
-  sequence<std::int32_t> order;
+  sequence<std::int32_t>& order = sorted_;
+  order.clear();
   sequence<bool> placed(readers.size(), false);
   for (std::size_t t = 0; t < readers.size(); ++t) {
     for (std::size_t c = t < own ? own : readers.size(); c < readers.size(); ++c)
@@ -154,13 +155,14 @@ WEFT_DECL sequence<std::int32_t> rule_plan::in_order(sequence<sequence<std::int3
         if (r == static_cast<std::int32_t>(t) && !placed[c]) placed[c] = true, order.push_back(static_cast<std::int32_t>(c));
     if (!placed[t]) placed[t] = true, order.push_back(static_cast<std::int32_t>(t));
   }
-  return order;
+  place_of_.resize(order.size());
+  for (std::size_t i = 0; i < order.size(); ++i) place_of_[static_cast<std::size_t>(order[i])] = static_cast<std::int32_t>(i);
 }
 /// Stages of which one nest alone reads are computed in its loops, where they share its outermost axes.
 WEFT_DECL void rule_plan::find_hosts() {
   program const& p = s_.computation();
   sequence<sequence<std::int32_t>> const readers = needed_readers();
-  sorted_ = in_order(readers);
+  put_in_order(readers);
   host_.resize(readers.size(), -1), depth_.resize(readers.size(), 0), strips_.resize(readers.size(), {});
   rule_view const v = view();
   for (std::size_t place = sorted_.size(); place-- > 0;) {
@@ -196,14 +198,33 @@ WEFT_DECL void rule_plan::find_hosts() {
     if (depth > 0) depth = static_cast<int>(choose(t, "fused_axes", depth, {0, 1, 2, 3}, depth));
     if (depth > 0) host_[at] = host, depth_[at] = depth;
   }
+  guests_.assign(host_.size(), {});
+  for (std::int32_t t : sorted_)
+    if (int const host = host_[static_cast<std::size_t>(t)]; host != t) guests_[static_cast<std::size_t>(host)].push_back(t);
 }
 WEFT_DECL sequence<std::int32_t> rule_plan::guests_of(int stage) const {
   sequence<std::int32_t> found;
-  for (std::size_t i = 0; i < host_.size(); ++i) {
-    std::size_t const t = i < sorted_.size() ? static_cast<std::size_t>(sorted_[i]) : i;  // those that a nest has added: behind all others
-    if (host_[t] == stage && static_cast<int>(t) != stage && !s_.places[t].inlined) found.push_back(static_cast<std::int32_t>(t));
-  }
+  if (static_cast<std::size_t>(stage) >= guests_.size()) return found;
+  for (std::int32_t t : guests_[static_cast<std::size_t>(stage)])
+    if (!s_.places[static_cast<std::size_t>(t)].inlined) found.push_back(t);
   return found;
+}
+/// Moves a stage to another nest, once all have one.
+WEFT_DECL void rule_plan::host_in(int stage, int host) {
+  std::int32_t& now = host_[static_cast<std::size_t>(stage)];
+  auto const place = [&](std::int32_t t) { return static_cast<std::size_t>(t) < place_of_.size() ? place_of_[static_cast<std::size_t>(t)] : t; };
+  while (guests_.size() < host_.size()) guests_.push_back({});  // those that a nest has added: behind all others
+  if (now != stage) {
+    sequence<std::int32_t>& left = guests_[static_cast<std::size_t>(now)];
+    for (std::size_t i = left.size(); i-- > 0;)
+      if (left[i] == stage) left.erase(left.begin() + i);
+  }
+  now = static_cast<std::int32_t>(host);
+  if (host == stage) return;
+  sequence<std::int32_t>& all = guests_[static_cast<std::size_t>(host)];
+  std::size_t at = all.size();
+  while (at > 0 && place(all[at - 1]) > place(stage)) --at;
+  all.insert(all.begin() + at, static_cast<std::int32_t>(stage));
 }
 WEFT_DECL double rule_plan::cycles(int stage) const {
   rule_view const v = view();

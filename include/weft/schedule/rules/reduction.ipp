@@ -34,7 +34,7 @@ WEFT_DECL void rule_plan::join_in_steps(int stage, int v, std::int64_t count, st
     if (count % next != 0 || count == next) return;
     taken_apart const made = rfactor(stage, v, next, false);
     if (made.parts < 0) return;
-    host_[static_cast<std::size_t>(made.parts)] = stage;
+    host_in(made.parts, stage);
     rule_view const after = view();
     int const lane = after.loop(made.parts, depth);
     reorder({after.loop(made.parts, depth + 1), lane});
@@ -119,13 +119,13 @@ WEFT_DECL bool rule_plan::in_parts(int stage) {
   } else if (group.apart && v.iterations(stage, false) == 1) {
     taken_apart const pieces = rfactor(stage, v.loop(stage, k), group.rows, true);
     if (pieces.parts < 0) return false;
-    host_[static_cast<std::size_t>(pieces.parts)] = stage;
+    host_in(pieces.parts, stage);
     summed = pieces.parts, k += 1;
   }
   rule_view const now = view();
   taken_apart const made = rfactor(summed, now.loop(summed, k), count, false);
   if (made.parts < 0) return false;
-  host_[static_cast<std::size_t>(made.parts)] = summed;
+  host_in(made.parts, summed);
   if (choose(stage, "join_in_steps", true)) join_in_steps(summed, made.v, count, terms);
   rule_view const after = view();
   stage_info const inner = after.stage(made.parts), outer = after.stage(summed);

@@ -5,13 +5,13 @@ namespace weft::inline WEFT_ABI {
 namespace detail {
 
 /// Adds what `stage` reads where the three parts stand: at one element, and one and two steps along an axis further.
-WEFT_DECL void elements_read::add(int stage, sequence<bool> const& as_inlined) {
+WEFT_DECL void elements_read::add(int stage, node_set const& as_inlined) {
   program const& p = v_.p();
   each_load(p, stage, [&](node const& x) {
     if (!known) return;
     if (tensors.size() >= 256 || --fuel_ < 0) return void(known = false);
     int const from = program::at(p.tensors, x.a).stage;
-    bool const inlined = from >= 0 && (v_.is_inlined(from) || as_inlined[static_cast<std::size_t>(from)]);
+    bool const inlined = from >= 0 && (v_.is_inlined(from) || as_inlined.has(from));
     sequence<std::int64_t> const strides = inlined ? sequence<std::int64_t>() : v_.strides(x.a);
     sequence<index_range> at[3];
     std::int64_t place = 0, pitch = 0, last = 0;
@@ -38,7 +38,7 @@ WEFT_DECL void elements_read::add(int stage, sequence<bool> const& as_inlined) {
     add(from, as_inlined);
   });
 }
-WEFT_DECL elements_read::elements_read(rule_view const& v, int stage, int axis, sequence<bool> const& as_inlined)
+WEFT_DECL elements_read::elements_read(rule_view const& v, int stage, int axis, node_set const& as_inlined)
     : v_(v), parts_{parts_read(v), parts_read(v), parts_read(v)}, lanes_(v.lanes(stage)) {
   stage_info const& of = v.stage(stage);
   for (int i = 0; i < 3; ++i) {
@@ -84,7 +84,7 @@ WEFT_DECL std::int64_t rule_plan::rows_that_share(int stage, int axis, double pa
   stage_info const& of = v.stage(stage);
   int const row = of.spatial - 2;
   if (row < 0 || axis != of.spatial - 1 || in_.in_place || v.extent(stage, row) < 8 || is_asked(stage, row)) return 1;
-  elements_read const reads(v, stage, row, sequence<bool>(v.p().stages.size(), false));
+  elements_read const reads(v, stage, row);
   if (!reads.known) return 1;
   std::int64_t alone = 0, fixed = 0;
   for (std::int64_t const pitch : reads.pitches) ++(pitch == 0 ? fixed : alone);
@@ -123,7 +123,7 @@ WEFT_DECL void rule_plan::inline_together() {
     stage_info const& of = v.stage(h);
     if (v.is_inlined(h) || of.reduced > 0 || of.scanned >= 0 || of.by != nullptr || of.results > 1 || of.spatial < 2) continue;
     sequence<std::int32_t> group;
-    sequence<bool> as_inlined(readers.size(), false);
+    node_set as_inlined;
     double saved = 0;
     for (int t = 0; t < h; ++t) {
       if (homes[static_cast<std::size_t>(t)] != h) continue;
@@ -140,15 +140,14 @@ WEFT_DECL void rule_plan::inline_together() {
       group.push_back(t);
     }
     if (group.size() < 2) continue;
-    sequence<bool> const none(readers.size(), false);
-    elements_read const before(v, h, of.spatial - 2, none);
-    for (std::int32_t t : group) as_inlined[static_cast<std::size_t>(t)] = true;
+    elements_read const before(v, h, of.spatial - 2);
+    for (std::int32_t t : group) as_inlined.add(t);
     elements_read const after(v, h, of.spatial - 2, as_inlined);
     if (!before.known || !after.known) continue;
     double more = after.cycles() - before.cycles();
     for (std::size_t i = 0; i < before.tensors.size(); ++i)
       for (std::int32_t t : group)
-        if (v.stage(t).tensor == before.tensors[i]) more += 0.5 * (v.operations(t) - static_cast<double>(elements_read(v, t, v.stage(t).spatial - 1, none).tensors.size()));
+        if (v.stage(t).tensor == before.tensors[i]) more += 0.5 * (v.operations(t) - static_cast<double>(elements_read(v, t, v.stage(t).spatial - 1).tensors.size()));
     if (!choose(h, "inline_all", more < saved)) continue;
     for (std::int32_t t : group) {
       step one{verb::compute_inline};
@@ -159,16 +158,21 @@ WEFT_DECL void rule_plan::inline_together() {
   }
 }
 
-/// How often a stage would be evaluated in each nest if `reader` alone read it and it were inlined; inlined readers are looked through.
-WEFT_DECL sequence<double> rule_plan::evaluations(rule_view const& v, int stage, int reader, sequence<sequence<std::int32_t>> const& readers) const {
-  sequence<double> by_nest(readers.size(), 0);
+/// How often a stage would be evaluated in each nest if `reader` alone read it and it were inlined; inlined readers are looked through. Nests
+/// are in order.
+WEFT_DECL auto rule_plan::evaluations(rule_view const& v, int stage, int reader, sequence<sequence<std::int32_t>> const& readers) const
+    -> sequence<times_in_nest> {
   double const places = places_read(v, reader, stage);
-  if (!v.is_inlined(reader)) by_nest[static_cast<std::size_t>(reader)] = v.iterations(reader) * places;
+  sequence<times_in_nest> by_nest;
+  if (!v.is_inlined(reader)) by_nest.push_back({static_cast<std::int32_t>(reader), v.iterations(reader) * places});
   else
-    for (std::int32_t r : readers[static_cast<std::size_t>(reader)]) {
-      sequence<double> const around = evaluations(v, reader, r, readers);
-      for (std::size_t n = 0; n < around.size(); ++n) by_nest[n] += around[n] * places;
-    }
+    for (std::int32_t r : readers[static_cast<std::size_t>(reader)])
+      for (times_in_nest const& around : evaluations(v, reader, r, readers)) {
+        std::size_t at = by_nest.size();
+        while (at > 0 && by_nest[at - 1].nest >= around.nest) --at;
+        if (at == by_nest.size() || by_nest[at].nest != around.nest) by_nest.insert(by_nest.begin() + at, {around.nest, 0});
+        by_nest[at].times += around.times * places;
+      }
   return by_nest;
 }
 /// A large stage that several nests read is stored whole, since it is in the tiles of none. Where all of them but one read so little of it that
@@ -187,28 +191,30 @@ WEFT_DECL void rule_plan::compute_again() {
     if (!fine) continue;
     int most = -1;  // the reader that is to have the copy
     double largest = 0, again = 0;
-    sequence<bool> nests(readers.size(), false), of_most = nests;
+    node_set nests;
+    sequence<std::int32_t> of_most;
     for (std::int32_t r : readers[static_cast<std::size_t>(t)]) {
       double sum = 0;
-      sequence<bool> own(readers.size(), false);
-      sequence<double> const by_nest = evaluations(v, t, r, readers);
-      for (std::size_t n = 0; n < by_nest.size(); ++n) sum += by_nest[n], own[n] = by_nest[n] > 0;
+      sequence<std::int32_t> own;
+      for (times_in_nest const& one : evaluations(v, t, r, readers)) {
+        sum += one.times;
+        if (one.times > 0) own.push_back(one.nest);
+      }
       again += sum;
       if (sum > largest) largest = sum, most = r, of_most.swap(own);
-      for (std::size_t n = 0; n < own.size(); ++n) nests[n] = nests[n] || own[n];  // of all others
+      for (std::int32_t n : own) nests.add(n);  // of all others
     }
     again -= largest;
     bool apart = most >= 0 && again > 0;
-    for (std::size_t n = 0; n < nests.size(); ++n) apart = apart && !(nests[n] && of_most[n]);
+    for (std::int32_t n : of_most) apart = apart && !nests.has(n);
     double const work = v.operations(t) / static_cast<double>(v.lanes(t));
     // 20 GB/s each way, as for tiles, of which half is left: stores go on beside other work, and tiles compute their edges twice (two of four tones
     // again, where the other way is as quick: 25.2 -> 27.5 ms; two of eight: 53 -> 38; 1536 x 2560, EPYC, Zen 4, one thread, 2026-11-23).
     // Only tiles hold the copy: of a product, or of a sum of rows, it would be stored whole as the stage was.
     int holders = 0;
-    for (std::size_t n = 0; n < of_most.size(); ++n) {
-      if (!of_most[n]) continue;
-      stage_info const& nest = v.stage(static_cast<int>(n));
-      bool const has_tiles = nest.reduced == 0 && nest.scanned < 0 && nest.by == nullptr && nest.results == 1 && row_of_tile(static_cast<int>(n)) >= 0;
+    for (std::int32_t n : of_most) {
+      stage_info const& nest = v.stage(n);
+      bool const has_tiles = nest.reduced == 0 && nest.scanned < 0 && nest.by == nullptr && nest.results == 1 && row_of_tile(n) >= 0;
       holders += has_tiles ? 1 : 2;
     }
     if (holders != 1) continue;

@@ -50,21 +50,31 @@ WEFT_DECL rule_plan::parts rule_plan::cut_short_axes(int stage, int first_axis, 
   if (piece.inner >= 0 || count <= 4 * lanes) return {piece.outer, all};
   return cut(all, lanes * vectors);
 }
-/// Sums side by side: what is read is the same for all of them, or lies side by side, too.
+/// Whether sums can be taken side by side: what is read is the same for all of them, or lies side by side, too, or in steps so small that few
+/// vectors have all of it, as where an image is halved by sums (codegen/llvm/window.ipp).
+WEFT_DECL bool rule_plan::can_sum_in_lanes(int stage, int first_axis) const {
+  rule_view const v = view();
+  stage_info const& of = v.stage(stage);
+  int const last = of.spatial - 1;
+  if (how_ == boldness::loops || of.scanned >= 0 || last < first_axis || v.extent(stage, last) < 2) return false;
+  std::int64_t const widest = s_.limits.vector_bytes == 64 ? 4 : 2;
+  for (access const& one : v.inside().loads(stage))
+    for (int a = last; a >= first_axis && a >= last - 1; --a)
+      if (one.step(a) == no_step || (a == last && (one.step(a) < 0 || one.step(a) > widest))) return false;
+  for (int r = 1; r < of.results; ++r)
+    if (program::at(v.p().tensors, of.tensor + r).rank != of.spatial) return false;
+  return v.result(stage).step(last) == 1;
+}
 WEFT_DECL bool rule_plan::sums_in_lanes(int stage, int first_axis) {
+  if (!can_sum_in_lanes(stage, first_axis)) return false;
   rule_view const v = view();
   stage_info const of = v.stage(stage);
   int const last = of.spatial - 1;
-  if (how_ == boldness::loops || of.scanned >= 0 || last < first_axis || v.extent(stage, last) < 2) return false;
-  for (access const& one : v.inside().loads(stage))
-    for (int a = last; a >= first_axis && a >= last - 1; --a)
-      if (one.step(a) == no_step || (a == last && one.step(a) != 0 && one.step(a) != 1)) return false;
-  for (int r = 1; r < of.results; ++r)
-    if (program::at(v.p().tensors, of.tensor + r).rank != of.spatial) return false;
-  if (v.result(stage).step(last) != 1) return false;
   std::int64_t const lanes = v.lanes(stage);
   bool const is_short = v.extent(stage, last) < lanes;
-  parts const lane = is_short ? cut_short_axes(stage, first_axis, 1) : cut(v.loop(stage, last), lanes);
+  bool apart = false;  // what neighbours read is: a mask would make gathers of it
+  for (access const& one : v.inside().loads(stage)) apart = apart || one.step(last) > 1;
+  parts const lane = is_short ? cut_short_axes(stage, first_axis, 1) : cut(v.loop(stage, last), lanes, apart ? tail::partition : tail::guard);
   if (lane.inner < 0) return false;
   sequence<std::int32_t> order, terms;
   for (std::int32_t l : s_.order[static_cast<std::size_t>(stage)])
@@ -73,6 +83,10 @@ WEFT_DECL bool rule_plan::sums_in_lanes(int stage, int first_axis) {
   order.push_back(static_cast<std::int32_t>(lane.inner));
   if (of.results == 1 || is_short || !by_rows_of_terms(stage, first_axis, lane, terms)) reorder(order);
   mark(verb::vectorize, lane.inner);
+  std::int64_t all = 1;
+  for (std::int32_t l : terms) all *= trips(l) < 0 || trips(l) > 16 ? 17 : trips(l);
+  for (std::int32_t l : terms)
+    if (apart && all <= 16) mark(verb::unroll, l);  // of a window that moves by its own size all is read once
   return true;
 }
 /// Places of maxima down columns, and the like: eight rows from one end to the other, since a column's lines are far apart in memory; what is so

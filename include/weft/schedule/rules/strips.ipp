@@ -12,7 +12,7 @@ WEFT_DECL index_range parts_read::of_index(int id, int reader) {
     stage_info const& s = v_.stage(reader);
     int const a = n.a - s.first_axis;
     if (a < 0 || a >= s.axes()) return {};
-    if (a < s.spatial) return regions_[static_cast<std::size_t>(reader)][static_cast<std::size_t>(a)];
+    if (a < s.spatial) return (*regions_.find(reader))[static_cast<std::size_t>(a)];
     return {0, v_.extent(reader, a) - 1};
   }
   if (std::int64_t const number = n.kind == op::extent ? v_.value(id) : -1; number >= 0) return {number, number};
@@ -57,7 +57,7 @@ WEFT_DECL void parts_read::read_by(int reader) {
   each_load(p, reader, [&](node const& x) {
     int const from = program::at(p.tensors, x.a).stage;
     if (from < 0) return;
-    sequence<index_range>& region = regions_[static_cast<std::size_t>(from)];
+    sequence<index_range>& region = regions_.of(from);
     sequence<index_range> const all = whole(from);
     bool const first = region.empty();
     if (first) region = all, met_ += !all.empty();
@@ -76,7 +76,7 @@ WEFT_DECL void parts_read::read_by(int reader) {
 /// Those of a part; along the last dimension whole vectors of so many lanes, and one more for the loop around them; where it is shorter than a
 /// vector, along the last two. But for the dimension `left_out`.
 WEFT_DECL double parts_read::elements(int stage, std::int64_t lanes, int left_out) const {
-  sequence<index_range> const& region = regions_[static_cast<std::size_t>(stage)];
+  sequence<index_range> const& region = *regions_.find(stage);
   double count = 1;
   std::int64_t together = 1;
   for (std::size_t d = region.size(); d-- > 0;) {
@@ -98,25 +98,24 @@ WEFT_DECL std::int64_t rule_plan::vector_width(std::int64_t lanes, double operat
 }
 /// The dimension of `stage` along which its readers' rows move forward; -1: none, or none known. A row of the tile moves all that is read
 /// of it by the same number of elements, `speed`, so what is kept is as much for each row.
-WEFT_DECL int rule_plan::sliding_dimension(int stage, sequence<std::int32_t> const& readers, sequence<std::int32_t> const& row_of,
-                                           sequence<std::int64_t>& speed) const {
+WEFT_DECL int rule_plan::sliding_dimension(int stage, sequence<std::int32_t> const& readers, node_map<tile_part> const& inside,
+                                           std::int64_t& speed) const {
   rule_view const v = view();
   stage_info const& of = v.stage(stage);
   int found = -1;
-  std::int64_t& own = speed[static_cast<std::size_t>(stage)];
   bool fine = true;
   for (std::int32_t r : readers) {
-    int const row = row_of[static_cast<std::size_t>(r)];
-    if (row < 0) return -1;
+    tile_part const* const reader = inside.find(r);
+    if (reader == nullptr || reader->row < 0) return -1;
     each_load(v.p(), r, [&](node const& x) {
       if (x.a != of.tensor) return;
       int moving = 0;
       for (int d = 0; d < x.c; ++d) {
-        std::int64_t const by = v.coefficient(program::at(v.p().operands, x.b + d), v.stage(r).first_axis + row);
+        std::int64_t const by = v.coefficient(program::at(v.p().operands, x.b + d), v.stage(r).first_axis + reader->row);
         if (by == 0) continue;
-        std::int64_t const all = by > 0 && by < 8 ? by * speed[static_cast<std::size_t>(r)] : 0;
-        fine = fine && all > 0 && all < 64 && (found < 0 || (found == d && own == all));
-        found = d, own = all, ++moving;
+        std::int64_t const all = by > 0 && by < 8 ? by * reader->speed : 0;
+        fine = fine && all > 0 && all < 64 && (found < 0 || (found == d && speed == all));
+        found = d, speed = all, ++moving;
       }
       fine = fine && moving == 1;
     });
@@ -149,11 +148,8 @@ WEFT_DECL strips rule_plan::strips_of(int host, strips made, sequence<sequence<s
     r.high = (r.low + size < n ? r.low + size : n) - 1;
   }
   f.enter(host, tile);
-  sequence<bool> inside(readers.size(), false);
-  sequence<std::int32_t> row_of(readers.size(), -1);
-  sequence<std::int64_t> speed(readers.size(), 0);
-  speed[static_cast<std::size_t>(host)] = 1;
-  inside[static_cast<std::size_t>(host)] = true, row_of[static_cast<std::size_t>(host)] = row;
+  node_map<tile_part> inside;
+  inside.of(host) = {row, 1};
   f.read_by(host);
   made.bytes = f.elements(host) * size_bytes(program::at(v.p().tensors, of.tensor).type);
   made.work = v.iterations(host) * takes[static_cast<std::size_t>(host)].operations / static_cast<double>(takes[static_cast<std::size_t>(host)].lanes);
@@ -164,41 +160,40 @@ WEFT_DECL strips rule_plan::strips_of(int host, strips made, sequence<sequence<s
     return bytes > static_cast<double>(in_.l2_bytes) / 2 ? 2 * bytes / 6 : 0;
   };
   sequence<std::int32_t> outside;  // what is read of stages that are stored whole
-  std::size_t behind = sorted_.size();
-  while (behind > 0 && sorted_[behind - 1] != host) --behind;
   int passed = 1;
-  for (std::size_t i = behind - 1; i-- > 0 && passed < f.met();) {  // what is not read has no part in it
+  for (std::size_t i = static_cast<std::size_t>(place_of_[static_cast<std::size_t>(host)]); i-- > 0 && passed < f.met();) {  // what is not read has no part in it
     int const t = sorted_[i];
     if (!f.is_known(t)) continue;
     ++passed;
     auto const at = static_cast<std::size_t>(t);
     stage_info const& one = v.stage(t);
     bool all = !readers[at].empty() && !v.is_output(t) && one.by == nullptr && one.scanned < 0 && one.results == 1 && !is_read_whole(v.p(), t);
-    for (std::int32_t r : readers[at]) all = all && inside[static_cast<std::size_t>(r)];
+    for (std::int32_t r : readers[at]) all = all && inside.find(r) != nullptr;
     if (!v.is_inlined(t)) outside.push_back(t);
     if (!all || host_[at] != t) continue;
-    if (made.slides) row_of[at] = sliding_dimension(t, readers[at], row_of, speed);
-    if (made.slides && row_of[at] < 0) continue;
+    tile_part moved;
+    if (made.slides) moved.row = sliding_dimension(t, readers[at], inside, moved.speed);
+    if (made.slides && moved.row < 0) continue;
     if (!v.is_inlined(t)) {
       double const lanes = static_cast<double>(takes[at].lanes), work = takes[at].operations / lanes, times = v.iterations(t) / v.iterations(t, false);
       double const element = size_bytes(program::at(v.p().tensors, one.tensor).type);
       std::int64_t const width = vector_width(takes[at].lanes, takes[at].operations);
-      double const part = made.slides ? f.elements(t, width, row_of[at]) * static_cast<double>(v.extent(t, row_of[at])) : f.elements(t, width);
+      double const part = made.slides ? f.elements(t, width, moved.row) * static_cast<double>(v.extent(t, moved.row)) : f.elements(t, width);
       double const in_tiles = part * tiles * times * work;
       if (in_tiles > v.iterations(t) * work + way_back(t)) continue;
       std::int64_t rows = 1;
       if (made.slides)
-        for (; static_cast<double>(rows) < f.elements(t) / f.elements(t, 0, row_of[at]); rows *= 2) {}
-      double const kept = (made.slides ? f.elements(t, 0, row_of[at]) * static_cast<double>(rows) : f.elements(t)) * element;
+        for (; static_cast<double>(rows) < f.elements(t) / f.elements(t, 0, moved.row); rows *= 2) {}
+      double const kept = (made.slides ? f.elements(t, 0, moved.row) * static_cast<double>(rows) : f.elements(t)) * element;
       // What no longer fits begins a nest of its own: of a long chain each has as many stages as pay.
       double const limit = static_cast<double>(in_.l2_bytes) * (made.at_once > 1 ? 0.75 : 0.5);  // longer rings rather than narrower tiles
       if (made.bytes + kept >= limit) continue;
-      made.stages.push_back({t, made.slides ? row_of[at] : -1, rows});
+      made.stages.push_back({t, made.slides ? moved.row : -1, rows});
       made.cost += in_tiles, made.work += v.iterations(t) * work;
       made.bytes += kept;
       outside.pop_back();
     }
-    inside[at] = true;
+    inside.of(t) = moved;
     f.read_by(t);
   }
   for (std::size_t i = outside.size(); i-- > 0;) made.cost += way_back(outside[i]);
@@ -247,7 +242,7 @@ WEFT_DECL void rule_plan::find_strips() {
   sequence<sequence<std::int32_t>> const readers = needed_readers();
   host_.resize(readers.size(), 0), depth_.resize(readers.size(), 0), strips_.resize(readers.size(), {});
   for (std::size_t t = 0; t < readers.size(); ++t) host_[t] = static_cast<std::int32_t>(t);
-  sorted_ = in_order(readers);
+  put_in_order(readers);
   rule_view const v = view();
   sequence<stage_work> takes(readers.size());
   for (std::size_t t = 0; t < readers.size(); ++t)

@@ -15,7 +15,7 @@ struct compute_at_rule {
     return {};
   }
   static constexpr void perform(nest& n, step const& s) {
-    n.places[static_cast<std::size_t>(s.stage)] = {false, s.loops[0]};
+    n.place(s.stage, {false, s.loops[0]});
   }
 };
 

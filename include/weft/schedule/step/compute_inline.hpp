@@ -12,12 +12,10 @@ struct compute_inline_rule {
       return illegal(diagnosis::a_reduction_cannot_be_inlined__use_compute_at);
     if (program::at(n.computation().stages, s.stage).scanned >= 0)
       return illegal(diagnosis::a_scan_cannot_be_inlined__use_compute_at);
-    for (placement const& p : n.places)
-      if (p.loop >= 0 && n.at(p.loop).stage == s.stage)
-        return illegal(diagnosis::a_stage_that_others_are_computed_in_cannot_be_inlined);
+    if (n.has_guests(s.stage)) return illegal(diagnosis::a_stage_that_others_are_computed_in_cannot_be_inlined);
     return {};
   }
-  static constexpr void perform(nest& n, step const& s) { n.places[static_cast<std::size_t>(s.stage)] = {true, -1}; }
+  static constexpr void perform(nest& n, step const& s) { n.place(s.stage, {true, -1}); }
 };
 
 /// `s.compute_inline`, as a part of `schedule`.

@@ -7,7 +7,7 @@ namespace weft::inline WEFT_ABI {
 
 struct compute_root_rule {
   static constexpr ruling check(nest const& n, step const& s) { return can_be_placed(n, s.stage); }
-  static constexpr void perform(nest& n, step const& s) { n.places[static_cast<std::size_t>(s.stage)] = {}; }
+  static constexpr void perform(nest& n, step const& s) { n.place(s.stage, {}); }
 };
 
 /// `s.compute_root`, as a part of `schedule`.

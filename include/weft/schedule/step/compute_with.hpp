@@ -20,7 +20,7 @@ struct compute_with_rule {
     return detail::placement_check{after, readers}.beside(s.stage, s.loops[0]);
   }
   static constexpr void perform(nest& n, step const& s) {
-    n.places[static_cast<std::size_t>(s.stage)] = {false, s.loops[0], placement::whole_kernel, true};
+    n.place(s.stage, {false, s.loops[0], placement::whole_kernel, true});
   }
 };
 

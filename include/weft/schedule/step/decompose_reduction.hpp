@@ -15,7 +15,10 @@ struct decompose_reduction_rule {
     if (program::at(p.stages, s.stage).reduced == 0) return illegal(diagnosis::the_stage_reduces_nothing);
     return {};
   }
-  static constexpr void perform(nest& n, step const& s) { n.starts[static_cast<std::size_t>(s.stage)] = s.loops[0]; }
+  static constexpr void perform(nest& n, step const& s) {
+    n.starts[static_cast<std::size_t>(s.stage)] = s.loops[0];
+    n.has_starts = true;
+  }
 };
 
 /// `s.decompose_reduction`, as a part of `schedule`.

@@ -134,7 +134,7 @@ struct reverse_compute_at_rule {
   }
   static constexpr void perform(nest& n, step const& s) {
     int const read = n.at(s.loops[0]).stage;
-    n.places[static_cast<std::size_t>(read)] = {false, detail::take_loops(n, s.stage, s.loops[0])};
+    n.place(read, {false, detail::take_loops(n, s.stage, s.loops[0])});
   }
 };
 

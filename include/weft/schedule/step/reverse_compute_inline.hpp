@@ -48,11 +48,13 @@ struct reverse_compute_inline_rule {
     sequence<std::int32_t> const order = n.order[static_cast<std::size_t>(read)];
     if (program::at(n.computation().stages, read).reduced > 0) return behind(n, s.stage, read, order, is_own(axes) ? nullptr : &axes);
     if (!order.empty()) detail::take_loops(n, s.stage, order.back());
-    for (placement& p : n.places) {
+    for (int other = 0; other < static_cast<int>(n.places.size()); ++other) {
+      placement p = program::at(n.places, other);
       if (p.loop >= 0 && n.at(p.loop).stage == read) p.loop = detail::same_loop(n, s.stage, p.loop);
       if (p.store >= 0 && n.at(p.store).stage == read) p.store = detail::same_loop(n, s.stage, p.store);
+      if (!(p == program::at(n.places, other))) n.place(other, p);
     }
-    n.places[static_cast<std::size_t>(read)] = {true, -1};
+    n.place(read, {true, -1});
   }
 
  private:
@@ -148,7 +150,7 @@ struct reverse_compute_inline_rule {
     for (std::int32_t l : order)
       if (!n.at(l).reduced && n.at(l).by != nullptr && n.at(l).by->is_tile()) n.at(detail::same_loop(n, stage, l, axes)).by = n.at(l).by;
     n.order[static_cast<std::size_t>(stage)] = all;
-    n.places[static_cast<std::size_t>(read)] = {false, place};
+    n.place(read, {false, place});
   }
 };
 
