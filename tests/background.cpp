@@ -16,7 +16,7 @@
 #include "weft/shapes.hpp"
 
 using weft::compute, weft::sum, weft::view, weft::out;
-using weft_test::product, weft_test::small_tiles;
+using weft_test::matrix_product, weft_test::small_tiles;
 
 namespace {
 
@@ -49,8 +49,8 @@ std::size_t count(std::string const& text, char const* part) {
 
 TEST_CASE("a first call runs simple code, later ones the good") {
   own_cache const cache;
-  auto const by_rule = weft::kernel<"by_rule">(product).with({.background = true});
-  auto const scheduled = weft::kernel<"scheduled">(product, small_tiles).with({.background = true});
+  auto const by_rule = weft::kernel<"by_rule">(matrix_product).with({.background = true});
+  auto const scheduled = weft::kernel<"scheduled">(matrix_product, small_tiles).with({.background = true});
   for (std::int64_t size : {17, 130}) {  // the plain nest, and the schedule's own loops
     operands o{size, size, size};
     std::uint64_t const before = weft::compilations();
@@ -66,7 +66,7 @@ TEST_CASE("a first call runs simple code, later ones the good") {
 }
 TEST_CASE("prepare waits, and so does no call") {
   own_cache const cache;
-  auto const kernel = weft::kernel<"prepared">(product).with({.background = true});
+  auto const kernel = weft::kernel<"prepared">(matrix_product).with({.background = true});
   operands o{40, 41, 42};
   CHECK(o.runs(kernel));
   auto const ready = kernel.prepare(view(o.a, 40, 41), view(o.b, 41, 42), out(o.c, 40, 42));
@@ -80,22 +80,22 @@ TEST_CASE("prepare waits, and so does no call") {
 TEST_CASE("what is on disk is taken at once, and heavy work is not done by simple code") {
   own_cache const cache;
   operands o{30, 31, 32};
-  CHECK(o.runs(weft::kernel<"kept">(product)));
+  CHECK(o.runs(weft::kernel<"kept">(matrix_product)));
   std::uint64_t const before = weft::compilations();
-  auto const again = weft::kernel<"kept">([](auto A, auto B) { return product(A, B); }).with({.background = true});
+  auto const again = weft::kernel<"kept">([](auto A, auto B) { return matrix_product(A, B); }).with({.background = true});
   CHECK(o.runs(again));
   CHECK(weft::compilations() == before);
   CHECK(count(o.forms(again), "until better") == 0);
   operands heavy{520, 520, 520};
   heavy.a.assign(heavy.a.size(), 0.5f), heavy.b.assign(heavy.b.size(), 2.0f);
-  auto const kernel = weft::kernel<"heavy">(product).with({.background = true});
+  auto const kernel = weft::kernel<"heavy">(matrix_product).with({.background = true});
   kernel(view(heavy.a, 520, 520), view(heavy.b, 520, 520), out(heavy.c, 520, 520));
   CHECK(heavy.c == std::vector<float>(heavy.c.size(), 520.0f));
   CHECK(count(heavy.forms(kernel), "until better") == 0);
 }
 TEST_CASE("wrong arguments are told by the first call") {
   own_cache const cache;
-  auto const kernel = weft::kernel<"wrong">(product).with({.background = true});
+  auto const kernel = weft::kernel<"wrong">(matrix_product).with({.background = true});
   operands o{8, 9, 10};
   CHECK_THROWS_AS(kernel(view(o.a, 8, 9), view(o.b, 10, 9), out(o.c, 8, 9)), weft::argument_error);
   auto const outside = weft::kernel<"outside">([](auto a) {
@@ -132,7 +132,7 @@ TEST_CASE("code that cannot be made is told by the next call, each time, and not
   }
   CHECK_THROWS_AS(static_cast<void>(kernel.prepare(view(a, 12, 8), out(y, 10, 8))), weft::schedule_error);
   // The thread goes on with what others have begun.
-  auto const other = weft::kernel<"after_a_ring">(product).with({.background = true});
+  auto const other = weft::kernel<"after_a_ring">(matrix_product).with({.background = true});
   operands o{18, 19, 20};
   CHECK(call());
   CHECK(o.runs(other));
@@ -175,7 +175,7 @@ TEST_CASE("threads that call while code fails to be made get a result or the err
 }
 TEST_CASE("64 threads call while code is made and sizes become open") {
   own_cache const cache;
-  auto const kernel = weft::kernel<"threads">(product, small_tiles).with({.background = true, .exact_shapes = 4});
+  auto const kernel = weft::kernel<"threads">(matrix_product, small_tiles).with({.background = true, .exact_shapes = 4});
   std::atomic<int> wrong{0}, ready{0};
   std::vector<std::thread> threads;
   for (int t = 0; t < 64; ++t)
@@ -199,7 +199,7 @@ TEST_CASE("64 threads call while code is made and sizes become open") {
 }
 TEST_CASE("the child of a fork makes what its parent has not begun") {
   own_cache const cache;
-  auto const kernel = weft::kernel<"forked">(product).with({.background = true});
+  auto const kernel = weft::kernel<"forked">(matrix_product).with({.background = true});
   for (std::int64_t m : {20, 21, 22, 23, 24, 25})
     if (operands o{m, 24, 17}; !o.runs(kernel)) FAIL("before the fork");
   pid_t const child = ::fork();
@@ -219,7 +219,7 @@ TEST_CASE("the child of a fork makes what its parent has not begun") {
 }
 TEST_CASE("a process may end while code is made") {
   own_cache const cache;
-  auto const kernel = weft::kernel<"ended">(product).with({.background = true});
+  auto const kernel = weft::kernel<"ended">(matrix_product).with({.background = true});
   if (operands o{30, 24, 17}; !o.runs(kernel)) FAIL("before the forks");  // LLVM is loaded once
   weft::finish_background();
   for (int i = 0; i < 20; ++i) {

@@ -46,20 +46,20 @@ TEST_CASE("strided outputs are written at their elements and nowhere else") {
 }
 TEST_CASE("outputs that are left out are returned, new, with the shape that follows from the inputs") {
   std::vector<float> const a = numbers(12);
-  weft::tensor<float, 1> const s = row_sums(view(a, 3, 4));
+  weft::tensor<float, 1> const s = sums_of_rows(view(a, 3, 4));
   REQUIRE(s.shape() == std::array<std::int64_t, 1>{3});
   CHECK(s(1) == a[4] + a[5] + a[6] + a[7]);
-  CHECK(row_sums(view(a, 4, 3)).shape() == std::array<std::int64_t, 1>{4});
+  CHECK(sums_of_rows(view(a, 4, 3)).shape() == std::array<std::int64_t, 1>{4});
 }
 TEST_CASE("several outputs come back as a tuple in the order of the return, or are matched to the outs in it") {
   std::vector<float> const a{3, 1, 2, 9, 7, 8};
-  auto const both = spread(view(a, 2, 3));
+  auto const both = highest_and_lowest(view(a, 2, 3));
   CHECK(both[boost::hana::size_c<0>](0) == 3);
   CHECK(both[boost::hana::size_c<0>](1) == 9);
   CHECK(both[boost::hana::size_c<1>](0) == 1);
   CHECK(both[boost::hana::size_c<1>](1) == 7);
   std::vector<float> high(2), low(2);
-  spread(view(a, 2, 3), out(high), out(low));
+  highest_and_lowest(view(a, 2, 3), out(high), out(low));
   CHECK(high == std::vector<float>{3, 9});
   CHECK(low == std::vector<float>{1, 7});
 }
@@ -86,7 +86,7 @@ TEST_CASE("a reduction over nothing gives its identity") {
   tiled_matmul(view(nowhere, 2, 0), view(nowhere, 0, 3), out(c, 2, 3));
   CHECK(c == std::vector<float>(6, 0.0f));
   std::vector<float> high(2), low(2);
-  spread(view(nowhere, 2, 0), out(high), out(low));
+  highest_and_lowest(view(nowhere, 2, 0), out(high), out(low));
   CHECK(high == std::vector<float>(2, -INFINITY));
   CHECK(low == std::vector<float>(2, INFINITY));
 }
@@ -654,7 +654,7 @@ TEST_CASE("a kernel whose lambdas call it again, directly or through another, is
   first.join();
   second.join();
   // A kernel that only calls others is fine, and what failed works when its reason is gone.
-  again = [] { return row_sums(view(x.data(), 2, 4))(0); };
+  again = [] { return sums_of_rows(view(x.data(), 2, 4))(0); };
   CHECK(outer(x)(3) == x[3] + 2);
   CHECK(direct(x)(3) == x[3] + 1);
   CHECK(other(x)(3) == x[3] + 3);

@@ -13,7 +13,7 @@ using weft::dims, weft::out, weft::view;
 
 namespace {
 /// B in panels of 16 columns, made once; C in tiles of 4 x 16, summed in registers.
-inline constexpr auto packed = weft::kernel<"packed">(product, [](auto& s, auto, auto B, auto C) {
+inline constexpr auto packed = weft::kernel<"packed">(matrix_product, [](auto& s, auto, auto B, auto C) {
   auto acc = s.cache_write(C);
   auto panels = s.transform_layout(s.cache_read(B, acc),
                                    [](auto row, auto column) { return dims(column / 16, row, column % 16); });
@@ -33,7 +33,7 @@ inline constexpr auto packed = weft::kernel<"packed">(product, [](auto& s, auto,
   s.vectorize(aj);
 });
 /// One panel at a time, made inside the loop over panels.
-inline constexpr auto packed_inside = weft::kernel<"packed_inside">(product, [](auto& s, auto, auto B, auto C) {
+inline constexpr auto packed_inside = weft::kernel<"packed_inside">(matrix_product, [](auto& s, auto, auto B, auto C) {
   auto [i, j, k] = C.axes();
   auto [io, jo, ii, ji] = s.tile(i, j, 4, 16);
   s.reorder(jo, io, k, ii, ji);
@@ -100,7 +100,7 @@ inline constexpr auto capped = weft::kernel<"capped">(
       s.vectorize(cj);
     });
 /// The same product, with B in memory of other strides, and tiles that stay in memory.
-inline constexpr auto elsewhere = weft::kernel<"elsewhere">(product, [](auto& s, auto, auto B, auto C) {
+inline constexpr auto elsewhere = weft::kernel<"elsewhere">(matrix_product, [](auto& s, auto, auto B, auto C) {
   auto acc = s.cache_write(C);
   auto [i, j, k] = C.axes();
   auto [io, jo, ii, ji] = s.tile(i, j, 4, 16);

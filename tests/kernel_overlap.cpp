@@ -58,20 +58,20 @@ TEST_CASE("every other overlap is refused: neighbours, reductions, transposes, s
   CHECK_REFUSED("cannot be written over input A", blur(a, out(a)));
   CHECK_REFUSED("cannot be written over input A", tiled_matmul(view(a, 8, 8), view(b, 8, 8), out(a, 8, 8)));
   CHECK_REFUSED("cannot be written over input A", transposed(view(a, 8, 8), out(a, 8, 8)));
-  CHECK_REFUSED("without being the same elements", row_sums(view(a, 8, 8), out(a.data(), 8)));
+  CHECK_REFUSED("without being the same elements", sums_of_rows(view(a, 8, 8), out(a.data(), 8)));
   CHECK_REFUSED("without being the same elements", saxpy(view(a.data(), 20), view(b, 20), 1.0f, out(a.data() + 1, 20)));
   CHECK_REFUSED("without being the same elements",
                 saxpy(view(a.data(), 20), view(b, 20), 1.0f, out(a.data() + 19, 20).strided(-1)));
   std::vector<float> t(8);
   CHECK_REFUSED("cannot be written over input A", read_later(view(a.data(), 8), out(a.data(), 8), out(t)));
   CHECK_REFUSED("share memory", read_later(view(b.data(), 8), out(t), out(t)));
-  CHECK_REFUSED("share memory", spread(view(b, 8, 8), out(a.data(), 8), out(a.data() + 7, 8)));
+  CHECK_REFUSED("share memory", highest_and_lowest(view(b, 8, 8), out(a.data(), 8), out(a.data() + 7, 8)));
   CHECK(a == before);
   // Of other strides all addresses in between count, although no element of these is shared.
   CHECK_REFUSED("without being the same elements (of tensors with other strides",
                 saxpy(view(a.data(), 10).strided(2), view(b.data(), 10), 1.0f, out(a.data() + 1, 10).strided(4)));
   CHECK_REFUSED("share memory (of",
-                spread(view(b, 8, 8), out(a.data(), 8).strided(2), out(a.data() + 1, 8).strided(4)));
+                highest_and_lowest(view(b, 8, 8), out(a.data(), 8).strided(2), out(a.data() + 1, 8).strided(4)));
 }
 TEST_CASE("what lies among an input without sharing an element is an output, prepared or not, and stays checked") {
   std::vector<float> a = numbers(64), b = numbers(64, 7), want(10);

@@ -76,17 +76,17 @@ void check_how(char const* golden, Kernel const& kernel, Compiled const& compile
 
 TEST_CASE("a printed how-lambda takes the same steps: copies, layouts, tiles") {
   weft::tensor<float, 2> const left(75, 41), right(41, 70);
-  constexpr auto compiled = weft::kernel<"product">(product,
+  constexpr auto compiled = weft::kernel<"product">(matrix_product,
 #include "golden/schedule/how_packed.inc"
   );
-  check_how("schedule/how_packed.inc", weft::kernel<"product">(product, packed), compiled, left, right);
+  check_how("schedule/how_packed.inc", weft::kernel<"product">(matrix_product, packed), compiled, left, right);
 }
 TEST_CASE("a printed how-lambda takes the same steps: reductions in parts, memory") {
   weft::tensor<float, 2> const left(7, 41), right(41, 9);
-  constexpr auto compiled = weft::kernel<"product">(product,
+  constexpr auto compiled = weft::kernel<"product">(matrix_product,
 #include "golden/schedule/how_in_parts.inc"
   );
-  check_how("schedule/how_in_parts.inc", weft::kernel<"product">(product, in_parts), compiled, left, right);
+  check_how("schedule/how_in_parts.inc", weft::kernel<"product">(matrix_product, in_parts), compiled, left, right);
 }
 TEST_CASE("a printed how-lambda takes the same steps: windows, tails, and names that C++ does not take") {
   weft::tensor<float, 2> const image(37, 21);
@@ -109,7 +109,7 @@ TEST_CASE("a printed how-lambda takes the same steps: what was written past a st
   check_how("schedule/how_twice.inc", twice, compiled, image);
 }
 TEST_CASE("a schedule without steps is a how-lambda without statements") {
-  CHECK(weft::print_how(row_sums, weft::tensor<float, 2>(3, 4)) == "[](auto&, auto, auto) {\n}");
+  CHECK(weft::print_how(sums_of_rows, weft::tensor<float, 2>(3, 4)) == "[](auto&, auto, auto) {\n}");
 }
 TEST_CASE("an illegal step and what follows it are left out of the text") {
   weft::program p;

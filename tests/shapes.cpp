@@ -15,7 +15,7 @@
 #include "weft/runtime/constant.hpp"
 
 using weft::compute, weft::sum, weft::view, weft::out;
-using weft_test::numbers, weft_test::product, weft_test::small_tiles;
+using weft_test::numbers, weft_test::matrix_product, weft_test::small_tiles;
 
 namespace {
 
@@ -40,7 +40,7 @@ std::string forms_of(Kernel const& kernel) {
 }  // namespace
 
 TEST_CASE("after so many shapes one form serves those that follow") {
-  auto const matmul = weft::kernel<"matmul">(product, small_tiles).with({.exact_shapes = 3});
+  auto const matmul = weft::kernel<"matmul">(matrix_product, small_tiles).with({.exact_shapes = 3});
   CHECK(compiled_by([&] {
           for (std::int64_t m : {3, 4, 7, 3, 7}) CHECK(multiplies(matmul, m, 24, 40));
         }) == 3);
@@ -56,7 +56,7 @@ TEST_CASE("after so many shapes one form serves those that follow") {
         "  A A0 x 24, B 24 x 40, C ? x 40; A0 in 2..16\n");
 }
 TEST_CASE("by rule, open sizes of each range") {
-  auto const matmul = weft::kernel<"matmul">(product).with({.exact_shapes = 1});
+  auto const matmul = weft::kernel<"matmul">(matrix_product).with({.exact_shapes = 1});
   CHECK(multiplies(matmul, 33, 65, 70));
   for (std::int64_t m : {2, 5, 8, 15, 16, 17, 40, 128, 129, 200})
     for (std::int64_t k : {2, 64, 131})
@@ -189,7 +189,7 @@ TEST_CASE("in place, and constants of which packed copies are kept") {
   CHECK(x[0] == before[0] + 4);
   CHECK(x[49] == before[49] + 1);
 
-  auto const matmul = weft::kernel<"matmul">(product).with({.exact_shapes = 1});
+  auto const matmul = weft::kernel<"matmul">(matrix_product).with({.exact_shapes = 1});
   std::vector<float> const b = numbers(140 * 200, 7), b2 = numbers(150 * 210, 3);
   weft::constant const first(view(b, 140, 200)), second(view(b2, 150, 210));
   auto const is_right = [&](std::int64_t m, auto const& w, std::vector<float> const& of, std::int64_t k, std::int64_t n) {

@@ -13,11 +13,11 @@ namespace weft_test {
 
 using weft::compute, weft::sum;
 
-inline constexpr auto product = [](auto A, auto B) {
+inline constexpr auto matrix_product = [](auto A, auto B) {
   auto M = A.extent(0), K = A.extent(1), N = B.extent(1);
   return compute<"C">(M, N, [=](auto i, auto j) { return sum(K, [=](auto k) { return A(i, k) * B(k, j); }); });
 };
-inline constexpr auto tiled_matmul = weft::kernel<"matmul">(product, [](auto& s, auto, auto, auto C) {
+inline constexpr auto tiled_matmul = weft::kernel<"matmul">(matrix_product, [](auto& s, auto, auto, auto C) {
   auto [i, j, k] = C.axes();
   auto [ko, ki] = s.split(k, s.knob("kb", {256, 512}));
   auto [io, ii] = s.split(i, s.knob("mr", {6, 4}));
@@ -42,10 +42,10 @@ inline constexpr auto blur = weft::kernel<"blur">([](auto a) {
     return a(weft::clamp(i - 1, 0, n - 1)) + a(i) + a(weft::clamp(i + 1, 0, n - 1));
   });
 });
-inline constexpr auto row_sums = weft::kernel<"row_sums">([](auto a) {
+inline constexpr auto sums_of_rows = weft::kernel<"row_sums">([](auto a) {
   return compute<"s">(a.extent(0), [=](auto i) { return sum(a.extent(1), [=](auto k) { return a(i, k); }); });
 });
-inline constexpr auto spread = weft::kernel<"spread">([](auto a) {
+inline constexpr auto highest_and_lowest = weft::kernel<"spread">([](auto a) {
   auto low =
       compute<"low">(a.extent(0), [=](auto i) { return weft::min(a.extent(1), [=](auto k) { return a(i, k); }); });
   auto high =
