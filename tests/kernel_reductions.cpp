@@ -141,3 +141,56 @@ TEST_CASE("a result that is stored once along an axis has that axis' elements an
   CHECK_THROWS_AS(count_at<2>.with({.checked = true})(view(s, 3, 4), view(v, 4, 2), out(y, 3)), weft::access_error);
   CHECK_THROWS_AS(count_at<0>(view(s, 3, 4), view(v, 4, 0), out(y, 3)), weft::argument_error);
 }
+TEST_CASE("a sum whose first terms are left out begins with zeros all the same, in registers and in memory") {
+  constexpr auto what = [](auto a) {
+    return compute<"c">(a.extent(1), [=](auto j) { return sum(a.extent(0), [=](auto k) { return weft::where(k >= 1, a(k, j)); }); });
+  };
+  constexpr auto by_terms = weft::kernel<"by_terms">(what, [](auto& s, auto, auto C) {
+    auto [j, k] = C.axes();
+    auto [jo, ji] = s.split(j, 8);
+    s.reorder(k, jo, ji);
+    s.vectorize(ji);
+  });
+  constexpr auto by_vectors = weft::kernel<"by_vectors">(what, [](auto& s, auto, auto C) {
+    auto [j, k] = C.axes();
+    auto [jo, ji] = s.split(j, 8);
+    s.reorder(jo, k, ji);
+    s.vectorize(ji);
+  });
+  std::vector<float> const a = numbers(4 * 64);
+  auto const check = [&](auto const& kernel, long terms) {
+    std::vector<float> c(64, __builtin_nanf(""));
+    kernel(view(a.data(), terms, 64), out(c.data(), 64));
+    for (std::size_t j = 0; j < 64; ++j) {
+      float s = 0;
+      for (std::size_t k = 1; k < static_cast<std::size_t>(terms); ++k) s += a[k * 64 + j];
+      REQUIRE(c[j] == s);
+    }
+  };
+  for (long terms : {4, 1}) check(by_terms, terms), check(by_vectors, terms), check(weft::kernel<"by_rule">(what), terms);
+}
+TEST_CASE("which terms are left out is asked of numbers that wrap around as they do") {
+  constexpr auto kernel = weft::kernel<"late">(
+      [](auto a, auto p) {
+        return compute<"c">(a.extent(1), [=](auto j) {
+          return sum(a.extent(0), [=](auto k) { return weft::where(weft::cast<std::int64_t>(k) + p < 4 && 1 <= k, a(k, j)); });
+        });
+      },
+      [](auto& s, auto, auto, auto C) {
+        auto [j, k] = C.axes();
+        auto [jo, ji] = s.split(j, 8);
+        s.reorder(jo, k, ji);
+        s.vectorize(ji);
+      });
+  std::vector<float> const a = numbers(8 * 16);
+  for (std::int64_t const p : {std::int64_t(0x7ffffffffffffffd), std::int64_t(0), std::int64_t(-0x7fffffffffffffff) - 1, std::int64_t(2)}) {
+    std::vector<float> c(16, __builtin_nanf(""));
+    kernel(view(a.data(), 8, 16), p, out(c.data(), 16));
+    for (std::size_t j = 0; j < 16; ++j) {
+      float s = 0;
+      for (std::int64_t k = 1; k < 8; ++k)
+        if (static_cast<std::int64_t>(static_cast<std::uint64_t>(k) + static_cast<std::uint64_t>(p)) < 4) s += a[static_cast<std::size_t>(k) * 16 + j];
+      REQUIRE(c[j] == s);
+    }
+  }
+}

@@ -105,6 +105,12 @@ TEST_CASE("iterations in which a condition leaves everything as it is are none, 
                                                         "\n    B[i] = A[i]\n");
   CHECK(cut(sum("A[i] < 1.0f32")) == printed(sum("A[i] < 1.0f32")));
 }
+TEST_CASE("what begins a sum in memory is stored, though its first term is left out: a load by a mask is 0 elsewhere") {
+  std::string const c = "C[k, ramp(i * 8, 1, 8)]", before = "C[k, ramp(i * 8, 1, 8) where broadcast(j != 0, 8)]";
+  std::string const text = cut("  for k in 0..4:\n    for j in 0..4:\n      for i in 0..8:\n        " + c + " = select(broadcast(1 <= j, 8), " + before +
+                               " + A[ramp(i * 8, 1, 8)], " + before + ")\n");
+  CHECK(text.find("    else:\n      for i in 0..8:\n        " + c + " = 0.0f32x8\n") != std::string::npos);
+}
 TEST_CASE("conditions that vectors share are not asked where the loops around say that they hold") {
   std::string const a = "A[ramp(i * 8, 1, 8)]", b = "B[ramp(0, 1, 8)]", c = "C[j, ramp(0, 1, 8)]";
   auto const added = [](std::string const& to, std::string const& condition, std::string const& what) {

@@ -116,19 +116,31 @@ struct im2col_form {
     if (n.kind == op::fma) return is_self(n.c) && are_operands(n.a, n.b);
     return n.kind == op::add && ((is_self(n.a) && is_product(n.b)) || (is_self(n.b) && is_product(n.a)));
   }
-  /// The operand that each spatial axis of a condition moves has zeros where it fails.
+  /// The operand that each spatial axis of a condition moves has zeros where it fails. The other one is read there, too, so all of its indices are axes as
+  /// long as its dimensions.
   constexpr void put_condition(int condition) {
     sequence<bool> moves(static_cast<std::size_t>(s_.axes()), false);
     mark(condition, moves);
-    for (operand& o : operands) {
+    for (int i : {0, 1}) {
+      operand& o = operands[i];
       bool all = true;
       for (std::size_t a = 0; a < static_cast<std::size_t>(s_.spatial); ++a) all = all && (!moves[a] || o.moves[a]);
-      if (!all) continue;
+      if (!all || !is_read_whole(operands[1 - i])) continue;
       o.conditions.push_back(static_cast<std::int32_t>(condition));
       look_at(o);
       return;
     }
     fine_ = false;
+  }
+  constexpr bool is_read_whole(operand const& o) const {
+    node const& load = p_.at(o.load);
+    bool whole = true;
+    for (int d = 0; d < load.c; ++d) {
+      node const& index = p_.at(program::at(p_.operands, load.b + d));
+      int const size = p_.extent_of(load.a, d), extent = index.kind == op::axis ? program::at(p_.axes, index.a).extent : -1;
+      whole = whole && extent >= 0 && (extent == size || (p_.at(extent).kind == op::literal && p_.at(extent) == p_.at(size)));
+    }
+    return whole;
   }
   constexpr void look_at(operand& o) const {
     o.moves.resize(static_cast<std::size_t>(s_.axes()), false);

@@ -48,10 +48,11 @@ class shared_conditions final : public ir::rewriter {
   }
 };
 
-/// Without what writes back what it reads: an empty block where nothing else is done.
+/// Without what writes back what it reads: an empty block where nothing else is done. A load that has a mask of its own is 0 elsewhere, with which a
+/// sum begins (pass/promote).
 inline ir::stmt without_idle(ir::arena& m, ir::stmt s) {
   if (s->kind == ir::stmt_kind::store && !s->asynchronous && s->value->kind == op::load && s->value->buf == s->buf &&
-      s->value->indices.size() == s->indices.size()) {
+      (s->value->a == nullptr || s->value->a == s->mask) && s->value->indices.size() == s->indices.size()) {
     bool same = true;
     for (std::size_t d = 0; d < s->indices.size(); ++d) same = same && s->value->indices[d] == s->indices[d];
     return same ? ir::block(m, {}) : s;
@@ -63,6 +64,13 @@ inline ir::stmt without_idle(ir::arena& m, ir::stmt s) {
 }
 inline bool is_nothing(ir::stmt s) { return s->kind == ir::stmt_kind::block && s->children.size() == 0; }
 
+/// Whether an index is made of loop variables and sizes, whose sums do not wrap.
+inline bool is_of_loops(ir::expr e, int depth = 8) {
+  if (e->kind == op::axis || e->kind == op::extent || e->kind == op::literal) return true;
+  bool const bounded = e->kind == op::add || e->kind == op::sub || e->kind == op::mul || e->kind == op::min || e->kind == op::max ||
+                       e->kind == op::floor_div || e->kind == op::floor_mod;
+  return bounded && depth > 0 && is_of_loops(e->a, depth - 1) && is_of_loops(e->b, depth - 1);
+}
 /// A comparison of indices, as slope * v + rest <= 0 for a loop's variable v. `rest` null: it is another condition.
 struct edge_of_loop {
   std::int64_t slope = 0;
@@ -76,7 +84,7 @@ struct edge_of_loop {
     if (form.constant > far || form.constant < -far) return;
     for (linear::term const& t : form.terms) {
       bool const own = t.atom->kind == op::axis && t.atom->value == variable;
-      if (t.coefficient > steep || t.coefficient < -steep || (!own && ir::uses(t.atom, variable))) return;
+      if (t.coefficient > steep || t.coefficient < -steep || (!own && (ir::uses(t.atom, variable) || !is_of_loops(t.atom)))) return;
       if (own) slope = t.coefficient;
     }
     if (slope == 0) return;

@@ -292,7 +292,7 @@ class partitioner final : public ir::rewriter {
     }
     if (all == nullptr) return by_parts(s);
     changed = true;
-    return ir::branch(m_, all, by_parts(ir::loop_like(m_, s, s->begin, s->extent, simplify(m_, body))), s);
+    return ir::branch(m_, all, by_parts(ir::loop_like(m_, s, s->begin, s->extent, simplify(m_, body))), by_parts(s));
   }
   ir::stmt by_parts(ir::stmt s) {
     constexpr std::int64_t few = 4, many = std::int64_t(1) << 30;

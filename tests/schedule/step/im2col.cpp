@@ -172,3 +172,34 @@ TEST_CASE("im2col: what is no product of two matrices is refused, and so is an o
   t.s.im2col(t.y);
   CHECK(t.why() == diagnosis::the_stage_was_scheduled_already__this_step_comes_before_all_others_on_it);
 }
+TEST_CASE("im2col: of a sum with terms left out, the operand without their condition is read whole, or it is refused") {
+  // By what is asked: the weights' first index; whether sums are of products.
+  auto const conditional = [](auto const& index, bool products, auto const& terms) {
+    weft::program p;
+    weft::expr::tensor<float, 3> const x{&p, p.add_input(weft::short_name("x"), weft::dtype::f32, 3)};
+    weft::expr::tensor<float, 4> const w{&p, p.add_input(weft::short_name("w"), weft::dtype::f32, 4)};
+    auto const y = weft::compute<"y">(6, 7, w.extent(3), [=](auto i, auto j, auto f) {
+      return weft::sum(w.extent(2), terms(w), w.extent(1), [=](auto c, auto di, auto dj) {
+        auto const inside = 0 <= i + di - 1 && 1 <= di && j + dj < 9;
+        auto const one = w(index(di), dj, c, f), other = x(i + di - 1, j + dj, c);
+        return weft::where(inside, products ? one * other : one + other);
+      });
+    });
+    p.outputs.push_back(y.id);
+    return p;
+  };
+  auto const plain = [](auto k) { return k; };
+  auto const before = [](auto k) { return k - 1; };
+  auto const own = [](auto const& w) { return w.extent(0); };
+  auto const more = [](auto const& w) { return w.extent(0) + 1; };
+  CHECK(refused(conditional(plain, true, own)) == diagnosis::none);
+  constexpr auto no = diagnosis::the_terms_are_no_products_of_two_tensors__of_which_each_axis_moves_one;
+  CHECK(refused(conditional(before, true, own)) == no);
+  CHECK(refused(conditional(plain, true, more)) == no);
+  CHECK(refused(conditional(plain, false, own)) == no);  // sums of zeros would not be nothing
+  weft::program const p = weft::expand(weft::canonical(conditional(plain, true, own)), true);
+  scheduled t(p);
+  t.s.im2col(t.y);
+  REQUIRE(t.s.state == verdict::legal);
+  CHECK(result_of(t.s.computation()).bits == result_of(t.p).bits);
+}

@@ -63,8 +63,9 @@ struct im2col_step {
   ///         channels should be the last, as those of a window then stand side by side in memory
   /// Shape   a matrix has terms as its last dimension, or as its first one where the operand's last index moves with rows (or columns)
   /// Needs   one result, no scan; in the body two operands, an element of a tensor each, converted or zero where a condition says so,
-  ///         or a sum of their products `where` a condition of indices holds; no other axis; each spatial axis moves one of the two. No step before it names the stage's axes or places it. Its
-  ///         reduced axes are gone from then on
+  ///         or a sum of their products `where` a condition of indices holds, one of them read at axes that are as long as its dimensions; no
+  ///         other axis; each spatial axis moves one of the two. No step before it names the stage's axes or places it. Its reduced axes are gone
+  ///         from then on
   /// Returns the stage that multiplies, with axes row, column and term, and those that gather. C copies the product: reverse_compute_inline
   ///         of C, or of what becomes of it, computes it where the sums are
   /// Keeps   the bits of all elements, where the order is the stage's own; sums of floats in another one may round otherwise. Terms that
