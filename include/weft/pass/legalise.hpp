@@ -18,7 +18,7 @@ namespace weft::inline WEFT_ABI {
 ///     scaleb(p, s - c)   ->   p * bitcast<f32>(h) * bitcast<f32>((w << 23i32) - h)        with w = bitcast<i32>(s),
 ///                                                                                          h = w << 22i32 & -8388608i32
 ///
-/// Sums of vectors that leave out lanes which are the same everywhere add -0 there, and what a choice says of lanes that no store stores is not chosen:
+/// Sums of vectors that leave lanes out add -0 there, and what a choice says of lanes that no store stores is not chosen:
 ///
 ///     s = select(ramp(0, 1, 8) < 5, fma(x, y, s), s)   ->   s = fma(select(ramp(0, 1, 8) < 5, x, 0), select(ramp(0, 1, 8) < 5, y, -0), s)
 ///     b = select(m, x, y) where m                      ->   b = x where m

@@ -136,18 +136,12 @@ class legaliser final : public ir::rewriter {
     if (e->kind == op::select) return is_computed(e->b) && is_computed(e->c);
     return e->kind == op::fma || e->kind == op::literal || (e->kind == op::load && e->buf->where == ir::scope::registers);
   }
-  static bool is_constant(ir::expr e, int depth = 8) {
-    if (e->kind == op::literal) return true;
-    if (e->kind == op::ramp || e->kind == op::broadcast) return e->a->kind == op::literal;
-    bool const parts = arity(e->kind) == 2 && depth > 0;
-    return parts && is_constant(e->a, depth - 1) && is_constant(e->b, depth - 1);
-  }
-  /// select(c, fma(x, y, s), s), where `c` is the same everywhere, as 0 * -0 + s in the lanes that are left out: the compiler makes no masked product
-  /// of a mask that it knows.
+  /// select(c, fma(x, y, s), s), where `c` decides by lane, as 0 * -0 + s in the lanes that are left out. The compiler makes no masked product of a mask
+  /// that it knows; and LLVM 22 loads `x` without its mask where `s` is zero, in front of the buffer then.
   ir::expr sum_of_some_lanes(ir::expr e) {
     if (e->kind != op::select || e->lanes == 1 || e->b->kind != op::fma || e->b->c != e->c || (e->type != dtype::f32 && e->type != dtype::f64))
       return nullptr;
-    if (!is_constant(e->a) || !is_computed(e->c)) return nullptr;
+    if (e->a->kind == op::broadcast || !is_computed(e->c)) return nullptr;
     auto const kept = [&](ir::expr x, double none) {
       std::int64_t const bits = e->type == dtype::f32 ? to_bits(static_cast<float>(none)) : to_bits(none);
       return ir::ternary(m_, op::select, e->a, x, ir::literal(m_, e->type, bits, e->lanes));
