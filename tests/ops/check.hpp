@@ -53,6 +53,17 @@ std::string executors_differ(std::uint64_t seed, Kernel const& k, In const&... i
   return fault.empty() ? fault : fuzz::describe(d, steps) + fault;
 }
 
+/// A kernel of one matrix, of m x n: machine code for this machine, for AVX2 and SSE2, and checked code have the bits of direct evaluation.
+template <class T, class Kernel>
+void agrees(Kernel const& k, std::int64_t m, std::int64_t n) {
+  auto const a = drawn<T>(5, m, n);
+  auto const expected = weft::evaluate({.contract = weft::cpu().fma}, k, a);
+  CHECK((k(a) == expected));
+  for (weft::target t : {weft::x86_64_avx2(), weft::x86_64_sse2()})
+    if (weft::cannot_run_here(t).empty()) CHECK((k.on(t)(a) == weft::evaluate({.contract = t.fma}, k, a)));
+  CHECK((k.with({.checked = true})(a) == expected));
+}
+
 /// Runs it under the rules for GPUs, with sums in order and without, by the interpreter. Says what differs from direct evaluation.
 template <class Kernel, class... In>
 std::string gpu_differs(Kernel const& k, In const&... inputs) {

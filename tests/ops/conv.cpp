@@ -3,6 +3,7 @@
 #include <limits>
 
 #include "ops/check.hpp"
+#include "weft/dim.hpp"
 
 using namespace weft_test;
 namespace ops = weft::ops;
@@ -69,6 +70,17 @@ TEST_CASE("conv2d with strides, padding, dilation and groups, in both layouts") 
   check_conv2d(BOTH_LAYOUTS(.padding = {0, 3}, .dilation = {2, 3}), {7, 3, 1, 0, 2}, {5, 3, 1, 3, 3}, 1);
   check_conv2d(BOTH_LAYOUTS(.stride = {1, 2}, .padding = {1, 1}, .groups = 2), {3, 3, 1, 1}, {4, 3, 2, 1}, 2);
   check_conv2d(BOTH_LAYOUTS(), {1, 1}, {1, 1}, 1);
+}
+TEST_CASE("sizes that stay open need no condition where there is no padding") {
+  constexpr auto dilated = weft::kernel<"dilated">([](auto x, auto w) { return ops::conv2d(x, w, {.dilation = {2, 1}}); });
+  constexpr auto padded = weft::kernel<"padded">([](auto x, auto w) { return ops::conv2d(x, w, {.stride = {1, 2}, .padding = {1, 0}}); });
+  auto const w = drawn<float>(2, 5, 3, 3, 3);
+  for (long size : {5, 9, 18}) {
+    auto const x = drawn<float>(1, 2, 3, size, size + 2);
+    auto const open = weft::view(x.data(), 2, 3, weft::dim<"h">(size), weft::dim<"w">(size + 2));
+    CHECK(dense_of(dilated(open, w)).bits == dense_of(dilated(x, w)).bits);
+    CHECK(dense_of(padded(open, w)).bits == dense_of(padded(x, w)).bits);
+  }
 }
 TEST_CASE("what lies in the padding takes no part: no weight makes a NaN of it") {
   float const inf = std::numeric_limits<float>::infinity();

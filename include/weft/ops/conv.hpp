@@ -15,8 +15,8 @@ constexpr std::array<std::int64_t, static_cast<std::size_t>(D)> ones() {
 }
 }  // namespace detail
 
-/// `{.stride = {2, 2}, .padding = {1, 1}}`; padding is the same before and after, and what lies in it takes no part: it is of zeros, which no
-/// weight makes a NaN of.
+/// `{.stride = {2, 2}, .padding = {1, 1}}`; padding is the same before and after. Terms that lie in it are left out of the sum, so that no weight
+/// shows there, not even one that is infinite.
 template <int D>
 struct conv_options {
   using numbers = std::array<std::int64_t, static_cast<std::size_t>(D)>;

@@ -21,6 +21,13 @@ namespace weft::inline WEFT_ABI {
 ///     for jo in 0..80:                              if r % 2 == 0: for jo in 0..80: y[..] = a
 ///       y[..] = select(r % 2 == 0, a, b)     ->     else:          for jo in 0..80: y[..] = b
 ///
+/// What leaves everything as it is, as terms do that `where` leaves out of a sum, is asked in front of the loop, or becomes its bounds:
+///
+///     for n in 0..3:                                                    for n in max(0, 1 - y)..min(3, 15 - y):
+///       s = select(broadcast(0 <= y + n - 1 < 14, 16), s + x, s)   ->     s = s + x
+///
+/// and of conditions that only some of the statements hang on a loop without them stands beside, for where the loops around say that they hold.
+///
 /// For loops that have no loop inside. The middle is most of a loop of literal length; of others, and of tiles, the one in the middle has none of
 /// these edges. The same is computed in the same order. Runs behind `promote`, for which a loop that is cut would be three that come back to their
 /// elements, and once: a loop that is left for tiles at an edge would be parted again. Cost O(nodes) for loops that stay as they are, and one `simplify` where one does not.

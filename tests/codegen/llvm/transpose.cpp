@@ -40,15 +40,6 @@ inline constexpr auto with_a_gap = weft::kernel<"with_a_gap">(
       s.unroll(ri);
       s.vectorize(ji);
     });
-template <class T, class Kernel>
-void agrees(Kernel const& k, std::int64_t m, std::int64_t n) {
-  auto const a = drawn<T>(5, m, n);
-  auto const expected = weft::evaluate({.contract = weft::cpu().fma}, k, a);
-  CHECK((k(a) == expected));
-  for (weft::target t : {weft::x86_64_avx2(), weft::x86_64_sse2()})
-    if (weft::cannot_run_here(t).empty()) CHECK((k.on(t)(a) == weft::evaluate({.contract = t.fma}, k, a)));
-  CHECK((k.with({.checked = true})(a) == expected));
-}
 template <class T>
 void all_agree(std::int64_t n) {
   CAPTURE(n);
