@@ -97,6 +97,58 @@ TEST_CASE("of a kind of examples the latest are kept, and a file that was replac
   CHECK(s.add("c", 1, 1, one(7.0f)));
   CHECK(trial_store(d.path + "/t").of_others("b", 1, 1).size() == 1);
 }
+TEST_CASE("of a schedule that was tried often the latest verdict counts, and what ended the worker is counted beside it") {
+  if (!here()) return;
+  temporary_directory const d;
+  trial_store s(d.path + "/t");
+  for (int i = 0; i < 300; ++i) CHECK(s.add("a", "k", {{0}, 50, 0, false}));  // as each tuning measures what stands first
+  CHECK(s.add("a", "k", {{1}, 7, 0, false}));
+  CHECK(s.add("a", "k", {{2}, 0, 3, false}));
+  CHECK(s.add("a", "k", {{3}, 9, 0, false}));
+  CHECK(s.add("a", "k", {{3}, 0, 3, false}));  // by somebody else, perhaps
+  CHECK(s.add("a", "k", {{4}, 0, 3, false}));
+  CHECK(s.add("a", "k", {{4}, 0, 4, false}));
+  CHECK(s.add("a", "k", {{5}, 1, 0, false}));
+  CHECK(s.add("a", "k", {{5}, 0, 0, true}));  // found wrong later
+  CHECK(s.add("b", "k", {{6}, 1, 0, false}));
+  sequence<known_trial> const all = s.known_of("a", 100);
+  REQUIRE(all.size() == 6);
+  CHECK(all[0].choices == sequence<std::int32_t>{1});  // the fastest; then those tried last
+  for (known_trial const& t : all) {
+    std::int32_t const which = t.choices[0];
+    CHECK(t.judged == (which != 2 && which != 4));
+    CHECK(t.ended == (which == 4 ? 2 : which == 2 || which == 3 ? 1 : 0));
+    CHECK(t.ns == (which == 0 ? 50 : which == 1 ? 7 : which == 3 ? 9 : 0));
+  }
+  CHECK(all[1].choices == sequence<std::int32_t>{5});
+  CHECK(all[5].choices == sequence<std::int32_t>{0});
+  sequence<known_trial> const few = s.known_of("a", 2);
+  REQUIRE(few.size() == 2);
+  CHECK((few[0].choices == all[0].choices && few[1].choices == all[1].choices));
+  CHECK(s.known_of("c", 100).empty());
+}
+TEST_CASE("of a task and of all tasks the latest trials are kept, and not without end") {
+  if (!here()) return;
+  temporary_directory const d;
+  struct fewer {
+    std::int64_t const all = tuning::detail::most_trials, of_task = tuning::detail::most_of_task;
+    fewer() { tuning::detail::most_trials = 200, tuning::detail::most_of_task = 50; }
+    ~fewer() { tuning::detail::most_trials = all, tuning::detail::most_of_task = of_task; }
+  } const limit;
+  trial_store s(d.path + "/t");
+  for (std::int32_t i = 0; i < 5; ++i) CHECK(s.add("b", "k", {{i}, 1, 0, false}));
+  for (std::int32_t i = 0; i < 120; ++i) CHECK(s.add("a", "k", {{i}, 1, 0, false}));
+  sequence<stored_trial> const kept = s.of("a", 1000);
+  CHECK(kept.size() >= 50);
+  CHECK(kept.size() <= 53);
+  CHECK(kept[0].choices == sequence<std::int32_t>{119});
+  CHECK(s.of("b").size() == 5);
+  for (std::int32_t i = 0; i < 400; ++i) CHECK(s.add("task " + std::to_string(i), "k", {{i}, 1, 0, false}));
+  CHECK(s.count() >= 190);
+  CHECK(s.count() <= 203);
+  CHECK(s.of("b").empty());
+  CHECK(s.of("task 399").size() == 1);
+}
 TEST_CASE("on a file system that other machines may have there is no write-ahead log, and what one kept before stays") {
   if (!here()) return;
   temporary_directory const d;
@@ -151,6 +203,11 @@ TEST_CASE("a file that cannot be used fails nothing") {
 TEST_CASE("sixteen processes that add, half of them killed, lose nothing that was added") {
   if (!here()) return;
   temporary_directory const d;
+  struct without_limit {
+    std::int64_t const before = tuning::detail::most_of_task;
+    without_limit() { tuning::detail::most_of_task = 1000000; }
+    ~without_limit() { tuning::detail::most_of_task = before; }
+  } const all_stay;
   int told[2];
   REQUIRE(::pipe(told) == 0);
   pid_t children[16];

@@ -18,6 +18,8 @@ using directory_question = bool (*)(char const* directory);
 inline constinit directory_question network_question = nullptr;
 /// Of one kind; the latest stay. Tests have fewer.
 inline constinit std::int64_t most_examples = 20000;
+/// Of all tasks, and of one; likewise.
+inline constinit std::int64_t most_trials = 50000, most_of_task = 4096;
 }  // namespace detail
 
 /// A trial as it is kept.
@@ -28,6 +30,14 @@ struct stored_trial {
   bool wrong = false;
 };
 
+/// What all trials of one schedule say.
+struct known_trial {
+  sequence<std::int32_t> choices;
+  double ns = 0;           // of the latest that came to a verdict; 0: it was not right, or could not be measured
+  bool judged = false;     // one of them did: it is good, refused, failed or wrong
+  std::int64_t ended = 0;  // those that crashed or hung, which may have come from outside
+};
+
 /// The file of trials. Many processes may use it at the same time, and be killed at any moment: SQLite's write-ahead log keeps
 /// what was written. A file that is damaged, or is found to be while it is used, is put aside, by the name FILE.damaged, and a new
 /// one begun: by one process, however many find it. Where there is no SQLite, the file cannot be used, or the disk is full, nothing
@@ -35,7 +45,8 @@ struct stored_trial {
 /// several may have (NFS, SMB, FUSE, Lustre and the like) it is SQLite's rollback journal in its place.
 ///
 /// Beside the trials stand examples for other tasks, of a kind each: a number for what can be compared (the machine, the version of the
-/// features). Those of one kind alone are ever read together, and of each kind some 20,000 are kept, the latest.
+/// features). Those of one kind alone are ever read together, and of each kind some 20,000 are kept, the latest. Of trials
+/// it is the latest 50,000, and 4,096 of a task: the file is read whole whenever it is opened, which takes 40 ms then.
 ///
 /// Source  sqlite.org/wal.html, "All processes using a database must be on the same host computer"
 /// Cost    50 us a trial, and as much for an example
@@ -53,6 +64,8 @@ class trial_store {
   bool add(std::string_view task, std::string_view kernel, stored_trial const& t);
   /// The trials of a task, the latest first, at most `most`.
   sequence<stored_trial> of(std::string_view task, int most = 4096);
+  /// What they say of the schedules that were tried, each once: of the latest 4,096 trials the fastest schedule first, then those tried last, `most` in all.
+  sequence<known_trial> known_of(std::string_view task, std::size_t most);
   std::int64_t count() const;
   /// Keeps an example of this kind. `e.task` is not looked at.
   bool add(std::string_view task, std::uint64_t kind, std::uint64_t family, example const& e);
@@ -65,11 +78,12 @@ class trial_store {
   bool is_replaced() const;
   void open_or_begin();
   int insert(std::string_view task, std::string_view kernel, stored_trial const& t);
+  void drop_surplus(std::string_view task);
   std::string file_, why_, note_;
   template <class Insert>
   bool added(Insert const& insert, std::int64_t& lost);
   std::int64_t lost_ = 0, lost_examples_ = 0;  // that could not be kept
-  std::int64_t examples_added_ = 0;
+  std::int64_t trials_added_ = 0, examples_added_ = 0;
   int last_code_ = 0;      // why the last one of them
   std::uint64_t inode_ = 0;
   sqlite_api const* api_ = nullptr;

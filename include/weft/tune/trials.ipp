@@ -195,7 +195,21 @@ bool trial_store::added(Insert const& insert, std::int64_t& lost) {
   return false;
 }
 WEFT_DECL bool trial_store::add(std::string_view task, std::string_view kernel, stored_trial const& t) {
-  return added([&] { return insert(task, kernel, t); }, lost_);
+  bool const kept = added([&] { return insert(task, kernel, t); }, lost_);
+  if (kept && trials_added_++ % (1 + detail::most_of_task / 40) == 0) drop_surplus(task);
+  return kept;
+}
+/// Looked at with the first one, and then now and then, as examples are. Of a file of earlier versions, which had no limit, a few thousand go at a time: others
+/// wait for it.
+WEFT_DECL void trial_store::drop_surplus(std::string_view task) {
+  constexpr std::int64_t at_a_time = 4000;
+  detail::sql of_task(*api_, database_,
+                      "delete from trials where rowid in (select rowid from trials where task = ?1 and rowid <= "
+                      "(select rowid from trials where task = ?1 order by rowid desc limit 1 offset ?2) order by rowid limit ?3)");
+  static_cast<void>(of_task.with(detail::task_number(task)).with(detail::most_of_task).with(at_a_time).step());
+  detail::sql of_all(*api_, database_,
+                     "delete from trials where rowid <= min((select max(rowid) from trials) - ?, (select min(rowid) from trials) + ?)");
+  static_cast<void>(of_all.with(detail::most_trials).with(at_a_time).step());
 }
 WEFT_DECL sequence<stored_trial> trial_store::of(std::string_view task, int most) {
   sequence<stored_trial> all;
@@ -210,6 +224,34 @@ WEFT_DECL sequence<stored_trial> trial_store::of(std::string_view task, int most
     t.wrong = select.integer(3) != 0;
     if (read_choices(select.text(0), t.choices) && t.ns >= 0 && t.result >= 0 && t.result < 5) all.push_back(t);
   }
+  return all;
+}
+WEFT_DECL sequence<known_trial> trial_store::known_of(std::string_view task, std::size_t most) {
+  sequence<known_trial> all;
+  if (!usable()) return all;
+  // Beside max() the plain columns are those of its row (sqlite.org/lang_select.html, "bare columns"): the latest with a verdict, if there is one.
+  detail::sql select(*api_, database_,
+                     "select choices, ns, result, wrong, ended from (select choices, ns, result, wrong, sum(result > 2) as ended, "
+                     "max(at_row + (result < 3) * (1 << 62)) as place from (select rowid as at_row, choices, ns, result, wrong from trials "
+                     "where task = ? order by rowid desc limit 4096) group by choices) order by place & ((1 << 62) - 1) desc");
+  select.with(detail::task_number(task));
+  std::size_t best = 0;
+  while (select.step() == sqlite_api::row) {
+    known_trial t;
+    std::int64_t const result = select.integer(2);
+    double const ns = select.number(1);
+    if (!read_choices(select.text(0), t.choices) || !(ns >= 0) || result < 0 || result > 4) continue;
+    t.judged = result < 3, t.ended = select.integer(4);
+    t.ns = t.judged && select.integer(3) == 0 ? ns : 0;
+    if (t.ns > 0 && (all.empty() || all[best].ns <= 0 || t.ns < all[best].ns)) best = all.size();
+    all.push_back(static_cast<known_trial&&>(t));
+  }
+  if (best > 0) {
+    known_trial fastest = all[best];
+    for (std::size_t i = best; i > 0; --i) all[i] = all[i - 1];
+    all[0] = static_cast<known_trial&&>(fastest);
+  }
+  if (all.size() > most) all.resize(most);
   return all;
 }
 WEFT_DECL std::int64_t trial_store::count() const {
