@@ -65,10 +65,12 @@ sequence<tune_result> tune_with(sequence<task_face>& before, tune_options const&
 ///
 ///     weft::tune_all({.trials = 300, .seconds = 60}, weft::tune_task(12, conv, x, w), weft::tune_task(1, matmul, a, b));
 ///
-/// Each has one batch first. With `within = 0.02`, none is tuned on that is within 2 % of what no schedule can beat. The results come in
+/// Each has one batch first, behind its schedule without tuning and what is kept of it. Who stops it, stops it for all: of a kernel that was not begun by then
+/// nothing is measured, and `why` says so. With `within = 0.02`, none is tuned on that is within 2 % of what no schedule can beat. The results come in
 /// the order of the tasks; all else is as with `tune`.
 ///
-/// Errors  as `tune`, before anything is measured for the others
+/// Errors  as `tune`: of what cannot be tuned (argument_error) before anything is measured; of what only measuring shows (schedule_error, device_error)
+///         when it is that kernel's turn, and then nothing is kept of the others but their trials
 /// Cost    as the options allow; copies of all arguments, and a worker for each task
 /// Source  the gradient of Ansor's task scheduler: Zheng et al., OSDI 2020, section 6, with the roofline in place of similar tasks
 template <class... Task>

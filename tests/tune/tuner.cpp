@@ -74,6 +74,20 @@ inline constexpr auto sum_of_rows = weft::kernel<"sum_of_rows">(
       static_cast<void>(v);
     });
 
+/// 13,824 points, none of which is refused.
+inline constexpr auto wide = weft::kernel<"wide">(
+    weft_test::product_of,
+    [](auto& s, auto, auto, auto C) {
+      auto [i, j, k] = C.axes();
+      auto const mr = s.knob("mr", {1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15, 16, 17, 18, 19, 20, 21, 22, 23, 24});
+      auto const nr = s.knob("nr", {1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15, 16, 17, 18, 19, 20, 21, 22, 23, 24});
+      auto const kr = s.knob("kr", {1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15, 16, 17, 18, 19, 20, 21, 22, 23, 24});
+      auto [io, ii] = s.split(i, mr);
+      auto [jo, ji] = s.split(j, nr);
+      auto [ko, ki] = s.split(k, kr);
+      static_cast<void>(io), static_cast<void>(ii), static_cast<void>(jo), static_cast<void>(ji), static_cast<void>(ko), static_cast<void>(ki);
+    });
+
 /// Tens of milliseconds, and too long for direct evaluation.
 inline constexpr auto slow = weft::kernel<"slow">(
     [](auto x) {
@@ -101,6 +115,22 @@ tune_options quick(std::int64_t trials) {
   return o;
 }
 bool has(std::string const& text, std::string const& part) { return text.find(part) != std::string::npos; }
+/// What the trials of a kernel with a how-lambda are kept for.
+template <class Kernel, class... A>
+std::string task_of(Kernel const& kernel, A const&... a) {
+  return kernel.erased([&](kernel_face const& f, argument* arguments, int count) {
+    program const what = f.what(f.object);
+    shape_outputs(what, arguments, count);
+    call_layout const layout = weft::bind(what, f.name, arguments, count);
+    compile_request const r{f.name, &what, f.how, f.object, &layout, &host(), f.wanted};
+    return weft::detail::task_of(r, weft::detail::schedule_with(r, expand(what, host().fma), {}));
+  }, a...);
+}
+bool is_among(sequence<std::int32_t> const& choices, tune_result const& r) {
+  bool found = false;
+  for (tune_trial const& t : r.trials) found = found || t.choices == choices;
+  return found;
+}
 }  // namespace
 
 TEST_CASE("tuning finds a faster schedule, keeps it, and later calls take it") {
@@ -314,6 +344,147 @@ TEST_CASE("the best trial of a tuning that kept no result, as one that was kille
   tune_result const after = tune(product, quick(3), A, B);
   CHECK(after.trials[1].choices == next.choices);
   CHECK(after.trials[2].choices != best->choices);
+}
+TEST_CASE("what ended a worker once is proposed again, what did so twice is not") {
+  private_cache const here;
+  matrices m(33);
+  auto const A = view(m.a, 33, 33), B = view(m.b, 33, 33);
+  if (tuning::find_sqlite() == nullptr) return;
+  std::string const task = task_of(product, A, B), file = here.path + "/trials.sqlite";
+  sequence<std::int32_t> const once{2, 1, 1}, hung_once{2, 2, 1}, twice{2, 3, 1};
+  {
+    tuning::trial_store s(file);
+    for (sequence<std::int32_t> const& c : {once, twice, twice}) CHECK(s.add(task, "product", {c, 0, static_cast<std::int32_t>(tuning::outcome::crashed), false}));
+    CHECK(s.add(task, "product", {hung_once, 0, static_cast<std::int32_t>(tuning::outcome::hung), false}));
+  }
+  tune_result const r = tune(product, quick(40), A, B);
+  REQUIRE(r.space.exact);
+  CHECK(static_cast<double>(r.trials.size()) == r.space.legal - 1);
+  CHECK(r.earlier == 1);
+  CHECK(is_among(once, r));
+  CHECK(is_among(hung_once, r));
+  CHECK_FALSE(is_among(twice, r));
+}
+TEST_CASE("a schedule without tuning that is found wrong is remembered as wrong, though it was kept as good before") {
+  private_cache const here;
+  std::vector<float> const x(100000, 1.5f);
+  std::vector<float> y(100000);
+  tune_options const o = quick(2);
+  tune_result const r = grown.erased([&](kernel_face const& f, argument* arguments, int count) {
+    return tuning::tune(f, arguments, count, o, {nullptr, [](void*, sequence<std::int32_t> const& choices, std::string& loops) {
+      if (choices[0] == 0) loops += "  y[77777] = y[77777] + 0.5f32\n";
+    }});
+  }, x, out(y));
+  REQUIRE(r.trials.size() == 2);
+  REQUIRE(r.trials[0].wrong);
+  if (tuning::find_sqlite() == nullptr) return;
+  sequence<tuning::known_trial> const known = tuning::trial_store(here.path + "/trials.sqlite").known_of(task_of(grown, x, out(y)), 10);
+  REQUIRE(known.size() == 2);
+  for (tuning::known_trial const& t : known) CHECK((t.ns > 0) == (t.choices != r.trials[0].choices));
+}
+TEST_CASE("of thousands of earlier trials so many are learned as there are trials and seconds for, the fastest of all among them") {
+  using tuning::detail::most_earlier;
+  private_cache const here;
+  matrices m(24);
+  auto const A = view(m.a, 24, 24), B = view(m.b, 24, 24);
+  tune_options o = quick(12);
+  REQUIRE(tune(wide, o, A, B).trials.size() == 12);
+  if (tuning::find_sqlite() == nullptr) return;
+  std::string const task = task_of(wide, A, B);
+  {
+    tuning::trial_store s(here.path + "/trials.sqlite");
+    CHECK(s.known_of(task, 100).size() == 12);  // it is this task
+    CHECK(s.add(task, "wide", {{23, 23, 23}, 1, 0, false}));
+    for (std::int32_t i = 1; i < 4000; ++i) CHECK(s.add(task, "wide", {{i % 24, i / 24 % 24, i / 576}, 1e9 + i, 0, false}));
+  }
+  wisdom::forget_all();
+  CHECK(most_earlier(quick(1000)) == 256);
+  CHECK(most_earlier(quick(100)) == 100);
+  o.seconds = 1, o.trials = 1000;
+  CHECK(most_earlier(o) == 32);
+  o.seconds = 0;
+  CHECK(most_earlier(o) == 16);
+  o.seconds = 60, o.trials = 40;
+  tune_result const r = tune(wide, o, A, B);
+  CHECK(r.earlier <= 40);
+  CHECK(r.earlier >= 35);  // but for the first one, and those that are not legal
+  REQUIRE(r.trials.size() > 2);
+  CHECK(r.trials[1].choices == sequence<std::int32_t>{23, 23, 23});
+}
+TEST_CASE("finalists and rounds are as many as the time that is left allows, and two of six where it does not") {
+  using tuning::detail::plan_of_turns;
+  sequence<double> const four(4, 1e9);
+  struct expected {
+    double left;
+    std::size_t finalists;
+    int rounds;
+  };
+  for (expected const& e : {expected{60, 4, 8}, expected{36, 4, 8}, expected{35, 3, 8}, expected{27, 3, 8}, expected{26, 2, 8},
+                            expected{18, 2, 8}, expected{17, 2, 6}, expected{14, 2, 6}, expected{0, 2, 6}}) {
+    tuning::detail::turns_plan const p = plan_of_turns(four, 0, 1e9 * e.left);
+    INFO(e.left << " s left");
+    CHECK(p.finalists == e.finalists);
+    CHECK(p.rounds == e.rounds);
+    // Nor does bench::measure end before that.
+    CHECK(5 * p.budget_ns > 1e9 * static_cast<double>(p.finalists) * (p.rounds - 1));
+  }
+  CHECK(plan_of_turns(four, 1e9, 36e9).finalists == 3);  // they are compiled, too
+  CHECK(plan_of_turns({1e9, 1e7, 1e7, 1e7}, 0, 10e9).finalists == 4);
+  CHECK(plan_of_turns({1e9}, 0, 0).finalists == 1);
+  CHECK(plan_of_turns({1e4, 1e4, 1e4, 1e4}, 0, 10e9).budget_ns == 2e9);
+}
+TEST_CASE("the turns of a slow kernel are part of the seconds") {
+  private_cache const here;
+  std::vector<float> const x(2, 0.5f);
+  double const call = tune(slow, quick(1), x).first_ns / 1e9;
+  tune_options o = quick(64);
+  o.seconds = 26 * call;  // eight calls for the first one, fourteen to compare two
+  tune_result const r = tune(slow, o, x);
+  MESSAGE("a call takes " << 1e3 * call << " ms, " << r.trials.size() << " trials, " << r.finalists << " finalists, " << r.rounds << " rounds, calls "
+                          << r.measuring_seconds / call);
+  CHECK(r.finalists <= 2);
+  CHECK(r.trials.size() <= 4);
+  o.seconds = 10 * call;
+  tune_result const none = tune(slow, o, x);
+  CHECK(none.trials.size() == 1);
+  CHECK(none.finalists == 0);
+  CHECK(has(none.why, "calls are so slow"));
+}
+TEST_CASE("a stop is one for all kernels, whoever's trial it was, and those that were not begun say so") {
+  private_cache const here;
+  matrices m(16), n(24), p(33);
+  auto const tuned = [&](int last) {
+    auto watcher = [last, told = 0](tune_progress const&) mutable { return ++told != last; };  // false once
+    tune_options o = quick(30);
+    o.batch = 2, o.progress = watcher, o.keep = false;
+    return tune_all(o, tune_task(1, product, view(m.a, 16, 16), view(m.b, 16, 16)), tune_task(1, product, view(n.a, 24, 24), view(n.b, 24, 24)),
+                    tune_task(1, product, view(p.a, 33, 33), view(p.b, 33, 33)));
+  };
+  sequence<tune_result> const at_once = tuned(1);
+  REQUIRE(at_once.size() == 3);
+  CHECK(at_once[0].trials.size() == 1);
+  for (std::size_t i = 1; i < 3; ++i) {
+    CHECK(at_once[i].trials.empty());
+    CHECK(at_once[i].stopped);
+    CHECK(has(at_once[i].why, "stopped before"));
+    CHECK(has(at_once[i].text(), "0 trials"));
+  }
+  sequence<tune_result> const second = tuned(2);
+  CHECK((second[0].trials.size() == 1 && second[1].trials.size() == 1 && second[2].trials.empty()));
+}
+TEST_CASE("each of several kernels has a batch first, also where a result was kept") {
+  private_cache const here;
+  matrices m(16), n(24);
+  auto const A = view(m.a, 16, 16), B = view(m.b, 16, 16), C = view(n.a, 24, 24), D = view(n.b, 24, 24);
+  tune_result const before = tune(product, quick(12), A, B);
+  REQUIRE(before.kept);
+  REQUIRE(before.choices != before.trials[0].choices);
+  tune_options o = quick(7);
+  o.batch = 2;
+  // Two trials and one before the batches; the kept one's weight is nothing.
+  sequence<tune_result> const r = tune_all(o, tune_task(0, product, A, B), tune_task(1, product, C, D));
+  CHECK(r[0].trials.size() == 4);
+  CHECK(r[1].trials.size() == 3);
 }
 TEST_CASE("who watches several kernels is told whose trial it was, and how many there were of all") {
   private_cache const here;

@@ -23,7 +23,10 @@ inline bool tuning_run::is_right(sequence<element_list> const& found, int output
   }
   result_.checked += joined({"; the schedule without tuning is wrong: ", ours, ", as a candidate and direct evaluation say"});
   for (tune_trial& t : result_.trials)
-    if (t.ns > 0) t.ns = 0, t.wrong = true, t.why = joined({&t == &result_.trials[0] ? "" : "as the schedule without tuning: ", ours});
+    if (t.ns > 0) {
+      t.ns = 0, t.wrong = true, t.why = joined({&t == &result_.trials[0] ? "" : "as the schedule without tuning: ", ours});
+      store_.add(trials_task_, face_.name, {t.choices, 0, static_cast<std::int32_t>(t.result), true});  // it was kept as good: the latest counts
+    }
   result_.best_ns = 0;
   expected_ = found;
   for (element_list& e : expected_) make_ready(e);

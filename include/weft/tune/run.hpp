@@ -67,6 +67,17 @@ class waiting {
   double began_;
 };
 
+/// What counts of a candidate's samples: the first quartile. What disturbs them only ever makes them longer, and the fastest of a few is an outlier
+/// of its own.
+inline double time_of(bench::timing const& t) { return bench::quantile(t.samples, 0.25); }
+/// The machine that candidates run on. A GPU is asked by a child where forks are to use it: they cannot once this process has.
+target const& machine_of(kernel_face const& face, isolation where);
+/// How the finalists are compared in the time that is left.
+struct turns_plan {
+  std::size_t finalists = 0;
+  int rounds = 0;        // at least
+  double budget_ns = 0;  // of all of them; rounds go on so long
+};
 /// The text of a candidate, what another process has compiled of it, or why there is none.
 struct candidate_text {
   std::string loops, made, why;
@@ -97,6 +108,8 @@ class tuning_run {
   bool begin();
   /// Proposes and measures so many more, as the budget allows; false: there are no more, or it is spent.
   bool go_on(std::size_t trials);
+  /// The tuning was stopped before it began: says so in the result.
+  void leave();
   /// Measures the best in turns, and keeps what won.
   tune_result finish();
   /// Measures what a tuning elsewhere asks for, to the end of it.
@@ -107,7 +120,7 @@ class tuning_run {
   /// Seconds that `finish` will take for its turns; 0: there is nothing to compare.
   double turns() const { return result_.trials.size() > 1 ? turns_of_one_more() : 0; }
   /// As if another candidate had been measured.
-  double turns_of_one_more() const { return 0.6 + 40 * result_.best_ns / 1e9; }
+  double turns_of_one_more() const { return 0.6 + turns_of(4, 9); }
   /// Whether it is as near to the roofline as the options ask for.
   bool is_near_roofline() const;
 
@@ -134,6 +147,9 @@ class tuning_run {
   void note_measured(point const& p, tune_trial t, double guess);
   void take_over(sequence<std::int32_t> const& choices, double ns, std::int64_t trials);
   void note(tune_trial t, double expected_ns);
+  double load_ns() const;
+  double turns_of(std::size_t finalists, int rounds) const;
+  double reserve() const;
   sequence<std::size_t> finalists() const;
   void confirm();
   void describe();
@@ -178,10 +194,13 @@ class tuning_run {
   search* search_ = nullptr;
   sequence<double> expected_ns_, found_ns_;  // of the same trials
   double began_ = now_ns(), measured_ns_ = 0;
+  double loaded_ns_ = 0;  // what compiling took, of so many
+  std::int64_t loads_ = 0;
+  double reserved_ = 0;   // seconds, for the finalists
+  bool no_time_for_turns_ = false;
   double waited_ns_ = 0;  // for compilers, for calls and for other ranks
   std::int64_t others_trials_ = 0;
   double others_turns_ = 0;  // seconds
-  int rounds_ = 0;
   bool found_elsewhere_ = false;
   sequence<std::size_t> compared_;  // the trials that were finalists, and what they took in turns
   sequence<double> turns_ns_;
@@ -194,6 +213,9 @@ class tuning_run {
 
 #if WEFT_HEADER_ONLY
 #include "weft/tune/checks.ipp"
+#include "weft/tune/earlier.ipp"
+#include "weft/tune/machines.ipp"
 #include "weft/tune/tasks.ipp"
 #include "weft/tune/tuner.ipp"
+#include "weft/tune/turns.ipp"
 #endif

@@ -12,6 +12,7 @@ struct shared_task {
   double weight = 1;
   double last_gain_ns = 0;  // of a trial, in the last batch
   bool open = true;         // there is more to measure
+  bool had_batch = false;   // behind what `begin` measures: the first schedule, and results of before
 };
 /// What a further trial is expected to gain, weighted. A fifth is what trials gained lately; the rest what they would gain if times went on
 /// as 1 / trials, and no more than what is above the roofline.
@@ -39,25 +40,38 @@ WEFT_DECL sequence<tune_result> tune_all(sequence<task_face> const& tasks, tune_
     all.back().run = std::unique_ptr<detail::tuning_run>(new detail::tuning_run(*t.face, t.arguments, t.count, o));
     all.back().weight = t.weight;
   }
-  auto const tell_others = [&](detail::shared_task& t) {
-    double turns = 0;
+  auto const turns_of_others = [&](detail::shared_task const& t) {
+    double turns = 0;  // of those that have not had them
     for (detail::shared_task& other : all)
-      if (&other != &t) turns += other.run->turns();
+      if (&other != &t && other.run != nullptr) turns += other.run->turns();
+    return turns;
+  };
+  auto const tell_others = [&](detail::shared_task& t) {
+    double const turns = turns_of_others(t);
     t.run->note_others(spent() - static_cast<std::int64_t>(t.run->so_far().trials.size()), turns);
     return turns;
   };
+  // Whoever asks to stop is asked of all: a watcher may have said so once, of another one's trial.
+  auto const is_stopped = [&] {
+    bool said = o.stop.requested();
+    for (detail::shared_task const& t : all) said = said || t.run->so_far().stopped;
+    return said;
+  };
   for (detail::shared_task& t : all) {
+    if (is_stopped()) {
+      t.open = false, t.run->leave();
+      continue;
+    }
     tell_others(t);
     t.open = t.run->begin();
   }
-  bool stopped = false;
-  while (!stopped && rest() > 0 && spent() < o.trials) {
+  while (!is_stopped() && rest() > 0 && spent() < o.trials) {
     // Each a batch first: of what nobody has measured nothing can be expected.
     detail::shared_task* best = nullptr;
     double most = -1;
     for (detail::shared_task& t : all) {
       if (!t.open) continue;
-      double const gain = t.run->so_far().trials.size() <= 1 ? 1e300 : detail::expected_gain(t);
+      double const gain = !t.had_batch ? 1e300 : detail::expected_gain(t);
       if (gain > most) best = &t, most = gain;
     }
     if (best == nullptr) break;
@@ -69,13 +83,15 @@ WEFT_DECL sequence<tune_result> tune_all(sequence<task_face> const& tasks, tune_
       best->open = false;  // its turns would not fit any more; another one's may
       continue;
     }
-    best->open = best->run->go_on(left < o.batch ? left : o.batch);
+    best->open = best->run->go_on(left < o.batch ? left : o.batch), best->had_batch = true;
     std::size_t const done = r.trials.size() - trials;
     best->last_gain_ns = done > 0 ? (before - r.best_ns) / static_cast<double>(done) : 0;
-    stopped = r.stopped;
   }
+  std::int64_t const trials = spent();
   for (detail::shared_task& t : all) {
-    results.push_back(t.run->so_far().trials.size() > 0 ? t.run->finish() : t.run->so_far());
+    auto const own = static_cast<std::int64_t>(t.run->so_far().trials.size());
+    t.run->note_others(trials - own, turns_of_others(t));
+    results.push_back(own > 0 ? t.run->finish() : t.run->so_far());
     t.run.reset();
   }
   return results;

@@ -71,7 +71,7 @@ class tune_stop {
 /// What `tune` may spend, and how it goes about it.
 struct tune_options {
   std::int64_t trials = 64;    // candidates that are measured at most
-  double seconds = 60;         // all of it, but for the trial that is under way
+  double seconds = 60;         // all of it, the finalists' turns too, but for the trial that is under way
   std::uint64_t seed = 1;      // equal seeds and equal times give equal proposals
   /// Only schedules whose results have the bits of the kernel without tuning; by rule, those that take the terms of sums in order. What
   /// is found is for calls of the kernel `.with({.bitwise = true})`, and with a how-lambda for all where nothing else was found.
@@ -81,7 +81,9 @@ struct tune_options {
   std::size_t batch = 8;       // candidates between two fits of the model
   double within = 0;           // of the roofline: 0.02 ends the tuning when a call takes at most 1.02 of what no schedule can beat; 0: never
   /// The model begins with what trials of other tasks on this machine have taught, and keeps what this one teaches. False: equal seeds and
-  /// times give equal proposals whatever was tuned before.
+  /// times give equal proposals whatever other tasks were tuned before. What is remembered of this one counts all the same: the result that is kept is
+  /// the second trial, and earlier trials are not proposed again, if less than half of the space, which may be an estimate; `.random` and
+  /// `.keep = false` do without these trials, and with an empty directory there is neither.
   bool transfer = true;
   std::int64_t compilers = -1;  // of a GPU: processes that compile candidates while others are timed; -1: of the threads all but two, at most 8
   tuning::isolation worker = tuning::isolation::automatic;
@@ -116,6 +118,7 @@ struct tune_result {
   std::string how;                   // the best schedule as a how-lambda
   std::string loops;                 // and as loops
   std::string why;                   // in a sentence, why this one
+  std::int32_t finalists = 0, rounds = 0;  // that were measured in turns at the end, and how often each; 0: there was nothing to compare
   std::string checked;               // against what results were compared
   tuning::isolation worker = tuning::isolation::none;  // where candidates ran
   std::string worker_program{};      // of isolation::program

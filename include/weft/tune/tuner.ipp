@@ -1,26 +1,17 @@
-#include <sys/wait.h>
-#include <unistd.h>
-
-#include <cerrno>
 #include <cstdio>
-#include <cstdlib>
 
 #include "weft/base/env.hpp"
 #include "weft/base/hash.hpp"
 #include "weft/base/joined.hpp"
 #include "weft/bench/counts.hpp"
 #include "weft/bench/peak.hpp"
-#include "weft/bench/statistics.hpp"
 #include "weft/expr/canonical.hpp"
 #include "weft/expr/expand.hpp"
 #include "weft/ir/print.hpp"
 #include "weft/runtime/bind.hpp"
 #include "weft/runtime/cache/cache.hpp"
 #include "weft/runtime/cache/entry.hpp"
-#include "weft/runtime/cache/relatives.hpp"
 #include "weft/runtime/cache/tuned.hpp"
-#include "weft/runtime/cuda/driver.hpp"
-#include "weft/schedule/print_how.hpp"
 #include "weft/tune/run.hpp"
 
 namespace weft::inline WEFT_ABI {
@@ -35,9 +26,6 @@ WEFT_DECL std::string time_text(double ns) {
   else std::snprintf(text, sizeof text, "%.3g s", ns / 1e9);
   return text;
 }
-/// What counts of a candidate's samples: the first quartile. What disturbs them only ever makes them longer, and the fastest of a few is an outlier
-/// of its own.
-inline double time_of(bench::timing const& t) { return bench::quantile(t.samples, 0.25); }
 WEFT_DECL std::string number_text(double x, char const* format) {
   char text[32];
   std::snprintf(text, sizeof text, format, x);
@@ -74,42 +62,6 @@ inline double least_ns(program const& what, argument const* arguments, int count
   double const memory = in_a_cache ? 0 : done.bytes / bench::peaks_of(machine.threads).gbs;
   return arithmetic > memory ? arithmetic : memory;
 }
-/// What a child answers, which then ends; "!" and why: nothing.
-template <class Ask>
-std::string asked_in_a_fork(Ask const& ask) {
-  int ends[2];
-  if (::pipe(ends) != 0) return "!no pipe can be made";
-  ::pid_t const child = ::fork();
-  if (child < 0) return ::close(ends[0]), ::close(ends[1]), "!no process can be made";
-  if (child == 0) {
-    std::string answer;
-#if WEFT_HAS_EXCEPTIONS
-    try {
-#endif
-      answer = ask();
-#if WEFT_HAS_EXCEPTIONS
-    } catch (error const& e) {
-      answer = joined({"!", e.what()});
-    }
-#endif
-    bool const sent = ::write(ends[1], answer.data(), answer.size()) == static_cast<::ssize_t>(answer.size());
-    ::_exit(sent ? 0 : 1);
-  }
-  ::close(ends[1]);
-  std::string answer(4096, '\0');
-  std::size_t got = 0;
-  while (got < answer.size()) {
-    ::ssize_t const n = ::read(ends[0], &answer[got], answer.size() - got);
-    if (n < 0 && errno == EINTR) continue;
-    if (n <= 0) break;
-    got += static_cast<std::size_t>(n);
-  }
-  answer.resize(got);
-  ::close(ends[0]);
-  while (::waitpid(child, nullptr, 0) < 0 && errno == EINTR) {
-  }
-  return answer.empty() ? "!the CUDA driver ended the process that asked it" : answer;
-}
 /// Where candidates run; what is wrong with it is said of the kernel.
 inline worker_choice worker_for([[maybe_unused]] kernel_face const& face, tune_options const& o) {
 #if WEFT_HAS_EXCEPTIONS
@@ -121,46 +73,6 @@ inline worker_choice worker_for([[maybe_unused]] kernel_face const& face, tune_o
     WEFT_THROW(device_error(joined({face.name, ": ", e.what()})));
   }
 #endif
-}
-/// The machine that candidates run on. A GPU is asked by a child where forks are to use it: they cannot once this process has.
-inline target const& machine_of(kernel_face const& face, isolation where) {
-  if (face.gpu == nullptr) return face.machine != nullptr ? *face.machine : host();
-  auto const refuse = [&](std::string_view why) { WEFT_THROW(device_error(joined({face.name, ": tune: ", why}))); };
-  if (find_gpu_bench() == nullptr) refuse("on a GPU this needs #include <weft/tune/cuda.hpp> in one file of the program, or weft::compiled");
-  bool const forks = where == isolation::forked;
-  if (forks && runtime::cuda_has_begun())
-    refuse("this program has used the GPU, and a fork of it cannot: call weft::worker(argc, argv) first in main, or name a program that does (WEFT_WORKER=weft-worker), which gives candidates a process of their own");
-  target t;
-  if (forks) {
-    // What a process that has not begun CUDA is told of a GPU, as lines.
-    std::string const answer = asked_in_a_fork([&] {
-      target const it = face.gpu->machine(face.device);
-      return joined({it.cpu, "\n", it.features[0], "\n", std::to_string(it.l1_bytes), "\n", std::to_string(it.l2_bytes), "\n", std::to_string(it.threads), "\n"});
-    });
-    if (answer[0] == '!') refuse(std::string_view(answer).substr(1));
-    t.arch = architecture::nvidia, t.fma = true;
-    std::string lines[5];
-    std::size_t line = 0;
-    for (char c : answer) {
-      if (c == '\n') ++line;
-      else if (line < 5) lines[line] += c;
-    }
-    t.cpu = lines[0], t.features.push_back(lines[1]);
-    t.l1_bytes = std::atoll(lines[2].c_str()), t.l2_bytes = std::atoll(lines[3].c_str());
-    t.threads = static_cast<std::int32_t>(std::atoll(lines[4].c_str()));
-  } else {
-#if WEFT_HAS_EXCEPTIONS
-    try {
-      t = face.gpu->machine(face.device);
-    } catch (device_error const& e) {
-      refuse(e.what());
-    }
-#else
-    t = face.gpu->machine(face.device);
-#endif
-  }
-  if (std::string const why = linked_gpu_bench.missing(); !why.empty()) refuse(why);
-  return *kept_target(t);
 }
 WEFT_DECL tuning_run::tuning_run(kernel_face const& face, argument* arguments, int count, tune_options const& o, candidate_view view,
                                  trial_crew* crew)
@@ -220,11 +132,10 @@ inline bool tuning_run::may_go_on() {
     result_.roofline_ns = least_ns(what_, arguments_, count_, machine_);
   }
   auto const trials = static_cast<std::int64_t>(result_.trials.size());
-  // The finalists' turns (`confirm`): four of them, eight samples at least, and two calls to find out how long one is.
-  double const turns = 40 * result_.best_ns / 1e9, most = options_.seconds / 4;
   // Of several kernels each has turns, and those of all come at the end.
-  double const kept_back = others_turns_ > 0 ? turns + others_turns_ : turns < most ? turns : most;
-  bool const has_time = elapsed() + kept_back < options_.seconds;
+  reserved_ = others_turns_ > 0 ? turns_of_one_more() : reserve();
+  bool const has_time = elapsed() + reserved_ + others_turns_ < options_.seconds;
+  no_time_for_turns_ = !has_time && !result_.stopped && trials < options_.trials;
   return !result_.stopped && trials < options_.trials && has_time && !is_near_roofline();
 }
 
@@ -271,9 +182,11 @@ inline bool tuning_run::prepare(int slot, sequence<std::int32_t> const& choices,
   sequence<intrinsic const*> known;
   if (!c.why.empty()) t.why = c.why;
   waiting const compiled(waited_ns_);
+  double const began = now_ns();
   t.result = c.loops.empty() || !c.why.empty()
                  ? outcome::refused
                  : runner_.load(slot, c.loops, t.why, instructions_of(choices, known), choices == first_.choices, c.made);
+  loaded_ns_ += now_ns() - began, ++loads_;
   return t.result == outcome::good;
 }
 /// Compiled, run once, compared, and only then timed.
@@ -313,67 +226,6 @@ inline void tuning_run::note(tune_trial t, double expected_ns) {
   tune_progress const p{others_trials_ + static_cast<std::int64_t>(result_.trials.size()), options_.trials, elapsed(), options_.seconds,
                         result_.best_ns, result_.first_ns, face_.name};
   if (!options_.progress(p)) result_.stopped = true;
-}
-/// Whether calls do not take it: an older rule, or how-lambda, did other steps with these choices. Its time is that of another schedule.
-inline bool tuning_run::is_stale(cache::tuned const& kept) const {
-  return kept.plan != space_.plan() || hash(space_.steps(kept.choices).steps) != kept.steps;
-}
-/// What its trials are kept for. By rule the task does not say which steps the choices lead to: that of the first, and the knobs, do.
-inline std::string tuning_run::trials_task() const {
-  if (!space_.is_by_rule()) return task_;
-  schedule const first = first_steps();
-  cache::byte_writer w;
-  w.bytes = task_;
-  w.numbers(hash(first.steps), space_.plan());
-  for (knob_info const& k : first.knobs) {
-    w.text(k.name.view());
-    w.numbers(static_cast<std::uint32_t>(k.values.size()));
-    for (std::int64_t v : k.values) w.numbers(v);
-  }
-  return static_cast<std::string&&>(w.bytes);
-}
-inline void tuning_run::measure_first() {
-  // What ended the worker may have come from outside: of the first schedule it is believed the third time.
-  tune_trial t = measured(first_.choices, 0);
-  for (int again = 0; again < 2 && t.result == outcome::crashed; ++again) t = measured(first_.choices, 0);
-  if (t.wrong) WEFT_THROW(internal_error(joined({face_.name, ": tune: without tuning, ", t.why})));
-  if (t.ns <= 0)
-    WEFT_THROW(device_error(joined({face_.name, ": tune: the schedule without tuning could not be measured: ", t.why})));
-  result_.first_ns = t.ns;
-  note(static_cast<tune_trial&&>(t), 0);
-  cache::tuned before;
-  if (!cache::find_tuned(task_, before) || before.choices == first_.choices || is_stale(before) || !may_go_on()) return;
-  point const known = space_.look(before.choices);
-  if (known.legal) note(measured(known.choices, 0), 0);
-}
-/// What earlier tunings measured is not measured again, for as long as half of the space is left: the model knows it.
-inline void tuning_run::learn_earlier() {
-  sequence<stored_trial> const earlier = store_.of(trials_task_);
-  if (options_.random || 2 * static_cast<double>(earlier.size()) > result_.space.legal) return;
-  stored_trial const* best = nullptr;
-  for (stored_trial const& t : earlier) {
-    bool here = false;
-    for (tune_trial const& own : result_.trials) here = here || own.choices == t.choices;
-    point const p = here ? point{} : space_.look(t.choices);
-    if (!p.legal || !(p.choices == t.choices)) continue;
-    search_->learn(p, t.wrong ? 0 : t.ns);
-    ++result_.earlier;
-    if (!t.wrong && t.ns > 0 && (best == nullptr || t.ns < best->ns)) best = &t;
-  }
-  // A tuning that was killed has kept no result, and what it measured is not proposed any more: the best of that is a trial of this one.
-  cache::tuned kept;
-  if (best != nullptr && (!cache::find_tuned(task_, kept) || is_stale(kept)) && may_go_on()) note(measured(best->choices, 3 * result_.best_ns), 0);
-}
-/// What can be compared: features of one version, of one machine.
-inline std::uint64_t kind_of_examples(target const& machine) {
-  std::string text = joined({std::to_string(features_version), " ", machine_text(machine), " ", machine.feature_string()});
-  return xxh64(text);
-}
-inline void tuning_run::learn_of_others() {
-  if (!options_.transfer || options_.random || !store_.usable()) return;
-  kind_ = kind_of_examples(machine_), family_ = xxh64(family());
-  others_.fit(store_.of_others(trials_task_, kind_, family_));
-  result_.of_others = static_cast<std::int64_t>(others_.size());
 }
 inline bool has_many_steps(space const& s) { return s.at({}).steps.size() > 24; }
 /// Chains by rule walk on the knobs' values, and few points are looked at: that is a run of the rule, which takes ten times as long as a how-lambda,
@@ -456,159 +308,6 @@ WEFT_DECL bool tuning_run::go_on(std::size_t trials) {
   return !proposed.empty() && may_go_on();
 }
 
-/// The fastest few, and the first one, which stands for what there was.
-inline sequence<std::size_t> tuning_run::finalists() const {
-  sequence<std::size_t> all{0};
-  while (all.size() < 4) {
-    std::size_t best = 0;
-    for (std::size_t i = 1; i < result_.trials.size(); ++i) {
-      bool taken = result_.trials[i].ns <= 0;
-      for (std::size_t k : all) taken = taken || k == i;
-      if (!taken && (best == 0 || result_.trials[i].ns < result_.trials[best].ns)) best = i;
-    }
-    if (best == 0) break;
-    all.push_back(best);
-  }
-  return all;
-}
-/// In turns, as all that is compared (bench::measure). The first one stays unless another is faster by a hundredth, 95 % sure (bench::judged).
-inline void tuning_run::confirm() {
-  sequence<std::size_t> const in = finalists();
-  sequence<bool> good(in.size(), true);
-  for (std::size_t i = 0; i < in.size(); ++i) good[i] = !result_.trials[in[i]].wrong;
-  bool const first_is_wrong = !good[0];
-  auto const load_all = [&] {
-    for (std::size_t i = 0; i < in.size(); ++i) {
-      tune_trial ignored;
-      good[i] = good[i] && prepare(static_cast<int>(i), result_.trials[in[i]].choices, ignored);
-    }
-  };
-  load_all();
-  // A worker that ends takes all that it had compiled with it. Who ran is out, but for the first one, which is believed three times.
-  int ended = 0;
-  auto const sample_of = [&](std::size_t i, std::int64_t times) -> double {
-    for (;;) {
-      if (!good[i]) return -1;
-      slot_calls call(runner_, static_cast<int>(i), measured_ns_, waited_ns_);
-      call.expect(result_.trials[in[i]].ns);
-      double const ns = call.run(times);
-      if (ns > 0) return ns;
-      good[i] = i == 0 && ++ended < 3;
-      load_all();
-    }
-  };
-  struct finalist {
-    decltype(sample_of) const* sample = nullptr;
-    std::size_t at = 0;
-  };
-  finalist each[4];
-  sequence<bench::timed_work> works;
-  for (std::size_t i = 0; i < in.size(); ++i) {
-    each[i] = {&sample_of, i};
-    works.push_back({nullptr, &each[i], [](void* of, std::int64_t times) {
-                       auto const& one = *static_cast<finalist const*>(of);
-                       return (*one.sample)(one.at, times);
-                     }});
-  }
-  // Of fewer than 6 rounds nothing is sure, however long a call is: bench::measure ends at five times the budget.
-  double const call_ms = result_.trials[0].ns / 1e6;
-  sequence<bench::timing> const times = bench::measure(
-      works, {.budget_ms = call_ms > 300 ? 1.5 * call_ms : 500, .within = 0.005, .fewest = 8, .most = 21});
-  rounds_ = static_cast<int>(times[0].samples.size());
-  compared_ = in;
-  for (std::size_t i = 0; i < in.size(); ++i) turns_ns_.push_back(good[i] ? time_of(times[i]) : 0);
-  auto const fastest = [&] {
-    std::size_t best = 0;
-    for (std::size_t i = 1; i < in.size(); ++i) {
-      if (!good[i] || times[i].samples.empty() || (!good[0] && !first_is_wrong)) continue;
-      bool const faster = first_is_wrong || bench::judged(bench::ratio_of_medians(times[i].samples, times[0].samples)) == bench::outcome::faster;
-      if (faster && (!good[best] || time_of(times[i]) < time_of(times[best]))) best = i;
-    }
-    return best;
-  };
-  std::size_t best = fastest();
-  for (; best != 0 && by_whole_numbers_ && whole_is_dear(); best = fastest()) {
-    slot_calls call(runner_, static_cast<int>(best), measured_ns_, waited_ns_);
-    call.expect(result_.trials[in[best]].ns);
-    if (sums_the_same(result_.trials[in[best]], call)) break;
-    good[best] = false;
-    load_all();  // its worker may have ended with it
-  }
-  if (good[0]) result_.first_ns = time_of(times[0]);
-  result_.best_ns = good[best] && !times[best].samples.empty() ? time_of(times[best]) : result_.trials[in[best]].ns;
-  result_.choices = result_.trials[in[best]].choices;
-}
-
-/// With each knob's first value.
-inline schedule tuning_run::first_steps() const {
-  return space_.steps({});
-}
-/// The best schedule in words and as code.
-inline void tuning_run::describe() {
-  schedule const best = space_.at(result_.choices), first = space_.at(first_.choices);
-  std::string changed;
-  for (std::size_t i = 0; i < best.knobs.size(); ++i) {
-    knob_info const& k = best.knobs[i];
-    std::int64_t const value = k.values[static_cast<std::size_t>(k.chosen)];
-    result_.knobs.push_back({std::string(k.name.view()), value});
-    bool const same = i < first.knobs.size() && first.knobs[i].chosen == k.chosen && first.knobs[i].values == k.values;
-    if (same) continue;
-    changed += joined({changed.empty() ? "" : ", ", k.name.view(), " = ", std::to_string(value)});
-    if (i < first.knobs.size() && first.knobs[i].name.view() == k.name.view())
-      changed += joined({" instead of ", std::to_string(first.knobs[i].values[static_cast<std::size_t>(first.knobs[i].chosen)])});
-  }
-  schedule written(what_, [](int, int) { return std::int64_t(-1); });
-  replay(written, best.steps);
-  result_.how = print_how(written);
-  result_.loops = print_loops(best);
-  result_.why = found_elsewhere_
-                    ? joined({"found by the one that searches: ", changed.empty() ? "the first values" : changed})
-                : result_.trials.size() <= 1
-                    ? std::string("the first values stay: nothing else was measured")
-                : changed.empty()
-                    ? joined({"the first values are the best that were found: no candidate was surely faster by a hundredth in ",
-                              std::to_string(rounds_), " rounds of turns"})
-                    : joined({number_text(result_.first_ns / result_.best_ns), " times as fast as without tuning (",
-                              time_text(result_.first_ns), "), confirmed in ", std::to_string(rounds_), " rounds of turns: ", changed});
-}
-inline own_times tuning_run::times_of(sequence<std::int32_t> const& choices) const {
-  own_times all;
-  for (tune_trial const& t : result_.trials)
-    if (t.choices == choices) all.of_trial = t.ns;
-  for (std::size_t i = 0; i < compared_.size(); ++i)
-    if (result_.trials[compared_[i]].choices == choices) all.in_turns = turns_ns_[i];
-  return all;
-}
-/// On disk, and in this process: forms of other schedules are not found any more.
-inline void tuning_run::keep(std::int64_t trials) {
-  cache::tuned const t{result_.choices, hash(space_.at(result_.choices).steps), result_.best_ns, trials, space_.plan()};
-  cache::tuned before;
-  bool const found = cache::find_tuned(task_, before), imported = found && before.trials == 0;  // nobody has measured it here
-  // A lucky time of an earlier day does not hold for ever: what was measured anew counts as it was found now.
-  own_times ours = times_of(result_.choices);
-  if (ours.of_trial <= 0 && ours.in_turns <= 0) ours.of_trial = t.ns;  // found elsewhere
-  bool slower_now = is_no_faster(times_of(before.choices), ours);
-  for (tune_trial const& one : result_.trials) slower_now = slower_now || (one.choices == before.choices && one.wrong);
-  // What another process has found meanwhile was not looked at: of the two the faster one stays.
-  result_.kept = cache::keep_tuned(task_, t, imported || slower_now || (found && is_stale(before)) || before.choices == t.choices, &before);
-  if (!result_.kept) return;
-  if (face_.gpu != nullptr) face_.gpu->supersede(face_.name);
-  cache::relative as_relative = cache::described(task_, layout_, machine_);
-  cache::note_choices(as_relative, space_.at(result_.choices));
-  as_relative.plan = space_.plan();
-  static_cast<void>(cache::keep_relative(family(), as_relative));
-  struct context {
-    kernel_face const& face;
-    program const& what;
-  } const c{face_, what_};
-  supersede(
-      [](void const* of, ready_kernel const& k) {
-        auto const& wanted = *static_cast<context const*>(of);
-        return k.name == wanted.face.name && k.machine == wanted.face.machine && digest(k.what) == digest(wanted.what);
-      },
-      &c);
-}
-
 WEFT_DECL bool tuning_run::begin() {
   own_time const own(result_.searching_seconds, waited_ns_);
   bool const possible = space_.first(first_);
@@ -635,6 +334,10 @@ WEFT_DECL bool tuning_run::begin() {
     result_.refused = crew_->refused();
   }
   return true;
+}
+WEFT_DECL void tuning_run::leave() {
+  result_.stopped = true;
+  result_.why = "nothing was measured: the tuning was stopped before it came to this kernel";
 }
 WEFT_DECL tune_result tuning_run::finish() {
   if (std::size_t const n = expected_ns_.size(); n >= 8) {
@@ -663,29 +366,6 @@ WEFT_DECL tune_result tuning_run::run() {
   while (go_on(at_once > options_.batch ? at_once : options_.batch)) {
   }
   return finish();
-}
-WEFT_DECL int gpus_here(isolation where) {
-  if (find_gpu_bench() == nullptr) return 0;
-  if (where != isolation::forked) return linked_gpu_bench.devices();
-  std::string const answer = asked_in_a_fork([] { return std::to_string(linked_gpu_bench.devices()); });
-  return answer[0] == '!' ? 0 : std::atoi(answer.c_str());
-}
-WEFT_DECL std::string machine_text(target const& t) {
-  if (t.arch == architecture::nvidia && !t.features.empty())
-    return joined({t.features[0], " (", t.cpu, ", ", std::to_string(t.threads), " processors)"});
-  auto const kib = [](std::int64_t bytes) { return joined({std::to_string(bytes >> 10), " KiB"}); };
-  return joined({t.cpu, ", ", std::to_string(t.vector_registers), " vectors of ", std::to_string(t.vector_bytes), " bytes, caches of ",
-                 kib(t.l1_bytes), ", ", kib(t.l2_bytes), ", ", kib(t.l3_bytes), ", ", std::to_string(t.threads), t.threads == 1 ? " thread" : " threads"});
-}
-WEFT_DECL std::string why_no_part(task_here const& theirs, task_here const& ours) {
-  if (theirs.task == ours.task && theirs.task != 0 && theirs.features == ours.features) return theirs.first_ns > 0 ? "" : "it could measure nothing";
-  if (theirs.machine != ours.machine)
-    return joined({"its machine is another one, for which the rules make other schedules: ", theirs.machine, "; that of rank 0: ", ours.machine,
-                   ". Start the ranks on machines of one kind, with as many threads each (mpirun --host, --map-by), and tune on the others by themselves"});
-  if (theirs.features != ours.features)
-    return joined({"its processor has other instructions than that of rank 0, though both are ", ours.machine,
-                   ". Start the ranks on machines of one kind (mpirun --host), and tune on the others by themselves"});
-  return "its task is another one on a machine of the same kind: call tune_on_ranks with the same kernel and arguments of the same shapes on all ranks";
 }
 inline task_here tuning_run::task_here_now() const {
   return {xxh64(task_), result_.first_ns, machine_text(machine_), xxh64(machine_.feature_string())};

@@ -1,0 +1,84 @@
+#include "weft/base/hash.hpp"
+#include "weft/base/joined.hpp"
+#include "weft/runtime/cache/entry.hpp"
+#include "weft/runtime/cache/tuned.hpp"
+#include "weft/tune/run.hpp"
+
+namespace weft::inline WEFT_ABI {
+namespace tuning {
+namespace detail {
+
+/// Whether calls do not take it: an older rule, or how-lambda, did other steps with these choices. Its time is that of another schedule.
+inline bool tuning_run::is_stale(cache::tuned const& kept) const {
+  return kept.plan != space_.plan() || hash(space_.steps(kept.choices).steps) != kept.steps;
+}
+/// What its trials are kept for. By rule the task does not say which steps the choices lead to: that of the first, and the knobs, do.
+inline std::string tuning_run::trials_task() const {
+  if (!space_.is_by_rule()) return task_;
+  schedule const first = first_steps();
+  cache::byte_writer w;
+  w.bytes = task_;
+  w.numbers(hash(first.steps), space_.plan());
+  for (knob_info const& k : first.knobs) {
+    w.text(k.name.view());
+    w.numbers(static_cast<std::uint32_t>(k.values.size()));
+    for (std::int64_t v : k.values) w.numbers(v);
+  }
+  return static_cast<std::string&&>(w.bytes);
+}
+inline void tuning_run::measure_first() {
+  // What ended the worker may have come from outside: of the first schedule it is believed the third time.
+  tune_trial t = measured(first_.choices, 0);
+  for (int again = 0; again < 2 && t.result == outcome::crashed; ++again) t = measured(first_.choices, 0);
+  if (t.wrong) WEFT_THROW(internal_error(joined({face_.name, ": tune: without tuning, ", t.why})));
+  if (t.ns <= 0)
+    WEFT_THROW(device_error(joined({face_.name, ": tune: the schedule without tuning could not be measured: ", t.why})));
+  result_.first_ns = t.ns;
+  note(static_cast<tune_trial&&>(t), 0);
+  cache::tuned before;
+  if (!cache::find_tuned(task_, before) || before.choices == first_.choices || is_stale(before) || !may_go_on()) return;
+  point const known = space_.look(before.choices);
+  if (known.legal) note(measured(known.choices, 0), 0);
+}
+/// So many schedules of earlier tunings are looked at, described and fitted again: as many as are to be measured, and by rule, where each takes a millisecond
+/// in all, some hundredths of the time. By count: a clock would make other proposals of equal seeds.
+inline std::size_t most_earlier(tune_options const& o) {
+  constexpr double each_second = 32, fewest = 16, most = 256;
+  double const in_time = each_second * o.seconds, trials = static_cast<double>(o.trials), all = trials < in_time ? trials : in_time;
+  return static_cast<std::size_t>(all < fewest ? fewest : all < most ? all : most);
+}
+/// What earlier tunings measured is not measured again, for as long as half of the space is left: the model knows it. What ended the worker once may
+/// have met a signal that was meant for the program, or a machine without memory: that is proposed as if nobody knew it.
+inline void tuning_run::learn_earlier() {
+  if (options_.random) return;
+  sequence<known_trial> const earlier = store_.known_of(trials_task_, most_earlier(options_));
+  if (2 * static_cast<double>(earlier.size()) > result_.space.legal) return;
+  known_trial const* best = nullptr;
+  for (known_trial const& t : earlier) {
+    bool left_out = !t.judged && t.ended < 2;
+    for (tune_trial const& own : result_.trials) left_out = left_out || own.choices == t.choices;
+    point const p = left_out ? point{} : space_.look(t.choices);
+    if (!p.legal || !(p.choices == t.choices)) continue;
+    search_->learn(p, t.ns);
+    ++result_.earlier;
+    if (t.ns > 0 && (best == nullptr || t.ns < best->ns)) best = &t;
+  }
+  // A tuning that was killed has kept no result, and what it measured is not proposed any more: the best of that is a trial of this one.
+  cache::tuned kept;
+  if (best != nullptr && (!cache::find_tuned(task_, kept) || is_stale(kept)) && may_go_on()) note(measured(best->choices, 3 * result_.best_ns), 0);
+}
+/// What can be compared: features of one version, of one machine.
+inline std::uint64_t kind_of_examples(target const& machine) {
+  std::string text = joined({std::to_string(features_version), " ", machine_text(machine), " ", machine.feature_string()});
+  return xxh64(text);
+}
+inline void tuning_run::learn_of_others() {
+  if (!options_.transfer || options_.random || !store_.usable()) return;
+  kind_ = kind_of_examples(machine_), family_ = xxh64(family());
+  others_.fit(store_.of_others(trials_task_, kind_, family_));
+  result_.of_others = static_cast<std::int64_t>(others_.size());
+}
+
+}  // namespace detail
+}  // namespace tuning
+}  // namespace weft::inline WEFT_ABI

@@ -1,0 +1,210 @@
+#include "weft/base/hash.hpp"
+#include "weft/base/joined.hpp"
+#include "weft/bench/measure.hpp"
+#include "weft/bench/statistics.hpp"
+#include "weft/runtime/cache/relatives.hpp"
+#include "weft/runtime/cache/tuned.hpp"
+#include "weft/schedule/print_how.hpp"
+#include "weft/tune/run.hpp"
+
+namespace weft::inline WEFT_ABI {
+namespace tuning {
+namespace detail {
+
+/// A call, or as many as bench::measure takes for a sample.
+inline double sample_ns(double call_ns) { return call_ns > 1.2e6 ? call_ns : 1.2e6; }
+/// What turns take: each is called once to find out how long that is, and then in each round.
+inline double turns_ns(double round_ns, int rounds, std::size_t finalists, double load_ns) {
+  return round_ns * (rounds + 1) + load_ns * static_cast<double>(finalists);
+}
+/// Four finalists and eight rounds of them where there is time; with less, fewer finalists, of which the first two are the schedule without tuning and the
+/// fastest; at last six rounds of these two, as of fewer nothing is sure: that is kept back (`reserve`).
+inline turns_plan plan_of_turns(sequence<double> const& calls_ns, double load_ns, double left_ns) {
+  constexpr int usual = 8, fewest = 6;
+  turns_plan plan;
+  plan.finalists = calls_ns.size(), plan.rounds = usual;
+  auto const round_ns = [&] {
+    double all = 0;
+    for (std::size_t i = 0; i < plan.finalists; ++i) all += sample_ns(calls_ns[i]);
+    return all;
+  };
+  while (plan.finalists > 2 && turns_ns(round_ns(), usual, plan.finalists, load_ns) > left_ns) --plan.finalists;
+  if (turns_ns(round_ns(), usual, plan.finalists, load_ns) > left_ns) plan.rounds = fewest;
+  // Half a second for each, as far as there is time. bench::measure goes on to the end of a round, and ends before `rounds` at five times the budget.
+  double const round = round_ns(), each = 5e8 * static_cast<double>(plan.finalists);
+  double const wanted = each > 1.5 * round ? each : 1.5 * round;
+  double const most = left_ns - turns_ns(round, 1, plan.finalists, load_ns), least = round * (plan.rounds + 1) / 5;
+  plan.budget_ns = wanted < most ? wanted : most;
+  if (plan.budget_ns < least) plan.budget_ns = least;
+  return plan;
+}
+inline double tuning_run::load_ns() const { return loads_ > 0 ? loaded_ns_ / static_cast<double>(loads_) : 0; }
+/// Seconds for so many finalists, of which all but the first are as fast as the best.
+inline double tuning_run::turns_of(std::size_t finalists, int rounds) const {
+  double const round_ns = sample_ns(result_.first_ns) + static_cast<double>(finalists - 1) * sample_ns(result_.best_ns);
+  return turns_ns(round_ns, rounds, finalists, load_ns()) / 1e9;
+}
+/// Seconds of the budget that trials leave to the finalists: for four of them, but no more than a quarter of it, or what two of them cannot do without.
+inline double tuning_run::reserve() const {
+  double const all = turns_of(4, 8), quarter = options_.seconds / 4, fewest = turns_of(2, 6);
+  return all < quarter ? all : quarter > fewest ? quarter : fewest;
+}
+/// The fastest few, and the first one, which stands for what there was.
+inline sequence<std::size_t> tuning_run::finalists() const {
+  sequence<std::size_t> all{0};
+  while (all.size() < 4) {
+    std::size_t best = 0;
+    for (std::size_t i = 1; i < result_.trials.size(); ++i) {
+      bool taken = result_.trials[i].ns <= 0;
+      for (std::size_t k : all) taken = taken || k == i;
+      if (!taken && (best == 0 || result_.trials[i].ns < result_.trials[best].ns)) best = i;
+    }
+    if (best == 0) break;
+    all.push_back(best);
+  }
+  return all;
+}
+/// In turns, as all that is compared (bench::measure). The first one stays unless another is faster by a hundredth, 95 % sure (bench::judged).
+inline void tuning_run::confirm() {
+  sequence<std::size_t> in = finalists();
+  sequence<double> calls_ns;
+  for (std::size_t k : in) calls_ns.push_back(result_.trials[k].ns > 0 ? result_.trials[k].ns : result_.first_ns);
+  double const left = 1e9 * (options_.seconds - elapsed() - others_turns_), reserved = 1e9 * reserved_;
+  turns_plan const plan = plan_of_turns(calls_ns, load_ns(), left > reserved ? left : reserved);
+  in.resize(plan.finalists);
+  sequence<bool> good(in.size(), true);
+  for (std::size_t i = 0; i < in.size(); ++i) good[i] = !result_.trials[in[i]].wrong;
+  bool const first_is_wrong = !good[0];
+  auto const load_all = [&] {
+    for (std::size_t i = 0; i < in.size(); ++i) {
+      tune_trial ignored;
+      good[i] = good[i] && prepare(static_cast<int>(i), result_.trials[in[i]].choices, ignored);
+    }
+  };
+  load_all();
+  // A worker that ends takes all that it had compiled with it. Who ran is out, but for the first one, which is believed three times.
+  int ended = 0;
+  auto const sample_of = [&](std::size_t i, std::int64_t times) -> double {
+    for (;;) {
+      if (!good[i]) return -1;
+      slot_calls call(runner_, static_cast<int>(i), measured_ns_, waited_ns_);
+      call.expect(result_.trials[in[i]].ns);
+      double const ns = call.run(times);
+      if (ns > 0) return ns;
+      good[i] = i == 0 && ++ended < 3;
+      load_all();
+    }
+  };
+  struct finalist {
+    decltype(sample_of) const* sample = nullptr;
+    std::size_t at = 0;
+  };
+  finalist each[4];
+  sequence<bench::timed_work> works;
+  for (std::size_t i = 0; i < in.size(); ++i) {
+    each[i] = {&sample_of, i};
+    works.push_back({nullptr, &each[i], [](void* of, std::int64_t times) {
+                       auto const& one = *static_cast<finalist const*>(of);
+                       return (*one.sample)(one.at, times);
+                     }});
+  }
+  sequence<bench::timing> const times = bench::measure(
+      works, {.budget_ms = plan.budget_ns / 1e6 / static_cast<double>(in.size()), .within = 0.005, .fewest = plan.rounds, .most = 21});
+  result_.finalists = static_cast<std::int32_t>(in.size()), result_.rounds = static_cast<std::int32_t>(times[0].samples.size());
+  compared_ = in;
+  for (std::size_t i = 0; i < in.size(); ++i) turns_ns_.push_back(good[i] ? time_of(times[i]) : 0);
+  auto const fastest = [&] {
+    std::size_t best = 0;
+    for (std::size_t i = 1; i < in.size(); ++i) {
+      if (!good[i] || times[i].samples.empty() || (!good[0] && !first_is_wrong)) continue;
+      bool const faster = first_is_wrong || bench::judged(bench::ratio_of_medians(times[i].samples, times[0].samples)) == bench::outcome::faster;
+      if (faster && (!good[best] || time_of(times[i]) < time_of(times[best]))) best = i;
+    }
+    return best;
+  };
+  std::size_t best = fastest();
+  for (; best != 0 && by_whole_numbers_ && whole_is_dear(); best = fastest()) {
+    slot_calls call(runner_, static_cast<int>(best), measured_ns_, waited_ns_);
+    call.expect(result_.trials[in[best]].ns);
+    if (sums_the_same(result_.trials[in[best]], call)) break;
+    good[best] = false;
+    load_all();  // its worker may have ended with it
+  }
+  if (good[0]) result_.first_ns = time_of(times[0]);
+  result_.best_ns = good[best] && !times[best].samples.empty() ? time_of(times[best]) : result_.trials[in[best]].ns;
+  result_.choices = result_.trials[in[best]].choices;
+}
+
+/// With each knob's first value.
+inline schedule tuning_run::first_steps() const {
+  return space_.steps({});
+}
+/// The best schedule in words and as code.
+inline void tuning_run::describe() {
+  schedule const best = space_.at(result_.choices), first = space_.at(first_.choices);
+  std::string changed;
+  for (std::size_t i = 0; i < best.knobs.size(); ++i) {
+    knob_info const& k = best.knobs[i];
+    std::int64_t const value = k.values[static_cast<std::size_t>(k.chosen)];
+    result_.knobs.push_back({std::string(k.name.view()), value});
+    bool const same = i < first.knobs.size() && first.knobs[i].chosen == k.chosen && first.knobs[i].values == k.values;
+    if (same) continue;
+    changed += joined({changed.empty() ? "" : ", ", k.name.view(), " = ", std::to_string(value)});
+    if (i < first.knobs.size() && first.knobs[i].name.view() == k.name.view())
+      changed += joined({" instead of ", std::to_string(first.knobs[i].values[static_cast<std::size_t>(first.knobs[i].chosen)])});
+  }
+  schedule written(what_, [](int, int) { return std::int64_t(-1); });
+  replay(written, best.steps);
+  result_.how = print_how(written);
+  result_.loops = print_loops(best);
+  result_.why = found_elsewhere_
+                    ? joined({"found by the one that searches: ", changed.empty() ? "the first values" : changed})
+                : result_.trials.size() <= 1
+                    ? joined({"the first values stay: nothing else was measured", no_time_for_turns_ ? ", as calls are so slow that the seconds would not do to compare two" : ""})
+                : changed.empty()
+                    ? joined({"the first values are the best that were found: no candidate was surely faster by a hundredth in ",
+                              std::to_string(result_.rounds), " rounds of turns"})
+                    : joined({number_text(result_.first_ns / result_.best_ns), " times as fast as without tuning (",
+                              time_text(result_.first_ns), "), confirmed in ", std::to_string(result_.rounds), " rounds of turns: ", changed});
+}
+inline own_times tuning_run::times_of(sequence<std::int32_t> const& choices) const {
+  own_times all;
+  for (tune_trial const& t : result_.trials)
+    if (t.choices == choices) all.of_trial = t.ns;
+  for (std::size_t i = 0; i < compared_.size(); ++i)
+    if (result_.trials[compared_[i]].choices == choices) all.in_turns = turns_ns_[i];
+  return all;
+}
+/// On disk, and in this process: forms of other schedules are not found any more.
+inline void tuning_run::keep(std::int64_t trials) {
+  cache::tuned const t{result_.choices, hash(space_.at(result_.choices).steps), result_.best_ns, trials, space_.plan()};
+  cache::tuned before;
+  bool const found = cache::find_tuned(task_, before), imported = found && before.trials == 0;  // nobody has measured it here
+  // A lucky time of an earlier day does not hold for ever: what was measured anew counts as it was found now.
+  own_times ours = times_of(result_.choices);
+  if (ours.of_trial <= 0 && ours.in_turns <= 0) ours.of_trial = t.ns;  // found elsewhere
+  bool slower_now = is_no_faster(times_of(before.choices), ours);
+  for (tune_trial const& one : result_.trials) slower_now = slower_now || (one.choices == before.choices && one.wrong);
+  // What another process has found meanwhile was not looked at: of the two the faster one stays.
+  result_.kept = cache::keep_tuned(task_, t, imported || slower_now || (found && is_stale(before)) || before.choices == t.choices, &before);
+  if (!result_.kept) return;
+  if (face_.gpu != nullptr) face_.gpu->supersede(face_.name);
+  cache::relative as_relative = cache::described(task_, layout_, machine_);
+  cache::note_choices(as_relative, space_.at(result_.choices));
+  as_relative.plan = space_.plan();
+  static_cast<void>(cache::keep_relative(family(), as_relative));
+  struct context {
+    kernel_face const& face;
+    program const& what;
+  } const c{face_, what_};
+  supersede(
+      [](void const* of, ready_kernel const& k) {
+        auto const& wanted = *static_cast<context const*>(of);
+        return k.name == wanted.face.name && k.machine == wanted.face.machine && digest(k.what) == digest(wanted.what);
+      },
+      &c);
+}
+
+}  // namespace detail
+}  // namespace tuning
+}  // namespace weft::inline WEFT_ABI
