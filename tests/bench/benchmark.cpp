@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "support/child_process.hpp"
+#include "support/comma_locale.hpp"
 #include "support/private_cache.hpp"
 #include "weft/bench.hpp"
 #include "weft/bench/kept_peaks.hpp"
@@ -192,4 +193,17 @@ TEST_CASE("the same thing twice is the same, half of it is faster; all stands in
   out << r;
   CHECK(out.str() == r.text());
   CHECK(out.str().find("one") != std::string::npos);
+}
+
+TEST_CASE("what other programs read of measurements is the same in every locale") {
+  weft::benchmark_result r;
+  for (char const* name : {"one", "two"}) {
+    weft::benchmark_line l;
+    l.name = name, l.time.median = 1.5, l.time.fastest = 1.25, l.time.spread = 0.5, l.done.operations = 2.5, l.over_first.value = 0.75;
+    r.lines.push_back(l);
+  }
+  std::string const json = r.json();
+  CHECK(json.find("\"median_ns\":1.5,") != std::string::npos);
+  weft_test::comma_locale const comma;
+  if (comma.is_there()) CHECK(r.json() == json);
 }

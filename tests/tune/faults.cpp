@@ -380,6 +380,73 @@ TEST_CASE("workers that are killed from outside at any moment cost their trials 
     CHECK(call_is_right());
   }
 }
+TEST_CASE("signals that a terminal sends to a whole job, and that the program answers, cost no trial") {
+  private_cache const here;
+  int const status = in_a_child([] {
+    if (::setpgid(0, 0) != 0) return false;
+    for (int signal : {SIGINT, SIGQUIT, SIGHUP, SIGTERM}) ::signal(signal, [](int) {});
+    matrices m;
+    int seen = 0;
+    auto const see = [](void* count, sequence<std::int32_t> const&, std::string&) {
+      constexpr int signals[] = {SIGINT, SIGQUIT, SIGHUP, SIGTERM};
+      ::kill(0, signals[++*static_cast<int*>(count) % 4]);
+    };
+    tune_result const r = product.erased(
+        [&](kernel_face const& f, argument* arguments, int count) { return tuning::tune(f, arguments, count, quick(8, 1), {&seen, see}); },
+        view(m.a, n, n), view(m.b, n, n), out(m.c, n, n));
+    bool good = r.trials.size() == 8 && r.worker_starts == 1;
+    for (tune_trial const& t : r.trials) good = good && t.result == tuning::outcome::good;
+    return good;
+  });
+  CHECK(status == 0);
+}
+TEST_CASE("a candidate whose worker was killed from outside is measured once more") {
+  private_cache const here;
+  matrices m;
+  // The second candidate's first text does not end until somebody ends its worker.
+  struct killed {
+    sequence<std::int32_t> choices;
+    int first = 0, seen = 0;
+    pid_t killer = 0;
+    void stop() {
+      if (killer > 0) ::kill(killer, SIGKILL), ::waitpid(killer, nullptr, 0);
+      killer = 0;
+    }
+  } state;
+  auto const see = [](void* of, sequence<std::int32_t> const& choices, std::string& loops) {
+    auto& s = *static_cast<killed*>(of);
+    if (s.first++ == 0) return;
+    if (s.choices.empty()) s.choices = choices;
+    if (!(s.choices == choices)) return;
+    s.stop();
+    if (s.seen++ > 0) return;
+    loops = joined({injector::buffers("i, n"), "  for n in 0..1000000000000000:\n    for i in 0..16:\n"
+                                               "      C[(i * 7 + n) %% 16, 0] = C[(i + n * 3) %% 16, 0] + A[i, 0]\n"});
+    pid_t const tuned = ::getpid();
+    std::fflush(nullptr);
+    s.killer = ::fork();
+    if (s.killer != 0) return;
+    ::prctl(PR_SET_PDEATHSIG, SIGKILL);
+    for (;;) {
+      ::usleep(300000);
+      for (pid_t p : children_of(tuned))
+        if (p != ::getpid()) ::kill(p, SIGKILL);
+    }
+  };
+  tune_options const o = quick(6, 1);
+  tune_result const r = product.erased(
+      [&](kernel_face const& f, argument* arguments, int count) { return tuning::tune(f, arguments, count, o, {&state, see}); },
+      view(m.a, n, n), view(m.b, n, n), out(m.c, n, n));
+  state.stop();
+  CHECK(state.seen >= 2);
+  CHECK(r.trials.size() == 6);
+  CHECK(r.worker_starts >= 2);
+  for (tune_trial const& t : r.trials) {
+    INFO(t.why);
+    CHECK(t.result == tuning::outcome::good);
+  }
+  CHECK(call_is_right());
+}
 TEST_CASE("tunings that are killed at any moment lose no trial, leave no worker, and no wrong result") {
   if (no_sqlite()) return;
   temporary_directory const d;
@@ -427,7 +494,7 @@ TEST_CASE("tunings that are killed at any moment lose no trial, leave no worker,
   CHECK(told > kills / 3);
   std::printf("%d tunings killed, %lld trials told and kept\n", kills, static_cast<long long>(told));
 }
-TEST_CASE("sixteen processes tune one task: all trials are kept, and the result is one that a process has found") {
+TEST_CASE("sixteen processes tune one task: all trials are kept, and the result is one that a process has found and kept, with its time") {
   if (no_sqlite()) return;
   for (int round = 0; round < times(1); ++round) {
     temporary_directory const d;
@@ -436,6 +503,7 @@ TEST_CASE("sixteen processes tune one task: all trials are kept, and the result 
     struct answer {
       std::int32_t choices[3];
       std::int32_t trials, kept, right;
+      double best_ns;
     };
     std::fflush(nullptr);
     pid_t children[16];
@@ -445,7 +513,7 @@ TEST_CASE("sixteen processes tune one task: all trials are kept, and the result 
       cache::set_directory(d.path);
       matrices const m;
       tune_result const r = tune(product, quick(6, i), view(m.a, n, n), view(m.b, n, n));
-      answer a{{}, static_cast<std::int32_t>(r.trials.size()), r.kept, call_is_right()};
+      answer a{{}, static_cast<std::int32_t>(r.trials.size()), r.kept, call_is_right(), r.best_ns};
       for (std::size_t c = 0; c < 3; ++c) a.choices[c] = r.choices[c];
       ::_exit(::write(ends[1], &a, sizeof a) == static_cast<ssize_t>(sizeof a) ? 0 : 1);
     }
@@ -477,7 +545,9 @@ TEST_CASE("sixteen processes tune one task: all trials are kept, and the result 
       std::string const bytes = weft_test::content(d.path + "/" + name);
       if (!cache::decode(bytes, key, t) || t.choices.size() != 3) continue;
       ++results;
-      for (answer const& a : answers) found = found || std::memcmp(a.choices, t.choices.data(), sizeof a.choices) == 0;
+      // Which of them is the fastest (tests/runtime/cache/tuned.cpp) depends on who came when: what was measured anew counts as it was found now.
+      for (answer const& a : answers)
+        found = found || (a.kept != 0 && a.best_ns == t.ns && std::memcmp(a.choices, t.choices.data(), sizeof a.choices) == 0);
     }
     CHECK(results == 1);
     CHECK(found);

@@ -4,6 +4,8 @@
 
 #include <string>
 
+#include "support/comma_locale.hpp"
+
 using namespace weft;
 
 namespace {
@@ -68,4 +70,9 @@ TEST_CASE("a tuning without trials is a page, too") {
   std::string const page = report(tune_result{});
   CHECK(page.find("</html>") != std::string::npos);
   CHECK(page.find("nan") == std::string::npos);
+}
+TEST_CASE("points of the drawings stand at the same places in every locale") {
+  std::string const page = report(made());
+  weft_test::comma_locale const comma;
+  if (comma.is_there()) CHECK(report(made()) == page);
 }

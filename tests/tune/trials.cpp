@@ -2,12 +2,14 @@
 
 #include <doctest/doctest.h>
 #include <signal.h>
+#include <sys/resource.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
 #include <cstdio>
 #include <string>
 
+#include "support/comma_locale.hpp"
 #include "support/private_cache.hpp"
 
 using namespace weft;
@@ -235,4 +237,113 @@ TEST_CASE("sixteen processes that add, half of them killed, lose nothing that wa
     CHECK(found[i] >= added[i]);
     if (i % 2 == 0) CHECK(found[i] == 40);
   }
+}
+TEST_CASE("features that one program keeps are read by others, whatever their locales") {
+  if (!here()) return;
+  temporary_directory const d;
+  trial_store s(d.path + "/t");
+  sequence<float> const features{0.25f, -1.5f, 3};
+  CHECK(s.add("in C", 1, 1, {0, 5, 6, features}));
+  {
+    weft_test::comma_locale const comma;
+    if (!comma.is_there()) return;
+    CHECK(s.add("with commas", 1, 1, {0, 5, 6, features}));
+    sequence<example> const read = s.of_others("", 1, 1);
+    REQUIRE(read.size() == 2);
+    CHECK((read[0].features == features && read[1].features == features));
+  }
+  sequence<example> const read = s.of_others("", 1, 1);
+  REQUIRE(read.size() == 2);
+  CHECK((read[0].features == features && read[1].features == features));
+}
+TEST_CASE("what is damaged twice is put aside twice, with what a process that was killed had written") {
+  if (!here()) return;
+  temporary_directory const d;
+  std::string const file = d.path + "/t", junk(40000, 'x');
+  pid_t const child = ::fork();
+  if (child == 0) {
+    trial_store s(file);
+    static_cast<void>(s.add("a", std::string(20000, 'k'), {{1}, 1, 0, false}));
+    // That is in the file itself from now on; what comes behind it is in the log alone.
+    sqlite_api::database* other = nullptr;
+    if (find_sqlite()->open_v2(file.c_str(), &other, sqlite_api::read_write, nullptr) != sqlite_api::ok ||
+        find_sqlite()->exec(other, "pragma wal_checkpoint(truncate)", nullptr, nullptr, nullptr) != sqlite_api::ok)
+      ::_exit(1);
+    static_cast<void>(s.add("a", "k", {{7}, 1, 0, false}));
+    ::raise(SIGKILL);
+  }
+  ::waitpid(child, nullptr, 0);
+  std::string const log = weft_test::content(file + "-wal");
+  REQUIRE(log.size() > 4096);
+  weft_test::write_file(file, junk);
+  CHECK(trial_store(file).status().find("is now " + file + ".damaged") != std::string::npos);
+  auto const is = [&](char const* suffix, std::string const& bytes) { return weft_test::content(file + suffix) == bytes; };
+  CHECK(is(".damaged-wal", log));
+  std::string const first = weft_test::content(file + ".damaged");
+  weft_test::write_file(file, junk + "again");
+  std::remove((file + "-wal").c_str());
+  trial_store s(file);
+  CHECK(s.status().find("is now " + file + ".damaged.2") != std::string::npos);
+  CHECK(is(".damaged", first));
+  CHECK(is(".damaged.2", junk + "again"));
+  CHECK(is(".damaged-wal", log));
+}
+TEST_CASE("a trial that waited while its file was put aside is kept in the new one") {
+  if (!here()) return;
+  temporary_directory const d;
+  std::string const file = d.path + "/t";
+  sqlite_api const& api = *find_sqlite();
+  int ready[2];
+  REQUIRE(::pipe(ready) == 0);
+  CHECK(trial_store(file).usable());
+  pid_t const child = ::fork();
+  if (child == 0) {
+    trial_store s(file);
+    bool const begun = ::write(ready[1], "r", 1) == 1;
+    ::usleep(100000);  // the file is held by then
+    ::_exit(begun && s.add("a", "k", {{7}, 1, 0, false}) ? 0 : 1);
+  }
+  sqlite_api::database* other = nullptr;
+  char one = 0;
+  REQUIRE(::read(ready[0], &one, 1) == 1);
+  REQUIRE(api.open_v2(file.c_str(), &other, sqlite_api::read_write, nullptr) == sqlite_api::ok);
+  REQUIRE(api.exec(other, "begin immediate", nullptr, nullptr, nullptr) == sqlite_api::ok);
+  ::usleep(400000);  // it waits for its turn
+  for (char const* suffix : {"", "-wal"}) REQUIRE(std::rename((file + suffix).c_str(), (d.path + "/aside" + suffix).c_str()) == 0);
+  std::remove((file + "-shm").c_str());
+  CHECK(trial_store(file).usable());
+  REQUIRE(api.exec(other, "commit", nullptr, nullptr, nullptr) == sqlite_api::ok);
+  int status = -1;
+  ::waitpid(child, &status, 0);
+  CHECK(status == 0);
+  api.close_v2(other);
+  CHECK(trial_store(file).count() == 1);
+  ::close(ready[0]), ::close(ready[1]);
+}
+TEST_CASE("under a limit of files a tuning's memory says what it could not keep, and no signal ends the program") {
+  if (!here()) return;
+  temporary_directory const d;
+  int ends[2];
+  REQUIRE(::pipe(ends) == 0);
+  pid_t const child = ::fork();
+  if (child == 0) {
+    rlimit const r{100000, 100000};
+    ::setrlimit(RLIMIT_FSIZE, &r);
+    ::signal(SIGXFSZ, SIG_DFL);
+    trial_store s(d.path + "/t");
+    for (std::int32_t i = 0; i < 400; ++i) static_cast<void>(s.add("a", "k", {{i}, 1, 0, false}));
+    std::string const said = s.status();
+    ::sigset_t pending;
+    bool const none = ::sigpending(&pending) == 0 && ::sigismember(&pending, SIGXFSZ) == 0;
+    ::_exit(none && ::write(ends[1], said.data(), said.size()) > 0 ? 0 : 1);
+  }
+  ::close(ends[1]);
+  std::string said;
+  for (char one; ::read(ends[0], &one, 1) == 1;) said += one;
+  ::close(ends[0]);
+  int status = -1;
+  ::waitpid(child, &status, 0);
+  CHECK(status == 0);
+  INFO(said);
+  CHECK(said.find("ulimit -f") != std::string::npos);
 }

@@ -6,6 +6,7 @@
 #include <string>
 #include <vector>
 
+#include "support/comma_locale.hpp"
 #include "support/private_cache.hpp"
 #include "weft/runtime/cache/relatives.hpp"
 #include "weft/runtime/cache/tuned.hpp"
@@ -182,4 +183,17 @@ TEST_CASE("choices that the text lies about are not used") {
   text[at] = text[at] == '0' ? '1' : '0';
   CHECK(wisdom::import_lines(text).taken == 1);
   CHECK(tripled.trace(x, out(y)) == plain);
+}
+TEST_CASE("what one program exports another imports, whatever their locales") {
+  private_cache const here;
+  std::vector<float> x(4000, 1.0f), y(4000);
+  REQUIRE(tune(tripled, quick(), x, out(y)).kept);
+  std::string text = wisdom::export_all();
+  std::size_t const at = text.find("\"ns\": ") + 6;
+  text.replace(at, text.find(',', at) - at, "1250.5");
+  wisdom::forget_all();
+  weft_test::comma_locale const comma;
+  if (!comma.is_there()) return;
+  CHECK(wisdom::import_lines(text).taken == 1);
+  CHECK(wisdom::export_all() == text);
 }

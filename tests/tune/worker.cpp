@@ -2,13 +2,20 @@
 
 #include <doctest/doctest.h>
 #include <signal.h>
+#include <sys/mman.h>
+#include <sys/resource.h>
+#include <sys/socket.h>
+#include <sys/stat.h>
 #include <sys/wait.h>
+#include <unistd.h>
 
+#include <cstdio>
 #include <cstdlib>
 #include <string>
 #include <vector>
 
 #include "support/other_threads.hpp"
+#include "support/private_cache.hpp"
 #include "support/said.hpp"
 #include "weft/kernel.hpp"
 #include "weft/matrix_units.hpp"
@@ -170,6 +177,146 @@ TEST_CASE("a worker that is killed is started again") {
     CHECK(r.last() == outcome::crashed);
   }
   CHECK(r.starts() == 5);
+}
+TEST_CASE("a worker that was killed from outside is told from one that a candidate ended") {
+  call c;
+  argument_copies copies(c.arguments, 2);
+  runner r(copies, isolation::forked);
+  std::string why;
+  REQUIRE(r.load(0, adding("i + 5000"), why) == outcome::good);
+  copies.restore();
+  CHECK(r.run(0, 1, 5e9) < 0);
+  CHECK(r.last() == outcome::crashed);
+  CHECK_FALSE(r.was_killed());
+  REQUIRE(r.load(0, adding("i"), why) == outcome::good);
+  ::kill(r.process(), SIGKILL);
+  CHECK(r.run(0, 1, 5e9) < 0);
+  CHECK(r.last() == outcome::crashed);
+  CHECK(r.was_killed());
+  CHECK(r.why() == "signal 9, from outside or for want of memory");
+  // What is compiled has changed nothing: that it is asked for again nobody has to know.
+  REQUIRE(r.load(0, adding("i"), why) == outcome::good);
+  ::kill(r.process(), SIGKILL);
+  CHECK(r.load(1, adding("i"), why) == outcome::good);
+  CHECK_FALSE(r.was_killed());
+  CHECK(r.run(1, 1, 5e9) > 0);
+}
+TEST_CASE("a worker leaves to its program what a terminal sends to both") {
+  call c;
+  argument_copies copies(c.arguments, 2);
+  runner r(copies, isolation::forked);
+  std::string why;
+  REQUIRE(r.load(0, adding("i"), why) == outcome::good);
+  for (int signal : {SIGINT, SIGQUIT, SIGHUP, SIGTERM}) ::kill(r.process(), signal);
+  CHECK(r.run(0, 1, 5e9) > 0);
+  CHECK(r.starts() == 1);
+}
+TEST_CASE("while a program is stopped its patience with a worker does not end") {
+  int ends[2];
+  REQUIRE(::socketpair(AF_UNIX, SOCK_STREAM, 0, ends) == 0);
+  pid_t const waiting = ::fork();
+  if (waiting == 0) {
+    double left_ns = 1.5e9;
+    char one = 'r';
+    if (::write(ends[1], &one, 1) != 1) ::_exit(2);
+    ::_exit(tuning::detail::receive_all(ends[1], &one, 1, &left_ns) ? 0 : 1);
+  }
+  char one = 0;
+  REQUIRE(::read(ends[0], &one, 1) == 1);
+  ::usleep(200000);  // it waits
+  ::kill(waiting, SIGSTOP);
+  ::usleep(2000000);
+  ::kill(waiting, SIGCONT);
+  ::usleep(100000);
+  CHECK(::write(ends[0], &one, 1) == 1);
+  int status = -1;
+  ::waitpid(waiting, &status, 0);
+  CHECK(status == 0);
+  ::close(ends[0]), ::close(ends[1]);
+}
+TEST_CASE("a forked worker has only the outputs' copies to write to: not the program's mapping, nor tensors that both share") {
+  constexpr std::size_t bytes = 65536;
+  void* const shared = ::mmap(nullptr, bytes, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+  REQUIRE(shared != MAP_FAILED);
+  {
+    call c;
+    c.arguments[0].data = shared, c.arguments[0].extents[0] = static_cast<std::int64_t>(bytes / 4);
+    argument_copies copies(c.arguments, 2);
+    runner r(copies, isolation::forked);
+    std::string why;
+    REQUIRE(r.load(0, adding("i"), why) == outcome::good);
+    int written = 0, read_only = 0, live = -1;
+    std::FILE* const maps = std::fopen(("/proc/" + std::to_string(r.process()) + "/maps").c_str(), "r");
+    REQUIRE(maps != nullptr);
+    for (char line[512]; std::fgets(line, sizeof line, maps) != nullptr;) {
+      unsigned long begin = 0, end = 0;
+      char rights[8] = {};
+      if (std::sscanf(line, "%lx-%lx %7s", &begin, &end, rights) != 3) continue;
+      bool const may_write = rights[1] == 'w';
+      if (has(line, "weft-tune")) ++(may_write ? written : read_only);
+      if (auto const at = reinterpret_cast<unsigned long>(shared); begin <= at && at < end) live = may_write;
+    }
+    std::fclose(maps);
+    CHECK(written == 1);
+    CHECK(read_only == 1);
+    CHECK(live == 0);
+    static_cast<char*>(shared)[0] = 1;  // here it may be written
+    CHECK(r.run(0, 1, 5e9) > 0);
+  }
+  ::munmap(shared, bytes);
+}
+TEST_CASE("what a worker answers is believed as far as a worker can mean it") {
+  if (::access("/bin/bash", X_OK) != 0) {
+    MESSAGE("[skip] no bash here");
+    return;
+  }
+  struct answer {
+    std::int32_t result, text_bytes;
+    double ns;
+  };
+  for (answer const a : {answer{77, 0, 1}, answer{-1, 0, 1}, answer{4, 0, 1}, answer{0, 2147483647, 1}, answer{0, -1, 1}, answer{0, 0, -5}, answer{0, 0, __builtin_inf()}}) {
+    weft_test::temporary_directory const d;
+    std::string said;
+    auto const say = [&](void const* from, std::size_t bytes) {
+      char one[8];
+      for (std::size_t i = 0; i < bytes; ++i) std::snprintf(one, sizeof one, "\\%03o", static_cast<unsigned>(static_cast<unsigned char const*>(from)[i])), said += one;
+    };
+    std::uint64_t const hello = tuning::detail::hello();
+    say(&hello, sizeof hello), say(&a, sizeof a);
+    std::string const program = d.path + "/liar";
+    weft_test::write_file(program, "#!/bin/bash\nends=${1#*=}\nprintf '" + said + "' >&${ends%,*}\nwhile read -r line <&${ends%,*}; do :; done\n");
+    REQUIRE(::chmod(program.c_str(), 0700) == 0);
+    call c;
+    argument_copies copies(c.arguments, 2);
+    runner r(copies, worker_choice{isolation::program, program});
+    std::string why;
+    INFO("result " << a.result << ", " << a.text_bytes << " bytes, " << a.ns << " ns");
+    CHECK(r.load(0, adding("i"), why) == outcome::crashed);
+    CHECK(why == "compiling it ended the worker");
+    CHECK_FALSE(r.was_killed());
+  }
+}
+TEST_CASE("copies of the arguments that are larger than files may be are refused in words, and no signal ends the program") {
+  std::string said;
+  int ends[2];
+  REQUIRE(::pipe(ends) == 0);
+  pid_t const child = ::fork();
+  if (child == 0) {
+    rlimit const r{4096, 4096};
+    ::setrlimit(RLIMIT_FSIZE, &r);
+    ::signal(SIGXFSZ, SIG_DFL);
+    std::vector<float> big(10000);
+    argument a;
+    a.data = big.data(), a.type = dtype::f32, a.rank = 1, a.extents[0] = 10000, a.strides[0] = 1;
+    std::string const words = weft_test::said_by([&] { argument_copies const copies(&a, 1); });
+    ::_exit(::write(ends[1], words.data(), words.size()) > 0 ? 0 : 1);
+  }
+  ::close(ends[1]);
+  for (char one; ::read(ends[0], &one, 1) == 1;) said += one;
+  ::close(ends[0]);
+  ::waitpid(child, nullptr, 0);
+  CHECK(has(said, "tune: copies of the arguments take"));
+  CHECK(has(said, "(ulimit -f)"));
 }
 TEST_CASE("threads that are not weft's are counted, and those of its pool are not") {
   int const before = other_threads();  // sanitizers have one

@@ -1,6 +1,7 @@
 #include <cstdio>
 
 #include "weft/base/joined.hpp"
+#include "weft/base/plain_numerals.hpp"
 #include "weft/bench/benchmark.hpp"
 #include "weft/bench/peak.hpp"
 #include "weft/runtime/thread_pool.hpp"
@@ -98,6 +99,7 @@ WEFT_DECL std::string benchmark_result::text() const {
 }
 
 WEFT_DECL std::string benchmark_result::json() const {
+  weft::detail::plain_numerals const with_points;
   std::string all = "[";
   for (benchmark_line const& l : lines) {
     if (&l != &lines.front()) all += ",\n ";

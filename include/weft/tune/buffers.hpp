@@ -51,6 +51,9 @@ class argument_copies {
   void put_whole_numbers(argument const* arguments, int count);
   /// The live bytes of inputs again.
   void bring_inputs();
+  /// For a fork of this process, which has the caller's tensors, too, and may share them with it: their pages are only read from then on,
+  /// but for those at their ends where something else may be.
+  void protect_live() const;
   /// Whether the bytes that are no tensor's, around blocks and within those that are written, are as `restore` left them.
   bool intact() const;
 

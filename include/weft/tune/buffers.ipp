@@ -4,6 +4,8 @@
 #include <cstring>
 
 #include "weft/base/error.hpp"
+#include "weft/base/file_limit.hpp"
+#include "weft/base/joined.hpp"
 #include "weft/base/op.hpp"
 #include "weft/tune/buffers.hpp"
 #include "weft/tune/point.hpp"
@@ -86,9 +88,13 @@ WEFT_DECL argument_copies::argument_copies(argument const* arguments, int count)
     m.start -= ((m.start - misaligned) % 64 + 64) % 64;
     bytes_ += m.pages_bytes;
   }
+  if (!file_may_hold(bytes_ > 0 ? bytes_ : detail::page))  // memory that processes share is a file
+    WEFT_THROW(device_error(joined({"tune: copies of the arguments take ", std::to_string(bytes_), " bytes, which is more than this process' limit of files (ulimit -f)"})));
   fd_ = ::memfd_create("weft-tune", MFD_CLOEXEC);
-  if (fd_ < 0 || ::ftruncate(fd_, bytes_ > 0 ? bytes_ : detail::page) != 0)
+  if (fd_ < 0 || ::ftruncate(fd_, bytes_ > 0 ? bytes_ : detail::page) != 0) {
+    if (fd_ >= 0) ::close(fd_);
     WEFT_THROW(device_error("tune: no memory for copies of the arguments"));
+  }
   void* const mapped = ::mmap(nullptr, static_cast<std::size_t>(bytes_ > 0 ? bytes_ : detail::page), PROT_READ | PROT_WRITE,
                               MAP_SHARED, fd_, 0);
   if (mapped == MAP_FAILED) {
@@ -96,6 +102,8 @@ WEFT_DECL argument_copies::argument_copies(argument const* arguments, int count)
     WEFT_THROW(device_error("tune: no memory for copies of the arguments"));
   }
   memory_ = static_cast<char*>(mapped);
+  // A fork maps what it needs anew, inputs read-only: this mapping, all of which may be written, is not for it.
+  static_cast<void>(::madvise(mapped, static_cast<std::size_t>(bytes_ > 0 ? bytes_ : detail::page), MADV_DONTFORK));
   std::memset(memory_, detail::pattern, static_cast<std::size_t>(bytes_));
   for (memory_block const& m : blocks_)
     if (m.live != nullptr && m.read)
@@ -141,6 +149,15 @@ WEFT_DECL void argument_copies::find_holes(argument const* arguments, int count)
 WEFT_DECL argument_copies::~argument_copies() {
   ::munmap(memory_, static_cast<std::size_t>(bytes_ > 0 ? bytes_ : detail::page));
   ::close(fd_);
+}
+WEFT_DECL void argument_copies::protect_live() const {
+  for (memory_block const& m : blocks_) {
+    if (m.live == nullptr) continue;
+    auto const size = static_cast<std::uintptr_t>(::sysconf(_SC_PAGESIZE));
+    auto const from = reinterpret_cast<std::uintptr_t>(m.live);
+    std::uintptr_t const begin = (from + size - 1) / size * size, end = (from + static_cast<std::uintptr_t>(m.bytes)) / size * size;
+    if (begin < end) static_cast<void>(::mprotect(reinterpret_cast<void*>(begin), end - begin, PROT_READ));
+  }
 }
 WEFT_DECL char* argument_copies::data(std::size_t i) const {
   memory_block const& m = blocks_[static_cast<std::size_t>(tensors_[i].block)];

@@ -122,6 +122,13 @@ inline bool tuning_run::sums_the_same(tune_trial& t, slot_calls& calls) {
   return ran && !t.wrong;
 }
 
+/// Of one whose worker was killed from outside nothing is known, and what is stored of it would keep it from ever being proposed again: it has a
+/// second try.
+inline tune_trial tuning_run::measured(sequence<std::int32_t> const& choices, double give_up_ns, candidate_text c) {
+  tune_trial t = measured_once(choices, give_up_ns, static_cast<candidate_text&&>(c));
+  return t.result == outcome::crashed && runner_.was_killed() ? measured_once(choices, give_up_ns, {}) : t;
+}
+
 }  // namespace detail
 }  // namespace tuning
 }  // namespace weft::inline WEFT_ABI

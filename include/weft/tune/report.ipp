@@ -2,6 +2,7 @@
 #include <cstdio>
 
 #include "weft/base/joined.hpp"
+#include "weft/base/plain_numerals.hpp"
 #include "weft/bench/peak.hpp"
 #include "weft/tune/report.hpp"
 #include "weft/tune/run.hpp"
@@ -154,6 +155,7 @@ inline std::string trial_rows(tune_result const& r) {
 
 WEFT_DECL std::string report(tune_result const& r) {
   using namespace tuning::detail;
+  weft::detail::plain_numerals const with_points;
   std::string const title = escaped(r.kernel);
   return joined({"<!doctype html>\n<html lang=\"en\"><meta charset=\"utf-8\"><title>", title, "</title>\n<style>",
                  "body{font:15px sans-serif;max-width:60em;margin:2em auto;padding:0 1em}svg{width:100%;max-width:640px}"

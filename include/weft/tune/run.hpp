@@ -138,6 +138,7 @@ class tuning_run {
   void write(sequence<std::int32_t> const& choices, candidate_text& c) const;
   known_intrinsics instructions_of(sequence<std::int32_t> const& choices, sequence<intrinsic const*>& known) const;
   tune_trial measured(sequence<std::int32_t> const& choices, double give_up_ns, candidate_text c = {});
+  tune_trial measured_once(sequence<std::int32_t> const& choices, double give_up_ns, candidate_text c);
   void measure_ahead(sequence<point> const& fresh, sequence<double> const& guesses);
   bool prepare(int slot, sequence<std::int32_t> const& choices, tune_trial& t, candidate_text c = {});
   bool computes_the_same(tune_trial& t);

@@ -39,8 +39,8 @@ struct known_trial {
 };
 
 /// The file of trials. Many processes may use it at the same time, and be killed at any moment: SQLite's write-ahead log keeps
-/// what was written. A file that is damaged, or is found to be while it is used, is put aside, by the name FILE.damaged, and a new
-/// one begun: by one process, however many find it. Where there is no SQLite, the file cannot be used, or the disk is full, nothing
+/// what was written. A file that is damaged, or is found to be while it is used, is put aside with its log, by the name FILE.damaged (or
+/// FILE.damaged.2 and so on), and a new one begun: by one process, however many find it. Where there is no SQLite, the file cannot be used, or the disk is full, nothing
 /// is kept, nothing fails, and `status` says so. A write-ahead log is memory that processes share, of one machine: on a file system that
 /// several may have (NFS, SMB, FUSE, Lustre and the like) it is SQLite's rollback journal in its place.
 ///

@@ -1,11 +1,14 @@
+#include <signal.h>
 #include <sys/stat.h>
 #include <sys/statfs.h>
 
 #include <cstdio>
 #include <cstdlib>
 
+#include "weft/base/file_limit.hpp"
 #include "weft/base/hash.hpp"
 #include "weft/base/joined.hpp"
+#include "weft/base/plain_numerals.hpp"
 #include "weft/runtime/cache/one_keeper.hpp"
 #include "weft/tune/trials.hpp"
 
@@ -74,6 +77,38 @@ class sql {
   sqlite_api::statement* statement_ = nullptr;
   int prepared_ = 0, bound_ = 0;
 };
+/// While it lives, a write past the process' limit of files (`ulimit -f`) fails as on a full disk, and does not end the program: nobody
+/// knows before how long SQLite's files become.
+class no_signal_of_limits {
+ public:
+  no_signal_of_limits() {
+    ::sigset_t pending;
+    ::sigemptyset(&own_);
+    ::sigaddset(&own_, SIGXFSZ);
+    ours_ = ::sigpending(&pending) == 0 && ::sigismember(&pending, SIGXFSZ) == 0 && ::pthread_sigmask(SIG_BLOCK, &own_, &before_) == 0;
+  }
+  ~no_signal_of_limits() {
+    if (!ours_) return;
+    ::timespec const at_once{};
+    while (::sigtimedwait(&own_, nullptr, &at_once) == SIGXFSZ) {
+    }
+    static_cast<void>(::pthread_sigmask(SIG_SETMASK, &before_, nullptr));
+  }
+  no_signal_of_limits(no_signal_of_limits const&) = delete;
+  no_signal_of_limits& operator=(no_signal_of_limits const&) = delete;
+
+ private:
+  ::sigset_t own_, before_;
+  bool ours_ = false;
+};
+/// Where a damaged file is put: FILE.damaged, then FILE.damaged.2 and so on; what was put aside before stays, a hundred of them.
+inline std::string place_aside(std::string const& file) {
+  std::string name = file + ".damaged";
+  struct ::stat found{};
+  for (int n = 2; n <= 100 && (::stat(name.c_str(), &found) == 0 || ::stat((name + "-wal").c_str(), &found) == 0); ++n)
+    name = joined({file, ".damaged.", std::to_string(n)});
+  return name;
+}
 /// 0: there is none.
 inline std::uint64_t inode_of(std::string const& file) {
   struct ::stat found{};
@@ -99,7 +134,7 @@ inline std::string directory_of(std::string const& file) {
 inline std::string reason_of(int code) {
   return code == sqlite_api::full        ? "the disk is full"
          : code == sqlite_api::busy      ? "others held the file for 5 seconds"
-         : code == sqlite_api::io        ? "the disk failed"
+         : code == sqlite_api::io        ? (file_may_hold(std::int64_t(1) << 62) ? "the disk failed" : "the disk failed, or the file became as long as files may here (ulimit -f)")
          : code == sqlite_api::read_only ? "the file may not be written"
          : code == sqlite_api::cannot_open ? "it cannot be opened"
                                          : joined({"SQLite's error ", std::to_string(code)});
@@ -117,20 +152,24 @@ WEFT_DECL void trial_store::open_or_begin() {
   close();
   cache::detail::one_keeper const alone(detail::directory_of(file_));
   if (!open() && why_ == "damaged") {
-    std::string const aside = file_ + ".damaged";
-    // The log first: one that is left behind would be taken for the new file's.
-    for (char const* suffix : {"-wal", "-shm"}) std::remove((file_ + suffix).c_str());
+    std::string const aside = detail::place_aside(file_);
+    // The log first: one that is left behind would be taken for the new file's. It may hold trials that are nowhere else, and goes where
+    // SQLite looks for it.
+    std::remove((file_ + "-shm").c_str());
+    static_cast<void>(std::rename((file_ + "-wal").c_str(), (aside + "-wal").c_str()));
     if (std::rename(file_.c_str(), aside.c_str()) == 0 && open())
       note_ = joined({"; what was there could not be read, and is now ", aside});
   }
 }
 WEFT_DECL trial_store::~trial_store() { close(); }
 WEFT_DECL void trial_store::close() {
+  detail::no_signal_of_limits const none;
   if (database_ != nullptr) api_->close_v2(database_);
   database_ = nullptr;
 }
 /// The first statements read the file: what is no database, or a torn one, is found here.
 WEFT_DECL bool trial_store::open() {
+  detail::no_signal_of_limits const none;
   bool const shared = detail::is_on_a_network(detail::directory_of(file_).c_str());
   int const flags = sqlite_api::read_write | sqlite_api::create | sqlite_api::full_mutex;
   int code = api_->open_v2(file_.c_str(), &database_, flags, nullptr);
@@ -181,10 +220,13 @@ WEFT_DECL bool trial_store::is_replaced() const { return detail::inode_of(file_)
 template <class Insert>
 bool trial_store::added(Insert const& insert, std::int64_t& lost) {
   if (!usable()) return false;
+  detail::no_signal_of_limits const none;
   if (is_replaced()) open_or_begin();
   if (!usable()) return false;
   int code = insert();
-  if (code == sqlite_api::corrupt || code == sqlite_api::no_database) {
+  // Put aside while this one waited for its turn: what it wrote then is aside, too.
+  bool const went_aside = code == sqlite_api::done && is_replaced();
+  if (went_aside || code == sqlite_api::corrupt || code == sqlite_api::no_database) {
     open_or_begin();
     if (!usable()) return false;
     code = insert();
@@ -214,6 +256,7 @@ WEFT_DECL void trial_store::drop_surplus(std::string_view task) {
 WEFT_DECL sequence<stored_trial> trial_store::of(std::string_view task, int most) {
   sequence<stored_trial> all;
   if (!usable()) return all;
+  detail::no_signal_of_limits const none;
   detail::sql select(*api_, database_,
                      "select choices, ns, result, wrong from trials where task = ? order by rowid desc limit ?");
   select.with(detail::task_number(task)).with(std::int64_t{most});
@@ -256,6 +299,7 @@ WEFT_DECL sequence<known_trial> trial_store::known_of(std::string_view task, std
 }
 WEFT_DECL std::int64_t trial_store::count() const {
   if (!usable()) return 0;
+  detail::no_signal_of_limits const none;
   detail::sql select(*api_, database_, "select count(*) from trials");
   return select.step() == sqlite_api::row ? select.integer(0) : 0;
 }
@@ -263,6 +307,7 @@ WEFT_DECL std::int64_t trial_store::count() const {
 namespace detail {
 /// "0.25,-1.5" and back.
 inline std::string features_text(sequence<float> const& features) {
+  weft::detail::plain_numerals const with_points;
   std::string t;
   char one[32];
   for (float f : features) {
@@ -272,6 +317,7 @@ inline std::string features_text(sequence<float> const& features) {
   return t;
 }
 inline bool read_features(std::string const& text, sequence<float>& into) {
+  weft::detail::plain_numerals const with_points;
   into.clear();
   for (char const* at = text.c_str(); *at != '\0';) {
     char* end = nullptr;
@@ -295,6 +341,7 @@ WEFT_DECL bool trial_store::add(std::string_view task, std::uint64_t kind, std::
       },
       lost_examples_);
   // Looked at with the first one, and then now and then: what one process adds at most between is small beside the limit.
+  detail::no_signal_of_limits const none;
   if (kept && examples_added_++ % (1 + detail::most_examples / 40) == 0) {
     detail::sql surplus(*api_, database_,
                         "delete from examples where kind = ?1 and rowid <= "
@@ -306,6 +353,7 @@ WEFT_DECL bool trial_store::add(std::string_view task, std::uint64_t kind, std::
 WEFT_DECL sequence<example> trial_store::of_others(std::string_view task, std::uint64_t kind, std::uint64_t family, int tasks, int each) {
   sequence<example> all;
   if (!usable()) return all;
+  detail::no_signal_of_limits const none;
   detail::sql others(*api_, database_,
                      "select task, max(family = ?), max(rowid), count(*) from examples where kind = ? and task <> ? group by task "
                      "order by 2 desc, 3 desc limit ?");

@@ -190,7 +190,7 @@ inline bool tuning_run::prepare(int slot, sequence<std::int32_t> const& choices,
   return t.result == outcome::good;
 }
 /// Compiled, run once, compared, and only then timed.
-inline tune_trial tuning_run::measured(sequence<std::int32_t> const& choices, double give_up_ns, candidate_text c) {
+inline tune_trial tuning_run::measured_once(sequence<std::int32_t> const& choices, double give_up_ns, candidate_text c) {
   tune_trial t;
   t.choices = choices;
   if (!prepare(0, choices, t, static_cast<candidate_text&&>(c))) return t;

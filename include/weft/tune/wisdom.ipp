@@ -5,6 +5,7 @@
 
 #include "weft/base/hash.hpp"
 #include "weft/base/joined.hpp"
+#include "weft/base/plain_numerals.hpp"
 #include "weft/runtime/cache/cache.hpp"
 #include "weft/runtime/cache/directory.hpp"
 #include "weft/runtime/cache/key.hpp"
@@ -175,6 +176,7 @@ class object_reader {
 }  // namespace detail
 
 WEFT_DECL std::string export_all() {
+  weft::detail::plain_numerals const with_points;
   std::string all;
   sequence<std::string> families;
   detail::each_file(".family", [&](cache::directory const& d, char const* name) {
@@ -209,6 +211,7 @@ WEFT_DECL std::string export_all() {
 }
 
 WEFT_DECL imported import_lines(std::string_view text) {
+  weft::detail::plain_numerals const with_points;
   imported r;
   for (int line = 1; !text.empty(); ++line) {
     std::size_t const end = text.find('\n');
@@ -225,7 +228,7 @@ WEFT_DECL imported import_lines(std::string_view text) {
     o.found.trials = 0;  // not measured here
     if (cache::find_tuned(o.key, known) && known.trials > 0) ++r.known;
     else if (cache::keep_tuned(o.key, o.found, true)) {
-      if (!o.family.empty()) static_cast<void>(cache::keep_relative(o.family, o.own));
+      if (!o.family.empty()) static_cast<void>(cache::keep_relative(o.family, o.own, true));
       ++r.taken;
     } else {
       ++r.refused;

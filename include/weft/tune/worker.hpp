@@ -1,5 +1,8 @@
 // Candidates run in a process of their own: one that crashes, hangs or writes where it must not takes only that process with it.
 //
+// What a terminal sends to all processes of a job (Ctrl-C, Ctrl-\, a hang-up) and SIGTERM are for the program to answer: a worker ignores
+// them, and ends with the program. Ctrl-Z stops both, and no time counts until they go on.
+//
 // The protocol, on a socket: the worker is told once where the copies of the arguments lie in shared memory; then requests
 // come, a loop program as text to be compiled, or a number of calls to be made and timed, and answers go back.
 #pragma once
@@ -90,6 +93,11 @@ namespace detail {
 /// By which a worker that is another program knows an instruction of weft's own, of a CPU or a GPU; null, -1: it is none.
 intrinsic const* shipped_instruction(std::int64_t number);
 std::int64_t number_of_shipped(intrinsic const* i);
+/// What a worker says first that was started as a program: both sides have to be of one weft.
+std::uint64_t hello();
+/// False when nothing came for `*left_ns`, from which it takes what it waits (null: it waits for ever), or the other side is gone. What counts
+/// is time in which this process ran: when it was stopped (Ctrl-Z), what it waits for was, too.
+bool receive_all(int fd, void* into, std::size_t bytes, double* left_ns);
 }  // namespace detail
 
 /// Runs candidates, in whichever process. One that dies is started again at the next request.
@@ -126,6 +134,9 @@ class runner {
   isolation where() const { return where_; }
   /// Of isolation::program, its name.
   std::string const& program() const { return program_; }
+  /// Whether the last request ended with a worker that was killed from outside: by a signal that no candidate causes, and so perhaps nothing to do
+  /// with it. (`load` has tried once more then.)
+  bool was_killed() const { return killed_by_ != 0; }
   /// How often a worker was started.
   int starts() const { return starts_; }
   /// The process; 0: none, or this one. For tests.
@@ -134,16 +145,18 @@ class runner {
  private:
   struct in_process;
   bool start();
-  void stop();
+  int stop();
+  void note_end(bool by_itself);
   bool ask(std::string_view head, std::string_view text, std::string_view made, double limit_ns, std::string& answer);
   bool tell(std::string_view head, std::string_view text, std::string_view made);
-  bool hear(double limit_ns, std::string& answer);
+  bool hear(double limit_ns, std::string& answer, std::int32_t most_text);
   bool place_of(known_intrinsics known, std::string& head, std::string& why) const;
   std::string why_ended(char const* otherwise) const;
+  std::string why_killed() const;
   argument_copies& copies_;
   isolation where_;
   outcome last_ = outcome::good;
-  int gpu_ = -1, process_ = 0, socket_ = -1, starts_ = 0;
+  int gpu_ = -1, process_ = 0, socket_ = -1, starts_ = 0, killed_by_ = 0;
   target const* machine_ = nullptr;
   std::string why_, program_;
   std::string not_begun_;  // why the last worker that was started never answered

@@ -72,8 +72,7 @@ WEFT_DECL std::int64_t number_of_shipped(intrinsic const* i) {
   while (shipped_instruction(n) != nullptr && shipped_instruction(n) != i) ++n;
   return shipped_instruction(n) != nullptr ? n : -1;
 }
-/// What a worker says first that was started as a program: both sides have to be of one weft.
-inline std::uint64_t hello() {
+WEFT_DECL std::uint64_t hello() {
   char text[96];
   std::snprintf(text, sizeof text, "weft worker %d.%d.%d, %u, %zu, %d", WEFT_VERSION_MAJOR, WEFT_VERSION_MINOR, WEFT_VERSION_PATCH,
                 static_cast<unsigned>(codegen_epoch), sizeof(request_head), shipped_intrinsics.count + matrix_units.count);
@@ -101,15 +100,19 @@ inline bool send_all(int fd, void const* from, std::size_t bytes) {
   }
   return true;
 }
-/// False when nothing came before `until`, or the other side is gone.
-inline bool receive_all(int fd, void* into, std::size_t bytes, double until) {
+WEFT_DECL bool receive_all(int fd, void* into, std::size_t bytes, double* left_ns) {
+  constexpr double at_once_ns = 1e8, most_ns = 2e8;
   for (char* at = static_cast<char*>(into); bytes > 0;) {
-    if (until > 0) {
-      double const left = (until - now_ns()) / 1e6;
+    if (left_ns != nullptr) {
+      double const left = *left_ns < at_once_ns ? *left_ns : at_once_ns, begun = now_ns();
       pollfd p{fd, POLLIN, 0};
-      int const ready = left > 0 ? ::poll(&p, 1, left < 1e9 ? static_cast<int>(left) + 1 : 1000000000) : 0;
-      if (ready < 0 && errno == EINTR) continue;
-      if (ready <= 0) return false;
+      int const ready = ::poll(&p, 1, left > 0 ? static_cast<int>(left / 1e6) + 1 : 0);
+      bool const interrupted = ready < 0 && errno == EINTR;
+      double const took = now_ns() - begun;
+      *left_ns -= took < most_ns ? took : most_ns;
+      if (ready < 0 && !interrupted) return false;
+      if (ready <= 0 && *left_ns <= 0) return false;
+      if (ready <= 0) continue;
     }
     auto const n = ::recv(fd, at, bytes, 0);
     if (n < 0 && errno == EINTR) continue;
@@ -248,35 +251,55 @@ inline target const* target_of(std::string_view bytes) {
   while (r.good && !r.rest.empty()) t.features.push_back(std::string(r.text()));
   return kept_target(t);
 }
+/// What a terminal, a shell or a batch system sends to all processes of a job is for the program to answer: where it ends, its worker does
+/// (PR_SET_PDEATHSIG), and where it goes on, a worker that had ended would be taken for a candidate that crashed.
+inline void leave_signals_to_the_program() {
+  for (int signal : {SIGINT, SIGQUIT, SIGHUP, SIGTERM}) ::signal(signal, SIG_IGN);
+}
+/// Of a worker that ended by it: no candidate can have caused it. SIGKILL may also be the system's, when memory runs out.
+inline bool is_from_outside(int signal) {
+  for (int own : {SIGSEGV, SIGBUS, SIGFPE, SIGILL, SIGABRT, SIGTRAP, SIGSYS, SIGXFSZ})
+    if (signal == own) return false;
+  return true;
+}
+/// Whether a worker may say that: memory that a candidate has written over may say anything.
+inline bool is_answer(answer_head const& a, std::int32_t most_text) {
+  bool const result = a.result >= 0 && a.result <= static_cast<std::int32_t>(outcome::crashed);
+  bool const time = a.result != static_cast<std::int32_t>(outcome::good) || (a.ns >= 0 && a.ns < 1e18);
+  return result && time && a.text_bytes >= 0 && a.text_bytes <= most_text;
+}
+inline constexpr std::int32_t most_words = 4000, most_code = std::int32_t(1) << 28;
+
 [[noreturn]] inline void serve(int socket, int memory) {
-  for (int signal : {SIGSEGV, SIGBUS, SIGFPE, SIGILL, SIGABRT, SIGINT, SIGTERM, SIGALRM}) ::signal(signal, SIG_DFL);
+  for (int signal : {SIGSEGV, SIGBUS, SIGFPE, SIGILL, SIGABRT, SIGALRM}) ::signal(signal, SIG_DFL);
+  leave_signals_to_the_program();
   rlimit const no_core{0, 0};
   ::setrlimit(RLIMIT_CORE, &no_core);
   slots s;
   greeting g;
-  if (!receive_all(socket, &g, sizeof g, 0)) ::_exit(0);
+  if (!receive_all(socket, &g, sizeof g, nullptr)) ::_exit(0);
   argument_places& p = s.places;
   p.blocks.resize(static_cast<std::size_t>(g.blocks));
   p.tensors.resize(static_cast<std::size_t>(g.tensors));
   p.scalars.resize(static_cast<std::size_t>(g.scalars), 0);
-  if (!receive_all(socket, p.blocks.data(), p.blocks.size() * sizeof(memory_block), 0) ||
-      !receive_all(socket, p.tensors.data(), p.tensors.size() * sizeof(tensor_place), 0) ||
-      !receive_all(socket, p.scalars.data(), p.scalars.size() * sizeof(std::int64_t), 0))
+  if (!receive_all(socket, p.blocks.data(), p.blocks.size() * sizeof(memory_block), nullptr) ||
+      !receive_all(socket, p.tensors.data(), p.tensors.size() * sizeof(tensor_place), nullptr) ||
+      !receive_all(socket, p.scalars.data(), p.scalars.size() * sizeof(std::int64_t), nullptr))
     ::_exit(0);
   std::string machine(static_cast<std::size_t>(g.machine_bytes), '\0');
-  if (!receive_all(socket, machine.data(), machine.size(), 0)) ::_exit(0);
+  if (!receive_all(socket, machine.data(), machine.size(), nullptr)) ::_exit(0);
   s.machine = target_of(machine);
   for (memory_block const& m : p.blocks) {
     p.pages.push_back(map_guarded(memory, m));
     if (p.pages.back() == nullptr) ::_exit(3);
   }
-  for (request_head r; receive_all(socket, &r, sizeof r, 0);) {
+  for (request_head r; receive_all(socket, &r, sizeof r, nullptr);) {
     std::string text(static_cast<std::size_t>(r.text_bytes), '\0'), code_of_it(static_cast<std::size_t>(r.made_bytes), '\0'), why;
     instruction_place places[most_instructions];
     intrinsic const* instructions[most_instructions] = {};
     if (r.slot < 0 || r.slot >= most_slots || r.instructions < 0 || r.instructions > most_instructions ||
-        !receive_all(socket, places, static_cast<std::size_t>(r.instructions) * sizeof places[0], 0) ||
-        !receive_all(socket, text.data(), text.size(), 0) || !receive_all(socket, code_of_it.data(), code_of_it.size(), 0))
+        !receive_all(socket, places, static_cast<std::size_t>(r.instructions) * sizeof places[0], nullptr) ||
+        !receive_all(socket, text.data(), text.size(), nullptr) || !receive_all(socket, code_of_it.data(), code_of_it.size(), nullptr))
       break;
     bool known = true;
     for (int i = 0; i < r.instructions; ++i) {
@@ -292,7 +315,7 @@ inline target const* target_of(std::string_view bytes) {
     else a.ns = s.run(r.slot, r.calls, why, became);
     a.result = static_cast<std::int32_t>(became);
     bool const is_code = r.what == request_head::compile && became == outcome::good;
-    if (why.size() > 4000 && !is_code) why.resize(4000);
+    if (why.size() > static_cast<std::size_t>(most_words) && !is_code) why.resize(static_cast<std::size_t>(most_words));
     a.text_bytes = static_cast<std::int32_t>(why.size());
     if (!send_all(socket, &a, sizeof a) || !send_all(socket, why.data(), why.size()) || became == outcome::crashed) break;
   }
@@ -392,7 +415,11 @@ WEFT_DECL bool runner::start() {
     ::prctl(PR_SET_PDEATHSIG, SIGKILL);
     if (::getppid() != parent) ::_exit(0);
     ::close(ends[0]);
-    if (where_ == isolation::forked) detail::serve(ends[1], copies_.descriptor());
+    detail::leave_signals_to_the_program();
+    if (where_ == isolation::forked) {
+      copies_.protect_live();
+      detail::serve(ends[1], copies_.descriptor());
+    }
     ::fcntl(ends[1], F_SETFD, 0);
     ::fcntl(copies_.descriptor(), F_SETFD, 0);
     char argument[64], own[] = "weft-worker";
@@ -408,7 +435,10 @@ WEFT_DECL bool runner::start() {
   ++starts_;
   not_begun_.clear();
   std::uint64_t said = 0;
-  if (where_ != isolation::forked && (!detail::receive_all(socket_, &said, sizeof said, now_ns() + 10e9) || said != detail::hello())) {
+  double left_ns = 10e9;
+  if (where_ != isolation::forked && (!detail::receive_all(socket_, &said, sizeof said, &left_ns) || said != detail::hello())) {
+    note_end(said == 0 && left_ns > 0);
+    if (was_killed()) return false;
     not_begun_ = where_ == isolation::executed
                      ? std::string("this program, started anew, did not become a worker: weft::worker(argc, argv) has to be called first in main")
                      : joined({program_, said != 0 ? " is a worker of another weft than this program is made with"
@@ -425,41 +455,49 @@ WEFT_DECL bool runner::start() {
          detail::send_all(socket_, copies_.scalars().data(), copies_.scalars().size() * sizeof(std::int64_t)) &&
          detail::send_all(socket_, machine.data(), machine.size());
 }
-WEFT_DECL void runner::stop() {
-  if (process_ == 0) return;
-  ::kill(process_, SIGKILL);
-  while (::waitpid(process_, nullptr, 0) < 0 && errno == EINTR) {
+WEFT_DECL int runner::stop() {
+  int status = 0;
+  if (process_ == 0) return status;
+  ::kill(process_, SIGKILL);  // of one that is ending already, why it does stays what it was
+  while (::waitpid(process_, &status, 0) < 0 && errno == EINTR) {
   }
   ::close(socket_);
   process_ = 0, socket_ = -1;
+  return status;
+}
+WEFT_DECL void runner::note_end(bool by_itself) {
+  int const status = stop();
+  if (by_itself && WIFSIGNALED(status) && detail::is_from_outside(WTERMSIG(status))) killed_by_ = WTERMSIG(status);
 }
 
 /// One request and its answer; the worker is gone when it did not answer.
 WEFT_DECL bool runner::ask(std::string_view head, std::string_view text, std::string_view made, double limit_ns, std::string& answer) {
-  return tell(head, text, made) && hear(limit_ns, answer);
+  return tell(head, text, made) && hear(limit_ns, answer, detail::most_words);
 }
 WEFT_DECL bool runner::tell(std::string_view head, std::string_view text, std::string_view made) {
-  last_ = outcome::crashed;
+  last_ = outcome::crashed, killed_by_ = 0;
   bool told = start();
   for (std::string_view part : {head, text, made}) told = told && detail::send_all(socket_, part.data(), part.size());
-  if (!told) stop();
+  if (!told && process_ != 0) note_end(true);
   return told;
 }
-WEFT_DECL bool runner::hear(double limit_ns, std::string& answer) {
+WEFT_DECL bool runner::hear(double limit_ns, std::string& answer, std::int32_t most_text) {
   detail::answer_head a;
-  double const until = now_ns() + limit_ns;
+  double left_ns = limit_ns;
   last_ = outcome::crashed;
-  if (process_ != 0 && detail::receive_all(socket_, &a, sizeof a, until) && a.text_bytes >= 0) {
+  bool gone = true;
+  if (process_ != 0 && detail::receive_all(socket_, &a, sizeof a, &left_ns) && (gone = false, detail::is_answer(a, most_text))) {
     std::string why(static_cast<std::size_t>(a.text_bytes), '\0');
-    if (detail::receive_all(socket_, why.data(), why.size(), until)) {
+    gone = true;
+    if (detail::receive_all(socket_, why.data(), why.size(), &left_ns)) {
       last_ = static_cast<outcome>(a.result);
       answer.assign(reinterpret_cast<char const*>(&a), sizeof a);
       answer += why;
       return true;
     }
   }
-  if (now_ns() >= until) last_ = outcome::hung;
-  stop();
+  if (gone && left_ns <= 0) last_ = outcome::hung;
+  note_end(gone && left_ns > 0);
   return false;
 }
 
@@ -469,11 +507,18 @@ WEFT_DECL outcome runner::load(int slot, std::string const& loops, std::string& 
   if (own_ != nullptr) return last_ = own_->slots.load(r, loops, why, known, made);
   std::string head(reinterpret_cast<char const*>(&r), sizeof r), answer;
   if (!place_of(known, head, why)) return last_ = outcome::refused;
-  if (ask(head, loops, made, 60e9, answer)) why = answer.substr(sizeof(detail::answer_head));
+  bool heard = ask(head, loops, made, 60e9, answer);
+  if (!heard && was_killed()) heard = ask(head, loops, made, 60e9, answer);  // compiling changes nothing, and may begin anew
+  if (heard) why = answer.substr(sizeof(detail::answer_head));
   else why = why_ended(last_ == outcome::hung ? "compiling it did not end" : "compiling it ended the worker");
   return last_;
 }
-WEFT_DECL std::string runner::why_ended(char const* otherwise) const { return not_begun_.empty() ? std::string(otherwise) : not_begun_; }
+WEFT_DECL std::string runner::why_killed() const {
+  return was_killed() ? joined({"signal ", std::to_string(killed_by_), killed_by_ == SIGKILL ? ", from outside or for want of memory" : ", from outside"}) : std::string();
+}
+WEFT_DECL std::string runner::why_ended(char const* otherwise) const {
+  return was_killed() ? joined({otherwise, ": ", why_killed()}) : not_begun_.empty() ? std::string(otherwise) : not_begun_;
+}
 WEFT_DECL bool runner::begin_compiling(std::string_view loops, std::string_view architecture, known_intrinsics known) {
   if (own_ != nullptr) return false;
   std::string const text = joined({architecture, loops});
@@ -484,9 +529,10 @@ WEFT_DECL bool runner::begin_compiling(std::string_view loops, std::string_view 
 }
 WEFT_DECL std::string runner::made(std::string& why) {
   std::string answer;
-  bool const heard = hear(60e9, answer);
+  bool const heard = hear(60e9, answer, detail::most_code);
   if (heard) answer.erase(0, sizeof(detail::answer_head));
   if (heard && last_ == outcome::good) return answer;
+  if (was_killed()) return "";  // nothing is known of it: who loads it compiles it
   why = heard ? answer : why_ended(last_ == outcome::hung ? "compiling it did not end" : "compiling it ended the worker");
   return "";
 }
@@ -515,7 +561,7 @@ WEFT_DECL double runner::run(int slot, std::int64_t calls, double limit_ns) {
   if (own_ != nullptr) return own_->slots.run(slot, calls, why_, last_);
   detail::request_head const r{detail::request_head::run, slot, calls, 0, 0, gpu_, 0, 0, 0};
   std::string answer;
-  if (!ask({reinterpret_cast<char const*>(&r), sizeof r}, {}, {}, limit_ns, answer)) return -1;
+  if (!ask({reinterpret_cast<char const*>(&r), sizeof r}, {}, {}, limit_ns, answer)) return why_ = why_killed(), -1;
   detail::answer_head a;
   std::memcpy(&a, answer.data(), sizeof a);
   why_ = answer.substr(sizeof a);

@@ -168,3 +168,30 @@ TEST_CASE("a tuning keeps its result for other shapes, too; without knobs, and b
   CHECK(weft::schedule_reason(plain, v.x) == "as the how-lambda says: it has no knobs");
   CHECK(weft::schedule_reason(ruled, v.x) == "by rule: the kernel has no how-lambda");
 }
+TEST_CASE("imported relatives stand behind those that were measured here, and take no place from them") {
+  private_cache const here;
+  std::string const family = "a family";
+  auto const key = [](std::int64_t n) { return "task " + std::to_string(n); };
+  auto const put = [&](std::int64_t n, bool imported) {
+    cache::relative r;
+    r.task = xxh64(key(n)), r.machine = {1, 2, 3, 4}, r.extents = {1000 + n};
+    REQUIRE(cache::keep_tuned(key(n), {{1}, 1, 100, imported ? 0 : 5}));
+    return cache::keep_relative(family, r, imported);
+  };
+  auto const holds = [&](std::int64_t n) {
+    cache::relative wanted, found;
+    wanted.task = 1, wanted.machine = {1, 2, 3, 4}, wanted.extents = {1000 + n};
+    return cache::find_relative(family, wanted, found) && found.task == xxh64(key(n));
+  };
+  for (std::int64_t n = 0; n < 40; ++n) CHECK(put(n, false));
+  for (std::int64_t n = 100; n < 164; ++n) CHECK(put(n, true));
+  for (std::int64_t n = 0; n < 40; ++n) CHECK(holds(n));
+  CHECK(holds(163));        // the latest 24 of them
+  CHECK(holds(140));
+  CHECK_FALSE(holds(139));
+  for (std::int64_t n = 40; n < 64; ++n) CHECK(put(n, false));
+  CHECK_FALSE(holds(163));
+  CHECK_FALSE(put(200, true));
+  CHECK_FALSE(holds(200));
+  for (std::int64_t n = 0; n < 64; ++n) CHECK(holds(n));
+}

@@ -1,11 +1,15 @@
 #include "weft/runtime/cache/tuned.hpp"
 
 #include <doctest/doctest.h>
+#include <sys/wait.h>
+#include <unistd.h>
 
+#include <algorithm>
 #include <string>
 #include <vector>
 
 #include "support/private_cache.hpp"
+#include "weft/base/hash.hpp"
 #include "weft/kernel.hpp"
 #include "weft/expr/expand.hpp"
 #include "weft/schedule/print.hpp"
@@ -130,4 +134,49 @@ TEST_CASE("forms that were superseded are made anew at the next call, and prepar
   CHECK(compilations() == before + 1);
   prepared(x, out(y));
   CHECK(y[63] == 2.0f);
+}
+TEST_CASE("a result whose place is that of another task, by a hash that was made to be the same, gives way or stays away") {
+  private_cache const here;
+  cache::directory const d(here.path, cache::creation::never);
+  auto const put = [&](std::int64_t trials) {
+    cache::file_info const name = cache::name_of(xxh64("ours"), ".tuned");
+    REQUIRE(d.write(name.name, cache::encode("theirs", {{1}, 1, 100, trials})));
+  };
+  auto const holder = [&] {
+    std::string bytes;
+    std::string_view key;
+    cache::tuned t;
+    REQUIRE((d.read(cache::name_of(xxh64("ours"), ".tuned").name, bytes) && cache::decode(bytes, key, t)));
+    return std::string(key);
+  };
+  cache::tuned const imported{{2}, 2, 50, 0}, measured{{2}, 2, 50, 3};
+  put(5);
+  CHECK_FALSE(cache::keep_tuned("ours", imported, true));
+  CHECK_FALSE(cache::keep_tuned("ours", measured));
+  CHECK(holder() == "theirs");
+  put(0);
+  CHECK_FALSE(cache::keep_tuned("ours", imported, true));
+  CHECK(holder() == "theirs");
+  CHECK(cache::keep_tuned("ours", measured, true));
+  CHECK(holder() == "ours");
+}
+TEST_CASE("of what sixteen processes keep at the same time the fastest stays") {
+  private_cache const here;
+  for (int round = 0; round < 4; ++round) {
+    pid_t children[16];
+    for (int i = 0; i < 16; ++i) {
+      children[i] = ::fork();
+      if (children[i] != 0) continue;
+      for (int n = 40; n > 0; --n) static_cast<void>(cache::keep_tuned("t", {{i}, 1, 1.0 + (i * 7 + n * 11 + round) % 97, 1}));
+      ::_exit(0);
+    }
+    for (pid_t c : children) ::waitpid(c, nullptr, 0);
+    double least = 1e9;
+    for (int i = 0; i < 16; ++i)
+      for (int n = 40; n > 0; --n) least = std::min(least, 1.0 + (i * 7 + n * 11 + round) % 97);
+    cache::tuned found;
+    REQUIRE(cache::find_tuned("t", found));
+    CHECK(found.ns == least);
+    CHECK(cache::forget_tuned("t"));
+  }
 }

@@ -35,8 +35,8 @@ relative described(std::string_view task, call_layout const& layout, target cons
 void note_choices(relative& r, schedule const& s);
 
 /// Puts it into the file of its family, a small one beside the kernels, in the place of what is there of the same task; the 64
-/// that were kept last stay.
-bool keep_relative(std::string_view family, relative const& r);
+/// that were kept last stay. What is imported takes the place of nothing that was measured here; false: there is none for it.
+bool keep_relative(std::string_view family, relative const& r, bool imported = false);
 
 /// Of those whose own result is still kept, the nearest: on a machine with the same caches and threads, then on any of this
 /// architecture; of these the one with the least sum of |log2| of the extents' quotients. Of another shape, each extent is at most

@@ -96,23 +96,37 @@ WEFT_DECL void note_choices(relative& r, schedule const& s) {
   r.form = form_of(s.steps);
 }
 
-WEFT_DECL bool keep_relative(std::string_view family, relative const& r) {
+namespace detail {
+/// Whether the result of this task was measured here, and not imported.
+inline bool is_measured(directory const& d, std::uint64_t task) {
+  std::string bytes;
+  std::string_view key;
+  tuned t;
+  return d.usable() && d.read(name_of(task, ".tuned").name, bytes) && decode(bytes, key, t) && t.trials > 0;
+}
+}  // namespace detail
+WEFT_DECL bool keep_relative(std::string_view family, relative const& r, bool imported) {
   std::string const path = directory_in_use(true);
   if (path.empty() || r.extents.empty()) return false;
   directory const d(path, creation::never);
   detail::one_keeper const alone(path);
   std::string before;
-  std::uint32_t count = 0, kept = 1;
+  std::uint32_t count = 0, kept = 0;
   byte_reader from = detail::open_family(d, family, before, count);
-  byte_writer list;
-  detail::write(list, r);
-  for (std::uint32_t i = 0; i < count && kept < detail::most_relatives; ++i) {
-    relative const other = detail::read(from);
+  sequence<relative> all;
+  for (std::uint32_t i = 0; i < count; ++i) {
+    relative other = detail::read(from);
     if (!from.good) break;
-    if (other.task == r.task) continue;
-    detail::write(list, other);
-    ++kept;
+    if (other.task != r.task) all.push_back(static_cast<relative&&>(other));
   }
+  // What was imported stands behind what was measured here, and is the first that has to go.
+  std::size_t at = 0;
+  if (imported)
+    for (at = all.size(); at > 0 && !detail::is_measured(d, all[at - 1].task);) --at;
+  if (at >= detail::most_relatives) return false;
+  byte_writer list;
+  for (std::size_t i = 0; i <= all.size() && kept < detail::most_relatives; ++i, ++kept)
+    detail::write(list, i == at ? r : all[i < at ? i : i - 1]);
   byte_writer w;
   w.bytes.append(detail::family_magic);
   w.text(family);

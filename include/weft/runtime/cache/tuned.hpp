@@ -46,7 +46,8 @@ bool find_tuned(std::string_view key, tuned& into);
 bool find_tuned(directory const& where, std::string_view key, tuned& into);
 
 /// Keeps it, unless a faster one is kept already; with `replace` in any case, or, where `seen` is given, while what is kept is still that one. True:
-/// it stands on disk now. The file is put in place whole; of several processes the fastest result stays.
+/// it stands on disk now. A result of another task whose key has the same hash stays, too, unless it was imported (`trials` is 0) and this one was
+/// not. The file is put in place whole; of several processes the fastest result stays.
 bool keep_tuned(std::string_view key, tuned const& t, bool replace = false, tuned const* seen = nullptr);
 
 /// Removes what is kept for this task.

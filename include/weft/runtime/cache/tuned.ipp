@@ -17,6 +17,14 @@ inline bool read_tuned(directory const& d, std::string_view key, tuned& into) {
   std::string_view of;
   return d.usable() && d.read(tuned_name(key).name, bytes) && decode(bytes, of, into) && of == key;
 }
+/// Whether the file for this key is another one's, of the same hash, that stays: what was measured gives way to nothing, and what was imported, which may
+/// have been made to collide, to what is measured.
+inline bool is_taken(directory const& d, std::string_view key, tuned const& t) {
+  std::string bytes;
+  std::string_view of;
+  tuned other;
+  return d.usable() && d.read(tuned_name(key).name, bytes) && decode(bytes, of, other) && of != key && (t.trials == 0 || other.trials > 0);
+}
 }  // namespace detail
 
 WEFT_DECL std::string task_key(std::string_view name, program const& what, schedule const& first, call_layout const& layout,
@@ -83,7 +91,7 @@ WEFT_DECL bool keep_tuned(std::string_view key, tuned const& t, bool replace, tu
   detail::one_keeper const alone(path);
   tuned before;
   bool const found = (!replace || seen != nullptr) && detail::read_tuned(d, key, before), may = replace && (seen == nullptr || before == *seen);
-  if (found && !may && before.ns <= t.ns) return false;
+  if (found ? !may && before.ns <= t.ns : detail::is_taken(d, key, t)) return false;
   return d.usable() && d.write(detail::tuned_name(key).name, encode(key, t));
 }
 
