@@ -520,9 +520,9 @@ int main(int count, char** arguments) {
     bench::cublas peer;
     bool const has_peer = peer.load();
     if (!has_peer) std::printf("no cuBLAS here: libcublas.so.12 or 13 on LD_LIBRARY_PATH is the peer\n");
+    runtime::gpu_scope const here(gpu);  // the clock's events are its context's
     bench::gpu_clock clock(gpu, more);
     table t(name, seconds, small, json);
-    runtime::gpu_scope const here(gpu);
     bench::cublas const* const beside = has_peer ? &peer : nullptr;
     for (std::int64_t n : small ? std::vector<std::int64_t>{64, 70} : std::vector<std::int64_t>{4096, 1024, 8192, 1000})
       t.attempt("matmul f32 " + std::to_string(n), [&] { measure_product(t, clock, beside, n); });
