@@ -19,8 +19,10 @@ with tempfile.TemporaryDirectory() as folder:
     made = subprocess.run([program, "--figures", "--small", "--seconds", "550", "--json", f"{folder}/figures"], env=environment, stdout=subprocess.PIPE,
                           stderr=subprocess.STDOUT, text=True)
     print(made.stdout)
+    if made.returncode != 0:
+        sys.exit(f"status {made.returncode}")
     with open(f"{folder}/figures", encoding="utf-8") as file:
         figures = [json.loads(line) for line in file]
     wrong = [f for f in figures if "error" in f or "WRONG" in f["note"] or not f["value"] > 0]
-    if made.returncode != 0 or wrong or len(figures) != 20:
-        sys.exit(f"status {made.returncode}, {len(figures)} figures of 20, wrong: {wrong}")
+    if wrong or len(figures) != 20:
+        sys.exit(f"{len(figures)} figures of 20, wrong: {wrong}")
