@@ -502,6 +502,19 @@ TEST_CASE("child: refusals" * doctest::skip()) {
   stub.state->fail_launch = 1;
   CHECK_THROWS_WITH_AS(call(0), doctest::Contains("saxpy: cuLaunchKernel of saxpy_kernel, launch 1 of 1, 1 x 1 x 1 blocks of 16 x 1 x 1 threads that share 0 bytes: "
                                          "the stub was told to fail (CUDA_ERROR_STUB)\n"), weft::device_error);
+  // What a kernel did wrong is said by what waits for it first, and of which loops.
+  stub.state->fail_copy_back = 700;
+  std::string const faulted = said_by([&] { call(0); });
+  CHECK(faulted.find("saxpy: running its kernels, or copying an output back: the stub was told to fail (CUDA_ERROR_STUB)\n  try   finding the kernel by") == 0);
+  std::string const loops = saxpy.on(weft::cuda()).loops(weft::view(x), weft::view(x), 1.0f);
+  CHECK(loops.size() > 20);
+  CHECK(faulted.find("\n" + loops) != std::string::npos);
+  CHECK(stub.state->allocations == stub.state->frees);
+  // Of pinned memory a copy is under way when a call ends by an exception.
+  long long const waited = stub.state->synchronized;
+  stub.state->fail_launch = 1;
+  CHECK_THROWS_AS(call(0), weft::device_error);
+  CHECK(stub.state->synchronized == waited + 1);
   CHECK(stub.state->allocations == stub.state->frees);
   CHECK(stub.state->context_depth == 0);
   std::vector<float> shorter(63);
@@ -517,6 +530,23 @@ TEST_CASE("child: refusals" * doctest::skip()) {
   long long const launched = stub.state->launches;
   CHECK(said_by([&] { from(6); }).find("saxpy: argument 1 begins at an address that is no multiple of 4 bytes") == 0);
   CHECK(stub.state->launches == launched);
+}
+
+TEST_CASE("code that cannot be launched, or that the driver refuses, does not stay loaded") { with_stub("child: unloaded"); }
+TEST_CASE("child: unloaded" * doctest::skip()) {
+  stub_gpu stub;
+  constexpr auto k = weft::kernel<"neighbours">(neighbours, weft::cuda_schedule(shared_rows));
+  std::vector<float> const a(3 * 45000);
+  std::vector<float> const x = numbers(64);
+  for (int times = 0; times < 2; ++times) {
+    CHECK(said_by([&] { static_cast<void>(k.on(weft::cuda())(weft::view(a, 3, 45000))); }).find("bytes of memory, and this GPU has 166912: make its tiles smaller") !=
+          std::string::npos);
+    stub.state->fail_kernel = 500;
+    CHECK(said_by([&] { static_cast<void>(saxpy.on(weft::cuda())(weft::view(x), weft::view(x), 1.0f)); }).find("saxpy: cuLibraryGetKernel: ") == 0);
+    CHECK(stub.state->libraries == 0);
+  }
+  static_cast<void>(saxpy.on(weft::cuda())(weft::view(x), weft::view(x), 1.0f));
+  CHECK(stub.state->libraries == 1);
 }
 
 TEST_CASE("a driver that does not start says why, and what to do") {

@@ -183,8 +183,9 @@ constexpr auto matmul = kernel<"matmul">([](auto A, auto B) {
     return sum(A.extent(1), [=](auto k) { return cast<float>(A(i, k)) * cast<float>(B(k, j)); });
   });
 });
-/// Blocks of 128 x 128 by four warps, 32 terms at a time through shared memory.
-template <class T>
+/// Blocks of 128 x 128 by four warps, 32 terms at a time through shared memory, whose copies run two iterations ahead: 64.5 KiB, so that two blocks fit a
+/// processor of sm_80. Eight rows of blocks are one group, where there are so many: what they read of B together stays in L2.
+template <class T, int Rows>
 constexpr auto matmul_by_wmma = kernel<"matmul_wmma">(
     [](auto A, auto B) {
       return compute<"C">(A.extent(0), B.extent(1), [=](auto i, auto j) {
@@ -203,8 +204,16 @@ constexpr auto matmul_by_wmma = kernel<"matmul_wmma">(
       auto [kt, ki] = s.split(kb, 16);
       s.reorder(io, jo, ko, iw, jw, kt, it, jt, ii, ji, ki);
       auto w = s.fuse(iw, jw);
-      s.bind(io, thread_axis::block_y);
-      s.bind(jo, thread_axis::block_x);
+      if constexpr (Rows > 1) {
+        auto [group, row] = s.split(io, Rows);
+        s.reorder(group, jo, row);
+        s.bind(group, thread_axis::block_z);
+        s.bind(jo, thread_axis::block_y);
+        s.bind(row, thread_axis::block_x);
+      } else {
+        s.bind(io, thread_axis::block_y);
+        s.bind(jo, thread_axis::block_x);
+      }
       s.bind(w, thread_axis::warp);
       s.unroll(kt);
       s.unroll(it);
@@ -221,6 +230,7 @@ constexpr auto matmul_by_wmma = kernel<"matmul_wmma">(
         s.bind(pi, thread_axis::thread_x);
         s.vectorize(qi);
         s.storage_align(copy, 0, 32, 16);
+        s.pipeline(copy, 2, transfer::async);
       };
       shared(A);
       shared(B);
@@ -277,6 +287,13 @@ class table {
       write("{\"device\": " + quoted(device_) + ", \"name\": " + quoted(name) + ", \"error\": " + quoted(e.what()) + "}\n");
     }
   }
+  /// Of a figure that was added: `off` is an error, of what may be.
+  void judge(std::string const& name, double off) {
+    if (off <= 1) return;
+    ++wrong;
+    std::printf("%-34s WRONG: an error of %g times what may be\n", name.c_str(), off);
+    write("{\"device\": " + quoted(device_) + ", \"name\": " + quoted(name) + ", \"error\": \"WRONG\"}\n");
+  }
   void add(result const& r) {
     wrong += r.note.find("WRONG") != std::string::npos;
     double const speed = r.work / r.ms / 1e6, peer = r.peer_ms > 0 ? r.work / r.peer_ms / 1e6 : 0;
@@ -302,14 +319,49 @@ class table {
   std::FILE* file_;
 };
 
-/// Small numbers without a pattern, in a tensor of any size.
-void fill(cuda_tensor<float, 2>& t, unsigned seed) {
-  std::vector<float> numbers(t.size());
-  for (float& v : numbers) {
+/// Small numbers without a pattern, in a tensor of any size: what a GPU draws, and so its clock, depends on what it computes with. They are returned.
+template <class T, int Rank>
+std::vector<T> fill(cuda_tensor<T, Rank>& t, unsigned seed) {
+  std::vector<T> numbers(t.size());
+  for (T& v : numbers) {
     seed = seed * 1664525u + 1013904223u;
-    v = static_cast<float>(static_cast<int>(seed >> 16) % 1000 - 500) / 250.0f;
+    v = T(static_cast<float>(static_cast<int>(seed >> 16) % 1000 - 500) / 250.0f);
   }
   t.fill(numbers.data());
+  return numbers;
+}
+/// The largest error of some elements, of what may be; NaN is one, too. `wanted(e)`: the value of element e, and what it may be off.
+template <class T, class Wanted>
+double error_of_some(std::vector<T> const& got, Wanted const& wanted) {
+  double worst = 0;
+  unsigned seed = 1;
+  for (int s = 0; s < 200; ++s) {
+    seed = seed * 1664525u + 1013904223u;
+    std::size_t const e = (seed >> 3) % got.size();
+    auto const [value, allowed] = wanted(e);
+    double const off = std::fabs(static_cast<double>(static_cast<float>(got[e])) - value) / allowed;
+    if (!(off <= worst)) worst = off;
+  }
+  return worst;
+}
+struct near {
+  double value, allowed;
+};
+/// An element of a convolution, last channels and without a bias, for a filter; what all roundings may do to it in f32.
+template <class T>
+near convolved(std::vector<T> const& x, std::vector<T> const& w, std::int64_t const* x_shape, std::int64_t const* w_shape, std::int64_t stride, std::int64_t padding,
+               std::int64_t n, std::int64_t i, std::int64_t j, std::int64_t f) {
+  double sum = 0, size = 0;
+  for (std::int64_t di = 0; di < w_shape[0]; ++di)
+    for (std::int64_t dj = 0; dj < w_shape[1]; ++dj)
+      for (std::int64_t c = 0; c < w_shape[2]; ++c) {
+        std::int64_t const row = i * stride + di - padding, column = j * stride + dj - padding;
+        if (row < 0 || row >= x_shape[1] || column < 0 || column >= x_shape[2]) continue;
+        auto const at = [](std::vector<T> const& of, std::int64_t e) { return static_cast<double>(static_cast<float>(of[static_cast<std::size_t>(e)])); };
+        double const term = at(x, ((n * x_shape[1] + row) * x_shape[2] + column) * x_shape[3] + c) * at(w, ((di * w_shape[1] + dj) * w_shape[2] + c) * w_shape[3] + f);
+        sum += term, size += std::fabs(term);
+      }
+  return {sum, (size + 1) * static_cast<double>(w_shape[0] * w_shape[1] * w_shape[2]) * 0x1p-24};
 }
 /// The largest error of some elements of a product, of what rounding allows: 1 is all of it.
 double error_of_product(std::vector<float> const& a, std::vector<float> const& b, std::vector<float> const& c, std::size_t m, std::size_t n, std::size_t k) {
@@ -390,7 +442,8 @@ void measure_narrow_product(table& t, bench::gpu_clock& clock, bench::cublas con
     });
   };
   one("", "by mma.sync", matmul.on(cuda()));
-  one(" wmma", "by wmma, by hand", matmul_by_wmma<T>.on(cuda()));
+  if (n % (8 * 128) == 0) one(" wmma", "by wmma, by hand", matmul_by_wmma<T, 8>.on(cuda()));
+  else one(" wmma", "by wmma, by hand", matmul_by_wmma<T, 1>.on(cuda()));
 }
 void measure_memory(table& t, bench::gpu_clock& clock, bench::more_of_driver const& more) {
   std::int64_t const n = t.is_small ? 256 : 16384;  // 1 GiB
@@ -417,24 +470,41 @@ void measure_memory(table& t, bench::gpu_clock& clock, bench::more_of_driver con
   }
   {
     cuda_tensor<f16, 2> h({n, n}), g({n, n});
+    auto const halves = fill(h, 5);
     one("2 x + 1 f16" + size, bytes, [&] { scaled_half.on(cuda())(h, out(g)); });
+    std::vector<f16> back(g.size());
+    g.read(back.data());
+    t.judge("2 x + 1 f16" + size, error_of_some(back, [&](std::size_t e) { return near{static_cast<double>(static_cast<float>(f16(2.0f * static_cast<float>(halves[e]) + 1.0f))), 1e-9}; }));
   }
   std::int64_t const many = t.is_small ? 512 : 262144;
   cuda_tensor<float, 2> wide({many, 1024}), also({many, 1024});
+  fill(wide, 6);
   one("softmax f32" + rows, 2 * bytes, [&] { softmax_of_rows.on(cuda())(wide, out(also)); });
   one("layernorm f32" + rows, 2 * bytes, [&] { layernorm.on(cuda())(wide, out(also)); });
 }
 /// A window of `size` x `size` over images with so many places, which are `stride` apart.
 template <std::int64_t Stride, std::int64_t Padding>
 void measure_convolution_of_halves(table& t, bench::gpu_clock& clock, std::int64_t images, std::int64_t places, std::int64_t channels, std::int64_t filters, std::int64_t size) {
-  if (t.is_small) images = 1;
+  if (t.is_small) images = 1, channels = std::min<std::int64_t>(channels, 32), filters = 32, places = std::min<std::int64_t>(places, 16);
   std::int64_t const length = places * Stride;
   cuda_tensor<f16, 4> x({images, length, length, channels}), w({size, size, channels, filters}), y({images, places, places, filters});
   cuda_tensor<float, 1> bias({filters});
+  auto const xs = fill(x, 7), ws = fill(w, 8);
+  auto const biases = fill(bias, 9);
   auto const n = [](std::int64_t v) { return std::to_string(v); };
   result r{"conv " + n(size) + "x" + n(size) + " f16 " + n(images) + " x " + n(length) + " x " + n(length) + " x " + n(channels), "GFLOP/s", 0,
            2.0 * static_cast<double>(images * places * places) * static_cast<double>(filters * size * size * channels), 0, "", ""};
   r.ms = clock([&] { convolution_of_halves<Stride, Padding>.on(cuda())(x, w, bias, out(y)); });
+  std::vector<f16> back(y.size());
+  y.read(back.data());
+  std::int64_t const x_shape[] = {images, length, length, channels}, w_shape[] = {size, size, channels, filters};
+  double const off = error_of_some(back, [&](std::size_t e) {
+    auto const at = static_cast<std::int64_t>(e), f = at % filters, j = at / filters % places, i = at / filters / places % places;
+    near const sum = convolved(xs, ws, x_shape, w_shape, Stride, Padding, at / filters / places / places, i, j, f);
+    double const value = std::max(sum.value + static_cast<double>(biases[static_cast<std::size_t>(f)]), 0.0);
+    return near{value, sum.allowed + (value + 1) * 0x1p-10};
+  });
+  if (!(off <= 1)) r.note = "WRONG";
   t.add(r);
 }
 void measure_attention(table& t, bench::gpu_clock& clock) {
@@ -452,10 +522,21 @@ void measure_attention(table& t, bench::gpu_clock& clock) {
   t.add(r);
 }
 void measure_convolution(table& t, bench::gpu_clock& clock) {
-  std::int64_t const images = t.is_small ? 1 : 32;
-  cuda_tensor<float, 4> x({images, 58, 58, 64}), w({3, 3, 64, 64}), y({images, 56, 56, 64});
-  result r{"conv 3x3 f32 " + std::to_string(images) + " x 56 x 56 x 64", "GFLOP/s", 0, 2.0 * static_cast<double>(images) * 56 * 56 * 64 * 64 * 9, 0, "", ""};
+  std::int64_t const images = t.is_small ? 1 : 32, places = t.is_small ? 14 : 56;
+  cuda_tensor<float, 4> x({images, places + 2, places + 2, 64}), w({3, 3, 64, 64}), y({images, places, places, 64});
+  auto const xs = fill(x, 7), ws = fill(w, 8);
+  std::string const side = std::to_string(places);
+  result r{"conv 3x3 f32 " + std::to_string(images) + " x " + side + " x " + side + " x 64", "GFLOP/s", 0,
+           2.0 * static_cast<double>(images * places * places) * 64 * 64 * 9, 0, "", ""};
   r.ms = clock([&] { convolution.on(cuda())(x, w, out(y)); });
+  std::vector<float> back(y.size());
+  y.read(back.data());
+  std::int64_t const x_shape[] = {images, places + 2, places + 2, 64}, w_shape[] = {3, 3, 64, 64};
+  double const off = error_of_some(back, [&](std::size_t e) {
+    auto const at = static_cast<std::int64_t>(e);
+    return convolved(xs, ws, x_shape, w_shape, 1, 0, at / 64 / places / places, at / 64 / places % places, at / 64 % places, at % 64);
+  });
+  if (!(off <= 1)) r.note = "WRONG";
   t.add(r);
 }
 
@@ -520,9 +601,9 @@ int main(int count, char** arguments) {
     bench::cublas peer;
     bool const has_peer = peer.load();
     if (!has_peer) std::printf("no cuBLAS here: libcublas.so.12 or 13 on LD_LIBRARY_PATH is the peer\n");
+    runtime::gpu_scope const here(gpu);  // the clock's events are its context's
     bench::gpu_clock clock(gpu, more);
     table t(name, seconds, small, json);
-    runtime::gpu_scope const here(gpu);
     bench::cublas const* const beside = has_peer ? &peer : nullptr;
     for (std::int64_t n : small ? std::vector<std::int64_t>{64, 70} : std::vector<std::int64_t>{4096, 1024, 8192, 1000})
       t.attempt("matmul f32 " + std::to_string(n), [&] { measure_product(t, clock, beside, n); });

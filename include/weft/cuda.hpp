@@ -269,7 +269,7 @@ struct cuda_kernel_t {
     return detail::ptx_of(module(m, a...), device);
   }
   /// A table of the registers, shared memory, spills and occupancy of its kernels, for each architecture that NVRTC knows of
-  /// known_architectures(); there need be no GPU. One of them as data: usage_of(module(m, args...), "sm_90a").
+  /// known_architectures(); there need be no GPU. One of them as data: usage_of(module(m, args...), "sm_90").
   ///
   /// Errors  as of `ptx`
   template <class... A>

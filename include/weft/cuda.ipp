@@ -351,9 +351,8 @@ inline bool is_current(cuda_form const& f) {
   __atomic_store_n(&f.generation, now, __ATOMIC_RELAXED);
   return true;
 }
-inline void load_form(cuda_form& form, cuda_module const& module, std::string const& cubin, runtime::cuda_gpu const& gpu) {
-  runtime::cuda_driver const& d = *gpu.driver;
-  gpu.check(d.cuLibraryLoadData(&form.library, cubin.data(), nullptr, nullptr, 0, nullptr, nullptr, 0), form.name, "cuLibraryLoadData");
+/// The form's launches, without their code: nothing is loaded of what cannot be launched.
+inline void describe_launches(cuda_form& form, cuda_module const& module, runtime::cuda_gpu const& gpu) {
   for (cuda_kernel const& k : module.kernels) {
     cuda_form::kernel made{nullptr, {1, 1, 1}, {1, 1, 1}, static_cast<unsigned>(k.shared_bytes), k.takes_workspace, k.name};
     for (int i = 0; i < 3; ++i) {
@@ -364,10 +363,26 @@ inline void load_form(cuda_form& form, cuda_module const& module, std::string co
     if (k.shared_bytes > gpu.shared_bytes)
       WEFT_THROW(schedule_error(joined({form.name, ": a block shares ", std::to_string(k.shared_bytes), " bytes of memory, and this GPU has ",
                                         std::to_string(gpu.shared_bytes), ": make its tiles smaller"})));
-    gpu.check(d.cuLibraryGetKernel(&made.entry, form.library, k.name.c_str()), form.name, "cuLibraryGetKernel");
-    gpu.share_memory(made.entry, k.shared_bytes, form.name);
     form.kernels.push_back(made);
   }
+  if (form.at_launch.size() > size_code::most)
+    WEFT_THROW(argument_error(joined({form.name, ": what its launches are told of open sizes is too long: name fewer extents"})));
+}
+inline void load_form(cuda_form& form, std::string const& cubin, runtime::cuda_gpu const& gpu) {
+  struct unloader {  // of what the driver refuses halfway, which each call would load again
+    runtime::cuda_driver const& driver;
+    runtime::cuda_driver::library library = nullptr;
+    ~unloader() {
+      if (library != nullptr) driver.cuLibraryUnload(library);
+    }
+  } loaded{*gpu.driver};
+  gpu.check(gpu.driver->cuLibraryLoadData(&loaded.library, cubin.data(), nullptr, nullptr, 0, nullptr, nullptr, 0), form.name, "cuLibraryLoadData");
+  for (cuda_form::kernel& k : form.kernels) {
+    gpu.check(gpu.driver->cuLibraryGetKernel(&k.entry, loaded.library, k.name.c_str()), form.name, "cuLibraryGetKernel");
+    gpu.share_memory(k.entry, k.shared_bytes, form.name);
+  }
+  form.library = loaded.library;
+  loaded.library = nullptr;
 }
 inline bool is_nothing(argument const* arguments, int count) {
   for (int i = 0; i < count; ++i)
@@ -426,12 +441,11 @@ inline cuda_form const& find_form(cuda_table& table, kernel_face const& face, cu
     form.open_count = static_cast<int>(f.sizes.size());
     if (f.sizes.empty()) form.workspace_bytes = workspace_bytes(f);
     else if (ir::expr const bytes = workspace_offset(m, f, nullptr); !ir::is_literal(bytes, 0)) form.wanted_workspace = form.at_launch.add(bytes);
-    if (form.at_launch.size() > size_code::most)
-      WEFT_THROW(argument_error(joined({face.name, ": what its launches are told of open sizes is too long: name fewer extents"})));
+    describe_launches(form, module, gpu);
     watch.lap();
     runtime::cubin const cubin = runtime::cubin_of(module.text, form.name, gpu);
     double const made_ms = watch.lap();
-    load_form(form, module, cubin.code, gpu);
+    load_form(form, cubin.code, gpu);
     double const loaded = watch.lap();
     if (times_wanted())
       std::fprintf(stderr, "weft: %-16s %6.2f ms   for a GPU: schedule, lower and passes %.2f, text %.2f, %s %.2f, load %.2f; %zu bytes\n",
@@ -446,7 +460,8 @@ inline cuda_form const& find_form(cuda_table& table, kernel_face const& face, cu
 
 // --- running ------------------------------------------------------------------------------------------------------------
 
-/// Memory on the GPU for one call, in the order of its stream.
+/// Memory on the GPU for one call, in the order of its stream. Where the call ends by an exception, copies between it and the host's memory are waited for:
+/// those of pinned memory are under way, and the caller may do with it what it likes.
 class call_memory {
  public:
   call_memory(runtime::cuda_gpu const& gpu, cuda_form const& form, void* stream)
@@ -454,6 +469,7 @@ class call_memory {
   call_memory(call_memory const&) = delete;
   call_memory& operator=(call_memory const&) = delete;
   ~call_memory() {
+    if (copies_) gpu_.driver->cuStreamSynchronize(stream_);
     for (runtime::cuda_driver::address a : made_) gpu_.driver->cuMemFreeAsync(a, stream_);
   }
   runtime::cuda_driver::address make(std::int64_t bytes) {
@@ -463,11 +479,18 @@ class call_memory {
     made_.push_back(a);
     return a;
   }
+  void begin_copies() { copies_ = true; }
+  /// The result of waiting for all that the call has done.
+  int wait() {
+    copies_ = false;
+    return gpu_.driver->cuStreamSynchronize(stream_);
+  }
 
  private:
   runtime::cuda_gpu const& gpu_;
   cuda_form const& form_;
   runtime::cuda_driver::stream stream_;
+  bool copies_ = false;  // are under way
   sequence<runtime::cuda_driver::address> made_;
 };
 /// What the open sizes of a call make of the launches, before anything is copied or launched.
@@ -493,6 +516,7 @@ inline void launch_on_gpu(cuda_form const& form, cuda_call const& c, runtime::cu
   using address = runtime::cuda_driver::address;
   runtime::cuda_driver const& d = *gpu.driver;
   auto const stream = static_cast<runtime::cuda_driver::stream>(c.stream);
+  std::string apart;  // what has gaps comes back to it; `memory` waits for that
   call_memory memory(gpu, form, c.stream);
   address tensors[max_arguments], copies[max_arguments] = {}, workspace = 0;
   std::int64_t scalars[max_arguments], sizes[open_sizes::most], values[size_code::most];
@@ -515,6 +539,7 @@ inline void launch_on_gpu(cuda_form const& form, cuda_call const& c, runtime::cu
       tensors[count] = copies[i] + static_cast<address>(-r.low * size);
       // Of an output, too: a function of the user's may leave some of it as it was.
       char const* const from = static_cast<char const*>(a.data) + r.low * size;
+      memory.begin_copies();
       gpu.check(d.cuMemcpyHtoDAsync_v2(copies[i], from, bytes, stream), form.name, "copying an argument to the GPU");
       waits = true;
     }
@@ -545,16 +570,19 @@ inline void launch_on_gpu(cuda_form const& form, cuda_call const& c, runtime::cu
   auto const is_copied = [&](int i) { return copies[i] != 0 && c.arguments[i].is_output; };
   for (int i = 0; i < c.count; ++i)
     if (is_copied(i) && runtime::has_gaps(c.arguments[i])) apart_bytes += bytes_of(i);
-  std::string apart(apart_bytes, '\0');
+  apart.resize(apart_bytes);
+  // A copy to memory that is not pinned waits, so that it is the first to say what became of the kernels.
+  auto const check_run = [&](int result, char const* what) {
+    if (result != 0) WEFT_THROW(device_error(joined({form.name, ": ", what, gpu.said_of(result), "\n", form.loops})));
+  };
   for (int i = 0; i < c.count; ++i) {
     argument const& a = c.arguments[i];
     if (!is_copied(i)) continue;
     char* to = static_cast<char*>(a.data) + gpu_reach(a).low * static_cast<std::int64_t>(size_bytes(a.type));
     if (runtime::has_gaps(a)) to = &apart[next], next += bytes_of(i);
-    gpu.check(d.cuMemcpyDtoHAsync_v2(to, copies[i], bytes_of(i), stream), form.name, "copying an output back");
+    check_run(d.cuMemcpyDtoHAsync_v2(to, copies[i], bytes_of(i), stream), "running its kernels, or copying an output back: ");
   }
-  if (int const result = d.cuStreamSynchronize(stream); result != 0)
-    WEFT_THROW(device_error(joined({form.name, ": running its kernels: ", gpu.said_of(result), "\n", form.loops})));
+  check_run(memory.wait(), "running its kernels: ");
   next = 0;
   for (int i = 0; i < c.count; ++i)
     if (is_copied(i) && runtime::has_gaps(c.arguments[i])) runtime::put_elements(c.arguments[i], &apart[next]), next += bytes_of(i);

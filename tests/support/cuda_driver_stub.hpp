@@ -21,6 +21,8 @@ static int stub_number(char const* variable, int otherwise) {
   char const* const text = getenv(variable);
   return text != nullptr ? atoi(text) : otherwise;
 }
+/// What wants a context of the thread that calls it: CUDA_ERROR_INVALID_CONTEXT without one.
+static int stub_in_context(int result = 0) { return stub.context_depth > 0 ? result : 201; }
 int cuInit(unsigned) { return stub_number("WEFT_STUB_INIT", 0); }
 int cuDriverGetVersion(int* v) { return *v = 1000 * stub_number("WEFT_STUB_DRIVER", 13), 0; }
 int cuGetErrorName(int r, char const** name) { return *name = r == 2 ? "CUDA_ERROR_OUT_OF_MEMORY" : "CUDA_ERROR_STUB", 0; }
@@ -41,6 +43,7 @@ int cuLibraryLoadData(void** l, void const* code, int*, void**, unsigned, int*, 
 }
 int cuLibraryUnload(void*) { return --stub.libraries, 0; }
 int cuLibraryGetKernel(void** k, void*, char const* name) {
+  if (int const r = stub.fail_kernel; r != 0) return stub.fail_kernel = 0, r;
   auto* const made = new stub_kernel{};
   strncpy(made->name, name, sizeof made->name - 1);
   kernels().push_back(made);
@@ -49,6 +52,7 @@ int cuLibraryGetKernel(void** k, void*, char const* name) {
 int cuKernelSetAttribute(int attribute, int value, void*, int) { return stub.attributes[attribute] = value, 0; }
 int cuLaunchKernel(void* f, unsigned bx, unsigned by, unsigned bz, unsigned tx, unsigned ty, unsigned tz, unsigned shared,
                    void* stream, void** parameters, void**) {
+  if (int const r = stub_in_context(); r != 0) return r;
   if (int const r = stub.fail_launch; r != 0) return stub.fail_launch = 0, r;
   ++stub.launches;
   stub.last = {{}, {bx, by, bz}, {tx, ty, tz}, shared, stream};
@@ -57,13 +61,21 @@ int cuLaunchKernel(void* f, unsigned bx, unsigned by, unsigned bz, unsigned tx, 
   return 0;
 }
 static int stub_allocate(unsigned long long* a, size_t bytes) {
+  if (int const r = stub_in_context(); r != 0) return r;
   if (int const r = stub.fail_allocation; r != 0) return stub.fail_allocation = 0, r;
   void* const p = aligned_alloc(256, (bytes + 255) / 256 * 256);
   memset(p, 0xff, bytes);
   ++stub.allocations;
   return *a = reinterpret_cast<unsigned long long>(p), 0;
 }
-static int stub_free(unsigned long long a) { return free(reinterpret_cast<void*>(a)), ++stub.frees, 0; }
+static int stub_free(unsigned long long a) {
+  if (int const r = stub_in_context(); r != 0) return r;
+  return free(reinterpret_cast<void*>(a)), ++stub.frees, 0;
+}
+static int stub_copy(void* to, void const* from, size_t bytes) {
+  if (int const r = stub_in_context(); r != 0) return r;
+  return memcpy(to, from, bytes), ++stub.copies, 0;
+}
 int cuMemAllocAsync(unsigned long long* a, size_t bytes, void*) { return stub_allocate(a, bytes); }
 int cuMemAlloc_v2(unsigned long long* a, size_t bytes) {
   if (stub.capturing != 0) return stub.capturing = 2, 900;  // it ends the capture
@@ -82,19 +94,22 @@ int cuMemPoolSetAttribute(void* pool, int attribute, void* value) {
   return memcpy(pool, value, 8), 0;
 }
 int cuMemcpyHtoDAsync_v2(unsigned long long to, void const* from, size_t bytes, void*) {
-  return memcpy(reinterpret_cast<void*>(to), from, bytes), ++stub.copies, 0;
+  return stub_copy(reinterpret_cast<void*>(to), from, bytes);
 }
 int cuMemcpyDtoHAsync_v2(void* to, unsigned long long from, size_t bytes, void*) {
-  return memcpy(to, reinterpret_cast<void*>(from), bytes), ++stub.copies, 0;
+  if (int const r = stub.fail_copy_back; r != 0) return stub.fail_copy_back = 0, r;
+  return stub_copy(to, reinterpret_cast<void*>(from), bytes);
 }
 int cuMemcpyDtoDAsync_v2(unsigned long long to, unsigned long long from, size_t bytes, void*) {
-  return memcpy(reinterpret_cast<void*>(to), reinterpret_cast<void*>(from), bytes), ++stub.copies, 0;
+  return stub_copy(reinterpret_cast<void*>(to), reinterpret_cast<void*>(from), bytes);
 }
-int cuStreamSynchronize(void*) { return ++stub.synchronized, 0; }
+int cuStreamSynchronize(void*) { return ++stub.synchronized, stub_in_context(); }
 int cuStreamIsCapturing(void*, int* status) { return *status = stub.capturing, 0; }
 // A launch has ended when it returns: an event is the time of its record.
-int cuEventCreate(void** e, unsigned) { return *e = calloc(1, sizeof(timespec)), 0; }
-int cuEventRecord(void* e, void* stream) { return stub.event_stream = stream, clock_gettime(CLOCK_MONOTONIC, static_cast<timespec*>(e)); }
+int cuEventCreate(void** e, unsigned) { return *e = calloc(1, sizeof(timespec)), stub_in_context(); }
+int cuEventRecord(void* e, void* stream) {
+  return stub.event_stream = stream, stub_in_context(clock_gettime(CLOCK_MONOTONIC, static_cast<timespec*>(e)));
+}
 int cuEventSynchronize(void*) { return 0; }
 int cuEventElapsedTime(float* ms, void* from, void* to) {
   if (stub.event_ms > 0) return *ms = static_cast<float>(stub.event_ms), 0;

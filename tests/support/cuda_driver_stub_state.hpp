@@ -6,7 +6,7 @@ struct stub_launch {
 };
 struct stub_state {
   long long launches, allocations, frees, synchronized, copies, context_depth, libraries;
-  int fail_allocation, fail_launch;  // the result of the next one
+  int fail_allocation, fail_launch, fail_copy_back, fail_kernel;  // the result of the next one; fail_kernel: of a library's
   int fail_context;                  // of all that push one
   int capturing;                     // of all streams: CUstreamCaptureStatus
   int attributes[32];                // of kernels, by number, as they were set last

@@ -103,7 +103,7 @@ int cuLibraryLoadData(void** l, void const* code, int*, void**, unsigned, int*, 
   ++stub.libraries;
   return made->code != nullptr ? 0 : 200;
 }
-int cuLibraryUnload(void* l) { return delete static_cast<loaded*>(l), 0; }
+int cuLibraryUnload(void* l) { return delete static_cast<loaded*>(l), --stub.libraries, 0; }
 int cuLibraryGetKernel(void** k, void* l, char const* name) {
   auto* const in = static_cast<loaded*>(l);
   size_t at = in->text.find(std::string(name) + "(");
@@ -116,6 +116,7 @@ int cuLibraryGetKernel(void** k, void* l, char const* name) {
 int cuLaunchKernel(void* f, unsigned bx, unsigned by, unsigned bz, unsigned tx, unsigned ty, unsigned tz, unsigned shared, void*,
                    void** parameters, void**) {
   auto* const k = static_cast<kernel_of*>(f);
+  if (int const r = stub_in_context(); r != 0) return r;
   if (int const r = stub.fail_launch; r != 0) return stub.fail_launch = 0, r;
   if (bx == 0 || by == 0 || bz == 0) return 1;
   ++stub.launches;

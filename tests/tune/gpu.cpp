@@ -10,6 +10,7 @@
 
 #include "codegen/cuda/ruled.hpp"
 #include "support/child_process.hpp"
+#include "support/cuda_machine.hpp"
 #include "support/nvrtc.hpp"
 #include "support/private_cache.hpp"
 #include "support/said.hpp"
@@ -358,6 +359,61 @@ TEST_CASE("child: tuned" * doctest::skip()) {
   weft::cuda_tensor<float, 2> there({40, 72});
   CHECK(has(said_by([&] { tune_options o = quick(4); o.worker = tuning::isolation::none; tune(on_gpu, o, there); }),
             "tensors in the GPU's memory are not tuned with"));
+}
+
+namespace {
+constexpr auto row_sums = weft::kernel<"row_sums">([](auto x) {
+  return compute<"R">(x.extent(0), [=](auto i) { return sum(x.extent(1), [=](auto k) { return x(i, k); }); });
+});
+}  // namespace
+TEST_CASE("what a candidate has on a GPU goes with it, also where the driver refuses it halfway") { with_machine("child: belongings"); }
+TEST_CASE("child: belongings" * doctest::skip()) {
+  std::int64_t const rows = 3, terms = 200000, x_bytes = rows * terms * 4, sum_bytes = 4096;
+  std::vector<float> x = numbers(static_cast<std::size_t>(rows * terms)), sums(static_cast<std::size_t>(sum_bytes / 4));
+  tuning::argument_places places;
+  for (std::int64_t bytes : {x_bytes, sum_bytes}) {
+    tuning::memory_block b;
+    b.bytes = b.pages_bytes = bytes;
+    b.written = bytes == sum_bytes;
+    places.tensors.push_back({static_cast<std::int32_t>(places.blocks.size()), 0});
+    places.blocks.push_back(b);
+  }
+  places.pages.push_back(reinterpret_cast<char*>(x.data()));
+  places.pages.push_back(reinterpret_cast<char*>(sums.data()));
+  with_space(row_sums, gpu(), [&](tuning::space& s, compile_request const& r) {
+    ir::arena m;
+    ir::function const f = r.gpu->loops(m, r, s.at({}));
+    REQUIRE(workspace_bytes(f) > 0);
+    std::string const loops = ir::print(f);
+    tuning::gpu_bench_services const* const services = tuning::find_gpu_bench();
+    REQUIRE(services != nullptr);
+    std::unique_ptr<tuning::gpu_bench> bench(services->open(0, places));
+    auto& state = weft_test::machine_state();
+    std::string why;
+    for (int times = 0; times < 3; ++times) {
+      std::unique_ptr<tuning::candidate> const one(bench->load(loops, {}, false, ""));
+      CHECK(state.allocations - state.frees == 3);
+      CHECK(state.libraries == 1);
+      CHECK(one->run(1, why) > 0);
+      CHECK(why == "");
+    }
+    for (std::int64_t i = 0; i < rows; ++i) {
+      float wanted = 0;  // whole numbers: in any order
+      for (std::int64_t k = 0; k < terms; ++k) wanted += x[static_cast<std::size_t>(i * terms + k)];
+      CHECK(sums[static_cast<std::size_t>(i)] == wanted);
+    }
+    CHECK(state.allocations - state.frees == 2);
+    CHECK(state.libraries == 0);
+    state.fail_allocation = 2;
+    CHECK(has(said_by([&] { bench->load(loops, {}, false, ""); }), "tune: memory for intermediate tensors: out of memory"));
+    CHECK(state.libraries == 0);
+    bench.reset();
+    CHECK(state.allocations == state.frees);
+    state.fail_allocation = 2;
+    CHECK(has(said_by([&] { services->open(0, places); }), "tune: memory for the arguments: out of memory"));
+    CHECK(state.allocations == state.frees);
+    CHECK(state.context_depth == 0);
+  }, view(x, rows, terms));
 }
 
 TEST_CASE("while one candidate is timed, other processes compile the next ones") { with_machine("child: compiled ahead"); }

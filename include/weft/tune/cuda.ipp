@@ -22,23 +22,48 @@ namespace detail {
 inline constexpr std::int64_t gpu_guard_bytes = 64 * 1024;
 inline constexpr char gpu_guard = 0x35;
 
+/// Memory and code on a GPU, which go with the value: of an object whose constructor throws, too. Scopes end before that, so that it has one of its own.
+class gpu_belongings {
+ public:
+  using address = runtime::cuda_driver::address;
+  explicit gpu_belongings(runtime::cuda_gpu const& gpu) : gpu_(gpu) {}
+  gpu_belongings(gpu_belongings const&) = delete;
+  gpu_belongings& operator=(gpu_belongings const&) = delete;
+  ~gpu_belongings() {
+    if (made_.empty() && library_ == nullptr) return;
+    runtime::gpu_scope_if_there const here(gpu_);
+    if (!here) return;
+    for (address a : made_) gpu_.driver->cuMemFree_v2(a);
+    if (library_ != nullptr) gpu_.driver->cuLibraryUnload(library_);
+  }
+  /// Needs   a gpu_scope, as `load` does
+  address make(std::int64_t bytes, char const* what) {
+    address a = 0;
+    gpu_.check(gpu_.driver->cuMemAlloc_v2(&a, static_cast<std::size_t>(bytes)), "tune", what);
+    made_.push_back(a);
+    return a;
+  }
+  runtime::cuda_driver::library load(std::string const& cubin) {
+    gpu_.check(gpu_.driver->cuLibraryLoadData(&library_, cubin.data(), nullptr, nullptr, 0, nullptr, nullptr, 0), "tune", "cuLibraryLoadData");
+    return library_;
+  }
+
+ private:
+  runtime::cuda_gpu const& gpu_;
+  runtime::cuda_driver::library library_ = nullptr;
+  sequence<address> made_;
+};
+
 /// The arguments in a GPU's memory.
 class cuda_arguments {
  public:
   using address = runtime::cuda_driver::address;
-  cuda_arguments(runtime::cuda_gpu const& gpu, argument_places const& places) : gpu_(gpu), places_(places) {
+  cuda_arguments(runtime::cuda_gpu const& gpu, argument_places const& places) : gpu_(gpu), places_(places), owned_(gpu) {
     runtime::gpu_scope const here(gpu_);
-    for (memory_block const& m : places_.blocks) {
-      address a = 0;
-      gpu_.check(gpu_.driver->cuMemAlloc_v2(&a, static_cast<std::size_t>(m.pages_bytes + 2 * gpu_guard_bytes)), "tune", "memory for the arguments");
-      made_.push_back(a);
-    }
+    for (memory_block const& m : places_.blocks) made_.push_back(owned_.make(m.pages_bytes + 2 * gpu_guard_bytes, "memory for the arguments"));
   }
   cuda_arguments(cuda_arguments const&) = delete;
   cuda_arguments& operator=(cuda_arguments const&) = delete;
-  ~cuda_arguments() {
-    for (address a : made_) gpu_.driver->cuMemFree_v2(a);
-  }
   address tensor(std::size_t i) const {
     tensor_place const& t = places_.tensors[i];
     auto const block = static_cast<std::size_t>(t.block);
@@ -80,6 +105,7 @@ class cuda_arguments {
   }
   runtime::cuda_gpu const& gpu_;
   argument_places places_;
+  gpu_belongings owned_;
   sequence<address> made_;
 };
 
@@ -114,7 +140,7 @@ inline cuda_binary unpacked(std::string_view bytes) {
 class cuda_candidate final : public candidate {
  public:
   cuda_candidate(cuda_arguments& on, std::string_view loops, known_intrinsics known, bool may_spill, std::string_view made)
-      : on_(on), gpu_(on.gpu()) {
+      : on_(on), gpu_(on.gpu()), owned_(on.gpu()) {
     ir::arena m;
     ir::function const f = parsed_for_gpu(m, loops, known);
     cuda_module const module = make_cuda_module(f);
@@ -122,12 +148,7 @@ class cuda_candidate final : public candidate {
     for (cuda_usage const& u : usage_in(code.log, module, gpu_.architecture)) refuse_unless_fit(u, may_spill);
     runtime::gpu_scope const here(gpu_);
     load(module, code.cubin);
-    if (std::int64_t const bytes = workspace_bytes(f); bytes > 0)
-      gpu_.check(gpu_.driver->cuMemAlloc_v2(&workspace_, static_cast<std::size_t>(bytes)), "tune", "memory for intermediate tensors");
-  }
-  ~cuda_candidate() override {
-    if (workspace_ != 0) gpu_.driver->cuMemFree_v2(workspace_);
-    if (library_ != nullptr) gpu_.driver->cuLibraryUnload(library_);
+    if (std::int64_t const bytes = workspace_bytes(f); bytes > 0) workspace_ = owned_.make(bytes, "memory for intermediate tensors");
   }
   double run(std::int64_t calls, std::string& why) override {
     runtime::gpu_scope const here(gpu_);
@@ -158,7 +179,7 @@ class cuda_candidate final : public candidate {
   }
   void load(cuda_module const& module, std::string const& cubin) {
     runtime::cuda_driver const& d = *gpu_.driver;
-    gpu_.check(d.cuLibraryLoadData(&library_, cubin.data(), nullptr, nullptr, 0, nullptr, nullptr, 0), "tune", "cuLibraryLoadData");
+    runtime::cuda_driver::library const library = owned_.load(cubin);
     for (cuda_kernel const& k : module.kernels) {
       launched made;
       made.shared_bytes = static_cast<unsigned>(k.shared_bytes);
@@ -166,7 +187,7 @@ class cuda_candidate final : public candidate {
         if (k.blocks[i] != nullptr) made.blocks[i] = static_cast<unsigned>(k.blocks[i]->value);
         made.threads[i] = static_cast<unsigned>(k.threads[i]);
       }
-      gpu_.check(d.cuLibraryGetKernel(&made.entry, library_, k.name.c_str()), "tune", "cuLibraryGetKernel");
+      gpu_.check(d.cuLibraryGetKernel(&made.entry, library, k.name.c_str()), "tune", "cuLibraryGetKernel");
       gpu_.share_memory(made.entry, k.shared_bytes, "tune");
       kernels_.push_back(made);
     }
@@ -187,7 +208,7 @@ class cuda_candidate final : public candidate {
 
   cuda_arguments& on_;
   runtime::cuda_gpu const& gpu_;
-  runtime::cuda_driver::library library_ = nullptr;
+  gpu_belongings owned_;
   runtime::cuda_driver::address workspace_ = 0;
   sequence<launched> kernels_;
 };

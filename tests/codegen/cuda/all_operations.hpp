@@ -21,7 +21,7 @@ inline weft::sequence<op> operations(dtype t) {
   if (t == dtype::boolean)
     return {op::add,    op::mul,     op::min,         op::max,        op::bit_and,
             op::bit_or, op::bit_xor, op::logical_and, op::logical_or, op::logical_not};
-  if (is_float(t)) return {op::neg, op::add, op::sub, op::mul, op::div, op::min, op::max, op::fma};
+  if (is_float(t)) return {op::neg, op::add, op::sub, op::mul, op::div, op::min, op::max, op::fma, op::sqrt, op::floor, op::ceil, op::trunc, op::round};
   return {op::neg, op::add, op::sub, op::mul, op::div,     op::rem,    op::floor_div, op::floor_mod,
           op::min, op::max, op::shl, op::shr, op::bit_and, op::bit_or, op::bit_xor,   op::fma};
 }
@@ -54,6 +54,8 @@ inline weft::sequence<std::int64_t> edges(dtype t) {
                    -1.0,
                    0.1,
                    -0.75,
+                   -0.5,
+                   2.5,
                    1.5,
                    254.9,
                    255.0,

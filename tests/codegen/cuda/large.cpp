@@ -140,7 +140,7 @@ TEST_CASE("tensors of more than 2^31 elements: a long long where an index needs 
   for (std::size_t i = 1; i < kernels.size() && nvrtc_is_asked(); i += std::size(sizes)) {
     INFO(kernels[i].name);
     if (kernels[i].name.find("product_") != 0) check_compiled_for_gpus(trials[i]->own_text(), 1, [](cuda_binary const&, std::string const&) {});
-    else CHECK(compile_cuda(trials[i]->own_text(), "sm_90a").log == "");  // which would have spills
+    else CHECK(compile_cuda(trials[i]->own_text(), "sm_90").log == "");  // which would have spills
   }
   if (is_sanitized || !cuda_on_host::available()) {
     MESSAGE("[skip] no compiler on this machine, or sanitizers, which have no room for the memory");

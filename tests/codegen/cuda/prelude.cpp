@@ -48,7 +48,7 @@ TEST_CASE("every operation and cast of every type runs as base/op.hpp defines it
 
 TEST_CASE("NVRTC accepts every operation and cast of every type, for each GPU") {
   if (!nvrtc_is_asked()) return;
-  for (char const* architecture : {"sm_80", "sm_89", "sm_90a", "sm_120"}) {
+  for (char const* architecture : {"sm_80", "sm_89", "sm_90", "sm_120"}) {
     CAPTURE(architecture);
     cuda_binary const r = compile_cuda(text_of_all_types(), architecture);
     CHECK(r.cubin.size() > 4);

@@ -38,7 +38,7 @@ struct ldmatrix_counts {
   }
 };
 
-inline constexpr char const* gpu_architectures[] = {"sm_80", "sm_89", "sm_90a", "sm_120"};
+inline constexpr char const* gpu_architectures[] = {"sm_80", "sm_89", "sm_90", "sm_120"};
 
 /// NVRTC compiles a text of so many kernels, or more, for each GPU: without warnings, spills, or arrays of a thread's own in memory.
 /// `also(binary, architecture)` looks further.

@@ -46,7 +46,13 @@ TEST_CASE("registers, stack and occupancy of each kernel of a text") {
   CHECK(all[1].occupancy == 25);
   CHECK(all[1].limit == "shared memory");
   CHECK(usage_of(two_kernels(), "sm_89")[0].blocks == 6);   // 48 warps
-  CHECK(usage_of(two_kernels(), "sm_90a")[1].blocks == 2);  // 228 KiB
+  CHECK(usage_of(two_kernels(), "sm_90")[1].blocks == 2);  // 228 KiB
+}
+TEST_CASE("architectures are told as calls compile for them: by their number alone") {
+  if (no_nvrtc()) return;
+  sequence<std::string> const all = known_architectures();
+  CHECK(all.size() >= 4);
+  for (std::string const& a : all) CHECK(a == "sm_" + std::to_string(std::atoi(a.c_str() + 3)));
 }
 TEST_CASE("the table has a line for each") {
   cuda_usage u{"product_kernel", "sm_80", 256, 127, 16640, 0, 4, 8, 2, 25, "registers"};

@@ -140,6 +140,8 @@ inline std::vector<gpu_kernel> ruled() {
   add(softmax_rows(9, 256), "short");
   add(softmax_rows(5, 2048), "long");
   add(softmax_rows(5, 177), "odd");
+  add(softmax_rows(2, 16384), "shared");
+  add(softmax_rows(2, 25000), "again");
   add(layernorm_rows(9, 512), "short");
   add(layernorm_rows(3, 4096), "long");
   add(layernorm_rows(3, 1999), "odd");

@@ -55,6 +55,8 @@ TEST_CASE("large kernels by the rule for GPUs: no spills, no arrays in memory, f
       {by_rule(whole_sum<float>(1 << 28), "large"), 2, 64, 2, "ld.global.nc.v4.f32"},
       {by_rule(column_sums<float>(16384, 16384), "large"), 2, 64, 0, "ld.global.nc.f32"},
       {by_rule(softmax_rows(16384, 8192), "large"), 1, 128, 4, "ld.global.nc.v4.f32"},
+      {by_rule(softmax_rows(16384, 16384), "shared"), 1, 128, 4, "ld.global.nc.v4.f32"},
+      {by_rule(softmax_rows(16384, 32768), "again"), 1, 128, 4, "ld.global.nc.v4.f32"},
       {by_rule(layernorm_rows(16384, 8192), "large"), 1, 128, 4, "ld.global.nc.v4.f32"},
   };
   for (auto const& c : cases) {
@@ -62,6 +64,8 @@ TEST_CASE("large kernels by the rule for GPUs: no spills, no arrays in memory, f
     gpu_trial const t(c.k, {}, gpu_trial::text_only);
     REQUIRE(t.fault == "");
     CHECK(t.module.kernels.size() == static_cast<std::size_t>(c.launches));
+    if (c.launches == 1)
+      CHECK_MESSAGE(!t.module.kernels[0].takes_workspace, "what a row keeps leaves the chip");
     CHECK(count_of(t.module.text, "__syncthreads();") == static_cast<std::size_t>(c.barriers));
     for (char const* architecture : gpu_architectures) {
       cuda_binary const r = compile_cuda(t.module.text, architecture, {"--ptxas-options=-v"});

@@ -35,7 +35,7 @@ sequence<cuda_usage> usage_in(std::string const& log, cuda_module const& module,
 ///     product_kernel  sm_80       256        127   16640      0       0       2       25 %  registers
 std::string print_usage(sequence<cuda_usage> const& all);
 
-/// sm_80, sm_86, sm_89, sm_90a, sm_100 and sm_120, as far as this machine's newest NVRTC, or `by`, knows them. Empty without NVRTC.
+/// sm_80, sm_86, sm_89, sm_90, sm_100 and sm_120, as far as this machine's newest NVRTC, or `by`, knows them. Empty without NVRTC.
 sequence<std::string> known_architectures(nvrtc_api const* by = nullptr);
 
 }  // namespace weft::inline WEFT_ABI

@@ -78,7 +78,7 @@ WEFT_DECL sequence<std::string> known_architectures(nvrtc_api const* by) {
   sequence<int> numbers(static_cast<std::size_t>(count), 0);
   if (api->nvrtcGetSupportedArchs(numbers.data()) != 0) return {};
   sequence<std::string> found;
-  for (char const* name : {"sm_80", "sm_86", "sm_89", "sm_90a", "sm_100", "sm_120"})
+  for (char const* name : {"sm_80", "sm_86", "sm_89", "sm_90", "sm_100", "sm_120"})
     for (int n : numbers)
       if (n == std::atoi(name + 3)) found.push_back(name);
   return found;

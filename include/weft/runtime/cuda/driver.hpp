@@ -134,6 +134,23 @@ class gpu_scope {
  private:
   cuda_gpu const& gpu_;
 };
+/// The same for what gives something back, which throws nothing: in the child of a fork, and where the driver has ended, there is no context, and nothing
+/// that could be given back.
+class gpu_scope_if_there {
+ public:
+  explicit gpu_scope_if_there(cuda_gpu const& g) noexcept : gpu_(g), there_(g.driver->cuCtxPushCurrent_v2(g.context) == 0) {}
+  gpu_scope_if_there(gpu_scope_if_there const&) = delete;
+  gpu_scope_if_there& operator=(gpu_scope_if_there const&) = delete;
+  ~gpu_scope_if_there() {
+    cuda_driver::context before = nullptr;
+    if (there_) gpu_.driver->cuCtxPopCurrent_v2(&before);
+  }
+  explicit operator bool() const { return there_; }
+
+ private:
+  cuda_gpu const& gpu_;
+  bool there_;
+};
 
 }  // namespace runtime
 }  // namespace weft::inline WEFT_ABI

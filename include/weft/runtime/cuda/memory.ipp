@@ -17,11 +17,7 @@ WEFT_DECL void* allocate_on_gpu(int device, std::int64_t const* shape, int rank,
 }
 WEFT_DECL void free_on_gpu(int device, void* memory) noexcept {
   runtime::cuda_gpu const& gpu = runtime::open_gpu(device);
-  // In the child of a fork, and where the driver has ended, there is no context, and no memory that could be given back.
-  if (gpu.driver->cuCtxPushCurrent_v2(gpu.context) != 0) return;
-  gpu.driver->cuMemFree_v2(reinterpret_cast<runtime::cuda_driver::address>(memory));
-  runtime::cuda_driver::context before = nullptr;
-  gpu.driver->cuCtxPopCurrent_v2(&before);
+  if (runtime::gpu_scope_if_there const here(gpu); here) gpu.driver->cuMemFree_v2(reinterpret_cast<runtime::cuda_driver::address>(memory));
 }
 WEFT_DECL void copy_with_gpu(int device, void* on_gpu, void* on_host, std::size_t bytes, bool to_gpu) {
   runtime::cuda_gpu const& gpu = runtime::open_gpu(device);

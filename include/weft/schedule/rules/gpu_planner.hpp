@@ -12,6 +12,8 @@ struct gpu_numbers {
   static constexpr std::int64_t processors = 132, threads = processors * 1024, shared_bytes = 48 * 1024;
   static constexpr std::int64_t staged_bytes = 60 * 1024;  // of all iterations' copies, rows' padding apart
   static constexpr std::int64_t matrix_staged_bytes = 96 * 1024;  // the same of a product by matrix units: a block of sm_89 has 99 KiB
+  // The same of rows that a block keeps: two such blocks fit a processor of sm_80 and sm_90, and one of sm_89.
+  static constexpr std::int64_t row_bytes = 96 * 1024;
   static constexpr std::int64_t rows_of_blocks = 8;
   static constexpr double whole_counts = 1.25;  // of sums of a convolution, which are written and read once more where tiles are cut
 };
@@ -73,6 +75,14 @@ class gpu_plan : public rule_plan {
 
   // --- rows (gpu_rows.ipp)
   bool is_tree(int stage) const;
+  /// Stages that are computed in the rows of another one, how many of its axes are the rows', and the bytes that a row has of all of them.
+  struct kept_rows {
+    sequence<std::int32_t> guests{};
+    int depth = 0;
+    std::int64_t bytes = 0;
+  };
+  std::int64_t row_bytes(int stage, int depth) const;
+  kept_rows keep_rows(int stage);
   void rows(int stage);
   void long_rows(int stage);
   std::int64_t threads_of_row(std::int64_t length) const;

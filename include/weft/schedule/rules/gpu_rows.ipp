@@ -67,16 +67,49 @@ WEFT_DECL void gpu_plan::in_row(int stage, int depth, std::int64_t threads) {
   bind(thread.inner, thread_axis::thread_x);
   mark(verb::vectorize, lane.inner);
 }
+/// What a row of a stage's results takes, whose first axes are the rows'; 0: that is not known.
+WEFT_DECL std::int64_t gpu_plan::row_bytes(int stage, int depth) const {
+  rule_view const v = view();
+  stage_info const& of = v.stage(stage);
+  std::int64_t bytes = 0;
+  for (int r = 0; r < of.results; ++r) bytes += element_bytes(of.tensor + r);
+  for (int a = depth; a < of.spatial; ++a)
+    if (is_open(v.loop(stage, a)) || v.extent(stage, a) < 0 || __builtin_mul_overflow(bytes, v.extent(stage, a), &bytes)) return 0;
+  return bytes;
+}
+/// What is to be kept of each row: not what is more than a block has, which is computed again where it is read. A pass over such rows more is
+/// cheaper than the workspace, which is written and read. At most two, as each that reads another one doubles the work.
+WEFT_DECL gpu_plan::kept_rows gpu_plan::keep_rows(int stage) {
+  kept_rows all;
+  all.guests = guests_of(stage);
+  all.depth = view().stage(stage).spatial;
+  for (std::int32_t g : all.guests)
+    if (int const d = depth_[static_cast<std::size_t>(g)]; d < all.depth) all.depth = d;
+  int const depth = all.depth;
+  for (std::int32_t g : all.guests) all.bytes += row_bytes(g, depth);
+  for (int times = 0; times < 2 && all.bytes > gpu_numbers::row_bytes && how_ == boldness::all; ++times) {
+    step again{verb::compute_inline};
+    std::size_t at = 0;
+    std::int64_t most = 0;
+    for (std::size_t i = 0; i < all.guests.size(); ++i) {
+      step one{verb::compute_inline};
+      one.stage = all.guests[i];
+      if (view().stage(one.stage).reduced == 0 && row_bytes(one.stage, depth) > most && may(one)) again = one, at = i, most = row_bytes(one.stage, depth);
+    }
+    if (most == 0 || !take(again)) break;
+    all.bytes -= most;
+    all.guests.erase(all.guests.begin() + static_cast<std::ptrdiff_t>(at));
+  }
+  return all;
+}
 /// A block for each row, or eight short rows in one; all that a row needs inside. In a search `threads` are those of a row, `rows` those
 /// of a block.
 WEFT_DECL void gpu_plan::rows(int stage) {
+  kept_rows const kept = keep_rows(stage);
+  sequence<std::int32_t> const& guests = kept.guests;
   rule_view const v = view();
-  sequence<std::int32_t> const guests = guests_of(stage);
-  stage_info const of = v.stage(stage);
-  int depth = of.spatial;
+  int const depth = kept.depth;
   std::int64_t length = 1;
-  for (std::int32_t g : guests)
-    if (int const d = depth_[static_cast<std::size_t>(g)]; d < depth) depth = d;
   auto const measure = [&](int t) {
     stage_info const& one = v.stage(t);
     std::int64_t n = 1;
@@ -93,13 +126,22 @@ WEFT_DECL void gpu_plan::rows(int stage) {
   for (int a = 0; a < depth; ++a) outer.push_back(view().loop(stage, a));
   int row = fused(outer), at = row;
   std::int64_t const fit = 1024 / threads < trips(row) ? 1024 / threads : trips(row);
-  if (std::int64_t const n = choose(stage, "rows", threads == 32 && trips(row) >= 8 ? 8 : 1, {1, 2, 4, 8, 16}, fit); n > 1) {
+  std::int64_t const n = choose(stage, "rows", threads == 32 && trips(row) >= 8 ? 8 : 1, {1, 2, 4, 8, 16}, fit);
+  if (n > 1) {
     parts const several = split(row, n);
     bind(several.inner, thread_axis::thread_y);
     row = several.outer, at = several.inner;
   }
   bind(row, thread_axis::block_x);
   for (std::size_t i = guests.size(); i-- > 0;) place(verb::compute_at, guests[i], at);
+  // What is not asked for has 64 KiB, some of which are of parts of sums.
+  if (kept.bytes <= most_on_stack - 4096 || kept.bytes * n > gpu_numbers::row_bytes) return;
+  for (std::int32_t g : guests) {
+    step shared{verb::set_scope};
+    shared.stage = g;
+    shared.word = static_cast<std::uint8_t>(scope::shared);
+    if (row_bytes(g, depth) >= 4096 && may(shared)) take(shared);
+  }
 }
 /// A stage that joins the parts of long rows.
 WEFT_DECL void gpu_plan::join(int stage, int v) {
