@@ -57,17 +57,16 @@ class promoter final : public ir::rewriter {
     if (s->kind == ir::stmt_kind::together) return in_memory_together(s);
     if (s->kind != ir::stmt_kind::loop) return nullptr;
     if (ir::stmt const parts = last_apart(s); parts != nullptr) return (*this)(parts);
-    sequence<ir::stmt> updates;
+    sequence<ir::stmt> updates, targets;
     sequence<std::int32_t> inner;
-    ir::stmt const tidy = with_merged_blocks(s);
-    if (is_concurrent(s->how) || !promotable(tidy, inner, updates)) return nullptr;
-    if (fits(updates, inner)) return where_it_runs(tidy, updates, inner, promoted(tidy, updates, inner));
-    if (sequence<ir::stmt> ends; inner.size() == 1 && is_carried(tidy, updates, ends)) return carried(tidy, updates, ends);
+    if (is_concurrent(s->how) || !promotable(s, inner, updates)) return nullptr;
+    if (fits(updates, inner, targets)) return where_it_runs(s, targets, inner, promoted(s, targets, inner));
+    if (sequence<ir::stmt> ends; inner.size() == 1 && is_carried(s, updates, ends)) return carried(s, updates, ends);
     return nullptr;
   }
 
  private:
-  /// Updates of one element that stand side by side become one; all others keep their order.
+  /// Updates of one element in memory become one, where nothing between them reads it; all others keep their order.
   sequence<ir::stmt> merged(ir::stmt block) {
     sequence<ir::stmt> out;
     sequence<sequence<std::int32_t>> reads;  // by position in `out`
@@ -93,17 +92,6 @@ class promoter final : public ir::rewriter {
       }
     }
     return out;
-  }
-  ir::stmt with_merged_blocks(ir::stmt s) {
-    if (s->kind == ir::stmt_kind::block) {
-      sequence<ir::stmt> parts;
-      for (ir::stmt c : merged(s)) parts.push_back(with_merged_blocks(c));
-      return ir::block(m_, parts);
-    }
-    if (s->kind == ir::stmt_kind::branch && s->children.size() == 2)
-      return ir::branch(m_, s->value, with_merged_blocks(s->children[0]), with_merged_blocks(s->children[1]));
-    if (s->kind != ir::stmt_kind::loop) return s;
-    return ir::loop_like(m_, s, s->begin, s->extent, with_merged_blocks(s->children[0]));
   }
 
   /// Collects the updates below `s` and the variables bound there; false when something else stands there.
@@ -154,8 +142,16 @@ class promoter final : public ir::rewriter {
     }
     return true;
   }
-  bool fits(sequence<ir::stmt> const& updates, sequence<std::int32_t> const& inner) {
-    if (updates.empty() || updates.size() > 256 || !reduces_over(updates, inner)) return false;
+  /// `targets`: the first update of each element. In registers several updates of one need not become one: an unrolled
+  /// reduction keeps the order of its schedule, so that what one of its steps reads is live for all elements together.
+  bool fits(sequence<ir::stmt> const& updates, sequence<std::int32_t> const& inner, sequence<ir::stmt>& targets) {
+    if (updates.empty() || !reduces_over(updates, inner)) return false;
+    for (ir::stmt u : updates) {
+      bool known = false;
+      for (ir::stmt t : targets) known = known || same_target(t, u);
+      if (!known) targets.push_back(u);
+      if (targets.size() > 256) return false;
+    }
     for (ir::stmt u : updates) {
       if (u->buf->where == ir::scope::registers || u->before.size() > 0) return false;
       for (std::int32_t v : inner) {
@@ -165,7 +161,7 @@ class promoter final : public ir::rewriter {
       }
       sequence<std::int32_t> const reads = classes_read(m_, u);
       // Under two masks (the last tile of an unrolled reduction) an element would have two registers.
-      for (ir::stmt w : updates)
+      for (ir::stmt w : targets)
         if (reads_memory_of(reads, w) || (w->mask != u->mask && same_element(u, w))) return false;
     }
     return true;
@@ -250,17 +246,12 @@ class promoter final : public ir::rewriter {
     return body;
   }
 
-  ir::stmt promoted(ir::stmt loop, sequence<ir::stmt> const& updates, sequence<std::int32_t> const& inner) {
-    sequence<ir::stmt> targets;  // one of the updates for each element
+  ir::stmt promoted(ir::stmt loop, sequence<ir::stmt> const& targets, sequence<std::int32_t> const& inner) {
     sequence<ir::buffer const*> registers;
     sequence<ir::stmt> steps;
-    for (ir::stmt u : updates) {
-      bool known = false;
-      for (ir::stmt t : targets) known = known || same_target(t, u);
-      if (known) continue;
-      targets.push_back(u);
-      registers.push_back(make_register(u));
-      steps.push_back(register_store(registers.back(), before(u, is_first(u, inner))));
+    for (ir::stmt t : targets) {
+      registers.push_back(make_register(t));
+      steps.push_back(register_store(registers.back(), before(t, is_first(t, inner))));
     }
     steps.push_back(with_registers(loop, targets, registers));
     for (std::size_t i = 0; i < targets.size(); ++i) steps.push_back(store_of(targets[i], ir::load(m_, registers[i], {})));
@@ -268,9 +259,9 @@ class promoter final : public ir::rewriter {
   }
   /// An update that never is the first reads what was there before the loop. Of a folded stage no element is there where
   /// its loops have no iteration; `simplify` takes away what is known to have one.
-  ir::stmt where_it_runs(ir::stmt loop, sequence<ir::stmt> const& updates, sequence<std::int32_t> const& inner, ir::stmt body) {
+  ir::stmt where_it_runs(ir::stmt loop, sequence<ir::stmt> const& targets, sequence<std::int32_t> const& inner, ir::stmt body) {
     bool reads = false;
-    for (ir::stmt u : updates) reads = reads || u->first.size() == 0;
+    for (ir::stmt u : targets) reads = reads || u->first.size() == 0;
     ir::expr runs = nullptr;
     for (; reads && loop->kind == ir::stmt_kind::loop; loop = loop->children[0]) {
       bool known_outside = true;
