@@ -14,8 +14,8 @@ namespace weft::inline WEFT_ABI {
 ///
 /// A loop is taken when nothing but accumulates stands in it, their targets do not move with it or with a loop
 /// inside it, and none of them reads the memory that another one writes; of a branch, both ways lead to the same
-/// targets. Several updates of one element (an unrolled reduction) keep the order of the schedule in registers, and
-/// become one in memory.
+/// targets. Several updates of one element (an unrolled reduction) stay apart in registers, in the order of the schedule
+/// or, where fewer of the values that they read are live then, element by element; in memory they become one.
 ///
 ///     for t in 0..n:                                 acc = C[t - 1], t at its begin, unless first, else 0
 ///       accumulate C[t] after C[t - 1]       ->      for t in 0..n:

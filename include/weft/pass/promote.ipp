@@ -18,11 +18,12 @@ class read_finder final : public ir::rewriter {
  public:
   using ir::rewriter::rewriter;
   sequence<std::int32_t> classes;
+  sequence<ir::expr> loads;
 
  protected:
   using ir::rewriter::replace;
   ir::expr replace(ir::expr e) override {
-    if (e->kind == op::load) classes.push_back(e->buf->alias_class);
+    if (e->kind == op::load) classes.push_back(e->buf->alias_class), loads.push_back(e);
     return nullptr;
   }
 };
@@ -142,8 +143,7 @@ class promoter final : public ir::rewriter {
     }
     return true;
   }
-  /// `targets`: the first update of each element. In registers several updates of one need not become one: an unrolled
-  /// reduction keeps the order of its schedule, so that what one of its steps reads is live for all elements together.
+  /// `targets`: the first update of each element.
   bool fits(sequence<ir::stmt> const& updates, sequence<std::int32_t> const& inner, sequence<ir::stmt>& targets) {
     if (updates.empty() || !reduces_over(updates, inner)) return false;
     for (ir::stmt u : updates) {
@@ -271,11 +271,58 @@ class promoter final : public ir::rewriter {
     if (runs == nullptr || ir::is_literal(runs, 1)) return body;
     return ir::branch(m_, runs, body);
   }
+  /// The most values that are live at once, each from the first of the updates that reads it to the last one.
+  /// `reads`: numbers below `count`, by update.
+  static std::size_t pressure(sequence<std::size_t> const& order, sequence<sequence<std::size_t>> const& reads, std::size_t count) {
+    sequence<std::size_t> first(count, order.size()), last(count, 0);
+    for (std::size_t at = 0; at < order.size(); ++at)
+      for (std::size_t value : reads[order[at]]) first[value] = first[value] < at ? first[value] : at, last[value] = at;
+    sequence<std::ptrdiff_t> change(order.size() + 1, 0);
+    for (std::size_t value = 0; value < count; ++value) ++change[first[value]], --change[last[value] + 1];
+    std::ptrdiff_t live = 0, most = 0;
+    for (std::ptrdiff_t c : change) live += c, most = most < live ? live : most;
+    return static_cast<std::size_t>(most);
+  }
+  /// Updates of an unrolled reduction in the order of their schedule, or element by element, where fewer values are live then.
+  ///
+  ///     a += x[0] * w[0]    b += x[1] * w[0]    a += x[1] * w[1]    b += x[2] * w[1]         one w at a time, up to 2 x
+  ///     a += x[0] * w[0]    a += x[1] * w[1]    b += x[1] * w[0]    b += x[2] * w[1]         both w, and 2 x
+  sequence<ir::stmt> ordered(ir::stmt block, sequence<ir::stmt> const& targets) {
+    sequence<ir::stmt> const given(block->children.begin(), block->children.end());
+    sequence<sequence<std::size_t>> reads, of_target(targets.size());
+    sequence<ir::expr> values;
+    for (std::size_t i = 0; i < given.size(); ++i) {
+      if (given[i]->kind != ir::stmt_kind::accumulate) return given;
+      of_target[place_of(given[i], targets)].push_back(i);
+      read_finder found(m_);
+      found(given[i]->value);
+      reads.emplace_back();
+      for (ir::expr e : found.loads) {
+        std::size_t at = 0;
+        while (at < values.size() && values[at] != e) ++at;
+        if (at == values.size()) values.push_back(e);
+        reads.back().push_back(at);
+      }
+    }
+    sequence<std::size_t> as_given, by_element;
+    for (std::size_t i = 0; i < given.size(); ++i) as_given.push_back(i);
+    for (sequence<std::size_t> const& own : of_target)
+      for (std::size_t i : own) by_element.push_back(i);
+    if (pressure(as_given, reads, values.size()) <= pressure(by_element, reads, values.size())) return given;
+    sequence<ir::stmt> out;
+    for (std::size_t i : by_element) out.push_back(given[i]);
+    return out;
+  }
+  static std::size_t place_of(ir::stmt u, sequence<ir::stmt> const& targets) {
+    std::size_t at = 0;
+    while (!same_target(targets[at], u)) ++at;
+    return at;
+  }
   ir::stmt with_registers(ir::stmt s, sequence<ir::stmt> const& targets,
                           sequence<ir::buffer const*> const& registers) {
     if (s->kind == ir::stmt_kind::block) {
       sequence<ir::stmt> parts;
-      for (ir::stmt c : s->children) parts.push_back(with_registers(c, targets, registers));
+      for (ir::stmt c : ordered(s, targets)) parts.push_back(with_registers(c, targets, registers));
       return ir::block(m_, parts);
     }
     if (s->kind == ir::stmt_kind::loop)
@@ -283,11 +330,7 @@ class promoter final : public ir::rewriter {
     if (s->kind == ir::stmt_kind::branch)
       return ir::branch(m_, s->value, with_registers(s->children[0], targets, registers),
                         with_registers(s->children[1], targets, registers));
-    auto const register_of = [&](ir::stmt u) {
-      std::size_t at = 0;
-      while (!same_target(targets[at], u)) ++at;
-      return registers[at];
-    };
+    auto const register_of = [&](ir::stmt u) { return registers[place_of(u, targets)]; };
     if (s->kind == ir::stmt_kind::accumulate) {
       ir::buffer const* const own = register_of(s);
       return register_store(own, self_replacement(m_, {ir::load(m_, own, {})})(s->value));
