@@ -340,7 +340,8 @@ double error_of_some(std::vector<T> const& got, Wanted const& wanted) {
     std::size_t const e = (seed >> 3) % got.size();
     auto const [value, allowed] = wanted(e);
     double const off = std::fabs(static_cast<double>(static_cast<float>(got[e])) - value) / allowed;
-    if (!(off <= worst)) worst = off;
+    if (!(off <= HUGE_VAL)) return off;  // NaN
+    worst = std::max(worst, off);
   }
   return worst;
 }
@@ -376,7 +377,9 @@ double error_of_product(std::vector<float> const& a, std::vector<float> const& b
       sum += term, size += std::fabs(term);
     }
     double const allowed = size * static_cast<double>(k) * 0x1p-24;
-    worst = std::max(worst, std::fabs(static_cast<double>(c[i * n + j]) - sum) / allowed);
+    double const off = std::fabs(static_cast<double>(c[i * n + j]) - sum) / allowed;
+    if (!(off <= HUGE_VAL)) return off;  // NaN
+    worst = std::max(worst, off);
   }
   return worst;
 }

@@ -293,14 +293,15 @@ TEST_CASE("a trial that waited while its file was put aside is kept in the new o
   temporary_directory const d;
   std::string const file = d.path + "/t";
   sqlite_api const& api = *find_sqlite();
-  int ready[2];
+  int ready[2], held[2];
   REQUIRE(::pipe(ready) == 0);
+  REQUIRE(::pipe(held) == 0);
   CHECK(trial_store(file).usable());
   pid_t const child = ::fork();
   if (child == 0) {
     trial_store s(file);
-    bool const begun = ::write(ready[1], "r", 1) == 1;
-    ::usleep(100000);  // the file is held by then
+    char now = 0;
+    bool const begun = ::write(ready[1], "r", 1) == 1 && ::read(held[0], &now, 1) == 1;
     ::_exit(begun && s.add("a", "k", {{7}, 1, 0, false}) ? 0 : 1);
   }
   sqlite_api::database* other = nullptr;
@@ -308,6 +309,7 @@ TEST_CASE("a trial that waited while its file was put aside is kept in the new o
   REQUIRE(::read(ready[0], &one, 1) == 1);
   REQUIRE(api.open_v2(file.c_str(), &other, sqlite_api::read_write, nullptr) == sqlite_api::ok);
   REQUIRE(api.exec(other, "begin immediate", nullptr, nullptr, nullptr) == sqlite_api::ok);
+  REQUIRE(::write(held[1], "h", 1) == 1);
   ::usleep(400000);  // it waits for its turn
   for (char const* suffix : {"", "-wal"}) REQUIRE(std::rename((file + suffix).c_str(), (d.path + "/aside" + suffix).c_str()) == 0);
   std::remove((file + "-shm").c_str());
@@ -318,7 +320,7 @@ TEST_CASE("a trial that waited while its file was put aside is kept in the new o
   CHECK(status == 0);
   api.close_v2(other);
   CHECK(trial_store(file).count() == 1);
-  ::close(ready[0]), ::close(ready[1]);
+  for (int end : {ready[0], ready[1], held[0], held[1]}) ::close(end);
 }
 TEST_CASE("under a limit of files a tuning's memory says what it could not keep, and no signal ends the program") {
   if (!here()) return;

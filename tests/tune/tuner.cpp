@@ -131,6 +131,26 @@ bool is_among(sequence<std::int32_t> const& choices, tune_result const& r) {
   for (tune_trial const& t : r.trials) found = found || t.choices == choices;
   return found;
 }
+/// The only result that is kept here, of `product`, is now another schedule, which took a nanosecond.
+template <class... A>
+std::string kept_by_luck(private_cache const& here, cache::tuned& lucky, sequence<std::int32_t> const& choices, A const&... arguments) {
+  std::string file;
+  for (std::string const& name : here.files())
+    if (name.find(".tuned") != std::string::npos) file = here.path + "/" + name;
+  std::string const bytes = weft_test::content(file);
+  std::string_view key;
+  REQUIRE(cache::decode(bytes, key, lucky));
+  lucky.choices = choices, lucky.ns = 1;
+  lucky.steps = product.erased([&](kernel_face const& f, argument* given, int count) {
+    program const what = f.what(f.object);
+    shape_outputs(what, given, count);
+    call_layout const layout = weft::bind(what, f.name, given, count);
+    compile_request const r{f.name, &what, f.how, f.object, &layout, &host(), f.wanted};
+    return weft::hash(weft::detail::schedule_with(r, expand(what, host().fma), lucky.choices).steps);
+  }, arguments...);
+  REQUIRE(cache::keep_tuned(key, lucky, true));
+  return std::string(key);
+}
 }  // namespace
 
 TEST_CASE("tuning finds a faster schedule, keeps it, and later calls take it") {
@@ -297,23 +317,9 @@ TEST_CASE("a kept time that nothing reaches today does not keep a slower schedul
   tune_result const once = tune(product, quick(24), A, B);
   REQUIRE(once.kept);
   REQUIRE(once.choices != once.trials[0].choices);
-  std::string file;
-  for (std::string const& name : here.files())
-    if (name.find(".tuned") != std::string::npos) file = here.path + "/" + name;
-  std::string const bytes = weft_test::content(file);
-  std::string_view key;
-  cache::tuned lucky;
-  REQUIRE(cache::decode(bytes, key, lucky));
   // By far the slowest: no vectors. Its time was a nanosecond.
-  lucky.choices = sequence<std::int32_t>{0, 1, 0}, lucky.ns = 1;
-  lucky.steps = product.erased([&](kernel_face const& f, argument* arguments, int count) {
-    program const what = f.what(f.object);
-    shape_outputs(what, arguments, count);
-    call_layout const layout = weft::bind(what, f.name, arguments, count);
-    compile_request const r{f.name, &what, f.how, f.object, &layout, &host(), f.wanted};
-    return weft::hash(weft::detail::schedule_with(r, expand(what, host().fma), lucky.choices).steps);
-  }, A, B);
-  REQUIRE(cache::keep_tuned(key, lucky, true));
+  cache::tuned lucky;
+  std::string const key = kept_by_luck(here, lucky, {0, 1, 0}, A, B);
   tune_result const again = tune(product, quick(24), A, B);
   CHECK(again.trials[1].choices == lucky.choices);
   CHECK(again.best_ns > 1);
@@ -442,13 +448,12 @@ TEST_CASE("the turns of a slow kernel are part of the seconds") {
   tune_result const r = tune(slow, o, x);
   MESSAGE("a call takes " << 1e3 * call << " ms, " << r.trials.size() << " trials, " << r.finalists << " finalists, " << r.rounds << " rounds, calls "
                           << r.measuring_seconds / call);
-  CHECK(r.finalists <= 2);
-  CHECK(r.trials.size() <= 4);
-  o.seconds = 10 * call;
+  CHECK(r.finalists <= 4);
+  o.seconds = 2 * call;  // the first schedule's own calls take more
   tune_result const none = tune(slow, o, x);
   CHECK(none.trials.size() == 1);
   CHECK(none.finalists == 0);
-  CHECK(has(none.why, "calls are so slow"));
+  CHECK(has(none.why, "the seconds that were left would not do to compare two"));
 }
 TEST_CASE("a stop is one for all kernels, whoever's trial it was, and those that were not begun say so") {
   private_cache const here;
@@ -476,9 +481,10 @@ TEST_CASE("each of several kernels has a batch first, also where a result was ke
   private_cache const here;
   matrices m(16), n(24);
   auto const A = view(m.a, 16, 16), B = view(m.b, 16, 16), C = view(n.a, 24, 24), D = view(n.b, 24, 24);
-  tune_result const before = tune(product, quick(12), A, B);
-  REQUIRE(before.kept);
-  REQUIRE(before.choices != before.trials[0].choices);
+  // Another schedule than the first one is kept, whichever was the fastest here.
+  REQUIRE(tune(product, quick(12), A, B).kept);
+  cache::tuned lucky;
+  kept_by_luck(here, lucky, {0, 1, 0}, A, B);
   tune_options o = quick(7);
   o.batch = 2;
   // Two trials and one before the batches; the kept one's weight is nothing.

@@ -40,9 +40,7 @@ inline void tuning_run::measure_first() {
   point const known = space_.look(before.choices);
   if (known.legal) note(measured(known.choices, 0), 0);
 }
-/// So many schedules of earlier tunings are looked at, described and fitted again: as many as are to be measured, and by rule, where each takes a millisecond
-/// in all, some hundredths of the time. By count: a clock would make other proposals of equal seeds.
-inline std::size_t most_earlier(tune_options const& o) {
+WEFT_DECL std::size_t most_earlier(tune_options const& o) {
   constexpr double each_second = 32, fewest = 16, most = 256;
   double const in_time = each_second * o.seconds, trials = static_cast<double>(o.trials), all = trials < in_time ? trials : in_time;
   return static_cast<std::size_t>(all < fewest ? fewest : all < most ? all : most);

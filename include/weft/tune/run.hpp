@@ -78,6 +78,12 @@ struct turns_plan {
   int rounds = 0;        // at least
   double budget_ns = 0;  // of all of them; rounds go on so long
 };
+/// Four finalists and eight rounds of them where there is time; with less, fewer finalists, of which the first two are the schedule without tuning and the
+/// fastest; at last six rounds of these two, as of fewer nothing is sure: that is kept back (`reserve`).
+turns_plan plan_of_turns(sequence<double> const& calls_ns, double load_ns, double left_ns);
+/// So many schedules of earlier tunings are looked at, described and fitted again: as many as are to be measured, and by rule, where each takes a millisecond
+/// in all, some hundredths of the time. By count: a clock would make other proposals of equal seeds.
+std::size_t most_earlier(tune_options const& o);
 /// The text of a candidate, what another process has compiled of it, or why there is none.
 struct candidate_text {
   std::string loops, made, why;

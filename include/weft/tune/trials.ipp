@@ -250,7 +250,7 @@ WEFT_DECL void trial_store::drop_surplus(std::string_view task) {
                       "(select rowid from trials where task = ?1 order by rowid desc limit 1 offset ?2) order by rowid limit ?3)");
   static_cast<void>(of_task.with(detail::task_number(task)).with(detail::most_of_task).with(at_a_time).step());
   detail::sql of_all(*api_, database_,
-                     "delete from trials where rowid <= min((select max(rowid) from trials) - ?, (select min(rowid) from trials) + ?)");
+                     "delete from trials where rowid <= min((select rowid from trials order by rowid desc limit 1 offset ?), (select min(rowid) from trials) + ?)");
   static_cast<void>(of_all.with(detail::most_trials).with(at_a_time).step());
 }
 WEFT_DECL sequence<stored_trial> trial_store::of(std::string_view task, int most) {
@@ -272,6 +272,7 @@ WEFT_DECL sequence<stored_trial> trial_store::of(std::string_view task, int most
 WEFT_DECL sequence<known_trial> trial_store::known_of(std::string_view task, std::size_t most) {
   sequence<known_trial> all;
   if (!usable()) return all;
+  detail::no_signal_of_limits const none;
   // Beside max() the plain columns are those of its row (sqlite.org/lang_select.html, "bare columns"): the latest with a verdict, if there is one.
   detail::sql select(*api_, database_,
                      "select choices, ns, result, wrong, ended from (select choices, ns, result, wrong, sum(result > 2) as ended, "

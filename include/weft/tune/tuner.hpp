@@ -82,7 +82,7 @@ struct tune_options {
   double within = 0;           // of the roofline: 0.02 ends the tuning when a call takes at most 1.02 of what no schedule can beat; 0: never
   /// The model begins with what trials of other tasks on this machine have taught, and keeps what this one teaches. False: equal seeds and
   /// times give equal proposals whatever other tasks were tuned before. What is remembered of this one counts all the same: the result that is kept is
-  /// the second trial, and earlier trials are not proposed again, if less than half of the space, which may be an estimate; `.random` and
+  /// the second trial, and those of its earlier trials that are learned (the fastest, and the latest) are not proposed again, if less than half of the space, which may be an estimate; `.random` and
   /// `.keep = false` do without these trials, and with an empty directory there is neither.
   bool transfer = true;
   std::int64_t compilers = -1;  // of a GPU: processes that compile candidates while others are timed; -1: of the threads all but two, at most 8

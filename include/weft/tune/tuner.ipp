@@ -183,10 +183,12 @@ inline bool tuning_run::prepare(int slot, sequence<std::int32_t> const& choices,
   if (!c.why.empty()) t.why = c.why;
   waiting const compiled(waited_ns_);
   double const began = now_ns();
+  int const starts = runner_.starts();
   t.result = c.loops.empty() || !c.why.empty()
                  ? outcome::refused
                  : runner_.load(slot, c.loops, t.why, instructions_of(choices, known), choices == first_.choices, c.made);
-  loaded_ns_ += now_ns() - began, ++loads_;
+  // What a finalist will take: neither what was not compiled, nor the start of a worker.
+  if (t.result == outcome::good && runner_.starts() == starts) loaded_ns_ += now_ns() - began, ++loads_;
   return t.result == outcome::good;
 }
 /// Compiled, run once, compared, and only then timed.

@@ -17,9 +17,7 @@ inline double sample_ns(double call_ns) { return call_ns > 1.2e6 ? call_ns : 1.2
 inline double turns_ns(double round_ns, int rounds, std::size_t finalists, double load_ns) {
   return round_ns * (rounds + 1) + load_ns * static_cast<double>(finalists);
 }
-/// Four finalists and eight rounds of them where there is time; with less, fewer finalists, of which the first two are the schedule without tuning and the
-/// fastest; at last six rounds of these two, as of fewer nothing is sure: that is kept back (`reserve`).
-inline turns_plan plan_of_turns(sequence<double> const& calls_ns, double load_ns, double left_ns) {
+WEFT_DECL turns_plan plan_of_turns(sequence<double> const& calls_ns, double load_ns, double left_ns) {
   constexpr int usual = 8, fewest = 6;
   turns_plan plan;
   plan.finalists = calls_ns.size(), plan.rounds = usual;
@@ -160,7 +158,7 @@ inline void tuning_run::describe() {
   result_.why = found_elsewhere_
                     ? joined({"found by the one that searches: ", changed.empty() ? "the first values" : changed})
                 : result_.trials.size() <= 1
-                    ? joined({"the first values stay: nothing else was measured", no_time_for_turns_ ? ", as calls are so slow that the seconds would not do to compare two" : ""})
+                    ? joined({"the first values stay: nothing else was measured", no_time_for_turns_ ? ", as the seconds that were left would not do to compare two" : ""})
                 : changed.empty()
                     ? joined({"the first values are the best that were found: no candidate was surely faster by a hundredth in ",
                               std::to_string(result_.rounds), " rounds of turns"})
