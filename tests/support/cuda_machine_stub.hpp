@@ -4,6 +4,7 @@
 #include <dlfcn.h>
 #include <stdio.h>
 
+#include <deque>
 #include <string>
 #include <utility>
 
@@ -38,14 +39,16 @@ std::string said_of(std::string const& text) {
   return log;
 }
 // --- its code ------------------------------------------------------------------------------------------------------------
-struct loaded {
-  std::string text, folder;
-  void* code = nullptr;
-};
+struct loaded;
 struct kernel_of {
   loaded* in;
   std::string name;
   int parameters;
+};
+struct loaded {
+  std::string text, folder;
+  void* code = nullptr;
+  std::deque<kernel_of> kernels = {};  // which go with it
 };
 void run_shell(std::string const& command) {
   if (system(command.c_str()) != 0) fprintf(stderr, "stub: %s\n", command.c_str());
@@ -110,7 +113,7 @@ int cuLibraryGetKernel(void** k, void* l, char const* name) {
   if (at == std::string::npos) return 500;
   int parameters = 1;
   for (; in->text[at] != ')'; ++at) parameters += in->text[at] == ',';
-  *k = new kernel_of{in, name, parameters};
+  *k = &in->kernels.emplace_back(kernel_of{in, name, parameters});
   return 0;
 }
 int cuLaunchKernel(void* f, unsigned bx, unsigned by, unsigned bz, unsigned tx, unsigned ty, unsigned tz, unsigned shared, void*,
