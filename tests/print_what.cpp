@@ -130,6 +130,14 @@ TEST_CASE("what a kernel computes is printed for the types of a call, and its co
   CHECK(weft::print_what(product, weft::tensor<std::int8_t, 2>(3, 4), weft::tensor<std::int8_t, 2>(4, 5)).find("weft::cast<std::int32_t>(A(i, k)) * weft::cast<std::int32_t>(B(k, j))") !=
         std::string::npos);
 }
+TEST_CASE("what is not and is then compared stands in parentheses: compilers warn of it otherwise") {
+  static constexpr auto compared = [](auto a, auto b) {
+    return weft::compute<"F">(a.extent(0), [=](auto i) { return (!a(i)) < b(i) && !b(i); });
+  };
+  std::string const text = weft::print_what(weft::detail::build<weft::arg<bool, 1>, weft::arg<bool, 1>>(compared));
+  INFO(text);
+  CHECK(text.find("return (!A(i)) < x1 && !x1;") != std::string::npos);
+}
 TEST_CASE("a function that is there for GPUs alone is said to be left out") {
   static constexpr auto on_gpu = [](auto a) {
     return weft::compute<"F">(a.extent(0), weft::external<"ours", weft::gpu_only<weft::extern_view<float const, 1>, weft::extern_view<float, 1>>>(a));

@@ -291,6 +291,8 @@ class what_writer {
     if (x.is == number && y.is == number) return exactly(n);
     dtype const t = p_.at(n.a).type;
     kind const made = met(x, y);
+    // `!a < b` is what it says, and compilers warn of it.
+    if (!x.text.empty() && x.text[0] == '!' && n.kind != op::logical_and && n.kind != op::logical_or) x = atom(in_parentheses(x, whole), x.is);
     auto const call = [&](std::string_view function) { return atom(joined({"weft::", function, "(", x.text, ", ", y.text, ")"}), made); };
     auto const infix = [&](std::string_view symbol, binding binds, binding left, binding right, kind is) {
       return written{joined({in_parentheses(x, left), symbol, in_parentheses(y, right)}), binds, is};

@@ -73,15 +73,22 @@ inline void tuning_run::confirm() {
   sequence<bool> good(in.size(), true);
   for (std::size_t i = 0; i < in.size(); ++i) good[i] = !result_.trials[in[i]].wrong;
   bool const first_is_wrong = !good[0];
+  // A worker that ends takes all that it had compiled with it, also where that is while the next one is compiled.
   auto const load_all = [&] {
-    for (std::size_t i = 0; i < in.size(); ++i) {
-      tune_trial ignored;
-      good[i] = good[i] && prepare(static_cast<int>(i), result_.trials[in[i]].choices, ignored);
+    for (bool whole = false; !whole;) {
+      whole = true;
+      int starts = 0;
+      for (std::size_t i = 0; i < in.size(); ++i) {
+        tune_trial ignored;
+        good[i] = good[i] && prepare(static_cast<int>(i), result_.trials[in[i]].choices, ignored);
+        whole = whole && (i == 0 || runner_.starts() == starts);
+        starts = runner_.starts();
+      }
     }
   };
   load_all();
-  // A worker that ends takes all that it had compiled with it. Who ran is out, but for the first one, which is believed three times.
-  int ended = 0;
+  // Who ran when a worker ended is out, but for one that was killed from outside, and the first one: these are believed three times.
+  int ended[4] = {};
   auto const sample_of = [&](std::size_t i, std::int64_t times) -> double {
     for (;;) {
       if (!good[i]) return -1;
@@ -89,7 +96,7 @@ inline void tuning_run::confirm() {
       call.expect(result_.trials[in[i]].ns);
       double const ns = call.run(times);
       if (ns > 0) return ns;
-      good[i] = i == 0 && ++ended < 3;
+      good[i] = (i == 0 || runner_.was_killed()) && ++ended[i] < 3;
       load_all();
     }
   };
@@ -122,10 +129,13 @@ inline void tuning_run::confirm() {
   };
   std::size_t best = fastest();
   for (; best != 0 && by_whole_numbers_ && whole_is_dear(); best = fastest()) {
+    tune_trial& t = result_.trials[in[best]];
+    tune_trial const before = t;
     slot_calls call(runner_, static_cast<int>(best), measured_ns_, waited_ns_);
-    call.expect(result_.trials[in[best]].ns);
-    if (sums_the_same(result_.trials[in[best]], call)) break;
-    good[best] = false;
+    call.expect(t.ns);
+    if (sums_the_same(t, call)) break;
+    good[best] = runner_.was_killed() && ++ended[best] < 3;
+    if (good[best]) t = before;
     load_all();  // its worker may have ended with it
   }
   if (good[0]) result_.first_ns = time_of(times[0]);

@@ -406,7 +406,12 @@ WEFT_DECL bool runner::start() {
   if (process_ != 0) return true;
   int ends[2];
   if (::socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, ends) != 0) return false;
+  // Until the child leaves them to the program, none may come to it: it would end by them, or run the program's own handlers.
+  ::sigset_t all, before;
+  ::sigfillset(&all);
+  ::pthread_sigmask(SIG_SETMASK, &all, &before);
   ::pid_t const parent = ::getpid(), child = ::fork();
+  if (child != 0) ::pthread_sigmask(SIG_SETMASK, &before, nullptr);
   if (child < 0) {
     ::close(ends[0]), ::close(ends[1]);
     return false;
@@ -416,6 +421,7 @@ WEFT_DECL bool runner::start() {
     if (::getppid() != parent) ::_exit(0);
     ::close(ends[0]);
     detail::leave_signals_to_the_program();
+    ::pthread_sigmask(SIG_SETMASK, &before, nullptr);
     if (where_ == isolation::forked) {
       copies_.protect_live();
       detail::serve(ends[1], copies_.descriptor());

@@ -92,6 +92,7 @@ TEST_CASE("copies: NVRTC compiles all kernels for all architectures, without spi
     CHECK(count_of(r.ptx, "cp.async.cg.shared.global") >= 20);
     CHECK(count_of(r.ptx, "cp.async.wait_group 1;") >= 10);
   });
+  if (!nvrtc_is_asked()) return;
   gpu_kernel k = product<float>(64, 64, 64);
   k.steps = tiled(32, 32, 16, 4, 32, wide_copies(8, 4)) + both_ahead(2);
   gpu_trial const t(k, {}, gpu_trial::text_only);
