@@ -242,7 +242,18 @@ class crew_of_ranks final : public trial_crew {
   bool send(one const& o, request_message m) {
     m.process = ::getpid();
     std::memcpy(m.host, host_, sizeof m.host);
-    return MPI_Send(&m, sizeof m, MPI_BYTE, o.rank, request_tag, comm_) == MPI_SUCCESS;
+    // MPI_Send to a rank that has just gone waits for ever; what it has not taken by then is left to it.
+    auto* const message = new request_message(m);
+    MPI_Request pending = MPI_REQUEST_NULL;
+    if (MPI_Isend(message, sizeof m, MPI_BYTE, o.rank, request_tag, comm_, &pending) != MPI_SUCCESS) return false;
+    double const begun = now_ns();
+    for (int there = 0;; pause_between_questions()) {
+      if (MPI_Test(&pending, &there, MPI_STATUS_IGNORE) != MPI_SUCCESS) return false;
+      if (there != 0) return delete message, true;
+      if (!is_gone(o) && now_ns() < begun + patience_ns_) continue;
+      MPI_Cancel(&pending), MPI_Request_free(&pending);
+      return false;
+    }
   }
   bool ask(one& o, request_message const& m) {
     o.takes_part = !is_gone(o) && send(o, m) &&
