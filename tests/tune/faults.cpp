@@ -18,6 +18,7 @@
 
 #include "support/private_cache.hpp"
 #include "tune/recorded_kernels.hpp"
+#include "tune/trial_limits.hpp"
 #include "weft/base/joined.hpp"
 #include "weft/intrinsics.hpp"
 #include "weft/runtime/cache/tuned.hpp"
@@ -115,11 +116,14 @@ struct injector {
         loops = joined({buffers(), "  C[0, 0] = 0.0f32\n"});
         return;
       case fault::hangs:
-        loops = joined({buffers("i, n"), "  for n in 0..1000000000000000:\n    for i in 0..16:\n"
-                                         "      C[(i * 7 + n) %% 16, 0] = C[(i + n * 3) %% 16, 0] + A[i, 0]\n"});
+        loops = never_ends();
         return;
       case fault::no_text: loops += "  C[0, 0] = ;\n"; return;
     }
+  }
+  static std::string never_ends() {
+    return joined({buffers("i, n"), "  for n in 0..1000000000000000:\n    for i in 0..16:\n"
+                                    "      C[(i * 7 + n) %% 16, 0] = C[(i + n * 3) %% 16, 0] + A[i, 0]\n"});
   }
   static std::string buffers(std::string const& variables = "") {
     std::string t = joined({"kernel candidate:\n", variables.empty() ? "" : "  variables " + variables + "\n"});
@@ -220,6 +224,33 @@ int in_a_child(Body const& body) {
   ::waitpid(child, &status, 0);
   return status;
 }
+/// A process that ends the others of this one again and again.
+struct killer_of_workers {
+  pid_t id = 0;
+  killer_of_workers() = default;
+  killer_of_workers(killer_of_workers const&) = delete;
+  killer_of_workers& operator=(killer_of_workers const&) = delete;
+  ~killer_of_workers() { stop(); }
+  /// `pause`: for so many microseconds each time. Once it runs it goes on.
+  template <class Pause>
+  void start(Pause pause) {
+    if (id != 0) return;
+    pid_t const tuned = ::getpid();
+    std::fflush(nullptr);
+    id = ::fork();
+    if (id != 0) return;
+    ::prctl(PR_SET_PDEATHSIG, SIGKILL);  // it ends with the test, however that ends
+    for (;;) {
+      ::usleep(static_cast<useconds_t>(pause()));
+      for (pid_t p : children_of(tuned))
+        if (p != ::getpid()) ::kill(p, SIGKILL);
+    }
+  }
+  void stop() {
+    if (id > 0) ::kill(id, SIGKILL), ::waitpid(id, nullptr, 0);
+    id = 0;
+  }
+};
 /// Each result in a directory is whole.
 bool all_results_are_whole(temporary_directory const& d) {
   bool whole = true;
@@ -342,29 +373,10 @@ TEST_CASE("workers that are killed from outside at any moment cost their trials 
     matrices m;
     std::uint64_t const own = seed + static_cast<std::uint64_t>(round);
     // From the first trial on: what cannot be measured at all is an error, and not what this is about.
-    struct killer_process {
-      pid_t id = 0;
-      ~killer_process() {
-        if (id > 0) ::kill(id, SIGKILL), ::waitpid(id, nullptr, 0);
-      }
-      void start(std::uint64_t seed) {
-        pid_t const tuned = ::getpid();
-        std::fflush(nullptr);
-        id = ::fork();
-        if (id != 0) return;
-        ::prctl(PR_SET_PDEATHSIG, SIGKILL);  // it ends with the test, however that ends
-        tuning::random_numbers random(seed);
-        for (;;) {
-          ::usleep(static_cast<useconds_t>(20000 + random.below(100000)));
-          for (pid_t p : children_of(tuned))
-            if (p != ::getpid()) ::kill(p, SIGKILL);
-        }
-      }
-    };
     tune_result const r = [&] {
-      killer_process killer;
+      killer_of_workers killer;
       auto begin = [&](tune_progress const&) {
-        if (killer.id == 0) killer.start(own);
+        killer.start([random = tuning::random_numbers(own)]() mutable { return 20000 + random.below(100000); });
         return true;
       };
       tune_options o = quick(24, own);
@@ -408,37 +420,23 @@ TEST_CASE("a candidate whose worker was killed from outside is measured once mor
   struct killed {
     sequence<std::int32_t> choices;
     int first = 0, seen = 0;
-    pid_t killer = 0;
-    void stop() {
-      if (killer > 0) ::kill(killer, SIGKILL), ::waitpid(killer, nullptr, 0);
-      killer = 0;
-    }
+    killer_of_workers killer;
   } state;
   auto const see = [](void* of, sequence<std::int32_t> const& choices, std::string& loops) {
     auto& s = *static_cast<killed*>(of);
     if (s.first++ == 0) return;
     if (s.choices.empty()) s.choices = choices;
     if (!(s.choices == choices)) return;
-    s.stop();
+    s.killer.stop();
     if (s.seen++ > 0) return;
-    loops = joined({injector::buffers("i, n"), "  for n in 0..1000000000000000:\n    for i in 0..16:\n"
-                                               "      C[(i * 7 + n) %% 16, 0] = C[(i + n * 3) %% 16, 0] + A[i, 0]\n"});
-    pid_t const tuned = ::getpid();
-    std::fflush(nullptr);
-    s.killer = ::fork();
-    if (s.killer != 0) return;
-    ::prctl(PR_SET_PDEATHSIG, SIGKILL);
-    for (;;) {
-      ::usleep(300000);
-      for (pid_t p : children_of(tuned))
-        if (p != ::getpid()) ::kill(p, SIGKILL);
-    }
+    loops = injector::never_ends();
+    s.killer.start([] { return 300000; });
   };
   tune_options const o = quick(6, 1);
   tune_result const r = product.erased(
       [&](kernel_face const& f, argument* arguments, int count) { return tuning::tune(f, arguments, count, o, {&state, see}); },
       view(m.a, n, n), view(m.b, n, n), out(m.c, n, n));
-  state.stop();
+  state.killer.stop();
   CHECK(state.seen >= 2);
   CHECK(r.trials.size() == 6);
   CHECK(r.worker_starts >= 2);
@@ -455,11 +453,7 @@ TEST_CASE("a finalist whose worker was killed from outside stays in the turns") 
   struct killed {
     std::vector<std::pair<sequence<std::int32_t>, int>> sights;
     int hung = 0;
-    pid_t killer = 0;
-    void stop() {
-      if (killer > 0) ::kill(killer, SIGKILL), ::waitpid(killer, nullptr, 0);
-      killer = 0;
-    }
+    killer_of_workers killer;
     int sight_of(sequence<std::int32_t> const& choices) {
       for (auto& [one, seen] : sights)
         if (one == choices) return ++seen;
@@ -469,28 +463,17 @@ TEST_CASE("a finalist whose worker was killed from outside stays in the turns") 
   auto const see = [](void* of, sequence<std::int32_t> const& choices, std::string& loops) {
     auto& s = *static_cast<killed*>(of);
     int const sight = s.sight_of(choices);
-    if (sight > 2) s.stop();
+    if (sight > 2) s.killer.stop();
     if (sight != 2 || choices == s.sights[0].first) return;
     ++s.hung;
-    loops = joined({injector::buffers("i, n"), "  for n in 0..1000000000000000:\n    for i in 0..16:\n"
-                                               "      C[(i * 7 + n) %% 16, 0] = C[(i + n * 3) %% 16, 0] + A[i, 0]\n"});
-    if (s.killer != 0) return;
-    pid_t const tuned = ::getpid();
-    std::fflush(nullptr);
-    s.killer = ::fork();
-    if (s.killer != 0) return;
-    ::prctl(PR_SET_PDEATHSIG, SIGKILL);
-    for (;;) {
-      ::usleep(300000);
-      for (pid_t p : children_of(tuned))
-        if (p != ::getpid()) ::kill(p, SIGKILL);
-    }
+    loops = injector::never_ends();
+    s.killer.start([] { return 300000; });
   };
   tune_options const o = quick(24, 1);
   tune_result const r = product.erased(
       [&](kernel_face const& f, argument* arguments, int count) { return tuning::tune(f, arguments, count, o, {&state, see}); },
       view(m.a, n, n), view(m.b, n, n), out(m.c, n, n));
-  state.stop();
+  state.killer.stop();
   CHECK(state.hung > 0);
   CHECK(r.worker_starts >= 2);
   // One fma after the other takes many times as long as lanes.
@@ -501,6 +484,7 @@ TEST_CASE("a finalist whose worker was killed from outside stays in the turns") 
 TEST_CASE("tunings that are killed at any moment lose no trial, leave no worker, and no wrong result") {
   if (no_sqlite()) return;
   temporary_directory const d;
+  weft_test::trial_limits const all_stay(1000000, 1000000);  // of 1,000 tunings more are told than a task keeps
   std::uint64_t const seed = fresh_seed("killed tunings");
   tuning::random_numbers random(seed);
   std::int64_t told = 0;
@@ -532,7 +516,7 @@ TEST_CASE("tunings that are killed at any moment lose no trial, leave no worker,
     ::close(ends[0]);
     INFO("seed " << seed << ", kill " << k);
     std::int64_t const kept = kept_trials(d);
-    CHECK(kept >= (told < tuning::detail::most_of_task ? told : tuning::detail::most_of_task));  // a task keeps no more
+    CHECK(kept >= told);
     CHECK(kept <= told + k + 1);  // one may be kept and not told
     for (int wait = 0; wait < 200 && !workers.empty() && is_running(workers[0]); ++wait) ::usleep(10000);
     for (pid_t w : workers) CHECK_FALSE(is_running(w));

@@ -11,6 +11,7 @@
 
 #include "support/comma_locale.hpp"
 #include "support/private_cache.hpp"
+#include "tune/trial_limits.hpp"
 
 using namespace weft;
 using namespace weft::tuning;
@@ -132,11 +133,7 @@ TEST_CASE("of a schedule that was tried often the latest verdict counts, and wha
 TEST_CASE("of a task and of all tasks the latest trials are kept, and not without end") {
   if (!here()) return;
   temporary_directory const d;
-  struct fewer {
-    std::int64_t const all = tuning::detail::most_trials, of_task = tuning::detail::most_of_task;
-    fewer() { tuning::detail::most_trials = 200, tuning::detail::most_of_task = 50; }
-    ~fewer() { tuning::detail::most_trials = all, tuning::detail::most_of_task = of_task; }
-  } const limit;
+  weft_test::trial_limits const fewer(200, 50);
   trial_store s(d.path + "/t");
   for (std::int32_t i = 0; i < 5; ++i) CHECK(s.add("b", "k", {{i}, 1, 0, false}));
   for (std::int32_t i = 0; i < 120; ++i) CHECK(s.add("a", "k", {{i}, 1, 0, false}));
@@ -205,11 +202,7 @@ TEST_CASE("a file that cannot be used fails nothing") {
 TEST_CASE("sixteen processes that add, half of them killed, lose nothing that was added") {
   if (!here()) return;
   temporary_directory const d;
-  struct without_limit {
-    std::int64_t const before = tuning::detail::most_of_task;
-    without_limit() { tuning::detail::most_of_task = 1000000; }
-    ~without_limit() { tuning::detail::most_of_task = before; }
-  } const all_stay;
+  weft_test::trial_limits const all_stay(1000000, 1000000);
   int told[2];
   REQUIRE(::pipe(told) == 0);
   pid_t children[16];

@@ -65,6 +65,26 @@ inline void name_host(char (&into)[64]) {
 }
 /// Of a process on this host. Open MPI says nothing when one is killed: what was to be received from it stays open.
 inline bool is_no_more(std::int64_t process) { return ::kill(static_cast<::pid_t>(process), 0) != 0 && errno == ESRCH; }
+/// False: it fails, or `gone()` is true, and nothing more comes of it.
+template <class Gone>
+bool done_unless(Gone const& gone, MPI_Request& pending) {
+  for (int there = 0;; pause_between_questions()) {
+    if (MPI_Test(&pending, &there, MPI_STATUS_IGNORE) != MPI_SUCCESS) return false;
+    if (there != 0) return true;
+    if (!gone()) continue;
+    MPI_Cancel(&pending), MPI_Request_free(&pending);
+    return false;
+  }
+}
+/// MPI_Send to a rank that is gone may wait for ever; what it has not taken by then is left to it.
+template <class Gone, class Message>
+bool sent_unless(Gone const& gone, Message const& m, int rank, int tag, MPI_Comm comm) {
+  auto* const message = new Message(m);
+  MPI_Request pending = MPI_REQUEST_NULL;
+  bool const sent = MPI_Isend(message, sizeof m, MPI_BYTE, rank, tag, comm, &pending) == MPI_SUCCESS && done_unless(gone, pending);
+  if (sent) delete message;
+  return sent;
+}
 
 /// The other ranks, as rank 0 sees them.
 class crew_of_ranks final : public trial_crew {
@@ -242,18 +262,8 @@ class crew_of_ranks final : public trial_crew {
   bool send(one const& o, request_message m) {
     m.process = ::getpid();
     std::memcpy(m.host, host_, sizeof m.host);
-    // MPI_Send to a rank that has just gone waits for ever; what it has not taken by then is left to it.
-    auto* const message = new request_message(m);
-    MPI_Request pending = MPI_REQUEST_NULL;
-    if (MPI_Isend(message, sizeof m, MPI_BYTE, o.rank, request_tag, comm_, &pending) != MPI_SUCCESS) return false;
     double const begun = now_ns();
-    for (int there = 0;; pause_between_questions()) {
-      if (MPI_Test(&pending, &there, MPI_STATUS_IGNORE) != MPI_SUCCESS) return false;
-      if (there != 0) return delete message, true;
-      if (!is_gone(o) && now_ns() < begun + patience_ns_) continue;
-      MPI_Cancel(&pending), MPI_Request_free(&pending);
-      return false;
-    }
+    return sent_unless([&] { return is_gone(o) || now_ns() > begun + patience_ns_; }, m, o.rank, request_tag, comm_);
   }
   bool ask(one& o, request_message const& m) {
     o.takes_part = !is_gone(o) && send(o, m) &&
@@ -333,7 +343,7 @@ class searcher final : public trial_source {
     over_ = true;  // unless more is asked for
     if (MPI_Irecv(&m, sizeof m, MPI_BYTE, 0, request_tag, comm_, &pending) != MPI_SUCCESS) return false;
     r = {};
-    if (!done(pending)) return false;
+    if (!done_unless([&] { return is_gone(); }, pending)) return false;
     char own[64] = {};
     name_host(own);
     if (std::strcmp(own, m.host) == 0) process_ = m.process;
@@ -354,23 +364,9 @@ class searcher final : public trial_source {
 
  private:
   bool send(answer_message const& a) {
-    // MPI_Send to a rank that is gone may wait for ever; what it has not taken by then is left to it.
-    auto* const message = new answer_message(a);
-    MPI_Request pending = MPI_REQUEST_NULL;
-    bool const sent = MPI_Isend(message, sizeof a, MPI_BYTE, 0, answer_tag, comm_, &pending) == MPI_SUCCESS && done(pending);
-    if (sent) delete message;
-    return sent;
+    return sent_unless([&] { return is_gone(); }, a, 0, answer_tag, comm_);
   }
-  /// False: it fails, or rank 0 is gone.
-  bool done(MPI_Request& pending) {
-    for (int there = 0;; pause_between_questions()) {
-      if (MPI_Test(&pending, &there, MPI_STATUS_IGNORE) != MPI_SUCCESS) return false;
-      if (there != 0) return true;
-      if (process_ == 0 || !is_no_more(process_)) continue;
-      MPI_Cancel(&pending), MPI_Request_free(&pending);
-      return false;
-    }
-  }
+  bool is_gone() const { return process_ != 0 && is_no_more(process_); }
   MPI_Comm comm_;
   std::string why_;
   int turn_ = -1;
