@@ -125,7 +125,7 @@ drawn made_case(data_of const& from, What const& what, How const& how, weft::tra
   static_assert(weft::detail::compiler_runs_what<What, typename detail::in_of<Argument>::type...>);
   weft::schedule s(d.what, extents_of(d));
   weft::detail::write_schedule<What, typename detail::in_of<Argument>::type...>(how, s);
-  CHECK(s.state != weft::verdict::illegal);
+  CHECK(weft::explain(s, "made_case") == "");
   steps = s.steps;
   return d;
 }

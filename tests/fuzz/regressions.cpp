@@ -309,6 +309,13 @@ TEST_CASE("two iterations of a parallel loop wrote one row, where sizes are open
               },
               input<std::int32_t, 1>{{8}});
 }
+TEST_CASE("LLVM 19 learnt of what a stage stores that all of it is one number, and made 0 of 0 / min(0, 1)") {
+  found f;
+  auto const a = f.input<std::uint8_t, 1>({1});
+  auto const none = compute<"N">(weft::extent{weft::exact::literal<std::int64_t>(a, std::int64_t(4))}, [=](auto i) { return i + 1 < 1; });
+  auto const s = compute<"S">(4, 2, [=](auto i, auto j) { return weft::cast<float>(none(0)) / weft::min(weft::cast<float>(none(i)), weft::cast<float>(j)); });
+  f.check(s, "N: vectorize(i)\nS: unroll(j)\nS: vectorize(i)\n");
+}
 TEST_CASE("a case of a report: elements of its own, and a number") {
   check_found({7, contents::own},
               [](auto A, auto B, auto number) {

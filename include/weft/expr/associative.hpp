@@ -155,10 +155,7 @@ class associative_form {
   constexpr bool is_spatial(int id) const {
     return p_.at(id).kind == op::axis && !program::at(p_.axes, p_.at(id).a).reduced;
   }
-  constexpr bool is_extent_of(int id, int axis) const {
-    int const extent = program::at(p_.axes, axis).extent;
-    return id == extent || (p_.at(extent).kind == op::literal && is_number(id, p_.at(extent).value));
-  }
+  constexpr bool is_extent_of(int id, int axis) const { return is_same_extent(p_, id, program::at(p_.axes, axis).extent); }
   /// Whether the node counts the points of the reduced axes 0 .. d in their order, from 0 or later on.
   constexpr bool rises(int id, int d) const {
     int const axis = s_.first_reduced + d;

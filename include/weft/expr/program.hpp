@@ -215,6 +215,16 @@ constexpr std::int32_t extern_number(program const& p, int stage) {
   return before;
 }
 
+/// Whether two extents are written alike, node by node: `(n + 1) / 2` is, wherever it was made. Deeper than 8 only where they are one node.
+constexpr bool is_same_extent(program const& p, int x, int y, int depth = 8) {
+  if (x == y) return true;
+  if (x < 0 || y < 0 || depth == 0) return false;
+  node const &a = p.at(x), &b = p.at(y);
+  if (a.kind != b.kind || a.type != b.type || a.value != b.value || a.kind == op::load) return false;
+  if (arity(a.kind) == 0) return a == b;
+  return is_same_extent(p, a.a, b.a, depth - 1) && is_same_extent(p, a.b, b.b, depth - 1) && is_same_extent(p, a.c, b.c, depth - 1);
+}
+
 /// The letter of a stage's axis, by its place among the spatial and then the reduced ones: i, j, k, l, m, ...
 constexpr short_name axis_name(int place) {
   constexpr std::string_view letters = "ijklmnpqrstu";  // without o, which ends the name of an outer part

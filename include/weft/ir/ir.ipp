@@ -146,23 +146,27 @@ WEFT_DECL expr cast(arena& m, op kind, dtype to, expr a) {
 }
 
 namespace detail {
-// Identities of integers and bool only: of floats, x + 0 and x * 1 keep everything but NaN payloads and are
+// Identities of integers and conditions only: of floats, x + 0 and x * 1 keep everything but NaN payloads and are
 // not worth a rule.
 inline expr fold(arena& m, op kind, expr a, expr b) {
-  bool const integer = is_integer(a->type);
-  if (a->type == dtype::boolean) {
-    if (kind == op::logical_and) {
-      if (is_literal(a, 1) || is_literal(b, 0)) return b;
-      if (is_literal(b, 1) || is_literal(a, 0)) return a;
-    }
-    if (kind == op::logical_or) {
-      if (is_literal(a, 0) || is_literal(b, 1)) return b;
-      if (is_literal(b, 0) || is_literal(a, 1)) return a;
-    }
-    if ((kind == op::logical_and || kind == op::logical_or) && a == b) return a;
-  }
-  if (!integer) return nullptr;
+  bool const truth = a->type == dtype::boolean;
+  // Where one of the two has no bit, or all of them.
+  auto const both = [&](std::int64_t all) -> expr {
+    if (a == b || is_literal(a, 0) || is_literal(b, all)) return a;
+    return is_literal(b, 0) || is_literal(a, all) ? b : nullptr;
+  };
+  auto const either = [&](std::int64_t all) -> expr {
+    if (a == b || is_literal(a, all) || is_literal(b, 0)) return a;
+    return is_literal(b, all) || is_literal(a, 0) ? b : nullptr;
+  };
+  if (truth && (kind == op::logical_and || kind == op::bit_and)) return both(1);
+  if (truth && (kind == op::logical_or || kind == op::bit_or)) return either(1);
+  if (!truth && !is_integer(a->type)) return nullptr;
+  if (kind == op::bit_xor) return is_literal(b, 0) ? a : is_literal(a, 0) ? b : a == b ? literal(m, a->type, 0, a->lanes) : nullptr;
+  if (truth) return nullptr;
   switch (kind) {
+    case op::bit_and: return both(converted(dtype::i64, a->type, -1));
+    case op::bit_or: return either(converted(dtype::i64, a->type, -1));
     case op::add:
       if (is_literal(a, 0)) return b;
       if (is_literal(b, 0)) return a;

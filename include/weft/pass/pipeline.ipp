@@ -1,4 +1,5 @@
 #include "weft/pass/pipeline.hpp"
+#include "weft/pass/known_elements.hpp"
 #include "weft/pass/legalise.hpp"
 #include "weft/pass/partition.hpp"
 #include "weft/pass/promote.hpp"
@@ -18,6 +19,7 @@ WEFT_DECL void run_passes(ir::function& f, pass_limits limits, pass_observer con
   f.body = unroll(m, f.body);
   observe(pass_names[2], f);
   f.body = simplify(m, f.body);  // the copies' constants; equal addresses become equal nodes
+  if (ir::stmt const known = known_elements(f, f.body); known != f.body) f.body = simplify(m, known);
   observe(pass_names[3], f);
   f.body = stack_tiles(f, promote(f, f.body));
   observe(pass_names[4], f);

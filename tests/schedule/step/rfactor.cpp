@@ -165,6 +165,19 @@ TEST_CASE("rfactor: which reductions are known to be associative") {
   CHECK(reduced_by<int>([](auto A, auto i) {
           return weft::argmin(A.extent(1), A.extent(2), [=](auto k, auto l) { return weft::where(k < l, A(i, k, l)); });
         }) == none);
+  // An argmin of one's own counts its places by an extent that is written alike, wherever it was made; by another one it does not.
+  auto const counted = [](int more) {
+    return reduced_by<int>([=](auto A, auto i) {
+      auto const smaller = [](auto a, auto x) {
+        auto const better = weft::get<1>(x) < weft::get<1>(a) || weft::get<0>(a) < 0;
+        return weft::values(weft::select(better, weft::get<0>(x), weft::get<0>(a)), weft::select(better, weft::get<1>(x), weft::get<1>(a)));
+      };
+      return weft::reduce(weft::values(std::int64_t(-1), INT32_MAX), smaller, A.extent(1), (A.extent(2) + 1) / 2,
+                          [=](auto k, auto l) { return weft::values(k * ((A.extent(2) + more) / 2) + l, A(i, k, l)); });
+    });
+  };
+  CHECK(counted(1) == none);
+  CHECK(counted(2) == order);
   // Of elements of each type, in whatever they are compared.
   auto const positions = [&]<class... T>(std::type_identity<T>...) {
     return ((reduced_by<T>([](auto A, auto i) { return weft::argmax(A.extent(1), [=](auto k) { return A(i, k, k); }); }) == none &&
