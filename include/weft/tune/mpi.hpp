@@ -402,7 +402,8 @@ tune_result told_when_it_fails(Run const& run, [[maybe_unused]] Say const& say) 
 struct rank_options {
   MPI_Comm comm = MPI_COMM_WORLD;
   bool gpu_each = true;  // of a kernel on a GPU: rank r of a host takes the GPU of the kernel plus r, modulo how many there are, unless the program has given the ranks of it kernels on different GPUs; false: all take that of the kernel
-  double patience = 60;  // seconds without an answer after which a rank is lost; one on the host of rank 0 is missed at once
+  /// Seconds without an answer after which a rank is lost: a candidate may take a minute to compile, and as long again to be checked. One on the host of rank 0 is missed at once.
+  double patience = 180;
 };
 
 /// As `tune`, called by all ranks with equal arguments: rank 0 searches, the others measure, each by a worker of its own on the cores that it is
