@@ -69,9 +69,15 @@ constexpr auto sums_of_rows = [](auto a) {
 };
 constexpr auto bare = [](auto A) {
   auto S = weft::exact::stage<"S">([=] { return weft::sum(A.extent(0), [=](auto k) { return weft::cast<float>(A(k)); }); });
+  // A condition that always holds: weft::where would make nothing of it.
+  auto R = weft::compute<"R">(A.extent(0), [=](auto i) {
+    return weft::exact::reduction(weft::values(0.0f), [=](auto before, auto k) {
+      return weft::values(weft::select(weft::exact::literal<bool>(A, true), weft::get<0>(before) + weft::cast<float>(A(k) + A(i)), weft::get<0>(before)));
+    }, A.extent(0));
+  });
   return weft::compute<"T">(A.extent(0), [=](auto i) {
     auto const twice = weft::exact::operation<weft::op::add, std::uint8_t>(A(i), weft::exact::literal<std::uint8_t>(A, 200));
-    return weft::select(S() < 0.25f, twice, weft::exact::operation<weft::op::bitcast, std::uint8_t>(weft::cast<std::int8_t>(A(i))));
+    return weft::select(S() + R(i) < 0.25f, twice, weft::exact::operation<weft::op::bitcast, std::uint8_t>(weft::cast<std::int8_t>(A(i))));
   });
 };
 

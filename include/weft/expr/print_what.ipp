@@ -476,7 +476,9 @@ class what_writer {
     if (s.results > 1 || r.merged >= 0) return {};
     auto const is_self = [&](int id) { return p_.at(id).kind == op::self; };
     int update = r.body, condition = -1;
-    if (node const& n = p_.at(update); n.kind == op::select && is_self(n.c) && !has_self(n.a)) update = n.b, condition = n.a;
+    // Of a condition that always holds weft::where makes nothing.
+    auto const is_always = [&](int id) { return p_.at(id).kind == op::literal && p_.at(id).value != 0; };
+    if (node const& n = p_.at(update); n.kind == op::select && is_self(n.c) && !has_self(n.a) && !is_always(n.a)) update = n.b, condition = n.a;
     node const& n = p_.at(update);
     dtype const t = n.type;
     bool const adds = n.kind == op::add || n.kind == op::mul;
