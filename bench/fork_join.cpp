@@ -10,7 +10,7 @@ namespace {
 std::int64_t done[2 * 8];  // by iteration, a cache line each
 
 void count_iteration(std::int64_t i) { done[8 * i] += 1; }
-void count_iterations(void*, std::int64_t begin, std::int64_t end) {
+void count_iterations(void*, std::int64_t begin, std::int64_t end, std::int64_t) {
   for (std::int64_t i = begin; i < end; ++i) count_iteration(i);
 }
 bool counts(variant const& v) {

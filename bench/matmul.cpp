@@ -106,7 +106,7 @@ row as_gflops(matrices const& p, std::vector<variant> const& v, std::vector<figu
 variant intrinsics_in_parallel(matrices const& p, bool columns_outermost, int reference) {
   return {columns_outermost ? "intrinsics 2, jo ko" : "intrinsics 2, ko jo",
           [&p, columns_outermost](std::int64_t times) {
-            auto const part = [](void* context, std::int64_t begin, std::int64_t end) {
+            auto const part = [](void* context, std::int64_t begin, std::int64_t end, std::int64_t) {
               matmul_problem share = *static_cast<matmul_problem const*>(context);
               std::int64_t const last = share.n;
               share.j_begin = begin * intrinsics_columns(), share.j_end = end * intrinsics_columns();

@@ -16,7 +16,7 @@ namespace {
 /// Calls f(0), f(1), .. at the same time.
 template <class F>
 void on_threads(int threads, F const& f) {
-  auto const body = [](void* context, std::int64_t begin, std::int64_t end) {
+  auto const body = [](void* context, std::int64_t begin, std::int64_t end, std::int64_t) {
     for (; begin < end; ++begin) (*static_cast<F const*>(context))(begin);
   };
   weft::runtime::default_pool().run(threads, body, const_cast<F*>(&f), threads);

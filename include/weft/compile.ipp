@@ -470,7 +470,8 @@ WEFT_DECL ir::function detail::lowered(ir::arena& m, compile_request const& r, s
   if (r.gpu != nullptr) return r.gpu->lowered(m, r, s);
   program const extended = rewritten(expand(*r.what, r.machine->fma), s.steps);
   return lower(m, extended, detail::for_target(s, *r.machine), *r.layout, r.name,
-               r.machine->has("avx512f") ? vector_tails::mask : vector_tails::partition);
+               r.machine->has("avx512f") ? vector_tails::mask : vector_tails::partition,
+               narrow_memory::yes, r.machine->threads);
 }
 WEFT_DECL ir::function make_loops(ir::arena& m, compile_request const& r, schedule const& s) {
   if (r.gpu != nullptr) return r.gpu->loops(m, r, s);
@@ -493,7 +494,8 @@ WEFT_DECL ir::function make_loops(ir::arena& m, compile_request const& r, schedu
                                       ": ", why, "\n  try   another tail"})));
   ir::function f = checked ? linked_instruments.lower(m, r, extended, s)
                            : lower(m, extended, detail::for_target(s, *r.machine), *r.layout, r.name,
-                                   r.machine->has("avx512f") ? vector_tails::mask : vector_tails::partition);
+                                   r.machine->has("avx512f") ? vector_tails::mask : vector_tails::partition,
+                                   narrow_memory::yes, r.machine->threads);
   detail::pass_log log;
   log.verify = detail::verify_wanted();
   if (log.verify) detail::verify_or_throw("lower", f);

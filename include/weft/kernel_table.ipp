@@ -98,9 +98,8 @@ inline bool has_empty_output(argument const* arguments, int count) {
   }
   return any && all;
 }
-inline void parallel_for(void* pool, std::int64_t count, void (*body)(void*, std::int64_t, std::int64_t),
-                         void* context) {
-  static_cast<runtime::thread_pool*>(pool)->run(count, body, context);
+inline void parallel_for(void* pool, std::int64_t count, std::int64_t places, loop_body* body, void* context) {
+  static_cast<runtime::thread_pool*>(pool)->run(count, body, context, places);
 }
 /// A kernel whose lambdas run on this thread. One that comes back to itself, through whichever others, would wait for
 /// its own table or never end.

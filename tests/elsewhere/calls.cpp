@@ -34,10 +34,10 @@ void call(weft::kernel_entry entry) {
   auto const bytes = static_cast<std::size_t>((number() + 63) / 64 * 64);
   weft_test::fenced_bytes const workspace(bytes, true);
   std::memset(workspace.data(), 0x5a, bytes);
-  weft::services const host{[](void*, std::int64_t count, void (*body)(void*, std::int64_t, std::int64_t), void* to) {
+  weft::services const host{[](void*, std::int64_t count, std::int64_t places, weft::loop_body* body, void* to) {
                               std::int64_t const half = count / 2;
-                              if (half < count) body(to, half, count);
-                              if (half > 0) body(to, 0, half);
+                              if (half < count) body(to, half, count, places > 1 ? 1 : 0);
+                              if (half > 0) body(to, 0, half, 0);
                             },
                             nullptr};
   weft::launch const l{pointers.data(), nullptr, scalars.data(), workspace.data(), &host};

@@ -34,10 +34,10 @@ inline constexpr char const* not_legal = "the steps are not legal";
 inline std::string call(weft::compiled_kernel const& k, weft::program const& what, weft::sequence<void*> const& pointers,
                         weft::sequence<std::int64_t> const& scalars, std::int64_t const* sizes = nullptr,
                         std::int64_t workspace_bytes = -1, void* kept = nullptr) {
-  weft::services const host{[](void*, std::int64_t count, void (*body)(void*, std::int64_t, std::int64_t), void* to) {
+  weft::services const host{[](void*, std::int64_t count, std::int64_t places, weft::loop_body* body, void* to) {
                               std::int64_t const half = count / 2;
-                              if (half < count) body(to, half, count);
-                              if (half > 0) body(to, 0, half);
+                              if (half < count) body(to, half, count, places > 1 ? 1 : 0);
+                              if (half > 0) body(to, 0, half, 0);
                             },
                             nullptr, weft::linked_instruments.report};
   if (workspace_bytes < 0) workspace_bytes = k.workspace_bytes;
@@ -127,7 +127,8 @@ class trial {
     // What reads too far when it is rounded up is refused at the call.
     if (!weft::check_rounded(m, s.computation(), s, layout_).empty()) return interpreted(without_rounding(steps));
     auto const tails = d_.seed % 4 < 2 ? weft::vector_tails::mask : weft::vector_tails::partition;
-    weft::ir::function f = weft::lower(m, s.computation(), s, layout_, "fuzz", tails);
+    auto const threads = static_cast<std::int32_t>(d_.seed / 4 % 3);  // 0: memory for each iteration
+    weft::ir::function f = weft::lower(m, s.computation(), s, layout_, "fuzz", tails, weft::narrow_memory::yes, threads);
     // A case in a thousand would take as long as the rest.
     std::string fault = interpreted("lowered", f, {}, steps.empty() ? interp_limit : 300000);
     if (!fault.empty()) return fault;
@@ -347,7 +348,8 @@ class trial {
     auto const tails = d_.seed % 4 < 2 ? weft::vector_tails::mask : weft::vector_tails::partition;
     if (!weft::check_rounded(m, s.computation(), s, open->layout).empty()) return interpreted_open(without_rounding(steps));
     return allowing_no_ring([&] {
-      weft::ir::function f = weft::lower(m, s.computation(), s, open->layout, "fuzz", tails);
+      weft::ir::function f = weft::lower(m, s.computation(), s, open->layout, "fuzz", tails, weft::narrow_memory::yes,
+                                         static_cast<std::int32_t>(d_.seed / 4 % 3));
       sizes.resize(f.sizes.size());
       std::string const fault = interpreted("with open sizes, lowered", f, sizes);
       return fault.empty() ? with_passes("with open sizes", f, 32, sizes) : fault;

@@ -265,6 +265,20 @@ TEST_CASE("interpret: what cannot be at the same time is no race") {
     CHECK(r("  for i in 0..4 parallel:\n    allocate r:\n      r[] = A[i, 0]\n      B[i] = r[]\n") == "");
   }
 }
+TEST_CASE("interpret: memory of the workspace inside a parallel loop is one for all iterations, or each thread's own") {
+  run r;
+  std::string const body =
+      "  for i in 0..4 parallel:\n    allocate M:\n      for k in 0..8:\n        M[k] = A[i, k]\n      B[i] = M[7]\n";
+  r.more = "  buffer M: f32[8] strides [1] in heap written alias 5 align 64\n";
+  says(r(body), "race in parallel loop i: M[0] is written");
+  r.more = "  buffer M: f32[8] strides [1] in heap of 2 threads written alias 5 align 64\n";
+  CHECK(r(body) == "");
+  CHECK((r.b[0] == 7.0f && r.b[3] == 31.0f));
+  // What the iteration before has left there is nobody's.
+  says(r("  for i in 0..4 parallel:\n    allocate M:\n      if i == 0:\n        M[0] = 1.0f32\n      B[i] = M[0]\n"), "uninitialised read of M[0]");
+  // Of a loop inside of the one that it belongs to, iterations share it.
+  says(r("  for i in 0..2 parallel:\n    allocate M:\n      for k in 0..4 parallel:\n        M[0] = A[i, k]\n"), "race in parallel loop k");
+}
 TEST_CASE("interpret: a register around a parallel loop is shared by its iterations") {
   run r;
   says(r("  allocate r:\n    for i in 0..4 parallel:\n      r[] = A[i, 0]\n      B[i] = r[]\n"),

@@ -156,6 +156,9 @@ TEST_CASE("verify: declarations") {
   CHECK(with("tmp: f32[n]", "tmp: f32[2i32]").find("buffer tmp: shape and strides must be scalar i64") == 0);
   CHECK(with("tmp: f32[n]", "tmp: f32[cast<i64>(alpha)]").find("buffer tmp: shape and strides must be") == 0);
   CHECK(with("tmp: f32[n]", "tmp: f32[i]").find("i: a variable used outside of its loop") == 0);
+  CHECK(with("in heap", "in heap of 2 threads") == "");
+  CHECK(with("in heap", "in heap of -2 threads").find("buffer tmp: memory of each thread's own is the heap's") == 0);
+  CHECK(with("in heap", "in stack of 2 threads").find("buffer tmp: memory of each thread's own is the heap's") != std::string::npos);
   CHECK(with("in heap", "in kept").find("buffer tmp: whether it is kept is the last scalar, a bool") == 0);
   CHECK(with("align 64", "align 0").find("its alignment is less than a byte") != std::string::npos);
 }

@@ -3,6 +3,7 @@
 
 #include "lower/programs.hpp"
 #include "support/golden.hpp"
+#include "weft/ir/parse.hpp"
 
 using namespace weft;
 using weft_test::lowered_program;
@@ -57,6 +58,30 @@ TEST_CASE("a part too large for the stack is in the workspace, once for each ite
   std::string const parallel = by_rows(16, 5000, same, [](schedule& s, axis a) { s.parallel(a); });
   CHECK(has(parallel, "buffer a: f32[4, 4, 5000] strides [20000, 5000, 1] in heap"));
   CHECK(has(parallel, "a[io, i, j_1]"));
+}
+TEST_CASE("where the number of threads is known, each of them has memory for a part, and no more run the loop than that") {
+  auto const marked = [](std::int32_t threads, std::int64_t rows, std::int64_t limit = 0, bool open = false) {
+    lowered_program l{two_maps([](auto a, auto, auto i, auto j) { return a(i, j); }), {{rows, 5000}}};
+    l.threads = threads;
+    if (open) l.dims = {{"n", nullptr}};
+    std::string const text = ir::print(l([=](schedule& s, sequence<std::int32_t> const&) {
+      auto const parts = s.split(axis{s.order[1][0]}, 4);
+      if (limit > 0) s.parallel(parts[0], thread_limit(limit));
+      else s.parallel(parts[0]);
+      s.compute_at(handle_of<2>(s, 0), parts[0]);
+    }));
+    ir::arena m;
+    CHECK(ir::print(ir::parse(m, text)) == text);
+    return text;
+  };
+  for (std::string const& text : {marked(2, 16), marked(2, 400), marked(8, 16, 2), marked(2, 400, 0, true)}) {
+    INFO(text);
+    CHECK(has(text, "buffer a: f32[4, 5000] strides [5000, 1] in heap of 2 threads written"));
+    CHECK((has(text, "    a[i, j_1] = ") || has(text, "    a[i_1, j_1] = ")));
+  }
+  CHECK(has(marked(8, 16), "in heap of 4 threads"));
+  CHECK(has(marked(8, 16, 2000), "in heap of 4 threads"));
+  CHECK(has(marked(3, 400, 2000), "in heap of 3 threads"));
 }
 TEST_CASE("rows that are swizzled may have no elements, and planes of them must be whole rows apart") {
   auto const swizzled = [](std::int64_t columns, std::int64_t planes_apart) {

@@ -26,6 +26,7 @@ struct lowered_program {
   weft::ir::arena m{};
   weft::sequence<weft::sequence<char const*>> dims{};  // of the inputs; null: a number. Empty: all numbers
   weft::vector_tails tails = weft::vector_tails::partition;
+  std::int32_t threads = 0;
 
   std::int64_t extent(int tensor, int dim) const {
     return shapes[static_cast<std::size_t>(tensor)][static_cast<std::size_t>(dim)];
@@ -74,7 +75,7 @@ struct lowered_program {
     auto const first = s.order[0];  // as it is before the steps
     how(s, first);
     CHECK(s.state != weft::verdict::illegal);
-    weft::ir::function f = weft::lower(m, s.computation(), s, layout(), "k", tails);
+    weft::ir::function f = weft::lower(m, s.computation(), s, layout(), "k", tails, weft::narrow_memory::yes, threads);
     CHECK(weft::ir::verify(f) == "");
     return f;
   }

@@ -146,6 +146,47 @@ TEST_CASE("a loop with a limit of threads is no more tasks than that, each eleme
   CHECK(weft::ir::print(f) == text);
   CHECK(weft::ir::verify(f) == "");
 }
+TEST_CASE("a loop with memory for each thread is as many tasks as there are threads, whose memory is not mixed up") {
+  constexpr auto rows = weft::kernel<"rows_by_threads">(
+      [](auto A) {
+        auto S = weft::compute<"S">(A.extent(0), A.extent(1), [=](auto i, auto j) { return 2 * A(i, j); });
+        return weft::compute<"B">(A.extent(0), A.extent(1), [=](auto i, auto j) { return S(i, j) + S(i, A.extent(1) - 1 - j); });
+      },
+      [](auto& s, auto, auto S, auto B) {
+        auto [i, j] = B.axes();
+        s.parallel(i);
+        s.compute_at(S, i);
+      });
+  own_pool_again const after;
+  weft::target machine = weft::host();
+  machine.threads = 3;
+  constexpr int n = 40, m = 20000;  // a row is larger than what stands on the stack
+  auto const a = numbers(n * m);
+  std::vector<int> want(a.size());
+  for (int i = 0; i < n; ++i)
+    for (int j = 0; j < m; ++j) want[static_cast<std::size_t>(i * m + j)] = 2 * a[static_cast<std::size_t>(i * m + j)] + 2 * a[static_cast<std::size_t>(i * m + m - 1 - j)];
+  auto const kernel = rows.on(machine);
+  CHECK(kernel.ir(weft::view(a, n, m)).find("S: i32[1, 20000] strides [20000, 1] in heap of 3 threads") != std::string::npos);
+  static std::atomic<int> most;
+  most = 0;
+  queue_pool pool(7);
+  weft::executor queue{.context = &pool, .threads = 100};
+  queue.run = [](void* context, int count, weft::executor::task task, void* data) {
+    most = count;
+    queue_pool::run(context, count, task, data);
+  };
+  for (bool own : {true, false}) {
+    weft::set_executor(own ? weft::executor() : queue);
+    for (int round = 0; round < 4; ++round) {
+      std::vector<int> b(a.size(), -1), open = b;
+      kernel(weft::view(a, n, m), weft::out(b, n, m));
+      CHECK(b == want);
+      kernel(weft::view(a, weft::dim<"n">(n), weft::dim<"m">(m)), weft::out(open, n, m));
+      CHECK(open == want);
+    }
+  }
+  CHECK(most == 3);
+}
 TEST_CASE("a kernel gives the same on threads of the program's own") {
   own_pool_again const after;
   queue_pool pool(3);

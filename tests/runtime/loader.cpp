@@ -130,7 +130,7 @@ TEST_CASE("exceptions and backtraces pass through a kernel, by either linker") {
     int here = 0;
     _Unwind_Backtrace(count_frame, &here);
     frames_seen = 0;
-    auto const thrower = [](void*, std::int64_t, void (*)(void*, std::int64_t, std::int64_t), void*) {
+    auto const thrower = [](void*, std::int64_t, std::int64_t, loop_body*, void*) {
       _Unwind_Backtrace(count_frame, &frames_seen);
       throw std::runtime_error("from inside");
     };

@@ -32,15 +32,24 @@ struct counted {
   pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
   explicit counted(std::int64_t count) : seen(static_cast<std::size_t>(count)) {}
 
-  static void body(void* self, std::int64_t begin, std::int64_t end) {
+  static void body(void* self, std::int64_t begin, std::int64_t end, std::int64_t place) {
     auto& me = *static_cast<counted*>(self);
+    // What two threads write here at once is a race, and a place that somebody has is not free.
+    if (place < 0 || place >= static_cast<std::int64_t>(me.in_place.size())) ++me.shared_places, place = 0;
+    int& in_it = me.in_place[static_cast<std::size_t>(place)];
+    me.shared_places += ++in_it != 1;
     for (auto i = begin; i < end; ++i) ++me.seen[static_cast<std::size_t>(i)];
     ::pthread_mutex_lock(&me.lock);
     me.pieces.emplace_back(begin, end);
+    me.places = std::max(me.places, place + 1);
     ::pthread_mutex_unlock(&me.lock);
+    --in_it;
   }
+  std::vector<int> in_place = std::vector<int>(64);
+  std::int64_t places = 0;
+  int shared_places = 0;
   bool each_once() const {
-    return std::all_of(seen.begin(), seen.end(), [](int n) { return n == 1; });
+    return shared_places == 0 && std::all_of(seen.begin(), seen.end(), [](int n) { return n == 1; });
   }
 };
 
@@ -81,6 +90,7 @@ TEST_CASE("at_most_threads limits the pieces; 1 and less mean the caller alone")
     pool.run(100, counted::body, &c, limit);
     CHECK(c.each_once());
     CHECK(static_cast<int>(c.pieces.size()) == std::clamp(limit, 1, 4));
+    CHECK(c.places == std::clamp(limit, 1, 4));
   }
 }
 
@@ -94,7 +104,7 @@ TEST_CASE("a count near the limit of 64 bits is cut without overflow") {
   std::int64_t const count = INT64_MAX;
   pool.run(
       count,
-      [](void* p, std::int64_t begin, std::int64_t end) {
+      [](void* p, std::int64_t begin, std::int64_t end, std::int64_t) {
         auto& to = *static_cast<sums*>(p);
         ::pthread_mutex_lock(&to.lock);
         to.length[to.calls++] = end - begin;
@@ -110,7 +120,7 @@ TEST_CASE("a count near the limit of 64 bits is cut without overflow") {
 /// Sum of 0..n, by the pool, with a cell for each piece.
 struct summed {
   std::int64_t total = 0;
-  static void body(void* self, std::int64_t begin, std::int64_t end) {
+  static void body(void* self, std::int64_t begin, std::int64_t end, std::int64_t) {
     std::int64_t sum = 0;
     for (auto i = begin; i < end; ++i) sum += i;
     __atomic_fetch_add(&static_cast<summed*>(self)->total, sum, __ATOMIC_RELAXED);
@@ -122,7 +132,7 @@ std::int64_t sum_by(thread_pool& pool, std::int64_t n) {
   return s.total;
 }
 
-void increment_each(void* values, std::int64_t begin, std::int64_t end) {
+void increment_each(void* values, std::int64_t begin, std::int64_t end, std::int64_t) {
   auto& v = *static_cast<std::vector<int>*>(values);
   for (auto i = begin; i < end; ++i) ++v[static_cast<std::size_t>(i)];
 }
@@ -151,7 +161,7 @@ int pieces_of(thread_pool& pool, std::int64_t ns) {
   } w{ns};
   pool.run(
       2,
-      [](void* p, std::int64_t begin, std::int64_t end) {
+      [](void* p, std::int64_t begin, std::int64_t end, std::int64_t) {
         auto& me = *static_cast<work*>(p);
         __atomic_fetch_add(&me.pieces, 1, __ATOMIC_RELAXED);
         auto const start = std::chrono::steady_clock::now();
@@ -193,7 +203,7 @@ TEST_CASE("a loop that is long in its last piece, or in every second call, is no
   struct work {
     std::int64_t last_ns;
     int pieces = 0;
-    static void body(void* p, std::int64_t, std::int64_t end) {
+    static void body(void* p, std::int64_t, std::int64_t end, std::int64_t) {
       auto& me = *static_cast<work*>(p);
       __atomic_fetch_add(&me.pieces, 1, __ATOMIC_RELAXED);
       auto const start = std::chrono::steady_clock::now();
@@ -223,8 +233,8 @@ TEST_CASE("a long loop is taken in parts: who has finished takes some of another
     int by_caller = 0;
     pthread_t caller = ::pthread_self();
     using counted::counted;
-    static void body(void* self, std::int64_t begin, std::int64_t end) {
-      counted::body(self, begin, end);
+    static void body(void* self, std::int64_t begin, std::int64_t end, std::int64_t place) {
+      counted::body(self, begin, end, place);
       auto& me = *static_cast<work*>(self);
       bool const own = ::pthread_equal(::pthread_self(), me.caller) != 0;
       if (own) me.by_caller += static_cast<int>(end - begin);
@@ -244,6 +254,7 @@ TEST_CASE("a long loop is taken in parts: who has finished takes some of another
     work w(32);
     pool.run(32, work::body, &w);
     CHECK(w.each_once());
+    CHECK(w.places <= 2);
     if (w.pieces.size() == 2) continue;
     most = std::max(most, w.by_caller);
   }
@@ -283,7 +294,7 @@ TEST_CASE("a loop within a loop is done by its caller") {
   } n{&pool};
   pool.run(
       30,
-      [](void* p, std::int64_t begin, std::int64_t end) {
+      [](void* p, std::int64_t begin, std::int64_t end, std::int64_t) {
         auto& outer = *static_cast<nested*>(p);
         struct inner {
           nested* outer;
@@ -292,7 +303,7 @@ TEST_CASE("a loop within a loop is done by its caller") {
         for (auto i = begin; i < end; ++i)
           outer.pool->run(
               10,
-              [](void* q, std::int64_t first, std::int64_t last) {
+              [](void* q, std::int64_t first, std::int64_t last, std::int64_t) {
                 auto& me = *static_cast<inner*>(q);
                 __atomic_fetch_add(&me.outer->total, last - first, __ATOMIC_RELAXED);
                 if (!::pthread_equal(me.caller, ::pthread_self()))
@@ -314,7 +325,7 @@ TEST_CASE("workers do take part") {
   // Each piece waits for the other: the caller alone would never come back.
   pool.run(
       2,
-      [](void* p, std::int64_t begin, std::int64_t) {
+      [](void* p, std::int64_t begin, std::int64_t, std::int64_t) {
         auto& to = *static_cast<threads*>(p);
         to.of[begin] = ::pthread_self();
         __atomic_fetch_add(&to.arrived, 1, __ATOMIC_ACQ_REL);
@@ -332,7 +343,7 @@ TEST_CASE("signals go to the program's threads, not to workers") {
   } m{};
   pool.run(
       2,
-      [](void* p, std::int64_t begin, std::int64_t) {
+      [](void* p, std::int64_t begin, std::int64_t, std::int64_t) {
         auto& to = *static_cast<masks*>(p);
         ::pthread_sigmask(SIG_SETMASK, nullptr, &to.of[begin]);
         __atomic_fetch_add(&to.arrived, 1, __ATOMIC_ACQ_REL);
@@ -379,7 +390,7 @@ TEST_CASE("a fork while another thread's loop runs leaves the child a usable poo
   std::thread other([&] {
     pool.run(
         2,
-        [](void* p, std::int64_t, std::int64_t) {
+        [](void* p, std::int64_t, std::int64_t, std::int64_t) {
           auto& to = *static_cast<gate*>(p);
           __atomic_fetch_add(&to.entered, 1, __ATOMIC_ACQ_REL);
           while (__atomic_load_n(&to.open, __ATOMIC_ACQUIRE) == 0) ::usleep(10);

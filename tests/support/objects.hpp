@@ -29,8 +29,8 @@ struct kernel_object {
         memory[i][k] = static_cast<float>(static_cast<int>((k * 7 + i) % 23) - 11) * 0.25f;
     }
     for (std::size_t i = 0; i < elements.size(); ++i) pointers[i] = memory[i].data();
-    auto const alone = [](void*, std::int64_t count, void (*body)(void*, std::int64_t, std::int64_t), void* context) {
-      for (std::int64_t i = 0; i < count; ++i) body(context, i, i + 1);
+    auto const alone = [](void*, std::int64_t count, std::int64_t places, weft::loop_body* body, void* context) {
+      for (std::int64_t i = 0; i < count; ++i) body(context, i, i + 1, i % 2 < places ? i % 2 : 0);
     };
     weft::services const host{parallel_for != nullptr ? parallel_for : alone, nullptr};
     std::string workspace(static_cast<std::size_t>(workspace_bytes) + 64, '\0');

@@ -24,7 +24,7 @@ class thread_of_another {
 class waiting_pool {
  public:
   explicit waiting_pool(int threads) : pool_(threads) {
-    pool_.run(threads, [](void*, std::int64_t, std::int64_t) {}, nullptr);
+    pool_.run(threads, [](void*, std::int64_t, std::int64_t, std::int64_t) {}, nullptr);
   }
 
  private:

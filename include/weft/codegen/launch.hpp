@@ -18,11 +18,16 @@ struct failure {
   std::int64_t numbers[most];
 };
 
+/// What a thread does of a parallel loop: iterations `begin` to `end`, with memory number `place`.
+using loop_body = void(void* context, std::int64_t begin, std::int64_t end, std::int64_t place);
+/// For loops whose iterations have no memory of their own.
+inline constexpr std::int64_t any_number_of_places = std::int64_t(1) << 30;
+
 /// What a kernel may ask of the program that runs it.
 struct services {
-  /// Calls body(context, begin, end) so that every index in 0 .. count is covered once; returns when all is done.
-  void (*parallel_for)(void* pool, std::int64_t count,
-                       void (*body)(void* context, std::int64_t begin, std::int64_t end), void* context);
+  /// Calls body(context, begin, end, place) so that every index in 0 .. count is covered once; returns when all is done. Calls that run at once have
+  /// different places, each below `places`, which is 1 at least.
+  void (*parallel_for)(void* pool, std::int64_t count, std::int64_t places, loop_body* body, void* context);
   void* pool;
   /// Checked code calls it before it gives up; from any thread, the first one counts.
   void (*report)(launch const* call, char const* text, std::int64_t const* numbers, std::int64_t count) = nullptr;

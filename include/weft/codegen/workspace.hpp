@@ -6,8 +6,11 @@
 
 namespace weft::inline WEFT_ABI {
 
+/// How many lines of 64 bytes one place of a heap buffer takes.
+ir::expr workspace_lines(ir::arena& m, ir::buffer const* b);
+
 /// The byte offset of heap buffer `b` (null: the end, which is the size of the workspace). Buffers follow each
-/// other at multiples of 64 bytes. The same of those that are kept, in the memory that is kept.
+/// other at multiples of 64 bytes, and so do the places of one that has several. The same of those that are kept, in the memory that is kept.
 ir::expr workspace_offset(ir::arena& m, ir::function const& f, ir::buffer const* b, ir::scope of = ir::scope::heap);
 
 inline constexpr std::int64_t most_workspace = std::int64_t(1) << 48;

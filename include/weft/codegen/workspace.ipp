@@ -16,18 +16,20 @@ inline bool is_dense(ir::arena& m, ir::buffer const* b) {
 }
 }  // namespace detail
 
+WEFT_DECL ir::expr workspace_lines(ir::arena& m, ir::buffer const* b) {
+  ir::expr bytes = ir::index(m, size_bytes(b->type));
+  bool const dense = detail::is_dense(m, b);
+  if (!dense) bytes = ir::binary(m, op::mul, ir::binary(m, op::mul, bytes, b->strides[0]), b->shape[0]);
+  for (std::size_t d = 0; dense && d < b->shape.size(); ++d) bytes = ir::binary(m, op::mul, bytes, b->shape[d]);
+  return simplify(m, ir::binary(m, op::floor_div, ir::binary(m, op::add, bytes, ir::index(m, 63)), ir::index(m, 64)));
+}
 WEFT_DECL ir::expr workspace_offset(ir::arena& m, ir::function const& f, ir::buffer const* b, ir::scope of) {
   ir::expr offset = ir::index(m, 0);
   for (ir::buffer const* other : f.buffers) {
     if (other == b) break;
     if (other->where != of) continue;
-    ir::expr bytes = ir::index(m, size_bytes(other->type));
-    bool const dense = detail::is_dense(m, other);
-    if (!dense) bytes = ir::binary(m, op::mul, ir::binary(m, op::mul, bytes, other->strides[0]), other->shape[0]);
-    for (std::size_t d = 0; dense && d < other->shape.size(); ++d) bytes = ir::binary(m, op::mul, bytes, other->shape[d]);
-    ir::expr const lines = ir::binary(m, op::floor_div, ir::binary(m, op::add, bytes, ir::index(m, 63)),
-                                      ir::index(m, 64));
-    offset = ir::binary(m, op::add, offset, ir::binary(m, op::mul, lines, ir::index(m, 64)));
+    std::int64_t const places = other->places > 0 ? other->places : 1;
+    offset = ir::binary(m, op::add, offset, ir::binary(m, op::mul, workspace_lines(m, other), ir::index(m, 64 * places)));
   }
   return simplify(m, offset);
 }
@@ -43,6 +45,7 @@ WEFT_DECL ir::expr workspace_wanted(ir::arena& m, ir::function const& f, ir::sco
     for (ir::expr e : b->shape) bytes = times(bytes, e);
     if (!detail::is_dense(m, b)) bytes = ir::binary(m, op::max, bytes, times(times(one, b->shape[0]), b->strides[0]));
     bytes = ir::binary(m, op::add, bytes, number(64));
+    if (b->places > 1) bytes = ir::binary(m, op::mul, bytes, number(b->places));
     sum = sum != nullptr ? ir::binary(m, op::add, sum, bytes) : bytes;
   }
   return sum;
@@ -57,7 +60,7 @@ WEFT_DECL std::int64_t workspace_bytes(ir::function const& f) {
     for (ir::expr e : b->shape) bytes *= number(e);
     if (bytes <= static_cast<double>(most_workspace) && !detail::is_dense(*f.nodes, b))
       bytes = size_bytes(b->type) * number(b->shape[0]) * number(b->strides[0]);
-    estimate += bytes;
+    estimate += b->places > 1 ? (bytes + 64) * b->places : bytes;
   }
   if (estimate > static_cast<double>(most_workspace))
     WEFT_THROW(argument_error(f.name + ": its intermediate tensors need more than 2^48 bytes"));

@@ -18,7 +18,7 @@ namespace weft::inline WEFT_ABI {
 ///             was allocated; an accumulate reads its element except in the first iteration, if its value has `self`
 ///   races     two iterations of one parallel or vectorized loop (the innermost or any around it) on the same element, one
 ///             of them writing; two lanes of one store on the same element. A heap buffer that is allocated inside such a
-///             loop is one piece of memory for all of its iterations; registers and the stack are each iteration's own
+///             loop is one piece of memory for all of its iterations; registers, the stack and buffers with places are each iteration's own
 ///   sharing   arguments of different alias classes over the same memory, one of them written
 ///   the call  a function that `verify` refuses (a store to an input, memory used outside of its allocate), too few
 ///             pointers, sizes or scalars, more than `max_operations`

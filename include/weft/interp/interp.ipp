@@ -322,9 +322,9 @@ inline void interpreter::statement(ir::stmt s) {
     case ir::stmt_kind::allocate: break;
   }
   note_memory(s->buf);
-  // The workspace has one place for all iterations; registers and the stack are those of the iteration that runs.
+  // The workspace has one place for all iterations, unless it has one for each thread; registers and the stack are those of the iteration that runs.
   memory& its = memory_[at(s->buf->id)];
-  shadows_[its.shadow].begin(s->buf->where == ir::scope::heap);
+  shadows_[its.shadow].begin(s->buf->where == ir::scope::heap && s->buf->places == 0);
   if (f_.shared_place(s->buf) >= 0) its.lifetime = shadows_[its.shadow].lifetime;
   statement(s->children[0]);
 }

@@ -45,7 +45,7 @@ class comparer {
   }
   bool operator()(buffer const& x, buffer const& y) {
     return x.name == y.name && x.type == y.type && x.where == y.where && x.lanes == y.lanes && x.id == y.id &&
-           x.argument == y.argument && x.written == y.written && x.non_temporal == y.non_temporal && x.swizzled == y.swizzled && x.alias_class == y.alias_class &&
+           x.argument == y.argument && x.places == y.places && x.written == y.written && x.non_temporal == y.non_temporal && x.swizzled == y.swizzled && x.alias_class == y.alias_class &&
            x.alignment == y.alignment && (*this)(x.shape, y.shape) && (*this)(x.strides, y.strides);
   }
 

@@ -62,7 +62,8 @@ struct expr_node {
   std::uint64_t variables = 0;  // read by it, as bits: of those from 63 on, bit 63; set by arena::make
 };
 
-/// Where a buffer's elements live. argument: the caller's memory. heap: the workspace of the call.
+/// Where a buffer's elements live. argument: the caller's memory. heap: the workspace of the call; of a buffer with `places` each thread that runs
+/// the parallel loop around its allocate has elements of its own there.
 /// registers: a single value of `lanes` elements, rank 0 plus lanes; never outlives the loop it stands in.
 /// stack: memory of a literal size on the stack of the thread that runs its allocate. kept: launch::kept, what earlier calls
 /// have left there; whether they have is the last scalar.
@@ -76,6 +77,7 @@ struct buffer {
   std::uint16_t lanes = 1;       // registers only
   std::int32_t id = 0;           // position in function::buffers
   std::int32_t argument = -1;    // position among the call's pointers
+  std::int32_t places = 0;       // heap only: for so many threads at most; 0: one for all
   bool written = false;          // an output or an intermediate
   bool non_temporal = false;     // stored past the caches where a vector is aligned
   bool swizzled = false;         // its rows, where a block shares it (swizzle_of)
@@ -92,7 +94,7 @@ enum class tile_role : std::uint8_t { multiply, fill, load_a, load_b, store };
 ///
 ///   block       children, one after the other
 ///   loop        for variable in begin .. begin + extent: children[0], run as `how` says; a parallel one by at most
-///               `threads` threads (0: all that there are). One that is bound to an axis of a machine ends when all its
+///               `threads` threads (0: all that there are), and as many as what its iterations allocate has places. One that is bound to an axis of a machine ends when all its
 ///               iterations have; memory allocated inside it is an iteration's own
 ///               In each iteration, of each buffer of `ahead`, what the iteration `distance` later reads is prefetched: of this
 ///               loop, or of one around it, where an access that does not move with that one is left out. It comes into the cache that `into` says,

@@ -308,6 +308,10 @@ inline void parser::declare() {
   };
   skip_spaces();
   if (is_digit(peek()) || peek() == '-') b->argument = number("an argument's number");
+  if (try_word("of")) {
+    b->places = number("a number of threads");
+    expect("threads");
+  }
   if (b->where == scope::stack && try_word("at")) {
     f_.shared_at.resize(buffers_.size(), -1);
     f_.shared_at.push_back(integer(0, std::int64_t(1) << 32, "a place in shared memory"));

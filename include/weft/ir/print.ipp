@@ -371,6 +371,7 @@ inline void printer::declare(buffer const* b) {
   items(b->strides);
   (out_ += " in ") += scopes[static_cast<int>(b->where)];
   if (b->argument != -1) out_ += " " + std::to_string(b->argument);
+  if (b->places != 0) out_ += joined({" of ", std::to_string(b->places), " threads"});
   if (f_.shared_place(b) >= 0) out_ += " at " + std::to_string(f_.shared_place(b));
   if (b->written) out_ += " written";
   if (b->non_temporal) out_ += " non_temporal";

@@ -144,6 +144,7 @@ inline void verifier::declaration(std::size_t position) {
   check(b.alignment >= 1, "its alignment is less than a byte");
   check(b.where != scope::kept || (!f_.scalars.empty() && f_.scalars[f_.scalars.size() - 1].type == dtype::boolean),
         "whether it is kept is the last scalar, a bool");
+  check(b.places >= 0 && (b.places == 0 || b.where == scope::heap), "memory of each thread's own is the heap's");
   check(b.shape.size() == b.strides.size(), "shape and strides have different ranks");
   check(!registers || b.shape.size() == 0, "registers have rank 0");
   for (expr e : b.shape)

@@ -513,7 +513,8 @@ WEFT_DECL void lowering::need_fewer_than_folded(stage_frame const& guest, int di
                             most->kind == op::literal ? "a factor of " + count : "compute_at a loop further in"})));
 }
 /// On the stack of the thread that runs the loop where all guests of the kernel together are small enough for it;
-/// else in the workspace, where each iteration of a parallel loop around it has memory of its own. Virtual threads have it
+/// else in the workspace, where each thread that runs the innermost parallel loop around it has memory of its own: what one panel was copied to is still in
+/// its cache when the next one comes. Where threads are not known, each iteration has, as those of other loops that run at once. Virtual threads have it
 /// either way.
 WEFT_DECL void lowering::make_guest_memory(stage_frame& guest, int stage) {
   if (!read_[at(stage)]) return;
@@ -541,9 +542,16 @@ WEFT_DECL void lowering::make_guest_memory(stage_frame& guest, int stage) {
     bytes += all_copies * memory_bytes(p_.tensors[at(s.tensor + r)].type, shape_of(r), strides_of(r, shape_of(r)));
   bool const on_stack = has_place_on_stack(stage, bytes, !outlives_launches(stage));
   sequence<ir::expr> around;
+  std::int32_t places = 0;
   each_around_memory(guest, [&](stage_frame const& f, int i) {
     open_loop const& o = f.loops[at(i)];
     if (on_stack ? o.how != loop_kind::virtual_thread : !is_concurrent(o.how)) return;
+    if (o.how == loop_kind::parallel && places == 0 && threads_ > 0) {  // the first one that is met is the innermost one
+      std::int32_t const limit = n_.at(o.id).threads;
+      places = limit > 0 && limit < threads_ ? limit : threads_;
+      if (o.extent->kind == op::literal && o.extent->value < places) places = o.extent->value > 0 ? static_cast<std::int32_t>(o.extent->value) : 1;
+      return;
+    }
     guest.instance.push_back(ir::variable(m_, o.variable));
     around.push_back(o.extent->variables == 0 ? o.extent : longest(o.id, true));
   });
@@ -556,6 +564,7 @@ WEFT_DECL void lowering::make_guest_memory(stage_frame& guest, int stage) {
     if (tensor_[at(s.tensor + r)] != nullptr) continue;  // an output, of a stage beside another
     ir::buffer* b = new_buffer(s.tensor + r);
     b->where = on_stack ? ir::scope::stack : ir::scope::heap;
+    b->places = places;
     if (wants_registers(stage)) f_.wanted_in_registers.push_back(b->id);
     if (wants_shared(stage)) f_.wanted_in_shared.push_back(b->id);
     b->written = true;

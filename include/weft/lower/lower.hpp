@@ -21,8 +21,11 @@ namespace weft::inline WEFT_ABI {
 ///
 /// A result that is the same along an axis is stored once along it (schedule/narrow.hpp), so nothing is said any more of
 /// the index there: what proves that all accesses are in bounds lowers with narrow_memory::no.
+///
+/// Memory in the workspace for a stage that is computed inside of a parallel loop is one for each of `threads` threads, which then run that loop at most; 0:
+/// one for each iteration, as they are threads of a GPU, or nobody has to run them.
 ir::function lower(ir::arena& m, program const& p, nest const& n, call_layout const& layout, std::string_view name,
-                   vector_tails tails = vector_tails::partition, narrow_memory narrow = narrow_memory::yes);
+                   vector_tails tails = vector_tails::partition, narrow_memory narrow = narrow_memory::yes, std::int32_t threads = 0);
 
 /// What check_bounds says of the elements that stages compute beyond their ends, where splits round up; empty when all they
 /// read stays in bounds, and where no split does.

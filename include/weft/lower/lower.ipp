@@ -539,11 +539,11 @@ WEFT_DECL std::string check_rounded(ir::arena& m, program const& p, nest const& 
   return any ? check_bounds(lower(m, p, plain, layout, "rounded", vector_tails::partition, narrow_memory::no)) : std::string();
 }
 WEFT_DECL ir::function lower(ir::arena& m, program const& p, nest const& n, call_layout const& layout,
-                             std::string_view name, vector_tails tails, narrow_memory narrow) {
+                             std::string_view name, vector_tails tails, narrow_memory narrow, std::int32_t threads) {
   ir::function f;
   f.name = std::string(name);
   f.nodes = &m;
-  detail::lowering(f, p, n, layout, tails, narrow).run();
+  detail::lowering(f, p, n, layout, tails, narrow, threads).run();
   return f;
 }
 

@@ -111,11 +111,11 @@ struct loop_of_frame {
 class lowering {
  public:
   lowering(ir::function& f, program const& p, nest const& n, call_layout const& layout, vector_tails tails,
-           narrow_memory narrow)
+           narrow_memory narrow, std::int32_t threads)
       : f_(f), m_(*f.nodes), p_(p), n_(n), layout_(layout),
         narrow_(narrow == narrow_memory::yes ? narrow_results_of(n)
                                              : narrow_results{sequence<std::uint32_t>(p.tensors.size(), 0), n.starts}),
-        sizes_(open_sizes_of(layout)), tails_(tails), tensor_(p.tensors.size(), nullptr), needed_(p.stages.size(), false), frames_(p.stages.size()) {}
+        sizes_(open_sizes_of(layout)), tails_(tails), threads_(threads), tensor_(p.tensors.size(), nullptr), needed_(p.stages.size(), false), frames_(p.stages.size()) {}
   void run();
 
  private:
@@ -237,6 +237,7 @@ class lowering {
   sequence<std::int32_t> name_slots_;  // a table of their numbers by hash
   sequence<open_size> sizes_;
   vector_tails tails_;
+  std::int32_t threads_;  // that run a parallel loop at most; 0: not known
   sequence<ir::buffer*> tensor_;
   sequence<ir::expr> extents_;  // by node; empty at first
   sequence<bool> needed_;       // by stage

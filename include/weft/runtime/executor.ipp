@@ -28,14 +28,14 @@ inline constexpr int most_tasks = 4096;  // of a loop: so many bits lie on the c
 struct executor_loop {
   std::int64_t count;
   int pieces;
-  void (*body)(void* context, std::int64_t begin, std::int64_t end);
+  loop_body* body;
   void* context;
   std::int64_t ns = 0;   // that its tasks took
   bool strayed = false;  // some task was asked for again, or does not exist: `stray`
   int stray = 0;
   std::uint64_t begun[most_tasks / 64];  // a bit for each task
 
-  executor_loop(std::int64_t n, int cut_into, void (*f)(void*, std::int64_t, std::int64_t), void* c)
+  executor_loop(std::int64_t n, int cut_into, loop_body* f, void* c)
       : count(n), pieces(cut_into), body(f), context(c) {
     for (int w = 0; w < words(); ++w) begun[w] = 0;
   }
@@ -55,7 +55,7 @@ struct executor_loop {
     }
     std::int64_t const begin = runtime::detail::now_ns();
     loop.body(loop.context, runtime::piece_begin(loop.count, loop.pieces, i),
-              runtime::piece_begin(loop.count, loop.pieces, i + 1));
+              runtime::piece_begin(loop.count, loop.pieces, i + 1), i);
     __atomic_fetch_add(&loop.ns, runtime::detail::now_ns() - begin, __ATOMIC_RELAXED);
   }
 };
@@ -91,20 +91,20 @@ struct executor_call {
     stray = __atomic_load_n(&loop.stray, __ATOMIC_RELAXED);
     if (told != nullptr && failed()) told->state = 1;
   }
-  static void parallel_for(void* self, std::int64_t count, void (*body)(void*, std::int64_t, std::int64_t),
-                           void* context) {
+  static void parallel_for(void* self, std::int64_t count, std::int64_t places, loop_body* body, void* context) {
     auto& call = *static_cast<executor_call*>(self);
     if (call.failed() || count <= 0) return;
     int most = call.with.threads > 0 ? call.with.threads : runtime::default_pool().threads();
+    if (places < most) most = static_cast<int>(places);
     if (call.with.run == nullptr) return runtime::default_pool().run(count, body, context, most);
     if (most > most_tasks) most = most_tasks;
     executor_loop loop(count, count < most ? static_cast<int>(count) : most, body, context);
-    if (loop.pieces == 1) return body(context, 0, count);
+    if (loop.pieces == 1) return body(context, 0, count, 0);
     std::uint64_t const key = runtime::detail::loop_times::key(body, count);
     std::int64_t const known = known_loops.of(key);
     if (known > 0 && known < runtime::thread_pool::short_ns) {
       std::int64_t const begin = runtime::detail::now_ns();
-      body(context, 0, count);
+      body(context, 0, count, 0);
       return known_loops.note(key, runtime::detail::now_ns() - begin);
     }
     call.run(loop);

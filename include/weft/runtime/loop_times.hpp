@@ -3,7 +3,7 @@
 
 #include <cstdint>
 
-#include "weft/config.hpp"
+#include "weft/codegen/launch.hpp"
 
 namespace weft::inline WEFT_ABI {
 namespace runtime::detail {
@@ -14,7 +14,7 @@ namespace runtime::detail {
 /// Cost     a few ns
 class loop_times {
  public:
-  static std::uint64_t key(void (*body)(void*, std::int64_t, std::int64_t), std::int64_t count, int pieces = 0) {
+  static std::uint64_t key(loop_body* body, std::int64_t count, int pieces = 0) {
     std::uint64_t const both = reinterpret_cast<std::uintptr_t>(body) ^ (static_cast<std::uint64_t>(count) * 0xd6e8feb86659fd93u + static_cast<std::uint64_t>(pieces));
     return both * 0x9e3779b97f4a7c15u;
   }

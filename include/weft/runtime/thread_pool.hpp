@@ -35,8 +35,6 @@ class thread_pool {
   static constexpr std::int64_t wake_ns = 8000;
   static constexpr std::int64_t shared_ns = 200000;  // of one thread
 
-  using loop_body = void (*)(void* context, std::int64_t begin, std::int64_t end);
-
   /// `threads` counts the caller of `run`: 1 has no workers.
   explicit thread_pool(int threads);
   /// `retire`.
@@ -45,14 +43,15 @@ class thread_pool {
   thread_pool& operator=(thread_pool const&) = delete;
 
   /// Calls `body` for contiguous pieces that together are 0..count and returns when all are done: one for each thread, or
-  /// parts of these in a long loop. The caller takes part; piece i goes to the same worker each time unless that one is late.
+  /// parts of these in a long loop. The caller takes part; piece i goes to the same worker each time unless that one is late. A thread's
+  /// place is the number of its piece, also while it takes over parts of others.
   ///
   /// Needs    `body` does not throw, and does not go on in the child of a fork that it made
   /// Threads  any; a call from within a body, or while another thread's loop runs, is done by its caller alone
   /// Fork     works in the child, with workers of its own
   /// Cost     with awake workers 0.2 us for two threads; a sleeping worker takes the kernel's time to wake, but the
   ///          caller does the pieces that nobody has begun, and short loops alone
-  void run(std::int64_t count, loop_body body, void* context, int at_most_threads = max_threads);
+  void run(std::int64_t count, loop_body* body, void* context, std::int64_t at_most_threads = max_threads);
 
   /// Joins the workers; loops are done by their callers alone from then on. No `run` may be under way.
   void retire();
@@ -80,7 +79,7 @@ class thread_pool {
 
   // What a loop is; workers read it after they claimed a piece, which keeps the loop from ending.
   alignas(64) std::uint64_t job_ = 0;  // number of the loop << 16 | pieces; its low half is what workers sleep on
-  loop_body body_ = nullptr;
+  loop_body* body_ = nullptr;
   void* context_ = nullptr;
   std::int64_t count_ = 0;
   bool in_parts_ = false;

@@ -220,10 +220,10 @@ WEFT_HOT_DECL bool thread_pool::claim(int piece, std::uint64_t job) {
 }
 
 WEFT_HOT_DECL void thread_pool::run_piece(int piece, int pieces) {
-  if (!in_parts_) return body_(context_, piece_begin(count_, pieces, piece), piece_begin(count_, pieces, piece + 1));
+  if (!in_parts_) return body_(context_, piece_begin(count_, pieces, piece), piece_begin(count_, pieces, piece + 1), piece);
   std::int64_t begin = 0, end = 0;
   for (int i = 0; i < pieces; ++i)
-    while (take_part((piece + i) % pieces, i == 0, begin, end)) body_(context_, begin, end);
+    while (take_part((piece + i) % pieces, i == 0, begin, end)) body_(context_, begin, end, piece);
 }
 
 // Before the loop is known to others. What is left is nobody's: who claims a piece takes parts of all of them.
@@ -269,13 +269,13 @@ WEFT_HOT_DECL bool thread_pool::is_worth_waking(std::int64_t ns, std::int64_t no
   return true;
 }
 
-WEFT_HOT_DECL void thread_pool::run(std::int64_t count, loop_body body, void* context, int at_most_threads) {
+WEFT_HOT_DECL void thread_pool::run(std::int64_t count, loop_body* body, void* context, std::int64_t at_most_threads) {
   if (count <= 0) return;
-  int pieces = at_most_threads < threads_ ? at_most_threads : threads_;
+  int pieces = at_most_threads < threads_ ? static_cast<int>(at_most_threads) : threads_;
   if (count < pieces) pieces = static_cast<int>(count);
   std::int32_t idle = 0;
   if (pieces <= 1 || !__atomic_compare_exchange_n(&busy_, &idle, 1, false, __ATOMIC_ACQUIRE, __ATOMIC_RELAXED))
-    return body(context, 0, count);
+    return body(context, 0, count, 0);
   int const workers = start_workers(pieces - 1);
   if (pieces > workers + 1) pieces = workers + 1;
   bool const finds_asleep = is_one_asleep(pieces), has_parts = count >= 4 * pieces && count >> 31 == 0;  // else it is not timed
@@ -284,7 +284,7 @@ WEFT_HOT_DECL void thread_pool::run(std::int64_t count, loop_body body, void* co
   if (finds_asleep) {
     begin = detail::now_ns();
     if (!is_worth_waking(lengths_.of(loop), begin)) {
-      body(context, 0, count);
+      body(context, 0, count, 0);
       alone_until_ = detail::now_ns();
       lengths_.note(loop, alone_until_ - begin);
       alone_ns_ += alone_until_ - begin;

@@ -40,8 +40,8 @@ std::string run_checked(std::string const& text, sequence<void*> pointers, bool 
   codegen::llvm::loaded_code const code = codegen::llvm::jit::instance().link(object.bytes, object.symbol);
   std::string workspace(static_cast<std::size_t>(workspace_bytes(f)) + 64, '\0');
   auto const line = (reinterpret_cast<std::uintptr_t>(workspace.data()) + 63) / 64 * 64;
-  services const host{[](void*, std::int64_t count, void (*body)(void*, std::int64_t, std::int64_t), void* context) {
-                        for (std::int64_t i = count; i-- > 0;) body(context, i, i + 1);
+  services const host{[](void*, std::int64_t count, std::int64_t, loop_body* body, void* context) {
+                        for (std::int64_t i = count; i-- > 0;) body(context, i, i + 1, 0);
                       },
                       nullptr, linked_instruments.report};
   failure failed;

@@ -358,17 +358,46 @@ struct function_emitter::frame {
   sequence<known_pointer> pointers;
 };
 
+namespace detail {
+/// What is allocated for each thread that runs the parallel loop around `s`; of a parallel loop in it, that one's own is not.
+inline void find_memory_of_threads(ir::stmt s, sequence<ir::buffer const*>& found) {
+  if (s->kind == ir::stmt_kind::loop && s->how == loop_kind::parallel) return;
+  bool is_new = s->kind == ir::stmt_kind::allocate && s->buf->places > 0;
+  for (ir::buffer const* b : found) is_new = is_new && b != s->buf;
+  if (is_new) found.push_back(s->buf);
+  for (ir::stmt c : s->children) find_memory_of_threads(c, found);
+}
+}  // namespace detail
+
 WEFT_DECL void function_emitter::parallel(ir::stmt s) {
   value_ref const begin = emit(s->begin), extent = emit(s->extent);
   ranges_.set(s->variable, s->begin, s->extent);
   std::string const name = joined({s_.name, ".parallel", std::to_string(bodies_++)});
-  // The context: launch, begin, [extent,] buffers.., variables.., a word each.
+  struct own_memory {
+    ir::buffer const* buf;
+    std::size_t word;  // where its address stands
+    value_ref bytes;   // of a place
+  };
+  sequence<own_memory> own;
+  std::int64_t places = any_number_of_places;
+  sequence<ir::buffer const*> of_threads;
+  detail::find_memory_of_threads(s->children[0], of_threads);
+  for (ir::buffer const* b : of_threads) {
+    if (b->places < places) places = b->places;
+    own.push_back({b, 0, emit(ir::binary(*s_.f.nodes, op::mul, workspace_lines(*s_.f.nodes, b), ir::index(*s_.f.nodes, 64)))});
+  }
+  // The context: launch, begin, [extent,] buffers.., variables.., bytes of places.., a word each.
   sequence<value_ref> words{launch_, begin};
   sequence<bool> is_address{true, false};
   if (s->threads > 0) words.push_back(extent), is_address.push_back(false);
-  for (ir::buffer const* b : s_.f.buffers)
-    if (is_parameter(b)) words.push_back(bases_[static_cast<std::size_t>(b->id)]), is_address.push_back(true);
+  for (ir::buffer const* b : s_.f.buffers) {
+    if (!is_parameter(b)) continue;
+    for (own_memory& o : own)
+      if (o.buf == b) o.word = words.size();
+    words.push_back(bases_[static_cast<std::size_t>(b->id)]), is_address.push_back(true);
+  }
   for (std::int32_t v : open_) words.push_back(variables_[static_cast<std::size_t>(v)]), is_address.push_back(false);
+  for (own_memory const& o : own) words.push_back(o.bytes), is_address.push_back(false);
   value_ref const context = alloca_in_entry(l_.ArrayType2(i64(), words.size()), 16);
   for (std::size_t i = 0; i < words.size(); ++i) {
     value_ref at[] = {number(static_cast<std::int64_t>(i))};
@@ -376,20 +405,20 @@ WEFT_DECL void function_emitter::parallel(ir::stmt s) {
   }
   type_ref const void_type = l_.VoidTypeInContext(s_.context);
   value_ref const body = body_function(name, open_, true);
-  value_ref const thunk = new_function(name + ".thunk", void_type, {pointer(), i64(), i64()}, false);
+  value_ref const thunk = new_function(name + ".thunk", void_type, {pointer(), i64(), i64(), i64()}, false);
 
   value_ref member[] = {number(4)}, one[] = {number(1)};
   value_ref const host = l_.BuildLoad2(b_, pointer(), l_.BuildGEP2(b_, pointer(), launch_, member, 1, ""), "");
   value_ref const run = l_.BuildLoad2(b_, pointer(), host, "");
   value_ref const pool = l_.BuildLoad2(b_, pointer(), l_.BuildGEP2(b_, pointer(), host, one, 1, ""), "");
-  type_ref service[] = {pointer(), i64(), pointer(), pointer()};
+  type_ref service[] = {pointer(), i64(), i64(), pointer(), pointer()};
   // By at most so many threads: so many pieces, of which piece p begins at iteration p * extent / pieces.
   value_ref pieces = extent;
   if (s->threads > 0)
     pieces = l_.BuildSelect(b_, l_.BuildICmp(b_, IntSLT, extent, number(s->threads), ""), extent, number(s->threads), "");
-  value_ref call[] = {pool, pieces, thunk, context};
+  value_ref call[] = {pool, pieces, number(places), thunk, context};
   end_stores();
-  l_.BuildCall2(b_, l_.FunctionType(void_type, service, 4, 0), run, call, 4, "");
+  l_.BuildCall2(b_, l_.FunctionType(void_type, service, 5, 0), run, call, 5, "");
   forget_memory(classes_written(s));
   stop_if_failed();
   frame saved{function_,        launch_, entry_,           l_.GetInsertBlock(b_), bases_,    variables_,
@@ -405,6 +434,11 @@ WEFT_DECL void function_emitter::parallel(ir::stmt s) {
     types.push_back(is_address[i] ? pointer() : i64());
     arguments.push_back(
         l_.BuildLoad2(b_, types.back(), l_.BuildGEP2(b_, i64(), l_.GetParam(thunk, 0), at, 1, ""), ""));
+  }
+  for (std::size_t i = own.size(); i-- > 0;) {
+    value_ref at[] = {l_.BuildMul(b_, l_.GetParam(thunk, 3), arguments.back(), "")};
+    arguments[own[i].word] = l_.BuildGEP2(b_, l_.Int8TypeInContext(s_.context), arguments[own[i].word], at, 1, "");
+    arguments.pop_back(), types.pop_back();
   }
   value_ref const first = arguments[1], all = s->threads > 0 ? arguments[2] : nullptr;
   for (int i = s->threads > 0 ? 2 : 1; i > 0; --i) {
