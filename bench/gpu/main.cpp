@@ -305,7 +305,7 @@ class table {
       text += line;
     }
     std::printf("%s%s%s\n", text.c_str(), r.note.empty() ? "" : "  ", r.note.c_str());
-    std::snprintf(line, sizeof line, ", \"ms\": %.5f, \"unit\": \"%s\", \"value\": %.2f, \"peer_value\": %.2f", r.ms, r.unit.c_str(), speed, peer);
+    std::snprintf(line, sizeof line, ", \"ms\": %.5f, \"unit\": \"%s\", \"value\": %.6g, \"peer_value\": %.6g", r.ms, r.unit.c_str(), speed, peer);
     write("{\"device\": " + quoted(device_) + ", \"name\": " + quoted(r.name) + line + ", \"peer\": " + quoted(r.peer) + ", \"note\": " + quoted(r.note) + "}\n");
   }
 

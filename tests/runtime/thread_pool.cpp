@@ -35,15 +35,17 @@ struct counted {
   static void body(void* self, std::int64_t begin, std::int64_t end, std::int64_t place) {
     auto& me = *static_cast<counted*>(self);
     // What two threads write here at once is a race, and a place that somebody has is not free.
-    if (place < 0 || place >= static_cast<std::int64_t>(me.in_place.size())) ++me.shared_places, place = 0;
+    bool const is_none = place < 0 || place >= static_cast<std::int64_t>(me.in_place.size());
+    if (is_none) place = 0;
     int& in_it = me.in_place[static_cast<std::size_t>(place)];
-    me.shared_places += ++in_it != 1;
+    bool const is_shared = is_none || ++in_it != 1;
     for (auto i = begin; i < end; ++i) ++me.seen[static_cast<std::size_t>(i)];
     ::pthread_mutex_lock(&me.lock);
     me.pieces.emplace_back(begin, end);
     me.places = std::max(me.places, place + 1);
+    me.shared_places += is_shared;
     ::pthread_mutex_unlock(&me.lock);
-    --in_it;
+    if (!is_none) --in_it;
   }
   std::vector<int> in_place = std::vector<int>(64);
   std::int64_t places = 0;

@@ -1,6 +1,7 @@
 #include <cstring>
 
 #include "weft/base/joined.hpp"
+#include "weft/codegen/launch.hpp"
 #include "weft/codegen/llvm/stmt.hpp"
 #include "weft/codegen/workspace.hpp"
 
