@@ -130,7 +130,7 @@ class sequence {
 
  private:
   constexpr void grow(std::size_t n, T const value) {
-    reserve(n);
+    if (n > capacity_) reserve(n < 2 * capacity_ ? 2 * capacity_ : n);  // row by row, it is not copied for each
     while (size_ < n) data_[size_++] = value;
   }
   T* data_ = nullptr;

@@ -48,12 +48,13 @@ constexpr bool is_with_lanes(std::string_view word, std::string_view stem) {
     if (!is_digit(c)) return false;
   return true;
 }
+/// No names, since they mean something.
+inline constexpr std::string_view reserved[] = {
+    "and", "or", "not", "self", "inf", "nan", "bits", "cast", "bitcast", "ramp", "broadcast", "instruction", "sqrt", "floor", "ceil",
+    "trunc", "round", "min", "max", "scaleb", "fma", "select", "rare", "if", "else", "for", "let", "pass", "allocate", "accumulate",
+    "block", "together", "barrier", "call", "exchange", "async", "commit", "wait", "buffer", "sizes", "scalars", "variables"};
 /// Whether a name reads as itself; others stand in backquotes.
 constexpr bool is_plain_name(std::string_view name) {
-  constexpr char const* reserved[] = {
-      "and",   "or",   "not",   "self",  "inf",      "nan",        "bits",  "cast", "bitcast", "ramp",  "broadcast", "instruction",
-      "sqrt",  "floor", "ceil", "trunc", "round",    "min",        "max",   "scaleb", "fma",  "select",  "rare",  "if",
-      "else",  "for",  "let",   "pass",  "allocate", "accumulate", "block", "together", "barrier", "call", "exchange", "async", "commit", "wait", "buffer", "sizes", "scalars", "variables"};
   if (name.empty() || !is_letter(name[0])) return false;
   for (char c : name)
     if (!is_letter(c) && !is_digit(c)) return false;

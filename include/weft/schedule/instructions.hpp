@@ -112,7 +112,9 @@ constexpr program made_of_products() {
 }
 template <dtype A, dtype B, dtype Sums, int Terms>
 constexpr bool adds_products(program const& p, std::int32_t body, sequence<std::int32_t>& loads) {
-  return is_body(sum_of_products(A, B, Sums, Terms), p, body, loads);
+  bool may = false;  // most programs have nothing to ask about
+  for (tensor_info const& t : p.tensors) may = may || t.type == A;
+  return may && p.at(body).type == Sums && is_body(sum_of_products(A, B, Sums, Terms), p, body, loads);
 }
 /// One that adds products, by the forms that are given afterwards.
 template <dtype A, dtype B, dtype Sums, int Terms>

@@ -29,18 +29,21 @@ inline sequence<double> ranks(double const* values, std::size_t count) {
 }  // namespace detail
 
 WEFT_DECL boosted_trees::binned boosted_trees::bins_of(float const* rows, std::size_t width, std::size_t count) {
+  constexpr std::size_t most_in_all = 65536;  // what a number of `bin` can say
   binned b;
-  b.rows = count, b.width = width;
-  b.bin.resize(count * width, std::uint8_t{0});
-  b.limits.resize(width);
+  b.rows = count;
+  sequence<sequence<std::uint8_t>> columns;  // of the distinct features
+  sequence<float> values, distinct;
+  sequence<std::uint8_t> column(count, std::uint8_t{0});
   for (std::size_t f = 0; f < width; ++f) {
-    sequence<float> values, &limits = b.limits[f];
+    values.clear(), distinct.clear();
     for (std::size_t i = 0; i < count; ++i) values.push_back(rows[i * width + f]);
     detail::sort(values);
-    sequence<float> distinct;
     for (float v : values)
       if (distinct.empty() || v > distinct.back()) distinct.push_back(v);
     std::size_t const bins = distinct.size() < detail::most_bins ? distinct.size() : detail::most_bins;
+    if (bins < 2 || b.bins + bins > most_in_all) continue;
+    sequence<float> limits;
     for (std::size_t i = 1; i < bins; ++i) {
       std::size_t const at = i * distinct.size() / bins;
       limits.push_back((distinct[at - 1] + distinct[at]) / 2);
@@ -48,40 +51,49 @@ WEFT_DECL boosted_trees::binned boosted_trees::bins_of(float const* rows, std::s
     for (std::size_t i = 0; i < count; ++i) {
       std::size_t k = 0;
       while (k < limits.size() && rows[i * width + f] > limits[k]) ++k;
-      b.bin[f * count + i] = static_cast<std::uint8_t>(k);
+      column[i] = static_cast<std::uint8_t>(k);
     }
     // Of few rows many features say the same; a cut by the first of them would be taken anyway.
-    bool there = limits.empty();
-    for (std::size_t i = 0; i < b.distinct.size() && !there; ++i)
-      there = std::memcmp(b.bin.data() + b.distinct[i] * count, b.bin.data() + f * count, count) == 0;
-    if (!there) b.distinct.push_back(f);
+    bool there = false;
+    for (std::size_t i = 0; i < columns.size() && !there; ++i) there = std::memcmp(columns[i].data(), column.data(), count) == 0;
+    if (there) continue;
+    b.distinct.push_back({static_cast<std::int32_t>(f), b.bins, limits});
+    b.bins += bins;
+    columns.push_back(column);
   }
+  b.bin.resize(count * columns.size(), std::uint16_t{0});
+  for (std::size_t f = 0; f < columns.size(); ++f)
+    for (std::size_t i = 0; i < count; ++i) b.bin[i * columns.size() + f] = static_cast<std::uint16_t>(b.distinct[f].first + columns[f][i]);
+  b.sums.resize(b.bins, bin_sum{});
   return b;
 }
 
-WEFT_DECL boosted_trees::cut boosted_trees::best_cut(binned const& b, sequence<double> const& rest,
-                                                     sequence<std::int32_t> const& rows, model_settings const& how) {
+WEFT_DECL boosted_trees::cut boosted_trees::best_cut(binned& b, sequence<double> const& rest, sequence<std::int32_t> const& rows,
+                                                     model_settings const& how) {
   double sum = 0;
   for (std::int32_t r : rows) sum += rest[static_cast<std::size_t>(r)];
   auto const score = [&](double s, double n) { return s * s / (n + how.towards_0); };
   double const all = static_cast<double>(rows.size()), before = score(sum, all);
   cut best;
-  struct {
-    double sum, count;
-  } bins[detail::most_bins];
-  for (std::size_t f : b.distinct) {
-    std::size_t const limits = b.limits[f].size();
-    for (std::size_t k = 0; k <= limits; ++k) bins[k] = {0, 0};
-    std::uint8_t const* const bin = b.bin.data() + f * b.rows;
-    for (std::int32_t r : rows) {
-      auto const i = static_cast<std::size_t>(r);
-      bins[bin[i]].sum += rest[i];
-      bins[bin[i]].count += 1;
+  // Row by row: two sums of one bin, one behind the other, would wait for each other.
+  std::size_t const features = b.distinct.size();
+  bin_sum* const sums = b.sums.data();
+  for (std::size_t k = 0; k < b.bins; ++k) sums[k] = {0, 0};
+  for (std::int32_t r : rows) {
+    auto const i = static_cast<std::size_t>(r);
+    std::uint16_t const* const bin = b.bin.data() + i * features;
+    double const one = rest[i];
+    for (std::size_t f = 0; f < features; ++f) {
+      sums[bin[f]].sum += one;
+      sums[bin[f]].count += 1;
     }
+  }
+  for (std::size_t f = 0; f < features; ++f) {
+    std::size_t const first = b.distinct[f].first, limits = b.distinct[f].limits.size();
     double left = 0, left_count = 0;
-    for (std::size_t k = 0; k < limits; ++k) {
-      if (bins[k].count == 0) continue;  // the cut before it
-      left += bins[k].sum, left_count += bins[k].count;
+    for (std::size_t k = first; k < first + limits; ++k) {
+      if (sums[k].count == 0) continue;  // the cut before it
+      left += sums[k].sum, left_count += sums[k].count;
       if (left_count < how.least) continue;
       if (all - left_count < how.least) break;
       double const gain = score(left, left_count) + score(sum - left, all - left_count) - before;
@@ -91,7 +103,7 @@ WEFT_DECL boosted_trees::cut boosted_trees::best_cut(binned const& b, sequence<d
   return best;
 }
 
-WEFT_DECL std::int32_t boosted_trees::grow(binned const& b, sequence<double>& rest, sequence<std::int32_t> const& rows,
+WEFT_DECL std::int32_t boosted_trees::grow(binned& b, sequence<double>& rest, sequence<std::int32_t> const& rows,
                                            int depth, model_settings const& how) {
   auto const id = static_cast<std::int32_t>(nodes_.size());
   auto const place = static_cast<std::size_t>(id);
@@ -107,13 +119,14 @@ WEFT_DECL std::int32_t boosted_trees::grow(binned const& b, sequence<double>& re
     return id;
   }
   auto const f = static_cast<std::size_t>(c.feature);
-  gains_[f] += c.gain;
+  auto const& feature = b.distinct[f];
+  gains_[static_cast<std::size_t>(feature.number)] += c.gain;
   if (depth_ < how.depth - depth + 1) depth_ = how.depth - depth + 1;
   sequence<std::int32_t> left, right;
-  for (std::int32_t r : rows) (b.bin[f * b.rows + static_cast<std::size_t>(r)] <= c.bin ? left : right).push_back(r);
+  for (std::int32_t r : rows) (b.bin[static_cast<std::size_t>(r) * b.distinct.size() + f] <= c.bin ? left : right).push_back(r);
   std::int32_t const l = grow(b, rest, left, depth - 1, how), r = grow(b, rest, right, depth - 1, how);
   node& n = nodes_[place];
-  n.feature = c.feature, n.threshold = b.limits[f][c.bin], n.left = l, n.right = r;
+  n.feature = feature.number, n.threshold = feature.limits[c.bin - feature.first], n.left = l, n.right = r;
   return id;
 }
 
@@ -130,7 +143,7 @@ WEFT_DECL void boosted_trees::fit(float const* rows, std::size_t width, double c
   gains_.assign(width, 0.0);
   mean_ = 0, rate_ = how.rate, depth_ = 0, fitted_ = count > 0;
   for (std::size_t i = 0; i < count; ++i) mean_ += costs[i] / static_cast<double>(count);
-  binned const b = bins_of(rows, width, count);
+  binned b = bins_of(rows, width, count);
   sequence<double> rest;
   sequence<std::int32_t> all;
   for (std::size_t i = 0; i < count; ++i) rest.push_back(costs[i] - mean_), all.push_back(static_cast<std::int32_t>(i));

@@ -142,6 +142,7 @@ class tuning_run {
   bool whole_is_dear() const { return whole_ns_ > 1e8; }
   sequence<tune_trial> measured_elsewhere(sequence<sequence<std::int32_t>> const& points, double give_up_ns);
   void write(sequence<std::int32_t> const& choices, candidate_text& c) const;
+  void write_next();
   known_intrinsics instructions_of(sequence<std::int32_t> const& choices, sequence<intrinsic const*>& known) const;
   tune_trial measured(sequence<std::int32_t> const& choices, double give_up_ns, candidate_text c = {});
   tune_trial measured_once(sequence<std::int32_t> const& choices, double give_up_ns, candidate_text c);
@@ -206,6 +207,8 @@ class tuning_run {
   double reserved_ = 0;   // seconds, for the finalists
   bool no_time_for_turns_ = false;
   double waited_ns_ = 0;  // for compilers, for calls and for other ranks
+  sequence<std::int32_t> const* next_ = nullptr;  // what is measured after this one, to be written while this one is compiled; null: not known
+  candidate_text next_text_;
   std::int64_t others_trials_ = 0;
   double others_turns_ = 0;  // seconds
   bool found_elsewhere_ = false;

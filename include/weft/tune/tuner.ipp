@@ -167,6 +167,9 @@ inline void tuning_run::write(sequence<std::int32_t> const& choices, candidate_t
   c.loops = loops_of(choices, c.why);
   if (view_.see != nullptr && !c.loops.empty()) view_.see(view_.context, choices, c.loops);
 }
+inline void tuning_run::write_next() {
+  if (next_ != nullptr && !next_text_.written) write(*next_, next_text_);
+}
 /// Those that its text may name.
 inline known_intrinsics tuning_run::instructions_of(sequence<std::int32_t> const& choices, sequence<intrinsic const*>& known) const {
   for (step const& s : space_.at(choices).steps) {
@@ -186,7 +189,8 @@ inline bool tuning_run::prepare(int slot, sequence<std::int32_t> const& choices,
   int const starts = runner_.starts();
   t.result = c.loops.empty() || !c.why.empty()
                  ? outcome::refused
-                 : runner_.load(slot, c.loops, t.why, instructions_of(choices, known), choices == first_.choices, c.made);
+                 : runner_.load(slot, c.loops, t.why, instructions_of(choices, known), choices == first_.choices, c.made,
+                                {[](void* run) { static_cast<tuning_run*>(run)->write_next(); }, this});
   // What a finalist will take: neither what was not compiled, nor the start of a worker.
   if (t.result == outcome::good && runner_.starts() == starts) loaded_ns_ += now_ns() - began, ++loads_;
   return t.result == outcome::good;
@@ -304,8 +308,13 @@ WEFT_DECL bool tuning_run::go_on(std::size_t trials) {
   } else if (!compilers_.empty()) {
     measure_ahead(fresh, guesses);
   } else {
-    for (std::size_t i = 0; i < fresh.size() && may_go_on(); ++i)
-      note_measured(fresh[i], measured(choices[i], 3 * result_.best_ns), guesses[i]);
+    for (std::size_t i = 0; i < fresh.size() && may_go_on(); ++i) {
+      candidate_text text = static_cast<candidate_text&&>(next_text_);
+      next_text_ = {};
+      next_ = i + 1 < fresh.size() ? &choices[i + 1] : nullptr;
+      note_measured(fresh[i], measured(choices[i], 3 * result_.best_ns, static_cast<candidate_text&&>(text)), guesses[i]);
+    }
+    next_ = nullptr, next_text_ = {};
   }
   return !proposed.empty() && may_go_on();
 }

@@ -100,6 +100,11 @@ std::uint64_t hello();
 bool receive_all(int fd, void* into, std::size_t bytes, double* left_ns);
 }  // namespace detail
 
+/// What is done while another process works; null: nothing.
+struct side_work {
+  void (*run)(void* context) = nullptr;
+  void* context = nullptr;
+};
 /// Runs candidates, in whichever process. One that dies is started again at the next request.
 class runner {
  public:
@@ -117,8 +122,10 @@ class runner {
   /// Compiles a loop program into place `slot`, 0 to 15; `known`: the instructions that it names, 64 at most. Those of weft's own are
   /// known to each worker. Of others, one that is this program started anew knows those that stand in the program itself, not in a
   /// library that it loads, and another program none.
-  /// `may_spill`: on a GPU, registers may be spilled; `made`: what another process has compiled of it.
-  outcome load(int slot, std::string const& loops, std::string& why, known_intrinsics known = {}, bool may_spill = false, std::string_view made = {});
+  /// `may_spill`: on a GPU, registers may be spilled; `made`: what another process has compiled of it; `meanwhile`: what this process does
+  /// while another one compiles, once or not at all.
+  outcome load(int slot, std::string const& loops, std::string& why, known_intrinsics known = {}, bool may_spill = false, std::string_view made = {},
+               side_work meanwhile = {});
   /// Begins to compile a candidate for a GPU of this architecture; nothing else is asked before `made` has said what became of it. False:
   /// it cannot, or there is no other process to do it.
   bool begin_compiling(std::string_view loops, std::string_view architecture, known_intrinsics known);
@@ -147,7 +154,7 @@ class runner {
   bool start();
   int stop();
   void note_end(bool by_itself);
-  bool ask(std::string_view head, std::string_view text, std::string_view made, double limit_ns, std::string& answer);
+  bool ask(std::string_view head, std::string_view text, std::string_view made, double limit_ns, std::string& answer, side_work meanwhile = {});
   bool tell(std::string_view head, std::string_view text, std::string_view made);
   bool hear(double limit_ns, std::string& answer, std::int32_t most_text);
   bool place_of(known_intrinsics known, std::string& head, std::string& why) const;

@@ -477,8 +477,10 @@ WEFT_DECL void runner::note_end(bool by_itself) {
 }
 
 /// One request and its answer; the worker is gone when it did not answer.
-WEFT_DECL bool runner::ask(std::string_view head, std::string_view text, std::string_view made, double limit_ns, std::string& answer) {
-  return tell(head, text, made) && hear(limit_ns, answer, detail::most_words);
+WEFT_DECL bool runner::ask(std::string_view head, std::string_view text, std::string_view made, double limit_ns, std::string& answer, side_work meanwhile) {
+  if (!tell(head, text, made)) return false;
+  if (meanwhile.run != nullptr) meanwhile.run(meanwhile.context);
+  return hear(limit_ns, answer, detail::most_words);
 }
 WEFT_DECL bool runner::tell(std::string_view head, std::string_view text, std::string_view made) {
   last_ = outcome::crashed, killed_by_ = 0;
@@ -507,13 +509,14 @@ WEFT_DECL bool runner::hear(double limit_ns, std::string& answer, std::int32_t m
   return false;
 }
 
-WEFT_DECL outcome runner::load(int slot, std::string const& loops, std::string& why, known_intrinsics known, bool may_spill, std::string_view made) {
+WEFT_DECL outcome runner::load(int slot, std::string const& loops, std::string& why, known_intrinsics known, bool may_spill, std::string_view made,
+                               side_work meanwhile) {
   detail::request_head const r{detail::request_head::load, slot, 0, static_cast<std::int64_t>(loops.size()), known.count, gpu_, may_spill, 0,
                                static_cast<std::int64_t>(made.size())};
   if (own_ != nullptr) return last_ = own_->slots.load(r, loops, why, known, made);
   std::string head(reinterpret_cast<char const*>(&r), sizeof r), answer;
   if (!place_of(known, head, why)) return last_ = outcome::refused;
-  bool heard = ask(head, loops, made, 60e9, answer);
+  bool heard = ask(head, loops, made, 60e9, answer, meanwhile);
   if (!heard && was_killed()) heard = ask(head, loops, made, 60e9, answer);  // compiling changes nothing, and may begin anew
   if (heard) why = answer.substr(sizeof(detail::answer_head));
   else why = why_ended(last_ == outcome::hung ? "compiling it did not end" : "compiling it ended the worker");
