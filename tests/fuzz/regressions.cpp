@@ -316,6 +316,24 @@ TEST_CASE("LLVM 19 learnt of what a stage stores that all of it is one number, a
   auto const s = compute<"S">(4, 2, [=](auto i, auto j) { return weft::cast<float>(none(0)) / weft::min(weft::cast<float>(none(i)), weft::cast<float>(j)); });
   f.check(s, "N: vectorize(i)\nS: unroll(j)\nS: vectorize(i)\n");
 }
+TEST_CASE("a state that is stored once along an axis was stored by none of its iterations, since there are none, and read all the same") {
+  check_found({6680970114988646089ULL, contents::tame},
+              [](auto A) {
+                auto S0_2 = weft::compute<"S0", "S0">(0, 1, [=](auto i, auto) {
+                  return weft::exact::reduction(weft::values(std::uint16_t(0), true), [=](auto before, auto) {
+                    return weft::values(weft::exact::operation<weft::op::add, std::uint16_t>(weft::get<0>(before), weft::exact::literal<std::uint16_t>(A, std::uint16_t(1))),
+                                        weft::min(weft::get<1>(before), weft::cast<bool>(A(i))));
+                  }, 1);
+                });
+                return weft::get<1>(S0_2);
+              },
+              [](auto& s, auto, auto S0) {
+                auto [i, j, k] = S0.axes();
+                s.reorder(k, i, j);
+                s.rfactor(S0, k, 16, weft::chunks);
+              },
+              input<weft::bf16, 1>{{0}});
+}
 TEST_CASE("a case of a report: elements of its own, and a number") {
   check_found({7, contents::own},
               [](auto A, auto B, auto number) {

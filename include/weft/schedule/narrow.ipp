@@ -46,8 +46,11 @@ class narrow_stage {
       int const loop = program::at(order_, i);
       if (!n_.is_of(loop, s_.first_axis + d)) continue;
       any = true;
+      // Outside of the reduced loops nothing would be made for an axis that is empty, inside of them what it has no element of.
+      bool const may_be_empty = n_.at(loop).extent < 0, is_empty = n_.at(loop).extent == 0;
+      if (is_empty) return false;
       if (i < last_reduced_) {
-        if (n_.at(loop).kind != loop_kind::serial || i >= started) return false;
+        if (n_.at(loop).kind != loop_kind::serial || i >= started || may_be_empty) return false;
       } else if (!is_left_out(n_, loop, bit(d)) || has_guests(i)) {
         return false;
       }
