@@ -103,56 +103,55 @@ WEFT_DECL boosted_trees::cut boosted_trees::best_cut(binned& b, sequence<double>
   return best;
 }
 
-WEFT_DECL std::int32_t boosted_trees::grow(binned& b, sequence<double>& rest, sequence<std::int32_t> const& rows,
-                                           int depth, model_settings const& how) {
-  auto const id = static_cast<std::int32_t>(nodes_.size());
-  auto const place = static_cast<std::size_t>(id);
-  nodes_.push_back({});
-  double sum = 0;
-  for (std::int32_t r : rows) sum += rest[static_cast<std::size_t>(r)];
-  nodes_[place].value = sum / (static_cast<double>(rows.size()) + how.towards_0);
+WEFT_DECL void boosted_trees::grow(binned& b, sequence<double>& rest, sequence<std::int32_t> const& rows, std::size_t at, int depth,
+                                   model_settings const& how) {
   bool const can_cut = depth > 0 && static_cast<double>(rows.size()) >= 2 * how.least;
   cut const c = can_cut ? best_cut(b, rest, rows, how) : cut{};
+  std::size_t const leaves = std::size_t(1) << depth_;
   if (c.feature < 0) {
-    nodes_[place].left = nodes_[place].right = id;
-    for (std::int32_t r : rows) rest[static_cast<std::size_t>(r)] -= how.rate * nodes_[place].value;
-    return id;
+    double sum = 0;
+    for (std::int32_t r : rows) sum += rest[static_cast<std::size_t>(r)];
+    double const answer = how.rate * (sum / (static_cast<double>(rows.size()) + how.towards_0));
+    for (std::int32_t r : rows) rest[static_cast<std::size_t>(r)] -= answer;
+    leaves_[leaves_.size() - leaves + ((at + 1) << depth) - leaves] = answer;
+    return;
   }
   auto const f = static_cast<std::size_t>(c.feature);
   auto const& feature = b.distinct[f];
   gains_[static_cast<std::size_t>(feature.number)] += c.gain;
-  if (depth_ < how.depth - depth + 1) depth_ = how.depth - depth + 1;
   sequence<std::int32_t> left, right;
   for (std::int32_t r : rows) (b.bin[static_cast<std::size_t>(r) * b.distinct.size() + f] <= c.bin ? left : right).push_back(r);
-  std::int32_t const l = grow(b, rest, left, depth - 1, how), r = grow(b, rest, right, depth - 1, how);
-  node& n = nodes_[place];
-  n.feature = feature.number, n.threshold = feature.limits[c.bin - feature.first], n.left = l, n.right = r;
-  return id;
-}
-
-WEFT_DECL double boosted_trees::answer(std::int32_t tree, float const* row) const {
-  node const* const all = nodes_.data();
-  node const* n = all + tree;
-  for (int step = 0; step < depth_; ++step) n = all + (row[n->feature] <= n->threshold ? n->left : n->right);
-  return n->value;
+  grow(b, rest, left, 2 * at + 1, depth - 1, how);
+  grow(b, rest, right, 2 * at + 2, depth - 1, how);
+  nodes_[nodes_.size() - (leaves - 1) + at] = {feature.number, feature.limits[c.bin - feature.first]};
 }
 
 WEFT_DECL void boosted_trees::fit(float const* rows, std::size_t width, double const* costs, std::size_t count,
                                   model_settings const& how) {
-  nodes_.clear(), trees_.clear();
+  nodes_.clear(), leaves_.clear();
   gains_.assign(width, 0.0);
-  mean_ = 0, rate_ = how.rate, depth_ = 0, fitted_ = count > 0;
+  mean_ = 0, depth_ = how.depth, fitted_ = count > 0;
   for (std::size_t i = 0; i < count; ++i) mean_ += costs[i] / static_cast<double>(count);
   binned b = bins_of(rows, width, count);
   sequence<double> rest;
   sequence<std::int32_t> all;
   for (std::size_t i = 0; i < count; ++i) rest.push_back(costs[i] - mean_), all.push_back(static_cast<std::int32_t>(i));
-  for (int t = 0; t < how.trees; ++t) trees_.push_back(grow(b, rest, all, how.depth, how));
+  std::size_t const leaves = std::size_t(1) << depth_;
+  for (int t = 0; t < how.trees; ++t) {
+    nodes_.resize(nodes_.size() + leaves - 1, {}), leaves_.resize(leaves_.size() + leaves, 0.0);
+    grow(b, rest, all, 0, how.depth, how);
+  }
 }
 
 WEFT_DECL double boosted_trees::predict(float const* row) const {
+  std::size_t const leaves = std::size_t(1) << depth_;
   double cost = mean_;
-  for (std::int32_t t : trees_) cost += rate_ * answer(t, row);
+  node const* tree = nodes_.data();
+  for (double const *answers = leaves_.data(), *const end = answers + leaves_.size(); answers != end; answers += leaves, tree += leaves - 1) {
+    std::size_t at = 0;
+    for (int step = 0; step < depth_; ++step) at = 2 * at + 2 - static_cast<std::size_t>(row[tree[at].feature] <= tree[at].threshold);
+    cost += answers[at - (leaves - 1)];
+  }
   return cost;
 }
 

@@ -52,7 +52,7 @@ WEFT_DECL tile_axes rule_plan::axes_of_tile(int stage) const {
   stage_info const& of = v.stage(stage);
   tile_axes best;
   if (of.results > 1) return best;
-  sequence<access> const loads = v.loads(stage);
+  sequence<access> const& loads = v.loads(stage);
   access const result = v.result(stage);
   double const total = v.iterations(stage), terms = total / (v.iterations(stage, false) + 1e-9);
   double most = 0;

@@ -30,7 +30,7 @@ WEFT_DECL gpu_plan::matrix_operands gpu_plan::operands_of(int stage, reused_axes
   stage_info const& of = v.stage(stage);
   matrix_operands found;
   if (how_ != boldness::all || of.results != 1) return found;
-  sequence<access> const all = v.loads(stage);
+  sequence<access> const& all = v.loads(stage);
   bool narrow = true;
   for (access const& one : all) narrow = narrow && element_bytes(one.tensor) <= 2;
   auto const none = [&](std::string const& why) {

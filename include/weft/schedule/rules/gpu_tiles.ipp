@@ -27,7 +27,7 @@ WEFT_DECL reused_axes gpu_plan::reuse(int stage) const {
   reused_axes best;
   if (how_ != boldness::all || of.reduced == 0 || of.results != 1 || of.by != nullptr || of.scanned >= 0) return best;
   if (v.iterations(stage) < 8 * v.iterations(stage, false)) return best;
-  sequence<access> const loads = v.loads(stage);
+  sequence<access> const& loads = v.loads(stage);
   access const result = v.result(stage);
   auto const alone = [&](int a, int b) {  // something moves along a, not along b, and with the terms
     for (access const& one : loads) {
@@ -203,7 +203,8 @@ WEFT_DECL bool gpu_plan::product(int stage, reused_axes const& axes) {
   bool by_fours = false;
   bool const whole_tiles = before.extent(stage, longest) % deep == 0;
   std::int64_t const tiles = ceil_div(before.extent(stage, longest), deep);
-  for (access const& one : before.loads(stage)) {
+  sequence<access> const loads = before.loads(stage);  // copies change the program
+  for (access const& one : loads) {
     bool const again = one.step(axes.rows) == 0 || one.step(axes.columns) == 0;
     shared_copy c;
     bool known = false;

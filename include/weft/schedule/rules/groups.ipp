@@ -8,6 +8,7 @@ namespace detail {
 WEFT_DECL void rule_plan::find_pieces() {
   program const& p = s_.computation();
   pieces_ = {};
+  facts_.loads.clear();
   rule_view const v = view();
   sequence<std::int64_t> found;
   for (int s = 0; s < static_cast<int>(p.stages.size()); ++s) {
@@ -37,6 +38,7 @@ WEFT_DECL void rule_plan::find_pieces() {
     }
   }
   pieces_ = found;
+  facts_.loads.clear();
 }
 /// Of vectors along axis `column`: all, or so few that a piece is made of whole vectors. Of less than half of them, a vector has several
 /// pieces; of half of them only where a piece is 16 bytes, in which elements move for nothing (groups of 8 on AVX-512, two in a vector: 68 GFLOP/s, in

@@ -143,9 +143,10 @@ class rule_plan {
     forget(one);
     return open_ == nullptr ? s_.take(one, false) : may(one) && take(one);
   }
-  /// What views have found, where a step changes the program.
+  /// What views have found, where a step changes that.
   void forget(step const& one) {
     if (changes_program(one.what)) facts_ = plan_facts();
+    if (one.what == verb::compute_inline || one.what == verb::reverse_compute_inline) facts_.loads.clear();
   }
   bool is_open(int l) const { return open_ != nullptr && open_->at(l).extent < 0; }
   parts split(int l, std::int64_t factor, tail at_end = tail::guard);

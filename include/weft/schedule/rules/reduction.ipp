@@ -6,7 +6,7 @@ namespace detail {
 /// The last reduced axis along which all that is read is contiguous or stays; -1: none.
 WEFT_DECL int rule_plan::contiguous_reduced_axis(rule_view const& v, int stage) const {
   stage_info const& of = v.stage(stage);
-  sequence<access> const loads = v.loads(stage);
+  sequence<access> const& loads = v.loads(stage);
   for (int k = of.axes(); k-- > of.spatial;) {
     bool any = false, fine = v.extent(stage, k) >= v.lanes(stage);
     for (access const& one : loads) any = any || one.step(k) == 1, fine = fine && (one.step(k) == 1 || one.step(k) == 0);

@@ -17,25 +17,30 @@ struct access {
   std::int64_t step(int axis) const { return steps[static_cast<std::size_t>(axis)]; }
 };
 
-/// What views of one nest after the other have found of its program.
+/// What views of one nest after the other have found of its program, and of which of its stages are inlined.
 struct plan_facts {
+  struct stage_loads {
+    bool known = false;
+    sequence<access> all{};
+  };
   known_extents extents{};
   sequence<std::int32_t> lanes{};  // by stage; 0: not asked for
+  sequence<stage_loads> loads{};   // of each stage two: as they are, and within bounds
 };
 
-/// Reads a nest; after a step that changes the program, make another one.
+/// Reads a nest; after a step that changes the program or inlines a stage, make another one.
 class rule_view {
  public:
   /// `pieces`: a stage, one of its axes and a size, behind one another. A quotient of that axis by a multiple of the size counts as
   /// what stays: it does, inside of a piece of so many.
-  /// `facts`: of views before this one; none: its own.
+  /// `facts`: of views before this one, with the same pieces; none: its own.
   rule_view(nest const& n, rule_input const& in, sequence<std::int64_t> const& pieces = {}, plan_facts* facts = nullptr)
       : n_(n), in_(in), p_(n.computation()), pieces_(pieces), shared_(facts) {}
 
   program const& p() const { return p_; }
   /// The same, but that an index which is kept within bounds counts as what it is inside of them.
   rule_view inside() const {
-    rule_view other = *this;
+    rule_view other(n_, in_, pieces_, &facts());
     other.inside_ = true;
     return other;
   }
@@ -47,7 +52,8 @@ class rule_view {
   bool is_inlined(int s) const { return program::at(n_.places, s).inlined; }
   /// How the elements of a result, and all that the stage reads, lie along its axes; what is inlined is looked through.
   access result(int s) const;
-  sequence<access> loads(int s) const;
+  /// Lives as long as the facts.
+  sequence<access> const& loads(int s) const;
   /// How far node `id` moves with axis `axis` of the program.
   std::int64_t coefficient(int id, int axis) const;
   /// What a choice by extents comes to, as broadcasting writes it, an index whose bounds are those of its axis, and a quotient by 1; any

@@ -139,10 +139,13 @@ WEFT_DECL access rule_view::result(int s) const {
   made.steps.resize(static_cast<std::size_t>(of.axes()), 0);
   return made;
 }
-WEFT_DECL sequence<access> rule_view::loads(int s) const {
-  sequence<access> all;
-  add_loads(s, all, 0);
-  return all;
+WEFT_DECL sequence<access> const& rule_view::loads(int s) const {
+  sequence<plan_facts::stage_loads>& known = facts().loads;
+  std::size_t const at = 2 * static_cast<std::size_t>(s) + (inside_ ? 1 : 0);
+  if (known.size() <= at) known.resize(2 * p_.stages.size(), {});
+  plan_facts::stage_loads& of = known[at];
+  if (!of.known) add_loads(s, of.all, 0), of.known = true;
+  return of.all;
 }
 WEFT_DECL void rule_view::add_loads(int s, sequence<access>& all, int depth) const {
   stage_info const& of = stage(s);
