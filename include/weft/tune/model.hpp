@@ -23,7 +23,7 @@ struct model_settings {
 ///     cost(x) = mean + rate * tree_1(x) + rate * tree_2(x) + ..
 ///
 /// Needs   nothing but the numbers: equal rows and settings give equal models
-/// Cost    fit: rows * width * depth * trees steps of 1.3 ns, 10 ms for 256 rows of 120; predict: 60 * 4 steps without a branch, 0.2 us
+/// Cost    fit: rows * width * depth * trees steps of 1.3 ns, 10 ms for 256 rows of 120; predict: 60 * 4 steps without a branch, 0.3 us
 /// Source  Friedman, Greedy function approximation: a gradient boosting machine, Annals of Statistics 2001; the bins and the
 ///         leaf's weight: Chen, Guestrin, XGBoost, KDD 2016, sections 2.2 and 3.2
 class boosted_trees {
