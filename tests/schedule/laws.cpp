@@ -1,4 +1,5 @@
-// Laws of the schedule language, each over the fuzzer's programs and traces, or over every small case.
+// Laws of the schedule language, each over the fuzzer's programs and traces, or over every small case. Sanitizers have a
+// twentieth of the cases, which may be too few for one of them to meet what its law is about.
 #include <algorithm>
 
 #include "fuzz/run.hpp"
@@ -169,7 +170,7 @@ TEST_CASE("law: loops brought into another order and back are what they were, in
     }
     return all_of(c.s) == before && c.loops_of(c.s) == loops ? "" : describe(c.d, c.s.steps) + before;
   });
-  CHECK(tried > 0);
+  CHECK((tried > 0 || is_sanitized));
 }
 TEST_CASE("law: a loop that is split and fused again, or copied by cache_read or cache_write, or inlined, changes no bit") {
   for_each_case("single steps", 25, [&](std::uint64_t seed) -> std::string {
@@ -225,7 +226,7 @@ TEST_CASE("law: what a stage is placed in is forgotten by compute_root") {
     }
     return all_of(c.s) == before && c.loops_of(c.s) == loops ? "" : describe(c.d, c.s.steps) + before;
   });
-  CHECK(tried > 0);
+  CHECK((tried > 0 || is_sanitized));
 }
 TEST_CASE("law: a trace read from its text, or replayed, is the same steps, hash, nest and loop program") {
   for_each_case("traces", 200, [&](std::uint64_t seed) -> std::string {
@@ -287,7 +288,7 @@ TEST_CASE("law: the program that steps have rewritten, evaluated as it is writte
     }
     return "";
   });
-  CHECK(rewritten > 0);
+  CHECK((rewritten > 0 || is_sanitized));
 }
 TEST_CASE("law: a step that is judged by the part of the nest that it touches is ruled as by a look at all of it") {
   int taken = 0, moved = 0, refused = 0;
@@ -321,9 +322,9 @@ TEST_CASE("law: a step that is judged by the part of the nest that it touches is
     }
     return "";
   });
-  CHECK(taken > 0);
-  CHECK(moved > 0);
-  CHECK(refused > 0);
+  CHECK((taken > 0 || is_sanitized));
+  CHECK((moved > 0 || is_sanitized));
+  CHECK((refused > 0 || is_sanitized));
 }
 TEST_CASE("law: which stages are computed in loops of which, and how many, is what their places say") {
   int placed = 0, beside = 0;
@@ -356,8 +357,8 @@ TEST_CASE("law: which stages are computed in loops of which, and how many, is wh
     }
     return "";
   });
-  CHECK(placed > 0);
-  CHECK((beside > 0 || is_sanitized));  // that has a twentieth of the cases
+  CHECK((placed > 0 || is_sanitized));
+  CHECK((beside > 0 || is_sanitized));
 }
 TEST_CASE("law: steps on different stages commute") {
   int both = 0;
@@ -376,7 +377,7 @@ TEST_CASE("law: steps on different stages commute") {
     both += !one.empty();
     return one == other ? "" : describe(c.d, c.s.steps) + "one order\n" + one + "the other\n" + other;
   });
-  CHECK(both > 0);
+  CHECK((both > 0 || is_sanitized));
 }
 }  // namespace
 }  // namespace weft_test::fuzz
