@@ -189,7 +189,7 @@ ir::function lowered(ir::arena& m, compile_request const& r, schedule const& s);
 ir::function make_loops(ir::arena& m, compile_request const& r, schedule const& s);
 
 /// All of it, with the options of the request and of the environment. Reads WEFT_DUMP (a list of: schedule, lower, pass,
-/// pass/NAME, llvm, asm), WEFT_TIME and WEFT_VERIFY;
+/// pass/NAME, llvm, asm, cuda), WEFT_TIME and WEFT_VERIFY;
 /// what they ask for goes to stderr, and once in a process the items of WEFT_DUMP that name nothing. Where a text of the
 /// way is asked for, the kernel is made anew even if it is on disk.
 /// Errors  as above; device_error without LLVM, or for a target that cannot run here; internal_error with the loop program when weft itself failed

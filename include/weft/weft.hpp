@@ -65,7 +65,7 @@ WEFT_COLD_BEGIN
 #include "weft/lower/lower.hpp"
 // #include "weft/lower/open_bounds.hpp"
 
-// Loop program to loop program, one function per header, in the order of pipeline.hpp.
+// Loop program to loop program, in the order of pipeline.hpp.
 #include "weft/pass/pipeline.hpp"
 // #include "weft/pass/gpu.hpp"
 

@@ -65,6 +65,16 @@ TEST_CASE("a loop that begins elsewhere keeps its begin") {
   CHECK(has(vectorized("  for i in 3..11 vectorized:\n    B[i] = A[i]\n", 32), "B[ramp(3 + iv * 8, 1, 8)]"));
   CHECK(has(vectorized("  for i in 3..8 vectorized:\n    B[i] = A[i]\n", 32), "< 8i64x8"));
 }
+TEST_CASE("the counter of chunks has a name that no size or scalar of the call has") {
+  weft::ir::arena m;
+  weft::ir::function f = weft::ir::parse(m,
+                                         "kernel k:\n  sizes iv\n  scalars ivv: f32\n  variables i\n"
+                                         "  buffer B: f32[32] strides [1] in argument 0 written alias 0 align 4\n"
+                                         "  for i in 0..32 vectorized:\n    B[i] = ivv\n");
+  f.body = weft::vectorize(f, f.body, 32);
+  CHECK(weft::ir::verify(f) == "");
+  CHECK(has(weft::ir::print(f.body, f), "for ivvv in 0..4 unrolled:"));
+}
 TEST_CASE("an extent that is not a number is an internal_error, since the rule of vectorize keeps it out") {
   CHECK_THROWS_AS(vectorized("  for i in 0..n vectorized:\n    B[i] = A[i]\n", 32), weft::internal_error);
 }

@@ -84,7 +84,7 @@ struct stage_info {
   constexpr int axes() const { return spatial + reduced; }
 };
 
-/// The whole computation. Copyable, comparable, printable; no pointers.
+/// The whole computation: a value. Functions that compute stages are told by their addresses.
 struct program {
   sequence<node> nodes;
   sequence<std::int32_t> operands;  // indices of loads

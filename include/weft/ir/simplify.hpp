@@ -1,4 +1,4 @@
-// Integer arithmetic over loop variables: linear forms, ranges, and what they prove.
+// Loop programs with fewer nodes: constants, identities, and what the ranges of loop variables prove (linear forms: linear.hpp).
 #pragma once
 
 #include "weft/base/sequence.hpp"

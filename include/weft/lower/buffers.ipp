@@ -1,5 +1,6 @@
 #include "weft/base/hash.hpp"
 #include "weft/base/joined.hpp"
+#include "weft/ir/own_memory.hpp"
 #include "weft/lower/lowering.hpp"
 
 namespace weft::inline WEFT_ABI {
@@ -96,7 +97,7 @@ WEFT_DECL void lowering::make_intermediate(int tensor) {
   tensor_info const& t = p_.tensors[at(tensor)];
   b->written = true;
   b->alignment = 64;
-  b->alias_class = 1000000 + b->id;
+  b->alias_class = ir::own_alias_class(b->id);
   sequence<ir::expr> shape;
   for (int d = 0; d < t.rank; ++d) shape.push_back(rounded_extent(tensor, d));
   shape = kept_dimensions(tensor, shape);

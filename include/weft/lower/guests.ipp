@@ -1,5 +1,6 @@
 #include "weft/base/joined.hpp"
 #include "weft/expr/im2col.hpp"
+#include "weft/ir/own_memory.hpp"
 #include "weft/lower/lowering.hpp"
 
 namespace weft::inline WEFT_ABI {
@@ -569,7 +570,7 @@ WEFT_DECL void lowering::make_guest_memory(stage_frame& guest, int stage) {
     if (wants_shared(stage)) f_.wanted_in_shared.push_back(b->id);
     b->written = true;
     b->alignment = 64;
-    b->alias_class = 1000000 + b->id;
+    b->alias_class = ir::own_alias_class(b->id);
     sequence<ir::expr> all = around;
     for (ir::expr e : shape_of(r)) all.push_back(e);
     b->shape = m_.make_list(all);

@@ -3,7 +3,7 @@
 #include "weft/ir/print.hpp"
 #include "weft/ir/simplify.hpp"
 #include "weft/pass/barriers.hpp"
-#include "weft/pass/own_memory.hpp"
+#include "weft/pass/thread_tree.hpp"
 
 namespace weft::inline WEFT_ABI {
 namespace detail {

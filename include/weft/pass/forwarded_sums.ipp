@@ -1,6 +1,6 @@
+#include "weft/ir/own_memory.hpp"
 #include "weft/ir/simplify.hpp"
 #include "weft/pass/forwarded_sums.hpp"
-#include "weft/pass/own_memory.hpp"
 
 namespace weft::inline WEFT_ABI {
 namespace detail {
@@ -75,7 +75,7 @@ class sum_forwarder final : public ir::rewriter {
       if (s->kind == ir::stmt_kind::allocate && s->buf == own) return (*this)(s->children[0]);
       if (s == innermost_) {
         ir::stmt const body = (*this)(s->children[0]);
-        return ir::loop_like(m_, s, s->begin, s->extent, allocated(m_, own, body));
+        return ir::loop_like(m_, s, s->begin, s->extent, ir::allocated(m_, own, body));
       }
       for (way_to const& r : *readers) {
         if (r.what != s) continue;
@@ -165,7 +165,7 @@ class sum_forwarder final : public ir::rewriter {
     moved m(m_, s->buf, writer, innermost);
     m.readers = &uses.readers;
     ir::stmt const inside = m(s->children[0]);
-    return innermost != nullptr ? inside : allocated(m_, value->buf, inside);
+    return innermost != nullptr ? inside : ir::allocated(m_, value->buf, inside);
   }
 };
 

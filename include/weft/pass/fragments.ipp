@@ -1,9 +1,10 @@
+#include "weft/ir/own_memory.hpp"
 #include "weft/base/joined.hpp"
 #include "weft/ir/linear.hpp"
 #include "weft/ir/print.hpp"
 #include "weft/ir/simplify.hpp"
 #include "weft/pass/fragments.hpp"
-#include "weft/pass/own_memory.hpp"
+#include "weft/pass/thread_tree.hpp"
 
 namespace weft::inline WEFT_ABI {
 
@@ -179,7 +180,7 @@ class fragment_maker final : public ir::rewriter {
       if (all.size() == known + 2) begins.push_back(begin);
     }
     ir::stmt body = ir::block(m_, loaded_ahead(steps, begins, tiles[0]->unit->has_places));
-    for (std::size_t i = all.size(); i-- > 0;) body = allocated(m_, all[i].into, body);
+    for (std::size_t i = all.size(); i-- > 0;) body = ir::allocated(m_, all[i].into, body);
     return body;
   }
   /// Of several steps of the terms, the operands of the next one are loaded in front of the products of each, where a thread's
@@ -227,7 +228,7 @@ class fragment_maker final : public ir::rewriter {
         if (known.from == l && known.role == role) into[is_b] = known.into;
       if (into[is_b] == nullptr) {
         check(access_of_tile(m_, l->buf, l->indices, outer->variable, inner->variable), t, role, is_a ? "the left operand" : "the right operand");
-        ir::buffer const* const b = own_buffer(f_, joined({l->buf->name, is_a ? "_a" : "_b"}), *l->buf,
+        ir::buffer const* const b = ir::own_buffer(f_, joined({l->buf->name, is_a ? "_a" : "_b"}), *l->buf,
                                                sequence<ir::expr>{outer->extent, inner->extent});
         into[is_b] = b;
         all.push_back({l, role, b});

@@ -1,6 +1,6 @@
+#include "weft/ir/own_memory.hpp"
 #include "weft/ir/simplify.hpp"
 #include "weft/pass/lanes.hpp"
-#include "weft/pass/own_memory.hpp"
 
 namespace weft::inline WEFT_ABI {
 namespace detail {
@@ -53,9 +53,9 @@ class lane_writer final : public ir::rewriter {
     if (s->kind == ir::stmt_kind::allocate && s->buf->lanes > 1) {
       memory_.of.resize(f_.buffers.size(), nullptr);
       ir::buffer const* const own =
-          own_buffer(f_, s->buf->name + "_lanes", *s->buf, sequence<ir::expr>(1, ir::index(m_, s->buf->lanes)));
+          ir::own_buffer(f_, s->buf->name + "_lanes", *s->buf, sequence<ir::expr>(1, ir::index(m_, s->buf->lanes)));
       memory_.of[static_cast<std::size_t>(s->buf->id)] = own;
-      return allocated(m_, own, (*this)(s->children[0]));
+      return ir::allocated(m_, own, (*this)(s->children[0]));
     }
     bool const group = s->kind == ir::stmt_kind::together;
     if (s->kind != ir::stmt_kind::store && !group) return nullptr;
@@ -175,7 +175,7 @@ class row_widener {
         if (l.after == i) steps.push_back(l.what);
     }
     ir::stmt body = ir::block(m_, steps);
-    for (std::size_t i = buffers_.size(); i-- > 0;) body = allocated(m_, buffers_[i], body);
+    for (std::size_t i = buffers_.size(); i-- > 0;) body = ir::allocated(m_, buffers_[i], body);
     return body;
   }
 
@@ -198,9 +198,9 @@ class row_widener {
   element_place_in_row place_of(ir::buffer const* b, ir::list<ir::expr> indices) { return place_in_row(m_, b, indices); }
   /// Whether neither its mask nor its place hangs on memory.
   static bool is_placed_under(ir::expr load) {
-    if (reads_memory(load->a)) return false;
+    if (ir::reads_memory(load->a)) return false;
     for (ir::expr i : load->indices)
-      if (reads_memory(i)) return false;
+      if (ir::reads_memory(i)) return false;
     return true;
   }
   void find_loads(ir::expr e, std::size_t statement, sequence<bool>& seen) {
@@ -231,7 +231,7 @@ class row_widener {
   }
   bool is_aligned(element_place_in_row const& p, std::int64_t first, std::int64_t width) { return begins_at(m_, p, first, width); }
   ir::buffer* make_row(std::string const& name, ir::buffer const& like, std::int64_t width) {
-    ir::buffer* const b = own_buffer(f_, name, like, sequence<ir::expr>(1, ir::index(m_, width)));
+    ir::buffer* const b = ir::own_buffer(f_, name, like, sequence<ir::expr>(1, ir::index(m_, width)));
     buffers_.push_back(b);
     return b;
   }
@@ -502,7 +502,7 @@ class wide_finder final : public ir::rewriter {
   /// Stores behind one another that hang on the same condition stand in one branch.
   sequence<ir::stmt> in_branches(ir::list<ir::stmt> const& all) {
     auto const is_masked = [](ir::stmt s) {
-      return s->kind == ir::stmt_kind::store && !s->asynchronous && s->mask != nullptr && s->value->lanes == 1 && s->mask->lanes == 1 && !reads_memory(s->mask);
+      return s->kind == ir::stmt_kind::store && !s->asynchronous && s->mask != nullptr && s->value->lanes == 1 && s->mask->lanes == 1 && !ir::reads_memory(s->mask);
     };
     sequence<ir::stmt> out;
     for (std::size_t i = 0, end = 0; i < all.size(); i = end) {

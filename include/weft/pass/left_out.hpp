@@ -1,9 +1,9 @@
 // What conditions that vectors share leave out of a loop: iterations that do nothing, and edges that most tiles are away from. Of pass/partition.hpp.
 #pragma once
 
+#include "weft/ir/own_memory.hpp"
 #include "weft/ir/linear.hpp"
 #include "weft/ir/simplify.hpp"
-#include "weft/pass/own_memory.hpp"
 
 namespace weft::inline WEFT_ABI {
 namespace detail {
@@ -42,7 +42,7 @@ class shared_conditions final : public ir::rewriter {
     constexpr std::size_t many = 8;
     if (e->kind == op::logical_and) return take(e->a), take(e->b);
     if (e->lanes > 1) return e->kind == op::broadcast ? take(e->a) : void();
-    bool known = e->kind == op::literal || all.size() == many || reads_memory(e);
+    bool known = e->kind == op::literal || all.size() == many || ir::reads_memory(e);
     for (ir::expr other : all) known = known || other == e;
     if (!known) all.push_back(e);
   }

@@ -23,7 +23,7 @@ namespace weft::inline WEFT_ABI {
 ///     s = select(ramp(0, 1, 8) < 5, fma(x, y, s), s)   ->   s = fma(select(ramp(0, 1, 8) < 5, x, 0), select(ramp(0, 1, 8) < 5, y, -0), s)
 ///     b = select(m, x, y) where m                      ->   b = x where m
 ///
-/// Runs last: `vectorize` must count a conversion by the width of what it converts, and before it is one node to fold
+/// Runs last on a CPU: `vectorize` must count a conversion by the width of what it converts, and before it is one node to fold
 /// and to share. Cost O(nodes), 2 to 20 nodes more for each conversion.
 ir::stmt legalise(ir::arena& m, ir::stmt s, bool converts_f16, bool scales = false);
 

@@ -1,4 +1,5 @@
 #include "weft/pass/promote.hpp"
+#include "weft/ir/own_memory.hpp"
 #include "weft/ir/simplify.hpp"  // self_replacement
 
 namespace weft::inline WEFT_ABI {
@@ -236,13 +237,7 @@ class promoter final : public ir::rewriter {
     return m_.make(n);
   }
   ir::stmt allocated(sequence<ir::buffer const*> const& registers, ir::stmt body) {
-    for (std::size_t i = registers.size(); i-- > 0;) {
-      ir::stmt_node n;
-      n.kind = ir::stmt_kind::allocate;
-      n.buf = registers[i];
-      n.children = m_.make_list(sequence<ir::stmt>{body});
-      body = m_.make(n);
-    }
+    for (std::size_t i = registers.size(); i-- > 0;) body = ir::allocated(m_, registers[i], body);
     return body;
   }
 
@@ -445,25 +440,8 @@ class promoter final : public ir::rewriter {
       return sequence<ir::stmt>{register_store(own[child++], value), store_of(u, value)};
     });
   }
-  std::string unused_name(std::string name) const {
-    for (ir::buffer const* b : f_.buffers)
-      if (b->name == name) return unused_name(name + "_");
-    for (std::string const& v : f_.variables)
-      if (v == name) return unused_name(name + "_");
-    return name;
-  }
   ir::buffer const* make_register(ir::stmt u) {
-    ir::buffer* b = m_.make_buffer();
-    b->id = static_cast<std::int32_t>(f_.buffers.size());
-    b->name = unused_name("acc" + std::to_string(b->id));
-    b->type = u->buf->type;
-    b->where = ir::scope::registers;
-    b->lanes = u->value->lanes;
-    b->written = true;
-    b->alias_class = 1000000 + b->id;
-    b->alignment = 64;
-    f_.buffers.push_back(b);
-    return b;
+    return ir::own_register(f_, "acc" + std::to_string(f_.buffers.size()), u->buf->type, u->value->lanes);
   }
 
   ir::function& f_;

@@ -1,4 +1,5 @@
 #include "weft/base/joined.hpp"
+#include "weft/ir/own_memory.hpp"
 #include "weft/pass/stack_tiles.hpp"
 
 namespace weft::inline WEFT_ABI {
@@ -114,21 +115,7 @@ class tile_accesses final : public ir::rewriter {
     return static_cast<int>(tiles_.size()) - 1;
   }
   void make_register(tile& t) {
-    ir::buffer* b = m_.make_buffer();
-    b->id = static_cast<std::int32_t>(f_.buffers.size());
-    b->name = joined({buf_->name, "_", std::to_string(b->id)});
-    for (ir::buffer const* other : f_.buffers)
-      if (other->name == b->name) b->name += '_';
-    for (std::string const& v : f_.variables)
-      if (v == b->name) b->name += '_';
-    b->type = buf_->type;
-    b->where = ir::scope::registers;
-    b->lanes = static_cast<std::uint16_t>(t.lanes);
-    b->written = true;
-    b->alias_class = 1000000 + b->id;
-    b->alignment = 64;
-    f_.buffers.push_back(b);
-    t.reg = b;
+    t.reg = ir::own_register(f_, joined({buf_->name, "_", std::to_string(f_.buffers.size())}), buf_->type, static_cast<std::uint16_t>(t.lanes));
   }
   ir::stmt register_store(ir::buffer const* to, ir::expr value) {
     ir::stmt_node n;

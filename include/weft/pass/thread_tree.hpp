@@ -1,10 +1,24 @@
-// A reduction whose terms are shared out among threads: its parts are joined in a tree. For pass/threads.ipp only.
+// What the threads of a block do together: wait, and join the parts of a reduction whose terms they share out in a tree. Of pass/threads.hpp,
+// pass/fragments.hpp and pass/barriers.hpp.
 #pragma once
 
-#include "weft/pass/own_memory.hpp"
+#include "weft/ir/own_memory.hpp"
 
 namespace weft::inline WEFT_ABI {
 namespace detail {
+
+/// Whether all threads of a block find the same; `threads` are the variables of the loops over them.
+inline bool is_uniform(ir::expr e, sequence<std::int32_t> const& threads) {
+  for (std::int32_t v : threads)
+    if (ir::uses(e, v)) return false;
+  return !ir::reads_memory(e);
+}
+/// A barrier.
+inline ir::stmt waiting(ir::arena& m) {
+  ir::stmt_node n;
+  n.kind = ir::stmt_kind::barrier;
+  return m.make(n);
+}
 
 /// The accumulate inside a loop over threads that reduces along that loop, and what stands around it there.
 class shared_sum {
@@ -166,7 +180,7 @@ struct thread_tree {
 
 /// One value of a thread's own, of the type of `like`.
 inline ir::buffer* own_register(ir::function& f, std::string const& name, ir::buffer const& like) {
-  ir::buffer* const b = own_buffer(f, name, like, {});
+  ir::buffer* const b = ir::own_buffer(f, name, like, {});
   b->where = ir::scope::registers;
   return b;
 }

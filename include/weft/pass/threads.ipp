@@ -1,7 +1,7 @@
+#include "weft/ir/own_memory.hpp"
 #include "weft/base/joined.hpp"
 #include "weft/ir/print.hpp"
 #include "weft/ir/simplify.hpp"
-#include "weft/pass/own_memory.hpp"
 #include "weft/pass/thread_tree.hpp"
 #include "weft/pass/threads.hpp"
 
@@ -121,7 +121,7 @@ class thread_spreader {
       auto const how = static_cast<loop_kind>(static_cast<int>(loop_kind::thread_x) + axis);
       body = ir::loop(m_, how, variables_[axis], ir::index(m_, 0), ir::index(m_, sizes_[axis]), body);
     }
-    for (std::size_t i = shared_.size(); i-- > 0;) body = allocated(m_, shared_[i], body);
+    for (std::size_t i = shared_.size(); i-- > 0;) body = ir::allocated(m_, shared_[i], body);
     for (std::size_t i = blocks.size(); i-- > 0;) body = again(blocks[i], body);
     return body;
   }
@@ -184,7 +184,7 @@ class thread_spreader {
       variables_[axis] = -1;
       if (sizes_[axis] == 1) continue;
       variables_[axis] = static_cast<std::int32_t>(f_.variables.size());
-      f_.variables.push_back(free_name(f_, names[axis]));
+      f_.variables.push_back(ir::free_name(f_, names[axis]));
     }
     if (sizes_[2] > 64) refuse("its loops over thread_z want more than 64, which is all that a block has along z", "thread_x or thread_y for the longest of them, or smaller factors of the splits whose inner parts are bound to thread_z", s);
     if (sizes_[0] * sizes_[1] * sizes_[2] > 1024) refuse("its loops over threads want more than 1024 in a block", "smaller factors of the splits whose inner parts are bound to threads: those of all stages in the launch count, along each axis the longest", s);
@@ -198,7 +198,7 @@ class thread_spreader {
     return p <= thread_part::z ? sizes_[static_cast<int>(p)] : p == thread_part::warp ? sizes_[0] / 32 : 32;
   }
   bool is_uniform(ir::expr e) const {
-    if (reads_memory(e)) return false;
+    if (ir::reads_memory(e)) return false;
     for (std::int32_t v : variables_)
       if (v >= 0 && ir::uses(e, v)) return false;
     return true;
@@ -293,7 +293,7 @@ class thread_spreader {
     }
     steps.push_back(guarded(m_.make(n), writes));
     steps.push_back(waiting(m_));
-    return allocated(m_, part, allocated(m_, joins.other, ir::block(m_, steps)));
+    return ir::allocated(m_, part, ir::allocated(m_, joins.other, ir::block(m_, steps)));
   }
   /// What each warp has goes through shared memory, and every warp joins all of it.
   void across_warps(thread_tree const& joins, std::int64_t warps, sequence<ir::stmt>& steps) {
@@ -306,7 +306,7 @@ class thread_spreader {
     }
     shape.push_back(ir::index(m_, warps));
     to.push_back(warp), from.push_back(lane);
-    ir::buffer const* const shared = own_buffer(f_, joins.update->buf->name + "_warps", *joins.part, shape);
+    ir::buffer const* const shared = ir::own_buffer(f_, joins.update->buf->name + "_warps", *joins.part, shape);
     shared_.push_back(shared);
     note_life(shared);
     ir::expr writes = is_first(lane);
@@ -339,7 +339,7 @@ class thread_spreader {
     if (is_uniform(s->value))
       return ir::branch(m_, s->value, spread(s->children[0], at),
                         s->children.size() > 1 ? spread(s->children[1], at) : nullptr);
-    if (reads_memory(s->value)) refuse("a branch around loops over threads hangs on what is in memory", "these loops serial, or bound where they stand outside of the branch", s);
+    if (ir::reads_memory(s->value)) refuse("a branch around loops over threads hangs on what is in memory", "these loops serial, or bound where they stand outside of the branch", s);
     place yes = at, no = at;
     yes.conditions.push_back(s->value);
     no.conditions.push_back(ir::unary(m_, op::logical_not, s->value));
@@ -353,7 +353,7 @@ class thread_spreader {
     if (s->buf->where != ir::scope::stack) refuse("a register stands around loops over threads", "another scope for that stage, or compute_at inside of these loops", s);
     // Around the groups of copies of a thread's own alone, its own memory stays what it is.
     bool const alone = !has_threads(s) && !has_tile(s) && !allocates_shared(f_, s);
-    if (alone && !is_copied_to(s->children[0], s->buf)) return allocated(m_, s->buf, spread(s->children[0], at));
+    if (alone && !is_copied_to(s->children[0], s->buf)) return ir::allocated(m_, s->buf, spread(s->children[0], at));
     // A nest that stands in both ways of a branch has its memory once.
     for (placed const& known : placed_)
       if (known.from == s->buf && known.threads == at.threads)
@@ -366,7 +366,7 @@ class thread_spreader {
         if ((at.active >> p & 1) != 0) shape.push_back(nullptr);
       for (std::size_t i = 0; i < at.threads.size(); ++i) shape[i] = ir::index(m_, copies_of(at.threads[i]));
       for (ir::expr e : b->shape) shape.push_back(e);
-      ir::buffer* const more = own_buffer(f_, b->name, *b, shape);
+      ir::buffer* const more = ir::own_buffer(f_, b->name, *b, shape);
       widen_strides(*more, *b, at.threads.size());
       more->swizzled = b->swizzled;
       if (is_wanted_shared(f_, b)) f_.wanted_in_shared.push_back(more->id);
@@ -490,7 +490,7 @@ class sum_finder {
         for (ir::stmt l : open_)
           if (!is_reduced(l->variable, s)) add_spatial(l);
         for (ir::expr c : conditions_)
-          for (std::int32_t v : s->first) used_ = used_ || ir::uses(c, v) || reads_memory(c);
+          for (std::int32_t v : s->first) used_ = used_ || ir::uses(c, v) || ir::reads_memory(c);
         for (ir::stmt l : open_)
           for (std::int32_t v : s->first) used_ = used_ || (!is_reduced(l->variable, s) && ir::uses(l->extent, v));
       } else {
@@ -663,14 +663,14 @@ class sum_keeper final : public ir::rewriter {
       shape.push_back(l->extent);
       indices.push_back(ir::variable(m_, l->variable));
     }
-    ir::buffer const* const own = own_buffer(f_, b->name + "_sum", *b, shape);
+    ir::buffer const* const own = ir::own_buffer(f_, b->name + "_sum", *b, shape);
     bool const is_tile = s->kind == ir::stmt_kind::tile;
     ir::stmt const around = is_tile ? s : s->children[0];
     ir::stmt const fill = tiles ? written_back(around, b, own, indices, true) : ir::block(m_, {});
     ir::stmt const back = written_back(around, b, own, indices);
     ir::stmt const sums = retargeted(m_, b, own, indices)(s);
     ir::stmt const inside = is_tile ? sums : (*this)(sums);
-    return allocated(m_, own, ir::block(m_, sequence<ir::stmt>{fill, inside, back, apart_ > 0 ? ir::block(m_, {}) : waiting(m_)}));
+    return ir::allocated(m_, own, ir::block(m_, sequence<ir::stmt>{fill, inside, back, apart_ > 0 ? ir::block(m_, {}) : waiting(m_)}));
   }
 
   ir::function& f_;

@@ -1,5 +1,6 @@
 #include "weft/base/error.hpp"
 #include "weft/base/joined.hpp"
+#include "weft/ir/own_memory.hpp"
 #include "weft/pass/vectorize.hpp"
 
 namespace weft::inline WEFT_ABI {
@@ -114,13 +115,6 @@ class vectorizer final : public ir::rewriter {
   }
 
  private:
-  bool taken(std::string const& name) const {
-    for (std::string const& other : f_.variables)
-      if (other == name) return true;
-    for (ir::buffer const* b : f_.buffers)
-      if (b->name == name) return true;
-    return false;
-  }
   /// What stands in loop `s` for `lanes` iterations from `base` on; `cut`: some of them are behind its end.
   ir::stmt in_lanes(ir::stmt s, ir::expr base, int lanes, bool cut) {
     ir::stmt body = s->children[0];
@@ -133,9 +127,7 @@ class vectorizer final : public ir::rewriter {
     for (auto const& [whole, chunk] : chunks_)
       if (whole == v) return chunk;
     auto const chunk = static_cast<std::int32_t>(f_.variables.size());
-    std::string name = f_.variables[static_cast<std::size_t>(v)] + "v";
-    while (taken(name)) name += "v";
-    f_.variables.push_back(name);
+    f_.variables.push_back(ir::free_name(f_, f_.variables[static_cast<std::size_t>(v)] + "v", 'v'));
     chunks_.push_back({v, chunk});
     return chunk;
   }

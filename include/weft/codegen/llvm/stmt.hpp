@@ -8,7 +8,7 @@
 namespace weft::inline WEFT_ABI {
 namespace codegen::llvm {
 
-/// Emits one LLVM function: the kernel's body, or the body of one of its parallel loops.
+/// Emits the LLVM functions of a kernel: its body, and the body of each of its parallel loops.
 ///
 /// A parallel loop's body is a function of its own, internal(launch, buffers.., loop variables.., begin, end):
 /// buffers that share memory with no other are noalias parameters there, which LLVM can use and loads cannot
