@@ -61,7 +61,7 @@ inline constexpr auto strided = weft::kernel<"strided">([](auto x, auto w) {
 /// A machine with caches of these sizes, and one thread.
 weft::target small_machine(std::int64_t l1, std::int64_t l2) {
   weft::target t = weft::x86_64_avx2();
-  t.l1_bytes = l1, t.l2_bytes = l2, t.l3_bytes = 16 * l2, t.threads = 1;
+  t.l1_bytes = l1, t.l2_bytes = l2, t.l3_bytes = 16 * l2, t.l3_bytes_per_cycle = 0, t.threads = 1;
   return t;
 }
 constexpr std::array<std::int64_t, 3> sizes[] = {{1, 1, 1}, {3, 0, 5}, {5, 7, 3}, {13, 33, 17}, {37, 53, 71}, {8, 64, 32}, {64, 20, 40}, {2, 9, 130}};
@@ -219,7 +219,7 @@ TEST_CASE("convolutions that something follows: as those alone") {
 TEST_CASE("a large product reads panels, in blocks, by all threads") {
   auto const a = drawn<float>(1, 400, 700), b = drawn<float>(2, 700, 300);
   weft::target alone = weft::x86_64_avx2();
-  alone.threads = 1;
+  alone.l3_bytes_per_cycle = 0, alone.threads = 1;
   std::string const loops = ab.on(alone).loops(a, b);
   INFO(loops);
   CHECK(has_in_order(loops, {"io in", "k in", "unrolled ii", "vectorized ji", "B_copy[", "B_copy\n", "vectorized"}));
@@ -414,6 +414,7 @@ TEST_CASE("channels first: lanes run along what is made, where lines of pixels w
   auto const x = drawn<float>(1, 16, 20, 14);
   auto const w = drawn<float>(2, 32, 16, 3, 3);
   weft::target t = weft::x86_64_avx2();
+  t.l3_bytes_per_cycle = 0;
   t.threads = 1;
   std::string const loops = bordered<1>.on(t).loops(x, w);
   INFO(loops);
@@ -580,6 +581,7 @@ TEST_CASE("products of bytes, and of bf16, take the instructions that join sever
   check_rule(ab, a, b);
   check_rule(ab, drawn<std::uint8_t>(1, 35, 97), drawn<std::int8_t>(2, 97, 67));
   weft::target t = weft::x86_64_avx2();
+  t.l3_bytes_per_cycle = 0;
   CHECK(ab.on(t).loops(a, b).find(" by ") == std::string::npos);
   t.features.push_back("avxvnni");
   CHECK(has_in_order(ab.on(t).loops(a, b), {"by vpdpbusd", "B_copy"}));
@@ -595,6 +597,7 @@ TEST_CASE("products of bytes, and of bf16, take the instructions that join sever
 }
 TEST_CASE("rows of a panel that an instruction wants next to each other are woven, whole vectors of them") {
   weft::target t = weft::x86_64_avx2();
+  t.l3_bytes_per_cycle = 0;
   t.features.push_back("avxvnni"), t.threads = 1;
   auto const a = drawn<std::uint8_t>(1, 70, 96);
   std::string const whole = ab.on(t).loops(a, drawn<std::int8_t>(2, 96, 128));
@@ -627,6 +630,7 @@ TEST_CASE("what follows products of bytes, and of bf16, leaves them their instru
   check_rule(scaled, drawn<std::uint8_t>(1, 35, 97), drawn<std::int8_t>(2, 97, 67), drawn<float>(3, 67));
 #if !WEFT_HEADER_ONLY
   weft::target t = weft::x86_64_avx2();
+  t.l3_bytes_per_cycle = 0;
   t.features.push_back("avxvnni"), t.threads = 1;
   CHECK(has_in_order(scaled.on(t).loops(a, b, v), {"R\n", "C_1\n", "by vpdpbusd", "vectorized", "B_copy"}));
   t = weft::host();
@@ -636,6 +640,44 @@ TEST_CASE("what follows products of bytes, and of bf16, leaves them their instru
     CHECK(dense.on(t).with({.bitwise = true}).loops(x, y, v).find(" by ") == std::string::npos);
   }
 #endif
+}
+TEST_CASE("where memory is far, few rows read whole rows of their columns, sixteen at a time; more of them copy some panels together, in the loop over these") {
+  auto const run = [](std::int64_t m, std::int64_t k, std::int64_t n, std::int32_t threads, std::initializer_list<char const*> words, char const* without) {
+    weft::target t = small_machine(1 << 11, 1 << 13);
+    t.threads = threads, t.l3_bytes_per_cycle = 10;
+    auto const a = drawn<float>(1, m, k), b = drawn<float>(2, k, n);
+    auto const far = ab.on(t);
+    std::string const loops = far.loops(a, b);
+    INFO(loops);
+    CHECK(has_in_order(loops, words));
+    CHECK(loops.find(without) == std::string::npos);
+    CHECK((weft::evaluate({.contract = true}, ab, a, b) == far(a, b)));
+  };
+  run(16, 130, 200, 1, {"joo in", "ko in", "joi in", "io in", "ki in 0..16", "B["}, "prefetch");
+  run(16, 130, 201, 2, {"parallel", "ko in", "joi in", "io in", "ki in 0..16", "B["}, "B_copy");
+  run(60, 20, 200, 1, {"joo in", "  B_copy\n", "joi in", "io in", "k in 0..20", "B_copy["}, "prefetch");
+  run(61, 21, 203, 2, {"parallel", "  B_copy\n", "joi in", "io in", "k in 0..21", "B_copy["}, "prefetch");
+}
+TEST_CASE("where memory is far, a large product goes slab by slab of its terms, with both operands packed: rows once, some panels of columns at a time") {
+  auto const check = [](auto const& kernel, auto const& a, auto const& b, std::int32_t threads, std::initializer_list<char const*> words) {
+    fuzz::drawn const d = drawn_of(kernel, a, b);
+    weft::rule_input in{1 << 10, 1 << 13, 1 << 17, threads};  // 37 terms of 6 rows of f32 are seven eighths of the first cache
+    in.strides.resize(d.what.tensors.size()), in.constant.resize(d.what.tensors.size(), false);
+    in.l3_bytes_per_cycle = 10, in.copy_reads = 1;
+    weft::schedule s(d.what, fuzz::extents_of(d), {16, 32});
+    weft::schedule_by_rule(s, in);
+    std::string const loops = weft::print_loops(s);
+    INFO(loops);
+    CHECK(s.state == weft::verdict::legal);
+    CHECK(has_in_order(loops, words));
+  };
+  auto const a = drawn<float>(1, 90, 90), b = drawn<float>(2, 90, 99);
+  check(ab, a, b, 1, {"for ko in 0..3", "  A_copy\n", "joo in", "  B_copy\n", "io in 0..15", "joi in", "ki in 0..30", "A_copy[", "B_copy["});
+  check(ab, a, b, 2, {"parallel ioo in 0..2", "ko in 0..3", "  A_copy\n", "  B_copy\n", "ki in 0..30"});
+  check(atb, drawn<double>(1, 60, 86), drawn<double>(2, 60, 84), 1, {"for ko in", "  A_copy\n", "  B_copy\n", "A_copy[", "B_copy["});
+  // Rows, columns or terms are too few.
+  check(ab, drawn<float>(1, 60, 90), b, 1, {"B_copy\n", "io in", "A[i, k]"});
+  check(ab, drawn<float>(1, 90, 60), drawn<float>(2, 60, 99), 1, {"B_copy\n", "io in", "A[i, k]"});
 }
 TEST_CASE("a product whose other operand comes from memory for every few rows has a nest of its own") {
   auto const weighted = weft::kernel<"weighted">([](auto A, auto B) {

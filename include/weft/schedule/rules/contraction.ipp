@@ -190,7 +190,7 @@ WEFT_DECL int rule_plan::lines_that_share(int stage, tile_axes const& t) const {
 
 /// The best one, or that of a search: then rows first, and vectors that fit beside them. `joined`: the columns, where they are
 /// fused with an axis outside of them.
-WEFT_DECL register_tile_size rule_plan::tile_for(int stage, tile_axes const& t, std::int64_t lanes, std::int64_t joined) {
+WEFT_DECL register_tile_size rule_plan::tile_for(int stage, tile_axes const& t, std::int64_t lanes, std::int64_t joined, bool in_slabs) {
   rule_view const v = view();
   auto const piece = [&](int axis) { return axis < 0 ? 0 : v.piece(stage, axis); };
   auto const extent = [&](int axis) {
@@ -201,7 +201,8 @@ WEFT_DECL register_tile_size rule_plan::tile_for(int stage, tile_axes const& t, 
   std::int64_t const registers = s_.limits.vector_registers, down = extent(t.rows), across = ceil_div(columns, lanes);
   double const terms = v.iterations(stage) / (v.iterations(stage, false) + 1e-9), element = widest_bytes(v.p(), v.stage(stage));
   bool const streams = 4 * terms * static_cast<double>(lanes) * element > static_cast<double>(in_.l1_bytes);  // panels, from the second cache
-  register_tile_size tile = rows_are_near(stage, t) ? tile_of_near_rows(down, columns, lanes, registers)
+  register_tile_size tile = in_slabs                 ? tile_of_slabs(down, registers)
+                            : rows_are_near(stage, t) ? tile_of_near_rows(down, columns, lanes, registers)
                                                     : best_tile(down, columns, lanes, registers, streams ? 2.5 : 0);
   // With lines, windows share what they read both ways, and there are fewer registers for each.
   if (lines_that_share(stage, t) >= 0) {
@@ -218,19 +219,20 @@ WEFT_DECL register_tile_size rule_plan::tile_for(int stage, tile_axes const& t, 
   return tile;
 }
 /// What a product reads by instructions and in panels, and its tile of sums; of a second product in the same tile that of the first.
-WEFT_DECL rule_plan::product_plan rule_plan::product_of(int stage, tile_axes const& t, product_plan const* first) {
+WEFT_DECL rule_plan::product_plan rule_plan::product_of(int stage, tile_axes const& t, product_plan const* first, bool alone) {
   rule_view const before = view();
   std::int64_t const lanes = lanes_of_tile(stage, t.columns), group = before.piece(stage, t.columns);
   product_plan p;
   p.stage = stage, p.t = t;
   int panels = -1;
   p.by = group > 0 ? nullptr : instruction_for(stage, t, panels);
+  p.in_slabs = alone && first == nullptr && p.by == nullptr && group == 0 && is_worth_slabs(stage, t);
   sequence<std::int32_t> packed;
   if (p.by != nullptr) packed.push_back(panels);
   else packed = worth_packing(stage, t, true);
   int const joined = packed.empty() ? axis_joined(stage, t) : -1;
   if (joined >= 0) p.joined = joined, p.row = fuse({before.loop(stage, joined), before.loop(stage, t.columns)});
-  if (first == nullptr) p.tile = tile_for(stage, t, lanes, p.row < 0 ? -1 : trips(p.row));
+  if (first == nullptr) p.tile = tile_for(stage, t, lanes, p.row < 0 ? -1 : trips(p.row), p.in_slabs);
   else p.tile = first->tile;
   p.width = first != nullptr ? first->width : p.tile.vectors * lanes;
   if (group % p.width != 0) packed = {};
@@ -244,7 +246,7 @@ WEFT_DECL rule_plan::product_plan rule_plan::product_of(int stage, tile_axes con
     forks_later_ = false;
   };
   sequence<std::int32_t> by_rows;
-  if (p.by == nullptr) by_rows = rows_worth_packing(stage, t, p.tile.rows);
+  if (p.by == nullptr) by_rows = rows_worth_packing(stage, t, p.tile.rows, p.in_slabs);
   for (std::int32_t tensor : packed) copied(tensor, t.columns, p.width, p.by != nullptr ? p.by->terms : 1);
   for (std::int32_t tensor : by_rows) copied(tensor, t.rows, p.tile.rows, 1);
   rule_view const v = view();
@@ -253,6 +255,7 @@ WEFT_DECL rule_plan::product_plan rule_plan::product_of(int stage, tile_axes con
     p.own = p.own || (t.rows >= 0 && one.step(t.columns) != 0 && one.step(t.rows) != 0);
     p.scattered = p.scattered || (packed.empty() && one.step(t.columns) == 1 && v.bytes_of(one.tensor) > static_cast<double>(in_.l2_bytes));
   }
+  p.by_long_rows = p.scattered && has_few_rows(p);
   if (!packed.empty() && !p.copies.empty() && serves_few_tiles(stage, t, p.tile.rows)) {
     int const copy = program::at(v.p().stages, p.copies[0].stage).tensor;
     if (in_.l2_bytes > 0 && v.bytes_of(copy) > static_cast<double>(in_.l2_bytes)) p.streamed = copy;
@@ -261,6 +264,9 @@ WEFT_DECL rule_plan::product_plan rule_plan::product_of(int stage, tile_axes con
 }
 /// How many of `k` steps along the terms are taken at a time: blocks of them keep a panel in the second cache.
 WEFT_DECL std::int64_t rule_plan::terms_at_a_time(product_plan const& p, std::int64_t k, bool has_panels) const {
+  // As many rows at a time as a processor's prefetcher follows: each of them is read from one end to the other.
+  if (p.by_long_rows) return k > 3 * rows_followed / 2 ? rows_followed : k;
+  if (std::int64_t const slab = terms_of_slab(p.stage); p.in_slabs) return 2 * k > 3 * slab ? ceil_div(k, ceil_div(k, slab)) : k;
   // Half of the second cache is one panel's; an eighth, where the next one comes to it meanwhile and rows meet in few of its sets.
   std::int64_t const block = in_.l2_bytes / ((p.scattered || p.streamed >= 0 ? 8 : 2) * p.width * widest_bytes(s_.computation(), view().stage(p.stage)));
   if (p.t.rows < 0 && has_panels && k >= 16) return 8;  // rows of what is read, each from one end to the other: eight at a time
@@ -337,7 +343,7 @@ WEFT_DECL void rule_plan::contraction(int stage, tile_axes const& t, int last) {
   bool const followed = last != stage;
   sequence<std::int32_t> guests;
   if (followed) guests = guests_of(last);
-  product_plan const p = product_of(stage, t, nullptr);
+  product_plan const p = product_of(stage, t, nullptr, !followed);
   sequence<product_plan> products(1, p);
   for (std::int32_t g : guests)
     if (g != stage && view().stage(g).reduced > 0) products.push_back(product_of(g, axes_of_tile(g), &p));
@@ -367,7 +373,8 @@ WEFT_DECL void rule_plan::contraction(int stage, tile_axes const& t, int last) {
   term_loops terms = cut_terms(p, columns.outer >= 0, true);
   // Blocks of tiles for the second and third cache; the rule has them where sums wait there for more terms.
   parts row_block{-1, rows.outer}, column_block{-1, columns.outer};
-  waiting_sums const wait = followed && terms.blocks >= 0 ? blocks_that_wait(p, last) : waiting_sums{};
+  waiting_sums wait = (followed || p.by_long_rows) && terms.blocks >= 0 ? blocks_that_wait(p, last) : waiting_sums{};
+  if (!followed && (p.in_slabs || terms.blocks < 0) && columns.outer >= 0) wait.columns = panels_at_once(p);
   if (rows.outer >= 0)
     if (std::int64_t const n = choose(stage, "row_block", wait.rows, {0, 2, 4, 8, 16, 32}, trips(rows.outer) - 1); n > 0) row_block = split(rows.outer, n);
   if (columns.outer >= 0)
@@ -387,7 +394,8 @@ WEFT_DECL void rule_plan::contraction(int stage, tile_axes const& t, int last) {
       std::int64_t const n = l < 0 ? 1 : trips(l) < 0 ? 256 : trips(l);
       return static_cast<double>(n) / static_cast<double>(ceil_div(n, threads) * threads);
     };
-    bool const by_rows = choose(stage, "fork_by_rows", balance(row_tiles) > balance(column_tiles) + 0.05);
+    // In slabs each thread then packs its own rows, which takes longer than packing all columns.
+    bool const by_rows = choose(stage, "fork_by_rows", balance(row_tiles) > balance(column_tiles) + (p.in_slabs ? -0.1 : 0.05));
     int& tiles = by_rows ? row_tiles : column_tiles;
     std::int64_t const pieces = threads * choose(stage, "pieces", 1, {2, 4});
     if (balance(tiles) * static_cast<double>(threads) > 1.1) {
@@ -404,13 +412,15 @@ WEFT_DECL void rule_plan::contraction(int stage, tile_axes const& t, int last) {
       outer.piece = piece, outer.piece_axis = by_rows ? t.rows : t.columns, outer.threads = threads;
     }
   }
+  outer.terms = terms.blocks;
+  outer.columns = column_block.outer >= 0 ? column_block.outer : p.in_slabs ? terms.blocks : wait.columns == 0 ? column_block.inner : -1;
   if (shared && long_around && own_lines == 1) share_around(products, others, outer, threads, around_all);
   auto const fork = [&] {
     if (outer.piece >= 0) mark(verb::parallel, outer.piece);
     else if (shared) run_parallel(others, total, threads, is_worth_a_fork(total) ? in_.fork_cycles : in_.short_fork_cycles);
   };
   sequence<std::int32_t> const around =
-      in_chosen_order(stage, {column_block.outer, row_block.outer, terms.blocks, column_block.inner, row_block.inner}, p.scattered, p.own);
+      in_chosen_order(p, {column_block.outer, row_block.outer, terms.blocks, column_block.inner, row_block.inner});
   int const panels = p.streamed >= 0 && column_block.inner < 0 && outer.piece_axis == t.columns ? piece : column_block.inner;
   sequence<std::int32_t> order = others;
   order.push_back(piece);
@@ -419,7 +429,7 @@ WEFT_DECL void rule_plan::contraction(int stage, tile_axes const& t, int last) {
     for (std::int32_t l : around) order.push_back(l);
     sums_in_tile(p, order, terms.reduced, terms.words, in);
     fork();
-    place_copies(stage, p.copies, around, outer);
+    place_copies(stage, p.copies, around, outer, p.in_slabs);
     return ask_for_panels(p, panels, row_block.inner, terms.blocks, terms.reduced.back());
   }
   // Of `last`: the innermost loop around all terms is where the sums are made.
@@ -470,6 +480,66 @@ WEFT_DECL void rule_plan::contraction(int stage, tile_axes const& t, int last) {
     }
   }
 }
+/// Of which a panel of rows takes seven eighths of the first cache: 512 of 14 rows of f32 of 32 KiB.
+WEFT_DECL std::int64_t rule_plan::terms_of_slab(int stage) const {
+  std::int64_t const row = widest_bytes(s_.computation(), view().stage(stage)) * ((s_.limits.vector_registers - 3) / 2);
+  std::int64_t const fitting = in_.l1_bytes * 7 / 8 / (row > 0 ? row : 1);
+  return fitting > 8 ? fitting : 8;
+}
+/// Of panels of rows and of columns that are both packed: two vectors, and as many rows as registers hold. From the second cache a vector comes in two to
+/// three cycles, in which two units multiply four or more: so many rows have each of them, and rows of a packed panel do not meet in a set of the first cache.
+WEFT_DECL register_tile_size rule_plan::tile_of_slabs(std::int64_t rows, std::int64_t registers) const {
+  register_tile_size best{1, 2, 0};
+  std::int64_t const most = (registers - 3) / 2;
+  for (std::int64_t r = most; r >= 1 && r >= most - 2; --r) {
+    double const cycles = static_cast<double>(ceil_div(rows, r)) * (static_cast<double>(r) + 0.5);
+    if (best.cycles == 0 || cycles < 0.97 * best.cycles) best = {r, 2, cycles};
+  }
+  return best;
+}
+/// Whether a product whose operands come from far away is computed in slabs of terms, as Goto and van de Geijn do ("Anatomy of high-performance matrix
+/// multiplication", TOMS 2008): of each the rows are packed once, and some panels of columns at a time, for the second cache, which all rows pass by.
+///
+///     for slabs of terms: { copy the rows' terms; for blocks of columns: { copy them; for tiles of rows: for panels: for terms: sums += .. } }
+///
+/// Elsewhere rows come in time as they lie, from the last cache, and sums need not wait for other slabs. A row that is packed costs some three cycles an
+/// element, which 1,000 columns do not pay for (Cascade Lake, beside the panels alone: 2048^3 1.17, 4096^3 1.36, 1024^3 0.97, 512^3 0.81).
+WEFT_DECL bool rule_plan::is_worth_slabs(int stage, tile_axes const& t) const {
+  rule_view const v = view();
+  stage_info const& of = v.stage(stage);
+  if (!has_far_memory() || s_.limits.vector_registers < 16 || t.rows < 0 || !t.packed.empty() || of.axes() != of.spatial + 1 || of.results != 1) return false;
+  for (int a = 0; a < of.spatial; ++a)
+    if (a != t.columns && a != t.rows && v.extent(stage, a) != 1) return false;
+  double const often = 64 * in_.copy_reads;
+  if (static_cast<double>(v.extent(stage, t.rows)) < often || static_cast<double>(v.extent(stage, t.columns)) < often || v.extent(stage, of.spatial) < 2 * terms_of_slab(stage))
+    return false;
+  if (v.result(stage).step(t.columns) != 1) return false;
+  int rows = 0, columns = 0;
+  for (access const& one : v.loads(stage)) {
+    bool const by_rows = one.step(t.rows) != 0, by_columns = one.step(t.columns) != 0;
+    if (by_rows == by_columns || is_constant(one.tensor) || !can_pack(stage, one.tensor, by_rows ? t.rows : t.columns)) return false;
+    ++(by_rows ? rows : columns);
+  }
+  return rows == 1 && columns == 1;
+}
+/// Panels that are copied together, where their rows are read from a last cache or memory that takes its time: pieces of a row that lie side by
+/// side come at once. 0: each alone.
+WEFT_DECL std::int64_t rule_plan::panels_at_once(product_plan const& p) const {
+  bool of_columns = has_far_memory() && p.by == nullptr && p.copies.size() == (p.in_slabs ? 2 : 1);
+  for (packed_copy const& one : p.copies) of_columns = of_columns && !one.constant && (one.of_columns || p.in_slabs);
+  if (!of_columns) return 0;
+  rule_view const v = view();
+  stage_info const& of = v.stage(p.stage);
+  double terms = v.iterations(p.stage) / (v.iterations(p.stage, false) + 1e-9);
+  if (p.in_slabs) terms = static_cast<double>(terms_at_a_time(p, v.extent(p.stage, of.spatial), true));
+  for (int a = 0; a < of.spatial; ++a)
+    if (a != p.t.columns && a != p.t.rows && v.extent(p.stage, a) != 1) return 0;
+  double const panel = terms * static_cast<double>(p.width * widest_bytes(s_.computation(), of));
+  std::int64_t const across = ceil_div(v.extent(p.stage, p.t.columns) < 0 ? 4096 : v.extent(p.stage, p.t.columns), p.width);
+  std::int64_t const each = ceil_div(across, in_.threads);  // each thread has a block at least
+  auto const fitting = static_cast<std::int64_t>(0.6 * static_cast<double>(in_.l2_bytes) / (panel + 1)), n = fitting < each ? fitting : each;
+  return n > 1 ? n : 0;
+}
 /// Sums that wait for their next block of terms, and then for what becomes of them: tiles of so many rows, or columns, at a time take part of
 /// the second cache. 0: all of them do.
 WEFT_DECL rule_plan::waiting_sums rule_plan::blocks_that_wait(product_plan const& p, int last) const {
@@ -479,23 +549,32 @@ WEFT_DECL rule_plan::waiting_sums rule_plan::blocks_that_wait(product_plan const
   std::int64_t const down = extent(p.t.rows) * element, cache = in_.l2_bytes / 4;
   waiting_sums made;
   if (cache == 0 || p.own) return made;
+  if (p.by_long_rows) {  // as many blocks for each thread
+    std::int64_t const across = ceil_div(extent(p.t.columns), p.width), fitting = cache / (down * p.width) + 1;
+    if (across > fitting) made.columns = ceil_div(across, ceil_div(ceil_div(across, fitting), in_.threads) * in_.threads);
+    return made;
+  }
   if (!p.scattered && down * p.width > cache) made.rows = cache / (2 * p.tile.rows * p.width * element) + 1;
   if (p.scattered && down * extent(p.t.columns) > 2 * cache) made.columns = cache / (down * p.width) + 1;
   return made;
 }
 /// Blocks of columns, blocks of rows, terms, tiles of columns, tiles of rows, in this order; a search may turn the blocks and the loops
 /// in them. The rule's own: neighbouring panels are on the same pages (`scattered`), a packed one is used up before the next; rows are around
-/// both where what a tile reads in vectors serves no other one (`own`).
-WEFT_DECL sequence<std::int32_t> rule_plan::in_chosen_order(int stage, sequence<std::int32_t> const& l, bool scattered, bool own) {
+/// both where what a tile reads in vectors serves no other one (`own`); slabs of terms are around all.
+WEFT_DECL sequence<std::int32_t> rule_plan::in_chosen_order(product_plan const& p, sequence<std::int32_t> const& l) {
   // By place in `l`: the last three in each order, and the blocks around them.
   constexpr std::int32_t inner_orders[6][3] = {{2, 3, 4}, {2, 4, 3}, {3, 2, 4}, {3, 4, 2}, {4, 2, 3}, {4, 3, 2}};
   int loops = 0;
   for (std::size_t i = 2; i < 5; ++i) loops += l[i] >= 0;
-  std::int64_t const as_a_rule = own ? (scattered ? 4 : 5) : scattered ? 0 : 2;
-  std::int64_t const which = loops > 1 ? choose(stage, "order", as_a_rule, {0, 1, 2, 3, 4, 5}) : as_a_rule;
-  bool const turned = l[0] >= 0 && l[1] >= 0 && choose(stage, "rows_outside", false);
-  sequence<std::int32_t> made{l[turned ? 1 : 0], l[turned ? 0 : 1]};
-  for (std::int32_t place : inner_orders[which]) made.push_back(l[static_cast<std::size_t>(place)]);
+  std::int64_t const as_a_rule = p.in_slabs ? 1 : p.own ? (p.scattered ? 4 : 5) : p.scattered ? 0 : 2;
+  std::int64_t const which = loops > 1 ? choose(p.stage, "order", as_a_rule, {0, 1, 2, 3, 4, 5}) : as_a_rule;
+  bool const turned = l[0] >= 0 && l[1] >= 0 && choose(p.stage, "rows_outside", false);
+  bool const slabs = p.in_slabs && l[2] >= 0 && choose(p.stage, "terms_outside", true);
+  sequence<std::int32_t> made;
+  if (slabs) made.push_back(l[2]);
+  for (int i : {turned ? 1 : 0, turned ? 0 : 1}) made.push_back(l[static_cast<std::size_t>(i)]);
+  for (std::int32_t place : inner_orders[which])
+    if (place != 2 || !slabs) made.push_back(l[static_cast<std::size_t>(place)]);
   return made;
 }
 /// Of a stage that is computed in a loop of another, or whose rows others are computed in: vectors of sums, as many as registers hold,

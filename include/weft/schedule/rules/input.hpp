@@ -27,6 +27,7 @@ struct rule_input {
   /// By tensor, of inputs: the sizes to plan for where extents are open. The steps are legal for all sizes; without it few are taken.
   sequence<sequence<std::int64_t>> likely{};
   double copy_reads = 24;      // of each element: less is not worth a copy of a tensor without gaps
+  std::int32_t l3_bytes_per_cycle = 0;  // as target's
   bool searched = false;       // what a rule chooses is a knob of the schedule, its own choice first (decision 040)
   std::uint8_t plan = 0;       // the plan to begin with; for searches, which know from the rule's own schedule which it took
   sequence<std::string>* told = nullptr;  // what a rule says of what it has not done, and why

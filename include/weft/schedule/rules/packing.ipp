@@ -156,7 +156,9 @@ WEFT_DECL sequence<std::int32_t> rule_plan::worth_packing(int stage, tile_axes c
       if (a != t.columns && a != t.rows && one.step(a) != 0 && v.extent(stage, a) > 0) bytes /= static_cast<double>(v.extent(stage, a));
     bool const large = bytes > 2 * static_cast<double>(in_.l1_bytes);
     bool const few = v.extent(stage, t.columns) < 32 * v.lanes(stage) && bytes > static_cast<double>(in_.l2_bytes);
-    bool const often = rows >= (is_constant(one.tensor) ? 2 : (ahead && !few ? 16 : 4) * in_.copy_reads);
+    // Far away, a panel whose rows lie apart comes with each tile again, and slowly: they meet in a few sets of the second cache.
+    double const reads = has_far_memory() && bytes > static_cast<double>(in_.l2_bytes) ? 2 : ahead && !few ? 16 : 4;
+    bool const often = rows >= (is_constant(one.tensor) ? 2 : reads * in_.copy_reads);
     bool known = false;
     for (std::int32_t tensor : asked) known = known || tensor == one.tensor;
     if (known || !(in_.searched || (large && often)) || !can_pack(stage, one.tensor, t.columns)) continue;
@@ -168,7 +170,7 @@ WEFT_DECL sequence<std::int32_t> rule_plan::worth_packing(int stage, tile_axes c
 
 /// What a tile reads for its rows. Where those lie side by side, but each term of theirs on a line of its own, that line holds more rows
 /// than the tile has; where terms lie side by side, a search says it.
-WEFT_DECL sequence<std::int32_t> rule_plan::rows_worth_packing(int stage, tile_axes const& t, std::int64_t rows) {
+WEFT_DECL sequence<std::int32_t> rule_plan::rows_worth_packing(int stage, tile_axes const& t, std::int64_t rows, bool in_slabs) {
   sequence<std::int32_t> found, asked;
   if (t.rows < 0 || how_ == boldness::loops) return found;
   rule_view const v = view();
@@ -179,7 +181,7 @@ WEFT_DECL sequence<std::int32_t> rule_plan::rows_worth_packing(int stage, tile_a
     bool apart = one.step(t.rows) == 1;
     for (int a = of.spatial; a < of.axes(); ++a) apart = apart && one.step(a) != 1;
     bool const often = reads >= (is_constant(one.tensor) ? 2 : 16) * in_.copy_reads;
-    bool const worth = apart && often && v.bytes_of(one.tensor) > static_cast<double>(in_.l1_bytes);
+    bool const worth = in_slabs || (apart && often && v.bytes_of(one.tensor) > static_cast<double>(in_.l1_bytes));
     bool known = !worth && (!in_.searched || rows < 2 || one.step(t.rows) == 1);
     for (std::int32_t tensor : asked) known = known || tensor == one.tensor;
     if (known || !can_pack(stage, one.tensor, t.rows)) continue;
@@ -236,17 +238,24 @@ WEFT_DECL void rule_plan::share_around(sequence<product_plan> const& products, s
   if (!panels) outside.loops[at] = cut_up.inner;
   others.insert(others.begin() + at, static_cast<std::int32_t>(cut_up.outer));
 }
-/// Copies of what a product reads in panels: where `loop_of_copy` says, else whole and in front, by all threads. A search may want them in one of
-/// the loops around the tiles, block by block.
+/// Copies of what a product reads in panels: where `loop_of_copy` says, else whole and in front, by all threads; where memory is far, panels in the
+/// loop over them, since a whole copy would go there and come back. A search may want them in one of the loops around the tiles, block by block.
 WEFT_DECL void rule_plan::place_copies(int stage, sequence<packed_copy> const& copies, sequence<std::int32_t> const& around,
-                                       outer_loops const& outside) {
+                                       outer_loops const& outside, bool in_slabs) {
   for (packed_copy const& one : copies) {
     sequence<std::int32_t> there;
     for (std::int32_t l : around)
       if (l >= 0) there.push_back(l);
     auto const count = static_cast<std::int64_t>(there.size());
-    std::int64_t const at = count == 0 ? 0 : choose(stage, one.knob.view(), 0, {1, 2, 3, 4, 5}, count);
-    if (at > 0) {
+    bool by_panels = has_far_memory() && (one.of_columns || in_slabs) && !one.constant && outside.known;
+    for (std::size_t i = 0; i < outside.loops.size() && by_panels; ++i)  // none around would make a panel again
+      by_panels = (trips(outside.loops[i]) == 1 && !is_open(outside.loops[i])) || reads_along(stage, one.stage, outside.axes[i]);
+    std::int64_t in_panels = 0;
+    for (std::size_t i = 0; i < there.size() && by_panels; ++i)
+      if (there[i] == (one.of_columns ? outside.columns : outside.terms)) in_panels = static_cast<std::int64_t>(i) + 1;
+    std::int64_t const at = count == 0 ? 0 : choose(stage, one.knob.view(), in_panels, {0, 1, 2, 3, 4, 5}, count);
+    if (at > 0 && at == in_panels && place(verb::compute_at, one.stage, there[static_cast<std::size_t>(at) - 1])) continue;
+    if (at > 0 && at != in_panels) {
       step into{verb::compute_at, 1, {there[static_cast<std::size_t>(at) - 1]}};
       into.stage = one.stage;
       take(into);  // refused: then this is no schedule
@@ -267,6 +276,17 @@ WEFT_DECL bool rule_plan::serves_few_tiles(int stage, tile_axes const& t, std::i
     if (a != t.columns && a != t.rows && v.extent(stage, a) != 1) return false;
   std::int64_t const tiles = v.extent(stage, t.rows) < 0 ? 0 : ceil_div(v.extent(stage, t.rows), rows);
   return tiles >= 2 && tiles <= most_turns;
+}
+/// Whether a product of few rows reads its columns as they lie, from far away: then along whole rows, some of them at a time, while the sums wait in the
+/// second cache. 16 x 4096 x 4096 by one thread of a Cascade Lake 19 -> 49 GFLOP/s (decision 089).
+WEFT_DECL bool rule_plan::has_few_rows(product_plan const& p) const {
+  rule_view const v = view();
+  stage_info const& of = v.stage(p.stage);
+  if (!has_far_memory() || p.by != nullptr || p.own || p.row >= 0 || p.t.rows < 0 || of.axes() != of.spatial + 1) return false;
+  for (int a = 0; a < of.spatial; ++a)
+    if (a != p.t.columns && a != p.t.rows && v.extent(p.stage, a) != 1) return false;
+  std::int64_t const rows = v.extent(p.stage, p.t.rows);
+  return rows > 0 && static_cast<double>(rows) < 2 * in_.copy_reads;
 }
 /// Whether each product of a batch finds `tensor` further out than in the second cache.
 WEFT_DECL bool rule_plan::is_from_batch(product_plan const& p, int tensor) const {
@@ -292,7 +312,7 @@ WEFT_DECL void rule_plan::ask_for_panels(product_plan const& p, int panels, int 
   int const stage = p.stage;
   bool const streamed = p.streamed >= 0;
   if (streamed && blocks >= 0) panels = blocks;
-  bool const next_panel = (p.scattered || streamed) && p.t.rows >= 0 && panels >= 0 && choose(stage, "prefetch_panel", true);
+  bool const next_panel = (p.scattered || streamed) && p.t.rows >= 0 && panels >= 0 && choose(stage, "prefetch_panel", !p.by_long_rows);
   bool const in_turns = next_panel && streamed && rows >= 0 && trips(rows) >= 2 && trips(rows) <= most_turns;
   std::int64_t const rows_ahead = next_panel || p.t.rows < 0 ? 0 : choose(stage, "prefetch", 0, {4, 16, 32});
   for (access const& one : view().loads(stage)) {

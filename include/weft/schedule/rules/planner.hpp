@@ -260,7 +260,10 @@ class rule_plan {
   // --- contraction.ipp
   bool has_turned_rows(int stage, int column) const;
   tile_axes axes_of_tile(int stage) const;
-  register_tile_size tile_for(int stage, tile_axes const& t, std::int64_t lanes, std::int64_t joined = -1);
+  register_tile_size tile_for(int stage, tile_axes const& t, std::int64_t lanes, std::int64_t joined = -1, bool in_slabs = false);
+  register_tile_size tile_of_slabs(std::int64_t rows, std::int64_t registers) const;
+  std::int64_t terms_of_slab(int stage) const;
+  bool is_worth_slabs(int stage, tile_axes const& t) const;
   bool rows_are_near(int stage, tile_axes const& t) const;
   bool panels_first(int stage, tile_axes const& t, std::int64_t panels) const;
   int lines_that_share(int stage, tile_axes const& t) const;
@@ -276,6 +279,7 @@ class rule_plan {
   struct outer_loops {
     sequence<std::int32_t> loops{}, axes{};
     int piece = -1, piece_axis = -1;
+    int columns = -1, terms = -1;  // inside of them, the loop in which panels of columns are copied, and that over blocks of terms
     bool piece_around = false;  // it stands around the loops, and not inside of them
     std::int64_t threads = 1;
     bool known = true;  // else there are others around the piece, and no copy may be made in it
@@ -288,6 +292,8 @@ class rule_plan {
     int joined = -1, row = -1;         // an axis that is one row with the columns, and the loop of both
     register_tile_size tile{};
     std::int64_t width = 1;            // of the tile, in elements
+    bool in_slabs = false;             // of terms, for each of which both operands are packed
+    bool by_long_rows = false;         // then rows are read from end to end, some at a time
     bool scattered = false;            // each row of a panel is on another page, in a tensor that is read once
     std::int32_t streamed = -1;        // the tensor whose packed panels each serve few tiles, and come from beyond the second cache
     bool own = false;                  // to a tile: what it reads in vectors serves no other one
@@ -305,8 +311,12 @@ class rule_plan {
     std::int64_t rows = 0, columns = 0;  // tiles
   };
   static constexpr std::int64_t most_turns = 8;
+  static constexpr std::int64_t rows_followed = 16;  // at once, by the prefetcher of Intel's second cache: with 32 16 x 4096 x 4096 fell from 49 to 30 GFLOP/s
+  bool has_far_memory() const { return in_.l3_bytes_per_cycle > 0 && in_.l2_bytes > 0 && how_ != boldness::loops; }
+  bool has_few_rows(product_plan const& p) const;
+  std::int64_t panels_at_once(product_plan const& p) const;
   bool serves_few_tiles(int stage, tile_axes const& t, std::int64_t rows) const;
-  product_plan product_of(int stage, tile_axes const& t, product_plan const* first);
+  product_plan product_of(int stage, tile_axes const& t, product_plan const* first, bool alone = false);
   int blocks_of_terms(product_plan const& p, sequence<std::int32_t>& reduced, bool has_panels);  // terms.ipp
   std::int64_t terms_at_a_time(product_plan const& p, std::int64_t k, bool has_panels) const;
   term_loops cut_terms(product_plan const& p, bool has_panels, bool blocks);
@@ -328,13 +338,14 @@ class rule_plan {
   intrinsic const* instruction_for(int stage, tile_axes const& t, int& panels) const;
   std::int64_t lanes_to_weave(int stage, int tensor, int column, std::int64_t width) const;
   int pack(int stage, int tensor, int column, std::int64_t width, std::int64_t terms = 1);
-  sequence<std::int32_t> rows_worth_packing(int stage, tile_axes const& t, std::int64_t rows);
-  void place_copies(int stage, sequence<packed_copy> const& copies, sequence<std::int32_t> const& around, outer_loops const& outside);
+  sequence<std::int32_t> rows_worth_packing(int stage, tile_axes const& t, std::int64_t rows, bool in_slabs);
+  void place_copies(int stage, sequence<packed_copy> const& copies, sequence<std::int32_t> const& around, outer_loops const& outside,
+                    bool in_slabs = false);
   bool reads_along(int stage, int copy, int axis) const;
   void share_around(sequence<product_plan> const& products, sequence<std::int32_t>& others, outer_loops& outside, std::int64_t threads,
                     bool panels);
   int loop_of_copy(int stage, packed_copy const& copy, outer_loops const& outside) const;
-  sequence<std::int32_t> in_chosen_order(int stage, sequence<std::int32_t> const& l, bool scattered, bool own);
+  sequence<std::int32_t> in_chosen_order(product_plan const& p, sequence<std::int32_t> const& l);
 
   // --- reduction.ipp
   /// Rows of sums that are taken together: next to each other, or of as many pieces of all rows.
