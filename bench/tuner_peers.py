@@ -4,7 +4,7 @@
     bench/tuner_peers.py [--seconds 600] [--filter conv] [--threads 2] [--rounds 15] [--tvm PYTHON] [--folder FOLDER]
 
 One after the other they tune; then all of them stay, and take samples in turns, so that a slow minute meets all alike. What they
-compute is compared. At the end: in geometric means over the cases, each one's time over weft's, and that of the best of the others in each case. With
+compute is compared. At the end: in geometric means over the cases, each one's time over weft's, and that of the best of the others in each case; the exit status is 1 where the bar is missed or results differ. With
 three tuners and four cases it takes twelve times the seconds and some five minutes: 2 h 5 min as it is, which it says when it begins. Nobody has a library of ready kernels: weft's kernels have no how-lambda, TVM and Halide get plain formulas.
 
 --tvm names a Python that has TVM with MetaSchedule: `python3 -m venv v && v/bin/pip install apache-tvm apache-tvm-ffi==0.1.14.post1 numpy cloudpickle psutil scipy xgboost-cpu`. Without it, and
@@ -266,7 +266,7 @@ def main():
         cases = [case for case in CASES if o.filter in case]
         minutes = (len(cases) * len(commands) * (o.seconds + 8) + 60) / 60
         print(f"{len(cases)} cases by {len(commands)} tuners: about {minutes:.0f} minutes, done at {time.strftime('%H:%M', time.localtime(time.time() + 60 * minutes))}")
-        ratios, best_of_others = {}, []
+        ratios, best_of_others, any_wrong = {}, [], False
         print(f"| {o.seconds:g} s each, {o.threads} threads | tuner | us | over weft's | trials | seconds | by |\n|---|---|---|---|---|---|---|")
         for case in cases:
             all_of_them = [Contestant(name, command(case), environment) for name, command in commands]
@@ -280,6 +280,7 @@ def main():
                 ratio = statistics.median(b / a for a, b in zip(first.samples, c.samples))
                 size = float(first.said["size"])
                 wrong = abs(float(c.said["sum"]) - float(first.said["sum"])) > 1e-4 * size or abs(float(c.said["size"]) - size) > 1e-4 * size
+                any_wrong = any_wrong or wrong
                 if first.name == "weft" and c is not first and not wrong:
                     ratios.setdefault(c.name, []).append(ratio)
                     beside.append(ratio)
@@ -295,7 +296,10 @@ def main():
             print(f"geometric mean of {len(all)} cases: {name}'s time over weft's {mean(all):.3f}")
         if best_of_others:
             print(f"geometric mean of {len(best_of_others)} cases: the best other's time over weft's {mean(best_of_others):.3f} (bar 1.0: {'met' if mean(best_of_others) >= 1 else 'MISSED'})")
+        if any_wrong:
+            print("results differ: the first of a case, or who is marked, is wrong")
+        return int(any_wrong or (bool(best_of_others) and mean(best_of_others) < 1))
 
 
 if __name__ == "__main__":
-    main()
+    sys.exit(main())

@@ -140,14 +140,15 @@ inline schedule schedule_like(compile_request const& r, program const& expanded,
     return 0;
   }, &c);
 }
-/// Whether lowering takes it too: without a how-lambda nobody but the rule is to be told of a step that suits another shape alone.
+/// Whether lowering takes it too: nobody is to be told of a step that suits another shape alone, but by what they wrote for this one.
 inline bool becomes_loops([[maybe_unused]] cache::directory const& kept, [[maybe_unused]] compile_request const& r,
                           [[maybe_unused]] std::string_view beginning, [[maybe_unused]] schedule s) {
-#if WEFT_HAS_EXCEPTIONS
+  // Its code is kept, so it was lowered before. Lowering takes ten times as long as the look.
+  if (r.gpu == nullptr && kept.holds(cache::name_of(xxh64(cache::key_of(r.name, *r.what, s.steps, *r.layout, *r.machine, false, beginning))).name))
+    return true;
+#if WEFT_HAS_EXCEPTIONS  // else what was not made before is not tried
   try {
     if (r.gpu != nullptr) return r.gpu->fits(r, s);
-    // Its code is kept, so it was lowered before. Lowering takes ten times as long as the look.
-    if (kept.holds(cache::name_of(xxh64(cache::key_of(r.name, *r.what, s.steps, *r.layout, *r.machine, false, beginning))).name)) return true;
     ir::arena m;
     static_cast<void>(make_loops(m, r, finished(r, s)));
     return true;
@@ -190,18 +191,22 @@ inline bool is_tuned(compile_request const& r, program const& expanded, schedule
   cache::directory const kept(path, cache::creation::never);
   if (!kept.usable()) return false;
   std::string const beginning = cache::beginning_of_keys(r.name, *r.what, *r.machine);
+  // Of a how-lambda only a tuning knows, by comparing, whose sums are taken in which order.
+  bool const in_its_own_order = told == nullptr && is_bitwise(r);
   std::string task;
   cache::tuned best;
   if (find_kept(kept, r, first, beginning, task, best)) {
     if (told != nullptr) told->plan = best.plan;
     into = schedule_with(r, expanded, best.choices);
-    if (is_usable(r, into) && hash(into.steps) == best.steps) {
+    bool const imported = best.trials == 0;
+    if (is_usable(r, into) && hash(into.steps) == best.steps && (!imported || (!in_its_own_order && becomes_loops(kept, r, beginning, into)))) {
       if (reason != nullptr)
-        *reason = best.trials > 0 ? joined({"tuned for these arguments on this machine, in ", std::to_string(best.trials), " trials"})
-                                  : "imported for these arguments, and not measured here";
+        *reason = imported ? std::string("imported for these arguments, and not measured here")
+                           : joined({"tuned for these arguments on this machine, in ", std::to_string(best.trials), " trials"});
       return true;
     }
   }
+  if (in_its_own_order) return false;
   cache::relative const wanted = cache::described(task, *r.layout, *r.machine);
   // What the nearest leads to may be of another form here. Each further look is a run of the rule.
   std::string const family = family_of(r, first, beginning);
@@ -212,7 +217,7 @@ inline bool is_tuned(compile_request const& r, program const& expanded, schedule
     tried[tries] = near.task;
     if (told != nullptr) told->plan = near.plan;
     into = schedule_like(r, expanded, near);
-    if (!is_usable(r, into) || (told != nullptr && (cache::form_of(into.steps) != near.form || !becomes_loops(kept, r, beginning, into)))) continue;
+    if (!is_usable(r, into) || (told != nullptr && cache::form_of(into.steps) != near.form) || !becomes_loops(kept, r, beginning, into)) continue;
     if (reason != nullptr) *reason = sentence_of(r, near, wanted);
     return true;
   }
@@ -224,6 +229,7 @@ inline rule_input rule_input_of(compile_request const& r) {
   program const& p = *r.what;
   target const& t = *r.machine;
   rule_input in{t.l1_bytes, t.l2_bytes, t.l3_bytes, t.threads, !is_bitwise(r)};
+  in.l3_bytes_per_cycle = t.l3_bytes_per_cycle;
   in.searched = true;
   for (intrinsic const* by : {&vpdpbusd, &vdpbf16ps}) {  // best first
     bool has = false;

@@ -77,6 +77,12 @@ def main(program, mpirun):
         expect(sorted(lines) == [0, 1, 2] and all(line["starts"] >= 1 for line in lines.values()), f"{case}: the ranks do not tune after it", text)
         said = r"^refused: rank 1 on \S+ takes no part: .*no program is named" if faulty else r"^why 2: this rank took no part: rank 0 ended with an error: .*no program is named"
         expect(re.search(said, text, re.M), f"{case}: the others are not told", text)
+    lines, text = run(program, mpirun, 3, "--late")
+    expect(sorted(lines) == [0, 1, 2], "a rank that comes too late waits for ever", text)
+    expect(re.search(r"^why 2: this rank took no part: it came when rank 0 had waited for it too long", text, re.M), "a rank that comes too late is not told", text)
+    if sorted(lines) == [0, 1, 2]:
+        expect(lines[0]["first"] == 4 and lines[2]["first"] <= 1, "a rank was waited for in vain", text)
+        expect(lines[0]["trials"] == 8 and lines[2]["trials"] > 1, "a rank that came too late once takes no part in the next tuning", text)
     lines, text = run(program, mpirun, 3, "--lose")
     expect(sorted(lines) == [0, 1], "of 3 ranks one was to be lost, and no other", text)
     if 0 in lines:

@@ -1,5 +1,6 @@
 // Tunes a product on all ranks; with `--lose`, the last of them ends in the middle, with `--lose 0` the first; with `--mixed` it makes code for another processor; with `--gpu` on the GPUs of
-// the driver that is there, with `--gpu own` each on one that it asks for; with `--fails N` rank N cannot begin. What became of it goes to stdout.
+// the driver that is there, with `--gpu own` each on one that it asks for; with `--fails N` rank N cannot begin; with `--late` the last one comes
+// when it is no longer waited for. What became of it goes to stdout.
 #include <signal.h>
 #include <unistd.h>
 
@@ -56,6 +57,23 @@ int with_a_fault(int rank, int faulty) {
   MPI_Finalize();
   return 0;
 }
+/// The last rank comes when the others have given it up; then all tune once more.
+int with_a_late_one(int rank, int size) {
+  weft::tensor<float, 2> a(64, 64), b(64, 64);
+  weft::tune_options options;
+  options.trials = 4, options.keep = false;
+  if (rank == size - 1) ::sleep(4);
+  weft::rank_options impatient;
+  impatient.patience = 2;
+  weft::tune_result const r = weft::tune_on_ranks(impatient, product, options, a, b);
+  options.trials = 8;
+  weft::tune_result const again = weft::tune_on_ranks({}, product, options, a, b);
+  std::printf("why %d: %s\n", rank, r.why.c_str());
+  std::printf("rank %d of 0: first %zu trials %zu\n", rank, r.trials.size(), again.trials.size());
+  std::fflush(stdout);
+  MPI_Finalize();
+  return 0;
+}
 }  // namespace
 
 int main(int argc, char** argv) {
@@ -66,6 +84,7 @@ int main(int argc, char** argv) {
   MPI_Comm_size(MPI_COMM_WORLD, &size);
   if (argc > 1 && std::string_view(argv[1]) == "--gpu") return on_gpus(rank, argc > 2);
   if (argc > 2 && std::string_view(argv[1]) == "--fails") return with_a_fault(rank, std::atoi(argv[2]));
+  if (argc > 1 && std::string_view(argv[1]) == "--late") return with_a_late_one(rank, size);
   bool const lose = argc > 1 && std::string_view(argv[1]) == "--lose";
   weft::tensor<float, 2> a(64, 64), b(64, 64), c(64, 64);
   for (std::size_t i = 0; i < static_cast<std::size_t>(a.size()); ++i) a.data()[i] = static_cast<float>(i % 13) - 6, b.data()[i] = static_cast<float>(i % 7) - 3;

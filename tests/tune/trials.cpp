@@ -317,28 +317,31 @@ TEST_CASE("a trial that waited while its file was put aside is kept in the new o
 }
 TEST_CASE("under a limit of files a tuning's memory says what it could not keep, and no signal ends the program") {
   if (!here()) return;
-  temporary_directory const d;
-  int ends[2];
-  REQUIRE(::pipe(ends) == 0);
-  pid_t const child = ::fork();
-  if (child == 0) {
-    rlimit const r{100000, 100000};
-    ::setrlimit(RLIMIT_FSIZE, &r);
-    ::signal(SIGXFSZ, SIG_DFL);
-    trial_store s(d.path + "/t");
-    for (std::int32_t i = 0; i < 400; ++i) static_cast<void>(s.add("a", "k", {{i}, 1, 0, false}));
-    std::string const said = s.status();
-    ::sigset_t pending;
-    bool const none = ::sigpending(&pending) == 0 && ::sigismember(&pending, SIGXFSZ) == 0;
-    ::_exit(none && ::write(ends[1], said.data(), said.size()) > 0 ? 0 : 1);
+  for (bool const surplus : {false, true}) {
+    temporary_directory const d;
+    weft_test::trial_limits const fewer(surplus ? 50 : 50000, surplus ? 20 : 4096);  // what goes is written, too
+    int ends[2];
+    REQUIRE(::pipe(ends) == 0);
+    pid_t const child = ::fork();
+    if (child == 0) {
+      rlimit const r{100000, 100000};
+      ::setrlimit(RLIMIT_FSIZE, &r);
+      ::signal(SIGXFSZ, SIG_DFL);
+      trial_store s(d.path + "/t");
+      for (std::int32_t i = 0; i < 400; ++i) static_cast<void>(s.add("a", "k", {{i}, 1, 0, false}));
+      std::string const said = s.status();
+      ::sigset_t pending;
+      bool const none = ::sigpending(&pending) == 0 && ::sigismember(&pending, SIGXFSZ) == 0;
+      ::_exit(none && ::write(ends[1], said.data(), said.size()) > 0 ? 0 : 1);
+    }
+    ::close(ends[1]);
+    std::string said;
+    for (char one; ::read(ends[0], &one, 1) == 1;) said += one;
+    ::close(ends[0]);
+    int status = -1;
+    ::waitpid(child, &status, 0);
+    CHECK(status == 0);
+    INFO(said);
+    CHECK(said.find("ulimit -f") != std::string::npos);
   }
-  ::close(ends[1]);
-  std::string said;
-  for (char one; ::read(ends[0], &one, 1) == 1;) said += one;
-  ::close(ends[0]);
-  int status = -1;
-  ::waitpid(child, &status, 0);
-  CHECK(status == 0);
-  INFO(said);
-  CHECK(said.find("ulimit -f") != std::string::npos);
 }

@@ -569,6 +569,19 @@ TEST_CASE("bitwise keeps to schedules with the same bits, of numbers that round"
   CHECK(has(schedule_reason(product, a, b), "tuned for these arguments"));
   CHECK((evaluate({.contract = cpu().fma}, product, a, b) == product(a, b)));
 }
+TEST_CASE("bitwise is asked of numbers that round, also where those that a tuning is given do not") {
+  private_cache const here;
+  tensor<float, 2> X(16, 512);
+  for (std::int64_t i = 0; i < 16 * 512; ++i) X(i / 512, i % 512) = static_cast<float>(i % 3);
+  tune_options o = quick(4);
+  o.bitwise = true;
+  tune_result const r = tune(sum_of_rows, o, X);
+  REQUIRE(r.trials.size() == 2);
+  CHECK(r.trials[1].wrong);
+  CHECK(has(r.trials[1].why, "on numbers that round"));
+  CHECK(has(r.checked, "the same on numbers that round, to the bit"));
+  CHECK(r.choices == sequence<std::int32_t>{0});
+}
 TEST_CASE("what is kept gives way to what was faster in turns, and where it had none, to what was faster as a trial") {
   using tuning::detail::is_no_faster;
   CHECK(is_no_faster({90, 130}, {100, 110}));  // the machine became slower behind the trials

@@ -24,6 +24,9 @@ struct tensor_place {
   std::int64_t at = 0;
 };
 
+/// What takes the place of inputs of floats: small whole numbers other than 0, or numbers of which each sum is rounded.
+enum class numbers : std::uint8_t { whole, that_round };
+
 /// The arguments of a call, copied. Around each block are addresses that may not be touched (in a worker), around their
 /// bytes, and between the elements of strided outputs, a pattern that is looked at: a candidate that writes one element outside is
 /// found either way.
@@ -47,8 +50,8 @@ class argument_copies {
   char* data(std::size_t i) const;
   /// What is written: the live bytes again, or a pattern where nothing is read.
   void restore();
-  /// Puts small whole numbers other than 0 into the inputs of floats, and `restore`s what is written. `arguments`: as at the beginning.
-  void put_whole_numbers(argument const* arguments, int count);
+  /// Puts such numbers, always the same, into the inputs of floats, and `restore`s what is written. `arguments`: as at the beginning.
+  void put(numbers kind, argument const* arguments, int count);
   /// The live bytes of inputs again.
   void bring_inputs();
   /// For a fork of this process, which has the caller's tensors, too, and may share them with it: their pages are only read from then on,

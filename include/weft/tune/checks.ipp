@@ -30,7 +30,7 @@ inline bool tuning_run::is_right(sequence<element_list> const& found, int output
   result_.best_ns = 0;
   expected_ = found;
   for (element_list& e : expected_) make_ready(e);
-  expected_whole_.clear();
+  expected_of_others_.clear();
   return true;
 }
 /// Whether an output has one value everywhere, as it has of inputs that nobody has filled: what a candidate leaves out is not seen then.
@@ -70,8 +70,8 @@ inline bool tuning_run::computes_the_same(tune_trial& t) {
                                   : "the schedule without tuning (direct evaluation would take too long)";
     if (t.why.empty()) magnitudes_.assign(found.size(), 0.0), expected_ = static_cast<sequence<element_list>&&>(found);
     if (t.why.empty() && has_one_value(expected_)) {
-      by_whole_numbers_ = whole_are_exact_;
-      if (!whole_are_exact_) result_.checked += "; all elements of an output are the same, of which little is seen: tune with inputs that differ";
+      by_other_numbers_ = by_other_numbers_ || whole_are_exact_;
+      if (!by_other_numbers_) result_.checked += "; all elements of an output are the same, of which little is seen: tune with inputs that differ";
     }
     for (element_list& e : expected_) make_ready(e);
     if (t.why.empty()) return true;
@@ -86,39 +86,42 @@ inline bool tuning_run::computes_the_same(tune_trial& t) {
   t.wrong = !t.why.empty();
   return !t.wrong;
 }
-/// On whole numbers, where each term counts: the first schedule by direct evaluation, the others by that. Inputs are filled and brought back,
-/// which of large ones takes longer than all calls of a trial.
+/// On whole numbers, where each term counts: the first schedule by direct evaluation, the others by that. Bitwise on numbers of which each sum is
+/// rounded, so that its order shows: all by the first schedule, which may have an order of its own. Inputs are filled and brought back, which of
+/// large ones takes longer than all calls of a trial.
 inline bool tuning_run::sums_the_same(tune_trial& t, slot_calls& calls) {
   double const filled = now_ns();
-  copies_.put_whole_numbers(arguments_, count_);
-  whole_ns_ = now_ns() - filled;
+  bool const rounds = wanted_.bitwise;
+  char const* const of_what = rounds ? "on numbers that round" : "on whole numbers";
+  copies_.put(rounds ? numbers::that_round : numbers::whole, arguments_, count_);
+  others_ns_ = now_ns() - filled;
   bool const ran = calls.run(1) > 0;
-  if (!ran) t.result = runner_.last(), t.why = "it failed on whole numbers";
-  tolerance const exactly{false, 1};
-  bool const like = ran && !expected_whole_.empty() && are_like(expected_whole_, exactly);
+  if (!ran) t.result = runner_.last(), t.why = joined({"it failed ", of_what});
+  tolerance const exactly{rounds, 1};
+  bool const like = ran && !expected_of_others_.empty() && are_like(expected_of_others_, exactly);
   sequence<element_list> const found = ran && !like ? outputs() : sequence<element_list>();
-  if (ran && expected_whole_.empty()) {
+  if (ran && expected_of_others_.empty()) {
     sequence<argument> theirs(arguments_, arguments_ + count_);
     std::size_t tensor = 0;
     for (argument& a : theirs)
       if (!a.is_scalar) a.data = copies_.data(tensor++);
     int samples = 0;
-    t.why = check_samples(what_, machine_.fma, theirs.data(), count_, found, exactly, samples);
+    if (!rounds) t.why = check_samples(what_, machine_.fma, theirs.data(), count_, found, exactly, samples);
     if (t.why.empty()) {
-      expected_whole_ = found;
-      for (element_list& e : expected_whole_) make_ready(e);
-      result_.checked += "; the same on whole numbers, to the bit";
+      expected_of_others_ = found;
+      for (element_list& e : expected_of_others_) make_ready(e);
+      result_.checked += joined({"; the same ", of_what, ", to the bit"});
     }
   }
   for (std::size_t i = 0; i < found.size() && t.why.empty(); ++i) {
-    t.why = difference(expected_whole_[i], found[i], exactly);
-    if (!t.why.empty()) t.why = joined({"on whole numbers, ", found.size() > 1 ? joined({"output ", std::to_string(i), ": "}) : std::string(), t.why});
+    t.why = difference(expected_of_others_[i], found[i], exactly);
+    if (!t.why.empty()) t.why = joined({of_what, ", ", found.size() > 1 ? joined({"output ", std::to_string(i), ": "}) : std::string(), t.why});
   }
   t.wrong = ran && !t.why.empty();
   double const brought = now_ns();
   copies_.bring_inputs();
   copies_.restore();
-  whole_ns_ += now_ns() - brought;
+  others_ns_ += now_ns() - brought;
   return ran && !t.wrong;
 }
 

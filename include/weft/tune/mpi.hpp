@@ -28,6 +28,7 @@ struct request_message {
   char host[64] = {}, why[512] = {};  // why the rank is not needed
 };
 struct answer_message {
+  std::int64_t tuning = 0;  // number_of_tuning
   double ns = 0, first_ns = 0;
   std::uint64_t task = 0, features = 0;  // of the first one, which says who this is
   std::int64_t process = 0;
@@ -55,6 +56,17 @@ class returned_errors {
   MPI_Comm comm_;
   MPI_Errhandler before_ = MPI_ERRHANDLER_NULL;
 };
+/// The first tuning on a communicator is 1; all of its ranks count alike. What a rank says that was waited for too long comes in the next one.
+inline std::int64_t number_of_tuning(MPI_Comm c) {
+  static int key = MPI_KEYVAL_INVALID;
+  if (key == MPI_KEYVAL_INVALID) MPI_Comm_create_keyval(MPI_COMM_NULL_COPY_FN, MPI_COMM_NULL_DELETE_FN, &key, nullptr);
+  void* before = nullptr;
+  int there = 0;
+  MPI_Comm_get_attr(c, key, static_cast<void*>(&before), &there);
+  std::intptr_t const number = (there != 0 ? reinterpret_cast<std::intptr_t>(before) : 0) + 1;
+  MPI_Comm_set_attr(c, key, reinterpret_cast<void*>(number));
+  return number;
+}
 /// MPI waits by asking over and over, which would take the core from who measures beside it.
 inline void pause_between_questions() {
   timespec const half_a_millisecond{0, 500000};
@@ -90,7 +102,7 @@ bool sent_unless(Gone const& gone, Message const& m, int rank, int tag, MPI_Comm
 class crew_of_ranks final : public trial_crew {
  public:
   /// `patience`: seconds without an answer after which a rank on another host is lost.
-  crew_of_ranks(MPI_Comm c, double patience) : comm_(c), patience_ns_(patience * 1e9) {
+  crew_of_ranks(MPI_Comm c, double patience) : comm_(c), patience_ns_(patience * 1e9), number_(number_of_tuning(c)) {
     int size = 1;
     MPI_Comm_size(comm_, &size);
     for (int i = 1; i < size; ++i) others_.push_back({i});
@@ -142,10 +154,10 @@ class crew_of_ranks final : public trial_crew {
     for (one const& o : others_) count += o.takes_part;
     return count;
   }
-  sequence<tune_trial> measure(sequence<sequence<std::int32_t>> const& points, double give_up_ns) override {
+  sequence<tune_trial> measure(sequence<sequence<std::int32_t>> const& points, double give_up_ns, budget_question may_go_on) override {
     sequence<tune_trial> all(points.size());
-    std::size_t next = 0, back = 0;
-    while (back < points.size()) {
+    std::size_t next = 0, back = 0, wanted = points.size();
+    while (back < wanted) {
       bool idle = true;
       for (one& o : others_) {
         if (o.waits && arrived(o)) {
@@ -155,19 +167,19 @@ class crew_of_ranks final : public trial_crew {
           o.waits = false, ++back, ++lost_;
           all[o.point].result = outcome::crashed, all[o.point].why = "the rank that measured it was lost";
         }
-        if (!o.takes_part || o.waits || next == points.size()) continue;
+        if (!o.takes_part || o.waits || next == wanted) continue;
+        if (!may_go_on()) wanted = next;
+        if (next == wanted) continue;
         request_message m;
         m.choices = static_cast<std::int32_t>(points[next].size()), m.give_up_ns = give_up_ns * o.first_ns / first_ns_;
         for (std::size_t i = 0; i < points[next].size(); ++i) m.taken[i] = points[next][i];
         if (!ask(o, m)) continue;  // the next one takes it
         o.point = next++, idle = false;
       }
-      if (size() == 0 && next < points.size()) {  // nobody is left: what was not handed out is measured by who searches
-        all.resize(next);
-        if (back == next) break;
-      }
-      if (idle) pause_between_questions();
+      if (size() == 0) wanted = next;  // nobody is left: what was not handed out is measured by who searches
+      if (idle && back < wanted) pause_between_questions();
     }
+    all.resize(wanted);
     for (std::size_t i = 0; i < all.size(); ++i) all[i].choices = points[i];
     return all;
   }
@@ -211,6 +223,12 @@ class crew_of_ranks final : public trial_crew {
       for (one& o : others_) {
         if (!o.waits) continue;
         if (arrived(o)) {
+          if (o.answer.tuning != number_) {  // of one before, in which it was held for lost
+            if (o.answer.leaves == 0) static_cast<void>(send(o, too_late()));
+            o.waits = open = true, o.asked_ns = now_ns();
+            static_cast<void>(MPI_Irecv(&o.answer, sizeof o.answer, MPI_BYTE, o.rank, answer_tag, comm_, &o.pending));
+            continue;
+          }
           o.process = o.answer.process;
           o.answer.why[sizeof o.answer.why - 1] = o.answer.host[sizeof o.answer.host - 1] = '\0';
           std::memcpy(o.host, o.answer.host, sizeof o.host);
@@ -247,16 +265,19 @@ class crew_of_ranks final : public trial_crew {
       if (!o.out) beside(o.rank, o.host, o.device);
     return apart ? -1 : turn;
   }
-  /// Those that came when they were held for lost.
-  void answer_late_ones() {
+  static request_message too_late() {
     request_message m;
     m.ends = 1;
     std::strncpy(m.why, "it came when rank 0 had waited for it too long (rank_options::patience)", sizeof m.why - 1);
+    return m;
+  }
+  /// Those that came when they were held for lost; who comes later is told in the next tuning.
+  void answer_late_ones() {
     for (one& o : others_) {
       int there = 0;
       if (!o.late || is_gone(o) || MPI_Iprobe(o.rank, answer_tag, comm_, &there, MPI_STATUS_IGNORE) != MPI_SUCCESS || there == 0) continue;
       if (MPI_Recv(&o.answer, sizeof o.answer, MPI_BYTE, o.rank, answer_tag, comm_, MPI_STATUS_IGNORE) == MPI_SUCCESS && o.answer.leaves == 0)
-        static_cast<void>(send(o, m));
+        static_cast<void>(send(o, too_late()));
     }
   }
   bool send(one const& o, request_message m) {
@@ -294,6 +315,7 @@ class crew_of_ranks final : public trial_crew {
   }
   MPI_Comm comm_;
   double patience_ns_, first_ns_ = 1;
+  std::int64_t number_;
   char host_[64] = {};
   sequence<one> others_;
   std::string refused_, why_ended_ = "rank 0 had nothing to search";
@@ -304,7 +326,7 @@ class crew_of_ranks final : public trial_crew {
 /// Rank 0, as another rank sees it.
 class searcher final : public trial_source {
  public:
-  explicit searcher(MPI_Comm c) : comm_(c) {}
+  explicit searcher(MPI_Comm c) : comm_(c), number_(number_of_tuning(c)) {}
   /// Says where this rank is; false, and why: no tuning comes.
   bool place(int device, int& turn, std::string& why) {
     answer_message a;
@@ -363,11 +385,13 @@ class searcher final : public trial_source {
   }
 
  private:
-  bool send(answer_message const& a) {
+  bool send(answer_message a) {
+    a.tuning = number_;
     return sent_unless([&] { return is_gone(); }, a, 0, answer_tag, comm_);
   }
   bool is_gone() const { return process_ != 0 && is_no_more(process_); }
   MPI_Comm comm_;
+  std::int64_t number_;
   std::string why_;
   int turn_ = -1;
   bool over_ = false;  // rank 0 expects no answer

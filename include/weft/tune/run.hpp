@@ -139,7 +139,7 @@ class tuning_run {
   bool are_like(sequence<element_list> const& expected, tolerance within, sequence<double> const* magnitudes = nullptr) const;
   bool is_right(sequence<element_list> const& found, int output, std::size_t at);
   bool sums_the_same(tune_trial& t, slot_calls& calls);
-  bool whole_is_dear() const { return whole_ns_ > 1e8; }
+  bool others_are_dear() const { return others_ns_ > 1e8; }
   sequence<tune_trial> measured_elsewhere(sequence<sequence<std::int32_t>> const& points, double give_up_ns);
   void write(sequence<std::int32_t> const& choices, candidate_text& c) const;
   void write_next();
@@ -190,10 +190,10 @@ class tuning_run {
   tolerance tolerance_;
   sequence<element_list> expected_;  // of the schedule without tuning
   bool whole_are_exact_ = false;     // whole numbers in place of the inputs' elements stay whole
-  bool by_whole_numbers_ = false;    // what is computed of such is compared, too
-  sequence<element_list> expected_whole_;
+  bool by_other_numbers_ = false;    // what is computed of such, or bitwise of numbers that round, is compared, too
+  sequence<element_list> expected_of_others_;
   sequence<double> magnitudes_;  // of each output's terms, where sums were found to cancel
-  double whole_ns_ = 0;          // what filling and bringing back the inputs of the last comparison took
+  double others_ns_ = 0;          // what filling and bringing back the inputs of the last comparison took
   int judged_ = 0;
   point first_;
   tune_result result_;

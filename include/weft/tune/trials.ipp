@@ -123,7 +123,7 @@ WEFT_DECL bool is_on_a_network(char const* directory) {
   for (std::uint32_t one : {0x6969u, 0x517bu, 0xff534d42u, 0xfe534d42u,          // NFS, SMB, CIFS, SMB 2
                             0x65735546u, 0x01021997u, 0x0bd00bd0u, 0x00c36400u,  // FUSE, 9P, Lustre, Ceph
                             0x47504653u, 0x19830326u, 0x5346414fu, 0x73757245u,  // GPFS, BeeGFS, AFS, Coda
-                            0xaad7aaeau})                                        // PanFS
+                            0xaad7aaeau, 0x01161970u, 0x7461636fu})              // PanFS, GFS2, OCFS2
     if (type == one) return true;
   return false;
 }
@@ -244,6 +244,7 @@ WEFT_DECL bool trial_store::add(std::string_view task, std::string_view kernel, 
 /// Looked at with the first one, and then now and then, as examples are. Of a file of earlier versions, which had no limit, a few thousand go at a time: others
 /// wait for it.
 WEFT_DECL void trial_store::drop_surplus(std::string_view task) {
+  detail::no_signal_of_limits const none;
   constexpr std::int64_t at_a_time = 4000;
   detail::sql of_task(*api_, database_,
                       "delete from trials where rowid in (select rowid from trials where task = ?1 and rowid <= "

@@ -29,7 +29,7 @@ class tune_watcher {
   tune_watcher() = default;
   /// Nobody's copy: `f` is called where it stands.
   template <class F>
-    requires requires(F& f, tune_progress const& p) { static_cast<bool>(f(p)); }
+    requires(!std::is_same_v<std::remove_const_t<F>, tune_watcher> && requires(F& f, tune_progress const& p) { static_cast<bool>(f(p)); })
   tune_watcher(F& f) : object_(&f), call_([](void* o, tune_progress const& p) { return bool((*static_cast<F*>(o))(p)); }) {}
   /// Without captures it needs no object.
   template <class F>
@@ -78,7 +78,7 @@ struct tune_options {
   bool bitwise = false;
   bool keep = true;            // the result on disk, for this and later processes
   bool random = false;         // no model: the baseline of searches
-  std::size_t batch = 8;       // candidates between two fits of the model
+  std::size_t batch = 8;       // candidates between two fits of the model; 0 is 1
   double within = 0;           // of the roofline: 0.02 ends the tuning when a call takes at most 1.02 of what no schedule can beat; 0: never
   /// The model begins with what trials of other tasks on this machine have taught, and keeps what this one teaches. False: equal seeds and
   /// times give equal proposals whatever other tasks were tuned before. What is remembered of this one counts all the same: the result that is kept is
@@ -166,6 +166,12 @@ std::string machine_text(target const& t);
 int gpus_here(isolation where);
 /// Why `theirs` cannot measure for `ours`, in a sentence with a way out; empty: it can.
 std::string why_no_part(task_here const& theirs, task_here const& ours);
+/// Whether a tuning still has trials, time and nobody who stops it.
+struct budget_question {
+  void* of;
+  bool (*asked)(void* of);
+  bool operator()() const { return asked(of); }
+};
 /// Others who measure candidates in the place of this process, each on cores of its own (tune/mpi.hpp).
 class trial_crew {
  public:
@@ -176,8 +182,9 @@ class trial_crew {
   virtual std::string refused() const = 0;
   /// How many there are by now.
   virtual int size() const = 0;
-  /// Has them measured, in this order; a candidate whose measurer was lost has crashed.
-  virtual sequence<tune_trial> measure(sequence<sequence<std::int32_t>> const& points, double give_up_ns) = 0;
+  /// Has them measured, in this order; a candidate whose measurer was lost has crashed. Of those that were not handed out, since nobody was left or
+  /// `may_go_on` said no, there is no trial.
+  virtual sequence<tune_trial> measure(sequence<sequence<std::int32_t>> const& points, double give_up_ns, budget_question may_go_on) = 0;
   /// The tuning is over: all are told what it found.
   virtual void end(tune_result const& found) = 0;
 };

@@ -84,7 +84,12 @@ WEFT_DECL tuning_run::tuning_run(kernel_face const& face, argument* arguments, i
   whole_are_exact_ = whole_numbers_stay_exact(what_, arguments);
   // What writes over its inputs leaves nothing that direct evaluation could read.
   for (memory_block const& m : copies_.blocks()) whole_are_exact_ = whole_are_exact_ && !(m.written && m.read);
-  by_whole_numbers_ = whole_are_exact_ && !wanted_.bitwise && tolerance_.terms > 1024;
+  by_other_numbers_ = whole_are_exact_ && !wanted_.bitwise && tolerance_.terms > 1024;
+  // A rule keeps its sums in order. Steps of the program's own may not, which numbers like those that it happens to give need not show.
+  if (wanted_.bitwise && face.how != nullptr && tolerance_.terms > 1) {
+    by_other_numbers_ = true;
+    for (memory_block const& m : copies_.blocks()) by_other_numbers_ = by_other_numbers_ && !(m.written && m.read);
+  }
   result_.kernel = std::string(face.name);
   result_.done = bench::counted(what_, arguments);
   result_.threads = face.gpu != nullptr ? 0 : machine_.threads;
@@ -213,14 +218,14 @@ inline tune_trial tuning_run::measured_once(sequence<std::int32_t> const& choice
   }
   if (!computes_the_same(t)) return t;
   // Where that takes long, of those alone that may be the best, which their times say first (and `confirm` once more of who wins).
-  bool const whole_first = give_up_ns <= 0 || !whole_is_dear();
-  if (by_whole_numbers_ && whole_first && !sums_the_same(t, calls)) return t;
+  bool const others_first = give_up_ns <= 0 || !others_are_dear();
+  if (by_other_numbers_ && others_first && !sums_the_same(t, calls)) return t;
   measuring how{.sample_ms = 0.3, .budget_ms = 100, .within = 0.02, .fewest = 6, .most = 31};
   how.give_up_ms = give_up_ns / 1e6;
   bench::timing const time = bench::measure({calls.work()}, how)[0];
   t.ns = time.failed ? 0 : time_of(time);
   if (t.ns <= 0) t.result = runner_.last(), t.why = "it failed while it was timed";
-  if (by_whole_numbers_ && !whole_first && t.ns > 0 && 3 * t.ns < give_up_ns && !sums_the_same(t, calls)) t.ns = 0;
+  if (by_other_numbers_ && !others_first && t.ns > 0 && 3 * t.ns < give_up_ns && !sums_the_same(t, calls)) t.ns = 0;
   return t;
 }
 
@@ -285,12 +290,13 @@ inline void tuning_run::measure_ahead(sequence<point> const& fresh, sequence<dou
 }
 inline sequence<tune_trial> tuning_run::measured_elsewhere(sequence<sequence<std::int32_t>> const& points, double give_up_ns) {
   waiting const others(waited_ns_);
-  return crew_->measure(points, give_up_ns);
+  return crew_->measure(points, give_up_ns, {this, [](void* run) { return static_cast<tuning_run*>(run)->may_go_on(); }});
 }
 WEFT_DECL bool tuning_run::go_on(std::size_t trials) {
   own_time const own(result_.searching_seconds, waited_ns_);
   if (!may_go_on()) return false;
   auto const left = static_cast<std::size_t>(options_.trials) - result_.trials.size();
+  if (trials == 0) trials = 1;
   sequence<point> const proposed = search_->propose(left < trials ? left : trials);
   sequence<point> fresh;
   sequence<double> guesses;
@@ -305,6 +311,8 @@ WEFT_DECL bool tuning_run::go_on(std::size_t trials) {
   if (crew_ != nullptr && crew_->size() > 0) {
     sequence<tune_trial> const all = measured_elsewhere(choices, give_up_ns);
     for (std::size_t i = 0; i < all.size(); ++i) note_measured(fresh[i], all[i], guesses[i]);
+    for (std::size_t i = all.size(); i < fresh.size() && may_go_on(); ++i)  // all are lost
+      note_measured(fresh[i], measured(choices[i], 3 * result_.best_ns), guesses[i]);
   } else if (!compilers_.empty()) {
     measure_ahead(fresh, guesses);
   } else {

@@ -128,7 +128,7 @@ inline void tuning_run::confirm() {
     return best;
   };
   std::size_t best = fastest();
-  for (; best != 0 && by_whole_numbers_ && whole_is_dear(); best = fastest()) {
+  for (; best != 0 && by_other_numbers_ && others_are_dear(); best = fastest()) {
     tune_trial& t = result_.trials[in[best]];
     tune_trial const before = t;
     slot_calls call(runner_, static_cast<int>(best), measured_ns_, waited_ns_);

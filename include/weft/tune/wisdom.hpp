@@ -29,8 +29,9 @@ struct imported {
 };
 /// Keeps the results of a text, which may come from anywhere. Each is looked at when it is used: the how-lambda, or the rule, is run with its
 /// choices, and has to be legal and take the steps that the text tells of; else it is as if it were not there. On a machine with other caches or
-/// threads, and for other sizes, the knobs have the values that it tells of, and what they make has to be legal here and fit the registers. Whoever wrote the
-/// text can thus make a kernel slow, and nothing else: no step changes a result. A tuning here takes the place of what was imported.
+/// threads, and for other sizes, the knobs have the values that it tells of, and what they make has to be legal here and fit the registers. What
+/// lowering refuses is as if it were not there, too. Whoever wrote the text can thus make a kernel slow, and nothing else: no step changes a result but the
+/// order of a sum of floats, and calls that are `bitwise` take nothing of a how-lambda that was not compared here. A tuning here takes the place of what was imported.
 ///
 /// See     weft::schedule_reason, which says that a schedule was imported
 imported import_lines(std::string_view text);

@@ -3,6 +3,7 @@
 #include <doctest/doctest.h>
 
 #include <string>
+#include <type_traits>
 #include <vector>
 
 #include "support/private_cache.hpp"
@@ -31,6 +32,19 @@ inline constexpr auto plain = weft::kernel<"plain_one">(
 inline constexpr auto ruled =
     weft::kernel<"ruled_one">([](auto x) { return weft::compute<"y">(x.extent(0), [=](auto i) { return x(i) + 1.0f; }); });
 
+/// 64 KiB of stack hold 200 rows of 64, and not 200 of 100, which only lowering finds.
+inline constexpr auto on_a_stack = weft::kernel<"rows_on_a_stack">(
+    [](auto x) {
+      auto n = x.extent(0), m = x.extent(1);
+      auto t = weft::compute<"t">(n, m, [=](auto i, auto k) { return x(i, k) * 2.0f; });
+      return weft::compute<"y">(n, [=](auto i) { return weft::sum(m, [=](auto k) { return t(i, k); }); });
+    },
+    [](auto& s, auto, auto t, auto y) {
+      auto const io = s.split(y.axes()[0], s.knob("rows", {16, 200}))[0];
+      s.compute_at(t, io);
+      s.set_scope(t, weft::scope::stack);
+    });
+
 /// What a tuner knows of a call.
 struct task {
   std::string key, family;
@@ -39,7 +53,18 @@ struct task {
   /// For a vector of `n`; with these choices.
   task(std::int64_t n, sequence<std::int32_t> const& choices, target const& machine = host()) {
     std::vector<float> x(static_cast<std::size_t>(n)), y(x.size());
-    doubled.erased(
+    know(doubled, choices, machine, x, out(y));
+  }
+  template <class Kernel, class... A>
+    requires(!std::is_integral_v<Kernel>)
+  task(Kernel const& kernel, sequence<std::int32_t> const& choices, A const&... arguments) {
+    know(kernel, choices, host(), arguments...);
+  }
+
+ private:
+  template <class Kernel, class... A>
+  void know(Kernel const& kernel, sequence<std::int32_t> const& choices, target const& machine, A const&... a) {
+    kernel.erased(
         [&](kernel_face const& f, argument* arguments, int count) {
           program const what = f.what(f.object);
           call_layout const layout = weft::bind(what, f.name, arguments, count);
@@ -52,7 +77,7 @@ struct task {
           cache::note_choices(own, chosen);
           steps = hash(chosen.steps);
         },
-        x, out(y));
+        a...);
   }
 };
 /// As a tuner keeps it.
@@ -78,6 +103,25 @@ TEST_CASE("tasks of other sizes and other machines with the same instructions ar
   CHECK(task(96, {}).family == task(96, {}, other).family);
   CHECK(task(96, {}).key != task(96, {}, other).key);
   if (!(another.features == host().features)) CHECK(task(96, {}).family != task(96, {}, another).family);
+}
+TEST_CASE("values that lowering refuses for other sizes, or that were imported, are left, and never an error of the call") {
+  weft::tensor<float, 2> x(400, 64), longer(400, 100);
+  weft::tensor<float, 1> y(400);
+  for (auto* one : {&x, &longer})
+    for (std::int64_t i = 0; i < static_cast<std::int64_t>(one->size()); ++i) one->data()[i] = 1;
+  for (bool const imported : {false, true}) {
+    private_cache const here;
+    task const measured(on_a_stack, {1}, x, out(y));
+    keep(measured, {1});
+    CHECK(has(on_a_stack.trace(x, out(y)), "split(i, 200)"));
+    if (imported) {  // a line that nobody has measured here
+      task const lie(on_a_stack, {1}, longer, out(y));
+      REQUIRE(cache::keep_tuned(lie.key, {{1}, lie.steps, 1000, 0}));
+    }
+    CHECK(weft::schedule_reason(on_a_stack, longer, out(y)) == "not tuned: each knob has its first value");
+    on_a_stack(longer, out(y));
+    CHECK(y(7) == 200);
+  }
 }
 TEST_CASE("a shape that nobody tuned takes the values of the nearest that was, and says so") {
   private_cache const here;

@@ -160,6 +160,16 @@ TEST_CASE("a result whose place is that of another task, by a hash that was made
   CHECK(cache::keep_tuned("ours", measured, true));
   CHECK(holder() == "ours");
 }
+TEST_CASE("what was measured and what was imported meet: the measured one stays, whoever comes first and whatever the times say") {
+  weft_test::private_cache const here;
+  cache::tuned const imported{{2}, 2, 1, 0}, measured{{3}, 3, 50, 5};
+  cache::tuned found;
+  CHECK(cache::keep_tuned("t", imported, true));
+  CHECK(cache::keep_tuned("t", measured));
+  CHECK_FALSE(cache::keep_tuned("t", imported, true));
+  REQUIRE(cache::find_tuned("t", found));
+  CHECK(found == measured);
+}
 TEST_CASE("of what sixteen processes keep at the same time the fastest stays") {
   private_cache const here;
   for (int round = 0; round < 4; ++round) {

@@ -40,14 +40,14 @@ std::string encode(std::string_view key, tuned const& t);
 bool decode(std::string_view bytes, std::string_view& key, tuned& into);
 
 /// What is kept for this task.
-/// Cost as cache::find: an open, a read and a checksum, of fewer bytes (that one takes 9 to 13 us, docs/state.md)
+/// Cost as cache::find: an open, a read and a checksum, of fewer bytes (that one takes 9 to 13 us, docs/performance.md)
 bool find_tuned(std::string_view key, tuned& into);
 /// The same in a directory that is open: a look-up asks for several files.
 bool find_tuned(directory const& where, std::string_view key, tuned& into);
 
 /// Keeps it, unless a faster one is kept already; with `replace` in any case, or, where `seen` is given, while what is kept is still that one. True:
-/// it stands on disk now. A result of another task whose key has the same hash stays, too, unless it was imported (`trials` is 0) and this one was
-/// not. The file is put in place whole; of several processes the fastest result stays.
+/// it stands on disk now. What was imported (`trials` is 0) never takes the place of what was measured, which always takes that of the former; a
+/// result of another task whose key has the same hash stays unless it gives way so. The file is put in place whole; of several processes the fastest result stays.
 bool keep_tuned(std::string_view key, tuned const& t, bool replace = false, tuned const* seen = nullptr);
 
 /// Removes what is kept for this task.

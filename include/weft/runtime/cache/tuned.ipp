@@ -90,7 +90,10 @@ WEFT_DECL bool keep_tuned(std::string_view key, tuned const& t, bool replace, tu
   directory const d(path, creation::never);
   detail::one_keeper const alone(path);
   tuned before;
-  bool const found = (!replace || seen != nullptr) && detail::read_tuned(d, key, before), may = replace && (seen == nullptr || before == *seen);
+  // Between what was measured here and what was imported the times say nothing: of what machine is the latter?
+  bool const found = detail::read_tuned(d, key, before), gives_way = found && before.trials == 0 && t.trials > 0;
+  if (found && t.trials == 0 && before.trials > 0) return false;
+  bool const may = gives_way || (replace && (seen == nullptr || before == *seen));
   if (found ? !may && before.ns <= t.ns : detail::is_taken(d, key, t)) return false;
   return d.usable() && d.write(detail::tuned_name(key).name, encode(key, t));
 }
