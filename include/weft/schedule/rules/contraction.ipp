@@ -256,7 +256,9 @@ WEFT_DECL rule_plan::product_plan rule_plan::product_of(int stage, tile_axes con
     p.scattered = p.scattered || (packed.empty() && one.step(t.columns) == 1 && v.bytes_of(one.tensor) > static_cast<double>(in_.l2_bytes));
   }
   p.by_long_rows = p.scattered && has_few_rows(p);
-  if (!packed.empty() && !p.copies.empty() && serves_few_tiles(stage, t, p.tile.rows)) {
+  // Of panels that are copied in the loop over them nothing comes from far away.
+  bool const from_far = !p.copies.empty() && (p.copies[0].constant || !has_far_memory());
+  if (!packed.empty() && from_far && serves_few_tiles(stage, t, p.tile.rows)) {
     int const copy = program::at(v.p().stages, p.copies[0].stage).tensor;
     if (in_.l2_bytes > 0 && v.bytes_of(copy) > static_cast<double>(in_.l2_bytes)) p.streamed = copy;
   }
