@@ -11,7 +11,7 @@
 #include "weft/runtime/cuda/cubin.hpp"
 #include "weft/runtime/cuda/driver.hpp"
 
-namespace bench {
+namespace trial {
 
 /// What the bench wants of the driver beside what weft calls.
 struct more_of_driver {
@@ -94,15 +94,20 @@ class gpu_device {
   gpu_device(gpu_device const&) = delete;
   gpu_device& operator=(gpu_device const&) = delete;
 
+  /// A kernel of the text that was loaded.
+  weft::runtime::cuda_driver::kernel entry(weft::cuda_kernel const& k) const {
+    weft::runtime::cuda_driver::kernel found = nullptr;
+    g_.check(g_.driver->cuLibraryGetKernel(&found, library_, k.name.c_str()), k.name, "cuLibraryGetKernel");
+    g_.share_memory(found, k.shared_bytes, k.name);
+    return found;
+  }
   void launch(weft::cuda_kernel const& k, std::vector<unsigned long long> const& given) {
     launch(k, given, [](weft::ir::expr e) { return e->value; });
   }
   /// `value(e)`: what an expression over open sizes is at this call.
   template <class Value>
   void launch(weft::cuda_kernel const& k, std::vector<unsigned long long> given, Value const& value) {
-    weft::runtime::cuda_driver::kernel entry = nullptr;
-    g_.check(g_.driver->cuLibraryGetKernel(&entry, library_, k.name.c_str()), k.name, "cuLibraryGetKernel");
-    g_.share_memory(entry, k.shared_bytes, k.name);
+    weft::runtime::cuda_driver::kernel const entry = this->entry(k);
     std::vector<void*> parameters;
     for (unsigned long long& p : given) parameters.push_back(&p);
     parameters.push_back(nullptr);  // the driver knows how many there are; one made for a test may not
@@ -215,4 +220,4 @@ struct cublas {
   }
 };
 
-}  // namespace bench
+}  // namespace trial

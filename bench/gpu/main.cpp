@@ -14,7 +14,9 @@
 #include "codegen/cuda/ruled.hpp"
 #include "codegen/cuda/scheduled.hpp"
 #include "codegen/cuda/windows.hpp"
+#include "calls.hpp"
 #include "device.hpp"
+#include "parts.hpp"
 #include "weft/cuda.hpp"
 #include "weft/matrix_units.hpp"
 #include "weft/ops/softmax.hpp"
@@ -22,8 +24,8 @@
 
 using namespace weft;
 using namespace weft_test;
-using bench::device_memory;
-using bench::gpu_device;
+using trial::device_memory;
+using trial::gpu_device;
 
 namespace {
 
@@ -93,60 +95,121 @@ int wrong_halves(gpu_device& device) {
   }
   return wrong > 0;
 }
-/// How often `judge` has found something wrong; what it throws is wrong once, and the next one has its turn.
-template <class F>
-int judged_wrong(char const* what, F const& judge) {
-  try {
-    int const wrong = judge();
-    std::fflush(stdout);
-    return wrong;
-  } catch (error const& e) {
-    std::printf("WRONG %s: %s\n", what, e.what());
-    std::fflush(stdout);
-    return 1;
-  }
-}
 /// One text for all sizes of a kernel, all texts in one call of NVRTC.
-int wrong_open_kernels(gpu_device& device) {
+void judge_open_kernels(trial::part_progress& p, int from) {
   open_trials const all;
-  int wrong = 0, run = 0;
+  int run = 0;
+  gpu_device device(runtime::open_gpu(0));
   device.load(all.text);
-  for (std::size_t i = 0; i < all.trials.size(); ++i) {
+  for (std::size_t i = static_cast<std::size_t>(from); i < all.trials.size(); ++i) {
     if (all.planned[i] && all.trials[i]->fault.empty()) continue;
+    p.at = static_cast<int>(i), p.runs = true;
     std::string const said = all.trials[i]->fault.empty() ? all.trials[i]->on_device(device) : all.trials[i]->fault;
+    p.runs = false;
     ++run;
-    if (!said.empty()) ++wrong, std::printf("WRONG %s: %s\n", all.kernels[i]->name.c_str(), said.substr(0, 2000).c_str());
+    if (!said.empty()) ++p.wrong, std::printf("WRONG %s: %s\n", all.kernels[i]->name.c_str(), said.substr(0, 2000).c_str());
   }
-  std::printf("kernels with open sizes: %zu texts, %d calls, %d wrong (%.0f s)\n", open_cases().size(), run, wrong, now() - began);
-  return wrong;
+  std::printf("kernels with open sizes: %zu texts, %d calls, %d wrong (%.0f s)\n", open_cases().size(), run, p.wrong.load(), now() - began);
 }
-/// One call of NVRTC for all kernels; each then against direct evaluation.
-int wrong_kernels(gpu_device& device, std::vector<gpu_kernel> const& kernels, char const* what) {
+/// One call of NVRTC for all kernels from `from` on; each then twice against direct evaluation.
+void judge_kernels(trial::part_progress& p, int from, std::vector<gpu_kernel> const& kernels, char const* what) {
   weft::sequence<std::string> known;
   std::vector<std::unique_ptr<gpu_trial>> trials;
   std::string text;
-  int wrong = 0;
-  for (gpu_kernel const& k : kernels) {
-    trials.push_back(std::make_unique<gpu_trial>(k, known));
+  for (std::size_t i = static_cast<std::size_t>(from); i < kernels.size(); ++i) {
+    trials.push_back(std::make_unique<gpu_trial>(kernels[i], known));
     if (!trials.back()->fault.empty()) {
-      std::printf("WRONG %s: %s\n", k.name.c_str(), trials.back()->fault.c_str());
-      ++wrong;
+      std::printf("WRONG %s: %s\n", kernels[i].name.c_str(), trials.back()->fault.c_str());
+      ++p.wrong;
       continue;
     }
     known = trials.back()->module.called;
     text += trials.back()->module.text;
   }
+  if (trials.empty()) return;
+  double const printed = now();
+  gpu_device device(runtime::open_gpu(0));
   device.load(text);
-  for (std::size_t i = 0; i < kernels.size(); ++i)
-    for (int times = 0; times < 2 && trials[i]->fault.empty(); ++times)
-      if (std::string const said = trials[i]->on_device(device); !said.empty()) {
-        std::printf("WRONG %s: %s\n", kernels[i].name.c_str(), said.substr(0, 2000).c_str());
-        ++wrong;
-        break;
+  std::printf("%s: compiled in %.1f s\n", what, now() - printed);
+  for (std::size_t i = 0; i < trials.size(); ++i) {
+    gpu_kernel const& k = kernels[i + static_cast<std::size_t>(from)];
+    p.at = static_cast<int>(i) + from, p.runs = true;
+    for (int times = 0; times < 2 && trials[i]->fault.empty(); ++times) {
+      std::string said;
+      try {
+        said = trials[i]->on_device(device);
+      } catch (device_error const& e) {  // the context is lost with it: this process ends, the next one goes on behind
+        std::printf("FAULT %s: %s\n%s\n", k.name.c_str(), e.what(), trials[i]->module.text.substr(0, 4000).c_str());
+        std::fflush(stdout);
+        _exit(1);
       }
-  std::printf("%s: %zu kernels, %d wrong (%.0f s)\n", what, kernels.size(), wrong, now() - began);
-  std::fflush(stdout);
-  return wrong;
+      if (said.empty()) continue;
+      std::printf("WRONG %s: %s\n", k.name.c_str(), said.substr(0, 2000).c_str());
+      ++p.wrong;
+      break;
+    }
+    p.runs = false;
+  }
+  std::printf("%s: %zu kernels, %d wrong (%.0f s)\n", what, kernels.size(), p.wrong.load(), now() - began);
+}
+void judge_calls(trial::part_progress& p, int from) {
+  for (std::size_t i = static_cast<std::size_t>(from); i < std::size(trial::calls::all); ++i) {
+    p.at = static_cast<int>(i), p.runs = !trial::calls::all[i].compiles;
+    std::string said;
+    try {
+      said = trial::calls::all[i].judge();
+    } catch (weft::error const& e) {
+      said = e.what();
+    }
+    p.runs = false;
+    if (!said.empty()) ++p.wrong;
+    std::printf("%s calls: %s%s%s (%.0f s)\n", said.empty() ? "right" : "WRONG", trial::calls::all[i].what, said.empty() ? "" : ": ", said.substr(0, 2000).c_str(), now() - began);
+    std::fflush(stdout);
+  }
+}
+/// Each operation and function alone, then the corpus, then calls; `only`: the part of that name.
+int judge_all(double seconds, std::string const& only) {
+  std::vector<trial::part> parts;
+  auto const add = [&](char const* what, auto judge) {
+    if (!only.empty() && only != what) return;
+    parts.push_back({what, [=](trial::part_progress& p, int from) {
+                       try {
+                         judge(p, from);
+                       } catch (error const& e) {
+                         ++p.wrong;
+                         std::printf("WRONG %s: %s\n", what, e.what());
+                       }
+                     }});
+  };
+  add("the machine", [](trial::part_progress&, int) {
+    runtime::gpu_identity const g = runtime::identify_gpu(0);
+    int major = 0, minor = 0;
+    trial::nvrtc()->nvrtcVersion(&major, &minor);
+    int const driver = runtime::cuda_driver_version();
+    std::printf("%s, %s, %d processors, driver of CUDA %d.%d, NVRTC %d.%d\n", g.name.c_str(), g.architecture.c_str(), static_cast<int>(g.processors), driver / 1000,
+                driver % 1000 / 10, major, minor);
+  });
+  add("operations", [](trial::part_progress& p, int) {
+    gpu_device device(runtime::open_gpu(0));
+    p.wrong += wrong_operations(device);
+    std::printf("operations of %zu types, each alone: %d wrong (%.0f s)\n", types.size(), p.wrong.load(), now() - began);
+  });
+  add("f16 both ways", [](trial::part_progress& p, int) {
+    gpu_device device(runtime::open_gpu(0));
+    p.wrong += wrong_halves(device);
+    std::printf("f16 both ways: %d wrong\n", p.wrong.load());
+  });
+  // Each function for matrix units first alone in small products, then what rules make of them.
+  struct {
+    char const* what;
+    std::vector<gpu_kernel> (*kernels)();
+  } const lists[] = {{"products by wmma", wmma_products},     {"products by mma", mma_products},    {"products by rule", ruled_products},
+                     {"convolutions by rule", ruled_windows}, {"attention by rule", ruled_attention}, {"schedules by hand", corpus},
+                     {"asynchronous copies", copying_kernels}, {"schedules by rule", ruled}};
+  for (auto const& l : lists) add(l.what, [l](trial::part_progress& p, int from) { judge_kernels(p, from, l.kernels(), l.what); });
+  add("kernels with open sizes", judge_open_kernels);
+  add("calls", judge_calls);
+  return trial::judge_parts(parts, seconds);
 }
 
 // --- then: how fast? -------------------------------------------------------------------------------------------------
@@ -249,6 +312,7 @@ constexpr auto convolution_of_halves = kernel<"conv_f16">([](auto x, auto w, aut
   });
 });
 
+constexpr auto negated = kernel<"negated">([](auto x) { return compute<"y">(x.extent(0), [=](auto i) { return -x(i); }); });
 constexpr auto attended = kernel<"attention">(ops::attention);
 
 struct result {
@@ -257,7 +321,7 @@ struct result {
   std::string peer, note;
 };
 /// What stands in quotes in JSON, in one line.
-std::string quoted(std::string const& text) {
+std::string in_quotes(std::string const& text) {
   std::string all = "\"";
   for (char c : text) all += c == '"' || c == '\\' ? std::string("\\") + c : std::string(1, c < ' ' ? ' ' : c);
   return all + "\"";
@@ -284,7 +348,7 @@ class table {
     } catch (error const& e) {
       ++failed;
       std::printf("%-34s FAILED: %s\n", name.c_str(), e.what());
-      write("{\"device\": " + quoted(device_) + ", \"name\": " + quoted(name) + ", \"error\": " + quoted(e.what()) + "}\n");
+      write("{\"device\": " + in_quotes(device_) + ", \"name\": " + in_quotes(name) + ", \"error\": " + in_quotes(e.what()) + "}\n");
     }
   }
   /// Of a figure that was added: `off` is an error, of what may be.
@@ -292,7 +356,7 @@ class table {
     if (off <= 1) return;
     ++wrong;
     std::printf("%-34s WRONG: an error of %g times what may be\n", name.c_str(), off);
-    write("{\"device\": " + quoted(device_) + ", \"name\": " + quoted(name) + ", \"error\": \"WRONG\"}\n");
+    write("{\"device\": " + in_quotes(device_) + ", \"name\": " + in_quotes(name) + ", \"error\": \"WRONG\"}\n");
   }
   void add(result const& r) {
     wrong += r.note.find("WRONG") != std::string::npos;
@@ -306,7 +370,7 @@ class table {
     }
     std::printf("%s%s%s\n", text.c_str(), r.note.empty() ? "" : "  ", r.note.c_str());
     std::snprintf(line, sizeof line, ", \"ms\": %.5f, \"unit\": \"%s\", \"value\": %.6g, \"peer_value\": %.6g", r.ms, r.unit.c_str(), speed, peer);
-    write("{\"device\": " + quoted(device_) + ", \"name\": " + quoted(r.name) + line + ", \"peer\": " + quoted(r.peer) + ", \"note\": " + quoted(r.note) + "}\n");
+    write("{\"device\": " + in_quotes(device_) + ", \"name\": " + in_quotes(r.name) + line + ", \"peer\": " + in_quotes(r.peer) + ", \"note\": " + in_quotes(r.note) + "}\n");
   }
 
  private:
@@ -365,7 +429,8 @@ near convolved(std::vector<T> const& x, std::vector<T> const& w, std::int64_t co
   return {sum, (size + 1) * static_cast<double>(w_shape[0] * w_shape[1] * w_shape[2]) * 0x1p-24};
 }
 /// The largest error of some elements of a product, of what rounding allows: 1 is all of it.
-double error_of_product(std::vector<float> const& a, std::vector<float> const& b, std::vector<float> const& c, std::size_t m, std::size_t n, std::size_t k) {
+template <class T>
+double error_of_product(std::vector<T> const& a, std::vector<T> const& b, std::vector<float> const& c, std::size_t m, std::size_t n, std::size_t k) {
   double worst = 0;
   unsigned seed = 1;
   for (int s = 0; s < 200; ++s) {
@@ -373,7 +438,7 @@ double error_of_product(std::vector<float> const& a, std::vector<float> const& b
     std::size_t const i = (seed >> 4) % m, j = (seed >> 9) % n;
     double sum = 0, size = 0;
     for (std::size_t l = 0; l < k; ++l) {
-      double const term = static_cast<double>(a[i * k + l]) * static_cast<double>(b[l * n + j]);
+      double const term = static_cast<double>(static_cast<float>(a[i * k + l])) * static_cast<double>(static_cast<float>(b[l * n + j]));
       sum += term, size += std::fabs(term);
     }
     double const allowed = size * static_cast<double>(k) * 0x1p-24;
@@ -384,7 +449,7 @@ double error_of_product(std::vector<float> const& a, std::vector<float> const& b
   return worst;
 }
 
-void measure_product(table& t, bench::gpu_clock& clock, bench::cublas const* peer, std::int64_t n) {
+void measure_product(table& t, trial::gpu_clock& clock, trial::cublas const* peer, std::int64_t n) {
   cuda_tensor<float, 2> a({n, n}), b({n, n}), c({n, n});
   fill(a, 1), fill(b, 2);
   auto const gpu = matmul.on(cuda());
@@ -408,24 +473,15 @@ void measure_product(table& t, bench::gpu_clock& clock, bench::cublas const* pee
 }
 /// By mma.sync as the rule has it, and by wmma under a schedule written by hand, beside cuBLAS on tensor cores.
 template <class T>
-void measure_narrow_product(table& t, bench::gpu_clock& clock, bench::cublas const* peer, std::int64_t n) {
+void measure_narrow_product(table& t, trial::gpu_clock& clock, trial::cublas const* peer, std::int64_t n) {
   cuda_tensor<T, 2> a({n, n}), b({n, n});
   cuda_tensor<float, 2> c({n, n});
-  // Row i of A is i % 5 - 2, column j of B is j % 3 - 1: all sums are whole numbers, and no two tiles are alike.
-  std::vector<T> left(a.size()), right(b.size());
-  for (std::size_t e = 0; e < left.size(); ++e) {
-    std::size_t const i = e / static_cast<std::size_t>(n), j = e % static_cast<std::size_t>(n);
-    left[e] = T(static_cast<float>(static_cast<int>(i % 5) - 2)), right[e] = T(static_cast<float>(static_cast<int>(j % 3) - 1));
-  }
-  a.fill(left.data()), b.fill(right.data());
+  auto const left = fill(a, 1), right = fill(b, 2);
   auto const is_right = [&] {
     std::vector<float> back(c.size());
     c.read(back.data());
-    for (std::size_t e = 0; e < back.size(); ++e) {
-      int const i = static_cast<int>(e / static_cast<std::size_t>(n) % 5) - 2, j = static_cast<int>(e % static_cast<std::size_t>(n) % 3) - 1;
-      if (back[e] != static_cast<float>(i * j * n)) return false;
-    }
-    return true;
+    auto const s = static_cast<std::size_t>(n);
+    return error_of_product(left, right, back, s, s, s) <= 1;
   };
   std::string const name = std::string("matmul ") + (dtype_of<T> == dtype::f16 ? "f16" : "bf16") + " into f32 " + std::to_string(n);
   double peer_ms = 0;
@@ -448,7 +504,7 @@ void measure_narrow_product(table& t, bench::gpu_clock& clock, bench::cublas con
   if (n % (8 * 128) == 0) one(" wmma", "by wmma, by hand", matmul_by_wmma<T, 8>.on(cuda()));
   else one(" wmma", "by wmma, by hand", matmul_by_wmma<T, 1>.on(cuda()));
 }
-void measure_memory(table& t, bench::gpu_clock& clock, bench::more_of_driver const& more) {
+void measure_memory(table& t, trial::gpu_clock& clock, trial::more_of_driver const& more) {
   std::int64_t const n = t.is_small ? 256 : 16384;  // 1 GiB
   std::string const size = " " + std::to_string(n) + " x " + std::to_string(n), rows = t.is_small ? " 512 x 1024" : " 262144 x 1024";
   cuda_tensor<float, 2> x({n, n}), y({n, n});
@@ -487,7 +543,7 @@ void measure_memory(table& t, bench::gpu_clock& clock, bench::more_of_driver con
 }
 /// A window of `size` x `size` over images with so many places, which are `stride` apart.
 template <std::int64_t Stride, std::int64_t Padding>
-void measure_convolution_of_halves(table& t, bench::gpu_clock& clock, std::int64_t images, std::int64_t places, std::int64_t channels, std::int64_t filters, std::int64_t size) {
+void measure_convolution_of_halves(table& t, trial::gpu_clock& clock, std::int64_t images, std::int64_t places, std::int64_t channels, std::int64_t filters, std::int64_t size) {
   if (t.is_small) images = 1, channels = std::min<std::int64_t>(channels, 32), filters = 32, places = std::min<std::int64_t>(places, 16);
   std::int64_t const length = places * Stride;
   cuda_tensor<f16, 4> x({images, length, length, channels}), w({size, size, channels, filters}), y({images, places, places, filters});
@@ -510,21 +566,35 @@ void measure_convolution_of_halves(table& t, bench::gpu_clock& clock, std::int64
   if (!(off <= 1)) r.note = "WRONG";
   t.add(r);
 }
-void measure_attention(table& t, bench::gpu_clock& clock) {
+void measure_attention(table& t, trial::gpu_clock& clock) {
   std::int64_t const heads = t.is_small ? 2 : 64, n = t.is_small ? 64 : 1024;
   cuda_tensor<f16, 3> q({heads, n, 64}), k({heads, n, 64}), v({heads, n, 64});
   cuda_tensor<float, 3> y({heads, n, 64});
-  std::vector<f16> const ones(q.size(), f16(1.0f));
-  for (cuda_tensor<f16, 3>* of : {&q, &k, &v}) of->fill(ones.data());
+  auto const qs = fill(q, 1), ks = fill(k, 2), vs = fill(v, 3);
   result r{"attention f16 " + std::to_string(heads) + " x " + std::to_string(n) + " x 64", "GFLOP/s", 0, 4.0 * static_cast<double>(heads * n * n * 64), 0, "", "by mma.sync"};
   r.ms = clock([&] { attended.on(cuda())(q, k, v, out(y)); });
   std::vector<float> back(y.size());
   y.read(back.data());
-  for (float one : back)
-    if (one != 1.0f) r.note = "WRONG";  // each of n weights is a power of two
+  auto const of = [](std::vector<f16> const& all, std::int64_t e) { return static_cast<double>(static_cast<float>(all[static_cast<std::size_t>(e)])); };
+  double const off = error_of_some(back, [&](std::size_t e) {
+    auto const at = static_cast<std::int64_t>(e), row = at / 64, head = row / n, column = at % 64;
+    std::vector<double> scores(static_cast<std::size_t>(n));
+    double top = -HUGE_VAL, total = 0, sum = 0, size = 0;
+    for (std::int64_t l = 0; l < n; ++l) {
+      double score = 0;
+      for (std::int64_t d = 0; d < 64; ++d) score += of(qs, row * 64 + d) * of(ks, (head * n + l) * 64 + d);
+      top = std::max(top, scores[static_cast<std::size_t>(l)] = score / 8);
+    }
+    for (std::int64_t l = 0; l < n; ++l) {
+      double const weight = std::exp(scores[static_cast<std::size_t>(l)] - top), value = of(vs, (head * n + l) * 64 + column);
+      total += weight, sum += weight * value, size += weight * std::fabs(value);
+    }
+    return near{sum / total, (size / total + 1) * 0x1p-9};  // weights are rounded to f16, and their sum with them
+  });
+  if (!(off <= 1)) r.note = "WRONG";
   t.add(r);
 }
-void measure_convolution(table& t, bench::gpu_clock& clock) {
+void measure_convolution(table& t, trial::gpu_clock& clock) {
   std::int64_t const images = t.is_small ? 1 : 32, places = t.is_small ? 14 : 56;
   cuda_tensor<float, 4> x({images, places + 2, places + 2, 64}), w({3, 3, 64, 64}), y({images, places, places, 64});
   auto const xs = fill(x, 7), ws = fill(w, 8);
@@ -543,10 +613,67 @@ void measure_convolution(table& t, bench::gpu_clock& clock) {
   t.add(r);
 }
 
+/// What the host takes for a call, the GPU's work left out: the fastest of turns of 200 calls, beside the same kernel by cuLaunchKernel alone.
+void measure_launch(runtime::cuda_gpu const& gpu) {
+  cuda_tensor<float, 1> x({256}), y({256});
+  fill(x, 1);
+  auto const k = negated.on(cuda());
+  gpu_device device(gpu);
+  ir::arena m;
+  cuda_module const module = k.module(m, x);
+  device.load(module.text);
+  auto const turn = [&](auto const& call) {
+    double best = 1e9;
+    for (int t = 0; t < 50; ++t) {
+      double const from = now();
+      for (int i = 0; i < 200; ++i) call();
+      best = std::min(best, (now() - from) / 200);
+      gpu.check(gpu.driver->cuStreamSynchronize(nullptr), "bench", "waiting for kernels");
+    }
+    return best * 1e9;
+  };
+  std::vector<unsigned long long> const pointers{reinterpret_cast<unsigned long long>(x.address()), reinterpret_cast<unsigned long long>(y.address())};
+  runtime::cuda_driver::kernel const entry = device.entry(module.kernels[0]);
+  unsigned long long px = pointers[0], py = pointers[1];
+  void* parameters[] = {&px, &py};
+  k(x, out(y));
+  double const bare = turn([&] {
+    gpu.driver->cuLaunchKernel(reinterpret_cast<runtime::cuda_driver::function>(entry), 1, 1, 1, 64, 1, 1, 0, nullptr, parameters, nullptr);
+  });
+  double const whole = turn([&] { k(x, out(y)); });
+  std::printf("%-34s %9.0f ns, %.0f by cuLaunchKernel alone\n", "a call, on the host", whole, bare);
+}
+int measure_all(bool small, std::string const& json, double seconds, int wrong) {
+  runtime::cuda_gpu const& gpu = runtime::open_gpu(0);
+  trial::more_of_driver more;
+  if (std::string const missing = more.load(); !missing.empty()) throw device_error(missing);
+  trial::cublas peer;
+  bool const has_peer = peer.load();
+  if (!has_peer) std::printf("no cuBLAS here: libcublas.so.12 or 13 on LD_LIBRARY_PATH is the peer\n");
+  runtime::gpu_scope const here(gpu);  // the clock's events are its context's
+  trial::gpu_clock clock(gpu, more);
+  table t(runtime::identify_gpu(0).name, seconds, small, json);
+  trial::cublas const* const beside = has_peer ? &peer : nullptr;
+  std::int64_t const wide = small ? 128 : 8192;
+  t.attempt("matmul f16", [&] { measure_narrow_product<f16>(t, clock, beside, wide); });
+  t.attempt("matmul bf16", [&] { measure_narrow_product<bf16>(t, clock, beside, wide); });
+  for (std::int64_t n : small ? std::vector<std::int64_t>{64, 70} : std::vector<std::int64_t>{4096, 1024, 8192, 1000})
+    t.attempt("matmul f32 " + std::to_string(n), [&] { measure_product(t, clock, beside, n); });
+  t.attempt("rows and copies", [&] { measure_memory(t, clock, more); });
+  t.attempt("conv f32", [&] { measure_convolution(t, clock); });
+  t.attempt("conv 3x3 f16", [&] { measure_convolution_of_halves<1, 1>(t, clock, 64, 14, 256, 256, 3); });
+  t.attempt("conv 7x7 f16", [&] { measure_convolution_of_halves<2, 3>(t, clock, 64, 112, 3, 64, 7); });
+  t.attempt("attention f16", [&] { measure_attention(t, clock); });
+  t.attempt("launch", [&] { measure_launch(gpu); });
+  std::printf("%s written, %.0f s in all, %d wrong or not judged, %d not measured\n", json.c_str(), now() - began, wrong, t.failed);
+  return wrong + t.failed + t.wrong > 0;
+}
+
 }  // namespace
 
 int main(int count, char** arguments) {
-  std::string json = "gpu.jsonl";
+  if (weft::worker(count, arguments)) return 0;  // candidates of a tuning
+  std::string json = "gpu.jsonl", only;
   double seconds = 330;
   bool judges = true, measures = true, judges_all = false, small = false;
   for (int i = 1; i < count; ++i) {
@@ -555,72 +682,18 @@ int main(int count, char** arguments) {
     else if (a == "--judge") measures = false;
     else if (a == "--figures") judges = false;
     else if (a == "--small") small = true;
+    else if (a == "--only" && i + 1 < count) only = arguments[++i];
     else if (a == "--json" && i + 1 < count) json = arguments[++i];
     else if (a == "--seconds" && i + 1 < count) seconds = std::atof(arguments[++i]);
-    else return std::fprintf(stderr, "bench/gpu: --tests, --judge, --figures, --small, --json FILE, --seconds N\n"), 2;
+    else return std::fprintf(stderr, "bench/gpu: --tests, --judge, --figures, --small, --only PART, --json FILE, --seconds N\n"), 2;
   }
   std::setvbuf(stdout, nullptr, _IOLBF, BUFSIZ);  // what was said is there where a kernel hangs and the process is ended
   try {
-    runtime::cuda_gpu const& gpu = runtime::open_gpu(0);
-    bench::more_of_driver more;
-    if (std::string const missing = more.load(); !missing.empty()) return std::fprintf(stderr, "bench/gpu: %s\n", missing.c_str()), 3;
-    char name[256] = "?";
-    more.cuDeviceGetName(name, sizeof name, gpu.device);
-    int driver = 0, major = 0, minor = 0;
-    gpu.driver->cuDriverGetVersion(&driver);
-    bench::nvrtc()->nvrtcVersion(&major, &minor);
-    std::printf("%s, %s, driver of CUDA %d.%d, NVRTC %d.%d\n", name, gpu.architecture.c_str(), driver / 1000, driver % 1000 / 10, major, minor);
     int wrong = 0;
-    if (judges) {
-      gpu_device device(gpu);
-      wrong += judged_wrong("operations", [&] {
-        int const n = wrong_operations(device);
-        return std::printf("operations of %zu types, each alone: %d wrong (%.0f s)\n", types.size(), n, now() - began), n;
-      });
-      wrong += judged_wrong("f16 both ways", [&] {
-        int const n = wrong_halves(device);
-        return std::printf("f16 both ways: %d wrong\n", n), n;
-      });
-      // Each function for matrix units first alone in small products, then what rules make of them.
-      struct {
-        char const* what;
-        std::vector<gpu_kernel> (*all)();
-      } const lists[] = {{"products by wmma", wmma_products},       {"products by mma", mma_products},    {"products by rule", ruled_products},
-                         {"convolutions by rule", ruled_windows},   {"attention by rule", ruled_attention}, {"schedules by hand", corpus},
-                         {"asynchronous copies", copying_kernels}, {"schedules by rule", ruled}};
-      // A third of the time is the figures', where they are this process's; what was not judged is no pass.
-      double const until = measures ? seconds * 2 / 3 : seconds;
-      auto const in_time = [&](char const* what) {
-        bool const there_is = judges_all || now() - began < until;
-        if (there_is) std::printf("judging %s\n", what);
-        else ++wrong, std::printf("%s: not judged, as its time is over; --tests judges all\n", what);
-        return there_is;
-      };
-      for (auto const& l : lists)
-        if (in_time(l.what)) wrong += judged_wrong(l.what, [&] { return wrong_kernels(device, l.all(), l.what); });
-      if (in_time("kernels with open sizes")) wrong += judged_wrong("kernels with open sizes", [&] { return wrong_open_kernels(device); });
-    }
+    // A third of the time is the figures', where they are this process's. This process opens the GPU behind it: a fork of it could not use it.
+    if (judges) wrong += judge_all(judges_all ? 1e9 : measures ? seconds * 2 / 3 : seconds, only);
     if (!measures) return wrong > 0;
-    bench::cublas peer;
-    bool const has_peer = peer.load();
-    if (!has_peer) std::printf("no cuBLAS here: libcublas.so.12 or 13 on LD_LIBRARY_PATH is the peer\n");
-    runtime::gpu_scope const here(gpu);  // the clock's events are its context's
-    bench::gpu_clock clock(gpu, more);
-    table t(name, seconds, small, json);
-    bench::cublas const* const beside = has_peer ? &peer : nullptr;
-    for (std::int64_t n : small ? std::vector<std::int64_t>{64, 70} : std::vector<std::int64_t>{4096, 1024, 8192, 1000})
-      t.attempt("matmul f32 " + std::to_string(n), [&] { measure_product(t, clock, beside, n); });
-    std::int64_t const wide = small ? 128 : 8192;
-    t.attempt("matmul f16", [&] { measure_narrow_product<f16>(t, clock, beside, wide); });
-    t.attempt("matmul bf16", [&] { measure_narrow_product<bf16>(t, clock, beside, wide); });
-    t.attempt("rows and copies", [&] { measure_memory(t, clock, more); });
-    t.attempt("conv f32", [&] { measure_convolution(t, clock); });
-    t.attempt("conv 3x3 f16", [&] { measure_convolution_of_halves<1, 1>(t, clock, 64, 14, 256, 256, 3); });
-    t.attempt("conv 7x7 f16", [&] { measure_convolution_of_halves<2, 3>(t, clock, 64, 112, 3, 64, 7); });
-    t.attempt("attention f16", [&] { measure_attention(t, clock); });
-    std::printf("%s written, %.0f s in all, %d wrong or not judged, %d not measured\n", json.c_str(), now() - began, wrong, t.failed);
-    wrong += t.failed + t.wrong;
-    return wrong > 0;
+    return measure_all(small, json, seconds, wrong);
   } catch (error const& e) {
     std::fprintf(stderr, "bench/gpu: %s\n", e.what());
     return 3;

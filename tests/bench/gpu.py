@@ -1,4 +1,5 @@
-"""The trial on a GPU, whole: its figures, of small sizes, on a GPU that is this machine (tests/support/cuda_machine_stub.hpp). What is measured is right, and each case is.
+"""The trial on a GPU: a part of its judging, and its figures, of small sizes, on a GPU that is this machine (tests/support/cuda_machine_stub.hpp). What is judged and
+measured is right, and each case is.
 
     gpu.py PROGRAM TESTS COMPILER
 """
@@ -16,6 +17,10 @@ with tempfile.TemporaryDirectory() as folder:
                        WEFT_STUB_CXX=f"{compiler} -std=c++17 -O0 -w -ffp-contract=off -fPIC -shared -include '{tests}/support/cuda_shim.hpp'")
     for variable in ("WEFT_CUDA", "WEFT_NVRTC"):
         environment.pop(variable, None)
+    judged = subprocess.run([program, "--judge", "--only", "products by wmma", "--seconds", "300"], env=environment, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True)
+    print(judged.stdout)
+    if judged.returncode != 0 or " kernels, 0 wrong" not in judged.stdout:
+        sys.exit(f"judging: status {judged.returncode}")
     made = subprocess.run([program, "--figures", "--small", "--seconds", "550", "--json", f"{folder}/figures"], env=environment, stdout=subprocess.PIPE,
                           stderr=subprocess.STDOUT, text=True)
     print(made.stdout)

@@ -203,6 +203,7 @@ inline weft::trace draw_steps(random_source& r, weft::schedule s, weft::sequence
     if (how == 0) {
       one.what = verb::cache_read;
       one.tensor = r.below(static_cast<int>(s.computation().tensors.size()));
+      one.word = static_cast<std::uint8_t>(r.below(4) == 0 ? weft::readers::all : weft::readers::one);
     }
     if (how == 2) return void(attempt(draw_layout(r, s, stage)));
     if (s.order.size() >= 8 || !attempt(one)) return;

@@ -111,9 +111,13 @@ static inline void shim_multiply(C& c, A const& a, B const& b, int terms, int wh
   typedef shim_fragment<'c', sum, 16, 16> name##_c; \
   [[gnu::unused]] static void name##_fill(name##_c& c, sum v) { shim_comes(); for (sum& x : c.x) x = v; } \
   [[gnu::unused]] static void name##_load_a_row(name##_a& f, operand const* p, int stride) { f.load(p, stride, 1); } \
+  [[gnu::unused]] static void name##_load_a_row_shared(name##_a& f, operand const* p, int stride) { f.load(p, stride, 1); } \
   [[gnu::unused]] static void name##_load_a_col(name##_a& f, operand const* p, int stride) { f.load(p, 1, stride); } \
+  [[gnu::unused]] static void name##_load_a_col_shared(name##_a& f, operand const* p, int stride) { f.load(p, 1, stride); } \
   [[gnu::unused]] static void name##_load_b_row(name##_b& f, operand const* p, int stride) { f.load(p, stride, 1); } \
+  [[gnu::unused]] static void name##_load_b_row_shared(name##_b& f, operand const* p, int stride) { f.load(p, stride, 1); } \
   [[gnu::unused]] static void name##_load_b_col(name##_b& f, operand const* p, int stride) { f.load(p, 1, stride); } \
+  [[gnu::unused]] static void name##_load_b_col_shared(name##_b& f, operand const* p, int stride) { f.load(p, 1, stride); } \
   [[gnu::unused]] static void name##_multiply_row_row(name##_c& c, name##_a const& a, name##_b const& b) { shim_multiply<operand_type, sum_type>(c, a, b, terms, what); } \
   [[gnu::unused]] static void name##_multiply_row_col(name##_c& c, name##_a const& a, name##_b const& b) { shim_multiply<operand_type, sum_type>(c, a, b, terms, what); } \
   [[gnu::unused]] static void name##_multiply_col_row(name##_c& c, name##_a const& a, name##_b const& b) { shim_multiply<operand_type, sum_type>(c, a, b, terms, what); } \

@@ -127,8 +127,8 @@ constexpr bool is_of_indices(program const& p, int id) {
 }
 }  // namespace detail
 
-/// Adds a stage that is `tensor`, element by element, and lets `reader` read that in its place. Returns its number,
-/// which is the last; it has to be computed before `reader`.
+/// Adds a stage that is `tensor`, element by element, and lets `reader` read that in its place, or with -1 all stages that read the tensor. Returns
+/// its number, which is the last; it has to be computed before them.
 constexpr int add_copy(program& p, int tensor, int reader) {
   tensor_info const source = program::at(p.tensors, tensor);
   int const stage = static_cast<int>(p.stages.size());
@@ -140,10 +140,12 @@ constexpr int add_copy(program& p, int tensor, int reader) {
   }
   int const body = p.load(tensor, indices);
   int const copy = p.add_stage(detail::name_from(source.name, "_copy"), s, source.type, shape, {body, 0});
-  detail::body_rewriter{p, tensor, copy}.renew(reader);
-  stage_info const& by = program::at(p.stages, reader);
-  for (int i = 0; by.by != nullptr && i < by.by->reads; ++i)
-    if (std::int32_t& read = p.reads[static_cast<std::size_t>(by.first_read + i)]; read == tensor) read = copy;
+  for (int r = reader < 0 ? 0 : reader; r < (reader < 0 ? stage : reader + 1); ++r) {
+    detail::body_rewriter{p, tensor, copy}.renew(r);
+    stage_info const& by = program::at(p.stages, r);
+    for (int i = 0; by.by != nullptr && i < by.by->reads; ++i)
+      if (std::int32_t& read = p.reads[static_cast<std::size_t>(by.first_read + i)]; read == tensor) read = copy;
+  }
   return stage;
 }
 

@@ -272,10 +272,11 @@ WEFT_DECL ir::stmt lowering::with_guests(int position, guard_states const& state
 /// What stands in front of the loop: the parts of its first iterations; `body` then begins with those of later ones. inside:
 /// in an iteration for which it does not hold nothing is done (null: always).
 ///
-/// Asynchronous parts stand first, and are one group of each iteration, also of those in front and of the last ones, where it is
+/// Asynchronous parts are one group of each iteration, also of those in front and of the last ones, where it is
 /// empty: so what is to have arrived is all groups but the last so many. The wait is the first of all: the barrier behind it, by
 /// which all threads see what each of them has waited for, is also the one behind which nobody reads the memory any more that
-/// is filled next.
+/// is filled next. In the loop they stand last: an H100 gives the addresses of copies free late, and threads that issue them first have the others
+/// wait for their operands (12 and 6 of 100 cycles of products by mma.sync).
 WEFT_DECL ir::stmt lowering::computed_ahead(int position, ir::expr trips, ir::expr inside,
                                             sequence<early_guest> const& early, ir::stmt& body) {
   std::int32_t most = 0, least = 1 << 20, left = 1 << 20, early_readers = 0;
@@ -296,7 +297,7 @@ WEFT_DECL ir::stmt lowering::computed_ahead(int position, ir::expr trips, ir::ex
   ir::expr const all_first = ir::index(m_, most);
   ir::expr const count = async ? all_first : simplify(m_, ir::binary(m_, op::min, all_first, plus(trips, most - least)));
   range_table ranges = ranges_in(*now_, position - 1);
-  sequence<ir::stmt> first, steps;
+  sequence<ir::stmt> first, steps, copies;
   sequence<early_guest> in_order;
   for (bool copied : {true, false})
     for (early_guest const& e : early)
@@ -305,7 +306,7 @@ WEFT_DECL ir::stmt lowering::computed_ahead(int position, ir::expr trips, ir::ex
   if (async && early_readers > 0) first.push_back(ir::wait(m_, left));
   bool open = async;
   auto const close = [&] {
-    if (open) first.push_back(ir::commit(m_)), steps.push_back(ir::commit(m_));
+    if (open) first.push_back(ir::commit(m_)), copies.push_back(ir::commit(m_));
     open = false;
   };
   for (early_guest const& e : in_order) {
@@ -320,10 +321,11 @@ WEFT_DECL ir::stmt lowering::computed_ahead(int position, ir::expr trips, ir::ex
     };
     // In the order of the loop itself, as copies are used again: v counts the iterations of what is furthest ahead.
     first.push_back(of(plus(v, ahead - most), count));
-    steps.push_back(of(plus(v, ahead), trips));
+    (is_async(e.stage) ? copies : steps).push_back(of(plus(v, ahead), trips));
   }
   close();
   steps.push_back(body);
+  steps.push_back(ir::block(m_, copies));
   body = ir::block(m_, steps);
   return ir::loop(m_, loop_kind::serial, variable, zero, count, ir::block(m_, first));
 }

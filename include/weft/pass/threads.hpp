@@ -39,11 +39,14 @@ ir::stmt spread_threads(ir::function& f, ir::stmt body);
 /// Keeps in a thread's own memory what a loop over threads' parts of a reduction comes back to.
 ///
 ///     for ko in 0..8:                            allocate sum: f32[4]:
-///       tile[..] = ..                              for ko in 0..8:
-///       for ki: for r in 0..4:           ->          tile[..] = ..
-///         accumulate C[tx, r] first [ko, ki]         for ki: for r: accumulate sum[r] first [ko, ki]
+///       tile[..] = ..                              for r in 0..4: sum[r] = 0
+///       for ki: for r in 0..4:           ->        for ko in 0..8:
+///         accumulate C[tx, r] first [ko, ki]         tile[..] = ..
+///                                                    for ki: for r: accumulate sum[r]
 ///                                                  for r in 0..4: C[tx, r] = sum[r]
 ///
+/// The identity in front: chosen in the loop, by whether an iteration is the first, it was 64 of 1,132 instructions of a product's inner loop
+/// on sm_90, and their latency (4096^3 by 128 x 128 x 16: 39.9 TFLOP/s on an H100).
 /// Taken where nothing else in the loop touches the memory, and its elements are the same in each iteration: at most 256.
 /// Runs after `spread_threads`; `promote` does the rest. Cost O(nodes * depth).
 ir::stmt own_sums(ir::function& f, ir::stmt s);

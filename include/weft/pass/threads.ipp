@@ -587,19 +587,13 @@ class sum_keeper final : public ir::rewriter {
    protected:
     using ir::rewriter::replace;
     ir::stmt replace(ir::stmt s) override {
-      if (s->kind == ir::stmt_kind::tile) ++tiles_;
-      if (s->kind == ir::stmt_kind::tile) {
-        ir::stmt const same = children(s);
-        --tiles_;
-        return same;
-      }
       if (s->kind != ir::stmt_kind::accumulate || s->buf != from_) return nullptr;
       ir::stmt_node n = *s;
       n.buf = to_;
-      // What is not there is not stored, and nobody else looks at it: it may as well be summed, whose loads have masks of their own. A tile's
-      // is filled in front, and whole (lower/instruction.ipp).
+      // What is not there is not stored, and nobody else looks at it: it may as well be summed, whose loads have masks of their own. None is
+      // the first: the identity is there, in front.
       n.mask = nullptr;
-      if (tiles_ > 0) n.first = {};
+      n.first = {};
       n.indices = m_.make_list(indices_);
       return m_.make(n);
     }
@@ -607,9 +601,8 @@ class sum_keeper final : public ir::rewriter {
    private:
     ir::buffer const *from_, *to_;
     sequence<ir::expr> const& indices_;
-    int tiles_ = 0;
   };
-  /// fill: what is stored in front of a tile's sums, their identity, instead.
+  /// fill: what is stored in front of the sums, their identity, instead.
   ir::stmt written_back(ir::stmt s, ir::buffer const* from, ir::buffer const* to, sequence<ir::expr> const& indices, bool fill = false) {
     switch (s->kind) {
       case ir::stmt_kind::block: {
@@ -666,7 +659,7 @@ class sum_keeper final : public ir::rewriter {
     ir::buffer const* const own = ir::own_buffer(f_, b->name + "_sum", *b, shape);
     bool const is_tile = s->kind == ir::stmt_kind::tile;
     ir::stmt const around = is_tile ? s : s->children[0];
-    ir::stmt const fill = tiles ? written_back(around, b, own, indices, true) : ir::block(m_, {});
+    ir::stmt const fill = written_back(around, b, own, indices, true);
     ir::stmt const back = written_back(around, b, own, indices);
     ir::stmt const sums = retargeted(m_, b, own, indices)(s);
     ir::stmt const inside = is_tile ? sums : (*this)(sums);

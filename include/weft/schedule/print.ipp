@@ -173,7 +173,7 @@ WEFT_DECL std::string step_text(nest const& n, step const& s) {
   for (int i = 0; i < s.count; ++i) add(loop_text(n, stage, s.loops[static_cast<std::size_t>(i)]));
   if (form.tensor) add(s.tensor < 0 ? "@-1" : tensor_text(n.computation(), s.tensor));
   if (form.factor) add(std::to_string(s.factor));
-  if (s.word < form.words.count && (s.word > 0 || !form.factor)) add(std::string(form.words.first[s.word]));
+  if (s.word < form.words.count && (s.word > 0 || form.shows_first_word())) add(std::string(form.words.first[s.word]));
   for (std::int64_t number : s.numbers) add(std::to_string(number));
   if (form.by) add(s.by == nullptr ? "?" : std::string(s.by->name));
   return out + (*between == '(' ? "()" : ")");
@@ -247,8 +247,8 @@ class trace_parser {
                                                     " axes"}));
     if (form.tensor) next(), s.tensor = r_.accept("@-1") ? -1 : tensor_number();
     if (form.factor) next(), s.factor = r_.number();
-    if (form.words.count > 0 && form.factor && *before == ',' && r_.accept(",")) s.word = word_of(form.words);
-    if (form.words.count > 0 && !form.factor) next(), s.word = word_of(form.words);
+    if (form.words.count > 0 && !form.shows_first_word() && *before == ',' && r_.accept(",")) s.word = word_of(form.words);
+    if (form.words.count > 0 && form.shows_first_word()) next(), s.word = word_of(form.words);
     bool const closed = form.numbers && *before == '(' && r_.accept("()");
     while (form.numbers && !closed && r_.accept(before)) before = ",", s.numbers.push_back(r_.number());
     if (form.by) next(), s.by = intrinsic_of(r_.word("an intrinsic"));

@@ -96,7 +96,8 @@ class how_writer {
       if (int const first = from < 0 ? s.tensor : program::at(p.stages, from).tensor; s.tensor > first)
         made.call += joined({".result(", std::to_string(s.tensor - first), ")"});
     }
-    if (form.stage && s.what != verb::specialize) add_used(stages_, s.stage);
+    bool const of_all = s.what == verb::cache_read && static_cast<readers>(s.word) == readers::all;
+    if (form.stage && s.what != verb::specialize && !of_all) add_used(stages_, s.stage);
     for (int i = 0; i < s.count; ++i) {
       std::int32_t const loop = s.loops[static_cast<std::size_t>(i)];
       bool const named = static_cast<std::size_t>(loop) < loops_.size() && program::at(loops_, loop) >= 0;

@@ -24,6 +24,7 @@ struct word_list {
 ///     C: fuse(i, j) -> ij
 ///     row: compute_at(out, i)          a stage, and a loop of another one
 ///     C: cache_read(B)                 a stage and a tensor
+///     C: cache_read(B, all)            and a word, where it is not the first of its list
 ///     C: parallel(i, 4)                a loop and a list of numbers, which may be empty
 ///     C: rfactor(C, k, 8)              a stage, a loop (of it, or the step is refused) and a number
 ///     copy: transform_layout(1, 1, 0)  a stage and a list of numbers
@@ -39,9 +40,10 @@ struct step_form {
   std::int8_t least_loops = 0, most_loops = 0;
   bool tensor = false, factor = false;  // step::tensor, step::factor
   bool places = false;                  // it says where a stage is computed, or begins
-  word_list words{};                    // step::word is one of these; the first is not shown behind a number
+  word_list words{};                    // step::word is one of these; the first is not shown behind a number or a tensor
   bool numbers = false;                 // step::numbers, all that stand behind the others
   bool by = false;                      // step::by
+  constexpr bool shows_first_word() const { return !factor && !tensor; }
 };
 
 /// What becomes of the last part where a split does not divide; `split` says more.
@@ -52,6 +54,8 @@ enum class transfer : std::uint8_t { plain, async };
 /// Where what a prefetch asks for is put: into the first cache, the second or the third one, and from there on down; `once`: where
 /// what is used once does not push out what is used again. A machine may take one for another.
 enum class cache_level : std::uint8_t { l1, l2, l3, once };
+/// Who reads a copy: the stage that it is made for, or all stages that read the tensor.
+enum class readers : std::uint8_t { one, all };
 /// An axis of a machine to which `bind` gives a loop.
 enum class thread_axis : std::uint8_t { virtual_thread, block_x, block_y, block_z, thread_x, thread_y, thread_z, warp, lane };
 namespace detail {
@@ -66,6 +70,8 @@ inline constexpr std::string_view transfer_names[] = {"plain", "async"};
 inline constexpr word_list transfer_words{transfer_names, 2};
 inline constexpr std::string_view cache_names[] = {"l1", "l2", "l3", "once"};
 inline constexpr word_list cache_words{cache_names, 4};
+inline constexpr std::string_view readers_names[] = {"one", "all"};
+inline constexpr word_list readers_words{readers_names, 2};
 }  // namespace detail
 constexpr std::string_view name(cache_level c) { return detail::cache_names[static_cast<int>(c)]; }
 
@@ -81,7 +87,7 @@ constexpr std::string_view name(cache_level c) { return detail::cache_names[stat
   X(compute_at,     true,  1, 1,  false, false, true)   \
   X(compute_inline, true,  0, 0,  false, false, true)   \
   X(compute_root,   true,  0, 0,  false, false, true)   \
-  X(cache_read,     true,  0, 0,  true,  false, false)  \
+  X(cache_read,     true,  0, 0,  true,  false, false, readers_words) \
   X(store_at,       true,  1, 1,  false, false, true)   \
   X(store_root,     true,  0, 0,  false, false, true)   \
   X(fold_storage,   false, 1, 1,  false, true,  true)   \

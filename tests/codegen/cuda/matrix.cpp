@@ -47,8 +47,8 @@ TEST_CASE("matrix units: operands are loaded once for all tiles of a warp that s
   REQUIRE(t.fault == "");
   std::string const& text = t.module.text;
   CHECK(count_of(text, "_multiply_row_row(C_sum[") == 8);  // 2 x 4 tiles
-  CHECK(count_of(text, "_load_a_row(A_copy") == 2);
-  CHECK(count_of(text, "_load_b_row(B_copy") == 4);
+  CHECK(count_of(text, "_load_a_row_shared(A_copy") == 2);
+  CHECK(count_of(text, "_load_b_row_shared(B_copy") == 4);
   CHECK(count_of(text, "_fill(C_sum[") == 8);
   CHECK(count_of(text, "_store_row(&C[") == 8);
   CHECK(count_of(text, "__syncthreads();") == 2);
@@ -181,7 +181,7 @@ TEST_CASE("matrix units: 1024^3 in blocks of 128 x 128, warps of 64 x 64 in two 
   CHECK(t.module.kernels[0].threads[0] == 128);
   CHECK(t.module.kernels[0].shared_bytes == 128 * 48 * 2 + 32 * 144 * 2);
   CHECK(count_of(t.module.text, "_multiply_row_row(C_sum[") == 2 * 16);
-  CHECK(count_of(t.module.text, "_load_a_row(") == 1 + 2 * 4);
+  CHECK(count_of(t.module.text, "_load_a_row_shared(") == 1 + 2 * 4);
   CHECK(count_of(t.module.text, "__syncthreads();") == 2);
   check_compiled_for_gpus(t.module.text, 1, [&](cuda_binary const& r, std::string const& architecture) {
     CHECK(count_of(r.ptx, "ld.global.v4") + count_of(r.ptx, "ld.global.nc.v4") == 8);  // 16 bytes each

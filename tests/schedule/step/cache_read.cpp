@@ -58,6 +58,37 @@ B_copy: compute_at(C, k)
 )");
   CHECK(weft::parse_trace(weft::print_trace(t.s), weft::schedule(t.p, all_extents{16})) == t.s.steps);
 }
+TEST_CASE("cache_read: without a reader, all that read the tensor read one copy") {
+  scheduled t;
+  auto const copy = t.s.cache_read(B);
+  auto const [i, j] = t.D.axes();
+  t.s.compute_at(t.C, i);
+  t.s.compute_at(copy, i);
+  CHECK(t.s.state == verdict::legal);
+  CHECK(weft::print_loops(t.s) == R"(D
+  for i in 0..16
+    B_copy
+      for i_1 in 0..part(16)
+        for j_1 in 0..part(16)
+          B_copy[i_1, j_1] = B[i_1, j_1]
+    C
+      for i_1 in 0..part(16)
+        for j_1 in 0..part(16)
+          for k in 0..16
+            C[i_1, j_1] += A[i_1, k] * B_copy[k, j_1]
+    for j in 0..16
+      D[i, j] = C[i, j] + B_copy[i, j]
+)");
+  CHECK(weft::print_trace(t.s) == R"(C: cache_read(B, all)
+C: compute_at(D, i)
+B_copy: compute_at(D, i)
+)");
+  CHECK(weft::parse_trace(weft::print_trace(t.s), weft::schedule(t.p, all_extents{16})) == t.s.steps);
+  scheduled none;
+  static_cast<void>(none.s.cache_read(none.D));  // an output that nobody reads
+  CHECK(none.s.state == verdict::illegal);
+  CHECK(none.why() == diagnosis::the_stage_does_not_read_this_tensor);
+}
 TEST_CASE("cache_read: a stage's result is copied, too, and a copy again") {
   scheduled t;
   auto const copy = t.s.cache_read(t.C, t.D);

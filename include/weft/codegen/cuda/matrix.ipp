@@ -46,7 +46,7 @@ WEFT_DECL prelude_function fragment_type(matrix_form const& f, char which) {
   return {name, detail::for_gpu(joined({"struct ", name, " { ", sum && f.float_sum ? "float" : "unsigned", " x[",
                                         std::to_string(sum ? f.sum_words : f.operand_words), "]; };\n"}))};
 }
-WEFT_DECL prelude_function tile_function(matrix_form const& f, ir::tile_role role, bool row, bool second_row) {
+WEFT_DECL prelude_function tile_function(matrix_form const& f, ir::tile_role role, bool row, bool second_row, bool shared) {
   using detail::operands, detail::places;
   std::string const prefix = detail::prefix(f), layout = row ? "row" : "col", sum = detail::element_of(f.sum), word = f.float_sum ? "f" : "r";
   std::string const head = "static __device__ __forceinline__ void ", n = std::to_string(f.sum_words);
@@ -62,12 +62,12 @@ WEFT_DECL prelude_function tile_function(matrix_form const& f, ir::tile_role rol
     case ir::tile_role::load_b: {
       char const* const which = role == ir::tile_role::load_a ? "a" : "b";
       int const words = f.operand_words;
-      r.name = joined({prefix, "_load_", which, "_", layout});
+      r.name = joined({prefix, "_load_", which, "_", layout, shared ? "_shared" : ""});
       // No register is known to be what was loaded before: memory has changed.
       r.definition = joined({head, r.name, "(", prefix, "_", which, "& f, ", detail::element_of(f.operand), " const* p, int stride) {\n",
-                             "  asm volatile(\"wmma.load.", which, ".sync.aligned.", layout, ".", f.shape, ".", f.operand, " ", places(0, words),
+                             "  asm volatile(\"wmma.load.", which, ".sync.aligned.", layout, ".", f.shape, shared ? ".shared." : ".", f.operand, " ", places(0, words),
                              ", [%", std::to_string(words), "], %", std::to_string(words + 1), ";\" : ", operands("=r", "f.x", words),
-                             " : \"l\"(p), \"r\"(stride) : \"memory\");\n"});
+                             shared ? " : \"r\"((unsigned)__cvta_generic_to_shared(p))" : " : \"l\"(p)", ", \"r\"(stride) : \"memory\");\n"});
       if (f.operand == "tf32")  // to nearest; the unit itself would cut
         r.definition += joined({"  for (int i = 0; i < ", std::to_string(words), "; ++i) asm(\"cvt.rna.tf32.f32 %0, %1;\" : \"=r\"(f.x[i]) : \"f\"(__int_as_float((int)f.x[i])));\n"});
       r.definition += "}\n";

@@ -299,8 +299,8 @@ WEFT_DECL void stmt_printer::tile(ir::stmt s) {
     k_.need(type.name, type.definition);
   }
   auto const info = [&](ir::buffer const* b) -> fragment_info& { return fragments_[static_cast<std::size_t>(b->id)]; };
-  auto const needed = [&](bool row, bool second) {
-    prelude_function const f = tile_function(form, s->role, row, second);
+  auto const needed = [&](bool row, bool second, bool shared = false) {
+    prelude_function const f = tile_function(form, s->role, row, second, shared);
     k_.need(f.name, f.definition);
     return f.name;
   };
@@ -332,7 +332,8 @@ WEFT_DECL void stmt_printer::tile(ir::stmt s) {
     sequence<ir::expr> const roots(t.begin.begin(), t.begin.end());
     out_ += exprs_.share(roots, indent_);
     std::string const place = "&" + exprs_.element(t.buf, t.begin);
-    line(needed(t.is_row_major(), true) + "(" + (stores ? place + ", " + its : its + ", " + place) + ", " + std::to_string(t.leading()) + ");");
+    auto const id = static_cast<std::size_t>(t.buf->id);
+    line(needed(t.is_row_major(), true, !stores && id < shared_.size() && shared_[id]) + "(" + (stores ? place + ", " + its : its + ", " + place) + ", " + std::to_string(t.leading()) + ");");
   }
 }
 // Each thread of a launch calls the user's function with views of whole tensors.

@@ -3,14 +3,15 @@
 namespace weft::inline WEFT_ABI {
 namespace detail {
 
-WEFT_DECL gpu_tile best_gpu_tile(std::int64_t rows, std::int64_t columns, double count, double whole_counts) {
-  constexpr gpu_tile all[] = {{128, 128, 8, 8}, {128, 64, 8, 4}, {64, 128, 4, 8}, {64, 64, 4, 4}, {64, 32, 4, 2}, {32, 64, 2, 4}, {32, 32, 2, 2}};
-  gpu_tile best = all[6];
+WEFT_DECL gpu_tile best_gpu_tile(std::int64_t rows, std::int64_t columns, double count, double whole_counts, bool largest) {
+  constexpr gpu_tile all[] = {{128, 256, 16, 8}, {128, 128, 8, 8}, {128, 64, 8, 4}, {64, 128, 4, 8}, {64, 64, 4, 4}, {64, 32, 4, 2}, {32, 64, 2, 4}, {32, 32, 2, 2}};
+  gpu_tile best = all[7];
   double most = 0;
   for (gpu_tile const& t : all) {
+    if (t.is_largest() && !largest) continue;
     double const down = static_cast<double>(ceil_div(rows, t.rows)), across = static_cast<double>(ceil_div(columns, t.columns));
     double const used = static_cast<double>(rows * columns) / (down * static_cast<double>(t.rows) * across * static_cast<double>(t.columns));
-    double const reuse = static_cast<double>(t.own_rows * t.own_columns) / static_cast<double>(4 * (t.own_rows + t.own_columns));
+    double const reuse = t.is_largest() ? 1.1 : static_cast<double>(t.own_rows * t.own_columns) / static_cast<double>(4 * (t.own_rows + t.own_columns));
     double const rounds = down * across * count / gpu_numbers::processors;
     double const busy = rounds / static_cast<double>(static_cast<std::int64_t>(rounds) + (rounds > static_cast<double>(static_cast<std::int64_t>(rounds)) ? 1 : 0));
     double const divides = rows % t.rows == 0 && columns % t.columns == 0 ? whole_counts : 1;
@@ -81,13 +82,13 @@ WEFT_DECL void gpu_plan::fill_shared(shared_copy const& c, int at, std::int64_t 
     if (strides[static_cast<std::size_t>(d)] == 1) contiguous = d;
   sequence<std::int32_t> place_of(static_cast<std::size_t>(rank), 0);  // of each dimension, among the copy's
   for (int d = 0; d < rank; ++d) place_of[static_cast<std::size_t>(d)] = d;
-  if (c.rows_of_terms) {
+  if (c.rows_of_terms && c.is_padded) {
     step padded{verb::storage_align};
     padded.stage = c.stage;
     std::int64_t const row = 16 / element_bytes(c.tensor);
     for (std::int64_t number : {std::int64_t(rank - 2), 2 * row, row}) padded.numbers.push_back(number);
     if (may(padded)) take(padded);
-  } else if (c.along >= 0 && c.along != rank - 1 && rank < 8) {
+  } else if (!c.rows_of_terms && c.along >= 0 && c.along != rank - 1 && rank < 8) {
     step layout{verb::transform_layout};
     layout.stage = c.stage;
     int next = 0;
@@ -145,8 +146,8 @@ WEFT_DECL void gpu_plan::fill_shared(shared_copy const& c, int at, std::int64_t 
 /// memory, three of a small one, as far as 64 KiB of shared memory have room. Of elements that are too narrow for a copy of their
 /// own none does.
 WEFT_DECL void gpu_plan::copy_ahead(int stage, sequence<shared_copy> const& copies, gpu_tile const& t, std::int64_t bytes, std::int64_t tiles) {
-  std::int64_t ahead = t.own_rows * t.own_columns >= 32 ? 2 : 3;
-  while (ahead > 0 && (ahead + 1) * bytes > gpu_numbers::staged_bytes) --ahead;
+  std::int64_t ahead = t.own_rows * t.own_columns >= 32 && !t.is_largest() ? 2 : 3;
+  while (ahead > 0 && (ahead + 1) * bytes > (t.is_largest() ? gpu_numbers::matrix_staged_bytes : gpu_numbers::staged_bytes)) --ahead;
   ahead = choose(stage, "stages", ahead + 1, {1, 2, 3, 4}) - 1;
   if (ahead > tiles - 1) ahead = tiles - 1;
   sequence<step> steps;
@@ -172,6 +173,14 @@ WEFT_DECL void gpu_plan::grid_of_groups(sequence<std::int32_t> const& blocks, bo
   if (!grouped) return void(grid_of_tiles(blocks));
   bind(blocks[0], thread_axis::block_z), bind(blocks[1], thread_axis::block_y), bind(blocks[2], thread_axis::block_x);
 }
+/// Whether a thread has registers for 16 x 8 sums of a product: a plain one of f32, of which nothing is gathered, and behind which nothing is computed.
+WEFT_DECL bool gpu_plan::fits_largest_tile(int stage) const {
+  rule_view const v = view();
+  bool fits = v.stage(stage).reduced == 1 && !is_gathered(stage) && v.loads(stage).size() == 2 && element_bytes(v.stage(stage).tensor) == 4 &&
+              v.extent(stage, v.stage(stage).spatial) % 16 == 0 && reader_behind(stage) < 0;
+  for (access const& one : v.loads(stage)) fits = fits && element_bytes(one.tensor) == 4;
+  return fits;
+}
 /// Blocks of tiles, in which 16 terms at a time come to shared memory. A thread's rows and columns are groups of 4, those of its
 /// neighbours between them: so threads side by side read shared memory side by side.
 /// True: the tiles are whole.
@@ -179,10 +188,11 @@ WEFT_DECL bool gpu_plan::product(int stage, reused_axes const& axes) {
   rule_view const before = view();
   stage_info const of = before.stage(stage);
   std::int64_t const m = before.extent(stage, axes.rows), n = before.extent(stage, axes.columns);
-  gpu_tile t = best_gpu_tile(m, n, before.iterations(stage, false) / static_cast<double>(m * n), is_gathered(stage) ? gpu_numbers::whole_counts : 1);
+  gpu_tile t = best_gpu_tile(m, n, before.iterations(stage, false) / static_cast<double>(m * n), is_gathered(stage) ? gpu_numbers::whole_counts : 1,
+                             fits_largest_tile(stage));
   t.rows = choose(stage, "block_m", t.rows, {32, 64, 128});
-  t.columns = choose(stage, "block_n", t.columns, {32, 64, 128});
-  t.own_rows = choose(stage, "own_m", t.own_rows, {2, 4, 8});
+  t.columns = choose(stage, "block_n", t.columns, {32, 64, 128, 256});
+  t.own_rows = choose(stage, "own_m", t.own_rows, {2, 4, 8, 16});
   t.own_columns = choose(stage, "own_n", t.own_columns, {2, 4, 8});
   std::int64_t const down = t.rows / t.own_rows, across = t.columns / t.own_columns;
   // Of the reduced axes, all but the longest are inside whole, as long as they are few terms.
@@ -195,7 +205,9 @@ WEFT_DECL bool gpu_plan::product(int stage, reused_axes const& axes) {
   for (int a = of.axes(); a-- > of.spatial;)
     if (std::int64_t const e = before.extent(stage, a); a != longest && e > 0 && terms * e <= 32 && !is_open(before.loop(stage, a)))
       terms *= e, tile[static_cast<std::size_t>(a)] = e;
-  std::int64_t const deep = choose(stage, "terms", terms >= 16 ? 1 : power_below(16 / terms), {1, 2, 4, 8, 16, 32});
+  std::int64_t own_deep = terms >= 16 ? 1 : power_below(16 / terms);
+  if (own_deep == 16 && before.extent(stage, longest) % 16 == 8) own_deep = 8;  // whole, so that 16 bytes are copied at a time
+  std::int64_t const deep = choose(stage, "terms", own_deep, {1, 2, 4, 8, 16, 32});
   tile[static_cast<std::size_t>(longest)] = deep;
   // What is worth a copy.
   sequence<shared_copy> copies;
@@ -216,7 +228,7 @@ WEFT_DECL bool gpu_plan::product(int stage, reused_axes const& axes) {
     // threads side by side would read the same banks.
     int const rank = static_cast<int>(c.region.size());
     c.rows_of_terms = axis == axes.rows && rank >= 2 && c.along >= 0 && c.along < rank - 1 && one.step(longest) == 1 && one.step(axis) != 1 &&
-                      dimension_of(stage, one.tensor, longest) == rank - 1 && deep == 16 && whole_tiles && element_bytes(one.tensor) == 4;
+                      dimension_of(stage, one.tensor, longest) == rank - 1 && (deep == 16 || deep == 8) && whole_tiles && element_bytes(one.tensor) == 4;
     std::int64_t size = element_bytes(one.tensor) * 9 / 8;
     for (std::int64_t r : c.region) size *= r;
     if (bytes + size > gpu_numbers::shared_bytes) continue;
@@ -250,7 +262,7 @@ WEFT_DECL bool gpu_plan::product(int stage, reused_axes const& axes) {
     if (a == longest) {
       parts const k = deep > 1 ? split(v.loop(stage, a), deep) : parts{v.loop(stage, a), -1};
       outer.push_back(k.outer);
-      if (by_fours) {
+      if (by_fours && !t.is_largest()) {
         parts const four = split(k.inner, 4);
         inner.push_back(four.outer), inner.push_back(four.inner);
         fours = four.inner;
@@ -272,7 +284,14 @@ WEFT_DECL bool gpu_plan::product(int stage, reused_axes const& axes) {
   bind(row[2], thread_axis::thread_y);
   bind(column[2], thread_axis::thread_x);
   grid_of_groups(blocks, group.inner >= 0);
-  for (shared_copy const& c : copies) fill_shared(c, outer.back(), across, down);
+  for (shared_copy& c : copies) {
+    c.is_padded = across < 32;
+    fill_shared(c, outer.back(), across, down);
+    step shared{verb::set_scope};  // more than 64 KiB are asked for
+    shared.stage = c.stage;
+    shared.word = static_cast<std::uint8_t>(scope::shared);
+    if (t.is_largest() && may(shared)) take(shared);
+  }
   copy_ahead(stage, copies, t, bytes, tiles);
   return !open && m % t.rows == 0 && n % t.columns == 0;
 }

@@ -156,7 +156,7 @@ class rule_plan {
   void reorder(sequence<std::int32_t> const& loops);
   int fuse(sequence<std::int32_t> const& loops);
   bool place(verb what, int stage, int l = -1);
-  int add_stage(verb what, int stage, int tensor);
+  int add_stage(verb what, int stage, int tensor, std::uint8_t word = 0);
   struct taken_apart {
     int parts = -1, v = -1;  // the new stage, and the axis that the old one has left
   };

@@ -39,10 +39,11 @@ WEFT_DECL bool rule_plan::place(verb what, int stage, int l) {
   one.stage = stage;
   return take_if_legal(one);
 }
-WEFT_DECL int rule_plan::add_stage(verb what, int stage, int tensor) {
+WEFT_DECL int rule_plan::add_stage(verb what, int stage, int tensor, std::uint8_t word) {
   step one{what};
   one.stage = stage;
   one.tensor = tensor;
+  one.word = word;
   if (!take_if_legal(one)) return -1;
   host_.push_back(static_cast<std::int32_t>(host_.size())), depth_.push_back(0);
   return static_cast<int>(s_.order.size()) - 1;

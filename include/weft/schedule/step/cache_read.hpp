@@ -20,7 +20,7 @@ struct cache_read_rule {
       return illegal(diagnosis::the_stage_is_computed_inside_another__cache_read_it_before_compute_at);
     return {};
   }
-  static constexpr int rewrite(program& p, step const& s) { return add_copy(p, s.tensor, s.stage); }
+  static constexpr int rewrite(program& p, step const& s) { return add_copy(p, s.tensor, static_cast<readers>(s.word) == readers::all ? -1 : s.stage); }
   static constexpr void perform(nest& n, step const& s) { n.add_loops(rewrite(n.own_computation(), s)); }
 };
 
@@ -47,13 +47,37 @@ struct cache_read_step {
   constexpr stage_handle<Spatial> cache_read(stage_handle<Axes, Spatial> const& from, Reader const& reader) {
     return copy_of<Spatial>(tensor_of(static_cast<Schedule const&>(*this), from), reader.stage);
   }
+  /// One copy for all stages that read the tensor: a row that several stages go over is read from memory once.
+  ///
+  ///     for i: mean = sum of x[i, ..]                for i: for j: copy[j] = x[i, j]
+  ///     for i: for j: y = x[i, j] - mean      ->            mean = sum of copy[..]
+  ///                                                         for j: y = copy[j] - mean          with compute_at(.., i) of copy and mean
+  template <int Rank>
+  constexpr stage_handle<Rank> cache_read(input_handle<Rank> from) {
+    int const tensor = tensor_of(static_cast<Schedule const&>(*this), from);
+    return copy_of<Rank>(tensor, first_reader(tensor), readers::all);
+  }
+  /// Of a result of a stage, the first unless it is `from.result(n)`.
+  template <int Axes, int Spatial>
+  constexpr stage_handle<Spatial> cache_read(stage_handle<Axes, Spatial> const& from) {
+    int const tensor = tensor_of(static_cast<Schedule const&>(*this), from);
+    return copy_of<Spatial>(tensor, first_reader(tensor), readers::all);
+  }
 
  private:
+  /// Where nobody reads it any stage, which the rule says of.
+  constexpr int first_reader(int tensor) const {
+    program const& p = static_cast<Schedule const&>(*this).computation();
+    int stage = 0;
+    while (stage < static_cast<int>(p.stages.size()) && (tensor < 0 || !detail::reads_tensor(p, stage, tensor))) ++stage;
+    return stage < static_cast<int>(p.stages.size()) ? stage : 0;
+  }
   template <int Rank>
-  constexpr stage_handle<Rank> copy_of(int tensor, int reader) {
+  constexpr stage_handle<Rank> copy_of(int tensor, int reader, readers who = readers::one) {
     auto& s = static_cast<Schedule&>(*this);
     step request{verb::cache_read};
     request.stage = reader;
+    request.word = static_cast<std::uint8_t>(who);
     request.tensor = tensor >= 0 && program::at(s.computation().tensors, tensor).rank == Rank ? tensor : -1;
     if (!s.take(request)) return {};
     return handle_of<Rank>(s, static_cast<int>(s.order.size()) - 1);

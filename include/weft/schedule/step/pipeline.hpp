@@ -41,9 +41,9 @@ struct pipeline_step {
   ///     for i in 0..n:                                   for i in 0..ahead: if i < n: async tile[i % (ahead + 1)] = ..; commit
   ///       tile = A[..]                             ->    for i in 0..n:
   ///       .. tile ..                                       wait ahead - 1
+  ///                                                        .. tile[i % (ahead + 1)] ..
   ///                                                        if i + ahead < n: async tile[(i + ahead) % (ahead + 1)] = ..
   ///                                                        commit
-  ///                                                        .. tile[i % (ahead + 1)] ..
   ///
   /// Copies are of 16 bytes, or of 8 or 4, as alignment and vectorized or unrolled loops of the stage give them; what lies in less,
   /// single elements of f16, the thread copies. On GPUs before sm_80, and on a CPU, the word means the pipeline without it.
