@@ -3,7 +3,10 @@
 
 #include <dlfcn.h>
 
+#include <algorithm>
+#include <memory>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "codegen/cuda/corpus.hpp"
@@ -158,16 +161,25 @@ class gpu_clock {
   }
   template <class F>
   double operator()(F const& f) {
-    f();  // compiled, and memory touched
-    double once = sample(f, 1);
-    int const times = once > 20 ? 1 : static_cast<int>(20 / (once > 0.001 ? once : 0.001)) + 1;
-    std::vector<double> all;
-    for (int i = 0; i < 7; ++i) all.push_back(sample(f, times));
-    std::sort(all.begin(), all.end());
-    return all[3];
+    return in_turns(f, [] {}).first;
+  }
+  /// Both, a sample of one and a sample of the other: what a product draws changes the clock for seconds.
+  template <class F, class Other>
+  std::pair<double, double> in_turns(F const& f, Other const& other) {
+    int const times = calls_of(f), others = calls_of(other);
+    std::vector<double> all, of_other;
+    for (int i = 0; i < 7; ++i) all.push_back(sample(f, times)), of_other.push_back(sample(other, others));
+    std::sort(all.begin(), all.end()), std::sort(of_other.begin(), of_other.end());
+    return {all[3], of_other[3]};
   }
 
  private:
+  template <class F>
+  int calls_of(F const& f) {
+    f();  // compiled, and memory touched
+    double const once = sample(f, 1);
+    return once > 20 ? 1 : static_cast<int>(20 / (once > 0.001 ? once : 0.001)) + 1;
+  }
   template <class F>
   double sample(F const& f, int times) {
     d_.cuEventRecord(from_, nullptr);

@@ -4,6 +4,7 @@
 #include <cmath>
 #include <cstdio>
 #include <memory>
+#include <tuple>
 
 #include "codegen/cuda/all_operations.hpp"
 #include "codegen/cuda/attention.hpp"
@@ -454,20 +455,20 @@ void measure_product(table& t, trial::gpu_clock& clock, trial::cublas const* pee
   fill(a, 1), fill(b, 2);
   auto const gpu = matmul.on(cuda());
   result r{"matmul f32 " + std::to_string(n), "GFLOP/s", 0, 2.0 * static_cast<double>(n * n * n), 0, "", ""};
-  r.ms = clock([&] { gpu(a, b, out(c)); });
+  int const s = static_cast<int>(n);
+  if (peer != nullptr) peer->pedantic(true);
+  if (peer != nullptr && peer->product(a.address(), b.address(), c.address(), s, s, s) == 0) {
+    r.peer = "cuBLAS";
+    std::tie(r.ms, r.peer_ms) = clock.in_turns([&] { gpu(a, b, out(c)); }, [&] { peer->product(a.address(), b.address(), c.address(), s, s, s); });
+  } else {
+    r.ms = clock([&] { gpu(a, b, out(c)); });
+  }
   if (n <= 4096) {
+    gpu(a, b, out(c));
     std::vector<float> ha(a.size()), hb(b.size()), hc(c.size());
     a.read(ha.data()), b.read(hb.data()), c.read(hc.data());
-    auto const s = static_cast<std::size_t>(n);
-    if (error_of_product(ha, hb, hc, s, s, s) > 1) r.note = "WRONG";
-  }
-  if (peer != nullptr) {
-    int const s = static_cast<int>(n);
-    peer->pedantic(true);
-    if (peer->product(a.address(), b.address(), c.address(), s, s, s) == 0) {
-      r.peer = "cuBLAS";
-      r.peer_ms = clock([&] { peer->product(a.address(), b.address(), c.address(), s, s, s); });
-    }
+    auto const size = static_cast<std::size_t>(n);
+    if (error_of_product(ha, hb, hc, size, size, size) > 1) r.note = "WRONG";
   }
   t.add(r);
 }
@@ -484,18 +485,18 @@ void measure_narrow_product(table& t, trial::gpu_clock& clock, trial::cublas con
     return error_of_product(left, right, back, s, s, s) <= 1;
   };
   std::string const name = std::string("matmul ") + (dtype_of<T> == dtype::f16 ? "f16" : "bf16") + " into f32 " + std::to_string(n);
-  double peer_ms = 0;
-  if (peer != nullptr && peer->cublasGemmEx != nullptr) {
-    int const s = static_cast<int>(n);
-    peer->pedantic(false);
-    if (peer->product(a.address(), b.address(), c.address(), s, s, s) == 0) peer_ms = clock([&] { peer->product(a.address(), b.address(), c.address(), s, s, s); });
-  }
+  int const size = static_cast<int>(n);
+  if (peer != nullptr) peer->pedantic(false);
+  bool const beside = peer != nullptr && peer->cublasGemmEx != nullptr && peer->product(a.address(), b.address(), c.address(), size, size, size) == 0;
   auto const one = [&](std::string const& suffix, char const* how, auto const& gpu) {
     t.attempt(name + suffix, [&] {
+      result r{name + suffix, "GFLOP/s", 0, 2.0 * static_cast<double>(n * n * n), 0, beside ? "cuBLAS" : "", how};
+      auto const own = [&] { gpu(a, b, out(c)); };
+      if (beside) std::tie(r.ms, r.peer_ms) = clock.in_turns(own, [&] { peer->product(a.address(), b.address(), c.address(), size, size, size); });
+      else r.ms = clock(own);
       std::vector<float> const nothing(c.size(), -1.0f);
       c.fill(nothing.data());
-      result r{name + suffix, "GFLOP/s", 0, 2.0 * static_cast<double>(n * n * n), peer_ms, peer_ms > 0 ? "cuBLAS" : "", how};
-      r.ms = clock([&] { gpu(a, b, out(c)); });
+      own();
       if (!is_right()) r.note = "WRONG";
       t.add(r);
     });

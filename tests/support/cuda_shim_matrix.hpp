@@ -105,19 +105,25 @@ static inline void shim_multiply(C& c, A const& a, B const& b, int terms, int wh
     c.x[e] = Sum::narrow(sum);
   }
 }
+/// Of shared memory ptxas loads by ldmatrix: whatever does not begin at multiples of 16 bytes there ends the run, as it does on a GPU.
+template <class T>
+static inline void shim_rows_of_ldmatrix(T const* p, int stride) {
+  if (reinterpret_cast<unsigned long long>(p) % 16 != 0 || (unsigned)stride * sizeof(T) % 16 != 0) __builtin_trap();
+  if ((unsigned char const*)p < weft_shared || (unsigned char const*)p >= weft_shared + shim_shared_limit) __builtin_trap();
+}
 #define SHIM_MATRIX(name, operand, operand_type, sum, sum_type, terms, what) \
   typedef shim_fragment<'a', operand, 16, terms> name##_a; \
   typedef shim_fragment<'b', operand, terms, 16> name##_b; \
   typedef shim_fragment<'c', sum, 16, 16> name##_c; \
   [[gnu::unused]] static void name##_fill(name##_c& c, sum v) { shim_comes(); for (sum& x : c.x) x = v; } \
   [[gnu::unused]] static void name##_load_a_row(name##_a& f, operand const* p, int stride) { f.load(p, stride, 1); } \
-  [[gnu::unused]] static void name##_load_a_row_shared(name##_a& f, operand const* p, int stride) { f.load(p, stride, 1); } \
+  [[gnu::unused]] static void name##_load_a_row_shared(name##_a& f, operand const* p, int stride) { shim_rows_of_ldmatrix(p, stride); f.load(p, stride, 1); } \
   [[gnu::unused]] static void name##_load_a_col(name##_a& f, operand const* p, int stride) { f.load(p, 1, stride); } \
-  [[gnu::unused]] static void name##_load_a_col_shared(name##_a& f, operand const* p, int stride) { f.load(p, 1, stride); } \
+  [[gnu::unused]] static void name##_load_a_col_shared(name##_a& f, operand const* p, int stride) { shim_rows_of_ldmatrix(p, stride); f.load(p, 1, stride); } \
   [[gnu::unused]] static void name##_load_b_row(name##_b& f, operand const* p, int stride) { f.load(p, stride, 1); } \
-  [[gnu::unused]] static void name##_load_b_row_shared(name##_b& f, operand const* p, int stride) { f.load(p, stride, 1); } \
+  [[gnu::unused]] static void name##_load_b_row_shared(name##_b& f, operand const* p, int stride) { shim_rows_of_ldmatrix(p, stride); f.load(p, stride, 1); } \
   [[gnu::unused]] static void name##_load_b_col(name##_b& f, operand const* p, int stride) { f.load(p, 1, stride); } \
-  [[gnu::unused]] static void name##_load_b_col_shared(name##_b& f, operand const* p, int stride) { f.load(p, 1, stride); } \
+  [[gnu::unused]] static void name##_load_b_col_shared(name##_b& f, operand const* p, int stride) { shim_rows_of_ldmatrix(p, stride); f.load(p, 1, stride); } \
   [[gnu::unused]] static void name##_multiply_row_row(name##_c& c, name##_a const& a, name##_b const& b) { shim_multiply<operand_type, sum_type>(c, a, b, terms, what); } \
   [[gnu::unused]] static void name##_multiply_row_col(name##_c& c, name##_a const& a, name##_b const& b) { shim_multiply<operand_type, sum_type>(c, a, b, terms, what); } \
   [[gnu::unused]] static void name##_multiply_col_row(name##_c& c, name##_a const& a, name##_b const& b) { shim_multiply<operand_type, sum_type>(c, a, b, terms, what); } \

@@ -23,7 +23,7 @@ prelude_function fragment_type(matrix_form const& f, char which);
 ///     weft_wmma_f16_f32_fill(c, x)        weft_wmma_f16_f32_load_a_row(a, p, stride)
 ///     weft_wmma_f16_f32_multiply_row_col(c, a, b)       weft_wmma_f16_f32_store_row(p, c, stride)
 ///
-/// shared: a load from memory that a block shares, which ptxas does not find out by itself: of an address of any memory it loads single words, 64 in
+/// shared: a load from memory that a block shares, of rows that begin at multiples of 16 bytes, which ptxas does not find out by itself: of an address of any memory it loads single words, 64 in
 /// the place of 16 ldmatrix for a step of 64 x 64 sums.
 prelude_function tile_function(matrix_form const& f, ir::tile_role role, bool row, bool second_row = true, bool shared = false);
 

@@ -333,7 +333,9 @@ WEFT_DECL void stmt_printer::tile(ir::stmt s) {
     out_ += exprs_.share(roots, indent_);
     std::string const place = "&" + exprs_.element(t.buf, t.begin);
     auto const id = static_cast<std::size_t>(t.buf->id);
-    line(needed(t.is_row_major(), true, !stores && id < shared_.size() && shared_[id]) + "(" + (stores ? place + ", " + its : its + ", " + place) + ", " + std::to_string(t.leading()) + ");");
+    // Of a shared address ptxas makes ldmatrix, whose rows begin at multiples of 16 bytes; bytes may lie closer.
+    bool const fits = !stores && id < shared_.size() && shared_[id] && begins_at_multiples(*k_.f.nodes, t, 16 / size_bytes(t.buf->type));
+    line(needed(t.is_row_major(), true, fits) + "(" + (stores ? place + ", " + its : its + ", " + place) + ", " + std::to_string(t.leading()) + ");");
   }
 }
 // Each thread of a launch calls the user's function with views of whole tensors.
