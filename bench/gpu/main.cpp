@@ -10,7 +10,7 @@
 #include "codegen/cuda/attention.hpp"
 #include "codegen/cuda/copying.hpp"
 #include "codegen/cuda/open.hpp"
-#include "codegen/cuda/products_mma.hpp"
+#include "codegen/cuda/products_wgmma.hpp"
 #include "codegen/cuda/products_wmma.hpp"
 #include "codegen/cuda/ruled.hpp"
 #include "codegen/cuda/scheduled.hpp"
@@ -207,6 +207,10 @@ int judge_all(double seconds, std::string const& only) {
   } const lists[] = {{"products by wmma", wmma_products},     {"products by mma", mma_products},    {"products by rule", ruled_products},
                      {"convolutions by rule", ruled_windows}, {"attention by rule", ruled_attention}, {"schedules by hand", corpus},
                      {"asynchronous copies", copying_kernels}, {"schedules by rule", ruled}};
+  add("products by wgmma", [](trial::part_progress& p, int from) {
+    if (runtime::architecture_if_there(0) == "sm_90") judge_kernels(p, from, wgmma_products(), "products by wgmma");
+    else std::printf("products by wgmma: this GPU has none\n");
+  });
   for (auto const& l : lists) add(l.what, [l](trial::part_progress& p, int from) { judge_kernels(p, from, l.kernels(), l.what); });
   add("kernels with open sizes", judge_open_kernels);
   add("calls", judge_calls);
@@ -501,7 +505,7 @@ void measure_narrow_product(table& t, trial::gpu_clock& clock, trial::cublas con
       t.add(r);
     });
   };
-  one("", "by mma.sync", matmul.on(cuda()));
+  one("", "by rule", matmul.on(cuda()));
   if (n % (8 * 128) == 0) one(" wmma", "by wmma, by hand", matmul_by_wmma<T, 8>.on(cuda()));
   else one(" wmma", "by wmma, by hand", matmul_by_wmma<T, 1>.on(cuda()));
 }

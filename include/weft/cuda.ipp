@@ -43,12 +43,15 @@ inline cuda_module printed_module(ir::function const& f) {
   if (dump_wanted("cuda")) dump("cuda", module.text);
   return module;
 }
-/// Whether it has mma.sync of 16 x 8 x 16 and bf16, which are there from sm_80 on. So has one that is not there, or that nobody has asked for yet.
-inline bool has_matrix_units(compile_request const& r) {
+/// The matrix units of its GPU: mma.sync of 16 x 8 x 16 and bf16 are there from sm_80 on, wgmma on sm_90 alone. One that is not there, or that nobody has asked for
+/// yet, counts as sm_80.
+inline sequence<intrinsic const*> units_of_gpu(compile_request const& r) {
   std::string architecture;
   if (r.machine != nullptr) architecture = r.machine->cpu;
   else if (runtime::cuda_has_begun()) architecture = runtime::architecture_if_there(r.device);
-  return architecture.size() < 4 || std::atoi(architecture.c_str() + 3) >= 80;
+  if (architecture.size() >= 4 && std::atoi(architecture.c_str() + 3) < 80) return {};
+  if (architecture == "sm_90") return {&wgmma_f16, &wgmma_bf16, &mma_f16, &mma_bf16, &mma_s8, &mma_u8};
+  return {&mma_f16, &mma_bf16, &mma_s8, &mma_u8};
 }
 /// What a rule is told of the arguments of a call.
 inline rule_input gpu_rule_input(compile_request const& r) {
@@ -56,7 +59,7 @@ inline rule_input gpu_rule_input(compile_request const& r) {
   in.told = r.reasons;
   in.threads = 1;
   in.reassociate = !is_bitwise(r);
-  if (has_matrix_units(r)) in.dots = {&mma_f16, &mma_bf16, &mma_s8, &mma_u8};
+  in.dots = units_of_gpu(r);
   in.strides.resize(r.what->tensors.size());
   in.likely.resize(r.what->tensors.size());
   std::size_t next = 0;
@@ -615,8 +618,10 @@ WEFT_DECL std::string resources_of(cuda_module const& module) {
   nvrtc_api const* const by = runtime::nvrtc_for_driver();  // as a call would have it; null where the driver is older than all: the newest
   sequence<std::string> const architectures = known_architectures(by);
   if (architectures.empty()) compile_cuda(module.text, "sm_80");  // says that there is no NVRTC
+  bool const is_of_hopper = module.text.find("weft_wgmma_") != std::string::npos;
   for (std::string const& a : architectures)
-    for (cuda_usage const& u : usage_of(module, a, by)) all.push_back(u);
+    if (!is_of_hopper || a == "sm_90")
+      for (cuda_usage const& u : usage_of(module, a, by)) all.push_back(u);
   return print_usage(all);
 }
 WEFT_DECL void shape_on_gpu(kernel_face const& face, cuda_call const& c, bool made_there) {

@@ -27,6 +27,7 @@
 #include "weft/codegen/cuda/matrix.ipp"
 #include "weft/codegen/cuda/mma.ipp"
 #include "weft/codegen/cuda/mma_tile.ipp"
+#include "weft/codegen/cuda/wgmma.ipp"
 #include "weft/codegen/cuda/module.ipp"
 #include "weft/codegen/cuda/prelude.ipp"
 #include "weft/codegen/cuda/resources.ipp"

@@ -4,6 +4,7 @@
 // bound to warps. Sums stay in fragments while the loops over k around the tile run. Of wmma, how the elements lie in the lanes is the
 // hardware's business, so nothing but whole tiles comes to them: what is to be done with single sums is done by a stage that reads them.
 // Of mma each lane knows which sums it has, and a stage may be computed where they are (reverse_compute_inline).
+// Of wgmma too, which four warps do together, straight from shared memory, on GPUs of sm_90 alone.
 // Integers are exact. Floats are added in an order and with roundings that are NVIDIA's own.
 #pragma once
 
@@ -30,6 +31,13 @@ constexpr intrinsic mma_unit(std::string_view name, std::string_view form) {
   i.rows = i.columns = 16;
   i.operand_bytes = 16;
   i.has_places = true;
+  return i;
+}
+/// The same by four warps: wgmma.mma_async of 64 rows, whose operands stay in shared memory.
+template <dtype Operands>
+constexpr intrinsic wgmma_unit(std::string_view name, std::string_view form) {
+  intrinsic i = mma_unit<Operands, dtype::f32, 16>(name, form);
+  i.forms[0].feature = "wgmma";
   return i;
 }
 }  // namespace detail
@@ -61,11 +69,18 @@ inline constexpr intrinsic mma_u8 = detail::mma_unit<dtype::u8, dtype::i32, 32>(
 /// Products of f32 that are rounded to 11 bits first, by mma.sync m16n8k8; 8 terms. Never taken unasked.
 inline constexpr intrinsic mma_tf32 = detail::mma_unit<dtype::f32, dtype::f32, 8>("mma_tf32", "tf32_f32");
 
+/// Products of f16, added in f32, by wgmma m64nNk16 of sm_90a (H100, H200): four warps, each with 16 rows and all N columns of a block, N a multiple of 16 up to 256. Both operands
+/// are copies in shared memory, swizzled, with rows of 64 elements: of A the terms; of B the terms, or 64 columns: transform_layout(copy, dims(j / 64, k, j % 64)).
+inline constexpr intrinsic wgmma_f16 = detail::wgmma_unit<dtype::f16>("wgmma_f16", "f16_f32");
+/// Products of bf16 likewise.
+inline constexpr intrinsic wgmma_bf16 = detail::wgmma_unit<dtype::bf16>("wgmma_bf16", "bf16_f32");
+
 namespace detail {
 inline constexpr intrinsic const* all_matrix_units[] = {&wmma_f16, &wmma_f16_in_f16, &wmma_bf16, &wmma_s8, &wmma_u8, &wmma_tf32,
-                                                        &mma_f16,  &mma_f16_in_f16,  &mma_bf16,  &mma_s8,  &mma_u8,  &mma_tf32};
+                                                        &mma_f16,  &mma_f16_in_f16,  &mma_bf16,  &mma_s8,  &mma_u8,  &mma_tf32,
+                                                        &wgmma_f16, &wgmma_bf16};
 }
 /// For parse_trace and ir::parse.
-inline constexpr known_intrinsics matrix_units{detail::all_matrix_units, 12};
+inline constexpr known_intrinsics matrix_units{detail::all_matrix_units, 14};
 
 }  // namespace weft::inline WEFT_ABI

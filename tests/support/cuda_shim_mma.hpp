@@ -99,3 +99,50 @@ SHIM_MMA(u8_s32, shim_mma_u8, int, 32, 7)
   shim_mma<shim_mma_f16>(wide, a, b, 16, 8);
   for (int r = 0; r < 4; ++r) c[r] = shim_f16::narrow(wide[2 * r]) | (unsigned)shim_f16::narrow(wide[2 * r + 1]) << 16;
 }
+
+// --- wgmma: four warps multiply what their block shares, later than they say so ---------------------------------------
+// What a thread is told waits until it settles: memory that is filled again before that, or a sum that is read, is wrong here as it is on a GPU. Where elements stand is decoded from
+// the descriptors, by the manual's layouts of rows of 128 bytes that are swizzled.
+struct shim_product {
+  float* sums;
+  unsigned long long left, right;
+  int tile;
+  bool row, bf16;
+};
+static shim_product shim_products[1024][128];
+static unsigned shim_product_count[1024];
+[[gnu::unused]] static unsigned shim_place_in_shared(void const* p) {
+  if ((unsigned char const*)p < weft_shared || (unsigned char const*)p >= weft_shared + shim_shared_limit) __builtin_trap();
+  return (unsigned)((unsigned char const*)p - weft_shared);
+}
+static float shim_of_matrix(unsigned long long matrix, int along, int terms, bool turned, bool bf16) {
+  unsigned const begin = (unsigned)(matrix & 0x3fff) << 4, panel = (unsigned)(matrix >> 16 & 0x3fff) << 4, rows = (unsigned)(matrix >> 32 & 0x3fff) << 4;
+  if (matrix >> 62 != 1) __builtin_trap();
+  unsigned const r = (unsigned)(turned ? terms : along), c = (unsigned)(turned ? along : terms);
+  unsigned at = begin + (turned ? c / 64 * panel : 0) + r / 8 * rows + r % 8 * 128 + (turned ? c % 64 : c) * 2;
+  at ^= (at >> 7 & 7) << 4;
+  unsigned char const* const e = weft_shared + at;
+  return bf16 ? shim_mma_bf16::wide(e) : shim_mma_f16::wide(e);
+}
+[[gnu::unused]] static void shim_wgmma(float (&c)[8], unsigned long long left, unsigned long long right, int tile, bool row, bool bf16) {
+  unsigned& n = shim_product_count[shim_linear()];
+  if (n == 128) __builtin_trap();
+  shim_products[shim_linear()][n++] = {c, left, right, tile, row, bf16};
+  shim_comes();
+}
+[[gnu::unused]] static void shim_wgmma_f16_f32(float (&c)[8], unsigned long long a, unsigned long long b, int tile, bool row) { shim_wgmma(c, a, b, tile, row, false); }
+[[gnu::unused]] static void shim_wgmma_bf16_f32(float (&c)[8], unsigned long long a, unsigned long long b, int tile, bool row) { shim_wgmma(c, a, b, tile, row, true); }
+[[gnu::unused]] static void shim_wgmma_settle() {
+  shim_unseen const own;
+  int const thread = (int)shim_linear(), lane = thread % 32, warp = thread / 32 % 4;
+  for (unsigned p = 0; p < shim_product_count[thread]; ++p) {
+    shim_product const& it = shim_products[thread][p];
+    for (int e = 0; e < 8; ++e) {
+      int const i = warp * 16 + lane / 4 + (e / 2 % 2) * 8, j = it.tile * 16 + lane % 4 * 2 + e % 2 + e / 4 * 8;
+      float sum = it.sums[e];
+      for (int k = 16; k-- > 0;) sum += shim_of_matrix(it.left, i, k, false, it.bf16) * shim_of_matrix(it.right, j, k, it.row, it.bf16);
+      it.sums[e] = sum;
+    }
+  }
+  shim_product_count[thread] = 0;
+}

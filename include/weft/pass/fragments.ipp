@@ -56,9 +56,9 @@ class fragment_maker final : public ir::rewriter {
       return s;
     }
     if (s->kind == ir::stmt_kind::loop && is_thread(s->how)) {
-      threads_.push_back(s->variable);
+      threads_.push_back(s->variable), lengths_.push_back(s->extent);
       ir::stmt const same = children(s);
-      threads_.pop_back();
+      threads_.pop_back(), lengths_.pop_back();
       return same;
     }
     if (s->kind == ir::stmt_kind::branch && !is_uniform(s->value, threads_)) {
@@ -170,7 +170,46 @@ class fragment_maker final : public ir::rewriter {
     if (s->unit->has_places) return;
     check(access_of_tile(m_, store->buf, store->indices, rows->variable, columns->variable), s, ir::tile_role::store, "what is stored");
   }
+  /// Of four warps: nothing is loaded, as the unit reads shared memory itself. Who prints it relies on what is checked here.
+  ir::stmt of_four_warps(ir::list<ir::stmt> tiles) {
+    for (ir::stmt t : tiles) {
+      ir::stmt const i = t->children[0], j = i->children[0], k = j->children[0], sum = k->children[0];
+      if (sum->kind != ir::stmt_kind::accumulate || sum->mask != nullptr) refuse("a tile is not three loops around a sum, or is cut", t);
+      if (sum->first.size() > 0) refuse("its sums cannot be kept in fragments while the loops around run: something else touches their memory there", t);
+      if (apart_ > 0) refuse("some warps of a block alone come to it, and it takes four", t);
+      sequence<ir::expr> loads;
+      find_loads(sum->value, loads);
+      bool found[2] = {};
+      for (ir::expr l : loads) {
+        bool is_a = false;
+        for (ir::expr x : l->indices) is_a = is_a || ir::uses(x, i->variable);
+        tile_access const a = is_a ? access_of_tile(m_, l->buf, l->indices, i->variable, k->variable) : access_of_tile(m_, l->buf, l->indices, k->variable, j->variable);
+        found[is_a] = true;
+        char const* const what = is_a ? "the left operand" : "the right operand";
+        bool const fits = a.buf != nullptr && a.buf->where == ir::scope::stack && a.buf->swizzled && a.leading() == 64 && a.buf->strides[a.buf->strides.size() - 2]->value == 64 &&
+                          (!is_a || a.is_row_major());
+        if (!fits)
+          refuse(joined({what, " is no copy in shared memory that is swizzled, with rows of 64 elements", is_a ? ", which are terms" : ", which are terms or columns",
+                         "\n  try   64 terms at a time of a copy by cache_read, set_scope(shared) and swizzle", is_a ? "" : "; of columns transform_layout(copy, dims(j / 64, k, j % 64)) before"}),
+                 t);
+        if (!moves_with_warps(flat_index(m_, a.buf, a.begin), is_a ? 16 * 64 : 0))
+          refuse(joined({what, is_a ? " does not move by 16 rows from a warp to the next one" : " is not the same for all warps", "\n  try   a tile of 16 rows and all columns of the block for each warp"}), t);
+      }
+      if (!found[0] || !found[1] || loads.size() != 2) refuse("its operands are no matrices of rows and terms, and of terms and columns", t);
+    }
+    return ir::block(m_, sequence<ir::stmt>(tiles.begin(), tiles.end()));
+  }
+  /// Whether what the next warp has is so many elements further.
+  bool moves_with_warps(ir::expr flat, std::int64_t by) {
+    if (threads_.empty() || lengths_.back()->kind != op::literal) return false;
+    auto const of_warp = [&](std::int64_t number) { return simplify(m_, ir::substitute(m_, flat, threads_.back(), ir::index(m_, 32 * number))); };
+    bool moves = lengths_.back()->value % 128 == 0;
+    for (std::int64_t w = 1; w < lengths_.back()->value / 32 && moves; ++w)
+      moves = ir::is_literal(simplify(m_, ir::binary(m_, op::sub, of_warp(w), of_warp(w - 1))), by);
+    return moves;
+  }
   ir::stmt run(ir::list<ir::stmt> tiles) {
+    if (tiles[0]->unit->is_of_four_warps()) return of_four_warps(tiles);
     sequence<loaded> all;
     sequence<ir::stmt> steps;
     sequence<std::size_t> begins;  // in steps: of tiles that have no operand in common with those before
@@ -255,6 +294,7 @@ class fragment_maker final : public ir::rewriter {
 
   ir::function& f_;
   sequence<std::int32_t> threads_;  // variables of the loops around
+  sequence<ir::expr> lengths_;      // of these loops
   int apart_ = 0;                   // branches around that some threads take: nobody waits in there
 };
 

@@ -41,6 +41,8 @@ struct intrinsic {
   /// Whether each lane knows which of the sums it has: then they may be stored as anything that is computed of them one by one.
   bool has_places = false;
   constexpr bool is_tile() const { return rows > 0; }
+  /// Whether four warps behind each other do it together, each its own 16 rows, from memory that their block shares.
+  constexpr bool is_of_four_warps() const { return forms[0].feature == "wgmma"; }
 };
 
 /// Those whose names a text may have.

@@ -145,7 +145,8 @@ inline std::vector<gpu_kernel> mma_products() {
 }
 
 /// `k` with the steps of the rule, which may take matrix units.
-inline gpu_kernel by_rule_with_units(gpu_kernel k, char const* what, bool reassociate = true, weft::sequence<std::string>* told = nullptr) {
+inline gpu_kernel by_rule_with_units(gpu_kernel k, char const* what, bool reassociate = true, weft::sequence<std::string>* told = nullptr,
+                                     weft::sequence<intrinsic const*> units = {&mma_f16, &mma_bf16, &mma_s8, &mma_u8}) {
   k.name += std::string("_") + what;
   program const expanded = expand(canonical(k.p), true);
   schedule s(expanded, [&](int t, int d) { return gpu_trial::extent_of(k, t, d); }, {0, 16});
@@ -153,7 +154,7 @@ inline gpu_kernel by_rule_with_units(gpu_kernel k, char const* what, bool reasso
   in.reassociate = reassociate;
   in.strides.resize(expanded.tensors.size());
   if (!k.names.empty()) in.likely = k.shapes, in.likely.resize(expanded.tensors.size());
-  in.dots = {&mma_f16, &mma_bf16, &mma_s8, &mma_u8};
+  in.dots = units;
   in.told = told;
   schedule_by_gpu_rule(s, in);
   k.steps = print_trace(s);

@@ -21,6 +21,8 @@ inline void find_loads(ir::expr e, sequence<ir::expr>& all) {
 
 // All lanes of a warp come to it, each with its own part of the fragments.
 WEFT_DECL void stmt_printer::mma_tile(ir::stmt s) {
+  if (s->unit->is_of_four_warps() && s->role == ir::tile_role::multiply) return products_of_four_warps({&s, 1});
+  if (products_run_) settle();
   mma_form const& form = mma_form_of(*s->unit);
   ir::stmt const outer = s->children[0], inner = outer->children[0];
   ir::stmt access = inner;

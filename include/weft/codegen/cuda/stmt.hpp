@@ -51,6 +51,8 @@ class stmt_printer {
   void tile(ir::stmt s);
   void mma_tile(ir::stmt s);
   void mma_store(ir::stmt s);
+  void products_of_four_warps(ir::list<ir::stmt> tiles);
+  void settle();
   void find_fragments(ir::stmt s);
   std::string fragment(ir::buffer const* b, ir::list<ir::expr> const& indices);
   void unroll(ir::stmt s);
@@ -77,6 +79,9 @@ class stmt_printer {
   expr_printer exprs_;
   sequence<fragment_info> fragments_;  // by buffer
   std::string names_of_pairs_[3];      // of locals of mma_store
+  bool has_four_warps_ = false;        // products that run on by themselves: barriers wait for them
+  bool products_run_ = false;          // some may, here
+  int loops_ = 0;                      // around
   std::string out_, indent_ = "  ";
   launch_text launch_;
   sequence<bool> shared_;  // by buffer: of the whole block
@@ -88,5 +93,6 @@ class stmt_printer {
 #if WEFT_HEADER_ONLY
 #include "weft/codegen/cuda/copies.ipp"
 #include "weft/codegen/cuda/mma_tile.ipp"
+#include "weft/codegen/cuda/wgmma.ipp"
 #include "weft/codegen/cuda/stmt.ipp"
 #endif

@@ -245,10 +245,18 @@ WEFT_DECL void stmt_printer::grid(ir::stmt s) {
   leave(s);
 }
 
+namespace detail {
+inline bool is_of_four_warps(ir::stmt s) { return s->kind == ir::stmt_kind::tile && s->role == ir::tile_role::multiply && s->unit->is_of_four_warps(); }
+}  // namespace detail
 WEFT_DECL void stmt_printer::print(ir::stmt s) {
+  using detail::is_of_four_warps;
   switch (s->kind) {
     case ir::stmt_kind::block:
-      for (ir::stmt c : s->children) print(c);
+      for (std::uint32_t i = 0, end = 0; i < s->children.size(); i = end) {
+        for (end = i; end < s->children.size() && is_of_four_warps(s->children[end]);) ++end;
+        if (end > i) products_of_four_warps({s->children.begin() + i, end - i});
+        else print(s->children[end++]);
+      }
       break;
     case ir::stmt_kind::loop: loop(s); break;
     case ir::stmt_kind::store:
@@ -256,7 +264,10 @@ WEFT_DECL void stmt_printer::print(ir::stmt s) {
     case ir::stmt_kind::together: updates(s->children); break;
     case ir::stmt_kind::branch: branch(s); break;
     case ir::stmt_kind::allocate: allocate(s); break;
-    case ir::stmt_kind::barrier: line("__syncthreads();"); break;
+    case ir::stmt_kind::barrier:
+      if (has_four_warps_) settle();
+      line("__syncthreads();");
+      break;
     case ir::stmt_kind::exchange: exchange(s); break;
     case ir::stmt_kind::commit:
     case ir::stmt_kind::wait: group(s); break;
@@ -270,6 +281,7 @@ WEFT_DECL void stmt_printer::print(ir::stmt s) {
 WEFT_DECL void stmt_printer::find_fragments(ir::stmt s) {
   for (ir::stmt c : s->children) find_fragments(c);
   if (s->kind != ir::stmt_kind::tile || s->role == ir::tile_role::store) return;
+  has_four_warps_ = has_four_warps_ || s->unit->is_of_four_warps();
   ir::stmt inside = s->children[0];
   while (inside->kind == ir::stmt_kind::loop) inside = inside->children[0];
   if (inside->buf == nullptr || inside->buf->where != ir::scope::stack) k_.refuse("a tile without fragments: pass/fragments.hpp makes them");
@@ -417,7 +429,9 @@ WEFT_DECL void stmt_printer::loop(ir::stmt s) {
   }
   unroll(s);
   open("for (" + type + name + " = " + begin + "; " + name + " < " + end + "; ++" + name + ")");
+  ++loops_;
   print(s->children[0]);
+  --loops_;
   close();
   leave(s);
 }

@@ -141,7 +141,11 @@ class gpu_plan : public rule_plan {
     return std::string(program::at(p.tensors, program::at(p.stages, stage).tensor).name.view());
   }
   void tell(int stage, std::string const& what) const;
-  matrix_operands operands_of(int stage, reused_axes const& axes) const;
+  /// four_warps: units of four warps, too, where the product suits them.
+  matrix_operands operands_of(int stage, reused_axes const& axes, bool four_warps = false) const;
+  /// The tile of a block for a unit of four warps; none: it does not suit the product.
+  gpu_matrix_tile tile_of_four_warps(int stage, reused_axes const& axes, std::int32_t const (&tensors)[2]) const;
+  void in_panels(int copy);
   /// Numbers of a product by matrix units: the tile of a block and of its warps, terms in shared memory, iterations that copies run ahead.
   struct matrix_numbers {
     gpu_matrix_tile tile{};
