@@ -465,14 +465,26 @@ WEFT_DECL loop_of_frame lowering::outermost_copy(stage_frame const& guest) const
 }
 /// What is new at each iteration of the loop in which the guest is computed, if what is read of it moves forward along one
 /// dimension: element x of the part of iteration v, below the last one of iteration v - 1, was read there, as the part
-/// of that began no later. In the first iteration all is new. Empty: the part has to be computed whole.
+/// of that began no later. In the first iteration all is new. Empty: the part has to be computed whole, as it has where a guard
+/// inside the loop may leave out an iteration in front of others: that computes nothing, and those would rely on it.
 WEFT_DECL sequence<part> lowering::slid(stage_frame const& guest, guest_spans& spans) {
   open_loop const& v = guest.host->loops[at(guest.host_position)];
   if (v.how != loop_kind::serial || guest.store == v.id) return {};
   range_table const& ranges = spans.ranges();
   ir::expr const here = ir::variable(m_, v.variable), zero = ir::index(m_, 0), one = ir::index(m_, 1);
-  auto const before = [&](ir::expr e) {
-    return simplify(m_, ir::substitute(m_, e, v.variable, ir::binary(m_, op::sub, here, one)));
+  ir::expr const previous = ir::binary(m_, op::sub, here, one);
+  auto const in_iteration = [&](ir::expr which, ir::expr e) { return simplify(m_, ir::substitute(m_, e, v.variable, which)); };
+  auto const before = [&](ir::expr e) { return in_iteration(previous, e); };
+  // A guard that is linear in the loop is an end of it (nest_from); another one has to hold there, if not always, then wherever it
+  // holds here, as no term of its index is larger there.
+  auto const runs_too = [&](ir::expr earlier) {
+    for (guard const& g : guest.host->guards) {
+      if (g.depth != guest.host_position || g.condition >= 0 || is_linear(g.index, v.variable)) continue;
+      if (ir::is_literal(simplify(m_, ir::binary(m_, op::lt, in_iteration(earlier, g.index), g.bound), ranges), 1)) continue;
+      for (linear::term const& t : linear_form(g.index).terms)
+        if (t.coefficient < 0 || spans.difference(in_iteration(earlier, t.atom), t.atom, ranges) > 0) return false;
+    }
+    return true;
   };
   int moving = -1;
   for (std::size_t d = 0; d < guest.parts.size(); ++d) {
@@ -483,14 +495,14 @@ WEFT_DECL sequence<part> lowering::slid(stage_frame const& guest, guest_spans& s
   }
   sequence<part> computed = guest.parts;
   if (moving < 0) {  // the same in all iterations: done in the first one
-    if (computed.empty()) return {};
+    if (computed.empty() || !runs_too(zero)) return {};
     part& p = computed[0];
     p.extent = ir::ternary(m_, op::select, ir::binary(m_, op::lt, here, one), p.extent, zero);
     return computed;
   }
   part& p = computed[at(moving)];
   auto const moves_forward = [&](ir::expr e) { return spans.difference(before(e), e, ranges) <= 0; };
-  if (!moves_forward(p.begin) || !moves_forward(p.last)) return {};
+  if (!moves_forward(p.begin) || !moves_forward(p.last) || !runs_too(previous)) return {};
   ir::expr const next = simplify(m_, ir::binary(m_, op::add, before(p.last), one));
   ir::expr const begin = ir::ternary(m_, op::select, ir::binary(m_, op::lt, here, one), p.begin, spans.most(p.begin, next, ranges));
   ir::expr const left = ir::binary(m_, op::add, ir::binary(m_, op::sub, p.last, begin), one);
