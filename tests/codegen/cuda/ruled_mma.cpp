@@ -197,12 +197,12 @@ TEST_CASE("ruled products: of large matrices two blocks fit a processor, four st
       CHECK(count_of(r.ptx, "cp.async.cg.shared.global") > 0);
       CHECK(count_of(r.ptx, "cp.async.ca") == 0);
       int const registers = std::atoi(r.log.c_str() + r.log.find("Used ") + 5);
-      // Of SGEMM with a residual ptxas spills 128 registers of sm_120, so that one block has 155.
-      bool const one_block = architecture == "sm_120" && c.multiplications == 0 && c.k.name == "layer_of_halves_4096";
+      // Of SGEMM with a residual ptxas spills 128 registers of sm_89, so that one block has 153; shared memory has room for one there anyway.
+      bool const one_block = architecture == "sm_89" && c.multiplications == 0 && c.k.name == "layer_of_halves_4096";
       if (!one_block) CHECK(2 * threads * ((registers + 7) / 8 * 8) <= 65536);
       if (c.multiplications > 0 && c.k.name.find("layer") == std::string::npos) CHECK(count_of(r.ptx, "ld.global") == 0);
       if (c.k.name == "wide_product_4096") {  // of f16: what its loop has, from its barrier on
-        std::size_t const begin = r.ptx.find("bar.sync"), end = r.ptx.find("bra", r.ptx.rfind("mma.sync"));
+        std::size_t const begin = r.ptx.find("bar.sync"), end = r.ptx.find("bra", r.ptx.rfind("cp.async.cg"));
         REQUIRE(begin != std::string::npos);
         std::string const hot = r.ptx.substr(begin, end - begin);
         CHECK(count_of(hot, "mma.sync.aligned.m16n8k16") == 2 * 16 * 2);

@@ -46,7 +46,7 @@ TEST_CASE("large kernels by the rule for GPUs: no spills, no arrays in memory, f
       {by_rule(scaled<float>(16384, 16384), "large"), 1, 32, 0, "ld.global.nc.v4.f32"},
       {by_rule(scaled<f16>(16384, 16384), "large16"), 1, 32, 0, "ld.global.nc.v4.u32"},
       {by_rule(transposed<float>(16384, 16384), "large"), 1, 32, 1, "ld.global.nc.f32"},
-      {by_rule(product<float>(16384, 16384, 1024), "grouped"), 1, 128, 1, "cp.async.cg.shared.global"},
+      {by_rule(product<float>(16384, 16384, 1024), "grouped"), 1, 255, 1, "cp.async.cg.shared.global"},
       {by_rule(turned_product(4096, 4096, 4096, true, true), "large"), 1, 128, 1, "cp.async.cg.shared.global"},
       {by_rule(product<f16, float>(4096, 4096, 4096), "large16"), 1, 128, 2, "ld.global.nc"},
       {by_rule(conv(32, 64, 58, 64), "large"), 1, 128, 1, "cp.async.ca.shared.global"},
@@ -124,27 +124,27 @@ TEST_CASE("rows of one element are one row for the rule for GPUs, by 16 bytes") 
   // Of 1023 elements neither four nor two divide.
   CHECK(count_of(by_rule(scaled<float>(1023, 1), "odd").steps, "vectorize(") == 0);
 }
-TEST_CASE("a product by the rule for GPUs: copies of 16 bytes alone, two tiles ahead, one barrier in each iteration; rows of blocks in groups") {
+TEST_CASE("a product by the rule for GPUs: copies of 16 bytes alone, three tiles ahead, one barrier in each iteration; rows of blocks in groups") {
   gpu_kernel const k = by_rule(product<float>(4096, 4096, 4096), "tiles");
-  CHECK(k.steps.find("A_copy: pipeline(2, async)\n") != std::string::npos);
-  CHECK(k.steps.find("B_copy: pipeline(2, async)\n") != std::string::npos);
+  CHECK(k.steps.find("A_copy: pipeline(3, async)\n") != std::string::npos);
+  CHECK(k.steps.find("B_copy: pipeline(3, async)\n") != std::string::npos);
   CHECK(k.steps.find("transform_layout") == std::string::npos);
   gpu_trial const t(k, {}, gpu_trial::text_only);
   REQUIRE(t.fault == "");
-  CHECK(t.module.kernels[0].shared_bytes == 3 * (128 * 20 + 16 * 128) * 4);
+  CHECK(t.module.kernels[0].shared_bytes == 4 * (128 * 16 + 16 * 256) * 4);
   CHECK(count_of(t.module.text, "__syncthreads();") == 1);
-  CHECK(count_of(t.module.text, "weft_wait_1();") == 1);
+  CHECK(count_of(t.module.text, "weft_wait_2();") == 1);
   CHECK(by_rule(product<float>(16384, 16384, 64), "wide").steps.find("C: bind(jo, block_y)\n") != std::string::npos);
   // Less of the terms than two tiles are no pipeline, and what is narrower than a copy is copied by threads.
   CHECK(by_rule(product<float>(128, 128, 16), "short").steps.find("async") == std::string::npos);
   CHECK(by_rule(product<f16, float>(128, 128, 64), "narrow").steps.find("async") == std::string::npos);
   check_compiled_for_gpus(t.module.text, 1, [](cuda_binary const& r, std::string const&) {
-    CHECK(count_of(r.ptx, "cp.async.cg.shared.global") == 12);  // 4 in each of two turns in front of the loop, and in it
+    CHECK(count_of(r.ptx, "cp.async.cg.shared.global") == 24);  // 6 in each of three turns in front of the loop, and in it
     CHECK(count_of(r.ptx, "cp.async.ca") == 0);
     CHECK(count_of(r.ptx, "ld.global") == 0);
-    CHECK(count_of(r.ptx, "ld.shared.v4") == count_of(r.ptx, "ld.shared."));
-    CHECK(count_of(r.ptx, "fma.rn.f32") == 8 * 8 * 16);
+    CHECK(count_of(r.ptx, "ld.shared.v4") >= 2 * 16);  // of B, for each term
+    CHECK(count_of(r.ptx, "fma.rn.f32") == 16 * 8 * 16);
     CHECK(count_of(r.ptx, "bar.sync") == 1);
-    CHECK(std::atoi(r.log.c_str() + r.log.find("Used ") + 5) <= 128);
+    CHECK(r.log.find(" 0 bytes stack frame, 0 bytes spill stores, 0 bytes spill loads") != std::string::npos);
   });
 }

@@ -105,7 +105,7 @@ class gpu_plan : public rule_plan {
     bool rows_of_terms = false;  // its elements lie along the terms, and stay so
     bool is_padded = true;       // threads of a warp read several rows at once
   };
-  bool fits_largest_tile(int stage) const;
+  bool fits_largest_tile(int stage, reused_axes const& axes) const;
   bool measure_copy(int stage, access const& one, sequence<std::int64_t> const& tile, shared_copy& into) const;
   void copy_ahead(int stage, sequence<shared_copy> const& copies, gpu_tile const& t, std::int64_t bytes, std::int64_t tiles);
   parts in_groups(int stage, int row, std::int64_t rows, std::int64_t columns);

@@ -173,12 +173,14 @@ WEFT_DECL void gpu_plan::grid_of_groups(sequence<std::int32_t> const& blocks, bo
   if (!grouped) return void(grid_of_tiles(blocks));
   bind(blocks[0], thread_axis::block_z), bind(blocks[1], thread_axis::block_y), bind(blocks[2], thread_axis::block_x);
 }
-/// Whether a thread has registers for 16 x 8 sums of a product: a plain one of f32, of which nothing is gathered, and behind which nothing is computed.
-WEFT_DECL bool gpu_plan::fits_largest_tile(int stage) const {
+/// Whether a thread has registers for 16 x 8 sums of a product: a plain one of f32, of which nothing is gathered, and behind which nothing is computed; of the left operand terms stand
+/// side by side, of the right one columns.
+WEFT_DECL bool gpu_plan::fits_largest_tile(int stage, reused_axes const& axes) const {
   rule_view const v = view();
   bool fits = v.stage(stage).reduced == 1 && !is_gathered(stage) && v.loads(stage).size() == 2 && element_bytes(v.stage(stage).tensor) == 4 &&
               v.extent(stage, v.stage(stage).spatial) % 16 == 0 && reader_behind(stage) < 0;
-  for (access const& one : v.loads(stage)) fits = fits && element_bytes(one.tensor) == 4;
+  for (access const& one : v.loads(stage))
+    fits = fits && element_bytes(one.tensor) == 4 && one.step(one.step(axes.rows) != 0 ? v.stage(stage).spatial : axes.columns) == 1;
   return fits;
 }
 /// Blocks of tiles, in which 16 terms at a time come to shared memory. A thread's rows and columns are groups of 4, those of its
@@ -189,7 +191,7 @@ WEFT_DECL bool gpu_plan::product(int stage, reused_axes const& axes) {
   stage_info const of = before.stage(stage);
   std::int64_t const m = before.extent(stage, axes.rows), n = before.extent(stage, axes.columns);
   gpu_tile t = best_gpu_tile(m, n, before.iterations(stage, false) / static_cast<double>(m * n), is_gathered(stage) ? gpu_numbers::whole_counts : 1,
-                             fits_largest_tile(stage));
+                             fits_largest_tile(stage, axes));
   t.rows = choose(stage, "block_m", t.rows, {32, 64, 128});
   t.columns = choose(stage, "block_n", t.columns, {32, 64, 128, 256});
   t.own_rows = choose(stage, "own_m", t.own_rows, {2, 4, 8, 16});
