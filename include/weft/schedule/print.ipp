@@ -92,6 +92,29 @@ inline std::string identity_text(nest const& n, int stage, int first) {
   }
   return out;
 }
+/// The stages that are computed in a loop, each behind those of them that it, or what is computed in its loops, reads: as lowering has them.
+inline sequence<std::int32_t> guests_in_order(nest const& n, int loop) {
+  sequence<std::int32_t> all, ordered;
+  for (std::size_t s = 0; s < n.places.size(); ++s)
+    if (n.places[s].loop == loop) all.push_back(static_cast<std::int32_t>(s));
+  if (all.size() < 2) return all;
+  sequence<sequence<std::int32_t>> const readers = readers_of(n.computation());
+  sequence<sequence<std::int32_t>> reads(n.places.size());  // by guest
+  for (std::int32_t g : all)
+    for (std::int32_t r : readers[static_cast<std::size_t>(g)]) {
+      while (program::at(n.places, r).loop >= 0 && program::at(n.places, r).loop != loop) r = n.at(program::at(n.places, r).loop).stage;
+      if (r != g && program::at(n.places, r).loop == loop) reads[static_cast<std::size_t>(r)].push_back(g);
+    }
+  sequence<bool> waits(n.places.size(), true);
+  auto const place = [&](auto const& self, std::int32_t g) -> void {
+    if (!waits[static_cast<std::size_t>(g)]) return;
+    waits[static_cast<std::size_t>(g)] = false;
+    for (std::int32_t other : reads[static_cast<std::size_t>(g)]) self(self, other);
+    ordered.push_back(g);
+  };
+  for (std::int32_t g : all) place(place, g);
+  return ordered;
+}
 inline void stage_loops(nest const& n, int stage, std::string indent, std::string& out) {
   program const& p = n.computation();
   out += indent + stage_text(n, stage);
@@ -144,8 +167,7 @@ inline void stage_loops(nest const& n, int stage, std::string indent, std::strin
                        std::to_string(f.distance),
                        f.into == cache_level::l1 ? "" : joined({" into ", name(f.into)}),
                        f.turns < 0 ? "" : joined({" in turns of ", loop_text(n, n.at(f.turns).stage, f.turns)}), "\n"});
-    for (std::size_t guest = 0; guest < n.places.size(); ++guest)
-      if (n.places[guest].loop == id) stage_loops(n, static_cast<int>(guest), indent, out);
+    for (std::int32_t guest : guests_in_order(n, id)) stage_loops(n, guest, indent, out);
   }
   out += joined({indent, elements_text(p, stage), update_text(p, stage), "\n"});
   bool split = false;

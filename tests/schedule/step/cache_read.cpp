@@ -68,14 +68,14 @@ TEST_CASE("cache_read: without a reader, all that read the tensor read one copy"
   CHECK(weft::print_loops(t.s) == R"(D
   for i in 0..16
     B_copy
-      for i_1 in 0..part(16)
-        for j_1 in 0..part(16)
-          B_copy[i_1, j_1] = B[i_1, j_1]
+      for i in 0..part(16)
+        for j in 0..part(16)
+          B_copy[i, j] = B[i, j]
     C
-      for i_1 in 0..part(16)
-        for j_1 in 0..part(16)
+      for i in 0..part(16)
+        for j in 0..part(16)
           for k in 0..16
-            C[i_1, j_1] += A[i_1, k] * B_copy[k, j_1]
+            C[i, j] += A[i, k] * B_copy[k, j]
     for j in 0..16
       D[i, j] = C[i, j] + B_copy[i, j]
 )");
