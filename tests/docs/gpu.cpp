@@ -144,7 +144,8 @@ constexpr auto attention = weft::kernel<"attention">([](auto q, auto k, auto v) 
 constexpr weft::intrinsic const* units[] = {&weft::wmma_f16, &weft::wmma_f16_in_f16, &weft::wmma_bf16,
                                             &weft::wmma_s8,  &weft::wmma_u8,         &weft::wmma_tf32,
                                             &weft::mma_f16,  &weft::mma_f16_in_f16,  &weft::mma_bf16,
-                                            &weft::mma_s8,   &weft::mma_u8,          &weft::mma_tf32};
+                                            &weft::mma_s8,   &weft::mma_u8,          &weft::mma_tf32,
+                                            &weft::wgmma_f16, &weft::wgmma_bf16};
 }  // namespace
 
 TEST_CASE("docs/gpu.md: a product by matrix units") {
