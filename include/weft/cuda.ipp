@@ -610,7 +610,7 @@ WEFT_DECL std::string ptx_of(cuda_module const& module, int device) {
   runtime::cuda_driver const* const d = runtime::find_cuda_driver(nullptr);
   int count = 0;
   bool const there = d != nullptr && d->cuInit(0) == 0 && d->cuDeviceGetCount(&count) == 0 && device >= 0 && device < count;
-  if (!there) return compile_cuda(module.text, "sm_80").ptx;
+  if (!there) return compile_cuda(module.text, is_for_hopper(module.text) ? "sm_90" : "sm_80").ptx;
   return compile_cuda(module.text, runtime::open_gpu(device).architecture, {}, runtime::nvrtc_for_driver()).ptx;  // as a call would have it
 }
 WEFT_DECL std::string resources_of(cuda_module const& module) {
@@ -618,9 +618,8 @@ WEFT_DECL std::string resources_of(cuda_module const& module) {
   nvrtc_api const* const by = runtime::nvrtc_for_driver();  // as a call would have it; null where the driver is older than all: the newest
   sequence<std::string> const architectures = known_architectures(by);
   if (architectures.empty()) compile_cuda(module.text, "sm_80");  // says that there is no NVRTC
-  bool const is_of_hopper = module.text.find("weft_wgmma_") != std::string::npos;
   for (std::string const& a : architectures)
-    if (!is_of_hopper || a == "sm_90")
+    if (!is_for_hopper(module.text) || a == "sm_90")
       for (cuda_usage const& u : usage_of(module, a, by)) all.push_back(u);
   return print_usage(all);
 }

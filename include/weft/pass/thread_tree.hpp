@@ -6,6 +6,12 @@
 
 namespace weft::inline WEFT_ABI {
 namespace detail {
+inline bool has_tile(ir::stmt s) {
+  if (s->kind == ir::stmt_kind::tile) return true;
+  for (ir::stmt c : s->children)
+    if (has_tile(c)) return true;
+  return false;
+}
 
 /// Whether all threads of a block find the same; `threads` are the variables of the loops over them.
 inline bool is_uniform(ir::expr e, sequence<std::int32_t> const& threads) {

@@ -34,12 +34,6 @@ inline bool has_call(ir::stmt s) {
     if (has_call(c)) return true;
   return false;
 }
-inline bool has_tile(ir::stmt s) {
-  if (s->kind == ir::stmt_kind::tile) return true;
-  for (ir::stmt c : s->children)
-    if (has_tile(c)) return true;
-  return false;
-}
 /// Whether each thread forms groups of its copies there, or waits for them.
 inline bool has_groups(ir::stmt s) {
   if (s->kind == ir::stmt_kind::commit || s->kind == ir::stmt_kind::wait) return true;

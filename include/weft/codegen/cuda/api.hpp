@@ -55,8 +55,11 @@ struct cuda_binary {
 ///         argument_error instead where it has a cuda_function of the user's
 /// Cost    tens of milliseconds; the first call in a process more, for the library is loaded; twice as long for two blocks, up to seven times
 ///         where registers are spilled
+/// Text with products of four warps is compiled for sm_90a where sm_90 is asked for; schedule_error for any other.
 cuda_binary compile_cuda(std::string const& text, std::string const& architecture,
                          sequence<std::string> const& options = {}, nvrtc_api const* by = nullptr);
+/// Whether a text has products of four warps (wgmma), which are of sm_90 alone, and of no later GPU.
+inline bool is_for_hopper(std::string const& text) { return text.find("weft_wgmma_") != std::string::npos; }
 
 }  // namespace weft::inline WEFT_ABI
 

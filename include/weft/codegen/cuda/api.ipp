@@ -212,16 +212,15 @@ WEFT_DECL cuda_binary compile_cuda(std::string const& text, std::string const& a
   nvrtc_api const* const api = by != nullptr ? by : find_nvrtc();
   if (api == nullptr) WEFT_THROW(device_error(nvrtc_is_missing()));
   if (std::string const why = unknown_architecture(*api, architecture); !why.empty()) WEFT_THROW(device_error(why));
-  // wgmma is of Hopper's processors alone, and for no later ones: NVRTC has a name of its own for these.
-  bool const is_of_four_warps = text.find("weft_wgmma_") != std::string::npos;
-  if (is_of_four_warps && architecture != "sm_90")
+  bool const hopper = is_for_hopper(text);
+  if (hopper && architecture != "sm_90" && architecture != "sm_90a")
     WEFT_THROW(schedule_error(joined({"tensorize: wgmma is there on sm_90 alone (H100, H200), and not on ", architecture, "\n  try   mma_f16, or mma_bf16"})));
   bool told = false;
   for (std::string const& o : options) told = told || o == "--ptxas-options=-v";
   sequence<std::string> all = options;
   all.push_back("--ptxas-options=--warn-on-spills");
   if (!told) all.push_back("--ptxas-options=-v");
-  cuda_binary r = detail::compiled_for_blocks(*api, text, is_of_four_warps ? "sm_90a" : architecture, all);
+  cuda_binary r = detail::compiled_for_blocks(*api, text, hopper ? "sm_90a" : architecture, all);
   if (!told) r.log = detail::without_usage(r.log);
   return r;
 }

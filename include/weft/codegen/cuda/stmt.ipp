@@ -1,3 +1,4 @@
+#include "weft/pass/thread_tree.hpp"
 #include "weft/base/joined.hpp"
 #include "weft/codegen/cuda/matrix.hpp"
 #include "weft/codegen/cuda/mma.hpp"
@@ -262,7 +263,10 @@ WEFT_DECL void stmt_printer::print(ir::stmt s) {
     case ir::stmt_kind::store:
     case ir::stmt_kind::accumulate: s->asynchronous ? copy(s) : updates({&s, 1}); break;
     case ir::stmt_kind::together: updates(s->children); break;
-    case ir::stmt_kind::branch: branch(s); break;
+    case ir::stmt_kind::branch:
+      if (products_run_ && weft::detail::has_tile(s)) settle();  // all threads of a warp wait, also where some alone go on
+      branch(s);
+      break;
     case ir::stmt_kind::allocate: allocate(s); break;
     case ir::stmt_kind::barrier:
       if (has_four_warps_) settle();
@@ -433,6 +437,7 @@ WEFT_DECL void stmt_printer::loop(ir::stmt s) {
   print(s->children[0]);
   --loops_;
   close();
+  if (products_run_) settle();
   leave(s);
 }
 
