@@ -204,14 +204,21 @@ int judge_all(double seconds, std::string const& only) {
   struct {
     char const* what;
     std::vector<gpu_kernel> (*kernels)();
-  } const lists[] = {{"products by wmma", wmma_products},     {"products by mma", mma_products},    {"products by rule", ruled_products},
-                     {"convolutions by rule", ruled_windows}, {"attention by rule", ruled_attention}, {"schedules by hand", corpus},
-                     {"asynchronous copies", copying_kernels}, {"schedules by rule", ruled}};
-  add("products by wgmma", [](trial::part_progress& p, int from) {
-    if (runtime::architecture_if_there(0) == "sm_90") judge_kernels(p, from, wgmma_products(), "products by wgmma");
-    else std::printf("products by wgmma: this GPU has none\n");
-  });
-  for (auto const& l : lists) add(l.what, [l](trial::part_progress& p, int from) { judge_kernels(p, from, l.kernels(), l.what); });
+    char const* only = "";  // for this GPU
+  } const lists[] = {{"products by wgmma", wgmma_products, "sm_90"},
+                     {"products by wmma", wmma_products},
+                     {"products by mma", mma_products},
+                     {"products by rule", ruled_products},
+                     {"convolutions by rule", ruled_windows},
+                     {"attention by rule", ruled_attention},
+                     {"schedules by hand", corpus},
+                     {"asynchronous copies", copying_kernels},
+                     {"schedules by rule", ruled}};
+  for (auto const& l : lists)
+    add(l.what, [l](trial::part_progress& p, int from) {
+      if (*l.only == 0 || runtime::architecture_if_there(0) == l.only) judge_kernels(p, from, l.kernels(), l.what);
+      else std::printf("%s: this GPU has none\n", l.what);
+    });
   add("kernels with open sizes", judge_open_kernels);
   add("calls", judge_calls);
   return trial::judge_parts(parts, seconds);

@@ -39,13 +39,18 @@ struct ldmatrix_counts {
 };
 
 inline constexpr char const* gpu_architectures[] = {"sm_80", "sm_89", "sm_90", "sm_120"};
+/// Those that have what a text asks for.
+inline std::vector<std::string> gpus_of(std::string const& text) {
+  if (weft::is_for_hopper(text)) return {"sm_90"};
+  return {std::begin(gpu_architectures), std::end(gpu_architectures)};
+}
 
 /// NVRTC compiles a text of so many kernels, or more, for each GPU: without warnings, spills, or arrays of a thread's own in memory.
 /// `also(binary, architecture)` looks further.
 template <class F>
 void check_compiled_for_gpus(std::string const& text, std::size_t kernels, F const& also) {
   if (!nvrtc_is_asked()) return;
-  for (std::string const architecture : gpu_architectures) {
+  for (std::string const& architecture : gpus_of(text)) {
     weft::cuda_binary const r = weft::compile_cuda(text, architecture, {"--ptxas-options=-v"});
     INFO(architecture << r.log);
     CHECK(r.cubin.size() > 4);
@@ -74,13 +79,13 @@ void check_compiled_together(std::vector<std::unique_ptr<gpu_trial>> const& tria
     also(r, architecture);
   });
 }
-/// Which of the three proofs a kernel has not come through, of those that there are on this machine.
-inline std::string lacking_proofs(gpu_trial const& t) {
+/// Which of the three proofs a kernel has not come through, of those that there are on this machine; NVRTC's for so many GPUs.
+inline std::string lacking_proofs(gpu_trial const& t, std::size_t gpus = std::size(gpu_architectures)) {
   bool const compiles = !is_sanitized && weft::find_nvrtc() != nullptr;
   std::string lacking;
   if (!t.proofs.interpreted) lacking += " the interpreter";
   if (!t.proofs.on_host && cuda_on_host::available()) lacking += " its text on the host";
-  if (compiles && t.proofs.architectures != static_cast<int>(std::size(gpu_architectures))) lacking += " NVRTC for all GPUs";
+  if (compiles && t.proofs.architectures != static_cast<int>(gpus)) lacking += " NVRTC for all GPUs";
   return lacking;
 }
 
@@ -183,7 +188,7 @@ struct prepared_kernels {
   void check_proved() const {
     for (std::size_t i = 0; i < kernels.size(); ++i) {
       INFO(kernels[i].name << ", which the test cases in front of this one have judged");
-      CHECK(lacking_proofs(*trials[i]) == "");
+      CHECK(lacking_proofs(*trials[i], gpus_of(text).size()) == "");
     }
   }
   /// How many barriers there are, and without how many of them the interpreter finds a race.

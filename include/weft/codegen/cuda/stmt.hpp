@@ -81,7 +81,6 @@ class stmt_printer {
   std::string names_of_pairs_[3];      // of locals of mma_store
   bool has_four_warps_ = false;        // products that run on by themselves: barriers wait for them
   bool products_run_ = false;          // some may, here
-  int loops_ = 0;                      // around
   std::string out_, indent_ = "  ";
   launch_text launch_;
   sequence<bool> shared_;  // by buffer: of the whole block

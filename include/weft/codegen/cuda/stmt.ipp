@@ -248,6 +248,12 @@ WEFT_DECL void stmt_printer::grid(ir::stmt s) {
 
 namespace detail {
 inline bool is_of_four_warps(ir::stmt s) { return s->kind == ir::stmt_kind::tile && s->role == ir::tile_role::multiply && s->unit->is_of_four_warps(); }
+inline bool has_of_four_warps(ir::stmt s) {
+  if (is_of_four_warps(s)) return true;
+  for (ir::stmt c : s->children)
+    if (has_of_four_warps(c)) return true;
+  return false;
+}
 }  // namespace detail
 WEFT_DECL void stmt_printer::print(ir::stmt s) {
   using detail::is_of_four_warps;
@@ -433,11 +439,13 @@ WEFT_DECL void stmt_printer::loop(ir::stmt s) {
   }
   unroll(s);
   open("for (" + type + name + " = " + begin + "; " + name + " < " + end + "; ++" + name + ")");
-  ++loops_;
+  bool const some = detail::has_of_four_warps(s);
+  products_run_ = products_run_ || some;  // those of the iteration before
+  bool const ran = products_run_;
   print(s->children[0]);
-  --loops_;
   close();
-  if (products_run_) settle();
+  products_run_ = products_run_ || ran;  // also where there is no iteration
+  if (some) settle();
   leave(s);
 }
 
@@ -525,14 +533,19 @@ WEFT_DECL void stmt_printer::exchange(ir::stmt s) {
 WEFT_DECL void stmt_printer::branch(ir::stmt s) {
   out_ += exprs_.share({s->value}, indent_);
   open("if (" + exprs_.text(s->value) + ")");
+  bool const ran = products_run_;
   print(s->children[0]);
   close();
-  if (s->children.size() < 2) return;
-  out_.back() = ' ';  // instead of the line's end
-  out_ += "else {\n";
-  indent_ += "  ";
-  print(s->children[1]);
-  close();
+  bool const run = products_run_ || ran;
+  products_run_ = ran;
+  if (s->children.size() > 1) {
+    out_.back() = ' ';  // instead of the line's end
+    out_ += "else {\n";
+    indent_ += "  ";
+    print(s->children[1]);
+    close();
+  }
+  products_run_ = products_run_ || run;
 }
 WEFT_DECL void stmt_printer::allocate(ir::stmt s) {
   if (s->buf->where == ir::scope::heap) return print(s->children[0]);  // it is there for the whole launch

@@ -131,7 +131,6 @@ WEFT_DECL void stmt_printer::products_of_four_warps(ir::list<ir::stmt> tiles) {
   }
   line("weft_wgmma_commit();");
   products_run_ = true;
-  if (loops_ == 0) settle();
 }
 
 }  // namespace cuda_text
