@@ -56,9 +56,18 @@ std::string call_elsewhere(weft::sequence<made_case>& cases, std::string const& 
 
 inline constexpr auto below_zero =
     weft::kernel<"below_zero">([](auto x) { return weft::compute<"y">(x.extent(0), [=](auto i) { return weft::min(x(i), 0); }); });
+inline constexpr auto negative_of_sum =
+    weft::kernel<"negative_of_sum">([](auto x) { return weft::compute<"y">(x.extent(0), [=](auto i) { return (x(i) + x(i) * x(i)) / -1.0f; }); });
 
 }  // namespace
 
+// Found by the case below: of -1 and 1 the sum is 0, its negative -0, and fnmadd's 0.
+TEST_CASE("for aarch64 no negative of a sum is an instruction that adds negatives") {
+  std::vector<float> const x(63, -1.0f);
+  std::string const text = negative_of_sum.on(weft::aarch64_neon()).with({.plain = true}).assembly(x);
+  CHECK(text.find("fmadd") != std::string::npos);
+  CHECK(text.find("fnmadd") == std::string::npos);
+}
 // Found by the case below: -0 came out of min(-0, 0), which is 0, the second of two that compare equal.
 TEST_CASE("for aarch64 no minimum is an instruction that orders zeros") {
   std::vector<float> const x(64, -0.0f);

@@ -282,7 +282,12 @@ WEFT_DECL value_ref expression_emitter::make(ir::expr e) {
     case op::round: return make_rounded(e);
     case op::fma: {
       value_ref const x = emit(e->a), y = emit(e->b), z = emit(e->c);
-      if (is_float(e->type)) return call_intrinsic("llvm.fma", {type_of(e)}, {x, y, z});
+      if (is_float(e->type)) {
+        value_ref const r = call_intrinsic("llvm.fma", {type_of(e)}, {x, y, z});
+        // LLVM 19 to 22 take fnmadd for the negative of a scalar fma, which negates the terms: 0, where it should be -0.
+        bool const is_scalar = e->lanes == 1 && s_.machine.arch == architecture::aarch64;
+        return is_scalar ? call_intrinsic("llvm.arithmetic.fence", {type_of(e)}, {r}) : r;
+      }
       return l_.BuildAdd(b_, l_.BuildMul(b_, x, y, ""), z, "");
     }
     default: break;
