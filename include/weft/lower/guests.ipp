@@ -613,7 +613,8 @@ WEFT_DECL bool lowering::wants_swizzle(int stage, ir::buffer const& b) const {
   }
   if (fits) return true;
   diagnosis const why = diagnosis::rows_that_are_swizzled_are_multiples_of_16_bytes_apart;
-  WEFT_THROW(schedule_error(joined({"swizzle: ", sentence(why), "\n  in    stage ", p_.tensors[at(p_.stages[at(stage)].tensor)].name.view(), ir::is_literal(beside, 1) ? ": rows are " : ": elements of a row are not side by side, and rows are ",
+  char const* const rows = ir::is_literal(beside, 1) ? ": rows are " : ": elements of a row are not side by side, and rows are ";
+  WEFT_THROW(schedule_error(joined({"swizzle: ", sentence(why), "\n  in    stage ", p_.tensors[at(p_.stages[at(stage)].tensor)].name.view(), rows,
                                     stride->kind == op::literal ? std::to_string(stride->value * size_bytes(b.type)) + " bytes apart" : "as long as the call says",
                                     "\n  try   ", static_way_out(why)})));
 }

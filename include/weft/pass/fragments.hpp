@@ -15,6 +15,14 @@ struct tile_access {
 };
 /// That of an access in the loops over `row` and `column`; `buf` is null where no matrix unit could load it so.
 tile_access access_of_tile(ir::arena& m, ir::buffer const* buf, ir::list<ir::expr> indices, std::int32_t row, std::int32_t column);
+/// The place of its first element in the buffer's memory, in elements.
+ir::expr place_of_tile(ir::arena& m, tile_access const& t);
+/// One of the two loads of a product in three loops, of rows, columns and terms: the left operand's, where rows count in its indices.
+struct tile_operand {
+  bool is_left = false;
+  tile_access at;
+};
+tile_operand operand_of_tile(ir::arena& m, ir::stmt tile, ir::expr load);
 
 /// Whether its first element, and with it each row, or column where these stand side by side, surely begins at a multiple of so many.
 bool begins_at_multiples(ir::arena& m, tile_access const& t, std::int64_t elements);

@@ -36,9 +36,18 @@ WEFT_DECL tile_access access_of_tile(ir::arena& m, ir::buffer const* buf, ir::li
   return t;
 }
 
+WEFT_DECL ir::expr place_of_tile(ir::arena& m, tile_access const& t) { return detail::flat_index(m, t.buf, t.begin); }
+WEFT_DECL tile_operand operand_of_tile(ir::arena& m, ir::stmt tile, ir::expr load) {
+  ir::stmt const i = tile->children[0], j = i->children[0], k = j->children[0];
+  tile_operand o;
+  for (ir::expr x : load->indices) o.is_left = o.is_left || ir::uses(x, i->variable);
+  o.at = access_of_tile(m, load->buf, load->indices, o.is_left ? i->variable : k->variable, o.is_left ? k->variable : j->variable);
+  return o;
+}
+
 WEFT_DECL bool begins_at_multiples(ir::arena& m, tile_access const& t, std::int64_t elements) {
   return t.leading() % elements == 0 && t.buf->alignment % (elements * size_bytes(t.buf->type)) == 0 &&
-         detail::is_multiple(detail::flat_index(m, t.buf, t.begin), elements);
+         detail::is_multiple(place_of_tile(m, t), elements);
 }
 
 namespace detail {
@@ -142,7 +151,7 @@ class fragment_maker final : public ir::rewriter {
     // What ldmatrix does not load is loaded by single elements, from anywhere.
     if (s->unit->has_places && (role == ir::tile_role::store || t.buf->where != ir::scope::stack)) return;
     if (begins_at_multiples(m_, t, elements)) return;
-    ir::expr const first = flat_index(m_, t.buf, t.begin);
+    ir::expr const first = place_of_tile(m_, t);
     refuse(joined({what, " is ", t.buf->name, ", whose rows must begin at multiples of ", std::to_string(bytes), " bytes: they are ",
                    std::to_string(t.leading()), " elements apart, their tile begins at [", ir::print(first, f_), "], and the memory at multiples of ",
                    std::to_string(t.buf->alignment), " bytes\n  try   cache_read into shared memory, and storage_align(copy, 0, ", std::to_string(2 * elements), ", ",
@@ -181,9 +190,7 @@ class fragment_maker final : public ir::rewriter {
       find_loads(sum->value, loads);
       bool found[2] = {};
       for (ir::expr l : loads) {
-        bool is_a = false;
-        for (ir::expr x : l->indices) is_a = is_a || ir::uses(x, i->variable);
-        tile_access const a = is_a ? access_of_tile(m_, l->buf, l->indices, i->variable, k->variable) : access_of_tile(m_, l->buf, l->indices, k->variable, j->variable);
+        auto const [is_a, a] = operand_of_tile(m_, t, l);
         found[is_a] = true;
         char const* const what = is_a ? "the left operand" : "the right operand";
         bool const fits = a.buf != nullptr && a.buf->where == ir::scope::stack && a.buf->swizzled && a.leading() == 64 && a.buf->strides[a.buf->strides.size() - 2]->value == 64 &&
@@ -192,7 +199,7 @@ class fragment_maker final : public ir::rewriter {
           refuse(joined({what, " is no copy in shared memory that is swizzled, with rows of 64 elements", is_a ? ", which are terms" : ", which are terms or columns",
                          "\n  try   64 terms at a time of a copy by cache_read, set_scope(shared) and swizzle", is_a ? "" : "; of columns transform_layout(copy, dims(j / 64, k, j % 64)) before"}),
                  t);
-        if (!moves_with_warps(flat_index(m_, a.buf, a.begin), is_a ? 16 * 64 : 0))
+        if (!moves_with_warps(place_of_tile(m_, a), is_a ? 16 * 64 : 0))
           refuse(joined({what, is_a ? " does not move by 16 rows from a warp to the next one" : " is not the same for all warps", "\n  try   a tile of 16 rows and all columns of the block for each warp"}), t);
       }
       if (!found[0] || !found[1] || loads.size() != 2) refuse("its operands are no matrices of rows and terms, and of terms and columns", t);

@@ -72,26 +72,19 @@ WEFT_DECL void stmt_printer::products_of_four_warps(ir::list<ir::stmt> tiles) {
     ir::stmt sum = nullptr;
     std::int64_t number = -1;  // of the fragment
   };
-  auto const flat_of = [&](tile_access const& t) {
-    ir::expr flat = ir::index(m, 0);
-    for (std::size_t d = 0; d < t.begin.size(); ++d) flat = ir::binary(m, op::add, flat, ir::binary(m, op::mul, t.begin[d], t.buf->strides[d]));
-    return simplify(m, flat);
-  };
   sequence<product> all;
   for (ir::stmt t : tiles) {
-    ir::stmt const i = t->children[0], j = i->children[0], k = j->children[0];
     product p;
-    p.sum = k->children[0];
+    p.sum = t->children[0]->children[0]->children[0]->children[0];
     sequence<ir::expr> loads;
     detail::find_loads(p.sum->value, loads);
     for (ir::expr l : loads) {
-      bool is_a = false;
-      for (ir::expr x : l->indices) is_a = is_a || ir::uses(x, i->variable);
-      operand& o = p.of[is_a ? 0 : 1];
-      o.at = is_a ? access_of_tile(m, l->buf, l->indices, i->variable, k->variable) : access_of_tile(m, l->buf, l->indices, k->variable, j->variable);
+      tile_operand const found = operand_of_tile(m, t, l);
+      operand& o = p.of[found.is_left ? 0 : 1];
+      o.at = found.at;
       if (o.at.buf == nullptr || static_cast<std::size_t>(l->buf->id) >= shared_.size() || !shared_[static_cast<std::size_t>(l->buf->id)] || k_.f.shared_place(l->buf) % 1024 != 0)
         k_.refuse("a product of four warps that is none of shared memory");
-      o.flat = flat_of(o.at);
+      o.flat = simplify(m, place_of_tile(m, o.at));
     }
     ir::expr at = ir::index(m, 0);
     ir::buffer const* const b = p.sum->buf;

@@ -102,20 +102,20 @@ WEFT_DECL void gpu_plan::copy_rows(int stage, kept_rows& all) {
   program const& p = s_.computation();
   for (int t = 0, count = static_cast<int>(p.tensors.size()); t < count; ++t) {
     if (program::at(p.tensors, t).stage >= 0 || program::at(p.tensors, t).rank != all.depth + 1) continue;
-    sequence<std::int32_t> readers;
+    sequence<std::int32_t> by;
     for (std::int32_t g : all.guests)
-      if (reads_tensor(p, g, t)) readers.push_back(g);
-    if (reads_tensor(p, stage, t)) readers.push_back(stage);
-    bool fits = readers.size() > 1;
+      if (reads_tensor(p, g, t)) by.push_back(g);
+    if (reads_tensor(p, stage, t)) by.push_back(stage);
+    bool fits = by.size() > 1;
     for (int r = 0; r < static_cast<int>(p.stages.size()) && fits; ++r) {
       bool here = !reads_tensor(p, r, t);
-      for (std::int32_t one : readers) here = here || one == r;
+      for (std::int32_t one : by) here = here || one == r;
       fits = here;
     }
-    for (std::int32_t r : readers) fits = fits && reads_rows(r, t, all.depth);
+    for (std::int32_t r : by) fits = fits && reads_rows(r, t, all.depth);
     std::int64_t const length = fits ? view().value(p.extent_of(t, all.depth)) : -1, bytes = length * element_bytes(t);
     if (bytes < gpu_numbers::row_copied_from || bytes > gpu_numbers::row_bytes) continue;
-    int const copy = add_stage(verb::cache_read, readers[0], t, static_cast<std::uint8_t>(weft::readers::all));
+    int const copy = add_stage(verb::cache_read, by[0], t, static_cast<std::uint8_t>(readers::all));
     if (copy < 0) continue;
     host_in(copy, stage);
     depth_[static_cast<std::size_t>(copy)] = all.depth;

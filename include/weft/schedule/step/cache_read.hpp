@@ -52,6 +52,11 @@ struct cache_read_step {
   ///     for i: mean = sum of x[i, ..]                for i: for j: copy[j] = x[i, j]
   ///     for i: for j: y = x[i, j] - mean      ->            mean = sum of copy[..]
   ///                                                         for j: y = copy[j] - mean          with compute_at(.., i) of copy and mean
+  ///
+  /// Needs   a stage that reads the tensor; the rest as above
+  /// Returns the handle of the copy, whose axes are the tensor's dimensions
+  /// Keeps   the bits of all elements
+  /// Cost    a read and a write for each element that is copied, once for all readers
   template <int Rank>
   constexpr stage_handle<Rank> cache_read(input_handle<Rank> from) {
     int const tensor = tensor_of(static_cast<Schedule const&>(*this), from);
