@@ -58,7 +58,7 @@ trap 'rm -rf "$results"' EXIT
 build() {
   local preset=$1 targets start=$SECONDS
   read -ra targets <<<"$2"
-  if ! { cmake --preset "$preset" -DWEFT_SANITIZE_OPS=$((long)) -DWEFT_TESTS_TOGETHER=$((all && !long)) && cmake --build --preset "$preset" -j "$jobs" --target "${targets[@]}"; } \
+  if ! { cmake --preset "$preset" -DWEFT_SANITIZE_OPS=$((long)) -DWEFT_TEST_ALL_GPUS=$((long)) -DWEFT_TESTS_TOGETHER=$((all && !long)) && cmake --build --preset "$preset" -j "$jobs" --target "${targets[@]}"; } \
     >"$results/$preset.build" 2>&1; then
     echo "[fail] $preset: does not build"
     # Ninja stops at the first failure; what matters begins there.

@@ -41,14 +41,14 @@ inline std::vector<gpu_kernel> wgmma_products() {
   };
   add(wide_product<f16, float>(64, 128, 64), "one_block", wgmma_tiles{.ahead = 0}.steps());
   add(wide_product<f16, float>(64, 64, 192), "one_panel", wgmma_tiles{.columns = 64}.steps());
-  add(wide_product<f16, float>(128, 256, 256), "blocks", wgmma_tiles{}.steps());
-  add(wide_product<f16, float>(256, 128, 192), "sixteen_warps", wgmma_tiles{.rows = 256}.steps());
+  add(wide_product<f16, float>(64, 256, 256), "blocks", wgmma_tiles{}.steps());
+  add(wide_product<f16, float>(256, 128, 128), "sixteen_warps", wgmma_tiles{.rows = 256, .ahead = 1}.steps());
   add(wide_product<f16, float>(64, 256, 128), "widest", wgmma_tiles{.columns = 256, .ahead = 1}.steps());
-  add(wide_product<f16, float>(128, 192, 128), "three_panels", wgmma_tiles{.rows = 128, .columns = 192, .ahead = 1}.steps());
-  add(wide_product<f16, float>(128, 128, 192, false, true), "turned", wgmma_tiles{.rows = 128, .turned = true}.steps());
+  add(wide_product<f16, float>(64, 192, 128), "three_panels", wgmma_tiles{.columns = 192, .ahead = 1}.steps());
+  add(wide_product<f16, float>(128, 128, 128, false, true), "turned", wgmma_tiles{.rows = 128, .ahead = 1, .turned = true}.steps());
   add(wide_product<bf16, float>(128, 128, 192), "bf16", wgmma_tiles{.unit = "wgmma_bf16"}.steps());
   std::string const behind = "out: reverse_compute_inline()\n";
-  add(layer_of_halves<f16, f16>(128, 128, 128), "behind", wgmma_tiles{}.steps("S") + behind);
+  add(layer_of_halves<f16, f16>(64, 128, 192), "behind", wgmma_tiles{}.steps("S") + behind);
   return all;
 }
 

@@ -188,7 +188,7 @@ TEST_CASE("ruled products: of large matrices two blocks fit a processor, four st
     if (c.multiplications > 0) CHECK(count_of(t.module.text, "_multiply(") == static_cast<std::size_t>(1 + c.multiplications));
     CHECK(count_of(t.module.text, "__syncthreads();") == 1);
     CHECK(count_of(t.module.text, c.multiplications > 0 ? "weft_wait_2();" : "weft_wait_1();") == 1);
-    for (std::string const architecture : gpu_architectures) {
+    for (std::string const& architecture : gpus_of(t.module.text)) {
       cuda_binary const r = compile_cuda(t.module.text, architecture, {"--ptxas-options=-v"});
       INFO(architecture << r.log);
       CHECK(count_of(r.log, " 0 bytes stack frame, 0 bytes spill stores, 0 bytes spill loads") == 1);

@@ -181,7 +181,7 @@ TEST_CASE("ruled windows: of large images copies of 16 bytes run ahead, one barr
     CHECK(!t.module.kernels[0].takes_workspace);
     CHECK(count_of(t.module.text, "__syncthreads();") == 1);  // for a tile of terms
     if (!nvrtc_is_asked()) continue;
-    for (std::string const architecture : {"sm_90", "sm_80", "sm_89", "sm_120"}) {
+    for (std::string const& architecture : gpus_of(t.module.text)) {
       if (architecture != "sm_90" && !c.everywhere) continue;
       cuda_binary const r = compile_cuda(t.module.text, architecture, {"--ptxas-options=-v"});
       INFO(architecture << r.log);

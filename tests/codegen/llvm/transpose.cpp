@@ -10,12 +10,12 @@ using weft::compute;
 
 namespace {
 /// Rows, `Rows` of them together, become one row of their elements in turns.
-template <int Rows>
+template <int Rows, int Lanes = 64>
 inline constexpr auto in_turns = weft::kernel<"in_turns">(
     [](auto a) { return compute<"c">(a.extent(0) / Rows, a.extent(1), Rows, [=](auto i, auto j, auto r) { return a(Rows * i + r, j); }); },
     [](auto& s, auto, auto C) {
       auto [i, j, r] = C.axes();
-      auto [jo, ji] = s.split(j, 64);
+      auto [jo, ji] = s.split(j, Lanes);
       s.reorder(i, jo, r, ji);
       s.unroll(r);
       s.vectorize(ji);
@@ -45,6 +45,14 @@ void all_agree(std::int64_t n) {
   CAPTURE(n);
   agrees<T>(in_turns<2>, 6, n), agrees<T>(in_turns<4>, 8, n), agrees<T>(in_turns<8>, 8, n), agrees<T>(in_turns<3>, 6, n);
   agrees<T>(sums_beside, 3, n), agrees<T>(with_a_gap, 2, n);
+  agrees<T>(in_turns<14, 16>, 28, n), agrees<T>(in_turns<12, 16>, 24, n), agrees<T>(in_turns<5, 8>, 10, n), agrees<T>(in_turns<7, 4>, 7, n);
+}
+/// Stores of single elements, in code for AVX2.
+std::size_t single_stores(std::string const& text) {
+  std::size_t count = 0;
+  for (char const* word : {"vpextrb", "vpextrw", "vmovss", "vextractps", "scatter"})
+    for (std::size_t at = text.find(word); at != std::string::npos; at = text.find(word, at + 1)) ++count;
+  return count;
 }
 }  // namespace
 
@@ -56,14 +64,13 @@ TEST_CASE("elements of some rows in turns, of each width, also where rows are no
 }
 TEST_CASE("rows that fill each other's gaps are stored as whole vectors") {
   weft::target const t = weft::x86_64_avx2();
-  auto const stores = [](std::string const& text) {  // element by element, where they are not
-    std::size_t count = 0;
-    for (char const* word : {"vpextrb", "vpextrw", "vmovss", "vextractps", "scatter"})
-      for (std::size_t at = text.find(word); at != std::string::npos; at = text.find(word, at + 1)) ++count;
-    return count;
-  };
-  CHECK(stores(in_turns<2>.on(t).assembly(drawn<weft::bf16>(1, 6, 128))) == 0);
-  CHECK(stores(in_turns<4>.on(t).assembly(drawn<std::int8_t>(1, 8, 128))) == 0);
-  CHECK(stores(in_turns<4>.on(t).assembly(drawn<float>(1, 8, 128))) == 0);
+  CHECK(single_stores(in_turns<2>.on(t).assembly(drawn<weft::bf16>(1, 6, 128))) == 0);
+  CHECK(single_stores(in_turns<4>.on(t).assembly(drawn<std::int8_t>(1, 8, 128))) == 0);
+  CHECK(single_stores(in_turns<4>.on(t).assembly(drawn<float>(1, 8, 128))) == 0);
   CHECK(in_turns<2>.on(t).assembly(drawn<weft::bf16>(1, 6, 128)).find("vpunpcklwd") != std::string::npos);
+}
+TEST_CASE("rows that are a little shorter than a vector are columns of squares, too") {
+  weft::target const t = weft::x86_64_avx2();
+  CHECK(single_stores(in_turns<7, 8>.on(t).assembly(drawn<float>(1, 14, 128))) == 0);
+  CHECK(single_stores(in_turns<3, 8>.on(t).assembly(drawn<float>(1, 6, 128))) > 0);  // most of a square would be nothing
 }

@@ -67,7 +67,7 @@ TEST_CASE("large kernels by the rule for GPUs: no spills, no arrays in memory, f
     if (c.launches == 1)
       CHECK_MESSAGE(!t.module.kernels[0].takes_workspace, "what a row keeps leaves the chip");
     CHECK(count_of(t.module.text, "__syncthreads();") == static_cast<std::size_t>(c.barriers));
-    for (char const* architecture : gpu_architectures) {
+    for (std::string const& architecture : gpus_of(t.module.text)) {
       cuda_binary const r = compile_cuda(t.module.text, architecture, {"--ptxas-options=-v"});
       INFO(architecture << r.log);
       CHECK(count_of(r.log, " 0 bytes stack frame, 0 bytes spill stores, 0 bytes spill loads") == static_cast<std::size_t>(c.launches));

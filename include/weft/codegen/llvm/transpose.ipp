@@ -107,7 +107,8 @@ WEFT_DECL sequence<value_ref> expression_emitter::woven(sequence<value_ref> cons
 }
 /// Where stores behind one another write vectors with gaps that begin at neighbouring elements, those are columns of a square: it is
 /// turned over in registers and stored row by row, as sums are whose lanes do not lie side by side in the result. A scatter of
-/// 16 lanes takes some 35 cycles, a column of a square 9 (Zen 4). Registers may be written between them, as a scan does at each step.
+/// 16 lanes takes some 35 cycles, a column of a square 9 (Zen 4). Registers may be written between them, as a scan does at each step. Rows may be
+/// shorter than a vector: of 14 elements, of which 14 columns are all.
 /// Vectors with gaps of fewer elements than they have lanes are woven into as many without, where they fill the gaps, as rows do of which an
 /// instruction wants two or four next to each other. False: they are others, and nothing was emitted.
 WEFT_DECL bool expression_emitter::store_squares(ir::stmt const* first, ir::stmt const* last) {
@@ -134,8 +135,8 @@ WEFT_DECL bool expression_emitter::store_squares(ir::stmt const* first, ir::stmt
     if ((read & class_of(buf)) != 0) return false;
     flat_index const at = element_at(buf, s->indices, width);
     if (s == stores[0]) origin = at;
-    bool const turns = at.stride >= width && width <= 16, weaves = at.stride == 2 || at.stride == 4 || at.stride == 8;
-    if (at.first->lanes > 1 || at.stride != origin.stride || !(turns || (weaves && at.stride < width))) return false;
+    bool const weaves = at.stride < width && (at.stride == 2 || at.stride == 4 || at.stride == 8), turns = 2 * at.stride > width && width <= 16;
+    if (at.first->lanes > 1 || at.stride != origin.stride || !(turns || weaves)) return false;
     ir::expr const further = simplify(m, ir::binary(m, op::sub, at.first, origin.first));
     if (further->kind != op::literal) return false;
     for (std::int64_t other : apart) {
@@ -144,7 +145,7 @@ WEFT_DECL bool expression_emitter::store_squares(ir::stmt const* first, ir::stmt
     }
     apart.push_back(further->value);
   }
-  bool const weaves = origin.stride < width;
+  bool const weaves = origin.stride < width && (origin.stride & (origin.stride - 1)) == 0;
   std::size_t const together = weaves ? static_cast<std::size_t>(origin.stride) : lanes;
   sequence<sequence<std::int32_t>> squares;  // by square, the stores that are its columns
   sequence<bool> taken(count, false);
