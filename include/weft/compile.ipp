@@ -17,6 +17,7 @@
 #include "weft/runtime/cache/key.hpp"
 #include "weft/runtime/cache/relatives.hpp"
 #include "weft/runtime/cache/tuned.hpp"
+#include "weft/runtime/executor.hpp"
 #include "weft/schedule/instructions.hpp"
 #include "weft/schedule/pressure.hpp"
 #include "weft/schedule/print.hpp"
@@ -306,7 +307,9 @@ WEFT_DECL rule_input detail::rule_input_for(compile_request const& r, program co
 }
 WEFT_DECL std::string detail::task_of(compile_request const& r, schedule const& first, std::string_view beginning) {
   bool const by_rule = r.by_rule && r.how == nullptr;
-  return cache::task_key(r.name, *r.what, by_rule ? schedule() : first, *r.layout, *r.machine, is_bitwise(r), beginning);
+  int const threads = r.gpu != nullptr ? 0 : threads_of_calls();
+  return cache::task_key(r.name, *r.what, by_rule ? schedule() : first, *r.layout, *r.machine, is_bitwise(r), beginning,
+                         threads != host().threads ? threads : 0);
 }
 WEFT_DECL std::string detail::family_of(compile_request const& r, schedule const& first, std::string_view beginning) {
   bool const by_rule = r.by_rule && r.how == nullptr;

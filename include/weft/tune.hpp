@@ -20,7 +20,7 @@ namespace weft::inline WEFT_ABI {
 /// Errors  argument_error, schedule_error, as at a call; argument_error for what cannot be tuned yet: open sizes,
 ///         weft::constant, functions of the program; device_error when no candidate can be measured
 /// Threads one tuning at a time; other threads of the program disturb the measurements
-/// Cost    what the options allow; memory for a copy of the arguments
+/// Cost    what the options allow; memory for a copy of the arguments, and some 20 bytes for each element of an output
 /// See     docs/tuning.md, examples/10_tune.cpp
 template <class Kernel, class... A>
 tune_result tune(Kernel const& kernel, tune_options const& options, A const&... a) {
@@ -65,9 +65,9 @@ sequence<tune_result> tune_with(sequence<task_face>& before, tune_options const&
 ///
 ///     weft::tune_all({.trials = 300, .seconds = 60}, weft::tune_task(12, conv, x, w), weft::tune_task(1, matmul, a, b));
 ///
-/// Each has one batch first, behind its schedule without tuning and what is kept of it. Who stops it, stops it for all: of a kernel that was not begun by then
-/// nothing is measured, and `why` says so. With `within = 0.02`, none is tuned on that is within 2 % of what no schedule can beat. The results come in
-/// the order of the tasks; all else is as with `tune`.
+/// Each has one batch first, behind its schedule without tuning and what is kept of it. Who stops it, stops it for all. Of a kernel that was not begun by then, or when
+/// the trials or seconds that all share were used up, nothing is measured: it keeps its schedule, and `why` says so; the first one is begun in any case. With `within = 0.02`, none is
+/// tuned on that is within 2 % of its roofline. The results come in the order of the tasks; all else is as with `tune`.
 ///
 /// Errors  as `tune`: of what cannot be tuned (argument_error) before anything is measured; of what only measuring shows (schedule_error, device_error)
 ///         when it is that kernel's turn, and then nothing is kept of the others but their trials

@@ -195,6 +195,15 @@ TEST_CASE("the same thing twice is the same, half of it is faster; all stands in
   CHECK(out.str().find("one") != std::string::npos);
 }
 
+TEST_CASE("of too few samples the verdict is that it is not known, and not that both are the same") {
+  volatile int n = 0;
+  auto const work = [&n] { n = n + 1; };
+  auto const r = weft::compare({{"one", work}, {"two", work}}, {.sample_ms = 0.01, .budget_ms = 1, .fewest = 3, .most = 3});
+  CHECK(r.lines[1].found == weft::bench::outcome::same);
+  CHECK(r.text().find("not known") != std::string::npos);
+  CHECK(r.json().find("\"verdict\":\"not known\"") != std::string::npos);
+}
+
 TEST_CASE("what other programs read of measurements is the same in every locale") {
   weft::benchmark_result r;
   for (char const* name : {"one", "two"}) {

@@ -45,12 +45,50 @@ TEST_CASE("what is shorter than the clock can tell is repeated within a sample")
   CHECK(t.median > 0);
 }
 
-TEST_CASE("what is longer than a sample is run once in each, and few times in all") {
+TEST_CASE("what is longer than a sample is run once in each, and seven times in all where budgets are spent") {
   busy b{5e6};
   auto const t = bench::measure({b.work()}, {.sample_ms = 0.1, .budget_ms = 1})[0];
   CHECK(t.times == 1);
-  CHECK(t.samples.size() >= 3);
-  CHECK(b.calls < 10);
+  CHECK(t.samples.size() == 6);
+  CHECK(b.calls == 7);
+}
+
+TEST_CASE("a third of the time is found faster also where calls are slow") {
+  busy a{20e6}, b{60e6};
+  auto const found = bench::measure({a.work(), b.work()}, {.sample_ms = 0.1, .budget_ms = 1});
+  REQUIRE(found[0].samples.size() == 6);
+  REQUIRE(found[1].samples.size() == 6);
+  bench::ratio const r = bench::ratio_of_medians(found[0].samples, found[1].samples);
+  CHECK(r.sure.high < 1);
+  CHECK(bench::judged(r) == bench::outcome::faster);
+  CHECK(bench::judged(bench::ratio_of_medians(found[1].samples, found[0].samples)) == bench::outcome::slower);
+}
+
+TEST_CASE("whoever asks for fewer rounds than a verdict needs has them, and five budgets allow more than six") {
+  busy few{2e6}, more{2e6};
+  CHECK(bench::measure({few.work()}, {.sample_ms = 0.01, .budget_ms = 0.1, .fewest = 3})[0].samples.size() == 3);
+  CHECK(bench::measure({more.work()}, {.sample_ms = 0.01, .budget_ms = 50, .fewest = 11, .most = 11})[0].samples.size() == 11);
+}
+
+TEST_CASE("whoever watches is asked before each sample, and ends it with what there is") {
+  busy a{1e6}, b{1e6};
+  struct {
+    int asked = 0, last = 0;
+  } seen;
+  auto const found = bench::measure({a.work(), b.work()}, {.sample_ms = 0.01, .budget_ms = 100},
+                                    {&seen, [](void* of, int rounds) {
+                                       auto& s = *static_cast<decltype(seen)*>(of);
+                                       ++s.asked, s.last = rounds;
+                                       return rounds < 4;
+                                     }});
+  CHECK(seen.asked == 2 + 2 * 4 + 1);
+  CHECK(seen.last == 4);
+  CHECK(found[0].samples.size() == 4);
+  CHECK(found[1].samples.size() == 4);
+  // Nothing is measured of what was not begun.
+  busy c{1e6};
+  CHECK(bench::measure({c.work()}, {}, {nullptr, [](void*, int) { return false; }})[0].samples.empty());
+  CHECK(c.calls == 0);
 }
 
 TEST_CASE("of two things side by side each gets as many samples, and the shorter is found faster") {

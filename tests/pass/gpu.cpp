@@ -144,6 +144,27 @@ TEST_CASE("a thread's own sums have no masks: what is not there is not stored") 
   CHECK(m.own > 0);
   CHECK(m.masked == 0);
 }
+TEST_CASE("rows whose swizzle is a pattern of 1024 bytes begin where one begins, whatever lies in front of them") {
+  lowered_program l{{}, {{64, 64}, {64}}};
+  expr::tensor<f16, 2> const x{&l.p, l.p.add_input(short_name("A"), dtype::f16, 2)};
+  expr::tensor<float, 1> const y{&l.p, l.p.add_input(short_name("B"), dtype::f32, 1)};
+  auto const before = compute<"before">(y.extent(0), [=](auto i) { return y(i) * 2.0f; });
+  auto const rows = compute<"rows">(x.extent(0), x.extent(1), [=](auto i, auto j) { return x(i, j); });
+  auto const behind = compute<"behind">(y.extent(0), [=](auto i) { return y(i) * 3.0f; });
+  l.p.outputs.push_back(compute<"out">(x.extent(0), x.extent(1), [=](auto i, auto j) { return cast<float>(rows(i, j)) * before(j) + behind(j); }).id);
+  l.p = canonical(l.p);
+  std::string steps = "out: split(i, 16) -> io, ii\nout: bind(io, block_x)\nout: bind(j, thread_x)\nrows: compute_at(out, io)\nrows: swizzle()\nrows: set_scope(shared)\nrows: bind(j, thread_x)\n";
+  for (std::string const name : {"before", "behind"}) steps += name + ": compute_at(out, io)\n" + name + ": set_scope(shared)\n" + name + ": bind(i, thread_x)\n";
+  ir::function f = l([&](schedule& s, auto const&) { CHECK(replay(s, parse_trace(steps.c_str(), s))); });
+  run_gpu_passes(f);
+  bool in_front = false;
+  for (ir::buffer const* b : f.buffers) {
+    if (f.shared_place(b) < 0) continue;
+    CHECK(f.shared_place(b) % (b->swizzled ? 1024 : 128) == 0);
+    in_front = in_front || (!b->swizzled && f.shared_place(b) == 0);
+  }
+  CHECK(in_front);
+}
 TEST_CASE("what one launch cannot do is a schedule_error that says why") {
   CHECK(contains(refusal("out: reorder(j, i)\nout: bind(i, block_x)\n"), "a loop over blocks stands inside of a serial one"));
   CHECK(contains(refusal("out: bind(i, thread_x)\nout: bind(j, lane)\n"), "warps and lanes are parts of thread_x"));

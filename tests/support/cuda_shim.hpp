@@ -74,7 +74,7 @@ static inline double __longlong_as_double(long long x) { return shim_bits<double
 
 // --- threads ---------------------------------------------------------------------------------------------------------
 constexpr unsigned shim_shared_limit = 227 * 1024, shim_fence = 4096;
-__shared__ __align__(128) unsigned char weft_shared[shim_shared_limit + shim_fence];
+__shared__ __align__(1024) unsigned char weft_shared[shim_shared_limit + shim_fence];
 
 /// An asynchronous copy: the first `there` bytes, then zeros.
 struct shim_copying {

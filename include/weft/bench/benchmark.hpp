@@ -79,7 +79,7 @@ class contestant {
 ///     std::cout << weft::compare({{"loop", [&] { loop(x, y); }}, {"weft", [&] { kernel(x, weft::out(y)); }}});
 ///
 /// Errors  argument_error where caches are to be cold, and something has a clock of its own, which is a GPU's
-/// Cost    half a second for each
+/// Cost    half a second for each; of what takes longer than 45 ms 11 rounds, or as many as 2.5 s for each allow, and never fewer than 6 (bench::measure)
 /// See     bench::judged
 benchmark_result compare(std::initializer_list<contestant> all, measuring const& how = {});
 
@@ -94,7 +94,7 @@ benchmark_result of_kernel(std::string_view name, std::string const& steps, coun
 ///     std::cout << weft::benchmark(matmul, a, b, weft::out(c));
 ///
 /// Errors  as of `prepare`
-/// Cost    half a second; the first of a process half a second more for the machine's peaks
+/// Cost    half a second, of slow kernels as of `compare`; the first of a process half a second more for the machine's peaks
 template <fixed_string Name, class What, class How, class... A>
 benchmark_result benchmark(measuring const& how, kernel_t<Name, What, How> const& k, A const&... a) {
   using types = typename kernel_t<Name, What, How>::template types_for<A...>;

@@ -1,3 +1,4 @@
+#include <cmath>
 #include <cstdio>
 
 #include "weft/base/joined.hpp"
@@ -22,6 +23,8 @@ WEFT_DECL std::string as_time(double ns) {
 WEFT_DECL char const* word(bench::outcome o) {
   return o == bench::outcome::faster ? "faster" : o == bench::outcome::slower ? "slower" : "same";
 }
+/// Of fewer than 6 samples nothing is known, which is not the same.
+WEFT_DECL char const* verdict(benchmark_line const& l) { return std::isinf(l.over_first.sure.high) ? "not known" : word(l.found); }
 WEFT_DECL std::string quoted(std::string_view s) {
   std::string out = "\"";
   for (char const c : s) {
@@ -92,7 +95,7 @@ WEFT_DECL std::string benchmark_result::text() const {
     if (l.of_roofline() > 0) all.append(bench::detail::formatted("  %.0f%% of the roofline", 100 * l.of_roofline()));
     if (&l != &lines.front())
       all.append(bench::detail::formatted("  %.3f of its time (%.3f to %.3f): ", l.over_first.value, l.over_first.sure.low, l.over_first.sure.high))
-          .append(bench::detail::word(l.found));
+          .append(bench::detail::verdict(l));
     all += '\n';
   }
   return all;
@@ -112,7 +115,7 @@ WEFT_DECL std::string benchmark_result::json() const {
                                  l.done.bytes, l.threads, l.of_roofline()));
     if (l.by_events) all.append(",\"clock\":\"events\"");
     if (&l != &lines.front())
-      all.append(bench::detail::formatted(",\"ratio\":%.6g,\"verdict\":\"%s\"", l.over_first.value, bench::detail::word(l.found)));
+      all.append(bench::detail::formatted(",\"ratio\":%.6g,\"verdict\":\"%s\"", l.over_first.value, bench::detail::verdict(l)));
     all += '}';
   }
   return all += "]\n";

@@ -12,9 +12,9 @@ namespace weft::inline WEFT_ABI {
 /// How times are taken: `weft::benchmark({.cold = true}, kernel, arguments...)`.
 struct measuring {
   double sample_ms = 1;   // a sample repeats the work until it takes so long
-  double budget_ms = 500;  // for each of the things compared; at least `fewest` samples all the same
+  double budget_ms = 500;  // for each of the things compared; what is slow takes longer, see bench::measure
   double within = 0.01;   // done when each median is sure to this part of itself, half the width of its interval
-  int fewest = 11, most = 201;  // samples of each
+  int fewest = 11, most = 201;  // samples of each; of what is slow 6 may be the fewest, see bench::measure
   bool cold = false;      // caches are filled with something else before each run, which is then a sample by itself; of CPUs alone
   double give_up_ms = 0;  // work is measured no further whose first run takes longer, or whose first three samples take half as long; 0: never
 };
@@ -41,6 +41,16 @@ struct timing {
   sequence<double> samples;  // in the order of the rounds
 };
 
+namespace detail {
+/// So many rounds there are however slow the work is: of fewer samples there is no interval of a ratio (ratio_of_medians), and nothing is told apart.
+inline constexpr int fewest_rounds = 6;
+}
+/// Asked before each sample, with how many rounds are over; false: it ends, with the samples that there are.
+struct rounds_watcher {
+  void* context = nullptr;
+  bool (*go_on)(void* context, int rounds) = nullptr;
+};
+
 /// Of a clock that only goes forward.
 double now_ns();
 /// One clock reading behind another: what a sample takes longer than the work. Measured once in a process. Units ns
@@ -51,8 +61,11 @@ double clock_cost();
 ///
 /// Work that failed, or was given up, is left out of the rounds that follow; what it took so far is its answer.
 ///
-/// Cost    budget_ms for each, or five times as long where the work itself takes longer than a sample
-sequence<timing> measure(sequence<timed_work> const& all, measuring const& how = {});
+/// Rounds    `fewest` at least, then on until all is settled, or until budget_ms for each is spent; `most` at most. When five times that is spent it ends before `fewest`, but
+///           never before 6 rounds (where `fewest` or `most` is less, before so many): what differs as 1 to 3 is then found to, however slow
+/// Cost      budget_ms for each; where `fewest` samples take longer, up to five times that, or 7 runs of each if these take longer still: one to find out how
+///           long it is, and 6 rounds. With budget_ms = 500, of calls of 60 and 180 ms 2.9 s (11 rounds), of calls of 10 s 70 s for each. `give_up_ms` bounds that
+sequence<timing> measure(sequence<timed_work> const& all, measuring const& how = {}, rounds_watcher watcher = {});
 
 }  // namespace bench
 }  // namespace weft::inline WEFT_ABI

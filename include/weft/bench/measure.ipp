@@ -89,22 +89,25 @@ WEFT_DECL double clock_cost() {
   return cost;
 }
 
-WEFT_DECL sequence<timing> measure(sequence<timed_work> const& all, measuring const& how) {
+WEFT_DECL sequence<timing> measure(sequence<timed_work> const& all, measuring const& how, rounds_watcher watcher) {
   sequence<timing> found(all.size());
   double const give_up_ns = how.give_up_ms * 1e6;
   detail::other_memory other(how.cold);
-  for (std::size_t i = 0; i < all.size(); ++i) {
+  bool ended = false;
+  auto const go_on = [&](int rounds) { return !(ended = ended || (watcher.go_on != nullptr && !watcher.go_on(watcher.context, rounds))); };
+  for (std::size_t i = 0; i < all.size() && go_on(0); ++i) {
     // A sample shorter than a thousand readings of the clock would be of the clock.
     double const sample_ns = how.sample_ms * 1e6, least = 1000 * clock_cost();
     detail::calibrate(found[i], all[i], sample_ns > least ? sample_ns : least, give_up_ns);
     if (how.cold) found[i].times = 1;
   }
   double const start = now_ns(), budget = how.budget_ms * 1e6 * static_cast<double>(all.size());
-  for (int round = 0; round < how.most; ++round) {
+  int const slow_rounds = how.fewest < detail::fewest_rounds ? how.fewest : detail::fewest_rounds;
+  for (int round = 0; round < how.most && !ended; ++round) {
     double const spent = now_ns() - start;
     if (round >= how.fewest && (spent > budget || detail::all_settled(found, how.within))) break;
-    if (round >= 3 && spent > 5 * budget) break;
-    for (std::size_t n = 0; n < all.size(); ++n) {
+    if (round >= slow_rounds && spent > 5 * budget) break;
+    for (std::size_t n = 0; n < all.size() && go_on(round); ++n) {
       std::size_t const i = round % 2 == 0 ? n : all.size() - 1 - n;
       timing& t = found[i];
       if (t.failed || t.gave_up) continue;

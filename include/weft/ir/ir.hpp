@@ -251,6 +251,9 @@ inline swizzle swizzle_of(buffer const* b) {
   s.rows = 8 / s.phases;
   return s;
 }
+/// What a buffer begins at multiples of in a block's shared memory, in bytes: where eight rows of whole lines of banks are one pattern of a swizzle, that begins
+/// with it, since units that read it by themselves count from there (PTX ISA, wgmma).
+inline std::int64_t shared_alignment_of(buffer const* b) { return swizzle_of(b).phases == 8 ? 1024 : 128; }
 /// Where pass/shared_layout.hpp has been: memory that no block shares stays as it is.
 inline swizzle swizzle_of(function const& f, buffer const* b) { return f.shared_place(b) < 0 ? swizzle{} : swizzle_of(b); }
 

@@ -23,6 +23,8 @@ struct tile_operand {
   tile_access at;
 };
 tile_operand operand_of_tile(ir::arena& m, ir::stmt tile, ir::expr load);
+/// Of an array of fragments that which the indices in front of the tile's own say.
+ir::expr number_of_fragment(ir::arena& m, ir::buffer const* fragments, ir::list<ir::expr> const& indices);
 
 /// Whether its first element, and with it each row, or column where these stand side by side, surely begins at a multiple of so many.
 bool begins_at_multiples(ir::arena& m, tile_access const& t, std::int64_t elements);

@@ -44,6 +44,11 @@ WEFT_DECL tile_operand operand_of_tile(ir::arena& m, ir::stmt tile, ir::expr loa
   o.at = access_of_tile(m, load->buf, load->indices, o.is_left ? i->variable : k->variable, o.is_left ? k->variable : j->variable);
   return o;
 }
+WEFT_DECL ir::expr number_of_fragment(ir::arena& m, ir::buffer const* fragments, ir::list<ir::expr> const& indices) {
+  ir::expr at = ir::index(m, 0);
+  for (std::size_t d = 0; d + 2 < indices.size(); ++d) at = ir::binary(m, op::add, ir::binary(m, op::mul, at, fragments->shape[d]), indices[d]);
+  return simplify(m, at);
+}
 
 WEFT_DECL bool begins_at_multiples(ir::arena& m, tile_access const& t, std::int64_t elements) {
   return t.leading() % elements == 0 && t.buf->alignment % (elements * size_bytes(t.buf->type)) == 0 &&
@@ -93,6 +98,7 @@ class fragment_maker final : public ir::rewriter {
       }
       if (c->kind != ir::stmt_kind::barrier) stored = c;
       if (c->kind == ir::stmt_kind::tile && c->role == ir::tile_role::multiply) {
+        if (!tiles.empty() && tiles.back()->unit != c->unit) finish();
         tiles.push_back(c);
       } else if (c->kind != ir::stmt_kind::barrier || tiles.empty()) {  // between tiles nobody writes what they read
         finish();
@@ -186,6 +192,10 @@ class fragment_maker final : public ir::rewriter {
       if (sum->kind != ir::stmt_kind::accumulate || sum->mask != nullptr) refuse("a tile is not three loops around a sum, or is cut", t);
       if (sum->first.size() > 0) refuse("its sums cannot be kept in fragments while the loops around run: something else touches their memory there", t);
       if (apart_ > 0) refuse("some warps of a block alone come to it, and it takes four", t);
+      if (threads_.empty() || lengths_.back()->kind != op::literal || lengths_.back()->value % 128 != 0)
+        refuse("it takes four warps together, and those of a block are no multiple of four\n  try   a tile of 64 rows, or of 128 or 256, 16 for each warp", t);
+      if (number_of_fragment(m_, sum->buf, sum->indices)->kind != op::literal)
+        refuse("its sums are in registers, of which a loop can name none by its iteration\n  try   unroll of the loops over tiles", t);
       sequence<ir::expr> loads;
       find_loads(sum->value, loads);
       bool found[2] = {};
@@ -199,6 +209,8 @@ class fragment_maker final : public ir::rewriter {
           refuse(joined({what, " is no copy in shared memory that is swizzled, with rows of 64 elements", is_a ? ", which are terms" : ", which are terms or columns",
                          "\n  try   64 terms at a time of a copy by cache_read, set_scope(shared) and swizzle", is_a ? "" : "; of columns transform_layout(copy, dims(j / 64, k, j % 64)) before"}),
                  t);
+        if (!begins_where_patterns_do(a))
+          refuse(joined({what, " does not begin at a multiple of 16 elements of a multiple of 8 rows, which is where the unit begins to read\n  try   mma_f16 or mma_bf16, or a copy that begins there"}), t);
         if (!moves_with_warps(place_of_tile(m_, a), is_a ? 16 * 64 : 0))
           refuse(joined({what, is_a ? " does not move by 16 rows from a warp to the next one" : " is not the same for all warps", "\n  try   a tile of 16 rows and all columns of the block for each warp"}), t);
       }
@@ -206,11 +218,17 @@ class fragment_maker final : public ir::rewriter {
     }
     return ir::block(m_, sequence<ir::stmt>(tiles.begin(), tiles.end()));
   }
+  /// Rows are swizzled in patterns of eight, of which the unit is told where the first one begins.
+  bool begins_where_patterns_do(tile_access const& t) {
+    ir::expr rows = ir::index(m_, 0);
+    std::uint32_t const last = t.begin.size() - 1;
+    for (std::uint32_t d = 0; d < last; ++d) rows = ir::binary(m_, op::add, rows, ir::binary(m_, op::mul, t.begin[d], t.buf->strides[d]));
+    return is_multiple(simplify(m_, rows), 8 * 64) && is_multiple(t.begin[last], 16);
+  }
   /// Whether what the next warp has is so many elements further.
   bool moves_with_warps(ir::expr flat, std::int64_t by) {
-    if (threads_.empty() || lengths_.back()->kind != op::literal) return false;
     auto const of_warp = [&](std::int64_t number) { return simplify(m_, ir::substitute(m_, flat, threads_.back(), ir::index(m_, 32 * number))); };
-    bool moves = lengths_.back()->value % 128 == 0;
+    bool moves = true;
     for (std::int64_t w = 1; w < lengths_.back()->value / 32 && moves; ++w)
       moves = ir::is_literal(simplify(m_, ir::binary(m_, op::sub, of_warp(w), of_warp(w - 1))), by);
     return moves;

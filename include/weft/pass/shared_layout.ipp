@@ -62,10 +62,18 @@ class shared_layout {
     f_.shared_at.resize(f_.buffers.size(), -1);
     f_.shared_at[at(buffers_[i]->id)] = byte;
   }
+  /// The first place from `byte` on where a buffer may begin.
+  static std::int64_t begin_from(std::int64_t byte, ir::buffer const* b) {
+    std::int64_t const apart = ir::shared_alignment_of(b);
+    return (byte + apart - 1) / apart * apart;
+  }
   /// All bytes that are taken then.
   std::int64_t one_behind_the_other() {
     std::int64_t next = 0;
-    for (std::size_t i = 0; i < buffers_.size(); ++i) place(i, next), next += ir::shared_bytes_of(buffers_[i]);
+    for (std::size_t i = 0; i < buffers_.size(); ++i) {
+      place(i, next = begin_from(next, buffers_[i]));
+      next += ir::shared_bytes_of(buffers_[i]);
+    }
     return next;
   }
   /// The largest first, each as low as those allow that are placed and needed at the same time.
@@ -86,7 +94,7 @@ class shared_layout {
         for (std::int64_t p : placed) {
           std::int64_t const from = f_.shared_at[at(buffers_[at(p)]->id)], to = from + ir::shared_bytes_of(buffers_[at(p)]);
           bool const together = begin_[at(p)] <= end_[at(next)] && begin_[at(next)] <= end_[at(p)];
-          if (together && from < byte + bytes && byte < to) byte = to, moved = true;
+          if (together && from < byte + bytes && byte < to) byte = begin_from(to, buffers_[at(next)]), moved = true;
         }
       }
       place(at(next), byte);

@@ -44,6 +44,11 @@ struct executor {
 /// Cost    two atomic operations and two looks at the clock for each task, beside what `run` takes; with weft's own pool, one load for each call
 executor set_executor(executor const& e);
 
+/// In how many pieces a parallel loop of a call is cut at most: as the executor says, else WEFT_THREADS, else one for each thread of the machine.
+///
+/// Cost  a look at the environment
+int threads_of_calls();
+
 }  // namespace weft::inline WEFT_ABI
 
 #if WEFT_HEADER_ONLY

@@ -149,5 +149,12 @@ WEFT_DECL executor set_executor(executor const& e) {
   __atomic_store_n(&chosen_runner, is_own ? nullptr : chosen, __ATOMIC_RELEASE);
   return before == nullptr ? executor{} : before->is;
 }
+WEFT_DECL int threads_of_calls() {
+  using namespace detail;
+  auto const* const chosen = static_cast<known_executor const*>(__atomic_load_n(&chosen_runner, __ATOMIC_ACQUIRE));
+  int const own = runtime::threads_of_default_pool(), asked = chosen != nullptr ? chosen->is.threads : 0;
+  if (asked <= 0) return own;
+  return chosen->is.run == nullptr && asked > own ? own : asked;
+}
 
 }  // namespace weft::inline WEFT_ABI

@@ -104,6 +104,8 @@ class thread_pool {
 ///
 /// Errors  device_error in the child of a fork that was under way before weft was first used (base/fork_gate.hpp)
 thread_pool& default_pool();
+/// How many it has, or will have when it is made.
+int threads_of_default_pool();
 
 }  // namespace runtime
 }  // namespace weft::inline WEFT_ABI

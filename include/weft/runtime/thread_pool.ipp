@@ -318,13 +318,14 @@ WEFT_HOT_DECL void thread_pool::run(std::int64_t count, loop_body* body, void* c
   __atomic_store_n(&busy_, 0, __ATOMIC_RELEASE);
 }
 
+WEFT_DECL int threads_of_default_pool() { return environment_number("WEFT_THREADS", 1, thread_pool::max_threads, host().threads); }
 WEFT_HOT_DECL thread_pool& default_pool() {
   static constinit thread_pool* known = nullptr;
   if (thread_pool* const pool = __atomic_load_n(&known, __ATOMIC_ACQUIRE)) return *pool;
   fork_gate const no_fork;  // in the child of a fork nobody would finish the static that another thread began
   static struct kept {
     thread_pool* pool =
-        new thread_pool(environment_number("WEFT_THREADS", 1, thread_pool::max_threads, host().threads));
+        new thread_pool(threads_of_default_pool());
     // Workers in code that is unmapped would crash. Static objects that are destroyed later still find a pool.
     ~kept() {
       if (library_is_unloaded()) pool->retire();

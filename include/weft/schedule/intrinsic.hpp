@@ -32,7 +32,7 @@ struct intrinsic {
   program (*computes)() = nullptr;  // where that is not the stage's own terms, one after the other
   machine_form forms[most_forms]{};
   /// Of what a warp of a GPU does with its matrix unit: rows and columns of the tile of sums, `terms` being how deep it is; 0: of
-  /// one lane. The form's function is the shape and the types as PTX names them (codegen/cuda/matrix.hpp).
+  /// one lane. The form's function names the types of operands and sums (codegen/cuda/matrix.hpp, mma.hpp).
   std::int32_t rows = 0, columns = 0;
   /// What rows of an operand's tile, and of one of sums, begin at multiples of, or columns where these stand side by side: as many
   /// bytes as a lane has of the tile.

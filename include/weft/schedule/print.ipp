@@ -100,11 +100,20 @@ inline sequence<std::int32_t> guests_in_order(nest const& n, int loop) {
   if (all.size() < 2) return all;
   sequence<sequence<std::int32_t>> const readers = readers_of(n.computation());
   sequence<sequence<std::int32_t>> reads(n.places.size());  // by guest
-  for (std::int32_t g : all)
-    for (std::int32_t r : readers[static_cast<std::size_t>(g)]) {
+  for (std::int32_t g : all) {
+    sequence<std::int32_t> next = readers[static_cast<std::size_t>(g)];
+    for (std::size_t i = 0; i < next.size(); ++i) {
+      std::int32_t r = next[i];
       while (program::at(n.places, r).loop >= 0 && program::at(n.places, r).loop != loop) r = n.at(program::at(n.places, r).loop).stage;
       if (r != g && program::at(n.places, r).loop == loop) reads[static_cast<std::size_t>(r)].push_back(g);
+      if (!program::at(n.places, r).inlined) continue;
+      for (std::int32_t beyond : readers[static_cast<std::size_t>(r)]) {  // which read it in its place
+        bool known = false;
+        for (std::int32_t other : next) known = known || other == beyond;
+        if (!known) next.push_back(beyond);
+      }
     }
+  }
   sequence<bool> waits(n.places.size(), true);
   auto const place = [&](auto const& self, std::int32_t g) -> void {
     if (!waits[static_cast<std::size_t>(g)]) return;

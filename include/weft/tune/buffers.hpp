@@ -50,6 +50,12 @@ class argument_copies {
   char* data(std::size_t i) const;
   /// What is written: the live bytes again, or a pattern where nothing is read.
   void restore();
+  /// Whether memory that is written is read as an input, too.
+  bool are_written_over() const {
+    for (memory_block const& m : blocks_)
+      if (m.written && m.read && m.bytes > 0) return true;
+    return false;
+  }
   /// Puts such numbers, always the same, into the inputs of floats, and `restore`s what is written. `arguments`: as at the beginning.
   void put(numbers kind, argument const* arguments, int count);
   /// The live bytes of inputs again.

@@ -1,3 +1,5 @@
+#include <cmath>
+
 #include "weft/base/joined.hpp"
 #include "weft/tune/run.hpp"
 
@@ -5,18 +7,23 @@ namespace weft::inline WEFT_ABI {
 namespace tuning {
 namespace detail {
 
-/// Where a candidate and the schedule without tuning are of two minds, direct evaluation says which is right, a few times. True: the candidate is, at
-/// this element. Then either both are, and sums that cancel are compared within what their terms allow from here on; or the schedule without tuning is
-/// wrong, and so is all that was like it.
-inline bool tuning_run::is_right(sequence<element_list> const& found, int output, std::size_t at) {
-  if (++judged_ > 8) return false;
+/// Where a candidate and the schedule without tuning are of two minds, direct evaluation says which is right, while that takes a second at most. True: the
+/// candidate is, at this element. Then either both are, and sums that cancel are compared within what their terms allow from here on, or an element that
+/// hangs on their order not at all; or the schedule without tuning is wrong, and so is all that was like it.
+inline bool tuning_run::is_right(sequence<element_list>& found, int output, std::size_t at) {
+  if (++judged_ > 64 || judged_ns_ > 1e9) return false;
+  waiting const judging(judged_ns_);
   auto const o = static_cast<std::size_t>(output);
-  tolerance const of_first{tolerance_.bitwise && face_.how == nullptr, tolerance_.terms};
+  tolerance const of_first = tolerance_;
   bool known = false;
   double magnitude = 0;
   if (!check_element(what_, machine_.fma, arguments_, count_, found[o], output, at, of_first, known, &magnitude).empty() || !known) return false;
   std::string const ours = check_element(what_, machine_.fma, arguments_, count_, expected_[o], output, at, of_first, known);
   if (ours.empty()) {
+    if (std::isinf(magnitude)) {
+      found[o].bits[at] = expected_[o].bits[at];
+      return true;
+    }
     if (2 * magnitude <= magnitudes_[o]) return false;  // so far apart they may be already
     magnitudes_[o] = 2 * magnitude;
     return true;
@@ -62,9 +69,7 @@ inline bool tuning_run::computes_the_same(tune_trial& t) {
   sequence<element_list> found = outputs();
   if (t.why.empty() && expected_.empty()) {
     int samples = 0;
-    // A how-lambda's first steps may take a sum in parts, which is its own choice: the others are to have the bits of that.
-    tolerance const of_first{tolerance_.bitwise && face_.how == nullptr, tolerance_.terms};
-    t.why = check_samples(what_, machine_.fma, arguments_, count_, found, of_first, samples);
+    t.why = check_samples(what_, machine_.fma, arguments_, count_, found, tolerance_, samples);
     result_.checked = samples > 0 ? joined({std::to_string(samples), " elements by direct evaluation, all others by the schedule "
                                                                      "without tuning"})
                                   : "the schedule without tuning (direct evaluation would take too long)";
@@ -87,7 +92,7 @@ inline bool tuning_run::computes_the_same(tune_trial& t) {
   return !t.wrong;
 }
 /// On whole numbers, where each term counts: the first schedule by direct evaluation, the others by that. Bitwise on numbers of which each sum is
-/// rounded, so that its order shows: all by the first schedule, which may have an order of its own. Inputs are filled and brought back, which of
+/// rounded, so that its order shows. Inputs are filled and brought back, which of
 /// large ones takes longer than all calls of a trial.
 inline bool tuning_run::sums_the_same(tune_trial& t, slot_calls& calls) {
   double const filled = now_ns();
@@ -106,7 +111,8 @@ inline bool tuning_run::sums_the_same(tune_trial& t, slot_calls& calls) {
     for (argument& a : theirs)
       if (!a.is_scalar) a.data = copies_.data(tensor++);
     int samples = 0;
-    if (!rounds) t.why = check_samples(what_, machine_.fma, theirs.data(), count_, found, exactly, samples);
+    t.why = check_samples(what_, machine_.fma, theirs.data(), count_, found, exactly, samples);
+    if (!t.why.empty() && rounds) t.why = joined({of_what, ", ", t.why});
     if (t.why.empty()) {
       expected_of_others_ = found;
       for (element_list& e : expected_of_others_) make_ready(e);

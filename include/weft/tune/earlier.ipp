@@ -30,6 +30,9 @@ inline void tuning_run::measure_first() {
   // What ended the worker may have come from outside: of the first schedule it is believed the third time.
   tune_trial t = measured(first_.choices, 0);
   for (int again = 0; again < 2 && t.result == outcome::crashed; ++again) t = measured(first_.choices, 0);
+  if (t.wrong && wanted_.bitwise && face_.how != nullptr)
+    WEFT_THROW(schedule_error(joined({face_.name, ": tune: bitwise, and the first values of the knobs give a schedule without the bits of direct evaluation: ", t.why,
+                                      "\n  try   first values that keep each sum's order, or a tuning that is not bitwise"})));
   if (t.wrong) WEFT_THROW(internal_error(joined({face_.name, ": tune: without tuning, ", t.why})));
   if (t.ns <= 0)
     WEFT_THROW(device_error(joined({face_.name, ": tune: the schedule without tuning could not be measured: ", t.why})));

@@ -13,6 +13,7 @@ WEFT_DECL std::string progress_line(tune_progress const& p) {
     left = of_trials < left ? of_trials : left;
   }
   return joined({p.kernel, p.kernel.empty() ? "" : ": ", std::to_string(p.trials), " of ", std::to_string(p.most_trials), " trials",
+                 p.rounds > 0 ? joined({", ", std::to_string(p.rounds), p.rounds == 1 ? " round" : " rounds", " of turns"}) : "",
                  each_second > 0 ? joined({", ", number_text(each_second, "%.1f"), " a second"}) : "",
                  p.best_ns > 0 ? joined({"; best ", tuning::detail::time_text(p.best_ns)}) : "; none is right yet",
                  p.best_ns > 0 && p.first_ns > 0 ? joined({", ", number_text(p.first_ns / p.best_ns), " times as fast as without tuning"}) : "",

@@ -29,12 +29,28 @@ class slot_calls {
     return ns;
   }
   void expect(double ns) { slowest_ns_ = ns; }
+  /// The same, to be timed. What writes over its own inputs begins with the caller's again and again: numbers that shrink in each call become denormal, with
+  /// which a processor is fifty times slower, and the slowest schedule would make the fewest calls.
+  double timed(std::int64_t calls) {
+    if (!runner_.copies().are_written_over()) return run(calls);
+    double all = 0;
+    for (std::int64_t done = 0; done < calls;) {
+      std::int64_t const some = calls - done < most_over_themselves ? calls - done : most_over_themselves;
+      runner_.copies().restore();
+      if (runner_.is_on_gpu() && run(1) < 0) return -1;  // which brings them there
+      double const ns = run(some);
+      if (ns < 0) return ns;
+      all += ns, done += some;
+    }
+    return all;
+  }
   /// As bench::measure takes it; the worker's clock counts, not what the way there and back takes.
   bench::timed_work work() {
-    return {nullptr, this, [](void* calls, std::int64_t times) { return static_cast<slot_calls*>(calls)->run(times); }};
+    return {nullptr, this, [](void* calls, std::int64_t times) { return static_cast<slot_calls*>(calls)->timed(times); }};
   }
 
  private:
+  static constexpr std::int64_t most_over_themselves = 32;
   runner& runner_;
   int slot_;
   double &measured_ns_, &waited_ns_;
@@ -114,8 +130,10 @@ class tuning_run {
   bool begin();
   /// Proposes and measures so many more, as the budget allows; false: there are no more, or it is spent.
   bool go_on(std::size_t trials);
-  /// The tuning was stopped before it began: says so in the result.
-  void leave();
+  /// It is not begun, for this reason: the result has the schedule without tuning, of which nothing is measured.
+  void leave(std::string_view why);
+  /// Somebody stopped the tuning that this one is a part of.
+  void stop() { result_.stopped = true; }
   /// Measures the best in turns, and keeps what won.
   tune_result finish();
   /// Measures what a tuning elsewhere asks for, to the end of it.
@@ -127,17 +145,23 @@ class tuning_run {
   double turns() const { return result_.trials.size() > 1 ? turns_of_one_more() : 0; }
   /// As if another candidate had been measured.
   double turns_of_one_more() const { return 0.6 + turns_of(4, 9); }
-  /// Whether it is as near to the roofline as the options ask for.
+  /// Whether it is as near to the roofline as the options ask for, and above it but for what measurements differ.
   bool is_near_roofline() const;
+  /// What no schedule takes less than, as far as is known; 0: it is not, or the best takes less than was thought.
+  double bound_ns() const { return is_below_roofline() ? 0 : result_.roofline_ns; }
 
  private:
   call_layout bound();
   double elapsed() const { return (now_ns() - began_) / 1e9; }
   bool may_go_on();
+  bool is_stopped();
+  void tell(int rounds);
+  bool is_below_roofline() const { return result_.best_ns > 0 && result_.best_ns < 0.95 * result_.roofline_ns; }
+  std::string about_within() const;
   std::string loops_of(sequence<std::int32_t> const& choices, std::string& why) const;
   sequence<element_list> outputs() const;
   bool are_like(sequence<element_list> const& expected, tolerance within, sequence<double> const* magnitudes = nullptr) const;
-  bool is_right(sequence<element_list> const& found, int output, std::size_t at);
+  bool is_right(sequence<element_list>& found, int output, std::size_t at);
   bool sums_the_same(tune_trial& t, slot_calls& calls);
   bool others_are_dear() const { return others_ns_ > 1e8; }
   sequence<tune_trial> measured_elsewhere(sequence<sequence<std::int32_t>> const& points, double give_up_ns);
@@ -160,6 +184,7 @@ class tuning_run {
   double reserve() const;
   sequence<std::size_t> finalists() const;
   void confirm();
+  void choose_by_trials(sequence<std::size_t> const& in, sequence<bool> const& good, sequence<bench::timing> const& times);
   void describe();
   own_times times_of(sequence<std::int32_t> const& choices) const;
   void keep(std::int64_t trials);
@@ -195,6 +220,7 @@ class tuning_run {
   sequence<double> magnitudes_;  // of each output's terms, where sums were found to cancel
   double others_ns_ = 0;          // what filling and bringing back the inputs of the last comparison took
   int judged_ = 0;
+  double judged_ns_ = 0;  // what that took
   point first_;
   tune_result result_;
   other_tasks others_;
@@ -215,6 +241,7 @@ class tuning_run {
   sequence<std::size_t> compared_;  // the trials that were finalists, and what they took in turns
   sequence<double> turns_ns_;
   bool peaks_again_ = false;
+  bool chosen_by_trials_ = false;  // it was stopped before there were enough turns
 };
 
 }  // namespace detail

@@ -15,12 +15,12 @@ struct shared_task {
   bool had_batch = false;   // behind what `begin` measures: the first schedule, and results of before
 };
 /// What a further trial is expected to gain, weighted. A fifth is what trials gained lately; the rest what they would gain if times went on
-/// as 1 / trials, and no more than what is above the roofline.
+/// as 1 / trials, and no more than what is above the roofline, where that is a bound.
 inline double expected_gain(shared_task const& t) {
   tune_result const& r = t.run->so_far();
   constexpr double lately = 0.2;
   double const trials = static_cast<double>(r.trials.size() > 0 ? r.trials.size() : 1);
-  double const above = r.best_ns - r.roofline_ns, hoped = r.best_ns / trials;
+  double const above = r.best_ns - t.run->bound_ns(), hoped = r.best_ns / trials;
   return t.weight * (lately * t.last_gain_ns + (1 - lately) * (above < hoped ? above : hoped));
 }
 }  // namespace detail
@@ -57,13 +57,20 @@ WEFT_DECL sequence<tune_result> tune_all(sequence<task_face> const& tasks, tune_
     for (detail::shared_task const& t : all) said = said || t.run->so_far().stopped;
     return said;
   };
+  // The first schedule of each is measured as far as the budget goes: of one alone it is in any case, as by `tune`.
   for (detail::shared_task& t : all) {
-    if (is_stopped()) {
-      t.open = false, t.run->leave();
+    bool const first = &t == all.begin();
+    double const turns = tell_others(t);
+    char const* const why = is_stopped()                    ? "the tuning was stopped"
+                            : !first && spent() >= o.trials ? "the trials that these kernels share were used up"
+                            : !first && turns >= rest()     ? "the seconds that these kernels share were used up"
+                                                            : nullptr;
+    if (why == nullptr) {
+      t.open = t.run->begin();
       continue;
     }
-    tell_others(t);
-    t.open = t.run->begin();
+    if (is_stopped()) t.run->stop();
+    t.open = false, t.run->leave(why);
   }
   while (!is_stopped() && rest() > 0 && spent() < o.trials) {
     // Each a batch first: of what nobody has measured nothing can be expected.
@@ -88,10 +95,13 @@ WEFT_DECL sequence<tune_result> tune_all(sequence<task_face> const& tasks, tune_
     best->last_gain_ns = done > 0 ? (before - r.best_ns) / static_cast<double>(done) : 0;
   }
   std::int64_t const trials = spent();
+  bool stopped = is_stopped();
   for (detail::shared_task& t : all) {
     auto const own = static_cast<std::int64_t>(t.run->so_far().trials.size());
     t.run->note_others(trials - own, turns_of_others(t));
+    if (stopped) t.run->stop();
     results.push_back(own > 0 ? t.run->finish() : t.run->so_far());
+    stopped = stopped || results.back().stopped;
     t.run.reset();
   }
   return results;

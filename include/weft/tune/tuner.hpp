@@ -20,9 +20,10 @@ struct tune_progress {
   double best_ns = 0;   // 0: none is right yet
   double first_ns = 0;  // of the schedule that the kernel would have without tuning
   std::string_view kernel{};  // whose trial it was
+  int rounds = 0;       // of the finalists' turns, that are over: trials stay as they are; 0: a trial is over
 };
 
-/// Who is told of progress and may end the tuning: anything that is called with a tune_progress; true: go on. A lambda without
+/// Who is told of progress, behind each trial and between the finalists' turns, and may end the tuning: anything that is called with a tune_progress; true: go on. A lambda without
 /// captures, or a named object that outlives the tuning.
 class tune_watcher {
  public:
@@ -42,7 +43,7 @@ class tune_watcher {
   void* object_ = nullptr;
   bool (*call_)(void*, tune_progress const&) = nullptr;
 };
-/// A std::stop_token, or what else can be asked whether to stop. Of a named one nobody makes a copy: it outlives the tuning. What has no
+/// A std::stop_token, or what else can be asked whether to stop: before each trial, and before each call in the finalists' turns. Of a named one nobody makes a copy: it outlives the tuning. What has no
 /// name, as `source.get_token()`, is kept.
 class tune_stop {
  public:
@@ -79,7 +80,10 @@ struct tune_options {
   bool keep = true;            // the result on disk, for this and later processes
   bool random = false;         // no model: the baseline of searches
   std::size_t batch = 8;       // candidates between two fits of the model; 0 is 1
-  double within = 0;           // of the roofline: 0.02 ends the tuning when a call takes at most 1.02 of what no schedule can beat; 0: never
+  /// Of the roofline: 0.02 ends the tuning when a call takes at most 1.02 of it; 0: never. The roofline is what the operations and bytes that the program counts (bench::counts)
+  /// take at the machine's peaks. A schedule may need fewer operations: of what a loop does not change, of a select's other branch, of taps in padding. A best that takes
+  /// less than 0.95 of the roofline shows that, and the roofline ends nothing then. tune_result::within says what came of it, also where no roofline is known.
+  double within = 0;
   /// The model begins with what trials of other tasks on this machine have taught, and keeps what this one teaches. False: equal seeds and
   /// times give equal proposals whatever other tasks were tuned before. What is remembered of this one counts all the same: the result that is kept is
   /// the second trial, and those of its earlier trials that are learned (the fastest, and the latest) are not proposed again, if less than half of the space, which may be an estimate; `.random` and
@@ -118,7 +122,7 @@ struct tune_result {
   std::string how;                   // the best schedule as a how-lambda
   std::string loops;                 // and as loops
   std::string why;                   // in a sentence, why this one
-  std::int32_t finalists = 0, rounds = 0;  // that were measured in turns at the end, and how often each; 0: there was nothing to compare
+  std::int32_t finalists = 0, rounds = 0;  // that were measured in turns at the end, and how often each; 0: there was nothing to compare, or it was stopped before
   std::string checked;               // against what results were compared
   tuning::isolation worker = tuning::isolation::none;  // where candidates ran
   std::string worker_program{};      // of isolation::program
@@ -134,7 +138,8 @@ struct tune_result {
   double seconds = 0;                // that it took
   double measuring_seconds = 0;      // of these, in calls of candidates
   double searching_seconds = 0;      // and in neither compiling nor calling: the tuner's own cost, what it proposes, lowers, compares and keeps
-  double roofline_ns = 0;            // no schedule takes less; 0: not known, or not asked for (tune_options::within)
+  double roofline_ns = 0;            // what the counted operations and bytes take at the machine's peaks; 0: not known, or not asked for (tune_options::within)
+  std::string within{};              // what became of tune_options::within, in a sentence; empty: it was not asked for
   bench::counts done{};              // of a call, by the program itself
   std::int32_t threads = 0;          // of the machine that it is for; 0: a GPU
   double model_quality = 0;          // rank correlation of expected and measured times; 0: too few

@@ -47,9 +47,9 @@ inline options wanted_of(kernel_face const& face, tune_options const& o) {
 /// Whether the kernel's schedule is the rule's, as kernel_table asks for it.
 inline bool is_by_rule(kernel_face const& face) { return face.how == nullptr && !face.wanted.plain && !environment_switch("WEFT_PLAIN"); }
 
-/// No schedule takes less: the arithmetic at the machine's peak, and the bytes at that of its memory where no cache holds them; 0: not
+/// The arithmetic that the program counts at the machine's peak, and the bytes at that of its memory where no cache holds them; 0: not
 /// known. Of f32 and f64 alone is the peak of arithmetic known.
-inline double least_ns(program const& what, argument const* arguments, int count, target const& machine) {
+inline double roofline_of(program const& what, argument const* arguments, int count, target const& machine) {
   bench::counts const done = bench::counted(what, arguments);
   double held = 0;
   for (int i = 0; i < count; ++i) {
@@ -98,14 +98,26 @@ WEFT_DECL tuning_run::tuning_run(kernel_face const& face, argument* arguments, i
   for (std::int64_t i = 0; i < wanted && face.gpu != nullptr && runner_.where() != isolation::none; ++i)
     compilers_.push_back(new runner(copies_, worker_, face.device));
   result_.searching_seconds = elapsed();
-  if (o.within > 0 && face.gpu == nullptr) result_.roofline_ns = least_ns(what_, arguments, count, machine_);
+  if (o.within > 0 && face.gpu == nullptr && !o.stop.requested()) result_.roofline_ns = roofline_of(what_, arguments, count, machine_);
 }
 WEFT_DECL tuning_run::~tuning_run() {
   delete search_;
   for (runner* one : compilers_) delete one;
 }
 WEFT_DECL bool tuning_run::is_near_roofline() const {
-  return options_.within > 0 && result_.best_ns > 0 && result_.best_ns <= result_.roofline_ns * (1 + options_.within);
+  return options_.within > 0 && result_.best_ns > 0 && !is_below_roofline() && result_.best_ns <= result_.roofline_ns * (1 + options_.within);
+}
+inline std::string tuning_run::about_within() const {
+  if (options_.within <= 0 || result_.best_ns <= 0) return "";
+  if (result_.roofline_ns <= 0)
+    return face_.gpu != nullptr            ? "no effect: the peaks of a GPU are not known"
+           : result_.done.float_bytes == 0 ? "no effect: the peak of arithmetic is known of programs of f32 and f64 alone, and a cache holds the tensors"
+           : result_.stopped               ? "no effect: the tuning was stopped"
+                                           : "no effect: the program has no arithmetic, and a cache holds the tensors";
+  std::string const roofline = time_text(result_.roofline_ns);
+  if (is_below_roofline())
+    return joined({"no effect: the best takes less than the roofline, ", roofline, ", for which operations are counted that a schedule need not do"});
+  return joined({"the best takes ", number_text(result_.best_ns / result_.roofline_ns), " times the roofline, ", roofline, is_near_roofline() ? ", which ends the tuning" : ""});
 }
 
 /// The layout of the call, when it is one that can be tuned.
@@ -129,19 +141,23 @@ inline call_layout tuning_run::bound() {
     if (a.constant) refuse("a weft::constant is not tuned: give the tensor itself");
   return l;
 }
-inline bool tuning_run::may_go_on() {
+inline bool tuning_run::is_stopped() {
   if (options_.stop.requested()) result_.stopped = true;
+  return result_.stopped;
+}
+inline bool tuning_run::may_go_on() {
+  if (is_stopped()) return false;
   if (!peaks_again_ && result_.best_ns > 0 && result_.best_ns < 0.99 * result_.roofline_ns) {  // peaks that were measured while something else ran
     peaks_again_ = true;
     static_cast<void>(bench::peaks_measured_again(machine_.threads));
-    result_.roofline_ns = least_ns(what_, arguments_, count_, machine_);
+    result_.roofline_ns = roofline_of(what_, arguments_, count_, machine_);
   }
-  auto const trials = static_cast<std::int64_t>(result_.trials.size());
+  std::int64_t const trials = others_trials_ + static_cast<std::int64_t>(result_.trials.size());
   // Of several kernels each has turns, and those of all come at the end.
   reserved_ = others_turns_ > 0 ? turns_of_one_more() : reserve();
   bool const has_time = elapsed() + reserved_ + others_turns_ < options_.seconds;
-  no_time_for_turns_ = !has_time && !result_.stopped && trials < options_.trials;
-  return !result_.stopped && trials < options_.trials && has_time && !is_near_roofline();
+  no_time_for_turns_ = !has_time && trials < options_.trials;
+  return trials < options_.trials && has_time && !is_near_roofline();
 }
 
 /// The text of a candidate's loop program.
@@ -208,7 +224,8 @@ inline tune_trial tuning_run::measured_once(sequence<std::int32_t> const& choice
   copies_.restore();
   slot_calls calls(runner_, 0, measured_ns_, waited_ns_);
   calls.expect(result_.first_ns > 0 ? result_.first_ns : 5e8);
-  if (calls.run(1) < 0) {
+  double const once_ns = calls.run(1);
+  if (once_ns < 0) {
     t.result = runner_.last();
     t.why = t.result == outcome::hung      ? "it did not end"
             : t.result == outcome::crashed ? joined({"it ended the worker: ", runner_.why().empty() ? "an access outside of its tensors, perhaps" : runner_.why()})
@@ -220,7 +237,8 @@ inline tune_trial tuning_run::measured_once(sequence<std::int32_t> const& choice
   // Where that takes long, of those alone that may be the best, which their times say first (and `confirm` once more of who wins).
   bool const others_first = give_up_ns <= 0 || !others_are_dear();
   if (by_other_numbers_ && others_first && !sums_the_same(t, calls)) return t;
-  measuring how{.sample_ms = 0.3, .budget_ms = 100, .within = 0.02, .fewest = 6, .most = 31};
+  // Of a call that takes all of the budget three do: nothing is compared here but for `confirm`, which has turns of its own.
+  measuring how{.sample_ms = 0.3, .budget_ms = 100, .within = 0.02, .fewest = once_ns > 1e8 ? 3 : 6, .most = 31};
   how.give_up_ms = give_up_ns / 1e6;
   bench::timing const time = bench::measure({calls.work()}, how)[0];
   t.ns = time.failed ? 0 : time_of(time);
@@ -234,8 +252,11 @@ inline void tuning_run::note(tune_trial t, double expected_ns) {
   if (t.ns > 0 && (result_.best_ns <= 0 || t.ns < result_.best_ns)) result_.best_ns = t.ns, result_.choices = t.choices;
   store_.add(trials_task_, face_.name, {t.choices, t.ns, static_cast<std::int32_t>(t.result), t.wrong});
   result_.trials.push_back(static_cast<tune_trial&&>(t));
+  tell(0);
+}
+inline void tuning_run::tell(int rounds) {
   tune_progress const p{others_trials_ + static_cast<std::int64_t>(result_.trials.size()), options_.trials, elapsed(), options_.seconds,
-                        result_.best_ns, result_.first_ns, face_.name};
+                        result_.best_ns, result_.first_ns, face_.name, rounds};
   if (!options_.progress(p)) result_.stopped = true;
 }
 inline bool has_many_steps(space const& s) { return s.at({}).steps.size() > 24; }
@@ -295,7 +316,7 @@ inline sequence<tune_trial> tuning_run::measured_elsewhere(sequence<sequence<std
 WEFT_DECL bool tuning_run::go_on(std::size_t trials) {
   own_time const own(result_.searching_seconds, waited_ns_);
   if (!may_go_on()) return false;
-  auto const left = static_cast<std::size_t>(options_.trials) - result_.trials.size();
+  auto const left = static_cast<std::size_t>(options_.trials - others_trials_) - result_.trials.size();
   if (trials == 0) trials = 1;
   sequence<point> const proposed = search_->propose(left < trials ? left : trials);
   sequence<point> fresh;
@@ -333,13 +354,18 @@ WEFT_DECL bool tuning_run::begin() {
   // A point of a how-lambda takes 4 us, one of a rule 20 to 250, one for a GPU more; a trial at least 20 ms.
   double const for_counting = (space_.is_by_rule() ? 0.001 : 0.002) * static_cast<double>(options_.trials), allowed = 0.02 * options_.seconds;
   int const walks = face_.gpu != nullptr || has_many_steps(space_) ? 96 : space_.is_by_rule() ? 256 : 2048;
-  result_.space = measure(space_, 1000000, 1, walks, for_counting < allowed ? for_counting : allowed);
+  bool const is_over = is_stopped();  // a result has the schedule without tuning all the same
+  if (!is_over) result_.space = measure(space_, 1000000, 1, walks, for_counting < allowed ? for_counting : allowed);
   if (!possible) {
     make_schedule(space_.request());  // says what is wrong, if all is
     result_.why = "no values of the knobs fit the registers of this machine: nothing was measured";
     return false;
   }
   measure_first();
+  if (is_over) {
+    if (crew_ != nullptr) crew_->begin(task_here_now());
+    return true;
+  }
   learn_of_others();
   annealing_settings how = settings_for(space_);
   how.others = &others_;
@@ -354,9 +380,11 @@ WEFT_DECL bool tuning_run::begin() {
   }
   return true;
 }
-WEFT_DECL void tuning_run::leave() {
-  result_.stopped = true;
-  result_.why = "nothing was measured: the tuning was stopped before it came to this kernel";
+WEFT_DECL void tuning_run::leave(std::string_view why) {
+  if (space_.first(first_)) result_.choices = first_.choices, describe();
+  result_.why = joined({"nothing was measured, and the schedule stays as it was: ", why, " before it came to this kernel"});
+  result_.store = "nothing to keep";
+  result_.seconds = elapsed();
 }
 WEFT_DECL tune_result tuning_run::finish() {
   if (std::size_t const n = expected_ns_.size(); n >= 8) {
@@ -367,6 +395,7 @@ WEFT_DECL tune_result tuning_run::finish() {
     own_time const own(result_.searching_seconds, waited_ns_);
     if (result_.trials.size() > 1) confirm();
     describe();
+    result_.within = about_within();
     bool wrong = false;
     for (tune_trial const& t : result_.trials) wrong = wrong || (t.wrong && t.choices == result_.choices);
     if (options_.keep && result_.trials.size() > 1 && !wrong) keep(static_cast<std::int64_t>(result_.trials.size()));
@@ -451,14 +480,13 @@ WEFT_DECL std::string tune_result::text() const {
     if (t.wrong) ++wrong;
     else ++counts[static_cast<int>(t.result)];
   }
-  std::string all = joined({kernel, ": ", tuning::text(space), "; ", std::to_string(trials.size()), " trials in ",
+  std::string all = joined({kernel, ": ", space.looked_at > 0 || space.exact ? tuning::text(space) : "points not counted", "; ", std::to_string(trials.size()), " trials in ",
                             tuning::detail::number_text(seconds, "%.1f"), " s: ", std::to_string(counts[0]), " good"});
   for (int i = 1; i < 5; ++i)
     if (counts[i] > 0) all += joined({", ", std::to_string(counts[i]), " ", tuning::name(static_cast<tuning::outcome>(i))});
   if (wrong > 0) all += joined({", ", std::to_string(wrong), " wrong"});
-  all += joined({"\n  best    ", tuning::detail::time_text(best_ns), "; without tuning ", tuning::detail::time_text(first_ns),
-                 roofline_ns > 0 ? joined({"; no schedule takes less than ", tuning::detail::time_text(roofline_ns)}) : "",
-                 "\n  why     ", why, joined({"\n  search  ", tuning::detail::number_text(searching_seconds), " s; in calls of candidates ",
+  all += joined({"\n  best    ", best_ns > 0 ? joined({tuning::detail::time_text(best_ns), "; without tuning ", tuning::detail::time_text(first_ns)}) : "not measured",
+                 within.empty() ? "" : joined({"\n  within  ", within}), "\n  why     ", why, joined({"\n  search  ", tuning::detail::number_text(searching_seconds), " s; in calls of candidates ",
                          tuning::detail::number_text(measuring_seconds), " s"}), "\n  checked ", checked, "\n  kept    ", kept ? "on disk" : "no", "; ", store,
                  "\n  model   ", model_quality == 0 ? "too few trials to tell"
                                         : joined({"rank correlation ", tuning::detail::number_text(model_quality), ", of the fastest quarter ",

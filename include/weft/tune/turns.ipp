@@ -62,9 +62,24 @@ inline sequence<std::size_t> tuning_run::finalists() const {
   }
   return all;
 }
+/// Of a tuning that was stopped before six rounds of turns, of which alone something is 95 % sure: the fastest trial, whose results were compared in every way, if it
+/// and the turns that there were say that it is faster by a tenth; else the first one stays.
+inline void tuning_run::choose_by_trials(sequence<std::size_t> const& in, sequence<bool> const& good, sequence<bench::timing> const& times) {
+  chosen_by_trials_ = true;
+  tune_trial const& first = result_.trials[0];
+  std::size_t best = 0;
+  if (in.size() > 1) {
+    bool const has_turns = times.size() > 1 && !times[0].samples.empty() && !times[1].samples.empty();
+    bool const faster = result_.trials[in[1]].ns < 0.9 * first.ns && (!has_turns || time_of(times[1]) < 0.9 * time_of(times[0]));
+    bool const failed = good.size() > 1 && !good[1];
+    if (!failed && (first.wrong || faster)) best = in[1];
+  }
+  result_.best_ns = result_.trials[best].ns, result_.choices = result_.trials[best].choices;
+}
 /// In turns, as all that is compared (bench::measure). The first one stays unless another is faster by a hundredth, 95 % sure (bench::judged).
 inline void tuning_run::confirm() {
   sequence<std::size_t> in = finalists();
+  if (is_stopped()) return choose_by_trials(in, {}, {});
   sequence<double> calls_ns;
   for (std::size_t k : in) calls_ns.push_back(result_.trials[k].ns > 0 ? result_.trials[k].ns : result_.first_ns);
   double const left = 1e9 * (options_.seconds - elapsed() - others_turns_), reserved = 1e9 * reserved_;
@@ -74,11 +89,12 @@ inline void tuning_run::confirm() {
   for (std::size_t i = 0; i < in.size(); ++i) good[i] = !result_.trials[in[i]].wrong;
   bool const first_is_wrong = !good[0];
   // A worker that ends takes all that it had compiled with it, also where that is while the next one is compiled.
-  auto const load_all = [&] {
+  auto const load_all = [&](bool also_when_stopped = false) {
     for (bool whole = false; !whole;) {
       whole = true;
       int starts = 0;
       for (std::size_t i = 0; i < in.size(); ++i) {
+        if (!also_when_stopped && is_stopped()) return;
         tune_trial ignored;
         good[i] = good[i] && prepare(static_cast<int>(i), result_.trials[in[i]].choices, ignored);
         whole = whole && (i == 0 || runner_.starts() == starts);
@@ -91,10 +107,10 @@ inline void tuning_run::confirm() {
   int ended[4] = {};
   auto const sample_of = [&](std::size_t i, std::int64_t times) -> double {
     for (;;) {
-      if (!good[i]) return -1;
+      if (!good[i] || is_stopped()) return -1;
       slot_calls call(runner_, static_cast<int>(i), measured_ns_, waited_ns_);
       call.expect(result_.trials[in[i]].ns);
-      double const ns = call.run(times);
+      double const ns = call.timed(times);
       if (ns > 0) return ns;
       good[i] = (i == 0 || runner_.was_killed()) && ++ended[i] < 3;
       load_all();
@@ -113,9 +129,20 @@ inline void tuning_run::confirm() {
                        return (*one.sample)(one.at, times);
                      }});
   }
+  // Who stops it is asked before each sample, who watches it is told behind each round.
+  struct watched {
+    tuning_run* run;
+    int told = 0;
+  } watched_run{this};
   sequence<bench::timing> const times = bench::measure(
-      works, {.budget_ms = plan.budget_ns / 1e6 / static_cast<double>(in.size()), .within = 0.005, .fewest = plan.rounds, .most = 21});
+      works, {.budget_ms = plan.budget_ns / 1e6 / static_cast<double>(in.size()), .within = 0.005, .fewest = plan.rounds, .most = 21},
+      {&watched_run, [](void* of, int rounds) {
+         watched& w = *static_cast<watched*>(of);
+         if (rounds > w.told) w.told = rounds, w.run->tell(rounds);
+         return !w.run->is_stopped();
+       }});
   result_.finalists = static_cast<std::int32_t>(in.size()), result_.rounds = static_cast<std::int32_t>(times[0].samples.size());
+  if (result_.stopped && result_.rounds < bench::detail::fewest_rounds) return choose_by_trials(in, good, times);
   compared_ = in;
   for (std::size_t i = 0; i < in.size(); ++i) turns_ns_.push_back(good[i] ? time_of(times[i]) : 0);
   auto const fastest = [&] {
@@ -136,7 +163,7 @@ inline void tuning_run::confirm() {
     if (sums_the_same(t, call)) break;
     good[best] = runner_.was_killed() && ++ended[best] < 3;
     if (good[best]) t = before;
-    load_all();  // its worker may have ended with it
+    load_all(true);  // its worker may have ended with it
   }
   if (good[0]) result_.first_ns = time_of(times[0]);
   result_.best_ns = good[best] && !times[best].samples.empty() ? time_of(times[best]) : result_.trials[in[best]].ns;
@@ -168,7 +195,11 @@ inline void tuning_run::describe() {
   result_.why = found_elsewhere_
                     ? joined({"found by the one that searches: ", changed.empty() ? "the first values" : changed})
                 : result_.trials.size() <= 1
-                    ? joined({"the first values stay: nothing else was measured", no_time_for_turns_ ? ", as the seconds that were left would not do to compare two" : ""})
+                    ? joined({"the first values stay: nothing else was measured", result_.stopped ? ", as the tuning was stopped" : no_time_for_turns_ ? ", as the seconds that were left would not do to compare two" : ""})
+                : chosen_by_trials_
+                    ? changed.empty() ? joined({"the first values stay: the tuning was stopped before turns could say more, and nothing was faster by a tenth"})
+                                      : joined({number_text(result_.first_ns / result_.best_ns), " times as fast as without tuning (", time_text(result_.first_ns),
+                                                "), by its trial alone, as the tuning was stopped before turns could confirm it: ", changed})
                 : changed.empty()
                     ? joined({"the first values are the best that were found: no candidate was surely faster by a hundredth in ",
                               std::to_string(result_.rounds), " rounds of turns"})

@@ -16,8 +16,8 @@ namespace tuning {
 ///
 ///     16 * eps(accumulator) * sqrt(terms) * max(largest, magnitude) + 2 * eps(result) * largest
 ///
-/// with the terms of the longest reduction, `largest` of the result's elements, `magnitude` of an element's terms where their sum was
-/// looked at without signs, since it may cancel in all of them, and the accumulators of narrow floats in f32.
+/// with the terms of the longest reduction, `largest` of the result's elements, `magnitude` of the sums behind an element where that was looked at, since
+/// they may cancel in all of them, and the accumulators of narrow floats in f32. An infinite one lets everything pass, also integers.
 /// Rounding errors of a sum in another order grow with the root of the terms (Higham, Accuracy and Stability of Numerical
 /// Algorithms, 2nd edition, section 4.2); a term too many or too few is some 1 / terms of the sum.
 struct tolerance {
@@ -49,7 +49,8 @@ std::string difference(element_list const& expected, element_list const& found, 
 bool is_like(element_list const& expected, argument const& shape, char const* data, tolerance const& t);
 
 /// Compares samples of the outputs with direct evaluation of the program: corners, places at multiples of likely tiles and beside them,
-/// the others at random, 256 of each output at most, eight of them in a row where its elements share sums. One that is further off than the result's largest element allows is held against the magnitude of its terms.
+/// the others at random, 256 of each output at most, eight of them in a row where its elements share sums. One that is further off than the result's largest element allows is held against the
+/// magnitude of the sums behind it: of the mean of equal numbers that is taken from each of them, what is left is the sums' rounding alone.
 ///
 /// In `checked` comes how many were; 0: one element alone takes more than 1.5 million points of its stages.
 /// Cost     0.2 s, or four elements of each output
@@ -57,9 +58,10 @@ std::string check_samples(program const& what, bool fma, argument const* argumen
                           sequence<element_list> const& outputs, tolerance const& t, int& checked);
 
 /// Compares one element of an output, by its place in row-major order, within what the magnitude of its terms allows. In `known` comes whether it could be
-/// evaluated, in `magnitude` the sum of its terms without signs; 0: not known, as the program does more than add and multiply.
+/// evaluated, in `magnitude` how large the sums behind it are: how far it moves when the inputs are moved by what sums of so many terms may be off, in
+/// units of that. 0: it does not move; infinite: it moves without bounds, or to another integer, so that the order of the sums decides what it is.
 ///
-/// Cost     1.5 million points of stages at most: 0.3 s
+/// Cost     1.5 million points of stages at most, five times: 1.5 s
 std::string check_element(program const& what, bool fma, argument const* arguments, int count, element_list const& found, int output,
                           std::size_t at, tolerance const& t, bool& known, double* magnitude = nullptr);
 

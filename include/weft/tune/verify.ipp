@@ -47,14 +47,16 @@ inline double largest_of(element_list const& e) {
   for (std::int64_t b : e.bits) take(std::fabs(number(e.type, b)));
   return largest;
 }
+/// Of what results of a type are summed in.
+inline double rounding_of_sums(dtype t) { return t == dtype::f64 ? 0x1p-52 : 0x1p-23; }
 inline double bound(element_list const& e, tolerance const& t) {
-  if (t.bitwise || !is_float(e.type) || t.terms <= 1) return 0;
+  if (t.bitwise || t.terms <= 1) return 0;
+  if (!is_float(e.type)) return std::isinf(t.magnitude) ? HUGE_VAL : 0;
   double const largest = e.largest >= 0 ? e.largest : largest_of(e);
-  double const sums = e.type == dtype::f64 ? 0x1p-52 : 0x1p-23;
-  return 16 * sums * std::sqrt(t.terms) * (t.magnitude > largest ? t.magnitude : largest) + 2 * epsilon(e.type) * largest;
+  return 16 * rounding_of_sums(e.type) * std::sqrt(t.terms) * (t.magnitude > largest ? t.magnitude : largest) + 2 * epsilon(e.type) * largest;
 }
 inline bool same(dtype t, std::int64_t a, std::int64_t b, double within, bool bitwise) {
-  if (a == b) return true;
+  if (a == b || std::isinf(within)) return true;
   if (!is_float(t)) return false;
   double const x = number(t, a), y = number(t, b);
   if (std::isnan(x) && std::isnan(y)) return true;
@@ -85,54 +87,38 @@ inline std::int64_t live_element(void const* context, int tensor, std::int64_t c
   for (int d = 0; d < a.rank; ++d) at += index[d] * a.strides[d];
   return bits_at(a.type, static_cast<char const*>(a.data) + at * size_bytes(a.type));
 }
-inline std::int64_t without_sign(dtype t, std::int64_t bits) {
-  if (!is_float(t)) return bits;
-  return bits & static_cast<std::int64_t>(t == dtype::f64 ? 0x7fffffffffffffff : t == dtype::f32 ? 0x7fffffff : 0x7fff);
+/// A float a little larger or smaller: by a part of itself, or to the next one where that is further. What is no number, or 0, stays.
+inline std::int64_t nudged(dtype t, std::int64_t bits, double by) {
+  if (t == dtype::f64) return to_bits(from_bits<double>(bits) * (1 + by));
+  if (t == dtype::f32) return to_bits(static_cast<float>(static_cast<double>(from_bits<float>(bits)) * (1 + by)));
+  if (!is_float(t) || number(t, bits) == 0 || !std::isfinite(number(t, bits))) return bits;
+  std::int64_t const next = bits + (by > 0 ? 1 : -1);  // of two bytes: sign and size apart
+  return number(t, next) != 0 && std::isfinite(number(t, next)) ? next : bits;
 }
-inline std::int64_t live_size(void const* context, int tensor, std::int64_t const* index) {
-  argument const& a = *(*static_cast<sequence<argument const*> const*>(context))[static_cast<std::size_t>(tensor)];
-  return without_sign(a.type, live_element(context, tensor, index));
-}
-/// Makes a program compute what its sums would be if nothing in them cancelled, of inputs without signs. False: it does more than add and multiply.
-inline bool add_sizes(program& p) {
-  for (node& n : p.nodes) {
-    auto const is_float_at = [&](std::int32_t id) { return is_float(p.at(id).type); };
-    int const operands = arity(n.kind);
-    bool const of_floats = (operands > 0 && is_float_at(n.a)) || (operands > 1 && is_float_at(n.b)) || (operands > 2 && is_float_at(n.c));
-    if (!is_float(n.type)) {  // what decides and where things lie has to stay as it is
-      if (of_floats) return false;
-      continue;
-    }
-    switch (n.kind) {
-      case op::literal: n.value = without_sign(n.type, n.value); break;
-      case op::neg: n.kind = op::cast; break;  // to its own type
-      case op::sub: n.kind = op::add; break;
-      case op::cast:
-        if (!of_floats) return false;
-        break;
-      case op::scalar:
-      case op::load:
-      case op::self:
-      case op::add:
-      case op::mul:
-      case op::fma:
-      case op::select:
-      case op::rare:
-      case op::blend: break;
-      default: return false;
-    }
+/// Inputs that differ from the caller's by so little: all of them up, all down, or each by the bits of a number, another one in each round.
+struct nudged_inputs {
+  sequence<argument const*> const* live;
+  double by;
+  std::uint64_t round;
+  enum { up, down, each } way = each;
+  static std::int64_t element(void const* context, int tensor, std::int64_t const* index) {
+    auto const& its = *static_cast<nudged_inputs const*>(context);
+    argument const& a = *(*its.live)[static_cast<std::size_t>(tensor)];
+    if (its.way != each) return nudged(a.type, live_element(its.live, tensor, index), its.way == up ? its.by : -its.by);
+    std::uint64_t mixed = its.round * 0x9e3779b97f4a7c15 + static_cast<std::uint64_t>(tensor);
+    for (int d = 0; d < a.rank; ++d) mixed = (mixed ^ static_cast<std::uint64_t>(index[d])) * 0xbf58476d1ce4e5b9, mixed ^= mixed >> 29;
+    return nudged(a.type, live_element(its.live, tensor, index), mixed >> 40 & 1 ? its.by : -its.by);
   }
-  return true;
-}
+};
 /// The inputs of a call, as an evaluator takes them.
 struct live_inputs {
   sequence<argument const*> live;
   sequence<dense> shapes;
-  sequence<std::int64_t> scalars, sizes;
+  sequence<std::int64_t> scalars;
   live_inputs(argument const* arguments, int inputs) {
     for (int i = 0; i < inputs; ++i) {
       argument const& a = arguments[i];
-      if (a.is_scalar) scalars.push_back(a.scalar_bits), sizes.push_back(without_sign(a.type, a.scalar_bits));
+      if (a.is_scalar) scalars.push_back(a.scalar_bits);
       else live.push_back(&a), shapes.push_back({a.type, {a.extents, a.extents + a.rank}, {}});
     }
   }
@@ -160,16 +146,26 @@ class direct_elements {
   }
   /// How many points of stages the last element took.
   std::int64_t points() const { return most_points - kept_.points_left(); }
-  /// What the sums of an element that could be evaluated are without cancellation; 0: not known.
-  double magnitude(std::size_t output, argument const& shape, std::size_t place) const {
-    program of_sizes = expanded_;
-    if (!is_float(shape.type) || !add_sizes(of_sizes)) return 0;
-    evaluator e(of_sizes, given_.shapes, given_.sizes);
-    e.read_from({live_size, &given_.live});
-    e.allow(most_points);
-    std::int64_t const bits = e.at(of_sizes.outputs[output], index_of(shape, place));
-    double const sum = e.ran_out() ? 0 : number(shape.type, bits);
-    return sum > 0 && sum <= 1.7e308 ? sum : 0;
+  /// How large the sums behind an element are, as far as their rounding reaches it (tolerance::magnitude): from how far it moves when inputs are moved by
+  /// what sums of so many terms may be off, as in stochastic arithmetic (Vignes, "A stochastic arithmetic for reliable scientific computation", 1993). Infinite
+  /// where it moves without bounds, or to another integer: then no order of the sums is better than another. `exact`: of the element as it is.
+  double magnitude(std::size_t output, argument const& shape, std::size_t place, std::int64_t exact, double terms) const {
+    bool const whole = !is_float(shape.type);  // what decides about an integer is by how much it may be off, and not how far it moves
+    double const sums = rounding_of_sums(shape.type), by = 16 * sums * (whole ? terms : std::sqrt(terms));
+    double furthest = 0;
+    for (std::uint64_t round = 1; round <= 4; ++round) {
+      nudged_inputs const inputs{&given_.live, by < 0x1p-10 ? by : 0x1p-10, round, !whole || round > 2 ? nudged_inputs::each : round == 1 ? nudged_inputs::up : nudged_inputs::down};
+      evaluator e(expanded_, given_.shapes, given_.scalars);
+      e.read_from({nudged_inputs::element, &inputs});
+      e.allow(most_points);
+      std::int64_t const bits = e.at(expanded_.outputs[output], index_of(shape, place));
+      if (e.ran_out()) return 0;
+      if (bits == exact) continue;
+      double const moved = std::fabs(number(shape.type, bits) - number(shape.type, exact));
+      if (whole || !std::isfinite(moved)) return HUGE_VAL;
+      if (moved > furthest) furthest = moved;
+    }
+    return furthest / (16 * sums);
   }
 
  private:
@@ -475,8 +471,8 @@ WEFT_DECL std::string check_samples(program const& what, bool fma, argument cons
       ++checked;
       if (detail::same(a.type, expected, outputs[o].bits[at], bounds[o], t.bitwise)) continue;
       tolerance wider = t;
-      if (bounds[o] > 0) wider.magnitude = direct.magnitude(o, a, at);
-      if (bounds[o] == 0 || !detail::same(a.type, expected, outputs[o].bits[at], detail::bound(outputs[o], wider), t.bitwise))
+      if (!t.bitwise && t.terms > 1) wider.magnitude = direct.magnitude(o, a, at, expected, t.terms);
+      if (!detail::same(a.type, expected, outputs[o].bits[at], detail::bound(outputs[o], wider), t.bitwise))
         return detail::told(a.type, at, expected, outputs[o].bits[at]);
     }
   return "";
@@ -489,7 +485,7 @@ WEFT_DECL std::string check_element(program const& what, bool fma, argument cons
   detail::direct_elements direct(what, fma, arguments, inputs);
   known = direct.element(static_cast<std::size_t>(output), arguments[inputs + output], at, expected);
   tolerance wider = t;
-  double const sum = known && !t.bitwise && t.terms > 1 ? direct.magnitude(static_cast<std::size_t>(output), arguments[inputs + output], at) : 0;
+  double const sum = known && !t.bitwise && t.terms > 1 ? direct.magnitude(static_cast<std::size_t>(output), arguments[inputs + output], at, expected, t.terms) : 0;
   if (sum > wider.magnitude) wider.magnitude = sum;
   if (magnitude != nullptr) *magnitude = sum;
   bool const same = !known || detail::same(found.type, expected, found.bits[at], detail::bound(found, wider), t.bitwise);

@@ -29,6 +29,7 @@
 #include "weft/kernel_table.hpp"
 #include "weft/matrix_units.hpp"
 #include "weft/runtime/cache/entry.hpp"
+#include "weft/runtime/executor.hpp"
 #include "weft/schedule/instructions.hpp"
 #include "weft/tune/worker.hpp"
 #include "weft/version.hpp"
@@ -341,7 +342,15 @@ WEFT_DECL candidate_code::~candidate_code() { std::free(workspace_); }
 WEFT_DECL double candidate_code::run(void* const* pointers, std::int64_t const* scalars, std::int64_t calls) const {
   auto const entry = reinterpret_cast<kernel_entry>(code_.entry());
   failure failed;
-  launch const l{pointers, nullptr, scalars, workspace_, &weft::detail::host_services(), &failed, nullptr, nullptr, nullptr};
+  // By as many threads of weft's own as calls have, whoever runs their loops then: those of OpenMP or a pool of the program's are not in a worker.
+  int const threads = threads_of_calls();
+  services own = weft::detail::host_services();
+  own.parallel_for = [](void* most, std::int64_t count, std::int64_t places, loop_body* body, void* context) {
+    std::int64_t const n = *static_cast<int const*>(most);
+    runtime::default_pool().run(count, body, context, places < n ? places : n);
+  };
+  own.pool = const_cast<int*>(&threads);
+  launch const l{pointers, nullptr, scalars, workspace_, &own, &failed, nullptr, nullptr, nullptr};
   double const begin = now_ns();
   for (std::int64_t i = 0; i < calls; ++i)
     if (entry(&l) != 0) return -1;
@@ -403,9 +412,29 @@ WEFT_DECL runner::~runner() {
   delete own_;
 }
 
+namespace detail {
+/// The environment of a worker that is another program: of threads it has as many as calls have here.
+class worker_environment {
+ public:
+  worker_environment() {
+    own_ = joined({"WEFT_THREADS=", std::to_string(threads_of_calls())});
+    for (char** e = ::environ; e != nullptr && *e != nullptr; ++e)
+      if (std::strncmp(*e, "WEFT_THREADS=", 13) != 0) all_.push_back(*e);
+    all_.push_back(own_.data());
+    all_.push_back(nullptr);
+  }
+  char* const* data() const { return all_.data(); }
+
+ private:
+  std::string own_;
+  sequence<char*> all_;
+};
+}  // namespace detail
+
 WEFT_DECL bool runner::start() {
   if (process_ != 0) return true;
   int ends[2];
+  detail::worker_environment const its_environment;  // a child of a program with threads asks for no memory
   if (::socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, ends) != 0) return false;
   // Until the child leaves them to the program, none may come to it: it would end by them, or run the program's own handlers.
   ::sigset_t all, before;
@@ -433,8 +462,8 @@ WEFT_DECL bool runner::start() {
     char* const program = where_ == isolation::program ? program_.data() : own;
     std::snprintf(argument, sizeof argument, "%s%d,%d", detail::worker_argument.data(), ends[1], copies_.descriptor());
     char* const arguments[] = {program, argument, nullptr};
-    if (where_ == isolation::program) ::execvp(program, arguments);
-    else ::execv("/proc/self/exe", arguments);
+    if (where_ == isolation::program) ::execvpe(program, arguments, its_environment.data());
+    else ::execve("/proc/self/exe", arguments, its_environment.data());
     ::_exit(127);
   }
   ::close(ends[1]);

@@ -55,6 +55,15 @@ inline gpu_kernel softmax_rows(std::int64_t rows, std::int64_t columns) {
   auto const total = compute<"total">(x.extent(0), [=](auto i) { return sum(x.extent(1), [=](auto l) { return e(i, l); }); });
   return k.out(compute<"out">(x.extent(0), x.extent(1), [=](auto i, auto j) { return e(i, j) / total(i); }));
 }
+/// What comes back through a softmax: two tensors whose rows two stages read.
+inline gpu_kernel softmax_back_rows(std::int64_t rows, std::int64_t columns) {
+  gpu_kernel k{"softmax_back_rows"};
+  auto const y = k.input<float, 2>({rows, columns});
+  auto const d = k.input<float, 2>({rows, columns});
+  k.tolerance = static_cast<double>(columns) * 0x1p-22;
+  auto const both = compute<"both">(y.extent(0), [=](auto i) { return sum(y.extent(1), [=](auto l) { return y(i, l) * d(i, l); }); });
+  return k.out(compute<"out">(y.extent(0), y.extent(1), [=](auto i, auto j) { return y(i, j) * (d(i, j) - both(i)); }));
+}
 inline gpu_kernel layernorm_rows(std::int64_t rows, std::int64_t columns) {
   gpu_kernel k{"layernorm_rows"};
   auto const x = k.input<float, 2>({rows, columns});

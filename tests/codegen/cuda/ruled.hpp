@@ -145,6 +145,7 @@ inline std::vector<gpu_kernel> ruled() {
   add(layernorm_rows(9, 512), "short");
   add(layernorm_rows(3, 4096), "long");
   add(layernorm_rows(3, 1999), "odd");
+  add(softmax_back_rows(3, 4096), "two_copied");
   add(best_of_rows(9, 100), "argmax");
   return all;
 }

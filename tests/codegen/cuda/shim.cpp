@@ -14,7 +14,7 @@ namespace {
 
 /// A block of 64 threads reverses its elements through shared memory; `FAULT` is what is planted.
 constexpr char const* text = R"(
-extern __shared__ __align__(128) unsigned char weft_shared[];
+extern __shared__ __align__(1024) unsigned char weft_shared[];
 extern "C" __global__ void __launch_bounds__(64) reversed(float const* A, float* B) {
   float* const row = (float*)weft_shared;
   int const b = blockIdx.x;
@@ -56,7 +56,7 @@ extern "C" __global__ void __launch_bounds__(64) reversed(float const* A, float*
 
 /// The same, copied asynchronously in two turns of 32 elements, the second one while the first is read; `FAULT` as above.
 constexpr char const* copying = R"(
-extern __shared__ __align__(128) unsigned char weft_shared[];
+extern __shared__ __align__(1024) unsigned char weft_shared[];
 extern "C" __global__ void __launch_bounds__(64) reversed(float const* A, float* B) {
   float* const row = (float*)weft_shared;
   int const b = blockIdx.x, tx = threadIdx.x, lane = tx % 32;
@@ -82,7 +82,7 @@ extern "C" __global__ void __launch_bounds__(64) reversed(float const* A, float*
 )";
 /// Two turns through one row of shared memory, by plain stores: what is read in the first may not be written over by the second.
 constexpr char const* in_turns = R"(
-extern __shared__ __align__(128) unsigned char weft_shared[];
+extern __shared__ __align__(1024) unsigned char weft_shared[];
 extern "C" __global__ void __launch_bounds__(64) reversed(float const* A, float* B) {
   float* const row = (float*)weft_shared;
   int const b = blockIdx.x, tx = threadIdx.x;
@@ -101,7 +101,7 @@ extern "C" __global__ void __launch_bounds__(64) reversed(float const* A, float*
 /// A warp multiplies 16 x 16 by 16 x 16 with one of the shim's instructions, operands from registers (LOADED 0) or by ldmatrix (1); `FAULT` is what
 /// is wrong with the map from lanes to elements.
 constexpr char const* multiplying = R"(
-extern __shared__ __align__(128) unsigned char weft_shared[];
+extern __shared__ __align__(1024) unsigned char weft_shared[];
 extern "C" __global__ void __launch_bounds__(32) multiplied(float const* A, float* C) {
   float const* const B = A + 256;
   unsigned short* const half = (unsigned short*)weft_shared;  // A, then B
@@ -352,7 +352,7 @@ void launch(cuda_on_host const& host, unsigned order, unsigned shared_bytes, std
 #if WEFT_TEST_ASAN
 namespace {
 constexpr char const* leaving = R"(
-extern __shared__ __align__(128) unsigned char weft_shared[];
+extern __shared__ __align__(1024) unsigned char weft_shared[];
 extern "C" __global__ void __launch_bounds__(64) reversed(float const* A, float* B) {
   float* const row = (float*)weft_shared;            // of 48
   float* const next = (float*)(weft_shared + 256);   // of 32

@@ -49,6 +49,23 @@ TEST_CASE("wgmma: operands that the unit cannot read are refused, with a way out
   std::string const halves = replaced(right, "split(ji, 128) -> jio, jii", "split(ji, 64) -> jio, jii");
   CHECK(fault_of(k, replaced(replaced(halves, "A_copy: split(ijo, 128)", "A_copy: split(ijo, 256)"), "B_copy: split(ijko, 128)", "B_copy: split(ijko, 256)"))
             .find("tensorize: the left operand does not move by 16 rows from a warp to the next one") == 0);
+  CHECK(fault_of(k, wgmma_tiles{.rows = 32}.steps()).find("tensorize: it takes four warps together, and those of a block are no multiple of four\n  try") == 0);
+  CHECK(fault_of(k, replaced(right, "C: unroll(jiio)\n", "")).find("tensorize: its sums are in registers, of which a loop can name none by its iteration\n  try   unroll") == 0);
+}
+TEST_CASE("wgmma: a tile that begins between those places that the unit counts from is refused") {
+  auto const product = [](bool by_rows) {
+    gpu_kernel k{"shifted_product"};
+    auto const a = by_rows ? k.input<f16, 2>({80, 64}) : k.input<f16, 2>({64, 64});
+    auto const b = by_rows ? k.input<f16, 2>({64, 128}) : k.input<f16, 2>({48, 128});
+    return k.out(compute<"C">(64, b.extent(1), [=](auto i, auto j) {
+      return sum(b.extent(0), 17, [=](auto l, auto r) { return cast<float>(by_rows ? a(i + r, l) : a(i, l + r)) * cast<float>(b(l, j)); });
+    }));
+  };
+  for (bool const by_rows : {false, true}) {
+    std::string steps = replaced(wgmma_tiles{.ahead = 0}.steps(), "split(k, 64)", by_rows ? "split(k, 64)" : "split(k, 48)");
+    steps = replaced(steps, "jio, kio", "jio, l, kio");
+    CHECK(fault_of(product(by_rows), steps).find("tensorize: the left operand does not begin at a multiple of 16 elements of a multiple of 8 rows") == 0);
+  }
 }
 TEST_CASE("wgmma: a rule takes it where the GPU has it, and tiles are whole and enough of them") {
   auto const ruled = [](gpu_kernel const& k) {

@@ -6,6 +6,7 @@
 #include <cstdlib>
 
 #include "codegen/cuda/prepared.hpp"
+#include "codegen/cuda/products_mma.hpp"
 #include "codegen/cuda/ruled.hpp"
 
 using namespace weft;
@@ -147,4 +148,19 @@ TEST_CASE("a product by the rule for GPUs: copies of 16 bytes alone, three tiles
     CHECK(count_of(r.ptx, "bar.sync") == 1);
     CHECK(r.log.find(" 0 bytes stack frame, 0 bytes spill stores, 0 bytes spill loads") != std::string::npos);
   });
+}
+TEST_CASE("rows of two tensors that two stages each read are both copied once by the rule for GPUs") {
+  std::string const steps = by_rule(softmax_back_rows(64, 4096), "rows").steps;
+  CHECK(steps.find("cache_read(A, all)") != std::string::npos);
+  CHECK(steps.find("cache_read(B, all)") != std::string::npos);
+}
+TEST_CASE("a matrix times itself is no pair of operands that matrix units are given by the rule for GPUs, which says why") {
+  gpu_kernel k{"gram"};
+  auto const a = k.input<f16, 2>({256, 128});
+  k = k.out(compute<"C">(a.extent(0), a.extent(0), [=](auto i, auto j) { return sum(a.extent(1), [=](auto l) { return cast<float>(a(i, l)) * cast<float>(a(j, l)); }); }));
+  sequence<std::string> told;
+  CHECK(by_rule_with_units(k, "ruled", true, &told).steps.find("tensorize") == std::string::npos);
+  bool said = false;
+  for (std::string const& t : told) said = said || t.find("A is multiplied by itself") != std::string::npos;
+  CHECK(said);
 }

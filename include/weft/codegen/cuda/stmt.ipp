@@ -190,7 +190,7 @@ WEFT_DECL void stmt_printer::bound(ir::stmt s) {
 WEFT_DECL void stmt_printer::shared(ir::buffer const* b) {
   std::int64_t const place = k_.f.shared_place(b) >= 0 ? k_.f.shared_place(b) : launch_.shared_bytes;
   std::string const type(type_name(b->type)), at = std::to_string(place);
-  k_.need("weft_shared", "extern __shared__ __align__(128) unsigned char weft_shared[];\n");
+  k_.need("weft_shared", "extern __shared__ __align__(1024) unsigned char weft_shared[];\n");
   line(type + "* const " + k_.buffers[static_cast<std::size_t>(b->id)] + " = (" + type + "*)" +
        (place == 0 ? "weft_shared" : "(weft_shared + " + at + ")") + ";");
   shared_.resize(k_.f.buffers.size(), false);
@@ -298,14 +298,10 @@ WEFT_DECL void stmt_printer::find_fragments(ir::stmt s) {
   char const which = s->role == ir::tile_role::load_a ? 'a' : s->role == ir::tile_role::load_b ? 'b' : 'c';
   fragments_[static_cast<std::size_t>(inside->buf->id)] = {s->unit, which, true};
 }
-// Of an array of fragments that which the indices in front of the tile's own say.
 WEFT_DECL std::string stmt_printer::fragment(ir::buffer const* b, ir::list<ir::expr> const& indices) {
   std::string const& name = k_.buffers[static_cast<std::size_t>(b->id)];
   if (indices.size() == 2) return name + "[0]";
-  ir::arena& m = *k_.f.nodes;
-  ir::expr at = ir::index(m, 0);
-  for (std::size_t d = 0; d + 2 < indices.size(); ++d)
-    at = ir::binary(m, op::add, ir::binary(m, op::mul, at, b->shape[d]), indices[d]);
+  ir::expr const at = number_of_fragment(*k_.f.nodes, b, indices);
   out_ += exprs_.share({at}, indent_);
   return name + "[" + exprs_.plain(at) + "]";
 }

@@ -83,14 +83,11 @@ WEFT_DECL void stmt_printer::products_of_four_warps(ir::list<ir::stmt> tiles) {
       operand& o = p.of[found.is_left ? 0 : 1];
       o.at = found.at;
       if (o.at.buf == nullptr || static_cast<std::size_t>(l->buf->id) >= shared_.size() || !shared_[static_cast<std::size_t>(l->buf->id)] || k_.f.shared_place(l->buf) % 1024 != 0)
-        k_.refuse("a product of four warps that is none of shared memory");
+        k_.refuse("a product of four warps that is none of shared memory, at a multiple of 1024 bytes");
       o.flat = simplify(m, place_of_tile(m, o.at));
     }
-    ir::expr at = ir::index(m, 0);
-    ir::buffer const* const b = p.sum->buf;
-    for (std::size_t d = 0; d + 2 < p.sum->indices.size(); ++d) at = ir::binary(m, op::add, ir::binary(m, op::mul, at, b->shape[d]), p.sum->indices[d]);
-    at = simplify(m, at);
-    if (at->kind != op::literal) k_.refuse("a product of four warps whose sums have no number: its loops over tiles are to be unrolled");
+    ir::expr const at = number_of_fragment(m, p.sum->buf, p.sum->indices);
+    if (at->kind != op::literal) k_.refuse("a product of four warps whose sums have no number");
     p.number = at->value;
     all.push_back(p);
   }

@@ -27,10 +27,10 @@ struct tuned {
 /// knobs with all their values, and what of the machine steers schedules only: caches and threads. Whoever edits the schedule
 /// or the computation has a new task. `bitwise`: of calls that want the terms of sums in their own order; what is found for others
 /// is nothing for them. Where a rule writes the schedule `first` is an empty one: the computation and the machine say what it would be, and
-/// rules_epoch stands for the rules, so that a look-up need not run them first.
+/// rules_epoch stands for the rules, so that a look-up need not run them first. `threads`: those that calls run by, where they are not the machine's.
 std::string task_key(std::string_view name, program const& what, schedule const& first, call_layout const& layout,
                      target const& machine, bool bitwise = false,
-                     std::string_view beginning = {});
+                     std::string_view beginning = {}, int threads = 0);
 
 /// The key of the same task for bitwise calls.
 std::string bitwise_key(std::string task);

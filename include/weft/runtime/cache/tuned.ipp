@@ -28,7 +28,7 @@ inline bool is_taken(directory const& d, std::string_view key, tuned const& t) {
 }  // namespace detail
 
 WEFT_DECL std::string task_key(std::string_view name, program const& what, schedule const& first, call_layout const& layout,
-                               target const& machine, bool bitwise, std::string_view beginning) {
+                               target const& machine, bool bitwise, std::string_view beginning, int threads) {
   byte_writer w;
   w.bytes = key_of(name, what, first.steps, layout, machine, false, beginning);
   w.numbers(machine.l1_bytes, machine.l2_bytes, machine.l3_bytes, machine.threads);
@@ -39,6 +39,7 @@ WEFT_DECL std::string task_key(std::string_view name, program const& what, sched
   }
   if (first.original == nullptr) w.numbers(rules_epoch);
   // Behind the knobs: keys of other calls stay what they were.
+  if (threads > 0) w.text("threads"), w.numbers(threads);
   return bitwise ? bitwise_key(static_cast<std::string&&>(w.bytes)) : static_cast<std::string&&>(w.bytes);
 }
 WEFT_DECL std::string bitwise_key(std::string task) {

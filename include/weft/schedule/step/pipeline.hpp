@@ -45,6 +45,7 @@ struct pipeline_step {
   ///                                                        if i + ahead < n: async tile[(i + ahead) % (ahead + 1)] = ..
   ///                                                        commit
   ///
+  /// The copies stand in front of what reads where others run ahead too, or the loop has no more than ahead + 1 iterations.
   /// Copies are of 16 bytes, or of 8 or 4, as alignment and vectorized or unrolled loops of the stage give them; what lies in less,
   /// single elements of f16, the thread copies. On GPUs before sm_80, and on a CPU, the word means the pipeline without it.
   ///
