@@ -365,7 +365,9 @@ TEST_CASE("docs/names: memory") {
 
 TEST_CASE("docs/names: the process") {
   weft::executor const before = weft::set_executor({.threads = 1});  // parallel loops on one thread of weft's own pool
+  int const threads = weft::threads_of_calls();  // those of the machine, of WEFT_THREADS, or the executor's
   weft::set_executor(before);
+  CHECK(threads == 1);
 
   std::string const folder = place();
   weft::cache::enable();

@@ -38,10 +38,10 @@ SHARED = {
     "weft/runtime/cache/cache.hpp": "directory_in_use find keep",
     "weft/runtime/constant.hpp": "find keep state",
     "weft/runtime/dlpack.hpp": "cuda_host read_only rocm_host source type_of version_major version_minor",
-    "weft/runtime/thread_pool.hpp": "default_pool piece_begin retire run threads",
+    "weft/runtime/thread_pool.hpp": "default_pool piece_begin retire run threads threads_of_default_pool",
     "weft/schedule/schedule.hpp": "check choose perform refuse rewritten take",
     "weft/tune/tuner.hpp": "requested size_of_space",
-    "weft/tune/worker.hpp": "begin_compiling chosen_worker last made main_calls_worker other_threads process program run starts was_killed where why",
+    "weft/tune/worker.hpp": "begin_compiling chosen_worker copies is_on_gpu last made main_calls_worker other_threads process program run starts was_killed where why",
 }
 SENTENCE = 35  # a longer name is what a failed check of the compiler's shows
 

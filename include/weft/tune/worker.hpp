@@ -133,8 +133,9 @@ class runner {
   std::string made(std::string& why);
   /// Calls what is there; negative: not well, and `last` says what.
   double run(int slot, std::int64_t calls, double limit_ns);
-  /// What it works on, and whether a GPU does.
+  /// What it works on.
   argument_copies& copies() const { return copies_; }
+  /// Whether candidates run on a GPU.
   bool is_on_gpu() const { return gpu_ >= 0; }
   /// What was said of the last run that was not well; may be empty.
   std::string const& why() const { return why_; }
