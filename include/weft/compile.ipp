@@ -17,7 +17,7 @@
 #include "weft/runtime/cache/key.hpp"
 #include "weft/runtime/cache/relatives.hpp"
 #include "weft/runtime/cache/tuned.hpp"
-#include "weft/runtime/executor.hpp"
+#include "weft/runtime/call_threads.hpp"
 #include "weft/schedule/instructions.hpp"
 #include "weft/schedule/pressure.hpp"
 #include "weft/schedule/print.hpp"

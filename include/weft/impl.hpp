@@ -104,6 +104,7 @@
 #include "weft/runtime/cache/key.ipp"
 #include "weft/runtime/cache/relatives.ipp"
 #include "weft/runtime/cache/tuned.ipp"
+#include "weft/runtime/call_threads.ipp"
 #include "weft/runtime/constant.ipp"
 #include "weft/runtime/cuda/cubin.ipp"
 #include "weft/runtime/cuda/driver.ipp"

@@ -53,6 +53,8 @@ using kernel_entry = std::int32_t (*)(launch const*);
 /// Calls kernels for a program that wants their parallel loops elsewhere than on weft's own pool; runtime/executor.hpp.
 struct loop_runner {
   std::int32_t (*call)(loop_runner const& self, kernel_entry entry, launch const& l);
+  int threads = 0;           // that a loop is cut for; 0: as of weft's own pool
+  bool by_own_pool = false;  // whose threads are all that there are
 };
 namespace detail {
 inline constinit loop_runner const* chosen_runner = nullptr;  // none: weft's own pool

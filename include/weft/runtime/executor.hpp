@@ -8,6 +8,7 @@
 //     weft::set_executor(openmp);
 #pragma once
 
+#include "weft/runtime/call_threads.hpp"
 #include "weft/runtime/thread_pool.hpp"
 
 namespace weft::inline WEFT_ABI {
@@ -43,11 +44,6 @@ struct executor {
 /// Threads any; calls under way go on with the executor that they began with, which must live until they end
 /// Cost    two atomic operations and two looks at the clock for each task, beside what `run` takes; with weft's own pool, one load for each call
 executor set_executor(executor const& e);
-
-/// In how many pieces a parallel loop of a call is cut at most: as the executor says, else WEFT_THREADS, else one for each thread of the machine.
-///
-/// Cost  a look at the environment
-int threads_of_calls();
 
 }  // namespace weft::inline WEFT_ABI
 

@@ -144,17 +144,10 @@ WEFT_DECL executor set_executor(executor const& e) {
   while (chosen != nullptr && !(chosen->is == e)) chosen = chosen->next;
   bool const is_own = e == executor{};
   if (chosen == nullptr && !is_own)
-    chosen = known_executors = new known_executor{{call_by_executor}, e, known_executors};
+    chosen = known_executors = new known_executor{{call_by_executor, e.threads, e.run == nullptr}, e, known_executors};
   known_loops.forget();
   __atomic_store_n(&chosen_runner, is_own ? nullptr : chosen, __ATOMIC_RELEASE);
   return before == nullptr ? executor{} : before->is;
-}
-WEFT_DECL int threads_of_calls() {
-  using namespace detail;
-  auto const* const chosen = static_cast<known_executor const*>(__atomic_load_n(&chosen_runner, __ATOMIC_ACQUIRE));
-  int const own = runtime::threads_of_default_pool(), asked = chosen != nullptr ? chosen->is.threads : 0;
-  if (asked <= 0) return own;
-  return chosen->is.run == nullptr && asked > own ? own : asked;
 }
 
 }  // namespace weft::inline WEFT_ABI

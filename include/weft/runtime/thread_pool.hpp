@@ -6,6 +6,7 @@
 
 #include <cstdint>
 
+#include "weft/runtime/call_threads.hpp"
 #include "weft/runtime/loop_times.hpp"
 
 namespace weft::inline WEFT_ABI {
@@ -29,7 +30,7 @@ constexpr std::int64_t piece_begin(std::int64_t count, int pieces, int i) {
 /// time, then half of what is left of another's. So threads end together also where one of them is slower, or another program has its processor.
 class thread_pool {
  public:
-  static constexpr int max_threads = 1024;
+  static constexpr int max_threads = most_threads;
   static constexpr std::int64_t spin_ns = 30000;
   static constexpr std::int64_t short_ns = 12000;  // of one thread
   static constexpr std::int64_t wake_ns = 8000;
@@ -104,8 +105,6 @@ class thread_pool {
 ///
 /// Errors  device_error in the child of a fork that was under way before weft was first used (base/fork_gate.hpp)
 thread_pool& default_pool();
-/// How many it has, or will have when it is made.
-int threads_of_default_pool();
 
 }  // namespace runtime
 }  // namespace weft::inline WEFT_ABI

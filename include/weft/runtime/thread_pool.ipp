@@ -6,7 +6,6 @@
 #include <time.h>
 #include <unistd.h>
 
-#include "weft/base/env.hpp"
 #include "weft/base/fork_gate.hpp"
 #include "weft/base/mutex.hpp"
 #include "weft/base/unload.hpp"
@@ -318,7 +317,6 @@ WEFT_HOT_DECL void thread_pool::run(std::int64_t count, loop_body* body, void* c
   __atomic_store_n(&busy_, 0, __ATOMIC_RELEASE);
 }
 
-WEFT_DECL int threads_of_default_pool() { return environment_number("WEFT_THREADS", 1, thread_pool::max_threads, host().threads); }
 WEFT_HOT_DECL thread_pool& default_pool() {
   static constinit thread_pool* known = nullptr;
   if (thread_pool* const pool = __atomic_load_n(&known, __ATOMIC_ACQUIRE)) return *pool;
