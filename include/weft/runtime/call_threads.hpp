@@ -11,6 +11,7 @@ namespace weft::inline WEFT_ABI {
 int threads_of_calls();
 
 namespace runtime {
+/// Of one pool.
 inline constexpr int most_threads = 1024;
 /// How many the pool of the process has, or will have when it is made.
 int threads_of_default_pool();

@@ -14,11 +14,10 @@ inline bool tuning_run::is_right(sequence<element_list>& found, int output, std:
   if (++judged_ > 64 || judged_ns_ > 1e9) return false;
   waiting const judging(judged_ns_);
   auto const o = static_cast<std::size_t>(output);
-  tolerance const of_first = tolerance_;
   bool known = false;
   double magnitude = 0;
-  if (!check_element(what_, machine_.fma, arguments_, count_, found[o], output, at, of_first, known, &magnitude).empty() || !known) return false;
-  std::string const ours = check_element(what_, machine_.fma, arguments_, count_, expected_[o], output, at, of_first, known);
+  if (!check_element(what_, machine_.fma, arguments_, count_, found[o], output, at, tolerance_, known, &magnitude).empty() || !known) return false;
+  std::string const ours = check_element(what_, machine_.fma, arguments_, count_, expected_[o], output, at, tolerance_, known);
   if (ours.empty()) {
     if (std::isinf(magnitude)) {
       found[o].bits[at] = expected_[o].bits[at];

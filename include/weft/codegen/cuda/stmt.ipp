@@ -1,4 +1,3 @@
-#include "weft/pass/thread_tree.hpp"
 #include "weft/base/joined.hpp"
 #include "weft/codegen/cuda/matrix.hpp"
 #include "weft/codegen/cuda/mma.hpp"
@@ -8,6 +7,7 @@
 #include "weft/codegen/cuda/stmt.hpp"
 #include "weft/codegen/workspace.hpp"
 #include "weft/pass/fragments.hpp"
+#include "weft/pass/thread_tree.hpp"
 
 namespace weft::inline WEFT_ABI {
 namespace cuda_text {
