@@ -17,10 +17,15 @@ prepared_kernels& prepared() {
   return all;
 }
 std::string text_of(std::string_view name) {
-  std::string const& all = prepared().text;
-  std::size_t const begin = all.find("\n" + std::string(name) + "_kernel(");
-  REQUIRE(begin != std::string::npos);
-  return all.substr(begin, all.find("\n}\n", begin) - begin);
+  for (std::size_t i = 0; i < prepared().kernels.size(); ++i) {
+    if (prepared().kernels[i].name != name) continue;
+    std::string const& all = prepared().trials[i]->module.text;
+    std::size_t const begin = all.find("\n" + std::string(name) + "_kernel(");
+    REQUIRE(begin != std::string::npos);
+    return all.substr(begin, all.find("\n}\n", begin) - begin);
+  }
+  FAIL("there is no kernel " << std::string(name));
+  return {};
 }
 }  // namespace
 
@@ -39,6 +44,7 @@ TEST_CASE("copies: without any one of its barriers a kernel has a race, which th
   CHECK(barriers.needed == barriers.all);
 }
 TEST_CASE("copies: a commit that lacks, a wait for one group less, a copy into what is read: the interpreter finds each") {
+  if (is_sanitized) return;  // the interpreter over and over, which sees nothing new there
   check_faults(prepared(), {40, 30, 20}, [](gpu_kernel const& k, int i) { return k.name == "product_once" && i == 1; });  // nothing is waited for behind the last commit there
 }
 TEST_CASE("copies: one barrier in each iteration, behind the wait; without copies that run by themselves, too") {

@@ -157,6 +157,7 @@ TEST_CASE("ruled products: without any one of its barriers a kernel has a race")
   CHECK(barriers.needed == barriers.all);
 }
 TEST_CASE("ruled products: a commit that lacks, a wait for one group less, a copy into what is read: the interpreter finds each") {
+  if (is_sanitized) return;  // the interpreter over and over, which sees nothing new there
   check_faults(prepared(), {20, 10, 10}, [](gpu_kernel const&, int) { return false; });
 }
 TEST_CASE("ruled products: NVRTC compiles all, without spills or arrays in local memory") {
