@@ -208,7 +208,7 @@ inline void background_thread::start() {
 inline double work_of(compile_request const& r) {
   compile_request plain = r;
   plain.how = nullptr, plain.by_rule = false;
-  program const expanded = expand(*r.what, r.machine->fma);
+  program const expanded = detail::expanded_program(r);
   schedule const s = schedule_with(plain, expanded, {});
   rule_input const nothing;
   rule_view const v(s, nothing);

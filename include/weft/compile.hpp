@@ -9,6 +9,7 @@
 #include "weft/codegen/launch.hpp"
 #include "weft/codegen/target.hpp"
 #include "weft/lower/lower.hpp"
+#include "weft/lower/settled.hpp"
 #include "weft/runtime/loader.hpp"
 #include "weft/schedule/rules/input.hpp"
 #include "weft/schedule/schedule.hpp"
@@ -161,6 +162,8 @@ struct kernel_texts {
 schedule make_schedule(compile_request const& r, std::string* reason = nullptr);
 
 namespace detail {
+/// The request's program as it is scheduled and lowered: for sizes of its layout, in elementary operations.
+program expanded_program(compile_request const& r);
 /// What a rule is told for a request, with the plan that it takes; in `first` comes the schedule, whose knobs are what it chose.
 rule_input rule_input_for(compile_request const& r, program const& expanded, schedule& first);
 /// What the how-lambda, or the rule, does with these choices of knob values, for `expanded`, the program of the request.

@@ -299,6 +299,9 @@ inline bool make_by_rule(compile_request const& r, program const& expanded, sche
 }
 }  // namespace detail
 
+WEFT_DECL program detail::expanded_program(compile_request const& r) {
+  return expand(settled(*r.what, *r.layout), r.gpu != nullptr || r.machine->fma);
+}
 WEFT_DECL rule_input detail::rule_input_for(compile_request const& r, program const& expanded, schedule& first) {
   rule_input in = rule_input_of(r);
   first = plain_nest(r, expanded);
@@ -354,7 +357,7 @@ WEFT_DECL std::int32_t detail::nearest_value(sequence<std::int64_t> const& value
 }
 WEFT_DECL bool detail::is_tuned_exactly(compile_request const& r) {
   if (r.how == nullptr) return false;
-  program const expanded = expand(*r.what, r.machine->fma);
+  program const expanded = detail::expanded_program(r);
   schedule const first = schedule_with(r, expanded, {});
   cache::tuned best;
   std::string task;
@@ -377,7 +380,7 @@ WEFT_DECL schedule detail::finished(compile_request const& r, schedule& s) {
 
 WEFT_DECL schedule make_schedule(compile_request const& r, std::string* reason) {
   detail::name_unknown_dumps();
-  program const expanded = expand(*r.what, r.machine->fma);
+  program const expanded = detail::expanded_program(r);
   auto const say = [&](char const* text) {
     if (reason != nullptr) *reason = text;
   };
@@ -477,7 +480,7 @@ inline ir::buffer const* left_on_the_stack(ir::function const& f, ir::stmt s) {
 
 WEFT_DECL ir::function detail::lowered(ir::arena& m, compile_request const& r, schedule const& s) {
   if (r.gpu != nullptr) return r.gpu->lowered(m, r, s);
-  program const extended = rewritten(expand(*r.what, r.machine->fma), s.steps);
+  program const extended = rewritten(detail::expanded_program(r), s.steps);
   return lower(m, extended, detail::for_target(s, *r.machine), *r.layout, r.name,
                r.machine->has("avx512f") ? vector_tails::mask : vector_tails::partition,
                narrow_memory::yes, r.machine->threads);
@@ -490,7 +493,7 @@ WEFT_DECL ir::function make_loops(ir::arena& m, compile_request const& r, schedu
                                         stage.by->name, " is there for GPUs alone: .on(weft::cuda()), or a function of the host's in ",
                                         "the place of weft::gpu_only"})));
   bool const checked = detail::wanted_options(r).checked;
-  program const expanded = expand(*r.what, r.machine->fma), extended = rewritten(expanded, s.steps);
+  program const expanded = detail::expanded_program(r), extended = rewritten(expanded, s.steps);
   nest const plain(expanded, [](int, int) { return std::int64_t(-1); }, {});
   // Open sizes are proved call by call (open_sizes::fit), and checked code looks itself.
   if (!checked) {

@@ -145,7 +145,7 @@ inline ir::function gpu_loops_of(ir::arena& m, compile_request const& r, schedul
 }
 inline ir::function make_gpu_loops(ir::arena& m, compile_request const& r, kernel_texts* texts = nullptr, std::string* loops = nullptr) {
   name_unknown_dumps();
-  program const expanded = expand(*r.what, true);
+  program const expanded = detail::expanded_program(r);
   nest const plain(expanded, [](int, int) { return std::int64_t(-1); }, {});
   ir::function const unscheduled = lower(m, expanded, plain, *r.layout, r.name, vector_tails::partition, narrow_memory::no);
   // Open sizes are proved call by call (open_sizes::fit).
@@ -263,7 +263,8 @@ inline std::string gpu_schedule_reason(kernel_face const& face, argument* argume
   program const what = gpu_program(face, arguments, count);
   call_layout const layout = gpu_layout(what, face.name, arguments, count, face.on_gpu);
   std::string reason;
-  static_cast<void>(make_gpu_schedule(gpu_request(face, what, layout, gpu_target_if_there(face.device)), expand(what, true), &reason));
+  compile_request const asked = gpu_request(face, what, layout, gpu_target_if_there(face.device));
+  static_cast<void>(make_gpu_schedule(asked, expanded_program(asked), &reason));
   return reason;
 }
 

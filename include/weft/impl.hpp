@@ -78,6 +78,7 @@
 #include "weft/lower/layout.ipp"
 #include "weft/lower/lower.ipp"
 #include "weft/lower/open_bounds.ipp"
+#include "weft/lower/settled.ipp"
 #include "weft/lower/spans.ipp"
 #include "weft/lower/specialized.ipp"
 #include "weft/pass/barriers.ipp"

@@ -125,28 +125,6 @@ class shape_ranges {
   sequence<ready_kernel const*> seen_, general_;
 };
 
-/// A size of 1 is a number: of those that are open a comparison with 1 is false, which is how dimensions are broadcast.
-inline program without_ones(program const& what, call_layout const& layout) {
-  program p = what;
-  auto const is_open = [&](node const& n) {
-    std::size_t at = 0;
-    for (input_info const& in : p.inputs) {
-      if (n.kind == op::extent && in.tensor == n.a) return layout.arguments[at].extents[static_cast<std::size_t>(n.b)] < -1;
-      if (in.tensor >= 0) ++at;
-    }
-    return false;
-  };
-  for (node& n : p.nodes) {
-    if (n.kind != op::eq || n.a < 0 || n.b < 0) continue;
-    node const &a = p.at(n.a), &b = p.at(n.b);
-    auto const is_one = [](node const& x) { return x.kind == op::literal && x.value == 1 && x.type == dtype::i64; };
-    if (!(is_open(a) && is_one(b)) && !(is_open(b) && is_one(a))) continue;
-    node is_not;
-    is_not.kind = op::literal, is_not.type = dtype::boolean;
-    n = is_not;
-  }
-  return p;
-}
 inline std::string range_text(open_range const& r) {
   bool const all = r.high >= std::int64_t(1) << 40;
   return joined({dim_text(r.name), all ? " from " : " in ", std::to_string(r.low), all ? "" : "..", all ? "" : std::to_string(r.high),
@@ -190,8 +168,8 @@ inline bool made_general(kernel_table& table, kernel_face const& face, ready_ker
   call_layout layout = numbers;
   if (!shapes.find(made.what, limit == 0, names, layout.ranges)) return false;
   int const count = static_cast<int>(made.arguments.size());
-  program const what = without_ones(made.what, [&] {
-    call_layout named = numbers;
+  program const what = settled(made.what, [&] {
+    call_layout named = layout;
     std::size_t tensor = 0;
     for (std::size_t i = 0; i < made.what.inputs.size(); ++i) {
       if (made.arguments[i].is_scalar) continue;

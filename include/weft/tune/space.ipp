@@ -65,7 +65,7 @@ inline std::string with_commas(double n) {
 }
 }  // namespace detail
 
-WEFT_DECL space::space(compile_request const& r) : request_(r), expanded_(expand(*r.what, r.machine->fma)) {
+WEFT_DECL space::space(compile_request const& r) : request_(r), expanded_(weft::detail::expanded_program(r)) {
   request_.by_rule = r.by_rule && r.how == nullptr;
   if (!request_.by_rule) return;
   schedule first;
