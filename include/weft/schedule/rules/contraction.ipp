@@ -5,22 +5,23 @@ namespace weft::inline WEFT_ABI {
 namespace detail {
 
 WEFT_DECL register_tile_size best_tile(std::int64_t rows, std::int64_t columns, std::int64_t lanes, std::int64_t registers,
-                                       double vector_cycles) {
+                                       tile_costs const& costs) {
   register_tile_size best;
   auto const more = [](double a, double b) { return a > b ? a : b; };
   std::int64_t const all = ceil_div(columns, lanes);
-  for (std::int64_t v = 1; v <= 4 && v <= all; ++v)
-    for (std::int64_t r = 1; r <= 8 && r <= rows && r * v + v + 1 <= registers; ++r) {
+  for (std::int64_t v = 1; v <= costs.most_vectors && v <= all; ++v)
+    for (std::int64_t r = 1; r <= costs.most_rows && r <= rows && r * v + v + 1 <= registers; ++r) {
+      double const vector = v > costs.near_vectors && v <= costs.whole_vectors ? costs.far_vector : costs.vector;
       auto const step = [&](std::int64_t have_rows, std::int64_t have) {
         double const y = static_cast<double>(have_rows), x = static_cast<double>(have);
-        return y == 0 ? 0 : more(more(y * x, 4), more((x + y) / 2, vector_cycles * x)) + 0.25;  // a quarter for the loop itself
+        return y == 0 ? 0 : more(more(y * x / costs.at_once, 4), more((x + y) / 2, vector * x)) + costs.row * y + 0.25;  // a quarter for the loop itself
       };
       std::int64_t const down = rows / r, across = ceil_div(all, v), last_rows = rows % r;
       double const cycles = static_cast<double>(across) * (static_cast<double>(down) * step(r, v) + step(last_rows, v));
       // Somewhat larger is no better where it leaves a remainder of rows: 35 = 5 x 7 ran at 1.06 of 4 x 8 + 3.
       bool const uneven = rows % best.rows == 0 && last_rows != 0 && 5 * r * v <= 6 * best.rows * best.vectors;
       bool const larger = cycles < best.cycles * 1.01 && r * v > best.rows * best.vectors && !uneven;
-      if (best.cycles == 0 || cycles < best.cycles * 0.99 || larger) best = {r, v, cycles};
+      if (best.cycles == 0 || cycles < best.cycles * (v > 4 ? 0.97 : 0.99) || (larger && v <= 4)) best = {r, v, cycles};
     }
   return best;
 }
@@ -188,6 +189,32 @@ WEFT_DECL int rule_plan::lines_that_share(int stage, tile_axes const& t) const {
   return -1;
 }
 
+/// Where memory is far the processor has two units for whole vectors, and of each row of a tile a line comes from the second cache every 16 terms; a panel that takes more
+/// than half of that cache is read from the last one. Up to 14 rows then, if they do not meet in few sets of the first cache: 3x3 on 14 x 14 x 256 113 -> 125
+/// GFLOP/s, 300^3 65 -> 118, where tiles of one vector seemed as good (Cascade Lake, 2026-11-26).
+WEFT_DECL tile_costs rule_plan::costs_of_tile(int stage, tile_axes const& t, double terms) const {
+  rule_view const v = view();
+  tile_costs costs;
+  double const panel = terms * static_cast<double>(v.lanes(stage)) * widest_bytes(v.p(), v.stage(stage));  // of one vector
+  bool const streams = 4 * panel > static_cast<double>(in_.l1_bytes);  // from the second cache
+  if (streams) costs.vector = 2.5;
+  if (!has_far_memory()) return costs;
+  costs.at_once = 2, costs.row = 0.15, costs.most_vectors = 5;
+  costs.near_vectors = static_cast<std::int64_t>(static_cast<double>(in_.l2_bytes) / 2 / panel);
+  costs.whole_vectors = static_cast<std::int64_t>(0.75 * static_cast<double>(in_.l2_bytes) / panel);
+  costs.far_vector = 64.0 / static_cast<double>(in_.l3_bytes_per_cycle);
+  constexpr std::int64_t way = 4096;  // of the first cache
+  bool apart = streams && t.rows >= 0;
+  for (access const& one : v.loads(stage)) {
+    if (!apart || one.step(t.rows) == 0) continue;
+    std::int64_t const pitch = one.step(t.rows) == no_step ? way : one.step(t.rows) * size_bytes(program::at(v.p().tensors, one.tensor).type);
+    std::int64_t sets = 1;
+    while (sets < 64 && pitch * sets % way != 0) sets *= 2;
+    apart = sets >= 4;  // of 14 rows four at most in one, which has eight lines
+  }
+  if (apart) costs.most_rows = 14;
+  return costs;
+}
 /// The best one, or that of a search: then rows first, and vectors that fit beside them. `joined`: the columns, where they are
 /// fused with an axis outside of them.
 WEFT_DECL register_tile_size rule_plan::tile_for(int stage, tile_axes const& t, std::int64_t lanes, std::int64_t joined, bool in_slabs) {
@@ -199,11 +226,10 @@ WEFT_DECL register_tile_size rule_plan::tile_for(int stage, tile_axes const& t, 
   };
   std::int64_t const columns = joined < 0 ? extent(t.columns) : joined;
   std::int64_t const registers = s_.limits.vector_registers, down = extent(t.rows), across = ceil_div(columns, lanes);
-  double const terms = v.iterations(stage) / (v.iterations(stage, false) + 1e-9), element = widest_bytes(v.p(), v.stage(stage));
-  bool const streams = 4 * terms * static_cast<double>(lanes) * element > static_cast<double>(in_.l1_bytes);  // panels, from the second cache
+  double const terms = v.iterations(stage) / (v.iterations(stage, false) + 1e-9);
   register_tile_size tile = in_slabs                 ? tile_of_slabs(down, registers)
                             : rows_are_near(stage, t) ? tile_of_near_rows(down, columns, lanes, registers)
-                                                    : best_tile(down, columns, lanes, registers, streams ? 2.5 : 0);
+                                                    : best_tile(down, columns, lanes, registers, costs_of_tile(stage, t, terms));
   // With lines, windows share what they read both ways, and there are fewer registers for each.
   if (lines_that_share(stage, t) >= 0) {
     tile.rows = down < 4 ? down : 4;
@@ -267,7 +293,11 @@ WEFT_DECL rule_plan::product_plan rule_plan::product_of(int stage, tile_axes con
 /// How many of `k` steps along the terms are taken at a time: blocks of them keep a panel in the second cache.
 WEFT_DECL std::int64_t rule_plan::terms_at_a_time(product_plan const& p, std::int64_t k, bool has_panels) const {
   // As many rows at a time as a processor's prefetcher follows: each of them is read from one end to the other.
-  if (p.by_long_rows) return k > 3 * rows_followed / 2 ? rows_followed : k;
+  if (p.by_long_rows) {
+    rule_view const v = view();
+    std::int64_t const at_once = v.extent(p.stage, p.t.rows) < 2 * static_cast<std::int64_t>(in_.copy_reads) ? rows_followed : 2 * rows_followed;
+    return k > 3 * at_once / 2 ? at_once : k;
+  }
   if (std::int64_t const slab = terms_of_slab(p.stage); p.in_slabs) return 2 * k > 3 * slab ? ceil_div(k, ceil_div(k, slab)) : k;
   // Half of the second cache is one panel's; an eighth, where the next one comes to it meanwhile and rows meet in few of its sets.
   std::int64_t const block = in_.l2_bytes / ((p.scattered || p.streamed >= 0 ? 8 : 2) * p.width * widest_bytes(s_.computation(), view().stage(p.stage)));
@@ -279,7 +309,10 @@ WEFT_DECL std::int64_t rule_plan::terms_at_a_time(product_plan const& p, std::in
 WEFT_DECL void rule_plan::sums_in_tile(product_plan const& p, sequence<std::int32_t> order, sequence<std::int32_t>& reduced, int words,
                                        tile_loops const& in) {
   bool const short_terms = trips(reduced.back()) < 16;
-  std::int64_t const unrolled = p.by != nullptr || short_terms ? 1 : choose(p.stage, "unroll", 1, {2, 4, 8});
+  // Two terms at a time where the processor starts four instructions in a cycle, and two multiplications: 1.02 to 1.1 of one (Cascade Lake).
+  std::int64_t const used = p.tile.vectors * (p.tile.rows + 1) + 1, left = s_.limits.vector_registers - used;  // registers
+  bool const by_two = has_far_memory() && !p.scattered && left >= 2 && trips(reduced.back()) >= 64 && trips(reduced.back()) % 2 == 0;
+  std::int64_t const unrolled = p.by != nullptr || short_terms ? 1 : choose(p.stage, "unroll", by_two ? 2 : 1, {1, 2, 4, 8});
   parts const steps = unrolled > 1 ? split(reduced.back(), unrolled) : parts{reduced.back(), -1};
   reduced.back() = steps.outer;
   for (std::int32_t l : reduced) order.push_back(l);
@@ -512,8 +545,10 @@ WEFT_DECL bool rule_plan::is_worth_slabs(int stage, tile_axes const& t) const {
   if (!has_far_memory() || s_.limits.vector_registers < 16 || t.rows < 0 || !t.packed.empty() || of.axes() != of.spatial + 1 || of.results != 1) return false;
   for (int a = 0; a < of.spatial; ++a)
     if (a != t.columns && a != t.rows && v.extent(stage, a) != 1) return false;
-  double const often = 64 * in_.copy_reads;
-  if (static_cast<double>(v.extent(stage, t.rows)) < often || static_cast<double>(v.extent(stage, t.columns)) < often || v.extent(stage, of.spatial) < 2 * terms_of_slab(stage))
+  // Of more terms than a panel keeps in the second cache, fewer columns will do.
+  double const panel = static_cast<double>(v.extent(stage, of.spatial) * 4 * v.lanes(stage) * widest_bytes(v.p(), of));
+  double const often = (panel > static_cast<double>(in_.l2_bytes) / 2 ? 20 : 64) * in_.copy_reads;
+  if (static_cast<double>(v.extent(stage, t.rows)) < 4 * in_.copy_reads || static_cast<double>(v.extent(stage, t.columns)) < often || v.extent(stage, of.spatial) < 2 * terms_of_slab(stage))
     return false;
   if (v.result(stage).step(t.columns) != 1) return false;
   int rows = 0, columns = 0;
@@ -527,8 +562,12 @@ WEFT_DECL bool rule_plan::is_worth_slabs(int stage, tile_axes const& t) const {
 /// Panels that are copied together, where their rows are read from a last cache or memory that takes its time: pieces of a row that lie side by
 /// side come at once. 0: each alone.
 WEFT_DECL std::int64_t rule_plan::panels_at_once(product_plan const& p) const {
-  bool of_columns = has_far_memory() && p.by == nullptr && p.copies.size() == (p.in_slabs ? 2 : 1);
-  for (packed_copy const& one : p.copies) of_columns = of_columns && !one.constant && (one.of_columns || p.in_slabs);
+  if (!has_far_memory() || p.by != nullptr) return 0;
+  bool of_columns = false, of_rows = false;
+  for (packed_copy const& one : p.copies) {
+    if (one.constant) return 0;
+    (one.of_columns ? of_columns : of_rows) = true;
+  }
   if (!of_columns) return 0;
   rule_view const v = view();
   stage_info const& of = v.stage(p.stage);
@@ -539,7 +578,9 @@ WEFT_DECL std::int64_t rule_plan::panels_at_once(product_plan const& p) const {
   double const panel = terms * static_cast<double>(p.width * widest_bytes(s_.computation(), of));
   std::int64_t const across = ceil_div(v.extent(p.stage, p.t.columns) < 0 ? 4096 : v.extent(p.stage, p.t.columns), p.width);
   std::int64_t const each = ceil_div(across, in_.threads);  // each thread has a block at least
-  auto const fitting = static_cast<std::int64_t>(0.6 * static_cast<double>(in_.l2_bytes) / (panel + 1)), n = fitting < each ? fitting : each;
+  // Where rows are packed, too, more panels than stay in the second cache: 1024^3 of a transposed operand 106 -> 115 GFLOP/s, by two 110.
+  double const part = of_rows && !p.in_slabs ? 1.2 : 0.6;
+  auto const fitting = static_cast<std::int64_t>(part * static_cast<double>(in_.l2_bytes) / (panel + 1)), n = fitting < each ? fitting : each;
   return n > 1 ? n : 0;
 }
 /// Sums that wait for their next block of terms, and then for what becomes of them: tiles of so many rows, or columns, at a time take part of
@@ -552,7 +593,7 @@ WEFT_DECL rule_plan::waiting_sums rule_plan::blocks_that_wait(product_plan const
   waiting_sums made;
   if (cache == 0 || p.own) return made;
   if (p.by_long_rows) {  // as many blocks for each thread
-    std::int64_t const across = ceil_div(extent(p.t.columns), p.width), fitting = cache / (down * p.width) + 1;
+    std::int64_t const across = ceil_div(p.row >= 0 ? trips(p.row) : extent(p.t.columns), p.width), fitting = cache / (down * p.width) + 1;
     if (across > fitting) made.columns = ceil_div(across, ceil_div(ceil_div(across, fitting), in_.threads) * in_.threads);
     return made;
   }

@@ -264,15 +264,21 @@ WEFT_DECL void rule_plan::rows_with_guests(int stage) {
 /// Whether a product, of which `stage` computes rows, takes less time in a nest of its own: what it reads for all rows comes anew for each few
 /// of them, from the third cache at some 12 bytes a cycle or from memory at 5, and else its result goes there and back (20 GB/s each way). Its
 /// result is at most half of the last cache that is known: rows need memory for a few of them, a nest of its own for all.
+///
+/// In a row there may be no tile for it, where its lanes run along an axis outside of the row, or what they read has to be copied: then its terms are
+/// added one by one. In a row by itself each vector that it loads serves one row of sums, which takes 2.5 times as long (56 x 56 x 32 by 3 x 3 x 32, followed by
+/// another such: 3.3 ms in rows, 0.8 apart; Cascade Lake).
 WEFT_DECL bool rule_plan::is_better_apart(int product, int depth) const {
   rule_view const v = view();
   stage_info const& of = v.stage(product);
   tile_axes const t = of.reduced > 0 ? axes_of_tile(product) : tile_axes();
-  if (t.columns < depth || in_.l2_bytes == 0) return false;
+  if (t.columns < 0 || in_.l2_bytes == 0) return false;
   std::int64_t const down = v.extent(product, depth - 1), across = v.extent(product, t.columns);
+  bool const by_rows = t.rows == depth - 1 && down > 1, has_tile = t.columns >= depth && (t.packed.empty() || by_rows);
   double const l3 = static_cast<double>(in_.l3_bytes), last = l3 > 0 ? l3 : static_cast<double>(in_.l2_bytes);
-  if (down < 2 || across < 1 || v.bytes_of(of.tensor) > last / 2) return false;
-  double const rows = t.rows == depth - 1 ? static_cast<double>(best_tile(down, across, v.lanes(product), s_.limits.vector_registers).rows) : 1;
+  bool const in_cache = v.bytes_of(of.tensor) <= last / 2;
+  if (across < 1 || (has_tile && !in_cache)) return false;
+  double const rows = by_rows ? static_cast<double>(best_tile(down, across, v.lanes(product), s_.limits.vector_registers).rows) : 1;
   double again = 0, once = 0;  // cycles
   for (access const& one : v.loads(product)) {
     if (one.step(t.columns) == 0 || one.step(depth - 1) != 0) continue;
@@ -283,12 +289,13 @@ WEFT_DECL bool rule_plan::is_better_apart(int product, int depth) const {
       if (one.step(a) != 0) part /= n;
     }
     if (part <= static_cast<double>(in_.l2_bytes) / 2) continue;
-    double const rate = l3 == 0 || part <= l3 / 2 ? 12 : 5;
+    double const rate = l3 == 0 || part <= l3 / 2 ? (in_.l3_bytes_per_cycle > 0 ? in_.l3_bytes_per_cycle : 12) : 5;
     again += part * times / rate, once += v.bytes_of(one.tensor) / rate;
   }
-  double const work = v.iterations(product) / static_cast<double>(v.lanes(product));
-  double const stored = v.bytes_of(of.tensor), far = stored > static_cast<double>(in_.l2_bytes) / 2 ? 2 * stored / 6 : 0;
-  return (work > again ? work : again) * 0.9 > (work > once ? work : once) + far;
+  double const terms = v.iterations(product), work = terms / static_cast<double>(v.lanes(product) * (has_far_memory() ? 2 : 1));  // two units there
+  double const inside = !has_tile ? terms : rows == 1 && t.rows >= 0 ? 2.5 * work : work;
+  double const stored = v.bytes_of(of.tensor), far = stored > static_cast<double>(in_.l2_bytes) / 2 ? 2 * stored / (in_cache ? 6 : 4) : 0;
+  return (inside > again ? inside : again) * 0.9 > (work > once ? work : once) + far;
 }
 /// Takes such products out of the rows of `stage`, and what they read of what is computed there; false: there are none. Of what is left of
 /// the rows then this is not asked again: a knob has one name.
@@ -302,14 +309,16 @@ WEFT_DECL bool rule_plan::products_apart(int stage) {
     if (int const d = depth_[static_cast<std::size_t>(g)]; d < depth) depth = d;
   sequence<sequence<std::int32_t>> const readers = needed_readers();
   sequence<bool> apart(readers.size(), false);
-  bool any = false;
+  // Where `stage` is a product that has no tile beside what is computed in its rows, that goes.
+  bool const alone = view().stage(stage).reduced > 0 && axes_of_tile(stage).columns >= 0 && choose(stage, "apart", is_better_apart(stage, depth));
+  bool any = alone;
   for (int t = stage - 1; t >= 0; --t) {
     auto const at = static_cast<std::size_t>(t);
-    bool own = false;
+    bool own = alone;
     for (std::int32_t r : readers[at]) own = own || apart[static_cast<std::size_t>(r)];
     if (!s_.places[at].inlined) {
       if (host_[at] != stage) continue;
-      if (!own && view().stage(t).reduced > 0 && axes_of_tile(t).columns >= depth) own = choose(t, "apart", is_better_apart(t, depth));
+      if (!own && view().stage(t).reduced > 0 && axes_of_tile(t).columns >= 0) own = choose(t, "apart", is_better_apart(t, depth));
       any = any || own;
     }
     apart[at] = own;

@@ -145,6 +145,7 @@ WEFT_DECL sequence<std::int32_t> rule_plan::worth_packing(int stage, tile_axes c
   sequence<std::int32_t> found = t.packed, asked = t.packed;
   if (t.rows < 0 || how_ == boldness::loops) return found;
   rule_view const v = view();
+  int const last = v.stage(stage).axes() - 1;
   for (access const& one : v.loads(stage)) {
     if (one.step(t.columns) != 1 || one.step(t.rows) != 0) continue;
     double rows = 1;  // that it is read for: all pixels of a convolution
@@ -154,10 +155,14 @@ WEFT_DECL sequence<std::int32_t> rule_plan::worth_packing(int stage, tile_axes c
     double bytes = v.bytes_of(one.tensor);  // of one product of a batch
     for (int a = 0; a < v.stage(stage).spatial; ++a)
       if (a != t.columns && a != t.rows && one.step(a) != 0 && v.extent(stage, a) > 0) bytes /= static_cast<double>(v.extent(stage, a));
-    bool const large = bytes > 2 * static_cast<double>(in_.l1_bytes);
+    bool const large = bytes >= 2 * static_cast<double>(in_.l1_bytes);
     bool const few = v.extent(stage, t.columns) < 32 * v.lanes(stage) && bytes > static_cast<double>(in_.l2_bytes);
-    // Far away, a panel whose rows lie apart comes with each tile again, and slowly: they meet in a few sets of the second cache.
-    double const reads = has_far_memory() && bytes > static_cast<double>(in_.l2_bytes) ? 2 : ahead && !few ? 16 : 4;
+    // Far away, a panel whose rows lie apart comes with each tile again, and slowly: they meet in a few sets of the second cache. Of a batch, each product's does.
+    // Rows that begin inside of lines take two of them for a vector.
+    double const far = static_cast<double>(has_far_memory() ? in_.l2_bytes : 0);
+    bool const comes_again = far > 0 && (bytes > far / 2 || (large && v.bytes_of(one.tensor) > far));
+    bool const has_split_rows = far > 0 && large && one.step(last) != no_step && one.step(last) * size_bytes(program::at(v.p().tensors, one.tensor).type) % 64 != 0;
+    double const reads = comes_again ? 2 : has_split_rows ? 4 : ahead && !few ? 16 : 4;
     bool const often = rows >= (is_constant(one.tensor) ? 2 : reads * in_.copy_reads);
     bool known = false;
     for (std::int32_t tensor : asked) known = known || tensor == one.tensor;
@@ -248,8 +253,8 @@ WEFT_DECL void rule_plan::place_copies(int stage, sequence<packed_copy> const& c
       if (l >= 0) there.push_back(l);
     auto const count = static_cast<std::int64_t>(there.size());
     bool by_panels = has_far_memory() && (one.of_columns || in_slabs) && !one.constant && outside.known;
-    for (std::size_t i = 0; i < outside.loops.size() && by_panels; ++i)  // none around would make a panel again
-      by_panels = (trips(outside.loops[i]) == 1 && !is_open(outside.loops[i])) || reads_along(stage, one.stage, outside.axes[i]);
+    for (std::size_t i = 0; i < outside.loops.size() && by_panels; ++i)  // of a batch each product's are copied at once
+      by_panels = trips(outside.loops[i]) == 1 && !is_open(outside.loops[i]);
     std::int64_t in_panels = 0;
     for (std::size_t i = 0; i < there.size() && by_panels; ++i)
       if (there[i] == (one.of_columns ? outside.columns : outside.terms)) in_panels = static_cast<std::int64_t>(i) + 1;
@@ -277,16 +282,21 @@ WEFT_DECL bool rule_plan::serves_few_tiles(int stage, tile_axes const& t, std::i
   std::int64_t const tiles = v.extent(stage, t.rows) < 0 ? 0 : ceil_div(v.extent(stage, t.rows), rows);
   return tiles >= 2 && tiles <= most_turns;
 }
-/// Whether a product of few rows reads its columns as they lie, from far away: then along whole rows, some of them at a time, while the sums wait in the
-/// second cache. 16 x 4096 x 4096 by one thread of a Cascade Lake 19 -> 49 GFLOP/s (decision 089).
+/// Whether a product of few rows, or one whose columns cannot be packed, reads these as they lie, from far away: then along whole rows, some of them at a time, while
+/// the sums wait in the second cache. 16 x 4096 x 4096 by one thread of a Cascade Lake 19 -> 49 GFLOP/s (decision 089), 1x1 of 256 channels on 56 x 56 94 -> 110.
 WEFT_DECL bool rule_plan::has_few_rows(product_plan const& p) const {
   rule_view const v = view();
   stage_info const& of = v.stage(p.stage);
-  if (!has_far_memory() || p.by != nullptr || p.own || p.row >= 0 || p.t.rows < 0 || of.axes() != of.spatial + 1) return false;
-  for (int a = 0; a < of.spatial; ++a)
-    if (a != p.t.columns && a != p.t.rows && v.extent(p.stage, a) != 1) return false;
+  if (!has_far_memory() || p.by != nullptr || p.own || p.t.rows < 0) return false;
+  int reduced = 0;
+  for (int a = 0; a < of.axes(); ++a) {
+    if (a == p.t.columns || a == p.t.rows || a == p.joined || v.extent(p.stage, a) == 1) continue;
+    if (a < of.spatial || ++reduced > 1) return false;
+  }
+  bool can_be_packed = p.joined < 0;
+  for (access const& one : v.loads(p.stage)) can_be_packed = can_be_packed && (one.step(p.t.columns) == 0 || can_pack(p.stage, one.tensor, p.t.columns));
   std::int64_t const rows = v.extent(p.stage, p.t.rows);
-  return rows > 0 && static_cast<double>(rows) < 2 * in_.copy_reads;
+  return rows > 0 && reduced == 1 && (!can_be_packed || static_cast<double>(rows) < 2 * in_.copy_reads);
 }
 /// Whether each product of a batch finds `tensor` further out than in the second cache.
 WEFT_DECL bool rule_plan::is_from_batch(product_plan const& p, int tensor) const {
@@ -326,7 +336,7 @@ WEFT_DECL void rule_plan::ask_for_panels(product_plan const& p, int panels, int 
     if (one.step(p.t.columns) != 0 || rows < 0 || p.t.rows < 0 || one.step(p.t.rows) <= 1 || !is_from_batch(p, one.tensor)) continue;
     step next_rows{verb::prefetch_inside, 2, {rows, terms}, 1};
     next_rows.tensor = one.tensor;
-    if (choose(stage, "prefetch_rows", true) && may(next_rows)) take(next_rows);
+    if (choose(stage, "prefetch_rows", !has_far_memory()) && may(next_rows)) take(next_rows);
   }
 }
 

@@ -70,17 +70,27 @@ struct register_tile_size {
   std::int64_t rows = 1, vectors = 1;
   double cycles = 0;  // for one step of the reduction over all tiles
 };
+/// What a step of a tile takes.
+struct tile_costs {
+  double at_once = 1;     // multiplications of vectors in a cycle
+  double vector = 0;      // cycles to bring a vector of the columns from where panels are
+  double row = 0;         // and an element of a row, of whose line others are for the next steps
+  std::int64_t most_vectors = 4, most_rows = 8;
+  // Of a panel of more than `near_vectors`, vectors come from further away, in so many cycles each; past `whole_vectors` it is cut (terms_at_a_time).
+  std::int64_t near_vectors = 8, whole_vectors = 8;
+  double far_vector = 0;
+};
 /// The tile that takes the fewest cycles for `rows` x `columns` elements, in vectors of so many lanes; `registers` is what
 /// the machine has.
 ///
-/// A tile of r x v needs r * v sums, a row of v and one element more. Its step takes r * v multiplications, one a cycle and
-/// no less than four for their latency, and v + r loads, two a cycle. At the lower edge a tile has the rows that are there; at the right one masks hide what is not.
+/// A tile of r x v needs r * v sums, a row of v and one element more. Its step takes r * v multiplications, one a cycle (tile_costs::at_once) and
+/// no less than four cycles for their latency, and v + r loads, two a cycle. At the lower edge a tile has the rows that are there; at the right one masks hide what is not.
 /// More than eight rows may meet in one set of the first cache: with 14 x 32, 1024^3 ran at 114 GFLOP/s where 6 x 64 ran at
 /// 190 and 1000^3 at 181 (EPYC, Zen 4, two loaded cores, 2026-11-22).
 ///
-/// `vector_cycles`: what it takes to bring a vector of the columns from where panels are: few rows that are left over wait for theirs. Lines of
-/// 14 pixels by 256 channels as 6, 6 and 2 rows ran at 113, as 7 and 7 at 116 of 118 GFLOP/s.
-register_tile_size best_tile(std::int64_t rows, std::int64_t columns, std::int64_t lanes, std::int64_t registers, double vector_cycles = 0);
+/// Few rows that are left over wait for their vectors (tile_costs::vector). Lines of 14 pixels by 256 channels as 6, 6 and 2 rows ran at 113, as 7 and 7
+/// at 116 of 118 GFLOP/s.
+register_tile_size best_tile(std::int64_t rows, std::int64_t columns, std::int64_t lanes, std::int64_t registers, tile_costs const& costs = {});
 /// The same where what rows read lies side by side: a line of the cache has all of it, and the next place of a window reads most of it again.
 /// So there are up to sixteen rows, by one vector, or eight by two: more would need registers for their weights at each place that is
 /// written out, and sums would leave theirs (14 x 32 ran at 110 and 97, 14 x 16 at 115 and 116 of 118 GFLOP/s, 7 x 32 at 108 and 97; EPYC, Zen 4,
@@ -261,6 +271,7 @@ class rule_plan {
   bool has_turned_rows(int stage, int column) const;
   tile_axes axes_of_tile(int stage) const;
   register_tile_size tile_for(int stage, tile_axes const& t, std::int64_t lanes, std::int64_t joined = -1, bool in_slabs = false);
+  tile_costs costs_of_tile(int stage, tile_axes const& t, double terms) const;
   register_tile_size tile_of_slabs(std::int64_t rows, std::int64_t registers) const;
   std::int64_t terms_of_slab(int stage) const;
   bool is_worth_slabs(int stage, tile_axes const& t) const;
