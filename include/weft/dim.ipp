@@ -211,24 +211,11 @@ WEFT_DECL open_sizes* detail::open_form(program const& what, std::string_view na
   bool special = false;
   int const inputs = static_cast<int>(what.inputs.size());
   auto const named = [&](int i, int d) { return names[i * max_rank + d] < dynamic; };
-  // Of a dimension that is broadcast where it is 1, that one size is for other code.
-  auto const is_asked_for_one = [&](std::int64_t code) {
-    auto const is_size = [&](int id) {
-      node const& n = what.at(id);
-      for (int i = 0; n.kind == op::extent && i < inputs; ++i)
-        if (what.inputs[static_cast<std::size_t>(i)].tensor == n.a) return names[i * max_rank + n.b] == code;
-      return false;
-    };
-    auto const is_one = [&](int id) { return what.at(id).kind == op::literal && what.at(id).type == dtype::i64 && what.at(id).value == 1; };
-    for (node const& n : what.nodes)
-      if (n.kind == op::eq && ((is_size(n.a) && is_one(n.b)) || (is_size(n.b) && is_one(n.a)))) return true;
-    return false;
-  };
   for (int i = 0; i < count; ++i)
     for (int d = 0; d < arguments[i].rank; ++d) {
       std::int64_t const code = names[i * max_rank + d], size = arguments[i].extents[d];
       if (arguments[i].is_scalar || !named(i, d)) continue;
-      special = special || size < 1 || size > std::int64_t(1) << 40 || (size == 1 && is_asked_for_one(code));
+      special = special || size < 1 || size > std::int64_t(1) << 40;
       for (int j = 0; j <= i; ++j)
         for (int e = 0; e < arguments[j].rank; ++e)
           if (!arguments[j].is_scalar && names[j * max_rank + e] == code && arguments[j].extents[e] != size) {
@@ -250,8 +237,7 @@ WEFT_DECL open_sizes* detail::open_form(program const& what, std::string_view na
       // Larger sizes follow more often than smaller ones: a first call may be a trial.
       std::int64_t const size = arguments[i].extents[d];
       std::int32_t const shift = numbers.multiples && size % 16 == 0 ? 4 : 0;
-      std::int64_t const code = names[i * max_rank + d], low = is_asked_for_one(code) ? 2 : 1;
-      layout.ranges.push_back({code, low, std::int64_t(1) << 40, shift, size < 64 ? 64 : size});
+      layout.ranges.push_back({names[i * max_rank + d], 1, std::int64_t(1) << 40, shift, size < 64 ? 64 : size});
     }
   std::size_t tensor = 0;
   for (int i = 0; i < count; ++i) {

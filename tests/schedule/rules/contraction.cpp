@@ -233,7 +233,8 @@ TEST_CASE("a large product reads panels, in blocks, by all threads") {
   auto const c = ab(a, b);
   CHECK(std::equal(c.data(), c.data() + c.size(), expected.data()));
   weft::tensor<float, 2> const wide(400, 30000), tall(30000, 300);
-  CHECK(has_in_order(ab.on(weft::x86_64_avx2()).loops(wide, tall), {"ko in", "io in", "ki in", "unrolled ii", "vectorized ji"}));
+  alone.threads = 2;
+  CHECK(has_in_order(ab.on(alone).loops(wide, tall), {"ko in", "io in", "ki in", "unrolled ii", "vectorized ji"}));
 }
 namespace {
 inline constexpr auto pointwise = weft::kernel<"pointwise">([](auto x, auto w) {
@@ -572,7 +573,20 @@ TEST_CASE("a tile takes the registers that there are") {
       }
   // Two rows that are left over of 14 would wait for panels from the second cache.
   CHECK(weft::detail::best_tile(14, 256, 16, 32).rows == 6);
-  CHECK(weft::detail::best_tile(14, 256, 16, 32, 2.5).rows == 5);
+  CHECK(weft::detail::best_tile(14, 256, 16, 32, {.vector = 2.5}).rows == 5);
+  // Two units: tiles of one vector are no longer as good as larger ones; a panel of three vectors, and not of four, stays near.
+  weft::detail::tile_costs const two{.at_once = 2, .vector = 2.5, .row = 0.15, .most_vectors = 5, .most_rows = 14};
+  auto const tile = [](std::int64_t rows, std::int64_t columns, weft::detail::tile_costs const& costs) {
+    weft::detail::register_tile_size const t = weft::detail::best_tile(rows, columns, 16, 32, costs);
+    return std::pair(t.rows, t.vectors);
+  };
+  CHECK(tile(300, 300, {.vector = 2.5}).second == 1);
+  CHECK((tile(300, 300, two) == std::pair<std::int64_t, std::int64_t>(6, 4)));
+  CHECK((tile(400, 400, two) == std::pair<std::int64_t, std::int64_t>(5, 5)));
+  CHECK((tile(64, 3136, two) == std::pair<std::int64_t, std::int64_t>(6, 4)));
+  weft::detail::tile_costs near = two;
+  near.near_vectors = 3, near.whole_vectors = 5, near.far_vector = 6.4;
+  CHECK((tile(14, 256, near) == std::pair<std::int64_t, std::int64_t>(14, 2)));
 }
 
 TEST_CASE("products of bytes, and of bf16, take the instructions that join several terms, where the machine has them") {
@@ -656,7 +670,7 @@ TEST_CASE("where memory is far, few rows read whole rows of their columns, sixte
   run(16, 130, 200, 1, {"joo in", "ko in", "joi in", "io in", "ki in 0..16", "B["}, "prefetch");
   run(16, 130, 201, 2, {"parallel", "ko in", "joi in", "io in", "ki in 0..16", "B["}, "B_copy");
   run(60, 20, 200, 1, {"joo in", "  B_copy\n", "joi in", "io in", "k in 0..20", "B_copy["}, "prefetch");
-  run(61, 21, 203, 2, {"parallel", "  B_copy\n", "joi in", "io in", "k in 0..21", "B_copy["}, "prefetch");
+  run(61, 21, 203, 2, {"parallel", "  B_copy\n", "joi in", "k in 0..21", "B_copy["}, "prefetch");
 }
 TEST_CASE("where memory is far, a large product goes slab by slab of its terms, with both operands packed: rows once, some panels of columns at a time") {
   auto const check = [](auto const& kernel, auto const& a, auto const& b, std::int32_t threads, std::initializer_list<char const*> words) {
@@ -675,8 +689,10 @@ TEST_CASE("where memory is far, a large product goes slab by slab of its terms, 
   check(ab, a, b, 1, {"for ko in 0..3", "  A_copy\n", "joo in", "  B_copy\n", "io in 0..15", "joi in", "ki in 0..30", "A_copy[", "B_copy["});
   check(ab, a, b, 2, {"parallel ioo in 0..2", "ko in 0..3", "  A_copy\n", "  B_copy\n", "ki in 0..30"});
   check(atb, drawn<double>(1, 60, 86), drawn<double>(2, 60, 84), 1, {"for ko in", "  A_copy\n", "  B_copy\n", "A_copy[", "B_copy["});
-  // Rows, columns or terms are too few.
-  check(ab, drawn<float>(1, 60, 90), b, 1, {"B_copy\n", "io in", "A[i, k]"});
+  // Of few rows, too; fewer columns where a panel of all terms takes more than half of the second cache. Columns, or terms, are too few.
+  check(ab, drawn<float>(1, 10, 90), b, 1, {"for ko in 0..3", "  A_copy\n", "  B_copy\n", "ki in 0..30"});
+  check(ab, a, drawn<float>(2, 90, 33), 1, {"for ko in 0..3", "  A_copy\n", "  B_copy\n", "ki in 0..30"});
+  check(ab, a, drawn<float>(2, 90, 19), 1, {"B_copy\n", "io in", "A[i, k]"});
   check(ab, drawn<float>(1, 90, 60), drawn<float>(2, 60, 99), 1, {"B_copy\n", "io in", "A[i, k]"});
 }
 TEST_CASE("a product whose other operand comes from memory for every few rows has a nest of its own") {
