@@ -141,12 +141,15 @@ inline schedule schedule_like(compile_request const& r, program const& expanded,
     return 0;
   }, &c);
 }
+/// Whether its code is kept, so that it was lowered before.
+inline bool is_made(cache::directory const& kept, compile_request const& r, schedule const& s, std::string_view beginning = {}) {
+  return kept.holds(cache::name_of(xxh64(cache::key_of(r.name, *r.what, s.steps, *r.layout, *r.machine, false, beginning))).name);
+}
 /// Whether lowering takes it too: nobody is to be told of a step that suits another shape alone, but by what they wrote for this one.
 inline bool becomes_loops([[maybe_unused]] cache::directory const& kept, [[maybe_unused]] compile_request const& r,
                           [[maybe_unused]] std::string_view beginning, [[maybe_unused]] schedule s) {
-  // Its code is kept, so it was lowered before. Lowering takes ten times as long as the look.
-  if (r.gpu == nullptr && kept.holds(cache::name_of(xxh64(cache::key_of(r.name, *r.what, s.steps, *r.layout, *r.machine, false, beginning))).name))
-    return true;
+  // Lowering takes ten times as long as the look.
+  if (r.gpu == nullptr && is_made(kept, r, s, beginning)) return true;
 #if WEFT_HAS_EXCEPTIONS  // else what was not made before is not tried
   try {
     if (r.gpu != nullptr) return r.gpu->fits(r, s);
@@ -275,8 +278,32 @@ inline schedule plain_nest(compile_request const& r, program const& expanded) {
   if (r.gpu != nullptr) return schedule(expanded, extents, r.by_rule ? schedule_limits{0, 16} : schedule_limits{});
   return schedule(expanded, extents, {r.machine->vector_registers, r.machine->vector_bytes});
 }
+/// Whether all that an output is written over is read before: lowering knows it, and nobody asks where the code is kept already.
+inline bool reads_in_time([[maybe_unused]] compile_request const& r, [[maybe_unused]] schedule const& s) {
+  std::string const path = cache::directory_in_use();
+  if (!path.empty() && is_made(cache::directory(path, cache::creation::never), r, s)) return true;
+#if WEFT_HAS_EXCEPTIONS
+  try {
+    ir::arena m;
+    static_cast<void>(lowered(m, r, s));
+    return true;
+  } catch (error const&) {
+  }
+#endif
+  return false;
+}
 inline std::uint8_t write_by_rule(compile_request const& r, schedule& s, rule_input const& in) {
-  return r.gpu != nullptr ? r.gpu->by_rule(s, &in) : schedule_by_rule(s, in);
+  if (r.gpu != nullptr) return r.gpu->by_rule(s, &in);
+  if (!in.in_place) return schedule_by_rule(s, in);
+  schedule const plain = s;
+  std::uint8_t const plan = schedule_by_rule(s, in);
+  bool own = plain.chooser == nullptr;  // else what was chosen is no schedule where it comes too late
+  for (std::int32_t c : plain.choices) own = own && c == 0;
+  if (!own || plan == loops_alone || reads_in_time(r, s)) return plan;
+  rule_input loops = in;
+  loops.plan = loops_alone;
+  s = plain;
+  return schedule_by_rule(s, loops);
 }
 inline bool has_open_sizes(call_layout const& layout) {
   for (argument_layout const& a : layout.arguments)

@@ -196,9 +196,10 @@ WEFT_DECL void lowering::check_in_place() const {
     for (input_info const& i : p_.inputs) {
       if (i.tensor < 0 || tensor_[at(i.tensor)]->alias_class != tensor_[at(t)]->alias_class) continue;
       if (readers.empty()) readers = readers_of(p_);
+      write_order order{p_.tensors[at(t)].stage, readers};
       for (int s : order_) {
         if ((n_.places[at(s)] == placement() && !moved) || !read_[at(s)] || !reads_tensor(p_, s, i.tensor)) continue;
-        if (reads_in_time(s, reads_own_element(p_, s, i.tensor, 1), p_.tensors[at(t)].stage, readers)) continue;
+        if (reads_in_time(s, reads_own_element(p_, s, i.tensor, 1), order) || reads_own_rows_in_time(s, reads_own_rows(p_, s, i.tensor, 1), order)) continue;
         auto const called = [&](int tensor) { return std::string(p_.tensors[at(tensor)].name.view()); };
         std::string const stage = called(p_.stages[at(s)].tensor);
         WEFT_THROW(argument_error(joined({f_.name, ": output ", called(t), " cannot be written over input ",
@@ -218,22 +219,66 @@ WEFT_DECL bool lowering::scans_anew(int stage) const {
     }
   return false;
 }
-/// Whether what `stage` reads is read before `writer` writes there. own: it reads the element at its own index.
-WEFT_DECL bool lowering::reads_in_time(int stage, bool own, int writer,
-                                       sequence<sequence<std::int32_t>> const& readers) const {
+/// Whether what `stage` reads is read before `order.writer` writes there. own: it reads the element at its own index.
+WEFT_DECL bool lowering::reads_in_time(int stage, bool own, write_order& order) const {
   own = own && !scans_anew(stage);
-  if (stage == writer) return own && p_.stages[at(writer)].reduced == 0 && is_computed_once(n_, stage);
+  if (stage == order.writer) return own && p_.stages[at(stage)].reduced == 0 && is_computed_once(n_, stage);
   if (!n_.places[at(stage)].inlined) {
-    int const root = n_.root_of(stage), writes = n_.root_of(writer);
+    int const root = n_.root_of(stage), writes = n_.root_of(order.writer);
     for (int s : order_)
       if (root != writes && (s == root || s == writes)) return s == root;
-    if (writes != writer) return false;  // beside what reads it
+    if (writes != order.writer) return false;  // beside what reads it
     if (n_.places[at(stage)].beside) return own && is_computed_once(n_, stage);
-    own = own && !meets_other_writes(n_, stage, writer);
+    own = own && !meets_other_writes(n_, stage, order.writer);
   }
-  for (std::int32_t r : readers[at(stage)])
-    if (read_[at(r)] && !reads_in_time(r, own && reads_own_element(p_, r, p_.stages[at(stage)]), writer, readers)) return false;
-  return true;
+  return order.known(stage, own ? write_order::elements : write_order::nothing, [&] {
+    for (std::int32_t r : order.readers[at(stage)])
+      if (read_[at(r)] && !reads_in_time(r, own && reads_own_element(p_, r, p_.stages[at(stage)]), order)) return false;
+    return true;
+  });
+}
+/// Whether what `stage` reads of rows (reads_own_rows) is read in the iteration of loops of the writer that writes there, before it does; in the writer
+/// itself, through inlined stages, the same element alone.
+WEFT_DECL bool lowering::reads_own_rows_in_time(int stage, int rows, write_order& order) const {
+  if (stage == order.writer || rows == 0 || scans_anew(stage)) return false;
+  if (!n_.places[at(stage)].inlined) {
+    int const alike = rows_read_alike(stage, order);
+    return stands_in_own_rows(stage, alike < rows ? alike : rows, order.writer);
+  }
+  return order.known(stage, rows, [&] {
+    stage_info const &of = p_.stages[at(stage)], &last = p_.stages[at(order.writer)];
+    for (std::int32_t r : order.readers[at(stage)]) {
+      if (!read_[at(r)]) continue;
+      int const alike = reads_own_rows(p_, r, of.tensor, of.results), common = alike < rows ? alike : rows;
+      bool const same_element = common == last.spatial && last.reduced == 0 && is_computed_once(n_, order.writer);
+      if (r == order.writer ? !same_element : !reads_own_rows_in_time(r, common, order)) return false;
+    }
+    return true;
+  });
+}
+/// In how many dimensions all that reads `stage`, and what reads that, up to the writer, reads it at its own index.
+WEFT_DECL int lowering::rows_read_alike(int stage, write_order& order) const {
+  if (order.alike.empty()) order.alike.resize(p_.stages.size(), -1);
+  if (order.alike[at(stage)] >= 0) return order.alike[at(stage)];
+  stage_info const& of = p_.stages[at(stage)];
+  int rows = of.spatial;
+  for (std::int32_t r : order.readers[at(stage)]) {
+    if (!read_[at(r)]) continue;
+    for (int alike : {reads_own_rows(p_, r, of.tensor, of.results), r == order.writer ? rows : rows_read_alike(r, order)})
+      if (alike < rows) rows = alike;
+  }
+  return order.alike[at(stage)] = rows;
+}
+WEFT_DECL bool lowering::stands_in_own_rows(int stage, int rows, int writer) const {
+  placement const& own = n_.places[at(stage)];
+  int loop = own.loop;
+  if (own.beside || own.ahead > 0 || rows == 0) return false;
+  while (loop >= 0 && n_.at(loop).stage != writer) {
+    placement const& host = n_.places[at(n_.at(loop).stage)];
+    if (host.beside || host.ahead > 0) return false;
+    loop = host.loop;
+  }
+  return loop >= 0 && have_own_rows(n_, loop, rows);
 }
 /// Where a reduction over nothing stands beside another stage, what they read is made for that.
 WEFT_DECL bool lowering::has_guests(int loop) const {

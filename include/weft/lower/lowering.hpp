@@ -193,8 +193,30 @@ class lowering {
   void make_guest_memory(stage_frame& guest, int stage);
   ir::stmt with_memory(int stage, ir::stmt inside);
   void check_in_place() const;
+  /// What is known of stages that read an input over which one of them writes.
+  struct write_order {
+    static constexpr int nothing = 0, elements = max_rank + 1;  // beside so many rows
+    std::int32_t writer;
+    sequence<sequence<std::int32_t>> const& readers;
+    sequence<std::int32_t> alike{};  // by stage: rows_read_alike; -1: not asked for
+    sequence<std::int8_t> answers{};
+    /// The answer for a stage that reads rows, elements or anything; asked once each.
+    template <class F>
+    bool known(int stage, int what, F const& ask) {
+      if (answers.empty()) answers.resize(readers.size() * (elements + 1), -1);
+      auto const place = static_cast<std::size_t>(stage * (elements + 1) + what);
+      if (answers[place] < 0) {
+        bool const answer = ask();
+        answers[place] = answer ? 1 : 0;
+      }
+      return answers[place] > 0;
+    }
+  };
+  bool reads_own_rows_in_time(int stage, int rows, write_order& order) const;
+  int rows_read_alike(int stage, write_order& order) const;
+  bool stands_in_own_rows(int stage, int rows, int writer) const;
   bool scans_anew(int stage) const;
-  bool reads_in_time(int stage, bool own, int writer, sequence<sequence<std::int32_t>> const& readers) const;
+  bool reads_in_time(int stage, bool own, write_order& order) const;
 
   // --- specialized.ipp --------------------------------------------------------------------------------------------
   ir::stmt specialized(int stage, ir::stmt general);

@@ -68,19 +68,29 @@ constexpr bool reads_tensor(program const& p, int reader, int tensor) {
   return found;
 }
 
-/// Whether stage `reader` reads `results` tensors from `tensor` on, and each element at its own index alone.
-constexpr bool reads_own_element(program const& p, int reader, int tensor, int results) {
+/// In how many dimensions, from the first one on, stage `reader` reads `results` tensors from `tensor` on at its own index alone.
+constexpr int reads_own_rows(program const& p, int reader, int tensor, int results) {
   stage_info const& own = program::at(p.stages, reader);
-  bool any = false, same = own.spatial == program::at(p.tensors, tensor).rank;
+  bool any = false;
+  int same = own.spatial;
   each_load(p, reader, [&](node const& n) {
     if (n.a < tensor || n.a >= tensor + results) return;
     any = true;
-    for (int d = 0; d < n.c && same; ++d) {
-      node const& index = p.at(program::at(p.operands, n.b + d));
-      same = index.kind == op::axis && index.a == own.first_axis + d;
+    for (int d = 0; d < same; ++d) {
+      node const* const index = d < n.c ? &p.at(program::at(p.operands, n.b + d)) : nullptr;
+      if (index == nullptr || index->kind != op::axis || index->a != own.first_axis + d) same = d;
     }
   });
-  return any && same;
+  return any ? same : 0;
+}
+/// Whether it reads each element at its own index alone.
+constexpr bool reads_own_element(program const& p, int reader, int tensor, int results) {
+  int const rank = program::at(p.tensors, tensor).rank;
+  if (program::at(p.stages, reader).spatial != rank) return false;
+  if (rank > 0) return reads_own_rows(p, reader, tensor, results) == rank;
+  bool any = false;
+  each_load(p, reader, [&](node const& n) { any = any || (n.a >= tensor && n.a < tensor + results); });
+  return any;
 }
 constexpr bool reads_own_element(program const& p, int reader, stage_info const& of) {
   return reads_own_element(p, reader, of.tensor, of.results);
@@ -120,6 +130,18 @@ constexpr bool meets_other_writes(nest const& n, int stage, int writer) {
   for (int at = n.position(loop); at >= 0; --at)
     if (is_shared_out(n.at(n.order_of(loop)[static_cast<std::size_t>(at)]).kind)) return !have_own_elements(n, loop);
   return false;
+}
+
+/// Whether iterations of the loops up to this one have rows each of their own: indices in the first `rows` dimensions of its stage. No other axis
+/// is walked there.
+constexpr bool have_own_rows(nest const& n, int loop, int rows) {
+  stage_info const& of = program::at(n.computation().stages, n.at(loop).stage);
+  for (int at = n.position(loop); at >= 0; --at)
+    for (int a = rows; a < of.axes(); ++a)
+      if (n.is_of(n.order_of(loop)[static_cast<std::size_t>(at)], of.first_axis + a)) return false;
+  for (int d = 0; d < rows; ++d)
+    if (indices_within(n, loop).apart(program::at(n.loop_of, of.first_axis + d)) != verdict::legal) return false;
+  return true;
 }
 
 /// Looks at the placements of all stages of `n` together. `readers`: of its program (readers_of).

@@ -270,7 +270,7 @@ WEFT_DECL void rule_plan::nest_of(int stage) {
   }
 }
 WEFT_DECL void rule_plan::write() {
-  if (how_ != boldness::loops && !in_.in_place) leave_out(), inline_stages(), inline_together();
+  if (how_ != boldness::loops) leave_out(), inline_stages(), inline_together();
   if (how_ == boldness::strips) compute_again();
   find_pieces();
   if (how_ == boldness::strips) find_strips();

@@ -19,7 +19,11 @@ namespace weft::inline WEFT_ABI {
 ///
 /// Where `searched`, each number is a knob, the rule's own its first value, so that a search goes on from here: tiles and their order, blocks
 /// of tiles, what is packed and in which loop, what is inlined or computed in whose loops. Choices that are not all first ones are
-/// taken as they are: the schedule may then be illegal, or fit no registers. Answers which plan it was, for rule_input::plan.
+/// taken as they are: the schedule may then be illegal, or fit no registers. Answers which plan it was, for rule_input::plan: the last one, loops_alone,
+/// leaves each stage where it is.
+///
+/// Where an output is written over an input (rule_input::in_place), a plan before the last one may have an element read after its place was written. Lowering
+/// refuses such a schedule; who asks for one tries it, and goes on with loops_alone.
 ///
 /// Loops run in parallel where the work is worth a fork. What cannot be told (subscripts that are read) is left as it is. Where
 /// sizes stay open, the plan is that for likely ones (rule_input::likely), without the steps that other sizes refuse.
@@ -30,6 +34,7 @@ namespace weft::inline WEFT_ABI {
 /// Cost    0.1 ms
 /// Source  Low et al., "Analytical modeling is enough for high-performance BLIS", TOMS 2016, for the tiles
 std::uint8_t schedule_by_rule(schedule& s, rule_input const& in);
+inline constexpr std::uint8_t loops_alone = 2;
 
 }  // namespace weft::inline WEFT_ABI
 

@@ -5,6 +5,7 @@
 namespace weft::inline WEFT_ABI {
 
 namespace detail {
+static_assert(static_cast<std::uint8_t>(boldness::loops) == loops_alone);
 /// A schedule as for the likely sizes, of steps that are legal for all; false: there is none.
 inline bool schedule_open_sizes(schedule& s, rule_input const& in) {
   if (in.likely.empty()) return false;
@@ -12,7 +13,7 @@ inline bool schedule_open_sizes(schedule& s, rule_input const& in) {
     return in.likely[static_cast<std::size_t>(tensor)][static_cast<std::size_t>(dim)];
   }, s.limits);
   for (boldness const how : {boldness::strips, boldness::all, boldness::loops}) {
-    if (how != boldness::loops && in.in_place) continue;
+    if (how != boldness::loops && in.in_place) continue;  // lowering is not asked of these
     schedule planned = guess, tried = s;
     rule_plan(planned, tried, in, how).write();
     if (planned.state == verdict::illegal || tried.state == verdict::illegal || !written_out_too_often(tried).empty() ||
@@ -31,7 +32,7 @@ WEFT_DECL std::uint8_t schedule_by_rule(schedule& s, rule_input const& in) {
   bool own = s.chooser == nullptr;
   for (std::int32_t c : s.choices) own = own && c == 0;
   for (detail::boldness const how : {detail::boldness::strips, detail::boldness::all, detail::boldness::loops}) {
-    if ((how != detail::boldness::loops && in.in_place) || static_cast<std::uint8_t>(how) < in.plan) continue;
+    if (static_cast<std::uint8_t>(how) < in.plan) continue;
     schedule tried = s;
     detail::rule_plan(tried, in, how).write();
     taken = static_cast<std::uint8_t>(how);
