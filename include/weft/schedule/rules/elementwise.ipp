@@ -311,6 +311,8 @@ WEFT_DECL bool rule_plan::products_apart(int stage) {
   sequence<bool> apart(readers.size(), false);
   // Where `stage` is a product that has no tile beside what is computed in its rows, that goes.
   bool const alone = view().stage(stage).reduced > 0 && axes_of_tile(stage).columns >= 0 && choose(stage, "apart", is_better_apart(stage, depth));
+  // A sum over what a product makes has parts of its own, which read that in the sum's place.
+  bool const summed = !alone && view().stage(stage).reduced > 0 && axes_of_tile(stage).columns < 0;
   bool any = alone;
   for (int t = stage - 1; t >= 0; --t) {
     auto const at = static_cast<std::size_t>(t);
@@ -318,7 +320,7 @@ WEFT_DECL bool rule_plan::products_apart(int stage) {
     for (std::int32_t r : readers[at]) own = own || apart[static_cast<std::size_t>(r)];
     if (!s_.places[at].inlined) {
       if (host_[at] != stage) continue;
-      if (!own && view().stage(t).reduced > 0 && axes_of_tile(t).columns >= 0) own = choose(t, "apart", is_better_apart(t, depth));
+      if (!own && view().stage(t).reduced > 0 && axes_of_tile(t).columns >= 0) own = choose(t, "apart", summed || is_better_apart(t, depth));
       any = any || own;
     }
     apart[at] = own;
