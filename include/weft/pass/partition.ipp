@@ -352,13 +352,13 @@ class partitioner final : public ir::rewriter {
     return ir::branch(m_, all, by_parts(ir::loop_like(m_, s, s->begin, s->extent, simplify(m_, body))), by_parts(s));
   }
   /// Parts of a loop of literal length, in order; none: nothing in it is decided in most of its iterations, or, of a short loop, in each.
-  struct part {
+  struct stretch {
     std::int64_t begin, end;
     ir::stmt body;
   };
-  sequence<part> parts_of(ir::stmt s, bool lanes_alone) {
+  sequence<stretch> parts_of(ir::stmt s, bool lanes_alone) {
     constexpr std::int64_t few = 4, many = std::int64_t(1) << 30;
-    sequence<part> parts;
+    sequence<stretch> parts;
     if (s->begin->kind != op::literal || s->extent->kind != op::literal || s->extent->value > many || s->begin->value < 0 || s->begin->value > many)
       return parts;
     std::int64_t const begin = s->begin->value, end = begin + s->extent->value, most = s->extent->value < few ? 1 : s->extent->value;
@@ -391,12 +391,12 @@ class partitioner final : public ir::rewriter {
     }
     for (ir::stmt c : s->children) note_loops(c, ranges, met);
   }
-  ir::stmt loop_over(ir::stmt s, part const& p) {
+  ir::stmt loop_over(ir::stmt s, stretch const& p) {
     return ir::loop_like(m_, s, ir::index(m_, p.begin), ir::index(m_, p.end - p.begin), p.body);
   }
   ir::stmt by_parts(ir::stmt s) {
     sequence<ir::stmt> all;
-    for (part const& p : parts_of(s, false)) all.push_back(p.body == s->children[0] ? loop_over(s, p) : by_tiles(loop_over(s, p)));
+    for (stretch const& p : parts_of(s, false)) all.push_back(p.body == s->children[0] ? loop_over(s, p) : by_tiles(loop_over(s, p)));
     return all.empty() ? by_tiles(s) : ir::block(m_, all);
   }
   /// Stores in it; many where an iteration of a loop around may not be written twice, or may not be another one's first.
@@ -412,7 +412,7 @@ class partitioner final : public ir::rewriter {
     constexpr int most = 256;
     if (stores(s->children[0]) > most) return nullptr;
     sequence<ir::stmt> all;
-    for (part const& p : parts_of(s, true)) {
+    for (stretch const& p : parts_of(s, true)) {
       ir::stmt const one = loop_over(s, p);
       all.push_back(p.end - p.begin == 1 ? (*this)(simplify(m_, one)) : children(one));
     }
@@ -423,7 +423,7 @@ class partitioner final : public ir::rewriter {
     constexpr int most = 256;
     if (stores(s->children[0]) > most) return nullptr;
     ir::stmt const inside = s->children[0];
-    for (part const& p : parts_of(s, true)) {
+    for (stretch const& p : parts_of(s, true)) {
       if (p.body == inside || 2 * (p.end - p.begin) < s->extent->value) continue;
       ir::expr const v = ir::variable(m_, s->variable), begin = ir::index(m_, p.begin), end = ir::index(m_, p.end);
       ir::expr const last = ir::binary(m_, op::add, s->begin, s->extent);

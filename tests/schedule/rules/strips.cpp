@@ -146,7 +146,7 @@ TEST_CASE("what is read in a window is computed in tiles or row by row, with the
   }
 }
 TEST_CASE("rows that go on outside: tiles where a border mirrors or repeats, none where it wraps around") {
-  for (auto [m, n] : {std::array<std::int64_t, 2>{1, 1}, {2, 3}, {7, 40}, {33, 70}, {20, 200}}) {
+  for (auto [m, n] : {std::array<std::int64_t, 2>{1, 1}, {2, 3}, {33, 70}}) {
     CAPTURE(m);
     CAPTURE(n);
     auto const x = drawn<float>(1, m, n);

@@ -57,8 +57,8 @@ WEFT_DECL int rule_view::chosen(int id) const {
       std::int64_t const condition = value(n.a);
       if (condition < 0) return id;
       id = condition != 0 ? n.b : n.c;
-    } else if (int const axis = inside_of_border(n); axis >= 0) {
-      id = axis;
+    } else if (int const inner = inside_of_border(n); inner >= 0) {
+      id = inner;
     } else if ((n.kind == op::min || n.kind == op::max) && n.type == dtype::i64) {
       int const axis = chosen(n.a);
       if (p_.at(axis).kind != op::axis || !keeps(p_.at(axis).a, n)) return id;
