@@ -76,6 +76,21 @@ TEST_CASE("shift_inwards: full parts alone, the last one earlier; a size below t
   for (way const& w : ways)
     CHECK(split_by(5, 8, tail::shift_inwards, w.mark) == split_by(5, 8, tail::guard, w.mark));
 }
+TEST_CASE("an index that the guards of a split keep inside needs no other condition") {
+  program const p = map_program([](auto x, auto i) { return select(i > 3, x(i), 5.0f); });
+  auto const text = [&](tail at_end, void (*mark)(schedule&, axis)) {
+    lowered_program l{p, {{13}}};
+    return body(l([&](schedule& s, loops o) { mark(s, s.split(axis{o[0]}, 8, at_end)[1]); }));
+  };
+  for (tail const at_end : {tail::guard, tail::partition})
+    CHECK(count(text(at_end, [](schedule& s, axis i) { s.unroll(i); }), "where 3 <") == 0);
+  std::string const masked = text(tail::mask, [](schedule& s, axis i) { s.vectorize(i); });
+  CHECK(count(masked, "where 3 <") == 0);
+  CHECK(count(masked, "A[io * 8 + ii where io * 8 + ii < 13]") == 1);
+  // Which element it is when the other one is asked for, they do not say.
+  lowered_program beside{map_program([](auto x, auto i) { return select(i < 12, x(i + 1), 5.0f); }), {{13}}};
+  CHECK(count(body(beside([](schedule& s, loops o) { s.unroll(s.split(axis{o[0]}, 8)[1]); })), "where") > 0);
+}
 TEST_CASE("what would show that an element is computed twice is guarded instead") {
   // Where one thread writes what another has written.
   CHECK(split_by(13, 8, tail::shift_inwards, parallel) == split_by(13, 8, tail::guard, parallel));

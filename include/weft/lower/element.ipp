@@ -7,13 +7,16 @@ namespace detail {
 /// One element of each result.
 WEFT_DECL ir::stmt lowering::leaf(guard_states const& states) {
   ir::expr mask = nullptr;
+  now_->leaf_guards.clear();
   now_->open_guards.clear();
   now_->held.clear();
   for (std::size_t g = 0; g < now_->guards.size(); ++g)
     if (now_->guards[g].condition >= 0) {
       if (states[g] == guard_state::holds) now_->held.push_back(now_->guards[g].condition);
-    } else if (states[g] == guard_state::wanted) {
-      now_->open_guards.push_back(ir::binary(m_, op::lt, now_->guards[g].index, now_->guards[g].bound));
+    } else {
+      now_->leaf_guards.push_back(ir::binary(m_, op::lt, now_->guards[g].index, now_->guards[g].bound));
+      if (states[g] != guard_state::wanted) continue;
+      now_->open_guards.push_back(now_->leaf_guards.back());
       mask = ir::all_of(m_, mask, now_->open_guards.back());
     }
   now_->places.clear();
@@ -186,6 +189,7 @@ WEFT_DECL ir::expr lowering::load(node const& n, ir::expr condition) {
   // Inside the buffer anyway: reading it all is cheaper than masking, and what is not wanted is dropped later.
   ir::expr mask = guarded(indices, condition);
   if (mask != nullptr && inside(indices, bounds)) mask = nullptr;
+  else if (condition != nullptr && inside(indices, bounds, now_->leaf_guards)) mask = guarded(indices, nullptr);
   if (guest == nullptr) return ir::load(m_, buf, indices, mask);
   sequence<ir::expr> all = guest->instance;
   for (ir::expr i : stored) all.push_back(i);
@@ -228,12 +232,17 @@ WEFT_DECL ir::expr lowering::guarded(sequence<ir::expr> const& indices, ir::expr
   }
   return mask;
 }
-WEFT_DECL bool lowering::inside(sequence<ir::expr> const& indices, sequence<ir::expr> const& bounds) const {
+/// Whether all indices are less than these bounds, and none less than 0, where the guards hold.
+WEFT_DECL bool lowering::inside(sequence<ir::expr> const& indices, sequence<ir::expr> const& bounds, sequence<ir::expr> const& guards) const {
   range_table const ranges = ranges_in(*now_, static_cast<int>(now_->loops.size()) - 1);
-  for (std::size_t d = 0; d < indices.size(); ++d)
-    if (ranges.of(indices[d]).low < 0 ||
-        !ir::is_literal(simplify(m_, ir::binary(m_, op::lt, indices[d], bounds[d]), ranges), 1))
-      return false;
+  auto const minus = [&](ir::expr a, ir::expr b) { return ir::binary(m_, op::sub, a, b); };
+  for (std::size_t d = 0; d < indices.size(); ++d) {
+    if (ranges.of(indices[d]).low < 0) return false;
+    bool below = ir::is_literal(simplify(m_, ir::binary(m_, op::lt, indices[d], bounds[d]), ranges), 1);
+    for (ir::expr g : guards)
+      below = below || ranges.of(simplify(m_, minus(minus(indices[d], bounds[d]), minus(g->a, g->b)), ranges)).high <= 0;
+    if (!below) return false;
+  }
   return true;
 }
 

@@ -89,7 +89,7 @@ WEFT_DECL ir::stmt lowering::under_mask(ir::stmt s, ir::expr mask) {
 WEFT_DECL bool lowering::ends_in_zeros(sequence<std::int32_t> const& loads, guard const& g, std::int32_t variable) {
   bool fine = true;
   for (std::int32_t load : loads) {
-    now_->open_guards.clear(), now_->held.clear(), now_->places.clear();
+    now_->leaf_guards.clear(), now_->open_guards.clear(), now_->held.clear(), now_->places.clear();
     now_->places.push_back({now_->number, {}, {}});
     place_ = 0;
     node const& n = p_.at(load);

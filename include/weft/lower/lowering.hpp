@@ -91,7 +91,8 @@ struct stage_frame {
   sequence<part> computed;             // of those what is computed, as the rest is there already; empty: all
   sequence<part> stored;               // what there is memory for; empty: as much as is read at a time
   sequence<ir::expr> instance;         // of a guest: which of several copies of its memory, as store and load begin with it
-  sequence<ir::expr> open_guards;      // of the leaf being made
+  sequence<ir::expr> leaf_guards;      // what the leaf being made is kept to, by loops and branches or by its mask
+  sequence<ir::expr> open_guards;      // those of them that its mask has
   sequence<int> held;                  // nodes of conditions that are known to hold there
   sequence<element_place> places;      // of that leaf
 };
@@ -243,7 +244,7 @@ class lowering {
   ir::expr load(node const& n, ir::expr condition);
   ir::expr inlined_element(int tensor, sequence<ir::expr> const& indices, ir::expr condition);
   ir::expr guarded(sequence<ir::expr> const& indices, ir::expr condition) const;
-  bool inside(sequence<ir::expr> const& indices, sequence<ir::expr> const& bounds) const;
+  bool inside(sequence<ir::expr> const& indices, sequence<ir::expr> const& bounds, sequence<ir::expr> const& guards = {}) const;
 
   ir::function& f_;
   ir::arena& m_;

@@ -150,11 +150,24 @@ WEFT_DECL value_ref expression_emitter::make_load(ir::expr e) {
                           wanted->lanes == 1;
   bool const per_lane = e->a != nullptr && !as_a_whole && (e->a->lanes > 1 || lanes > 1);
   value_ref v = nullptr;
-  if (at.scattered || (at.stride != 1 && at.stride != 0) || (per_lane && at.stride == 0)) {
-    // Of equal addresses too, when a mask decides per lane: a gather reads nothing when no lane wants it.
+  if (per_lane && at.stride == -1 && !at.scattered) {  // the row that it is, turned round
+    sequence<std::int32_t> turned;
+    for (int l = lanes; l-- > 0;) turned.push_back(l);
+    value_ref back[] = {number(1 - lanes)};
+    value_ref const mask = mask_vector(e->a, lanes), first = l_.BuildGEP2(b_, element, at.pointer, back, 1, "");
+    v = call_intrinsic("llvm.masked.load", {vector, pointer()}, {first, alignment, shuffled(mask, mask, turned), l_.ConstNull(vector)});
+    v = shuffled(v, v, turned);
+  } else if (at.scattered || (at.stride != 1 && at.stride != 0)) {
     v = call_intrinsic("llvm.masked.gather", {vector, with_lanes(pointer(), lanes)},
                        {lane_pointers(at, element, lanes), alignment,
                         e->a != nullptr ? mask_vector(e->a, lanes) : all_lanes(lanes), l_.ConstNull(vector)});
+  } else if (per_lane && at.stride == 0) {
+    // One element is read, if any lane wants it.
+    value_ref const mask = mask_vector(e->a, lanes);
+    value_ref const any = call_intrinsic("llvm.vector.reduce.or", {with_lanes(l_.Int1TypeInContext(s_.context), lanes)}, {mask});
+    value_ref const one = l_.BuildLoad2(b_, element, l_.BuildSelect(b_, any, at.pointer, zero_words(), ""), "");
+    l_.SetAlignment(one, bytes);
+    v = l_.BuildSelect(b_, mask, splat(one, lanes), l_.ConstNull(vector), "");
   } else if (per_lane) {
     v = call_intrinsic("llvm.masked.load", {vector, pointer()},
                        {at.pointer, alignment, mask_vector(e->a, lanes), l_.ConstNull(vector)});
