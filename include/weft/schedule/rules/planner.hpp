@@ -259,6 +259,7 @@ class rule_plan {
 
   // --- contraction.ipp
   bool has_turned_rows(int stage, int column) const;
+  bool is_window(int stage, access const& one, int column) const;
   tile_axes axes_of_tile(int stage) const;
   register_tile_size tile_for(int stage, tile_axes const& t, std::int64_t lanes, std::int64_t joined = -1, bool in_slabs = false);
   register_tile_size tile_of_slabs(std::int64_t rows, std::int64_t registers) const;
