@@ -81,6 +81,21 @@ inline constexpr auto wanted_by_some = weft::kernel<"wanted_by_some">(
       });
     },
     lanes);
+/// Every second element, of which the first lanes, and the last ones, are outside of the row.
+inline constexpr auto every_second_inside = weft::kernel<"every_second_inside">(
+    [](auto a) {
+      auto const z = weft::constant_exterior(a, 0);
+      return compute<"c">(a.extent(0), a.extent(1) / 2 + 2, [=](auto i, auto j) { return z(i, 2 * j - 3) - z(i, 2 * j - 2); });
+    },
+    lanes);
+/// Of each group of five, one, which some of them do not want; of each two, one that they say by their own numbers.
+inline constexpr auto some_of_groups = weft::kernel<"some_of_groups">(
+    [](auto a) {
+      return compute<"c">(a.extent(0), a.extent(1), [=](auto i, auto j) {
+        return weft::select(j % 5 < 3, a(i, j / 5 * 5), 1) - weft::select(a(i, j) > 0, a(i, j / 2 * 2), 2);
+      });
+    },
+    lanes);
 /// Eight neighbours in the row above, where there is one.
 inline constexpr auto above = weft::kernel<"above">(
     [](auto a) {
@@ -111,6 +126,13 @@ TEST_CASE("elements at small distances, also in rows that end with a buffer") {
     agrees<float>(above, 4, n), agrees<double>(above, 3, n), agrees<std::uint8_t>(above, 4, n);
   }
 }
+TEST_CASE("of elements at small distances those are read that a lane wants") {
+  for (auto [m, n] : {std::array<std::int64_t, 2>{3, 64}, {2, 97}, {1, 128}, {5, 71}, {2, 5}, {1, 10}}) {
+    CAPTURE(n);
+    agrees<float>(every_second_inside, m, n), agrees<double>(every_second_inside, m, n), agrees<std::int16_t>(every_second_inside, m, n);
+    agrees<float>(some_of_groups, m, n), agrees<std::int64_t>(some_of_groups, m, n), agrees<std::uint8_t>(some_of_groups, m, n);
+  }
+}
 TEST_CASE("elements at places that are known when it runs, within bounds that are known before") {
   for (auto [m, n] : {std::array<std::int64_t, 2>{3, 64}, {2, 97}, {1, 65}, {1, 66}}) {
     CAPTURE(n);
@@ -136,6 +158,9 @@ TEST_CASE("where vectors are read there is no gather") {
   for (std::string const& text : {code(every_second, 160), code(every_third, 192), code(every_fourth, 192), code(backwards, 160), code(picked, 160),
                                   code(wanted_by_some, 160), code(turned_round, 150), code(beside, 162), code(picked_of_eight, 512)})
     CHECK(text.find("gather") == std::string::npos);
+  for (std::int64_t n : {154, 160})  // a last vector of all lanes, and one of fewer
+    CHECK(code(every_second_inside, n).find("gather") == std::string::npos);
+  CHECK(code(of_groups, 156).find("gather") == std::string::npos);
   CHECK(code(picked, 160).find("vperm") != std::string::npos);
   // Both terms of a group are in the one vector that all of them are in.
   auto const of_two_loads = [](std::string const& text) { return text.find("vinsert") != std::string::npos || text.find("vpermt2") != std::string::npos; };

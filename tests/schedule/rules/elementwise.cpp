@@ -35,6 +35,11 @@ inline constexpr auto rows_by_number = weft::kernel<"rows_by_number">([](auto ta
     return table(weft::clamp(n(i), 0, table.extent(0) - 1), j);
   });
 });
+inline constexpr auto columns_by_number = weft::kernel<"columns_by_number">([](auto table, auto n) {
+  return compute<"c">(table.extent(1), n.extent(0), [=](auto j, auto i) {
+    return weft::exp(table(weft::clamp(n(i), 0, table.extent(0) - 1), j));
+  });
+});
 inline constexpr auto box = weft::kernel<"box">([](auto a) {
   auto const h = a.extent(0), w = a.extent(1);
   auto row = compute<"row">(h, w - 2, [=](auto y, auto x) { return a(y, x) + a(y, x + 1) + a(y, x + 2); });
@@ -237,6 +242,17 @@ TEST_CASE("rows that are picked by a number are copied in vectors") {
   for (std::int64_t i = 0; i < 11; ++i) n(i) = static_cast<std::int32_t>(i * 7 - 9);
   check_rule(rows_by_number, table, n);
   CHECK(has_in_order(rows_by_number.loops(table, n), {"for i in", "vectorized j"}));
+}
+TEST_CASE("a table that numbers pick from is not copied for each few of them") {
+  weft::tensor<std::int32_t, 1> n(200);
+  for (std::int64_t i = 0; i < 200; ++i) n(i) = static_cast<std::int32_t>(i * 7919 % 500);
+  for (std::int64_t width : {1, 2, 3, 5, 20}) {
+    auto const table = drawn<float>(1, 500, width);
+    check_rule(rows_by_number, table, n);
+    CHECK(rows_by_number.loops(table, n).find("_copy") == std::string::npos);
+    CHECK(columns_by_number.loops(table, n).find("_copy") == std::string::npos);
+  }
+  CHECK(has_in_order(rows_by_number.loops(drawn<float>(1, 500, 1), n), {"vectorized ii in 0..64"}));
 }
 TEST_CASE("in place nothing moves to where its operands are written already") {
   static constexpr auto centred = weft::kernel<"centred">([](auto x) {

@@ -146,9 +146,9 @@ template <std::int64_t Stride, std::int64_t Groups, weft::ops::layout Layout>
 inline constexpr auto window = weft::kernel<"window">([](auto x, auto w) {
   return weft::ops::conv2d(x, w, {.stride = {Stride, Stride}, .padding = {1, 1}, .groups = Groups, .layout = Layout});
 });
-template <weft::ops::layout Layout>
+template <weft::ops::layout Layout, std::int64_t Stride = 1>
 inline constexpr auto depthwise = weft::kernel<"depthwise">(
-    [](auto x, auto w) { return weft::ops::depthwise_conv2d(x, w, {.padding = {1, 1}, .layout = Layout}); });
+    [](auto x, auto w) { return weft::ops::depthwise_conv2d(x, w, {.stride = {Stride, Stride}, .padding = {1, 1}, .layout = Layout}); });
 inline constexpr auto dense_relu = weft::kernel<"dense_relu">([](auto x, auto w, auto v) {
   auto const c = weft::einsum<"ik,kj->ij", "c">(x, w);
   return compute<"y">(x.extent(0), w.extent(1), [=](auto i, auto j) { return weft::max(c(i, j) + v(j), 0); });
@@ -198,6 +198,7 @@ std::vector<family> const& families() {
       {"groups, last", computed_by<f4, f4>(convolved<4, 1, last>), {{1, a, b, 16}, {1, 3, 4, 16}}, {{4, 8}, {3, 7}, {1, 1}}},
       {"groups, first", computed_by<f4, f4>(convolved<4, 1, first>), {{1, 16, a, b}, {16, 4, 1, 3}}, {{2, 16}, {3, 17}, {1, 1}}},
       {"depthwise, last", computed_by<f4, f3>(depthwise<last>), {{1, a, b, c}, {3, 3, c}}, {{4, 8, 16}, {3, 7, 19}, {1, 1, 1}}},
+      {"depthwise by two, first", computed_by<f4, f3>(depthwise<first, 2>), {{1, c, a, b}, {c, 3, 3}}, {{5, 32, 4}, {3, 17, 5}, {1, 1, 1}}},
       {"depthwise, first", computed_by<f4, f3>(depthwise<first>), {{1, c, a, b}, {c, 3, 3}}, {{4, 16, 4}, {3, 17, 5}, {1, 1, 1}}},
       {"transposition", computed_by<f2>(transposed), {{a, b}}, {{16, 32}, {13, 37}, {1, 1}}},
       {"permutation", computed_by<f4>(permuted<0, 2, 3, 1>), {{a, b, c, d}}, {{2, 16, 4, 16}, {2, 13, 3, 17}, {1, 1, 1, 1}}},
@@ -264,6 +265,39 @@ TEST_CASE("convolutions: dilated, and by groups of channels that are first") {
   check_family("dilated, last", convolved<1, 2, last>, {"l"}, false, x(2, 6, 4), drawn<float>(2, 1, 3, 4, 16));
   check_family("dilated, first", convolved<1, 2, first>, {"l"}, true, image(3, 2, 19), drawn<float>(2, 5, 3, 1, 3));
   check_family("groups of 4, first", convolved<4, 1, first>, {"l"}, false, image(16, 2, 16), drawn<float>(2, 16, 4, 1, 3));
+}
+/// A convolution by AVX-512, whose tile has these loops, innermost; no lane is fetched by itself.
+template <class Kernel>
+void check_wide(Kernel const& k, std::initializer_list<char const*> innermost, auto const& x, auto const& w) {
+  machine const& m = machines()[0];
+  auto const on = k.on(m.on);
+  INFO(on.loops(x, w));
+  CHECK(has_in_order(on.loops(x, w), innermost));
+  check_rule(k, x, w);
+  if (m.runs_here) CHECK(on.assembly(x, w).find("gather") == std::string::npos);
+}
+TEST_CASE("channels first, by steps of two to four: lanes run along lines where no other channels would use what they read") {
+  auto const image = [](std::int64_t c, std::int64_t h, std::int64_t w) { return drawn<float>(1, 1, c, h, w); };
+  check_wide(depthwise<first, 2>, {"unrolled ki in 0..4", "vectorized l in 0..28"}, image(3, 14, 56), drawn<float>(2, 3, 3, 3));
+  check_wide(depthwise<first, 2>, {"unrolled ki in 0..4", "vectorized l in 0..7"}, image(5, 14, 14), drawn<float>(2, 5, 3, 3));
+  check_wide(depthwise<first, 3>, {"vectorized l in 0..9"}, image(3, 19, 27), drawn<float>(2, 3, 3, 3));
+  check_wide(window<2, 4, first>, {"unrolled j", "vectorized l in 0..14"}, image(16, 9, 28), drawn<float>(2, 16, 4, 3, 3));
+  check_wide(window<2, 2, first>, {"unrolled j", "vectorized l"}, image(8, 6, 41), drawn<float>(2, 10, 4, 1, 1));
+  check_wide(window<2, 1, first>, {"vectorized l in 0..20"}, image(1, 6, 40), drawn<float>(2, 1, 1, 3, 3));
+  // Of halves, too, and of what has lines that no vector fills.
+  check_rule(depthwise<first, 2>, drawn<weft::f16>(1, 1, 2, 9, 37), drawn<weft::f16>(2, 2, 3, 3));
+  check_rule(depthwise<first, 2>, drawn<double>(1, 1, 2, 9, 13), drawn<double>(2, 2, 3, 3));
+  check_rule(depthwise<first, 4>, drawn<float>(1, 1, 3, 17, 33), drawn<float>(2, 3, 5, 5));
+}
+TEST_CASE("convolutions by groups of channels of which vectors have no whole number") {
+  auto const x = [](std::int64_t h, std::int64_t w, std::int64_t c) { return drawn<float>(1, 1, h, w, c); };
+  check_wide(window<1, 8, last>, {"unrolled ki in 0..8", "vectorized l in 0..40"}, x(3, 16, 24), drawn<float>(2, 3, 3, 3, 40));
+  check_wide(window<1, 2, last>, {"unrolled k", "vectorized l in 0..10"}, x(4, 7, 6), drawn<float>(2, 3, 3, 3, 10));
+  check_wide(window<2, 3, last>, {"unrolled k", "vectorized l in 0..21"}, x(5, 9, 21), drawn<float>(2, 3, 3, 7, 21));
+  check_wide(window<1, 4, last>, {"unrolled k", "vectorized l in 0..24"}, x(3, 8, 24), drawn<float>(2, 3, 3, 6, 24));
+  check_rule(window<1, 3, last>, x(3, 5, 6), drawn<float>(2, 3, 3, 2, 51));
+  check_rule(window<1, 2, last>, x(3, 5, 4), drawn<float>(2, 3, 3, 2, 134));
+  check_rule(window<1, 5, first>, drawn<float>(1, 1, 15, 5, 9), drawn<float>(2, 35, 3, 3, 3));
 }
 TEST_CASE("convolutions by groups of 1, 4, 8, 12 and 32 channels, which are last") {
   auto const x = [](std::int64_t h, std::int64_t w, std::int64_t c) { return drawn<float>(1, 1, h, w, c); };

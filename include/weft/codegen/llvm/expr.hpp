@@ -119,6 +119,9 @@ class expression_emitter {
   value_ref load_literal(ir::expr e);
   value_ref make_load(ir::expr e);
   value_ref load_window(ir::buffer const* buf, flat_index const& flat, int lanes, ir::expr wanted);
+  value_ref wanted_elements(value_ref mask, sequence<std::int64_t> const& places, std::int64_t begin, int elements);
+  value_ref load_wanted(ir::buffer const* buf, ir::expr first, sequence<ir::expr> const& conditions, sequence<std::int64_t> const& places,
+                        std::int64_t begin, int elements);
   value_ref emit_low_half(ir::expr e);
   value_ref permuted(sequence<value_ref> const& parts, ir::expr places, dtype type);
   value_ref make_cast(ir::expr e);

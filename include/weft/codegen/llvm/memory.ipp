@@ -137,7 +137,7 @@ WEFT_DECL value_ref expression_emitter::make_load(ir::expr e) {
                        buf->type, lanes);
   if (checks_) before_access(buf, e->indices, e->a, e);
   ir::expr const wanted = e->a != nullptr && e->a->kind == op::broadcast ? e->a->a : e->a;
-  if (lanes > 1 && (wanted == nullptr || wanted->lanes == 1))
+  if (lanes > 1)
     if (flat_index const flat = element_at(buf, e->indices, lanes); flat.first->lanes > 1 || (flat.stride != 0 && flat.stride != 1))
       if (value_ref const v = load_window(buf, flat, lanes, wanted); v != nullptr) return from_memory(v, buf->type, lanes);
   place const at = address(buf, e->indices, lanes);

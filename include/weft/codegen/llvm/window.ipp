@@ -33,6 +33,21 @@ inline std::int64_t place_in_block(ir::buffer const* b, ir::expr at, std::int64_
   }
   return all == elements && all % size == 0 ? form.constant - floor_div(form.constant, size) * size : -1;
 }
+/// How many lanes are at one element at most, of lanes that are each where the one before it is or further on; 0: of others.
+inline int lanes_together(sequence<std::int64_t> const& places) {
+  int most = 1, now = 1;
+  for (std::size_t l = 1; l < places.size(); ++l) {
+    if (places[l] < places[l - 1]) return 0;
+    now = places[l] == places[l - 1] ? now + 1 : 1;
+    most = now > most ? now : most;
+  }
+  return most;
+}
+/// Of which a condition of lanes is made: all of them hold. Those of all lanes are broadcasts.
+inline void find_conditions(ir::expr e, sequence<ir::expr>& all) {
+  if (e->kind == op::logical_and) return find_conditions(e->a, all), find_conditions(e->b, all);
+  all.push_back(e);
+}
 }  // namespace detail
 
 /// Lanes that all lie within a few vectors behind a common place are read as those vectors, and put in order in registers: every second
@@ -40,7 +55,8 @@ inline std::int64_t place_in_block(ir::buffer const* b, ir::expr at, std::int64_
 /// that are known when it runs, as long as their bounds are. A gather of 16 lanes takes 40 cycles, two loads and a permutation two; eight
 /// loads, four permutations and what chooses among them are still quicker (Zen 4). Nothing is read in front of the first of these elements nor
 /// behind the last one, but what is in one whole vector of the buffer with them, which the terms of a small group of channels then share, or,
-/// of places that are known when it runs, outside of the buffer. Null: they do not. `wanted`: a condition for all of them, else they are 0, or null.
+/// of places that are known when it runs, outside of the buffer. Null: they do not. `wanted`: a condition for all of them or for each, else they are 0,
+/// or null.
 WEFT_DECL value_ref expression_emitter::load_window(ir::buffer const* buf, flat_index const& flat, int lanes, ir::expr wanted) {
   ir::arena& m = *s_.f.nodes;
   bool const wide = s_.machine.has("avx512f");
@@ -54,6 +70,13 @@ WEFT_DECL value_ref expression_emitter::load_window(ir::buffer const* buf, flat_
   std::int64_t piece = lanes, all = count;  // elements of a load, and of all
   ir::expr begin = ir::binary(m, op::add, s.first == nullptr ? ir::index(m, 0) : s.first, ir::index(m, least));
   if (wanted != nullptr && (!exact || lanes * bytes > 64)) return nullptr;
+  bool const by_lane = wanted != nullptr && wanted->lanes > 1;
+  int const together = by_lane ? detail::lanes_together(s.low) : 1;
+  if (by_lane && (!wide || (bytes < 4 && !s_.machine.has("avx512bw")) || buf->type == dtype::boolean || together == 0)) return nullptr;
+  sequence<ir::expr> conditions;
+  if (by_lane) detail::find_conditions(wanted, conditions);
+  for (ir::expr one : conditions)
+    if (together > 2 && one->kind != op::broadcast && level_of(one) > 0) return nullptr;  // lane by lane
   if (exact) {
     while (piece > count) piece /= 2;
   } else {
@@ -65,7 +88,7 @@ WEFT_DECL value_ref expression_emitter::load_window(ir::buffer const* buf, flat_
   }
   begin = simplify(m, begin);
   std::int64_t skipped = 0;  // elements in front of the first one
-  if (std::int64_t const before = exact && piece < count ? detail::place_in_block(buf, begin, lanes) : -1; before >= 0 && before + count <= lanes) {
+  if (std::int64_t const before = exact && !by_lane && piece < count ? detail::place_in_block(buf, begin, lanes) : -1; before >= 0 && before + count <= lanes) {
     begin = simplify(m, ir::binary(m, op::add, begin, ir::index(m, -before)));
     skipped = before, piece = all = lanes;
   }
@@ -74,12 +97,20 @@ WEFT_DECL value_ref expression_emitter::load_window(ir::buffer const* buf, flat_
   type_ref const element = memory_type(buf->type);
   for (std::int64_t at = 0; at < all; at += piece) {
     starts.push_back(at + piece < all ? at : all - piece);
-    value_ref const p = pointer_or_zeros(buf, simplify(m, ir::binary(m, op::add, begin, ir::index(m, starts.back()))), wanted);
+    ir::expr const first = simplify(m, ir::binary(m, op::add, begin, ir::index(m, starts.back())));
+    if (by_lane) {
+      parts.push_back(load_wanted(buf, first, conditions, s.low, least + starts.back(), static_cast<int>(piece)));
+      continue;
+    }
+    value_ref const p = pointer_or_zeros(buf, first, wanted);
     value_ref const v = l_.BuildLoad2(b_, with_lanes(element, static_cast<int>(piece)), p, "");
     l_.SetAlignment(v, static_cast<unsigned>(bytes));
     parts.push_back(v);
   }
-  if (piece == 1) return splat(parts[0], lanes);
+  auto const chosen = [&](value_ref v) {  // an element that another lane wants is there
+    return together > 1 ? l_.BuildSelect(b_, emit(wanted), v, l_.ConstNull(with_lanes(element, lanes)), "") : v;
+  };
+  if (piece == 1) return chosen(splat(parts[0], lanes));
   if (!exact) {
     ir::expr const apart = s.first == nullptr ? ir::unary(m, op::neg, begin) : ir::binary(m, op::sub, s.first, begin);
     return permuted(parts, ir::binary(m, op::add, s.rest, ir::broadcast(m, simplify(m, apart), lanes)), buf->type);
@@ -101,10 +132,39 @@ WEFT_DECL value_ref expression_emitter::load_window(ir::buffer const* buf, flat_
     }
     pairs.push_back(shuffled(parts[first], parts[first + 1 < parts.size() ? first + 1 : first], from));
   }
-  if (pairs.size() == 1) return pairs[0];
+  if (pairs.size() == 1) return chosen(pairs[0]);
   sequence<std::int32_t> which;
   for (std::size_t l = 0; l < s.low.size(); ++l) which.push_back(static_cast<std::int32_t>(l) + (source(l) < 2 ? 0 : lanes));
-  return shuffled(pairs[0], pairs[1], which);
+  return chosen(shuffled(pairs[0], pairs[1], which));
+}
+/// A condition of lanes as one of elements: lane l is at element `places[l] - begin`, at which others may be.
+WEFT_DECL value_ref expression_emitter::wanted_elements(value_ref mask, sequence<std::int64_t> const& places, std::int64_t begin, int elements) {
+  value_ref const none = l_.ConstNull(with_lanes(l_.Int1TypeInContext(s_.context), static_cast<int>(places.size())));
+  value_ref any = nullptr;
+  for (int nth = 0; nth < detail::lanes_together(places); ++nth) {  // lane of those at an element
+    sequence<std::int32_t> lane(static_cast<std::size_t>(elements), static_cast<std::int32_t>(places.size()));  // of `none`
+    int before = 0;
+    for (std::size_t l = 0; l < places.size(); ++l) {
+      before = l > 0 && places[l] == places[l - 1] ? before + 1 : 0;
+      if (std::int64_t const at = places[l] - begin; before == nth && at >= 0 && at < elements) lane[static_cast<std::size_t>(at)] = static_cast<std::int32_t>(l);
+    }
+    value_ref const one = shuffled(mask, none, lane);
+    any = any == nullptr ? one : l_.BuildOr(b_, any, one, "");
+  }
+  return any;
+}
+/// So many elements from `first` on, of which those are read that a lane is at and wants.
+WEFT_DECL value_ref expression_emitter::load_wanted(ir::buffer const* buf, ir::expr first, sequence<ir::expr> const& conditions,
+                                                    sequence<std::int64_t> const& places, std::int64_t begin, int elements) {
+  value_ref mask = wanted_elements(all_lanes(static_cast<int>(places.size())), places, begin, elements), by_lane = nullptr;
+  auto const also = [&](value_ref& v, value_ref one) { v = v == nullptr ? one : l_.BuildAnd(b_, v, one, ""); };
+  for (ir::expr one : conditions)
+    if (one->kind == op::broadcast) also(mask, splat(emit(one->a), elements));
+    else also(by_lane, emit(one));
+  if (by_lane != nullptr) also(mask, wanted_elements(by_lane, places, begin, elements));
+  type_ref const vector = with_lanes(memory_type(buf->type), elements);
+  value_ref const alignment = l_.ConstInt(l_.Int32TypeInContext(s_.context), static_cast<unsigned>(size_bytes(buf->type)), 0);
+  return call_intrinsic("llvm.masked.load", {vector, pointer()}, {pointer_at(buf, first), alignment, mask, l_.ConstNull(vector)});
 }
 /// Integers of 64 bits, modulo 2^32.
 WEFT_DECL value_ref expression_emitter::emit_low_half(ir::expr e) {

@@ -48,6 +48,15 @@ WEFT_DECL bool rule_plan::has_turned_rows(int stage, int column) const {
   }
   return false;
 }
+/// Whether vectors along `column` of what is read with small gaps, as by a convolution that moves on by two, are a few loads that are put in order
+/// (codegen/llvm/window.ipp), also where some lanes are in the padding: then something else is multiplied with it, which is one element for all lanes.
+WEFT_DECL bool rule_plan::is_window(int stage, access const& one, int column) const {
+  bool const wide = s_.limits.vector_bytes == 64 && how_ != boldness::loops;
+  if (!wide || one.step(column) < 2 || one.step(column) > 4 || program::at(s_.computation().tensors, one.tensor).type == dtype::boolean) return false;
+  for (access const& other : view().loads(stage))
+    if (other.step(column) == 0) return true;
+  return false;
+}
 WEFT_DECL tile_axes rule_plan::axes_of_tile(int stage) const {
   rule_view const v = view();
   stage_info const& of = v.stage(stage);
@@ -65,16 +74,21 @@ WEFT_DECL tile_axes rule_plan::axes_of_tile(int stage) const {
     double score = row < 0 ? 1 : static_cast<double>(row) / static_cast<double>(ceil_div(row, v.lanes(stage)) * v.lanes(stage));
     if (score < 0.4 && contiguous_reduced_axis(v, stage) >= 0 && order_may_change(stage)) continue;
     sequence<std::int32_t> packed;
-    bool any = false, fine = true;
+    bool any = false, fine = true, window = false;
     for (access const& one : loads) {
       if (one.step(c) == 0) continue;
       any = true;
       if (one.step(c) == 1) continue;
+      if (is_window(stage, one, c)) {
+        window = true;
+        continue;
+      }
       double const reads = total / (v.iterations_of(one.tensor) + 1), paid = is_constant(one.tensor) ? 1 : reads / (reads + 16);
       bool const worth = how_ != boldness::loops && reads >= in_.copy_reads && v.piece(stage, c) == 0;
       if (one.step(c) == no_step || !worth || !can_pack(stage, one.tensor, c)) fine = false;
       packed.push_back(one.tensor), score *= paid > 0.8 ? paid : 0.8;
     }
+    if (window) score *= 0.5;  // two to four loads and what puts them in order, in place of one
     // Stored once for all terms: turned over in registers, where rows of the tile lie side by side in the result, or scattered.
     if (result.step(c) != 1) score *= terms / (terms + (has_turned_rows(stage, c) ? 8 : 32));
     if (!fine || !any || score <= most) continue;
@@ -225,7 +239,8 @@ WEFT_DECL register_tile_size rule_plan::tile_for(int stage, tile_axes const& t, 
     return axis < 0 ? 1 : v.extent(stage, axis) < 0 ? 4096 : v.extent(stage, axis);
   };
   std::int64_t const columns = joined < 0 ? extent(t.columns) : joined;
-  std::int64_t const registers = s_.limits.vector_registers, down = extent(t.rows), across = ceil_div(columns, lanes);
+  std::int64_t const registers = s_.limits.vector_registers / ceil_div(lanes, v.lanes(stage));
+  std::int64_t const down = extent(t.rows), across = ceil_div(columns, lanes);
   double const terms = v.iterations(stage) / (v.iterations(stage, false) + 1e-9);
   register_tile_size tile = in_slabs                 ? tile_of_slabs(down, registers)
                             : rows_are_near(stage, t) ? tile_of_near_rows(down, columns, lanes, registers)

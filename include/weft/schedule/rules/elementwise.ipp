@@ -41,6 +41,15 @@ WEFT_DECL int rule_plan::merged(int stage, int first_axis, sequence<access> cons
   return fuse(loops);
 }
 
+/// Whether `stage` reads `tensor` at a place that is read itself: any of it, then.
+inline bool is_picked(program const& p, int stage, int tensor) {
+  bool found = false;
+  each_load(p, stage, [&](node const& x) {
+    for (int d = 0; x.a == tensor && d < x.c; ++d)
+      each_part(p, program::at(p.operands, x.b + d), [&](node const& n) { found = found || n.kind == op::load; });
+  });
+  return found;
+}
 /// The loops of a stage that reduces nothing, behind the first axes; alone: they are all of its nest's.
 WEFT_DECL void rule_plan::elementwise(int stage, int first_axis, bool alone) {
   rule_view const v = view();
@@ -50,12 +59,14 @@ WEFT_DECL void rule_plan::elementwise(int stage, int first_axis, bool alone) {
   double const work = v.operations(stage), total = cycles(stage);
   std::int64_t const lanes = v.lanes(stage);
   int const axis = of.spatial > first_axis ? vector_axis(v, stage, all) : -1;
-  // What is contiguous along another axis is read by whole cache lines where both run in a tile.
+  // What is contiguous along another axis is read by whole cache lines where both run in a tile. Rows that are picked by a number are on lines of their
+  // own: short ones are not worth a tile.
   int other = -1;
   for (access const& one : all)
-    for (int a = first_axis; a < of.spatial; ++a)
-      if (axis >= first_axis && a != axis && a != of.scanned && one.step(a) == 1 && one.step(axis) != 0 && one.step(axis) != 1)
-        other = a;
+    for (int a = first_axis; a < of.spatial; ++a) {
+      bool const turned = axis >= first_axis && a != axis && a != of.scanned && one.step(a) == 1 && one.step(axis) != 0 && one.step(axis) != 1;
+      if (turned && v.extent(stage, a) != 1 && (v.extent(stage, a) >= 4 || !is_picked(v.p(), stage, one.tensor))) other = a;
+    }
   if (of.scanned >= 0 && alone && axis >= first_axis && scan(stage, axis, all)) return;
   int whole = -1;
   if (alone && of.scanned < 0 && axis == of.spatial - 1 && other < 0) {
@@ -161,6 +172,7 @@ WEFT_DECL void rule_plan::copy_tiles(int stage, sequence<access> const& all, int
   if (how_ == boldness::loops || at < 0) return;
   for (access const& one : all) {
     if (one.step(axis) == 0 || one.step(axis) == 1 || one.step(other) != 1 || one.tensor == view().stage(stage).tensor) continue;
+    if (is_picked(view().p(), stage, one.tensor)) continue;  // a copy would be of all of it
     int const copy = add_stage(verb::cache_read, stage, one.tensor);
     if (copy < 0 || !place(verb::compute_at, copy, at)) continue;
     rule_view const now = view();

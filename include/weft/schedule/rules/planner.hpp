@@ -271,6 +271,7 @@ class rule_plan {
 
   // --- contraction.ipp
   bool has_turned_rows(int stage, int column) const;
+  bool is_window(int stage, access const& one, int column) const;
   tile_axes axes_of_tile(int stage) const;
   register_tile_size tile_for(int stage, tile_axes const& t, std::int64_t lanes, std::int64_t joined = -1, bool in_slabs = false);
   tile_costs costs_of_tile(int stage, tile_axes const& t, double terms) const;
