@@ -3,6 +3,7 @@
 
 #include "lower/programs.hpp"
 #include "support/golden.hpp"
+#include "weft/expr/boundary.hpp"
 #include "weft/ir/parse.hpp"
 
 using namespace weft;
@@ -50,6 +51,19 @@ TEST_CASE("an index that is read from memory takes the whole dimension") {
 TEST_CASE("a remainder takes as much as it can be") {
   std::string const text = by_rows(16, 8, [](auto a, auto, auto i, auto j) { return a(i % 3, j); });
   CHECK(has(text, "buffer a: f32[3, 8]"));
+}
+TEST_CASE("a border that mirrors takes what its tile reaches, one that wraps around the whole dimension") {
+  auto const rows = [](auto const& border, std::int64_t n = 18) {
+    return by_rows(n, 8, [&](auto a, auto, auto i, auto j) { return border(a)(i - 1, j) + border(a)(i + 1, j); });
+  };
+  auto const reflected = [](auto a) { return reflect(a); };
+  auto const mirrored = [](auto a) { return mirror(a); };
+  CHECK(has(rows(reflected), "buffer a: f32[6, 8]"));
+  CHECK(has(rows(mirrored), "buffer a: f32[6, 8]"));
+  CHECK(has(rows([](auto a) { return wrap(a); }), "buffer a: f32[18, 8]"));
+  // Further outside than half a period: another mirror image.
+  CHECK(has(by_rows(18, 8, [](auto a, auto, auto i, auto j) { return reflect(a)(i - 18, j); }), "buffer a: f32[18, 8]"));
+  CHECK(has(rows(reflected, 1), "buffer a: f32[1, 8]"));
 }
 TEST_CASE("a part too large for the stack is in the workspace, once for each iteration of a parallel axis") {
   auto const same = [](auto a, auto, auto i, auto j) { return a(i, j); };

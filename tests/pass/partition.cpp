@@ -41,26 +41,70 @@ TEST_CASE("loops stay whole where the middle would be short, and where the lanes
   std::string const wraps = "  for i in 0..8:\n    B[ramp(i * 8, 1, 8)] = select(ramp(i * 8 + 9223372036854775800, 1, 8) < 0i64x8, 1.0f32x8, 2.0f32x8)\n";
   CHECK(cut(wraps) == printed(wraps));
   for (char const* const body : {
-           "  for i in 0..3:\n    B[ramp(i * 8, 1, 8)] = A[max(ramp(i * 8 - 1, 1, 8), 0i64x8)]\n",           // few iterations
            "  for i in 0..8:\n    B[ramp(i * 8, 1, 8)] = A[min(ramp(i * 8, 1, 8), broadcast(40 - i, 8))]\n",     // neither way for most of them
            "  for i in 0..60:\n    B[i] = A[max(i - 1, 0)]\n",
-           "  for i in 0..n:\n    B[ramp(i * 8, 1, 8)] = A[max(ramp(i * 8 - 1, 1, 8), 0i64x8)]\n",
-           "  for i in 0..8 parallel:\n    B[ramp(i * 8, 1, 8)] = A[max(ramp(i * 8 - 1, 1, 8), 0i64x8)]\n"}) {
+           "  for i in 0..7:\n    B[ramp(i * 8, 1, 8) %% 20i64x8] = A[ramp(i * 8, 1, 8) // 20i64x8]\n",           // of many quotients
+           "  for i in 0..n:\n    B[ramp(i * 8, 1, 8)] = A[max(ramp(i * 8 - 1, 1, 8), 0i64x8)]\n"}) {
     std::string const text = body;
     CAPTURE(text);
     CHECK(cut(text) == printed(text));
   }
 }
+TEST_CASE("of few iterations each stands alone where its lanes are decided then") {
+  CHECK(cut("  for i in 0..3:\n    B[ramp(i * 8, 1, 8)] = A[max(ramp(i * 8 - 1, 1, 8), 0i64x8)]\n") ==
+        "block:\n"
+        "  B[ramp(0, 1, 8)] = A[max(ramp(-1, 1, 8), 0i64x8)]\n"
+        "  B[ramp(8, 1, 8)] = A[ramp(7, 1, 8)]\n"
+        "  B[ramp(16, 1, 8)] = A[ramp(15, 1, 8)]\n");
+  std::string const shifted = "  for i in 0..3:\n    B[ramp(i * 8, 1, 8)] = A[max(ramp(i * 8 - j * 8, 1, 8), 0i64x8)]\n";
+  CHECK(cut("  for j in 0..3 parallel:\n  " + shifted.substr(0, 17) + "  " + shifted.substr(17)).find("for i in 0..3") != std::string::npos);
+}
+TEST_CASE("a border that repeats or mirrors is only there where a row ends") {
+  CHECK(cut("  for i in 0..8:\n    B[ramp(i * 8, 1, 8)] = A[ramp(i * 8 + 63, 1, 8) %% 64i64x8]\n") ==
+        "block:\n"
+        "  B[ramp(0, 1, 8)] = A[ramp(63, 1, 8) %% 64i64x8]\n"
+        "  for i in 1..8:\n"
+        "    B[ramp(i * 8, 1, 8)] = A[ramp(i * 8 + -1, 1, 8)]\n");
+  CHECK(cut("  for i in 0..8:\n    B[ramp(i * 8, 1, 8)] = A[min(ramp(i * 8 + 125, 1, 8) %% 126i64x8, ramp(i * 8 + 125, 1, 8) %% 126i64x8 * -1i64x8 + 126i64x8)]\n")
+            .find("  for i in 1..8:\n    B[ramp(i * 8, 1, 8)] = A[ramp(i * 8 + -1, 1, 8)]\n") != std::string::npos);
+  CHECK(cut("  for i in 0..8:\n    B[ramp(i * 8, 1, 8)] = A[(ramp(i * 8, 1, 8) + 8i64x8) // 72i64x8]\n").find("A[0i64x8]") != std::string::npos);
+}
+TEST_CASE("the last vector of a row that begins earlier, to be whole, is at an edge alone") {
+  CHECK(cut("  for i in 0..8:\n    B[ramp(min(i * 8, 54), 1, 8)] = A[min(ramp(min(i * 8, 54) + 1, 1, 8), 61i64x8)]\n") ==
+        "block:\n"
+        "  for i in 0..7:\n"
+        "    B[ramp(i * 8, 1, 8)] = A[ramp(i * 8 + 1, 1, 8)]\n"
+        "  B[ramp(54, 1, 8)] = A[min(ramp(55, 1, 8), 61i64x8)]\n");
+}
+TEST_CASE("a loop around others is cut where lanes hang on it alone") {
+  std::string const tile = "      for j in 0..n:\n        B[ramp(i * 8, 1, 8)] = B[ramp(i * 8, 1, 8)] + A[max(ramp(i * 8 - 1, 1, 8), 0i64x8)]\n";
+  CHECK(cut("  for k in 0..n parallel:\n    for i in 0..8:\n" + tile) ==
+        "for k in 0..n parallel:\n"
+        "  for j in 0..n:\n"
+        "    B[ramp(0, 1, 8)] = B[ramp(0, 1, 8)] + A[max(ramp(-1, 1, 8), 0i64x8)]\n"
+        "  for i in 1..8:\n"
+        "    for j in 0..n:\n"
+        "      B[ramp(i * 8, 1, 8)] = B[ramp(i * 8, 1, 8)] + A[ramp(i * 8 + -1, 1, 8)]\n");
+  // By lanes that hang on inner loops, too, whatever these do.
+  CHECK(cut("  for i in 0..8:\n    for j in 0..3:\n      B[ramp(i * 8, 1, 8)] = B[ramp(i * 8, 1, 8)] + A[max(ramp(i * 8 + j - 1, 1, 8), 0i64x8)]\n")
+            .find("  for i in 1..8:\n    for j in 0..3:\n      B[ramp(i * 8, 1, 8)] = B[ramp(i * 8, 1, 8)] + A[ramp(i * 8 + j + -1, 1, 8)]\n") !=
+        std::string::npos);
+  // Not what all lanes ask for alike, nor around loops that threads share.
+  for (std::string const& text : {"  for i in 0..8:\n    for j in 0..n:\n      B[ramp(j * 8, 1, 8)] = select(broadcast(0 < i, 8), A[ramp(j * 8, 1, 8)], 0.0f32x8)\n",
+                                  "  for i in 0..8:\n    for j in 0..n parallel:\n      B[ramp(i * 8, 1, 8)] = A[max(ramp(i * 8 - 1, 1, 8), 0i64x8)]\n"})
+    CHECK(cut(text).find("for i in 0..8:") != std::string::npos);
+}
 TEST_CASE("a loop in most tiles of which no edge is near stands there without it, whatever its length") {
   std::string const slow = "A[min(max(ramp(j * 40 + i * 8 - 1, 1, 8), 0i64x8), 300i64x8)]";
-  CHECK(cut("  for j in 0..8:\n    for i in 0..5:\n      B[ramp(j * 40 + i * 8, 1, 8)] = " + slow + "\n") ==
-        "for j in 0..8:\n"
-        "  if 0 < max(0, j * -5 + 1):\n"
-        "    B[ramp(j * 40, 1, 8)] = A[min(max(ramp(j * 40 + -1, 1, 8), 0i64x8), 300i64x8)]\n"
-        "  for i in max(0, j * -5 + 1)..max(0, j * -5 + 1) + (max(0, j * -5 + 1) * -1 + min(5, j * -5 + 37)):\n"
-        "    B[ramp(j * 40 + i * 8, 1, 8)] = A[ramp(j * 40 + i * 8 + -1, 1, 8)]\n"
-        "  for i in min(5, j * -5 + 37)..min(5, j * -5 + 37) + (min(5, j * -5 + 37) * -1 + 5):\n"
-        "    B[ramp(j * 40 + i * 8, 1, 8)] = A[min(max(ramp(j * 40 + i * 8 + -1, 1, 8), 0i64x8), 300i64x8)]\n");
+  CHECK(cut("  for k in 0..4 parallel:\n    for j in 0..max(k, 8):\n      for i in 0..5:\n        B[ramp(j * 40 + i * 8, 1, 8)] = " + slow + "\n") ==
+        "for k in 0..4 parallel:\n"
+        "  for j in 0..8:\n"
+        "    if 0 < max(0, j * -5 + 1):\n"
+        "      B[ramp(j * 40, 1, 8)] = A[min(max(ramp(j * 40 + -1, 1, 8), 0i64x8), 300i64x8)]\n"
+        "    for i in max(0, j * -5 + 1)..max(0, j * -5 + 1) + (max(0, j * -5 + 1) * -1 + min(5, j * -5 + 37)):\n"
+        "      B[ramp(j * 40 + i * 8, 1, 8)] = A[ramp(j * 40 + i * 8 + -1, 1, 8)]\n"
+        "    for i in min(5, j * -5 + 37)..min(5, j * -5 + 37) + (min(5, j * -5 + 37) * -1 + 5):\n"
+        "      B[ramp(j * 40 + i * 8, 1, 8)] = A[min(max(ramp(j * 40 + i * 8 + -1, 1, 8), 0i64x8), 300i64x8)]\n");
   // By what a loop around moves, and up to an end that is an expression, as of a tile's last vector.
   CHECK(cut("  for j in 0..4:\n    for i in 0..8:\n      B[ramp(i * 8, 1, 8)] = A[max(ramp(i * 8 - j, 1, 8), 0i64x8)]\n") ==
         "for j in 0..4:\n"
@@ -74,6 +118,21 @@ TEST_CASE("a loop in most tiles of which no edge is near stands there without it
         "  let $0 = min(min(j * 8 + 8, 30), min(j * 64 + 60, 236) // 8)\n"
         "  for i in $0..$0 + (min(j * 8 + 8, 30) + $0 * -1):\n"
         "    B[ramp(i * 8, 1, 8)] = 1.0f32x8 where ramp(i * 8, 1, 8) < broadcast(min(j * 64 + 60, 236), 8)\n");
+}
+TEST_CASE("in tiles a border that wraps around is there in those alone that have an edge") {
+  CHECK(cut("  for k in 0..4 parallel:\n    for j in 0..max(k, 8):\n      for i in 0..6:\n"
+            "        B[ramp(j * 48 + i * 8, 1, 8)] = A[ramp(j * 48 + i * 8 + 383, 1, 8) %% 384i64x8]\n")
+            .find("B[ramp(j * 48 + i * 8, 1, 8)] = A[ramp(j * 48 + i * 8 + -1, 1, 8)]") != std::string::npos);
+}
+TEST_CASE("threads ask in each iteration whether it has an edge") {
+  CHECK(cut("  for i in 0..8 parallel:\n    B[ramp(i * 8, 1, 8)] = A[ramp(i * 8, 1, 8) where ramp(i * 8, 1, 8) < 61i64x8] where ramp(i * 8, 1, 8) < 61i64x8\n") ==
+        "for i in 0..8 parallel:\n"
+        "  if i < 7:\n"
+        "    B[ramp(i * 8, 1, 8)] = A[ramp(i * 8, 1, 8)]\n"
+        "  else:\n"
+        "    B[ramp(56, 1, 8)] = A[ramp(56, 1, 8) where ramp(56, 1, 8) < 61i64x8] where ramp(56, 1, 8) < 61i64x8\n");
+  CHECK(cut("  for i in 0..8 parallel:\n    for j in 0..8:\n      B[ramp(i * 8, 1, 8)] = A[min(max(ramp(i * 8 - 1, 1, 8), 0i64x8), 50i64x8)]\n").find("  if 1 <= i and i < 6:\n") !=
+        std::string::npos);
 }
 TEST_CASE("a choice that no iteration changes is made in front of the loop") {
   std::string const c = "C[j, ramp(i * 8, 1, 8)]", a = "A[ramp(i * 8, 1, 8)]";

@@ -3,6 +3,7 @@
 
 #include "weft/base/node_set.hpp"
 #include "weft/base/sequence.hpp"
+#include "weft/expr/mirror_image.hpp"
 #include "weft/expr/program.hpp"
 #include "weft/ir/simplify.hpp"
 
@@ -40,6 +41,7 @@ class index_spans {
 
  private:
   span make(node const& n, range_table const& ranges);
+  span mirrored(node const& n, range_table const& ranges);
   std::int64_t difference_between(ir::expr a, ir::expr b, range_table const& ranges);
   ir::expr arithmetic(op kind, ir::expr a, ir::expr b) { return simplify(m_, ir::binary(m_, kind, a, b)); }
   struct known_difference {

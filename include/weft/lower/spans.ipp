@@ -26,6 +26,7 @@ WEFT_DECL span index_spans::make(node const& n, range_table const& ranges) {
       if (ir::expr const is = simplify(m_, ir::binary(m_, c.kind, x.low, y.low), ranges); is->kind == op::literal)
         return of(is->value != 0 ? n.b : n.c, ranges);
   }
+  if (span const s = mirrored(n, ranges); s.known()) return s;
   span const a = of(choice ? n.b : n.a, ranges), b = choice ? of(n.c, ranges) : n.b >= 0 ? of(n.b, ranges) : a;
   if (!a.known() || !b.known()) return {};
   auto const both = [&](ir::expr low_b, ir::expr high_b) {
@@ -59,6 +60,20 @@ WEFT_DECL span index_spans::make(node const& n, range_table const& ranges) {
     }
     default: return {};
   }
+}
+/// Of a border that mirrors, min(x % p, c - x % p) with c = p or p - 1, where x leaves [0, c] by half a period at most: there it is
+/// max(min(x, c - x), c - p - x).
+WEFT_DECL span index_spans::mirrored(node const& n, range_table const& ranges) {
+  mirror_image const image(p_, n);
+  if (image.place < 0) return {};
+  span const x = of(image.place, ranges), period = of(image.period, ranges), sum = of(image.sum, ranges);
+  if (!x.known() || !period.known() || period.low != period.high || !sum.known() || sum.low != sum.high) return {};
+  auto const minus = [&](ir::expr a, ir::expr b) { return arithmetic(op::sub, a, b); };
+  ir::expr const below = minus(sum.low, period.low);
+  if (!ir::is_literal(below, 0) && !ir::is_literal(below, -1)) return {};
+  ir::expr const half = arithmetic(op::add, arithmetic(op::mul, x.low, ir::index(m_, 2)), period.low);
+  if (ranges.of(half).low < 0 || ranges.of(minus(sum.low, x.high)).low < 0) return {};
+  return {least(x.low, minus(sum.low, x.high), ranges), most(least(x.high, minus(sum.low, x.low), ranges), minus(below, x.low), ranges)};
 }
 WEFT_DECL std::int64_t index_spans::difference(ir::expr a, ir::expr b, range_table const& ranges) {
   differences_.clear();

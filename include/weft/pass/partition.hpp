@@ -10,7 +10,14 @@ namespace weft::inline WEFT_ABI {
 ///     for jo in 0..80:                              for jo in 0..1:    y[..] = x[max(ramp(jo * 32 - 1, 2, 16), 0)]
 ///       y[..] = x[max(ramp(jo * 32 - 1, 2, 16), 0)] ->  for jo in 1..80: y[..] = x[ramp(jo * 32 - 1, 2, 16)]
 ///
-/// makes a loop without them beside it where an edge is near in some of the iterations around alone, as in tiles,
+/// where a remainder, as of a border that wraps around or mirrors, is a difference if all lanes of all these iterations have one quotient. So it
+/// cuts loops around others, where lanes hang on their variables alone, as of columns of tiles, and those of two or three iterations into these. Each
+/// iteration that threads share asks whether it has an edge:
+///
+///     for i in 0..80 parallel:                      for i in 0..80 parallel:
+///       y[..] = x[..] where ramp(i * 16, 1, 16) < 1270 ->  if i < 79: y[..] = x[..]    else: y[..] = x[..] where ramp(1264, 1, 16) < 1270
+///
+/// It makes a loop without them beside it where an edge is near in some of the iterations around alone, as in tiles,
 ///
 ///     for t in 0..8:                                     for t in 0..8:
 ///       for jo in 0..10:                                   if 0 <= t * 160 - 1: for jo in 0..10: y[..] = x[ramp(t * 160 + jo * 16 - 1, 1, 16)]
@@ -28,8 +35,8 @@ namespace weft::inline WEFT_ABI {
 ///
 /// and of conditions that only some of the statements hang on a loop without them stands beside, for where the loops around say that they hold.
 ///
-/// For loops that have no loop inside. The middle is most of a loop of literal length; of others, and of tiles, the one in the middle has none of
-/// these edges. The same is computed in the same order. Runs behind `promote`, for which a loop that is cut would be three that come back to their
+/// Conditions that vectors share are for loops that have no loop inside, and so are edges of which the loops around say. The middle is most of a
+/// loop of literal length; of others, and of tiles, the one in the middle has none of these edges. The same is computed in the same order. Runs behind `promote`, for which a loop that is cut would be three that come back to their
 /// elements, and once: a loop that is left for tiles at an edge would be parted again. Cost O(nodes) for loops that stay as they are, and one `simplify` where one does not.
 /// Source  Halide's loop partitioning; loop unswitching (Allen and Cocke, A catalogue of optimizing transformations, 1971)
 ir::stmt partition(ir::arena& m, ir::stmt s);

@@ -9,8 +9,9 @@ namespace detail {
 /// Decides what it can about a body by keeping a loop's variable to most of the loop: [begin, end).
 class middle_of_loop final : public ir::rewriter {
  public:
-  middle_of_loop(ir::arena& m, std::int32_t variable, std::int64_t from, std::int64_t to)
-      : ir::rewriter(m), begin(from), end(to), variable_(variable), first_(from), last_(to) {}
+  /// `inner`: of the variables of loops inside. `lanes_alone`: about what differs between lanes, not about what vectors share.
+  middle_of_loop(ir::arena& m, range_table const& inner, std::int32_t variable, std::int64_t from, std::int64_t to, bool lanes_alone)
+      : ir::rewriter(m), begin(from), end(to), ranges_(inner), variable_(variable), first_(from), last_(to), lanes_alone_(lanes_alone) {}
   std::int64_t begin, end;
   int decided = 0;  // about vectors
 
@@ -19,7 +20,9 @@ class middle_of_loop final : public ir::rewriter {
   ir::expr replace(ir::expr e) override {
     if (!uses(e, variable_)) return e;
     ir::expr const r = children(e);
+    if (lanes_alone_ && r->lanes == 1) return r;
     if (e->kind == op::broadcast && e->type == dtype::boolean) decided += (r->kind == op::broadcast ? r->a : r)->kind == op::literal;
+    if (r->lanes > 1 && is_index(r) && (r->kind == op::floor_div || r->kind == op::floor_mod)) return divided(r);
     bool const bound = r->kind == op::min || r->kind == op::max;
     if (bound ? r->lanes == 1 || !is_index(r) : !(r->kind == op::lt || r->kind == op::le) || r->a->type != dtype::i64) return r;
     bool less = false;
@@ -30,39 +33,74 @@ class middle_of_loop final : public ir::rewriter {
   }
 
  private:
-  /// Whether a < b (equal: a <= b) in all lanes, for all iterations that are left; false: they would be too few.
-  bool decide(ir::expr a, ir::expr b, bool equal, bool& less) {
+  /// What all lanes have in common, as a sum, and the least and the most that one of them adds.
+  struct distance {
+    linear common{};
+    std::int64_t low = lane_span::far, high = -lane_span::far;
+  };
+  distance apart(ir::expr a, ir::expr b) {
     lane_spans spans(m_, a->lanes);
     lane_span const x = spans.of(a), y = spans.of(b);
-    linear d = x.first == nullptr ? linear() : linear_form(x.first);
-    if (y.first != nullptr) d.add(linear_form(y.first), -1);
-    if (d.terms.size() > 1 || (d.terms.size() == 1 && (d.terms[0].atom->kind != op::axis || d.terms[0].atom->value != variable_))) return false;
-    std::int64_t const c = d.terms.size() == 0 ? 0 : d.terms[0].coefficient, far = lane_span::far;
-    std::int64_t low = far, high = -far;  // of what the lanes add
+    distance d;
+    if (x.first != nullptr) d.common.add(linear_form(x.first), 1);
+    if (y.first != nullptr) d.common.add(linear_form(y.first), -1);
+    constexpr std::int64_t far = lane_span::far;
     auto const known = [&](std::int64_t i) { return i < far && i > -far; };
     for (std::size_t l = 0; l < x.low.size(); ++l) {
       std::int64_t const least = known(x.low[l]) && known(y.high[l]) ? x.low[l] - y.high[l] : -2 * far;
       std::int64_t const most = known(x.high[l]) && known(y.low[l]) ? x.high[l] - y.low[l] : 2 * far;
-      low = least < low ? least : low, high = most > high ? most : high;
+      d.low = least < d.low ? least : d.low, d.high = most > d.high ? most : d.high;
     }
-    constexpr std::int64_t steep = std::int64_t(1) << 30;  // no product below wraps
-    if (c > steep || c < -steep || d.constant > far || d.constant < -far) return false;
-    // less: c * v + constant + high < 0 (<= 0: one more); else: c * v + constant + low >= 0 (> 0)
-    auto const value = [&](std::int64_t v) { return c * v + d.constant; };
+    return d;
+  }
+  /// What the sum comes to in the iterations [from, to); false: not known, or it may wrap.
+  bool is_known(linear const& sum, std::int64_t from, std::int64_t to, interval& r) {
+    ranges_.set(variable_, interval{from, to - 1});
+    r = range_of(sum, ranges_);
+    return r.low > -lane_span::far && r.high < lane_span::far;
+  }
+  /// Keeps to the longest stretch around the middle where `holds(from, to)`, which then holds of each part of it; false: they would be too few.
+  template <class F>
+  bool keep(F const& holds) {
     std::int64_t const middle = first_ + (last_ - first_) / 2;
+    if (middle < begin || middle >= end || !holds(middle, middle + 1)) return false;
+    std::int64_t const from = holds(begin, middle + 1) ? begin : border(begin, middle, [&](std::int64_t v) { return holds(v, middle + 1); });
+    std::int64_t const to = holds(middle, end) ? end : border(end - 1, middle, [&](std::int64_t v) { return holds(middle, v + 1); }) + 1;
+    if (2 * (to - from) < last_ - first_) return false;
+    begin = from, end = to;
+    return true;
+  }
+  /// Whether a < b (equal: a <= b) in all lanes, for all iterations that are left; false: they would be too few.
+  bool decide(ir::expr a, ir::expr b, bool equal, bool& less) {
+    distance const d = apart(a, b);
     for (bool const way : {true, false}) {
-      if ((way ? high : -low) >= far / 2) continue;
-      auto const holds = [&](std::int64_t v) { return way ? value(v) + high < equal : value(v) + low >= equal; };
-      if (!holds(middle)) continue;
-      // The longest stretch around the middle; a line crosses the border once.
-      std::int64_t from = begin, to = end;
-      if (!holds(from)) from = border(from, middle, holds);
-      if (!holds(to - 1)) to = border(to - 1, middle, holds) + 1;
-      if (2 * (to - from) < last_ - first_) continue;
-      begin = from, end = to, less = way;
-      return true;
+      if ((way ? d.high : -d.low) >= lane_span::far / 2) continue;
+      auto const holds = [&](std::int64_t from, std::int64_t to) {
+        interval r;
+        return is_known(d.common, from, to, r) && (way ? r.high + d.high < equal : r.low + d.low >= equal);
+      };
+      if (keep(holds)) return less = way, true;
     }
     return false;
+  }
+  /// A quotient that is the same in all lanes and iterations that are left, or what is then left over.
+  ir::expr divided(ir::expr e) {
+    constexpr std::int64_t far = lane_span::far / 2;
+    std::int64_t const by = e->b->kind == op::literal ? e->b->value : 0;
+    if (by <= 0 || by > far) return e;
+    distance const d = apart(e->a, ir::literal(m_, dtype::i64, 0, e->lanes));
+    std::int64_t const middle = first_ + (last_ - first_) / 2;
+    interval there;
+    if (d.low <= -far || d.high >= far || !is_known(d.common, middle, middle + 1, there)) return e;
+    std::int64_t const quotient = floor_div(there.low + d.low, by);
+    auto const holds = [&](std::int64_t from, std::int64_t to) {
+      interval r;
+      return is_known(d.common, from, to, r) && floor_div(r.low + d.low, by) == quotient && floor_div(r.high + d.high, by) == quotient;
+    };
+    if (!keep(holds)) return e;
+    ++decided;
+    if (e->kind == op::floor_div) return ir::literal(m_, dtype::i64, quotient, e->lanes);
+    return ir::binary(m_, op::sub, e->a, ir::literal(m_, dtype::i64, quotient * by, e->lanes));
   }
   /// Between `out`, where it does not hold, and `in`, where it does: the last place from `in` on where it does.
   template <class F>
@@ -73,8 +111,10 @@ class middle_of_loop final : public ir::rewriter {
     }
     return in;
   }
+  range_table ranges_;
   std::int32_t variable_;
   std::int64_t first_, last_;
+  bool lanes_alone_;
 };
 
 /// Loop variables and where each of them stands in the middle of its loop; of a loop whose length is not known there: none.
@@ -128,6 +168,7 @@ class inside_of_edges final : public ir::rewriter {
   ir::expr replace(ir::expr e) override {
     if (!uses(e, loop_->variable)) return e;
     ir::expr const r = children(e);
+    if (r->lanes > 1 && is_index(r) && (r->kind == op::floor_div || r->kind == op::floor_mod)) return divided(r);
     bool const bound = r->kind == op::min || r->kind == op::max;
     if (r->lanes == 1 || (bound ? !is_index(r) : !(r->kind == op::lt || r->kind == op::le) || r->a->type != dtype::i64)) return r;
     bool less = false;
@@ -182,6 +223,24 @@ class inside_of_edges final : public ir::rewriter {
       return true;
     }
     return false;
+  }
+  /// With the quotient that the middle has.
+  ir::expr divided(ir::expr e) {
+    constexpr std::int64_t far = std::int64_t(1) << 31;
+    std::int64_t const by = e->b->kind == op::literal ? e->b->value : 0;
+    lane_span const x = lane_spans(m_, e->lanes).of(e->a);
+    std::int64_t const there = x.first == nullptr ? 0 : known_.at(x.first), least = x.least();
+    if (by <= 0 || by > far || there <= -far || there >= far || least <= -far || least >= far) return e;
+    std::int64_t const quotient = floor_div(there + least, by);
+    auto const number = [&](std::int64_t v) { return ir::literal(m_, dtype::i64, v, e->lanes); };
+    std::size_t const noted[] = {conditions.size(), starts.size(), ends.size()};
+    bool less = false, same = decide(e->a, number(quotient * by), false, less) && !less;
+    same = same && decide(e->a, number(quotient * by + by), false, less) && less;
+    if (!same) {
+      conditions.resize(noted[0], nullptr), starts.resize(noted[1], nullptr), ends.resize(noted[2], nullptr);
+      return e;
+    }
+    return e->kind == op::floor_div ? number(quotient) : ir::binary(m_, op::sub, e->a, number(quotient * by));
   }
   static bool note(sequence<ir::expr>& all, ir::expr e) {
     constexpr std::size_t many = 12;
@@ -238,8 +297,10 @@ class partitioner final : public ir::rewriter {
   ir::stmt replace(ir::stmt s) override {
     if (s->kind == ir::stmt_kind::store) return s;
     if (s->kind == ir::stmt_kind::loop) known_.enter(s);
-    if (s->kind != ir::stmt_kind::loop || s->how != loop_kind::serial || !is_plain(s->children[0])) return nullptr;
-    return by_choices(s, 3);
+    if (s->kind != ir::stmt_kind::loop) return nullptr;
+    if (s->how == loop_kind::parallel) return shared_out(s);
+    if (s->how != loop_kind::serial) return nullptr;
+    return is_plain(s->children[0]) ? by_choices(s, 3) : around_loops(s);
   }
 
  private:
@@ -294,24 +355,89 @@ class partitioner final : public ir::rewriter {
     changed = true;
     return ir::branch(m_, all, by_parts(ir::loop_like(m_, s, s->begin, s->extent, simplify(m_, body))), by_parts(s));
   }
-  ir::stmt by_parts(ir::stmt s) {
+  /// Parts of a loop of literal length, in order; none: nothing in it is decided in most of its iterations, or, of a short loop, in each.
+  struct stretch {
+    std::int64_t begin, end;
+    ir::stmt body;
+  };
+  sequence<stretch> parts_of(ir::stmt s, bool lanes_alone) {
     constexpr std::int64_t few = 4, many = std::int64_t(1) << 30;
-    if (s->begin->kind != op::literal || s->extent->kind != op::literal || s->extent->value < few || s->extent->value > many ||
-        s->begin->value < 0 || s->begin->value > many)
-      return by_tiles(s);
-    std::int64_t const begin = s->begin->value, end = begin + s->extent->value;
-    middle_of_loop middle(m_, s->variable, begin, end);
-    ir::stmt const body = middle(s->children[0]);
-    if (middle.decided == 0) return by_tiles(s);
-    changed = true;
-    auto const part = [&](std::int64_t from, std::int64_t to, ir::stmt inside) {
-      return ir::loop_like(m_, s, ir::index(m_, from), ir::index(m_, to - from), inside);
-    };
-    sequence<ir::stmt> parts;
-    if (middle.begin > begin) parts.push_back(part(begin, middle.begin, s->children[0]));
-    parts.push_back(by_tiles(part(middle.begin, middle.end, body)));
-    if (middle.end < end) parts.push_back(part(middle.end, end, s->children[0]));
-    return ir::block(m_, parts);
+    sequence<stretch> parts;
+    if (s->begin->kind != op::literal || s->extent->kind != op::literal || s->extent->value > many || s->begin->value < 0 || s->begin->value > many)
+      return parts;
+    std::int64_t const begin = s->begin->value, end = begin + s->extent->value, most = s->extent->value < few ? 1 : s->extent->value;
+    int decided = 0;
+    range_table inner;
+    inner.set(s->variable, interval{begin, end - 1});
+    sequence<std::int32_t> met(1, s->variable);
+    note_loops(s->children[0], inner, met);
+    for (std::int64_t at = begin; at < end; at += most) {
+      middle_of_loop middle(m_, inner, s->variable, at, at + most, lanes_alone);
+      ir::stmt const body = middle(s->children[0]);
+      decided += middle.decided;
+      if (middle.begin > at) parts.push_back({at, middle.begin, s->children[0]});
+      parts.push_back({middle.begin, middle.end, body});
+      if (middle.end < at + most) parts.push_back({middle.end, at + most, s->children[0]});
+    }
+    if (decided == 0) parts.clear();
+    changed = changed || decided > 0;
+    return parts;
+  }
+  /// The ranges of the variables of all loops in `s`: of several loops over one, around all of them.
+  static void note_loops(ir::stmt s, range_table& ranges, sequence<std::int32_t>& met) {
+    if (s->kind == ir::stmt_kind::loop) {
+      interval r = ranges.of_loop(s->begin, s->extent);
+      bool known = false;
+      for (std::int32_t v : met) known = known || v == s->variable;
+      if (interval const before = ranges.of(s->variable); known) r = {r.low < before.low ? r.low : before.low, r.high > before.high ? r.high : before.high};
+      else met.push_back(s->variable);
+      ranges.set(s->variable, r);
+    }
+    for (ir::stmt c : s->children) note_loops(c, ranges, met);
+  }
+  ir::stmt loop_over(ir::stmt s, stretch const& p) {
+    return ir::loop_like(m_, s, ir::index(m_, p.begin), ir::index(m_, p.end - p.begin), p.body);
+  }
+  ir::stmt by_parts(ir::stmt s) {
+    sequence<ir::stmt> all;
+    for (stretch const& p : parts_of(s, false)) all.push_back(p.body == s->children[0] ? loop_over(s, p) : by_tiles(loop_over(s, p)));
+    return all.empty() ? by_tiles(s) : ir::block(m_, all);
+  }
+  /// Stores in it; many where an iteration of a loop around may not be written twice, or may not be another one's first.
+  static int stores(ir::stmt s) {
+    constexpr int many = 1 << 20;
+    if (s->kind == ir::stmt_kind::accumulate || s->kind == ir::stmt_kind::tile || (s->kind == ir::stmt_kind::loop && s->how != loop_kind::serial)) return many;
+    int count = s->kind == ir::stmt_kind::store;
+    for (ir::stmt c : s->children) count += count < many ? stores(c) : 0;
+    return count;
+  }
+  /// A loop that has loops inside, by lanes that hang on its own variable alone: columns of tiles, of which the last one is cut.
+  ir::stmt around_loops(ir::stmt s) {
+    constexpr int most = 256;
+    if (stores(s->children[0]) > most) return nullptr;
+    sequence<ir::stmt> all;
+    for (stretch const& p : parts_of(s, true)) {
+      ir::stmt const one = loop_over(s, p);
+      all.push_back(p.end - p.begin == 1 ? (*this)(simplify(m_, one)) : children(one));
+    }
+    return all.empty() ? nullptr : ir::block(m_, all);
+  }
+  /// Iterations that threads share, which ask each for itself whether lanes have an edge there.
+  ir::stmt shared_out(ir::stmt s) {
+    constexpr int most = 256;
+    if (stores(s->children[0]) > most) return nullptr;
+    ir::stmt const inside = s->children[0];
+    for (stretch const& p : parts_of(s, true)) {
+      if (p.body == inside || 2 * (p.end - p.begin) < s->extent->value) continue;
+      ir::expr const v = ir::variable(m_, s->variable), begin = ir::index(m_, p.begin), end = ir::index(m_, p.end);
+      ir::expr const last = ir::binary(m_, op::add, s->begin, s->extent);
+      ir::expr middle = p.begin > s->begin->value ? ir::binary(m_, op::le, begin, v) : nullptr;
+      if (simplify(m_, last) != end) middle = ir::all_of(m_, middle, ir::binary(m_, op::lt, v, end));
+      ir::stmt const most_of_them = (*this)(simplify(m_, p.body));
+      ir::stmt const body = middle == nullptr ? most_of_them : ir::branch(m_, middle, most_of_them, (*this)(inside));
+      return ir::loop_like(m_, s, s->begin, s->extent, body);
+    }
+    return nullptr;
   }
   /// Where the loops around say whether an edge is near.
   ir::stmt by_tiles(ir::stmt s) {
@@ -321,7 +447,6 @@ class partitioner final : public ir::rewriter {
     inside_of_edges inside(m_, s, known_);
     ir::stmt const body = inside(s->children[0]);
     if (inside.conditions.empty() && inside.starts.empty() && inside.ends.empty()) return s;
-    changed = true;
     ir::expr all = nullptr, start = s->begin, end = ir::binary(m_, op::add, s->begin, s->extent);
     ir::expr const last = end;
     for (ir::expr c : inside.conditions) all = ir::all_of(m_, all, c);
@@ -329,6 +454,9 @@ class partitioner final : public ir::rewriter {
     for (ir::expr e : inside.ends) end = ir::binary(m_, op::min, end, e);
     if (start != s->begin) start = simplify(m_, ir::binary(m_, op::min, start, last));
     end = simplify(m_, ir::binary(m_, op::max, end, start));
+    std::int64_t const from = known_.at(start), to = known_.at(end);
+    if (from == middles::unknown || to == middles::unknown || 2 * (to - from) <= known_.at(s->extent)) return s;
+    changed = true;
     auto const part = [&](ir::expr from, ir::expr to, ir::stmt inner) {
       return ir::loop_like(m_, s, from, simplify(m_, ir::binary(m_, op::sub, to, from)), inner);
     };

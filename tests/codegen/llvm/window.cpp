@@ -26,6 +26,9 @@ inline constexpr auto backwards = weft::kernel<"backwards">(
       return compute<"c">(a.extent(0), n / 2, [=](auto i, auto j) { return a(i, n - 1 - j) - a(i, n - 1 - 2 * j); });
     },
     lanes);
+/// Rows from their ends on.
+inline constexpr auto turned_round = weft::kernel<"turned_round">(
+    [](auto a) { return compute<"c">(a.extent(0), a.extent(1), [=](auto i, auto j) { return a(i, a.extent(1) - 1 - j); }); }, lanes);
 inline constexpr auto twice = weft::kernel<"twice">(
     [](auto a) {
       return compute<"c">(a.extent(0), 2 * a.extent(1), [=](auto i, auto j) { return a(i, j / 2) + weft::repeat_edge(a)(i, j / 2 - 1 + 2 * (j % 2)); });
@@ -117,6 +120,7 @@ TEST_CASE("elements at places that are known when it runs, within bounds that ar
   }
   for (std::int64_t const n : {1, 3, 16, 19, 40}) {
     CAPTURE(n);
+    agrees<float>(turned_round, 3, n), agrees<double>(turned_round, 3, n), agrees<std::uint8_t>(turned_round, 3, n), agrees<std::int16_t>(turned_round, 3, n);
     agrees<float>(wanted_by_some, 9, n), agrees<double>(wanted_by_some, 9, n), agrees<std::int8_t>(wanted_by_some, 9, n);
   }
   for (std::int64_t const n : {128, 300, 391}) agrees<float>(picked_of_eight, 2, n), agrees<double>(picked_of_eight, 1, n);
@@ -130,7 +134,7 @@ TEST_CASE("where vectors are read there is no gather") {
   }
   auto const code = [&](auto const& k, std::int64_t n) { return k.on(t).assembly(drawn<float>(1, 4, n)); };  // full vectors
   for (std::string const& text : {code(every_second, 160), code(every_third, 192), code(every_fourth, 192), code(backwards, 160), code(picked, 160),
-                                  code(wanted_by_some, 160), code(beside, 162), code(picked_of_eight, 512)})
+                                  code(wanted_by_some, 160), code(turned_round, 150), code(beside, 162), code(picked_of_eight, 512)})
     CHECK(text.find("gather") == std::string::npos);
   CHECK(code(picked, 160).find("vperm") != std::string::npos);
   // Both terms of a group are in the one vector that all of them are in.

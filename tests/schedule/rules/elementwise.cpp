@@ -48,6 +48,21 @@ inline constexpr auto blur = weft::kernel<"blur">([](auto a) {
     return row(i) + row(i + 1) + row(i + 2);
   });
 });
+/// Rows that go on outside, each of which is read in a window.
+template <class Border>
+constexpr auto row_windows(Border const& border) {
+  return [=](auto a) {
+    auto const e = border(a);
+    return compute<"c">(a.extent(0), a.extent(1), [=](auto i, auto j) { return e(i, j - 1) + e(i, j) * 2 + e(i, j + 1); });
+  };
+}
+inline constexpr auto repeated = weft::kernel<"repeated">(row_windows([](auto a) { return weft::repeat_edge(a); }));
+inline constexpr auto reflected = weft::kernel<"reflected">(row_windows([](auto a) { return weft::reflect(a); }));
+inline constexpr auto mirrored = weft::kernel<"mirrored">(row_windows([](auto a) { return weft::mirror(a); }));
+inline constexpr auto wrapped = weft::kernel<"wrapped">(row_windows([](auto a) { return weft::wrap(a); }));
+inline constexpr auto colours = weft::kernel<"colours">([](auto a) {
+  return compute<"c">(a.extent(0), a.extent(1), [=](auto i, auto j) { return a(i, j, 0) + a(i, j, 1) * 2 + a(i, j, 2); });
+});
 inline constexpr auto exponentials = weft::kernel<"exponentials">(
     [](auto a) { return compute<"c">(a.extent(0), a.extent(1), [=](auto i, auto j) { return weft::exp(a(i, j)); }); });
 /// A machine with such a last cache.
@@ -132,6 +147,36 @@ TEST_CASE("rows that read a window are computed some at a time, and share what t
   std::size_t reads = 0;
   for (std::size_t at = code.find("vaddps"); at != std::string::npos; at = code.find("vaddps", at + 1)) ++reads;
   CHECK(reads == 20);
+}
+TEST_CASE("rows that go on outside stay rows, whose middle asks for no border") {
+  auto const each = [](auto const& k) {
+    for (auto [m, n] : {std::array<std::int64_t, 2>{1, 1}, {3, 2}, {5, 31}, {4, 64}, {3, 133}, {9, 200}})
+      check_rule(k, drawn<float>(1, m, n)), check_rule(k, drawn<std::uint8_t>(2, m, n));
+    auto const x = drawn<float>(1, 40, 320);
+    INFO(k.loops(x));
+    CHECK(has_in_order(k.loops(x), {" i in 0..40", "vectorized ji"}));
+    std::string const text = k.on(weft::x86_64_avx2()).ir(x);
+    INFO(text);
+    CHECK(text.find("//") == std::string::npos);
+    // The longest part of a row reads its three neighbours as they are.
+    std::size_t const middle = text.find("for jo in 1..9:");
+    REQUIRE(middle != std::string::npos);
+    std::string const row = text.substr(middle, text.find("ramp(jo * 32 + 8, 1, 8)]", middle) - middle);
+    for (char const* word : {"min", "max", "%"}) CHECK(row.find(word) == std::string::npos);
+  };
+  each(repeated), each(reflected), each(mirrored), each(wrapped);
+}
+TEST_CASE("pixels that are read lane by lane in the last vector alone") {
+  for (auto [m, n] : {std::array<std::int64_t, 2>{1, 1}, {3, 21}, {7, 641}}) check_rule(colours, drawn<std::uint8_t>(1, m, n, 3)), check_rule(colours, drawn<float>(1, m, n, 3));
+  weft::target t = weft::host();
+  if (!t.has("avx512f")) {
+    MESSAGE("[skip] no masks here: a branch around the last vector");
+    return;
+  }
+  t.threads = 4;
+  std::string const text = colours.on(t).ir(drawn<float>(1, 427, 641, 3));
+  INFO(text);
+  CHECK(text.find("parallel:\n    if ijo < ") != std::string::npos);
 }
 TEST_CASE("what fills the last cache is stored past it, and what is read for it asked for beyond the page") {
   auto const x = drawn<float>(1, 64, 512);

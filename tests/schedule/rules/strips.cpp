@@ -97,6 +97,24 @@ inline constexpr auto looked_at = weft::kernel<"looked_at">([](auto a, auto w) {
   auto p = compute<"p">(a.extent(0), w.extent(1), [=](auto i, auto j) { return weft::sum(a.extent(1), [=](auto k) { return g(i, k) * w(k, j); }); });
   return weft::outputs(p, compute<"d">(a.extent(0), [=](auto i) { return g(i, 0) + g(i, 1); }));
 });
+/// Windows on rows that go on outside, one after the other.
+template <class Border>
+constexpr auto bordered_windows(Border const& border) {
+  return [=](auto a) {
+    auto last = a;
+    for (int s = 0; s < 3; ++s) {
+      auto const e = border(last);
+      last = compute<"s">(a.extent(0), a.extent(1), [=](auto y, auto x) {
+        return weft::max(e(y - 1, x + 1), e(y + 1, x)) * 2 + weft::min(e(y, x - 1), e(y, x) * e(y + 1, x + 1));
+      });
+    }
+    return last;
+  };
+}
+inline constexpr auto reflected = weft::kernel<"reflected">(bordered_windows([](auto a) { return weft::reflect(a); }));
+inline constexpr auto mirrored = weft::kernel<"mirrored">(bordered_windows([](auto a) { return weft::mirror(a); }));
+inline constexpr auto wrapped = weft::kernel<"wrapped">(bordered_windows([](auto a) { return weft::wrap(a); }));
+inline constexpr auto repeated = weft::kernel<"repeated">(bordered_windows([](auto a) { return weft::repeat_edge(a); }));
 /// Of which the windows are no output's part: so many that to count their operations would take for ever.
 inline constexpr auto unneeded = weft::kernel<"unneeded">([](auto a) {
   auto const h = a.extent(0), w = a.extent(1);
@@ -126,6 +144,20 @@ TEST_CASE("what is read in a window is computed in tiles or row by row, with the
     check_rule(planes, drawn<double>(3, m, n));
     check_rule(pooled, drawn<float>(4, m, n));
   }
+}
+TEST_CASE("rows that go on outside: tiles where a border mirrors or repeats, none where it wraps around") {
+  for (auto [m, n] : {std::array<std::int64_t, 2>{1, 1}, {2, 3}, {33, 70}}) {
+    CAPTURE(m);
+    CAPTURE(n);
+    auto const x = drawn<float>(1, m, n);
+    check_rule(reflected, x), check_rule(mirrored, x), check_rule(wrapped, x), check_rule(repeated, x);
+  }
+  auto const x = drawn<float>(1, 200, 200);
+  for (std::string const& loops : {loops_with(reflected, x, 4096, 65536), loops_with(mirrored, x, 4096, 65536), loops_with(repeated, x, 4096, 65536)}) {
+    INFO(loops);
+    CHECK(has_in_order(loops, {"for io in", "for i in 0..part(200)", "vectorized", "for ii in"}));
+  }
+  CHECK(loops_with(wrapped, x, 4096, 65536).find("part(") == std::string::npos);
 }
 TEST_CASE("stages that no output is made of keep nothing that they would read") {
   check_rule(unneeded, drawn<float>(1, 9, 37));

@@ -150,7 +150,14 @@ WEFT_DECL value_ref expression_emitter::make_load(ir::expr e) {
                           wanted->lanes == 1;
   bool const per_lane = e->a != nullptr && !as_a_whole && (e->a->lanes > 1 || lanes > 1);
   value_ref v = nullptr;
-  if (at.scattered || (at.stride != 1 && at.stride != 0)) {
+  if (per_lane && at.stride == -1 && !at.scattered) {  // the row that it is, turned round
+    sequence<std::int32_t> turned;
+    for (int l = lanes; l-- > 0;) turned.push_back(l);
+    value_ref back[] = {number(1 - lanes)};
+    value_ref const mask = mask_vector(e->a, lanes), first = l_.BuildGEP2(b_, element, at.pointer, back, 1, "");
+    v = call_intrinsic("llvm.masked.load", {vector, pointer()}, {first, alignment, shuffled(mask, mask, turned), l_.ConstNull(vector)});
+    v = shuffled(v, v, turned);
+  } else if (at.scattered || (at.stride != 1 && at.stride != 0)) {
     v = call_intrinsic("llvm.masked.gather", {vector, with_lanes(pointer(), lanes)},
                        {lane_pointers(at, element, lanes), alignment,
                         e->a != nullptr ? mask_vector(e->a, lanes) : all_lanes(lanes), l_.ConstNull(vector)});

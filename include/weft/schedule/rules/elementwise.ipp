@@ -57,7 +57,12 @@ WEFT_DECL void rule_plan::elementwise(int stage, int first_axis, bool alone) {
       if (axis >= first_axis && a != axis && a != of.scanned && one.step(a) == 1 && one.step(axis) != 0 && one.step(axis) != 1)
         other = a;
   if (of.scanned >= 0 && alone && axis >= first_axis && scan(stage, axis, all)) return;
-  int const whole = alone && of.scanned < 0 && axis == of.spatial - 1 && other < 0 ? merged(stage, first_axis, all) : -1;
+  int whole = -1;
+  if (alone && of.scanned < 0 && axis == of.spatial - 1 && other < 0) {
+    sequence<access> everywhere = v.loads(stage);  // a row's ends, where an index is kept within bounds, are in the middle of a loop over rows
+    everywhere.push_back(v.result(stage));
+    whole = merged(stage, first_axis, everywhere);
+  }
   if (whole < 0 && other < 0 && of.scanned < 0 && axis == of.spatial - 1) {
     parts const lane = cut_short_axes(stage, first_axis, work <= 8 ? 4 : work <= 20 ? 2 : 1);
     if (lane.inner >= 0) {

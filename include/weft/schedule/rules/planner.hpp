@@ -36,10 +36,12 @@ class parts_read {
 
  private:
   index_range of_index(int id, int reader);
+  bool stays_in_period(int id, std::int64_t period, int reader);
 
   rule_view const& v_;
   node_map<sequence<index_range>> regions_;  // by stage
   int fuel_ = 0, met_ = 0;
+  bool everywhere_ = false;  // not in its part: in all of the reader
 };
 
 /// What an element of a stage reads, inlined stages looked through, each once, in the middle of the stage; and how far that moves with

@@ -12,11 +12,18 @@ WEFT_DECL index_range parts_read::of_index(int id, int reader) {
     stage_info const& s = v_.stage(reader);
     int const a = n.a - s.first_axis;
     if (a < 0 || a >= s.axes()) return {};
-    if (a < s.spatial) return (*regions_.find(reader))[static_cast<std::size_t>(a)];
+    if (a < s.spatial && !everywhere_) return (*regions_.find(reader))[static_cast<std::size_t>(a)];
     return {0, v_.extent(reader, a) - 1};
   }
   if (std::int64_t const number = n.kind == op::extent ? v_.value(id) : -1; number >= 0) return {number, number};
   if (arity(n.kind) == 0 || n.type != dtype::i64 || --fuel_ < 0) return {};
+  if (mirror_image const image(v_.p(), n); image.place >= 0) {
+    std::int64_t const period = v_.value(image.period), sum = v_.value(image.sum);
+    index_range const x = of_index(image.place, reader);
+    if (period < 0 || (sum != period && sum != period - 1) || !x.known() || 2 * x.low < -period || x.high > sum) return {};
+    std::int64_t const high = x.high < sum - x.low ? x.high : sum - x.low, back = sum - period - x.low;
+    return {x.low < sum - x.high ? x.low : sum - x.high, high < back ? back : high};
+  }
   bool const choice = n.kind == op::select;
   index_range const a = of_index(choice ? n.b : n.a, reader);
   index_range const b = choice ? of_index(n.c, reader) : n.b >= 0 ? of_index(n.b, reader) : index_range{0, 0};
@@ -38,13 +45,21 @@ WEFT_DECL index_range parts_read::of_index(int id, int reader) {
     case op::floor_div: return b.low == b.high && b.low > 0 ? index_range{floor_div(a.low, b.low), floor_div(a.high, b.low)} : index_range{};
     case op::floor_mod:
       if (b.low != b.high || b.low <= 0) return {};
-      if (floor_div(a.low, b.low) != floor_div(a.high, b.low)) return {0, b.low - 1};
+      if (floor_div(a.low, b.low) != floor_div(a.high, b.low) || !stays_in_period(n.a, b.low, reader)) return {0, b.low - 1};
       return {a.low - floor_div(a.low, b.low) * b.low, a.high - floor_div(a.low, b.low) * b.low};
     case op::min: return {least(a.low, b.low), least(a.high, b.high)};
     case op::max: return {most(a.low, b.low), most(a.high, b.high)};
     case op::select: return {least(a.low, b.low), most(a.high, b.high)};
     default: return {};
   }
+}
+/// Whether an index has the same quotient for all of the reader: else a part for any of its tiles begins and ends where the tensor does.
+WEFT_DECL bool parts_read::stays_in_period(int id, std::int64_t period, int reader) {
+  bool const before = everywhere_;
+  everywhere_ = true;
+  index_range const all = of_index(id, reader);
+  everywhere_ = before;
+  return all.known() && floor_div(all.low, period) == floor_div(all.high, period);
 }
 WEFT_DECL sequence<index_range> parts_read::whole(int stage) const {
   sequence<index_range> all;

@@ -1,6 +1,7 @@
 // What a rule sees of a program: how far each access moves in memory with each axis, and how much work a stage is.
 #pragma once
 
+#include "weft/expr/mirror_image.hpp"
 #include "weft/schedule/placement.hpp"
 #include "weft/schedule/rules/input.hpp"
 
@@ -56,8 +57,8 @@ class rule_view {
   sequence<access> const& loads(int s) const;
   /// How far node `id` moves with axis `axis` of the program.
   std::int64_t coefficient(int id, int axis) const;
-  /// What a choice by extents comes to, as broadcasting writes it, an index whose bounds are those of its axis, and a quotient by 1; any
-  /// other node as it is.
+  /// What a choice by extents comes to, as broadcasting writes it, an index whose bounds or whose border are those of its axis, and a
+  /// quotient by 1; any other node as it is.
   int chosen(int id) const;
   /// Whether two nodes surely have the same value.
   bool are_equal(int x, int y, int depth = 6) const;
@@ -81,6 +82,7 @@ class rule_view {
  private:
   std::int64_t coefficient(int id, int axis, int& fuel) const;
   bool keeps(int axis, node const& n) const;
+  int inside_of_border(node const& n) const;
   bool is_one_number(int id, int depth = 4) const;
   void add_loads(int s, sequence<access>& all, int depth) const;
   std::int64_t size(int tensor, int dim) const;

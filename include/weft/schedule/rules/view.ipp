@@ -57,6 +57,8 @@ WEFT_DECL int rule_view::chosen(int id) const {
       std::int64_t const condition = value(n.a);
       if (condition < 0) return id;
       id = condition != 0 ? n.b : n.c;
+    } else if (int const inner = inside_of_border(n); inner >= 0) {
+      id = inner;
     } else if ((n.kind == op::min || n.kind == op::max) && n.type == dtype::i64) {
       int const axis = chosen(n.a);
       if (p_.at(axis).kind != op::axis || !keeps(p_.at(axis).a, n)) return id;
@@ -67,6 +69,16 @@ WEFT_DECL int rule_view::chosen(int id) const {
       return id;
     }
   }
+}
+/// The axis that a border which wraps around or mirrors has inside, where nobody leaves the tensor; -1: it has none, or is no border.
+WEFT_DECL int rule_view::inside_of_border(node const& n) const {
+  mirror_image const image(p_, n);
+  bool const wraps = n.kind == op::floor_mod && n.type == dtype::i64;
+  if (image.place < 0 && !wraps) return -1;
+  int const axis = chosen(wraps ? n.a : image.place);
+  if (p_.at(axis).kind != op::axis) return -1;
+  std::int64_t const extent = value(program::at(p_.axes, p_.at(axis).a).extent), size = value(wraps ? n.b : image.sum);
+  return extent >= 0 && extent <= (wraps ? size : size / 2 + 1) && (wraps || value(image.period) >= extent) ? axis : -1;
 }
 /// Whether the bound `n` changes no value of an axis: of a border that is repeated, along an axis that nobody leaves.
 WEFT_DECL bool rule_view::keeps(int axis, node const& n) const {
@@ -107,6 +119,7 @@ WEFT_DECL std::int64_t rule_view::coefficient(int id, int axis, int& fuel) const
     default: break;
   }
   if (arity(n.kind) == 0) return no_step;
+  if (mirror_image const image(p_, n); inside_ && image.place >= 0 && coefficient(image.period, axis, fuel) == 0) return coefficient(image.place, axis, fuel);
   for (std::size_t i = 0; i + 2 < pieces_.size(); i += 3) {
     int of = -1;
     std::int64_t const by = divisor(n, of);
