@@ -43,6 +43,7 @@ TEST_CASE("loops stay whole where the middle would be short, and where the lanes
   for (char const* const body : {
            "  for i in 0..8:\n    B[ramp(i * 8, 1, 8)] = A[min(ramp(i * 8, 1, 8), broadcast(40 - i, 8))]\n",     // neither way for most of them
            "  for i in 0..60:\n    B[i] = A[max(i - 1, 0)]\n",
+           "  for i in 0..7:\n    B[ramp(i * 8, 1, 8) %% 20i64x8] = A[ramp(i * 8, 1, 8) // 20i64x8]\n",           // of many quotients
            "  for i in 0..n:\n    B[ramp(i * 8, 1, 8)] = A[max(ramp(i * 8 - 1, 1, 8), 0i64x8)]\n"}) {
     std::string const text = body;
     CAPTURE(text);

@@ -233,9 +233,13 @@ class inside_of_edges final : public ir::rewriter {
     if (by <= 0 || by > far || there <= -far || there >= far || least <= -far || least >= far) return e;
     std::int64_t const quotient = floor_div(there + least, by);
     auto const number = [&](std::int64_t v) { return ir::literal(m_, dtype::i64, v, e->lanes); };
-    bool less = false;
-    if (!decide(e->a, number(quotient * by), false, less) || less) return e;
-    if (!decide(e->a, number(quotient * by + by), false, less) || !less) return e;
+    std::size_t const noted[] = {conditions.size(), starts.size(), ends.size()};
+    bool less = false, same = decide(e->a, number(quotient * by), false, less) && !less;
+    same = same && decide(e->a, number(quotient * by + by), false, less) && less;
+    if (!same) {
+      conditions.resize(noted[0], nullptr), starts.resize(noted[1], nullptr), ends.resize(noted[2], nullptr);
+      return e;
+    }
     return e->kind == op::floor_div ? number(quotient) : ir::binary(m_, op::sub, e->a, number(quotient * by));
   }
   static bool note(sequence<ir::expr>& all, ir::expr e) {
@@ -443,7 +447,6 @@ class partitioner final : public ir::rewriter {
     inside_of_edges inside(m_, s, known_);
     ir::stmt const body = inside(s->children[0]);
     if (inside.conditions.empty() && inside.starts.empty() && inside.ends.empty()) return s;
-    changed = true;
     ir::expr all = nullptr, start = s->begin, end = ir::binary(m_, op::add, s->begin, s->extent);
     ir::expr const last = end;
     for (ir::expr c : inside.conditions) all = ir::all_of(m_, all, c);
@@ -451,6 +454,9 @@ class partitioner final : public ir::rewriter {
     for (ir::expr e : inside.ends) end = ir::binary(m_, op::min, end, e);
     if (start != s->begin) start = simplify(m_, ir::binary(m_, op::min, start, last));
     end = simplify(m_, ir::binary(m_, op::max, end, start));
+    std::int64_t const from = known_.at(start), to = known_.at(end);
+    if (from == middles::unknown || to == middles::unknown || 2 * (to - from) <= known_.at(s->extent)) return s;
+    changed = true;
     auto const part = [&](ir::expr from, ir::expr to, ir::stmt inner) {
       return ir::loop_like(m_, s, from, simplify(m_, ir::binary(m_, op::sub, to, from)), inner);
     };
