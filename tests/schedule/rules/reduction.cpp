@@ -16,6 +16,19 @@ inline constexpr auto columns = weft::kernel<"columns">(
 inline constexpr auto whole = weft::kernel<"whole">([](auto a) {
   return compute<"s">(1, [=](auto) { return sum(a.extent(0), a.extent(1), [=](auto i, auto j) { return a(i, j); }); });
 });
+inline constexpr auto middle = weft::kernel<"middle">([](auto a) {
+  return compute<"s">(a.extent(1), [=](auto c) { return sum(a.extent(0), a.extent(2), [=](auto i, auto j) { return a(i, c, j); }); });
+});
+inline constexpr auto middle_mean = weft::kernel<"middle_mean">([](auto a) {
+  auto s = compute<"s">(a.extent(1), [=](auto c) { return sum(a.extent(0), a.extent(2), [=](auto i, auto j) { return a(i, c, j); }); });
+  return compute<"m">(a.extent(1), [=](auto c) { return s(c) * 0.25f; });
+});
+/// A convolution without padding of a picture as small as its window.
+inline constexpr auto whole_window = weft::kernel<"whole_window">([](auto x, auto w) {
+  return compute<"y">(w.extent(0), [=](auto o) {
+    return sum(x.extent(0), x.extent(1), x.extent(2), [=](auto c, auto a, auto b) { return x(c, a, b) * w(o, c, a, b); });
+  });
+});
 inline constexpr auto largest = weft::kernel<"largest">([](auto a) {
   return compute<"s">(a.extent(0), [=](auto i) { return weft::max(a.extent(1), [=](auto k) { return a(i, k); }); });
 });
@@ -91,6 +104,29 @@ TEST_CASE("sums of rows, of columns and of everything") {
   shapes<float>(whole);
   shapes<weft::f16>(rows);
   shapes<std::int8_t>(whole);
+}
+TEST_CASE("sums over several short axes have their terms in lanes, axis by axis") {
+  weft::target one = weft::x86_64_avx2();
+  one.threads = 1;
+  // Whole rows, one behind the other; rows that lie apart, of which some are summed side by side; a window that is all of a picture.
+  CHECK(has_in_order(whole.on(one).loops(drawn<float>(1, 4000, 7)), {"s_rf_rf\n", "vectorized jk", "s_rf[i, j] +=", "s[i] += "}));
+  CHECK(has_in_order(middle.on(one).loops(drawn<float>(1, 400, 10, 6)), {"for i in 0..10", "s_rf_rf\n", "unrolled j", "vectorized k", "s[i] += "}));
+  CHECK(has_in_order(whole_window.on(one).loops(drawn<float>(1, 16, 5, 5), drawn<float>(2, 12, 16, 5, 5)), {"for i in 0..12", "_rf\n", "vectorized", "y[i] += "}));
+  CHECK(whole.on(one).loops(drawn<float>(1, 1, 7)).find("_rf") == std::string::npos);  // nothing is shared out
+  for (auto [m, n] : {std::array<std::int64_t, 2>{40, 7}, {67, 3}, {131, 12}, {64, 2}, {9, 15}, {5, 5}}) {
+    CAPTURE(m);
+    CAPTURE(n);
+    check_rule(whole, drawn<float>(1, m, n));
+    check_rule(whole, drawn<std::int8_t>(1, m, n));
+    check_rule(middle, drawn<float>(1, m, 3, n));
+    check_rule(middle, drawn<double>(1, m, 2, n));
+  }
+  check_rule(whole, drawn<float>(1, 30011, 5));  // by threads
+  check_rule(middle_mean, drawn<float>(1, 40, 3, 6));
+  for (auto [c, h, w] : {std::array<std::int64_t, 3>{16, 5, 5}, {32, 3, 3}, {7, 1, 7}, {64, 2, 1}, {3, 3, 3}}) {
+    CAPTURE(c);
+    check_rule(whole_window, drawn<float>(1, c, h, w), drawn<float>(2, 6, c, h, w));
+  }
 }
 TEST_CASE("maxima and their places") {
   shapes<float>(largest);

@@ -231,7 +231,7 @@ WEFT_DECL void rule_plan::guest(int stage, int depth) {
   if (in_parts(stage)) return;
   tile_axes const t = axes_of_tile(stage);
   if (t.columns >= depth && t.packed.empty()) return tile_of_guest(stage, t, depth);
-  if (t.columns < 0) sums_in_lanes(stage, depth);
+  if (t.columns < 0 && !sums_in_lanes(stage, depth)) in_short_parts(stage);
 }
 /// Rows one after the other, all that a row needs inside of its iteration; some at a time, where one of these stages is a product that
 /// uses what it reads for several rows.

@@ -371,6 +371,15 @@ class rule_plan {
   row_group group_of_rows(int stage, int k);
   void ask_for_rows(row_group const& g, int stage, int l, int row, std::int64_t width);
   bool in_parts(int stage);
+  /// Reduced axes that are lanes together, innermost first, and so many iterations of `outer`: as one row with them, or side by side.
+  struct short_parts {
+    sequence<std::int32_t> axes{};
+    int outer = -1;
+    std::int64_t times = 1;
+    bool is_one_row = false;
+  };
+  short_parts short_parts_of(int stage) const;
+  bool in_short_parts(int stage);
   void join_in_steps(int stage, int v, std::int64_t count, std::int64_t terms);
   int contiguous_reduced_axis(rule_view const& v, int stage) const;
   bool order_may_change(int stage) const;

@@ -179,11 +179,112 @@ WEFT_DECL bool rule_plan::in_parts(int stage) {
   if (!rows.empty()) place(verb::compute_at, made.parts, rows.back());
   return true;
 }
+/// Which of the last reduced axes, each of them shorter than a vector, are lanes together, and how many iterations of the one outside of them are.
+///
+/// Whole axes are, as long as all that is read along them is contiguous, and at least one is left outside. A step over all of them takes the time of an
+/// addition, or that of its vectors where they are more; their parts are joined one by one.
+WEFT_DECL rule_plan::short_parts rule_plan::short_parts_of(int stage) const {
+  rule_view const v = view();
+  stage_info const& of = v.stage(stage);
+  std::int64_t const lanes = v.lanes(stage);
+  short_parts made;
+  double terms = 1;
+  for (int k = of.spatial; k < of.axes(); ++k) {
+    if (v.extent(stage, k) < 1) return made;
+    terms *= static_cast<double>(v.extent(stage, k));
+  }
+  // Whether axis `a` goes on where those inside of it, of so many elements, end.
+  auto const goes_on = [&](int a, std::int64_t inside) {
+    bool any = false;
+    for (access const& one : v.loads(stage)) {
+      bool const stays = one.step(a) == 0 && (made.axes.empty() || one.step(made.axes.back()) == 0);
+      if (!stays && one.step(a) != inside) return false;
+      any = any || !stays;
+    }
+    return any;
+  };
+  std::int64_t count = 1;
+  int outer = -1;
+  for (int k = of.axes(); k-- > of.spatial;) {
+    if (v.extent(stage, k) == 1) continue;
+    outer = k;
+    if (!goes_on(k, count) || count * v.extent(stage, k) > 2 * lanes) break;
+    made.axes.push_back(k), count *= v.extent(stage, k), outer = -1;
+  }
+  if (outer < 0 || made.axes.empty()) return {};
+  made.outer = outer, made.is_one_row = goes_on(outer, count);
+  double least = 0;
+  for (std::int64_t n = 1; n <= 16 && n <= v.extent(stage, outer); ++n) {
+    std::int64_t const vectors = made.is_one_row ? ceil_div(n * count, lanes) : n * ceil_div(count, lanes);
+    if (vectors > 8) break;
+    double const steps = terms / static_cast<double>(n * count) * (v.extent(stage, outer) % n == 0 ? 1 : 1.2);  // or lanes are asked whether they are there
+    double const cycles = steps * static_cast<double>(vectors < 4 ? 4 : vectors) + static_cast<double>(n * count + 4 * n);
+    if (least == 0 || cycles < least) least = cycles, made.times = n;
+  }
+  return least < 2 * terms ? made : short_parts{};  // one by one a term takes four cycles
+}
+/// Sums over several short axes, as of a list of pictures' colours, or of products over a window that is all of a picture: their terms are
+/// shared out among lanes, axis by axis.
+///
+///     for m: for n: s += a[m, n]   ->   for mo: vectorized (mi, n): p[mi, n] += a[mo*8 + mi, n];  s = sum of p
+WEFT_DECL bool rule_plan::in_short_parts(int stage) {
+  if (how_ == boldness::loops || open_ != nullptr || view().stage(stage).results != 1 || !order_may_change(stage)) return false;
+  bool const own_nest = host_[static_cast<std::size_t>(stage)] == stage;
+  short_parts const own = short_parts_of(stage);
+  stage_info const of = view().stage(stage);
+  if (own.axes.empty() || of.spatial + static_cast<int>(own.axes.size()) > 6 || !choose(stage, "short_parts", true)) return false;
+  double const total = cycles(stage);
+  int summed = stage, more = 0;  // by lanes; axes that it has in front of those of `stage`
+  if (own_nest && is_worth_a_fork(total) && view().iterations(stage, false) < in_.threads && view().extent(stage, of.spatial) >= in_.threads) {
+    taken_apart const pieces = rfactor(stage, view().loop(stage, of.spatial), in_.threads, true);
+    if (pieces.parts < 0) return false;
+    summed = pieces.parts, more = 1;
+  }
+  int inner = summed;
+  sequence<std::int32_t> made;
+  auto const take_apart = [&](int axis, std::int64_t count) {
+    taken_apart const one = rfactor(inner, view().loop(inner, axis + more), count, false);
+    if (one.parts < 0) return false;
+    host_in(one.parts, summed);
+    made.push_back(static_cast<std::int32_t>(one.parts));
+    inner = one.parts, ++more;
+    return true;
+  };
+  if (own.times > 1 && !take_apart(own.outer, own.times)) return false;
+  for (std::size_t i = own.axes.size(); i-- > 0;)
+    if (!take_apart(own.axes[i], view().extent(inner, own.axes[i] + more))) return false;
+  rule_view const v = view();
+  stage_info const last = v.stage(inner);
+  sequence<std::int32_t> order, lanes;
+  for (int a = last.spatial; a < last.axes(); ++a) order.push_back(v.loop(inner, a));
+  int const chains = own.times > 1 && !own.is_one_row ? v.loop(inner, last.spatial - static_cast<int>(made.size())) : -1;
+  order.push_back(static_cast<std::int32_t>(chains));
+  for (int a = last.spatial - static_cast<int>(made.size()) + (chains >= 0); a < last.spatial; ++a) lanes.push_back(v.loop(inner, a));
+  for (std::int32_t l : lanes) order.push_back(l);
+  reorder(order);
+  int const lane = fuse(lanes);
+  if (lane < 0) return false;
+  mark(verb::unroll, chains);
+  mark(verb::vectorize, lane);
+  sequence<std::int32_t> rows;
+  for (int a = 0; a < v.stage(summed).spatial; ++a) rows.push_back(v.loop(summed, a));
+  if (summed != stage) {  // the pieces outermost
+    sequence<std::int32_t> turned(1, rows.back());
+    for (std::size_t i = 0; i + 1 < rows.size(); ++i) turned.push_back(rows[i]);
+    reorder(turned);
+    mark(verb::parallel, turned[0]);
+    rows = turned;
+  } else if (own_nest) {
+    run_parallel(rows, total);
+  }
+  for (std::int32_t one : made)
+    if (!rows.empty()) place(verb::compute_at, one, rows.back());
+  return true;
+}
 WEFT_DECL void rule_plan::reduction(int stage) {
   tile_axes const t = axes_of_tile(stage);
   if (t.columns >= 0) return contraction(stage, t, stage);
-  if (in_parts(stage)) return;
-  sums_in_lanes(stage, 0);
+  if (in_parts(stage) || (!sums_in_lanes(stage, 0) && in_short_parts(stage))) return;
   sequence<std::int32_t> rows;
   for (std::int32_t l : s_.order[static_cast<std::size_t>(stage)])
     if (!s_.at(l).reduced && !s_.at(l).scanned && s_.at(l).kind == loop_kind::serial) rows.push_back(l);
