@@ -454,8 +454,8 @@ class partitioner final : public ir::rewriter {
     for (ir::expr e : inside.ends) end = ir::binary(m_, op::min, end, e);
     if (start != s->begin) start = simplify(m_, ir::binary(m_, op::min, start, last));
     end = simplify(m_, ir::binary(m_, op::max, end, start));
-    std::int64_t const from = known_.at(start), to = known_.at(end);
-    if (from == middles::unknown || to == middles::unknown || 2 * (to - from) <= known_.at(s->extent)) return s;
+    std::int64_t const first = known_.at(start), past = known_.at(end);
+    if (first == middles::unknown || past == middles::unknown || 2 * (past - first) <= known_.at(s->extent)) return s;
     changed = true;
     auto const part = [&](ir::expr from, ir::expr to, ir::stmt inner) {
       return ir::loop_like(m_, s, from, simplify(m_, ir::binary(m_, op::sub, to, from)), inner);
