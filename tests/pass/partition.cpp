@@ -90,7 +90,7 @@ TEST_CASE("a loop around others is cut where lanes hang on it alone") {
             .find("  for i in 1..8:\n    for j in 0..3:\n      B[ramp(i * 8, 1, 8)] = B[ramp(i * 8, 1, 8)] + A[ramp(i * 8 + j + -1, 1, 8)]\n") !=
         std::string::npos);
   // Not what all lanes ask for alike, nor around loops that threads share.
-  for (std::string const& text : {"  for i in 0..8:\n    for j in 0..n:\n      B[ramp(j * 8, 1, 8)] = select(broadcast(0 < i, 8), A[ramp(j * 8, 1, 8)], 0.0f32x8)\n",
+  for (std::string const text : {"  for i in 0..8:\n    for j in 0..n:\n      B[ramp(j * 8, 1, 8)] = select(broadcast(0 < i, 8), A[ramp(j * 8, 1, 8)], 0.0f32x8)\n",
                                   "  for i in 0..8:\n    for j in 0..n parallel:\n      B[ramp(i * 8, 1, 8)] = A[max(ramp(i * 8 - 1, 1, 8), 0i64x8)]\n"})
     CHECK(cut(text).find("for i in 0..8:") != std::string::npos);
 }
