@@ -34,7 +34,9 @@ namespace weft::inline WEFT_ABI {
 /// Cost    0.1 ms
 /// Source  Low et al., "Analytical modeling is enough for high-performance BLIS", TOMS 2016, for the tiles
 std::uint8_t schedule_by_rule(schedule& s, rule_input const& in);
-inline constexpr std::uint8_t loops_alone = 2;
+namespace detail {
+inline constexpr std::uint8_t loops_alone = 2;  // the last plan
+}
 
 }  // namespace weft::inline WEFT_ABI
 
