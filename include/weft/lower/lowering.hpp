@@ -196,7 +196,7 @@ class lowering {
   void check_in_place() const;
   /// What is known of stages that read an input over which one of them writes.
   struct write_order {
-    static constexpr int nothing = 0, elements = max_rank + 1;  // beside so many rows
+    static constexpr int nothing = 0, elements = 9;  // beside so many rows: there are 8 dimensions at most
     std::int32_t writer;
     sequence<sequence<std::int32_t>> const& readers;
     sequence<std::int32_t> alike{};  // by stage: rows_read_alike; -1: not asked for
