@@ -209,7 +209,7 @@ WEFT_DECL int rule_plan::lines_that_share(int stage, tile_axes const& t) const {
 WEFT_DECL tile_costs rule_plan::costs_of_tile(int stage, tile_axes const& t, double terms) const {
   rule_view const v = view();
   tile_costs costs;
-  double const panel = terms * static_cast<double>(v.lanes(stage)) * widest_bytes(v.p(), v.stage(stage));  // of one vector
+  double const panel = (terms < 1 ? 1 : terms) * static_cast<double>(v.lanes(stage)) * widest_bytes(v.p(), v.stage(stage));  // of one vector
   bool const streams = 4 * panel > static_cast<double>(in_.l1_bytes);  // from the second cache
   if (streams) costs.vector = 2.5;
   if (!has_far_memory()) return costs;
