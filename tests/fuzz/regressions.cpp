@@ -334,6 +334,18 @@ TEST_CASE("a state that is stored once along an axis was stored by none of its i
               },
               input<weft::bf16, 1>{{0}});
 }
+TEST_CASE("lanes that are all at one element, of which some want it, were read as a vector of one") {
+  check_found({6337292243858264386ULL, contents::tame},
+              [](auto A) {
+                auto S3 = weft::compute<"S3">(17, [=](auto i) { return A(weft::min(i, 1)); });
+                return S3;
+              },
+              [](auto& s, auto, auto S3) {
+                auto [i] = S3.axes();
+                s.vectorize(i);
+              },
+              input<float, 1>{{2}});
+}
 TEST_CASE("a case of a report: elements of its own, and a number") {
   check_found({7, contents::own},
               [](auto A, auto B, auto number) {

@@ -79,6 +79,7 @@ WEFT_DECL value_ref expression_emitter::load_window(ir::buffer const* buf, flat_
     if (together > 2 && one->kind != op::broadcast && level_of(one) > 0) return nullptr;  // lane by lane
   if (exact) {
     while (piece > count) piece /= 2;
+    if (by_lane && piece == 1) return nullptr;  // no vector of elements: that one is read if any lane wants it
   } else {
     if (!wide || lanes * bytes != 64 || bytes < 4 || buf->type == dtype::boolean) return nullptr;
     all = ceil_div(count, piece) * piece;
