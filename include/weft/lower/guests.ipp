@@ -261,7 +261,7 @@ WEFT_DECL int lowering::rows_read_alike(int stage, write_order& order) const {
   if (order.alike.empty()) order.alike.resize(p_.stages.size(), -1);
   if (order.alike[at(stage)] >= 0) return order.alike[at(stage)];
   stage_info const& of = p_.stages[at(stage)];
-  int rows = of.spatial;
+  int rows = of.scanned >= 0 ? of.scanned : of.spatial;  // of a scan all steps before are made, too
   for (std::int32_t r : order.readers[at(stage)]) {
     if (!read_[at(r)]) continue;
     for (int alike : {reads_own_rows(p_, r, of.tensor, of.results), r == order.writer ? rows : rows_read_alike(r, order)})
@@ -272,10 +272,10 @@ WEFT_DECL int lowering::rows_read_alike(int stage, write_order& order) const {
 WEFT_DECL bool lowering::stands_in_own_rows(int stage, int rows, int writer) const {
   placement const& own = n_.places[at(stage)];
   int loop = own.loop;
-  if (own.beside || own.ahead > 0 || rows == 0) return false;
+  if (own.beside || own.ahead > 0 || own.store != placement::as_computed || rows == 0) return false;
   while (loop >= 0 && n_.at(loop).stage != writer) {
     placement const& host = n_.places[at(n_.at(loop).stage)];
-    if (host.beside || host.ahead > 0) return false;
+    if (host.beside || host.ahead > 0 || host.store != placement::as_computed) return false;
     loop = host.loop;
   }
   return loop >= 0 && have_own_rows(n_, loop, rows);

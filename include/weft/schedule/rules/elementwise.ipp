@@ -329,7 +329,7 @@ WEFT_DECL bool rule_plan::products_apart(int stage) {
   // Where `stage` is a product that has no tile beside what is computed in its rows, that goes.
   bool const alone = view().stage(stage).reduced > 0 && axes_of_tile(stage).columns >= 0 && choose(stage, "apart", is_better_apart(stage, depth));
   // A sum over what a product makes has parts of its own, which read that in the sum's place.
-  bool const summed = !alone && view().stage(stage).reduced > 0 && axes_of_tile(stage).columns < 0;
+  bool const summed = !alone && guests.size() == 1 && view().stage(stage).reduced > 0 && axes_of_tile(stage).columns < 0;
   bool any = alone;
   for (int t = stage - 1; t >= 0; --t) {
     auto const at = static_cast<std::size_t>(t);
