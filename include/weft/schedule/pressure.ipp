@@ -68,7 +68,8 @@ inline std::int64_t longest_trips(nest const& n, int id) {
       if (n.at(inside).extent < 0) return -1;
       trips = trips * n.at(inside).extent > 1 << 20 ? 1 << 20 : trips * n.at(inside).extent;
     }
-  return trips;
+  std::int64_t const whole = n.at(program::at(n.loop_of, l.root)).extent;  // loops of the host may be rounded up
+  return whole >= 0 && whole < trips ? whole : trips;
 }
 /// Where the innermost serial reduced loop stands, if no serial spatial one stands inside it; else -1.
 inline int reduction_position(nest const& n, sequence<std::int32_t> const& order) {
