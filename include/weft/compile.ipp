@@ -278,8 +278,9 @@ inline schedule plain_nest(compile_request const& r, program const& expanded) {
   if (r.gpu != nullptr) return schedule(expanded, extents, r.by_rule ? schedule_limits{0, 16} : schedule_limits{});
   return schedule(expanded, extents, {r.machine->vector_registers, r.machine->vector_bytes});
 }
-/// Whether all that an output is written over is read before: lowering knows it, and nobody asks where the code is kept already.
-inline bool reads_in_time([[maybe_unused]] compile_request const& r, [[maybe_unused]] schedule const& s) {
+/// Whether all that an output is written over is read before: lowering knows it, and is not asked where the code is kept already. Nothing is
+/// dumped on the way, as becomes_loops would.
+inline bool can_be_written_over([[maybe_unused]] compile_request const& r, [[maybe_unused]] schedule const& s) {
   std::string const path = cache::directory_in_use();
   if (!path.empty() && is_made(cache::directory(path, cache::creation::never), r, s)) return true;
 #if WEFT_HAS_EXCEPTIONS
@@ -297,9 +298,8 @@ inline std::uint8_t write_by_rule(compile_request const& r, schedule& s, rule_in
   if (!in.in_place) return schedule_by_rule(s, in);
   schedule const plain = s;
   std::uint8_t const plan = schedule_by_rule(s, in);
-  bool own = plain.chooser == nullptr;  // else what was chosen is no schedule where it comes too late
-  for (std::int32_t c : plain.choices) own = own && c == 0;
-  if (!own || plan == loops_alone || reads_in_time(r, s)) return plan;
+  // What was chosen is no schedule where it reads too late, not another one.
+  if (!is_the_rules_own(plain) || plan == loops_alone || can_be_written_over(r, s)) return plan;
   rule_input loops = in;
   loops.plan = loops_alone;
   s = plain;

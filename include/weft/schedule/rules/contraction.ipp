@@ -296,7 +296,7 @@ WEFT_DECL rule_plan::product_plan rule_plan::product_of(int stage, tile_axes con
     p.own = p.own || (t.rows >= 0 && one.step(t.columns) != 0 && one.step(t.rows) != 0);
     p.scattered = p.scattered || (packed.empty() && one.step(t.columns) == 1 && v.bytes_of(one.tensor) > static_cast<double>(in_.l2_bytes));
   }
-  p.by_long_rows = p.scattered && has_few_rows(p);
+  p.by_long_rows = p.scattered && reads_long_rows(p);
   // Of panels that are copied in the loop over them nothing comes from far away.
   bool const from_far = !p.copies.empty() && (p.copies[0].constant || !has_far_memory());
   if (!packed.empty() && from_far && serves_few_tiles(stage, t, p.tile.rows)) {

@@ -284,7 +284,7 @@ WEFT_DECL bool rule_plan::serves_few_tiles(int stage, tile_axes const& t, std::i
 }
 /// Whether a product of few rows, or one whose columns cannot be packed, reads these as they lie, from far away: then along whole rows, some of them at a time, while
 /// the sums wait in the second cache. 16 x 4096 x 4096 by one thread of a Cascade Lake 19 -> 49 GFLOP/s (decision 089), 1x1 of 256 channels on 56 x 56 94 -> 110.
-WEFT_DECL bool rule_plan::has_few_rows(product_plan const& p) const {
+WEFT_DECL bool rule_plan::reads_long_rows(product_plan const& p) const {
   rule_view const v = view();
   stage_info const& of = v.stage(p.stage);
   if (!has_far_memory() || p.by != nullptr || p.own || p.t.rows < 0) return false;

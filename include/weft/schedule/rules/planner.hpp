@@ -327,7 +327,7 @@ class rule_plan {
   static constexpr std::int64_t most_turns = 8;
   static constexpr std::int64_t rows_followed = 16;  // at once, by the prefetcher of Intel's second cache: with 32 16 x 4096 x 4096 fell from 49 to 30 GFLOP/s
   bool has_far_memory() const { return in_.l3_bytes_per_cycle > 0 && in_.l2_bytes > 0 && how_ != boldness::loops; }
-  bool has_few_rows(product_plan const& p) const;
+  bool reads_long_rows(product_plan const& p) const;
   std::int64_t panels_at_once(product_plan const& p) const;
   bool serves_few_tiles(int stage, tile_axes const& t, std::int64_t rows) const;
   product_plan product_of(int stage, tile_axes const& t, product_plan const* first, bool alone = false);

@@ -36,6 +36,12 @@ namespace weft::inline WEFT_ABI {
 std::uint8_t schedule_by_rule(schedule& s, rule_input const& in);
 namespace detail {
 inline constexpr std::uint8_t loops_alone = 2;  // the last plan
+/// Whether a rule is asked for its own schedule, and not for what a search has chosen.
+inline bool is_the_rules_own(schedule const& s) {
+  bool own = s.chooser == nullptr;
+  for (std::int32_t c : s.choices) own = own && c == 0;
+  return own;
+}
 }
 
 }  // namespace weft::inline WEFT_ABI

@@ -29,8 +29,7 @@ inline bool schedule_open_sizes(schedule& s, rule_input const& in) {
 WEFT_DECL std::uint8_t schedule_by_rule(schedule& s, rule_input const& in) {
   if (detail::schedule_open_sizes(s, in)) return in.plan;
   std::uint8_t taken = in.plan;
-  bool own = s.chooser == nullptr;
-  for (std::int32_t c : s.choices) own = own && c == 0;
+  bool const own = detail::is_the_rules_own(s);
   for (detail::boldness const how : {detail::boldness::strips, detail::boldness::all, detail::boldness::loops}) {
     if (static_cast<std::uint8_t>(how) < in.plan) continue;
     schedule tried = s;
