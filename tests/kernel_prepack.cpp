@@ -47,6 +47,30 @@ struct problem {
 
 }  // namespace
 
+TEST_CASE("of a constant of which nothing is read at these sizes, nothing is kept") {
+  static constexpr auto third = weft::kernel<"third">(
+      [](auto A) {
+        auto const n = A.extent(0), m = A.extent(1);
+        auto const roots = weft::compute<"roots">(n, m, [=](auto i, auto j) { return weft::sqrt(A(i, j)); });
+        auto const by_size = weft::compute<"by_size">(m, [=](auto j) { return weft::select(n > 2, roots(2, j), 0.25F); });
+        auto const by_range = weft::compute<"by_range">(m, [=](auto j) { return weft::select(j + n > 6, roots(2, j), 0.25F); });
+        return weft::outputs(by_size, by_range);
+      },
+      [](auto& s, auto, auto roots, auto, auto) { s.prepack(roots); });
+  for (std::int64_t rows : {1, 3}) {
+    std::vector<float> a(static_cast<std::size_t>(rows * 5), 9.0F), c(5), d(5);
+    weft::constant const weights(weft::view(a, rows, 5));
+    std::vector<float> const first(5, rows > 2 ? 3.0F : 0.25F);
+    std::vector<float> second(5, 0.25F);
+    second[4] = first[4];
+    for (int call = 0; call < 2; ++call) {
+      c.assign(5, 0), d.assign(5, 0);
+      third(weights, weft::out(c, 5), weft::out(d, 5));
+      CHECK(c == first);
+      CHECK(d == second);
+    }
+  }
+}
 TEST_CASE("what is made of a constant is made by the first call and read by the later ones") {
   problem p(5, 9, 21);
   weft::constant weights(p.right());

@@ -646,11 +646,13 @@ inline bool is_needed(program const& p, sequence<sequence<std::int32_t>> const& 
   return false;
 }
 /// The arguments of which a stage is kept, as bits.
-inline std::uint64_t kept_arguments(schedule const& s, call_layout const& layout) {
+inline std::uint64_t kept_arguments(compile_request const& r, schedule const& s) {
+  call_layout const& layout = *r.layout;
   std::uint64_t keeps = 0;
+  program p;  // as it is lowered: what sizes decide not to read is not kept
   for (memory_wish const& w : s.wishes) {
     if (w.dim != memory_wish::kept) continue;
-    program const& p = s.computation();
+    if (p.stages.empty()) p = rewritten(expanded_program(r), s.steps);
     int const input = prepack_rule::input_of(p, w.stage);
     std::size_t tensor = 0;
     for (int i = 0; i < input; ++i)
@@ -678,7 +680,7 @@ namespace detail {
 inline void complete(compile_request const& r, compile_plan const& plan, compiled_kernel& k) {
   k.checked = plan.wanted.checked;
   k.entry = reinterpret_cast<kernel_entry>(k.code.entry());
-  if (!k.checked) k.keeps = kept_arguments(plan.how, *r.layout);
+  if (!k.checked) k.keeps = kept_arguments(r, plan.how);
   k.steps = plan.how.steps;
 }
 }  // namespace detail

@@ -57,12 +57,16 @@ WEFT_DECL sequence<value_ref> function_emitter::load_buffers() {
 }
 
 /// if (launch->wanted != nullptr) return launch->wanted[0] = bytes, launch->wanted[1] = bytes that are kept, 0;
+/// Code that may keep something answers also where nothing is left of that (its reads are never done): who calls it knows the
+/// program alone.
 WEFT_DECL void function_emitter::answer_workspace() {
   ir::arena& m = *s_.f.nodes;
   ir::expr bytes = workspace_wanted(m, s_.f);
-  ir::expr const kept = workspace_wanted(m, s_.f, ir::scope::kept);
-  if (kept == nullptr && (s_.f.sizes.empty() || bytes == nullptr)) return;
+  ir::expr kept = workspace_wanted(m, s_.f, ir::scope::kept);
+  bool const may_keep = !s_.f.scalars.empty() && s_.f.scalars.back().type == dtype::boolean;
+  if (!may_keep && (s_.f.sizes.empty() || bytes == nullptr)) return;
   if (bytes == nullptr) bytes = ir::literal(m, dtype::f64, 0);
+  if (kept == nullptr && may_keep) kept = ir::literal(m, dtype::f64, 0);
   value_ref member[] = {number(6)};
   value_ref const to = l_.BuildLoad2(b_, pointer(), l_.BuildGEP2(b_, pointer(), launch_, member, 1, ""), "");
   block_ref const before = l_.GetInsertBlock(b_), answer = new_block(), after = new_block();
