@@ -35,6 +35,12 @@ inline constexpr auto largest = weft::kernel<"largest">([](auto a) {
 inline constexpr auto place = weft::kernel<"place">([](auto a) {
   return compute<"s">(a.extent(0), [=](auto i) { return weft::argmax(a.extent(1), [=](auto k) { return a(i, k); }); });
 });
+inline constexpr auto place_down = weft::kernel<"place_down">([](auto a) {
+  return compute<"s">(a.extent(1), [=](auto i) { return weft::argmin(a.extent(0), [=](auto k) { return a(k, i); }); });
+});
+inline constexpr auto place_in_batch = weft::kernel<"place_in_batch">([](auto a) {
+  return compute<"s">(a.extent(0), a.extent(1), [=](auto b, auto i) { return weft::argmax(a.extent(2), [=](auto k) { return a(b, i, k); }); });
+});
 inline constexpr auto centred = weft::kernel<"centred">([](auto a) {
   auto total = compute<"total">(a.extent(0), [=](auto i) { return sum(a.extent(1), [=](auto k) { return a(i, k); }); });
   auto d = compute<"d">(a.extent(0), a.extent(1), [=](auto i, auto j) { return a(i, j) * 4.f - total(i); });
@@ -132,6 +138,23 @@ TEST_CASE("maxima and their places") {
   shapes<float>(largest);
   shapes<std::int32_t>(largest);
   shapes<float>(place);
+}
+TEST_CASE("places of maxima in short rows: rows are lanes where these divide them, else four are side by side; a few columns are lanes") {
+  weft::target one = weft::x86_64_avx2();
+  one.threads = 1;
+  CHECK(has_in_order(place.on(one).loops(drawn<float>(1, 64, 10)), {"for io in 0..16", "A_copy\n", "vectorized", "for j in 0..10", "vectorized ii"}));
+  CHECK(has_in_order(place.on(one).loops(drawn<float>(1, 63, 10)), {"for io in 0..16", "for j in 0..10", "unrolled ii in 0..4"}));
+  CHECK(has_in_order(place_down.on(one).loops(drawn<float>(1, 64, 3)), {"for j in 0..64", "vectorized i in 0..3"}));
+  CHECK(place.on(one).loops(drawn<float>(1, 64, 400)).find("s_rf") != std::string::npos);  // of a long row parts are joined
+  for (auto [m, n] : {std::array<std::int64_t, 2>{32, 10}, {64, 5}, {33, 10}, {48, 17}, {19, 33}, {16, 100}, {16, 4}, {40, 3}}) {
+    CAPTURE(m);
+    CAPTURE(n);
+    check_rule(place, drawn<float>(1, m, n));
+    check_rule(place, drawn<std::int8_t>(1, m, n));
+    check_rule(place_down, drawn<float>(1, m, n % 8));
+    check_rule(place_in_batch, drawn<float>(1, 3, m, n));
+  }
+  check_rule(place, drawn<float>(1, 20000, 10));  // by threads
 }
 TEST_CASE("all that a row needs is computed while it is at hand") {
   shapes<float>(centred);

@@ -380,6 +380,8 @@ class rule_plan {
   };
   short_parts short_parts_of(int stage) const;
   bool in_short_parts(int stage);
+  bool rows_in_lanes(int stage);
+  int turned_copy(int stage, int tensor, int row);
   void join_in_steps(int stage, int v, std::int64_t count, std::int64_t terms);
   int contiguous_reduced_axis(rule_view const& v, int stage) const;
   bool order_may_change(int stage) const;

@@ -281,10 +281,67 @@ WEFT_DECL bool rule_plan::in_short_parts(int stage) {
     if (!rows.empty()) place(verb::compute_at, one, rows.back());
   return true;
 }
+/// Places of maxima, and the like, in rows so short that joining the parts of one takes longer than the row: a vector has an element of each of some rows,
+/// which a copy turns over in squares. Where lanes do not divide the rows, each square would be asked which of them are there: then four rows are worked on side
+/// by side, element by element, each of which waits for the one before it.
+///
+///     for i: for k: m[i] = best(m[i], a[i, k])   ->   for io: { t[k, ii] = a[io*8 + ii, k];  for k: vectorized ii: m[io*8 + ii] = best(.., t[k, ii]) }
+WEFT_DECL bool rule_plan::rows_in_lanes(int stage) {
+  stage_info const of = view().stage(stage);
+  int const row = of.spatial - 1, k = of.axes() - 1;
+  std::int64_t const lanes = view().lanes(stage);
+  bool const alone = host_[static_cast<std::size_t>(stage)] == stage && guests_of(stage).empty();
+  if (!alone || how_ == boldness::loops || open_ != nullptr || of.results < 2 || of.reduced != 1 || row < 0 || of.scanned >= 0 || of.by != nullptr) return false;
+  std::int64_t const there = view().extent(stage, row), terms = view().extent(stage, k);
+  bool const divide = there % lanes == 0;
+  if (there < 2 * lanes || terms < 4 || terms > (divide ? 100 : 64) || can_sum_in_lanes(stage, 0)) return false;
+  int turned = -1;
+  for (access const& one : view().loads(stage)) {
+    if (one.step(row) == 0 || one.step(row) == 1) continue;
+    if (one.step(k) != 1 || one.step(row) == no_step || (turned >= 0 && turned != one.tensor)) return false;
+    turned = one.tensor;
+  }
+  for (int r = 0; r < of.results; ++r)
+    if (program::at(view().p().tensors, of.tensor + r).rank != of.spatial) return false;
+  if (turned < 0 || !choose(stage, "rows_in_lanes", true)) return false;
+  double const total = cycles(stage);
+  bool const squares = divide && view().result(stage).step(row) == 1 && can_pack(stage, turned, row);
+  int const copy = squares ? turned_copy(stage, turned, row) : -1;
+  rule_view const v = view();
+  parts const some = cut(v.loop(stage, row), copy >= 0 ? lanes : 4);
+  sequence<std::int32_t> rows;
+  for (int a = 0; a < row; ++a) rows.push_back(v.loop(stage, a));
+  rows.push_back(static_cast<std::int32_t>(some.outer));
+  sequence<std::int32_t> order = rows;
+  order.push_back(v.loop(stage, k));
+  order.push_back(static_cast<std::int32_t>(some.inner));
+  reorder(order);
+  mark(copy >= 0 ? verb::vectorize : verb::unroll, some.inner);
+  run_parallel(rows, total);
+  if (copy >= 0) place(verb::compute_at, copy, some.outer);
+  return true;
+}
+/// Lets `stage` read a copy of `tensor` in which the dimension that axis `row` walks is the last one; -1: it cannot.
+WEFT_DECL int rule_plan::turned_copy(int stage, int tensor, int row) {
+  int const along = dimension_of(stage, tensor, row), rank = program::at(view().p().tensors, tensor).rank;
+  int const copy = add_stage(verb::cache_read, stage, tensor);
+  if (copy < 0) return -1;
+  step layout{verb::transform_layout};
+  layout.stage = copy;
+  for (int d = 0; d <= rank; ++d)
+    if (d != along)
+      for (std::int64_t number : {d < rank ? d : along, 1, 0}) layout.numbers.push_back(number);
+  layout.numbers.push_back(0);
+  take(layout);
+  forks_later_ = true;
+  elementwise(copy, 0, true);
+  forks_later_ = false;
+  return copy;
+}
 WEFT_DECL void rule_plan::reduction(int stage) {
   tile_axes const t = axes_of_tile(stage);
   if (t.columns >= 0) return contraction(stage, t, stage);
-  if (in_parts(stage) || (!sums_in_lanes(stage, 0) && in_short_parts(stage))) return;
+  if (rows_in_lanes(stage) || in_parts(stage) || (!sums_in_lanes(stage, 0) && in_short_parts(stage))) return;
   sequence<std::int32_t> rows;
   for (std::int32_t l : s_.order[static_cast<std::size_t>(stage)])
     if (!s_.at(l).reduced && !s_.at(l).scanned && s_.at(l).kind == loop_kind::serial) rows.push_back(l);

@@ -74,7 +74,9 @@ WEFT_DECL bool rule_plan::sums_in_lanes(int stage, int first_axis) {
   bool const is_short = v.extent(stage, last) < lanes;
   bool apart = false;  // what neighbours read is: a mask would make gathers of it
   for (access const& one : v.inside().loads(stage)) apart = apart || one.step(last) > 1;
-  parts const lane = is_short ? cut_short_axes(stage, first_axis, 1) : cut(v.loop(stage, last), lanes, apart ? tail::partition : tail::guard);
+  parts lane = is_short ? cut_short_axes(stage, first_axis, 1) : cut(v.loop(stage, last), lanes, apart ? tail::partition : tail::guard);
+  // A few columns are few lanes, but each element of several results waits for the one before it.
+  if (lane.inner < 0 && of.results > 1 && !apart) lane.inner = v.loop(stage, last);
   if (lane.inner < 0) return false;
   sequence<std::int32_t> order, terms;
   for (std::int32_t l : s_.order[static_cast<std::size_t>(stage)])
