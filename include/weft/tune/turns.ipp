@@ -42,9 +42,9 @@ inline double tuning_run::turns_of(std::size_t finalists, int rounds) const {
   double const round_ns = sample_ns(result_.first_ns) + static_cast<double>(finalists - 1) * sample_ns(result_.best_ns);
   return turns_ns(round_ns, rounds, finalists, load_ns()) / 1e9;
 }
-/// Seconds of the budget that trials leave to the finalists: for four of them, but no more than a quarter of it, or what two of them cannot do without.
+/// Seconds of the budget that trials leave to the finalists: for four of them and one that is looked at again, but no more than a quarter of it, or what two of them cannot do without.
 inline double tuning_run::reserve() const {
-  double const all = turns_of(4, 8), quarter = options_.seconds / 4, fewest = turns_of(2, 6);
+  double const all = turns_of(4, 8) + turns_of(2, 8), quarter = options_.seconds / 4, fewest = turns_of(2, 6);
   return all < quarter ? all : quarter > fewest ? quarter : fewest;
 }
 /// The fastest few, and the first one, which stands for what there was.
@@ -76,14 +76,20 @@ inline void tuning_run::choose_by_trials(sequence<std::size_t> const& in, sequen
   }
   result_.best_ns = result_.trials[best].ns, result_.choices = result_.trials[best].choices;
 }
-/// In turns, as all that is compared (bench::measure). The first one stays unless another is faster by a hundredth, 95 % sure (bench::judged).
+/// By medians and by what counts of samples.
+inline bool is_surely_faster(bench::timing const& t, bench::timing const& than) {
+  return bench::judged(bench::ratio_of_medians(t.samples, than.samples)) == bench::outcome::faster && time_of(t) < 0.99 * time_of(than);
+}
+/// In turns, as all that is compared (bench::measure). The first one stays unless another is faster by a hundredth, 95 % sure (bench::judged), and, where that
+/// is less than a tenth, once more in turns with that one alone: of several that are as fast, one is lucky now and then for as long as a second.
 inline void tuning_run::confirm() {
   sequence<std::size_t> in = finalists();
   if (is_stopped()) return choose_by_trials(in, {}, {});
   sequence<double> calls_ns;
   for (std::size_t k : in) calls_ns.push_back(result_.trials[k].ns > 0 ? result_.trials[k].ns : result_.first_ns);
   double const left = 1e9 * (options_.seconds - elapsed() - others_turns_), reserved = 1e9 * reserved_;
-  turns_plan const plan = plan_of_turns(calls_ns, load_ns(), left > reserved ? left : reserved);
+  double const most = left > reserved ? left : reserved, again_ns = 1e9 * turns_of(2, bench::detail::fewest_rounds);
+  turns_plan const plan = plan_of_turns(calls_ns, load_ns(), most > 2 * again_ns ? most - again_ns : most);
   in.resize(plan.finalists);
   sequence<bool> good(in.size(), true);
   for (std::size_t i = 0; i < in.size(); ++i) good[i] = !result_.trials[in[i]].wrong;
@@ -121,41 +127,63 @@ inline void tuning_run::confirm() {
     std::size_t at = 0;
   };
   finalist each[4];
-  sequence<bench::timed_work> works;
-  for (std::size_t i = 0; i < in.size(); ++i) {
-    each[i] = {&sample_of, i};
-    works.push_back({nullptr, &each[i], [](void* of, std::int64_t times) {
-                       auto const& one = *static_cast<finalist const*>(of);
-                       return (*one.sample)(one.at, times);
-                     }});
-  }
+  for (std::size_t i = 0; i < in.size(); ++i) each[i] = {&sample_of, i};
   // Who stops it is asked before each sample, who watches it is told behind each round.
   struct watched {
     tuning_run* run;
-    int told = 0;
+    int told = 0, before = 0;
   } watched_run{this};
-  sequence<bench::timing> const times = bench::measure(
-      works, {.budget_ms = plan.budget_ns / 1e6 / static_cast<double>(in.size()), .within = 0.005, .fewest = plan.rounds, .most = 21},
-      {&watched_run, [](void* of, int rounds) {
-         watched& w = *static_cast<watched*>(of);
-         if (rounds > w.told) w.told = rounds, w.run->tell(rounds);
-         return !w.run->is_stopped();
-       }});
+  auto const in_turns = [&](sequence<std::size_t> const& which, turns_plan const& p) {
+    sequence<bench::timed_work> works;
+    for (std::size_t i : which)
+      works.push_back({nullptr, &each[i], [](void* of, std::int64_t times) {
+                         auto const& one = *static_cast<finalist const*>(of);
+                         return (*one.sample)(one.at, times);
+                       }});
+    watched_run.before = watched_run.told;
+    return bench::measure(works, {.budget_ms = p.budget_ns / 1e6 / static_cast<double>(which.size()), .within = 0.005, .fewest = p.rounds, .most = 21},
+                          {&watched_run, [](void* of, int rounds) {
+                             watched& w = *static_cast<watched*>(of);
+                             if (w.before + rounds > w.told) w.told = w.before + rounds, w.run->tell(w.told);
+                             return !w.run->is_stopped();
+                           }});
+  };
+  sequence<std::size_t> all;
+  for (std::size_t i = 0; i < in.size(); ++i) all.push_back(i);
+  sequence<bench::timing> const times = in_turns(all, plan);
   result_.finalists = static_cast<std::int32_t>(in.size()), result_.rounds = static_cast<std::int32_t>(times[0].samples.size());
   if (result_.stopped && result_.rounds < bench::detail::fewest_rounds) return choose_by_trials(in, good, times);
   compared_ = in;
   for (std::size_t i = 0; i < in.size(); ++i) turns_ns_.push_back(good[i] ? time_of(times[i]) : 0);
+  bool unlucky[4] = {};  // was not faster when it was looked at again
   auto const fastest = [&] {
     std::size_t best = 0;
     for (std::size_t i = 1; i < in.size(); ++i) {
       if (!good[i] || times[i].samples.empty() || (!good[0] && !first_is_wrong)) continue;
-      bool const faster = first_is_wrong || bench::judged(bench::ratio_of_medians(times[i].samples, times[0].samples)) == bench::outcome::faster;
-      if (faster && (!good[best] || time_of(times[i]) < time_of(times[best]))) best = i;
+      bool const faster = first_is_wrong || is_surely_faster(times[i], times[0]);
+      if (faster && !unlucky[i] && (!good[best] || time_of(times[i]) < time_of(times[best]))) best = i;
     }
     return best;
   };
-  std::size_t best = fastest();
-  for (; best != 0 && by_other_numbers_ && others_are_dear(); best = fastest()) {
+  // As long as the seconds allow it, and with code and memory made anew.
+  auto const is_seen_again = [&](std::size_t i) {
+    sequence<double> const calls{time_of(times[0]), time_of(times[i])};
+    if (first_is_wrong || calls[1] < 0.9 * calls[0]) return true;
+    double const now_left = 1e9 * (options_.seconds - elapsed() - others_turns_);
+    if (turns_ns(sample_ns(calls[0]) + sample_ns(calls[1]), bench::detail::fewest_rounds, 2, load_ns()) > now_left) return true;
+    load_all();
+    sequence<bench::timing> const again = in_turns({0, i}, plan_of_turns(calls, load_ns(), now_left));
+    auto const rounds = static_cast<std::int32_t>(again[0].samples.size());
+    result_.rounds += rounds;
+    return rounds < bench::detail::fewest_rounds || !good[0] || (good[i] && is_surely_faster(again[1], again[0]));
+  };
+  auto const fastest_of_all = [&] {
+    std::size_t found = fastest();
+    for (; found != 0 && !is_seen_again(found); found = fastest()) unlucky[found] = true;
+    return found;
+  };
+  std::size_t best = fastest_of_all();
+  for (; best != 0 && by_other_numbers_ && others_are_dear(); best = fastest_of_all()) {
     tune_trial& t = result_.trials[in[best]];
     tune_trial const before = t;
     slot_calls call(runner_, static_cast<int>(best), measured_ns_, waited_ns_);
