@@ -44,11 +44,22 @@ TEST_CASE("loops stay whole where the middle would be short, and where the lanes
            "  for i in 0..8:\n    B[ramp(i * 8, 1, 8)] = A[min(ramp(i * 8, 1, 8), broadcast(40 - i, 8))]\n",     // neither way for most of them
            "  for i in 0..60:\n    B[i] = A[max(i - 1, 0)]\n",
            "  for i in 0..7:\n    B[ramp(i * 8, 1, 8) %% 20i64x8] = A[ramp(i * 8, 1, 8) // 20i64x8]\n",           // of many quotients
-           "  for i in 0..n:\n    B[ramp(i * 8, 1, 8)] = A[max(ramp(i * 8 - 1, 1, 8), 0i64x8)]\n"}) {
+           "  for i in 0..n:\n    B[ramp(i * 8, 1, 8)] = A[max(ramp(i * n * n - 1, 1, 8), 0i64x8)]\n"}) {           // which wrap around for some n
     std::string const text = body;
     CAPTURE(text);
     CHECK(cut(text) == printed(text));
   }
+}
+TEST_CASE("a loop of open length is cut where its edges are, whatever the length is") {
+  CHECK(cut("  for i in 0..n:\n    B[ramp(i * 8, 1, 8)] = A[max(ramp(i * 8 - 1, 1, 8), 0i64x8)]\n") ==
+        "block:\n"
+        "  B[ramp(0, 1, 8)] = A[max(ramp(-1, 1, 8), 0i64x8)]\n"
+        "  for i in 1..1 + (n + -1):\n"
+        "    B[ramp(i * 8, 1, 8)] = A[ramp(i * 8 + -1, 1, 8)]\n");
+  std::string const mask = "ramp(i * 8, 1, 8) < broadcast(n, 8)", masked = cut("  for i in 0..(n + 7) // 8:\n    B[ramp(i * 8, 1, 8)] = A[ramp(i * 8, 1, 8) where " + mask + "] where " + mask + "\n");
+  INFO(masked);
+  CHECK(masked.find(":\n    B[ramp(i * 8, 1, 8)] = A[ramp(i * 8, 1, 8)]\n") != std::string::npos);
+  CHECK(masked.find("where ramp(") != std::string::npos);
 }
 TEST_CASE("of few iterations each stands alone where its lanes are decided then") {
   CHECK(cut("  for i in 0..3:\n    B[ramp(i * 8, 1, 8)] = A[max(ramp(i * 8 - 1, 1, 8), 0i64x8)]\n") ==

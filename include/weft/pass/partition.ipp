@@ -117,7 +117,8 @@ class middle_of_loop final : public ir::rewriter {
   bool lanes_alone_;
 };
 
-/// Loop variables and where each of them stands in the middle of its loop; of a loop whose length is not known there: none.
+/// Loop variables and where each of them stands in the middle of its loop, where sizes that are open are likely ones; of a loop whose length is not
+/// known there: none.
 class middles {
  public:
   void enter(ir::stmt loop) {
@@ -133,8 +134,10 @@ class middles {
   static constexpr std::int64_t unknown = std::int64_t(-0x7fffffffffffffff) - 1;
 
  private:
+  static constexpr std::int64_t likely_size = 1000;
   std::int64_t value(ir::expr e) {
     if (e->kind == op::literal && e->lanes == 1) return e->value;
+    if (e->kind == op::extent) return likely_size;
     if (e->kind == op::axis) return e->value < static_cast<std::int64_t>(values_.size()) ? values_[static_cast<std::size_t>(e->value)] : unknown;
     if (arity(e->kind) != 2 || e->lanes != 1 || --fuel_ < 0) return unknown;
     std::int64_t const a = value(e->a), b = value(e->b);
@@ -187,11 +190,11 @@ class inside_of_edges final : public ir::rewriter {
     ir::expr const apart = simplify(m_, ir::binary(m_, op::sub, x.first == nullptr ? zero : x.first, y.first == nullptr ? zero : y.first));
     std::int64_t slope = 0, far = lane_span::far, low = far, high = -far;
     linear const form = linear_form(apart);
-    constexpr std::int64_t steep = std::int64_t(1) << 30;
+    constexpr std::int64_t steep = 1 << 20;  // loops and sizes have up to 2^40
     if (form.constant > far || form.constant < -far) return false;  // i64 wraps around
     for (linear::term const& t : form.terms) {
       bool const own = t.atom->kind == op::axis && t.atom->value == loop_->variable;
-      if (t.coefficient > steep || t.coefficient < -steep || (!own && uses(t.atom, loop_->variable))) return false;
+      if (t.coefficient > steep || t.coefficient < -steep || has_product(t.atom) || (!own && uses(t.atom, loop_->variable))) return false;
       if (own) slope = t.coefficient;
     }
     for (std::size_t l = 0; l < x.low.size(); ++l) {
@@ -223,6 +226,10 @@ class inside_of_edges final : public ir::rewriter {
       return true;
     }
     return false;
+  }
+  static bool has_product(ir::expr e) {
+    if (e == nullptr || (e->kind == op::mul && e->a->kind != op::literal && e->b->kind != op::literal)) return e != nullptr;
+    return has_product(e->a) || has_product(e->b) || has_product(e->c);
   }
   /// With the quotient that the middle has.
   ir::expr divided(ir::expr e) {

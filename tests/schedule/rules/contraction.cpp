@@ -334,6 +334,25 @@ TEST_CASE("a copy for a product stands in no loop that would make it again") {
   INFO(lines);
   CHECK(has_in_order(lines, {"y\n", "ko in", "parallel", "B_copy[", "\nB_copy\n"}));
 }
+TEST_CASE("of open sizes a product and what becomes of it are tiles in registers, too, and no terms are taken by two that may be odd") {
+  auto const linear = weft::kernel<"linear">([](auto A, auto B, auto bias) {
+    auto const C = compute<"C">(A.extent(0), B.extent(1), [=](auto i, auto j) {
+      return sum(A.extent(1), [=](auto k) { return A(i, k) * B(k, j); });
+    });
+    return compute<"D">(A.extent(0), B.extent(1), [=](auto i, auto j) { return weft::max(C(i, j) + bias(j), 0.0F); });
+  });
+  fuzz::drawn const d = drawn_of(linear, drawn<float>(1, 120, 510), drawn<float>(2, 510, 500), drawn<float>(3, 500));
+  weft::rule_input in{1 << 15, 1 << 20, 1 << 25, 2};
+  in.l3_bytes_per_cycle = 8;
+  in.strides.resize(d.what.tensors.size()), in.constant.resize(d.what.tensors.size(), false);
+  in.likely = {{120, 510}, {510, 500}, {500}, {120, 500}, {120, 500}};
+  weft::schedule s(d.what, [](int tensor, int dim) { return std::int64_t(-2 - (tensor == 0 && dim == 0 ? 0 : tensor == 0 || (tensor == 1 && dim == 0) ? 1 : 2)); }, {16, 32});
+  weft::schedule_by_rule(s, in);
+  std::string const loops = weft::print_loops(s);
+  INFO(loops);
+  CHECK(has_in_order(loops, {"D\n", "  C_1\n", "unrolled i in 0..part(", "vectorized j in 0..part(", "C_1["}));
+  CHECK(loops.find("ki in 0..2") == std::string::npos);
+}
 TEST_CASE("a product is shared out where two threads that are awake are faster, and by no more than it pays for") {
   weft::target t = small_machine(1 << 15, 1 << 20);
   auto const is_shared = [&](std::int64_t n, std::int32_t threads) {

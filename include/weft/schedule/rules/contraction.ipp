@@ -326,7 +326,8 @@ WEFT_DECL void rule_plan::sums_in_tile(product_plan const& p, sequence<std::int3
   bool const short_terms = trips(reduced.back()) < 16;
   // Two terms at a time where the processor starts four instructions in a cycle, and two multiplications: 1.02 to 1.1 of one (Cascade Lake).
   std::int64_t const used = p.tile.vectors * (p.tile.rows + 1) + 1, left = s_.limits.vector_registers - used;  // registers
-  bool const by_two = has_far_memory() && !p.scattered && left >= 2 && trips(reduced.back()) >= 64 && trips(reduced.back()) % 2 == 0;
+  bool const halves = !is_of_open(reduced.back()) && trips(reduced.back()) >= 64 && trips(reduced.back()) % 2 == 0;
+  bool const by_two = has_far_memory() && !p.scattered && left >= 2 && halves;
   std::int64_t const unrolled = p.by != nullptr || short_terms ? 1 : choose(p.stage, "unroll", by_two ? 2 : 1, {1, 2, 4, 8});
   parts const steps = unrolled > 1 ? split(reduced.back(), unrolled) : parts{reduced.back(), -1};
   reduced.back() = steps.outer;

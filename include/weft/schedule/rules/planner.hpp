@@ -161,6 +161,11 @@ class rule_plan {
     if (one.what == verb::compute_inline || one.what == verb::reverse_compute_inline) facts_.loads.clear();
   }
   bool is_open(int l) const { return open_ != nullptr && open_->at(l).extent < 0; }
+  /// Whether it is one, or a part of one.
+  bool is_of_open(int l) const {
+    while (l >= 0 && !is_open(l)) l = open_ != nullptr ? open_->at(l).parent : -1;
+    return l >= 0;
+  }
   parts split(int l, std::int64_t factor, tail at_end = tail::guard);
   /// As split, but a loop that is no longer than the factor stays whole: then there is no outer part.
   parts cut(int l, std::int64_t factor, tail at_end = tail::guard);

@@ -16,9 +16,10 @@ inline bool schedule_open_sizes(schedule& s, rule_input const& in) {
     if (how != boldness::loops && in.in_place) continue;  // lowering is not asked of these
     schedule planned = guess, tried = s;
     rule_plan(planned, tried, in, how).write();
-    if (planned.state == verdict::illegal || tried.state == verdict::illegal || !written_out_too_often(tried).empty() ||
-        !register_pressure(tried).empty())
-      continue;
+    if (planned.state == verdict::illegal || tried.state == verdict::illegal) continue;
+    bool fits = true;
+    for (schedule const* one : {&planned, &tried}) fits = fits && written_out_too_often(*one).empty() && register_pressure(*one).empty();
+    if (!fits) continue;
     s = static_cast<schedule&&>(tried);
     return true;
   }

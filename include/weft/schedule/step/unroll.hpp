@@ -14,7 +14,7 @@ struct unroll_rule {
   }
   static constexpr ruling few_iterations(nest const& n, int loop) {
     std::int64_t const extent = n.at(loop).extent;
-    if (extent == open_trips) return illegal(diagnosis::an_unrolled_axis_has_an_open_extent__split_it_first);
+    if (extent == open_trips && !n.is_part(loop)) return illegal(diagnosis::an_unrolled_axis_has_an_open_extent__split_it_first);
     if (extent < 0) return {verdict::deferred};
     if (extent > 1024 && n.is_part(loop)) return {verdict::deferred};
     if (extent > 1024) return illegal(diagnosis::an_unrolled_axis_runs_more_than_1024_times__split_it_first);
