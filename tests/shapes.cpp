@@ -210,7 +210,7 @@ TEST_CASE("in place, and constants of which packed copies are kept") {
     CHECK(is_right(m, second, b2, 150, 210));
   }
 }
-TEST_CASE("a stage that reads rows of others, by rule and of open sizes: softmax, a window, a running sum") {
+TEST_CASE("a stage that reads rows of others, by rule and of open sizes: softmax, windows and their borders, a running sum, a transpose") {
   auto const softmax = weft::kernel<"softmax">([](auto x) {
     auto const rows = x.extent(0), n = x.extent(1);
     auto top = compute<"top">(rows, [=](auto i) { return weft::max(n, [=](auto k) { return x(i, k); }); });
@@ -226,6 +226,25 @@ TEST_CASE("a stage that reads rows of others, by rule and of open sizes: softmax
   auto const running = weft::kernel<"running">([](auto x) {
     return compute<"y">(x.extent(0), x.extent(1), [=](auto i, auto j) { return sum(weft::up_to(j), [=](auto k) { return x(i, k); }); });
   });
+  auto const turned = weft::kernel<"turned">([](auto x) {
+    return compute<"y">(x.extent(1), x.extent(0), [=](auto i, auto j) { return x(j, i); });
+  });
+  auto const mirrored = weft::kernel<"mirrored">([](auto x) {  // at its borders
+    auto const at = [=](auto i, auto n) {
+      auto const k = i % (2 * n - 2);
+      return weft::min(k, 2 * n - 2 - k);
+    };
+    auto total = compute<"total">(x.extent(0), x.extent(1), [=](auto i, auto j) {
+      return sum(3, 3, [=](auto k, auto l) { return x(at(i + k - 1, x.extent(0)), at(j + l - 1, x.extent(1))); });
+    });
+    return compute<"y">(x.extent(0), x.extent(1), [=](auto i, auto j) { return total(i, j) / 9; });
+  });
+  auto const held = weft::kernel<"held">([](auto x) {
+    return compute<"y">(x.extent(0), x.extent(1), [=](auto i, auto j) {
+      auto const at = [=](int d) { return x(i, weft::clamp(j + d, 0, x.extent(1) - 1)); };
+      return at(-2) + at(0) + at(2);
+    });
+  });
   auto const agree = [](auto const& kernel, std::int64_t m, std::int64_t n) {
     std::vector<float> const x = numbers(m * n);
     auto const open = kernel.with({.exact_shapes = 0})(view(x, m, n));
@@ -239,5 +258,11 @@ TEST_CASE("a stage that reads rows of others, by rule and of open sizes: softmax
       CHECK(agree(softmax, m, n));
       CHECK(agree(blurred, m, n));
       CHECK(agree(running, m, n));
+    }
+  for (std::int64_t m : {2, 3, 16, 65, 128})
+    for (std::int64_t n : {2, 5, 16, 70, 160}) {
+      CHECK(agree(turned, m, n));
+      CHECK(agree(mirrored, m, n));
+      CHECK(agree(held, m, n));
     }
 }

@@ -39,7 +39,7 @@ namespace weft::inline WEFT_ABI {
 /// loop of literal length; of others, and of tiles, the one in the middle has none of these edges. The same is computed in the same order. Runs behind `promote`, for which a loop that is cut would be three that come back to their
 /// elements, and once: a loop that is left for tiles at an edge would be parted again. Cost O(nodes) for loops that stay as they are, and one `simplify` where one does not.
 /// Source  Halide's loop partitioning; loop unswitching (Allen and Cocke, A catalogue of optimizing transformations, 1971)
-ir::stmt partition(ir::arena& m, ir::stmt s);
+ir::stmt partition(ir::arena& m, ir::stmt s, bool open = false);
 
 }  // namespace weft::inline WEFT_ABI
 

@@ -161,17 +161,21 @@ class middles {
 /// but a last one that is cut: from each of `starts` to each of `ends`, where `conditions` hold.
 class inside_of_edges final : public ir::rewriter {
  public:
-  inside_of_edges(ir::arena& m, ir::stmt loop, middles& known) : ir::rewriter(m), loop_(loop), known_(known) {
+  /// Of loops inside, `within`, what holds in all of their iterations, which `ranges` knows.
+  inside_of_edges(ir::arena& m, ir::stmt loop, middles& known, sequence<std::int32_t> const& within = {}, range_table const& ranges = {})
+      : ir::rewriter(m), loop_(loop), known_(known), within_(within), ranges_(ranges) {
     last_ = simplify(m, ir::binary(m, op::sub, ir::binary(m, op::add, loop->begin, loop->extent), ir::index(m, 1)));
   }
   sequence<ir::expr> conditions, starts, ends;
+  bool is_any() const { return !conditions.empty() || !starts.empty() || !ends.empty(); }
 
  protected:
   using ir::rewriter::replace;
   ir::expr replace(ir::expr e) override {
-    if (!uses(e, loop_->variable)) return e;
+    if (!uses(e, loop_->variable) && !uses_within(e)) return e;
     ir::expr const r = children(e);
-    if (r->lanes > 1 && is_index(r) && (r->kind == op::floor_div || r->kind == op::floor_mod)) return divided(r);
+    bool const quotient = is_index(r) && (r->kind == op::floor_div || r->kind == op::floor_mod);
+    if (quotient && (r->lanes > 1 || (r->b->kind != op::literal && !within_.empty()))) return divided(r);
     bool const bound = r->kind == op::min || r->kind == op::max;
     if (r->lanes == 1 || (bound ? !is_index(r) : !(r->kind == op::lt || r->kind == op::le) || r->a->type != dtype::i64)) return r;
     bool less = false;
@@ -187,20 +191,32 @@ class inside_of_edges final : public ir::rewriter {
     lane_spans spans(m_, a->lanes);
     lane_span const x = spans.of(a), y = spans.of(b);
     ir::expr const zero = ir::index(m_, 0), begin = loop_->begin;
-    ir::expr const apart = simplify(m_, ir::binary(m_, op::sub, x.first == nullptr ? zero : x.first, y.first == nullptr ? zero : y.first));
+    ir::expr apart = simplify(m_, ir::binary(m_, op::sub, x.first == nullptr ? zero : x.first, y.first == nullptr ? zero : y.first));
     std::int64_t slope = 0, far = lane_span::far, low = far, high = -far;
     linear const form = linear_form(apart);
     constexpr std::int64_t steep = 1 << 20;  // loops and sizes have up to 2^40
     if (form.constant > far || form.constant < -far) return false;  // i64 wraps around
+    linear outside;  // what loops inside do not change; they add from `least` to `most`
+    outside.constant = form.constant;
+    std::int64_t least = 0, most = 0;
     for (linear::term const& t : form.terms) {
       bool const own = t.atom->kind == op::axis && t.atom->value == loop_->variable;
       if (t.coefficient > steep || t.coefficient < -steep || has_product(t.atom) || (!own && uses(t.atom, loop_->variable))) return false;
       if (own) slope = t.coefficient;
+      if (!uses_within(t.atom)) {
+        outside.add(t.atom, t.coefficient);
+        continue;
+      }
+      interval const r = t.atom->kind == op::axis ? ranges_.of(static_cast<std::int32_t>(t.atom->value)) : interval{-far, far};
+      if (r.low <= -steep || r.high >= steep) return false;
+      least += t.coefficient * (t.coefficient > 0 ? r.low : r.high), most += t.coefficient * (t.coefficient > 0 ? r.high : r.low);
     }
+    if (!within_.empty()) apart = rebuild(m_, outside);
     for (std::size_t l = 0; l < x.low.size(); ++l) {
       if (x.low[l] <= -far || x.high[l] >= far || y.low[l] <= -far || y.high[l] >= far) return false;
       low = x.low[l] - y.high[l] < low ? x.low[l] - y.high[l] : low, high = x.high[l] - y.low[l] > high ? x.high[l] - y.low[l] : high;
     }
+    low += least, high += most;
     std::int64_t const first = known_.at(begin), last = known_.at(last_);
     if (first == middles::unknown || last == middles::unknown || slope > 1 << 20 || slope < -(1 << 20)) return false;
     for (bool const way : {true, false}) {
@@ -231,23 +247,35 @@ class inside_of_edges final : public ir::rewriter {
     if (e == nullptr || (e->kind == op::mul && e->a->kind != op::literal && e->b->kind != op::literal)) return e != nullptr;
     return has_product(e->a) || has_product(e->b) || has_product(e->c);
   }
-  /// With the quotient that the middle has.
+  bool uses_within(ir::expr e) const {
+    for (std::int32_t v : within_)
+      if (uses(e, v)) return true;
+    return false;
+  }
+  /// With the quotient that the middle has; of what is divided by an open size where that is 0.
   ir::expr divided(ir::expr e) {
     constexpr std::int64_t far = std::int64_t(1) << 31;
-    std::int64_t const by = e->b->kind == op::literal ? e->b->value : 0;
+    ir::expr const zeros = ir::literal(m_, dtype::i64, 0, e->lanes);
+    if (e->b->kind != op::literal) {
+      if (!are_so(e->a, zeros, false, e->a, e->b, true)) return e;
+      return e->kind == op::floor_div ? zeros : e->a;
+    }
+    std::int64_t const by = e->b->value;
     lane_span const x = lane_spans(m_, e->lanes).of(e->a);
     std::int64_t const there = x.first == nullptr ? 0 : known_.at(x.first), least = x.least();
     if (by <= 0 || by > far || there <= -far || there >= far || least <= -far || least >= far) return e;
     std::int64_t const quotient = floor_div(there + least, by);
     auto const number = [&](std::int64_t v) { return ir::literal(m_, dtype::i64, v, e->lanes); };
-    std::size_t const noted[] = {conditions.size(), starts.size(), ends.size()};
-    bool less = false, same = decide(e->a, number(quotient * by), false, less) && !less;
-    same = same && decide(e->a, number(quotient * by + by), false, less) && less;
-    if (!same) {
-      conditions.resize(noted[0], nullptr), starts.resize(noted[1], nullptr), ends.resize(noted[2], nullptr);
-      return e;
-    }
+    if (!are_so(e->a, number(quotient * by), false, e->a, number(quotient * by + by), true)) return e;
     return e->kind == op::floor_div ? number(quotient) : ir::binary(m_, op::sub, e->a, number(quotient * by));
+  }
+  /// Whether both a < b and c < d are as said, of which nothing is noted where one is not.
+  bool are_so(ir::expr a, ir::expr b, bool first, ir::expr c, ir::expr d, bool second) {
+    std::size_t const noted[] = {conditions.size(), starts.size(), ends.size()};
+    bool less = false;
+    if (decide(a, b, false, less) && less == first && decide(c, d, false, less) && less == second) return true;
+    conditions.resize(noted[0], nullptr), starts.resize(noted[1], nullptr), ends.resize(noted[2], nullptr);
+    return false;
   }
   static bool note(sequence<ir::expr>& all, ir::expr e) {
     constexpr std::size_t many = 12;
@@ -259,6 +287,8 @@ class inside_of_edges final : public ir::rewriter {
   }
   ir::stmt loop_;
   middles& known_;
+  sequence<std::int32_t> within_;
+  range_table ranges_;
   ir::expr last_;
 };
 
@@ -295,7 +325,7 @@ class steady_choice final : public ir::rewriter {
 };
 class partitioner final : public ir::rewriter {
  public:
-  using ir::rewriter::rewriter;
+  partitioner(ir::arena& m, bool open) : ir::rewriter(m), open_(open) {}
   bool changed = false;
 
  protected:
@@ -427,7 +457,7 @@ class partitioner final : public ir::rewriter {
       ir::stmt const one = loop_over(s, p);
       all.push_back(p.end - p.begin == 1 ? (*this)(simplify(m_, one)) : children(one));
     }
-    return all.empty() ? nullptr : ir::block(m_, all);
+    return !all.empty() ? ir::block(m_, all) : open_ ? by_tiles_around(s) : nullptr;
   }
   /// Iterations that threads share, which ask each for itself whether lanes have an edge there.
   ir::stmt shared_out(ir::stmt s) {
@@ -453,7 +483,24 @@ class partitioner final : public ir::rewriter {
     known_.enter(s);
     inside_of_edges inside(m_, s, known_);
     ir::stmt const body = inside(s->children[0]);
-    if (inside.conditions.empty() && inside.starts.empty() && inside.ends.empty()) return s;
+    ir::stmt const cut = inside.is_any() ? at_edges(s, inside, body, s) : nullptr;
+    return cut == nullptr ? s : cut;
+  }
+  /// The same of a loop that has loops inside, where sizes are open: what it says holds in all iterations of these. Null: nothing is cut.
+  ir::stmt by_tiles_around(ir::stmt s) {
+    constexpr int most = 64;
+    if (stores(s->children[0]) > most) return nullptr;
+    sequence<std::int32_t> within;
+    range_table ranges;
+    note_loops(s->children[0], ranges, within);
+    inside_of_edges inside(m_, s, known_, within, ranges);
+    ir::stmt const body = inside(s->children[0]);
+    if (!inside.is_any()) return nullptr;
+    ir::stmt const as_it_is = children(s);
+    return at_edges(s, inside, (*this)(simplify(m_, body)), as_it_is);
+  }
+  /// The loop `s` with `body` inside of its edges, and as `otherwise` has it at them. Null: that is not most of it.
+  ir::stmt at_edges(ir::stmt s, inside_of_edges const& inside, ir::stmt body, ir::stmt otherwise) {
     ir::expr all = nullptr, start = s->begin, end = ir::binary(m_, op::add, s->begin, s->extent);
     ir::expr const last = end;
     for (ir::expr c : inside.conditions) all = ir::all_of(m_, all, c);
@@ -462,25 +509,26 @@ class partitioner final : public ir::rewriter {
     if (start != s->begin) start = simplify(m_, ir::binary(m_, op::min, start, last));
     end = simplify(m_, ir::binary(m_, op::max, end, start));
     std::int64_t const first = known_.at(start), past = known_.at(end);
-    if (first == middles::unknown || past == middles::unknown || 2 * (past - first) <= known_.at(s->extent)) return s;
+    if (first == middles::unknown || past == middles::unknown || 2 * (past - first) <= known_.at(s->extent)) return nullptr;
     changed = true;
     auto const part = [&](ir::expr from, ir::expr to, ir::stmt inner) {
       return ir::loop_like(m_, s, from, simplify(m_, ir::binary(m_, op::sub, to, from)), inner);
     };
     sequence<ir::stmt> parts;
-    if (!inside.starts.empty()) parts.push_back(part(s->begin, start, s->children[0]));
+    if (!inside.starts.empty()) parts.push_back(part(s->begin, start, otherwise->children[0]));
     parts.push_back(part(start, end, body));
-    if (!inside.ends.empty()) parts.push_back(part(end, last, s->children[0]));
+    if (!inside.ends.empty()) parts.push_back(part(end, last, otherwise->children[0]));
     ir::stmt const cut = ir::block(m_, parts);
-    return all == nullptr ? cut : ir::branch(m_, all, cut, s);
+    return all == nullptr ? cut : ir::branch(m_, all, cut, otherwise);
   }
   middles known_;
+  bool open_;  // sizes are
 };
 
 }  // namespace detail
 
-WEFT_DECL ir::stmt partition(ir::arena& m, ir::stmt s) {
-  detail::partitioner p(m);
+WEFT_DECL ir::stmt partition(ir::arena& m, ir::stmt s, bool open) {
+  detail::partitioner p(m, open);
   ir::stmt const cut = p(s);
   return p.changed ? simplify(m, cut) : s;
 }

@@ -25,7 +25,7 @@ WEFT_DECL void run_passes(ir::function& f, pass_limits limits, pass_observer con
   observe(pass_names[4], f);
   f.body = simplify(m, f.body);  // whether it is the first iteration is often known now
   observe(pass_names[5], f);
-  f.body = partition(m, f.body);
+  f.body = partition(m, f.body, !f.sizes.empty());
   observe(pass_names[6], f);
   f.body = legalise(m, f.body, limits.converts_f16, limits.scales);
   observe(pass_names[7], f);

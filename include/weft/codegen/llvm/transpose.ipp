@@ -15,6 +15,17 @@ inline void find_vector_loads(ir::expr e, sequence<ir::expr>& seen, sequence<ir:
   if (e->kind == op::load || e->kind == op::instruction) return;
   for (ir::expr o : {e->a, e->b, e->c}) find_vector_loads(o, seen, loads);
 }
+/// The dimension that the lanes of a load walk one by one, where it is known at the call alone how far apart that is; -1: there is none.
+inline int rows_apart(ir::expr load) {
+  int walked = -1;
+  for (std::size_t d = 0; d < load->indices.size(); ++d) {
+    ir::expr const i = load->indices[d];
+    if (i->lanes == 1) continue;
+    if (walked >= 0 || i->kind != op::ramp || i->value != 1 || load->buf->strides[d]->kind == op::literal) return -1;
+    walked = static_cast<int>(d);
+  }
+  return walked;
+}
 }  // namespace detail
 
 /// Rows become columns: squares of d x d change places across the diagonal, for d = 1, 2, 4, .. What is null is nobody's.
@@ -45,16 +56,23 @@ WEFT_DECL void expression_emitter::turn_squares(ir::stmt const* first, ir::stmt 
     detail::find_vector_loads((*s)->value, seen, loads);
   }
   sequence<flat_index> flats;
-  sequence<ir::expr> found;
+  sequence<ir::expr> found, strides;
   for (ir::expr load : loads) {
     int const lanes = load->lanes;
     if (lanes > 16 || (lanes & (lanes - 1)) != 0 || load->type == dtype::boolean || (class_of(load->buf) & written) != 0) continue;
     if (load->id < values_.size() && values_[load->id] != nullptr) continue;
     // What stands on a load that is known further out is computed there, where the square is not.
     if (level_of(load) + 1 != static_cast<int>(regions_.size())) continue;
-    flat_index const flat = element_at(load->buf, load->indices, lanes);
-    if (flat.first->lanes > 1 || (flat.stride < lanes && flat.stride > -lanes)) continue;
-    found.push_back(load), flats.push_back(flat);
+    flat_index flat = element_at(load->buf, load->indices, lanes);
+    ir::expr stride = ir::index(m, flat.stride);
+    if (int const d = detail::rows_apart(load); flat.first->lanes > 1 && d >= 0) {
+      sequence<ir::expr> of_lane(load->indices.begin(), load->indices.end());
+      of_lane[static_cast<std::size_t>(d)] = of_lane[static_cast<std::size_t>(d)]->a;
+      flat = element_at(load->buf, {of_lane.data(), static_cast<std::uint32_t>(of_lane.size())}, 1), stride = load->buf->strides[static_cast<std::size_t>(d)];
+    } else if (flat.first->lanes > 1 || (flat.stride < lanes && flat.stride > -lanes)) {
+      continue;
+    }
+    found.push_back(load), flats.push_back(flat), strides.push_back(stride);
   }
   sequence<bool> done(found.size(), false);
   for (std::size_t i = 0; i < found.size(); ++i) {
@@ -62,7 +80,7 @@ WEFT_DECL void expression_emitter::turn_squares(ir::stmt const* first, ir::stmt 
     sequence<std::int32_t> columns(lanes, -1);
     std::size_t count = 0;
     for (std::size_t k = 0; k < found.size(); ++k) {
-      if (done[k] || found[k]->buf != found[i]->buf || found[k]->lanes != found[i]->lanes || flats[k].stride != flats[i].stride) continue;
+      if (done[k] || found[k]->buf != found[i]->buf || found[k]->lanes != found[i]->lanes || strides[k] != strides[i]) continue;
       ir::expr const apart = simplify(m, ir::binary(m, op::sub, flats[k].first, flats[i].first));
       if (apart->kind != op::literal || apart->value < 0 || apart->value >= static_cast<std::int64_t>(lanes)) continue;
       std::int32_t& column = columns[static_cast<std::size_t>(apart->value)];
@@ -73,7 +91,7 @@ WEFT_DECL void expression_emitter::turn_squares(ir::stmt const* first, ir::stmt 
     ir::buffer const* const buf = found[i]->buf;
     sequence<value_ref> square;
     for (std::size_t row = 0; row < lanes; ++row) {
-      ir::expr const at = ir::binary(m, op::add, flats[i].first, ir::index(m, static_cast<std::int64_t>(row) * flats[i].stride));
+      ir::expr const at = ir::binary(m, op::add, flats[i].first, ir::binary(m, op::mul, strides[i], ir::index(m, static_cast<std::int64_t>(row))));
       value_ref const v = l_.BuildLoad2(b_, with_lanes(memory_type(buf->type), static_cast<int>(lanes)), pointer_at(buf, simplify(m, at)), "");
       l_.SetAlignment(v, static_cast<unsigned>(size_bytes(buf->type)));
       square.push_back(v);
