@@ -52,21 +52,26 @@ TEST_CASE("what ops add to each element of a product stands in its tile, whateve
     INFO(loops);
     CHECK(has_in_order(loops, {"unrolled", "vectorized", "+="}));
   }
-  check_rule(added, x, w, r), check_rule(added, x, w, one), check_rule(biased, x, v, b);
+  auto const left = drawn<float>(1, 15, 24), right = drawn<float>(2, 24, 35), turned = drawn<float>(3, 35, 24);
+  check_rule(added, left, right, drawn<float>(4, 15, 35)), check_rule(added, left, right, drawn<float>(6, 1, 35));
+  check_rule(biased, left, turned, drawn<float>(5, 35));
   check_rule(added, drawn<float>(1, 1, 37), drawn<float>(2, 37, 19), drawn<float>(3, 5, 19));
 }
 TEST_CASE("a product that has no tile in rows of what reads it has a nest of its own") {
   auto const x = drawn<float>(1, 1, 8, 20, 22), w = drawn<float>(2, 16, 8, 3, 3), v = drawn<float>(3, 16, 16, 3, 3);
   check_tiles(pooled, {"conv2d"}, x, w), check_tiles(twice, {"conv2d", "conv2d_1"}, x, w, v);
-  check_rule(pooled, x, w), check_rule(twice, x, w, v);
+  auto const small = drawn<float>(1, 1, 3, 6, 10), sw = drawn<float>(2, 16, 3, 3, 3), sv = drawn<float>(3, 8, 16, 3, 3);
+  check_rule(pooled, small, sw), check_rule(twice, small, sw, sv);
   auto const y = drawn<float>(1, 1, 20, 22, 8), w_last = drawn<float>(2, 3, 3, 8, 16), v_last = drawn<float>(3, 3, 3, 16, 16);
   check_tiles(twice_last, {"conv2d", "conv2d_1"}, y, w_last, v_last);
-  check_rule(twice_last, y, w_last, v_last);
+  check_rule(twice_last, drawn<float>(1, 1, 6, 10, 3), drawn<float>(2, 3, 3, 3, 16), drawn<float>(3, 3, 3, 16, 8));
 }
 TEST_CASE("products by the rows of a matrix, of which rows are made") {
   auto const x = drawn<float>(1, 70, 96), w = drawn<float>(2, 130, 96), v = drawn<float>(4, 50, 130);
   auto const b = drawn<float>(3, 130), c = drawn<float>(5, 50);
   check_tiles(layers, {"linear", "linear_1"}, x, w, b, v, c), check_tiles(below_top, {"linear"}, x, w, b), check_tiles(means, {"linear"}, x, w);
-  check_rule(layers, x, w, b, v, c), check_rule(below_top, x, w, b), check_rule(means, x, w);
+  auto const left = drawn<float>(1, 15, 24), first = drawn<float>(2, 35, 24), second = drawn<float>(4, 11, 35);
+  auto const bias = drawn<float>(3, 35);
+  check_rule(layers, left, first, bias, second, drawn<float>(5, 11)), check_rule(below_top, left, first, bias), check_rule(means, left, first);
   check_rule(layers, drawn<float>(1, 3, 5), drawn<float>(2, 7, 5), drawn<float>(3, 7), drawn<float>(4, 2, 7), drawn<float>(5, 2));
 }

@@ -73,7 +73,7 @@ inline constexpr auto exponentials = weft::kernel<"exponentials">(
 /// A machine with such a last cache.
 weft::target with_cache(std::int64_t bytes) {
   weft::target t = weft::x86_64_avx2();
-  t.l1_bytes = 64, t.l2_bytes = 256, t.l3_bytes = bytes, t.threads = 1;
+  t.l1_bytes = 64, t.l2_bytes = 256, t.l3_bytes = bytes, t.l3_bytes_per_cycle = 0, t.threads = 1;
   return t;
 }
 template <class T>
@@ -178,7 +178,7 @@ TEST_CASE("pixels that are read lane by lane in the last vector alone") {
     MESSAGE("[skip] no masks here: a branch around the last vector");
     return;
   }
-  t.threads = 4;
+  t.threads = 4, t.l3_bytes_per_cycle = 0;
   std::string const text = colours.on(t).ir(drawn<float>(1, 427, 641, 3));
   INFO(text);
   CHECK(text.find("parallel:\n    if ijo < ") != std::string::npos);
@@ -192,6 +192,26 @@ TEST_CASE("what fills the last cache is stored past it, and what is read for it 
   CHECK(large.find("prefetch A for ijo + 64") != std::string::npos);
   CHECK(small.find("stored past the caches") == std::string::npos);
   CHECK(small.find("prefetch") == std::string::npos);
+}
+TEST_CASE("where memory is far, lines are asked for before they are written, in rows too, and not past the caches") {
+  auto const x = drawn<float>(1, 64, 512);
+  weft::target t = with_cache(2 * 64 * 512 * 4);
+  t.l3_bytes_per_cycle = 8;
+  std::string const loops = exponentials.on(t).loops(x);
+  INFO(loops);
+  CHECK(loops.find("stored past the caches") == std::string::npos);
+  CHECK(loops.find("prefetch A for ijo + 64") != std::string::npos);
+  CHECK(std::string(exponentials.on(t).ir(x)).find(" prefetch c 64") != std::string::npos);
+  auto const rows = weft::kernel<"rows">([](auto a) {
+    auto const total = weft::compute<"total">(a.extent(0), [=](auto i) { return weft::sum(a.extent(1), [=](auto k) { return a(i, k); }); });
+    return weft::compute<"out">(a.extent(0), a.extent(1), [=](auto i, auto j) { return a(i, j) - total(i); });
+  });
+  std::string const of_rows = rows.on(t).loops(x);
+  INFO(of_rows);
+  CHECK(of_rows.find("prefetch out for jo + ") != std::string::npos);
+  CHECK(of_rows.find("stored past the caches") == std::string::npos);
+  t.l3_bytes *= 16;  // all of it is at hand
+  CHECK(rows.on(t).loops(x).find("prefetch") == std::string::npos);
 }
 TEST_CASE("what comes from beyond the second cache and goes there, with next to nothing done, has vectors of half a line") {
   weft::target t = with_cache(std::int64_t(1) << 20);

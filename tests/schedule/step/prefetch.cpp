@@ -7,6 +7,7 @@
 #include "weft/expr/text.hpp"
 #include "weft/ir/parse.hpp"
 #include "weft/ir/print.hpp"
+#include "weft/print_how.hpp"
 #include "weft/schedule/print.hpp"
 #include "weft/schedule/print_how.hpp"
 #include "weft/weft.hpp"
@@ -67,6 +68,33 @@ TEST_CASE("prefetch stands in its loop, in the trace and in the loop program") {
   CHECK(weft::ir::print(weft::ir::parse(m, text)) == text);
   // Two vectors of B are read in an iteration, by both rows of the tile.
   CHECK(count_of(p.assembly(A, B), "prefetcht0") == 2);
+}
+TEST_CASE("what a stage computes is asked for, too, to be written") {
+  std::vector<float> const a(1000, 2.0f);
+  auto const doubled = weft::kernel<"doubled">(
+      [](auto A) { return weft::compute<"y">(A.extent(0), [=](auto i) { return A(i) * 2; }); },
+      [](auto& s, auto, auto y) {
+        auto [i] = y.axes();
+        auto [io, ii] = s.split(i, 32);
+        s.vectorize(ii);
+        s.prefetch(y, io, 8);
+      });
+  auto const A = weft::view(a, 1000);
+  std::string const loops = doubled.loops(A), how = weft::print_how(doubled, A);
+  INFO(loops);
+  INFO(how);
+  CHECK(has(loops, "prefetch y for io + 8\n"));
+  CHECK(has(how, "s.prefetch(y, io, 8);"));
+  weft::target writes = weft::x86_64_avx2();
+  writes.features.push_back("prfchw");
+  // Two lines of 64 bytes are an iteration; a machine without the instruction asks for them to be read.
+  CHECK(count_of(doubled.on(writes).assembly(A), "prefetchw") >= 2);
+  CHECK(count_of(doubled.on(weft::x86_64_sse2()).assembly(A), "prefetchw") == 0);
+  CHECK(count_of(doubled.on(weft::x86_64_sse2()).assembly(A), "prefetch") > 0);
+  auto const y = doubled(A);
+  bool right = true;
+  for (std::int64_t i = 0; i < 1000; ++i) right = right && y(i) == 4.0f;
+  CHECK(right);
 }
 TEST_CASE("prefetch into a cache further out: in the loops, the trace, the loop program, the machine code and as written again") {
   std::vector<float> const a(4 * 8, 1.0f), b(8 * 32, 2.0f);
@@ -241,7 +269,7 @@ TEST_CASE("prefetch: what cannot be") {
     auto [io, ii] = s.split(C.axes()[0], 2);
     s.prefetch_in_turns(A, io, ii, C.axes()[1], 1), s.unroll(ii);
   }) == diagnosis::a_tensor_is_prefetched_in_this_axis__split_and_mark_it_before);
-  CHECK(why([&](auto& s, auto C, auto D) { s.prefetch_inside(C, D.axes()[0], C.axes()[1], 1); }) ==
+  CHECK(why([&](auto& s, auto C, auto D) { s.prefetch_inside(D, C.axes()[0], C.axes()[1], 1); }) ==
         diagnosis::the_stage_does_not_read_this_tensor);
   CHECK(why([&](auto& s, auto C, auto) { s.unroll(C.axes()[1]), s.prefetch_inside(A, C.axes()[0], C.axes()[1], 1); }) ==
         diagnosis::an_unrolled_or_vectorized_axis_is_no_loop_to_prefetch_in);

@@ -280,10 +280,14 @@ class accesses_of final : public ir::rewriter {
  public:
   accesses_of(ir::arena& m, ir::buffer const* buf) : ir::rewriter(m), buf_(buf) {}
   sequence<ir::expr> found;
+  sequence<ir::expr> stored;  // of those elements that are written, as if they were read
   void look(ir::stmt s) {
     for (ir::stmt c : s->children) look(c);
     for (ir::expr e : {s->value, s->mask}) (*this)(e);
+    if (s->kind == ir::stmt_kind::store && s->buf == buf_) stored.push_back(ir::load(m_, buf_, sequence<ir::expr>(s->indices.begin(), s->indices.end())));
     if (s->kind != ir::stmt_kind::loop) return;
+    for (ir::expr& e : stored)
+      if (uses(e, s->variable)) e = ir::substitute(m_, e, s->variable, s->begin);
     for (ir::expr& e : found)
       if (uses(e, s->variable)) e = ir::substitute(m_, e, s->variable, s->begin);
     forget();
@@ -327,8 +331,10 @@ WEFT_DECL void function_emitter::prefetch(ir::stmt s) {
         ir::expr const round = ir::binary(m, op::floor_mod, ir::variable(m, s->variable), ir::index(m, p.turns));
         its_turn = emit(ir::binary(m, op::eq, round, ir::variable(m, p.turn)));
       }
-    sequence<ir::expr> asked;
-    for (ir::expr load : accesses.found) {
+    sequence<ir::expr> asked, all = accesses.stored;
+    for (ir::expr load : accesses.found) all.push_back(load);
+    for (std::size_t n = 0; n < all.size(); ++n) {
+      ir::expr const load = all[n];
       sequence<ir::expr> indices;
       // Where an access uses the variable of a loop around, that loop is around here.
       bool known = p.of < 0;
@@ -348,7 +354,7 @@ WEFT_DECL void function_emitter::prefetch(ir::stmt s) {
       type_ref const i32 = l_.Int32TypeInContext(s_.context);
       // LLVM's "locality": 3 is the first cache, 0 what is used once.
       std::uint64_t const locality = 3 - static_cast<std::uint64_t>(p.into);
-      value_ref const read = l_.ConstInt(i32, 0, 0), keep = l_.ConstInt(i32, locality, 0), data = l_.ConstInt(i32, 1, 0);
+      value_ref const read = l_.ConstInt(i32, n < accesses.stored.size() ? 1 : 0, 0), keep = l_.ConstInt(i32, locality, 0), data = l_.ConstInt(i32, 1, 0);
       call_intrinsic("llvm.prefetch", {pointer()}, {wanted, read, keep, data});
     }
   }

@@ -160,11 +160,14 @@ WEFT_DECL void rule_plan::elementwise(int stage, int first_axis, bool alone) {
   mark(tile && work <= 4 ? verb::unroll : verb::vectorize, lane.inner);
   if (!alone) {  // of a row's stages the one that computes most, while which memory waits
     if (work > 12 && in_.l2_bytes > 0) ask_ahead(stage, lane.outer, axis, lanes * vectors, static_cast<double>(in_.l2_bytes));
+    ask_for_result(stage, lane.outer, lanes * vectors);
     return;
   }
   run_parallel(around, total);
-  if (tile) copy_tiles(stage, all, axis, other, lane.outer);
-  else if (store_past_caches(stage) && inside.empty()) ask_ahead(stage, lane.outer, axis, lanes * vectors, 4 * static_cast<double>(in_.l2_bytes));
+  if (tile) return copy_tiles(stage, all, axis, other, lane.outer);
+  if (!inside.empty()) return void(store_past_caches(stage));
+  if (ask_for_result(stage, lane.outer, lanes * vectors) || store_past_caches(stage))
+    ask_ahead(stage, lane.outer, axis, lanes * vectors, 4 * static_cast<double>(in_.l2_bytes));
 }
 /// Brings what a tile reads across its rows onto the stack, line by line: in memory the lines of a tile may be so far apart
 /// that all fall into one set of a cache.
@@ -197,14 +200,37 @@ WEFT_DECL bool rule_plan::has_half_vectors(int stage, double work) {
   double bytes = v.bytes_of(v.stage(stage).tensor);
   for (access const& one : v.loads(stage)) bytes += v.bytes_of(one.tensor);
   bool const far = in_.l2_bytes > 0 && bytes > 2 * static_cast<double>(in_.l2_bytes);
-  return work <= 4 && far && !fills_caches(stage) && s_.limits.vector_bytes == 64 && choose(stage, "half_vectors", true);
+  return work <= 4 && far && !fills_caches(stage) && (v.stage(stage).reduced > 0 || !goes_far(stage)) && s_.limits.vector_bytes == 64 && choose(stage, "half_vectors", true);
 }
 WEFT_DECL bool rule_plan::store_past_caches(int stage) {
-  bool const large = fills_caches(stage);
+  bool large = fills_caches(stage);
   rule_view const v = view();
+  for (fetch_ahead const& f : s_.fetches) large = large && f.tensor != v.stage(stage).tensor;  // its lines are asked for
   bool const small = 4 * v.bytes_of(v.stage(stage).tensor) < static_cast<double>(in_.l2_bytes);
   if (in_.in_place || (!large && (!in_.searched || small))) return false;
   return choose(stage, "past_caches", large) && place(verb::store_non_temporal, stage);
+}
+/// Whether memory is far and a stage's result may be there. Its lines then come as they are asked for, some of them at the same time: stores wait for one after the other,
+/// and stores past the caches are no faster than memory takes them (f32, Cascade Lake, by one thread: scale of 2^26 9.5 -> 12.5 GB/s, past the caches 9.0; of 2^22
+/// 14.9 -> 19.8; softmax of 4096 x 1024 10 -> 13). Tiles and strips of an image, whose rows are short, are faster past the caches.
+WEFT_DECL bool rule_plan::goes_far(int stage) const {
+  rule_view const v = view();
+  sequence<std::int32_t> counted(1, v.stage(stage).tensor);
+  double bytes = v.bytes_of(counted[0]);
+  for (access const& one : v.loads(stage)) {
+    bool known = false;
+    for (std::int32_t t : counted) known = known || t == one.tensor;
+    if (!known) counted.push_back(one.tensor), bytes += v.bytes_of(one.tensor);
+  }
+  return has_far_memory() && !in_.in_place && v.is_output(stage) && 4 * bytes >= static_cast<double>(in_.l3_bytes);
+}
+/// Asks in a loop over vectors of `width` elements for what is written 4 KiB further on.
+WEFT_DECL bool rule_plan::ask_for_result(int stage, int l, std::int64_t width) {
+  if (l < 0 || !goes_far(stage)) return false;
+  rule_view const v = view();
+  step ahead{verb::prefetch, 1, {l}, 4096 / (width * size_bytes(program::at(v.p().tensors, v.stage(stage).tensor).type))};
+  ahead.tensor = v.stage(stage).tensor;
+  return ahead.factor >= 1 && may(ahead) && take(ahead);
 }
 /// Asks in a loop over vectors of `width` elements along `axis` for what is read 4 KiB further on, of tensors of more bytes than so many:
 /// the processor's own prefetcher stops at the end of a page. Beside stores past the caches, that is; where nothing is stored, or

@@ -250,6 +250,8 @@ class rule_plan {
   void copy_tiles(int stage, sequence<access> const& all, int axis, int other, int at);
   bool fills_caches(int stage) const;
   bool store_past_caches(int stage);
+  bool goes_far(int stage) const;
+  bool ask_for_result(int stage, int l, std::int64_t width);
   void ask_ahead(int stage, int l, int axis, std::int64_t width, double least_bytes);
   bool has_half_vectors(int stage, double work);
   std::int64_t rows_that_share(int stage, int axis, double part = 0.667) const;

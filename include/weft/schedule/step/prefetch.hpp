@@ -16,8 +16,9 @@ struct prefetch_rule {
   static constexpr ruling in_loop(nest const& n, step const& s, int id, int reads) {
     for (int const loop : {reads, id})
       if (ruling const r = n.usable(loop); r.v != verdict::legal) return r;
-    if (s.tensor < 0 || s.tensor >= static_cast<int>(n.computation().tensors.size()) ||
-        !detail::reads_tensor(n.computation(), n.at(reads).stage, s.tensor))
+    program const& p = n.computation();
+    if (s.tensor < 0 || s.tensor >= static_cast<int>(p.tensors.size()) ||
+        (!detail::reads_tensor(p, n.at(reads).stage, s.tensor) && program::at(p.tensors, s.tensor).stage != n.at(reads).stage))
       return illegal(diagnosis::the_stage_does_not_read_this_tensor);
     if (is_written_out(n.at(id).kind))
       return illegal(diagnosis::an_unrolled_or_vectorized_axis_is_no_loop_to_prefetch_in);
@@ -60,7 +61,9 @@ struct prefetch_step {
   /// `into` says which cache it comes to: the first one, where it is read soon; `weft::cache_level::l2` or `l3`, where much else is
   /// read before; `once`, where nothing is read twice.
   ///
-  /// Needs   a loop of a stage that reads the tensor, which is not unrolled or vectorized; it is split and marked before. A
+  /// Of what the stage computes itself it asks for the lines that will be written, to have them alone.
+  ///
+  /// Needs   a loop of a stage that reads or computes the tensor, which is not unrolled or vectorized; it is split and marked before. A
   ///         distance from 1 to 2^20
   /// Keeps   all results. Nothing is read: a prefetch of an address that is not the program's does nothing, so the last
   ///         iterations may ask for what stands beyond the end
