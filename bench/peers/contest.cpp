@@ -115,7 +115,7 @@ void contest::agree(double bound) {
 double contest::limit_ns() const {
   double const arithmetic_ns = work_.operations / std::max(peak(work_.kind, problem_.threads), 1e-9);
   bandwidth const b = bandwidth_at(static_cast<std::int64_t>(work_.bytes), problem_.threads);
-  double const memory_ns = work_.bytes / (work_.only_reads ? b.read : std::max(b.copy, b.copy_past_cache));
+  double const memory_ns = work_.bytes / (work_.only_reads ? b.read : fastest_copy(b));
   return std::max(peak(work_.kind, 1) > 0 ? arithmetic_ns : 0, memory_ns);
 }
 
@@ -250,6 +250,7 @@ void say_where(report& r) {
       limit_row(r, text("read, %d MiB", mib), b.read, "GB/s", threads);
       limit_row(r, text("copy, %d MiB", mib), b.copy, "GB/s", threads);
       limit_row(r, text("copy past cache, %d MiB", mib), b.copy_past_cache, "GB/s", threads);
+      limit_row(r, text("copy, asked for before, %d MiB", mib), b.copy_asked, "GB/s", threads);
     }
   }
 }

@@ -60,10 +60,12 @@ bandwidth measured_bandwidth(std::int64_t bytes, int threads) {
   b.copy = fastest(moved, [&] { on_threads(threads, [&](std::int64_t t) { copy_loop(data(t) + half, data(t), half); }); });
   b.copy_past_cache =
       fastest(moved, [&] { on_threads(threads, [&](std::int64_t t) { copy_past_cache_loop(data(t) + half, data(t), half); }); });
+  b.copy_asked = fastest(moved, [&] { on_threads(threads, [&](std::int64_t t) { copy_asked_loop(data(t) + half, data(t), half); }); });
   return b;
 }
 }  // namespace
 
+double fastest_copy(bandwidth const& b) { return std::max({b.copy, b.copy_past_cache, b.copy_asked}); }
 double peak(arithmetic a, int threads) {
   static std::map<std::pair<arithmetic, int>, double> known;
   auto const [at, is_new] = known.try_emplace({a, threads});

@@ -15,14 +15,17 @@ double u8s8_gops();
 double bf16_gflops();
 
 struct bandwidth {
-  double read = 0, copy = 0, copy_past_cache = 0;  // GB/s; of copies, what is read and what is written together
+  double read = 0, copy = 0, copy_past_cache = 0, copy_asked = 0;  // GB/s; of copies, what is read and what is written together
 };
+double fastest_copy(bandwidth const& b);
 /// Over and over the same memory of that many bytes in all. The best of several rounds: a limit is not lowered by what others do.
 bandwidth bandwidth_at(std::int64_t bytes, int threads);
 
 // The loops, for count floats; all pointers aligned to 64 bytes, count a multiple of 64.
 void copy_loop(float* to, float const* from, std::int64_t count);
 void copy_past_cache_loop(float* to, float const* from, std::int64_t count);
+/// Of which lines are asked for 4 KiB before they are read and written.
+void copy_asked_loop(float* to, float const* from, std::int64_t count);
 float read_loop(float const* from, std::int64_t count);
 
 }  // namespace bench::peers

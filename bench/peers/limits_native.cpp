@@ -65,6 +65,16 @@ void copy_past_cache_loop(float* to, float const* from, std::int64_t count) {
   _mm_sfence();
 #endif
 }
+void copy_asked_loop(float* to, float const* from, std::int64_t count) {
+  for (std::int64_t i = 0; i < count; i += 4 * lanes) {
+    for (std::int64_t line = i + 1024; line < i + 1024 + 4 * lanes; line += 16) {  // past the end nothing is asked for
+      __builtin_prefetch(to + (line < count ? line : i), 1);
+      __builtin_prefetch(from + (line < count ? line : i));
+    }
+    reg const a = load(from + i), b = load(from + i + lanes), c = load(from + i + 2 * lanes), d = load(from + i + 3 * lanes);
+    store(to + i, a), store(to + i + lanes, b), store(to + i + 2 * lanes, c), store(to + i + 3 * lanes, d);
+  }
+}
 float read_loop(float const* from, std::int64_t count) {
   reg a{}, b{}, c{}, d{};
   for (std::int64_t i = 0; i < count; i += 4 * lanes) {
