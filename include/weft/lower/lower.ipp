@@ -389,6 +389,8 @@ WEFT_DECL ir::stmt lowering::nest_from(std::size_t position, guard_states states
     int const from = p_.tensors[at(f.tensor)].stage;  // what is computed in a loop is at hand there
     bool const stands = tensor_[at(f.tensor)] != nullptr && (from < 0 || n_.places[at(from)] == placement());
     if (f.loop != o.id || !stands) continue;
+    // So is what the stage itself keeps near.
+    if (ir::scope const where = tensor_[at(f.tensor)]->where; from == now_->number && where != ir::scope::argument && where != ir::scope::heap) continue;
     open_loop const* const of = loop_around(f.of, position);
     if (f.of >= 0 && of == nullptr) continue;
     ir::prefetched asked{tensor_[at(f.tensor)], f.distance, of == nullptr ? -1 : of->variable, f.into};

@@ -488,16 +488,18 @@ class partitioner final : public ir::rewriter {
   }
   /// The same of a loop that has loops inside, where sizes are open: what it says holds in all iterations of these. Null: nothing is cut.
   ir::stmt by_tiles_around(ir::stmt s) {
-    constexpr int most = 64;
-    if (stores(s->children[0]) > most) return nullptr;
+    constexpr int most = 64, deep = 2;  // each is written out four times
+    if (around_ == deep || stores(s->children[0]) > most) return nullptr;
     sequence<std::int32_t> within;
     range_table ranges;
     note_loops(s->children[0], ranges, within);
     inside_of_edges inside(m_, s, known_, within, ranges);
     ir::stmt const body = inside(s->children[0]);
     if (!inside.is_any()) return nullptr;
-    ir::stmt const as_it_is = children(s);
-    return at_edges(s, inside, (*this)(simplify(m_, body)), as_it_is);
+    ++around_;
+    ir::stmt const as_it_is = children(s), cut = at_edges(s, inside, (*this)(simplify(m_, body)), as_it_is);
+    --around_;
+    return cut == nullptr ? as_it_is : cut;
   }
   /// The loop `s` with `body` inside of its edges, and as `otherwise` has it at them. Null: that is not most of it.
   ir::stmt at_edges(ir::stmt s, inside_of_edges const& inside, ir::stmt body, ir::stmt otherwise) {
@@ -523,6 +525,7 @@ class partitioner final : public ir::rewriter {
   }
   middles known_;
   bool open_;  // sizes are
+  int around_ = 0;
 };
 
 }  // namespace detail
