@@ -37,7 +37,10 @@ namespace weft::inline WEFT_ABI {
 ///
 /// Conditions that vectors share are for loops that have no loop inside, and so are edges of which the loops around say. The middle is most of a
 /// loop of literal length; of others, and of tiles, the one in the middle has none of these edges. The same is computed in the same order. Runs behind `promote`, for which a loop that is cut would be three that come back to their
-/// elements, and once: a loop that is left for tiles at an edge would be parted again. Cost O(nodes) for loops that stay as they are, and one `simplify` where one does not.
+/// elements, and once: a loop that is left for tiles at an edge would be parted again.
+///
+/// `open`: sizes are. Loops around others are cut, too, two of them around one another at most, each written out four times, and what is divided by a size is what it was where that
+/// is larger. What most iterations are is guessed of sizes of 1,000; where the edges are is computed for each. Cost O(nodes) for loops that stay as they are, and one `simplify` where one does not.
 /// Source  Halide's loop partitioning; loop unswitching (Allen and Cocke, A catalogue of optimizing transformations, 1971)
 ir::stmt partition(ir::arena& m, ir::stmt s, bool open = false);
 
