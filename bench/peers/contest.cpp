@@ -115,7 +115,7 @@ void contest::agree(double bound) {
 double contest::limit_ns() const {
   double const arithmetic_ns = work_.operations / std::max(peak(work_.kind, problem_.threads), 1e-9);
   bandwidth const b = bandwidth_at(static_cast<std::int64_t>(work_.bytes), problem_.threads);
-  double const memory_ns = work_.bytes / (work_.only_reads ? b.read : fastest_copy(b));
+  double const memory_ns = work_.bytes / (work_.only_reads ? b.read : std::max({b.copy, b.copy_past_cache, b.copy_asked}));
   return std::max(peak(work_.kind, 1) > 0 ? arithmetic_ns : 0, memory_ns);
 }
 

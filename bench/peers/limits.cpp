@@ -65,7 +65,6 @@ bandwidth measured_bandwidth(std::int64_t bytes, int threads) {
 }
 }  // namespace
 
-double fastest_copy(bandwidth const& b) { return std::max({b.copy, b.copy_past_cache, b.copy_asked}); }
 double peak(arithmetic a, int threads) {
   static std::map<std::pair<arithmetic, int>, double> known;
   auto const [at, is_new] = known.try_emplace({a, threads});

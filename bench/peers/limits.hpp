@@ -17,7 +17,7 @@ double bf16_gflops();
 struct bandwidth {
   double read = 0, copy = 0, copy_past_cache = 0, copy_asked = 0;  // GB/s; of copies, what is read and what is written together
 };
-double fastest_copy(bandwidth const& b);
+
 /// Over and over the same memory of that many bytes in all. The best of several rounds: a limit is not lowered by what others do.
 bandwidth bandwidth_at(std::int64_t bytes, int threads);
 
