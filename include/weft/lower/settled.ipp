@@ -51,7 +51,17 @@ class settling {
     open_range const r = layout_.range_of(e);
     return p_.at(number).value < r.low || p_.at(number).value > r.high;
   }
+  /// Whether it is made of indices and truths alone, which extent_value computes: functions of floats are not yet what computes them.
+  bool is_of_sizes(int id, int depth = 8) const {
+    node const& n = p_.at(id);
+    if (depth == 0 || (n.type != dtype::i64 && n.type != dtype::boolean)) return false;
+    int const operands[] = {n.a, n.b, n.c};
+    for (int i = 0; i < arity(n.kind); ++i)
+      if (!is_of_sizes(operands[i], depth - 1)) return false;
+    return true;
+  }
   std::int32_t choice(node const& n, std::int32_t as_it_is) {
+    if (!is_of_sizes(n.a)) return as_it_is;
     std::int64_t const condition = extent_value(p_, n.a, [this](int tensor, int dim) { return given(tensor, dim); }, known_);
     if (condition >= 0) return condition != 0 ? n.b : n.c;
     // What is open, too: `size == 1 ? 0 : i`, where i runs to that size, and `size == 1 ? same : size`, of one name.
