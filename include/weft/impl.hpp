@@ -41,6 +41,7 @@
 #include "weft/codegen/llvm/jit.ipp"
 #include "weft/codegen/llvm/memory.ipp"
 #include "weft/codegen/llvm/module.ipp"
+#include "weft/codegen/llvm/prefetch.ipp"
 #include "weft/codegen/llvm/stmt.ipp"
 #include "weft/codegen/llvm/transpose.ipp"
 #include "weft/codegen/llvm/window.ipp"

@@ -98,7 +98,7 @@ enum class tile_role : std::uint8_t { multiply, fill, load_a, load_b, store };
 ///               iterations have; memory allocated inside it is an iteration's own
 ///               In each iteration, of each buffer of `ahead`, what the iteration `distance` later reads is prefetched: of this
 ///               loop, or of one around it, where an access that does not move with that one is left out. It comes into the cache that `into` says,
-///               and the iterations of a loop around may take turns
+///               and the iterations of a loop around may share out what is asked for
 ///   store       buf[indices] = value where mask (null: always)
 ///               An asynchronous one copies, or has zero where a select says so, and its element is undefined until a wait for its
 ///               group: neither read nor written. What it copies stays as it is until then
@@ -126,8 +126,8 @@ struct prefetched {
   std::int64_t distance = 0;
   std::int32_t of = -1;  // the variable whose later value is meant; -1: that of the loop itself
   cache_level into = cache_level::l1;
-  std::int64_t turns = 1;  // in one of so many iterations of the loop, that whose number leaves `turn` when divided by them
-  std::int32_t turn = -1;  // a variable; where no loop of it is around, all iterations ask
+  std::int64_t turns = 1;  // so many iterations of the loop around whose variable is `turn` share evenly what all iterations of this one ask for
+  std::int32_t turn = -1;  // where no loop of it is around, each asks for all
 };
 struct stmt_node {
   stmt_kind kind = stmt_kind::block;

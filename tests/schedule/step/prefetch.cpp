@@ -2,8 +2,10 @@
 
 #include <doctest/doctest.h>
 
+#include <array>
 #include <vector>
 
+#include "weft/codegen/llvm/prefetch.hpp"
 #include "weft/expr/text.hpp"
 #include "weft/ir/parse.hpp"
 #include "weft/ir/print.hpp"
@@ -163,7 +165,7 @@ TEST_CASE("prefetch_inside asks in one loop for what a loop around it reads late
   for (int i = 0; i < 5; ++i)
     for (int j = 0; j < 70; ++j) CHECK(with(i, j) == without(i, j));
 }
-TEST_CASE("prefetch_in_turns: each iteration of the loop between asks for a part") {
+TEST_CASE("prefetch_in_turns: the iterations of the loop between share out what is asked for") {
   auto const turns = weft::kernel<"turns">(matrices, [](auto& s, auto, auto B, auto C) {
     auto [i, j, k] = C.axes();
     auto [io, jo, ii, ji] = s.tile(i, j, 2, 16);
@@ -184,14 +186,62 @@ TEST_CASE("prefetch_in_turns: each iteration of the loop between asks for a part
   CHECK(has(text, " prefetch B 1 into l2 of jo turn io / 3:\n"));
   weft::ir::arena m;
   CHECK(weft::ir::print(weft::ir::parse(m, text)) == text);
-  CHECK(count_of(p.assembly(A, B), "prefetcht1") > 0);
-  CHECK(count_of(p.assembly(A, B), "cmov") > count_of(panels<true>.on(weft::x86_64_avx2()).assembly(A, B), "cmov"));
   auto const with = turns(A, B), without = panels<false>(A, B);
   for (int i = 0; i < 6; ++i)
     for (int j = 0; j < 70; ++j) CHECK(with(i, j) == without(i, j));
   // Rows that one tile has are asked for by it alone, as by prefetch_inside.
   std::string const single = p.ir(weft::view(a, 2, 9), B);
   CHECK(has(single, " prefetch B 1 into l2 of jo:\n"));
+}
+TEST_CASE("prefetch_in_turns: lines at equal distances are one instruction, whatever their number") {
+  // Panels of 32 columns behind one another, of which three tiles of rows read 4 lines for each two terms; and rows as they lie, 70 apart.
+  enum { panels_of_two, rows_of_two, rows_one_by_one };
+  auto const asked_by = [](auto how) {
+    auto const k = weft::kernel<"shared">(matrices, [](auto& s, auto, auto B, auto C) {
+      constexpr int form = decltype(how)::value;
+      auto [i, j, k] = C.axes();
+      auto [io, jo, ii, ji] = s.tile(i, j, 2, 32);
+      auto [ko, ki] = s.split(k, form == rows_one_by_one ? 1 : 2);
+      auto const ask = [&](auto from) {
+        s.reorder(jo, io, ko, ki, ii, ji), s.unroll(ki), s.unroll(ii), s.vectorize(ji);
+        s.prefetch_in_turns(from, jo, io, ko, 1);
+      };
+      if constexpr (form != panels_of_two) ask(B);
+      else ask(s.transform_layout(s.cache_read(B, C), [](auto d0, auto d1) { return weft::dims(d1 / 32, d0, d1 % 32); }));
+    });
+    std::vector<float> const a(6 * 8, 1), b(8 * 96, 2);
+    auto const A = weft::view(a, 6, 8), B = weft::view(b, 8, 96);
+    CHECK(k(A, B)(5, 95) == 16);
+    return count_of(k.on(weft::x86_64_avx2()).assembly(A, B), "prefetcht0");
+  };
+  CHECK(asked_by(std::integral_constant<int, panels_of_two>()) == 2);    // 4 lines by 3 turns: two at a time
+  CHECK(asked_by(std::integral_constant<int, rows_of_two>()) == 8);      // two rows of 4 vectors of half a line: not equally far apart
+  CHECK(asked_by(std::integral_constant<int, rows_one_by_one>()) == 2);  // these are
+}
+TEST_CASE("codegen: where lines are equally far apart") {
+  namespace ir = weft::ir;
+  ir::arena m;
+  ir::expr const k = ir::variable(m, 0), o = ir::variable(m, 1);
+  ir::buffer b;
+  b.type = weft::dtype::f32;
+  auto const at = [&](std::int64_t row, std::int64_t column) {
+    ir::expr const e = ir::binary(m, weft::op::add, ir::binary(m, weft::op::mul, k, ir::index(m, row)), ir::binary(m, weft::op::add, o, ir::index(m, column)));
+    return weft::codegen::llvm::detail::asked_line{e, e, false};
+  };
+  auto const find = [&](std::int64_t row, std::initializer_list<std::int64_t> columns) {
+    weft::sequence<weft::codegen::llvm::detail::asked_line> asked;
+    for (std::int64_t c : columns) asked.push_back(at(row, c));
+    weft::codegen::llvm::detail::lines_of_rows l;
+    bool const found = l.find(m, 0, &b, asked);
+    return found ? std::array<std::int64_t, 3>{l.lines, l.apart, l.next} : std::array<std::int64_t, 3>{};
+  };
+  using three = std::array<std::int64_t, 3>;
+  CHECK(find(48, {0, 16, 32}) == three{3, 16, 48});
+  CHECK(find(48, {32, 0, 16}) == three{3, 16, 48});  // in any order
+  CHECK(find(32, {0, 8, 16, 24}) == three{2, 16, 32});  // halves of lines
+  CHECK(find(70, {0, 8, 16, 24}) == three{4, 8, 70});   // rows that do not follow each other stay as they are
+  CHECK(find(16, {0}) == three{1, 16, 16});
+  CHECK(find(48, {0, 16, 40}) == three{});
 }
 TEST_CASE("prefetch_inside: a loop that a later step puts further in asks for nothing") {
   auto const turned = weft::kernel<"turned">(

@@ -61,6 +61,7 @@ class expression_emitter {
     ir::expr first;           // of lane 0
     std::int64_t stride = 0;  // between lanes
   };
+  value_ref pointer_at(ir::buffer const* buf, ir::expr flat);
   flat_index element_at(ir::buffer const* buf, ir::list<ir::expr> indices, int lanes);
   place address(ir::buffer const* buf, ir::list<ir::expr> indices, int lanes);
   value_ref lane_pointers(place const& at, type_ref element, int lanes);
@@ -141,7 +142,6 @@ class expression_emitter {
   sequence<value_ref> woven(sequence<value_ref> const& columns, int lanes);
   value_ref shuffled(value_ref a, value_ref b, sequence<std::int32_t> const& lanes);
   value_ref run_time_number(int member, std::int64_t position);
-  value_ref pointer_at(ir::buffer const* buf, ir::expr flat);
   int level_of(ir::expr e);
   int level_of_load(ir::expr e, int level) const;
   std::uint64_t memory_read(ir::expr e);

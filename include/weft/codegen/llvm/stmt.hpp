@@ -3,6 +3,7 @@
 
 #include "weft/base/sequence.hpp"
 #include "weft/codegen/llvm/expr.hpp"
+#include "weft/codegen/llvm/prefetch.hpp"
 #include "weft/ir/simplify.hpp"  // range_table
 
 namespace weft::inline WEFT_ABI {
@@ -53,6 +54,9 @@ class function_emitter : public expression_emitter {
   void call(ir::stmt s);
   void counted(ir::stmt s, value_ref begin, value_ref end, bool at_least_once);
   void prefetch(ir::stmt s);
+  sequence<detail::asked_line> asked_in(ir::stmt s, ir::prefetched const& p);
+  void ask(ir::prefetched const& p, detail::asked_line const& a, value_ref where);
+  void ask_in_turns(ir::stmt s, ir::prefetched const& p, sequence<detail::asked_line> const& asked, int& left);
 
   value_ref body_function(std::string const& name, sequence<std::int32_t> const& variables, bool ranged);
   void open_body(value_ref function, sequence<std::int32_t> const& variables);

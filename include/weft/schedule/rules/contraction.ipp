@@ -206,7 +206,9 @@ WEFT_DECL int rule_plan::lines_that_share(int stage, tile_axes const& t) const {
 /// Where memory is far the processor has two units for whole vectors, and of each row of a tile a line comes from the second cache every 16 terms; a panel that takes more
 /// than half of that cache is read from the last one. Up to 14 rows then, if they do not meet in few sets of the first cache: 3x3 on 14 x 14 x 256 113 -> 125
 /// GFLOP/s, 300^3 65 -> 118, where tiles of one vector seemed as good (Cascade Lake, 2026-11-26).
-WEFT_DECL tile_costs rule_plan::costs_of_tile(int stage, tile_axes const& t, double terms) const {
+///
+/// `streamed`: packed weights, of which the next block of terms comes to the second cache meanwhile.
+WEFT_DECL tile_costs rule_plan::costs_of_tile(int stage, tile_axes const& t, double terms, bool streamed) const {
   rule_view const v = view();
   tile_costs costs;
   double const panel = (terms < 1 ? 1 : terms) * static_cast<double>(v.lanes(stage)) * widest_bytes(v.p(), v.stage(stage));  // of one vector
@@ -214,7 +216,7 @@ WEFT_DECL tile_costs rule_plan::costs_of_tile(int stage, tile_axes const& t, dou
   if (streams) costs.vector = 2.5;
   if (!has_far_memory()) return costs;
   costs.at_once = 2, costs.row = 0.15, costs.most_vectors = 5;
-  costs.near_vectors = static_cast<std::int64_t>(static_cast<double>(in_.l2_bytes) / 2 / panel);
+  if (!streamed) costs.near_vectors = static_cast<std::int64_t>(static_cast<double>(in_.l2_bytes) / 2 / panel);
   costs.whole_vectors = static_cast<std::int64_t>(0.75 * static_cast<double>(in_.l2_bytes) / panel);
   costs.far_vector = 64.0 / static_cast<double>(in_.l3_bytes_per_cycle);
   constexpr std::int64_t way = 4096;  // of the first cache
@@ -231,7 +233,7 @@ WEFT_DECL tile_costs rule_plan::costs_of_tile(int stage, tile_axes const& t, dou
 }
 /// The best one, or that of a search: then rows first, and vectors that fit beside them. `joined`: the columns, where they are
 /// fused with an axis outside of them.
-WEFT_DECL register_tile_size rule_plan::tile_for(int stage, tile_axes const& t, std::int64_t lanes, std::int64_t joined, bool in_slabs) {
+WEFT_DECL register_tile_size rule_plan::tile_for(int stage, tile_axes const& t, std::int64_t lanes, std::int64_t joined, bool in_slabs, bool streamed) {
   rule_view const v = view();
   auto const piece = [&](int axis) { return axis < 0 ? 0 : v.piece(stage, axis); };
   auto const extent = [&](int axis) {
@@ -244,7 +246,7 @@ WEFT_DECL register_tile_size rule_plan::tile_for(int stage, tile_axes const& t, 
   double const terms = v.iterations(stage) / (v.iterations(stage, false) + 1e-9);
   register_tile_size tile = in_slabs                 ? tile_of_slabs(down, registers)
                             : rows_are_near(stage, t) ? tile_of_near_rows(down, columns, lanes, registers)
-                                                    : best_tile(down, columns, lanes, registers, costs_of_tile(stage, t, terms));
+                                                    : best_tile(down, columns, lanes, registers, costs_of_tile(stage, t, terms, streamed));
   // With lines, windows share what they read both ways, and there are fewer registers for each.
   if (lines_that_share(stage, t) >= 0) {
     tile.rows = down < 4 ? down : 4;
@@ -273,7 +275,9 @@ WEFT_DECL rule_plan::product_plan rule_plan::product_of(int stage, tile_axes con
   else packed = worth_packing(stage, t, true);
   int const joined = packed.empty() ? axis_joined(stage, t) : -1;
   if (joined >= 0) p.joined = joined, p.row = fuse({before.loop(stage, joined), before.loop(stage, t.columns)});
-  if (first == nullptr) p.tile = tile_for(stage, t, lanes, p.row < 0 ? -1 : trips(p.row), p.in_slabs);
+  bool const large = !packed.empty() && in_.l2_bytes > 0 && before.bytes_of(packed[0]) > static_cast<double>(in_.l2_bytes);
+  bool const streamed = p.by == nullptr && large && is_constant(packed[0]) && serves_few_tiles(stage, t, s_.limits.vector_registers / 4);
+  if (first == nullptr) p.tile = tile_for(stage, t, lanes, p.row < 0 ? -1 : trips(p.row), p.in_slabs, streamed);
   else p.tile = first->tile;
   p.width = first != nullptr ? first->width : p.tile.vectors * lanes;
   if (group % p.width != 0) packed = {};

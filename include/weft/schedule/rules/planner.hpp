@@ -280,8 +280,8 @@ class rule_plan {
   bool has_turned_rows(int stage, int column) const;
   bool is_window(int stage, access const& one, int column) const;
   tile_axes axes_of_tile(int stage) const;
-  register_tile_size tile_for(int stage, tile_axes const& t, std::int64_t lanes, std::int64_t joined = -1, bool in_slabs = false);
-  tile_costs costs_of_tile(int stage, tile_axes const& t, double terms) const;
+  register_tile_size tile_for(int stage, tile_axes const& t, std::int64_t lanes, std::int64_t joined = -1, bool in_slabs = false, bool streamed = false);
+  tile_costs costs_of_tile(int stage, tile_axes const& t, double terms, bool streamed) const;
   register_tile_size tile_of_slabs(std::int64_t rows, std::int64_t registers) const;
   std::int64_t terms_of_slab(int stage) const;
   bool is_worth_slabs(int stage, tile_axes const& t) const;
@@ -331,7 +331,7 @@ class rule_plan {
   struct waiting_sums {
     std::int64_t rows = 0, columns = 0;  // tiles
   };
-  static constexpr std::int64_t most_turns = 8;
+  static constexpr std::int64_t most_turns = 16;
   static constexpr std::int64_t rows_followed = 16;  // at once, by the prefetcher of Intel's second cache: with 32 16 x 4096 x 4096 fell from 49 to 30 GFLOP/s
   bool has_far_memory() const { return in_.l3_bytes_per_cycle > 0 && in_.l2_bytes > 0 && how_ != boldness::loops; }
   bool reads_long_rows(product_plan const& p) const;
