@@ -473,7 +473,51 @@ WEFT_DECL void lowering::find_parts(stage_frame& guest, int stage, guest_spans& 
     guest.stored = parts_of(stage, further_out);
     for (std::size_t d = 0; d < guest.parts.size(); ++d) keep_inside(guest.parts[d], guest.stored[d], spans);
   }
-  if (!n_.places[at(stage)].beside) guest.computed = slid(guest, spans);
+  if (n_.places[at(stage)].beside) return;
+  guest.computed = slid(guest, spans);
+  only_at_first(guest);
+}
+/// Of a loop between the guest's memory and the loop in which it is computed, along which the part does not move: what its first iteration
+/// has computed, the others find there; so that is written out apart. Not so where an iteration of a loop inside may be left out in the first one,
+/// and not in others.
+WEFT_DECL void lowering::only_at_first(stage_frame& guest) {
+  auto const memory = store_of(guest);
+  sequence<loop_of_frame> frames;  // from the host outwards, each with its innermost loop around the guest
+  auto const stays = [&](stage_frame const& of, int position) {
+    open_loop const& w = of.loops[at(position)];
+    if (w.how != loop_kind::serial || n_.at(w.id).reduced) return false;
+    for (part const& p : guest.parts)
+      for (ir::expr e : {p.begin, p.extent})
+        if (uses(e, w.variable)) return false;
+    for (loop_of_frame const& f : frames) {
+      int const outermost = f.frame == &of ? position : -1;
+      for (int i = outermost + 1; i <= f.position; ++i)
+        if (uses(f.frame->loops[at(i)].extent, w.variable)) return false;
+      for (guard const& g : f.frame->guards) {
+        if (g.depth < outermost || g.depth > f.position || (g.condition < 0 && !uses(g.index, w.variable) && !uses(g.bound, w.variable))) continue;
+        // An end of the loop itself: the first iteration is there where another one is.
+        if (g.depth != outermost || g.condition >= 0 || uses(g.bound, w.variable) || !is_linear(g.index, w.variable)) return false;
+        for (linear::term const& t : linear_form(g.index).terms)
+          if (t.coefficient < 0 && uses(t.atom, w.variable)) return false;
+      }
+    }
+    return true;
+  };
+  int inside = guest.host_position;
+  for (stage_frame* f = guest.host; f != nullptr; inside = f->host_position, f = f->host) {
+    frames.push_back({f, inside});
+    for (int i = f == guest.host ? inside - 1 : inside; i > (f == memory.frame ? memory.position : -1); --i) {
+      if (guest.parts.empty() || !stays(*f, i)) continue;
+      if (guest.computed.empty()) guest.computed = guest.parts;
+      part& p = guest.computed[0];
+      ir::expr const first = ir::binary(m_, op::lt, ir::variable(m_, f->loops[at(i)].variable), ir::index(m_, 1));
+      p.extent = ir::ternary(m_, op::select, first, p.extent, ir::index(m_, 0));
+      bool known = false;
+      for (int other : f->apart) known = known || other == i;
+      if (!known) f->apart.push_back(i);
+    }
+    if (f == memory.frame) return;
+  }
 }
 /// Less is known of what is read in a loop further in, perhaps; none of it is outside of what is read around.
 WEFT_DECL void lowering::keep_inside(part& p, part const& around, guest_spans& spans) {

@@ -402,6 +402,13 @@ WEFT_DECL ir::stmt lowering::nest_from(std::size_t position, guard_states states
   loop.threads = n_.at(o.id).threads;
   loop.ahead = m_.make_list(ahead);
   ir::stmt all = m_.make(loop);
+  bool apart = false;
+  for (int i : now_->apart) apart = apart || i == here;
+  if (apart && how == loop_kind::serial) {
+    ir::expr const one = ir::index(m_, 1), none = ir::index(m_, 0);
+    ir::expr const begun = ir::binary(m_, op::min, trips, one), rest = ir::binary(m_, op::max, ir::binary(m_, op::sub, trips, one), none);
+    all = ir::block(m_, {ir::loop_like(m_, all, none, begun, body), ir::loop_like(m_, all, one, rest, body)});
+  }
   if (first != nullptr) all = ir::block(m_, {first, all});
   for (std::size_t i = early.size(); i-- > 0;)
     if (outermost_copy(frames_[at(early[i].stage)]).frame == nullptr) all = with_memory(early[i].stage, all);

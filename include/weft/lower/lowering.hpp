@@ -90,6 +90,7 @@ struct stage_frame {
   sequence<part> parts;                // of a guest, by spatial axis: what is read of it at a time
   sequence<part> computed;             // of those what is computed, as the rest is there already; empty: all
   sequence<part> stored;               // what there is memory for; empty: as much as is read at a time
+  sequence<int> apart;                 // positions of loops whose first iteration computes guests that the others find
   sequence<ir::expr> instance;         // of a guest: which of several copies of its memory, as store and load begin with it
   sequence<ir::expr> leaf_guards;      // what the leaf being made is kept to, by loops and branches or by its mask
   sequence<ir::expr> open_guards;      // those of them that its mask has
@@ -188,6 +189,7 @@ class lowering {
   template <class F>
   void each_around_memory(stage_frame const& guest, F const& f) const;
   loop_of_frame outermost_copy(stage_frame const& guest) const;
+  void only_at_first(stage_frame& guest);
   sequence<part> slid(stage_frame const& guest, class guest_spans& spans);
   void need_fewer_than_folded(stage_frame const& guest, int dim, std::int64_t fold) const;
   ir::expr stored_index(stage_frame const& guest, int dim, ir::expr element);

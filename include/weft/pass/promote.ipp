@@ -61,9 +61,10 @@ class promoter final : public ir::rewriter {
     if (ir::stmt const parts = last_apart(s); parts != nullptr) return (*this)(parts);
     sequence<ir::stmt> updates, targets;
     sequence<std::int32_t> inner;
-    if (is_concurrent(s->how) || !promotable(s, inner, updates)) return nullptr;
-    if (fits(updates, inner, targets)) return where_it_runs(s, targets, inner, promoted(s, targets, inner));
-    if (sequence<ir::stmt> ends; inner.size() == 1 && is_carried(s, updates, ends)) return carried(s, updates, ends);
+    sequence<ir::stmt> beside;
+    if (is_concurrent(s->how) || !promotable(s, inner, updates, beside)) return nullptr;
+    if (fits(updates, inner, beside, targets)) return where_it_runs(s, targets, inner, promoted(s, targets, inner));
+    if (sequence<ir::stmt> ends; inner.size() == 1 && beside.empty() && is_carried(s, updates, ends)) return carried(s, updates, ends);
     return nullptr;
   }
 
@@ -96,26 +97,36 @@ class promoter final : public ir::rewriter {
     return out;
   }
 
-  /// Collects the updates below `s` and the variables bound there; false when something else stands there.
-  bool promotable(ir::stmt s, sequence<std::int32_t>& inner, sequence<ir::stmt>& updates) const {
+  /// Whether nothing but stores stands in it, as of a stage that is computed in the loops of a sum: collects them.
+  static bool only_stores(ir::stmt s, sequence<ir::stmt>* stores = nullptr) {
+    if (s->kind == ir::stmt_kind::store && stores != nullptr) stores->push_back(s);
+    if (s->kind == ir::stmt_kind::store) return true;
+    bool const around = s->kind == ir::stmt_kind::block || s->kind == ir::stmt_kind::branch || (s->kind == ir::stmt_kind::loop && !is_concurrent(s->how));
+    for (ir::stmt c : s->children)
+      if (!around || !only_stores(c, stores)) return false;
+    return around;
+  }
+  /// Collects the updates below `s`, the variables of loops around them, and what is stored beside them; false when something else stands there.
+  bool promotable(ir::stmt s, sequence<std::int32_t>& inner, sequence<ir::stmt>& updates, sequence<ir::stmt>& beside) const {
+    if (only_stores(s)) return only_stores(s, &beside);
     switch (s->kind) {
       case ir::stmt_kind::accumulate: updates.push_back(s); return true;
       case ir::stmt_kind::loop:
         if (is_concurrent(s->how)) return false;
         inner.push_back(s->variable);
-        return promotable(s->children[0], inner, updates);
+        return promotable(s->children[0], inner, updates, beside);
       case ir::stmt_kind::block:
       case ir::stmt_kind::together:
         for (ir::stmt c : s->children)
-          if (!promotable(c, inner, updates)) return false;
+          if (!promotable(c, inner, updates, beside)) return false;
         return true;
       case ir::stmt_kind::branch: {
         // Both ways must lead to the same elements: one that is not reached may not be there to be written back.
         if (s->children.size() != 2) return false;
         std::size_t const before = updates.size();
-        if (!promotable(s->children[0], inner, updates)) return false;
+        if (!promotable(s->children[0], inner, updates, beside)) return false;
         std::size_t const half = updates.size();
-        return promotable(s->children[1], inner, updates) && same_targets(updates, before, half, half, updates.size()) &&
+        return promotable(s->children[1], inner, updates, beside) && same_targets(updates, before, half, half, updates.size()) &&
                same_targets(updates, half, updates.size(), before, half);
       }
       default: return false;
@@ -144,8 +155,8 @@ class promoter final : public ir::rewriter {
     }
     return true;
   }
-  /// `targets`: the first update of each element.
-  bool fits(sequence<ir::stmt> const& updates, sequence<std::int32_t> const& inner, sequence<ir::stmt>& targets) {
+  /// `targets`: the first update of each element. What is stored `beside` neither writes nor reads memory of theirs, and says of none which it is.
+  bool fits(sequence<ir::stmt> const& updates, sequence<std::int32_t> const& inner, sequence<ir::stmt> const& beside, sequence<ir::stmt>& targets) {
     if (updates.empty() || !reduces_over(updates, inner)) return false;
     for (ir::stmt u : updates) {
       bool known = false;
@@ -165,6 +176,17 @@ class promoter final : public ir::rewriter {
       for (ir::stmt w : targets)
         if (reads_memory_of(reads, w) || (w->mask != u->mask && same_element(u, w))) return false;
     }
+    for (ir::stmt b : beside) {
+      read_finder of_store(m_), of_target(m_);
+      for (ir::expr e : {b->value, b->mask}) of_store(e);
+      for (ir::expr i : b->indices) of_store(i);
+      for (ir::stmt t : targets) {
+        if (t->buf->alias_class == b->buf->alias_class || reads_memory_of(of_store.classes, t)) return false;
+        of_target(t->mask);
+        for (ir::expr i : t->indices) of_target(i);
+      }
+      if (reads_memory_of(of_target.classes, b)) return false;
+    }
     return true;
   }
   /// True in the iteration in which all of `first` except `inner` stand at their begin; null: always.
@@ -178,7 +200,7 @@ class promoter final : public ir::rewriter {
     }
     return all;
   }
-  // Lowering starts every loop at 0, and no pass moves a reduced one.
+  // Lowering starts every reduced loop at 0, and no pass moves it.
   ir::expr begin_of(std::int32_t) { return ir::index(m_, 0); }
 
   /// The element before this update: the identity at first, else what is in memory.
@@ -315,6 +337,7 @@ class promoter final : public ir::rewriter {
   }
   ir::stmt with_registers(ir::stmt s, sequence<ir::stmt> const& targets,
                           sequence<ir::buffer const*> const& registers) {
+    if (only_stores(s)) return s;
     if (s->kind == ir::stmt_kind::block) {
       sequence<ir::stmt> parts;
       for (ir::stmt c : ordered(s, targets)) parts.push_back(with_registers(c, targets, registers));

@@ -429,7 +429,8 @@ WEFT_DECL void rule_plan::contraction(int stage, tile_axes const& t, int last) {
   // Blocks of tiles for the second and third cache; the rule has them where sums wait there for more terms.
   parts row_block{-1, rows.outer}, column_block{-1, columns.outer};
   waiting_sums wait = (followed || p.by_long_rows) && terms.blocks >= 0 ? blocks_that_wait(p, last) : waiting_sums{};
-  if (!followed && (p.in_slabs || terms.blocks < 0) && columns.outer >= 0) wait.columns = panels_at_once(p);
+  bool const at_first = !followed && (p.in_slabs || terms.blocks < 0) && packs_at_first(p) && choose(stage, "pack_at_first", true);
+  if (!followed && (p.in_slabs || (terms.blocks < 0 && !at_first)) && columns.outer >= 0) wait.columns = panels_at_once(p);
   if (rows.outer >= 0)
     if (std::int64_t const n = choose(stage, "row_block", wait.rows, {0, 2, 4, 8, 16, 32}, trips(rows.outer) - 1); n > 0) row_block = split(rows.outer, n);
   if (columns.outer >= 0)
@@ -482,8 +483,11 @@ WEFT_DECL void rule_plan::contraction(int stage, tile_axes const& t, int last) {
   tile_loops in{lines.inner, rows.inner, columns.inner, own_lines};
   if (!followed) {
     for (std::int32_t l : around) order.push_back(l);
+    std::int64_t const k = trips(terms.reduced.back());
     sums_in_tile(p, order, terms.reduced, terms.words, in);
     fork();
+    int const block = p.in_slabs ? column_block.outer : -1, panel = block >= 0 ? block : column_block.inner >= 0 ? column_block.inner : piece;
+    if (at_first) pack_at_first(p, panel, terms.reduced.back(), ceil_div(k, trips(terms.reduced.back())));
     place_copies(stage, p.copies, around, outer, p.in_slabs);
     return ask_for_panels(p, panels, row_block.inner, terms.blocks, terms.reduced.back());
   }
@@ -528,7 +532,10 @@ WEFT_DECL void rule_plan::contraction(int stage, tile_axes const& t, int last) {
         if (l >= 0 && l == terms.blocks) loops.push_back(static_cast<std::int32_t>(its.blocks));
         else if (l >= 0 && l == column_block.inner) loops.push_back(static_cast<std::int32_t>(own_columns.outer));
         else if (l >= 0 && l == row_block.inner) loops.push_back(static_cast<std::int32_t>(own_rows.outer));
+      std::int64_t const k = trips(its.reduced.back());
       sums_in_tile(one, loops, its.reduced, its.words, tile);
+      bool const at_first = !apart && products.size() == 1 && its.blocks < 0 && packs_at_first(one) && choose(stage, "pack_at_first", true);
+      if (at_first) pack_at_first(one, column_block.inner >= 0 ? column_block.inner : piece, its.reduced.back(), ceil_div(k, trips(its.reduced.back())));
       place_copies(g, one.copies, apart ? sequence<std::int32_t>{} : around, apart ? outer_loops{} : outer);
       ask_for_panels(one, own_columns.outer >= 0 ? own_columns.outer : panels,
                      own_rows.outer >= 0 ? own_rows.outer : row_block.inner, its.blocks, its.reduced.back());
@@ -565,9 +572,14 @@ WEFT_DECL bool rule_plan::is_worth_slabs(int stage, tile_axes const& t) const {
   if (!has_far_memory() || s_.limits.vector_registers < 16 || t.rows < 0 || !t.packed.empty() || of.axes() != of.spatial + 1 || of.results != 1) return false;
   for (int a = 0; a < of.spatial; ++a)
     if (a != t.columns && a != t.rows && v.extent(stage, a) != 1) return false;
-  // Of more terms than a panel keeps in the second cache, fewer columns will do.
+  // Of more terms than a panel keeps in the second cache, fewer columns will do; of fewer, rows have to come from memory with each panel.
   double const panel = static_cast<double>(v.extent(stage, of.spatial) * 4 * v.lanes(stage) * widest_bytes(v.p(), of));
-  double const often = (panel > static_cast<double>(in_.l2_bytes) / 2 ? 20 : 64) * in_.copy_reads;
+  bool const few_panels = panel > static_cast<double>(in_.l2_bytes) / 2;
+  double read_again = 0;
+  for (access const& one : v.loads(stage))
+    if (one.step(t.columns) == 0) read_again += v.bytes_of(one.tensor);
+  if (!few_panels && read_again < static_cast<double>(in_.l3_bytes) / 2) return false;
+  double const often = (few_panels ? 20 : 64) * in_.copy_reads;
   if (static_cast<double>(v.extent(stage, t.rows)) < 4 * in_.copy_reads || static_cast<double>(v.extent(stage, t.columns)) < often || v.extent(stage, of.spatial) < 2 * terms_of_slab(stage))
     return false;
   if (v.result(stage).step(t.columns) != 1) return false;

@@ -194,12 +194,13 @@ WEFT_DECL bool rule_plan::fills_caches(int stage) const {
 }
 /// Whether next to nothing is done for each element, which comes from beyond the second cache and goes back there: then vectors of half a
 /// line are faster than whole ones (f32, EPYC, Zen 4, 2^20: add 83 -> 91 GB/s, saxpy in place 135 -> 149, scale 90 -> 95, copy 94 -> 96; 2^26:
-/// saxpy in place 48 -> 52 in intrinsics; decision 068). Stores past the caches want whole lines.
+/// saxpy in place 48 -> 52 in intrinsics; decision 068). Stores past the caches want whole lines, and so does what is read again soon where memory is far.
 WEFT_DECL bool rule_plan::has_half_vectors(int stage, double work) {
   rule_view const v = view();
   double bytes = v.bytes_of(v.stage(stage).tensor);
   for (access const& one : v.loads(stage)) bytes += v.bytes_of(one.tensor);
   bool const far = in_.l2_bytes > 0 && bytes > 2 * static_cast<double>(in_.l2_bytes);
+  if (has_far_memory() && !v.is_output(stage)) return false;
   return work <= 4 && far && !fills_caches(stage) && (v.stage(stage).reduced > 0 || !goes_far(stage)) && s_.limits.vector_bytes == 64 && choose(stage, "half_vectors", true);
 }
 WEFT_DECL bool rule_plan::store_past_caches(int stage) {

@@ -362,6 +362,8 @@ class rule_plan {
   sequence<std::int32_t> rows_worth_packing(int stage, tile_axes const& t, std::int64_t rows, bool in_slabs);
   void place_copies(int stage, sequence<packed_copy> const& copies, sequence<std::int32_t> const& around, outer_loops const& outside,
                     bool in_slabs = false);
+  bool packs_at_first(product_plan const& p) const;
+  bool pack_at_first(product_plan const& p, int panels, int terms, std::int64_t together);
   bool reads_along(int stage, int copy, int axis) const;
   void share_around(sequence<product_plan> const& products, sequence<std::int32_t>& others, outer_loops& outside, std::int64_t threads,
                     bool panels);

@@ -12,13 +12,21 @@ struct prefetch_rule {
 
  protected:
   static constexpr cache_level into(step const& s) { return static_cast<cache_level>(s.word); }
+  /// Whether the stage of `loop` reads the tensor, or one that is computed in that loop.
+  static constexpr bool reads_there(nest const& n, int loop, int tensor) {
+    program const& p = n.computation();
+    if (detail::reads_tensor(p, n.at(loop).stage, tensor)) return true;
+    for (std::size_t g = 0; g < n.places.size(); ++g)
+      if (int const host = n.places[g].loop; host >= 0 && (host == loop || n.is_around(loop, host)) && detail::reads_tensor(p, static_cast<int>(g), tensor)) return true;
+    return false;
+  }
   /// reads: a loop of the stage that does.
   static constexpr ruling in_loop(nest const& n, step const& s, int id, int reads) {
     for (int const loop : {reads, id})
       if (ruling const r = n.usable(loop); r.v != verdict::legal) return r;
     program const& p = n.computation();
     if (s.tensor < 0 || s.tensor >= static_cast<int>(p.tensors.size()) ||
-        (!detail::reads_tensor(p, n.at(reads).stage, s.tensor) && program::at(p.tensors, s.tensor).stage != n.at(reads).stage))
+        (!reads_there(n, reads, s.tensor) && program::at(p.tensors, s.tensor).stage != n.at(reads).stage))
       return illegal(diagnosis::the_stage_does_not_read_this_tensor);
     if (is_written_out(n.at(id).kind))
       return illegal(diagnosis::an_unrolled_or_vectorized_axis_is_no_loop_to_prefetch_in);
@@ -63,8 +71,8 @@ struct prefetch_step {
   ///
   /// Of what the stage computes itself it asks for the lines that will be written, to have them alone.
   ///
-  /// Needs   a loop of a stage that reads or computes the tensor, which is not unrolled or vectorized; it is split and marked before. A
-  ///         distance from 1 to 2^20
+  /// Needs   a loop of a stage that reads or computes the tensor, or in which one that reads it is computed; it is not unrolled or vectorized, split
+  ///         and marked before. A distance from 1 to 2^20
   /// Keeps   all results. Nothing is read: a prefetch of an address that is not the program's does nothing, so the last
   ///         iterations may ask for what stands beyond the end
   /// Cost    an instruction for each access, at most 32 for a loop; indices that are read from memory are left out. Pays where
