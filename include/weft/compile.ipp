@@ -12,6 +12,7 @@
 #include "weft/ir/print.hpp"
 #include "weft/ir/verify.hpp"
 #include "weft/lower/bounds.hpp"
+#include "weft/lower/work.hpp"
 #include "weft/pass/pipeline.hpp"
 #include "weft/runtime/cache/cache.hpp"
 #include "weft/runtime/cache/key.hpp"
@@ -293,23 +294,57 @@ inline bool can_be_written_over([[maybe_unused]] compile_request const& r, [[may
 #endif
   return false;
 }
-inline std::uint8_t write_by_rule(compile_request const& r, schedule& s, rule_input const& in) {
-  if (r.gpu != nullptr) return r.gpu->by_rule(s, &in);
-  if (!in.in_place) return schedule_by_rule(s, in);
-  schedule const plain = s;
-  std::uint8_t const plan = schedule_by_rule(s, in);
-  // What was chosen is no schedule where it reads too late, not another one.
-  if (!is_the_rules_own(plain) || plan == loops_alone || can_be_written_over(r, s)) return plan;
-  rule_input loops = in;
-  loops.plan = loops_alone;
-  s = plain;
-  return schedule_by_rule(s, loops);
-}
 inline bool has_open_sizes(call_layout const& layout) {
   for (argument_layout const& a : layout.arguments)
     for (std::int64_t e : a.extents)
       if (e < 0) return true;
   return false;
+}
+/// How often an element is written with likely sizes in the place of open ones (0: that is not known), by the loops of `s`; less than 0: it is
+/// no schedule for all sizes.
+inline double written_for_many([[maybe_unused]] compile_request const& r, [[maybe_unused]] schedule const& s, [[maybe_unused]] rule_input const& in) {
+#if WEFT_HAS_EXCEPTIONS
+  try {
+    ir::arena m;
+    ir::function const f = lowered(m, r, s);
+    sequence<std::int64_t> sizes(f.sizes.size(), std::int64_t(1));  // those that are named here are extents; strides do not count
+    std::size_t argument = 0;
+    auto const note = [&](int tensor) {
+      ir::buffer const* const of = f.buffers[argument++];
+      for (std::size_t d = 0; d < of->shape.size(); ++d)
+        if (std::int64_t const likely = in.likely[static_cast<std::size_t>(tensor)][d]; of->shape[d]->kind == op::extent && likely > 0)
+          sizes[static_cast<std::size_t>(of->shape[d]->value)] = likely;  // less than 0: an output's follows from others
+    };
+    for (input_info const& i : r.what->inputs)
+      if (i.tensor >= 0) note(i.tensor);
+    for (std::int32_t tensor : r.what->outputs) note(tensor);
+    return elements_written(f, sizes);
+  } catch (error const&) {
+    return -1;
+  }
+#else
+  return 0;
+#endif
+}
+inline std::uint8_t write_by_rule(compile_request const& r, schedule& s, rule_input const& in) {
+  if (r.gpu != nullptr) return r.gpu->by_rule(s, &in);
+  bool const open = !in.likely.empty() && has_open_sizes(*r.layout);
+  if (!in.in_place && !open) return schedule_by_rule(s, in);
+  schedule const plain = s;
+  std::uint8_t const plan = schedule_by_rule(s, in);
+  // What was chosen is no schedule where it reads too late, not another one.
+  if (!is_the_rules_own(plain) || plan == loops_alone || (!open && can_be_written_over(r, s))) return plan;
+  schedule const planned = s;
+  rule_input loops = in;
+  loops.plan = loops_alone;
+  s = plain;
+  std::uint8_t const taken = schedule_by_rule(s, loops);
+  if (!open) return taken;
+  // A part may be the whole, of what is read at places that only the call knows, as behind a border that mirrors: then it is computed for each tile again.
+  double const all = written_for_many(r, planned, in);
+  if (all < 0 || (all > 0 && all > 4 * written_for_many(r, s, in))) return taken;
+  s = planned;
+  return plan;
 }
 /// By rule: what was kept, which is asked for first, so that the rule runs once; else its own schedule. True: it was kept.
 inline bool make_by_rule(compile_request const& r, program const& expanded, schedule& s, std::string* reason) {

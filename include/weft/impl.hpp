@@ -81,6 +81,7 @@
 #include "weft/lower/open_bounds.ipp"
 #include "weft/lower/settled.ipp"
 #include "weft/lower/spans.ipp"
+#include "weft/lower/work.ipp"
 #include "weft/lower/specialized.ipp"
 #include "weft/pass/barriers.ipp"
 #include "weft/pass/forwarded_sums.ipp"

@@ -229,6 +229,7 @@ WEFT_DECL void lowering::open(stage_frame& f) {
       bool const of_part = !f.parts.empty() && l.parent < 0 && l.first < 0 && d < f.stage->spatial;
       ir::expr const most = of_part ? f.parts[at(d)].most : nullptr;
       if (most != nullptr && most->kind == op::literal && most->value <= 1024) trips = most, cut.push_back(id);
+      else if (is_written_out(how) && l.extent == open_trips) need_closed(f, id);
       else how = loop_kind::serial;
     }
     f.loops.push_back({id, static_cast<std::int32_t>(f_.variables.size()) - 1, how, trips});
@@ -243,6 +244,13 @@ WEFT_DECL void lowering::open(stage_frame& f) {
     for (node n = p_.at(p_.result(*f.stage, r).body); n.kind == op::select && p_.at(n.c).kind == op::self;
          n = p_.at(n.b))
       add_condition(n.a);
+}
+/// What a step took for a part: only here it is known that so much is read as the call says.
+WEFT_DECL void lowering::need_closed(stage_frame const& f, int loop) const {
+  bool const unrolled = n_.at(loop).kind == loop_kind::unrolled;
+  diagnosis const why = unrolled ? diagnosis::an_unrolled_axis_has_an_open_extent__split_it_first : diagnosis::a_vectorized_axis_has_an_open_extent__split_it_first;
+  WEFT_THROW(schedule_error(joined({unrolled ? "unroll: " : "vectorize: ", sentence(why), "\n  in    stage ", p_.tensors[at(f.stage->tensor)].name.view(), ", axis ",
+                                    n_.at(loop).name.view(), "\n  try   a split of this axis, and the inner part; or compute_at a loop that says how much is read at a time"})));
 }
 /// A condition under which an element changes at all, as that of the last part of a reduction (expr/rewrite.hpp): where
 /// whole tiles meet it, they are made without it.

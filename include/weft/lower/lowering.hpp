@@ -190,6 +190,7 @@ class lowering {
   void each_around_memory(stage_frame const& guest, F const& f) const;
   loop_of_frame outermost_copy(stage_frame const& guest) const;
   void only_at_first(stage_frame& guest);
+  void need_closed(stage_frame const& f, int loop) const;
   sequence<part> slid(stage_frame const& guest, class guest_spans& spans);
   void need_fewer_than_folded(stage_frame const& guest, int dim, std::int64_t fold) const;
   ir::expr stored_index(stage_frame const& guest, int dim, ir::expr element);

@@ -1,4 +1,5 @@
 #include "weft/ir/lane_spans.hpp"
+#include "weft/ir/middles.hpp"
 #include "weft/ir/simplify.hpp"
 #include "weft/pass/left_out.hpp"
 #include "weft/pass/partition.hpp"
@@ -117,46 +118,6 @@ class middle_of_loop final : public ir::rewriter {
   bool lanes_alone_;
 };
 
-/// Loop variables and where each of them stands in the middle of its loop, where sizes that are open are likely ones; of a loop whose length is not
-/// known there: none.
-class middles {
- public:
-  void enter(ir::stmt loop) {
-    while (loop->variable >= static_cast<std::int32_t>(values_.size())) values_.push_back(unknown);
-    std::int64_t const begin = at(loop->begin), extent = at(loop->extent);
-    values_[static_cast<std::size_t>(loop->variable)] = begin == unknown || extent == unknown ? unknown : begin + extent / 2;
-  }
-  /// The value of an index or of a comparison of two.
-  std::int64_t at(ir::expr e) {
-    fuel_ = 200;
-    return value(e);
-  }
-  static constexpr std::int64_t unknown = std::int64_t(-0x7fffffffffffffff) - 1;
-
- private:
-  static constexpr std::int64_t likely_size = 1000;
-  std::int64_t value(ir::expr e) {
-    if (e->kind == op::literal && e->lanes == 1) return e->value;
-    if (e->kind == op::extent) return likely_size;
-    if (e->kind == op::axis) return e->value < static_cast<std::int64_t>(values_.size()) ? values_[static_cast<std::size_t>(e->value)] : unknown;
-    if (arity(e->kind) != 2 || e->lanes != 1 || --fuel_ < 0) return unknown;
-    std::int64_t const a = value(e->a), b = value(e->b);
-    constexpr std::int64_t far = std::int64_t(1) << 31;
-    if (a >= far || a <= -far || b >= far || b <= -far) return unknown;
-    switch (e->kind) {
-      case op::add: return a + b;
-      case op::sub: return a - b;
-      case op::mul: return a * b;
-      case op::min: return a < b ? a : b;
-      case op::max: return a < b ? b : a;
-      case op::floor_div: return b > 0 ? floor_div(a, b) : unknown;
-      case op::floor_mod: return b > 0 ? a - floor_div(a, b) * b : unknown;
-      default: return unknown;
-    }
-  }
-  sequence<std::int64_t> values_;
-  int fuel_ = 0;
-};
 /// Decides what it can about a body for the iterations of a loop that lie inside of some edges, which in most tiles of a picture are all, or all
 /// but a last one that is cut: from each of `starts` to each of `ends`, where `conditions` hold.
 class inside_of_edges final : public ir::rewriter {

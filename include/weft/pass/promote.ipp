@@ -101,7 +101,7 @@ class promoter final : public ir::rewriter {
   static bool only_stores(ir::stmt s, sequence<ir::stmt>* stores = nullptr) {
     if (s->kind == ir::stmt_kind::store && stores != nullptr) stores->push_back(s);
     if (s->kind == ir::stmt_kind::store) return true;
-    bool const around = s->kind == ir::stmt_kind::block || s->kind == ir::stmt_kind::branch || (s->kind == ir::stmt_kind::loop && !is_concurrent(s->how));
+    bool const around = s->kind == ir::stmt_kind::block || s->kind == ir::stmt_kind::together || s->kind == ir::stmt_kind::branch || (s->kind == ir::stmt_kind::loop && !is_concurrent(s->how));
     for (ir::stmt c : s->children)
       if (!around || !only_stores(c, stores)) return false;
     return around;
