@@ -534,8 +534,8 @@ WEFT_DECL void rule_plan::contraction(int stage, tile_axes const& t, int last) {
         else if (l >= 0 && l == row_block.inner) loops.push_back(static_cast<std::int32_t>(own_rows.outer));
       std::int64_t const k = trips(its.reduced.back());
       sums_in_tile(one, loops, its.reduced, its.words, tile);
-      bool const at_first = !apart && products.size() == 1 && its.blocks < 0 && packs_at_first(one) && choose(stage, "pack_at_first", true);
-      if (at_first) pack_at_first(one, column_block.inner >= 0 ? column_block.inner : piece, its.reduced.back(), ceil_div(k, trips(its.reduced.back())));
+      bool const by_first_tile = !apart && products.size() == 1 && its.blocks < 0 && packs_at_first(one) && choose(stage, "pack_at_first", true);
+      if (by_first_tile) pack_at_first(one, column_block.inner >= 0 ? column_block.inner : piece, its.reduced.back(), ceil_div(k, trips(its.reduced.back())));
       place_copies(g, one.copies, apart ? sequence<std::int32_t>{} : around, apart ? outer_loops{} : outer);
       ask_for_panels(one, own_columns.outer >= 0 ? own_columns.outer : panels,
                      own_rows.outer >= 0 ? own_rows.outer : row_block.inner, its.blocks, its.reduced.back());
