@@ -187,3 +187,59 @@ TEST_CASE("over memory without gaps no quotient is left, and vectors stay vector
     CHECK(count(rows, t.vector_bytes == 32 ? "vmovups" : "movups") >= 2);
   }
 }
+
+namespace {
+enum class panel_form { kept, in_a_ring, of_what_is_followed };
+/// A product of which the first tile of rows packs the panel that all of them read; in a ring nothing can be kept for others.
+template <panel_form Form>
+constexpr auto packed_at_first = weft::kernel<"packed_at_first">(
+    [](auto A, auto B) {
+      auto const C = compute<"C">(A.extent(0), B.extent(1), [=](auto i, auto j) {
+        return weft::sum(A.extent(1), [=](auto l) { return A(i, l) * B(l, j); });
+      });
+      if constexpr (Form != panel_form::of_what_is_followed) return C;
+      else return compute<"R">(C.extent(0), C.extent(1), [=](auto i, auto j) { return weft::max(C(i, j), 0); });
+    },
+    [](auto& s, auto, auto B, auto C, auto... followed) {
+      auto const copy = s.transform_layout(s.cache_read(B, C), [](auto d0, auto d1) { return weft::dims(d1 / 4, d0, d1 % 4); });
+      auto const [i, j, k] = C.axes();
+      auto const tiled = [&](weft::axis rows, weft::axis columns) { return s.tile(rows, columns, 3, 4); };
+      if constexpr (sizeof...(followed) == 0) {
+        auto [io, jo, ii, ji] = tiled(i, j);
+        s.reorder(jo, io, k, ii, ji);
+        s.compute_at(copy, k), s.store_at(copy, jo);
+      } else {
+        auto const last = (followed, ...);
+        auto [io, jo, ii, ji] = tiled(last.axes()[0], last.axes()[1]);
+        s.reorder(jo, io, ii, ji);
+        s.compute_at(C, io);
+        s.reorder(k, i, j);
+        s.compute_at(copy, k), s.store_at(copy, jo);
+      }
+      if constexpr (Form == panel_form::in_a_ring) s.fold_storage(copy.axes()[1], 4);
+    });
+}  // namespace
+
+TEST_CASE("store_at: what does not move with a loop between is computed in its first iteration alone") {
+  auto const check = [](auto const& kernel, bool apart) {
+    for (std::int64_t const m : {1, 2, 3, 4, 6, 10})
+      for (std::int64_t const k : {1, 7}) {
+        std::vector<float> a, b;
+        for (std::int64_t n = 0; n < m * k; ++n) a.push_back(static_cast<float>(n % 7 - 3));
+        for (std::int64_t n = 0; n < k * 10; ++n) b.push_back(static_cast<float>(n % 5 - 2));
+        auto const A = view(a, m, k), B = view(b, k, 10);
+        CAPTURE(m);
+        CAPTURE(k);
+        CHECK((kernel(A, B) == weft::evaluate(kernel, A, B)));
+        // The others have a loop of their own, without a copy in it.
+        std::string const ir = kernel.ir(A, B);
+        std::size_t const others = ir.find("io in 1..");
+        if (m > 6) CHECK((others != std::string::npos) == apart);
+        if (m > 6 && apart) CHECK(ir.find("B[", others) == std::string::npos);
+        if (m > 6 && apart) CHECK(ir.find("B[") != std::string::npos);
+      }
+  };
+  check(packed_at_first<panel_form::kept>, true);
+  check(packed_at_first<panel_form::in_a_ring>, false);
+  check(packed_at_first<panel_form::of_what_is_followed>, true);
+}

@@ -360,4 +360,21 @@ TEST_CASE("a case of a report: elements of its own, and a number") {
               input<float, 1>{{3}, {1065353216, 0, 1073741824}}, input<std::int8_t, 0>{{}, {-3}}, number<float>{1056964608});
 }
 
+// A scan begins where its loop does, of which the first iteration was written out apart.
+TEST_CASE("what does not move with a scan's loop is not computed in its first iteration apart") {
+  found f;
+  auto const a = f.input<float, 1>({2});
+  auto const s = weft::compute<"S">(a.extent(0), [=](auto i) { return a(i) + 1.0f; });
+  auto const t = weft::compute<"T">(6, a.extent(0), [=](auto i, auto j) { return weft::scan(weft::up_to(i), 0.0f, [=](auto before) { return before + s(j); }); });
+  f.check(t, "T: split(j, 4)\nS: compute_at(T, ji)\nS: store_root()\n");
+}
+// Stores of several results at once stood in the loop of a sum that is kept in a register, and were taken for more of its terms.
+TEST_CASE("a stage of two results is computed in the loop of a sum that reads both") {
+  found f;
+  auto const a = f.input<float, 1>({6});
+  auto const [s, u] = weft::compute<"S", "U">(a.extent(0), [=](auto i) { return weft::values(a(i) + 1.0f, a(i) * 2.0f); });
+  auto const t = weft::compute<"T">(a.extent(0), [=](auto i) { return weft::sum(a.extent(0), [=](auto k) { return s(k) * a(i) + u(k); }); });
+  f.check(t, "S: compute_at(T, j)\n");
+}
+
 }  // namespace weft_test::fuzz

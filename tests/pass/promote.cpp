@@ -129,6 +129,20 @@ TEST_CASE("an update is not moved in front of a store that it reads") {
                  "  accumulate B[3] = self + C[0, 0] from 0.0f32 first []\n") ==
         "block:\n  B[3] = B[3] + A[0]\n  C[0, 0] = A[1]\n  B[3] = B[3] + C[0, 0]\n");
 }
+TEST_CASE("what is stored beside a sum, in other memory, leaves it in its register") {
+  CHECK(promoted("  for k in 0..8:\n    B[k] = A[k]\n    accumulate C[0, 0] = self + B[k] from 0.0f32 first [k]\n") ==
+        "allocate acc4:\n  acc4[] = 0.0f32\n  for k in 0..8:\n    B[k] = A[k]\n    acc4[] = acc4[] + B[k]\n  C[0, 0] = acc4[]\n");
+  std::string const nested = promoted(
+      "  for k in 0..8:\n    for j in 0..2:\n      if j < k:\n        B[k * 2 + j] = A[k]\n    accumulate C[0, 0] = self + B[k] from 0.0f32 first [k]\n");
+  INFO(nested);
+  CHECK(has(nested, "acc4[] = acc4[] + B[k]"));
+  // Not where it writes or reads what the sum is kept in.
+  for (char const* beside : {"C[0, k] = A[k]", "B[k] = C[0, 0]", "B[k] = A[k where C[0, k] < 1.0f32]"}) {
+    std::string const text = promoted(std::string("  for k in 0..8:\n    ") + beside + "\n    accumulate C[0, 0] = self + A[k] from 0.0f32 first [k]\n");
+    INFO(text);
+    CHECK(!has(text, "acc4"));
+  }
+}
 TEST_CASE("what is together meets in registers before any of it is stored") {
   CHECK(promoted("  together:\n    B[0] = C[0, 0]\n    C[0, 0] = B[0]\n") ==
         "allocate acc4, acc5:\n  acc4[] = C[0, 0]\n  acc5[] = B[0]\n  B[0] = acc4[]\n  C[0, 0] = acc5[]\n");

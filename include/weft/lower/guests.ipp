@@ -479,13 +479,15 @@ WEFT_DECL void lowering::find_parts(stage_frame& guest, int stage, guest_spans& 
 }
 /// Of a loop between the guest's memory and the loop in which it is computed, along which the part does not move: what its first iteration
 /// has computed, the others find there; so that is written out apart. Not so where an iteration of a loop inside may be left out in the first one,
-/// and not in others.
+/// and not in others; a ring has lost what it began with.
 WEFT_DECL void lowering::only_at_first(stage_frame& guest) {
   auto const memory = store_of(guest);
+  for (int d = 0; d < guest.stage->spatial; ++d)
+    if (n_.at(n_.loop_of[at(guest.stage->first_axis + d)]).fold > 0) return;
   sequence<loop_of_frame> frames;  // from the host outwards, each with its innermost loop around the guest
   auto const stays = [&](stage_frame const& of, int position) {
     open_loop const& w = of.loops[at(position)];
-    if (w.how != loop_kind::serial || n_.at(w.id).reduced) return false;
+    if (w.how != loop_kind::serial || n_.at(w.id).reduced || of.stage->scanned >= 0) return false;  // a scan begins where its loop does
     for (part const& p : guest.parts)
       for (ir::expr e : {p.begin, p.extent})
         if (uses(e, w.variable)) return false;

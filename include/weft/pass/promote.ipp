@@ -337,7 +337,7 @@ class promoter final : public ir::rewriter {
   }
   ir::stmt with_registers(ir::stmt s, sequence<ir::stmt> const& targets,
                           sequence<ir::buffer const*> const& registers) {
-    if (only_stores(s)) return s;
+    if (only_stores(s)) return (*this)(s);
     if (s->kind == ir::stmt_kind::block) {
       sequence<ir::stmt> parts;
       for (ir::stmt c : ordered(s, targets)) parts.push_back(with_registers(c, targets, registers));

@@ -38,6 +38,14 @@ struct store_at_step {
   ///       for i in 0..3: for x: blur[y + i, x]           for i in (y == 0 ? 0 : 2)..3: for x: blur[y + i, x]
   ///       for x: out[y, x] = ..blur[y .. y + 2, x]..     for x: out[y, x] = ..blur[y .. y + 2, x]..
   ///
+  /// Along a loop between the two with which what is read does not move, all of it is computed in the first iteration, which is written out apart:
+  /// so the first tile of rows can pack the panel that all tiles read.
+  ///
+  ///     for jo:                                        for jo:
+  ///       for io: for k:                                 for k: { panel[k] = B[k, jo]; C[0, jo] += A[0, k] * panel[k] }
+  ///         panel[k] = B[k, jo]                ->        for io in 1..I: for k: C[io, jo] += A[io, k] * panel[k]
+  ///         C[io, jo] += A[io, k] * panel[k]
+  ///
   /// Needs   compute_at before; `i` stands around that loop, and neither that loop nor one between is parallel
   /// Keeps   each element is computed by the same operations
   /// Errors  schedule_error "store_at: the axis does not stand around the loop in which the stage is computed"
