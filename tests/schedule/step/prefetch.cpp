@@ -197,7 +197,7 @@ TEST_CASE("prefetch_in_turns: lines at equal distances are one instruction, what
   // Panels of 32 columns behind one another, of which three tiles of rows read 4 lines for each two terms; and rows as they lie, 70 apart.
   enum { panels_of_two, rows_of_two, rows_one_by_one };
   auto const asked_by = [](auto how) {
-    auto const k = weft::kernel<"shared">(matrices, [](auto& s, auto, auto B, auto C) {
+    auto const shared = weft::kernel<"shared">(matrices, [](auto& s, auto, auto B, auto C) {
       constexpr int form = decltype(how)::value;
       auto [i, j, k] = C.axes();
       auto [io, jo, ii, ji] = s.tile(i, j, 2, 32);
@@ -211,8 +211,8 @@ TEST_CASE("prefetch_in_turns: lines at equal distances are one instruction, what
     });
     std::vector<float> const a(6 * 8, 1), b(8 * 96, 2);
     auto const A = weft::view(a, 6, 8), B = weft::view(b, 8, 96);
-    CHECK(k(A, B)(5, 95) == 16);
-    return count_of(k.on(weft::x86_64_avx2()).assembly(A, B), "prefetcht0");
+    CHECK(shared(A, B)(5, 95) == 16);
+    return count_of(shared.on(weft::x86_64_avx2()).assembly(A, B), "prefetcht0");
   };
   CHECK(asked_by(std::integral_constant<int, panels_of_two>()) == 2);    // 4 lines by 3 turns: two at a time
   CHECK(asked_by(std::integral_constant<int, rows_of_two>()) == 8);      // two rows of 4 vectors of half a line: not equally far apart

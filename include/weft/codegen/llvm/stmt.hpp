@@ -84,5 +84,6 @@ class function_emitter : public expression_emitter {
 }  // namespace weft::inline WEFT_ABI
 
 #if WEFT_HEADER_ONLY
+#include "weft/codegen/llvm/prefetch.ipp"
 #include "weft/codegen/llvm/stmt.ipp"
 #endif
