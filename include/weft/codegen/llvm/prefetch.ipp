@@ -1,5 +1,3 @@
-#include <algorithm>
-
 #include "weft/codegen/llvm/prefetch.hpp"
 #include "weft/codegen/llvm/stmt.hpp"
 #include "weft/ir/linear.hpp"
@@ -60,9 +58,10 @@ WEFT_DECL bool lines_of_rows::find(ir::arena& m, std::int32_t variable, ir::buff
     std::int64_t d = 0;
     if (!distance(a.ahead, asked[0].ahead, d)) return false;
     if (d < lowest) lowest = d, first = a.ahead;
-    places.push_back(d);
+    std::size_t at = places.size();
+    while (at > 0 && places[at - 1] > d) --at;
+    places.insert(places.begin() + static_cast<std::ptrdiff_t>(at), d);
   }
-  std::sort(places.begin(), places.end());
   std::int64_t const line = 64 / size_bytes(buf->type);
   lines = static_cast<std::int64_t>(places.size());
   apart = lines > 1 ? places[1] - places[0] : line;
