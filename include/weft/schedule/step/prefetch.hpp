@@ -69,7 +69,8 @@ struct prefetch_step {
   /// `into` says which cache it comes to: the first one, where it is read soon; `weft::cache_level::l2` or `l3`, where much else is
   /// read before; `once`, where nothing is read twice.
   ///
-  /// Of what the stage computes itself it asks for the lines that will be written, to have them alone.
+  /// Of what the stage computes itself it asks for the lines that will be written, to have them alone; for nothing in the loops of a sum that is
+  /// kept in registers, where nothing is written.
   ///
   /// Needs   a loop of a stage that reads or computes the tensor, or in which one that reads it is computed; it is not unrolled or vectorized, split
   ///         and marked before. A distance from 1 to 2^20
