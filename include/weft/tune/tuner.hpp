@@ -122,7 +122,7 @@ struct tune_result {
   std::string how;                   // the best schedule as a how-lambda
   std::string loops;                 // and as loops
   std::string why;                   // in a sentence, why this one
-  std::int32_t finalists = 0, rounds = 0;  // that were measured in turns at the end, and how often each; 0: there was nothing to compare, or it was stopped before
+  std::int32_t finalists = 0, rounds = 0;  // that were measured in turns at the end, and rounds of these, with those of a second look at two; 0: there was nothing to compare, or it was stopped before
   std::string checked;               // against what results were compared
   tuning::isolation worker = tuning::isolation::none;  // where candidates ran
   std::string worker_program{};      // of isolation::program
