@@ -160,7 +160,7 @@ WEFT_DECL sequence<std::int32_t> rule_plan::worth_packing(int stage, tile_axes c
     // Far away, a panel whose rows lie apart comes with each tile again, and slowly: they meet in a few sets of the second cache. Of a batch, each product's does.
     // Rows that begin inside of lines take two of them for a vector.
     double const far = static_cast<double>(has_far_memory() ? in_.l2_bytes : 0);
-    bool const comes_again = far > 0 && (bytes >= far / 4 || (large && v.bytes_of(one.tensor) > far));
+    bool const comes_again = far > 0 && (bytes >= far / 8 || (large && v.bytes_of(one.tensor) > far));
     bool const has_split_rows = far > 0 && large && one.step(last) != no_step && one.step(last) * size_bytes(program::at(v.p().tensors, one.tensor).type) % 64 != 0;
     double const reads = comes_again ? 2 : has_split_rows ? 4 : ahead && !few ? 16 : 4;
     bool const often = rows >= (is_constant(one.tensor) ? 2 : reads * in_.copy_reads);
