@@ -11,6 +11,7 @@
 #include "support/products.hpp"
 #include "weft/dim.hpp"
 #include "weft/direct.hpp"
+#include "weft/expr/boundary.hpp"
 #include "weft/expr/math/functions.hpp"
 #include "weft/runtime/constant.hpp"
 
@@ -265,4 +266,33 @@ TEST_CASE("a stage that reads rows of others, by rule and of open sizes: softmax
       CHECK(agree(mirrored, m, n));
       CHECK(agree(held, m, n));
     }
+}
+
+TEST_CASE("an open axis is vectorized or unrolled only where what is read of it is bounded") {
+  constexpr auto doubled = [](auto x) {
+    auto const t = compute<"t">(x.extent(0), x.extent(1), [=](auto i, auto j) { return x(i, j) * 2; });
+    return compute<"y">(x.extent(0), x.extent(1), [=](auto i, auto j) { return t(i, j) + t(i, weft::min(j + 1, x.extent(1) - 1)); });
+  };
+  std::vector<float> const data(7 * 40, 1.0f);
+  auto const x = view(data, weft::dim<"m">(7), weft::dim<"n">(40));
+  auto const vectors = weft::kernel<"vectors">(doubled, [](auto& s, auto, auto t, auto y) { s.compute_at(t, y.axes()[0]), s.vectorize(t.axes()[1]); });
+  auto const copies = weft::kernel<"copies">(doubled, [](auto& s, auto, auto t, auto y) { s.compute_at(t, y.axes()[0]), s.unroll(t.axes()[1]); });
+  CHECK_THROWS_WITH_AS(static_cast<void>(vectors.ir(x)), doctest::Contains("vectorize: a vectorized axis has an open extent"), weft::schedule_error);
+  CHECK_THROWS_WITH_AS(static_cast<void>(copies.ir(x)), doctest::Contains("in    stage t, axis j"), weft::schedule_error);
+}
+TEST_CASE("by rule, no part that is as long as the call says is computed for each tile again") {
+  constexpr auto mirrored = [](auto x) {
+    auto const from = weft::reflect(x);
+    auto const rows = compute<"rows">(x.extent(0), x.extent(1), [=](auto i, auto j) { return from(i, j - 1) + from(i, j) + from(i, j + 1); });
+    auto const of = weft::reflect(rows);
+    return compute<"out">(x.extent(0), x.extent(1), [=](auto i, auto j) { return of(i - 1, j) + of(i, j) + of(i + 1, j); });
+  };
+  static constexpr auto many = weft::kernel<"mirrored">(mirrored).with({.exact_shapes = 0});
+  std::vector<float> data(1000 * 1000);
+  for (std::size_t i = 0; i < data.size(); ++i) data[i] = static_cast<float>(i % 9);
+  auto const named = view(data, weft::dim<"h">(1000), weft::dim<"w">(1000));
+  std::string const loops = many.loops(named);
+  INFO(loops);
+  CHECK(loops.find("\n      rows\n") == std::string::npos);
+  CHECK((many(view(data, 1000, 1000)) == weft::evaluate(many, view(data, 1000, 1000))));
 }
