@@ -7,12 +7,13 @@
 #include <string>
 #include <vector>
 
+#include "pass/text.hpp"
 #include "support/private_cache.hpp"
 #include "support/products.hpp"
 #include "weft/dim.hpp"
 #include "weft/direct.hpp"
-#include "weft/expr/boundary.hpp"
 #include "weft/expr/math/functions.hpp"
+#include "weft/lower/work.hpp"
 #include "weft/runtime/constant.hpp"
 
 using weft::compute, weft::sum, weft::view, weft::out;
@@ -280,19 +281,9 @@ TEST_CASE("an open axis is vectorized or unrolled only where what is read of it 
   CHECK_THROWS_WITH_AS(static_cast<void>(vectors.ir(x)), doctest::Contains("vectorize: a vectorized axis has an open extent"), weft::schedule_error);
   CHECK_THROWS_WITH_AS(static_cast<void>(copies.ir(x)), doctest::Contains("in    stage t, axis j"), weft::schedule_error);
 }
-TEST_CASE("by rule, no part that is as long as the call says is computed for each tile again") {
-  constexpr auto mirrored = [](auto x) {
-    auto const from = weft::reflect(x);
-    auto const rows = compute<"rows">(x.extent(0), x.extent(1), [=](auto i, auto j) { return from(i, j - 1) + from(i, j) + from(i, j + 1); });
-    auto const of = weft::reflect(rows);
-    return compute<"out">(x.extent(0), x.extent(1), [=](auto i, auto j) { return of(i - 1, j) + of(i, j) + of(i + 1, j); });
-  };
-  static constexpr auto many = weft::kernel<"mirrored">(mirrored).with({.exact_shapes = 0});
-  std::vector<float> data(1000 * 1000);
-  for (std::size_t i = 0; i < data.size(); ++i) data[i] = static_cast<float>(i % 9);
-  auto const named = view(data, weft::dim<"h">(1000), weft::dim<"w">(1000));
-  std::string const loops = many.loops(named);
-  INFO(loops);
-  CHECK(loops.find("\n      rows\n") == std::string::npos);
-  CHECK((many(view(data, 1000, 1000)) == weft::evaluate(many, view(data, 1000, 1000))));
+TEST_CASE("elements_written: loops of likely sizes, a tile that computes all of a stage again, the longer way of a branch") {
+  auto const written = [](char const* body) { return weft::elements_written(weft_test::from_text(body).f, {100}); };
+  CHECK(written("  for i in 0..n:\n    B[i] = A[i]\n") == 100);
+  CHECK(written("  for i in 0..n // 10:\n    for j in 0..n:\n      B[j] = A[j]\n    for k in 0..10:\n      C[0, k] = B[k]\n") == 10 * (100 + 10));
+  CHECK(written("  for i in 0..4:\n    if i < 2:\n      B[i] = A[i]\n    else:\n      for j in 0..3:\n        B[j] = A[i]\n") == 4 * 3);
 }

@@ -565,7 +565,7 @@ WEFT_DECL register_tile_size rule_plan::tile_of_slabs(std::int64_t rows, std::in
 ///     for slabs of terms: { copy the rows' terms; for blocks of columns: { copy them; for tiles of rows: for panels: for terms: sums += .. } }
 ///
 /// Elsewhere rows come in time as they lie, from the last cache, and sums need not wait for other slabs. A row that is packed costs some three cycles an
-/// element, which 1,000 columns do not pay for (Cascade Lake, beside the panels alone: 2048^3 1.17, 4096^3 1.36, 1024^3 0.97, 512^3 0.81).
+/// element, which pays where rows would come from memory with each panel (Cascade Lake, beside panels packed by the first tile: 2048^3 0.93, 4096^3 1.4).
 WEFT_DECL bool rule_plan::is_worth_slabs(int stage, tile_axes const& t) const {
   rule_view const v = view();
   stage_info const& of = v.stage(stage);
