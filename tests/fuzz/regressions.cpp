@@ -346,6 +346,23 @@ TEST_CASE("lanes that are all at one element, of which some want it, were read a
               },
               input<float, 1>{{2}});
 }
+TEST_CASE("a copy for a multiple of sixteen took a length of none for sixteen, where nothing but loops of others was left of the stage") {
+  check_found({17874847443555729644ULL, contents::tame},
+              [](auto A) {
+                weft::compute<"S1">(A.extent(0), 1, [=](auto, auto) {
+                  return weft::exact::reduction(weft::values(weft::from_bits<float>(std::int64_t(2139095040LL))), [=](auto before, auto) { return weft::values(weft::get<0>(before)); }, A.extent(0) + -2);
+                });
+                auto S2 = weft::compute<"S2">(A.extent(0), 1, [=](auto, auto) { return weft::exact::literal<float>(A, 1.0f); });
+                return S2;
+              },
+              [](auto& s, auto, auto S1, auto S2) {
+                auto [i, j, k] = S1.axes();
+                auto ij = s.fuse(i, j);
+                s.compute_with(S2, ij);
+                s.specialize(s.extent(k) % 16 == 0 && s.extent(k) % 16 == 0);
+              },
+              input<float, 1>{{2}});
+}
 TEST_CASE("a case of a report: elements of its own, and a number") {
   check_found({7, contents::own},
               [](auto A, auto B, auto number) {

@@ -42,7 +42,8 @@ WEFT_DECL ir::stmt lowering::specialized(int stage, ir::stmt general) {
       ir::expr const asked = divisor > 0 ? ir::binary(m_, op::floor_mod, e, ir::index(m_, divisor)) : e;
       condition = ir::all_of(m_, condition, simplify(m_, ir::binary(m_, op::eq, asked, ir::index(m_, rest))));
       known_length k{e, nullptr, divisor, rest};
-      for (linear::term const& t : linear_form(e).terms)
+      linear const form = linear_form(e);
+      for (linear::term const& t : form.terms)
         if (t.coefficient == 1 && k.size == nullptr) k.size = t.atom;
       for (known_length& other : known) {
         if (other.size != k.size) continue;
@@ -53,11 +54,14 @@ WEFT_DECL ir::stmt lowering::specialized(int stage, ir::stmt general) {
         k.size = nullptr;
       }
       if (k.size != nullptr) known.push_back(k);
+      // A loop that is left runs, as code for open sizes does not fit else, and so does one along a whole dimension; this one may be gone.
+      bool const whole = form.terms.size() == 1 && form.constant == 0 && form.terms[0].coefficient == 1;
+      if (k.size != nullptr && divisor > 0 && !whole) condition = ir::all_of(m_, condition, simplify(m_, ir::binary(m_, op::lt, ir::index(m_, 0), e)));
     }
     for (known_length& k : known) {
       ir::expr is = ir::index(m_, k.rest);
       if (k.divisor > 0) {
-        ir::expr const least = ir::index(m_, k.rest == 0 ? k.divisor : 1);  // code for open sizes runs each loop
+        ir::expr const least = ir::index(m_, k.rest == 0 ? k.divisor : 1);
         ir::expr const times = ir::binary(m_, op::div, ir::binary(m_, op::max, k.extent, least), ir::index(m_, k.divisor));
         is = ir::binary(m_, op::add, ir::binary(m_, op::mul, times, ir::index(m_, k.divisor)), is);
       }
