@@ -454,6 +454,48 @@ TEST_CASE("finalists and rounds are as many as the time that is left allows, and
   CHECK(plan_of_turns({1e9}, 0, 0).finalists == 1);
   CHECK(plan_of_turns({1e4, 1e4, 1e4, 1e4}, 0, 10e9).budget_ns == 2e9);
 }
+TEST_CASE("a finalist wins that is surely faster, and where that is less than a tenth, when it is looked at again, too") {
+  // Eight samples, of which noise makes some longer.
+  auto const around = [](double ns) {
+    bench::timing t;
+    for (int i = 0; i < 8; ++i) t.samples.push_back(ns * (1 + 0.001 * (i * 5 % 8)));
+    return t;
+  };
+  auto const seen_of = [&](std::initializer_list<double> ns) {
+    tuning::detail::turns_seen seen{sequence<bool>(ns.size(), true)};
+    sequence<bench::timing> times;
+    for (double one : ns) times.push_back(around(one));
+    seen.note(times);
+    return seen;
+  };
+  CHECK(seen_of({100, 99.5, 120}).fastest() == 0);  // by half a hundredth
+  CHECK(seen_of({100, 95, 80}).fastest() == 2);
+  CHECK_FALSE(seen_of({100, 95, 80}).wants_a_second_look(2));
+
+  tuning::detail::turns_seen lucky = seen_of({100, 95, 97});
+  REQUIRE(lucky.fastest() == 1);
+  REQUIRE(lucky.wants_a_second_look(1));
+  lucky.note_second_look(1, around(110), around(111));
+  CHECK(lucky.fastest() == 2);                                       // the next one
+  CHECK(lucky.ns[1] == doctest::Approx(lucky.ns[0] * 111 / 110));  // what is kept of it is no luck any more
+  CHECK(tuning::detail::is_no_faster({90, lucky.ns[1]}, {100, lucky.ns[0]}));
+  lucky.note_second_look(2, around(110), around(110));
+  CHECK(lucky.fastest() == 0);
+
+  tuning::detail::turns_seen real = seen_of({100, 95, 97});
+  real.note_second_look(1, around(110), around(104));
+  CHECK(real.fastest() == 1);
+  CHECK(real.ns[1] == tuning::detail::time_of(around(95)));
+
+  tuning::detail::turns_seen failed = seen_of({100, 80, 97});
+  failed.good[1] = false;
+  CHECK(failed.fastest() == 2);
+  failed.good[0] = false;  // nothing to compare with
+  CHECK(failed.fastest() == 0);
+  failed.first_is_wrong = true;
+  CHECK(failed.fastest() == 2);
+  CHECK_FALSE(failed.wants_a_second_look(2));
+}
 TEST_CASE("the turns of a slow kernel are part of the seconds") {
   private_cache const here;
   std::vector<float> const x(2, 0.5f);

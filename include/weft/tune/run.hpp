@@ -97,6 +97,40 @@ struct turns_plan {
 /// Four finalists and eight rounds of them where there is time; with less, fewer finalists, of which the first two are the schedule without tuning and the
 /// fastest; at last six rounds of these two, as of fewer nothing is sure: that is kept back (`reserve`).
 turns_plan plan_of_turns(sequence<double> const& calls_ns, double load_ns, double left_ns);
+/// By medians and by what counts of samples.
+inline bool is_surely_faster(bench::timing const& t, bench::timing const& than) {
+  return bench::judged(bench::ratio_of_medians(t.samples, than.samples)) == bench::outcome::faster && time_of(t) < 0.99 * time_of(than);
+}
+/// What the turns of the finalists said. The first of them, the schedule without tuning, stays unless another is faster by a hundredth, 95 % sure (bench::judged),
+/// and, where that is less than a tenth, once more in turns with that one alone: of several that are as fast, one is lucky now and then for as long as a second.
+struct turns_seen {
+  sequence<bool> good;  // it was compiled, and its results are right
+  bool first_is_wrong = false;
+  sequence<bench::timing> times{};
+  sequence<double> ns{};       // what counts of them; 0: not good
+  sequence<bool> unlucky{};    // it was not faster when it was looked at again
+
+  void note(sequence<bench::timing> const& found) {
+    times = found, ns.clear(), unlucky = sequence<bool>(found.size(), false);
+    for (std::size_t i = 0; i < found.size(); ++i) ns.push_back(good[i] ? time_of(found[i]) : 0);
+  }
+  /// 0: the first one stays.
+  std::size_t fastest() const {
+    std::size_t best = 0;
+    for (std::size_t i = 1; i < times.size(); ++i) {
+      if (!good[i] || unlucky[i] || times[i].samples.empty() || (!good[0] && !first_is_wrong)) continue;
+      bool const faster = first_is_wrong || is_surely_faster(times[i], times[0]);
+      if (faster && (!good[best] || time_of(times[i]) < time_of(times[best]))) best = i;
+    }
+    return best;
+  }
+  bool wants_a_second_look(std::size_t i) const { return !first_is_wrong && time_of(times[i]) >= 0.9 * time_of(times[0]); }
+  /// As it is kept, too: a lucky time is not what later tunings compare with.
+  void note_second_look(std::size_t i, bench::timing const& first, bench::timing const& again) {
+    unlucky[i] = !is_surely_faster(again, first);
+    if (unlucky[i]) ns[i] = ns[0] * time_of(again) / time_of(first);
+  }
+};
 /// So many schedules of earlier tunings are looked at, described and fitted again: as many as are to be measured, and by rule, where each takes a millisecond
 /// in all, some hundredths of the time. By count: a clock would make other proposals of equal seeds.
 std::size_t most_earlier(tune_options const& o);

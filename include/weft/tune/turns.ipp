@@ -76,12 +76,7 @@ inline void tuning_run::choose_by_trials(sequence<std::size_t> const& in, sequen
   }
   result_.best_ns = result_.trials[best].ns, result_.choices = result_.trials[best].choices;
 }
-/// By medians and by what counts of samples.
-inline bool is_surely_faster(bench::timing const& t, bench::timing const& than) {
-  return bench::judged(bench::ratio_of_medians(t.samples, than.samples)) == bench::outcome::faster && time_of(t) < 0.99 * time_of(than);
-}
-/// In turns, as all that is compared (bench::measure). The first one stays unless another is faster by a hundredth, 95 % sure (bench::judged), and, where that
-/// is less than a tenth, once more in turns with that one alone: of several that are as fast, one is lucky now and then for as long as a second.
+/// In turns, as all that is compared (bench::measure).
 inline void tuning_run::confirm() {
   sequence<std::size_t> in = finalists();
   if (is_stopped()) return choose_by_trials(in, {}, {});
@@ -91,15 +86,18 @@ inline void tuning_run::confirm() {
   double const most = left > reserved ? left : reserved, again_ns = 1e9 * turns_of(2, bench::detail::fewest_rounds);
   turns_plan const plan = plan_of_turns(calls_ns, load_ns(), most > 2 * again_ns ? most - again_ns : most);
   in.resize(plan.finalists);
-  sequence<bool> good(in.size(), true);
+  turns_seen seen{sequence<bool>(in.size(), true)};
+  sequence<bool>& good = seen.good;
   for (std::size_t i = 0; i < in.size(); ++i) good[i] = !result_.trials[in[i]].wrong;
-  bool const first_is_wrong = !good[0];
+  seen.first_is_wrong = !good[0];
+  sequence<std::size_t> all;
+  for (std::size_t i = 0; i < in.size(); ++i) all.push_back(i);
   // A worker that ends takes all that it had compiled with it, also where that is while the next one is compiled.
-  auto const load_all = [&](bool also_when_stopped = false) {
+  auto const load = [&](sequence<std::size_t> const& which, bool also_when_stopped = false) {
     for (bool whole = false; !whole;) {
       whole = true;
       int starts = 0;
-      for (std::size_t i = 0; i < in.size(); ++i) {
+      for (std::size_t i : which) {
         if (!also_when_stopped && is_stopped()) return;
         tune_trial ignored;
         good[i] = good[i] && prepare(static_cast<int>(i), result_.trials[in[i]].choices, ignored);
@@ -108,7 +106,7 @@ inline void tuning_run::confirm() {
       }
     }
   };
-  load_all();
+  load(all);
   // Who ran when a worker ended is out, but for one that was killed from outside, and the first one: these are believed three times.
   int ended[4] = {};
   auto const sample_of = [&](std::size_t i, std::int64_t times) -> double {
@@ -119,7 +117,7 @@ inline void tuning_run::confirm() {
       double const ns = call.timed(times);
       if (ns > 0) return ns;
       good[i] = (i == 0 || runner_.was_killed()) && ++ended[i] < 3;
-      load_all();
+      load(all);
     }
   };
   struct finalist {
@@ -148,39 +146,26 @@ inline void tuning_run::confirm() {
                              return !w.run->is_stopped();
                            }});
   };
-  sequence<std::size_t> all;
-  for (std::size_t i = 0; i < in.size(); ++i) all.push_back(i);
-  sequence<bench::timing> const times = in_turns(all, plan);
-  result_.finalists = static_cast<std::int32_t>(in.size()), result_.rounds = static_cast<std::int32_t>(times[0].samples.size());
-  if (result_.stopped && result_.rounds < bench::detail::fewest_rounds) return choose_by_trials(in, good, times);
-  compared_ = in;
-  for (std::size_t i = 0; i < in.size(); ++i) turns_ns_.push_back(good[i] ? time_of(times[i]) : 0);
-  bool unlucky[4] = {};  // was not faster when it was looked at again
-  auto const fastest = [&] {
-    std::size_t best = 0;
-    for (std::size_t i = 1; i < in.size(); ++i) {
-      if (!good[i] || times[i].samples.empty() || (!good[0] && !first_is_wrong)) continue;
-      bool const faster = first_is_wrong || is_surely_faster(times[i], times[0]);
-      if (faster && !unlucky[i] && (!good[best] || time_of(times[i]) < time_of(times[best]))) best = i;
-    }
-    return best;
-  };
+  seen.note(in_turns(all, plan));
+  result_.finalists = static_cast<std::int32_t>(in.size()), result_.rounds = static_cast<std::int32_t>(seen.times[0].samples.size());
+  if (result_.stopped && result_.rounds < bench::detail::fewest_rounds) return choose_by_trials(in, good, seen.times);
   // As long as the seconds allow it, and with code and memory made anew.
-  auto const is_seen_again = [&](std::size_t i) {
-    sequence<double> const calls{time_of(times[0]), time_of(times[i])};
-    if (first_is_wrong || calls[1] < 0.9 * calls[0]) return true;
+  auto const look_again = [&](std::size_t i) {
+    sequence<double> const calls{time_of(seen.times[0]), time_of(seen.times[i])};
     double const now_left = 1e9 * (options_.seconds - elapsed() - others_turns_);
-    if (turns_ns(sample_ns(calls[0]) + sample_ns(calls[1]), bench::detail::fewest_rounds, 2, load_ns()) > now_left) return true;
-    load_all();
+    if (turns_ns(sample_ns(calls[0]) + sample_ns(calls[1]), bench::detail::fewest_rounds, 2, load_ns()) > now_left) return;
+    load({0, i});
     sequence<bench::timing> const again = in_turns({0, i}, plan_of_turns(calls, load_ns(), now_left));
     auto const rounds = static_cast<std::int32_t>(again[0].samples.size());
     result_.rounds += rounds;
-    return rounds < bench::detail::fewest_rounds || !good[0] || (good[i] && is_surely_faster(again[1], again[0]));
+    if (rounds >= bench::detail::fewest_rounds && good[0] && good[i]) seen.note_second_look(i, again[0], again[1]);
   };
   auto const fastest_of_all = [&] {
-    std::size_t found = fastest();
-    for (; found != 0 && !is_seen_again(found); found = fastest()) unlucky[found] = true;
-    return found;
+    for (std::size_t found = seen.fastest();; found = seen.fastest()) {
+      if (found == 0 || !seen.wants_a_second_look(found)) return found;
+      look_again(found);
+      if (good[found] && !seen.unlucky[found]) return found;
+    }
   };
   std::size_t best = fastest_of_all();
   for (; best != 0 && by_other_numbers_ && others_are_dear(); best = fastest_of_all()) {
@@ -191,10 +176,11 @@ inline void tuning_run::confirm() {
     if (sums_the_same(t, call)) break;
     good[best] = runner_.was_killed() && ++ended[best] < 3;
     if (good[best]) t = before;
-    load_all(true);  // its worker may have ended with it
+    load(all, true);  // its worker may have ended with it
   }
-  if (good[0]) result_.first_ns = time_of(times[0]);
-  result_.best_ns = good[best] && !times[best].samples.empty() ? time_of(times[best]) : result_.trials[in[best]].ns;
+  compared_ = in, turns_ns_ = seen.ns;
+  if (good[0]) result_.first_ns = time_of(seen.times[0]);
+  result_.best_ns = good[best] && !seen.times[best].samples.empty() ? time_of(seen.times[best]) : result_.trials[in[best]].ns;
   result_.choices = result_.trials[in[best]].choices;
 }
 
