@@ -691,6 +691,53 @@ TEST_CASE("where memory is far, few rows read whole rows of their columns, sixte
   run(60, 20, 200, 1, {"jo in", "io in", "k in 0..20", "prefetch B for", "B_copy stored at jo", "B_copy["}, "joo");
   run(61, 21, 203, 2, {"parallel jo", "io in", "k in 0..21", "prefetch B for", "B_copy stored at jo", "B_copy["}, "joo");
 }
+TEST_CASE("where memory is far, a convolution with channels first sums along lines of channels: weights in that order, pixels from a copy in it") {
+  auto const check = [](auto const& kernel, auto const& x, auto const& w, std::int32_t threads, std::int64_t l2, std::initializer_list<char const*> words) {
+    weft::target t = small_machine(1 << 11, l2);
+    t.threads = threads, t.l3_bytes_per_cycle = 10;
+    auto const far = kernel.on(t);
+    std::string const loops = far.loops(x, w);
+    INFO(loops);
+    CHECK(has_in_order(loops, words));
+    auto const expected = weft::evaluate({.contract = true}, kernel, x, w);
+    CHECK((expected == far(x, w)));
+    weft::constant const fixed(weft::view(w.data(), w.extent(0), w.extent(1), w.extent(2), w.extent(3)));
+    CHECK((expected == far(x, fixed)));
+    t.l3_bytes_per_cycle = 0;
+    CHECK(kernel.on(t).loops(x, w).find("A_copy") == std::string::npos);
+    return loops;
+  };
+  auto const x = drawn<float>(1, 16, 10, 12), full = drawn<float>(1, 17, 9, 16);
+  auto const w = drawn<float>(2, 32, 16, 3, 3), odd = drawn<float>(2, 37, 17, 3, 3);
+  // Panels outermost, each packed where it is read, and pixels in front; where all panels stay in the second cache, the lines that a line of the result reads.
+  check(bordered<1>, x, w, 1, 1 << 14, {"io in", "B_copy\n", "j in", "ko in", "m in 0..3", "n in 0..3", "l in 0..16", "unrolled ki", "vectorized ii", "A_copy[", "A_copy\n"});
+  check(bordered<1>, x, w, 1, 1 << 20, {"j in", "A_copy\n", "io in", "ko in", "m in 0..3", "n in 0..3", "l in 0..16", "unrolled ki", "vectorized ii", "A_copy[", "B_copy\n"});
+  check(bordered<1>, x, w, 2, 1 << 14, {"parallel", "B_copy\n", "A_copy["});
+  check(bordered<1>, x, w, 2, 1 << 20, {"parallel", "A_copy["});
+  check(bordered<1>, full, odd, 1, 1 << 14, {"A_copy["});  // lanes of pixels would be full
+  check(bordered<2>, drawn<float>(1, 17, 10, 26), odd, 1, 1 << 14, {"A_copy["});
+  check(nchw, drawn<float>(1, 18, 9, 21), drawn<float>(2, 19, 18, 3, 3), 1, 1 << 14, {"A_copy["});
+  // Too few channels, or too few outputs of them.
+  weft::target t = small_machine(1 << 11, 1 << 14);
+  t.l3_bytes_per_cycle = 10;
+  CHECK(nchw.on(t).loops(drawn<float>(1, 15, 9, 21), drawn<float>(2, 32, 15, 3, 3)).find("A_copy") == std::string::npos);
+  CHECK(nchw.on(t).loops(x, drawn<float>(2, 15, 16, 3, 3)).find("A_copy") == std::string::npos);
+  CHECK(nchw.on(t).with({.bitwise = true}).loops(x, w).find("A_copy") == std::string::npos);
+}
+TEST_CASE("of two units for vectors, tiles of near rows have two wherever registers and what is written out allow it") {
+  using weft::detail::tile_of_near_rows;
+  for (auto [rows, window, tile, vectors] : {std::array<std::int64_t, 4>{14, 1, 14, 2}, {28, 3, 14, 2}, {112, 1, 14, 2}, {7, 3, 7, 2}, {112, 7, 8, 2}, {112, 20, 16, 1}}) {
+    CAPTURE(rows);
+    auto const t = tile_of_near_rows(rows, 64, 16, 32, 2, window);
+    CHECK(t.rows == tile);
+    CHECK(t.vectors == vectors);
+  }
+  for (std::int64_t rows = 1; rows < 70; ++rows)
+    for (std::int64_t registers : {8, 16, 32}) {
+      auto const t = tile_of_near_rows(rows, 64, 16, registers, 2, 3);
+      CHECK((t.rows >= 1 && t.rows <= rows && t.rows * t.vectors + t.vectors + 1 <= registers));
+    }
+}
 TEST_CASE("where memory is far, a large product goes slab by slab of its terms, with both operands packed: rows once, some panels of columns at a time") {
   auto const check = [](auto const& kernel, auto const& a, auto const& b, std::int32_t threads, std::initializer_list<char const*> words) {
     fuzz::drawn const d = drawn_of(kernel, a, b);

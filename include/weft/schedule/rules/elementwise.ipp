@@ -41,6 +41,37 @@ WEFT_DECL int rule_plan::merged(int stage, int first_axis, sequence<access> cons
   return fuse(loops);
 }
 
+/// The loop over `other`, along which something lies side by side that is read across. Where it is short, that over all axes which are one row with it there, as
+/// over the channels and the window of a convolution's weights, whatever they are in the result.
+WEFT_DECL int rule_plan::row_across(int stage, int first_axis, int axis, int other, sequence<access> const& all) {
+  rule_view const v = view();
+  sequence<std::int32_t> row(1, v.loop(stage, other)), axes(1, other);  // outermost first
+  std::int64_t length = v.extent(stage, other);
+  auto const is_next = [&](int a) {
+    bool next = a != axis && v.extent(stage, a) > 1 && !is_asked(stage, a);
+    for (access const& one : all) next = next && (one.step(other) != 1 || one.step(axis) == 1 || one.step(a) == length);
+    for (std::int32_t taken : axes) next = next && a != taken;
+    return next;
+  };
+  constexpr std::int64_t short_row = 16;
+  for (int a = first_axis; length > 0 && length < short_row && a < v.stage(stage).spatial; ++a)
+    if (is_next(a)) {
+      row.insert(row.begin(), v.loop(stage, a)), axes.push_back(static_cast<std::int32_t>(a));
+      length *= v.extent(stage, a), a = first_axis - 1;
+    }
+  if (row.size() == 1) return row[0];
+  sequence<std::int32_t> order;
+  for (std::int32_t l : s_.order[static_cast<std::size_t>(stage)]) {
+    bool taken = l == v.loop(stage, axis);
+    for (std::int32_t joined : row) taken = taken || l == joined;
+    if (!taken) order.push_back(l);
+  }
+  for (std::int32_t l : row) order.push_back(l);
+  order.push_back(v.loop(stage, axis));
+  reorder(order);
+  return fuse(row);
+}
+
 /// Whether `stage` reads `tensor` at a place that is read itself: any of it, then.
 inline bool is_picked(program const& p, int stage, int tensor) {
   bool found = false;
@@ -90,9 +121,11 @@ WEFT_DECL void rule_plan::elementwise(int stage, int first_axis, bool alone) {
       return;
     }
   }
+  int across = other >= 0 ? v.loop(stage, other) : -1;
+  if (other >= 0 && alone && of.scanned < 0 && work <= 8) across = row_across(stage, first_axis, axis, other, all);
   sequence<std::int32_t> around, inside;
   for (std::int32_t l : s_.order[static_cast<std::size_t>(stage)]) {
-    bool const tiled = axis >= first_axis && (l == whole || l == v.loop(stage, axis) || (other >= 0 && l == v.loop(stage, other)));
+    bool const tiled = axis >= first_axis && (l == whole || l == v.loop(stage, axis) || l == across);
     if (!tiled) (s_.at(l).scanned ? inside : around).push_back(l);
   }
   if (axis < first_axis) {
@@ -102,12 +135,12 @@ WEFT_DECL void rule_plan::elementwise(int stage, int first_axis, bool alone) {
   // Squares of as many rows as a vector has lanes, or fewer where an axis is shorter, are turned over in registers; a few next to each other, so that few pages are
   // opened for little.
   std::int64_t side = lanes < 16 ? lanes : 16;
-  while (other >= 0 && side >= 4 && (v.extent(stage, axis) < side || v.extent(stage, other) < side)) side /= 2;
+  while (other >= 0 && side >= 4 && (v.extent(stage, axis) < side || trips(across) < side)) side /= 2;
   if (other >= 0 && of.scanned < 0 && work <= 8 && side >= 4) {
     std::int64_t const squares = choose(stage, "squares", 4, {1, 2, 8});
     // Squares are whole: the last one begins earlier, or, since what is computed twice is not to be seen by another thread, is a loop.
     tail const at_end = around.empty() && is_worth_a_fork(total) ? tail::partition : tail::shift_inwards;
-    parts const square = cut(v.loop(stage, other), side, at_end), columns = cut(square.outer, squares);
+    parts const square = cut(across, side, at_end), columns = cut(square.outer, squares);
     parts const row = cut(v.loop(stage, axis), side, at_end);
     around.push_back(columns.outer);
     around.push_back(row.outer);
@@ -142,7 +175,7 @@ WEFT_DECL void rule_plan::elementwise(int stage, int first_axis, bool alone) {
   std::int64_t const vectors = tile ? 1 : choose(stage, "vectors", work <= 8 ? 4 : work <= 20 ? 2 : 1, {1, 2, 4, 8});
   std::int64_t const line = 64 / size_bytes(program::at(v.p().tensors, of.tensor).type);
   // Several lines of each row that is read, so that few pages are opened for little.
-  parts const rows = tile ? cut(v.loop(stage, other), choose(stage, "lines", 8, {1, 2, 4, 16}) * line) : parts{};
+  parts const rows = tile ? cut(across, choose(stage, "lines", 8, {1, 2, 4, 16}) * line) : parts{};
   parts lane = cut(whole >= 0 ? whole : v.loop(stage, axis), tile ? 16 : lanes * vectors);
   around.push_back(rows.outer);
   around.push_back(lane.outer);

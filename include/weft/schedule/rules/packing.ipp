@@ -65,8 +65,9 @@ WEFT_DECL std::int64_t rule_plan::lanes_to_weave(int stage, int tensor, int colu
   return lanes < 4 || (cut_short && s_.limits.vector_bytes < 64) ? 1 : lanes;
 }
 /// Lets `stage` read a copy of `tensor` in panels: `width` elements of the axis `column` side by side, all that a panel has
-/// behind one another. With `terms`, so many of the last reduced axis stand together, for an instruction.
-WEFT_DECL int rule_plan::pack(int stage, int tensor, int column, std::int64_t width, std::int64_t terms) {
+/// behind one another. With `terms`, so many of the last reduced axis stand together, for an instruction; with `innermost`, that reduced axis runs fastest
+/// from row to row of a panel.
+WEFT_DECL int rule_plan::pack(int stage, int tensor, int column, std::int64_t width, std::int64_t terms, int innermost) {
   int const together = terms > 1 ? dimension_of(stage, tensor, view().stage(stage).axes() - 1) : -1;
   int const d = dimension_of(stage, tensor, column), rank = program::at(s_.computation().tensors, tensor).rank;
   rule_view const before = view();
@@ -80,6 +81,9 @@ WEFT_DECL int rule_plan::pack(int stage, int tensor, int column, std::int64_t wi
       if (k != d) (spatial ? outside : within).push_back(k);
     }
   });
+  int const fastest = innermost < 0 ? -1 : dimension_of(stage, tensor, innermost);
+  for (std::size_t i = 0; i < within.size(); ++i)
+    if (within[i] == fastest) within.erase(within.begin() + i), within.push_back(static_cast<std::int32_t>(fastest)), i = within.size();
   bool const constant = is_constant(tensor);
   std::int64_t const woven = together < 0 ? 1 : lanes_to_weave(stage, tensor, column, width);
   int const copy = add_stage(verb::cache_read, stage, tensor);
@@ -240,7 +244,7 @@ WEFT_DECL void rule_plan::share_around(sequence<product_plan> const& products, s
   parts const cut_up = split(others[at], each);
   outside.piece = cut_up.outer, outside.piece_axis = axis, outside.threads = threads, outside.piece_around = outside.known = true;
   others[at] = cut_up.inner;
-  if (!panels) outside.loops[at] = cut_up.inner;
+  if (!outside.loops.empty()) outside.loops[at] = cut_up.inner;
   others.insert(others.begin() + at, static_cast<std::int32_t>(cut_up.outer));
 }
 /// Copies of what a product reads in panels: where `loop_of_copy` says, else whole and in front, by all threads; where memory is far, panels in the

@@ -96,8 +96,10 @@ register_tile_size best_tile(std::int64_t rows, std::int64_t columns, std::int64
 /// The same where what rows read lies side by side: a line of the cache has all of it, and the next place of a window reads most of it again.
 /// So there are up to sixteen rows, by one vector, or eight by two: more would need registers for their weights at each place that is
 /// written out, and sums would leave theirs (14 x 32 ran at 110 and 97, 14 x 16 at 115 and 116 of 118 GFLOP/s, 7 x 32 at 108 and 97; EPYC, Zen 4,
-/// 2026-11-22).
-register_tile_size tile_of_near_rows(std::int64_t rows, std::int64_t columns, std::int64_t lanes, std::int64_t registers);
+/// 2026-11-22). Two units (`at_once`) take more than two loads bring where each multiplies another element: there rows are by two vectors wherever registers
+/// allow it, and where the `window`, which is written out for each sum, is not too long (3x3 on 28 x 28 x 128, by 14 x 16 117, by 14 x 32 127 GFLOP/s, on 14 x 14 x 256 131 and 146; Cascade Lake, 2026-11-27).
+register_tile_size tile_of_near_rows(std::int64_t rows, std::int64_t columns, std::int64_t lanes, std::int64_t registers, double at_once = 1,
+                                     std::int64_t window = 1);
 
 /// The knob for a copy of `tensor` in panels.
 inline short_name pack_name(program const& p, int tensor) {
@@ -247,6 +249,7 @@ class rule_plan {
   int vector_axis(rule_view const& v, int stage, sequence<access> const& all) const;
   void elementwise(int stage, int first_axis, bool alone);
   int merged(int stage, int first_axis, sequence<access> const& all);
+  int row_across(int stage, int first_axis, int axis, int other, sequence<access> const& all);
   void copy_tiles(int stage, sequence<access> const& all, int axis, int other, int at);
   bool fills_caches(int stage) const;
   bool store_past_caches(int stage);
@@ -286,6 +289,9 @@ class rule_plan {
   std::int64_t terms_of_slab(int stage) const;
   bool is_worth_slabs(int stage, tile_axes const& t) const;
   bool rows_are_near(int stage, tile_axes const& t) const;
+  int channels_of_lines(int stage, tile_axes const& t) const;
+  int copy_by_lines(int stage, int tensor, int channels);
+  std::int64_t window_written_out(int stage, tile_axes const& t) const;
   bool panels_first(int stage, tile_axes const& t, std::int64_t panels) const;
   int lines_that_share(int stage, tile_axes const& t) const;
   /// A copy in another layout, and the knob that says in which loop it is made.
@@ -358,7 +364,7 @@ class rule_plan {
   sequence<std::int32_t> reduced_loops(int stage) const;
   intrinsic const* instruction_for(int stage, tile_axes const& t, int& panels) const;
   std::int64_t lanes_to_weave(int stage, int tensor, int column, std::int64_t width) const;
-  int pack(int stage, int tensor, int column, std::int64_t width, std::int64_t terms = 1);
+  int pack(int stage, int tensor, int column, std::int64_t width, std::int64_t terms = 1, int innermost = -1);
   sequence<std::int32_t> rows_worth_packing(int stage, tile_axes const& t, std::int64_t rows, bool in_slabs);
   void place_copies(int stage, sequence<packed_copy> const& copies, sequence<std::int32_t> const& around, outer_loops const& outside,
                     bool in_slabs = false);
