@@ -690,6 +690,28 @@ TEST_CASE("where memory is far, few rows read whole rows of their columns, sixte
   run(16, 130, 201, 2, {"parallel", "ko in", "joi in", "io in", "ki in 0..16", "B["}, "B_copy");
   run(60, 20, 200, 1, {"jo in", "io in", "k in 0..20", "prefetch B for", "B_copy stored at jo", "B_copy["}, "joo");
   run(61, 21, 203, 2, {"parallel jo", "io in", "k in 0..21", "prefetch B for", "B_copy stored at jo", "B_copy["}, "joo");
+  auto const loops_of = [](auto const& kernel, auto const& a, auto const& b, std::int32_t threads) {
+    fuzz::drawn const d = drawn_of(kernel, a, b);
+    weft::rule_input in{1 << 15, 1 << 20, 1 << 25, threads};
+    in.strides.resize(d.what.tensors.size()), in.constant.resize(d.what.tensors.size(), false);
+    in.l3_bytes_per_cycle = 10, in.copy_reads = 1;
+    weft::schedule s(d.what, fuzz::extents_of(d), {32, 64});
+    weft::schedule_by_rule(s, in);
+    CHECK(s.state != weft::verdict::illegal);
+    return weft::print_loops(s);
+  };
+  // Where rows are packed, too, threads share them out, and each packs its own.
+  std::string const turned = loops_of(atb, drawn<float>(1, 600, 120), drawn<float>(2, 600, 400), 2);
+  INFO(turned);
+  CHECK(has_in_order(turned, {"parallel io", "A_copy\n", "jo in", "io", "B_copy stored at jo", "A_copy[", "B_copy["}));
+  // With one register left, two terms at a time where no panel is cut: sums would leave theirs for the masks of one that is.
+  std::string const even = loops_of(ab, drawn<float>(1, 200, 2000), drawn<float>(2, 2000, 416), 1);
+  std::string const cut = loops_of(ab, drawn<float>(1, 200, 2000), drawn<float>(2, 2000, 400), 1);
+  INFO(even);
+  INFO(cut);
+  CHECK(has_in_order(even, {"unrolled ki in 0..2", "unrolled ii in 0..14", "vectorized ji in 0..32"}));
+  CHECK(has_in_order(cut, {"unrolled ii in 0..14", "vectorized ji in 0..32"}));
+  CHECK(cut.find("unrolled ki") == std::string::npos);
 }
 TEST_CASE("where memory is far, a convolution with channels first sums along lines of channels: weights in that order, pixels from a copy in it") {
   auto const check = [](auto const& kernel, auto const& x, auto const& w, std::int32_t threads, std::int64_t l2, std::initializer_list<char const*> words) {

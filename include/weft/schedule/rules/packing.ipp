@@ -285,7 +285,8 @@ WEFT_DECL void rule_plan::place_copies(int stage, sequence<packed_copy> const& c
 /// Of products of two matrices, of each of a batch its own, whose terms all fit into a panel. (Cascade Lake, beside panels in front of the tiles: 1.0 to 1.04, beside slabs for
 /// 1536^3 and 2048^3 1.12 and 1.08.)
 WEFT_DECL bool rule_plan::packs_at_first(product_plan const& p) const {
-  if (!has_far_memory() || p.by != nullptr || p.own || p.row >= 0 || p.t.rows < 0 || p.copies.size() != (p.in_slabs ? 2 : 1)) return false;
+  if (!has_far_memory() || p.by != nullptr || p.own || p.row >= 0 || p.t.rows < 0) return false;
+  if (p.copies.empty() || p.copies.size() > 2 || (p.in_slabs && p.copies.size() != 2)) return false;
   rule_view const v = view();
   stage_info const& of = v.stage(p.stage);
   packed_copy const& copy = p.copies[0];  // of columns, if there is one
