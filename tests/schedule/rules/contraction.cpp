@@ -727,7 +727,6 @@ TEST_CASE("where memory is far, a convolution with channels first sums along lin
     CHECK((expected == far(x, fixed)));
     t.l3_bytes_per_cycle = 0;
     CHECK(kernel.on(t).loops(x, w).find("A_copy") == std::string::npos);
-    return loops;
   };
   auto const x = drawn<float>(1, 16, 10, 12), full = drawn<float>(1, 17, 9, 16);
   auto const w = drawn<float>(2, 32, 16, 3, 3), odd = drawn<float>(2, 37, 17, 3, 3);

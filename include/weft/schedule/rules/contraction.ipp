@@ -25,10 +25,11 @@ WEFT_DECL register_tile_size best_tile(std::int64_t rows, std::int64_t columns, 
     }
   return best;
 }
-WEFT_DECL register_tile_size tile_of_near_rows(std::int64_t rows, std::int64_t columns, std::int64_t lanes, std::int64_t registers, double at_once, std::int64_t window) {
+WEFT_DECL register_tile_size tile_of_near_rows(std::int64_t rows, std::int64_t columns, std::int64_t lanes, std::int64_t registers, double at_once,
+                                               std::int64_t window) {
   register_tile_size best;
   for (std::int64_t r = 1; r <= 16 && r <= rows && r + 2 <= registers; ++r) {
-    bool const pays = at_once > 1 ? 2 * r * window <= 128 : r < 10 && (r >= 8 || r == rows);
+    bool const pays = at_once > 1 ? 2 * r * window <= most_written_out : r < 10 && (r >= 8 || r == rows);
     std::int64_t const v = pays && columns > lanes && 2 * r + 3 <= registers ? 2 : 1;
     auto const step = [&](std::int64_t have) {
       double const multiplied = static_cast<double>(have * v) / at_once, loaded = static_cast<double>(have + v) / 2;
@@ -96,7 +97,8 @@ WEFT_DECL tile_axes rule_plan::axes_of_tile(int stage) const {
     if (window) score *= 0.5;  // two to four loads and what puts them in order, in place of one
     // Lines of channels (channels_of_lines) come faster than lines of pixels, which lie far apart: 64 x 64 x 64 94 -> 116, 32 x 32 x 128 83 -> 120 GFLOP/s.
     bool lines = false;
-    for (int r = 0; r < of.spatial; ++r) lines = lines || (r != c && result.step(r) == 1 && result.step(c) != 1 && channels_of_lines(stage, {c, r, {}}) >= 0);
+    for (int r = 0; r < of.spatial && result.step(c) != 1; ++r)
+      lines = lines || (r != c && result.step(r) == 1 && channels_of_lines(stage, {c, r, {}}) >= 0);
     if (lines) score *= 1.5;
     // Stored once for all terms: turned over in registers, where rows of the tile lie side by side in the result, or scattered.
     else if (result.step(c) != 1) score *= terms / (terms + (has_turned_rows(stage, c) ? 8 : 32));
@@ -178,7 +180,8 @@ WEFT_DECL bool rule_plan::rows_are_near(int stage, tile_axes const& t) const {
 WEFT_DECL int rule_plan::channels_of_lines(int stage, tile_axes const& t) const {
   rule_view const v = view();
   stage_info const& of = v.stage(stage);
-  if (!has_far_memory() || !rows_are_near(stage, t) || v.piece(stage, t.columns) > 0 || v.extent(stage, t.columns) < 2 * v.lanes(stage) || !order_may_change(stage)) return -1;
+  if (!has_far_memory() || !rows_are_near(stage, t) || !order_may_change(stage)) return -1;
+  if (v.piece(stage, t.columns) > 0 || v.extent(stage, t.columns) < 2 * v.lanes(stage)) return -1;
   int channels = -1, pixels = -1;
   bool window = false;
   for (access const& one : v.loads(stage)) {
@@ -349,25 +352,23 @@ WEFT_DECL rule_plan::product_plan rule_plan::product_of(int stage, tile_axes con
     if (lines >= 0 && one.step(t.rows) != 0) image = one.tensor;
   int const channels = image >= 0 && choose(stage, pack_name(s_.computation(), image).view(), true) ? lines : -1;
   if (group % p.width != 0) packed = {};
-  auto const copied = [&](std::int32_t tensor, int axis, std::int64_t step, std::int64_t terms_together) {
+  auto const note_copy = [&](std::int32_t tensor, bool constant, bool by_elements, bool of_columns, auto const& make) {
     short_name const name = pack_name(s_.computation(), tensor).append("_at");
-    bool const constant = is_constant(tensor);
-    bool const by_elements = terms_together > 1 && lanes_to_weave(stage, tensor, axis, step) == 1;
     forks_later_ = true;
-    if (int const copy = pack(stage, tensor, axis, step, terms_together, axis == t.columns ? channels : -1); copy >= 0)
-      p.copies.push_back({copy, name, constant, by_elements ? view().iterations(copy) : cycles(copy), axis == t.columns});
+    if (int const copy = make(); copy >= 0)
+      p.copies.push_back({copy, name, constant, by_elements ? view().iterations(copy) : cycles(copy), of_columns});
     forks_later_ = false;
+  };
+  auto const copied = [&](std::int32_t tensor, int axis, std::int64_t step, std::int64_t terms_together) {
+    bool const by_elements = terms_together > 1 && lanes_to_weave(stage, tensor, axis, step) == 1;
+    note_copy(tensor, is_constant(tensor), by_elements, axis == t.columns,
+              [&] { return pack(stage, tensor, axis, step, terms_together, axis == t.columns ? channels : -1); });
   };
   sequence<std::int32_t> by_rows;
   if (p.by == nullptr) by_rows = rows_worth_packing(stage, t, p.tile.rows, p.in_slabs);
   for (std::int32_t tensor : packed) copied(tensor, t.columns, p.width, p.by != nullptr ? p.by->terms : 1);
   for (std::int32_t tensor : by_rows) copied(tensor, t.rows, p.tile.rows, 1);
-  if (channels >= 0) {
-    short_name const name = pack_name(s_.computation(), image).append("_at");
-    forks_later_ = true;
-    if (int const copy = copy_by_lines(stage, image, channels); copy >= 0) p.copies.push_back({copy, name, false, cycles(copy), false});
-    forks_later_ = false;
-  }
+  if (channels >= 0) note_copy(image, false, false, false, [&] { return copy_by_lines(stage, image, channels); });
   rule_view const v = view();
   p.own = group > 0;  // what it reads for its rows, then, and a line of the cache may have several groups
   for (access const& one : v.loads(stage)) {
@@ -416,7 +417,7 @@ WEFT_DECL void rule_plan::sums_in_tile(product_plan const& p, sequence<std::int3
   for (int l : {steps.inner, in.line, in.row, in.column, words}) order.push_back(l);
   reorder(order);
   mark(verb::unroll, steps.inner);
-  std::int64_t most_copies = rows_are_near(p.stage, p.t) ? 128 : 96;  // a row of a window of 7 by 16 sums
+  std::int64_t most_copies = rows_are_near(p.stage, p.t) ? most_written_out : 96;  // a row of a window of 7 by 16 sums
   std::int64_t copies = in.lines * p.tile.rows * p.tile.vectors * unrolled;
   for (std::size_t i = reduced.size(); i-- > 0; copies *= trips(reduced[i])) {
     if (trips(reduced[i]) < 1 || trips(reduced[i]) > 8 || copies * trips(reduced[i]) > most_copies) break;

@@ -93,6 +93,8 @@ struct tile_costs {
 /// Few rows that are left over wait for their vectors (tile_costs::vector). Lines of 14 pixels by 256 channels as 6, 6 and 2 rows ran at 113, as 7 and 7
 /// at 116 of 118 GFLOP/s.
 register_tile_size best_tile(std::int64_t rows, std::int64_t columns, std::int64_t lanes, std::int64_t registers, tile_costs const& costs = {});
+/// Sums of a tile of near rows, times the places of a window, that are written out in a loop at most.
+inline constexpr std::int64_t most_written_out = 128;
 /// The same where what rows read lies side by side: a line of the cache has all of it, and the next place of a window reads most of it again.
 /// So there are up to sixteen rows, by one vector, or eight by two: more would need registers for their weights at each place that is
 /// written out, and sums would leave theirs (14 x 32 ran at 110 and 97, 14 x 16 at 115 and 116 of 118 GFLOP/s, 7 x 32 at 108 and 97; EPYC, Zen 4,
