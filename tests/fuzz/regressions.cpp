@@ -393,5 +393,13 @@ TEST_CASE("a stage of two results is computed in the loop of a sum that reads bo
   auto const t = weft::compute<"T">(a.extent(0), [=](auto i) { return weft::sum(a.extent(0), [=](auto k) { return s(k) * a(i) + u(k); }); });
   f.check(t, "S: compute_at(T, j)\n");
 }
+// Of every sixth row of a result in place of B a copy was computed of all rows between, which other virtual threads write.
+TEST_CASE("a copy in a loop of virtual threads reads no row in place that another one writes") {
+  found f;
+  auto const b = f.input<float, 2>({9, 5});
+  auto const s = weft::compute<"S0">(b.extent(0), b.extent(1), [=](auto i, auto j) { return b(i, j) + 1.0f; });
+  f.check(s, "S0: cache_write()\nS0: split(j, 4) -> jo, ji\nS0_acc: compute_at(S0, ji)\nS0: split(i, 6) -> io, ii\n"
+             "S0: bind(ii, virtual_thread)\nS0: reorder(jo, ii, ji, io)\n");
+}
 
 }  // namespace weft_test::fuzz

@@ -128,7 +128,7 @@ constexpr bool meets_other_writes(nest const& n, int stage, int writer) {
   int loop = program::at(n.places, stage).loop;
   while (n.at(loop).stage != writer) loop = program::at(n.places, n.at(loop).stage).loop;
   for (int at = n.position(loop); at >= 0; --at)
-    if (is_shared_out(n.at(n.order_of(loop)[static_cast<std::size_t>(at)]).kind)) return !have_own_elements(n, loop);
+    if (is_concurrent(n.at(n.order_of(loop)[static_cast<std::size_t>(at)]).kind)) return !have_own_elements(n, loop);
   return false;
 }
 
