@@ -21,6 +21,7 @@
 #include "weft/runtime/call_threads.hpp"
 #include "weft/schedule/instructions.hpp"
 #include "weft/schedule/pressure.hpp"
+#include "weft/schedule/term_order.hpp"
 #include "weft/schedule/print.hpp"
 #include "weft/schedule/rules/rules.hpp"
 
@@ -196,7 +197,7 @@ inline bool is_tuned(compile_request const& r, program const& expanded, schedule
   cache::directory const kept(path, cache::creation::never);
   if (!kept.usable()) return false;
   std::string const beginning = cache::beginning_of_keys(r.name, *r.what, *r.machine);
-  // Of a how-lambda only a tuning knows, by comparing, whose sums are taken in which order.
+  // Of a how-lambda's knobs what was found elsewhere is not believed then.
   bool const in_its_own_order = told == nullptr && is_bitwise(r);
   std::string task;
   cache::tuned best;
@@ -204,7 +205,8 @@ inline bool is_tuned(compile_request const& r, program const& expanded, schedule
     if (told != nullptr) told->plan = best.plan;
     into = schedule_with(r, expanded, best.choices);
     bool const imported = best.trials == 0;
-    if (is_usable(r, into) && hash(into.steps) == best.steps && (!imported || (!in_its_own_order && becomes_loops(kept, r, beginning, into)))) {
+    bool const has_the_bits = !in_its_own_order || why_not_bitwise(into).empty();
+    if (is_usable(r, into) && has_the_bits && hash(into.steps) == best.steps && (!imported || (!in_its_own_order && becomes_loops(kept, r, beginning, into)))) {
       if (reason != nullptr)
         *reason = imported ? std::string("imported for these arguments, and not measured here")
                            : joined({"tuned for these arguments on this machine, in ", std::to_string(best.trials), " trials"});

@@ -123,6 +123,7 @@
 #include "weft/runtime/thread_pool.ipp"
 #include "weft/schedule/narrow.ipp"
 #include "weft/schedule/pressure.ipp"
+#include "weft/schedule/term_order.ipp"
 #include "weft/schedule/print.ipp"
 #include "weft/schedule/print_how.ipp"
 #include "weft/schedule/rules/contraction.ipp"

@@ -9,6 +9,7 @@
 #include "weft/schedule/pressure.hpp"
 #include "weft/schedule/print.hpp"
 #include "weft/schedule/schedule.hpp"
+#include "weft/schedule/term_order.hpp"
 
 namespace weft_test::fuzz {
 
@@ -19,16 +20,6 @@ struct step_limits {
   weft::schedule_limits machine{};   // with registers: their number is kept to
 };
 
-/// The loops that a part of `loop` became, in the order of its iterations.
-inline void natural_order(weft::nest const& n, int loop, weft::sequence<std::int32_t>& out) {
-  if (n.at(loop).live()) return out.push_back(loop);
-  if (int const into = n.at(loop).into; into >= 0) {
-    if (n.at(into).first == loop) natural_order(n, into, out);
-    return;
-  }
-  natural_order(n, n.at(loop).outer, out);
-  natural_order(n, n.at(loop).inner, out);
-}
 /// An argmin or argmax, or a part of one: it keeps its bits in parts, but not in any order.
 inline bool is_position(weft::program const& p, std::size_t stage) {
   return p.tensors[static_cast<std::size_t>(p.stages[stage].tensor)].name.data[0] == 'P';
@@ -46,17 +37,8 @@ inline weft::sequence<bool> with_added(weft::schedule const& n, weft::sequence<b
 /// Whether each reduction that needs it runs over its terms in the order of the program.
 inline bool keeps_order(weft::schedule const& n, weft::sequence<bool> order_free) {
   order_free = with_added(n, static_cast<weft::sequence<bool>&&>(order_free));
-  for (std::size_t s = 0; s < n.order.size(); ++s) {
-    if (order_free[s]) continue;
-    weft::sequence<std::int32_t> natural, now;
-    for (std::size_t l = 0; l < n.loops.size(); ++l)
-      if (n.loops[l].stage == static_cast<std::int32_t>(s) && n.loops[l].parent < 0 && n.loops[l].first < 0 && n.loops[l].reduced &&
-          !n.loops[l].gone)
-        natural_order(n, static_cast<int>(l), natural);
-    for (std::int32_t l : n.order[s])
-      if (n.at(l).reduced) now.push_back(l);
-    if (natural != now) return false;
-  }
+  for (std::size_t s = 0; s < n.order.size(); ++s)
+    if (!order_free[s] && !weft::keeps_term_order(n, static_cast<int>(s))) return false;
   return true;
 }
 inline bool fits(weft::schedule const& s, step_limits const& limits) {

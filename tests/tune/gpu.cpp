@@ -394,7 +394,7 @@ TEST_CASE("child: belongings" * doctest::skip()) {
       std::unique_ptr<tuning::candidate> const one(bench->load(loops, {}, false, ""));
       CHECK(state.allocations - state.frees == 3);
       CHECK(state.libraries == 1);
-      CHECK(one->run(1, why) > 0);
+      CHECK(one->run(1, tuning::surroundings::closed, why) > 0);
       CHECK(why == "");
     }
     for (std::int64_t i = 0; i < rows; ++i) {

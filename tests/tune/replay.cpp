@@ -54,7 +54,7 @@ class recorder {
     recorder* of = nullptr;
     int at = 0;
     bool good = false;
-    double run(std::int64_t times) { return good ? of->runner_.run(at, times, 10e9) : -1; }
+    double run(std::int64_t times) { return good ? of->runner_.run(at, times, 10e9, tuning::surroundings::open) : -1; }
   };
   bool load(int at, sequence<std::int32_t> const& choices) {
     std::string why;

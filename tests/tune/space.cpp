@@ -108,6 +108,13 @@ TEST_CASE("a count that would be given up is not begun") {
   CHECK_FALSE(s.exact);
   CHECK(s.looked_at == 64);
 }
+TEST_CASE("a dozen points are counted, however little time there is") {
+  wanted const w(tile);
+  space s(w.r);
+  space_size const size = measure(s, 1000000, 1, 64, 0);
+  CHECK(size.exact);
+  CHECK(text(size) == "6 points, 4 legal");
+}
 TEST_CASE("an illegal point says why") {
   wanted const w(tile);
   space s(w.r);

@@ -192,6 +192,11 @@ TEST_CASE("of inputs that nobody has filled whole numbers say what a candidate l
   char const* const little = "; all elements of an output are the same, of which little is seen: tune with inputs that differ";
   CHECK(with_planted(scaled_sums, none, view(x, 10, 10), 0.9f).checked.find(little) != std::string::npos);
   CHECK(with_planted(doubled, none, x, out(x)).checked.find(little) != std::string::npos);
+  // Nor by a number that makes all of them 0.
+  std::vector<float> const three = positive(3 * 5000);
+  std::string const checked = with_planted(scaled_sums, none, view(three, 3, 5000), 0.0f).checked;
+  CHECK(checked.find(little) != std::string::npos);
+  CHECK(checked.find("to the bit") == std::string::npos);
   x = positive(100);
   CHECK(with_planted(doubled, none, x).checked.find("whole numbers") == std::string::npos);
   CHECK(with_planted(scaled_sums, none, view(x, 10, 10), 0.9f).checked.find("little") == std::string::npos);

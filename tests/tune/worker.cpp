@@ -98,6 +98,29 @@ TEST_CASE("an access far outside ends the worker alone, and the next request sta
   CHECK(r.run(0, 1, 5e9) > 0);
   CHECK(r.starts() == 2);
 }
+TEST_CASE("what is timed has memory around its tensors, as most memory of a program has, and what is checked has none") {
+  for (char const* index : {"i + 3000", "i - 3000"}) {
+    call c;
+    argument_copies copies(c.arguments, 2);
+    runner r(copies, isolation::forked);
+    std::string why;
+    CHECK(r.load(0, adding(index), why) == outcome::good);
+    copies.restore();
+    CHECK(r.run(0, 1, 5e9, surroundings::open) > 0);
+    CHECK(copies.intact());  // in the worker's own memory
+    CHECK(r.run(0, 1, 5e9) < 0);
+    CHECK(r.last() == outcome::crashed);
+  }
+  // Both are the same tensors.
+  call c;
+  argument_copies copies(c.arguments, 2);
+  runner r(copies, isolation::forked);
+  std::string why;
+  CHECK(r.load(0, adding("i"), why) == outcome::good);
+  copies.restore();
+  CHECK(r.run(0, 1, 5e9, surroundings::open) > 0);
+  CHECK(c.first_of_y(copies) == three);
+}
 TEST_CASE("one element outside is found, before and behind") {
   for (char const* index : {"i + 1", "i - 1"}) {
     call c;
@@ -257,8 +280,8 @@ TEST_CASE("a forked worker has only the outputs' copies to write to: not the pro
       if (auto const at = reinterpret_cast<unsigned long>(shared); begin <= at && at < end) live = may_write;
     }
     std::fclose(maps);
-    CHECK(written == 1);
-    CHECK(read_only == 1);
+    CHECK(written == 2);  // in closed surroundings and in open ones
+    CHECK(read_only == 2);
     CHECK(live == 0);
     static_cast<char*>(shared)[0] = 1;  // here it may be written
     CHECK(r.run(0, 1, 5e9) > 0);

@@ -87,6 +87,7 @@ WEFT_DECL argument_copies::argument_copies(argument const* arguments, int count)
     m.start = m.pages_bytes - m.bytes;
     m.start -= ((m.start - misaligned) % 64 + 64) % 64;
     bytes_ += m.pages_bytes;
+    if (margin_bytes(m) > margin_) margin_ = margin_bytes(m);
   }
   if (!file_may_hold(bytes_ > 0 ? bytes_ : detail::page))  // memory that processes share is a file
     WEFT_THROW(device_error(joined({"tune: copies of the arguments take ", std::to_string(bytes_), " bytes, which is more than this process' limit of files (ulimit -f)"})));
@@ -95,13 +96,16 @@ WEFT_DECL argument_copies::argument_copies(argument const* arguments, int count)
     if (fd_ >= 0) ::close(fd_);
     WEFT_THROW(device_error("tune: no memory for copies of the arguments"));
   }
-  void* const mapped = ::mmap(nullptr, static_cast<std::size_t>(bytes_ > 0 ? bytes_ : detail::page), PROT_READ | PROT_WRITE,
-                              MAP_SHARED, fd_, 0);
+  auto const size = static_cast<std::size_t>(bytes_ > 0 ? bytes_ : detail::page), margin = static_cast<std::size_t>(margin_);
+  void* const all = ::mmap(nullptr, size + 2 * margin, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+  void* const mapped = all == MAP_FAILED ? all : ::mmap(static_cast<char*>(all) + margin, size, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_FIXED, fd_, 0);
   if (mapped == MAP_FAILED) {
+    if (all != MAP_FAILED) ::munmap(all, size + 2 * margin);
     ::close(fd_);
     WEFT_THROW(device_error("tune: no memory for copies of the arguments"));
   }
   memory_ = static_cast<char*>(mapped);
+  for (char* const side : {memory_ - margin, memory_ + size}) std::memset(side, detail::pattern, margin);
   // A fork maps what it needs anew, inputs read-only: this mapping, all of which may be written, is not for it.
   static_cast<void>(::madvise(mapped, static_cast<std::size_t>(bytes_ > 0 ? bytes_ : detail::page), MADV_DONTFORK));
   std::memset(memory_, detail::pattern, static_cast<std::size_t>(bytes_));
@@ -147,7 +151,7 @@ WEFT_DECL void argument_copies::find_holes(argument const* arguments, int count)
   }
 }
 WEFT_DECL argument_copies::~argument_copies() {
-  ::munmap(memory_, static_cast<std::size_t>(bytes_ > 0 ? bytes_ : detail::page));
+  ::munmap(memory_ - margin_, static_cast<std::size_t>((bytes_ > 0 ? bytes_ : detail::page) + 2 * margin_));
   ::close(fd_);
 }
 WEFT_DECL void argument_copies::protect_live() const {

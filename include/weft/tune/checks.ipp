@@ -48,6 +48,7 @@ inline bool has_one_value(sequence<element_list> const& outputs) {
   }
   return false;
 }
+inline constexpr char little_is_seen[] = "; all elements of an output are the same, of which little is seen: tune with inputs that differ";
 /// Whether the outputs, where they stand, are like those. Where they are not, `difference` says at which element.
 inline bool tuning_run::are_like(sequence<element_list> const& expected, tolerance within, sequence<double> const* magnitudes) const {
   std::size_t tensor = 0, output = 0;
@@ -75,7 +76,7 @@ inline bool tuning_run::computes_the_same(tune_trial& t) {
     if (t.why.empty()) magnitudes_.assign(found.size(), 0.0), expected_ = static_cast<sequence<element_list>&&>(found);
     if (t.why.empty() && has_one_value(expected_)) {
       by_other_numbers_ = by_other_numbers_ || whole_are_exact_;
-      if (!by_other_numbers_) result_.checked += "; all elements of an output are the same, of which little is seen: tune with inputs that differ";
+      if (!by_other_numbers_) result_.checked += little_is_seen;
     }
     for (element_list& e : expected_) make_ready(e);
     if (t.why.empty()) return true;
@@ -115,7 +116,7 @@ inline bool tuning_run::sums_the_same(tune_trial& t, slot_calls& calls) {
     if (t.why.empty()) {
       expected_of_others_ = found;
       for (element_list& e : expected_of_others_) make_ready(e);
-      result_.checked += joined({"; the same ", of_what, ", to the bit"});
+      result_.checked += has_one_value(expected_of_others_) ? std::string(little_is_seen) : joined({"; the same ", of_what, ", to the bit"});
     }
   }
   for (std::size_t i = 0; i < found.size() && t.why.empty(); ++i) {

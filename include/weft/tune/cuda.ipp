@@ -150,7 +150,7 @@ class cuda_candidate final : public candidate {
     load(module, code.cubin);
     if (std::int64_t const bytes = workspace_bytes(f); bytes > 0) workspace_ = owned_.make(bytes, "memory for intermediate tensors");
   }
-  double run(std::int64_t calls, std::string& why) override {
+  double run(std::int64_t calls, surroundings, std::string& why) override {
     runtime::gpu_scope const here(gpu_);
     if (calls == 1) on_.bring();
     runtime::cuda_events const time(gpu_);

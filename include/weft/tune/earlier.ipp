@@ -27,12 +27,12 @@ inline std::string tuning_run::trials_task() const {
   return static_cast<std::string&&>(w.bytes);
 }
 inline void tuning_run::measure_first() {
+  if (std::string const why = space_.loses_bits(space_.steps(first_.choices)); !why.empty())
+    WEFT_THROW(schedule_error(joined({face_.name, ": tune: bitwise, and the first values of the knobs give a schedule without the bits of direct evaluation: ", why,
+                                      "\n  try   first values that keep each sum's order, or a tuning that is not bitwise"})));
   // What ended the worker may have come from outside: of the first schedule it is believed the third time.
   tune_trial t = measured(first_.choices, 0);
   for (int again = 0; again < 2 && t.result == outcome::crashed; ++again) t = measured(first_.choices, 0);
-  if (t.wrong && wanted_.bitwise && face_.how != nullptr)
-    WEFT_THROW(schedule_error(joined({face_.name, ": tune: bitwise, and the first values of the knobs give a schedule without the bits of direct evaluation: ", t.why,
-                                      "\n  try   first values that keep each sum's order, or a tuning that is not bitwise"})));
   if (t.wrong) WEFT_THROW(internal_error(joined({face_.name, ": tune: without tuning, ", t.why})));
   if (t.ns <= 0)
     WEFT_THROW(device_error(joined({face_.name, ": tune: the schedule without tuning could not be measured: ", t.why})));

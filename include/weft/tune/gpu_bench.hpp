@@ -13,7 +13,8 @@ namespace tuning {
 /// Where a process has the copies of the arguments (buffers.hpp).
 struct argument_places {
   sequence<memory_block> blocks{};
-  sequence<char*> pages{};  // of each block, where its pages begin
+  sequence<char*> pages{};       // of each block, where its pages begin
+  sequence<char*> open_pages{};  // the same, in open surroundings; none: as `pages`
   sequence<tensor_place> tensors{};
   sequence<std::int64_t> scalars{};
 };
@@ -26,7 +27,7 @@ class candidate {
   /// its results there.
   ///
   /// Errors  device_error after which nothing can be run in this process
-  virtual double run(std::int64_t calls, std::string& why) = 0;
+  virtual double run(std::int64_t calls, surroundings around, std::string& why) = 0;
 };
 
 /// A GPU with memory for the arguments.

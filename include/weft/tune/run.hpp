@@ -17,10 +17,10 @@ class slot_calls {
  public:
   slot_calls(runner& r, int slot, double& measured_ns, double& waited_ns)
       : runner_(r), slot_(slot), measured_ns_(measured_ns), waited_ns_(waited_ns) {}
-  double run(std::int64_t calls) {
+  double run(std::int64_t calls, surroundings around = surroundings::closed) {
     // Twenty times what the slowest call took so far, and two seconds for what else the machine does.
     double const begun = now_ns();
-    double const ns = runner_.run(slot_, calls, 2e9 + 20 * slowest_ns_ * static_cast<double>(calls));
+    double const ns = runner_.run(slot_, calls, 2e9 + 20 * slowest_ns_ * static_cast<double>(calls), around);
     waited_ns_ += now_ns() - begun;
     if (ns < 0) return ns;
     double const each = ns / static_cast<double>(calls);
@@ -32,13 +32,13 @@ class slot_calls {
   /// The same, to be timed. What writes over its own inputs begins with the caller's again and again: numbers that shrink in each call become denormal, with
   /// which a processor is fifty times slower, and the slowest schedule would make the fewest calls.
   double timed(std::int64_t calls) {
-    if (!runner_.copies().are_written_over()) return run(calls);
+    if (!runner_.copies().are_written_over()) return run(calls, surroundings::open);
     double all = 0;
     for (std::int64_t done = 0; done < calls;) {
       std::int64_t const some = calls - done < most_over_themselves ? calls - done : most_over_themselves;
       runner_.copies().restore();
       if (runner_.is_on_gpu() && run(1) < 0) return -1;  // which brings them there
-      double const ns = run(some);
+      double const ns = run(some, surroundings::open);
       if (ns < 0) return ns;
       all += ns, done += some;
     }
@@ -134,6 +134,7 @@ struct turns_seen {
 /// So many schedules of earlier tunings are looked at, described and fitted again: as many as are to be measured, and by rule, where each takes a millisecond
 /// in all, some hundredths of the time. By count: a clock would make other proposals of equal seeds.
 std::size_t most_earlier(tune_options const& o);
+inline constexpr char no_time_to_compare[] = ", as the seconds that were left would not do to compare two";
 /// The text of a candidate, what another process has compiled of it, or why there is none.
 struct candidate_text {
   std::string loops, made, why;
@@ -175,10 +176,15 @@ class tuning_run {
   tune_result const& so_far() const { return result_; }
   /// So many trials of other kernels count in the same budget, as who watches is told.
   void note_others(std::int64_t trials, double turns) { others_trials_ = trials, others_turns_ = turns; }
-  /// Seconds that `finish` will take for its turns; 0: there is nothing to compare.
-  double turns() const { return result_.trials.size() > 1 ? turns_of_one_more() : 0; }
-  /// As if another candidate had been measured.
-  double turns_of_one_more() const { return 0.6 + turns_of(4, 9); }
+  /// Seconds of the budget that are its own, where several kernels share it.
+  void note_share(double seconds) { share_ = seconds; }
+  /// Seconds that `finish` will take for its turns, at least; 0: there is nothing to compare.
+  double turns() const { return result_.trials.size() > 1 ? reserve() : 0; }
+  /// Seconds of the budget that trials leave to the finalists: for four of them and one that is looked at again, but no more than a quarter of its share, or what
+  /// two of them cannot do without.
+  double reserve() const;
+  /// Why no other candidate was measured.
+  void note_why_alone(char const* why) { why_alone_ = why; }
   /// Whether it is as near to the roofline as the options ask for, and above it but for what measurements differ.
   bool is_near_roofline() const;
   /// What no schedule takes less than, as far as is known; 0: it is not, or the best takes less than was thought.
@@ -215,7 +221,6 @@ class tuning_run {
   void note(tune_trial t, double expected_ns);
   double load_ns() const;
   double turns_of(std::size_t finalists, int rounds) const;
-  double reserve() const;
   sequence<std::size_t> finalists() const;
   void confirm();
   void choose_by_trials(sequence<std::size_t> const& in, sequence<bool> const& good, sequence<bench::timing> const& times);
@@ -265,7 +270,8 @@ class tuning_run {
   double loaded_ns_ = 0;  // what compiling took, of so many
   std::int64_t loads_ = 0;
   double reserved_ = 0;   // seconds, for the finalists
-  bool no_time_for_turns_ = false;
+  double share_ = 0;      // seconds of the budget; 0: all of them
+  char const* why_alone_ = "";
   double waited_ns_ = 0;  // for compilers, for calls and for other ranks
   sequence<std::int32_t> const* next_ = nullptr;  // what is measured after this one, to be written while this one is compiled; null: not known
   candidate_text next_text_;

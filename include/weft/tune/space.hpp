@@ -15,6 +15,7 @@ namespace tuning {
 /// The schedules that one how-lambda can write for the arguments of a request; without one, those around the schedule by rule, whose
 /// choices are knobs (rules.hpp).
 ///
+/// Where the request is bitwise, a point is legal only if no sum of floats is taken in another order than the program's (schedule/term_order.hpp).
 /// On a CPU a point is legal when no step is refused, its tile fits the vector registers of the target, no statement is written out
 /// too often, and what its stages keep on the stack or in a thread's own memory fits the last level of cache that is one
 /// core's own. Nothing is lowered for that. On a GPU it is lowered: its launches fit the GPU's threads, shared memory, registers (by
@@ -38,8 +39,11 @@ class space final : public landscape {
   schedule at(sequence<std::int32_t> const& choices) const;
   /// Why the point is no legal one; empty: it is.
   std::string why_not(sequence<std::int32_t> const& choices) const;
-  /// The first legal point, the last knob fastest: what a call takes without tuning. False: there is none among 4096.
+  /// The first legal point, the last knob fastest: what a call takes without tuning, so bitwise it may be one that is not legal (loses_bits). False: there is
+  /// none among 4096.
   bool first(point& p);
+  /// Where the request is bitwise, why results of floats may have other bits than direct evaluation; empty: they have these.
+  std::string loses_bits(schedule const& s) const;
   compile_request const& request() const { return request_; }
   /// With these choices, before it is finished.
   schedule steps(sequence<std::int32_t> const& choices) const;
@@ -50,6 +54,7 @@ class space final : public landscape {
 
  private:
   point judged(schedule const& s) const;
+  bool fits(schedule const& s) const;
   point looked_at(schedule s);
   gpu_costs costs_on_gpu(schedule const& s) const;
   std::string too_large_for_gpu(schedule const& s) const;

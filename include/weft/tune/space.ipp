@@ -5,6 +5,7 @@
 #include "weft/bench/measure.hpp"
 #include "weft/expr/expand.hpp"
 #include "weft/schedule/pressure.hpp"
+#include "weft/schedule/term_order.hpp"
 #include "weft/tune/loop_features.hpp"
 #include "weft/tune/warp_features.hpp"
 #include "weft/tune/space.hpp"
@@ -76,6 +77,7 @@ WEFT_DECL space::space(compile_request const& r) : request_(r), expanded_(weft::
 WEFT_DECL std::string space::why_not(sequence<std::int32_t> const& choices) const {
   schedule const s = weft::detail::schedule_with(request_, expanded_, choices);
   std::string problem = weft::detail::why_not(request_, s);
+  if (problem.empty()) problem = loses_bits(s);
   if (request_.gpu != nullptr) return problem.empty() ? too_large_for_gpu(s) : problem;
   if (problem.empty()) problem = register_pressure(s);
   if (problem.empty() && request_.machine->l2_bytes > 0 &&
@@ -105,16 +107,19 @@ WEFT_DECL std::string space::too_large_for_gpu(schedule const& s) const {
   }
 #endif
 }
+inline bool space::fits(schedule const& s) const {
+  if (s.state == verdict::illegal || !weft::detail::why_not(request_, s).empty()) return false;
+  if (request_.gpu != nullptr) return too_large_for_gpu(s).empty();
+  return register_pressure(s).empty() && (request_.machine->l2_bytes <= 0 || detail::bytes_inside(s) <= static_cast<double>(request_.machine->l2_bytes));
+}
+inline std::string space::loses_bits(schedule const& s) const { return weft::detail::is_bitwise(request_) ? why_not_bitwise(s) : std::string(); }
 inline point space::judged(schedule const& s) const {
   point p;
   for (knob_info const& k : s.knobs) {
     p.choices.push_back(k.chosen);
     p.sizes.push_back(static_cast<std::int32_t>(k.values.size()));
   }
-  p.legal = s.state != verdict::illegal && weft::detail::why_not(request_, s).empty();
-  if (request_.gpu != nullptr) p.legal = p.legal && too_large_for_gpu(s).empty();
-  else p.legal = p.legal && register_pressure(s).empty() &&
-                 (request_.machine->l2_bytes <= 0 || detail::bytes_inside(s) <= static_cast<double>(request_.machine->l2_bytes));
+  p.legal = loses_bits(s).empty() && fits(s);
   return p;
 }
 WEFT_DECL point space::glance(sequence<std::int32_t> const& choices) {
@@ -185,7 +190,7 @@ WEFT_DECL bool space::first(point& p) {
   sequence<std::int32_t> choices;
   for (int tries = 0; tries < 4096; ++tries) {
     p = look(choices);
-    if (p.legal) return true;
+    if (p.legal || (weft::detail::is_bitwise(request_) && fits(steps(choices)))) return true;
     if (!next_point(p, choices)) return false;
   }
   return false;
@@ -234,29 +239,35 @@ WEFT_DECL space_size measure(landscape& l, std::int64_t most_counted, std::uint6
     }
   };
   double const limit = static_cast<double>(most_counted), began = bench::now_ns();
-  walk(64);
-  // A count that would not end in time is not begun, or given up where points turn out to take longer.
   auto const is_late = [&](double left, double each) { return bench::now_ns() - began + left * each > 1e9 * most_seconds; };
-  // By what a walk took, which is one look: a rule's 256 looks to find that out are a tenth of a short tuning.
-  bool const could_end = !is_late(size.points / walks / 2, (bench::now_ns() - began) / walks);
-  if (could_end && size.points / walks <= 2 * limit) {
-    space_size counted;
-    counted.exact = true;
+  space_size counted;
+  // False: there are more than so many, or they would take too long. A count that would not end in time is given up where points turn out to take longer.
+  auto const count_all = [&](double at_most, bool however_long) {
+    counted = {};
     sequence<std::int32_t> choices;
     for (bool more = true; more;) {
       point const p = l.glance(choices);
       ++counted.points, ++counted.looked_at;
       if (p.legal) ++counted.legal;
       more = next_point(p, choices);
-      if (counted.points >= limit && more) break;
-      if (!more) return counted;
+      if (counted.points >= at_most && more) break;
       double const expected = size.points / walks;
-      if (counted.looked_at % 256 == 0 &&
+      if (!however_long && counted.looked_at % 256 == 0 &&
           is_late(expected > counted.points ? expected - counted.points : 0, (bench::now_ns() - began) / counted.points))
         break;
+      counted.exact = !more;
     }
     size.looked_at += counted.looked_at;
-  }
+    return counted.exact;
+  };
+  // As few as the walks that would estimate them are counted in any case.
+  constexpr double few = 64;
+  walk(8);
+  if (size.points / walks <= 2 * few && limit >= few && count_all(few, true)) return counted;
+  walk(56);
+  // By what a walk took, which is one look: a rule's 256 looks to find that out are a tenth of a short tuning.
+  bool const could_end = !is_late(size.points / walks / 2, (bench::now_ns() - began) / walks);
+  if (could_end && size.points / walks <= 2 * limit && count_all(limit, false)) return counted;
   for (int left = walks_at_most - 64; left > 0 && !is_late(0, 0); left -= 16) walk(left < 16 ? left : 16);
   size.points /= walks, size.legal /= walks;
   return size;

@@ -39,6 +39,7 @@ WEFT_DECL sequence<tune_result> tune_all(sequence<task_face> const& tasks, tune_
     all.push_back({});
     all.back().run = std::unique_ptr<detail::tuning_run>(new detail::tuning_run(*t.face, t.arguments, t.count, o));
     all.back().weight = t.weight;
+    all.back().run->note_share(o.seconds / static_cast<double>(tasks.size()));
   }
   auto const turns_of_others = [&](detail::shared_task const& t) {
     double turns = 0;  // of those that have not had them
@@ -86,8 +87,9 @@ WEFT_DECL sequence<tune_result> tune_all(sequence<task_face> const& tasks, tune_
     tune_result const& r = best->run->so_far();
     double const before = r.best_ns;
     std::size_t const trials = r.trials.size();
-    if (tell_others(*best) + best->run->turns_of_one_more() >= rest() && tasks.size() > 1) {
+    if (tell_others(*best) + best->run->reserve() >= rest() && tasks.size() > 1) {
       best->open = false;  // its turns would not fit any more; another one's may
+      best->run->note_why_alone(detail::no_time_to_compare);
       continue;
     }
     best->open = best->run->go_on(left < o.batch ? left : o.batch), best->had_batch = true;
@@ -95,6 +97,9 @@ WEFT_DECL sequence<tune_result> tune_all(sequence<task_face> const& tasks, tune_
     best->last_gain_ns = done > 0 ? (before - r.best_ns) / static_cast<double>(done) : 0;
   }
   std::int64_t const trials = spent();
+  if (trials >= o.trials)
+    for (detail::shared_task& t : all)
+      if (!t.had_batch) t.run->note_why_alone(", as the trials that these kernels share were used up");
   bool stopped = is_stopped();
   for (detail::shared_task& t : all) {
     auto const own = static_cast<std::int64_t>(t.run->so_far().trials.size());

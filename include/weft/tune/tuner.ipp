@@ -108,7 +108,7 @@ WEFT_DECL bool tuning_run::is_near_roofline() const {
   return options_.within > 0 && result_.best_ns > 0 && !is_below_roofline() && result_.best_ns <= result_.roofline_ns * (1 + options_.within);
 }
 inline std::string tuning_run::about_within() const {
-  if (options_.within <= 0 || result_.best_ns <= 0) return "";
+  if (!(options_.within > 0) || result_.best_ns <= 0) return "";
   if (result_.roofline_ns <= 0)
     return face_.gpu != nullptr            ? "no effect: the peaks of a GPU are not known"
            : result_.done.float_bytes == 0 ? "no effect: the peak of arithmetic is known of programs of f32 and f64 alone, and a cache holds the tensors"
@@ -153,10 +153,9 @@ inline bool tuning_run::may_go_on() {
     result_.roofline_ns = roofline_of(what_, arguments_, count_, machine_);
   }
   std::int64_t const trials = others_trials_ + static_cast<std::int64_t>(result_.trials.size());
-  // Of several kernels each has turns, and those of all come at the end.
-  reserved_ = others_turns_ > 0 ? turns_of_one_more() : reserve();
-  bool const has_time = elapsed() + reserved_ + others_turns_ < options_.seconds;
-  no_time_for_turns_ = !has_time && trials < options_.trials;
+  reserved_ = reserve();
+  bool const has_time = elapsed() + reserved_ + others_turns_ < options_.seconds;  // of several kernels each has turns, and those of all come at the end
+  if (!has_time && trials < options_.trials) why_alone_ = no_time_to_compare;
   return trials < options_.trials && has_time && !is_near_roofline();
 }
 

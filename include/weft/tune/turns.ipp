@@ -42,9 +42,8 @@ inline double tuning_run::turns_of(std::size_t finalists, int rounds) const {
   double const round_ns = sample_ns(result_.first_ns) + static_cast<double>(finalists - 1) * sample_ns(result_.best_ns);
   return turns_ns(round_ns, rounds, finalists, load_ns()) / 1e9;
 }
-/// Seconds of the budget that trials leave to the finalists: for four of them and one that is looked at again, but no more than a quarter of it, or what two of them cannot do without.
-inline double tuning_run::reserve() const {
-  double const all = turns_of(4, 8) + turns_of(2, 8), quarter = options_.seconds / 4, fewest = turns_of(2, 6);
+WEFT_DECL double tuning_run::reserve() const {
+  double const all = turns_of(4, 8) + turns_of(2, 8), quarter = (share_ > 0 ? share_ : options_.seconds) / 4, fewest = turns_of(2, 6);
   return all < quarter ? all : quarter > fewest ? quarter : fewest;
 }
 /// The fastest few, and the first one, which stands for what there was.
@@ -196,11 +195,16 @@ inline void tuning_run::describe() {
     knob_info const& k = best.knobs[i];
     std::int64_t const value = k.values[static_cast<std::size_t>(k.chosen)];
     result_.knobs.push_back({std::string(k.name.view()), value});
-    bool const same = i < first.knobs.size() && first.knobs[i].chosen == k.chosen && first.knobs[i].values == k.values;
-    if (same) continue;
+    // The one of that name, or the second where a rule has two, which other choices may have put elsewhere.
+    std::size_t nth = 0;
+    for (std::size_t before = 0; before < i; ++before) nth += best.knobs[before].name.view() == k.name.view();
+    knob_info const* was = nullptr;
+    for (std::size_t other = 0; other < first.knobs.size() && was == nullptr; ++other)
+      if (first.knobs[other].name.view() == k.name.view() && nth-- == 0) was = &first.knobs[other];
+    std::int64_t const value_then = was == nullptr ? 0 : was->values[static_cast<std::size_t>(was->chosen)];
+    if (was != nullptr && value_then == value) continue;
     changed += joined({changed.empty() ? "" : ", ", k.name.view(), " = ", std::to_string(value)});
-    if (i < first.knobs.size() && first.knobs[i].name.view() == k.name.view())
-      changed += joined({" instead of ", std::to_string(first.knobs[i].values[static_cast<std::size_t>(first.knobs[i].chosen)])});
+    if (was != nullptr) changed += joined({" instead of ", std::to_string(value_then)});
   }
   schedule written(what_, [](int, int) { return std::int64_t(-1); });
   replay(written, best.steps);
@@ -209,7 +213,7 @@ inline void tuning_run::describe() {
   result_.why = found_elsewhere_
                     ? joined({"found by the one that searches: ", changed.empty() ? "the first values" : changed})
                 : result_.trials.size() <= 1
-                    ? joined({"the first values stay: nothing else was measured", result_.stopped ? ", as the tuning was stopped" : no_time_for_turns_ ? ", as the seconds that were left would not do to compare two" : ""})
+                    ? joined({"the first values stay: nothing else was measured", result_.stopped ? ", as the tuning was stopped" : why_alone_})
                 : chosen_by_trials_
                     ? changed.empty() ? joined({"the first values stay: the tuning was stopped before turns could say more, and nothing was faster by a tenth"})
                                       : joined({number_text(result_.first_ns / result_.best_ns), " times as fast as without tuning (", time_text(result_.first_ns),

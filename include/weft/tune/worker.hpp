@@ -131,8 +131,9 @@ class runner {
   bool begin_compiling(std::string_view loops, std::string_view architecture, known_intrinsics known);
   /// What `load` takes then; empty: why not.
   std::string made(std::string& why);
-  /// Calls what is there; negative: not well, and `last` says what.
-  double run(int slot, std::int64_t calls, double limit_ns);
+  /// Calls what is there; negative: not well, and `last` says what. Of a candidate that has run in closed surroundings it is known that it keeps to its tensors:
+  /// that is timed in open ones. A GPU's memory, and that of isolation::none, is always open.
+  double run(int slot, std::int64_t calls, double limit_ns, surroundings around = surroundings::closed);
   /// What it works on.
   argument_copies& copies() const { return copies_; }
   /// Whether candidates run on a GPU.

@@ -52,6 +52,8 @@ struct request_head {
   std::int32_t gpu = -1;          // its number; -1: the CPU
   std::int32_t may_spill = 0;
   std::int32_t architecture_bytes = 0;  // of a request to compile: in front of the text, counted in it
+  surroundings around = surroundings::closed;  // of a request to run
+  std::int32_t unused = 0;
   std::int64_t made_bytes = 0;          // behind the text
 };
 inline constexpr int most_instructions = 64;
@@ -127,14 +129,19 @@ WEFT_DECL bool receive_all(int fd, void* into, std::size_t bytes, double* left_n
 /// What may not be touched before and behind each block: address space alone. One page is not enough: an index that is wrong
 /// by a row leads behind it, where something of the worker's own may be.
 inline constexpr std::size_t guard_bytes = std::size_t(64) << 20;
-/// The shared memory as a worker maps it, inputs read-only.
-inline char* map_guarded(int fd, memory_block const& m) {
+/// The shared memory as a worker maps it, inputs read-only; in open surroundings with memory on both sides, all of it there already.
+inline char* map_block(int fd, memory_block const& m, surroundings around) {
   auto const inside = static_cast<std::size_t>(m.pages_bytes);
+  bool const open = around == surroundings::open;
   void* const all = ::mmap(nullptr, inside + 2 * guard_bytes, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
   if (all == MAP_FAILED) return nullptr;
   char* const at = static_cast<char*>(all) + guard_bytes;
-  int const rights = m.written ? PROT_READ | PROT_WRITE : PROT_READ;
-  return ::mmap(at, inside, rights, MAP_SHARED | MAP_FIXED, fd, m.offset) == MAP_FAILED ? nullptr : at;
+  int const rights = m.written ? PROT_READ | PROT_WRITE : PROT_READ, there = open ? MAP_POPULATE : 0;
+  if (::mmap(at, inside, rights, MAP_SHARED | MAP_FIXED | there, fd, m.offset) == MAP_FAILED) return nullptr;
+  auto const margin = static_cast<std::size_t>(margin_bytes(m));
+  for (char* const side : {at - margin, at + inside})
+    if (open && ::mmap(side, margin, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_FIXED | there, -1, 0) == MAP_FAILED) return nullptr;
+  return at;
 }
 /// One on the CPU.
 class cpu_candidate final : public candidate {
@@ -143,16 +150,19 @@ class cpu_candidate final : public candidate {
       : code_(loops, known, machine) {
     for (tensor_place const& t : places.tensors) {
       auto const b = static_cast<std::size_t>(t.block);
-      pointers_.push_back(places.pages[b] + places.blocks[b].start + t.at);
+      closed_.push_back(places.pages[b] + places.blocks[b].start + t.at);
+      open_.push_back((places.open_pages.empty() ? places.pages : places.open_pages)[b] + places.blocks[b].start + t.at);
     }
     scalars_ = places.scalars;
     scalars_.push_back(0);
   }
-  double run(std::int64_t calls, std::string&) override { return code_.run(pointers_.data(), scalars_.data(), calls); }
+  double run(std::int64_t calls, surroundings around, std::string&) override {
+    return code_.run((around == surroundings::open ? open_ : closed_).data(), scalars_.data(), calls);
+  }
 
  private:
   candidate_code code_;
-  sequence<void*> pointers_;
+  sequence<void*> closed_, open_;
   sequence<std::int64_t> scalars_;
 };
 /// Compiled candidates and the memory that they run on.
@@ -212,12 +222,12 @@ struct slots {
     return outcome::good;
   }
   /// In `became` comes what to answer: of a GPU that failed, nothing can be run any more.
-  double run(int slot, std::int64_t calls, std::string& why, outcome& became) const {
+  double run(int slot, std::int64_t calls, surroundings around, std::string& why, outcome& became) const {
     double ns = -1;
 #if WEFT_HAS_EXCEPTIONS
     try {
 #endif
-      if (code[slot] != nullptr) ns = code[slot]->run(calls, why);
+      if (code[slot] != nullptr) ns = code[slot]->run(calls, around, why);
       became = ns < 0 ? outcome::failed : outcome::good;
 #if WEFT_HAS_EXCEPTIONS
     } catch (error const& e) {
@@ -293,8 +303,9 @@ inline constexpr std::int32_t most_words = 4000, most_code = std::int32_t(1) << 
   if (!receive_all(socket, machine.data(), machine.size(), nullptr)) ::_exit(0);
   s.machine = target_of(machine);
   for (memory_block const& m : p.blocks) {
-    p.pages.push_back(map_guarded(memory, m));
-    if (p.pages.back() == nullptr) ::_exit(3);
+    p.pages.push_back(map_block(memory, m, surroundings::closed));
+    p.open_pages.push_back(map_block(memory, m, surroundings::open));
+    if (p.pages.back() == nullptr || p.open_pages.back() == nullptr) ::_exit(3);
   }
   for (request_head r; receive_all(socket, &r, sizeof r, nullptr);) {
     std::string text(static_cast<std::size_t>(r.text_bytes), '\0'), code_of_it(static_cast<std::size_t>(r.made_bytes), '\0'), why;
@@ -315,7 +326,7 @@ inline constexpr std::int32_t most_words = 4000, most_code = std::int32_t(1) << 
     outcome became = outcome::good;
     if (r.what == request_head::load) became = s.load(r, text, why, {instructions, r.instructions}, code_of_it);
     else if (r.what == request_head::compile) became = slots::compile(r, text, why, {instructions, r.instructions});
-    else a.ns = s.run(r.slot, r.calls, why, became);
+    else a.ns = s.run(r.slot, r.calls, r.around, why, became);
     a.result = static_cast<std::int32_t>(became);
     bool const is_code = r.what == request_head::compile && became == outcome::good;
     if (why.size() > static_cast<std::size_t>(most_words) && !is_code) why.resize(static_cast<std::size_t>(most_words));
@@ -543,7 +554,7 @@ WEFT_DECL bool runner::hear(double limit_ns, std::string& answer, std::int32_t m
 WEFT_DECL outcome runner::load(int slot, std::string const& loops, std::string& why, known_intrinsics known, bool may_spill, std::string_view made,
                                side_work meanwhile) {
   detail::request_head const r{detail::request_head::load, slot, 0, static_cast<std::int64_t>(loops.size()), known.count, gpu_, may_spill, 0,
-                               static_cast<std::int64_t>(made.size())};
+                               surroundings::closed, 0, static_cast<std::int64_t>(made.size())};
   if (own_ != nullptr) return last_ = own_->slots.load(r, loops, why, known, made);
   std::string head(reinterpret_cast<char const*>(&r), sizeof r), answer;
   if (!place_of(known, head, why)) return last_ = outcome::refused;
@@ -563,7 +574,7 @@ WEFT_DECL bool runner::begin_compiling(std::string_view loops, std::string_view 
   if (own_ != nullptr) return false;
   std::string const text = joined({architecture, loops});
   detail::request_head const r{detail::request_head::compile, 0, 0, static_cast<std::int64_t>(text.size()), known.count, gpu_, 0,
-                               static_cast<std::int32_t>(architecture.size()), 0};
+                               static_cast<std::int32_t>(architecture.size())};
   std::string head(reinterpret_cast<char const*>(&r), sizeof r), ignored;
   return place_of(known, head, ignored) && tell(head, text, {});
 }
@@ -596,10 +607,10 @@ WEFT_DECL bool runner::place_of(known_intrinsics known, std::string& head, std::
   }
   return true;
 }
-WEFT_DECL double runner::run(int slot, std::int64_t calls, double limit_ns) {
+WEFT_DECL double runner::run(int slot, std::int64_t calls, double limit_ns, surroundings around) {
   why_.clear();
-  if (own_ != nullptr) return own_->slots.run(slot, calls, why_, last_);
-  detail::request_head const r{detail::request_head::run, slot, calls, 0, 0, gpu_, 0, 0, 0};
+  if (own_ != nullptr) return own_->slots.run(slot, calls, around, why_, last_);
+  detail::request_head const r{detail::request_head::run, slot, calls, 0, 0, gpu_, 0, 0, around};
   std::string answer;
   if (!ask({reinterpret_cast<char const*>(&r), sizeof r}, {}, {}, limit_ns, answer)) return why_ = why_killed(), -1;
   detail::answer_head a;

@@ -71,10 +71,12 @@ WEFT_DECL bool rule_plan::sums_in_lanes(int stage, int first_axis) {
   stage_info const of = v.stage(stage);
   int const last = of.spatial - 1;
   std::int64_t const lanes = v.lanes(stage);
-  bool const is_short = v.extent(stage, last) < lanes;
-  bool apart = false;  // what neighbours read is: a mask would make gathers of it
+  // A length that the call says is left to masks: fused with others it has no lanes at all.
+  bool const by_masks = s_.limits.vector_bytes == 64 && is_open(v.loop(stage, last));
+  bool const is_short = v.extent(stage, last) < lanes && !by_masks;
+  bool apart = false;  // what neighbours read is: a mask would make gathers of it, or cost more than a shorter vector, where its length is known
   for (access const& one : v.inside().loads(stage)) apart = apart || one.step(last) > 1;
-  parts lane = is_short ? cut_short_axes(stage, first_axis, 1) : cut(v.loop(stage, last), lanes, apart ? tail::partition : tail::guard);
+  parts lane = is_short ? cut_short_axes(stage, first_axis, 1) : cut(v.loop(stage, last), lanes, apart && !by_masks ? tail::partition : tail::guard);
   // A few columns are few lanes, but each element of several results waits for the one before it.
   if (lane.inner < 0 && of.results > 1 && !apart) lane.inner = v.loop(stage, last);
   if (lane.inner < 0) return false;
