@@ -167,6 +167,15 @@ TEST_CASE("work that takes much longer than is of interest is given up, at once 
   CHECK(t[2].samples.size() == 8);
 }
 
+TEST_CASE("the first call of what takes nanoseconds may take microseconds") {
+  struct warming {
+    int asked = 0;
+    static double run(void* object, std::int64_t times) { return (static_cast<warming*>(object)->asked++ == 0 ? 5e3 : 0) + 10 * static_cast<double>(times); }
+  } w;
+  auto const t = bench::measure({{nullptr, &w, warming::run}}, {.sample_ms = 0.1, .fewest = 8, .give_up_ms = 3e-5})[0];
+  CHECK_FALSE(t.gave_up);
+  CHECK(t.median == doctest::Approx(10).epsilon(0.01));
+}
 TEST_CASE("a moment in which something else ran does not make samples short") {
   struct disturbed {
     int asked = 0;

@@ -16,7 +16,7 @@ struct measuring {
   double within = 0.01;   // done when each median is sure to this part of itself, half the width of its interval
   int fewest = 11, most = 201;  // samples of each; of what is slow 6 may be the fewest, see bench::measure
   bool cold = false;      // caches are filled with something else before each run, which is then a sample by itself; of CPUs alone
-  double give_up_ms = 0;  // work is measured no further whose first run takes longer, or whose first three samples take half as long; 0: never
+  double give_up_ms = 0;  // work is measured no further whose first run takes longer by a sample, or whose first three samples take half as long; 0: never
 };
 
 namespace bench {
