@@ -189,6 +189,22 @@ TEST_CASE("a damaged file is put aside and a new one begun, and the status says 
   CHECK(s.status().find("could not be read") != std::string::npos);
   CHECK(weft_test::content(d.path + "/t.damaged").find("this is no database") == 0);
 }
+TEST_CASE("a database with tables of another form is put aside, and what is begun is for its owner alone") {
+  if (!here()) return;
+  temporary_directory const d;
+  std::string const file = d.path + "/trials.sqlite";
+  sqlite_api const* const api = find_sqlite();
+  sqlite_api::database* other = nullptr;
+  REQUIRE(api->open_v2(file.c_str(), &other, sqlite_api::read_write | sqlite_api::create, nullptr) == sqlite_api::ok);
+  REQUIRE(api->exec(other, "create table trials (task integer, note text)", nullptr, nullptr, nullptr) == sqlite_api::ok);
+  api->close_v2(other);
+  trial_store s(file);
+  CHECK(s.add("task", "k", {{1, 2}, 3.0, 0, false}));
+  CHECK(s.status().find("what was there could not be read, and is now ") != std::string::npos);
+  CHECK(s.status().find("1 trial in ") == 0);
+  using std::filesystem::perms;
+  CHECK(std::filesystem::status(file).permissions() == (perms::owner_read | perms::owner_write));
+}
 TEST_CASE("a file that cannot be used fails nothing") {
   trial_store none(""), nowhere("/proc/nowhere/trials");
   CHECK_FALSE(none.usable());

@@ -85,6 +85,7 @@ TEST_CASE("lines that are no results are refused, each with a reason, and the ot
     CHECK(i.why.find("line 1: ") == 0);
   }
   CHECK(wisdom::import_lines(changed(good, "\"}", "\", \"plan\": 256}")).refused == 1);
+  CHECK(wisdom::import_lines(changed(good, "\"choices\": [", "\"choices\": [0], \"choices\": [")).refused == 1);
   CHECK(wisdom::import_lines(changed(good, "\"}", "\", \"plan\": 1}")).taken == 1);
   std::string const planned = wisdom::export_all();
   CHECK(planned.find(", \"plan\": 1}") != std::string::npos);

@@ -103,9 +103,8 @@ inline std::string model_drawing(tune_result const& r) {
   d.line(least, least, most, most);
   for (tune_trial const& t : r.trials)
     if (t.ns > 0 && t.expected_ns > 0) d.dot(t.expected_ns, t.ns, "trial");
-  char quality[64];
-  std::snprintf(quality, sizeof quality, "expected, over which: measured; rank correlation %.2f", r.model_quality);
-  d.label(60, 300, quality);
+  d.label(60, 300, joined({"expected, over which: measured; ", r.model_quality == 0 ? std::string("too few trials to tell how good the model is")
+                                                                                 : joined({"rank correlation ", number_text(r.model_quality)})}));
   return d.done();
 }
 /// What these operations and bytes take at most, on a machine of which one of the peaks is known, or both.
@@ -161,8 +160,8 @@ WEFT_DECL std::string report(tune_result const& r) {
                  "body{font:15px sans-serif;max-width:60em;margin:2em auto;padding:0 1em}svg{width:100%;max-width:640px}"
                  ".frame{fill:none;stroke:#999}.trial{fill:#36c;fill-opacity:.6}.best{fill:none;stroke:#c33;stroke-width:2}.roof{stroke:#333;stroke-width:2}.winner{fill:#c33}"
                  "text{font-size:12px}pre{background:#f4f4f4;padding:1em;overflow:auto}td,th{text-align:left;padding:0 1em 0 0}",
-                 "</style>\n<h1>", title, "</h1>\n<p>", escaped(tuning::text(r.space)), "; ", std::to_string(r.trials.size()),
-                 " trials. Best ", time_text(r.best_ns), ", without tuning ", time_text(r.first_ns), ".</p>\n<p>",
+                 "</style>\n<h1>", title, "</h1>\n<p>", escaped(tuning::text(r.space)), "; ", trials_text(static_cast<std::int64_t>(r.trials.size())),
+                 ". Best ", time_text(r.best_ns), ", without tuning ", time_text(r.first_ns), ".</p>\n<p>",
                  escaped(r.why), "</p>\n<h2>Best so far</h2>\n", progress_drawing(r), "<h2>The model</h2>\n", model_drawing(r), "<h2>The roofline</h2>\n", roofline_drawing(r),
                  "<h2>The schedule</h2>\n<pre>", escaped(r.how), "</pre>\n<pre>", escaped(r.loops), "</pre>\n<h2>Trials</h2>\n",
                  trial_rows(r), "</html>\n"});

@@ -1,6 +1,7 @@
 // One tuning under way: what `tune` does at a stretch, and `tune_all` and measuring ranks in pieces. Not for programs.
 #pragma once
 
+#include "weft/base/joined.hpp"
 #include "weft/tune/trials.hpp"
 #include "weft/tune/tuner.hpp"
 #include "weft/tune/verify.hpp"
@@ -12,6 +13,8 @@ namespace detail {
 /// As people read it.
 std::string time_text(double ns);
 std::string number_text(double x, char const* format = "%.2f");
+/// "1 trial", "2 trials".
+inline std::string trials_text(std::int64_t n) { return joined({std::to_string(n), n == 1 ? " trial" : " trials"}); }
 /// Calls in a slot of the runner, with a watch over each.
 class slot_calls {
  public:

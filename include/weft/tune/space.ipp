@@ -273,7 +273,7 @@ WEFT_DECL space_size measure(landscape& l, std::int64_t most_counted, std::uint6
   return size;
 }
 WEFT_DECL std::string text(space_size const& s) {
-  if (s.exact) return joined({detail::with_commas(s.points), " points, ", detail::with_commas(s.legal), " legal"});
+  if (s.exact) return joined({detail::with_commas(s.points), s.points == 1 ? " point, " : " points, ", detail::with_commas(s.legal), " legal"});
   char line[96];
   std::snprintf(line, sizeof line, "about %.2g points, %.3g %% legal (estimated)", s.points,
                 s.points > 0 ? 100 * s.legal / s.points : 0);

@@ -1,6 +1,8 @@
+#include <fcntl.h>
 #include <signal.h>
 #include <sys/stat.h>
 #include <sys/statfs.h>
+#include <unistd.h>
 
 #include <cstdio>
 #include <cstdlib>
@@ -172,6 +174,8 @@ WEFT_DECL bool trial_store::open() {
   detail::no_signal_of_limits const none;
   bool const shared = detail::is_on_a_network(detail::directory_of(file_).c_str());
   int const flags = sqlite_api::read_write | sqlite_api::create | sqlite_api::full_mutex;
+  // Whoever may read what a program computes is for its owner to say, as of all of this directory. SQLite's own files beside it have its rights.
+  if (int const made = ::open(file_.c_str(), O_RDWR | O_CREAT | O_CLOEXEC | O_NONBLOCK, 0600); made >= 0) ::close(made);
   int code = api_->open_v2(file_.c_str(), &database_, flags, nullptr);
   if (code == sqlite_api::ok) {
     api_->busy_timeout(database_, 5000);
@@ -192,6 +196,10 @@ WEFT_DECL bool trial_store::open() {
                            "create table if not exists examples (kind integer, task integer, family integer, ns real, estimate real, features text)",
                            "create index if not exists examples_of_task on examples (kind, task, family)"})
     if (code == sqlite_api::ok) code = api_->exec(database_, text, nullptr, nullptr, nullptr);
+  // A table of that name with other columns is nothing that could be used.
+  for (char const* text : {"select task, kernel, choices, ns, result, wrong, at from trials limit 0", "select kind, task, family, ns, estimate, features from examples limit 0"})
+    if (code == sqlite_api::ok) code = api_->exec(database_, text, nullptr, nullptr, nullptr);
+  if (code == sqlite_api::error) code = sqlite_api::corrupt;
   if (code == sqlite_api::ok) {
     inode_ = detail::inode_of(file_);
     return true;
@@ -202,7 +210,7 @@ WEFT_DECL bool trial_store::open() {
 }
 WEFT_DECL std::string trial_store::status() const {
   if (!usable()) return "not used: " + why_;
-  std::string text = joined({std::to_string(count()), " trials in ", file_, note_});
+  std::string text = joined({std::to_string(count()), count() == 1 ? " trial in " : " trials in ", file_, note_});
   if (lost_ > 0) text += joined({"; ", std::to_string(lost_), " could not be kept: ", detail::reason_of(last_code_)});
   if (lost_examples_ > 0) text += joined({"; ", std::to_string(lost_examples_), " examples could not be kept: ", detail::reason_of(last_code_)});
   return text;

@@ -479,7 +479,7 @@ WEFT_DECL std::string tune_result::text() const {
     if (t.wrong) ++wrong;
     else ++counts[static_cast<int>(t.result)];
   }
-  std::string all = joined({kernel, ": ", space.looked_at > 0 || space.exact ? tuning::text(space) : "points not counted", "; ", std::to_string(trials.size()), " trials in ",
+  std::string all = joined({kernel, ": ", space.looked_at > 0 || space.exact ? tuning::text(space) : "points not counted", "; ", tuning::detail::trials_text(static_cast<std::int64_t>(trials.size())), " in ",
                             tuning::detail::number_text(seconds, "%.1f"), " s: ", std::to_string(counts[0]), " good"});
   for (int i = 1; i < 5; ++i)
     if (counts[i] > 0) all += joined({", ", std::to_string(counts[i]), " ", tuning::name(static_cast<tuning::outcome>(i))});
@@ -490,7 +490,7 @@ WEFT_DECL std::string tune_result::text() const {
                  "\n  model   ", model_quality == 0 ? "too few trials to tell"
                                         : joined({"rank correlation ", tuning::detail::number_text(model_quality), ", of the fastest quarter ",
                                                   tuning::detail::number_text(100 * model_recall, "%.0f"), " % expected"}),
-                  of_others > 0 ? joined({"; it began with ", std::to_string(of_others), " trials of other tasks"}) : "",
+                  of_others > 0 ? joined({"; it began with ", tuning::detail::trials_text(of_others), " of other tasks"}) : "",
                   refused.empty() ? "" : joined({"\n  refused ", refused}), "\n  worker  ", tuning::name(worker), worker_program.empty() ? "" : " ", worker_program, ", started ", std::to_string(worker_starts), worker_starts == 1 ? " time\n" : " times\n", how, "\n"});
   return all;
 }

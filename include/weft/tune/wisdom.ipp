@@ -86,7 +86,7 @@ class object_reader {
     space();
     if (!rest_.empty()) return fail("more behind the object");
     if ((seen_ & 15) != 15) return fail("a part is missing: it has choices, ns, steps and key");
-    if ((seen_ & 48) != 0 && (seen_ != 63 || own.task != xxh64(key) || cache::head_of(family).kernel != cache::head_of(key).kernel))
+    if ((seen_ & 48) != 0 && ((seen_ & 63) != 63 || own.task != xxh64(key) || cache::head_of(family).kernel != cache::head_of(key).kernel))
       return fail("a family that is not of this result");
     return true;
   }
@@ -128,12 +128,14 @@ class object_reader {
     std::string_view text;
     double n = 0;
     if (name == "kernel" || name == "target") return string(text);
-    if (name == "ns") {
-      seen_ |= 1;
-      return number(found.ns) && found.ns > 0 && found.ns < 1e15;
+    constexpr std::string_view known[] = {"ns", "steps", "key", "choices", "family", "relative", "plan"};
+    for (int part = 0, bit = 1; part < 7; ++part, bit *= 2) {
+      if (name != known[part]) continue;
+      if ((seen_ & bit) != 0) return fail("a part that is given twice");
+      seen_ |= bit;
     }
+    if (name == "ns") return number(found.ns) && found.ns > 0 && found.ns < 1e15;
     if (name == "steps") {
-      seen_ |= 2;
       if (!string(text) || text.size() != 16) return false;
       for (char c : text) {
         if (digit(c) < 0) return false;
@@ -146,21 +148,13 @@ class object_reader {
       found.plan = static_cast<std::uint8_t>(n);
       return true;
     }
-    if (name == "key") {
-      seen_ |= 4;
-      return string(text) && text.size() < 1000000 && read_hex(text, key) && !cache::head_of(key).kernel.empty();
-    }
-    if (name == "family") {
-      seen_ |= 16;
-      return string(text) && text.size() < 1000000 && read_hex(text, family);
-    }
+    if (name == "key") return string(text) && text.size() < 1000000 && read_hex(text, key) && !cache::head_of(key).kernel.empty();
+    if (name == "family") return string(text) && text.size() < 1000000 && read_hex(text, family);
     if (name == "relative") {
-      seen_ |= 32;
       std::string bytes;
       return string(text) && text.size() < 100000 && read_hex(text, bytes) && cache::decode(bytes, own);
     }
     if (name != "choices") return fail("a part that results do not have");
-    seen_ |= 8;
     if (!take('[')) return false;
     for (bool first = true; !take(']'); first = false) {
       if ((!first && !take(',')) || !number(n) || n < 0 || n > 1e6 || n != static_cast<double>(static_cast<std::int32_t>(n)) ||
