@@ -247,6 +247,15 @@ TEST_CASE("a stage that reads rows of others, by rule and of open sizes: softmax
       return at(-2) + at(0) + at(2);
     });
   });
+  // Of every second pixel, in rows that may be shorter than a vector.
+  auto const pooled = weft::kernel<"pooled">([](auto x) {
+    return compute<"y">((x.extent(0) + 1) / 2, (x.extent(1) + 1) / 2, [=](auto i, auto j) {
+      return weft::max(3, 3, [=](auto k, auto l) {
+        auto const p = 2 * i + k - 1, q = 2 * j + l - 1;
+        return weft::where(0 <= p && p < x.extent(0) && 0 <= q && q < x.extent(1), x(p, q));
+      });
+    });
+  });
   auto const agree = [](auto const& kernel, std::int64_t m, std::int64_t n) {
     std::vector<float> const x = numbers(m * n);
     auto const open = kernel.with({.exact_shapes = 0})(view(x, m, n));
@@ -263,6 +272,7 @@ TEST_CASE("a stage that reads rows of others, by rule and of open sizes: softmax
     }
   for (std::int64_t m : {2, 3, 16, 65, 128})
     for (std::int64_t n : {2, 5, 16, 70, 160}) {
+      CHECK(agree(pooled, m, n));
       CHECK(agree(turned, m, n));
       CHECK(agree(mirrored, m, n));
       CHECK(agree(held, m, n));

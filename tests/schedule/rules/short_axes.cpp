@@ -72,3 +72,28 @@ TEST_CASE("an axis that a comparison hangs on is not fused into the lanes") {
   INFO(loops);
   CHECK(loops.find("ijk") == std::string::npos);
 }
+TEST_CASE("a row whose length the call says is lanes under masks, where the machine has them, also where it is likely to be short or every second element is read") {
+  auto const pooled = weft::kernel<"pooled">([](auto x) {
+    return compute<"y">((x.extent(0) + 1) / 2, (x.extent(1) + 1) / 2, [=](auto i, auto j) {
+      return weft::max(3, 3, [=](auto k, auto l) {
+        auto const p = 2 * i + k - 1, q = 2 * j + l - 1;
+        return weft::where(0 <= p && p < x.extent(0) && 0 <= q && q < x.extent(1), x(p, q));
+      });
+    });
+  });
+  fuzz::drawn const d = drawn_of(pooled, drawn<float>(1, 28, 28));
+  auto const steps = [&](std::int64_t likely, bool open, int bytes) {
+    weft::rule_input in{1 << 15, 1 << 20, 1 << 25, 1};
+    in.strides.resize(d.what.tensors.size()), in.constant.resize(d.what.tensors.size(), false);
+    if (open) in.likely = {{likely, likely}, {(likely + 1) / 2, (likely + 1) / 2}};
+    weft::schedule s(d.what, [&](int, int dim) { return open ? std::int64_t(-2 - dim) : likely; }, {32, bytes});
+    weft::schedule_by_rule(s, in);
+    return weft::print_trace(s);
+  };
+  for (std::int64_t likely : {14, 28, 56}) {
+    INFO(steps(likely, true, 64));
+    CHECK(has_in_order(steps(likely, true, 64), {"split(j, 16) -> jo, ji", "vectorize(ji)"}));
+  }
+  CHECK(has_in_order(steps(56, true, 32), {"split(j, 8, partition) -> jo, ji", "vectorize(ji)"}));
+  CHECK(has_in_order(steps(56, false, 64), {"split(j, 16, partition) -> jo, ji", "vectorize(ji)"}));
+}
