@@ -34,9 +34,6 @@ struct tensor_place {
 /// four took as long as all others (Zen 4, 260 for 130 ns).
 enum class surroundings : std::int32_t { closed, open };
 
-/// What takes the place of inputs of floats: small whole numbers other than 0, or numbers of which each sum is rounded.
-enum class numbers : std::uint8_t { whole, that_round };
-
 /// The arguments of a call, copied. Around each block are addresses that may not be touched (in a worker), around their
 /// bytes, and between the elements of strided outputs, a pattern that is looked at: a candidate that writes one element outside is
 /// found either way.
@@ -66,8 +63,8 @@ class argument_copies {
       if (m.written && m.read && m.bytes > 0) return true;
     return false;
   }
-  /// Puts such numbers, always the same, into the inputs of floats, and `restore`s what is written. `arguments`: as at the beginning.
-  void put(numbers kind, argument const* arguments, int count);
+  /// Puts small whole numbers other than 0, always the same, into the inputs of floats, and `restore`s what is written. `arguments`: as at the beginning.
+  void put_whole_numbers(argument const* arguments, int count);
   /// The live bytes of inputs again.
   void bring_inputs();
   /// For a fork of this process, which has the caller's tensors, too, and may share them with it: their pages are only read from then on,

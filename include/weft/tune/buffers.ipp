@@ -176,7 +176,7 @@ WEFT_DECL void argument_copies::restore() {
   for (std::size_t i = 0; i + 1 < holes_.size(); i += 2)
     std::memset(memory_ + holes_[i], detail::pattern, static_cast<std::size_t>(holes_[i + 1] - holes_[i]));
 }
-WEFT_DECL void argument_copies::put(numbers kind, argument const* arguments, int count) {
+WEFT_DECL void argument_copies::put_whole_numbers(argument const* arguments, int count) {
   restore();
   random_numbers random(1);
   for (int i = 0, tensor = 0; i < count; ++i) {
@@ -188,9 +188,8 @@ WEFT_DECL void argument_copies::put(numbers kind, argument const* arguments, int
     for (int d = 0; d < a.rank; ++d) elements *= a.extents[d] > 0 ? a.extents[d] : 0;
     std::int64_t const size = size_bytes(a.type);
     for (std::int64_t n = 0, place = 0; n < elements; ++n) {
-      double number = 2;
-      if (int const whole = random.below(4) - 2; kind == numbers::whole) number = whole == 0 ? 2 : whole;  // of -2, -1, 0, 1, 0 becomes 2
-      else number = (1 + random.below(1 << 30)) / (whole < 0 ? -0x3p29 : 0x3p29);                         // thirds fill all bits
+      int const drawn = random.below(4) - 2;
+      double const number = drawn == 0 ? 2 : drawn;  // of -2, -1, 0, 1, 0 becomes 2
       std::int64_t const bits = a.type == dtype::f64 ? to_bits(number) : weft::detail::from_f32(a.type, static_cast<float>(number));
       std::memcpy(at + place * size, &bits, static_cast<std::size_t>(size));  // little endian
       for (int d = a.rank; d-- > 0;) {

@@ -91,18 +91,16 @@ inline bool tuning_run::computes_the_same(tune_trial& t) {
   t.wrong = !t.why.empty();
   return !t.wrong;
 }
-/// On whole numbers, where each term counts: the first schedule by direct evaluation, the others by that. Bitwise on numbers of which each sum is
-/// rounded, so that its order shows. Inputs are filled and brought back, which of
+/// On whole numbers, where each term counts: the first schedule by direct evaluation, the others by that. Inputs are filled and brought back, which of
 /// large ones takes longer than all calls of a trial.
 inline bool tuning_run::sums_the_same(tune_trial& t, slot_calls& calls) {
+  constexpr char of_what[] = "on whole numbers";
   double const filled = now_ns();
-  bool const rounds = wanted_.bitwise;
-  char const* const of_what = rounds ? "on numbers that round" : "on whole numbers";
-  copies_.put(rounds ? numbers::that_round : numbers::whole, arguments_, count_);
+  copies_.put_whole_numbers(arguments_, count_);
   others_ns_ = now_ns() - filled;
   bool const ran = calls.run(1) > 0;
   if (!ran) t.result = runner_.last(), t.why = joined({"it failed ", of_what});
-  tolerance const exactly{rounds, 1};
+  tolerance const exactly{wanted_.bitwise, 1};
   bool const like = ran && !expected_of_others_.empty() && are_like(expected_of_others_, exactly);
   sequence<element_list> const found = ran && !like ? outputs() : sequence<element_list>();
   if (ran && expected_of_others_.empty()) {
@@ -112,7 +110,6 @@ inline bool tuning_run::sums_the_same(tune_trial& t, slot_calls& calls) {
       if (!a.is_scalar) a.data = copies_.data(tensor++);
     int samples = 0;
     t.why = check_samples(what_, machine_.fma, theirs.data(), count_, found, exactly, samples);
-    if (!t.why.empty() && rounds) t.why = joined({of_what, ", ", t.why});
     if (t.why.empty()) {
       expected_of_others_ = found;
       for (element_list& e : expected_of_others_) make_ready(e);

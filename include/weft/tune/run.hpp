@@ -257,7 +257,7 @@ class tuning_run {
   tolerance tolerance_;
   sequence<element_list> expected_;  // of the schedule without tuning
   bool whole_are_exact_ = false;     // whole numbers in place of the inputs' elements stay whole
-  bool by_other_numbers_ = false;    // what is computed of such, or bitwise of numbers that round, is compared, too
+  bool by_other_numbers_ = false;    // what is computed of such is compared, too
   sequence<element_list> expected_of_others_;
   sequence<double> magnitudes_;  // of each output's terms, where sums were found to cancel
   double others_ns_ = 0;          // what filling and bringing back the inputs of the last comparison took

@@ -85,11 +85,6 @@ WEFT_DECL tuning_run::tuning_run(kernel_face const& face, argument* arguments, i
   // What writes over its inputs leaves nothing that direct evaluation could read.
   for (memory_block const& m : copies_.blocks()) whole_are_exact_ = whole_are_exact_ && !(m.written && m.read);
   by_other_numbers_ = whole_are_exact_ && !wanted_.bitwise && tolerance_.terms > 1024;
-  // A rule keeps its sums in order. Steps of the program's own may not, which numbers like those that it happens to give need not show.
-  if (wanted_.bitwise && face.how != nullptr && tolerance_.terms > 1) {
-    by_other_numbers_ = true;
-    for (memory_block const& m : copies_.blocks()) by_other_numbers_ = by_other_numbers_ && !(m.written && m.read);
-  }
   result_.kernel = std::string(face.name);
   result_.done = bench::counted(what_, arguments);
   result_.threads = face.gpu != nullptr ? 0 : machine_.threads;
