@@ -57,11 +57,12 @@ inline bool fits(weft::schedule const& s, step_limits const& limits) {
 /// Takes `one` if it is legal and keeps to the limits.
 inline bool try_step(weft::schedule& s, weft::step one, weft::sequence<bool> const& order_free,
                      step_limits const& limits) {
+  // First: a stage that a step before would have made may not be there.
+  if (weft::schedule::check(s, one).v == weft::verdict::illegal) return false;
   bool const parts = one.what == weft::verb::rfactor || one.what == weft::verb::rfactor_chunks;
   if (parts && !with_added(s, order_free)[static_cast<std::size_t>(one.stage)] &&
       !is_position(s.computation(), static_cast<std::size_t>(one.stage)))
     return false;
-  if (weft::schedule::check(s, one).v == weft::verdict::illegal) return false;
   weft::schedule trial = s;
   trial.take(one);
   if (!keeps_order(trial, order_free) || !fits(trial, limits)) return false;
