@@ -285,3 +285,20 @@ TEST_CASE("in place nothing moves to where its operands are written already") {
   centred(c, weft::out(c));
   CHECK(c == expected);
 }
+TEST_CASE("of two or three elements side by side no tile is copied: planes of an image are vectors that take every third element") {
+  auto const planes = weft::kernel<"planes">([](auto x) {
+    return compute<"y">(x.extent(2), x.extent(0), x.extent(1), [=](auto c, auto i, auto j) { return (weft::cast<float>(x(i, j, c)) - 128) * 0.015625F; });
+  });
+  weft::target t = weft::x86_64_avx2();
+  t.threads = 1;
+  for (std::int64_t c : {2, 3}) {
+    std::string const loops = planes.on(t).loops(drawn<std::uint8_t>(1, 48, 64, c));
+    INFO(loops);
+    CHECK(loops.find("copy") == std::string::npos);
+    CHECK(loops.find("vectorized") != std::string::npos);
+    for (std::int64_t n : {5, 17, 64}) {
+      check_rule(planes, drawn<std::uint8_t>(2, 9, n, c));
+      check_rule(planes, drawn<float>(3, 9, n, c));
+    }
+  }
+}

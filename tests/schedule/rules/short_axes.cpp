@@ -97,3 +97,18 @@ TEST_CASE("a row whose length the call says is lanes under masks, where the mach
   CHECK(has_in_order(steps(56, true, 32), {"split(j, 8, partition) -> jo, ji", "vectorize(ji)"}));
   CHECK(has_in_order(steps(56, false, 64), {"split(j, 16, partition) -> jo, ji", "vectorize(ji)"}));
 }
+TEST_CASE("part of a vector is still more than one element after the other") {
+  auto const largest = weft::kernel<"largest">([](auto x) {
+    return compute<"y">(x.extent(0), x.extent(1) / 2, x.extent(2) / 2, [=](auto c, auto i, auto j) {
+      return weft::max(2, 2, [=](auto k, auto l) { return x(c, 2 * i + k, 2 * j + l); });
+    });
+  });
+  weft::target t = weft::x86_64_avx2();
+  t.threads = 1;
+  CHECK(has_in_order(largest.on(t).loops(drawn<std::uint8_t>(1, 3, 61, 59)), {"vectorized k in 0..29"}));
+  for (auto [m, n] : {std::array<std::int64_t, 2>{9, 19}, {14, 46}, {61, 103}}) {
+    check_rule(largest, drawn<std::uint8_t>(1, 3, m, n));
+    check_rule(largest, drawn<std::int16_t>(2, 3, m, n));
+    check_rule(largest, drawn<float>(3, 3, m, n));
+  }
+}

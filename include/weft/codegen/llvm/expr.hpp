@@ -65,6 +65,8 @@ class expression_emitter {
   flat_index element_at(ir::buffer const* buf, ir::list<ir::expr> indices, int lanes);
   place address(ir::buffer const* buf, ir::list<ir::expr> indices, int lanes);
   value_ref lane_pointers(place const& at, type_ref element, int lanes);
+  bool has_gathers_of_words(unsigned bytes, int lanes) const;
+  value_ref gathered_words(value_ref pointers, type_ref element, unsigned bytes, int lanes, value_ref mask);
   value_ref to_memory(value_ref v, dtype t, int lanes);    // i1 -> i8
   value_ref from_memory(value_ref v, dtype t, int lanes);  // i8 -> i1
   value_ref mask_vector(ir::expr mask, int lanes);

@@ -96,7 +96,7 @@ WEFT_DECL void rule_plan::elementwise(int stage, int first_axis, bool alone) {
   for (access const& one : all)
     for (int a = first_axis; a < of.spatial; ++a) {
       bool const turned = axis >= first_axis && a != axis && a != of.scanned && one.step(a) == 1 && one.step(axis) != 0 && one.step(axis) != 1;
-      if (turned && v.extent(stage, a) != 1 && (v.extent(stage, a) >= 4 || !is_picked(v.p(), stage, one.tensor))) other = a;
+      if (turned && v.extent(stage, a) != 1 && (v.extent(stage, a) >= 4 || (v.extent(stage, a) < 0 && !is_picked(v.p(), stage, one.tensor)))) other = a;
     }
   if (of.scanned >= 0 && alone && axis >= first_axis && scan(stage, axis, all)) return;
   int whole = -1;

@@ -77,6 +77,8 @@ WEFT_DECL bool rule_plan::sums_in_lanes(int stage, int first_axis) {
   bool apart = false;  // what neighbours read is: a mask would make gathers of it, or cost more than a shorter vector, where its length is known
   for (access const& one : v.inside().loads(stage)) apart = apart || one.step(last) > 1;
   parts lane = is_short ? cut_short_axes(stage, first_axis, 1) : cut(v.loop(stage, last), lanes, apart && !by_masks ? tail::partition : tail::guard);
+  // Part of a vector is still more than one element after the other.
+  if (lane.inner < 0 && is_short && v.extent(stage, last) >= 8) lane.inner = v.loop(stage, last);
   // A few columns are few lanes, but each element of several results waits for the one before it.
   if (lane.inner < 0 && of.results > 1 && !apart) lane.inner = v.loop(stage, last);
   if (lane.inner < 0) return false;
