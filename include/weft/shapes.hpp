@@ -14,7 +14,7 @@
 //
 // It is for a range, 2 to 16, to 128, to 1024 and above: the rule's schedule for 5 rows is not that for 500. Where 16 or 64 divided
 // all sizes that were met in the range, they divide those of the code, which has no tails; a call with another size has code
-// without that made. After eight such forms one for all sizes is made. A size of 1 stays a number: it broadcasts.
+// without that made. After sixteen such forms one for all sizes is made. A size of 1 stays a number: it broadcasts.
 //
 // What cannot be open goes on as before, each shape with code of its own: where the how-lambda's schedule is illegal for open
 // sizes, or was tuned for this shape, checked code, and calls whose types name their open sizes (weft/dim.hpp).

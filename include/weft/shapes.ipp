@@ -61,7 +61,8 @@ class shape_ranges {
     }
     for (int i = 0; i < inputs; ++i)
       for (int d = 0; d < argument_of(i).rank; ++d) add(i, d, names[i * max_rank + d], ranges);
-    if (general_.size() >= 8)
+    constexpr std::size_t most_forms = 16;  // two extents in each of four ranges
+    if (general_.size() >= most_forms)
       for (open_range& r : ranges) r.low = 2, r.high = std::int64_t(1) << 40, r.shift = 0;
     // Where a form for multiples is there, and does not fit, another one would not fit for long.
     for (ready_kernel const* k : general_) {

@@ -3,12 +3,13 @@
 namespace weft::inline WEFT_ABI {
 namespace detail {
 
-/// The last reduced axis along which all that is read is contiguous or stays; -1: none.
+/// The last reduced axis along which all that is read is contiguous or stays, of a vector's length or of half or a quarter of a vector of narrow elements; -1: none.
 WEFT_DECL int rule_plan::contiguous_reduced_axis(rule_view const& v, int stage) const {
+  std::int64_t const least = v.lanes(stage) < 16 ? v.lanes(stage) : 16;
   stage_info const& of = v.stage(stage);
   sequence<access> const& loads = v.loads(stage);
   for (int k = of.axes(); k-- > of.spatial;) {
-    bool any = false, fine = v.extent(stage, k) >= v.lanes(stage);
+    bool any = false, fine = v.extent(stage, k) >= least;
     for (access const& one : loads) any = any || one.step(k) == 1, fine = fine && (one.step(k) == 1 || one.step(k) == 0);
     if (any && fine) return k;
   }
@@ -102,7 +103,9 @@ WEFT_DECL bool rule_plan::in_parts(int stage) {
   int k = contiguous_reduced_axis(v, stage);
   if (how_ == boldness::loops || k < 0 || of.spatial > 6 || of.by != nullptr || !order_may_change(stage)) return false;
   bool const own_nest = host_[static_cast<std::size_t>(stage)] == stage;
-  std::int64_t const terms = v.extent(stage, k), lanes = v.lanes(stage);
+  std::int64_t const terms = v.extent(stage, k);
+  std::int64_t lanes = v.lanes(stage);
+  while (lanes > terms) lanes /= 2;
   row_group const group = own_nest && guests_of(stage).empty() ? group_of_rows(stage, k) : row_group{};
   std::int64_t const vectors = group.apart ? 1 : terms >= 16 * lanes ? 4 : terms >= 4 * lanes ? 2 : 1;
   std::int64_t const count = lanes * choose(stage, "parts", vectors, {1, 2, 3, 4, 6, 8}, terms / lanes);
