@@ -375,6 +375,7 @@ class rule_plan {
   bool reads_along(int stage, int copy, int axis) const;
   void share_around(sequence<product_plan> const& products, sequence<std::int32_t>& others, outer_loops& outside, std::int64_t threads,
                     bool panels);
+  bool is_read_again(int stage, int copy, int axis) const;
   int loop_of_copy(int stage, packed_copy const& copy, outer_loops const& outside) const;
   sequence<std::int32_t> in_chosen_order(product_plan const& p, sequence<std::int32_t> const& l);
 
