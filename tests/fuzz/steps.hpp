@@ -187,6 +187,13 @@ inline weft::trace draw_steps(random_source& r, weft::schedule s, weft::sequence
       one.what = verb::cache_read;
       one.tensor = r.below(static_cast<int>(s.computation().tensors.size()));
       one.word = static_cast<std::uint8_t>(r.below(4) == 0 ? weft::readers::all : weft::readers::one);
+      // Of all that read it the first one is named, as by the language.
+      int const stages = static_cast<int>(s.order.size());
+      for (int first = 0; first < stages && one.word == static_cast<std::uint8_t>(weft::readers::all); ++first)
+        if (weft::detail::reads_tensor(s.computation(), first, one.tensor)) {
+          one.stage = first;
+          break;
+        }
     }
     if (how == 2) return void(attempt(draw_layout(r, s, stage)));
     if (s.order.size() >= 8 || !attempt(one)) return;

@@ -178,6 +178,18 @@ TEST_CASE("rfactor: which reductions are known to be associative") {
   };
   CHECK(counted(1) == none);
   CHECK(counted(2) == order);
+  // And it may name its element, or its condition, twice: two nodes that are written alike.
+  auto const named_twice = [](int other) {
+    return reduced_by<int>([=](auto A, auto i) {
+      auto const smaller = [=](auto a, auto x) {
+        auto const better = [=](auto held) { return weft::get<1>(x) < weft::get<1>(a) || weft::get<0>(a) < held; };
+        return weft::values(weft::select(better(0), weft::get<0>(x), weft::get<0>(a)), weft::select(better(other), weft::get<1>(x), weft::get<1>(a)));
+      };
+      return weft::reduce(weft::values(std::int64_t(-1), INT32_MAX), smaller, A.extent(1), [=](auto k) { return weft::values(k, A(i, k, k)); });
+    });
+  };
+  CHECK(named_twice(0) == none);
+  CHECK(named_twice(1) == order);
   // Of elements of each type, in whatever they are compared.
   auto const positions = [&]<class... T>(std::type_identity<T>...) {
     return ((reduced_by<T>([](auto A, auto i) { return weft::argmax(A.extent(1), [=](auto k) { return A(i, k, k); }); }) == none &&

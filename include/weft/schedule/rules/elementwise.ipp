@@ -91,12 +91,15 @@ WEFT_DECL void rule_plan::elementwise(int stage, int first_axis, bool alone) {
   std::int64_t const lanes = v.lanes(stage);
   int const axis = of.spatial > first_axis ? vector_axis(v, stage, all) : -1;
   // What is contiguous along another axis is read by whole cache lines where both run in a tile. Rows that are picked by a number are on lines of their
-  // own: short ones are not worth a tile.
+  // own: short ones are not worth a tile. Nor are two or three elements, unless others lie behind them (row_across).
   int other = -1;
   for (access const& one : all)
     for (int a = first_axis; a < of.spatial; ++a) {
       bool const turned = axis >= first_axis && a != axis && a != of.scanned && one.step(a) == 1 && one.step(axis) != 0 && one.step(axis) != 1;
-      if (turned && v.extent(stage, a) != 1 && (v.extent(stage, a) >= 4 || (v.extent(stage, a) < 0 && !is_picked(v.p(), stage, one.tensor)))) other = a;
+      std::int64_t const length = v.extent(stage, a);
+      bool goes_on = length < 0;
+      for (int b = first_axis; b < of.spatial; ++b) goes_on = goes_on || (b != a && b != axis && one.step(b) == length);
+      if (turned && length != 1 && (length >= 4 || (goes_on && !is_picked(v.p(), stage, one.tensor)))) other = a;
     }
   if (of.scanned >= 0 && alone && axis >= first_axis && scan(stage, axis, all)) return;
   int whole = -1;
