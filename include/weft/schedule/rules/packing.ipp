@@ -235,7 +235,7 @@ WEFT_DECL int rule_plan::loop_of_copy(int stage, packed_copy const& copy, outer_
   }
   for (std::size_t i = 0; i < outside.loops.size(); ++i) {
     if (trips(outside.loops[i]) == 1 && !is_open(outside.loops[i])) continue;
-    if (!moves(outside.axes[i]) || is_read_again(stage, copy.stage, outside.axes[i])) return found;
+    if (!moves(outside.axes[i]) || (copy.of_columns && is_read_again(stage, copy.stage, outside.axes[i]))) return found;
     found = outside.loops[i];
   }
   return !outside.piece_around && in_piece() ? outside.piece : found;
