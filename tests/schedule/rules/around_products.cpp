@@ -76,9 +76,9 @@ TEST_CASE("products by the rows of a matrix, of which rows are made") {
   check_rule(layers, drawn<float>(1, 3, 5), drawn<float>(2, 7, 5), drawn<float>(3, 7), drawn<float>(4, 2, 7), drawn<float>(5, 2));
 }
 TEST_CASE("what windows read again is copied once, and not in the loops over them") {
-  auto const padded = kernel<"padded">([](auto x, auto w) { return ops::conv2d(x, w, {.padding = {1, 1}}); });
+  auto const with_border = kernel<"with_border">([](auto x, auto w) { return ops::conv2d(x, w, {.padding = {1, 1}}); });
   // A hundred pictures are lanes, since neither 8 pixels nor 8 results fill a vector.
-  fuzz::drawn const d = drawn_of(padded, drawn<float>(1, 100, 8, 8, 8), drawn<float>(2, 8, 8, 3, 3));
+  fuzz::drawn const d = drawn_of(with_border, drawn<float>(1, 100, 8, 8, 8), drawn<float>(2, 8, 8, 3, 3));
   weft::rule_input in{1 << 15, 1 << 20, 1 << 25, 1};
   in.strides.resize(d.what.tensors.size()), in.constant.resize(d.what.tensors.size(), false);
   weft::schedule s(d.what, fuzz::extents_of(d), {32, 64});
@@ -86,5 +86,5 @@ TEST_CASE("what windows read again is copied once, and not in the loops over the
   std::string const loops = weft::print_loops(s);
   INFO(loops);
   CHECK(has_in_order(loops, {"vectorized ii in 0..16", "A_copy[", "\nA_copy\n"}));
-  check_rule(padded, drawn<float>(1, 19, 3, 5, 6), drawn<float>(2, 4, 3, 3, 3));
+  check_rule(with_border, drawn<float>(1, 19, 3, 5, 6), drawn<float>(2, 4, 3, 3, 3));
 }

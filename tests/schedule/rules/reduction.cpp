@@ -280,15 +280,15 @@ TEST_CASE("sums of a window that moves by its own size run in lanes, by rows whe
   CHECK_MESSAGE(ir.find("A[i * 2, ramp(jo * 16, 2, 8)]") != std::string::npos, ir);
 }
 TEST_CASE("rows of narrow elements that are shorter than a vector are summed by a part of one") {
-  auto const largest = weft::kernel<"largest">([](auto x) { return compute<"y">(x.extent(0), [=](auto i) { return weft::max(x.extent(1), [=](auto k) { return x(i, k); }); }); });
+  auto const row_maxima = weft::kernel<"largest">([](auto x) { return compute<"y">(x.extent(0), [=](auto i) { return weft::max(x.extent(1), [=](auto k) { return x(i, k); }); }); });
   weft::target t = weft::x86_64_avx2();
   t.threads = 1;
-  std::string const loops = largest.on(t).loops(drawn<std::uint8_t>(1, 100, 19));
+  std::string const loops = row_maxima.on(t).loops(drawn<std::uint8_t>(1, 100, 19));
   INFO(loops);
   CHECK(loops.find("vectorized") != std::string::npos);
   for (std::int64_t n : {15, 16, 17, 31, 33, 63, 65}) {
-    check_rule(largest, drawn<std::uint8_t>(1, 9, n));
-    check_rule(largest, drawn<std::int16_t>(2, 9, n));
-    check_rule(largest, drawn<std::int8_t>(3, 1, n));
+    check_rule(row_maxima, drawn<std::uint8_t>(1, 9, n));
+    check_rule(row_maxima, drawn<std::int16_t>(2, 9, n));
+    check_rule(row_maxima, drawn<std::int8_t>(3, 1, n));
   }
 }
