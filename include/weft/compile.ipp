@@ -21,9 +21,9 @@
 #include "weft/runtime/call_threads.hpp"
 #include "weft/schedule/instructions.hpp"
 #include "weft/schedule/pressure.hpp"
-#include "weft/schedule/term_order.hpp"
 #include "weft/schedule/print.hpp"
 #include "weft/schedule/rules/rules.hpp"
+#include "weft/schedule/term_order.hpp"
 
 namespace weft::inline WEFT_ABI {
 namespace detail {

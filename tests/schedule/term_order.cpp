@@ -27,6 +27,16 @@ std::string lost(How const& how) {
   CHECK(s.state == weft::verdict::legal);
   return why_not_bitwise(s);
 }
+/// Lanes of columns, whose terms the instruction joins.
+template <weft::intrinsic const& By>
+constexpr auto joined = [](auto& s, auto, auto, auto C) {
+  auto [i, j, k] = C.axes();
+  auto [jo, ji] = s.split(j, 16);
+  auto [ko, ki] = s.split(k, By.terms);
+  s.reorder(i, jo, ko, ji, ki);
+  s.vectorize(ji);
+  s.tensorize(ki, By);
+};
 std::string lost_by(fuzz::drawn const& d, weft::trace const& steps) {
   weft::schedule s(d.what, fuzz::extents_of(d));
   CHECK(weft::replay(s, steps));
@@ -67,22 +77,8 @@ TEST_CASE("an instruction that joins several terms of floats has an order of its
     });
   };
   weft::trace steps;
-  fuzz::drawn const halves = fuzz::made_case({1}, packed, [](auto& s, auto, auto, auto C) {
-    auto [i, j, k] = C.axes();
-    auto [jo, ji] = s.split(j, 16);
-    auto [ko, ki] = s.split(k, 2);
-    s.reorder(i, jo, ko, ji, ki);
-    s.vectorize(ji);
-    s.tensorize(ki, weft::vdpbf16ps);
-  }, steps, fuzz::input<weft::bf16, 2>{{4, 8}}, fuzz::input<weft::bf16, 3>{{4, 16, 2}});
+  fuzz::drawn const halves = fuzz::made_case({1}, packed, joined<weft::vdpbf16ps>, steps, fuzz::input<weft::bf16, 2>{{4, 8}}, fuzz::input<weft::bf16, 3>{{4, 16, 2}});
   CHECK(lost_by(halves, steps) == "vdpbf16ps joins several terms of C at once");
-  fuzz::drawn const words = fuzz::made_case({1}, packed, [](auto& s, auto, auto, auto C) {
-    auto [i, j, k] = C.axes();
-    auto [jo, ji] = s.split(j, 16);
-    auto [ko, ki] = s.split(k, 2);
-    s.reorder(i, jo, ko, ji, ki);
-    s.vectorize(ji);
-    s.tensorize(ki, weft::pmaddwd);
-  }, steps, fuzz::input<std::int16_t, 2>{{4, 8}}, fuzz::input<std::int16_t, 3>{{4, 16, 2}});
+  fuzz::drawn const words = fuzz::made_case({1}, packed, joined<weft::pmaddwd>, steps, fuzz::input<std::int16_t, 2>{{4, 8}}, fuzz::input<std::int16_t, 3>{{4, 16, 2}});
   CHECK(lost_by(words, steps) == "");
 }

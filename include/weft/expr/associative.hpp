@@ -113,11 +113,11 @@ class associative_form {
   constexpr bool is_position() {
     if (s_.results != 2 || p_.result(s_, 0).identity >= 0) return false;
     node const place = choice(0), element = choice(1);
-    if (place.kind != op::select || element.kind != op::select || place.type != dtype::i64 || !are_same(place.a, element.a) ||
+    if (place.kind != op::select || element.kind != op::select || place.type != dtype::i64 || !are_written_alike(p_, place.a, element.a) ||
         !is_self(place.c, 0) || !is_self(element.c, 1) || has_self(place.b) || has_self(element.b))
       return false;
     auto const is_held = [&](int id) { return is_self(widened(id), 1); };
-    auto const is_met = [&](int id) { return are_same(id, element.b) || are_same(widened(id), element.b); };
+    auto const is_met = [&](int id) { return are_written_alike(p_, id, element.b) || are_written_alike(p_, widened(id), element.b); };
     node const better = p_.at(place.a);
     if (better.kind != op::logical_or) return false;
     node const none_yet = p_.at(better.b);
@@ -133,24 +133,6 @@ class associative_form {
     largest_ = less.kind == op::lt && is_held(less.a);
     return less.kind == op::lt && (largest_ ? is_met(less.b) : is_met(less.a) && is_held(less.b)) &&
            rises(place.b, s_.reduced - 1);
-  }
-  /// Whether two nodes are written alike: a lambda that names an element twice has made two of it. Of what is longer than some hundred nodes it is not known.
-  constexpr bool are_same(int x, int y) const {
-    int left = 256;
-    return are_same(x, y, left);
-  }
-  constexpr bool are_same(int x, int y, int& left) const {
-    if (x == y) return true;
-    if (x < 0 || y < 0 || --left < 0) return false;
-    node const &m = p_.at(x), &n = p_.at(y);
-    if (m.kind != n.kind || m.type != n.type || m.value != n.value) return false;
-    if (m.kind == op::load) {
-      bool same = m.a == n.a && m.c == n.c;
-      for (int i = 0; i < m.c && same; ++i) same = are_same(program::at(p_.operands, m.b + i), program::at(p_.operands, n.b + i), left);
-      return same;
-    }
-    if (arity(m.kind) == 0) return m.a == n.a && m.b == n.b && m.c == n.c;
-    return are_same(m.a, n.a, left) && are_same(m.b, n.b, left) && are_same(m.c, n.c, left);
   }
   /// What result `r` becomes where no condition keeps the value so far.
   constexpr node choice(int r) const {
@@ -173,7 +155,7 @@ class associative_form {
   constexpr bool is_spatial(int id) const {
     return p_.at(id).kind == op::axis && !program::at(p_.axes, p_.at(id).a).reduced;
   }
-  constexpr bool is_extent_of(int id, int axis) const { return is_same_extent(p_, id, program::at(p_.axes, axis).extent); }
+  constexpr bool is_extent_of(int id, int axis) const { return are_written_alike(p_, id, program::at(p_.axes, axis).extent); }
   /// Whether the node counts the points of the reduced axes 0 .. d in their order, from 0 or later on.
   constexpr bool rises(int id, int d) const {
     int const axis = s_.first_reduced + d;

@@ -215,14 +215,19 @@ constexpr std::int32_t extern_number(program const& p, int stage) {
   return before;
 }
 
-/// Whether two extents are written alike, node by node: `(n + 1) / 2` is, wherever it was made. Deeper than 8 only where they are one node.
-constexpr bool is_same_extent(program const& p, int x, int y, int depth = 8) {
+/// Whether two nodes are written alike: `(n + 1) / 2` is, wherever it was made, and an element that a lambda names twice. Deeper than 8 only where they are one node.
+constexpr bool are_written_alike(program const& p, int x, int y, int depth = 8) {
   if (x == y) return true;
   if (x < 0 || y < 0 || depth == 0) return false;
   node const &a = p.at(x), &b = p.at(y);
-  if (a.kind != b.kind || a.type != b.type || a.value != b.value || a.kind == op::load) return false;
+  if (a.kind != b.kind || a.type != b.type || a.value != b.value) return false;
+  if (a.kind == op::load) {
+    bool alike = a.a == b.a && a.c == b.c;
+    for (int i = 0; i < a.c && alike; ++i) alike = are_written_alike(p, program::at(p.operands, a.b + i), program::at(p.operands, b.b + i), depth - 1);
+    return alike;
+  }
   if (arity(a.kind) == 0) return a == b;
-  return is_same_extent(p, a.a, b.a, depth - 1) && is_same_extent(p, a.b, b.b, depth - 1) && is_same_extent(p, a.c, b.c, depth - 1);
+  return are_written_alike(p, a.a, b.a, depth - 1) && are_written_alike(p, a.b, b.b, depth - 1) && are_written_alike(p, a.c, b.c, depth - 1);
 }
 
 /// The letter of a stage's axis, by its place among the spatial and then the reduced ones: i, j, k, l, m, ...

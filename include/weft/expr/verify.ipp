@@ -219,7 +219,7 @@ class program_check {
     int const t = st.tensor + number;
     if (!need(tensor(t).stage == s && tensor(t).rank == st.spatial, "a stage's tensors are not its own")) return;
     for (int i = 0; i < st.spatial; ++i)
-      need(is_same_extent(p_, program::at(p_.axes, st.first_axis + i).extent, p_.extent_of(t, i)),
+      need(are_written_alike(p_, program::at(p_.axes, st.first_axis + i).extent, p_.extent_of(t, i)),
            "an axis has not its tensor's extent");
     if (st.by != nullptr) {
       need(r.body < 0 && r.merged < 0 && r.identity == 0, "a stage that a function computes has no body");

@@ -24,7 +24,7 @@ class candidate {
  public:
   virtual ~candidate() = default;
   /// Nanoseconds of so many calls; negative: not well, and perhaps `why`. One call alone sees the copies as they are now, and leaves
-  /// its results there.
+  /// its results there. `around`: of the CPU alone.
   ///
   /// Errors  device_error after which nothing can be run in this process
   virtual double run(std::int64_t calls, surroundings around, std::string& why) = 0;

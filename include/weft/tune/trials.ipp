@@ -192,14 +192,13 @@ WEFT_DECL bool trial_store::open() {
   for (char const* text : {shared ? "pragma journal_mode = truncate" : "pragma journal_mode = wal", "pragma synchronous = normal",
                            "create table if not exists trials (task integer, kernel text, choices text, ns real, "
                            "result integer, wrong integer, at integer default (strftime('%s', 'now')))",
-                           "create index if not exists trials_of_task on trials (task)",
-                           "create table if not exists examples (kind integer, task integer, family integer, ns real, estimate real, features text)",
-                           "create index if not exists examples_of_task on examples (kind, task, family)"})
+                           "create table if not exists examples (kind integer, task integer, family integer, ns real, estimate real, features text)"})
     if (code == sqlite_api::ok) code = api_->exec(database_, text, nullptr, nullptr, nullptr);
   // A table of that name with other columns is nothing that could be used.
   for (char const* text : {"select task, kernel, choices, ns, result, wrong, at from trials limit 0", "select kind, task, family, ns, estimate, features from examples limit 0"})
+    if (code == sqlite_api::ok && (code = api_->exec(database_, text, nullptr, nullptr, nullptr)) == sqlite_api::error) code = sqlite_api::corrupt;
+  for (char const* text : {"create index if not exists trials_of_task on trials (task)", "create index if not exists examples_of_task on examples (kind, task, family)"})
     if (code == sqlite_api::ok) code = api_->exec(database_, text, nullptr, nullptr, nullptr);
-  if (code == sqlite_api::error) code = sqlite_api::corrupt;
   if (code == sqlite_api::ok) {
     inode_ = detail::inode_of(file_);
     return true;
