@@ -1,11 +1,10 @@
 // Elements narrower than a word at places that are data: a processor gathers words, which lie in one page with their elements.
-#include <sys/mman.h>
-
 #include <cstring>
 #include <numeric>
 #include <vector>
 
 #include "schedule/rules/check.hpp"
+#include "support/fenced_bytes.hpp"
 #include "weft/weft.hpp"
 
 using namespace weft_test;
@@ -21,12 +20,8 @@ constexpr auto picked = weft::kernel<"picked">(
 /// The table fills the end of a page, behind which nothing may be read, or its beginning, in front of which nothing may be.
 template <class T>
 void check_at_edges(std::int64_t n, bool at_the_end) {
-  constexpr std::size_t page = 4096;
-  auto* const all = static_cast<char*>(::mmap(nullptr, 3 * page, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0));
-  REQUIRE(all != MAP_FAILED);
-  REQUIRE(::mprotect(all + page, page, PROT_READ | PROT_WRITE) == 0);
-  std::size_t const bytes = static_cast<std::size_t>(n) * sizeof(T);
-  auto* const x = reinterpret_cast<T*>(at_the_end ? all + 2 * page - bytes : all + page);
+  fenced_bytes const memory(static_cast<std::size_t>(n) * sizeof(T), at_the_end);
+  auto* const x = reinterpret_cast<T*>(memory.data());
   for (std::int64_t i = 0; i < n; ++i) {
     auto const bits = static_cast<std::uint16_t>(0x3f80 + i * 7);  // of floats a number, too
     std::memcpy(x + i, &bits, sizeof(T));
@@ -36,7 +31,6 @@ void check_at_edges(std::int64_t n, bool at_the_end) {
   std::vector<T> y(at.size());
   picked(weft::view(static_cast<T const*>(x), n), at, weft::out(y));
   for (std::size_t i = 0; i < at.size(); ++i) CHECK(std::memcmp(&y[i], x + at[i], sizeof(T)) == 0);
-  ::munmap(all, 3 * page);
 }
 }  // namespace
 

@@ -66,6 +66,7 @@ class expression_emitter {
   place address(ir::buffer const* buf, ir::list<ir::expr> indices, int lanes);
   value_ref lane_pointers(place const& at, type_ref element, int lanes);
   bool has_gathers_of_words(unsigned bytes, int lanes) const;
+  value_ref masked_load(type_ref element, int lanes, value_ref from, unsigned bytes, value_ref mask);  // 0 where the mask is off
   value_ref gathered_words(value_ref pointers, type_ref element, unsigned bytes, int lanes, value_ref mask);
   value_ref to_memory(value_ref v, dtype t, int lanes);    // i1 -> i8
   value_ref from_memory(value_ref v, dtype t, int lanes);  // i8 -> i1

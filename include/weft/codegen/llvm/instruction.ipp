@@ -83,18 +83,15 @@ WEFT_DECL value_ref expression_emitter::terms_side_by_side(ir::expr e, int opera
     place const at = address(first->buf, first->indices, first->lanes);
     bool const behind = first->lanes == lanes && at.stride == terms, one = first->lanes == 1 || at.stride == 0;
     if (!at.scattered && behind && (first->a == nullptr || first->a->lanes == lanes)) {
-      type_ref const vector = with_lanes(scalar, lanes * terms);
       if (first->a == nullptr) {
-        value_ref const v = l_.BuildLoad2(b_, vector, at.pointer, "");
+        value_ref const v = l_.BuildLoad2(b_, with_lanes(scalar, lanes * terms), at.pointer, "");
         l_.SetAlignment(v, bytes);
         return v;
       }
       sequence<std::int32_t> each;
       for (int i = 0; i < lanes * terms; ++i) each.push_back(i / terms);
       value_ref const mask = emit(first->a);
-      return call_intrinsic("llvm.masked.load", {vector, pointer()},
-                            {at.pointer, l_.ConstInt(l_.Int32TypeInContext(s_.context), bytes, 0), shuffled(mask, mask, each),
-                             l_.ConstNull(vector)});
+      return masked_load(scalar, lanes * terms, at.pointer, bytes, shuffled(mask, mask, each));
     }
     if (!at.scattered && one && first->a == nullptr) {  // the terms of one lane are a word
       type_ref const word_type = l_.IntTypeInContext(s_.context, 8 * bytes * static_cast<unsigned>(terms));

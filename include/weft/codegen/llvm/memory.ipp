@@ -128,6 +128,17 @@ WEFT_DECL value_ref expression_emitter::lane_pointers(place const& at, type_ref 
   value_ref index[] = {l_.ConstVector(steps.data(), static_cast<unsigned>(lanes))};
   return l_.BuildGEP2(b_, element, at.pointer, index, 1, "");
 }
+/// LLVM 22 (22.1.8; llvm-project pull requests 161074, 178888) folds a masked load into an instruction under the same mask, also into one that moves lanes: what a mask leaves out is
+/// then read as it lies in memory, beyond the end of a tensor, too. It looks through no fence, which is no instruction; of less than 128 bits it folds nothing.
+WEFT_DECL value_ref expression_emitter::masked_load(type_ref element, int lanes, value_ref from, unsigned bytes, value_ref mask) {
+  type_ref const vector = with_lanes(element, lanes);
+  value_ref const alignment = l_.ConstInt(l_.Int32TypeInContext(s_.context), bytes, 0);
+  value_ref const v = call_intrinsic("llvm.masked.load", {vector, pointer()}, {from, alignment, mask, l_.ConstNull(vector)});
+  int const words = lanes * static_cast<int>(bytes) / 8;
+  if (l_.major < 22 || words < 2 || !s_.machine.has("avx512f")) return v;
+  type_ref const fenced = with_lanes(l_.DoubleTypeInContext(s_.context), words);
+  return l_.BuildBitCast(b_, call_intrinsic("llvm.arithmetic.fence", {fenced}, {l_.BuildBitCast(b_, v, fenced, "")}), vector, "");
+}
 /// Whether elements of so many bytes are gathered as the words that they lie in: the machine gathers words alone, and of elements by themselves LLVM makes a branch for each
 /// lane, of which three stages of bytes took 6 s to compile (EPYC, Zen 4, 2026-11-27).
 WEFT_DECL bool expression_emitter::has_gathers_of_words(unsigned bytes, int lanes) const {
@@ -171,7 +182,7 @@ WEFT_DECL value_ref expression_emitter::make_load(ir::expr e) {
     for (int l = lanes; l-- > 0;) turned.push_back(l);
     value_ref back[] = {number(1 - lanes)};
     value_ref const mask = mask_vector(e->a, lanes), first = l_.BuildGEP2(b_, element, at.pointer, back, 1, "");
-    v = call_intrinsic("llvm.masked.load", {vector, pointer()}, {first, alignment, shuffled(mask, mask, turned), l_.ConstNull(vector)});
+    v = masked_load(element, lanes, first, bytes, shuffled(mask, mask, turned));
     v = shuffled(v, v, turned);
   } else if (bool const apart = at.scattered || (at.stride != 1 && at.stride != 0); apart && has_gathers_of_words(bytes, lanes)) {
     v = gathered_words(lane_pointers(at, element, lanes), element, bytes, lanes, e->a != nullptr ? mask_vector(e->a, lanes) : all_lanes(lanes));
@@ -187,8 +198,7 @@ WEFT_DECL value_ref expression_emitter::make_load(ir::expr e) {
     l_.SetAlignment(one, bytes);
     v = l_.BuildSelect(b_, mask, splat(one, lanes), l_.ConstNull(vector), "");
   } else if (per_lane) {
-    v = call_intrinsic("llvm.masked.load", {vector, pointer()},
-                       {at.pointer, alignment, mask_vector(e->a, lanes), l_.ConstNull(vector)});
+    v = masked_load(element, lanes, at.pointer, bytes, mask_vector(e->a, lanes));
   } else {
     value_ref const p = wanted == nullptr ? at.pointer : pointer_or_zeros(buf, element_at(buf, e->indices, lanes).first, wanted);
     v = l_.BuildLoad2(b_, at.stride == 1 ? vector : element, p, "");

@@ -163,9 +163,7 @@ WEFT_DECL value_ref expression_emitter::load_wanted(ir::buffer const* buf, ir::e
     if (one->kind == op::broadcast) also(mask, splat(emit(one->a), elements));
     else also(by_lane, emit(one));
   if (by_lane != nullptr) also(mask, wanted_elements(by_lane, places, begin, elements));
-  type_ref const vector = with_lanes(memory_type(buf->type), elements);
-  value_ref const alignment = l_.ConstInt(l_.Int32TypeInContext(s_.context), static_cast<unsigned>(size_bytes(buf->type)), 0);
-  return call_intrinsic("llvm.masked.load", {vector, pointer()}, {pointer_at(buf, first), alignment, mask, l_.ConstNull(vector)});
+  return masked_load(memory_type(buf->type), elements, pointer_at(buf, first), static_cast<unsigned>(size_bytes(buf->type)), mask);
 }
 /// Integers of 64 bits, modulo 2^32.
 WEFT_DECL value_ref expression_emitter::emit_low_half(ir::expr e) {
