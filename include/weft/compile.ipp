@@ -9,6 +9,7 @@
 #include "weft/codegen/workspace.hpp"
 #include "weft/compile.hpp"
 #include "weft/expr/expand.hpp"
+#include "weft/expr/narrow.hpp"
 #include "weft/ir/print.hpp"
 #include "weft/ir/verify.hpp"
 #include "weft/lower/bounds.hpp"
@@ -364,7 +365,8 @@ inline bool make_by_rule(compile_request const& r, program const& expanded, sche
 }  // namespace detail
 
 WEFT_DECL program detail::expanded_program(compile_request const& r) {
-  return expand(settled(*r.what, *r.layout), r.gpu != nullptr || r.machine->fma);
+  program const p = expand(settled(*r.what, *r.layout), r.gpu != nullptr || r.machine->fma);
+  return r.gpu != nullptr ? p : in_few_bits(p);
 }
 WEFT_DECL rule_input detail::rule_input_for(compile_request const& r, program const& expanded, schedule& first) {
   rule_input in = rule_input_of(r);

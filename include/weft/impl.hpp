@@ -57,6 +57,7 @@
 #include "weft/expr/extern_error.ipp"
 #include "weft/expr/formula.ipp"
 #include "weft/expr/math/math.ipp"
+#include "weft/expr/narrow.ipp"
 #include "weft/expr/print.ipp"
 #include "weft/expr/print_what.ipp"
 #include "weft/expr/verify.ipp"

@@ -14,6 +14,7 @@
 #include "weft/debug.hpp"
 #include "weft/dim.hpp"
 #include "weft/expr/expand.hpp"
+#include "weft/expr/narrow.hpp"
 #include "weft/interp/interp.hpp"
 #include "weft/ir/print.hpp"
 #include "weft/ir/verify.hpp"
@@ -83,7 +84,7 @@ class trial {
   static constexpr char const* takes_long = "more operations than interp_options allows";
   /// in_place: some results may be written over inputs.
   trial(drawn const& d, bool contract, bool may_run_back, bool in_place = false)
-      : d_(d), expanded_(weft::expand(d.what, contract)), random_(d.seed ^ 0x517) {
+      : d_(d), expanded_(weft::expand(d.what, contract)), computed_(d.seed % 3 == 0 ? expanded_ : weft::in_few_bits(expanded_)), random_(d.seed ^ 0x517) {
     for (weft::input_info const& i : d.what.inputs) {
       if (i.tensor < 0) {
         weft::argument a;
@@ -116,12 +117,12 @@ class trial {
   /// The loop program before its passes and after them, for vectors of some size, and both with run-time sizes.
   std::string interpreted(weft::trace const& steps) {
     weft::ir::arena m;
-    weft::nest const plain(expanded_, [](int, int) { return std::int64_t(-1); }, {});
+    weft::nest const plain(computed_, [](int, int) { return std::int64_t(-1); }, {});
     weft::ir::function const unscheduled =
-        weft::lower(m, expanded_, plain, layout_, "fuzz", weft::vector_tails::partition, weft::narrow_memory::no);
+        weft::lower(m, computed_, plain, layout_, "fuzz", weft::vector_tails::partition, weft::narrow_memory::no);
     if (std::string const why = weft::check_bounds(unscheduled); !why.empty())
       return "check_bounds refuses: " + why + "\n" + weft::ir::print(unscheduled);
-    weft::schedule s(expanded_, extents_of(d_));
+    weft::schedule s(computed_, extents_of(d_));
     if (!weft::replay(s, steps)) return not_legal;
     steps_ = weft::print_trace(s);
     // What reads too far when it is rounded up is refused at the call.
@@ -336,9 +337,9 @@ class trial {
     if (open == nullptr) return "";
     weft::ir::arena m;
     // Open, not unknown: what is said of parts of unknown extents waits for a call that says them, which here never comes.
-    weft::schedule s(expanded_, [&](int tensor, int dim) {
+    weft::schedule s(computed_, [&](int tensor, int dim) {
       std::size_t position = 0;
-      for (weft::input_info const& i : expanded_.inputs) {
+      for (weft::input_info const& i : computed_.inputs) {
         if (i.tensor == tensor) return open->layout.arguments[position].extents[static_cast<std::size_t>(dim)];
         if (i.tensor >= 0) ++position;
       }
@@ -360,7 +361,7 @@ class trial {
 
   drawn const& d_;
   std::string steps_;  // for people
-  weft::program expanded_;
+  weft::program expanded_, computed_;  // what is evaluated, and what executors get
   random_source random_;
   std::size_t scalars_ = 0;
   std::vector<tensor_memory> memory_;  // inputs, then outputs
