@@ -401,5 +401,26 @@ TEST_CASE("a copy in a loop of virtual threads reads no row in place that anothe
   f.check(s, "S0: cache_write()\nS0: split(j, 4) -> jo, ji\nS0_acc: compute_at(S0, ji)\nS0: split(i, 6) -> io, ii\n"
              "S0: bind(ii, virtual_thread)\nS0: reorder(jo, ii, ji, io)\n");
 }
+// Two loops in one, of which the inner one is as long as the call says: each iteration computed its copy of all columns.
+TEST_CASE("a copy in a parallel loop of two, of open lengths, reads no column in place that another iteration writes") {
+  check_found({15651601336063608826ULL, contents::tame},
+              [](auto A, auto B) {
+                auto F0 = weft::compute<"F0">(2, A.extent(1), weft::external<"running_f64_2", &weft_test::running<double, 2>>(A));
+                auto S1 = weft::compute<"S1">(2, A.extent(1), [=](auto i, auto j) { return B(i, j); });
+                return weft::outputs(F0, S1);
+              },
+              [](auto& s, auto, auto, auto, auto S1) {
+                auto S1_acc = s.cache_write(S1);
+                auto [i, j] = S1_acc.axes();
+                auto [jo, ji] = s.split(j, 4);
+                auto [joo, joi] = s.split(jo, 1);
+                auto [joio, joii] = s.split(joi, 2);
+                s.reorder(joio, i);
+                s.reverse_compute_at(S1, i);
+                auto both = s.fuse(weft::axis{16}, weft::axis{14});
+                s.parallel(both);
+              },
+              input<double, 2>{{2, 5}}, input<double, 2>{{2, 5}});
+}
 
 }  // namespace weft_test::fuzz

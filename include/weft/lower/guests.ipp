@@ -278,7 +278,7 @@ WEFT_DECL bool lowering::stands_in_own_rows(int stage, int rows, int writer) con
     if (host.beside || host.ahead > 0 || host.store != placement::as_computed) return false;
     loop = host.loop;
   }
-  return loop >= 0 && have_own_rows(n_, loop, rows);
+  return loop >= 0 && have_own_rows(n_, loop, rows) && !computes_for_others(n_, loop);
 }
 /// Where a reduction over nothing stands beside another stage, what they read is made for that.
 WEFT_DECL bool lowering::has_guests(int loop) const {

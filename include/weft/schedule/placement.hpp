@@ -122,13 +122,32 @@ constexpr bool is_computed_once(nest const& n, int stage) {
   placement const& p = program::at(n.places, stage);
   return !p.beside || have_own_elements(n, p.loop);
 }
+/// Whether a loop numbers several of which an inner one is as long as the call says. Its iteration says nothing then of where in those it is, and all that is read
+/// inside is computed (guest_spans::of_fused, lower/guests.ipp).
+constexpr bool has_open_digits(nest const& n, int loop) {
+  while (n.at(loop).parent >= 0) loop = n.at(loop).parent;
+  bool open = false;
+  for (int part = n.at(loop).first; part >= 0 && !open; part = n.at(part).next)
+    open = (part != n.at(loop).first && n.at(part).extent < 0) || has_open_digits(n, part);
+  return open;
+}
+/// Whether iterations up to this loop run at a time, and what is computed inside for one of them is more than what the loops say.
+constexpr bool computes_for_others(nest const& n, int loop) {
+  bool at_a_time = false, open = false;
+  for (int at = n.position(loop); at >= 0; --at) {
+    std::int32_t const l = n.order_of(loop)[static_cast<std::size_t>(at)];
+    at_a_time = at_a_time || is_concurrent(n.at(l).kind);
+    open = open || has_open_digits(n, l);
+  }
+  return at_a_time && open;
+}
 /// Whether a stage inside of loops of `writer` is computed, in iterations that run at a time, where another one of them writes: of
 /// what an iteration reads, all that lies between is computed.
 constexpr bool meets_other_writes(nest const& n, int stage, int writer) {
   int loop = program::at(n.places, stage).loop;
   while (n.at(loop).stage != writer) loop = program::at(n.places, n.at(loop).stage).loop;
   for (int at = n.position(loop); at >= 0; --at)
-    if (is_concurrent(n.at(n.order_of(loop)[static_cast<std::size_t>(at)]).kind)) return !have_own_elements(n, loop);
+    if (is_concurrent(n.at(n.order_of(loop)[static_cast<std::size_t>(at)]).kind)) return !have_own_elements(n, loop) || computes_for_others(n, loop);
   return false;
 }
 
