@@ -61,6 +61,55 @@ TEST_CASE("terms are out of order where a loop over them stands outside of one t
   CHECK(lost<double>([](auto& s) { s.reorder(axis{2}, axis{0}, axis{1}); }) == why);
   CHECK(lost<std::int32_t>([](auto& s) { s.reorder(axis{2}, axis{1}); }) == "");
 }
+TEST_CASE("loops that are fused stand for their terms in the order in which they were inside of each other") {
+  char const* const why = "the terms of S are taken in another order";
+  CHECK(lost<float>([](auto& s) { s.reorder(axis{2}, axis{1}), s.fuse(axis{2}, axis{1}); }) == why);
+  CHECK(lost<float>([](auto& s) {  // one part of the outer axis alone stands around the inner one
+          auto const [o, i] = s.split(axis{1}, 3);
+          s.reorder(o, axis{2}, i), s.fuse(o, axis{2});
+        }) == why);
+  CHECK(lost<float>([](auto& s) {
+          auto const [o, i] = s.split(axis{1}, 3);
+          s.reorder(o, axis{2}, i), s.fuse(axis{2}, i);
+        }) == why);
+  CHECK(lost<float>([](auto& s) {
+          auto const [o, i] = s.split(axis{2}, 8);
+          s.reorder(i, o), s.fuse(i, o);
+        }) == why);
+  CHECK(lost<float>([](auto& s) {
+          auto const [o, i] = s.split(axis{2}, 8);
+          auto const [fo, fi] = s.split(s.fuse(axis{1}, o), 5);
+          s.fuse(fi, i);
+        }) == "");
+  CHECK(lost<float>([](auto& s) {
+          auto const [fo, fi] = s.split(s.fuse(axis{1}, axis{2}), 5);
+          s.reorder(fi, fo);
+        }) == why);
+}
+TEST_CASE("im2col keeps bits where it names the terms in the program's order and leaves out what the program does") {
+  constexpr auto windows = [](auto A, auto B) {
+    return weft::compute<"C">(A.extent(0) - 2, B.extent(2), [=](auto i, auto k) { return weft::sum(A.extent(1), 3, [=](auto c, auto d) { return A(i + d, c) * B(d, c, k); }); });
+  };
+  constexpr auto in_part = [](auto A, auto B) {
+    return weft::compute<"C">(A.extent(0), B.extent(2), [=](auto i, auto k) {
+      return weft::sum(B.extent(1), B.extent(0), [=](auto c, auto d) { return weft::where(i + d < A.extent(0), A(i + d, c) * B(d, c, k)); });
+    });
+  };
+  constexpr auto as_written = [](auto& s, auto, auto, auto C) { s.im2col(C); };
+  constexpr auto turned = [](auto& s, auto, auto, auto C) {
+    auto [i, k, c, d] = C.axes();
+    s.im2col(C, d, c);
+  };
+  weft::trace steps;
+  auto const lost_of = [&]<class T>(auto what, auto how, T) {
+    fuzz::drawn const d = fuzz::made_case({1}, what, how, steps, fuzz::input<T, 2>{{20, 8}}, fuzz::input<T, 3>{{3, 8, 16}});
+    return lost_by(d, steps);
+  };
+  CHECK(lost_of(windows, as_written, 0.0f) == "");
+  CHECK(lost_of(windows, turned, 0.0f) == "terms of C are taken in another order (im2col)");
+  CHECK(lost_of(windows, turned, 0) == "");
+  CHECK(lost_of(in_part, as_written, 0.0f) == "terms of C that `where` leaves out are added (im2col)");
+}
 TEST_CASE("parts of a sum are no order of its terms, but those of integers have the same bits") {
   constexpr auto rows = [](auto A) { return weft::compute<"S">(A.extent(0), [=](auto i) { return weft::sum(A.extent(1), [=](auto k) { return A(i, k); }); }); };
   constexpr auto in_parts = [](auto& s, auto, auto S) { s.rfactor(S, S.axes()[1], 8); };
