@@ -123,7 +123,7 @@ TEST_CASE("bytes are multiplied, divided and shifted in 16 bits, and added and c
   CHECK(narrowed<u8>([](auto a, auto b) { return cast<u8>(a + b); }) == "a[i] + b[i]");
   CHECK(narrowed<u8>([](auto a, auto b) { return cast<u8>(weft::select(a > 100, b, 0)); }) == "select(100 < a[i], b[i], 0)");
   CHECK(narrowed<i8>([](auto a, auto b) { return cast<i8>(weft::clamp(a - b, -128, 127)); }) == "i8(min(max(i16(a[i]) - i16(b[i]), -128), 127))");
-  CHECK(narrowed<u8>([](auto a, auto b) { return cast<u8>(weft::min(77 * a + 150 * b + 28 * b + 128 >> 8, 255)); }) ==
+  CHECK(narrowed<u8>([](auto a, auto b) { return cast<u8>(weft::min((77 * a + 150 * b + 28 * b + 128) >> 8, 255)); }) ==
         "u8(min(77 * u16(a[i]) + 150 * u16(b[i]) + 28 * u16(b[i]) + 128 >> 8, 255))");
 }
 TEST_CASE("a blend by a weight and what is left of it is never more than the larger of both") {
@@ -133,7 +133,7 @@ TEST_CASE("a blend by a weight and what is left of it is never more than the lar
 }
 TEST_CASE("what may not fit stays in 32 bits") {
   check_stays<u16>([](auto a, auto b) { return cast<u16>(a * b / 255); });
-  check_stays<u8>([](auto a, auto b) { return cast<u8>(a * b * b >> 16); });
+  check_stays<u8>([](auto a, auto b) { return cast<u8>((a * b * b) >> 16); });
   check_stays<i16>([](auto a, auto b) { return cast<i16>((a * b + 16384) >> 15); });
   check_stays<u8>([](auto a, auto b) { return cast<u8>(a * b / a); });
   check_stays<u8>([](auto a, auto b) { return a * b; });
