@@ -306,7 +306,8 @@ WEFT_DECL void rule_plan::rows_with_guests(int stage) {
     if (int const d = depth_[static_cast<std::size_t>(g)]; d < depth) depth = d;
   // One element after the other has no vectors: rows of them, then.
   if (int const last = view().stage(stage).spatial - 1; depth > last && last > 0 && view().stage(stage).reduced == 0) {
-    bool rows = view().extent(stage, last) >= view().lanes(stage);
+    // Under a mask a row of a few is a vector, too.
+    bool rows = view().extent(stage, last) >= (s_.limits.vector_bytes == 64 ? 2 : view().lanes(stage));
     for (std::int32_t g : guests) rows = rows && (view().stage(g).reduced == 0 || (axes_of_tile(g).columns < 0 && can_sum_in_lanes(g, last)));
     if (rows) depth = last;
   }
