@@ -1,5 +1,6 @@
 // Schedules by rule of stages whose last axis is shorter than a vector: colours, levels, bins.
 #include "schedule/rules/check.hpp"
+#include "weft/ops/pool.hpp"
 
 using namespace weft_test;
 using weft::compute;
@@ -95,7 +96,27 @@ TEST_CASE("a row whose length the call says is lanes under masks, where the mach
     CHECK(has_in_order(steps(likely, true, 64), {"split(j, 16) -> jo, ji", "vectorize(ji)"}));
   }
   CHECK(has_in_order(steps(56, true, 32), {"split(j, 8, partition) -> jo, ji", "vectorize(ji)"}));
-  CHECK(has_in_order(steps(56, false, 64), {"split(j, 16, partition) -> jo, ji", "vectorize(ji)"}));
+  // Of a known length it is one as a whole: its masks are numbers.
+  for (std::int64_t known : {14, 28, 40, 56}) {
+    INFO(steps(known, false, 64));
+    CHECK(has_in_order(steps(known, false, 64), {"vectorize(j)"}));
+  }
+  CHECK(has_in_order(steps(64, false, 64), {"split(j, 16) -> jo, ji", "vectorize(ji)"}));
+  CHECK(has_in_order(steps(600, false, 64), {"split(j, 160) -> jo, ji", "vectorize(ji)"}));  // two pieces of 300 at most
+  CHECK(has_in_order(steps(56, false, 32), {"split(j, 8, partition) -> jo, ji", "vectorize(ji)"}));
+}
+TEST_CASE("sums in windows that another stage divides are rows under masks, where those are short, too") {
+  auto const averages = weft::kernel<"averages">([](auto x) { return weft::ops::avg_pool2d(x, weft::ops::pool_options<2>{.kernel = {3, 3}, .stride = {2, 2}, .padding = {1, 1}}); });
+  weft::target t = weft::host();
+  t.threads = 1;
+  if (!t.has("avx512f")) MESSAGE("[skip] loops under masks: a machine without AVX-512");
+  for (std::int64_t n : {3, 5, 8, 14, 20, 28, 41, 56}) {
+    check_rule(averages, drawn<float>(1, 2, 3, n, n));
+    check_rule(averages, drawn<double>(2, 2, 3, n, n));
+    std::string const loops = averages.on(t).loops(drawn<float>(1, 2, 3, n, n));
+    INFO(loops);
+    if (t.has("avx512f") && n >= 8) CHECK(has_in_order(loops, {"total", "vectorized l in 0.."}));
+  }
 }
 TEST_CASE("part of a vector is still more than one element after the other") {
   auto const largest = weft::kernel<"largest">([](auto x) {
