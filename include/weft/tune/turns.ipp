@@ -246,7 +246,7 @@ inline void tuning_run::keep(std::int64_t trials) {
   result_.kept = cache::keep_tuned(task_, t, imported || slower_now || (found && is_stale(before)) || before.choices == t.choices, &before);
   if (!result_.kept) return;
   if (face_.gpu != nullptr) face_.gpu->supersede(face_.name);
-  cache::relative as_relative = cache::described(task_, layout_, machine_);
+  cache::relative as_relative = cache::described(task_, layout_, machine_, weft::detail::asked_threads(space_.request()));
   cache::note_choices(as_relative, space_.at(result_.choices));
   as_relative.plan = space_.plan();
   static_cast<void>(cache::keep_relative(family(), as_relative));
