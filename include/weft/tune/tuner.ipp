@@ -207,6 +207,7 @@ inline bool tuning_run::prepare(int slot, sequence<std::int32_t> const& choices,
                  : runner_.load(slot, c.loops, t.why, instructions_of(choices, known), choices == first_.choices, c.made,
                                 {[](void* run) { static_cast<tuning_run*>(run)->write_next(); }, this});
   // What a finalist will take: neither what was not compiled, nor the start of a worker.
+  if (t.result == outcome::good && first_loaded_ns_ <= 0) first_loaded_ns_ = now_ns() - began;
   if (t.result == outcome::good && runner_.starts() == starts) loaded_ns_ += now_ns() - began, ++loads_;
   return t.result == outcome::good;
 }
@@ -300,26 +301,42 @@ inline void tuning_run::measure_ahead(sequence<point> const& fresh, sequence<dou
       give();
     }
     // What others still compile is heard, and left.
-    if (may_go_on()) note_measured(fresh[i], measured(fresh[i].choices, 3 * result_.best_ns, static_cast<candidate_text&&>(texts[i])), guesses[i]);
+    if (may_measure(i)) note_measured(fresh[i], measured(fresh[i].choices, 3 * result_.best_ns, static_cast<candidate_text&&>(texts[i])), guesses[i]);
   }
+}
+inline bool tuning_run::is_measured(sequence<std::int32_t> const& choices) const {
+  for (tune_trial const& t : result_.trials)
+    if (t.choices == choices) return true;
+  return false;
+}
+/// Those that were put off come first: nobody proposes them again.
+inline sequence<point> tuning_run::proposals(std::size_t wanted) {
+  sequence<point> all = static_cast<sequence<point>&&>(put_off_);
+  put_off_.clear();
+  if (all.size() >= wanted) return all;
+  for (point const& p : search_->propose(wanted - all.size())) all.push_back(p);
+  return all;
+}
+inline void tuning_run::put_off_unmeasured(sequence<point> const& fresh) {
+  for (point const& p : fresh)
+    if (!is_measured(p.choices)) put_off_.push_back(p);
 }
 inline sequence<tune_trial> tuning_run::measured_elsewhere(sequence<sequence<std::int32_t>> const& points, double give_up_ns) {
   waiting const others(waited_ns_);
   return crew_->measure(points, give_up_ns, {this, [](void* run) { return static_cast<tuning_run*>(run)->may_go_on(); }});
 }
-WEFT_DECL bool tuning_run::go_on(std::size_t trials) {
+WEFT_DECL bool tuning_run::go_on(std::size_t trials, double seconds) {
   own_time const own(result_.searching_seconds, waited_ns_);
   if (!may_go_on()) return false;
+  batch_ends_ = elapsed() + seconds;
   auto const left = static_cast<std::size_t>(options_.trials - others_trials_) - result_.trials.size();
   if (trials == 0) trials = 1;
-  sequence<point> const proposed = search_->propose(left < trials ? left : trials);
+  sequence<point> const proposed = proposals(left < trials ? left : trials);
   sequence<point> fresh;
   sequence<double> guesses;
   sequence<sequence<std::int32_t>> choices;
   for (point const& p : proposed) {
-    bool measured_before = false;
-    for (tune_trial const& t : result_.trials) measured_before = measured_before || t.choices == p.choices;
-    if (measured_before) continue;
+    if (is_measured(p.choices)) continue;
     fresh.push_back(p), choices.push_back(p.choices), guesses.push_back(search_->expected_ns(p));
   }
   double const give_up_ns = 3 * result_.best_ns;
@@ -331,7 +348,7 @@ WEFT_DECL bool tuning_run::go_on(std::size_t trials) {
   } else if (!compilers_.empty()) {
     measure_ahead(fresh, guesses);
   } else {
-    for (std::size_t i = 0; i < fresh.size() && may_go_on(); ++i) {
+    for (std::size_t i = 0; i < fresh.size() && may_measure(i); ++i) {
       candidate_text text = static_cast<candidate_text&&>(next_text_);
       next_text_ = {};
       next_ = i + 1 < fresh.size() ? &choices[i + 1] : nullptr;
@@ -339,6 +356,7 @@ WEFT_DECL bool tuning_run::go_on(std::size_t trials) {
     }
     next_ = nullptr, next_text_ = {};
   }
+  put_off_unmeasured(fresh);
   return !proposed.empty() && may_go_on();
 }
 

@@ -46,6 +46,10 @@ WEFT_DECL double tuning_run::reserve() const {
   double const all = turns_of(4, 8) + turns_of(2, 8), quarter = (share_ > 0 ? share_ : options_.seconds) / 4, fewest = turns_of(2, 6);
   return all < quarter ? all : quarter > fewest ? quarter : fewest;
 }
+/// It runs once and is timed, six samples at least.
+WEFT_DECL double tuning_run::trial_seconds() const {
+  return turns_ns(sample_ns(result_.first_ns), 7, 1, loads_ > 0 ? load_ns() : first_loaded_ns_) / 1e9;
+}
 /// The fastest few, and the first one, which stands for what there was.
 inline sequence<std::size_t> tuning_run::finalists() const {
   sequence<std::size_t> all{0};
