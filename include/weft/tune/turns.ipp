@@ -247,7 +247,7 @@ inline void tuning_run::keep(std::int64_t trials) {
   bool slower_now = is_no_faster(times_of(before.choices), ours);
   for (tune_trial const& one : result_.trials) slower_now = slower_now || (one.choices == before.choices && one.wrong);
   // What another process has found meanwhile was not looked at: of the two the faster one stays.
-  result_.kept = cache::keep_tuned(task_, t, imported || slower_now || (found && is_stale(before)) || before.choices == t.choices, &before);
+  result_.kept = cache::keep_tuned(task_, t, imported || slower_now || (found && is_stale(before)) || before.choices == t.choices, &before, &result_.not_kept);
   if (!result_.kept) return;
   if (face_.gpu != nullptr) face_.gpu->supersede(face_.name);
   cache::relative as_relative = cache::described(task_, layout_, machine_, weft::detail::asked_threads(space_.request()));
