@@ -44,6 +44,12 @@ inline shared_task* next_that_waits(sequence<shared_task>& all) {
     if (waits(t) && (next == nullptr || least_seconds(t) < least_seconds(*next))) next = &t;
   return next;
 }
+/// Of so many trials that are left those of one that waits: an equal part, so that each has one to be compared with.
+inline std::size_t trials_of_batch(sequence<shared_task> const& all, std::size_t left) {
+  std::size_t waiting = 0;
+  for (shared_task const& t : all) waiting += waits(t);
+  return left > waiting ? left / waiting : 1;
+}
 /// Seconds of trials of that one's first batch, where there are so many for all that wait: what is left when each had a trial and its turns is theirs in
 /// equal parts. Those that take most are not counted on where it would not do for all.
 inline double seconds_of_batch(sequence<shared_task> const& all, shared_task const& next, double seconds) {
@@ -124,7 +130,9 @@ WEFT_DECL sequence<tune_result> tune_all(sequence<task_face> const& tasks, tune_
     detail::shared_task* best = detail::next_that_waits(all);
     if (best == nullptr) best = detail::most_hopeful(all);
     if (best == nullptr) break;
-    auto const left = static_cast<std::size_t>(o.trials - spent());
+    bool const first_batch = !best->had_batch;
+    auto left = static_cast<std::size_t>(o.trials - spent());
+    if (first_batch) left = detail::trials_of_batch(all, left);
     tune_result const& r = best->run->so_far();
     double const before = r.best_ns;
     std::size_t const trials = r.trials.size();
@@ -133,7 +141,7 @@ WEFT_DECL sequence<tune_result> tune_all(sequence<task_face> const& tasks, tune_
       best->run->note_why_alone(detail::no_time_to_compare);
       continue;
     }
-    double const seconds = best->had_batch ? 1e300 : detail::seconds_of_batch(all, *best, rest() - turns_behind_batches());
+    double const seconds = first_batch ? detail::seconds_of_batch(all, *best, rest() - turns_behind_batches()) : 1e300;
     best->open = best->run->go_on(left < o.batch ? left : o.batch, seconds), best->had_batch = true;
     std::size_t const done = r.trials.size() - trials;
     best->last_gain_ns = done > 0 ? (before - r.best_ns) / static_cast<double>(done) : 0;
