@@ -425,7 +425,7 @@ WEFT_DECL tune_result tuning_run::finish() {
   }
   if (crew_ != nullptr) crew_->end(result_);
   result_.store = !options_.keep ? std::string("not used: tune_options::keep is false") : trials_file(true).empty() ? joined({"the cache is ", cache::status()}) : store_.status();
-  if (result_.kept && cache::detail::lock_is_stuck) result_.store += "; another process has the lock of the directory, and what was kept was not compared with what it may keep";
+  if (result_.kept && cache::detail::lock_is_stuck) result_.store += "; another process has the lock of the directory, and what it keeps at the same time may take the place of the result";
   result_.worker = runner_.where(), result_.worker_program = runner_.program();
   result_.worker_starts = runner_.starts();
   result_.seconds = elapsed();
