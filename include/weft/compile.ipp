@@ -176,8 +176,14 @@ inline bool find_kept(cache::directory const& kept, compile_request const& r, sc
   task = task_of(r, first, beginning);
   return cache::find_tuned(kept, task, best) || (!bitwise && cache::find_tuned(kept, cache::bitwise_key(task), best));
 }
+/// "1 thread", "2 threads".
+inline std::string threads_text(std::int64_t n) { return joined({std::to_string(n), n == 1 ? " thread" : " threads"}); }
 inline std::string sentence_of(compile_request const& r, cache::relative const& near, cache::relative const& wanted) {
   bool const here = near.machine == wanted.machine, sizes = near.extents == wanted.extents, imported = cache::is_imported(near.task);
+  if (r.gpu == nullptr && cache::differ_in_threads_alone(near, wanted))
+    return joined({imported ? "imported for " : "tuned for ", sizes ? std::string("these sizes") : sizes_text(*r.layout, near.extents), imported ? ", and not measured here" : "",
+                   ", for calls of ", threads_text(cache::threads_of(near)), ", not of ", std::to_string(cache::threads_of(wanted)),
+                   sizes ? std::string() : joined({"; not for ", sizes_text(*r.layout, wanted.extents)})});
   if (sizes && !here)
     return imported ? "imported for these sizes, of another machine with the same instructions, and not measured here"
                     : "tuned for these sizes on another machine with the same instructions";
@@ -215,7 +221,7 @@ inline bool is_tuned(compile_request const& r, program const& expanded, schedule
     }
   }
   if (in_its_own_order) return false;
-  cache::relative const wanted = cache::described(task, *r.layout, *r.machine);
+  cache::relative const wanted = cache::described(task, *r.layout, *r.machine, asked_threads(r));
   // What the nearest leads to may be of another form here. Each further look is a run of the rule.
   std::string const family = family_of(r, first, beginning);
   std::uint64_t tried[3];
@@ -376,9 +382,11 @@ WEFT_DECL rule_input detail::rule_input_for(compile_request const& r, program co
 }
 WEFT_DECL std::string detail::task_of(compile_request const& r, schedule const& first, std::string_view beginning) {
   bool const by_rule = r.by_rule && r.how == nullptr;
+  return cache::task_key(r.name, *r.what, by_rule ? schedule() : first, *r.layout, *r.machine, is_bitwise(r), beginning, asked_threads(r));
+}
+WEFT_DECL int detail::asked_threads(compile_request const& r) {
   int const threads = r.gpu != nullptr ? 0 : threads_of_calls();
-  return cache::task_key(r.name, *r.what, by_rule ? schedule() : first, *r.layout, *r.machine, is_bitwise(r), beginning,
-                         threads != host().threads ? threads : 0);
+  return threads != host().threads ? threads : 0;
 }
 WEFT_DECL std::string detail::family_of(compile_request const& r, schedule const& first, std::string_view beginning) {
   bool const by_rule = r.by_rule && r.how == nullptr;

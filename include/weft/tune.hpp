@@ -65,7 +65,7 @@ sequence<tune_result> tune_with(sequence<task_face>& before, tune_options const&
 ///
 ///     weft::tune_all({.trials = 300, .seconds = 60}, weft::tune_task(12, conv, x, w), weft::tune_task(1, matmul, a, b));
 ///
-/// Each has one batch first, behind its schedule without tuning and what is kept of it. Who stops it, stops it for all. Of a kernel that was not begun by then, or when
+/// Each has one batch first, behind its schedule without tuning and what is kept of it, that takes no more than its part of the trials and seconds that are left, whatever the order. Who stops it, stops it for all. Of a kernel that was not begun by then, or when
 /// the trials or seconds that all share were used up, nothing is measured: it keeps its schedule, and `why` says so; the first one is begun in any case. With `within = 0.02`, none is
 /// tuned on that is within 2 % of its roofline. The results come in the order of the tasks; all else is as with `tune`.
 ///

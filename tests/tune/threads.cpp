@@ -37,6 +37,10 @@ TEST_CASE("a result is found by calls that have as many threads as it was measur
   set_executor(more);
   CHECK(threads_of_calls() == host().threads + 1);
   CHECK_FALSE(is_tuned(x));
+  std::vector<float> const y(3000, 1.0f);
+  std::string const threads = (own == 1 ? "1 thread, not of " : std::to_string(own) + " threads, not of ") + std::to_string(host().threads + 1);
+  CHECK(schedule_reason(doubled, x) == "tuned for these sizes, for calls of " + threads);
+  CHECK(schedule_reason(doubled, y) == "tuned for 4096 and 4096, for calls of " + threads + "; not for 3000 and 3000");
   tune(doubled, o, x);
   CHECK(is_tuned(x));
   set_executor({});

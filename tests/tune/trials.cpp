@@ -6,12 +6,14 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include <chrono>
 #include <cstdio>
 #include <string>
 
 #include "support/comma_locale.hpp"
 #include "support/private_cache.hpp"
 #include "tune/trial_limits.hpp"
+#include "weft/runtime/cache/one_keeper.hpp"
 
 using namespace weft;
 using namespace weft::tuning;
@@ -204,6 +206,71 @@ TEST_CASE("a database with tables of another form is put aside, and what is begu
   CHECK(s.status().find("1 trial in ") == 0);
   using std::filesystem::perms;
   CHECK(std::filesystem::status(file).permissions() == (perms::owner_read | perms::owner_write));
+}
+TEST_CASE("a database that takes no trials, by its form, is put aside, and the trial that found it is kept") {
+  if (!here()) return;
+  char const columns[] = "(task integer, kernel text, choices text, ns real, result integer, wrong integer, at integer default 0";
+  std::string const forms[] = {std::string("create table other ") + columns + "); create view trials as select * from other",
+                               std::string("create table trials ") + columns + ", note text not null)",
+                               std::string("create table trials ") + columns + ", check (ns < 0))",
+                               std::string("create table trials ") + columns + "); create trigger none before insert on trials begin select raise(abort, 'none'); end",
+                               "create table other (a integer); create index trials on other (a)"};
+  for (std::string const& form : forms) {
+    INFO(form);
+    temporary_directory const d;
+    std::string const file = d.path + "/t";
+    sqlite_api const* const api = find_sqlite();
+    sqlite_api::database* other = nullptr;
+    REQUIRE(api->open_v2(file.c_str(), &other, sqlite_api::read_write | sqlite_api::create, nullptr) == sqlite_api::ok);
+    REQUIRE(api->exec(other, form.c_str(), nullptr, nullptr, nullptr) == sqlite_api::ok);
+    api->close_v2(other);
+    trial_store s(file);
+    CHECK(s.add("task", "k", {{1, 2}, 3.0, 0, false}));
+    CHECK(s.status().find("1 trial in ") == 0);
+    CHECK(s.status().find(", and is now " + file + ".damaged") != std::string::npos);
+    CHECK(weft_test::content(file + ".damaged").find("SQLite") == 0);
+    trial_store again(file);
+    CHECK(again.add("task", "k", {{1, 3}, 3.0, 0, false}));
+    CHECK(again.status() == "2 trials in " + file);
+  }
+}
+TEST_CASE("what others hold is waited for once; then it goes on without, says so, and puts nothing aside") {
+  if (!here()) return;
+  temporary_directory const d;
+  std::string const file = d.path + "/t";
+  sqlite_api const& api = *find_sqlite();
+  trial_store s(file, 0.3);
+  CHECK(s.add("a", "k", {{1}, 1, 0, false}));
+  sqlite_api::database* other = nullptr;
+  REQUIRE(api.open_v2(file.c_str(), &other, sqlite_api::read_write, nullptr) == sqlite_api::ok);
+  for (char const* begin : {"begin immediate", "begin exclusive"}) {
+    REQUIRE(api.exec(other, begin, nullptr, nullptr, nullptr) == sqlite_api::ok);
+    trial_store waits(file, 0.3);
+    auto const began = std::chrono::steady_clock::now();
+    for (std::int32_t i = 0; i < 100; ++i) CHECK_FALSE(waits.add("a", "k", {{i}, 1, 0, false}));
+    CHECK(std::chrono::steady_clock::now() - began < std::chrono::seconds(10));
+    CHECK(waits.status() == "not used: " + file + " from here on: others held the file for 0.3 s");
+    REQUIRE(api.exec(other, "rollback", nullptr, nullptr, nullptr) == sqlite_api::ok);
+  }
+  api.close_v2(other);
+  CHECK(s.add("a", "k", {{2}, 1, 0, false}));
+  CHECK(s.status() == "2 trials in " + file);
+  CHECK_FALSE(std::filesystem::exists(file + ".damaged"));
+}
+TEST_CASE("who cannot have the directory's lock uses no file, and leaves a damaged one as it is") {
+  if (!here()) return;
+  temporary_directory const d;
+  std::string const file = d.path + "/t", junk(5000, 'x');
+  weft_test::write_file(file, junk);
+  {
+    cache::detail::one_keeper const alone(d.path);
+    trial_store s(file, 0.1);
+    CHECK_FALSE(s.usable());
+    CHECK(s.status() == "not used: another process has the lock of " + d.path + "/, which was waited for no longer");
+    CHECK_FALSE(s.add("a", "k", {{1}, 1, 0, false}));
+  }
+  CHECK(weft_test::content(file) == junk);
+  CHECK(trial_store(file).status().find("is now " + file + ".damaged") != std::string::npos);
 }
 TEST_CASE("a file that cannot be used fails nothing") {
   trial_store none(""), nowhere("/proc/nowhere/trials");

@@ -262,10 +262,17 @@ TEST_CASE("a result says why no trials are kept") {
   tune_options o = quick(2);
   CHECK(has(tune(grown, o, x).store, " trials in " + here.path) == (tuning::find_sqlite() != nullptr));
   cache::disable();
-  CHECK(tune(grown, o, x).store == "the cache is not used: the program called weft::cache::disable()");
+  tune_result const nowhere = tune(grown, o, x);
+  CHECK(nowhere.store == "the cache is not used: the program called weft::cache::disable()");
+  CHECK(nowhere.not_kept == nowhere.store);
+  CHECK(has(nowhere.text(), "\n  kept    no: the cache is not used"));
   cache::enable();
   o.keep = false;
-  CHECK(tune(grown, o, x).store == "not used: tune_options::keep is false");
+  tune_result const unwanted = tune(grown, o, x);
+  CHECK(unwanted.store == "not used: tune_options::keep is false");
+  CHECK(unwanted.not_kept == "tune_options::keep is false");
+  o.keep = true, o.trials = 1;
+  CHECK(tune(grown, o, x).not_kept == "nothing else was measured");
 }
 TEST_CASE("equal seeds propose the same first points, and the number of trials is kept to") {
   private_cache const here;
@@ -590,6 +597,39 @@ TEST_CASE("the turns of all kernels fit the budget that they share") {
   CHECK(took < 10.5);
   CHECK(r[0].trials.size() > 1);
 }
+TEST_CASE("a slow kernel has no more than its share of the seconds, wherever it stands among others") {
+  private_cache const here;
+  matrices m(64), n(48);
+  std::vector<float> const x(2, 0.5f);
+  auto const A = view(m.a, 64, 64), B = view(m.b, 64, 64), C = view(n.a, 48, 48), D = view(n.b, 48, 48);
+  tune_options o = quick(1);
+  o.keep = false;
+  double const first = tune(slow, o, x).seconds + 4 * tune(product, o, A, B).seconds;
+  INFO(first);
+  o.trials = 1000, o.seconds = 4 * first > 2.5 ? 4 * first : 2.5;
+  sequence<tune_result> const orders[] = {tune_all(o, tune_task(1, slow, x), tune_task(1, product, A, B), tune_task(1, product, C, D)),
+                                          tune_all(o, tune_task(1, product, A, B), tune_task(1, product, C, D), tune_task(1, slow, x))};
+  for (sequence<tune_result> const& all : orders)
+    for (tune_result const& r : all) {
+      INFO(r.text());
+      CHECK(r.trials.size() > 1);
+      CHECK(r.finalists > 1);
+    }
+}
+TEST_CASE("of few trials that several kernels share each has one to be compared with") {
+  private_cache const here;
+  std::vector<float> const x(1000, 1.5f), y(1100, 1.5f), z(1200, 1.5f);
+  for (tune_result const& r : tune_all(quick(6), tune_task(1, grown, x), tune_task(1, grown, y), tune_task(1, grown, z))) CHECK(r.trials.size() == 2);
+}
+TEST_CASE("where the seconds were over before anything was compared, each kernel that was begun says so") {
+  private_cache const here;
+  std::vector<float> const x(1000, 1.5f), y(1100, 1.5f);
+  tune_options o = quick(100);
+  o.seconds = 1e-3;
+  sequence<tune_result> const all = tune_all(o, tune_task(1, grown, x), tune_task(1, grown, y));
+  CHECK(has(all[0].why, "nothing else was measured, as the seconds that were left would not do to compare two"));
+  CHECK(has(all[1].why, "the seconds that these kernels share were used up"));
+}
 TEST_CASE("a std::stop_token without a name is kept, and ends the tuning when its source says so") {
   private_cache const here;
   matrices m(16);
@@ -689,6 +729,21 @@ TEST_CASE("of a tuning that is stopped before it begins the first schedule is me
   CHECK(r.roofline_ns == 0);
   CHECK(has(r.text(), "points not counted"));
   CHECK(has(r.why, "as the tuning was stopped"));
+}
+TEST_CASE("of several kernels the first is begun also where a stop was asked for before") {
+  private_cache const here;
+  matrices m(16), n(24);
+  std::stop_source source;
+  source.request_stop();
+  tune_options o = quick(40);
+  o.stop = source.get_token();
+  sequence<tune_result> const all = tune_all(o, tune_task(1, product, view(m.a, 16, 16), view(m.b, 16, 16)), tune_task(1, product, view(n.a, 24, 24), view(n.b, 24, 24)));
+  CHECK(all[0].trials.size() == 1);
+  CHECK(all[0].first_ns > 0);
+  CHECK(has(all[0].why, "as the tuning was stopped"));
+  CHECK(all[1].trials.empty());
+  CHECK(has(all[1].why, "the tuning was stopped before it came to this kernel"));
+  for (tune_result const& r : all) CHECK(r.stopped);
 }
 TEST_CASE("kernels for which nothing is left of the shared budget keep their first schedule, and say so") {
   private_cache const here;

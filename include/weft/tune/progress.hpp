@@ -15,7 +15,8 @@ namespace weft::inline WEFT_ABI {
 ///
 ///     auto show = [](weft::tune_progress const& p) { return std::fprintf(stderr, "\r%s ", weft::progress_line(p).c_str()) > 0; };
 ///
-/// What is left is the rest of the seconds, or of the trials at the speed so far, whichever is less; the finalists' turns are in neither. Between these the line says how many rounds there were.
+/// What is left is the rest of the seconds, or of the trials at the speed so far, whichever is less; the finalists' turns are in neither. Between these the line says how many rounds there were. Where neither
+/// says anything, of endless seconds before the first trial is over, it is not told.
 /// See     examples/10_tune.cpp
 std::string progress_line(tune_progress const& p);
 

@@ -166,8 +166,9 @@ class tuning_run {
   tune_result run();
   /// Counts the space and measures the schedule without tuning; false: there is nothing to be searched.
   bool begin();
-  /// Proposes and measures so many more, as the budget allows; false: there are no more, or it is spent.
-  bool go_on(std::size_t trials);
+  /// Proposes and measures so many more, as the budget allows, and but for the first none that would begin after so many seconds of these; false: there are
+  /// no more, or the budget is spent.
+  bool go_on(std::size_t trials, double seconds = 1e300);
   /// It is not begun, for this reason: the result has the schedule without tuning, of which nothing is measured.
   void leave(std::string_view why);
   /// Somebody stopped the tuning that this one is a part of.
@@ -186,6 +187,8 @@ class tuning_run {
   /// Seconds of the budget that trials leave to the finalists: for four of them and one that is looked at again, but no more than a quarter of its share, or what
   /// two of them cannot do without.
   double reserve() const;
+  /// Seconds that one more trial takes, as far as the schedule without tuning says.
+  double trial_seconds() const;
   /// Why no other candidate was measured.
   void note_why_alone(char const* why) { why_alone_ = why; }
   /// Whether it is as near to the roofline as the options ask for, and above it but for what measurements differ.
@@ -197,6 +200,7 @@ class tuning_run {
   call_layout bound();
   double elapsed() const { return (now_ns() - began_) / 1e9; }
   bool may_go_on();
+  bool may_measure(std::size_t done) { return (done == 0 || elapsed() < batch_ends_) && may_go_on(); }
   bool is_stopped();
   void tell(int rounds);
   bool is_below_roofline() const { return result_.best_ns > 0 && result_.best_ns < 0.95 * result_.roofline_ns; }
@@ -213,6 +217,9 @@ class tuning_run {
   known_intrinsics instructions_of(sequence<std::int32_t> const& choices, sequence<intrinsic const*>& known) const;
   tune_trial measured(sequence<std::int32_t> const& choices, double give_up_ns, candidate_text c = {});
   tune_trial measured_once(sequence<std::int32_t> const& choices, double give_up_ns, candidate_text c);
+  sequence<point> proposals(std::size_t wanted);
+  void put_off_unmeasured(sequence<point> const& fresh);
+  bool is_measured(sequence<std::int32_t> const& choices) const;
   void measure_ahead(sequence<point> const& fresh, sequence<double> const& guesses);
   bool prepare(int slot, sequence<std::int32_t> const& choices, tune_trial& t, candidate_text c = {});
   bool computes_the_same(tune_trial& t);
@@ -270,8 +277,11 @@ class tuning_run {
   search* search_ = nullptr;
   sequence<double> expected_ns_, found_ns_;  // of the same trials
   double began_ = now_ns(), measured_ns_ = 0;
+  sequence<point> put_off_;   // proposed, and not measured before their batch was over
+  double batch_ends_ = 0;     // seconds from the beginning
   double loaded_ns_ = 0;  // what compiling took, of so many
   std::int64_t loads_ = 0;
+  double first_loaded_ns_ = 0;  // and of the first one, with the start of a worker
   double reserved_ = 0;   // seconds, for the finalists
   double share_ = 0;      // seconds of the budget; 0: all of them
   char const* why_alone_ = "";

@@ -15,7 +15,7 @@ struct sqlite_api {
   struct database;
   struct statement;
   using destructor = void (*)(void*);
-  static constexpr int ok = 0, error = 1, busy = 5, read_only = 8, io = 10, corrupt = 11, full = 13, cannot_open = 14, no_database = 26, row = 100, done = 101;
+  static constexpr int ok = 0, error = 1, busy = 5, read_only = 8, io = 10, corrupt = 11, full = 13, cannot_open = 14, constraint = 19, mismatch = 20, no_database = 26, row = 100, done = 101;
   static constexpr int read_write = 2, create = 4, full_mutex = 0x10000, persist_wal = 10;
   static inline destructor const transient = reinterpret_cast<destructor>(std::intptr_t(-1));
 

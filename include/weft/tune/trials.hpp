@@ -40,7 +40,8 @@ struct known_trial {
 
 /// The file of trials. Many processes may use it at the same time, and be killed at any moment: SQLite's write-ahead log keeps
 /// what was written. A file that is damaged, or is found to be while it is used, is put aside with its log, by the name FILE.damaged (or
-/// FILE.damaged.2 and so on), and a new one begun: by one process, however many find it. Where there is no SQLite, the file cannot be used, or the disk is full, nothing
+/// FILE.damaged.2 and so on), and a new one begun: by one process, however many find it. So is a database that takes no trials, for its tables are of another
+/// form. What other processes hold is waited for once; then the tuning goes on without. Where there is no SQLite, the file cannot be used, or the disk is full, nothing
 /// is kept, nothing fails, and `status` says so. A write-ahead log is memory that processes share, of one machine: on a file system that
 /// several may have (NFS, SMB, FUSE, Lustre and the like) it is SQLite's rollback journal in its place.
 ///
@@ -52,8 +53,8 @@ struct known_trial {
 /// Cost    50 us a trial, and as much for an example
 class trial_store {
  public:
-  /// `file` empty: none.
-  explicit trial_store(std::string const& file);
+  /// `file` empty: none. `patience`: seconds that others may hold it.
+  explicit trial_store(std::string const& file, double patience = 5);
   ~trial_store();
   trial_store(trial_store const&) = delete;
   trial_store& operator=(trial_store const&) = delete;
@@ -76,10 +77,13 @@ class trial_store {
   bool open();
   void close();
   bool is_replaced() const;
-  void open_or_begin();
+  void open_or_begin(bool takes_none = false);
+  void give_up(int code);
+  std::string reason_of(int code) const;
   int insert(std::string_view task, std::string_view kernel, stored_trial const& t);
   void drop_surplus(std::string_view task);
   std::string file_, why_, note_;
+  double patience_;
   template <class Insert>
   bool added(Insert const& insert, std::int64_t& lost);
   std::int64_t lost_ = 0, lost_examples_ = 0;  // that could not be kept

@@ -133,9 +133,10 @@ inline std::string directory_of(std::string const& file) {
   std::size_t const slash = file.rfind('/');
   return slash == std::string::npos ? "." : file.substr(0, slash + 1);
 }
+/// Of what is inserted: the tables are none that this version makes.
+inline bool is_of_another_form(int code) { return code == sqlite_api::error || code == sqlite_api::constraint || code == sqlite_api::mismatch; }
 inline std::string reason_of(int code) {
   return code == sqlite_api::full        ? "the disk is full"
-         : code == sqlite_api::busy      ? "others held the file for 5 seconds"
          : code == sqlite_api::io        ? (file_may_hold(std::int64_t(1) << 62) ? "the disk failed" : "the disk failed, or the file became as long as files may here (ulimit -f)")
          : code == sqlite_api::read_only ? "the file may not be written"
          : code == sqlite_api::cannot_open ? "it cannot be opened"
@@ -144,23 +145,30 @@ inline std::string reason_of(int code) {
 inline std::int64_t task_number(std::string_view task) { return static_cast<std::int64_t>(xxh64(task)); }
 }  // namespace detail
 
-WEFT_DECL trial_store::trial_store(std::string const& file) : file_(file), api_(find_sqlite()) {
+WEFT_DECL trial_store::trial_store(std::string const& file, double patience) : file_(file), patience_(patience), api_(find_sqlite()) {
   if (file.empty()) why_ = "no directory is used";
   else if (api_ == nullptr) why_ = "no SQLite on this machine: apt-get install libsqlite3-0";
   else open_or_begin();
 }
-/// One process at a time: what another one has begun in the meantime is not put aside, and nobody looks at what is half begun.
-WEFT_DECL void trial_store::open_or_begin() {
+/// One process at a time: what another one has begun in the meantime is not put aside, and nobody looks at what is half begun. Who cannot have the lock leaves
+/// the file as it is. `takes_none`: the one that is open.
+WEFT_DECL void trial_store::open_or_begin(bool takes_none) {
   close();
-  cache::detail::one_keeper const alone(detail::directory_of(file_));
-  if (!open() && why_ == "damaged") {
+  cache::detail::one_keeper const alone(detail::directory_of(file_), patience_);
+  if (alone.in_vain) {
+    why_ = joined({"another process has the lock of ", detail::directory_of(file_), ", which was waited for no longer"});
+    return;
+  }
+  takes_none = takes_none && !is_replaced();
+  if (takes_none || (!open() && why_ == "damaged")) {
     std::string const aside = detail::place_aside(file_);
     // The log first: one that is left behind would be taken for the new file's. It may hold trials that are nowhere else, and goes where
     // SQLite looks for it.
     std::remove((file_ + "-shm").c_str());
     static_cast<void>(std::rename((file_ + "-wal").c_str(), (aside + "-wal").c_str()));
     if (std::rename(file_.c_str(), aside.c_str()) == 0 && open())
-      note_ = joined({"; what was there could not be read, and is now ", aside});
+      note_ = joined({takes_none ? "; what was there takes no trials, and is now " : "; what was there could not be read, and is now ", aside});
+    else if (takes_none) why_ = joined({file_, " takes no trials"});
   }
 }
 WEFT_DECL trial_store::~trial_store() { close(); }
@@ -178,7 +186,7 @@ WEFT_DECL bool trial_store::open() {
   if (int const made = ::open(file_.c_str(), O_RDWR | O_CREAT | O_CLOEXEC | O_NONBLOCK, 0600); made >= 0) ::close(made);
   int code = api_->open_v2(file_.c_str(), &database_, flags, nullptr);
   if (code == sqlite_api::ok) {
-    api_->busy_timeout(database_, 5000);
+    api_->busy_timeout(database_, static_cast<int>(1000 * patience_));
     // Else the last one to close a file that was put aside would remove the log of the one that has its name now.
     // One that is left where there is to be none would be read all the same.
     int stays = shared ? 0 : 1;
@@ -189,29 +197,39 @@ WEFT_DECL bool trial_store::open() {
     if (answer != sqlite_api::row) code = answer;
     else if (check.text(0) != "ok") code = sqlite_api::corrupt;
   }
-  for (char const* text : {shared ? "pragma journal_mode = truncate" : "pragma journal_mode = wal", "pragma synchronous = normal",
-                           "create table if not exists trials (task integer, kernel text, choices text, ns real, "
+  if (code == sqlite_api::error) code = sqlite_api::corrupt;
+  for (char const* text : {shared ? "pragma journal_mode = truncate" : "pragma journal_mode = wal", "pragma synchronous = normal"})
+    if (code == sqlite_api::ok) code = api_->exec(database_, text, nullptr, nullptr, nullptr);
+  // A table of that name with other columns is nothing that could be used, nor is a view or an index.
+  for (char const* text : {"create table if not exists trials (task integer, kernel text, choices text, ns real, "
                            "result integer, wrong integer, at integer default (strftime('%s', 'now')))",
-                           "create table if not exists examples (kind integer, task integer, family integer, ns real, estimate real, features text)"})
-    if (code == sqlite_api::ok) code = api_->exec(database_, text, nullptr, nullptr, nullptr);
-  // A table of that name with other columns is nothing that could be used.
-  for (char const* text : {"select task, kernel, choices, ns, result, wrong, at from trials limit 0", "select kind, task, family, ns, estimate, features from examples limit 0"})
+                           "create table if not exists examples (kind integer, task integer, family integer, ns real, estimate real, features text)",
+                           "select task, kernel, choices, ns, result, wrong, at from trials limit 0", "select kind, task, family, ns, estimate, features from examples limit 0",
+                           "create index if not exists trials_of_task on trials (task)", "create index if not exists examples_of_task on examples (kind, task, family)"})
     if (code == sqlite_api::ok && (code = api_->exec(database_, text, nullptr, nullptr, nullptr)) == sqlite_api::error) code = sqlite_api::corrupt;
-  for (char const* text : {"create index if not exists trials_of_task on trials (task)", "create index if not exists examples_of_task on examples (kind, task, family)"})
-    if (code == sqlite_api::ok) code = api_->exec(database_, text, nullptr, nullptr, nullptr);
   if (code == sqlite_api::ok) {
     inode_ = detail::inode_of(file_);
     return true;
   }
-  why_ = code == sqlite_api::corrupt || code == sqlite_api::no_database ? "damaged" : joined({file_, " cannot be used: ", detail::reason_of(code)});
+  why_ = code == sqlite_api::corrupt || code == sqlite_api::no_database ? "damaged" : joined({file_, " cannot be used: ", reason_of(code)});
   close();
   return false;
 }
+WEFT_DECL std::string trial_store::reason_of(int code) const {
+  char text[64];
+  std::snprintf(text, sizeof text, "others held the file for %.2g s", patience_);
+  return code == sqlite_api::busy ? text : detail::reason_of(code);
+}
+/// Others hold it, and each trial would wait as long.
+WEFT_DECL void trial_store::give_up(int code) {
+  why_ = joined({file_, " from here on: ", reason_of(code)});
+  close();
+}
 WEFT_DECL std::string trial_store::status() const {
-  if (!usable()) return "not used: " + why_;
+  if (!usable()) return "not used: " + why_ + note_;
   std::string text = joined({std::to_string(count()), count() == 1 ? " trial in " : " trials in ", file_, note_});
-  if (lost_ > 0) text += joined({"; ", std::to_string(lost_), " could not be kept: ", detail::reason_of(last_code_)});
-  if (lost_examples_ > 0) text += joined({"; ", std::to_string(lost_examples_), " examples could not be kept: ", detail::reason_of(last_code_)});
+  if (lost_ > 0) text += joined({"; ", std::to_string(lost_), " could not be kept: ", reason_of(last_code_)});
+  if (lost_examples_ > 0) text += joined({"; ", std::to_string(lost_examples_), " examples could not be kept: ", reason_of(last_code_)});
   return text;
 }
 WEFT_DECL int trial_store::insert(std::string_view task, std::string_view kernel, stored_trial const& t) {
@@ -232,15 +250,16 @@ bool trial_store::added(Insert const& insert, std::int64_t& lost) {
   if (!usable()) return false;
   int code = insert();
   // Put aside while this one waited for its turn: what it wrote then is aside, too.
-  bool const went_aside = code == sqlite_api::done && is_replaced();
-  if (went_aside || code == sqlite_api::corrupt || code == sqlite_api::no_database) {
-    open_or_begin();
+  bool const went_aside = code == sqlite_api::done && is_replaced(), takes_none = detail::is_of_another_form(code);
+  if (went_aside || takes_none || code == sqlite_api::corrupt || code == sqlite_api::no_database) {
+    open_or_begin(takes_none);
     if (!usable()) return false;
     code = insert();
   }
   if (code == sqlite_api::done) return true;
   last_code_ = code;
   ++lost;
+  if (code == sqlite_api::busy) give_up(code);
   return false;
 }
 WEFT_DECL bool trial_store::add(std::string_view task, std::string_view kernel, stored_trial const& t) {

@@ -131,6 +131,7 @@ struct tune_result {
   std::int64_t compiled_ahead = 0;   // candidates for a GPU, by other processes
   std::string refused{};             // ranks that took no part, and why (tune/mpi.hpp)
   bool kept = false;                 // it is on disk
+  std::string not_kept{};            // why it is not; empty: it is
   std::string store;                 // how many trials are kept, and where
   std::int64_t earlier = 0;          // trials of earlier tunings that the model began with
   std::int64_t of_others = 0;        // trials of other tasks that it began with

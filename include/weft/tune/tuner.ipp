@@ -11,6 +11,7 @@
 #include "weft/runtime/bind.hpp"
 #include "weft/runtime/cache/cache.hpp"
 #include "weft/runtime/cache/entry.hpp"
+#include "weft/runtime/cache/one_keeper.hpp"
 #include "weft/runtime/cache/tuned.hpp"
 #include "weft/tune/run.hpp"
 
@@ -38,6 +39,11 @@ inline std::string trials_file(bool keep) {
   return directory.empty() ? "" : directory + "/trials.sqlite";
 }
 
+/// So long the trials' file, which others hold, is waited for.
+inline double patience_of(tune_options const& o) {
+  double const quarter = o.seconds / 4;
+  return quarter > 2 ? 2 : quarter > 0.05 ? quarter : 0.05;
+}
 /// A bitwise tuning is one for bitwise calls: the rule keeps the order of sums then.
 inline options wanted_of(kernel_face const& face, tune_options const& o) {
   options wanted = face.wanted;
@@ -79,7 +85,7 @@ WEFT_DECL tuning_run::tuning_run(kernel_face const& face, argument* arguments, i
     : face_(face), options_(o), wanted_(wanted_of(face, o)), view_(view), crew_(crew), arguments_(arguments), count_(count), what_(face.what(face.object)),
       worker_(worker_for(face, o)), machine_(machine_of(face, worker_.where)), layout_(bound()),
       space_({face.name, &what_, face.how, face.object, &layout_, &machine_, wanted_, is_by_rule(face), nullptr, face.gpu}),
-      copies_(arguments, count), runner_(copies_, worker_, face.gpu != nullptr ? face.device : -1, face.gpu != nullptr ? nullptr : face.machine), store_(trials_file(o.keep)), task_(task()), trials_task_(trials_task()) {
+      copies_(arguments, count), runner_(copies_, worker_, face.gpu != nullptr ? face.device : -1, face.gpu != nullptr ? nullptr : face.machine), store_(trials_file(o.keep), patience_of(o)), task_(task()), trials_task_(trials_task()) {
   tolerance_ = {wanted_.bitwise, longest_reduction(what_, arguments)};
   whole_are_exact_ = whole_numbers_stay_exact(what_, arguments);
   // What writes over its inputs leaves nothing that direct evaluation could read.
@@ -207,6 +213,7 @@ inline bool tuning_run::prepare(int slot, sequence<std::int32_t> const& choices,
                  : runner_.load(slot, c.loops, t.why, instructions_of(choices, known), choices == first_.choices, c.made,
                                 {[](void* run) { static_cast<tuning_run*>(run)->write_next(); }, this});
   // What a finalist will take: neither what was not compiled, nor the start of a worker.
+  if (t.result == outcome::good && first_loaded_ns_ <= 0) first_loaded_ns_ = now_ns() - began;
   if (t.result == outcome::good && runner_.starts() == starts) loaded_ns_ += now_ns() - began, ++loads_;
   return t.result == outcome::good;
 }
@@ -300,26 +307,42 @@ inline void tuning_run::measure_ahead(sequence<point> const& fresh, sequence<dou
       give();
     }
     // What others still compile is heard, and left.
-    if (may_go_on()) note_measured(fresh[i], measured(fresh[i].choices, 3 * result_.best_ns, static_cast<candidate_text&&>(texts[i])), guesses[i]);
+    if (may_measure(i)) note_measured(fresh[i], measured(fresh[i].choices, 3 * result_.best_ns, static_cast<candidate_text&&>(texts[i])), guesses[i]);
   }
+}
+inline bool tuning_run::is_measured(sequence<std::int32_t> const& choices) const {
+  for (tune_trial const& t : result_.trials)
+    if (t.choices == choices) return true;
+  return false;
+}
+/// Those that were put off come first: nobody proposes them again.
+inline sequence<point> tuning_run::proposals(std::size_t wanted) {
+  sequence<point> all = static_cast<sequence<point>&&>(put_off_);
+  put_off_.clear();
+  if (all.size() >= wanted) return all;
+  for (point const& p : search_->propose(wanted - all.size())) all.push_back(p);
+  return all;
+}
+inline void tuning_run::put_off_unmeasured(sequence<point> const& fresh) {
+  for (point const& p : fresh)
+    if (!is_measured(p.choices)) put_off_.push_back(p);
 }
 inline sequence<tune_trial> tuning_run::measured_elsewhere(sequence<sequence<std::int32_t>> const& points, double give_up_ns) {
   waiting const others(waited_ns_);
   return crew_->measure(points, give_up_ns, {this, [](void* run) { return static_cast<tuning_run*>(run)->may_go_on(); }});
 }
-WEFT_DECL bool tuning_run::go_on(std::size_t trials) {
+WEFT_DECL bool tuning_run::go_on(std::size_t trials, double seconds) {
   own_time const own(result_.searching_seconds, waited_ns_);
   if (!may_go_on()) return false;
+  batch_ends_ = elapsed() + seconds;
   auto const left = static_cast<std::size_t>(options_.trials - others_trials_) - result_.trials.size();
   if (trials == 0) trials = 1;
-  sequence<point> const proposed = search_->propose(left < trials ? left : trials);
+  sequence<point> const proposed = proposals(left < trials ? left : trials);
   sequence<point> fresh;
   sequence<double> guesses;
   sequence<sequence<std::int32_t>> choices;
   for (point const& p : proposed) {
-    bool measured_before = false;
-    for (tune_trial const& t : result_.trials) measured_before = measured_before || t.choices == p.choices;
-    if (measured_before) continue;
+    if (is_measured(p.choices)) continue;
     fresh.push_back(p), choices.push_back(p.choices), guesses.push_back(search_->expected_ns(p));
   }
   double const give_up_ns = 3 * result_.best_ns;
@@ -331,7 +354,7 @@ WEFT_DECL bool tuning_run::go_on(std::size_t trials) {
   } else if (!compilers_.empty()) {
     measure_ahead(fresh, guesses);
   } else {
-    for (std::size_t i = 0; i < fresh.size() && may_go_on(); ++i) {
+    for (std::size_t i = 0; i < fresh.size() && may_measure(i); ++i) {
       candidate_text text = static_cast<candidate_text&&>(next_text_);
       next_text_ = {};
       next_ = i + 1 < fresh.size() ? &choices[i + 1] : nullptr;
@@ -339,6 +362,7 @@ WEFT_DECL bool tuning_run::go_on(std::size_t trials) {
     }
     next_ = nullptr, next_text_ = {};
   }
+  put_off_unmeasured(fresh);
   return !proposed.empty() && may_go_on();
 }
 
@@ -353,6 +377,7 @@ WEFT_DECL bool tuning_run::begin() {
   if (!possible) {
     make_schedule(space_.request());  // says what is wrong, if all is
     result_.why = "no values of the knobs fit the registers of this machine: nothing was measured";
+    result_.not_kept = "nothing was measured";
     return false;
   }
   measure_first();
@@ -377,7 +402,7 @@ WEFT_DECL bool tuning_run::begin() {
 WEFT_DECL void tuning_run::leave(std::string_view why) {
   if (space_.first(first_)) result_.choices = first_.choices, describe();
   result_.why = joined({"nothing was measured, and the schedule stays as it was: ", why, " before it came to this kernel"});
-  result_.store = "nothing to keep";
+  result_.store = "nothing to keep", result_.not_kept = "nothing was measured";
   result_.seconds = elapsed();
 }
 WEFT_DECL tune_result tuning_run::finish() {
@@ -392,10 +417,15 @@ WEFT_DECL tune_result tuning_run::finish() {
     result_.within = about_within();
     bool wrong = false;
     for (tune_trial const& t : result_.trials) wrong = wrong || (t.wrong && t.choices == result_.choices);
-    if (options_.keep && result_.trials.size() > 1 && !wrong) keep(static_cast<std::int64_t>(result_.trials.size()));
+    result_.not_kept = !options_.keep                ? "tune_options::keep is false"
+                       : result_.trials.size() <= 1 ? "nothing else was measured"
+                       : wrong                      ? "its results are wrong"
+                                                    : "";
+    if (result_.not_kept.empty()) keep(static_cast<std::int64_t>(result_.trials.size()));
   }
   if (crew_ != nullptr) crew_->end(result_);
   result_.store = !options_.keep ? std::string("not used: tune_options::keep is false") : trials_file(true).empty() ? joined({"the cache is ", cache::status()}) : store_.status();
+  if (result_.kept && cache::detail::lock_is_stuck) result_.store += "; another process has the lock of the directory, and what it keeps at the same time may take the place of the result";
   result_.worker = runner_.where(), result_.worker_program = runner_.program();
   result_.worker_starts = runner_.starts();
   result_.seconds = elapsed();
@@ -417,13 +447,15 @@ inline void tuning_run::take_over(sequence<std::int32_t> const& choices, double 
   if (ns <= 0 || !space_.look(choices).legal) return;
   result_.choices = choices, result_.best_ns = ns, found_elsewhere_ = true;
   describe();
-  if (options_.keep && trials > 0) keep(trials);
+  result_.not_kept = !options_.keep ? "tune_options::keep is false" : trials <= 0 ? "the one that searches has kept nothing" : "";
+  if (result_.not_kept.empty()) keep(trials);
 }
 WEFT_DECL tune_result tuning_run::serve(trial_source& from) {
   bool const possible = space_.first(first_);
   if (possible) measure_first();
   task_here here = task_here_now();
   if (!possible) here.task = 0;
+  result_.not_kept = "nothing was found";
   if (!from.begin(here, result_.why)) {
     if (result_.why.empty()) result_.why = "this process took no part: the one that searches is gone";
     return static_cast<tune_result&&>(result_);
@@ -481,7 +513,7 @@ WEFT_DECL std::string tune_result::text() const {
   if (wrong > 0) all += joined({", ", std::to_string(wrong), " wrong"});
   all += joined({"\n  best    ", best_ns > 0 ? joined({tuning::detail::time_text(best_ns), "; without tuning ", tuning::detail::time_text(first_ns)}) : "not measured",
                  within.empty() ? "" : joined({"\n  within  ", within}), "\n  why     ", why, joined({"\n  search  ", tuning::detail::number_text(searching_seconds), " s; in calls of candidates ",
-                         tuning::detail::number_text(measuring_seconds), " s"}), "\n  checked ", checked, "\n  kept    ", kept ? "on disk" : "no", "; ", store,
+                         tuning::detail::number_text(measuring_seconds), " s"}), "\n  checked ", checked, "\n  kept    ", kept ? "on disk" : joined({"no: ", not_kept}), "; ", store,
                  "\n  model   ", model_quality == 0 ? "too few trials to tell"
                                         : joined({"rank correlation ", tuning::detail::number_text(model_quality), ", of the fastest quarter ",
                                                   tuning::detail::number_text(100 * model_recall, "%.0f"), " % expected"}),

@@ -46,6 +46,10 @@ WEFT_DECL double tuning_run::reserve() const {
   double const all = turns_of(4, 8) + turns_of(2, 8), quarter = (share_ > 0 ? share_ : options_.seconds) / 4, fewest = turns_of(2, 6);
   return all < quarter ? all : quarter > fewest ? quarter : fewest;
 }
+/// It runs once and is timed, six samples at least.
+WEFT_DECL double tuning_run::trial_seconds() const {
+  return turns_ns(sample_ns(result_.first_ns), 7, 1, loads_ > 0 ? load_ns() : first_loaded_ns_) / 1e9;
+}
 /// The fastest few, and the first one, which stands for what there was.
 inline sequence<std::size_t> tuning_run::finalists() const {
   sequence<std::size_t> all{0};
@@ -243,10 +247,10 @@ inline void tuning_run::keep(std::int64_t trials) {
   bool slower_now = is_no_faster(times_of(before.choices), ours);
   for (tune_trial const& one : result_.trials) slower_now = slower_now || (one.choices == before.choices && one.wrong);
   // What another process has found meanwhile was not looked at: of the two the faster one stays.
-  result_.kept = cache::keep_tuned(task_, t, imported || slower_now || (found && is_stale(before)) || before.choices == t.choices, &before);
+  result_.kept = cache::keep_tuned(task_, t, imported || slower_now || (found && is_stale(before)) || before.choices == t.choices, &before, &result_.not_kept);
   if (!result_.kept) return;
   if (face_.gpu != nullptr) face_.gpu->supersede(face_.name);
-  cache::relative as_relative = cache::described(task_, layout_, machine_);
+  cache::relative as_relative = cache::described(task_, layout_, machine_, weft::detail::asked_threads(space_.request()));
   cache::note_choices(as_relative, space_.at(result_.choices));
   as_relative.plan = space_.plan();
   static_cast<void>(cache::keep_relative(family(), as_relative));

@@ -220,15 +220,16 @@ WEFT_DECL imported import_lines(std::string_view text) {
     }
     cache::tuned known;
     o.found.trials = 0;  // not measured here
+    std::string why;
     if (cache::find_tuned(o.key, known) && known.trials > 0) ++r.known;
-    else if (cache::keep_tuned(o.key, o.found, true)) {
+    else if (cache::keep_tuned(o.key, o.found, true, nullptr, &why)) {
       if (!o.family.empty()) static_cast<void>(cache::keep_relative(o.family, o.own, true));
       ++r.taken;
     } else if (cache::find_tuned(o.key, known) && known.trials > 0) {  // measured meanwhile
       ++r.known;
     } else {
       ++r.refused;
-      if (r.why.empty()) r.why = joined({"line ", std::to_string(line), ": it cannot be kept: the cache is ", cache::status()});
+      if (r.why.empty()) r.why = joined({"line ", std::to_string(line), ": it cannot be kept: ", why});
     }
   }
   return r;

@@ -5,6 +5,8 @@
 #include <sys/time.h>
 #include <sys/wait.h>
 
+#include <chrono>
+
 #include "support/private_cache.hpp"
 
 using weft::cache::detail::one_keeper;
@@ -70,4 +72,31 @@ TEST_CASE("a child that was forked while the lock was held does not keep it") {
   CHECK_FALSE(is_locked(d.path));
   ::kill(child, SIGKILL);
   ::waitpid(child, nullptr, 0);
+}
+TEST_CASE("who holds the lock and stands still is waited for once, and then for a moment") {
+  temporary_directory const d;
+  int held[2];
+  REQUIRE(::pipe(held) == 0);
+  pid_t const other = ::fork();
+  if (other == 0) {
+    one_keeper const alone(d.path);
+    if (::write(held[1], "h", 1) != 1) ::_exit(1);
+    ::pause();
+    ::_exit(0);
+  }
+  char one = 0;
+  REQUIRE(::read(held[0], &one, 1) == 1);
+  auto const waited = [&](double most, bool in_vain) {
+    auto const began = std::chrono::steady_clock::now();
+    one_keeper const alone(d.path, most);
+    CHECK(alone.in_vain == in_vain);
+    return std::chrono::duration<double>(std::chrono::steady_clock::now() - began).count();
+  };
+  CHECK(waited(0.5, true) >= 0.5);
+  CHECK(waited(30, true) < 10);
+  ::kill(other, SIGKILL);
+  ::waitpid(other, nullptr, 0);
+  CHECK(waited(30, false) < 10);
+  CHECK_FALSE(weft::cache::detail::lock_is_stuck);
+  ::close(held[0]), ::close(held[1]);
 }

@@ -1,6 +1,7 @@
 #include "weft/runtime/cache/tuned.hpp"
 
 #include <doctest/doctest.h>
+#include <sys/resource.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -93,6 +94,32 @@ TEST_CASE("bytes with any bit changed are no result") {
     CHECK_FALSE(cache::decode(bad, key, t));
   }
   for (std::size_t n = 0; n < good.size(); ++n) CHECK_FALSE(cache::decode(good.substr(0, n), key, t));
+}
+TEST_CASE("what is not kept has a reason") {
+  private_cache const here;
+  std::string why;
+  REQUIRE(cache::keep_tuned("t", {{1}, 1, 100, 1}, false, nullptr, &why));
+  CHECK(why.empty());
+  CHECK_FALSE(cache::keep_tuned("t", {{2}, 2, 101, 1}, false, nullptr, &why));
+  CHECK(why == "what another tuning has kept is as fast or faster");
+  CHECK_FALSE(cache::keep_tuned("t", {{2}, 2, 1, 0}, true, nullptr, &why));
+  CHECK(why == "what was measured here stays");
+  rlimit before{};
+  REQUIRE(::getrlimit(RLIMIT_NOFILE, &before) == 0);
+  rlimit const none{3, before.rlim_max};
+  REQUIRE(::setrlimit(RLIMIT_NOFILE, &none) == 0);
+  bool const kept = cache::keep_tuned("t", {{2}, 2, 99, 1}, false, nullptr, &why);
+  ::setrlimit(RLIMIT_NOFILE, &before);
+  CHECK_FALSE(kept);
+  CHECK(why == "the cache is not used: " + here.path + " cannot be opened: Too many open files");
+  rlimit long_files{};
+  REQUIRE(::getrlimit(RLIMIT_FSIZE, &long_files) == 0);
+  rlimit const short_files{10, long_files.rlim_max};
+  REQUIRE(::setrlimit(RLIMIT_FSIZE, &short_files) == 0);
+  bool const written = cache::keep_tuned("t", {{2}, 2, 99, 1}, false, nullptr, &why);
+  ::setrlimit(RLIMIT_FSIZE, &long_files);
+  CHECK_FALSE(written);
+  CHECK(why == "it cannot be written in " + here.path + ": File too large");
 }
 TEST_CASE("without a directory nothing is kept and nothing fails") {
   cache::disable();

@@ -38,7 +38,7 @@ class directory {
   /// The content of file `name`; false unless it is a regular file of ours with one name that nobody else may write.
   /// A file that was not used for an hour is marked as used.
   bool read(char const* name, std::string& bytes) const;
-  /// Puts `bytes` in the place of file `name`, whole or not at all, and leaves nothing behind when it fails.
+  /// Puts `bytes` in the place of file `name`, whole or not at all, and leaves nothing behind when it fails: errno then says why.
   bool write(char const* name, std::string_view bytes) const;
   bool remove(char const* name) const;
   /// Whether file `name` is there, of ours, that nobody else may write. What is in it is not looked at.

@@ -123,7 +123,7 @@ WEFT_DECL bool directory::read(char const* name, std::string& bytes) const {
 
 WEFT_DECL bool directory::write(char const* name, std::string_view bytes) const {
   auto const size = static_cast<std::int64_t>(bytes.size());
-  if (size > detail::largest_file || !file_may_hold(size)) return false;
+  if (size > detail::largest_file || !file_may_hold(size)) return errno = EFBIG, false;
   char temporary[32];
   int fd = -1;
   for (int tries = 0; tries < 16 && fd < 0; ++tries) {  // a process of this number may have left some

@@ -29,8 +29,12 @@ std::string family_key(std::string_view name, program const& what, schedule cons
                        target const& machine, bool bitwise = false,
                      std::string_view beginning = {});
 
-/// A task, as one of its family; without choices. Its extents are empty when some are open.
-relative described(std::string_view task, call_layout const& layout, target const& machine);
+/// A task, as one of its family; without choices. Its extents are empty when some are open. `threads`: as of task_key; they stand behind
+/// the machine's numbers, so that what was found for calls of other threads is another machine's.
+relative described(std::string_view task, call_layout const& layout, target const& machine, int threads = 0);
+/// The threads that a relative's calls have on a CPU, and whether two are of machines that differ in nothing else.
+std::int64_t threads_of(relative const& r);
+bool differ_in_threads_alone(relative const& a, relative const& b);
 /// The choices of a schedule, as a relative has them, and its form.
 void note_choices(relative& r, schedule const& s);
 

@@ -74,18 +74,25 @@ WEFT_DECL std::string family_key(std::string_view name, program const& what, sch
   if (bitwise) w.text("bitwise");
   return static_cast<std::string&&>(w.bytes);
 }
-WEFT_DECL relative described(std::string_view task, call_layout const& layout, target const& machine) {
+WEFT_DECL relative described(std::string_view task, call_layout const& layout, target const& machine, int threads) {
   relative r;
   r.task = xxh64(task);
   for (std::int64_t n : {machine.l1_bytes, machine.l2_bytes, machine.l3_bytes, static_cast<std::int64_t>(machine.threads)})
     r.machine.push_back(n);
   if (machine.arch == architecture::nvidia)
     for (std::string const& own : machine.features) r.machine.push_back(static_cast<std::int64_t>(xxh64(own)));
+  if (threads > 0) r.machine.push_back(threads);
   bool open = false;
   for (argument_layout const& a : layout.arguments)
     for (std::int64_t e : a.extents) open = open || e < 0, r.extents.push_back(e);
   if (open) r.extents.clear();
   return r;
+}
+WEFT_DECL std::int64_t threads_of(relative const& r) { return r.machine.size() < 4 ? 0 : r.machine[r.machine.size() > 4 ? 4 : 3]; }
+WEFT_DECL bool differ_in_threads_alone(relative const& a, relative const& b) {
+  bool alike = a.machine.size() >= 4 && b.machine.size() >= 4 && threads_of(a) != threads_of(b);
+  for (std::size_t i = 0; i < 4 && alike; ++i) alike = a.machine[i] == b.machine[i];
+  return alike;
 }
 WEFT_DECL void note_choices(relative& r, schedule const& s) {
   r.names.clear(), r.values.clear();

@@ -48,7 +48,8 @@ bool find_tuned(directory const& where, std::string_view key, tuned& into);
 /// Keeps it, unless a faster one is kept already; with `replace` in any case, or, where `seen` is given, while what is kept is still that one. True:
 /// it stands on disk now. What was imported (`trials` is 0) never takes the place of what was measured, which always takes that of the former; a
 /// result of another task whose key has the same hash stays unless it gives way so. The file is put in place whole; of several processes the fastest result stays.
-bool keep_tuned(std::string_view key, tuned const& t, bool replace = false, tuned const* seen = nullptr);
+/// `why_not`, where it is given, says why it does not.
+bool keep_tuned(std::string_view key, tuned const& t, bool replace = false, tuned const* seen = nullptr, std::string* why_not = nullptr);
 
 /// Removes what is kept for this task.
 bool forget_tuned(std::string_view key);

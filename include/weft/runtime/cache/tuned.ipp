@@ -1,4 +1,9 @@
+#include <errno.h>
+
+#include <cstring>
+
 #include "weft/base/hash.hpp"
+#include "weft/base/joined.hpp"
 #include "weft/codegen/epoch.hpp"
 #include "weft/runtime/cache/cache.hpp"
 #include "weft/runtime/cache/directory.hpp"
@@ -85,18 +90,25 @@ WEFT_DECL bool find_tuned(std::string_view key, tuned& into) {
 }
 WEFT_DECL bool find_tuned(directory const& where, std::string_view key, tuned& into) { return detail::read_tuned(where, key, into); }
 
-WEFT_DECL bool keep_tuned(std::string_view key, tuned const& t, bool replace, tuned const* seen) {
+WEFT_DECL bool keep_tuned(std::string_view key, tuned const& t, bool replace, tuned const* seen, std::string* why_not) {
+  auto const refused = [&](std::string_view why) {
+    if (why_not != nullptr) *why_not = why;
+    return false;
+  };
   std::string const path = directory_in_use(true);
-  if (path.empty()) return false;
+  if (path.empty()) return refused(joined({"the cache is ", status()}));
   directory const d(path, creation::never);
   detail::one_keeper const alone(path);
   tuned before;
   // Between what was measured here and what was imported the times say nothing: of what machine is the latter?
   bool const found = detail::read_tuned(d, key, before), gives_way = found && before.trials == 0 && t.trials > 0;
-  if (found && t.trials == 0 && before.trials > 0) return false;
+  if (found && t.trials == 0 && before.trials > 0) return refused("what was measured here stays");
   bool const may = gives_way || (replace && (seen == nullptr || before == *seen));
-  if (found ? !may && before.ns <= t.ns : detail::is_taken(d, key, t)) return false;
-  return d.usable() && d.write(detail::tuned_name(key).name, encode(key, t));
+  if (found && !may && before.ns <= t.ns) return refused("what another tuning has kept is as fast or faster");
+  if (!found && detail::is_taken(d, key, t)) return refused("the result of another task has its place");
+  if (!d.usable()) return refused(d.why());
+  if (d.write(detail::tuned_name(key).name, encode(key, t))) return true;
+  return refused(joined({"it cannot be written in ", path, ": ", std::strerror(errno)}));
 }
 
 WEFT_DECL bool forget_tuned(std::string_view key) {
