@@ -75,8 +75,8 @@ WEFT_DECL bool rule_plan::sums_in_lanes(int stage, int first_axis) {
   bool const open = is_open(v.loop(stage, last)), masks = s_.limits.vector_bytes == 64;
   bool apart = false;  // what neighbours read is: without masks the last ones would be gathered
   for (access const& one : v.inside().loads(stage)) apart = apart || one.step(last) > 1;
-  // With masks a row that is no number of vectors is one as a whole, of which each mask is known: of maxima of 3 x 3, each second one, rows of 28 take 0.32 to 0.64 of
-  // the time that they take with their ends one by one, those of 7 0.45, of 56 0.48 (EPYC, Zen 4, 2026-11-28).
+  // With masks a row that is no number of vectors is one as a whole, of which each mask is known: of maxima of 3 x 3, each second one, rows of 20 and 28 take 0.65 and
+  // 0.70 of the time that they take with their ends one by one, those of 6 and 10 0.41 and 0.46 of that joined with others (EPYC, Zen 4, 2026-11-28).
   bool const some = length > lanes || (apart && 5 * length > lanes) || (last == first_axis && length >= 4);
   bool const whole = masks && !open && some && length % lanes != 0 && length <= 16 * lanes;
   // A length that the call says is left to masks, too: fused with others it has no lanes at all.
