@@ -33,7 +33,6 @@ WEFT_COLD_BEGIN  // up to WEFT_COLD_END: what runs when a kernel is compiled
 
 #include "weft/expr/canonical.hpp"
 #include "weft/expr/expand.hpp"
-// #include "weft/expr/narrow.hpp"
 WEFT_COLD_END
 WEFT_TEPID_BEGIN
 #include "weft/expr/evaluate.hpp"

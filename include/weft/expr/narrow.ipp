@@ -1,5 +1,3 @@
-#include <algorithm>
-
 #include "weft/base/node_set.hpp"
 #include "weft/expr/narrow.hpp"
 
@@ -11,6 +9,8 @@ struct value_range {
   std::int64_t low = 0, high = 0;
   bool within(value_range const& other) const { return low >= other.low && high <= other.high; }
 };
+inline std::int64_t lesser(std::int64_t a, std::int64_t b) { return a < b ? a : b; }
+inline std::int64_t larger(std::int64_t a, std::int64_t b) { return a < b ? b : a; }
 inline bool is_up_to_32_bits(dtype t) { return !is_float(t) && size_bytes(t) <= 4; }
 inline bool is_word(dtype t) { return t == dtype::i32 || t == dtype::u32; }
 /// Of a type of at most 32 bits.
@@ -44,7 +44,7 @@ class value_ranges {
     if (arity(n.kind) == 0 || is_comparison(n.kind)) return all;
     if (is_choice(n.kind)) {
       value_range const b = of(n.b), c = of(n.c);
-      return {std::min(b.low, c.low), std::max(b.high, c.high)};
+      return {lesser(b.low, c.low), larger(b.high, c.high)};
     }
     if (!is_known(n.a) || (arity(n.kind) == 2 && !is_known(n.b))) return all;
     value_range const a = of(n.a), b = arity(n.kind) == 2 ? of(n.b) : value_range{};
@@ -55,8 +55,8 @@ class value_ranges {
       case op::add: return blended(n, {a.low + b.low, a.high + b.high});
       case op::sub: return {a.low - b.high, a.high - b.low};
       case op::mul: return of_corners(a, b);
-      case op::min: return {std::min(a.low, b.low), std::min(a.high, b.high)};
-      case op::max: return {std::max(a.low, b.low), std::max(a.high, b.high)};
+      case op::min: return {lesser(a.low, b.low), lesser(a.high, b.high)};
+      case op::max: return {larger(a.low, b.low), larger(a.high, b.high)};
       case op::div: return number && b.low > 0 ? value_range{a.low / b.low, a.high / b.low} : all;
       case op::floor_div: return number && b.low > 0 ? value_range{floor_div(a.low, b.low), floor_div(a.high, b.low)} : all;
       case op::rem: return number && b.low > 0 ? value_range{a.low < 0 ? 1 - b.low : 0, b.low - 1} : all;
@@ -65,7 +65,7 @@ class value_ranges {
       case op::shr: return number && b.low >= 0 && b.low < 32 ? value_range{a.low >> b.low, a.high >> b.low} : all;
       case op::bit_and:
         if (a.low < 0 && b.low < 0) return all;
-        return {0, a.low < 0 ? b.high : b.low < 0 ? a.high : std::min(a.high, b.high)};
+        return {0, a.low < 0 ? b.high : b.low < 0 ? a.high : lesser(a.high, b.high)};
       case op::bit_or:
       case op::bit_xor: {
         if (a.low < 0 || b.low < 0) return all;
@@ -77,8 +77,9 @@ class value_ranges {
     }
   }
   static value_range of_corners(value_range a, value_range b) {
-    std::int64_t const all[] = {a.low * b.low, a.low * b.high, a.high * b.low, a.high * b.high};
-    return {*std::min_element(all, all + 4), *std::max_element(all, all + 4)};
+    value_range r{a.low * b.low, a.low * b.low};
+    for (std::int64_t x : {a.low * b.high, a.high * b.low, a.high * b.high}) r = {lesser(r.low, x), larger(r.high, x)};
+    return r;
   }
   /// x * w + y * (n - w), of a number n and w from 0 to n: n times what lies between x and y.
   value_range blended(node const& n, value_range sum) const {
@@ -93,7 +94,7 @@ class value_ranges {
           if (difference.kind != op::sub || p_.at(difference.a).kind != op::literal || !are_written_alike(p_, difference.b, weight)) continue;
           std::int64_t const whole = p_.at(difference.a).value;
           if (value_range const between = of(weight); between.low < 0 || between.high > whole) continue;
-          return {std::max(sum.low, whole * std::min(x.low, y.low)), std::min(sum.high, whole * std::max(x.high, y.high))};
+          return {larger(sum.low, whole * lesser(x.low, y.low)), lesser(sum.high, whole * larger(x.high, y.high))};
         }
       }
     return sum;

@@ -256,6 +256,14 @@ TEST_CASE("scans walk in order, with vectors along another axis") {
   shapes<float>(sums_down);
   CHECK(has_in_order(sums_down.loops(drawn<float>(1, 30, 640)), {"for i in", "for jo in", "vectorized ji"}));
 }
+TEST_CASE("of short rows that are scanned the sums so far stay in registers: two squares along a row") {
+  auto const sums_along = weft::kernel<"sums_along">([](auto x) { return compute<"y">(x.extent(0), x.extent(1), [=](auto i, auto j) { return weft::sum(weft::up_to(j), [=](auto k) { return x(i, k); }); }); });
+  weft::target t = weft::x86_64_avx2();
+  t.threads = 1;
+  for (std::int64_t n : {8, 9, 12, 15}) CHECK(has_in_order(sums_along.on(t).loops(drawn<float>(1, 100, n)), {"for jo in 0..", "unrolled ji in 0..4"}));
+  CHECK(has_in_order(sums_along.on(t).loops(drawn<float>(1, 100, 16)), {"for jo in 0..2", "unrolled ji in 0..8"}));
+  for (std::int64_t n : {4, 7, 8, 9, 12, 15, 16, 17}) check_rule(sums_along, drawn<float>(2, 37, n));
+}
 TEST_CASE("rows that are picked by a number are copied in vectors") {
   auto const table = drawn<float>(1, 20, 37);
   weft::tensor<std::int32_t, 1> n(11);
@@ -301,4 +309,7 @@ TEST_CASE("of two or three elements side by side no tile is copied: planes of an
       check_rule(planes, drawn<float>(3, 9, n, c));
     }
   }
+  // Short rows that go on in the next one are one: no vectors down the rows.
+  CHECK(has_in_order(planes.on(t).loops(drawn<float>(1, 1000, 5, 3)), {"for i in 0..3", "vectorized jki"}));
+  check_rule(planes, drawn<float>(4, 100, 5, 3));
 }

@@ -3,15 +3,16 @@
 namespace weft::inline WEFT_ABI {
 namespace detail {
 
-/// The axis whose iterations become lanes: that along which most accesses are contiguous or stay, and whose vectors are full.
-WEFT_DECL int rule_plan::vector_axis(rule_view const& v, int stage, sequence<access> const& all) const {
+/// The axis whose iterations become lanes: that along which most accesses are contiguous or stay, and whose vectors are full. `joined`: iterations of the last
+/// one, where others go on with it (0: its own).
+WEFT_DECL int rule_plan::vector_axis(rule_view const& v, int stage, sequence<access> const& all, std::int64_t joined) const {
   stage_info const& of = v.stage(stage);
   double const lanes = static_cast<double>(v.lanes(stage));
   int best = -1;
   double least = 0;
   for (int a = 0; a < of.spatial; ++a) {
-    std::int64_t const e = v.extent(stage, a);
-    if (a == of.scanned || e == 0 || e == 1) continue;
+    std::int64_t const own = v.extent(stage, a), e = a + 1 == of.spatial && joined > 0 ? joined : own;
+    if (a == of.scanned || own == 0 || own == 1) continue;
     double cost = 0;
     for (access const& one : all) cost += one.step(a) == 0 ? 0.1 : one.step(a) == 1 ? 1 : lanes;
     double const full = e < 0 ? 1 : static_cast<double>(e) / (lanes * static_cast<double>(ceil_div(e, v.lanes(stage))));
@@ -20,8 +21,8 @@ WEFT_DECL int rule_plan::vector_axis(rule_view const& v, int stage, sequence<acc
   }
   return best;
 }
-/// Makes one loop of the innermost axes over which all accesses walk without a gap; -1: of fewer than two.
-WEFT_DECL int rule_plan::merged(int stage, int first_axis, sequence<access> const& all) {
+/// The first of the innermost axes over which all accesses walk without a gap; the last one, where it is alone.
+WEFT_DECL int rule_plan::first_joined(int stage, int first_axis, sequence<access> const& all) const {
   rule_view const v = view();
   int const rank = v.stage(stage).spatial;
   int first = rank - 1;
@@ -35,6 +36,12 @@ WEFT_DECL int rule_plan::merged(int stage, int first_axis, sequence<access> cons
     return v.extent(stage, a) >= 0;
   };
   while (first > first_axis && joins(first - 1)) --first;
+  return first;
+}
+/// Makes one loop of those; -1: of fewer than two.
+WEFT_DECL int rule_plan::merged(int stage, int first_axis, sequence<access> const& all) {
+  rule_view const v = view();
+  int const rank = v.stage(stage).spatial, first = first_joined(stage, first_axis, all);
   if (first >= rank - 1) return -1;
   sequence<std::int32_t> loops;
   for (int a = first; a < rank; ++a) loops.push_back(v.loop(stage, a));
@@ -89,7 +96,9 @@ WEFT_DECL void rule_plan::elementwise(int stage, int first_axis, bool alone) {
   all.push_back(v.result(stage));
   double const work = v.operations(stage), total = cycles(stage);
   std::int64_t const lanes = v.lanes(stage);
-  int const axis = of.spatial > first_axis ? vector_axis(v, stage, all) : -1;
+  std::int64_t joined = 1;
+  for (int a = alone && of.scanned < 0 && of.spatial > 0 ? first_joined(stage, first_axis, all) : of.spatial; a < of.spatial; ++a) joined *= v.extent(stage, a);
+  int const axis = of.spatial > first_axis ? vector_axis(v, stage, all, joined > 1 ? joined : 0) : -1;
   // What is contiguous along another axis is read by whole cache lines where both run in a tile. Rows that are picked by a number are on lines of their
   // own: short ones are not worth a tile. Nor are two or three elements, unless others lie behind them (row_across).
   int other = -1;

@@ -248,7 +248,8 @@ class rule_plan {
   void tiles_with_strips(int stage);
 
   // --- elementwise.ipp
-  int vector_axis(rule_view const& v, int stage, sequence<access> const& all) const;
+  int vector_axis(rule_view const& v, int stage, sequence<access> const& all, std::int64_t joined) const;
+  int first_joined(int stage, int first_axis, sequence<access> const& all) const;
   void elementwise(int stage, int first_axis, bool alone);
   int merged(int stage, int first_axis, sequence<access> const& all);
   int row_across(int stage, int first_axis, int axis, int other, sequence<access> const& all);

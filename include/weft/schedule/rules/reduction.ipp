@@ -285,8 +285,8 @@ WEFT_DECL bool rule_plan::in_short_parts(int stage) {
   return true;
 }
 /// Places of maxima, and the like, in rows so short that joining the parts of one takes longer than the row: a vector has an element of each of some rows,
-/// which a copy turns over in squares. Where lanes do not divide the rows, each square would be asked which of them are there: then four rows are worked on side
-/// by side, element by element, each of which waits for the one before it.
+/// which a copy turns over in squares; the rows that are no vector come last, in code of their own, so that no square is asked which of them are there. Where they
+/// cannot be copied, four are worked on side by side, element by element, each of which waits for the one before it.
 ///
 ///     for i: for k: m[i] = best(m[i], a[i, k])   ->   for io: { t[k, ii] = a[io*8 + ii, k];  for k: vectorized ii: m[io*8 + ii] = best(.., t[k, ii]) }
 WEFT_DECL bool rule_plan::rows_in_lanes(int stage) {
@@ -297,7 +297,7 @@ WEFT_DECL bool rule_plan::rows_in_lanes(int stage) {
   if (!alone || how_ == boldness::loops || open_ != nullptr || of.results < 2 || of.reduced != 1 || row < 0 || of.scanned >= 0 || of.by != nullptr) return false;
   std::int64_t const there = view().extent(stage, row), terms = view().extent(stage, k);
   bool const divide = there % lanes == 0;
-  if (there < 2 * lanes || terms < 4 || terms > (divide ? 100 : 64) || can_sum_in_lanes(stage, 0)) return false;
+  if (there < 2 * lanes || terms < 4 || terms > 100 || can_sum_in_lanes(stage, 0)) return false;
   int turned = -1;
   for (access const& one : view().loads(stage)) {
     if (one.step(row) == 0 || one.step(row) == 1) continue;
@@ -308,10 +308,10 @@ WEFT_DECL bool rule_plan::rows_in_lanes(int stage) {
     if (program::at(view().p().tensors, of.tensor + r).rank != of.spatial) return false;
   if (turned < 0 || !choose(stage, "rows_in_lanes", true)) return false;
   double const total = cycles(stage);
-  bool const squares = divide && view().result(stage).step(row) == 1 && can_pack(stage, turned, row);
+  bool const squares = view().result(stage).step(row) == 1 && can_pack(stage, turned, row);
   int const copy = squares ? turned_copy(stage, turned, row) : -1;
   rule_view const v = view();
-  parts const some = cut(v.loop(stage, row), copy >= 0 ? lanes : 4);
+  parts const some = cut(v.loop(stage, row), copy >= 0 ? lanes : 4, divide || copy < 0 ? tail::guard : tail::partition);
   sequence<std::int32_t> rows;
   for (int a = 0; a < row; ++a) rows.push_back(v.loop(stage, a));
   rows.push_back(static_cast<std::int32_t>(some.outer));

@@ -47,6 +47,8 @@ WEFT_DECL bool rule_plan::scan_along_rows(int stage, int axis, sequence<access> 
   if (row_loop < 0) joined = -1, row_loop = v.loop(stage, axis);
   std::int64_t const steps = v.extent(stage, of.scanned), least = trips(row_loop) < steps ? trips(row_loop) : steps;
   while (own > least) own /= 2;
+  // Of two squares along a row and more the sums so far stay in a register: of one they are read back from where they were stored.
+  while (own > 4 && 2 * own > steps) own /= 2;
   bool const turned = own >= 4 && !in_.in_place;
   if (turned) own = choose(stage, "rows", own, {4, 8, 16}, least < lanes ? least : lanes);
   sequence<std::int32_t> around;
