@@ -176,9 +176,9 @@ std::int32_t nearest_value(sequence<std::int64_t> const& values, std::int64_t wa
 /// What a tuner keeps results of this request under (cache::task_key, cache::family_key). `first`: the how-lambda's schedule with each knob's first
 /// value; by rule it is not looked at.
 std::string task_of(compile_request const& r, schedule const& first, std::string_view beginning = {});
+std::string family_of(compile_request const& r, schedule const& first, std::string_view beginning = {});
 /// How many threads calls have, where they are not the machine's; 0: they are, or it is a GPU's request.
 int asked_threads(compile_request const& r);
-std::string family_of(compile_request const& r, schedule const& first, std::string_view beginning = {});
 /// Whether a tuner has kept knob values for just these arguments on this machine.
 bool is_tuned_exactly(compile_request const& r);
 /// Why a schedule can become no code for a CPU; empty: it can, perhaps with spilled registers.

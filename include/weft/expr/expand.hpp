@@ -21,6 +21,15 @@ constexpr int add_contracted(program& to, node n, bool product_is_b) {
   int const added = product_is_b ? n.a : minus ? negated(n.b) : n.b;
   return to.operation(op::fma, n.type, left, product.b, added);
 }
+/// Puts other nodes in the place of all that a program names outside of its nodes: `mapped(id)`, also of -1.
+template <class F>
+constexpr void renumber(program& p, F const& mapped) {
+  for (std::int32_t& i : p.operands) i = mapped(i);
+  for (std::int32_t& i : p.extents) i = mapped(i);
+  for (std::int32_t& i : p.conditions) i = mapped(i);
+  for (axis_info& a : p.axes) a.extent = mapped(a.extent);
+  for (result_info& r : p.results) r.body = mapped(r.body), r.merged = mapped(r.merged);
+}
 }  // namespace detail
 
 /// The same program in elementary operations. `contract`: whether a * b + c on floats is rounded once, and whether math
@@ -50,11 +59,7 @@ constexpr program expand(program const& p, bool contract) {
     else
       at[i] = to.add(n);
   }
-  for (std::int32_t& i : to.operands) i = mapped(i);
-  for (std::int32_t& i : to.extents) i = mapped(i);
-  for (std::int32_t& i : to.conditions) i = mapped(i);
-  for (axis_info& a : to.axes) a.extent = mapped(a.extent);
-  for (result_info& r : to.results) r.body = mapped(r.body), r.merged = mapped(r.merged);
+  detail::renumber(to, mapped);
   if (!std::is_constant_evaluated()) check_depth(to, 6000);  // an exp is a dozen operations deep
   return to;
 }

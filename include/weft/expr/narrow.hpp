@@ -16,6 +16,7 @@ namespace weft::inline WEFT_ABI {
 /// Needs   a program that was expanded (expand.hpp)
 /// Keeps   all elements of all stages, bit for bit; stages, axes, accesses
 /// Cost    O(nodes); on the CPU alone: a GPU has no vectors of narrow integers
+/// Source  what compilers do to loops that they make vectors of (GCC, vect_recog_over_widening_pattern), here on the whole of an expression
 program in_few_bits(program const& p);
 
 }  // namespace weft::inline WEFT_ABI

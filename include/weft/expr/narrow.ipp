@@ -1,4 +1,5 @@
 #include "weft/base/node_set.hpp"
+#include "weft/expr/expand.hpp"
 #include "weft/expr/narrow.hpp"
 
 namespace weft::inline WEFT_ABI {
@@ -135,11 +136,7 @@ class narrowing {
       else if (arity(n.kind) > 0) n.a = mapped(n.a), n.b = mapped(n.b), n.c = mapped(n.c);
       at_[i] = to.add(n);
     }
-    for (std::int32_t& i : to.operands) i = mapped(i);
-    for (std::int32_t& i : to.extents) i = mapped(i);
-    for (std::int32_t& i : to.conditions) i = mapped(i);
-    for (axis_info& a : to.axes) a.extent = mapped(a.extent);
-    for (result_info& r : to.results) r.body = mapped(r.body), r.merged = mapped(r.merged);
+    renumber(to, mapped);
     return to;
   }
 
