@@ -33,30 +33,26 @@ constexpr auto swapped = weft::kernel<"swapped">(
       s.vectorize(lanes);
     });
 
-template <class From, class To, int Lanes>
-void check_prolonged(int exact_shapes) {
+/// Inputs of several lengths, flush with a page behind which nothing may be read; `expected(i, n)`: element i of what the kernel makes of n.
+template <class From, class To, class Kernel, class Expected>
+void check_at_page_end(Kernel const& k, int exact_shapes, Expected const& expected) {
   std::vector<From> const longer(67, From(3));
   for (std::int64_t n : {1, 2, 3, 7, 16, 31, 33}) {
     fenced_bytes const memory(static_cast<std::size_t>(n) * sizeof(From), true);
     auto* const x = reinterpret_cast<From*>(memory.data());
     for (std::int64_t i = 0; i < n; ++i) x[i] = static_cast<From>(i + 40);
     std::vector<To> y(longer.size());
-    prolonged<To, Lanes>.with({.exact_shapes = exact_shapes})(weft::view(static_cast<From const*>(x), n), longer, weft::out(y));
-    for (std::size_t i = 0; i < y.size(); ++i) CHECK(y[i] == (static_cast<std::int64_t>(i) < n ? static_cast<To>(i + 40) : To(1)));
+    k.with({.exact_shapes = exact_shapes})(weft::view(static_cast<From const*>(x), n), longer, weft::out(y));
+    for (std::int64_t i = 0; i < static_cast<std::int64_t>(y.size()); ++i) CHECK(y[static_cast<std::size_t>(i)] == expected(i, n));
   }
+}
+template <class From, class To, int Lanes>
+void check_prolonged(int exact_shapes) {
+  check_at_page_end<From, To>(prolonged<To, Lanes>, exact_shapes, [](std::int64_t i, std::int64_t n) { return i < n ? static_cast<To>(i + 40) : To(1); });
 }
 template <class T, int Lanes>
 void check_swapped(int exact_shapes) {
-  std::vector<T> const longer(67, T(3));
-  for (std::int64_t n : {1, 2, 3, 7, 16, 31, 33}) {
-    fenced_bytes const memory(static_cast<std::size_t>(n) * sizeof(T), true);
-    auto* const x = reinterpret_cast<T*>(memory.data());
-    for (std::int64_t i = 0; i < n; ++i) x[i] = static_cast<T>(i + 40);
-    std::vector<T> y(longer.size());
-    swapped<T, Lanes>.with({.exact_shapes = exact_shapes})(weft::view(static_cast<T const*>(x), n), longer, weft::out(y));
-    for (std::int64_t i = 0; i < static_cast<std::int64_t>(y.size()); ++i)
-      CHECK(y[static_cast<std::size_t>(i)] == (i >= n ? T(1) : (i ^ 1) >= n ? T(5) : static_cast<T>((i ^ 1) + 40)));
-  }
+  check_at_page_end<T, T>(swapped<T, Lanes>, exact_shapes, [](std::int64_t i, std::int64_t n) { return i >= n ? T(1) : (i ^ 1) >= n ? T(5) : static_cast<T>((i ^ 1) + 40); });
 }
 }  // namespace
 
