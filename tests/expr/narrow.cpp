@@ -20,6 +20,7 @@ using i8 = std::int8_t;
 using u16 = std::uint16_t;
 using i16 = std::int16_t;
 using i32 = std::int32_t;
+using u32 = std::uint32_t;
 
 namespace {
 program ready(program const& p) { return weft::expand(weft::canonical(p), true); }
@@ -138,6 +139,11 @@ TEST_CASE("what may not fit stays in 32 bits") {
   check_stays<u8>([](auto a, auto b) { return cast<u8>(a * b / a); });
   check_stays<u8>([](auto a, auto b) { return a * b; });
   check_stays<i32>([](auto a, auto b) { return cast<u8>(a + b); });
+  // products of more than 64 bits
+  check_stays<u16>([](auto a, auto b) {
+    auto const x = cast<u32>(a) * 70000u, y = cast<u32>(b) * 70000u;
+    return cast<u16>((x * y * (x * y)) >> 3);
+  });
 }
 TEST_CASE("what is wanted as a word as well is not computed twice") {
   program p;

@@ -12,6 +12,11 @@ struct value_range {
 };
 inline std::int64_t lesser(std::int64_t a, std::int64_t b) { return a < b ? a : b; }
 inline std::int64_t larger(std::int64_t a, std::int64_t b) { return a < b ? b : a; }
+/// The most or the least of an i64 where the product is none.
+inline std::int64_t saturated_product(std::int64_t a, std::int64_t b) {
+  if (std::int64_t product = 0; !__builtin_mul_overflow(a, b, &product)) return product;
+  return (a < 0) == (b < 0) ? INT64_MAX : INT64_MIN;
+}
 inline bool is_up_to_32_bits(dtype t) { return !is_float(t) && size_bytes(t) <= 4; }
 inline bool is_word(dtype t) { return t == dtype::i32 || t == dtype::u32; }
 /// Of a type of at most 32 bits.
@@ -78,8 +83,9 @@ class value_ranges {
     }
   }
   static value_range of_corners(value_range a, value_range b) {
-    value_range r{a.low * b.low, a.low * b.low};
-    for (std::int64_t x : {a.low * b.high, a.high * b.low, a.high * b.high}) r = {lesser(r.low, x), larger(r.high, x)};
+    value_range r{INT64_MAX, INT64_MIN};
+    for (std::int64_t x : {a.low, a.high})
+      for (std::int64_t y : {b.low, b.high}) r = {lesser(r.low, saturated_product(x, y)), larger(r.high, saturated_product(x, y))};
     return r;
   }
   /// x * w + y * (n - w), of a number n and w from 0 to n: n times what lies between x and y.
@@ -95,7 +101,7 @@ class value_ranges {
           if (difference.kind != op::sub || p_.at(difference.a).kind != op::literal || !are_written_alike(p_, difference.b, weight)) continue;
           std::int64_t const whole = p_.at(difference.a).value;
           if (value_range const between = of(weight); between.low < 0 || between.high > whole) continue;
-          return {larger(sum.low, whole * lesser(x.low, y.low)), lesser(sum.high, whole * larger(x.high, y.high))};
+          return {larger(sum.low, saturated_product(whole, lesser(x.low, y.low))), lesser(sum.high, saturated_product(whole, larger(x.high, y.high)))};
         }
       }
     return sum;
