@@ -61,6 +61,34 @@ TEST_CASE("terms are out of order where a loop over them stands outside of one t
   CHECK(lost<double>([](auto& s) { s.reorder(axis{2}, axis{0}, axis{1}); }) == why);
   CHECK(lost<std::int32_t>([](auto& s) { s.reorder(axis{2}, axis{1}); }) == "");
 }
+TEST_CASE("the order of integers counts where their combiner is not known to be associative, and where places are found") {
+  char const* const why = "the terms of S are taken in another order";
+  auto const lost_of = [&](weft::program const& p) {
+    weft::schedule s(p, all_extents{64});
+    s.reorder(axis{2}, axis{1});
+    CHECK(s.state == weft::verdict::legal);
+    return why_not_bitwise(s);
+  };
+  auto const of = [](auto const& body) {
+    weft::program p;
+    weft::expr::tensor<std::int32_t, 3> const A{&p, p.add_input(weft::short_name("A"), weft::dtype::i32, 3)};
+    p.outputs.push_back(weft::compute<"S">(A.extent(0), [=](auto i) { return body(A, i); }).id);
+    return weft::canonical(p);
+  };
+  CHECK(lost_of(of([](auto A, auto i) {
+          return weft::reduce(0, [](auto a, auto b) { return a * 3 + b; }, A.extent(1), A.extent(2), [=](auto j, auto k) { return A(i, j, k); });
+        })) == why);
+  CHECK(lost_of(of([](auto A, auto i) { return weft::reduce(0, [](auto a, auto b) { return a ^ b; }, A.extent(1), A.extent(2), [=](auto j, auto k) { return A(i, j, k); }); })) == "");
+  weft::program p;
+  weft::expr::tensor<std::int32_t, 2> const B{&p, p.add_input(weft::short_name("B"), weft::dtype::i32, 2)};
+  p.outputs.push_back(weft::compute<"S">(B.extent(0), [=](auto i) { return weft::argmax(B.extent(1), [=](auto k) { return B(i, k); }); }).id);
+  weft::program const places = weft::canonical(p);
+  weft::schedule s(places, all_extents{64});
+  auto const [o, i] = s.split(axis{1}, 8);
+  s.reorder(i, o);
+  CHECK(s.state == weft::verdict::legal);
+  CHECK(why_not_bitwise(s) == why);
+}
 TEST_CASE("loops that are fused stand for their terms in the order in which they were inside of each other") {
   char const* const why = "the terms of S are taken in another order";
   CHECK(lost<float>([](auto& s) { s.reorder(axis{2}, axis{1}), s.fuse(axis{2}, axis{1}); }) == why);

@@ -34,6 +34,8 @@ class associative_form {
     if (!known_) known_ = position_ = is_position();
   }
   constexpr bool known() const { return known_; }
+  /// Of an argmin or argmax: of equal elements the first counts, so that its terms stay in their order, but for parts.
+  constexpr bool finds_places() const { return position_; }
   /// By result_info::merged.
   constexpr bool is_declared() const { return declared_; }
   /// What a part of result `r` starts from, so that the whole counts its own identity once.

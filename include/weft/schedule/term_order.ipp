@@ -1,4 +1,5 @@
 #include "weft/base/joined.hpp"
+#include "weft/expr/associative.hpp"
 #include "weft/expr/im2col.hpp"
 #include "weft/schedule/term_order.hpp"
 
@@ -46,6 +47,12 @@ inline std::string lost_by_im2col(schedule const& s, step const& one) {
     if (im2col_form const form(p, stage); form.known() && form.left_out) return "that `where` leaves out are added (im2col)";
   return "";
 }
+/// Whether the order of the terms counts even where nothing is rounded: of a combiner that is not known to be associative, and of places, the first of equal ones.
+inline bool has_an_order(program const& p, int stage) {
+  if (program::at(p.stages, stage).reduced == 0) return false;
+  associative_form const form(p, stage);
+  return !form.known() || form.finds_places();
+}
 }  // namespace detail
 
 WEFT_DECL bool keeps_term_order(nest const& n, int stage) {
@@ -71,10 +78,11 @@ WEFT_DECL std::string why_not_bitwise(schedule const& s) {
   }
   for (std::size_t stage = 0; stage < s.order.size(); ++stage) {
     auto const number = static_cast<int>(stage);
-    if (!has_floats(number)) continue;
+    bool const floats = has_floats(number);
+    if (!floats && !detail::has_an_order(p, number)) continue;
     if (!keeps_term_order(s, number)) return joined({"the terms of ", name(number), " are taken in another order"});
     for (std::int32_t l : s.order[stage])
-      if (intrinsic const* const by = s.at(l).by; by != nullptr && by->terms > 1) return joined({by->name, " joins several terms of ", name(number), " at once"});
+      if (intrinsic const* const by = s.at(l).by; floats && by != nullptr && by->terms > 1) return joined({by->name, " joins several terms of ", name(number), " at once"});
   }
   return "";
 }

@@ -70,9 +70,12 @@ inline bool tuning_run::computes_the_same(tune_trial& t) {
   if (t.why.empty() && expected_.empty()) {
     int samples = 0;
     t.why = check_samples(what_, machine_.fma, arguments_, count_, found, tolerance_, samples);
-    result_.checked = samples > 0 ? joined({std::to_string(samples), " elements by direct evaluation, all others by the schedule "
-                                                                     "without tuning"})
-                                  : "the schedule without tuning (direct evaluation would take too long)";
+    std::size_t elements = 0;
+    for (element_list const& e : found) elements += e.bits.size();
+    std::size_t const seen = static_cast<std::size_t>(samples) < elements ? static_cast<std::size_t>(samples) : elements;  // a place may be met twice
+    result_.checked = elements == 0 ? std::string("nothing: the results have no elements")
+                      : seen > 0    ? joined({std::to_string(seen), seen == 1 ? " element" : " elements", " by direct evaluation, all others by the schedule without tuning"})
+                                    : "the schedule without tuning (direct evaluation would take too long)";
     if (t.why.empty()) magnitudes_.assign(found.size(), 0.0), expected_ = static_cast<sequence<element_list>&&>(found);
     if (t.why.empty() && has_one_value(expected_)) {
       by_other_numbers_ = by_other_numbers_ || whole_are_exact_;

@@ -181,7 +181,7 @@ class tuning_run {
   /// So many trials of other kernels count in the same budget, as who watches is told.
   void note_others(std::int64_t trials, double turns) { others_trials_ = trials, others_turns_ = turns; }
   /// Seconds of the budget that are its own, where several kernels share it.
-  void note_share(double seconds) { share_ = seconds; }
+  void note_share(double seconds, double began_ns) { share_ = seconds, began_ = began_ns; }
   /// Seconds that `finish` will take for its turns, at least; 0: there is nothing to compare.
   double turns() const { return result_.trials.size() > 1 ? reserve() : 0; }
   /// Seconds of the budget that trials leave to the finalists: for four of them and one that is looked at again, but no more than a quarter of its share, or what

@@ -84,7 +84,7 @@ WEFT_DECL sequence<tune_result> tune_all(sequence<task_face> const& tasks, tune_
     all.push_back({});
     all.back().run = std::unique_ptr<detail::tuning_run>(new detail::tuning_run(*t.face, t.arguments, t.count, o));
     all.back().weight = t.weight;
-    all.back().run->note_share(o.seconds / static_cast<double>(tasks.size()));
+    all.back().run->note_share(o.seconds / static_cast<double>(tasks.size()), began);
   }
   auto const turns_of_others = [&](detail::shared_task const& t) {
     double turns = 0;  // of those that have not had them

@@ -20,6 +20,8 @@ inline constinit directory_question network_question = nullptr;
 inline constinit std::int64_t most_examples = 20000;
 /// Of all tasks, and of one; likewise.
 inline constinit std::int64_t most_trials = 50000, most_of_task = 4096;
+/// Whether the last wait for a file of trials was in vain: the next one is a moment.
+inline constinit bool file_is_held = false;
 }  // namespace detail
 
 /// A trial as it is kept.
@@ -79,11 +81,12 @@ class trial_store {
   bool is_replaced() const;
   void open_or_begin(bool takes_none = false);
   void give_up(int code);
+  void be_patient();
   std::string reason_of(int code) const;
   int insert(std::string_view task, std::string_view kernel, stored_trial const& t);
   void drop_surplus(std::string_view task);
   std::string file_, why_, note_;
-  double patience_;
+  double patience_, waits_ = 0;  // waits_: this time
   template <class Insert>
   bool added(Insert const& insert, std::int64_t& lost);
   std::int64_t lost_ = 0, lost_examples_ = 0;  // that could not be kept

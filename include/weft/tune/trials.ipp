@@ -186,7 +186,7 @@ WEFT_DECL bool trial_store::open() {
   if (int const made = ::open(file_.c_str(), O_RDWR | O_CREAT | O_CLOEXEC | O_NONBLOCK, 0600); made >= 0) ::close(made);
   int code = api_->open_v2(file_.c_str(), &database_, flags, nullptr);
   if (code == sqlite_api::ok) {
-    api_->busy_timeout(database_, static_cast<int>(1000 * patience_));
+    be_patient();
     // Else the last one to close a file that was put aside would remove the log of the one that has its name now.
     // One that is left where there is to be none would be read all the same.
     int stays = shared ? 0 : 1;
@@ -211,17 +211,24 @@ WEFT_DECL bool trial_store::open() {
     inode_ = detail::inode_of(file_);
     return true;
   }
+  __atomic_store_n(&detail::file_is_held, code == sqlite_api::busy, __ATOMIC_RELAXED);
   why_ = code == sqlite_api::corrupt || code == sqlite_api::no_database ? "damaged" : joined({file_, " cannot be used: ", reason_of(code)});
   close();
   return false;
 }
 WEFT_DECL std::string trial_store::reason_of(int code) const {
   char text[64];
-  std::snprintf(text, sizeof text, "others held the file for %.2g s", patience_);
+  std::snprintf(text, sizeof text, "others held the file for %.2g s", waits_);
   return code == sqlite_api::busy ? text : detail::reason_of(code);
+}
+/// Of a file that others hold, once; then a moment each time, until it is free.
+WEFT_DECL void trial_store::be_patient() {
+  waits_ = __atomic_load_n(&detail::file_is_held, __ATOMIC_RELAXED) && patience_ > 0.02 ? 0.02 : patience_;
+  api_->busy_timeout(database_, static_cast<int>(1000 * waits_));
 }
 /// Others hold it, and each trial would wait as long.
 WEFT_DECL void trial_store::give_up(int code) {
+  __atomic_store_n(&detail::file_is_held, true, __ATOMIC_RELAXED);
   why_ = joined({file_, " from here on: ", reason_of(code)});
   close();
 }
@@ -248,6 +255,7 @@ bool trial_store::added(Insert const& insert, std::int64_t& lost) {
   detail::no_signal_of_limits const none;
   if (is_replaced()) open_or_begin();
   if (!usable()) return false;
+  be_patient();
   int code = insert();
   // Put aside while this one waited for its turn: what it wrote then is aside, too.
   bool const went_aside = code == sqlite_api::done && is_replaced(), takes_none = detail::is_of_another_form(code);
@@ -256,7 +264,7 @@ bool trial_store::added(Insert const& insert, std::int64_t& lost) {
     if (!usable()) return false;
     code = insert();
   }
-  if (code == sqlite_api::done) return true;
+  if (code == sqlite_api::done) return __atomic_store_n(&detail::file_is_held, false, __ATOMIC_RELAXED), true;
   last_code_ = code;
   ++lost;
   if (code == sqlite_api::busy) give_up(code);

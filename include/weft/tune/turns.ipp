@@ -246,6 +246,12 @@ inline void tuning_run::keep(std::int64_t trials) {
   if (ours.of_trial <= 0 && ours.in_turns <= 0) ours.of_trial = t.ns;  // found elsewhere
   bool slower_now = is_no_faster(times_of(before.choices), ours);
   for (tune_trial const& one : result_.trials) slower_now = slower_now || (one.choices == before.choices && one.wrong);
+  own_times const theirs = times_of(before.choices);
+  // Of a tuning that was stopped, or whose turns were not sure of it: what was kept and was faster here, too, stays, whatever it took on the day when it was kept.
+  if (bool const here = theirs.of_trial > 0 || theirs.in_turns > 0; found && here && !imported && !slower_now && !(before.choices == t.choices) && !is_stale(before)) {
+    result_.not_kept = "what was kept before was faster in this tuning, too";
+    return;
+  }
   // What another process has found meanwhile was not looked at: of the two the faster one stays.
   result_.kept = cache::keep_tuned(task_, t, imported || slower_now || (found && is_stale(before)) || before.choices == t.choices, &before, &result_.not_kept);
   if (!result_.kept) return;

@@ -59,8 +59,8 @@ inline double distance(sequence<std::int64_t> const& a, sequence<std::int64_t> c
   }
   return product;
 }
-/// More than the distance of any two shapes.
-inline constexpr double other_machine = 1e100;
+/// More than the distance of any two shapes; and more than that of any two shapes by other threads.
+inline constexpr double other_threads = 1e50, other_machine = 1e100;
 }  // namespace detail
 
 WEFT_DECL std::string family_key(std::string_view name, program const& what, schedule const& first, call_layout const& layout,
@@ -162,7 +162,7 @@ WEFT_DECL bool find_relative(directory const& where, std::string_view family, re
       if (!from.good) break;
       double away = detail::distance(r.extents, wanted.extents);
       if (r.task == wanted.task) continue;
-      if (!(r.machine == wanted.machine)) away *= detail::other_machine;
+      if (!(r.machine == wanted.machine)) away *= differ_in_threads_alone(r, wanted) ? detail::other_threads : detail::other_machine;
       for (std::uint32_t g = 0; g < removed; ++g)
         if (gone[g] == r.task) away = 0;
       for (std::uint32_t g = 0; g < without.count; ++g)

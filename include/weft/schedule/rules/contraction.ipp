@@ -453,7 +453,7 @@ WEFT_DECL rule_plan::term_loops rule_plan::cut_terms(product_plan const& p, bool
       parts const terms = split(made.reduced[0], at_a_time);
       made.blocks = terms.outer, made.reduced[0] = terms.inner;
     }
-  } else if (made.reduced.size() > 1 && p.by == nullptr && in_.reassociate) {  // which of them runs fastest
+  } else if (made.reduced.size() > 1 && p.by == nullptr && order_may_change(p.stage)) {  // which of them runs fastest
     std::int64_t const last = static_cast<std::int64_t>(made.reduced.size()) - 1;
     std::int64_t const inner = choose(p.stage, "innermost", last, {0, 1, 2, 3}, last);
     std::int32_t const moved = made.reduced[static_cast<std::size_t>(inner)];
