@@ -245,7 +245,7 @@ inline rule_input rule_input_of(compile_request const& r) {
   rule_input in{t.l1_bytes, t.l2_bytes, t.l3_bytes, t.threads, !is_bitwise(r)};
   in.l3_bytes_per_cycle = t.l3_bytes_per_cycle;
   in.searched = true;
-  for (intrinsic const* by : {&vpdpbusd, &vdpbf16ps}) {  // best first
+  for (intrinsic const* by : {&tdpbf16ps, &tdpbusd, &tdpbsud, &tdpbssd, &tdpbuud, &vpdpbusd, &vdpbf16ps}) {  // best first
     bool has = false;
     for (machine_form const& f : by->forms) has = has || (f.lanes > 0 && 4 * f.lanes <= t.vector_bytes && t.has(f.feature));
     if (has) in.dots.push_back(by);

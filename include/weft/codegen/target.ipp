@@ -16,15 +16,15 @@ namespace detail {
 struct feature_bit {
   char const* name;
   unsigned char word, bit;
-  unsigned char saved;  // what the operating system must save: 0 nothing beyond xmm, 1 ymm, 2 zmm and masks
+  unsigned char saved;  // what the operating system must save: 0 nothing beyond xmm, 1 ymm, 2 zmm and masks, 3 tiles, for which it was asked
   unsigned char level;  // of the x86-64 psABI: x86-64-v<level> has it; 9: none does
 };
 
 // In the order of the names, so that lists of them are sorted. Words: 0, 1 = ecx, edx of leaf 1; 2, 3, 4 = ebx,
-// ecx, edx of leaf 7.0; 5, 6 = eax, edx of leaf 7.1; 7 = ecx of leaf 0x80000001. AMX is left out: a process must
-// ask the kernel for it.
+// ecx, edx of leaf 7.0; 5, 6 = eax, edx of leaf 7.1; 7 = ecx of leaf 0x80000001.
 // clang-format off
 inline constexpr feature_bit x86_features[] = {
+    {"amx-bf16", 4, 22, 3, 9}, {"amx-int8", 4, 25, 3, 9}, {"amx-tile", 4, 24, 3, 9},
     {"avx", 0, 28, 1, 3}, {"avx2", 2, 5, 1, 3}, {"avx512bf16", 5, 5, 2, 9},
     {"avx512bitalg", 3, 12, 2, 9}, {"avx512bw", 2, 30, 2, 4}, {"avx512cd", 2, 28, 2, 4},
     {"avx512dq", 2, 17, 2, 4}, {"avx512f", 2, 16, 2, 4}, {"avx512fp16", 4, 23, 2, 9},
@@ -111,11 +111,20 @@ inline registers cpuid(std::uint32_t leaf, std::uint32_t subleaf) {
   return r;
 }
 
+/// Whether Linux lets this process use AMX's tiles, for which it has to be asked once: then it makes room for them where it saves what a thread has, also on a signal's
+/// stack. Where a thread has told of one that is too small it says no.
+///
+/// Source  Linux Documentation/arch/x86/xstate.rst
+inline bool is_allowed_tiles() {
+  long const arch_prctl = 158, require_permission = 0x1023, tile_data = 18;
+  return ::syscall(arch_prctl, require_permission, tile_data) == 0;
+}
 inline int state_saved_by_system(registers const& leaf1) {
   if ((leaf1.ecx >> 27 & 1) == 0) return 0;  // OSXSAVE: xgetbv exists
   std::uint32_t low = 0, high = 0;
   __asm__ volatile("xgetbv" : "=a"(low), "=d"(high) : "c"(0));
-  return (low & 0x6) != 0x6 ? 0 : (low & 0xe0) != 0xe0 ? 1 : 2;
+  if ((low & 0xe6) != 0xe6) return (low & 0x6) == 0x6;
+  return (low & 0x60000) == 0x60000 && is_allowed_tiles() ? 3 : 2;
 }
 
 inline void probe_x86_features(target& t) {

@@ -5,6 +5,7 @@
 #include "weft/pass/promote.hpp"
 #include "weft/ir/simplify.hpp"
 #include "weft/pass/stack_tiles.hpp"
+#include "weft/pass/tile_registers.hpp"
 #include "weft/pass/unroll.hpp"
 #include "weft/pass/vectorize.hpp"
 
@@ -21,7 +22,7 @@ WEFT_DECL void run_passes(ir::function& f, pass_limits limits, pass_observer con
   f.body = simplify(m, f.body);  // the copies' constants; equal addresses become equal nodes
   if (ir::stmt const known = known_elements(f, f.body); known != f.body) f.body = simplify(m, known);
   observe(pass_names[3], f);
-  f.body = stack_tiles(f, promote(f, f.body));
+  f.body = stack_tiles(f, promote(f, tile_registers(f, f.body)));
   observe(pass_names[4], f);
   f.body = simplify(m, f.body);  // whether it is the first iteration is often known now
   observe(pass_names[5], f);

@@ -153,9 +153,33 @@ inline constexpr intrinsic vdpbf16ps = [] {
 }();
 
 namespace detail {
-inline constexpr intrinsic const* all_intrinsics[] = {&pmaddwd, &vpdpbusd, &vdpbf16ps};
+/// A tile of 16 x 16 sums by one of AMX's tile registers, of rows of 64 bytes.
+template <dtype A, dtype B, dtype Sums>
+constexpr intrinsic tile_of_amx(std::string_view name, std::string_view feature, std::string_view function) {
+  intrinsic i = products_by<A, B, Sums, 64 / size_bytes(A)>(name);
+  i.forms[0] = {feature, function, 16};
+  i.rows = i.columns = 16;
+  return i;
+}
+}  // namespace detail
+/// Products of bf16, added in f32, by AMX: tiles of 16 rows, 16 columns and 32 terms, as `tensorize` says of matrix units. Of the left operand terms stand side by side, of the right
+/// one pairs of them, column by column: `transform_layout(copy, dims(k / 2, j, k % 2))`. Of 32 terms those with an even and those with an odd number are added
+/// apart, with denormals taken and given as zeros.
+/// Source  Intel, Architecture Instruction Set Extensions Programming Reference, TDPBF16PS
+inline constexpr intrinsic tdpbf16ps = detail::tile_of_amx<dtype::bf16, dtype::bf16, dtype::f32>("tdpbf16ps", "amx-bf16", "llvm.x86.tdpbf16ps");
+/// Products of u8 and i8, added in i32, likewise: 64 terms, four of which stand together in the right operand. Exact.
+inline constexpr intrinsic tdpbusd = detail::tile_of_amx<dtype::u8, dtype::i8, dtype::i32>("tdpbusd", "amx-int8", "llvm.x86.tdpbusd");
+/// The same of i8 and u8, in this order.
+inline constexpr intrinsic tdpbsud = detail::tile_of_amx<dtype::i8, dtype::u8, dtype::i32>("tdpbsud", "amx-int8", "llvm.x86.tdpbsud");
+/// The same of i8.
+inline constexpr intrinsic tdpbssd = detail::tile_of_amx<dtype::i8, dtype::i8, dtype::i32>("tdpbssd", "amx-int8", "llvm.x86.tdpbssd");
+/// The same of u8.
+inline constexpr intrinsic tdpbuud = detail::tile_of_amx<dtype::u8, dtype::u8, dtype::i32>("tdpbuud", "amx-int8", "llvm.x86.tdpbuud");
+
+namespace detail {
+inline constexpr intrinsic const* all_intrinsics[] = {&pmaddwd, &vpdpbusd, &vdpbf16ps, &tdpbf16ps, &tdpbusd, &tdpbsud, &tdpbssd, &tdpbuud};
 }
 /// For parse_trace and ir::parse.
-inline constexpr known_intrinsics shipped_intrinsics{detail::all_intrinsics, 3};
+inline constexpr known_intrinsics shipped_intrinsics{detail::all_intrinsics, 8};
 
 }  // namespace weft::inline WEFT_ABI

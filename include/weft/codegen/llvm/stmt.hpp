@@ -50,6 +50,11 @@ class function_emitter : public expression_emitter {
   void store_past_caches(value_ref v, value_ref to, unsigned bytes, unsigned element_bytes);
   void end_stores();
   void branch(ir::stmt s);
+  void tile(ir::stmt s);
+  bool begins_tiles(ir::stmt s) const;
+  void with_tiles_on(ir::stmt s);
+  value_ref tile_register(ir::buffer const* fragment);
+  void free_tile_register(ir::buffer const* b);
   void allocate(ir::stmt s);
   void call(ir::stmt s);
   void counted(ir::stmt s, value_ref begin, value_ref end, bool at_least_once);
@@ -78,6 +83,10 @@ class function_emitter : public expression_emitter {
   int bodies_ = 0;
   bool calls_ = false;        // functions of the program's
   bool past_caches_ = false;  // the function has stored so since its last fence
+  bool has_tiles_ = false, has_tiles_on_ = false;  // of AMX
+  value_ref tile_shapes_ = nullptr;  // for all of its registers
+  sequence<int> tile_of_;            // by buffer: the register that is its
+  unsigned tiles_used_ = 0;
 };
 
 }  // namespace codegen::llvm
@@ -86,4 +95,5 @@ class function_emitter : public expression_emitter {
 #if WEFT_HEADER_ONLY
 #include "weft/codegen/llvm/prefetch.ipp"
 #include "weft/codegen/llvm/stmt.ipp"
+#include "weft/codegen/llvm/tile.ipp"
 #endif

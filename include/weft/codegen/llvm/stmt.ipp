@@ -129,6 +129,11 @@ inline bool has_call(ir::stmt s) {
   for (ir::stmt c : s->children) found = found || has_call(c);
   return found;
 }
+inline bool has_tile(ir::stmt s) {
+  bool found = s->kind == ir::stmt_kind::tile;
+  for (ir::stmt c : s->children) found = found || has_tile(c);
+  return found;
+}
 }  // namespace detail
 WEFT_DECL value_ref function_emitter::result() {
   type_ref const code = l_.Int32TypeInContext(s_.context);
@@ -136,6 +141,7 @@ WEFT_DECL value_ref function_emitter::result() {
 }
 WEFT_DECL void function_emitter::entry(std::string const& name) {
   calls_ = detail::has_call(s_.f.body);
+  has_tiles_ = detail::has_tile(s_.f.body);
   variables_.assign(s_.f.variables.size(), nullptr);
   variable_region_.assign(s_.f.variables.size(), 0);
   value_ref const exported = new_function(name, l_.Int32TypeInContext(s_.context), {pointer()}, true);
@@ -164,6 +170,7 @@ WEFT_DECL void function_emitter::entry(std::string const& name) {
 }
 
 WEFT_DECL void function_emitter::statement(ir::stmt s) {
+  if (begins_tiles(s)) return with_tiles_on(s);
   located(s);
   switch (s->kind) {
     case ir::stmt_kind::block:
@@ -187,11 +194,11 @@ WEFT_DECL void function_emitter::statement(ir::stmt s) {
     case ir::stmt_kind::branch: return branch(s);
     case ir::stmt_kind::allocate: return allocate(s);
     case ir::stmt_kind::call: return call(s);
+    case ir::stmt_kind::tile: return tile(s);
     case ir::stmt_kind::accumulate:
     case ir::stmt_kind::together:
     case ir::stmt_kind::barrier:
     case ir::stmt_kind::exchange:
-    case ir::stmt_kind::tile:
     case ir::stmt_kind::commit:
     case ir::stmt_kind::wait: break;
   }
@@ -534,6 +541,7 @@ WEFT_DECL void function_emitter::allocate(ir::stmt s) {
   bases_[id] = slots_[id].address;
   statement(s->children[0]);
   bases_[id] = nullptr;
+  free_tile_register(s->buf);
 }
 
 }  // namespace codegen::llvm

@@ -327,6 +327,14 @@ WEFT_DECL register_tile_size rule_plan::tile_for(int stage, tile_axes const& t, 
   tile.vectors = choose(stage, "vectors", tile.vectors, {1, 2, 3, 4, 5, 6, 8}, fitting < across ? fitting : across);
   return tile;
 }
+/// Two by two tiles of a matrix unit, whose four operands are each used twice, as far as these divide what there is.
+WEFT_DECL register_tile_size rule_plan::tile_of_unit(int stage, tile_axes const& t, intrinsic const& by, std::int64_t lanes) {
+  rule_view const v = view();
+  auto const at_once = [&](int axis, std::int64_t of) { return v.extent(stage, axis) % (2 * of) == 0 ? 2 * of : of; };
+  return {at_once(t.rows, by.rows), at_once(t.columns, by.columns) / lanes, 0};
+}
+/// How many terms of the operand that is read for the columns an instruction takes side by side: of a matrix unit a word of them.
+inline std::int64_t terms_side_by_side(intrinsic const& by, dtype operand) { return by.is_tile() ? 4 / size_bytes(operand) : by.terms; }
 /// What a product reads by instructions and in panels, and its tile of sums; of a second product in the same tile that of the first.
 WEFT_DECL rule_plan::product_plan rule_plan::product_of(int stage, tile_axes const& t, product_plan const* first, bool alone) {
   rule_view const before = view();
@@ -343,7 +351,8 @@ WEFT_DECL rule_plan::product_plan rule_plan::product_of(int stage, tile_axes con
   if (joined >= 0) p.joined = joined, p.row = fuse({before.loop(stage, joined), before.loop(stage, t.columns)});
   bool const large = !packed.empty() && in_.l2_bytes > 0 && before.bytes_of(packed[0]) > static_cast<double>(in_.l2_bytes);
   bool const streamed = p.by == nullptr && large && is_constant(packed[0]) && serves_few_tiles(stage, t, s_.limits.vector_registers / 4);
-  if (first == nullptr) p.tile = tile_for(stage, t, lanes, p.row < 0 ? -1 : trips(p.row), p.in_slabs, streamed);
+  if (first == nullptr && p.by != nullptr && p.by->is_tile()) p.tile = tile_of_unit(stage, t, *p.by, lanes);
+  else if (first == nullptr) p.tile = tile_for(stage, t, lanes, p.row < 0 ? -1 : trips(p.row), p.in_slabs, streamed);
   else p.tile = first->tile;
   p.width = first != nullptr ? first->width : p.tile.vectors * lanes;
   int const lines = first == nullptr && p.by == nullptr && packed.size() == 1 ? channels_of_lines(stage, t) : -1;
@@ -366,7 +375,7 @@ WEFT_DECL rule_plan::product_plan rule_plan::product_of(int stage, tile_axes con
   };
   sequence<std::int32_t> by_rows;
   if (p.by == nullptr) by_rows = rows_worth_packing(stage, t, p.tile.rows, p.in_slabs);
-  for (std::int32_t tensor : packed) copied(tensor, t.columns, p.width, p.by != nullptr ? p.by->terms : 1);
+  for (std::int32_t tensor : packed) copied(tensor, t.columns, p.width, p.by != nullptr ? terms_side_by_side(*p.by, before.p().tensors[static_cast<std::size_t>(tensor)].type) : 1);
   for (std::int32_t tensor : by_rows) copied(tensor, t.rows, p.tile.rows, 1);
   if (channels >= 0) note_copy(image, false, false, false, [&] { return copy_by_lines(stage, image, channels); });
   rule_view const v = view();
@@ -402,6 +411,7 @@ WEFT_DECL std::int64_t rule_plan::terms_at_a_time(product_plan const& p, std::in
 /// Those reduced come as they run, outermost first.
 WEFT_DECL void rule_plan::sums_in_tile(product_plan const& p, sequence<std::int32_t> order, sequence<std::int32_t>& reduced, int words,
                                        tile_loops const& in) {
+  if (p.by != nullptr && p.by->is_tile()) return sums_by_unit(*p.by, order, reduced, words, in);
   bool const short_terms = trips(reduced.back()) < 16;
   // Two terms at a time where the processor starts four instructions in a cycle, and two multiplications: 1.02 to 1.1 of one (Cascade Lake).
   std::int64_t const used = p.tile.vectors * (p.tile.rows + 1) + 1, left = s_.limits.vector_registers - used;  // registers
@@ -432,6 +442,17 @@ WEFT_DECL void rule_plan::sums_in_tile(product_plan const& p, sequence<std::int3
     dot.by = p.by;
     if (may(dot)) take(dot);
   }
+}
+/// The same by a matrix unit, whose tiles of sums are written out.
+WEFT_DECL void rule_plan::sums_by_unit(intrinsic const& by, sequence<std::int32_t> order, sequence<std::int32_t> const& reduced, int words, tile_loops const& in) {
+  parts const rows = split(in.row, by.rows), columns = split(in.column, by.columns);
+  for (std::int32_t l : reduced) order.push_back(l);
+  for (int l : {in.line, rows.outer, columns.outer, rows.inner, columns.inner, words}) order.push_back(l);
+  reorder(order);
+  for (int l : {in.line, rows.outer, columns.outer}) mark(verb::unroll, l);
+  step tile{verb::tensorize, 1, {rows.inner}};
+  tile.by = &by;
+  if (may(tile)) take(tile);
 }
 /// The reduced loops of a product in the order in which they run, the last one cut for an instruction, a single one into blocks of terms.
 /// `blocks`: else there are none, since no loop over tiles can run inside of them.

@@ -26,6 +26,12 @@ WEFT_DECL bool rule_plan::can_pack(int stage, int tensor, int column) const {
   one.stage = stage, one.tensor = tensor;
   return d >= 0 && rank < 8 && may(one);
 }
+inline bool is_in_tiles(std::int64_t extent, std::int64_t of) { return extent > 0 && extent % of == 0; }
+inline bool has_one_type(program const& p, sequence<std::int32_t> const& loads) {
+  bool same = true;
+  for (std::int32_t load : loads) same = same && p.at(load).type == p.at(loads[0]).type;
+  return same;
+}
 /// The instruction that joins several terms of `stage` at once in the lanes of `t.columns`, along its last reduced axis; null: none,
 /// or what it reads would have to be laid out anew for too little.
 WEFT_DECL intrinsic const* rule_plan::instruction_for(int stage, tile_axes const& t, int& panels) const {
@@ -37,13 +43,17 @@ WEFT_DECL intrinsic const* rule_plan::instruction_for(int stage, tile_axes const
     sequence<std::int32_t> loads;
     int const body = v.p().result(of, 0).body;
     bool const exact = !is_float(program::at(v.p().tensors, of.tensor).type);
-    if ((!exact && !in_.reassociate) || !by->match(v.p(), body, loads) || v.extent(stage, k) < 8 * by->terms) continue;
+    if ((!exact && !in_.reassociate) || !by->match(v.p(), body, loads)) continue;
+    if (!by->is_tile() && v.extent(stage, k) < 8 * by->terms) continue;
     panels = -1;
-    bool fine = true;
+    // A tile is whole, and of the two types of its unit the first is that of the rows.
+    bool fine = !by->is_tile() || (is_in_tiles(v.extent(stage, t.rows), by->rows) && is_in_tiles(v.extent(stage, t.columns), by->columns) &&
+                                   is_in_tiles(v.extent(stage, k), by->terms) && v.result(stage).step(t.columns) == 1);
     for (std::int32_t load : loads) {
       int const tensor = v.p().at(load).a;
       for (access const& one : v.loads(stage)) {
         if (one.tensor != tensor) continue;
+        if (by->is_tile() && (load == loads[0]) != (one.step(t.columns) == 0)) fine = has_one_type(v.p(), loads) && fine;
         if (one.step(t.columns) == 0) fine = fine && one.step(k) == 1;
         else fine = fine && one.step(t.columns) == 1 && panels < 0, panels = tensor;
       }

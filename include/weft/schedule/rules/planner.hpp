@@ -351,6 +351,8 @@ class rule_plan {
   std::int64_t terms_at_a_time(product_plan const& p, std::int64_t k, bool has_panels) const;
   term_loops cut_terms(product_plan const& p, bool has_panels, bool blocks);
   waiting_sums blocks_that_wait(product_plan const& p, int last) const;
+  register_tile_size tile_of_unit(int stage, tile_axes const& t, intrinsic const& by, std::int64_t lanes);
+  void sums_by_unit(intrinsic const& by, sequence<std::int32_t> order, sequence<std::int32_t> const& reduced, int words, tile_loops const& in);
   void sums_in_tile(product_plan const& p, sequence<std::int32_t> order, sequence<std::int32_t>& reduced, int words, tile_loops const& in);
   bool is_from_batch(product_plan const& p, int tensor) const;
   void ask_for_panels(product_plan const& p, int panels, int rows, int blocks, int terms);
