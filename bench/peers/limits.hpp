@@ -13,6 +13,9 @@ double peak(arithmetic a, int threads);
 /// What one thread does in registers, of code for the machine that built this; 0: no such instruction.
 double u8s8_gops();
 double bf16_gflops();
+/// By AMX's tiles, for which Linux has to be asked before (weft::host() does).
+double tiles_u8s8_gops();
+double tiles_bf16_gflops();
 
 struct bandwidth {
   double read = 0, copy = 0, copy_past_cache = 0, copy_asked = 0;  // GB/s; of copies, what is read and what is written together

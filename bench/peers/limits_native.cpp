@@ -126,4 +126,32 @@ double bf16_gflops() {
 double bf16_gflops() { return 0; }
 #endif
 
+#if defined(__AMX_BF16__) && defined(__AMX_INT8__)
+namespace {
+/// Four tiles of sums, as many as two by two operands have.
+template <class Step>
+double tiles_rate(double each, Step const& step) {
+  constexpr int steps = 20000;
+  return best_rate(each * 4 * steps, [&] {
+    alignas(64) static unsigned long long const shapes[8] = {1, 0, 0x0040004000400040, 0x0040004000400040, 0, 0, 0x1010101010101010, 0};
+    alignas(64) static unsigned char const ones[1024] = {1, 1, 1, 1};
+    _tile_loadconfig(shapes);
+    _tile_loadd(4, ones, 64), _tile_loadd(5, ones, 64), _tile_loadd(6, ones, 64), _tile_loadd(7, ones, 64);
+    _tile_zero(0), _tile_zero(1), _tile_zero(2), _tile_zero(3);
+    for (int i = 0; i < steps; ++i) step();
+    _tile_release();
+  });
+}
+}  // namespace
+double tiles_bf16_gflops() {
+  return tiles_rate(2.0 * 16 * 16 * 32, [] { _tile_dpbf16ps(0, 4, 6), _tile_dpbf16ps(1, 4, 7), _tile_dpbf16ps(2, 5, 6), _tile_dpbf16ps(3, 5, 7); });
+}
+double tiles_u8s8_gops() {
+  return tiles_rate(2.0 * 16 * 16 * 64, [] { _tile_dpbusd(0, 4, 6), _tile_dpbusd(1, 4, 7), _tile_dpbusd(2, 5, 6), _tile_dpbusd(3, 5, 7); });
+}
+#else
+double tiles_bf16_gflops() { return 0; }
+double tiles_u8s8_gops() { return 0; }
+#endif
+
 }  // namespace bench::peers

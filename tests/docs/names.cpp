@@ -244,6 +244,8 @@ TEST_CASE("docs/names: ready made, instructions, stages ahead") {
   CHECK(by_vnni(weft::view(bytes, 2, 12), weft::view(signs, 3, 8, 4))(1, 7) == -12 * 200);
   constexpr auto by_bf16 = weft::kernel<"by_bf16">(product_of_packed<2>, by_instruction<weft::vdpbf16ps>);
   CHECK(by_bf16(weft::view(halves, 2, 12), weft::view(halves, 6, 8, 2))(1, 7) == 3);
+  static_assert(weft::tdpbf16ps.terms == 32 && weft::tdpbusd.terms == 64);
+  for (weft::intrinsic const* tile : {&weft::tdpbf16ps, &weft::tdpbusd, &weft::tdpbsud, &weft::tdpbssd, &weft::tdpbuud}) CHECK((tile->rows == 16 && tile->columns == 16));
 
   std::vector<float> const image(20 * 12, 1.0f);
   auto const A = weft::view(image, 20, 12);

@@ -87,7 +87,7 @@ struct buffer {
 };
 
 enum class stmt_kind : std::uint8_t { block, loop, store, accumulate, branch, allocate, together, barrier, call, exchange, tile, commit, wait };
-/// What a warp does with a tile. multiply: sums += products of two; of fragments alone behind pass/fragments.hpp.
+/// What a matrix unit does with a tile. multiply: sums += products of two; of fragments alone behind pass/fragments.hpp and pass/tile_registers.hpp.
 enum class tile_role : std::uint8_t { multiply, fill, load_a, load_b, store };
 
 /// One statement.
@@ -112,8 +112,8 @@ enum class tile_role : std::uint8_t { multiply, fill, load_a, load_b, store };
 ///               evaluated before any of them writes
 ///   call        function `by` of the program's, launch::functions[number], on all of `buffers`: what it reads, each element of
 ///               which has been written, then what it writes, each element. In no loop; where it fails the kernel ends
-///   tile        children[0], loops over a tile, as `unit` does it for a whole warp of a GPU: each lane comes, and the elements are
-///               written once. Fragments, memory of a thread's own that tiles alone touch, are the warp's together
+///   tile        children[0], loops over a tile, as `unit` does it, of a CPU or for a whole warp of a GPU: each lane comes, and the elements are
+///               written once. Fragments, memory of a thread's own that tiles alone touch, are registers of a CPU, or the warp's together
 ///   barrier     no thread of the block goes on before all are there; in loops over threads alone, which all of them run alike
 ///   exchange    buf[indices] = what `value` is for the thread of the same warp whose number is this one's xor `number`, 1 to 31; where a
 ///               barrier may stand. Threads are numbered as their loops stand, the innermost one first, 32 in a warp

@@ -37,11 +37,13 @@ WEFT_DECL ir::stmt lowering::by_instruction(open_loop const& o, guard_states con
   if (whole) s.kind = ir::stmt_kind::store, s.identity = nullptr;
   return m_.make(s);
 }
-/// The three innermost loops as what a warp does together, or the two that store what becomes of its sums. Its meaning are the loops.
+/// The three innermost loops as what a warp does together, or a CPU's matrix unit, or the two that store what becomes of a warp's sums. Its meaning are the loops, which
+/// a CPU runs where no whole tile is known.
 ///
 /// Where they run over the end of an axis, and the operands have zeros there, the sums are right all the same, and those that there
 /// are not are not stored.
-WEFT_DECL ir::stmt lowering::by_tile(std::size_t position, guard_states states) {
+WEFT_DECL ir::stmt lowering::by_tile(std::size_t position, guard_states const& given) {
+  guard_states states = given;
   intrinsic const& by = *n_.at(now_->loops[position].id).by;
   std::int64_t const wanted[] = {by.rows, by.columns, by.terms};
   std::size_t const depth = now_->stage->reduced > 0 ? 3 : 2;
@@ -59,6 +61,12 @@ WEFT_DECL ir::stmt lowering::by_tile(std::size_t position, guard_states states) 
       if (d < 2) mask = ir::all_of(m_, mask, ir::binary(m_, op::lt, cut.index, cut.bound));
       states[g] = guard_state::holds;
     }
+  }
+  if (!whole && by.is_of_cpu()) {
+    in_tile_ = true;
+    ir::stmt const loops = nest_from(position, given);
+    in_tile_ = false;
+    return loops;
   }
   if (!whole)
     WEFT_THROW(schedule_error(joined({"tensorize: ", by.name, " has whole tiles alone, of ", std::to_string(by.rows), " rows, ",

@@ -226,7 +226,7 @@ class lowering {
   ir::stmt specialized(int stage, ir::stmt general);
 
   // --- instruction.ipp --------------------------------------------------------------------------------------------
-  ir::stmt by_tile(std::size_t position, guard_states states);
+  ir::stmt by_tile(std::size_t position, guard_states const& states);
   bool ends_in_zeros(sequence<std::int32_t> const& loads, guard const& g, std::int32_t variable);
   bool is_zero_beyond(node const& load, guard const& g);
   ir::stmt under_mask(ir::stmt s, ir::expr mask);

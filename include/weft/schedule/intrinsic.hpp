@@ -31,7 +31,7 @@ struct intrinsic {
   bool (*match)(program const&, std::int32_t body, sequence<std::int32_t>& loads) = nullptr;
   program (*computes)() = nullptr;  // where that is not the stage's own terms, one after the other
   machine_form forms[most_forms]{};
-  /// Of what a warp of a GPU does with its matrix unit: rows and columns of the tile of sums, `terms` being how deep it is; 0: of
+  /// Of what a matrix unit does, a warp's of a GPU or a CPU's: rows and columns of the tile of sums, `terms` being how deep it is; 0: of
   /// one lane. The form's function names the types of operands and sums (codegen/cuda/matrix.hpp, mma.hpp).
   std::int32_t rows = 0, columns = 0;
   /// What rows of an operand's tile, and of one of sums, begin at multiples of, or columns where these stand side by side: as many
@@ -41,6 +41,8 @@ struct intrinsic {
   /// Whether each lane knows which of the sums it has: then they may be stored as anything that is computed of them one by one.
   bool has_places = false;
   constexpr bool is_tile() const { return rows > 0; }
+  /// Whether it is AMX's, on x86-64: rows of 64 bytes, of the right operand as many terms as 4 bytes have side by side.
+  constexpr bool is_of_cpu() const { return is_tile() && forms[0].feature.starts_with("amx"); }
   /// Whether four warps behind each other do it together, each its own 16 rows, from memory that their block shares.
   constexpr bool is_of_four_warps() const { return forms[0].feature == "wgmma"; }
 };

@@ -628,6 +628,31 @@ TEST_CASE("products of bytes, and of bf16, take the instructions that join sever
     CHECK(ab.on(t).with({.bitwise = true}).loops(x, y).find(" by ") == std::string::npos);
   }
 }
+TEST_CASE("products whose sizes are whole tiles take AMX's, two by two, where the machine has it; packed weights of few rows, too") {
+  weft::target t = weft::host();
+  if (!t.has("avx512bw")) {
+    MESSAGE("[skip] this machine has no vectors of 64 bytes");
+    return;
+  }
+  t.features = {"amx-bf16", "amx-int8", "amx-tile", "avx512bf16", "avx512bw", "avx512cd", "avx512dq", "avx512f", "avx512vl", "avx512vnni"};
+  t.threads = 1, t.l2_bytes = 2 << 20;
+  auto const a = drawn<std::uint8_t>(1, 64, 128);
+  auto const b = drawn<std::int8_t>(2, 128, 96);
+  CHECK(has_in_order(ab.on(t).loops(a, b), {"io in 0..2", "jo in 0..3", "ko in 0..2", "unrolled iio in 0..2", "unrolled jio in 0..2", "by tdpbusd", "B_copy"}));
+  CHECK(ab.on(t).loops(b, drawn<std::uint8_t>(1, 96, 64)).find("by tdpbsud") == std::string::npos);  // 96 terms
+  CHECK(ab.on(t).loops(drawn<std::int8_t>(1, 64, 128), drawn<std::uint8_t>(1, 128, 64)).find("by tdpbsud") != std::string::npos);
+  CHECK(ab.on(t).loops(drawn<std::int8_t>(1, 64, 128), b).find("by tdpbssd") != std::string::npos);
+  CHECK(ab.on(t).loops(drawn<std::uint8_t>(1, 64, 128), drawn<std::uint8_t>(1, 128, 64)).find("by tdpbuud") != std::string::npos);
+  CHECK(ab.on(t).loops(drawn<std::uint8_t>(1, 60, 128), b).find("by vpdpbusd") != std::string::npos);
+  auto const x = drawn<weft::bf16>(1, 64, 128), y = drawn<weft::bf16>(2, 128, 96);
+  CHECK(ab.on(t).loops(x, y).find("by tdpbf16ps") != std::string::npos);
+  CHECK(ab.on(t).with({.bitwise = true}).loops(x, y).find(" by ") == std::string::npos);
+  weft::constant const weights(weft::view(b.data(), 128, 96));
+  auto const few = drawn<std::uint8_t>(1, 16, 128);
+  CHECK(has_in_order(ab.on(t).loops(few, weights), {"unrolled io in 0..1", "unrolled jio in 0..2", "by tdpbusd"}));
+  CHECK(ab.on(t).loops(few, b).find(" by ") == std::string::npos);
+  check_rule(ab, a, b), check_rule(ab, x, y), check_rule(ab, drawn<std::int8_t>(1, 64, 128), drawn<std::uint8_t>(1, 128, 64));
+}
 TEST_CASE("rows of a panel that an instruction wants next to each other are woven, whole vectors of them") {
   weft::target t = weft::x86_64_avx2();
   t.l3_bytes_per_cycle = 0;

@@ -400,6 +400,85 @@ TEST_CASE("tensorize: on a CPU a tile of a matrix unit is its loops") {
   CHECK(tiled_halves(A, B) == weft::evaluate(tiled_halves, A, B));
   CHECK(tiled_halves.with({.checked = true})(A, B) == weft::evaluate(tiled_halves, A, B));
 }
+namespace {
+/// Of M x K and K / Terms x N x Terms by AMX, `rows` x `columns` tiles of sums at once.
+template <weft::intrinsic const& By, int Rows, int Columns>
+constexpr auto by_amx = [](auto& s, auto, auto, auto C) {
+  auto [i, j, k] = C.axes();
+  auto [io, jo, ii, ji] = s.tile(i, j, 16 * Rows, 16 * Columns);
+  auto [it, ir] = s.split(ii, 16);
+  auto [jt, jr] = s.split(ji, 16);
+  auto [ko, ki] = s.split(k, By.terms);
+  s.reorder(io, jo, ko, it, jt, ir, jr, ki);
+  s.unroll(it), s.unroll(jt);
+  s.tensorize(ir, By);
+};
+constexpr auto unit_bytes = weft::kernel<"unit_bytes">(packed<4>, by_amx<weft::tdpbusd, 2, 2>);
+constexpr auto unit_halves = weft::kernel<"unit_halves">(packed<2>, by_amx<weft::tdpbf16ps, 3, 1>);
+weft::target amx() {
+  return with({"amx-bf16", "amx-int8", "amx-tile", "avx512bw", "avx512cd", "avx512dq", "avx512f", "avx512vl"});
+}
+}  // namespace
+TEST_CASE("tensorize: by AMX sums and operands are tile registers, and what two tiles read is loaded once") {
+  auto const a = numbers<std::uint8_t>(64 * 128, 1);
+  auto const b = numbers<std::int8_t>(128 * 64, 2);
+  auto const A = weft::view(a, 64, 128);
+  auto const B = weft::view(b, 32, 64, 4);
+  std::string const loops = unit_bytes.on(amx()).ir(A, B);
+  check_golden("schedule/tensorize_amx.ir", loops);
+  weft::ir::arena m;
+  CHECK(weft::ir::print(weft::ir::parse(m, loops, weft::shipped_intrinsics)) == loops);
+  std::string const text = unit_bytes.on(amx()).assembly(A, B);
+  CHECK(count_of(text, "ldtilecfg") == 1);
+  CHECK(count_of(text, "tilerelease") == 1);
+  CHECK(count_of(text, "tilezero") == 4);
+  CHECK(count_of(text, "tileloadd") == 4);
+  CHECK(count_of(text, "tdpbusd") == 4);
+  CHECK(count_of(text, "tilestored") == 4);
+  CHECK(unit_bytes.on(weft::x86_64_avx2()).ir(A, B).find("tile ") == std::string::npos);
+  std::vector<weft::bf16> const c(48 * 64), d(64 * 32);
+  std::string const halves_text = unit_halves.on(amx()).assembly(weft::view(c, 48, 64), weft::view(d, 32, 32, 2));
+  CHECK(count_of(halves_text, "tdpbf16ps") == 3);
+  CHECK(count_of(halves_text, "tileloadd") == 4);
+  CHECK(unit_bytes(A, B) == weft::evaluate(unit_bytes, A, B));
+  CHECK(unit_bytes.with({.checked = true})(A, B) == weft::evaluate(unit_bytes, A, B));
+}
+TEST_CASE("tensorize: what AMX does is what its loops do, in parts of the terms and beside other loops, and where parts of tiles are left") {
+  char const* const in_blocks =
+      "C: split(i, 16)\nC: split(j, 16)\nC: split(k, 64)\nC: split(ko, 2)\nC: reorder(koo, io, jo, koi, ii, ji, ki)\nC: tensorize(ii, tdpbusd)";
+  char const* const two_by_two =
+      "C: split(i, 16)\nC: split(j, 16)\nC: split(k, 64)\nC: reorder(ko, io, jo, ii, ji, ki)\nC: unroll(io)\nC: unroll(jo)\nC: tensorize(ii, tdpbusd)";
+  char const* const alone = "C: split(i, 16)\nC: split(j, 16)\nC: split(k, 64)\nC: reorder(ko, jo, io, ii, ji, ki)\nC: parallel(jo)\nC: tensorize(ii, tdpbusd)";
+  std::uint64_t const compiled = weft::host().has("amx-int8") ? 2 : 0;
+  if (compiled == 0) MESSAGE("[skip] this machine has no AMX: its tiles are interpreted");
+  for (char const* steps : {in_blocks, two_by_two, alone})
+    for (std::int64_t const rows : {32, 40})
+      for (std::int64_t const terms : {64, 256, 200}) {
+        if (steps == alone && terms == 64) continue;
+        fuzz::found f;
+        auto const A = f.input<std::uint8_t, 2>({rows, terms});
+        auto const B = f.input<std::int8_t, 3>({(terms + 3) / 4, 48, 4});
+        f.check(packed<4>(A, B), steps, 2, compiled);
+      }
+}
+TEST_CASE("tensorize: AMX is told what it cannot load, and how many tiles of sums it has") {
+  auto const fault = [](auto const& kernel, auto const&... arguments) -> std::string {
+    try {
+      static_cast<void>(kernel.on(amx()).ir(arguments...));
+    } catch (weft::schedule_error const& e) {
+      return e.what();
+    }
+    return "";
+  };
+  auto const a = numbers<std::uint8_t>(64 * 128, 1);
+  auto const b = numbers<std::int8_t>(128 * 64, 2);
+  auto const A = weft::view(a, 64, 128);
+  std::string const as_it_lies = fault(weft::kernel<"as_it_lies">(plain, by_amx<weft::tdpbusd, 1, 1>), A, weft::view(b, 128, 64));
+  CHECK(as_it_lies.find("has an operand in B, of which 4 terms do not stand together, column by column") != std::string::npos);
+  CHECK(as_it_lies.find("transform_layout of the copy to dims(k / 4, j, k % 4)") != std::string::npos);
+  CHECK(fault(weft::kernel<"many">(packed<4>, by_amx<weft::tdpbusd, 4, 2>), A, weft::view(b, 32, 64, 4)).find("is one of more than six whose sums are kept at once") !=
+        std::string::npos);
+}
 TEST_CASE("tensorize: memory with gaps runs the plain loop") {
   auto const a = numbers<std::int16_t>(3 * 8, 1), b = numbers<std::int16_t>(4 * 32 * 3, 2);
   auto const A = weft::view(a, 3, 8);

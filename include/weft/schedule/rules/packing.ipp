@@ -59,7 +59,7 @@ WEFT_DECL intrinsic const* rule_plan::instruction_for(int stage, tile_axes const
       }
     }
     if (!fine || panels < 0 || !can_pack(stage, panels, t.columns) || dimension_of(stage, panels, k) < 0) continue;
-    if (v.iterations(stage) / (v.iterations_of(panels) + 1) < in_.copy_reads) continue;
+    if (!is_constant(panels) && v.iterations(stage) / (v.iterations_of(panels) + 1) < in_.copy_reads) continue;
     return by;
   }
   return nullptr;

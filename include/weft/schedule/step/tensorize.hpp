@@ -64,8 +64,8 @@ struct tensorize_step {
   ///       for ki in 0..2:                                        ->     C[i, j] = pmaddwd(C[i, j],
   ///         C[i, j] += i32(A[i, ko*2 + ki]) * i32(B[ko, j, ki])           A[i, ko*2 .. ko*2 + 2], B[ko, j, 0 .. 2])
   ///
-  /// By a GPU's matrix unit (weft/matrix_units.hpp) the loop and the two inside of it, rows, columns and terms of a tile, are run
-  /// by a warp together:
+  /// By a matrix unit, a GPU's (weft/matrix_units.hpp) or AMX, the loop and the two inside of it, rows, columns and terms of a tile, are run
+  /// by a warp together, or by one instruction:
   ///
   ///     for ii in 0..16: for ji in 0..16: for ki in 0..16:      ->    C_tile += A_tile * B_tile
   ///       C[i, j] += f32(A[i, k]) * f32(B[k, j])                      (fragments, kept while the loops over k around run)
