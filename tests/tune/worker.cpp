@@ -384,14 +384,14 @@ TEST_CASE("a program that is no worker is said to be none") {
 TEST_CASE("instructions of CPUs and of GPUs that weft ships have a number, by which a program finds them again, and others have none") {
   static constexpr intrinsic own = pmaddwd;
   sequence<std::int64_t> seen;
-  for (intrinsic const* i : {&pmaddwd, &vpdpbusd, &vdpbf16ps, &mma_f16, &mma_bf16, &mma_s8, &mma_u8, &wmma_tf32, &wgmma_f16, &wgmma_bf16}) {
+  for (intrinsic const* i : {&pmaddwd, &vpdpbusd, &vdpbf16ps, &tdpbf16ps, &tdpbusd, &tdpbuud, &mma_f16, &mma_bf16, &mma_s8, &mma_u8, &wmma_tf32, &wgmma_f16, &wgmma_bf16}) {
     std::int64_t const n = tuning::detail::number_of_shipped(i);
     for (std::int64_t other : seen) CHECK(other != n);
     seen.push_back(n);
     CHECK(tuning::detail::shipped_instruction(n) == i);
   }
   CHECK(tuning::detail::number_of_shipped(&own) == -1);
-  for (std::int64_t n : {-1, 17, 1 << 30}) CHECK(tuning::detail::shipped_instruction(n) == nullptr);
+  for (std::int64_t n : {-1, shipped_intrinsics.count + matrix_units.count, 1 << 30}) CHECK(tuning::detail::shipped_instruction(n) == nullptr);
 }
 TEST_CASE("weft-worker runs candidates, also of a program with threads, and the result says that it did") {
   if (worker_program() == nullptr) {
