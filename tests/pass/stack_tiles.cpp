@@ -3,6 +3,7 @@
 #include <doctest/doctest.h>
 
 #include "lower/programs.hpp"
+#include "pass/text.hpp"
 #include "support/golden.hpp"
 #include "weft/pass/pipeline.hpp"
 
@@ -57,4 +58,15 @@ TEST_CASE("memory that is read in other pieces than it was written in stays on t
   });
   run_passes(f, {32, false});
   CHECK(reads(f, "C_acc["));
+}
+// Of what other threads would read nothing was left but that they ask for it: its element was known.
+TEST_CASE("nothing that is in registers is asked for ahead, in a parallel loop neither") {
+  for (char const* how : {"", " parallel"}) {
+    weft_test::from_text t(std::string("  buffer S: f32[1] strides [1] in stack written alias 1000000 align 64\n  allocate S:\n    S[0] = A[0]\n    for i in 0..4") + how +
+                           " prefetch S 2 into once prefetch A 3:\n      B[i] = A[i]\n");
+    std::string const after = t.after([](ir::function& f) { return stack_tiles(f, f.body); });
+    CHECK(after.find("S[") == std::string::npos);
+    CHECK(after.find("prefetch S") == std::string::npos);
+    CHECK(after.find("prefetch A 3") != std::string::npos);
+  }
 }

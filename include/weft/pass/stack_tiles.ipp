@@ -55,7 +55,7 @@ class tile_accesses final : public ir::rewriter {
     if (s->kind == ir::stmt_kind::loop && is_concurrent(s->how)) {
       if (finding_) forget();  // what was met outside is to be met again
       ++parallel_;
-      ir::stmt const same = children(s);
+      ir::stmt const same = finding_ || s->ahead.size() == 0 ? children(s) : without_prefetch(s);
       --parallel_;
       return same;
     }

@@ -628,6 +628,18 @@ TEST_CASE("products of bytes, and of bf16, take the instructions that join sever
     CHECK(ab.on(t).with({.bitwise = true}).loops(x, y).find(" by ") == std::string::npos);
   }
 }
+TEST_CASE("terms are taken by two where memory is far, if blocks of them are all as long") {
+  weft::target t = small_machine(48 << 10, 1 << 19);
+  t.threads = 1, t.l3_bytes_per_cycle = 10;
+  for (std::int64_t const k : {4096, 4094}) {  // in four blocks of 1024
+    auto const a = drawn<float>(1, 16, k), b = drawn<float>(2, k, 64);
+    weft::constant const weights(weft::view(b.data(), k, 64));
+    std::string const loops = ab.on(t).loops(a, weights);
+    INFO(loops);
+    CHECK(loops.find("ko in 0..4\n") != std::string::npos);
+    CHECK((loops.find("unrolled kii in 0..2") != std::string::npos) == (k == 4096));
+  }
+}
 TEST_CASE("products whose sizes are whole tiles take AMX's, two by two, where the machine has it; packed weights of few rows, too") {
   weft::target t = weft::host();
   if (!t.has("avx512bw")) {

@@ -428,7 +428,10 @@ WEFT_DECL void rule_plan::sums_in_tile(product_plan const& p, sequence<std::int3
   bool const short_terms = trips(reduced.back()) < 16;
   // Two terms at a time where the processor starts four instructions in a cycle, and two multiplications: 1.02 to 1.1 of one (Cascade Lake).
   std::int64_t const used = p.tile.vectors * (p.tile.rows + 1) + 1, left = s_.limits.vector_registers - used;  // registers
-  bool const halves = !is_of_open(reduced.back()) && trips(reduced.back()) >= 64 && trips(reduced.back()) % 2 == 0;
+  // A last block of fewer terms would be asked for in each iteration then, which keeps sums out of registers (16 x 4096 x 4096, packed, in blocks of 1366: 52 and 180 GFLOP/s).
+  int const whole = s_.at(reduced.back()).parent;
+  bool const even_blocks = whole < 0 || (s_.at(whole).extent > 0 && s_.at(whole).extent % trips(reduced.back()) == 0);
+  bool const halves = !is_of_open(reduced.back()) && even_blocks && trips(reduced.back()) >= 64 && trips(reduced.back()) % 2 == 0;
   // Masks of a last panel take what one register too few leaves: with 14 x 32, sums went to the stack (200 x 2000 x 400 120 -> 70 GFLOP/s).
   std::int64_t const across = p.row >= 0 ? trips(p.row) : view().extent(p.stage, p.t.columns);
   bool const even = across > 0 && across % p.width == 0;
