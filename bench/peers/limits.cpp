@@ -1,6 +1,7 @@
 #include "limits.hpp"
 
 #include <weft/bench/peak.hpp>
+#include <weft/codegen/target.hpp>
 #include <weft/runtime/thread_pool.hpp>
 
 #include <algorithm>

@@ -136,18 +136,34 @@ double tiles_rate(double each, Step const& step) {
     alignas(64) static unsigned long long const shapes[8] = {1, 0, 0x0040004000400040, 0x0040004000400040, 0, 0, 0x1010101010101010, 0};
     alignas(64) static unsigned char const ones[1024] = {1, 1, 1, 1};
     _tile_loadconfig(shapes);
-    _tile_loadd(4, ones, 64), _tile_loadd(5, ones, 64), _tile_loadd(6, ones, 64), _tile_loadd(7, ones, 64);
-    _tile_zero(0), _tile_zero(1), _tile_zero(2), _tile_zero(3);
+    _tile_loadd(4, ones, 64);  // macros, each a statement
+    _tile_loadd(5, ones, 64);
+    _tile_loadd(6, ones, 64);
+    _tile_loadd(7, ones, 64);
+    _tile_zero(0);
+    _tile_zero(1);
+    _tile_zero(2);
+    _tile_zero(3);
     for (int i = 0; i < steps; ++i) step();
     _tile_release();
   });
 }
 }  // namespace
 double tiles_bf16_gflops() {
-  return tiles_rate(2.0 * 16 * 16 * 32, [] { _tile_dpbf16ps(0, 4, 6), _tile_dpbf16ps(1, 4, 7), _tile_dpbf16ps(2, 5, 6), _tile_dpbf16ps(3, 5, 7); });
+  return tiles_rate(2.0 * 16 * 16 * 32, [] {
+    _tile_dpbf16ps(0, 4, 6);
+    _tile_dpbf16ps(1, 4, 7);
+    _tile_dpbf16ps(2, 5, 6);
+    _tile_dpbf16ps(3, 5, 7);
+  });
 }
 double tiles_u8s8_gops() {
-  return tiles_rate(2.0 * 16 * 16 * 64, [] { _tile_dpbusd(0, 4, 6), _tile_dpbusd(1, 4, 7), _tile_dpbusd(2, 5, 6), _tile_dpbusd(3, 5, 7); });
+  return tiles_rate(2.0 * 16 * 16 * 64, [] {
+    _tile_dpbusd(0, 4, 6);
+    _tile_dpbusd(1, 4, 7);
+    _tile_dpbusd(2, 5, 6);
+    _tile_dpbusd(3, 5, 7);
+  });
 }
 #else
 double tiles_bf16_gflops() { return 0; }

@@ -651,6 +651,10 @@ TEST_CASE("products whose sizes are whole tiles take AMX's, two by two, where th
   auto const a = drawn<std::uint8_t>(1, 64, 128);
   auto const b = drawn<std::int8_t>(2, 128, 96);
   CHECK(has_in_order(ab.on(t).loops(a, b), {"io in 0..2", "jo in 0..3", "ko in 0..2", "unrolled iio in 0..2", "unrolled jio in 0..2", "by tdpbusd", "B_copy"}));
+  for (std::int32_t const far : {0, 10}) {  // all panels stay near: none is copied in a loop inside of that over rows
+    t.l3_bytes_per_cycle = far;
+    CHECK(has_in_order(ab.on(t).loops(a, b), {"io in 0..2", "jo in 0..3", "ko in 0..2", "by tdpbusd", "where", "B_copy"}));
+  }
   CHECK(ab.on(t).loops(b, drawn<std::uint8_t>(1, 96, 64)).find("by tdpbsud") == std::string::npos);  // 96 terms
   CHECK(ab.on(t).loops(drawn<std::int8_t>(1, 64, 128), drawn<std::uint8_t>(1, 128, 64)).find("by tdpbsud") != std::string::npos);
   CHECK(ab.on(t).loops(drawn<std::int8_t>(1, 64, 128), b).find("by tdpbssd") != std::string::npos);

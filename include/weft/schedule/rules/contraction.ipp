@@ -590,7 +590,7 @@ WEFT_DECL void rule_plan::contraction(int stage, tile_axes const& t, int last) {
     }
   }
   outer.terms = terms.blocks;
-  outer.columns = column_block.outer >= 0 ? column_block.outer : p.in_slabs ? terms.blocks : wait.columns == 0 ? column_block.inner : -1;
+  outer.columns = column_block.outer >= 0 ? column_block.outer : p.in_slabs ? terms.blocks : wait.columns == 0 && !by_unit ? column_block.inner : -1;
   if (shared && long_around && own_lines == 1) share_around(products, others, outer, threads, around_all);
   auto const fork = [&] {
     if (outer.piece >= 0) mark(verb::parallel, outer.piece);
