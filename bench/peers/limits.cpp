@@ -27,7 +27,9 @@ double measured_peak(arithmetic a, int threads) {
   bool const tiles = weft::host().has("amx-tile");  // for which Linux has been asked then
   on_threads(threads, [&](std::int64_t i) {
     each[static_cast<std::size_t>(i)] =
-        a == arithmetic::f32 ? weft::fma_peak_gflops() : a == arithmetic::bf16 ? std::max(bf16_gflops(), tiles ? tiles_bf16_gflops() : 0) : std::max(u8s8_gops(), tiles ? tiles_u8s8_gops() : 0);
+        a == arithmetic::f32    ? weft::fma_peak_gflops()
+        : a == arithmetic::bf16 ? std::max(bf16_gflops(), tiles ? tiles_bf16_gflops() : 0)
+                                : std::max(u8s8_gops(), tiles ? tiles_u8s8_gops() : 0);
   });
   double all = 0;
   for (double const one : each) all += one;

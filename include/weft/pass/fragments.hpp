@@ -23,6 +23,10 @@ struct tile_operand {
   tile_access at;
 };
 tile_operand operand_of_tile(ir::arena& m, ir::stmt tile, ir::expr load);
+/// The loads in an expression, each once.
+sequence<ir::expr> loads_of(ir::expr e);
+/// `e` with `to` in the place of `from`.
+ir::expr exchanged(ir::arena& m, ir::expr e, ir::expr from, ir::expr to);
 /// Of an array of fragments that which the indices in front of the tile's own say.
 ir::expr number_of_fragment(ir::arena& m, ir::buffer const* fragments, ir::list<ir::expr> const& indices);
 

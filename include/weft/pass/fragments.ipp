@@ -56,6 +56,36 @@ WEFT_DECL bool begins_at_multiples(ir::arena& m, tile_access const& t, std::int6
 }
 
 namespace detail {
+inline void find_loads(ir::expr e, sequence<ir::expr>& all) {
+  if (e == nullptr) return;
+  if (e->kind == op::load) {
+    for (ir::expr known : all)
+      if (known == e) return;
+    all.push_back(e);
+    return;
+  }
+  for (ir::expr x : {e->a, e->b, e->c}) find_loads(x, all);
+}
+class exchanger final : public ir::rewriter {
+ public:
+  exchanger(ir::arena& m, ir::expr from, ir::expr to) : ir::rewriter(m), from_(from), to_(to) {}
+
+ protected:
+  using ir::rewriter::replace;
+  ir::expr replace(ir::expr e) override { return e == from_ ? to_ : nullptr; }
+
+ private:
+  ir::expr from_, to_;
+};
+}  // namespace detail
+WEFT_DECL sequence<ir::expr> loads_of(ir::expr e) {
+  sequence<ir::expr> all;
+  detail::find_loads(e, all);
+  return all;
+}
+WEFT_DECL ir::expr exchanged(ir::arena& m, ir::expr e, ir::expr from, ir::expr to) { return detail::exchanger(m, from, to)(e); }
+
+namespace detail {
 
 class fragment_maker final : public ir::rewriter {
  public:
@@ -124,29 +154,8 @@ class fragment_maker final : public ir::rewriter {
     ir::tile_role role = ir::tile_role::load_a;
     ir::buffer const* into = nullptr;
   };
-  class exchanged final : public ir::rewriter {
-   public:
-    exchanged(ir::arena& m, ir::expr from, ir::expr to) : ir::rewriter(m), from_(from), to_(to) {}
-
-   protected:
-    using ir::rewriter::replace;
-    ir::expr replace(ir::expr e) override { return e == from_ ? to_ : nullptr; }
-
-   private:
-    ir::expr from_, to_;
-  };
   [[noreturn]] void refuse(std::string const& why, ir::stmt s) const {
     WEFT_THROW(schedule_error(joined({"tensorize: ", why, "\n  in    ", f_.name, ", ", s->unit->name})));
-  }
-  static void find_loads(ir::expr e, sequence<ir::expr>& all) {
-    if (e == nullptr) return;
-    if (e->kind == op::load) {
-      for (ir::expr known : all)
-        if (known == e) return;
-      all.push_back(e);
-      return;
-    }
-    for (ir::expr x : {e->a, e->b, e->c}) find_loads(x, all);
   }
   /// Rules of the hardware: where a tile begins, and how far its rows are apart.
   void check(tile_access const& t, ir::stmt s, ir::tile_role role, char const* what) {
@@ -196,8 +205,7 @@ class fragment_maker final : public ir::rewriter {
         refuse("it takes four warps together, and those of a block are no multiple of four\n  try   a tile of 64 rows, or of 128 or 256, 16 for each warp", t);
       if (number_of_fragment(m_, sum->buf, sum->indices)->kind != op::literal)
         refuse("its sums are in registers, of which a loop can name none by its iteration\n  try   unroll of the loops over tiles", t);
-      sequence<ir::expr> loads;
-      find_loads(sum->value, loads);
+      sequence<ir::expr> const loads = loads_of(sum->value);
       bool found[2] = {};
       for (ir::expr l : loads) {
         auto const [is_a, a] = operand_of_tile(m_, t, l);
@@ -272,8 +280,7 @@ class fragment_maker final : public ir::rewriter {
     ir::stmt const sum = k->children.size() > 0 ? k->children[0] : k;
     if (sum->kind != ir::stmt_kind::accumulate || sum->mask != nullptr) refuse("a tile is not three loops around a sum", t);
     if (sum->first.size() > 0) refuse("its sums cannot be kept in fragments while the loops around run: something else touches their memory there", t);
-    sequence<ir::expr> loads;
-    find_loads(sum->value, loads);
+    sequence<ir::expr> const loads = loads_of(sum->value);
     ir::expr value = sum->value;
     ir::buffer const* into[2] = {};
     for (ir::expr l : loads) {
@@ -307,7 +314,7 @@ class fragment_maker final : public ir::rewriter {
                                                                          ir::loop_like(m_, inner, inner->begin, inner->extent, m_.make(store)))));
         steps.push_back(m_.make(load));
       }
-      value = exchanged(m_, l, ir::load(m_, into[is_b], indices))(value);
+      value = exchanged(m_, value, l, ir::load(m_, into[is_b], indices));
     }
     if (into[0] == nullptr || into[1] == nullptr) refuse("its operands are no matrices of rows and terms, and of terms and columns", t);
     ir::stmt_node joined_terms = *sum, whole = *t;

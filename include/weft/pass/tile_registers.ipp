@@ -37,18 +37,6 @@ class tile_register_maker final : public ir::rewriter {
     ir::buffer const* into = nullptr;
     std::size_t used = 0;  // when it was last
   };
-  class exchanged final : public ir::rewriter {
-   public:
-    exchanged(ir::arena& m, ir::expr from, ir::expr to) : ir::rewriter(m), from_(from), to_(to) {}
-
-   protected:
-    using ir::rewriter::replace;
-    ir::expr replace(ir::expr e) override { return e == from_ ? to_ : nullptr; }
-
-   private:
-    ir::expr from_, to_;
-  };
-
   [[noreturn]] void refuse(std::string const& why, ir::stmt tile) const {
     WEFT_THROW(schedule_error(joined({"tensorize: a tile of ", tile->unit != nullptr ? tile->unit->name : "a matrix unit", " ", why, "\n  in    ", f_.name})));
   }
@@ -235,23 +223,11 @@ class tile_register_maker final : public ir::rewriter {
     };
     return simplify(m_, ir::binary(m_, op::sub, flat(column, term), flat(0, 0)));
   }
-  static void find_loads(ir::expr e, sequence<ir::expr>& all) {
-    if (e == nullptr) return;
-    if (e->kind == op::load) {
-      for (ir::expr known : all)
-        if (known == e) return;
-      all.push_back(e);
-      return;
-    }
-    for (ir::expr x : {e->a, e->b, e->c}) find_loads(x, all);
-  }
   ir::stmt multiplied(product const& p) {
-    sequence<ir::expr> loads;
-    find_loads(p.sum->value, loads);
     ir::expr value = p.sum->value;
     sequence<ir::stmt> steps;
     bool found[2] = {};
-    for (ir::expr l : loads) {
+    for (ir::expr l : loads_of(p.sum->value)) {
       auto const uses = [&](ir::stmt loop) {
         bool any = false;
         for (ir::expr x : l->indices) any = any || ir::uses(x, loop->variable);
@@ -261,7 +237,7 @@ class tile_register_maker final : public ir::rewriter {
       if ((!is_left && !is_right) || !uses(p.terms) || found[is_left]) refuse("has operands that are no matrices of rows and terms, and of terms and columns", p.tile);
       found[is_left] = true;
       ir::buffer const* const into = loaded(p, l, is_left, steps);
-      value = exchanged(m_, l, ir::load(m_, into, is_left ? place_in(p.rows, p.terms) : place_in(p.terms, p.columns)))(value);
+      value = exchanged(m_, value, l, ir::load(m_, into, is_left ? place_in(p.rows, p.terms) : place_in(p.terms, p.columns)));
     }
     if (!found[0] || !found[1]) refuse("has operands that are no matrices of rows and terms, and of terms and columns", p.tile);
     ir::stmt_node sum = *p.sum;

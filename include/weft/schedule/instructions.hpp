@@ -162,9 +162,9 @@ constexpr intrinsic tile_of_amx(std::string_view name, std::string_view feature,
   return i;
 }
 }  // namespace detail
-/// Products of bf16, added in f32, by AMX: tiles of 16 rows, 16 columns and 32 terms, as `tensorize` says of matrix units. Of the left operand terms stand side by side, of the right
-/// one pairs of them, column by column: `transform_layout(copy, dims(k / 2, j, k % 2))`. Of 32 terms those with an even and those with an odd number are added
-/// apart, with denormals taken and given as zeros.
+/// Products of bf16, added in f32, by AMX: tiles of 16 rows, 16 columns and 32 terms, as `tensorize` says of matrix units. Of the left operand terms stand side by
+/// side, of the right one pairs of them, column by column: `transform_layout(copy, dims(k / 2, j, k % 2))`. Of 32 terms those with an even and those with an odd
+/// number are added apart, with denormals taken and given as zeros.
 /// Source  Intel, Architecture Instruction Set Extensions Programming Reference, TDPBF16PS
 inline constexpr intrinsic tdpbf16ps = detail::tile_of_amx<dtype::bf16, dtype::bf16, dtype::f32>("tdpbf16ps", "amx-bf16", "llvm.x86.tdpbf16ps");
 /// Products of u8 and i8, added in i32, likewise: 64 terms, four of which stand together in the right operand. Exact.

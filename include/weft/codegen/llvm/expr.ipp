@@ -409,8 +409,8 @@ WEFT_DECL value_ref expression_emitter::make_binary(ir::expr e) {
     case op::add: return l_.BuildAdd(b_, a, b, "");
     case op::sub: return l_.BuildSub(b_, a, b, "");
     case op::mul: {
-      // LLVM 22 (22.1.8; llvm-project issue 218844, mended by pull request 219996): a product of 64 bits, of 16 bits each, that is shifted and cut to 16 comes from pmulhw, shifted on
-      // without its sign.
+      // LLVM 22 (22.1.8; llvm-project issue 218844, mended by pull request 219996): a product of 64 bits, of 16 bits each, that is shifted and cut to 16 comes from pmulhw,
+      // shifted on without its sign.
       value_ref const product = l_.BuildMul(b_, a, b, "");
       if (l_.major != 22 || e->lanes == 1 || size_bytes(t) < 8 || s_.machine.arch != architecture::x86_64) return product;
       type_ref const fenced = with_lanes(l_.DoubleTypeInContext(s_.context), e->lanes);

@@ -333,8 +333,8 @@ WEFT_DECL register_tile_size rule_plan::tile_of_unit(int stage, tile_axes const&
   auto const at_once = [&](int axis, std::int64_t of) { return v.extent(stage, axis) % (2 * of) == 0 ? 2 * of : of; };
   return {at_once(t.rows, by.rows), at_once(t.columns, by.columns) / lanes, 0};
 }
-/// Panels of columns that all rows pass by before the next ones come: half of the second cache. A matrix unit takes more in a cycle than any cache further out gives. Of 1024^3 of
-/// bf16 by one thread with each panel alone 1.04 TFLOP/s, with 16 of 32 columns 1.3 (an Intel server with 2 MiB, 2026-11-28). 0: all of them.
+/// Panels of columns that all rows pass by before the next ones come: half of the second cache. A matrix unit takes more in a cycle than any cache further out
+/// gives. Of 1024^3 of bf16 by one thread with each panel alone 1.04 TFLOP/s, with 16 of 32 columns 1.3 (an Intel server with 2 MiB, 2026-11-28). 0: all of them.
 WEFT_DECL std::int64_t rule_plan::panels_kept_near(product_plan const& p) const {
   rule_view const v = view();
   stage_info const& of = v.stage(p.stage);
@@ -388,7 +388,8 @@ WEFT_DECL rule_plan::product_plan rule_plan::product_of(int stage, tile_axes con
   };
   sequence<std::int32_t> by_rows;
   if (p.by == nullptr) by_rows = rows_worth_packing(stage, t, p.tile.rows, p.in_slabs);
-  for (std::int32_t tensor : packed) copied(tensor, t.columns, p.width, p.by != nullptr ? terms_side_by_side(*p.by, before.p().tensors[static_cast<std::size_t>(tensor)].type) : 1);
+  for (std::int32_t tensor : packed)
+    copied(tensor, t.columns, p.width, p.by != nullptr ? terms_side_by_side(*p.by, program::at(before.p().tensors, tensor).type) : 1);
   for (std::int32_t tensor : by_rows) copied(tensor, t.rows, p.tile.rows, 1);
   if (channels >= 0) note_copy(image, false, false, false, [&] { return copy_by_lines(stage, image, channels); });
   rule_view const v = view();
