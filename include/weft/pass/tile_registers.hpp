@@ -17,7 +17,9 @@ namespace weft::inline WEFT_ABI {
 /// A fragment is an array on the stack that nothing but tiles touches; the code generator makes a register of it, of which there are eight. Tiles behind each other share
 /// the operands that they have in common. Runs after `unroll`, so that the tiles of an iteration stand behind each other, and in front of `promote`.
 ///
-/// Errors  schedule_error: operands that are not laid out for the unit; something else in the loops around a tile's terms; more tiles of sums than six
+/// Where rows are not known to be the same distance apart, the loops stay loops.
+///
+/// Errors  schedule_error: operands that are not laid out for the unit, or have its two types in the other order; something else in the loops around a tile's terms; more tiles of sums than six
 ir::stmt tile_registers(ir::function& f, ir::stmt body);
 
 }  // namespace weft::inline WEFT_ABI

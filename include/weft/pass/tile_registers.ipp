@@ -19,7 +19,7 @@ class tile_register_maker final : public ir::rewriter {
     if (!has_tile(s)) return s;
     sequence<std::int32_t> inner;
     sequence<product> tiles;
-    if (are_products(s, inner, tiles)) return kept(s, inner, tiles);
+    if (are_products(s, inner, tiles)) return are_apart_alike(tiles) ? kept(s, inner, tiles) : as_loops(m_)(s);
     if (s->kind == ir::stmt_kind::tile) refuse("is not three loops around a sum, or something else stands in the loops around it", s);
     return nullptr;
   }
@@ -37,6 +37,26 @@ class tile_register_maker final : public ir::rewriter {
     ir::buffer const* into = nullptr;
     std::size_t used = 0;  // when it was last
   };
+  class as_loops final : public ir::rewriter {
+   public:
+    using ir::rewriter::rewriter;
+
+   protected:
+    using ir::rewriter::replace;
+    ir::stmt replace(ir::stmt s) override { return s->kind == ir::stmt_kind::tile ? s->children[0] : nullptr; }
+  };
+  /// Whether rows of sums and of what is read for them are known to be the same distance apart in the memory of this call; else the loops run.
+  bool are_apart_alike(sequence<product> const& tiles) {
+    for (product const& p : tiles) {
+      if (access_of_tile(m_, p.sum->buf, p.sum->indices, p.rows->variable, p.columns->variable).buf == nullptr) return false;
+      for (ir::expr l : loads_of(p.sum->value)) {
+        bool is_left = true;
+        for (ir::expr i : l->indices) is_left = is_left && !ir::uses(i, p.columns->variable);
+        if (is_left && access_of_tile(m_, l->buf, l->indices, p.rows->variable, p.terms->variable).buf == nullptr) return false;
+      }
+    }
+    return true;
+  }
   [[noreturn]] void refuse(std::string const& why, ir::stmt tile) const {
     WEFT_THROW(schedule_error(joined({"tensorize: a tile of ", tile->unit != nullptr ? tile->unit->name : "a matrix unit", " ", why, "\n  in    ", f_.name})));
   }
@@ -236,6 +256,7 @@ class tile_register_maker final : public ir::rewriter {
       bool const is_left = uses(p.rows) && !uses(p.columns), is_right = uses(p.columns) && !uses(p.rows);
       if ((!is_left && !is_right) || !uses(p.terms) || found[is_left]) refuse("has operands that are no matrices of rows and terms, and of terms and columns", p.tile);
       found[is_left] = true;
+      if (l->type != p.tile->unit->pattern().tensors[is_left ? 0 : 1].type) refuse("has operands of its two types in the other order", p.tile);
       ir::buffer const* const into = loaded(p, l, is_left, steps);
       value = exchanged(m_, value, l, ir::load(m_, into, is_left ? place_in(p.rows, p.terms) : place_in(p.terms, p.columns)));
     }

@@ -667,6 +667,26 @@ TEST_CASE("products whose sizes are whole tiles take AMX's, two by two, where th
   auto const few = drawn<std::uint8_t>(1, 16, 128);
   CHECK(has_in_order(ab.on(t).loops(few, weights), {"unrolled io in 0..1", "unrolled jio in 0..2", "by tdpbusd"}));
   CHECK(ab.on(t).loops(few, b).find(" by ") == std::string::npos);
+  CHECK(ab.on(t).loops(weft::view(a.data(), weft::dim<"m">(64), 128), b).find("by tdp") == std::string::npos);
+  // Rows that are read from places of their own, one row for all, sums that begin with another number: no tiles, and no refusal.
+  auto const places = drawn<std::int32_t>(5, 64);
+  auto const gathered = weft::kernel<"gathered">([](auto A, auto B, auto I) {
+    return weft::compute<"C">(I.extent(0), B.extent(1), [=](auto i, auto j) {
+      return weft::sum(B.extent(0), [=](auto k) { return A(weft::clamp(I(i), 0, 63), k) * B(k, j); });
+    });
+  });
+  auto const repeated = weft::kernel<"repeated">([](auto A, auto B) {
+    return weft::compute<"C">(A.extent(0), B.extent(1), [=](auto i, auto j) { return weft::sum(B.extent(0), [=](auto k) { return A(i / 2, k) * B(k, j); }); });
+  });
+  auto const one_row = weft::kernel<"one_row">([](auto A, auto B) {
+    return weft::compute<"C">(A.extent(0), B.extent(1), [=](auto, auto j) { return weft::sum(B.extent(0), [=](auto k) { return A(3, k) * B(k, j); }); });
+  });
+  auto const from_five = weft::kernel<"from_five">([](auto A, auto B) {
+    return weft::compute<"C">(A.extent(0), B.extent(1), [=](auto i, auto j) {
+      return weft::reduce(5, [](auto p, auto q) { return p + q; }, B.extent(0), [=](auto k) { return A(i, k) * B(k, j); });
+    });
+  });
+  check_rule(gathered, a, b, places), check_rule(repeated, a, b), check_rule(one_row, a, b), check_rule(from_five, a, b);
   check_rule(ab, a, b), check_rule(ab, x, y), check_rule(ab, drawn<std::int8_t>(1, 64, 128), drawn<std::uint8_t>(1, 128, 64));
 }
 TEST_CASE("rows of a panel that an instruction wants next to each other are woven, whole vectors of them") {

@@ -476,6 +476,8 @@ TEST_CASE("tensorize: AMX is told what it cannot load, and how many tiles of sum
   std::string const as_it_lies = fault(weft::kernel<"as_it_lies">(plain, by_amx<weft::tdpbusd, 1, 1>), A, weft::view(b, 128, 64));
   CHECK(as_it_lies.find("has an operand in B, of which 4 terms do not stand together, column by column") != std::string::npos);
   CHECK(as_it_lies.find("transform_layout of the copy to dims(k / 4, j, k % 4)") != std::string::npos);
+  CHECK(fault(weft::kernel<"turned">(packed<4>, by_amx<weft::tdpbsud, 1, 1>), A, weft::view(b, 32, 64, 4)).find("has operands of its two types in the other order") !=
+        std::string::npos);
   CHECK(fault(weft::kernel<"many">(packed<4>, by_amx<weft::tdpbusd, 4, 2>), A, weft::view(b, 32, 64, 4)).find("is one of more than six whose sums are kept at once") !=
         std::string::npos);
 }

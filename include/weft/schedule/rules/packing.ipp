@@ -26,11 +26,22 @@ WEFT_DECL bool rule_plan::can_pack(int stage, int tensor, int column) const {
   one.stage = stage, one.tensor = tensor;
   return d >= 0 && rank < 8 && may(one);
 }
-inline bool is_in_tiles(std::int64_t extent, std::int64_t of) { return extent > 0 && extent % of == 0; }
-inline bool has_one_type(program const& p, sequence<std::int32_t> const& loads) {
-  bool same = true;
-  for (std::int32_t load : loads) same = same && p.at(load).type == p.at(loads[0]).type;
-  return same;
+/// Whether a matrix unit does all of it in whole tiles of sums that begin with zero, whose rows are the same distance apart in all memory. Of the two types of the unit the first is
+/// that of what is read for the rows.
+WEFT_DECL bool rule_plan::has_whole_tiles(int stage, tile_axes const& t, intrinsic const& by, sequence<std::int32_t> const& loads) const {
+  rule_view const v = view();
+  int const k = v.stage(stage).axes() - 1;
+  if (open_ != nullptr || v.p().result(v.stage(stage), 0).identity != 0) return false;
+  auto const is_in_tiles = [&](int axis, std::int64_t of) { return v.extent(stage, axis) > 0 && v.extent(stage, axis) % of == 0; };
+  if (!is_in_tiles(t.rows, by.rows) || !is_in_tiles(t.columns, by.columns) || !is_in_tiles(k, by.terms)) return false;
+  if (v.result(stage).step(t.columns) != 1 || v.result(stage).step(t.rows) == no_step) return false;
+  bool const has_one_type = v.p().at(loads[0]).type == v.p().at(loads[1]).type;
+  for (access const& one : v.loads(stage)) {
+    bool const of_columns = one.step(t.columns) != 0;
+    if (one.step(t.rows) == no_step || (one.step(t.rows) == 0) != of_columns) return false;
+    if (!has_one_type && (one.tensor == v.p().at(loads[0]).a) == of_columns) return false;
+  }
+  return true;
 }
 /// The instruction that joins several terms of `stage` at once in the lanes of `t.columns`, along its last reduced axis; null: none,
 /// or what it reads would have to be laid out anew for too little.
@@ -46,14 +57,11 @@ WEFT_DECL intrinsic const* rule_plan::instruction_for(int stage, tile_axes const
     if ((!exact && !in_.reassociate) || !by->match(v.p(), body, loads)) continue;
     if (!by->is_tile() && v.extent(stage, k) < 8 * by->terms) continue;
     panels = -1;
-    // A tile is whole, and of the two types of its unit the first is that of the rows.
-    bool fine = !by->is_tile() || (is_in_tiles(v.extent(stage, t.rows), by->rows) && is_in_tiles(v.extent(stage, t.columns), by->columns) &&
-                                   is_in_tiles(v.extent(stage, k), by->terms) && v.result(stage).step(t.columns) == 1);
+    bool fine = !by->is_tile() || has_whole_tiles(stage, t, *by, loads);
     for (std::int32_t load : loads) {
       int const tensor = v.p().at(load).a;
       for (access const& one : v.loads(stage)) {
         if (one.tensor != tensor) continue;
-        if (by->is_tile() && (load == loads[0]) != (one.step(t.columns) == 0)) fine = has_one_type(v.p(), loads) && fine;
         if (one.step(t.columns) == 0) fine = fine && one.step(k) == 1;
         else fine = fine && one.step(t.columns) == 1 && panels < 0, panels = tensor;
       }
@@ -361,7 +369,9 @@ WEFT_DECL bool rule_plan::reads_long_rows(product_plan const& p) const {
   bool can_be_packed = p.joined < 0;
   for (access const& one : v.loads(p.stage)) can_be_packed = can_be_packed && (one.step(p.t.columns) == 0 || can_pack(p.stage, one.tensor, p.t.columns));
   std::int64_t const rows = v.extent(p.stage, p.t.rows);
-  return rows > 0 && reduced == 1 && (!can_be_packed || static_cast<double>(rows) < 2 * in_.copy_reads);
+  // What cannot be packed comes in time by itself where the second cache has 2 MiB (a server with AMX, the same 1x1 by two threads: 225 and 290).
+  bool const comes_late = !can_be_packed && in_.l2_bytes < (std::int64_t(2) << 20);
+  return rows > 0 && reduced == 1 && (comes_late || static_cast<double>(rows) < 2 * in_.copy_reads);
 }
 /// Whether each product of a batch finds `tensor` further out than in the second cache.
 WEFT_DECL bool rule_plan::is_from_batch(product_plan const& p, int tensor) const {

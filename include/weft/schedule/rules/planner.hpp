@@ -351,6 +351,7 @@ class rule_plan {
   std::int64_t terms_at_a_time(product_plan const& p, std::int64_t k, bool has_panels) const;
   term_loops cut_terms(product_plan const& p, bool has_panels, bool blocks);
   waiting_sums blocks_that_wait(product_plan const& p, int last) const;
+  bool has_whole_tiles(int stage, tile_axes const& t, intrinsic const& by, sequence<std::int32_t> const& loads) const;
   std::int64_t panels_kept_near(product_plan const& p) const;
   register_tile_size tile_of_unit(int stage, tile_axes const& t, intrinsic const& by, std::int64_t lanes);
   void sums_by_unit(intrinsic const& by, sequence<std::int32_t> order, sequence<std::int32_t> const& reduced, int words, tile_loops const& in);
