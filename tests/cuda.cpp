@@ -16,6 +16,7 @@
 #include "weft/dim.hpp"
 #include "weft/direct.hpp"
 #include "weft/expr/extern.hpp"
+#include "weft/intrinsics.hpp"
 #include "weft/pass/pipeline.hpp"
 #include "weft/print_how.hpp"
 #include "weft/runtime/constant.hpp"
@@ -206,6 +207,26 @@ __device__ void twice(weft_view<float const, 1> x, weft_view<float, 1> y) {
   CHECK(refused.find("  try   set_scope of those to weft::scope::workspace") != std::string::npos);
 }
 
+TEST_CASE("a GPU runs the loops of what a schedule leaves to a CPU's instructions and tiles") {
+  constexpr auto product = weft::kernel<"product">(
+      [](auto A, auto B) {
+        return weft::compute<"C">(A.extent(0), B.extent(1), [=](auto i, auto j) { return weft::sum(A.extent(1), [=](auto k) { return A(i, k) * B(k / 4, j, k % 4); }); });
+      },
+      weft::cuda_schedule([](auto& s, auto, auto, auto C) {
+        auto [i, j, k] = C.axes();
+        auto [io, ii] = s.split(i, 16);
+        auto [jo, ji] = s.split(j, 16);
+        auto [ko, ki] = s.split(k, 64);
+        s.reorder(io, jo, ko, ii, ji, ki);
+        s.tensorize(ii, weft::tdpbusd);
+        s.bind(io, weft::thread_axis::block_x);
+      }));
+  std::vector<std::uint8_t> const a(32 * 64);
+  std::vector<std::int8_t> const b(16 * 32 * 4);
+  std::string const text = product.on(weft::cuda()).cuda_source(weft::view(a, 32, 64), weft::view(b, 16, 32, 4));
+  CHECK(text.find("__global__") != std::string::npos);
+  CHECK(text.find("wmma") == std::string::npos);
+}
 TEST_CASE("a call with host memory: copied, launched, copied back, nothing left behind") { with_stub("child: host memory"); }
 TEST_CASE("child: host memory" * doctest::skip()) {
   auto const x = numbers(1000), y = numbers(1000);

@@ -125,7 +125,7 @@ inline schedule make_gpu_schedule(compile_request const& r, program const& expan
 /// Without a CPU's instructions.
 inline schedule without_instructions(schedule s) {
   for (loop_info& l : s.loops)
-    if (l.by != nullptr && !l.by->is_tile()) l.by = nullptr;
+    if (l.by != nullptr && (!l.by->is_tile() || l.by->is_of_cpu())) l.by = nullptr;
   return s;
 }
 inline ir::function lowered_for_gpu(ir::arena& m, compile_request const& r, schedule const& s) {
