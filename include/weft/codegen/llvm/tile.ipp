@@ -1,6 +1,5 @@
 #include "weft/base/joined.hpp"
 #include "weft/codegen/llvm/stmt.hpp"
-#include "weft/pass/fragments.hpp"
 
 namespace weft::inline WEFT_ABI {
 namespace codegen::llvm {
