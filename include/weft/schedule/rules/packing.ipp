@@ -369,9 +369,7 @@ WEFT_DECL bool rule_plan::reads_long_rows(product_plan const& p) const {
   bool can_be_packed = p.joined < 0;
   for (access const& one : v.loads(p.stage)) can_be_packed = can_be_packed && (one.step(p.t.columns) == 0 || can_pack(p.stage, one.tensor, p.t.columns));
   std::int64_t const rows = v.extent(p.stage, p.t.rows);
-  // What cannot be packed comes in time by itself where the second cache has 2 MiB (a server with AMX, the same 1x1 by two threads: 225 and 290).
-  bool const comes_late = !can_be_packed && in_.l2_bytes < (std::int64_t(2) << 20);
-  return rows > 0 && reduced == 1 && (comes_late || static_cast<double>(rows) < 2 * in_.copy_reads);
+  return rows > 0 && reduced == 1 && (!can_be_packed || static_cast<double>(rows) < 2 * in_.copy_reads);
 }
 /// Whether each product of a batch finds `tensor` further out than in the second cache.
 WEFT_DECL bool rule_plan::is_from_batch(product_plan const& p, int tensor) const {
