@@ -13,6 +13,13 @@ inline bool has_tile(ir::stmt s) {
   return false;
 }
 
+inline bool has_parallel(ir::stmt s) {
+  if (s->kind == ir::stmt_kind::loop && s->how == loop_kind::parallel) return true;
+  for (ir::stmt c : s->children)
+    if (has_parallel(c)) return true;
+  return false;
+}
+
 /// Whether all threads of a block find the same; `threads` are the variables of the loops over them.
 inline bool is_uniform(ir::expr e, sequence<std::int32_t> const& threads) {
   for (std::int32_t v : threads)

@@ -13,12 +13,6 @@ namespace weft::inline WEFT_ABI {
 namespace cuda_text {
 
 namespace detail {
-inline bool has_parallel(ir::stmt s) {
-  if (s->kind == ir::stmt_kind::loop && s->how == loop_kind::parallel) return true;
-  for (ir::stmt c : s->children)
-    if (has_parallel(c)) return true;
-  return false;
-}
 inline bool has_bound_loop(ir::stmt s) {
   if (s->kind == ir::stmt_kind::loop && s->how > loop_kind::virtual_thread) return true;
   for (ir::stmt c : s->children)
@@ -131,7 +125,7 @@ WEFT_DECL void stmt_printer::close() {
 WEFT_DECL bool is_row_of_launches(ir::stmt s) {
   if (s->kind != ir::stmt_kind::block) return false;
   for (ir::stmt c : s->children)
-    if (c->kind == ir::stmt_kind::call || detail::has_bound_loop(c) || detail::has_parallel(c)) return true;
+    if (c->kind == ir::stmt_kind::call || detail::has_bound_loop(c) || weft::detail::has_parallel(c)) return true;
   return false;
 }
 WEFT_DECL launch_text stmt_printer::launch(ir::stmt s) {
@@ -146,7 +140,7 @@ WEFT_DECL launch_text stmt_printer::launch(ir::stmt s) {
   } else if (detail::has_bound_loop(s)) {
     bound(s);
   } else {
-    if (detail::has_parallel(s))
+    if (weft::detail::has_parallel(s))
       k_.refuse("a parallel loop must be the whole body: one launch cannot order two of them");
     open("if (blockIdx.x == 0 && threadIdx.x == 0)");
     print(s);

@@ -4,6 +4,7 @@
 #include "weft/codegen/launch.hpp"
 #include "weft/codegen/llvm/stmt.hpp"
 #include "weft/codegen/workspace.hpp"
+#include "weft/pass/thread_tree.hpp"
 
 namespace weft::inline WEFT_ABI {
 namespace codegen::llvm {
@@ -129,11 +130,6 @@ inline bool has_call(ir::stmt s) {
   for (ir::stmt c : s->children) found = found || has_call(c);
   return found;
 }
-inline bool has_tile(ir::stmt s) {
-  bool found = s->kind == ir::stmt_kind::tile;
-  for (ir::stmt c : s->children) found = found || has_tile(c);
-  return found;
-}
 }  // namespace detail
 WEFT_DECL value_ref function_emitter::result() {
   type_ref const code = l_.Int32TypeInContext(s_.context);
@@ -141,7 +137,7 @@ WEFT_DECL value_ref function_emitter::result() {
 }
 WEFT_DECL void function_emitter::entry(std::string const& name) {
   calls_ = detail::has_call(s_.f.body);
-  has_tiles_ = detail::has_tile(s_.f.body);
+  has_tiles_ = weft::detail::has_tile(s_.f.body);
   variables_.assign(s_.f.variables.size(), nullptr);
   variable_region_.assign(s_.f.variables.size(), 0);
   value_ref const exported = new_function(name, l_.Int32TypeInContext(s_.context), {pointer()}, true);

@@ -1,21 +1,14 @@
 #include "weft/base/joined.hpp"
 #include "weft/codegen/llvm/stmt.hpp"
+#include "weft/pass/fragments.hpp"
+#include "weft/pass/thread_tree.hpp"
 
 namespace weft::inline WEFT_ABI {
 namespace codegen::llvm {
 
-namespace detail {
-inline bool has_parallel(ir::stmt s) {
-  if (s->kind == ir::stmt_kind::loop && s->how == loop_kind::parallel) return true;
-  for (ir::stmt c : s->children)
-    if (has_parallel(c)) return true;
-  return false;
-}
-}  // namespace detail
-
 /// Whether AMX is to be switched on for this statement: tiles stand in it, and nothing of other threads.
 WEFT_DECL bool function_emitter::begins_tiles(ir::stmt s) const {
-  return has_tiles_ && !has_tiles_on_ && s->kind != ir::stmt_kind::block && detail::has_tile(s) && !detail::has_parallel(s);
+  return has_tiles_ && !has_tiles_on_ && s->kind != ir::stmt_kind::block && weft::detail::has_tile(s) && !weft::detail::has_parallel(s);
 }
 /// All eight registers have 16 rows of 64 bytes. Behind the statement they are given up, so that a switch of threads need not save them.
 WEFT_DECL void function_emitter::with_tiles_on(ir::stmt s) {
@@ -55,7 +48,7 @@ WEFT_DECL void function_emitter::tile(ir::stmt s) {
   ir::stmt const outer = s->children[0], inner = outer->children[0];
   ir::stmt innermost = inner;
   while (innermost->kind == ir::stmt_kind::loop) innermost = innermost->children[0];
-  /// A tile in memory: where it begins, and how many bytes further its next row does.
+  // A tile in memory: where it begins, and how many bytes further its next row does.
   auto const memory = [&](ir::buffer const* buf, ir::list<ir::expr> indices, std::int64_t rows_together) {
     sequence<ir::expr> begin, next;
     for (ir::expr i : indices) {
@@ -93,14 +86,7 @@ WEFT_DECL void function_emitter::tile(ir::stmt s) {
     case ir::tile_role::multiply: break;
   }
   ir::buffer const* operands[2] = {};  // right, left
-  sequence<ir::expr> next(1, value);
-  while (!next.empty()) {
-    ir::expr const e = next.back();
-    next.pop_back();
-    if (e->kind == op::load) operands[ir::uses(e->indices[0], outer->variable)] = e->buf;
-    for (ir::expr x : {e->a, e->b, e->c})
-      if (x != nullptr) next.push_back(x);
-  }
+  for (ir::expr l : loads_of(value)) operands[ir::uses(l->indices[0], outer->variable)] = l->buf;
   std::string const name(s->unit->forms[0].function);
   call_intrinsic(name.c_str(), {}, {tile_register(innermost->buf), tile_register(operands[1]), tile_register(operands[0])});
 }

@@ -26,8 +26,8 @@ WEFT_DECL bool rule_plan::can_pack(int stage, int tensor, int column) const {
   one.stage = stage, one.tensor = tensor;
   return d >= 0 && rank < 8 && may(one);
 }
-/// Whether a matrix unit does all of it in whole tiles of sums that begin with zero, whose rows are the same distance apart in all memory. Of the two types of the unit the first is
-/// that of what is read for the rows.
+/// Whether a matrix unit does all of it in whole tiles of sums that begin with zero, whose rows are the same distance apart in all memory. Of the two types of the
+/// unit the first is that of what is read for the rows.
 WEFT_DECL bool rule_plan::has_whole_tiles(int stage, tile_axes const& t, intrinsic const& by, sequence<std::int32_t> const& loads) const {
   rule_view const v = view();
   int const k = v.stage(stage).axes() - 1;
