@@ -371,7 +371,8 @@ inline bool make_by_rule(compile_request const& r, program const& expanded, sche
 }  // namespace detail
 
 WEFT_DECL program detail::expanded_program(compile_request const& r) {
-  program const p = expand(settled(*r.what, *r.layout), r.gpu != nullptr || r.machine->fma);
+  // Sizes choose behind what is contracted: direct evaluation contracts the same products without knowing them.
+  program const p = settled(expand(*r.what, r.gpu != nullptr || r.machine->fma), *r.layout);
   return r.gpu != nullptr ? p : in_few_bits(p);
 }
 WEFT_DECL rule_input detail::rule_input_for(compile_request const& r, program const& expanded, schedule& first) {

@@ -422,5 +422,16 @@ TEST_CASE("a copy in a parallel loop of two, of open lengths, reads no column in
               },
               input<double, 2>{{2, 5}}, input<double, 2>{{2, 5}});
 }
+// Sizes chose first, so that the chosen product was contracted, which direct evaluation leaves in its choice.
+TEST_CASE("of two products the one in a choice by sizes was contracted") {
+  check_found({11947188289698158711ULL, contents::tame},
+              [](auto A, auto B) {
+                auto S0 = weft::compute<"S0">(A.extent(0), [=](auto i) {
+                  return 0.1 * B(i) - weft::select(A.extent(0) == 64, 0.7 * A(i), 1.0);
+                });
+                return S0;
+              },
+              [](auto&, auto, auto, auto) {}, input<double, 1>{{64}}, input<double, 1>{{64}});
+}
 
 }  // namespace weft_test::fuzz
