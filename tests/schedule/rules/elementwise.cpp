@@ -132,7 +132,9 @@ TEST_CASE("a transposition runs in squares, which are turned over in registers")
   shapes<std::int8_t>(turned);
   check_rule(cyclic, drawn<float>(1, 3, 18, 20));
   check_rule(cyclic, drawn<double>(1, 35, 2, 17));
-  std::string const loops = turned.loops(drawn<float>(1, 640, 640));
+  weft::target near = weft::host();
+  near.l3_bytes_per_cycle = 0;
+  std::string const loops = turned.on(near).loops(drawn<float>(1, 640, 640));
   INFO(loops);
   CHECK(has_in_order(loops, {"ioo in", "jo in", "ioi in", "unrolled ii", "vectorized j"}));
   for (std::int64_t n : {64, 77}) check_rule(turned, drawn<std::int32_t>(1, n, 96));
@@ -141,6 +143,30 @@ TEST_CASE("a transposition runs in squares, which are turned over in registers")
   std::string const code = turned.on(weft::x86_64_avx2()).assembly(drawn<float>(1, 64, 64));
   CHECK(code.find("gather") == std::string::npos);
   CHECK(code.find("vmovss") == std::string::npos);
+}
+TEST_CASE("where memory is far, tiles are turned over on the stack, and rows of whole lines stored past the caches") {
+  weft::target far = weft::host();
+  far.l2_bytes = 256, far.l3_bytes_per_cycle = 8;
+  std::string const loops = turned.on(far).loops(drawn<float>(1, 640, 640)), odd = turned.on(far).loops(drawn<float>(1, 641, 640));
+  INFO(loops);
+  CHECK(has_in_order(loops, {"stored past the caches", "jo in", "io in", "c_acc", "unrolled", "vectorized", "c", "vectorized ji"}));
+  INFO(odd);
+  CHECK(has_in_order(odd, {"c_acc", "unrolled", "vectorized"}));
+  CHECK(odd.find("stored past the caches") == std::string::npos);
+  auto const checked = [&](auto const& k, auto c, auto const&... inputs) {
+    k.on(far)(inputs..., weft::out(c));
+    CHECK((weft::evaluate(k, inputs...) == c));
+  };
+  for (auto [m, n] : {std::array<std::int64_t, 2>{32, 64}, {48, 80}, {256, 128}, {333, 257}, {1000, 72}}) {
+    CAPTURE(m);
+    CAPTURE(n);
+    checked(turned, weft::tensor<float, 2>(n, m), drawn<float>(1, m, n));
+    checked(turned, weft::tensor<double, 2>(n, m), drawn<double>(1, m, n));
+    checked(turned, weft::tensor<std::int8_t, 2>(n, m), drawn<std::int8_t>(1, m, n));
+    checked(turned, weft::tensor<weft::f16, 2>(n, m), drawn<weft::f16>(1, m, n));
+    checked(turned_sum, weft::tensor<float, 2>(n, m), drawn<float>(1, m, n), drawn<float>(2, n, m));
+  }
+  checked(cyclic, weft::tensor<float, 3>(90, 70, 33), drawn<float>(1, 70, 33, 90));
 }
 TEST_CASE("rows that read a window are computed some at a time, and share what they read") {
   for (auto [m, n] : {std::array<std::int64_t, 2>{3, 3}, {10, 11}, {11, 40}, {33, 70}, {37, 131}}) check_rule(blur, drawn<float>(1, m, n));

@@ -253,6 +253,7 @@ class rule_plan {
   void elementwise(int stage, int first_axis, bool alone);
   int merged(int stage, int first_axis, sequence<access> const& all);
   int row_across(int stage, int first_axis, int axis, int other, sequence<access> const& all);
+  bool turn_tiles(int stage, int axis, int other, sequence<access> const& all, double total);
   void copy_tiles(int stage, sequence<access> const& all, int axis, int other, int at);
   bool fills_caches(int stage) const;
   bool store_past_caches(int stage);
