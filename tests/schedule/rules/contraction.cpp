@@ -391,6 +391,19 @@ TEST_CASE("rows of pixels that follow each other in memory are one row") {
   CHECK(loops.find("vectorized jk") != std::string::npos);
   check_rule(pointwise, x, w);
   check_rule(pointwise, drawn<float>(1, 5, 7, 16), drawn<float>(2, 3, 5));
+  // From far away some of its terms at a time, while the next panel's come.
+  weft::target far = weft::host();
+  far.l1_bytes = 1 << 15, far.l2_bytes = 1 << 16, far.l3_bytes = 1 << 20, far.l3_bytes_per_cycle = 8, far.threads = 1;
+  for (std::int64_t const channels : {192, 200}) {
+    auto const pixels = drawn<float>(1, channels, 9, 13);
+    auto const weights = drawn<float>(2, 21, channels);
+    std::string const in_blocks = pointwise.on(far).loops(pixels, weights);
+    INFO(in_blocks);
+    CHECK(has_in_order(in_blocks, {"for lo in 0..3", "for jko", "prefetch A for jko + 1", "vectorized jki"}));
+    weft::tensor<float, 3> y(21, 9, 13);
+    pointwise.on(far)(pixels, weights, weft::out(y));
+    CHECK((weft::evaluate(pointwise, pixels, weights) == y));
+  }
   // With a window and a border, whether a pixel is there would be asked of each lane.
   auto const padded = weft::kernel<"padded">([](auto in, auto weights) {
     return compute<"y">(weights.extent(0), in.extent(1), in.extent(2), [=](auto o, auto i, auto j) {

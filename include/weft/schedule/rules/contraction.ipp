@@ -297,6 +297,13 @@ WEFT_DECL tile_costs rule_plan::costs_of_tile(int stage, tile_axes const& t, dou
   if (apart) costs.most_rows = 14;
   return costs;
 }
+/// Whether what is read along the columns, and comes from beyond the second cache, has each row of a panel on another page.
+WEFT_DECL bool rule_plan::has_scattered_rows(int stage, tile_axes const& t) const {
+  rule_view const v = view();
+  for (access const& one : v.loads(stage))
+    if (one.step(t.columns) == 1 && v.bytes_of(one.tensor) > static_cast<double>(in_.l2_bytes)) return true;
+  return false;
+}
 /// The best one, or that of a search: then rows first, and vectors that fit beside them. `joined`: the columns, where they are
 /// fused with an axis outside of them.
 WEFT_DECL register_tile_size rule_plan::tile_for(int stage, tile_axes const& t, std::int64_t lanes, std::int64_t joined, bool in_slabs, bool streamed) {
@@ -309,7 +316,8 @@ WEFT_DECL register_tile_size rule_plan::tile_for(int stage, tile_axes const& t, 
   std::int64_t const columns = joined < 0 ? extent(t.columns) : joined;
   std::int64_t const registers = s_.limits.vector_registers / ceil_div(lanes, v.lanes(stage));
   std::int64_t const down = extent(t.rows), across = ceil_div(columns, lanes);
-  double const terms = v.iterations(stage) / (v.iterations(stage, false) + 1e-9);
+  double terms = v.iterations(stage) / (v.iterations(stage, false) + 1e-9);
+  if (joined >= 0 && has_far_memory() && has_scattered_rows(stage, t) && terms > terms_near) terms = terms_near;
   register_tile_size tile = in_slabs                 ? tile_of_slabs(down, registers)
                             : rows_are_near(stage, t) ? tile_of_near_rows(down, columns, lanes, registers, has_far_memory() ? 2 : 1, window_written_out(stage, t))
                                                     : best_tile(down, columns, lanes, registers, costs_of_tile(stage, t, terms, streamed));
@@ -396,9 +404,9 @@ WEFT_DECL rule_plan::product_plan rule_plan::product_of(int stage, tile_axes con
   p.own = group > 0;  // what it reads for its rows, then, and a line of the cache may have several groups
   for (access const& one : v.loads(stage)) {
     p.own = p.own || (t.rows >= 0 && one.step(t.columns) != 0 && one.step(t.rows) != 0);
-    p.scattered = p.scattered || (packed.empty() && one.step(t.columns) == 1 && v.bytes_of(one.tensor) > static_cast<double>(in_.l2_bytes));
   }
-  p.by_long_rows = p.scattered && reads_long_rows(p);
+  p.scattered = packed.empty() && has_scattered_rows(stage, t);
+  p.by_long_rows = p.scattered && !takes_terms_near(p) && reads_long_rows(p);
   // Of panels that are copied in the loop over them nothing comes from far away.
   bool const from_far = !p.copies.empty() && (p.copies[0].constant || !has_far_memory());
   if (!packed.empty() && from_far && serves_few_tiles(stage, t, p.tile.rows)) {
@@ -409,6 +417,7 @@ WEFT_DECL rule_plan::product_plan rule_plan::product_of(int stage, tile_axes con
 }
 /// How many of `k` steps along the terms are taken at a time: blocks of them keep a panel in the second cache.
 WEFT_DECL std::int64_t rule_plan::terms_at_a_time(product_plan const& p, std::int64_t k, bool has_panels) const {
+  if (takes_terms_near(p)) return 2 * k > 3 * terms_near ? ceil_div(k, (k + terms_near / 2) / terms_near) : k;
   // As many rows at a time as a processor's prefetcher follows: each of them is read from one end to the other.
   if (p.by_long_rows) {
     rule_view const v = view();

@@ -288,6 +288,7 @@ class rule_plan {
   bool is_window(int stage, access const& one, int column) const;
   tile_axes axes_of_tile(int stage) const;
   register_tile_size tile_for(int stage, tile_axes const& t, std::int64_t lanes, std::int64_t joined = -1, bool in_slabs = false, bool streamed = false);
+  bool has_scattered_rows(int stage, tile_axes const& t) const;
   tile_costs costs_of_tile(int stage, tile_axes const& t, double terms, bool streamed) const;
   register_tile_size tile_of_slabs(std::int64_t rows, std::int64_t registers) const;
   std::int64_t terms_of_slab(int stage) const;
@@ -330,6 +331,11 @@ class rule_plan {
     bool own = false;                  // to a tile: what it reads in vectors serves no other one
     sequence<packed_copy> copies{};
   };
+  /// Terms of a panel that is read where it lies, and whose rows are joined ones (axis_joined) on pages far away: so many stay in the first cache while all rows pass by,
+  /// and meanwhile the next panel's are asked for. f32, 64 x 256 x 56 x 56, a server with AMX, GFLOP/s by one thread and by two: in whole rows of 32 terms 130 and 232, so 141 and 273;
+  /// all terms at once 128 and 258.
+  static constexpr std::int64_t terms_near = 64;
+  bool takes_terms_near(product_plan const& p) const { return p.row >= 0 && p.scattered && p.by == nullptr && has_far_memory(); }
   struct term_loops {
     int blocks = -1, words = -1;  // around and inside of all others
     sequence<std::int32_t> reduced{};
