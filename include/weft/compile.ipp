@@ -192,7 +192,7 @@ inline std::string sentence_of(compile_request const& r, cache::relative const& 
                  here       ? ", the nearest that was tuned"
                  : imported ? ", of another machine with the same instructions"
                             : " on another machine with the same instructions",
-                 "; not for ", sizes_text(*r.layout, wanted.extents)});
+                 "; not for ", sizes ? std::string("these") : sizes_text(*r.layout, wanted.extents)});
 }
 /// The schedule with the knob values that were kept for this task, if it still is legal and takes the steps that were measured; else with those of
 /// the nearest of three tasks for which that is legal here. Of a how-lambda `first` is what it does with each knob's first value. A rule has not run yet, and `told`

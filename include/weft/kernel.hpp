@@ -479,7 +479,7 @@ struct kernel_t {
   auto prepare(A const&... a) const {
     using types = types_for<A...>;
     static_assert(call_check<A...>::given == types::outputs,
-                  "weft: prepare takes a weft::out(...) for each output");
+                  "weft: a weft::out(...) is needed for each output here (prepare, benchmark, compare)");
     argument arguments[types::inputs + types::outputs];
     return prepared_kernel<types::inputs, types::outputs>(find<false, true>(arguments, a...));
   }

@@ -2,6 +2,7 @@
 
 #include <doctest/doctest.h>
 
+#include <algorithm>
 #include <sstream>
 #include <vector>
 
@@ -193,6 +194,27 @@ TEST_CASE("the same thing twice is the same, half of it is faster; all stands in
   out << r;
   CHECK(out.str() == r.text());
   CHECK(out.str().find("one") != std::string::npos);
+}
+
+TEST_CASE("names of any bytes stand in one line and column of the table, and in JSON as UTF-8") {
+  volatile int n = 0;
+  auto const work = [&n] { n = n + 1; };
+  weft::measuring const how{.sample_ms = 0.01, .budget_ms = 1};
+  auto const r = weft::compare({{"gr\xc3\xb6\xc3\x9f" "e", work}, {"grosse\nzeile", work}, {"\xff\xc3(", work}}, how);
+  std::string const text = r.text(), json = r.json();
+  INFO(text);
+  CHECK(text.find("gr\xc3\xb6\xc3\x9f" "e          ") == 0);
+  CHECK(text.find("\ngrosse?zeile  ") != std::string::npos);
+  CHECK(text.find("\n?\?(            ") != std::string::npos);
+  CHECK(std::count(text.begin(), text.end(), '\n') == 3);
+  CHECK(json.find("{\"name\":\"gr\xc3\xb6\xc3\x9f" "e\"") != std::string::npos);
+  CHECK(json.find("\"grosse\\u000azeile\"") != std::string::npos);
+  CHECK(json.find("\"\\ufffd\\ufffd(\"") != std::string::npos);
+}
+
+TEST_CASE("the peak of memory is measured within a part of the memory that is free, whatever the caches of the server are") {
+  CHECK(weft::bench::bytes_beyond_caches() <= std::int64_t(256) << 20);
+  CHECK(weft::bench::bytes_beyond_caches() >= std::int64_t(8) << 20);
 }
 
 TEST_CASE("of too few samples the verdict is that it is not known, and not that both are the same") {

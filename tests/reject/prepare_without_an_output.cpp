@@ -1,4 +1,4 @@
-// expect: weft: prepare takes a weft::out(...) for each output
+// expect: weft: a weft::out(...) is needed for each output here
 #include <vector>
 
 #include <weft/weft.hpp>

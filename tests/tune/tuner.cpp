@@ -318,6 +318,24 @@ TEST_CASE("who watches is told of each trial and may end the tuning, which keeps
   CHECK(r.best_ns > 0);
   CHECK(r.kept);
 }
+bool goes_on(tune_progress const& p) { return p.trials < 2; }
+void only_looks(tune_progress const&) {}
+TEST_CASE("a function may watch, a constant object, and what answers nothing") {
+  private_cache const here;
+  matrices m(16);
+  auto const trials = [&](tune_watcher w) {
+    tune_options o = quick(5);
+    o.progress = w;
+    return tune(product, o, view(m.a, 16, 16), view(m.b, 16, 16)).trials.size();
+  };
+  auto const named = [&m](tune_progress const& p) { return !m.a.empty() && p.trials < 3; };
+  CHECK(trials(goes_on) == 2);
+  CHECK(trials(&goes_on) == 2);
+  CHECK(trials(named) == 3);
+  CHECK(trials([](tune_progress const& p) { return p.trials < 4; }) == 4);
+  CHECK(trials(only_looks) > 4);
+  CHECK(trials([](tune_progress const&) {}) > 4);
+}
 TEST_CASE("candidates with instructions are measured, in every kind of worker that a test can have") {
   private_cache const here;
   std::vector<std::int16_t> a(256 * 2), b(256 * 2);

@@ -179,6 +179,42 @@ TEST_CASE("one term of a long sum too few is found by whole numbers, which the t
   planted first{missing, true, false};
   CHECK(weft_test::said_by([&] { with_planted(scaled_sums, first, view(x, 3, 5000), 1.0f); }).find("without tuning, element 2 is ") != std::string::npos);
 }
+TEST_CASE("where one element is larger than all others by far, whole numbers say what a candidate does to these, or the result says that little is seen") {
+  std::vector<float> a = positive(50 * 30), b = positive(30 * 70);
+  a[0] = 1e8f;
+  planted wrong{"  C[7, 9] = 0.0f32\n", false, true};
+  tune_result const r = with_planted(product, wrong, view(a, 50, 30), view(b, 30, 70));
+  check_others_are_wrong(r, "on whole numbers, element 499 is 0 instead of ");
+  planted none{"", false, false};
+  char const* const little = "; most elements are so much smaller than the largest that little is seen of them: tune with inputs of one magnitude";
+  CHECK(with_planted(scaled_sums, none, view(a, 50, 30), 0.9f).checked.find(little) != std::string::npos);
+  a[0] = 1;
+  CHECK(with_planted(product, none, view(a, 50, 30), view(b, 30, 70)).checked.find("whole") == std::string::npos);
+  CHECK(with_planted(scaled_sums, none, view(a, 50, 30), 0.9f).checked.find("little") == std::string::npos);
+}
+TEST_CASE("a maximum that meets a NaN hangs on its order: candidates are compared on whole numbers, and none is blamed for the order") {
+  weft_test::private_cache const here;
+  std::vector<float> x = positive(512 * 3);
+  for (std::size_t i = 0; i < x.size(); i += 5) x[i] = std::numeric_limits<float>::quiet_NaN();
+  static constexpr auto largest = weft::kernel<"largest">([](auto A) {
+    return compute<"m">(A.extent(0), [=](auto i) { return weft::max(A.extent(1), [=](auto k) { return A(i, k); }); });
+  });
+  static constexpr auto roots = weft::kernel<"roots">([](auto A) {
+    return compute<"m">(A.extent(0), [=](auto i) { return weft::min(A.extent(1), [=](auto k) { return weft::sqrt(A(i, k)); }); });
+  });
+  tune_options o{.trials = 6, .seconds = 5};
+  o.keep = false, o.worker = isolation::forked;
+  tune_result const r = tune(largest, o, view(x, 512, 3));
+  INFO(r.checked);
+  CHECK(r.checked.find("no element of these inputs: a maximum or minimum forgets what was before a NaN") == 0);
+  CHECK(r.checked.find("the same on whole numbers, to the bit") != std::string::npos);
+  for (tune_trial const& t : r.trials) CHECK_FALSE(t.wrong);
+  CHECK(tune(roots, o, view(x, 512, 3)).checked.find("whole numbers") == std::string::npos);
+  o.bitwise = true;  // the order is kept
+  CHECK(tune(largest, o, view(x, 512, 3)).checked.find("by direct evaluation") != std::string::npos);
+  x = positive(512 * 3), o.bitwise = false;
+  CHECK(tune(largest, o, view(x, 512, 3)).checked.find("by direct evaluation") != std::string::npos);
+}
 TEST_CASE("of inputs that nobody has filled whole numbers say what a candidate leaves out, or the result says that little is seen") {
   std::vector<float> const zeros(50 * 30), others(30 * 70);
   planted part{"  for i in 16..20:\n    C[i, 33] = 0.0f32\n", false, true};  // what stands there anyway

@@ -11,6 +11,7 @@
 
 #include <cstdio>
 #include <cstdlib>
+#include <fstream>
 #include <string>
 #include <vector>
 
@@ -54,6 +55,15 @@ char const* worker_program() {
   return std::getenv("WEFT_TEST_WORKER");
 #endif
 }
+/// A program of one line.
+struct script {
+  weft_test::temporary_directory in;
+  std::string name = in.path + "/worker";
+  explicit script(char const* line) {
+    std::ofstream(name) << "#!/bin/sh\n" << line << "\n";
+    ::chmod(name.c_str(), 0700);
+  }
+};
 bool has(std::string const& text, std::string const& part) { return text.find(part) != std::string::npos; }
 }  // namespace
 
@@ -380,6 +390,44 @@ TEST_CASE("a program that is no worker is said to be none") {
     CHECK(r.load(0, adding("i"), why) == outcome::crashed);
     CHECK(why.find(std::string(name) + " is no worker, or is not there: weft-worker is one") == 0);
   }
+}
+TEST_CASE("a program that never says that it is a worker is waited for once, no longer than the seconds, and not when the tuning is to stop") {
+  script const silent("exec sleep 1000");
+  static constexpr auto doubled = weft::kernel<"doubled_nowhere">([](auto x) { return compute<"y">(x.extent(0), [=](auto i) { return x(i) * 2.0f; }); });
+  std::vector<float> const x(100, 2.0f);
+  tune_options o{.trials = 2, .seconds = 1};
+  o.keep = false, o.worker_program = silent.name;
+  double began = bench::now_ns();
+  std::string said = weft_test::said_by([&] { tune(doubled, o, x); });
+  INFO(said);
+  CHECK(has(said, "did not say that it is a worker before the time was over"));
+  CHECK(bench::now_ns() - began < 9e9);  // 5 s, and not three times ten
+  struct soon {
+    double at;
+    bool stop_requested() const { return bench::now_ns() > at; }
+  };
+  began = bench::now_ns();
+  soon const stop{began + 3e8};
+  o.seconds = 60, o.stop = stop;
+  said = weft_test::said_by([&] { tune(doubled, o, x); });
+  CHECK(bench::now_ns() - began < 4e9);
+}
+TEST_CASE("a program that was started as a worker and tunes instead is told so, and starts no other") {
+  static constexpr auto doubled = weft::kernel<"doubled_within">([](auto x) { return compute<"y">(x.extent(0), [=](auto i) { return x(i) * 2.0f; }); });
+  std::vector<float> const x(100, 2.0f);
+  ::setenv("WEFT_IS_WORKER", "1", 1);
+  std::string const said = weft_test::said_by([&] { tune(doubled, {.trials = 2, .keep = false}, x); });
+  ::unsetenv("WEFT_IS_WORKER");
+  INFO(said);
+  CHECK(has(said, "was started to run the candidates of another tuning, and weft::worker(argc, argv) is not called first in its main"));
+  script const telling("printf %s \"$WEFT_IS_WORKER\" > \"$0.mark\"");
+  call c;
+  argument_copies copies(c.arguments, 2);
+  runner r(copies, worker_choice{isolation::program, telling.name});
+  std::string why;
+  CHECK(r.load(0, adding("i"), why) == outcome::crashed);
+  std::ifstream mark(telling.name + ".mark");
+  CHECK(std::string(std::istreambuf_iterator<char>(mark), {}) == "1");
 }
 TEST_CASE("instructions of CPUs and of GPUs that weft ships have a number, by which a program finds them again, and others have none") {
   static constexpr intrinsic own = pmaddwd;

@@ -94,7 +94,7 @@ benchmark_result of_kernel(std::string_view name, std::string const& steps, coun
 ///     std::cout << weft::benchmark(matmul, a, b, weft::out(c));
 ///
 /// Errors  as of `prepare`
-/// Cost    half a second, of slow kernels as of `compare`; the first of a process half a second more for the machine's peaks
+/// Cost    half a second, of slow kernels as of `compare`; the first of a process a second or two more for the machine's peaks
 template <fixed_string Name, class What, class How, class... A>
 benchmark_result benchmark(measuring const& how, kernel_t<Name, What, How> const& k, A const&... a) {
   using types = typename kernel_t<Name, What, How>::template types_for<A...>;

@@ -25,14 +25,47 @@ WEFT_DECL char const* word(bench::outcome o) {
 }
 /// Of fewer than 6 samples nothing is known, which is not the same.
 WEFT_DECL char const* verdict(benchmark_line const& l) { return std::isinf(l.over_first.sure.high) ? "not known" : word(l.found); }
+/// How many bytes the character has that begins here, in UTF-8; 0: none does.
+inline std::size_t character_bytes(std::string_view s) {
+  auto const byte = [&](std::size_t i) { return i < s.size() ? static_cast<unsigned char>(s[i]) : 0U; };
+  unsigned const first = byte(0);
+  std::size_t const length = first < 0x80 ? 1 : first >= 0xc2 && first < 0xe0 ? 2 : first >= 0xe0 && first < 0xf0 ? 3 : first >= 0xf0 && first < 0xf5 ? 4 : 0;
+  for (std::size_t i = 1; i < length; ++i)
+    if (byte(i) < 0x80 || byte(i) > 0xbf) return 0;
+  bool const fits = (first != 0xe0 || byte(1) >= 0xa0) && (first != 0xed || byte(1) < 0xa0) && (first != 0xf0 || byte(1) >= 0x90) && (first != 0xf4 || byte(1) < 0x90);
+  return fits ? length : 0;
+}
 WEFT_DECL std::string quoted(std::string_view s) {
   std::string out = "\"";
-  for (char const c : s) {
-    if (c == '"' || c == '\\') out += '\\';
-    if (static_cast<unsigned char>(c) < 0x20) out += formatted("\\u%04x", static_cast<unsigned>(c));
-    else out += c;
+  while (!s.empty()) {
+    std::size_t const n = character_bytes(s);
+    if (n == 0) out += "\\ufffd";
+    else if (n == 1 && static_cast<unsigned char>(s[0]) < 0x20) out += formatted("\\u%04x", static_cast<unsigned>(s[0]));
+    else if (s[0] == '"' || s[0] == '\\') out.append("\\").append(1, s[0]);
+    else out.append(s.substr(0, n));
+    s.remove_prefix(n == 0 ? 1 : n);
   }
   return out += '"';
+}
+/// A name in a table, on one line and `columns` wide, of which each character takes one.
+inline std::string in_columns(std::string_view name, std::size_t columns) {
+  std::string out;
+  std::size_t taken = 0;
+  while (!name.empty()) {
+    std::size_t const n = character_bytes(name);
+    if (n == 0 || (n == 1 && (static_cast<unsigned char>(name[0]) < 0x20 || name[0] == 0x7f))) out += '?';
+    else out.append(name.substr(0, n));
+    ++taken, name.remove_prefix(n == 0 ? 1 : n);
+  }
+  return taken < columns ? out.append(columns - taken, ' ') : out;
+}
+inline std::size_t columns_of(std::string_view name) {
+  std::size_t count = 0;
+  for (; !name.empty(); ++count) {
+    std::size_t const n = character_bytes(name);
+    name.remove_prefix(n == 0 ? 1 : n);
+  }
+  return count;
 }
 }  // namespace bench::detail
 
@@ -83,10 +116,13 @@ WEFT_DECL benchmark_result compare(std::initializer_list<contestant> all, measur
 
 WEFT_DECL std::string benchmark_result::text() const {
   std::size_t widest = 4;
-  for (benchmark_line const& l : lines) widest = l.name.size() > widest ? l.name.size() : widest;
+  for (benchmark_line const& l : lines) {
+    std::size_t const columns = bench::detail::columns_of(l.name);
+    widest = columns > widest ? columns : widest;
+  }
   std::string all;
   for (benchmark_line const& l : lines) {
-    all.append(l.name).append(widest + 2 - l.name.size(), ' ');
+    all.append(bench::detail::in_columns(l.name, widest + 2));
     all.append(bench::detail::formatted("%10s +- %.1f%%", bench::detail::as_time(l.time.median).c_str(), 100 * l.time.sure.relative_to(l.time.median)));
     if (l.by_events) all.append(" by events");
     if (!l.time.settled) all.append(" (not settled)");

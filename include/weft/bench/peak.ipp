@@ -1,4 +1,5 @@
 #include <time.h>
+#include <unistd.h>
 
 #include "weft/bench/kept_peaks.hpp"
 #include "weft/bench/peak.hpp"
@@ -31,24 +32,42 @@ inline double peak_clock_ns() {
   clock_gettime(CLOCK_MONOTONIC, &t);
   return static_cast<double>(t.tv_sec) * 1e9 + static_cast<double>(t.tv_nsec);
 }
-}  // namespace detail
-
-WEFT_DECL double memory_peak_gbs(int threads) {
-  std::int64_t const last = host().l3_bytes > 0 ? host().l3_bytes : std::int64_t(32) << 20;
-  std::int64_t const each = 4 * last / 4 / threads / 1024 * 1024;
+inline double copy_peak_gbs(int threads, std::int64_t bytes) {
+  std::int64_t const each = bytes / 4 / threads / 1024 * 1024 + 1024;
   tensor<float, 2> x(threads, each), y(threads, each);
   double best = 0;
   auto const rounds = [&](auto const& copy) {
-    for (int round = 0; round < 8; ++round) {
-      double const start = detail::peak_clock_ns();
+    double const begin = peak_clock_ns();
+    for (int round = 0; round < 8 && (round < 3 || peak_clock_ns() - begin < 0.2e9); ++round) {
+      double const start = peak_clock_ns();
       copy(x, out(y));
-      double const gbs = 8.0 * static_cast<double>(threads * each) / (detail::peak_clock_ns() - start);
+      double const gbs = 8.0 * static_cast<double>(threads * each) / (peak_clock_ns() - start);
       if (round > 0 && gbs > best) best = gbs;  // in the first, pages are not there yet
     }
   };
-  rounds(detail::copy_peak_kernel<false>.prepare(x, out(y)));
-  rounds(detail::copy_peak_kernel<true>.prepare(x, out(y)));
+  rounds(copy_peak_kernel<false>.prepare(x, out(y)));
+  rounds(copy_peak_kernel<true>.prepare(x, out(y)));
   return best;
+}
+}  // namespace detail
+
+WEFT_DECL std::int64_t bench::bytes_beyond_caches() {
+  std::int64_t const last = host().l3_bytes > 0 ? host().l3_bytes : std::int64_t(32) << 20, free = std::int64_t(sysconf(_SC_AVPHYS_PAGES)) * sysconf(_SC_PAGESIZE);
+  std::int64_t bytes = std::int64_t(256) << 20;
+  if (4 * last < bytes) bytes = 4 * last;
+  if (free > 0 && free / 8 < bytes) bytes = free / 8;
+  constexpr std::int64_t least = std::int64_t(8) << 20;
+  return bytes > least ? bytes : least;
+}
+WEFT_DECL double memory_peak_gbs(int threads) {
+  std::int64_t bytes = bench::bytes_beyond_caches();
+#if WEFT_HAS_EXCEPTIONS
+  for (; bytes >= std::int64_t(2) << 20; bytes /= 2) try {
+      return detail::copy_peak_gbs(threads, bytes);
+    } catch (device_error const&) {  // a limit on memory: of less, then
+    }
+#endif
+  return detail::copy_peak_gbs(threads, bytes);
 }
 
 WEFT_DECL double fma_peak_gflops() {

@@ -48,6 +48,9 @@ inline bool has_one_value(sequence<element_list> const& outputs) {
   }
   return false;
 }
+inline constexpr char hangs_on_order[] =
+    "no element of these inputs: a maximum or minimum forgets what was before a NaN, of which they have some, and so hangs on the order in which it is taken: tune with inputs without";
+inline constexpr char little_of_small[] = "; most elements are so much smaller than the largest that little is seen of them: tune with inputs of one magnitude";
 inline constexpr char little_is_seen[] = "; all elements of an output are the same, of which little is seen: tune with inputs that differ";
 /// Whether the outputs, where they stand, are like those. Where they are not, `difference` says at which element.
 inline bool tuning_run::are_like(sequence<element_list> const& expected, tolerance within, sequence<double> const* magnitudes) const {
@@ -66,6 +69,10 @@ inline bool tuning_run::are_like(sequence<element_list> const& expected, toleran
 inline bool tuning_run::computes_the_same(tune_trial& t) {
   if (!copies_.intact()) t.why = "it writes outside of its tensors";
   if (t.why.empty() && !expected_.empty() && are_like(expected_, {tolerance_.bitwise, tolerance_.terms}, &magnitudes_)) return true;
+  if (t.why.empty() && hangs_on_nans_) {
+    if (result_.checked.empty()) by_other_numbers_ = whole_are_exact_, result_.checked = hangs_on_order;
+    return true;
+  }
   sequence<element_list> found = outputs();
   if (t.why.empty() && expected_.empty()) {
     int samples = 0;
@@ -82,6 +89,10 @@ inline bool tuning_run::computes_the_same(tune_trial& t) {
       if (!by_other_numbers_) result_.checked += little_is_seen;
     }
     for (element_list& e : expected_) make_ready(e);
+    bool loosely = false;
+    for (element_list const& e : expected_) loosely = loosely || lets_most_pass(e, tolerance_);
+    if (loosely) by_other_numbers_ = by_other_numbers_ || whole_are_exact_;
+    if (loosely && !by_other_numbers_) result_.checked += little_of_small;
     if (t.why.empty()) return true;
   }
   for (std::size_t i = 0; i < found.size() && t.why.empty(); ++i) {

@@ -32,7 +32,7 @@ inline void tuning_run::measure_first() {
                                       "\n  try   first values that keep each sum's order, or a tuning that is not bitwise"})));
   // What ended the worker may have come from outside: of the first schedule it is believed the third time.
   tune_trial t = measured(first_.choices, 0);
-  for (int again = 0; again < 2 && t.result == outcome::crashed; ++again) t = measured(first_.choices, 0);
+  for (int again = 0; again < 2 && t.result == outcome::crashed && !runner_.never_answered(); ++again) t = measured(first_.choices, 0);
   if (t.wrong) WEFT_THROW(internal_error(joined({face_.name, ": tune: without tuning, ", t.why})));
   if (t.ns <= 0)
     WEFT_THROW(device_error(joined({face_.name, ": tune: the schedule without tuning could not be measured: ", t.why})));

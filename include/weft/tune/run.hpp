@@ -264,6 +264,7 @@ class tuning_run {
   tolerance tolerance_;
   sequence<element_list> expected_;  // of the schedule without tuning
   bool whole_are_exact_ = false;     // whole numbers in place of the inputs' elements stay whole
+  bool hangs_on_nans_ = false;       // what is computed of these inputs says nothing
   bool by_other_numbers_ = false;    // what is computed of such is compared, too
   sequence<element_list> expected_of_others_;
   sequence<double> magnitudes_;  // of each output's terms, where sums were found to cancel

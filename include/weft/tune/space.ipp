@@ -1,5 +1,6 @@
 #include <cmath>
 #include <cstdio>
+#include <cstdlib>
 
 #include "weft/base/joined.hpp"
 #include "weft/bench/measure.hpp"
@@ -274,10 +275,11 @@ WEFT_DECL space_size measure(landscape& l, std::int64_t most_counted, std::uint6
 }
 WEFT_DECL std::string text(space_size const& s) {
   if (s.exact) return joined({detail::with_commas(s.points), s.points == 1 ? " point, " : " points, ", detail::with_commas(s.legal), " legal"});
-  char line[96];
-  std::snprintf(line, sizeof line, "about %.2g points, %.3g %% legal (estimated)", s.points,
-                s.points > 0 ? 100 * s.legal / s.points : 0);
-  return line;
+  char line[96], points[32];
+  std::snprintf(points, sizeof points, "%.2g", s.points);
+  double const rounded = std::strtod(points, nullptr);
+  std::snprintf(line, sizeof line, " points, %.3g %% legal (estimated)", s.points > 0 ? 100 * s.legal / s.points : 0);
+  return joined({"about ", rounded < 1e9 ? detail::with_commas(rounded) : std::string(points), line});
 }
 
 }  // namespace tuning

@@ -23,23 +23,35 @@ struct tune_progress {
   int rounds = 0;       // of the finalists' turns, that are over: trials stay as they are; 0: a trial is over
 };
 
-/// Who is told of progress, behind each trial and between the finalists' turns, and may end the tuning: anything that is called with a tune_progress; true: go on. A lambda without
-/// captures, or a named object that outlives the tuning.
+/// Who is told of progress, behind each trial and between the finalists' turns, and may end the tuning: anything that is called with a tune_progress; false ends it, true and nothing
+/// do not. A function, a lambda without captures, or a named object that outlives the tuning.
 class tune_watcher {
  public:
   tune_watcher() = default;
   /// Nobody's copy: `f` is called where it stands.
   template <class F>
-    requires(!std::is_same_v<std::remove_const_t<F>, tune_watcher> && requires(F& f, tune_progress const& p) { static_cast<bool>(f(p)); })
-  tune_watcher(F& f) : object_(&f), call_([](void* o, tune_progress const& p) { return bool((*static_cast<F*>(o))(p)); }) {}
+    requires(std::is_object_v<F> && !std::is_same_v<std::remove_const_t<F>, tune_watcher> && std::is_invocable_v<F&, tune_progress const&>)
+  tune_watcher(F& f)
+      : object_(const_cast<void*>(static_cast<void const*>(&f))), call_([](void* o, tune_progress const& p) { return goes_on(*static_cast<F*>(o), p); }) {}
+  template <class Answer>
+  tune_watcher(Answer (*f)(tune_progress const&))
+      : object_(reinterpret_cast<void*>(f)), call_([](void* o, tune_progress const& p) { return goes_on(*reinterpret_cast<Answer (*)(tune_progress const&)>(o), p); }) {}
   /// Without captures it needs no object.
   template <class F>
-    requires(std::is_empty_v<F> && std::is_default_constructible_v<F>)
-  tune_watcher(F const&&) : call_([](void*, tune_progress const& p) { return bool(F{}(p)); }) {}
+    requires(std::is_class_v<F> && !std::is_same_v<F, tune_watcher> && std::is_invocable_v<F const&, tune_progress const&>)
+  tune_watcher(F const&&) : call_([](void*, tune_progress const& p) { return goes_on(F{}, p); }) {
+    static_assert(std::is_empty_v<F> && std::is_default_constructible_v<F>,
+                  "weft: what watches a tuning and holds something needs a name, so that it outlives the tuning: auto show = [&](auto const& p) { .. }; options.progress = show;");
+  }
   /// Whether to go on; nobody watches: yes.
   bool operator()(tune_progress const& p) const { return call_ == nullptr || call_(object_, p); }
 
  private:
+  template <class F>
+  static bool goes_on(F&& f, tune_progress const& p) {
+    if constexpr (std::is_void_v<std::invoke_result_t<F&, tune_progress const&>>) return f(p), true;
+    else return static_cast<bool>(f(p));
+  }
   void* object_ = nullptr;
   bool (*call_)(void*, tune_progress const&) = nullptr;
 };

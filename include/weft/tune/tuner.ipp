@@ -91,6 +91,7 @@ WEFT_DECL tuning_run::tuning_run(kernel_face const& face, argument* arguments, i
   // What writes over its inputs leaves nothing that direct evaluation could read.
   for (memory_block const& m : copies_.blocks()) whole_are_exact_ = whole_are_exact_ && !(m.written && m.read);
   by_other_numbers_ = whole_are_exact_ && !wanted_.bitwise && tolerance_.terms > 1024;
+  hangs_on_nans_ = !wanted_.bitwise && hangs_on_nans(what_, arguments, count);
   result_.kernel = std::string(face.name);
   result_.done = bench::counted(what_, arguments);
   result_.threads = face.gpu != nullptr ? 0 : machine_.threads;
@@ -98,6 +99,7 @@ WEFT_DECL tuning_run::tuning_run(kernel_face const& face, argument* arguments, i
   std::int64_t const spare = host().threads - 2, wanted = o.compilers >= 0 ? o.compilers : spare < 8 ? spare : 8;
   for (std::int64_t i = 0; i < wanted && face.gpu != nullptr && runner_.where() != isolation::none; ++i)
     compilers_.push_back(new runner(copies_, worker_, face.device));
+  runner_.wait_at_most(1e9 * (o.seconds > 5 ? o.seconds : 5), {[](void const* stop) { return static_cast<tune_stop const*>(stop)->requested(); }, &options_.stop});
   result_.searching_seconds = elapsed();
   if (o.within > 0 && face.gpu == nullptr && !o.stop.requested()) result_.roofline_ns = roofline_of(what_, arguments, count, machine_);
 }
@@ -156,7 +158,8 @@ inline bool tuning_run::may_go_on() {
   std::int64_t const trials = others_trials_ + static_cast<std::int64_t>(result_.trials.size());
   reserved_ = reserve();
   bool const has_time = elapsed() + reserved_ + others_turns_ < options_.seconds;  // of several kernels each has turns, and those of all come at the end
-  if (!has_time && trials < options_.trials) why_alone_ = no_time_to_compare;
+  if (is_near_roofline()) why_alone_ = ", as they are near the roofline";
+  else if (!has_time && trials < options_.trials) why_alone_ = no_time_to_compare;
   return trials < options_.trials && has_time && !is_near_roofline();
 }
 

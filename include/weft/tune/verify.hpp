@@ -65,6 +65,13 @@ std::string check_samples(program const& what, bool fma, argument const* argumen
 std::string check_element(program const& what, bool fma, argument const* arguments, int count, element_list const& found, int output,
                           std::size_t at, tolerance const& t, bool& known, double* magnitude = nullptr);
 
+/// Whether `difference` lets pass what half of the elements differ from 0 by, as it does where one of them is larger than all others by far.
+bool lets_most_pass(element_list const& expected, tolerance const& t);
+
+/// Whether a maximum or a minimum of floats may meet an input that is no number, of which these have some: it forgets what was before a NaN
+/// (docs/numbers.md), so that the order in which it is taken decides what it is.
+bool hangs_on_nans(program const& p, argument const* arguments, int count);
+
 /// Whether a call computes whole numbers without rounding, in whichever order, where its inputs of floats are whole numbers from -2 to 2: sums, products of
 /// two or more, minima and choices that stay below 2^24 (f32). Then one term too many or too few shows in the longest sum, which `tolerance` would let pass.
 bool whole_numbers_stay_exact(program const& p, argument const* arguments);

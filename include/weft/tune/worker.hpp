@@ -89,6 +89,11 @@ class candidate_code {
   void* workspace_ = nullptr;
 };
 
+/// Asks whether who waits for another process has given up; null: never.
+struct giving_up {
+  bool (*asked)(void const* context) = nullptr;
+  void const* context = nullptr;
+};
 namespace detail {
 /// By which a worker that is another program knows an instruction of weft's own, of a CPU or a GPU; null, -1: it is none.
 intrinsic const* shipped_instruction(std::int64_t number);
@@ -96,8 +101,8 @@ std::int64_t number_of_shipped(intrinsic const* i);
 /// What a worker says first that was started as a program: both sides have to be of one weft.
 std::uint64_t hello();
 /// False when nothing came for `*left_ns`, from which it takes what it waits (null: it waits for ever), or the other side is gone. What counts
-/// is time in which this process ran: when it was stopped (Ctrl-Z), what it waits for was, too.
-bool receive_all(int fd, void* into, std::size_t bytes, double* left_ns);
+/// is time in which this process ran: when it was stopped (Ctrl-Z), what it waits for was, too. `given_up`: asked ten times a second whether to go on waiting.
+bool receive_all(int fd, void* into, std::size_t bytes, double* left_ns, giving_up given_up = {});
 }  // namespace detail
 
 /// What is done while another process works; null: nothing.
@@ -118,6 +123,11 @@ class runner {
   ~runner();
   runner(runner const&) = delete;
   runner& operator=(runner const&) = delete;
+
+  /// How long another program has to say that it is a worker: 10 s, or less.
+  void wait_at_most(double ns, giving_up given_up) { patience_ns_ = ns < patience_ns_ ? ns : patience_ns_, given_up_ = given_up; }
+  /// Whether the last one that was started said nothing, or was none: the next would not either.
+  bool never_answered() const { return !not_begun_.empty(); }
 
   /// Compiles a loop program into place `slot`, 0 to 15; `known`: the instructions that it names, 64 at most. Those of weft's own are
   /// known to each worker. Of others, one that is this program started anew knows those that stand in the program itself, not in a
@@ -171,6 +181,8 @@ class runner {
   int gpu_ = -1, process_ = 0, socket_ = -1, starts_ = 0, killed_by_ = 0;
   target const* machine_ = nullptr;
   std::string why_, program_;
+  double patience_ns_ = 10e9;
+  giving_up given_up_{};
   std::string not_begun_;  // why the last worker that was started never answered
   in_process* own_ = nullptr;
 };

@@ -104,7 +104,7 @@ inline bool send_all(int fd, void const* from, std::size_t bytes) {
   }
   return true;
 }
-WEFT_DECL bool receive_all(int fd, void* into, std::size_t bytes, double* left_ns) {
+WEFT_DECL bool receive_all(int fd, void* into, std::size_t bytes, double* left_ns, giving_up given_up) {
   constexpr double at_once_ns = 1e8, most_ns = 2e8;
   for (char* at = static_cast<char*>(into); bytes > 0;) {
     if (left_ns != nullptr) {
@@ -115,7 +115,7 @@ WEFT_DECL bool receive_all(int fd, void* into, std::size_t bytes, double* left_n
       double const took = now_ns() - begun;
       *left_ns -= took < most_ns ? took : most_ns;
       if (ready < 0 && !interrupted) return false;
-      if (ready <= 0 && *left_ns <= 0) return false;
+      if (*left_ns <= 0 || (given_up.asked != nullptr && given_up.asked(given_up.context))) return false;
       if (ready <= 0) continue;
     }
     auto const n = ::recv(fd, at, bytes, 0);
@@ -283,6 +283,7 @@ inline bool is_answer(answer_head const& a, std::int32_t most_text) {
 }
 inline constexpr std::int32_t most_words = 4000, most_code = std::int32_t(1) << 28;
 
+inline constexpr int no_memory_for_arguments = 93;  // how a worker ends that has no addresses for them
 [[noreturn]] inline void serve(int socket, int memory) {
   for (int signal : {SIGSEGV, SIGBUS, SIGFPE, SIGILL, SIGABRT, SIGALRM}) ::signal(signal, SIG_DFL);
   leave_signals_to_the_program();
@@ -305,7 +306,7 @@ inline constexpr std::int32_t most_words = 4000, most_code = std::int32_t(1) << 
   for (memory_block const& m : p.blocks) {
     p.pages.push_back(map_block(memory, m, surroundings::closed));
     p.open_pages.push_back(map_block(memory, m, surroundings::open));
-    if (p.pages.back() == nullptr || p.open_pages.back() == nullptr) ::_exit(3);
+    if (p.pages.back() == nullptr || p.open_pages.back() == nullptr) ::_exit(no_memory_for_arguments);
   }
   for (request_head r; receive_all(socket, &r, sizeof r, nullptr);) {
     std::string text(static_cast<std::size_t>(r.text_bytes), '\0'), code_of_it(static_cast<std::size_t>(r.made_bytes), '\0'), why;
@@ -401,7 +402,13 @@ WEFT_DECL int other_threads() {
   }
   return others;
 }
+namespace detail {
+/// In the environment of a worker: a program that tunes there would begin one more of itself, and that one more.
+inline constexpr char worker_mark[] = "WEFT_IS_WORKER";
+}  // namespace detail
 WEFT_DECL worker_choice chosen_worker(isolation asked, std::string const& program) {
+  if (environment(detail::worker_mark) != nullptr)
+    WEFT_THROW(device_error("tune: this program was started to run the candidates of another tuning, and weft::worker(argc, argv) is not called first in its main"));
   char const* const by_environment = environment("WEFT_WORKER");
   std::string const named = !program.empty() ? program : by_environment != nullptr ? std::string(by_environment) : std::string();
   if (asked == isolation::program || (asked == isolation::automatic && !named.empty())) {
@@ -432,20 +439,21 @@ WEFT_DECL runner::~runner() {
 }
 
 namespace detail {
-/// The environment of a worker that is another program: of threads it has as many as calls have here.
+/// The environment of a worker that is another program: of threads it has as many as calls have here, and it does not tune.
 class worker_environment {
  public:
   worker_environment() {
-    own_ = joined({"WEFT_THREADS=", std::to_string(threads_of_calls())});
+    own_ = joined({"WEFT_THREADS=", std::to_string(threads_of_calls())}), mark_ = joined({worker_mark, "=1"});
     for (char** e = ::environ; e != nullptr && *e != nullptr; ++e)
       if (std::strncmp(*e, "WEFT_THREADS=", 13) != 0) all_.push_back(*e);
     all_.push_back(own_.data());
+    all_.push_back(mark_.data());
     all_.push_back(nullptr);
   }
   char* const* data() const { return all_.data(); }
 
  private:
-  std::string own_;
+  std::string own_, mark_;
   sequence<char*> all_;
 };
 }  // namespace detail
@@ -454,7 +462,11 @@ WEFT_DECL bool runner::start() {
   if (process_ != 0) return true;
   int ends[2];
   detail::worker_environment const its_environment;  // a child of a program with threads asks for no memory
-  if (::socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, ends) != 0) return false;
+  auto const not_started = [this] {
+    not_begun_ = joined({"no worker could be started: ", std::strerror(errno)});
+    return false;
+  };
+  if (::socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, ends) != 0) return not_started();
   // Until the child leaves them to the program, none may come to it: it would end by them, or run the program's own handlers.
   ::sigset_t all, before;
   ::sigfillset(&all);
@@ -462,6 +474,7 @@ WEFT_DECL bool runner::start() {
   ::pid_t const parent = ::getpid(), child = ::fork();
   if (child != 0) ::pthread_sigmask(SIG_SETMASK, &before, nullptr);
   if (child < 0) {
+    not_started();
     ::close(ends[0]), ::close(ends[1]);
     return false;
   }
@@ -490,13 +503,15 @@ WEFT_DECL bool runner::start() {
   ++starts_;
   not_begun_.clear();
   std::uint64_t said = 0;
-  double left_ns = 10e9;
-  if (where_ != isolation::forked && (!detail::receive_all(socket_, &said, sizeof said, &left_ns) || said != detail::hello())) {
+  double left_ns = patience_ns_;
+  if (where_ != isolation::forked && (!detail::receive_all(socket_, &said, sizeof said, &left_ns, given_up_) || said != detail::hello())) {
+    bool const is_silent = said == 0 && left_ns <= 0;
     note_end(said == 0 && left_ns > 0);
     if (was_killed()) return false;
     not_begun_ = where_ == isolation::executed
                      ? std::string("this program, started anew, did not become a worker: weft::worker(argc, argv) has to be called first in main")
-                     : joined({program_, said != 0 ? " is a worker of another weft than this program is made with"
+                     : joined({program_, is_silent ? " did not say that it is a worker before the time was over"
+                                         : said != 0 ? " is a worker of another weft than this program is made with"
                                                    : " is no worker, or is not there: weft-worker is one, as is a program that calls weft::worker(argc, argv) first in main"});
     return false;
   }
@@ -523,6 +538,8 @@ WEFT_DECL int runner::stop() {
 WEFT_DECL void runner::note_end(bool by_itself) {
   int const status = stop();
   if (by_itself && WIFSIGNALED(status) && detail::is_from_outside(WTERMSIG(status))) killed_by_ = WTERMSIG(status);
+  if (by_itself && WIFEXITED(status) && WEXITSTATUS(status) == detail::no_memory_for_arguments)
+    not_begun_ = "a worker has no addresses for the arguments, each twice with 128 MiB around it: the limit on a process's memory is too low (ulimit -v)";
 }
 
 /// One request and its answer; the worker is gone when it did not answer.
