@@ -476,6 +476,20 @@ TEST_CASE("what follows a product whose rows of pixels are joined reads it, wher
   INFO(loops(40));
   CHECK(has_in_order(loops(40), {"c\n", "vectorized jk", "y\n"}));
   CHECK(!has_in_order(loops(5), {"c\n", "vectorized jk", "y\n"}));
+  // Pixels from far away are asked for along a joined row, which pays for as many terms.
+  weft::target far = weft::host();
+  far.l1_bytes = 1 << 12, far.l2_bytes = 1 << 13, far.l3_bytes = 1 << 20, far.l3_bytes_per_cycle = 8, far.threads = 1;
+  for (std::int64_t const k : {150, 60}) {
+    weft::tensor<float, 1> const v = drawn<float>(3, 48);
+    weft::tensor<float, 3> const x = drawn<float>(1, k, 9, 9);
+    weft::tensor<float, 2> const w = drawn<float>(2, 48, k);
+    std::string const from_far = followed.on(far).loops(x, w, v);
+    INFO(from_far);
+    CHECK(has_in_order(from_far, {"c\n", "prefetch A", "vectorized jk", "y\n"}) == (k == 150));
+    weft::tensor<float, 3> y(48, 9, 9);
+    followed.on(far)(x, w, v, weft::out(y));
+    CHECK((weft::evaluate(followed, x, w, v) == y));
+  }
 }
 TEST_CASE("tiles of near rows are as long as what is left of sixteen") {
   using weft::detail::tile_of_near_rows;
@@ -786,6 +800,10 @@ TEST_CASE("where memory is far, few rows read whole rows of their columns, sixte
   CHECK(has_in_order(even, {"unrolled ki in 0..2", "unrolled ii in 0..14", "vectorized ji in 0..32"}));
   CHECK(has_in_order(cut, {"unrolled ii in 0..14", "vectorized ji in 0..32"}));
   CHECK(cut.find("unrolled ki") == std::string::npos);
+  std::string const alone = loops_of(ab, drawn<float>(1, 24, 144), drawn<float>(2, 144, 56), 1);
+  INFO(alone);
+  CHECK(has_in_order(alone, {"unrolled ii in 0..6", "vectorized j in 0..56"}));
+  CHECK(alone.find("in 0..2\n") == std::string::npos);
 }
 TEST_CASE("where memory is far, a convolution with channels first sums along lines of channels: weights in that order, pixels from a copy in it") {
   auto const check = [](auto const& kernel, auto const& x, auto const& w, std::int32_t threads, std::int64_t l2, std::initializer_list<char const*> words) {

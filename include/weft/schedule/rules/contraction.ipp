@@ -443,9 +443,10 @@ WEFT_DECL void rule_plan::sums_in_tile(product_plan const& p, sequence<std::int3
   bool const even_blocks = whole < 0 || (s_.at(whole).extent > 0 && s_.at(whole).extent % trips(reduced.back()) == 0);
   bool const halves = !is_of_open(reduced.back()) && even_blocks && trips(reduced.back()) >= 64 && trips(reduced.back()) % 2 == 0;
   // Masks of a last panel take what one register too few leaves: with 14 x 32, sums went to the stack (200 x 2000 x 400 120 -> 70 GFLOP/s).
+  // So they do where the only panel is cut (56 columns: 1x1 with what follows, channels first, 144 to 24 on 56 x 56 76).
   std::int64_t const across = p.row >= 0 ? trips(p.row) : view().extent(p.stage, p.t.columns);
-  bool const even = across > 0 && across % p.width == 0;
-  bool const by_two = has_far_memory() && !p.scattered && left >= (even ? 1 : 2) && halves;
+  bool const even = across > 0 && across % p.width == 0, cut_alone = across > 0 && across < p.width;
+  bool const by_two = has_far_memory() && !p.scattered && !cut_alone && left >= (even ? 1 : 2) && halves;
   std::int64_t const unrolled = p.by != nullptr || short_terms ? 1 : choose(p.stage, "unroll", by_two ? 2 : 1, {1, 2, 4, 8});
   parts const steps = unrolled > 1 ? split(reduced.back(), unrolled) : parts{reduced.back(), -1};
   reduced.back() = steps.outer;
@@ -833,7 +834,8 @@ WEFT_DECL bool rule_plan::tile_with_guests(int stage) {
 }
 /// Whether a product that `last` follows has a nest of its own, in which its rows of columns are joined (axis_joined): where, in a tile of
 /// `last`, its lanes would run elsewhere, and what they read be copied at each call, three cycles an element, while sums that are stored and read
-/// again take one. 1x1 on 14 x 14, 1024 channels to 256, which are first: 95 and 106 GFLOP/s; the product alone 107.
+/// again take one. 1x1 on 14 x 14, 1024 channels to 256, which are first: 95 and 106 GFLOP/s; the product alone 107. Of many terms also where pixels come from far away, which a joined row asks for
+/// ahead (takes_terms_near): 256 to 64 on 56 x 56 109 -> 127, 1024 to 32 87 -> 125, by two threads 200 -> 240 and 164 -> 213 (a server with AMX).
 WEFT_DECL bool rule_plan::is_better_joined(int product, int last, tile_axes const& t) {
   if (how_ == boldness::loops || in_.in_place || open_ != nullptr) return false;
   host_in(product, product);
@@ -843,9 +845,9 @@ WEFT_DECL bool rule_plan::is_better_joined(int product, int last, tile_axes cons
   rule_view const v = view();
   double copied = 0;
   for (std::int32_t tensor : t.packed) copied += is_constant(tensor) ? 0 : v.iterations_of(tensor);
-  for (access const& one : v.loads(product))
-    better = better && (one.step(own.columns) == 0 || v.bytes_of(one.tensor) <= static_cast<double>(in_.l2_bytes));
-  return better && choose(product, "apart", 3 * copied > v.iterations(last));
+  bool const scattered = has_scattered_rows(product, own);
+  double const terms = v.iterations(product) / (v.iterations(product, false) + 1e-9);
+  return better && (!scattered || has_far_memory()) && choose(product, "apart", scattered ? terms >= 128 : 3 * copied > v.iterations(last));
 }
 
 }  // namespace detail
