@@ -201,9 +201,9 @@ TEST_CASE("from memory each thread sums in eight places far apart, and asks for 
 }
 TEST_CASE("a sum of one stream from beyond the second cache has vectors of half a line, and the parts of whole ones") {
   weft::target third = without_caches();
-  third.vector_bytes = 64, third.vector_registers = 32, third.l2_bytes = 1 << 12, third.l3_bytes = 1 << 20;
-  weft::target second = third, memory = third, short_vectors = third;
-  second.l2_bytes = 1 << 18, memory.l3_bytes = 1 << 13, short_vectors.vector_bytes = 32;
+  third.vector_bytes = 64, third.vector_registers = 32, third.l2_bytes = 1 << 12, third.l3_bytes = 1 << 20, third.l3_bytes_per_cycle = 0;
+  weft::target second = third, memory = third, short_vectors = third, far = third;
+  second.l2_bytes = 1 << 18, memory.l3_bytes = 1 << 13, short_vectors.vector_bytes = 32, far.l3_bytes_per_cycle = 8;
   auto const x = drawn<float>(1, 4096), v = drawn<float>(3, 160);
   auto const a = drawn<float>(2, 64, 160);
   auto const halves = [](std::string const& loops) { return loops.find("/8)") != std::string::npos || has_in_order(loops, {"_rf", "vectorized", " in 0..8\n"}); };
@@ -211,6 +211,7 @@ TEST_CASE("a sum of one stream from beyond the second cache has vectors of half 
   CHECK(has_in_order(total.on(third).loops(x), {"total_rf", "unrolled ", "vectorized ", " in 0..8\n"}));
   CHECK_FALSE(halves(total.on(second).loops(x)));
   CHECK_FALSE(halves(total.on(short_vectors).loops(x)));
+  CHECK_FALSE(halves(total.on(far).loops(x)));
   // Beside each vector of the matrix one of the other operand is loaded: in halves, where memory is what is waited for.
   CHECK_FALSE(halves(times_vector.on(third).loops(a, v)));
   CHECK(has_in_order(times_vector.on(memory).loops(a, v), {"y_rf", "unrolled ", "unrolled ", "vectorized ", " in 0..8\n"}));
