@@ -66,6 +66,7 @@ TEST_CASE("docs/benchmark: a kernel, and two ways side by side") {
   CHECK(weft::bench::quantile(after, 0) == 8);
   CHECK(sure.relative_to(9) <= 0.1);
   CHECK(weft::memory_peak_gbs(1) > 0);
+  CHECK(weft::bench::bytes_beyond_caches() > 0);
   weft::bench::machine_peaks const peaks = weft::bench::peaks_of(1), again = weft::bench::peaks_measured_again(1);
   CHECK(again.gbs >= peaks.gbs);  // the larger one is kept
   CHECK(weft::bench::clock_cost() > 0);

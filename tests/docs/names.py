@@ -42,7 +42,7 @@ SHARED = {
     "weft/runtime/thread_pool.hpp": "default_pool piece_begin retire run threads",
     "weft/schedule/schedule.hpp": "check choose perform refuse rewritten take",
     "weft/tune/tuner.hpp": "requested size_of_space",
-    "weft/tune/worker.hpp": "begin_compiling chosen_worker copies is_on_gpu last made main_calls_worker other_threads process program run starts was_killed where why",
+    "weft/tune/worker.hpp": "begin_compiling chosen_worker copies is_on_gpu last made main_calls_worker never_answered other_threads process program run starts wait_at_most was_killed where why",
 }
 SENTENCE = 35  # a longer name is what a failed check of the compiler's shows
 

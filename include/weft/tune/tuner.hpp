@@ -33,6 +33,7 @@ class tune_watcher {
     requires(std::is_object_v<F> && !std::is_same_v<std::remove_const_t<F>, tune_watcher> && std::is_invocable_v<F&, tune_progress const&>)
   tune_watcher(F& f)
       : object_(const_cast<void*>(static_cast<void const*>(&f))), call_([](void* o, tune_progress const& p) { return goes_on(*static_cast<F*>(o), p); }) {}
+  /// A function.
   template <class Answer>
   tune_watcher(Answer (*f)(tune_progress const&))
       : object_(reinterpret_cast<void*>(f)), call_([](void* o, tune_progress const& p) { return goes_on(*reinterpret_cast<Answer (*)(tune_progress const&)>(o), p); }) {}
