@@ -1,6 +1,7 @@
 #include <cmath>
 #include <cstdio>
 #include <cstdlib>
+#include <cstring>
 
 #include "weft/base/joined.hpp"
 #include "weft/bench/measure.hpp"
@@ -61,8 +62,12 @@ inline double bytes_inside(schedule const& s) {
 inline std::string with_commas(double n) {
   char digits[32];
   std::snprintf(digits, sizeof digits, "%.0f", n);
-  std::string t = digits;
-  for (std::size_t i = t.size(); i > 3; i -= 3) t.insert(i - 3, ",");
+  std::string t;
+  std::size_t const count = std::strlen(digits);
+  for (std::size_t i = 0; i < count; ++i) {
+    if (i > 0 && (count - i) % 3 == 0) t += ',';
+    t += digits[i];
+  }
   return t;
 }
 }  // namespace detail
