@@ -238,6 +238,22 @@ TEST_CASE("where memory is far, lines are asked for before they are written, in 
   CHECK(of_rows.find("stored past the caches") == std::string::npos);
   t.l3_bytes *= 16;  // all of it is at hand
   CHECK(rows.on(t).loops(x).find("prefetch") == std::string::npos);
+  // Where stores past the caches do not wait, what is large goes past them all the same; the middle is asked for.
+  fuzz::drawn const d = drawn_of(exponentials, x);
+  auto const stored_past = [&](std::int64_t past_far) {
+    weft::rule_input in{64, 256, std::int64_t(4) * 2 * 64 * 512 * 4, 1};
+    in.strides.resize(d.what.tensors.size()), in.constant.resize(d.what.tensors.size(), false);
+    in.l3_bytes_per_cycle = 10, in.past_far_bytes = past_far;
+    weft::schedule s(d.what, fuzz::extents_of(d), {16, 32});
+    weft::schedule_by_rule(s, in);
+    std::string const its = weft::print_loops(s);
+    CHECK(its.find("prefetch A") != std::string::npos);
+    CHECK((its.find("stored past the caches") != std::string::npos) == (its.find("prefetch c") == std::string::npos));
+    return its.find("stored past the caches") != std::string::npos;
+  };
+  CHECK_FALSE(stored_past(0));
+  CHECK_FALSE(stored_past(2 * 64 * 512 * 4 + 1));
+  CHECK(stored_past(2 * 64 * 512 * 4));
 }
 TEST_CASE("what comes from beyond the second cache and goes there, with next to nothing done, has vectors of half a line") {
   weft::target t = with_cache(std::int64_t(1) << 20);

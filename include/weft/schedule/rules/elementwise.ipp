@@ -277,7 +277,7 @@ WEFT_DECL bool rule_plan::fills_caches(int stage) const {
   double bytes = v.bytes_of(v.stage(stage).tensor);
   double const written = bytes;
   for (access const& one : v.loads(stage)) bytes += v.bytes_of(one.tensor);
-  double const cache = static_cast<double>(in_.l3_bytes);
+  double const cache = static_cast<double>(in_.past_far_bytes > 0 ? in_.past_far_bytes : in_.l3_bytes);
   return cache > 0 && bytes >= cache && 4 * written > cache && !in_.in_place;
 }
 /// Whether next to nothing is done for each element, which comes from beyond the second cache and goes back there: then vectors of half a
@@ -301,7 +301,8 @@ WEFT_DECL bool rule_plan::store_past_caches(int stage) {
 }
 /// Whether memory is far and a stage's result may be there. Its lines then come as they are asked for, some of them at the same time: stores wait for one after the other,
 /// and stores past the caches are no faster than memory takes them (f32, Cascade Lake, by one thread: scale of 2^26 9.5 -> 12.5 GB/s, past the caches 9.0; of 2^22
-/// 14.9 -> 19.8; softmax of 4096 x 1024 10 -> 13). Tiles and strips of an image, whose rows are short, are faster past the caches.
+/// 14.9 -> 19.8; softmax of 4096 x 1024 10 -> 13). Tiles and strips of an image, whose rows are short, are faster past the caches; so is, on a server with AMX, what is large
+/// (rule_input::past_far_bytes).
 WEFT_DECL bool rule_plan::goes_far(int stage) const {
   rule_view const v = view();
   sequence<std::int32_t> counted(1, v.stage(stage).tensor);
@@ -311,7 +312,7 @@ WEFT_DECL bool rule_plan::goes_far(int stage) const {
     for (std::int32_t t : counted) known = known || t == one.tensor;
     if (!known) counted.push_back(one.tensor), bytes += v.bytes_of(one.tensor);
   }
-  return has_far_memory() && !in_.in_place && v.is_output(stage) && 4 * bytes >= static_cast<double>(in_.l3_bytes);
+  return has_far_memory() && !in_.in_place && v.is_output(stage) && 4 * bytes >= static_cast<double>(in_.l3_bytes) && (in_.past_far_bytes == 0 || !fills_caches(stage));
 }
 /// Asks in a loop over vectors of `width` elements for what is written 4 KiB further on.
 WEFT_DECL bool rule_plan::ask_for_result(int stage, int l, std::int64_t width) {
