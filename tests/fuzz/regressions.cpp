@@ -433,5 +433,44 @@ TEST_CASE("of two products the one in a choice by sizes was contracted") {
               },
               [](auto&, auto, auto, auto) {}, input<double, 1>{{64}}, input<double, 1>{{64}});
 }
+// An fmod of f64 is a long chain, each part of which is used twice; whether a product stands in it was asked along all ways through it.
+TEST_CASE("code was not made in an hour: what an expression shares with itself was walked as often as it is used") {
+  check_found({2290491851637793931ULL, contents::own},
+              [](auto A, auto B, auto C) {
+                auto x1 = weft::exact::operation<weft::op::add, std::int64_t>(weft::exact::literal<std::int64_t>(A, std::int64_t(2)), weft::exact::literal<std::int64_t>(A, std::int64_t(17)));
+                weft::require(C.extent(0) + 17 <= x1);
+                auto S0 = weft::exact::stage<"S0">([=] {
+                  return weft::min(2, [=](auto i) {
+                    auto x2 = i + 0;
+                    auto x3 = weft::min(weft::max(weft::cast<std::int64_t>(A(A.extent(0) + -1 - i, x2)), 0), B.extent(1) + -1);
+                    auto x4 = (weft::cast<double>(B(x2, x2)) - weft::cast<double>(B(i, x3))) * weft::select(weft::cast<bool>(i), -1.625, weft::cast<double>(i));
+                    return x4 + 0.0;
+                  });
+                });
+                auto S1 = weft::compute<"S1">(B.extent(0), [=](auto i) { return weft::cast<weft::f16>(weft::cast<float>(i)); });
+                auto S2 = weft::compute<"S2">(2, [=](auto i) {
+                  return weft::max(A.extent(0), [=](auto j) {
+                    auto x5 = C.extent(0) + -1;
+                    auto x6 = weft::cast<double>(weft::cast<std::int32_t>(C(weft::min(weft::max(x5 - j, 0), x5))));
+                    auto x7 = weft::cast<double>(i);
+                    auto x8 = j * 2 + 0;
+                    auto x9 = weft::select(!(0 <= x8 && x8 < A.extent(1)), 0.25, weft::cast<double>(A(j, x8)));
+                    auto x10 = weft::fmod(x6, x7 * -2.0) < weft::min(x9, S0()) + weft::min(weft::cast<double>(S1(i + 0)), x7);
+                    auto x11 = B.extent(0) + -1 - j;
+                    auto x12 = weft::select(0 <= x11 && x11 < B.extent(0), S1(x11), weft::f16(1.875f));
+                    auto x13 = j + -1;
+                    auto x14 = weft::select(0 <= x13 && x13 < B.extent(1), weft::cast<weft::f16>(B(i, x13)), weft::f16(-1.75f));
+                    auto x15 = weft::exact::operation<weft::op::floor_mod, std::int64_t>(weft::cast<std::int64_t>(x14), A.extent(0));
+                    return weft::select(x10, weft::cast<std::int64_t>(weft::cast<weft::bf16>(C(i))), weft::cast<std::int64_t>(x12) | x15);
+                  });
+                });
+                return weft::outputs(S0, S2);
+              },
+              [](auto& s, auto, auto, auto, auto, auto S1, auto) {
+                auto [S1_i] = S1.axes();
+                s.vectorize(S1_i);
+              },
+              input<std::int32_t, 2>{{7, 7}, {8, -1, 9, -2, -7, 8, 4, -4, 1, 7, 0, -4, -1, 7, 7, 1, -9, -2, -4, -9, -5, 2, 3, -6, -7, -2, -9, -8, -3, 9, -7, 3, -5, 0, -2, -2, -3, -5, -1, 0, 7, -3, 8, -1, 5, -9, -4, 0, -2}}, input<bool, 2>{{2, 7}, {1, 0, 0, 0, 1, 1, 1, 1, 0, 1, 0, 0, 0, 0}}, input<bool, 1>{{2}, {1, 0}});
+}
 
 }  // namespace weft_test::fuzz

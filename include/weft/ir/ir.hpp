@@ -10,6 +10,7 @@
 
 #include "weft/base/dtype.hpp"
 #include "weft/base/error.hpp"
+#include "weft/base/node_set.hpp"
 #include "weft/base/op.hpp"
 #include "weft/base/sequence.hpp"
 #include "weft/schedule/nest.hpp"  // loop_kind
@@ -320,6 +321,28 @@ stmt substitute(arena& m, stmt s, std::int32_t number, expr by);
 
 /// Whether `e` reads loop variable `number`. Cost O(1) for the first 63 variables, O(nodes) for the others.
 bool uses(expr e, std::int32_t number);
+
+namespace detail {
+template <class F>
+bool has_part(expr e, F const& is, weft::detail::node_set& seen) {
+  if (e == nullptr || !seen.add(static_cast<std::int32_t>(e->id))) return false;
+  if (is(e)) return true;
+  for (expr i : e->indices)
+    if (has_part(i, is, seen)) return true;
+  return has_part(e->a, is, seen) || has_part(e->b, is, seen) || has_part(e->c, is, seen);
+}
+}  // namespace detail
+/// Whether something that `e` is made of, itself and indices among them, is like that. Each is asked once, however often it is used: what an expression shares with itself would
+/// be walked 2^depth times otherwise.
+template <class F>
+bool has_part(expr e, F const& is) {
+  weft::detail::node_set seen;
+  return detail::has_part(e, is, seen);
+}
+/// Whether it reads memory.
+inline bool has_load(expr e) {
+  return has_part(e, [](expr x) { return x->kind == op::load; });
+}
 
 }  // namespace ir
 }  // namespace weft::inline WEFT_ABI

@@ -279,16 +279,11 @@ class barrier_placer {
   }
 
   // --- where they wait
-  bool is_uniform(ir::expr e) const { return e == nullptr || (!hangs_on_threads(e) && !loads(e)); }
+  bool is_uniform(ir::expr e) const { return e == nullptr || (!hangs_on_threads(e) && !ir::has_load(e)); }
   bool hangs_on_threads(ir::expr e) const {
     for (ir::stmt a : axes_)
       if (ir::uses(e, a->variable)) return true;
     return false;
-  }
-  static bool loads(ir::expr e) {
-    if (e == nullptr) return false;
-    if (e->kind == op::load) return true;
-    return loads(e->a) || loads(e->b) || loads(e->c);
   }
   static bool has_barrier(ir::stmt s) {
     if (s->kind == ir::stmt_kind::barrier || s->kind == ir::stmt_kind::exchange) return true;

@@ -38,11 +38,7 @@ class use_finder {
 
  private:
   bool is_read(ir::expr e) const {
-    if (e == nullptr) return false;
-    if (e->kind == op::load && e->buf->alias_class == buf_->alias_class) return true;
-    for (ir::expr i : e->indices)
-      if (is_read(i)) return true;
-    return is_read(e->a) || is_read(e->b) || is_read(e->c);
+    return ir::has_part(e, [this](ir::expr x) { return x->kind == op::load && x->buf->alias_class == buf_->alias_class; });
   }
   ir::buffer const* buf_;
   sequence<ir::stmt> around_;

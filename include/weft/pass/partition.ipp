@@ -205,8 +205,7 @@ class inside_of_edges final : public ir::rewriter {
     return false;
   }
   static bool has_product(ir::expr e) {
-    if (e == nullptr || (e->kind == op::mul && e->a->kind != op::literal && e->b->kind != op::literal)) return e != nullptr;
-    return has_product(e->a) || has_product(e->b) || has_product(e->c);
+    return ir::has_part(e, [](ir::expr x) { return x->kind == op::mul && x->a->kind != op::literal && x->b->kind != op::literal; });
   }
   bool uses_within(ir::expr e) const {
     for (std::int32_t v : within_)

@@ -61,11 +61,10 @@ class shared_sum {
       if (ir::uses(e, i)) return true;
     return false;
   }
-  static bool reads(ir::expr e) { return e != nullptr && (e->kind == op::load || reads(e->a) || reads(e->b) || reads(e->c)); }
   void also(ir::expr condition) {
     if (condition == nullptr) return;
     if (condition->kind == op::logical_and || condition->kind == op::bit_and) return also(condition->a), also(condition->b);
-    if (reads(condition)) fault_ = "a reduction over threads hangs on what is in memory";
+    if (ir::has_load(condition)) fault_ = "a reduction over threads hangs on what is in memory";
     else if (!moves(condition)) conditions_.push_back(condition);
   }
   bool is_of_this(ir::stmt s) const {

@@ -12,10 +12,6 @@ inline prelude_function by_machine(std::string const& name, std::string_view par
   return {name, joined({"static __device__ __forceinline__ void ", name, "(", parameters, ") {\n#ifndef __CUDA_ARCH__\n  ", shim,
                         "\n#elif __CUDA_ARCH__ >= 800\n  ", body, "\n#else\n", older.empty() ? "" : "  ", older, older.empty() ? "" : "\n", "#endif\n}\n"})};
 }
-inline bool has_load(ir::expr e) {
-  if (e == nullptr) return false;
-  return e->kind == op::load || has_load(e->a) || has_load(e->b) || has_load(e->c);
-}
 }  // namespace detail
 
 WEFT_DECL prelude_function copy_function(int bytes, bool or_zero) {
@@ -52,7 +48,7 @@ WEFT_DECL void stmt_printer::copy(ir::stmt s) {
   ir::list<ir::expr> const to_place = first(s->indices), from_place = first(from->indices);
   ir::expr const there = ir::all_of(*k_.f.nodes, s->value->kind == op::select ? single(s->value->a) : nullptr, single(from->a));
   bool apart = false;
-  for (ir::expr i : from_place) apart = apart || (there != nullptr && detail::has_load(i));
+  for (ir::expr i : from_place) apart = apart || (there != nullptr && ir::has_load(i));
   auto const opened = [&](ir::expr condition) {
     out_ += exprs_.share({condition}, indent_);
     open(joined({"if (", exprs_.text(condition), ")"}));
