@@ -109,7 +109,9 @@ WEFT_DECL bool rule_plan::in_parts(int stage) {
   std::int64_t lanes = v.lanes(stage);
   while (lanes > terms) lanes /= 2;
   row_group const group = own_nest && guests_of(stage).empty() ? group_of_rows(stage, k) : row_group{};
-  std::int64_t const vectors = group.apart ? 1 : terms >= 16 * lanes ? 4 : terms >= 4 * lanes ? 2 : 1;
+  // One stream from far away is read line by line, as it comes: with pages of 2 MiB, sum of 2^26 in one vector 17.3 GB/s, in four 16.2, with small pages and of 2^22 the same (a server with AMX).
+  bool const from_far = own_nest && has_far_memory() && v.loads(stage).size() == 1 && v.bytes_of(v.loads(stage)[0].tensor) > 2 * static_cast<double>(in_.l2_bytes);
+  std::int64_t const vectors = group.apart || from_far ? 1 : terms >= 16 * lanes ? 4 : terms >= 4 * lanes ? 2 : 1;
   std::int64_t const count = lanes * choose(stage, "parts", vectors, {1, 2, 3, 4, 6, 8}, terms / lanes);
   double const total = cycles(stage);
   // A stream alone, as in has_half_vectors: sum of 2^22 80 -> 84 GB/s, of 2^26 29.7 -> 30.9, a product of 4096 x 4096 and a vector from memory 30.4 -> 32.1;
