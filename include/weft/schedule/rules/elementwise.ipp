@@ -223,7 +223,7 @@ WEFT_DECL bool rule_plan::turn_tiles(int stage, int axis, int other, sequence<ac
   rule_view const v = view();
   stage_info const of = v.stage(stage);
   int const across = of.spatial - 1, down = axis == across ? other : axis;
-  std::int64_t const line = 64 / size_bytes(program::at(v.p().tensors, of.tensor).type), lanes = v.lanes(stage), side = lanes < 16 ? lanes : 16;
+  std::int64_t const size = size_bytes(program::at(v.p().tensors, of.tensor).type), line = 64 / size, lanes = v.lanes(stage), side = lanes < 16 ? lanes : 16;
   double bytes = 0;
   bool turned = false, straight = false;
   for (access const& one : all) {
@@ -231,7 +231,7 @@ WEFT_DECL bool rule_plan::turn_tiles(int stage, int axis, int other, sequence<ac
     turned = turned || one.step(down) == 1;
     straight = straight || (one.step(across) == 1 && one.tensor != of.tensor);
   }
-  std::int64_t const height = 4 * line, width = (straight ? 8 : 2) * line;
+  std::int64_t const height = 4 * line, width = (straight ? 2 * (size < 4 ? size : 4) : 2) * line;  // 32 KiB at most
   bool const fits = v.extent(stage, across) >= width && v.extent(stage, down) >= height, far = has_far_memory() && bytes > static_cast<double>(in_.l2_bytes);
   if (!turned || !fits || (axis != across && other != across) || in_.in_place || !v.is_output(stage) || !choose(stage, "turned_aside", far)) return false;
   int const tile = add_stage(verb::cache_write, stage, -1);
