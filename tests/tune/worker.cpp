@@ -410,6 +410,7 @@ TEST_CASE("a program that never says that it is a worker is waited for once, no 
   soon const stop{began + 3e8};
   o.seconds = 60, o.stop = stop;
   said = weft_test::said_by([&] { tune(doubled, o, x); });
+  CHECK(has(said, "had not said that it is a worker when the tuning was stopped"));
   CHECK(bench::now_ns() - began < 4e9);
 }
 TEST_CASE("a program that was started as a worker and tunes instead is told so, and starts no other") {

@@ -47,24 +47,21 @@ WEFT_DECL std::string quoted(std::string_view s) {
   }
   return out += '"';
 }
-/// A name in a table, on one line and `columns` wide, of which each character takes one.
-inline std::string in_columns(std::string_view name, std::size_t columns) {
+/// A name as a line of a table can have it: what is no character, or would end the line, is `?`.
+inline std::string on_one_line(std::string_view name) {
   std::string out;
-  std::size_t taken = 0;
   while (!name.empty()) {
     std::size_t const n = character_bytes(name);
-    if (n == 0 || (n == 1 && (static_cast<unsigned char>(name[0]) < 0x20 || name[0] == 0x7f))) out += '?';
-    else out.append(name.substr(0, n));
-    ++taken, name.remove_prefix(n == 0 ? 1 : n);
-  }
-  return taken < columns ? out.append(columns - taken, ' ') : out;
-}
-inline std::size_t columns_of(std::string_view name) {
-  std::size_t count = 0;
-  for (; !name.empty(); ++count) {
-    std::size_t const n = character_bytes(name);
+    bool const shown = n > 1 || (n == 1 && name[0] >= 0x20 && name[0] != 0x7f);
+    out.append(shown ? name.substr(0, n) : "?");
     name.remove_prefix(n == 0 ? 1 : n);
   }
+  return out;
+}
+/// How many characters such a name has, each of which takes a column.
+inline std::size_t columns_of(std::string_view name) {
+  std::size_t count = 0;
+  for (char const c : name) count += (static_cast<unsigned char>(c) & 0xc0) != 0x80 ? 1 : 0;
   return count;
 }
 }  // namespace bench::detail
@@ -117,12 +114,13 @@ WEFT_DECL benchmark_result compare(std::initializer_list<contestant> all, measur
 WEFT_DECL std::string benchmark_result::text() const {
   std::size_t widest = 4;
   for (benchmark_line const& l : lines) {
-    std::size_t const columns = bench::detail::columns_of(l.name);
+    std::size_t const columns = bench::detail::columns_of(bench::detail::on_one_line(l.name));
     widest = columns > widest ? columns : widest;
   }
   std::string all;
   for (benchmark_line const& l : lines) {
-    all.append(bench::detail::in_columns(l.name, widest + 2));
+    std::string const name = bench::detail::on_one_line(l.name);
+    all.append(name).append(widest + 2 - bench::detail::columns_of(name), ' ');
     all.append(bench::detail::formatted("%10s +- %.1f%%", bench::detail::as_time(l.time.median).c_str(), 100 * l.time.sure.relative_to(l.time.median)));
     if (l.by_events) all.append(" by events");
     if (!l.time.settled) all.append(" (not settled)");

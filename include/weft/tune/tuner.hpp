@@ -40,8 +40,10 @@ class tune_watcher {
   /// Without captures it needs no object.
   template <class F>
     requires(std::is_class_v<F> && !std::is_same_v<F, tune_watcher> && std::is_invocable_v<F const&, tune_progress const&>)
-  tune_watcher(F const&&) : call_([](void*, tune_progress const& p) { return goes_on(F{}, p); }) {
-    static_assert(std::is_empty_v<F> && std::is_default_constructible_v<F>,
+  tune_watcher(F const&&) {
+    constexpr bool holds_nothing = std::is_empty_v<F> && std::is_default_constructible_v<F>;
+    if constexpr (holds_nothing) call_ = [](void*, tune_progress const& p) { return goes_on(F{}, p); };
+    static_assert(holds_nothing,
                   "weft: what watches a tuning and holds something needs a name, so that it outlives the tuning: auto show = [&](auto const& p) { .. }; options.progress = show;");
   }
   /// Whether to go on; nobody watches: yes.

@@ -505,14 +505,15 @@ WEFT_DECL bool runner::start() {
   std::uint64_t said = 0;
   double left_ns = patience_ns_;
   if (where_ != isolation::forked && (!detail::receive_all(socket_, &said, sizeof said, &left_ns, given_up_) || said != detail::hello())) {
-    bool const is_silent = said == 0 && left_ns <= 0;
-    note_end(said == 0 && left_ns > 0);
+    bool const given_up = said == 0 && given_up_.asked != nullptr && given_up_.asked(given_up_.context), is_silent = given_up || (said == 0 && left_ns <= 0);
+    note_end(said == 0 && !is_silent);
     if (was_killed()) return false;
-    not_begun_ = where_ == isolation::executed
-                     ? std::string("this program, started anew, did not become a worker: weft::worker(argc, argv) has to be called first in main")
-                     : joined({program_, is_silent ? " did not say that it is a worker before the time was over"
-                                         : said != 0 ? " is a worker of another weft than this program is made with"
-                                                   : " is no worker, or is not there: weft-worker is one, as is a program that calls weft::worker(argc, argv) first in main"});
+    std::string const who = where_ == isolation::executed ? std::string("this program, started anew,") : program_;
+    not_begun_ = given_up                          ? who + " had not said that it is a worker when the tuning was stopped"
+                 : is_silent                       ? who + " did not say that it is a worker before the time was over"
+                 : where_ == isolation::executed   ? who + " did not become a worker: weft::worker(argc, argv) has to be called first in main"
+                 : said != 0                       ? who + " is a worker of another weft than this program is made with"
+                                                   : who + " is no worker, or is not there: weft-worker is one, as is a program that calls weft::worker(argc, argv) first in main";
     return false;
   }
   std::string const machine = detail::bytes_of(machine_);

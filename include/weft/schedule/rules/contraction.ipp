@@ -402,9 +402,7 @@ WEFT_DECL rule_plan::product_plan rule_plan::product_of(int stage, tile_axes con
   if (channels >= 0) note_copy(image, false, false, false, [&] { return copy_by_lines(stage, image, channels); });
   rule_view const v = view();
   p.own = group > 0;  // what it reads for its rows, then, and a line of the cache may have several groups
-  for (access const& one : v.loads(stage)) {
-    p.own = p.own || (t.rows >= 0 && one.step(t.columns) != 0 && one.step(t.rows) != 0);
-  }
+  for (access const& one : v.loads(stage)) p.own = p.own || (t.rows >= 0 && one.step(t.columns) != 0 && one.step(t.rows) != 0);
   p.scattered = packed.empty() && has_scattered_rows(stage, t);
   p.by_long_rows = p.scattered && !takes_terms_near(p) && reads_long_rows(p);
   // Of panels that are copied in the loop over them nothing comes from far away.
