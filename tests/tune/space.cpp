@@ -69,6 +69,23 @@ TEST_CASE("a large space is estimated, and says so") {
   CHECK(estimated.looked_at < 3000);
   CHECK(text(estimated).find("about") == 0);
 }
+TEST_CASE("a count that goes on a few points at a time ends with what one in one go finds, or at what is asked at most") {
+  wanted const w(tile);
+  space s(w.r);
+  whole_count slow(s), few(s, 4);
+  int more = 0;
+  for (; slow.go_on(1); ++more) CHECK_FALSE(slow.so_far().exact);
+  space_size const whole = measure(s);
+  CHECK(more + 1 == whole.points);
+  CHECK(slow.so_far().exact);
+  CHECK(slow.so_far().points == whole.points);
+  CHECK(slow.so_far().legal == whole.legal);
+  CHECK_FALSE(slow.go_on(10));  // there are no more
+  CHECK(slow.so_far().points == whole.points);
+  CHECK_FALSE(few.go_on(100));
+  CHECK_FALSE(few.so_far().exact);
+  CHECK(few.so_far().points == 4);
+}
 TEST_CASE("a space is counted whole up to a million points, and given up where that would take too long") {
   struct : landscape {
     point look(sequence<std::int32_t> const& choices) override {

@@ -33,6 +33,18 @@ inline constexpr auto product = weft::kernel<"product">(
       if (s.knob("k_inside", {1, 0}) != 0) s.reorder(io, jo, ii, ji, k);
       else s.reorder(io, jo, k, ii, ji), s.unroll(ii), s.vectorize(ji);
     });
+/// A thousand times as many points as a tuning measures.
+inline constexpr auto product_of_many = weft::kernel<"product_of_many">(
+    weft_test::product_of,
+    [](auto& s, auto, auto, auto C) {
+      auto [i, j, k] = C.axes();
+      auto [io, ii] = s.split(i, s.knob("mr", {1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14}));
+      auto [jo, ji] = s.split(j, s.knob("nr", {8, 16, 24, 32, 40, 48, 56, 64}));
+      auto [ko, ki] = s.split(k, s.knob("kr", {4, 8, 12, 16, 20, 24, 28, 32, 36, 40, 44, 48}));
+      if (s.knob("columns_first", {0, 1}) != 0) s.reorder(jo, io, ko, ki, ii, ji);
+      else s.reorder(io, jo, ko, ki, ii, ji);
+      s.unroll(ii), s.vectorize(ji);
+    });
 /// Its result is where its input was.
 inline constexpr auto grown = weft::kernel<"grown">(
     [](auto x) { return weft::compute<"y">(x.extent(0), [=](auto i) { return x(i) * 2.0f; }); },
@@ -211,6 +223,28 @@ TEST_CASE("tuning finds a faster schedule, keeps it, and later calls take it") {
   CHECK(weft::test::run_case("the next process*", "WEFT_TEST_CACHE", here.path.c_str()) == 0);
 }
 /// In the process that the one before starts.
+TEST_CASE("a space for which there is no time at the beginning is counted while a worker compiles") {
+  private_cache const here;
+  matrices m(96);
+  auto const A = view(m.a, 96, 96), B = view(m.b, 96, 96);
+  tuning::space_size const all = search_space(product_of_many, A, B);
+  REQUIRE(all.exact);
+  CHECK(all.points > 2000);
+  tune_options const o = quick(12);
+  bool counted_late = false;
+  tune_result const r = product_of_many.erased([&](kernel_face const& f, argument* arguments, int count) {
+    tuning::detail::tuning_run run(f, arguments, count, o);
+    if (!run.begin()) return tune_result{};
+    counted_late = !run.so_far().space.exact;
+    while (run.go_on(8)) {
+    }
+    return run.finish();
+  }, A, B);
+  std::printf("counted %s: %s\n", counted_late ? "beside" : "at the beginning", tuning::text(r.space).c_str());
+  CHECK(r.space.exact);
+  CHECK(r.space.points == all.points);
+  CHECK(r.space.legal == all.legal);
+}
 TEST_CASE("the next process takes what was found in its first call" * doctest::skip()) {
   char const* const directory = std::getenv("WEFT_TEST_CACHE");
   REQUIRE(directory != nullptr);

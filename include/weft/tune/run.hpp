@@ -214,6 +214,10 @@ class tuning_run {
   sequence<tune_trial> measured_elsewhere(sequence<sequence<std::int32_t>> const& points, double give_up_ns);
   void write(sequence<std::int32_t> const& choices, candidate_text& c) const;
   void write_next();
+  void count_beside(double measured_for_ns);
+  bool count_on();
+  void count_rest();
+  side_work beside();
   known_intrinsics instructions_of(sequence<std::int32_t> const& choices, sequence<intrinsic const*>& known) const;
   tune_trial measured(sequence<std::int32_t> const& choices, double give_up_ns, candidate_text c = {});
   tune_trial measured_once(sequence<std::int32_t> const& choices, double give_up_ns, candidate_text c);
@@ -256,6 +260,8 @@ class tuning_run {
   target const& machine_;
   call_layout layout_;
   space space_;
+  whole_count all_points_{space_};
+  bool is_counting_ = false;
   argument_copies copies_;
   runner runner_;
   sequence<runner*> compilers_;  // of a GPU

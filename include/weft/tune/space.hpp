@@ -76,6 +76,23 @@ struct space_size {
   bool exact = false;        // else estimated
   std::int64_t looked_at = 0;
 };
+/// Counts a space whole, a few points at a time: for where something else is waited for.
+class whole_count {
+ public:
+  /// `of` outlives it.
+  explicit whole_count(landscape& of, double at_most = 1e6) : of_(of), at_most_(at_most) {}
+  /// Looks at so many more; false: all are counted, or there are more than `at_most`.
+  bool go_on(int points);
+  /// `exact` once all are counted.
+  space_size const& so_far() const { return size_; }
+
+ private:
+  landscape& of_;
+  double at_most_;
+  bool ended_ = false;
+  sequence<std::int32_t> next_;
+  space_size size_;
+};
 /// Counts the points, all of them when there are at most `most_counted` and that takes no longer than `most_seconds`; else it estimates
 /// from walks at random, 64 at least and as many as the time allows.
 ///

@@ -230,6 +230,16 @@ WEFT_DECL sequence<float> features_of(schedule const& s, sequence<std::size_t> c
   return f;
 }
 
+WEFT_DECL bool whole_count::go_on(int points) {
+  for (; points > 0 && !ended_; --points) {
+    point const p = of_.glance(next_);
+    ++size_.points, ++size_.looked_at;
+    if (p.legal) ++size_.legal;
+    size_.exact = !next_point(p, next_);
+    ended_ = size_.exact || size_.points >= at_most_;
+  }
+  return !ended_;
+}
 WEFT_DECL space_size measure(landscape& l, std::int64_t most_counted, std::uint64_t seed, int walks_at_most, double most_seconds) {
   space_size size;
   random_numbers random(seed);
@@ -249,20 +259,12 @@ WEFT_DECL space_size measure(landscape& l, std::int64_t most_counted, std::uint6
   space_size counted;
   // False: there are more than so many, or they would take too long. A count that would not end in time is given up where points turn out to take longer.
   auto const count_all = [&](double at_most, bool however_long) {
-    counted = {};
-    sequence<std::int32_t> choices;
-    for (bool more = true; more;) {
-      point const p = l.glance(choices);
-      ++counted.points, ++counted.looked_at;
-      if (p.legal) ++counted.legal;
-      more = next_point(p, choices);
-      if (counted.points >= at_most && more) break;
-      double const expected = size.points / walks;
-      if (!however_long && counted.looked_at % 256 == 0 &&
-          is_late(expected > counted.points ? expected - counted.points : 0, (bench::now_ns() - began) / counted.points))
-        break;
-      counted.exact = !more;
+    whole_count all(l, at_most);
+    while (all.go_on(256)) {
+      double const expected = size.points / walks, done = all.so_far().points;
+      if (!however_long && is_late(expected > done ? expected - done : 0, (bench::now_ns() - began) / done)) break;
     }
+    counted = all.so_far();
     size.looked_at += counted.looked_at;
     return counted.exact;
   };

@@ -194,6 +194,35 @@ inline void tuning_run::write(sequence<std::int32_t> const& choices, candidate_t
 inline void tuning_run::write_next() {
   if (next_ != nullptr && !next_text_.written) write(*next_, next_text_);
 }
+/// Goes on to count the space while others work, if it can be expected to end: what measuring it took for so many points is known, and what a compilation takes.
+inline void tuning_run::count_beside(double measured_for_ns) {
+  space_size const& s = result_.space;
+  double const each_ns = measured_for_ns / static_cast<double>(s.looked_at > 0 ? s.looked_at : 1);
+  is_counting_ = !s.exact && s.looked_at > 0 && s.points <= 2e6 && each_ns * s.points < first_loaded_ns_ * static_cast<double>(options_.trials);
+}
+/// Half a millisecond of it, or a point.
+inline bool tuning_run::count_on() {
+  double const began = now_ns();
+  while (is_counting_ && now_ns() - began < 5e5) is_counting_ = all_points_.go_on(1);
+  if (all_points_.so_far().exact && !result_.space.exact) {
+    std::int64_t const looked_at = result_.space.looked_at;
+    result_.space = all_points_.so_far();
+    result_.space.looked_at += looked_at;
+  }
+  return is_counting_;
+}
+/// What is left to count by then, if that takes no more than a twentieth of the tuning and the seconds allow it.
+inline void tuning_run::count_rest() {
+  double const until = elapsed() + 0.05 * elapsed();
+  while (is_counting_ && !is_stopped() && elapsed() < until && elapsed() < options_.seconds) static_cast<void>(count_on());
+}
+inline side_work tuning_run::beside() {
+  return {[](void* run) {
+            static_cast<tuning_run*>(run)->write_next();
+            return static_cast<tuning_run*>(run)->count_on();
+          },
+          this};
+}
 /// Those that its text may name.
 inline known_intrinsics tuning_run::instructions_of(sequence<std::int32_t> const& choices, sequence<intrinsic const*>& known) const {
   for (step const& s : space_.at(choices).steps) {
@@ -214,7 +243,7 @@ inline bool tuning_run::prepare(int slot, sequence<std::int32_t> const& choices,
   t.result = c.loops.empty() || !c.why.empty()
                  ? outcome::refused
                  : runner_.load(slot, c.loops, t.why, instructions_of(choices, known), choices == first_.choices, c.made,
-                                {[](void* run) { static_cast<tuning_run*>(run)->write_next(); }, this});
+                                beside());
   // What a finalist will take: neither what was not compiled, nor the start of a worker.
   if (t.result == outcome::good && first_loaded_ns_ <= 0) first_loaded_ns_ = now_ns() - began;
   if (t.result == outcome::good && runner_.starts() == starts) loaded_ns_ += now_ns() - began, ++loads_;
@@ -304,7 +333,7 @@ inline void tuning_run::measure_ahead(sequence<point> const& fresh, sequence<dou
       auto const k = static_cast<std::size_t>(by[i]);
       {
         waiting const compiled(waited_ns_);
-        texts[i].made = compilers_[k]->made(texts[i].why);
+        texts[i].made = compilers_[k]->made(texts[i].why, beside());
       }
       busy[k] = false;
       if (!texts[i].made.empty()) ++result_.compiled_ahead;
@@ -333,7 +362,7 @@ inline void tuning_run::put_off_unmeasured(sequence<point> const& fresh) {
 }
 inline sequence<tune_trial> tuning_run::measured_elsewhere(sequence<sequence<std::int32_t>> const& points, double give_up_ns) {
   waiting const others(waited_ns_);
-  return crew_->measure(points, give_up_ns, {this, [](void* run) { return static_cast<tuning_run*>(run)->may_go_on(); }});
+  return crew_->measure(points, give_up_ns, {this, [](void* run) { return static_cast<tuning_run*>(run)->may_go_on(); }}, beside());
 }
 WEFT_DECL bool tuning_run::go_on(std::size_t trials, double seconds) {
   own_time const own(result_.searching_seconds, waited_ns_);
@@ -377,7 +406,9 @@ WEFT_DECL bool tuning_run::begin() {
   double const for_counting = (space_.is_by_rule() ? 0.001 : 0.002) * static_cast<double>(options_.trials), allowed = 0.02 * options_.seconds;
   int const walks = face_.gpu != nullptr || has_many_steps(space_) ? 96 : space_.is_by_rule() ? 256 : 2048;
   bool const is_over = is_stopped();  // a result has the schedule without tuning all the same
+  double const began = now_ns();
   if (!is_over) result_.space = measure(space_, 1000000, 1, walks, for_counting < allowed ? for_counting : allowed);
+  double const measured_for_ns = now_ns() - began;
   if (!possible) {
     make_schedule(space_.request());  // says what is wrong, if all is
     result_.why = "no values of the knobs fit the registers of this machine: nothing was measured";
@@ -389,6 +420,7 @@ WEFT_DECL bool tuning_run::begin() {
     if (crew_ != nullptr) crew_->begin(task_here_now());
     return true;
   }
+  count_beside(measured_for_ns);
   learn_of_others();
   annealing_settings how = settings_for(space_);
   how.others = &others_;
@@ -417,6 +449,7 @@ WEFT_DECL tune_result tuning_run::finish() {
   {
     own_time const own(result_.searching_seconds, waited_ns_);
     if (result_.trials.size() > 1) confirm();
+    count_rest();
     describe();
     result_.within = about_within();
     bool wrong = false;

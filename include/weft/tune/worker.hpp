@@ -105,9 +105,9 @@ std::uint64_t hello();
 bool receive_all(int fd, void* into, std::size_t bytes, double* left_ns, giving_up given_up = {});
 }  // namespace detail
 
-/// What is done while another process works; null: nothing.
+/// What is done while another process works, a little at each call, which says whether there is more; null: nothing.
 struct side_work {
-  void (*run)(void* context) = nullptr;
+  bool (*run)(void* context) = nullptr;
   void* context = nullptr;
 };
 /// Runs candidates, in whichever process. One that dies is started again at the next request.
@@ -133,14 +133,14 @@ class runner {
   /// known to each worker. Of others, one that is this program started anew knows those that stand in the program itself, not in a
   /// library that it loads, and another program none.
   /// `may_spill`: on a GPU, registers may be spilled; `made`: what another process has compiled of it; `meanwhile`: what this process does
-  /// while another one compiles, once or not at all.
+  /// while another one compiles: not at all, or once, and on as long as nothing is heard.
   outcome load(int slot, std::string const& loops, std::string& why, known_intrinsics known = {}, bool may_spill = false, std::string_view made = {},
                side_work meanwhile = {});
   /// Begins to compile a candidate for a GPU of this architecture; nothing else is asked before `made` has said what became of it. False:
   /// it cannot, or there is no other process to do it.
   bool begin_compiling(std::string_view loops, std::string_view architecture, known_intrinsics known);
-  /// What `load` takes then; empty: why not.
-  std::string made(std::string& why);
+  /// What `load` takes then; empty: why not. `meanwhile`: as of `load`.
+  std::string made(std::string& why, side_work meanwhile = {});
   /// Calls what is there; negative: not well, and `last` says what. Of a candidate that has run in closed surroundings it is known that it keeps to its tensors:
   /// that is timed in open ones. A GPU's memory, and that of isolation::none, is always open.
   double run(int slot, std::int64_t calls, double limit_ns, surroundings around = surroundings::closed);
@@ -170,6 +170,7 @@ class runner {
   int stop();
   void note_end(bool by_itself);
   bool ask(std::string_view head, std::string_view text, std::string_view made, double limit_ns, std::string& answer, side_work meanwhile = {});
+  void work_until_heard(side_work meanwhile);
   bool tell(std::string_view head, std::string_view text, std::string_view made);
   bool hear(double limit_ns, std::string& answer, std::int32_t most_text);
   bool place_of(known_intrinsics known, std::string& head, std::string& why) const;

@@ -546,8 +546,16 @@ WEFT_DECL void runner::note_end(bool by_itself) {
 /// One request and its answer; the worker is gone when it did not answer.
 WEFT_DECL bool runner::ask(std::string_view head, std::string_view text, std::string_view made, double limit_ns, std::string& answer, side_work meanwhile) {
   if (!tell(head, text, made)) return false;
-  if (meanwhile.run != nullptr) meanwhile.run(meanwhile.context);
+  work_until_heard(meanwhile);
   return hear(limit_ns, answer, detail::most_words);
+}
+WEFT_DECL void runner::work_until_heard(side_work meanwhile) {
+  auto const is_heard = [&] {
+    pollfd one{socket_, POLLIN, 0};
+    return process_ == 0 || ::poll(&one, 1, 0) != 0;
+  };
+  while (meanwhile.run != nullptr && meanwhile.run(meanwhile.context) && !is_heard()) {
+  }
 }
 WEFT_DECL bool runner::tell(std::string_view head, std::string_view text, std::string_view made) {
   last_ = outcome::crashed, killed_by_ = 0;
@@ -603,8 +611,9 @@ WEFT_DECL bool runner::begin_compiling(std::string_view loops, std::string_view 
   std::string head(reinterpret_cast<char const*>(&r), sizeof r), ignored;
   return place_of(known, head, ignored) && tell(head, text, {});
 }
-WEFT_DECL std::string runner::made(std::string& why) {
+WEFT_DECL std::string runner::made(std::string& why, side_work meanwhile) {
   std::string answer;
+  work_until_heard(meanwhile);
   bool const heard = hear(60e9, answer, detail::most_code);
   if (heard) answer.erase(0, sizeof(detail::answer_head));
   if (heard && last_ == outcome::good) return answer;
