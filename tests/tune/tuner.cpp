@@ -230,7 +230,7 @@ TEST_CASE("a space for which there is no time at the beginning is counted while 
   tuning::space_size const all = search_space(product_of_many, A, B);
   REQUIRE(all.exact);
   CHECK(all.points > 2000);
-  tune_options const o = quick(12);
+  tune_options const o = quick(4);
   bool counted_late = false;
   tune_result const r = product_of_many.erased([&](kernel_face const& f, argument* arguments, int count) {
     tuning::detail::tuning_run run(f, arguments, count, o);
